@@ -1,0 +1,173 @@
+package install
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// maxConfig bounds what is read: the parsers keep several copies in memory.
+const maxConfig = 64 << 20
+
+// A file is what is at a path now.
+type file struct {
+	path   string
+	target string // where the bytes are: path with a link at its end followed
+	data   []byte // nil when there is no file
+	mode   fs.FileMode
+}
+
+// readFile reads the regular file at path. A missing one is no error.
+func readFile(path string) (*file, error) {
+	target, err := followLink(path)
+	if err != nil {
+		return nil, err
+	}
+	f := &file{path: path, target: target}
+	info, err := os.Stat(target)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return f, nil
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular(): // reading a FIFO would block for good
+		return nil, fmt.Errorf("read %s: not a regular file; move it away, then run again", path)
+	case info.Size() > maxConfig:
+		return nil, fmt.Errorf("read %s: %d bytes are too many for a configuration file", path, info.Size())
+	}
+	if f.data, err = os.ReadFile(target); err != nil {
+		return nil, err
+	}
+	if f.data == nil {
+		f.data = []byte{}
+	}
+	f.mode = info.Mode().Perm()
+	return f, nil
+}
+
+// writable returns an error for a file that its owner made read-only, as
+// dotfile managers do with what they generate. Renaming over it would work,
+// and be undone or fought over.
+func (f *file) writable() error {
+	if f.data != nil && f.mode&0o200 == 0 {
+		return fmt.Errorf("edit %s: read-only; edit its source, or make it writable and run again", f.path)
+	}
+	return nil
+}
+
+// followLink returns where the link at path leads, or path itself. The end of
+// the chain need not exist, so filepath.EvalSymlinks does not serve.
+func followLink(path string) (string, error) {
+	for target, hops := path, 0; ; hops++ {
+		link, err := os.Readlink(target)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.EINVAL): // nothing, or no link
+			return target, nil
+		case err != nil:
+			return "", err
+		case hops == 40:
+			return "", fmt.Errorf("read %s: too many symbolic links", path)
+		}
+		if !filepath.IsAbs(link) {
+			link = filepath.Join(filepath.Dir(target), link)
+		}
+		target = link
+	}
+}
+
+// replaceFile puts data at path, which must be no link, so that a reader or a
+// power cut sees old or new. The owner of the file that was there is kept: a
+// root shell must not take a user's settings away from the user.
+func replaceFile(path string, data []byte, mode fs.FileMode) (err error) {
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".c2c-install-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			tmp.Close()
+			os.Remove(tmp.Name())
+		}
+	}()
+	if err := keepOwner(tmp, path); err != nil {
+		return err
+	}
+	if _, err := tmp.Write(data); err != nil {
+		return err
+	}
+	if err := tmp.Chmod(mode.Perm()); err != nil {
+		return err
+	}
+	if err := tmp.Sync(); err != nil {
+		return err
+	}
+	if err := tmp.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func keepOwner(tmp *os.File, path string) error {
+	old, err := os.Stat(path)
+	if err != nil {
+		return nil // a new file is ours
+	}
+	now, err := tmp.Stat()
+	if err != nil {
+		return err
+	}
+	was, ok1 := old.Sys().(*syscall.Stat_t)
+	is, ok2 := now.Sys().(*syscall.Stat_t)
+	if !ok1 || !ok2 || was.Uid == is.Uid && was.Gid == is.Gid {
+		return nil
+	}
+	return tmp.Chown(int(was.Uid), int(was.Gid))
+}
+
+// removeFile removes path and makes that durable.
+func removeFile(path string) error {
+	if err := os.Remove(path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	return errors.Join(err, d.Close())
+}
+
+// missingDirs returns dir and its parents that do not exist, outermost first.
+func missingDirs(dir string) []string {
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+		return nil
+	}
+	return append(missingDirs(filepath.Dir(dir)), dir)
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// executable returns why path cannot be run, or nil.
+func executable(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular() || info.Mode()&0o111 == 0:
+		return fmt.Errorf("%s is not an executable file", path)
+	}
+	return nil
+}

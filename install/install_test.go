@@ -1,0 +1,563 @@
+package install
+
+import (
+	"errors"
+	"flag"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+const testScript = "#!/bin/sh\nexit 0\n"
+
+// A box is a scratch home with a project and a c2c program in it.
+type box struct {
+	t   *testing.T
+	dir string
+	env map[string]string
+	o   Options
+}
+
+func newBox(t *testing.T) *box {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &box{t: t, dir: dir, env: map[string]string{"PATH": filepath.Join(dir, "bin")}}
+	b.write("bin/c2c", "#!/bin/sh\n", 0o755)
+	for _, d := range []string{"home", "project"} {
+		if err := os.Mkdir(filepath.Join(dir, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.o = Options{
+		Home: b.path("home"), Project: b.path("project"), Binary: b.path("bin/c2c"),
+		Getenv: func(k string) string { return b.env[k] }, HookScript: []byte(testScript),
+		StateDir: b.path("home/.local/state/c2c/install"),
+		Now:      func() time.Time { return time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC) },
+	}
+	return b
+}
+
+func (b *box) path(name string) string { return filepath.Join(b.dir, filepath.FromSlash(name)) }
+
+func (b *box) write(name, content string, mode fs.FileMode) {
+	b.t.Helper()
+	path := b.path(name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), mode); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *box) read(name string) string {
+	b.t.Helper()
+	data, err := os.ReadFile(b.path(name))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return string(data)
+}
+
+// edit replaces old by new in a file, as its owner would.
+func (b *box) edit(name, old, new string) {
+	b.t.Helper()
+	text := b.read(name)
+	if strings.Count(text, old) != 1 {
+		b.t.Fatalf("%q is %d times in %s:\n%s", old, strings.Count(text, old), name, text)
+	}
+	if err := os.WriteFile(b.path(name), []byte(strings.Replace(text, old, new, 1)), 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// tree returns everything below the box: mode and content by path.
+func (b *box) tree() map[string]string {
+	b.t.Helper()
+	tree := map[string]string{}
+	err := filepath.WalkDir(b.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(b.dir, path)
+		tree[rel] = info.Mode().String()
+		if info.Mode().IsRegular() {
+			tree[rel] += "\n" + b.read(rel)
+		} else if info.Mode()&fs.ModeSymlink != 0 {
+			link, err := os.Readlink(path)
+			if err != nil {
+				return err
+			}
+			tree[rel] += "\n" + link
+		}
+		return nil
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return tree
+}
+
+func (b *box) wantTree(want map[string]string) {
+	b.t.Helper()
+	got := b.tree()
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if got[name] != want[name] {
+			b.t.Errorf("%s is\n%s\nwant\n%s", name, got[name], want[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(got)) {
+		if _, ok := want[name]; !ok {
+			b.t.Errorf("%s was left behind:\n%s", name, got[name])
+		}
+	}
+}
+
+func (b *box) plan(client string) *Plan {
+	b.t.Helper()
+	p, err := PlanInstall(client, b.o)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return p
+}
+
+func (b *box) install(client string) {
+	b.t.Helper()
+	if err := b.plan(client).Apply(); err != nil {
+		b.t.Fatal(err)
+	}
+	if p := b.plan(client); !p.Empty() {
+		b.t.Fatalf("second install changes something:\n%s", p.Diff())
+	}
+}
+
+func (b *box) uninstall(client string) *Plan {
+	b.t.Helper()
+	p, err := PlanUninstall(client, b.o)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := p.Apply(); err != nil {
+		b.t.Fatal(err)
+	}
+	return p
+}
+
+// TestGolden installs for the client that the file's name begins with, shows
+// the diff, and uninstalls again, which must restore everything.
+func TestGolden(t *testing.T) {
+	files, err := filepath.Glob("testdata/golden/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no golden files", err)
+	}
+	for _, name := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
+			b := newBox(t)
+			archive, err := txtar.ParseFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := ""
+			kept := archive.Files[:0]
+			for _, f := range archive.Files {
+				if f.Name == "diff" {
+					want = string(f.Data)
+					continue
+				}
+				kept = append(kept, f)
+				b.write(f.Name, strings.ReplaceAll(string(f.Data), "$BOX", b.dir), 0o600)
+			}
+			b.o.Global = strings.Contains(name, "global")
+			client, _, _ := strings.Cut(filepath.Base(name), "-")
+			before := b.tree()
+
+			p := b.plan(client)
+			got := strings.ReplaceAll(p.Diff(), b.dir, "$BOX")
+			if *update {
+				archive.Files = append(kept, txtar.File{Name: "diff", Data: []byte(got)})
+				if err := os.WriteFile(name, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			} else if got != want {
+				t.Errorf("diff is\n%s\nwant\n%s", got, want)
+			}
+			b.wantTree(before) // a plan changes nothing
+			b.install(client)
+			b.uninstall(client)
+			b.wantTree(before)
+		})
+	}
+}
+
+func TestUninstallRestoresEveryByte(t *testing.T) {
+	json := map[string]string{
+		"empty": "", "white": " \n", "object": "{}", "object line": "{}\n", "open": "{\n}\n",
+		"crlf": "{\r\n  \"model\": \"opus\"\r\n}\r\n", "no newline": "{\n  \"model\": \"opus\"\n}",
+		"tabs": "{\n\t\"model\": \"opus\",\n\t\"hooks\": {\n\t\t\"Stop\": []\n\t}\n}\n",
+		"compact": `{"model":"opus","hooks":{}}`, "one line": `{ "model": "opus" }`,
+		"comments": "// mine\n{\n  /* a */ \"model\": \"opus\", // b\n  // c\n}\n// d\n",
+		"trailing comma": "{\n  \"model\": \"opus\",\n}\n", "bom": "\ufeff{\"a\": 1}",
+	}
+	toml := map[string]string{
+		"empty": "", "blank": "\n\n", "crlf": "model = \"x\"\r\n\r\n[a]\r\nb = 1\r\n", "no newline": "model = 'x'",
+		"spacing": "model   =   \"x\"   # why\n\n\n[ a . b ]\n\tc=[ 1,\n  2 ]\n# end",
+		"servers": "[mcp_servers.other]\ncommand = \"other\"\n\n[mcp_servers.other.env]\nA = \"b\"\n",
+	}
+	for _, mode := range []fs.FileMode{0o600, 0o644, 0o640} {
+		for name, text := range json {
+			t.Run("claude/"+name, func(t *testing.T) {
+				b := newBox(t)
+				b.write("home/.claude/settings.json", text, mode)
+				b.write("project/.mcp.json", text, mode)
+				before := b.tree()
+				b.install(Claude)
+				b.uninstall(Claude)
+				b.wantTree(before)
+			})
+		}
+		for name, text := range toml {
+			t.Run("codex/"+name, func(t *testing.T) {
+				b := newBox(t)
+				b.write("home/.codex/config.toml", text, mode)
+				b.write("home/.codex/hooks.json", "{}", mode)
+				before := b.tree()
+				b.install(Codex)
+				if got := b.tree()["home/.codex/config.toml"]; !strings.HasPrefix(got, mode.String()+"\n"+text) {
+					t.Errorf("config.toml lost its mode or text:\n%s", got)
+				}
+				b.uninstall(Codex)
+				b.wantTree(before)
+			})
+		}
+	}
+}
+
+func TestUninstallKeepsWhatTheUserAdded(t *testing.T) {
+	b := newBox(t)
+	b.write("home/.claude/settings.json", "{\n  \"model\": \"opus\"\n}\n", 0o600)
+	before := b.tree()
+	b.install(Claude)
+	b.edit("home/.claude/settings.json", `"model": "opus",`, "\"model\": \"opus\",\n  \"theme\": \"dark\", // mine")
+	if !b.plan(Claude).Empty() {
+		t.Error("install after the user's edit changes something")
+	}
+	b.install(Claude)
+	b.uninstall(Claude)
+	before["home/.claude/settings.json"] = "-rw-------\n{\n  \"model\": \"opus\",\n  \"theme\": \"dark\" // mine\n}\n"
+	b.wantTree(before)
+}
+
+func TestUninstallKeepsWhatCodexAdded(t *testing.T) {
+	b := newBox(t)
+	b.write("home/.codex/config.toml", "model = \"x\"\n", 0o600)
+	before := b.tree()
+	b.install(Codex)
+	trust := "[hooks.state.\"h:stop:0:0\"]\ntrusted_hash = \"sha256:1\"\n"
+	b.write("home/.codex/config.toml", b.read("home/.codex/config.toml")+"\n"+trust, 0o600)
+	b.uninstall(Codex)
+	before["home/.codex/config.toml"] = "-rw-------\nmodel = \"x\"\n\n" + trust
+	b.wantTree(before)
+}
+
+// A new version at another path is installed over files that the user has
+// edited meanwhile: uninstall goes back to the user's version.
+func TestUpgradeAfterAnEditGoesBackToTheUsersVersion(t *testing.T) {
+	for _, existed := range []bool{true, false} {
+		b := newBox(t)
+		if existed {
+			b.write("project/.mcp.json", "{\n  \"mcpServers\": {}\n}\n", 0o644)
+		}
+		before := b.tree()
+		b.install(Claude)
+		b.edit("project/.mcp.json", "\"mcpServers\": {", "\"mcpServers\": {\n    \"mine\": {\"command\": \"m\"},")
+		b.write("opt/c2c", "", 0o755)
+		b.o.Binary = b.path("opt/c2c")
+		b.install(Claude)
+		if !strings.Contains(b.read("project/.mcp.json"), b.o.Binary) {
+			t.Error("the entry still has the old path")
+		}
+		b.uninstall(Claude)
+		before["opt"], before["opt/c2c"] = "drwxr-xr-x", "-rwxr-xr-x\n"
+		before["project/.mcp.json"] = b.tree()["project/.mcp.json"]
+		if got := b.read("project/.mcp.json"); got != "{\n  \"mcpServers\": {\n    \"mine\": {\"command\": \"m\"}\n  }\n}\n" {
+			t.Errorf(".mcp.json is %q", got)
+		}
+		b.wantTree(before)
+	}
+}
+
+func TestUpgradeWithoutAnEditGoesBackToTheOriginal(t *testing.T) {
+	for _, client := range Clients() {
+		b := newBox(t)
+		b.write("opt with space/c2c", "", 0o755)
+		before := b.tree()
+		b.install(client)
+		b.o.Binary = b.path("opt with space/c2c")
+		b.o.HookScript = []byte("#!/bin/sh\n# newer\n")
+		if b.plan(client).Empty() {
+			t.Errorf("%s: the new path changes nothing", client)
+		}
+		b.install(client)
+		b.uninstall(client)
+		b.wantTree(before)
+	}
+}
+
+func TestUninstallWithoutRecordsRemovesOnlyOurs(t *testing.T) {
+	for _, client := range Clients() {
+		b := newBox(t)
+		b.write("home/.claude/settings.json", "{\"a\": 1}\n", 0o600)
+		b.write("home/.codex/config.toml", "a = 1\n", 0o600)
+		b.write("home/.claude/hooks/other.sh", "x", 0o600)
+		before := b.tree()
+		b.install(client)
+		if err := os.RemoveAll(b.path("home/.local")); err != nil {
+			t.Fatal(err)
+		}
+		b.uninstall(client)
+		b.wantTree(before)
+	}
+}
+
+func TestUninstallReachesOtherProjectsAndBothScopes(t *testing.T) {
+	b := newBox(t)
+	b.write("second/x", "", 0o600)
+	before := b.tree()
+	b.install(Claude)
+	b.o.Global = true
+	b.install(Claude)
+	b.o.Global, b.o.Project = false, b.path("second")
+	b.install(Claude)
+	b.uninstall(Claude)
+	b.wantTree(before)
+}
+
+func TestUninstallOfOneClientLeavesTheOther(t *testing.T) {
+	b := newBox(t)
+	before := b.tree()
+	b.install(Codex)
+	withCodex := b.tree()
+	b.install(Claude)
+	b.uninstall(Claude)
+	for name, want := range withCodex {
+		if got := b.tree()[name]; got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	b.uninstall(Codex)
+	b.wantTree(before)
+}
+
+func TestEditedScriptIsLeftWithANote(t *testing.T) {
+	b := newBox(t)
+	b.install(Claude)
+	script := "home/.claude/hooks/" + scriptName
+	b.edit(script, "exit 0", "exit 0 # mine")
+	p := b.uninstall(Claude)
+	if len(p.Notes) != 1 || !strings.Contains(p.Notes[0], scriptName) {
+		t.Errorf("notes are %q", p.Notes)
+	}
+	if got := b.read(script); !strings.Contains(got, "# mine") {
+		t.Errorf("the script is %q", got)
+	}
+}
+
+func TestLinkedConfigStaysALink(t *testing.T) {
+	for _, dangling := range []bool{false, true} {
+		b := newBox(t)
+		b.write("home/.claude/x", "", 0o600)
+		b.write("dotfiles/x", "", 0o600)
+		if !dangling {
+			b.write("dotfiles/settings.json", "{\"a\": 1}\n", 0o640)
+		}
+		if err := os.Symlink("../../dotfiles/settings.json", b.path("home/.claude/settings.json")); err != nil {
+			t.Fatal(err)
+		}
+		before := b.tree()
+		b.install(Claude)
+		if !strings.Contains(b.read("dotfiles/settings.json"), scriptName) {
+			t.Error("the link's target has no hooks")
+		}
+		b.uninstall(Claude)
+		b.wantTree(before)
+	}
+}
+
+func TestApplyRefusesAFileThatChanged(t *testing.T) {
+	b := newBox(t)
+	b.write("home/.claude/settings.json", "{}", 0o600)
+	p := b.plan(Claude)
+	b.write("home/.claude/settings.json", `{"a": 1}`, 0o600)
+	before := b.tree()
+	if err := p.Apply(); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "settings.json") {
+		t.Errorf("Apply returns %v", err)
+	}
+	b.wantTree(before)
+}
+
+// The last file of the plan cannot be written: what came before is put back.
+func TestApplyRollsBack(t *testing.T) {
+	b := newBox(t)
+	b.write("home/.claude/settings.json", "{}", 0o640)
+	p := b.plan(Claude)
+	last := &p.Changes[len(p.Changes)-1]
+	b.write("home/blocker", "", 0o600)
+	last.Path, last.target = b.path("home/blocker/.mcp.json"), b.path("home/blocker/.mcp.json")
+	before := b.tree()
+	if err := p.Apply(); err == nil {
+		t.Error("Apply returns no error")
+	}
+	b.wantTree(before)
+}
+
+func TestBrokenConfigIsNamedAndNothingIsWritten(t *testing.T) {
+	for _, c := range []struct{ client, name, text, want string }{
+		{Claude, "home/.claude/settings.json", "{\n  \"a\": 1,\n  oops\n}", "line 3"},
+		{Claude, "home/.claude/settings.json", "[]", "line 1: the whole is not an object"},
+		{Claude, "home/.claude/settings.json", "{\n\"hooks\": []}", `line 2: "hooks" is not an object`},
+		{Claude, "home/.claude/settings.json", "{\"hooks\": {\n\n\"Stop\": 1}}", `line 3: "Stop" is not an array`},
+		{Claude, "home/.claude/settings.json", "{\"hooks\": {},\n\"hooks\": {}}", `line 2: second member "hooks"`},
+		{Claude, "project/.mcp.json", `{"mcpServers": {"c2c": `, "line 1"},
+		{Codex, "home/.codex/config.toml", "a = 1\nb = [1,\n", "line 2: a bracket is not closed"},
+		{Codex, "home/.codex/config.toml", "a = 1\n[x\n", "line 2"},
+		{Codex, "home/.codex/config.toml", "\n[x] y = 1\n", "line 2"},
+		{Codex, "home/.codex/config.toml", "a = 'x\n", "line 1"},
+		{Codex, "home/.codex/config.toml", "mcp_servers = {}\n", "line 1: mcp_servers is written as one value"},
+		{Codex, "home/.codex/config.toml", "[mcp_servers.c2c]\n[mcp_servers.c2c]\n", "line 2: mcp_servers.c2c is defined twice"},
+		{Codex, "home/.codex/hooks.json", "{", "line 1"},
+	} {
+		b := newBox(t)
+		b.write(c.name, c.text, 0o600)
+		before := b.tree()
+		for _, plan := range []func(string, Options) (*Plan, error){PlanInstall, PlanUninstall} {
+			_, err := plan(c.client, b.o)
+			if err == nil || !strings.Contains(err.Error(), b.path(c.name)) || !strings.Contains(err.Error(), c.want) ||
+				!strings.Contains(err.Error(), "run again") {
+				t.Errorf("%s with %q: error %v, want %q", c.name, c.text, err, c.want)
+			}
+		}
+		b.wantTree(before)
+	}
+}
+
+func TestReadOnlyAndStrangeFilesAreRefused(t *testing.T) {
+	b := newBox(t)
+	b.write("home/.claude/settings.json", "{}", 0o444)
+	if _, err := PlanInstall(Claude, b.o); err == nil || !strings.Contains(err.Error(), "read-only") {
+		t.Errorf("read-only file: %v", err)
+	}
+	b = newBox(t)
+	b.write("home/.claude/settings.json/x", "", 0o600)
+	if _, err := PlanInstall(Claude, b.o); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("directory: %v", err)
+	}
+	b = newBox(t)
+	if _, err := PlanInstall("vim", b.o); err == nil {
+		t.Error("an unknown client is accepted")
+	}
+	b.o.Binary = "c2c"
+	if _, err := PlanInstall(Codex, b.o); err == nil {
+		t.Error("a relative binary is accepted")
+	}
+}
+
+func TestConfigDirectoriesComeFromTheEnvironment(t *testing.T) {
+	b := newBox(t)
+	b.env["CLAUDE_CONFIG_DIR"], b.env["CODEX_HOME"] = b.path("cc"), b.path("cx")
+	b.o.Global = true
+	before := b.tree()
+	b.install(Claude)
+	b.install(Codex)
+	for _, name := range []string{"cc/settings.json", "cc/.claude.json", "cc/hooks/" + scriptName, "cx/config.toml", "cx/hooks.json"} {
+		b.read(name)
+	}
+	if got := b.tree()["cc/hooks/"+scriptName]; got != "-rwxr-xr-x\n"+testScript {
+		t.Errorf("the script is %q", got)
+	}
+	b.uninstall(Claude)
+	b.uninstall(Codex)
+	b.wantTree(before)
+}
+
+func TestDetect(t *testing.T) {
+	b := newBox(t)
+	if got := Detect(b.o); got != nil {
+		t.Errorf("found %q in an empty home", got)
+	}
+	b.write("home/.claude/x", "", 0o600)
+	b.write("bin/codex", "", 0o755)
+	if got := Detect(b.o); !slices.Equal(got, Clients()) {
+		t.Errorf("found %q", got)
+	}
+}
+
+func TestInspect(t *testing.T) {
+	problems := func(b *box, client string) (all []string) {
+		found, err := Inspect(client, b.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range found {
+			if f.Status != OK {
+				all = append(all, f.Part)
+			}
+		}
+		return all
+	}
+	events := []string{"hook SessionStart", "hook UserPromptSubmit", "hook PostToolUse", "hook Stop"}
+	check := func(got []string, want ...string) {
+		t.Helper()
+		if !slices.Equal(got, want) {
+			t.Errorf("problems are %q, want %q", got, want)
+		}
+	}
+	b := newBox(t)
+	check(problems(b, Claude), slices.Concat([]string{"mcp server"}, events, []string{"hook script"})...)
+	check(problems(b, Codex), slices.Concat([]string{"mcp server"}, events)...)
+	b.install(Claude)
+	b.install(Codex)
+	check(problems(b, Claude))
+	check(problems(b, Codex), "hook trust")
+
+	trust := ""
+	for _, e := range []string{"session_start", "user_prompt_submit", "post_tool_use", "stop"} {
+		trust += "[hooks.state.\"" + b.path("home/.codex/hooks.json") + ":" + e + ":0:0\"]\ntrusted_hash = \"sha256:1\"\n"
+	}
+	b.write("home/.codex/config.toml", b.read("home/.codex/config.toml")+trust, 0o600)
+	check(problems(b, Codex))
+
+	if err := os.Chmod(b.path("home/.claude/hooks/"+scriptName), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check(problems(b, Claude), slices.Concat(events, []string{"hook script"})...)
+	if b.install(Claude); len(problems(b, Claude)) != 0 {
+		t.Error("install does not repair the mode")
+	}
+	if err := os.Remove(b.path("bin/c2c")); err != nil {
+		t.Fatal(err)
+	}
+	check(problems(b, Claude), "mcp server")
+	check(problems(b, Codex), slices.Concat([]string{"mcp server"}, events)...)
+	b.write("project/.mcp.json", "{", 0o600)
+	check(problems(b, Claude), "mcp server")
+}
