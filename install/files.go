@@ -29,7 +29,7 @@ func readFile(path string) (*file, error) {
 	f := &file{path: path, target: target}
 	info, err := os.Stat(target)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case absent(err):
 		return f, nil
 	case err != nil:
 		return nil, err
@@ -48,6 +48,11 @@ func readFile(path string) (*file, error) {
 	return f, nil
 }
 
+// absent also holds where a parent of the file is gone and a file has its name.
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
 // writable returns an error for a file that its owner made read-only, as
 // dotfile managers do with what they generate. Renaming over it would work,
 // and be undone or fought over.
@@ -64,7 +69,7 @@ func followLink(path string) (string, error) {
 	for target, hops := path, 0; ; hops++ {
 		link, err := os.Readlink(target)
 		switch {
-		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.EINVAL): // nothing, or no link
+		case absent(err), errors.Is(err, syscall.EINVAL): // nothing, or no link
 			return target, nil
 		case err != nil:
 			return "", err

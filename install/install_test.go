@@ -213,9 +213,9 @@ func TestUninstallRestoresEveryByte(t *testing.T) {
 	json := map[string]string{
 		"empty": "", "white": " \n", "object": "{}", "object line": "{}\n", "open": "{\n}\n",
 		"crlf": "{\r\n  \"model\": \"opus\"\r\n}\r\n", "no newline": "{\n  \"model\": \"opus\"\n}",
-		"tabs": "{\n\t\"model\": \"opus\",\n\t\"hooks\": {\n\t\t\"Stop\": []\n\t}\n}\n",
+		"tabs":    "{\n\t\"model\": \"opus\",\n\t\"hooks\": {\n\t\t\"Stop\": []\n\t}\n}\n",
 		"compact": `{"model":"opus","hooks":{}}`, "one line": `{ "model": "opus" }`,
-		"comments": "// mine\n{\n  /* a */ \"model\": \"opus\", // b\n  // c\n}\n// d\n",
+		"comments":       "// mine\n{\n  /* a */ \"model\": \"opus\", // b\n  // c\n}\n// d\n",
 		"trailing comma": "{\n  \"model\": \"opus\",\n}\n", "bom": "\ufeff{\"a\": 1}",
 	}
 	toml := map[string]string{

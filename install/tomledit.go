@@ -56,8 +56,12 @@ func parseTOML(path string, data []byte) ([]statement, error) {
 		if err != nil {
 			return nil, bad(line, withoutPlace(err))
 		}
-		if len(items) > 1 {
+		s.blank = len(bytes.TrimSpace(data[start:end])) == 0
+		switch {
+		case len(items) > 1:
 			return nil, bad(line, "more than one thing on a line")
+		case len(items) == 0 && !s.blank: // the parser takes a file that ends early for blank
+			return nil, bad(line, "a value is missing")
 		}
 		for _, item := range items {
 			switch item := item.(type) {
@@ -68,7 +72,6 @@ func parseTOML(path string, data []byte) ([]statement, error) {
 				s.full, s.value = slices.Concat(table, item.Name), item.Value.X
 			}
 		}
-		s.blank = len(items) == 0
 		all = append(all, s)
 		start = end
 	}

@@ -1,0 +1,75 @@
+package install
+
+import (
+	"strings"
+	"testing"
+)
+
+// What people tuned in our own parts stays when the program moves; another
+// copy of ours goes, and what only looks like ours stays.
+func TestAddUpdatesOursInPlace(t *testing.T) {
+	o := fuzzOptions()
+	o.Binary = "/new/c2c"
+	for _, c := range []struct {
+		name         string
+		editor       editor
+		before, want string
+	}{
+		{"server keeps its environment", serverEditor{claudeServer(o)},
+			`{"mcpServers": {"c2c": {"command": "/old/c2c", "args": ["mcp"], "env": {"A": "b"}, "alwaysLoad": false}}}`,
+			`{"mcpServers": {"c2c": {"command": "/new/c2c", "args": ["mcp"], "env": {"A": "b"}, "alwaysLoad": false}}}`},
+		{"table keeps its settings", tomlEditor{codexServer(o)},
+			"[mcp_servers.c2c]\n  args = [\"mcp\"]\n  command   =  '/old/c2c'  # here\ntool_timeout_sec = 9\n[mcp_servers.c2c.tools.send]\napproval_mode = \"prompt\"\n",
+			"[mcp_servers.c2c]\n  args = [\"mcp\"]\n  command   =  \"/new/c2c\"  # here\ntool_timeout_sec = 9\n[mcp_servers.c2c.tools.send]\napproval_mode = \"prompt\"\n"},
+		{"a command that is no string is replaced", tomlEditor{codexServer(o)},
+			"[mcp_servers.c2c]\nargs = [\"mcp\"]\ncommand = [\"a\",\n\"b\"]\n", "[mcp_servers.c2c]\nargs = [\"mcp\"]\ncommand = \"/new/c2c\"\n"},
+		{"hook keeps its time limit and place", hookEditor{command: "/new/c2c" + codexHookArgs,
+			events: []hookEvent{{name: "Stop"}}, ours: codexHookEditor(o).ours},
+			`{"hooks": {"Stop": [{"matcher": "x", "hooks": [{"command": "a"}, {"timeout": 3, "command": "'/o p/c2c' hook --client codex"}]}, {"hooks": [{"command": "c2c hook --client codex"}]}, {"hooks": [{"command": "/new/my-c2c hook --client codex"}]}]}}`,
+			`{"hooks": {"Stop": [{"matcher": "x", "hooks": [{"command": "a"}, {"timeout": 3, "command": "/new/c2c hook --client codex"}]}, {"hooks": [{"command": "/new/my-c2c hook --client codex"}]}]}}`},
+		{"an original hook among others gets a group of its own", hookEditor{command: "/h/" + scriptName,
+			events: []hookEvent{{name: "Stop", legacy: []string{".*"}}}, ours: claudeHookEditor("/h/x").ours},
+			`{"hooks":{"Stop":[{"matcher":".*","hooks":[{"command":"\"/h/c2c-inbox-check.sh\""},{"command":"a"}]}]}}`,
+			`{"hooks":{"Stop":[{"matcher":".*","hooks":[{"command":"a"}]},{"hooks":[{"type":"command","command":"/h/c2c-inbox-check.sh","timeout":10}]}]}}`},
+	} {
+		got, err := c.editor.add("f", []byte(c.before))
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s: error %v and\n%s\nwant\n%s", c.name, err, got, c.want)
+		}
+	}
+}
+
+func TestCommentsAroundOursStay(t *testing.T) {
+	o := fuzzOptions()
+	for _, c := range []struct {
+		name         string
+		editor       editor
+		before, want string
+	}{
+		{"first of two", serverEditor{claudeServer(o)},
+			"{\n  \"mcpServers\": {\n    // one\n    \"c2c\": {},\n    // two\n    \"b\": {} // three\n  }\n}\n",
+			"{\n  \"mcpServers\": {\n    // one\n    // two\n    \"b\": {} // three\n  }\n}\n"},
+		{"last of two", serverEditor{claudeServer(o)},
+			"{\n  \"mcpServers\": {\n    \"b\": {}, // one\n    \"c2c\": {} // two\n  }\n}\n",
+			"{\n  \"mcpServers\": {\n    \"b\": {} // one\n // two\n  }\n}\n"},
+		{"table", tomlEditor{codexServer(o)},
+			"a = 1\n\n# one\n[mcp_servers.c2c]\nb = 1\n# two\n\n# three\n[c]\n", "a = 1\n\n# one\n# two\n\n# three\n[c]\n"},
+	} {
+		got, err := c.editor.strip("f", []byte(c.before), nil)
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s: error %v and\n%s\nwant\n%s", c.name, err, got, c.want)
+		}
+	}
+}
+
+func TestShellQuoteIsUndone(t *testing.T) {
+	for _, s := range []string{"/a/b", "/a b/c", "it's", `"x"`, "$HOME/x", ""} {
+		quoted := shellQuote(s)
+		if got := shellUnquote(quoted); got != s {
+			t.Errorf("%q quoted is %s, unquoted %q", s, quoted, got)
+		}
+		if strings.ContainsAny(s, " '\"$") && quoted[0] != '\'' {
+			t.Errorf("%q is quoted as %s", s, quoted)
+		}
+	}
+}

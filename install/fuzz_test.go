@@ -1,0 +1,150 @@
+package install
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tailscale/hujson"
+)
+
+func fuzzOptions() Options {
+	return Options{Home: "/h", Project: "/p", Binary: "/opt/c 2c/c2c", StateDir: "/s",
+		Getenv: func(string) string { return "" }, HookScript: []byte(testScript)}
+}
+
+// meaning decodes JSON with comments.
+func meaning(t *testing.T, data []byte) (v any) {
+	t.Helper()
+	data = bytes.TrimPrefix(data, utf8BOM)
+	if len(bytes.TrimSpace(data)) == 0 {
+		return map[string]any{}
+	}
+	standard, err := hujson.Standardize(bytes.Clone(data))
+	if err == nil {
+		err = json.Unmarshal(standard, &v)
+	}
+	if err != nil {
+		t.Fatalf("does not parse: %v\n%s", err, data)
+	}
+	return v
+}
+
+// checkEditor tests what every editor promises, and returns the edited text
+// and that text without our part, nil when the editor refused.
+func checkEditor(t *testing.T, e editor, data []byte) (after, without []byte) {
+	t.Helper()
+	was := bytes.Clone(data)
+	after, err := e.add("f", data)
+	if !bytes.Equal(data, was) {
+		t.Fatalf("add changed its input to %q", data)
+	}
+	if err != nil {
+		if after != nil {
+			t.Fatalf("add returns text with error %v", err)
+		}
+		return nil, nil
+	}
+	if !e.holds(after) {
+		t.Fatalf("our part is not in\n%s", after)
+	}
+	if again, err := e.add("f", after); err != nil || !bytes.Equal(again, after) {
+		t.Fatalf("adding again: error %v and\n%s\nfrom\n%s", err, again, after)
+	}
+	r, err := nextRecord(nil, target{editor: e}, &file{data: data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !e.holds(data) && !bytes.Equal(r.original(), data) {
+		t.Fatalf("undo would make %q of %q", r.original(), data)
+	}
+	without, err = e.strip("f", after, data)
+	if err != nil {
+		t.Fatalf("strip: %v from\n%s", err, after)
+	}
+	if e.holds(without) {
+		t.Fatalf("strip leaves our part in\n%s", without)
+	}
+	if again, err := e.strip("f", without, data); err != nil || !bytes.Equal(again, without) {
+		t.Fatalf("strip again: error %v and\n%s\nfrom\n%s", err, again, without)
+	}
+	return after, without
+}
+
+func FuzzEditSettings(f *testing.F) {
+	for _, seed := range []string{
+		"", "{}", "{\"a\":1}", "{\n\t\"a\": 1 // x\n}", "{\"a\": 1, /* b */}", "{\"hooks\": {\"Stop\": [], // c\n}}",
+		"{\"hooks\":{\"PostToolUse\":[{\"matcher\":\".*\",\"hooks\":[{\"command\":\"/x/c2c-inbox-check.sh\"},{}]}]}}",
+		"{\"hooks\":{\"Stop\":[1,{\"hooks\":[{\"command\":\"'/x y/c2c-inbox-check.sh'\"}]},{\"hooks\":2}]}}",
+		"{\"mcpServers\":{\"c2c\":{\"args\":[\"mcp\"],\"command\":3}}}", "{\"mcpServers\":{\"c2c\":null /**/}}//",
+		"\ufeff{\r\n \"mcpServers\" : {\r\n }\r\n}\r\n", "[]", "{\"hooks\":[]}",
+		"{\"hooks\":{\"Stop\":[{\"hooks\":[{\"command\":\"c2c hook --client codex\"}]}]}}",
+	} {
+		f.Add([]byte(seed))
+	}
+	o := fuzzOptions()
+	editors := []editor{claudeSettings(o).editor, codexHooks(o).editor, serverEditor{claudeServer(o)}}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, e := range editors {
+			after, without := checkEditor(t, e, data)
+			if after == nil {
+				continue
+			}
+			meaning(t, after)
+			before, err := e.strip("f", data, data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := meaning(t, without), meaning(t, before); !reflect.DeepEqual(got, want) {
+				t.Fatalf("add and strip make\n%s\nof\n%s", without, data)
+			}
+		}
+	})
+}
+
+func FuzzEditToml(f *testing.F) {
+	for _, seed := range []string{
+		"", "a=1", "a = 'b' # c\r\n[d]\r\n", "[mcp_servers.c2c]\ncommand = \"x\" # y\nargs = ['mcp']\n\n[z]\n",
+		"[mcp_servers]\nc2c = { command = \"c\", args = [\"mcp\"] }\nd.e = 1\n", "mcp_servers.c2c.args = [\n \"mcp\", # c\n]\n[a]\nb=1",
+		"[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ncommand = '''x\ny'''\n", "[mcp_servers.c2c.env]\nA=\"\"\"b\n[c]\"\"\"\n# end",
+		"mcp_servers = {}", "[[mcp_servers]]", "[ \"mcp_servers\" . 'c2c' ]\n", "d = 1979-05-27 07:32:00\n", "[a] b = 1", "0=",
+	} {
+		f.Add([]byte(seed))
+	}
+	e := codexConfig(fuzzOptions()).editor
+	f.Fuzz(func(t *testing.T, data []byte) {
+		after, without := checkEditor(t, e, data)
+		if after == nil {
+			return
+		}
+		want := others(t, data)
+		if got := others(t, after); !slices.Equal(got, want) {
+			t.Fatalf("add makes\n%q\nof\n%q", got, want)
+		}
+		if got := others(t, without); !slices.Equal(got, want) {
+			t.Fatalf("strip makes\n%q\nof\n%q", got, want)
+		}
+	})
+}
+
+// others returns the statements that are not ours and not among ours.
+func others(t *testing.T, data []byte) (texts []string) {
+	t.Helper()
+	all, err := parseTOML("f", data)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, data)
+	}
+	next := 0
+	for _, r := range append(ourRuns(all), run{len(all), len(all)}) {
+		for _, s := range all[next:r.first] {
+			if text := strings.TrimSpace(string(data[s.start:s.end])); text != "" {
+				texts = append(texts, text)
+			}
+		}
+		next = r.last + 1
+	}
+	return texts
+}
