@@ -206,7 +206,7 @@ func planRemove(t target, r *record) (*Change, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	if f.data == nil {
+	if f.data == nil || r != nil && r.untouched(f.data) {
 		return nil, "", nil
 	}
 	c := &Change{Path: t.path, target: f.target, Before: f.data, BeforeMode: f.mode, Mode: f.mode}

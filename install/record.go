@@ -1,6 +1,7 @@
 package install
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,6 +37,11 @@ func (r *record) original() []byte {
 	return append([]byte{}, r.Original...)
 }
 
+// untouched reports whether data is what was there before c2c.
+func (r *record) untouched(data []byte) bool {
+	return r.Existed && bytes.Equal(data, r.Original)
+}
+
 // nextRecord returns what to go back to after an edit of f, given the record
 // of our last edit of it (nil: none).
 func nextRecord(old *record, t target, f *file) (*record, error) {
@@ -43,9 +49,9 @@ func nextRecord(old *record, t target, f *file) (*record, error) {
 	switch {
 	case f.data == nil:
 		return r, nil
-	case old != nil && (hash(f.data) == old.AfterSHA256 || t.kind == kindScript):
-		// Nobody else edited it since; or somebody edited the script, which
-		// is ours as a whole.
+	case old != nil && (hash(f.data) == old.AfterSHA256 || old.untouched(f.data) || t.kind == kindScript):
+		// Nobody else edited it since; or a crash came before our edit; or
+		// somebody edited the script, which is ours as a whole.
 		r.Existed, r.Mode, r.Original = old.Existed, old.Mode, old.Original
 		return r, nil
 	}
