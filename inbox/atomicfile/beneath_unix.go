@@ -1,0 +1,35 @@
+package atomicfile
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// A name is one component, so only its last step can be a symbolic link:
+// O_NOFOLLOW at the open directory is all that "beneath" takes, and unlike
+// openat2 it exists on every kernel and on macOS.
+func openBeneath(dir *os.File, name string, flag int, mode uint32) (*os.File, error) {
+	for {
+		fd, err := unix.Openat(int(dir.Fd()), name, flag|unix.O_NOFOLLOW|unix.O_CLOEXEC, mode)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return os.NewFile(uintptr(fd), name), nil
+	}
+}
+
+func mkdirat(dir *os.File, name string, mode uint32) error {
+	return unix.Mkdirat(int(dir.Fd()), name, mode)
+}
+
+func renameat(from *os.File, old string, to *os.File, new string) error {
+	return unix.Renameat(int(from.Fd()), old, int(to.Fd()), new)
+}
+
+func unlinkat(dir *os.File, name string) error {
+	return unix.Unlinkat(int(dir.Fd()), name, 0)
+}

@@ -1,0 +1,323 @@
+// Package atomicfile keeps the files of a directory whole: a reader or a
+// power cut sees the old content or the new, never half of one.
+//
+// A Dir is an open directory of ours. Every name given to it is a single path
+// component, resolved beneath it and never through a symbolic link, so a peer
+// that may write there cannot lead us elsewhere. Any number of goroutines and
+// processes may use the same directory; a read-modify-write needs a lock
+// beside it (package filelock).
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// ErrNotOurs is wrapped when a file or directory belongs to somebody else, may
+// be written by others, or is not what its name promises.
+var ErrNotOurs = errors.New("not a private file of ours")
+
+// Dir is an open directory.
+type Dir struct {
+	f    *os.File
+	path string
+}
+
+// Open opens a directory that belongs to us and that nobody else may write.
+func Open(path string) (*Dir, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open directory %q: %w", path, errors.Unwrap(err))
+	}
+	return private(f, path)
+}
+
+// Create is Open, after making the directory and its missing parents.
+func Create(path string) (*Dir, error) {
+	if d, err := Open(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return d, err
+	}
+	parent := filepath.Dir(path)
+	if _, err := os.Stat(parent); errors.Is(err, fs.ErrNotExist) && parent != path {
+		p, err := Create(parent)
+		if err != nil {
+			return nil, err
+		}
+		p.Close()
+	}
+	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("make directory %q: %w", path, errors.Unwrap(err))
+	}
+	if err := syncPath(parent); err != nil {
+		return nil, err
+	}
+	return Open(path)
+}
+
+func syncPath(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("open directory %q: %w", path, errors.Unwrap(err))
+	}
+	defer f.Close()
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("sync directory %q: %w", path, err)
+	}
+	return nil
+}
+
+func private(f *os.File, path string) (*Dir, error) {
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("stat directory %q: %w", path, err)
+	}
+	st := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !info.IsDir():
+		err = fmt.Errorf("open directory %q: %w: not a directory", path, ErrNotOurs)
+	case int(st.Uid) != os.Geteuid():
+		err = fmt.Errorf("open directory %q: %w: it belongs to uid %d", path, ErrNotOurs, st.Uid)
+	case info.Mode().Perm()&0o022 != 0:
+		err = fmt.Errorf("open directory %q: %w: others may write to it (mode %04o); run chmod go-w on it", path, ErrNotOurs, info.Mode().Perm())
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return &Dir{f: f, path: path}, nil
+}
+
+// Path is the name that the directory was opened by.
+func (d *Dir) Path() string { return d.path }
+
+// Close ends the use of the directory.
+func (d *Dir) Close() error { return d.f.Close() }
+
+// Sync makes renames, new names and removals in the directory survive a power cut.
+func (d *Dir) Sync() error {
+	if err := d.f.Sync(); err != nil {
+		return fmt.Errorf("sync directory %q: %w", d.path, err)
+	}
+	return nil
+}
+
+// ValidName says whether s may name a session or a message: it must be safe as
+// a part of a file name on every system. Two names never share a file, because
+// a bad one is refused and not mended.
+func ValidName(s string) bool {
+	if len(s) == 0 || len(s) > 128 {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		alnum := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+		if !alnum && (i == 0 || c != '.' && c != '_' && c != '-') {
+			return false
+		}
+	}
+	return true
+}
+
+func component(name string) error {
+	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
+		return fmt.Errorf("file name %q: not a single path component", name)
+	}
+	return nil
+}
+
+func (d *Dir) fail(verb, name string, err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	if errors.Is(err, syscall.ELOOP) {
+		err = fmt.Errorf("%w: a symbolic link", ErrNotOurs)
+	}
+	return fmt.Errorf("%s %q: %w", verb, filepath.Join(d.path, name), err)
+}
+
+// Sub opens the directory name, and makes it first when create says so.
+func (d *Dir) Sub(name string, create bool) (*Dir, error) {
+	if err := component(name); err != nil {
+		return nil, err
+	}
+	flags := os.O_RDONLY | syscall.O_DIRECTORY
+	f, err := openBeneath(d.f, name, flags, 0)
+	if errors.Is(err, fs.ErrNotExist) && create {
+		if err := mkdirat(d.f, name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, d.fail("make directory", name, err)
+		}
+		if err := d.Sync(); err != nil {
+			return nil, err
+		}
+		f, err = openBeneath(d.f, name, flags, 0)
+	}
+	if err != nil {
+		return nil, d.fail("open directory", name, err)
+	}
+	return private(f, filepath.Join(d.path, name))
+}
+
+// Open opens a regular file of ours that has no other name. With os.O_CREATE a
+// missing one is made, readable by us alone.
+func (d *Dir) Open(name string, flag int) (*os.File, error) {
+	if err := component(name); err != nil {
+		return nil, err
+	}
+	// O_NONBLOCK: a planted FIFO must not block us; it has no effect on files.
+	f, err := openBeneath(d.f, name, flag|syscall.O_NONBLOCK, 0o600)
+	if err != nil {
+		return nil, d.fail("open", name, err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, d.fail("stat", name, err)
+	}
+	st := info.Sys().(*syscall.Stat_t)
+	if !info.Mode().IsRegular() || int(st.Uid) != os.Geteuid() || st.Nlink > 1 {
+		f.Close()
+		return nil, d.fail("open", name, fmt.Errorf("%w: mode %s, uid %d, %d links", ErrNotOurs, info.Mode(), st.Uid, st.Nlink))
+	}
+	return f, nil
+}
+
+// Read returns the whole file; the error is fs.ErrNotExist when there is none.
+func (d *Dir) Read(name string) ([]byte, error) {
+	f, err := d.Open(name, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return nil, d.fail("read", name, err)
+	}
+	return data, nil
+}
+
+// Write replaces the file. When it returns nil, the new content survives a
+// power cut; otherwise the old content is still there.
+func (d *Dir) Write(name string, data []byte) error {
+	if err := component(name); err != nil {
+		return err
+	}
+	tmp := tempName(name)
+	f, err := openBeneath(d.f, tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return d.fail("write", name, err)
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = renameat(d.f, tmp, d.f, name)
+	}
+	if err != nil {
+		unlinkat(d.f, tmp)
+		return d.fail("write", name, err)
+	}
+	return d.Sync()
+}
+
+// tempName has the pid as the original's temporary files do, and the time, as
+// several goroutines may write at once.
+func tempName(name string) string {
+	return name + ".tmp." + strconv.Itoa(os.Getpid()) + "." + strconv.FormatInt(time.Now().UnixNano(), 36)
+}
+
+// IsTemp says whether name is a temporary file of Write. One that is there
+// while its lock is held was left by a process that died.
+func IsTemp(name string) bool { return strings.Contains(name, ".tmp.") }
+
+// Append adds data to the end of the file and syncs it. The caller holds the
+// lock. What a failed call wrote is cut off again, so that nothing is half
+// written on a full disk.
+func (d *Dir) Append(name string, data []byte) error {
+	f, err := d.Open(name, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		f.Close()
+		return d.fail("append to", name, err)
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err != nil {
+		f.Truncate(size)
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return d.fail("append to", name, err)
+	}
+	if size == 0 {
+		return d.Sync()
+	}
+	return nil
+}
+
+// Rename moves a file within the directory. It lasts after the next Sync.
+func (d *Dir) Rename(old, new string) error { return d.Move(old, d, new) }
+
+// Move moves a file to another directory of the same file system.
+func (d *Dir) Move(old string, to *Dir, new string) error {
+	if err := errors.Join(component(old), component(new)); err != nil {
+		return err
+	}
+	if err := renameat(d.f, old, to.f, new); err != nil {
+		return d.fail("rename", old, err)
+	}
+	return nil
+}
+
+// Remove deletes a file. It lasts after the next Sync.
+func (d *Dir) Remove(name string) error {
+	if err := component(name); err != nil {
+		return err
+	}
+	if err := unlinkat(d.f, name); err != nil {
+		return d.fail("remove", name, err)
+	}
+	return nil
+}
+
+// Names lists what is in the directory, in no order.
+func (d *Dir) Names() ([]string, error) {
+	f, err := openBeneath(d.f, ".", os.O_RDONLY|syscall.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, d.fail("list", "", err)
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	if err != nil {
+		return nil, d.fail("list", "", err)
+	}
+	return names, nil
+}
+
+// Stat describes a name without following a link.
+func (d *Dir) Stat(name string) (fs.FileInfo, error) {
+	if err := component(name); err != nil {
+		return nil, err
+	}
+	return os.Lstat(filepath.Join(d.path, name))
+}

@@ -1,0 +1,27 @@
+package filelock
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// TryFile locks an open file if nobody holds it. The lock ends when f is closed.
+func TryFile(f *os.File) (bool, error) {
+	err := fcntl(f, setLock)
+	if err == unix.EAGAIN || err == unix.EACCES {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func waitFile(f *os.File) error { return fcntl(f, setLockWait) }
+
+func fcntl(f *os.File, cmd int) error {
+	lk := unix.Flock_t{Type: unix.F_WRLCK}
+	for {
+		if err := unix.FcntlFlock(f.Fd(), cmd, &lk); err != unix.EINTR {
+			return err
+		}
+	}
+}
