@@ -1,0 +1,13 @@
+package client
+
+// claude is Claude Code. It sets the variable for hooks and tools at each call, so it is right there;
+// its MCP server keeps the value it started with, which /clear and /resume make stale. The broker
+// therefore asks for a mailbox bound to the client's process before it asks the variable.
+func claude() Profile {
+	return Profile{
+		Name:        "claude",
+		SessionEnv:  "CLAUDE_CODE_SESSION_ID",
+		TrustEnv:    true,
+		AliasPrefix: "claude",
+	}
+}
