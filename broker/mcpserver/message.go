@@ -1,0 +1,122 @@
+package mcpserver
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// errLineTooLong is what readLine returns after it has skipped such a line.
+var errLineTooLong = errors.New("line too long")
+
+// readLine returns the next line that is not blank, without white space around
+// it; an unfinished last line counts. It returns errLineTooLong for a line over
+// limit bytes, of which it keeps nothing, and may then be called again.
+func readLine(r *bufio.Reader, limit int) ([]byte, error) {
+	for {
+		var l []byte
+		var err error
+		long := false
+		for {
+			var part []byte
+			part, err = r.ReadSlice('\n')
+			if long = long || len(l)+len(part) > limit; !long {
+				l = append(l, part...)
+			}
+			if !errors.Is(err, bufio.ErrBufferFull) {
+				break
+			}
+		}
+		if long {
+			return nil, errLineTooLong
+		}
+		if l = bytes.TrimSpace(l); len(l) > 0 {
+			return l, nil // a read error comes again at the next call
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// A message is one line from the client.
+type message struct {
+	raw    json.RawMessage
+	id     json.RawMessage // nil: a notification or a response, never answered
+	method string
+}
+
+// parse sorts a line. A message that needs no handler comes back with its
+// answer as refusal; both are zero for one that is only to be ignored.
+func parse(b []byte) (m message, refusal *mcp.JSONRPCError) {
+	if !json.Valid(b) { // also false for nesting deeper than 10,000
+		return m, refuse(nil, mcp.PARSE_ERROR, "parse error: the line is not JSON")
+	}
+	if b[0] == '[' {
+		return m, refuse(nil, mcp.INVALID_REQUEST, "batches are not supported: send one request a line")
+	}
+	var head struct {
+		JSONRPC any             `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Method  any             `json:"method"`
+		Result  json.RawMessage `json:"result"`
+		Error   json.RawMessage `json:"error"`
+	}
+	if err := json.Unmarshal(b, &head); err != nil {
+		return m, refuse(nil, mcp.INVALID_REQUEST, "invalid request: not a JSON object")
+	}
+	if string(head.ID) == "null" {
+		head.ID = nil
+	}
+	method, isCall := head.Method.(string)
+	switch {
+	case isCall && head.ID == nil:
+		// A notification is never answered, right or wrong: Codex closes the
+		// connection when one is.
+		if head.JSONRPC != mcp.JSONRPC_VERSION {
+			return m, nil
+		}
+	case head.Result != nil || head.Error != nil:
+		return m, nil // we ask the client nothing, so this answers nothing
+	case head.ID != nil && !isID(head.ID):
+		return m, refuse(nil, mcp.INVALID_REQUEST, "invalid request: the id is neither a string nor a number")
+	case !isCall:
+		return m, refuse(head.ID, mcp.INVALID_REQUEST, "invalid request: no method")
+	case head.JSONRPC != mcp.JSONRPC_VERSION:
+		return m, refuse(head.ID, mcp.INVALID_REQUEST, `invalid request: jsonrpc is not "2.0"`)
+	}
+	return message{raw: b, id: head.ID, method: method}, nil
+}
+
+func isID(b json.RawMessage) bool {
+	return b[0] == '"' || b[0] == '-' || '0' <= b[0] && b[0] <= '9'
+}
+
+// cancelled returns the id of the request that a notifications/cancelled names.
+func (m message) cancelled() string {
+	var n struct {
+		Params struct {
+			RequestID json.RawMessage `json:"requestId"`
+		} `json:"params"`
+	}
+	if m.method != string(mcp.MethodNotificationCancelled) || json.Unmarshal(m.raw, &n) != nil {
+		return ""
+	}
+	return string(n.Params.RequestID)
+}
+
+func refuse(id json.RawMessage, code int, text string) *mcp.JSONRPCError {
+	e := mcp.NewJSONRPCError(mcp.NewRequestId(nil), code, text, nil)
+	if id != nil {
+		e.ID = mcp.NewRequestId(id)
+	}
+	return &e
+}
+
+func tooLong(limit int) *mcp.JSONRPCError {
+	return refuse(nil, mcp.INVALID_REQUEST, fmt.Sprintf("line longer than %d bytes: skipped", limit))
+}

@@ -1,0 +1,136 @@
+package mcpserver
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// ErrStalled is what an answer's AfterWrite gets when the client did not read
+// it in time.
+var ErrStalled = errors.New("client does not read its answers")
+
+var errStopping = errors.New("server is stopping")
+
+// An output is the only writer of the client's pipe. One goroutine does all
+// writing, so lines never mix, and what a handler sent before it answered goes
+// out before its answer.
+//
+// A blocked write cannot be taken back: writers give up waiting, but the line
+// that was begun stays at the head of the pipe and is completed when the client
+// reads again. Hence "not written" may turn out to be "written late", and mail
+// in such an answer is offered a second time, with the same id.
+type output struct {
+	w             io.Writer
+	limit         time.Duration
+	notifications chan mcp.JSONRPCNotification
+	lines         chan line     // unbuffered: a line not taken can be withdrawn
+	abort         chan struct{} // closed: writers stop waiting at once
+	done          chan struct{} // closed when run has returned
+	broken        chan error    // gets the first error of the pipe
+
+	start time.Time
+	busy  atomic.Int64 // 1 + when the write under way began, after start; 0 when idle
+}
+
+type line struct {
+	bytes []byte
+	done  chan error // buffered: run never waits for a writer that gave up
+}
+
+func newOutput(w io.Writer, limit time.Duration) *output {
+	return &output{
+		w:     w,
+		limit: limit,
+		// mcp-go drops with an error what does not fit, it never waits.
+		notifications: make(chan mcp.JSONRPCNotification, 100),
+		lines:         make(chan line),
+		abort:         make(chan struct{}),
+		done:          make(chan struct{}),
+		broken:        make(chan error, 1),
+		start:         time.Now(),
+	}
+}
+
+// run writes until lines is closed and the notifications before that are out.
+func (o *output) run() {
+	defer close(o.done)
+	for {
+		select {
+		case n := <-o.notifications:
+			o.notify(n)
+		case l, ok := <-o.lines:
+			o.notifyAll()
+			if !ok {
+				return
+			}
+			l.done <- o.put(l.bytes)
+		case <-o.abort:
+			return
+		}
+	}
+}
+
+func (o *output) notifyAll() {
+	for {
+		select {
+		case n := <-o.notifications:
+			o.notify(n)
+		default:
+			return
+		}
+	}
+}
+
+// notify writes a notification. Its errors show at the next answer.
+func (o *output) notify(n mcp.JSONRPCNotification) {
+	if b, err := json.Marshal(n); err == nil {
+		_ = o.put(append(b, '\n'))
+	}
+}
+
+func (o *output) put(b []byte) error {
+	o.busy.Store(1 + int64(time.Since(o.start)))
+	_, err := o.w.Write(b)
+	o.busy.Store(0)
+	if err != nil {
+		select {
+		case o.broken <- err:
+		default:
+		}
+	}
+	return err
+}
+
+// write returns when b has been written whole, or with an error when that took
+// longer than the limit. The time that the write under way has taken already
+// counts, so a client that stopped reading costs its requests one limit
+// together, not one each.
+func (o *output) write(b []byte) error {
+	wait := o.limit
+	if busy := o.busy.Load(); busy != 0 {
+		wait -= time.Since(o.start) - time.Duration(busy-1)
+	}
+	late := time.NewTimer(wait)
+	defer late.Stop()
+	l := line{bytes: b, done: make(chan error, 1)}
+	select {
+	case o.lines <- l:
+	case <-late.C:
+		return ErrStalled
+	case <-o.abort:
+		return errStopping
+	}
+	select {
+	case err := <-l.done:
+		return err
+	case <-late.C:
+		return ErrStalled
+	case <-o.abort:
+		return errStopping
+	}
+}

@@ -1,0 +1,299 @@
+package mcpserver
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// Limits bound what a client can make the stdio transport hold or wait for.
+// Zero fields mean the values named here.
+type Limits struct {
+	Line  int           // bytes in one message from the client; 4 MiB
+	Write time.Duration // for one answer to be taken by the client; 10 s
+	Drain time.Duration // from the end of input to the last answer; 5 s
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Line == 0 {
+		l.Line = 4 << 20
+	}
+	if l.Write == 0 {
+		l.Write = 10 * time.Second
+	}
+	if l.Drain == 0 {
+		l.Drain = 5 * time.Second
+	}
+	return l
+}
+
+// queued is how many requests of a kind may wait before reading pauses.
+const queued = 64
+
+var errCancelled = errors.New("the client cancelled the request")
+
+// Serve answers the JSON-RPC lines of in on out until in ends, and then returns
+// nil once every request has been answered or the drain limit is over. When ctx
+// is cancelled it returns ctx's error as soon as the handlers let it, and when
+// out breaks that error.
+//
+// It stands in for mcp-go's own ServeStdio, which loses pipelined requests at
+// the end of input, sends a handler's notifications after its answer and cannot
+// be ended while the client does not read (measured, v1.2.1).
+//
+// Tool calls run one at a time, in the order they came: what a client sends
+// first is delivered first, and a poll sees what an earlier one left. All other
+// requests have a queue of their own, so a ping is answered beside a slow tool.
+//
+// A read of in, or a write to out, that is blocked for good when Serve returns
+// is left behind: the caller is about to exit, or closes both.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, srv *server.MCPServer, limits Limits) error {
+	limits = limits.withDefaults()
+	t := &stdio{
+		srv:     srv,
+		limits:  limits,
+		out:     newOutput(out, limits.Write),
+		calls:   make(chan *request, queued),
+		others:  make(chan *request, queued),
+		pending: make(map[string]*request),
+	}
+	session := &stdioSession{notifications: t.out.notifications}
+	if err := srv.RegisterSession(ctx, session); err != nil {
+		return fmt.Errorf("register stdio session: %w", err)
+	}
+	defer srv.UnregisterSession(ctx, session.SessionID())
+
+	work, stop := context.WithCancel(srv.WithContext(ctx, session))
+	defer stop()
+	// A client that is offered no later protocol falls back to 2025-11-25;
+	// Claude Code gives no channel to a server that negotiates a later one.
+	work = server.WithSupportedProtocolVersions(work, mcp.LegacyProtocolVersions())
+
+	ended := make(chan error, 1)
+	go func() { ended <- t.read(work, in) }()
+	go t.out.run()
+	answered := make(chan struct{})
+	go func() { t.answerAll(work); close(answered) }()
+
+	var err error
+	select {
+	case err = <-ended:
+		err = t.finish(stop, answered, err)
+	case err = <-t.out.broken:
+		t.abandon(stop, answered)
+	case <-ctx.Done():
+		err = ctx.Err()
+		t.abandon(stop, answered)
+	}
+	return err
+}
+
+// stdio is one run of Serve.
+type stdio struct {
+	srv    *server.MCPServer
+	limits Limits
+	out    *output
+	calls  chan *request // tools/call
+	others chan *request
+
+	mu      sync.Mutex
+	pending map[string]*request // by id; what the client may cancel
+}
+
+// A request is a message on its way to an answer; also a notification, which
+// gets none.
+type request struct {
+	message
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	refusal *mcp.JSONRPCError // the answer, when no handler is needed
+}
+
+// read sorts the input into the queues and closes them at its end.
+func (t *stdio) read(ctx context.Context, in io.Reader) error {
+	defer close(t.calls)
+	defer close(t.others)
+	r := bufio.NewReaderSize(in, 64<<10)
+	for {
+		b, err := readLine(r, t.limits.Line)
+		var m message
+		var refusal *mcp.JSONRPCError
+		switch {
+		case err == nil:
+			m, refusal = parse(b)
+		case errors.Is(err, errLineTooLong):
+			refusal = tooLong(t.limits.Line)
+		case errors.Is(err, io.EOF):
+			return nil
+		default:
+			return fmt.Errorf("read from client: %w", err)
+		}
+		if m.method == string(mcp.MethodServerDiscover) && m.id != nil {
+			refusal = refuse(m.id, mcp.METHOD_NOT_FOUND, "method not found: start with initialize")
+		}
+		if id := m.cancelled(); id != "" {
+			t.cancel(id)
+			continue
+		}
+		if m.method == "" && refusal == nil {
+			continue
+		}
+		q := t.others
+		if m.method == string(mcp.MethodToolsCall) {
+			q = t.calls
+		}
+		select {
+		case q <- t.begin(ctx, m, refusal):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (t *stdio) begin(ctx context.Context, m message, refusal *mcp.JSONRPCError) *request {
+	r := &request{message: m, refusal: refusal}
+	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	if m.id != nil {
+		t.mu.Lock()
+		t.pending[string(m.id)] = r
+		t.mu.Unlock()
+	}
+	return r
+}
+
+func (t *stdio) end(r *request) {
+	r.cancel(nil)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.pending[string(r.id)] == r { // not when the client used the id twice
+		delete(t.pending, string(r.id))
+	}
+}
+
+func (t *stdio) cancel(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r := t.pending[id]; r != nil {
+		r.cancel(errCancelled)
+	}
+}
+
+// answerAll works off both queues and returns when they are done with, or ctx
+// is.
+func (t *stdio) answerAll(ctx context.Context) {
+	var wg sync.WaitGroup
+	for _, q := range []chan *request{t.calls, t.others} {
+		wg.Go(func() {
+			for {
+				select {
+				case r, ok := <-q:
+					if !ok {
+						return
+					}
+					t.answer(r)
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// answer has r handled, writes the answer and tells the handlers its fate.
+func (t *stdio) answer(r *request) {
+	defer t.end(r)
+	ctx, tell := withAfterWrite(r.ctx)
+	resp, err := t.handle(ctx, r)
+	if resp != nil && (r.id != nil || r.refusal != nil) {
+		err = errors.Join(err, t.send(resp))
+	}
+	tell(err)
+}
+
+// handle returns the answer, nil when there is none to give, and why it does
+// not say what the handlers wanted it to say. A cancelled request gets no
+// answer, as MCP wants it.
+func (t *stdio) handle(ctx context.Context, r *request) (resp mcp.JSONRPCMessage, err error) {
+	defer func() {
+		// Panics of tools are caught closer to them; this is for the rest.
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+			resp = refuse(r.id, mcp.INTERNAL_ERROR, "internal error: "+err.Error())
+		}
+	}()
+	if r.refusal != nil {
+		return r.refusal, nil
+	}
+	if ctx.Err() == nil {
+		resp = t.srv.HandleMessage(ctx, r.raw)
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return resp, answerError(resp)
+}
+
+// answerError reports an answer that tells the client of an error.
+func answerError(resp mcp.JSONRPCMessage) error {
+	switch resp := resp.(type) {
+	case mcp.JSONRPCError:
+		return fmt.Errorf("answered with an error: %s", resp.Error.Message)
+	case mcp.JSONRPCResponse:
+		if r, ok := resp.Result.(*mcp.CallToolResult); ok && r.IsError {
+			return errors.New("answered with a tool error")
+		}
+	}
+	return nil
+}
+
+func (t *stdio) send(resp mcp.JSONRPCMessage) error {
+	b, err := json.Marshal(resp)
+	if err != nil {
+		return fmt.Errorf("encode answer: %w", err)
+	}
+	return t.out.write(append(b, '\n'))
+}
+
+// finish waits, after the end of input, until every answer is out.
+func (t *stdio) finish(stop context.CancelFunc, answered <-chan struct{}, readErr error) error {
+	drain := time.NewTimer(t.limits.Drain)
+	defer drain.Stop()
+	select {
+	case <-answered:
+	case err := <-t.out.broken:
+		t.abandon(stop, answered)
+		return errors.Join(readErr, err)
+	case <-drain.C:
+		t.abandon(stop, answered)
+		return errors.Join(readErr, errors.New("end of input: gave up on answers that took too long"))
+	}
+	close(t.out.lines)
+	select {
+	case <-t.out.done:
+	case <-drain.C:
+		close(t.out.abort)
+	}
+	return readErr
+}
+
+// abandon ends everything that can be ended and gives handlers a moment to put
+// their affairs in order.
+func (t *stdio) abandon(stop context.CancelFunc, answered <-chan struct{}) {
+	stop()
+	close(t.out.abort)
+	last := time.NewTimer(t.limits.Drain)
+	defer last.Stop()
+	select {
+	case <-answered:
+	case <-last.C:
+	}
+}
