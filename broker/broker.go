@@ -1,0 +1,106 @@
+// Package broker knows who is who: the root, the sessions and their aliases, whether their client
+// lives, where a message to an alias goes, and what became of it.
+//
+// On disk, under the root: registry.json, shared with the original c2c and holding only its fields;
+// sessions/<sid>.json, our own facts about a session; sessions/ids/<client>.<id>, which session a
+// client's own id belongs to; dead-letter.jsonl; broker.log. The mail itself is package inbox's.
+//
+// A Broker may be used by any goroutine, and any number of processes may have the root open. Locks
+// are taken in the order registry, session, inbox, archive.
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+)
+
+// Conditions a caller may test for with errors.Is.
+var (
+	// ErrNoSession: nothing says who the caller is, or what says so names nobody we know.
+	ErrNoSession = errors.New("no session")
+	// ErrAmbiguous: several sessions live in the caller's client process.
+	ErrAmbiguous = errors.New("more than one session in this process")
+	// ErrSelfSend: the receiver is the sender.
+	ErrSelfSend = errors.New("cannot send a message to yourself")
+	// ErrRegistryFull: the registry would pass the size above which the original reads it as empty.
+	ErrRegistryFull = errors.New("registry is full")
+)
+
+// Config says where the root is and whose clock and log to use.
+type Config struct {
+	Root  string
+	Now   func() time.Time // nil is time.Now
+	Log   *slog.Logger     // nil discards
+	Inbox inbox.Config     // Now and Log are filled in from above when nil
+}
+
+// Broker is an open root.
+type Broker struct {
+	root *atomicfile.Dir
+	now  func() time.Time
+	log  *slog.Logger
+	mail inbox.Config
+
+	proc processes
+}
+
+// Open opens the root, and makes it when there is none.
+func Open(cfg Config) (*Broker, error) {
+	root, err := atomicfile.Create(cfg.Root)
+	if err != nil {
+		return nil, fmt.Errorf("open root: %w", err)
+	}
+	b := &Broker{root: root, now: cfg.Now, log: cfg.Log, mail: cfg.Inbox, proc: system{}}
+	if b.now == nil {
+		b.now = time.Now
+	}
+	if b.log == nil {
+		b.log = slog.New(slog.DiscardHandler)
+	}
+	if b.mail.Now == nil {
+		b.mail.Now = b.now
+	}
+	if b.mail.Log == nil {
+		b.mail.Log = b.log
+	}
+	return b, nil
+}
+
+// Close closes the root. Mailboxes that were opened through it must not be used afterwards.
+func (b *Broker) Close() error { return b.root.Close() }
+
+// Root is the path of the root.
+func (b *Broker) Root() string { return b.root.Path() }
+
+// Dir is the open root, for the packages that keep files of their own beneath it.
+func (b *Broker) Dir() *atomicfile.Dir { return b.root }
+
+// Mailbox opens the mail of a session.
+func (b *Broker) Mailbox(sid string) (*inbox.Mailbox, error) {
+	return inbox.Open(b.root, sid, b.mail)
+}
+
+// locked runs f under a lock file of the root.
+func (b *Broker) locked(ctx context.Context, name string, f func() error) (err error) {
+	return lockedIn(ctx, b.root, name, f)
+}
+
+func lockedIn(ctx context.Context, d *atomicfile.Dir, name string, f func() error) (err error) {
+	lock, err := filelock.Acquire(ctx, d, name)
+	if err != nil {
+		return fmt.Errorf("lock %s: %w", name, err)
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	return f()
+}
+
+func seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
+
+func fromSeconds(s float64) time.Time { return time.UnixMicro(int64(s * 1e6)) }

@@ -1,0 +1,109 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+)
+
+const (
+	registryFile = "registry.json"
+	registryLock = "registry.json.lock"
+
+	// registryMax is where the original starts to read the file as empty, and then erases it.
+	registryMax = 65536
+)
+
+// CorruptError says that a file of ours could not be read and was renamed aside.
+type CorruptError struct {
+	File  string // name under the root
+	Aside string // its new name
+	Err   error
+}
+
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("%s is damaged (%v); it was kept as %s: repair it and move it back, or leave it and let each session register again",
+		e.File, e.Err, e.Aside)
+}
+
+func (e *CorruptError) Unwrap() error { return e.Err }
+
+// rows reads the registry. It needs no lock, because the file is only ever replaced whole.
+func (b *Broker) rows(ctx context.Context) ([]row, error) {
+	rows, err := b.readRegistry()
+	if err == nil {
+		return rows, nil
+	}
+	var damaged *damagedError
+	if !errors.As(err, &damaged) {
+		return nil, err
+	}
+	err = b.locked(ctx, registryLock, func() error {
+		rows, err = b.readOrSetAside() // somebody may have mended it meanwhile
+		return err
+	})
+	return rows, err
+}
+
+// change lets f edit the rows under the registry's lock, and writes them when f says so.
+func (b *Broker) change(ctx context.Context, f func(rows []row) (changed []row, write bool, err error)) error {
+	return b.locked(ctx, registryLock, func() error {
+		rows, err := b.readOrSetAside()
+		if err != nil {
+			return err
+		}
+		rows, write, err := f(rows)
+		if err != nil || !write {
+			return err
+		}
+		data := formatRegistry(rows)
+		if len(data) > registryMax {
+			return fmt.Errorf("write %s: %w: %d sessions take %d of %d bytes; c2c sweep drops the dead ones",
+				registryFile, ErrRegistryFull, len(rows), len(data), registryMax)
+		}
+		return b.root.Write(registryFile, data)
+	})
+}
+
+type damagedError struct{ err error }
+
+func (e *damagedError) Error() string { return e.err.Error() }
+
+func (b *Broker) readRegistry() ([]row, error) {
+	data, err := b.root.Read(registryFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	rows, err := parseRegistry(data)
+	if err != nil {
+		return nil, &damagedError{err}
+	}
+	return rows, nil
+}
+
+// readOrSetAside is readRegistry for who holds the lock: a damaged file is moved out of the way, so
+// that nobody overwrites it and the next caller can go on.
+func (b *Broker) readOrSetAside() ([]row, error) {
+	rows, err := b.readRegistry()
+	var damaged *damagedError
+	if !errors.As(err, &damaged) {
+		return rows, err
+	}
+	aside := registryFile + ".corrupt-" + strconv.FormatInt(b.now().Unix(), 10)
+	if err := b.root.Rename(registryFile, aside); err != nil {
+		return nil, err
+	}
+	b.log.Error("registry was damaged", "kept_as", aside)
+	return nil, &CorruptError{File: registryFile, Aside: aside, Err: damaged.err}
+}
+
+// findSID gives the index of a session's row, or -1.
+func findSID(rows []row, sid string) int {
+	return slices.IndexFunc(rows, func(r row) bool { return r.sid() == sid })
+}

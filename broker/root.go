@@ -1,0 +1,52 @@
+package broker
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"path/filepath"
+	"strings"
+)
+
+// FindRoot says which directory holds the mail of the repository around cwd, and which variable
+// decided it. It creates nothing. Two checkouts of one remote share a root; the rules are those of the
+// original c2c, bit for bit, because both may run on one machine.
+func FindRoot(getenv func(string) string, cwd string) (path, source string, err error) {
+	if v := strings.TrimSpace(getenv("C2C_MCP_BROKER_ROOT")); v != "" && !isLegacy(v) {
+		return absolute(cwd, v), "C2C_MCP_BROKER_ROOT", nil
+	}
+	state, source := getenv("XDG_STATE_HOME"), "XDG_STATE_HOME"
+	if state != "" {
+		state = filepath.Join(state, "c2c")
+	} else {
+		home := getenv("HOME")
+		if home == "" {
+			return "", "", errors.New("find the root: none of C2C_MCP_BROKER_ROOT, XDG_STATE_HOME, HOME is set")
+		}
+		state, source = filepath.Join(home, ".c2c"), "HOME"
+	}
+	return filepath.Join(absolute(cwd, state), "repos", fingerprint(cwd), "broker"), source, nil
+}
+
+// isLegacy knows the place inside a repository that early versions of the original wrote into client
+// configurations; it ignores that place, and so do we.
+func isLegacy(path string) bool {
+	return strings.Contains(path, ".git/c2c/mcp")
+}
+
+func absolute(cwd, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(cwd, path)
+}
+
+// fingerprint names the repository around cwd.
+func fingerprint(cwd string) string {
+	name := repositoryName(cwd)
+	if name == "" {
+		return "default"
+	}
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:])[:12]
+}

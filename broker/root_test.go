@@ -1,0 +1,115 @@
+package broker
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func env(pairs ...string) func(string) string {
+	return func(name string) string {
+		for i := 0; i+1 < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1]
+			}
+		}
+		return ""
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func fp(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])[:12]
+}
+
+func TestRootFollowsTheVariables(t *testing.T) {
+	cwd := t.TempDir()
+	for _, tt := range []struct {
+		name         string
+		env          func(string) string
+		path, source string
+	}{
+		{"named", env("C2C_MCP_BROKER_ROOT", " /r ", "HOME", "/h"), "/r", "C2C_MCP_BROKER_ROOT"},
+		{"relative", env("C2C_MCP_BROKER_ROOT", "r"), filepath.Join(cwd, "r"), "C2C_MCP_BROKER_ROOT"},
+		{"legacy is ignored", env("C2C_MCP_BROKER_ROOT", "/x/.git/c2c/mcp", "HOME", "/h"), "/h/.c2c/repos/default/broker", "HOME"},
+		{"state home", env("XDG_STATE_HOME", "/s", "HOME", "/h"), "/s/c2c/repos/default/broker", "XDG_STATE_HOME"},
+	} {
+		path, source, err := FindRoot(tt.env, cwd)
+		if err != nil || path != tt.path || source != tt.source {
+			t.Errorf("%s: %q, %q, %v; want %q, %q", tt.name, path, source, err, tt.path, tt.source)
+		}
+	}
+	if _, _, err := FindRoot(env(), cwd); err == nil {
+		t.Error("no HOME: no error")
+	}
+}
+
+func TestFingerprintIsTheRemoteElseTheTopLevel(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub := filepath.Join(dir, "repo", "a", "b")
+	write(t, filepath.Join(sub, "x"), "")
+	write(t, filepath.Join(dir, "repo", ".git", "HEAD"), "ref: refs/heads/main\n")
+	write(t, filepath.Join(dir, "repo", ".git", "config"), "[core]\n\tbare = false\n")
+	if got, want := fingerprint(sub), fp(filepath.Join(dir, "repo")); got != want {
+		t.Errorf("no remote: %s, want %s", got, want)
+	}
+	write(t, filepath.Join(dir, "repo", ".git", "config"), "[remote \"origin\"]\n\turl = git@host:o/r.git ; mine\n")
+	if got, want := fingerprint(sub), fp("git@host:o/r.git"); got != want {
+		t.Errorf("remote: %s, want %s", got, want)
+	}
+
+	linked := filepath.Join(dir, "linked")
+	gitdir := filepath.Join(dir, "repo", ".git", "worktrees", "linked")
+	write(t, filepath.Join(gitdir, "HEAD"), "ref: refs/heads/x\n")
+	write(t, filepath.Join(gitdir, "commondir"), "../..\n")
+	write(t, filepath.Join(linked, ".git"), "gitdir: "+gitdir+"\n")
+	if got, want := fingerprint(linked), fp("git@host:o/r.git"); got != want {
+		t.Errorf("linked work tree: %s, want %s", got, want)
+	}
+}
+
+func TestParseGitConfig(t *testing.T) {
+	for _, tt := range []struct {
+		name, text, url string
+		ok              bool
+	}{
+		{"plain", "[remote \"origin\"]\nurl = u\n", "u", true},
+		{"last wins", "[remote \"origin\"]\nurl = u\nurl = v\n", "v", true},
+		{"other remote", "[remote \"Origin\"]\nurl = u\n", "", true},
+		{"case of keys", "[REMOTE \"origin\"]\nURL=u\n", "u", true},
+		{"quoted", "[remote \"origin\"] url = \"a # b\" # c\n", "a # b", true},
+		{"escape and continuation", "[remote \"origin\"]\nurl = a\\\\b\\\nc\n", "", true},
+		{"include", "[include]\npath = x\n", "", false},
+		{"conditional include", "[includeIf \"gitdir:x\"]\npath = x\n", "", false},
+	} {
+		url, ok := parseGitConfig(tt.text)
+		if tt.name == "escape and continuation" {
+			tt.url = "a\\bc"
+		}
+		if url != tt.url || ok != tt.ok {
+			t.Errorf("%s: %q, %v; want %q, %v", tt.name, url, ok, tt.url, tt.ok)
+		}
+	}
+}
+
+func FuzzParseGitConfig(f *testing.F) {
+	f.Add("[remote \"origin\"]\n\turl = \"x\\\"\n")
+	f.Add("[include]")
+	f.Add("[")
+	f.Fuzz(func(t *testing.T, text string) { parseGitConfig(text) })
+}

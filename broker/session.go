@@ -1,0 +1,238 @@
+package broker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+)
+
+// State is what we know about a session's client.
+type State string
+
+// States. Unknown is a session without a process id: it is treated as reachable.
+const (
+	Alive   State = "alive"
+	Absent  State = "absent"
+	Unknown State = "unknown"
+)
+
+// Session is a mailbox and who it belongs to.
+type Session struct {
+	ID    string
+	Alias string
+	// Client is the AI program's name, or empty.
+	Client string
+	// ClientIDs are the client's own ids of this session, newest last.
+	ClientIDs  []string
+	PID        int
+	State      State
+	Person     bool // somebody at a terminal: never swept
+	Registered time.Time
+	LastRing   Ring // zero when it was never rung
+}
+
+// Ring is one attempt to tell a session that mail waits.
+type Ring struct {
+	At      time.Time `json:"at,omitzero"`
+	Method  string    `json:"method,omitempty"`
+	Outcome string    `json:"outcome,omitempty"` // rang, coalesced, filtered, uncaptured, failed
+	Oldest  string    `json:"oldest,omitempty"`  // id of the oldest message that waited
+}
+
+// facts is sessions/<sid>.json: what the registry has no field for. The original rewrites the registry
+// without fields it does not know.
+type facts struct {
+	Alias     string   `json:"alias,omitempty"` // for a session that comes back after a sweep
+	Client    string   `json:"client,omitempty"`
+	ClientIDs []string `json:"client_ids,omitempty"`
+	PID       int      `json:"pid,omitempty"`
+	StartTime int64    `json:"pid_start_time,omitempty"`
+	Person    bool     `json:"person,omitempty"`
+	LastRing  *Ring    `json:"last_ring,omitempty"`
+}
+
+// maxClientIDs bounds the list: each /clear adds one. The index keeps all of them.
+const maxClientIDs = 16
+
+func (b *Broker) sessionsDir() (*atomicfile.Dir, error) { return b.root.Sub("sessions", true) }
+
+func (b *Broker) readFacts(sid string) (f facts, known bool, err error) {
+	dir, err := b.sessionsDir()
+	if err != nil {
+		return f, false, err
+	}
+	defer dir.Close()
+	return readFacts(dir, sid)
+}
+
+func readFacts(dir *atomicfile.Dir, sid string) (f facts, known bool, err error) {
+	data, err := dir.Read(sid + ".json")
+	if errors.Is(err, fs.ErrNotExist) {
+		return f, false, nil
+	}
+	if err != nil {
+		return f, false, err
+	}
+	if err := json.Unmarshal(data, &f); err != nil {
+		return f, false, fmt.Errorf("read facts of session %q: %w", sid, err)
+	}
+	return f, true, nil
+}
+
+// changeFacts edits sessions/<sid>.json under its lock.
+func (b *Broker) changeFacts(ctx context.Context, sid string, edit func(*facts)) error {
+	dir, err := b.sessionsDir()
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return lockedIn(ctx, dir, sid+".lock", func() error {
+		f, _, err := readFacts(dir, sid)
+		if err != nil {
+			return err
+		}
+		before, _ := json.Marshal(f)
+		edit(&f)
+		after, err := json.MarshalIndent(f, "", "  ")
+		if err != nil {
+			return err
+		}
+		if compact, _ := json.Marshal(f); string(compact) == string(before) {
+			return nil // hooks come here on every call: no fsync for nothing
+		}
+		return dir.Write(sid+".json", append(after, '\n'))
+	})
+}
+
+// Rang records an attempt to ring a session, for Status and for people who ask why nothing happened.
+func (b *Broker) Rang(ctx context.Context, sid string, ring Ring) error {
+	return b.changeFacts(ctx, sid, func(f *facts) { f.LastRing = &ring })
+}
+
+func idKey(client, id string) (string, error) {
+	key := client + "." + id
+	if client == "" || !inbox.ValidName(id) || !inbox.ValidName(key) {
+		return "", fmt.Errorf("session id %q of client %q is not a valid name", id, client)
+	}
+	return key, nil
+}
+
+// sidOf looks a client's own id up; "" when it was never seen.
+func (b *Broker) sidOf(client, id string) (string, error) {
+	key, err := idKey(client, id)
+	if err != nil {
+		return "", err
+	}
+	ids, err := b.idsDir()
+	if err != nil {
+		return "", err
+	}
+	defer ids.Close()
+	data, err := ids.Read(key)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	var sid string
+	if n := len(data); n > 0 && data[n-1] == '\n' {
+		sid = string(data[:n-1])
+	}
+	if !inbox.ValidName(sid) {
+		return "", fmt.Errorf("read sessions/ids/%s: %q is not a session id", key, data)
+	}
+	return sid, nil
+}
+
+func (b *Broker) idsDir() (*atomicfile.Dir, error) {
+	dir, err := b.sessionsDir()
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return dir.Sub("ids", true)
+}
+
+// bindID records that a client's own id belongs to a session.
+func (b *Broker) bindID(client, id, sid string) error {
+	key, err := idKey(client, id)
+	if err != nil {
+		return err
+	}
+	ids, err := b.idsDir()
+	if err != nil {
+		return err
+	}
+	defer ids.Close()
+	if data, err := ids.Read(key); err == nil && string(data) == sid+"\n" {
+		return nil
+	}
+	return ids.Write(key, []byte(sid+"\n"))
+}
+
+// Sessions lists every registered session, in the registry's order.
+func (b *Broker) Sessions(ctx context.Context) ([]Session, error) {
+	rows, err := b.rows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Session, 0, len(rows))
+	for _, r := range rows {
+		s, err := b.session(r)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+func (b *Broker) session(r row) (Session, error) {
+	s := Session{
+		ID:         r.sid(),
+		Alias:      r.alias(),
+		Client:     r.text("client_type"),
+		PID:        int(r.integer("pid")),
+		Registered: fromSeconds(r.number("registered_at")),
+	}
+	s.State = state(b.proc, s.PID, r.integer("pid_start_time"))
+	s.Person = s.Client == clientHuman
+	if !inbox.ValidName(s.ID) {
+		return s, nil // the original allows any id; such a session can have no facts of ours
+	}
+	f, _, err := b.readFacts(s.ID)
+	if err != nil {
+		b.log.Warn("facts of a session are unreadable", "session", s.ID, "err", err)
+		return s, nil // they are extras: the registry says who it is
+	}
+	if f.Client != "" {
+		s.Client = f.Client
+	}
+	s.ClientIDs = f.ClientIDs
+	s.Person = s.Person || f.Person
+	if f.LastRing != nil {
+		s.LastRing = *f.LastRing
+	}
+	return s, nil
+}
+
+// clientHuman is the original's client_type of somebody at a terminal.
+const clientHuman = "human"
+
+// addID puts an id last, once.
+func addID(ids []string, id string) []string {
+	if n := len(ids); n > 0 && ids[n-1] == id {
+		return ids
+	}
+	ids = slices.DeleteFunc(slices.Clone(ids), func(s string) bool { return s == id })
+	ids = append(ids, id)
+	return ids[max(0, len(ids)-maxClientIDs):]
+}
