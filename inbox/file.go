@@ -1,0 +1,116 @@
+package inbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// encode writes a mailbox file: one message a line, the bracket on a line of
+// its own, so that a shell can see by the first line whether anything waits.
+func encode(msgs []Message) []byte {
+	if len(msgs) == 0 {
+		return []byte("[]\n")
+	}
+	b := []byte("[\n")
+	for i, m := range msgs {
+		if i > 0 {
+			b = append(b, ",\n"...)
+		}
+		b = append(m.appendFields(b, "{"), '}')
+	}
+	return append(b, "\n]\n"...)
+}
+
+// splice adds messages to a mailbox file without reading those that are there.
+func splice(file []byte, msgs []Message) []byte {
+	body := bytes.TrimRight(file, " \t\r\n")
+	body = bytes.TrimRight(bytes.TrimSuffix(body, []byte("]")), " \t\r\n")
+	if len(bytes.TrimSpace(body)) <= 1 {
+		return encode(msgs)
+	}
+	return append(append(bytes.Clone(body), ',', '\n'), encode(msgs)[2:]...)
+}
+
+// decode reads a mailbox file and finds every message that is still readable.
+// damaged tells that something in it was not.
+func decode(file []byte) (msgs []Message, damaged bool) {
+	if len(bytes.TrimSpace(file)) == 0 {
+		return nil, false
+	}
+	var raws []json.RawMessage
+	if json.Unmarshal(file, &raws) != nil {
+		return salvage(file), true
+	}
+	for _, raw := range raws {
+		var m Message
+		if json.Unmarshal(raw, &m) != nil {
+			damaged = true
+			continue
+		}
+		msgs = append(msgs, m)
+	}
+	return msgs, damaged
+}
+
+// maxRecord bounds how far salvage reads for the end of one message, and so
+// what a hostile file can cost.
+const maxRecord = 2 << 20
+
+// salvage takes whatever message can be read at a `{"`. Inside a JSON string
+// the quote would be escaped, so no body can pretend to be a message.
+func salvage(file []byte) (msgs []Message) {
+	start := []byte(`{"`)
+	for fails := 0; fails < 10_000; {
+		i := bytes.Index(file, start)
+		if i < 0 {
+			break
+		}
+		file = file[i:]
+		var raw json.RawMessage
+		dec := json.NewDecoder(bytes.NewReader(file[:min(len(file), maxRecord)]))
+		var m Message
+		if dec.Decode(&raw) != nil || json.Unmarshal(raw, &m) != nil {
+			fails++
+			file = file[len(start):]
+			continue
+		}
+		msgs = append(msgs, m)
+		file = file[dec.InputOffset():]
+	}
+	return msgs
+}
+
+// A spill line is {"message":{…},"n":N}: N counts what waits, so that a sender
+// learns it from the last line alone.
+func spillLine(b []byte, m Message, n int) []byte {
+	b = append(m.appendFields(append(b, `{"message":`...), "{"), `},"n":`...)
+	return append(strconv.AppendInt(b, int64(n), 10), "}\n"...)
+}
+
+func decodeSpill(file []byte) (msgs []Message, damaged bool) {
+	for line := range bytes.Lines(file) {
+		var rec struct{ Message *Message }
+		if json.Unmarshal(line, &rec) != nil || rec.Message == nil {
+			damaged = damaged || len(bytes.TrimSpace(line)) > 0
+			continue
+		}
+		msgs = append(msgs, *rec.Message)
+	}
+	return msgs, damaged || len(file) > 0 && file[len(file)-1] != '\n'
+}
+
+// spillCount reads N off the end of a spill.
+func spillCount(tail []byte) (int, error) {
+	i := bytes.LastIndex(tail, []byte(`,"n":`))
+	if i < 0 || !bytes.HasSuffix(tail, []byte("}\n")) {
+		return 0, errors.New("its last line is torn")
+	}
+	n, err := strconv.Atoi(string(tail[i+5 : len(tail)-2]))
+	if err != nil {
+		return 0, fmt.Errorf("its last line is torn: %w", err)
+	}
+	return n, nil
+}

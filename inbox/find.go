@@ -1,0 +1,167 @@
+package inbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+)
+
+// Where a message is.
+const (
+	Queued = "queued" // it waits
+	Handed = "handed" // a live reader has it and has not acknowledged it
+	Read   = "read"   // it was handed over in full and archived
+)
+
+// State is what the disk proves about one message.
+type State struct {
+	Where   string    // "" when this mailbox has never seen it
+	At      time.Time // when it came there
+	By      string    // the reader, when handed or read
+	Message Message
+}
+
+// Find tells where the message is.
+func (m *Mailbox) Find(ctx context.Context, id string) (State, error) {
+	lk, err := m.lock(ctx)
+	if err != nil {
+		return State{}, err
+	}
+	defer lk.Release()
+	return m.find(id)
+}
+
+func (m *Mailbox) find(id string) (State, error) {
+	// The archive first: what an interrupted ack left in two places was read.
+	if st, err := m.findArchived(id); err != nil || st.Where != "" {
+		return st, err
+	}
+	var st State
+	err := m.eachWaiting(func(msg Message, holder *chunk) {
+		if msg.ID != id || st.Where != "" {
+			return
+		}
+		st = State{Where: Queued, At: msg.Time(), Message: msg}
+		if holder != nil {
+			st.Where, st.At, st.By = Handed, holder.at, holder.by
+		}
+		if holder != nil && holder.done {
+			st.Where = Read
+		}
+	})
+	return st, err
+}
+
+func (m *Mailbox) findArchived(id string) (st State, err error) {
+	f, err := m.openArchive()
+	if f == nil {
+		return st, err
+	}
+	defer f.Close()
+	err = eachLine(f, func(line []byte) bool {
+		var a Archived
+		if bytes.Contains(line, []byte(id)) && json.Unmarshal(line, &a) == nil && a.ID == id {
+			st = State{Read, fromSeconds(a.DrainedAt), a.DrainedBy, a.Message}
+		}
+		return st.Where == ""
+	})
+	return st, err
+}
+
+// Peek returns what waits, oldest first, and changes nothing. What a live
+// reader has in its hands is not waiting.
+func (m *Mailbox) Peek(ctx context.Context) ([]Message, error) {
+	if waiting, err := m.Waiting(); err != nil || !waiting {
+		return nil, err
+	}
+	lk, err := m.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer lk.Release()
+	var msgs []Message
+	err = m.eachWaiting(func(msg Message, holder *chunk) {
+		if holder == nil {
+			msgs = append(msgs, msg)
+		}
+	})
+	nameLegacy(msgs)
+	return msgs, err
+}
+
+// eachWaiting calls f for every message that is not archived; holder is nil
+// unless a live reader has it or an ack of it waits for space. The caller
+// holds the lock, so nobody adopts a chunk while we try its lock.
+func (m *Mailbox) eachWaiting(f func(msg Message, holder *chunk)) error {
+	dir, err := m.root.Sub(m.leaseName(), false)
+	if err == nil {
+		defer dir.Close()
+		err = m.eachLeased(dir, f)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := readIf(m.root, m.inboxName())
+	if err != nil {
+		return err
+	}
+	spill, err := readIf(m.root, m.spillName())
+	if err != nil {
+		return err
+	}
+	waiting, _ := decode(file)
+	behind, _ := decodeSpill(spill)
+	for _, msg := range append(waiting, behind...) {
+		f(msg, nil)
+	}
+	return nil
+}
+
+func (m *Mailbox) eachLeased(dir *atomicfile.Dir, f func(Message, *chunk)) error {
+	cs, err := chunks(dir)
+	if err != nil {
+		return err
+	}
+	for _, c := range cs {
+		if err := m.eachOf(dir, c, f); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Mailbox) eachOf(dir *atomicfile.Dir, c *chunk, f func(Message, *chunk)) error {
+	file, err := dir.Open(c.name(), os.O_RDWR)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	free, err := filelock.TryFile(file)
+	if err != nil {
+		return err
+	}
+	c.file = file
+	if err := c.read(); err != nil {
+		return err
+	}
+	var holder *chunk
+	gone := map[string]bool{}
+	if !free || c.done {
+		holder = c
+	} else if gone, err = m.archivedSince(c.archived); err != nil {
+		return err
+	}
+	for _, msg := range c.msgs {
+		if !gone[msg.ID] {
+			f(msg, holder)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+// Package inbox keeps one session's mail on disk: deliver, peek, lease, ack,
+// drain, history.
+//
+// In the root, for a session <sid>:
+//
+//	<sid>.inbox.json     waiting messages, a JSON array, at most 60 KiB
+//	<sid>.inbox.lock     the lock of all that follows (package filelock)
+//	<sid>.spill.jsonl    what waits behind a full inbox
+//	<sid>.lease/         messages handed out and not yet acknowledged
+//	archive/<sid>.jsonl  messages that were handed over, append-only
+//
+// A message is in one of these places. A lease is live while its holder has a
+// lock on its file; what a dead holder had is offered again, first. Any number
+// of processes may use a mailbox at once, those of the original c2c included.
+package inbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"time"
+
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+)
+
+// What a sender can test for. Each comes wrapped in a sentence of its own.
+var (
+	ErrFull     = errors.New("mailbox is full")
+	ErrTooLarge = errors.New("message is too large")
+	ErrBody     = errors.New("message cannot be kept")
+)
+
+// maxInbox keeps our file below the 64 KiB at which the original c2c takes an
+// inbox for empty and then erases it.
+const maxInbox = 60 << 10
+
+// Limits bound what one mailbox holds. Zero means the default.
+type Limits struct {
+	Body     int   // bytes of one body
+	Messages int   // messages waiting
+	Bytes    int64 // bytes waiting
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Body == 0 {
+		l.Body = 256 << 10
+	}
+	if l.Messages == 0 {
+		l.Messages = 20_000
+	}
+	if l.Bytes == 0 {
+		l.Bytes = 64 << 20
+	}
+	return l
+}
+
+// Config is what a mailbox needs from outside.
+type Config struct {
+	Limits Limits
+	Now    func() time.Time // nil: time.Now
+	Log    *slog.Logger     // nil: nothing is logged
+}
+
+// Mailbox is the mail of one session.
+type Mailbox struct {
+	root   *atomicfile.Dir
+	sid    string
+	limits Limits
+	now    func() time.Time
+	log    *slog.Logger
+}
+
+// Open names a mailbox. It does not touch the disk.
+func Open(root *atomicfile.Dir, sid string, cfg Config) (*Mailbox, error) {
+	if !ValidName(sid) {
+		return nil, fmt.Errorf("session id %q: 1 to 128 of A-Z a-z 0-9 . _ -, first a letter or digit", sid)
+	}
+	m := &Mailbox{root: root, sid: sid, limits: cfg.Limits.withDefaults(), now: cfg.Now, log: cfg.Log}
+	if m.now == nil {
+		m.now = time.Now
+	}
+	if m.log == nil {
+		m.log = slog.New(slog.DiscardHandler)
+	}
+	return m, nil
+}
+
+func (m *Mailbox) inboxName() string { return m.sid + ".inbox.json" }
+func (m *Mailbox) spillName() string { return m.sid + ".spill.jsonl" }
+func (m *Mailbox) leaseName() string { return m.sid + ".lease" }
+
+// LockName is the file whose closing tells a watcher that something changed.
+func (m *Mailbox) LockName() string { return m.sid + ".inbox.lock" }
+
+func (m *Mailbox) lock(ctx context.Context) (*filelock.Lock, error) {
+	return filelock.Acquire(ctx, m.root, m.LockName())
+}
+
+// readIf reads a file that may be absent.
+func readIf(d *atomicfile.Dir, name string) ([]byte, error) {
+	data, err := d.Read(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return data, err
+}
+
+// size is that of a file that may be absent.
+func (m *Mailbox) size(name string) (int64, error) {
+	f, err := m.root.Open(name, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// setAside keeps a copy of a damaged file for a person to look at.
+func (m *Mailbox) setAside(name string, data []byte) (string, error) {
+	aside := name + ".corrupt-" + m.now().UTC().Format("20060102T150405.000000")
+	if err := m.root.Write(aside, data); err != nil {
+		return "", err
+	}
+	m.log.Warn("damaged file set aside", "session", m.sid, "file", name, "copy", aside)
+	return aside, nil
+}
+
+// Waiting says whether anything waits. It takes no lock, so a hook can afford it.
+func (m *Mailbox) Waiting() (bool, error) {
+	for name, empty := range map[string]int64{m.inboxName(): int64(len("[]\n")), m.spillName(): 0} {
+		n, err := m.size(name)
+		if err != nil || n > empty {
+			return err == nil, err
+		}
+	}
+	lease, err := m.root.Sub(m.leaseName(), false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer lease.Close()
+	names, err := lease.Names()
+	return len(names) > 0, err
+}

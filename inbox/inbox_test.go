@@ -1,0 +1,337 @@
+package inbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"c2c/inbox/atomicfile"
+)
+
+func open(t *testing.T, path, sid string) *Mailbox {
+	t.Helper()
+	root, err := atomicfile.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	m, err := Open(root, sid, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func newBox(t *testing.T) (*Mailbox, string) {
+	root := filepath.Join(t.TempDir(), "root")
+	return open(t, root, "amber"), root
+}
+
+func mail(body string) Message { return Message{From: "birch", To: "amber", Content: body} }
+
+func deliver(t *testing.T, m *Mailbox, msgs ...Message) []Message {
+	t.Helper()
+	stored, err := m.Deliver(t.Context(), msgs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stored
+}
+
+func lease(t *testing.T, m *Mailbox) *Lease {
+	t.Helper()
+	l, err := m.Lease(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func bodies(msgs []Message) string {
+	var s []string
+	for _, m := range msgs {
+		s = append(s, m.Content)
+	}
+	return strings.Join(s, " ")
+}
+
+func peek(t *testing.T, m *Mailbox) string {
+	t.Helper()
+	msgs, err := m.Peek(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bodies(msgs)
+}
+
+func TestDrainKeepsOrderAndArchives(t *testing.T) {
+	m, root := newBox(t)
+	deliver(t, m, mail("a"))
+	deliver(t, m, mail("b"), mail("c"))
+	got, err := m.Drain(t.Context(), "poll_inbox")
+	if err != nil || bodies(got) != "a b c" {
+		t.Fatalf("drained %q, %v", bodies(got), err)
+	}
+	if waiting, err := m.Waiting(); waiting || err != nil {
+		t.Errorf("waiting after a drain: %v, %v", waiting, err)
+	}
+	hist, err := m.History(t.Context(), 2)
+	if err != nil || len(hist) != 2 || hist[0].Content != "c" || hist[0].DrainedBy != "poll_inbox" {
+		t.Errorf("history %+v, %v", hist, err)
+	}
+	line, _ := os.ReadFile(filepath.Join(root, "archive", "amber.jsonl"))
+	if !strings.HasPrefix(string(line), `{"drained_at":`) {
+		t.Errorf("archive line %q", line)
+	}
+}
+
+func TestReleasedMailIsOfferedFirst(t *testing.T) {
+	m, _ := newBox(t)
+	deliver(t, m, mail("a"))
+	l := lease(t, m)
+	deliver(t, m, mail("b"))
+	if got := peek(t, m); got != "b" {
+		t.Errorf("peek beside a live lease: %q", got)
+	}
+	if other := lease(t, m); bodies(other.Messages) != "b" {
+		t.Errorf("second lease %q", bodies(other.Messages))
+	} else if err := other.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if got := bodies(lease(t, m).Messages); got != "a b" {
+		t.Errorf("after the release %q", got)
+	}
+}
+
+func TestPartialAckLeavesTheRestInOrder(t *testing.T) {
+	for _, size := range []int{1, 20_000} { // within the inbox, and beyond it
+		m, _ := newBox(t)
+		pad := strings.Repeat("x", size)
+		stored := deliver(t, m, mail("a"+pad), mail("b"+pad), mail("c"+pad), mail("d"+pad))
+		l := lease(t, m)
+		deliver(t, m, mail("e"+pad))
+		if err := l.Ack(t.Context(), stored[0].ID); err != nil {
+			t.Fatal(err)
+		}
+		got, err := m.Drain(t.Context(), "test")
+		if err != nil || strings.ReplaceAll(bodies(got), pad, "") != "b c d e" {
+			t.Errorf("size %d: %q, %v", size, strings.ReplaceAll(bodies(got), pad, ""), err)
+		}
+	}
+}
+
+func TestInterruptedAckIsNotHandedOverAgain(t *testing.T) {
+	m, _ := newBox(t)
+	deliver(t, m, mail("a"), mail("b"))
+	l := lease(t, m)
+	// The process dies after the archive write and before the files are removed.
+	if err := m.archive(t.Context(), "test", l.Messages[:1]); err != nil {
+		t.Fatal(err)
+	}
+	l.Release()
+	if got := peek(t, m); got != "b" {
+		t.Errorf("peek %q", got)
+	}
+	if got, err := m.Drain(t.Context(), "test"); err != nil || bodies(got) != "b" {
+		t.Errorf("drained %q, %v", bodies(got), err)
+	}
+	if hist, _ := m.History(t.Context(), 9); len(hist) != 2 {
+		t.Errorf("archive has %d records", len(hist))
+	}
+}
+
+func TestOverflowSpillsAndKeepsOrder(t *testing.T) {
+	m, root := newBox(t)
+	var want []string
+	for i := range 300 {
+		body := fmt.Sprintf("%03d%s", i, strings.Repeat("y", 500))
+		want = append(want, body)
+		deliver(t, m, mail(body))
+	}
+	info, err := os.Stat(filepath.Join(root, "amber.inbox.json"))
+	if err != nil || info.Size() > maxInbox {
+		t.Fatalf("inbox %v, %v", info.Size(), err)
+	}
+	if got, err := m.Drain(t.Context(), "test"); err != nil || bodies(got) != strings.Join(want, " ") {
+		t.Errorf("drained %d, %v", len(got), err)
+	}
+}
+
+func TestFullMailboxRefusesAndLosesNothing(t *testing.T) {
+	m, _ := newBox(t)
+	m.limits.Messages = 200
+	pad := strings.Repeat("z", 500)
+	for range 200 {
+		deliver(t, m, mail(pad))
+	}
+	if _, err := m.Deliver(t.Context(), mail("one more")); !errors.Is(err, ErrFull) {
+		t.Fatalf("error %v", err)
+	}
+	if got, err := m.Drain(t.Context(), "test"); err != nil || len(got) != 200 {
+		t.Errorf("drained %d, %v", len(got), err)
+	}
+}
+
+func TestBadBodiesAreRefused(t *testing.T) {
+	m, root := newBox(t)
+	for body, want := range map[string]error{
+		"\xff": ErrBody, "a\x00b": ErrBody, strings.Repeat("a", 257<<10): ErrTooLarge,
+	} {
+		if _, err := m.Deliver(t.Context(), mail(body)); !errors.Is(err, want) {
+			t.Errorf("body %.5q: %v", body, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(root, "amber.inbox.json")); !os.IsNotExist(err) {
+		t.Errorf("something was written: %v", err)
+	}
+}
+
+func TestRetryWithTheSameIDStoresOnce(t *testing.T) {
+	m, _ := newBox(t)
+	msg := mail("a")
+	msg.ID = "job-1"
+	deliver(t, m, msg)
+	deliver(t, m, msg)
+	if got := peek(t, m); got != "a" {
+		t.Errorf("waiting %q", got)
+	}
+	if _, err := m.Drain(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	deliver(t, m, msg)
+	if got := peek(t, m); got != "" {
+		t.Errorf("read mail was stored again: %q", got)
+	}
+}
+
+func TestDamagedInboxIsSetAsideAndTheRestDelivered(t *testing.T) {
+	good := `{"from_alias":"b","to_alias":"a","content":"ok %d"}`
+	for name, file := range map[string]string{
+		"cut":     "[\n" + fmt.Sprintf(good, 1) + ",\n" + fmt.Sprintf(good, 2) + ",\n{\"from_al",
+		"record":  "[" + fmt.Sprintf(good, 1) + `,{"from_alias":7},` + fmt.Sprintf(good, 2) + "]",
+		"garbage": "[" + fmt.Sprintf(good, 1) + ",\x00\x00{\"a,,," + fmt.Sprintf(good, 2) + "]",
+	} {
+		for _, sendFirst := range []bool{false, true} {
+			m, root := newBox(t)
+			if err := os.WriteFile(filepath.Join(root, "amber.inbox.json"), []byte(file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			want := "ok 1 ok 2"
+			if sendFirst {
+				deliver(t, m, mail("new"))
+				want += " new"
+			}
+			got, err := m.Drain(t.Context(), "test")
+			if err != nil || bodies(got) != want {
+				t.Errorf("%s, send first %v: %q, %v", name, sendFirst, bodies(got), err)
+			}
+			aside, _ := filepath.Glob(filepath.Join(root, "amber.inbox.json.corrupt-*"))
+			if len(aside) != 1 {
+				t.Errorf("%s, send first %v: %d copies", name, sendFirst, len(aside))
+				continue
+			}
+			if kept, _ := os.ReadFile(aside[0]); !strings.HasPrefix(string(kept), strings.TrimSuffix(file, "]")) {
+				t.Errorf("%s: the copy differs: %q", name, kept)
+			}
+		}
+	}
+}
+
+func TestTornSpillKeepsWhatIsReadable(t *testing.T) {
+	m, root := newBox(t)
+	spill := filepath.Join(root, "amber.spill.jsonl")
+	line := string(spillLine(nil, mail("first"), 1))
+	if err := os.WriteFile(spill, []byte(line+`{"message":{"fro`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	deliver(t, m, mail("second"))
+	if got, err := m.Drain(t.Context(), "test"); err != nil || bodies(got) != "first second" {
+		t.Errorf("drained %q, %v", bodies(got), err)
+	}
+}
+
+func TestUnknownFieldsSurvive(t *testing.T) {
+	in := `{"from_alias":"a","to_alias":"b","content":"<&>","ts":5,"enc_status":{"x": [1, 2]},"kind":9}`
+	var m Message
+	if err := json.Unmarshal([]byte(in), &m); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := m.MarshalJSON()
+	want := `{"from_alias":"a","to_alias":"b","content":"<&>","ts":5.0,"enc_status":{"x":[1,2]}}`
+	if string(out) != want {
+		t.Errorf("got  %s\nwant %s", out, want)
+	}
+}
+
+func TestEqualMessagesWithoutIDsStayTwo(t *testing.T) {
+	m, root := newBox(t)
+	file := `[{"from_alias":"b","to_alias":"a","content":"ok"},{"from_alias":"b","to_alias":"a","content":"ok"}]`
+	if err := os.WriteFile(filepath.Join(root, "amber.inbox.json"), []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l := lease(t, m)
+	if len(l.Messages) != 2 || l.Messages[0].ID == l.Messages[1].ID {
+		t.Fatalf("leased %+v", l.Messages)
+	}
+	if err := l.Ack(t.Context(), l.Messages[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := peek(t, m); got != "ok" {
+		t.Errorf("left %q", got)
+	}
+}
+
+func TestPlantedLinksAndPipesAreRefused(t *testing.T) {
+	m, root := newBox(t)
+	if err := os.WriteFile(filepath.Join(root, "other"), []byte("[]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("other", filepath.Join(root, "amber.inbox.json")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Deliver(t.Context(), mail("a")); !errors.Is(err, atomicfile.ErrNotOurs) {
+		t.Errorf("symbolic link: %v", err)
+	}
+	if _, err := Open(m.root, "../x", Config{}); err == nil {
+		t.Error("a session id with a slash was taken")
+	}
+}
+
+func TestFindFollowsTheMessage(t *testing.T) {
+	m, _ := newBox(t)
+	id := deliver(t, m, mail("a"))[0].ID
+	where := func(want string) {
+		t.Helper()
+		st, err := m.Find(context.Background(), id)
+		if err != nil || st.Where != want {
+			t.Errorf("state %+v, %v; want %q", st, err, want)
+		}
+	}
+	where(Queued)
+	l := lease(t, m)
+	where(Handed)
+	if err := l.Ack(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	where(Read)
+}
+
+func TestLegacyPeersAreReadWithTheirEmptyFile(t *testing.T) {
+	m, root := newBox(t)
+	if err := os.WriteFile(filepath.Join(root, "amber.inbox.json"), []byte("[]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	deliver(t, m, mail("a"))
+	file, _ := os.ReadFile(filepath.Join(root, "amber.inbox.json"))
+	if !strings.HasPrefix(string(file), "[\n{") || !strings.HasSuffix(string(file), "}\n]\n") {
+		t.Errorf("file %q", file)
+	}
+}

@@ -1,0 +1,235 @@
+package inbox
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"c2c/inbox/atomicfile"
+)
+
+// Message is one message, as it waits and as it is handed over.
+type Message struct {
+	From      string
+	To        string
+	Content   string
+	TS        float64 // Unix seconds
+	ID        string  // UUIDv7, or what the sender chose
+	Kind      string  // message, question, task, review, status, ack, system
+	InReplyTo string  // the id of the message that this one answers
+	Tag       string  // fail, blocking, urgent
+
+	Deferrable bool // rings nobody
+	Ephemeral  bool // is not archived
+
+	Extra []Field // fields of other programs, kept through every rewrite
+}
+
+// Field is a field that c2c does not know.
+type Field struct {
+	Name  string
+	Value json.RawMessage
+}
+
+// ValidName says whether s may name a session or a message.
+func ValidName(s string) bool { return atomicfile.ValidName(s) }
+
+// NewID returns a UUIDv7 (RFC 9562 section 5.7). It is written out here
+// because the usual package links net and doubles the start of a hook.
+func NewID(now time.Time) string {
+	var b [16]byte
+	rand.Read(b[6:])
+	ms := uint64(now.UnixMilli())
+	for i := range 6 {
+		b[i] = byte(ms >> (40 - 8*i))
+	}
+	b[6] = b[6]&0x0f | 0x70
+	b[8] = b[8]&0x3f | 0x80
+	h := hex.EncodeToString(b[:])
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+}
+
+// Time is when the message was sent.
+func (m Message) Time() time.Time { return fromSeconds(m.TS) }
+
+func fromSeconds(s float64) time.Time { return time.UnixMicro(int64(s * 1e6)) }
+
+func seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
+
+// appendSeconds always writes a fraction: the original refuses integers.
+func appendSeconds(b []byte, s float64) []byte {
+	n := len(b)
+	b = strconv.AppendFloat(b, s, 'f', -1, 64)
+	if !bytes.ContainsRune(b[n:], '.') {
+		b = append(b, ".0"...)
+	}
+	return b
+}
+
+// appendString writes JSON without HTML escapes, as the size limit is on bytes.
+func appendString(b []byte, s string) []byte {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	enc.Encode(s) // a string cannot fail
+	return append(b, bytes.TrimSuffix(buf.Bytes(), []byte("\n"))...)
+}
+
+// appendFields writes the members of the message, each led by sep, then comma.
+func (m Message) appendFields(b []byte, sep string) []byte {
+	str := func(name, s string, always bool) {
+		if s != "" || always {
+			b = append(append(b, sep...), '"')
+			b = append(append(b, name...), `":`...)
+			b = appendString(b, s)
+			sep = ","
+		}
+	}
+	str("from_alias", m.From, true)
+	str("to_alias", m.To, true)
+	str("content", m.Content, true)
+	b = appendSeconds(append(b, `,"ts":`...), m.TS)
+	str("message_id", m.ID, false)
+	str("kind", m.Kind, false)
+	str("in_reply_to", m.InReplyTo, false)
+	str("tag", m.Tag, false)
+	if m.Deferrable {
+		b = append(b, `,"deferrable":true`...)
+	}
+	if m.Ephemeral {
+		b = append(b, `,"ephemeral":true`...)
+	}
+	for _, f := range m.Extra {
+		b = append(appendString(append(b, ','), f.Name), ':')
+		b = append(b, f.Value...)
+	}
+	return b
+}
+
+// MarshalJSON writes the message on one line, its fields in a fixed order.
+func (m Message) MarshalJSON() ([]byte, error) {
+	return append(m.appendFields(nil, "{"), '}'), nil
+}
+
+// UnmarshalJSON reads a message of c2c, of the original or of its Python tools.
+// Anything but an object with the three strings that all of them write is an error.
+func (m *Message) UnmarshalJSON(data []byte) error {
+	var out Message
+	required := 0
+	err := eachMember(data, func(name string, value json.RawMessage) error {
+		n, err := out.set(name, value)
+		required |= n
+		return err
+	})
+	if err == nil && required != 7 {
+		err = errors.New("no message: from_alias, to_alias and content must be strings")
+	}
+	if err == nil {
+		*m = out
+	}
+	return err
+}
+
+// eachMember calls f for the members of a JSON object, in order.
+func eachMember(data []byte, f func(name string, value json.RawMessage) error) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return errors.New("not a JSON object")
+	}
+	for dec.More() {
+		t, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return err
+		}
+		if err := f(t.(string), value); err != nil {
+			return err
+		}
+	}
+	_, err := dec.Token()
+	return err
+}
+
+// set stores one member and tells which of the required strings it was. A
+// known name with a value of another type is kept as somebody else's field.
+func (m *Message) set(name string, value json.RawMessage) (required int, err error) {
+	var dst any
+	switch name {
+	case "from_alias":
+		required, dst = 1, &m.From
+	case "to_alias":
+		required, dst = 2, &m.To
+	case "content":
+		required, dst = 4, &m.Content
+	case "ts":
+		dst = &m.TS
+	case "message_id":
+		dst = &m.ID
+	case "kind":
+		dst = &m.Kind
+	case "in_reply_to":
+		dst = &m.InReplyTo
+	case "tag":
+		dst = &m.Tag
+	case "deferrable":
+		dst = &m.Deferrable
+	case "ephemeral":
+		dst = &m.Ephemeral
+	}
+	if dst != nil && string(value) != "null" && json.Unmarshal(value, dst) == nil {
+		return required, nil
+	}
+	if required != 0 {
+		return 0, fmt.Errorf("no message: %s is not a string", name)
+	}
+	if dst == nil {
+		var flat bytes.Buffer
+		if err := json.Compact(&flat, value); err != nil {
+			return 0, err
+		}
+		m.Extra = append(m.Extra, Field{name, flat.Bytes()})
+	}
+	return 0, nil
+}
+
+// check refuses what could not be kept or read back.
+func (m Message) check(limits Limits) error {
+	switch {
+	case m.From == "" || m.To == "":
+		return fmt.Errorf("%w: it needs a sender and a receiver", ErrBody)
+	case !utf8.ValidString(m.Content):
+		return fmt.Errorf("%w: it is not valid UTF-8; send text, or encode the bytes first", ErrBody)
+	case strings.ContainsRune(m.Content, 0):
+		return fmt.Errorf("%w: it has a NUL character; remove it, or encode the bytes first", ErrBody)
+	case len(m.Content) > limits.Body:
+		return fmt.Errorf("%w: %d bytes, at most %d; put it into a file and send its path", ErrTooLarge, len(m.Content), limits.Body)
+	case m.ID != "" && !ValidName(m.ID):
+		return fmt.Errorf("%w: message id %q: 1 to 128 of A-Z a-z 0-9 . _ -, first a letter or digit", ErrBody, m.ID)
+	}
+	for _, s := range []string{m.From, m.To, m.Kind, m.InReplyTo, m.Tag} {
+		if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
+			return fmt.Errorf("%w: field %q is not plain text", ErrBody, s)
+		}
+	}
+	return nil
+}
+
+// legacyID names a message of a writer that gives no ids, the same at each reading.
+func (m Message) legacyID() string {
+	h := sha256.New()
+	for _, s := range []string{m.From, m.To, strconv.FormatFloat(m.TS, 'f', -1, 64), m.Content} {
+		fmt.Fprintf(h, "%d:%s", len(s), s)
+	}
+	return "legacy-" + hex.EncodeToString(h.Sum(nil)[:12])
+}
