@@ -13,23 +13,23 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-func open(t *testing.T, path, sid string) *Mailbox {
-	t.Helper()
+func openAt(path string) (*Mailbox, error) {
 	root, err := atomicfile.Create(path)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	t.Cleanup(func() { root.Close() })
-	m, err := Open(root, sid, Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return Open(root, "amber", Config{})
 }
 
 func newBox(t *testing.T) (*Mailbox, string) {
+	t.Helper()
 	root := filepath.Join(t.TempDir(), "root")
-	return open(t, root, "amber"), root
+	m, err := openAt(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.root.Close() })
+	return m, root
 }
 
 func mail(body string) Message { return Message{From: "birch", To: "amber", Content: body} }

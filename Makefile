@@ -1,0 +1,38 @@
+# c2c. `make help` lists the targets.
+GO ?= go
+BIN := bin
+export CGO_ENABLED ?= 0
+GOFLAGS_BUILD := -trimpath -ldflags='-s -w'
+PREFIX ?= $(HOME)/.local
+
+.PHONY: help build test race fuzz lint check install clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+build: ## bin/c2c and bin/c2cd
+	$(GO) build $(GOFLAGS_BUILD) -o $(BIN)/ ./cmd/...
+
+test: build ## all tests but those of the real clients
+	$(GO) test -count=1 ./...
+
+race: ## the tests under the race detector (needs a C compiler)
+	CGO_ENABLED=1 $(GO) test -race -count=1 ./...
+
+fuzz: ## every fuzzer for ten seconds
+	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep ^Fuzz); do \
+	  echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime 10s $$p || exit 1; done; done
+
+lint: ## gofmt, and vet for Linux and macOS
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }
+	$(GO) vet ./...
+	GOOS=darwin $(GO) vet ./...
+
+check: lint test ## lint and test
+
+install: build ## put both programs into PREFIX/bin (default ~/.local/bin)
+	install -d $(PREFIX)/bin
+	install -m 0755 $(BIN)/c2c $(BIN)/c2cd $(PREFIX)/bin/
+
+clean: ## remove what was built
+	rm -rf $(BIN)
