@@ -153,23 +153,24 @@ func formatRegistry(rows []row) []byte {
 	if len(rows) == 0 {
 		return []byte("[]\n")
 	}
-	var b bytes.Buffer
+	b := []byte("[\n")
 	for i, r := range rows {
-		open := "[\n{"
 		if i > 0 {
-			open = ",\n{"
+			b = append(b, ",\n"...)
 		}
-		b.WriteString(open)
-		for j, f := range r {
-			if j > 0 {
-				b.WriteByte(',')
-			}
-			b.Write(quote(f.name))
-			b.WriteByte(':')
-			b.Write(f.value)
-		}
-		b.WriteByte('}')
+		b = r.appendJSON(b)
 	}
-	b.WriteString("\n]\n")
-	return b.Bytes()
+	return append(b, "\n]\n"...)
+}
+
+func (r row) appendJSON(b []byte) []byte {
+	b = append(b, '{')
+	for i, f := range r {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(b, quote(f.name)...), ':')
+		b = append(b, f.value...)
+	}
+	return append(b, '}')
 }

@@ -1,0 +1,158 @@
+package broker
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"c2c/broker/client"
+)
+
+// AliasError says why a name cannot be an alias.
+type AliasError struct{ Alias, Reason string }
+
+func (e *AliasError) Error() string { return fmt.Sprintf("alias %q %s", e.Alias, e.Reason) }
+
+// AliasTakenError says that another session has the alias and is, or may be, alive.
+type AliasTakenError struct {
+	Alias, Holder string // as the holder spells it; the holder's session id
+	Suggested     string // free at this moment
+}
+
+func (e *AliasTakenError) Error() string {
+	return fmt.Sprintf("alias %q belongs to another session; %q is free", e.Alias, e.Suggested)
+}
+
+// UnknownAliasError names the aliases that look most like one nobody has.
+type UnknownAliasError struct {
+	Alias   string
+	Closest []string
+}
+
+func (e *UnknownAliasError) Error() string { return fmt.Sprintf("no such alias %q", e.Alias) }
+
+// CheckAlias returns an *AliasError when s cannot be an alias.
+func CheckAlias(s string) error {
+	if len(s) < 1 || len(s) > 64 {
+		return &AliasError{s, "must have 1 to 64 characters"}
+	}
+	if s[0] == '.' {
+		return &AliasError{s, "must not start with a dot"}
+	}
+	for _, c := range []byte(s) {
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("._-", c) >= 0) {
+			return &AliasError{s, "may only have letters, digits, dot, underscore and hyphen"}
+		}
+	}
+	switch fold(s) {
+	case "c2c", "c2c-system", "broker": // senders of c2c's own messages
+		return &AliasError{s, "is reserved"}
+	}
+	return nil
+}
+
+// fold makes aliases comparable; only ASCII is allowed in them.
+func fold(s string) string { return strings.ToLower(s) }
+
+// holders gives the rows with an alias, whatever its case.
+func holders(rows []row, alias string) []row {
+	var found []row
+	for _, r := range rows {
+		if fold(r.alias()) == fold(alias) {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// newAlias makes an alias that nobody has.
+func newAlias(rows []row, clientName string) string {
+	prefix := clientName
+	if p, ok := client.Find(clientName); ok {
+		prefix = p.AliasPrefix
+	}
+	if CheckAlias(prefix) != nil || len(prefix) > 32 {
+		prefix = "session"
+	}
+	alias := ""
+	for range 32 {
+		alias = prefix + "-" + word() + "-" + word()
+		if len(holders(rows, alias)) == 0 {
+			return alias
+		}
+	}
+	return freeAlias(rows, alias)
+}
+
+// freeAlias appends the first number that makes an alias free.
+func freeAlias(rows []row, alias string) string {
+	for n := 2; ; n++ {
+		suffix := "-" + strconv.Itoa(n)
+		s := alias[:min(len(alias), 64-len(suffix))] + suffix
+		if len(holders(rows, s)) == 0 {
+			return s
+		}
+	}
+}
+
+const words = `acorn alder amber aspen basil beech birch bloom brook cedar clay cliff cloud clover comet coral
+	crane creek daisy dawn delta dune echo ember fern field finch fjord flint frost grove harbor hazel heron
+	holly indigo iris ivory jade juniper kelp lake larch laurel lichen lilac linden lotus maple marsh meadow
+	mint moss north oak oasis olive onyx opal orchid osprey otter pearl pebble pine plum pond poplar quartz
+	rain raven reed ridge river robin rowan sage sand shore slate snow sorrel spruce stone storm summit swan
+	teal thistle thyme tide topaz tulip valley violet walnut wave willow wren yarrow zephyr`
+
+func word() string {
+	list := strings.Fields(words)
+	return list[rand.IntN(len(list))]
+}
+
+// closest gives up to three aliases that are a typing error or a completion away.
+func closest(rows []row, alias string) []string {
+	type candidate struct {
+		alias    string
+		distance int
+	}
+	want := fold(alias)
+	var list []candidate
+	for _, r := range rows {
+		have := fold(r.alias())
+		d := distance(want, have)
+		if strings.HasPrefix(have, want) || strings.HasPrefix(want, have) {
+			d = min(d, 1)
+		}
+		if d <= max(2, len(want)/3) {
+			list = append(list, candidate{r.alias(), d})
+		}
+	}
+	slices.SortStableFunc(list, func(x, y candidate) int { return cmp.Compare(x.distance, y.distance) })
+	var names []string
+	for _, c := range list[:min(3, len(list))] {
+		names = append(names, c.alias)
+	}
+	return names
+}
+
+// distance is Levenshtein's: how many letters to insert, drop or replace.
+func distance(a, b string) int {
+	line := make([]int, len(b)+1)
+	for j := range line {
+		line[j] = j
+	}
+	for i := range len(a) {
+		diagonal := line[0]
+		line[0] = i + 1
+		for j := range len(b) {
+			d := diagonal
+			if a[i] != b[j] {
+				d++
+			}
+			diagonal = line[j+1]
+			line[j+1] = min(d, line[j]+1, line[j+1]+1)
+		}
+	}
+	return line[len(b)]
+}

@@ -1,0 +1,202 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"c2c/broker/client"
+	"c2c/inbox"
+)
+
+// Attach finds the caller's session, or makes one, and records the client's id and process with it. A
+// session that was swept gets its mailbox, its alias if that is still free, and its dead letters back.
+func (b *Broker) Attach(ctx context.Context, c Caller) (Session, error) {
+	return b.attach(ctx, c, "")
+}
+
+// Register is Attach, and gives the session the alias; an empty one keeps what it has. An alias that an
+// absent session holds passes over together with its mail; one whose holder is or may be alive is refused
+// with an *AliasTakenError.
+func (b *Broker) Register(ctx context.Context, c Caller, alias string) (Session, error) {
+	if alias != "" {
+		if err := CheckAlias(alias); err != nil {
+			return Session{}, err
+		}
+	}
+	return b.attach(ctx, c, alias)
+}
+
+// attachment is one Attach while it holds the registry's lock.
+type attachment struct {
+	caller  Caller
+	alias   string
+	client  string  // whose session it is
+	id      string  // the client's own id, or empty
+	process process // zero when not known
+	sid     string
+	created bool     // the session had no row
+	evicted []string // sessions that lost the alias to this one
+	write   bool
+}
+
+func (b *Broker) attach(ctx context.Context, c Caller, alias string) (Session, error) {
+	a := &attachment{caller: c, alias: alias, client: c.Client, id: c.ClientID}
+	var own row
+	err := b.change(ctx, func(rows []row) ([]row, bool, error) {
+		rows, err := b.enroll(ctx, rows, a)
+		if err == nil {
+			own = rows[findSID(rows, a.sid)]
+		}
+		return rows, a.write, err
+	})
+	if err != nil {
+		return Session{}, err
+	}
+	for _, sid := range a.evicted {
+		if err := b.moveMail(ctx, sid, a.sid); err != nil {
+			return Session{}, err
+		}
+	}
+	if a.created || len(a.evicted) > 0 || alias != "" {
+		if err := b.redeliver(ctx, a.sid, own.alias()); err != nil {
+			return Session{}, err
+		}
+	}
+	return b.session(own)
+}
+
+// enroll finds or makes the row. The facts and the index are written before the registry: after a crash
+// in between, the client's id leads to a session without a row, which the next Attach completes.
+func (b *Broker) enroll(ctx context.Context, rows []row, a *attachment) ([]row, error) {
+	var err error
+	if a.sid, err = b.resolve(rows, a.caller); err != nil {
+		return nil, err
+	}
+	if a.caller.PID > 0 {
+		if a.process, err = b.proc.find(a.caller.PID); err != nil {
+			return nil, fmt.Errorf("look up client process %d: %w", a.caller.PID, err)
+		}
+	}
+	a.created = a.sid == "" || findSID(rows, a.sid) < 0
+	if a.created && a.id == "" {
+		// A new session's environment is as new as the session.
+		profile, id := a.caller.believed()
+		if id != "" {
+			a.client, a.id = profile.Name, id
+		}
+	}
+	if a.sid == "" {
+		a.sid = inbox.NewID(b.now())
+	}
+	if !inbox.ValidName(a.sid) {
+		return nil, fmt.Errorf("session %q is not a valid name", a.sid)
+	}
+	before, _, err := b.readFacts(a.sid)
+	if err != nil {
+		return nil, err
+	}
+	if rows, err = b.enrollRow(rows, a, before.Alias); err != nil {
+		return nil, err
+	}
+	return rows, b.enrollFacts(ctx, a, rows[findSID(rows, a.sid)].alias())
+}
+
+// enrollRow makes or edits the row; former is the alias the session had in an earlier life.
+func (b *Broker) enrollRow(rows []row, a *attachment, former string) ([]row, error) {
+	rows, err := b.claimAlias(rows, a)
+	if err != nil {
+		return nil, err
+	}
+	if a.created {
+		alias := a.alias
+		if alias == "" && former != "" && len(holders(rows, former)) == 0 {
+			alias = former
+		}
+		if alias == "" {
+			alias = newAlias(rows, a.client)
+		}
+		var r row
+		r.setText("session_id", a.sid)
+		r.setText("alias", alias)
+		r.setTime("registered_at", seconds(b.now()))
+		if a.client != "" {
+			r.setText("client_type", a.client)
+		}
+		rows, a.write = append(rows, r), true
+	}
+	i := findSID(rows, a.sid)
+	own := slices.Clone(rows[i])
+	if a.alias != "" && own.alias() != a.alias {
+		own.setText("alias", a.alias)
+		own.drop("canonical_alias") // the original makes it from the alias, and makes it again
+		a.write = true
+	}
+	if a.process.pid != 0 && !own.holds(a.process) {
+		own.setInteger("pid", int64(a.process.pid))
+		own.setInteger("pid_start_time", a.process.start)
+		a.write = true
+	}
+	rows[i] = own
+	b.unbindOthers(rows, a)
+	return rows, nil
+}
+
+// unbindOthers takes the process away from the sessions that it had before: a client with one session
+// at a time has left them, by /resume.
+func (b *Broker) unbindOthers(rows []row, a *attachment) {
+	if p, _ := client.Find(a.client); a.process.pid == 0 || !p.TrustEnv {
+		return
+	}
+	for i, r := range rows {
+		if r.sid() == a.sid || !r.holds(a.process) {
+			continue
+		}
+		left := slices.Clone(r)
+		// An impossible start time and not no pid: without one the session would count as perhaps alive.
+		left.setInteger("pid_start_time", 1)
+		rows[i] = left
+		a.write = true
+	}
+}
+
+// claimAlias drops absent holders of the wanted alias from the registry.
+func (b *Broker) claimAlias(rows []row, a *attachment) ([]row, error) {
+	if a.alias == "" {
+		return rows, nil
+	}
+	kept := make([]row, 0, len(rows)+1)
+	for _, r := range rows {
+		if fold(r.alias()) != fold(a.alias) || r.sid() == a.sid {
+			kept = append(kept, r)
+			continue
+		}
+		if state(b.proc, int(r.integer("pid")), r.integer("pid_start_time")) != Absent {
+			return nil, &AliasTakenError{Alias: r.alias(), Holder: r.sid(), Suggested: freeAlias(rows, a.alias)}
+		}
+		a.evicted = append(a.evicted, r.sid())
+		a.write = true
+	}
+	return kept, nil
+}
+
+func (b *Broker) enrollFacts(ctx context.Context, a *attachment, alias string) error {
+	if a.id != "" {
+		if err := b.bindID(a.client, a.id, a.sid); err != nil {
+			return err
+		}
+	}
+	return b.changeFacts(ctx, a.sid, func(f *facts) {
+		f.Alias = alias
+		if a.client != "" {
+			f.Client = a.client
+		}
+		if a.id != "" {
+			f.ClientIDs = addID(f.ClientIDs, a.id)
+		}
+		if a.process.pid != 0 {
+			f.PID, f.StartTime = a.process.pid, a.process.start
+		}
+		f.Person = f.Person || a.client == clientHuman
+	})
+}

@@ -1,0 +1,174 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"c2c/broker/client"
+	"c2c/inbox"
+)
+
+// Caller is everything that may say on whose behalf a program of ours runs.
+type Caller struct {
+	// Explicit is a session id or an alias that somebody typed.
+	Explicit string
+	// Client is the AI program that called, "human" for a person who registers, or empty in a plain shell.
+	Client string
+	// ClientID is the client's own session id as said in this very call: a hook's stdin, an MCP
+	// call's _meta. Never one from the environment.
+	ClientID string
+	// Getenv is the environment; nil is an empty one.
+	Getenv func(string) string
+	// PID is the client's process when the caller knows it, else zero: then the ancestors are searched.
+	PID int
+}
+
+func (c Caller) env(name string) string {
+	if c.Getenv == nil || name == "" {
+		return ""
+	}
+	return strings.TrimSpace(c.Getenv(name))
+}
+
+// maxAncestors bounds the walk towards init.
+const maxAncestors = 64
+
+// Resolve finds the caller's session and changes nothing. ErrNoSession and ErrAmbiguous may be tested for.
+//
+// The order is that of docs/design.md, "Who is who": what was typed, what the client says in this call,
+// C2C_MCP_SESSION_ID, the client's process, the client's variable if it may be believed, the nearest
+// registered ancestor.
+func (b *Broker) Resolve(ctx context.Context, c Caller) (Session, error) {
+	rows, err := b.rows(ctx)
+	if err != nil {
+		return Session{}, err
+	}
+	sid, err := b.resolve(rows, c)
+	if err != nil {
+		return Session{}, err
+	}
+	if sid == "" {
+		return Session{}, fmt.Errorf("find out who is calling: %w", ErrNoSession)
+	}
+	i := findSID(rows, sid)
+	if i < 0 {
+		return Session{}, fmt.Errorf("session %q is not registered: %w", sid, ErrNoSession)
+	}
+	return b.session(rows[i])
+}
+
+// resolve gives the caller's session id, registered or not, or "" when nothing names one.
+func (b *Broker) resolve(rows []row, c Caller) (string, error) {
+	if c.Explicit != "" {
+		return explicit(rows, c.Explicit)
+	}
+	if c.ClientID != "" {
+		sid, err := b.sidOf(c.Client, c.ClientID)
+		if sid != "" || err != nil {
+			return sid, err
+		}
+		// The rest is about our process. When sessions share one (Codex's daemon), it says
+		// nothing about a session that was never seen.
+		if p, _ := client.Find(c.Client); !p.TrustEnv {
+			return "", nil
+		}
+	}
+	if sid := c.env("C2C_MCP_SESSION_ID"); sid != "" {
+		return explicit(rows, sid)
+	}
+	if c.PID > 0 {
+		// Before the variable: /clear and /resume change Claude Code's session while its MCP
+		// server goes on with the environment it was started with.
+		if p, err := b.proc.find(c.PID); err == nil {
+			if sid, err := boundTo(rows, p); sid != "" || err != nil {
+				return sid, err
+			}
+		}
+		return b.fromEnv(rows, c, "")
+	}
+	near, err := b.nearestAncestor(rows)
+	if err != nil {
+		return "", err
+	}
+	if sid, err := b.fromEnv(rows, c, near); sid != "" || err != nil {
+		return sid, err
+	}
+	return near, nil
+}
+
+// explicit takes a name for a session id, else for an alias, else for an id that is not registered yet.
+func explicit(rows []row, name string) (string, error) {
+	if findSID(rows, name) >= 0 {
+		return name, nil
+	}
+	if found := holders(rows, name); len(found) > 0 {
+		return found[0].sid(), nil
+	}
+	if !inbox.ValidName(name) {
+		return "", fmt.Errorf("session %q is not a valid name: %w", name, ErrNoSession)
+	}
+	return name, nil
+}
+
+// fromEnv asks the variables of the clients whose environment may be believed. near is the session of the
+// nearest registered ancestor: when that is another client's, the variable was inherited through it.
+func (b *Broker) fromEnv(rows []row, c Caller, near string) (string, error) {
+	profile, id := c.believed()
+	if id == "" {
+		return "", nil
+	}
+	sid, err := b.sidOf(profile.Name, id)
+	if err != nil || sid == "" {
+		return "", err
+	}
+	if i := findSID(rows, near); i >= 0 && near != sid {
+		if other := rows[i].text("client_type"); other != "" && other != profile.Name {
+			return "", nil
+		}
+	}
+	return sid, nil
+}
+
+// believed gives the client session id that the environment may be trusted about.
+func (c Caller) believed() (client.Profile, string) {
+	for _, p := range client.All() {
+		if p.TrustEnv && (c.Client == "" || c.Client == p.Name) {
+			if id := c.env(p.SessionEnv); id != "" {
+				return p, id
+			}
+		}
+	}
+	return client.Profile{}, ""
+}
+
+// boundTo gives the session of a process, "" when there is none.
+func boundTo(rows []row, p process) (string, error) {
+	sid := ""
+	for _, r := range rows {
+		if !r.holds(p) {
+			continue
+		}
+		if sid != "" {
+			return "", fmt.Errorf("process %d has sessions %q and %q: %w", p.pid, sid, r.sid(), ErrAmbiguous)
+		}
+		sid = r.sid()
+	}
+	return sid, nil
+}
+
+func (b *Broker) nearestAncestor(rows []row) (string, error) {
+	p, err := b.proc.find(b.proc.self())
+	for range maxAncestors {
+		if err != nil || p.parent <= 1 {
+			break
+		}
+		if p, err = b.proc.find(p.parent); err != nil {
+			break // it is gone, and so is what it could tell
+		}
+		if sid, err := boundTo(rows, p); sid != "" || err != nil {
+			return sid, err
+		}
+	}
+	return "", nil
+}

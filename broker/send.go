@@ -1,0 +1,218 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"c2c/inbox"
+)
+
+// Letter is what a sender writes.
+type Letter struct {
+	To   string // an alias, in any case
+	Body string
+	// ID makes a repeated send harmless: a mailbox takes an id once. Empty for a new one.
+	ID        string
+	Kind      string // one of Kinds, or empty
+	InReplyTo string
+	Tag       string // one of Tags, or empty
+	// Deferrable mail rings nobody; Ephemeral mail is not archived.
+	Deferrable bool
+	Ephemeral  bool
+}
+
+// Receipt says that a message is on the disk of the receiver's mailbox, and no more.
+type Receipt struct {
+	ID        string
+	TS        time.Time
+	From, To  string // aliases
+	SessionID string // the receiver's
+	Recipient State
+	Duplicate bool // the mailbox had this id before
+}
+
+// Kinds are the kinds of message, Tags what a sender may shout.
+func Kinds() []string {
+	return []string{"message", "question", "task", "review", "status", "ack", "system"}
+}
+
+// Tags are the words that may head a message.
+func Tags() []string { return []string{"fail", "blocking", "urgent"} }
+
+// maxMoves bounds how often a message follows an alias that changes hands while it is sent.
+const maxMoves = 3
+
+// Send puts a letter into the mailbox of an alias. Errors: *UnknownAliasError, ErrSelfSend, and those of
+// inbox.Mailbox.Deliver. When it returns nil the message survives a power cut.
+func (b *Broker) Send(ctx context.Context, from Session, l Letter) (Receipt, error) {
+	if err := l.check(from); err != nil {
+		return Receipt{}, err
+	}
+	rows, err := b.rows(ctx)
+	if err != nil {
+		return Receipt{}, err
+	}
+	to := b.receiver(rows, l.To)
+	if to == nil {
+		return Receipt{}, &UnknownAliasError{Alias: l.To, Closest: closest(rows, l.To)}
+	}
+	if to.sid() == from.ID || fold(to.alias()) == fold(from.Alias) {
+		return Receipt{}, fmt.Errorf("%w: %q is this session's own alias", ErrSelfSend, l.To)
+	}
+	return b.deliver(ctx, from, to, l)
+}
+
+func (l Letter) check(from Session) error {
+	if from.ID == "" || from.Alias == "" {
+		return fmt.Errorf("send: %w: the sender has no alias", ErrNoSession)
+	}
+	if l.Kind != "" && !slices.Contains(Kinds(), l.Kind) {
+		return fmt.Errorf("kind %q is none of %q", l.Kind, Kinds())
+	}
+	if l.Tag != "" && !slices.Contains(Tags(), l.Tag) {
+		return fmt.Errorf("tag %q is none of %q", l.Tag, Tags())
+	}
+	return nil
+}
+
+// receiver gives the row of an alias; when the original has left several, one that is alive.
+func (b *Broker) receiver(rows []row, alias string) row {
+	var best row
+	for _, r := range holders(rows, alias) {
+		if b.state(r) == Alive {
+			return r
+		}
+		if best == nil {
+			best = r
+		}
+	}
+	return best
+}
+
+func (b *Broker) state(r row) State {
+	return state(b.proc, int(r.integer("pid")), r.integer("pid_start_time"))
+}
+
+func (b *Broker) deliver(ctx context.Context, from Session, to row, l Letter) (Receipt, error) {
+	box, err := b.Mailbox(to.sid())
+	if err != nil {
+		return Receipt{}, err
+	}
+	stored, err := box.Deliver(ctx, inbox.Message{
+		From: from.Alias, To: to.alias(), Content: l.Body, ID: l.ID, Kind: l.Kind,
+		InReplyTo: l.InReplyTo, Tag: l.Tag, Deferrable: l.Deferrable, Ephemeral: l.Ephemeral,
+	})
+	if err != nil {
+		return Receipt{}, fmt.Errorf("send to %q: %w", to.alias(), err)
+	}
+	r := Receipt{ID: l.ID, From: from.Alias, To: to.alias(), SessionID: to.sid(), Recipient: b.state(to)}
+	if len(stored) == 0 {
+		r.Duplicate = true
+		old, err := box.Find(ctx, l.ID)
+		r.TS = old.Message.Time()
+		return r, err
+	}
+	r.ID, r.TS = stored[0].ID, stored[0].Time()
+	r.SessionID, err = b.follow(ctx, to.sid(), to.alias())
+	return r, err
+}
+
+// follow moves on what was delivered to a mailbox whose alias has gone to another session meanwhile: the
+// takeover has emptied that mailbox already, and nobody would look there again.
+func (b *Broker) follow(ctx context.Context, sid, alias string) (string, error) {
+	for range maxMoves {
+		rows, err := b.rows(ctx)
+		if err != nil {
+			return sid, err
+		}
+		if findSID(rows, sid) >= 0 {
+			return sid, nil
+		}
+		next := b.receiver(rows, alias)
+		if next == nil {
+			return sid, nil // swept: the message waits for the session or for the next sweep
+		}
+		if err := b.moveMail(ctx, sid, next.sid()); err != nil {
+			return sid, err
+		}
+		sid = next.sid()
+	}
+	return sid, nil
+}
+
+// movedBy marks archive lines of messages that went on to another mailbox.
+const movedBy = "moved"
+
+// moveMail moves what waits in one mailbox to another. The ids stay, so that a crash in between makes
+// nothing double: the other mailbox takes an id once.
+func (b *Broker) moveMail(ctx context.Context, from, to string) (err error) {
+	old, err := b.Mailbox(from)
+	if err != nil {
+		return err
+	}
+	lease, err := old.Lease(ctx, movedBy)
+	if err != nil {
+		return fmt.Errorf("move mail of session %q: %w", from, err)
+	}
+	defer func() { err = errors.Join(err, lease.Release()) }()
+	if len(lease.Messages) == 0 {
+		return nil
+	}
+	box, err := b.Mailbox(to)
+	if err != nil {
+		return err
+	}
+	if _, err := box.Deliver(ctx, lease.Messages...); err != nil {
+		return fmt.Errorf("move mail of session %q: %w", from, err)
+	}
+	return lease.Ack(ctx)
+}
+
+// Skipped is a session that SendAll left out.
+type Skipped struct{ Alias, Reason string }
+
+// SendAll sends a letter to every session but the sender, the excluded aliases and absent sessions. It goes
+// on when one mailbox refuses.
+func (b *Broker) SendAll(ctx context.Context, from Session, l Letter, exclude ...string) ([]Receipt, []Skipped, error) {
+	if err := l.check(from); err != nil {
+		return nil, nil, err
+	}
+	rows, err := b.rows(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	var sent []Receipt
+	var skipped []Skipped
+	for _, to := range rows {
+		if to.sid() == from.ID || fold(to.alias()) == fold(from.Alias) {
+			continue
+		}
+		if reason := b.skip(to, exclude); reason != "" {
+			skipped = append(skipped, Skipped{to.alias(), reason})
+			continue
+		}
+		receipt, err := b.deliver(ctx, from, to, l)
+		if ctx.Err() != nil {
+			return sent, skipped, err
+		}
+		if err != nil {
+			skipped = append(skipped, Skipped{to.alias(), err.Error()})
+			continue
+		}
+		sent = append(sent, receipt)
+	}
+	return sent, skipped, nil
+}
+
+func (b *Broker) skip(to row, exclude []string) string {
+	if slices.ContainsFunc(exclude, func(s string) bool { return fold(s) == fold(to.alias()) }) {
+		return "excluded"
+	}
+	if b.state(to) == Absent {
+		return "absent"
+	}
+	return ""
+}
