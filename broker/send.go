@@ -101,19 +101,20 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, l Letter) (R
 	if err != nil {
 		return Receipt{}, err
 	}
+	r := Receipt{From: from.Alias, To: to.alias(), SessionID: to.sid(), Recipient: b.state(to)}
+	if l.ID != "" {
+		old, err := box.Find(ctx, l.ID)
+		if err != nil {
+			return Receipt{}, fmt.Errorf("send to %q: %w", to.alias(), err)
+		}
+		r.Duplicate = old.Where != ""
+	}
 	stored, err := box.Deliver(ctx, inbox.Message{
 		From: from.Alias, To: to.alias(), Content: l.Body, ID: l.ID, Kind: l.Kind,
 		InReplyTo: l.InReplyTo, Tag: l.Tag, Deferrable: l.Deferrable, Ephemeral: l.Ephemeral,
 	})
 	if err != nil {
 		return Receipt{}, fmt.Errorf("send to %q: %w", to.alias(), err)
-	}
-	r := Receipt{ID: l.ID, From: from.Alias, To: to.alias(), SessionID: to.sid(), Recipient: b.state(to)}
-	if len(stored) == 0 {
-		r.Duplicate = true
-		old, err := box.Find(ctx, l.ID)
-		r.TS = old.Message.Time()
-		return r, err
 	}
 	r.ID, r.TS = stored[0].ID, stored[0].Time()
 	r.SessionID, err = b.follow(ctx, to.sid(), to.alias())
@@ -143,30 +144,43 @@ func (b *Broker) follow(ctx context.Context, sid, alias string) (string, error) 
 	return sid, nil
 }
 
-// movedBy marks archive lines of messages that went on to another mailbox.
-const movedBy = "moved"
+// mover is the reader's name while messages leave a mailbox unread.
+const mover = "broker"
 
 // moveMail moves what waits in one mailbox to another. The ids stay, so that a crash in between makes
 // nothing double: the other mailbox takes an id once.
 func (b *Broker) moveMail(ctx context.Context, from, to string) (err error) {
-	old, err := b.Mailbox(from)
-	if err != nil {
-		return err
-	}
-	lease, err := old.Lease(ctx, movedBy)
-	if err != nil {
-		return fmt.Errorf("move mail of session %q: %w", from, err)
-	}
-	defer func() { err = errors.Join(err, lease.Release()) }()
-	if len(lease.Messages) == 0 {
+	return b.empty(ctx, from, func(messages []inbox.Message) error {
+		box, err := b.Mailbox(to)
+		if err != nil {
+			return err
+		}
+		if _, err := box.Deliver(ctx, messages...); err != nil {
+			return fmt.Errorf("move mail of session %q: %w", from, err)
+		}
 		return nil
-	}
-	box, err := b.Mailbox(to)
+	})
+}
+
+// empty takes what waits out of a mailbox once f has put it elsewhere.
+func (b *Broker) empty(ctx context.Context, sid string, f func([]inbox.Message) error) (err error) {
+	box, err := b.Mailbox(sid)
 	if err != nil {
 		return err
 	}
-	if _, err := box.Deliver(ctx, lease.Messages...); err != nil {
-		return fmt.Errorf("move mail of session %q: %w", from, err)
+	lease, err := box.Lease(ctx, mover)
+	if err != nil {
+		return fmt.Errorf("empty mailbox of session %q: %w", sid, err)
+	}
+	if len(lease.Messages) == 0 {
+		return lease.Release()
+	}
+	if err := f(slices.Clone(lease.Messages)); err != nil {
+		return errors.Join(err, lease.Release())
+	}
+	// Nobody has read them here: an archive that knew their ids would refuse them when they come back.
+	for i := range lease.Messages {
+		lease.Messages[i].Ephemeral = true
 	}
 	return lease.Ack(ctx)
 }

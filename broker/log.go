@@ -1,0 +1,76 @@
+package broker
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"slices"
+	"strconv"
+)
+
+const (
+	logFile = "broker.log"
+	logLock = "broker.log.lock"
+	logMax  = 10 << 20 // bytes, as the original
+	logKeep = 5        // older files: broker.log.1 is the newest of them
+)
+
+// Note is one fact of a log line.
+type Note struct{ Name, Value string }
+
+// LogEvent appends a line to broker.log, which people and `tail_log` read. Never give it a body or a token.
+func (b *Broker) LogEvent(ctx context.Context, event string, notes ...Note) error {
+	var r row
+	r.setTime("ts", seconds(b.now()))
+	r.setText("event", event)
+	for _, n := range notes {
+		r.setText(n.Name, n.Value)
+	}
+	line := append(r.appendJSON(nil), '\n')
+	return b.locked(ctx, logLock, func() error {
+		if info, err := b.root.Stat(logFile); err == nil && info.Size() >= logMax {
+			if err := b.rotateLog(); err != nil {
+				return err
+			}
+		}
+		return b.root.Append(logFile, line)
+	})
+}
+
+func (b *Broker) rotateLog() error {
+	for n := logKeep; n > 0; n-- {
+		old := logFile
+		if n > 1 {
+			old += "." + strconv.Itoa(n-1)
+		}
+		err := b.root.Rename(old, logFile+"."+strconv.Itoa(n))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// TailLog gives the last lines of broker.log, oldest first; lines that are not JSON are passed over.
+func (b *Broker) TailLog(ctx context.Context, limit int) ([]json.RawMessage, error) {
+	data, err := b.root.Read(logFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var lines []json.RawMessage
+	for len(data) > 0 && len(lines) < limit {
+		data = bytes.TrimRight(data, "\n")
+		i := bytes.LastIndexByte(data, '\n') + 1
+		if line := data[i:]; json.Valid(line) {
+			lines = append(lines, json.RawMessage(line))
+		}
+		data = data[:i]
+	}
+	slices.Reverse(lines)
+	return lines, nil
+}

@@ -1,0 +1,115 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"c2c/inbox"
+)
+
+// ErrNoMessage: no mailbox, archive or dead letter has the id.
+var ErrNoMessage = errors.New("no such message")
+
+// Where a message can be. None of them is "delivered": c2c never says more than it knows.
+const (
+	Queued = "queued" // it waits
+	Rung   = "rung"   // it waits, and the session was told so
+	Handed = "handed" // a live reader has it and has not acknowledged it
+	Read   = "read"   // it was handed over in full
+	Dead   = "dead"   // its session was swept
+)
+
+// MessageStatus is what the disk proves about a message.
+type MessageStatus struct {
+	ID        string
+	State     string    // Queued, Rung, Handed, Read or Dead
+	At        time.Time // when it came into that state
+	By        string    // the reader, or the method that rang
+	SessionID string    // whose mailbox it is in
+	From, To  string
+	Queued    time.Time // when it was sent; zero when the archive is the original's
+}
+
+// Status finds a message by its id. ErrNoMessage when nobody knows it: ephemeral messages that were read
+// are not known any more.
+func (b *Broker) Status(ctx context.Context, id string) (MessageStatus, error) {
+	sids, err := b.mailboxes(ctx)
+	if err != nil {
+		return MessageStatus{}, err
+	}
+	for _, sid := range sids {
+		box, err := b.Mailbox(sid)
+		if err != nil {
+			return MessageStatus{}, err
+		}
+		found, err := box.Find(ctx, id)
+		if err != nil {
+			return MessageStatus{}, fmt.Errorf("find message %q: %w", id, err)
+		}
+		if found.Where != "" {
+			return b.status(id, sid, found)
+		}
+	}
+	dead, err := b.DeadLetters(ctx, 0)
+	if err != nil {
+		return MessageStatus{}, err
+	}
+	for _, d := range dead {
+		if d.Message.ID == id {
+			return MessageStatus{ID: id, State: Dead, At: fromSeconds(d.DeletedAt), SessionID: d.SessionID,
+				From: d.Message.From, To: d.Message.To, Queued: d.Message.Time()}, nil
+		}
+	}
+	return MessageStatus{}, fmt.Errorf("message %q: %w", id, ErrNoMessage)
+}
+
+func (b *Broker) status(id, sid string, found inbox.State) (MessageStatus, error) {
+	m := found.Message
+	st := MessageStatus{ID: id, State: found.Where, At: found.At, By: found.By, SessionID: sid, From: m.From, To: m.To}
+	if m.TS != 0 {
+		st.Queued = m.Time()
+	}
+	if found.Where != inbox.Queued {
+		return st, nil
+	}
+	f, _, err := b.readFacts(sid)
+	if err != nil {
+		return MessageStatus{}, err
+	}
+	if ring := f.LastRing; ring != nil && ring.Outcome == "rang" && !ring.At.Before(m.Time()) {
+		st.State, st.At, st.By = Rung, ring.At, ring.Method
+	}
+	return st, nil
+}
+
+// mailboxes gives the ids of all sessions that are registered or have an inbox.
+func (b *Broker) mailboxes(ctx context.Context) ([]string, error) {
+	rows, err := b.rows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var sids []string
+	seen := map[string]bool{}
+	add := func(sid string) {
+		if inbox.ValidName(sid) && !seen[sid] {
+			seen[sid] = true
+			sids = append(sids, sid)
+		}
+	}
+	for _, r := range rows {
+		add(r.sid())
+	}
+	names, err := b.root.Names()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if sid, ok := strings.CutSuffix(name, inboxSuffix); ok {
+			add(sid)
+		}
+	}
+	return sids, nil
+}

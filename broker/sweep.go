@@ -1,0 +1,97 @@
+package broker
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"c2c/inbox"
+)
+
+// Swept is what a sweep did.
+type Swept struct {
+	Sessions []Session // no longer registered
+	Messages int       // now dead letters
+}
+
+const inboxSuffix = ".inbox.json"
+
+// Sweep drops the sessions whose client is gone, or never said which process it is, and which nobody used
+// for the grace period; what waits for them becomes dead letters. So does what waits in a mailbox without
+// a session. People at a terminal stay. The facts of a session stay too: when it comes back it gets
+// its alias, if still free, and its dead letters.
+func (b *Broker) Sweep(ctx context.Context, grace time.Duration) (Swept, error) {
+	var swept Swept
+	var registered map[string]bool
+	err := b.change(ctx, func(rows []row) ([]row, bool, error) {
+		var kept []row
+		registered = map[string]bool{}
+		for _, r := range rows {
+			s, err := b.session(r)
+			if err != nil {
+				return nil, false, err
+			}
+			if s.State == Alive || s.Person || b.now().Sub(b.lastUsed(r)) < grace {
+				kept = append(kept, r)
+				registered[s.ID] = true
+				continue
+			}
+			swept.Sessions = append(swept.Sessions, s)
+		}
+		return kept, len(swept.Sessions) > 0, nil
+	})
+	if err != nil {
+		return Swept{}, err
+	}
+	names, err := b.root.Names()
+	if err != nil {
+		return swept, err
+	}
+	for _, name := range names {
+		sid, ok := strings.CutSuffix(name, inboxSuffix)
+		if !ok || registered[sid] || !inbox.ValidName(sid) || b.now().Sub(b.modified(name)) < grace {
+			continue
+		}
+		err := b.empty(ctx, sid, func(messages []inbox.Message) error {
+			swept.Messages += len(messages)
+			return b.bury(ctx, sid, messages)
+		})
+		if err != nil {
+			return swept, err
+		}
+	}
+	return swept, nil
+}
+
+// lastUsed is the newest sign of life of a session.
+func (b *Broker) lastUsed(r row) time.Time {
+	last := fromSeconds(max(r.number("registered_at"), r.number("last_activity_ts"), r.number("confirmed_at")))
+	for _, t := range []time.Time{b.modified(r.sid() + inboxSuffix), b.factsModified(r.sid())} {
+		if t.After(last) {
+			last = t
+		}
+	}
+	return last
+}
+
+// modified is zero when there is no such file.
+func (b *Broker) modified(name string) time.Time {
+	info, err := b.root.Stat(name)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+func (b *Broker) factsModified(sid string) time.Time {
+	dir, err := b.sessionsDir()
+	if err != nil {
+		return time.Time{}
+	}
+	defer dir.Close()
+	info, err := dir.Stat(sid + ".json")
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
