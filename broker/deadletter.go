@@ -100,12 +100,16 @@ func (b *Broker) redeliver(ctx context.Context, sid, alias string) error {
 		return err
 	}
 	mine := map[string]bool{}
+	seen := map[string]bool{} // a sweep that was killed may have buried a message twice
 	var messages []inbox.Message
 	for _, line := range lines {
 		d, ok := parseDead(line)
 		if ok && (d.SessionID == sid || fold(d.Message.To) == fold(alias)) {
 			mine[string(line)] = true
-			messages = append(messages, d.Message)
+			if !seen[d.Message.ID] {
+				messages = append(messages, d.Message)
+			}
+			seen[d.Message.ID] = true
 		}
 	}
 	if len(messages) == 0 {

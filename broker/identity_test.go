@@ -1,0 +1,112 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"testing"
+)
+
+func (w *world) wantResolve(want string, c Caller) {
+	w.t.Helper()
+	s, err := w.Resolve(context.Background(), c)
+	if err != nil || s.ID != want {
+		w.t.Errorf("resolve %+v: %q, %v; want %q", c, s.ID, err, want)
+	}
+}
+
+func (w *world) wantNobody(cause error, c Caller) {
+	w.t.Helper()
+	if s, err := w.Resolve(context.Background(), c); !errors.Is(err, cause) {
+		w.t.Errorf("resolve %+v: %q, %v; want %v", c, s.ID, err, cause)
+	}
+}
+
+func TestResolveCreatesNothing(t *testing.T) {
+	w := newWorld(t)
+	for _, c := range []Caller{{}, {Explicit: "x"}, {Client: "claude", ClientID: "u1"}, {Getenv: env("C2C_MCP_SESSION_ID", "s9")}} {
+		w.wantNobody(ErrNoSession, c)
+	}
+	if list, err := w.Sessions(context.Background()); err != nil || len(list) != 0 {
+		t.Errorf("sessions: %v, %v", list, err)
+	}
+}
+
+func TestClearKeepsTheMailbox(t *testing.T) {
+	w := newWorld(t)
+	s := w.attach(Caller{Client: "claude", ClientID: "u1", PID: 10})
+	// The hook after /clear says a new id; the MCP server's environment still has the old one.
+	if got := w.attach(Caller{Client: "claude", ClientID: "u2", PID: 10}); got.ID != s.ID {
+		t.Errorf("after /clear: %s, want %s", got.ID, s.ID)
+	}
+	w.wantResolve(s.ID, Caller{Client: "claude", PID: 10, Getenv: env("CLAUDE_CODE_SESSION_ID", "u1")})
+	w.wantResolve(s.ID, Caller{Client: "claude", ClientID: "u2"})
+}
+
+func TestResumeBringsMailboxAndAliasBack(t *testing.T) {
+	w := newWorld(t)
+	first := w.register("amber", Caller{Client: "claude", ClientID: "u1", PID: 10})
+	delete(w.procs, 10)
+	second := w.attach(Caller{Client: "claude", ClientID: "u2", PID: 20})
+	if second.ID == first.ID {
+		t.Fatal("another process with another id got the mailbox")
+	}
+	// /resume u1 inside the second process: its server's environment goes on naming u2.
+	back := w.attach(Caller{Client: "claude", ClientID: "u1", PID: 20})
+	if back.ID != first.ID || back.Alias != "amber" || back.State != Alive {
+		t.Errorf("resumed: %+v, want %s as amber", back, first.ID)
+	}
+	w.wantResolve(first.ID, Caller{Client: "claude", PID: 20, Getenv: env("CLAUDE_CODE_SESSION_ID", "u2")})
+	list, _ := w.Sessions(context.Background())
+	for _, s := range list {
+		if s.ID == second.ID && s.State != Absent {
+			t.Errorf("the session that was left is %s", s.State)
+		}
+	}
+}
+
+func TestCodexThreadsOfOneDaemonAreApart(t *testing.T) {
+	w := newWorld(t)
+	one := w.attach(Caller{Client: "codex", ClientID: "t1", PID: 10})
+	two := w.attach(Caller{Client: "codex", ClientID: "t2", PID: 10})
+	if one.ID == two.ID {
+		t.Fatal("two threads share a mailbox")
+	}
+	w.wantResolve(one.ID, Caller{Client: "codex", ClientID: "t1", PID: 10})
+	w.wantNobody(ErrAmbiguous, Caller{Client: "codex", PID: 10})
+	w.wantNobody(ErrNoSession, Caller{Client: "codex", Getenv: env("CODEX_THREAD_ID", "t1")})
+}
+
+func TestOrderOfEvidence(t *testing.T) {
+	w := newWorld(t)
+	a := w.attach(Caller{Client: "claude", ClientID: "a", PID: 10})
+	b := w.attach(Caller{Client: "claude", ClientID: "b", PID: 20})
+	c := w.attach(Caller{Client: "claude", ClientID: "c", PID: 30})
+	both := env("C2C_MCP_SESSION_ID", b.ID, "CLAUDE_CODE_SESSION_ID", "c")
+	w.wantResolve(c.ID, Caller{Explicit: c.Alias, Client: "claude", ClientID: "a", Getenv: both})
+	w.wantResolve(a.ID, Caller{Client: "claude", ClientID: "a", Getenv: both})
+	w.wantResolve(b.ID, Caller{Getenv: both})
+	w.wantResolve(c.ID, Caller{Getenv: env("CLAUDE_CODE_SESSION_ID", "c")})
+	w.wantNobody(ErrNoSession, Caller{Client: "codex", Getenv: env("CLAUDE_CODE_SESSION_ID", "c")})
+}
+
+func TestPlainShellFindsItsNearestAncestor(t *testing.T) {
+	w := newWorld(t)
+	s := w.attach(Caller{Client: "codex", ClientID: "t1", PID: 90})
+	claude := w.attach(Caller{Client: "claude", ClientID: "u1", PID: 10})
+	w.wantResolve(s.ID, Caller{})
+	// Codex was started in Claude's shell, whose variable goes down to Codex's children.
+	w.wantResolve(s.ID, Caller{Getenv: env("CLAUDE_CODE_SESSION_ID", "u1")})
+	w.procs[90] = process{pid: 90, parent: 1, start: 99} // another process by now
+	w.wantNobody(ErrNoSession, Caller{})
+	w.wantResolve(claude.ID, Caller{Getenv: env("CLAUDE_CODE_SESSION_ID", "u1")})
+}
+
+func TestNamedSessionIsMadeUnderItsName(t *testing.T) {
+	w := newWorld(t)
+	if s := w.attach(Caller{Getenv: env("C2C_MCP_SESSION_ID", "my-session")}); s.ID != "my-session" {
+		t.Errorf("session %q", s.ID)
+	}
+	if _, err := w.Attach(context.Background(), Caller{Explicit: "../x"}); err == nil {
+		t.Error("a path was taken for a session id")
+	}
+}

@@ -1,0 +1,157 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+)
+
+func TestSendTellsWhatItKnows(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	amber := w.register("amber", Caller{Client: "claude", ClientID: "a", PID: 10})
+	birch := w.register("Birch", Caller{Client: "claude", ClientID: "b", PID: 20})
+	r := w.send(amber, "birch", "one")
+	if r.To != "Birch" || r.From != "amber" || r.SessionID != birch.ID || r.Recipient != Alive || r.Duplicate || r.ID == "" {
+		t.Errorf("receipt %+v", r)
+	}
+	delete(w.procs, 20)
+	if r := w.send(amber, "birch", "two"); r.Recipient != Absent {
+		t.Errorf("receiver is %s, want absent", r.Recipient)
+	}
+	w.wantMail(birch.ID, "one", "two")
+
+	_, err := w.Send(ctx, amber, Letter{To: "AMBER", Body: "x"})
+	if !errors.Is(err, ErrSelfSend) {
+		t.Errorf("to oneself: %v", err)
+	}
+	_, err = w.Send(ctx, amber, Letter{To: "brich", Body: "x"})
+	var unknown *UnknownAliasError
+	if !errors.As(err, &unknown) || !reflect.DeepEqual(unknown.Closest, []string{"Birch"}) {
+		t.Errorf("to brich: %v, closest %v", err, unknown)
+	}
+}
+
+func TestRepeatedSendIsStoredOnce(t *testing.T) {
+	w := newWorld(t)
+	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	for i := range 2 {
+		r, err := w.Send(context.Background(), amber, Letter{To: "birch", Body: "x", ID: "id-1"})
+		if err != nil || r.Duplicate != (i == 1) || r.ID != "id-1" {
+			t.Errorf("send %d: %+v, %v", i, r, err)
+		}
+	}
+	w.wantMail(birch.ID, "x")
+}
+
+func TestSendAllSkipsAndSaysWhy(t *testing.T) {
+	w := newWorld(t)
+	amber := w.register("amber", Caller{PID: 10})
+	w.register("birch", Caller{PID: 20})
+	w.register("cedar", Caller{PID: 30})
+	dune := w.register("dune", Caller{Explicit: "dune"})
+	delete(w.procs, 30)
+	sent, skipped, err := w.SendAll(context.Background(), amber, Letter{Body: "hi"}, "Birch")
+	if err != nil || len(sent) != 1 || sent[0].To != "dune" {
+		t.Errorf("sent %+v, %v", sent, err)
+	}
+	if want := []Skipped{{"birch", "excluded"}, {"cedar", "absent"}}; !reflect.DeepEqual(skipped, want) {
+		t.Errorf("skipped %v, want %v", skipped, want)
+	}
+	w.wantMail(dune.ID, "hi")
+}
+
+func TestTakeoverNeedsAnAbsentHolderAndMovesTheMail(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	r := w.send(amber, "birch", "for birch")
+	_, err := w.Register(ctx, Caller{PID: 30}, "BIRCH")
+	var taken *AliasTakenError
+	if !errors.As(err, &taken) || taken.Holder != birch.ID || taken.Suggested != "BIRCH-2" {
+		t.Fatalf("alive holder: %v", err)
+	}
+	delete(w.procs, 20)
+	heir := w.register("BIRCH", Caller{PID: 30})
+	w.wantMail(heir.ID, "for birch")
+	w.wantMail(birch.ID)
+	if st, err := w.Status(ctx, r.ID); err != nil || st.State != Queued || st.SessionID != heir.ID {
+		t.Errorf("status %+v, %v", st, err)
+	}
+}
+
+func TestAliasRules(t *testing.T) {
+	for _, s := range []string{"a", "A.b_c-9", "-x"} {
+		if err := CheckAlias(s); err != nil {
+			t.Errorf("%q: %v", s, err)
+		}
+	}
+	for _, s := range []string{"", ".a", "a b", "a/b", "é", "c2c", "C2C-System", "broker", string(make([]byte, 65))} {
+		if CheckAlias(s) == nil {
+			t.Errorf("%q is accepted", s)
+		}
+	}
+}
+
+func TestStatusFollowsAMessage(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	r := w.send(amber, "birch", "x")
+	want := func(state, by string) {
+		t.Helper()
+		if st, err := w.Status(ctx, r.ID); err != nil || st.State != state || st.By != by {
+			t.Errorf("status %+v, %v; want %s by %q", st, err, state, by)
+		}
+	}
+	want(Queued, "")
+	if err := w.Rang(ctx, birch.ID, Ring{At: w.clock.Add(time.Second), Method: "socket", Outcome: "rang", Oldest: r.ID}); err != nil {
+		t.Fatal(err)
+	}
+	want(Rung, "socket")
+	box, _ := w.Mailbox(birch.ID)
+	lease, err := box.Lease(ctx, "hook")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(Handed, "hook")
+	if err := lease.Ack(ctx); err != nil {
+		t.Fatal(err)
+	}
+	want(Read, "hook")
+	if _, err := w.Status(ctx, "nothing"); !errors.Is(err, ErrNoMessage) {
+		t.Errorf("unknown id: %v", err)
+	}
+}
+
+func TestSweptMailComesBackWithTheSession(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{Client: "claude", ClientID: "u", PID: 20})
+	person := w.register("pat", Caller{Client: "human"})
+	r := w.send(amber, "birch", "x")
+	delete(w.procs, 20)
+	if swept, err := w.Sweep(ctx, time.Hour); err != nil || len(swept.Sessions) != 0 {
+		t.Errorf("within the grace period: %+v, %v", swept, err)
+	}
+	w.clock = w.clock.Add(2 * time.Hour)
+	swept, err := w.Sweep(ctx, time.Hour)
+	if err != nil || len(swept.Sessions) != 1 || swept.Sessions[0].ID != birch.ID || swept.Messages != 1 {
+		t.Fatalf("swept %+v, %v", swept, err)
+	}
+	if st, err := w.Status(ctx, r.ID); err != nil || st.State != Dead {
+		t.Errorf("status %+v, %v", st, err)
+	}
+	w.wantResolve(person.ID, Caller{Explicit: "pat"})
+	w.procs[20] = process{pid: 20, parent: 1, start: 44}
+	back := w.attach(Caller{Client: "claude", ClientID: "u", PID: 20})
+	if back.ID != birch.ID || back.Alias != "birch" {
+		t.Errorf("back as %+v", back)
+	}
+	w.wantMail(birch.ID, "x")
+	if dead, err := w.DeadLetters(ctx, 0); err != nil || len(dead) != 0 {
+		t.Errorf("dead letters left: %v, %v", dead, err)
+	}
+}
