@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"c2c/broker"
+)
+
+// errNothing is the answer of --check: exit 3 and no words.
+var errNothing = errors.New("nothing waits")
+
+// lockWait is how long a command waits for another one that is writing.
+const lockWait = 10 * time.Second
+
+type action = func(ctx context.Context, a *app, args []string) error
+
+// commands lists the verbs in the order in which help shows them.
+func commands() []command {
+	return []command{
+		{"send", "<alias> [body | -]", "send a message", "c2c send amber 'The build is green again.'", send},
+		{"send-all", "[body | -]", "send a message to every other session", "c2c send-all 'main is frozen'", sendAll},
+		{"poll-inbox", "", "take the waiting messages", "c2c poll-inbox --wait=5m", pollInbox},
+		{"peek-inbox", "", "show the waiting messages and leave them", "c2c peek-inbox --json", peekInbox},
+		{"history", "", "show what was handed over, newest first", "c2c history --limit 5", history},
+		{"status", "<message-id>", "tell what became of a message", "c2c status 01890a5d-ac96-774b-bcce-b302099a8057", status},
+		{"list", "", "list the sessions", "c2c list", list},
+		{"whoami", "", "tell which session this is", "c2c whoami", whoami},
+		{"register", "[alias]", "give this session an alias", "c2c register amber", register},
+		{"sweep", "", "turn the mail of long gone sessions into dead letters", "c2c sweep --grace 168h", sweep},
+		{"dead-letter", "", "show the dead letters, oldest first", "c2c dead-letter --limit 5", deadLetter},
+		{"hook", "", "answer a client's hook event on stdin", "c2c hook --client codex < event.json", hook},
+		{"version", "", "print the version", "c2c version", version},
+	}
+}
+
+func (a *app) open() (*broker.Broker, error) {
+	root, _, err := broker.FindRoot(a.getenv, a.cwd)
+	if err != nil {
+		return nil, err
+	}
+	return broker.Open(broker.Config{Root: root})
+}
+
+func (a *app) json(v any) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// caller names the session that a command speaks for. A name typed wins.
+func (a *app) caller(explicit string) broker.Caller {
+	return broker.Caller{Explicit: explicit, Getenv: a.getenv}
+}
+
+// session finds the caller's session. A person at a terminal that belongs to
+// none gets a mailbox under the login name, so that an answer can reach them.
+func (a *app) session(ctx context.Context, b *broker.Broker, explicit string) (broker.Session, error) {
+	s, err := b.Resolve(ctx, a.caller(explicit))
+	user := a.getenv("USER")
+	if explicit != "" || user == "" || !errors.Is(err, broker.ErrNoSession) {
+		return s, err
+	}
+	return b.Register(ctx, broker.Caller{Explicit: user, Client: "human", Getenv: a.getenv}, user)
+}
+
+// handOver becomes the c2cd beside this program.
+func (a *app) handOver(args []string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find c2cd: %w", err)
+	}
+	if real, err := filepath.EvalSymlinks(self); err == nil {
+		self = real
+	}
+	path := filepath.Join(filepath.Dir(self), "c2cd")
+	err = syscall.Exec(path, append([]string{path}, args...), os.Environ())
+	return fmt.Errorf("run %q: %w; c2c and c2cd belong into one directory", path, err)
+}
+
+func version(fs *flag.FlagSet) action {
+	return func(_ context.Context, a *app, _ []string) error {
+		v := "devel"
+		if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+			v = info.Main.Version
+		}
+		_, err := fmt.Fprintf(a.stdout, "c2c %s\n", v)
+		return err
+	}
+}

@@ -1,0 +1,175 @@
+// Command c2c carries mail between coding agents.
+//
+// It is kept small on purpose: a hook runs it on every tool call and scripts
+// call send, so it must start like an empty program. Whatever needs a large
+// library is in c2cd, which the verbs mcp, install, uninstall and doctor run.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"c2c/broker"
+	"c2c/inbox"
+	"c2c/inbox/filelock"
+)
+
+// Exit codes, the same for every verb.
+const (
+	exitDone = iota
+	exitFailed
+	exitUsage
+	exitNothing // with --check
+	exitNoAlias
+	exitFull
+	exitLocked
+)
+
+// app is the world outside, so that a test can be it.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	getenv         func(string) string
+	cwd            string
+}
+
+// command is one verb. run gets what is left after the flags.
+type command struct {
+	name    string
+	args    string
+	short   string
+	example string
+	setup   func(fs *flag.FlagSet) func(ctx context.Context, a *app, args []string) error
+}
+
+var errUsage = errors.New("usage")
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	cwd, _ := os.Getwd() // without one, only an absolute root works
+	a := &app{os.Stdin, os.Stdout, os.Stderr, os.Getenv, cwd}
+	code := a.main(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+func (a *app) main(ctx context.Context, args []string) int {
+	if len(args) == 0 {
+		a.help(a.stderr)
+		return exitUsage
+	}
+	name := args[0]
+	switch name {
+	case "help", "-h", "--help":
+		a.help(a.stdout)
+		return exitDone
+	case "--version":
+		name = "version"
+	case "mcp", "install", "uninstall", "doctor":
+		return a.report(name, a.handOver(args))
+	}
+	for _, c := range commands() {
+		if c.name == name {
+			return a.report(name, a.run(ctx, c, args[1:]))
+		}
+	}
+	fmt.Fprintf(a.stderr, "c2c: no such command %q\nc2c: hint: c2c help lists them\n", name)
+	return exitUsage
+}
+
+func (a *app) run(ctx context.Context, c command, args []string) error {
+	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	run := c.setup(fs)
+	words, err := parse(fs, args)
+	if errors.Is(err, flag.ErrHelp) {
+		a.commandHelp(c, fs)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %v", errUsage, err)
+	}
+	return run(ctx, a, words)
+}
+
+// parse lets flags stand before, between and behind the words; after -- all are words.
+func parse(fs *flag.FlagSet, args []string) (words []string, err error) {
+	for {
+		if err := fs.Parse(args); err != nil {
+			return nil, err
+		}
+		rest := fs.Args()
+		if used := len(args) - len(rest); used > 0 && args[used-1] == "--" {
+			return append(words, rest...), nil
+		}
+		if len(rest) == 0 {
+			return words, nil
+		}
+		words, args = append(words, rest[0]), rest[1:]
+	}
+}
+
+// report turns an error into words for a person and an exit code.
+func (a *app) report(verb string, err error) int {
+	if err == nil {
+		return exitDone
+	}
+	var unknown *broker.UnknownAliasError
+	code, hint := exitFailed, ""
+	switch {
+	case errors.Is(err, errNothing):
+		return exitNothing
+	case errors.Is(err, errUsage):
+		code, hint = exitUsage, "c2c "+verb+" --help shows how"
+	case errors.As(err, &unknown):
+		code, hint = exitNoAlias, "c2c list shows all"
+		if len(unknown.Closest) > 0 {
+			hint = fmt.Sprintf("did you mean %q? %s", unknown.Closest[0], hint)
+		}
+	case errors.Is(err, inbox.ErrFull):
+		code = exitFull
+	case errors.Is(err, filelock.ErrTimeout):
+		code, hint = exitLocked, "another process holds the mailbox; try again, or look for a stopped c2c process"
+	case errors.Is(err, broker.ErrNoSession):
+		hint = "run it inside an agent session, or name one with --session-id; c2c list shows all"
+	}
+	fmt.Fprintf(a.stderr, "c2c: %s\n", strings.TrimPrefix(err.Error(), "usage: "))
+	if hint != "" {
+		fmt.Fprintf(a.stderr, "c2c: hint: %s\n", hint)
+	}
+	return code
+}
+
+func (a *app) help(w io.Writer) {
+	fmt.Fprint(w, "usage: c2c <command> [arguments]\n\nMail between coding agents. It waits until it has been read.\n\n")
+	for _, c := range commands() {
+		fmt.Fprintf(w, "  %-12s %s\n", c.name, c.short)
+	}
+	fmt.Fprint(w, "  mcp          the MCP server that a client starts\n"+
+		"  install      set up claude or codex; --dry-run shows the changes\n"+
+		"  uninstall    take the changes back\n"+
+		"  doctor       check the root and the installed clients\n\n"+
+		"c2c <command> --help tells more. Example:\n\n  c2c send amber 'The build is green again.'\n")
+}
+
+func (a *app) commandHelp(c command, fs *flag.FlagSet) {
+	fmt.Fprintf(a.stdout, "usage: c2c %s [options] %s\n\n%s.\n", c.name, c.args, c.short)
+	first := true
+	fs.VisitAll(func(f *flag.Flag) {
+		if first {
+			fmt.Fprint(a.stdout, "\noptions:\n")
+			first = false
+		}
+		fmt.Fprintf(a.stdout, "  --%-14s %s\n", f.Name, f.Usage)
+	})
+	fmt.Fprint(a.stdout, "\nexit status: 0 done, 1 failed, 2 usage, 3 nothing waiting (--check),\n"+
+		"4 no such alias, 5 mailbox full, 6 lock time-out\n")
+	fmt.Fprintf(a.stdout, "\nexample:\n  %s\n", c.example)
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"c2c/broker"
+	"c2c/inbox"
+)
+
+type messageJSON struct {
+	From    string  `json:"from_alias"`
+	To      string  `json:"to_alias"`
+	Content string  `json:"content"`
+	TS      float64 `json:"ts"`
+	ID      string  `json:"message_id"`
+	Kind    string  `json:"kind,omitempty"`
+	ReplyTo string  `json:"in_reply_to,omitempty"`
+	Tag     string  `json:"tag,omitempty"`
+}
+
+func messageOf(m inbox.Message) messageJSON {
+	return messageJSON{m.From, m.To, m.Content, m.TS, m.ID, m.Kind, m.InReplyTo, m.Tag}
+}
+
+func (a *app) printMail(msgs []inbox.Message, asJSON bool) error {
+	if asJSON {
+		out := []messageJSON{}
+		for _, m := range msgs {
+			out = append(out, messageOf(m))
+		}
+		return a.json(out)
+	}
+	if len(msgs) == 0 {
+		_, err := fmt.Fprintln(a.stdout, "(no messages)")
+		return err
+	}
+	for _, m := range msgs {
+		if _, err := fmt.Fprintln(a.stdout, m.Envelope()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mailbox opens the caller's mailbox.
+func (a *app) mailbox(ctx context.Context, sid string) (*broker.Broker, *inbox.Mailbox, error) {
+	b, err := a.open()
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := a.session(ctx, b, sid)
+	if err != nil {
+		b.Close()
+		return nil, nil, err
+	}
+	m, err := b.Mailbox(s.ID)
+	if err != nil {
+		b.Close()
+	}
+	return b, m, err
+}
+
+type readFlags struct {
+	peek, check, json bool
+	sid               string
+	wait              waitFlag
+}
+
+func pollInbox(fs *flag.FlagSet) action {
+	var f readFlags
+	fs.BoolVar(&f.peek, "peek", false, "leave the messages where they are")
+	fs.BoolVar(&f.check, "check", false, "print nothing: exit 0 if mail waits, 3 if none does")
+	fs.Var(&f.wait, "wait", "wait for mail, at most this `duration` (default: for ever)")
+	fs.BoolVar(&f.json, "json", false, "print JSON")
+	fs.StringVar(&f.sid, "session-id", "", "session or alias, if not this one")
+	return func(ctx context.Context, a *app, _ []string) error { return a.poll(ctx, f) }
+}
+
+func peekInbox(fs *flag.FlagSet) action {
+	f := readFlags{peek: true}
+	fs.BoolVar(&f.json, "json", false, "print JSON")
+	fs.StringVar(&f.sid, "session-id", "", "session or alias, if not this one")
+	return func(ctx context.Context, a *app, _ []string) error { return a.poll(ctx, f) }
+}
+
+func (a *app) poll(ctx context.Context, f readFlags) error {
+	b, m, err := a.mailbox(ctx, f.sid)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if f.wait.on {
+		if err := a.await(ctx, b, m, f.wait.limit); err != nil {
+			return err
+		}
+	}
+	lockCtx, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	if f.check || f.peek {
+		msgs, err := m.Peek(lockCtx)
+		if err != nil {
+			return err
+		}
+		if f.check && len(msgs) == 0 {
+			return errNothing
+		}
+		if f.check {
+			return nil
+		}
+		return a.printMail(msgs, f.json)
+	}
+	l, err := m.Lease(lockCtx, "cli_poll")
+	if err != nil {
+		return err
+	}
+	for _, name := range l.Damaged {
+		fmt.Fprintf(a.stderr, "c2c: a part of the mailbox was not readable; a copy of %s is kept in %s\n", name, b.Root())
+	}
+	if err := a.printMail(l.Messages, f.json); err != nil {
+		l.Release()
+		return fmt.Errorf("print mail: %w; it waits again", err)
+	}
+	return l.Ack(lockCtx)
+}
+
+func history(fs *flag.FlagSet) action {
+	limit := fs.Int("limit", 50, "how many at the most")
+	asJSON := fs.Bool("json", false, "print JSON")
+	sid := fs.String("session-id", "", "session or alias, if not this one")
+	return func(ctx context.Context, a *app, _ []string) error {
+		b, m, err := a.mailbox(ctx, *sid)
+		if err != nil {
+			return err
+		}
+		defer b.Close()
+		found, err := m.History(ctx, *limit)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			if found == nil {
+				found = []inbox.Archived{}
+			}
+			return a.json(found)
+		}
+		for _, h := range found {
+			fmt.Fprintln(a.stdout, h.Envelope())
+		}
+		return nil
+	}
+}

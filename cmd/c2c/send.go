@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"c2c/broker"
+)
+
+// maxBody bounds what is read; the mailbox has the real limit and says so.
+const maxBody = 1 << 20
+
+// letterFlags are those of send and send-all.
+type letterFlags struct {
+	file, from              string
+	urgent, blocking, fail  bool
+	deferrable, ephem, json bool
+	letter                  broker.Letter
+}
+
+func (f *letterFlags) register(fs *flag.FlagSet) {
+	fs.StringVar(&f.file, "F", "", "read the body from this `file`")
+	fs.StringVar(&f.from, "from", "", "send as this session or alias")
+	fs.StringVar(&f.letter.Kind, "kind", "", "message, question, task, review, status, ack")
+	fs.BoolVar(&f.urgent, "urgent", false, "mark the message as urgent")
+	fs.BoolVar(&f.blocking, "blocking", false, "mark the message as blocking the sender")
+	fs.BoolVar(&f.fail, "fail", false, "mark the message as the report of a failure")
+	fs.BoolVar(&f.letter.Deferrable, "deferrable", false, "wake nobody; it is read at the next chance")
+	fs.BoolVar(&f.letter.Ephemeral, "ephemeral", false, "do not archive it once it was read")
+	fs.BoolVar(&f.json, "json", false, "print the receipt as JSON")
+}
+
+// complete sets the tag and the body.
+func (f *letterFlags) complete(a *app, words []string) (err error) {
+	for tag, set := range map[string]bool{"urgent": f.urgent, "blocking": f.blocking, "fail": f.fail} {
+		if set && f.letter.Tag != "" {
+			return fmt.Errorf("%w: only one of --urgent, --blocking and --fail", errUsage)
+		}
+		if set {
+			f.letter.Tag = tag
+		}
+	}
+	f.letter.Body, err = a.body(f.file, words)
+	return err
+}
+
+func (a *app) body(file string, words []string) (string, error) {
+	var in io.Reader
+	switch {
+	case file != "" && len(words) > 0:
+		return "", fmt.Errorf("%w: a body and -F: give one of them", errUsage)
+	case file != "":
+		f, err := os.Open(file)
+		if err != nil {
+			return "", fmt.Errorf("read body: %w", err)
+		}
+		defer f.Close()
+		in = f
+	case len(words) == 1 && words[0] == "-":
+		in = a.stdin
+	case len(words) > 0:
+		return strings.Join(words, " "), nil
+	default:
+		return "", fmt.Errorf("%w: no body: give it as an argument, with -F file, or - for standard input", errUsage)
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxBody))
+	if err != nil {
+		return "", fmt.Errorf("read body: %w", err)
+	}
+	return string(data), nil
+}
+
+type receiptJSON struct {
+	Queued    bool    `json:"queued"`
+	TS        float64 `json:"ts"`
+	From      string  `json:"from_alias"`
+	To        string  `json:"to_alias"`
+	ID        string  `json:"message_id"`
+	Recipient string  `json:"recipient"`
+	Duplicate bool    `json:"duplicate,omitempty"`
+}
+
+func receiptOf(r broker.Receipt) receiptJSON {
+	return receiptJSON{true, float64(r.TS.UnixMicro()) / 1e6, r.From, r.To, r.ID, string(r.Recipient), r.Duplicate}
+}
+
+func (a *app) printReceipt(r broker.Receipt) error {
+	note := ""
+	switch {
+	case r.Duplicate:
+		note = "; it had been sent before"
+	case r.Recipient == broker.Absent:
+		note = "; " + r.To + " is absent, it waits"
+	}
+	_, err := fmt.Fprintf(a.stdout, "queued for %s as %s%s\n", r.To, r.ID, note)
+	return err
+}
+
+func send(fs *flag.FlagSet) action {
+	var f letterFlags
+	f.register(fs)
+	fs.StringVar(&f.letter.ID, "id", "", "message id of your own: sending it again does no harm")
+	fs.StringVar(&f.letter.InReplyTo, "reply-to", "", "id of the message that this one answers")
+	return func(ctx context.Context, a *app, args []string) error {
+		if len(args) == 0 {
+			return fmt.Errorf("%w: to whom?", errUsage)
+		}
+		if err := f.complete(a, args[1:]); err != nil {
+			return err
+		}
+		f.letter.To = args[0]
+		b, err := a.open()
+		if err != nil {
+			return err
+		}
+		defer b.Close()
+		ctx, cancel := context.WithTimeout(ctx, lockWait)
+		defer cancel()
+		from, err := a.session(ctx, b, f.from)
+		if err != nil {
+			return err
+		}
+		r, err := b.Send(ctx, from, f.letter)
+		if err != nil {
+			return err
+		}
+		if f.json {
+			return a.json(receiptOf(r))
+		}
+		return a.printReceipt(r)
+	}
+}

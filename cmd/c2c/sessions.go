@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"text/tabwriter"
+
+	"c2c/broker"
+)
+
+type sessionJSON struct {
+	ID      string `json:"session_id"`
+	Alias   string `json:"alias"`
+	Client  string `json:"client,omitempty"`
+	PID     int    `json:"pid,omitempty"`
+	State   string `json:"state"`
+	Waiting bool   `json:"waiting"`
+}
+
+func (a *app) describe(b *broker.Broker, s broker.Session) (sessionJSON, error) {
+	m, err := b.Mailbox(s.ID)
+	if err != nil {
+		return sessionJSON{}, err
+	}
+	waiting, err := m.Waiting()
+	return sessionJSON{s.ID, s.Alias, s.Client, s.PID, string(s.State), waiting}, err
+}
+
+func list(fs *flag.FlagSet) action {
+	asJSON := fs.Bool("json", false, "print JSON")
+	return func(ctx context.Context, a *app, _ []string) error {
+		b, err := a.open()
+		if err != nil {
+			return err
+		}
+		defer b.Close()
+		sessions, err := b.Sessions(ctx)
+		if err != nil {
+			return err
+		}
+		rows := []sessionJSON{}
+		for _, s := range sessions {
+			row, err := a.describe(b, s)
+			if err != nil {
+				return err
+			}
+			rows = append(rows, row)
+		}
+		if *asJSON {
+			return a.json(rows)
+		}
+		w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
+		fmt.Fprintln(w, "ALIAS\tSTATE\tMAIL\tCLIENT\tSESSION")
+		for _, r := range rows {
+			mail := "-"
+			if r.Waiting {
+				mail = "waits"
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Alias, r.State, mail, r.Client, r.ID)
+		}
+		return w.Flush()
+	}
+}
+
+func (a *app) printSession(s broker.Session, asJSON bool) error {
+	if asJSON {
+		return a.json(map[string]string{"session_id": s.ID, "alias": s.Alias})
+	}
+	_, err := fmt.Fprintf(a.stdout, "%s (session %s)\n", s.Alias, s.ID)
+	return err
+}
+
+func whoami(fs *flag.FlagSet) action {
+	asJSON := fs.Bool("json", false, "print JSON")
+	sid := fs.String("session-id", "", "session or alias, if not this one")
+	return func(ctx context.Context, a *app, _ []string) error {
+		b, err := a.open()
+		if err != nil {
+			return err
+		}
+		defer b.Close()
+		s, err := b.Resolve(ctx, a.caller(*sid))
+		if err != nil {
+			return err
+		}
+		return a.printSession(s, *asJSON)
+	}
+}
+
+func register(fs *flag.FlagSet) action {
+	asJSON := fs.Bool("json", false, "print JSON")
+	sid := fs.String("session-id", "", "session to register, if not this one")
+	return func(ctx context.Context, a *app, args []string) error {
+		if len(args) > 1 {
+			return fmt.Errorf("%w: one alias at most", errUsage)
+		}
+		alias := ""
+		if len(args) == 1 {
+			alias = args[0]
+		}
+		b, err := a.open()
+		if err != nil {
+			return err
+		}
+		defer b.Close()
+		ctx, cancel := context.WithTimeout(ctx, lockWait)
+		defer cancel()
+		s, err := b.Register(ctx, a.caller(*sid), alias)
+		if err != nil {
+			return err
+		}
+		return a.printSession(s, *asJSON)
+	}
+}
+
+func sendAll(fs *flag.FlagSet) action {
+	var f letterFlags
+	f.register(fs)
+	return func(ctx context.Context, a *app, args []string) error {
+		if err := f.complete(a, args); err != nil {
+			return err
+		}
+		b, err := a.open()
+		if err != nil {
+			return err
+		}
+		defer b.Close()
+		ctx, cancel := context.WithTimeout(ctx, lockWait)
+		defer cancel()
+		from, err := a.session(ctx, b, f.from)
+		if err != nil {
+			return err
+		}
+		sent, skipped, err := b.SendAll(ctx, from, f.letter)
+		if err != nil {
+			return err
+		}
+		if f.json {
+			out := []receiptJSON{}
+			for _, r := range sent {
+				out = append(out, receiptOf(r))
+			}
+			return a.json(map[string]any{"sent": out, "skipped": skipped})
+		}
+		for _, r := range sent {
+			if err := a.printReceipt(r); err != nil {
+				return err
+			}
+		}
+		for _, s := range skipped {
+			fmt.Fprintf(a.stderr, "c2c: not sent to %s: %s\n", s.Alias, s.Reason)
+		}
+		return nil
+	}
+}

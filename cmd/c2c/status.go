@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"time"
+
+	"c2c/broker"
+)
+
+type statusJSON struct {
+	ID        string    `json:"message_id"`
+	State     string    `json:"state"`
+	At        time.Time `json:"at"`
+	By        string    `json:"by,omitempty"`
+	SessionID string    `json:"session_id"`
+	From      string    `json:"from_alias"`
+	To        string    `json:"to_alias"`
+}
+
+func status(fs *flag.FlagSet) action {
+	asJSON := fs.Bool("json", false, "print JSON")
+	return func(ctx context.Context, a *app, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("%w: which message?", errUsage)
+		}
+		b, err := a.open()
+		if err != nil {
+			return err
+		}
+		defer b.Close()
+		ctx, cancel := context.WithTimeout(ctx, lockWait)
+		defer cancel()
+		s, err := b.Status(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return a.json(statusJSON{s.ID, s.State, s.At.UTC(), s.By, s.SessionID, s.From, s.To})
+		}
+		by := ""
+		if s.By != "" {
+			by = " by " + s.By
+		}
+		_, err = fmt.Fprintf(a.stdout, "%s: %s%s at %s (%s to %s)\n", s.ID, s.State, by,
+			s.At.Format(time.RFC3339), s.From, s.To)
+		return err
+	}
+}
+
+func sweep(fs *flag.FlagSet) action {
+	grace := fs.Duration("grace", 7*24*time.Hour, "leave sessions that were used within this `duration`")
+	asJSON := fs.Bool("json", false, "print JSON")
+	return func(ctx context.Context, a *app, _ []string) error {
+		b, err := a.open()
+		if err != nil {
+			return err
+		}
+		defer b.Close()
+		ctx, cancel := context.WithTimeout(ctx, lockWait)
+		defer cancel()
+		s, err := b.Sweep(ctx, *grace)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			rows := []map[string]string{}
+			for _, gone := range s.Sessions {
+				rows = append(rows, map[string]string{"session_id": gone.ID, "alias": gone.Alias})
+			}
+			return a.json(map[string]any{"dropped_regs": rows, "preserved_messages": s.Messages})
+		}
+		_, err = fmt.Fprintf(a.stdout, "%d sessions dropped, %d messages are dead letters now\n", len(s.Sessions), s.Messages)
+		return err
+	}
+}
+
+func deadLetter(fs *flag.FlagSet) action {
+	limit := fs.Int("limit", 50, "how many at the most; 0 is all")
+	asJSON := fs.Bool("json", false, "print JSON")
+	return func(ctx context.Context, a *app, _ []string) error {
+		b, err := a.open()
+		if err != nil {
+			return err
+		}
+		defer b.Close()
+		dead, err := b.DeadLetters(ctx, *limit)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			if dead == nil {
+				dead = []broker.DeadLetter{}
+			}
+			return a.json(dead)
+		}
+		for _, d := range dead {
+			fmt.Fprintf(a.stdout, "# session %s\n%s\n", d.SessionID, d.Message.Envelope())
+		}
+		return nil
+	}
+}
