@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -75,7 +76,8 @@ func (b *Broker) enroll(ctx context.Context, rows []row, a *attachment) ([]row, 
 	}
 	if a.caller.PID > 0 {
 		if a.process, err = b.proc.find(a.caller.PID); err != nil {
-			return nil, fmt.Errorf("look up client process %d: %w", a.caller.PID, err)
+			// A sandbox may hide it; the session is then one whose process nobody knows.
+			b.log.Warn("client process not found", "pid", a.caller.PID, "err", err)
 		}
 	}
 	a.created = a.sid == "" || findSID(rows, a.sid) < 0
@@ -93,8 +95,8 @@ func (b *Broker) enroll(ctx context.Context, rows []row, a *attachment) ([]row, 
 		return nil, fmt.Errorf("session %q is not a valid name", a.sid)
 	}
 	before, _, err := b.readFacts(a.sid)
-	if err != nil {
-		return nil, err
+	if damaged := new(damagedError); err != nil && !errors.As(err, &damaged) {
+		return nil, err // enrollFacts sets a damaged file aside
 	}
 	if rows, err = b.enrollRow(rows, a, before.Alias); err != nil {
 		return nil, err

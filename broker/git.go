@@ -71,9 +71,10 @@ func gitDirAt(path string) string {
 }
 
 // parseGitConfig gives remote.origin.url, the last one as git does. ok is false when the file pulls
-// in others or has per-worktree values: then only git knows the answer.
+// in others, has per-worktree values, or moves the top level: then only git knows the answer.
 func parseGitConfig(text string) (url string, ok bool) {
 	section := ""
+	moved := false // the top level is not where .git is
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	text = strings.ReplaceAll(text, "\\\n", "")
 	for line := range strings.Lines(text) {
@@ -93,13 +94,15 @@ func parseGitConfig(text string) (url string, ok bool) {
 			continue
 		}
 		switch key = strings.ToLower(strings.TrimSpace(key)); {
-		case section == "extensions" && key == "worktreeconfig", section == "core" && key == "worktree" && !filepath.IsLocal(value):
+		case section == "extensions" && key == "worktreeconfig":
 			return "", false
+		case section == "core" && key == "worktree":
+			moved = true
 		case section == `remote "origin"` && key == "url":
 			url = unquoteGit(value)
 		}
 	}
-	return url, true
+	return url, url != "" || !moved
 }
 
 // sectionName folds the case of a section but not of its quoted subsection.

@@ -110,3 +110,27 @@ func TestNamedSessionIsMadeUnderItsName(t *testing.T) {
 		t.Error("a path was taken for a session id")
 	}
 }
+
+func TestDamagedFactsAreSetAside(t *testing.T) {
+	w := newWorld(t)
+	s := w.attach(Caller{Client: "claude", ClientID: "a", PID: 10})
+	dir, err := w.sessionsDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	if err := dir.Write(s.ID+".json", []byte("{")); err != nil {
+		t.Fatal(err)
+	}
+	w.wantResolve(s.ID, Caller{Client: "claude", ClientID: "a"})
+	if again := w.attach(Caller{Client: "claude", ClientID: "a", PID: 10}); again.ID != s.ID || len(again.ClientIDs) != 1 {
+		t.Errorf("attached as %+v", again)
+	}
+}
+
+func TestHiddenClientProcessMakesTheStateUnknown(t *testing.T) {
+	w := newWorld(t)
+	if s := w.attach(Caller{Client: "codex", ClientID: "t", PID: 12345}); s.State != Unknown {
+		t.Errorf("state %s", s.State)
+	}
+}

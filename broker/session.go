@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"time"
 
 	"c2c/inbox"
@@ -81,7 +82,7 @@ func readFacts(dir *atomicfile.Dir, sid string) (f facts, known bool, err error)
 		return f, false, err
 	}
 	if err := json.Unmarshal(data, &f); err != nil {
-		return f, false, fmt.Errorf("read facts of session %q: %w", sid, err)
+		return facts{}, false, &damagedError{fmt.Errorf("read facts of session %q: %w", sid, err)}
 	}
 	return f, true, nil
 }
@@ -95,6 +96,12 @@ func (b *Broker) changeFacts(ctx context.Context, sid string, edit func(*facts))
 	defer dir.Close()
 	return lockedIn(ctx, dir, sid+".lock", func() error {
 		f, _, err := readFacts(dir, sid)
+		if damaged := new(damagedError); errors.As(err, &damaged) {
+			// The registry says who it is; what is lost here is said again at the next attach.
+			aside := sid + ".json.corrupt-" + strconv.FormatInt(b.now().Unix(), 10)
+			b.log.Error("facts of a session were damaged", "session", sid, "kept_as", aside, "err", err)
+			err = dir.Rename(sid+".json", aside)
+		}
 		if err != nil {
 			return err
 		}

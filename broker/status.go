@@ -50,7 +50,7 @@ func (b *Broker) Status(ctx context.Context, id string) (MessageStatus, error) {
 			return MessageStatus{}, fmt.Errorf("find message %q: %w", id, err)
 		}
 		if found.Where != "" {
-			return b.status(id, sid, found)
+			return b.status(id, sid, found), nil
 		}
 	}
 	dead, err := b.DeadLetters(ctx, 0)
@@ -66,23 +66,23 @@ func (b *Broker) Status(ctx context.Context, id string) (MessageStatus, error) {
 	return MessageStatus{}, fmt.Errorf("message %q: %w", id, ErrNoMessage)
 }
 
-func (b *Broker) status(id, sid string, found inbox.State) (MessageStatus, error) {
+func (b *Broker) status(id, sid string, found inbox.State) MessageStatus {
 	m := found.Message
 	st := MessageStatus{ID: id, State: found.Where, At: found.At, By: found.By, SessionID: sid, From: m.From, To: m.To}
 	if m.TS != 0 {
 		st.Queued = m.Time()
 	}
 	if found.Where != inbox.Queued {
-		return st, nil
+		return st
 	}
 	f, _, err := b.readFacts(sid)
 	if err != nil {
-		return MessageStatus{}, err
+		b.log.Warn("facts of a session are unreadable", "session", sid, "err", err)
 	}
 	if ring := f.LastRing; ring != nil && ring.Outcome == "rang" && !ring.At.Before(m.Time()) {
 		st.State, st.At, st.By = Rung, ring.At, ring.Method
 	}
-	return st, nil
+	return st
 }
 
 // mailboxes gives the ids of all sessions that are registered or have an inbox.
