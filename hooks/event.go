@@ -1,0 +1,54 @@
+// Package hooks speaks the clients' hook protocols: it reads the event that a
+// client writes to a hook's standard input and makes the answer that puts mail
+// in front of its model. It holds the hook script that install puts in place.
+//
+// Nothing here touches a mailbox, and everything may be called at once.
+package hooks
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// maxEvent bounds an event: tool output may be large, and is not read.
+const maxEvent = 16 << 20
+
+// Event is what a client tells a hook. Fields that a client leaves out are zero.
+type Event struct {
+	Client         string `json:"-"`
+	Name           string `json:"hook_event_name"`
+	SessionID      string `json:"session_id"`
+	AgentID        string `json:"agent_id"` // set in a subagent
+	StopHookActive bool   `json:"stop_hook_active"`
+	Source         string `json:"source"` // of SessionStart: startup, resume, clear, compact
+}
+
+// Parse reads one event.
+func Parse(client string, r io.Reader) (Event, error) {
+	e := Event{}
+	dec := json.NewDecoder(io.LimitReader(r, maxEvent))
+	if err := dec.Decode(&e); err != nil {
+		return Event{}, fmt.Errorf("read hook event: %w", err)
+	}
+	e.Client = client
+	if e.Name == "" {
+		return Event{}, fmt.Errorf("read hook event: it has no hook_event_name")
+	}
+	return e, nil
+}
+
+// Carries says whether mail may be handed over or announced with this event.
+// A subagent's hook would put it in front of the subagent, and a Stop hook that
+// answers its own continuation would never let the turn end.
+func (e Event) Carries() bool {
+	switch e.Name {
+	case "PostToolUse":
+		return e.AgentID == ""
+	case "Stop":
+		return !e.StopHookActive
+	case "UserPromptSubmit", "SessionStart":
+		return true
+	}
+	return false
+}
