@@ -39,12 +39,25 @@ func findGitDir(cwd string) (top, common string) {
 		if common := gitDirAt(filepath.Join(dir, ".git")); common != "" {
 			return dir, common
 		}
+		if isGitDir(dir) {
+			return "", dir // bare, or inside of .git: there is no work tree
+		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
 			return "", ""
 		}
 		dir = parent
 	}
+}
+
+// isGitDir knows a git directory by what git knows it by.
+func isGitDir(dir string) bool {
+	for _, name := range []string{"HEAD", "objects", "refs"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // gitDirAt follows a .git directory, or the .git file of a linked work tree or submodule.
