@@ -13,8 +13,9 @@ start() {
 	exit 0
 }
 
-# Only c2c can tell a new session's mailbox.
-[ "$1" != session-start ] || start
+# Claude Code sets this for SessionStart alone, where c2c learns of a new
+# process or a new session id.
+[ -z "$CLAUDE_ENV_FILE" ] || start
 if [ -n "$XDG_STATE_HOME" ]; then state=$XDG_STATE_HOME/c2c; else state=$HOME/.c2c; fi
 case $CLAUDE_CODE_SESSION_ID in
 '' | *[!A-Za-z0-9._-]*) start ;;

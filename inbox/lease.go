@@ -199,15 +199,27 @@ func (l *Lease) adopt(ctx context.Context, c, as *chunk) error {
 	c.msgs = slices.DeleteFunc(c.msgs, func(m Message) bool { return gone[m.ID] })
 	if len(c.msgs) == 0 && !c.damaged {
 		defer f.Close()
-		return l.dir.Remove(c.name())
+		return l.remove(c)
 	}
 	mine := *c
 	mine.at, mine.pid, mine.by = as.at, as.pid, as.by
-	if err := l.dir.Rename(c.name(), mine.name()); err != nil {
-		f.Close()
+	err = l.dir.Rename(c.name(), mine.name())
+	if err == nil {
+		l.chunks = append(l.chunks, &mine)
+		return nil
+	}
+	f.Close()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // acknowledged between our open and its lock
+	}
+	return err
+}
+
+// remove deletes a chunk that its holder may just have deleted itself.
+func (l *Lease) remove(c *chunk) error {
+	if err := l.dir.Remove(c.name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	l.chunks = append(l.chunks, &mine)
 	return nil
 }
 
@@ -219,7 +231,7 @@ func (l *Lease) finish(ctx context.Context, c *chunk, gone map[string]bool) erro
 		l.box.log.Warn("acknowledged mail is not archived yet", "session", l.box.sid, "err", err)
 		return nil
 	}
-	return l.dir.Remove(c.name())
+	return l.remove(c)
 }
 
 // take moves a mailbox file into the lease.

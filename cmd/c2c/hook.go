@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"c2c/broker"
+	"c2c/hooks"
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+)
+
+// hookTime bounds a hook below the 5 s of the script: a tool call must not hang on us.
+const hookTime = 4 * time.Second
+
+// hook answers one event. It never fails, as a client may take a hook's exit
+// status for a verdict on the tool call; what went wrong goes to stderr.
+func hook(set *flag.FlagSet) action {
+	client := set.String("client", "claude", "claude or codex")
+	return func(ctx context.Context, a *app, _ []string) error {
+		ctx, cancel := context.WithTimeout(ctx, hookTime)
+		defer cancel()
+		if err := a.hook(ctx, *client); err != nil {
+			fmt.Fprintf(a.stderr, "c2c: %v\n", err)
+		}
+		return nil
+	}
+}
+
+func (a *app) hook(ctx context.Context, client string) error {
+	e, err := hooks.Parse(client, a.stdin)
+	if err != nil || !e.Carries() {
+		return err
+	}
+	b, err := a.open()
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	caller := broker.Caller{Client: client, ClientID: e.SessionID, Getenv: a.getenv}
+	if client == "claude" {
+		caller.PID, _ = strconv.Atoi(a.getenv("CLAUDE_PID")) // 0: not told
+	}
+	s, err := b.Attach(ctx, caller)
+	if err != nil {
+		return err
+	}
+	if client == "claude" {
+		if err := a.point(e.SessionID, b.Root(), s.ID); err != nil {
+			return err
+		}
+	}
+	box, err := b.Mailbox(s.ID)
+	if err != nil {
+		return err
+	}
+	return a.handMail(ctx, b, s, box, e)
+}
+
+// handMail leases, writes, and only then acknowledges: killed in between, the
+// mail is offered again.
+func (a *app) handMail(ctx context.Context, b *broker.Broker, s broker.Session, box *inbox.Mailbox, e hooks.Event) error {
+	l, err := box.Lease(ctx, "hook")
+	if err != nil || len(l.Messages) == 0 {
+		return errors.Join(err, release(l))
+	}
+	answer, err := hooks.Render(e, l.Messages)
+	if err != nil {
+		return errors.Join(err, l.Release())
+	}
+	if len(answer.Shown) == 0 && e.Name == "PostToolUse" && s.LastRing.Oldest == answer.Announced[0] {
+		return l.Release() // said already, and nobody has drained since
+	}
+	if _, err := a.stdout.Write(answer.Output); err != nil {
+		return errors.Join(fmt.Errorf("write hook answer: %w", err), l.Release())
+	}
+	if len(answer.Shown) > 0 {
+		err = l.Ack(ctx, answer.Shown...)
+	} else {
+		err = l.Release()
+	}
+	if len(answer.Announced) > 0 {
+		ring := broker.Ring{At: time.Now(), Method: "hook", Outcome: "rang", Oldest: answer.Announced[0]}
+		err = errors.Join(err, b.Rang(ctx, s.ID, ring))
+	}
+	return err
+}
+
+func release(l *inbox.Lease) error {
+	if l == nil {
+		return nil
+	}
+	return l.Release()
+}
+
+// point tells the hook script where the mailbox is, so that it need not ask us
+// while the mailbox is empty.
+func (a *app) point(clientID, root, sid string) error {
+	path := hooks.PointerPath(a.getenv, clientID)
+	want := filepath.Join(root, sid)
+	if path == "" || strings.ContainsAny(want, "\n\x00") {
+		return nil
+	}
+	if old, err := os.ReadFile(path); err == nil && string(old) == want+"\n" {
+		return nil
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read pointer: %w", err)
+	}
+	dir, err := atomicfile.Create(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Write(filepath.Base(path), []byte(want+"\n"))
+}
