@@ -1,0 +1,176 @@
+package hooks
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"c2c/inbox"
+)
+
+func msg(id, body string) inbox.Message {
+	return inbox.Message{From: "birch", To: "amber", Content: body, ID: id, TS: 1.5}
+}
+
+func render(t *testing.T, e Event, msgs ...inbox.Message) Answer {
+	t.Helper()
+	a, err := Render(e, msgs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func text(t *testing.T, a Answer) string {
+	t.Helper()
+	var out struct {
+		Hook   struct{ HookEventName, AdditionalContext string } `json:"hookSpecificOutput"`
+		Reason string
+	}
+	if err := json.Unmarshal(a.Output, &out); err != nil {
+		t.Fatalf("answer %q: %v", a.Output, err)
+	}
+	return out.Hook.AdditionalContext + out.Reason
+}
+
+func TestClaudeGetsWholeMessages(t *testing.T) {
+	a := render(t, Event{Client: "claude", Name: "PostToolUse"}, msg("1", "one"), msg("2", "two"))
+	got := text(t, a)
+	if !slices.Equal(a.Shown, []string{"1", "2"}) || !strings.Contains(got, "\none\n") || !strings.HasPrefix(got, preface) {
+		t.Errorf("shown %v in %q", a.Shown, got)
+	}
+}
+
+func TestSubagentsAndContinuedStopsGetNothing(t *testing.T) {
+	for _, e := range []Event{
+		{Client: "claude", Name: "PostToolUse", AgentID: "a1"},
+		{Client: "claude", Name: "Stop", StopHookActive: true},
+		{Client: "claude", Name: "SubagentStop"},
+	} {
+		if a := render(t, e, msg("1", "one")); a.Output != nil || a.Shown != nil {
+			t.Errorf("%+v got %q", e, a.Output)
+		}
+	}
+}
+
+func TestCodexShowsBodiesOnlyAtStop(t *testing.T) {
+	for _, name := range []string{"PostToolUse", "UserPromptSubmit", "SessionStart"} {
+		a := render(t, Event{Client: "codex", Name: name}, msg("m1", "secret body"))
+		if got := text(t, a); strings.Contains(got, "secret body") || !strings.Contains(got, "birch (id m1)") || len(a.Shown) > 0 {
+			t.Errorf("%s: %q, shown %v", name, got, a.Shown)
+		}
+	}
+	a := render(t, Event{Client: "codex", Name: "Stop"}, msg("m1", "secret body"))
+	if !strings.Contains(string(a.Output), `"decision":"block"`) || !strings.Contains(text(t, a), "secret body") {
+		t.Errorf("Stop: %s", a.Output)
+	}
+}
+
+func TestALongMessageIsAnnouncedAndTheRestShown(t *testing.T) {
+	a := render(t, Event{Client: "claude", Name: "Stop"}, msg("long", strings.Repeat("x", 20_000)), msg("2", "two"))
+	if !slices.Equal(a.Announced, []string{"long"}) || !slices.Equal(a.Shown, []string{"2"}) {
+		t.Errorf("announced %v, shown %v", a.Announced, a.Shown)
+	}
+}
+
+func FuzzRender(f *testing.F) {
+	f.Add("claude", "PostToolUse", "b", "body", 3)
+	f.Add("codex", "Stop", "b", strings.Repeat("\U0001F600", 2000), 9)
+	f.Fuzz(func(t *testing.T, client, event, from, body string, n int) {
+		var msgs []inbox.Message
+		for i := range max(0, n%40) {
+			m := msg(fmt.Sprint("id", i), body)
+			m.From = from
+			msgs = append(msgs, m)
+		}
+		e := Event{Client: client, Name: event}
+		a, err := Render(e, msgs)
+		if err != nil || a.Output == nil {
+			return
+		}
+		got := text(t, a)
+		if n := e.measure(got); n > Limit {
+			t.Errorf("%d units, at most %d", n, Limit)
+		}
+		if shown := strings.Count(got, "\n</c2c>"); shown != len(a.Shown) {
+			t.Errorf("%d envelopes for %d ids", shown, len(a.Shown))
+		}
+	})
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(`{"hook_event_name":"Stop","session_id":"x","stop_hook_active":true}`)
+	f.Add(`{"hook_event_name":7}`)
+	f.Fuzz(func(t *testing.T, in string) {
+		if e, err := Parse("claude", strings.NewReader(in)); err == nil && e.Name == "" {
+			t.Errorf("event without a name from %q", in)
+		}
+	})
+}
+
+// scriptWorld is a HOME with a mailbox and a c2c that leaves a mark when it is started.
+type scriptWorld struct{ home, box, mark, script string }
+
+func newScriptWorld(t *testing.T) scriptWorld {
+	dir := t.TempDir()
+	w := scriptWorld{dir, filepath.Join(dir, "root", "amber"), filepath.Join(dir, "started"), filepath.Join(dir, "check.sh")}
+	write(t, filepath.Join(dir, ".c2c", "pointers", "u1"), w.box+"\n", 0o600)
+	fake := filepath.Join(dir, "it's c2c")
+	write(t, fake, "#!/bin/sh\n: >'"+w.mark+"'\n", 0o755)
+	write(t, w.script, string(ScriptFor(fake)), 0o755)
+	return w
+}
+
+func write(t *testing.T, path, data string, mode os.FileMode) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(data), mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// started runs the script and tells whether it started c2c.
+func (w scriptWorld) started(t *testing.T, shell []string, env ...string) bool {
+	t.Helper()
+	os.Remove(w.mark)
+	cmd := exec.Command(shell[0], append(shell[1:], w.script)...)
+	cmd.Env = append([]string{"HOME=" + w.home, "CLAUDE_CODE_SESSION_ID=u1", "PATH=" + os.Getenv("PATH")}, env...)
+	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v: %v, output %q", shell, err, out)
+	}
+	_, err := os.Stat(w.mark)
+	return err == nil
+}
+
+func TestScriptStartsNothingForAnEmptyMailbox(t *testing.T) {
+	for _, shell := range [][]string{{"sh"}, {"bash"}, {"env", "--ignore-signal=CHLD", "sh"}} {
+		w := newScriptWorld(t)
+		check := func(what string, want bool, env ...string) {
+			t.Helper()
+			if got := w.started(t, shell, env...); got != want {
+				t.Errorf("%v: %s: started %v", shell, what, got)
+			}
+		}
+		check("no inbox", false)
+		write(t, w.box+".inbox.json", "[]\n", 0o600)
+		check("empty inbox", false)
+		check("session start", true, "CLAUDE_ENV_FILE=/dev/null")
+		check("unknown session", true, "CLAUDE_CODE_SESSION_ID=u2")
+		check("hostile session id", true, "CLAUDE_CODE_SESSION_ID=../x")
+		write(t, w.box+".inbox.json", "[\n{}\n]\n", 0o600)
+		check("mail", true)
+		write(t, w.box+".inbox.json", "[]\n", 0o600)
+		write(t, w.box+".spill.jsonl", "x\n", 0o600)
+		check("spill", true)
+		write(t, w.box+".spill.jsonl", "", 0o600)
+		write(t, w.box+".lease/00000001", "", 0o600)
+		check("lease", true)
+	}
+}
