@@ -5,7 +5,7 @@ export CGO_ENABLED ?= 0
 GOFLAGS_BUILD := -trimpath -ldflags='-s -w'
 PREFIX ?= $(HOME)/.local
 
-.PHONY: help build test race fuzz lint check install clean
+.PHONY: help build demo test race fuzz lint check install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -15,6 +15,9 @@ build: ## bin/c2c and bin/c2cd
 
 test: build ## all tests but those of the real clients
 	$(GO) test -count=1 ./...
+
+demo: build ## two sessions exchange a message, step by step
+	$(GO) run ./e2e/demo $(BIN)
 
 race: ## the tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race -count=1 ./...
