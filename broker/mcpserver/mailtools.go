@@ -1,0 +1,179 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"c2c/broker"
+	"c2c/inbox"
+)
+
+// pollLimit bounds one answer of poll_inbox, in bytes of JSON: clients cut
+// longer tool output, and what is cut would be lost.
+const pollLimit = 40_000
+
+// ackTime is how long an acknowledgement may wait for a lock.
+const ackTime = 10 * time.Second
+
+func letter(req mcp.CallToolRequest) broker.Letter {
+	return broker.Letter{
+		To:   req.GetString("to_alias", req.GetString("alias", "")),
+		Body: req.GetString("content", ""), ID: req.GetString("message_id", ""),
+		Kind: req.GetString("kind", ""), Tag: req.GetString("tag", ""),
+		InReplyTo:  req.GetString("in_reply_to", ""),
+		Deferrable: req.GetBool("deferrable", false), Ephemeral: req.GetBool("ephemeral", false),
+	}
+}
+
+type receipt struct {
+	Queued    bool    `json:"queued"`
+	TS        float64 `json:"ts"`
+	From      string  `json:"from_alias"`
+	To        string  `json:"to_alias"`
+	ID        string  `json:"message_id"`
+	Recipient string  `json:"recipient"`
+	Duplicate bool    `json:"duplicate,omitempty"`
+}
+
+func (t *tools) send(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
+	l := letter(req)
+	if l.To == "" {
+		return nil, fmt.Errorf("to_alias is missing; call list to see who is there")
+	}
+	s, err := t.self(ctx, b, req)
+	if err != nil {
+		return nil, err
+	}
+	r, err := b.Send(ctx, s, l)
+	if err != nil {
+		return nil, err
+	}
+	return receipt{true, seconds(r.TS), r.From, r.To, r.ID, string(r.Recipient), r.Duplicate}, nil
+}
+
+type skipped struct {
+	Alias  string `json:"alias"`
+	Reason string `json:"reason"`
+}
+
+func (t *tools) sendAll(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
+	s, err := t.self(ctx, b, req)
+	if err != nil {
+		return nil, err
+	}
+	sent, not, err := b.SendAll(ctx, s, letter(req), req.GetStringSlice("exclude_aliases", nil)...)
+	if err != nil {
+		return nil, err
+	}
+	to, ids, left := []string{}, map[string]string{}, []skipped{}
+	for _, r := range sent {
+		to = append(to, r.To)
+		ids[r.To] = r.ID
+	}
+	for _, n := range not {
+		left = append(left, skipped{n.Alias, n.Reason})
+	}
+	return map[string]any{"sent_to": to, "message_ids": ids, "skipped": left}, nil
+}
+
+// pollInbox hands over what fits, and acknowledges it once the answer is written.
+func (t *tools) pollInbox(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
+	box, err := t.mailbox(ctx, b, req)
+	if err != nil {
+		return nil, err
+	}
+	l, err := box.Lease(ctx, toolPollInbox)
+	if err != nil {
+		return nil, err
+	}
+	text, ids, err := fit(l.Messages)
+	if err != nil || len(ids) == 0 {
+		l.Release()
+		return text, err
+	}
+	settle := func(err error) {
+		if err != nil {
+			l.Release() // the client has not got it: it waits again
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), ackTime)
+		defer cancel()
+		l.Ack(ctx, ids...) // what cannot be recorded is offered again
+	}
+	if !AfterWrite(ctx, settle) {
+		l.Release()
+		return nil, fmt.Errorf("this transport cannot tell when an answer was written; use c2c poll-inbox")
+	}
+	res := mcp.NewToolResultText(text)
+	if left := len(l.Messages) - len(ids); left > 0 {
+		res.Content = append(res.Content, mcp.NewTextContent(fmt.Sprintf("%d more messages wait: call poll_inbox again.", left)))
+	}
+	return res, nil
+}
+
+// fit takes messages while they fit, and at least one.
+func fit(msgs []inbox.Message) (text string, ids []string, err error) {
+	text = "["
+	for _, m := range msgs {
+		one, err := toJSON(m)
+		if err != nil {
+			return "", nil, err
+		}
+		if len(ids) > 0 {
+			if len(text)+len(one) > pollLimit {
+				break
+			}
+			text += ","
+		}
+		text += one
+		ids = append(ids, m.ID)
+	}
+	return text + "]", ids, nil
+}
+
+func (t *tools) peekInbox(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
+	box, err := t.mailbox(ctx, b, req)
+	if err != nil {
+		return nil, err
+	}
+	msgs, err := box.Peek(ctx)
+	if err != nil {
+		return nil, err
+	}
+	text, _, err := fit(msgs)
+	return text, err
+}
+
+func (t *tools) history(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
+	box, err := t.mailbox(ctx, b, req)
+	if err != nil {
+		return nil, err
+	}
+	found, err := box.History(ctx, req.GetInt("limit", 50))
+	if found == nil {
+		found = []inbox.Archived{}
+	}
+	return found, err
+}
+
+type status struct {
+	ID    string  `json:"message_id"`
+	State string  `json:"status"`
+	At    float64 `json:"at"`
+	By    string  `json:"by,omitempty"`
+	From  string  `json:"from_alias"`
+	To    string  `json:"to_alias"`
+}
+
+func (t *tools) messageStatus(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
+	s, err := b.Status(ctx, req.GetString("message_id", ""))
+	if err != nil {
+		return nil, err
+	}
+	return status{s.ID, s.State, seconds(s.At), s.By, s.From, s.To}, nil
+}
+
+func seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }

@@ -1,0 +1,162 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"c2c/broker"
+	"c2c/inbox"
+)
+
+// Config is what the tools need from the program around them.
+type Config struct {
+	Version string
+	// Open opens the broker. It is called at the first tool call and not before:
+	// clients start throw-away copies of their servers, which must leave no trace.
+	Open func() (*broker.Broker, error)
+	// Client is the AI program that started us; empty: what it says at initialize.
+	Client string
+	Getenv func(string) string
+	PID    int // the client's process
+}
+
+// tools answers the tool calls of one client.
+type tools struct {
+	cfg  Config
+	open func() (*broker.Broker, error)
+}
+
+// New is the MCP server of one session; Serve runs it.
+func New(cfg Config) *server.MCPServer {
+	t := &tools{cfg: cfg, open: sync.OnceValues(cfg.Open)}
+	srv := server.NewMCPServer("c2c", cfg.Version,
+		server.WithInstructions(instructions),
+		server.WithToolCapabilities(false),
+		server.WithInputSchemaValidation(),
+		server.WithRecovery())
+	handlers := t.handlers()
+	for _, tool := range catalog() {
+		srv.AddTool(tool, t.answer(handlers[tool.Name]))
+	}
+	return srv
+}
+
+// handler makes the answer of one tool: a value for JSON, or a string as it is.
+type handler func(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error)
+
+func (t *tools) handlers() map[string]handler {
+	return map[string]handler{
+		toolRegister: t.register, toolWhoami: t.whoami, toolList: t.list,
+		toolSend: t.send, toolSendAll: t.sendAll,
+		toolPollInbox: t.pollInbox, toolPeekInbox: t.peekInbox,
+		toolHistory: t.history, toolMessageStatus: t.messageStatus,
+		toolSweep: t.sweep, toolServerInfo: t.serverInfo, toolTailLog: t.tailLog,
+	}
+}
+
+// answer makes an MCP handler. An error becomes a result that a model can read.
+func (t *tools) answer(h handler) server.ToolHandlerFunc {
+	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		b, err := t.open()
+		if err != nil {
+			return mcp.NewToolResultError("open the broker: " + err.Error() + "; c2c doctor tells more"), nil
+		}
+		v, err := h(ctx, b, req)
+		if err != nil {
+			return mcp.NewToolResultError(advice(err)), nil
+		}
+		switch v := v.(type) {
+		case *mcp.CallToolResult:
+			return v, nil
+		case string:
+			return mcp.NewToolResultText(v), nil
+		}
+		text, err := toJSON(v)
+		if err != nil {
+			return mcp.NewToolResultError(err.Error()), nil
+		}
+		return mcp.NewToolResultText(text), nil
+	}
+}
+
+func toJSON(v any) (string, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return strings.TrimSuffix(b.String(), "\n"), err
+}
+
+// advice says what went wrong and what to do next.
+func advice(err error) string {
+	var unknown *broker.UnknownAliasError
+	switch {
+	case errors.As(err, &unknown) && len(unknown.Closest) > 0:
+		return fmt.Sprintf("%v; the closest are %s", err, strings.Join(unknown.Closest, ", "))
+	case errors.As(err, &unknown):
+		return err.Error() + "; call list to see who is there"
+	case errors.Is(err, broker.ErrNoSession):
+		return err.Error() + "; call register first"
+	case errors.Is(err, broker.ErrNoMessage):
+		return err.Error() + "; check the id, or it was ephemeral and has been read"
+	case errors.Is(err, inbox.ErrFull):
+		return err.Error() + "; nothing was stored, send again later"
+	}
+	return err.Error()
+}
+
+// caller says who calls: what the client says in this very call comes before
+// the environment, which is as old as this process.
+func (t *tools) caller(ctx context.Context, req mcp.CallToolRequest) broker.Caller {
+	c := broker.Caller{Client: t.cfg.Client, Getenv: t.cfg.Getenv}
+	if c.Client == "" {
+		if s, ok := server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo); ok {
+			c.Client = clientName(s.GetClientInfo().Name)
+		}
+	}
+	if m := req.Params.Meta; m != nil && c.Client == "codex" {
+		c.ClientID, _ = m.AdditionalFields["threadId"].(string)
+	}
+	if c.Client != "" {
+		c.PID = t.cfg.PID
+	}
+	return c
+}
+
+func clientName(info string) string {
+	switch {
+	case strings.HasPrefix(info, "claude-code"):
+		return "claude"
+	case strings.HasPrefix(info, "codex"):
+		return "codex"
+	}
+	return ""
+}
+
+// self is the caller's session, registered if it was not. A session_id in the
+// call must be the caller's own.
+func (t *tools) self(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (broker.Session, error) {
+	s, err := b.Attach(ctx, t.caller(ctx, req))
+	if err != nil {
+		return s, err
+	}
+	if sid := req.GetString("session_id", ""); sid != "" && sid != s.ID {
+		return s, fmt.Errorf("session_id %q is not yours; leave it out, yours is %q", sid, s.ID)
+	}
+	return s, nil
+}
+
+func (t *tools) mailbox(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (*inbox.Mailbox, error) {
+	s, err := t.self(ctx, b, req)
+	if err != nil {
+		return nil, err
+	}
+	return b.Mailbox(s.ID)
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"c2c/hooks"
+	"c2c/install"
+)
+
+// options describes this machine to package install.
+func (a *app) options(global bool) (install.Options, error) {
+	home := a.getenv("HOME")
+	if home == "" {
+		return install.Options{}, fmt.Errorf("HOME is not set")
+	}
+	state := a.getenv("XDG_STATE_HOME")
+	if state == "" {
+		state = filepath.Join(home, ".local", "state")
+	}
+	return install.Options{
+		Home: home, Getenv: a.getenv, Project: a.cwd, Global: global,
+		Binary: a.c2c, HookScript: hooks.ScriptFor(a.c2c),
+		StateDir: filepath.Join(state, "c2c", "install"), Now: time.Now,
+	}, nil
+}
+
+// edit is install and uninstall, which differ in the plan alone.
+func (a *app) edit(verb string, args []string, plan func(string, install.Options) (*install.Plan, error)) error {
+	fs := flag.NewFlagSet(verb, flag.ContinueOnError)
+	fs.SetOutput(a.stderr)
+	dry := fs.Bool("dry-run", false, "show the changes and make none")
+	global := fs.Bool("global", false, "claude: the server for all projects, not for this one alone")
+	fs.Usage = func() {
+		fmt.Fprintf(a.stderr, "usage: c2c %s [--dry-run] [--global] [claude | codex]\n\nWithout a client: every one found here.\n", verb)
+		fs.PrintDefaults()
+		fmt.Fprintf(a.stderr, "\nexample:\n  c2c %s --dry-run claude\n", verb)
+	}
+	clients, err := words(fs, args)
+	if err != nil {
+		return err
+	}
+	o, err := a.options(*global)
+	if err != nil {
+		return err
+	}
+	if clients, err = chosen(clients, o); err != nil {
+		return err
+	}
+	for _, client := range clients {
+		p, err := plan(client, o)
+		if err != nil {
+			return err
+		}
+		if err := a.carryOut(client, p, *dry); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// words lets flags stand before and behind the client's name.
+func words(fs *flag.FlagSet, args []string) (found []string, err error) {
+	for {
+		if err := fs.Parse(args); err != nil {
+			return nil, fmt.Errorf("%w: %w", errUsage, err)
+		}
+		if fs.NArg() == 0 {
+			return found, nil
+		}
+		found, args = append(found, fs.Arg(0)), fs.Args()[1:]
+	}
+}
+
+func chosen(clients []string, o install.Options) ([]string, error) {
+	if len(clients) == 0 {
+		if clients = install.Detect(o); len(clients) == 0 {
+			return nil, fmt.Errorf("no client found; name one of %s", strings.Join(install.Clients(), ", "))
+		}
+	}
+	for _, c := range clients {
+		if !slices.Contains(install.Clients(), c) {
+			return nil, fmt.Errorf("%w: no such client %q; there are %s", errUsage, c, strings.Join(install.Clients(), ", "))
+		}
+	}
+	return clients, nil
+}
+
+func (a *app) carryOut(client string, p *install.Plan, dry bool) error {
+	fmt.Fprint(a.stdout, p.Diff())
+	if dry {
+		fmt.Fprintf(a.stdout, "%s: nothing was changed (--dry-run)\n", client)
+		return nil
+	}
+	// Also when nothing changes: it drops undo records that have no use any more.
+	if err := p.Apply(); err != nil {
+		return err
+	}
+	if p.Empty() {
+		fmt.Fprintf(a.stdout, "%s: nothing to change\n", client)
+		return nil
+	}
+	for _, note := range p.Notes {
+		fmt.Fprintf(a.stdout, "%s: %s\n", client, note)
+	}
+	fmt.Fprintf(a.stdout, "%s: done\n", client)
+	return nil
+}

@@ -1,0 +1,70 @@
+// Command c2cd is the part of c2c that may be large: the MCP server and what
+// edits the clients' configuration. People type c2c, which runs it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"c2c/install"
+)
+
+var errUsage = errors.New("usage")
+
+// app is the world outside.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	getenv         func(string) string
+	cwd            string
+	c2c            string // the program that clients are to run
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	cwd, _ := os.Getwd() // without one, only an absolute root works
+	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, cwd: cwd, c2c: beside()}
+	os.Exit(a.main(ctx, os.Args[1:]))
+}
+
+// beside is the c2c in the directory of this program.
+func beside() string {
+	self, err := os.Executable()
+	if err != nil {
+		return "c2c"
+	}
+	return filepath.Join(filepath.Dir(self), "c2c")
+}
+
+func (a *app) main(ctx context.Context, args []string) int {
+	err := fmt.Errorf("%w: c2cd mcp | install | uninstall | doctor", errUsage)
+	if len(args) > 0 {
+		switch args[0] {
+		case "mcp":
+			err = a.mcp(ctx)
+		case "install":
+			err = a.edit("install", args[1:], install.PlanInstall)
+		case "uninstall":
+			err = a.edit("uninstall", args[1:], install.PlanUninstall)
+		case "doctor":
+			err = a.doctor(args[1:])
+		}
+	}
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	fmt.Fprintf(a.stderr, "c2c: %s\n", strings.TrimPrefix(err.Error(), "usage: "))
+	if errors.Is(err, errUsage) {
+		return 2
+	}
+	return 1
+}

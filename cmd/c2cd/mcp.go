@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"os"
+	"runtime/debug"
+
+	"c2c/broker"
+	"c2c/broker/mcpserver"
+)
+
+// mcp serves one client on standard input and output until its input ends.
+func (a *app) mcp(ctx context.Context) error {
+	version := "devel"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		version = info.Main.Version
+	}
+	srv := mcpserver.New(mcpserver.Config{
+		Version: version, Client: a.getenv("C2C_MCP_CLIENT_TYPE"), Getenv: a.getenv, PID: os.Getppid(),
+		Open: func() (*broker.Broker, error) {
+			root, _, err := broker.FindRoot(a.getenv, a.cwd)
+			if err != nil {
+				return nil, err
+			}
+			return broker.Open(broker.Config{Root: root})
+		},
+	})
+	err := mcpserver.Serve(ctx, a.stdin, a.stdout, srv, mcpserver.Limits{})
+	if ctx.Err() != nil {
+		return nil // a signal is how clients end their servers
+	}
+	return err
+}
