@@ -12,9 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"c2c/broker"
 	"c2c/inbox"
@@ -52,12 +50,11 @@ type command struct {
 var errUsage = errors.New("usage")
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	cwd, _ := os.Getwd() // without one, only an absolute root works
 	a := &app{os.Stdin, os.Stdout, os.Stderr, os.Getenv, cwd}
-	code := a.main(ctx, os.Args[1:])
-	stop()
-	os.Exit(code)
+	// Signals are left alone: dying at any point loses nothing, and a handler
+	// would cost every hook its start.
+	os.Exit(a.main(context.Background(), os.Args[1:]))
 }
 
 func (a *app) main(ctx context.Context, args []string) int {
