@@ -1,0 +1,97 @@
+package lab
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// claudeKey is no key of anybody's; Claude Code asks about a key it does not know by its last 20 characters.
+const claudeKey = "sk-ant-api03-lab-0000000000000000000000000000000000000000"
+
+// SeedClaude answers the questions of the first start: onboarding, key, trust, project MCP servers. It
+// allows the tools that tests call, and adds the given settings to ~/.claude/settings.json.
+func (l *Lab) SeedClaude(settings map[string]any) {
+	l.t.Helper()
+	l.Write(".claude.json", mustJSON(map[string]any{
+		"hasCompletedOnboarding": true,
+		"theme":                  "dark",
+		"autoUpdates":            false,
+		"customApiKeyResponses":  map[string]any{"approved": []string{claudeKey[len(claudeKey)-20:]}},
+		"projects": map[string]any{
+			l.Project: map[string]any{"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true},
+		},
+	}))
+	all := map[string]any{
+		"enableAllProjectMcpServers": true,
+		"permissions":                map[string]any{"allow": []string{"Bash", "mcp__c2c", "mcp__probe"}},
+	}
+	for k, v := range settings {
+		all[k] = v
+	}
+	l.Write(".claude/settings.json", mustJSON(all))
+}
+
+// ClaudeEnv is the environment in which Claude Code asks model.
+func (l *Lab) ClaudeEnv(model *Model) []string {
+	return l.Env(
+		"ANTHROPIC_BASE_URL="+model.URL,
+		"ANTHROPIC_API_KEY="+claudeKey,
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+		"DISABLE_AUTOUPDATER=1",
+	)
+}
+
+// Claude starts `claude` with pipes, as a script would: give -p and a prompt, or the stream-json formats.
+func (l *Lab) Claude(model *Model, args ...string) *Proc {
+	l.t.Helper()
+	return start(l.t, l.Project, l.ClaudeEnv(model), append([]string{l.programs.Claude}, args...)...)
+}
+
+// ClaudeTUI starts Claude Code on a terminal and returns when its prompt is there.
+func (l *Lab) ClaudeTUI(model *Model, args ...string) *Proc {
+	l.t.Helper()
+	p := startTerminal(l.t, l.Project, l.ClaudeEnv(model), append([]string{l.programs.Claude}, args...)...)
+	p.WaitScreen(0, "shift+tab to cycle") // drawn when the first screen is complete
+	return p
+}
+
+// ClaudeStream starts one session that takes several prompts on its standard input (see SendPrompt).
+func (l *Lab) ClaudeStream(model *Model, args ...string) *Proc {
+	l.t.Helper()
+	return l.Claude(model, append([]string{"-p", "--verbose",
+		"--input-format", "stream-json", "--output-format", "stream-json"}, args...)...)
+}
+
+// SendPrompt gives a ClaudeStream session its next prompt.
+func (p *Proc) SendPrompt(text string) {
+	p.t.Helper()
+	line, err := json.Marshal(map[string]any{
+		"type": "user", "message": map[string]any{"role": "user", "content": text}})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.Send(string(line) + "\n")
+}
+
+// ClaudeHook is one command hook in the form of ~/.claude/settings.json.
+func ClaudeHook(command string) []any {
+	return []any{map[string]any{"hooks": []any{map[string]any{"type": "command", "command": command}}}}
+}
+
+// ClaudeSession returns the session id that a request of Claude Code carries, or "".
+func (r *Request) ClaudeSession() string {
+	var body struct {
+		Metadata struct {
+			UserID string `json:"user_id"`
+		}
+	}
+	json.Unmarshal(r.Body, &body)
+	var user struct {
+		SessionID string `json:"session_id"`
+	}
+	if json.Unmarshal([]byte(body.Metadata.UserID), &user) == nil {
+		return user.SessionID
+	}
+	_, id, _ := strings.Cut(body.Metadata.UserID, "session_")
+	return id
+}

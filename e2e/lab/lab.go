@@ -1,0 +1,171 @@
+package lab
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Client names one of the AI programs.
+type Client string
+
+const (
+	Claude Client = "claude"
+	Codex  Client = "codex"
+)
+
+// Programs says where the programs under test are.
+type Programs struct {
+	Claude, Codex string // the native binaries
+	Bin           string // the folder with c2c and c2cd, or empty
+	Scratch       string // where homes are made; Codex behaves differently below /tmp
+}
+
+// Lab is one person's computer: a home, a project under git, and the clients' first-run questions answered.
+type Lab struct {
+	Home, Project string
+
+	t        testing.TB
+	programs Programs
+	extra    []string // additional environment of everything that runs here
+}
+
+// New makes a home and a project for the test. Whatever runs with that home is killed at its end.
+func New(t testing.TB, programs Programs) *Lab {
+	t.Helper()
+	base, err := os.MkdirTemp(programs.Scratch, "lab-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(base); err != nil {
+			t.Error(err)
+		}
+	})
+	l := &Lab{Home: filepath.Join(base, "home"), Project: filepath.Join(base, "proj"), t: t, programs: programs}
+	t.Cleanup(func() {
+		if err := stopAll(l.Home); err != nil {
+			t.Errorf("end what runs in %s: %v", l.Home, err)
+		}
+	})
+	for _, dir := range []string{l.Home, l.Project} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.Write(".gitconfig", "[user]\n\tname = Lab\n\temail = lab@example.invalid\n")
+	l.Run("git", "init", "-q", "-b", "main", l.Project)
+	l.Run("git", "commit", "-q", "--allow-empty", "-m", "start")
+	return l
+}
+
+// Setenv adds a variable to everything started in this lab from now on.
+func (l *Lab) Setenv(key, value string) { l.extra = append(l.extra, key+"="+value) }
+
+// Env is the whole environment of a person's shell here: nothing of the machine's comes through.
+func (l *Lab) Env(more ...string) []string {
+	path := "/usr/local/bin:/usr/bin:/bin"
+	if l.programs.Bin != "" {
+		path = l.programs.Bin + ":" + path
+	}
+	env := []string{
+		"HOME=" + l.Home, "PATH=" + path, "USER=lab", "LOGNAME=lab", "SHELL=/bin/bash",
+		"LANG=C.UTF-8", "TERM=xterm-256color",
+	}
+	return append(append(env, l.extra...), more...)
+}
+
+// Run runs a program in the project as the person would and returns what it wrote to standard output.
+func (l *Lab) Run(argv ...string) string {
+	l.t.Helper()
+	out, err := l.Try(argv...)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return out
+}
+
+// Try is Run for a program that may fail; the error holds what it wrote to standard error.
+func (l *Lab) Try(argv ...string) (string, error) {
+	program := argv[0]
+	if l.programs.Bin != "" && strings.HasPrefix(program, "c2c") {
+		program = filepath.Join(l.programs.Bin, program)
+	}
+	cmd := exec.Command(program, argv[1:]...)
+	cmd.Dir, cmd.Env = l.Project, l.Env()
+	var out, errs strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, errs.String())
+	}
+	return out.String(), nil
+}
+
+// Write makes a file below the home.
+func (l *Lab) Write(name, content string) string {
+	l.t.Helper()
+	return writeFile(l.t, filepath.Join(l.Home, name), content)
+}
+
+// WriteProject makes a file below the project.
+func (l *Lab) WriteProject(name, content string) string {
+	l.t.Helper()
+	return writeFile(l.t, filepath.Join(l.Project, name), content)
+}
+
+func writeFile(t testing.TB, path, content string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	mode := os.FileMode(0o600)
+	if strings.HasPrefix(content, "#!") {
+		mode = 0o700
+	}
+	if err := os.WriteFile(path, []byte(content), mode); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Read returns a file below the home.
+func (l *Lab) Read(name string) string {
+	l.t.Helper()
+	data, err := os.ReadFile(filepath.Join(l.Home, name))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return string(data)
+}
+
+// mustJSON renders configuration that a test spelled out as Go values.
+func mustJSON(v any) string {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		panic(err)
+	}
+	return string(text) + "\n"
+}
+
+// FindPrograms completes p with the clients below dir, where scripts/e2e.sh has npm put them. These are
+// the native binaries: what npm links as "claude" and "codex" only starts them, and needs a newer Node.
+func FindPrograms(dir string, p Programs) (Programs, error) {
+	for pattern, to := range map[string]*string{
+		"@anthropic-ai/claude-code-*/claude": &p.Claude,
+		"@openai/codex-*/vendor/*/bin/codex": &p.Codex,
+	} {
+		paths, err := filepath.Glob(filepath.Join(dir, "node_modules", pattern))
+		if err != nil {
+			return p, err
+		}
+		if len(paths) == 0 {
+			return p, fmt.Errorf("no %s in %q", pattern, dir)
+		}
+		*to = paths[0]
+	}
+	return p, nil
+}

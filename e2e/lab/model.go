@@ -1,0 +1,301 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// patience bounds every wait. It is generous because two cores may run several clients at once, and
+// because a wait that ends early says nothing.
+const patience = 90 * time.Second
+
+// Model is a fake model provider for one client: it speaks the Messages API and the Responses API,
+// records what it is asked and answers what the test scripted.
+type Model struct {
+	URL string // http://127.0.0.1:port
+
+	t       testing.TB
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced at every new request
+	all     []*Request
+	queue   []Reply
+	answer  func(*Request) (Reply, bool)
+}
+
+// Request is one call of the model as the client made it.
+type Request struct {
+	Time   time.Time
+	Path   string
+	Header http.Header
+	Body   []byte
+	Items  []Item   // the whole conversation, oldest first
+	Tools  []string // names of the tools on offer
+	Side   bool     // a call of the client's own (title, quota, …) and not a turn of the conversation
+}
+
+// Item is one piece of text that the model sees.
+type Item struct {
+	Message int    // index of the message or input item that it belongs to; -1 for the system prompt
+	Role    string // system, developer, user, assistant, or tool for what a tool returned
+	Kind    string // the API's type: text, tool_use, tool_result, function_call_output, …
+	Name    string // of the tool, if it calls one
+	Text    string
+}
+
+// Reply is what the model says in one turn.
+type Reply struct {
+	Text  string
+	Calls []ToolCall
+	Hold  <-chan struct{} // the answer waits until it is closed, so that a test can act meanwhile
+}
+
+// ToolCall asks the client to run a tool. Codex puts the tools of an MCP server into a Namespace.
+type ToolCall struct {
+	Name, Namespace string
+	Input           any
+}
+
+// Say answers with text and ends the turn.
+func Say(text string) Reply { return Reply{Text: text} }
+
+// Call answers with one tool call.
+func Call(name string, input any) Reply { return Reply{Calls: []ToolCall{{Name: name, Input: input}}} }
+
+// CallMCP asks for a tool of an MCP server in the way the client names it.
+func CallMCP(c Client, server, tool string, input any) Reply {
+	if c == Codex {
+		return Reply{Calls: []ToolCall{{Name: tool, Namespace: "mcp__" + server, Input: input}}}
+	}
+	return Call("mcp__"+server+"__"+tool, input)
+}
+
+// After makes the reply wait until ch is closed.
+func (r Reply) After(ch <-chan struct{}) Reply {
+	r.Hold = ch
+	return r
+}
+
+// NewModel starts a provider that ends with the test.
+func NewModel(t testing.TB) *Model {
+	t.Helper()
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &Model{t: t, URL: "http://" + listener.Addr().String(), changed: make(chan struct{})}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/messages", m.serveMessages)
+	mux.HandleFunc("POST /v1/messages/count_tokens", serveTokenCount)
+	mux.HandleFunc("POST /v1/responses", m.serveResponses)
+	// Clients probe other addresses (hello, models); a quick "no" is all they need.
+	mux.HandleFunc("/", http.NotFound)
+	server := &http.Server{Handler: mux}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		server.Serve(listener)
+	}()
+	t.Cleanup(func() {
+		server.Close() // also ends the requests that a test left on hold
+		<-served
+		if t.Failed() {
+			t.Logf("requests to %s:\n%s", m.URL, m.Dump())
+		}
+	})
+	return m
+}
+
+// Script appends replies to the queue. When it is empty the model answers "Done.".
+func (m *Model) Script(replies ...Reply) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.queue = append(m.queue, replies...)
+}
+
+// Answer sets a function that is asked before the queue; it returns false for what the queue shall answer.
+func (m *Model) Answer(f func(*Request) (Reply, bool)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.answer = f
+}
+
+// take records a request and chooses its reply.
+func (m *Model) take(r *Request) Reply {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.all = append(m.all, r)
+	close(m.changed)
+	m.changed = make(chan struct{})
+	if r.Side {
+		return Say("ok")
+	}
+	if m.answer != nil {
+		if reply, ok := m.answer(r); ok {
+			return reply
+		}
+	}
+	if len(m.queue) == 0 {
+		return Say("Done.")
+	}
+	reply := m.queue[0]
+	m.queue = m.queue[1:]
+	return reply
+}
+
+// Turns returns the recorded requests of the conversation, oldest first, without the client's side calls.
+func (m *Model) Turns() []*Request {
+	turns, _ := m.snapshot()
+	return turns
+}
+
+func (m *Model) snapshot() ([]*Request, <-chan struct{}) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var turns []*Request
+	for _, r := range m.all {
+		if !r.Side {
+			turns = append(turns, r)
+		}
+	}
+	return turns, m.changed
+}
+
+// Wait returns turn n (counted from 0) once the client has asked for it.
+func (m *Model) Wait(n int) *Request {
+	m.t.Helper()
+	return m.WaitFor(fmt.Sprintf("turn %d", n), func(turns []*Request) *Request {
+		if len(turns) > n {
+			return turns[n]
+		}
+		return nil
+	})
+}
+
+// WaitText returns the first turn in which the model sees text.
+func (m *Model) WaitText(text string) *Request {
+	m.t.Helper()
+	return m.WaitFor(fmt.Sprintf("a turn with %q", text), func(turns []*Request) *Request {
+		for _, r := range turns {
+			if len(r.Find(text)) > 0 {
+				return r
+			}
+		}
+		return nil
+	})
+}
+
+// WaitFor waits until pick finds the request it wants among the turns; what names it for people.
+func (m *Model) WaitFor(what string, pick func([]*Request) *Request) *Request {
+	m.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for {
+		turns, changed := m.snapshot()
+		if r := pick(turns); r != nil {
+			return r
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			m.t.Fatalf("the model was not asked for %s in %v; %d turns so far", what, patience, len(turns))
+		}
+	}
+}
+
+// Find returns the items that contain text, once for each time it occurs.
+func (r *Request) Find(text string) []Item {
+	var found []Item
+	for _, item := range r.Items {
+		for range strings.Count(item.Text, text) {
+			found = append(found, item)
+		}
+	}
+	return found
+}
+
+// Last returns the newest item.
+func (r *Request) Last() Item {
+	if len(r.Items) == 0 {
+		return Item{}
+	}
+	return r.Items[len(r.Items)-1]
+}
+
+// String shows the conversation without the system prompt, each text cut to its first characters.
+func (r *Request) String() string {
+	var b strings.Builder
+	for _, item := range r.Items {
+		if item.Message < 0 {
+			continue
+		}
+		text := item.Text
+		if len(text) > 200 {
+			text = fmt.Sprintf("%s… (%d bytes)", text[:200], len(text))
+		}
+		fmt.Fprintf(&b, "  %d %s/%s %s %q\n", item.Message, item.Role, item.Kind, item.Name, text)
+	}
+	return b.String()
+}
+
+// Dump shows what was new in every recorded request.
+func (m *Model) Dump() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var b strings.Builder
+	for i, r := range m.all {
+		side := ""
+		if r.Side {
+			side = " (side call)"
+		}
+		fmt.Fprintf(&b, "#%d %s %s%s, %d tools\n%s", i, r.Time.Format("15:04:05.000"), r.Path, side, len(r.Tools), r)
+	}
+	return b.String()
+}
+
+// newRequest reads the body of a call.
+func newRequest(r *http.Request) (*Request, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	return &Request{Time: time.Now(), Path: r.URL.Path, Header: r.Header, Body: body}, nil
+}
+
+// hold keeps a reply back; it reports false when the client gave up meanwhile.
+func hold(ctx context.Context, reply Reply) bool {
+	if reply.Hold == nil {
+		return true
+	}
+	select {
+	case <-reply.Hold:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// stream writes server-sent events.
+type stream struct{ w http.ResponseWriter }
+
+func newStream(w http.ResponseWriter) stream {
+	w.Header().Set("Content-Type", "text/event-stream")
+	return stream{w}
+}
+
+func (s stream) event(name string, data map[string]any) {
+	data["type"] = name
+	text, err := json.Marshal(data)
+	if err != nil {
+		panic(err) // only what this package built
+	}
+	fmt.Fprintf(s.w, "event: %s\ndata: %s\n\n", name, text)
+	s.w.(http.Flusher).Flush()
+}
