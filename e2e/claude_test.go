@@ -30,9 +30,9 @@ func TestClaudeShowsHookContextWithTheNextRequest(t *testing.T) {
 	p.Wait()
 
 	first, second := model.Wait(0), model.Wait(1)
-	t.Logf("SessionStart context: %+v", once(t, first, "word-at-start"))
-	t.Logf("UserPromptSubmit context: %+v", once(t, first, "word-at-prompt"))
-	t.Logf("PostToolUse context: %+v", once(t, second, "word-after-tool"))
+	once(t, first, "SessionStart hook additional context: word-at-start")
+	once(t, first, "UserPromptSubmit hook additional context: word-at-prompt")
+	once(t, second, "PostToolUse:Bash hook additional context: word-after-tool")
 	once(t, second, "word-at-start")
 	once(t, second, "word-at-prompt")
 
@@ -62,7 +62,9 @@ func TestClaudeGoesOnWhenAStopHookAddsContext(t *testing.T) {
 	p.CloseInput()
 	out := p.Wait()
 
-	t.Logf("Stop context: %+v", once(t, model.Wait(1), "word-at-stop"))
+	if item := once(t, model.Wait(1), "word-at-stop"); item.Role != "user" {
+		t.Errorf("Stop context is shown as %+v", item)
+	}
 	if !strings.Contains(out, "Second answer.") {
 		t.Errorf("claude -p printed %q", out)
 	}
@@ -133,26 +135,45 @@ func TestClaudeMarksHooksOfASubagent(t *testing.T) {
 	t.Parallel()
 	l, model := newLab(t), lab.NewModel(t)
 	l.SeedClaude(claudeHooks(map[string]string{"PostToolUse": capture(l.Home + "/post")}))
-	model.Answer(func(r *lab.Request) (lab.Reply, bool) {
-		switch {
-		case len(r.Find("subagent-task")) == 1 && r.Last().Role != "tool" && len(r.Find("main-prompt")) == 0:
-			return bash("echo by-subagent"), true
-		case len(r.Find("main-prompt")) == 0:
-			return lab.Say("Subagent done."), true
-		}
-		return lab.Reply{}, false
-	})
-	model.Script(
-		lab.Call("Agent", map[string]any{"description": "do it", "prompt": "subagent-task", "subagent_type": "general-purpose", "run_in_background": false}),
-		bash("echo by-main"),
-		lab.Say("Finished."))
+	model.Answer(subagent("subagent-task", bash("echo by-subagent")))
+	model.Script(delegate("subagent-task"), bash("echo by-main"), lab.Say("Finished."))
 	p := l.Claude(model, "-p", "main-prompt")
 	p.CloseInput()
 	p.Wait()
-	for _, e := range events(t, l, "post") {
-		t.Logf("%+v", e)
+
+	post := events(t, l, "post")
+	if len(post) != 3 {
+		t.Fatalf("PostToolUse events %+v, want the subagent's Bash, Agent and Bash", post)
 	}
-	t.Log(model.Dump())
+	for i, want := range []struct {
+		tool  string
+		inner bool
+	}{{"Bash", true}, {"Agent", false}, {"Bash", false}} {
+		if got := post[i]; got.ToolName != want.tool || (got.AgentID != "") != want.inner || got.SessionID != post[0].SessionID {
+			t.Errorf("PostToolUse event %d is %+v, want tool %s, agent_id set: %v, one session", i, got, want.tool, want.inner)
+		}
+	}
+}
+
+// delegate starts a subagent with the prompt and waits for it.
+func delegate(prompt string) lab.Reply {
+	return lab.Call("Agent", map[string]any{
+		"description": "do it", "prompt": prompt, "subagent_type": "general-purpose", "run_in_background": false})
+}
+
+// subagent answers the requests of the subagent that has the prompt: first with the reply, then it is done.
+func subagent(prompt string, reply lab.Reply) func(*lab.Request) (lab.Reply, bool) {
+	return func(r *lab.Request) (lab.Reply, bool) {
+		var asked, worked bool
+		for _, item := range r.Items {
+			asked = asked || item.Role == "user" && item.Text == prompt
+			worked = worked || item.Role == "tool"
+		}
+		if worked {
+			reply = lab.Say("Subagent done.")
+		}
+		return reply, asked
+	}
 }
 
 func TestClaudeCallsMCPTools(t *testing.T) {
@@ -178,7 +199,6 @@ func TestClaudeCallsMCPTools(t *testing.T) {
 			t.Errorf("MCP server has %s=%q, want %q", key, env[key], want)
 		}
 	}
-	t.Log(l.Read("probe.jsonl"))
 }
 
 // claudeHooks is the settings.json form of one command for each event.

@@ -40,7 +40,15 @@ func TestCodexShowsHookContextAsDeveloper(t *testing.T) {
 	if got := first.CodexThread(); got != session {
 		t.Errorf("request carries thread %q, hooks %q", got, session)
 	}
-	t.Log(environment(l, "post"))
+	env := environment(l, "post")
+	if got := env["C2C_MCP_SESSION_ID"]; got != "from-the-shell" {
+		t.Errorf("hook has C2C_MCP_SESSION_ID=%q of the client's environment", got)
+	}
+	for key := range env {
+		if strings.HasPrefix(key, "CODEX_") {
+			t.Errorf("hook has %s; it was said to have no ids in its environment", key)
+		}
+	}
 
 	// The same thread goes on in another process.
 	l.CodexExec("resume", session, "and again").Wait()
@@ -74,7 +82,6 @@ func TestCodexShowsAStopHooksReasonAsUser(t *testing.T) {
 	l.CodexExec("please answer").Wait()
 
 	item := once(t, model.Wait(1), "word-at-stop")
-	t.Logf("Stop reason: %+v", item)
 	if item.Role != "user" || !strings.HasPrefix(item.Text, "<hook_prompt") || strings.Count(item.Text, "</hook_prompt>") != 1 {
 		t.Errorf("Stop reason is shown as %+v", item)
 	}
@@ -93,7 +100,6 @@ func TestCodexNamesTheThreadInEveryMCPCall(t *testing.T) {
 	model.Script(lab.CallMCP(lab.Codex, "probe", "look", map[string]any{}), lab.Say("Finished."))
 	l.CodexExec("please look").Wait()
 	once(t, model.Wait(1), "probe-looked")
-	t.Log(l.Read("probe.jsonl"))
 	env := probeEnv(t, l)
 	for _, key := range []string{"C2C_MCP_SESSION_ID", "CODEX_THREAD_ID", "LAB_KEY"} {
 		if env[key] != "" {
@@ -120,5 +126,7 @@ func TestCodexTUITakesPromptsThroughItsDaemon(t *testing.T) {
 	p.Submit("please run it")
 	once(t, model.Wait(1), "word-after-tool")
 	p.WaitScreen(0, "Finished.")
-	t.Log(events(t, l, "start"), environment(l, "post"))
+	if got := events(t, l, "start"); len(got) != 1 || got[0].SessionID != model.Wait(0).CodexThread() {
+		t.Errorf("SessionStart events %+v, want one of thread %s", got, model.Wait(0).CodexThread())
+	}
 }

@@ -66,3 +66,68 @@ func TestClaudeUninstallLeavesNoTrace(t *testing.T) {
 		t.Errorf("before:\n%s\nafter:\n%s", before, after)
 	}
 }
+
+func TestCodexReceivesMailAndNeverAsDeveloper(t *testing.T) {
+	t.Parallel()
+	l, model := newLab(t), lab.NewModel(t)
+	l.Run(c2c(), "register", "birch", "--session-id", "birch")
+	l.SeedCodex(model, "")
+	l.Run(c2c(), "install", "codex")
+	if n := l.TrustCodexHooks(); n != 4 {
+		t.Fatalf("Codex knows %d hooks, want 4", n)
+	}
+	model.Script(
+		shell("printf 'word-%s' meanwhile | C2C_MCP_SESSION_ID=birch "+c2c()+" send-all - --json"),
+		shell("true"), lab.Say("Finished."), lab.Say("Read it."))
+	l.CodexExec("please run it").Wait()
+
+	if item := once(t, model.Wait(1), "other agents wait"); !strings.Contains(item.Text, "birch (id ") {
+		t.Errorf("announced as %+v", item)
+	}
+	last := model.Wait(3)
+	once(t, last, "other agents wait")
+	if item := once(t, last, "word-meanwhile"); item.Role != "user" {
+		t.Errorf("the body is shown as %+v", item)
+	}
+}
+
+func TestClaudeAndCodexWriteToEachOther(t *testing.T) {
+	t.Parallel()
+	l, claude, codex := newLab(t), lab.NewModel(t), lab.NewModel(t)
+	l.Setenv("C2C_MCP_CLIENT_TYPE", "")
+	l.SeedClaude(nil)
+	l.SeedCodex(codex, "")
+	l.Run(c2c(), "install")
+	l.TrustCodexHooks()
+
+	// Codex takes an alias, and goes; Claude writes to it, and goes; each reads in a later process.
+	codex.Script(lab.CallMCP(lab.Codex, "c2c", "register", map[string]any{"alias": "cody"}), lab.Say("Registered."))
+	l.CodexExec("please register").Wait()
+	thread := codex.Wait(0).CodexThread()
+
+	claude.Script(
+		lab.CallMCP(lab.Claude, "c2c", "register", map[string]any{"alias": "claudia"}),
+		lab.CallMCP(lab.Claude, "c2c", "send", map[string]any{"to_alias": "cody", "content": "word-from-claude", "message_id": "m-1"}),
+		lab.Say("Sent."))
+	p := l.Claude(claude, "-p", "--allowedTools=mcp__c2c", "please write")
+	p.CloseInput()
+	p.Wait()
+
+	codex.Script(
+		lab.CallMCP(lab.Codex, "c2c", "poll_inbox", map[string]any{}),
+		lab.CallMCP(lab.Codex, "c2c", "send", map[string]any{"to_alias": "claudia", "content": "word-from-codex", "message_id": "m-2"}),
+		lab.CallMCP(lab.Codex, "c2c", "message_status", map[string]any{"message_id": "m-1"}),
+		lab.Say("Answered."))
+	l.CodexExec("resume", thread, "please answer").Wait()
+	once(t, codex.Wait(3), "word-from-claude")
+	codex.WaitText(`"status":"read"`)
+
+	claude.Script(lab.Say("Thanks."))
+	p = l.Claude(claude, "-p", "--resume", claude.Wait(0).ClaudeSession(), "anything new?")
+	p.CloseInput()
+	p.Wait()
+	once(t, claude.Wait(3), "word-from-codex")
+	if got := status(l, "m-2"); !strings.Contains(got, "read by hook") {
+		t.Errorf("status %q", got)
+	}
+}
