@@ -5,7 +5,7 @@ export CGO_ENABLED ?= 0
 GOFLAGS_BUILD := -trimpath -ldflags='-s -w'
 PREFIX ?= $(HOME)/.local
 
-.PHONY: help build demo test race fuzz lint check install clean
+.PHONY: help build demo test race e2e fuzz lint check install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -21,6 +21,9 @@ demo: build ## two sessions exchange a message, step by step
 
 race: ## the tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race -count=1 ./...
+
+e2e: ## the tests on the real clients, installed from npm into a cache
+	bash scripts/e2e.sh
 
 fuzz: ## every fuzzer for ten seconds
 	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep ^Fuzz); do \
