@@ -5,7 +5,7 @@ export CGO_ENABLED ?= 0
 GOFLAGS_BUILD := -trimpath -ldflags='-s -w'
 PREFIX ?= $(HOME)/.local
 
-.PHONY: help build demo test race e2e fuzz lint check install clean
+.PHONY: help build demo test race e2e bench fuzz lint check install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -24,6 +24,10 @@ race: ## the tests under the race detector (needs a C compiler)
 
 e2e: ## the tests on the real clients, installed from npm into a cache
 	bash scripts/e2e.sh
+
+bench: build ## the hot paths, as ratios to limits measured in the same run
+	$(GO) build $(GOFLAGS_BUILD) -o $(BIN)/ ./e2e/bench/empty
+	$(GO) run ./e2e/bench $(BIN)
 
 fuzz: ## every fuzzer for ten seconds
 	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep ^Fuzz); do \
