@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// run is one command of the session on a scratch root.
+func run(t *testing.T, root, session string, args ...string) (out, errs string, code int) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	a := &app{strings.NewReader(""), &stdout, &stderr, func(name string) string {
+		return map[string]string{"C2C_MCP_BROKER_ROOT": root, "C2C_MCP_SESSION_ID": session, "HOME": filepath.Dir(root)}[name]
+	}, filepath.Dir(root)}
+	code = a.main(t.Context(), args)
+	return stdout.String(), stderr.String(), code
+}
+
+func scratch(t *testing.T) string {
+	t.Helper()
+	root := filepath.Join(t.TempDir(), "root")
+	for _, name := range []string{"amber", "birch"} {
+		if _, errs, code := run(t, root, "", "register", name, "--session-id", name); code != exitDone {
+			t.Fatal(errs)
+		}
+	}
+	return root
+}
+
+func TestBadInputIsRefusedWithWordsAndChangesNothing(t *testing.T) {
+	for _, tc := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"send", "ambr", "x"}, exitNoAlias, `did you mean "amber"`},
+		{[]string{"send", "birch", "x"}, exitFailed, "yourself"},
+		{[]string{"send", "amber"}, exitUsage, "no body"},
+		{[]string{"send", "amber", "a\x00b"}, exitFailed, "NUL"},
+		{[]string{"send", "amber", "\xff"}, exitFailed, "UTF-8"},
+		{[]string{"send", "amber", strings.Repeat("x", 300<<10)}, exitFailed, "too large"},
+		{[]string{"send", "amber", "x", "--id", "../x"}, exitFailed, "message id"},
+		{[]string{"send", "amber", "x", "--urgent", "--fail"}, exitUsage, "only one"},
+		{[]string{"poll-inbox", "--check"}, exitNothing, ""},
+		{[]string{"nonsense"}, exitUsage, "no such command"},
+	} {
+		root := scratch(t)
+		_, errs, code := run(t, root, "birch", tc.args...)
+		if code != tc.code || !strings.Contains(errs, tc.says) {
+			t.Errorf("%.40q: exit %d, %s", tc.args, code, errs)
+		}
+		if _, err := os.Stat(filepath.Join(root, "amber.inbox.json")); !os.IsNotExist(err) {
+			t.Errorf("%.40q wrote an inbox: %v", tc.args, err)
+		}
+	}
+}
+
+func TestARootOfOthersIsRefused(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "root")
+	if err := os.Mkdir(root, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(root, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code := run(t, root, "birch", "list"); code != exitFailed || !strings.Contains(errs, "chmod") {
+		t.Errorf("exit %d, %s", code, errs)
+	}
+}
+
+func TestABrokenRegistryIsReportedAndKept(t *testing.T) {
+	root := scratch(t)
+	path := filepath.Join(root, "registry.json")
+	if err := os.WriteFile(path, []byte(`[{"session_id":`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code := run(t, root, "birch", "send", "amber", "x"); code != exitFailed || !strings.Contains(errs, "registry") {
+		t.Errorf("exit %d, %s", code, errs)
+	}
+	kept, _ := filepath.Glob(path + "*")
+	for _, name := range kept {
+		if data, _ := os.ReadFile(name); string(data) == `[{"session_id":` {
+			return
+		}
+	}
+	t.Errorf("the broken registry is gone; there are %q", kept)
+}
+
+func TestMailIsReadOnce(t *testing.T) {
+	root := scratch(t)
+	if _, errs, code := run(t, root, "birch", "send", "amber", "hello", "--id", "m1"); code != exitDone {
+		t.Fatal(errs)
+	}
+	if out, _, _ := run(t, root, "amber", "poll-inbox", "--wait=1m"); !strings.Contains(out, "\nhello\n") {
+		t.Errorf("first poll %q", out)
+	}
+	if out, _, _ := run(t, root, "amber", "poll-inbox"); out != "(no messages)\n" {
+		t.Errorf("second poll %q", out)
+	}
+	if out, _, _ := run(t, root, "birch", "status", "m1"); !strings.Contains(out, "read by cli_poll") {
+		t.Errorf("status %q", out)
+	}
+}
