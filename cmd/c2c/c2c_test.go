@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -87,6 +88,14 @@ func TestABrokenRegistryIsReportedAndKept(t *testing.T) {
 		}
 	}
 	t.Errorf("the broken registry is gone; there are %q", kept)
+}
+
+func TestCompletionIsAScript(t *testing.T) {
+	script, _, _ := run(t, scratch(t), "", "completion", "bash")
+	cmd := exec.Command("bash", "-c", script+`COMP_WORDS=(c2c pee); COMP_CWORD=1; _c2c; echo "${COMPREPLY[@]}"`)
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "peek-inbox\n" {
+		t.Errorf("completed to %q, %v", out, err)
+	}
 }
 
 func TestMailIsReadOnce(t *testing.T) {

@@ -38,6 +38,7 @@ func commands() []command {
 		{"sweep", "", "turn the mail of long gone sessions into dead letters", "c2c sweep --grace 168h", sweep},
 		{"dead-letter", "", "show the dead letters, oldest first", "c2c dead-letter --limit 5", deadLetter},
 		{"hook", "", "answer a client's hook event on stdin", "c2c hook --client codex < event.json", hook},
+		{"completion", "bash | zsh | fish", "print a completion script", "source <(c2c completion bash)", completion},
 		{"version", "", "print the version", "c2c version", version},
 	}
 }

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"strings"
+)
+
+// completion prints a script that completes the commands and, behind send, the aliases.
+func completion(fs *flag.FlagSet) action {
+	return func(_ context.Context, a *app, args []string) error {
+		names := []string{"mcp", "install", "uninstall", "doctor"}
+		for _, c := range commands() {
+			names = append(names, c.name)
+		}
+		const aliases = `$(c2c list 2>/dev/null | sed '1d; s/ .*//')`
+		words := strings.Join(names, " ")
+		var err error
+		switch strings.Join(args, " ") {
+		case "bash":
+			_, err = fmt.Fprintf(a.stdout, `_c2c() {
+	local words
+	case $COMP_CWORD:${COMP_WORDS[1]} in
+	1:*) words='%s' ;;
+	2:send) words="%s" ;;
+	esac
+	COMPREPLY=($(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _c2c c2c
+`, words, aliases)
+		case "zsh":
+			_, err = fmt.Fprintf(a.stdout, `#compdef c2c
+case $CURRENT:$words[2] in
+2:*) compadd -- %s ;;
+3:send) compadd -- %s ;;
+*) _files ;;
+esac
+`, words, aliases)
+		case "fish":
+			_, err = fmt.Fprintf(a.stdout, "complete -c c2c -n __fish_use_subcommand -f -a '%s'\n"+
+				"complete -c c2c -n '__fish_seen_subcommand_from send' -f -a \"(c2c list 2>/dev/null | sed '1d; s/ .*//')\"\n", words)
+		default:
+			return fmt.Errorf("%w: for which shell? bash, zsh or fish", errUsage)
+		}
+		return err
+	}
+}
