@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 
@@ -9,11 +10,12 @@ import (
 )
 
 // doctor looks at the root and at each client's configuration, and changes nothing.
-func (a *app) doctor(args []string) error {
+func (a *app) doctor(ctx context.Context, args []string) error {
 	fs := flag.NewFlagSet("doctor", flag.ContinueOnError)
 	fs.SetOutput(a.stderr)
+	trip := fs.Bool("roundtrip", false, "also send a message to itself, by the hook and by the MCP server")
 	if rest, err := words(fs, args); err != nil || len(rest) > 0 {
-		return fmt.Errorf("%w: c2c doctor takes no arguments", errUsage)
+		return fmt.Errorf("%w: c2c doctor takes --roundtrip and nothing else", errUsage)
 	}
 	root, source, err := broker.FindRoot(a.getenv, a.cwd)
 	if err != nil {
@@ -42,6 +44,14 @@ func (a *app) doctor(args []string) error {
 				problems++
 			}
 			fmt.Fprintf(a.stdout, "%-8s %s %s: %s (%s)\n", f.Status, client, f.Part, f.Detail, f.Path)
+		}
+	}
+	if *trip {
+		if err := a.roundtrip(ctx); err != nil {
+			problems++
+			fmt.Fprintf(a.stdout, "problem  round trip: %v\n", err)
+		} else {
+			fmt.Fprintln(a.stdout, "ok       round trip: sent, taken by the hook and by poll_inbox, read")
 		}
 	}
 	if problems > 0 {

@@ -56,7 +56,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 		case "uninstall":
 			err = a.edit("uninstall", args[1:], install.PlanUninstall)
 		case "doctor":
-			err = a.doctor(args[1:])
+			err = a.doctor(ctx, args[1:])
 		}
 	}
 	if err == nil || errors.Is(err, flag.ErrHelp) {

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// roundtripTime bounds all of a round trip.
+const roundtripTime = 20 * time.Second
+
+// trip is a scratch root on which doctor plays both ends of a conversation,
+// with the programs and in the form that the clients use.
+type trip struct {
+	a    *app
+	home string
+}
+
+// roundtrip sends two messages to itself: one comes back by the hook, one by poll_inbox.
+func (a *app) roundtrip(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, roundtripTime)
+	defer cancel()
+	home, err := os.MkdirTemp("", "c2c-doctor-")
+	if err != nil {
+		return fmt.Errorf("make a scratch root: %w", err)
+	}
+	defer os.RemoveAll(home)
+	t := trip{a, home}
+	if _, err := t.tool(ctx, "there", "register", `{"alias":"there"}`); err != nil {
+		return err
+	}
+	if err := t.carry(ctx, "by-hook", func() (string, error) {
+		event := `{"hook_event_name":"PostToolUse","session_id":"doctor"}`
+		return t.run(ctx, "there", event, a.c2c, "hook", "--client", "claude")
+	}); err != nil {
+		return err
+	}
+	return t.carry(ctx, "by-poll", func() (string, error) { return t.tool(ctx, "there", "poll_inbox", `{}`) })
+}
+
+// carry sends a message, takes it by one path, and wants its status to be read.
+func (t trip) carry(ctx context.Context, id string, take func() (string, error)) error {
+	args := fmt.Sprintf(`{"to_alias":"there","content":"round trip %s","message_id":%q}`, id, id)
+	if _, err := t.tool(ctx, "here", "send", args); err != nil {
+		return err
+	}
+	got, err := take()
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(got, "round trip "+id) {
+		return fmt.Errorf("round trip %s: the message did not arrive, but %q", id, got)
+	}
+	status, err := t.tool(ctx, "here", "message_status", fmt.Sprintf(`{"message_id":%q}`, id))
+	if err == nil && !strings.Contains(status, `"status":"read"`) {
+		err = fmt.Errorf("round trip %s: its status is %s, not read", id, status)
+	}
+	return err
+}
+
+func (t trip) run(ctx context.Context, session, input string, argv ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir = t.home
+	// Nothing of the caller's environment but the path: neither its session nor its keys.
+	cmd.Env = []string{"HOME=" + t.home, "PATH=" + t.a.getenv("PATH"),
+		"C2C_MCP_BROKER_ROOT=" + filepath.Join(t.home, "broker"), "C2C_MCP_SESSION_ID=" + session}
+	cmd.Stdin = strings.NewReader(input)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("run %s: %w: %s", strings.Join(argv, " "), err, errs.Bytes())
+	}
+	return string(out), nil
+}
+
+// tool calls one tool of a new MCP server, which answers all it was asked before it ends.
+func (t trip) tool(ctx context.Context, session, name, args string) (string, error) {
+	input := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"doctor","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"` + name + `","arguments":` + args + "}}\n"
+	out, err := t.run(ctx, session, input, t.a.c2c, "mcp")
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(out) {
+		var msg struct {
+			ID     int
+			Result struct {
+				IsError bool
+				Content []struct{ Text string }
+			}
+		}
+		if err := json.Unmarshal([]byte(line), &msg); err != nil {
+			return "", fmt.Errorf("MCP server: not JSON: %q", line)
+		}
+		if msg.ID == 2 && len(msg.Result.Content) > 0 && !msg.Result.IsError {
+			return msg.Result.Content[0].Text, nil
+		}
+	}
+	return "", fmt.Errorf("MCP server: no answer of %s in %q", name, out)
+}
