@@ -54,19 +54,6 @@ func TestClaudeReceivesMailWithTheNextRequest(t *testing.T) {
 	}
 }
 
-func TestClaudeUninstallLeavesNoTrace(t *testing.T) {
-	t.Parallel()
-	l := mailLab(t)
-	l.SeedClaude(nil)
-	tree := "cd " + l.Home + " && find . -path ./.c2c -prune -o -type f -print0 | sort -z | xargs -0 sha256sum"
-	before := l.Run("sh", "-c", tree)
-	l.Run(c2c(), "install", "claude")
-	l.Run(c2c(), "uninstall", "claude")
-	if after := l.Run("sh", "-c", tree); after != before {
-		t.Errorf("before:\n%s\nafter:\n%s", before, after)
-	}
-}
-
 func TestCodexReceivesMailAndNeverAsDeveloper(t *testing.T) {
 	t.Parallel()
 	l, model := newLab(t), lab.NewModel(t)
@@ -150,43 +137,4 @@ func TestASubagentDoesNotSwallowTheMainThreadsMail(t *testing.T) {
 		}
 	}
 	once(t, model.WaitText("word-meanwhile"), "main-prompt")
-}
-
-func TestMailboxStaysAfterClear(t *testing.T) {
-	t.Parallel()
-	l, model := newLab(t), lab.NewModel(t)
-	l.SeedClaude(nil)
-	l.Run(c2c(), "install", "claude")
-	model.Script(lab.CallMCP(lab.Claude, "c2c", "register", map[string]any{"alias": "amber"}), lab.Say("Registered."))
-	p := l.ClaudeTUI(model, "--allowedTools=mcp__c2c")
-	p.Submit("first prompt")
-	p.WaitScreen(0, "Registered.")
-	p.Command("/clear")
-	l.Run(c2c(), "register", "birch", "--session-id", "birch")
-	l.Run("sh", "-c", sendWord("after"))
-	model.Script(lab.CallMCP(lab.Claude, "c2c", "whoami", map[string]any{}), lab.Say("Same."))
-	p.Submit("second prompt")
-	once(t, model.WaitText("word-after"), "second prompt")
-	model.WaitText(`"alias":"amber"`)
-}
-
-// A hook that dies between lease and ack: it blocks while it writes, because
-// nobody reads, and is killed there.
-func TestMailOfAKilledHookIsOfferedAgain(t *testing.T) {
-	t.Parallel()
-	l, model := mailLab(t), lab.NewModel(t)
-	l.SeedClaude(nil)
-	l.Run(c2c(), "install", "claude")
-	l.Run("sh", "-c", sendWord("before"))
-	// dd fills the pipe, so that the hook's write blocks until timeout kills it.
-	l.Run("bash", "-c", `mkfifo full; exec 3<>full; timeout 1 dd if=/dev/zero of=full bs=4096 count=64 2>/dev/null
-		echo '{"hook_event_name":"PostToolUse","session_id":"x"}' | timeout -s KILL 1 `+c2c()+` hook >full; rm full`)
-	if got := status(l, "id-before"); !strings.Contains(got, "queued") {
-		t.Errorf("status after the kill %q", got)
-	}
-	model.Script(lab.Say("Finished."))
-	p := l.Claude(model, "-p", "please go on")
-	p.CloseInput()
-	p.Wait()
-	once(t, model.Wait(0), "word-before")
 }

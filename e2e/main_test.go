@@ -17,9 +17,9 @@ import (
 //	C2C_E2E_BIN=dir       c2c and c2cd to test
 //	C2C_E2E_SCRATCH=dir   where homes and projects are made, not below /tmp
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == probeVerb {
-		if err := serveProbe(os.Args[2]); err != nil {
-			fmt.Fprintln(os.Stderr, "probe:", err)
+	if done, err := helper(os.Args[1:]); done {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "e2e helper:", err)
 			os.Exit(1)
 		}
 		os.Exit(0)
@@ -37,6 +37,17 @@ func TestMain(m *testing.M) {
 		status = m.Run()
 	}
 	os.Exit(status)
+}
+
+// helper runs what the clients start from the test binary, if args ask for it.
+func helper(args []string) (bool, error) {
+	switch {
+	case len(args) >= 2 && args[0] == probeVerb:
+		return true, serveProbe(args[1])
+	case len(args) >= 3 && args[0] == killerVerb:
+		return true, killHook(args[1], args[2], args[3:])
+	}
+	return false, nil
 }
 
 // newLab makes a lab with the programs under test.

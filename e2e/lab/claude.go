@@ -15,7 +15,6 @@ func (l *Lab) SeedClaude(settings map[string]any) {
 	l.Write(".claude.json", mustJSON(map[string]any{
 		"hasCompletedOnboarding": true,
 		"theme":                  "dark",
-		"autoUpdates":            false,
 		"customApiKeyResponses":  map[string]any{"approved": []string{claudeKey[len(claudeKey)-20:]}},
 		"projects": map[string]any{
 			l.Project: map[string]any{"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true},

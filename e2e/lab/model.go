@@ -26,7 +26,7 @@ type Model struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced at every new request
 	all     []*Request
-	queue   []Reply
+	queues  []*queue
 	answer  func(*Request) (Reply, bool)
 }
 
@@ -113,14 +113,30 @@ func NewModel(t testing.TB) *Model {
 	return m
 }
 
-// Script appends replies to the queue. When it is empty the model answers "Done.".
-func (m *Model) Script(replies ...Reply) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.queue = append(m.queue, replies...)
+// queue holds the replies for the conversations that contain text.
+type queue struct {
+	text    string
+	replies []Reply
 }
 
-// Answer sets a function that is asked before the queue; it returns false for what the queue shall answer.
+// Script appends replies to those that the model will give. After the last it answers "Done.".
+func (m *Model) Script(replies ...Reply) { m.ScriptFor("", replies...) }
+
+// ScriptFor is Script for the conversations in which text occurs, such as the first prompt of one of
+// several sessions. A text that was given earlier goes first.
+func (m *Model) ScriptFor(text string, replies ...Reply) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, q := range m.queues {
+		if q.text == text {
+			q.replies = append(q.replies, replies...)
+			return
+		}
+	}
+	m.queues = append(m.queues, &queue{text, replies})
+}
+
+// Answer sets a function that is asked before the scripts; it returns false for what they shall answer.
 func (m *Model) Answer(f func(*Request) (Reply, bool)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -142,12 +158,18 @@ func (m *Model) take(r *Request) Reply {
 			return reply
 		}
 	}
-	if len(m.queue) == 0 {
-		return Say("Done.")
+	for _, q := range m.queues {
+		if len(r.Find(q.text)) == 0 {
+			continue
+		}
+		if len(q.replies) == 0 {
+			break
+		}
+		reply := q.replies[0]
+		q.replies = q.replies[1:]
+		return reply
 	}
-	reply := m.queue[0]
-	m.queue = m.queue[1:]
-	return reply
+	return Say("Done.")
 }
 
 // Turns returns the recorded requests of the conversation, oldest first, without the client's side calls.
