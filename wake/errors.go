@@ -1,0 +1,10 @@
+package wake
+
+import "errors"
+
+var (
+	// ErrUncaptured: the client is there and did not take the ring; a later one may do better.
+	ErrUncaptured = errors.New("client does not take a ring now")
+	// ErrUnreachable: there is no client behind this method, so another method should be tried.
+	ErrUnreachable = errors.New("client cannot be reached this way")
+)
