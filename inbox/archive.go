@@ -81,24 +81,10 @@ func (m *Mailbox) archiveSize() (int64, error) {
 	return f.Seek(0, io.SeekEnd)
 }
 
-// archive appends messages, but for the ephemeral ones, and syncs them.
-func (m *Mailbox) archive(ctx context.Context, by string, msgs []Message) error {
-	var lines []byte
-	now := seconds(m.now())
-	for _, msg := range msgs {
-		if msg.Ephemeral {
-			continue
-		}
-		msg.Extra = slices.DeleteFunc(slices.Clone(msg.Extra), func(f Field) bool {
-			return f.Name == "drained_at" || f.Name == "drained_by" || f.Name == "session_id"
-		})
-		line, err := Archived{msg, now, by, m.sid}.MarshalJSON()
-		if err != nil {
-			return err
-		}
-		lines = append(append(lines, line...), '\n')
-	}
-	if len(lines) == 0 {
+// archive appends messages, but for the ephemeral ones, and syncs them. What
+// stands behind the offset since is not written again.
+func (m *Mailbox) archive(ctx context.Context, by string, msgs []Message, since int64) error {
+	if !slices.ContainsFunc(msgs, func(msg Message) bool { return !msg.Ephemeral }) {
 		return nil
 	}
 	dir, err := m.root.Sub(archiveDir, true)
@@ -111,6 +97,14 @@ func (m *Mailbox) archive(ctx context.Context, by string, msgs []Message) error 
 		return err
 	}
 	defer lk.Release()
+	gone, err := m.archivedSince(since)
+	if err != nil {
+		return err
+	}
+	lines, err := m.archiveLines(by, msgs, gone)
+	if err != nil || len(lines) == 0 {
+		return err
+	}
 	torn, err := endsTorn(dir, m.archiveName())
 	if err != nil {
 		return err
@@ -119,6 +113,25 @@ func (m *Mailbox) archive(ctx context.Context, by string, msgs []Message) error 
 		lines = append([]byte("\n"), lines...)
 	}
 	return dir.Append(m.archiveName(), lines)
+}
+
+func (m *Mailbox) archiveLines(by string, msgs []Message, gone map[string]bool) ([]byte, error) {
+	var lines []byte
+	now := seconds(m.now())
+	for _, msg := range msgs {
+		if msg.Ephemeral || gone[msg.ID] {
+			continue
+		}
+		msg.Extra = slices.DeleteFunc(slices.Clone(msg.Extra), func(f Field) bool {
+			return f.Name == "drained_at" || f.Name == "drained_by" || f.Name == "session_id"
+		})
+		line, err := Archived{msg, now, by, m.sid}.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		lines = append(append(lines, line...), '\n')
+	}
+	return lines, nil
 }
 
 func endsTorn(dir *atomicfile.Dir, name string) (bool, error) {

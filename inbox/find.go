@@ -78,7 +78,7 @@ func (m *Mailbox) findArchived(id string) (st State, err error) {
 // Peek returns what waits, oldest first, and changes nothing. What a live
 // reader has in its hands is not waiting.
 func (m *Mailbox) Peek(ctx context.Context) ([]Message, error) {
-	if waiting, err := m.Waiting(); err != nil || !waiting {
+	if some, err := m.used(); err != nil || !some {
 		return nil, err
 	}
 	lk, err := m.lock(ctx)

@@ -136,13 +136,47 @@ func (m *Mailbox) setAside(name string, data []byte) (string, error) {
 	return aside, nil
 }
 
-// Waiting says whether anything waits. It takes no lock, so a hook can afford it.
+// Waiting says whether anything waits that no live reader has in its hands. It
+// takes no lock, so a hook can afford it and a watcher does not wake itself.
 func (m *Mailbox) Waiting() (bool, error) {
+	if some, err := m.undrained(); err != nil || some {
+		return err == nil, err
+	}
+	lease, err := m.root.Sub(m.leaseName(), false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer lease.Close()
+	cs, err := chunks(lease)
+	for _, c := range cs {
+		if c.done {
+			continue
+		}
+		if free, err := c.free(lease); err != nil || free {
+			return err == nil, err
+		}
+	}
+	return false, err
+}
+
+// undrained says whether anything is in the inbox or behind it.
+func (m *Mailbox) undrained() (bool, error) {
 	for name, empty := range map[string]int64{m.inboxName(): int64(len("[]\n")), m.spillName(): 0} {
 		n, err := m.size(name)
 		if err != nil || n > empty {
 			return err == nil, err
 		}
+	}
+	return false, nil
+}
+
+// used says whether the mailbox holds anything at all, a live reader's included.
+func (m *Mailbox) used() (bool, error) {
+	if some, err := m.undrained(); err != nil || some {
+		return err == nil, err
 	}
 	lease, err := m.root.Sub(m.leaseName(), false)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -133,7 +133,7 @@ func TestInterruptedAckIsNotHandedOverAgain(t *testing.T) {
 	deliver(t, m, mail("a"), mail("b"))
 	l := lease(t, m)
 	// The process dies after the archive write and before the files are removed.
-	if err := m.archive(t.Context(), "test", l.Messages[:1]); err != nil {
+	if err := m.archive(t.Context(), "test", l.Messages[:1], 0); err != nil {
 		t.Fatal(err)
 	}
 	l.Release()

@@ -94,6 +94,20 @@ func chunks(dir *atomicfile.Dir) ([]*chunk, error) {
 	return cs, nil
 }
 
+// free says whether the holder of a chunk is dead. One that is gone was
+// acknowledged just now, and is nobody's.
+func (c *chunk) free(dir *atomicfile.Dir) (bool, error) {
+	f, err := dir.Open(c.name(), os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	return filelock.FreeFile(f)
+}
+
 // leased adds up what the names of a lease directory say.
 func leased(dir *atomicfile.Dir) (messages int, bytes int64, err error) {
 	cs, err := chunks(dir)
@@ -127,7 +141,7 @@ func (m *Mailbox) Lease(ctx context.Context, by string) (*Lease, error) {
 		return nil, fmt.Errorf("reader name %q: 1 to 128 of A-Z a-z 0-9 . _ -", by)
 	}
 	l := &Lease{box: m}
-	if waiting, err := m.Waiting(); err != nil || !waiting {
+	if some, err := m.used(); err != nil || !some {
 		return l, err
 	}
 	lk, err := m.lock(ctx)
@@ -227,7 +241,7 @@ func (l *Lease) remove(c *chunk) error {
 // room it stays; it is never handed over again.
 func (l *Lease) finish(ctx context.Context, c *chunk, gone map[string]bool) error {
 	left := slices.DeleteFunc(c.msgs, func(m Message) bool { return gone[m.ID] })
-	if err := l.box.archive(ctx, c.by, left); err != nil {
+	if err := l.box.archive(ctx, c.by, left, c.archived); err != nil {
 		l.box.log.Warn("acknowledged mail is not archived yet", "session", l.box.sid, "err", err)
 		return nil
 	}
@@ -316,6 +330,24 @@ func (l *Lease) collect() {
 
 // Release gives the messages back; they wait again, before any later ones.
 func (l *Lease) Release() error {
+	held := len(l.chunks) > 0
+	err := l.close()
+	if held {
+		err = errors.Join(err, l.box.touch())
+	}
+	return err
+}
+
+// touch tells the watchers of the mailbox that something waits again.
+func (m *Mailbox) touch() error {
+	f, err := m.root.Open(m.LockName(), os.O_RDWR)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func (l *Lease) close() error {
 	var errs []error
 	for _, c := range l.chunks {
 		errs = append(errs, c.file.Close())
@@ -332,7 +364,7 @@ func (l *Lease) Release() error {
 // nothing is lost; what could not be recorded may be handed over again.
 func (l *Lease) Ack(ctx context.Context, ids ...string) error {
 	if len(l.chunks) == 0 {
-		return l.Release()
+		return l.close()
 	}
 	var acked, rest []Message
 	for _, msg := range l.Messages {
@@ -343,12 +375,12 @@ func (l *Lease) Ack(ctx context.Context, ids ...string) error {
 		}
 	}
 	err := l.settle(ctx, acked, rest)
-	return errors.Join(err, l.Release())
+	return errors.Join(err, l.close())
 }
 
 func (l *Lease) settle(ctx context.Context, acked, rest []Message) error {
 	m := l.box
-	if err := m.archive(ctx, l.chunks[0].by, acked); err != nil {
+	if err := m.archive(ctx, l.chunks[0].by, acked, l.since()); err != nil {
 		if len(rest) > 0 {
 			return err
 		}
@@ -363,6 +395,15 @@ func (l *Lease) settle(ctx context.Context, acked, rest []Message) error {
 		return l.putBack(rest)
 	}
 	return l.drop()
+}
+
+// since is where in the archive a record of one of the messages may stand already.
+func (l *Lease) since() int64 {
+	since := l.chunks[0].archived
+	for _, c := range l.chunks {
+		since = min(since, c.archived)
+	}
+	return since
 }
 
 // markDone records the ack in the files' names, which takes no space on the disk.

@@ -15,6 +15,13 @@ func TryFile(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
+// FreeFile says whether nobody holds the lock of an open file, and takes nothing.
+func FreeFile(f *os.File) (bool, error) {
+	lk := unix.Flock_t{Type: unix.F_WRLCK}
+	err := unix.FcntlFlock(f.Fd(), getLock, &lk)
+	return lk.Type == unix.F_UNLCK, err
+}
+
 func waitFile(f *os.File) error { return fcntl(f, setLockWait) }
 
 func fcntl(f *os.File, cmd int) error {

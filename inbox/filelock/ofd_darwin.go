@@ -4,4 +4,5 @@ package filelock
 const (
 	setLock     = 90
 	setLockWait = 91
+	getLock     = 92
 )

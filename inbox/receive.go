@@ -1,0 +1,71 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"c2c/inbox/filelock"
+)
+
+// Receive records what a client was seen to have of the messages that a live
+// reader by that name holds: it has carried them and cannot see for itself
+// whether they arrived. They are read from now on, and the reader's ack adds
+// nothing.
+func (m *Mailbox) Receive(ctx context.Context, by string, has func(Message) bool) error {
+	if some, err := m.used(); err != nil || !some {
+		return err
+	}
+	lk, err := m.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer lk.Release()
+	dir, err := m.root.Sub(m.leaseName(), false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	held := map[*chunk][]Message{}
+	err = m.eachLeased(dir, func(msg Message, holder *chunk) {
+		if holder != nil && !holder.done && holder.by == by && has(msg) {
+			held[holder] = append(held[holder], msg)
+		}
+	})
+	for c, msgs := range held {
+		err = errors.Join(err, m.archive(ctx, by, msgs, c.archived))
+	}
+	return err
+}
+
+// ArchiveLock is the file, below the root, whose closing tells that messages
+// were archived.
+func (m *Mailbox) ArchiveLock() string { return archiveDir + "/" + m.sid + ".lock" }
+
+// Mark is a place in the archive.
+type Mark int64
+
+// Mark gives the end of the archive, and makes sure that ArchiveLock is there
+// to be watched.
+func (m *Mailbox) Mark(ctx context.Context) (Mark, error) {
+	dir, err := m.root.Sub(archiveDir, true)
+	if err != nil {
+		return 0, err
+	}
+	defer dir.Close()
+	lk, err := filelock.Acquire(ctx, dir, m.sid+".lock")
+	if err != nil {
+		return 0, err
+	}
+	defer lk.Release()
+	size, err := m.archiveSize()
+	return Mark(size), err
+}
+
+// ArchivedSince tells which messages were archived behind a mark.
+func (m *Mailbox) ArchivedSince(mark Mark) (map[string]bool, error) {
+	return m.archivedSince(int64(mark))
+}
