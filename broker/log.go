@@ -17,8 +17,11 @@ const (
 	logKeep = 5        // older files: broker.log.1 is the newest of them
 )
 
-// Note is one fact of a log line.
-type Note struct{ Name, Value string }
+// Note is one fact of a log line; Value is a string or a bool.
+type Note struct {
+	Name  string
+	Value any
+}
 
 // LogEvent appends a line to broker.log, which people and `tail_log` read. Never give it a body or a token.
 func (b *Broker) LogEvent(ctx context.Context, event string, notes ...Note) error {
@@ -26,7 +29,12 @@ func (b *Broker) LogEvent(ctx context.Context, event string, notes ...Note) erro
 	r.setTime("ts", seconds(b.now()))
 	r.setText("event", event)
 	for _, n := range notes {
-		r.setText(n.Name, n.Value)
+		switch v := n.Value.(type) {
+		case bool:
+			r.set(n.Name, strconv.AppendBool(nil, v))
+		case string:
+			r.setText(n.Name, v)
+		}
 	}
 	line := append(r.appendJSON(nil), '\n')
 	return b.locked(ctx, logLock, func() error {
@@ -35,8 +43,15 @@ func (b *Broker) LogEvent(ctx context.Context, event string, notes ...Note) erro
 				return err
 			}
 		}
-		return b.root.Append(logFile, line)
+		return b.root.Log(logFile, line)
 	})
+}
+
+// record is LogEvent for what has been done already and must not fail for want of a log line.
+func (b *Broker) record(ctx context.Context, event string, notes ...Note) {
+	if err := b.LogEvent(ctx, event, notes...); err != nil {
+		b.log.Warn("event is not logged", "event", event, "err", err)
+	}
 }
 
 func (b *Broker) rotateLog() error {

@@ -54,7 +54,11 @@ func (b *Broker) Sweep(ctx context.Context, grace time.Duration) (Swept, error) 
 		}
 		err := b.empty(ctx, sid, func(messages []inbox.Message) error {
 			swept.Messages += len(messages)
-			return b.bury(ctx, sid, messages)
+			err := b.bury(ctx, sid, messages)
+			if err == nil {
+				b.record(ctx, "dead_letter_write", Note{"session_id", sid})
+			}
+			return err
 		})
 		if err != nil {
 			return swept, err

@@ -43,7 +43,7 @@ func New(cfg Config) *server.MCPServer {
 		server.WithRecovery())
 	handlers := t.handlers()
 	for _, tool := range catalog() {
-		srv.AddTool(tool, t.answer(handlers[tool.Name]))
+		srv.AddTool(tool, t.answer(tool.Name, handlers[tool.Name]))
 	}
 	return srv
 }
@@ -62,13 +62,15 @@ func (t *tools) handlers() map[string]handler {
 }
 
 // answer makes an MCP handler. An error becomes a result that a model can read.
-func (t *tools) answer(h handler) server.ToolHandlerFunc {
+func (t *tools) answer(name string, h handler) server.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		b, err := t.open()
 		if err != nil {
 			return mcp.NewToolResultError("open the broker: " + err.Error() + "; c2c doctor tells more"), nil
 		}
 		v, err := h(ctx, b, req)
+		// A log line that cannot be written is no reason to refuse the call.
+		b.LogEvent(ctx, "rpc", broker.Note{Name: "tool", Value: name}, broker.Note{Name: "ok", Value: err == nil})
 		if err != nil {
 			return mcp.NewToolResultError(advice(err)), nil
 		}

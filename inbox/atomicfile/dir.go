@@ -275,6 +275,22 @@ func (d *Dir) Append(name string, data []byte) error {
 	return nil
 }
 
+// Log adds a line to the end of a file that a power cut may shorten.
+func (d *Dir) Log(name string, line []byte) error {
+	f, err := d.Open(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(line)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return d.fail("append to", name, err)
+	}
+	return nil
+}
+
 // Rename moves a file within the directory. It lasts after the next Sync.
 func (d *Dir) Rename(old, new string) error { return d.Move(old, d, new) }
 
