@@ -198,3 +198,18 @@ func FuzzParseRegistry(f *testing.F) {
 		}
 	})
 }
+
+func TestWhatASessionSaysOfItselfIsShown(t *testing.T) {
+	w := newWorld(t)
+	s := w.register("amber", Caller{Explicit: "amber"})
+	if err := w.Describe(t.Context(), s.ID, "reviewer", "work:1.2"); err != nil {
+		t.Fatal(err)
+	}
+	all, err := w.Sessions(t.Context())
+	if err != nil || len(all) != 1 || all[0].Role != "reviewer" || all[0].Tmux != "work:1.2" {
+		t.Errorf("sessions %+v, %v", all, err)
+	}
+	if err := w.Describe(t.Context(), s.ID, "two\nlines", ""); err == nil {
+		t.Error("a role of two lines is taken")
+	}
+}

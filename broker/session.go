@@ -8,7 +8,10 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
@@ -36,7 +39,9 @@ type Session struct {
 	State      State
 	Person     bool // somebody at a terminal: never swept
 	Registered time.Time
-	LastRing   Ring // zero when it was never rung
+	Role       string // what it says it does
+	Tmux       string // the tmux pane it says it runs in
+	LastRing   Ring   // zero when it was never rung
 }
 
 // Ring is one attempt to tell a session that mail waits.
@@ -56,6 +61,7 @@ type facts struct {
 	PID       int      `json:"pid,omitempty"`
 	StartTime int64    `json:"pid_start_time,omitempty"`
 	Person    bool     `json:"person,omitempty"`
+	Tmux      string   `json:"tmux,omitempty"`
 	LastRing  *Ring    `json:"last_ring,omitempty"`
 }
 
@@ -121,6 +127,35 @@ func (b *Broker) changeFacts(ctx context.Context, sid string, edit func(*facts))
 // Rang records an attempt to ring a session, for Status and for people who ask why nothing happened.
 func (b *Broker) Rang(ctx context.Context, sid string, ring Ring) error {
 	return b.changeFacts(ctx, sid, func(f *facts) { f.LastRing = &ring })
+}
+
+// maxDescription bounds what a session says of itself, in bytes.
+const maxDescription = 200
+
+// Describe records what a session says of itself; an empty word leaves what was said before.
+func (b *Broker) Describe(ctx context.Context, sid, role, tmux string) error {
+	for _, s := range []string{role, tmux} {
+		if len(s) > maxDescription || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
+			return fmt.Errorf("describe session: %q: want plain text of at most %d bytes on one line", s, maxDescription)
+		}
+	}
+	if tmux != "" {
+		if err := b.changeFacts(ctx, sid, func(f *facts) { f.Tmux = tmux }); err != nil {
+			return err
+		}
+	}
+	if role == "" {
+		return nil
+	}
+	return b.change(ctx, func(rows []row) ([]row, bool, error) {
+		i := findSID(rows, sid)
+		if i < 0 || rows[i].text("role") == role {
+			return rows, false, nil
+		}
+		rows[i] = slices.Clone(rows[i])
+		rows[i].setText("role", role)
+		return rows, true, nil
+	})
 }
 
 func idKey(client, id string) (string, error) {
@@ -209,6 +244,7 @@ func (b *Broker) session(r row) (Session, error) {
 		Client:     r.text("client_type"),
 		PID:        int(r.integer("pid")),
 		Registered: fromSeconds(r.number("registered_at")),
+		Role:       r.text("role"),
 	}
 	s.State = state(b.proc, s.PID, r.integer("pid_start_time"))
 	s.Person = s.Client == clientHuman
@@ -223,7 +259,7 @@ func (b *Broker) session(r row) (Session, error) {
 	if f.Client != "" {
 		s.Client = f.Client
 	}
-	s.ClientIDs = f.ClientIDs
+	s.ClientIDs, s.Tmux = f.ClientIDs, f.Tmux
 	s.Person = s.Person || f.Person
 	if f.LastRing != nil {
 		s.LastRing = *f.LastRing

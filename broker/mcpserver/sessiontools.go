@@ -19,6 +19,9 @@ func (t *tools) register(ctx context.Context, b *broker.Broker, req mcp.CallTool
 	if err != nil {
 		return nil, err
 	}
+	if err := b.Describe(ctx, s.ID, req.GetString("role", ""), req.GetString("tmux_location", "")); err != nil {
+		return nil, err
+	}
 	return "registered " + s.Alias, nil
 }
 
@@ -37,6 +40,7 @@ type session struct {
 	Alive        *bool   `json:"alive"` // null: not known
 	RegisteredAt float64 `json:"registered_at,omitempty"`
 	Client       string  `json:"client,omitempty"`
+	Role         string  `json:"role,omitempty"`
 }
 
 func (t *tools) list(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
@@ -49,7 +53,7 @@ func (t *tools) list(ctx context.Context, b *broker.Broker, req mcp.CallToolRequ
 		if s.State == broker.Absent && req.GetBool("alive_only", false) {
 			continue
 		}
-		row := session{s.ID, s.Alias, s.PID, nil, seconds(s.Registered), s.Client}
+		row := session{s.ID, s.Alias, s.PID, nil, seconds(s.Registered), s.Client, s.Role}
 		if s.State != broker.Unknown {
 			alive := s.State == broker.Alive
 			row.Alive = &alive
