@@ -14,6 +14,7 @@ type sessionJSON struct {
 	Alias   string `json:"alias"`
 	Client  string `json:"client,omitempty"`
 	PID     int    `json:"pid,omitempty"`
+	Role    string `json:"role,omitempty"`
 	State   string `json:"state"`
 	Waiting bool   `json:"waiting"`
 }
@@ -24,7 +25,7 @@ func (a *app) describe(b *broker.Broker, s broker.Session) (sessionJSON, error) 
 		return sessionJSON{}, err
 	}
 	waiting, err := m.Waiting()
-	return sessionJSON{s.ID, s.Alias, s.Client, s.PID, string(s.State), waiting}, err
+	return sessionJSON{s.ID, s.Alias, s.Client, s.PID, s.Role, string(s.State), waiting}, err
 }
 
 func list(fs *flag.FlagSet) action {
@@ -51,13 +52,13 @@ func list(fs *flag.FlagSet) action {
 			return a.json(rows)
 		}
 		w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
-		fmt.Fprintln(w, "ALIAS\tSTATE\tMAIL\tCLIENT\tSESSION")
+		fmt.Fprintln(w, "ALIAS\tSTATE\tMAIL\tCLIENT\tSESSION\tROLE")
 		for _, r := range rows {
 			mail := "-"
 			if r.Waiting {
 				mail = "waits"
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Alias, r.State, mail, r.Client, r.ID)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Alias, r.State, mail, r.Client, r.ID, r.Role)
 		}
 		return w.Flush()
 	}
@@ -91,6 +92,7 @@ func whoami(fs *flag.FlagSet) action {
 func register(fs *flag.FlagSet) action {
 	asJSON := fs.Bool("json", false, "print JSON")
 	sid := fs.String("session-id", "", "session to register, if not this one")
+	role := fs.String("role", "", "what it does, in a few words")
 	return func(ctx context.Context, a *app, args []string) error {
 		if len(args) > 1 {
 			return fmt.Errorf("%w: one alias at most", errUsage)
@@ -108,6 +110,9 @@ func register(fs *flag.FlagSet) action {
 		defer cancel()
 		s, err := b.Register(ctx, a.caller(*sid), alias)
 		if err != nil {
+			return err
+		}
+		if err := b.Describe(ctx, s.ID, *role, ""); err != nil {
 			return err
 		}
 		return a.printSession(s, *asJSON)

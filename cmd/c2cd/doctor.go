@@ -2,60 +2,173 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
 
 	"c2c/broker"
 	"c2c/install"
 )
+
+// finding is one line of doctor's report.
+type finding struct {
+	Client string `json:"client,omitempty"`
+	install.Finding
+}
 
 // doctor looks at the root and at each client's configuration, and changes nothing.
 func (a *app) doctor(ctx context.Context, args []string) error {
 	fs := flag.NewFlagSet("doctor", flag.ContinueOnError)
 	fs.SetOutput(a.stderr)
 	trip := fs.Bool("roundtrip", false, "also send a message to itself, by the hook and by the MCP server")
+	asJSON := fs.Bool("json", false, "print JSON")
 	if rest, err := words(fs, args); err != nil || len(rest) > 0 {
-		return fmt.Errorf("%w: c2c doctor takes --roundtrip and nothing else", errUsage)
+		return fmt.Errorf("%w: c2c doctor takes --roundtrip and --json and nothing else", errUsage)
 	}
+	report := a.checkSettings()
+	report = append(report, a.checkRoot())
+	clients, err := a.checkClients(ctx)
+	if err != nil {
+		return err
+	}
+	report = append(report, clients...)
+	if *trip {
+		report = append(report, a.checkTrip(ctx))
+	}
+	if *asJSON {
+		enc := json.NewEncoder(a.stdout)
+		enc.SetIndent("", "  ")
+		err = enc.Encode(report)
+	} else {
+		a.printReport(report)
+	}
+	problems := 0
+	for _, f := range report {
+		if f.Status == install.Problem {
+			problems++
+		}
+	}
+	if err == nil && problems > 0 {
+		err = fmt.Errorf("%d problems", problems)
+	}
+	return err
+}
+
+func (a *app) printReport(report []finding) {
+	for _, f := range report {
+		what := f.Part
+		if f.Client != "" {
+			what = f.Client + " " + what
+		}
+		where := ""
+		if f.Path != "" {
+			where = " (" + f.Path + ")"
+		}
+		fmt.Fprintf(a.stdout, "%-8s %s: %s%s\n", f.Status, what, f.Detail, where)
+	}
+}
+
+func ok(part, path, detail string) finding {
+	return finding{Finding: install.Finding{Status: install.OK, Part: part, Path: path, Detail: detail}}
+}
+
+func problem(part, path string, err error) finding {
+	return finding{Finding: install.Finding{Status: install.Problem, Part: part, Path: path, Detail: err.Error()}}
+}
+
+// settings are the variables that c2c obeys, and what holds without them.
+var settings = []struct{ name, otherwise string }{
+	{"C2C_MCP_BROKER_ROOT", "the repository decides"},
+	{"C2C_MCP_SESSION_ID", "the client says which session calls"},
+	{"C2C_MCP_CLIENT_TYPE", "the MCP client says what it is"},
+	{"XDG_STATE_HOME", "~/.c2c for mail, ~/.local/state/c2c for undo records"},
+	{"CLAUDE_CONFIG_DIR", "~/.claude"},
+	{"CODEX_HOME", "~/.codex"},
+}
+
+func (a *app) checkSettings() []finding {
+	report := []finding{ok("version", "", version())}
+	for _, s := range settings {
+		detail := "not set: " + s.otherwise
+		if v := a.getenv(s.name); v != "" {
+			detail = fmt.Sprintf("%q from the environment", v)
+		}
+		report = append(report, ok(s.name, "", detail))
+	}
+	return report
+}
+
+func (a *app) checkRoot() finding {
 	root, source, err := broker.FindRoot(a.getenv, a.cwd)
 	if err != nil {
-		return err
+		return problem("root", "", err)
 	}
-	fmt.Fprintf(a.stdout, "ok       root %s (from %s)\n", root, source)
-	problems := 0
+	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
+		return ok("root", root, "not there yet; the first session makes it; decided by "+source)
+	}
 	b, err := broker.Open(broker.Config{Root: root})
 	if err != nil {
-		problems++
-		fmt.Fprintf(a.stdout, "problem  root: %v\n", err)
-	} else {
-		defer b.Close()
+		return problem("root", root, err)
 	}
+	defer b.Close()
+	return ok("root", root, "private and ours; decided by "+source)
+}
+
+func (a *app) checkClients(ctx context.Context) ([]finding, error) {
 	o, err := a.options(false)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var report []finding
 	for _, client := range install.Detect(o) {
-		findings, err := install.Inspect(client, o)
+		found, err := install.Inspect(client, o)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for _, f := range findings {
-			if f.Status == install.Problem {
-				problems++
-			}
-			fmt.Fprintf(a.stdout, "%-8s %s %s: %s (%s)\n", f.Status, client, f.Part, f.Detail, f.Path)
+		report = append(report, a.checkProgram(ctx, client))
+		for _, f := range found {
+			report = append(report, finding{client, f})
 		}
 	}
-	if *trip {
-		if err := a.roundtrip(ctx); err != nil {
-			problems++
-			fmt.Fprintf(a.stdout, "problem  round trip: %v\n", err)
-		} else {
-			fmt.Fprintln(a.stdout, "ok       round trip: sent, taken by the hook and by poll_inbox, read")
+	return report, nil
+}
+
+// programTime bounds `<client> --version`.
+const programTime = 10 * time.Second
+
+// checkProgram is a warning at worst: an editor may run a client that is on nobody's path.
+func (a *app) checkProgram(ctx context.Context, client string) finding {
+	f := finding{client, install.Finding{Status: install.Warning, Part: "program", Detail: "not on the PATH"}}
+	for _, dir := range filepath.SplitList(a.getenv("PATH")) {
+		path := filepath.Join(dir, client)
+		if info, err := os.Stat(path); err != nil || !filepath.IsAbs(path) || info.IsDir() || info.Mode()&0o111 == 0 {
+			continue
 		}
+		f.Path = path
+		ctx, cancel := context.WithTimeout(ctx, programTime)
+		defer cancel()
+		out, err := exec.CommandContext(ctx, path, "--version").Output()
+		if err != nil {
+			f.Detail = fmt.Sprintf("does not tell its version: %v", err)
+			return f
+		}
+		line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+		f.Status, f.Detail = install.OK, fmt.Sprintf("version %.80q", line)
+		return f
 	}
-	if problems > 0 {
-		return fmt.Errorf("%d problems", problems)
+	return f
+}
+
+func (a *app) checkTrip(ctx context.Context) finding {
+	if err := a.roundtrip(ctx); err != nil {
+		return problem("round trip", "", err)
 	}
-	return nil
+	return ok("round trip", "", "sent, taken by the hook and by poll_inbox, read")
 }

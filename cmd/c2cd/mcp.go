@@ -11,12 +11,8 @@ import (
 
 // mcp serves one client on standard input and output until its input ends.
 func (a *app) mcp(ctx context.Context) error {
-	version := "devel"
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		version = info.Main.Version
-	}
 	srv := mcpserver.New(mcpserver.Config{
-		Version: version, Client: a.getenv("C2C_MCP_CLIENT_TYPE"), Getenv: a.getenv, PID: os.Getppid(),
+		Version: version(), Client: a.getenv("C2C_MCP_CLIENT_TYPE"), Getenv: a.getenv, PID: os.Getppid(),
 		Open: func() (*broker.Broker, error) {
 			root, _, err := broker.FindRoot(a.getenv, a.cwd)
 			if err != nil {
@@ -30,4 +26,11 @@ func (a *app) mcp(ctx context.Context) error {
 		return nil // a signal is how clients end their servers
 	}
 	return err
+}
+
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "devel"
 }
