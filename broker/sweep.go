@@ -24,21 +24,13 @@ func (b *Broker) Sweep(ctx context.Context, grace time.Duration) (Swept, error) 
 	var swept Swept
 	var registered map[string]bool
 	err := b.change(ctx, func(rows []row) ([]row, bool, error) {
-		var kept []row
+		kept, gone, err := b.stale(rows, grace)
 		registered = map[string]bool{}
-		for _, r := range rows {
-			s, err := b.session(r)
-			if err != nil {
-				return nil, false, err
-			}
-			if s.State == Alive || s.Person || b.now().Sub(b.lastUsed(r)) < grace {
-				kept = append(kept, r)
-				registered[s.ID] = true
-				continue
-			}
-			swept.Sessions = append(swept.Sessions, s)
+		for _, r := range kept {
+			registered[r.sid()] = true
 		}
-		return kept, len(swept.Sessions) > 0, nil
+		swept.Sessions = gone
+		return kept, len(gone) > 0, err
 	})
 	if err != nil {
 		return Swept{}, err
@@ -65,6 +57,31 @@ func (b *Broker) Sweep(ctx context.Context, grace time.Duration) (Swept, error) 
 		}
 	}
 	return swept, nil
+}
+
+// Stale lists the sessions that Sweep would drop.
+func (b *Broker) Stale(ctx context.Context, grace time.Duration) ([]Session, error) {
+	rows, err := b.rows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, gone, err := b.stale(rows, grace)
+	return gone, err
+}
+
+func (b *Broker) stale(rows []row, grace time.Duration) (kept []row, gone []Session, err error) {
+	for _, r := range rows {
+		s, err := b.session(r)
+		if err != nil {
+			return nil, nil, err
+		}
+		if s.State == Alive || s.Person || b.now().Sub(b.lastUsed(r)) < grace {
+			kept = append(kept, r)
+		} else {
+			gone = append(gone, s)
+		}
+	}
+	return kept, gone, nil
 }
 
 // lastUsed is the newest sign of life of a session.

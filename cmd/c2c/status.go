@@ -51,6 +51,7 @@ func status(fs *flag.FlagSet) action {
 
 func sweep(fs *flag.FlagSet) action {
 	grace := fs.Duration("grace", 7*24*time.Hour, "leave sessions that were used within this `duration`")
+	dry := fs.Bool("dry-run", false, "show the sessions that would go, and change nothing")
 	asJSON := fs.Bool("json", false, "print JSON")
 	return func(ctx context.Context, a *app, _ []string) error {
 		b, err := a.open()
@@ -60,7 +61,12 @@ func sweep(fs *flag.FlagSet) action {
 		defer b.Close()
 		ctx, cancel := context.WithTimeout(ctx, lockWait)
 		defer cancel()
-		s, err := b.Sweep(ctx, *grace)
+		var s broker.Swept
+		if *dry {
+			s.Sessions, err = b.Stale(ctx, *grace)
+		} else {
+			s, err = b.Sweep(ctx, *grace)
+		}
 		if err != nil {
 			return err
 		}
@@ -70,6 +76,13 @@ func sweep(fs *flag.FlagSet) action {
 				rows = append(rows, map[string]string{"session_id": gone.ID, "alias": gone.Alias})
 			}
 			return a.json(map[string]any{"dropped_regs": rows, "preserved_messages": s.Messages})
+		}
+		for _, gone := range s.Sessions {
+			fmt.Fprintf(a.stdout, "%s (session %s)\n", gone.Alias, gone.ID)
+		}
+		if *dry {
+			_, err = fmt.Fprintf(a.stdout, "%d sessions would be dropped (--dry-run)\n", len(s.Sessions))
+			return err
 		}
 		_, err = fmt.Fprintf(a.stdout, "%d sessions dropped, %d messages are dead letters now\n", len(s.Sessions), s.Messages)
 		return err
