@@ -1,0 +1,78 @@
+package wake
+
+import (
+	"encoding/binary"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// inotify is used itself: fsnotify has no IN_CLOSE_WRITE.
+type inotify struct {
+	f    *os.File
+	done chan struct{}
+}
+
+func newSource(notify func(id int)) source {
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return nil // 128 instances per user are soon used up
+	}
+	in := &inotify{os.NewFile(uintptr(fd), "inotify"), make(chan struct{})}
+	go in.read(notify)
+	return in
+}
+
+func (in *inotify) read(notify func(id int)) {
+	defer close(in.done)
+	buf := make([]byte, 4096)
+	for {
+		n, err := in.f.Read(buf)
+		if err != nil {
+			return
+		}
+		// struct inotify_event: wd, mask, cookie, len, name[len]
+		for b := buf[:n]; len(b) >= unix.SizeofInotifyEvent; {
+			wd, mask := int32(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint32(b[4:])
+			if mask&unix.IN_Q_OVERFLOW != 0 {
+				wd = -1
+			}
+			notify(int(wd))
+			b = b[min(len(b), unix.SizeofInotifyEvent+int(binary.NativeEndian.Uint32(b[12:]))):]
+		}
+	}
+}
+
+func (in *inotify) add(file string) (id int, err error) {
+	// IN_DELETE_SELF: the root may be made anew, and then the next look must not wait for long.
+	err = in.control(func(fd int) error {
+		id, err = unix.InotifyAddWatch(fd, file, unix.IN_CLOSE_WRITE|unix.IN_DELETE_SELF)
+		return err
+	})
+	return id, err
+}
+
+func (in *inotify) remove(id int) {
+	in.control(func(fd int) error {
+		_, err := unix.InotifyRmWatch(fd, uint32(id))
+		return err
+	})
+}
+
+// control uses the descriptor without making it block, as Fd would.
+func (in *inotify) control(f func(fd int) error) error {
+	conn, err := in.f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	cerr := conn.Control(func(fd uintptr) { err = f(int(fd)) })
+	if cerr != nil {
+		return cerr
+	}
+	return err
+}
+
+func (in *inotify) close() {
+	in.f.Close()
+	<-in.done
+}

@@ -1,0 +1,87 @@
+package wake
+
+import (
+	"time"
+
+	"c2c/inbox"
+)
+
+const (
+	firstGap = 15 * time.Second // between rings for the same message, doubling
+	lastGap  = 10 * time.Minute
+	minGap   = time.Second      // between any two rings: a burst is a few rings, not one each
+	busyLook = 2 * time.Second  // how often a busy session with mail is looked at
+	patience = 5 * time.Minute  // a session that says it is busy for longer is rung all the same
+	never    = time.Duration(0) // until something changes
+)
+
+// Outcomes of a look at a mailbox, as they are recorded.
+const (
+	Rang       = "rang"
+	Coalesced  = "coalesced"  // rung for already, and nobody has drained since
+	Filtered   = "filtered"   // all of it may wait
+	Uncaptured = "uncaptured" // the client did not take the ring
+	Failed     = "failed"
+)
+
+// policy remembers what a session was rung for. Nobody need tell it of a
+// drain: another oldest message says so, whichever process drained.
+type policy struct {
+	oldest string    // the id that was rung for
+	first  time.Time // when that was seen first
+	rang   time.Time // when it, or another one, was rung for last
+	gap    time.Duration
+	tries  int
+}
+
+// decision says whether to ring now, and when to look again if nothing changes.
+type decision struct {
+	ring    bool
+	outcome string // when there is no ring and something is to be said about it
+	again   time.Duration
+}
+
+// loud are the messages that may wake somebody.
+func loud(msgs []inbox.Message) (out []inbox.Message) {
+	for _, m := range msgs {
+		if !m.Deferrable && m.Kind != "system" {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func (p *policy) decide(now time.Time, waiting []inbox.Message, busy bool) decision {
+	msgs := loud(waiting)
+	if len(msgs) == 0 {
+		if len(waiting) > 0 {
+			return decision{outcome: Filtered, again: never}
+		}
+		return decision{again: never}
+	}
+	if msgs[0].ID != p.oldest {
+		p.oldest, p.first, p.tries, p.gap = msgs[0].ID, now, 0, minGap
+	}
+	if due := p.rang.Add(p.gap); now.Before(due) {
+		d := decision{again: due.Sub(now)}
+		if p.tries > 0 {
+			d.outcome = Coalesced
+		}
+		return d
+	}
+	if busy && now.Sub(p.first) < patience {
+		return decision{again: busyLook} // its next hook carries the mail
+	}
+	return decision{ring: true}
+}
+
+// done records a ring for the oldest message.
+func (p *policy) done(now time.Time) {
+	p.tries++
+	p.rang = now
+	if p.tries == 1 {
+		p.gap = firstGap
+	} else {
+		p.gap = min(2*p.gap, lastGap)
+	}
+}

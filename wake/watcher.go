@@ -1,0 +1,164 @@
+package wake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"c2c/inbox"
+)
+
+// Method is one way to reach a client. Either part may be nil.
+type Method struct {
+	Name     string // socket, channel, server, terminal; it names the reader in the archive
+	Courier  Courier
+	Doorbell Doorbell
+}
+
+// Ring is what was done, or not done, about mail that waits.
+type Ring struct {
+	At      time.Time
+	Method  string
+	Outcome string
+	Oldest  string // id of the oldest message that waited
+	Count   int    // how many waited
+	Err     error  // why, when the outcome is uncaptured or failed
+}
+
+// Watcher rings one session. One process at a time may run one for a session.
+type Watcher struct {
+	Box     *inbox.Mailbox
+	Lock    string   // the mailbox's lock file, which exists
+	Methods []Method // the best first
+	Busy    func() bool
+	Record  func(context.Context, Ring)
+	Now     func() time.Time
+
+	policy policy
+	said   Ring // the last one recorded
+}
+
+// Run rings until ctx ends.
+func (w *Watcher) Run(ctx context.Context, changes *Changes) error {
+	sub := changes.Subscribe(w.Lock)
+	defer sub.Close()
+	for {
+		again, err := w.look(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if again == never || again > sub.every {
+			again = sub.every
+		}
+		timer := time.NewTimer(again)
+		select {
+		case <-ctx.Done():
+		case <-sub.changed:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// look rings if it is time to, and says when to look again.
+func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
+	// Without a lock first: our own lock would wake us again, for ever.
+	if some, err := w.Box.Waiting(); err != nil || !some {
+		return never, err
+	}
+	msgs, err := w.Box.Peek(ctx)
+	if err != nil || len(msgs) == 0 {
+		return never, err
+	}
+	now := w.Now()
+	d := w.policy.decide(now, msgs, w.Busy != nil && w.Busy())
+	if !d.ring {
+		if d.outcome != "" {
+			w.record(ctx, Ring{At: now, Outcome: d.outcome, Oldest: msgs[0].ID, Count: len(msgs)})
+		}
+		return d.again, nil
+	}
+	r := w.ring(ctx, msgs)
+	w.policy.done(w.Now())
+	w.record(ctx, r)
+	return w.policy.gap, nil
+}
+
+// record passes on what is new: nobody wants a line a second about the same.
+func (w *Watcher) record(ctx context.Context, r Ring) {
+	same := r.Outcome == w.said.Outcome && r.Oldest == w.said.Oldest && r.Method == w.said.Method
+	if r.Outcome != Rang && same {
+		return
+	}
+	w.said = r
+	if w.Record != nil {
+		w.Record(ctx, r)
+	}
+}
+
+// ring tries the methods until one reaches the client. Bodies are carried at
+// the first try only: a line that the client keeps back and takes later would
+// hand them over twice, and a doorbell does not.
+func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message) Ring {
+	r := Ring{At: w.Now(), Outcome: Failed, Oldest: loud(msgs)[0].ID, Count: len(msgs), Err: ErrUnreachable}
+	for _, m := range w.Methods {
+		var err error
+		switch {
+		case m.Courier != nil && (w.policy.tries == 0 || m.Doorbell == nil):
+			err = w.carry(ctx, m)
+		case m.Doorbell != nil:
+			err = m.Doorbell.Ring(ctx, notice(loud(msgs)))
+		default:
+			continue
+		}
+		r.Method, r.Err = m.Name, err
+		switch {
+		case err == nil:
+			r.Outcome = Rang
+			return r
+		case errors.Is(err, ErrUncaptured):
+			r.Outcome = Uncaptured
+			return r // it is there: another method would ring it twice
+		}
+	}
+	return r
+}
+
+// carry hands over what the courier takes. The lease ends with this process,
+// so a crash in between offers the messages again.
+func (w *Watcher) carry(ctx context.Context, m Method) error {
+	l, err := w.Box.Lease(ctx, m.Name)
+	if err != nil {
+		return err
+	}
+	if len(l.Messages) == 0 {
+		return l.Release() // somebody else was faster
+	}
+	had, err := m.Courier.Carry(ctx, l.Messages)
+	if len(had) == 0 {
+		if err == nil {
+			err = fmt.Errorf("%w: it has none of the messages", ErrUncaptured)
+		}
+		return errors.Join(err, l.Release())
+	}
+	// The rest is offered by the next ring, so its failure is not this one's.
+	return l.Ack(ctx, had...)
+}
+
+// named bounds the senders that a notice names.
+const named = 5
+
+func notice(msgs []inbox.Message) Notice {
+	n := Notice{Count: len(msgs), Oldest: msgs[0].ID}
+	for _, m := range msgs {
+		if !slices.Contains(n.From, m.From) && len(n.From) < named {
+			n.From = append(n.From, m.From)
+		}
+	}
+	return n
+}
