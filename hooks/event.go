@@ -9,6 +9,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
+
+	"c2c/inbox"
 )
 
 // maxEvent bounds an event: tool output may be large, and is not read.
@@ -22,6 +25,7 @@ type Event struct {
 	AgentID        string `json:"agent_id"` // set in a subagent
 	StopHookActive bool   `json:"stop_hook_active"`
 	Source         string `json:"source"` // of SessionStart: startup, resume, clear, compact
+	Prompt         string `json:"prompt"` // of UserPromptSubmit
 }
 
 // Parse reads one event.
@@ -36,6 +40,12 @@ func Parse(client string, r io.Reader) (Event, error) {
 		return Event{}, fmt.Errorf("read hook event: it has no hook_event_name")
 	}
 	return e, nil
+}
+
+// Holds says whether the prompt is, or contains, a message that was carried to
+// the client another way: then its model has the message.
+func (e Event) Holds(m inbox.Message) bool {
+	return e.Name == "UserPromptSubmit" && strings.Contains(e.Prompt, m.Envelope())
 }
 
 // Carries says whether mail may be handed over or announced with this event.

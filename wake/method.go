@@ -6,6 +6,12 @@ import (
 	"c2c/inbox"
 )
 
+// Names of methods, as a status shows them.
+const (
+	BySocket = "socket" // Claude Code's messaging socket
+	ByServer = "server" // Codex's app-server
+)
+
 // Notice is what a doorbell may tell: that mail waits, how much and from whom, never what it says.
 type Notice struct {
 	Count  int

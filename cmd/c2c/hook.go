@@ -16,6 +16,7 @@ import (
 	"c2c/hooks"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/wake"
 )
 
 // hookTime bounds a hook below the 5 s of the script: a tool call must not hang on us.
@@ -68,14 +69,22 @@ func (a *app) hook(ctx context.Context, client string) error {
 // handMail leases, writes, and only then acknowledges: killed in between, the
 // mail is offered again.
 func (a *app) handMail(ctx context.Context, b *broker.Broker, s broker.Session, box *inbox.Mailbox, e hooks.Event) error {
+	if err := box.Receive(ctx, wake.BySocket, e.Holds); err != nil {
+		return err
+	}
 	l, err := box.Lease(ctx, "hook")
 	if err != nil || len(l.Messages) == 0 {
 		return errors.Join(err, release(l))
 	}
-	answer, err := hooks.Render(e, l.Messages)
+	held, rest := split(l.Messages, e.Holds)
+	answer, err := hooks.Render(e, rest)
 	if err != nil {
 		return errors.Join(err, l.Release())
 	}
+	if len(rest) == 0 {
+		return l.Ack(ctx, held...) // what carried them had given up waiting
+	}
+	answer.Shown = append(answer.Shown, held...)
 	if len(answer.Shown) == 0 && e.Name == "PostToolUse" && s.LastRing.Oldest == answer.Announced[0] {
 		return l.Release() // said already, and nobody has drained since
 	}
@@ -92,6 +101,18 @@ func (a *app) handMail(ctx context.Context, b *broker.Broker, s broker.Session, 
 		err = errors.Join(err, b.Rang(ctx, s.ID, ring))
 	}
 	return err
+}
+
+// split sorts out the ids of the messages that has says yes to.
+func split(msgs []inbox.Message, has func(inbox.Message) bool) (yes []string, no []inbox.Message) {
+	for _, m := range msgs {
+		if has(m) {
+			yes = append(yes, m.ID)
+		} else {
+			no = append(no, m)
+		}
+	}
+	return yes, no
 }
 
 func release(l *inbox.Lease) error {
