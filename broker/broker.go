@@ -14,6 +14,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"time"
 
 	"c2c/inbox"
@@ -81,6 +83,15 @@ func (b *Broker) Root() string { return b.root.Path() }
 
 // Dir is the open root, for the packages that keep files of their own beneath it.
 func (b *Broker) Dir() *atomicfile.Dir { return b.root }
+
+// Watchable gives the path of a lock file of the root, which is there from now on to be watched.
+func (b *Broker) Watchable(lock string) (path string, err error) {
+	f, err := b.root.Open(lock, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(b.Root(), lock), f.Close()
+}
 
 // Mailbox opens the mail of a session.
 func (b *Broker) Mailbox(sid string) (*inbox.Mailbox, error) {

@@ -9,9 +9,11 @@ import (
 	"strconv"
 )
 
+// RegistryLock is the file below the root whose closing tells that the registry may have changed.
+const RegistryLock = "registry.json.lock"
+
 const (
 	registryFile = "registry.json"
-	registryLock = "registry.json.lock"
 
 	// registryMax is where the original starts to read the file as empty, and then erases it.
 	registryMax = 65536
@@ -41,7 +43,7 @@ func (b *Broker) rows(ctx context.Context) ([]row, error) {
 	if !errors.As(err, &damaged) {
 		return nil, err
 	}
-	err = b.locked(ctx, registryLock, func() error {
+	err = b.locked(ctx, RegistryLock, func() error {
 		rows, err = b.readOrSetAside() // somebody may have mended it meanwhile
 		return err
 	})
@@ -50,7 +52,7 @@ func (b *Broker) rows(ctx context.Context) ([]row, error) {
 
 // change lets f edit the rows under the registry's lock, and writes them when f says so.
 func (b *Broker) change(ctx context.Context, f func(rows []row) (changed []row, write bool, err error)) error {
-	return b.locked(ctx, registryLock, func() error {
+	return b.locked(ctx, RegistryLock, func() error {
 		rows, err := b.readOrSetAside()
 		if err != nil {
 			return err

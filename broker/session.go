@@ -50,6 +50,8 @@ type Ring struct {
 	Method  string    `json:"method,omitempty"`
 	Outcome string    `json:"outcome,omitempty"` // rang, coalesced, filtered, uncaptured, failed
 	Oldest  string    `json:"oldest,omitempty"`  // id of the oldest message that waited
+	Count   int       `json:"count,omitempty"`   // how many waited
+	Cause   string    `json:"cause,omitempty"`   // why, when it did not ring
 }
 
 // facts is sessions/<sid>.json: what the registry has no field for. The original rewrites the registry

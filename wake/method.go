@@ -2,6 +2,9 @@ package wake
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"c2c/inbox"
 )
@@ -19,6 +22,25 @@ type Notice struct {
 	Oldest string   // id of the oldest message that waits
 }
 
+// NoticeOf sums messages up.
+func NoticeOf(msgs []inbox.Message) Notice {
+	n := Notice{Count: len(msgs), Oldest: msgs[0].ID}
+	for _, m := range msgs {
+		if len(n.From) < named && inbox.ValidName(m.From) && !slices.Contains(n.From, m.From) {
+			n.From = append(n.From, m.From)
+		}
+	}
+	return n
+}
+
+// named bounds the senders that a notice names.
+const named = 5
+
+// Sentinel is the notice as a client's model sees it; how says what to do.
+func (n Notice) Sentinel(how string) string {
+	return fmt.Sprintf("<c2c event=\"message_pending\" count=\"%d\" from=\"%s\">%s</c2c>", n.Count, strings.Join(n.From, ","), how)
+}
+
 // A Doorbell makes an idle client look at its mail.
 type Doorbell interface {
 	// Ring returns nil when the client has taken the ring, which does not prove that anybody looked. An
@@ -30,5 +52,6 @@ type Doorbell interface {
 type Courier interface {
 	// Carry hands over messages, oldest first. It may take only the first ones. It returns the ids of
 	// those that the client provably has, when it has them or when ctx ends; the others are offered again.
+	// None and no error: it has rung instead, as nothing could be carried.
 	Carry(ctx context.Context, msgs []inbox.Message) (had []string, err error)
 }

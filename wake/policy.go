@@ -9,7 +9,7 @@ import (
 const (
 	firstGap = 15 * time.Second // between rings for the same message, doubling
 	lastGap  = 10 * time.Minute
-	minGap   = time.Second      // between any two rings: a burst is a few rings, not one each
+	minGap   = time.Second / 2  // between any two rings: a burst is a few rings, not one each
 	busyLook = 2 * time.Second  // how often a busy session with mail is looked at
 	patience = 5 * time.Minute  // a session that says it is busy for longer is rung all the same
 	never    = time.Duration(0) // until something changes

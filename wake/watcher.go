@@ -3,8 +3,6 @@ package wake
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"time"
 
 	"c2c/inbox"
@@ -112,7 +110,7 @@ func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message) Ring {
 		case m.Courier != nil && (w.policy.tries == 0 || m.Doorbell == nil):
 			err = w.carry(ctx, m)
 		case m.Doorbell != nil:
-			err = m.Doorbell.Ring(ctx, notice(loud(msgs)))
+			err = m.Doorbell.Ring(ctx, NoticeOf(loud(msgs)))
 		default:
 			continue
 		}
@@ -141,24 +139,8 @@ func (w *Watcher) carry(ctx context.Context, m Method) error {
 	}
 	had, err := m.Courier.Carry(ctx, l.Messages)
 	if len(had) == 0 {
-		if err == nil {
-			err = fmt.Errorf("%w: it has none of the messages", ErrUncaptured)
-		}
 		return errors.Join(err, l.Release())
 	}
 	// The rest is offered by the next ring, so its failure is not this one's.
 	return l.Ack(ctx, had...)
-}
-
-// named bounds the senders that a notice names.
-const named = 5
-
-func notice(msgs []inbox.Message) Notice {
-	n := Notice{Count: len(msgs), Oldest: msgs[0].ID}
-	for _, m := range msgs {
-		if !slices.Contains(n.From, m.From) && len(n.From) < named {
-			n.From = append(n.From, m.From)
-		}
-	}
-	return n
 }

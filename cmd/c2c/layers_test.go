@@ -23,6 +23,8 @@ var layers = map[string]string{
 	"broker":           "c2c/inbox c2c/broker/client golang.org/x/sys",
 	"broker/mcpserver": "c2c/broker c2c/inbox c2c/wake github.com/mark3labs/mcp-go",
 	"wake":             "c2c/inbox github.com/fsnotify golang.org/x/sys",
+	"wake/claude":      "c2c/inbox c2c/wake",
+	"wake/codex":       "c2c/inbox c2c/wake github.com/coder/websocket",
 	"hooks":            "c2c/inbox",
 	"install":          "c2c/broker/client c2c/inbox/atomicfile github.com/tailscale/hujson github.com/creachadair/tomledit github.com/rogpeppe/go-internal/diff golang.org/x/sys",
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -44,15 +42,11 @@ func (a *app) await(ctx context.Context, b *broker.Broker, m *inbox.Mailbox, lim
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, errWaited)
 		defer cancel()
 	}
-	// The lock file must be there to be watched; it is never removed.
-	f, err := b.Dir().Open(m.LockName(), os.O_RDWR|os.O_CREATE)
+	lock, err := b.Watchable(m.LockName())
 	if err != nil {
 		return err
 	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	err = wake.Wait(ctx, filepath.Join(b.Root(), m.LockName()), m.Waiting)
+	err = wake.Wait(ctx, lock, m.Waiting)
 	if errors.Is(err, errWaited) {
 		return nil
 	}

@@ -40,9 +40,9 @@ func TestInstallDryRunChangesNothingAndUninstallLeavesNoTrace(t *testing.T) {
 	run := func(args ...string) string {
 		t.Helper()
 		var out bytes.Buffer
-		a := &app{nil, &out, &out, func(name string) string {
+		a := &app{stdout: &out, stderr: &out, cwd: home, c2c: "/opt/c2c", getenv: func(name string) string {
 			return map[string]string{"HOME": home, "PATH": os.Getenv("PATH")}[name]
-		}, home, "/opt/c2c"}
+		}}
 		if code := a.main(t.Context(), args); code != 0 {
 			t.Fatalf("%q: exit %d, %s", args, code, out.Bytes())
 		}

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -26,13 +27,15 @@ type app struct {
 	getenv         func(string) string
 	cwd            string
 	c2c            string // the program that clients are to run
+	log            *slog.Logger
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	cwd, _ := os.Getwd() // without one, only an absolute root works
-	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, cwd: cwd, c2c: beside()}
+	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, cwd: cwd, c2c: beside(),
+		log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	os.Exit(a.main(ctx, os.Args[1:]))
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/mcpserver"
+	"c2c/install"
 )
 
 // mcp serves one client on standard input and output until its input ends.
@@ -21,6 +22,15 @@ func (a *app) mcp(ctx context.Context) error {
 			return broker.Open(broker.Config{Root: root})
 		},
 	})
+	if a.getenv("C2C_MCP_CLIENT_TYPE") == install.Claude {
+		ringing, stop := context.WithCancel(ctx)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			(&ringer{a, os.Getppid(), a.log}).run(ringing)
+		}()
+		defer func() { stop(); <-done }()
+	}
 	err := mcpserver.Serve(ctx, a.stdin, a.stdout, srv, mcpserver.Limits{})
 	if ctx.Err() != nil {
 		return nil // a signal is how clients end their servers

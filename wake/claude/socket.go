@@ -1,0 +1,178 @@
+// Package claude reaches an idle Claude Code session over the client's own
+// messaging socket, the way of its cross-session messages.
+//
+// Measured on version 2.1.329: the client listens on
+// $CLAUDE_CODE_MESSAGING_SOCKET and takes lines of JSON, first one that
+// authenticates, then messages. A message starts a turn in an idle session and
+// stands beside the next tool result in a busy one; a half-typed draft stays,
+// an open permission dialog is waited for. The client frames the text as a
+// teammate's and not its user's. It answers nothing: what it drops (more than
+// 30 at once, the same text within 30 s, a session that holds such messages
+// back) it drops in silence. The proof of arrival is the UserPromptSubmit hook,
+// which sees the text as its prompt.
+//
+// In bypass-permissions mode the client asks its user about messages of
+// strangers; a descendant of the client, as its MCP server is, needs no
+// permission. c2c claims no permission mode of its own.
+//
+// A Socket may be used by one goroutine at a time.
+package claude
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"c2c/wake"
+)
+
+// Socket is the way to one session.
+type Socket struct {
+	Path  string
+	Token string
+	Now   func() time.Time
+
+	bucket bucket
+	rings  int
+}
+
+// FromEnv finds the socket of the session that started this program. The error
+// says in words why there is none.
+func FromEnv(getenv func(string) string, now func() time.Time) (*Socket, error) {
+	path := getenv("CLAUDE_CODE_MESSAGING_SOCKET")
+	if path == "" && getenv("CLAUDE_CODE_HARBOR_KITE") == "0" {
+		return nil, fmt.Errorf("%w: CLAUDE_CODE_HARBOR_KITE=0 turns its messaging socket off", wake.ErrUnreachable)
+	}
+	if path == "" {
+		return nil, fmt.Errorf("%w: the client gave no messaging socket", wake.ErrUnreachable)
+	}
+	return &Socket{Path: path, Token: getenv("CLAUDE_CODE_MESSAGING_TOKEN"), Now: now}, nil
+}
+
+// Ring writes one line without any body. The UserPromptSubmit hook that it
+// fires hands the mail over in the same request; without hooks the model polls.
+func (s *Socket) Ring(ctx context.Context, n wake.Notice) error {
+	s.rings++ // the client drops a text that it has had within 30 s
+	return s.write(ctx, "c2c", fmt.Sprintf("%s\n(ring %d for %s)", n.Sentinel("poll mcp__c2c__poll_inbox"), s.rings, n.Oldest))
+}
+
+type authLine struct {
+	Type  string `json:"type"`
+	Token string `json:"token"`
+}
+
+type userLine struct {
+	Type    string      `json:"type"`
+	Message userMessage `json:"message"`
+	From    string      `json:"from"`
+}
+
+type userMessage struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// sender is how the client counts: it allows each sender 30 messages at once
+// and one every two seconds.
+const sender = "c2c"
+
+// write puts text into the client's own frame for messages of other sessions.
+// The text has no angle bracket that is not ours, so it cannot close the frame.
+func (s *Socket) write(ctx context.Context, name, text string) error {
+	if !s.bucket.take(s.Now()) {
+		return fmt.Errorf("%w: it would drop more than 30 messages in a minute", wake.ErrUncaptured)
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	content := fmt.Sprintf("<cross-session-message from=%q from-name=%q>\n%s\n</cross-session-message>", sender, name, text)
+	for _, line := range []any{authLine{"auth", s.Token}, userLine{"user", userMessage{"user", content}, sender}} {
+		if err := enc.Encode(line); err != nil {
+			return err
+		}
+	}
+	return s.send(ctx, out.Bytes())
+}
+
+// writeTime bounds a client that does not read its socket.
+const writeTime = 2 * time.Second
+
+func (s *Socket) send(ctx context.Context, data []byte) error {
+	if err := private(s.Path); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", s.Path)
+	if err != nil {
+		return fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
+	}
+	defer conn.Close()
+	deadline, _ := ctx.Deadline()
+	if err := conn.SetDeadline(deadline); err != nil {
+		return err
+	}
+	if _, err := conn.Write(data); err != nil {
+		return fmt.Errorf("%w: write to its socket: %v", wake.ErrUncaptured, err)
+	}
+	return nil
+}
+
+// private refuses a path where somebody else may listen.
+func private(path string) error {
+	for _, p := range []string{filepath.Dir(path), path} {
+		info, err := os.Lstat(p)
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w: its socket %q is gone", wake.ErrUnreachable, path)
+		}
+		if err != nil {
+			return fmt.Errorf("look at the socket of the client: %w", err)
+		}
+		st, ok := info.Sys().(*syscall.Stat_t)
+		if !ok || int(st.Uid) != os.Geteuid() {
+			return fmt.Errorf("%w: %q is not ours", wake.ErrUnreachable, p)
+		}
+		if p != path && (!info.IsDir() || info.Mode().Perm()&0o022 != 0) {
+			return fmt.Errorf("%w: others may write to %q", wake.ErrUnreachable, p)
+		}
+		if p == path && info.Mode().Type() != fs.ModeSocket {
+			return fmt.Errorf("%w: %q is not a socket", wake.ErrUnreachable, p)
+		}
+	}
+	return nil
+}
+
+const (
+	burst  = 25 // of the client's 30, because its other senders may share our name
+	refill = 2 * time.Second
+)
+
+// bucket stays inside the client's limit, as what exceeds it is dropped in silence.
+type bucket struct {
+	used int
+	at   time.Time
+}
+
+func (b *bucket) take(now time.Time) bool {
+	back := int(now.Sub(b.at) / refill)
+	if b.at.IsZero() || back >= b.used {
+		b.used, b.at = 0, now
+	} else if back > 0 {
+		b.used -= back
+		b.at = b.at.Add(time.Duration(back) * refill)
+	}
+	if b.used >= burst {
+		return false
+	}
+	b.used++
+	return true
+}
