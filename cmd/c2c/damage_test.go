@@ -1,0 +1,175 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func mustRun(t *testing.T, root, session string, args ...string) string {
+	t.Helper()
+	out, errs, code := run(t, root, session, args...)
+	if code != exitDone {
+		t.Fatalf("%q: exit %d, %s", args, code, errs)
+	}
+	return out
+}
+
+func TestAFullMailboxIsExit5AndNothingIsLost(t *testing.T) {
+	root := scratch(t)
+	spill := filepath.Join(root, "amber.spill.jsonl")
+	full := `{"message":{"from_alias":"birch","to_alias":"amber","content":"last","ts":1.5,"message_id":"m"},"n":20000}` + "\n"
+	if err := os.WriteFile(spill, []byte(full), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, errs, code := run(t, root, "birch", "send", "amber", "one more")
+	if code != exitFull || !strings.Contains(errs, "must read its mail") {
+		t.Errorf("exit %d, %s", code, errs)
+	}
+	if data, err := os.ReadFile(spill); err != nil || string(data) != full {
+		t.Errorf("the spill is %s, %v", data, err)
+	}
+}
+
+// Each file of the root is broken in its turn: what it says is reported or
+// kept aside, and the message that stands beside it is read.
+func TestABrokenFileCostsNoMessage(t *testing.T) {
+	for name, lines := range map[string]string{
+		"amber.inbox.json":      "[\n{\"from_alias\":\"birch\",\"to_alias\":\"amber\",\"content\":\"first\",\"ts\":1.5,\"message_id\":\"m-0\"},\n{\"from_al",
+		"amber.spill.jsonl":     `{"message":{"from_al`,
+		"sessions/amber.json":   `{"alias":`,
+		"sessions/birch.json":   `[]`,
+		"archive/amber.jsonl":   `{"drained_at":`,
+		"dead-letter.jsonl":     `{"deleted_at":`,
+		"broker.log":            `{"ts":`,
+		"amber.lease/not-ours":  `?`,
+		"amber.inbox.json.tmp.": `half`,
+	} {
+		t.Run(strings.ReplaceAll(name, "/", "-"), func(t *testing.T) {
+			root := scratch(t)
+			mustRun(t, root, "birch", "send", "amber", "seen") // makes the folders
+			mustRun(t, root, "amber", "poll-inbox")
+			if err := os.WriteFile(filepath.Join(root, name), []byte(lines), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			mustRun(t, root, "birch", "send", "amber", "second")
+			out := mustRun(t, root, "amber", "poll-inbox")
+			if !strings.Contains(out, "second") || strings.Contains(lines, "first") && !strings.Contains(out, "first") {
+				t.Errorf("read %s", out)
+			}
+			if out := mustRun(t, root, "amber", "history"); !strings.Contains(out, "second") {
+				t.Errorf("history %s", out)
+			}
+			mustRun(t, root, "amber", "list")
+			mustRun(t, root, "amber", "dead-letter")
+			if !strings.HasSuffix(name, ".inbox.json") {
+				return
+			}
+			aside, _ := filepath.Glob(filepath.Join(root, name+".corrupt-*"))
+			if len(aside) != 1 {
+				t.Errorf("kept aside: %q", aside)
+			} else if data, _ := os.ReadFile(aside[0]); string(data) != lines {
+				t.Errorf("kept aside as %q", data)
+			}
+		})
+	}
+}
+
+func TestPlantedFilesAreRefusedAndDoNotBlock(t *testing.T) {
+	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
+	if err := os.WriteFile(elsewhere, []byte("[]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	plants := map[string]func(string) error{
+		"symlink":   func(p string) error { return os.Symlink(elsewhere, p) },
+		"fifo":      func(p string) error { return syscall.Mkfifo(p, 0o600) },
+		"hard link": func(p string) error { return os.Link(elsewhere, p) },
+		"directory": func(p string) error { return os.Mkdir(p, 0o700) },
+	}
+	for kind, plant := range plants {
+		for _, name := range []string{"amber.inbox.json", "amber.inbox.lock", "registry.json"} {
+			root := scratch(t)
+			path := filepath.Join(root, name)
+			if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+				t.Fatal(err)
+			}
+			if err := plant(path); err != nil {
+				t.Fatal(err)
+			}
+			_, errs, code := run(t, root, "birch", "send", "amber", "x")
+			if code == exitDone || !strings.Contains(errs, name) {
+				t.Errorf("%s as %s: exit %d, %s", kind, name, code, errs)
+			}
+			if data, err := os.ReadFile(elsewhere); err != nil || string(data) != "[]\n" {
+				t.Fatalf("%s as %s: the file elsewhere is %q, %v", kind, name, data, err)
+			}
+		}
+	}
+}
+
+func TestHelpFitsAScreen(t *testing.T) {
+	for _, args := range [][]string{{"help"}, {"send", "--help"}, {"poll-inbox", "--help"}, {"sweep", "--help"}} {
+		out := mustRun(t, scratch(t), "amber", args...)
+		lines := strings.Split(out, "\n")
+		if len(lines) > 32 || !strings.Contains(strings.ToLower(out), "example") {
+			t.Errorf("%q has %d lines", args, len(lines))
+		}
+		for _, line := range lines {
+			if len(line) > 80 {
+				t.Errorf("%q: %d columns: %s", args, len(line), line)
+			}
+		}
+	}
+}
+
+func TestARepeatedSendIsStoredOnce(t *testing.T) {
+	root := scratch(t)
+	for range 3 {
+		mustRun(t, root, "birch", "send", "amber", "x", "--id", "job-17")
+	}
+	if n := strings.Count(mustRun(t, root, "amber", "peek-inbox"), `id="job-17"`); n != 1 {
+		t.Errorf("stored %d times", n)
+	}
+	mustRun(t, root, "amber", "poll-inbox")
+	if out := mustRun(t, root, "birch", "send", "amber", "x", "--id", "job-17"); !strings.Contains(out, "before") {
+		t.Errorf("after it was read: %s", out)
+	}
+	if out := mustRun(t, root, "birch", "status", "job-17"); !strings.Contains(out, "read by cli_poll") {
+		t.Errorf("status %s", out)
+	}
+}
+
+// What the original wrote: other fields, whole seconds, no ids.
+func TestFilesOfTheOriginalAreReadAndSurvive(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "root")
+	if err := os.Mkdir(root, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("registry.json", `[{"session_id":"amber","alias":"amber","pid":null,"registered_at":1.0,"dnd":false,"enc_pubkey":"k"},
+		{"session_id":"birch","alias":"birch","registered_at":2.0}]`)
+	write("amber.inbox.json", `[{"from_alias":"birch","to_alias":"amber","content":"old","ts":3,"future":{"a":1}}]`)
+	mustRun(t, root, "birch", "send", "amber", "new")
+	data, err := os.ReadFile(filepath.Join(root, "amber.inbox.json"))
+	if err != nil || !strings.Contains(string(data), `"future":{"a":1}`) {
+		t.Errorf("inbox %s, %v", data, err)
+	}
+	out := mustRun(t, root, "amber", "poll-inbox")
+	if old, new := strings.Index(out, "\nold\n"), strings.Index(out, "\nnew\n"); old < 0 || new < old {
+		t.Errorf("read %s", out)
+	}
+	mustRun(t, root, "", "register", "coral", "--session-id", "coral")
+	if data, _ := os.ReadFile(filepath.Join(root, "registry.json")); !strings.Contains(string(data), `"enc_pubkey":"k"`) {
+		t.Errorf("registry %s", data)
+	}
+	if n := fmt.Sprint(strings.Count(mustRun(t, root, "amber", "list"), "\n")); n != "4" {
+		t.Errorf("list has %s lines", n)
+	}
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// inNamespace runs the rest of the test where it may mount, as root or not. It
+// returns false to the test outside, which has nothing more to do.
+func inNamespace(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv("C2C_TEST_NAMESPACE") != "" {
+		return true
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), "C2C_TEST_NAMESPACE=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getegid(), Size: 1}},
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v in a user and mount namespace of its own (sysctl user.max_user_namespaces must not be 0):\n%s", err, out)
+	}
+	return false
+}
+
+// disk is a file system of 256 KiB with a root on it.
+func disk(t *testing.T) (dir, root string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=256k,mode=700"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
+	root = filepath.Join(dir, "root")
+	for _, name := range []string{"amber", "birch"} {
+		if _, errs, code := run(t, root, "", "register", name, "--session-id", name); code != exitDone {
+			t.Fatal(errs)
+		}
+	}
+	if _, errs, code := run(t, root, "birch", "send", "amber", "before"); code != exitDone {
+		t.Fatal(errs)
+	}
+	return dir, root
+}
+
+func snapshot(t *testing.T, root string) string {
+	t.Helper()
+	out, err := exec.Command("sh", "-c", `cd "$1" && find . -type f ! -name '*.lock' ! -name 'broker.log' -print -exec cat {} +`, "sh", root).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+func TestAFullDiskRefusesAndIsStillRead(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	dir, root := disk(t)
+	filler := filepath.Join(dir, "filler")
+	f, err := os.Create(filler)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for err == nil {
+		_, err = f.Write(make([]byte, 4096))
+	}
+	f.Close()
+	before := snapshot(t, root)
+	_, errs, code := run(t, root, "birch", "send", "amber", strings.Repeat("x", 5000))
+	if code != exitFailed || !strings.Contains(errs, "no space left") {
+		t.Errorf("send: exit %d, %s", code, errs)
+	}
+	if after := snapshot(t, root); after != before {
+		t.Errorf("the refused send left\n%s\nwhere there was\n%s", after, before)
+	}
+	if out, errs, code := run(t, root, "amber", "poll-inbox"); !strings.Contains(out, "before") {
+		t.Errorf("poll-inbox: exit %d, %s%s", code, out, errs)
+	}
+	if out, errs, _ := run(t, root, "amber", "poll-inbox"); !strings.Contains(out, "no messages") {
+		t.Errorf("handed over again: %s%s", out, errs)
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code := run(t, root, "birch", "send", "amber", "after"); code != exitDone {
+		t.Error(errs)
+	}
+	if out, errs, _ := run(t, root, "amber", "poll-inbox"); !strings.Contains(out, "after") || strings.Contains(out, "before") {
+		t.Errorf("with room again: %s%s", out, errs)
+	}
+	if out, _, _ := run(t, root, "amber", "history"); !strings.Contains(out, "before") || !strings.Contains(out, "after") {
+		t.Errorf("history: %s", out)
+	}
+}
+
+func TestAReadOnlyRootRefuses(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	dir, root := disk(t)
+	if err := unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	before := snapshot(t, root)
+	for _, args := range [][]string{{"send", "amber", "x"}, {"poll-inbox"}, {"register", "coral"}} {
+		if _, errs, code := run(t, root, "birch", args...); code != exitFailed && args[0] != "poll-inbox" || code != exitDone && !strings.Contains(errs, "read-only") {
+			t.Errorf("%q: exit %d, %s", args, code, errs)
+		}
+	}
+	if after := snapshot(t, root); after != before {
+		t.Errorf("before\n%s\nafter\n%s", before, after)
+	}
+}
