@@ -1,0 +1,158 @@
+package atomicfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func newDir(t *testing.T) (*Dir, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "d")
+	d, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return d, path
+}
+
+func TestWriteReplacesAndLeavesNothingElse(t *testing.T) {
+	d, path := newDir(t)
+	for _, text := range []string{"one", strings.Repeat("two", 100_000), ""} {
+		if err := d.Write("f", []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := d.Read("f"); err != nil || string(got) != text {
+			t.Errorf("read %d bytes, %v, want %d", len(got), err, len(text))
+		}
+	}
+	if err := os.Mkdir(filepath.Join(path, "taken"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Write("taken", []byte("x")); err == nil {
+		t.Error("a directory was replaced")
+	}
+	names, err := d.Names()
+	if err != nil || len(names) != 2 {
+		t.Errorf("left %q, %v", names, err)
+	}
+	info, err := d.Stat("f")
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+// A reader sees one whole version, whichever.
+func TestAReaderNeverSeesHalf(t *testing.T) {
+	d, _ := newDir(t)
+	a, b := strings.Repeat("a", 50_000), strings.Repeat("b", 60_000)
+	if err := d.Write("f", []byte(a)); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	go func() {
+		for i := range 50 {
+			if err := d.Write("f", []byte([]string{a, b}[i%2])); err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	for {
+		got, err := d.Read("f")
+		if err != nil || string(got) != a && string(got) != b {
+			t.Errorf("read %d bytes, %v", len(got), err)
+		}
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error(err)
+			}
+			return
+		default:
+		}
+	}
+}
+
+func TestWhatIsNotOurFileIsRefused(t *testing.T) {
+	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
+	if err := os.WriteFile(elsewhere, []byte("theirs"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	plants := map[string]func(string) error{
+		"symlink":   func(p string) error { return os.Symlink(elsewhere, p) },
+		"fifo":      func(p string) error { return syscall.Mkfifo(p, 0o600) },
+		"hard link": func(p string) error { return os.Link(elsewhere, p) },
+		"directory": func(p string) error { return os.Mkdir(p, 0o700) },
+	}
+	if os.Geteuid() == 0 {
+		plants["of another user"] = func(p string) error {
+			return errors.Join(os.WriteFile(p, nil, 0o666), os.Chown(p, 65534, -1))
+		}
+	}
+	for kind, plant := range plants {
+		d, path := newDir(t)
+		if err := plant(filepath.Join(path, "f")); err != nil {
+			t.Fatal(err)
+		}
+		for _, flag := range []int{os.O_RDONLY, os.O_RDWR, os.O_RDWR | os.O_CREATE} {
+			if f, err := d.Open("f", flag); err == nil {
+				f.Close()
+				t.Errorf("%s: opened with %#x", kind, flag)
+			} else if kind == "symlink" && !errors.Is(err, ErrNotOurs) {
+				t.Errorf("%s: %v", kind, err)
+			}
+		}
+		if err := d.Append("f", []byte("x")); err == nil {
+			t.Errorf("%s: appended to", kind)
+		}
+	}
+	if data, err := os.ReadFile(elsewhere); err != nil || string(data) != "theirs" {
+		t.Errorf("the file elsewhere is %q, %v", data, err)
+	}
+}
+
+func TestANameIsOneComponent(t *testing.T) {
+	d, _ := newDir(t)
+	for _, name := range []string{"", ".", "..", "a/b", "../a", "/etc/passwd", "a\x00b"} {
+		_, err := d.Open(name, os.O_RDWR|os.O_CREATE)
+		_, suberr := d.Sub(name, true)
+		for _, err := range []error{err, suberr, d.Write(name, nil), d.Append(name, nil), d.Rename("x", name), d.Remove(name)} {
+			if err == nil {
+				t.Errorf("%q was taken", name)
+			}
+		}
+	}
+}
+
+func TestADirectoryOfOthersIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "d")
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []fs.FileMode{0o770, 0o707, 0o777} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(path); !errors.Is(err, ErrNotOurs) || !strings.Contains(err.Error(), "chmod") {
+			t.Errorf("mode %04o: %v", mode, err)
+		}
+	}
+}
+
+func FuzzValidName(f *testing.F) {
+	for _, s := range []string{"a", "..", "a/b", ".a", "a\x00", "-", strings.Repeat("x", 129), "ａ"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if ValidName(s) && (component(s) != nil || filepath.Base(s) != s || strings.HasPrefix(s, ".") || len(s) > 128) {
+			t.Errorf("%q is taken for a name", s)
+		}
+	})
+}

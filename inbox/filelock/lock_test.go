@@ -1,0 +1,152 @@
+package filelock
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"c2c/inbox/atomicfile"
+)
+
+func newDir(t *testing.T) (*atomicfile.Dir, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "d")
+	d, err := atomicfile.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return d, path
+}
+
+func acquire(t *testing.T, d *atomicfile.Dir) *Lock {
+	t.Helper()
+	l, err := Acquire(t.Context(), d, "lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// ended is a context that leaves no time to wait.
+func ended(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
+
+func wantHeld(t *testing.T, d *atomicfile.Dir) {
+	t.Helper()
+	if l, err := Acquire(ended(t), d, "lock"); !errors.Is(err, ErrTimeout) {
+		t.Fatalf("got %v, %v while another has it", l, err)
+	}
+}
+
+func TestOneGoroutineAtATime(t *testing.T) {
+	d, _ := newDir(t)
+	n, done := 0, make(chan error)
+	for range 8 {
+		go func() {
+			for range 100 {
+				l, err := Acquire(t.Context(), d, "lock")
+				if err != nil {
+					done <- err
+					return
+				}
+				n++ // the race detector and the sum tell
+				l.Release()
+			}
+			done <- nil
+		}()
+	}
+	for range 8 {
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n != 800 {
+		t.Errorf("counted %d of 800", n)
+	}
+}
+
+// The original locks with lockf, its tools with Python's fcntl.lockf.
+func TestALockfPeerIsExcludedAndExcludes(t *testing.T) {
+	d, path := newDir(t)
+	acquire(t, d).Release()
+	peer := exec.Command("python3", "-c", `
+import fcntl, sys
+f = open(sys.argv[1], "r+")
+try:
+    fcntl.lockf(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+except OSError:
+    print("held", flush=True)
+    fcntl.lockf(f, fcntl.LOCK_EX)
+print("mine", flush=True)
+sys.stdin.read()
+`, filepath.Join(path, "lock"))
+	in, err := peer.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := peer.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := acquire(t, d)
+	if err := peer.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() || lines.Text() != "held" {
+		t.Fatalf("the peer says %q", lines.Text())
+	}
+	l.Release()
+	if !lines.Scan() || lines.Text() != "mine" {
+		t.Fatalf("the peer says %q", lines.Text())
+	}
+	wantHeld(t, d)
+	waits := make(chan *Lock)
+	go func() {
+		l, err := Acquire(t.Context(), d, "lock")
+		if err != nil {
+			t.Error(err)
+		}
+		waits <- l
+	}()
+	if err := peer.Process.Kill(); err != nil { // a lock ends with its holder
+		t.Fatal(err)
+	}
+	in.Close()
+	peer.Wait()
+	(<-waits).Release()
+}
+
+func TestWhoGivesUpLeavesNoLockBehind(t *testing.T) {
+	d, _ := newDir(t)
+	l := acquire(t, d)
+	wantHeld(t, d)
+	l.Release()
+	acquire(t, d).Release() // after the abandoned waiter, which lets go by itself
+}
+
+func TestFreeFileTellsAndTakesNothing(t *testing.T) {
+	d, _ := newDir(t)
+	l := acquire(t, d)
+	for _, want := range []bool{false, true, true} {
+		f, err := d.Open("lock", os.O_RDONLY)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if free, err := FreeFile(f); free != want || err != nil {
+			t.Errorf("free %v, %v, want %v", free, err, want)
+		}
+		f.Close()
+		if !want {
+			l.Release()
+		}
+	}
+}
