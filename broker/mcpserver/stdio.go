@@ -147,8 +147,9 @@ func (t *stdio) read(ctx context.Context, in io.Reader) error {
 			continue
 		}
 		q := t.others
-		if m.method == string(mcp.MethodToolsCall) {
-			q = t.calls
+		switch m.method {
+		case string(mcp.MethodToolsCall), string(mcp.MethodInitialize), string(mcp.MethodServerDiscover):
+			q = t.calls // initialize says who calls, so no call overtakes it, and it no discover
 		}
 		select {
 		case q <- t.begin(ctx, m, refusal):

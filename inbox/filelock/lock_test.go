@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	"c2c/inbox/atomicfile"
@@ -48,7 +49,8 @@ func wantHeld(t *testing.T, d *atomicfile.Dir) {
 
 func TestOneGoroutineAtATime(t *testing.T) {
 	d, _ := newDir(t)
-	n, done := 0, make(chan error)
+	var inside, entered atomic.Int32
+	done := make(chan error)
 	for range 8 {
 		go func() {
 			for range 100 {
@@ -57,7 +59,12 @@ func TestOneGoroutineAtATime(t *testing.T) {
 					done <- err
 					return
 				}
-				n++ // the race detector and the sum tell
+				entered.Add(1)
+				if inside.Add(1) != 1 {
+					done <- errors.New("two have the lock")
+					return
+				}
+				inside.Add(-1)
 				l.Release()
 			}
 			done <- nil
@@ -68,8 +75,8 @@ func TestOneGoroutineAtATime(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n != 800 {
-		t.Errorf("counted %d of 800", n)
+	if n := entered.Load(); n != 800 {
+		t.Errorf("entered %d times, want 800", n)
 	}
 }
 

@@ -1,0 +1,255 @@
+package mcpserver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"c2c/broker"
+)
+
+// client is one MCP server process on a shared root, as one session has it.
+type client struct {
+	t      *testing.T
+	root   string
+	name   string // clientInfo.name
+	thread string // Codex's _meta.threadId
+	env    map[string]string
+}
+
+func (c client) config() Config {
+	return Config{Version: "test", Getenv: func(name string) string { return c.env[name] },
+		Open: func() (*broker.Broker, error) { return broker.Open(broker.Config{Root: c.root}) }}
+}
+
+// call runs one tool in a server of its own and returns the texts of the answer.
+func (c client) call(name, args string) (texts []string, isError bool) {
+	c.t.Helper()
+	meta := ""
+	if c.thread != "" {
+		meta = fmt.Sprintf(`,"_meta":{"threadId":%q}`, c.thread)
+	}
+	input := rpc(0, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"`+c.name+`","version":"0"}}`) +
+		rpc(1, "tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s%s}`, name, args, meta))
+	for _, r := range exchange(c.t, New(c.config()), input) {
+		if r.ID == nil || *r.ID != 1 {
+			continue
+		}
+		if r.Error != nil {
+			return []string{r.Error.Message}, true
+		}
+		var result struct {
+			IsError bool
+			Content []struct{ Text string }
+		}
+		if err := json.Unmarshal(r.Result, &result); err != nil {
+			c.t.Fatal(err)
+		}
+		for _, part := range result.Content {
+			texts = append(texts, part.Text)
+		}
+		return texts, result.IsError
+	}
+	c.t.Fatalf("%s is not answered", name)
+	return nil, false
+}
+
+// want calls a tool that must work and returns its JSON.
+func (c client) want(name, args string) string {
+	c.t.Helper()
+	texts, isError := c.call(name, args)
+	if isError {
+		c.t.Fatalf("%s %s: %s", name, args, texts)
+	}
+	return texts[0]
+}
+
+func (c client) refused(name, args, says string) {
+	c.t.Helper()
+	if texts, isError := c.call(name, args); !isError || !strings.Contains(strings.Join(texts, " "), says) {
+		c.t.Errorf("%s %s: error %v, %q, want an error with %q", name, args, isError, texts, says)
+	}
+}
+
+// pair is a Claude Code session amber and a Codex thread birch.
+func pair(t *testing.T) (amber, birch client) {
+	t.Helper()
+	root := filepath.Join(t.TempDir(), "root")
+	amber = client{t: t, root: root, name: "claude-code", env: map[string]string{"C2C_MCP_SESSION_ID": "amber"}}
+	birch = client{t: t, root: root, name: "codex-mcp-client", thread: "thread-1"}
+	amber.want("register", `{"alias":"amber","role":"reviewer"}`)
+	birch.want("register", `{"alias":"birch"}`)
+	return amber, birch
+}
+
+func fields(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var m map[string]any
+	if err := json.Unmarshal([]byte(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")), &m); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return m
+}
+
+func TestAMessageGoesFromToolToToolAndItsStatusFollows(t *testing.T) {
+	amber, birch := pair(t)
+	sent := fields(t, amber.want("send", `{"to_alias":"BIRCH","content":"hi <there>","message_id":"m-1","kind":"question","tag":"urgent"}`))
+	if sent["queued"] != true || sent["from_alias"] != "amber" || sent["to_alias"] != "birch" || sent["message_id"] != "m-1" {
+		t.Errorf("receipt %v", sent)
+	}
+	if got := fields(t, amber.want("message_status", `{"message_id":"m-1"}`)); got["status"] != "queued" {
+		t.Errorf("status %v", got)
+	}
+	for _, tool := range []string{"peek_inbox", "poll_inbox"} {
+		got := fields(t, birch.want(tool, `{}`))
+		if got["from_alias"] != "amber" || got["to_alias"] != "birch" || got["content"] != "hi <there>" || got["message_id"] != "m-1" || got["kind"] != "question" {
+			t.Errorf("%s %v", tool, got)
+		}
+	}
+	if got := birch.want("poll_inbox", `{}`); got != "[]" {
+		t.Errorf("handed over again: %s", got)
+	}
+	if got := fields(t, amber.want("message_status", `{"message_id":"m-1"}`)); got["status"] != "read" || got["by"] != "poll_inbox" {
+		t.Errorf("status %v", got)
+	}
+	if got := fields(t, birch.want("history", `{"limit":1}`)); got["content"] != "hi <there>" || got["drained_at"] == nil {
+		t.Errorf("history %v", got)
+	}
+}
+
+func TestThreadsOfOneServerProcessHaveAMailboxEach(t *testing.T) {
+	amber, birch := pair(t)
+	coral := birch
+	coral.thread = "thread-2"
+	coral.want("register", `{"alias":"coral"}`)
+	amber.want("send", `{"to_alias":"coral","content":"for coral"}`)
+	if got := birch.want("poll_inbox", `{}`); got != "[]" {
+		t.Errorf("birch has %s", got)
+	}
+	if got := coral.want("poll_inbox", `{}`); !strings.Contains(got, "for coral") {
+		t.Errorf("coral has %s", got)
+	}
+	birch.refused("poll_inbox", `{"session_id":"amber"}`, "not yours")
+}
+
+func TestSendAllReachesEverybodyElse(t *testing.T) {
+	amber, birch := pair(t)
+	got := fields(t, amber.want("send_all", `{"content":"frozen","exclude_aliases":["nobody"]}`))
+	if fmt.Sprint(got["sent_to"]) != "[birch]" {
+		t.Errorf("%v", got)
+	}
+	if got := birch.want("poll_inbox", `{}`); !strings.Contains(got, "frozen") {
+		t.Errorf("birch has %s", got)
+	}
+	if got := amber.want("poll_inbox", `{}`); got != "[]" {
+		t.Errorf("amber has %s", got)
+	}
+}
+
+func TestWhatIsWrongIsSaidAndWhatToDo(t *testing.T) {
+	amber, _ := pair(t)
+	amber.refused("send", `{"to_alias":"brch","content":"x"}`, "birch")
+	amber.refused("send", `{"to_alias":"amber","content":"x"}`, "yourself")
+	amber.refused("send", `{"content":"x"}`, "to_alias")
+	amber.refused("send", `{"to_alias":"birch","content":"x","kind":"nonsense"}`, "kind")
+	amber.refused("send", `{"to_alias":"birch","content":"x","colour":"red"}`, "colour")
+	amber.refused("send", `{"to_alias":"birch","content":"a\u0000b"}`, "NUL")
+	amber.refused("message_status", `{"message_id":"nobody-knows"}`, "no such message")
+	amber.refused("register", `{"alias":"../x"}`, "alias")
+	amber.refused("nonsense", `{}`, "nonsense")
+}
+
+func TestListWhoamiAndLog(t *testing.T) {
+	amber, birch := pair(t)
+	var rows []map[string]any
+	if err := json.Unmarshal([]byte(birch.want("list", `{}`)), &rows); err != nil || len(rows) != 2 {
+		t.Fatalf("%v, %v", rows, err)
+	}
+	if rows[0]["alias"] != "amber" || rows[0]["role"] != "reviewer" || rows[0]["session_id"] != "amber" {
+		t.Errorf("row %v", rows[0])
+	}
+	if got := fields(t, birch.want("whoami", `{}`)); got["alias"] != "birch" {
+		t.Errorf("whoami %v", got)
+	}
+	amber.want("send", `{"to_alias":"birch","content":"secret words","message_id":"m-9"}`)
+	log := amber.want("tail_log", `{"limit":10}`)
+	if !strings.Contains(log, `"dm_enqueue"`) || !strings.Contains(log, `"m-9"`) || !strings.Contains(log, `"tool":"send"`) || strings.Contains(log, "secret") {
+		t.Errorf("log %s", log)
+	}
+	if got := fields(t, amber.want("server_info", `{}`)); got["version"] != "test" || got["root"] != amber.root {
+		t.Errorf("server_info %v", got)
+	}
+	if got := fields(t, amber.want("sweep", `{}`)); fmt.Sprint(got["dropped_regs"]) != "[]" {
+		t.Errorf("sweep %v", got)
+	}
+}
+
+// Clients start throw-away copies of their servers.
+func TestNothingIsMadeBeforeATool(t *testing.T) {
+	c := client{t: t, root: filepath.Join(t.TempDir(), "root"), name: "claude-code"}
+	exchange(t, New(c.config()), rpc(1, "server/discover", "")+initialize(2, "2025-11-25")+rpc(3, "tools/list", "")+rpc(4, "ping", ""))
+	if _, err := os.Lstat(c.root); !os.IsNotExist(err) {
+		t.Errorf("the root is there: %v", err)
+	}
+}
+
+// lost is a client that goes away with its answer.
+type lost struct{}
+
+func (lost) Write(b []byte) (int, error) {
+	if strings.Contains(string(b), "precious") {
+		return 0, errors.New("broken pipe")
+	}
+	return len(b), nil
+}
+
+func TestMailOfAnAnswerThatWasNotWrittenIsOfferedAgain(t *testing.T) {
+	amber, birch := pair(t)
+	amber.want("send", `{"to_alias":"birch","content":"precious","message_id":"m-1"}`)
+	input := rpc(0, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"codex-mcp-client","version":"0"}}`) +
+		rpc(1, "tools/call", `{"name":"poll_inbox","arguments":{},"_meta":{"threadId":"thread-1"}}`)
+	err := Serve(t.Context(), strings.NewReader(input), lost{}, New(birch.config()), Limits{})
+	if err == nil || errors.Is(err, io.EOF) {
+		t.Errorf("serve: %v", err)
+	}
+	if got := fields(t, amber.want("message_status", `{"message_id":"m-1"}`)); got["status"] != "queued" {
+		t.Errorf("status %v", got)
+	}
+	if got := birch.want("poll_inbox", `{}`); !strings.Contains(got, "precious") {
+		t.Errorf("birch has %s", got)
+	}
+}
+
+func TestManyMessagesComeInPartsInOrder(t *testing.T) {
+	amber, birch := pair(t)
+	body := strings.Repeat("x", 9000)
+	for i := range 8 {
+		amber.want("send", fmt.Sprintf(`{"to_alias":"birch","content":"%d%s"}`, i, body))
+	}
+	next := 0
+	for range 8 {
+		texts, _ := birch.call("poll_inbox", `{}`)
+		var msgs []struct{ Content string }
+		if err := json.Unmarshal([]byte(texts[0]), &msgs); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range msgs {
+			if want := fmt.Sprint(next); !strings.HasPrefix(m.Content, want) {
+				t.Fatalf("message %s is %.3s", want, m.Content)
+			}
+			next++
+		}
+		if next == 8 {
+			return
+		}
+		if len(texts) != 2 || !strings.Contains(texts[1], fmt.Sprintf("%d more messages wait", 8-next)) {
+			t.Fatalf("after %d: %q", next, texts[1:])
+		}
+	}
+	t.Errorf("only %d came", next)
+}
