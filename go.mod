@@ -3,6 +3,7 @@ module c2c
 go 1.26.0
 
 require (
+	github.com/coder/websocket v1.8.15 // indirect
 	github.com/creachadair/tomledit v0.0.27 // indirect
 	github.com/creack/pty v1.1.24 // indirect
 	github.com/fsnotify/fsnotify v1.10.1 // indirect

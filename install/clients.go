@@ -150,7 +150,7 @@ func codexServer(o Options) []tomlLine {
 		// Codex passes on nothing else. Only where the mail is: who the
 		// session is must come from each call, because a shared daemon has
 		// the environment of whichever terminal started it.
-		{"env_vars", `["C2C_MCP_BROKER_ROOT", "XDG_STATE_HOME"]`},
+		{"env_vars", `["C2C_MCP_BROKER_ROOT", "CODEX_HOME", "XDG_STATE_HOME"]`},
 		{"default_tools_approval_mode", `"approve"`},
 		{"startup_timeout_sec", "20"},
 		{"tool_timeout_sec", "120"},

@@ -1,0 +1,153 @@
+package codex
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"c2c/wake"
+)
+
+const (
+	callTime = 5 * time.Second // for one request
+	maxFrame = 4 << 20         // bytes: a page of a thread's items may be large
+)
+
+// conn is one initialized connection to the app-server.
+type conn struct {
+	ws *websocket.Conn
+	id int
+}
+
+type request struct {
+	ID     int    `json:"id,omitempty"`
+	Method string `json:"method"`
+	Params any    `json:"params,omitempty"`
+}
+
+// serverError is the app-server's refusal of a request.
+type serverError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+func (e *serverError) Error() string {
+	return fmt.Sprintf("app-server: %.200s (%d)", e.Message, e.Code)
+}
+
+func dial(ctx context.Context, home string) (*conn, error) {
+	path, err := socket(home)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	client := &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "unix", path)
+		},
+	}}
+	ws, _, err := websocket.Dial(ctx, "ws://localhost/", &websocket.DialOptions{HTTPClient: client})
+	if err != nil {
+		return nil, fmt.Errorf("%w: app-server: %v", wake.ErrUnreachable, err)
+	}
+	ws.SetReadLimit(maxFrame)
+	c := &conn{ws: ws}
+	hello := map[string]any{
+		"clientInfo":   map[string]string{"name": "c2c", "title": "c2c", "version": "0"},
+		"capabilities": map[string]bool{"experimentalApi": true, "requestAttestation": false},
+	}
+	if err := c.call(ctx, "initialize", hello, nil); err != nil {
+		c.close()
+		return nil, err
+	}
+	if err := c.write(ctx, request{Method: "initialized"}); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// socket follows Codex's link to its socket and refuses one that others could have put there.
+func socket(home string) (string, error) {
+	link := filepath.Join(home, "app-server-control", "app-server-control.sock")
+	path, err := filepath.EvalSymlinks(link)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%w: no app-server runs (%s)", wake.ErrUnreachable, link)
+	}
+	if err != nil {
+		return "", fmt.Errorf("find the app-server: %w", err)
+	}
+	for _, p := range []string{filepath.Dir(path), path} {
+		info, err := os.Lstat(p)
+		if err != nil {
+			return "", fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
+		}
+		st, ok := info.Sys().(*syscall.Stat_t)
+		if !ok || int(st.Uid) != os.Geteuid() || info.IsDir() && info.Mode().Perm()&0o022 != 0 {
+			return "", fmt.Errorf("%w: %q is not ours alone", wake.ErrUnreachable, p)
+		}
+		if p == path && info.Mode().Type() != fs.ModeSocket {
+			return "", fmt.Errorf("%w: %q is not a socket", wake.ErrUnreachable, p)
+		}
+	}
+	return path, nil
+}
+
+// close does not wait for the other side, which may have stopped.
+func (c *conn) close() { c.ws.CloseNow() }
+
+func (c *conn) write(ctx context.Context, r request) error {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return c.ws.Write(ctx, websocket.MessageText, data)
+}
+
+// call sends a request and passes over whatever else the server says meanwhile, its own requests
+// included: those are for the person's terminal.
+func (c *conn) call(ctx context.Context, method string, params, result any) error {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	c.id++
+	if err := c.write(ctx, request{c.id, method, params}); err != nil {
+		return fmt.Errorf("ask app-server for %s: %w", method, err)
+	}
+	for {
+		_, data, err := c.ws.Read(ctx)
+		if err != nil {
+			return fmt.Errorf("ask app-server for %s: %w", method, err)
+		}
+		var answer struct {
+			ID     json.RawMessage
+			Method string
+			Result json.RawMessage
+			Error  *serverError
+		}
+		if err := json.Unmarshal(data, &answer); err != nil {
+			return fmt.Errorf("ask app-server for %s: %w", method, err)
+		}
+		if answer.Method != "" || string(answer.ID) != fmt.Sprint(c.id) {
+			continue
+		}
+		if answer.Error != nil {
+			return fmt.Errorf("ask app-server for %s: %w", method, answer.Error)
+		}
+		if result == nil {
+			return nil
+		}
+		return json.Unmarshal(answer.Result, result)
+	}
+}
