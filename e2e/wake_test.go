@@ -50,3 +50,40 @@ func TestIdleClaudeIsWoken(t *testing.T) {
 		onlyOnce(t, model.Turns(), fmt.Sprintf("word-wake-%d\n", i), "user")
 	}
 }
+
+func TestIdleCodexIsWoken(t *testing.T) {
+	l, model := newLab(t), lab.NewModel(t) // not beside others: it tells times
+	l.SeedCodex(model, "")
+	l.Run(c2c(), "install", "codex")
+	l.Run(c2c(), "register", "birch", "--session-id", "birch")
+	l.TrustCodexHooks()
+	model.Script(register(lab.Codex, "cody"), lab.Say("Registered."))
+	p := l.CodexTUI()
+	p.Submit("prompt-one")
+	p.WaitScreen(0, "Registered.")
+	quiet := time.NewTicker(time.Second)
+	defer quiet.Stop()
+	var took []time.Duration
+	for i := range 12 {
+		word := fmt.Sprintf("wake-%d", i)
+		answer := fmt.Sprintf("Woken %d.", i)
+		model.Script(lab.Say(answer))
+		<-quiet.C
+		start := time.Now()
+		l.Run("sh", "-c", sendAs("birch", "cody", word))
+		r := model.WaitText("word-" + word)
+		took = append(took, r.Time.Sub(start))
+		if item := once(t, r, "word-"+word+"\n"); item.Role != "tool" {
+			t.Errorf("shown as %+v", item)
+		}
+		p.WaitScreen(0, answer)
+	}
+	slices.Sort(took)
+	t.Logf("send to API request: min %v, median %v, max %v", took[0], took[len(took)/2], took[len(took)-1])
+	for i := range 12 {
+		onlyOnce(t, model.Turns(), fmt.Sprintf("word-wake-%d\n", i), "tool")
+		if got := status(l, fmt.Sprintf("id-wake-%d", i)); !strings.Contains(got, "read by server") {
+			t.Errorf("status %q", got)
+		}
+	}
+}

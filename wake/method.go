@@ -13,6 +13,7 @@ import (
 const (
 	BySocket = "socket" // Claude Code's messaging socket
 	ByServer = "server" // Codex's app-server
+	ByQueue  = "queue"  // Codex's own queue
 )
 
 // Notice is what a doorbell may tell: that mail waits, how much and from whom, never what it says.

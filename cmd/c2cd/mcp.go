@@ -22,20 +22,32 @@ func (a *app) mcp(ctx context.Context) error {
 			return broker.Open(broker.Config{Root: root})
 		},
 	})
-	if a.getenv("C2C_MCP_CLIENT_TYPE") == install.Claude {
-		ringing, stop := context.WithCancel(ctx)
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			(&ringer{a, os.Getppid(), a.log}).run(ringing)
-		}()
-		defer func() { stop(); <-done }()
-	}
+	defer a.startRinging(ctx, a.getenv("C2C_MCP_CLIENT_TYPE"), os.Getppid())()
 	err := mcpserver.Serve(ctx, a.stdin, a.stdout, srv, mcpserver.Limits{})
 	if ctx.Err() != nil {
 		return nil // a signal is how clients end their servers
 	}
 	return err
+}
+
+// startRinging wakes the client's sessions until stop is called.
+func (a *app) startRinging(ctx context.Context, client string, pid int) (stop func()) {
+	var r reach
+	switch client {
+	case install.Claude:
+		r = claudeReach{a, pid}
+	case install.Codex:
+		r = codexReach{a, pid}
+	default:
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		(&ringer{a, r, a.log}).run(ctx)
+	}()
+	return func() { cancel(); <-done }
 }
 
 func version() string {

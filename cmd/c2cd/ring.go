@@ -3,20 +3,17 @@ package main
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"time"
 
 	"c2c/broker"
-	"c2c/hooks"
+	"c2c/inbox"
 	"c2c/inbox/filelock"
 	"c2c/wake"
-	"c2c/wake/claude"
 )
 
-// rootLook is how often, at the least, a server looks for a root that nobody has made yet.
+// rootLook is how often, at the least and at the most, a server looks for a root that nobody has made yet.
 const (
 	rootLook     = time.Second
 	rootLookMost = 30 * time.Second
@@ -25,11 +22,19 @@ const (
 // errRootGone ends a keeper whose root was removed or made anew.
 var errRootGone = errors.New("root was replaced")
 
-// ringer wakes the session of an MCP server's client for as long as the server lives.
+// reach is what a client's MCP server knows of the sessions in its client.
+type reach interface {
+	// sessions lists those that the server should ring.
+	sessions(ctx context.Context, b *broker.Broker) ([]string, error)
+	// methods are the ways to one of them. busy may be nil.
+	methods(ctx context.Context, s broker.Session, box *inbox.Mailbox, root string) (m []wake.Method, busy func() bool, err error)
+}
+
+// ringer wakes the sessions of an MCP server's client for as long as the server lives.
 type ringer struct {
-	a      *app
-	parent int // the client's process
-	log    *slog.Logger
+	a     *app
+	reach reach
+	log   *slog.Logger
 }
 
 // run never makes a root: clients start throw-away copies of their servers.
@@ -76,22 +81,10 @@ func (r *ringer) keep(ctx context.Context) error {
 			if now, err := os.Stat(root); err != nil || !os.SameFile(was, now) {
 				return nil, errRootGone
 			}
-			return r.sessions(ctx, b)
+			return r.reach.sessions(ctx, b)
 		},
 	}
 	return k.Run(ctx)
-}
-
-// sessions is the one that lives in our client, if it is known already.
-func (r *ringer) sessions(ctx context.Context, b *broker.Broker) ([]string, error) {
-	s, err := b.Resolve(ctx, broker.Caller{Client: "claude", Getenv: r.a.getenv, PID: r.parent})
-	if errors.Is(err, broker.ErrNoSession) || errors.Is(err, broker.ErrAmbiguous) || err == nil && s.PID != r.parent {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return []string{s.ID}, nil
 }
 
 // claim takes the right to ring a session, which ends with this process.
@@ -107,6 +100,10 @@ func claim(b *broker.Broker, sid string) (release func() error, ok bool, err err
 }
 
 func (r *ringer) watcher(ctx context.Context, b *broker.Broker, sid string) (*wake.Watcher, error) {
+	s, err := b.Resolve(ctx, broker.Caller{Explicit: sid})
+	if err != nil {
+		return nil, err
+	}
 	box, err := b.Mailbox(sid)
 	if err != nil {
 		return nil, err
@@ -115,47 +112,16 @@ func (r *ringer) watcher(ctx context.Context, b *broker.Broker, sid string) (*wa
 	if err != nil {
 		return nil, err
 	}
-	w := &wake.Watcher{Box: box, Lock: lock, Now: time.Now, Record: func(ctx context.Context, ring wake.Ring) {
-		if err := b.Rang(ctx, sid, ringOf(ring)); err != nil {
-			r.log.Warn("ring is not recorded", "session", sid, "err", err)
-		}
-	}}
-	socket, err := claude.FromEnv(r.a.getenv, time.Now)
+	methods, busy, err := r.reach.methods(ctx, s, box, b.Root())
 	if err != nil {
 		return nil, err
 	}
-	method := wake.Method{Name: wake.BySocket, Doorbell: socket}
-	if r.hooked(ctx, b, sid) {
-		method.Courier = &claude.Courier{Socket: socket, Box: box, Root: b.Root()}
-	}
-	w.Methods = []wake.Method{method}
-	config := r.a.claudeConfig()
-	w.Busy = func() bool { return claude.StateOf(config, r.parent) == claude.Busy }
-	return w, nil
-}
-
-// hooked says whether our hooks have run in this session: without them nothing
-// would tell that a carried message has arrived.
-func (r *ringer) hooked(ctx context.Context, b *broker.Broker, sid string) bool {
-	s, err := b.Resolve(ctx, broker.Caller{Explicit: sid})
-	if err != nil {
-		return false
-	}
-	for _, id := range s.ClientIDs {
-		if path := hooks.PointerPath(r.a.getenv, id); path != "" {
-			if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-				return true
-			}
+	record := func(ctx context.Context, ring wake.Ring) {
+		if err := b.Rang(ctx, sid, ringOf(ring)); err != nil {
+			r.log.Warn("ring is not recorded", "session", sid, "err", err)
 		}
 	}
-	return false
-}
-
-func (a *app) claudeConfig() string {
-	if dir := a.getenv("CLAUDE_CONFIG_DIR"); dir != "" {
-		return dir
-	}
-	return filepath.Join(a.getenv("HOME"), ".claude")
+	return &wake.Watcher{Box: box, Lock: lock, Methods: methods, Busy: busy, Record: record, Now: time.Now}, nil
 }
 
 func ringOf(r wake.Ring) broker.Ring {

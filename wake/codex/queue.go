@@ -1,0 +1,40 @@
+package codex
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"time"
+
+	"c2c/wake"
+)
+
+// queueTime bounds `codex queue`.
+const queueTime = 10 * time.Second
+
+// Queue is the doorbell of a terminal that runs without the daemon: Codex puts
+// the line into its own queue, which such a terminal looks at every nine
+// seconds or so (measured: 4.2 to 9.0).
+type Queue struct {
+	Home   string
+	Thread string
+	Client int // the terminal's process
+	Getenv func(string) string
+}
+
+// Ring implements wake.Doorbell.
+func (q *Queue) Ring(ctx context.Context, n wake.Notice) error {
+	path, once := program(q.Client)
+	if path == "" || once {
+		return fmt.Errorf("%w: it ends with its answer", wake.ErrUnreachable)
+	}
+	ctx, cancel := context.WithTimeout(ctx, queueTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "queue", "--thread", q.Thread, "--message", n.Sentinel("poll mcp__c2c__poll_inbox"))
+	// Nothing of our environment but what names places: it may hold keys.
+	cmd.Env = []string{"HOME=" + q.Getenv("HOME"), "PATH=" + q.Getenv("PATH"), "CODEX_HOME=" + q.Home}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: codex queue: %v: %.200s", wake.ErrUncaptured, err, out)
+	}
+	return nil
+}
