@@ -128,6 +128,11 @@ func (b *Broker) changeFacts(ctx context.Context, sid string, edit func(*facts))
 
 // Rang records an attempt to ring a session, for Status and for people who ask why nothing happened.
 func (b *Broker) Rang(ctx context.Context, sid string, ring Ring) error {
+	b.record(ctx, "ring", Note{"session_id", sid}, Note{"method", ring.Method}, Note{"outcome", ring.Outcome},
+		Note{"message_id", ring.Oldest}, Note{"cause", ring.Cause})
+	if ring.Outcome == "coalesced" || ring.Outcome == "filtered" {
+		return nil // no attempt: the last one is what people ask about
+	}
 	return b.changeFacts(ctx, sid, func(f *facts) { f.LastRing = &ring })
 }
 

@@ -31,6 +31,7 @@ type MessageStatus struct {
 	SessionID string    // whose mailbox it is in
 	From, To  string
 	Queued    time.Time // when it was sent; zero when the archive is the original's
+	LastRing  Ring      // of its session since it was sent, while it waits
 }
 
 // Status finds a message by its id. ErrNoMessage when nobody knows it: ephemeral messages that were read
@@ -79,7 +80,12 @@ func (b *Broker) status(id, sid string, found inbox.State) MessageStatus {
 	if err != nil {
 		b.log.Warn("facts of a session are unreadable", "session", sid, "err", err)
 	}
-	if ring := f.LastRing; ring != nil && ring.Outcome == "rang" && !ring.At.Before(m.Time()) {
+	ring := f.LastRing
+	if ring == nil || ring.At.Before(m.Time()) {
+		return st
+	}
+	st.LastRing = *ring
+	if ring.Outcome == "rang" {
 		st.State, st.At, st.By = Rung, ring.At, ring.Method
 	}
 	return st

@@ -17,6 +17,8 @@ type sessionJSON struct {
 	Role    string `json:"role,omitempty"`
 	State   string `json:"state"`
 	Waiting bool   `json:"waiting"`
+
+	LastRing *ringJSON `json:"last_ring,omitempty"`
 }
 
 func (a *app) describe(b *broker.Broker, s broker.Session) (sessionJSON, error) {
@@ -25,7 +27,7 @@ func (a *app) describe(b *broker.Broker, s broker.Session) (sessionJSON, error) 
 		return sessionJSON{}, err
 	}
 	waiting, err := m.Waiting()
-	return sessionJSON{s.ID, s.Alias, s.Client, s.PID, s.Role, string(s.State), waiting}, err
+	return sessionJSON{s.ID, s.Alias, s.Client, s.PID, s.Role, string(s.State), waiting, ringJSONOf(s.LastRing)}, err
 }
 
 func list(fs *flag.FlagSet) action {
@@ -52,13 +54,17 @@ func list(fs *flag.FlagSet) action {
 			return a.json(rows)
 		}
 		w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
-		fmt.Fprintln(w, "ALIAS\tSTATE\tMAIL\tCLIENT\tSESSION\tROLE")
+		fmt.Fprintln(w, "ALIAS\tSTATE\tMAIL\tCLIENT\tRING\tSESSION\tROLE")
 		for _, r := range rows {
 			mail := "-"
 			if r.Waiting {
 				mail = "waits"
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Alias, r.State, mail, r.Client, r.ID, r.Role)
+			ring := "-"
+			if r.LastRing != nil {
+				ring = r.LastRing.Outcome + " " + r.LastRing.Method
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Alias, r.State, mail, r.Client, ring, r.ID, r.Role)
 		}
 		return w.Flush()
 	}

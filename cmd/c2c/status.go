@@ -17,6 +17,22 @@ type statusJSON struct {
 	SessionID string    `json:"session_id"`
 	From      string    `json:"from_alias"`
 	To        string    `json:"to_alias"`
+	LastRing  *ringJSON `json:"last_ring,omitempty"`
+}
+
+type ringJSON struct {
+	At      time.Time `json:"at"`
+	Method  string    `json:"method,omitempty"`
+	Outcome string    `json:"outcome"`
+	Cause   string    `json:"cause,omitempty"`
+}
+
+// ringJSONOf is nil when nobody was rung.
+func ringJSONOf(r broker.Ring) *ringJSON {
+	if r.Outcome == "" {
+		return nil
+	}
+	return &ringJSON{r.At.UTC(), r.Method, r.Outcome, r.Cause}
 }
 
 func status(fs *flag.FlagSet) action {
@@ -37,7 +53,7 @@ func status(fs *flag.FlagSet) action {
 			return err
 		}
 		if *asJSON {
-			return a.json(statusJSON{s.ID, s.State, s.At.UTC(), s.By, s.SessionID, s.From, s.To})
+			return a.json(statusJSON{s.ID, s.State, s.At.UTC(), s.By, s.SessionID, s.From, s.To, ringJSONOf(s.LastRing)})
 		}
 		by := ""
 		if s.By != "" {
@@ -45,6 +61,9 @@ func status(fs *flag.FlagSet) action {
 		}
 		_, err = fmt.Fprintf(a.stdout, "%s: %s%s at %s (%s to %s)\n", s.ID, s.State, by,
 			s.At.Format(time.RFC3339), s.From, s.To)
+		if r := s.LastRing; err == nil && r.Cause != "" {
+			_, err = fmt.Fprintf(a.stdout, "  the ring by %s at %s: %s: %s\n", r.Method, r.At.Format(time.RFC3339), r.Outcome, r.Cause)
+		}
 		return err
 	}
 }

@@ -50,7 +50,7 @@ func (l *Lab) Claude(model *Model, args ...string) *Proc {
 func (l *Lab) ClaudeTUI(model *Model, args ...string) *Proc {
 	l.t.Helper()
 	p := startTerminal(l.t, l.Project, l.ClaudeEnv(model), append([]string{l.programs.Claude}, args...)...)
-	p.WaitScreen(0, "shift+tab to cycle") // drawn when the first screen is complete
+	p.WaitScreen(0, "shift+tab to cycle", "? for shortcuts") // drawn when the first screen is complete
 	return p
 }
 

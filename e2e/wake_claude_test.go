@@ -1,0 +1,147 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"c2c/e2e/lab"
+)
+
+// wakeLab has an idle Claude Code amber and a birch who writes to it.
+func wakeLab(t *testing.T, settings map[string]any, args ...string) (*lab.Lab, *lab.Model, *lab.Proc) {
+	t.Helper()
+	l, model := newLab(t), lab.NewModel(t)
+	l.SeedClaude(settings)
+	l.Run(c2c(), "install", "claude")
+	l.Run(c2c(), "register", "birch", "--session-id", "birch")
+	return l, model, claudeAt(t, l, model, args...)
+}
+
+// rings counts what the log says of amber's and cody's rings.
+func rings(l *lab.Lab, outcome string) int {
+	n := 0
+	for _, line := range lines(l.Run("sh", "-c", "cat ~/.c2c/repos/*/broker/broker.log")) {
+		if strings.Contains(line, `"event":"ring"`) && strings.Contains(line, `"outcome":"`+outcome+`"`) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestAWakeKeepsTheDraft(t *testing.T) {
+	t.Parallel()
+	l, model, p := wakeLab(t, nil)
+	p.Send("half-typed-draft")
+	p.WaitScreen(0, "half-typed-draft")
+	model.Script(lab.Say("Woken."))
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	if r := model.WaitText("word-meanwhile"); len(r.Find("half-typed-draft")) != 0 {
+		t.Errorf("the draft was sent:\n%s", r)
+	}
+	p.WaitScreen(0, "Woken.")
+	p.Send(lab.Enter)
+	r := model.WaitText("half-typed-draft")
+	once(t, r, "word-meanwhile")
+	if item := once(t, r, "half-typed-draft"); strings.Contains(item.Text, "c2c") {
+		t.Errorf("the draft became %q", item.Text)
+	}
+}
+
+func TestAWakePassesInEveryPermissionMode(t *testing.T) {
+	for _, mode := range []string{"default", "acceptEdits", "bypassPermissions"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			l, model := newLab(t), lab.NewModel(t)
+			l.Setenv("IS_SANDBOX", "1") // or root may not bypass
+			l.SeedClaude(map[string]any{"skipDangerousModePermissionPrompt": true})
+			l.Run(c2c(), "install", "claude")
+			l.Run(c2c(), "register", "birch", "--session-id", "birch")
+			p := claudeAt(t, l, model, "--permission-mode", mode)
+			model.Script(lab.Say("Woken."))
+			l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+			item := once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
+			if item.Role != "user" || !strings.Contains(item.Text, "Another Claude session") {
+				t.Errorf("shown as %+v", item)
+			}
+			p.WaitScreen(0, "Woken.")
+		})
+	}
+}
+
+// In an open dialog, Enter would approve what it asks about.
+func TestAnOpenDialogIsAnsweredByNobodyButThePerson(t *testing.T) {
+	t.Parallel()
+	l, model, p := wakeLab(t, map[string]any{"permissions": map[string]any{"allow": []string{"mcp__c2c"}}},
+		"--permission-mode", "default")
+	target := l.Home + "/touched"
+	model.Script(bash("touch "+target), lab.Say("Refused."), lab.Say("And woken."))
+	p.Submit("prompt-two")
+	p.WaitScreen(0, "Do you want to proceed")
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	if got := status(l, "id-meanwhile"); !strings.Contains(got, "queued") {
+		t.Errorf("status behind the dialog %q", got)
+	}
+	p.Send(lab.Esc) // the person says no
+	onlyOnce(t, []*lab.Request{model.WaitText("word-meanwhile")}, "word-meanwhile", "")
+	if _, err := os.Stat(target); err == nil {
+		t.Error("the dialog was approved")
+	}
+}
+
+func TestABurstIsAFewRingsAndAllIsReadInOrder(t *testing.T) {
+	t.Parallel()
+	l, model, _ := wakeLab(t, nil)
+	l.Run("sh", "-c", fmt.Sprintf("for i in $(seq 100 199); do C2C_MCP_SESSION_ID=birch %s send amber word-$i- --id id-$i >/dev/null || exit 1; done", c2c()))
+	last := model.WaitText("word-199-")
+	before := -1
+	for i := 100; i < 200; i++ {
+		word := fmt.Sprintf("word-%d-", i)
+		item := once(t, last, word)
+		if item.Message < before {
+			t.Errorf("%s stands before its predecessor", word)
+		}
+		before = item.Message
+	}
+	if n := rings(l, "rang"); n < 1 || n > 3 {
+		t.Errorf("%d rings for a burst", n)
+	}
+}
+
+func TestABusySessionIsNotRung(t *testing.T) {
+	t.Parallel()
+	l, model, p := wakeLab(t, nil)
+	done := make(chan struct{})
+	model.Script(bash("true").After(done), lab.Say("Finished."))
+	p.Submit("prompt-two")
+	model.WaitText("prompt-two")
+	for _, word := range []string{"one", "two", "three"} {
+		l.Run("sh", "-c", sendAs("birch", "amber", word))
+	}
+	close(done)
+	r := model.WaitText("word-three")
+	for _, word := range []string{"one", "two", "three"} {
+		once(t, r, "word-"+word)
+		if got := status(l, "id-"+word); !strings.Contains(got, "read by hook") {
+			t.Errorf("status %q", got)
+		}
+	}
+	if n := rings(l, "rang"); n != 0 {
+		t.Errorf("%d rings", n)
+	}
+}
+
+// Without its socket the mail waits for the next prompt, and its sender can see why.
+func TestWithoutItsSocketTheMailWaitsForTheNextPrompt(t *testing.T) {
+	t.Parallel()
+	l, model := newLab(t), lab.NewModel(t)
+	l.Setenv("CLAUDE_CODE_HARBOR_KITE", "0")
+	l.SeedClaude(nil)
+	l.Run(c2c(), "install", "claude")
+	l.Run(c2c(), "register", "birch", "--session-id", "birch")
+	p := claudeAt(t, l, model)
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	p.Submit("prompt-two")
+	once(t, model.WaitText("word-meanwhile"), "prompt-two")
+}
