@@ -60,8 +60,9 @@ func FromEnv(getenv func(string) string, now func() time.Time) (*Socket, error) 
 // Ring writes one line without any body. The UserPromptSubmit hook that it
 // fires hands the mail over in the same request; without hooks the model polls.
 func (s *Socket) Ring(ctx context.Context, n wake.Notice) error {
-	s.rings++ // the client drops a text that it has had within 30 s
-	return s.write(ctx, "c2c", fmt.Sprintf("%s\n(ring %d for %s)", n.Sentinel("poll mcp__c2c__poll_inbox"), s.rings, n.Oldest))
+	s.rings++ // the client drops a text that it has had within 30 s, from whichever process
+	at := s.Now().UTC().Format("15:04:05")
+	return s.write(ctx, "c2c", fmt.Sprintf("%s\n(ring %d, %s)", n.Sentinel("poll mcp__c2c__poll_inbox"), s.rings, at))
 }
 
 type authLine struct {

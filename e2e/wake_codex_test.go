@@ -1,0 +1,89 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"c2c/e2e/lab"
+)
+
+// codexAt starts Codex on a terminal, registered as cody and idle, and a birch who writes to it.
+func codexAt(t *testing.T, toml string, args ...string) (*lab.Lab, *lab.Model, *lab.Proc) {
+	t.Helper()
+	l, model := newLab(t), lab.NewModel(t)
+	l.SeedCodex(model, toml)
+	l.Run(c2c(), "install", "codex")
+	l.Run(c2c(), "register", "birch", "--session-id", "birch")
+	l.TrustCodexHooks()
+	model.Script(register(lab.Codex, "cody"), lab.Say("Registered."))
+	p := l.CodexTUI(args...)
+	p.Submit("prompt-one")
+	p.WaitScreen(0, "Registered.")
+	return l, model, p
+}
+
+func TestAWakeOfCodexKeepsTheDraft(t *testing.T) {
+	t.Parallel()
+	l, model, p := codexAt(t, "")
+	p.Send("half-typed-draft")
+	p.WaitScreen(0, "half-typed-draft")
+	model.Script(lab.Say("Woken."))
+	l.Run("sh", "-c", sendAs("birch", "cody", "meanwhile"))
+	if r := model.WaitText("word-meanwhile"); len(r.Find("half-typed-draft")) != 0 {
+		t.Errorf("the draft was sent:\n%s", r)
+	}
+	p.WaitScreen(0, "Woken.")
+	p.Send(lab.Enter)
+	once(t, model.WaitText("half-typed-draft"), "word-meanwhile")
+}
+
+// A terminal that runs without the daemon looks at its queue every nine seconds or so.
+func TestAnEmbeddedCodexIsWokenThroughItsQueue(t *testing.T) {
+	t.Parallel()
+	l, model, _ := codexAt(t, "", "--no-daemon")
+	model.Script(lab.CallMCP(lab.Codex, "c2c", "poll_inbox", map[string]any{}), lab.Say("Woken."))
+	l.Run("sh", "-c", sendAs("birch", "cody", "meanwhile"))
+	item := once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
+	if item.Role != "tool" && item.Role != "user" {
+		t.Errorf("shown as %+v", item)
+	}
+	if n := rings(l, "rang"); n != 1 {
+		t.Errorf("%d rings", n)
+	}
+}
+
+func TestABusyCodexIsLeftToItsHooks(t *testing.T) {
+	t.Parallel()
+	l, model, p := codexAt(t, "")
+	done := make(chan struct{})
+	model.Script(shell("true").After(done), lab.Say("Finished."), lab.Say("Read."))
+	p.Submit("prompt-two")
+	model.WaitText("prompt-two")
+	l.Run("sh", "-c", sendAs("birch", "cody", "meanwhile"))
+	close(done)
+	item := once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
+	if item.Role != "user" {
+		t.Errorf("shown as %+v", item)
+	}
+	if got := status(l, "id-meanwhile"); !strings.Contains(got, "read by hook") {
+		t.Errorf("status %q", got)
+	}
+}
+
+// A thread that nobody has open cannot be rung; its mail waits for its next turn.
+func TestMailForAClosedThreadWaits(t *testing.T) {
+	t.Parallel()
+	l, model := newLab(t), lab.NewModel(t)
+	l.SeedCodex(model, "")
+	l.Run(c2c(), "install", "codex")
+	l.Run(c2c(), "register", "birch", "--session-id", "birch")
+	l.TrustCodexHooks()
+	model.Script(register(lab.Codex, "cody"), lab.Say("Registered."))
+	l.CodexExec("please register").Wait()
+	l.Run("sh", "-c", sendAs("birch", "cody", "later"))
+	if got := status(l, "id-later"); !strings.Contains(got, "queued") {
+		t.Errorf("status %q", got)
+	}
+	l.CodexExec("resume", model.Wait(0).CodexThread(), "anything new?").Wait()
+	once(t, model.WaitText("word-later"), "word-later")
+}

@@ -1,0 +1,157 @@
+package wake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+)
+
+// script is a method that answers with what a test put there, and keeps what it was asked.
+type script struct {
+	carried [][]string // ids of each Carry
+	rung    []Notice
+	had     func(ids []string) ([]string, error)
+	ring    error
+}
+
+func (s *script) Carry(_ context.Context, msgs []inbox.Message) ([]string, error) {
+	var ids []string
+	for _, m := range msgs {
+		ids = append(ids, m.ID)
+	}
+	s.carried = append(s.carried, ids)
+	return s.had(ids)
+}
+
+func (s *script) Ring(_ context.Context, n Notice) error {
+	s.rung = append(s.rung, n)
+	return s.ring
+}
+
+// stage is a mailbox with a watcher whose clock the test moves.
+type stage struct {
+	t   *testing.T
+	box *inbox.Mailbox
+	w   *Watcher
+	now time.Time
+	log []Ring
+}
+
+func newStage(t *testing.T, methods ...Method) *stage {
+	t.Helper()
+	root, err := atomicfile.Create(filepath.Join(t.TempDir(), "root"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	box, err := inbox.Open(root, "amber", inbox.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &stage{t: t, box: box, now: start}
+	s.w = &Watcher{Box: box, Methods: methods, Now: func() time.Time { return s.now },
+		Record: func(_ context.Context, r Ring) { s.log = append(s.log, r) }}
+	return s
+}
+
+func (s *stage) deliver(ids ...string) {
+	s.t.Helper()
+	for _, id := range ids {
+		if _, err := s.box.Deliver(s.t.Context(), inbox.Message{From: "birch", To: "amber", Content: id, ID: id}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+func (s *stage) look() (again time.Duration) {
+	s.t.Helper()
+	again, err := s.w.look(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return again
+}
+
+func (s *stage) left() string {
+	s.t.Helper()
+	msgs, err := s.box.Peek(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var ids []string
+	for _, m := range msgs {
+		ids = append(ids, m.ID)
+	}
+	return fmt.Sprint(ids)
+}
+
+func TestWhatACourierHandsOverIsReadAndTheRestWaits(t *testing.T) {
+	c := &script{had: func(ids []string) ([]string, error) { return ids[:2], nil }}
+	s := newStage(t, Method{Name: "socket", Courier: c})
+	s.deliver("a", "b", "c")
+	s.look()
+	if got := s.left(); got != "[c]" {
+		t.Errorf("left %s", got)
+	}
+	st, err := s.box.Find(t.Context(), "a")
+	if err != nil || st.Where != inbox.Read || st.By != "socket" {
+		t.Errorf("a is %+v, %v", st, err)
+	}
+	if len(s.log) != 1 || s.log[0].Outcome != Rang || s.log[0].Count != 3 {
+		t.Errorf("recorded %+v", s.log)
+	}
+}
+
+// A carried line may be kept back by the client and come later: the second ring carries no bodies.
+func TestALostRingIsRungAgainWithoutBodies(t *testing.T) {
+	m := &script{had: func([]string) ([]string, error) { return nil, fmt.Errorf("%w: nothing came back", ErrUncaptured) }}
+	s := newStage(t, Method{Name: "socket", Courier: m, Doorbell: m})
+	s.deliver("a")
+	again := s.look()
+	if got := s.left(); got != "[a]" || s.log[0].Outcome != Uncaptured {
+		t.Errorf("left %s, recorded %+v", got, s.log)
+	}
+	s.look()
+	if len(m.carried) != 1 || len(m.rung) != 0 {
+		t.Errorf("rung again before the gap was over: %d, %d", len(m.carried), len(m.rung))
+	}
+	s.now = s.now.Add(again)
+	s.look()
+	if len(m.carried) != 1 || len(m.rung) != 1 || m.rung[0].Oldest != "a" {
+		t.Errorf("carried %v, rung %v", m.carried, m.rung)
+	}
+	s.deliver("b") // mail for which nothing was tried yet, behind it
+	s.now = s.now.Add(time.Second)
+	if s.look(); len(m.carried)+len(m.rung) != 2 {
+		t.Errorf("rung for mail behind: %v, %v", m.carried, m.rung)
+	}
+}
+
+func TestTheNextMethodIsTriedOnlyWhenNobodyIsThere(t *testing.T) {
+	gone, there := &script{ring: fmt.Errorf("%w: no socket", ErrUnreachable)}, &script{}
+	s := newStage(t, Method{Name: "gone", Doorbell: gone}, Method{Name: "there", Doorbell: there})
+	s.deliver("a")
+	s.look()
+	if len(gone.rung) != 1 || len(there.rung) != 1 || s.log[0].Method != "there" || s.log[0].Outcome != Rang {
+		t.Errorf("%d, %d, %+v", len(gone.rung), len(there.rung), s.log)
+	}
+	held := &script{ring: fmt.Errorf("%w: a dialog is open", ErrUncaptured)}
+	s = newStage(t, Method{Name: "held", Doorbell: held}, Method{Name: "there", Doorbell: there})
+	s.deliver("a")
+	s.look()
+	if len(held.rung) != 1 || len(there.rung) != 1 || s.log[0].Outcome != Uncaptured {
+		t.Errorf("%d, %d, %+v", len(held.rung), len(there.rung), s.log)
+	}
+	none := newStage(t, Method{Name: "gone", Doorbell: gone})
+	none.deliver("a")
+	none.look()
+	if r := none.log[0]; r.Outcome != Failed || !errors.Is(r.Err, ErrUnreachable) {
+		t.Errorf("recorded %+v", r)
+	}
+}
