@@ -114,7 +114,7 @@ func TestClaudeAndCodexWriteToEachOther(t *testing.T) {
 	p.CloseInput()
 	p.Wait()
 	once(t, claude.Wait(3), "word-from-codex")
-	if got := status(l, "m-2"); !strings.Contains(got, "read by hook") {
+	if got := status(l, "m-2"); !strings.Contains(got, "read by") {
 		t.Errorf("status %q", got)
 	}
 }

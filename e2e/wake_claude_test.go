@@ -93,7 +93,13 @@ func TestAnOpenDialogIsAnsweredByNobodyButThePerson(t *testing.T) {
 func TestABurstIsAFewRingsAndAllIsReadInOrder(t *testing.T) {
 	t.Parallel()
 	l, model, _ := wakeLab(t, nil)
-	l.Run("sh", "-c", fmt.Sprintf("for i in $(seq 100 199); do C2C_MCP_SESSION_ID=birch %s send amber word-$i- --id id-$i >/dev/null || exit 1; done", c2c()))
+	// One server sends them all: a process each takes a busy machine longer than a second.
+	calls := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"lab","version":"0"}}}` + "\n"
+	for i := 100; i < 200; i++ {
+		calls += fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"send","arguments":{"to_alias":"amber","content":"word-%d-"}}}`+"\n", i, i)
+	}
+	l.WriteProject("calls", calls)
+	l.Run("sh", "-c", "C2C_MCP_SESSION_ID=birch "+c2c()+" mcp <calls")
 	last := model.WaitText("word-199-")
 	before := -1
 	for i := 100; i < 200; i++ {

@@ -22,6 +22,9 @@ import (
 // hookTime bounds a hook below the 5 s of the script: a tool call must not hang on us.
 const hookTime = 4 * time.Second
 
+// byHook names the hook as a reader and as a method.
+const byHook = "hook"
+
 // hook answers one event. It never fails, as a client may take a hook's exit
 // status for a verdict on the tool call; what went wrong goes to stderr.
 func hook(set *flag.FlagSet) action {
@@ -72,7 +75,7 @@ func (a *app) handMail(ctx context.Context, b *broker.Broker, s broker.Session, 
 	if err := box.Receive(ctx, wake.BySocket, e.Holds); err != nil {
 		return err
 	}
-	l, err := box.Lease(ctx, "hook")
+	l, err := box.Lease(ctx, byHook)
 	if err != nil || len(l.Messages) == 0 {
 		return errors.Join(err, release(l))
 	}
@@ -85,7 +88,7 @@ func (a *app) handMail(ctx context.Context, b *broker.Broker, s broker.Session, 
 		return l.Ack(ctx, held...) // what carried them had given up waiting
 	}
 	answer.Shown = append(answer.Shown, held...)
-	if len(answer.Shown) == 0 && e.Name == "PostToolUse" && s.LastRing.Oldest == answer.Announced[0] {
+	if last := s.LastRing; len(answer.Shown) == 0 && e.Name == "PostToolUse" && last.Method == byHook && last.Oldest == answer.Announced[0] {
 		return l.Release() // said already, and nobody has drained since
 	}
 	if _, err := a.stdout.Write(answer.Output); err != nil {
@@ -97,7 +100,7 @@ func (a *app) handMail(ctx context.Context, b *broker.Broker, s broker.Session, 
 		err = l.Release()
 	}
 	if len(answer.Announced) > 0 {
-		ring := broker.Ring{At: time.Now(), Method: "hook", Outcome: "rang", Oldest: answer.Announced[0]}
+		ring := broker.Ring{At: time.Now(), Method: byHook, Outcome: wake.Rang, Oldest: answer.Announced[0]}
 		err = errors.Join(err, b.Rang(ctx, s.ID, ring))
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Client names one of the AI programs.
@@ -140,6 +141,25 @@ func (l *Lab) Read(name string) string {
 		l.t.Fatal(err)
 	}
 	return string(data)
+}
+
+// WaitFile waits until a file below the home that matches the pattern contains text.
+func (l *Lab) WaitFile(pattern, text string) {
+	l.t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond) // a client writes it: there is nothing to wait on
+	defer tick.Stop()
+	for end := time.Now().Add(patience); time.Now().Before(end); <-tick.C {
+		paths, err := filepath.Glob(filepath.Join(l.Home, pattern))
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		for _, path := range paths {
+			if data, _ := os.ReadFile(path); strings.Contains(string(data), text) {
+				return
+			}
+		}
+	}
+	l.t.Fatalf("no %s with %q", pattern, text)
 }
 
 // mustJSON renders configuration that a test spelled out as Go values.
