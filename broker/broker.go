@@ -50,7 +50,8 @@ type Broker struct {
 	log  *slog.Logger
 	mail inbox.Config
 
-	proc processes
+	proc   processes
+	parsed parsed
 }
 
 // Open opens the root, and makes it when there is none.

@@ -70,7 +70,7 @@ func run(bin string) error {
 			return fmt.Errorf("%s: %w", row.what, err)
 		}
 	}
-	return nil
+	return w.idle()
 }
 
 func (w world) prepare() error {
