@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	recheck   = 30 * time.Second // the longest that a lost event can delay a message
-	pollEvery = time.Second      // when the system's watches have run out
+	recheck   = time.Minute // the longest that a lost event can delay a message
+	pollEvery = time.Second // when the system's watches have run out
 )
 
 // Wait returns when ready says true or fails, or when ctx ends. lockFile must exist.
