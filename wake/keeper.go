@@ -2,6 +2,7 @@ package wake
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 )
@@ -12,17 +13,16 @@ type Keeper struct {
 	Sessions func(context.Context) ([]string, error)
 	// Watcher makes the watcher of one of them.
 	Watcher func(sid string) (*Watcher, error)
-	// Claim takes the right to ring a session; ok is false while another process has it.
-	Claim func(sid string) (release func() error, ok bool, err error)
+	// Claim waits for the right to ring a session, until ctx ends: another process may have it, and die.
+	Claim func(ctx context.Context, sid string) (release func() error, err error)
 	// Registry is a file whose closing tells that Sessions may have changed.
 	Registry string
 	Log      *slog.Logger
 }
 
 type kept struct {
-	stop    context.CancelFunc
-	done    chan struct{}
-	release func() error
+	stop context.CancelFunc
+	done chan struct{}
 }
 
 // Run keeps the watchers until ctx ends or Sessions fails.
@@ -46,9 +46,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 		k.prune(running, sids)
 		for _, sid := range sids {
 			if running[sid] == nil {
-				if r := k.start(ctx, sid, changes); r != nil {
-					running[sid] = r
-				}
+				running[sid] = k.start(ctx, sid, changes)
 			}
 		}
 		select {
@@ -76,35 +74,31 @@ func (k *Keeper) prune(running map[string]*kept, wanted []string) {
 		}
 		r.stop()
 		<-r.done
-		if err := r.release(); err != nil {
-			k.Log.Warn("right to ring not given back", "session", sid, "err", err)
-		}
 		delete(running, sid)
 	}
 }
 
-// start returns nil when another process rings the session, or when it cannot be watched now.
 func (k *Keeper) start(ctx context.Context, sid string, changes *Changes) *kept {
-	release, ok, err := k.Claim(sid)
-	if err != nil || !ok {
-		if err != nil {
-			k.Log.Warn("session is not watched", "session", sid, "err", err)
-		}
-		return nil
-	}
-	w, err := k.Watcher(sid)
-	if err != nil {
-		k.Log.Warn("session is not watched", "session", sid, "err", err)
-		release()
-		return nil
-	}
 	ctx, stop := context.WithCancel(ctx)
-	r := &kept{stop, make(chan struct{}), release}
+	r := &kept{stop, make(chan struct{})}
 	go func() {
 		defer close(r.done)
-		if err := w.Run(ctx, changes); err != nil {
-			k.Log.Warn("session is not watched any more", "session", sid, "err", err)
+		if err := k.watch(ctx, sid, changes); err != nil && ctx.Err() == nil {
+			k.Log.Warn("session is not watched", "session", sid, "err", err)
 		}
 	}()
 	return r
+}
+
+func (k *Keeper) watch(ctx context.Context, sid string, changes *Changes) (err error) {
+	release, err := k.Claim(ctx, sid)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	w, err := k.Watcher(sid)
+	if err != nil {
+		return err
+	}
+	return w.Run(ctx, changes)
 }

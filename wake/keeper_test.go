@@ -56,8 +56,8 @@ func TestAKeeperRingsWhoIsListedAndStopsWhenNotAnyMore(t *testing.T) {
 			}
 			return current, nil
 		},
-		Claim: func(string) (func() error, bool, error) {
-			return func() error { released <- true; return nil }, true, nil
+		Claim: func(context.Context, string) (func() error, error) {
+			return func() error { released <- true; return nil }, nil
 		},
 		Watcher: func(sid string) (*Watcher, error) {
 			lock := filepath.Join(path, box.LockName())

@@ -75,7 +75,7 @@ func (r *ringer) keep(ctx context.Context) error {
 	}
 	k := &wake.Keeper{
 		Registry: registry, Log: r.log,
-		Claim:   func(sid string) (func() error, bool, error) { return claim(b, sid) },
+		Claim:   func(ctx context.Context, sid string) (func() error, error) { return claim(ctx, b, sid) },
 		Watcher: func(sid string) (*wake.Watcher, error) { return r.watcher(ctx, b, sid) },
 		Sessions: func(ctx context.Context) ([]string, error) {
 			if now, err := os.Stat(root); err != nil || !os.SameFile(was, now) {
@@ -87,16 +87,13 @@ func (r *ringer) keep(ctx context.Context) error {
 	return k.Run(ctx)
 }
 
-// claim takes the right to ring a session, which ends with this process.
-func claim(b *broker.Broker, sid string) (release func() error, ok bool, err error) {
-	f, err := b.Dir().Open(sid+".wake.lock", os.O_RDWR|os.O_CREATE)
+// claim waits for the right to ring a session, which ends with this process.
+func claim(ctx context.Context, b *broker.Broker, sid string) (release func() error, err error) {
+	lock, err := filelock.Acquire(ctx, b.Dir(), sid+".wake.lock")
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	if ok, err = filelock.TryFile(f); !ok {
-		return nil, false, errors.Join(err, f.Close())
-	}
-	return f.Close, true, nil
+	return lock.Release, nil
 }
 
 func (r *ringer) watcher(ctx context.Context, b *broker.Broker, sid string) (*wake.Watcher, error) {
