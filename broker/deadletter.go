@@ -138,6 +138,6 @@ func (b *Broker) exhume(ctx context.Context, gone map[string]bool) error {
 				kept = append(kept, line...)
 			}
 		}
-		return b.root.Write(deadFile, kept)
+		return b.root.Replace(deadFile, kept)
 	})
 }

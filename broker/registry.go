@@ -69,7 +69,7 @@ func (b *Broker) change(ctx context.Context, f func(rows []row) (changed []row, 
 			return fmt.Errorf("write %s: %w: %d sessions take %d of %d bytes; c2c sweep drops the dead ones",
 				registryFile, ErrRegistryFull, len(rows), len(data), registryMax)
 		}
-		return b.root.Write(registryFile, data)
+		return b.root.Replace(registryFile, data)
 	})
 }
 

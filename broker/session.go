@@ -122,7 +122,7 @@ func (b *Broker) changeFacts(ctx context.Context, sid string, edit func(*facts))
 		if compact, _ := json.Marshal(f); string(compact) == string(before) {
 			return nil // hooks come here on every call: no fsync for nothing
 		}
-		return dir.Write(sid+".json", append(after, '\n'))
+		return dir.Replace(sid+".json", append(after, '\n'))
 	})
 }
 
@@ -224,7 +224,7 @@ func (b *Broker) bindID(client, id, sid string) error {
 	if data, err := ids.Read(key); err == nil && string(data) == sid+"\n" {
 		return nil
 	}
-	return ids.Write(key, []byte(sid+"\n"))
+	return ids.Replace(key, []byte(sid+"\n"))
 }
 
 // Sessions lists every registered session, in the registry's order.

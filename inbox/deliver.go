@@ -89,7 +89,7 @@ func (m *Mailbox) store(msgs []Message) error {
 		return err
 	}
 	if len(next) <= maxInbox {
-		return m.root.Write(m.inboxName(), next)
+		return m.root.Replace(m.inboxName(), next)
 	}
 	return m.spill(msgs, held+waiting, heldBytes+int64(len(file)), 0)
 }
@@ -178,5 +178,5 @@ func (m *Mailbox) spillEnd(size int64) (int, error) {
 	for i, msg := range msgs {
 		lines = spillLine(lines, msg, i+1)
 	}
-	return len(msgs), m.root.Write(m.spillName(), lines)
+	return len(msgs), m.root.Replace(m.spillName(), lines)
 }

@@ -160,8 +160,23 @@ func (m *Mailbox) Lease(ctx context.Context, by string) (*Lease, error) {
 	return l, nil
 }
 
+// tidy removes what a dead process left of a chunk that it was writing. The
+// caller holds the lock.
+func tidy(dir *atomicfile.Dir) error {
+	names, err := dir.Names()
+	for _, name := range names {
+		if atomicfile.IsTemp(name) {
+			err = errors.Join(err, dir.Remove(name))
+		}
+	}
+	return err
+}
+
 func (l *Lease) claim(ctx context.Context, by string) error {
 	m := l.box
+	if err := tidy(l.dir); err != nil {
+		return err
+	}
 	old, err := chunks(l.dir)
 	if err != nil {
 		return err
@@ -429,7 +444,7 @@ func (l *Lease) putBack(rest []Message) error {
 	waiting, damaged := decode(file)
 	next := encode(append(slices.Clone(rest), waiting...))
 	if len(next) <= maxInbox && !damaged {
-		if err := m.root.Write(m.inboxName(), next); err != nil {
+		if err := m.root.Replace(m.inboxName(), next); err != nil {
 			return err
 		}
 		return l.drop()
@@ -440,7 +455,7 @@ func (l *Lease) putBack(rest []Message) error {
 		return err
 	}
 	c.lines, c.count, c.archived = false, len(rest), archived
-	if err := l.dir.Write(c.name(), encode(rest)); err != nil {
+	if err := l.dir.Replace(c.name(), encode(rest)); err != nil {
 		return err
 	}
 	l.chunks = slices.DeleteFunc(l.chunks, func(o *chunk) bool {

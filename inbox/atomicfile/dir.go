@@ -206,12 +206,34 @@ func (d *Dir) Read(name string) ([]byte, error) {
 }
 
 // Write replaces the file. When it returns nil, the new content survives a
-// power cut; otherwise the old content is still there.
+// power cut; otherwise the old content is still there. Any number may write at
+// once; the last one wins.
 func (d *Dir) Write(name string, data []byte) error {
+	return d.replace(name, name+tempMark+strconv.Itoa(os.Getpid())+"."+strconv.FormatInt(time.Now().UnixNano(), 36), data)
+}
+
+// Replace is Write for a caller that holds the lock of the file. What a writer
+// that died there left behind goes away with it.
+func (d *Dir) Replace(name string, data []byte) error {
+	tmp := name + tempMark + "c2c"
+	err := d.replace(name, tmp, data)
+	if errors.Is(err, fs.ErrExist) {
+		if err := d.Remove(tmp); err != nil {
+			return err
+		}
+		err = d.replace(name, tmp, data)
+	}
+	return err
+}
+
+// tempMark stands between a file's name and the rest of the name of its new
+// content, as in the temporary files of the original.
+const tempMark = ".tmp."
+
+func (d *Dir) replace(name, tmp string, data []byte) error {
 	if err := component(name); err != nil {
 		return err
 	}
-	tmp := tempName(name)
 	f, err := openBeneath(d.f, tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return d.fail("write", name, err)
@@ -233,15 +255,9 @@ func (d *Dir) Write(name string, data []byte) error {
 	return d.Sync()
 }
 
-// tempName has the pid as the original's temporary files do, and the time, as
-// several goroutines may write at once.
-func tempName(name string) string {
-	return name + ".tmp." + strconv.Itoa(os.Getpid()) + "." + strconv.FormatInt(time.Now().UnixNano(), 36)
-}
-
-// IsTemp says whether name is a temporary file of Write. One that is there
-// while its lock is held was left by a process that died.
-func IsTemp(name string) bool { return strings.Contains(name, ".tmp.") }
+// IsTemp says whether name is the new content of some file, not yet in place.
+// One that is there while its lock is held was left by a process that died.
+func IsTemp(name string) bool { return strings.Contains(name, tempMark) }
 
 // Append adds data to the end of the file and syncs it. The caller holds the
 // lock. What a failed call wrote is cut off again, so that nothing is half

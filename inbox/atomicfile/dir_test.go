@@ -156,3 +156,19 @@ func FuzzValidName(f *testing.F) {
 		}
 	})
 }
+
+func TestWhatADeadWriterLeftGoesAway(t *testing.T) {
+	d, path := newDir(t)
+	if err := os.WriteFile(filepath.Join(path, "f.tmp.c2c"), []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Replace("f", []byte("whole")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := d.Read("f"); err != nil || string(got) != "whole" {
+		t.Errorf("read %q, %v", got, err)
+	}
+	if names, err := d.Names(); err != nil || len(names) != 1 {
+		t.Errorf("left %q, %v", names, err)
+	}
+}
