@@ -4,8 +4,9 @@ BIN := bin
 export CGO_ENABLED ?= 0
 GOFLAGS_BUILD := -trimpath -ldflags='-s -w'
 PREFIX ?= $(HOME)/.local
+T ?= 60s
 
-.PHONY: help build demo test race e2e bench fuzz lint check install clean
+.PHONY: help build demo test race e2e bench torture fuzz lint check install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -28,6 +29,9 @@ e2e: ## the tests on the real clients, installed from npm into a cache
 bench: build ## the hot paths, as ratios to limits measured in the same run
 	$(GO) build $(GOFLAGS_BUILD) -o $(BIN)/ ./e2e/bench/empty
 	$(GO) run ./e2e/bench $(BIN)
+
+torture: build ## processes killed at random for T=60s, then every message looked for
+	$(GO) run ./e2e/torture -t $(T) $(BIN)
 
 fuzz: ## every fuzzer for ten seconds
 	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep ^Fuzz); do \

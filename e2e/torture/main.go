@@ -1,0 +1,208 @@
+// Command torture has many processes send and read at once and kills them at
+// random moments, beside writers that know nothing of c2c but its file and its
+// lock. Then it looks for every message that was acknowledged:
+//
+//	torture -t 60s <directory of c2c>
+//
+// A send that was killed may or may not have stored its message, once. A reader
+// that was killed may have been shown messages that are offered again.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	senders   = 5
+	readers   = 3
+	mailboxes = 2
+	killed    = 15 // percent of the processes
+	longest   = 4 * time.Millisecond
+)
+
+// torture is one run.
+type torture struct {
+	c2c, home, root string
+
+	mu    sync.Mutex
+	acked map[string]bool // ids whose send said that they are stored
+	tried map[string]bool // ids whose send was killed or refused
+
+	kills, reads atomic.Int64
+}
+
+func main() {
+	length := flag.Duration("t", time.Minute, "how long")
+	flag.Parse()
+	if flag.NArg() != 1 {
+		fmt.Fprintln(os.Stderr, "usage: torture [-t 60s] <directory of c2c>")
+		os.Exit(2)
+	}
+	if err := run(flag.Arg(0), *length); err != nil {
+		fmt.Fprintf(os.Stderr, "torture: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(bin string, length time.Duration) error {
+	c2c, err := filepath.Abs(filepath.Join(bin, "c2c"))
+	if err != nil {
+		return err
+	}
+	home, err := os.MkdirTemp("", "c2c-torture-")
+	if err != nil {
+		return err
+	}
+	t := &torture{c2c: c2c, home: home, root: filepath.Join(home, "root"), acked: map[string]bool{}, tried: map[string]bool{}}
+	for _, name := range t.names() {
+		if out, err := t.command(context.Background(), name, "register", name, "--session-id", name).CombinedOutput(); err != nil {
+			return fmt.Errorf("register: %w: %s", err, out)
+		}
+	}
+	fmt.Printf("torture: %d senders, %d readers and a Python writer on %d mailboxes for %v, %d %% of the processes killed, in %s\n",
+		senders, readers*mailboxes, mailboxes, length, killed, home)
+	if err := t.work(length); err != nil {
+		return err
+	}
+	if err := t.check(); err != nil {
+		return fmt.Errorf("%w; the files are kept in %s", err, home)
+	}
+	return os.RemoveAll(home)
+}
+
+func (t *torture) names() (names []string) {
+	for i := range mailboxes {
+		names = append(names, fmt.Sprintf("box-%d", i))
+	}
+	return append(names, "sender")
+}
+
+func (t *torture) command(ctx context.Context, as string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, t.c2c, args...)
+	cmd.Dir = t.home
+	cmd.Env = []string{"HOME=" + t.home, "PATH=" + os.Getenv("PATH"), "C2C_MCP_BROKER_ROOT=" + t.root, "C2C_MCP_SESSION_ID=" + as}
+	return cmd
+}
+
+// work runs everybody for the given time.
+func (t *torture) work(length time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), length)
+	defer cancel()
+	var all sync.WaitGroup
+	for i := range senders {
+		all.Go(func() { t.send(ctx, i) })
+	}
+	for i := range readers * mailboxes {
+		all.Go(func() { t.read(ctx, i%mailboxes) })
+	}
+	failed := make(chan error, 1)
+	all.Go(func() { failed <- t.python(ctx) })
+	all.Go(func() { t.progress(ctx) })
+	all.Wait()
+	return <-failed
+}
+
+func (t *torture) progress(ctx context.Context) {
+	tick := time.NewTicker(10 * time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			t.mu.Lock()
+			fmt.Printf("torture: %d acknowledged, %d processes killed\n", len(t.acked), t.kills.Load())
+			t.mu.Unlock()
+		}
+	}
+}
+
+// maybeKill runs a command and kills some of them at some moment.
+func (t *torture) maybeKill(cmd *exec.Cmd) error {
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	if rand.IntN(100) < killed {
+		timer := time.AfterFunc(rand.N(longest), func() {
+			if cmd.Process.Kill() == nil {
+				t.kills.Add(1)
+			}
+		})
+		defer timer.Stop()
+	}
+	return cmd.Wait()
+}
+
+func (t *torture) send(ctx context.Context, who int) {
+	for n := 0; ctx.Err() == nil; n++ {
+		id := fmt.Sprintf("s%d-%d", who, n)
+		body := strings.Repeat("x", rand.IntN(3000))
+		cmd := t.command(context.Background(), "sender", "send", fmt.Sprintf("box-%d", rand.IntN(mailboxes)), "--id", id, body)
+		err := t.maybeKill(cmd)
+		t.mu.Lock()
+		if err == nil {
+			t.acked[id] = true
+		} else {
+			t.tried[id] = true
+		}
+		t.mu.Unlock()
+	}
+}
+
+func (t *torture) read(ctx context.Context, box int) {
+	for ctx.Err() == nil {
+		t.maybeKill(t.command(context.Background(), fmt.Sprintf("box-%d", box), "poll-inbox", "--wait=50ms"))
+		t.reads.Add(1)
+	}
+}
+
+// writer is a peer as the original's tools are: it reads, appends and replaces
+// under lockf. It prints an id when the message is in place.
+const writer = `
+import fcntl, json, os, sys
+root, n = sys.argv[1], 0
+while True:
+    box = root + "/box-%d.inbox" % (n % 2)
+    with open(box + ".lock", "a") as lock:
+        fcntl.lockf(lock, fcntl.LOCK_EX)
+        try:
+            mail = json.load(open(box + ".json"))
+        except FileNotFoundError:
+            mail = []
+        id = "py-%d" % n
+        mail.append({"from_alias": "python", "to_alias": "box", "content": id, "ts": 1.5 + n, "message_id": id})
+        text = json.dumps(mail)
+        if len(text) < 60000:
+            with open(box + ".json.tmp.py", "w") as out:
+                out.write(text)
+                out.flush()
+                os.fsync(out.fileno())
+            os.replace(box + ".json.tmp.py", box + ".json")
+            print(id, flush=True)
+            n += 1
+`
+
+func (t *torture) python(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, "python3", "-c", writer, t.root)
+	var out, errs strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); ctx.Err() == nil {
+		return fmt.Errorf("the Python writer ended: %w: %s", err, errs.String())
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for id := range strings.FieldsSeq(out.String()) {
+		t.acked[id] = true
+	}
+	return nil
+}
