@@ -5,8 +5,9 @@ export CGO_ENABLED ?= 0
 GOFLAGS_BUILD := -trimpath -ldflags='-s -w'
 PREFIX ?= $(HOME)/.local
 T ?= 60s
+ROUNDS ?= 50
 
-.PHONY: help build demo test race e2e bench torture fuzz lint check install clean
+.PHONY: help build demo test race e2e bench torture powercut fuzz lint check install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -32,6 +33,9 @@ bench: build ## the hot paths, as ratios to limits measured in the same run
 
 torture: build ## processes killed at random for T=60s, then every message looked for
 	$(GO) run ./e2e/torture -t $(T) $(BIN)
+
+powercut: build ## ROUNDS=50 power cuts on ext4 and XFS, then every message looked for (needs root)
+	$(GO) run ./e2e/powercut -rounds $(ROUNDS) $(BIN)
 
 fuzz: ## every fuzzer for ten seconds
 	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep ^Fuzz); do \

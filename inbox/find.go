@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"time"
@@ -65,6 +66,13 @@ func (m *Mailbox) findArchived(id string) (st State, err error) {
 		return st, err
 	}
 	defer f.Close()
+	// An archive grows for ever, and a send with an id of its own asks it first.
+	if some, err := contains(f, []byte(id)); err != nil || !some {
+		return st, err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return st, err
+	}
 	err = eachLine(f, func(line []byte) bool {
 		var a Archived
 		if bytes.Contains(line, []byte(id)) && json.Unmarshal(line, &a) == nil && a.ID == id {
@@ -73,6 +81,27 @@ func (m *Mailbox) findArchived(id string) (st State, err error) {
 		return st.Where == ""
 	})
 	return st, err
+}
+
+// contains looks for a word in a file without taking it apart.
+func contains(r io.Reader, word []byte) (bool, error) {
+	buf := make([]byte, 256<<10)
+	kept := 0 // the end of what was read before: the word may begin there
+	for {
+		n, err := r.Read(buf[kept:])
+		if bytes.Contains(buf[:kept+n], word) {
+			return true, nil
+		}
+		if err == io.EOF {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		end := kept + n
+		kept = min(end, len(word)-1)
+		copy(buf, buf[end-kept:end])
+	}
 }
 
 // Peek returns what waits, oldest first, and changes nothing. What a live

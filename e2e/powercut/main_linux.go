@@ -1,0 +1,243 @@
+// Command powercut shows that an acknowledged message survives a power cut. A
+// round makes a file system in a file, sends and reads on it with many
+// processes, shuts the file system down without flushing its log (what was not
+// on the disk is gone then, as after a power cut), mounts it again, and looks
+// for every message whose send had said that it is stored:
+//
+//	powercut [-rounds 50] [-fs ext4,xfs] <directory of c2c>
+//
+// It needs root, for mounts in a namespace of its own.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	senders  = 4
+	shortest = 150 * time.Millisecond // from the first send to the cut
+	longest  = 600 * time.Millisecond
+	diskSize = 320 << 20 // XFS takes no less than 300 MB
+)
+
+func main() {
+	rounds := flag.Int("rounds", 50, "power cuts on each file system")
+	systems := flag.String("fs", "ext4,xfs", "file systems")
+	flag.Parse()
+	if flag.NArg() != 1 {
+		fmt.Fprintln(os.Stderr, "usage: powercut [-rounds 50] [-fs ext4,xfs] <directory of c2c>")
+		os.Exit(2)
+	}
+	if os.Geteuid() != 0 {
+		fmt.Println("powercut: skipped: it mounts file systems, and needs root for that")
+		return
+	}
+	if os.Getenv("C2C_POWERCUT_NAMESPACE") == "" {
+		os.Exit(inNamespace())
+	}
+	if err := run(flag.Arg(0), strings.Split(*systems, ","), *rounds); err != nil {
+		fmt.Fprintf(os.Stderr, "powercut: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// inNamespace runs this program again where its mounts are its own: one that
+// another namespace has too could not be unmounted.
+func inNamespace() int {
+	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
+	cmd.Env = append(os.Environ(), "C2C_POWERCUT_NAMESPACE=1")
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}
+	if err := cmd.Run(); err != nil {
+		fmt.Fprintf(os.Stderr, "powercut: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+func run(bin string, systems []string, rounds int) error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("make mounts private: %w", err)
+	}
+	c2c, err := filepath.Abs(filepath.Join(bin, "c2c"))
+	if err != nil {
+		return err
+	}
+	home, err := os.MkdirTemp("", "c2c-powercut-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(home)
+	for _, system := range systems {
+		if _, err := exec.LookPath("mkfs." + system); err != nil {
+			fmt.Printf("powercut: %s: skipped: mkfs.%[1]s is not installed\n", system)
+			continue
+		}
+		d := disk{system: system, c2c: c2c, image: filepath.Join(home, system+".img"), dir: filepath.Join(home, system)}
+		if err := d.rounds(rounds); err != nil {
+			return fmt.Errorf("%s: %w", system, err)
+		}
+	}
+	return nil
+}
+
+// disk is a file system in a file.
+type disk struct{ system, c2c, image, dir string }
+
+func (d disk) rounds(n int) error {
+	if err := os.Mkdir(d.dir, 0o700); err != nil {
+		return err
+	}
+	acked, lost, broken := 0, 0, 0
+	for i := range n {
+		a, l, b, err := d.round()
+		if err != nil {
+			return fmt.Errorf("round %d: %w", i, err)
+		}
+		acked, lost, broken = acked+a, lost+l, broken+b
+		if (i+1)%10 == 0 || i+1 == n {
+			fmt.Printf("powercut: %s: %d cuts, %d acknowledged, %d lost, %d unreadable\n", d.system, i+1, acked, lost, broken)
+		}
+	}
+	if lost+broken > 0 {
+		return fmt.Errorf("%d messages lost, %d files unreadable", lost, broken)
+	}
+	return nil
+}
+
+// round is one power cut.
+func (d disk) round() (acked, lost, broken int, err error) {
+	if err := d.make(); err != nil {
+		return 0, 0, 0, err
+	}
+	if err := d.mount(); err != nil {
+		return 0, 0, 0, err
+	}
+	ids, err := d.sendUntilCut()
+	if uerr := d.unmount(); err == nil {
+		err = uerr
+	}
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	if err := d.mount(); err != nil { // replays the log
+		return 0, 0, 0, err
+	}
+	lost, broken, err = d.check(ids)
+	if uerr := d.unmount(); err == nil {
+		err = uerr
+	}
+	return len(ids), lost, broken, err
+}
+
+func (d disk) make() error {
+	if err := os.WriteFile(d.image, nil, 0o600); err != nil {
+		return err
+	}
+	if err := os.Truncate(d.image, diskSize); err != nil {
+		return err
+	}
+	force := map[string]string{"ext4": "-F", "xfs": "-f"}[d.system]
+	return output(exec.Command("mkfs."+d.system, "-q", force, d.image))
+}
+
+func (d disk) mount() error { return output(exec.Command("mount", "-o", "loop", d.image, d.dir)) }
+
+func (d disk) unmount() error { return output(exec.Command("umount", d.dir)) }
+
+func output(cmd *exec.Cmd) error {
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err, out)
+	}
+	return nil
+}
+
+func (d disk) command(as string, args ...string) *exec.Cmd {
+	cmd := exec.Command(d.c2c, args...)
+	cmd.Dir = d.dir
+	cmd.Env = []string{"HOME=" + d.dir, "PATH=" + os.Getenv("PATH"), "C2C_MCP_BROKER_ROOT=" + d.dir + "/root", "C2C_MCP_SESSION_ID=" + as}
+	return cmd
+}
+
+// sendUntilCut returns the ids of the messages whose send reported success.
+func (d disk) sendUntilCut() (acked []string, err error) {
+	for _, name := range []string{"amber", "birch"} {
+		if err := output(d.command(name, "register", name, "--session-id", name)); err != nil {
+			return nil, err
+		}
+	}
+	fd, err := unix.Open(d.dir, unix.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	ctx, cut := context.WithCancel(context.Background())
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for who := range senders {
+		all.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				id := fmt.Sprintf("s%d-%d", who, n)
+				if d.command("birch", "send", "amber", "--id", id, strings.Repeat("x", rand.IntN(2000))).Run() == nil {
+					mu.Lock()
+					acked = append(acked, id)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	all.Go(func() {
+		for ctx.Err() == nil {
+			d.command("amber", "poll-inbox", "--wait=20ms").Run()
+		}
+	})
+	time.Sleep(shortest + rand.N(longest-shortest))
+	err = shutdown(fd)
+	cut()
+	all.Wait()
+	return acked, err
+}
+
+// shutdown stops the file system without flushing its log. EXT4_IOC_SHUTDOWN
+// and XFS_IOC_GOINGDOWN are the same number, and so is the flag.
+func shutdown(fd int) error {
+	const goingDown, noLogFlush = 0x8004587d, 2
+	if err := unix.IoctlSetPointerInt(fd, goingDown, noLogFlush); err != nil {
+		return fmt.Errorf("shut the file system down: %w", err)
+	}
+	return nil
+}
+
+// check reads what is left, and looks for the ids there and in the archive.
+func (d disk) check(ids []string) (lost, broken int, err error) {
+	if err := output(d.command("amber", "poll-inbox")); err != nil {
+		return 0, 0, err
+	}
+	archive, err := os.ReadFile(d.dir + "/root/archive/amber.jsonl")
+	if err != nil && !os.IsNotExist(err) {
+		return 0, 0, err
+	}
+	for _, id := range ids {
+		if !strings.Contains(string(archive), fmt.Sprintf(`"message_id":"%s"`, id)) {
+			fmt.Printf("powercut: %s: lost %s\n", d.system, id)
+			lost++
+		}
+	}
+	aside, err := filepath.Glob(d.dir + "/root/*.corrupt-*")
+	for _, path := range aside {
+		fmt.Printf("powercut: %s: unreadable %s\n", d.system, filepath.Base(path))
+	}
+	return lost, len(aside), err
+}

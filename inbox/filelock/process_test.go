@@ -1,0 +1,148 @@
+package filelock
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"testing"
+	"time"
+
+	"c2c/inbox/atomicfile"
+)
+
+// The test binary is also the other process: with C2C_TEST_LOCK naming a
+// directory it takes the lock there, says so, and keeps it until its input ends.
+func TestMain(m *testing.M) {
+	if path := os.Getenv("C2C_TEST_LOCK"); path != "" {
+		if err := hold(path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func hold(path string) error {
+	d, err := atomicfile.Open(path)
+	if err != nil {
+		return err
+	}
+	if _, err := Acquire(ended(), d, "lock"); errors.Is(err, ErrTimeout) {
+		fmt.Println("held")
+	}
+	if _, err := Acquire(context.Background(), d, "lock"); err != nil {
+		return err
+	}
+	fmt.Println("mine")
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err // without a release: the lock ends with the process
+}
+
+// peer is another process that wants the lock.
+type peer struct {
+	cmd   *exec.Cmd
+	in    io.Closer
+	lines *bufio.Scanner
+}
+
+func startPeer(t *testing.T, path string) *peer {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "C2C_TEST_LOCK="+path)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	return &peer{cmd, in, bufio.NewScanner(out)}
+}
+
+func (p *peer) wantSays(t *testing.T, want string) {
+	t.Helper()
+	if !p.lines.Scan() || p.lines.Text() != want {
+		t.Fatalf("the other process says %q, want %q", p.lines.Text(), want)
+	}
+}
+
+func TestOneProcessAtATime(t *testing.T) {
+	d, path := newDir(t)
+	l := acquire(t, d)
+	other := startPeer(t, path)
+	other.wantSays(t, "held")
+	l.Release()
+	other.wantSays(t, "mine")
+	wantHeld(t, d)
+	other.in.Close()
+	if err := other.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	acquire(t, d).Release()
+}
+
+func TestTheLockOfAKilledProcessIsFree(t *testing.T) {
+	d, path := newDir(t)
+	other := startPeer(t, path)
+	other.wantSays(t, "mine")
+	wantHeld(t, d)
+	if err := other.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	other.cmd.Wait() // the kernel has closed its files by now
+	if l, err := Acquire(ended(), d, "lock"); err != nil {
+		t.Error(err)
+	} else {
+		l.Release()
+	}
+}
+
+func TestADeadlineIsATimeoutThatSaysWhatWasWaitedFor(t *testing.T) {
+	d, path := newDir(t)
+	l := acquire(t, d)
+	defer l.Release()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	_, err := Acquire(ctx, d, "lock")
+	want := fmt.Sprintf("lock %q: %v (%v)", path+"/lock", ErrTimeout, context.DeadlineExceeded)
+	if !errors.Is(err, ErrTimeout) || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+// A waiter that gave up gets the lock once it is free, and must let go of it.
+func TestAnAbandonedWaiterLetsGo(t *testing.T) {
+	d, _ := newDir(t)
+	l := acquire(t, d)
+	f, err := d.Open("lock", os.O_RDWR)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lock(ended(), f); !errors.Is(err, ErrTimeout) {
+		t.Fatal(err)
+	}
+	l.Release()
+	for { // the waiter closes f after it had the lock
+		if _, err := f.Stat(); errors.Is(err, os.ErrClosed) {
+			break
+		}
+		runtime.Gosched()
+	}
+	if l, err := Acquire(ended(), d, "lock"); err != nil {
+		t.Error(err)
+	} else {
+		l.Release()
+	}
+}
