@@ -19,7 +19,7 @@ func msg(id, body string) inbox.Message {
 
 func render(t *testing.T, e Event, msgs ...inbox.Message) Answer {
 	t.Helper()
-	a, err := Render(e, msgs)
+	a, err := Render(e, msgs, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func FuzzRender(f *testing.F) {
 			msgs = append(msgs, m)
 		}
 		e := Event{Client: client, Name: event}
-		a, err := Render(e, msgs)
+		a, err := Render(e, msgs, false)
 		if err != nil || a.Output == nil {
 			return
 		}

@@ -36,26 +36,26 @@ func (e Event) measure(s string) int {
 // Render answers an event with the messages that wait, oldest first. Codex shows
 // hook context to its model with a developer's authority, which the words of a
 // peer must not have: there only the Stop hook, whose text comes as a user
-// message, carries bodies.
-func Render(e Event, msgs []inbox.Message) (Answer, error) {
+// message, carries bodies. more says that others wait behind them.
+func Render(e Event, msgs []inbox.Message, more bool) (Answer, error) {
 	if len(msgs) == 0 || !e.Carries() {
 		return Answer{}, nil
 	}
 	if e.Client == "codex" && e.Name != "Stop" {
 		a := Answer{}
-		text := announce(msgs)
+		text := announce(msgs, more)
 		for _, m := range msgs {
 			a.Announced = append(a.Announced, m.ID)
 		}
 		return a, a.wrap(e, text)
 	}
-	a, text := e.fill(msgs)
+	a, text := e.fill(msgs, more)
 	return a, a.wrap(e, text)
 }
 
 // fill takes whole messages in order while they fit. One that would not fit an
 // answer of its own is announced in its place and stays where it is.
-func (e Event) fill(msgs []inbox.Message) (a Answer, text string) {
+func (e Event) fill(msgs []inbox.Message, more bool) (a Answer, text string) {
 	const reserve = 200 // for the line about the rest
 	parts, room := []string{preface}, Limit-reserve-e.measure(preface)
 	for i, m := range msgs {
@@ -66,7 +66,8 @@ func (e Event) fill(msgs []inbox.Message) (a Answer, text string) {
 				e.measure(m.Content), short(m.From), short(m.ID), howRead)
 		}
 		if room -= e.measure(part) + 1; room < 0 {
-			parts = append(parts, fmt.Sprintf("%d more wait. %s", len(msgs)-i, howRead))
+			parts = append(parts, rest(len(msgs)-i, more))
+			more = false
 			break
 		}
 		parts = append(parts, part)
@@ -76,7 +77,21 @@ func (e Event) fill(msgs []inbox.Message) (a Answer, text string) {
 			a.Shown = append(a.Shown, m.ID)
 		}
 	}
+	if more {
+		parts = append(parts, rest(0, more))
+	}
 	return a, strings.Join(parts, "\n")
+}
+
+// rest tells how many messages were left out; behind those there may be others, which nobody has counted.
+func rest(n int, more bool) string {
+	switch {
+	case n == 0:
+		return "More mail waits. " + howRead
+	case more:
+		return fmt.Sprintf("%d and more wait. %s", n, howRead)
+	}
+	return fmt.Sprintf("%d more wait. %s", n, howRead)
 }
 
 // short keeps a hostile name from filling the answer or breaking its line.
@@ -93,7 +108,7 @@ func short(s string) string {
 	return s
 }
 
-func announce(msgs []inbox.Message) string {
+func announce(msgs []inbox.Message, more bool) string {
 	const named = 10
 	var who []string
 	for i, m := range msgs {
@@ -103,7 +118,11 @@ func announce(msgs []inbox.Message) string {
 		}
 		who = append(who, fmt.Sprintf("%s (id %s)", short(m.From), short(m.ID)))
 	}
-	return fmt.Sprintf("c2c: %d messages from other agents wait for you: %s. %s.", len(msgs), strings.Join(who, ", "), howRead)
+	count := fmt.Sprint(len(msgs))
+	if more {
+		count += " and more"
+	}
+	return fmt.Sprintf("c2c: %s messages from other agents wait for you: %s. %s.", count, strings.Join(who, ", "), howRead)
 }
 
 type context struct {

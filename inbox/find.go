@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"time"
 
@@ -45,7 +46,7 @@ func (m *Mailbox) find(id string) (State, error) {
 		return st, err
 	}
 	var st State
-	err := m.eachWaiting(func(msg Message, holder *chunk) {
+	err := m.eachWaiting(math.MaxInt64, func(msg Message, holder *chunk) {
 		if msg.ID != id || st.Where != "" {
 			return
 		}
@@ -107,7 +108,13 @@ func contains(r io.Reader, word []byte) (bool, error) {
 // Peek returns what waits, oldest first, and changes nothing. What a live
 // reader has in its hands is not waiting.
 func (m *Mailbox) Peek(ctx context.Context) ([]Message, error) {
-	if some, err := m.used(); err != nil || !some {
+	return m.Head(ctx, math.MaxInt64)
+}
+
+// Head is Peek for who needs only the oldest messages: it reads no further
+// file once it has enough bytes.
+func (m *Mailbox) Head(ctx context.Context, enough int64) ([]Message, error) {
+	if some, err := m.Waiting(); err != nil || !some {
 		return nil, err
 	}
 	lk, err := m.lock(ctx)
@@ -116,7 +123,7 @@ func (m *Mailbox) Peek(ctx context.Context) ([]Message, error) {
 	}
 	defer lk.Release()
 	var msgs []Message
-	err = m.eachWaiting(func(msg Message, holder *chunk) {
+	err = m.eachWaiting(enough, func(msg Message, holder *chunk) {
 		if holder == nil {
 			msgs = append(msgs, msg)
 		}
@@ -125,23 +132,26 @@ func (m *Mailbox) Peek(ctx context.Context) ([]Message, error) {
 	return msgs, err
 }
 
-// eachWaiting calls f for every message that is not archived; holder is nil
-// unless a live reader has it or an ack of it waits for space. The caller
-// holds the lock, so nobody adopts a chunk while we try its lock.
-func (m *Mailbox) eachWaiting(f func(msg Message, holder *chunk)) error {
+// eachWaiting calls f for every message that is not archived, file by file until
+// it has enough bytes of those that wait; holder is nil unless a live reader has
+// it or an ack of it waits for space. The caller holds the lock, so nobody
+// adopts a chunk while we try its lock.
+func (m *Mailbox) eachWaiting(enough int64, f func(msg Message, holder *chunk)) error {
+	size := int64(0)
 	dir, err := m.root.Sub(m.leaseName(), false)
 	if err == nil {
 		defer dir.Close()
-		err = m.eachLeased(dir, f)
+		size, err = m.eachLeased(dir, enough, f)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	file, err := readIf(m.root, m.inboxName())
+	file, err := m.readUntil(size >= enough, m.inboxName())
 	if err != nil {
 		return err
 	}
-	spill, err := readIf(m.root, m.spillName())
+	size += int64(len(file))
+	spill, err := m.readUntil(size >= enough, m.spillName())
 	if err != nil {
 		return err
 	}
@@ -153,44 +163,58 @@ func (m *Mailbox) eachWaiting(f func(msg Message, holder *chunk)) error {
 	return nil
 }
 
-func (m *Mailbox) eachLeased(dir *atomicfile.Dir, f func(Message, *chunk)) error {
-	cs, err := chunks(dir)
-	if err != nil {
-		return err
+func (m *Mailbox) readUntil(done bool, name string) ([]byte, error) {
+	if done {
+		return nil, nil
 	}
-	for _, c := range cs {
-		if err := m.eachOf(dir, c, f); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
+	return readIf(m.root, name)
 }
 
-func (m *Mailbox) eachOf(dir *atomicfile.Dir, c *chunk, f func(Message, *chunk)) error {
+// eachLeased is eachWaiting for the lease directory; it returns the bytes of what waits there.
+func (m *Mailbox) eachLeased(dir *atomicfile.Dir, enough int64, f func(Message, *chunk)) (size int64, err error) {
+	cs, err := chunks(dir)
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range cs {
+		if size >= enough {
+			break
+		}
+		free, err := m.eachOf(dir, c, f)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return size, err
+		}
+		if free {
+			size += c.size
+		}
+	}
+	return size, nil
+}
+
+func (m *Mailbox) eachOf(dir *atomicfile.Dir, c *chunk, f func(Message, *chunk)) (free bool, err error) {
 	file, err := dir.Open(c.name(), os.O_RDWR)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer file.Close()
-	free, err := filelock.TryFile(file)
-	if err != nil {
-		return err
+	if free, err = filelock.TryFile(file); err != nil {
+		return false, err
 	}
 	c.file = file
 	if err := c.read(); err != nil {
-		return err
+		return false, err
 	}
 	var holder *chunk
 	gone := map[string]bool{}
 	if !free || c.done {
 		holder = c
 	} else if gone, err = m.archivedSince(c.archived); err != nil {
-		return err
+		return false, err
 	}
 	for _, msg := range c.msgs {
 		if !gone[msg.ID] {
 			f(msg, holder)
 		}
 	}
-	return nil
+	return free, nil
 }

@@ -335,3 +335,55 @@ func TestLegacyPeersAreReadWithTheirEmptyFile(t *testing.T) {
 		t.Errorf("file %q", file)
 	}
 }
+
+// A reader that shows little at a time need not take a whole backlog, and the order holds.
+func TestALongBacklogIsTakenInParts(t *testing.T) {
+	m, _ := newBox(t)
+	const count = 2000
+	var all []Message
+	for i := range count {
+		all = append(all, mail(fmt.Sprint(i)+strings.Repeat("x", 200)))
+	}
+	deliver(t, m, all...)
+	next, most := 0, 0
+	for i := range count {
+		l, err := m.LeaseSome(t.Context(), "test", 10_000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i > 10 { // when the spill has been cut up
+			most = max(most, len(l.Messages))
+		}
+		if len(l.Messages) == 0 {
+			break
+		}
+		if head, err := m.Head(t.Context(), 100); err != nil || l.More && len(head) == 0 {
+			t.Fatalf("more %v, but nothing waits: %v", l.More, err)
+		}
+		shown := min(20, len(l.Messages))
+		var ids []string
+		for _, msg := range l.Messages[:shown] {
+			want := fmt.Sprint(next) + "x"
+			if next >= count {
+				want = "late"
+			}
+			if !strings.HasPrefix(msg.Content, want) {
+				t.Fatalf("message %d is %.8s", next, msg.Content)
+			}
+			ids = append(ids, msg.ID)
+			next++
+		}
+		if err := l.Ack(t.Context(), ids...); err != nil {
+			t.Fatal(err)
+		}
+		if i%7 == 0 && next < count { // mail that comes meanwhile waits behind
+			deliver(t, m, mail("late"))
+		}
+	}
+	if next < count {
+		t.Errorf("only %d came", next)
+	}
+	if most > 600 {
+		t.Errorf("%d messages were taken to show 20", most)
+	}
+}

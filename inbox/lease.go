@@ -4,139 +4,46 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
 )
-
-// chunk is a file of messages in <sid>.lease/. Its name says all about it:
-//
-//	<seq>-<count>-<archived>-<unix ms>-<pid>-<by>.json[l]
-//
-// archived is the size of the archive when it was handed out: what a dead
-// holder still archived stands behind it, and is not handed over again.
-type chunk struct {
-	seq      int
-	count    int
-	archived int64
-	at       time.Time
-	pid      int
-	by       string
-	lines    bool // a spill: one record a line
-
-	done    bool     // acknowledged, but the archive could not take it yet
-	file    *os.File // open and locked while we hold it
-	damaged bool
-	msgs    []Message
-}
-
-const donePrefix = "done-"
-
-func (c *chunk) name() string {
-	ext, prefix := "json", ""
-	if c.lines {
-		ext = "jsonl"
-	}
-	if c.done {
-		prefix = donePrefix
-	}
-	return fmt.Sprintf("%s%08d-%d-%d-%d-%d-%s.%s", prefix, c.seq, c.count, c.archived, c.at.UnixMilli(), c.pid, c.by, ext)
-}
-
-func parseChunk(name string) (*chunk, bool) {
-	c := &chunk{}
-	rest, done := strings.CutPrefix(name, donePrefix)
-	c.done = done
-	stem, ok := strings.CutSuffix(rest, ".json")
-	if !ok {
-		if stem, ok = strings.CutSuffix(rest, ".jsonl"); !ok {
-			return nil, false
-		}
-		c.lines = true
-	}
-	part := strings.SplitN(stem, "-", 6)
-	if len(part) != 6 || !ValidName(part[5]) {
-		return nil, false
-	}
-	var n [5]int64
-	for i := range n {
-		v, err := strconv.ParseInt(part[i], 10, 64)
-		if err != nil || v < 0 {
-			return nil, false
-		}
-		n[i] = v
-	}
-	c.seq, c.count, c.archived, c.pid, c.by = int(n[0]), int(n[1]), n[2], int(n[4]), part[5]
-	c.at = time.UnixMilli(n[3])
-	return c, c.name() == name
-}
-
-// chunks lists a lease directory in the order of delivery.
-func chunks(dir *atomicfile.Dir) ([]*chunk, error) {
-	names, err := dir.Names()
-	if err != nil {
-		return nil, err
-	}
-	var cs []*chunk
-	for _, name := range names {
-		if c, ok := parseChunk(name); ok {
-			cs = append(cs, c)
-		}
-	}
-	slices.SortFunc(cs, func(a, b *chunk) int { return a.seq - b.seq })
-	return cs, nil
-}
-
-// free says whether the holder of a chunk is dead. One that is gone was
-// acknowledged just now, and is nobody's.
-func (c *chunk) free(dir *atomicfile.Dir) (bool, error) {
-	f, err := dir.Open(c.name(), os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	return filelock.FreeFile(f)
-}
-
-// leased adds up what the names of a lease directory say.
-func leased(dir *atomicfile.Dir) (messages int, bytes int64, err error) {
-	cs, err := chunks(dir)
-	for _, c := range cs {
-		info, err := dir.Stat(c.name())
-		if err != nil {
-			continue // acknowledged just now: an ack takes no inbox lock
-		}
-		messages += c.count
-		bytes += info.Size()
-	}
-	return messages, bytes, err
-}
 
 // Lease is a batch of messages in the hands of one reader. It lives as long
 // as its process, and ends with Ack or Release.
 type Lease struct {
 	Messages []Message
 	Damaged  []string // files of which a part was not readable; a copy is kept at the ack
+	More     bool     // something waits behind these messages
 
 	box    *Mailbox
 	dir    *atomicfile.Dir
 	chunks []*chunk
+	size   int64 // bytes of the files
+}
+
+// hold adds a file of which this process has the lock.
+func (l *Lease) hold(c *chunk) {
+	l.chunks = append(l.chunks, c)
+	l.size += c.size
 }
 
 // Lease hands over all that waits, oldest first, and what a dead holder had
 // before everything else. by names the reader in the archive. It needs no
 // space on the disk. The messages are offered again unless Ack follows.
 func (m *Mailbox) Lease(ctx context.Context, by string) (*Lease, error) {
+	return m.LeaseSome(ctx, by, math.MaxInt64)
+}
+
+// LeaseSome is Lease for a reader that shows only so many bytes at a time: it
+// takes no further file once it has enough.
+func (m *Mailbox) LeaseSome(ctx context.Context, by string, enough int64) (*Lease, error) {
 	if !ValidName(by) {
 		return nil, fmt.Errorf("reader name %q: 1 to 128 of A-Z a-z 0-9 . _ -", by)
 	}
@@ -152,7 +59,7 @@ func (m *Mailbox) Lease(ctx context.Context, by string) (*Lease, error) {
 	if l.dir, err = m.root.Sub(m.leaseName(), true); err != nil {
 		return nil, err
 	}
-	if err := l.claim(ctx, by); err != nil {
+	if err := l.claim(ctx, by, enough); err != nil {
 		l.Release()
 		return nil, err
 	}
@@ -172,7 +79,11 @@ func tidy(dir *atomicfile.Dir) error {
 	return err
 }
 
-func (l *Lease) claim(ctx context.Context, by string) error {
+// step is the distance between the numbers of two files: what is left of one
+// may become several, which keep its place.
+const step = 1 << 20
+
+func (l *Lease) claim(ctx context.Context, by string, enough int64) error {
 	m := l.box
 	if err := tidy(l.dir); err != nil {
 		return err
@@ -188,14 +99,25 @@ func (l *Lease) claim(ctx context.Context, by string) error {
 	next := &chunk{at: m.now(), pid: os.Getpid(), by: by, archived: archived}
 	for _, c := range old {
 		next.seq = max(next.seq, c.seq)
+		if l.size >= enough {
+			l.More = true
+			continue
+		}
 		if err := l.adopt(ctx, c, next); err != nil {
 			return err
 		}
 	}
-	if err := l.take(m.inboxName(), next, false); err != nil {
-		return err
+	for _, name := range []string{m.inboxName(), m.spillName()} {
+		if l.size < enough {
+			err = l.take(name, next, name == m.spillName())
+		} else if some, serr := m.undrained(); serr != nil || some {
+			l.More, err = l.More || some, serr
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return l.take(m.spillName(), next, true)
+	return nil
 }
 
 // adopt takes over a chunk whose holder is dead.
@@ -234,7 +156,7 @@ func (l *Lease) adopt(ctx context.Context, c, as *chunk) error {
 	mine.at, mine.pid, mine.by = as.at, as.pid, as.by
 	err = l.dir.Rename(c.name(), mine.name())
 	if err == nil {
-		l.chunks = append(l.chunks, &mine)
+		l.hold(&mine)
 		return nil
 	}
 	f.Close()
@@ -282,7 +204,7 @@ func (l *Lease) take(name string, as *chunk, lines bool) error {
 	if len(c.msgs) == 0 && !c.damaged {
 		return f.Close() // an empty inbox is left alone: moving it would wake watchers
 	}
-	as.seq++
+	as.seq += step
 	c.seq, c.count = as.seq, len(c.msgs)
 	if _, err = filelock.TryFile(f); err == nil {
 		err = m.root.Move(name, l.dir, c.name())
@@ -291,36 +213,8 @@ func (l *Lease) take(name string, as *chunk, lines bool) error {
 		f.Close()
 		return err
 	}
-	l.chunks = append(l.chunks, &c)
+	l.hold(&c)
 	return nil
-}
-
-func (c *chunk) read() error {
-	data, err := io.ReadAll(c.file)
-	if err != nil {
-		return fmt.Errorf("read %q: %w", c.file.Name(), err)
-	}
-	if c.lines {
-		c.msgs, c.damaged = decodeSpill(data)
-	} else {
-		c.msgs, c.damaged = decode(data)
-	}
-	nameLegacy(c.msgs)
-	return nil
-}
-
-// nameLegacy gives ids to messages that came without; two equal ones stay two.
-func nameLegacy(msgs []Message) {
-	seen := map[string]int{}
-	for i := range msgs {
-		if msgs[i].ID == "" {
-			id := msgs[i].legacyID()
-			if seen[id]++; seen[id] > 1 {
-				id += "-" + strconv.Itoa(seen[id])
-			}
-			msgs[i].ID = id
-		}
-	}
 }
 
 // collect puts the chunks' messages in one row, each id once.
@@ -433,8 +327,10 @@ func (l *Lease) markDone() error {
 	return l.dir.Sync()
 }
 
-// putBack lets the rest wait again: in the inbox if it fits, else in the lease
-// directory, without a holder. The caller holds the lock.
+// putBack lets the rest wait again: in the inbox if nothing else would come
+// between and it fits, else in the lease directory, without a holder, in files
+// small enough that the next reader need not take them all. The caller holds
+// the lock.
 func (l *Lease) putBack(rest []Message) error {
 	m := l.box
 	file, err := readIf(m.root, m.inboxName())
@@ -443,29 +339,50 @@ func (l *Lease) putBack(rest []Message) error {
 	}
 	waiting, damaged := decode(file)
 	next := encode(append(slices.Clone(rest), waiting...))
-	if len(next) <= maxInbox && !damaged {
+	behind, err := l.behind()
+	if err != nil {
+		return err
+	}
+	if len(next) <= maxInbox && !damaged && !behind {
 		if err := m.root.Replace(m.inboxName(), next); err != nil {
 			return err
 		}
 		return l.drop()
 	}
-	c := *l.chunks[0]
 	archived, err := m.archiveSize()
 	if err != nil {
 		return err
 	}
-	c.lines, c.count, c.archived = false, len(rest), archived
-	if err := l.dir.Replace(c.name(), encode(rest)); err != nil {
-		return err
-	}
-	l.chunks = slices.DeleteFunc(l.chunks, func(o *chunk) bool {
-		same := o.name() == c.name()
-		if same {
-			o.file.Close()
+	c := *l.chunks[0]
+	c.lines, c.archived = false, archived
+	for part := range parts(rest) {
+		c.count = len(part)
+		if err := l.dir.Replace(c.name(), encode(part)); err != nil {
+			return err
 		}
-		return same
-	})
+		l.keep(c.name())
+		c.seq++
+	}
 	return l.drop()
+}
+
+// behind says whether the lease directory has files that come after ours.
+func (l *Lease) behind() (bool, error) {
+	all, err := chunks(l.dir)
+	return slices.ContainsFunc(all, func(c *chunk) bool {
+		return !c.done && c.seq > l.chunks[0].seq &&
+			!slices.ContainsFunc(l.chunks, func(own *chunk) bool { return own.seq == c.seq })
+	}), err
+}
+
+// keep takes a file that was written anew out of those that drop removes.
+func (l *Lease) keep(name string) {
+	l.chunks = slices.DeleteFunc(l.chunks, func(c *chunk) bool {
+		if c.name() == name {
+			c.file.Close()
+		}
+		return c.name() == name
+	})
 }
 
 // drop removes the files of the lease; a damaged one is kept beside the inbox.

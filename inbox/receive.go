@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math"
 
 	"c2c/inbox/filelock"
 )
@@ -30,7 +31,7 @@ func (m *Mailbox) Receive(ctx context.Context, by string, has func(Message) bool
 	}
 	defer dir.Close()
 	held := map[*chunk][]Message{}
-	err = m.eachLeased(dir, func(msg Message, holder *chunk) {
+	_, err = m.eachLeased(dir, math.MaxInt64, func(msg Message, holder *chunk) {
 		if holder != nil && !holder.done && holder.by == by && has(msg) {
 			held[holder] = append(held[holder], msg)
 		}

@@ -63,13 +63,16 @@ func (w *Watcher) Run(ctx context.Context, changes *Changes) error {
 	}
 }
 
+// maxLook is how much of a backlog is read to ring for it, in bytes.
+const maxLook = 64 << 10
+
 // look rings if it is time to, and says when to look again.
 func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 	// Without a lock first: our own lock would wake us again, for ever.
 	if some, err := w.Box.Waiting(); err != nil || !some {
 		return never, err
 	}
-	msgs, err := w.Box.Peek(ctx)
+	msgs, err := w.Box.Head(ctx, maxLook)
 	if err != nil || len(msgs) == 0 {
 		return never, err
 	}
@@ -130,7 +133,7 @@ func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message) Ring {
 // carry hands over what the courier takes. The lease ends with this process,
 // so a crash in between offers the messages again.
 func (w *Watcher) carry(ctx context.Context, m Method) error {
-	l, err := w.Box.Lease(ctx, m.Name)
+	l, err := w.Box.LeaseSome(ctx, m.Name, maxLook)
 	if err != nil {
 		return err
 	}

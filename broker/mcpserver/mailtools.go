@@ -85,7 +85,7 @@ func (t *tools) pollInbox(ctx context.Context, b *broker.Broker, req mcp.CallToo
 	if err != nil {
 		return nil, err
 	}
-	l, err := box.Lease(ctx, toolPollInbox)
+	l, err := box.LeaseSome(ctx, toolPollInbox, 2*pollLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -108,8 +108,8 @@ func (t *tools) pollInbox(ctx context.Context, b *broker.Broker, req mcp.CallToo
 		return nil, fmt.Errorf("this transport cannot tell when an answer was written; use c2c poll-inbox")
 	}
 	res := mcp.NewToolResultText(text)
-	if left := len(l.Messages) - len(ids); left > 0 {
-		res.Content = append(res.Content, mcp.NewTextContent(fmt.Sprintf("%d more messages wait: call poll_inbox again.", left)))
+	if l.More || len(l.Messages) > len(ids) {
+		res.Content = append(res.Content, mcp.NewTextContent("More messages wait: call poll_inbox again."))
 	}
 	return res, nil
 }

@@ -75,12 +75,12 @@ func (a *app) handMail(ctx context.Context, b *broker.Broker, s broker.Session, 
 	if err := box.Receive(ctx, wake.BySocket, e.Holds); err != nil {
 		return err
 	}
-	l, err := box.Lease(ctx, byHook)
+	l, err := box.LeaseSome(ctx, byHook, 4*hooks.Limit)
 	if err != nil || len(l.Messages) == 0 {
 		return errors.Join(err, release(l))
 	}
 	held, rest := split(l.Messages, e.Holds)
-	answer, err := hooks.Render(e, rest)
+	answer, err := hooks.Render(e, rest, l.More)
 	if err != nil {
 		return errors.Join(err, l.Release())
 	}
