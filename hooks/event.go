@@ -42,10 +42,15 @@ func Parse(client string, r io.Reader) (Event, error) {
 	return e, nil
 }
 
+// HasMail says whether the prompt can hold a message at all.
+func (e Event) HasMail() bool {
+	return e.Name == "UserPromptSubmit" && strings.Contains(e.Prompt, inbox.EnvelopeStart)
+}
+
 // Holds says whether the prompt is, or contains, a message that was carried to
 // the client another way: then its model has the message.
 func (e Event) Holds(m inbox.Message) bool {
-	return e.Name == "UserPromptSubmit" && strings.Contains(e.Prompt, m.Envelope())
+	return e.HasMail() && strings.Contains(e.Prompt, m.Envelope())
 }
 
 // Carries says whether mail may be handed over or announced with this event.

@@ -18,6 +18,9 @@ func escape(s string) string {
 
 var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
 
+// EnvelopeStart is how every envelope begins.
+const EnvelopeStart = `<c2c event="message"`
+
 // Envelope is the message as a model or a person reads it:
 //
 //	<c2c event="message" from=… alias=… to=… id=… ts=… kind=… reply_via="c2c_send">
@@ -25,7 +28,7 @@ var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "
 //	</c2c>
 func (m Message) Envelope() string {
 	var b strings.Builder
-	b.WriteString(`<c2c event="message"`)
+	b.WriteString(EnvelopeStart)
 	attr := func(name, value string) {
 		if value != "" {
 			b.WriteString(" " + name + `="` + strings.NewReplacer("\n", " ", "\t", " ").Replace(escape(value)) + `"`)

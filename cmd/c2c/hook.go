@@ -72,8 +72,10 @@ func (a *app) hook(ctx context.Context, client string) error {
 // handMail leases, writes, and only then acknowledges: killed in between, the
 // mail is offered again.
 func (a *app) handMail(ctx context.Context, b *broker.Broker, s broker.Session, box *inbox.Mailbox, e hooks.Event) error {
-	if err := box.Receive(ctx, wake.BySocket, e.Holds); err != nil {
-		return err
+	if e.HasMail() {
+		if err := box.Receive(ctx, wake.BySocket, e.Holds); err != nil {
+			return err
+		}
 	}
 	l, err := box.LeaseSome(ctx, byHook, 4*hooks.Limit)
 	if err != nil || len(l.Messages) == 0 {
