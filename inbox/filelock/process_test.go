@@ -33,15 +33,17 @@ func hold(path string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := Acquire(ended(), d, "lock"); errors.Is(err, ErrTimeout) {
+	l, err := Acquire(ended(), d, "lock")
+	if errors.Is(err, ErrTimeout) {
 		fmt.Println("held")
+		l, err = Acquire(context.Background(), d, "lock")
 	}
-	if _, err := Acquire(context.Background(), d, "lock"); err != nil {
+	if err != nil {
 		return err
 	}
 	fmt.Println("mine")
 	_, err = io.Copy(io.Discard, os.Stdin)
-	return err // without a release: the lock ends with the process
+	return errors.Join(err, l.Release())
 }
 
 // peer is another process that wants the lock.
