@@ -134,13 +134,20 @@ func component(name string) error {
 	return nil
 }
 
+// fail names what failed. What the kernel says of a thing that is no file, or
+// no directory, of ours is ErrNotOurs, as when our own look at it finds that.
 func (d *Dir) fail(verb, name string, err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		err = pe.Err
 	}
-	if errors.Is(err, syscall.ELOOP) {
+	switch err {
+	case syscall.ELOOP:
 		err = fmt.Errorf("%w: a symbolic link", ErrNotOurs)
+	case syscall.EISDIR, syscall.ENOTDIR: // the latter also for a link where a directory belongs
+		err = fmt.Errorf("%w: %w", ErrNotOurs, err)
+	case syscall.ENXIO: // of a FIFO that nobody reads, and of a socket
+		err = fmt.Errorf("%w: a FIFO or a socket", ErrNotOurs)
 	}
 	return fmt.Errorf("%s %q: %w", verb, filepath.Join(d.path, name), err)
 }

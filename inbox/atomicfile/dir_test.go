@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -80,41 +81,113 @@ func TestAReaderNeverSeesHalf(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotOurFileIsRefused(t *testing.T) {
-	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
+// plants are the things that a peer could put where a file of ours belongs.
+func plants(t *testing.T) (elsewhere string, byKind map[string]func(string) error) {
+	t.Helper()
+	elsewhere = filepath.Join(t.TempDir(), "elsewhere")
 	if err := os.WriteFile(elsewhere, []byte("theirs"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	plants := map[string]func(string) error{
-		"symlink":   func(p string) error { return os.Symlink(elsewhere, p) },
-		"fifo":      func(p string) error { return syscall.Mkfifo(p, 0o600) },
-		"hard link": func(p string) error { return os.Link(elsewhere, p) },
-		"directory": func(p string) error { return os.Mkdir(p, 0o700) },
+	byKind = map[string]func(string) error{
+		"symlink":       func(p string) error { return os.Symlink(elsewhere, p) },
+		"dangling link": func(p string) error { return os.Symlink(elsewhere+"-not", p) },
+		"fifo":          func(p string) error { return syscall.Mkfifo(p, 0o600) },
+		"socket":        plantSocket,
+		"hard link":     func(p string) error { return os.Link(elsewhere, p) },
+		"directory":     func(p string) error { return os.Mkdir(p, 0o700) },
 	}
 	if os.Geteuid() == 0 {
-		plants["of another user"] = func(p string) error {
+		byKind["of another user"] = func(p string) error {
 			return errors.Join(os.WriteFile(p, nil, 0o666), os.Chown(p, 65534, -1))
 		}
 	}
-	for kind, plant := range plants {
+	return elsewhere, byKind
+}
+
+func plantSocket(path string) error {
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		return err
+	}
+	defer syscall.Close(fd)
+	// The address of a socket holds about 100 bytes, a temporary directory's name may have more.
+	short := filepath.Join(os.TempDir(), "c2c-"+strconv.Itoa(os.Getpid()))
+	return errors.Join(syscall.Bind(fd, &syscall.SockaddrUnix{Name: short}), os.Rename(short, path))
+}
+
+// None of them may block the caller either: a FIFO without a peer would.
+func TestWhatIsNotOurFileIsRefused(t *testing.T) {
+	elsewhere, byKind := plants(t)
+	for kind, plant := range byKind {
 		d, path := newDir(t)
 		if err := plant(filepath.Join(path, "f")); err != nil {
 			t.Fatal(err)
 		}
-		for _, flag := range []int{os.O_RDONLY, os.O_RDWR, os.O_RDWR | os.O_CREATE} {
-			if f, err := d.Open("f", flag); err == nil {
+		for _, flag := range []int{os.O_RDONLY, os.O_WRONLY, os.O_RDWR, os.O_RDWR | os.O_CREATE} {
+			if f, err := d.Open("f", flag); !errors.Is(err, ErrNotOurs) {
 				f.Close()
-				t.Errorf("%s: opened with %#x", kind, flag)
-			} else if kind == "symlink" && !errors.Is(err, ErrNotOurs) {
-				t.Errorf("%s: %v", kind, err)
+				t.Errorf("%s opened with %#x: %v", kind, flag, err)
 			}
 		}
-		if err := d.Append("f", []byte("x")); err == nil {
-			t.Errorf("%s: appended to", kind)
+		_, err := d.Read("f")
+		for verb, err := range map[string]error{"read": err, "append to": d.Append("f", []byte("x")), "log to": d.Log("f", []byte("x"))} {
+			if !errors.Is(err, ErrNotOurs) || !strings.Contains(err.Error(), filepath.Join(path, "f")) {
+				t.Errorf("%s %s: %v", verb, kind, err)
+			}
 		}
 	}
 	if data, err := os.ReadFile(elsewhere); err != nil || string(data) != "theirs" {
 		t.Errorf("the file elsewhere is %q, %v", data, err)
+	}
+	if _, err := os.Lstat(elsewhere + "-not"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a dangling link was followed: %v", err)
+	}
+}
+
+// A new content takes the place of a planted thing, and nothing is written through it.
+func TestWriteGoesThroughNothingPlanted(t *testing.T) {
+	elsewhere, byKind := plants(t)
+	for kind, plant := range byKind {
+		d, path := newDir(t)
+		if err := plant(filepath.Join(path, "f")); err != nil {
+			t.Fatal(err)
+		}
+		err := d.Write("f", []byte("ours"))
+		if got, rerr := d.Read("f"); err == nil && (rerr != nil || string(got) != "ours") || (err != nil) != (kind == "directory") {
+			t.Errorf("%s: %v; read %q, %v", kind, err, got, rerr)
+		}
+		if names, err := d.Names(); err != nil || len(names) != 1 {
+			t.Errorf("%s: left %q, %v", kind, names, err)
+		}
+	}
+	if data, err := os.ReadFile(elsewhere); err != nil || string(data) != "theirs" {
+		t.Errorf("the file elsewhere is %q, %v", data, err)
+	}
+}
+
+func TestWhatIsNotOurDirectoryIsRefused(t *testing.T) {
+	_, byKind := plants(t)
+	other := t.TempDir()
+	delete(byKind, "directory")
+	byKind["symlink to a directory"] = func(p string) error { return os.Symlink(other, p) }
+	byKind["directory that others may write"] = func(p string) error {
+		return errors.Join(os.Mkdir(p, 0o700), os.Chmod(p, 0o770))
+	}
+	if os.Geteuid() == 0 {
+		byKind["directory of another user"] = func(p string) error {
+			return errors.Join(os.Mkdir(p, 0o700), os.Chown(p, 65534, -1))
+		}
+	}
+	for kind, plant := range byKind {
+		d, path := newDir(t)
+		if err := plant(filepath.Join(path, "sub")); err != nil {
+			t.Fatal(err)
+		}
+		for _, create := range []bool{false, true} {
+			if sub, err := d.Sub("sub", create); !errors.Is(err, ErrNotOurs) {
+				t.Errorf("%s, create %v: %v, %v", kind, create, sub, err)
+			}
+		}
 	}
 }
 
@@ -123,7 +196,7 @@ func TestANameIsOneComponent(t *testing.T) {
 	for _, name := range []string{"", ".", "..", "a/b", "../a", "/etc/passwd", "a\x00b"} {
 		_, err := d.Open(name, os.O_RDWR|os.O_CREATE)
 		_, suberr := d.Sub(name, true)
-		for _, err := range []error{err, suberr, d.Write(name, nil), d.Append(name, nil), d.Rename("x", name), d.Remove(name)} {
+		for _, err := range []error{err, suberr, d.Write(name, nil), d.Replace(name, nil), d.Append(name, nil), d.Log(name, nil), d.Rename("x", name), d.Rename(name, "x"), d.Remove(name)} {
 			if err == nil {
 				t.Errorf("%q was taken", name)
 			}
@@ -142,6 +215,14 @@ func TestADirectoryOfOthersIsRefused(t *testing.T) {
 		}
 		if _, err := Open(path); !errors.Is(err, ErrNotOurs) || !strings.Contains(err.Error(), "chmod") {
 			t.Errorf("mode %04o: %v", mode, err)
+		}
+	}
+	if os.Geteuid() == 0 {
+		if err := errors.Join(os.Chmod(path, 0o700), os.Chown(path, 65534, -1)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(path); !errors.Is(err, ErrNotOurs) || !strings.Contains(err.Error(), "uid 65534") {
+			t.Errorf("of another user: %v", err)
 		}
 	}
 }
