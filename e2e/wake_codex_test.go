@@ -19,6 +19,7 @@ func codexAt(t *testing.T, toml string, args ...string) (*lab.Lab, *lab.Model, *
 	p := l.CodexTUI(args...)
 	p.Submit("prompt-one")
 	p.WaitScreen(0, "Registered.")
+	l.WaitFile(".codex/sessions/*/*/*/rollout-*.jsonl", `"task_complete"`) // before, its Stop hook would bring the mail
 	return l, model, p
 }
 
@@ -41,7 +42,6 @@ func TestAWakeOfCodexKeepsTheDraft(t *testing.T) {
 func TestAnEmbeddedCodexIsWokenThroughItsQueue(t *testing.T) {
 	t.Parallel()
 	l, model, _ := codexAt(t, "", "--no-daemon")
-	l.WaitFile(".codex/sessions/*/*/*/rollout-*.jsonl", `"task_complete"`) // before, its Stop hook would carry
 	model.Script(lab.CallMCP(lab.Codex, "c2c", "poll_inbox", map[string]any{}), lab.Say("Woken."))
 	l.Run("sh", "-c", sendAs("birch", "cody", "meanwhile"))
 	item := once(t, model.WaitText("word-meanwhile"), "word-meanwhile")

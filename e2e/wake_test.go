@@ -17,6 +17,7 @@ func claudeAt(t *testing.T, l *lab.Lab, model *lab.Model, args ...string) *lab.P
 	p := l.ClaudeTUI(model, args...)
 	p.Submit("prompt-one")
 	p.WaitScreen(0, "Registered.")
+	l.WaitFile(".claude/sessions/*.json", `"status":"idle"`) // before, its Stop hook would bring the mail
 	return p
 }
 
