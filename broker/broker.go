@@ -82,6 +82,9 @@ func (b *Broker) Close() error { return b.root.Close() }
 // Root is the path of the root.
 func (b *Broker) Root() string { return b.root.Path() }
 
+// Replaced says whether the root was removed or made anew since it was opened. What such a broker writes is lost.
+func (b *Broker) Replaced() bool { return b.root.Replaced() }
+
 // Dir is the open root, for the packages that keep files of their own beneath it.
 func (b *Broker) Dir() *atomicfile.Dir { return b.root }
 

@@ -29,13 +29,30 @@ type Config struct {
 
 // tools answers the tool calls of one client.
 type tools struct {
-	cfg  Config
-	open func() (*broker.Broker, error)
+	cfg Config
+
+	mu     sync.Mutex
+	broker *broker.Broker // nil before the first call
+}
+
+// open gives the broker of the root as it is now: somebody may have removed it under a live session. The
+// old one is not closed, an answer may still be on its way through it.
+func (t *tools) open() (*broker.Broker, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.broker != nil && !t.broker.Replaced() {
+		return t.broker, nil
+	}
+	b, err := t.cfg.Open()
+	if err == nil {
+		t.broker = b
+	}
+	return b, err
 }
 
 // New is the MCP server of one session; Serve runs it.
 func New(cfg Config) *server.MCPServer {
-	t := &tools{cfg: cfg, open: sync.OnceValues(cfg.Open)}
+	t := &tools{cfg: cfg}
 	srv := server.NewMCPServer("c2c", cfg.Version,
 		server.WithInstructions(instructions),
 		server.WithToolCapabilities(false),

@@ -60,8 +60,7 @@ func (r *ringer) keep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	was, err := os.Stat(root)
-	if err != nil {
+	if _, err := os.Stat(root); err != nil {
 		return err
 	}
 	b, err := broker.Open(broker.Config{Root: root, Log: r.log})
@@ -78,7 +77,7 @@ func (r *ringer) keep(ctx context.Context) error {
 		Claim:   func(ctx context.Context, sid string) (func() error, error) { return claim(ctx, b, sid) },
 		Watcher: func(sid string) (*wake.Watcher, error) { return r.watcher(ctx, b, sid) },
 		Sessions: func(ctx context.Context) ([]string, error) {
-			if now, err := os.Stat(root); err != nil || !os.SameFile(was, now) {
+			if b.Replaced() {
 				return nil, errRootGone
 			}
 			return r.reach.sessions(ctx, b)

@@ -99,6 +99,16 @@ func private(f *os.File, path string) (*Dir, error) {
 // Path is the name that the directory was opened by.
 func (d *Dir) Path() string { return d.path }
 
+// Replaced says whether the directory was removed or made anew since it was opened.
+func (d *Dir) Replaced() bool {
+	was, err := d.f.Stat()
+	if err != nil {
+		return true
+	}
+	now, err := os.Stat(d.path)
+	return err != nil || !os.SameFile(was, now)
+}
+
 // Close ends the use of the directory.
 func (d *Dir) Close() error { return d.f.Close() }
 

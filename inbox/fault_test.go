@@ -1,0 +1,286 @@
+//go:build linux
+
+package inbox
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// inNamespace runs the rest of the test where it may mount, as root or not. It
+// returns false to the test outside, which has nothing more to do.
+func inNamespace(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv("C2C_TEST_NAMESPACE") != "" {
+		return true
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), "C2C_TEST_NAMESPACE=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getegid(), Size: 1}},
+	}
+	out, err := cmd.CombinedOutput()
+	var ended *exec.ExitError
+	switch {
+	case errors.As(err, &ended):
+		t.Fatalf("%v\n%s", err, out)
+	case err != nil:
+		refused(t, err.Error())
+	case !bytes.Contains(out, []byte("--- PASS: "+t.Name())):
+		refused(t, string(out))
+	}
+	return false
+}
+
+// refused ends a test that the kernel, or a container around it, does not let run.
+func refused(t *testing.T, why string) {
+	t.Helper()
+	why = "no file system of its own for this test (sysctl user.max_user_namespaces must not be 0, and " +
+		"kernel.apparmor_restrict_unprivileged_userns not 1): " + why
+	if os.Getenv("C2C_TEST_NOSKIP") != "" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
+}
+
+// newDisk is a file system of 1 MiB with a mailbox on it.
+func newDisk(t *testing.T) (m *Mailbox, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=1m,mode=700"); err != nil {
+		refused(t, "mount: "+err.Error())
+	}
+	t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
+	m, err := openAt(filepath.Join(dir, "root"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.root.Close() })
+	return m, dir
+}
+
+// fill leaves so many bytes free, and returns what makes room again.
+func fill(t *testing.T, dir string, left int64) (empty func()) {
+	t.Helper()
+	path := filepath.Join(dir, "filler")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	size := int64(0)
+	for err == nil {
+		var n int
+		n, err = f.Write(make([]byte, 4096))
+		size += int64(n)
+	}
+	if !errors.Is(err, unix.ENOSPC) {
+		t.Fatal(err)
+	}
+	if err := f.Truncate(size - left); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		t.Helper()
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// files has every file of the mailbox, by name.
+func files(t *testing.T, m *Mailbox) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := filepath.WalkDir(m.root.Path(), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		found[path] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// backlog is mail that fits the inbox, or goes behind it.
+func backlog(t *testing.T, m *Mailbox, count int) (stored []Message, want string) {
+	t.Helper()
+	for range count {
+		stored = append(stored, deliver(t, m, mail(strings.Repeat("w", 2000)))...)
+	}
+	if n, err := m.size(m.spillName()); err != nil || (n > 0) != (count*2000 > maxInbox) {
+		t.Fatalf("spill of %d bytes, %v", n, err)
+	}
+	return stored, bodies(stored)
+}
+
+// A write that fails at once, and one that fails halfway, to the inbox and behind it.
+func TestAFullDiskRefusesMailAndKeepsWhatWaits(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	for _, count := range []int{1, 40} {
+		for _, left := range []int64{0, 8192} {
+			m, dir := newDisk(t)
+			_, want := backlog(t, m, count)
+			empty := fill(t, dir, left)
+			before := files(t, m)
+			for range 3 {
+				if _, err := m.Deliver(t.Context(), mail(strings.Repeat("x", 50_000))); !errors.Is(err, unix.ENOSPC) {
+					t.Errorf("%d waiting, %d bytes free: %v", count, left, err)
+				}
+			}
+			if after := files(t, m); !maps.Equal(before, after) {
+				t.Errorf("%d waiting, %d bytes free: %d files before, %d after, or another content", count, left, len(before), len(after))
+			}
+			empty()
+			deliver(t, m, mail("after"))
+			if got := peek(t, m); got != want+" after" {
+				t.Errorf("%d waiting, %d bytes free: then waiting %.40q", count, left, got)
+			}
+		}
+	}
+}
+
+func TestMailIsReadOnAFullDiskAndArchivedLater(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	for _, count := range []int{1, 40} {
+		m, dir := newDisk(t)
+		stored, want := backlog(t, m, count)
+		empty := fill(t, dir, 0)
+		l := lease(t, m)
+		if got := bodies(l.Messages); got != want {
+			t.Errorf("leased %.40q", got)
+		}
+		if err := l.Ack(t.Context()); err != nil {
+			t.Errorf("ack: %v", err)
+		}
+		if again := lease(t, m); len(again.Messages) != 0 {
+			t.Errorf("%d messages were handed over again", len(again.Messages))
+		}
+		if waits, err := m.Waiting(); waits || err != nil {
+			t.Errorf("waits %v, %v", waits, err)
+		}
+		for _, msg := range stored {
+			if st, err := m.Find(t.Context(), msg.ID); err != nil || st.Where != Read {
+				t.Fatalf("found %+v, %v", st, err)
+			}
+		}
+		if h, err := m.History(t.Context(), 100); err != nil || len(h) != 0 {
+			t.Fatalf("%d records in an archive without room, %v", len(h), err)
+		}
+		empty()
+		lease(t, m)
+		if h, err := m.History(t.Context(), 100); err != nil || len(h) != count || h[0].ID != stored[count-1].ID {
+			t.Errorf("%d records, %v, want %d", len(h), err, count)
+		}
+		if some, err := m.used(); some || err != nil {
+			t.Errorf("something is left: %v, %v", some, err)
+		}
+	}
+}
+
+func TestAPartialAckOnAFullDiskLosesNothing(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	m, dir := newDisk(t)
+	stored := deliver(t, m, mail("one"), mail("two"))
+	empty := fill(t, dir, 0)
+	if err := lease(t, m).Ack(t.Context(), stored[0].ID); !errors.Is(err, unix.ENOSPC) {
+		t.Errorf("ack: %v", err)
+	}
+	if got := peek(t, m); got != "one two" {
+		t.Errorf("waiting %q", got)
+	}
+	empty()
+	if err := lease(t, m).Ack(t.Context(), stored[0].ID); err != nil {
+		t.Error(err)
+	}
+	if got := peek(t, m); got != "two" {
+		t.Errorf("with room again %q", got)
+	}
+}
+
+func TestAReadOnlyRootIsStillLookedAt(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	m, dir := newDisk(t)
+	if _, err := m.Drain(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	read := deliver(t, m, mail("read"))
+	if _, err := m.Drain(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	deliver(t, m, mail("released"))
+	if err := lease(t, m).Release(); err != nil {
+		t.Fatal(err)
+	}
+	waits := deliver(t, m, mail("waits"))
+	if err := unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Deliver(t.Context(), mail("x")); !errors.Is(err, unix.EROFS) || !strings.Contains(err.Error(), m.root.Path()) {
+		t.Errorf("deliver: %v", err)
+	}
+	if _, err := m.Lease(t.Context(), "test"); !errors.Is(err, unix.EROFS) {
+		t.Errorf("lease: %v", err)
+	}
+	if got := peek(t, m); got != "released waits" {
+		t.Errorf("peek %q", got)
+	}
+	if some, err := m.Waiting(); !some || err != nil {
+		t.Errorf("waiting %v, %v", some, err)
+	}
+	for id, want := range map[string]string{read[0].ID: Read, waits[0].ID: Queued} {
+		if st, err := m.Find(t.Context(), id); err != nil || st.Where != want {
+			t.Errorf("found %+v, %v, want %s", st, err, want)
+		}
+	}
+	if h, err := m.History(t.Context(), 9); err != nil || len(h) != 1 {
+		t.Errorf("history %+v, %v", h, err)
+	}
+}
+
+// A reader died between the archive and the removal, or could not archive: what
+// it had is long and does not wait, and what came later is seen behind it.
+func TestWhatWaitsIsSeenBehindWhatWasRead(t *testing.T) {
+	for _, done := range []bool{false, true} {
+		m, _ := newBox(t)
+		_, _ = backlog(t, m, 40)
+		l := lease(t, m)
+		if err := m.archive(t.Context(), "test", l.Messages, 0); err != nil {
+			t.Fatal(err)
+		}
+		if done {
+			if err := l.markDone(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l.Release()
+		deliver(t, m, mail("later"))
+		if head, err := m.Head(t.Context(), 100); err != nil || bodies(head) != "later" {
+			t.Errorf("done %v: head %.40q, %v", done, bodies(head), err)
+		}
+	}
+}
