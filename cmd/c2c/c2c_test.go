@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // run is one command of the session on a scratch root.
@@ -15,7 +16,7 @@ func run(t *testing.T, root, session string, args ...string) (out, errs string, 
 	var stdout, stderr bytes.Buffer
 	a := &app{strings.NewReader(""), &stdout, &stderr, func(name string) string {
 		return map[string]string{"C2C_MCP_BROKER_ROOT": root, "C2C_MCP_SESSION_ID": session, "HOME": filepath.Dir(root)}[name]
-	}, filepath.Dir(root)}
+	}, filepath.Dir(root), 5 * time.Second}
 	code = a.main(t.Context(), args)
 	return stdout.String(), stderr.String(), code
 }

@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"c2c/broker"
 	"c2c/inbox"
@@ -36,6 +37,7 @@ type app struct {
 	stdout, stderr io.Writer
 	getenv         func(string) string
 	cwd            string
+	lockWait       time.Duration // how long to wait for another process that is writing
 }
 
 // command is one verb. run gets what is left after the flags.
@@ -51,7 +53,7 @@ var errUsage = errors.New("usage")
 
 func main() {
 	cwd, _ := os.Getwd() // without one, only an absolute root works
-	a := &app{os.Stdin, os.Stdout, os.Stderr, os.Getenv, cwd}
+	a := &app{os.Stdin, os.Stdout, os.Stderr, os.Getenv, cwd, lockWait}
 	// Signals are left alone: dying at any point loses nothing, and a handler
 	// would cost every hook its start.
 	os.Exit(a.main(context.Background(), os.Args[1:]))

@@ -96,7 +96,7 @@ func (a *app) poll(ctx context.Context, f readFlags) error {
 			return err
 		}
 	}
-	lockCtx, cancel := context.WithTimeout(ctx, lockWait)
+	lockCtx, cancel := context.WithTimeout(ctx, a.lockWait)
 	defer cancel()
 	if f.check || f.peek {
 		msgs, err := m.Peek(lockCtx)

@@ -118,7 +118,7 @@ func send(fs *flag.FlagSet) action {
 			return err
 		}
 		defer b.Close()
-		ctx, cancel := context.WithTimeout(ctx, lockWait)
+		ctx, cancel := context.WithTimeout(ctx, a.lockWait)
 		defer cancel()
 		from, err := a.session(ctx, b, f.from)
 		if err != nil {

@@ -112,7 +112,7 @@ func register(fs *flag.FlagSet) action {
 			return err
 		}
 		defer b.Close()
-		ctx, cancel := context.WithTimeout(ctx, lockWait)
+		ctx, cancel := context.WithTimeout(ctx, a.lockWait)
 		defer cancel()
 		s, err := b.Register(ctx, a.caller(*sid), alias)
 		if err != nil {
@@ -137,7 +137,7 @@ func sendAll(fs *flag.FlagSet) action {
 			return err
 		}
 		defer b.Close()
-		ctx, cancel := context.WithTimeout(ctx, lockWait)
+		ctx, cancel := context.WithTimeout(ctx, a.lockWait)
 		defer cancel()
 		from, err := a.session(ctx, b, f.from)
 		if err != nil {

@@ -46,7 +46,7 @@ func status(fs *flag.FlagSet) action {
 			return err
 		}
 		defer b.Close()
-		ctx, cancel := context.WithTimeout(ctx, lockWait)
+		ctx, cancel := context.WithTimeout(ctx, a.lockWait)
 		defer cancel()
 		s, err := b.Status(ctx, args[0])
 		if err != nil {
@@ -78,7 +78,7 @@ func sweep(fs *flag.FlagSet) action {
 			return err
 		}
 		defer b.Close()
-		ctx, cancel := context.WithTimeout(ctx, lockWait)
+		ctx, cancel := context.WithTimeout(ctx, a.lockWait)
 		defer cancel()
 		var s broker.Swept
 		if *dry {

@@ -22,7 +22,7 @@ import (
 // ErrTimeout is wrapped when the context ended before the lock was free.
 var ErrTimeout = errors.New("lock is held by another process")
 
-// Lock is a held lock.
+// Lock is a held lock; the zero Lock holds nothing.
 type Lock struct{ f *os.File }
 
 // Acquire waits for the lock until ctx ends.
@@ -31,8 +31,12 @@ func Acquire(ctx context.Context, d *atomicfile.Dir, name string) (*Lock, error)
 	if err != nil {
 		return nil, err
 	}
+	path := filepath.Join(d.Path(), name)
 	if err := lock(ctx, f); err != nil {
-		return nil, fmt.Errorf("lock %q: %w", filepath.Join(d.Path(), name), err)
+		if errors.Is(err, ErrTimeout) {
+			err = fmt.Errorf("%w%s", err, holder(path))
+		}
+		return nil, fmt.Errorf("lock %q: %w", path, err)
 	}
 	return &Lock{f}, nil
 }

@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
+	"strings"
 	"testing"
 	"time"
 
@@ -118,9 +120,13 @@ func TestADeadlineIsATimeoutThatSaysWhatWasWaitedFor(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	_, err := Acquire(ctx, d, "lock")
-	want := fmt.Sprintf("lock %q: %v (%v)", path+"/lock", ErrTimeout, context.DeadlineExceeded)
-	if !errors.Is(err, ErrTimeout) || err.Error() != want {
-		t.Errorf("got  %v\nwant %s", err, want)
+	if !errors.Is(err, ErrTimeout) {
+		t.Fatal(err)
+	}
+	for _, want := range []string{path + "/lock", context.DeadlineExceeded.Error()} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not tell %q", err, want)
+		}
 	}
 }
 
@@ -128,23 +134,11 @@ func TestADeadlineIsATimeoutThatSaysWhatWasWaitedFor(t *testing.T) {
 func TestAnAbandonedWaiterLetsGo(t *testing.T) {
 	d, _ := newDir(t)
 	l := acquire(t, d)
-	f, err := d.Open("lock", os.O_RDWR)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := lock(ended(), f); !errors.Is(err, ErrTimeout) {
-		t.Fatal(err)
-	}
+	before := runtime.NumGoroutine()
+	wantHeld(t, d)
 	l.Release()
-	for { // the waiter closes f after it had the lock
-		if _, err := f.Stat(); errors.Is(err, os.ErrClosed) {
-			break
-		}
+	for runtime.NumGoroutine() > before { // the waiter has not had the lock yet
 		runtime.Gosched()
 	}
-	if l, err := Acquire(ended(), d, "lock"); err != nil {
-		t.Error(err)
-	} else {
-		l.Release()
-	}
+	acquire(t, d).Release()
 }
