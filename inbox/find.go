@@ -32,7 +32,7 @@ type State struct {
 
 // Find tells where the message is.
 func (m *Mailbox) Find(ctx context.Context, id string) (State, error) {
-	lk, err := m.lock(ctx)
+	lk, err := m.lockToLook(ctx)
 	if err != nil {
 		return State{}, err
 	}
@@ -117,7 +117,7 @@ func (m *Mailbox) Head(ctx context.Context, enough int64) ([]Message, error) {
 	if some, err := m.Waiting(); err != nil || !some {
 		return nil, err
 	}
-	lk, err := m.lock(ctx)
+	lk, err := m.lockToLook(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (m *Mailbox) Head(ctx context.Context, enough int64) ([]Message, error) {
 // eachWaiting calls f for every message that is not archived, file by file until
 // it has enough bytes of those that wait; holder is nil unless a live reader has
 // it or an ack of it waits for space. The caller holds the lock, so nobody
-// adopts a chunk while we try its lock.
+// adopts a chunk while we look at its lock.
 func (m *Mailbox) eachWaiting(enough int64, f func(msg Message, holder *chunk)) error {
 	size := int64(0)
 	dir, err := m.root.Sub(m.leaseName(), false)
@@ -180,41 +180,46 @@ func (m *Mailbox) eachLeased(dir *atomicfile.Dir, enough int64, f func(Message, 
 		if size >= enough {
 			break
 		}
-		free, err := m.eachOf(dir, c, f)
+		waits, err := m.eachOf(dir, c, f)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return size, err
 		}
-		if free {
-			size += c.size
-		}
+		size += waits
 	}
 	return size, nil
 }
 
-func (m *Mailbox) eachOf(dir *atomicfile.Dir, c *chunk, f func(Message, *chunk)) (free bool, err error) {
-	file, err := dir.Open(c.name(), os.O_RDWR)
+// eachOf is eachWaiting for one chunk; it returns the bytes of the bodies that wait in it. One that was
+// read and could not be removed yet may be long, and must not hide what comes behind it.
+func (m *Mailbox) eachOf(dir *atomicfile.Dir, c *chunk, f func(Message, *chunk)) (waits int64, err error) {
+	file, err := dir.Open(c.name(), os.O_RDONLY)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	defer file.Close()
-	if free, err = filelock.TryFile(file); err != nil {
-		return false, err
+	free, err := filelock.FreeFile(file)
+	if err != nil {
+		return 0, err
 	}
 	c.file = file
 	if err := c.read(); err != nil {
-		return false, err
+		return 0, err
 	}
 	var holder *chunk
 	gone := map[string]bool{}
 	if !free || c.done {
 		holder = c
 	} else if gone, err = m.archivedSince(c.archived); err != nil {
-		return false, err
+		return 0, err
 	}
 	for _, msg := range c.msgs {
-		if !gone[msg.ID] {
-			f(msg, holder)
+		if gone[msg.ID] {
+			continue
 		}
+		if holder == nil {
+			waits += int64(len(msg.Content))
+		}
+		f(msg, holder)
 	}
-	return free, nil
+	return waits, nil
 }

@@ -21,6 +21,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"syscall"
 	"time"
 
 	"c2c/inbox/atomicfile"
@@ -98,6 +99,16 @@ func (m *Mailbox) LockName() string { return m.sid + ".inbox.lock" }
 
 func (m *Mailbox) lock(ctx context.Context) (*filelock.Lock, error) {
 	return filelock.Acquire(ctx, m.root, m.LockName())
+}
+
+// lockToLook is lock for who changes nothing. Where nobody can write there is no
+// lock to be had, and none is needed.
+func (m *Mailbox) lockToLook(ctx context.Context) (*filelock.Lock, error) {
+	lk, err := m.lock(ctx)
+	if errors.Is(err, syscall.EROFS) {
+		return &filelock.Lock{}, nil
+	}
+	return lk, err
 }
 
 // readIf reads a file that may be absent.
