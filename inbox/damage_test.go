@@ -1,6 +1,8 @@
 package inbox
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -24,6 +26,169 @@ func TestWhatWaitsIsSeenBehindWhatWasRead(t *testing.T) {
 		deliver(t, m, mail("later"))
 		if head, err := m.Head(t.Context(), 100); err != nil || bodies(head) != "later" {
 			t.Errorf("done %v: head %.40q, %v", done, bodies(head), err)
+		}
+	}
+}
+
+func corrupt(t *testing.T, root, pattern string) []string {
+	t.Helper()
+	copies, err := filepath.Glob(filepath.Join(root, pattern+".corrupt-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept []string
+	for _, name := range copies {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept = append(kept, string(data))
+	}
+	return kept
+}
+
+func plantFile(t *testing.T, root, name, text string) string {
+	t.Helper()
+	path := filepath.Join(root, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const goodLine = `{"from_alias":"b","to_alias":"a","content":"ok","ts":1.5,"message_id":"ok-1"}`
+
+// The reader had what could be read, and the archive could not be written then.
+func TestADamagedFileIsKeptThoughItsAckWaited(t *testing.T) {
+	m, root := newBox(t)
+	file := "[\n" + goodLine + ",\n{\"from_al"
+	plantFile(t, root, "amber.inbox.json", file)
+	l := lease(t, m)
+	obstacle := plantFile(t, root, "archive", "not a directory")
+	if err := l.Ack(t.Context()); err != nil {
+		t.Errorf("ack: %v", err)
+	}
+	if err := os.Remove(obstacle); err != nil {
+		t.Fatal(err)
+	}
+	if again := lease(t, m); len(again.Messages) != 0 {
+		t.Errorf("handed over again: %q", bodies(again.Messages))
+	}
+	if kept := corrupt(t, root, "amber.inbox.json"); len(kept) != 1 || kept[0] != file {
+		t.Errorf("kept aside %q", kept)
+	}
+	if h, err := m.History(t.Context(), 9); err != nil || len(h) != 1 || h[0].Content != "ok" {
+		t.Errorf("history %+v, %v", h, err)
+	}
+}
+
+func TestADamagedSpillKeepsWhatIsReadable(t *testing.T) {
+	first, second := string(spillLine(nil, mail("first"), 1)), string(spillLine(nil, mail("second"), 2))
+	for name, file := range map[string]string{
+		"garbage within": first + "\x00\x00garbage{\n" + second,
+		"a bad record":   first + `{"message":{"from_alias":7},"n":2}` + "\n" + second,
+		"torn":           first + second + second[:len(second)/2],
+	} {
+		for _, sendFirst := range []bool{false, true} {
+			m, root := newBox(t)
+			plantFile(t, root, "amber.spill.jsonl", file)
+			want := "first second"
+			if sendFirst {
+				deliver(t, m, mail("new"))
+				want += " new"
+			}
+			got, err := m.Drain(t.Context(), "test")
+			if err != nil || bodies(got) != want {
+				t.Errorf("%s, send first %v: %q, %v", name, sendFirst, bodies(got), err)
+			}
+			if kept := corrupt(t, root, "amber.spill.jsonl"); len(kept) != 1 || !strings.HasPrefix(kept[0], file) {
+				t.Errorf("%s, send first %v: kept aside %q", name, sendFirst, kept)
+			}
+		}
+	}
+}
+
+// A reader died, and what it had was damaged: the rest is handed over once, by part or in full.
+func TestADamagedLeaseKeepsWhatIsReadable(t *testing.T) {
+	for _, part := range []bool{false, true} {
+		m, root := newBox(t)
+		deliver(t, m, mail("one"), mail("two"), mail("three"))
+		lease(t, m).Release()
+		names, err := filepath.Glob(filepath.Join(root, "amber.lease", "*.json"))
+		if err != nil || len(names) != 1 {
+			t.Fatalf("leased %q, %v", names, err)
+		}
+		data, err := os.ReadFile(names[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := strings.Replace(string(data), `"content":"two"`, `"content":"tw`+"\x00", 1)
+		if err := os.WriteFile(names[0], []byte(file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := peek(t, m); got != "one three" {
+			t.Errorf("peek %q", got)
+		}
+		l := lease(t, m)
+		if bodies(l.Messages) != "one three" || len(l.Damaged) != 1 {
+			t.Errorf("leased %q, damaged %q", bodies(l.Messages), l.Damaged)
+		}
+		var ids []string
+		left := ""
+		if part {
+			ids, left = []string{l.Messages[0].ID}, "three"
+		}
+		if err := l.Ack(t.Context(), ids...); err != nil {
+			t.Error(err)
+		}
+		if got := peek(t, m); got != left {
+			t.Errorf("left %q, want %q", got, left)
+		}
+		if kept := corrupt(t, root, "amber.inbox.json"); len(kept) != 1 || kept[0] != file {
+			t.Errorf("kept aside %q", kept)
+		}
+	}
+}
+
+func TestADamagedArchiveIsStillReadAndWritten(t *testing.T) {
+	record := func(id, body string) string {
+		a := Archived{Message: mail(body), DrainedAt: 5, DrainedBy: "test", SessionID: "amber"}
+		a.ID, a.TS = id, 4
+		line, _ := a.MarshalJSON()
+		return string(line) + "\n"
+	}
+	for name, file := range map[string]string{
+		"torn":           record("a-1", "one") + record("a-2", "two") + record("a-3", "lost")[:40],
+		"garbage within": record("a-1", "one") + "\x00\x00garbage{\n\n[]\n{}\n" + record("a-2", "two"),
+		"torn within":    record("a-1", "one") + record("a-3", "lost")[:40] + "\n" + record("a-2", "two"),
+	} {
+		m, root := newBox(t)
+		plantFile(t, root, "archive/amber.jsonl", file)
+		for id, want := range map[string]string{"a-1": Read, "a-2": Read, "a-3": ""} {
+			if st, err := m.Find(t.Context(), id); err != nil || st.Where != want {
+				t.Errorf("%s: found %s as %+v, %v", name, id, st, err)
+			}
+		}
+		msg := deliver(t, m, mail("three"))[0]
+		if _, err := m.Drain(t.Context(), "test"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if st, err := m.Find(t.Context(), msg.ID); err != nil || st.Where != Read {
+			t.Errorf("%s: found the new one as %+v, %v", name, st, err)
+		}
+		h, err := m.History(t.Context(), 9)
+		var got []Message
+		for _, a := range h {
+			got = append(got, a.Message)
+		}
+		if err != nil || bodies(got) != "three two one" {
+			t.Errorf("%s: history %q, %v", name, bodies(got), err)
+		}
+		if data, err := os.ReadFile(filepath.Join(root, "archive", "amber.jsonl")); err != nil || !strings.HasPrefix(string(data), file) {
+			t.Errorf("%s: the archive lost something: %q, %v", name, data, err)
 		}
 	}
 }

@@ -166,12 +166,26 @@ func (l *Lease) adopt(ctx context.Context, c, as *chunk) error {
 	return err
 }
 
-// remove deletes a chunk that its holder may just have deleted itself.
+// remove deletes a chunk that its holder may just have deleted itself. A damaged
+// one is kept beside the inbox.
 func (l *Lease) remove(c *chunk) error {
-	if err := l.dir.Remove(c.name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	m := l.box
+	var err error
+	if c.damaged {
+		name := m.inboxName()
+		if c.lines {
+			name = m.spillName()
+		}
+		aside := name + ".corrupt-" + m.now().UTC().Format("20060102T150405.000000")
+		m.log.Warn("damaged file set aside", "session", m.sid, "file", name, "copy", aside)
+		err = l.dir.Move(c.name(), m.root, aside)
+	} else {
+		err = l.dir.Remove(c.name())
 	}
-	return nil
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // finish archives what was acknowledged on a full disk. When there is still no
@@ -179,10 +193,14 @@ func (l *Lease) remove(c *chunk) error {
 func (l *Lease) finish(ctx context.Context, c *chunk, gone map[string]bool) error {
 	left := slices.DeleteFunc(c.msgs, func(m Message) bool { return gone[m.ID] })
 	if err := l.box.archive(ctx, c.by, left, c.archived); err != nil {
-		l.box.log.Warn("acknowledged mail is not archived yet", "session", l.box.sid, "err", err)
+		l.box.notArchived(err)
 		return nil
 	}
 	return l.remove(c)
+}
+
+func (m *Mailbox) notArchived(err error) {
+	m.log.Warn("acknowledged mail is not archived yet", "session", m.sid, "err", err)
 }
 
 // take moves a mailbox file into the lease.
@@ -269,8 +287,10 @@ func (l *Lease) close() error {
 }
 
 // Ack says that the messages with these ids, or all when none is named, were
-// handed over: they go to the archive, the others wait again. On an error
-// nothing is lost; what could not be recorded may be handed over again.
+// handed over: they go to the archive, the others wait again. When all were,
+// and the archive has no room, the ack is recorded all the same, and a later
+// Lease archives them. On an error nothing is lost; what could not be recorded
+// may be handed over again.
 func (l *Lease) Ack(ctx context.Context, ids ...string) error {
 	if len(l.chunks) == 0 {
 		return l.close()
@@ -293,7 +313,11 @@ func (l *Lease) settle(ctx context.Context, acked, rest []Message) error {
 		if len(rest) > 0 {
 			return err
 		}
-		return errors.Join(err, l.markDone())
+		if derr := l.markDone(); derr != nil {
+			return errors.Join(err, derr)
+		}
+		m.notArchived(err)
+		return nil
 	}
 	if len(rest) > 0 {
 		lk, err := m.lock(ctx)
@@ -385,27 +409,14 @@ func (l *Lease) keep(name string) {
 	})
 }
 
-// drop removes the files of the lease; a damaged one is kept beside the inbox.
+// drop removes the files of the lease.
 func (l *Lease) drop() error {
-	m := l.box
 	for _, c := range l.chunks {
-		var err error
-		if c.damaged {
-			name := m.inboxName()
-			if c.lines {
-				name = m.spillName()
-			}
-			aside := name + ".corrupt-" + m.now().UTC().Format("20060102T150405.000000")
-			m.log.Warn("damaged file set aside", "session", m.sid, "file", name, "copy", aside)
-			err = l.dir.Move(c.name(), m.root, aside)
-		} else {
-			err = l.dir.Remove(c.name())
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := l.remove(c); err != nil {
 			return err
 		}
 	}
-	return errors.Join(l.dir.Sync(), m.root.Sync())
+	return errors.Join(l.dir.Sync(), l.box.root.Sync())
 }
 
 // Drain is Lease and Ack in one, for a reader that needs no second look.
