@@ -1,0 +1,126 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// shell runs a script with c2c on its path, as birch; amber is registered too.
+type shell struct {
+	t         *testing.T
+	bin, home string
+}
+
+func newShell(t *testing.T) shell {
+	t.Helper()
+	s := shell{t, programs(t), filepath.Join(t.TempDir(), "home")}
+	if err := os.Mkdir(s.home, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.want("c2c register amber --session-id amber; c2c register birch; c2c send amber before --id m-0")
+	return s
+}
+
+func (s shell) command(script string) *exec.Cmd {
+	cmd := exec.Command("bash", "-c", script)
+	cmd.Dir = s.home
+	cmd.Env = []string{"HOME=" + s.home, "PATH=" + s.bin + ":" + os.Getenv("PATH"),
+		"C2C_MCP_BROKER_ROOT=" + filepath.Join(s.home, "root"), "C2C_MCP_SESSION_ID=birch"}
+	return cmd
+}
+
+func (s shell) want(script string) string {
+	s.t.Helper()
+	out, err := s.command("set -e; " + script).CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("%s: %v: %s", script, err, out)
+	}
+	return string(out)
+}
+
+func (s shell) inbox() string {
+	s.t.Helper()
+	data, err := os.ReadFile(filepath.Join(s.home, "root", "amber.inbox.json"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestLimitsOfTheSystemRefuseAndLoseNothing(t *testing.T) {
+	s := newShell(t)
+	before := s.inbox()
+	long := `"$(head -c 100000 /dev/zero | tr '\0' x)"`
+	for _, tc := range []struct{ limit, body, says string }{
+		{"ulimit -n 8", "x", "too many open files"},
+		{"ulimit -n 9", "x", "too many open files"},
+		{"ulimit -n 10", "x", "too many open files"},
+		{"ulimit -f 1; trap '' XFSZ", long, "file too large"},
+		{"touch probe; chattr +i probe 2>/dev/null && chattr -i probe && chattr +i root/amber.inbox.json", "x", "operation not permitted"},
+	} {
+		out, err := s.command(tc.limit + " || exit 77; c2c send amber " + tc.body).CombinedOutput()
+		s.command("chattr -i root/amber.inbox.json").Run()
+		var exit *exec.ExitError
+		if errors.As(err, &exit) && exit.ExitCode() == 77 {
+			t.Logf("%s: this file system or user cannot", tc.limit)
+			continue
+		}
+		if err == nil || !strings.Contains(string(out), tc.says) {
+			t.Errorf("%s: %v: %.300s", tc.limit, err, out)
+		}
+		if after := s.inbox(); after != before {
+			t.Errorf("%s: the inbox became %.200s", tc.limit, after)
+		}
+	}
+	s.want("c2c send amber after --id m-1")
+	if out := s.want("C2C_MCP_SESSION_ID=amber c2c poll-inbox"); !strings.Contains(out, "before") || !strings.Contains(out, "after") {
+		t.Errorf("read %s", out)
+	}
+	if out := s.want("find root -name '*.tmp.*'"); out != "" {
+		t.Errorf("litter %s", out)
+	}
+}
+
+// Another user of the machine finds nothing to read and nowhere to write.
+func TestAnotherUserIsKeptOut(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Log("only root can become another user: what the modes allow is tested alone")
+	}
+	s := newShell(t)
+	if out := s.want(`find root .c2c 2>/dev/null -perm /077 || true`); out != "" {
+		t.Errorf("others may use %s", out)
+	}
+	if os.Geteuid() != 0 {
+		return
+	}
+	for _, dir := range []string{s.home, filepath.Dir(s.home), s.bin, filepath.Dir(s.bin)} {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for script, says := range map[string]string{
+		"c2c list":                  "permission denied",
+		"c2c send amber hello":      "permission denied",
+		"cat root/registry.json":    "Permission denied",
+		"echo x > root/planted":     "Permission denied",
+		"cat root/amber.inbox.json": "Permission denied",
+	} {
+		cmd := s.command(script)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), says) {
+			t.Errorf("%s: %v: %s", script, err, out)
+		}
+	}
+	// And a root that another user owns is not ours.
+	if err := os.Chown(filepath.Join(s.home, "root"), 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := s.command("c2c list").CombinedOutput(); err == nil || !strings.Contains(string(out), "belongs to uid 65534") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
