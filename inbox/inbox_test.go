@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"c2c/inbox/atomicfile"
 )
@@ -385,5 +386,29 @@ func TestALongBacklogIsTakenInParts(t *testing.T) {
 	}
 	if most > 600 {
 		t.Errorf("%d messages were taken to show 20", most)
+	}
+}
+
+func TestAClockThatJumpsChangesNoOrder(t *testing.T) {
+	m, _ := newBox(t)
+	clock := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	m.now = func() time.Time { return clock }
+	for i, jump := range []time.Duration{0, -20 * 365 * 24 * time.Hour, 40 * 365 * 24 * time.Hour, -time.Hour} {
+		clock = clock.Add(jump)
+		deliver(t, m, mail(fmt.Sprint(i)))
+	}
+	l := lease(t, m)
+	if got := bodies(l.Messages); got != "0 1 2 3" {
+		t.Errorf("order %s", got)
+	}
+	clock = clock.Add(-24 * time.Hour)
+	if err := l.Ack(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := peek(t, m); got != "" {
+		t.Errorf("left %q", got)
+	}
+	if h, err := m.History(t.Context(), 10); err != nil || len(h) != 4 || h[0].Content != "3" {
+		t.Errorf("history %v, %v", h, err)
 	}
 }
