@@ -3,13 +3,14 @@ package inbox
 import (
 	"strings"
 	"time"
+	"unicode"
 )
 
 // escape keeps a body or an attribute from closing or opening a tag. No
 // control character but tab and newline gets through to a terminal.
 func escape(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' && r != '\n' || r == 0x7f {
+		if unicode.IsControl(r) && r != '\t' && r != '\n' { // U+009B too: terminals take it for ESC [
 			return -1
 		}
 		return r
