@@ -3,6 +3,9 @@ package inbox
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -18,21 +21,55 @@ func hasGood(msgs []Message) bool {
 	return false
 }
 
-// Whatever stands in front of a message on lines of its own, the message is found.
+// Whatever stands before or behind a message, a message on lines of its own is
+// found: not even an open string of the junk goes over the end of a line.
 func FuzzDecode(f *testing.F) {
-	for _, s := range []string{"", "[", "[\n", "]", `[{"from_alias":"a"},`, "[" + good + ",", "\x00", `[{"content":{"`, strings.Repeat("[", 5000), `{"a":"`} {
-		f.Add([]byte(s))
+	for _, s := range []string{"", "[", "[\n", "]", `[{"from_alias":"a"},`, "[" + good + ",", "\x00", `[{"content":{"`,
+		strings.Repeat("[", 5000), `{"a":"`, `{"from_alias":"a","to_alias":"b","content":"c","x":[`, `[{"a":"\`, "[[", "1"} {
+		f.Add([]byte(s), []byte(""))
+		f.Add([]byte("["), []byte(s))
+		f.Add([]byte(s), []byte(s))
 	}
-	f.Fuzz(func(t *testing.T, junk []byte) {
-		msgs, _ := decode(junk)
+	f.Fuzz(func(t *testing.T, before, behind []byte) {
+		msgs, _ := decode(before)
 		again, damaged := decode(encode(msgs))
 		if damaged || len(again) != len(msgs) {
 			t.Fatalf("wrote %d messages and read %d back", len(msgs), len(again))
 		}
-		// An open string in the junk may swallow the line that follows, and no more.
-		file := append(bytes.ReplaceAll(junk, []byte(`"`), []byte(`'`)), "\n,"+good+"\n]\n"...)
-		if msgs, _ := decode(file); !hasGood(msgs) {
-			t.Errorf("lost the good message in %q", file)
+		// What closes behind the message what was opened before it makes it a part of something else.
+		behind = bytes.Map(func(r rune) rune {
+			if r == ']' || r == '}' {
+				return -1
+			}
+			return r
+		}, behind)
+		for _, end := range [][]byte{[]byte("]\n"), behind} {
+			file := slices.Concat(before, []byte("\n,"+good+"\n"), end)
+			if msgs, _ := decode(file); !hasGood(msgs) {
+				t.Errorf("lost the good message in %q", file)
+			}
+		}
+	})
+}
+
+// A message can be added to whatever is valid, and to what was mended.
+func FuzzSplice(f *testing.F) {
+	for _, s := range []string{"", "[]", "[]\n", " [ ] ", "[\n" + good + "\n]\n", "[" + good + "]", "[1]", `[{"x":["]"]}]`, "[\n]\n\n"} {
+		f.Add([]byte(s))
+	}
+	m := Message{From: "birch", To: "amber", Content: "good", TS: 1.5, ID: "good-1"}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		if !json.Valid(file) || !messagesOnly(file) {
+			msgs, _ := decode(file)
+			file = encode(msgs)
+		}
+		had, _ := decodeCount(file)
+		next := splice(file, []Message{m})
+		if n, ok := decodeCount(next); !ok || n != had+1 {
+			t.Fatalf("%q with %d becomes %q with %d", file, had, next, n)
+		}
+		if msgs, _ := decode(next); msgs[len(msgs)-1].ID != m.ID {
+			t.Errorf("%q becomes %q", file, next)
 		}
 	})
 }
@@ -77,6 +114,47 @@ func FuzzMessage(f *testing.F) {
 		}
 		first, err := m.MarshalJSON()
 		if err != nil || !json.Valid(first) {
+			t.Fatalf("%q is written as %q, %v", data, first, err)
+		}
+		if err := json.Unmarshal(first, &again); err != nil {
+			t.Fatal(err)
+		}
+		if second, _ := again.MarshalJSON(); !bytes.Equal(first, second) {
+			t.Errorf("%q\nbecomes %q", first, second)
+		}
+		wantUnknownKept(t, data, first)
+	})
+}
+
+// wantUnknownKept compares the fields that c2c does not know.
+func wantUnknownKept(t *testing.T, before, after []byte) {
+	t.Helper()
+	var was, is map[string]any
+	if err := errors.Join(json.Unmarshal(before, &was), json.Unmarshal(after, &is)); err != nil {
+		t.Fatal(err)
+	}
+	for _, known := range []string{"from_alias", "to_alias", "content", "ts", "message_id", "kind", "in_reply_to", "tag", "deferrable", "ephemeral"} {
+		delete(was, known)
+		delete(is, known)
+	}
+	if !reflect.DeepEqual(was, is) {
+		t.Errorf("%q\nkeeps only %q", before, after)
+	}
+}
+
+// A line of the archive is the message and three fields more.
+func FuzzArchived(f *testing.F) {
+	for _, s := range []string{good, `{"drained_at":5,"drained_by":"x","session_id":"y","from_alias":"a","to_alias":"b","content":"c","z":1}`,
+		`{"drained_at":"5","drained_by":null,"session_id":[],"from_alias":"a","to_alias":"b","content":"c"}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var a, again Archived
+		if json.Unmarshal(data, &a) != nil {
+			return
+		}
+		first, err := a.MarshalJSON()
+		if err != nil || !json.Valid(first) || bytes.ContainsRune(first, '\n') {
 			t.Fatalf("%q is written as %q, %v", data, first, err)
 		}
 		if err := json.Unmarshal(first, &again); err != nil {
