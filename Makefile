@@ -39,7 +39,7 @@ powercut: build ## ROUNDS=50 power cuts on ext4 and XFS, then every message look
 
 fuzz: ## every fuzzer for ten seconds
 	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep ^Fuzz); do \
-	  echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime 10s $$p || exit 1; done; done
+	  echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime 10s -fuzzminimizetime 1x $$p || exit 1; done; done
 
 lint: ## gofmt, and vet for Linux and macOS
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }

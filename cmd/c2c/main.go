@@ -2,7 +2,7 @@
 //
 // It is kept small on purpose: a hook runs it on every tool call and scripts
 // call send, so it must start like an empty program. Whatever needs a large
-// library is in c2cd, which the verbs mcp, install, uninstall and doctor run.
+// library is in c2cd, which the verbs mcp, start, install, uninstall and doctor run.
 package main
 
 import (
@@ -71,7 +71,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 		return exitDone
 	case "--version":
 		name = "version"
-	case "mcp", "install", "uninstall", "doctor":
+	case "mcp", "start", "install", "uninstall", "doctor":
 		return a.report(name, a.handOver(args))
 	}
 	for _, c := range commands() {
@@ -151,7 +151,8 @@ func (a *app) help(w io.Writer) {
 	for _, c := range commands() {
 		fmt.Fprintf(w, "  %-12s %s\n", c.name, c.short)
 	}
-	fmt.Fprint(w, "  mcp          the MCP server that a client starts\n"+
+	fmt.Fprint(w, "  start        run a client as a session with a name\n"+
+		"  mcp          the MCP server that a client starts\n"+
 		"  install      set up claude or codex; --dry-run shows the changes\n"+
 		"  uninstall    take the changes back\n"+
 		"  doctor       check the root and the installed clients\n\n"+

@@ -49,11 +49,16 @@ func beside() string {
 }
 
 func (a *app) main(ctx context.Context, args []string) int {
-	err := fmt.Errorf("%w: c2cd mcp | install | uninstall | doctor", errUsage)
+	err := fmt.Errorf("%w: c2cd mcp | start | install | uninstall | doctor", errUsage)
 	if len(args) > 0 {
 		switch args[0] {
 		case "mcp":
 			err = a.mcp(ctx)
+		case "start":
+			var status int
+			if status, err = a.start(ctx, args[1:]); err == nil {
+				return status
+			}
 		case "install":
 			err = a.edit("install", args[1:], install.PlanInstall)
 		case "uninstall":

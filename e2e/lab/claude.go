@@ -2,6 +2,7 @@ package lab
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 )
 
@@ -44,6 +45,17 @@ func (l *Lab) ClaudeEnv(model *Model) []string {
 func (l *Lab) Claude(model *Model, args ...string) *Proc {
 	l.t.Helper()
 	return start(l.t, l.Project, l.ClaudeEnv(model), append([]string{l.programs.Claude}, args...)...)
+}
+
+// Terminal starts a program on a terminal, with the clients on its path.
+func (l *Lab) Terminal(env []string, argv ...string) *Proc {
+	l.t.Helper()
+	for i, v := range env {
+		if path, ok := strings.CutPrefix(v, "PATH="); ok {
+			env[i] = "PATH=" + filepath.Dir(l.programs.Claude) + ":" + filepath.Dir(l.programs.Codex) + ":" + path
+		}
+	}
+	return startTerminal(l.t, l.Project, env, argv...)
 }
 
 // ClaudeTUI starts Claude Code on a terminal and returns when its prompt is there.
