@@ -51,6 +51,9 @@ func (c *chunk) name() string {
 	return fmt.Sprintf("%s%08d-%d-%d-%d-%d-%s.%s", prefix, c.seq, c.count, c.archived, c.at.UnixMilli(), c.pid, c.by, ext)
 }
 
+// maxField bounds the numbers of a name, so that the next one can be counted from any.
+const maxField = 1 << 52
+
 func parseChunk(name string) (*chunk, bool) {
 	c := &chunk{}
 	rest, done := strings.CutPrefix(name, donePrefix)
@@ -69,7 +72,7 @@ func parseChunk(name string) (*chunk, bool) {
 	var n [5]int64
 	for i := range n {
 		v, err := strconv.ParseInt(part[i], 10, 64)
-		if err != nil || v < 0 {
+		if err != nil || v < 0 || v > maxField {
 			return nil, false
 		}
 		n[i] = v

@@ -55,30 +55,43 @@ func decode(file []byte) (msgs []Message, damaged bool) {
 	return msgs, damaged
 }
 
-// maxRecord bounds how far salvage reads for the end of one message, and so
-// what a hostile file can cost.
-const maxRecord = 2 << 20
+const (
+	maxRecord = 2 << 20   // how far salvage reads for the end of one message
+	maxVain   = 128 << 20 // how much it reads in vain, which bounds what a hostile file costs
+)
 
 // salvage takes whatever message can be read at a `{"`. Inside a JSON string
 // the quote would be escaped, so no body can pretend to be a message.
 func salvage(file []byte) (msgs []Message) {
 	start := []byte(`{"`)
-	for fails := 0; fails < 10_000; {
+	for vain := 0; vain < maxVain; {
 		i := bytes.Index(file, start)
 		if i < 0 {
-			break
+			return msgs
 		}
 		file = file[i:]
 		var raw json.RawMessage
-		dec := json.NewDecoder(bytes.NewReader(file[:min(len(file), maxRecord)]))
+		r := bytes.NewReader(file[:min(len(file), maxRecord)])
+		dec := json.NewDecoder(r)
 		var m Message
 		if dec.Decode(&raw) != nil || json.Unmarshal(raw, &m) != nil {
-			fails++
+			vain += int(r.Size()) - r.Len()
 			file = file[len(start):]
 			continue
 		}
 		msgs = append(msgs, m)
 		file = file[dec.InputOffset():]
+	}
+	return append(msgs, salvageLines(file)...)
+}
+
+// salvageLines is quick: our own files have a message a line.
+func salvageLines(file []byte) (msgs []Message) {
+	for line := range bytes.Lines(file) {
+		var m Message
+		if json.Unmarshal(bytes.Trim(line, " \t\r\n[],"), &m) == nil {
+			msgs = append(msgs, m)
+		}
 	}
 	return msgs
 }

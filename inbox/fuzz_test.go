@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -164,4 +166,24 @@ func FuzzArchived(f *testing.F) {
 			t.Errorf("%q\nbecomes %q", first, second)
 		}
 	})
+}
+
+func TestAHostileFileCostsLittleAndHidesNoLine(t *testing.T) {
+	file := strings.Repeat(`{"a":`, 600_000) + "\n," + good + "\n]\n"
+	if msgs, damaged := decode([]byte(file)); !damaged || !hasGood(msgs) {
+		t.Errorf("found %d messages, damaged %v", len(msgs), damaged)
+	}
+}
+
+func TestWhatIsPlantedInALeaseFolderStopsNobody(t *testing.T) {
+	m, root := newBox(t)
+	deliver(t, m, mail("one"))
+	for _, name := range []string{"x.tmp.dir", "99999999999999999-1-0-1-1-by.json.dir", "9223372036854775807-1-0-1-1-by.json"} {
+		if err := os.Mkdir(filepath.Join(root, "amber.lease", name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := m.Drain(t.Context(), "test"); err != nil || bodies(got) != "one" {
+		t.Errorf("drained %q, %v", bodies(got), err)
+	}
 }

@@ -72,7 +72,7 @@ func (m *Mailbox) LeaseSome(ctx context.Context, by string, enough int64) (*Leas
 func tidy(dir *atomicfile.Dir) error {
 	names, err := dir.Names()
 	for _, name := range names {
-		if atomicfile.IsTemp(name) {
+		if info, serr := dir.Stat(name); serr == nil && info.Mode().IsRegular() && atomicfile.IsTemp(name) {
 			err = errors.Join(err, dir.Remove(name))
 		}
 	}
