@@ -22,68 +22,36 @@ func claudeAt(t *testing.T, l *lab.Lab, model *lab.Model, args ...string) *lab.P
 }
 
 func TestIdleClaudeIsWoken(t *testing.T) {
-	l, model := newLab(t), lab.NewModel(t) // not beside others: it tells times
-	l.SeedClaude(nil)
-	l.Run(c2c(), "install", "claude")
-	l.Run(c2c(), "register", "birch", "--session-id", "birch")
-	p := claudeAt(t, l, model)
+	l, model, p := wakeLab(t, nil) // not beside others: it tells times
+	wakes(t, l, model, p, "amber", "user", "read by socket")
+}
+
+func TestIdleCodexIsWoken(t *testing.T) {
+	l, model, p := codexAt(t, "")
+	wakes(t, l, model, p, "cody", "tool", "read by server")
+}
+
+// wakes sends to an idle session a dozen times. Each message must be in the next request, in that role and
+// never twice.
+func wakes(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, alias, role, read string) {
+	t.Helper()
 	quiet := time.NewTicker(time.Second) // trials of their own, not a burst
 	defer quiet.Stop()
 	var took []time.Duration
 	for i := range 12 {
-		word := fmt.Sprintf("wake-%d", i)
-		answer := fmt.Sprintf("Woken %d.", i)
+		word, answer := fmt.Sprintf("wake-%d", i), fmt.Sprintf("Woken %d.", i)
 		model.Script(lab.Say(answer))
 		<-quiet.C
 		start := time.Now()
-		l.Run("sh", "-c", sendAs("birch", "amber", word))
-		r := model.WaitText("word-" + word)
-		took = append(took, r.Time.Sub(start))
-		once(t, r, "word-"+word)
-		if got := status(l, "id-"+word); !strings.Contains(got, "read by socket") {
-			t.Errorf("status %q", got)
-		}
+		l.Run("sh", "-c", sendAs("birch", alias, word))
+		took = append(took, model.WaitText("word-"+word+"\n").Time.Sub(start))
 		p.WaitScreen(0, answer)
 	}
 	slices.Sort(took)
 	t.Logf("send to API request: min %v, median %v, max %v", took[0], took[len(took)/2], took[len(took)-1])
 	for i := range 12 {
-		onlyOnce(t, model.Turns(), fmt.Sprintf("word-wake-%d\n", i), "user")
-	}
-}
-
-func TestIdleCodexIsWoken(t *testing.T) {
-	l, model := newLab(t), lab.NewModel(t) // not beside others: it tells times
-	l.SeedCodex(model, "")
-	l.Run(c2c(), "install", "codex")
-	l.Run(c2c(), "register", "birch", "--session-id", "birch")
-	l.TrustCodexHooks()
-	model.Script(register(lab.Codex, "cody"), lab.Say("Registered."))
-	p := l.CodexTUI()
-	p.Submit("prompt-one")
-	p.WaitScreen(0, "Registered.")
-	quiet := time.NewTicker(time.Second)
-	defer quiet.Stop()
-	var took []time.Duration
-	for i := range 12 {
-		word := fmt.Sprintf("wake-%d", i)
-		answer := fmt.Sprintf("Woken %d.", i)
-		model.Script(lab.Say(answer))
-		<-quiet.C
-		start := time.Now()
-		l.Run("sh", "-c", sendAs("birch", "cody", word))
-		r := model.WaitText("word-" + word)
-		took = append(took, r.Time.Sub(start))
-		if item := once(t, r, "word-"+word+"\n"); item.Role != "tool" {
-			t.Errorf("shown as %+v", item)
-		}
-		p.WaitScreen(0, answer)
-	}
-	slices.Sort(took)
-	t.Logf("send to API request: min %v, median %v, max %v", took[0], took[len(took)/2], took[len(took)-1])
-	for i := range 12 {
-		onlyOnce(t, model.Turns(), fmt.Sprintf("word-wake-%d\n", i), "tool")
-		if got := status(l, fmt.Sprintf("id-wake-%d", i)); !strings.Contains(got, "read by server") {
+		onlyOnce(t, model.Turns(), fmt.Sprintf("word-wake-%d\n", i), role)
+		if got := status(l, fmt.Sprintf("id-wake-%d", i)); !strings.Contains(got, read) {
 			t.Errorf("status %q", got)
 		}
 	}

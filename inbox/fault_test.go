@@ -3,66 +3,23 @@
 package inbox
 
 import (
-	"bytes"
 	"errors"
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"c2c/e2e/namespace"
 )
-
-// inNamespace runs the rest of the test where it may mount, as root or not. It
-// returns false to the test outside, which has nothing more to do.
-func inNamespace(t *testing.T) bool {
-	t.Helper()
-	if os.Getenv("C2C_TEST_NAMESPACE") != "" {
-		return true
-	}
-	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), "C2C_TEST_NAMESPACE=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
-		UidMappings: []syscall.SysProcIDMap{{HostID: os.Geteuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getegid(), Size: 1}},
-	}
-	out, err := cmd.CombinedOutput()
-	var ended *exec.ExitError
-	switch {
-	case errors.As(err, &ended):
-		t.Fatalf("%v\n%s", err, out)
-	case err != nil:
-		refused(t, err.Error())
-	case !bytes.Contains(out, []byte("--- PASS: "+t.Name())):
-		refused(t, string(out))
-	}
-	return false
-}
-
-// refused ends a test that the kernel, or a container around it, does not let run.
-func refused(t *testing.T, why string) {
-	t.Helper()
-	why = "no file system of its own for this test (sysctl user.max_user_namespaces must not be 0, and " +
-		"kernel.apparmor_restrict_unprivileged_userns not 1): " + why
-	if os.Getenv("C2C_TEST_NOSKIP") != "" {
-		t.Fatal(why)
-	}
-	t.Skip(why)
-}
 
 // newDisk is a file system of 1 MiB with a mailbox on it.
 func newDisk(t *testing.T) (m *Mailbox, dir string) {
 	t.Helper()
-	dir = t.TempDir()
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=1m,mode=700"); err != nil {
-		refused(t, "mount: "+err.Error())
-	}
-	t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
+	dir = namespace.Disk(t, "1m")
 	m, err := openAt(filepath.Join(dir, "root"))
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +89,7 @@ func backlog(t *testing.T, m *Mailbox, count int) (stored []Message, want string
 
 // A write that fails at once, and one that fails halfway, to the inbox and behind it.
 func TestAFullDiskRefusesMailAndKeepsWhatWaits(t *testing.T) {
-	if !inNamespace(t) {
+	if !namespace.Enter(t) {
 		return
 	}
 	for _, count := range []int{1, 40} {
@@ -159,7 +116,7 @@ func TestAFullDiskRefusesMailAndKeepsWhatWaits(t *testing.T) {
 }
 
 func TestMailIsReadOnAFullDiskAndArchivedLater(t *testing.T) {
-	if !inNamespace(t) {
+	if !namespace.Enter(t) {
 		return
 	}
 	for _, count := range []int{1, 40} {
@@ -199,7 +156,7 @@ func TestMailIsReadOnAFullDiskAndArchivedLater(t *testing.T) {
 }
 
 func TestAPartialAckOnAFullDiskLosesNothing(t *testing.T) {
-	if !inNamespace(t) {
+	if !namespace.Enter(t) {
 		return
 	}
 	m, dir := newDisk(t)
@@ -221,7 +178,7 @@ func TestAPartialAckOnAFullDiskLosesNothing(t *testing.T) {
 }
 
 func TestAReadOnlyRootIsStillLookedAt(t *testing.T) {
-	if !inNamespace(t) {
+	if !namespace.Enter(t) {
 		return
 	}
 	m, dir := newDisk(t)

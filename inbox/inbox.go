@@ -153,24 +153,18 @@ func (m *Mailbox) Waiting() (bool, error) {
 	if some, err := m.undrained(); err != nil || some {
 		return err == nil, err
 	}
-	lease, err := m.root.Sub(m.leaseName(), false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
+	return m.inLease(func(dir *atomicfile.Dir) (bool, error) {
+		cs, err := chunks(dir)
+		for _, c := range cs {
+			if c.done {
+				continue
+			}
+			if free, err := c.free(dir); err != nil || free {
+				return err == nil, err
+			}
+		}
 		return false, err
-	}
-	defer lease.Close()
-	cs, err := chunks(lease)
-	for _, c := range cs {
-		if c.done {
-			continue
-		}
-		if free, err := c.free(lease); err != nil || free {
-			return err == nil, err
-		}
-	}
-	return false, err
+	})
 }
 
 // undrained says whether anything is in the inbox or behind it.
@@ -189,14 +183,21 @@ func (m *Mailbox) used() (bool, error) {
 	if some, err := m.undrained(); err != nil || some {
 		return err == nil, err
 	}
-	lease, err := m.root.Sub(m.leaseName(), false)
+	return m.inLease(func(dir *atomicfile.Dir) (bool, error) {
+		names, err := dir.Names()
+		return len(names) > 0, err
+	})
+}
+
+// inLease asks about the lease directory; the answer is no when there is none.
+func (m *Mailbox) inLease(ask func(*atomicfile.Dir) (bool, error)) (bool, error) {
+	dir, err := m.root.Sub(m.leaseName(), false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	defer lease.Close()
-	names, err := lease.Names()
-	return len(names) > 0, err
+	defer dir.Close()
+	return ask(dir)
 }

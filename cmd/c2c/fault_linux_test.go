@@ -11,37 +11,14 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-)
 
-// inNamespace runs the rest of the test where it may mount, as root or not. It
-// returns false to the test outside, which has nothing more to do.
-func inNamespace(t *testing.T) bool {
-	t.Helper()
-	if os.Getenv("C2C_TEST_NAMESPACE") != "" {
-		return true
-	}
-	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), "C2C_TEST_NAMESPACE=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
-		UidMappings: []syscall.SysProcIDMap{{HostID: os.Geteuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getegid(), Size: 1}},
-	}
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v in a user and mount namespace of its own (sysctl user.max_user_namespaces must not be 0):\n%s", err, out)
-	}
-	return false
-}
+	"c2c/e2e/namespace"
+)
 
 // disk is a file system of 256 KiB with a root on it.
 func disk(t *testing.T) (dir, root string) {
 	t.Helper()
-	dir = t.TempDir()
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=256k,mode=700"); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
+	dir = namespace.Disk(t, "256k")
 	root = filepath.Join(dir, "root")
 	for _, name := range []string{"amber", "birch"} {
 		if _, errs, code := run(t, root, "", "register", name, "--session-id", name); code != exitDone {
@@ -64,7 +41,7 @@ func snapshot(t *testing.T, root string) string {
 }
 
 func TestAFullDiskRefusesAndIsStillRead(t *testing.T) {
-	if !inNamespace(t) {
+	if !namespace.Enter(t) {
 		return
 	}
 	dir, root := disk(t)
@@ -106,7 +83,7 @@ func TestAFullDiskRefusesAndIsStillRead(t *testing.T) {
 }
 
 func TestAReadOnlyRootRefuses(t *testing.T) {
-	if !inNamespace(t) {
+	if !namespace.Enter(t) {
 		return
 	}
 	dir, root := disk(t)

@@ -1,0 +1,4 @@
+//go:build !linux
+
+// Package namespace is for Linux alone: other systems have no such places.
+package namespace

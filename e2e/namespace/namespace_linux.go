@@ -1,0 +1,63 @@
+// Package namespace gives a test a place where it may mount file systems, as
+// root or not, and where nobody else sees them.
+package namespace
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// Enter runs the rest of the test in a user and a mount namespace of its own.
+// It returns false to the test outside, which has nothing more to do.
+func Enter(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv("C2C_TEST_NAMESPACE") != "" {
+		return true
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), "C2C_TEST_NAMESPACE=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getegid(), Size: 1}},
+	}
+	out, err := cmd.CombinedOutput()
+	var ended *exec.ExitError
+	switch {
+	case errors.As(err, &ended):
+		t.Fatalf("%v\n%s", err, out)
+	case err != nil:
+		refused(t, err.Error())
+	case !bytes.Contains(out, []byte("--- PASS: "+t.Name())):
+		refused(t, string(out))
+	}
+	return false
+}
+
+// refused ends a test that the kernel, or a container around it, does not let run.
+func refused(t *testing.T, why string) {
+	t.Helper()
+	why = "no file system of its own for this test (sysctl user.max_user_namespaces must not be 0, and " +
+		"kernel.apparmor_restrict_unprivileged_userns not 1): " + why
+	if os.Getenv("C2C_TEST_NOSKIP") != "" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
+}
+
+// Disk mounts a file system of a size such as "1m" until the end of the test.
+func Disk(t *testing.T, size string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+size+",mode=700"); err != nil {
+		refused(t, "mount: "+err.Error())
+	}
+	t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
+	return dir
+}
