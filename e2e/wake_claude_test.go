@@ -151,3 +151,50 @@ func TestWithoutItsSocketTheMailWaitsForTheNextPrompt(t *testing.T) {
 	p.Submit("prompt-two")
 	once(t, model.WaitText("word-meanwhile"), "prompt-two")
 }
+
+// channelAt starts Claude Code as somebody who tries channels: the feature is theirs, and they have said
+// yes to the warning.
+func channelAt(t *testing.T, mode string) (*lab.Lab, *lab.Model, *lab.Proc) {
+	t.Helper()
+	l, model := newLab(t), lab.NewModel(t)
+	l.Setenv("C2C_MCP_CHANNEL_DELIVERY", mode)
+	l.SeedClaude(nil)
+	l.AllowChannels()
+	l.Run(c2c(), "install", "claude")
+	l.Run(c2c(), "register", "birch", "--session-id", "birch")
+	env := append(l.ClaudeEnv(model), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=", "CLAUDE_CODE_HARBOR_KITE=0")
+	p := l.Terminal(env, c2c(), "start", "--channel", "claude")
+	p.WaitScreen(0, "local development")
+	p.Send(lab.Enter)
+	p.WaitScreen(0, "shift+tab to cycle", "? for shortcuts")
+	model.Script(register(lab.Claude, "amber"), lab.Say("Registered."))
+	p.Submit("prompt-one")
+	p.WaitScreen(0, "Registered.")
+	l.WaitFile(".claude/sessions/*.json", `"status":"idle"`)
+	return l, model, p
+}
+
+func TestAChannelCarriesAndItsReceiptIsTheHook(t *testing.T) {
+	t.Parallel()
+	l, model, p := channelAt(t, "content")
+	model.Script(lab.Say("Woken."))
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	item := once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
+	t.Logf("by channel: %+v", item)
+	p.WaitScreen(0, "Woken.")
+	if got := status(l, "id-meanwhile"); !strings.Contains(got, "read by channel") {
+		t.Errorf("status %q", got)
+	}
+}
+
+func TestAChannelRingsAndTheHookHandsOver(t *testing.T) {
+	t.Parallel()
+	l, model, p := channelAt(t, "doorbell")
+	model.Script(lab.Say("Woken."))
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	once(t, model.WaitText("word-meanwhile"), "message_pending")
+	p.WaitScreen(0, "Woken.")
+	if got := status(l, "id-meanwhile"); !strings.Contains(got, "read by hook") {
+		t.Errorf("status %q", got)
+	}
+}

@@ -5,15 +5,16 @@ import (
 	"errors"
 	"io/fs"
 	"math"
+	"slices"
 
 	"c2c/inbox/filelock"
 )
 
-// Receive records what a client was seen to have of the messages that a live
-// reader by that name holds: it has carried them and cannot see for itself
+// Receive records what a client was seen to have of the messages that live
+// readers by these names hold: it has carried them and cannot see for itself
 // whether they arrived. They are read from now on, and the reader's ack adds
 // nothing.
-func (m *Mailbox) Receive(ctx context.Context, by string, has func(Message) bool) error {
+func (m *Mailbox) Receive(ctx context.Context, has func(Message) bool, by ...string) error {
 	if some, err := m.used(); err != nil || !some {
 		return err
 	}
@@ -32,12 +33,12 @@ func (m *Mailbox) Receive(ctx context.Context, by string, has func(Message) bool
 	defer dir.Close()
 	held := map[*chunk][]Message{}
 	_, err = m.eachLeased(dir, math.MaxInt64, func(msg Message, holder *chunk) {
-		if holder != nil && !holder.done && holder.by == by && has(msg) {
+		if holder != nil && !holder.done && slices.Contains(by, holder.by) && has(msg) {
 			held[holder] = append(held[holder], msg)
 		}
 	})
 	for c, msgs := range held {
-		err = errors.Join(err, m.archive(ctx, by, msgs, c.archived))
+		err = errors.Join(err, m.archive(ctx, c.by, msgs, c.archived))
 	}
 	return err
 }

@@ -19,7 +19,7 @@ func TestWhatAClientWasSeenToHaveIsReadOnce(t *testing.T) {
 	}
 	second := func(msg Message) bool { return msg.Content == "two" }
 	for range 2 { // a receipt may come twice
-		if err := m.Receive(t.Context(), "socket", second); err != nil {
+		if err := m.Receive(t.Context(), second, "socket"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -46,7 +46,7 @@ func TestAReceiptForAnotherReadersMailIsIgnored(t *testing.T) {
 	m, _ := newBox(t)
 	deliver(t, m, mail("one"))
 	l := lease(t, m)
-	if err := m.Receive(t.Context(), "socket", func(Message) bool { return true }); err != nil {
+	if err := m.Receive(t.Context(), func(Message) bool { return true }, "socket"); err != nil {
 		t.Fatal(err)
 	}
 	if h, _ := m.History(t.Context(), 10); len(h) != 0 {

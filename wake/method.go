@@ -11,9 +11,10 @@ import (
 
 // Names of methods, as a status shows them.
 const (
-	BySocket = "socket" // Claude Code's messaging socket
-	ByServer = "server" // Codex's app-server
-	ByQueue  = "queue"  // Codex's own queue
+	BySocket  = "socket"  // Claude Code's messaging socket
+	ByChannel = "channel" // Claude Code's channel notifications
+	ByServer  = "server"  // Codex's app-server
+	ByQueue   = "queue"   // Codex's own queue
 )
 
 // Notice is what a doorbell may tell: that mail waits, how much and from whom, never what it says.

@@ -110,7 +110,7 @@ func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message) Ring {
 	for _, m := range w.Methods {
 		var err error
 		switch {
-		case m.Courier != nil && (w.policy.tries == 0 || m.Doorbell == nil):
+		case m.Courier != nil && w.policy.tries == 0:
 			err = w.carry(ctx, m)
 		case m.Doorbell != nil:
 			err = m.Doorbell.Ring(ctx, NoticeOf(loud(msgs)))

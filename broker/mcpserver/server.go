@@ -25,7 +25,12 @@ type Config struct {
 	Client string
 	Getenv func(string) string
 	PID    int // the client's process
+	// Channel declares that this server pushes channel notifications.
+	Channel bool
 }
+
+// Server is what Serve runs.
+type Server = server.MCPServer
 
 // tools answers the tool calls of one client.
 type tools struct {
@@ -53,11 +58,16 @@ func (t *tools) open() (*broker.Broker, error) {
 // New is the MCP server of one session; Serve runs it.
 func New(cfg Config) *server.MCPServer {
 	t := &tools{cfg: cfg}
-	srv := server.NewMCPServer("c2c", cfg.Version,
+	options := []server.ServerOption{
 		server.WithInstructions(instructions),
 		server.WithToolCapabilities(false),
 		server.WithInputSchemaValidation(),
-		server.WithRecovery())
+		server.WithRecovery(),
+	}
+	if cfg.Channel {
+		options = append(options, server.WithExperimental(map[string]any{channelCapability: map[string]any{}}))
+	}
+	srv := server.NewMCPServer("c2c", cfg.Version, options...)
 	handlers := t.handlers()
 	for _, tool := range catalog() {
 		srv.AddTool(tool, t.answer(tool.Name, handlers[tool.Name]))

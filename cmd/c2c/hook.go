@@ -73,7 +73,7 @@ func (a *app) hook(ctx context.Context, client string) error {
 // mail is offered again.
 func (a *app) handMail(ctx context.Context, b *broker.Broker, s broker.Session, box *inbox.Mailbox, e hooks.Event) error {
 	if e.HasMail() {
-		if err := box.Receive(ctx, wake.BySocket, e.Holds); err != nil {
+		if err := box.Receive(ctx, e.Holds, wake.BySocket, wake.ByChannel); err != nil {
 			return err
 		}
 	}

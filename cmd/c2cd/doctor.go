@@ -88,6 +88,7 @@ var settings = []struct{ name, otherwise string }{
 	{"C2C_MCP_BROKER_ROOT", "the repository decides"},
 	{"C2C_MCP_SESSION_ID", "the client says which session calls"},
 	{"C2C_MCP_CLIENT_TYPE", "the MCP client says what it is"},
+	{channelVariable, "no channel: the messaging socket wakes Claude Code"},
 	{"XDG_STATE_HOME", "~/.c2c for mail, ~/.local/state/c2c for undo records"},
 	{"CLAUDE_CONFIG_DIR", "~/.claude"},
 	{"CODEX_HOME", "~/.codex"},

@@ -35,6 +35,7 @@ func (a *app) edit(verb string, args []string, plan func(string, install.Options
 	fs.SetOutput(a.stderr)
 	dry := fs.Bool("dry-run", false, "show the changes and make none")
 	global := fs.Bool("global", false, "claude: the server for all projects, not for this one alone")
+	channel := fs.Bool("channel", false, "claude: also tell how to start it with c2c as a channel")
 	fs.Usage = func() {
 		fmt.Fprintf(a.stderr, "usage: c2c %s [--dry-run] [--global] [claude | codex]\n\nWithout a client: every one found here.\n", verb)
 		fs.PrintDefaults()
@@ -59,6 +60,10 @@ func (a *app) edit(verb string, args []string, plan func(string, install.Options
 		if err := a.carryOut(client, p, *dry); err != nil {
 			return err
 		}
+	}
+	if *channel {
+		fmt.Fprintf(a.stdout, "start it as a channel with: c2c start --channel claude, or: %s=%s claude %s\n",
+			channelVariable, channelDoorbell, strings.Join(channelFlags, " "))
 	}
 	return nil
 }

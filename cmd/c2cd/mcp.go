@@ -12,7 +12,12 @@ import (
 
 // mcp serves one client on standard input and output until its input ends.
 func (a *app) mcp(ctx context.Context) error {
+	channel, err := channelMode(a.getenv(channelVariable))
+	if err != nil {
+		return err
+	}
 	srv := mcpserver.New(mcpserver.Config{
+		Channel: channel != channelOff,
 		Version: version(), Client: a.getenv("C2C_MCP_CLIENT_TYPE"), Getenv: a.getenv, PID: os.Getppid(),
 		Open: func() (*broker.Broker, error) {
 			root, _, err := broker.FindRoot(a.getenv, a.cwd)
@@ -22,8 +27,8 @@ func (a *app) mcp(ctx context.Context) error {
 			return broker.Open(broker.Config{Root: root})
 		},
 	})
-	defer a.startRinging(ctx, a.getenv("C2C_MCP_CLIENT_TYPE"), os.Getppid())()
-	err := mcpserver.Serve(ctx, a.stdin, a.stdout, srv, mcpserver.Limits{})
+	defer a.startRinging(ctx, a.getenv("C2C_MCP_CLIENT_TYPE"), os.Getppid(), pushing{channel, srv})()
+	err = mcpserver.Serve(ctx, a.stdin, a.stdout, srv, mcpserver.Limits{})
 	if ctx.Err() != nil {
 		return nil // a signal is how clients end their servers
 	}
@@ -31,11 +36,11 @@ func (a *app) mcp(ctx context.Context) error {
 }
 
 // startRinging wakes the client's sessions until stop is called.
-func (a *app) startRinging(ctx context.Context, client string, pid int) (stop func()) {
+func (a *app) startRinging(ctx context.Context, client string, pid int, channel pushing) (stop func()) {
 	var r reach
 	switch client {
 	case install.Claude:
-		r = claudeReach{a, pid}
+		r = claudeReach{a, pid, channel}
 	case install.Codex:
 		r = codexReach{a, pid}
 	default:

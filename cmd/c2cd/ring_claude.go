@@ -3,11 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"c2c/broker"
+	"c2c/broker/mcpserver"
 	"c2c/hooks"
 	"c2c/inbox"
 	"c2c/wake"
@@ -18,6 +21,44 @@ import (
 type claudeReach struct {
 	a      *app
 	client int // its process
+
+	channel pushing
+}
+
+// channelVariable turns channel notifications on: doorbell (or 1) pushes no bodies, content does.
+const channelVariable = "C2C_MCP_CHANNEL_DELIVERY"
+
+const (
+	channelOff      = ""
+	channelDoorbell = "doorbell"
+	channelContent  = "content"
+)
+
+func channelMode(value string) (string, error) {
+	switch strings.ToLower(strings.TrimSpace(value)) {
+	case "", "0", "false", "no", "off":
+		return channelOff, nil
+	case "1", "true", "yes", "on", channelDoorbell:
+		return channelDoorbell, nil
+	case channelContent:
+		return channelContent, nil
+	}
+	return "", fmt.Errorf("%s is %q: want doorbell, content or 0", channelVariable, value)
+}
+
+// pushing is the server that can push, and how.
+type pushing struct {
+	mode string
+	srv  *mcpserver.Server
+}
+
+// method is the channel's; a message that was carried in vain goes to the next method's doorbell.
+func (p pushing) method(box *inbox.Mailbox, root string) wake.Method {
+	c := &mcpserver.Channel{Server: p.srv, Box: box, Root: root}
+	if p.mode == channelContent {
+		return wake.Method{Name: wake.ByChannel, Courier: c}
+	}
+	return wake.Method{Name: wake.ByChannel, Doorbell: c}
 }
 
 // sessions is the one that lives in our client, if it is known already. /resume changes it.
@@ -33,20 +74,25 @@ func (r claudeReach) sessions(ctx context.Context, b *broker.Broker) ([]string, 
 }
 
 func (r claudeReach) methods(_ context.Context, s broker.Session, box *inbox.Mailbox, root string) ([]wake.Method, func() bool, error) {
-	socket, err := claude.FromEnv(r.a.getenv, time.Now)
-	if err != nil {
-		return nil, nil, err
+	var all []wake.Method
+	if r.channel.mode != channelOff {
+		all = append(all, r.channel.method(box, root))
 	}
-	m := wake.Method{Name: wake.BySocket, Doorbell: socket}
-	if r.hooked(s) {
-		m.Courier = &claude.Courier{Socket: socket, Box: box, Root: root}
+	socket, err := claude.FromEnv(r.a.getenv, time.Now)
+	switch {
+	case err != nil && len(all) == 0:
+		return nil, nil, err
+	case err == nil && r.hooked(s):
+		all = append(all, wake.Method{Name: wake.BySocket, Doorbell: socket, Courier: &claude.Courier{Socket: socket, Box: box, Root: root}})
+	case err == nil:
+		all = append(all, wake.Method{Name: wake.BySocket, Doorbell: socket})
 	}
 	config := r.a.getenv("CLAUDE_CONFIG_DIR")
 	if config == "" {
 		config = filepath.Join(r.a.getenv("HOME"), ".claude")
 	}
 	busy := func() bool { return claude.StateOf(config, r.client) == claude.Busy }
-	return []wake.Method{m}, busy, nil
+	return all, busy, nil
 }
 
 // hooked says whether our hooks have run in this session: without them nothing

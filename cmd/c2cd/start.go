@@ -23,8 +23,9 @@ func (a *app) start(ctx context.Context, args []string) (status int, err error) 
 	fs := flag.NewFlagSet("start", flag.ContinueOnError)
 	fs.SetOutput(a.stderr)
 	alias := fs.String("alias", "", "the session's `name`; default: one is made up, or the client's hooks say")
+	channel := fs.Bool("channel", false, "claude: load c2c as a development channel, which the client asks about")
 	fs.Usage = func() {
-		fmt.Fprint(a.stderr, "usage: c2c start [--alias name] <client> [-- arguments of the client]\n\n"+
+		fmt.Fprint(a.stderr, "usage: c2c start [--alias name] [--channel] <client> [-- arguments of the client]\n\n"+
 			"Runs a client as a c2c session, with the mailbox of that name each time.\n\n")
 		fs.PrintDefaults()
 		fmt.Fprint(a.stderr, "\nThe exit status is the client's.\n\nexample:\n  c2c start --alias amber claude -- --resume\n")
@@ -46,8 +47,21 @@ func (a *app) start(ctx context.Context, args []string) (status int, err error) 
 	if err != nil {
 		return 0, fmt.Errorf("find %s: %w", client, err)
 	}
-	return a.launch(ctx, client, *alias, append([]string{path}, theirs...))
+	argv, env := append([]string{path}, theirs...), scrubbed(os.Environ())
+	if *channel {
+		if client != "claude" {
+			return 0, fmt.Errorf("%w: --channel is for claude alone", errUsage)
+		}
+		argv = append(argv, channelFlags...)
+		if a.getenv(channelVariable) == "" {
+			env = append(env, channelVariable+"="+channelDoorbell)
+		}
+	}
+	return a.launch(ctx, client, *alias, argv, env)
 }
+
+// channelFlags make Claude Code listen to our channel notifications.
+var channelFlags = []string{"--dangerously-load-development-channels", "server:c2c"}
 
 // cut parts the arguments at the first --.
 func cut(args []string) (before, after []string) {
@@ -59,8 +73,7 @@ func cut(args []string) (before, after []string) {
 	return args, nil
 }
 
-func (a *app) launch(ctx context.Context, client, alias string, argv []string) (status int, err error) {
-	env := scrubbed(os.Environ())
+func (a *app) launch(ctx context.Context, client, alias string, argv, env []string) (status int, err error) {
 	named := func(int) error { return nil }
 	if alias != "" {
 		env = append(env, "C2C_MCP_SESSION_ID="+alias)

@@ -106,3 +106,14 @@ func (r *Request) ClaudeSession() string {
 	_, id, _ := strings.Cut(body.Metadata.UserID, "session_")
 	return id
 }
+
+// AllowChannels adds the feature flag of channels to what SeedClaude wrote, as the client caches it.
+func (l *Lab) AllowChannels() {
+	l.t.Helper()
+	var config map[string]any
+	if err := json.Unmarshal([]byte(l.Read(".claude.json")), &config); err != nil {
+		l.t.Fatal(err)
+	}
+	config["cachedGrowthBookFeatures"] = map[string]any{"tengu_harbor": true}
+	l.Write(".claude.json", mustJSON(config))
+}

@@ -181,9 +181,9 @@ func TestTheReceiptIsWhatTheHookArchives(t *testing.T) {
 		<-lines
 		var line userLine
 		err := json.Unmarshal([]byte(<-lines), &line)
-		hooked <- errors.Join(err, box.Receive(context.Background(), wake.BySocket, func(m inbox.Message) bool {
+		hooked <- errors.Join(err, box.Receive(context.Background(), func(m inbox.Message) bool {
 			return strings.Contains(line.Message.Content, m.Envelope())
-		}))
+		}, wake.BySocket))
 	}()
 	c := &Courier{Socket: s, Box: box, Root: root}
 	had, err := c.Carry(t.Context(), l.Messages)

@@ -2,21 +2,14 @@ package claude
 
 import (
 	"context"
-	"fmt"
-	"path/filepath"
 	"strings"
-	"time"
 
 	"c2c/inbox"
 	"c2c/wake"
 )
 
-const (
-	// maxCarry bounds one line. The client takes a megabyte; a turn need not start with so much.
-	maxCarry = 64 << 10
-	// receiptTime is how long a carried message may take to come back through the hook.
-	receiptTime = 15 * time.Second
-)
+// maxCarry bounds one line. The client takes a megabyte; a turn need not start with so much.
+const maxCarry = 64 << 10
 
 // Courier carries messages over the socket. Its receipt is the session's
 // UserPromptSubmit hook, which archives what it sees (inbox.Mailbox.Receive),
@@ -40,7 +33,7 @@ func (c *Courier) Carry(ctx context.Context, msgs []inbox.Message) (had []string
 	if err := c.Socket.write(ctx, strings.Join(names, ", "), text); err != nil {
 		return nil, err
 	}
-	return c.receipt(ctx, mark, ids)
+	return wake.Receipt(ctx, c.Box, c.Root, mark, ids)
 }
 
 // pack takes whole messages in order while they fit. An ephemeral one leaves no
@@ -71,27 +64,4 @@ func plain(name string) string {
 		return "another session"
 	}
 	return name
-}
-
-// receipt waits for the hook.
-func (c *Courier) receipt(ctx context.Context, mark inbox.Mark, ids []string) (had []string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, receiptTime)
-	defer cancel()
-	err = wake.Wait(ctx, filepath.Join(c.Root, c.Box.ArchiveLock()), func() (bool, error) {
-		got, err := c.Box.ArchivedSince(mark)
-		had = had[:0]
-		for _, id := range ids {
-			if got[id] {
-				had = append(had, id)
-			}
-		}
-		return len(had) == len(ids), err
-	})
-	if len(had) > 0 {
-		return had, nil
-	}
-	if ctx.Err() != nil {
-		err = fmt.Errorf("%w: no sign that it has the messages within %v", wake.ErrUncaptured, receiptTime)
-	}
-	return nil, err
 }
