@@ -88,3 +88,21 @@ func TestMailForAClosedThreadWaits(t *testing.T) {
 	l.CodexExec("resume", model.Wait(0).CodexThread(), "anything new?").Wait()
 	once(t, model.WaitText("word-later"), "word-later")
 }
+
+// A turn that its person interrupts runs no hook any more: the mail comes when the thread is idle again.
+func TestMailOfAnInterruptedTurnIsReadAfterIt(t *testing.T) {
+	t.Parallel()
+	l, model, p := codexAt(t, "")
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	model.Script(lab.Say("Too late.").After(never), lab.Say("Woken."))
+	p.Submit("prompt-two")
+	model.WaitText("prompt-two")
+	l.Run("sh", "-c", sendAs("birch", "cody", "meanwhile"))
+	p.Send(lab.Esc)
+	once(t, model.WaitText("word-meanwhile"), "word-meanwhile\n")
+	p.WaitScreen(0, "Woken.")
+	if got := status(l, "id-meanwhile"); !strings.Contains(got, "read by server") {
+		t.Errorf("status %q", got)
+	}
+}
