@@ -27,9 +27,9 @@ race: ## the tests under the race detector (needs a C compiler)
 e2e: ## the tests on the real clients, installed from npm into a cache
 	bash scripts/e2e.sh
 
-bench: build ## the hot paths, as ratios to limits measured in the same run
+bench: build ## the hot paths as ratios to limits of the same run, into docs/performance.md
 	$(GO) build $(GOFLAGS_BUILD) -o $(BIN)/ ./e2e/bench/empty
-	$(GO) run ./e2e/bench $(BIN)
+	$(GO) run ./e2e/bench $(BIN) | tee docs/performance.md
 
 torture: build ## processes killed at random for T=60s, then every message looked for
 	$(GO) run ./e2e/torture -t $(T) $(BIN)

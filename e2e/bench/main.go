@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +22,9 @@ const (
 	pairs   = 100
 	backlog = 10_000
 )
+
+// format is a row: what, limit, median of each in ms, median of the ratios, 99th percentile of what.
+const format = "| %-30s | %-24s | %8.2f | %8.2f | %6.2f | %6.2f |\n"
 
 const event = `{"hook_event_name":"PostToolUse","session_id":"bench"}`
 
@@ -54,7 +58,9 @@ func run(bin string) error {
 	}
 	w.claude = "bench" // not before: it would be the session that is registered
 	c2c, empty, script := filepath.Join(bin, "c2c"), filepath.Join(bin, "empty"), filepath.Join(home, "check.sh")
-	fmt.Printf("%-34s %-24s %9s %9s %7s %7s\n", "what", "limit", "p50 ms", "limit ms", "ratio", "p99")
+	fmt.Print(heading())
+	fmt.Printf(strings.ReplaceAll(format, ".2f", "s"), "what", "limit", "p50 ms", "limit ms", "ratio", "p99 ms")
+	fmt.Println("|---|---|---:|---:|---:|---:|")
 	for _, row := range []struct {
 		what, limit string
 		a, b        []string
@@ -70,7 +76,24 @@ func run(bin string) error {
 			return fmt.Errorf("%s: %w", row.what, err)
 		}
 	}
+	if err := w.burst(); err != nil {
+		return err
+	}
 	return w.idle()
+}
+
+// heading says where and when, without which a figure says nothing.
+func heading() string {
+	cpu := "an unknown processor"
+	if data, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		if _, rest, ok := strings.Cut(string(data), "model name\t: "); ok {
+			cpu, _, _ = strings.Cut(rest, "\n")
+		}
+	}
+	return fmt.Sprintf("# Performance\n\nWritten by `make bench` on %s: %d x %s, %s, %s.\n\n"+
+		"Each row is measured in turn with its limit, %d times (bursts %d times); the ratio is the median of the pairs'.\n"+
+		"The empty Go program is what a process costs here; `send` adds two fsyncs to it.\n\n",
+		time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), cpu, runtime.GOOS, runtime.Version(), pairs, bursts)
 }
 
 func (w world) prepare() error {
@@ -119,7 +142,7 @@ func (w world) compare(what, limit string, a, b []string) error {
 			as, bs, ratios = append(as, ta), append(bs, tb), append(ratios, ta/tb)
 		}
 	}
-	fmt.Printf("%-34s %-24s %9.2f %9.2f %7.2f %7.2f\n", what, limit, at(as, 50), at(bs, 50), at(ratios, 50), at(as, 99))
+	fmt.Printf(format, what, limit, at(as, 50), at(bs, 50), at(ratios, 50), at(as, 99))
 	return nil
 }
 
