@@ -1,4 +1,6 @@
 # c2c. `make help` lists the targets.
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
 GO ?= go
 BIN := bin
 export CGO_ENABLED ?= 0
