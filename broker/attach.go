@@ -109,8 +109,8 @@ func (b *Broker) enroll(ctx context.Context, rows []row, a *attachment) ([]row, 
 		}
 	}
 	a.created = a.sid == "" || findSID(rows, a.sid) < 0
-	if a.created && a.id == "" {
-		// A new session's environment is as new as the session.
+	if a.created && a.id == "" && a.caller.Explicit == "" {
+		// A new session's environment is as new as the session; one that was named is perhaps another.
 		profile, id := a.caller.believed()
 		if id != "" {
 			a.client, a.id = profile.Name, id

@@ -134,3 +134,16 @@ func TestHiddenClientProcessMakesTheStateUnknown(t *testing.T) {
 		t.Errorf("state %s", s.State)
 	}
 }
+
+// An agent that registers another session in its shell stays who it is.
+func TestANameThatWasTypedTakesNoClientsID(t *testing.T) {
+	w := newWorld(t)
+	env := func(name string) string {
+		return map[string]string{"CLAUDE_CODE_SESSION_ID": "uuid-1"}[name]
+	}
+	w.register("worker", Caller{Explicit: "worker", Getenv: env})
+	own := w.attach(Caller{Client: "claude", ClientID: "uuid-1", Getenv: env})
+	if own.ID == "worker" || own.Alias == "worker" {
+		t.Errorf("the session is now %+v", own)
+	}
+}
