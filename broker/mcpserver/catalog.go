@@ -124,7 +124,7 @@ func sessionTools() []mcp.Tool {
 		tool(toolSweep, removes,
 			"Clear away sessions that ended long ago. Mail that they never read is kept in dead-letter.jsonl. Do this only when your user asks."),
 		tool(toolServerInfo, reads,
-			"Show version, features and store of this c2c server."),
+			"Show version, root and process of this c2c server."),
 		tool(toolTailLog, reads,
 			"Show the end of the broker's log, oldest first.",
 			limit(50, 500),

@@ -169,17 +169,21 @@ func clientName(info string) string {
 	return ""
 }
 
-// self is the caller's session, registered if it was not. A session_id in the
-// call must be the caller's own.
+// self is the caller's session, registered if it was not.
 func (t *tools) self(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (broker.Session, error) {
 	s, err := b.Attach(ctx, t.caller(ctx, req))
 	if err != nil {
 		return s, err
 	}
+	return s, own(req, s)
+}
+
+// own refuses a session_id in the call that is not the caller's: it is the model's word, and no proof.
+func own(req mcp.CallToolRequest, s broker.Session) error {
 	if sid := req.GetString("session_id", ""); sid != "" && sid != s.ID {
-		return s, fmt.Errorf("session_id %q is not yours; leave it out, yours is %q", sid, s.ID)
+		return fmt.Errorf("session_id %q is not yours; leave it out, yours is %q", sid, s.ID)
 	}
-	return s, nil
+	return nil
 }
 
 func (t *tools) mailbox(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (*inbox.Mailbox, error) {

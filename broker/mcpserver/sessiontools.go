@@ -15,6 +15,11 @@ import (
 const sweepGrace = 7 * 24 * time.Hour
 
 func (t *tools) register(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
+	if req.GetString("session_id", "") != "" {
+		if _, err := t.self(ctx, b, req); err != nil {
+			return nil, err
+		}
+	}
 	s, err := b.Register(ctx, t.caller(ctx, req), req.GetString("alias", ""))
 	if err != nil {
 		return nil, err
@@ -27,6 +32,9 @@ func (t *tools) register(ctx context.Context, b *broker.Broker, req mcp.CallTool
 
 func (t *tools) whoami(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
 	s, err := b.Resolve(ctx, t.caller(ctx, req))
+	if err == nil {
+		err = own(req, s)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -40,20 +40,7 @@ func (c client) call(name, args string) (texts []string, isError bool) {
 		if r.ID == nil || *r.ID != 1 {
 			continue
 		}
-		if r.Error != nil {
-			return []string{r.Error.Message}, true
-		}
-		var result struct {
-			IsError bool
-			Content []struct{ Text string }
-		}
-		if err := json.Unmarshal(r.Result, &result); err != nil {
-			c.t.Fatal(err)
-		}
-		for _, part := range result.Content {
-			texts = append(texts, part.Text)
-		}
-		return texts, result.IsError
+		return r.texts(c.t)
 	}
 	c.t.Fatalf("%s is not answered", name)
 	return nil, false
@@ -120,21 +107,6 @@ func TestAMessageGoesFromToolToToolAndItsStatusFollows(t *testing.T) {
 	if got := fields(t, birch.want("history", `{"limit":1}`)); got["content"] != "hi <there>" || got["drained_at"] == nil {
 		t.Errorf("history %v", got)
 	}
-}
-
-func TestThreadsOfOneServerProcessHaveAMailboxEach(t *testing.T) {
-	amber, birch := pair(t)
-	coral := birch
-	coral.thread = "thread-2"
-	coral.want("register", `{"alias":"coral"}`)
-	amber.want("send", `{"to_alias":"coral","content":"for coral"}`)
-	if got := birch.want("poll_inbox", `{}`); got != "[]" {
-		t.Errorf("birch has %s", got)
-	}
-	if got := coral.want("poll_inbox", `{}`); !strings.Contains(got, "for coral") {
-		t.Errorf("coral has %s", got)
-	}
-	birch.refused("poll_inbox", `{"session_id":"amber"}`, "not yours")
 }
 
 func TestSendAllReachesEverybodyElse(t *testing.T) {

@@ -1,0 +1,276 @@
+package mcpserver
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// conn is a client with a server process of its own at the other end of two pipes.
+type conn struct {
+	t     *testing.T
+	in    io.WriteCloser
+	lines *bufio.Reader
+	ended chan error // gets what Serve returns
+	id    int
+}
+
+// dial starts a server and initializes it as name.
+func dial(t *testing.T, cfg Config, name string) *conn {
+	t.Helper()
+	in, w := io.Pipe()
+	r, out := io.Pipe()
+	c := &conn{t: t, in: w, lines: bufio.NewReader(r), ended: make(chan error, 1)}
+	go func() { c.ended <- Serve(t.Context(), in, out, New(cfg), Limits{}) }()
+	c.write("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"`+name+`","version":"0"}}`)
+	if r := c.read(); r.Error != nil {
+		t.Fatalf("initialize: %s", r.Error.Message)
+	}
+	return c
+}
+
+func (c *conn) write(method, params string) {
+	c.id++
+	if _, err := io.WriteString(c.in, rpc(c.id, method, params)); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// read gives the next line, which must be JSON-RPC like every line of a server.
+func (c *conn) read() reply {
+	c.t.Helper()
+	line, err := c.lines.ReadString('\n')
+	if err != nil {
+		c.t.Fatalf("the server's line: %q, %v", line, err)
+	}
+	return replies(c.t, line)[0]
+}
+
+// tool calls a tool; meta is the _meta of the call, or empty.
+func (c *conn) tool(name, args, meta string) (texts []string, isError bool) {
+	c.t.Helper()
+	if meta != "" {
+		meta = `,"_meta":` + meta
+	}
+	c.write("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s%s}`, name, args, meta))
+	r := c.read()
+	if r.ID == nil || *r.ID != c.id {
+		c.t.Fatalf("%s: answered out of turn: %+v", name, r)
+	}
+	return r.texts(c.t)
+}
+
+func (c *conn) close() {
+	c.t.Helper()
+	c.in.Close()
+	if err := <-c.ended; err != nil {
+		c.t.Errorf("serve: %v", err)
+	}
+}
+
+// texts gives what an answer to tools/call says.
+func (r reply) texts(t *testing.T) (texts []string, isError bool) {
+	t.Helper()
+	if r.Error != nil {
+		return []string{r.Error.Message}, true
+	}
+	var result struct {
+		IsError bool
+		Content []struct{ Type, Text string }
+	}
+	if err := json.Unmarshal(r.Result, &result); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range result.Content {
+		if part.Type != "text" {
+			t.Errorf("content of type %q", part.Type)
+		}
+		texts = append(texts, part.Text)
+	}
+	return texts, result.IsError
+}
+
+// shape describes JSON by the names and types of its fields; of an array, by its first element.
+func shape(v any) string {
+	switch v := v.(type) {
+	case map[string]any:
+		var fields []string
+		for name, value := range v {
+			fields = append(fields, name+":"+shape(value))
+		}
+		slices.Sort(fields)
+		return "{" + strings.Join(fields, " ") + "}"
+	case []any:
+		if len(v) == 0 {
+			return "[]"
+		}
+		return "[" + shape(v[0]) + "]"
+	case string:
+		return "text"
+	case nil:
+		return "null"
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%T", v), "64") // bool, float
+}
+
+// Every tool is called; the fields are the original's (its MCP tools), and ours beside them.
+func TestAnswersHaveTheFieldsOfTheOriginalAndMore(t *testing.T) {
+	amber, birch := pair(t)
+	coral := birch
+	coral.thread = "thread-2"
+	coral.want("register", `{"alias":"coral"}`)
+	c := dial(t, amber.config(), "claude-code")
+	defer c.close()
+	const mail = "[{content:text from_alias:text kind:text message_id:text to_alias:text ts:float}]"
+	called := map[string]bool{}
+	for _, tc := range []struct{ tool, args, want string }{
+		{"send", `{"to_alias":"birch","content":"hi","message_id":"m-1"}`,
+			"{from_alias:text message_id:text queued:bool recipient:text to_alias:text ts:float}"},
+		{"send", `{"alias":"birch","content":"hi","message_id":"m-1"}`,
+			"{duplicate:bool from_alias:text message_id:text queued:bool recipient:text to_alias:text ts:float}"},
+		{"send_all", `{"content":"hi","exclude_aliases":["CORAL"]}`,
+			"{message_ids:{birch:text} sent_to:[text] skipped:[{alias:text reason:text}]}"},
+		{"message_status", `{"message_id":"m-1"}`,
+			"{at:float from_alias:text message_id:text status:text to_alias:text}"},
+		{"list", `{"alive_only":true}`, "[{alias:text alive:null client:text registered_at:float role:text session_id:text}]"},
+		{"whoami", `{"session_id":"amber"}`, "{alias:text session_id:text}"},
+		{"peek_inbox", `{}`, mail},
+		{"poll_inbox", `{"session_id":"amber"}`, mail},
+		{"poll_inbox", `{}`, "[]"},
+		{"peek_inbox", `{}`, "[]"},
+		{"history", `{"limit":1}`, "[{content:text drained_at:float drained_by:text from_alias:text kind:text message_id:text session_id:text to_alias:text ts:float}]"},
+		{"sweep", `{}`, "{deleted_inboxes:float dropped_regs:[] preserved_messages:float}"},
+		{"tail_log", `{"limit":1}`, "[{event:text ok:bool tool:text ts:float}]"},
+		{"server_info", `{}`, "{name:text pid:float root:text version:text}"},
+		{"register", `{"alias":"Amber","tmux_location":"work:1.2"}`, "registered Amber"},
+	} {
+		if tc.tool == "peek_inbox" && !called["peek_inbox"] {
+			birch.want("send", `{"to_alias":"amber","content":"hi","kind":"question"}`)
+		}
+		called[tc.tool] = true
+		texts, isError := c.tool(tc.tool, tc.args, "")
+		got := texts[0]
+		var v any
+		if json.Unmarshal([]byte(got), &v) == nil {
+			got = shape(v)
+		}
+		if isError || len(texts) != 1 || got != tc.want {
+			t.Errorf("%s %s: error %v, %q\nis  %s\nnot %s", tc.tool, tc.args, isError, texts, got, tc.want)
+		}
+	}
+	for _, tool := range catalog() {
+		if !called[tool.Name] {
+			t.Errorf("%s was not called", tool.Name)
+		}
+	}
+}
+
+func TestThreadsOfOneProcessHaveAMailboxEach(t *testing.T) {
+	amber, _ := pair(t)
+	cfg := client{t: t, root: amber.root}.config()
+	c := dial(t, cfg, "codex-mcp-client")
+	defer c.close()
+	thread := func(id string) string {
+		return `{"threadId":"` + id + `","x-codex-turn-metadata":{"session_id":"other"}}`
+	}
+	for id, alias := range map[string]string{"t1": "coral", "t2": "dune"} {
+		if texts, isError := c.tool("register", `{"alias":"`+alias+`"}`, thread(id)); isError || texts[0] != "registered "+alias {
+			t.Fatalf("register: %q", texts)
+		}
+	}
+	amber.want("send", `{"to_alias":"dune","content":"for dune"}`)
+	c.tool("send", `{"to_alias":"coral","content":"for coral"}`, thread("t2"))
+	for _, tc := range []struct{ thread, want, not string }{{"t1", "for coral", "for dune"}, {"t2", "for dune", "for coral"}} {
+		texts, _ := c.tool("poll_inbox", `{}`, thread(tc.thread))
+		if got := texts[0]; !strings.Contains(got, tc.want) || strings.Contains(got, tc.not) {
+			t.Errorf("thread %s polled %s", tc.thread, got)
+		}
+	}
+	if got := amber.want("list", `{}`); strings.Count(got, `"session_id"`) != 4 {
+		t.Errorf("sessions: %s", got)
+	}
+}
+
+// A name for the caller in the arguments of a call is the model's word, which is no proof.
+func TestTheSessionIDOfAnotherIsRefused(t *testing.T) {
+	amber, birch := pair(t)
+	amber.want("send", `{"to_alias":"birch","content":"for birch"}`)
+	for _, tool := range []string{"poll_inbox", "whoami", "register"} {
+		birch.refused(tool, `{"session_id":"amber"}`, "not yours")
+	}
+	stranger := client{t: t, root: amber.root, name: "codex-mcp-client", thread: "new"}
+	for _, tool := range []string{"poll_inbox", "register"} {
+		stranger.refused(tool, `{"session_id":"amber"}`, "not yours")
+	}
+	if got := fields(t, birch.want("whoami", `{}`)); got["alias"] != "birch" {
+		t.Errorf("whoami %v", got)
+	}
+	if got := birch.want("poll_inbox", `{}`); !strings.Contains(got, "for birch") {
+		t.Errorf("birch has %s", got)
+	}
+}
+
+func TestMailThatAStalledClientDidNotReadIsOfferedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		amber, birch := pair(t)
+		amber.want("send", `{"to_alias":"birch","content":"precious","message_id":"m-1"}`)
+		status := func(want string) {
+			t.Helper()
+			if got := fields(t, amber.want("message_status", `{"message_id":"m-1"}`)); got["status"] != want {
+				t.Errorf("status %v, want %s", got, want)
+			}
+		}
+		c := dial(t, birch.config(), birch.name)
+		poll := func() { c.write("tools/call", `{"name":"poll_inbox","arguments":{},"_meta":{"threadId":"thread-1"}}`) }
+		poll()
+		synctest.Wait()
+		status("handed")
+		time.Sleep(Limits{}.withDefaults().Write + time.Second)
+		status("queued")
+		for i := range 2 { // the line begun comes late, and then the mail again, with the same id
+			if i > 0 {
+				poll()
+			}
+			texts, _ := c.read().texts(t)
+			if got := fields(t, texts[0]); got["message_id"] != "m-1" || got["content"] != "precious" {
+				t.Errorf("polled %q", texts)
+			}
+		}
+		c.close()
+		status("read")
+		if got := birch.want("history", `{}`); strings.Count(got, `"m-1"`) != 1 {
+			t.Errorf("history %s", got)
+		}
+	})
+}
+
+func TestArgumentsAreCheckedAgainstTheSchema(t *testing.T) {
+	amber, birch := pair(t)
+	for _, tc := range []struct{ tool, args, says string }{
+		{"send", `{"to_alias":"birch"}`, "content"},
+		{"send", `{"to_alias":"birch","content":""}`, "content"},
+		{"send", `{"to_alias":7,"content":"x"}`, "to_alias"},
+		{"send", `{"to_alias":"birch","content":"x","deferrable":"yes"}`, "deferrable"},
+		{"send", `{"to_alias":"birch","content":"x","tag":"loud"}`, "tag"},
+		{"send", `{"to_alias":"birch","content":"x","kind":"system"}`, "kind"},
+		{"send", `[]`, ""},
+		{"send_all", `{"content":"x","exclude_aliases":"birch"}`, "exclude_aliases"},
+		{"history", `{"limit":0}`, "limit"},
+		{"tail_log", `{"limit":501}`, "limit"},
+		{"tail_log", `{"limit":"many"}`, "limit"},
+		{"message_status", `{}`, "message_id"},
+		{"poll_inbox", `{"all":true}`, "all"},
+		{"sweep", `{"grace":"0s"}`, "grace"},
+	} {
+		amber.refused(tc.tool, tc.args, tc.says)
+	}
+	if got := birch.want("peek_inbox", `{}`); got != "[]" {
+		t.Errorf("a refused call sent %s", got)
+	}
+}
