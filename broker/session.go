@@ -40,6 +40,7 @@ type Session struct {
 	Person     bool // somebody at a terminal: never swept
 	Registered time.Time
 	Role       string // what it says it does
+	Quiet      bool   // do not disturb: its mail waits for its next turn and rings nobody
 	Tmux       string // the tmux pane it says it runs in
 	LastRing   Ring   // zero when it was never rung
 }
@@ -165,6 +166,31 @@ func (b *Broker) Describe(ctx context.Context, sid, role, tmux string) error {
 	})
 }
 
+// SetQuiet turns a session's do-not-disturb on or off.
+func (b *Broker) SetQuiet(ctx context.Context, sid string, quiet bool) error {
+	return b.change(ctx, func(rows []row) ([]row, bool, error) {
+		i := findSID(rows, sid)
+		if i < 0 {
+			return nil, false, fmt.Errorf("session %q is not registered: %w", sid, ErrNoSession)
+		}
+		rows[i] = slices.Clone(rows[i])
+		for _, name := range []string{"dnd", "dnd_since", "dnd_until"} {
+			rows[i].drop(name)
+		}
+		if quiet {
+			rows[i].set("dnd", json.RawMessage("true"))
+			rows[i].setTime("dnd_since", seconds(b.now()))
+		}
+		return rows, true, nil
+	})
+}
+
+// quiet reads the original's do-not-disturb, which may have an end.
+func (b *Broker) quiet(r row) bool {
+	until := r.number("dnd_until")
+	return string(r.get("dnd")) == "true" && (until == 0 || seconds(b.now()) < until)
+}
+
 func idKey(client, id string) (string, error) {
 	key := client + "." + id
 	if client == "" || !inbox.ValidName(id) || !inbox.ValidName(key) {
@@ -252,6 +278,7 @@ func (b *Broker) session(r row) (Session, error) {
 		PID:        int(r.integer("pid")),
 		Registered: fromSeconds(r.number("registered_at")),
 		Role:       r.text("role"),
+		Quiet:      b.quiet(r),
 	}
 	s.State = state(b.proc, s.PID, r.integer("pid_start_time"))
 	s.Person = s.Client == clientHuman

@@ -198,3 +198,16 @@ func TestAChannelRingsAndTheHookHandsOver(t *testing.T) {
 		t.Errorf("status %q", got)
 	}
 }
+
+func TestDoNotDisturbRingsNobodyAndTheNextPromptBringsTheMail(t *testing.T) {
+	t.Parallel()
+	l, model, p := wakeLab(t, nil)
+	l.Run(c2c(), "dnd", "--session-id", "amber", "on")
+	l.Run("sh", "-c", sendAs("birch", "amber", "quiet"))
+	l.WaitFile(".c2c/repos/*/broker/broker.log", `"outcome":"filtered"`)
+	p.Submit("prompt-two")
+	once(t, model.WaitText("word-quiet"), "prompt-two")
+	if n := rings(l, "rang"); n != 0 {
+		t.Errorf("%d rings", n)
+	}
+}

@@ -51,9 +51,10 @@ func loud(msgs []inbox.Message) (out []inbox.Message) {
 	return out
 }
 
-func (p *policy) decide(now time.Time, waiting []inbox.Message, busy bool) decision {
+// decide looks at what waits. busy is a session that works, quiet one that wants no ring.
+func (p *policy) decide(now time.Time, waiting []inbox.Message, busy, quiet bool) decision {
 	msgs := loud(waiting)
-	if len(msgs) == 0 {
+	if len(msgs) == 0 || quiet {
 		if len(waiting) > 0 {
 			return decision{outcome: Filtered, again: never}
 		}

@@ -19,18 +19,18 @@ func waiting(ids ...string) (msgs []inbox.Message) {
 
 func TestOneRingUntilSomebodyDrains(t *testing.T) {
 	p, now := policy{}, start
-	if d := p.decide(now, waiting("a"), false); !d.ring {
+	if d := p.decide(now, waiting("a"), false, false); !d.ring {
 		t.Fatalf("first message: %+v", d)
 	}
 	p.done(now)
 	for _, more := range [][]inbox.Message{waiting("a"), waiting("a", "b"), waiting("a", "b", "c")} {
 		now = now.Add(time.Second)
-		if d := p.decide(now, more, false); d.ring || d.outcome != Coalesced {
+		if d := p.decide(now, more, false, false); d.ring || d.outcome != Coalesced {
 			t.Errorf("%d waiting: %+v", len(more), d)
 		}
 	}
 	now = now.Add(2 * time.Second) // drained, and new mail came
-	if d := p.decide(now, waiting("d"), false); !d.ring {
+	if d := p.decide(now, waiting("d"), false, false); !d.ring {
 		t.Errorf("after a drain: %+v", d)
 	}
 }
@@ -39,7 +39,7 @@ func TestRingsAgainWithBackOffWhenNobodyDrains(t *testing.T) {
 	p, now, rings := policy{}, start, 0
 	var gaps []time.Duration
 	for last := now; now.Sub(start) < 2*time.Hour; {
-		d := p.decide(now, waiting("a"), false)
+		d := p.decide(now, waiting("a"), false, false)
 		if !d.ring {
 			now = now.Add(d.again)
 			continue
@@ -59,7 +59,7 @@ func TestRingsAgainWithBackOffWhenNobodyDrains(t *testing.T) {
 func TestABurstIsAFewRings(t *testing.T) {
 	p, now, rings := policy{}, start, 0
 	for i := range 100 { // each message is drained at once, and ten milliseconds later there is another
-		if d := p.decide(now, waiting(fmt.Sprint(i)), false); d.ring {
+		if d := p.decide(now, waiting(fmt.Sprint(i)), false, false); d.ring {
 			rings++
 			p.done(now)
 		}
@@ -68,30 +68,33 @@ func TestABurstIsAFewRings(t *testing.T) {
 	if rings > 3 {
 		t.Errorf("%d rings in a second", rings)
 	}
-	if d := p.decide(now, waiting("last"), false); !d.ring {
+	if d := p.decide(now, waiting("last"), false, false); !d.ring {
 		t.Errorf("after the burst: %+v", d)
 	}
 }
 
 func TestWhatMayWaitRingsNobody(t *testing.T) {
 	quiet := []inbox.Message{{ID: "a", Deferrable: true}, {ID: "b", Kind: "system"}}
-	if d := (&policy{}).decide(start, quiet, false); d.ring || d.outcome != Filtered {
+	if d := (&policy{}).decide(start, quiet, false, false); d.ring || d.outcome != Filtered {
 		t.Errorf("%+v", d)
 	}
-	if d := (&policy{}).decide(start, append(quiet, waiting("c")...), false); !d.ring {
+	if d := (&policy{}).decide(start, waiting("d"), false, true); d.ring || d.outcome != Filtered {
+		t.Errorf("do not disturb: %+v", d)
+	}
+	if d := (&policy{}).decide(start, append(quiet, waiting("c")...), false, false); !d.ring {
 		t.Errorf("with one that may not: %+v", d)
 	}
 }
 
 func TestABusySessionIsLeftToItsHooks(t *testing.T) {
 	p := policy{}
-	if d := p.decide(start, waiting("a"), true); d.ring || d.again != busyLook {
+	if d := p.decide(start, waiting("a"), true, false); d.ring || d.again != busyLook {
 		t.Errorf("busy: %+v", d)
 	}
-	if d := p.decide(start.Add(busyLook), waiting("a"), false); !d.ring {
+	if d := p.decide(start.Add(busyLook), waiting("a"), false, false); !d.ring {
 		t.Errorf("its turn is over: %+v", d)
 	}
-	if d := p.decide(start.Add(patience), waiting("a"), true); !d.ring {
+	if d := p.decide(start.Add(patience), waiting("a"), true, false); !d.ring {
 		t.Errorf("busy for too long: %+v", d)
 	}
 }

@@ -28,9 +28,10 @@ type Ring struct {
 // Watcher rings one session. One process at a time may run one for a session.
 type Watcher struct {
 	Box     *inbox.Mailbox
-	Lock    string   // the mailbox's lock file, which exists
-	Methods []Method // the best first
-	Busy    func() bool
+	Lock    string      // the mailbox's lock file, which exists
+	Methods []Method    // the best first
+	Busy    func() bool // nil: never
+	Quiet   func() bool // do not disturb; nil: never
 	Record  func(context.Context, Ring)
 	Now     func() time.Time
 
@@ -77,7 +78,7 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 		return never, err
 	}
 	now := w.Now()
-	d := w.policy.decide(now, msgs, w.Busy != nil && w.Busy())
+	d := w.policy.decide(now, msgs, w.Busy != nil && w.Busy(), w.Quiet != nil && w.Quiet())
 	if !d.ring {
 		if d.outcome != "" {
 			w.record(ctx, Ring{At: now, Outcome: d.outcome, Oldest: msgs[0].ID, Count: len(msgs)})

@@ -114,3 +114,19 @@ func TestMailIsReadOnce(t *testing.T) {
 		t.Errorf("status %q", out)
 	}
 }
+
+func TestDoNotDisturbIsRemembered(t *testing.T) {
+	root := scratch(t)
+	mustRun(t, root, "amber", "dnd", "on")
+	if out := mustRun(t, root, "amber", "dnd"); !strings.Contains(out, "is on") {
+		t.Errorf("%s", out)
+	}
+	mustRun(t, root, "birch", "send", "amber", "hello") // it is filed all the same
+	mustRun(t, root, "amber", "dnd", "off")
+	if out := mustRun(t, root, "amber", "dnd", "--json"); !strings.Contains(out, `"dnd": false`) {
+		t.Errorf("%s", out)
+	}
+	if out := mustRun(t, root, "amber", "poll-inbox"); !strings.Contains(out, "hello") {
+		t.Errorf("%s", out)
+	}
+}

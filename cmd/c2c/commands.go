@@ -35,6 +35,7 @@ func commands() []command {
 		{"list", "", "list the sessions", "c2c list", list},
 		{"whoami", "", "tell which session this is", "c2c whoami", whoami},
 		{"register", "[alias]", "give this session an alias", "c2c register amber", register},
+		{"dnd", "[on | off]", "do not disturb: mail waits for the next turn and wakes nobody", "c2c dnd on", dnd},
 		{"sweep", "", "turn the mail of long gone sessions into dead letters", "c2c sweep --grace 168h", sweep},
 		{"dead-letter", "", "show the dead letters, oldest first", "c2c dead-letter --limit 5", deadLetter},
 		{"hook", "", "answer a client's hook event on stdin", "c2c hook --client codex < event.json", hook},

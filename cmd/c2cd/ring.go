@@ -117,7 +117,11 @@ func (r *ringer) watcher(ctx context.Context, b *broker.Broker, sid string) (*wa
 			r.log.Warn("ring is not recorded", "session", sid, "err", err)
 		}
 	}
-	return &wake.Watcher{Box: box, Lock: lock, Methods: methods, Busy: busy, Record: record, Now: time.Now}, nil
+	quiet := func() bool {
+		s, err := b.Resolve(ctx, broker.Caller{Explicit: sid})
+		return err == nil && s.Quiet
+	}
+	return &wake.Watcher{Box: box, Lock: lock, Methods: methods, Busy: busy, Quiet: quiet, Record: record, Now: time.Now}, nil
 }
 
 func ringOf(r wake.Ring) broker.Ring {
