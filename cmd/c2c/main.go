@@ -76,7 +76,11 @@ func (a *app) main(ctx context.Context, args []string) int {
 	}
 	for _, c := range commands() {
 		if c.name == name {
-			return a.report(name, a.run(ctx, c, args[1:]))
+			code := a.report(name, a.run(ctx, c, args[1:]))
+			if name == "hook" {
+				return exitDone // a client may take anything else for a verdict on the tool call
+			}
+			return code
 		}
 	}
 	fmt.Fprintf(a.stderr, "c2c: no such command %q\nc2c: hint: c2c help lists them\n", name)
@@ -94,6 +98,9 @@ func (a *app) run(ctx context.Context, c command, args []string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %v", errUsage, err)
+	}
+	if c.args == "" && len(words) > 0 {
+		return fmt.Errorf("%w: unexpected %q", errUsage, words[0])
 	}
 	return run(ctx, a, words)
 }

@@ -45,6 +45,9 @@ func (f *letterFlags) complete(a *app, words []string) (err error) {
 		}
 	}
 	f.letter.Body, err = a.body(f.file, words)
+	if err == nil && f.letter.Body == "" {
+		err = fmt.Errorf("%w: the body is empty", errUsage) // as when the command before a pipe has failed
+	}
 	return err
 }
 

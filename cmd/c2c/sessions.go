@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"c2c/broker"
+	"c2c/inbox"
 )
 
 type sessionJSON struct {
@@ -22,12 +23,16 @@ type sessionJSON struct {
 }
 
 func (a *app) describe(b *broker.Broker, s broker.Session) (sessionJSON, error) {
+	row := sessionJSON{s.ID, s.Alias, s.Client, s.PID, s.Role, string(s.State), false, ringJSONOf(s.LastRing)}
+	if !inbox.ValidName(s.ID) {
+		return row, nil // the original allows any id; we open no such mailbox
+	}
 	m, err := b.Mailbox(s.ID)
 	if err != nil {
-		return sessionJSON{}, err
+		return row, err
 	}
-	waiting, err := m.Waiting()
-	return sessionJSON{s.ID, s.Alias, s.Client, s.PID, s.Role, string(s.State), waiting, ringJSONOf(s.LastRing)}, err
+	row.Waiting, err = m.Waiting()
+	return row, err
 }
 
 func list(fs *flag.FlagSet) action {
@@ -152,7 +157,11 @@ func sendAll(fs *flag.FlagSet) action {
 			for _, r := range sent {
 				out = append(out, receiptOf(r))
 			}
-			return a.json(map[string]any{"sent": out, "skipped": skipped})
+			left := []map[string]string{}
+			for _, s := range skipped {
+				left = append(left, map[string]string{"alias": s.Alias, "reason": s.Reason})
+			}
+			return a.json(map[string]any{"sent": out, "skipped": left})
 		}
 		for _, r := range sent {
 			if err := a.printReceipt(r); err != nil {
