@@ -91,7 +91,7 @@ func (b *Broker) status(id, sid string, found inbox.State) MessageStatus {
 	return st
 }
 
-// mailboxes gives the ids of all sessions that are registered or have an inbox.
+// mailboxes gives the ids of all sessions that are registered or ever had mail: its lock file stays.
 func (b *Broker) mailboxes(ctx context.Context) ([]string, error) {
 	rows, err := b.rows(ctx)
 	if err != nil {
@@ -113,8 +113,10 @@ func (b *Broker) mailboxes(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	for _, name := range names {
-		if sid, ok := strings.CutSuffix(name, inboxSuffix); ok {
-			add(sid)
+		for _, suffix := range []string{inboxSuffix, ".inbox.lock"} {
+			if sid, ok := strings.CutSuffix(name, suffix); ok {
+				add(sid)
+			}
 		}
 	}
 	return sids, nil

@@ -2,7 +2,6 @@ package broker
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"c2c/inbox"
@@ -35,13 +34,12 @@ func (b *Broker) Sweep(ctx context.Context, grace time.Duration) (Swept, error) 
 	if err != nil {
 		return Swept{}, err
 	}
-	names, err := b.root.Names()
+	sids, err := b.mailboxes(ctx)
 	if err != nil {
 		return swept, err
 	}
-	for _, name := range names {
-		sid, ok := strings.CutSuffix(name, inboxSuffix)
-		if !ok || registered[sid] || !inbox.ValidName(sid) || b.now().Sub(b.modified(name)) < grace {
+	for _, sid := range sids {
+		if registered[sid] || b.now().Sub(b.lastMail(sid)) < grace {
 			continue
 		}
 		err := b.empty(ctx, sid, func(messages []inbox.Message) error {
@@ -87,8 +85,18 @@ func (b *Broker) stale(rows []row, grace time.Duration) (kept []row, gone []Sess
 // lastUsed is the newest sign of life of a session.
 func (b *Broker) lastUsed(r row) time.Time {
 	last := fromSeconds(max(r.number("registered_at"), r.number("last_activity_ts"), r.number("confirmed_at")))
-	for _, t := range []time.Time{b.modified(r.sid() + inboxSuffix), b.factsModified(r.sid())} {
+	for _, t := range []time.Time{b.lastMail(r.sid()), b.factsModified(r.sid())} {
 		if t.After(last) {
+			last = t
+		}
+	}
+	return last
+}
+
+// lastMail is when a mailbox last changed, wherever its mail is.
+func (b *Broker) lastMail(sid string) (last time.Time) {
+	for _, suffix := range []string{inboxSuffix, ".spill.jsonl", ".lease"} {
+		if t := b.modified(sid + suffix); t.After(last) {
 			last = t
 		}
 	}
