@@ -77,7 +77,16 @@ func (b *Broker) bury(ctx context.Context, sid string, messages []inbox.Message)
 		}
 		lines = append(lines, line...)
 	}
-	return b.locked(ctx, deadLock, func() error { return b.root.Append(deadFile, lines) })
+	return b.locked(ctx, deadLock, func() error {
+		before, err := b.deadLines()
+		if err != nil {
+			return err
+		}
+		if n := len(before); n > 0 && len(before[n-1]) > 0 { // the last line has no end: a power cut, or the original
+			lines = append([]byte("\n"), lines...)
+		}
+		return b.root.Append(deadFile, lines)
+	})
 }
 
 func formatDead(at float64, sid string, m inbox.Message) ([]byte, error) {

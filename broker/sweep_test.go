@@ -1,0 +1,111 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A reader that released its lease, or died, leaves the messages in the lease directory, and no inbox.
+func TestMailThatAReaderGaveBackIsFoundAndSwept(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	r := w.send(amber, "birch", "x")
+	box, err := w.Mailbox(birch.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease, err := box.Lease(ctx, "hook")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lease.Release(); err != nil {
+		t.Fatal(err)
+	}
+	delete(w.procs, 20)
+	w.clock = w.clock.Add(2 * time.Hour)
+	swept, err := w.Sweep(ctx, time.Hour)
+	if err != nil || len(swept.Sessions) != 1 || swept.Messages != 1 {
+		t.Errorf("swept %+v, %v", swept, err)
+	}
+	if st, err := w.Status(ctx, r.ID); err != nil || st.State != Dead {
+		t.Errorf("status %+v, %v", st, err)
+	}
+	heir := w.register("birch", Caller{PID: 30})
+	w.wantMail(heir.ID, "x")
+}
+
+func TestWhatWasReadIsKnownAfterASweep(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	r := w.send(amber, "birch", "x")
+	box, err := w.Mailbox(birch.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := box.Drain(ctx, "hook"); err != nil {
+		t.Fatal(err)
+	}
+	delete(w.procs, 20)
+	w.clock = w.clock.Add(2 * time.Hour)
+	if _, err := w.Sweep(ctx, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := w.Status(ctx, r.ID); err != nil || st.State != Read || st.By != "hook" {
+		t.Errorf("status %+v, %v", st, err)
+	}
+}
+
+// A message that came a moment ago is a sign that somebody counts on the session.
+func TestANewMessageIsNotSwept(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	delete(w.procs, 20)
+	for i := range 9 { // the later ones are in the spill
+		w.send(amber, "birch", strings.Repeat(fmt.Sprint(i), 10_000))
+	}
+	old := time.Now().Add(-9 * time.Hour)
+	for _, name := range []string{birch.ID + ".inbox.json", birch.ID + ".lease", "sessions/" + birch.ID + ".json"} {
+		if err := os.Chtimes(filepath.Join(w.Root(), name), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.writeRegistry(strings.ReplaceAll(w.file(registryFile), `"registered_at":17`, `"registered_at":1`))
+	swept, err := w.Sweep(ctx, time.Hour)
+	if err != nil || len(swept.Sessions) != 0 || swept.Messages != 0 {
+		t.Errorf("swept %+v, %v", swept, err)
+	}
+}
+
+// A power cut, or the original, may leave the last line without its end.
+func TestADeadLetterBehindATornLineIsKept(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	w.send(amber, "birch", "x")
+	const torn = `{"deleted_at":1.5,"from_session_id":"s","mess`
+	if err := w.Dir().Write(deadFile, []byte(torn)); err != nil {
+		t.Fatal(err)
+	}
+	delete(w.procs, 20)
+	w.clock = w.clock.Add(2 * time.Hour)
+	if swept, err := w.Sweep(ctx, time.Hour); err != nil || swept.Messages != 1 {
+		t.Fatalf("swept %+v, %v", swept, err)
+	}
+	if dead, err := w.DeadLetters(ctx, 0); err != nil || len(dead) != 1 || dead[0].Message.Content != "x" {
+		t.Errorf("dead letters %+v, %v", dead, err)
+	}
+	w.procs[20] = process{pid: 20, parent: 1, start: 44}
+	back := w.register("birch", Caller{Explicit: birch.ID, PID: 20})
+	w.wantMail(back.ID, "x")
+	if got := w.file(deadFile); got != torn+"\n" {
+		t.Errorf("left in the file: %q", got)
+	}
+}
