@@ -21,13 +21,8 @@ const inboxSuffix = ".inbox.json"
 // its alias, if still free, and its dead letters.
 func (b *Broker) Sweep(ctx context.Context, grace time.Duration) (Swept, error) {
 	var swept Swept
-	var registered map[string]bool
 	err := b.change(ctx, func(rows []row) ([]row, bool, error) {
 		kept, gone, err := b.stale(rows, grace)
-		registered = map[string]bool{}
-		for _, r := range kept {
-			registered[r.sid()] = true
-		}
 		swept.Sessions = gone
 		return kept, len(gone) > 0, err
 	})
@@ -39,22 +34,35 @@ func (b *Broker) Sweep(ctx context.Context, grace time.Duration) (Swept, error) 
 		return swept, err
 	}
 	for _, sid := range sids {
-		if registered[sid] || b.now().Sub(b.lastMail(sid)) < grace {
+		if b.now().Sub(b.lastMail(sid)) < grace {
 			continue
 		}
-		err := b.empty(ctx, sid, func(messages []inbox.Message) error {
-			swept.Messages += len(messages)
-			err := b.bury(ctx, sid, messages)
-			if err == nil {
-				b.record(ctx, "dead_letter_write", Note{"session_id", sid})
-			}
-			return err
-		})
+		n, err := b.buryMail(ctx, sid)
+		swept.Messages += n
 		if err != nil {
 			return swept, err
 		}
 	}
 	return swept, nil
+}
+
+// buryMail makes dead letters of what waits in a mailbox without a session. It holds the registry's lock:
+// a session that comes back meanwhile would find an empty mailbox, and not look among the dead letters.
+func (b *Broker) buryMail(ctx context.Context, sid string) (n int, err error) {
+	err = b.change(ctx, func(rows []row) ([]row, bool, error) {
+		if findSID(rows, sid) >= 0 {
+			return nil, false, nil
+		}
+		return nil, false, b.empty(ctx, sid, func(messages []inbox.Message) error {
+			if err := b.bury(ctx, sid, messages); err != nil {
+				return err
+			}
+			n = len(messages)
+			b.record(ctx, "dead_letter_write", Note{"session_id", sid})
+			return nil
+		})
+	})
+	return n, err
 }
 
 // Stale lists the sessions that Sweep would drop.

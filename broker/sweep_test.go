@@ -109,3 +109,29 @@ func TestADeadLetterBehindATornLineIsKept(t *testing.T) {
 		t.Errorf("left in the file: %q", got)
 	}
 }
+
+// The hook of a session that was swept a moment ago registers it again before the sweep has got to its mailbox.
+func TestASessionThatComesBackDuringASweepKeepsItsMail(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	amber := w.register("amber", Caller{PID: 10})
+	caller := Caller{Client: "codex", ClientID: "t1", PID: 20}
+	birch := w.register("birch", caller)
+	w.send(amber, "birch", "x")
+	delete(w.procs, 20)
+	w.clock = w.clock.Add(2 * time.Hour)
+	back := false
+	w.Broker.now = func() time.Time {
+		if !back && !strings.Contains(w.file(registryFile), birch.ID) {
+			back = true
+			w.procs[20] = process{pid: 20, parent: 1, start: 44}
+			w.attach(caller)
+		}
+		return w.clock
+	}
+	swept, err := w.Sweep(ctx, time.Hour)
+	if err != nil || !back || len(swept.Sessions) != 1 || swept.Messages != 0 {
+		t.Errorf("swept %+v, back %v, %v", swept, back, err)
+	}
+	w.wantMail(birch.ID, "x")
+}
