@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strconv"
 	"sync"
 )
 
@@ -56,16 +55,17 @@ func (b *Broker) rows(ctx context.Context) ([]row, error) {
 // change lets f edit the rows under the registry's lock, and writes them when f says so.
 func (b *Broker) change(ctx context.Context, f func(rows []row) (changed []row, write bool, err error)) error {
 	return b.locked(ctx, RegistryLock, func() error {
-		rows, err := b.readOrSetAside()
+		before, err := b.readOrSetAside()
 		if err != nil {
 			return err
 		}
-		rows, write, err := f(rows)
+		rows, write, err := f(slices.Clone(before))
 		if err != nil || !write {
 			return err
 		}
 		data := formatRegistry(rows)
-		if len(data) > registryMax {
+		// The original has written larger ones, which a sweep may make smaller step by step.
+		if len(data) > registryMax && len(data) >= len(formatRegistry(before)) {
 			return fmt.Errorf("write %s: %w: %d sessions take %d of %d bytes; c2c sweep drops the dead ones",
 				registryFile, ErrRegistryFull, len(rows), len(data), registryMax)
 		}
@@ -124,7 +124,7 @@ func (b *Broker) readOrSetAside() ([]row, error) {
 	if !errors.As(err, &damaged) {
 		return rows, err
 	}
-	aside := registryFile + ".corrupt-" + strconv.FormatInt(b.now().Unix(), 10)
+	aside := registryFile + ".corrupt-" + b.now().UTC().Format("20060102T150405.000000")
 	if err := b.root.Rename(registryFile, aside); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,49 @@
+package broker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestAFullLogIsRotated(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	size := func(name string) int64 {
+		info, err := os.Stat(filepath.Join(w.Root(), name))
+		if errors.Is(err, fs.ErrNotExist) {
+			return -1
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	for n := range logKeep + 2 {
+		if err := w.LogEvent(ctx, fmt.Sprint("event-", n)); err != nil {
+			t.Fatal(err)
+		}
+		if got := size(logFile); got > logMax/2 {
+			t.Fatalf("round %d: the log has %d bytes", n, got)
+		}
+		full := append([]byte(w.file(logFile)), bytes.Repeat([]byte("{}\n"), logMax/3+1)...)
+		if err := w.Dir().Write(logFile, full); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := 1; n <= logKeep; n++ {
+		name := fmt.Sprintf("%s.%d", logFile, n)
+		if want := fmt.Sprintf(`"event-%d"`, logKeep+1-n); size(name) < logMax || !strings.Contains(w.file(name)[:200], want) {
+			t.Errorf("%s has %d bytes, want %s in it", name, size(name), want)
+		}
+	}
+	if n := size(fmt.Sprintf("%s.%d", logFile, logKeep+1)); n >= 0 {
+		t.Errorf("a file too many is kept, of %d bytes", n)
+	}
+}
