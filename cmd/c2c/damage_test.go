@@ -90,8 +90,13 @@ func TestPlantedFilesAreRefusedAndDoNotBlock(t *testing.T) {
 		"directory": func(p string) error { return os.Mkdir(p, 0o700) },
 	}
 	for kind, plant := range plants {
-		for _, name := range []string{"amber.inbox.json", "amber.inbox.lock", "registry.json"} {
+		for _, name := range []string{"amber.inbox.json", "amber.inbox.lock", "amber.spill.jsonl", "registry.json", "dead-letter.jsonl"} {
 			root := scratch(t)
+			args := []string{"send", "amber", "x"}
+			if name == "dead-letter.jsonl" {
+				mustRun(t, root, "birch", args...)
+				args = []string{"sweep", "--grace", "0s"}
+			}
 			path := filepath.Join(root, name)
 			if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 				t.Fatal(err)
@@ -99,19 +104,50 @@ func TestPlantedFilesAreRefusedAndDoNotBlock(t *testing.T) {
 			if err := plant(path); err != nil {
 				t.Fatal(err)
 			}
-			_, errs, code := run(t, root, "birch", "send", "amber", "x")
+			_, errs, code := run(t, root, "birch", args...)
 			if code == exitDone || !strings.Contains(errs, name) {
 				t.Errorf("%s as %s: exit %d, %s", kind, name, code, errs)
 			}
 			if data, err := os.ReadFile(elsewhere); err != nil || string(data) != "[]\n" {
 				t.Fatalf("%s as %s: the file elsewhere is %q, %v", kind, name, data, err)
 			}
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			if args[0] == "sweep" {
+				mustRun(t, root, "", "register", "amber", "--session-id", "amber")
+				if out := mustRun(t, root, "amber", "poll-inbox"); !strings.Contains(out, "\nx\n") {
+					t.Errorf("%s as %s: the mail is gone: %s", kind, name, out)
+				}
+			}
+		}
+	}
+}
+
+// The log is not worth a message.
+func TestAPlantedLogStopsNobody(t *testing.T) {
+	for _, name := range []string{"broker.log", "broker.log.lock"} {
+		root := scratch(t)
+		path := filepath.Join(root, name)
+		if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		if err := syscall.Mkfifo(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		mustRun(t, root, "birch", "send", "amber", "x")
+		if out := mustRun(t, root, "amber", "poll-inbox"); !strings.Contains(out, "\nx\n") {
+			t.Errorf("%s: read %s", name, out)
 		}
 	}
 }
 
 func TestHelpFitsAScreen(t *testing.T) {
-	for _, args := range [][]string{{"help"}, {"send", "--help"}, {"poll-inbox", "--help"}, {"sweep", "--help"}} {
+	verbs := [][]string{{"help"}}
+	for _, c := range commands() {
+		verbs = append(verbs, []string{c.name, "--help"})
+	}
+	for _, args := range verbs {
 		out := mustRun(t, scratch(t), "amber", args...)
 		lines := strings.Split(out, "\n")
 		if len(lines) > 32 || !strings.Contains(strings.ToLower(out), "example") {
