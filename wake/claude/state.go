@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 )
 
 // State is what the client says about its session in <config>/sessions/<pid>.json.
@@ -23,7 +24,8 @@ const maxState = 64 << 10
 
 // StateOf reads what a client process says of itself.
 func StateOf(config string, pid int) State {
-	f, err := os.Open(filepath.Join(config, "sessions", strconv.Itoa(pid)+".json"))
+	// O_NONBLOCK: a pipe in its place would keep us waiting for a writer.
+	f, err := os.OpenFile(filepath.Join(config, "sessions", strconv.Itoa(pid)+".json"), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return Unknown
 	}
