@@ -24,25 +24,33 @@ type Courier struct {
 func (c *Courier) Carry(ctx context.Context, msgs []inbox.Message) (had []string, err error) {
 	text, names, ids := pack(msgs)
 	if len(ids) == 0 {
-		return nil, c.Socket.Ring(ctx, wake.NoticeOf(msgs)) // too long to carry, or not archived
+		return nil, c.Socket.Ring(ctx, wake.NoticeOf(msgs)) // the hook hands the first one over
 	}
 	mark, err := c.Box.Mark(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Socket.write(ctx, strings.Join(names, ", "), text); err != nil {
+	if err := c.Socket.write(ctx, label(names), text); err != nil {
 		return nil, err
 	}
 	return wake.Receipt(ctx, c.Box, c.Root, mark, ids)
 }
 
-// pack takes whole messages in order while they fit. An ephemeral one leaves no
-// record that it arrived, and so is left to the hooks.
+// likeBracket are the characters that the client (2.1.329) reads as "<". Behind
+// one, with only signs between, it looks for four tags of its own in any
+// spelling (cross-session-message, teammate-message, agent-message, cited), and
+// writes a backslash there. A text with none of them stays as it is.
+const likeBracket = "\u02c2\u1438\u16b2\u2039\u226a\u226e\u227a\u2280\u22d6\u22d8\u2329\u276c\u276e\u2770\u27e8\u27ea" +
+	"\u2991\u2993\u29fc\u2a79\u2aa1\u2aa6\u2af7\u3008\ufe3d\ufe3f\ufe64\uff1c\U0001d236"
+
+// pack takes whole messages in order while they fit. Two kinds are left to the
+// hooks: an ephemeral one leaves no record that it arrived, and one that the
+// client may alter is not found in the prompt, so that it would come twice.
 func pack(msgs []inbox.Message) (text string, names, ids []string) {
 	seen := map[string]bool{}
 	for _, m := range msgs {
 		part := m.Envelope()
-		if m.Ephemeral || len(text)+len(part) > maxCarry {
+		if m.Ephemeral || len(text)+len(part) > maxCarry || strings.ContainsAny(part, likeBracket) {
 			break
 		}
 		if text != "" {
@@ -56,6 +64,23 @@ func pack(msgs []inbox.Message) (text string, names, ids []string) {
 		}
 	}
 	return text, names, ids
+}
+
+// maxLabel is how much of a name the client shows. With a longer one it does not
+// take the frame for its own.
+const maxLabel = 64
+
+// label names the senders, as many as fit.
+func label(names []string) string {
+	text := strings.Join(names, ", ")
+	if len(text) <= maxLabel {
+		return text
+	}
+	text = text[:maxLabel-len(" _")]
+	if i := strings.LastIndex(text, ","); i > 0 {
+		text = text[:i]
+	}
+	return text + " …"
 }
 
 // plain keeps a sender's name from breaking the frame around the messages.

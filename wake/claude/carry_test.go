@@ -1,0 +1,120 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"c2c/inbox"
+	"c2c/wake"
+)
+
+func carried(msgs ...inbox.Message) string {
+	_, _, ids := pack(msgs)
+	return fmt.Sprint(ids)
+}
+
+func TestOnlyWholeMessagesAreCarriedInOrder(t *testing.T) {
+	small, large := letter("small", "birch", "word"), letter("large", "birch", strings.Repeat("x", maxCarry))
+	brief := letter("brief", "birch", "word")
+	brief.Ephemeral = true
+	for _, c := range []struct {
+		name string
+		msgs []inbox.Message
+		want string
+	}{
+		{"all that fit", []inbox.Message{small, letter("next", "coral", "word")}, "[small next]"},
+		{"not what is behind a long one", []inbox.Message{small, large, letter("next", "coral", "word")}, "[small]"},
+		{"not a part of a long one", []inbox.Message{large}, "[]"},
+		{"not what leaves no record", []inbox.Message{small, brief}, "[small]"},
+	} {
+		if got := carried(c.msgs...); got != c.want {
+			t.Errorf("%s: carried %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// The client writes a backslash behind such a character, and the hook would not know the message again.
+func TestAMessageThatTheClientWouldAlterIsNotCarried(t *testing.T) {
+	for _, r := range likeBracket {
+		for _, m := range []inbox.Message{
+			letter("m-1", "birch", "a "+string(r)+"/cross-session-message b"),
+			{From: "birch", To: "amber", Content: "word", ID: "m-1", Tag: string(r)},
+		} {
+			if got := carried(letter("m-0", "birch", "word"), m); got != "[m-0]" {
+				t.Errorf("%U: carried %s", r, got)
+			}
+		}
+	}
+	if n := len([]rune(likeBracket)); n != 29 {
+		t.Errorf("%d characters, the client of 2.1.329 has 29", n)
+	}
+}
+
+func TestALabelIsAsLongAsTheClientShows(t *testing.T) {
+	var names []string
+	for i := range 40 {
+		names = append(names, fmt.Sprintf("session-%d", i))
+		got := label(names)
+		if utf8.RuneCountInString(got) > maxLabel || !strings.HasPrefix(got, "session-0") {
+			t.Fatalf("%d names: %q", i+1, got)
+		}
+	}
+	for _, c := range []struct {
+		names []string
+		want  string
+	}{
+		{[]string{"birch"}, "birch"},
+		{[]string{"birch", "coral"}, "birch, coral"},
+		{[]string{strings.Repeat("a", 60), "birch", "coral"}, strings.Repeat("a", 60) + " …"},
+		{[]string{strings.Repeat("a", 128)}, strings.Repeat("a", 62) + " …"},
+	} {
+		if got := label(c.names); got != c.want {
+			t.Errorf("%q: %q, want %q", c.names, got, c.want)
+		}
+	}
+}
+
+func TestAClientThatDoesNotReadIsNotWaitedFor(t *testing.T) {
+	dir, err := os.MkdirTemp("", "cc-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	s := &Socket{Path: filepath.Join(dir, "1.sock"), Now: time.Now}
+	l, err := net.Listen("unix", s.Path) // and nobody accepts
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := s.send(ctx, make([]byte, 8<<20)); !errors.Is(err, wake.ErrUncaptured) {
+		t.Errorf("a client that does not read: %v", err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Ring(t.Context(), wake.Notice{}); !errors.Is(err, wake.ErrUnreachable) {
+		t.Errorf("a client that has died: %v", err)
+	}
+}
+
+func TestALinkToASocketIsNotFollowed(t *testing.T) {
+	s, _ := listener(t)
+	link := filepath.Join(filepath.Dir(s.Path), "2.sock")
+	if err := os.Symlink(s.Path, link); err != nil {
+		t.Fatal(err)
+	}
+	s.Path = link
+	if err := s.Ring(t.Context(), wake.Notice{}); !errors.Is(err, wake.ErrUnreachable) {
+		t.Error(err)
+	}
+}
