@@ -8,7 +8,7 @@ import (
 
 // dnd shows or changes whether a session may be woken.
 func dnd(fs *flag.FlagSet) action {
-	sid := fs.String("session-id", "", "session or alias, if not this one")
+	sid := fs.String("session-id", "", "`session` or alias, if not this one")
 	asJSON := fs.Bool("json", false, "print JSON")
 	return func(ctx context.Context, a *app, args []string) error {
 		if len(args) > 1 || len(args) == 1 && args[0] != "on" && args[0] != "off" {

@@ -167,16 +167,35 @@ func (a *app) help(w io.Writer) {
 }
 
 func (a *app) commandHelp(c command, fs *flag.FlagSet) {
-	fmt.Fprintf(a.stdout, "usage: c2c %s [options] %s\n\n%s.\n", c.name, c.args, c.short)
+	usage := strings.TrimSpace(c.name + " [options] " + c.args)
+	fmt.Fprintf(a.stdout, "usage: c2c %s\n\n%s.\n", usage, c.short)
 	first := true
 	fs.VisitAll(func(f *flag.Flag) {
 		if first {
 			fmt.Fprint(a.stdout, "\noptions:\n")
 			first = false
 		}
-		fmt.Fprintf(a.stdout, "  --%-14s %s\n", f.Name, f.Usage)
+		name, usage := option(f)
+		fmt.Fprintf(a.stdout, "  %-22s %s\n", name, usage)
 	})
 	fmt.Fprint(a.stdout, "\nexit status: 0 done, 1 failed, 2 usage, 3 nothing waiting (--check),\n"+
 		"4 no such alias, 5 mailbox full, 6 lock time-out\n")
 	fmt.Fprintf(a.stdout, "\nexample:\n  %s\n", c.example)
+}
+
+// option gives a flag as one types it, and what it does.
+func option(f *flag.Flag) (name, usage string) {
+	value, usage := flag.UnquoteUsage(f)
+	name = "--" + f.Name
+	if len(f.Name) == 1 {
+		name = "-" + f.Name
+	}
+	alone, ok := f.Value.(interface{ IsBoolFlag() bool })
+	switch {
+	case value == "":
+		return name, usage
+	case ok && alone.IsBoolFlag():
+		return name + "[=" + value + "]", usage
+	}
+	return name + " " + value, usage
 }

@@ -74,14 +74,14 @@ func pollInbox(fs *flag.FlagSet) action {
 	fs.BoolVar(&f.check, "check", false, "print nothing: exit 0 if mail waits, 3 if none does")
 	fs.Var(&f.wait, "wait", "wait for mail, at most this `duration` (default: for ever)")
 	fs.BoolVar(&f.json, "json", false, "print JSON")
-	fs.StringVar(&f.sid, "session-id", "", "session or alias, if not this one")
+	fs.StringVar(&f.sid, "session-id", "", "`session` or alias, if not this one")
 	return func(ctx context.Context, a *app, _ []string) error { return a.poll(ctx, f) }
 }
 
 func peekInbox(fs *flag.FlagSet) action {
 	f := readFlags{peek: true}
 	fs.BoolVar(&f.json, "json", false, "print JSON")
-	fs.StringVar(&f.sid, "session-id", "", "session or alias, if not this one")
+	fs.StringVar(&f.sid, "session-id", "", "`session` or alias, if not this one")
 	return func(ctx context.Context, a *app, _ []string) error { return a.poll(ctx, f) }
 }
 
@@ -126,9 +126,9 @@ func (a *app) poll(ctx context.Context, f readFlags) error {
 }
 
 func history(fs *flag.FlagSet) action {
-	limit := fs.Int("limit", 50, "how many at the most")
+	limit := fs.Int("limit", 50, "at the most this `number`")
 	asJSON := fs.Bool("json", false, "print JSON")
-	sid := fs.String("session-id", "", "session or alias, if not this one")
+	sid := fs.String("session-id", "", "`session` or alias, if not this one")
 	return func(ctx context.Context, a *app, _ []string) error {
 		b, m, err := a.mailbox(ctx, *sid)
 		if err != nil {

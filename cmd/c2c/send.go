@@ -24,8 +24,8 @@ type letterFlags struct {
 
 func (f *letterFlags) register(fs *flag.FlagSet) {
 	fs.StringVar(&f.file, "F", "", "read the body from this `file`")
-	fs.StringVar(&f.from, "from", "", "send as this session or alias")
-	fs.StringVar(&f.letter.Kind, "kind", "", "message, question, task, review, status, ack")
+	fs.StringVar(&f.from, "from", "", "send as this `session` or alias")
+	fs.StringVar(&f.letter.Kind, "kind", "", "`word` is message, question, task, review, status or ack")
 	fs.BoolVar(&f.urgent, "urgent", false, "mark the message as urgent")
 	fs.BoolVar(&f.blocking, "blocking", false, "mark the message as blocking the sender")
 	fs.BoolVar(&f.fail, "fail", false, "mark the message as the report of a failure")
@@ -106,8 +106,8 @@ func (a *app) printReceipt(r broker.Receipt) error {
 func send(fs *flag.FlagSet) action {
 	var f letterFlags
 	f.register(fs)
-	fs.StringVar(&f.letter.ID, "id", "", "message id of your own: sending it again does no harm")
-	fs.StringVar(&f.letter.InReplyTo, "reply-to", "", "id of the message that this one answers")
+	fs.StringVar(&f.letter.ID, "id", "", "message `id` of your own: sending it again does no harm")
+	fs.StringVar(&f.letter.InReplyTo, "reply-to", "", "`id` of the message that this one answers")
 	return func(ctx context.Context, a *app, args []string) error {
 		if len(args) == 0 {
 			return fmt.Errorf("%w: to whom?", errUsage)

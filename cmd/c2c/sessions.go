@@ -85,7 +85,7 @@ func (a *app) printSession(s broker.Session, asJSON bool) error {
 
 func whoami(fs *flag.FlagSet) action {
 	asJSON := fs.Bool("json", false, "print JSON")
-	sid := fs.String("session-id", "", "session or alias, if not this one")
+	sid := fs.String("session-id", "", "`session` or alias, if not this one")
 	return func(ctx context.Context, a *app, _ []string) error {
 		b, err := a.open()
 		if err != nil {
@@ -102,8 +102,8 @@ func whoami(fs *flag.FlagSet) action {
 
 func register(fs *flag.FlagSet) action {
 	asJSON := fs.Bool("json", false, "print JSON")
-	sid := fs.String("session-id", "", "session to register, if not this one")
-	role := fs.String("role", "", "what it does, in a few words")
+	sid := fs.String("session-id", "", "`session` to register, if not this one")
+	role := fs.String("role", "", "what it does, in a few `words`")
 	return func(ctx context.Context, a *app, args []string) error {
 		if len(args) > 1 {
 			return fmt.Errorf("%w: one alias at most", errUsage)

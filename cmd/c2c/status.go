@@ -109,7 +109,7 @@ func sweep(fs *flag.FlagSet) action {
 }
 
 func deadLetter(fs *flag.FlagSet) action {
-	limit := fs.Int("limit", 50, "how many at the most; 0 is all")
+	limit := fs.Int("limit", 50, "at the most this `number`; 0 is all")
 	asJSON := fs.Bool("json", false, "print JSON")
 	return func(ctx context.Context, a *app, _ []string) error {
 		b, err := a.open()
