@@ -72,7 +72,7 @@ func pollInbox(fs *flag.FlagSet) action {
 	var f readFlags
 	fs.BoolVar(&f.peek, "peek", false, "leave the messages where they are")
 	fs.BoolVar(&f.check, "check", false, "print nothing: exit 0 if mail waits, 3 if none does")
-	fs.Var(&f.wait, "wait", "wait for mail, at most this `duration` (default: for ever)")
+	fs.Var(&f.wait, "wait", "wait for mail, for this `duration` or for ever")
 	fs.BoolVar(&f.json, "json", false, "print JSON")
 	fs.StringVar(&f.sid, "session-id", "", "`session` or alias, if not this one")
 	return func(ctx context.Context, a *app, _ []string) error { return a.poll(ctx, f) }
