@@ -37,6 +37,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("C2C_MCP_BROKER_ROOT", filepath.Join(env.WorkDir, "root"))
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // else each run sleeps for a second under the race detector
 			// Where the umask is 002, what is unpacked for a script would be everybody's to write.
 			err := os.Chmod(filepath.Join(env.WorkDir, "root"), 0o700)
 			if errors.Is(err, os.ErrNotExist) {
