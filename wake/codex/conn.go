@@ -20,8 +20,12 @@ import (
 
 const (
 	callTime = 5 * time.Second // for one request
-	maxFrame = 4 << 20         // bytes: a page of a thread's items may be large
+	maxFrame = 4 << 20         // bytes: a page of a thread's items may be large (a command's output is at most 64 KiB of it)
+	maxHead  = 64 << 10        // bytes of the answer to the handshake
 )
+
+// unknownThread is the code for any invalid request, and the only one for a thread that it does not know.
+const unknownThread = -32600
 
 // conn is one initialized connection to the app-server.
 type conn struct {
@@ -42,7 +46,7 @@ type serverError struct {
 }
 
 func (e *serverError) Error() string {
-	return fmt.Sprintf("app-server: %.200s (%d)", e.Message, e.Code)
+	return fmt.Sprintf("app-server: %.200q (%d)", e.Message, e.Code)
 }
 
 func dial(ctx context.Context, home string) (*conn, error) {
@@ -52,12 +56,17 @@ func dial(ctx context.Context, home string) (*conn, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	client := &http.Client{Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			var d net.Dialer
-			return d.DialContext(ctx, "unix", path)
+	client := &http.Client{
+		Transport: &http.Transport{
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				var d net.Dialer
+				return d.DialContext(ctx, "unix", path)
+			},
+			DisableKeepAlives:      true, // or a server that is no WebSocket costs a connection at every ring
+			MaxResponseHeaderBytes: maxHead,
 		},
-	}}
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	ws, _, err := websocket.Dial(ctx, "ws://localhost/", &websocket.DialOptions{HTTPClient: client})
 	if err != nil {
 		return nil, fmt.Errorf("%w: app-server: %v", wake.ErrUnreachable, err)
@@ -68,13 +77,13 @@ func dial(ctx context.Context, home string) (*conn, error) {
 		"clientInfo":   map[string]string{"name": "c2c", "title": "c2c", "version": "0"},
 		"capabilities": map[string]bool{"experimentalApi": true, "requestAttestation": false},
 	}
-	if err := c.call(ctx, "initialize", hello, nil); err != nil {
-		c.close()
-		return nil, err
+	err = c.call(ctx, "initialize", hello, nil)
+	if err == nil {
+		err = c.write(ctx, request{Method: "initialized"})
 	}
-	if err := c.write(ctx, request{Method: "initialized"}); err != nil {
+	if err != nil {
 		c.close()
-		return nil, err
+		return nil, fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
 	}
 	return c, nil
 }

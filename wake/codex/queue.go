@@ -33,8 +33,9 @@ func (q *Queue) Ring(ctx context.Context, n wake.Notice) error {
 	cmd := exec.CommandContext(ctx, path, "queue", "--thread", q.Thread, "--message", n.Sentinel("poll mcp__c2c__poll_inbox"))
 	// Nothing of our environment but what names places: it may hold keys.
 	cmd.Env = []string{"HOME=" + q.Getenv("HOME"), "PATH=" + q.Getenv("PATH"), "CODEX_HOME=" + q.Home}
+	cmd.WaitDelay = time.Second // a child of its own that stays must not keep us
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w: codex queue: %v: %.200s", wake.ErrUncaptured, err, out)
+		return fmt.Errorf("%w: codex queue: %v: %.200q", wake.ErrUncaptured, err, out)
 	}
 	return nil
 }
