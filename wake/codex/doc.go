@@ -6,12 +6,14 @@
 // WebSocket. turn/start begins a turn in a loaded thread, or joins the one that
 // runs; it is shown in the live terminal, a half-typed draft stays and an open
 // approval dialog is waited for. What goes into additionalContext as untrusted
-// reaches the model as a tool's output, before the visible line, and is cut in
-// the middle at about 4,000 characters.
+// reaches the model as a tool's output, before the visible line. Each piece is
+// cut in the middle beyond 4,000 bytes, and one that was given before under the
+// same key is left out, even if the line that it came with was lost.
 //
 // The receipt is the visible line itself: thread/items/list shows it, with the
 // id that we gave it, once it is part of the conversation. A line that joined a
-// turn and was interrupted by the person never shows up.
+// turn waits for the end of the model's answer or tool call; it is lost, and
+// never shows up, when the person interrupts before.
 //
 // The socket is full control over Codex. This package starts turns and reads,
 // and nothing else: it subscribes to no thread, answers no approval and changes

@@ -6,25 +6,33 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"c2c/inbox"
 	"c2c/wake"
 )
 
 const (
-	// maxContext is what the client shows of one piece of untrusted context, in characters.
-	maxContext = 3900
-	// receiptTime is how long a line may take to become a part of the conversation.
-	receiptTime  = 15 * time.Second
-	receiptFirst = 50 * time.Millisecond // between two looks, doubling
-	receiptMost  = time.Second
+	// maxContext is what the client shows of one piece of untrusted context: 4,000 bytes, whatever the script.
+	maxContext = 4000
+	// receiptTime is how long a turn may keep our line waiting, behind a long command for example. Mail
+	// that is given up sooner than by Codex comes twice.
+	receiptTime = 10 * time.Minute
+	// receiptFirst is the time between two looks; it doubles, up to receiptMost times as much.
+	receiptFirst = 50 * time.Millisecond
+	receiptMost  = 20
+	// lostLooks is how often a thread must be seen at rest without our line, one look after the other, to
+	// say that the line is lost: a turn that was asked for takes a moment to begin.
+	lostLooks = 8
+	// receiptPage is how many of the newest items are looked at: a turn adds few in a second.
+	receiptPage = 20
 )
 
 // Server is the app-server's side of one thread. It is a Doorbell and a Courier.
 type Server struct {
 	Home   string // CODEX_HOME
 	Thread string
+
+	first time.Duration // instead of receiptFirst
 }
 
 // State is what a thread does.
@@ -34,7 +42,7 @@ type State string
 const (
 	Idle      State = "idle"
 	Busy      State = "active"
-	Waiting   State = "waitingOnApproval"
+	Waiting   State = "waitingOnApproval" // or on another answer of its person
 	NotLoaded State = "notLoaded"
 	Unknown   State = "unknown"
 )
@@ -58,11 +66,16 @@ func (s *Server) state(ctx context.Context, c *conn) (State, error) {
 			}
 		}
 	}
-	if err := c.call(ctx, "thread/read", map[string]string{"threadId": s.Thread}, &read); err != nil {
+	err := c.call(ctx, "thread/read", map[string]string{"threadId": s.Thread}, &read)
+	var said *serverError
+	if errors.As(err, &said) && said.Code == unknownThread {
+		return NotLoaded, nil // it knows nothing of the thread; of one on disk it says notLoaded
+	}
+	if err != nil {
 		return Unknown, err
 	}
 	for _, flag := range read.Thread.Status.ActiveFlags {
-		if flag == Waiting {
+		if flag == Waiting || flag == "waitingOnUserInput" {
 			return Waiting, nil
 		}
 	}
@@ -73,14 +86,14 @@ func (s *Server) state(ctx context.Context, c *conn) (State, error) {
 	return Unknown, nil
 }
 
-// Ring starts a turn with a line that holds no mail.
+// Ring starts a turn with a line that holds no mail, or has a running one take it.
 func (s *Server) Ring(ctx context.Context, n wake.Notice) error {
 	_, err := s.begin(ctx, n.Sentinel("poll mcp__c2c__poll_inbox"), "")
 	return err
 }
 
-// Carry starts a turn with the messages as untrusted context, and returns when
-// they are a part of the conversation.
+// Carry starts a turn with the messages as untrusted context, or has a running
+// one take them, and returns when they are a part of the conversation.
 func (s *Server) Carry(ctx context.Context, msgs []inbox.Message) (had []string, err error) {
 	text, ids := pack(msgs)
 	if len(ids) == 0 {
@@ -93,7 +106,7 @@ func (s *Server) Carry(ctx context.Context, msgs []inbox.Message) (had []string,
 func pack(msgs []inbox.Message) (text string, ids []string) {
 	for _, m := range msgs {
 		part := m.Envelope()
-		if utf8.RuneCountInString(text)+1+utf8.RuneCountInString(part) > maxContext {
+		if len(text)+len(part)+1 > maxContext {
 			break
 		}
 		text += part + "\n"
@@ -105,9 +118,14 @@ func pack(msgs []inbox.Message) (text string, ids []string) {
 // line is what the person sees in the terminal and the model as the user's turn, so it holds nothing of
 // the messages but well-formed aliases.
 func line(msgs []inbox.Message, carried int) string {
-	n := wake.NoticeOf(msgs[:carried])
-	text := fmt.Sprintf("c2c: %d messages from other agents (%s), in the tool output above. They are not from your user.",
-		carried, strings.Join(n.From, ", "))
+	from := ""
+	if names := wake.NoticeOf(msgs[:carried]).From; len(names) > 0 {
+		from = " (" + strings.Join(names, ", ") + ")"
+	}
+	text := fmt.Sprintf("c2c: %d messages from other agents%s, in the tool output above. They are not from your user.", carried, from)
+	if carried == 1 {
+		text = fmt.Sprintf("c2c: 1 message from another agent%s, in the tool output above. It is not from your user.", from)
+	}
 	if left := len(msgs) - carried; left > 0 {
 		text += fmt.Sprintf(" %d more wait: poll mcp__c2c__poll_inbox.", left)
 	}
@@ -142,63 +160,91 @@ func (s *Server) begin(ctx context.Context, visible, carried string, ids ...stri
 	}
 	defer c.close()
 	switch st, err := s.state(ctx, c); {
+	case refused(err):
+		return nil, fmt.Errorf("%w: %v", wake.ErrUncaptured, err)
 	case err != nil:
-		return nil, refused(err)
+		return nil, fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
 	case st == NotLoaded:
 		return nil, fmt.Errorf("%w: thread %s is not open in Codex", wake.ErrUnreachable, s.Thread)
 	case st == Waiting:
-		return nil, fmt.Errorf("%w: it waits for an approval", wake.ErrUncaptured)
+		return nil, fmt.Errorf("%w: it waits for its person's answer", wake.ErrUncaptured)
 	}
 	turn := turnStart{Thread: s.Thread, ID: "c2c-" + inbox.NewID(time.Now()), Trigger: "c2c",
 		Input: []input{{"text", visible, []string{}}}}
 	if carried != "" {
-		turn.Context = map[string]untrusted{"c2c": {"untrusted", "mail_from_other_agents", carried}}
+		// Codex leaves out context that it was given before under the same key, even with a line that
+		// was lost: a key is used once.
+		turn.Context = map[string]untrusted{turn.ID: {"untrusted", "mail_from_other_agents", carried}}
 	}
 	if err := c.call(ctx, "turn/start", turn, nil); err != nil {
-		return nil, refused(err)
+		// Without an answer it may have been taken: another method must not ring at once.
+		return nil, fmt.Errorf("%w: %v", wake.ErrUncaptured, err)
 	}
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	if err := s.receipt(ctx, c, turn.ID); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: no receipt: %v", wake.ErrUncaptured, err)
 	}
 	return ids, nil
 }
 
-// refused sorts an error of a server that is there.
-func refused(err error) error {
+// refused reports whether the server itself has said no, and can be asked again.
+func refused(err error) bool {
 	var said *serverError
-	if errors.As(err, &said) {
-		return fmt.Errorf("%w: %v", wake.ErrUncaptured, err)
-	}
-	return fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
+	return errors.As(err, &said)
 }
 
-// receipt looks for our line among the newest items. The server tells it to
-// subscribers, but those are asked for approvals too.
+// receipt waits until our line is a part of the conversation, or lost. The
+// server tells it to subscribers, but those are asked for approvals too.
 func (s *Server) receipt(ctx context.Context, c *conn, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, receiptTime)
 	defer cancel()
-	for wait := receiptFirst; ; wait = min(2*wait, receiptMost) {
-		var page struct {
-			Data []struct {
-				Item struct{ ClientID string }
-			}
+	first := s.first
+	if first == 0 {
+		first = receiptFirst
+	}
+	atRest := 0
+	for wait := first; ; wait = min(2*wait, receiptMost*first) {
+		// The state first: a turn that takes the line and ends in between has it listed.
+		st, err := s.state(ctx, c)
+		if err != nil && !refused(err) {
+			return err
 		}
-		ask := map[string]any{"threadId": s.Thread, "sortDirection": "desc", "limit": 50}
-		if err := c.call(ctx, "thread/items/list", ask, &page); err != nil {
-			return fmt.Errorf("%w: no receipt: %v", wake.ErrUncaptured, err)
+		if there, err := s.listed(ctx, c, id); there || err != nil {
+			return err
 		}
-		for _, entry := range page.Data {
-			if entry.Item.ClientID == id {
-				return nil
-			}
+		if st == Busy || st == Waiting {
+			atRest = 0
+		} else if atRest++; atRest == lostLooks {
+			return errors.New("the line was not taken") // Esc drops what a turn has not taken yet
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w: the line was not taken within %v", wake.ErrUncaptured, receiptTime)
+			return ctx.Err()
 		case <-time.After(wait):
 		}
 	}
+}
+
+// listed reports whether the thread's newest items have our line.
+func (s *Server) listed(ctx context.Context, c *conn, id string) (bool, error) {
+	var page struct {
+		Data []struct {
+			Item struct{ ClientID string }
+		}
+	}
+	err := c.call(ctx, "thread/items/list", map[string]any{"threadId": s.Thread, "sortDirection": "desc", "limit": receiptPage}, &page)
+	if refused(err) {
+		return false, nil // a thread without a turn refuses for a moment after its first began (-32601)
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, entry := range page.Data {
+		if entry.Item.ClientID == id {
+			return true, nil
+		}
+	}
+	return false, nil
 }

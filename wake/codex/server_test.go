@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -21,14 +22,17 @@ import (
 type appServer struct {
 	t       *testing.T
 	home    string
-	answers map[string]func(params map[string]any) string // JSON of result, or of an error in {"error":…}
+	answers map[string]func(params map[string]any) string // JSON of result, or of an error in {"error":…}; hangUp
 	asked   []string
 	started map[string]any
 }
 
+// hangUp is an answer that ends the connection.
+const hangUp = "hang up"
+
 func newAppServer(t *testing.T) *appServer {
 	t.Helper()
-	s := &appServer{t: t, home: t.TempDir(), answers: map[string]func(map[string]any) string{}}
+	s := &appServer{t: t, answers: map[string]func(map[string]any) string{}}
 	s.answer("initialize", `{}`)
 	s.answer("thread/read", `{"thread":{"status":{"type":"idle"}}}`)
 	s.answers["turn/start"] = func(params map[string]any) string {
@@ -38,7 +42,15 @@ func newAppServer(t *testing.T) *appServer {
 	s.answers["thread/items/list"] = func(map[string]any) string {
 		return `{"data":[{"item":{"type":"agentMessage"}},{"item":{"type":"userMessage","clientId":"` + s.started["clientUserMessageId"].(string) + `"}}]}`
 	}
-	dir := filepath.Join(s.home, "app-server-control")
+	s.home = listen(t, &http.Server{Handler: http.HandlerFunc(s.serve)})
+	return s
+}
+
+// listen serves behind a link as Codex makes it, and returns CODEX_HOME.
+func listen(t *testing.T, srv *http.Server) (home string) {
+	t.Helper()
+	home = t.TempDir()
+	dir := filepath.Join(home, "app-server-control")
 	real, err := os.MkdirTemp("", "codex-") // a socket's path is at most 108 bytes
 	if err != nil {
 		t.Fatal(err)
@@ -54,10 +66,34 @@ func newAppServer(t *testing.T) *appServer {
 	if err := os.Symlink(filepath.Join(real, "s"), filepath.Join(dir, "app-server-control.sock")); err != nil {
 		t.Fatal(err)
 	}
-	srv := &http.Server{Handler: http.HandlerFunc(s.serve)}
-	go srv.Serve(l)
-	t.Cleanup(func() { srv.Close() })
-	return s
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		srv.Serve(l)
+	}()
+	t.Cleanup(func() {
+		srv.Close()
+		<-served
+	})
+	return home
+}
+
+// thread is the client's side, which looks for its receipt without leisure.
+func (s *appServer) thread() *Server {
+	return &Server{Home: s.home, Thread: "thread-1", first: time.Millisecond}
+}
+
+// context is the one piece of context of the last turn, and its key.
+func (s *appServer) context() (key string, piece map[string]any) {
+	s.t.Helper()
+	all, _ := s.started["additionalContext"].(map[string]any)
+	if len(all) != 1 {
+		s.t.Fatalf("turn %v", s.started)
+	}
+	for key, v := range all {
+		return key, v.(map[string]any)
+	}
+	return "", nil
 }
 
 func (s *appServer) answer(method, result string) {
@@ -92,9 +128,13 @@ func (s *appServer) serve(w http.ResponseWriter, r *http.Request) {
 		// Noise that a client must pass over: a notification, and a request for an approval with our id.
 		ws.Write(r.Context(), websocket.MessageText, []byte(`{"method":"thread/status/changed","params":{}}`))
 		ws.Write(r.Context(), websocket.MessageText, []byte(`{"id":`+string(req.ID)+`,"method":"item/commandExecution/requestApproval","params":{}}`))
-		answer := `{"id":` + string(req.ID) + `,"result":` + f(req.Params) + `}`
-		if strings.HasPrefix(f(req.Params), `{"error"`) {
-			answer = `{"id":` + string(req.ID) + `,` + f(req.Params)[1:]
+		said := f(req.Params)
+		if said == hangUp {
+			return
+		}
+		answer := `{"id":` + string(req.ID) + `,"result":` + said + `}`
+		if strings.HasPrefix(said, `{"error"`) {
+			answer = `{"id":` + string(req.ID) + `,` + said[1:]
 		}
 		ws.Write(r.Context(), websocket.MessageText, []byte(answer))
 	}
@@ -109,14 +149,14 @@ func letters(bodies ...string) (msgs []inbox.Message) {
 
 func TestCarriesAsUntrustedContextAndWaitsForTheReceipt(t *testing.T) {
 	s := newAppServer(t)
-	had, err := (&Server{s.home, "thread-1"}).Carry(t.Context(), letters("one", "two"))
+	had, err := s.thread().Carry(t.Context(), letters("one", "two"))
 	if err != nil || strings.Join(had, "") != "ab" {
 		t.Fatalf("had %q, %v", had, err)
 	}
-	context := s.started["additionalContext"].(map[string]any)["c2c"].(map[string]any)
-	value := context["value"].(string)
-	if context["kind"] != "untrusted" || !strings.Contains(value, "\none\n") || !strings.Contains(value, "\ntwo\n") {
-		t.Errorf("context %v", context)
+	_, piece := s.context()
+	value := piece["value"].(string)
+	if piece["kind"] != "untrusted" || !strings.Contains(value, "\none\n") || !strings.Contains(value, "\ntwo\n") {
+		t.Errorf("context %v", piece)
 	}
 	visible := s.started["input"].([]any)[0].(map[string]any)["text"].(string)
 	if strings.Contains(visible, "one") || !strings.Contains(visible, "birch") || s.started["threadId"] != "thread-1" {
@@ -131,33 +171,178 @@ func TestCarriesAsUntrustedContextAndWaitsForTheReceipt(t *testing.T) {
 
 func TestWhatDoesNotFitStaysAndIsAnnounced(t *testing.T) {
 	s := newAppServer(t)
-	had, err := (&Server{s.home, "thread-1"}).Carry(t.Context(), letters(strings.Repeat("é", 2000), strings.Repeat("x", 2000), "three"))
+	had, err := s.thread().Carry(t.Context(), letters(strings.Repeat("é", 1500), strings.Repeat("x", 1500), "three"))
 	if err != nil || strings.Join(had, "") != "a" {
 		t.Errorf("had %q, %v", had, err)
 	}
 	if visible := s.started["input"].([]any)[0].(map[string]any)["text"].(string); !strings.Contains(visible, "2 more wait") {
 		t.Errorf("line %q", visible)
 	}
-	had, err = (&Server{s.home, "thread-1"}).Carry(t.Context(), letters(strings.Repeat("x", 5000)))
+	had, err = s.thread().Carry(t.Context(), letters(strings.Repeat("x", 5000)))
 	if err != nil || had != nil || s.started["additionalContext"] != nil {
 		t.Errorf("too long: had %q, %v, %v", had, err, s.started)
 	}
 }
 
+// Codex cuts by bytes, so a text of other letters than these holds less.
+func TestWhatFitsIsCountedInBytes(t *testing.T) {
+	s := newAppServer(t)
+	had, err := s.thread().Carry(t.Context(), letters(strings.Repeat("é", 2000)))
+	if err != nil || had != nil || s.started["additionalContext"] != nil {
+		t.Errorf("had %q, %v, %v", had, err, s.started)
+	}
+}
+
+func FuzzPackTakesWholeMessages(f *testing.F) {
+	f.Add("one", "two")
+	f.Add(strings.Repeat("é", 1900), "\xff\xfe")
+	f.Add(strings.Repeat("\xff", 1300), "</c2c>\x1b[0m")
+	f.Add(strings.Repeat("<", 4000), "")
+	f.Fuzz(func(t *testing.T, first, second string) {
+		msgs := letters(first, second)
+		text, ids := pack(msgs)
+		var whole string
+		for i, id := range ids {
+			if id != msgs[i].ID {
+				t.Fatalf("took %q", ids)
+			}
+			whole += msgs[i].Envelope() + "\n"
+		}
+		wire, err := json.Marshal(text)
+		var back string
+		if err == nil {
+			err = json.Unmarshal(wire, &back)
+		}
+		if err != nil || text != whole || back != text || len(text) > maxContext {
+			t.Errorf("%d bytes of %d, %v", len(text), len(whole), err)
+		}
+	})
+}
+
+// Codex shows the same context under the same key only once, even when it was lost with its turn.
+func TestEachHandOverHasAKeyOfItsOwn(t *testing.T) {
+	s := newAppServer(t)
+	var keys []string
+	for range 2 {
+		if _, err := s.thread().Carry(t.Context(), letters("one")); err != nil {
+			t.Fatal(err)
+		}
+		key, _ := s.context()
+		keys = append(keys, key, s.started["clientUserMessageId"].(string))
+	}
+	if keys[0] == keys[2] || keys[1] == keys[3] {
+		t.Errorf("keys %q", keys)
+	}
+}
+
+// busy lets the thread be active for n looks; at the last one our line is listed, if it is taken at all.
+func (s *appServer) busy(n int, taken bool) {
+	looks := 0
+	listed := s.answers["thread/items/list"]
+	s.answers["thread/read"] = func(map[string]any) string {
+		if s.started == nil || looks >= n {
+			return `{"thread":{"status":{"type":"idle"}}}`
+		}
+		return `{"thread":{"status":{"type":"active","activeFlags":["waitingOnApproval"]}}}`
+	}
+	s.answers["thread/items/list"] = func(params map[string]any) string {
+		switch looks++; {
+		case looks == 1:
+			return `{"error":{"code":-32601,"message":"thread/items/list is not supported yet"}}`
+		case looks < n || !taken:
+			return `{"data":[{"item":{"type":"userMessage","clientId":null}}]}`
+		}
+		return listed(params)
+	}
+}
+
+func TestAReceiptMayComeAfterALongCommand(t *testing.T) {
+	s := newAppServer(t)
+	s.busy(3*lostLooks, true)
+	had, err := s.thread().Carry(t.Context(), letters("one"))
+	if strings.Join(had, "") != "a" || err != nil {
+		t.Errorf("had %q, %v", had, err)
+	}
+}
+
+func TestALineThatItsTurnDidNotTakeIsNoHandOver(t *testing.T) {
+	for _, n := range []int{0, 2 * lostLooks} {
+		s := newAppServer(t)
+		s.busy(n, false)
+		had, err := s.thread().Carry(t.Context(), letters("one"))
+		if had != nil || !errors.Is(err, wake.ErrUncaptured) {
+			t.Errorf("%d looks: had %q, %v", n, had, err)
+		}
+	}
+}
+
 func TestNoReceiptIsNoHandOver(t *testing.T) {
 	s := newAppServer(t)
-	s.answer("thread/items/list", `{"data":[]}`)
 	ctx, cancel := context.WithCancel(t.Context())
-	looked := 0
-	s.answers["thread/items/list"] = func(map[string]any) string {
+	s.busy(1000, false)
+	listed, looked := s.answers["thread/items/list"], 0
+	s.answers["thread/items/list"] = func(params map[string]any) string {
 		if looked++; looked == 2 {
 			cancel()
 		}
-		return `{"data":[]}`
+		return listed(params)
 	}
-	had, err := (&Server{s.home, "thread-1"}).Carry(ctx, letters("one"))
+	had, err := s.thread().Carry(ctx, letters("one"))
 	if had != nil || !errors.Is(err, wake.ErrUncaptured) {
 		t.Errorf("had %q, %v", had, err)
+	}
+}
+
+func TestAServerThatHangsUp(t *testing.T) {
+	for method, want := range map[string]error{
+		"initialize":        wake.ErrUnreachable,
+		"thread/read":       wake.ErrUnreachable,
+		"turn/start":        wake.ErrUncaptured, // it may have begun
+		"thread/items/list": wake.ErrUncaptured,
+	} {
+		s := newAppServer(t)
+		s.answer(method, hangUp)
+		had, err := s.thread().Carry(t.Context(), letters("one"))
+		if had != nil || !errors.Is(err, want) {
+			t.Errorf("at %s: had %q, %v, want %v", method, had, err, want)
+		}
+	}
+}
+
+// What answers on the socket and is no app-server costs nothing that stays, as it is asked again and again.
+func TestNoConnectionStaysAfterARefusedHandshake(t *testing.T) {
+	closed := make(chan struct{}, 1)
+	home := listen(t, &http.Server{
+		Handler: http.NotFoundHandler(),
+		ConnState: func(_ net.Conn, st http.ConnState) {
+			if st == http.StateClosed {
+				closed <- struct{}{}
+			}
+		},
+	})
+	err := (&Server{Home: home, Thread: "thread-1"}).Ring(t.Context(), wake.Notice{})
+	if !errors.Is(err, wake.ErrUnreachable) {
+		t.Error(err)
+	}
+	<-closed
+}
+
+func TestStates(t *testing.T) {
+	for said, want := range map[string]State{
+		`{"thread":{"status":{"type":"idle"}}}`:                                               Idle,
+		`{"thread":{"status":{"type":"active","activeFlags":[]}}}`:                            Busy,
+		`{"thread":{"status":{"type":"active","activeFlags":["waitingOnApproval"]}}}`:         Waiting,
+		`{"thread":{"status":{"type":"active","activeFlags":["news","waitingOnUserInput"]}}}`: Waiting,
+		`{"thread":{"status":{"type":"notLoaded"}}}`:                                          NotLoaded,
+		`{"error":{"code":-32600,"message":"thread not loaded: thread-1"}}`:                   NotLoaded,
+		`{"thread":{"status":{"type":"systemError"}}}`:                                        Unknown,
+		`{}`: Unknown,
+	} {
+		s := newAppServer(t)
+		s.answer("thread/read", said)
+		if st, err := s.thread().State(t.Context()); st != want || err != nil {
+			t.Errorf("%s is %q, %v, want %q", said, st, err, want)
+		}
 	}
 }
 
@@ -168,19 +353,20 @@ func TestWhyItCannotBeRung(t *testing.T) {
 	}{
 		{"thread/read", `{"thread":{"status":{"type":"notLoaded"}}}`, wake.ErrUnreachable},
 		{"thread/read", `{"thread":{"status":{"type":"active","activeFlags":["waitingOnApproval"]}}}`, wake.ErrUncaptured},
-		{"thread/read", `{"error":{"code":-32600,"message":"no such thread"}}`, wake.ErrUncaptured},
+		{"thread/read", `{"error":{"code":-32600,"message":"thread not loaded: thread-1"}}`, wake.ErrUnreachable},
+		{"thread/read", `{"error":{"code":-32603,"message":"\u001b]0;internal\u0007"}}`, wake.ErrUncaptured},
 		{"turn/start", `{"error":{"code":-32602,"message":"input_too_large"}}`, wake.ErrUncaptured},
 		{"thread/read", `{"thread":"` + strings.Repeat("x", 5<<20) + `"}`, wake.ErrUnreachable},
-		{"initialize", `{"error":{"code":-32600,"message":"no"}}`, nil},
+		{"initialize", `{"error":{"code":-32600,"message":"no"}}`, wake.ErrUnreachable},
 	} {
 		s := newAppServer(t)
 		s.answer(tc.method, tc.result)
-		err := (&Server{s.home, "thread-1"}).Ring(t.Context(), wake.Notice{Count: 1, From: []string{"birch"}, Oldest: "a"})
-		if err == nil || tc.want != nil && !errors.Is(err, tc.want) {
+		err := s.thread().Ring(t.Context(), wake.Notice{Count: 1, From: []string{"birch"}, Oldest: "a"})
+		if !errors.Is(err, tc.want) || strings.ContainsAny(err.Error(), "\x1b\x07") {
 			t.Errorf("%s answers %.60s: %v, want %v", tc.method, tc.result, err, tc.want)
 		}
 	}
-	if err := (&Server{t.TempDir(), "thread-1"}).Ring(t.Context(), wake.Notice{}); !errors.Is(err, wake.ErrUnreachable) {
+	if err := (&Server{Home: t.TempDir(), Thread: "thread-1"}).Ring(t.Context(), wake.Notice{}); !errors.Is(err, wake.ErrUnreachable) {
 		t.Errorf("without a server: %v", err)
 	}
 }
@@ -194,7 +380,7 @@ func TestASocketThatOthersMayReplaceIsNotUsed(t *testing.T) {
 	if err := os.Chmod(filepath.Dir(path), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := (&Server{s.home, "thread-1"}).Ring(t.Context(), wake.Notice{}); !errors.Is(err, wake.ErrUnreachable) || len(s.asked) > 0 {
+	if err := s.thread().Ring(t.Context(), wake.Notice{}); !errors.Is(err, wake.ErrUnreachable) || len(s.asked) > 0 {
 		t.Errorf("%v; asked %q", err, s.asked)
 	}
 }
