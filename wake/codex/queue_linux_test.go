@@ -1,0 +1,107 @@
+package codex
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"c2c/wake"
+)
+
+// TestMain lets the test binary be Codex as well, which the queue finds by its process.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && (os.Args[1] == "queue" || os.Args[1] == "exec") {
+		os.Exit(standIn(os.Args[1]))
+	}
+	os.Exit(m.Run())
+}
+
+func standIn(verb string) int {
+	if verb == "exec" { // lives until its input ends
+		os.Stdin.Read(make([]byte, 1))
+		return 0
+	}
+	home := os.Getenv("CODEX_HOME")
+	if _, err := os.Stat(filepath.Join(home, "refuse")); err == nil {
+		os.Stderr.WriteString("no such thread\x1b[0m")
+		return 1
+	}
+	said := strings.Join(os.Args[1:], "\n") + "\n" + strings.Join(os.Environ(), "\n")
+	if err := os.WriteFile(filepath.Join(home, "queued"), []byte(said), 0o600); err != nil {
+		return 1
+	}
+	return 0
+}
+
+func queueOf(t *testing.T, pid int) *Queue {
+	return &Queue{Home: t.TempDir(), Thread: "thread-1", Client: pid, Getenv: func(key string) string { return "my-" + key }}
+}
+
+func TestTheQueueGetsALineAndNoKeys(t *testing.T) {
+	t.Setenv("SOME_KEY", "secret")
+	q := queueOf(t, os.Getpid())
+	if err := q.Ring(t.Context(), wake.Notice{Count: 2, From: []string{"amber", "birch"}, Oldest: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(q.Home, "queued"))
+	want := strings.Join([]string{"queue", "--thread", "thread-1", "--message",
+		`<c2c event="message_pending" count="2" from="amber,birch">poll mcp__c2c__poll_inbox</c2c>`,
+		"HOME=my-HOME", "PATH=my-PATH", "CODEX_HOME=" + q.Home}, "\n")
+	if err != nil || string(got) != want {
+		t.Errorf("%v, got\n%s\nwant\n%s", err, got, want)
+	}
+}
+
+func TestAQueueThatRefuses(t *testing.T) {
+	q := queueOf(t, os.Getpid())
+	if err := os.WriteFile(filepath.Join(q.Home, "refuse"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := q.Ring(t.Context(), wake.Notice{Count: 1})
+	if !errors.Is(err, wake.ErrUncaptured) || !strings.Contains(err.Error(), "no such thread") || strings.Contains(err.Error(), "\x1b") {
+		t.Error(err)
+	}
+}
+
+// A `codex exec` takes a queued line at its end and never answers it.
+func TestAnExecIsNotQueuedFor(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "exec")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer in.Close()
+	for _, pid := range []int{cmd.Process.Pid, 1 << 30} { // the second is gone
+		q := queueOf(t, pid)
+		if err := q.Ring(t.Context(), wake.Notice{Count: 1}); !errors.Is(err, wake.ErrUnreachable) {
+			t.Errorf("process %d: %v", pid, err)
+		}
+	}
+}
+
+func TestOpenThreadsAreThoseWithALockFile(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "thread-writer-locks")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"thread-1.lock", "notes.txt"} {
+		f, err := os.Create(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+	}
+	if got := OpenThreads(os.Getpid()); len(got) != 1 || !got["thread-1"] {
+		t.Errorf("open %v", got)
+	}
+	if got := OpenThreads(1 << 30); len(got) != 0 {
+		t.Errorf("a process that is gone has %v open", got)
+	}
+}
