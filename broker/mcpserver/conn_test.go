@@ -10,6 +10,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
 )
 
 // conn is a client with a server process of its own at the other end of two pipes.
@@ -272,5 +275,75 @@ func TestArgumentsAreCheckedAgainstTheSchema(t *testing.T) {
 	}
 	if got := birch.want("peek_inbox", `{}`); got != "[]" {
 		t.Errorf("a refused call sent %s", got)
+	}
+}
+
+// A debugger, or Ctrl-Z, has stopped a process that holds a lock: the client gets an answer all the same.
+func TestAHeldLockIsAnErrorAndNotAHang(t *testing.T) {
+	amber, birch := pair(t)
+	birch.want("send", `{"to_alias":"amber","content":"one"}`)
+	dir, err := atomicfile.Open(amber.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	lock, err := filelock.Acquire(t.Context(), dir, "amber.inbox.lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	impatient := birch.config()
+	impatient.LockWait = time.Millisecond
+	c := dial(t, impatient, birch.name)
+	defer c.close()
+	send := func() ([]string, bool) {
+		return c.tool("send", `{"to_alias":"amber","content":"two","message_id":"m-2"}`, `{"threadId":"thread-1"}`)
+	}
+	if texts, isError := send(); !isError || !strings.Contains(texts[0], "amber.inbox.lock") || !strings.Contains(texts[0], "try again") {
+		t.Errorf("error %v, %q", isError, texts)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	patient := dial(t, birch.config(), birch.name)
+	defer patient.close()
+	if texts, isError := patient.tool("send", `{"to_alias":"amber","content":"two","message_id":"m-2"}`, `{"threadId":"thread-1"}`); isError {
+		t.Errorf("with the lock free: %q", texts)
+	}
+	if got := amber.want("peek_inbox", `{}`); strings.Count(got, `"two"`) != 1 {
+		t.Errorf("amber has %s", got)
+	}
+}
+
+// What a client would cut is not sent: it comes in parts, or the answer says that there is more.
+func TestLongAnswersSayThatThereIsMore(t *testing.T) {
+	amber, birch := pair(t)
+	body := strings.Repeat("x", 9000)
+	for range 8 {
+		amber.want("send", `{"to_alias":"birch","content":"`+body+`"}`)
+	}
+	short := func(tool, says string) {
+		t.Helper()
+		texts, isError := birch.call(tool, `{}`)
+		if isError || len(texts) != 2 || len(texts[0]) > pollLimit+len(body) || !json.Valid([]byte(texts[0])) || !strings.Contains(texts[1], says) {
+			t.Errorf("%s: error %v, %d texts, the first of %d bytes, %q", tool, isError, len(texts), len(texts[0]), texts[1:])
+		}
+	}
+	short("peek_inbox", "More messages wait")
+	for range 8 {
+		birch.want("poll_inbox", `{}`)
+	}
+	short("history", "Older messages")
+}
+
+func TestALineThatIsNotUTF8IsRefusedAndNotMended(t *testing.T) {
+	amber, birch := pair(t)
+	c := dial(t, amber.config(), "claude-code")
+	defer c.close()
+	c.write("tools/call", `{"name":"send","arguments":{"to_alias":"birch","content":"caf`+"\xe9"+`"}}`)
+	if r := c.read(); r.Error == nil || !strings.Contains(r.Error.Message, "UTF-8") {
+		t.Errorf("answer %+v", r)
+	}
+	if got := birch.want("peek_inbox", `{}`); got != "[]" {
+		t.Errorf("birch has %s", got)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"c2c/broker"
-	"c2c/inbox"
 )
 
 // pollLimit bounds one answer of poll_inbox, in bytes of JSON: clients cut
@@ -89,10 +88,14 @@ func (t *tools) pollInbox(ctx context.Context, b *broker.Broker, req mcp.CallToo
 	if err != nil {
 		return nil, err
 	}
-	text, ids, err := fit(l.Messages)
-	if err != nil || len(ids) == 0 {
+	text, n, err := fit(l.Messages)
+	if err != nil || n == 0 {
 		l.Release()
 		return text, err
+	}
+	var ids []string
+	for _, m := range l.Messages[:n] {
+		ids = append(ids, m.ID)
 	}
 	settle := func(err error) {
 		if err != nil {
@@ -107,31 +110,36 @@ func (t *tools) pollInbox(ctx context.Context, b *broker.Broker, req mcp.CallToo
 		l.Release()
 		return nil, fmt.Errorf("this transport cannot tell when an answer was written; use c2c poll-inbox")
 	}
-	res := mcp.NewToolResultText(text)
-	if l.More || len(l.Messages) > len(ids) {
-		res.Content = append(res.Content, mcp.NewTextContent("More messages wait: call poll_inbox again."))
-	}
-	return res, nil
+	return partly(text, l.More || len(l.Messages) > n, "More messages wait: call poll_inbox again."), nil
 }
 
-// fit takes messages while they fit, and at least one.
-func fit(msgs []inbox.Message) (text string, ids []string, err error) {
+// fit takes what fits into an answer, and at least one.
+func fit[T any](all []T) (text string, n int, err error) {
 	text = "["
-	for _, m := range msgs {
-		one, err := toJSON(m)
+	for _, v := range all {
+		one, err := toJSON(v)
 		if err != nil {
-			return "", nil, err
+			return "", 0, err
 		}
-		if len(ids) > 0 {
+		if n > 0 {
 			if len(text)+len(one) > pollLimit {
 				break
 			}
 			text += ","
 		}
 		text += one
-		ids = append(ids, m.ID)
+		n++
 	}
-	return text + "]", ids, nil
+	return text + "]", n, nil
+}
+
+// partly is an answer that says whether there is more.
+func partly(text string, more bool, hint string) *mcp.CallToolResult {
+	res := mcp.NewToolResultText(text)
+	if more {
+		res.Content = append(res.Content, mcp.NewTextContent(hint))
+	}
+	return res
 }
 
 func (t *tools) peekInbox(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
@@ -143,8 +151,8 @@ func (t *tools) peekInbox(ctx context.Context, b *broker.Broker, req mcp.CallToo
 	if err != nil {
 		return nil, err
 	}
-	text, _, err := fit(msgs)
-	return text, err
+	text, n, err := fit(msgs)
+	return partly(text, n < len(msgs), "More messages wait: call poll_inbox, and they come in turn."), err
 }
 
 func (t *tools) history(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
@@ -153,10 +161,11 @@ func (t *tools) history(ctx context.Context, b *broker.Broker, req mcp.CallToolR
 		return nil, err
 	}
 	found, err := box.History(ctx, req.GetInt("limit", 50))
-	if found == nil {
-		found = []inbox.Archived{}
+	if err != nil {
+		return nil, err
 	}
-	return found, err
+	text, n, err := fit(found)
+	return partly(text, n < len(found), "Older messages were left out: c2c history shows all."), err
 }
 
 type status struct {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -55,6 +56,9 @@ type message struct {
 func parse(b []byte) (m message, refusal *mcp.JSONRPCError) {
 	if !json.Valid(b) { // also false for nesting deeper than 10,000
 		return m, refuse(nil, mcp.PARSE_ERROR, "parse error: the line is not JSON")
+	}
+	if !utf8.Valid(b) { // decoding would replace what is not, and the words would be others
+		return m, refuse(nil, mcp.PARSE_ERROR, "parse error: the line is not UTF-8")
 	}
 	if b[0] == '[' {
 		return m, refuse(nil, mcp.INVALID_REQUEST, "batches are not supported: send one request a line")

@@ -1,18 +1,21 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
 	"c2c/broker"
 	"c2c/inbox"
+	"c2c/inbox/filelock"
 )
 
 // Config is what the tools need from the program around them.
@@ -25,9 +28,14 @@ type Config struct {
 	Client string
 	Getenv func(string) string
 	PID    int // the client's process
+	// LockWait is how long a call waits for a process that holds a lock; 10 s when zero.
+	LockWait time.Duration
 	// Channel declares that this server pushes channel notifications.
 	Channel bool
 }
+
+// lockWait is Config.LockWait by default. No tool waits for anything else.
+const lockWait = 10 * time.Second
 
 // Server is what Serve runs.
 type Server = server.MCPServer
@@ -95,7 +103,9 @@ func (t *tools) answer(name string, h handler) server.ToolHandlerFunc {
 		if err != nil {
 			return mcp.NewToolResultError("open the broker: " + err.Error() + "; c2c doctor tells more"), nil
 		}
-		v, err := h(ctx, b, req)
+		callCtx, cancel := context.WithTimeout(ctx, cmp.Or(t.cfg.LockWait, lockWait))
+		defer cancel()
+		v, err := h(callCtx, b, req)
 		// A log line that cannot be written is no reason to refuse the call.
 		b.LogEvent(ctx, "rpc", broker.Note{Name: "tool", Value: name}, broker.Note{Name: "ok", Value: err == nil})
 		if err != nil {
@@ -137,6 +147,8 @@ func advice(err error) string {
 		return err.Error() + "; check the id, or it was ephemeral and has been read"
 	case errors.Is(err, inbox.ErrFull):
 		return err.Error() + "; nothing was stored, send again later"
+	case errors.Is(err, filelock.ErrTimeout):
+		return err.Error() + "; try again"
 	}
 	return err.Error()
 }
