@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that the tests need and this machine lacks: Python for the peers that lock
-# with lockf, npm for the real clients.
+# with lockf, npm for the real clients, tmux and screen to ring in.
 set -euo pipefail
 
 missing=()
-for need in python3:python3 git:git npm:npm; do
+for need in python3:python3 git:git npm:npm tmux:tmux screen:screen; do
 	command -v "${need%%:*}" >/dev/null || missing+=("${need##*:}")
 done
 [ "${#missing[@]}" -gt 0 ] || exit 0
