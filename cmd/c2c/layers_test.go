@@ -25,7 +25,8 @@ var layers = map[string]string{
 	"wake":             "c2c/inbox github.com/fsnotify golang.org/x/sys",
 	"wake/claude":      "c2c/inbox c2c/wake",
 	"wake/codex":       "c2c/inbox c2c/wake github.com/coder/websocket",
-	"wake/pty":         "github.com/creack/pty golang.org/x/sys golang.org/x/term",
+	"wake/screen":      "github.com/charmbracelet/x/ansi",
+	"wake/pty":         "c2c/wake github.com/creack/pty golang.org/x/sys golang.org/x/term",
 	"hooks":            "c2c/inbox",
 	"install":          "c2c/broker/client c2c/inbox/atomicfile github.com/tailscale/hujson github.com/creachadair/tomledit github.com/rogpeppe/go-internal/diff golang.org/x/sys",
 }

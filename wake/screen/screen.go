@@ -1,0 +1,130 @@
+// Package screen keeps what a terminal shows, so that somebody who is about to
+// type for a person can look first.
+//
+// It follows what the measured clients draw with: text, cursor movement,
+// erasing, scrolling, insertion and deletion, the alternate screen. The
+// sequences are taken apart by a library; what it does not know is left out of
+// the picture, and a picture that is wrong shows no idle prompt. Nothing is on
+// disk. One goroutine at a time may use a Screen.
+package screen
+
+import (
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/ansi/parser"
+)
+
+// Cell is one place on the screen.
+type Cell struct {
+	Rune    rune // 0: nothing was drawn here, or it is the second half of a wide one
+	Faint   bool // drawn dim, as a hint is
+	Reverse bool // drawn as a cursor or a selection
+}
+
+// Screen is a terminal's picture.
+type Screen struct {
+	parser     *ansi.Parser
+	rows, cols int
+	shown      *page
+	main, alt  *page
+	pen        Cell
+	wraps      bool // the next character goes to the next line
+	pasting    bool // the client asked for brackets around what is pasted
+	hidden     bool // the cursor
+}
+
+// page is the main screen or the alternate one.
+type page struct {
+	cells       [][]Cell
+	row, col    int
+	saved       [2]int
+	top, bottom int // of the scrolling region, bottom excluded
+}
+
+// New is an empty screen.
+func New(rows, cols int) *Screen {
+	s := &Screen{parser: ansi.NewParser()}
+	s.parser.SetDataSize(1 << 10) // titles and the like are not looked at
+	s.parser.SetHandler(ansi.Handler{
+		Print: s.print, Execute: s.execute, HandleCsi: s.csi, HandleEsc: s.esc,
+	})
+	s.rows, s.cols = max(rows, 1), max(cols, 1)
+	s.main, s.alt = newPage(s.rows, s.cols), newPage(s.rows, s.cols)
+	s.shown = s.main
+	return s
+}
+
+func newPage(rows, cols int) *page {
+	p := &page{cells: make([][]Cell, rows), bottom: rows}
+	for i := range p.cells {
+		p.cells[i] = make([]Cell, cols)
+	}
+	return p
+}
+
+// Write draws what a client has written.
+func (s *Screen) Write(b []byte) (int, error) {
+	for _, c := range b {
+		switch state := s.parser.State(); {
+		case state == parser.GroundState && c >= ' ' && c < 0x7f:
+			s.print(rune(c)) // most of it, and quicker so
+		case c >= 0x80 && state != parser.GroundState && state != parser.Utf8State:
+			// Inside a title it is UTF-8: the parser would take 0x9c for the title's end.
+		default:
+			s.parser.Advance(c)
+		}
+	}
+	return len(b), nil
+}
+
+// Resize forgets the picture: a client draws it anew in the new size.
+func (s *Screen) Resize(rows, cols int) {
+	s.rows, s.cols = max(rows, 1), max(cols, 1)
+	on := s.shown == s.alt
+	s.main, s.alt = newPage(s.rows, s.cols), newPage(s.rows, s.cols)
+	s.shown = s.main
+	if on {
+		s.shown = s.alt
+	}
+	s.wraps = false
+}
+
+// Line is one line of the picture, from 0.
+func (s *Screen) Line(row int) []Cell { return s.shown.cells[row] }
+
+// Rows is how many lines there are.
+func (s *Screen) Rows() int { return s.rows }
+
+// Cursor is where the cursor is, from 0, and whether it can be seen.
+func (s *Screen) Cursor() (row, col int, visible bool) {
+	return s.shown.row, s.shown.col, !s.hidden
+}
+
+// Pasting says whether the client wants brackets around what is pasted, which
+// tells it from what is typed.
+func (s *Screen) Pasting() bool { return s.pasting }
+
+// Text is a line without what surrounds its words.
+func Text(line []Cell) string {
+	text := make([]rune, 0, len(line))
+	for i, c := range line {
+		if c.Rune == 0 {
+			if i > 0 && ansi.StringWidth(string(line[i-1].Rune)) == 2 {
+				continue
+			}
+			c.Rune = ' '
+		}
+		text = append(text, c.Rune)
+	}
+	for len(text) > 0 && text[len(text)-1] == ' ' {
+		text = text[:len(text)-1]
+	}
+	return string(text)
+}
+
+func (s *Screen) String() string {
+	var b []byte
+	for _, line := range s.shown.cells {
+		b = append(append(b, Text(line)...), '\n')
+	}
+	return string(b)
+}

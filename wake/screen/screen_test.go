@@ -1,0 +1,140 @@
+package screen
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// recorded replays what a real client drew on a terminal of 120 columns and 40 lines.
+func recorded(t testing.TB, name string) *Screen {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", name+".raw"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(40, 120)
+	s.Write(b)
+	return s
+}
+
+func TestThePromptOfARealClientIsReadAndNothingElseIsTakenForIt(t *testing.T) {
+	sentinel := `<c2c event="message_pending" count="2" from="amber,birch">poll mcp__c2c__poll_inbox</c2c>`
+	for name, want := range map[string]struct {
+		draft string
+		err   error
+	}{
+		"claude-fresh": {}, "claude-idle": {}, "claude-idle-bypass": {}, "claude-idle-plan": {},
+		"claude-idle-accept": {}, "claude-idle-refused": {},
+		"claude-draft": {draft: "half"}, "claude-draft-home": {draft: "half"}, "claude-pasted": {draft: sentinel},
+		"claude-menu": {draft: "/"}, "claude-help": {err: errMenu}, "claude-busy": {err: errTurn},
+		"claude-dialog": {err: errNoPrompt}, "claude-picker": {err: errNoPrompt},
+		"codex-fresh": {err: errMenu}, // it still loads
+		"codex-idle":  {}, "codex-idle-again": {},
+		"codex-draft": {draft: "half"}, "codex-draft-home": {draft: "half"}, "codex-pasted": {draft: sentinel},
+		"codex-menu": {draft: "/"}, "codex-busy": {err: errTurn}, "codex-dialog": {err: errNoPrompt},
+	} {
+		client, _, _ := strings.Cut(name, "-")
+		s := recorded(t, name)
+		draft, err := Prompt(client, s)
+		if draft != want.draft || err != want.err {
+			t.Errorf("%s: %q, %v; want %q, %v\n%s", name, draft, err, want.draft, want.err, s)
+		}
+	}
+}
+
+func TestAnUnknownClientHasNoPrompt(t *testing.T) {
+	if _, err := Prompt("vi", recorded(t, "claude-idle")); err == nil {
+		t.Error("no error")
+	}
+	if _, err := Prompt("codex", recorded(t, "claude-idle")); err == nil {
+		t.Error("Claude Code taken for Codex")
+	}
+	if _, err := Prompt("claude", recorded(t, "codex-idle")); err == nil {
+		t.Error("Codex taken for Claude Code")
+	}
+}
+
+func TestAScreenShowsWhatATerminalWould(t *testing.T) {
+	for name, test := range map[string]struct{ drawn, want string }{
+		"lines":                 {"one\r\ntwo", "one\ntwo\n\n\n"},
+		"wrap":                  {"123456789", "12345678\n9\n\n\n"},
+		"no wrap before it":     {"12345678\r\n9", "12345678\n9\n\n\n"},
+		"back and over":         {"one\rtwo\b!", "tw!\n\n\n\n"},
+		"tab past the end":      {"a\t\tb", "a      b\n\n\n\n"},
+		"scroll":                {"1\r\n2\r\n3\r\n4\r\n5", "2\n3\n4\n5\n"},
+		"region":                {"1\r\n2\r\n3\r\n4\x1b[2;3r\x1b[3;1H\n5\x1b[r", "1\n3\n5\n4\n"},
+		"reverse line feed":     {"1\r\n2\x1b[1;1H\x1bM0", "0\n1\n2\n\n"},
+		"insert and delete":     {"1\r\n2\r\n3\x1b[2;1H\x1b[L-\x1b[4;1H\x1b[M", "1\n-\n2\n\n"},
+		"characters":            {"abcdef\x1b[3G\x1b[2P\x1b[@x\x1b[6G\x1b[X", "abxef\n\n\n\n"},
+		"erase":                 {"abcd\r\nefgh\x1b[1;3H\x1b[K\x1b[2;2H\x1b[1K", "ab\n  gh\n\n\n"},
+		"erase below":           {"ab\r\ncd\r\nef\x1b[2;2H\x1b[J", "ab\nc\n\n\n"},
+		"erase above":           {"ab\r\ncd\r\nef\x1b[2;1H\x1b[1J", "\n d\nef\n\n"},
+		"save and restore":      {"ab\x1b7\x1b[3;3Hx\x1b8c", "abc\n\n  x\n\n"},
+		"alternate":             {"main\x1b[?1049h\x1b[Halt\x1b[?1049l!", "main!\n\n\n\n"},
+		"wide":                  {"日本a\x1b[5Gb", "日本b\n\n\n\n"},
+		"a title in UTF-8":      {"\x1b]0;\xe2\x9c\xb3 title\x07a", "a\n\n\n\n"},
+		"out of bounds":         {"\x1b[99;99Hx\x1b[99A\x1b[99Dy\x1b[999999999P", "y\n\n\n       x\n"},
+		"colours are not text":  {"\x1b[1;38;2;1;2;3;48;5;7ma\x1b[0mb\x1b[38:2::1:2:3mc", "abc\n\n\n\n"},
+		"reset":                 {"abc\x1b[?25l\x1bcd", "d\n\n\n\n"},
+		"scroll up and down":    {"1\r\n2\r\n3\x1b[2S\x1b[T", "\n3\n\n\n"},
+		"a region upside down":  {"\x1b[3;2r\x1b[Hab", "ab\n\n\n\n"},
+		"a sequence cut in two": {"a\x1b[2", "a\n\n\n\n"},
+	} {
+		s := New(4, 8)
+		for _, b := range []byte(test.drawn) {
+			s.Write([]byte{b})
+		}
+		if got := s.String(); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+func TestWhatIsDimIsAHintAndNoDraft(t *testing.T) {
+	s := New(2, 20)
+	s.Write([]byte("a\x1b[2mb\x1b[39mc\x1b[22md\x1b[7me\x1b[m"))
+	for i, want := range []Cell{{'a', false, false}, {'b', true, false}, {'c', true, false}, {'d', false, false}, {'e', false, true}} {
+		if got := s.Line(0)[i]; got != want {
+			t.Errorf("cell %d is %+v, want %+v", i, got, want)
+		}
+	}
+}
+
+func TestAResizeForgetsThePicture(t *testing.T) {
+	s := recorded(t, "claude-idle")
+	s.Resize(30, 80)
+	if _, err := Prompt("claude", s); err == nil {
+		t.Error("a prompt is seen where nothing was drawn")
+	}
+}
+
+func FuzzScreen(f *testing.F) {
+	for _, name := range []string{"claude-idle", "codex-dialog"} {
+		b, err := os.ReadFile(filepath.Join("testdata", name+".raw"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b, 40, 120)
+	}
+	f.Add([]byte("\x1b[99999999999H\x1b[-1P\x1b[;;;;m\x1b[3;2r\n\x1bM\xff\x9c"), 1, 1)
+	f.Fuzz(func(t *testing.T, drawn []byte, rows, cols int) {
+		s := New(rows%100, cols%300)
+		s.Write(drawn[:len(drawn)/2])
+		s.Resize(cols%100, rows%300)
+		s.Write(drawn[len(drawn)/2:])
+		for _, client := range []string{"claude", "codex"} {
+			Prompt(client, s)
+		}
+	})
+}
+
+func BenchmarkScreen(b *testing.B) {
+	text := []byte(strings.Repeat(strings.Repeat("x", 79)+"\r\n", 800))
+	s := New(40, 120)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		s.Write(text)
+	}
+}
