@@ -15,6 +15,8 @@ const (
 	ByChannel = "channel" // Claude Code's channel notifications
 	ByServer  = "server"  // Codex's app-server
 	ByQueue   = "queue"   // Codex's own queue
+	// ByTerminal is typed into the client's prompt, the last resort.
+	ByTerminal = "terminal"
 )
 
 // Notice is what a doorbell may tell: that mail waits, how much and from whom, never what it says.

@@ -32,8 +32,10 @@ type Watcher struct {
 	Methods []Method    // the best first
 	Busy    func() bool // nil: never
 	Quiet   func() bool // do not disturb; nil: never
-	Record  func(context.Context, Ring)
-	Now     func() time.Time
+	// Borrow takes the right to ring for one ring; not ok: who has it is at work. Nil: it is ours anyway.
+	Borrow func() (release func() error, ok bool, err error)
+	Record func(context.Context, Ring)
+	Now    func() time.Time
 
 	policy policy
 	said   Ring // the last one recorded
@@ -44,7 +46,7 @@ func (w *Watcher) Run(ctx context.Context, changes *Changes) error {
 	sub := changes.Subscribe(w.Lock)
 	defer sub.Close()
 	for {
-		again, err := w.look(ctx)
+		seen, again, err := w.stampedLook(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -54,13 +56,37 @@ func (w *Watcher) Run(ctx context.Context, changes *Changes) error {
 		if again == never || again > sub.every {
 			again = sub.every
 		}
-		timer := time.NewTimer(again)
+		if err := w.await(ctx, sub, seen, again); err != nil {
+			return err
+		}
+	}
+}
+
+// stampedLook says what the mailbox was like before the look, so that what comes meanwhile is a change.
+func (w *Watcher) stampedLook(ctx context.Context) (seen inbox.Stamp, again time.Duration, err error) {
+	if seen, err = w.Box.Stamp(); err != nil {
+		return seen, never, err
+	}
+	again, err = w.look(ctx)
+	return seen, again, err
+}
+
+// await returns when the mailbox has changed, the time is over, or ctx ends. That its lock file was closed
+// alone says nothing: our own look closes it too.
+func (w *Watcher) await(ctx context.Context, sub *Subscription, seen inbox.Stamp, limit time.Duration) error {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for {
 		select {
 		case <-ctx.Done():
-		case <-sub.changed:
+			return nil
 		case <-timer.C:
+			return nil
+		case <-sub.changed:
 		}
-		timer.Stop()
+		if now, err := w.Box.Stamp(); err != nil || now != seen {
+			return err
+		}
 	}
 }
 
@@ -69,7 +95,7 @@ const maxLook = 64 << 10
 
 // look rings if it is time to, and says when to look again.
 func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
-	// Without a lock first: our own lock would wake us again, for ever.
+	// Without a lock first: nothing waits most of the time.
 	if some, err := w.Box.Waiting(); err != nil || !some {
 		return never, err
 	}
@@ -85,10 +111,32 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 		}
 		return d.again, nil
 	}
-	r := w.ring(ctx, msgs)
-	w.policy.done(w.Now())
-	w.record(ctx, r)
-	return w.policy.gap, nil
+	r, err := w.borrowed(ctx, msgs)
+	if err != nil {
+		return never, err
+	}
+	if r.Outcome == "" || errors.Is(r.Err, ErrHeld) {
+		again = busyLook
+	} else {
+		w.policy.done(w.Now())
+		again = w.policy.gap
+	}
+	if r.Outcome != "" {
+		w.record(ctx, r)
+	}
+	return again, nil
+}
+
+// borrowed rings with the right to do so, if it can be had; no outcome otherwise.
+func (w *Watcher) borrowed(ctx context.Context, msgs []inbox.Message) (r Ring, err error) {
+	if w.Borrow != nil {
+		release, ok, err := w.Borrow()
+		if err != nil || !ok {
+			return r, err
+		}
+		defer func() { err = errors.Join(err, release()) }()
+	}
+	return w.ring(ctx, msgs), nil
 }
 
 // record passes on what is new: nobody wants a line a second about the same.

@@ -36,11 +36,12 @@ func (s *script) Ring(_ context.Context, n Notice) error {
 
 // stage is a mailbox with a watcher whose clock the test moves.
 type stage struct {
-	t   *testing.T
-	box *inbox.Mailbox
-	w   *Watcher
-	now time.Time
-	log []Ring
+	t    *testing.T
+	root string
+	box  *inbox.Mailbox
+	w    *Watcher
+	now  time.Time
+	log  []Ring
 }
 
 func newStage(t *testing.T, methods ...Method) *stage {
@@ -54,7 +55,7 @@ func newStage(t *testing.T, methods ...Method) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stage{t: t, box: box, now: start}
+	s := &stage{t: t, root: root.Path(), box: box, now: start}
 	s.w = &Watcher{Box: box, Methods: methods, Now: func() time.Time { return s.now },
 		Record: func(_ context.Context, r Ring) { s.log = append(s.log, r) }}
 	return s
@@ -153,5 +154,24 @@ func TestTheNextMethodIsTriedOnlyWhenNobodyIsThere(t *testing.T) {
 	none.look()
 	if r := none.log[0]; r.Outcome != Failed || !errors.Is(r.Err, ErrUnreachable) {
 		t.Errorf("recorded %+v", r)
+	}
+}
+
+// Our own look must not be the change that we look for: it would be looked at again for ever.
+func TestMailThatWaitsIsNotLookedAtAgainAndAgain(t *testing.T) {
+	s := newStage(t, Method{Name: "test", Doorbell: &script{}})
+	s.deliver("a")
+	looks, ctx, cancel := 0, t.Context(), context.CancelFunc(nil)
+	ctx, cancel = context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	s.w.Now = func() time.Time { looks++; return time.Now() }
+	s.w.Lock = filepath.Join(s.root, s.box.LockName())
+	changes := NewChanges()
+	defer changes.Close()
+	if err := s.w.Run(ctx, changes); err != nil {
+		t.Fatal(err)
+	}
+	if looks > 10 {
+		t.Errorf("looked %d times in a second", looks)
 	}
 }
