@@ -1,0 +1,154 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// own is what the person had before c2c came.
+var own = map[string]string{
+	"home/.claude/settings.json": "{\n\t\"model\": \"x\", // mine\n\t\"hooks\": {\"Stop\": []}\n}\n",
+	"home/.codex/config.toml":    "# mine\nmodel = \"x\"\n\n[mcp_servers.other]\ncommand = \"other\"\n",
+	"home/.codex/hooks.json":     "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"mine\"}]}]}}\n",
+	"project/.mcp.json":          "{\n  \"mcpServers\": {\"other\": {\"command\": \"other\"}}\n}\n",
+}
+
+// equip gives the person files of their own.
+func equip(p *place) error {
+	for name, text := range own {
+		if err := os.MkdirAll(filepath.Dir(p.path(name)), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(p.path(name), []byte(text), 0o640); err != nil {
+			return err
+		}
+	}
+	return p.keep()
+}
+
+// bare is the state of a home that has only ever seen the client start.
+func bare(client string) func(*place) error {
+	return func(p *place) error {
+		if err := os.Mkdir(p.path("home/."+client), 0o755); err != nil {
+			return err
+		}
+		return p.keep()
+	}
+}
+
+// keep remembers the whole of the person's files.
+func (p *place) keep() (err error) {
+	p.person, err = p.read("home", "project")
+	return err
+}
+
+func installs() (all []*scenario) {
+	for _, client := range []string{"claude", "codex"} {
+		for state, prepare := range map[string]func(*place) error{"beside others": equip, "on its own": bare(client)} {
+			put := []string{"c2cd", "install", client}
+			take := []string{"c2cd", "uninstall", client}
+			installed := func(p *place) error {
+				if err := prepare(p); err != nil {
+					return err
+				}
+				_, err := p.run("", put...)
+				return err
+			}
+			in := &scenario{name: "install " + client + ", " + state, command: put, prepare: prepare}
+			in.check = func(v *verdict) { in.checkEdits(v, put, take) }
+			out := &scenario{name: "uninstall " + client + ", " + state, command: take, prepare: installed}
+			out.check = func(v *verdict) { out.checkEdits(v, take, put) }
+			all = append(all, in, out)
+		}
+	}
+	return sorted(all)
+}
+
+// clientFiles leaves out what is ours alone: undo records.
+func clientFiles(all files) files {
+	all = maps.Clone(all)
+	maps.DeleteFunc(all, func(name string, _ file) bool {
+		return strings.HasPrefix(name, "home/.local/") || strings.HasSuffix(name, "/") || len(litter(files{name: {}}, false)) > 0
+	})
+	return all
+}
+
+// checkEdits: each file is the old one or the new; the same again completes it, and an uninstall makes all as it was.
+func (s *scenario) checkEdits(v *verdict, again, back []string) {
+	after := v.tree()
+	old, edited := clientFiles(v.home()), clientFiles(v.edited)
+	for name, f := range clientFiles(after) {
+		if was, made := old[name], edited[name]; f != was && f != made {
+			v.wrong("%s is neither old nor new: mode %v, %q", name, f.mode, f.data)
+		}
+	}
+	for name := range old {
+		_, kept := edited[name]
+		if _, now := after[name]; kept && !now {
+			v.wrong("%s is gone", name)
+		}
+	}
+	if v.run.code == 0 && !v.run.killed {
+		v.equal("acknowledged", clientFiles(after), edited)
+	}
+	v.must("", again...)
+	v.equal("after a retry", clientFiles(v.tree()), edited)
+	v.clean(false)
+	if back[1] == "uninstall" {
+		v.must("", back...)
+	}
+	v.equal("after the uninstall", v.tree(), v.person)
+	if err := v.restoreRun(after); err != nil {
+		v.wrong("%v", err)
+	}
+	v.must("", "c2cd", "uninstall", again[2])
+	v.equal("uninstalled without a retry", v.tree(), v.person)
+}
+
+// restoreRun goes back to what the fault has left.
+func (v *verdict) restoreRun(after files) error {
+	tree, err := v.read("")
+	if err != nil {
+		return err
+	}
+	maps.DeleteFunc(tree, func(name string, _ file) bool {
+		return strings.HasPrefix(name, "home/") || strings.HasPrefix(name, "project/")
+	})
+	maps.Copy(tree, after)
+	return v.restore(tree)
+}
+
+// home is the part of before that the commands edit.
+func (v *verdict) home() files {
+	all := maps.Clone(v.before)
+	maps.DeleteFunc(all, func(name string, _ file) bool {
+		return !strings.HasPrefix(name, "home/") && !strings.HasPrefix(name, "project/")
+	})
+	return all
+}
+
+func (v *verdict) tree() files {
+	tree, err := v.read("home", "project")
+	if err != nil {
+		v.wrong("%v", err)
+	}
+	return tree
+}
+
+// equal compares trees and says what differs.
+func (v *verdict) equal(what string, got, want files) {
+	for name, f := range want {
+		if now, there := got[name]; !there {
+			v.wrong("%s: %s is missing", what, name)
+		} else if now != f {
+			v.wrong("%s: %s is %v %q, want %v %q", what, name, now.mode, now.data, f.mode, f.data)
+		}
+	}
+	for name := range got {
+		if _, there := want[name]; !there {
+			v.wrong("%s: %s is too much", what, name)
+		}
+	}
+}

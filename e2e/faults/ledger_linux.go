@@ -1,0 +1,168 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+// letter is a message, as far as it must not change.
+type letter struct {
+	ID      string `json:"message_id"`
+	Content string `json:"content"`
+}
+
+// verdict looks at what a run has left, with plain commands, and collects what is wrong.
+type verdict struct {
+	*place
+	fault fault
+	run   *result
+	found []string
+}
+
+func (v *verdict) wrong(format string, args ...any) {
+	v.found = append(v.found, fmt.Sprintf(format, args...))
+}
+
+// must runs a command that has to work, whatever went wrong before.
+func (v *verdict) must(as string, words ...string) string {
+	out, err := v.place.run(as, words...)
+	if err != nil {
+		v.wrong("afterwards: %v", err)
+	}
+	return out
+}
+
+// letters reads the output of a command with --json.
+func (v *verdict) letters(as string, words ...string) (list []letter) {
+	if err := json.Unmarshal([]byte(v.must(as, words...)), &list); err != nil {
+		v.wrong("%s: %v", strings.Join(words, " "), err)
+	}
+	return list
+}
+
+func (v *verdict) waiting(as string) []letter { return v.letters(as, "c2c", "peek-inbox", "--json") }
+
+// archived is the history, oldest first.
+func (v *verdict) archived(as string) []letter {
+	list := v.letters(as, "c2c", "history", "--json", "--limit", "100000")
+	slices.Reverse(list)
+	return list
+}
+
+// state is what c2c status says of a message, "" when it knows none.
+func (v *verdict) state(id string) string {
+	out, err := v.place.run("birch", "c2c", "status", id, "--json")
+	if err != nil {
+		if !strings.Contains(err.Error(), "no such message") {
+			v.wrong("afterwards: %v", err)
+		}
+		return ""
+	}
+	var status struct{ State string }
+	if err := json.Unmarshal([]byte(out), &status); err != nil {
+		v.wrong("status: %v", err)
+	}
+	return status.State
+}
+
+// reported is for every run: a failure says what failed, and a success is silent on stderr.
+func (v *verdict) reported() {
+	r := v.run
+	switch {
+	case r.hung:
+		v.wrong("it hangs")
+	case strings.Contains(r.stderr, "goroutine ") || strings.Contains(r.stderr, "panic"):
+		v.wrong("it panics: %s", r.stderr)
+	case r.killed == (v.fault.what != kill) && r.hit:
+		v.wrong("killed: %v", r.killed)
+	case r.code != 0 && !r.killed && !strings.Contains(r.stderr, v.fault.words()):
+		v.wrong("exit %d, and stderr does not say why: %q", r.code, r.stderr)
+	}
+}
+
+// same compares two lists of letters in order.
+func (v *verdict) same(what string, got, want []letter) {
+	if !slices.Equal(got, want) {
+		v.wrong("%s: %s, want %s", what, ids(got), ids(want))
+	}
+}
+
+func ids(list []letter) string {
+	var all []string
+	for _, l := range list {
+		all = append(all, l.ID)
+	}
+	if n := len(all); n > 8 {
+		all = append(append(slices.Clone(all[:4]), "…"), all[n-3:]...)
+	}
+	return fmt.Sprintf("%d %v", len(list), all)
+}
+
+// clean looks for litter after a write that worked.
+func (v *verdict) clean(damaged bool) {
+	tree, err := v.read("root", "home", "project")
+	if err != nil {
+		v.wrong("%v", err)
+	}
+	if left := litter(tree, damaged); len(left) > 0 {
+		v.wrong("litter: %q", left)
+	}
+}
+
+// settled reads what waits, and then everything must be in the archive once, in order.
+func (v *verdict) settled(as string, offered, all []letter, damaged bool) {
+	v.same("read afterwards", v.letters(as, "c2c", "poll-inbox", "--json"), offered)
+	v.same("archive", v.archived(as), append(slices.Clone(v.gone), all...))
+	v.same("waiting after a read", v.waiting(as), []letter{})
+	if info, err := os.Stat(v.path("root/" + as + ".spill.jsonl")); err == nil && info.Size() > 0 {
+		v.wrong("a spill of %d bytes is left", info.Size())
+	}
+	v.clean(damaged)
+}
+
+// checkSend: acknowledged is stored once, refused at most once, and a retry makes it whole.
+func (s *scenario) checkSend(v *verdict) {
+	sent := append(slices.Clone(v.mail), letter{"new", newBody})
+	now := v.waiting("amber")
+	switch {
+	case slices.Equal(now, sent):
+	case v.run.code == 0 && !v.run.killed:
+		v.same("acknowledged, but waiting", now, sent)
+	default:
+		v.same("waiting after a failed send", now, v.mail)
+	}
+	if v.run.code == 0 && v.run.hit && strings.HasSuffix(v.fault.call, "sync") {
+		v.wrong("acknowledged without the sync")
+	}
+	v.must(s.as, s.command...)
+	v.same("waiting after a retry", v.waiting("amber"), sent)
+	v.clean(s.damaged)
+	v.settled("amber", sent, sent, s.damaged)
+}
+
+// checkRead: what was not shown and acknowledged is offered again, and nothing is in the archive twice.
+func (s *scenario) checkRead(v *verdict) {
+	waiting := v.waiting("amber")
+	var left, read []letter
+	for _, l := range v.mail {
+		shown := s.shows(v.run.stdout, l.ID)
+		if slices.Contains(waiting, l) {
+			left = append(left, l)
+		} else if state := v.state(l.ID); state != "read" {
+			v.wrong("%s is %q, and not waiting", l.ID, state)
+		} else if read = append(read, l); !shown {
+			v.wrong("%s is read, and was not shown", l.ID)
+		}
+	}
+	v.same("waiting", waiting, left)
+	silent := !v.run.killed && v.run.code == 0 && v.run.stderr == ""
+	if len(read) < s.reads(v.mail) && silent {
+		v.wrong("%d messages were read, and no word about the others", len(read))
+	}
+	after := letter{"after", "after"}
+	v.must("birch", "c2c", "send", "amber", "after", "--id", "after")
+	v.settled("amber", append(slices.Clone(left), after), append(slices.Clone(v.mail), after), s.damaged)
+}

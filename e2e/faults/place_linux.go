@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// place is a scratch home, root and project. It belongs to one goroutine.
+type place struct {
+	bin, dir string
+	mail     []letter // what waited before, for the session that the scenario names
+	gone     []letter // and what it had read
+	person   files    // the person's files without c2c
+	before   files    // and before the command
+	edited   files    // and as a run without a fault makes them
+}
+
+func newPlace(bin, dir string) (*place, error) {
+	p := &place{bin: bin, dir: dir}
+	for _, name := range []string{"home", "project"} {
+		if err := os.MkdirAll(p.path(name), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+func (p *place) path(name string) string { return filepath.Join(p.dir, name) }
+
+// patience is far more than any command takes: one that needs it hangs.
+const patience = 30 * time.Second
+
+// command runs c2c or c2cd as a session. The first word is the program.
+func (p *place) command(ctx context.Context, as, stdin string, words ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.Dir = p.path("project")
+	cmd.Stdin = strings.NewReader(stdin)
+	cmd.Env = []string{"HOME=" + p.path("home"), "PATH=" + p.bin + ":/usr/bin:/bin", "C2C_MCP_BROKER_ROOT=" + p.path("root")}
+	if as != "" {
+		cmd.Env = append(cmd.Env, "C2C_MCP_SESSION_ID="+as)
+	}
+	return cmd
+}
+
+// program puts the directory in front of a command's first word.
+func (p *place) program(words []string) []string {
+	return append([]string{filepath.Join(p.bin, words[0])}, words[1:]...)
+}
+
+// run is a command without a fault; the first word is c2c or c2cd.
+func (p *place) run(as string, words ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	cmd := p.command(ctx, as, "", p.program(words)...)
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("%s: %w: %s", strings.Join(words, " "), err, strings.TrimSpace(errs.String()))
+	}
+	return string(out), err
+}
+
+// steps runs commands until one fails; each is "session: c2c words".
+func (p *place) steps(lines ...string) error {
+	for _, line := range lines {
+		as, words, _ := strings.Cut(line, ": ")
+		if _, err := p.run(as, strings.Fields(words)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// files is a tree: a directory has no data, and a slash behind its name.
+type files map[string]file
+
+type file struct {
+	mode fs.FileMode
+	data string
+}
+
+// read collects everything below some directories of the place.
+func (p *place) read(below ...string) (files, error) {
+	found := files{}
+	for _, dir := range below {
+		err := filepath.WalkDir(p.path(dir), func(path string, d fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			name := strings.TrimPrefix(path, p.dir+"/")
+			if d.IsDir() {
+				found[name+"/"] = file{mode: info.Mode().Perm()}
+				return nil
+			}
+			data, err := os.ReadFile(path)
+			found[name] = file{info.Mode().Perm(), string(data)}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// restore makes the place what it was.
+func (p *place) restore(tree files) error {
+	if err := os.RemoveAll(p.dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(p.dir, 0o700); err != nil {
+		return err
+	}
+	for name, f := range tree {
+		path := p.path(name)
+		err := os.MkdirAll(filepath.Dir(path), 0o700)
+		if err == nil && strings.HasSuffix(name, "/") {
+			err = os.MkdirAll(path, 0o700)
+		} else if err == nil {
+			err = os.WriteFile(path, []byte(f.data), f.mode)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for name, f := range tree {
+		if err := os.Chmod(p.path(name), f.mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// litter lists what a writer that died may leave, and a later one must take away.
+func litter(tree files, damaged bool) (left []string) {
+	for name := range tree {
+		inLease := strings.HasSuffix(filepath.Dir(name), ".lease") && !strings.HasSuffix(name, "/")
+		corrupt := strings.Contains(name, ".corrupt-") && !damaged
+		if strings.Contains(name, ".tmp.") || strings.Contains(name, ".c2c-install-") || corrupt || inLease {
+			left = append(left, name)
+		}
+	}
+	return left
+}

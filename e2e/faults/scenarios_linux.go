@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+// scenario is a command in a known state, and what must hold whatever fails in it.
+type scenario struct {
+	name    string
+	as      string // session
+	command []string
+	stdin   string
+	damaged bool // a copy of a broken file may be kept aside
+	prepare func(*place) error
+	check   func(*verdict)
+
+	shows func(stdout, id string) bool // of a reader
+	reads func(mail []letter) int      // how many messages a run without a fault reads
+}
+
+// newBody is long enough to pass the end of an inbox that is nearly full.
+var newBody = strings.Repeat("new ", 1500)
+
+func scenarios() []*scenario {
+	return slices.Concat(sends(), polls(), hooks(), registers(), sweeps(), installs())
+}
+
+// pair registers the two sessions of most scenarios.
+func (p *place) pair() error {
+	return p.steps(": c2c register amber --session-id amber", ": c2c register birch --session-id birch")
+}
+
+// send has birch send count messages of a size.
+func (p *place) send(to string, count, size int) error {
+	for i := range count {
+		id := fmt.Sprintf("m-%d", i)
+		if _, err := p.run("birch", "c2c", "send", to, "--id", id, id+strings.Repeat("w", size)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// note remembers what waits for a session, and what it has read.
+func (p *place) note(as string) error {
+	v := &verdict{place: p}
+	p.mail, p.gone = v.waiting(as), v.archived(as)
+	if len(v.found) > 0 {
+		return fmt.Errorf("%s", strings.Join(v.found, "; "))
+	}
+	return nil
+}
+
+// waits is the state with so much mail for amber, changed by more.
+func waits(count, size int, more ...func(*place) error) func(*place) error {
+	return func(p *place) error {
+		err := p.pair()
+		if err == nil {
+			err = p.send("amber", count, size)
+		}
+		for _, f := range more {
+			if err == nil {
+				err = f(p)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		return p.note("amber")
+	}
+}
+
+// tear cuts the end off a file, as a power cut may with a writer that does not sync.
+func tear(name string) func(*place) error {
+	return func(p *place) error {
+		info, err := os.Stat(p.path(name))
+		if err != nil {
+			return err
+		}
+		return os.Truncate(p.path(name), info.Size()-20)
+	}
+}
+
+func sends() (all []*scenario) {
+	states := map[string]func(*place) error{
+		"send, the first":                 waits(0, 0),
+		"send, to an emptied inbox":       waits(1, 10, func(p *place) error { return p.steps("amber: c2c poll-inbox") }),
+		"send, behind waiting mail":       waits(3, 100),
+		"send, past the end of the inbox": waits(7, 8000),
+		"send, behind a spill":            waits(9, 8000),
+		"send, to a torn inbox":           waits(3, 100, tear("root/amber.inbox.json")),
+		"send, behind a torn spill":       waits(9, 8000, tear("root/amber.spill.jsonl")),
+	}
+	for name, prepare := range states {
+		s := &scenario{name: name, as: "birch", command: []string{"c2c", "send", "amber", "--id", "new", newBody},
+			damaged: strings.Contains(name, "torn"), prepare: prepare}
+		s.check = s.checkSend
+		all = append(all, s)
+	}
+	return sorted(all)
+}
+
+func sorted(all []*scenario) []*scenario {
+	slices.SortFunc(all, func(a, b *scenario) int { return strings.Compare(a.name, b.name) })
+	return all
+}
+
+// everything is what poll-inbox reads.
+func everything(mail []letter) int { return len(mail) }
+
+func polls() (all []*scenario) {
+	// A print that fails gives the mail back, into the lease directory.
+	give := func(p *place) error {
+		cmd := p.command(context.Background(), "amber", "", "sh", "-c", p.bin+"/c2c poll-inbox >/dev/full; c2c send --from birch amber --id late late")
+		return cmd.Run()
+	}
+	states := map[string]func(*place) error{
+		"poll-inbox, short":           waits(3, 100),
+		"poll-inbox, with a spill":    waits(9, 8000),
+		"poll-inbox, mail given back": waits(3, 100, give),
+		"poll-inbox, torn inbox":      waits(3, 100, tear("root/amber.inbox.json")),
+	}
+	for name, prepare := range states {
+		s := &scenario{name: name, as: "amber", command: []string{"c2c", "poll-inbox", "--json"}, prepare: prepare,
+			damaged: strings.Contains(name, "torn"), reads: everything}
+		s.shows = func(stdout, id string) bool {
+			var list []letter
+			return json.Unmarshal([]byte(stdout), &list) == nil && slices.ContainsFunc(list, func(l letter) bool { return l.ID == id })
+		}
+		s.check = s.checkRead
+		all = append(all, s)
+	}
+	text := &scenario{name: "poll-inbox, as text", as: "amber", command: []string{"c2c", "poll-inbox"}, prepare: waits(3, 100), reads: everything}
+	text.shows = func(stdout, id string) bool {
+		_, rest, found := strings.Cut(stdout, `id="`+id+`"`)
+		return found && strings.Contains(rest, "</c2c>\n")
+	}
+	text.check = text.checkRead
+	return sorted(append(all, text))
+}
+
+const toolEvent = `{"hook_event_name":"PostToolUse","session_id":"client-1","tool_name":"Bash"}`
+
+func hooks() (all []*scenario) {
+	met := func(count, size int) func(*place) error {
+		return func(p *place) error {
+			err := p.pair()
+			if err == nil {
+				cmd := p.command(context.Background(), "amber", toolEvent, p.program([]string{"c2c", "hook"})...)
+				err = cmd.Run()
+			}
+			if err == nil {
+				err = p.send("amber", count, size)
+			}
+			return errors.Join(err, p.note("amber"))
+		}
+	}
+	for _, state := range []struct {
+		name    string
+		prepare func(*place) error
+		reads   int
+	}{
+		{"hook, first event of a session", waits(3, 100), 3},
+		{"hook, more than it can show", met(5, 3000), 2},
+		{"hook, long backlog", met(40, 2000), 4},
+	} {
+		s := &scenario{name: state.name, as: "amber", command: []string{"c2c", "hook"}, stdin: toolEvent, prepare: state.prepare,
+			reads: func([]letter) int { return state.reads }}
+		s.shows = func(stdout, id string) bool {
+			return json.Valid([]byte(stdout)) && strings.Contains(stdout, ` id=\"`+id+`\"`)
+		}
+		s.check = s.checkRead
+		all = append(all, s)
+	}
+	return all
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+// leave makes a session one whose client has gone: a process that started when no process did.
+func leave(sid string) func(*place) error {
+	return func(p *place) error {
+		path := p.path("root/registry.json")
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		mark := []byte(`"session_id":"` + sid + `",`)
+		if !bytes.Contains(data, mark) {
+			return fmt.Errorf("no %s in %s", mark, data)
+		}
+		return os.WriteFile(path, bytes.Replace(data, mark, append(mark, `"pid":1,"pid_start_time":1,`...), 1), 0o600)
+	}
+}
+
+// gone is the state in which mail waits for coral, whose client has left.
+func gone(count, size int, more ...func(*place) error) func(*place) error {
+	return func(p *place) error {
+		err := errors.Join(p.pair(), p.steps(": c2c register coral --session-id old"))
+		if err == nil {
+			err = p.send("coral", count, size)
+		}
+		for _, f := range append([]func(*place) error{noted("old"), leave("old")}, more...) {
+			if err == nil {
+				err = f(p)
+			}
+		}
+		return err
+	}
+}
+
+func noted(as string) func(*place) error { return func(p *place) error { return p.note(as) } }
+
+func registers() []*scenario {
+	fresh := &scenario{name: "register, a new session", command: []string{"c2c", "register", "coral", "--session-id", "new", "--role", "tester"},
+		prepare: waits(2, 100)}
+	fresh.check = func(v *verdict) {
+		fresh.checkRegistered(v, "amber amber", "birch birch")
+		v.settled("amber", v.mail, v.mail, false)
+	}
+	takeover := &scenario{name: "register, the alias of a session that left", command: []string{"c2c", "register", "coral", "--session-id", "new"},
+		prepare: gone(9, 8000)}
+	takeover.check = func(v *verdict) {
+		takeover.checkRegistered(v, "amber amber", "birch birch")
+		v.settled("new", v.mail, v.mail, false)
+	}
+	sweep := func(p *place) error {
+		return p.steps(": c2c sweep --grace 0s", ": c2c register birch --session-id birch")
+	}
+	back := &scenario{name: "register, with dead letters", command: []string{"c2c", "register", "--session-id", "old"},
+		prepare: gone(9, 8000, sweep)}
+	back.check = func(v *verdict) {
+		back.checkRegistered(v, "birch birch")
+		v.settled("old", v.mail, v.mail, false)
+	}
+	return []*scenario{fresh, takeover, back}
+}
+
+// checkRegistered: nobody else leaves the registry, and a second try makes it whole.
+func (s *scenario) checkRegistered(v *verdict, others ...string) {
+	who := s.command[slices.Index(s.command, "--session-id")+1]
+	own := who + " coral"
+	now := v.sessions()
+	for _, other := range others {
+		if !slices.Contains(now, other) {
+			v.wrong("session %q is gone, there are %q", other, now)
+		}
+	}
+	if v.run.code == 0 && !v.run.killed && !slices.Contains(now, own) {
+		v.wrong("acknowledged, and not in %q", now)
+	}
+	if v.run.code == 0 && v.run.hit && strings.HasSuffix(v.fault.call, "sync") {
+		v.wrong("acknowledged without the sync")
+	}
+	v.must("", s.command...)
+	if now, want := v.sessions(), append(slices.Clone(others), own); !slices.Equal(now, want) {
+		v.wrong("after a retry there are %q", now)
+	}
+	v.clean(false)
+}
+
+// sessions lists ids and aliases in the registry's order.
+func (v *verdict) sessions() (all []string) {
+	var list []struct {
+		ID    string `json:"session_id"`
+		Alias string
+	}
+	if err := json.Unmarshal([]byte(v.must("", "c2c", "list", "--json")), &list); err != nil {
+		v.wrong("list: %v", err)
+	}
+	for _, s := range list {
+		all = append(all, s.ID+" "+s.Alias)
+	}
+	return all
+}
+
+// dead lists the dead letters, oldest first.
+func (v *verdict) dead() (list []letter) {
+	var all []struct{ Message letter }
+	if err := json.Unmarshal([]byte(v.must("", "c2c", "dead-letter", "--json", "--limit", "0")), &all); err != nil {
+		v.wrong("dead-letter: %v", err)
+	}
+	for _, d := range all {
+		list = append(list, d.Message)
+	}
+	return list
+}
+
+func sweeps() []*scenario {
+	s := &scenario{name: "sweep, with mail of who left", command: []string{"c2c", "sweep", "--grace", "0s"}, prepare: gone(9, 8000)}
+	s.check = func(v *verdict) {
+		if v.run.code == 0 && !v.run.killed {
+			v.same("dead letters", v.dead(), v.mail)
+		}
+		for _, l := range v.mail {
+			if state := v.state(l.ID); state != "queued" && state != "dead" {
+				v.wrong("%s is %q", l.ID, state)
+			}
+		}
+		v.must("", s.command...)
+		v.must("", "c2c", "register", "--session-id", "old")
+		if left := v.dead(); len(left) > 0 {
+			v.wrong("still dead: %s", ids(left))
+		}
+		v.settled("old", v.mail, v.mail, false)
+	}
+	return []*scenario{s}
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// changes are the system calls that change the disk, or take the locks that guard it.
+var changes = []string{"openat", "mkdirat", "unlinkat", "renameat", "renameat2", "linkat", "write", "pwrite64", "fsync",
+	"fdatasync", "ftruncate", "fchmod", "fchmodat", "fchownat", "copy_file_range", "sendfile", "splice", "fcntl"}
+
+// looks are those that only look: an error of one must not pass for an empty file. close is not here: strace would
+// leave the file open, and its lock held, where the kernel closes it whatever it says.
+var looks = []string{"read", "pread64", "fstat", "newfstatat", "getdents64", "lseek", "readlinkat"}
+
+// fault is one error, or a SIGKILL, at the N-th of some system call.
+type fault struct {
+	call string
+	what string // EIO, ENOSPC or KILL
+	n    int
+}
+
+func (f fault) String() string {
+	kind := "error"
+	if f.what == kill {
+		kind = "signal"
+	}
+	return fmt.Sprintf("%s:%s=%s:when=%d", f.call, kind, f.what, f.n)
+}
+
+const kill = "KILL"
+
+// words are how a person reads the error.
+func (f fault) words() string {
+	return map[string]string{"EIO": "input/output error", "ENOSPC": "no space left on device"}[f.what]
+}
+
+// result is one run under strace.
+type result struct {
+	code           int
+	killed, hung   bool
+	hit            bool // the fault came
+	stdout, stderr string
+	calls          []call
+}
+
+// call is one system call of a trace: the n-th of its name in its thread.
+type call struct {
+	name, args string
+	n          int
+}
+
+// trace runs a command, without a fault when f is nil.
+func (p *place) trace(s *scenario, f *fault) (*result, error) {
+	out := p.dir + ".strace"
+	names := append(slices.Clone(changes), looks...)
+	words := []string{"strace", "-f", "-qq", "-s", "160", "-o", out, "-e", "trace=?" + strings.Join(names, ",?")}
+	if f != nil {
+		words = append(words, "-e", "inject="+f.String())
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	cmd := p.command(ctx, s.as, s.stdin, append(words, p.program(s.command)...)...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	// A group of their own: killing strace alone would let the program go on.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	err := cmd.Run()
+	r := &result{hung: ctx.Err() != nil, stdout: stdout.String(), stderr: stderr.String()}
+	if ended := new(exec.ExitError); errors.As(err, &ended) {
+		r.code, r.killed = ended.ExitCode(), ended.Sys().(syscall.WaitStatus).Signaled()
+	} else if err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(out)
+	if err != nil {
+		return nil, fmt.Errorf("strace wrote no trace: %w: %s", err, r.stderr)
+	}
+	r.hit = r.killed || bytes.Contains(data, []byte("(INJECTED)"))
+	r.calls = parse(string(data))
+	return r, nil
+}
+
+var callLine = regexp.MustCompile(`(?m)^(\d+) +([a-z0-9_]+)\((.*)$`)
+
+// parse counts as strace does: in each thread for itself.
+func parse(trace string) (calls []call) {
+	seen := map[string]int{}
+	for _, m := range callLine.FindAllStringSubmatch(trace, -1) {
+		seen[m[1]+m[2]]++
+		calls = append(calls, call{m[2], m[3], seen[m[1]+m[2]]})
+	}
+	return calls
+}
+
+// faults lists what can go wrong at each call, each thing once.
+func faults(calls []call) (all []fault) {
+	known := map[fault]bool{}
+	for _, c := range calls {
+		for _, what := range c.failures() {
+			if f := (fault{c.name, what, c.n}); !known[f] {
+				known[f] = true
+				all = append(all, f)
+			}
+		}
+	}
+	return all
+}
+
+// failures leaves out what only the Go runtime asks, and a death where nothing has changed since the last.
+func (c call) failures() []string {
+	creates := strings.Contains(c.args, "O_CREAT")
+	locks := strings.Contains(c.args, "LK")
+	switch {
+	case strings.Contains(c.args, `"/sys/`), c.name == "fcntl" && !locks:
+		return nil
+	case slices.Contains(looks, c.name), c.name == "openat" && !creates:
+		return []string{"EIO"}
+	case c.name == "fcntl", c.name == "unlinkat":
+		return []string{kill, "EIO"}
+	}
+	return []string{kill, "EIO", "ENOSPC"}
+}
+
+// permitted says why strace cannot be used here.
+func permitted() error {
+	if _, err := exec.LookPath("strace"); err != nil {
+		return fmt.Errorf("strace is not installed; scripts/setup.sh does it")
+	}
+	out, err := exec.Command("strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync",
+		"-e", "inject=fsync:error=EIO:when="+strconv.Itoa(1), "true").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("strace may not trace here (%v: %s); a container needs --cap-add SYS_PTRACE, "+
+			"and sysctl kernel.yama.ptrace_scope must be below 3", err, bytes.TrimSpace(out))
+	}
+	return nil
+}
