@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -83,11 +85,16 @@ func followLink(path string) (string, error) {
 	}
 }
 
+// tempPrefix begins the name of a file's new content, before the process that
+// writes it.
+const tempPrefix = ".c2c-install-"
+
 // replaceFile puts data at path, which must be no link, so that a reader or a
-// power cut sees old or new. The owner of the file that was there is kept: a
-// root shell must not take a user's settings away from the user.
+// power cut sees old or new; it lasts once the directory is synced. The owner
+// of the file that was there is kept: a root shell must not take a user's
+// settings away from the user.
 func replaceFile(path string, data []byte, mode fs.FileMode) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".c2c-install-*")
+	tmp, err := os.CreateTemp(filepath.Dir(path), tempPrefix+strconv.Itoa(os.Getpid())+"-*")
 	if err != nil {
 		return err
 	}
@@ -112,16 +119,27 @@ func replaceFile(path string, data []byte, mode fs.FileMode) (err error) {
 	if err := tmp.Close(); err != nil {
 		return err
 	}
-	if err := os.Rename(tmp.Name(), path); err != nil {
-		return err
+	return os.Rename(tmp.Name(), path)
+}
+
+// sweep removes what writers that died have left in a directory.
+func sweep(dir string) {
+	names, _ := filepath.Glob(filepath.Join(dir, tempPrefix+"*"))
+	for _, name := range names {
+		pid, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(name), tempPrefix), "-")
+		if n, err := strconv.Atoi(pid); err == nil && n > 0 && errors.Is(syscall.Kill(n, 0), syscall.ESRCH) {
+			os.Remove(name)
+		}
 	}
-	return syncDir(filepath.Dir(path))
 }
 
 func keepOwner(tmp *os.File, path string) error {
 	old, err := os.Stat(path)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil // a new file is ours
+	}
+	if err != nil {
+		return err
 	}
 	now, err := tmp.Stat()
 	if err != nil {
@@ -135,14 +153,6 @@ func keepOwner(tmp *os.File, path string) error {
 	return tmp.Chown(int(was.Uid), int(was.Gid))
 }
 
-// removeFile removes path and makes that durable.
-func removeFile(path string) error {
-	if err := os.Remove(path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -153,11 +163,13 @@ func syncDir(dir string) error {
 }
 
 // missingDirs returns dir and its parents that do not exist, outermost first.
-func missingDirs(dir string) []string {
-	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
-		return nil
+func missingDirs(dir string) ([]string, error) {
+	_, err := os.Lstat(dir)
+	if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+		return nil, err
 	}
-	return append(missingDirs(filepath.Dir(dir)), dir)
+	above, err := missingDirs(filepath.Dir(dir))
+	return append(above, dir), err
 }
 
 func isDir(path string) bool {

@@ -415,40 +415,6 @@ func TestApplyRefusesAFileThatChanged(t *testing.T) {
 	b.wantTree(before)
 }
 
-// The machine stops when the undo records are on disk and no edit is.
-func TestCrashBeforeTheEditsIsHarmless(t *testing.T) {
-	crash := func(b *box) {
-		p := b.plan(Claude)
-		steps, dirs, err := p.steps()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := makeDirs(dirs, p.stateDir); err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range steps {
-			if !within(s.path, p.stateDir) {
-				break
-			}
-			if err := s.do(); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	original := `{"mcpServers": {"c2c": {"command": "c2c-mcp-server", "args": []}}}`
-	for _, again := range []bool{false, true} {
-		b := newBox(t)
-		b.write("project/.mcp.json", original, 0o644)
-		before := b.tree()
-		crash(b)
-		if again {
-			b.install(Claude)
-		}
-		b.uninstall(Claude)
-		b.wantTree(before)
-	}
-}
-
 // The last file of the plan cannot be written: what came before is put back.
 func TestApplyRollsBack(t *testing.T) {
 	b := newBox(t)

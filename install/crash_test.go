@@ -1,0 +1,112 @@
+package install
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+)
+
+// crash carries out the first steps of a plan, and says whether there are more.
+func (b *box) crash(p *Plan, count int) bool {
+	b.t.Helper()
+	steps, err := p.steps()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, s := range steps[:min(count, len(steps))] {
+		if _, err := s.do(); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	return count < len(steps)
+}
+
+// whole is a box whose home has the directories that are nobody's own.
+func whole(t *testing.T) *box {
+	b := newBox(t)
+	if err := os.MkdirAll(b.path("home/.local/state"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b.write("project/.mcp.json", `{"mcpServers": {"other": {"command": "other"}}}`, 0o644)
+	return b
+}
+
+func TestACrashBetweenAnyTwoStepsCanBeUndone(t *testing.T) {
+	for _, client := range Clients() {
+		for _, again := range []bool{false, true} {
+			for count, more := 0, true; more; count++ {
+				t.Run(fmt.Sprintf("%s %d %v", client, count, again), func(t *testing.T) {
+					b := whole(t)
+					before := b.tree()
+					more = b.crash(b.plan(client), count)
+					if again {
+						b.install(client)
+					}
+					b.uninstall(client)
+					b.wantTree(before)
+				})
+			}
+		}
+	}
+}
+
+func TestACrashOfAnUninstallIsCompletedByTheNext(t *testing.T) {
+	for _, client := range Clients() {
+		for count, more := 0, true; more; count++ {
+			t.Run(fmt.Sprintf("%s %d", client, count), func(t *testing.T) {
+				b := whole(t)
+				before := b.tree()
+				b.install(client)
+				p, err := PlanUninstall(client, b.o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				more = b.crash(p, count)
+				b.uninstall(client)
+				b.wantTree(before)
+			})
+		}
+	}
+}
+
+func TestWhatADeadWriterLeftGoesAndALivingOnesStays(t *testing.T) {
+	b := newBox(t)
+	b.write("home/.codex/config.toml", "", 0o600)
+	b.install(Codex)
+	b.write("home/.codex/.c2c-install-999999999-1", "half", 0o600)
+	b.write("home/.local/state/c2c/install/.c2c-install-999999999-2", "half", 0o600)
+	b.write(fmt.Sprintf("home/.codex/.c2c-install-%d-3", os.Getppid()), "half", 0o600)
+	b.uninstall(Codex)
+	left := 0
+	for name := range b.tree() {
+		if strings.Contains(name, "999999999") || strings.Contains(name, "state") {
+			t.Errorf("%s was left behind", name)
+		}
+		if strings.Contains(name, ".c2c-install-") {
+			left++
+		}
+	}
+	if left != 1 {
+		t.Errorf("%d files of living writers are left", left)
+	}
+}
+
+// The list of what c2c made goes before the directories that it is in: a crash in between leaves them empty.
+func TestEmptyDirectoriesOfOursGo(t *testing.T) {
+	for _, name := range []string{"home/.local/state/c2c/install", "home/.local/state/c2c"} {
+		b := whole(t)
+		before := b.tree()
+		if err := os.MkdirAll(b.path(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		b.uninstall(Claude)
+		b.wantTree(before)
+	}
+	b := whole(t)
+	b.write("home/.local/state/c2c/install/mine", "", fs.FileMode(0o600))
+	before := b.tree()
+	b.uninstall(Claude)
+	b.wantTree(before)
+}
