@@ -157,6 +157,22 @@ func boundTo(rows []row, p process) (string, error) {
 	return sid, nil
 }
 
+// Below says whether a session's process is another one or descends from it.
+func (b *Broker) Below(s Session, pid int) bool {
+	at := s.PID
+	for range maxAncestors {
+		if at == pid || at <= 1 {
+			break
+		}
+		p, err := b.proc.find(at)
+		if err != nil {
+			return false
+		}
+		at = p.parent
+	}
+	return at == pid
+}
+
 func (b *Broker) nearestAncestor(rows []row) (string, error) {
 	p, err := b.proc.find(b.proc.self())
 	for range maxAncestors {

@@ -83,7 +83,10 @@ func (k *Keeper) start(ctx context.Context, sid string, changes *Changes) *kept 
 	r := &kept{stop, make(chan struct{})}
 	go func() {
 		defer close(r.done)
-		if err := k.watch(ctx, sid, changes); err != nil && ctx.Err() == nil {
+		err := k.watch(ctx, sid, changes)
+		if errors.Is(err, ErrUnreachable) {
+			k.Log.Debug("session cannot be reached from here", "session", sid)
+		} else if err != nil && ctx.Err() == nil {
 			k.Log.Warn("session is not watched", "session", sid, "err", err)
 		}
 	}()

@@ -15,6 +15,8 @@ const (
 	ByChannel = "channel" // Claude Code's channel notifications
 	ByServer  = "server"  // Codex's app-server
 	ByQueue   = "queue"   // Codex's own queue
+	// ByFile is Claude Code's own watch of a file, for a session that has lost its server.
+	ByFile = "filechanged"
 	// ByTerminal is typed into the client's prompt, the last resort.
 	ByTerminal = "terminal"
 )

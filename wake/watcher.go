@@ -39,9 +39,11 @@ type Watcher struct {
 
 	policy policy
 	said   Ring // the last one recorded
+	lost   bool // no method reached the client
 }
 
-// Run rings until ctx ends.
+// Run rings until ctx ends. It gives up with ErrUnreachable when no method reaches the client and the right
+// to ring is ours, so that another process may try its own.
 func (w *Watcher) Run(ctx context.Context, changes *Changes) error {
 	sub := changes.Subscribe(w.Lock)
 	defer sub.Close()
@@ -52,6 +54,9 @@ func (w *Watcher) Run(ctx context.Context, changes *Changes) error {
 		}
 		if err != nil {
 			return err
+		}
+		if w.lost && w.Borrow == nil {
+			return ErrUnreachable
 		}
 		if again == never || again > sub.every {
 			again = sub.every
@@ -121,6 +126,7 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 		w.policy.done(w.Now())
 		again = w.policy.gap
 	}
+	w.lost = r.Outcome == Failed && errors.Is(r.Err, ErrUnreachable)
 	if r.Outcome != "" {
 		w.record(ctx, r)
 	}

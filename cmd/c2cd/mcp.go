@@ -46,13 +46,7 @@ func (a *app) startRinging(ctx context.Context, client string, pid int, channel 
 	default:
 		return func() {}
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		(&ringer{a, r, a.log}).run(ctx)
-	}()
-	return func() { cancel(); <-done }
+	return (&ringer{a: a, reach: r, log: a.log}).start(ctx)
 }
 
 func version() string {

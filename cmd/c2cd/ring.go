@@ -35,6 +35,19 @@ type ringer struct {
 	a     *app
 	reach reach
 	log   *slog.Logger
+	// last is for a way that is used when no other process has the right to ring.
+	last bool
+}
+
+// start rings until stop is called.
+func (r *ringer) start(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.run(ctx)
+	}()
+	return func() { cancel(); <-done }
 }
 
 // run never makes a root: clients start throw-away copies of their servers.
@@ -72,9 +85,13 @@ func (r *ringer) keep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	claims := func(ctx context.Context, sid string) (func() error, error) { return claim(ctx, b, sid) }
+	if r.last {
+		claims = func(context.Context, string) (func() error, error) { return func() error { return nil }, nil }
+	}
 	k := &wake.Keeper{
 		Registry: registry, Log: r.log,
-		Claim:   func(ctx context.Context, sid string) (func() error, error) { return claim(ctx, b, sid) },
+		Claim:   claims,
 		Watcher: func(sid string) (*wake.Watcher, error) { return r.watcher(ctx, b, sid) },
 		Sessions: func(ctx context.Context) ([]string, error) {
 			if b.Replaced() {
@@ -86,9 +103,11 @@ func (r *ringer) keep(ctx context.Context) error {
 	return k.Run(ctx)
 }
 
+func wakeLock(sid string) string { return sid + ".wake.lock" }
+
 // claim waits for the right to ring a session, which ends with this process.
 func claim(ctx context.Context, b *broker.Broker, sid string) (release func() error, err error) {
-	lock, err := filelock.Acquire(ctx, b.Dir(), sid+".wake.lock")
+	lock, err := filelock.Acquire(ctx, b.Dir(), wakeLock(sid))
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +140,23 @@ func (r *ringer) watcher(ctx context.Context, b *broker.Broker, sid string) (*wa
 		s, err := b.Resolve(ctx, broker.Caller{Explicit: sid})
 		return err == nil && s.Quiet
 	}
-	return &wake.Watcher{Box: box, Lock: lock, Methods: methods, Busy: busy, Quiet: quiet, Record: record, Now: time.Now}, nil
+	w := &wake.Watcher{Box: box, Lock: lock, Methods: methods, Busy: busy, Quiet: quiet, Record: record, Now: time.Now}
+	if r.last {
+		w.Borrow = func() (func() error, bool, error) { return borrow(b, sid) }
+	}
+	return w, nil
+}
+
+// borrow takes the right to ring a session if nobody has it.
+func borrow(b *broker.Broker, sid string) (release func() error, ok bool, err error) {
+	lock, err := filelock.Open(b.Dir(), wakeLock(sid))
+	if err != nil {
+		return nil, false, err
+	}
+	if ok, err = lock.Try(); err != nil || !ok {
+		return nil, false, errors.Join(err, lock.Release())
+	}
+	return lock.Release, true, nil
 }
 
 func ringOf(r wake.Ring) broker.Ring {

@@ -87,12 +87,16 @@ func (r claudeReach) methods(_ context.Context, s broker.Session, box *inbox.Mai
 	case err == nil:
 		all = append(all, wake.Method{Name: wake.BySocket, Doorbell: socket})
 	}
-	config := r.a.getenv("CLAUDE_CONFIG_DIR")
+	return all, r.a.claudeBusy(r.client), nil
+}
+
+// claudeBusy asks what a client says of itself.
+func (a *app) claudeBusy(client int) func() bool {
+	config := a.getenv("CLAUDE_CONFIG_DIR")
 	if config == "" {
-		config = filepath.Join(r.a.getenv("HOME"), ".claude")
+		config = filepath.Join(a.getenv("HOME"), ".claude")
 	}
-	busy := func() bool { return claude.StateOf(config, r.client) == claude.Busy }
-	return all, busy, nil
+	return func() bool { return claude.StateOf(config, client) == claude.Busy }
 }
 
 // hooked says whether our hooks have run in this session: without them nothing

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"strings"
@@ -74,23 +75,36 @@ func cut(args []string) (before, after []string) {
 }
 
 func (a *app) launch(ctx context.Context, client, alias string, argv, env []string) (status int, err error) {
-	named := func(int) error { return nil }
 	if alias != "" {
 		env = append(env, "C2C_MCP_SESSION_ID="+alias)
-		named = func(pid int) error { return a.enroll(ctx, client, alias, pid) }
 	}
 	if !pty.IsTerminal(os.Stdin) || !pty.IsTerminal(os.Stdout) {
 		// Nobody to draw for: become the client, which then is this process.
-		if err := named(os.Getpid()); err != nil {
+		if err := a.enroll(ctx, client, alias, os.Getpid()); err != nil {
 			return 0, err
 		}
 		return 0, fmt.Errorf("run %s: %w", argv[0], syscall.Exec(argv[0], argv, env))
 	}
-	return pty.Run(pty.Config{Argv: argv, Env: env, Dir: a.cwd, In: os.Stdin, Out: os.Stdout, Started: named})
+	t, err := pty.Start(pty.Config{Argv: argv, Env: env, Dir: a.cwd, In: os.Stdin, Out: os.Stdout, Client: client})
+	if err != nil {
+		return 0, err
+	}
+	if err := a.enroll(ctx, client, alias, t.PID()); err != nil {
+		t.Abandon()
+		return 0, err
+	}
+	// What it has to say would be drawn over the client.
+	ringer := &ringer{a: a, reach: terminalReach{a, t}, log: slog.New(slog.DiscardHandler), last: true}
+	defer ringer.start(ctx)()
+	return t.Run()
 }
 
-// enroll binds the session to the client's process, unless somebody else lives under that name.
+// enroll binds the session, if it is to have a name, to the client's process, unless somebody else lives
+// under that name.
 func (a *app) enroll(ctx context.Context, client, alias string, pid int) error {
+	if alias == "" {
+		return nil
+	}
 	root, _, err := broker.FindRoot(a.getenv, a.cwd)
 	if err != nil {
 		return err

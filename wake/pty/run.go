@@ -14,6 +14,8 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
+
+	"c2c/wake/screen"
 )
 
 // drainTime bounds the reading of what a client drew before it ended.
@@ -25,50 +27,66 @@ type Config struct {
 	Env     []string
 	Dir     string
 	In, Out *os.File // the person's terminal
-	// Started is called once with the client's process, before anything of it is shown.
-	Started func(pid int) error
+	// Client names whose prompt Ring may type into; see package screen.
+	Client string
 }
 
 // IsTerminal says whether a person can be at the other end.
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// session is one run.
-type session struct {
+// Terminal is a client that runs in a terminal of ours.
+type Terminal struct {
 	in, out *os.File
 	master  *os.File
 	pid     int
 	cooked  *term.State // of the person's terminal, before us
+	client  string
+	limits  limits
+
+	keys sync.Mutex // held by who writes to the client: the person, or Ring from the paste to Enter
+
+	mu      sync.Mutex // of what follows
+	screen  *screen.Screen
+	pressed time.Time     // when the person's last key came
+	drawn   time.Time     // when the client drew last
+	drew    chan struct{} // holds one: the client has drawn
 }
 
-// Run runs the client until it ends and returns its exit status as a shell would: 128 and the signal when
-// one ended it.
-func Run(cfg Config) (status int, err error) {
+// Start starts the client. The caller goes on with Run, or with Abandon.
+func Start(cfg Config) (*Terminal, error) {
 	cmd := &exec.Cmd{Path: cfg.Argv[0], Args: cfg.Argv, Env: cfg.Env, Dir: cfg.Dir}
 	size, err := pty.GetsizeFull(cfg.In)
 	if err != nil {
-		return 0, fmt.Errorf("ask the terminal for its size: %w", err)
+		return nil, fmt.Errorf("ask the terminal for its size: %w", err)
 	}
 	master, err := pty.StartWithSize(cmd, size)
 	if err != nil {
-		return 0, fmt.Errorf("start %s in a terminal: %w", cfg.Argv[0], err)
+		return nil, fmt.Errorf("start %s in a terminal: %w", cfg.Argv[0], err)
 	}
-	s := &session{in: cfg.In, out: cfg.Out, pid: cmd.Process.Pid}
-	if s.master, err = pollable(master); err != nil {
-		unix.Kill(-s.pid, unix.SIGHUP)
-		return 0, err
+	t := &Terminal{in: cfg.In, out: cfg.Out, pid: cmd.Process.Pid, client: cfg.Client, limits: patient,
+		screen: screen.New(int(size.Rows), int(size.Cols)), drew: make(chan struct{}, 1)}
+	if t.master, err = pollable(master); err != nil {
+		t.Abandon()
+		return nil, err
 	}
-	if cfg.Started != nil {
-		if err := cfg.Started(s.pid); err != nil {
-			unix.Kill(-s.pid, unix.SIGHUP)
-			return 0, err
-		}
-	}
-	if s.cooked, err = term.MakeRaw(int(s.in.Fd())); err != nil {
-		unix.Kill(-s.pid, unix.SIGHUP)
+	return t, nil
+}
+
+// PID is the client's process.
+func (t *Terminal) PID() int { return t.pid }
+
+// Abandon ends a client that is not to run.
+func (t *Terminal) Abandon() { unix.Kill(-t.pid, unix.SIGHUP) }
+
+// Run shows the client to the person until it ends and returns its exit status as a shell would: 128 and the
+// signal when one ended it.
+func (t *Terminal) Run() (status int, err error) {
+	if t.cooked, err = term.MakeRaw(int(t.in.Fd())); err != nil {
+		t.Abandon()
 		return 0, fmt.Errorf("prepare the terminal: %w", err)
 	}
-	defer term.Restore(int(s.in.Fd()), s.cooked)
-	return s.carry()
+	defer term.Restore(int(t.in.Fd()), t.cooked)
+	return t.carry()
 }
 
 // pollable gives the terminal in a form whose reads can be ended.
@@ -86,63 +104,75 @@ func pollable(f *os.File) (*os.File, error) {
 }
 
 // resize gives the client's terminal the size of the person's.
-func (s *session) resize() {
-	size, err := unix.IoctlGetWinsize(int(s.in.Fd()), unix.TIOCGWINSZ)
+func (t *Terminal) resize() {
+	size, err := unix.IoctlGetWinsize(int(t.in.Fd()), unix.TIOCGWINSZ)
 	if err != nil {
 		return // it is gone; SIGHUP follows
 	}
-	conn, err := s.master.SyscallConn() // Fd would make it block
-	if err == nil {
-		conn.Control(func(fd uintptr) { unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, size) })
+	t.mu.Lock()
+	t.screen.Resize(int(size.Row), int(size.Col))
+	t.mu.Unlock()
+	t.control(func(fd int) error { return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, size) })
+}
+
+// control uses the client's terminal without making it block, as Fd would.
+func (t *Terminal) control(f func(fd int) error) error {
+	conn, err := t.master.SyscallConn()
+	if err != nil {
+		return err
 	}
+	if cerr := conn.Control(func(fd uintptr) { err = f(int(fd)) }); cerr != nil {
+		return cerr
+	}
+	return err
 }
 
 // carry moves bytes and signals until the client has ended.
-func (s *session) carry() (status int, err error) {
+func (t *Terminal) carry() (status int, err error) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGWINCH, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
 	defer signal.Stop(signals)
 	go func() {
 		for sig := range signals {
-			s.pass(sig.(syscall.Signal))
+			t.pass(sig.(syscall.Signal))
 		}
 	}()
 	defer close(signals)
 
 	var drawn sync.WaitGroup
-	drawn.Go(func() { io.Copy(s.out, s.master) }) // ends with EIO, when the last process has closed the terminal
+	drawn.Go(func() { io.Copy(t.out, io.TeeReader(t.master, picture{t})) }) // ends with EIO, when the last process has closed the terminal
 	// A read of the person's terminal cannot be ended from here; this goroutine ends with the program.
-	go io.Copy(s.master, s.in)
+	go io.Copy(keyboard{t}, t.in)
 
-	status, err = s.wait()
+	status, err = t.wait()
 	// What it has drawn is there already. Something it left in the background may keep the terminal open.
-	s.master.SetReadDeadline(time.Now().Add(drainTime))
+	t.master.SetReadDeadline(time.Now().Add(drainTime))
 	drawn.Wait()
-	return status, errors.Join(err, s.master.Close())
+	return status, errors.Join(err, t.master.Close())
 }
 
-func (s *session) pass(sig syscall.Signal) {
+func (t *Terminal) pass(sig syscall.Signal) {
 	if sig == syscall.SIGWINCH {
-		s.resize()
+		t.resize()
 		return
 	}
-	unix.Kill(-s.pid, sig)
+	unix.Kill(-t.pid, sig)
 }
 
 // wait also follows a client that stops itself, as clients do at Ctrl-Z: then we stop too, so that the
 // person's shell has its terminal back, and go on with it. (The kernel does not stop it for the key: a
 // session leader's group is an orphan to it.)
-func (s *session) wait() (status int, err error) {
+func (t *Terminal) wait() (status int, err error) {
 	for {
 		var ws unix.WaitStatus
-		if _, err := unix.Wait4(s.pid, &ws, unix.WUNTRACED, nil); err == unix.EINTR {
+		if _, err := unix.Wait4(t.pid, &ws, unix.WUNTRACED, nil); err == unix.EINTR {
 			continue
 		} else if err != nil {
 			return 0, fmt.Errorf("wait for the client: %w", err)
 		}
 		switch {
 		case ws.Stopped():
-			s.suspend()
+			t.suspend()
 		case ws.Signaled():
 			return 128 + int(ws.Signal()), nil
 		case ws.Exited():
@@ -151,14 +181,14 @@ func (s *session) wait() (status int, err error) {
 	}
 }
 
-func (s *session) suspend() {
+func (t *Terminal) suspend() {
 	goOn := make(chan os.Signal, 1)
 	signal.Notify(goOn, syscall.SIGCONT)
 	defer signal.Stop(goOn)
-	term.Restore(int(s.in.Fd()), s.cooked)
+	term.Restore(int(t.in.Fd()), t.cooked)
 	unix.Kill(unix.Getpid(), unix.SIGSTOP)
 	<-goOn // this thread may run on for a moment after the kill
-	term.MakeRaw(int(s.in.Fd()))
-	s.resize() // the window may have another size by now
-	unix.Kill(-s.pid, unix.SIGCONT)
+	term.MakeRaw(int(t.in.Fd()))
+	t.resize() // the window may have another size by now
+	unix.Kill(-t.pid, unix.SIGCONT)
 }

@@ -18,13 +18,23 @@ import (
 // The test binary is also the wrapper that a person runs: with C2C_TEST_PTY it
 // runs the rest of its arguments in a terminal of its own.
 func TestMain(m *testing.M) {
-	if os.Getenv("C2C_TEST_PTY") == "" {
+	switch os.Getenv("C2C_TEST_PTY") {
+	case "":
 		os.Exit(m.Run())
+	case "client":
+		prompt()
+		os.Exit(0)
 	}
-	status, err := Run(Config{Argv: os.Args[1:], Env: os.Environ(), In: os.Stdin, Out: os.Stdout})
+	t, err := Start(Config{Argv: os.Args[1:], Env: os.Environ(), In: os.Stdin, Out: os.Stdout, Client: "claude"})
+	status := 99
+	if err == nil {
+		if os.Getenv("C2C_TEST_PTY") == "ring" {
+			go t.ringer()
+		}
+		status, err = t.Run()
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(99)
 	}
 	os.Exit(status)
 }

@@ -1,0 +1,44 @@
+package wake
+
+import (
+	"testing"
+	"time"
+
+	"c2c/inbox"
+)
+
+func TestARingerOfOneLookBacksOffByWhatIsRecorded(t *testing.T) {
+	at := time.Unix(1_000_000, 0)
+	waiting := []inbox.Message{{ID: "later", Deferrable: true}, {ID: "m1", From: "birch"}, {ID: "m2", From: "coral"}}
+	rang := Ring{At: at, Outcome: Rang, Oldest: "m1"}
+	for _, tc := range []struct {
+		what  string
+		after time.Duration
+		last  Ring
+		tries int
+		want  string
+	}{
+		{"never rung", 0, Ring{}, 0, Rang},
+		{"by a server that counted for itself", 14 * time.Second, rang, 0, Coalesced},
+		{"and 15 s are over", 15 * time.Second, rang, 0, Rang},
+		{"once", 14 * time.Second, rang, 1, Coalesced},
+		{"twice", 29 * time.Second, rang, 2, Coalesced},
+		{"twice, and 30 s are over", 30 * time.Second, rang, 2, Rang},
+		{"often", 10*time.Minute - 1, rang, 1000, Coalesced},
+		{"often, and 10 min are over", 10 * time.Minute, rang, 1000, Rang},
+		{"for another message", 0, Ring{At: at, Outcome: Rang, Oldest: "m0"}, 5, Rang},
+		{"in vain", 0, Ring{At: at, Outcome: Failed, Oldest: "m1"}, 5, Rang},
+		{"by a clock that was ahead", -time.Hour, rang, 5, Rang},
+	} {
+		n, got := Due(at.Add(tc.after), waiting, false, tc.last, tc.tries)
+		if got != tc.want || got == Rang && (n.Count != 2 || n.Oldest != "m1") {
+			t.Errorf("%s: %s, %+v, want %s", tc.what, got, n, tc.want)
+		}
+	}
+	if _, got := Due(at, waiting, true, Ring{}, 0); got != Filtered {
+		t.Errorf("do not disturb: %s", got)
+	}
+	if _, got := Due(at, waiting[:1], false, Ring{}, 0); got != Filtered {
+		t.Errorf("mail that may wait: %s", got)
+	}
+}
