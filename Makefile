@@ -30,7 +30,7 @@ e2e: ## the tests on the real clients, installed from npm into a cache
 	bash scripts/e2e.sh
 
 bench: build ## the hot paths as ratios to limits of the same run, into docs/performance.md
-	$(GO) build $(GOFLAGS_BUILD) -o $(BIN)/ ./e2e/bench/empty
+	$(GO) build $(GOFLAGS_BUILD) -o $(BIN)/ ./e2e/bench/empty ./e2e/bench/replace ./e2e/bench/noop
 	$(GO) run ./e2e/bench $(BIN) | tee docs/performance.md
 
 torture: build ## processes killed at random for T=60s, then every message looked for

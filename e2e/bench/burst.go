@@ -15,7 +15,7 @@ const (
 // burst starts many senders to one mailbox at once, and as many empty programs, and compares how long it
 // takes until the last has ended.
 func (w world) burst() error {
-	var sends, empties, ratios []float64
+	var sends, empties []float64
 	for range bursts {
 		s, err := w.together([]string{filepath.Join(w.bin, "c2c"), "send", "amber", "hello"})
 		if err != nil {
@@ -25,10 +25,9 @@ func (w world) burst() error {
 		if err != nil {
 			return err
 		}
-		sends, empties, ratios = append(sends, s), append(empties, e), append(ratios, s/e)
+		sends, empties = append(sends, s), append(empties, e)
 	}
-	fmt.Printf(format, fmt.Sprintf("%d x c2c send at once", crowd), fmt.Sprintf("%d x empty Go program", crowd),
-		at(sends, 50), at(empties, 50), at(ratios, 50), at(sends, 99))
+	figure{what: fmt.Sprintf("%d x c2c send at once", crowd), limit: fmt.Sprintf("%d x empty Go program", crowd), got: sends, base: empties}.print()
 	return nil
 }
 

@@ -1,0 +1,40 @@
+// Command noop is an MCP server whose tools do nothing: the limit that c2c's
+// own is measured against. noop answers; keep also appends a line to a file and
+// syncs it, as handing a message over takes: noop <file>
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+)
+
+func main() {
+	if err := run(os.Args[1]); err != nil {
+		fmt.Fprintf(os.Stderr, "noop: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(path string) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	line := []byte(strings.Repeat("x", 299) + "\n")
+	srv := server.NewMCPServer("noop", "1", server.WithToolCapabilities(false))
+	srv.AddTool(mcp.NewTool("noop"), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return mcp.NewToolResultText("[]"), nil
+	})
+	srv.AddTool(mcp.NewTool("keep"), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if _, err := file.Write(line); err != nil {
+			return nil, err
+		}
+		return mcp.NewToolResultText(string(line)), file.Sync()
+	})
+	return server.ServeStdio(srv)
+}

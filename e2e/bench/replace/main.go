@@ -1,0 +1,39 @@
+// Command replace does one durable replace of a small file and nothing else: the
+// limit that a send is measured against: replace <directory>
+package main
+
+import (
+	"os"
+	"syscall"
+)
+
+const message = `{"from_alias":"birch","to_alias":"amber","content":"hello","ts":1763712345.123456,` +
+	`"message_id":"01890a5d-ac96-774b-bcce-b302099a8057"}`
+
+func main() {
+	if err := replace(os.Args[1]); err != nil {
+		os.Exit(1)
+	}
+}
+
+// replace uses the kernel's calls themselves, and only those that it takes.
+func replace(path string) error {
+	dir, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	file, err := syscall.Openat(dir, "limit.tmp", syscall.O_WRONLY|syscall.O_CREAT|syscall.O_TRUNC|syscall.O_CLOEXEC, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := syscall.Write(file, []byte(message)); err != nil {
+		return err
+	}
+	if err := syscall.Fsync(file); err != nil {
+		return err
+	}
+	if err := syscall.Renameat(dir, "limit.tmp", dir, "limit"); err != nil {
+		return err
+	}
+	return syscall.Fsync(dir)
+}
