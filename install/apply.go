@@ -35,9 +35,7 @@ func (p *Plan) Apply() error {
 			return err
 		}
 	}
-	for _, s := range steps {
-		sweep(filepath.Dir(s.target))
-	}
+	p.sweep(steps)
 	var done []step
 	for _, s := range steps {
 		changed, err := s.do()
@@ -53,6 +51,19 @@ func (p *Plan) Apply() error {
 		return err
 	}
 	return p.tidy()
+}
+
+// sweep clears the directories of the plan. Those of files that are finished
+// and as they were belong to it: a crash came before the edit.
+func (p *Plan) sweep(steps []step) {
+	for _, s := range steps {
+		sweep(filepath.Dir(s.target))
+	}
+	for _, path := range p.finished {
+		if target, err := followLink(path); err == nil {
+			sweep(filepath.Dir(target))
+		}
+	}
 }
 
 // steps orders the writes, so that a crash between any two of them can be

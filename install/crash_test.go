@@ -93,6 +93,15 @@ func TestWhatADeadWriterLeftGoesAndALivingOnesStays(t *testing.T) {
 	}
 }
 
+func TestWhatADeadInstallLeftBesideAnUnchangedFileGoes(t *testing.T) {
+	b := whole(t)
+	before := b.tree()
+	b.crash(b.plan(Claude), 6) // the script's directory is made, and no file is edited
+	b.write("home/.claude/hooks/.c2c-install-999999999-1", "half", 0o600)
+	b.uninstall(Claude)
+	b.wantTree(before)
+}
+
 // The list of what c2c made goes before the directories that it is in: a crash in between leaves them empty.
 func TestEmptyDirectoriesOfOursGo(t *testing.T) {
 	for _, name := range []string{"home/.local/state/c2c/install", "home/.local/state/c2c"} {

@@ -92,16 +92,16 @@ func readRecord(stateDir, path string) (*record, error) {
 
 // readRecords returns all records, in a stable order.
 func readRecords(stateDir string) ([]*record, error) {
-	names, err := filepath.Glob(filepath.Join(stateDir, "[0-9a-f]*.json"))
-	if err != nil {
+	entries, err := os.ReadDir(stateDir) // filepath.Glob takes a directory that cannot be read for an empty one
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	var all []*record
-	for _, name := range names {
-		if filepath.Base(name) == dirsName {
+	for _, e := range entries {
+		if ok, _ := filepath.Match("[0-9a-f]*.json", e.Name()); !ok || e.Name() == dirsName {
 			continue
 		}
-		r, err := decodeRecord(name)
+		r, err := decodeRecord(filepath.Join(stateDir, e.Name()))
 		if err != nil {
 			return nil, err
 		}
