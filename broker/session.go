@@ -52,6 +52,7 @@ type Ring struct {
 	Outcome string    `json:"outcome,omitempty"` // rang, coalesced, filtered, uncaptured, failed
 	Oldest  string    `json:"oldest,omitempty"`  // id of the oldest message that waited
 	Count   int       `json:"count,omitempty"`   // how many waited
+	Tries   int       `json:"tries,omitempty"`   // rings in a row for the oldest, by who does not live to count them
 	Cause   string    `json:"cause,omitempty"`   // why, when it did not ring
 }
 

@@ -26,6 +26,7 @@ type Event struct {
 	StopHookActive bool   `json:"stop_hook_active"`
 	Source         string `json:"source"` // of SessionStart: startup, resume, clear, compact
 	Prompt         string `json:"prompt"` // of UserPromptSubmit
+	Watch          string `json:"-"`      // a file that the answer asks the client to watch
 }
 
 // Parse reads one event.
@@ -52,6 +53,12 @@ func (e Event) HasMail() bool {
 func (e Event) Holds(m inbox.Message) bool {
 	return e.HasMail() && strings.Contains(e.Prompt, m.Envelope())
 }
+
+// Watches says whether the answer may name a file that the client is to watch.
+func (e Event) Watches() bool { return e.Client == "claude" && e.Name == "SessionStart" }
+
+// Changed says whether the client tells that such a file has changed.
+func (e Event) Changed() bool { return e.Client == "claude" && e.Name == "FileChanged" }
 
 // Carries says whether mail may be handed over or announced with this event.
 // A subagent's hook would put it in front of the subagent, and a Stop hook that

@@ -174,3 +174,47 @@ func TestScriptStartsNothingForAnEmptyMailbox(t *testing.T) {
 		check("lease", true)
 	}
 }
+
+// Any other status, and 2 with any other event, would be a verdict on a tool call.
+func TestScriptPassesOnARingAndNoOtherStatus(t *testing.T) {
+	for _, shell := range []string{"sh", "bash"} {
+		for _, tc := range []struct {
+			inbox  string
+			status int // of c2c
+			args   []string
+			want   int
+		}{
+			{"[\n{}\n]\n", 2, []string{"ring"}, 2},
+			{"[\n{}\n]\n", 0, []string{"ring"}, 0},
+			{"[\n{}\n]\n", 127, []string{"ring"}, 0},
+			{"[\n{}\n]\n", 2, nil, 0},
+			{"[]\n", 2, []string{"ring"}, 0},
+		} {
+			w := newScriptWorld(t)
+			write(t, w.box+".inbox.json", tc.inbox, 0o600)
+			fake := filepath.Join(w.home, "c2c")
+			write(t, fake, fmt.Sprintf("#!/bin/sh\nexit %d\n", tc.status), 0o755)
+			write(t, w.script, string(ScriptFor(fake)), 0o755)
+			cmd := exec.Command(shell, append([]string{w.script}, tc.args...)...)
+			// The client sets the last one for FileChanged too.
+			cmd.Env = []string{"HOME=" + w.home, "CLAUDE_CODE_SESSION_ID=u1", "PATH=" + os.Getenv("PATH"), "CLAUDE_ENV_FILE=/dev/null"}
+			out, _ := cmd.CombinedOutput()
+			if got := cmd.ProcessState.ExitCode(); got != tc.want || len(out) > 0 {
+				t.Errorf("%s: %+v: exit %d, output %q", shell, tc, got, out)
+			}
+		}
+	}
+}
+
+func TestSessionStartAnswersWithWhatToWatch(t *testing.T) {
+	e := Event{Client: "claude", Name: "SessionStart", Watch: "/r/amber.inbox.lock"}
+	for _, msgs := range [][]inbox.Message{nil, {msg("1", "one")}} {
+		a := render(t, e, msgs...)
+		if !strings.Contains(string(a.Output), `"watchPaths":["/r/amber.inbox.lock"]`) || strings.Contains(text(t, a), "one") != (msgs != nil) {
+			t.Errorf("with %d messages: %s", len(msgs), a.Output)
+		}
+	}
+	if e.Watch = ""; render(t, e).Output != nil {
+		t.Error("an answer without anything to say")
+	}
+}

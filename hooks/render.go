@@ -38,8 +38,12 @@ func (e Event) measure(s string) int {
 // peer must not have: there only the Stop hook, whose text comes as a user
 // message, carries bodies. more says that others wait behind them.
 func Render(e Event, msgs []inbox.Message, more bool) (Answer, error) {
-	if len(msgs) == 0 || !e.Carries() {
+	if !e.Carries() || len(msgs) == 0 && e.Watch == "" {
 		return Answer{}, nil
+	}
+	if len(msgs) == 0 {
+		a := Answer{}
+		return a, a.wrap(e, "")
 	}
 	if e.Client == "codex" && e.Name != "Stop" {
 		a := Answer{}
@@ -126,8 +130,9 @@ func announce(msgs []inbox.Message, more bool) string {
 }
 
 type context struct {
-	Event string `json:"hookEventName"`
-	Text  string `json:"additionalContext"`
+	Event string   `json:"hookEventName"`
+	Text  string   `json:"additionalContext,omitempty"`
+	Watch []string `json:"watchPaths,omitempty"`
 }
 
 type block struct {
@@ -136,7 +141,11 @@ type block struct {
 }
 
 func (a *Answer) wrap(e Event, text string) (err error) {
-	var out any = map[string]context{"hookSpecificOutput": {e.Name, text}}
+	own := context{Event: e.Name, Text: text}
+	if e.Watch != "" {
+		own.Watch = []string{e.Watch}
+	}
+	var out any = map[string]context{"hookSpecificOutput": own}
 	if e.Client == "codex" && e.Name == "Stop" {
 		out = block{"block", text}
 	}

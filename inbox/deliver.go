@@ -52,7 +52,11 @@ func (m *Mailbox) Deliver(ctx context.Context, msgs ...Message) ([]Message, erro
 	if len(fresh) == 0 {
 		return stored, nil
 	}
-	return stored, m.store(fresh)
+	if err := m.store(fresh); err != nil {
+		return stored, err
+	}
+	m.stir()
+	return stored, nil
 }
 
 // store commits messages; the caller holds the lock.

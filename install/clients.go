@@ -106,9 +106,18 @@ func claudeHookEditor(path string) hookEditor {
 			// through MCP tools would then never hear of its mail.
 			{name: "PostToolUse", matcher: "*", legacy: []string{`^(?!mcp__).*`, `.*`}},
 			{name: "Stop"},
+			{name: "FileChanged", args: ringArgs, rewake: true},
 		},
-		ours: func(command string) bool { return filepath.Base(shellUnquote(command)) == scriptName },
+		ours: func(command string) bool { return filepath.Base(hookProgram(command)) == scriptName },
 	}
+}
+
+// ringArgs tells the script that it may wake the session.
+const ringArgs = " ring"
+
+// hookProgram is what a hook's command line runs.
+func hookProgram(command string) string {
+	return shellUnquote(strings.TrimSuffix(strings.TrimSuffix(command, ringArgs), codexHookArgs))
 }
 
 func claudeProjectServer(o Options) target {
@@ -172,8 +181,7 @@ func codexHookEditor(o Options) hookEditor {
 		command: command,
 		events:  []hookEvent{{name: "SessionStart"}, {name: "UserPromptSubmit"}, {name: "PostToolUse"}, {name: "Stop"}},
 		ours: func(c string) bool {
-			program, ok := strings.CutSuffix(c, codexHookArgs)
-			return c == command || ok && filepath.Base(shellUnquote(program)) == "c2c"
+			return c == command || strings.HasSuffix(c, codexHookArgs) && filepath.Base(hookProgram(c)) == "c2c"
 		},
 	}
 }

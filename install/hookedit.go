@@ -20,6 +20,8 @@ type hookEvent struct {
 	name    string
 	matcher string   // "" leaves it out
 	legacy  []string // matchers of the original c2c, to be replaced
+	args    string   // what follows the command
+	rewake  bool     // runs beside the session, which status 2 wakes
 }
 
 type hookGroup struct {
@@ -31,10 +33,11 @@ type hookCommand struct {
 	Type    string `json:"type"`
 	Command string `json:"command"`
 	Timeout int    `json:"timeout,omitempty"`
+	Rewake  bool   `json:"asyncRewake,omitempty"`
 }
 
 func (e hookEditor) group(event hookEvent) hookGroup {
-	return hookGroup{event.matcher, []hookCommand{{"command", e.command, hookTimeout}}}
+	return hookGroup{event.matcher, []hookCommand{{"command", e.command + event.args, hookTimeout, event.rewake}}}
 }
 
 func (e hookEditor) add(path string, data []byte) ([]byte, error) {
@@ -90,7 +93,7 @@ func (e hookEditor) addTo(d *jsonDoc, groups node[hujson.Array], event hookEvent
 			}
 		default:
 			found = true
-			if err := d.setString(node[hujson.Object]{at: ref.entry()}, "command", e.command); err != nil {
+			if err := d.setString(node[hujson.Object]{at: ref.entry()}, "command", e.command+event.args); err != nil {
 				return err
 			}
 		}

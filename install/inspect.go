@@ -136,7 +136,7 @@ func (e hookEditor) inspect(t target, groups *hujson.Array, event hookEvent, o O
 	}
 	for ref := range e.entries(groups) {
 		command := field(hujson.Value{Value: ref.entry()}, "command").Value.(hujson.Literal).String()
-		err := runnable(shellUnquote(strings.TrimSuffix(command, codexHookArgs)), o)
+		err := runnable(hookProgram(command), o)
 		switch {
 		case f.Status == OK:
 			f.Status, f.Detail = Problem, "more than one entry, mail is looked for twice"+again(t.client)

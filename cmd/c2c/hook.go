@@ -16,6 +16,7 @@ import (
 	"c2c/hooks"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
 	"c2c/wake"
 )
 
@@ -25,6 +26,13 @@ const hookTime = 4 * time.Second
 // byHook names the hook as a reader and as a method.
 const byHook = "hook"
 
+// exitRing, for FileChanged alone, has Claude Code wake its session
+// (asyncRewake) with what stands on stderr.
+const exitRing = 2
+
+// errRing is a ring that was written to stderr.
+var errRing = errors.New("mail waits and nobody else rings")
+
 // hook answers one event. It never fails, as a client may take a hook's exit
 // status for a verdict on the tool call; what went wrong goes to stderr.
 func hook(set *flag.FlagSet) action {
@@ -32,7 +40,11 @@ func hook(set *flag.FlagSet) action {
 	return func(ctx context.Context, a *app, _ []string) error {
 		ctx, cancel := context.WithTimeout(ctx, hookTime)
 		defer cancel()
-		if err := a.hook(ctx, *client); err != nil {
+		err := a.hook(ctx, *client)
+		if errors.Is(err, errRing) {
+			return err
+		}
+		if err != nil {
 			fmt.Fprintf(a.stderr, "c2c: %v\n", err)
 		}
 		return nil
@@ -41,7 +53,7 @@ func hook(set *flag.FlagSet) action {
 
 func (a *app) hook(ctx context.Context, client string) error {
 	e, err := hooks.Parse(client, a.stdin)
-	if err != nil || !e.Carries() {
+	if err != nil || !e.Carries() && !e.Changed() {
 		return err
 	}
 	b, err := a.open()
@@ -66,7 +78,56 @@ func (a *app) hook(ctx context.Context, client string) error {
 	if err != nil {
 		return err
 	}
+	if e.Changed() {
+		return a.ring(ctx, b, s.ID, box)
+	}
+	if e.Watches() {
+		if e.Watch, err = b.Watchable(box.LockName()); err != nil {
+			return err
+		}
+	}
 	return a.handMail(ctx, b, s, box, e)
+}
+
+// maxLook is how much of a backlog is read to ring for it, in bytes.
+const maxLook = 64 << 10
+
+// ring wakes the session when its server, which rings otherwise, is gone: then
+// nobody holds the lock of its ringer. It holds that itself until it has rung,
+// so that hooks of one mail after the other are not two rings.
+func (a *app) ring(ctx context.Context, b *broker.Broker, sid string, box *inbox.Mailbox) error {
+	lock, err := b.Dir().Open(sid+".wake.lock", os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if free, err := filelock.TryFile(lock); err != nil || !free {
+		return err
+	}
+	msgs, err := box.Head(ctx, maxLook)
+	if err != nil || len(msgs) == 0 {
+		return err
+	}
+	s, err := b.Resolve(ctx, broker.Caller{Explicit: sid}) // with the lock: another hook may just have rung
+	if err != nil {
+		return err
+	}
+	now, last := time.Now(), s.LastRing
+	notice, outcome := wake.Due(now, msgs, s.Quiet, wake.Ring{At: last.At, Outcome: last.Outcome, Oldest: last.Oldest}, last.Tries)
+	ring := broker.Ring{At: now, Method: wake.ByFile, Outcome: outcome, Oldest: msgs[0].ID, Count: len(msgs)}
+	if outcome != wake.Rang {
+		return b.Rang(ctx, sid, ring)
+	}
+	if ring.Oldest, ring.Tries = notice.Oldest, 1; last.Oldest == notice.Oldest {
+		ring.Tries += last.Tries
+	}
+	if _, err := fmt.Fprintln(a.stderr, notice.Sentinel("it is shown beside this; if not, run: c2c poll-inbox")); err != nil {
+		return err
+	}
+	if err := b.Rang(ctx, sid, ring); err != nil {
+		fmt.Fprintf(a.stderr, "c2c: %v\n", err)
+	}
+	return errRing
 }
 
 // handMail leases, writes, and only then acknowledges: killed in between, the
@@ -79,7 +140,7 @@ func (a *app) handMail(ctx context.Context, b *broker.Broker, s broker.Session, 
 	}
 	l, err := box.LeaseSome(ctx, byHook, 4*hooks.Limit)
 	if err != nil || len(l.Messages) == 0 {
-		return errors.Join(err, release(l))
+		return errors.Join(err, release(l), a.noMail(e))
 	}
 	held, rest := split(l.Messages, e.Holds)
 	answer, err := hooks.Render(e, rest, l.More)
@@ -104,6 +165,15 @@ func (a *app) handMail(ctx context.Context, b *broker.Broker, s broker.Session, 
 	if len(answer.Announced) > 0 {
 		ring := broker.Ring{At: time.Now(), Method: byHook, Outcome: wake.Rang, Oldest: answer.Announced[0]}
 		err = errors.Join(err, b.Rang(ctx, s.ID, ring))
+	}
+	return err
+}
+
+// noMail answers an event to which there is nothing else to say.
+func (a *app) noMail(e hooks.Event) error {
+	answer, err := hooks.Render(e, nil, false)
+	if err == nil && answer.Output != nil {
+		_, err = a.stdout.Write(answer.Output)
 	}
 	return err
 }

@@ -76,7 +76,11 @@ func (a *app) main(ctx context.Context, args []string) int {
 	}
 	for _, c := range commands() {
 		if c.name == name {
-			code := a.report(name, a.run(ctx, c, args[1:]))
+			err := a.run(ctx, c, args[1:])
+			if errors.Is(err, errRing) {
+				return exitRing
+			}
+			code := a.report(name, err)
 			if name == "hook" {
 				return exitDone // a client may take anything else for a verdict on the tool call
 			}

@@ -2,6 +2,7 @@ package atomicfile
 
 import (
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,6 +21,12 @@ func openBeneath(dir *os.File, name string, flag int, mode uint32) (*os.File, er
 		}
 		return os.NewFile(uintptr(fd), name), nil
 	}
+}
+
+// utimensat sets the time of the last change.
+func utimensat(dir *os.File, name string, at time.Time) error {
+	ts := unix.NsecToTimespec(at.UnixNano())
+	return unix.UtimesNanoAt(int(dir.Fd()), name, []unix.Timespec{ts, ts}, unix.AT_SYMLINK_NOFOLLOW)
 }
 
 func mkdirat(dir *os.File, name string, mode uint32) error {

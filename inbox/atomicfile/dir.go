@@ -324,6 +324,17 @@ func (d *Dir) Log(name string, line []byte) error {
 	return nil
 }
 
+// Touch sets the time at which a file was changed last.
+func (d *Dir) Touch(name string, at time.Time) error {
+	if err := component(name); err != nil {
+		return err
+	}
+	if err := utimensat(d.f, name, at); err != nil {
+		return d.fail("touch", name, err)
+	}
+	return nil
+}
+
 // Rename moves a file within the directory. It lasts after the next Sync.
 func (d *Dir) Rename(old, new string) error { return d.Move(old, d, new) }
 

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+)
+
+// claudeEvent answers an event of amber's Claude Code.
+func claudeEvent(t *testing.T, root, name string) (out, errs string, code int) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	env := map[string]string{"C2C_MCP_BROKER_ROOT": root, "C2C_MCP_SESSION_ID": "amber", "HOME": filepath.Dir(root)}
+	event := fmt.Sprintf(`{"hook_event_name":%q,"session_id":"u1"}`, name)
+	a := &app{strings.NewReader(event), &stdout, &stderr, func(name string) string { return env[name] }, filepath.Dir(root), 5 * time.Second}
+	code = a.main(t.Context(), []string{"hook", "--client", "claude"})
+	return stdout.String(), stderr.String(), code
+}
+
+func TestASessionStartAsksForAWatchOfItsLockFile(t *testing.T) {
+	root := scratch(t)
+	lock := filepath.Join(root, "amber.inbox.lock")
+	want := fmt.Sprintf(`{"hookSpecificOutput":{"hookEventName":"SessionStart","watchPaths":[%q]}}`+"\n", lock)
+	if out, errs, code := claudeEvent(t, root, "SessionStart"); out != want || errs != "" || code != exitDone {
+		t.Errorf("exit %d, %s%s, want %s", code, out, errs, want)
+	}
+	mustRun(t, root, "birch", "send", "amber", "hello")
+	if out, _, _ := claudeEvent(t, root, "SessionStart"); !strings.Contains(out, "hello") || !strings.Contains(out, lock) {
+		t.Errorf("with mail: %s", out)
+	}
+	if out, _, _ := claudeEvent(t, root, "UserPromptSubmit"); out != "" {
+		t.Errorf("with a prompt: %s", out)
+	}
+}
+
+func TestAChangeRingsOnceAndWithoutABody(t *testing.T) {
+	root := scratch(t)
+	ring := func(what string, want bool) {
+		t.Helper()
+		out, errs, code := claudeEvent(t, root, "FileChanged")
+		rang := code == exitRing && strings.Contains(errs, `count="`) && strings.Contains(errs, `from="birch"`)
+		if rang != want || !want && (code != exitDone || errs != "") || out != "" || strings.Contains(errs, "hello") {
+			t.Errorf("%s: exit %d, %q, %q", what, code, out, errs)
+		}
+	}
+	ring("no mail", false)
+	mustRun(t, root, "birch", "send", "amber", "hello", "--id", "m1")
+	ring("mail", true)
+	if out := mustRun(t, root, "birch", "status", "m1"); !strings.Contains(out, "rung") || !strings.Contains(out, "filechanged") {
+		t.Errorf("status %s", out)
+	}
+	ring("the same mail", false)
+	mustRun(t, root, "birch", "send", "amber", "hello again")
+	ring("more mail behind it", false)
+	mustRun(t, root, "amber", "poll-inbox")
+	mustRun(t, root, "birch", "send", "amber", "hello anew")
+	ring("mail after a drain", true)
+	mustRun(t, root, "amber", "poll-inbox")
+	mustRun(t, root, "birch", "send", "amber", "hello later", "--deferrable")
+	ring("mail that may wait", false)
+	mustRun(t, root, "birch", "send", "amber", "hello now")
+	mustRun(t, root, "amber", "dnd", "on")
+	ring("do not disturb", false)
+	mustRun(t, root, "amber", "dnd", "off")
+	ring("disturb again", true)
+}
+
+func TestALiveRingerLeavesAChangeNothingToDo(t *testing.T) {
+	root := scratch(t)
+	dir, err := atomicfile.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	lock, err := filelock.Acquire(t.Context(), dir, "amber.wake.lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, root, "birch", "send", "amber", "hello")
+	if out, errs, code := claudeEvent(t, root, "FileChanged"); out+errs != "" || code != exitDone {
+		t.Errorf("with a ringer: exit %d, %q, %q", code, out, errs)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, code := claudeEvent(t, root, "FileChanged"); code != exitRing {
+		t.Errorf("without one: exit %d", code)
+	}
+}
+
+// Whatever happens, no other event ends with a status that a client takes for a verdict.
+func TestAHookNeverFails(t *testing.T) {
+	root := scratch(t)
+	mustRun(t, root, "birch", "send", "amber", "hello")
+	for _, name := range []string{"PreToolUse", "PostToolUse", "Stop", "UserPromptSubmit", "SessionStart", "FileChanged", ""} {
+		if _, _, code := claudeEvent(t, root, name); code != exitDone {
+			t.Errorf("%s: exit %d", name, code)
+		}
+	}
+	if _, _, code := run(t, root, "amber", "hook", "--nonsense"); code != exitDone {
+		t.Errorf("usage: exit %d", code)
+	}
+}
