@@ -1,0 +1,307 @@
+package mux
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"c2c/wake"
+)
+
+var notice = wake.Notice{Count: 2, From: []string{"amber", "birch"}, Oldest: "a"}
+
+const sentinel = `<c2c event="message_pending" count="2" from="amber,birch">poll mcp__c2c__poll_inbox</c2c>`
+
+// both runs a test in each kind of pane.
+func both(t *testing.T, test func(t *testing.T, l *lab)) {
+	for _, kind := range []string{Tmux, Screen} {
+		t.Run(kind, func(t *testing.T) { test(t, newLab(t, kind)) })
+	}
+}
+
+func TestAnIdleClientIsWokenByOnePastedLine(t *testing.T) {
+	both(t, func(t *testing.T, l *lab) {
+		b := l.bell()
+		for i := range 2 { // the second below the first
+			if err := b.Ring(t.Context(), notice); err != nil {
+				t.Fatal(err)
+			}
+			r := l.say("sync")
+			if !slices.Equal(r.Lines, slices.Repeat([]string{sentinel}, i+1)) || r.Loose != "" || r.Approved != 0 {
+				t.Errorf("the client got %+v", r)
+			}
+		}
+	})
+}
+
+// With the waits of a real ring, and nobody who waits for the client to draw.
+func TestARingTakesItsOwnTime(t *testing.T) {
+	both(t, func(t *testing.T, l *lab) {
+		b := l.bell()
+		b.wait = nil
+		if err := b.Ring(t.Context(), notice); err != nil {
+			t.Fatal(err)
+		}
+		if r := l.say("sync"); !slices.Equal(r.Lines, []string{sentinel}) {
+			t.Errorf("the client got %+v", r)
+		}
+	})
+}
+
+// refused rings in vain and without a trace.
+func refused(t *testing.T, l *lab, b *Bell, why, input string) {
+	t.Helper()
+	if err := b.Ring(t.Context(), notice); !errors.Is(err, wake.ErrUncaptured) || !strings.Contains(err.Error(), why) {
+		t.Errorf("%v, want one with %q", err, why)
+	}
+	l.untouched(input)
+}
+
+func TestADraftIsNotTouched(t *testing.T) {
+	both(t, func(t *testing.T, l *lab) {
+		l.say("draft half a thought")
+		refused(t, l, l.bell(), "half a thought", "half a thought")
+	})
+}
+
+func TestAnOpenDialogIsNotAnswered(t *testing.T) {
+	both(t, func(t *testing.T, l *lab) {
+		for _, mode := range []string{"dialog", "overlay"} {
+			l.say("mode " + mode)
+			refused(t, l, l.bell(), "Do you want to run rm?", "")
+		}
+	})
+}
+
+func TestADialogThatOpensAfterThePasteGetsNoEnter(t *testing.T) {
+	for _, mode := range []string{"dialog", "overlay"} {
+		t.Run(mode, func(t *testing.T) {
+			both(t, func(t *testing.T, l *lab) {
+				l.say("arm " + mode)
+				err := l.bell().Ring(t.Context(), notice)
+				if !errors.Is(err, wake.ErrUncaptured) || !strings.Contains(err.Error(), "pasted, and not sent") {
+					t.Error(err)
+				}
+				if r := l.say("sync"); r.Approved != 0 || len(r.Lines) != 0 || r.Input != sentinel {
+					t.Errorf("the client got %+v", r)
+				}
+			})
+		})
+	}
+}
+
+func TestAScreenThatMovesIsLeftAlone(t *testing.T) {
+	both(t, func(t *testing.T, l *lab) {
+		l.say("mode moving")
+		b := l.bell()
+		b.Idle = func([]string, int, int) error { return nil }
+		refused(t, l, b, "moves", "")
+	})
+}
+
+func TestACommandInTheForegroundIsNotTypedTo(t *testing.T) {
+	both(t, func(t *testing.T, l *lab) {
+		l.say("edit")
+		b := l.bell()
+		b.wait = nil
+		err := b.Ring(t.Context(), notice)
+		if !errors.Is(err, wake.ErrUncaptured) || !strings.Contains(err.Error(), "another program has its terminal") {
+			t.Error(err)
+		}
+		l.say("close")
+		l.untouched("")
+	})
+}
+
+func TestAClientThatReadsWholeLinesIsNotTypedTo(t *testing.T) {
+	both(t, func(t *testing.T, l *lab) {
+		l.say("cook")
+		err := l.bell().Ring(t.Context(), notice)
+		if !errors.Is(err, wake.ErrUncaptured) || !strings.Contains(err.Error(), "single keys") {
+			t.Error(err)
+		}
+	})
+}
+
+// An Enter that does nothing leaves a draft, and that is not added to.
+func TestAnIgnoredLineIsReportedAndNotRepeated(t *testing.T) {
+	both(t, func(t *testing.T, l *lab) {
+		l.say("mode deaf")
+		b := l.bell()
+		err := b.Ring(t.Context(), notice)
+		if !errors.Is(err, wake.ErrUncaptured) || !strings.Contains(err.Error(), "the line stays in its input") {
+			t.Error(err)
+		}
+		refused(t, l, b, "no idle prompt", sentinel)
+	})
+}
+
+func TestControlCharactersAreNotTyped(t *testing.T) {
+	both(t, func(t *testing.T, l *lab) {
+		hostile := wake.Notice{Count: 1, From: []string{"a\x1b[201~\rb\x00\x7f\u009b\u202ec\xff", `\015$HOME^M#{pane_id};`}}
+		if err := l.bell().Ring(t.Context(), hostile); err != nil {
+			t.Fatal(err)
+		}
+		want := `<c2c event="message_pending" count="1" from="a[201~bc,\015$HOME^M#{pane_id};">poll mcp__c2c__poll_inbox</c2c>`
+		if r := l.say("sync"); !slices.Equal(r.Lines, []string{want}) || r.Loose != "" {
+			t.Errorf("the client got %+v", r)
+		}
+	})
+}
+
+func TestALineIsShort(t *testing.T) {
+	long := wake.Notice{Count: 3, From: slices.Repeat([]string{strings.Repeat("a", 300)}, 5)}
+	if got := line(long); got != `<c2c event="message_pending" count="3" from="">poll mcp__c2c__poll_inbox</c2c>` {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestCopyModeIsNotDisturbed(t *testing.T) {
+	t.Run(Tmux, func(t *testing.T) {
+		l := newLab(t, Tmux)
+		l.tmux("copy-mode", "-t", "%0")
+		refused(t, l, l.bell(), "copy mode", "")
+		if got := l.tmux("display-message", "-p", "#{pane_in_mode}"); got != "1\n" {
+			t.Errorf("pane_in_mode is %q afterwards", got)
+		}
+	})
+	t.Run(Screen, func(t *testing.T) {
+		l := newLab(t, Screen)
+		b := l.bell()
+		// Screen does not read from a window in copy mode, so the client cannot be asked meanwhile.
+		b.wait = nil
+		p := l.attach()
+		p.types("\x01[")
+		p.see("Copy mode - ")
+		if err := b.Ring(t.Context(), notice); !errors.Is(err, wake.ErrUncaptured) || !strings.Contains(err.Error(), "copy mode") {
+			t.Error(err)
+		}
+		p.types("\x1b")
+		p.see("Copy mode aborted")
+		l.untouched("")
+	})
+}
+
+func TestKeysGoToOnePaneOnly(t *testing.T) {
+	l := newLab(t, Tmux)
+	l.tmux("set-option", "-w", "synchronize-panes", "on")
+	refused(t, l, l.bell(), "synchronized", "")
+	l.tmux("set-option", "-w", "synchronize-panes", "off")
+	l.tmux("select-pane", "-d", "-t", "%0")
+	refused(t, l, l.bell(), "takes no input", "")
+}
+
+func TestNobodyIsThere(t *testing.T) {
+	unreachable := func(t *testing.T, what string, b *Bell) {
+		t.Helper()
+		if err := b.Ring(t.Context(), notice); !errors.Is(err, wake.ErrUnreachable) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	both(t, func(t *testing.T, l *lab) {
+		b := l.bell()
+		other := *b
+		other.Client = os.Getpid()
+		unreachable(t, "another process", &other)
+		other = *b
+		other.Pane.ID = strings.Replace(b.Pane.ID, "0", "7", 1)
+		unreachable(t, "no such pane", &other)
+		other = *b
+		other.Pane.Socket = strings.Replace(b.Pane.Socket, "/tmux", "/ctl", 1) + "0"
+		unreachable(t, "no such server", &other)
+		other = *b
+		other.Getenv = func(string) string { return "relative:" + l.dir }
+		unreachable(t, "no program", &other)
+		l.untouched("")
+		l.conn.Close()
+		gone(t, b.Client)
+		unreachable(t, "the client is gone", b)
+	})
+}
+
+func TestADeadPaneIsUnreachable(t *testing.T) {
+	l := newLab(t, Tmux)
+	l.tmux("set-option", "-w", "remain-on-exit", "on")
+	l.tmux("set-hook", "-g", "pane-died", "wait-for -S died")
+	b := l.bell()
+	l.conn.Close()
+	l.tmux("wait-for", "died")
+	if err := b.Ring(t.Context(), notice); !errors.Is(err, wake.ErrUnreachable) || !strings.Contains(err.Error(), "dead") {
+		t.Error(err)
+	}
+}
+
+// A server of somebody else could have tmux run a program as us.
+func TestOnlyOurOwnSocketIsTalkedTo(t *testing.T) {
+	l := newLab(t, Tmux)
+	b := l.bell()
+	link := filepath.Join(l.dir, "link")
+	if err := os.Symlink(b.Pane.Socket, link); err != nil {
+		t.Fatal(err)
+	}
+	b.Pane.Socket = link
+	if err := b.Ring(t.Context(), notice); !errors.Is(err, wake.ErrUnreachable) || !strings.Contains(err.Error(), "not a socket of ours") {
+		t.Error(err)
+	}
+}
+
+func TestSomebodyWhoTypesIsWaitedForOnce(t *testing.T) {
+	both(t, func(t *testing.T, l *lab) {
+		p := l.attach()
+		p.types("x")
+		p.see("> x")
+		p.types("\x15")
+		l.say("sync")
+		b := l.bell()
+		var waited, ahead time.Duration
+		b.now = func() time.Time { return time.Now().Add(ahead) }
+		b.wait = func(_ context.Context, d time.Duration) error {
+			if waited += d; d > moment {
+				ahead += d + 8*time.Second // the terminal's answer, next, is as good as a key
+			}
+			l.say("sync")
+			return nil
+		}
+		if err := b.Ring(t.Context(), notice); err != nil {
+			t.Fatal(err)
+		}
+		if waited < hush || waited > 12*time.Second {
+			t.Errorf("waited %v", waited)
+		}
+		b.now = time.Now
+		before := l.say("sync").Loose
+		if err := b.Ring(t.Context(), notice); !errors.Is(err, wake.ErrUncaptured) || !strings.Contains(err.Error(), "somebody types") {
+			t.Error(err)
+		}
+		if r := l.say("sync"); len(r.Lines) != 1 || r.Loose != before {
+			t.Errorf("the client got %+v", r)
+		}
+	})
+}
+
+// tmux knows of keys that never reach the client, the prefix for one.
+func TestAKeyForTmuxCounts(t *testing.T) {
+	l := newLab(t, Tmux)
+	b := l.bell()
+	term, err := b.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at, err := term.typed(t.Context()); err != nil || !at.IsZero() {
+		t.Errorf("nobody is attached, typed at %v, %v", at, err)
+	}
+	start := time.Now()
+	l.attach()
+	if at, err := term.typed(t.Context()); err != nil || at.Before(start) || at.After(time.Now().Add(time.Second)) {
+		t.Errorf("typed at %v, %v", at, err)
+	}
+	l.tmux("split-window", "-t", "%0", "cat") // now the other pane gets the keys
+	if at, err := term.typed(t.Context()); err != nil || !at.IsZero() {
+		t.Errorf("another pane is active, typed at %v, %v", at, err)
+	}
+}

@@ -1,0 +1,78 @@
+package mux
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"c2c/wake"
+)
+
+const (
+	commandTime = 2 * time.Second
+	maxOutput   = 1 << 20 // a screen of 500 by 200 with four bytes each is less than half of it
+)
+
+// command is tmux or screen, with what it always gets.
+type command struct {
+	path string
+	args []string
+	env  []string
+}
+
+// find looks a program up as a shell would, but never in a relative folder.
+func find(name, path string) (string, error) {
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		if p, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return p, nil
+		}
+	}
+	return "", fmt.Errorf("%w: no %s on the path", wake.ErrUnreachable, name)
+}
+
+// run runs the program once and returns what it has written to its output. No shell sees the arguments.
+func (c *command) run(ctx context.Context, args ...string) (string, error) {
+	timed, cancel := context.WithTimeout(ctx, commandTime)
+	defer cancel()
+	cmd := exec.CommandContext(timed, c.path, append(c.args[:len(c.args):len(c.args)], args...)...)
+	cmd.Env, cmd.Dir = c.env, "/"
+	cmd.WaitDelay = time.Second
+	var out, errs bounded
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	name := filepath.Base(c.path)
+	switch {
+	case err == nil:
+		return out.buf.String(), nil
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case timed.Err() != nil:
+		return "", fmt.Errorf("%s did not answer within %v", name, commandTime)
+	case out.full || errs.full:
+		return "", fmt.Errorf("%s wrote more than %d bytes", name, maxOutput)
+	case errors.As(err, new(*exec.ExitError)): // no such server, session or pane
+		return "", fmt.Errorf("%w: %s: %v: %.200q", wake.ErrUnreachable, name, err, errs.buf.String()+out.buf.String())
+	}
+	return "", fmt.Errorf("run %s: %w", name, err)
+}
+
+// bounded is a buffer that does not grow for ever.
+type bounded struct {
+	buf  bytes.Buffer
+	full bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.buf.Len()+len(p) > maxOutput {
+		b.full = true
+		return 0, errors.New("full")
+	}
+	return b.buf.Write(p)
+}

@@ -1,0 +1,228 @@
+package mux
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+)
+
+// lab is a client in a pane of a tmux or a screen of its own.
+type lab struct {
+	t    *testing.T
+	kind string
+	dir  string
+	conn net.Conn
+	in   *bufio.Reader
+	said report
+}
+
+// newLab starts the client in a pane.
+func newLab(t *testing.T, kind string) *lab {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "mux-") // a socket's path is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	l := &lab{t: t, kind: kind, dir: dir}
+	ctl, err := net.Listen("unix", filepath.Join(dir, "ctl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ctl.Close()
+	client := []string{os.Args[0], "client", ctl.Addr().String()}
+	if kind == Tmux {
+		l.tmux(append([]string{"-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "--"}, client...)...)
+		pid, err := strconv.Atoi(strings.TrimSpace(l.tmux("display-message", "-p", "#{pid}")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { syscall.Kill(pid, syscall.SIGKILL) })
+	} else {
+		cmd := exec.Command("screen", append([]string{"-c", "/dev/null", "-D", "-m", "-S", "lab", "--"}, client...)...)
+		cmd.Env = l.env()
+		if err := cmd.Start(); err != nil {
+			t.Fatalf("%v: scripts/setup.sh installs it", err)
+		}
+		t.Cleanup(func() {
+			cmd.Process.Kill()
+			cmd.Wait()
+		})
+	}
+	ctl.(*net.UnixListener).SetDeadline(time.Now().Add(20 * time.Second))
+	if l.conn, err = ctl.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.conn.Close() }) // which ends the client
+	l.in = bufio.NewReader(l.conn)
+	l.say("sync")
+	return l
+}
+
+func (l *lab) env() []string {
+	return []string{"HOME=" + l.dir, "PATH=" + os.Getenv("PATH"), "TERM=xterm", "SHELL=/bin/sh", "SCREENDIR=" + l.dir}
+}
+
+// tmux runs a command of tmux.
+func (l *lab) tmux(args ...string) string {
+	l.t.Helper()
+	cmd := exec.Command("tmux", append([]string{"-S", filepath.Join(l.dir, "tmux")}, args...)...)
+	cmd.Env = l.env()
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		l.t.Fatalf("tmux %q: %v: %s (scripts/setup.sh installs it)", args, err, errs.Bytes())
+	}
+	return string(out)
+}
+
+// say gives the client an order, and returns when it is carried out and drawn.
+func (l *lab) say(order string) report {
+	l.t.Helper()
+	l.conn.SetDeadline(time.Now().Add(20 * time.Second))
+	fmt.Fprintln(l.conn, order)
+	data, err := l.in.ReadBytes('\n')
+	l.said = report{}
+	if err == nil {
+		err = json.Unmarshal(data, &l.said)
+	}
+	if err == nil && l.said.Err != "" {
+		err = errors.New(l.said.Err)
+	}
+	if err != nil {
+		l.t.Fatalf("%s: %v", order, err)
+	}
+	return l.said
+}
+
+// bell is for the client, a minute after everything was typed, and waits until the client has drawn.
+func (l *lab) bell() *Bell {
+	l.t.Helper()
+	pane, err := Here(func(key string) string { return l.said.Env[key] })
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return &Bell{Pane: pane, Client: l.said.Pid, Idle: idlePrompt, Getenv: l.getenv,
+		now: func() time.Time { return time.Now().Add(time.Minute) },
+		wait: func(context.Context, time.Duration) error {
+			l.say("sync")
+			return nil
+		}}
+}
+
+func (l *lab) getenv(key string) string {
+	for _, v := range l.env() {
+		if value, ok := strings.CutPrefix(v, key+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// idlePrompt knows the client's idle screen.
+func idlePrompt(lines []string, row, col int) error {
+	for i, line := range lines {
+		line = strings.TrimSpace(line)
+		old := strings.HasPrefix(line, "> <c2c ") || strings.HasSuffix(line, "</c2c>") || i == 0
+		if i != row && line != "" && !old {
+			return fmt.Errorf("what is %q", line)
+		}
+	}
+	if strings.TrimSpace(lines[row]) != ">" || col != 2 {
+		return fmt.Errorf("a prompt of %q, with the cursor at %d", lines[row], col)
+	}
+	return nil
+}
+
+// untouched fails unless the client got nothing at all.
+func (l *lab) untouched(input string) {
+	l.t.Helper()
+	if r := l.say("sync"); len(r.Lines) > 0 || r.Approved > 0 || r.Loose != "" || r.Input != input {
+		l.t.Errorf("the client got %+v", r)
+	}
+}
+
+// person is somebody at a terminal with the pane.
+type person struct {
+	t    *testing.T
+	tty  *os.File
+	seen []byte
+}
+
+func (l *lab) attach() *person {
+	l.t.Helper()
+	cmd, rows := exec.Command("tmux", "-S", filepath.Join(l.dir, "tmux"), "attach"), uint16(25) // with its status line
+	if l.kind == Screen {
+		cmd, rows = exec.Command("screen", "-c", "/dev/null", "-x", "lab"), 24
+	}
+	cmd.Env = l.env()
+	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: rows, Cols: 80})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+		tty.Close()
+	})
+	p := &person{t: l.t, tty: tty}
+	p.see("The client")
+	return p
+}
+
+func (p *person) types(keys string) {
+	p.t.Helper()
+	if _, err := p.tty.WriteString(keys); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *person) see(text string) {
+	p.t.Helper()
+	buf := make([]byte, 4096)
+	for !bytes.Contains(p.seen, []byte(text)) {
+		n, err := p.tty.Read(buf)
+		p.seen = append(p.seen, buf[:n]...)
+		if err != nil {
+			p.t.Fatalf("%v before %q was drawn, only %q", err, text, p.seen)
+		}
+	}
+	p.seen = p.seen[bytes.Index(p.seen, []byte(text))+len(text):]
+}
+
+// gone waits for the end of a process that is not our child.
+func gone(t *testing.T, pid int) {
+	t.Helper()
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err == unix.ESRCH {
+		return
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	for {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 20_000)
+		if err != unix.EINTR {
+			if n != 1 || err != nil {
+				t.Fatalf("process %d does not end: %v", pid, err)
+			}
+			return
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package mux
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Kinds of panes.
+const (
+	Tmux   = "tmux"
+	Screen = "screen"
+)
+
+// Pane is a place that a client runs in.
+type Pane struct {
+	Kind   string // Tmux or Screen
+	Socket string // the path of tmux's socket; the name of screen's session, <pid>.<name>
+	ID     string // tmux: %<number>; screen: the number of the window
+}
+
+// String is the form that Parse reads: one line, the socket last.
+func (p Pane) String() string { return p.Kind + ":" + p.ID + ":" + p.Socket }
+
+// Parse reads what String has written, and nothing else.
+func Parse(s string) (Pane, error) {
+	kind, rest, _ := strings.Cut(s, ":")
+	id, socket, _ := strings.Cut(rest, ":")
+	p := Pane{Kind: kind, Socket: socket, ID: id}
+	if err := p.valid(); err != nil {
+		return Pane{}, fmt.Errorf("pane %.200q: %w", s, err)
+	}
+	return p, nil
+}
+
+// Here is the pane that this process runs in, as tmux or screen tell it in the environment.
+func Here(getenv func(string) string) (Pane, error) {
+	tmux, sty := getenv("TMUX"), getenv("STY")
+	var p Pane
+	switch {
+	case tmux != "" && sty != "":
+		return Pane{}, errors.New("one of tmux and screen runs in the other here, and which is not told: unset TMUX or STY")
+	case tmux != "": // <socket>,<pid>,<session>, and the socket may have commas
+		socket := tmux
+		for range 2 {
+			socket = socket[:max(0, strings.LastIndexByte(socket, ','))]
+		}
+		p = Pane{Kind: Tmux, Socket: socket, ID: getenv("TMUX_PANE")}
+	case sty != "":
+		p = Pane{Kind: Screen, Socket: sty, ID: getenv("WINDOW")}
+	default:
+		return Pane{}, errors.New("neither TMUX nor STY is set: run this inside tmux or screen, where the client runs")
+	}
+	if err := p.valid(); err != nil {
+		return Pane{}, fmt.Errorf("the pane that the environment tells, %.200q: %w", p.String(), err)
+	}
+	return p, nil
+}
+
+// maxSocket is what the kernel takes for the path of a socket.
+const maxSocket = 107
+
+// valid keeps out what tmux or screen would take for something else: an option, another target, a format.
+func (p Pane) valid() error {
+	if p.Socket == "" || len(p.Socket) > maxSocket || !utf8.ValidString(p.Socket) || strings.ContainsFunc(p.Socket, unicode.IsControl) {
+		return errors.New("no name of a socket")
+	}
+	switch p.Kind {
+	case Tmux:
+		number, found := strings.CutPrefix(p.ID, "%")
+		if !found || !plain(number) {
+			return errors.New("tmux names a pane %<number>")
+		}
+		if !filepath.IsAbs(p.Socket) || filepath.Clean(p.Socket) != p.Socket {
+			return errors.New("the socket of tmux is an absolute path")
+		}
+	case Screen:
+		pid, name, _ := strings.Cut(p.Socket, ".")
+		if !plain(p.ID) {
+			return errors.New("screen numbers its windows")
+		}
+		if !plain(pid) || name == "" || strings.Contains(name, "/") {
+			return errors.New("screen names a session <pid>.<name>")
+		}
+	default:
+		return errors.New("neither tmux nor screen")
+	}
+	return nil
+}
+
+// plain says whether s is a number as a program prints it.
+func plain(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 31)
+	return err == nil && strconv.FormatUint(n, 10) == s
+}

@@ -1,0 +1,126 @@
+package mux
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestAPaneIsReadAsItWasWritten(t *testing.T) {
+	for _, p := range []Pane{
+		{Tmux, "/tmp/tmux-0/default", "%0"},
+		{Tmux, "/tmp/with space: and,comma/é", "%2147483647"},
+		{Screen, "24838.pts-0.host", "0"},
+		{Screen, "1.a name:%n", "39"},
+	} {
+		if got, err := Parse(p.String()); err != nil || got != p {
+			t.Errorf("%q: %v, %v", p.String(), got, err)
+		}
+	}
+}
+
+func TestADamagedPaneIsRefused(t *testing.T) {
+	for _, s := range []string{
+		"", "tmux", "tmux:%0", "tmux:%0:", "kitty:1:/s", "TMUX:%0:/s", " tmux:%0:/s",
+		"tmux:0:/s", "tmux:%:/s", "tmux:%-1:/s", "tmux:%01:/s", "tmux:%0x:/s", "tmux:%4294967296:/s", "tmux:%0 :/s", "tmux:=a:/s",
+		"tmux:%0:s", "tmux:%0:/a/../s", "tmux:%0:/s/", "tmux:%0:/a\nb", "tmux:%0:/a\x1bb", "tmux:%0:/a\xff", "tmux:%0:/" + strings.Repeat("s", 107),
+		"screen:%0:1.a", "screen::1.a", "screen:-1:1.a", "screen:0:a", "screen:0:1.", "screen:0:.a", "screen:0:1", "screen:0:-1.a", "screen:0:1./a", "screen:0:01.a",
+	} {
+		if p, err := Parse(s); err == nil {
+			t.Errorf("%q is %+v", s, p)
+		}
+	}
+}
+
+func TestThePaneThatAProcessRunsIn(t *testing.T) {
+	for _, c := range []struct {
+		env  map[string]string
+		want Pane
+		hint string
+	}{
+		{map[string]string{"TMUX": "/tmp/a,b/default,1234,0", "TMUX_PANE": "%3"}, Pane{Tmux, "/tmp/a,b/default", "%3"}, ""},
+		{map[string]string{"STY": "1234.pts-0.host", "WINDOW": "2"}, Pane{Screen, "1234.pts-0.host", "2"}, ""},
+		{nil, Pane{}, "run this inside tmux or screen"},
+		{map[string]string{"TMUX": "/s,1,0", "TMUX_PANE": "%3", "STY": "1.a", "WINDOW": "2"}, Pane{}, "unset TMUX or STY"},
+		{map[string]string{"TMUX": "/s,1,0"}, Pane{}, "tmux names a pane"},
+		{map[string]string{"TMUX": "x", "TMUX_PANE": "%3"}, Pane{}, "no name of a socket"},
+		{map[string]string{"STY": "1.a"}, Pane{}, "screen numbers its windows"},
+	} {
+		p, err := Here(func(key string) string { return c.env[key] })
+		if p != c.want || (err == nil) != (c.hint == "") || err != nil && !strings.Contains(err.Error(), c.hint) {
+			t.Errorf("%v: %+v, %v", c.env, p, err)
+		}
+	}
+}
+
+func screenOf(row, col int, lines ...string) view { return view{lines, lines, row, col} }
+
+func TestAWrappedLineIsFoundAtTheCursorOnly(t *testing.T) {
+	empty := screenOf(1, 4, "old", "│ > Ask anything │", "hint")
+	for name, c := range map[string]struct {
+		now view
+		row int // of the prompt, or -1
+	}{
+		"on one line":          {screenOf(1, 11, "old", "│ > one two      │", "hint"), 1},
+		"wrapped":              {screenOf(1, 7, "│ > one          │", "│   two          │", "hint"), 0},
+		"at the edge":          {screenOf(2, 4, "│ > one          │", "│   two", "│   "), 0},
+		"below an old one":     {screenOf(1, 11, "│ > one two", "│ > one two", ""), 1},
+		"sent":                 {screenOf(1, 4, "│ > one two", "│ > ", ""), -1},
+		"not all of it":        {screenOf(1, 10, "old", "│ > one tw", "hint"), -1},
+		"with more behind":     {screenOf(1, 12, "old", "│ > one two!", "hint"), -1},
+		"behind a draft":       {screenOf(1, 15, "old", "│ > and one two", "hint"), -1},
+		"cut by a dialog":      {screenOf(2, 5, "│ > one", "Yes?", "  two"), -1},
+		"cut by an empty line": {screenOf(2, 5, "│ > one", "", "  two"), -1},
+		"the cursor elsewhere": {screenOf(1, 4, "│ > one two", "│ >", ""), -1},
+		"at another prompt":    {screenOf(1, 11, "old", "│ $ one two", "hint"), -1},
+	} {
+		rest, ok := c.now.typed("one two", empty)
+		if ok != (c.row >= 0) || ok && (rest.row != c.row || rest.lines[c.row] != "│ > Ask anything │" || strings.Contains(strings.Join(rest.lines[c.row:], ""), "two")) {
+			t.Errorf("%s: %v, %v", name, rest, ok)
+		}
+	}
+}
+
+// script is a tmux that does what a shell script says.
+func script(t *testing.T, text string) *command {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "tmux")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return &command{path: path, env: []string{"ONLY=this"}}
+}
+
+func TestACommandIsBounded(t *testing.T) {
+	if _, err := script(t, "while :; do echo yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy; done").run(t.Context()); err == nil || !strings.Contains(err.Error(), "more than") {
+		t.Errorf("endless output: %v", err)
+	}
+	if _, err := script(t, "exec sleep 60").run(t.Context()); err == nil || !strings.Contains(err.Error(), "within 2s") {
+		t.Errorf("no answer: %v", err)
+	}
+	fifo := filepath.Join(t.TempDir(), "started")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stop := errors.New("stop")
+	go func() {
+		os.ReadFile(fifo)
+		cancel(stop)
+	}()
+	if _, err := script(t, "echo > "+fifo+"; exec sleep 60").run(ctx); err != stop {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestACommandGetsNoKeysAndNoShell(t *testing.T) {
+	t.Setenv("SOME_KEY", "secret")
+	out, err := script(t, `echo "$SOME_KEY|$ONLY|$1"`).run(t.Context(), "$(id) ;\n")
+	if err != nil || out != "|this|$(id) ;\n\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+}

@@ -1,0 +1,174 @@
+package mux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"c2c/wake"
+)
+
+// screen is a window of a GNU screen session (measured with 4.9.0). What it does not tell:
+//
+//   - Text as it is: a picture holds the low byte of each character only, so U+276F is an "o". Idle gets
+//     these bytes as Latin-1.
+//   - Whether the client asked for bracketed paste. It gets the brackets all the same.
+//   - Prompts and lists of screen's own over the window: what is typed then goes there. It does not come
+//     into the input line, so no Enter follows.
+//   - Who has typed what into screen itself, and renumbered windows: the number is what the window was
+//     started with.
+//
+// Somebody who is attached sees screen's answers in the message line for a moment.
+type screen struct {
+	cmd  command
+	pane Pane
+	pid  int // the client's
+	dir  string
+	kept int // lines that it keeps, -1 before it was asked
+}
+
+func newScreen(path, sockets string, p Pane, pid int) (*screen, error) {
+	dir, err := os.MkdirTemp("", "c2c-screen-") // 0700
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for screen's picture: %w", err)
+	}
+	s := &screen{command{path: path, args: []string{"-S", p.Socket, "-p", p.ID}}, p, pid, dir, -1}
+	if sockets != "" {
+		s.cmd.env = []string{"SCREENDIR=" + sockets}
+	}
+	return s, nil
+}
+
+func (s *screen) close() error { return os.RemoveAll(s.dir) }
+
+// look implements terminal. In copy mode, which screen shows nobody but the one who scrolls, it refuses to
+// change how many lines it keeps: so one more is asked for, and given back.
+func (s *screen) look(ctx context.Context) (v view, read time.Time, err error) {
+	if read, err = s.terminal(); err != nil {
+		return v, read, err
+	}
+	if s.kept < 0 {
+		st, err := s.info(ctx)
+		if err != nil {
+			return v, read, err
+		}
+		s.kept = st.kept
+	}
+	if err := os.WriteFile(s.file(), nil, 0o600); err != nil {
+		return v, read, fmt.Errorf("make a file for screen's picture: %w", err)
+	}
+	if _, err := s.cmd.run(ctx, "-X", "eval", s.keep(s.kept+1), "@hardcopy "+s.file()); err != nil {
+		return v, read, err
+	}
+	st, err := s.info(ctx) // screen answers in order, so the picture is there now
+	if _, backErr := s.cmd.run(context.WithoutCancel(ctx), "-X", "eval", s.keep(s.kept)); err == nil {
+		err = backErr
+	}
+	if err != nil {
+		return v, read, err
+	}
+	if st.kept != s.kept+1 {
+		return v, read, errors.New("its window is in copy mode")
+	}
+	if v.lines, err = s.picture(); err != nil {
+		return v, read, err
+	}
+	v.drawn, v.row, v.col = v.lines, st.row, st.col
+	if !v.valid() {
+		return v, read, errors.New("no cursor on its screen")
+	}
+	return v, read, nil
+}
+
+// keep is the command to keep so many lines. With @ it says nothing about it: somebody who is attached would
+// read that for a second, and we would wait as long.
+func (s *screen) keep(lines int) string { return "@scrollback " + strconv.Itoa(lines) }
+
+// terminal checks that the client is on a terminal of this session, and that the client has it.
+func (s *screen) terminal() (read time.Time, err error) {
+	p, err := lookAt(s.pid)
+	if err != nil {
+		return read, err
+	}
+	shell, err := lookAt(p.session) // the first process in the window
+	if err != nil {
+		return read, err
+	}
+	getenv, err := started(p.session)
+	if err != nil {
+		return read, err
+	}
+	server, _, _ := strings.Cut(s.pane.Socket, ".")
+	if strconv.Itoa(shell.parent) != server || getenv("WINDOW") != s.pane.ID {
+		return read, fmt.Errorf("%w: process %d is not in window %s of %q", wake.ErrUnreachable, s.pid, s.pane.ID, s.pane.Socket)
+	}
+	return foreground(p)
+}
+
+// state is what screen says of a window: `(3,1)/(80,24)+1024 +(+)flow UTF-8 0(title)`, the cursor from 1
+// and the lines that it keeps.
+type state struct{ row, col, kept int }
+
+func (s *screen) info(ctx context.Context) (state, error) {
+	out, err := s.cmd.run(ctx, "-Q", "info")
+	if err != nil {
+		return state{}, err
+	}
+	var st state
+	var width, height int
+	n, _ := fmt.Sscanf(out, "(%d,%d)/(%d,%d)+%d", &st.col, &st.row, &width, &height, &st.kept)
+	if n != 5 || st.row < 1 || st.col < 1 {
+		return state{}, fmt.Errorf("screen answers %.100q", out)
+	}
+	st.row, st.col = st.row-1, st.col-1
+	return st, nil
+}
+
+func (s *screen) file() string { return filepath.Join(s.dir, "picture") }
+
+func (s *screen) picture() ([]string, error) {
+	f, err := os.Open(s.file())
+	if err != nil {
+		return nil, fmt.Errorf("read screen's picture: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxOutput))
+	if err != nil {
+		return nil, fmt.Errorf("read screen's picture: %w", err)
+	}
+	if len(data) == 0 {
+		return nil, errors.New("screen wrote no picture")
+	}
+	text := string(data)
+	if !utf8.Valid(data) {
+		wide := make([]rune, len(data))
+		for i, b := range data {
+			wide[i] = rune(b)
+		}
+		text = string(wide)
+	}
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n"), nil
+}
+
+// typed implements terminal: screen does not tell. What the client has read it has from foreground.
+func (s *screen) typed(context.Context) (time.Time, error) { return time.Time{}, nil }
+
+// paste implements terminal. screen would take \, ^ and $ for the start of a character or of a variable.
+func (s *screen) paste(ctx context.Context, text string) error {
+	quoted := strings.NewReplacer(`\`, `\\`, `^`, `\^`, `$`, `\$`).Replace(text)
+	_, err := s.cmd.run(ctx, "-X", "stuff", "\x1b[200~"+quoted+"\x1b[201~")
+	return err
+}
+
+// enter implements terminal.
+func (s *screen) enter(ctx context.Context) error {
+	_, err := s.cmd.run(ctx, "-X", "stuff", "\r")
+	return err
+}

@@ -1,0 +1,135 @@
+package mux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"c2c/wake"
+)
+
+// tmux is a pane of a tmux server (measured with 3.3a).
+type tmux struct {
+	cmd  command
+	pane Pane
+	pid  int // the client's
+}
+
+// newTmux needs nothing of the environment: -S names the server, -u says that we read UTF-8.
+func newTmux(path string, p Pane, pid int) *tmux {
+	return &tmux{command{path: path, args: []string{"-u", "-S", p.Socket}}, p, pid}
+}
+
+// ours refuses a server of another user: tmux does what a server tells it, run a program for example.
+func (t *tmux) ours() error {
+	info, err := os.Lstat(t.pane.Socket)
+	if err != nil {
+		return fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(st.Uid) != os.Geteuid() || info.Mode().Type() != os.ModeSocket {
+		return fmt.Errorf("%w: %q is not a socket of ours", wake.ErrUnreachable, t.pane.Socket)
+	}
+	return nil
+}
+
+// fields of a pane, in the order of look. Its title is not among them: it is the client's to choose.
+const fields = "#{pane_id} #{pane_dead} #{pane_in_mode} #{pane_synchronized} #{pane_input_off} #{cursor_x} #{cursor_y} #{pane_tty}"
+
+// look implements terminal. The server answers all of it at one moment.
+func (t *tmux) look(ctx context.Context) (v view, read time.Time, err error) {
+	if err := t.ours(); err != nil {
+		return v, read, err
+	}
+	out, err := t.cmd.run(ctx, "display-message", "-p", "-t", t.pane.ID, fields,
+		";", "capture-pane", "-p", "-t", t.pane.ID, ";", "capture-pane", "-p", "-e", "-t", t.pane.ID)
+	if err != nil {
+		return v, read, err
+	}
+	head, body, _ := strings.Cut(out, "\n")
+	f := strings.Fields(head)
+	if len(f) != 8 || f[0] != t.pane.ID {
+		return v, read, fmt.Errorf("%w: tmux answers %.100q", wake.ErrUnreachable, head)
+	}
+	switch {
+	case f[1] != "0":
+		return v, read, fmt.Errorf("%w: its pane is dead", wake.ErrUnreachable)
+	case f[2] != "0":
+		return v, read, errors.New("its pane is in copy mode or the like")
+	case f[3] != "0": // an Enter would go to every pane of the window
+		return v, read, errors.New("its pane is synchronized with others")
+	case f[4] != "0":
+		return v, read, errors.New("its pane takes no input")
+	}
+	lines := strings.Split(strings.TrimSuffix(body, "\n"), "\n")
+	v.lines, v.drawn = lines[:len(lines)/2], lines[len(lines)/2:]
+	v.col, err = strconv.Atoi(f[5])
+	if err == nil {
+		v.row, err = strconv.Atoi(f[6])
+	}
+	if err != nil || len(v.lines) != len(v.drawn) || !v.valid() {
+		return v, read, errors.New("no cursor on its screen")
+	}
+	read, err = t.terminal(f[7])
+	return v, read, err
+}
+
+// terminal checks that the pane's terminal is the client's, and that the client has it.
+func (t *tmux) terminal(path string) (read time.Time, err error) {
+	p, err := lookAt(t.pid)
+	if err != nil {
+		return read, err
+	}
+	dev, err := device(path)
+	if err != nil {
+		return read, err
+	}
+	if dev != p.tty {
+		return read, fmt.Errorf("%w: process %d is not in pane %s", wake.ErrUnreachable, t.pid, t.pane.ID)
+	}
+	return foreground(p)
+}
+
+// typed implements terminal. tmux keeps the second of the last key for each attached terminal, whatever
+// the key was for; those that show another pane do not count. It knows no keys sent by `tmux send-keys` or
+// by a terminal in control mode: those are seen only when the client reads them.
+func (t *tmux) typed(ctx context.Context) (last time.Time, err error) {
+	out, err := t.cmd.run(ctx, "list-clients", "-F", "#{client_activity} #{pane_id}")
+	if err != nil {
+		return last, err
+	}
+	for line := range strings.Lines(out) {
+		activity, pane, _ := strings.Cut(strings.TrimSpace(line), " ")
+		sec, err := strconv.ParseInt(activity, 10, 64)
+		if err != nil {
+			return last, fmt.Errorf("tmux tells a time of %.100q", activity)
+		}
+		if at := time.Unix(sec+1, 0); pane == t.pane.ID && at.After(last) {
+			last = at
+		}
+	}
+	return last, nil
+}
+
+// paste implements terminal. With -p tmux brackets the text if the client has asked for that.
+func (t *tmux) paste(ctx context.Context, text string) error {
+	buffer := "c2c-" + strconv.Itoa(os.Getpid())
+	_, err := t.cmd.run(ctx, "set-buffer", "-b", buffer, "--", text, ";", "paste-buffer", "-p", "-d", "-b", buffer, "-t", t.pane.ID)
+	if err != nil {
+		t.cmd.run(context.WithoutCancel(ctx), "delete-buffer", "-b", buffer) // or it stays among the person's
+	}
+	return err
+}
+
+// enter implements terminal.
+func (t *tmux) enter(ctx context.Context) error {
+	_, err := t.cmd.run(ctx, "send-keys", "-t", t.pane.ID, "Enter")
+	return err
+}
+
+func (t *tmux) close() error { return nil }
