@@ -26,6 +26,7 @@ var layers = map[string]string{
 	"wake/claude":      "c2c/inbox c2c/wake",
 	"wake/codex":       "c2c/inbox c2c/wake github.com/coder/websocket",
 	"wake/screen":      "github.com/charmbracelet/x/ansi",
+	"wake/mux":         "c2c/wake golang.org/x/sys",
 	"wake/pty":         "c2c/wake github.com/creack/pty golang.org/x/sys golang.org/x/term",
 	"hooks":            "c2c/inbox",
 	"install":          "c2c/broker/client c2c/inbox/atomicfile github.com/tailscale/hujson github.com/creachadair/tomledit github.com/rogpeppe/go-internal/diff golang.org/x/sys",
