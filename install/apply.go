@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 )
 
 // ErrChanged says that a file is no longer as it was when the plan was made.
@@ -224,7 +225,9 @@ func (p *Plan) tidy() error {
 		return err
 	}
 	sweep(p.stateDir)
-	dirs = removeDirs(dirs)
+	if dirs, err = removeDirs(dirs); err != nil {
+		return err
+	}
 	name := filepath.Join(p.stateDir, dirsName)
 	if len(left) == 0 {
 		if list == nil {
@@ -232,8 +235,8 @@ func (p *Plan) tidy() error {
 		} else if err := os.Remove(name); err != nil {
 			return err
 		}
-		removeDirs(dirs)
-		return nil
+		_, err = removeDirs(dirs)
+		return err
 	}
 	if after := encode(dirs); list != nil && !bytes.Equal(after, list) {
 		_, err = step{path: name, target: name, before: list, after: after, beforeMode: 0o600, mode: 0o600}.do()
@@ -249,12 +252,15 @@ func ownDirs(stateDir string) []string {
 
 // removeDirs removes what is empty of dirs, innermost first, and returns those
 // that still exist. A directory that somebody uses now is none of our business.
-func removeDirs(dirs []string) (left []string) {
+func removeDirs(dirs []string) (left []string, err error) {
 	for _, dir := range slices.Backward(mergeDirs(dirs, nil)) {
-		if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		switch rerr := os.Remove(dir); {
+		case errors.Is(rerr, syscall.ENOTEMPTY), errors.Is(rerr, fs.ErrExist):
 			left = append(left, dir)
+		case rerr != nil && !absent(rerr):
+			left, err = append(left, dir), errors.Join(err, rerr)
 		}
 	}
 	slices.Reverse(left)
-	return left
+	return left, err
 }
