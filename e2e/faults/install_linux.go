@@ -147,6 +147,10 @@ func (v *verdict) equal(what string, got, want files) {
 		}
 	}
 	for name := range got {
+		// Nobody's own: c2c takes away only those that it has on its list, which comes after them and goes before.
+		if (v.run.killed || v.run.code != 0) && (name == "home/.local/" || name == "home/.local/state/") {
+			continue
+		}
 		if _, there := want[name]; !there {
 			v.wrong("%s: %s is too much", what, name)
 		}

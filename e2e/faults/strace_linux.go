@@ -103,12 +103,15 @@ func parse(trace string) (calls []call) {
 	return calls
 }
 
-// faults lists what can go wrong at each call, each thing once.
+// faults lists what can go wrong at each call, each thing once. What must not fail in one thread is not tried in another.
 func faults(calls []call) (all []fault) {
 	known := map[fault]bool{}
 	for _, c := range calls {
-		for _, what := range c.failures() {
-			if f := (fault{c.name, what, c.n}); !known[f] {
+		for _, what := range []string{kill, "EIO", "ENOSPC"} {
+			f := fault{c.name, what, c.n}
+			if c.foreign() || known[f] {
+				known[f] = true
+			} else if slices.Contains(c.failures(), what) {
 				known[f] = true
 				all = append(all, f)
 			}
@@ -117,12 +120,17 @@ func faults(calls []call) (all []fault) {
 	return all
 }
 
-// failures leaves out what only the Go runtime asks, and a death where nothing has changed since the last.
+// foreign is what only the Go runtime asks.
+func (c call) foreign() bool {
+	return strings.Contains(c.args, `"/sys/`) || strings.Contains(c.args, `"/proc/self`)
+}
+
+// failures leaves out a death where nothing has changed since the last.
 func (c call) failures() []string {
 	creates := strings.Contains(c.args, "O_CREAT")
 	locks := strings.Contains(c.args, "LK")
 	switch {
-	case strings.Contains(c.args, `"/sys/`), c.name == "fcntl" && !locks:
+	case c.name == "fcntl" && !locks:
 		return nil
 	case slices.Contains(looks, c.name), c.name == "openat" && !creates:
 		return []string{"EIO"}
