@@ -41,7 +41,7 @@ func (b *Broker) attached(c Caller) (s Session, ok bool) {
 	}
 	s, err = b.session(rows[i])
 	n := len(s.ClientIDs)
-	return s, err == nil && n > 0 && s.ClientIDs[n-1] == c.ClientID && s.Client == c.Client
+	return s, err == nil && len(s.owed) == 0 && n > 0 && s.ClientIDs[n-1] == c.ClientID && s.Client == c.Client
 }
 
 // Register is Attach, and gives the session the alias; an empty one keeps what it has. An alias that an
@@ -66,6 +66,7 @@ type attachment struct {
 	sid     string
 	created bool     // the session had no row
 	evicted []string // sessions that lost the alias to this one
+	owed    []string // see facts
 	write   bool
 }
 
@@ -82,17 +83,35 @@ func (b *Broker) attach(ctx context.Context, c Caller, alias string) (Session, e
 	if err != nil {
 		return Session{}, err
 	}
-	for _, sid := range a.evicted {
-		if err := b.moveMail(ctx, sid, a.sid); err != nil {
-			return Session{}, err
-		}
-	}
-	if a.created || len(a.evicted) > 0 || alias != "" {
-		if err := b.redeliver(ctx, a.sid, own.alias()); err != nil {
-			return Session{}, err
-		}
+	if err := b.settle(ctx, a.owed, own); err != nil {
+		return Session{}, err
 	}
 	return b.session(own)
+}
+
+// settle brings a session the mail that is still to come to it. A session that is back has its own again.
+func (b *Broker) settle(ctx context.Context, owed []string, own row) error {
+	if len(owed) == 0 {
+		return nil
+	}
+	rows, err := b.rows(ctx)
+	if err != nil {
+		return err
+	}
+	for _, sid := range owed {
+		if findSID(rows, sid) >= 0 {
+			continue
+		}
+		if err := b.moveMail(ctx, sid, own.sid()); err != nil {
+			return err
+		}
+	}
+	if err := b.redeliver(ctx, own.sid(), own.alias()); err != nil {
+		return err
+	}
+	return b.changeFacts(ctx, own.sid(), func(f *facts) {
+		f.Owed = slices.DeleteFunc(f.Owed, func(sid string) bool { return slices.Contains(owed, sid) })
+	})
 }
 
 // enroll finds or makes the row. The facts and the index are written before the registry: after a crash
@@ -111,9 +130,8 @@ func (b *Broker) enroll(ctx context.Context, rows []row, a *attachment) ([]row, 
 	a.created = a.sid == "" || findSID(rows, a.sid) < 0
 	if a.created && a.id == "" && a.caller.Explicit == "" {
 		// A new session's environment is as new as the session; one that was named is perhaps another.
-		profile, id := a.caller.believed()
-		if id != "" {
-			a.client, a.id = profile.Name, id
+		if name, id := a.caller.only(); id != "" {
+			a.client, a.id = name, id
 		}
 	}
 	if a.sid == "" {
@@ -129,6 +147,12 @@ func (b *Broker) enroll(ctx context.Context, rows []row, a *attachment) ([]row, 
 	if rows, err = b.enrollRow(rows, a, before.Alias); err != nil {
 		return nil, err
 	}
+	a.owed = append(before.Owed, a.evicted...)
+	if (a.created || a.alias != "") && b.hasDead() {
+		a.owed = append(a.owed, a.sid)
+	}
+	slices.Sort(a.owed)
+	a.owed = slices.Compact(a.owed)
 	return rows, b.enrollFacts(ctx, a, rows[findSID(rows, a.sid)].alias())
 }
 
@@ -217,7 +241,7 @@ func (b *Broker) enrollFacts(ctx context.Context, a *attachment, alias string) e
 		}
 	}
 	return b.changeFacts(ctx, a.sid, func(f *facts) {
-		f.Alias = alias
+		f.Alias, f.Owed = alias, a.owed
 		if a.client != "" {
 			f.Client = a.client
 		}

@@ -114,32 +114,51 @@ func explicit(rows []row, name string) (string, error) {
 // fromEnv asks the variables of the clients whose environment may be believed. near is the session of the
 // nearest registered ancestor: when that is another client's, the variable was inherited through it.
 func (b *Broker) fromEnv(rows []row, c Caller, near string) (string, error) {
-	profile, id := c.believed()
-	if id == "" {
-		return "", nil
+	nearest := ""
+	if i := findSID(rows, near); i >= 0 {
+		nearest = rows[i].text("client_type")
 	}
-	sid, err := b.sidOf(profile.Name, id)
-	if err != nil || sid == "" {
-		return "", err
-	}
-	if i := findSID(rows, near); i >= 0 && near != sid {
-		if other := rows[i].text("client_type"); other != "" && other != profile.Name {
-			return "", nil
+	found := ""
+	for _, p := range client.All() {
+		id := c.believed(p)
+		if id == "" {
+			continue
 		}
+		sid, err := b.sidOf(p.Name, id)
+		if err != nil {
+			return "", err
+		}
+		if sid == "" || sid != near && nearest != "" && nearest != p.Name {
+			continue
+		}
+		if found != "" {
+			return "", nil // one client runs in the other's shell, and nothing tells which
+		}
+		found = sid
 	}
-	return sid, nil
+	return found, nil
 }
 
-// believed gives the client session id that the environment may be trusted about.
-func (c Caller) believed() (client.Profile, string) {
+// believed gives the session id of a client that the environment may be trusted about, or "".
+func (c Caller) believed(p client.Profile) string {
+	if p.TrustEnv && c.Client == p.Name || p.ShellEnv && c.Client == "" {
+		return c.env(p.SessionEnv)
+	}
+	return ""
+}
+
+// only gives the client and its session id when the environment names one alone.
+func (c Caller) only() (name, id string) {
 	for _, p := range client.All() {
-		if p.TrustEnv && (c.Client == "" || c.Client == p.Name) {
-			if id := c.env(p.SessionEnv); id != "" {
-				return p, id
-			}
+		told := c.believed(p)
+		if told != "" && id != "" {
+			return "", ""
+		}
+		if told != "" {
+			name, id = p.Name, told
 		}
 	}
-	return client.Profile{}, ""
+	return name, id
 }
 
 // boundTo gives the session of a process, "" when there is none.

@@ -74,6 +74,18 @@ func TestCodexThreadsOfOneDaemonAreApart(t *testing.T) {
 	w.wantResolve(one.ID, Caller{Client: "codex", ClientID: "t1", PID: 10})
 	w.wantNobody(ErrAmbiguous, Caller{Client: "codex", PID: 10})
 	w.wantNobody(ErrNoSession, Caller{Client: "codex", Getenv: env("CODEX_THREAD_ID", "t1")})
+	w.wantResolve(one.ID, Caller{Getenv: env("CODEX_THREAD_ID", "t1")}) // a shell
+}
+
+// A client in the shell of another one has the variables of both.
+func TestTwoClientsInOneEnvironmentAreNotTakenForEachOther(t *testing.T) {
+	w := newWorld(t)
+	claude := w.attach(Caller{Client: "claude", ClientID: "u1", PID: 10})
+	codex := w.attach(Caller{Client: "codex", ClientID: "t1"})
+	both := env("CLAUDE_CODE_SESSION_ID", "u1", "CODEX_THREAD_ID", "t1")
+	w.wantNobody(ErrNoSession, Caller{Getenv: both})
+	w.wantResolve(claude.ID, Caller{Client: "claude", Getenv: both, PID: 10})
+	w.wantResolve(codex.ID, Caller{Client: "codex", ClientID: "t1", Getenv: both})
 }
 
 func TestOrderOfEvidence(t *testing.T) {

@@ -8,6 +8,7 @@ func claude() Profile {
 		Name:        "claude",
 		SessionEnv:  "CLAUDE_CODE_SESSION_ID",
 		TrustEnv:    true,
+		ShellEnv:    true,
 		AliasPrefix: "claude",
 	}
 }

@@ -11,6 +11,8 @@ type Profile struct {
 	SessionEnv string
 	// TrustEnv says whether SessionEnv, found in our environment, names the session we run in.
 	TrustEnv bool
+	// ShellEnv says the same of a shell that the client started, where its MCP server and hooks differ.
+	ShellEnv bool
 	// AliasPrefix starts the aliases made for sessions of this client.
 	AliasPrefix string
 }

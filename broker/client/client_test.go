@@ -8,7 +8,7 @@ func TestEveryProfileIsComplete(t *testing.T) {
 		if p.Name == "" || p.AliasPrefix == "" {
 			t.Errorf("profile %+v lacks a name or an alias prefix", p)
 		}
-		if p.TrustEnv && p.SessionEnv == "" {
+		if (p.TrustEnv || p.ShellEnv) && p.SessionEnv == "" {
 			t.Errorf("%s: trusts an environment variable it does not name", p.Name)
 		}
 		if seen[p.Name] {

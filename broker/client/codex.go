@@ -1,11 +1,13 @@
 package client
 
 // codex is Codex. Its threads share a daemon that has the environment of whichever terminal started
-// first, so the variable may name another thread: only what Codex says in the call itself counts.
+// first, so the variable may name another thread: only what Codex says in the call itself counts. For the
+// shells of its tools it sets the variable at each call.
 func codex() Profile {
 	return Profile{
 		Name:        "codex",
 		SessionEnv:  "CODEX_THREAD_ID",
+		ShellEnv:    true,
 		TrustEnv:    false,
 		AliasPrefix: "codex",
 	}

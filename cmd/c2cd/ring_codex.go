@@ -6,6 +6,7 @@ import (
 
 	"c2c/broker"
 	"c2c/inbox"
+	"c2c/install"
 	"c2c/wake"
 	"c2c/wake/codex"
 )
@@ -26,13 +27,26 @@ func (r codexReach) home() string {
 
 // sessions are the threads that our client has open: another one's would be out of reach.
 func (r codexReach) sessions(ctx context.Context, b *broker.Broker) (sids []string, err error) {
+	open := codex.OpenThreads(r.client)
+	return choose(ctx, b, func(s broker.Session) bool { return open[thread(s)] })
+}
+
+// thread is the one that a Codex session is in now, "" for another client's session.
+func thread(s broker.Session) string {
+	if n := len(s.ClientIDs); s.Client == install.Codex && n > 0 {
+		return s.ClientIDs[n-1]
+	}
+	return ""
+}
+
+// choose gives the ids of the sessions that are wanted.
+func choose(ctx context.Context, b *broker.Broker, want func(broker.Session) bool) (sids []string, err error) {
 	all, err := b.Sessions(ctx)
 	if err != nil {
 		return nil, err
 	}
-	open := codex.OpenThreads(r.client)
 	for _, s := range all {
-		if n := len(s.ClientIDs); s.Client == "codex" && n > 0 && open[s.ClientIDs[n-1]] {
+		if want(s) {
 			sids = append(sids, s.ID)
 		}
 	}
@@ -40,7 +54,7 @@ func (r codexReach) sessions(ctx context.Context, b *broker.Broker) (sids []stri
 }
 
 func (r codexReach) methods(ctx context.Context, s broker.Session, _ *inbox.Mailbox, _ string) ([]wake.Method, func() bool, error) {
-	server := &codex.Server{Home: r.home(), Thread: s.ClientIDs[len(s.ClientIDs)-1]}
+	server := &codex.Server{Home: r.home(), Thread: thread(s)}
 	busy := func() bool {
 		st, err := server.State(ctx)
 		return err == nil && (st == codex.Busy || st == codex.Waiting)

@@ -7,6 +7,7 @@ import (
 	"c2c/inbox"
 	"c2c/install"
 	"c2c/wake"
+	"c2c/wake/codex"
 	"c2c/wake/pty"
 )
 
@@ -18,16 +19,8 @@ type terminalReach struct {
 
 // sessions are those whose client is in the terminal; a daemon's threads are not.
 func (r terminalReach) sessions(ctx context.Context, b *broker.Broker) (sids []string, err error) {
-	all, err := b.Sessions(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range all {
-		if b.Below(s, r.terminal.PID()) {
-			sids = append(sids, s.ID)
-		}
-	}
-	return sids, nil
+	open := codex.OpenThreads(r.terminal.PID())
+	return choose(ctx, b, func(s broker.Session) bool { return open[thread(s)] || b.Below(s, r.terminal.PID()) })
 }
 
 func (r terminalReach) methods(_ context.Context, s broker.Session, _ *inbox.Mailbox, _ string) ([]wake.Method, func() bool, error) {

@@ -2,14 +2,28 @@ package codex
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
 // OpenThreads are the threads that a Codex process has open: it holds a lock
-// file for each, <CODEX_HOME>/thread-writer-locks/<thread>.lock.
+// file for each, <CODEX_HOME>/thread-writer-locks/<thread>.lock. The process may
+// also be the script that npm puts before it.
 func OpenThreads(pid int) map[string]bool {
+	open := openIn(pid)
+	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	for _, child := range strings.Fields(string(children)) {
+		if pid, err := strconv.Atoi(child); err == nil {
+			maps.Copy(open, openIn(pid))
+		}
+	}
+	return open
+}
+
+func openIn(pid int) map[string]bool {
 	open := map[string]bool{}
 	dir := fmt.Sprintf("/proc/%d/fd", pid)
 	entries, err := os.ReadDir(dir)
