@@ -43,6 +43,8 @@ type Session struct {
 	Quiet      bool   // do not disturb: its mail waits for its next turn and rings nobody
 	Tmux       string // the tmux pane it says it runs in
 	LastRing   Ring   // zero when it was never rung
+
+	owed []string // see facts
 }
 
 // Ring is one attempt to tell a session that mail waits.
@@ -67,6 +69,9 @@ type facts struct {
 	Person    bool     `json:"person,omitempty"`
 	Tmux      string   `json:"tmux,omitempty"`
 	LastRing  *Ring    `json:"last_ring,omitempty"`
+	// Owed are the sessions whose mail is to come here, its own id for the dead letters. It is written before
+	// the registry changes hands and dropped when the mail is here: after a crash the next Attach brings it.
+	Owed []string `json:"owed,omitempty"`
 }
 
 // maxClientIDs bounds the list: each /clear adds one. The index keeps all of them.
@@ -294,7 +299,7 @@ func (b *Broker) session(r row) (Session, error) {
 	if f.Client != "" {
 		s.Client = f.Client
 	}
-	s.ClientIDs, s.Tmux = f.ClientIDs, f.Tmux
+	s.ClientIDs, s.Tmux, s.owed = f.ClientIDs, f.Tmux, f.Owed
 	s.Person = s.Person || f.Person
 	if f.LastRing != nil {
 		s.LastRing = *f.LastRing

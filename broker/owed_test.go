@@ -1,0 +1,104 @@
+package broker
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// block puts a file where a mailbox needs its lease directory: nothing can be taken out of it, or delivered to it.
+func (w *world) block(sid string) (unblock func()) {
+	w.t.Helper()
+	path := filepath.Join(w.Root(), sid+".lease")
+	if err := os.RemoveAll(path); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	return func() {
+		if err := os.Remove(path); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// The registry has changed hands when the mail cannot follow: the next call of the heir brings it.
+func TestAnInterruptedTakeoverIsCompleted(t *testing.T) {
+	ctx := context.Background()
+	hook := Caller{Client: "claude", ClientID: "u", PID: 30}
+	for name, retry := range map[string]func(*world) error{
+		"by the same command": func(w *world) error { _, err := w.Register(ctx, hook, "birch"); return err },
+		"by a hook":           func(w *world) error { _, err := w.Attach(ctx, hook); return err },
+		"by its name":         func(w *world) error { _, err := w.Attach(ctx, Caller{Explicit: "birch"}); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			amber := w.register("amber", Caller{PID: 10})
+			w.register("birch", Caller{Explicit: "old", PID: 20})
+			w.send(amber, "birch", "x")
+			delete(w.procs, 20)
+			heir := w.attach(hook)
+			unblock := w.block("old")
+			if _, err := w.Register(ctx, hook, "birch"); err == nil {
+				t.Fatal("the mail cannot have followed")
+			}
+			unblock()
+			if err := retry(w); err != nil {
+				t.Fatal(err)
+			}
+			w.wantMail(heir.ID, "x")
+			w.wantMail("old")
+			if facts := w.file("sessions/" + heir.ID + ".json"); strings.Contains(facts, "owed") {
+				t.Errorf("still owed: %s", facts)
+			}
+		})
+	}
+}
+
+// The first holder is back, under another alias, before its mail has followed: it keeps it.
+func TestASessionThatIsBackKeepsTheMailThatWasOwed(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	amber := w.register("amber", Caller{PID: 10})
+	w.register("birch", Caller{Explicit: "old", PID: 20})
+	w.send(amber, "birch", "x")
+	delete(w.procs, 20)
+	unblock := w.block("old")
+	if _, err := w.Register(ctx, Caller{Explicit: "heir", PID: 30}, "birch"); err == nil {
+		t.Fatal("the mail cannot have followed")
+	}
+	unblock()
+	w.register("coral", Caller{Explicit: "old"})
+	w.register("birch", Caller{Explicit: "heir"})
+	w.wantMail("heir")
+	w.wantMail("old", "x")
+}
+
+// Dead letters that could not be redelivered come with the next call.
+func TestAnInterruptedReturnBringsTheDeadLettersLater(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	caller := Caller{Client: "claude", ClientID: "u", PID: 20}
+	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", caller)
+	w.send(amber, "birch", "x")
+	delete(w.procs, 20)
+	w.clock = w.clock.Add(2 * time.Hour)
+	if swept, err := w.Sweep(ctx, time.Hour); err != nil || swept.Messages != 1 {
+		t.Fatalf("swept %+v, %v", swept, err)
+	}
+	w.procs[20] = process{pid: 20, parent: 1, start: 44}
+	unblock := w.block(birch.ID)
+	if _, err := w.Attach(ctx, caller); err == nil {
+		t.Fatal("the mail cannot have come back")
+	}
+	unblock()
+	w.attach(caller)
+	w.wantMail(birch.ID, "x")
+	if dead, err := w.DeadLetters(ctx, 0); err != nil || len(dead) != 0 {
+		t.Errorf("dead letters left: %v, %v", dead, err)
+	}
+}
