@@ -85,17 +85,17 @@ func parseChunk(name string) (*chunk, bool) {
 // chunks lists a lease directory in the order of delivery.
 func chunks(dir *atomicfile.Dir) ([]*chunk, error) {
 	names, err := dir.Names()
-	if err != nil {
-		return nil, err
-	}
-	var cs []*chunk
+	return chunksOf(names), err
+}
+
+func chunksOf(names []string) (cs []*chunk) {
 	for _, name := range names {
 		if c, ok := parseChunk(name); ok {
 			cs = append(cs, c)
 		}
 	}
 	slices.SortFunc(cs, func(a, b *chunk) int { return a.seq - b.seq })
-	return cs, nil
+	return cs
 }
 
 // free says whether the holder of a chunk is dead. One that is gone was
@@ -113,9 +113,8 @@ func (c *chunk) free(dir *atomicfile.Dir) (bool, error) {
 }
 
 // leased adds up what the names of a lease directory say.
-func leased(dir *atomicfile.Dir) (messages int, bytes int64, err error) {
-	cs, err := chunks(dir)
-	for _, c := range cs {
+func leased(dir *atomicfile.Dir, names []string) (messages int, bytes int64) {
+	for _, c := range chunksOf(names) {
 		info, err := dir.Stat(c.name())
 		if err != nil {
 			continue // acknowledged just now: an ack takes no inbox lock
@@ -123,7 +122,7 @@ func leased(dir *atomicfile.Dir) (messages int, bytes int64, err error) {
 		messages += c.count
 		bytes += info.Size()
 	}
-	return messages, bytes, err
+	return messages, bytes
 }
 
 func (c *chunk) read() error {

@@ -2,75 +2,123 @@ package inbox
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
+
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
 )
 
 // Deliver stores messages in one commit and returns them as stored, with ids
 // and times. When it returns nil they survive a power cut; on an error none of
-// them is stored. A message whose id the caller chose is not stored again when
-// the mailbox or its archive has it already.
+// them is stored, except that a time-out may come just when another sender, who
+// stores them too, is stopped. A message whose id the caller chose is not
+// stored again when the mailbox or its archive has it already.
 func (m *Mailbox) Deliver(ctx context.Context, msgs ...Message) ([]Message, error) {
-	stored := make([]Message, len(msgs))
-	chosen := make([]bool, len(msgs))
+	d, err := m.draft(msgs)
+	if err != nil {
+		return nil, err
+	}
+	lk, err := filelock.Open(m.root, m.LockName())
+	if err != nil {
+		return nil, err
+	}
+	held, err := lk.Try()
+	if err == nil && !held {
+		var stored bool
+		if lk, stored, err = m.queue(ctx, lk, d); stored {
+			return d.msgs, nil
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, lk.Release())
+	}
+	defer lk.Release()
+	if err := m.commit(d); err != nil {
+		return nil, err
+	}
+	m.stir()
+	return d.msgs, nil
+}
+
+// draft is what one call of Deliver is to store.
+type draft struct {
+	msgs []Message
+	once []bool // look first whether this one is there already
+}
+
+func (m *Mailbox) draft(msgs []Message) (*draft, error) {
+	d := &draft{slices.Clone(msgs), make([]bool, len(msgs))}
 	now := m.now()
-	for i, msg := range msgs {
+	for i := range d.msgs {
+		msg := &d.msgs[i]
 		if err := msg.check(m.limits); err != nil {
 			return nil, err
 		}
-		chosen[i] = msg.ID != ""
-		if !chosen[i] {
+		if d.once[i] = msg.ID != ""; !d.once[i] {
 			msg.ID = NewID(now)
 		}
 		if msg.TS == 0 {
 			msg.TS = seconds(now)
 		}
-		stored[i] = msg
 	}
-	lk, err := m.lock(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer lk.Release()
-	var fresh []Message
-	for i, msg := range stored {
-		if chosen[i] {
+	return d, nil
+}
+
+// fresh returns what is not there yet; the others become what was stored.
+func (m *Mailbox) fresh(d *draft) (fresh []Message, err error) {
+	for i, msg := range d.msgs {
+		if d.once[i] {
 			st, err := m.find(msg.ID)
 			if err != nil {
 				return nil, err
 			}
 			if st.Where != "" {
-				stored[i] = st.Message
+				d.msgs[i] = st.Message
 				continue
 			}
 		}
 		fresh = append(fresh, msg)
 	}
-	if len(fresh) == 0 {
-		return stored, nil
-	}
-	if err := m.store(fresh); err != nil {
-		return stored, err
-	}
-	m.stir()
-	return stored, nil
+	return fresh, nil
 }
 
-// store commits messages; the caller holds the lock.
-func (m *Mailbox) store(msgs []Message) error {
+// commit stores a draft, and with it what other senders have queued. The caller
+// holds the lock.
+func (m *Mailbox) commit(d *draft) error {
+	fresh, err := m.fresh(d)
+	if err != nil || len(fresh) == 0 {
+		return err
+	}
 	// A consumer must be able to lease on a full disk, so its directory is made now.
 	lease, err := m.root.Sub(m.leaseName(), true)
 	if err != nil {
 		return err
 	}
 	defer lease.Close()
-	held, heldBytes, err := leased(lease)
+	names, err := lease.Names()
 	if err != nil {
 		return err
 	}
+	others := m.claim(lease, names, fresh)
+	defer others.close()
+	err = m.store(lease, names, slices.Concat(fresh, others.msgs))
+	if errors.Is(err, ErrFull) && len(others.msgs) > 0 { // nothing was written: each asks for itself
+		others.sign(signRefused)
+		return m.store(lease, names, fresh)
+	}
+	if err == nil {
+		others.sign(signStored)
+	}
+	return err
+}
+
+// store commits messages; the caller holds the lock. names are those of the lease directory.
+func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []Message) error {
+	held, heldBytes := leased(lease, names)
 	spilled, err := m.size(m.spillName())
 	if err != nil {
 		return err
@@ -82,13 +130,13 @@ func (m *Mailbox) store(msgs []Message) error {
 	if err != nil {
 		return err
 	}
-	if len(file) > 0 && !json.Valid(file) || !messagesOnly(file) {
-		if file, err = m.mend(file); err != nil {
+	waiting, ok := count(file)
+	if !ok {
+		if file, waiting, err = m.mend(file); err != nil {
 			return err
 		}
 	}
 	next := splice(file, msgs)
-	waiting, _ := decodeCount(file)
 	if err := m.room(held+waiting+len(msgs), heldBytes+int64(len(next))); err != nil {
 		return err
 	}
@@ -98,33 +146,15 @@ func (m *Mailbox) store(msgs []Message) error {
 	return m.spill(msgs, held+waiting, heldBytes+int64(len(file)), 0)
 }
 
-// mend keeps a copy of a damaged inbox and returns one of its readable messages.
-func (m *Mailbox) mend(file []byte) ([]byte, error) {
+// mend keeps a copy of a damaged inbox and returns one of its readable messages, and their number.
+func (m *Mailbox) mend(file []byte) ([]byte, int, error) {
 	msgs, damaged := decode(file)
 	if damaged {
 		if _, err := m.setAside(m.inboxName(), file); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
-	return encode(msgs), nil
-}
-
-// messagesOnly says whether a valid JSON file is an array, so that an element
-// can be added to it.
-func messagesOnly(file []byte) bool {
-	_, ok := decodeCount(file)
-	return ok
-}
-
-func decodeCount(file []byte) (int, bool) {
-	if len(file) == 0 {
-		return 0, true
-	}
-	var raws []json.RawMessage
-	if json.Unmarshal(file, &raws) != nil {
-		return 0, false
-	}
-	return len(raws), true
+	return encode(msgs), len(msgs), nil
 }
 
 func (m *Mailbox) room(messages int, bytes int64) error {

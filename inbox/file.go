@@ -34,6 +34,40 @@ func splice(file []byte, msgs []Message) []byte {
 	return append(append(bytes.Clone(body), ',', '\n'), encode(msgs)[2:]...)
 }
 
+// count says how many messages a mailbox file has, and whether one can be added
+// behind them. A file in our own layout is not taken apart for that, which would
+// cost each sender more than its commit: damage that leaves every line its ends
+// is found by the reader.
+func count(file []byte) (n int, ok bool) {
+	if n, ok := countLines(file); ok || len(file) == 0 {
+		return n, true
+	}
+	var raws []json.RawMessage
+	err := json.Unmarshal(file, &raws)
+	return len(raws), err == nil
+}
+
+// countLines is count for our own layout; ok is false for any other.
+func countLines(file []byte) (n int, ok bool) {
+	rest, ok := bytes.CutPrefix(file, []byte("[\n"))
+	if ok {
+		rest, ok = bytes.CutSuffix(rest, []byte("\n]\n"))
+	}
+	if !ok || bytes.IndexByte(file, 0) >= 0 { // a block that a power cut left empty
+		return 0, false
+	}
+	for more := true; more; n++ {
+		var line []byte
+		if line, rest, more = bytes.Cut(rest, []byte("\n")); more {
+			line, ok = bytes.CutSuffix(line, []byte(","))
+		}
+		if !ok || !bytes.HasPrefix(line, []byte(`{"`)) || !bytes.HasSuffix(line, []byte("}")) {
+			return 0, false
+		}
+	}
+	return n, true
+}
+
 // decode reads a mailbox file and finds every message that is still readable.
 // damaged tells that something in it was not.
 func decode(file []byte) (msgs []Message, damaged bool) {

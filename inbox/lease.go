@@ -67,13 +67,20 @@ func (m *Mailbox) LeaseSome(ctx context.Context, by string, enough int64) (*Leas
 	return l, nil
 }
 
-// tidy removes what a dead process left of a chunk that it was writing. The
-// caller holds the lock.
+// tidy removes what a dead process left of a chunk that it was writing, and of
+// messages that it had queued. The caller holds the lock.
 func tidy(dir *atomicfile.Dir) error {
 	names, err := dir.Names()
 	for _, name := range names {
-		if info, serr := dir.Stat(name); serr == nil && info.Mode().IsRegular() && atomicfile.IsTemp(name) {
+		info, serr := dir.Stat(name)
+		if serr != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if atomicfile.IsTemp(name) {
 			err = errors.Join(err, dir.Remove(name))
+		}
+		if f := openQueued(dir, name); f != nil {
+			f.Close()
 		}
 	}
 	return err

@@ -7,8 +7,10 @@ import (
 )
 
 // TryFile locks an open file if nobody holds it. The lock ends when f is closed.
-func TryFile(f *os.File) (bool, error) {
-	err := fcntl(f, setLock)
+func TryFile(f *os.File) (bool, error) { return try(f, unix.F_WRLCK) }
+
+func try(f *os.File, kind int16) (bool, error) {
+	err := fcntl(f, setLock, kind)
 	if err == unix.EAGAIN || err == unix.EACCES {
 		return false, nil
 	}
@@ -22,10 +24,8 @@ func FreeFile(f *os.File) (bool, error) {
 	return lk.Type == unix.F_UNLCK, err
 }
 
-func waitFile(f *os.File) error { return fcntl(f, setLockWait) }
-
-func fcntl(f *os.File, cmd int) error {
-	lk := unix.Flock_t{Type: unix.F_WRLCK}
+func fcntl(f *os.File, cmd int, kind int16) error {
+	lk := unix.Flock_t{Type: kind}
 	for {
 		if err := unix.FcntlFlock(f.Fd(), cmd, &lk); err != unix.EINTR {
 			return err

@@ -16,36 +16,79 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
+
 	"c2c/inbox/atomicfile"
 )
 
 // ErrTimeout is wrapped when the context ended before the lock was free.
 var ErrTimeout = errors.New("lock is held by another process")
 
-// Lock is a held lock; the zero Lock holds nothing.
-type Lock struct{ f *os.File }
+// Lock is an open lock file: held after Try said so or Wait returned nil. The
+// zero Lock holds nothing.
+type Lock struct {
+	f    *os.File
+	path string
+}
 
-// Acquire waits for the lock until ctx ends.
-func Acquire(ctx context.Context, d *atomicfile.Dir, name string) (*Lock, error) {
+// Open opens a lock and does not take it.
+func Open(d *atomicfile.Dir, name string) (*Lock, error) {
 	f, err := d.Open(name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(d.Path(), name)
-	if err := lock(ctx, f); err != nil {
-		if errors.Is(err, ErrTimeout) {
-			err = fmt.Errorf("%w%s", err, holder(path))
-		}
-		return nil, fmt.Errorf("lock %q: %w", path, err)
+	return &Lock{f, filepath.Join(d.Path(), name)}, nil
+}
+
+// Acquire waits for the lock until ctx ends.
+func Acquire(ctx context.Context, d *atomicfile.Dir, name string) (*Lock, error) {
+	l, err := Open(d, name)
+	if err != nil {
+		return nil, err
 	}
-	return &Lock{f}, nil
+	if err := l.Wait(ctx); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// Try takes the lock if nobody holds it.
+func (l *Lock) Try() (bool, error) {
+	ok, err := TryFile(l.f)
+	if err != nil {
+		err = fmt.Errorf("lock %q: %w", l.path, err)
+	}
+	return ok, err
+}
+
+// Wait waits for the lock until ctx ends. On an error the lock is closed.
+func (l *Lock) Wait(ctx context.Context) error {
+	err := lock(ctx, l.f, unix.F_WRLCK)
+	if err == nil {
+		return nil
+	}
+	l.f = nil
+	if errors.Is(err, ErrTimeout) {
+		err = fmt.Errorf("%w%s", err, holder(l.path))
+	}
+	return fmt.Errorf("lock %q: %w", l.path, err)
+}
+
+// Outwait waits until nobody has the lock of an open file, and takes it from
+// nobody who waits for the same: when the lock ends, all of them go on at once.
+// It closes f.
+func Outwait(ctx context.Context, f *os.File) error {
+	if err := lock(ctx, f, unix.F_RDLCK); err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // lock takes f, which is closed unless nil is returned. A blocked fcntl cannot
 // be interrupted in Go (the runtime installs its handlers with SA_RESTART), so
 // a waiter that gives up leaves a goroutine that drops the lock when it comes.
-func lock(ctx context.Context, f *os.File) error {
-	ok, err := TryFile(f)
+func lock(ctx context.Context, f *os.File, kind int16) error {
+	ok, err := try(f, kind)
 	if ok {
 		return nil
 	}
@@ -54,7 +97,7 @@ func lock(ctx context.Context, f *os.File) error {
 		return err
 	}
 	got := make(chan error, 1)
-	go func() { got <- waitFile(f) }()
+	go func() { got <- fcntl(f, setLockWait, kind) }()
 	select {
 	case err := <-got:
 		if err != nil {
@@ -68,4 +111,9 @@ func lock(ctx context.Context, f *os.File) error {
 }
 
 // Release ends the lock.
-func (l *Lock) Release() error { return l.f.Close() }
+func (l *Lock) Release() error {
+	if l.f == nil {
+		return nil
+	}
+	return l.f.Close()
+}

@@ -1,0 +1,295 @@
+package inbox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+)
+
+// Senders that find the mailbox locked combine their commits. Each queues its
+// messages, in a file of its own in the lease directory, and whoever gets the
+// lock next stores them with its own in one write:
+//
+//	<sid>.lease/.queued-<unix ns>-<pid>[-once]   a mailbox file, locked by its sender
+//
+// Nothing about a queued file is synced, and nobody takes it for a message: its
+// sender has not been told that anything is stored. A power cut may leave it, or
+// half of it; its sender is dead then, and whoever has the lock removes it.
+//
+// Who stores the messages claims the file first, by removing its name: only one
+// can, and a sender that gives up is one of them. It signs the file, which the
+// sender still has open, once the messages are durable. So the sender, when it
+// has the lock, knows from its own file what became of it:
+//
+//   - the name is there: nobody has touched it
+//   - signed: stored, or refused because the mailbox has no room for all
+//   - the name is gone and nobody signed: who claimed it was killed, before or
+//     after its commit. The sender looks for its ids, as for ids that it chose.
+//
+// The last case is why ephemeral messages are not queued: one that was stored,
+// read and forgotten in between would not be found, and be stored again.
+//
+// The oldest of the queued senders waits for the lock, and the others for the
+// lock on its file, all at once. Were all of them to wait for the one lock, it
+// would go from hand to hand for nothing, each time at the cost of a wake-up.
+const (
+	queuedPrefix = ".queued-" // hidden: the hook script takes what is not for mail
+	onceSuffix   = "-once"
+)
+
+const (
+	signStored  = '+'
+	signRefused = '-'
+)
+
+const (
+	// maxBatch bounds what one sender stores for others, in bytes.
+	maxBatch = 1 << 20
+	// patience is for another sender that is stopped: longer than a commit takes.
+	patience = 500 * time.Millisecond
+)
+
+// queued is the file of a sender that waits.
+type queued struct {
+	dir  *atomicfile.Dir
+	name string
+	f    *os.File
+}
+
+// enqueue returns nil when nothing could be queued; the sender then only waits.
+func (m *Mailbox) enqueue(d *draft) *queued {
+	if slices.ContainsFunc(d.msgs, func(msg Message) bool { return msg.Ephemeral }) {
+		return nil
+	}
+	data := encode(d.msgs)
+	if len(data) > maxBatch {
+		return nil
+	}
+	dir, err := m.root.Sub(m.leaseName(), false)
+	if err != nil {
+		return nil
+	}
+	// The real clock, whatever m.now says: the name must be new, and sort by age.
+	name := fmt.Sprintf("%s%d-%d", queuedPrefix, time.Now().UnixNano(), os.Getpid())
+	if slices.Contains(d.once, true) {
+		name += onceSuffix
+	}
+	f, err := dir.Open(name, os.O_RDWR|os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		dir.Close()
+		return nil
+	}
+	q := &queued{dir, name, f}
+	// Until it is locked somebody may take it for a dead sender's and remove it:
+	// then nobody signs it. Until it is whole it is not JSON, and left alone.
+	locked, err := filelock.TryFile(f)
+	if err == nil && locked {
+		_, err = f.Write(data)
+	}
+	if err != nil || !locked {
+		q.withdraw()
+		q.close()
+		return nil
+	}
+	return q
+}
+
+func (q *queued) close() {
+	q.f.Close()
+	q.dir.Close()
+}
+
+// withdraw says whether the messages are still nobody's but the sender's.
+func (q *queued) withdraw() bool { return q.dir.Remove(q.name) == nil }
+
+// claimed says whether somebody took the file.
+func (q *queued) claimed() bool {
+	info, err := q.f.Stat()
+	return err == nil && info.Sys().(*syscall.Stat_t).Nlink == 0
+}
+
+// sign is what a sender wrote that stored, or did not store, the messages.
+func (q *queued) sign() byte {
+	var b [1]byte
+	q.f.ReadAt(b[:], 0) // what cannot be read is no sign
+	return b[0]
+}
+
+// queue is for a sender that did not get the lock. Unless another has stored the
+// draft it returns with the lock, which may be another one than it was given.
+func (m *Mailbox) queue(ctx context.Context, lk *filelock.Lock, d *draft) (_ *filelock.Lock, stored bool, err error) {
+	q := m.enqueue(d)
+	if q == nil {
+		return lk, false, lk.Wait(ctx)
+	}
+	defer q.close()
+	q.follow(ctx)
+	if q.sign() == signStored {
+		return lk, true, lk.Release()
+	}
+	if err := lk.Wait(ctx); err != nil {
+		if q.withdraw() {
+			return lk, false, err
+		}
+		// Somebody is at it this very moment.
+		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		defer cancel()
+		again, err := filelock.Acquire(late, m.root, m.LockName())
+		if err != nil {
+			return lk, false, fmt.Errorf("%w; it has the message and may yet store it", err)
+		}
+		lk = again
+	}
+	switch {
+	case q.sign() == signStored:
+		return lk, true, lk.Release()
+	case !q.withdraw() && q.sign() != signRefused:
+		for i := range d.once {
+			d.once[i] = true
+		}
+	}
+	return lk, false, nil
+}
+
+// follow waits as long as an older sender waits for the lock.
+func (q *queued) follow(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for !q.claimed() {
+		older := q.older()
+		if older == nil || filelock.Outwait(ctx, older) != nil {
+			return
+		}
+	}
+}
+
+// older opens the file of the oldest sender that lives, unless it is q.
+func (q *queued) older() *os.File {
+	names, err := q.dir.Names()
+	if err != nil {
+		return nil
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if !strings.HasPrefix(name, queuedPrefix) || name >= q.name {
+			continue
+		}
+		f, err := q.dir.Open(name, os.O_RDONLY)
+		if err != nil {
+			continue
+		}
+		if free, err := filelock.FreeFile(f); err == nil && !free {
+			return f
+		}
+		f.Close()
+	}
+	return nil
+}
+
+// batch is what one sender stores for others.
+type batch struct {
+	msgs  []Message
+	files []*os.File
+}
+
+// claim takes what live senders have queued beside fresh. What it cannot take is
+// left, for its sender to be told why. The caller holds the lock.
+func (m *Mailbox) claim(dir *atomicfile.Dir, names []string, fresh []Message) *batch {
+	b := &batch{}
+	ids := map[string]bool{}
+	for _, msg := range fresh {
+		ids[msg.ID] = true
+	}
+	room := int64(maxBatch)
+	slices.Sort(names)
+	for _, name := range names {
+		f := openQueued(dir, name)
+		if f == nil {
+			continue
+		}
+		msgs, size := m.readQueued(f, room)
+		if len(msgs) == 0 || !m.allNew(msgs, ids, strings.HasSuffix(name, onceSuffix)) || dir.Remove(name) != nil {
+			f.Close()
+			continue
+		}
+		room -= size
+		b.msgs = append(b.msgs, msgs...)
+		b.files = append(b.files, f)
+		for _, msg := range msgs {
+			ids[msg.ID] = true
+		}
+	}
+	return b
+}
+
+// openQueued returns nil unless name is the file of a live sender; that of a dead
+// one it removes. The caller holds the lock.
+func openQueued(dir *atomicfile.Dir, name string) *os.File {
+	if !strings.HasPrefix(name, queuedPrefix) {
+		return nil
+	}
+	f, err := dir.Open(name, os.O_RDWR)
+	if err != nil {
+		return nil
+	}
+	free, err := filelock.FreeFile(f)
+	if err == nil && !free {
+		return f
+	}
+	if free {
+		dir.Remove(name) // what cannot be removed does no harm, and is tried again
+	}
+	f.Close()
+	return nil
+}
+
+// readQueued returns nothing unless the file is whole, small enough and good.
+func (m *Mailbox) readQueued(f *os.File, room int64) (msgs []Message, size int64) {
+	data, err := io.ReadAll(io.LimitReader(f, room+1))
+	if err != nil || int64(len(data)) > room || json.Unmarshal(data, &msgs) != nil {
+		return nil, 0
+	}
+	for _, msg := range msgs {
+		if msg.ID == "" || msg.Ephemeral || msg.check(m.limits) != nil {
+			return nil, 0
+		}
+	}
+	return msgs, int64(len(data))
+}
+
+// allNew says whether none of the messages is in this commit, or stored, before.
+func (m *Mailbox) allNew(msgs []Message, ids map[string]bool, once bool) bool {
+	for _, msg := range msgs {
+		if ids[msg.ID] {
+			return false
+		}
+		if once {
+			if st, err := m.find(msg.ID); err != nil || st.Where != "" {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// sign tells the senders. One that reads no sign looks for its messages itself.
+func (b *batch) sign(sign byte) {
+	for _, f := range b.files {
+		f.WriteAt([]byte{sign}, 0)
+	}
+}
+
+func (b *batch) close() {
+	for _, f := range b.files {
+		f.Close()
+	}
+}
