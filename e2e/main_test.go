@@ -106,6 +106,7 @@ type hookEvent struct {
 	ToolName       string `json:"tool_name"`
 	AgentID        string `json:"agent_id"`
 	AgentType      string `json:"agent_type"`
+	Mode           string `json:"permission_mode"`
 	StopHookActive bool   `json:"stop_hook_active"`
 }
 

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"c2c/e2e/lab"
 	"c2c/wake"
 )
@@ -43,25 +41,18 @@ func serverOf(t *testing.T, client int) int {
 	return 0
 }
 
-// end kills a process, and returns when it has ended.
+// end kills a process that is not our child, and returns when its parent has taken notice.
 func end(t *testing.T, pid int) {
 	t.Helper()
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err == nil {
-		defer unix.Close(fd)
-		err = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	err := syscall.Kill(pid, syscall.SIGKILL)
+	for end := time.Now().Add(time.Minute); err == nil && time.Now().Before(end); <-tick.C {
+		err = syscall.Kill(pid, 0)
 	}
-	for err == nil {
-		var n int
-		n, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 60_000)
-		if n > 0 {
-			return
-		}
-		if errors.Is(err, syscall.EINTR) {
-			err = nil
-		}
+	if !errors.Is(err, syscall.ESRCH) {
+		t.Fatalf("end process %d: %v", pid, err)
 	}
-	t.Fatalf("end process %d: %v", pid, err)
 }
 
 // aloneLab has an idle Claude Code amber that has lost its server.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"c2c/e2e/lab"
+	"c2c/wake"
 )
 
 // wakeLab has an idle Claude Code amber and a birch who writes to it.
@@ -49,16 +50,24 @@ func TestAWakeKeepsTheDraft(t *testing.T) {
 	}
 }
 
-func TestAWakePassesInEveryPermissionMode(t *testing.T) {
-	for _, mode := range []string{"default", "acceptEdits", "bypassPermissions"} {
+func TestAWakePassesInEveryPermissionModeAndKeepsIt(t *testing.T) {
+	for _, mode := range []string{"default", "acceptEdits", "plan", "bypassPermissions"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			l, model := newLab(t), lab.NewModel(t)
 			l.Setenv("IS_SANDBOX", "1") // or root may not bypass
-			l.SeedClaude(map[string]any{"skipDangerousModePermissionPrompt": true})
+			settings := claudeHooks(map[string]string{"UserPromptSubmit": capture("$HOME/prompt"), "Stop": capture("$HOME/stop")})
+			settings["skipDangerousModePermissionPrompt"] = true
+			l.SeedClaude(settings)
 			l.Run(c2c(), "install", "claude")
 			l.Run(c2c(), "register", "birch", "--session-id", "birch")
-			p := claudeAt(t, l, model, "--permission-mode", mode)
+			p := l.ClaudeTUI(model, "--permission-mode", mode)
+			model.Script(lab.Say("Ready."))
+			p.Submit("prompt-one")
+			p.WaitScreen(0, "Ready.")
+			l.WaitFile(".claude/sessions/*.json", `"status":"idle"`)
+			// In plan mode its model could not register by tool.
+			l.Run("sh", "-c", c2c()+` register amber --session-id "$(sed 's|.*/||' ~/.c2c/pointers/*)"`)
 			model.Script(lab.Say("Woken."))
 			l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
 			item := once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
@@ -66,6 +75,12 @@ func TestAWakePassesInEveryPermissionMode(t *testing.T) {
 				t.Errorf("shown as %+v", item)
 			}
 			p.WaitScreen(0, "Woken.")
+			l.WaitFile("stop.jsonl", `"last_assistant_message":"Woken."`)
+			for _, e := range append(events(t, l, "prompt"), events(t, l, "stop")...) {
+				if e.Mode != mode {
+					t.Errorf("%s %q is in mode %q", e.Event, e.Prompt, e.Mode)
+				}
+			}
 		})
 	}
 }
@@ -138,8 +153,8 @@ func TestABusySessionIsNotRung(t *testing.T) {
 	}
 }
 
-// Without its socket the mail waits for the next prompt, and its sender can see why.
-func TestWithoutItsSocketTheMailWaitsForTheNextPrompt(t *testing.T) {
+// Without its socket the server cannot ring, and does not keep the client's own watch from it.
+func TestWithoutItsSocketClaudeIsWokenByItsOwnWatch(t *testing.T) {
 	t.Parallel()
 	l, model := newLab(t), lab.NewModel(t)
 	l.Setenv("CLAUDE_CODE_HARBOR_KITE", "0")
@@ -147,9 +162,13 @@ func TestWithoutItsSocketTheMailWaitsForTheNextPrompt(t *testing.T) {
 	l.Run(c2c(), "install", "claude")
 	l.Run(c2c(), "register", "birch", "--session-id", "birch")
 	p := claudeAt(t, l, model)
+	model.Script(lab.Say("Woken."))
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
-	p.Submit("prompt-two")
-	once(t, model.WaitText("word-meanwhile"), "prompt-two")
+	once(t, model.WaitText("word-meanwhile"), `count="1" from="birch"`)
+	p.WaitScreen(0, "Woken.")
+	if n := ringsBy(l, wake.ByFile); n != 1 {
+		t.Errorf("%d rings by the client's watch", n)
+	}
 }
 
 // channelAt starts Claude Code as somebody who tries channels: the feature is theirs, and they have said
