@@ -6,8 +6,8 @@ import (
 	"c2c/inbox"
 )
 
-// longest is the number of rings after which the gap grows no more.
-const longest = 7
+// longest is how often the gap may double before it is the last one.
+const longest = 6
 
 // Due decides for a ringer that lives for one look and remembers through the session's record alone: the
 // last ring, and how many there were for the same message. It gives the outcome, and what to ring for when
@@ -16,10 +16,8 @@ func Due(now time.Time, waiting []inbox.Message, quiet bool, last Ring, tries in
 	msgs, p := loud(waiting), policy{}
 	again := len(msgs) > 0 && last.Outcome == Rang && last.Oldest == msgs[0].ID
 	if again && !last.At.After(now) { // a clock that was set back would keep us silent
-		p.oldest = last.Oldest
-		for range min(max(tries, 1), longest) {
-			p.done(last.At)
-		}
+		p.oldest, p.rang, p.tries = last.Oldest, last.At, max(tries, 1)
+		p.gap = min(firstGap<<min(p.tries-1, longest), lastGap)
 	}
 	if d := p.decide(now, waiting, false, quiet); !d.ring {
 		return n, d.outcome
