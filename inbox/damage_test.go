@@ -192,3 +192,55 @@ func TestADamagedArchiveIsStillReadAndWritten(t *testing.T) {
 		}
 	}
 }
+
+// A process died while it kept a copy of a damaged file.
+func TestAHalfCopyOfADamagedFileGoesWithTheNext(t *testing.T) {
+	m, root := newBox(t)
+	half := plantFile(t, root, "amber.inbox.json.corrupt-20260101T000000.000000.tmp.1.x", "[")
+	other := plantFile(t, root, "birch.inbox.json.corrupt-20260101T000000.000000.tmp.1.x", "[")
+	plantFile(t, root, "amber.inbox.json", "[{")
+	deliver(t, m, mail("x"))
+	if _, err := os.Stat(half); !os.IsNotExist(err) {
+		t.Errorf("the half copy is still there: %v", err)
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Error(err)
+	}
+}
+
+// A reader died after it had put mail back in front of the inbox and before it dropped its own file: the
+// messages are in both.
+func TestMailThatWasPutBackAndNotDroppedIsOneMessage(t *testing.T) {
+	for _, size := range []int{10, 20_000} {
+		m, root := newBox(t)
+		var stored []Message
+		for _, body := range []string{"one", "two", "three"} {
+			stored = append(stored, deliver(t, m, mail(body+strings.Repeat("x", size)))...)
+		}
+		l := lease(t, m)
+		if err := m.archive(t.Context(), "test", l.Messages[:1], l.since()); err != nil {
+			t.Fatal(err)
+		}
+		l.Release()
+		plantFile(t, root, "amber.inbox.json", string(encode(stored[1:])))
+		if got := peek(t, m); got != bodies(stored[1:]) {
+			t.Errorf("size %d: waiting %.60q", size, got)
+		}
+		for range 4 { // each reader shows one message
+			l, err := m.LeaseSome(t.Context(), "test", 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(l.Messages) == 0 {
+				break
+			}
+			if err := l.Ack(t.Context(), l.Messages[0].ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h, err := m.History(t.Context(), 10)
+		if err != nil || len(h) != 3 || h[0].ID != stored[2].ID || h[1].ID != stored[1].ID {
+			t.Errorf("size %d: %d in the archive, %v", size, len(h), err)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"strings"
 	"time"
 
 	"c2c/inbox/atomicfile"
@@ -123,8 +124,10 @@ func (m *Mailbox) Head(ctx context.Context, enough int64) ([]Message, error) {
 	}
 	defer lk.Release()
 	var msgs []Message
+	seen := map[string]bool{} // what a crash left in two places is offered once
 	err = m.eachWaiting(enough, func(msg Message, holder *chunk) {
-		if holder == nil {
+		if holder == nil && (!seen[msg.ID] || msg.ID == "" || strings.HasPrefix(msg.ID, "legacy-")) {
+			seen[msg.ID] = true
 			msgs = append(msgs, msg)
 		}
 	})

@@ -21,6 +21,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -137,8 +138,20 @@ func (m *Mailbox) size(name string) (int64, error) {
 	return info.Size(), nil
 }
 
-// setAside keeps a copy of a damaged file for a person to look at.
+// setAside keeps a copy of a damaged file for a person to look at. The caller
+// holds the lock: a copy that is not whole was left by a process that died.
 func (m *Mailbox) setAside(name string, data []byte) (string, error) {
+	names, err := m.root.Names()
+	if err != nil {
+		return "", err
+	}
+	for _, left := range names {
+		if strings.HasPrefix(left, name+".corrupt-") && atomicfile.IsTemp(left) {
+			if err := m.root.Remove(left); err != nil {
+				return "", err
+			}
+		}
+	}
 	aside := name + ".corrupt-" + m.now().UTC().Format("20060102T150405.000000")
 	if err := m.root.Write(aside, data); err != nil {
 		return "", err

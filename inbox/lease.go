@@ -104,13 +104,17 @@ func (l *Lease) claim(ctx context.Context, by string, enough int64) error {
 		return err
 	}
 	next := &chunk{at: m.now(), pid: os.Getpid(), by: by, archived: archived}
+	again, err := m.putBackIDs(len(old) > 0)
+	if err != nil {
+		return err
+	}
 	for _, c := range old {
 		next.seq = max(next.seq, c.seq)
 		if l.size >= enough {
 			l.More = true
 			continue
 		}
-		if err := l.adopt(ctx, c, next); err != nil {
+		if err := l.adopt(ctx, c, next, again); err != nil {
 			return err
 		}
 	}
@@ -127,8 +131,24 @@ func (l *Lease) claim(ctx context.Context, by string, enough int64) error {
 	return nil
 }
 
-// adopt takes over a chunk whose holder is dead.
-func (l *Lease) adopt(ctx context.Context, c, as *chunk) error {
+// putBackIDs gives the ids in the inbox. A reader that dies after it has put
+// messages back there, and before it drops its chunk, leaves them in both.
+func (m *Mailbox) putBackIDs(some bool) (map[string]bool, error) {
+	ids := map[string]bool{}
+	if !some {
+		return ids, nil
+	}
+	file, err := readIf(m.root, m.inboxName())
+	waiting, _ := decode(file)
+	for _, msg := range waiting {
+		ids[msg.ID] = msg.ID != "" && !strings.HasPrefix(msg.ID, "legacy-")
+	}
+	return ids, err
+}
+
+// adopt takes over a chunk whose holder is dead, but for the messages that stand
+// in the inbox again.
+func (l *Lease) adopt(ctx context.Context, c, as *chunk, again map[string]bool) error {
 	f, err := l.dir.Open(c.name(), os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // acknowledged just now
@@ -154,7 +174,7 @@ func (l *Lease) adopt(ctx context.Context, c, as *chunk) error {
 		defer f.Close()
 		return l.finish(ctx, c, gone)
 	}
-	c.msgs = slices.DeleteFunc(c.msgs, func(m Message) bool { return gone[m.ID] })
+	c.msgs = slices.DeleteFunc(c.msgs, func(m Message) bool { return gone[m.ID] || again[m.ID] })
 	if len(c.msgs) == 0 && !c.damaged {
 		defer f.Close()
 		return l.remove(c)

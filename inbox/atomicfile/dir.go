@@ -224,9 +224,23 @@ func (d *Dir) Read(name string) ([]byte, error) {
 
 // Write replaces the file. When it returns nil, the new content survives a
 // power cut; otherwise the old content is still there. Any number may write at
-// once; the last one wins.
+// once; the last one wins. What writers of the file that died left behind goes
+// away.
 func (d *Dir) Write(name string, data []byte) error {
-	return d.replace(name, name+tempMark+strconv.Itoa(os.Getpid())+"."+strconv.FormatInt(time.Now().UnixNano(), 36), data)
+	err := d.replace(name, name+tempMark+strconv.Itoa(os.Getpid())+"."+strconv.FormatInt(time.Now().UnixNano(), 36), data)
+	if err != nil {
+		return err
+	}
+	names, _ := d.Names()
+	for _, left := range names {
+		rest, ours := strings.CutPrefix(left, name+tempMark)
+		pid, _, _ := strings.Cut(rest, ".")
+		// A process of another container looks dead too: its write fails then, and harms nothing.
+		if n, err := strconv.Atoi(pid); ours && err == nil && n > 0 && errors.Is(syscall.Kill(n, 0), syscall.ESRCH) {
+			unlinkat(d.f, left)
+		}
+	}
+	return nil
 }
 
 // Replace is Write for a caller that holds the lock of the file. What a writer

@@ -253,3 +253,26 @@ func TestWhatADeadWriterLeftGoesAway(t *testing.T) {
 		t.Errorf("left %q, %v", names, err)
 	}
 }
+
+func TestWriteTakesAwayWhatDeadWritersLeft(t *testing.T) {
+	d, path := newDir(t)
+	dead := "f" + tempMark + "999999999.x"
+	alive := "f" + tempMark + strconv.Itoa(os.Getppid()) + ".x"
+	others := []string{"g" + tempMark + "999999999.x", "f" + tempMark + "c2c", "f" + tempMark + "python"}
+	for _, name := range append(others, dead, alive) {
+		if err := os.WriteFile(filepath.Join(path, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.Write("f", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(others, alive, "f") {
+		if _, err := d.Stat(name); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := d.Stat(dead); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s is still there, %v", dead, err)
+	}
+}
