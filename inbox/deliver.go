@@ -22,6 +22,10 @@ func (m *Mailbox) Deliver(ctx context.Context, msgs ...Message) ([]Message, erro
 	if err != nil {
 		return nil, err
 	}
+	if stored, err := m.turn.take(ctx, d); stored || err != nil {
+		return d.msgs, err
+	}
+	defer m.turn.pass()
 	lk, err := filelock.Open(m.root, m.LockName())
 	if err != nil {
 		return nil, err
@@ -40,18 +44,18 @@ func (m *Mailbox) Deliver(ctx context.Context, msgs ...Message) ([]Message, erro
 	if err := m.commit(d); err != nil {
 		return nil, err
 	}
-	m.stir()
 	return d.msgs, nil
 }
 
 // draft is what one call of Deliver is to store.
 type draft struct {
-	msgs []Message
-	once []bool // look first whether this one is there already
+	msgs   []Message
+	once   []bool    // look first whether this one is there already
+	signed chan byte // what became of it, when another goroutine has claimed it
 }
 
 func (m *Mailbox) draft(msgs []Message) (*draft, error) {
-	d := &draft{slices.Clone(msgs), make([]bool, len(msgs))}
+	d := &draft{slices.Clone(msgs), make([]bool, len(msgs)), make(chan byte, 1)}
 	now := m.now()
 	for i := range d.msgs {
 		msg := &d.msgs[i]
@@ -66,6 +70,14 @@ func (m *Mailbox) draft(msgs []Message) (*draft, error) {
 		}
 	}
 	return d, nil
+}
+
+// look is for a draft that somebody has claimed: what is not surely refused may
+// be stored.
+func (d *draft) look(sign byte) {
+	for i := range d.once {
+		d.once[i] = d.once[i] || sign != signRefused
+	}
 }
 
 // fresh returns what is not there yet; the others become what was stored.
@@ -104,14 +116,18 @@ func (m *Mailbox) commit(d *draft) error {
 		return err
 	}
 	others := m.claim(lease, names, fresh)
-	defer others.close()
 	err = m.store(lease, names, slices.Concat(fresh, others.msgs))
-	if errors.Is(err, ErrFull) && len(others.msgs) > 0 { // nothing was written: each asks for itself
+	switch {
+	case err == nil:
+		others.sign(signStored)
+	case errors.Is(err, ErrFull) && len(others.msgs) > 0: // nothing was written: each asks for itself
 		others.sign(signRefused)
-		return m.store(lease, names, fresh)
+		err = m.store(lease, names, fresh)
+	default:
+		others.sign(signUnknown)
 	}
 	if err == nil {
-		others.sign(signStored)
+		m.stir()
 	}
 	return err
 }

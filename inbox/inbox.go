@@ -6,7 +6,8 @@
 //	<sid>.inbox.json     waiting messages, a JSON array, at most 60 KiB
 //	<sid>.inbox.lock     the lock of all that follows (package filelock)
 //	<sid>.spill.jsonl    what waits behind a full inbox
-//	<sid>.lease/         messages handed out and not yet acknowledged
+//	<sid>.lease/         messages handed out and not yet acknowledged, and what
+//	                     senders that wait for the lock have queued
 //	archive/<sid>.jsonl  messages that were handed over, append-only
 //
 // A message is in one of these places. A lease is live while its holder has a
@@ -74,6 +75,7 @@ type Mailbox struct {
 	limits Limits
 	now    func() time.Time
 	log    *slog.Logger
+	turn   turn
 }
 
 // Open names a mailbox. It does not touch the disk.
@@ -81,7 +83,7 @@ func Open(root *atomicfile.Dir, sid string, cfg Config) (*Mailbox, error) {
 	if !ValidName(sid) {
 		return nil, fmt.Errorf("session id %q: 1 to 128 of A-Z a-z 0-9 . _ -, first a letter or digit", sid)
 	}
-	m := &Mailbox{root: root, sid: sid, limits: cfg.Limits.withDefaults(), now: cfg.Now, log: cfg.Log}
+	m := &Mailbox{root: root, sid: sid, limits: cfg.Limits.withDefaults(), now: cfg.Now, log: cfg.Log, turn: newTurn()}
 	if m.now == nil {
 		m.now = time.Now
 	}

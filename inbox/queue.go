@@ -47,6 +47,7 @@ const (
 )
 
 const (
+	signUnknown = 0
 	signStored  = '+'
 	signRefused = '-'
 )
@@ -120,8 +121,11 @@ func (q *queued) claimed() bool {
 // sign is what a sender wrote that stored, or did not store, the messages.
 func (q *queued) sign() byte {
 	var b [1]byte
-	q.f.ReadAt(b[:], 0) // what cannot be read is no sign
-	return b[0]
+	q.f.ReadAt(b[:], 0)
+	if b[0] == signStored || b[0] == signRefused {
+		return b[0]
+	}
+	return signUnknown
 }
 
 // queue is for a sender that did not get the lock. Unless another has stored the
@@ -133,14 +137,19 @@ func (m *Mailbox) queue(ctx context.Context, lk *filelock.Lock, d *draft) (_ *fi
 	}
 	defer q.close()
 	q.follow(ctx)
+	if q.claimed() && q.sign() == signUnknown {
+		err = lk.Outwait(ctx) // who claimed it has the lock
+	}
 	if q.sign() == signStored {
 		return lk, true, lk.Release()
 	}
-	if err := lk.Wait(ctx); err != nil {
+	if err == nil {
+		err = lk.Wait(ctx)
+	}
+	if err != nil {
 		if q.withdraw() {
 			return lk, false, err
 		}
-		// Somebody is at it this very moment.
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 		defer cancel()
 		again, err := filelock.Acquire(late, m.root, m.LockName())
@@ -149,14 +158,13 @@ func (m *Mailbox) queue(ctx context.Context, lk *filelock.Lock, d *draft) (_ *fi
 		}
 		lk = again
 	}
-	switch {
-	case q.sign() == signStored:
-		return lk, true, lk.Release()
-	case !q.withdraw() && q.sign() != signRefused:
-		for i := range d.once {
-			d.once[i] = true
-		}
+	if q.withdraw() {
+		return lk, false, nil
 	}
+	if q.sign() == signStored {
+		return lk, true, lk.Release()
+	}
+	d.look(q.sign())
 	return lk, false, nil
 }
 
@@ -169,6 +177,7 @@ func (q *queued) follow(ctx context.Context) {
 		if older == nil || filelock.Outwait(ctx, older) != nil {
 			return
 		}
+		older.Close()
 	}
 }
 
@@ -197,38 +206,73 @@ func (q *queued) older() *os.File {
 
 // batch is what one sender stores for others.
 type batch struct {
-	msgs  []Message
-	files []*os.File
+	msgs    []Message
+	ids     map[string]bool
+	room    int64
+	signers []func(sign byte)
 }
 
-// claim takes what live senders have queued beside fresh. What it cannot take is
-// left, for its sender to be told why. The caller holds the lock.
+// claim takes what others have queued beside fresh. What it cannot take is left,
+// for its sender to be told why. The caller holds the lock.
 func (m *Mailbox) claim(dir *atomicfile.Dir, names []string, fresh []Message) *batch {
-	b := &batch{}
-	ids := map[string]bool{}
+	b := &batch{ids: map[string]bool{}, room: maxBatch}
 	for _, msg := range fresh {
-		ids[msg.ID] = true
+		b.ids[msg.ID] = true
 	}
-	room := int64(maxBatch)
+	m.turn.claim(func(d *draft) bool {
+		return m.add(b, d.msgs, slices.Contains(d.once, true), func() bool { return true }, func(sign byte) { d.signed <- sign })
+	})
 	slices.Sort(names)
 	for _, name := range names {
 		f := openQueued(dir, name)
 		if f == nil {
 			continue
 		}
-		msgs, size := m.readQueued(f, room)
-		if len(msgs) == 0 || !m.allNew(msgs, ids, strings.HasSuffix(name, onceSuffix)) || dir.Remove(name) != nil {
+		msgs := m.readQueued(f)
+		if !m.add(b, msgs, strings.HasSuffix(name, onceSuffix), func() bool { return dir.Remove(name) == nil }, func(sign byte) {
+			if sign != signUnknown {
+				f.WriteAt([]byte{sign}, 0) // if it is lost the sender looks for its messages
+			}
 			f.Close()
-			continue
-		}
-		room -= size
-		b.msgs = append(b.msgs, msgs...)
-		b.files = append(b.files, f)
-		for _, msg := range msgs {
-			ids[msg.ID] = true
+		}) {
+			f.Close()
 		}
 	}
 	return b
+}
+
+// add takes messages into the batch if there is room, none of them is in it or,
+// where the ids were chosen, stored before, and their sender has not given up.
+func (m *Mailbox) add(b *batch, msgs []Message, once bool, claim func() bool, sign func(byte)) bool {
+	size := int64(0)
+	for _, msg := range msgs {
+		size += int64(len(msg.Content))
+		if b.ids[msg.ID] {
+			return false
+		}
+		if once {
+			if st, err := m.find(msg.ID); err != nil || st.Where != "" {
+				return false
+			}
+		}
+	}
+	if len(msgs) == 0 || size > b.room || !claim() {
+		return false
+	}
+	b.room -= size
+	b.msgs = append(b.msgs, msgs...)
+	b.signers = append(b.signers, sign)
+	for _, msg := range msgs {
+		b.ids[msg.ID] = true
+	}
+	return true
+}
+
+// sign tells the senders what became of their messages.
+func (b *batch) sign(sign byte) {
+	for _, tell := range b.signers {
+		tell(sign)
+	}
 }
 
 // openQueued returns nil unless name is the file of a live sender; that of a dead
@@ -253,43 +297,15 @@ func openQueued(dir *atomicfile.Dir, name string) *os.File {
 }
 
 // readQueued returns nothing unless the file is whole, small enough and good.
-func (m *Mailbox) readQueued(f *os.File, room int64) (msgs []Message, size int64) {
-	data, err := io.ReadAll(io.LimitReader(f, room+1))
-	if err != nil || int64(len(data)) > room || json.Unmarshal(data, &msgs) != nil {
-		return nil, 0
+func (m *Mailbox) readQueued(f *os.File) (msgs []Message) {
+	data, err := io.ReadAll(io.LimitReader(f, maxBatch+1))
+	if err != nil || len(data) > maxBatch || json.Unmarshal(data, &msgs) != nil {
+		return nil
 	}
 	for _, msg := range msgs {
 		if msg.ID == "" || msg.Ephemeral || msg.check(m.limits) != nil {
-			return nil, 0
+			return nil
 		}
 	}
-	return msgs, int64(len(data))
-}
-
-// allNew says whether none of the messages is in this commit, or stored, before.
-func (m *Mailbox) allNew(msgs []Message, ids map[string]bool, once bool) bool {
-	for _, msg := range msgs {
-		if ids[msg.ID] {
-			return false
-		}
-		if once {
-			if st, err := m.find(msg.ID); err != nil || st.Where != "" {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// sign tells the senders. One that reads no sign looks for its messages itself.
-func (b *batch) sign(sign byte) {
-	for _, f := range b.files {
-		f.WriteAt([]byte{sign}, 0)
-	}
-}
-
-func (b *batch) close() {
-	for _, f := range b.files {
-		f.Close()
-	}
+	return msgs
 }
