@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,9 +40,10 @@ func TestAnIdleClientIsWokenByOnePastedLine(t *testing.T) {
 	})
 }
 
-// With the waits of a real ring, and nobody who waits for the client to draw.
+// With the waits of a real ring, and nobody who waits for the client to draw, while a person looks on.
 func TestARingTakesItsOwnTime(t *testing.T) {
 	both(t, func(t *testing.T, l *lab) {
+		l.attach()
 		b := l.bell()
 		b.wait = nil
 		if err := b.Ring(t.Context(), notice); err != nil {
@@ -183,6 +185,7 @@ func TestCopyModeIsNotDisturbed(t *testing.T) {
 		}
 		p.types("\x1b")
 		p.see("Copy mode aborted")
+		p.types("\x01l") // or the window waits five seconds for that message to be read
 		l.untouched("")
 	})
 }
@@ -221,6 +224,33 @@ func TestNobodyIsThere(t *testing.T) {
 		l.conn.Close()
 		gone(t, b.Client)
 		unreachable(t, "the client is gone", b)
+	})
+}
+
+func TestOnlyThePaneOfTheClientIsTypedTo(t *testing.T) {
+	both(t, func(t *testing.T, l *lab) {
+		elsewhere := newLab(t, l.kind)
+		b := l.bell()
+		b.Client = elsewhere.said.Pid
+		if err := b.Ring(t.Context(), notice); !errors.Is(err, wake.ErrUnreachable) || !strings.Contains(err.Error(), "is not in") {
+			t.Error(err)
+		}
+		b = l.bell()
+		if l.kind == Tmux {
+			b.Pane.ID = strings.TrimSpace(l.tmux("split-window", "-P", "-F", "#{pane_id}", "cat"))
+		} else {
+			cmd := exec.Command("screen", "-S", "lab", "-X", "screen", "1", "cat")
+			cmd.Env = l.env()
+			if err := cmd.Run(); err != nil {
+				t.Fatal(err)
+			}
+			b.Pane.ID = "1"
+		}
+		if err := b.Ring(t.Context(), notice); !errors.Is(err, wake.ErrUnreachable) || !strings.Contains(err.Error(), "is not in") {
+			t.Error(err)
+		}
+		l.untouched("")
+		elsewhere.untouched("")
 	})
 }
 
@@ -280,6 +310,22 @@ func TestSomebodyWhoTypesIsWaitedForOnce(t *testing.T) {
 		}
 		if r := l.say("sync"); len(r.Lines) != 1 || r.Loose != before {
 			t.Errorf("the client got %+v", r)
+		}
+	})
+}
+
+// The kernel tells when a terminal was read from in steps of eight seconds.
+func TestAReadIsNotToldTooEarly(t *testing.T) {
+	both(t, func(t *testing.T, l *lab) {
+		start := time.Now()
+		l.say("sync")
+		term, err := l.bell().open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer term.close()
+		if _, read, err := term.look(t.Context()); err != nil || read.Before(start) || read.After(time.Now().Add(8*time.Second)) {
+			t.Errorf("read at %v or later, told as %v, %v", start, read, err)
 		}
 	})
 }
