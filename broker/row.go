@@ -1,13 +1,13 @@
 package broker
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"c2c/inbox/fields"
 )
 
 // A row is one session in registry.json. It keeps every field, known or not, in its order and its
@@ -29,14 +29,7 @@ func (r row) get(name string) json.RawMessage {
 }
 
 func (r row) text(name string) string {
-	value := r.get(name)
-	if n := len(value); n >= 2 && value[0] == '"' && bytes.IndexByte(value, '\\') < 0 && utf8.Valid(value) {
-		return string(value[1 : n-1]) // every send looks at every row, nearly always such a one
-	}
-	var s string
-	if json.Unmarshal(value, &s) != nil {
-		return ""
-	}
+	s, _ := fields.Text(r.get(name))
 	return s
 }
 
@@ -84,7 +77,7 @@ func (r *row) drop(name string) {
 	*r = kept
 }
 
-func (r *row) setText(name, s string) { r.set(name, quote(s)) }
+func (r *row) setText(name, s string) { r.set(name, fields.AppendText(nil, s)) }
 
 func (r *row) setInteger(name string, n int64) {
 	r.set(name, strconv.AppendInt(nil, n, 10))
@@ -100,67 +93,13 @@ func (r *row) setTime(name string, s float64) {
 	r.set(name, json.RawMessage(text))
 }
 
-// quote is json.Marshal without the escapes that are meant for HTML.
-func quote(s string) json.RawMessage {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.Encode(s) // a string into memory cannot fail
-	return bytes.TrimSpace(b.Bytes())
-}
-
-// parseRow takes an object apart that encoding/json has found valid. Its own decoder would cost a
-// send more than all the rest, with a hundred sessions.
-func parseRow(data []byte) (row, error) {
-	data = bytes.TrimSpace(data)
-	if len(data) == 0 || data[0] != '{' {
-		return nil, errors.New("row is not an object")
-	}
-	var r row
-	for data = space(data[1:]); data[0] != '}'; {
-		name, rest := value(data)
-		member, rest := value(space(space(rest)[1:])) // behind the colon
-		var s string
-		if err := json.Unmarshal(name, &s); err != nil {
-			return nil, err
-		}
-		r = append(r, field{s, member})
-		if data = space(rest); data[0] == ',' {
-			data = space(data[1:])
-		}
-	}
-	return r, nil
-}
-
-func space(data []byte) []byte { return bytes.TrimLeft(data, " \t\r\n") }
-
-// value cuts the first value off valid JSON.
-func value(data []byte) (v json.RawMessage, rest []byte) {
-	depth, quoted := 0, false
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-			if !quoted && depth == 0 {
-				return json.RawMessage(data[:i+1]), data[i+1:]
-			}
-		case quoted:
-		case c == '{' || c == '[':
-			depth++
-		case c == '}' || c == ']':
-			if depth == 0 {
-				return json.RawMessage(data[:i]), data[i:]
-			}
-			if depth--; depth == 0 {
-				return json.RawMessage(data[:i+1]), data[i+1:]
-			}
-		case depth == 0 && (c == ',' || c == ':' || c <= ' '):
-			return json.RawMessage(data[:i]), data[i:]
-		}
-	}
-	return json.RawMessage(data), nil
+// parseRow takes an object apart that encoding/json has found valid.
+func parseRow(data []byte) (r row, err error) {
+	err = fields.Each(data, func(name string, value json.RawMessage) error {
+		r = append(r, field{name, value})
+		return nil
+	})
+	return r, err
 }
 
 // parseRegistry reads the whole file. A row without a session or an alias makes it damaged: the
@@ -208,7 +147,7 @@ func (r row) appendJSON(b []byte) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(append(b, quote(f.name)...), ':')
+		b = append(fields.AppendText(b, f.name), ':')
 		b = append(b, f.value...)
 	}
 	return append(b, '}')

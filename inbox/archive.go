@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/fields"
 	"c2c/inbox/filelock"
 )
 
@@ -26,15 +27,15 @@ type Archived struct {
 // MarshalJSON writes one line of the archive, the original's fields first.
 func (a Archived) MarshalJSON() ([]byte, error) {
 	b := appendSeconds([]byte(`{"drained_at":`), a.DrainedAt)
-	b = appendString(append(b, `,"drained_by":`...), a.DrainedBy)
-	b = appendString(append(b, `,"session_id":`...), a.SessionID)
+	b = fields.AppendText(append(b, `,"drained_by":`...), a.DrainedBy)
+	b = fields.AppendText(append(b, `,"session_id":`...), a.SessionID)
 	return append(a.appendFields(b, ","), '}'), nil
 }
 
 // UnmarshalJSON reads one line of the archive.
 func (a *Archived) UnmarshalJSON(data []byte) error {
 	var out Archived
-	if err := json.Unmarshal(data, &out.Message); err != nil {
+	if err := out.Message.UnmarshalJSON(data); err != nil {
 		return err
 	}
 	out.Extra = slices.DeleteFunc(out.Extra, func(f Field) bool {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"c2c/inbox/fields"
 )
 
 // encode writes a mailbox file: one message a line, the bracket on a line of
@@ -80,7 +82,7 @@ func decode(file []byte) (msgs []Message, damaged bool) {
 	}
 	for _, raw := range raws {
 		var m Message
-		if json.Unmarshal(raw, &m) != nil {
+		if m.UnmarshalJSON(raw) != nil {
 			damaged = true
 			continue
 		}
@@ -139,14 +141,29 @@ func spillLine(b []byte, m Message, n int) []byte {
 
 func decodeSpill(file []byte) (msgs []Message, damaged bool) {
 	for line := range bytes.Lines(file) {
-		var rec struct{ Message *Message }
-		if json.Unmarshal(line, &rec) != nil || rec.Message == nil {
+		m, ok := spilled(line)
+		if !ok {
 			damaged = damaged || len(bytes.TrimSpace(line)) > 0
 			continue
 		}
-		msgs = append(msgs, *rec.Message)
+		msgs = append(msgs, m)
 	}
 	return msgs, damaged || len(file) > 0 && file[len(file)-1] != '\n'
+}
+
+// spilled reads the message of a spill line.
+func spilled(line []byte) (m Message, ok bool) {
+	if !json.Valid(line) {
+		return m, false
+	}
+	err := fields.Each(line, func(name string, value json.RawMessage) error {
+		if name == "message" {
+			ok = true
+			return m.UnmarshalJSON(value)
+		}
+		return nil
+	})
+	return m, ok && err == nil
 }
 
 // spillCount reads N off the end of a spill.

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/fields"
 )
 
 // Message is one message, as it waits and as it is handed over.
@@ -74,22 +75,13 @@ func appendSeconds(b []byte, s float64) []byte {
 	return b
 }
 
-// appendString writes JSON without HTML escapes, as the size limit is on bytes.
-func appendString(b []byte, s string) []byte {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	enc.Encode(s) // a string cannot fail
-	return append(b, bytes.TrimSuffix(buf.Bytes(), []byte("\n"))...)
-}
-
 // appendFields writes the members of the message, each led by sep, then comma.
 func (m Message) appendFields(b []byte, sep string) []byte {
 	str := func(name, s string, always bool) {
 		if s != "" || always {
 			b = append(append(b, sep...), '"')
 			b = append(append(b, name...), `":`...)
-			b = appendString(b, s)
+			b = fields.AppendText(b, s)
 			sep = ","
 		}
 	}
@@ -108,7 +100,7 @@ func (m Message) appendFields(b []byte, sep string) []byte {
 		b = append(b, `,"ephemeral":true`...)
 	}
 	for _, f := range m.Extra {
-		b = append(appendString(append(b, ','), f.Name), ':')
+		b = append(fields.AppendText(append(b, ','), f.Name), ':')
 		b = append(b, f.Value...)
 	}
 	return b
@@ -121,10 +113,11 @@ func (m Message) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads a message of c2c, of the original or of its Python tools.
 // Anything but an object with the three strings that all of them write is an error.
+// As encoding/json promises, data is valid JSON.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	var out Message
 	required := 0
-	err := eachMember(data, func(name string, value json.RawMessage) error {
+	err := fields.Each(data, func(name string, value json.RawMessage) error {
 		n, err := out.set(name, value)
 		required |= n
 		return err
@@ -138,62 +131,53 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// eachMember calls f for the members of a JSON object, in order.
-func eachMember(data []byte, f func(name string, value json.RawMessage) error) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return errors.New("not a JSON object")
-	}
-	for dec.More() {
-		t, err := dec.Token()
-		if err != nil {
-			return err
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return err
-		}
-		if err := f(t.(string), value); err != nil {
-			return err
-		}
-	}
-	_, err := dec.Token()
-	return err
-}
-
 // set stores one member and tells which of the required strings it was. A
 // known name with a value of another type is kept as somebody else's field.
 func (m *Message) set(name string, value json.RawMessage) (required int, err error) {
-	var dst any
+	var text *string
+	var flag *bool
 	switch name {
 	case "from_alias":
-		required, dst = 1, &m.From
+		required, text = 1, &m.From
 	case "to_alias":
-		required, dst = 2, &m.To
+		required, text = 2, &m.To
 	case "content":
-		required, dst = 4, &m.Content
-	case "ts":
-		dst = &m.TS
+		required, text = 4, &m.Content
 	case "message_id":
-		dst = &m.ID
+		text = &m.ID
 	case "kind":
-		dst = &m.Kind
+		text = &m.Kind
 	case "in_reply_to":
-		dst = &m.InReplyTo
+		text = &m.InReplyTo
 	case "tag":
-		dst = &m.Tag
+		text = &m.Tag
 	case "deferrable":
-		dst = &m.Deferrable
+		flag = &m.Deferrable
 	case "ephemeral":
-		dst = &m.Ephemeral
+		flag = &m.Ephemeral
 	}
-	if dst != nil && string(value) != "null" && json.Unmarshal(value, dst) == nil {
-		return required, nil
+	known := text != nil || flag != nil || name == "ts"
+	switch {
+	case required == 0 && known && string(value) == "null":
+		return 0, nil
+	case text != nil:
+		if s, err := fields.Text(value); err == nil {
+			*text = s
+			return required, nil
+		}
+	case flag != nil && (string(value) == "true" || string(value) == "false"):
+		*flag = string(value) == "true"
+		return 0, nil
+	case name == "ts":
+		if ts, err := strconv.ParseFloat(string(value), 64); err == nil {
+			m.TS = ts
+			return 0, nil
+		}
 	}
 	if required != 0 {
 		return 0, fmt.Errorf("no message: %s is not a string", name)
 	}
-	if dst == nil {
+	if !known {
 		var flat bytes.Buffer
 		if err := json.Compact(&flat, value); err != nil {
 			return 0, err

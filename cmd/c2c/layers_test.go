@@ -17,6 +17,7 @@ var layers = map[string]string{
 	"cmd/c2c":          "c2c/broker c2c/hooks c2c/inbox c2c/wake",
 	"cmd/c2cd":         "c2c",
 	"inbox/atomicfile": "golang.org/x/sys",
+	"inbox/fields":     "",
 	"inbox/filelock":   "c2c/inbox/atomicfile golang.org/x/sys",
 	"inbox":            "c2c/inbox",
 	"broker/client":    "",
