@@ -42,6 +42,7 @@ type Session struct {
 	Role       string // what it says it does
 	Quiet      bool   // do not disturb: its mail waits for its next turn and rings nobody
 	Tmux       string // the tmux pane it says it runs in
+	Pane       string // the pane of a multiplexer that its person lets c2c type into, see wake/mux
 	LastRing   Ring   // zero when it was never rung
 
 	owed []string // see facts
@@ -68,6 +69,7 @@ type facts struct {
 	StartTime int64    `json:"pid_start_time,omitempty"`
 	Person    bool     `json:"person,omitempty"`
 	Tmux      string   `json:"tmux,omitempty"`
+	Pane      string   `json:"pane,omitempty"`
 	LastRing  *Ring    `json:"last_ring,omitempty"`
 	// Owed are the sessions whose mail is to come here, its own id for the dead letters. It is written before
 	// the registry changes hands and dropped when the mail is here: after a crash the next Attach brings it.
@@ -170,6 +172,11 @@ func (b *Broker) Describe(ctx context.Context, sid, role, tmux string) error {
 		rows[i].setText("role", role)
 		return rows, true, nil
 	})
+}
+
+// SetPane lets c2c type into a pane to wake a session; an empty one ends it.
+func (b *Broker) SetPane(ctx context.Context, sid, pane string) error {
+	return b.changeFacts(ctx, sid, func(f *facts) { f.Pane = pane })
 }
 
 // SetQuiet turns a session's do-not-disturb on or off.
@@ -299,7 +306,7 @@ func (b *Broker) session(r row) (Session, error) {
 	if f.Client != "" {
 		s.Client = f.Client
 	}
-	s.ClientIDs, s.Tmux, s.owed = f.ClientIDs, f.Tmux, f.Owed
+	s.ClientIDs, s.Tmux, s.Pane, s.owed = f.ClientIDs, f.Tmux, f.Pane, f.Owed
 	s.Person = s.Person || f.Person
 	if f.LastRing != nil {
 		s.LastRing = *f.LastRing

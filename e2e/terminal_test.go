@@ -15,6 +15,7 @@ func terminalAt(t *testing.T, settings map[string]any) (*lab.Lab, *lab.Model, *l
 	l.Setenv("CLAUDE_CODE_HARBOR_KITE", "0")
 	l.SeedClaude(settings)
 	l.Run(c2c(), "install", "claude")
+	blind(l)
 	l.Run(c2c(), "register", "birch", "--session-id", "birch")
 	p := l.Terminal(l.ClaudeEnv(model), c2c(), "start", "--alias", "amber", "claude", "--", "--permission-mode", "default")
 	p.WaitScreen(0, "shift+tab to cycle", "? for shortcuts")
@@ -23,6 +24,15 @@ func terminalAt(t *testing.T, settings map[string]any) (*lab.Lab, *lab.Model, *l
 	p.WaitScreen(0, "Ready.")
 	l.WaitFile(".claude/sessions/*.json", `"status":"idle"`)
 	return l, model, p
+}
+
+// blind takes out the hook by which Claude Code wakes itself.
+func blind(l *lab.Lab) {
+	l.Run("python3", "-c", `
+import json, sys
+with open(sys.argv[1]) as f: settings = json.load(f)
+del settings["hooks"]["FileChanged"]
+with open(sys.argv[1], "w") as f: json.dump(settings, f)`, l.Home+"/.claude/settings.json")
 }
 
 func held(l *lab.Lab) { l.WaitFile(".c2c/repos/*/broker/broker.log", `"outcome":"uncaptured"`) }

@@ -76,12 +76,12 @@ func (p *policy) decide(now time.Time, waiting []inbox.Message, busy, quiet bool
 	return decision{ring: true}
 }
 
-// done records a ring for the oldest message.
-func (p *policy) done(now time.Time) {
+// done records a ring for the oldest message; first is the gap behind the first one.
+func (p *policy) done(now time.Time, first time.Duration) {
 	p.tries++
 	p.rang = now
 	if p.tries == 1 {
-		p.gap = firstGap
+		p.gap = first
 	} else {
 		p.gap = min(2*p.gap, lastGap)
 	}

@@ -22,7 +22,7 @@ func TestOneRingUntilSomebodyDrains(t *testing.T) {
 	if d := p.decide(now, waiting("a"), false, false); !d.ring {
 		t.Fatalf("first message: %+v", d)
 	}
-	p.done(now)
+	p.done(now, firstGap)
 	for _, more := range [][]inbox.Message{waiting("a"), waiting("a", "b"), waiting("a", "b", "c")} {
 		now = now.Add(time.Second)
 		if d := p.decide(now, more, false, false); d.ring || d.outcome != Coalesced {
@@ -48,7 +48,7 @@ func TestRingsAgainWithBackOffWhenNobodyDrains(t *testing.T) {
 			gaps = append(gaps, now.Sub(last))
 		}
 		last = now
-		p.done(now)
+		p.done(now, firstGap)
 	}
 	want := "[15s 30s 1m0s 2m0s 4m0s 8m0s 10m0s 10m0s"
 	if got := fmt.Sprint(gaps[:8]); got != want+"]" {
@@ -61,7 +61,7 @@ func TestABurstIsAFewRings(t *testing.T) {
 	for i := range 100 { // each message is drained at once, and ten milliseconds later there is another
 		if d := p.decide(now, waiting(fmt.Sprint(i)), false, false); d.ring {
 			rings++
-			p.done(now)
+			p.done(now, firstGap)
 		}
 		now = now.Add(10 * time.Millisecond)
 	}

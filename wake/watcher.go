@@ -1,6 +1,7 @@
 package wake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -36,6 +37,7 @@ type Watcher struct {
 	Borrow func() (release func() error, ok bool, err error)
 	Record func(context.Context, Ring)
 	Now    func() time.Time
+	Gap    time.Duration // between rings for the same message, doubling; 15 s when zero
 
 	policy policy
 	said   Ring // the last one recorded
@@ -123,7 +125,7 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 	if r.Outcome == "" || errors.Is(r.Err, ErrHeld) {
 		again = busyLook
 	} else {
-		w.policy.done(w.Now())
+		w.policy.done(w.Now(), cmp.Or(w.Gap, firstGap))
 		again = w.policy.gap
 	}
 	w.lost = r.Outcome == Failed && errors.Is(r.Err, ErrUnreachable)

@@ -10,7 +10,7 @@ import (
 // completion prints a script that completes the commands and, behind send, the aliases.
 func completion(fs *flag.FlagSet) action {
 	return func(_ context.Context, a *app, args []string) error {
-		names := []string{"mcp", "start", "install", "uninstall", "doctor"}
+		names := []string{"mcp", "start", "wake", "install", "uninstall", "doctor"}
 		for _, c := range commands() {
 			names = append(names, c.name)
 		}

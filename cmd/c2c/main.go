@@ -71,7 +71,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 		return exitDone
 	case "--version":
 		name = "version"
-	case "mcp", "start", "install", "uninstall", "doctor":
+	case "mcp", "start", "wake", "install", "uninstall", "doctor":
 		return a.report(name, a.handOver(args))
 	}
 	for _, c := range commands() {
@@ -163,6 +163,7 @@ func (a *app) help(w io.Writer) {
 		fmt.Fprintf(w, "  %-12s %s\n", c.name, c.short)
 	}
 	fmt.Fprint(w, "  start        run a client as a session with a name\n"+
+		"  wake         wake sessions from outside: a daemon, tmux, screen\n"+
 		"  mcp          the MCP server that a client starts\n"+
 		"  install      set up claude or codex; --dry-run shows the changes\n"+
 		"  uninstall    take the changes back\n"+

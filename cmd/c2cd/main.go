@@ -49,7 +49,7 @@ func beside() string {
 }
 
 func (a *app) main(ctx context.Context, args []string) int {
-	err := fmt.Errorf("%w: c2cd mcp | start | install | uninstall | doctor", errUsage)
+	err := fmt.Errorf("%w: c2cd mcp | start | wake | install | uninstall | doctor", errUsage)
 	if len(args) > 0 {
 		switch args[0] {
 		case "mcp":
@@ -59,6 +59,8 @@ func (a *app) main(ctx context.Context, args []string) int {
 			if status, err = a.start(ctx, args[1:]); err == nil {
 				return status
 			}
+		case "wake":
+			err = a.wake(ctx, args[1:])
 		case "install":
 			err = a.edit("install", args[1:], install.PlanInstall)
 		case "uninstall":

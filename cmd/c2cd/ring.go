@@ -35,6 +35,8 @@ type ringer struct {
 	a     *app
 	reach reach
 	log   *slog.Logger
+	// gap is between two rings for the same message, doubling; the policy's when zero.
+	gap time.Duration
 	// last is for a way that is used when no other process has the right to ring.
 	last bool
 }
@@ -140,7 +142,7 @@ func (r *ringer) watcher(ctx context.Context, b *broker.Broker, sid string) (*wa
 		s, err := b.Resolve(ctx, broker.Caller{Explicit: sid})
 		return err == nil && s.Quiet
 	}
-	w := &wake.Watcher{Box: box, Lock: lock, Methods: methods, Busy: busy, Quiet: quiet, Record: record, Now: time.Now}
+	w := &wake.Watcher{Box: box, Lock: lock, Methods: methods, Busy: busy, Quiet: quiet, Record: record, Now: time.Now, Gap: r.gap}
 	if r.last {
 		w.Borrow = func() (func() error, bool, error) { return borrow(b, sid) }
 	}

@@ -108,11 +108,7 @@ func (t *Terminal) clear() error {
 	if err != nil {
 		return err
 	}
-	draft, err := screen.Prompt(t.client, t.screen)
-	if err == nil && draft != "" {
-		err = errors.New("a draft stands in the prompt")
-	}
-	return err
+	return screen.Idle(t.client, t.screen)
 }
 
 // write types into the client's terminal; a client that does not read is not waited for.

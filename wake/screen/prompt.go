@@ -22,6 +22,15 @@ func Prompt(client string, s *Screen) (draft string, err error) {
 	return "", fmt.Errorf("no prompt of %q is known", client)
 }
 
+// Idle says why nothing may be typed into a client's prompt; nil: it is empty and waits.
+func Idle(client string, s *Screen) error {
+	draft, err := Prompt(client, s)
+	if err == nil && draft != "" {
+		err = errors.New("a draft stands in the prompt")
+	}
+	return err
+}
+
 var (
 	errNoPrompt = errors.New("no prompt that is known stands where the cursor is")
 	errTurn     = errors.New("a turn runs")

@@ -102,6 +102,35 @@ func TestWhatIsDimIsAHintAndNoDraft(t *testing.T) {
 	}
 }
 
+// A multiplexer tells the same as the client drew.
+func TestACapturedScreenHasTheSamePrompt(t *testing.T) {
+	for _, name := range []string{"claude-idle", "claude-draft", "claude-dialog", "codex-idle", "codex-draft", "codex-menu"} {
+		client, _, _ := strings.Cut(name, "-")
+		s := recorded(t, name)
+		var lines []string
+		for i := range s.Rows() {
+			line := ""
+			for _, c := range s.Line(i) {
+				switch {
+				case c.Rune == 0:
+					line += " "
+				case c.Faint:
+					line += "\x1b[2m" + string(c.Rune) + "\x1b[0m"
+				default:
+					line += string(c.Rune)
+				}
+			}
+			lines = append(lines, strings.TrimRight(line, " "))
+		}
+		row, col, _ := s.Cursor()
+		want, wantErr := Prompt(client, s)
+		got, err := Prompt(client, Captured(lines, row, col))
+		if got != want || (err == nil) != (wantErr == nil) {
+			t.Errorf("%s: %q, %v; want %q, %v", name, got, err, want, wantErr)
+		}
+	}
+}
+
 func TestAResizeForgetsThePicture(t *testing.T) {
 	s := recorded(t, "claude-idle")
 	s.Resize(30, 80)

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"time"
+
+	"c2c/broker"
+	"c2c/wake/mux"
+)
+
+const wakeHelp = `usage: c2c wake <start | stop | restart | status | run | attach | detach> [options]
+
+Wakes sessions that have no MCP server of their own to do it: Codex threads behind
+its app-server, and clients in tmux or screen that you attach. A session's own
+server goes before; sessions without one need no daemon while they are awake.
+
+  start, stop, restart   the daemon of this root
+  run                    the same, in front
+  status                 whether it runs, and the last ring of each session
+  attach, detach         let c2c type into the pane that this runs in, when the
+                         client there is idle and its prompt is empty
+
+`
+
+// wake runs the verbs of the wake daemon.
+func (a *app) wake(ctx context.Context, args []string) error {
+	fs := flag.NewFlagSet("wake", flag.ContinueOnError)
+	fs.SetOutput(a.stderr)
+	gap := fs.Duration("min-inject-gap", 15*time.Second, "`time` between two rings for the same message, doubling")
+	sid := fs.String("session-id", "", "attach, detach: `session` or alias, if not this one")
+	asJSON := fs.Bool("json", false, "status: print JSON")
+	fs.Usage = func() {
+		fmt.Fprint(a.stderr, wakeHelp)
+		fs.PrintDefaults()
+		fmt.Fprint(a.stderr, "\nexample:\n  c2c wake start\n")
+	}
+	verbs, err := words(fs, args)
+	if err != nil {
+		return err
+	}
+	if len(verbs) != 1 || *gap <= 0 {
+		return fmt.Errorf("%w: c2c wake start | stop | restart | status | run | attach | detach", errUsage)
+	}
+	b, err := a.open()
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	d := &daemon{a: a, b: b, gap: *gap}
+	switch verbs[0] {
+	case "run":
+		return d.run(ctx)
+	case "start":
+		return d.start(ctx)
+	case "stop":
+		return d.stop(ctx)
+	case "restart":
+		if err := d.stop(ctx); err != nil {
+			return err
+		}
+		return d.start(ctx)
+	case "status":
+		return d.status(ctx, *asJSON)
+	case "attach":
+		pane, err := mux.Here(a.getenv)
+		if err != nil {
+			return fmt.Errorf("find the pane: %w", err)
+		}
+		return d.setPane(ctx, *sid, pane.String())
+	case "detach":
+		return d.setPane(ctx, *sid, "")
+	}
+	return fmt.Errorf("%w: c2c wake %s is not known", errUsage, verbs[0])
+}
+
+func (a *app) open() (*broker.Broker, error) {
+	root, _, err := broker.FindRoot(a.getenv, a.cwd)
+	if err != nil {
+		return nil, err
+	}
+	return broker.Open(broker.Config{Root: root, Log: a.log})
+}
+
+// setPane is what a person allows, for one session.
+func (d *daemon) setPane(ctx context.Context, name, pane string) error {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	s, err := d.b.Resolve(ctx, broker.Caller{Explicit: name, Getenv: d.a.getenv})
+	if err != nil {
+		return fmt.Errorf("%w; name one with --session-id", err)
+	}
+	if pane != "" && s.PID == 0 {
+		return fmt.Errorf("session %q has no process that c2c knows of, so nothing would tell its pane from another", s.Alias)
+	}
+	if err := d.b.SetPane(ctx, s.ID, pane); err != nil {
+		return err
+	}
+	if pane == "" {
+		_, err = fmt.Fprintf(d.a.stdout, "%s is not typed to any more\n", s.Alias)
+		return err
+	}
+	fmt.Fprintf(d.a.stdout, "%s is woken through %s when it is idle and its prompt is empty\n", s.Alias, pane)
+	if pid, err := d.running(); err == nil && pid == 0 {
+		fmt.Fprintln(d.a.stdout, "the daemon does not run: c2c wake start")
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// keeper is somebody with a shell who runs `c2c wake` in a home of their own.
+type keeper struct {
+	t         *testing.T
+	bin, home string
+}
+
+func newKeeper(t *testing.T) *keeper {
+	t.Helper()
+	k := &keeper{t, programs(t), t.TempDir()}
+	t.Cleanup(func() { k.try("wake", "stop") })
+	return k
+}
+
+func (k *keeper) root() string { return filepath.Join(k.home, "root") }
+
+func (k *keeper) try(args ...string) (string, error) {
+	cmd := exec.Command(filepath.Join(k.bin, "c2c"), args...)
+	cmd.Dir = k.home
+	cmd.Env = []string{"HOME=" + k.home, "PATH=" + os.Getenv("PATH"), "C2C_MCP_BROKER_ROOT=" + k.root(), "SECRET_KEY=hush"}
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func (k *keeper) run(args ...string) string {
+	k.t.Helper()
+	out, err := k.try(args...)
+	if err != nil {
+		k.t.Fatalf("c2c %q: %v: %s", args, err, out)
+	}
+	return out
+}
+
+func (k *keeper) pid() int {
+	k.t.Helper()
+	var st wakeStatus
+	if err := json.Unmarshal([]byte(k.run("wake", "status", "--json")), &st); err != nil {
+		k.t.Fatal(err)
+	}
+	return st.PID
+}
+
+func TestOneWakeDaemonRunsUntilItIsStopped(t *testing.T) {
+	k := newKeeper(t)
+	if pid := k.pid(); pid != 0 {
+		t.Fatalf("process %d runs already", pid)
+	}
+	k.run("wake", "start", "--min-inject-gap", "20s")
+	first := k.pid()
+	if first == 0 {
+		t.Fatal("it does not run")
+	}
+	if out := k.run("wake", "start"); !strings.Contains(out, "already") || k.pid() != first {
+		t.Errorf("a second start: %s", out)
+	}
+	if out, err := k.try("wake", "run"); err == nil || !strings.Contains(out, "runs already") {
+		t.Errorf("a second one in front: %v, %s", err, out)
+	}
+	env, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(first), "environ"))
+	if err == nil && strings.Contains(string(env), "hush") {
+		t.Error("it keeps a key of the shell that started it")
+	}
+	k.run("wake", "restart")
+	second := k.pid()
+	if second == 0 || second == first {
+		t.Errorf("restarted as process %d, it was %d", second, first)
+	}
+	k.run("wake", "stop")
+	if pid := k.pid(); pid != 0 {
+		t.Errorf("process %d after stop", pid)
+	}
+	if out := k.run("wake", "stop"); !strings.Contains(out, "no wake daemon") {
+		t.Errorf("a second stop: %s", out)
+	}
+	log, err := os.ReadFile(filepath.Join(k.root(), "wake.log"))
+	if err != nil || !strings.Contains(string(log), "min-inject-gap=20s") {
+		t.Errorf("log %q, %v", log, err)
+	}
+	if _, err := os.Stat(filepath.Join(k.root(), "wake.pid")); err == nil {
+		t.Error("the pid file stays")
+	}
+}
+
+// A crash leaves the pid file; somebody else may have that number by now.
+func TestAProcessThatIsNotTheDaemonIsNotStopped(t *testing.T) {
+	k := newKeeper(t)
+	k.run("wake", "start")
+	if err := syscall.Kill(k.pid(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	k.run("wake", "start") // the lock ended with its process
+	k.run("wake", "stop")
+	if err := os.WriteFile(filepath.Join(k.root(), "wake.pid"), []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out := k.run("wake", "stop"); !strings.Contains(out, "no wake daemon") {
+		t.Errorf("stop: %s", out)
+	}
+}
+
+func TestOnlyAKnownClientInAKnownPaneIsAttached(t *testing.T) {
+	k := newKeeper(t)
+	k.run("register", "amber", "--session-id", "amber")
+	if out, err := k.try("wake", "attach", "--session-id", "amber"); err == nil || !strings.Contains(out, "run this inside tmux or screen") {
+		t.Errorf("outside: %v, %s", err, out)
+	}
+	if out := k.run("wake", "detach", "--session-id", "amber"); !strings.Contains(out, "amber is not typed to") {
+		t.Errorf("detach: %s", out)
+	}
+}
+
+func TestWakeSaysWhatItTakes(t *testing.T) {
+	k := newKeeper(t)
+	for _, args := range [][]string{{"wake"}, {"wake", "dance"}, {"wake", "start", "stop"}, {"wake", "run", "--min-inject-gap", "-1s"}} {
+		if out, err := k.try(args...); err == nil || !strings.Contains(out, "wake") {
+			t.Errorf("%q: %v, %s", args, err, out)
+		}
+	}
+	if out := k.run("wake", "--help"); !strings.Contains(out, "attach, detach") {
+		t.Errorf("help: %s", out)
+	}
+}

@@ -1,0 +1,116 @@
+package e2e
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"c2c/e2e/lab"
+)
+
+// withoutServer starts Codex on its daemon with our MCP server turned off, registered as cody and idle.
+func withoutServer(t *testing.T) (*lab.Lab, *lab.Model) {
+	t.Helper()
+	l, model := newLab(t), lab.NewModel(t)
+	l.SeedCodex(model, "")
+	l.Run(c2c(), "install", "codex")
+	l.Write(".codex/config.toml", strings.Replace(l.Read(".codex/config.toml"), "[mcp_servers.c2c]", "[mcp_servers.c2c]\nenabled = false", 1))
+	l.Run(c2c(), "register", "birch", "--session-id", "birch")
+	l.TrustCodexHooks()
+	p := l.CodexTUI()
+	model.Script(shell(c2c()+" register cody"), lab.Say("Registered."))
+	p.Submit("prompt-one")
+	p.WaitScreen(0, "Registered.")
+	l.WaitFile(".codex/sessions/*/*/*/rollout-*.jsonl", `"task_complete"`)
+	return l, model
+}
+
+func TestTheDaemonWakesACodexThatHasNoServer(t *testing.T) {
+	t.Parallel()
+	l, model := withoutServer(t)
+	l.Run(c2c(), "wake", "start")
+	model.Script(lab.Say("Woken."))
+	l.Run("sh", "-c", sendAs("birch", "cody", "meanwhile"))
+	if item := once(t, model.WaitText("word-meanwhile"), "word-meanwhile"); item.Role == "developer" {
+		t.Errorf("shown as %+v", item)
+	}
+	l.WaitFile(".c2c/repos/*/broker/broker.log", `"outcome":"rang"`)
+	if got := l.Run(c2c(), "wake", "status"); !strings.Contains(got, "cody") || !strings.Contains(got, "rang by server") {
+		t.Errorf("status %s", got)
+	}
+	l.Run(c2c(), "wake", "stop")
+}
+
+// The session's own server goes before: the daemon lends the right to ring for each ring.
+func TestTheDaemonLeavesASessionToItsServer(t *testing.T) {
+	t.Parallel()
+	l, model := newLab(t), lab.NewModel(t)
+	l.SeedCodex(model, "")
+	l.Run(c2c(), "install", "codex")
+	l.Run(c2c(), "register", "birch", "--session-id", "birch")
+	l.TrustCodexHooks()
+	l.Run(c2c(), "wake", "start") // before there is anybody
+	model.Script(register(lab.Codex, "cody"), lab.Say("Registered."))
+	p := l.CodexTUI()
+	p.Submit("prompt-one")
+	p.WaitScreen(0, "Registered.")
+	l.WaitFile(".codex/sessions/*/*/*/rollout-*.jsonl", `"task_complete"`)
+	model.Script(lab.Say("Woken."))
+	l.Run("sh", "-c", sendAs("birch", "cody", "meanwhile"))
+	model.WaitText("word-meanwhile")
+	p.WaitScreen(0, "Woken.")
+	onlyOnce(t, model.Turns(), "word-meanwhile", "")
+	if n := rings(l, "rang"); n != 1 {
+		t.Errorf("%d rings", n)
+	}
+	l.Run(c2c(), "wake", "stop")
+}
+
+// inTmux runs Claude Code, without the socket by which it is woken otherwise, in a pane of a tmux that c2c
+// knows nothing of, until the person attaches it.
+func inTmux(t *testing.T) (l *lab.Lab, model *lab.Model, keys func(...string)) {
+	t.Helper()
+	l, model = newLab(t), lab.NewModel(t)
+	l.Setenv("CLAUDE_CODE_HARBOR_KITE", "0")
+	l.SeedClaude(nil)
+	l.Run(c2c(), "install", "claude")
+	blind(l)
+	l.Run(c2c(), "register", "birch", "--session-id", "birch")
+	tmux := func(args ...string) []string {
+		return append([]string{"tmux", "-S", l.Home + "/tmux", "-f", "/dev/null"}, args...)
+	}
+	l.Terminal(l.ClaudeEnv(model), tmux("new-session", "-x", "120", "-y", "40", "claude", "--permission-mode", "default")...)
+	keys = func(args ...string) { l.Run(tmux(append([]string{"send-keys"}, args...)...)...) }
+	l.WaitFile(".claude/sessions/*.json", `"status":"idle"`)
+	model.Script(register(lab.Claude, "amber"), bash(c2c()+" wake attach"), lab.Say("Attached."))
+	keys("-l", "prompt-one")
+	keys("Enter")
+	model.WaitText("amber is woken through tmux")
+	l.WaitFile(".claude/sessions/*.json", `"status":"idle"`)
+	return l, model, keys
+}
+
+func TestTheDaemonWakesAClientInTmux(t *testing.T) {
+	t.Parallel()
+	l, model, keys := inTmux(t)
+	l.Run(c2c(), "wake", "start", "--min-inject-gap", "1s")
+	keys("-l", "half-typed-draft")
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	held(l)
+	model.Script(lab.Say("Woken."))
+	keys("C-u") // the person has thought better of it
+	r := model.WaitText("word-meanwhile")
+	once(t, r, "word-meanwhile")
+	once(t, r, `event="message_pending" count="1" from="birch"`)
+	if len(r.Find("half-typed-draft")) != 0 {
+		t.Errorf("the draft was sent:\n%s", r)
+	}
+	var st struct {
+		Sessions []struct{ Alias, Pane string }
+	}
+	if err := json.Unmarshal([]byte(l.Run(c2c(), "wake", "status", "--json")), &st); err != nil || len(st.Sessions) != 1 ||
+		st.Sessions[0].Alias != "amber" || !strings.HasPrefix(st.Sessions[0].Pane, "tmux:%0:") {
+		t.Errorf("status %+v, %v", st, err)
+	}
+	l.Run(c2c(), "wake", "stop")
+}
