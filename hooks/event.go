@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"c2c/inbox"
-	"c2c/inbox/fields"
 )
 
 // maxEvent bounds an event: tool output may be large, and is not read.
@@ -20,57 +19,28 @@ const maxEvent = 16 << 20
 
 // Event is what a client tells a hook. Fields that a client leaves out are zero.
 type Event struct {
-	Client         string
-	Name           string // hook_event_name
-	SessionID      string
-	AgentID        string // set in a subagent
-	StopHookActive bool
-	Source         string // of SessionStart: startup, resume, clear, compact
-	Prompt         string // of UserPromptSubmit
-	Watch          string // a file that the answer asks the client to watch
+	Client         string `json:"-"`
+	Name           string `json:"hook_event_name"`
+	SessionID      string `json:"session_id"`
+	AgentID        string `json:"agent_id"` // set in a subagent
+	StopHookActive bool   `json:"stop_hook_active"`
+	Source         string `json:"source"` // of SessionStart: startup, resume, clear, compact
+	Prompt         string `json:"prompt"` // of UserPromptSubmit
+	Watch          string `json:"-"`      // a file that the answer asks the client to watch
 }
 
 // Parse reads one event.
 func Parse(client string, r io.Reader) (Event, error) {
-	e := Event{Client: client}
-	var object json.RawMessage
-	// Not to the end of the input: a client may leave it open.
-	err := json.NewDecoder(io.LimitReader(r, maxEvent)).Decode(&object)
-	if err == nil {
-		err = fields.Each(object, e.set)
-	}
-	if err != nil {
+	e := Event{}
+	dec := json.NewDecoder(io.LimitReader(r, maxEvent))
+	if err := dec.Decode(&e); err != nil {
 		return Event{}, fmt.Errorf("read hook event: %w", err)
 	}
+	e.Client = client
 	if e.Name == "" {
 		return Event{}, fmt.Errorf("read hook event: it has no hook_event_name")
 	}
 	return e, nil
-}
-
-// set takes one member of what the client wrote.
-func (e *Event) set(name string, value json.RawMessage) (err error) {
-	switch name {
-	case "hook_event_name":
-		e.Name, err = fields.Text(value)
-	case "session_id":
-		e.SessionID, err = fields.Text(value)
-	case "agent_id":
-		e.AgentID, err = fields.Text(value)
-	case "stop_hook_active":
-		e.StopHookActive = string(value) == "true"
-	case "source":
-		e.Source, err = fields.Text(value)
-	case "prompt":
-		e.Prompt, err = fields.Text(value)
-	}
-	if string(value) == "null" {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("%s is %w", name, err)
-	}
-	return nil
 }
 
 // HasMail says whether the prompt can hold a message at all.

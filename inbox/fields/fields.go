@@ -1,6 +1,6 @@
-// Package fields takes JSON objects apart, member by member and in their order.
-// The decoders of encoding/json take three times as long over it, and their first
-// struct costs a hook a tenth of its time. Nothing is kept between calls.
+// Package fields takes JSON objects apart, member by member and in their order:
+// the token decoder of encoding/json, which keeps the order too, made a drain of
+// many messages three times as long. Nothing is kept between calls.
 package fields
 
 import (
