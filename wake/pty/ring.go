@@ -58,7 +58,9 @@ func (k keyboard) Write(b []byte) (int, error) {
 // nothing was typed, wake.ErrUncaptured when something was.
 func (t *Terminal) Ring(ctx context.Context, n wake.Notice) error {
 	text := printable(n.Sentinel("poll mcp__c2c__poll_inbox"))
-	t.keys.Lock()
+	if !t.keys.TryLock() {
+		return fmt.Errorf("%w: a key of the person is on its way", wake.ErrHeld)
+	}
 	defer t.keys.Unlock()
 	if err := t.clear(); err != nil {
 		return fmt.Errorf("%w: %w", wake.ErrHeld, err)
