@@ -52,6 +52,18 @@ func (a *app) open() (*broker.Broker, error) {
 	return broker.Open(broker.Config{Root: root})
 }
 
+// with gives f the broker for as long as a lock may be waited for.
+func (a *app) with(ctx context.Context, f func(ctx context.Context, b *broker.Broker) error) error {
+	b, err := a.open()
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	ctx, cancel := context.WithTimeout(ctx, a.lockWait)
+	defer cancel()
+	return f(ctx, b)
+}
+
 func (a *app) json(v any) error {
 	enc := json.NewEncoder(a.stdout)
 	enc.SetEscapeHTML(false)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"flag"
 	"fmt"
+
+	"c2c/broker"
 )
 
 // dnd shows or changes whether a session may be woken.
@@ -14,31 +16,26 @@ func dnd(fs *flag.FlagSet) action {
 		if len(args) > 1 || len(args) == 1 && args[0] != "on" && args[0] != "off" {
 			return fmt.Errorf("%w: on or off", errUsage)
 		}
-		b, err := a.open()
-		if err != nil {
-			return err
-		}
-		defer b.Close()
-		ctx, cancel := context.WithTimeout(ctx, a.lockWait)
-		defer cancel()
-		s, err := b.Resolve(ctx, a.caller(*sid))
-		if err != nil {
-			return err
-		}
-		if len(args) == 1 {
-			s.Quiet = args[0] == "on"
-			if err := b.SetQuiet(ctx, s.ID, s.Quiet); err != nil {
+		return a.with(ctx, func(ctx context.Context, b *broker.Broker) error {
+			s, err := b.Resolve(ctx, a.caller(*sid))
+			if err != nil {
 				return err
 			}
-		}
-		if *asJSON {
-			return a.json(map[string]any{"session_id": s.ID, "alias": s.Alias, "dnd": s.Quiet})
-		}
-		state := "off: mail wakes it"
-		if s.Quiet {
-			state = "on: mail waits for its next turn"
-		}
-		_, err = fmt.Fprintf(a.stdout, "%s: do not disturb is %s\n", s.Alias, state)
-		return err
+			if len(args) == 1 {
+				s.Quiet = args[0] == "on"
+				if err := b.SetQuiet(ctx, s.ID, s.Quiet); err != nil {
+					return err
+				}
+			}
+			if *asJSON {
+				return a.json(map[string]any{"session_id": s.ID, "alias": s.Alias, "dnd": s.Quiet})
+			}
+			state := "off: mail wakes it"
+			if s.Quiet {
+				state = "on: mail waits for its next turn"
+			}
+			_, err = fmt.Fprintf(a.stdout, "%s: do not disturb is %s\n", s.Alias, state)
+			return err
+		})
 	}
 }

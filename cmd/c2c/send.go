@@ -116,24 +116,19 @@ func send(fs *flag.FlagSet) action {
 			return err
 		}
 		f.letter.To = args[0]
-		b, err := a.open()
-		if err != nil {
-			return err
-		}
-		defer b.Close()
-		ctx, cancel := context.WithTimeout(ctx, a.lockWait)
-		defer cancel()
-		from, err := a.session(ctx, b, f.from)
-		if err != nil {
-			return err
-		}
-		r, err := b.Send(ctx, from, f.letter)
-		if err != nil {
-			return err
-		}
-		if f.json {
-			return a.json(receiptOf(r))
-		}
-		return a.printReceipt(r)
+		return a.with(ctx, func(ctx context.Context, b *broker.Broker) error {
+			from, err := a.session(ctx, b, f.from)
+			if err != nil {
+				return err
+			}
+			r, err := b.Send(ctx, from, f.letter)
+			if err != nil {
+				return err
+			}
+			if f.json {
+				return a.json(receiptOf(r))
+			}
+			return a.printReceipt(r)
+		})
 	}
 }

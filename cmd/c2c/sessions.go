@@ -38,40 +38,37 @@ func (a *app) describe(b *broker.Broker, s broker.Session) (sessionJSON, error) 
 func list(fs *flag.FlagSet) action {
 	asJSON := fs.Bool("json", false, "print JSON")
 	return func(ctx context.Context, a *app, _ []string) error {
-		b, err := a.open()
-		if err != nil {
-			return err
-		}
-		defer b.Close()
-		sessions, err := b.Sessions(ctx)
-		if err != nil {
-			return err
-		}
-		rows := []sessionJSON{}
-		for _, s := range sessions {
-			row, err := a.describe(b, s)
+		return a.with(ctx, func(ctx context.Context, b *broker.Broker) error {
+			sessions, err := b.Sessions(ctx)
 			if err != nil {
 				return err
 			}
-			rows = append(rows, row)
-		}
-		if *asJSON {
-			return a.json(rows)
-		}
-		w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
-		fmt.Fprintln(w, "ALIAS\tSTATE\tMAIL\tCLIENT\tRING\tSESSION\tROLE")
-		for _, r := range rows {
-			mail := "-"
-			if r.Waiting {
-				mail = "waits"
+			rows := []sessionJSON{}
+			for _, s := range sessions {
+				row, err := a.describe(b, s)
+				if err != nil {
+					return err
+				}
+				rows = append(rows, row)
 			}
-			ring := "-"
-			if r.LastRing != nil {
-				ring = r.LastRing.Outcome + " " + r.LastRing.Method
+			if *asJSON {
+				return a.json(rows)
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Alias, r.State, mail, r.Client, ring, r.ID, r.Role)
-		}
-		return w.Flush()
+			w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
+			fmt.Fprintln(w, "ALIAS\tSTATE\tMAIL\tCLIENT\tRING\tSESSION\tROLE")
+			for _, r := range rows {
+				mail := "-"
+				if r.Waiting {
+					mail = "waits"
+				}
+				ring := "-"
+				if r.LastRing != nil {
+					ring = r.LastRing.Outcome + " " + r.LastRing.Method
+				}
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Alias, r.State, mail, r.Client, ring, r.ID, r.Role)
+			}
+			return w.Flush()
+		})
 	}
 }
 
@@ -87,16 +84,13 @@ func whoami(fs *flag.FlagSet) action {
 	asJSON := fs.Bool("json", false, "print JSON")
 	sid := fs.String("session-id", "", "`session` or alias, if not this one")
 	return func(ctx context.Context, a *app, _ []string) error {
-		b, err := a.open()
-		if err != nil {
-			return err
-		}
-		defer b.Close()
-		s, err := b.Resolve(ctx, a.caller(*sid))
-		if err != nil {
-			return err
-		}
-		return a.printSession(s, *asJSON)
+		return a.with(ctx, func(ctx context.Context, b *broker.Broker) error {
+			s, err := b.Resolve(ctx, a.caller(*sid))
+			if err != nil {
+				return err
+			}
+			return a.printSession(s, *asJSON)
+		})
 	}
 }
 
@@ -112,21 +106,16 @@ func register(fs *flag.FlagSet) action {
 		if len(args) == 1 {
 			alias = args[0]
 		}
-		b, err := a.open()
-		if err != nil {
-			return err
-		}
-		defer b.Close()
-		ctx, cancel := context.WithTimeout(ctx, a.lockWait)
-		defer cancel()
-		s, err := b.Register(ctx, a.caller(*sid), alias)
-		if err != nil {
-			return err
-		}
-		if err := b.Describe(ctx, s.ID, *role, ""); err != nil {
-			return err
-		}
-		return a.printSession(s, *asJSON)
+		return a.with(ctx, func(ctx context.Context, b *broker.Broker) error {
+			s, err := b.Register(ctx, a.caller(*sid), alias)
+			if err != nil {
+				return err
+			}
+			if err := b.Describe(ctx, s.ID, *role, ""); err != nil {
+				return err
+			}
+			return a.printSession(s, *asJSON)
+		})
 	}
 }
 
@@ -137,40 +126,35 @@ func sendAll(fs *flag.FlagSet) action {
 		if err := f.complete(a, args); err != nil {
 			return err
 		}
-		b, err := a.open()
-		if err != nil {
-			return err
-		}
-		defer b.Close()
-		ctx, cancel := context.WithTimeout(ctx, a.lockWait)
-		defer cancel()
-		from, err := a.session(ctx, b, f.from)
-		if err != nil {
-			return err
-		}
-		sent, skipped, err := b.SendAll(ctx, from, f.letter)
-		if err != nil {
-			return err
-		}
-		if f.json {
-			out := []receiptJSON{}
-			for _, r := range sent {
-				out = append(out, receiptOf(r))
-			}
-			left := []map[string]string{}
-			for _, s := range skipped {
-				left = append(left, map[string]string{"alias": s.Alias, "reason": s.Reason})
-			}
-			return a.json(map[string]any{"sent": out, "skipped": left})
-		}
-		for _, r := range sent {
-			if err := a.printReceipt(r); err != nil {
+		return a.with(ctx, func(ctx context.Context, b *broker.Broker) error {
+			from, err := a.session(ctx, b, f.from)
+			if err != nil {
 				return err
 			}
-		}
-		for _, s := range skipped {
-			fmt.Fprintf(a.stderr, "c2c: not sent to %s: %s\n", s.Alias, s.Reason)
-		}
-		return nil
+			sent, skipped, err := b.SendAll(ctx, from, f.letter)
+			if err != nil {
+				return err
+			}
+			if f.json {
+				out := []receiptJSON{}
+				for _, r := range sent {
+					out = append(out, receiptOf(r))
+				}
+				left := []map[string]string{}
+				for _, s := range skipped {
+					left = append(left, map[string]string{"alias": s.Alias, "reason": s.Reason})
+				}
+				return a.json(map[string]any{"sent": out, "skipped": left})
+			}
+			for _, r := range sent {
+				if err := a.printReceipt(r); err != nil {
+					return err
+				}
+			}
+			for _, s := range skipped {
+				fmt.Fprintf(a.stderr, "c2c: not sent to %s: %s\n", s.Alias, s.Reason)
+			}
+			return nil
+		})
 	}
 }
