@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"text/tabwriter"
@@ -54,7 +56,8 @@ func list(fs *flag.FlagSet) action {
 			if *asJSON {
 				return a.json(rows)
 			}
-			w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
+			out := bufio.NewWriter(a.stdout) // the tabwriter writes every cell and every blank by itself
+			w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 			fmt.Fprintln(w, "ALIAS\tSTATE\tMAIL\tCLIENT\tRING\tSESSION\tROLE")
 			for _, r := range rows {
 				mail := "-"
@@ -67,7 +70,7 @@ func list(fs *flag.FlagSet) action {
 				}
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Alias, r.State, mail, r.Client, ring, r.ID, r.Role)
 			}
-			return w.Flush()
+			return errors.Join(w.Flush(), out.Flush())
 		})
 	}
 }
