@@ -39,9 +39,9 @@ func (b *Broker) attached(c Caller) (s Session, ok bool) {
 			return s, false
 		}
 	}
-	s, err = b.session(rows[i])
+	s = b.session(rows[i])
 	n := len(s.ClientIDs)
-	return s, err == nil && len(s.owed) == 0 && n > 0 && s.ClientIDs[n-1] == c.ClientID && s.Client == c.Client
+	return s, len(s.owed) == 0 && n > 0 && s.ClientIDs[n-1] == c.ClientID && s.Client == c.Client
 }
 
 // Register is Attach, and gives the session the alias; an empty one keeps what it has. An alias that an
@@ -86,7 +86,7 @@ func (b *Broker) attach(ctx context.Context, c Caller, alias string) (Session, e
 	if err := b.settle(ctx, a.owed, own); err != nil {
 		return Session{}, err
 	}
-	return b.session(own)
+	return b.session(own), nil
 }
 
 // settle brings a session the mail that is still to come to it. A session that is back has its own again.

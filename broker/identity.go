@@ -55,7 +55,7 @@ func (b *Broker) Resolve(ctx context.Context, c Caller) (Session, error) {
 	if i < 0 {
 		return Session{}, fmt.Errorf("session %q is not registered: %w", sid, ErrNoSession)
 	}
-	return b.session(rows[i])
+	return b.session(rows[i]), nil
 }
 
 // resolve gives the caller's session id, registered or not, or "" when nothing names one.

@@ -272,18 +272,21 @@ func (b *Broker) Sessions(ctx context.Context) ([]Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	read := b.readFacts
+	if dir, err := b.sessionsDir(); err == nil { // opened once, not for each
+		defer dir.Close()
+		read = func(sid string) (facts, bool, error) { return readFacts(dir, sid) }
+	}
 	list := make([]Session, 0, len(rows))
 	for _, r := range rows {
-		s, err := b.session(r)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, s)
+		list = append(list, b.sessionWith(read, r))
 	}
 	return list, nil
 }
 
-func (b *Broker) session(r row) (Session, error) {
+func (b *Broker) session(r row) Session { return b.sessionWith(b.readFacts, r) }
+
+func (b *Broker) sessionWith(read func(sid string) (facts, bool, error), r row) Session {
 	s := Session{
 		ID:         r.sid(),
 		Alias:      r.alias(),
@@ -296,12 +299,12 @@ func (b *Broker) session(r row) (Session, error) {
 	s.State = state(b.proc, s.PID, r.integer("pid_start_time"))
 	s.Person = s.Client == clientHuman
 	if !inbox.ValidName(s.ID) {
-		return s, nil // the original allows any id; such a session can have no facts of ours
+		return s // the original allows any id; such a session can have no facts of ours
 	}
-	f, _, err := b.readFacts(s.ID)
+	f, _, err := read(s.ID)
 	if err != nil {
 		b.log.Warn("facts of a session are unreadable", "session", s.ID, "err", err)
-		return s, nil // they are extras: the registry says who it is
+		return s // they are extras: the registry says who it is
 	}
 	if f.Client != "" {
 		s.Client = f.Client
@@ -311,7 +314,7 @@ func (b *Broker) session(r row) (Session, error) {
 	if f.LastRing != nil {
 		s.LastRing = *f.LastRing
 	}
-	return s, nil
+	return s
 }
 
 // clientHuman is the original's client_type of somebody at a terminal.

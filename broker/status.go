@@ -121,3 +121,34 @@ func (b *Broker) mailboxes(ctx context.Context) ([]string, error) {
 	}
 	return sids, nil
 }
+
+// Waiting tells which sessions have mail that nobody has in hand. It looks at the root once, and only into
+// the mailboxes that were ever used.
+func (b *Broker) Waiting(sessions []Session) (map[string]bool, error) {
+	names, err := b.root.Names()
+	if err != nil {
+		return nil, err
+	}
+	used := map[string]bool{}
+	for _, name := range names {
+		for _, suffix := range mailSuffixes() {
+			if sid, ok := strings.CutSuffix(name, suffix); ok {
+				used[sid] = true
+			}
+		}
+	}
+	waiting := map[string]bool{}
+	for _, s := range sessions {
+		if !used[s.ID] || !inbox.ValidName(s.ID) { // the original allows any id; we open no such mailbox
+			continue
+		}
+		box, err := b.Mailbox(s.ID)
+		if err != nil {
+			return nil, err
+		}
+		if waiting[s.ID], err = box.Waiting(); err != nil {
+			return nil, err
+		}
+	}
+	return waiting, nil
+}

@@ -15,6 +15,9 @@ type Swept struct {
 
 const inboxSuffix = ".inbox.json"
 
+// mailSuffixes are those of all that may hold a session's mail.
+func mailSuffixes() []string { return []string{inboxSuffix, ".spill.jsonl", ".lease"} }
+
 // Sweep drops the sessions whose client is gone, or never said which process it is, and which nobody used
 // for the grace period; what waits for them becomes dead letters. So does what waits in a mailbox without
 // a session. People at a terminal stay. The facts of a session stay too: when it comes back it gets
@@ -22,9 +25,9 @@ const inboxSuffix = ".inbox.json"
 func (b *Broker) Sweep(ctx context.Context, grace time.Duration) (Swept, error) {
 	var swept Swept
 	err := b.change(ctx, func(rows []row) ([]row, bool, error) {
-		kept, gone, err := b.stale(rows, grace)
+		kept, gone := b.stale(rows, grace)
 		swept.Sessions = gone
-		return kept, len(gone) > 0, err
+		return kept, len(gone) > 0, nil
 	})
 	if err != nil {
 		return Swept{}, err
@@ -71,23 +74,20 @@ func (b *Broker) Stale(ctx context.Context, grace time.Duration) ([]Session, err
 	if err != nil {
 		return nil, err
 	}
-	_, gone, err := b.stale(rows, grace)
-	return gone, err
+	_, gone := b.stale(rows, grace)
+	return gone, nil
 }
 
-func (b *Broker) stale(rows []row, grace time.Duration) (kept []row, gone []Session, err error) {
+func (b *Broker) stale(rows []row, grace time.Duration) (kept []row, gone []Session) {
 	for _, r := range rows {
-		s, err := b.session(r)
-		if err != nil {
-			return nil, nil, err
-		}
+		s := b.session(r)
 		if s.State == Alive || s.Person || b.now().Sub(b.lastUsed(r)) < grace {
 			kept = append(kept, r)
 		} else {
 			gone = append(gone, s)
 		}
 	}
-	return kept, gone, nil
+	return kept, gone
 }
 
 // lastUsed is the newest sign of life of a session.
@@ -103,7 +103,7 @@ func (b *Broker) lastUsed(r row) time.Time {
 
 // lastMail is when a mailbox last changed, wherever its mail is.
 func (b *Broker) lastMail(sid string) (last time.Time) {
-	for _, suffix := range []string{inboxSuffix, ".spill.jsonl", ".lease"} {
+	for _, suffix := range mailSuffixes() {
 		if t := b.modified(sid + suffix); t.After(last) {
 			last = t
 		}

@@ -9,7 +9,6 @@ import (
 	"text/tabwriter"
 
 	"c2c/broker"
-	"c2c/inbox"
 )
 
 type sessionJSON struct {
@@ -24,19 +23,6 @@ type sessionJSON struct {
 	LastRing *ringJSON `json:"last_ring,omitempty"`
 }
 
-func (a *app) describe(b *broker.Broker, s broker.Session) (sessionJSON, error) {
-	row := sessionJSON{s.ID, s.Alias, s.Client, s.PID, s.Role, string(s.State), false, ringJSONOf(s.LastRing)}
-	if !inbox.ValidName(s.ID) {
-		return row, nil // the original allows any id; we open no such mailbox
-	}
-	m, err := b.Mailbox(s.ID)
-	if err != nil {
-		return row, err
-	}
-	row.Waiting, err = m.Waiting()
-	return row, err
-}
-
 func list(fs *flag.FlagSet) action {
 	asJSON := fs.Bool("json", false, "print JSON")
 	return func(ctx context.Context, a *app, _ []string) error {
@@ -45,13 +31,13 @@ func list(fs *flag.FlagSet) action {
 			if err != nil {
 				return err
 			}
+			waiting, err := b.Waiting(sessions)
+			if err != nil {
+				return err
+			}
 			rows := []sessionJSON{}
 			for _, s := range sessions {
-				row, err := a.describe(b, s)
-				if err != nil {
-					return err
-				}
-				rows = append(rows, row)
+				rows = append(rows, sessionJSON{s.ID, s.Alias, s.Client, s.PID, s.Role, string(s.State), waiting[s.ID], ringJSONOf(s.LastRing)})
 			}
 			if *asJSON {
 				return a.json(rows)
