@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"sync"
+	"time"
 )
 
 // RegistryLock is the file below the root whose closing tells that the registry may have changed.
@@ -64,6 +66,10 @@ func (b *Broker) change(ctx context.Context, f func(rows []row) (changed []row, 
 			return err
 		}
 		data := formatRegistry(rows)
+		if len(data) > registryMax {
+			rows = b.forget(rows, before, len(data))
+			data = formatRegistry(rows)
+		}
 		// The original has written larger ones, which a sweep may make smaller step by step.
 		if len(data) > registryMax && len(data) >= len(formatRegistry(before)) {
 			return fmt.Errorf("write %s: %w: %d sessions take %d of %d bytes; c2c sweep drops the dead ones",
@@ -71,6 +77,43 @@ func (b *Broker) change(ctx context.Context, f func(rows []row) (changed []row, 
 		}
 		return b.root.Replace(registryFile, data)
 	})
+}
+
+// forget makes room in a registry of size bytes, of which it leaves three quarters: sessions go whose client
+// is gone and for whom nothing waits, the longest unused first. As after a sweep, their facts stay for the
+// case that they come back. Rows that differ from those before are what the caller wants to write.
+func (b *Broker) forget(rows, before []row, size int) []row {
+	used := map[string]time.Time{}
+	for _, r := range rows {
+		s := b.session(r)
+		if s.State != Absent || s.Person || !slices.ContainsFunc(before, r.equal) || b.keepsMail(s.ID) {
+			continue
+		}
+		used[s.ID] = b.lastUsed(r)
+	}
+	oldest := slices.SortedFunc(maps.Keys(used), func(a, b string) int { return used[a].Compare(used[b]) })
+	gone := map[string]bool{}
+	for _, sid := range oldest {
+		if size <= registryMax/4*3 {
+			break
+		}
+		gone[sid] = true
+		size -= len(rows[findSID(rows, sid)].appendJSON(nil)) + len(",\n")
+	}
+	if len(gone) > 0 {
+		b.log.Info("registry was full", "forgotten", len(gone))
+	}
+	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return gone[r.sid()] })
+}
+
+// keepsMail says whether something waits for a session, or may.
+func (b *Broker) keepsMail(sid string) bool {
+	box, err := b.Mailbox(sid)
+	if err != nil {
+		return true
+	}
+	some, err := box.Waiting()
+	return some || err != nil
 }
 
 type damagedError struct{ err error }

@@ -71,3 +71,41 @@ func TestARegistryThatIsTooLargeMayShrink(t *testing.T) {
 		t.Errorf("the registry is %.80s", got)
 	}
 }
+
+// A root that is used every day has its 64 KiB full of sessions that have ended, and still takes a new one.
+func TestAFullRegistryForgetsTheLongestAbsent(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	rows := []string{
+		`{"session_id":"mail","alias":"mail","registered_at":1.0,"pid":77,"pid_start_time":1}`,
+		`{"session_id":"person","alias":"person","client_type":"human","registered_at":1.0,"pid":77,"pid_start_time":1}`,
+		`{"session_id":"unknown","alias":"unknown","registered_at":1.0}`,
+		`{"session_id":"alive","alias":"alive","registered_at":1.0,"pid":10,"pid_start_time":1}`,
+	}
+	size := 0
+	for i := 0; size < registryMax-len(rows[0])-600; i++ {
+		rows = append(rows, fmt.Sprintf(`{"session_id":"s%d","alias":"s%[1]d","registered_at":%d.0,"pid":77,"pid_start_time":1}`, i, 1000+i))
+		size += len(rows[len(rows)-1]) + 2
+	}
+	w.writeRegistry("[\n" + strings.Join(rows, ",\n") + "\n]\n")
+	alive := Session{ID: "alive", Alias: "alive"}
+	w.send(alive, "mail", "x")
+
+	last := fmt.Sprint("s", len(rows)-5)
+	for i := range 20 {
+		w.register(fmt.Sprint("new-", i), Caller{Explicit: fmt.Sprint("n", i), PID: 20})
+	}
+	left := w.file(registryFile)
+	for _, alias := range []string{"mail", "person", "unknown", "alive", "new-0", "new-19", last} {
+		if !strings.Contains(left, fmt.Sprintf(`"alias":%q`, alias)) {
+			t.Errorf("%s is forgotten", alias)
+		}
+	}
+	if strings.Contains(left, `"alias":"s0"`) || len(left) > registryMax {
+		t.Errorf("the longest absent is there, in %d bytes", len(left))
+	}
+	w.wantMail("mail", "x")
+	if _, err := w.Resolve(ctx, Caller{Explicit: "s0"}); !errors.Is(err, ErrNoSession) {
+		t.Errorf("s0: %v", err)
+	}
+}

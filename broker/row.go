@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,6 +52,10 @@ func (r row) integer(name string) int64 {
 
 func (r row) sid() string   { return r.text("session_id") }
 func (r row) alias() string { return r.text("alias") }
+
+func (r row) equal(other row) bool {
+	return slices.EqualFunc(r, other, func(a, b field) bool { return a.name == b.name && string(a.value) == string(b.value) })
+}
 
 // holds says whether the row is bound to exactly this process.
 func (r row) holds(p process) bool {
