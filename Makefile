@@ -9,7 +9,7 @@ PREFIX ?= $(HOME)/.local
 T ?= 60s
 ROUNDS ?= 50
 
-.PHONY: help build demo test race e2e bench torture powercut fuzz lint check install clean
+.PHONY: help build demo test race e2e bench torture faults powercut fuzz lint check install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -35,6 +35,9 @@ bench: build ## the hot paths as ratios to limits of the same run, into docs/per
 
 torture: build ## processes killed at random for T=60s, then every message looked for
 	$(GO) run ./e2e/torture -t $(T) $(BIN)
+
+faults: build ## every system call of a command fails once, or is its last (needs strace)
+	$(GO) run ./e2e/faults $(BIN)
 
 powercut: build ## ROUNDS=50 power cuts on ext4 and XFS, then every message looked for (needs root)
 	$(GO) run ./e2e/powercut -rounds $(ROUNDS) $(BIN)

@@ -4,7 +4,7 @@
 set -euo pipefail
 
 missing=()
-for need in python3:python3 git:git npm:npm tmux:tmux screen:screen; do
+for need in python3:python3 git:git strace:strace npm:npm tmux:tmux screen:screen; do
 	command -v "${need%%:*}" >/dev/null || missing+=("${need##*:}")
 done
 [ "${#missing[@]}" -gt 0 ] || exit 0

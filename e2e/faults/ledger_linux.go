@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -112,15 +113,18 @@ func (v *verdict) clean(damaged bool) {
 	}
 }
 
-// settled reads what waits, and then everything must be in the archive once, in order.
-func (v *verdict) settled(as string, offered, all []letter, damaged bool) {
+// settled reads what waits, and then everything must be in the archive once, in order. After one more message
+// there is no litter.
+func (v *verdict) settled(s *scenario, as, alias string, offered, all []letter) {
 	v.same("read afterwards", v.letters(as, "c2c", "poll-inbox", "--json"), offered)
 	v.same("archive", v.archived(as), append(slices.Clone(v.gone), all...))
 	v.same("waiting after a read", v.waiting(as), []letter{})
 	if info, err := os.Stat(v.path("root/" + as + ".spill.jsonl")); err == nil && info.Size() > 0 {
 		v.wrong("a spill of %d bytes is left", info.Size())
 	}
-	v.clean(damaged)
+	v.must("birch", "c2c", "send", alias, "last")
+	v.must(as, "c2c", "poll-inbox")
+	v.clean(s.damaged)
 }
 
 // checkSend: acknowledged is stored once, refused at most once, and a retry makes it whole.
@@ -139,8 +143,7 @@ func (s *scenario) checkSend(v *verdict) {
 	}
 	v.must(s.as, s.command...)
 	v.same("waiting after a retry", v.waiting("amber"), sent)
-	v.clean(s.damaged)
-	v.settled("amber", sent, sent, s.damaged)
+	v.settled(s, "amber", "amber", sent, sent)
 }
 
 // checkRead: what was not shown and acknowledged is offered again, and nothing is in the archive twice.
@@ -164,5 +167,22 @@ func (s *scenario) checkRead(v *verdict) {
 	}
 	after := letter{"after", "after"}
 	v.must("birch", "c2c", "send", "amber", "after", "--id", "after")
-	v.settled("amber", append(slices.Clone(left), after), append(slices.Clone(v.mail), after), s.damaged)
+	all := append(slices.Clone(v.mail), after)
+	if s.stdin == "" {
+		v.settled(s, "amber", "amber", append(left, after), all)
+		return
+	}
+	for range all { // a hook shows one message or more
+		v.answer(s)
+	}
+	v.settled(s, "amber", "amber", []letter{}, all)
+}
+
+// answer runs a hook again.
+func (v *verdict) answer(s *scenario) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if out, err := v.command(ctx, s.as, s.stdin, v.program(s.command)...).Output(); err != nil {
+		v.wrong("afterwards: %v: %s", err, out)
+	}
 }

@@ -49,13 +49,13 @@ func registers() []*scenario {
 		prepare: waits(2, 100)}
 	fresh.check = func(v *verdict) {
 		fresh.checkRegistered(v, "amber amber", "birch birch")
-		v.settled("amber", v.mail, v.mail, false)
+		v.settled(fresh, "amber", "amber", v.mail, v.mail)
 	}
 	takeover := &scenario{name: "register, the alias of a session that left", command: []string{"c2c", "register", "coral", "--session-id", "new"},
 		prepare: gone(9, 8000)}
 	takeover.check = func(v *verdict) {
 		takeover.checkRegistered(v, "amber amber", "birch birch")
-		v.settled("new", v.mail, v.mail, false)
+		v.settled(takeover, "new", "coral", v.mail, v.mail)
 	}
 	sweep := func(p *place) error {
 		return p.steps(": c2c sweep --grace 0s", ": c2c register birch --session-id birch")
@@ -64,7 +64,7 @@ func registers() []*scenario {
 		prepare: gone(9, 8000, sweep)}
 	back.check = func(v *verdict) {
 		back.checkRegistered(v, "birch birch")
-		v.settled("old", v.mail, v.mail, false)
+		v.settled(back, "old", "coral", v.mail, v.mail)
 	}
 	return []*scenario{fresh, takeover, back}
 }
@@ -131,11 +131,12 @@ func sweeps() []*scenario {
 			}
 		}
 		v.must("", s.command...)
+		v.must("", "c2c", "register", "birch", "--session-id", "birch")
 		v.must("", "c2c", "register", "--session-id", "old")
 		if left := v.dead(); len(left) > 0 {
 			v.wrong("still dead: %s", ids(left))
 		}
-		v.settled("old", v.mail, v.mail, false)
+		v.settled(s, "old", "coral", v.mail, v.mail)
 	}
 	return []*scenario{s}
 }
