@@ -19,17 +19,14 @@ func (b *Broker) Attach(ctx context.Context, c Caller) (Session, error) {
 	return b.attach(ctx, c, "")
 }
 
-// attached gives the session of a caller of whom nothing is new. A hook is one on nearly every call, and
-// need not wait for the registry's lock then.
+// attached gives the session of a caller of whom nothing is new. A hook and a tool are one on nearly every
+// call, and need not wait for the registry's lock then.
 func (b *Broker) attached(c Caller) (s Session, ok bool) {
-	if c.ClientID == "" {
-		return s, false
-	}
 	rows, err := b.readRegistry()
 	if err != nil {
 		return s, false // attach sets a damaged one aside, and says so
 	}
-	sid, err := b.sidOf(c.Client, c.ClientID)
+	sid, err := b.resolve(rows, c)
 	i := findSID(rows, sid)
 	if err != nil || i < 0 {
 		return s, false
@@ -41,7 +38,8 @@ func (b *Broker) attached(c Caller) (s Session, ok bool) {
 	}
 	s = b.session(rows[i])
 	n := len(s.ClientIDs)
-	return s, len(s.owed) == 0 && n > 0 && s.ClientIDs[n-1] == c.ClientID && s.Client == c.Client
+	same := c.ClientID == "" || n > 0 && s.ClientIDs[n-1] == c.ClientID
+	return s, same && s.known && len(s.owed) == 0 && (c.Client == "" || s.Client == c.Client)
 }
 
 // Register is Attach, and gives the session the alias; an empty one keeps what it has. An alias that an

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"testing"
+
+	"c2c/inbox/filelock"
 )
 
 func (w *world) wantResolve(want string, c Caller) {
@@ -120,6 +122,29 @@ func TestNamedSessionIsMadeUnderItsName(t *testing.T) {
 	}
 	if _, err := w.Attach(context.Background(), Caller{Explicit: "../x"}); err == nil {
 		t.Error("a path was taken for a session id")
+	}
+}
+
+// A hook and a tool must not wait for whoever writes the registry, when they have nothing to write.
+func TestWhoIsKnownAttachesWithoutTheLock(t *testing.T) {
+	w := newWorld(t)
+	named := Caller{Client: "claude", PID: 20, Getenv: env("C2C_MCP_SESSION_ID", "my-session")}
+	hook := Caller{Client: "claude", ClientID: "a", PID: 10}
+	want := map[string]Caller{w.attach(named).ID: named, w.attach(hook).ID: hook}
+	lock, err := filelock.Acquire(context.Background(), w.Dir(), RegistryLock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Release()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for sid, c := range want {
+		if s, err := w.Attach(ctx, c); err != nil || s.ID != sid {
+			t.Errorf("attached as %q, %v, want %q", s.ID, err, sid)
+		}
+	}
+	if _, err := w.Attach(ctx, Caller{Client: "claude", ClientID: "b", PID: 10}); !errors.Is(err, filelock.ErrTimeout) {
+		t.Errorf("a new id: %v", err)
 	}
 }
 

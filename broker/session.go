@@ -45,7 +45,8 @@ type Session struct {
 	Pane       string // the pane of a multiplexer that its person lets c2c type into, see wake/mux
 	LastRing   Ring   // zero when it was never rung
 
-	owed []string // see facts
+	owed  []string // see facts
+	known bool     // it has facts
 }
 
 // Ring is one attempt to tell a session that mail waits.
@@ -301,7 +302,7 @@ func (b *Broker) sessionWith(read func(sid string) (facts, bool, error), r row) 
 	if !inbox.ValidName(s.ID) {
 		return s // the original allows any id; such a session can have no facts of ours
 	}
-	f, _, err := read(s.ID)
+	f, known, err := read(s.ID)
 	if err != nil {
 		b.log.Warn("facts of a session are unreadable", "session", s.ID, "err", err)
 		return s // they are extras: the registry says who it is
@@ -310,6 +311,7 @@ func (b *Broker) sessionWith(read func(sid string) (facts, bool, error), r row) 
 		s.Client = f.Client
 	}
 	s.ClientIDs, s.Tmux, s.Pane, s.owed = f.ClientIDs, f.Tmux, f.Pane, f.Owed
+	s.known = known
 	s.Person = s.Person || f.Person
 	if f.LastRing != nil {
 		s.LastRing = *f.LastRing
