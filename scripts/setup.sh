@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that the tests need and this machine lacks: Python for the peers that lock
-# with lockf, npm for the real clients, tmux and screen to ring in.
+# with lockf, strace for the faults, npm for the real clients, tmux and screen to ring in.
 set -euo pipefail
 
 missing=()
