@@ -64,6 +64,7 @@ func run(bin string) error {
 			return err
 		}
 	}
+	notes()
 	rivals()
 	return nil
 }

@@ -51,7 +51,7 @@ func (w world) rings() error {
 	ended := make(chan error)
 	go func() { ended <- watcher.Run(ctx, changes) }()
 
-	f := figure{what: "lock release to Ring (300 pairs, in one process)", limit: "raw inotify read", aim: "1.5"}
+	f := figure{what: "lock release to Ring (300 pairs, in process)", limit: "raw inotify read", aim: "1.5"}
 	f, err = f.measure(ringPairs, func() (float64, error) { return w.ringOnce(box, rung) }, raw.once)
 	cancel()
 	if err := errors.Join(err, <-ended); err != nil {

@@ -11,7 +11,7 @@ import (
 
 // format is a row: what, its limit, then of both the median in ms, the median of the ratios pair by pair,
 // what the ratio should be at most, and of both the 99th percentile.
-const format = "| %-42s | %-38s | %8.2f | %8.2f | %6.2f | %5s | %8.2f | %8.2f |\n"
+const format = "| %-50s | %-38s | %8.2f | %8.2f | %6.2f | %5s | %8.2f | %8.2f |\n"
 
 // figure is a thing that was measured in turn with its limit.
 type figure struct {
