@@ -85,6 +85,9 @@ func (a *app) hook(ctx context.Context, client string) error {
 		if e.Watch, err = b.Watchable(box.LockName()); err != nil {
 			return err
 		}
+		// Mail would lie beside an empty prompt until somebody types, and be gone if nobody does. The
+		// session is rung for it.
+		return a.noMail(e)
 	}
 	return a.handMail(ctx, b, s, box, e)
 }
