@@ -14,6 +14,9 @@ type Method struct {
 	Name     string // socket, channel, server, terminal; it names the reader in the archive
 	Courier  Courier
 	Doorbell Doorbell
+	// Unproven: the client may not hear it, and nothing tells. The first ring in vain is its last, if
+	// there is another method.
+	Unproven bool
 }
 
 // Ring is what was done, or not done, about mail that waits.
@@ -163,6 +166,9 @@ func (w *Watcher) record(ctx context.Context, r Ring) {
 // the first try only: a line that the client keeps back and takes later would
 // hand them over twice, and a doorbell does not.
 func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message) Ring {
+	if w.policy.tries > 0 && len(w.Methods) > 1 && w.Methods[0].Unproven {
+		w.Methods = w.Methods[1:]
+	}
 	r := Ring{At: w.Now(), Outcome: Failed, Oldest: loud(msgs)[0].ID, Count: len(msgs), Err: ErrUnreachable}
 	for _, m := range w.Methods {
 		var err error

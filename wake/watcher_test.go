@@ -157,6 +157,32 @@ func TestTheNextMethodIsTriedOnlyWhenNobodyIsThere(t *testing.T) {
 	}
 }
 
+// A client that does not listen to a channel says nothing of it.
+func TestAMethodThatNobodyMayHearIsGivenUpAfterARingInVain(t *testing.T) {
+	silent, heard := &script{}, &script{}
+	s := newStage(t, Method{Name: "channel", Doorbell: silent, Unproven: true}, Method{Name: "socket", Doorbell: heard})
+	s.deliver("a")
+	s.now = s.now.Add(s.look())
+	s.look()
+	if len(silent.rung) != 1 || len(heard.rung) != 1 || s.log[1].Method != "socket" {
+		t.Errorf("%d, %d, %+v", len(silent.rung), len(heard.rung), s.log)
+	}
+	if _, err := s.box.Drain(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	s.deliver("b")
+	s.now = s.now.Add(time.Second)
+	if s.look(); len(silent.rung) != 1 || len(heard.rung) != 2 {
+		t.Errorf("for the next mail: %d, %d, %+v", len(silent.rung), len(heard.rung), s.log)
+	}
+	s = newStage(t, Method{Name: "channel", Doorbell: silent, Unproven: true}) // nothing else to try
+	s.deliver("a")
+	s.now = s.now.Add(s.look())
+	if s.look(); len(silent.rung) != 3 {
+		t.Errorf("the only one is used %d times", len(silent.rung)-1)
+	}
+}
+
 // Our own look must not be the change that we look for: it would be looked at again for ever.
 func TestMailThatWaitsIsNotLookedAtAgainAndAgain(t *testing.T) {
 	s := newStage(t, Method{Name: "test", Doorbell: &script{}})

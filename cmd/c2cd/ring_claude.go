@@ -52,13 +52,14 @@ type pushing struct {
 	srv  *mcpserver.Server
 }
 
-// method is the channel's; a message that was carried in vain goes to the next method's doorbell.
+// method is the channel's: the client may have been started without it.
 func (p pushing) method(box *inbox.Mailbox, root string) wake.Method {
 	c := &mcpserver.Channel{Server: p.srv, Box: box, Root: root}
+	m := wake.Method{Name: wake.ByChannel, Doorbell: c, Unproven: true}
 	if p.mode == channelContent {
-		return wake.Method{Name: wake.ByChannel, Courier: c}
+		m.Courier = c
 	}
-	return wake.Method{Name: wake.ByChannel, Doorbell: c}
+	return m
 }
 
 // sessions is the one that lives in our client, if it is known already. /resume changes it.
