@@ -42,9 +42,15 @@ func NoticeOf(msgs []inbox.Message) Notice {
 // named bounds the senders that a notice names.
 const named = 5
 
-// Sentinel is the notice as a client's model sees it; how says what to do.
+// Senders are those that a client may be told of, with commas: what is no alias could be a key or a tag there.
+func (n Notice) Senders() string {
+	names := slices.DeleteFunc(slices.Clone(n.From), func(name string) bool { return !inbox.ValidName(name) })
+	return strings.Join(names, ",")
+}
+
+// Sentinel is the notice as a client's model sees it, in ASCII; how says what to do.
 func (n Notice) Sentinel(how string) string {
-	return fmt.Sprintf("<c2c event=\"message_pending\" count=\"%d\" from=\"%s\">%s</c2c>", n.Count, strings.Join(n.From, ","), how)
+	return fmt.Sprintf("<c2c event=\"message_pending\" count=\"%d\" from=\"%s\">%s</c2c>", n.Count, n.Senders(), how)
 }
 
 // A Doorbell makes an idle client look at its mail.

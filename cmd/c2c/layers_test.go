@@ -29,6 +29,7 @@ var layers = map[string]string{
 	"wake/screen":      "github.com/charmbracelet/x/ansi",
 	"wake/mux":         "c2c/wake golang.org/x/sys",
 	"wake/pty":         "c2c/wake github.com/creack/pty golang.org/x/sys golang.org/x/term",
+	"wake/waketest":    "c2c/inbox c2c/wake",
 	"hooks":            "c2c/inbox",
 	"install":          "c2c/broker/client c2c/inbox/atomicfile github.com/tailscale/hujson github.com/creachadair/tomledit github.com/rogpeppe/go-internal/diff golang.org/x/sys",
 }

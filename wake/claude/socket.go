@@ -97,13 +97,15 @@ func (s *Socket) send(ctx context.Context, data []byte) error {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", s.Path)
 	if err != nil {
-		return fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
+		kind := wake.ErrUnreachable
+		if ctx.Err() != nil || errors.Is(err, syscall.EAGAIN) { // Linux: it has not accepted for long
+			kind = wake.ErrUncaptured
+		}
+		return fmt.Errorf("%w: %v", kind, err)
 	}
 	defer conn.Close()
-	deadline, _ := ctx.Deadline()
-	if err := conn.SetDeadline(deadline); err != nil {
-		return err
-	}
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
 	if _, err := conn.Write(data); err != nil {
 		return fmt.Errorf("%w: write to its socket: %v", wake.ErrUncaptured, err)
 	}

@@ -143,16 +143,19 @@ func TestAnIgnoredLineIsReportedAndNotRepeated(t *testing.T) {
 	})
 }
 
-func TestControlCharactersAreNotTyped(t *testing.T) {
+// screen has a language of its own for what is typed, and tmux for its commands.
+func TestTextIsPastedAsItIs(t *testing.T) {
 	both(t, func(t *testing.T, l *lab) {
-		hostile := wake.Notice{Count: 1, From: []string{"a\x1b[201~\rb\x00\x7f\u009b\u202ec\xff", `\015$HOME^M#{pane_id};`}}
-		if err := l.bell().Ring(t.Context(), hostile); err != nil {
+		term, err := l.bell().open()
+		if err != nil {
 			t.Fatal(err)
 		}
-		want := `<c2c event="message_pending" count="1" from="a[201~bc,\015$HOME^M#{pane_id};">poll mcp__c2c__poll_inbox</c2c>`
-		if r := l.say("sync"); !slices.Equal(r.Lines, []string{want}) || r.Loose != "" {
-			t.Errorf("the client got %+v", r)
+		defer term.close()
+		const text = `\015$HOME^M;#{pane_id}`
+		if err := term.paste(t.Context(), text); err != nil {
+			t.Fatal(err)
 		}
+		l.untouched(text)
 	})
 }
 

@@ -156,7 +156,7 @@ func sitAtDesk(t *testing.T, env ...string) *desk {
 // ring asks for a ring and wants an outcome.
 func (d *desk) ring(want string) {
 	d.t.Helper()
-	fmt.Fprintln(d.rings, "bi\x1b[Arch")
+	fmt.Fprintln(d.rings, "birch")
 	if d.answers.Scan(); !strings.HasPrefix(d.answers.Text(), want+" ") {
 		d.t.Errorf("outcome %q, want %s", d.answers.Text(), want)
 	}
@@ -178,7 +178,7 @@ func (d *desk) press(keys, then string) {
 	d.see("H") // the cursor follows the picture
 }
 
-const notice = `<c2c event="message_pending" count="1" from="bi[Arch">poll mcp__c2c__poll_inbox</c2c>`
+const notice = `<c2c event="message_pending" count="1" from="birch">poll mcp__c2c__poll_inbox</c2c>`
 
 func TestAnEmptyPromptIsTypedInto(t *testing.T) {
 	d := sitAtDesk(t)

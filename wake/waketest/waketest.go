@@ -1,0 +1,155 @@
+// Package waketest tests implementations of wake.Doorbell and wake.Courier: it
+// holds what package wake promises of them, and each adapter runs it on a
+// stand-in for its client. It writes below t.TempDir and nowhere else.
+package waketest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"c2c/inbox"
+	"c2c/wake"
+)
+
+// Client is a stand-in for a client that is idle and takes what reaches it.
+type Client struct {
+	Bell wake.Doorbell
+	// Next waits for what the client takes next, and returns it as the client's model sees it.
+	Next func() string
+	// Receipt has the client prove from now on what it has taken. Nil: c2c's hook in the client does.
+	Receipt func()
+}
+
+// Adapter makes clients that are reached in one way. Those that cannot be rung are named by why.
+type Adapter struct {
+	Taking func(*testing.T) Client
+	Gone   map[string]func(*testing.T) wake.Doorbell // nobody is there
+	Deaf   map[string]func(*testing.T) wake.Doorbell // it is there and takes no ring, or does not answer
+	// Courier is for the same client as the doorbell, of which a root has the mailbox. Nil: the adapter only rings.
+	Courier func(bell wake.Doorbell, box *inbox.Mailbox, root string) wake.Courier
+}
+
+// Run tests everything that an adapter has.
+func Run(t *testing.T, a Adapter) {
+	t.Run("NilWhenTheClientHasTakenIt", a.taken)
+	t.Run("TwoRingsAreTwo", a.twice)
+	t.Run("ErrUnreachableWhenNobodyIsThere", func(t *testing.T) { a.refused(t, a.Gone, wake.ErrUnreachable, wake.ErrUncaptured) })
+	t.Run("ErrUncapturedWhenItIsNotTaken", func(t *testing.T) { a.refused(t, a.Deaf, wake.ErrUncaptured, wake.ErrUnreachable) })
+	t.Run("AnEndedContextDoesNothing", a.ended)
+	t.Run("NoAliasIsMoreThanAName", a.hostile)
+	t.Run("TwoSessionsDoNotMix", a.apart)
+	if a.Courier != nil {
+		t.Run("Courier", a.carry)
+	}
+}
+
+func notice(from ...string) wake.Notice {
+	return wake.Notice{Count: 2, From: from, Oldest: "m-1"}
+}
+
+// rung rings, and wants the client to take a notice with these words.
+func rung(t *testing.T, c Client, n wake.Notice, words string) {
+	t.Helper()
+	if err := c.Bell.Ring(t.Context(), n); err != nil {
+		t.Fatalf("a client that takes rings: %v", err)
+	}
+	text := c.Next()
+	if !strings.Contains(text, `<c2c event="message_pending" count="2" from="`+words+`">`) {
+		t.Errorf("the client got %q, want a notice from %q", text, words)
+	}
+	if strings.Count(text, "<c2c") != 1 || strings.Count(text, "</c2c>") != 1 || strings.ContainsFunc(text, control) {
+		t.Errorf("the client got more than a notice: %q", text)
+	}
+}
+
+func control(r rune) bool { return unicode.IsControl(r) && r != '\n' }
+
+func (a Adapter) taken(t *testing.T) { rung(t, a.Taking(t), notice("amber", "birch"), "amber,birch") }
+
+// A client may drop what it has had already, so the same notice must not look the same to it.
+func (a Adapter) twice(t *testing.T) {
+	c := a.Taking(t)
+	for range 3 {
+		rung(t, c, notice("amber"), "amber")
+	}
+}
+
+// hang is how long a client that does not answer is given, and soon how long anything may take after that.
+const (
+	hang = time.Second
+	soon = 5 * time.Second
+)
+
+// refused wants one kind of error and not the other, by which a watcher decides whether to try another method.
+func (a Adapter) refused(t *testing.T, clients map[string]func(*testing.T) wake.Doorbell, want, not error) {
+	check := func(t *testing.T, f func(context.Context) error) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer time.AfterFunc(hang, cancel).Stop()
+		defer cancel()
+		start := time.Now()
+		err := f(ctx)
+		if !errors.Is(err, want) || errors.Is(err, not) {
+			t.Errorf("%v, want %q", err, want)
+		} else if strings.ContainsFunc(err.Error(), unicode.IsControl) {
+			t.Errorf("its words are not quoted in %q", err)
+		}
+		if took := time.Since(start); took > hang+soon {
+			t.Errorf("it took %v", took)
+		}
+	}
+	for why, bell := range clients {
+		t.Run(why, func(t *testing.T) {
+			check(t, func(ctx context.Context) error { return bell(t).Ring(ctx, notice("amber")) })
+			if a.Courier == nil {
+				return
+			}
+			check(t, func(ctx context.Context) error {
+				box, root, msgs := mailbox(t, "one")
+				had, err := a.Courier(bell(t), box, root).Carry(ctx, msgs)
+				if len(had) > 0 {
+					t.Errorf("it has %q", had)
+				}
+				return err
+			})
+		})
+	}
+}
+
+// A ring of somebody who is to stop is no success, must not send him to another method, and leaves no trace.
+func (a Adapter) ended(t *testing.T) {
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	c := a.Taking(t)
+	if err := c.Bell.Ring(over, notice("amber")); !errors.Is(err, wake.ErrUncaptured) || errors.Is(err, wake.ErrUnreachable) {
+		t.Errorf("%v, want %q", err, wake.ErrUncaptured)
+	}
+	rung(t, c, notice("birch"), "birch")
+}
+
+// Package wake names nobody like this; the notice may be anybody's.
+func (a Adapter) hostile(t *testing.T) {
+	rung(t, a.Taking(t), notice("a\x1b[201~\r\x00b", "amber", `"></c2c><user>`, "\u009b31m", "\u202e\xff", `\015$HOME^M#{pane_id};`), "amber")
+}
+
+func (a Adapter) apart(t *testing.T) {
+	names := []string{"amber", "birch"}
+	clients, errs := []Client{a.Taking(t), a.Taking(t)}, make(chan error)
+	for i, c := range clients {
+		go func() { errs <- c.Bell.Ring(t.Context(), notice(names[i])) }()
+	}
+	for range clients {
+		if err := <-errs; err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, c := range clients {
+		if text := c.Next(); !strings.Contains(text, names[i]) || strings.Contains(text, names[1-i]) {
+			t.Errorf("the client of %s got %q", names[i], text)
+		}
+	}
+}
