@@ -15,7 +15,7 @@ import (
 )
 
 // The test binary is also the crowd's processes: C2C_TEST_CROWD holds
-// "send <root> <name> <count>" or "drain <root> <name>".
+// "send <root> <name> <count>", "drain <root> <name>" or "die <root> <point>".
 func TestMain(m *testing.M) {
 	if job := strings.Fields(os.Getenv("C2C_TEST_CROWD")); len(job) > 0 {
 		if err := crowd(job); err != nil {
@@ -33,8 +33,11 @@ func crowd(job []string) error {
 		return err
 	}
 	ctx := context.Background()
-	if job[0] == "drain" {
+	switch job[0] {
+	case "drain":
 		return drainUntilEOF(ctx, m, job[2])
+	case "die":
+		return claimAndDie(m, job[2])
 	}
 	count, err := strconv.Atoi(job[3])
 	for i := 0; i < count && err == nil; i++ {

@@ -1,0 +1,535 @@
+package inbox
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"c2c/inbox/filelock"
+)
+
+// sender is another process, as far as the queue goes: it shares no Mailbox.
+func sender(t *testing.T, root string) *Mailbox {
+	t.Helper()
+	m, err := openAt(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.root.Close() })
+	return m
+}
+
+// held takes the lock of a mailbox that has been used before.
+func held(t *testing.T, m *Mailbox) *filelock.Lock {
+	t.Helper()
+	deliver(t, m, mail("first"))
+	lk, err := m.lock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { lk.Release() })
+	return lk
+}
+
+func queuedFiles(t *testing.T, root string) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(root, "amber.lease", queuedPrefix+"*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// awaitQueued returns once n senders wait, their files whole.
+func awaitQueued(t *testing.T, root string, n int) {
+	t.Helper()
+	for whole := 0; whole < n; runtime.Gosched() {
+		whole = 0
+		for _, name := range queuedFiles(t, root) {
+			if data, err := os.ReadFile(name); err == nil && strings.HasSuffix(string(data), "]\n") {
+				whole++
+			}
+		}
+	}
+}
+
+// sent is what Deliver said.
+type sent struct {
+	msgs []Message
+	err  error
+}
+
+func send(ctx context.Context, m *Mailbox, msg Message) <-chan sent {
+	said := make(chan sent, 1)
+	go func() {
+		msgs, err := m.Deliver(ctx, msg)
+		said <- sent{msgs, err}
+	}()
+	return said
+}
+
+func wantIDs(t *testing.T, m *Mailbox, want ...string) {
+	t.Helper()
+	msgs, err := m.Peek(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, msg := range msgs {
+		got = append(got, msg.ID)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("waiting %q, want %q", got, want)
+	}
+}
+
+func wantNoQueue(t *testing.T, root string) {
+	t.Helper()
+	if left := queuedFiles(t, root); len(left) > 0 {
+		t.Errorf("left %q", left)
+	}
+}
+
+func TestWhatIsQueuedIsNoMessageYet(t *testing.T) {
+	m, root := newBox(t)
+	deliver(t, m, mail("first"))
+	if _, err := m.Drain(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	lk, err := m.lock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := send(t.Context(), sender(t, root), Message{From: "birch", To: "amber", Content: "x", ID: "x-1"})
+	awaitQueued(t, root, 1)
+	if waits, err := m.Waiting(); waits || err != nil {
+		t.Errorf("waits %v, %v", waits, err)
+	}
+	if st, err := m.find("x-1"); st.Where != "" || err != nil {
+		t.Errorf("found %+v, %v", st, err)
+	}
+	lk.Release()
+	if s := <-said; s.err != nil {
+		t.Error(s.err)
+	}
+	wantIDs(t, m, "x-1")
+	wantNoQueue(t, root)
+}
+
+// A process that stores for others is killed, and the sender is none the wiser:
+// with a reader in between or without.
+func TestAKilledCommitterLosesAndDoublesNothing(t *testing.T) {
+	for _, point := range []string{"claimed", "stored", "read"} {
+		m, root := newBox(t)
+		deliver(t, m, mail("first"))
+		if _, err := m.Drain(t.Context(), "test"); err != nil {
+			t.Fatal(err)
+		}
+		killed := child(t, "die", root, point)
+		in, err := killed.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := killed.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		start(t, killed)
+		if line, err := bufio.NewReader(out).ReadString('\n'); line != "locked\n" {
+			t.Fatalf("the process says %q, %v", line, err)
+		}
+		said := send(t.Context(), sender(t, root), mail("x"))
+		awaitQueued(t, root, 1)
+		in.Close()
+		s := <-said
+		if s.err != nil {
+			t.Fatalf("%s: %v", point, s.err)
+		}
+		killed.Wait()
+		if st := killed.ProcessState.Sys().(syscall.WaitStatus); st.Signal() != syscall.SIGKILL {
+			t.Fatalf("%s: the process ended by itself: %v", point, killed.ProcessState)
+		}
+		if point == "read" {
+			wantIDs(t, m)
+		} else {
+			wantIDs(t, m, s.msgs[0].ID)
+		}
+		if _, err := m.Drain(t.Context(), "test"); err != nil {
+			t.Fatal(err)
+		}
+		if h, err := m.History(t.Context(), 9); err != nil || len(h) != 2 || h[0].ID != s.msgs[0].ID {
+			t.Errorf("%s: history %+v, %v", point, h, err)
+		}
+		wantNoQueue(t, root)
+	}
+}
+
+// claimAndDie is the process that is killed.
+func claimAndDie(m *Mailbox, point string) error {
+	ctx := context.Background()
+	lk, err := m.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer lk.Release()
+	fmt.Println("locked")
+	bufio.NewReader(os.Stdin).ReadByte()
+	dir, err := m.root.Sub(m.leaseName(), false)
+	if err != nil {
+		return err
+	}
+	names, err := dir.Names()
+	if err != nil {
+		return err
+	}
+	b := m.claim(dir, names, nil)
+	if len(b.msgs) != 1 {
+		return fmt.Errorf("claimed %d messages", len(b.msgs))
+	}
+	if point != "claimed" {
+		if err := m.store(dir, names, b.msgs); err != nil {
+			return err
+		}
+	}
+	if point == "read" {
+		l := &Lease{box: m, dir: dir}
+		if err := l.claim(ctx, "test", math.MaxInt64); err != nil {
+			return err
+		}
+		l.collect()
+		if err := l.Ack(ctx); err != nil {
+			return err
+		}
+	}
+	return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+}
+
+// What a dead sender, a power cut or a hostile process left is not stored.
+func TestWhatNobodyWaitsForIsDropped(t *testing.T) {
+	whole := string(encode([]Message{{From: "birch", To: "amber", Content: "x", ID: "x-1", TS: 1.5}}))
+	for _, byReader := range []bool{false, true} {
+		for _, content := range []string{whole, whole[:30], "", "[]\n", strings.Repeat("[", 2*maxBatch)} {
+			m, root := newBox(t)
+			deliver(t, m, mail("first"))
+			plantFile(t, root, "amber.lease/"+queuedPrefix+"1-1", content)
+			want := "first"
+			if byReader {
+				if err := lease(t, m).Release(); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				deliver(t, m, mail("second"))
+				want += " second"
+			}
+			if got := peek(t, m); got != want {
+				t.Errorf("%.40q: waiting %q", content, got)
+			}
+			wantNoQueue(t, root)
+		}
+	}
+}
+
+func TestAKilledSenderLeavesNothing(t *testing.T) {
+	m, root := newBox(t)
+	lk := held(t, m)
+	killed := child(t, "send", root, "birch", "1")
+	start(t, killed)
+	awaitQueued(t, root, 1)
+	killed.Process.Kill()
+	killed.Wait()
+	lk.Release()
+	deliver(t, m, mail("second"))
+	if got := peek(t, m); got != "first second" {
+		t.Errorf("waiting %q", got)
+	}
+	wantNoQueue(t, root)
+}
+
+// Somebody holds the lock of a queued file that is none.
+func TestABadQueuedFileStopsNobody(t *testing.T) {
+	whole := `{"from_alias":"birch","to_alias":"amber","content":"x","ts":1.5`
+	for _, content := range []string{"", "[", "null\n", "[null]\n", "[" + whole + "}]\n", "[" + whole + `,"message_id":"../x"}]` + "\n",
+		"[" + whole + `,"message_id":"x-1","ephemeral":true}]` + "\n", strings.Repeat("[", 2*maxBatch)} {
+		m, root := newBox(t)
+		lk := held(t, m)
+		f, err := os.OpenFile(plantFile(t, root, "amber.lease/"+queuedPrefix+"9-1", content), os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok, err := filelock.TryFile(f); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		said := send(t.Context(), sender(t, root), mail("second"))
+		for len(queuedFiles(t, root)) < 2 {
+			runtime.Gosched()
+		}
+		lk.Release()
+		if s := <-said; s.err != nil {
+			t.Errorf("%.40q: %v", content, s.err)
+		}
+		if got := peek(t, m); got != "first second" {
+			t.Errorf("%.40q: waiting %q", content, got)
+		}
+		f.Close()
+	}
+}
+
+func TestPlantedThingsInTheQueueStopNobody(t *testing.T) {
+	for kind, plant := range map[string]func(path string) error{
+		"fifo":      func(p string) error { return syscall.Mkfifo(p, 0o600) },
+		"directory": func(p string) error { return os.Mkdir(p, 0o700) },
+		"symlink":   func(p string) error { return os.Symlink("/dev/zero", p) },
+	} {
+		m, root := newBox(t)
+		lk := held(t, m)
+		if err := plant(filepath.Join(root, "amber.lease", queuedPrefix+"1-1")); err != nil {
+			t.Fatal(err)
+		}
+		said := send(t.Context(), sender(t, root), mail("second"))
+		for len(queuedFiles(t, root)) < 2 {
+			runtime.Gosched()
+		}
+		lk.Release()
+		if s := <-said; s.err != nil {
+			t.Errorf("%s: %v", kind, s.err)
+		}
+		if got, err := m.Drain(t.Context(), "test"); err != nil || bodies(got) != "first second" {
+			t.Errorf("%s: read %q, %v", kind, bodies(got), err)
+		}
+	}
+}
+
+func TestATimeOutTakesTheMessageBack(t *testing.T) {
+	m, root := newBox(t)
+	lk := held(t, m)
+	for _, other := range []*Mailbox{sender(t, root), m} { // the second one waits in memory
+		if other == m {
+			m.turn.taken <- struct{}{}
+		}
+		ctx, giveUp := context.WithCancel(t.Context())
+		said := send(ctx, other, mail("x"))
+		if other != m {
+			awaitQueued(t, root, 1)
+		}
+		giveUp()
+		if s := <-said; !errors.Is(s.err, filelock.ErrTimeout) {
+			t.Errorf("got %v", s.err)
+		}
+	}
+	m.turn.pass()
+	wantNoQueue(t, root)
+	lk.Release()
+	deliver(t, m, mail("second"))
+	if got := peek(t, m); got != "first second" {
+		t.Errorf("waiting %q", got)
+	}
+}
+
+// The time-out comes when another process has the message in hand.
+func TestATimeOutWaitsForWhoStoresTheMessage(t *testing.T) {
+	for _, sign := range []byte{signStored, signRefused, signUnknown} {
+		m, root := newBox(t)
+		lk := held(t, m)
+		ctx, giveUp := context.WithCancel(t.Context())
+		said := send(ctx, sender(t, root), mail("x"))
+		awaitQueued(t, root, 1)
+		dir, err := m.root.Sub(m.leaseName(), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer dir.Close()
+		names, err := dir.Names()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := m.claim(dir, names, nil)
+		giveUp()
+		if sign == signStored {
+			if err := m.store(dir, names, b.msgs); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.sign(sign)
+		lk.Release()
+		if s := <-said; s.err != nil {
+			t.Errorf("%q: %v", sign, s.err)
+		}
+		if got := peek(t, m); got != "first x" {
+			t.Errorf("%q: waiting %q", sign, got)
+		}
+	}
+}
+
+func TestATimeOutSaysThatAStoppedProcessHasTheMessage(t *testing.T) {
+	m, root := newBox(t)
+	held(t, m)
+	ctx, giveUp := context.WithCancel(t.Context())
+	said := send(ctx, sender(t, root), mail("x"))
+	awaitQueued(t, root, 1)
+	dir, err := m.root.Sub(m.leaseName(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	names, err := dir.Names()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.claim(dir, names, nil)
+	giveUp()
+	if s := <-said; !errors.Is(s.err, filelock.ErrTimeout) || !strings.Contains(s.err.Error(), "may yet store") {
+		t.Errorf("got %v", s.err)
+	}
+}
+
+// The oldest of those that wait is stopped; the lock is free.
+func TestAStoppedSenderHoldsNobodyUp(t *testing.T) {
+	m, root := newBox(t)
+	lk := held(t, m)
+	stopped := child(t, "send", root, "birch", "1")
+	start(t, stopped)
+	awaitQueued(t, root, 1)
+	if err := stopped.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	var st syscall.WaitStatus
+	if _, err := syscall.Wait4(stopped.Process.Pid, &st, syscall.WUNTRACED, nil); err != nil || !st.Stopped() {
+		t.Fatal(st, err)
+	}
+	said := send(t.Context(), sender(t, root), mail("x"))
+	awaitQueued(t, root, 2)
+	lk.Release()
+	if s := <-said; s.err != nil {
+		t.Error(s.err)
+	}
+	if err := stopped.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if err := stopped.Wait(); err != nil {
+		t.Error(err)
+	}
+	if got, err := m.Drain(t.Context(), "test"); err != nil || len(got) != 3 {
+		t.Errorf("read %q, %v", bodies(got), err)
+	}
+}
+
+// Room for some of those that wait: each is told what became of its own.
+func TestAFullMailboxTellsEachSender(t *testing.T) {
+	for _, inMemory := range []bool{false, true} {
+		m, root := newBox(t)
+		m.limits.Messages = 4
+		lk := held(t, m)
+		var all []<-chan sent
+		for i := range 6 {
+			other := m
+			if !inMemory {
+				other = sender(t, root)
+				other.limits.Messages = 4
+			}
+			all = append(all, send(t.Context(), other, mail(strconv.Itoa(i))))
+		}
+		awaitWaiting(t, m, root, 6, inMemory)
+		lk.Release()
+		var acked []string
+		for _, said := range all {
+			s := <-said
+			if s.err == nil {
+				acked = append(acked, s.msgs[0].ID)
+			} else if !errors.Is(s.err, ErrFull) {
+				t.Error(s.err)
+			}
+		}
+		first, err := m.Head(t.Context(), 1)
+		if err != nil || len(acked) != 3 {
+			t.Fatalf("%d acknowledged, %v", len(acked), err)
+		}
+		wantIDs(t, m, append(acked, first[0].ID)...)
+	}
+}
+
+// awaitWaiting is awaitQueued, or for goroutines of one Mailbox: one of them is
+// queued, and the others wait for it.
+func awaitWaiting(t *testing.T, m *Mailbox, root string, n int, inMemory bool) {
+	t.Helper()
+	if !inMemory {
+		awaitQueued(t, root, n)
+		return
+	}
+	awaitQueued(t, root, 1)
+	for drafted := 0; drafted < n-1; runtime.Gosched() {
+		m.turn.mu.Lock()
+		drafted = len(m.turn.drafts)
+		m.turn.mu.Unlock()
+	}
+}
+
+func TestSendersOfOneIDStoreItOnce(t *testing.T) {
+	for _, inMemory := range []bool{false, true} {
+		m, root := newBox(t)
+		old := deliver(t, m, Message{From: "birch", To: "amber", Content: "old", ID: "old"})[0]
+		lk, err := m.lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []<-chan sent
+		for i, id := range []string{"new", "old", "new", "new", "old"} {
+			other := sender(t, root)
+			if inMemory {
+				other = m
+			}
+			all = append(all, send(t.Context(), other, Message{From: "birch", To: "amber", Content: strconv.Itoa(i), ID: id}))
+		}
+		awaitWaiting(t, m, root, 5, inMemory)
+		lk.Release()
+		var contents []string
+		for i, said := range all {
+			s := <-said
+			if s.err != nil {
+				t.Fatal(s.err)
+			}
+			if i%3 == 1 {
+				if s.msgs[0].Content != old.Content {
+					t.Errorf("sender %d got %+v", i, s.msgs[0])
+				}
+			} else {
+				contents = append(contents, s.msgs[0].Content)
+			}
+		}
+		if len(slices.Compact(contents)) != 1 {
+			t.Errorf("the senders of one id were told %q", contents)
+		}
+		wantIDs(t, m, "old", "new")
+	}
+}
+
+// An ephemeral message leaves no trace, so only its own sender stores it.
+func TestAnEphemeralMessageIsNotQueued(t *testing.T) {
+	m, root := newBox(t)
+	lk := held(t, m)
+	msg := mail("x")
+	msg.Ephemeral = true
+	other := sender(t, root)
+	if q := other.enqueue(&draft{msgs: []Message{msg}, once: []bool{false}}); q != nil {
+		t.Error("it is queued")
+	}
+	said := send(t.Context(), other, msg)
+	lk.Release()
+	if s := <-said; s.err != nil {
+		t.Error(s.err)
+	}
+	if got := peek(t, m); got != "first x" {
+		t.Errorf("waiting %q", got)
+	}
+}
