@@ -54,7 +54,7 @@ func dial(ctx context.Context, home string) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTime)
+	timed, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	client := &http.Client{
 		Transport: &http.Transport{
@@ -67,9 +67,9 @@ func dial(ctx context.Context, home string) (*conn, error) {
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	ws, _, err := websocket.Dial(ctx, "ws://localhost/", &websocket.DialOptions{HTTPClient: client})
+	ws, _, err := websocket.Dial(timed, "ws://localhost/", &websocket.DialOptions{HTTPClient: client})
 	if err != nil {
-		return nil, fmt.Errorf("%w: app-server: %v", wake.ErrUnreachable, err)
+		return nil, away(ctx, fmt.Errorf("app-server: %v", err))
 	}
 	ws.SetReadLimit(maxFrame)
 	c := &conn{ws: ws}
@@ -77,15 +77,23 @@ func dial(ctx context.Context, home string) (*conn, error) {
 		"clientInfo":   map[string]string{"name": "c2c", "title": "c2c", "version": "0"},
 		"capabilities": map[string]bool{"experimentalApi": true, "requestAttestation": false},
 	}
-	err = c.call(ctx, "initialize", hello, nil)
+	err = c.call(timed, "initialize", hello, nil)
 	if err == nil {
-		err = c.write(ctx, request{Method: "initialized"})
+		err = c.write(timed, request{Method: "initialized"})
 	}
 	if err != nil {
 		c.close()
-		return nil, fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
+		return nil, away(ctx, err)
 	}
 	return c, nil
+}
+
+// away marks the error of a server that does not answer, unless it is us who did not wait.
+func away(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w: %v", wake.ErrUncaptured, err)
+	}
+	return fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
 }
 
 // socket follows Codex's link to its socket and refuses one that others could have put there.

@@ -1,7 +1,6 @@
 package codex
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +8,7 @@ import (
 	"testing"
 
 	"c2c/wake"
+	"c2c/wake/waketest"
 )
 
 // TestMain lets the test binary be Codex as well, which the queue finds by its process.
@@ -55,19 +55,42 @@ func TestTheQueueGetsALineAndNoKeys(t *testing.T) {
 	}
 }
 
-func TestAQueueThatRefuses(t *testing.T) {
-	q := queueOf(t, os.Getpid())
-	if err := os.WriteFile(filepath.Join(q.Home, "refuse"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	err := q.Ring(t.Context(), wake.Notice{Count: 1})
-	if !errors.Is(err, wake.ErrUncaptured) || !strings.Contains(err.Error(), "no such thread") || strings.Contains(err.Error(), "\x1b") {
-		t.Error(err)
-	}
+func TestQueue(t *testing.T) {
+	type bells = map[string]func(*testing.T) wake.Doorbell
+	waketest.Run(t, waketest.Adapter{
+		Taking: func(t *testing.T) waketest.Client {
+			q := queueOf(t, os.Getpid())
+			return waketest.Client{Bell: q, Next: func() string {
+				path := filepath.Join(q.Home, "queued")
+				said, err := os.ReadFile(path)
+				if err == nil {
+					err = os.Remove(path)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				return strings.Split(string(said), "\n")[4]
+			}}
+		},
+		Gone: bells{
+			"it has ended": func(t *testing.T) wake.Doorbell { return queueOf(t, 1<<30) },
+			"codex exec":   func(t *testing.T) wake.Doorbell { return queueOf(t, startExec(t)) },
+		},
+		Deaf: bells{
+			"it refuses": func(t *testing.T) wake.Doorbell {
+				q := queueOf(t, os.Getpid())
+				if err := os.WriteFile(filepath.Join(q.Home, "refuse"), nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return q
+			},
+		},
+	})
 }
 
-// A `codex exec` takes a queued line at its end and never answers it.
-func TestAnExecIsNotQueuedFor(t *testing.T) {
+// startExec starts a `codex exec`, which takes a queued line at its end and never answers it.
+func startExec(t *testing.T) (pid int) {
+	t.Helper()
 	cmd := exec.Command(os.Args[0], "exec")
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -76,14 +99,11 @@ func TestAnExecIsNotQueuedFor(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer cmd.Wait()
-	defer in.Close()
-	for _, pid := range []int{cmd.Process.Pid, 1 << 30} { // the second is gone
-		q := queueOf(t, pid)
-		if err := q.Ring(t.Context(), wake.Notice{Count: 1}); !errors.Is(err, wake.ErrUnreachable) {
-			t.Errorf("process %d: %v", pid, err)
-		}
-	}
+	t.Cleanup(func() {
+		in.Close()
+		cmd.Wait()
+	})
+	return cmd.Process.Pid
 }
 
 func TestOpenThreadsAreThoseWithALockFile(t *testing.T) {

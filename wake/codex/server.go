@@ -163,7 +163,7 @@ func (s *Server) begin(ctx context.Context, visible, carried string, ids ...stri
 	case refused(err):
 		return nil, fmt.Errorf("%w: %v", wake.ErrUncaptured, err)
 	case err != nil:
-		return nil, fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
+		return nil, away(ctx, err)
 	case st == NotLoaded:
 		return nil, fmt.Errorf("%w: thread %s is not open in Codex", wake.ErrUnreachable, s.Thread)
 	case st == Waiting:
