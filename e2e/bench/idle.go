@@ -88,7 +88,7 @@ func (w world) sends() (took []float64, err error) {
 
 func (w world) startIdler(name string) (one idler, err error) {
 	one.shell = exec.Command("sh", "-c", `printf '{"hook_event_name":"SessionStart","session_id":"'"$C2C_MCP_SESSION_ID"'-id"}' |
-		CLAUDE_PID=$$ c2c hook && c2c register "$C2C_MCP_SESSION_ID" >&2 && c2c mcp; true`)
+		CLAUDE_PID=$$ c2c hook >/dev/null && c2c register "$C2C_MCP_SESSION_ID" >&2 && c2c mcp; true`)
 	one.shell.Dir = w.home
 	one.shell.Env = []string{"HOME=" + w.home, "PATH=" + w.bin + ":" + os.Getenv("PATH"), "C2C_MCP_BROKER_ROOT=" + w.root,
 		"C2C_MCP_SESSION_ID=" + name, "C2C_MCP_CLIENT_TYPE=claude", "CLAUDE_CODE_MESSAGING_SOCKET=" + filepath.Join(w.home, "client.sock")}
