@@ -1,0 +1,247 @@
+package e2e
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"c2c/e2e/lab"
+	"c2c/wake"
+)
+
+// The verification list of the seed for channels (SPEC-044 §7), and the tests that hold it with the real
+// clients; those without a file are here:
+//
+//	idle delivery             TestAChannelRingsAndTheHookHandsOver, TestAChannelCarriesAndItsReceiptIsTheHook
+//	                          (wake_claude_test.go), TestIdleClaudeIsWoken, TestIdleCodexIsWoken (wake_test.go)
+//	push coalescing           TestThreeMessagesBeforeADrainAreOneRing; in a burst:
+//	                          TestABurstIsAFewRingsAndAllIsReadInOrder (wake_claude_test.go)
+//	reconnect reconciliation  TestMailThatWaitedRingsWhenClaudeIsBack, TestMailThatWaitedRingsWhenCodexIsBack,
+//	                          TestAServerThatIsBackRingsForWhatWaited; under a name: TestASessionIsStartedByName
+//	                          (start_test.go)
+//	fallback without channel  TestAChannelThatNobodyHearsGivesWayToTheSocket; without a socket too:
+//	                          TestWithoutItsSocketClaudeIsWokenByItsOwnWatch (wake_claude_test.go); with the next
+//	                          tool call: TestClaudeReceivesMailWithTheNextRequest (mail_test.go)
+//	launcher integration      TestTheLauncherMakesAChannel
+//
+// And what the issue adds: a lost ring is rung again, TestARingThatFindsNoSocketIsMadeUpFor and
+// TestALostRingIsRungAgainWhenTheSocketIsBack.
+
+// silence keeps our hooks from handing anything over, from the next one on.
+func silence(l *lab.Lab) { l.Write(".claude/hooks/c2c-inbox-check.sh", "#!/bin/sh\nexit 0\n") }
+
+func TestThreeMessagesBeforeADrainAreOneRing(t *testing.T) {
+	t.Parallel()
+	l, model, p := channelAt(t, "doorbell")
+	silence(l)
+	drain := make(chan struct{})
+	model.Script(lab.CallMCP(lab.Claude, "c2c", "poll_inbox", map[string]any{}).After(drain), lab.Say("All read."))
+	l.Run("sh", "-c", sendAs("birch", "amber", "one"))
+	model.WaitText("message_pending")
+	l.Run("sh", "-c", "rm ~/.claude/sessions/*.json") // or the client's own word would hold the ring back already
+	l.Run("sh", "-c", sendAs("birch", "amber", "two"))
+	l.Run("sh", "-c", sendAs("birch", "amber", "three"))
+	l.WaitFile(".c2c/repos/*/broker/broker.log", `"outcome":"coalesced"`)
+	close(drain)
+	r := model.WaitText("word-three")
+	for _, word := range []string{"one", "two", "three"} {
+		if item := once(t, r, "word-"+word); item.Role != "tool" {
+			t.Errorf("shown as %+v", item)
+		}
+	}
+	p.WaitScreen(0, "All read.")
+	if n := ringsBy(l, wake.ByChannel); n != 1 || rings(l, "rang") != 1 {
+		t.Errorf("%d rings by the channel, %d in all", n, rings(l, "rang"))
+	}
+}
+
+func TestMailThatWaitedRingsWhenClaudeIsBack(t *testing.T) {
+	t.Parallel()
+	l, model, p := wakeLab(t, nil)
+	id := model.Wait(0).ClaudeSession()
+	p.Command("/exit")
+	p.Wait()
+	l.Run("sh", "-c", sendAs("birch", "amber", "away"))
+	if got := status(l, "id-away"); !strings.Contains(got, "queued") {
+		t.Errorf("status while it is away %q", got)
+	}
+	model.Script(lab.Say("Woken."))
+	p = l.ClaudeTUI(model, "--resume", id)
+	model.WaitText("word-away") // though nobody types anything
+	p.WaitScreen(0, "Woken.")
+	onlyOnce(t, model.Turns(), "word-away", "user")
+	if got := status(l, "id-away"); !strings.Contains(got, "read by socket") {
+		t.Errorf("status %q", got)
+	}
+	if n := rings(l, "rang"); n != 1 {
+		t.Errorf("%d rings", n)
+	}
+}
+
+func TestMailThatWaitedRingsWhenCodexIsBack(t *testing.T) {
+	t.Parallel()
+	l, model, p := codexAt(t, "", "--no-daemon") // a daemon would keep the thread open without its terminal
+	id := model.Wait(0).CodexThread()
+	p.Command("/quit")
+	p.Wait()
+	l.Run("sh", "-c", sendAs("birch", "cody", "away"))
+	if got := status(l, "id-away"); !strings.Contains(got, "queued") {
+		t.Errorf("status while it is away %q", got)
+	}
+	model.Script(lab.Say("Woken."))
+	l.CodexTUI("resume", id)
+	model.WaitText("word-away") // though nobody types anything
+	l.WaitFile(".c2c/repos/*/broker/sessions/*.json", `"outcome": "rang"`)
+	onlyOnce(t, model.Turns(), "word-away", "tool")
+	if n := rings(l, "rang"); n != 1 {
+		t.Errorf("%d rings", n)
+	}
+}
+
+// inMenu has the person open the client's list of servers and choose the first.
+func inMenu(p *lab.Proc) {
+	mark := p.Out.Mark()
+	p.Command("/mcp")
+	p.WaitScreen(mark, "Enter to view")
+	p.Send(lab.Enter)
+	p.WaitScreen(mark, "Disable in this project") // the last line
+}
+
+// blindLab is wakeLab with a client that does not wake itself.
+func blindLab(t *testing.T) (*lab.Lab, *lab.Model, *lab.Proc) {
+	t.Helper()
+	l, model := newLab(t), lab.NewModel(t)
+	l.SeedClaude(nil)
+	l.Run(c2c(), "install", "claude")
+	blind(l)
+	l.Run(c2c(), "register", "birch", "--session-id", "birch")
+	return l, model, claudeAt(t, l, model)
+}
+
+func TestAServerThatIsBackRingsForWhatWaited(t *testing.T) {
+	t.Parallel()
+	l, model, p := blindLab(t)
+	end(t, serverOf(t, p.Pid()))
+	l.Run("sh", "-c", sendAs("birch", "amber", "away"))
+	model.Script(lab.Say("Woken."))
+	inMenu(p)
+	p.Send(lab.Enter) // Reconnect
+	model.WaitText("word-away")
+	p.WaitScreen(0, "Woken.")
+	l.WaitFile(".claude/sessions/*.json", `"status":"idle"`)
+	model.Script(lab.Say("And again."))
+	l.Run("sh", "-c", sendAs("birch", "amber", "again"))
+	model.WaitText("word-again")
+	p.WaitScreen(0, "And again.")
+	for _, word := range []string{"away", "again"} {
+		onlyOnce(t, model.Turns(), "word-"+word, "user")
+		if got := status(l, "id-"+word); !strings.Contains(got, "read by socket") {
+			t.Errorf("status %q", got)
+		}
+	}
+	if n := rings(l, "rang"); n != 2 {
+		t.Errorf("%d rings for two messages", n)
+	}
+}
+
+// It asks for the channel and starts the client without it, which the client tells nobody.
+func TestAChannelThatNobodyHearsGivesWayToTheSocket(t *testing.T) {
+	t.Parallel()
+	l, model := newLab(t), lab.NewModel(t)
+	l.Setenv("C2C_MCP_CHANNEL_DELIVERY", "doorbell")
+	l.SeedClaude(nil)
+	l.Run(c2c(), "install", "claude")
+	l.Run(c2c(), "register", "birch", "--session-id", "birch")
+	p := claudeAt(t, l, model)
+	model.Script(lab.Say("Woken."))
+	l.Run("sh", "-c", sendAs("birch", "amber", "first"))
+	model.WaitText("word-first") // after the gap behind the ring in vain
+	p.WaitScreen(0, "Woken.")
+	l.WaitFile(".claude/sessions/*.json", `"status":"idle"`)
+	model.Script(lab.Say("And again."))
+	l.Run("sh", "-c", sendAs("birch", "amber", "second"))
+	model.WaitText("word-second")
+	p.WaitScreen(0, "And again.")
+	for _, word := range []string{"first", "second"} {
+		onlyOnce(t, model.Turns(), "word-"+word, "")
+	}
+	if channel, socket := ringsBy(l, wake.ByChannel), ringsBy(l, wake.BySocket); channel != 1 || socket != 2 {
+		t.Errorf("%d rings by the channel, %d by the socket", channel, socket)
+	}
+}
+
+func TestTheLauncherMakesAChannel(t *testing.T) {
+	t.Parallel()
+	l, model := newLab(t), lab.NewModel(t)
+	l.SeedClaude(nil)
+	l.AllowChannels()
+	l.Run(c2c(), "install", "claude")
+	env := append(l.ClaudeEnv(model), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=")
+	p := l.Terminal(env, c2c(), "start", "--channel", "claude", "--", "--debug")
+	p.WaitScreen(0, "local development")
+	p.Send(lab.Enter)
+	p.WaitScreen(0, "shift+tab to cycle", "? for shortcuts")
+	l.WaitFile(".claude/debug/*.txt", "Channel notifications registered") // its list of servers does not tell
+	inMenu(p)
+	p.WaitScreen(0, "connected")
+}
+
+// socketOf is the client's messaging socket, as its server has it.
+func socketOf(t *testing.T, server int) string {
+	t.Helper()
+	env, err := os.ReadFile("/proc/" + strconv.Itoa(server) + "/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v := range strings.SplitSeq(string(env), "\x00") {
+		if path, ok := strings.CutPrefix(v, "CLAUDE_CODE_MESSAGING_SOCKET="); ok {
+			return path
+		}
+	}
+	t.Fatalf("server %d has no socket", server)
+	return ""
+}
+
+// The server gives its right to ring away, and the client's own watch is there.
+func TestARingThatFindsNoSocketIsMadeUpFor(t *testing.T) {
+	t.Parallel()
+	l, model, p := wakeLab(t, nil)
+	socket := socketOf(t, serverOf(t, p.Pid()))
+	if err := os.Rename(socket, socket+".away"); err != nil {
+		t.Fatal(err)
+	}
+	model.Script(lab.Say("Woken."))
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	model.WaitText("word-meanwhile")
+	p.WaitScreen(0, "Woken.")
+	onlyOnce(t, model.Turns(), "word-meanwhile", "")
+	if failed, file := rings(l, "failed"), ringsBy(l, wake.ByFile); failed != 1 || file != 1 || rings(l, "rang") != 1 {
+		t.Errorf("%d rings failed, %d by the client's watch, %d in all", failed, file, rings(l, "rang"))
+	}
+}
+
+func TestALostRingIsRungAgainWhenTheSocketIsBack(t *testing.T) {
+	t.Parallel()
+	l, model, p := blindLab(t)
+	socket := socketOf(t, serverOf(t, p.Pid()))
+	if err := os.Rename(socket, socket+".away"); err != nil {
+		t.Fatal(err)
+	}
+	model.Script(lab.Say("Woken."))
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	l.WaitFile(".c2c/repos/*/broker/sessions/*.json", `"outcome": "failed"`)
+	if got := l.Run(c2c(), "status", "id-meanwhile"); !strings.Contains(got, "queued") || !strings.Contains(got, "is gone") {
+		t.Errorf("status %q", got)
+	}
+	if err := os.Rename(socket+".away", socket); err != nil {
+		t.Fatal(err)
+	}
+	l.Run(c2c(), "register", "coral", "--session-id", "coral") // its server looks again now, and not within a minute
+	model.WaitText("word-meanwhile")
+	p.WaitScreen(0, "Woken.")
+	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
+	if n := ringsBy(l, wake.BySocket); n != 1 || rings(l, "rang") != 1 {
+		t.Errorf("%d rings by the socket, %d in all", n, rings(l, "rang"))
+	}
+}
