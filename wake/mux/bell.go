@@ -22,8 +22,8 @@ type Bell struct {
 	Pane   Pane
 	Client int // its process
 	// Idle returns nil when the screen shows the client's idle prompt with nothing typed, and the cursor
-	// there, from 0. The lines have no control characters but the sequences for colours: a hint is told from
-	// a draft by its colour. Screen gives no colours (screen.go).
+	// there, from 0. The lines have no control characters but in the sequences for colours, by which a hint
+	// is told from a draft. Of screen they have no colours, and other characters (screen.go).
 	Idle   func(lines []string, row, col int) error
 	Getenv func(string) string
 
@@ -61,19 +61,19 @@ func (b *Bell) Ring(ctx context.Context, n wake.Notice) (err error) {
 	defer func() { err = errors.Join(err, t.close()) }()
 	before, err := b.idle(ctx, t)
 	if err != nil {
-		return say(ctx, wake.ErrHeld, err)
+		return mark(ctx, wake.ErrHeld, err)
 	}
 	text := line(n)
 	if err := t.paste(ctx, text); err != nil {
-		return say(ctx, wake.ErrUncaptured, err)
+		return mark(ctx, wake.ErrUncaptured, err)
 	}
 	if err := b.until(ctx, t, func(v view) error { return b.stands(v, before, text) }); err != nil {
-		return say(ctx, wake.ErrUncaptured, fmt.Errorf("pasted, and not sent: %w", err))
+		return mark(ctx, wake.ErrUncaptured, fmt.Errorf("pasted, and not sent: %w", err))
 	}
 	if err := t.enter(ctx); err != nil {
-		return say(ctx, wake.ErrUncaptured, err)
+		return mark(ctx, wake.ErrUncaptured, err)
 	}
-	return say(ctx, wake.ErrUncaptured, b.until(ctx, t, func(v view) error {
+	return mark(ctx, wake.ErrUncaptured, b.until(ctx, t, func(v view) error {
 		if _, still := v.typed(text, before); still {
 			return errors.New("the line stays in its input")
 		}
@@ -81,8 +81,8 @@ func (b *Bell) Ring(ctx context.Context, n wake.Notice) (err error) {
 	}))
 }
 
-// say gives an error its kind, if it has none.
-func say(ctx context.Context, kind, err error) error {
+// mark gives an error its kind, if it has none.
+func mark(ctx context.Context, kind, err error) error {
 	if err == nil || ctx.Err() != nil || errors.Is(err, wake.ErrUnreachable) {
 		return err
 	}

@@ -260,10 +260,12 @@ func TestOnlyThePaneOfTheClientIsTypedTo(t *testing.T) {
 func TestADeadPaneIsUnreachable(t *testing.T) {
 	l := newLab(t, Tmux)
 	l.tmux("set-option", "-w", "remain-on-exit", "on")
-	l.tmux("set-hook", "-g", "pane-died", "wait-for -S died")
 	b := l.bell()
 	l.conn.Close()
-	l.tmux("wait-for", "died")
+	gone(t, b.Client)
+	// Its hook pane-died sometimes never runs (3.3a): it has seen the end of the output, and not SIGCHLD.
+	for l.tmux("display-message", "-p", "-t", "%0", "#{pane_dead}") != "1\n" {
+	}
 	if err := b.Ring(t.Context(), notice); !errors.Is(err, wake.ErrUnreachable) || !strings.Contains(err.Error(), "dead") {
 		t.Error(err)
 	}

@@ -21,7 +21,7 @@ const (
 type command struct {
 	path string
 	args []string
-	env  []string
+	env  []string // all of it: ours may hold keys
 }
 
 // find looks a program up as a shell would, but never in a relative folder.
@@ -42,7 +42,7 @@ func (c *command) run(ctx context.Context, args ...string) (string, error) {
 	timed, cancel := context.WithTimeout(ctx, commandTime)
 	defer cancel()
 	cmd := exec.CommandContext(timed, c.path, append(c.args[:len(c.args):len(c.args)], args...)...)
-	cmd.Env, cmd.Dir = c.env, "/"
+	cmd.Env, cmd.Dir = append([]string{}, c.env...), "/" // nil would be our own environment
 	cmd.WaitDelay = time.Second
 	var out, errs bounded
 	cmd.Stdout, cmd.Stderr = &out, &errs

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -119,8 +120,23 @@ func TestACommandIsBounded(t *testing.T) {
 
 func TestACommandGetsNoKeysAndNoShell(t *testing.T) {
 	t.Setenv("SOME_KEY", "secret")
-	out, err := script(t, `echo "$SOME_KEY|$ONLY|$1"`).run(t.Context(), "$(id) ;\n")
-	if err != nil || out != "|this|$(id) ;\n\n" {
-		t.Errorf("%q, %v", out, err)
+	cmd := script(t, `for arg; do :; done; echo "$SOME_KEY|$ONLY$SCREENDIR|$arg"`)
+	s, err := newScreen(cmd.path, "/sockets", Pane{Screen, "1.a", "0"}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	for env, cmd := range map[string]*command{"this": cmd, "": &newTmux(cmd.path, Pane{Tmux, "/s", "%0"}, 1).cmd, "/sockets": &s.cmd} {
+		if out, err := cmd.run(t.Context(), "$(id) ;\n"); err != nil || out != "|"+env+"|$(id) ;\n\n" {
+			t.Errorf("%q, %v", out, err)
+		}
+	}
+}
+
+// screen writes U+251B as an escape character, and U+2500 as NUL.
+func TestAPictureOfScreenHasNoControlCharacters(t *testing.T) {
+	got := readable([]byte("o\xa0a\n\x00\x1b[2J\x7f\x9b\xe9\n"))
+	if want := []string{"o\u00a0a", "─┛[2J╿▛é"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"c2c/wake"
 )
@@ -18,7 +17,7 @@ import (
 // screen is a window of a GNU screen session (measured with 4.9.0). What it does not tell:
 //
 //   - Text as it is: a picture holds the low byte of each character only, so U+276F is an "o". Idle gets
-//     these bytes as Latin-1.
+//     these bytes as Latin-1, and those that no character of Latin-1 has as the frames and blocks of U+25xx.
 //   - Whether the client asked for bracketed paste. It gets the brackets all the same.
 //   - Prompts and lists of screen's own over the window: what is typed then goes there. It does not come
 //     into the input line, so no Enter follows.
@@ -64,7 +63,7 @@ func (s *screen) look(ctx context.Context) (v view, read time.Time, err error) {
 	if err := os.WriteFile(s.file(), nil, 0o600); err != nil {
 		return v, read, fmt.Errorf("make a file for screen's picture: %w", err)
 	}
-	if _, err := s.cmd.run(ctx, "-X", "eval", s.keep(s.kept+1), "@hardcopy "+s.file()); err != nil {
+	if _, err := s.cmd.run(ctx, "-X", "eval", s.keep(s.kept+1), `@hardcopy "`+s.file()+`"`); err != nil {
 		return v, read, err
 	}
 	st, err := s.info(ctx) // screen answers in order, so the picture is there now
@@ -81,8 +80,8 @@ func (s *screen) look(ctx context.Context) (v view, read time.Time, err error) {
 		return v, read, err
 	}
 	v.drawn, v.row, v.col = v.lines, st.row, st.col
-	if !v.valid() {
-		return v, read, errors.New("no cursor on its screen")
+	if !v.valid() || len(v.lines) != st.height { // a low byte can look like the end of a line
+		return v, read, errors.New("screen's picture is not as high as its window")
 	}
 	return v, read, nil
 }
@@ -114,7 +113,7 @@ func (s *screen) terminal() (read time.Time, err error) {
 
 // state is what screen says of a window: `(3,1)/(80,24)+1024 +(+)flow UTF-8 0(title)`, the cursor from 1
 // and the lines that it keeps.
-type state struct{ row, col, kept int }
+type state struct{ row, col, height, kept int }
 
 func (s *screen) info(ctx context.Context) (state, error) {
 	out, err := s.cmd.run(ctx, "-Q", "info")
@@ -122,8 +121,8 @@ func (s *screen) info(ctx context.Context) (state, error) {
 		return state{}, err
 	}
 	var st state
-	var width, height int
-	n, _ := fmt.Sscanf(out, "(%d,%d)/(%d,%d)+%d", &st.col, &st.row, &width, &height, &st.kept)
+	var width int
+	n, _ := fmt.Sscanf(out, "(%d,%d)/(%d,%d)+%d", &st.col, &st.row, &width, &st.height, &st.kept)
 	if n != 5 || st.row < 1 || st.col < 1 {
 		return state{}, fmt.Errorf("screen answers %.100q", out)
 	}
@@ -146,15 +145,24 @@ func (s *screen) picture() ([]string, error) {
 	if len(data) == 0 {
 		return nil, errors.New("screen wrote no picture")
 	}
-	text := string(data)
-	if !utf8.Valid(data) {
-		wide := make([]rune, len(data))
-		for i, b := range data {
-			wide[i] = rune(b)
+	return readable(data), nil
+}
+
+// readable is a picture in lines, without a control character: a hostile text could have one in its low
+// bytes, and be taken for a sequence that draws something else.
+func readable(picture []byte) []string {
+	lines := strings.Split(strings.TrimSuffix(string(picture), "\n"), "\n")
+	for i, line := range lines {
+		wide := make([]rune, len(line))
+		for j, b := range []byte(line) {
+			wide[j] = rune(b)
+			if b < ' ' || b >= 0x7f && b < 0xa0 {
+				wide[j] += 0x2500
+			}
 		}
-		text = string(wide)
+		lines[i] = string(wide)
 	}
-	return strings.Split(strings.TrimSuffix(text, "\n"), "\n"), nil
+	return lines
 }
 
 // typed implements terminal: screen does not tell. What the client has read it has from foreground.

@@ -72,8 +72,5 @@ func (v view) follow(row, col int, text string) (last, end int, found bool) {
 	return last, end, len(want) == 0
 }
 
-// blank says whether r is a space or part of a frame. (screen leaves the low byte of a frame's character,
-// often a control character.)
-func blank(r rune) bool {
-	return unicode.IsSpace(r) || unicode.IsControl(r) || r >= 0x2500 && r <= 0x257f
-}
+// blank says whether r is a space or part of a frame.
+func blank(r rune) bool { return unicode.IsSpace(r) || r >= 0x2500 && r <= 0x257f }
