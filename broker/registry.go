@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"slices"
 	"sync"
 	"time"
+
+	"c2c/inbox/atomicfile"
 )
 
 // RegistryLock is the file below the root whose closing tells that the registry may have changed.
@@ -147,7 +148,7 @@ func (b *Broker) readRegistry() ([]row, error) {
 	if c.file != nil && os.SameFile(c.file, file) && c.file.ModTime().Equal(file.ModTime()) && c.file.Size() == file.Size() {
 		return slices.Clone(c.rows), nil
 	}
-	data, err := io.ReadAll(f)
+	data, err := atomicfile.ReadAll(f)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", registryFile, err)
 	}

@@ -180,13 +180,28 @@ func (m *Mailbox) archivedSince(offset int64) (map[string]bool, error) {
 	return ids, err
 }
 
+// maxLine is several times what the longest message takes, and maxHistory what a page of history takes.
+const (
+	maxLine    = 16 << 20
+	maxHistory = 256 << 20
+)
+
+// eachLine passes over what is too long for a record of ours.
 func eachLine(r io.Reader, f func([]byte) bool) error {
 	br := bufio.NewReaderSize(r, 64<<10)
+	var line []byte
 	for {
-		line, err := br.ReadBytes('\n')
-		if len(line) > 0 && !f(line) {
+		part, err := br.ReadSlice('\n')
+		if len(line) <= maxLine {
+			line = append(line, part...)
+		}
+		if err == bufio.ErrBufferFull {
+			continue
+		}
+		if len(line) > 0 && len(line) <= maxLine && !f(line) {
 			return nil
 		}
+		line = nil
 		if err == io.EOF {
 			return nil
 		}
@@ -214,7 +229,7 @@ func (m *Mailbox) History(ctx context.Context, limit int) ([]Archived, error) {
 			return nil, err
 		}
 		found := lastLines(data, start > 0, limit)
-		if len(found) == limit || start == 0 {
+		if len(found) == limit || start == 0 || window >= maxHistory {
 			return found, ctx.Err()
 		}
 	}

@@ -3,7 +3,6 @@ package inbox
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -126,7 +125,7 @@ func leased(dir *atomicfile.Dir, names []string) (messages int, bytes int64) {
 }
 
 func (c *chunk) read() error {
-	data, err := io.ReadAll(c.file)
+	data, err := atomicfile.ReadAll(c.file)
 	if err != nil {
 		return fmt.Errorf("read %q: %w", c.file.Name(), err)
 	}

@@ -88,6 +88,7 @@ func TestPlantedFilesAreRefusedAndDoNotBlock(t *testing.T) {
 		"fifo":      func(p string) error { return syscall.Mkfifo(p, 0o600) },
 		"hard link": func(p string) error { return os.Link(elsewhere, p) },
 		"directory": func(p string) error { return os.Mkdir(p, 0o700) },
+		"device":    func(p string) error { return syscall.Mknod(p, syscall.S_IFCHR|0o600, 1<<8|3) },
 	}
 	for kind, plant := range plants {
 		for _, name := range []string{"amber.inbox.json", "amber.inbox.lock", "amber.spill.jsonl", "registry.json", "dead-letter.jsonl"} {
@@ -101,7 +102,9 @@ func TestPlantedFilesAreRefusedAndDoNotBlock(t *testing.T) {
 			if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 				t.Fatal(err)
 			}
-			if err := plant(path); err != nil {
+			if err := plant(path); kind == "device" && os.IsPermission(err) {
+				continue // nobody but root can plant one
+			} else if err != nil {
 				t.Fatal(err)
 			}
 			_, errs, code := run(t, root, "birch", args...)
@@ -121,6 +124,60 @@ func TestPlantedFilesAreRefusedAndDoNotBlock(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A hole of a GiB takes nothing on the disk, and must not take that much memory.
+func TestAHugeFileIsRefusedAndItsNameSaid(t *testing.T) {
+	for _, name := range []string{"amber.inbox.json", "amber.spill.jsonl", "registry.json", "dead-letter.jsonl", "archive/amber.jsonl", "sessions/amber.json"} {
+		root := scratch(t)
+		mustRun(t, root, "birch", "send", "amber", "seen")
+		mustRun(t, root, "amber", "poll-inbox")
+		path := filepath.Join(root, name)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(path, 1<<30); err != nil {
+			t.Fatal(err)
+		}
+		refused := 0
+		for _, args := range [][]string{{"send", "birch", "x"}, {"poll-inbox"}, {"history"}, {"list"}, {"dead-letter"}, {"register", "amber2"}} {
+			_, errs, code := run(t, root, "amber", args...)
+			if code != exitDone {
+				refused++
+			}
+			if code != exitDone && (!strings.Contains(errs, name) || !strings.Contains(errs, "too large")) {
+				t.Errorf("%s, %q: exit %d, %s", name, args, code, errs)
+			}
+		}
+		if refused == 0 && strings.HasSuffix(filepath.Dir(path), "root") {
+			t.Errorf("%s: nobody refused it", name)
+		}
+		if info, err := os.Stat(path); err != nil || info.Size() < 1<<30 {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+}
+
+// Ten million brackets are valid JSON, as far as they go.
+func TestDeepJSONCostsNoMessage(t *testing.T) {
+	deep := strings.Repeat("[", 10<<20)
+	for _, name := range []string{"amber.inbox.json", "amber.spill.jsonl", "archive/amber.jsonl", "sessions/amber.json", "dead-letter.jsonl",
+		"amber.lease/00000001-1-0-1-1-test.json"} {
+		root := scratch(t)
+		mustRun(t, root, "birch", "send", "amber", "seen")
+		mustRun(t, root, "amber", "poll-inbox")
+		if err := os.WriteFile(filepath.Join(root, name), []byte(deep), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		mustRun(t, root, "birch", "send", "amber", "x")
+		if out := mustRun(t, root, "amber", "poll-inbox"); !strings.Contains(out, "\nx\n") {
+			t.Errorf("%s: read %.200s", name, out)
+		}
+		if out := mustRun(t, root, "amber", "history"); !strings.Contains(out, "\nx\n") {
+			t.Errorf("%s: history %.200s", name, out)
+		}
+		mustRun(t, root, "amber", "dead-letter")
 	}
 }
 

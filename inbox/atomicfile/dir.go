@@ -25,6 +25,13 @@ import (
 // be written by others, or is not what its name promises.
 var ErrNotOurs = errors.New("not a private file of ours")
 
+// ErrTooLarge is wrapped when a file is larger than any of ours can become. A
+// planted one may be a hole, which takes nothing on the disk and all our memory.
+var ErrTooLarge = errors.New("too large to be a file of ours")
+
+// maxFile is several times what the fullest mailbox takes.
+const maxFile = 512 << 20
+
 // Dir is an open directory.
 type Dir struct {
 	f    *os.File
@@ -215,11 +222,21 @@ func (d *Dir) Read(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(f)
+	data, err := ReadAll(f)
 	if err != nil {
 		return nil, d.fail("read", name, err)
 	}
 	return data, nil
+}
+
+// ReadAll reads the rest of an open file, unless it is too large.
+func ReadAll(f *os.File) ([]byte, error) {
+	if info, err := f.Stat(); err != nil {
+		return nil, err
+	} else if info.Size() > maxFile {
+		return nil, fmt.Errorf("%w: %d bytes", ErrTooLarge, info.Size())
+	}
+	return io.ReadAll(io.LimitReader(f, maxFile))
 }
 
 // Write replaces the file. When it returns nil, the new content survives a
