@@ -231,12 +231,18 @@ func (d *Dir) Read(name string) ([]byte, error) {
 
 // ReadAll reads the rest of an open file, unless it is too large.
 func ReadAll(f *os.File) ([]byte, error) {
-	if info, err := f.Stat(); err != nil {
+	info, err := f.Stat()
+	if err != nil {
 		return nil, err
-	} else if info.Size() > maxFile {
+	}
+	if info.Size() > maxFile {
 		return nil, fmt.Errorf("%w: %d bytes", ErrTooLarge, info.Size())
 	}
-	return io.ReadAll(io.LimitReader(f, maxFile))
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		return nil, ErrTooLarge // it grows
+	}
+	return data, err
 }
 
 // Write replaces the file. When it returns nil, the new content survives a
