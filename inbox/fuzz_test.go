@@ -94,6 +94,26 @@ func FuzzSpill(f *testing.F) {
 	})
 }
 
+// Whatever a hostile process queues, what is stored of it can be read again.
+func FuzzQueued(f *testing.F) {
+	whole := string(encode([]Message{{From: "birch", To: "amber", Content: "x", TS: 1.5, ID: "x-1"}}))
+	for _, s := range []string{"", whole, whole[:20], "null", "[null]", "[]", "[{}]", "+" + whole[1:], "[" + good + "," + good + "]", "[" + good + "]x"} {
+		f.Add([]byte(s))
+	}
+	m, err := openAt(filepath.Join(f.TempDir(), "root"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b := &batch{ids: map[string]bool{}, room: maxBatch}
+		m.add(b, m.readQueued(bytes.NewReader(data)), false, func() bool { return true }, nil)
+		again, damaged := decode(encode(b.msgs))
+		if damaged || len(again) != len(b.msgs) {
+			t.Fatalf("%q: stored %d messages and read %d back", data, len(b.msgs), len(again))
+		}
+	})
+}
+
 func FuzzChunkName(f *testing.F) {
 	for _, s := range []string{"00000001-2-3-4-5-hook.json", "done-00000001-2-3-4-5-hook.jsonl", "x", "-----.json", "00000001-2-3-4-5-../x.json"} {
 		f.Add(s)

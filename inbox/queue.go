@@ -297,7 +297,7 @@ func openQueued(dir *atomicfile.Dir, name string) *os.File {
 }
 
 // readQueued returns nothing unless the file is whole, small enough and good.
-func (m *Mailbox) readQueued(f *os.File) (msgs []Message) {
+func (m *Mailbox) readQueued(f io.Reader) (msgs []Message) {
 	data, err := io.ReadAll(io.LimitReader(f, maxBatch+1))
 	if err != nil || len(data) > maxBatch || json.Unmarshal(data, &msgs) != nil {
 		return nil
