@@ -57,12 +57,14 @@ func (k keyboard) Write(b []byte) (int, error) {
 // and presses Enter only when the prompt shows the notice and nothing else. Otherwise: wake.ErrHeld when
 // nothing was typed, wake.ErrUncaptured when something was.
 func (t *Terminal) Ring(ctx context.Context, n wake.Notice) error {
-	text := printable(n.Sentinel("poll mcp__c2c__poll_inbox"))
+	text := n.Sentinel("poll mcp__c2c__poll_inbox")
 	if !t.keys.TryLock() {
 		return fmt.Errorf("%w: a key of the person is on its way", wake.ErrHeld)
 	}
 	defer t.keys.Unlock()
-	if err := t.clear(); err != nil {
+	if err := t.clear(ctx); errors.Is(err, wake.ErrUnreachable) {
+		return err
+	} else if err != nil {
 		return fmt.Errorf("%w: %w", wake.ErrHeld, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.limits.answer)
@@ -84,10 +86,14 @@ func (t *Terminal) Ring(ctx context.Context, n wake.Notice) error {
 }
 
 // clear says why nothing may be typed now.
-func (t *Terminal) clear() error {
+func (t *Terminal) clear(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch now := time.Now(); {
+	case t.ended:
+		return fmt.Errorf("%w: it has ended", wake.ErrUnreachable)
+	case ctx.Err() != nil:
+		return ctx.Err()
 	case now.Sub(t.pressed) < t.limits.person:
 		return errors.New("the person is typing")
 	case now.Sub(t.drawn) < t.limits.quiet:
@@ -138,16 +144,6 @@ func (t *Terminal) shows(ctx context.Context, wanted func(draft string, err erro
 		case <-t.drew:
 		}
 	}
-}
-
-// printable leaves out what a terminal would act on.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, s)
 }
 
 // squeeze leaves out blanks: a prompt that is too narrow breaks the line.

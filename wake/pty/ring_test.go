@@ -2,12 +2,9 @@ package pty
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,26 +16,6 @@ import (
 
 	"c2c/wake"
 )
-
-// ringer is the wrapper's: it rings for each line on descriptor 3 and tells the outcome on descriptor 4.
-func (t *Terminal) ringer() {
-	t.limits = limits{answer: time.Second} // the test has its own gates
-	if os.Getenv("C2C_TEST_PERSON") != "" {
-		t.limits.person = time.Hour
-	}
-	requests, answers := bufio.NewScanner(os.NewFile(3, "requests")), os.NewFile(4, "answers")
-	for requests.Scan() {
-		err := t.Ring(context.Background(), wake.Notice{Count: 1, From: []string{requests.Text()}, Oldest: "m-1"})
-		outcome := "rang"
-		switch {
-		case errors.Is(err, wake.ErrHeld):
-			outcome = "held"
-		case errors.Is(err, wake.ErrUncaptured):
-			outcome = "uncaptured"
-		}
-		fmt.Fprintf(answers, "%s %v\n", outcome, err)
-	}
-}
 
 // prompt is a client: it draws a prompt as Claude Code does, and says in a pipe what was entered.
 // What is pasted stays a draft until Enter. Keys: d opens a dialog, b starts a turn, g goes deaf for pastes,
@@ -110,55 +87,61 @@ func prompt() {
 // desk is a person at a terminal with a client in it, and somebody who rings.
 type desk struct {
 	*person
-	rings   io.Writer
-	answers *bufio.Scanner
+	term    *Terminal
+	over    chan struct{} // closed when the client has ended
 	entered *bufio.Scanner
 }
 
-func sitAtDesk(t *testing.T, env ...string) *desk {
+// hasty is for a test that has gates of its own.
+var hasty = limits{answer: time.Second}
+
+// sitAtDesk starts a client, which Ring gives these times.
+func sitAtDesk(t *testing.T, limits limits) *desk {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "/usr/bin/env", "C2C_TEST_PTY=client", os.Args[0])
-	cmd.Env = append(append(os.Environ(), "C2C_TEST_PTY=ring"), env...)
-	d := &desk{}
-	pipe := func() (r, w *os.File) {
-		r, w, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { r.Close(); w.Close() })
-		return r, w
+	tty, client, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
 	}
-	requests, rings := pipe()
-	answers, answer := pipe()
+	if err := pty.Setsize(tty, &pty.Winsize{Rows: 20, Cols: 77}); err != nil {
+		t.Fatal(err)
+	}
 	fifo := filepath.Join(t.TempDir(), "entered")
 	if err := unix.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd.Env = append(cmd.Env, "C2C_TEST_ENTERED="+fifo)
 	entered, err := os.OpenFile(fifo, os.O_RDWR, 0) // both ends, so that nobody waits to open it
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { entered.Close() })
-	cmd.ExtraFiles = []*os.File{requests, answer}
-	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 20, Cols: 77})
+	d := &desk{person: &person{t: t, tty: tty}, over: make(chan struct{}), entered: bufio.NewScanner(entered)}
+	d.term, err = Start(Config{Argv: []string{os.Args[0]}, Env: append(os.Environ(), "C2C_TEST_PTY=client", "C2C_TEST_ENTERED="+fifo),
+		In: client, Out: client, Client: "claude"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.person = &person{t: t, cmd: cmd, tty: tty}
-	d.rings, d.answers, d.entered = rings, bufio.NewScanner(answers), bufio.NewScanner(entered)
-	t.Cleanup(func() { cmd.Process.Kill(); tty.Close() })
+	d.term.limits = limits
+	go func() {
+		defer close(d.over)
+		d.term.Run()
+	}()
+	t.Cleanup(func() {
+		d.term.Abandon()
+		tty.Close()
+		<-d.over
+		client.Close()
+		entered.Close()
+	})
 	d.see("manual mode on")
 	d.see("\x1b[2;3H")
 	return d
 }
 
-// ring asks for a ring and wants an outcome.
-func (d *desk) ring(want string) {
+// ring wants an outcome.
+func (d *desk) ring(want error) {
 	d.t.Helper()
-	fmt.Fprintln(d.rings, "birch")
-	if d.answers.Scan(); !strings.HasPrefix(d.answers.Text(), want+" ") {
-		d.t.Errorf("outcome %q, want %s", d.answers.Text(), want)
+	err := d.term.Ring(d.t.Context(), wake.Notice{Count: 1, From: []string{"birch"}, Oldest: "m-1"})
+	if !errors.Is(err, want) || want == wake.ErrUncaptured && errors.Is(err, wake.ErrHeld) {
+		d.t.Errorf("%v, want %v", err, want)
 	}
 }
 
@@ -180,14 +163,6 @@ func (d *desk) press(keys, then string) {
 
 const notice = `<c2c event="message_pending" count="1" from="birch">poll mcp__c2c__poll_inbox</c2c>`
 
-func TestAnEmptyPromptIsTypedInto(t *testing.T) {
-	d := sitAtDesk(t)
-	d.ring("rang")
-	d.enters(notice)
-	d.ring("rang")
-	d.enters(notice)
-}
-
 func TestNothingIsTypedOverAPersonOrIntoWhatIsNoPrompt(t *testing.T) {
 	for name, open := range map[string]func(d *desk){
 		"a draft":  func(d *desk) { d.press("my", "❯ my") },
@@ -195,9 +170,9 @@ func TestNothingIsTypedOverAPersonOrIntoWhatIsNoPrompt(t *testing.T) {
 		"a turn":   func(d *desk) { d.press("b", "esc to interrupt") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := sitAtDesk(t)
+			d := sitAtDesk(t, hasty)
 			open(d)
-			d.ring("held")
+			d.ring(wake.ErrHeld)
 			d.types("\r")
 			d.entered.Scan()
 			if strings.Contains(d.entered.Text(), "c2c") {
@@ -208,32 +183,32 @@ func TestNothingIsTypedOverAPersonOrIntoWhatIsNoPrompt(t *testing.T) {
 }
 
 func TestALineThatTheTerminalReadsIsNoPrompt(t *testing.T) {
-	d := sitAtDesk(t)
+	d := sitAtDesk(t, hasty)
 	d.press("s", "❯ ")
-	d.ring("held")
+	d.ring(wake.ErrHeld)
 }
 
 func TestAPersonWhoTypesIsNotDisturbed(t *testing.T) {
-	d := sitAtDesk(t, "C2C_TEST_PERSON=1")
+	d := sitAtDesk(t, limits{answer: time.Second, person: time.Hour})
 	d.press("a", "❯ a")
 	d.press("\r", "❯ ")
 	d.enters("a")
-	d.ring("held")
+	d.ring(wake.ErrHeld)
 }
 
 // Enter would answer it.
 func TestADialogThatOpensOverThePasteIsNotAnswered(t *testing.T) {
-	d := sitAtDesk(t)
+	d := sitAtDesk(t, hasty)
 	d.press("x", "❯ ")
-	d.ring("uncaptured")
+	d.ring(wake.ErrUncaptured)
 	d.types("\r")
 	d.enters(notice) // the person's Enter, and the first
 }
 
 func TestAPasteThatIsIgnoredIsToldAndNotRepeated(t *testing.T) {
-	d := sitAtDesk(t)
+	d := sitAtDesk(t, hasty)
 	d.press("g", "❯ ")
-	d.ring("uncaptured")
+	d.ring(wake.ErrUncaptured)
 	d.types("\r")
 	d.enters("")
 }

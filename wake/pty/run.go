@@ -50,6 +50,7 @@ type Terminal struct {
 	pressed time.Time     // when the person's last key came
 	drawn   time.Time     // when the client drew last
 	drew    chan struct{} // holds one: the client has drawn
+	ended   bool          // the client has
 }
 
 // Start starts the client. The caller goes on with Run, or with Abandon.
@@ -145,6 +146,9 @@ func (t *Terminal) carry() (status int, err error) {
 	go io.Copy(keyboard{t}, t.in)
 
 	status, err = t.wait()
+	t.mu.Lock()
+	t.ended = true
+	t.mu.Unlock()
 	// What it has drawn is there already. Something it left in the background may keep the terminal open.
 	t.master.SetReadDeadline(time.Now().Add(drainTime))
 	drawn.Wait()

@@ -28,9 +28,6 @@ func TestMain(m *testing.M) {
 	t, err := Start(Config{Argv: os.Args[1:], Env: os.Environ(), In: os.Stdin, Out: os.Stdout, Client: "claude"})
 	status := 99
 	if err == nil {
-		if os.Getenv("C2C_TEST_PTY") == "ring" {
-			go t.ringer()
-		}
 		status, err = t.Run()
 	}
 	if err != nil {

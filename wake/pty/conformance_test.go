@@ -1,0 +1,47 @@
+package pty
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"c2c/wake"
+	"c2c/wake/waketest"
+)
+
+func TestTerminal(t *testing.T) {
+	type bells = map[string]func(*testing.T) wake.Doorbell
+	waketest.Run(t, waketest.Adapter{
+		Taking: func(t *testing.T) waketest.Client {
+			d := sitAtDesk(t, hasty)
+			return waketest.Client{Bell: d.term, Next: func() string {
+				d.entered.Scan()
+				text, err := strconv.Unquote(strings.TrimPrefix(d.entered.Text(), "entered "))
+				if err != nil {
+					t.Fatalf("%v: %q", err, d.entered.Text())
+				}
+				return text
+			}}
+		},
+		Gone: bells{
+			"it has ended": func(t *testing.T) wake.Doorbell {
+				d := sitAtDesk(t, hasty)
+				d.term.Abandon()
+				<-d.over
+				return d.term
+			},
+		},
+		Deaf: bells{
+			"a dialog": func(t *testing.T) wake.Doorbell {
+				d := sitAtDesk(t, hasty)
+				d.press("d", "2. No")
+				return d.term
+			},
+			"it ignores a paste": func(t *testing.T) wake.Doorbell {
+				d := sitAtDesk(t, hasty)
+				d.press("g", "❯ ")
+				return d.term
+			},
+		},
+	})
+}
