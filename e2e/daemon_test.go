@@ -9,7 +9,7 @@ import (
 )
 
 // withoutServer starts Codex on its daemon with our MCP server turned off, registered as cody and idle.
-func withoutServer(t *testing.T) (*lab.Lab, *lab.Model) {
+func withoutServer(t *testing.T) (*lab.Lab, *lab.Model, *lab.Proc) {
 	t.Helper()
 	l, model := newLab(t), lab.NewModel(t)
 	l.SeedCodex(model, "")
@@ -22,12 +22,12 @@ func withoutServer(t *testing.T) (*lab.Lab, *lab.Model) {
 	p.Submit("prompt-one")
 	p.WaitScreen(0, "Registered.")
 	l.WaitFile(".codex/sessions/*/*/*/rollout-*.jsonl", `"task_complete"`)
-	return l, model
+	return l, model, p
 }
 
 func TestTheDaemonWakesACodexThatHasNoServer(t *testing.T) {
 	t.Parallel()
-	l, model := withoutServer(t)
+	l, model, _ := withoutServer(t)
 	l.Run(c2c(), "wake", "start")
 	model.Script(lab.Say("Woken."))
 	l.Run("sh", "-c", sendAs("birch", "cody", "meanwhile"))

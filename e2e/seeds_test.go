@@ -187,30 +187,40 @@ func TestTheLauncherMakesAChannel(t *testing.T) {
 	p.WaitScreen(0, "connected")
 }
 
-// socketOf is the client's messaging socket, as its server has it.
-func socketOf(t *testing.T, server int) string {
+// environmentOf is what a process was started with.
+func environmentOf(t *testing.T, pid int) map[string]string {
 	t.Helper()
-	env, err := os.ReadFile("/proc/" + strconv.Itoa(server) + "/environ")
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for v := range strings.SplitSeq(string(env), "\x00") {
-		if path, ok := strings.CutPrefix(v, "CLAUDE_CODE_MESSAGING_SOCKET="); ok {
-			return path
+	env := map[string]string{}
+	for v := range strings.SplitSeq(string(data), "\x00") {
+		name, value, _ := strings.Cut(v, "=")
+		env[name] = value
+	}
+	return env
+}
+
+// withoutSocket takes a client's socket away until the caller puts it back.
+func withoutSocket(t *testing.T, p *lab.Proc) (back func()) {
+	t.Helper()
+	socket := environmentOf(t, serverOf(t, p.Pid()))["CLAUDE_CODE_MESSAGING_SOCKET"]
+	move := func(from, to string) {
+		t.Helper()
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
 		}
 	}
-	t.Fatalf("server %d has no socket", server)
-	return ""
+	move(socket, socket+".away")
+	return func() { move(socket+".away", socket) }
 }
 
 // The server gives its right to ring away, and the client's own watch is there.
 func TestARingThatFindsNoSocketIsMadeUpFor(t *testing.T) {
 	t.Parallel()
 	l, model, p := wakeLab(t, nil)
-	socket := socketOf(t, serverOf(t, p.Pid()))
-	if err := os.Rename(socket, socket+".away"); err != nil {
-		t.Fatal(err)
-	}
+	withoutSocket(t, p)
 	model.Script(lab.Say("Woken."))
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
 	model.WaitText("word-meanwhile")
@@ -224,19 +234,14 @@ func TestARingThatFindsNoSocketIsMadeUpFor(t *testing.T) {
 func TestALostRingIsRungAgainWhenTheSocketIsBack(t *testing.T) {
 	t.Parallel()
 	l, model, p := blindLab(t)
-	socket := socketOf(t, serverOf(t, p.Pid()))
-	if err := os.Rename(socket, socket+".away"); err != nil {
-		t.Fatal(err)
-	}
+	back := withoutSocket(t, p)
 	model.Script(lab.Say("Woken."))
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
 	l.WaitFile(".c2c/repos/*/broker/sessions/*.json", `"outcome": "failed"`)
 	if got := l.Run(c2c(), "status", "id-meanwhile"); !strings.Contains(got, "queued") || !strings.Contains(got, "is gone") {
 		t.Errorf("status %q", got)
 	}
-	if err := os.Rename(socket+".away", socket); err != nil {
-		t.Fatal(err)
-	}
+	back()
 	l.Run(c2c(), "register", "coral", "--session-id", "coral") // its server looks again now, and not within a minute
 	model.WaitText("word-meanwhile")
 	p.WaitScreen(0, "Woken.")

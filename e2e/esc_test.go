@@ -1,0 +1,242 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"c2c/broker"
+	"c2c/e2e/lab"
+	"c2c/inbox"
+	"c2c/wake"
+	"c2c/wake/claude"
+	"c2c/wake/codex"
+)
+
+// c2c leaves a running turn to its hooks for five minutes, and then rings all the same: it steers the turn.
+// Esc takes from a client what the turn has not taken yet.
+
+// watched rings a session from here, whether it is busy or not, as its server does after those minutes. The
+// rings come out of the channel.
+func watched(t *testing.T, l *lab.Lab, alias string, methods func(s broker.Session, box *inbox.Mailbox, root string) []wake.Method) <-chan wake.Ring {
+	t.Helper()
+	roots, err := filepath.Glob(l.Home + "/.c2c/repos/*/broker")
+	if err != nil || len(roots) != 1 {
+		t.Fatalf("roots %q, %v", roots, err)
+	}
+	b, err := broker.Open(broker.Config{Root: roots[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	s, err := b.Resolve(t.Context(), broker.Caller{Explicit: alias})
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := b.Mailbox(s.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock, err := b.Watchable(box.LockName())
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, ended, changes := make(chan wake.Ring, 100), make(chan error), wake.NewChanges()
+	t.Cleanup(changes.Close)
+	record := func(_ context.Context, r wake.Ring) {
+		if r.Outcome != wake.Coalesced {
+			said <- r
+		}
+	}
+	w := &wake.Watcher{Box: box, Lock: lock, Methods: methods(s, box, b.Root()), Now: time.Now, Gap: time.Second, Record: record}
+	go func() { ended <- w.Run(t.Context(), changes) }()
+	t.Cleanup(func() {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return said
+}
+
+// byServer rings a Codex thread through a relay that tells of each line that the app-server has accepted,
+// since its terminal shows none of them before the turn takes it.
+func byServer(t *testing.T, l *lab.Lab) (methods func(broker.Session, *inbox.Mailbox, string) []wake.Method, accepted <-chan bool) {
+	t.Helper()
+	const control = "app-server-control"
+	home, err := os.MkdirTemp("", "c2c-") // a socket's path must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(home) })
+	if err := os.Mkdir(filepath.Join(home, control), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(control, control+".sock")
+	listener, err := net.Listen("unix", filepath.Join(home, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	told := make(chan bool, 100)
+	go func() {
+		for {
+			here, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			there, err := net.Dial("unix", filepath.Join(l.Home, ".codex", name))
+			if err != nil {
+				here.Close()
+				continue
+			}
+			go relay(there, here, nil)
+			go relay(here, there, told)
+		}
+	}()
+	return func(s broker.Session, _ *inbox.Mailbox, _ string) []wake.Method {
+		server := &codex.Server{Home: home, Thread: s.ClientIDs[len(s.ClientIDs)-1]}
+		return []wake.Method{{Name: wake.ByServer, Courier: server, Doorbell: server}}
+	}, told
+}
+
+// relay copies until one side hangs up. A server's frames are plain text, and it answers turn/start alone
+// with a turn.
+func relay(to, from net.Conn, told chan<- bool) {
+	defer to.Close()
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buf)
+		if err != nil {
+			return
+		}
+		if _, err := to.Write(buf[:n]); err != nil {
+			return
+		}
+		if told != nil && bytes.Contains(buf[:n], []byte(`"result":{"turn":`)) {
+			told <- true
+		}
+	}
+}
+
+func TestARunningCodexTurnIsSteered(t *testing.T) {
+	t.Parallel()
+	l, model, p := withoutServer(t)
+	methods, accepted := byServer(t, l)
+	rang := watched(t, l, "cody", methods)
+	work := make(chan struct{})
+	model.Script(shell("true").After(work), lab.Say("Finished."))
+	p.Submit("prompt-two")
+	model.WaitText("prompt-two")
+	l.Run("sh", "-c", sendAs("birch", "cody", "meanwhile"))
+	<-accepted
+	close(work)
+	r := model.WaitText("word-meanwhile")
+	if item := once(t, r, "word-meanwhile"); item.Role != "tool" || len(r.Find("Finished.")) != 0 {
+		t.Errorf("shown as %+v in another turn: %s", item, r)
+	}
+	p.WaitScreen(0, "Finished.")
+	if ring := <-rang; ring.Outcome != wake.Rang {
+		t.Errorf("ring %+v", ring)
+	}
+	onlyOnce(t, model.Turns(), "word-meanwhile", "tool")
+	if got := status(l, "id-meanwhile"); !strings.Contains(got, "read by server") {
+		t.Errorf("status %q", got)
+	}
+}
+
+func TestASteerThatEscTakesIsHandedOverOnceMore(t *testing.T) {
+	t.Parallel()
+	l, model, p := withoutServer(t)
+	methods, accepted := byServer(t, l)
+	rang := watched(t, l, "cody", methods)
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	model.Script(lab.Say("Too late.").After(never), lab.Say("Rung."), lab.Say("Read."))
+	p.Submit("prompt-two")
+	model.WaitText("prompt-two")
+	l.Run("sh", "-c", sendAs("birch", "cody", "meanwhile"))
+	<-accepted
+	p.Send(lab.Esc)
+	if ring := <-rang; ring.Outcome != wake.Uncaptured {
+		t.Errorf("the first ring %+v", ring)
+	}
+	if ring := <-rang; ring.Outcome != wake.Rang {
+		t.Errorf("the second ring %+v", ring)
+	}
+	p.WaitScreen(0, "Read.")
+	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
+	if got := status(l, "id-meanwhile"); !strings.Contains(got, "read by hook") {
+		t.Errorf("status %q", got)
+	}
+}
+
+// Esc leaves Claude Code what was queued in it: both kinds of line are the next turn.
+
+func TestEscLeavesClaudeALineWithMail(t *testing.T) {
+	t.Parallel()
+	l, model, p := blindLab(t)
+	server := serverOf(t, p.Pid())
+	env := environmentOf(t, server)
+	end(t, server)
+	rang := watched(t, l, "amber", func(_ broker.Session, box *inbox.Mailbox, root string) []wake.Method {
+		socket, err := claude.FromEnv(func(name string) string { return env[name] }, time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []wake.Method{{Name: wake.BySocket, Doorbell: socket, Courier: &claude.Courier{Socket: socket, Box: box, Root: root}}}
+	})
+	readAfterEsc(t, l, model, p, func() { p.WaitScreen(0, "id-meanwhile") })
+	if ring := <-rang; ring.Outcome != wake.Rang {
+		t.Errorf("ring %+v", ring)
+	}
+	if got := status(l, "id-meanwhile"); !strings.Contains(got, "read by socket") {
+		t.Errorf("status %q", got)
+	}
+}
+
+func TestEscLeavesClaudeTheLineOfItsOwnWatch(t *testing.T) {
+	t.Parallel()
+	l, model, p := aloneLab(t, nil)
+	readAfterEsc(t, l, model, p, func() {
+		l.WaitFile(".c2c/repos/*/broker/sessions/*.json", `"outcome": "rang"`)
+	})
+	if got := status(l, "id-meanwhile"); !strings.Contains(got, "read by hook") {
+		t.Errorf("status %q", got)
+	}
+	if n := rings(l, "rang"); n != 1 {
+		t.Errorf("%d rings", n)
+	}
+}
+
+func TestMailOfAnInterruptedClaudeIsReadAfterIt(t *testing.T) {
+	t.Parallel()
+	l, model, p := wakeLab(t, nil)
+	readAfterEsc(t, l, model, p, func() {})
+	if got := status(l, "id-meanwhile"); !strings.Contains(got, "read by socket") {
+		t.Errorf("status %q", got)
+	}
+	if n := rings(l, "rang"); n != 1 {
+		t.Errorf("%d rings", n)
+	}
+}
+
+// readAfterEsc sends to a turn that does not end, and interrupts it when the client is there.
+func readAfterEsc(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, there func()) {
+	t.Helper()
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	model.Script(lab.Say("Too late.").After(never), lab.Say("Woken."))
+	p.Submit("prompt-two")
+	model.WaitText("prompt-two")
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	there()
+	p.Send(lab.Esc)
+	model.WaitText("word-meanwhile")
+	p.WaitScreen(0, "Woken.")
+	onlyOnce(t, model.Turns(), "word-meanwhile", "")
+}
