@@ -36,15 +36,19 @@ func (b *Broker) LogEvent(ctx context.Context, event string, notes ...Note) erro
 			r.setText(n.Name, v)
 		}
 	}
-	line := append(r.appendJSON(nil), '\n')
-	return b.locked(ctx, logLock, func() error {
-		if info, err := b.root.Stat(logFile); err == nil && info.Size() >= logMax {
-			if err := b.rotateLog(); err != nil {
-				return err
-			}
+	if b.logIsFull() {
+		if err := b.locked(ctx, logLock, b.rotateLog); err != nil {
+			return err
 		}
-		return b.root.Log(logFile, line)
-	})
+	}
+	// Without the lock: the kernel appends each line whole, and one that comes during a rotation stands in
+	// the older file.
+	return b.root.Log(logFile, append(r.appendJSON(nil), '\n'))
+}
+
+func (b *Broker) logIsFull() bool {
+	info, err := b.root.Stat(logFile)
+	return err == nil && info.Size() >= logMax
 }
 
 // record is LogEvent for what has been done already and must not fail for want of a log line.
@@ -54,7 +58,11 @@ func (b *Broker) record(ctx context.Context, event string, notes ...Note) {
 	}
 }
 
+// rotateLog makes room, unless somebody else was faster; the caller holds the lock.
 func (b *Broker) rotateLog() error {
+	if !b.logIsFull() {
+		return nil
+	}
 	for n := logKeep; n > 0; n-- {
 		old := logFile
 		if n > 1 {
