@@ -132,13 +132,15 @@ func (t *Terminal) control(f func(fd int) error) error {
 func (t *Terminal) carry() (status int, err error) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGWINCH, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
-	defer signal.Stop(signals)
+	defer func() {
+		signal.Stop(signals) // first: a signal for a closed channel ends the program
+		close(signals)
+	}()
 	go func() {
 		for sig := range signals {
 			t.pass(sig.(syscall.Signal))
 		}
 	}()
-	defer close(signals)
 
 	var drawn sync.WaitGroup
 	drawn.Go(func() { io.Copy(t.out, io.TeeReader(t.master, picture{t})) }) // ends with EIO, when the last process has closed the terminal
