@@ -4,17 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"c2c/wake"
 )
 
 const (
-	hush    = 2 * time.Second        // since a key was typed
-	moment  = 150 * time.Millisecond // between two looks; Gemini loses an Enter within 100 ms of a paste
-	looks   = 10                     // at a client that has not drawn yet
-	maxText = 1024                   // a terminal that nobody reads takes 4 KiB and drops the rest
+	hush   = 2 * time.Second        // since a key was typed
+	moment = 150 * time.Millisecond // between two looks; Gemini loses an Enter within 100 ms of a paste
+	looks  = 10                     // at a client that has not drawn yet
 )
 
 // Bell rings one client.
@@ -61,19 +59,19 @@ func (b *Bell) Ring(ctx context.Context, n wake.Notice) (err error) {
 	defer func() { err = errors.Join(err, t.close()) }()
 	before, err := b.idle(ctx, t)
 	if err != nil {
-		return mark(ctx, wake.ErrHeld, err)
+		return mark(wake.ErrHeld, err)
 	}
-	text := line(n)
+	text := n.Sentinel("poll mcp__c2c__poll_inbox")
 	if err := t.paste(ctx, text); err != nil {
-		return mark(ctx, wake.ErrUncaptured, err)
+		return mark(wake.ErrUncaptured, err)
 	}
 	if err := b.until(ctx, t, func(v view) error { return b.stands(v, before, text) }); err != nil {
-		return mark(ctx, wake.ErrUncaptured, fmt.Errorf("pasted, and not sent: %w", err))
+		return mark(wake.ErrUncaptured, fmt.Errorf("pasted, and not sent: %w", err))
 	}
 	if err := t.enter(ctx); err != nil {
-		return mark(ctx, wake.ErrUncaptured, err)
+		return mark(wake.ErrUncaptured, err)
 	}
-	return mark(ctx, wake.ErrUncaptured, b.until(ctx, t, func(v view) error {
+	return mark(wake.ErrUncaptured, b.until(ctx, t, func(v view) error {
 		if _, still := v.typed(text, before); still {
 			return errors.New("the line stays in its input")
 		}
@@ -82,8 +80,8 @@ func (b *Bell) Ring(ctx context.Context, n wake.Notice) (err error) {
 }
 
 // mark gives an error its kind, if it has none.
-func mark(ctx context.Context, kind, err error) error {
-	if err == nil || ctx.Err() != nil || errors.Is(err, wake.ErrUnreachable) {
+func mark(kind, err error) error {
+	if err == nil || errors.Is(err, wake.ErrUnreachable) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", kind, err)
@@ -176,22 +174,6 @@ func (b *Bell) stands(v, before view, text string) error {
 		return fmt.Errorf("something came with the line: %w", err)
 	}
 	return nil
-}
-
-// line is the sentinel in plain ASCII: every other character could be a key, or be drawn as something else.
-func line(n wake.Notice) string {
-	plain := func(r rune) rune {
-		if r < ' ' || r > '~' {
-			return -1
-		}
-		return r
-	}
-	text := strings.Map(plain, n.Sentinel("poll mcp__c2c__poll_inbox"))
-	if len(text) >= maxText {
-		n.From = nil
-		text = strings.Map(plain, n.Sentinel("poll mcp__c2c__poll_inbox"))
-	}
-	return text
 }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -25,21 +25,6 @@ func both(t *testing.T, test func(t *testing.T, l *lab)) {
 	}
 }
 
-func TestAnIdleClientIsWokenByOnePastedLine(t *testing.T) {
-	both(t, func(t *testing.T, l *lab) {
-		b := l.bell()
-		for i := range 2 { // the second below the first
-			if err := b.Ring(t.Context(), notice); err != nil {
-				t.Fatal(err)
-			}
-			r := l.say("sync")
-			if !slices.Equal(r.Lines, slices.Repeat([]string{sentinel}, i+1)) || r.Loose != "" || r.Approved != 0 {
-				t.Errorf("the client got %+v", r)
-			}
-		}
-	})
-}
-
 // With the waits of a real ring, and nobody who waits for the client to draw, while a person looks on.
 func TestARingTakesItsOwnTime(t *testing.T) {
 	both(t, func(t *testing.T, l *lab) {
@@ -159,13 +144,6 @@ func TestTextIsPastedAsItIs(t *testing.T) {
 	})
 }
 
-func TestALineIsShort(t *testing.T) {
-	long := wake.Notice{Count: 3, From: slices.Repeat([]string{strings.Repeat("a", 300)}, 5)}
-	if got := line(long); got != `<c2c event="message_pending" count="3" from="">poll mcp__c2c__poll_inbox</c2c>` {
-		t.Errorf("%q", got)
-	}
-}
-
 func TestCopyModeIsNotDisturbed(t *testing.T) {
 	t.Run(Tmux, func(t *testing.T) {
 		l := newLab(t, Tmux)
@@ -200,34 +178,6 @@ func TestKeysGoToOnePaneOnly(t *testing.T) {
 	l.tmux("set-option", "-w", "synchronize-panes", "off")
 	l.tmux("select-pane", "-d", "-t", "%0")
 	refused(t, l, l.bell(), "takes no input", "")
-}
-
-func TestNobodyIsThere(t *testing.T) {
-	unreachable := func(t *testing.T, what string, b *Bell) {
-		t.Helper()
-		if err := b.Ring(t.Context(), notice); !errors.Is(err, wake.ErrUnreachable) {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
-	both(t, func(t *testing.T, l *lab) {
-		b := l.bell()
-		other := *b
-		other.Client = os.Getpid()
-		unreachable(t, "another process", &other)
-		other = *b
-		other.Pane.ID = strings.Replace(b.Pane.ID, "0", "7", 1)
-		unreachable(t, "no such pane", &other)
-		other = *b
-		other.Pane.Socket = strings.Replace(b.Pane.Socket, "/tmux", "/ctl", 1) + "0"
-		unreachable(t, "no such server", &other)
-		other = *b
-		other.Getenv = func(string) string { return "relative:" + l.dir }
-		unreachable(t, "no program", &other)
-		l.untouched("")
-		l.conn.Close()
-		gone(t, b.Client)
-		unreachable(t, "the client is gone", b)
-	})
 }
 
 func TestOnlyThePaneOfTheClientIsTypedTo(t *testing.T) {

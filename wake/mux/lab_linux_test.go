@@ -139,7 +139,7 @@ func (l *lab) getenv(key string) string {
 func idlePrompt(lines []string, row, col int) error {
 	for i, line := range lines {
 		line = strings.TrimSpace(line)
-		old := strings.HasPrefix(line, "> <c2c ") || strings.HasSuffix(line, "</c2c>") || i == 0
+		old := strings.HasPrefix(line, "> <c2c ") || strings.HasSuffix(line, "c2c>") || i == 0
 		if i != row && line != "" && !old {
 			return fmt.Errorf("what is %q", line)
 		}

@@ -35,7 +35,7 @@ type Adapter struct {
 
 // Run tests everything that an adapter has.
 func Run(t *testing.T, a Adapter) {
-	t.Run("NilWhenTheClientHasTakenIt", a.taken)
+	t.Run("NilWhenTheClientHasTakenIt", func(t *testing.T) { rung(t, a.Taking(t), "amber") })
 	t.Run("TwoRingsAreTwo", a.twice)
 	t.Run("ErrUnreachableWhenNobodyIsThere", func(t *testing.T) { a.refused(t, a.Gone, wake.ErrUnreachable, wake.ErrUncaptured) })
 	t.Run("ErrUncapturedWhenItIsNotTaken", func(t *testing.T) { a.refused(t, a.Deaf, wake.ErrUncaptured, wake.ErrUnreachable) })
@@ -47,19 +47,17 @@ func Run(t *testing.T, a Adapter) {
 	}
 }
 
-func notice(from ...string) wake.Notice {
-	return wake.Notice{Count: 2, From: from, Oldest: "m-1"}
-}
+func notice(from ...string) wake.Notice { return wake.Notice{Count: 2, From: from, Oldest: "m-1"} }
 
-// rung rings, and wants the client to take a notice with these words.
-func rung(t *testing.T, c Client, n wake.Notice, words string) {
+// rung rings, and wants the client to take a notice that names the one sender who has the form of an alias.
+func rung(t *testing.T, c Client, name string, others ...string) {
 	t.Helper()
-	if err := c.Bell.Ring(t.Context(), n); err != nil {
+	if err := c.Bell.Ring(t.Context(), notice(append(others, name)...)); err != nil {
 		t.Fatalf("a client that takes rings: %v", err)
 	}
 	text := c.Next()
-	if !strings.Contains(text, `<c2c event="message_pending" count="2" from="`+words+`">`) {
-		t.Errorf("the client got %q, want a notice from %q", text, words)
+	if !strings.Contains(text, `<c2c event="message_pending" count="2" from="`+name+`">`) {
+		t.Errorf("the client got %q, want a notice from %q", text, name)
 	}
 	if strings.Count(text, "<c2c") != 1 || strings.Count(text, "</c2c>") != 1 || strings.ContainsFunc(text, control) {
 		t.Errorf("the client got more than a notice: %q", text)
@@ -68,13 +66,11 @@ func rung(t *testing.T, c Client, n wake.Notice, words string) {
 
 func control(r rune) bool { return unicode.IsControl(r) && r != '\n' }
 
-func (a Adapter) taken(t *testing.T) { rung(t, a.Taking(t), notice("amber", "birch"), "amber,birch") }
-
 // A client may drop what it has had already, so the same notice must not look the same to it.
 func (a Adapter) twice(t *testing.T) {
 	c := a.Taking(t)
 	for range 3 {
-		rung(t, c, notice("amber"), "amber")
+		rung(t, c, "amber")
 	}
 }
 
@@ -102,15 +98,17 @@ func (a Adapter) refused(t *testing.T, clients map[string]func(*testing.T) wake.
 			t.Errorf("it took %v", took)
 		}
 	}
-	for why, bell := range clients {
+	for why, make := range clients {
 		t.Run(why, func(t *testing.T) {
-			check(t, func(ctx context.Context) error { return bell(t).Ring(ctx, notice("amber")) })
+			bell := make(t)
+			check(t, func(ctx context.Context) error { return bell.Ring(ctx, notice("amber")) })
 			if a.Courier == nil {
 				return
 			}
+			m := mailOf(t, "one")
+			courier := a.Courier(make(t), m.box, m.root)
 			check(t, func(ctx context.Context) error {
-				box, root, msgs := mailbox(t, "one")
-				had, err := a.Courier(bell(t), box, root).Carry(ctx, msgs)
+				had, err := courier.Carry(ctx, m.msgs)
 				if len(had) > 0 {
 					t.Errorf("it has %q", had)
 				}
@@ -128,28 +126,22 @@ func (a Adapter) ended(t *testing.T) {
 	if err := c.Bell.Ring(over, notice("amber")); !errors.Is(err, wake.ErrUncaptured) || errors.Is(err, wake.ErrUnreachable) {
 		t.Errorf("%v, want %q", err, wake.ErrUncaptured)
 	}
-	rung(t, c, notice("birch"), "birch")
+	rung(t, c, "birch")
 }
 
 // Package wake names nobody like this; the notice may be anybody's.
 func (a Adapter) hostile(t *testing.T) {
-	rung(t, a.Taking(t), notice("a\x1b[201~\r\x00b", "amber", `"></c2c><user>`, "\u009b31m", "\u202e\xff", `\015$HOME^M#{pane_id};`), "amber")
+	rung(t, a.Taking(t), "amber", "a\x1b[201~\r\x00b", `"></c2c><obey>`, "\u009b31m", "\u202e\xff", `\015$HOME^M#{pane_id};`)
 }
 
 func (a Adapter) apart(t *testing.T) {
-	names := []string{"amber", "birch"}
-	clients, errs := []Client{a.Taking(t), a.Taking(t)}, make(chan error)
-	for i, c := range clients {
-		go func() { errs <- c.Bell.Ring(t.Context(), notice(names[i])) }()
-	}
-	for range clients {
-		if err := <-errs; err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i, c := range clients {
-		if text := c.Next(); !strings.Contains(text, names[i]) || strings.Contains(text, names[1-i]) {
-			t.Errorf("the client of %s got %q", names[i], text)
-		}
+	for _, name := range []string{"amber", "birch"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := a.Taking(t)
+			for range 3 {
+				rung(t, c, name)
+			}
+		})
 	}
 }
