@@ -21,6 +21,8 @@ import (
 type finding struct {
 	Client string `json:"client,omitempty"`
 	install.Finding
+	Session string       `json:"session,omitempty"` // its alias
+	Ring    *broker.Ring `json:"last_ring,omitempty"`
 }
 
 // doctor looks at the root and at each client's configuration, and changes nothing.
@@ -33,7 +35,7 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 		return fmt.Errorf("%w: c2c doctor takes --roundtrip and --json and nothing else", errUsage)
 	}
 	report := a.checkSettings()
-	report = append(report, a.checkRoot())
+	report = append(report, a.checkRoot(ctx)...)
 	clients, err := a.checkClients(ctx)
 	if err != nil {
 		return err
@@ -62,7 +64,7 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 }
 
 func (a *app) printReport(report []finding) {
-	for _, f := range report {
+	for _, f := range short(report) {
 		what := f.Part
 		if f.Client != "" {
 			what = f.Client + " " + what
@@ -74,6 +76,29 @@ func (a *app) printReport(report []finding) {
 		fmt.Fprintf(a.stdout, "%-8s %s: %s%s\n", f.Status, what, f.Detail, where)
 	}
 }
+
+// short fits a report on a screen: hooks of one file with nothing wrong share a line, and so do the
+// sessions behind the first few.
+func short(report []finding) (lines []finding) {
+	sessions := 0
+	for _, f := range report {
+		if f.Session != "" {
+			if sessions++; sessions == maxSessions+1 {
+				f.Part, f.Detail = "more sessions", "c2c doctor --json shows all"
+			} else if sessions > maxSessions {
+				continue
+			}
+		}
+		if n := len(lines) - 1; n >= 0 && goodHook(f) && goodHook(lines[n]) && lines[n].Path == f.Path {
+			lines[n].Part += ", " + strings.TrimPrefix(f.Part, "hook ")
+			continue
+		}
+		lines = append(lines, f)
+	}
+	return lines
+}
+
+func goodHook(f finding) bool { return f.Status == install.OK && strings.HasPrefix(f.Part, "hook ") }
 
 func ok(part, path, detail string) finding {
 	return finding{Finding: install.Finding{Status: install.OK, Part: part, Path: path, Detail: detail}}
@@ -106,20 +131,21 @@ func (a *app) checkSettings() []finding {
 	return report
 }
 
-func (a *app) checkRoot() finding {
+// checkRoot also looks at the sessions in it.
+func (a *app) checkRoot(ctx context.Context) []finding {
 	root, source, err := broker.FindRoot(a.getenv, a.cwd)
 	if err != nil {
-		return problem("root", "", err)
+		return []finding{problem("root", "", err)}
 	}
 	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
-		return ok("root", root, "not there yet; the first session makes it; decided by "+source)
+		return []finding{ok("root", root, "not there yet; the first session makes it; decided by "+source)}
 	}
 	b, err := broker.Open(broker.Config{Root: root})
 	if err != nil {
-		return problem("root", root, err)
+		return []finding{problem("root", root, err)}
 	}
 	defer b.Close()
-	return ok("root", root, "private and ours; decided by "+source)
+	return append([]finding{ok("root", root, "private and ours; decided by "+source)}, a.checkWake(ctx, b)...)
 }
 
 func (a *app) checkClients(ctx context.Context) ([]finding, error) {
@@ -135,7 +161,7 @@ func (a *app) checkClients(ctx context.Context) ([]finding, error) {
 		}
 		report = append(report, a.checkProgram(ctx, client))
 		for _, f := range found {
-			report = append(report, finding{client, f})
+			report = append(report, finding{Client: client, Finding: f})
 		}
 	}
 	return report, nil
@@ -146,7 +172,7 @@ const programTime = 10 * time.Second
 
 // checkProgram is a warning at worst: an editor may run a client that is on nobody's path.
 func (a *app) checkProgram(ctx context.Context, client string) finding {
-	f := finding{client, install.Finding{Status: install.Warning, Part: "program", Detail: "not on the PATH"}}
+	f := finding{Client: client, Finding: install.Finding{Status: install.Warning, Part: "program", Detail: "not on the PATH"}}
 	for _, dir := range filepath.SplitList(a.getenv("PATH")) {
 		path := filepath.Join(dir, client)
 		if info, err := os.Stat(path); err != nil || !filepath.IsAbs(path) || info.IsDir() || info.Mode()&0o111 == 0 {

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"c2c/broker"
+	"c2c/inbox/filelock"
+	"c2c/wake"
+)
+
+// clinic is a home with a root, in which a doctor looks around.
+type clinic struct {
+	t         *testing.T
+	home, c2c string
+	b         *broker.Broker
+}
+
+func newClinic(t *testing.T) clinic {
+	t.Helper()
+	home := t.TempDir()
+	b, err := broker.Open(broker.Config{Root: filepath.Join(home, "root")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	self, err := os.Executable() // something that can be run
+	if err != nil {
+		t.Fatal(err)
+	}
+	return clinic{t, home, self, b}
+}
+
+func (c clinic) run(args ...string) string {
+	c.t.Helper()
+	var out bytes.Buffer
+	a := &app{stdout: &out, stderr: &out, cwd: c.home, c2c: c.c2c, getenv: func(name string) string {
+		return map[string]string{"HOME": c.home, "C2C_MCP_BROKER_ROOT": c.b.Root()}[name]
+	}}
+	a.main(c.t.Context(), args)
+	return out.String()
+}
+
+// session registers somebody with the process, and has birch send them mail.
+func (c clinic) session(client, alias string, pid int) (id, message string) {
+	c.t.Helper()
+	s, err := c.b.Register(c.t.Context(), broker.Caller{Explicit: alias, Client: client, ClientID: "of-" + alias, PID: pid}, alias)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	from := broker.Session{ID: "birch", Alias: "birch"}
+	if _, err := c.b.Send(c.t.Context(), from, broker.Letter{To: alias, Body: "hello", ID: "m-" + alias}); err != nil {
+		c.t.Fatal(err)
+	}
+	return s.ID, "m-" + alias
+}
+
+func (c clinic) rang(id string, r broker.Ring) {
+	c.t.Helper()
+	if err := c.b.Rang(c.t.Context(), id, r); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// line is the one of doctor's report that begins so.
+func (c clinic) line(begins string) string {
+	c.t.Helper()
+	out := c.run("doctor")
+	for line := range strings.Lines(out) {
+		if strings.HasPrefix(line, begins) {
+			return strings.TrimSuffix(line, "\n")
+		}
+	}
+	c.t.Errorf("no line %q in\n%s", begins, out)
+	return ""
+}
+
+func TestDoctorTellsWhyASessionWasNotRungAndWhatToDo(t *testing.T) {
+	now, other := time.Now().UTC().Truncate(time.Second), exec.Command("cat")
+	if _, err := other.StdinPipe(); err != nil { // it waits there
+		t.Fatal(err)
+	}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := func() { other.Process.Kill(); other.Wait() }
+	defer ended()
+	for _, tc := range []struct {
+		client string
+		ring   broker.Ring
+		want   string // between the session's name and the remedy
+		remedy string // "" with status ok
+	}{
+		{"claude", broker.Ring{At: now, Method: wake.ByTerminal, Outcome: wake.Uncaptured, Cause: "a draft"},
+			"uncaptured by terminal at " + now.Format(time.RFC3339) + ": a draft", "empty its prompt or answer its dialog: it is rung again"},
+		{"claude", broker.Ring{At: now, Method: wake.BySocket, Outcome: wake.Failed, Cause: "gone"}, "failed by socket", "claude --resume"},
+		{"claude", broker.Ring{At: now, Method: wake.BySocket, Outcome: wake.Uncaptured, Cause: "no sign"}, "no sign", "see its hooks"},
+		{"claude", broker.Ring{At: now.Add(-2 * time.Minute), Method: wake.ByChannel, Outcome: wake.Rang},
+			"and nobody has read since", "c2c start --channel claude"},
+		{"claude", broker.Ring{At: now.Add(-2 * time.Minute), Method: wake.BySocket, Outcome: wake.Rang}, "rang by socket", "dialog"},
+		{"codex", broker.Ring{At: now, Method: wake.ByServer, Outcome: wake.Uncaptured, Cause: "it asks"}, "it asks", "answer what it asks"},
+		{"codex", broker.Ring{At: now, Method: wake.ByQueue, Outcome: wake.Failed, Cause: "it ends"}, "it ends", "codex resume of-amber"},
+		{"claude", broker.Ring{At: now, Method: wake.BySocket, Outcome: wake.Failed, Oldest: "m-before"}, "has been read since", ""},
+		{"codex", broker.Ring{At: now, Method: wake.ByServer, Outcome: wake.Failed}, "it is not there: its mail waits", ""},
+	} {
+		c := newClinic(t)
+		id, message := c.session(tc.client, "amber", other.Process.Pid)
+		if tc.ring.Oldest == "" {
+			tc.ring.Oldest = message
+		}
+		c.rang(id, tc.ring)
+		if strings.Contains(tc.want, "not there") {
+			ended()
+		}
+		begins := "warning  session amber: "
+		if tc.remedy == "" {
+			begins = "ok       session amber: "
+		}
+		if got := c.line(begins); !strings.Contains(got, tc.want) || !strings.Contains(got, tc.remedy) {
+			t.Errorf("%s %+v: %s", tc.client, tc.ring, got)
+		}
+	}
+}
+
+func TestDoctorSaysNothingOfASessionThatWasRungJustNow(t *testing.T) {
+	c := newClinic(t)
+	if got := c.line("ok       rings"); !strings.Contains(got, "0 sessions") {
+		t.Error(got)
+	}
+	id, message := c.session("claude", "amber", os.Getpid())
+	c.line("ok       rings") // mail that has just come
+	c.rang(id, broker.Ring{At: time.Now(), Method: wake.BySocket, Outcome: wake.Rang, Oldest: message})
+	c.line("ok       rings")
+}
+
+// Mail that has waited for long with nobody who rings, and a person at a shell, whom nobody is to ring.
+func TestDoctorTellsOfMailThatNobodyHasRungFor(t *testing.T) {
+	c := newClinic(t)
+	past, err := broker.Open(broker.Config{Root: c.b.Root(), Now: func() time.Time { return time.Now().Add(-time.Hour) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer past.Close()
+	c.b = past
+	c.session("human", "coral", os.Getpid())
+	c.session("claude", "amber", os.Getpid())
+	if got := c.line("warning  session"); !strings.Contains(got, "session amber: mail waits since") || !strings.Contains(got, "next tool call or prompt") {
+		t.Error(got)
+	}
+}
+
+func TestDoctorAnswersInJSONToo(t *testing.T) {
+	c := newClinic(t)
+	id, message := c.session("claude", "amber", os.Getpid())
+	ring := broker.Ring{At: time.Now().UTC(), Method: wake.BySocket, Outcome: wake.Failed, Oldest: message, Count: 1, Cause: "gone"}
+	c.rang(id, ring)
+	var report []finding
+	out := c.run("doctor", "--json")
+	if err := json.NewDecoder(strings.NewReader(out)).Decode(&report); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	for _, f := range report {
+		if f.Session == "amber" && f.Status == "warning" && f.Ring != nil && *f.Ring == ring && strings.Contains(f.Detail, "gone") {
+			return
+		}
+	}
+	t.Errorf("no amber in %s", out)
+}
+
+func TestDoctorTellsWhetherTheWakeDaemonRuns(t *testing.T) {
+	c := newClinic(t)
+	if got := c.line("ok       wake daemon"); !strings.Contains(got, "does not run") {
+		t.Error(got)
+	}
+	if _, err := os.Stat(filepath.Join(c.b.Root(), daemonLock)); err == nil {
+		t.Error("doctor made a lock file")
+	}
+	id, _ := c.session("claude", "amber", os.Getpid())
+	if err := c.b.SetPane(t.Context(), id, "tmux:%0:/tmp/x"); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.line("warning  wake daemon"); !strings.Contains(got, "for amber: c2c wake start") {
+		t.Error(got)
+	}
+	lock, err := filelock.Acquire(t.Context(), c.b.Dir(), daemonLock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Release()
+	if err := c.b.Dir().Replace(daemonPID, []byte(strconv.Itoa(os.Getpid()))); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.line("ok       wake daemon"); !strings.Contains(got, fmt.Sprintf("runs, process %d", os.Getpid())) {
+		t.Error(got)
+	}
+}
+
+// An install of before c2c knew of FileChanged.
+func TestDoctorTellsToInstallAgainWhenAHookIsMissing(t *testing.T) {
+	c := newClinic(t)
+	c.run("install", "claude")
+	path := filepath.Join(c.home, ".claude", "settings.json")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, bytes.Replace(data, []byte(`"FileChanged"`), []byte(`"FileForgotten"`), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.line("problem  claude hook FileChanged"); !strings.Contains(got, "c2c install claude") {
+		t.Error(got)
+	}
+}
+
+func TestDoctorKeepsToAScreen(t *testing.T) {
+	c := newClinic(t)
+	for i := range 20 {
+		id, message := c.session("claude", fmt.Sprintf("amber-%d", i), 1<<30+i)
+		c.rang(id, broker.Ring{At: time.Now(), Method: wake.BySocket, Outcome: wake.Failed, Oldest: message})
+	}
+	c.run("install", "claude")
+	c.run("install", "codex")
+	out := c.run("doctor")
+	if n := strings.Count(out, "\n"); n > 25 {
+		t.Errorf("%d lines:\n%s", n, out)
+	}
+	for _, want := range []string{"claude hook SessionStart, UserPromptSubmit, PostToolUse, Stop, FileChanged: ", "more sessions"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}
