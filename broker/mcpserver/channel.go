@@ -2,7 +2,8 @@ package mcpserver
 
 import (
 	"context"
-	"strings"
+	"errors"
+	"fmt"
 
 	"github.com/mark3labs/mcp-go/server"
 
@@ -25,9 +26,8 @@ type Channel struct {
 }
 
 // Ring sends a notification without any body. The UserPromptSubmit hook that it fires hands the mail over.
-func (c *Channel) Ring(_ context.Context, n wake.Notice) error {
-	c.push(n.Sentinel("poll mcp__c2c__poll_inbox"), map[string]any{"from": strings.Join(n.From, ",")})
-	return nil
+func (c *Channel) Ring(ctx context.Context, n wake.Notice) error {
+	return c.push(ctx, n.Sentinel("poll mcp__c2c__poll_inbox"), map[string]any{"from": n.Senders()})
 }
 
 // maxChannel bounds what is pushed at once, in bytes.
@@ -46,16 +46,42 @@ func (c *Channel) Carry(ctx context.Context, msgs []inbox.Message) (had []string
 		if size += len(text); m.Ephemeral || size > maxChannel {
 			break // an ephemeral one leaves no record that it arrived
 		}
-		c.push(text, map[string]any{"from": m.From, "to": m.To, "from_alias": m.From, "to_alias": m.To,
-			"ts": m.Time().UTC().Format("15:04")})
+		if err = c.push(ctx, text, meta(m)); err != nil {
+			break
+		}
 		ids = append(ids, m.ID)
 	}
-	if len(ids) == 0 {
-		return nil, c.Ring(ctx, wake.NoticeOf(msgs))
+	if len(ids) > 0 {
+		return wake.Receipt(ctx, c.Box, c.Root, mark, ids)
 	}
-	return wake.Receipt(ctx, c.Box, c.Root, mark, ids)
+	if err == nil {
+		err = c.Ring(ctx, wake.NoticeOf(msgs))
+	}
+	return nil, err
 }
 
-func (c *Channel) push(content string, meta map[string]any) {
-	c.Server.SendNotificationToAllClients(channelNotification, map[string]any{"content": content, "meta": meta})
+// meta is what the client writes around a message. What is no alias could close the tag there.
+func meta(m inbox.Message) map[string]any {
+	meta := map[string]any{"ts": m.Time().UTC().Format("15:04")}
+	for key, name := range map[string]string{"from": m.From, "to": m.To, "from_alias": m.From, "to_alias": m.To} {
+		if inbox.ValidName(name) {
+			meta[key] = name
+		}
+	}
+	return meta
+}
+
+// push returns nil when the notification is in the row of those that are written to the client.
+func (c *Channel) push(ctx context.Context, content string, meta map[string]any) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%w: %w", wake.ErrUncaptured, err)
+	}
+	err := c.Server.SendNotificationToSpecificClient(stdioID, channelNotification, map[string]any{"content": content, "meta": meta})
+	switch {
+	case errors.Is(err, server.ErrNotificationChannelBlocked):
+		return fmt.Errorf("%w: it does not read what is pushed", wake.ErrUncaptured)
+	case err != nil: // nobody has initialized, or it has gone
+		return fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
+	}
+	return nil
 }

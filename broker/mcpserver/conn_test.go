@@ -18,6 +18,7 @@ import (
 // conn is a client with a server process of its own at the other end of two pipes.
 type conn struct {
 	t     *testing.T
+	srv   *Server
 	in    io.WriteCloser
 	lines *bufio.Reader
 	ended chan error // gets what Serve returns
@@ -29,8 +30,8 @@ func dial(t *testing.T, cfg Config, name string) *conn {
 	t.Helper()
 	in, w := io.Pipe()
 	r, out := io.Pipe()
-	c := &conn{t: t, in: w, lines: bufio.NewReader(r), ended: make(chan error, 1)}
-	go func() { c.ended <- Serve(t.Context(), in, out, New(cfg), Limits{}) }()
+	c := &conn{t: t, srv: New(cfg), in: w, lines: bufio.NewReader(r), ended: make(chan error, 1)}
+	go func() { c.ended <- Serve(t.Context(), in, out, c.srv, Limits{}) }()
 	c.write("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"`+name+`","version":"0"}}`)
 	if r := c.read(); r.Error != nil {
 		t.Fatalf("initialize: %s", r.Error.Message)

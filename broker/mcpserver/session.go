@@ -18,8 +18,10 @@ type stdioSession struct {
 	capabilities mcp.ClientCapabilities
 }
 
+const stdioID = "stdio"
+
 // SessionID is a constant: a process has one client.
-func (s *stdioSession) SessionID() string { return "stdio" }
+func (s *stdioSession) SessionID() string { return stdioID }
 
 // Initialize is called when the client's initialize has been answered.
 func (s *stdioSession) Initialize() { s.initialized.Store(true) }

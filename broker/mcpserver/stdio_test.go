@@ -48,6 +48,7 @@ func initialize(id int, version string) string {
 type reply struct {
 	ID     *int            `json:"id"`
 	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
 	Result json.RawMessage `json:"result"`
 	Error  *struct {
 		Code    int    `json:"code"`

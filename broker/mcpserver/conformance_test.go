@@ -1,0 +1,60 @@
+package mcpserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"c2c/inbox"
+	"c2c/wake"
+	"c2c/wake/waketest"
+)
+
+// pushed is what the client's model sees of a notification.
+func (c *conn) pushed() string {
+	var said struct {
+		Content string
+		Meta    map[string]string
+	}
+	if r := c.read(); r.Method != channelNotification || json.Unmarshal(r.Params, &said) != nil {
+		c.t.Fatalf("the client got %+v", r)
+	}
+	text := "<channel"
+	for key, value := range said.Meta {
+		text += fmt.Sprintf(` %s="%s"`, key, value)
+	}
+	return text + ">\n" + said.Content + "\n</channel>\n"
+}
+
+func TestChannel(t *testing.T) {
+	start := func(t *testing.T) (*conn, *Channel) {
+		c := dial(t, Config{Channel: true}, "claude-code")
+		return c, &Channel{Server: c.srv}
+	}
+	waketest.Run(t, waketest.Adapter{
+		Taking: func(t *testing.T) waketest.Client {
+			c, bell := start(t)
+			return waketest.Client{Bell: bell, Next: c.pushed}
+		},
+		Gone: waketest.Bells{
+			"nobody is connected": func(*testing.T) wake.Doorbell { return &Channel{Server: New(Config{Channel: true})} },
+			"it has gone": func(t *testing.T) wake.Doorbell {
+				c, bell := start(t)
+				c.close()
+				return bell
+			},
+		},
+		Deaf: waketest.Bells{
+			"it does not read": func(t *testing.T) wake.Doorbell {
+				_, bell := start(t)
+				for range 200 { // twice what is held for it
+					bell.Ring(t.Context(), wake.Notice{Count: 1})
+				}
+				return bell
+			},
+		},
+		Courier: func(bell wake.Doorbell, box *inbox.Mailbox, root string) wake.Courier {
+			return &Channel{Server: bell.(*Channel).Server, Box: box, Root: root}
+		},
+	})
+}
