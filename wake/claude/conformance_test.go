@@ -56,7 +56,7 @@ func dead(t *testing.T) wake.Doorbell {
 func TestSocket(t *testing.T) {
 	waketest.Run(t, waketest.Adapter{
 		Taking: client,
-		Gone: map[string]func(*testing.T) wake.Doorbell{
+		Gone: waketest.Bells{
 			"its socket is gone":             alone(func(s *Socket) error { return os.Remove(s.Path) }),
 			"others may write to its folder": alone(func(s *Socket) error { return os.Chmod(filepath.Dir(s.Path), 0o777) }),
 			"it has died":                    dead,
@@ -65,7 +65,7 @@ func TestSocket(t *testing.T) {
 				return errors.Join(os.Rename(s.Path, s.Path+"-"), os.Symlink(s.Path+"-", s.Path))
 			}),
 		},
-		Deaf: map[string]func(*testing.T) wake.Doorbell{
+		Deaf: waketest.Bells{
 			"it would drop the next": alone(func(s *Socket) error {
 				s.bucket = bucket{burst, start}
 				return nil

@@ -52,10 +52,9 @@ func answering(method, said string) func(*testing.T) wake.Doorbell {
 }
 
 func TestServer(t *testing.T) {
-	type bells = map[string]func(*testing.T) wake.Doorbell
 	waketest.Run(t, waketest.Adapter{
 		Taking: client,
-		Gone: bells{
+		Gone: waketest.Bells{
 			"no server":             func(t *testing.T) wake.Doorbell { return &Server{Home: t.TempDir(), Thread: "thread-1"} },
 			"no app-server":         answering("initialize", `{"error":{"code":-32600,"message":"no"}}`),
 			"it hangs up at once":   answering("initialize", hangUp),
@@ -79,7 +78,7 @@ func TestServer(t *testing.T) {
 				return s.thread()
 			},
 		},
-		Deaf: bells{
+		Deaf: waketest.Bells{
 			"a dialog":      answering("thread/read", `{"thread":{"status":{"type":"active","activeFlags":["waitingOnApproval"]}}}`),
 			"an error":      answering("thread/read", `{"error":{"code":-32603,"message":"\u001b]0;internal\u0007"}}`),
 			"it is refused": answering("turn/start", `{"error":{"code":-32602,"message":"input_too_large"}}`),

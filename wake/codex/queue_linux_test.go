@@ -56,7 +56,6 @@ func TestTheQueueGetsALineAndNoKeys(t *testing.T) {
 }
 
 func TestQueue(t *testing.T) {
-	type bells = map[string]func(*testing.T) wake.Doorbell
 	waketest.Run(t, waketest.Adapter{
 		Taking: func(t *testing.T) waketest.Client {
 			q := queueOf(t, os.Getpid())
@@ -72,11 +71,11 @@ func TestQueue(t *testing.T) {
 				return strings.Split(string(said), "\n")[4]
 			}}
 		},
-		Gone: bells{
+		Gone: waketest.Bells{
 			"it has ended": func(t *testing.T) wake.Doorbell { return queueOf(t, 1<<30) },
 			"codex exec":   func(t *testing.T) wake.Doorbell { return queueOf(t, startExec(t)) },
 		},
-		Deaf: bells{
+		Deaf: waketest.Bells{
 			"it refuses": func(t *testing.T) wake.Doorbell {
 				q := queueOf(t, os.Getpid())
 				if err := os.WriteFile(filepath.Join(q.Home, "refuse"), nil, 0o600); err != nil {

@@ -16,7 +16,6 @@ func TestBell(t *testing.T) {
 }
 
 func adapter(kind string) waketest.Adapter {
-	type bells = map[string]func(*testing.T) wake.Doorbell
 	changed := func(change func(b *Bell)) func(*testing.T) wake.Doorbell {
 		return func(t *testing.T) wake.Doorbell {
 			b := newLab(t, kind).bell()
@@ -42,7 +41,7 @@ func adapter(kind string) waketest.Adapter {
 				return r.Lines[taken-1]
 			}}
 		},
-		Gone: bells{
+		Gone: waketest.Bells{
 			"another process": changed(func(b *Bell) { b.Client = os.Getpid() }),
 			"no such pane":    changed(func(b *Bell) { b.Pane.ID = strings.Replace(b.Pane.ID, "0", "7", 1) }),
 			"no such server":  changed(func(b *Bell) { b.Pane.Socket = strings.Replace(b.Pane.Socket, "/tmux", "/ctl", 1) + "0" }),
@@ -55,7 +54,7 @@ func adapter(kind string) waketest.Adapter {
 				return b
 			},
 		},
-		Deaf: bells{
+		Deaf: waketest.Bells{
 			"a dialog":       told("mode dialog"),
 			"Enter in vain":  told("mode deaf"),
 			"it reads lines": told("cook"),

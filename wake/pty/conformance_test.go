@@ -10,7 +10,6 @@ import (
 )
 
 func TestTerminal(t *testing.T) {
-	type bells = map[string]func(*testing.T) wake.Doorbell
 	waketest.Run(t, waketest.Adapter{
 		Taking: func(t *testing.T) waketest.Client {
 			d := sitAtDesk(t, hasty)
@@ -23,7 +22,7 @@ func TestTerminal(t *testing.T) {
 				return text
 			}}
 		},
-		Gone: bells{
+		Gone: waketest.Bells{
 			"it has ended": func(t *testing.T) wake.Doorbell {
 				d := sitAtDesk(t, hasty)
 				d.term.Abandon()
@@ -31,7 +30,7 @@ func TestTerminal(t *testing.T) {
 				return d.term
 			},
 		},
-		Deaf: bells{
+		Deaf: waketest.Bells{
 			"a dialog": func(t *testing.T) wake.Doorbell {
 				d := sitAtDesk(t, hasty)
 				d.press("d", "2. No")

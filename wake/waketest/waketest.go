@@ -24,11 +24,14 @@ type Client struct {
 	Receipt func()
 }
 
-// Adapter makes clients that are reached in one way. Those that cannot be rung are named by why.
+// Bells are doorbells that do not ring, by why.
+type Bells map[string]func(*testing.T) wake.Doorbell
+
+// Adapter makes clients that are reached in one way.
 type Adapter struct {
 	Taking func(*testing.T) Client
-	Gone   map[string]func(*testing.T) wake.Doorbell // nobody is there
-	Deaf   map[string]func(*testing.T) wake.Doorbell // it is there and takes no ring, or does not answer
+	Gone   Bells // nobody is there
+	Deaf   Bells // it is there and takes no ring, or does not answer
 	// Courier is for the same client as the doorbell, of which a root has the mailbox. Nil: the adapter only rings.
 	Courier func(bell wake.Doorbell, box *inbox.Mailbox, root string) wake.Courier
 }
@@ -81,7 +84,7 @@ const (
 )
 
 // refused wants one kind of error and not the other, by which a watcher decides whether to try another method.
-func (a Adapter) refused(t *testing.T, clients map[string]func(*testing.T) wake.Doorbell, want, not error) {
+func (a Adapter) refused(t *testing.T, bells Bells, want, not error) {
 	check := func(t *testing.T, f func(context.Context) error) {
 		t.Helper()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -98,7 +101,7 @@ func (a Adapter) refused(t *testing.T, clients map[string]func(*testing.T) wake.
 			t.Errorf("it took %v", took)
 		}
 	}
-	for why, make := range clients {
+	for why, make := range bells {
 		t.Run(why, func(t *testing.T) {
 			bell := make(t)
 			check(t, func(ctx context.Context) error { return bell.Ring(ctx, notice("amber")) })
