@@ -18,6 +18,7 @@ type scenario struct {
 	stdin   string
 	damaged bool // a copy of a broken file may be kept aside
 	prepare func(*place) error
+	beside  func(*place) (wait func() error, err error) // who else is at work meanwhile; nil: nobody
 	check   func(*verdict)
 
 	shows func(stdout, id string) bool // of a reader
@@ -28,7 +29,8 @@ type scenario struct {
 var newBody = strings.Repeat("new ", 1500)
 
 func scenarios() []*scenario {
-	return slices.Concat(sends(), polls(), hooks(), registers(), sweeps(), installs())
+	// The one that takes longest first.
+	return slices.Concat(crowds(), sends(), polls(), hooks(), registers(), sweeps(), installs())
 }
 
 // pair registers the two sessions of most scenarios.

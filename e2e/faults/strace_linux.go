@@ -47,7 +47,8 @@ func (f fault) words() string {
 type result struct {
 	code           int
 	killed, hung   bool
-	hit            bool // the fault came
+	hit            bool  // the fault came
+	beside         error // what became of who was at work meanwhile
 	stdout, stderr string
 	calls          []call
 }
@@ -77,8 +78,15 @@ func (p *place) trace(s *scenario, f *fault) (*result, error) {
 	// A group of their own: killing strace alone would let the program go on.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	wait := func() error { return nil }
+	if s.beside != nil {
+		var err error
+		if wait, err = s.beside(p); err != nil {
+			return nil, err
+		}
+	}
 	err := cmd.Run()
-	r := &result{hung: ctx.Err() != nil, stdout: stdout.String(), stderr: stderr.String()}
+	r := &result{beside: wait(), hung: ctx.Err() != nil, stdout: stdout.String(), stderr: stderr.String()}
 	if ended := new(exec.ExitError); errors.As(err, &ended) {
 		r.code, r.killed = ended.ExitCode(), ended.Sys().(syscall.WaitStatus).Signaled()
 	} else if err != nil {
