@@ -31,6 +31,28 @@ func (s *Screen) print(r rune) {
 	}
 }
 
+// printPlain is print for bytes that are a character each.
+func (s *Screen) printPlain(b []byte) {
+	p := s.shown
+	for len(b) > 0 {
+		if s.wraps || p.col >= s.cols {
+			p.col = 0
+			s.lineFeed()
+		}
+		n := min(len(b), s.cols-p.col)
+		cell := s.pen
+		for i, c := range b[:n] {
+			cell.Rune = rune(c)
+			p.cells[p.row][p.col+i] = cell
+		}
+		b = b[n:]
+		p.col += n
+		if s.wraps = p.col >= s.cols; s.wraps {
+			p.col = s.cols - 1
+		}
+	}
+}
+
 func (s *Screen) execute(b byte) {
 	p := s.shown
 	s.wraps = false
@@ -64,11 +86,11 @@ func (p *page) scroll(top, n int) {
 		defer slices.Reverse(region)
 		n = -n
 	}
-	first := slices.Clone(region[:n])
-	copy(region, region[n:])
-	for i, line := range first {
-		clear(line)
-		region[len(region)-n+i] = line
+	for range n {
+		first := region[0]
+		clear(first)
+		copy(region, region[1:])
+		region[len(region)-1] = first
 	}
 }
 

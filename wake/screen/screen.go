@@ -63,17 +63,28 @@ func newPage(rows, cols int) *page {
 
 // Write draws what a client has written.
 func (s *Screen) Write(b []byte) (int, error) {
-	for _, c := range b {
-		switch state := s.parser.State(); {
-		case state == parser.GroundState && c >= ' ' && c < 0x7f:
-			s.print(rune(c)) // most of it, and quicker so
-		case c >= 0x80 && state != parser.GroundState && state != parser.Utf8State:
-			// Inside a title it is UTF-8: the parser would take 0x9c for the title's end.
-		default:
+	for rest := b; len(rest) > 0; {
+		state := s.parser.State()
+		if n := plain(rest); n > 0 && state == parser.GroundState {
+			s.printPlain(rest[:n]) // most of it, and quicker so
+			rest = rest[n:]
+			continue
+		}
+		// Inside a title a byte from 0x80 is UTF-8: the parser would take 0x9c for the title's end.
+		if c := rest[0]; c < 0x80 || state == parser.GroundState || state == parser.Utf8State {
 			s.parser.Advance(c)
 		}
+		rest = rest[1:]
 	}
 	return len(b), nil
+}
+
+// plain counts the bytes at the beginning that are a character each.
+func plain(b []byte) (n int) {
+	for n < len(b) && b[n] >= ' ' && b[n] < 0x7f {
+		n++
+	}
+	return n
 }
 
 // Resize forgets the picture: a client draws it anew in the new size.
