@@ -58,12 +58,32 @@ func rung(t *testing.T, c Client, name string, others ...string) {
 	if err := c.Bell.Ring(t.Context(), notice(append(others, name)...)); err != nil {
 		t.Fatalf("a client that takes rings: %v", err)
 	}
-	text := c.Next()
+	text := c.next(t)
 	if !strings.Contains(text, `<c2c event="message_pending" count="2" from="`+name+`">`) {
 		t.Errorf("the client got %q, want a notice from %q", text, name)
 	}
 	if strings.Count(text, "<c2c") != 1 || strings.Count(text, "</c2c>") != 1 || strings.ContainsFunc(text, control) {
 		t.Errorf("the client got more than a notice: %q", text)
+	}
+}
+
+// next fails the test, and does not hang, when nothing reaches the client.
+func (c Client) next(t *testing.T) string {
+	t.Helper()
+	got := make(chan string, 1)
+	go func() {
+		defer close(got) // also when Next ends the test
+		got <- c.Next()
+	}()
+	select {
+	case text, ok := <-got:
+		if !ok {
+			t.FailNow()
+		}
+		return text
+	case <-time.After(hang + soon):
+		t.Fatal("nothing reached the client")
+		return ""
 	}
 }
 
