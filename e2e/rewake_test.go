@@ -119,7 +119,7 @@ func TestItsOwnWatchAnswersNoDialog(t *testing.T) {
 	p.Submit("prompt-two")
 	p.WaitScreen(0, "Do you want to proceed")
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
-	l.WaitFile(".c2c/repos/*/broker/broker.log", `"method":"filechanged","outcome":"rang"`)
+	l.WaitFile(".c2c/repos/*/broker/sessions/*.json", `"method": "filechanged"`) // the log has it before
 	if got := status(l, "id-meanwhile"); !strings.Contains(got, "rung") {
 		t.Errorf("status behind the dialog %q", got)
 	}
