@@ -23,17 +23,24 @@ func claudeAt(t *testing.T, l *lab.Lab, model *lab.Model, args ...string) *lab.P
 
 func TestIdleClaudeIsWoken(t *testing.T) {
 	l, model, p := wakeLab(t, nil) // not beside others: it tells times
-	wakes(t, l, model, p, "amber", "user", "read by socket")
+	// While the turn ends, its hooks would bring the next mail.
+	idle := func() { l.WaitFile(".claude/sessions/*.json", `"status":"idle"`) }
+	wakes(t, l, model, p, idle, "amber", "user", "read by socket")
 }
 
 func TestIdleCodexIsWoken(t *testing.T) {
 	l, model, p := codexAt(t, "")
-	wakes(t, l, model, p, "cody", "tool", "read by server")
+	turns := 1
+	idle := func() {
+		turns++
+		l.WaitFileCount(".codex/sessions/*/*/*/rollout-*.jsonl", `"task_complete"`, turns)
+	}
+	wakes(t, l, model, p, idle, "cody", "tool", "read by server")
 }
 
 // wakes sends to an idle session a dozen times. Each message must be in the next request, in that role and
 // never twice.
-func wakes(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, alias, role, read string) {
+func wakes(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, idle func(), alias, role, read string) {
 	t.Helper()
 	quiet := time.NewTicker(time.Second) // trials of their own, not a burst
 	defer quiet.Stop()
@@ -46,6 +53,7 @@ func wakes(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, alias, role,
 		l.Run("sh", "-c", sendAs("birch", alias, word))
 		took = append(took, model.WaitText("word-"+word+"\n").Time.Sub(start))
 		p.WaitScreen(0, answer)
+		idle()
 	}
 	slices.Sort(took)
 	t.Logf("send to API request: min %v, median %v, max %v", took[0], took[len(took)/2], took[len(took)-1])

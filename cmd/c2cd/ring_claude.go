@@ -64,6 +64,9 @@ func (p pushing) method(box *inbox.Mailbox, root string) wake.Method {
 
 // sessions is the one that lives in our client, if it is known already. /resume changes it.
 func (r claudeReach) sessions(ctx context.Context, b *broker.Broker) ([]string, error) {
+	if claude.OneShot(r.client) {
+		return nil, nil
+	}
 	s, err := b.Resolve(ctx, broker.Caller{Client: "claude", Getenv: r.a.getenv, PID: r.client})
 	if errors.Is(err, broker.ErrNoSession) || errors.Is(err, broker.ErrAmbiguous) || err == nil && s.PID != r.client {
 		return nil, nil

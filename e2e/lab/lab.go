@@ -146,6 +146,12 @@ func (l *Lab) Read(name string) string {
 // WaitFile waits until a file below the home that matches the pattern contains text.
 func (l *Lab) WaitFile(pattern, text string) {
 	l.t.Helper()
+	l.WaitFileCount(pattern, text, 1)
+}
+
+// WaitFileCount waits until such a file contains text so many times.
+func (l *Lab) WaitFileCount(pattern, text string, n int) {
+	l.t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond) // a client writes it: there is nothing to wait on
 	defer tick.Stop()
 	for end := time.Now().Add(patience); time.Now().Before(end); <-tick.C {
@@ -154,12 +160,12 @@ func (l *Lab) WaitFile(pattern, text string) {
 			l.t.Fatal(err)
 		}
 		for _, path := range paths {
-			if data, _ := os.ReadFile(path); strings.Contains(string(data), text) {
+			if data, _ := os.ReadFile(path); strings.Count(string(data), text) >= n {
 				return
 			}
 		}
 	}
-	l.t.Fatalf("no %s with %q", pattern, text)
+	l.t.Fatalf("no %s with %q, %d times", pattern, text, n)
 }
 
 // mustJSON renders configuration that a test spelled out as Go values.
