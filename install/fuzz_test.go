@@ -25,7 +25,9 @@ func meaning(t *testing.T, data []byte) (v any) {
 	}
 	standard, err := hujson.Standardize(bytes.Clone(data))
 	if err == nil {
-		err = json.Unmarshal(standard, &v)
+		dec := json.NewDecoder(bytes.NewReader(standard))
+		dec.UseNumber() // one may be none of Go's
+		err = dec.Decode(&v)
 	}
 	if err != nil {
 		t.Fatalf("does not parse: %v\n%s", err, data)
@@ -80,7 +82,7 @@ func FuzzEditSettings(f *testing.F) {
 		"{\"hooks\":{\"PostToolUse\":[{\"matcher\":\".*\",\"hooks\":[{\"command\":\"/x/c2c-inbox-check.sh\"},{}]}]}}",
 		"{\"hooks\":{\"Stop\":[1,{\"hooks\":[{\"command\":\"'/x y/c2c-inbox-check.sh'\"}]},{\"hooks\":2}]}}",
 		"{\"mcpServers\":{\"c2c\":{\"args\":[\"mcp\"],\"command\":3}}}", "{\"mcpServers\":{\"c2c\":null /**/}}//",
-		"\ufeff{\r\n \"mcpServers\" : {\r\n }\r\n}\r\n", "[]", "{\"hooks\":[]}",
+		"\ufeff{\r\n \"mcpServers\" : {\r\n }\r\n}\r\n", "[]", "{\"hooks\":[]}", "{\"\":44e44444}",
 		"{\"hooks\":{\"Stop\":[{\"hooks\":[{\"command\":\"c2c hook --client codex\"}]}]}}",
 	} {
 		f.Add([]byte(seed))
