@@ -14,6 +14,7 @@ func notes() {
 - c2c list: every session has a file of facts, which is opened, and a process, which is looked up: 10 µs each. A registry
   of c2c's own has some 400 sessions at most.
 - Ring: after the event the mailbox is locked and its oldest messages are read, which the raw read does not do.
+- poll_inbox, empty: it finds out who calls, looks into the mailbox and writes a line into broker.log, 0.05 ms together.
 `)
 }
 
