@@ -235,7 +235,7 @@ func TestMailThatAStalledClientDidNotReadIsOfferedAgain(t *testing.T) {
 		poll()
 		synctest.Wait()
 		status("handed")
-		time.Sleep(Limits{}.withDefaults().Write + time.Second)
+		<-time.After(Limits{}.withDefaults().Write + time.Second)
 		status("queued")
 		for i := range 2 { // the line begun comes late, and then the mail again, with the same id
 			if i > 0 {
