@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,51 +67,68 @@ func TestTheDaemonLeavesASessionToItsServer(t *testing.T) {
 	l.Run(c2c(), "wake", "stop")
 }
 
-// inTmux runs Claude Code, without the socket by which it is woken otherwise, in a pane of a tmux that c2c
-// knows nothing of, until the person attaches it.
-func inTmux(t *testing.T) (l *lab.Lab, model *lab.Model, keys func(...string)) {
+// inPane runs Claude Code, without the ways by which it is woken otherwise, in a pane that c2c knows nothing
+// of until the person attaches it. open and type are commands of the multiplexer.
+func inPane(t *testing.T, open, keys []string) (l *lab.Lab, model *lab.Model, typed func(...string)) {
 	t.Helper()
 	l, model = newLab(t), lab.NewModel(t)
 	l.Setenv("CLAUDE_CODE_HARBOR_KITE", "0")
+	l.Setenv("SCREENDIR", l.Home+"/screens")
+	l.Run("mkdir", "-m", "700", l.Home+"/screens")
 	l.SeedClaude(nil)
 	l.Run(c2c(), "install", "claude")
 	blind(l)
 	l.Run(c2c(), "register", "birch", "--session-id", "birch")
-	tmux := func(args ...string) []string {
-		return append([]string{"tmux", "-S", l.Home + "/tmux", "-f", "/dev/null"}, args...)
+	home := func(argv []string, more ...string) (out []string) {
+		for _, arg := range append(argv, more...) {
+			out = append(out, strings.ReplaceAll(arg, "HOME", l.Home))
+		}
+		return out
 	}
-	l.Terminal(l.ClaudeEnv(model), tmux("new-session", "-x", "120", "-y", "40", "claude", "--permission-mode", "default")...)
-	keys = func(args ...string) { l.Run(tmux(append([]string{"send-keys"}, args...)...)...) }
+	l.Terminal(l.ClaudeEnv(model), home(open, "claude", "--permission-mode", "default")...)
+	typed = func(args ...string) { l.Run(home(keys, args...)...) }
 	l.WaitFile(".claude/sessions/*.json", `"status":"idle"`)
 	model.Script(register(lab.Claude, "amber"), bash(c2c()+" wake attach"), lab.Say("Attached."))
-	keys("-l", "prompt-one")
-	keys("Enter")
-	model.WaitText("amber is woken through tmux")
+	typed("prompt-one")
+	typed(lab.Enter)
+	model.WaitText("amber is woken through")
 	l.WaitFile(".claude/sessions/*.json", `"status":"idle"`)
-	return l, model, keys
+	return l, model, typed
 }
 
-func TestTheDaemonWakesAClientInTmux(t *testing.T) {
-	t.Parallel()
-	l, model, keys := inTmux(t)
-	l.Run(c2c(), "wake", "start", "--min-inject-gap", "1s")
-	keys("-l", "half-typed-draft")
-	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
-	held(l)
-	model.Script(lab.Say("Woken."))
-	keys("C-u") // the person has thought better of it
-	r := model.WaitText("word-meanwhile")
-	once(t, r, "word-meanwhile")
-	once(t, r, `event="message_pending" count="1" from="birch"`)
-	if len(r.Find("half-typed-draft")) != 0 {
-		t.Errorf("the draft was sent:\n%s", r)
+func TestTheDaemonWakesAClientInAMultiplexer(t *testing.T) {
+	tmux := []string{"tmux", "-S", "HOME/tmux", "-f", "/dev/null"}
+	screen := []string{"screen", "-S", "lab"}
+	for name, with := range map[string]struct {
+		open, keys []string
+		pane       string
+	}{
+		"tmux":   {append(slices.Clone(tmux), "new-session", "-x", "120", "-y", "40"), append(slices.Clone(tmux), "send-keys", "-l"), "tmux:%0:"},
+		"screen": {append(slices.Clone(screen), "-U", "-c", "/dev/null"), append(slices.Clone(screen), "-p", "0", "-X", "stuff"), "screen:0:"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l, model, typed := inPane(t, with.open, with.keys)
+			l.Run(c2c(), "wake", "start", "--min-inject-gap", "1s")
+			typed("half-typed-draft")
+			l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+			held(l)
+			model.Script(lab.Say("Woken."))
+			typed("\x15") // Ctrl-U: the person has thought better of it
+			r := model.WaitText("word-meanwhile")
+			once(t, r, "word-meanwhile")
+			once(t, r, `event="message_pending" count="1" from="birch"`)
+			if len(r.Find("half-typed-draft")) != 0 {
+				t.Errorf("the draft was sent:\n%s", r)
+			}
+			var st struct {
+				Sessions []struct{ Alias, Pane string }
+			}
+			if err := json.Unmarshal([]byte(l.Run(c2c(), "wake", "status", "--json")), &st); err != nil || len(st.Sessions) != 1 ||
+				st.Sessions[0].Alias != "amber" || !strings.HasPrefix(st.Sessions[0].Pane, with.pane) {
+				t.Errorf("status %+v, %v", st, err)
+			}
+			l.Run(c2c(), "wake", "stop")
+		})
 	}
-	var st struct {
-		Sessions []struct{ Alias, Pane string }
-	}
-	if err := json.Unmarshal([]byte(l.Run(c2c(), "wake", "status", "--json")), &st); err != nil || len(st.Sessions) != 1 ||
-		st.Sessions[0].Alias != "amber" || !strings.HasPrefix(st.Sessions[0].Pane, "tmux:%0:") {
-		t.Errorf("status %+v, %v", st, err)
-	}
-	l.Run(c2c(), "wake", "stop")
 }
