@@ -46,8 +46,8 @@ func (k keyboard) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	t.pressed = time.Now()
 	t.mu.Unlock()
-	t.keys.Lock()
-	defer t.keys.Unlock()
+	t.keys <- struct{}{}
+	defer func() { <-t.keys }()
 	return t.master.Write(b)
 }
 
@@ -58,17 +58,19 @@ func (k keyboard) Write(b []byte) (int, error) {
 // nothing was typed, wake.ErrUncaptured when something was.
 func (t *Terminal) Ring(ctx context.Context, n wake.Notice) error {
 	text := n.Sentinel("poll mcp__c2c__poll_inbox")
-	if !t.keys.TryLock() {
-		return fmt.Errorf("%w: a key of the person is on its way", wake.ErrHeld)
+	ctx, cancel := context.WithTimeout(ctx, 2*t.limits.answer)
+	defer cancel()
+	select {
+	case t.keys <- struct{}{}:
+		defer func() { <-t.keys }()
+	case <-ctx.Done():
+		return fmt.Errorf("%w: it does not read the person's keys", wake.ErrHeld)
 	}
-	defer t.keys.Unlock()
 	if err := t.clear(ctx); errors.Is(err, wake.ErrUnreachable) {
 		return err
 	} else if err != nil {
 		return fmt.Errorf("%w: %w", wake.ErrHeld, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, t.limits.answer)
-	defer cancel()
 	if err := t.write("\x1b[200~" + text + "\x1b[201~"); err != nil {
 		return fmt.Errorf("%w: %w", wake.ErrUncaptured, err)
 	}

@@ -43,7 +43,7 @@ type Terminal struct {
 	client  string
 	limits  limits
 
-	keys sync.Mutex // held by who writes to the client: the person, or Ring from the paste to Enter
+	keys chan struct{} // holds one of who writes to the client: the person, or Ring from the paste to Enter
 
 	mu      sync.Mutex // of what follows
 	screen  *screen.Screen
@@ -65,7 +65,7 @@ func Start(cfg Config) (*Terminal, error) {
 		return nil, fmt.Errorf("start %s in a terminal: %w", cfg.Argv[0], err)
 	}
 	t := &Terminal{in: cfg.In, out: cfg.Out, pid: cmd.Process.Pid, client: cfg.Client, limits: patient,
-		screen: screen.New(int(size.Rows), int(size.Cols)), drew: make(chan struct{}, 1)}
+		screen: screen.New(int(size.Rows), int(size.Cols)), drew: make(chan struct{}, 1), keys: make(chan struct{}, 1)}
 	if t.master, err = pollable(master); err != nil {
 		t.Abandon()
 		return nil, err
