@@ -89,7 +89,7 @@ func byServer(t *testing.T, l *lab.Lab) (methods func(broker.Session, *inbox.Mai
 			if err != nil {
 				return
 			}
-			there, err := net.Dial("unix", filepath.Join(l.Home, ".codex", name))
+			there, err := dialLinked(filepath.Join(l.Home, ".codex", name))
 			if err != nil {
 				here.Close()
 				continue
@@ -102,6 +102,26 @@ func byServer(t *testing.T, l *lab.Lab) (methods func(broker.Session, *inbox.Mai
 		server := &codex.Server{Home: home, Thread: s.ClientIDs[len(s.ClientIDs)-1]}
 		return []wake.Method{{Name: wake.ByServer, Courier: server, Doorbell: server}}
 	}, told
+}
+
+// dialLinked follows the link: where it stands, a name may be too long for a socket's.
+func dialLinked(path string) (net.Conn, error) {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, err
+	}
+	return net.Dial("unix", path)
+}
+
+// next waits for what comes out of a channel, and not for ever.
+func next[T any](t *testing.T, c <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-c:
+	case <-time.After(90 * time.Second):
+		t.Fatal("nothing came")
+	}
+	return v
 }
 
 // relay copies until one side hangs up. A server's frames are plain text, and it answers turn/start alone
@@ -133,14 +153,14 @@ func TestARunningCodexTurnIsSteered(t *testing.T) {
 	p.Submit("prompt-two")
 	model.WaitText("prompt-two")
 	l.Run("sh", "-c", sendAs("birch", "cody", "meanwhile"))
-	<-accepted
+	next(t, accepted)
 	close(work)
 	r := model.WaitText("word-meanwhile")
 	if item := once(t, r, "word-meanwhile"); item.Role != "tool" || len(r.Find("Finished.")) != 0 {
 		t.Errorf("shown as %+v in another turn: %s", item, r)
 	}
 	p.WaitScreen(0, "Finished.")
-	if ring := <-rang; ring.Outcome != wake.Rang {
+	if ring := next(t, rang); ring.Outcome != wake.Rang {
 		t.Errorf("ring %+v", ring)
 	}
 	onlyOnce(t, model.Turns(), "word-meanwhile", "tool")
@@ -160,12 +180,12 @@ func TestASteerThatEscTakesIsHandedOverOnceMore(t *testing.T) {
 	p.Submit("prompt-two")
 	model.WaitText("prompt-two")
 	l.Run("sh", "-c", sendAs("birch", "cody", "meanwhile"))
-	<-accepted
+	next(t, accepted)
 	p.Send(lab.Esc)
-	if ring := <-rang; ring.Outcome != wake.Uncaptured {
+	if ring := next(t, rang); ring.Outcome != wake.Uncaptured {
 		t.Errorf("the first ring %+v", ring)
 	}
-	if ring := <-rang; ring.Outcome != wake.Rang {
+	if ring := next(t, rang); ring.Outcome != wake.Rang {
 		t.Errorf("the second ring %+v", ring)
 	}
 	p.WaitScreen(0, "Read.")
@@ -191,7 +211,7 @@ func TestEscLeavesClaudeALineWithMail(t *testing.T) {
 		return []wake.Method{{Name: wake.BySocket, Doorbell: socket, Courier: &claude.Courier{Socket: socket, Box: box, Root: root}}}
 	})
 	readAfterEsc(t, l, model, p, func() { p.WaitScreen(0, "id-meanwhile") })
-	if ring := <-rang; ring.Outcome != wake.Rang {
+	if ring := next(t, rang); ring.Outcome != wake.Rang {
 		t.Errorf("ring %+v", ring)
 	}
 	if got := status(l, "id-meanwhile"); !strings.Contains(got, "read by socket") {
