@@ -242,7 +242,5 @@ func TestAMessageThatClaudeWouldAlterComesOnce(t *testing.T) {
 	model.WaitText("word-once")
 	p.WaitScreen(0, "Woken.")
 	onlyOnce(t, model.Turns(), "word-once", "")
-	if got := status(l, "id-once"); !strings.Contains(got, "read by hook") {
-		t.Errorf("status %q", got)
-	}
+	wantRead(t, l, "id-once", "read by hook")
 }

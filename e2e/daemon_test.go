@@ -61,9 +61,7 @@ func TestTheDaemonLeavesASessionToItsServer(t *testing.T) {
 	model.WaitText("word-meanwhile")
 	p.WaitScreen(0, "Woken.")
 	onlyOnce(t, model.Turns(), "word-meanwhile", "")
-	if n := rings(l, "rang"); n != 1 {
-		t.Errorf("%d rings", n)
-	}
+	wantRings(t, l, 1)
 	l.Run(c2c(), "wake", "stop")
 }
 

@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -164,9 +163,7 @@ func TestARunningCodexTurnIsSteered(t *testing.T) {
 		t.Errorf("ring %+v", ring)
 	}
 	onlyOnce(t, model.Turns(), "word-meanwhile", "tool")
-	if got := status(l, "id-meanwhile"); !strings.Contains(got, "read by server") {
-		t.Errorf("status %q", got)
-	}
+	wantRead(t, l, "id-meanwhile", "read by server")
 }
 
 func TestASteerThatEscTakesIsHandedOverOnceMore(t *testing.T) {
@@ -190,9 +187,7 @@ func TestASteerThatEscTakesIsHandedOverOnceMore(t *testing.T) {
 	}
 	p.WaitScreen(0, "Read.")
 	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
-	if got := status(l, "id-meanwhile"); !strings.Contains(got, "read by hook") {
-		t.Errorf("status %q", got)
-	}
+	wantRead(t, l, "id-meanwhile", "read by hook")
 }
 
 // Esc leaves Claude Code what was queued in it: both kinds of line are the next turn.
@@ -214,9 +209,7 @@ func TestEscLeavesClaudeALineWithMail(t *testing.T) {
 	if ring := next(t, rang); ring.Outcome != wake.Rang {
 		t.Errorf("ring %+v", ring)
 	}
-	if got := status(l, "id-meanwhile"); !strings.Contains(got, "read by socket") {
-		t.Errorf("status %q", got)
-	}
+	wantRead(t, l, "id-meanwhile", "read by socket")
 }
 
 func TestEscLeavesClaudeTheLineOfItsOwnWatch(t *testing.T) {
@@ -225,24 +218,16 @@ func TestEscLeavesClaudeTheLineOfItsOwnWatch(t *testing.T) {
 	readAfterEsc(t, l, model, p, func() {
 		l.WaitFile(".c2c/repos/*/broker/sessions/*.json", `"outcome": "rang"`)
 	})
-	if got := status(l, "id-meanwhile"); !strings.Contains(got, "read by hook") {
-		t.Errorf("status %q", got)
-	}
-	if n := rings(l, "rang"); n != 1 {
-		t.Errorf("%d rings", n)
-	}
+	wantRead(t, l, "id-meanwhile", "read by hook")
+	wantRings(t, l, 1)
 }
 
 func TestMailOfAnInterruptedClaudeIsReadAfterIt(t *testing.T) {
 	t.Parallel()
 	l, model, p := wakeLab(t, nil)
 	readAfterEsc(t, l, model, p, func() {})
-	if got := status(l, "id-meanwhile"); !strings.Contains(got, "read by socket") {
-		t.Errorf("status %q", got)
-	}
-	if n := rings(l, "rang"); n != 1 {
-		t.Errorf("%d rings", n)
-	}
+	wantRead(t, l, "id-meanwhile", "read by socket")
+	wantRings(t, l, 1)
 }
 
 // readAfterEsc sends to a turn that does not end, and interrupts it when the client is there.

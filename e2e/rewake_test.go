@@ -99,9 +99,7 @@ func TestAnIdleClaudeThatLostItsServerIsWokenByItsOwnWatch(t *testing.T) {
 	t.Logf("send to API request: min %v, median %v, max %v", took[0], took[trials/2], took[trials-1])
 	for i := range trials {
 		onlyOnce(t, model.Turns(), fmt.Sprintf("word-alone-%d", i), "")
-		if got := status(l, fmt.Sprintf("id-alone-%d", i)); !strings.Contains(got, "read by hook") {
-			t.Errorf("status %q", got)
-		}
+		wantRead(t, l, fmt.Sprintf("id-alone-%d", i), "read by hook")
 	}
 	if n := ringsBy(l, wake.ByFile); n != trials {
 		t.Errorf("%d rings by the client's watch for %d messages", n, trials)
@@ -215,38 +213,24 @@ func changes(l *lab.Lab) (all []string) {
 	return all
 }
 
-// The inbox is replaced by its writers and renamed by its readers, so that a watch of it would end with the
-// first reader: the lock file stays.
-func TestClaudeWatchesAFileThatStaysAndLosesARenamedOne(t *testing.T) {
+// The inbox is replaced by its writers and renamed by its readers, and a watch of such a file may end (it
+// does in most runs of 2.1.329): the lock file stays.
+func TestClaudeWatchesAFileThatStays(t *testing.T) {
 	t.Parallel()
 	l, model := newLab(t), lab.NewModel(t)
 	l.Write("stays", "")
-	l.Write("renamed", "")
-	l.Write("other/file", "") // with a second directory
 	l.SeedClaude(claudeHooks(map[string]string{
-		"SessionStart": `printf '{"hookSpecificOutput":{"hookEventName":"SessionStart","watchPaths":["%s/stays","%s/renamed","%s/other/file"]}}' "$HOME" "$HOME" "$HOME"`,
+		"SessionStart": `printf '{"hookSpecificOutput":{"hookEventName":"SessionStart","watchPaths":["%s/stays"]}}' "$HOME"`,
 		"FileChanged":  capture("$HOME/changed"),
 	}))
 	p := l.ClaudeTUI(model)
 	p.Submit("prompt-one")
 	p.WaitScreen(0, "Done.")
-	var want []string
-	check := func(command string, events ...string) {
-		t.Helper()
-		l.Run("sh", "-c", "cd && "+command)
-		want = append(want, events...)
-		tick := time.NewTicker(10 * time.Millisecond)
-		defer tick.Stop()
-		for end := time.Now().Add(time.Minute); len(changes(l)) < len(want) && time.Now().Before(end); <-tick.C {
-		}
-		if got := changes(l); !slices.Equal(got, want) {
-			t.Errorf("after %s: %q, want %q", command, got, want)
+	for i := range 3 {
+		l.Run("sh", "-c", "cd && : <>stays; touch stays") // opening and closing is no change
+		eventually(func() bool { return len(changes(l)) > i })
+		if got := changes(l); len(got) != i+1 || got[i] != "stays change" {
+			t.Fatalf("after change %d: %q", i+1, got)
 		}
 	}
-	check("touch stays", "stays change")
-	check("echo >new && mv new renamed", "renamed change")
-	check(": <>stays; mv renamed away", "renamed unlink") // opening and closing is no change
-	check("touch stays", "stays change")
-	check("echo >new && mv new renamed; touch stays", "stays change")
-	check("echo >new && mv new renamed; touch stays", "stays change")
 }

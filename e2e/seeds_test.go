@@ -71,12 +71,8 @@ func TestMailThatWaitedRingsWhenClaudeIsBack(t *testing.T) {
 	model.WaitText("word-away") // though nobody types anything
 	p.WaitScreen(0, "Woken.")
 	onlyOnce(t, model.Turns(), "word-away", "user")
-	if got := status(l, "id-away"); !strings.Contains(got, "read by socket") {
-		t.Errorf("status %q", got)
-	}
-	if n := rings(l, "rang"); n != 1 {
-		t.Errorf("%d rings", n)
-	}
+	wantRead(t, l, "id-away", "read by socket")
+	wantRings(t, l, 1)
 }
 
 func TestMailThatWaitedRingsWhenCodexIsBack(t *testing.T) {
@@ -94,9 +90,7 @@ func TestMailThatWaitedRingsWhenCodexIsBack(t *testing.T) {
 	model.WaitText("word-away") // though nobody types anything
 	l.WaitFile(".c2c/repos/*/broker/sessions/*.json", `"outcome": "rang"`)
 	onlyOnce(t, model.Turns(), "word-away", "tool")
-	if n := rings(l, "rang"); n != 1 {
-		t.Errorf("%d rings", n)
-	}
+	wantRings(t, l, 1)
 }
 
 // inMenu has the person open the client's list of servers and choose the first.
@@ -136,13 +130,9 @@ func TestAServerThatIsBackRingsForWhatWaited(t *testing.T) {
 	p.WaitScreen(0, "And again.")
 	for _, word := range []string{"away", "again"} {
 		onlyOnce(t, model.Turns(), "word-"+word, "user")
-		if got := status(l, "id-"+word); !strings.Contains(got, "read by socket") {
-			t.Errorf("status %q", got)
-		}
+		wantRead(t, l, "id-"+word, "read by socket")
 	}
-	if n := rings(l, "rang"); n != 2 {
-		t.Errorf("%d rings for two messages", n)
-	}
+	wantRings(t, l, 2)
 }
 
 // It asks for the channel and starts the client without it, which the client tells nobody.

@@ -46,12 +46,8 @@ func TestAClientWithoutItsSocketIsWokenThroughItsTerminal(t *testing.T) {
 	once(t, r, "word-meanwhile")
 	once(t, r, `event="message_pending" count="1" from="birch"`)
 	p.WaitScreen(0, "Woken.")
-	if got := status(l, "id-meanwhile"); !strings.Contains(got, "read by hook") {
-		t.Errorf("status %q", got)
-	}
-	if n := rings(l, "rang"); n != 1 {
-		t.Errorf("%d rings", n)
-	}
+	wantRead(t, l, "id-meanwhile", "read by hook")
+	wantRings(t, l, 1)
 }
 
 func TestNothingIsTypedOverADraft(t *testing.T) {
@@ -105,7 +101,5 @@ func TestCodexIsWokenThroughItsTerminal(t *testing.T) {
 	r := model.WaitText("word-meanwhile")
 	once(t, r, "message_pending")
 	p.WaitScreen(0, "Woken.")
-	if n := rings(l, "rang"); n != 1 {
-		t.Errorf("%d rings", n)
-	}
+	wantRings(t, l, 1)
 }

@@ -48,9 +48,7 @@ func TestAnEmbeddedCodexIsWokenThroughItsQueue(t *testing.T) {
 	if item.Role != "tool" && item.Role != "user" {
 		t.Errorf("shown as %+v", item)
 	}
-	if n := rings(l, "rang"); n != 1 {
-		t.Errorf("%d rings", n)
-	}
+	wantRings(t, l, 1)
 }
 
 func TestABusyCodexIsLeftToItsHooks(t *testing.T) {
@@ -66,9 +64,7 @@ func TestABusyCodexIsLeftToItsHooks(t *testing.T) {
 	if item.Role != "user" {
 		t.Errorf("shown as %+v", item)
 	}
-	if got := status(l, "id-meanwhile"); !strings.Contains(got, "read by hook") {
-		t.Errorf("status %q", got)
-	}
+	wantRead(t, l, "id-meanwhile", "read by hook")
 }
 
 // A thread that nobody has open cannot be rung; its mail waits for its next turn.
@@ -102,7 +98,5 @@ func TestMailOfAnInterruptedTurnIsReadAfterIt(t *testing.T) {
 	p.Send(lab.Esc)
 	once(t, model.WaitText("word-meanwhile"), "word-meanwhile\n")
 	p.WaitScreen(0, "Woken.")
-	if got := status(l, "id-meanwhile"); !strings.Contains(got, "read by server") {
-		t.Errorf("status %q", got)
-	}
+	wantRead(t, l, "id-meanwhile", "read by server")
 }

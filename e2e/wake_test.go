@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -59,8 +58,6 @@ func wakes(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, idle func(),
 	t.Logf("send to API request: min %v, median %v, max %v", took[0], took[len(took)/2], took[len(took)-1])
 	for i := range 12 {
 		onlyOnce(t, model.Turns(), fmt.Sprintf("word-wake-%d\n", i), role)
-		if got := status(l, fmt.Sprintf("id-wake-%d", i)); !strings.Contains(got, read) {
-			t.Errorf("status %q", got)
-		}
+		wantRead(t, l, fmt.Sprintf("id-wake-%d", i), read)
 	}
 }

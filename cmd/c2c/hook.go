@@ -79,6 +79,9 @@ func (a *app) hook(ctx context.Context, client string) error {
 		return err
 	}
 	if e.Changed() {
+		if hooks.OneShot(caller.PID) {
+			return nil
+		}
 		return a.ring(ctx, b, s.ID, box)
 	}
 	if e.Watches() {

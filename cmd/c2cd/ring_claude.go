@@ -64,7 +64,7 @@ func (p pushing) method(box *inbox.Mailbox, root string) wake.Method {
 
 // sessions is the one that lives in our client, if it is known already. /resume changes it.
 func (r claudeReach) sessions(ctx context.Context, b *broker.Broker) ([]string, error) {
-	if claude.OneShot(r.client) {
+	if hooks.OneShot(r.client) {
 		return nil, nil
 	}
 	s, err := b.Resolve(ctx, broker.Caller{Client: "claude", Getenv: r.a.getenv, PID: r.client})

@@ -30,15 +30,3 @@ func TestWhatIsNoFileSaysNothing(t *testing.T) {
 		}
 	}
 }
-
-func TestAClientWithOnePromptIsToldFromOthers(t *testing.T) {
-	for line, want := range map[string]bool{
-		"claude": false, "claude -p hello": true, "node cli.js --print": true,
-		"claude -p --input-format stream-json": false, "claude -p --input-format=stream-json": false,
-		"claude -- -p": false,
-	} {
-		if got := oneShot(strings.Fields(line)); got != want {
-			t.Errorf("%s: %v", line, got)
-		}
-	}
-}

@@ -1,4 +1,4 @@
-package claude
+package hooks
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package claude
+package hooks
 
 // OneShot does not know.
 func OneShot(int) bool { return false }
