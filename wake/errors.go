@@ -1,15 +1,19 @@
 package wake
 
-import (
-	"errors"
-	"fmt"
-)
+import "errors"
 
 var (
 	// ErrUncaptured: the client is there and did not take the ring; a later one may do better.
 	ErrUncaptured = errors.New("client does not take a ring now")
 	// ErrHeld is ErrUncaptured before anything was done: the client is not to be disturbed for a moment.
-	ErrHeld = fmt.Errorf("%w: held back", ErrUncaptured)
+	ErrHeld error = heldError{}
 	// ErrUnreachable: there is no client behind this method, so another method should be tried.
 	ErrUnreachable = errors.New("client cannot be reached this way")
 )
+
+// heldError costs nothing at the start of a hook, as fmt.Errorf would.
+type heldError struct{}
+
+func (heldError) Error() string { return ErrUncaptured.Error() + ": held back" }
+
+func (heldError) Unwrap() error { return ErrUncaptured }
