@@ -65,8 +65,7 @@ func run(bin string) error {
 		}
 	}
 	notes()
-	rivals()
-	return nil
+	return w.rivals()
 }
 
 func (w world) prepare() error {
