@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"fmt"
+	"iter"
 	"strings"
 
 	"c2c/broker/client"
@@ -178,28 +179,35 @@ func boundTo(rows []row, p process) (string, error) {
 
 // Below says whether a session's process is another one or descends from it.
 func (b *Broker) Below(s Session, pid int) bool {
-	at := s.PID
-	for range maxAncestors {
-		if at == pid || at <= 1 {
-			break
-		}
-		p, err := b.proc.find(at)
-		if err != nil {
-			return false
-		}
-		at = p.parent
+	if s.PID == pid {
+		return true
 	}
-	return at == pid
+	for p := range b.lineage(s.PID) {
+		if p.parent == pid {
+			return true
+		}
+	}
+	return false
+}
+
+// lineage walks from a process towards init, as far as it can be seen.
+func (b *Broker) lineage(pid int) iter.Seq[process] {
+	return func(yield func(process) bool) {
+		for n := 0; pid > 1 && n <= maxAncestors; n++ {
+			p, err := b.proc.find(pid)
+			if err != nil || !yield(p) {
+				return // it is gone, and so is what it could tell
+			}
+			pid = p.parent
+		}
+	}
 }
 
 func (b *Broker) nearestAncestor(rows []row) (string, error) {
-	p, err := b.proc.find(b.proc.self())
-	for range maxAncestors {
-		if err != nil || p.parent <= 1 {
-			break
-		}
-		if p, err = b.proc.find(p.parent); err != nil {
-			break // it is gone, and so is what it could tell
+	self := b.proc.self()
+	for p := range b.lineage(self) {
+		if p.pid == self {
+			continue
 		}
 		if sid, err := boundTo(rows, p); sid != "" || err != nil {
 			return sid, err

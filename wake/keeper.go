@@ -13,7 +13,8 @@ type Keeper struct {
 	Sessions func(context.Context) ([]string, error)
 	// Watcher makes the watcher of one of them.
 	Watcher func(sid string) (*Watcher, error)
-	// Claim waits for the right to ring a session, until ctx ends: another process may have it, and die.
+	// Claim waits for the right to ring a session, until ctx ends: another process may have it, and die. Nil
+	// for watchers that borrow it.
 	Claim func(ctx context.Context, sid string) (release func() error, err error)
 	// Registry is a file whose closing tells that Sessions may have changed.
 	Registry string
@@ -94,11 +95,13 @@ func (k *Keeper) start(ctx context.Context, sid string, changes *Changes) *kept 
 }
 
 func (k *Keeper) watch(ctx context.Context, sid string, changes *Changes) (err error) {
-	release, err := k.Claim(ctx, sid)
-	if err != nil {
-		return err
+	if k.Claim != nil {
+		release, cerr := k.Claim(ctx, sid)
+		if cerr != nil {
+			return cerr
+		}
+		defer func() { err = errors.Join(err, release()) }()
 	}
-	defer func() { err = errors.Join(err, release()) }()
 	w, err := k.Watcher(sid)
 	if err != nil {
 		return err

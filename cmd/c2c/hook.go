@@ -16,7 +16,6 @@ import (
 	"c2c/hooks"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 	"c2c/wake"
 )
 
@@ -102,14 +101,11 @@ const maxLook = 64 << 10
 // nobody holds the lock of its ringer. It holds that itself until it has rung,
 // so that hooks of one mail after the other are not two rings.
 func (a *app) ring(ctx context.Context, b *broker.Broker, sid string, box *inbox.Mailbox) error {
-	lock, err := b.Dir().Open(sid+".wake.lock", os.O_RDWR|os.O_CREATE)
-	if err != nil {
+	release, free, err := b.BorrowRinging(sid)
+	if err != nil || !free {
 		return err
 	}
-	defer lock.Close()
-	if free, err := filelock.TryFile(lock); err != nil || !free {
-		return err
-	}
+	defer release()
 	msgs, err := box.Head(ctx, maxLook)
 	if err != nil || len(msgs) == 0 {
 		return err

@@ -9,7 +9,6 @@ import (
 
 	"c2c/broker"
 	"c2c/inbox"
-	"c2c/inbox/filelock"
 	"c2c/wake"
 )
 
@@ -22,22 +21,23 @@ const (
 // errRootGone ends a keeper whose root was removed or made anew.
 var errRootGone = errors.New("root was replaced")
 
-// reach is what a client's MCP server knows of the sessions in its client.
+// reach is what a process knows of the sessions that it may ring.
 type reach interface {
-	// sessions lists those that the server should ring.
+	// sessions lists them.
 	sessions(ctx context.Context, b *broker.Broker) ([]string, error)
 	// methods are the ways to one of them. busy may be nil.
 	methods(ctx context.Context, s broker.Session, box *inbox.Mailbox, root string) (m []wake.Method, busy func() bool, err error)
 }
 
-// ringer wakes the sessions of an MCP server's client for as long as the server lives.
+// ringer wakes sessions for as long as its process lives: an MCP server, the terminal around a client, or
+// the wake daemon.
 type ringer struct {
 	a     *app
 	reach reach
 	log   *slog.Logger
 	// gap is between two rings for the same message, doubling; the policy's when zero.
 	gap time.Duration
-	// last is for a way that is used when no other process has the right to ring.
+	// last is for who borrows the right to ring, when no other process has it.
 	last bool
 }
 
@@ -87,13 +87,8 @@ func (r *ringer) keep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	claims := func(ctx context.Context, sid string) (func() error, error) { return claim(ctx, b, sid) }
-	if r.last {
-		claims = func(context.Context, string) (func() error, error) { return func() error { return nil }, nil }
-	}
 	k := &wake.Keeper{
 		Registry: registry, Log: r.log,
-		Claim:   claims,
 		Watcher: func(sid string) (*wake.Watcher, error) { return r.watcher(ctx, b, sid) },
 		Sessions: func(ctx context.Context) ([]string, error) {
 			if b.Replaced() {
@@ -102,18 +97,10 @@ func (r *ringer) keep(ctx context.Context) error {
 			return r.reach.sessions(ctx, b)
 		},
 	}
-	return k.Run(ctx)
-}
-
-func wakeLock(sid string) string { return sid + ".wake.lock" }
-
-// claim waits for the right to ring a session, which ends with this process.
-func claim(ctx context.Context, b *broker.Broker, sid string) (release func() error, err error) {
-	lock, err := filelock.Acquire(ctx, b.Dir(), wakeLock(sid))
-	if err != nil {
-		return nil, err
+	if !r.last {
+		k.Claim = b.ClaimRinging
 	}
-	return lock.Release, nil
+	return k.Run(ctx)
 }
 
 func (r *ringer) watcher(ctx context.Context, b *broker.Broker, sid string) (*wake.Watcher, error) {
@@ -144,21 +131,9 @@ func (r *ringer) watcher(ctx context.Context, b *broker.Broker, sid string) (*wa
 	}
 	w := &wake.Watcher{Box: box, Lock: lock, Methods: methods, Busy: busy, Quiet: quiet, Record: record, Now: time.Now, Gap: r.gap}
 	if r.last {
-		w.Borrow = func() (func() error, bool, error) { return borrow(b, sid) }
+		w.Borrow = func() (func() error, bool, error) { return b.BorrowRinging(sid) }
 	}
 	return w, nil
-}
-
-// borrow takes the right to ring a session if nobody has it.
-func borrow(b *broker.Broker, sid string) (release func() error, ok bool, err error) {
-	lock, err := filelock.Open(b.Dir(), wakeLock(sid))
-	if err != nil {
-		return nil, false, err
-	}
-	if ok, err = lock.Try(); err != nil || !ok {
-		return nil, false, errors.Join(err, lock.Release())
-	}
-	return lock.Release, true, nil
 }
 
 func ringOf(r wake.Ring) broker.Ring {
