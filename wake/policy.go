@@ -41,8 +41,8 @@ type decision struct {
 	again   time.Duration
 }
 
-// loud are the messages that may wake somebody.
-func loud(msgs []inbox.Message) (out []inbox.Message) {
+// Loud are the messages that may wake somebody.
+func Loud(msgs []inbox.Message) (out []inbox.Message) {
 	for _, m := range msgs {
 		if !m.Deferrable && m.Kind != "system" {
 			out = append(out, m)
@@ -53,7 +53,7 @@ func loud(msgs []inbox.Message) (out []inbox.Message) {
 
 // decide looks at what waits. busy is a session that works, quiet one that wants no ring.
 func (p *policy) decide(now time.Time, waiting []inbox.Message, busy, quiet bool) decision {
-	msgs := loud(waiting)
+	msgs := Loud(waiting)
 	if len(msgs) == 0 || quiet {
 		if len(waiting) > 0 {
 			return decision{outcome: Filtered, again: never}
@@ -80,9 +80,14 @@ func (p *policy) decide(now time.Time, waiting []inbox.Message, busy, quiet bool
 func (p *policy) done(now time.Time, first time.Duration) {
 	p.tries++
 	p.rang = now
-	if p.tries == 1 {
-		p.gap = first
-	} else {
-		p.gap = min(2*p.gap, lastGap)
+	p.gap = gapAfter(first, p.tries)
+}
+
+// gapAfter is the gap behind so many rings for the same message.
+func gapAfter(first time.Duration, tries int) time.Duration {
+	gap := first
+	for i := 1; i < tries && (i == 1 || gap < lastGap); i++ {
+		gap = min(2*gap, lastGap)
 	}
+	return gap
 }

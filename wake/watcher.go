@@ -141,9 +141,9 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 // borrowed rings with the right to do so, if it can be had; no outcome otherwise.
 func (w *Watcher) borrowed(ctx context.Context, msgs []inbox.Message) (r Ring, err error) {
 	if w.Borrow != nil {
-		release, ok, err := w.Borrow()
-		if err != nil || !ok {
-			return r, err
+		release, ok, berr := w.Borrow()
+		if berr != nil || !ok {
+			return r, berr
 		}
 		defer func() { err = errors.Join(err, release()) }()
 	}
@@ -169,14 +169,14 @@ func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message) Ring {
 	if w.policy.tries > 0 && len(w.Methods) > 1 && w.Methods[0].Unproven {
 		w.Methods = w.Methods[1:]
 	}
-	r := Ring{At: w.Now(), Outcome: Failed, Oldest: loud(msgs)[0].ID, Count: len(msgs), Err: ErrUnreachable}
+	r := Ring{At: w.Now(), Outcome: Failed, Oldest: Loud(msgs)[0].ID, Count: len(msgs), Err: ErrUnreachable}
 	for _, m := range w.Methods {
 		var err error
 		switch {
 		case m.Courier != nil && w.policy.tries == 0:
 			err = w.carry(ctx, m)
 		case m.Doorbell != nil:
-			err = m.Doorbell.Ring(ctx, NoticeOf(loud(msgs)))
+			err = m.Doorbell.Ring(ctx, NoticeOf(Loud(msgs)))
 		default:
 			continue
 		}

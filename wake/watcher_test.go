@@ -201,3 +201,12 @@ func TestMailThatWaitsIsNotLookedAtAgainAndAgain(t *testing.T) {
 		t.Errorf("looked %d times in a second", looks)
 	}
 }
+
+func TestARightToRingThatIsNotGivenBackIsAnError(t *testing.T) {
+	s, stuck := newStage(t, Method{Name: "test", Doorbell: &script{}}), errors.New("stuck")
+	s.w.Borrow = func() (func() error, bool, error) { return func() error { return stuck }, true, nil }
+	s.deliver("a")
+	if _, err := s.w.look(t.Context()); !errors.Is(err, stuck) {
+		t.Errorf("error %v", err)
+	}
+}
