@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -48,15 +45,11 @@ func (a *app) checkWake(ctx context.Context, b *broker.Broker) []finding {
 	return append([]finding{a.checkDaemon(b, all)}, found...)
 }
 
-// checkDaemon makes no lock file, as asking the daemon would.
 func (a *app) checkDaemon(b *broker.Broker, all []broker.Session) finding {
-	log, pid := filepath.Join(b.Root(), daemonLog), 0
-	_, err := os.Stat(filepath.Join(b.Root(), daemonLock))
-	if err == nil {
-		pid, err = (&daemon{a: a, b: b}).running()
-	}
+	log := filepath.Join(b.Root(), daemonLog)
+	pid, err := (&daemon{a: a, b: b}).running()
 	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
+	case err != nil:
 		return problem("wake daemon", log, err)
 	case pid != 0:
 		return ok("wake daemon", log, fmt.Sprintf("runs, process %d", pid))
@@ -125,9 +118,10 @@ func loudMail(ctx context.Context, b *broker.Broker, s broker.Session) ([]inbox.
 		return nil, err
 	}
 	msgs, err := box.Head(ctx, doctorLook)
-	return slices.DeleteFunc(msgs, func(m inbox.Message) bool { return m.Deferrable || m.Kind == "system" }), err
+	return wake.Loud(msgs), err
 }
 
+// said is a ring in words.
 func said(r broker.Ring) string {
 	text := r.Outcome
 	if r.Method != "" {

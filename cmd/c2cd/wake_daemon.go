@@ -69,14 +69,18 @@ func (d *daemon) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// running gives the daemon's process, 0 when none runs.
+// running gives the daemon's process, 0 when none runs. It makes no lock file, and does not take the lock:
+// a daemon that starts at that moment would think that another one runs.
 func (d *daemon) running() (pid int, err error) {
-	lock, err := filelock.Open(d.b.Dir(), daemonLock)
+	lock, err := d.b.Dir().Open(daemonLock, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
 	if err != nil {
 		return 0, err
 	}
-	free, err := lock.Try()
-	if err := errors.Join(err, lock.Release()); err != nil || free {
+	defer lock.Close()
+	if free, err := filelock.FreeFile(lock); err != nil || free {
 		return 0, err
 	}
 	text, err := d.b.Dir().Read(daemonPID)
@@ -231,10 +235,7 @@ func (st wakeStatus) print(w io.Writer) error {
 			way = "Codex's app-server"
 		}
 		if r := t.LastRing; !r.At.IsZero() {
-			last = fmt.Sprintf("%s by %s at %s", r.Outcome, r.Method, r.At.UTC().Format(time.RFC3339))
-			if r.Cause != "" {
-				last += ": " + r.Cause
-			}
+			last = said(r)
 		}
 		if _, err := fmt.Fprintf(w, "%s: %s; %s\n", t.Alias, way, last); err != nil {
 			return err
