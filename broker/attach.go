@@ -87,31 +87,6 @@ func (b *Broker) attach(ctx context.Context, c Caller, alias string) (Session, e
 	return b.session(own), nil
 }
 
-// settle brings a session the mail that is still to come to it. A session that is back has its own again.
-func (b *Broker) settle(ctx context.Context, owed []string, own row) error {
-	if len(owed) == 0 {
-		return nil
-	}
-	rows, err := b.rows(ctx)
-	if err != nil {
-		return err
-	}
-	for _, sid := range owed {
-		if findSID(rows, sid) >= 0 {
-			continue
-		}
-		if err := b.moveMail(ctx, sid, own.sid()); err != nil {
-			return err
-		}
-	}
-	if err := b.redeliver(ctx, own.sid(), own.alias()); err != nil {
-		return err
-	}
-	return b.changeFacts(ctx, own.sid(), func(f *facts) {
-		f.Owed = slices.DeleteFunc(f.Owed, func(sid string) bool { return slices.Contains(owed, sid) })
-	})
-}
-
 // enroll finds or makes the row. The facts and the index are written before the registry: after a crash
 // in between, the client's id leads to a session without a row, which the next Attach completes.
 func (b *Broker) enroll(ctx context.Context, rows []row, a *attachment) ([]row, error) {

@@ -2,7 +2,6 @@ package broker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -41,9 +40,6 @@ func Kinds() []string {
 
 // Tags are the words that may head a message.
 func Tags() []string { return []string{"fail", "blocking", "urgent"} }
-
-// maxMoves bounds how often a message follows an alias that changes hands while it is sent.
-const maxMoves = 3
 
 // Send puts a letter into the mailbox of an alias. Errors: *UnknownAliasError, ErrSelfSend, and those of
 // inbox.Mailbox.Deliver. When it returns nil the message survives a power cut.
@@ -120,70 +116,6 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, l Letter) (R
 	b.record(ctx, "dm_enqueue", Note{"from_alias", r.From}, Note{"to_alias", r.To}, Note{"message_id", r.ID})
 	r.SessionID, err = b.follow(ctx, to.sid(), to.alias())
 	return r, err
-}
-
-// follow moves on what was delivered to a mailbox whose alias has gone to another session meanwhile: the
-// takeover has emptied that mailbox already, and nobody would look there again.
-func (b *Broker) follow(ctx context.Context, sid, alias string) (string, error) {
-	for range maxMoves {
-		rows, err := b.rows(ctx)
-		if err != nil {
-			return sid, err
-		}
-		if findSID(rows, sid) >= 0 {
-			return sid, nil
-		}
-		next := b.receiver(rows, alias)
-		if next == nil {
-			return sid, nil // swept: the message waits for the session or for the next sweep
-		}
-		if err := b.moveMail(ctx, sid, next.sid()); err != nil {
-			return sid, err
-		}
-		sid = next.sid()
-	}
-	return sid, nil
-}
-
-// mover is the reader's name while messages leave a mailbox unread.
-const mover = "broker"
-
-// moveMail moves what waits in one mailbox to another. The ids stay, so that a crash in between makes
-// nothing double: the other mailbox takes an id once.
-func (b *Broker) moveMail(ctx context.Context, from, to string) (err error) {
-	return b.empty(ctx, from, func(messages []inbox.Message) error {
-		box, err := b.Mailbox(to)
-		if err != nil {
-			return err
-		}
-		if _, err := box.Deliver(ctx, messages...); err != nil {
-			return fmt.Errorf("move mail of session %q: %w", from, err)
-		}
-		return nil
-	})
-}
-
-// empty takes what waits out of a mailbox once f has put it elsewhere.
-func (b *Broker) empty(ctx context.Context, sid string, f func([]inbox.Message) error) (err error) {
-	box, err := b.Mailbox(sid)
-	if err != nil {
-		return err
-	}
-	lease, err := box.Lease(ctx, mover)
-	if err != nil {
-		return fmt.Errorf("empty mailbox of session %q: %w", sid, err)
-	}
-	if len(lease.Messages) == 0 {
-		return lease.Release()
-	}
-	if err := f(slices.Clone(lease.Messages)); err != nil {
-		return errors.Join(err, lease.Release())
-	}
-	// Nobody has read them here: an archive that knew their ids would refuse them when they come back.
-	for i := range lease.Messages {
-		lease.Messages[i].Ephemeral = true
-	}
-	return lease.Ack(ctx)
 }
 
 // Skipped is a session that SendAll left out.
