@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"c2c/wake"
 )
 
 func TestSendTellsWhatItKnows(t *testing.T) {
@@ -107,7 +109,7 @@ func TestStatusFollowsAMessage(t *testing.T) {
 		}
 	}
 	want(Queued, "")
-	if err := w.Rang(ctx, birch.ID, Ring{At: w.clock.Add(time.Second), Method: "socket", Outcome: "rang", Oldest: r.ID}); err != nil {
+	if err := w.Rang(ctx, birch.ID, wake.Ring{At: w.clock.Add(time.Second), Method: "socket", Outcome: "rang", Oldest: r.ID}); err != nil {
 		t.Fatal(err)
 	}
 	want(Rung, "socket")

@@ -15,6 +15,7 @@ import (
 
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/wake"
 )
 
 // State is what we know about a session's client.
@@ -39,39 +40,28 @@ type Session struct {
 	State      State
 	Person     bool // somebody at a terminal: never swept
 	Registered time.Time
-	Role       string // what it says it does
-	Quiet      bool   // do not disturb: its mail waits for its next turn and rings nobody
-	Tmux       string // the tmux pane it says it runs in
-	Pane       string // the pane of a multiplexer that its person lets c2c type into, see wake/mux
-	LastRing   Ring   // zero when it was never rung
+	Role       string    // what it says it does
+	Quiet      bool      // do not disturb: its mail waits for its next turn and rings nobody
+	Tmux       string    // the tmux pane it says it runs in
+	Pane       string    // the pane of a multiplexer that its person lets c2c type into, see wake/mux
+	LastRing   wake.Ring // zero when it was never rung
 
 	owed  []string // see facts
 	known bool     // it has facts
 }
 
-// Ring is one attempt to tell a session that mail waits.
-type Ring struct {
-	At      time.Time `json:"at,omitzero"`
-	Method  string    `json:"method,omitempty"`
-	Outcome string    `json:"outcome,omitempty"` // rang, coalesced, filtered, uncaptured, failed
-	Oldest  string    `json:"oldest,omitempty"`  // id of the oldest message that waited
-	Count   int       `json:"count,omitempty"`   // how many waited
-	Tries   int       `json:"tries,omitempty"`   // rings in a row for the oldest, by who does not live to count them
-	Cause   string    `json:"cause,omitempty"`   // why, when it did not ring
-}
-
 // facts is sessions/<sid>.json: what the registry has no field for. The original rewrites the registry
 // without fields it does not know.
 type facts struct {
-	Alias     string   `json:"alias,omitempty"` // for a session that comes back after a sweep
-	Client    string   `json:"client,omitempty"`
-	ClientIDs []string `json:"client_ids,omitempty"`
-	PID       int      `json:"pid,omitempty"`
-	StartTime int64    `json:"pid_start_time,omitempty"`
-	Person    bool     `json:"person,omitempty"`
-	Tmux      string   `json:"tmux,omitempty"`
-	Pane      string   `json:"pane,omitempty"`
-	LastRing  *Ring    `json:"last_ring,omitempty"`
+	Alias     string     `json:"alias,omitempty"` // for a session that comes back after a sweep
+	Client    string     `json:"client,omitempty"`
+	ClientIDs []string   `json:"client_ids,omitempty"`
+	PID       int        `json:"pid,omitempty"`
+	StartTime int64      `json:"pid_start_time,omitempty"`
+	Person    bool       `json:"person,omitempty"`
+	Tmux      string     `json:"tmux,omitempty"`
+	Pane      string     `json:"pane,omitempty"`
+	LastRing  *wake.Ring `json:"last_ring,omitempty"`
 	// Owed are the sessions whose mail is to come here, its own id for the dead letters. It is written before
 	// the registry changes hands and dropped when the mail is here: after a crash the next Attach brings it.
 	Owed []string `json:"owed,omitempty"`
@@ -137,10 +127,10 @@ func (b *Broker) changeFacts(ctx context.Context, sid string, edit func(*facts))
 }
 
 // Rang records an attempt to ring a session, for Status and for people who ask why nothing happened.
-func (b *Broker) Rang(ctx context.Context, sid string, ring Ring) error {
+func (b *Broker) Rang(ctx context.Context, sid string, ring wake.Ring) error {
 	b.record(ctx, "ring", Note{"session_id", sid}, Note{"method", ring.Method}, Note{"outcome", ring.Outcome},
 		Note{"message_id", ring.Oldest}, Note{"cause", ring.Cause})
-	if ring.Outcome == "coalesced" || ring.Outcome == "filtered" {
+	if ring.Outcome == wake.Coalesced || ring.Outcome == wake.Filtered {
 		return nil // no attempt: the last one is what people ask about
 	}
 	return b.changeFacts(ctx, sid, func(f *facts) { f.LastRing = &ring })

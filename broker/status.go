@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"c2c/inbox"
+	"c2c/wake"
 )
 
 // ErrNoMessage: no mailbox, archive or dead letter has the id.
@@ -31,7 +32,7 @@ type MessageStatus struct {
 	SessionID string    // whose mailbox it is in
 	From, To  string
 	Queued    time.Time // when it was sent; zero when the archive is the original's
-	LastRing  Ring      // of its session since it was sent, while it waits
+	LastRing  wake.Ring // of its session since it was sent, while it waits
 }
 
 // Status finds a message by its id. ErrNoMessage when nobody knows it: ephemeral messages that were read
@@ -85,7 +86,7 @@ func (b *Broker) status(id, sid string, found inbox.State) MessageStatus {
 		return st
 	}
 	st.LastRing = *ring
-	if ring.Outcome == "rang" {
+	if ring.Outcome == wake.Rang {
 		st.State, st.At, st.By = Rung, ring.At, ring.Method
 	}
 	return st

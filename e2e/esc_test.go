@@ -15,6 +15,7 @@ import (
 	"c2c/wake"
 	"c2c/wake/claude"
 	"c2c/wake/codex"
+	"c2c/wake/watch"
 )
 
 // c2c leaves a running turn to its hooks for five minutes, and then rings all the same: it steers the turn.
@@ -45,14 +46,14 @@ func watched(t *testing.T, l *lab.Lab, alias string, methods func(s broker.Sessi
 	if err != nil {
 		t.Fatal(err)
 	}
-	said, ended, changes := make(chan wake.Ring, 100), make(chan error), wake.NewChanges()
+	said, ended, changes := make(chan wake.Ring, 100), make(chan error), watch.NewChanges()
 	t.Cleanup(changes.Close)
 	record := func(_ context.Context, r wake.Ring) {
 		if r.Outcome != wake.Coalesced {
 			said <- r
 		}
 	}
-	w := &wake.Watcher{Box: box, Lock: lock, Methods: methods(s, box, b.Root()), Now: time.Now, Gap: time.Second, Record: record}
+	w := &watch.Watcher{Box: box, Lock: lock, Methods: methods(s, box, b.Root()), Now: time.Now, Gap: time.Second, Record: record}
 	go func() { ended <- w.Run(t.Context(), changes) }()
 	t.Cleanup(func() {
 		if err := <-ended; err != nil {

@@ -68,3 +68,13 @@ type Courier interface {
 	// None and no error: it has rung instead, as nothing could be carried.
 	Carry(ctx context.Context, msgs []inbox.Message) (had []string, err error)
 }
+
+// Method is one way to reach a client. Either part may be nil.
+type Method struct {
+	Name     string // it names the reader in the archive
+	Courier  Courier
+	Doorbell Doorbell
+	// Unproven: the client may not hear it, and nothing tells. The first ring in vain is its last, if
+	// there is another method.
+	Unproven bool
+}

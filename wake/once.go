@@ -6,18 +6,27 @@ import (
 	"c2c/inbox"
 )
 
-// Due decides for a ringer that lives for one look and remembers through the session's record alone: the
-// last ring, and how many there were for the same message. It gives the outcome, and what to ring for when
-// that is Rang. Nobody looks again for it: a busy session is rung, and another oldest message never waits.
-func Due(now time.Time, waiting []inbox.Message, quiet bool, last Ring, tries int) (n Notice, outcome string) {
-	msgs, p := Loud(waiting), policy{}
+// Due decides for a ringer that lives for one look and remembers through the
+// session's record alone: last is the last ring there. It gives what to record,
+// without a method, and what to ring for when its outcome is Rang. Nobody looks
+// again for it: a busy session is rung, and another oldest message never waits.
+func Due(now time.Time, waiting []inbox.Message, quiet bool, last Ring) (r Ring, n Notice) {
+	msgs, p := Loud(waiting), Policy{}
 	again := len(msgs) > 0 && last.Outcome == Rang && last.Oldest == msgs[0].ID
 	if again && !last.At.After(now) { // a clock that was set back would keep us silent
-		p.oldest, p.rang, p.tries = last.Oldest, last.At, max(tries, 1)
-		p.gap = gapAfter(firstGap, p.tries)
+		p.oldest, p.rang, p.Tries = last.Oldest, last.At, max(last.Tries, 1)
+		p.Gap = gapAfter(firstGap, p.Tries)
 	}
-	if d := p.decide(now, waiting, false, quiet); !d.ring {
-		return n, d.outcome
+	r = Ring{At: now, Outcome: Rang, Count: len(waiting)}
+	if d := p.Decide(now, waiting, false, quiet); !d.Ring {
+		if r.Outcome = d.Outcome; len(waiting) > 0 {
+			r.Oldest = waiting[0].ID
+		}
+		return r, n
 	}
-	return NoticeOf(msgs), Rang
+	r.Oldest, r.Tries = msgs[0].ID, 1
+	if last.Oldest == r.Oldest {
+		r.Tries += last.Tries
+	}
+	return r, NoticeOf(msgs)
 }

@@ -30,15 +30,16 @@ func TestARingerOfOneLookBacksOffByWhatIsRecorded(t *testing.T) {
 		{"in vain", 0, Ring{At: at, Outcome: Failed, Oldest: "m1"}, 5, Rang},
 		{"by a clock that was ahead", -time.Hour, rang, 5, Rang},
 	} {
-		n, got := Due(at.Add(tc.after), waiting, false, tc.last, tc.tries)
-		if got != tc.want || got == Rang && (n.Count != 2 || n.Oldest != "m1") {
-			t.Errorf("%s: %s, %+v, want %s", tc.what, got, n, tc.want)
+		tc.last.Tries = tc.tries
+		r, n := Due(at.Add(tc.after), waiting, false, tc.last)
+		if got := r.Outcome; got != tc.want || got == Rang && (n.Count != 2 || n.Oldest != "m1" || r.Oldest != "m1") {
+			t.Errorf("%s: %+v, %+v, want %s", tc.what, r, n, tc.want)
 		}
 	}
-	if _, got := Due(at, waiting, true, Ring{}, 0); got != Filtered {
-		t.Errorf("do not disturb: %s", got)
+	if r, _ := Due(at, waiting, true, Ring{}); r.Outcome != Filtered {
+		t.Errorf("do not disturb: %+v", r)
 	}
-	if _, got := Due(at, waiting[:1], false, Ring{}, 0); got != Filtered {
-		t.Errorf("mail that may wait: %s", got)
+	if r, _ := Due(at, waiting[:1], false, Ring{}); r.Outcome != Filtered {
+		t.Errorf("mail that may wait: %+v", r)
 	}
 }

@@ -1,6 +1,7 @@
 package wake
 
 import (
+	"cmp"
 	"time"
 
 	"c2c/inbox"
@@ -9,36 +10,26 @@ import (
 const (
 	firstGap = 15 * time.Second // between rings for the same message, doubling
 	lastGap  = 10 * time.Minute
-	minGap   = time.Second / 2  // between any two rings: a burst is a few rings, not one each
-	busyLook = 2 * time.Second  // how often a busy session with mail is looked at
-	patience = 5 * time.Minute  // a session that says it is busy for longer is rung all the same
-	never    = time.Duration(0) // until something changes
+	minGap   = time.Second / 2 // between any two rings: a burst is a few rings, not one each
+	BusyLook = 2 * time.Second // how often a busy session with mail is looked at
+	patience = 5 * time.Minute // a session that says it is busy for longer is rung all the same
 )
 
-// Outcomes of a look at a mailbox, as they are recorded.
-const (
-	Rang       = "rang"
-	Coalesced  = "coalesced"  // rung for already, and nobody has drained since
-	Filtered   = "filtered"   // all of it may wait
-	Uncaptured = "uncaptured" // the client did not take the ring
-	Failed     = "failed"
-)
-
-// policy remembers what a session was rung for. Nobody need tell it of a
+// Policy remembers what a session was rung for. Nobody need tell it of a
 // drain: another oldest message says so, whichever process drained.
-type policy struct {
-	oldest string    // the id that was rung for
-	first  time.Time // when that was seen first
-	rang   time.Time // when it, or another one, was rung for last
-	gap    time.Duration
-	tries  int
+type Policy struct {
+	oldest string        // the id that was rung for
+	first  time.Time     // when that was seen first
+	rang   time.Time     // when it, or another one, was rung for last
+	Gap    time.Duration // before the next ring
+	Tries  int           // rings for it
 }
 
-// decision says whether to ring now, and when to look again if nothing changes.
-type decision struct {
-	ring    bool
-	outcome string // when there is no ring and something is to be said about it
-	again   time.Duration
+// Decision says whether to ring now, and when to look again if nothing changes.
+type Decision struct {
+	Ring    bool
+	Outcome string        // when there is no ring and something is to be said about it
+	Again   time.Duration // 0: when something changes
 }
 
 // Loud are the messages that may wake somebody.
@@ -51,36 +42,36 @@ func Loud(msgs []inbox.Message) (out []inbox.Message) {
 	return out
 }
 
-// decide looks at what waits. busy is a session that works, quiet one that wants no ring.
-func (p *policy) decide(now time.Time, waiting []inbox.Message, busy, quiet bool) decision {
+// Decide looks at what waits. busy is a session that works, quiet one that wants no ring.
+func (p *Policy) Decide(now time.Time, waiting []inbox.Message, busy, quiet bool) Decision {
 	msgs := Loud(waiting)
 	if len(msgs) == 0 || quiet {
 		if len(waiting) > 0 {
-			return decision{outcome: Filtered, again: never}
+			return Decision{Outcome: Filtered}
 		}
-		return decision{again: never}
+		return Decision{}
 	}
 	if msgs[0].ID != p.oldest {
-		p.oldest, p.first, p.tries, p.gap = msgs[0].ID, now, 0, minGap
+		p.oldest, p.first, p.Tries, p.Gap = msgs[0].ID, now, 0, minGap
 	}
-	if due := p.rang.Add(p.gap); now.Before(due) {
-		d := decision{again: due.Sub(now)}
-		if p.tries > 0 {
-			d.outcome = Coalesced
+	if due := p.rang.Add(p.Gap); now.Before(due) {
+		d := Decision{Again: due.Sub(now)}
+		if p.Tries > 0 {
+			d.Outcome = Coalesced
 		}
 		return d
 	}
 	if busy && now.Sub(p.first) < patience {
-		return decision{again: busyLook} // its next hook carries the mail
+		return Decision{Again: BusyLook} // its next hook carries the mail
 	}
-	return decision{ring: true}
+	return Decision{Ring: true}
 }
 
-// done records a ring for the oldest message; first is the gap behind the first one.
-func (p *policy) done(now time.Time, first time.Duration) {
-	p.tries++
+// Done records a ring for the oldest message; first is the gap behind the first one, 15 s when zero.
+func (p *Policy) Done(now time.Time, first time.Duration) {
+	p.Tries++
 	p.rang = now
-	p.gap = gapAfter(first, p.tries)
+	p.Gap = gapAfter(cmp.Or(first, firstGap), p.Tries)
 }
 
 // gapAfter is the gap behind so many rings for the same message.

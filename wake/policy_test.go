@@ -18,37 +18,37 @@ func waiting(ids ...string) (msgs []inbox.Message) {
 }
 
 func TestOneRingUntilSomebodyDrains(t *testing.T) {
-	p, now := policy{}, start
-	if d := p.decide(now, waiting("a"), false, false); !d.ring {
+	p, now := Policy{}, start
+	if d := p.Decide(now, waiting("a"), false, false); !d.Ring {
 		t.Fatalf("first message: %+v", d)
 	}
-	p.done(now, firstGap)
+	p.Done(now, firstGap)
 	for _, more := range [][]inbox.Message{waiting("a"), waiting("a", "b"), waiting("a", "b", "c")} {
 		now = now.Add(time.Second)
-		if d := p.decide(now, more, false, false); d.ring || d.outcome != Coalesced {
+		if d := p.Decide(now, more, false, false); d.Ring || d.Outcome != Coalesced {
 			t.Errorf("%d waiting: %+v", len(more), d)
 		}
 	}
 	now = now.Add(2 * time.Second) // drained, and new mail came
-	if d := p.decide(now, waiting("d"), false, false); !d.ring {
+	if d := p.Decide(now, waiting("d"), false, false); !d.Ring {
 		t.Errorf("after a drain: %+v", d)
 	}
 }
 
 func TestRingsAgainWithBackOffWhenNobodyDrains(t *testing.T) {
-	p, now, rings := policy{}, start, 0
+	p, now, rings := Policy{}, start, 0
 	var gaps []time.Duration
 	for last := now; now.Sub(start) < 2*time.Hour; {
-		d := p.decide(now, waiting("a"), false, false)
-		if !d.ring {
-			now = now.Add(d.again)
+		d := p.Decide(now, waiting("a"), false, false)
+		if !d.Ring {
+			now = now.Add(d.Again)
 			continue
 		}
 		if rings++; rings > 1 {
 			gaps = append(gaps, now.Sub(last))
 		}
 		last = now
-		p.done(now, firstGap)
+		p.Done(now, firstGap)
 	}
 	want := "[15s 30s 1m0s 2m0s 4m0s 8m0s 10m0s 10m0s"
 	if got := fmt.Sprint(gaps[:8]); got != want+"]" {
@@ -57,44 +57,44 @@ func TestRingsAgainWithBackOffWhenNobodyDrains(t *testing.T) {
 }
 
 func TestABurstIsAFewRings(t *testing.T) {
-	p, now, rings := policy{}, start, 0
+	p, now, rings := Policy{}, start, 0
 	for i := range 100 { // each message is drained at once, and ten milliseconds later there is another
-		if d := p.decide(now, waiting(fmt.Sprint(i)), false, false); d.ring {
+		if d := p.Decide(now, waiting(fmt.Sprint(i)), false, false); d.Ring {
 			rings++
-			p.done(now, firstGap)
+			p.Done(now, firstGap)
 		}
 		now = now.Add(10 * time.Millisecond)
 	}
 	if rings > 3 {
 		t.Errorf("%d rings in a second", rings)
 	}
-	if d := p.decide(now, waiting("last"), false, false); !d.ring {
+	if d := p.Decide(now, waiting("last"), false, false); !d.Ring {
 		t.Errorf("after the burst: %+v", d)
 	}
 }
 
 func TestWhatMayWaitRingsNobody(t *testing.T) {
 	quiet := []inbox.Message{{ID: "a", Deferrable: true}, {ID: "b", Kind: "system"}}
-	if d := (&policy{}).decide(start, quiet, false, false); d.ring || d.outcome != Filtered {
+	if d := (&Policy{}).Decide(start, quiet, false, false); d.Ring || d.Outcome != Filtered {
 		t.Errorf("%+v", d)
 	}
-	if d := (&policy{}).decide(start, waiting("d"), false, true); d.ring || d.outcome != Filtered {
+	if d := (&Policy{}).Decide(start, waiting("d"), false, true); d.Ring || d.Outcome != Filtered {
 		t.Errorf("do not disturb: %+v", d)
 	}
-	if d := (&policy{}).decide(start, append(quiet, waiting("c")...), false, false); !d.ring {
+	if d := (&Policy{}).Decide(start, append(quiet, waiting("c")...), false, false); !d.Ring {
 		t.Errorf("with one that may not: %+v", d)
 	}
 }
 
 func TestABusySessionIsLeftToItsHooks(t *testing.T) {
-	p := policy{}
-	if d := p.decide(start, waiting("a"), true, false); d.ring || d.again != busyLook {
+	p := Policy{}
+	if d := p.Decide(start, waiting("a"), true, false); d.Ring || d.Again != BusyLook {
 		t.Errorf("busy: %+v", d)
 	}
-	if d := p.decide(start.Add(busyLook), waiting("a"), false, false); !d.ring {
+	if d := p.Decide(start.Add(BusyLook), waiting("a"), false, false); !d.Ring {
 		t.Errorf("its turn is over: %+v", d)
 	}
-	if d := p.decide(start.Add(patience), waiting("a"), true, false); !d.ring {
+	if d := p.Decide(start.Add(patience), waiting("a"), true, false); !d.Ring {
 		t.Errorf("busy for too long: %+v", d)
 	}
 }

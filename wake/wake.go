@@ -1,44 +1,33 @@
-// Package wake notices that a mailbox changed and makes its session look.
+// Package wake says when a session is rung and what a ring is: the policy, the
+// words of a notice, and what each way to reach a client promises. It has no
+// state but Policy and links no library, because every hook links it.
 //
-// On Linux it watches the mailbox's lock file: every writer closes it, so
-// IN_CLOSE_WRITE fires for c2c, the original and its Python tools alike, the
-// file is never replaced, and senders pay nothing for it. Elsewhere it watches
-// the directory. Either way it also looks on its own now and then, so that a
-// lost event delays a message and never loses it.
-//
-// A Watcher decides when a session is rung (policy.go); how is the business of
-// the Methods it is given, one folder each. Nothing is kept on disk here: what
-// was rung for is remembered by the id of the oldest message that waited.
+// The packages below do the work: watch notices that a mailbox changed, and
+// each client has a folder with the ways to reach it.
 package wake
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
+// Outcomes of a look at a mailbox, as they are recorded.
 const (
-	recheck   = time.Minute // the longest that a lost event can delay a message
-	pollEvery = time.Second // when the system's watches have run out
+	Rang       = "rang"
+	Coalesced  = "coalesced"  // rung for already, and nobody has drained since
+	Filtered   = "filtered"   // all of it may wait
+	Uncaptured = "uncaptured" // the client did not take the ring
+	Failed     = "failed"
 )
 
-// Wait returns when ready says true or fails, or when ctx ends. lockFile must exist.
-func Wait(ctx context.Context, lockFile string, ready func() (bool, error)) error {
-	changes := NewChanges()
-	defer changes.Close()
-	sub := changes.Subscribe(lockFile)
-	defer sub.Close()
-	tick := time.NewTicker(sub.every)
-	defer tick.Stop()
-	for {
-		// After the watch is armed, so that nothing falls in between.
-		if ok, err := ready(); ok || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-sub.changed:
-		case <-tick.C:
-		}
-	}
+// Ring is what was done, or not done, about mail that waits. This is its form
+// in the session's record and in every --json.
+type Ring struct {
+	At      time.Time `json:"at,omitzero"`
+	Method  string    `json:"method,omitempty"`
+	Outcome string    `json:"outcome,omitempty"`
+	Oldest  string    `json:"oldest,omitempty"` // id of the oldest message that waited
+	Count   int       `json:"count,omitempty"`  // how many waited
+	Tries   int       `json:"tries,omitempty"`  // rings in a row for the oldest, by a ringer that does not live to count them
+	Cause   string    `json:"cause,omitempty"`  // why, when it did not ring
 }
+
+// MaxLook is how much of a backlog is read to ring for it, in bytes.
+const MaxLook = 64 << 10

@@ -9,6 +9,7 @@ import (
 
 	"c2c/inbox"
 	"c2c/wake"
+	"c2c/wake/watch"
 )
 
 // The contract of Claude Code's channels (Channels reference, "Notification format").
@@ -52,7 +53,7 @@ func (c *Channel) Carry(ctx context.Context, msgs []inbox.Message) (had []string
 		ids = append(ids, m.ID)
 	}
 	if len(ids) > 0 {
-		return wake.Receipt(ctx, c.Box, c.Root, mark, ids)
+		return watch.Receipt(ctx, c.Box, c.Root, mark, ids)
 	}
 	if err == nil {
 		err = c.Ring(ctx, wake.NoticeOf(msgs))

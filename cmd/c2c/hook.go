@@ -94,9 +94,6 @@ func (a *app) hook(ctx context.Context, client string) error {
 	return a.handMail(ctx, b, s, box, e)
 }
 
-// maxLook is how much of a backlog is read to ring for it, in bytes.
-const maxLook = 64 << 10
-
 // ring wakes the session when its server, which rings otherwise, is gone: then
 // nobody holds the lock of its ringer. It holds that itself until it has rung,
 // so that hooks of one mail after the other are not two rings.
@@ -106,7 +103,7 @@ func (a *app) ring(ctx context.Context, b *broker.Broker, sid string, box *inbox
 		return err
 	}
 	defer release()
-	msgs, err := box.Head(ctx, maxLook)
+	msgs, err := box.Head(ctx, wake.MaxLook)
 	if err != nil || len(msgs) == 0 {
 		return err
 	}
@@ -114,14 +111,9 @@ func (a *app) ring(ctx context.Context, b *broker.Broker, sid string, box *inbox
 	if err != nil {
 		return err
 	}
-	now, last := time.Now(), s.LastRing
-	notice, outcome := wake.Due(now, msgs, s.Quiet, wake.Ring{At: last.At, Outcome: last.Outcome, Oldest: last.Oldest}, last.Tries)
-	ring := broker.Ring{At: now, Method: wake.ByFile, Outcome: outcome, Oldest: msgs[0].ID, Count: len(msgs)}
-	if outcome != wake.Rang {
+	ring, notice := wake.Due(time.Now(), msgs, s.Quiet, s.LastRing)
+	if ring.Method = wake.ByFile; ring.Outcome != wake.Rang {
 		return b.Rang(ctx, sid, ring)
-	}
-	if ring.Oldest, ring.Tries = notice.Oldest, 1; last.Oldest == notice.Oldest {
-		ring.Tries += last.Tries
 	}
 	if _, err := fmt.Fprintln(a.stderr, notice.Sentinel("it is shown beside this; if not, run: c2c poll-inbox")); err != nil {
 		return err
@@ -165,7 +157,7 @@ func (a *app) handMail(ctx context.Context, b *broker.Broker, s broker.Session, 
 		err = l.Release()
 	}
 	if len(answer.Announced) > 0 {
-		ring := broker.Ring{At: time.Now(), Method: byHook, Outcome: wake.Rang, Oldest: answer.Announced[0]}
+		ring := wake.Ring{At: time.Now(), Method: byHook, Outcome: wake.Rang, Oldest: answer.Announced[0]}
 		err = errors.Join(err, b.Rang(ctx, s.ID, ring))
 	}
 	return err

@@ -92,7 +92,7 @@ func (a *app) poll(ctx context.Context, f readFlags) error {
 	}
 	defer b.Close()
 	if f.wait.on {
-		if err := a.await(ctx, b, m, f.wait.limit); err != nil {
+		if err := a.await(ctx, m, f.wait.limit); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"c2c/broker"
+	"c2c/wake"
 )
 
 type sessionJSON struct {
@@ -20,7 +21,7 @@ type sessionJSON struct {
 	State   string `json:"state"`
 	Waiting bool   `json:"waiting"`
 
-	LastRing *ringJSON `json:"last_ring,omitempty"`
+	LastRing wake.Ring `json:"last_ring,omitzero"`
 }
 
 func list(fs *flag.FlagSet) action {
@@ -37,7 +38,7 @@ func list(fs *flag.FlagSet) action {
 			}
 			rows := []sessionJSON{}
 			for _, s := range sessions {
-				rows = append(rows, sessionJSON{s.ID, s.Alias, s.Client, s.PID, s.Role, string(s.State), waiting[s.ID], ringJSONOf(s.LastRing)})
+				rows = append(rows, sessionJSON{s.ID, s.Alias, s.Client, s.PID, s.Role, string(s.State), waiting[s.ID], s.LastRing})
 			}
 			if *asJSON {
 				return a.json(rows)
@@ -51,7 +52,7 @@ func list(fs *flag.FlagSet) action {
 					mail = "waits"
 				}
 				ring := "-"
-				if r.LastRing != nil {
+				if r.LastRing.Outcome != "" {
 					ring = r.LastRing.Outcome + " " + r.LastRing.Method
 				}
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Alias, r.State, mail, r.Client, ring, r.ID, r.Role)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/wake"
 )
 
 type statusJSON struct {
@@ -17,22 +18,7 @@ type statusJSON struct {
 	SessionID string    `json:"session_id"`
 	From      string    `json:"from_alias"`
 	To        string    `json:"to_alias"`
-	LastRing  *ringJSON `json:"last_ring,omitempty"`
-}
-
-type ringJSON struct {
-	At      time.Time `json:"at"`
-	Method  string    `json:"method,omitempty"`
-	Outcome string    `json:"outcome"`
-	Cause   string    `json:"cause,omitempty"`
-}
-
-// ringJSONOf is nil when nobody was rung.
-func ringJSONOf(r broker.Ring) *ringJSON {
-	if r.Outcome == "" {
-		return nil
-	}
-	return &ringJSON{r.At.UTC(), r.Method, r.Outcome, r.Cause}
+	LastRing  wake.Ring `json:"last_ring,omitzero"`
 }
 
 func status(fs *flag.FlagSet) action {
@@ -47,7 +33,7 @@ func status(fs *flag.FlagSet) action {
 				return err
 			}
 			if *asJSON {
-				return a.json(statusJSON{s.ID, s.State, s.At.UTC(), s.By, s.SessionID, s.From, s.To, ringJSONOf(s.LastRing)})
+				return a.json(statusJSON{s.ID, s.State, s.At.UTC(), s.By, s.SessionID, s.From, s.To, s.LastRing})
 			}
 			by := ""
 			if s.By != "" {

@@ -6,9 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"c2c/broker"
 	"c2c/inbox"
-	"c2c/wake"
 )
 
 // waitFlag is --wait or --wait=5m.
@@ -33,22 +31,26 @@ func (w *waitFlag) Set(s string) error {
 	return nil
 }
 
-var errWaited = errors.New("the time of --wait is over")
+// waitLook is how often --wait looks. A watch by the system would make every hook start with its library.
+const waitLook = 100 * time.Millisecond
 
 // await returns when mail waits; at the end of the time the caller finds none.
-func (a *app) await(ctx context.Context, b *broker.Broker, m *inbox.Mailbox, limit time.Duration) error {
+func (a *app) await(ctx context.Context, m *inbox.Mailbox, limit time.Duration) error {
 	if limit > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, errWaited)
+		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	lock, err := b.Watchable(m.LockName())
-	if err != nil {
-		return err
+	tick := time.NewTicker(waitLook)
+	defer tick.Stop()
+	for {
+		if some, err := m.Waiting(); err != nil || some {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
 	}
-	err = wake.Wait(ctx, lock, m.Waiting)
-	if errors.Is(err, errWaited) {
-		return nil
-	}
-	return err
 }

@@ -15,14 +15,15 @@ import (
 
 	"c2c/broker"
 	"c2c/install"
+	"c2c/wake"
 )
 
 // finding is one line of doctor's report.
 type finding struct {
 	Client string `json:"client,omitempty"`
 	install.Finding
-	Session string       `json:"session,omitempty"` // its alias
-	Ring    *broker.Ring `json:"last_ring,omitempty"`
+	Session string     `json:"session,omitempty"` // its alias
+	Ring    *wake.Ring `json:"last_ring,omitempty"`
 }
 
 // doctor looks at the root and at each client's configuration, and changes nothing.

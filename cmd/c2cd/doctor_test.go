@@ -63,7 +63,7 @@ func (c clinic) session(client, alias string, pid int) (id, message string) {
 	return s.ID, "m-" + alias
 }
 
-func (c clinic) rang(id string, r broker.Ring) {
+func (c clinic) rang(id string, r wake.Ring) {
 	c.t.Helper()
 	if err := c.b.Rang(c.t.Context(), id, r); err != nil {
 		c.t.Fatal(err)
@@ -95,21 +95,21 @@ func TestDoctorTellsWhyASessionWasNotRungAndWhatToDo(t *testing.T) {
 	defer ended()
 	for _, tc := range []struct {
 		client string
-		ring   broker.Ring
+		ring   wake.Ring
 		want   string // between the session's name and the remedy
 		remedy string // "" with status ok
 	}{
-		{"claude", broker.Ring{At: now, Method: wake.ByTerminal, Outcome: wake.Uncaptured, Cause: "a draft"},
+		{"claude", wake.Ring{At: now, Method: wake.ByTerminal, Outcome: wake.Uncaptured, Cause: "a draft"},
 			"uncaptured by terminal at " + now.Format(time.RFC3339) + ": a draft", "empty its prompt or answer its dialog: it is rung again"},
-		{"claude", broker.Ring{At: now, Method: wake.BySocket, Outcome: wake.Failed, Cause: "gone"}, "failed by socket", "claude --resume"},
-		{"claude", broker.Ring{At: now, Method: wake.BySocket, Outcome: wake.Uncaptured, Cause: "no sign"}, "no sign", "see its hooks"},
-		{"claude", broker.Ring{At: now.Add(-2 * time.Minute), Method: wake.ByChannel, Outcome: wake.Rang},
+		{"claude", wake.Ring{At: now, Method: wake.BySocket, Outcome: wake.Failed, Cause: "gone"}, "failed by socket", "claude --resume"},
+		{"claude", wake.Ring{At: now, Method: wake.BySocket, Outcome: wake.Uncaptured, Cause: "no sign"}, "no sign", "see its hooks"},
+		{"claude", wake.Ring{At: now.Add(-2 * time.Minute), Method: wake.ByChannel, Outcome: wake.Rang},
 			"and nobody has read since", "c2c start --channel claude"},
-		{"claude", broker.Ring{At: now.Add(-2 * time.Minute), Method: wake.BySocket, Outcome: wake.Rang}, "rang by socket", "dialog"},
-		{"codex", broker.Ring{At: now, Method: wake.ByServer, Outcome: wake.Uncaptured, Cause: "it asks"}, "it asks", "answer what it asks"},
-		{"codex", broker.Ring{At: now, Method: wake.ByQueue, Outcome: wake.Failed, Cause: "it ends"}, "it ends", "codex resume of-amber"},
-		{"claude", broker.Ring{At: now, Method: wake.BySocket, Outcome: wake.Failed, Oldest: "m-before"}, "has been read since", ""},
-		{"codex", broker.Ring{At: now, Method: wake.ByServer, Outcome: wake.Failed}, "it is not there: its mail waits", ""},
+		{"claude", wake.Ring{At: now.Add(-2 * time.Minute), Method: wake.BySocket, Outcome: wake.Rang}, "rang by socket", "dialog"},
+		{"codex", wake.Ring{At: now, Method: wake.ByServer, Outcome: wake.Uncaptured, Cause: "it asks"}, "it asks", "answer what it asks"},
+		{"codex", wake.Ring{At: now, Method: wake.ByQueue, Outcome: wake.Failed, Cause: "it ends"}, "it ends", "codex resume of-amber"},
+		{"claude", wake.Ring{At: now, Method: wake.BySocket, Outcome: wake.Failed, Oldest: "m-before"}, "has been read since", ""},
+		{"codex", wake.Ring{At: now, Method: wake.ByServer, Outcome: wake.Failed}, "it is not there: its mail waits", ""},
 	} {
 		c := newClinic(t)
 		id, message := c.session(tc.client, "amber", other.Process.Pid)
@@ -137,7 +137,7 @@ func TestDoctorSaysNothingOfASessionThatWasRungJustNow(t *testing.T) {
 	}
 	id, message := c.session("claude", "amber", os.Getpid())
 	c.line("ok       rings") // mail that has just come
-	c.rang(id, broker.Ring{At: time.Now(), Method: wake.BySocket, Outcome: wake.Rang, Oldest: message})
+	c.rang(id, wake.Ring{At: time.Now(), Method: wake.BySocket, Outcome: wake.Rang, Oldest: message})
 	c.line("ok       rings")
 }
 
@@ -160,7 +160,7 @@ func TestDoctorTellsOfMailThatNobodyHasRungFor(t *testing.T) {
 func TestDoctorAnswersInJSONToo(t *testing.T) {
 	c := newClinic(t)
 	id, message := c.session("claude", "amber", os.Getpid())
-	ring := broker.Ring{At: time.Now().UTC(), Method: wake.BySocket, Outcome: wake.Failed, Oldest: message, Count: 1, Cause: "gone"}
+	ring := wake.Ring{At: time.Now().UTC(), Method: wake.BySocket, Outcome: wake.Failed, Oldest: message, Count: 1, Cause: "gone"}
 	c.rang(id, ring)
 	var report []finding
 	out := c.run("doctor", "--json")
@@ -224,7 +224,7 @@ func TestDoctorKeepsToAScreen(t *testing.T) {
 	c := newClinic(t)
 	for i := range 20 {
 		id, message := c.session("claude", fmt.Sprintf("amber-%d", i), 1<<30+i)
-		c.rang(id, broker.Ring{At: time.Now(), Method: wake.BySocket, Outcome: wake.Failed, Oldest: message})
+		c.rang(id, wake.Ring{At: time.Now(), Method: wake.BySocket, Outcome: wake.Failed, Oldest: message})
 	}
 	c.run("install", "claude")
 	c.run("install", "codex")

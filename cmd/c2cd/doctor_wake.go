@@ -122,7 +122,7 @@ func loudMail(ctx context.Context, b *broker.Broker, s broker.Session) ([]inbox.
 }
 
 // said is a ring in words.
-func said(r broker.Ring) string {
+func said(r wake.Ring) string {
 	text := r.Outcome
 	if r.Method != "" {
 		text += " by " + r.Method
@@ -135,7 +135,7 @@ func said(r broker.Ring) string {
 }
 
 // remedy says what the person can do for a session whose mail waits. r is nil when nobody has rung.
-func remedy(s broker.Session, r *broker.Ring) string {
+func remedy(s broker.Session, r *wake.Ring) string {
 	switch {
 	case r == nil:
 		return "its turn is long, or it has no c2c server: its next tool call or prompt brings the mail"

@@ -10,6 +10,7 @@ import (
 	"c2c/broker"
 	"c2c/inbox"
 	"c2c/wake"
+	"c2c/wake/watch"
 )
 
 // rootLook is how often, at the least and at the most, a server looks for a root that nobody has made yet.
@@ -87,9 +88,9 @@ func (r *ringer) keep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	k := &wake.Keeper{
+	k := &watch.Keeper{
 		Registry: registry, Log: r.log,
-		Watcher: func(sid string) (*wake.Watcher, error) { return r.watcher(ctx, b, sid) },
+		Watcher: func(sid string) (*watch.Watcher, error) { return r.watcher(ctx, b, sid) },
 		Sessions: func(ctx context.Context) ([]string, error) {
 			if b.Replaced() {
 				return nil, errRootGone
@@ -103,7 +104,7 @@ func (r *ringer) keep(ctx context.Context) error {
 	return k.Run(ctx)
 }
 
-func (r *ringer) watcher(ctx context.Context, b *broker.Broker, sid string) (*wake.Watcher, error) {
+func (r *ringer) watcher(ctx context.Context, b *broker.Broker, sid string) (*watch.Watcher, error) {
 	s, err := b.Resolve(ctx, broker.Caller{Explicit: sid})
 	if err != nil {
 		return nil, err
@@ -121,7 +122,7 @@ func (r *ringer) watcher(ctx context.Context, b *broker.Broker, sid string) (*wa
 		return nil, err
 	}
 	record := func(ctx context.Context, ring wake.Ring) {
-		if err := b.Rang(ctx, sid, ringOf(ring)); err != nil {
+		if err := b.Rang(ctx, sid, ring); err != nil {
 			r.log.Warn("ring is not recorded", "session", sid, "err", err)
 		}
 	}
@@ -129,17 +130,9 @@ func (r *ringer) watcher(ctx context.Context, b *broker.Broker, sid string) (*wa
 		s, err := b.Resolve(ctx, broker.Caller{Explicit: sid})
 		return err == nil && s.Quiet
 	}
-	w := &wake.Watcher{Box: box, Lock: lock, Methods: methods, Busy: busy, Quiet: quiet, Record: record, Now: time.Now, Gap: r.gap}
+	w := &watch.Watcher{Box: box, Lock: lock, Methods: methods, Busy: busy, Quiet: quiet, Record: record, Now: time.Now, Gap: r.gap}
 	if r.last {
 		w.Borrow = func() (func() error, bool, error) { return b.BorrowRinging(sid) }
 	}
 	return w, nil
-}
-
-func ringOf(r wake.Ring) broker.Ring {
-	ring := broker.Ring{At: r.At, Method: r.Method, Outcome: r.Outcome, Oldest: r.Oldest, Count: r.Count}
-	if r.Err != nil {
-		ring.Cause = r.Err.Error()
-	}
-	return ring
 }

@@ -19,6 +19,7 @@ import (
 
 	"c2c/broker"
 	"c2c/inbox/filelock"
+	"c2c/wake"
 )
 
 // Files of the daemon, in the root. Whoever has the lock is the daemon; the pid file says who that is.
@@ -193,10 +194,10 @@ type wakeStatus struct {
 }
 
 type wakeTarget struct {
-	ID       string      `json:"session_id"`
-	Alias    string      `json:"alias"`
-	Pane     string      `json:"pane,omitempty"`
-	LastRing broker.Ring `json:"last_ring,omitzero"`
+	ID       string    `json:"session_id"`
+	Alias    string    `json:"alias"`
+	Pane     string    `json:"pane,omitempty"`
+	LastRing wake.Ring `json:"last_ring,omitzero"`
 }
 
 // status tells whether the daemon runs, and what it or anybody else last did for each session that it may ring.

@@ -13,6 +13,7 @@ import (
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
 	"c2c/wake"
+	"c2c/wake/watch"
 )
 
 const ringPairs = 300
@@ -39,14 +40,14 @@ func (w world) rings() error {
 	}
 	rung := make(bell, 1)
 	clock := time.Now()
-	watcher := &wake.Watcher{Box: box, Lock: filepath.Join(w.root, box.LockName()),
+	watcher := &watch.Watcher{Box: box, Lock: filepath.Join(w.root, box.LockName()),
 		Methods: []wake.Method{{Name: "bench", Doorbell: rung}},
 		Now:     func() time.Time { clock = clock.Add(time.Hour); return clock }} // no ring is too soon
 	raw, err := w.rawLimit()
 	if err != nil {
 		return err
 	}
-	changes := wake.NewChanges()
+	changes := watch.NewChanges()
 	defer changes.Close()
 	ended := make(chan error)
 	go func() { ended <- watcher.Run(ctx, changes) }()

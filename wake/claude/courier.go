@@ -6,6 +6,7 @@ import (
 
 	"c2c/inbox"
 	"c2c/wake"
+	"c2c/wake/watch"
 )
 
 // maxCarry bounds one line. The client takes a megabyte; a turn need not start with so much.
@@ -33,7 +34,7 @@ func (c *Courier) Carry(ctx context.Context, msgs []inbox.Message) (had []string
 	if err := c.Socket.write(ctx, label(names), text); err != nil {
 		return nil, err
 	}
-	return wake.Receipt(ctx, c.Box, c.Root, mark, ids)
+	return watch.Receipt(ctx, c.Box, c.Root, mark, ids)
 }
 
 // likeBracket are the characters that the client (2.1.329) reads as "<". Behind

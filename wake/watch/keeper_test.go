@@ -1,4 +1,4 @@
-package wake
+package watch
 
 import (
 	"context"
@@ -10,12 +10,13 @@ import (
 
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/wake"
 )
 
 // bell is a doorbell that tells the test.
-type bell chan Notice
+type bell chan wake.Notice
 
-func (b bell) Ring(ctx context.Context, n Notice) error {
+func (b bell) Ring(ctx context.Context, n wake.Notice) error {
 	select {
 	case b <- n:
 	case <-ctx.Done():
@@ -62,7 +63,7 @@ func TestAKeeperRingsWhoIsListedAndStopsWhenNotAnyMore(t *testing.T) {
 		Watcher: func(sid string) (*Watcher, error) {
 			lock := filepath.Join(path, box.LockName())
 			touch(lock)
-			return &Watcher{Box: box, Lock: lock, Now: time.Now, Methods: []Method{{Name: "test", Doorbell: rings}}}, nil
+			return &Watcher{Box: box, Lock: lock, Now: time.Now, Methods: []wake.Method{{Name: "test", Doorbell: rings}}}, nil
 		},
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,53 +1,33 @@
-package wake
+package watch
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
 
 	"c2c/inbox"
+	"c2c/wake"
 )
-
-// Method is one way to reach a client. Either part may be nil.
-type Method struct {
-	Name     string // socket, channel, server, terminal; it names the reader in the archive
-	Courier  Courier
-	Doorbell Doorbell
-	// Unproven: the client may not hear it, and nothing tells. The first ring in vain is its last, if
-	// there is another method.
-	Unproven bool
-}
-
-// Ring is what was done, or not done, about mail that waits.
-type Ring struct {
-	At      time.Time
-	Method  string
-	Outcome string
-	Oldest  string // id of the oldest message that waited
-	Count   int    // how many waited
-	Err     error  // why, when the outcome is uncaptured or failed
-}
 
 // Watcher rings one session. One process at a time may run one for a session.
 type Watcher struct {
 	Box     *inbox.Mailbox
-	Lock    string      // the mailbox's lock file, which exists
-	Methods []Method    // the best first
-	Busy    func() bool // nil: never
-	Quiet   func() bool // do not disturb; nil: never
+	Lock    string        // the mailbox's lock file, which exists
+	Methods []wake.Method // the best first
+	Busy    func() bool   // nil: never
+	Quiet   func() bool   // do not disturb; nil: never
 	// Borrow takes the right to ring for one ring; not ok: who has it is at work. Nil: it is ours anyway.
 	Borrow func() (release func() error, ok bool, err error)
-	Record func(context.Context, Ring)
+	Record func(context.Context, wake.Ring)
 	Now    func() time.Time
 	Gap    time.Duration // between rings for the same message, doubling; 15 s when zero
 
-	policy policy
-	said   Ring // the last one recorded
-	lost   bool // no method reached the client
+	policy wake.Policy
+	said   wake.Ring // the last one recorded
+	lost   bool      // no method reached the client
 }
 
-// Run rings until ctx ends. It gives up with ErrUnreachable when no method reaches the client and the right
+// Run rings until ctx ends. It gives up with wake.ErrUnreachable when no method reaches the client and the right
 // to ring is ours, so that another process may try its own.
 func (w *Watcher) Run(ctx context.Context, changes *Changes) error {
 	sub := changes.Subscribe(w.Lock)
@@ -61,7 +41,7 @@ func (w *Watcher) Run(ctx context.Context, changes *Changes) error {
 			return err
 		}
 		if w.lost && w.Borrow == nil {
-			return ErrUnreachable
+			return wake.ErrUnreachable
 		}
 		if again == never || again > sub.every {
 			again = sub.every
@@ -100,8 +80,8 @@ func (w *Watcher) await(ctx context.Context, sub *Subscription, seen inbox.Stamp
 	}
 }
 
-// maxLook is how much of a backlog is read to ring for it, in bytes.
-const maxLook = 64 << 10
+// never is no time to look again: something must change first.
+const never = time.Duration(0)
 
 // look rings if it is time to, and says when to look again.
 func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
@@ -109,51 +89,56 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 	if some, err := w.Box.Waiting(); err != nil || !some {
 		return never, err
 	}
-	msgs, err := w.Box.Head(ctx, maxLook)
+	msgs, err := w.Box.Head(ctx, wake.MaxLook)
 	if err != nil || len(msgs) == 0 {
 		return never, err
 	}
 	now := w.Now()
-	d := w.policy.decide(now, msgs, w.Busy != nil && w.Busy(), w.Quiet != nil && w.Quiet())
-	if !d.ring {
-		if d.outcome != "" {
-			w.record(ctx, Ring{At: now, Outcome: d.outcome, Oldest: msgs[0].ID, Count: len(msgs)})
+	d := w.policy.Decide(now, msgs, w.Busy != nil && w.Busy(), w.Quiet != nil && w.Quiet())
+	if !d.Ring {
+		if d.Outcome != "" {
+			w.record(ctx, wake.Ring{At: now, Outcome: d.Outcome, Oldest: msgs[0].ID, Count: len(msgs)})
 		}
-		return d.again, nil
+		return d.Again, nil
 	}
-	r, err := w.borrowed(ctx, msgs)
+	r, cause, err := w.borrowed(ctx, msgs)
 	if err != nil {
 		return never, err
 	}
-	if r.Outcome == "" || errors.Is(r.Err, ErrHeld) {
-		again = busyLook
+	if r.Outcome == "" || errors.Is(cause, wake.ErrHeld) {
+		again = wake.BusyLook
 	} else {
-		w.policy.done(w.Now(), cmp.Or(w.Gap, firstGap))
-		again = w.policy.gap
+		w.policy.Done(w.Now(), w.Gap)
+		again = w.policy.Gap
 	}
-	w.lost = r.Outcome == Failed && errors.Is(r.Err, ErrUnreachable)
+	w.lost = r.Outcome == wake.Failed && errors.Is(cause, wake.ErrUnreachable)
 	if r.Outcome != "" {
 		w.record(ctx, r)
 	}
 	return again, nil
 }
 
-// borrowed rings with the right to do so, if it can be had; no outcome otherwise.
-func (w *Watcher) borrowed(ctx context.Context, msgs []inbox.Message) (r Ring, err error) {
+// borrowed rings with the right to do so, if it can be had; no outcome otherwise. cause is why the client was
+// not rung.
+func (w *Watcher) borrowed(ctx context.Context, msgs []inbox.Message) (r wake.Ring, cause, err error) {
 	if w.Borrow != nil {
 		release, ok, berr := w.Borrow()
 		if berr != nil || !ok {
-			return r, berr
+			return r, nil, berr
 		}
 		defer func() { err = errors.Join(err, release()) }()
 	}
-	return w.ring(ctx, msgs), nil
+	r, cause = w.ring(ctx, msgs)
+	if cause != nil {
+		r.Cause = cause.Error()
+	}
+	return r, cause, nil
 }
 
 // record passes on what is new: nobody wants a line a second about the same.
-func (w *Watcher) record(ctx context.Context, r Ring) {
+func (w *Watcher) record(ctx context.Context, r wake.Ring) {
 	same := r.Outcome == w.said.Outcome && r.Oldest == w.said.Oldest && r.Method == w.said.Method
-	if r.Outcome != Rang && same {
+	if r.Outcome != wake.Rang && same {
 		return
 	}
 	w.said = r
@@ -165,38 +150,39 @@ func (w *Watcher) record(ctx context.Context, r Ring) {
 // ring tries the methods until one reaches the client. Bodies are carried at
 // the first try only: a line that the client keeps back and takes later would
 // hand them over twice, and a doorbell does not.
-func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message) Ring {
-	if w.policy.tries > 0 && len(w.Methods) > 1 && w.Methods[0].Unproven {
+func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message) (r wake.Ring, cause error) {
+	if w.policy.Tries > 0 && len(w.Methods) > 1 && w.Methods[0].Unproven {
 		w.Methods = w.Methods[1:]
 	}
-	r := Ring{At: w.Now(), Outcome: Failed, Oldest: Loud(msgs)[0].ID, Count: len(msgs), Err: ErrUnreachable}
+	r = wake.Ring{At: w.Now(), Outcome: wake.Failed, Oldest: wake.Loud(msgs)[0].ID, Count: len(msgs)}
+	cause = wake.ErrUnreachable
 	for _, m := range w.Methods {
 		var err error
 		switch {
-		case m.Courier != nil && w.policy.tries == 0:
+		case m.Courier != nil && w.policy.Tries == 0:
 			err = w.carry(ctx, m)
 		case m.Doorbell != nil:
-			err = m.Doorbell.Ring(ctx, NoticeOf(Loud(msgs)))
+			err = m.Doorbell.Ring(ctx, wake.NoticeOf(wake.Loud(msgs)))
 		default:
 			continue
 		}
-		r.Method, r.Err = m.Name, err
+		r.Method, cause = m.Name, err
 		switch {
 		case err == nil:
-			r.Outcome = Rang
-			return r
-		case errors.Is(err, ErrUncaptured):
-			r.Outcome = Uncaptured
-			return r // it is there: another method would ring it twice
+			r.Outcome = wake.Rang
+			return r, nil
+		case errors.Is(err, wake.ErrUncaptured):
+			r.Outcome = wake.Uncaptured
+			return r, err // it is there: another method would ring it twice
 		}
 	}
-	return r
+	return r, cause
 }
 
 // carry hands over what the courier takes. The lease ends with this process,
 // so a crash in between offers the messages again.
-func (w *Watcher) carry(ctx context.Context, m Method) error {
-	l, err := w.Box.LeaseSome(ctx, m.Name, maxLook)
+func (w *Watcher) carry(ctx context.Context, m wake.Method) error {
+	l, err := w.Box.LeaseSome(ctx, m.Name, wake.MaxLook)
 	if err != nil {
 		return err
 	}

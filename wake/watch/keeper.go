@@ -1,10 +1,12 @@
-package wake
+package watch
 
 import (
 	"context"
 	"errors"
 	"log/slog"
 	"time"
+
+	"c2c/wake"
 )
 
 // Keeper runs a Watcher for each session that a process may ring.
@@ -85,7 +87,7 @@ func (k *Keeper) start(ctx context.Context, sid string, changes *Changes) *kept 
 	go func() {
 		defer close(r.done)
 		err := k.watch(ctx, sid, changes)
-		if errors.Is(err, ErrUnreachable) {
+		if errors.Is(err, wake.ErrUnreachable) {
 			k.Log.Debug("session cannot be reached from here", "session", sid)
 		} else if err != nil && ctx.Err() == nil {
 			k.Log.Warn("session is not watched", "session", sid, "err", err)

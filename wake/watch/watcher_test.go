@@ -1,21 +1,23 @@
-package wake
+package watch
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/wake"
 )
 
 // script is a method that answers with what a test put there, and keeps what it was asked.
 type script struct {
 	carried [][]string // ids of each Carry
-	rung    []Notice
+	rung    []wake.Notice
 	had     func(ids []string) ([]string, error)
 	ring    error
 }
@@ -29,7 +31,7 @@ func (s *script) Carry(_ context.Context, msgs []inbox.Message) ([]string, error
 	return s.had(ids)
 }
 
-func (s *script) Ring(_ context.Context, n Notice) error {
+func (s *script) Ring(_ context.Context, n wake.Notice) error {
 	s.rung = append(s.rung, n)
 	return s.ring
 }
@@ -41,10 +43,10 @@ type stage struct {
 	box  *inbox.Mailbox
 	w    *Watcher
 	now  time.Time
-	log  []Ring
+	log  []wake.Ring
 }
 
-func newStage(t *testing.T, methods ...Method) *stage {
+func newStage(t *testing.T, methods ...wake.Method) *stage {
 	t.Helper()
 	root, err := atomicfile.Create(filepath.Join(t.TempDir(), "root"))
 	if err != nil {
@@ -55,9 +57,9 @@ func newStage(t *testing.T, methods ...Method) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stage{t: t, root: root.Path(), box: box, now: start}
+	s := &stage{t: t, root: root.Path(), box: box, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	s.w = &Watcher{Box: box, Methods: methods, Now: func() time.Time { return s.now },
-		Record: func(_ context.Context, r Ring) { s.log = append(s.log, r) }}
+		Record: func(_ context.Context, r wake.Ring) { s.log = append(s.log, r) }}
 	return s
 }
 
@@ -94,7 +96,7 @@ func (s *stage) left() string {
 
 func TestWhatACourierHandsOverIsReadAndTheRestWaits(t *testing.T) {
 	c := &script{had: func(ids []string) ([]string, error) { return ids[:2], nil }}
-	s := newStage(t, Method{Name: "socket", Courier: c})
+	s := newStage(t, wake.Method{Name: "socket", Courier: c})
 	s.deliver("a", "b", "c")
 	s.look()
 	if got := s.left(); got != "[c]" {
@@ -104,18 +106,18 @@ func TestWhatACourierHandsOverIsReadAndTheRestWaits(t *testing.T) {
 	if err != nil || st.Where != inbox.Read || st.By != "socket" {
 		t.Errorf("a is %+v, %v", st, err)
 	}
-	if len(s.log) != 1 || s.log[0].Outcome != Rang || s.log[0].Count != 3 {
+	if len(s.log) != 1 || s.log[0].Outcome != wake.Rang || s.log[0].Count != 3 {
 		t.Errorf("recorded %+v", s.log)
 	}
 }
 
 // A carried line may be kept back by the client and come later: the second ring carries no bodies.
 func TestALostRingIsRungAgainWithoutBodies(t *testing.T) {
-	m := &script{had: func([]string) ([]string, error) { return nil, fmt.Errorf("%w: nothing came back", ErrUncaptured) }}
-	s := newStage(t, Method{Name: "socket", Courier: m, Doorbell: m})
+	m := &script{had: func([]string) ([]string, error) { return nil, fmt.Errorf("%w: nothing came back", wake.ErrUncaptured) }}
+	s := newStage(t, wake.Method{Name: "socket", Courier: m, Doorbell: m})
 	s.deliver("a")
 	again := s.look()
-	if got := s.left(); got != "[a]" || s.log[0].Outcome != Uncaptured {
+	if got := s.left(); got != "[a]" || s.log[0].Outcome != wake.Uncaptured {
 		t.Errorf("left %s, recorded %+v", got, s.log)
 	}
 	s.look()
@@ -135,24 +137,24 @@ func TestALostRingIsRungAgainWithoutBodies(t *testing.T) {
 }
 
 func TestTheNextMethodIsTriedOnlyWhenNobodyIsThere(t *testing.T) {
-	gone, there := &script{ring: fmt.Errorf("%w: no socket", ErrUnreachable)}, &script{}
-	s := newStage(t, Method{Name: "gone", Doorbell: gone}, Method{Name: "there", Doorbell: there})
+	gone, there := &script{ring: fmt.Errorf("%w: no socket", wake.ErrUnreachable)}, &script{}
+	s := newStage(t, wake.Method{Name: "gone", Doorbell: gone}, wake.Method{Name: "there", Doorbell: there})
 	s.deliver("a")
 	s.look()
-	if len(gone.rung) != 1 || len(there.rung) != 1 || s.log[0].Method != "there" || s.log[0].Outcome != Rang {
+	if len(gone.rung) != 1 || len(there.rung) != 1 || s.log[0].Method != "there" || s.log[0].Outcome != wake.Rang {
 		t.Errorf("%d, %d, %+v", len(gone.rung), len(there.rung), s.log)
 	}
-	held := &script{ring: fmt.Errorf("%w: a dialog is open", ErrUncaptured)}
-	s = newStage(t, Method{Name: "held", Doorbell: held}, Method{Name: "there", Doorbell: there})
+	held := &script{ring: fmt.Errorf("%w: a dialog is open", wake.ErrUncaptured)}
+	s = newStage(t, wake.Method{Name: "held", Doorbell: held}, wake.Method{Name: "there", Doorbell: there})
 	s.deliver("a")
 	s.look()
-	if len(held.rung) != 1 || len(there.rung) != 1 || s.log[0].Outcome != Uncaptured {
+	if len(held.rung) != 1 || len(there.rung) != 1 || s.log[0].Outcome != wake.Uncaptured {
 		t.Errorf("%d, %d, %+v", len(held.rung), len(there.rung), s.log)
 	}
-	none := newStage(t, Method{Name: "gone", Doorbell: gone})
+	none := newStage(t, wake.Method{Name: "gone", Doorbell: gone})
 	none.deliver("a")
 	none.look()
-	if r := none.log[0]; r.Outcome != Failed || !errors.Is(r.Err, ErrUnreachable) {
+	if r := none.log[0]; r.Outcome != wake.Failed || !strings.Contains(r.Cause, wake.ErrUnreachable.Error()) {
 		t.Errorf("recorded %+v", r)
 	}
 }
@@ -160,7 +162,7 @@ func TestTheNextMethodIsTriedOnlyWhenNobodyIsThere(t *testing.T) {
 // A client that does not listen to a channel says nothing of it.
 func TestAMethodThatNobodyMayHearIsGivenUpAfterARingInVain(t *testing.T) {
 	silent, heard := &script{}, &script{}
-	s := newStage(t, Method{Name: "channel", Doorbell: silent, Unproven: true}, Method{Name: "socket", Doorbell: heard})
+	s := newStage(t, wake.Method{Name: "channel", Doorbell: silent, Unproven: true}, wake.Method{Name: "socket", Doorbell: heard})
 	s.deliver("a")
 	s.now = s.now.Add(s.look())
 	s.look()
@@ -175,7 +177,7 @@ func TestAMethodThatNobodyMayHearIsGivenUpAfterARingInVain(t *testing.T) {
 	if s.look(); len(silent.rung) != 1 || len(heard.rung) != 2 {
 		t.Errorf("for the next mail: %d, %d, %+v", len(silent.rung), len(heard.rung), s.log)
 	}
-	s = newStage(t, Method{Name: "channel", Doorbell: silent, Unproven: true}) // nothing else to try
+	s = newStage(t, wake.Method{Name: "channel", Doorbell: silent, Unproven: true}) // nothing else to try
 	s.deliver("a")
 	s.now = s.now.Add(s.look())
 	if s.look(); len(silent.rung) != 3 {
@@ -185,7 +187,7 @@ func TestAMethodThatNobodyMayHearIsGivenUpAfterARingInVain(t *testing.T) {
 
 // Our own look must not be the change that we look for: it would be looked at again for ever.
 func TestMailThatWaitsIsNotLookedAtAgainAndAgain(t *testing.T) {
-	s := newStage(t, Method{Name: "test", Doorbell: &script{}})
+	s := newStage(t, wake.Method{Name: "test", Doorbell: &script{}})
 	s.deliver("a")
 	looks, ctx, cancel := 0, t.Context(), context.CancelFunc(nil)
 	ctx, cancel = context.WithTimeout(ctx, time.Second)
@@ -203,7 +205,7 @@ func TestMailThatWaitsIsNotLookedAtAgainAndAgain(t *testing.T) {
 }
 
 func TestARightToRingThatIsNotGivenBackIsAnError(t *testing.T) {
-	s, stuck := newStage(t, Method{Name: "test", Doorbell: &script{}}), errors.New("stuck")
+	s, stuck := newStage(t, wake.Method{Name: "test", Doorbell: &script{}}), errors.New("stuck")
 	s.w.Borrow = func() (func() error, bool, error) { return func() error { return stuck }, true, nil }
 	s.deliver("a")
 	if _, err := s.w.look(t.Context()); !errors.Is(err, stuck) {

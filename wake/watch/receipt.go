@@ -1,4 +1,4 @@
-package wake
+package watch
 
 import (
 	"context"
@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"c2c/inbox"
+	"c2c/wake"
 )
 
 // receiptTime is how long carried messages may take to come back through a hook.
 const receiptTime = 15 * time.Second
 
 // Receipt waits until a hook of the client has archived messages that it was seen to have, and returns
-// the ids of those; the mark was taken before they were carried. None is an ErrUncaptured.
+// the ids of those; the mark was taken before they were carried. None is an wake.ErrUncaptured.
 func Receipt(ctx context.Context, box *inbox.Mailbox, root string, mark inbox.Mark, ids []string) (had []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, receiptTime)
 	defer cancel()
@@ -31,7 +32,7 @@ func Receipt(ctx context.Context, box *inbox.Mailbox, root string, mark inbox.Ma
 		return had, nil
 	}
 	if ctx.Err() != nil {
-		err = fmt.Errorf("%w: no sign that it has the messages within %v", ErrUncaptured, receiptTime)
+		err = fmt.Errorf("%w: no sign that it has the messages within %v", wake.ErrUncaptured, receiptTime)
 	}
 	return nil, err
 }
