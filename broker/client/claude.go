@@ -6,9 +6,17 @@ package client
 func claude() Profile {
 	return Profile{
 		Name:        "claude",
+		Title:       "Claude Code",
+		Aliases:     []string{"claude-code"},
+		Info:        "claude-code",
+		AliasPrefix: "claude",
 		SessionEnv:  "CLAUDE_CODE_SESSION_ID",
 		TrustEnv:    true,
 		ShellEnv:    true,
-		AliasPrefix: "claude",
+		ProcessEnv:  "CLAUDE_PID",
+		Inherited:   []string{"CLAUDECODE", "CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN"},
+		ConfigEnv:   "CLAUDE_CONFIG_DIR",
+		ConfigDir:   ".claude",
+		ChannelArgs: []string{"--dangerously-load-development-channels", "server:c2c"},
 	}
 }

@@ -1,33 +1,105 @@
-// Package client holds what c2c knows about each AI program it serves: data only, one file a client.
+// Package client holds what c2c knows about each AI program it serves: data only, one file per client.
 // Nothing here is on disk and nothing changes after start, so every function may be called from
 // any goroutine at once.
 package client
 
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
 // Profile is what c2c knows about one client.
 type Profile struct {
-	// Name is how people, the registry (client_type) and `c2c install` call it.
+	// Name is how people, the registry (client_type) and `c2c install` call it, and its program's name.
 	Name string
+	// Title is its name in a sentence.
+	Title string
+	// Aliases are other words for Name that the original c2c or the client itself uses.
+	Aliases []string
+	// Info is what the clientInfo name starts with that it sends to MCP servers.
+	Info string
+	// AliasPrefix starts the aliases made for sessions of this client.
+	AliasPrefix string
+
 	// SessionEnv is the variable in which the client tells its children its own session id, or empty.
 	SessionEnv string
 	// TrustEnv says whether SessionEnv, found in our environment, names the session we run in.
 	TrustEnv bool
 	// ShellEnv says the same of a shell that the client started, where its MCP server and hooks differ.
 	ShellEnv bool
-	// AliasPrefix starts the aliases made for sessions of this client.
-	AliasPrefix string
+	// SessionMeta is the key in _meta of an MCP tools/call under which the client sends its session id, or empty.
+	SessionMeta string
+	// ProcessEnv is the variable in which the client tells its hooks its own process id, or empty.
+	ProcessEnv string
+	// SharedProcess says that one process of the client serves many sessions, so that a process does
+	// not tell the session and a session cannot be named by the environment.
+	SharedProcess bool
+	// Inherited are more variables that a nested client would inherit and take for its own.
+	Inherited []string
+
+	// ConfigEnv is the variable that names the directory of its configuration. Without it, that is
+	// ConfigDir in the home directory.
+	ConfigEnv, ConfigDir string
+	// ChannelArgs make it listen to our channel notifications; empty when it has no channels.
+	ChannelArgs []string
 }
 
-// All lists every profile, in the order in which their environments are asked.
+// All lists every profile, in the order in which their environments are asked. A new client gets a line here.
 func All() []Profile {
 	return []Profile{claude(), codex()}
 }
 
-// Find gives the profile of a client by name.
+// Find gives the profile of a client by its name or another word for it.
 func Find(name string) (Profile, bool) {
 	for _, p := range All() {
-		if p.Name == name {
+		if p.Name == name || slices.Contains(p.Aliases, name) {
 			return p, true
 		}
 	}
 	return Profile{}, false
+}
+
+// ByInfo gives the profile of the client that calls itself so in its clientInfo.
+func ByInfo(info string) (Profile, bool) {
+	for _, p := range All() {
+		if p.Info != "" && strings.HasPrefix(info, p.Info) {
+			return p, true
+		}
+	}
+	return Profile{}, false
+}
+
+// Names lists the names of all clients.
+func Names() (names []string) {
+	for _, p := range All() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// Config is the directory of the client's configuration, and whether its own variable says so.
+func (p Profile) Config(getenv func(string) string) (dir string, set bool) {
+	if dir := getenv(p.ConfigEnv); dir != "" {
+		if abs, err := filepath.Abs(dir); err == nil {
+			return abs, true
+		}
+	}
+	return filepath.Join(getenv("HOME"), p.ConfigDir), false
+}
+
+// Clean takes out of an environment what an outer session has left in it: a client that is started
+// there, or c2c below it, would take that for its own.
+func Clean(env []string) (kept []string) {
+	inherited := []string{"C2C_MCP_SESSION_ID", "C2C_MCP_CLIENT_TYPE"}
+	for _, p := range All() {
+		inherited = append(inherited, p.SessionEnv, p.ProcessEnv)
+		inherited = append(inherited, p.Inherited...)
+	}
+	for _, v := range env {
+		if name, _, _ := strings.Cut(v, "="); !slices.Contains(inherited, name) {
+			kept = append(kept, v)
+		}
+	}
+	return kept
 }

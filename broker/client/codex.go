@@ -5,10 +5,16 @@ package client
 // shells of its tools it sets the variable at each call.
 func codex() Profile {
 	return Profile{
-		Name:        "codex",
-		SessionEnv:  "CODEX_THREAD_ID",
-		ShellEnv:    true,
-		TrustEnv:    false,
-		AliasPrefix: "codex",
+		Name:          "codex",
+		Title:         "Codex",
+		Info:          "codex",
+		AliasPrefix:   "codex",
+		SessionEnv:    "CODEX_THREAD_ID",
+		ShellEnv:      true,
+		SessionMeta:   "threadId",
+		SharedProcess: true,
+		Inherited:     []string{"CODEX_SESSION_ID"},
+		ConfigEnv:     "CODEX_HOME",
+		ConfigDir:     ".codex",
 	}
 }
