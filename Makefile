@@ -8,6 +8,7 @@ GOFLAGS_BUILD := -trimpath -ldflags='-s -w'
 PREFIX ?= $(HOME)/.local
 T ?= 60s
 ROUNDS ?= 50
+FUZZTIME ?= 10s
 
 .PHONY: help build demo test race e2e bench torture faults powercut fuzz lint check install clean
 
@@ -18,7 +19,7 @@ build: ## bin/c2c and bin/c2cd
 	$(GO) build $(GOFLAGS_BUILD) -o $(BIN)/ ./cmd/...
 
 test: build ## all tests but those of the real clients
-	$(GO) test -count=1 ./...
+	@GO="$(GO)" bash scripts/test.sh
 
 demo: build ## two sessions exchange a message, step by step
 	$(GO) run ./e2e/demo $(BIN)
@@ -42,14 +43,17 @@ faults: build ## every system call of a command fails once, or is its last (need
 powercut: build ## ROUNDS=50 power cuts on ext4 and XFS, then every message looked for (needs root)
 	$(GO) run ./e2e/powercut -rounds $(ROUNDS) $(BIN)
 
-fuzz: ## every fuzzer for ten seconds
+fuzz: ## every fuzzer for FUZZTIME=10s
 	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep ^Fuzz); do \
-	  echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime 10s -fuzzminimizetime 1x $$p || exit 1; done; done
+	  echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x $$p || exit 1; done; done
 
-lint: ## gofmt, and vet for Linux and macOS
+# govulncheck is not here: it needs the database of vulnerabilities, which comes from the network alone.
+lint: ## gofmt, go.mod, vet for Linux and macOS, staticcheck
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }
+	$(GO) mod tidy -diff
 	$(GO) vet ./...
 	GOOS=darwin $(GO) vet ./...
+	$(GO) tool -modfile=scripts/tools.mod staticcheck ./...
 
 check: lint test ## lint and test
 

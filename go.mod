@@ -3,6 +3,7 @@ module c2c
 go 1.26.0
 
 require (
+	github.com/charmbracelet/x/ansi v0.11.9
 	github.com/coder/websocket v1.8.15
 	github.com/creachadair/tomledit v0.0.27
 	github.com/creack/pty v1.1.24
@@ -15,7 +16,6 @@ require (
 )
 
 require (
-	github.com/charmbracelet/x/ansi v0.11.9 // indirect
 	github.com/clipperhouse/displaywidth v0.11.0 // indirect
 	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
 	github.com/google/jsonschema-go v0.4.2 // indirect

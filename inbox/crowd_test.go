@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"c2c/e2e/need"
 )
 
 // The test binary is also the crowd's processes: C2C_TEST_CROWD holds
@@ -96,6 +98,7 @@ for i in range(count):
 `
 
 func TestCrowdLosesAndDoublesNothing(t *testing.T) {
+	need.Tools(t, "python3")
 	const senders, each = 12, 200
 	m, root := newBox(t)
 	var outs [2]bytes.Buffer

@@ -1,12 +1,17 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that the tests need and this machine lacks: Python for the peers that lock
-# with lockf, strace for the faults, npm for the real clients, tmux and screen to ring in.
+# Installs the Debian packages of the tools that the checks need and this machine lacks. Arguments choose some of them.
+#
+#   python3  peers that lock with lockf      strace  system calls that fail    tmux, screen  panes to type into
+#   npm      the real clients                gcc     the race detector         git           projects
 set -euo pipefail
 
+[ $# -gt 0 ] || set -- python3 strace tmux screen git npm gcc
 missing=()
-for need in python3:python3 git:git strace:strace npm:npm tmux:tmux screen:screen; do
-	command -v "${need%%:*}" >/dev/null || missing+=("${need##*:}")
+for tool in "$@"; do
+	command -v "$tool" >/dev/null || missing+=("$tool")
 done
+# The compiler is of no use without the headers of C.
+[[ " ${missing[*]-} " != *' gcc '* ]] || missing+=(libc6-dev)
 [ "${#missing[@]}" -gt 0 ] || exit 0
 if ! command -v apt-get >/dev/null || [ "$(id -u)" -ne 0 ]; then
 	printf 'setup: install %s, and run this again\n' "${missing[*]}" >&2

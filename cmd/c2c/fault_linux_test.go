@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"c2c/e2e/namespace"
+	"c2c/e2e/need"
 )
 
 // disk is a file system of 256 KiB with a root on it.
@@ -103,6 +104,7 @@ func TestAReadOnlyRootRefuses(t *testing.T) {
 
 // A debugger or Ctrl-Z stopped the process that was writing.
 func TestAStoppedHolderOfALockIsNamed(t *testing.T) {
+	need.Tools(t, "python3")
 	root := scratch(t)
 	mustRun(t, root, "birch", "send", "amber", "before")
 	holder := exec.Command("python3", "-c", `

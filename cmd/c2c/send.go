@@ -16,10 +16,9 @@ const maxBody = 1 << 20
 
 // letterFlags are those of send and send-all.
 type letterFlags struct {
-	file, from              string
-	urgent, blocking, fail  bool
-	deferrable, ephem, json bool
-	letter                  broker.Letter
+	file, from                   string
+	urgent, blocking, fail, json bool
+	letter                       broker.Letter
 }
 
 func (f *letterFlags) register(fs *flag.FlagSet) {

@@ -143,7 +143,8 @@ func (d *daemon) openLog() (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info, err := log.Stat(); err == nil && info.Size() > maxDaemonLog {
+	info, err := log.Stat()
+	if err == nil && info.Size() > maxDaemonLog {
 		err = log.Truncate(0)
 	}
 	if err != nil {

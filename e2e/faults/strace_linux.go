@@ -153,7 +153,7 @@ func (c call) failures() []string {
 // permitted says why strace cannot be used here.
 func permitted() error {
 	if _, err := exec.LookPath("strace"); err != nil {
-		return fmt.Errorf("strace is not installed; scripts/setup.sh does it")
+		return fmt.Errorf("install strace")
 	}
 	out, err := exec.Command("strace", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", "trace=fsync",
 		"-e", "inject=fsync:error=EIO:when=1", "true").CombinedOutput()

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"c2c/e2e/need"
 	"c2c/inbox/atomicfile"
 )
 
@@ -82,6 +83,7 @@ func TestOneGoroutineAtATime(t *testing.T) {
 
 // The original locks with lockf, its tools with Python's fcntl.lockf.
 func TestALockfPeerIsExcludedAndExcludes(t *testing.T) {
+	need.Tools(t, "python3")
 	d, path := newDir(t)
 	acquire(t, d).Release()
 	peer := exec.Command("python3", "-c", `

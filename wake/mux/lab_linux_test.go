@@ -19,6 +19,8 @@ import (
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
+
+	"c2c/e2e/need"
 )
 
 // lab is a client in a pane of a tmux or a screen of its own.
@@ -34,6 +36,7 @@ type lab struct {
 // newLab starts the client in a pane.
 func newLab(t *testing.T, kind string) *lab {
 	t.Helper()
+	need.Tools(t, kind)
 	dir, err := os.MkdirTemp("", "mux-") // a socket's path is short
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +60,7 @@ func newLab(t *testing.T, kind string) *lab {
 		cmd := exec.Command("screen", append([]string{"-c", "/dev/null", "-D", "-m", "-S", "lab", "--"}, client...)...)
 		cmd.Env = l.env()
 		if err := cmd.Start(); err != nil {
-			t.Fatalf("%v: scripts/setup.sh installs it", err)
+			t.Fatal(err)
 		}
 		t.Cleanup(func() {
 			cmd.Process.Kill()
@@ -87,7 +90,7 @@ func (l *lab) tmux(args ...string) string {
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
 	if err != nil {
-		l.t.Fatalf("tmux %q: %v: %s (scripts/setup.sh installs it)", args, err, errs.Bytes())
+		l.t.Fatalf("tmux %q: %v: %s", args, err, errs.Bytes())
 	}
 	return string(out)
 }
