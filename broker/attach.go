@@ -31,12 +31,13 @@ func (b *Broker) attached(c Caller) (s Session, ok bool) {
 	if err != nil || i < 0 {
 		return s, false
 	}
+	f, known, err := b.readFacts(sid)
 	if c.PID > 0 {
-		if p, err := b.proc.find(c.PID); err != nil || !rows[i].holds(p) {
+		if p, err := b.proc.find(c.PID); err != nil || !rows[i].holds(p) || b.isElsewhere(rows[i], f) {
 			return s, false
 		}
 	}
-	s = b.session(rows[i])
+	s = b.sessionWith(func(string) (facts, bool, error) { return f, known, err }, rows[i])
 	n := len(s.ClientIDs)
 	same := c.ClientID == "" || n > 0 && s.ClientIDs[n-1] == c.ClientID
 	return s, same && s.known && len(s.owed) == 0 && (c.Client == "" || s.Client == c.Client)
@@ -159,7 +160,7 @@ func (b *Broker) enrollRow(rows []row, a *attachment, former string) ([]row, err
 		own.drop("canonical_alias") // the original makes it from the alias, and makes it again
 		a.write = true
 	}
-	if a.process.pid != 0 && !own.holds(a.process) {
+	if a.process.pid != 0 && !b.holds(own, a.process) {
 		own.setInteger("pid", int64(a.process.pid))
 		own.setInteger("pid_start_time", a.process.start)
 		a.write = true
@@ -176,7 +177,7 @@ func (b *Broker) unbindOthers(rows []row, a *attachment) {
 		return
 	}
 	for i, r := range rows {
-		if r.sid() == a.sid || !r.holds(a.process) {
+		if r.sid() == a.sid || !b.holds(r, a.process) {
 			continue
 		}
 		left := slices.Clone(r)
@@ -198,7 +199,7 @@ func (b *Broker) claimAlias(rows []row, a *attachment) ([]row, error) {
 			kept = append(kept, r)
 			continue
 		}
-		if state(b.proc, int(r.integer("pid")), r.integer("pid_start_time")) != Absent {
+		if b.state(r) != Absent {
 			return nil, &AliasTakenError{Alias: r.alias(), Holder: r.sid(), Suggested: freeAlias(rows, a.alias)}
 		}
 		a.evicted = append(a.evicted, r.sid())
@@ -222,7 +223,7 @@ func (b *Broker) enrollFacts(ctx context.Context, a *attachment, alias string) e
 			f.ClientIDs = addID(f.ClientIDs, a.id)
 		}
 		if a.process.pid != 0 {
-			f.PID, f.StartTime = a.process.pid, a.process.start
+			f.PID, f.StartTime, f.Namespace = a.process.pid, a.process.start, b.proc.namespace()
 		}
 		f.Person = f.Person || a.client == clientHuman
 	})

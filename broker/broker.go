@@ -60,7 +60,7 @@ func Open(cfg Config) (*Broker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open root: %w", err)
 	}
-	b := &Broker{root: root, now: cfg.Now, log: cfg.Log, mail: cfg.Inbox, proc: system{}}
+	b := &Broker{root: root, now: cfg.Now, log: cfg.Log, mail: cfg.Inbox, proc: new(system)}
 	if b.now == nil {
 		b.now = time.Now
 	}

@@ -15,6 +15,8 @@ type table map[int]process
 
 func (t table) self() int { return 100 }
 
+func (t table) namespace() string { return "pid:[1]" }
+
 func (t table) find(pid int) (process, error) {
 	if p, ok := t[pid]; ok {
 		return p, nil
@@ -172,15 +174,20 @@ func TestLogKeepsOrder(t *testing.T) {
 }
 
 func TestOwnProcessIsAlive(t *testing.T) {
-	p, err := system{}.find(os.Getpid())
+	w := newWorld(t)
+	w.proc = new(system)
+	p, err := w.proc.find(os.Getpid())
 	if err != nil || p.parent != os.Getppid() || p.start == 0 {
 		t.Fatalf("find self: %+v, %v", p, err)
 	}
-	if got := state(system{}, p.pid, p.start); got != Alive {
-		t.Errorf("state of self: %s", got)
-	}
-	if got := state(system{}, p.pid, p.start+1); got != Absent {
-		t.Errorf("state of another process with our id: %s", got)
+	for start, want := range map[int64]State{p.start: Alive, p.start + 1: Absent, 0: Unknown} {
+		var r row
+		r.setText("session_id", "s")
+		r.setInteger("pid", int64(p.pid))
+		r.setInteger("pid_start_time", start)
+		if got := w.state(r); got != want {
+			t.Errorf("started at %d: %s, want %s", start, got, want)
+		}
 	}
 }
 
@@ -202,14 +209,14 @@ func FuzzParseRegistry(f *testing.F) {
 func TestWhatASessionSaysOfItselfIsShown(t *testing.T) {
 	w := newWorld(t)
 	s := w.register("amber", Caller{Explicit: "amber"})
-	if err := w.Describe(t.Context(), s.ID, "reviewer", "work:1.2"); err != nil {
+	if err := w.Describe(t.Context(), s.ID, "reviewer"); err != nil {
 		t.Fatal(err)
 	}
 	all, err := w.Sessions(t.Context())
-	if err != nil || len(all) != 1 || all[0].Role != "reviewer" || all[0].Tmux != "work:1.2" {
+	if err != nil || len(all) != 1 || all[0].Role != "reviewer" {
 		t.Errorf("sessions %+v, %v", all, err)
 	}
-	if err := w.Describe(t.Context(), s.ID, "two\nlines", ""); err == nil {
+	if err := w.Describe(t.Context(), s.ID, "two\nlines"); err == nil {
 		t.Error("a role of two lines is taken")
 	}
 }

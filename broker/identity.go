@@ -82,7 +82,7 @@ func (b *Broker) resolve(rows []row, c Caller) (string, error) {
 		// Before the variable: /clear and /resume change Claude Code's session while its MCP
 		// server goes on with the environment it was started with.
 		if p, err := b.proc.find(c.PID); err == nil {
-			if sid, err := boundTo(rows, p); sid != "" || err != nil {
+			if sid, err := b.boundTo(rows, p); sid != "" || err != nil {
 				return sid, err
 			}
 		}
@@ -163,10 +163,10 @@ func (c Caller) only() (name, id string) {
 }
 
 // boundTo gives the session of a process, "" when there is none.
-func boundTo(rows []row, p process) (string, error) {
+func (b *Broker) boundTo(rows []row, p process) (string, error) {
 	sid := ""
 	for _, r := range rows {
-		if !r.holds(p) {
+		if !b.holds(r, p) {
 			continue
 		}
 		if sid != "" {
@@ -179,10 +179,10 @@ func boundTo(rows []row, p process) (string, error) {
 
 // Below says whether a session's process is another one or descends from it.
 func (b *Broker) Below(s Session, pid int) bool {
-	if s.PID == pid {
+	if s.Process == pid {
 		return true
 	}
-	for p := range b.lineage(s.PID) {
+	for p := range b.lineage(s.Process) {
 		if p.parent == pid {
 			return true
 		}
@@ -209,7 +209,7 @@ func (b *Broker) nearestAncestor(rows []row) (string, error) {
 		if p.pid == self {
 			continue
 		}
-		if sid, err := boundTo(rows, p); sid != "" || err != nil {
+		if sid, err := b.boundTo(rows, p); sid != "" || err != nil {
 			return sid, err
 		}
 	}

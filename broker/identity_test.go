@@ -184,3 +184,41 @@ func TestANameThatWasTypedTakesNoClientsID(t *testing.T) {
 		t.Errorf("the session is now %+v", own)
 	}
 }
+
+// elsewhere is the same process table as another PID namespace sees it.
+type elsewhere struct{ table }
+
+func (elsewhere) namespace() string { return "pid:[2]" }
+
+// Two containers share a root, and their clients have the same process id and start time.
+func TestAProcessOfAnotherNamespaceIsNobodyWeKnow(t *testing.T) {
+	w := newWorld(t)
+	s := w.register("amber", Caller{Client: "claude", ClientID: "u1", PID: 10})
+	if s.State != Alive || s.Process != 10 {
+		t.Errorf("at home: %+v", s)
+	}
+	for _, pid := range []int{10, 20} { // seen there as the same number, and not seen at all
+		if pid == 20 {
+			delete(w.procs, 10)
+		}
+		w.proc = elsewhere{w.procs}
+		s, err := w.Resolve(t.Context(), Caller{Explicit: s.ID})
+		if err != nil || s.State != Unknown || s.Process != 0 {
+			t.Errorf("from elsewhere: %+v, %v", s, err)
+		}
+		w.wantNobody(ErrNoSession, Caller{Client: "claude", PID: 10})
+		var taken *AliasTakenError
+		if _, err := w.Register(t.Context(), Caller{Client: "claude", ClientID: "u2", PID: 20}, "amber"); !errors.As(err, &taken) {
+			t.Errorf("from elsewhere, its alias: %v", err)
+		}
+	}
+	back := w.attach(Caller{Client: "claude", ClientID: "u1", PID: 20})
+	if back.ID != s.ID || back.State != Alive || back.Process != 20 {
+		t.Errorf("resumed elsewhere: %+v", back)
+	}
+	w.proc = w.procs
+	w.procs[20] = process{pid: 20, parent: 1, start: 77}
+	if s, err := w.Resolve(t.Context(), Caller{Explicit: s.ID}); err != nil || s.State != Unknown || s.Process != 0 {
+		t.Errorf("from the first one: %+v, %v", s, err)
+	}
+}

@@ -1,9 +1,18 @@
 package broker
 
-import "errors"
+import (
+	"errors"
+	"os"
 
-// errNoProcess says that a process id is not in use.
-var errNoProcess = errors.New("no such process")
+	"c2c/inbox/filelock"
+)
+
+var (
+	// errNoProcess says that a process id is not in use.
+	errNoProcess = errors.New("no such process")
+	// errHidden says that the process table is not the one our process ids belong to.
+	errHidden = errors.New("the processes of this PID namespace cannot be seen")
+)
 
 // A process is told from a later one with the same id by its start time: ticks since boot on Linux (field
 // 22 of /proc/<pid>/stat, as the original stores it), microseconds since 1970 on macOS.
@@ -18,21 +27,49 @@ type processes interface {
 	// find gives errNoProcess when there is none; zombies count as none.
 	find(pid int) (process, error)
 	self() int
+	// namespace says in which PID namespace the ids are looked up.
+	namespace() string
 }
 
-// state says what a process id and start time of the registry are worth now.
-func state(p processes, pid int, start int64) State {
-	if pid <= 0 {
-		return Unknown
+// isElsewhere says whether a row's process id belongs to another PID namespace. Only its facts tell; of a
+// process that the original registered nothing is known, and it is looked for here.
+func (b *Broker) isElsewhere(r row, f facts) bool {
+	return f.Namespace != "" && r.holds(process{pid: f.PID, start: f.StartTime}) && f.Namespace != b.proc.namespace()
+}
+
+// holds says whether a row is bound to exactly this process.
+func (b *Broker) holds(r row, p process) bool {
+	return r.holds(p) && !b.isElsewhere(r, b.factsOf(r.sid()))
+}
+
+// state says whether a session's client lives, as far as it can be seen from here.
+func (b *Broker) state(r row) State { return b.stateWith(r, b.factsOf(r.sid())) }
+
+func (b *Broker) stateWith(r row, f facts) State {
+	pid, start := int(r.integer("pid")), r.integer("pid_start_time")
+	if pid > 0 && !b.isElsewhere(r, f) {
+		found, err := b.proc.find(pid)
+		switch {
+		case errors.Is(err, errNoProcess), err == nil && start != 0 && found.start != start:
+			return Absent
+		case err == nil && start != 0:
+			return Alive
+		}
 	}
-	found, err := p.find(pid)
-	switch {
-	case errors.Is(err, errNoProcess):
-		return Absent
-	case err != nil || start == 0:
-		return Unknown
-	case found.start != start:
-		return Absent
+	if b.isRung(r.sid()) {
+		return Alive
 	}
-	return Alive
+	return Unknown
+}
+
+// isRung says whether a process holds the right to ring the session: its server, as a rule, and that is a
+// child of its client.
+func (b *Broker) isRung(sid string) bool {
+	f, err := b.root.Open(ringLock(sid), os.O_RDWR)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	free, err := filelock.FreeFile(f)
+	return err == nil && !free
 }

@@ -12,9 +12,12 @@ type system struct{}
 // zombie is SZOMB of <sys/proc.h>.
 const zombie = 5
 
-func (system) self() int { return os.Getpid() }
+func (*system) self() int { return os.Getpid() }
 
-func (system) find(pid int) (process, error) {
+// namespace is the same for all processes of the system.
+func (*system) namespace() string { return "macos" }
+
+func (*system) find(pid int) (process, error) {
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	// The kernel answers with nothing, which the library reports as EIO, when there is no such process.
 	if err != nil || int(info.Proc.P_pid) != pid || info.Proc.P_stat == zombie {

@@ -5,14 +5,36 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // system is the machine's process table, from /proc.
-type system struct{}
+type system struct {
+	once sync.Once
+	name string
+}
 
-func (system) self() int { return os.Getpid() }
+func (*system) self() int { return os.Getpid() }
 
-func (system) find(pid int) (process, error) {
+// namespace is the inode of our PID namespace. "" means that /proc shows another one's processes, as it does
+// in a sandbox that has not mounted its own.
+func (s *system) namespace() string {
+	s.once.Do(func() {
+		self, err := os.Readlink("/proc/self")
+		if err != nil || self != strconv.Itoa(os.Getpid()) {
+			return
+		}
+		if s.name, err = os.Readlink("/proc/self/ns/pid"); err != nil {
+			s.name = "pid" // a kernel without namespaces
+		}
+	})
+	return s.name
+}
+
+func (s *system) find(pid int) (process, error) {
+	if s.namespace() == "" {
+		return process{}, errHidden
+	}
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return process{}, errNoProcess // or ESRCH: it went between open and read

@@ -88,10 +88,6 @@ func (b *Broker) receiver(rows []row, alias string) row {
 	return best
 }
 
-func (b *Broker) state(r row) State {
-	return state(b.proc, int(r.integer("pid")), r.integer("pid_start_time"))
-}
-
 func (b *Broker) deliver(ctx context.Context, from Session, to row, l Letter) (Receipt, error) {
 	box, err := b.Mailbox(to.sid())
 	if err != nil {

@@ -21,7 +21,8 @@ import (
 // State is what we know about a session's client.
 type State string
 
-// States. Unknown is a session without a process id: it is treated as reachable.
+// States. Unknown is a session whose process nobody named, or which cannot be seen from here: nothing is
+// taken from it, and it is treated as reachable.
 const (
 	Alive   State = "alive"
 	Absent  State = "absent"
@@ -35,14 +36,16 @@ type Session struct {
 	// Client is the AI program's name, or empty.
 	Client string
 	// ClientIDs are the client's own ids of this session, newest last.
-	ClientIDs  []string
-	PID        int
+	ClientIDs []string
+	// PID is the client's process as it was registered; it may be another one's by now.
+	PID int
+	// Process is PID while it is known to be the session's, and zero otherwise.
+	Process    int
 	State      State
 	Person     bool // somebody at a terminal: never swept
 	Registered time.Time
 	Role       string    // what it says it does
 	Quiet      bool      // do not disturb: its mail waits for its next turn and rings nobody
-	Tmux       string    // the tmux pane it says it runs in
 	Pane       string    // the pane of a multiplexer that its person lets c2c type into, see wake/mux
 	LastRing   wake.Ring // zero when it was never rung
 
@@ -53,13 +56,14 @@ type Session struct {
 // facts is sessions/<sid>.json: what the registry has no field for. The original rewrites the registry
 // without fields it does not know.
 type facts struct {
-	Alias     string     `json:"alias,omitempty"` // for a session that comes back after a sweep
-	Client    string     `json:"client,omitempty"`
-	ClientIDs []string   `json:"client_ids,omitempty"`
+	Alias     string   `json:"alias,omitempty"` // for a session that comes back after a sweep
+	Client    string   `json:"client,omitempty"`
+	ClientIDs []string `json:"client_ids,omitempty"`
+	// PID and StartTime say of which process of the registry Namespace is the PID namespace.
 	PID       int        `json:"pid,omitempty"`
 	StartTime int64      `json:"pid_start_time,omitempty"`
+	Namespace string     `json:"pid_namespace,omitempty"`
 	Person    bool       `json:"person,omitempty"`
-	Tmux      string     `json:"tmux,omitempty"`
 	Pane      string     `json:"pane,omitempty"`
 	LastRing  *wake.Ring `json:"last_ring,omitempty"`
 	// Owed are the sessions whose mail is to come here, its own id for the dead letters. It is written before
@@ -79,6 +83,18 @@ func (b *Broker) readFacts(sid string) (f facts, known bool, err error) {
 	}
 	defer dir.Close()
 	return readFacts(dir, sid)
+}
+
+// factsOf is readFacts for who can do without them: the registry says who a session is.
+func (b *Broker) factsOf(sid string) facts {
+	if !inbox.ValidName(sid) {
+		return facts{} // the original allows any id; such a session can have no facts of ours
+	}
+	f, _, err := b.readFacts(sid)
+	if err != nil {
+		b.log.Warn("facts of a session are unreadable", "session", sid, "err", err)
+	}
+	return f
 }
 
 func readFacts(dir *atomicfile.Dir, sid string) (f facts, known bool, err error) {
@@ -140,16 +156,9 @@ func (b *Broker) Rang(ctx context.Context, sid string, ring wake.Ring) error {
 const maxDescription = 200
 
 // Describe records what a session says of itself; an empty word leaves what was said before.
-func (b *Broker) Describe(ctx context.Context, sid, role, tmux string) error {
-	for _, s := range []string{role, tmux} {
-		if len(s) > maxDescription || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
-			return fmt.Errorf("describe session: %q: want plain text of at most %d bytes on one line", s, maxDescription)
-		}
-	}
-	if tmux != "" {
-		if err := b.changeFacts(ctx, sid, func(f *facts) { f.Tmux = tmux }); err != nil {
-			return err
-		}
+func (b *Broker) Describe(ctx context.Context, sid, role string) error {
+	if len(role) > maxDescription || !utf8.ValidString(role) || strings.ContainsFunc(role, unicode.IsControl) {
+		return fmt.Errorf("describe session: %q: want plain text of at most %d bytes on one line", role, maxDescription)
 	}
 	if role == "" {
 		return nil
@@ -287,21 +296,21 @@ func (b *Broker) sessionWith(read func(sid string) (facts, bool, error), r row) 
 		Role:       r.text("role"),
 		Quiet:      b.quiet(r),
 	}
-	s.State = state(b.proc, s.PID, r.integer("pid_start_time"))
 	s.Person = s.Client == clientHuman
-	if !inbox.ValidName(s.ID) {
-		return s // the original allows any id; such a session can have no facts of ours
+	var f facts
+	var err error
+	if inbox.ValidName(s.ID) { // the original allows any id; such a session can have no facts of ours
+		if f, s.known, err = read(s.ID); err != nil {
+			b.log.Warn("facts of a session are unreadable", "session", s.ID, "err", err)
+		}
 	}
-	f, known, err := read(s.ID)
-	if err != nil {
-		b.log.Warn("facts of a session are unreadable", "session", s.ID, "err", err)
-		return s // they are extras: the registry says who it is
+	if s.State = b.stateWith(r, f); s.State == Alive && !b.isElsewhere(r, f) {
+		s.Process = s.PID
 	}
 	if f.Client != "" {
 		s.Client = f.Client
 	}
-	s.ClientIDs, s.Tmux, s.Pane, s.owed = f.ClientIDs, f.Tmux, f.Pane, f.Owed
-	s.known = known
+	s.ClientIDs, s.Pane, s.owed = f.ClientIDs, f.Pane, f.Owed
 	s.Person = s.Person || f.Person
 	if f.LastRing != nil {
 		s.LastRing = *f.LastRing

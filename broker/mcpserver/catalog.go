@@ -119,7 +119,6 @@ func sessionTools() []mcp.Tool {
 			mcp.WithString("alias", mcp.Description("Letters, digits, '.', '_' and '-'. Left out: you keep yours, or one is made up.")),
 			sessionID(),
 			mcp.WithString("role", mcp.Description("What you do here, in a few words, for others to see in list.")),
-			mcp.WithString("tmux_location", mcp.Description("The tmux pane you run in, as session:window.pane.")),
 		),
 		tool(toolSweep, removes,
 			"Clear away sessions that ended long ago. Mail that they never read is kept in dead-letter.jsonl. Do this only when your user asks."),

@@ -24,7 +24,7 @@ func (t *tools) register(ctx context.Context, b *broker.Broker, req mcp.CallTool
 	if err != nil {
 		return nil, err
 	}
-	if err := b.Describe(ctx, s.ID, req.GetString("role", ""), req.GetString("tmux_location", "")); err != nil {
+	if err := b.Describe(ctx, s.ID, req.GetString("role", "")); err != nil {
 		return nil, err
 	}
 	return "registered " + s.Alias, nil

@@ -101,7 +101,7 @@ func register(fs *flag.FlagSet) action {
 			if err != nil {
 				return err
 			}
-			if err := b.Describe(ctx, s.ID, *role, ""); err != nil {
+			if err := b.Describe(ctx, s.ID, *role); err != nil {
 				return err
 			}
 			return a.printSession(s, *asJSON)

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+)
+
+// isolated puts a command into a PID namespace of its own, as containers and sandboxes do.
+func isolated(t *testing.T) string {
+	t.Helper()
+	unshare := "unshare -pf --mount-proc "
+	if os.Geteuid() != 0 {
+		unshare = "unshare -Urpf --mount-proc "
+	}
+	if out, err := exec.Command("sh", "-c", unshare+"true").CombinedOutput(); err != nil {
+		why := "no PID namespace of its own for this test: " + string(out) + err.Error()
+		if os.Getenv("C2C_TEST_NOSKIP") != "" {
+			t.Fatal(why)
+		}
+		t.Skip(why)
+	}
+	return unshare
+}
+
+// Two containers share a root: what one cannot see of the other is not gone.
+func TestASessionInAnotherPIDNamespaceIsNotTakenForAbsent(t *testing.T) {
+	inside := isolated(t)
+	s := newShell(t)
+	sleep := exec.Command("sleep", "1000")
+	if err := sleep.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { sleep.Process.Kill(); sleep.Wait() }()
+	s.want(`printf '{"hook_event_name":"SessionStart","session_id":"uuid-1"}' |
+		C2C_MCP_SESSION_ID=amber CLAUDE_PID=` + strconv.Itoa(sleep.Process.Pid) + ` c2c hook >&2`)
+	state := func(list string) string {
+		for line := range strings.Lines(list) {
+			if f := strings.Fields(line); f[0] == "amber" {
+				return f[1]
+			}
+		}
+		return list
+	}
+	if got := state(s.want("c2c list")); got != "alive" {
+		t.Fatalf("outside, amber is %s", got)
+	}
+	if got := state(s.want(inside + "c2c list")); got != "unknown" {
+		t.Errorf("inside, amber is %s", got)
+	}
+	if out, err := s.command(inside + "c2c register amber").CombinedOutput(); err == nil || !strings.Contains(string(out), "belongs to another session") {
+		t.Errorf("inside, amber is taken: %v: %s", err, out)
+	}
+	if out := s.want(inside + "c2c send-all to-all"); !strings.Contains(out, "amber") {
+		t.Errorf("send-all says %q", out)
+	}
+
+	// What holds the lock of its ringer is alive, wherever it is.
+	dir, err := atomicfile.Open(filepath.Join(s.home, "root"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	lock, err := filelock.Acquire(t.Context(), dir, "amber.wake.lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := state(s.want(inside + "c2c list")); got != "alive" {
+		t.Errorf("with a live server, amber is %s", got)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.want("C2C_MCP_SESSION_ID=amber c2c poll-inbox"); !strings.Contains(got, "before") || !strings.Contains(got, "to-all") {
+		t.Errorf("amber has %s", got)
+	}
+}
