@@ -91,7 +91,7 @@ func TestClaudeAndCodexTalkWhileTheyWork(t *testing.T) {
 	onlyOnce(t, claude.Turns(), "word-from-codex", "")
 	onlyOnce(t, codex.Turns(), "word-from-claude", "tool")
 	mail := codex.WaitText("word-from-claude")
-	if announced := once(t, mail, "claudia (id m-1)"); announced.Role != "developer" {
+	if announced := once(t, mail, "wait for you: claudia."); announced.Role != "developer" {
 		t.Errorf("announced as %+v", announced)
 	}
 	for _, m := range []*lab.Model{claude, codex} {

@@ -84,7 +84,7 @@ func TestCodexReceivesMailAndNeverAsDeveloper(t *testing.T) {
 		shell("true"), lab.Say("Finished."), lab.Say("Read it."))
 	l.CodexExec("please run it").Wait()
 
-	if item := once(t, model.Wait(1), "other agents wait"); !strings.Contains(item.Text, "birch (id ") {
+	if item := once(t, model.Wait(1), "other agents wait"); !strings.Contains(item.Text, "wait for you: birch.") {
 		t.Errorf("announced as %+v", item)
 	}
 	last := model.Wait(3)

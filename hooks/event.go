@@ -2,6 +2,8 @@
 // client writes to a hook's standard input and makes the answer that puts mail
 // in front of its model. It holds the hook script that install puts in place.
 //
+// What only one client does stands in the file with its name.
+//
 // Nothing here touches a mailbox, and everything may be called at once.
 package hooks
 
@@ -9,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"c2c/inbox"
@@ -17,29 +20,70 @@ import (
 // maxEvent bounds an event: tool output may be large, and is not read.
 const maxEvent = 16 << 20
 
+// protocol is how the hooks of one client speak.
+type protocol struct {
+	name   string
+	limit  int                   // the most that one answer shows, in units of length
+	length func(text string) int // as the client counts it
+	shows  func(e Event) content
+	encode func(e Event, text string) any // the answer; it becomes JSON
+	pidEnv string                         // variable with the client's process id, or empty
+	watch  string                         // event whose answer may name a file to watch, or empty
+	change string                         // event that tells of a change to that file, or empty
+	script bool                           // its hooks run Script, which looks for the pointer
+}
+
+// content is what an answer to an event may hold.
+type content int
+
+const (
+	nothing content = iota
+	notice          // that mail waits: where a peer's words would have the authority of somebody else
+	bodies
+)
+
+// protocols has one line for each client.
+func protocols() []protocol { return []protocol{claude(), codex()} }
+
+// Clients names the clients whose hooks are known.
+func Clients() (names []string) {
+	for _, p := range protocols() {
+		names = append(names, p.name)
+	}
+	return names
+}
+
 // Event is what a client tells a hook. Fields that a client leaves out are zero.
 type Event struct {
-	Client         string `json:"-"`
 	Name           string `json:"hook_event_name"`
 	SessionID      string `json:"session_id"`
 	AgentID        string `json:"agent_id"` // set in a subagent
 	StopHookActive bool   `json:"stop_hook_active"`
-	Source         string `json:"source"` // of SessionStart: startup, resume, clear, compact
 	Prompt         string `json:"prompt"` // of UserPromptSubmit
 	Watch          string `json:"-"`      // a file that the answer asks the client to watch
+
+	protocol protocol
 }
 
-// Parse reads one event.
+// Parse reads one event of a client.
 func Parse(client string, r io.Reader) (Event, error) {
+	for _, p := range protocols() {
+		if p.name == client {
+			return p.parse(r)
+		}
+	}
+	return Event{}, fmt.Errorf("client %q: hooks are known of %s", client, strings.Join(Clients(), " and "))
+}
+
+func (p protocol) parse(r io.Reader) (Event, error) {
 	e := Event{}
-	dec := json.NewDecoder(io.LimitReader(r, maxEvent))
-	if err := dec.Decode(&e); err != nil {
+	if err := json.NewDecoder(io.LimitReader(r, maxEvent)).Decode(&e); err != nil {
 		return Event{}, fmt.Errorf("read hook event: %w", err)
 	}
-	e.Client = client
 	if e.Name == "" {
 		return Event{}, fmt.Errorf("read hook event: it has no hook_event_name")
 	}
+	e.protocol = p
 	return e, nil
 }
 
@@ -55,22 +99,27 @@ func (e Event) Holds(m inbox.Message) bool {
 }
 
 // Watches says whether the answer may name a file that the client is to watch.
-func (e Event) Watches() bool { return e.Client == "claude" && e.Name == "SessionStart" }
+func (e Event) Watches() bool { return e.protocol.watch == e.Name }
 
 // Changed says whether the client tells that such a file has changed.
-func (e Event) Changed() bool { return e.Client == "claude" && e.Name == "FileChanged" }
+func (e Event) Changed() bool { return e.protocol.change == e.Name }
 
 // Carries says whether mail may be handed over or announced with this event.
-// A subagent's hook would put it in front of the subagent, and a Stop hook that
-// answers its own continuation would never let the turn end.
-func (e Event) Carries() bool {
-	switch e.Name {
-	case "PostToolUse":
-		return e.AgentID == ""
-	case "Stop":
-		return !e.StopHookActive
-	case "UserPromptSubmit", "SessionStart":
-		return true
+func (e Event) Carries() bool { return e.protocol.shows(e) != nothing }
+
+// Limit is the most that an answer to this event shows.
+func (e Event) Limit() int { return e.protocol.limit }
+
+// ClientPID is the client's process id, 0 if it does not tell.
+func (e Event) ClientPID(getenv func(string) string) int {
+	pid, _ := strconv.Atoi(getenv(e.protocol.pidEnv))
+	return pid
+}
+
+// Pointer is PointerPath for a client whose hooks run the script, else "".
+func (e Event) Pointer(getenv func(string) string) string {
+	if !e.protocol.script {
+		return ""
 	}
-	return false
+	return PointerPath(getenv, e.SessionID)
 }

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -35,7 +34,8 @@ var errRing = errors.New("mail waits and nobody else rings")
 // hook answers one event. It never fails, as a client may take a hook's exit
 // status for a verdict on the tool call; what went wrong goes to stderr.
 func hook(set *flag.FlagSet) action {
-	client := set.String("client", "claude", "claude or codex")
+	known := hooks.Clients()
+	client := set.String("client", known[0], strings.Join(known, " or "))
 	return func(ctx context.Context, a *app, _ []string) error {
 		ctx, cancel := context.WithTimeout(ctx, hookTime)
 		defer cancel()
@@ -52,7 +52,7 @@ func hook(set *flag.FlagSet) action {
 
 func (a *app) hook(ctx context.Context, client string) error {
 	e, err := hooks.Parse(client, a.stdin)
-	if err != nil || !e.Carries() && !e.Changed() {
+	if err != nil || !e.Carries() && !e.Watches() && !e.Changed() {
 		return err
 	}
 	b, err := a.open()
@@ -60,18 +60,13 @@ func (a *app) hook(ctx context.Context, client string) error {
 		return err
 	}
 	defer b.Close()
-	caller := broker.Caller{Client: client, ClientID: e.SessionID, Getenv: a.getenv}
-	if client == "claude" {
-		caller.PID, _ = strconv.Atoi(a.getenv("CLAUDE_PID")) // 0: not told
-	}
+	caller := broker.Caller{Client: client, ClientID: e.SessionID, PID: e.ClientPID(a.getenv), Getenv: a.getenv}
 	s, err := b.Attach(ctx, caller)
 	if err != nil {
 		return err
 	}
-	if client == "claude" {
-		if err := a.point(e.SessionID, b.Root(), s.ID); err != nil {
-			return err
-		}
+	if err := a.point(e.Pointer(a.getenv), filepath.Join(b.Root(), s.ID)); err != nil {
+		return err
 	}
 	box, err := b.Mailbox(s.ID)
 	if err != nil {
@@ -87,8 +82,6 @@ func (a *app) hook(ctx context.Context, client string) error {
 		if e.Watch, err = b.Watchable(box.LockName()); err != nil {
 			return err
 		}
-		// Mail would lie beside an empty prompt until somebody types, and be gone if nobody does. The
-		// session is rung for it.
 		return a.noMail(e)
 	}
 	return a.handMail(ctx, b, s, box, e)
@@ -132,32 +125,43 @@ func (a *app) handMail(ctx context.Context, b *broker.Broker, s broker.Session, 
 			return err
 		}
 	}
-	l, err := box.LeaseSome(ctx, byHook, 4*hooks.Limit)
+	l, err := box.LeaseSome(ctx, byHook, int64(4*e.Limit()))
 	if err != nil || len(l.Messages) == 0 {
 		return errors.Join(err, release(l), a.noMail(e))
 	}
-	held, rest := split(l.Messages, e.Holds)
-	answer, err := hooks.Render(e, rest, l.More)
+	var had, rest []string // ids
+	var left []inbox.Message
+	for _, m := range l.Messages {
+		if e.Holds(m) { // what carried it had given up waiting
+			had = append(had, m.ID)
+		} else {
+			left, rest = append(left, m), append(rest, m.ID)
+		}
+	}
+	answer, err := hooks.Render(e, left, l.More)
 	if err != nil {
 		return errors.Join(err, l.Release())
 	}
-	if len(rest) == 0 {
-		return l.Ack(ctx, held...) // what carried them had given up waiting
+	for _, i := range answer.Shown {
+		had = append(had, rest[i])
 	}
-	answer.Shown = append(answer.Shown, held...)
-	if last := s.LastRing; len(answer.Shown) == 0 && e.Name == "PostToolUse" && last.Method == byHook && last.Oldest == answer.Announced[0] {
+	announced := ""
+	if len(answer.Announced) > 0 {
+		announced = rest[answer.Announced[0]]
+	}
+	if last := s.LastRing; len(had) == 0 && e.Name == "PostToolUse" && last.Method == byHook && last.Oldest == announced {
 		return l.Release() // said already, and nobody has drained since
 	}
 	if _, err := a.stdout.Write(answer.Output); err != nil {
 		return errors.Join(fmt.Errorf("write hook answer: %w", err), l.Release())
 	}
-	if len(answer.Shown) > 0 {
-		err = l.Ack(ctx, answer.Shown...)
+	if len(had) > 0 {
+		err = l.Ack(ctx, had...)
 	} else {
 		err = l.Release()
 	}
-	if len(answer.Announced) > 0 {
-		ring := wake.Ring{At: time.Now(), Method: byHook, Outcome: wake.Rang, Oldest: answer.Announced[0]}
+	if announced != "" {
+		ring := wake.Ring{At: time.Now(), Method: byHook, Outcome: wake.Rang, Oldest: announced}
 		err = errors.Join(err, b.Rang(ctx, s.ID, ring))
 	}
 	return err
@@ -172,18 +176,6 @@ func (a *app) noMail(e hooks.Event) error {
 	return err
 }
 
-// split sorts out the ids of the messages that has says yes to.
-func split(msgs []inbox.Message, has func(inbox.Message) bool) (yes []string, no []inbox.Message) {
-	for _, m := range msgs {
-		if has(m) {
-			yes = append(yes, m.ID)
-		} else {
-			no = append(no, m)
-		}
-	}
-	return yes, no
-}
-
 func release(l *inbox.Lease) error {
 	if l == nil {
 		return nil
@@ -192,14 +184,12 @@ func release(l *inbox.Lease) error {
 }
 
 // point tells the hook script where the mailbox is, so that it need not ask us
-// while the mailbox is empty.
-func (a *app) point(clientID, root, sid string) error {
-	path := hooks.PointerPath(a.getenv, clientID)
-	want := filepath.Join(root, sid)
-	if path == "" || strings.ContainsAny(want, "\n\x00") {
+// while the mailbox is empty. There is no script when path is "".
+func (a *app) point(path, box string) error {
+	if path == "" || strings.ContainsAny(box, "\n\x00") {
 		return nil
 	}
-	if old, err := os.ReadFile(path); err == nil && string(old) == want+"\n" {
+	if old, err := os.ReadFile(path); err == nil && string(old) == box+"\n" {
 		return nil
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read pointer: %w", err)
@@ -209,5 +199,5 @@ func (a *app) point(clientID, root, sid string) error {
 		return err
 	}
 	defer dir.Close()
-	return dir.Write(filepath.Base(path), []byte(want+"\n"))
+	return dir.Write(filepath.Base(path), []byte(box+"\n"))
 }

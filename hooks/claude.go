@@ -1,0 +1,40 @@
+package hooks
+
+import "unicode/utf16"
+
+// claude is Claude Code 2.1.329. It replaces more than 10,000 characters of context, in UTF-16 units, by
+// a pointer to a file. A subagent's hook would put mail in front of the subagent. A Stop hook that answered
+// its own continuation would never let the turn end. What a SessionStart hook shows would lie beside an
+// empty prompt, and be gone if nobody types: the session is rung for it.
+func claude() protocol {
+	return protocol{
+		name:   "claude",
+		limit:  9500,
+		length: func(text string) int { return len(utf16.Encode([]rune(text))) },
+		shows: func(e Event) content {
+			switch {
+			case e.Name == "PostToolUse" && e.AgentID == "", e.Name == "Stop" && !e.StopHookActive, e.Name == "UserPromptSubmit":
+				return bodies
+			}
+			return nothing
+		},
+		encode: context,
+		pidEnv: "CLAUDE_PID", watch: "SessionStart", change: "FileChanged", script: true,
+	}
+}
+
+// oneShot reads the client's command line. With a stream of prompts it lives on.
+func oneShot(argv []string) bool {
+	once := false
+	for _, arg := range argv {
+		switch arg {
+		case "-p", "--print":
+			once = true
+		case "stream-json", "--input-format=stream-json":
+			return false
+		case "--":
+			return once
+		}
+	}
+	return once
+}

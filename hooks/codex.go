@@ -1,0 +1,27 @@
+package hooks
+
+// codex is Codex 0.169.0. It shows hook context to its model with a developer's authority, which the words
+// of a peer must not have: only a Stop hook, whose reason comes as a user message, carries bodies. That
+// reason is cut at about 10 KB.
+func codex() protocol {
+	return protocol{
+		name:   "codex",
+		limit:  9500,
+		length: func(text string) int { return len(text) },
+		shows: func(e Event) content {
+			switch {
+			case e.Name == "Stop" && !e.StopHookActive:
+				return bodies
+			case e.Name == "PostToolUse" && e.AgentID == "", e.Name == "UserPromptSubmit", e.Name == "SessionStart":
+				return notice
+			}
+			return nothing
+		},
+		encode: func(e Event, text string) any {
+			if e.Name == "Stop" {
+				return map[string]string{"decision": "block", "reason": text}
+			}
+			return context(e, text)
+		},
+	}
+}
