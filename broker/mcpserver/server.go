@@ -20,7 +20,6 @@ import (
 
 // Config is what the tools need from the program around them.
 type Config struct {
-	Version string
 	// Open opens the broker. It is called at the first tool call and not before:
 	// clients start throw-away copies of their servers, which must leave no trace.
 	Open func() (*broker.Broker, error)
@@ -75,7 +74,7 @@ func New(cfg Config) *server.MCPServer {
 	if cfg.Channel {
 		options = append(options, server.WithExperimental(map[string]any{channelCapability: map[string]any{}}))
 	}
-	srv := server.NewMCPServer("c2c", cfg.Version, options...)
+	srv := server.NewMCPServer("c2c", broker.Version, options...)
 	handlers := t.handlers()
 	for _, tool := range catalog() {
 		srv.AddTool(tool, t.answer(tool.Name, handlers[tool.Name]))

@@ -84,7 +84,7 @@ func (t *tools) sweep(ctx context.Context, b *broker.Broker, req mcp.CallToolReq
 }
 
 func (t *tools) serverInfo(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
-	return map[string]any{"name": "c2c", "version": t.cfg.Version, "root": b.Root(), "pid": os.Getpid()}, nil
+	return map[string]any{"name": "c2c", "version": broker.Version, "root": b.Root(), "pid": os.Getpid()}, nil
 }
 
 func (t *tools) tailLog(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {

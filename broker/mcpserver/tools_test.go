@@ -23,7 +23,7 @@ type client struct {
 }
 
 func (c client) config() Config {
-	return Config{Version: "test", Getenv: func(name string) string { return c.env[name] },
+	return Config{Getenv: func(name string) string { return c.env[name] },
 		Open: func() (*broker.Broker, error) { return broker.Open(broker.Config{Root: c.root}) }}
 }
 
@@ -153,7 +153,7 @@ func TestListWhoamiAndLog(t *testing.T) {
 	if !strings.Contains(log, `"dm_enqueue"`) || !strings.Contains(log, `"m-9"`) || !strings.Contains(log, `"tool":"send"`) || strings.Contains(log, "secret") {
 		t.Errorf("log %s", log)
 	}
-	if got := fields(t, amber.want("server_info", `{}`)); got["version"] != "test" || got["root"] != amber.root {
+	if got := fields(t, amber.want("server_info", `{}`)); got["version"] != broker.Version || got["root"] != amber.root {
 		t.Errorf("server_info %v", got)
 	}
 	if got := fields(t, amber.want("sweep", `{}`)); fmt.Sprint(got["dropped_regs"]) != "[]" {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -103,11 +102,7 @@ func (a *app) handOver(args []string) error {
 
 func version(fs *flag.FlagSet) action {
 	return func(_ context.Context, a *app, _ []string) error {
-		v := "devel"
-		if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-			v = info.Main.Version
-		}
-		_, err := fmt.Fprintf(a.stdout, "c2c %s\n", v)
+		_, err := fmt.Fprintln(a.stdout, "c2c", broker.Version)
 		return err
 	}
 }

@@ -121,7 +121,7 @@ var settings = []struct{ name, otherwise string }{
 }
 
 func (a *app) checkSettings() []finding {
-	report := []finding{ok("version", "", version())}
+	report := []finding{ok("version", "", broker.Version)}
 	for _, s := range settings {
 		detail := "not set: " + s.otherwise
 		if v := a.getenv(s.name); v != "" {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"os"
-	"runtime/debug"
 
 	"c2c/broker"
 	"c2c/broker/mcpserver"
@@ -18,7 +17,7 @@ func (a *app) mcp(ctx context.Context) error {
 	}
 	srv := mcpserver.New(mcpserver.Config{
 		Channel: channel != channelOff,
-		Version: version(), Client: a.getenv("C2C_MCP_CLIENT_TYPE"), Getenv: a.getenv, PID: os.Getppid(),
+		Client: a.getenv("C2C_MCP_CLIENT_TYPE"), Getenv: a.getenv, PID: os.Getppid(),
 		Open: func() (*broker.Broker, error) {
 			root, _, err := broker.FindRoot(a.getenv, a.cwd)
 			if err != nil {
@@ -47,11 +46,4 @@ func (a *app) startRinging(ctx context.Context, client string, pid int, channel 
 		return func() {}
 	}
 	return (&ringer{a: a, reach: r, log: a.log}).start(ctx)
-}
-
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "devel"
 }
