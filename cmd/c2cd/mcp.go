@@ -17,7 +17,7 @@ func (a *app) mcp(ctx context.Context) error {
 	}
 	srv := mcpserver.New(mcpserver.Config{
 		Channel: channel != channelOff,
-		Client: a.getenv("C2C_MCP_CLIENT_TYPE"), Getenv: a.getenv, PID: os.Getppid(),
+		Client:  a.getenv("C2C_MCP_CLIENT_TYPE"), Getenv: a.getenv, PID: os.Getppid(),
 		Open: func() (*broker.Broker, error) {
 			root, _, err := broker.FindRoot(a.getenv, a.cwd)
 			if err != nil {
