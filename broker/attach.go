@@ -173,7 +173,7 @@ func (b *Broker) enrollRow(rows []row, a *attachment, former string) ([]row, err
 // unbindOthers takes the process away from the sessions that it had before: a client with one session
 // at a time has left them, by /resume.
 func (b *Broker) unbindOthers(rows []row, a *attachment) {
-	if p, _ := client.Find(a.client); a.process.pid == 0 || !p.TrustEnv {
+	if p, known := client.Find(a.client); a.process.pid == 0 || !known || p.SharedProcess {
 		return
 	}
 	for i, r := range rows {

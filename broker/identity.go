@@ -14,7 +14,8 @@ import (
 type Caller struct {
 	// Explicit is a session id or an alias that somebody typed.
 	Explicit string
-	// Client is the AI program that called, "human" for a person who registers, or empty in a plain shell.
+	// Client is the AI program that called, "human" for a person who registers, or empty in a plain shell. It
+	// need not be one that has a profile.
 	Client string
 	// ClientID is the client's own session id as said in this very call: a hook's stdin, an MCP
 	// call's _meta. Never one from the environment.
@@ -23,6 +24,11 @@ type Caller struct {
 	Getenv func(string) string
 	// PID is the client's process when the caller knows it, else zero: then the ancestors are searched.
 	PID int
+	// Last is the session that an earlier call of the same server found. It is asked last: it serves where
+	// the client's process cannot be seen.
+	Last string
+	// Alias is what a new session is to be called if nobody else is.
+	Alias string
 }
 
 func (c Caller) env(name string) string {
@@ -71,7 +77,7 @@ func (b *Broker) resolve(rows []row, c Caller) (string, error) {
 		}
 		// The rest is about our process. When sessions share one (Codex's daemon), it says
 		// nothing about a session that was never seen.
-		if p, _ := client.Find(c.Client); !p.TrustEnv {
+		if p, _ := client.Find(c.Client); p.SharedProcess {
 			return "", nil
 		}
 	}
@@ -86,7 +92,13 @@ func (b *Broker) resolve(rows []row, c Caller) (string, error) {
 				return sid, err
 			}
 		}
-		return b.fromEnv(rows, c, "")
+		if sid, err := b.fromEnv(rows, c, ""); sid != "" || err != nil {
+			return sid, err
+		}
+		if findSID(rows, c.Last) >= 0 {
+			return c.Last, nil
+		}
+		return "", nil
 	}
 	near, err := b.nearestAncestor(rows)
 	if err != nil {

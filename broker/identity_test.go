@@ -222,3 +222,29 @@ func TestAProcessOfAnotherNamespaceIsNobodyWeKnow(t *testing.T) {
 		t.Errorf("from the first one: %+v, %v", s, err)
 	}
 }
+
+func TestAClientThatNobodyKnowsIsItsProcess(t *testing.T) {
+	w := newWorld(t)
+	outer := w.attach(Caller{Client: "claude", ClientID: "u1", PID: 30})
+	inherited := env("CLAUDE_CODE_SESSION_ID", "u1")
+	gem := Caller{Client: "gem", PID: 10, Getenv: inherited}
+	one, two := w.attach(gem), w.attach(Caller{Client: "gem", PID: 20, Getenv: inherited})
+	if one.ID == two.ID || one.ID == outer.ID || two.ID == outer.ID {
+		t.Fatalf("sessions %s, %s inside %s", one.ID, two.ID, outer.ID)
+	}
+	w.wantResolve(one.ID, gem)
+	w.procs[10] = process{pid: 10, parent: 1, start: 99} // another process by now
+	w.wantNobody(ErrNoSession, gem)
+
+	hidden := Caller{Client: "gem", PID: 12345, Getenv: inherited}
+	hidden.Last = w.attach(hidden).ID
+	w.wantResolve(hidden.Last, hidden)
+}
+
+func TestAnotherWordForAClientIsTheSameClient(t *testing.T) {
+	w := newWorld(t)
+	w.writeRegistry(`[{"session_id":"s1","alias":"amber","client_type":"claude-code"}]`)
+	if s, err := w.Resolve(t.Context(), Caller{Explicit: "s1"}); err != nil || s.Client != "claude" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"c2c/broker/client"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/wake"
@@ -309,6 +310,9 @@ func (b *Broker) sessionWith(read func(sid string) (facts, bool, error), r row) 
 	}
 	if f.Client != "" {
 		s.Client = f.Client
+	}
+	if p, ok := client.Find(s.Client); ok {
+		s.Client = p.Name // the original, and the client itself, may have another word for it
 	}
 	s.ClientIDs, s.Pane, s.owed = f.ClientIDs, f.Pane, f.Owed
 	s.Person = s.Person || f.Person

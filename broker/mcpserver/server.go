@@ -14,6 +14,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"c2c/broker"
+	clients "c2c/broker/client"
 	"c2c/inbox"
 	"c2c/inbox/filelock"
 )
@@ -23,10 +24,13 @@ type Config struct {
 	// Open opens the broker. It is called at the first tool call and not before:
 	// clients start throw-away copies of their servers, which must leave no trace.
 	Open func() (*broker.Broker, error)
-	// Client is the AI program that started us; empty: what it says at initialize.
+	// Client is the AI program that started us, as far as our configuration says. What it says at initialize
+	// comes first, if we know it.
 	Client string
 	Getenv func(string) string
 	PID    int // the client's process
+	// Initialized is told the client's name, or what it calls itself; nil for nobody. It must not block.
+	Initialized func(client string)
 	// LockWait is how long a call waits for a process that holds a lock; 10 s when zero.
 	LockWait time.Duration
 	// Channel declares that this server pushes channel notifications.
@@ -45,6 +49,7 @@ type tools struct {
 
 	mu     sync.Mutex
 	broker *broker.Broker // nil before the first call
+	last   string         // the session of the last call
 }
 
 // open gives the broker of the root as it is now: somebody may have removed it under a live session. The
@@ -71,6 +76,13 @@ func New(cfg Config) *server.MCPServer {
 		server.WithInputSchemaValidation(),
 		server.WithRecovery(),
 	}
+	hooks := &server.Hooks{}
+	hooks.AddAfterInitialize(func(ctx context.Context, _ any, req *mcp.InitializeRequest, _ *mcp.InitializeResult) {
+		if cfg.Initialized != nil {
+			cfg.Initialized(clientName(req.Params.ClientInfo.Name, cfg.Client))
+		}
+	})
+	options = append(options, server.WithHooks(hooks))
 	if cfg.Channel {
 		options = append(options, server.WithExperimental(map[string]any{channelCapability: map[string]any{}}))
 	}
@@ -155,29 +167,38 @@ func advice(err error) string {
 // caller says who calls: what the client says in this very call comes before
 // the environment, which is as old as this process.
 func (t *tools) caller(ctx context.Context, req mcp.CallToolRequest) broker.Caller {
-	c := broker.Caller{Client: t.cfg.Client, Getenv: t.cfg.Getenv}
-	if c.Client == "" {
-		if s, ok := server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo); ok {
-			c.Client = clientName(s.GetClientInfo().Name)
-		}
+	info := ""
+	if s, ok := server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo); ok {
+		info = s.GetClientInfo().Name
 	}
-	if m := req.Params.Meta; m != nil && c.Client == "codex" {
-		c.ClientID, _ = m.AdditionalFields["threadId"].(string)
-	}
-	if c.Client != "" {
-		c.PID = t.cfg.PID
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := broker.Caller{Client: clientName(info, t.cfg.Client), Getenv: t.cfg.Getenv, PID: t.cfg.PID, Last: t.last}
+	if p, ok := clients.Find(c.Client); ok && p.SessionMeta != "" && req.Params.Meta != nil {
+		c.ClientID, _ = req.Params.Meta.AdditionalFields[p.SessionMeta].(string)
 	}
 	return c
 }
 
-func clientName(info string) string {
-	switch {
-	case strings.HasPrefix(info, "claude-code"):
-		return "claude"
-	case strings.HasPrefix(info, "codex"):
-		return "codex"
+// maxClientName bounds what a client that we do not know is called.
+const maxClientName = 32
+
+// clientName is the name of a client that we know, by what it says or else by what our configuration says;
+// otherwise a name made of what it says. It is never empty: that would be a plain shell.
+func clientName(info, configured string) string {
+	if p, ok := clients.ByInfo(info); ok {
+		return p.Name
 	}
-	return ""
+	if p, ok := clients.Find(configured); ok {
+		return p.Name
+	}
+	name := strings.Trim(strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(cmp.Or(info, configured))), "-")
+	return cmp.Or(name[:min(len(name), maxClientName)], "mcp")
 }
 
 // self is the caller's session, registered if it was not.
@@ -186,7 +207,14 @@ func (t *tools) self(ctx context.Context, b *broker.Broker, req mcp.CallToolRequ
 	if err != nil {
 		return s, err
 	}
+	t.remember(s)
 	return s, own(req, s)
+}
+
+func (t *tools) remember(s broker.Session) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last = s.ID
 }
 
 // own refuses a session_id in the call that is not the caller's: it is the model's word, and no proof.

@@ -22,7 +22,7 @@ var layers = map[string]string{
 	"inbox":            "c2c/inbox",
 	"broker/client":    "",
 	"broker":           "c2c/inbox c2c/broker/client c2c/wake golang.org/x/sys",
-	"broker/mcpserver": "c2c/broker c2c/inbox c2c/wake github.com/mark3labs/mcp-go",
+	"broker/mcpserver": "c2c/broker c2c/broker/client c2c/inbox c2c/wake github.com/mark3labs/mcp-go",
 	"wake":             "c2c/inbox",
 	"wake/watch":       "c2c/inbox c2c/wake github.com/fsnotify golang.org/x/sys",
 	"wake/claude":      "c2c/inbox c2c/wake",

@@ -157,6 +157,20 @@ func TestDoctorTellsOfMailThatNobodyHasRungFor(t *testing.T) {
 	}
 }
 
+func TestDoctorTellsOfAClientThatNobodyCanRing(t *testing.T) {
+	c := newClinic(t)
+	past, err := broker.Open(broker.Config{Root: c.b.Root(), Now: func() time.Time { return time.Now().Add(-time.Hour) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer past.Close()
+	c.b = past
+	c.session("gem", "coral", os.Getpid())
+	if got := c.line("warning  session"); !strings.Contains(got, `no way to wake a client "gem"`) {
+		t.Error(got)
+	}
+}
+
 func TestDoctorAnswersInJSONToo(t *testing.T) {
 	c := newClinic(t)
 	id, message := c.session("claude", "amber", os.Getpid())

@@ -107,9 +107,7 @@ func checkRing(ctx context.Context, b *broker.Broker, s broker.Session, now time
 }
 
 // rungByUs says whether somebody should ring the session; nobody does for a person at a shell.
-func rungByUs(s broker.Session) bool {
-	return s.State == broker.Alive && slices.Contains(install.Clients(), s.Client)
-}
+func rungByUs(s broker.Session) bool { return s.State == broker.Alive && !s.Person }
 
 // loudMail is what waits and may ring.
 func loudMail(ctx context.Context, b *broker.Broker, s broker.Session) ([]inbox.Message, error) {
@@ -137,6 +135,8 @@ func said(r wake.Ring) string {
 // remedy says what the person can do for a session whose mail waits. r is nil when nobody has rung.
 func remedy(s broker.Session, r *wake.Ring) string {
 	switch {
+	case r == nil && !slices.Contains(install.Clients(), s.Client):
+		return fmt.Sprintf("c2c knows no way to wake a client %q: its next poll_inbox brings the mail", s.Client)
 	case r == nil:
 		return "its turn is long, or it has no c2c server: its next tool call or prompt brings the mail"
 	case r.Method == wake.ByChannel:

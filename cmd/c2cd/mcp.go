@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
+	"sync"
 
 	"c2c/broker"
 	"c2c/broker/mcpserver"
@@ -15,9 +17,16 @@ func (a *app) mcp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	srv := mcpserver.New(mcpserver.Config{
+	client := cmp.Or(os.Getppid(), os.Getpid()) // it may be outside of our PID namespace
+	var srv *mcpserver.Server
+	var once sync.Once
+	stop := func() {}
+	srv = mcpserver.New(mcpserver.Config{
 		Channel: channel != channelOff,
-		Client:  a.getenv("C2C_MCP_CLIENT_TYPE"), Getenv: a.getenv, PID: os.Getppid(),
+		Client:  a.getenv("C2C_MCP_CLIENT_TYPE"), Getenv: a.getenv, PID: client,
+		Initialized: func(name string) {
+			once.Do(func() { stop = a.startRinging(ctx, name, client, pushing{channel, srv}) })
+		},
 		Open: func() (*broker.Broker, error) {
 			root, _, err := broker.FindRoot(a.getenv, a.cwd)
 			if err != nil {
@@ -26,7 +35,10 @@ func (a *app) mcp(ctx context.Context) error {
 			return broker.Open(broker.Config{Root: root})
 		},
 	})
-	defer a.startRinging(ctx, a.getenv("C2C_MCP_CLIENT_TYPE"), os.Getppid(), pushing{channel, srv})()
+	defer func() {
+		once.Do(func() {}) // who was never initialized does not start to ring now
+		stop()
+	}()
 	err = mcpserver.Serve(ctx, a.stdin, a.stdout, srv, mcpserver.Limits{})
 	if ctx.Err() != nil {
 		return nil // a signal is how clients end their servers

@@ -104,7 +104,8 @@ func (w world) startIdler(name string) (one idler, err error) {
 	if err := one.shell.Start(); err != nil {
 		return one, err
 	}
-	if _, err := io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n"); err != nil {
+	if _, err := io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":`+
+		`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"claude-code","version":"0"}}}`+"\n"); err != nil {
 		return one, err
 	}
 	if _, err := out.Read(make([]byte, 4096)); err != nil { // it serves
