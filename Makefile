@@ -3,6 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 GO ?= go
 BIN := bin
+BEFORE ?=
 export CGO_ENABLED ?= 0
 GOFLAGS_BUILD := -trimpath -ldflags='-s -w'
 PREFIX ?= $(HOME)/.local
@@ -30,9 +31,9 @@ race: ## the tests under the race detector (needs a C compiler)
 e2e: ## the tests on the real clients, installed from npm into a cache
 	bash scripts/e2e.sh
 
-bench: build ## the hot paths as ratios to limits of the same run, into docs/performance.md
+bench: build ## the hot paths as ratios to limits of the same run, into docs/performance.md; BEFORE=dir compares
 	$(GO) build $(GOFLAGS_BUILD) -o $(BIN)/ ./e2e/bench/empty ./e2e/bench/replace ./e2e/bench/noop
-	$(GO) run ./e2e/bench $(BIN) | tee docs/performance.md
+	$(GO) run ./e2e/bench $(if $(BEFORE),-before $(BEFORE)) $(BIN) | tee $(if $(BEFORE),/dev/null,docs/performance.md)
 
 torture: build ## processes killed at random for T=60s, then every message looked for
 	$(GO) run ./e2e/torture -t $(T) $(BIN)

@@ -27,7 +27,8 @@ type idler struct {
 }
 
 // idle starts a hundred sessions and tells what they cost while nothing happens, and what they cost a sender.
-func (w world) idle() error {
+func (b *bench) idle() error {
+	w := b.now
 	before, err := w.sends()
 	if err != nil {
 		return err
@@ -51,33 +52,29 @@ func (w world) idle() error {
 		}
 		all = append(all, one)
 	}
-	time.Sleep(5 * time.Second) // they settle
-	var cpu, wakes, rss, claimed int
-	for _, one := range all {
-		c, k, r := usage(one.pid)
-		cpu, wakes, rss = cpu-c, wakes-k, rss+r
-	}
+	time.Sleep(5 * time.Second) // until nothing happens any more
+	cpu, wakes, rss := usages(all)
 	time.Sleep(idleTime)
-	for i, one := range all {
-		c, k, _ := usage(one.pid)
-		cpu, wakes = cpu+c, wakes+k
+	cpuAfter, wakesAfter, _ := usages(all)
+	watched := 0
+	for i := range all {
 		if _, err := os.Stat(filepath.Join(w.root, fmt.Sprintf("idle-%d.wake.lock", i))); err == nil {
-			claimed++
+			watched++
 		}
 	}
 	after, err := w.sends()
 	if err != nil {
 		return err
 	}
-	fmt.Printf("\n%d idle sessions, %d of them watched: %.2f %% of a core, %.1f wake-ups each in 10 s (aim: 1), %.1f MB each (aim: 16).\n", len(all), claimed,
-		100*float64(cpu)/ticks/idleTime.Seconds(), float64(wakes)/idlers/idleTime.Seconds()*10, float64(rss)/idlers/1024)
+	fmt.Printf("\n%d idle sessions, %d of them watched: %.2f %% of a core, %.1f wake-ups each in 10 s (aim: 1), %.1f MB each (aim: 16).\n", len(all), watched,
+		100*float64(cpuAfter-cpu)/ticks/idleTime.Seconds(), float64(wakesAfter-wakes)/idlers/idleTime.Seconds()*10, float64(rss)/idlers/1024)
 	fmt.Printf("`c2c send` beside them: %.2f ms, without: %.2f ms, ratio %.2f.\n", at(after, 50), at(before, 50), at(after, 50)/at(before, 50))
 	return nil
 }
 
-func (w world) sends() (took []float64, err error) {
+func (w *world) sends() (took []float64, err error) {
 	for range pairs {
-		t, err := w.time([]string{filepath.Join(w.bin, "c2c"), "send", "amber", "hello"})
+		t, err := c2c("send", "amber", "hello")(w)
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +83,16 @@ func (w world) sends() (took []float64, err error) {
 	return took, nil
 }
 
-func (w world) startIdler(name string) (one idler, err error) {
+// usages adds up what all the servers have used.
+func usages(all []idler) (cpu, switches, rss int) {
+	for _, one := range all {
+		c, s, r := usage(one.pid)
+		cpu, switches, rss = cpu+c, switches+s, rss+r
+	}
+	return cpu, switches, rss
+}
+
+func (w *world) startIdler(name string) (one idler, err error) {
 	one.shell = exec.Command("sh", "-c", `printf '{"hook_event_name":"SessionStart","session_id":"'"$C2C_MCP_SESSION_ID"'-id"}' |
 		CLAUDE_PID=$$ c2c hook >/dev/null && c2c register "$C2C_MCP_SESSION_ID" >&2 && c2c mcp; true`)
 	one.shell.Dir = w.home

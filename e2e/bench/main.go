@@ -1,144 +1,154 @@
 // Command bench times c2c's hot paths, each as a ratio to a limit that is
-// measured in the same run, in turn with it: bench <directory of the programs>
+// measured in the same run, in turn with it:
+//
+//	bench [-before dir] [-only part] <directory of the programs>
+//
+// With -before each row is also measured in turn with an older c2c and c2cd.
 package main
 
 import (
-	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
+	"slices"
 	"strings"
-	"time"
-
-	"c2c/hooks"
-	"c2c/inbox"
-	"c2c/inbox/atomicfile"
 )
 
-const pairs = 100
-
-const event = `{"hook_event_name":"PostToolUse","session_id":"bench"}`
-
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: bench <directory of c2c, empty, replace and noop>")
+	before := flag.String("before", "", "a directory with an older c2c and c2cd to compare with")
+	only := flag.String("only", "", "this part alone: "+strings.Join(names(), ", "))
+	flag.Parse()
+	if flag.NArg() != 1 || *only != "" && !slices.Contains(names(), *only) {
+		flag.Usage()
 		os.Exit(2)
 	}
-	if err := run(os.Args[1]); err != nil {
+	if err := run(flag.Arg(0), *before, *only); err != nil {
 		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-// world is a scratch HOME with the mailboxes amber, birch (the sender), cedar (full) and dune.
-type world struct {
-	bin, home, root, claude string
-
-	dir *atomicfile.Dir // the root
+// bench has the programs to measure, each with mail of its own.
+type bench struct {
+	now    *world
+	before *world // nil: nothing to compare with
 }
 
-func run(bin string) error {
-	bin, err := filepath.Abs(bin)
-	if err != nil {
+var parts = []struct {
+	name string
+	run  func(*bench) error
+}{
+	{"start", (*bench).start}, {"lookups", (*bench).lookups}, {"archive", (*bench).archive}, {"sessions", (*bench).sessions},
+	{"crowds", (*bench).crowds}, {"drain", (*bench).drain}, {"mcp", (*bench).mcp}, {"rings", (*bench).rings},
+	{"terminal", (*bench).terminal}, {"idle", (*bench).idle},
+}
+
+func names() (all []string) {
+	for _, p := range parts {
+		all = append(all, p.name)
+	}
+	return all
+}
+
+func run(bin, before, only string) (err error) {
+	b := &bench{}
+	if b.now, err = newWorld(bin); err != nil {
 		return err
 	}
-	home, err := os.MkdirTemp("", "c2c-bench-")
-	if err != nil {
-		return err
+	defer func() { err = errors.Join(err, b.now.close()) }()
+	if before != "" {
+		if b.before, err = newWorld(before); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, b.before.close()) }()
 	}
-	defer os.RemoveAll(home)
-	w := world{bin: bin, home: home, root: filepath.Join(home, "broker")}
-	if err := w.prepare(); err != nil {
-		return err
-	}
-	w.claude = "bench" // not before: it would be the session that is registered
-	if w.dir, err = atomicfile.Open(w.root); err != nil {
-		return err
-	}
-	defer w.dir.Close()
 	fmt.Print(heading())
-	columns()
-	for _, part := range []func() error{w.processes, w.backlog, w.burst, w.drain, w.list, w.rings, w.mcp, w.terminal, w.idle} {
-		if err := part(); err != nil {
-			return err
+	for _, p := range parts {
+		if only != "" && p.name != only {
+			continue
+		}
+		if err := p.run(b); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
-	notes()
-	return w.rivals()
-}
-
-func (w world) prepare() error {
-	for _, name := range []string{"amber", "birch", "cedar", "dune"} {
-		if _, err := w.time([]string{w.program("c2c"), "register", name, "--session-id", name}); err != nil {
-			return err
-		}
-	}
-	if err := os.WriteFile(w.script(), hooks.ScriptFor(w.program("c2c")), 0o700); err != nil {
-		return err
-	}
-	_, err := w.time([]string{w.program("c2c"), "hook"}) // registers, leaves the pointer
-	return err
-}
-
-func (w world) program(name string) string { return filepath.Join(w.bin, name) }
-
-func (w world) script() string { return filepath.Join(w.home, "check.sh") }
-
-// processes compares whole processes.
-func (w world) processes() error {
-	empty := []string{w.program("empty")}
-	for _, row := range []struct {
-		figure
-		a, b []string
-	}{
-		{figure{what: "c2c version", limit: "empty Go program"}, []string{w.program("c2c"), "version"}, empty},
-		{figure{what: "c2c hook, empty mailbox", limit: "empty Go program", aim: "1.3"}, []string{w.program("c2c"), "hook"}, empty},
-		{figure{what: "hook script, empty mailbox", limit: "sh -c :", aim: "2"}, []string{w.script()}, []string{"sh", "-c", ":"}},
-		{figure{what: "c2c send", limit: "Go program with one durable replace", aim: "1.4"},
-			[]string{w.program("c2c"), "send", "amber", "hello"}, []string{w.program("replace"), w.root}},
-	} {
-		f, err := row.measure(pairs, w.emptied("amber", row.a), w.command(row.b))
-		if err != nil {
-			return err
-		}
-		f.print()
+	if only == "" {
+		notes()
 	}
 	return nil
 }
 
-func (w world) command(argv []string) func() (float64, error) {
-	return func() (float64, error) { return w.time(argv) }
+// both prepares the mail of now and of before in the same way.
+func (b *bench) both(prepare func(*world) error) error {
+	err := prepare(b.now)
+	if err == nil && b.before != nil {
+		err = prepare(b.before)
+	}
+	return err
 }
 
-// emptied is command, each time after the mailbox was emptied.
-func (w world) emptied(sid string, argv []string) func() (float64, error) {
-	return func() (float64, error) {
-		box, err := inbox.Open(w.dir, sid, inbox.Config{})
-		if err != nil {
+// action does what is measured, in a world, and returns milliseconds.
+type action func(*world) (float64, error)
+
+func c2c(args ...string) action {
+	return func(w *world) (float64, error) { return w.time(w.program("c2c"), args...) }
+}
+
+// emptied is an action on a mailbox out of which everything was read before.
+func emptied(sid string, do action) action {
+	return func(w *world) (float64, error) {
+		if err := w.read(sid); err != nil {
 			return 0, err
 		}
-		if _, err := box.Drain(context.Background(), "bench"); err != nil {
-			return 0, err
-		}
-		return w.time(argv)
+		return do(w)
 	}
 }
 
-// time runs a command as birch and returns milliseconds.
-func (w world) time(argv []string) (float64, error) {
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = w.home, w.env("birch")
-	cmd.Stdin = strings.NewReader(event)
-	start := time.Now()
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return 0, fmt.Errorf("run %v: %w: %s", argv, err, out)
+// empty and replace are the limits of most rows.
+func empty(w *world) (float64, error) { return w.time(w.program("empty")) }
+
+func replace(w *world) (float64, error) { return w.time(w.program("replace"), w.root) }
+
+// row measures an action in turn with its limit, and with the same action of before.
+func (b *bench) row(f figure, n int, do, limit action) error {
+	if err := f.measure(n, do.in(b.now), limit.in(b.now)); err != nil {
+		return err
 	}
-	return since(start), nil
+	f.print()
+	if b.before == nil {
+		return nil
+	}
+	f.limit, f.aim = "the same before", "1"
+	if err := f.measure(n, do.in(b.now), do.in(b.before)); err != nil {
+		return f.skip(err)
+	}
+	f.print()
+	return nil
 }
 
-func (w world) env(sid string) []string {
-	return []string{"HOME=" + w.home, "PATH=" + w.bin + ":" + os.Getenv("PATH"), "C2C_MCP_BROKER_ROOT=" + w.root,
-		"C2C_MCP_SESSION_ID=" + sid, "CLAUDE_CODE_SESSION_ID=" + w.claude}
+func (a action) in(w *world) func() (float64, error) {
+	return func() (float64, error) { return a(w) }
+}
+
+// start compares whole processes that do little.
+func (b *bench) start() error {
+	columns()
+	for _, row := range []struct {
+		figure
+		do, limit action
+	}{
+		{figure{what: "c2c version", limit: "empty Go program"}, c2c("version"), empty},
+		{figure{what: "c2c hook, empty mailbox", limit: "empty Go program", aim: "1.3"}, emptied("birch", c2c("hook")), empty},
+		{figure{what: "c2c send", limit: "Go program with one durable replace", aim: "1.4"},
+			emptied("amber", c2c("send", "amber", "hello")), replace},
+	} {
+		if err := b.row(row.figure, pairs, row.do, row.limit); err != nil {
+			return err
+		}
+	}
+	// The script is this version's: there is nothing to compare it with.
+	now := bench{now: b.now}
+	return now.row(figure{what: "hook script, empty mailbox", limit: "sh -c :", aim: "2"}, pairs,
+		func(w *world) (float64, error) { return w.time(w.script()) },
+		func(w *world) (float64, error) { return w.time("sh", "-c", ":") })
 }

@@ -27,7 +27,7 @@ type window struct {
 	cmd *exec.Cmd
 }
 
-func (w world) window(argv []string) (window, error) {
+func (w *world) window(argv []string) (window, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = w.home, w.env("birch")
 	f, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 120})
@@ -35,7 +35,7 @@ func (w world) window(argv []string) (window, error) {
 }
 
 // ways are those to run a shell's command: as it is, in script(1), and in c2c start.
-func (w world) ways(command string) [3][]string {
+func (w *world) ways(command string) [3][]string {
 	return [3][]string{
 		{"sh", "-c", command},
 		{"script", "-q", "-c", command, "/dev/null"},
@@ -44,27 +44,36 @@ func (w world) ways(command string) [3][]string {
 }
 
 // terminal compares a program in a terminal of c2c's with one in script's, and with a bare one.
-func (w world) terminal() error {
+func (b *bench) terminal() error {
+	columns()
 	if _, err := exec.LookPath("script"); err != nil {
 		return err
 	}
-	bare, scripted, ours, err := w.echo()
+	bare, scripted, ours, err := b.now.echo()
 	if err != nil {
 		return fmt.Errorf("echo: %w", err)
 	}
-	figure{fmt.Sprintf("key echoed in c2c start (%d keys)", keys), "in a bare terminal (aim: 0.3 ms more)", "", ours, bare}.print()
-	figure{fmt.Sprintf("key echoed in c2c start (%d keys)", keys), "in script(1)", "", ours, scripted}.print()
-	bare, scripted, ours, err = w.show()
+	f := figure{what: fmt.Sprintf("key echoed in c2c start (%d keys)", keys), got: ours}
+	f.against("in a bare terminal (aim: 0.3 ms more)", "", bare)
+	f.against("in script(1)", "", scripted)
+	bare, scripted, ours, err = b.now.show()
 	if err != nil {
 		return fmt.Errorf("show: %w", err)
 	}
-	figure{fmt.Sprintf("cat of 100 MB in c2c start (%d times)", showTimes), "in a bare terminal", "", ours, bare}.print()
-	figure{fmt.Sprintf("cat of 100 MB in c2c start (%d times)", showTimes), "in script(1)", "1.4", ours, scripted}.print()
+	f = figure{what: fmt.Sprintf("cat of 100 MB in c2c start (%d times)", showTimes), got: ours}
+	f.against("in a bare terminal", "", bare)
+	f.against("in script(1)", "1.4", scripted)
 	return nil
 }
 
+// against prints a row with one of several limits.
+func (f figure) against(limit, aim string, base []float64) {
+	f.limit, f.aim, f.base = limit, aim, base
+	f.print()
+}
+
 // echo types keys into three programs that write back each, in turn.
-func (w world) echo() (bare, scripted, ours []float64, err error) {
+func (w *world) echo() (bare, scripted, ours []float64, err error) {
 	var windows [3]window
 	var took [3][]float64
 	for i, argv := range w.ways("stty raw -echo; echo ready; exec cat") {
@@ -97,7 +106,7 @@ func (w world) echo() (bare, scripted, ours []float64, err error) {
 }
 
 // show has three programs write a long file, in turn, and reads it all.
-func (w world) show() (bare, scripted, ours []float64, err error) {
+func (w *world) show() (bare, scripted, ours []float64, err error) {
 	path := filepath.Join(w.home, "long")
 	line := strings.Repeat("0123456789", 8)[:79] + "\n"
 	if err := os.WriteFile(path, []byte(strings.Repeat(line, shown/len(line))), 0o600); err != nil {

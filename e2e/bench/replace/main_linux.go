@@ -4,6 +4,7 @@ package main
 
 import (
 	"os"
+	"strconv"
 	"syscall"
 )
 
@@ -22,7 +23,8 @@ func replace(path string) error {
 	if err != nil {
 		return err
 	}
-	file, err := syscall.Openat(dir, "limit.tmp", syscall.O_WRONLY|syscall.O_CREAT|syscall.O_TRUNC|syscall.O_CLOEXEC, 0o600)
+	tmp := "limit." + strconv.Itoa(os.Getpid())
+	file, err := syscall.Openat(dir, tmp, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_TRUNC|syscall.O_CLOEXEC, 0o600)
 	if err != nil {
 		return err
 	}
@@ -32,7 +34,7 @@ func replace(path string) error {
 	if err := syscall.Fsync(file); err != nil {
 		return err
 	}
-	if err := syscall.Renameat(dir, "limit.tmp", dir, "limit"); err != nil {
+	if err := syscall.Renameat(dir, tmp, dir, "limit"); err != nil {
 		return err
 	}
 	return syscall.Fsync(dir)
