@@ -6,6 +6,10 @@
 //
 // A send that was killed may or may not have stored its message, once. A reader
 // that was killed may have been shown messages that are offered again.
+//
+// Some messages are larger than an inbox may be, so that it is rotated all the
+// time. The alias moving goes from one client to the next, which the last has
+// left, two of them at once, and each takes the mail along.
 package main
 
 import (
@@ -19,6 +23,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -28,6 +33,8 @@ const (
 	mailboxes = 2
 	killed    = 15 // percent of the processes
 	longest   = 4 * time.Millisecond
+	movers    = 2 // clients at once that want one alias
+	lifetime  = 150 * time.Millisecond
 )
 
 // torture is one run.
@@ -35,10 +42,10 @@ type torture struct {
 	c2c, home, root string
 
 	mu    sync.Mutex
-	acked map[string]bool // ids whose send said that they are stored
-	tried map[string]bool // ids whose send was killed or refused
+	acked map[string]bool // "sender/id" of what send said is stored
+	tried map[string]bool // and of the sends that were killed or refused
 
-	kills, reads atomic.Int64
+	kills, reads, clients atomic.Int64
 }
 
 func main() {
@@ -69,8 +76,8 @@ func run(bin string, length time.Duration) error {
 			return fmt.Errorf("register: %w: %s", err, out)
 		}
 	}
-	fmt.Printf("torture: %d senders, %d readers and a Python writer on %d mailboxes for %v, %d %% of the processes killed, in %s\n",
-		senders, readers*mailboxes, mailboxes, length, killed, home)
+	fmt.Printf("torture: %d senders, %d readers and a Python writer on %d mailboxes, %d clients at once for one alias, for %v, %d %% of "+
+		"the processes killed, in %s\n", senders, readers*mailboxes, mailboxes, movers, length, killed, home)
 	if err := t.work(length); err != nil {
 		return err
 	}
@@ -84,7 +91,10 @@ func (t *torture) names() (names []string) {
 	for i := range mailboxes {
 		names = append(names, fmt.Sprintf("box-%d", i))
 	}
-	return append(names, "sender")
+	for i := range senders {
+		names = append(names, fmt.Sprintf("sender-%d", i))
+	}
+	return names
 }
 
 func (t *torture) command(ctx context.Context, as string, args ...string) *exec.Cmd {
@@ -104,6 +114,9 @@ func (t *torture) work(length time.Duration) error {
 	}
 	for i := range readers * mailboxes {
 		all.Go(func() { t.read(ctx, i%mailboxes) })
+	}
+	for i := range movers {
+		all.Go(func() { t.move(ctx, i) })
 	}
 	failed := make(chan error, 1)
 	all.Go(func() { failed <- t.python(ctx) })
@@ -144,18 +157,60 @@ func (t *torture) maybeKill(cmd *exec.Cmd) error {
 }
 
 func (t *torture) send(ctx context.Context, who int) {
+	as := fmt.Sprintf("sender-%d", who)
+	to := append(t.names()[:mailboxes:mailboxes], moving)
 	for n := 0; ctx.Err() == nil; n++ {
 		id := fmt.Sprintf("s%d-%d", who, n)
-		body := strings.Repeat("x", rand.IntN(3000))
-		cmd := t.command(context.Background(), "sender", "send", fmt.Sprintf("box-%d", rand.IntN(mailboxes)), "--id", id, body)
+		cmd := t.command(context.Background(), as, "send", to[rand.IntN(len(to))], "--id", id, "-")
+		cmd.Stdin = strings.NewReader(body())
 		err := t.maybeKill(cmd)
 		t.mu.Lock()
 		if err == nil {
-			t.acked[id] = true
+			t.acked[as+"/"+id] = true
 		} else {
-			t.tried[id] = true
+			t.tried[as+"/"+id] = true
 		}
 		t.mu.Unlock()
+	}
+}
+
+// body is mostly short. One in twenty is longer than the 60 KiB of an inbox.
+func body() string {
+	switch n := rand.IntN(100); {
+	case n < 5:
+		return strings.Repeat("x", 60_000+rand.IntN(100_000))
+	case n < 20:
+		return strings.Repeat("x", 1+rand.IntN(30_000))
+	default:
+		return strings.Repeat("x", 1+rand.IntN(3000))
+	}
+}
+
+// moving is the alias that goes from client to client.
+const moving = "moving"
+
+// client is what a client does: its first hook registers it, it asks for the alias, and its hooks bring mail.
+const client = `
+event='{"hook_event_name":"PostToolUse","session_id":"'$C2C_MCP_SESSION_ID'"}'
+printf %s "$event" | CLAUDE_PID=$$ "$C2C" hook
+"$C2C" register moving
+while :; do printf %s "$event" | CLAUDE_PID=$$ "$C2C" hook; done
+`
+
+// move starts one client after the other. Each is killed with all that it has started, and the next one finds it absent.
+func (t *torture) move(ctx context.Context, who int) {
+	for n := 0; ctx.Err() == nil; n++ {
+		cmd := t.command(context.Background(), fmt.Sprintf("client-%d-%d", who, n))
+		cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", client}
+		cmd.Env = append(cmd.Env, "C2C="+t.c2c, "C2C_MCP_CLIENT_TYPE=claude")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		if cmd.Start() != nil {
+			continue
+		}
+		time.Sleep(rand.N(lifetime))
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		cmd.Wait()
+		t.clients.Add(1)
 	}
 }
 
@@ -202,7 +257,7 @@ func (t *torture) python(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for id := range strings.FieldsSeq(out.String()) {
-		t.acked[id] = true
+		t.acked["python/"+id] = true
 	}
 	return nil
 }
