@@ -45,11 +45,7 @@ func TestTheDaemonWakesACodexThatHasNoServer(t *testing.T) {
 // The session's own server goes before: the daemon lends the right to ring for each ring.
 func TestTheDaemonLeavesASessionToItsServer(t *testing.T) {
 	t.Parallel()
-	l, model := newLab(t), lab.NewModel(t)
-	l.SeedCodex(model, "")
-	l.Run(c2c(), "install", "codex")
-	l.Run(c2c(), "register", "birch", "--session-id", "birch")
-	l.TrustCodexHooks()
+	l, model := codexLab(t, "")
 	l.Run(c2c(), "wake", "start") // before there is anybody
 	model.Script(register(lab.Codex, "cody"), lab.Say("Registered."))
 	p := l.CodexTUI()

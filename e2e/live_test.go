@@ -102,11 +102,7 @@ func TestClaudeAndCodexTalkWhileTheyWork(t *testing.T) {
 // The daemon has one environment and one process for both threads.
 func TestTwoCodexThreadsOfOneDaemonHaveTwoMailboxes(t *testing.T) {
 	t.Parallel()
-	l, model := newLab(t), lab.NewModel(t)
-	l.SeedCodex(model, "")
-	l.Run(c2c(), "install", "codex")
-	l.Run(c2c(), "register", "birch", "--session-id", "birch")
-	l.TrustCodexHooks()
+	l, model := codexLab(t, "")
 	aliases := []string{"cody", "dora"}
 	threads, clients := map[string]string{}, map[string]*lab.Proc{}
 	for _, alias := range aliases {
@@ -135,10 +131,7 @@ func TestTwoCodexThreadsOfOneDaemonHaveTwoMailboxes(t *testing.T) {
 
 func TestMailboxStaysAfterClearAndResume(t *testing.T) {
 	t.Parallel()
-	l, model := newLab(t), lab.NewModel(t)
-	l.SeedClaude(nil)
-	l.Run(c2c(), "install", "claude")
-	l.Run(c2c(), "register", "birch", "--session-id", "birch")
+	l, model := claudeLab(t, nil)
 	model.Script(register(lab.Claude, "amber"), lab.Say("Registered."))
 	p := l.ClaudeTUI(model)
 	p.Submit("prompt-one")

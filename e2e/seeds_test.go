@@ -105,11 +105,8 @@ func inMenu(p *lab.Proc) {
 // blindLab is wakeLab with a client that does not wake itself.
 func blindLab(t *testing.T) (*lab.Lab, *lab.Model, *lab.Proc) {
 	t.Helper()
-	l, model := newLab(t), lab.NewModel(t)
-	l.SeedClaude(nil)
-	l.Run(c2c(), "install", "claude")
+	l, model := claudeLab(t, nil)
 	blind(l)
-	l.Run(c2c(), "register", "birch", "--session-id", "birch")
 	return l, model, claudeAt(t, l, model)
 }
 
@@ -138,11 +135,7 @@ func TestAServerThatIsBackRingsForWhatWaited(t *testing.T) {
 // It asks for the channel and starts the client without it, which the client tells nobody.
 func TestAChannelThatNobodyHearsGivesWayToTheSocket(t *testing.T) {
 	t.Parallel()
-	l, model := newLab(t), lab.NewModel(t)
-	l.Setenv("C2C_MCP_CHANNEL_DELIVERY", "doorbell")
-	l.SeedClaude(nil)
-	l.Run(c2c(), "install", "claude")
-	l.Run(c2c(), "register", "birch", "--session-id", "birch")
+	l, model := claudeLab(t, nil, "C2C_MCP_CHANNEL_DELIVERY=doorbell")
 	p := claudeAt(t, l, model)
 	model.Script(lab.Say("Woken."))
 	l.Run("sh", "-c", sendAs("birch", "amber", "first"))

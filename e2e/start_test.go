@@ -10,10 +10,7 @@ import (
 // Started by name, a session has its mailbox before it has said a word, and is woken in it.
 func TestASessionIsStartedByName(t *testing.T) {
 	t.Parallel()
-	l, model := newLab(t), lab.NewModel(t)
-	l.SeedClaude(nil)
-	l.Run(c2c(), "install", "claude")
-	l.Run(c2c(), "register", "birch", "--session-id", "birch")
+	l, model := claudeLab(t, nil)
 	l.Setenv("C2C_MCP_SESSION_ID", "somebody-else") // of the session around this shell
 	start := []string{c2c(), "start", "--alias", "amber", "claude", "--"}
 	p := l.Terminal(l.ClaudeEnv(model), start...)

@@ -85,11 +85,7 @@ func TestNothingIsTypedIntoADialog(t *testing.T) {
 // Without an MCP server, and so without a ringer of its own.
 func TestCodexIsWokenThroughItsTerminal(t *testing.T) {
 	t.Parallel()
-	l, model := newLab(t), lab.NewModel(t)
-	l.SeedCodex(model, "")
-	l.Run(c2c(), "install", "codex")
-	l.Run(c2c(), "register", "birch", "--session-id", "birch")
-	l.TrustCodexHooks()
+	l, model := codexLab(t, "")
 	p := l.Terminal(l.CodexEnv(), c2c(), "start", "codex", "--", "--no-daemon", "-c", "mcp_servers.c2c.enabled=false")
 	p.WaitScreen(0, "›")
 	model.Script(shell(c2c()+" register cody"), lab.Say("Registered."))

@@ -10,13 +10,24 @@ import (
 	"c2c/wake"
 )
 
-// wakeLab has an idle Claude Code amber and a birch who writes to it.
-func wakeLab(t *testing.T, settings map[string]any, args ...string) (*lab.Lab, *lab.Model, *lab.Proc) {
+// claudeLab has a Claude Code that c2c is installed in, and a birch who writes. env has lines NAME=value.
+func claudeLab(t *testing.T, settings map[string]any, env ...string) (*lab.Lab, *lab.Model) {
 	t.Helper()
 	l, model := newLab(t), lab.NewModel(t)
+	for _, line := range env {
+		name, value, _ := strings.Cut(line, "=")
+		l.Setenv(name, value)
+	}
 	l.SeedClaude(settings)
 	l.Run(c2c(), "install", "claude")
 	l.Run(c2c(), "register", "birch", "--session-id", "birch")
+	return l, model
+}
+
+// wakeLab has an idle Claude Code amber and a birch who writes to it.
+func wakeLab(t *testing.T, settings map[string]any, args ...string) (*lab.Lab, *lab.Model, *lab.Proc) {
+	t.Helper()
+	l, model := claudeLab(t, settings)
 	return l, model, claudeAt(t, l, model, args...)
 }
 
@@ -43,20 +54,7 @@ func wantRings(t *testing.T, l *lab.Lab, n int) {
 func TestAWakeKeepsTheDraft(t *testing.T) {
 	t.Parallel()
 	l, model, p := wakeLab(t, nil)
-	p.Send("half-typed-draft")
-	p.WaitScreen(0, "half-typed-draft")
-	model.Script(lab.Say("Woken."))
-	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
-	if r := model.WaitText("word-meanwhile"); len(r.Find("half-typed-draft")) != 0 {
-		t.Errorf("the draft was sent:\n%s", r)
-	}
-	p.WaitScreen(0, "Woken.")
-	p.Send(lab.Enter)
-	r := model.WaitText("half-typed-draft")
-	once(t, r, "word-meanwhile")
-	if item := once(t, r, "half-typed-draft"); strings.Contains(item.Text, "c2c") {
-		t.Errorf("the draft became %q", item.Text)
-	}
+	keepsTheDraft(t, l, model, p, "amber")
 }
 
 func TestAWakePassesInEveryPermissionModeAndKeepsIt(t *testing.T) {
@@ -163,11 +161,7 @@ func TestABusySessionIsNotRung(t *testing.T) {
 // Without its socket the server cannot ring, and does not keep the client's own watch from it.
 func TestWithoutItsSocketClaudeIsWokenByItsOwnWatch(t *testing.T) {
 	t.Parallel()
-	l, model := newLab(t), lab.NewModel(t)
-	l.Setenv("CLAUDE_CODE_HARBOR_KITE", "0")
-	l.SeedClaude(nil)
-	l.Run(c2c(), "install", "claude")
-	l.Run(c2c(), "register", "birch", "--session-id", "birch")
+	l, model := claudeLab(t, nil, "CLAUDE_CODE_HARBOR_KITE=0")
 	p := claudeAt(t, l, model)
 	model.Script(lab.Say("Woken."))
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))

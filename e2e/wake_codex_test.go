@@ -7,14 +7,21 @@ import (
 	"c2c/e2e/lab"
 )
 
-// codexAt starts Codex on a terminal, registered as cody and idle, and a birch who writes to it.
-func codexAt(t *testing.T, toml string, args ...string) (*lab.Lab, *lab.Model, *lab.Proc) {
+// codexLab has a Codex that c2c is installed in, and a birch who writes.
+func codexLab(t *testing.T, toml string) (*lab.Lab, *lab.Model) {
 	t.Helper()
 	l, model := newLab(t), lab.NewModel(t)
 	l.SeedCodex(model, toml)
 	l.Run(c2c(), "install", "codex")
 	l.Run(c2c(), "register", "birch", "--session-id", "birch")
 	l.TrustCodexHooks()
+	return l, model
+}
+
+// codexAt starts Codex on a terminal, registered as cody and idle, and a birch who writes to it.
+func codexAt(t *testing.T, toml string, args ...string) (*lab.Lab, *lab.Model, *lab.Proc) {
+	t.Helper()
+	l, model := codexLab(t, toml)
 	model.Script(register(lab.Codex, "cody"), lab.Say("Registered."))
 	p := l.CodexTUI(args...)
 	p.Submit("prompt-one")
@@ -26,16 +33,26 @@ func codexAt(t *testing.T, toml string, args ...string) (*lab.Lab, *lab.Model, *
 func TestAWakeOfCodexKeepsTheDraft(t *testing.T) {
 	t.Parallel()
 	l, model, p := codexAt(t, "")
+	keepsTheDraft(t, l, model, p, "cody")
+}
+
+// keepsTheDraft wakes a client whose person is typing, and then sends what was typed.
+func keepsTheDraft(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, alias string) {
+	t.Helper()
 	p.Send("half-typed-draft")
 	p.WaitScreen(0, "half-typed-draft")
 	model.Script(lab.Say("Woken."))
-	l.Run("sh", "-c", sendAs("birch", "cody", "meanwhile"))
+	l.Run("sh", "-c", sendAs("birch", alias, "meanwhile"))
 	if r := model.WaitText("word-meanwhile"); len(r.Find("half-typed-draft")) != 0 {
 		t.Errorf("the draft was sent:\n%s", r)
 	}
 	p.WaitScreen(0, "Woken.")
 	p.Send(lab.Enter)
-	once(t, model.WaitText("half-typed-draft"), "word-meanwhile")
+	r := model.WaitText("half-typed-draft")
+	once(t, r, "word-meanwhile")
+	if item := once(t, r, "half-typed-draft"); strings.Contains(item.Text, "c2c") {
+		t.Errorf("the draft became %q", item.Text)
+	}
 }
 
 // A terminal that runs without the daemon looks at its queue every nine seconds or so.
@@ -70,11 +87,7 @@ func TestABusyCodexIsLeftToItsHooks(t *testing.T) {
 // A thread that nobody has open cannot be rung; its mail waits for its next turn.
 func TestMailForAClosedThreadWaits(t *testing.T) {
 	t.Parallel()
-	l, model := newLab(t), lab.NewModel(t)
-	l.SeedCodex(model, "")
-	l.Run(c2c(), "install", "codex")
-	l.Run(c2c(), "register", "birch", "--session-id", "birch")
-	l.TrustCodexHooks()
+	l, model := codexLab(t, "")
 	model.Script(register(lab.Codex, "cody"), lab.Say("Registered."))
 	l.CodexExec("please register").Wait()
 	l.Run("sh", "-c", sendAs("birch", "cody", "later"))

@@ -27,23 +27,14 @@ type messagesBlock struct {
 }
 
 func (m *Model) serveMessages(w http.ResponseWriter, r *http.Request) {
-	request, err := newRequest(r)
-	if err != nil {
-		return // the client hung up
-	}
 	var body messagesBody
-	if err := json.Unmarshal(request.Body, &body); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	request.Items = messagesItems(body)
-	for _, tool := range body.Tools {
-		request.Tools = append(request.Tools, tool.Name)
-	}
-	// Titles, summaries and quota probes come without tools; every turn of a conversation has them.
-	request.Side = len(body.Tools) == 0
-	reply := m.take(request)
-	if !hold(r.Context(), reply) {
+	reply, ok := m.receive(w, r, &body, func(request *Request) {
+		request.Items = messagesItems(body)
+		for _, tool := range body.Tools {
+			request.Tools = append(request.Tools, tool.Name)
+		}
+	})
+	if !ok {
 		return
 	}
 	if body.Stream {

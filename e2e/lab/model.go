@@ -282,13 +282,23 @@ func (m *Model) Dump() string {
 	return b.String()
 }
 
-// newRequest reads the body of a call.
-func newRequest(r *http.Request) (*Request, error) {
-	body, err := io.ReadAll(r.Body)
+// receive reads a call, has read put what the model sees into the request, and returns the reply. It reports false when
+// there is nobody to answer any more.
+func (m *Model) receive(w http.ResponseWriter, r *http.Request, body any, read func(*Request)) (Reply, bool) {
+	data, err := io.ReadAll(r.Body)
 	if err != nil {
-		return nil, err
+		return Reply{}, false // the client hung up
 	}
-	return &Request{Time: time.Now(), Path: r.URL.Path, Header: r.Header, Body: body}, nil
+	if err := json.Unmarshal(data, body); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return Reply{}, false
+	}
+	request := &Request{Time: time.Now(), Path: r.URL.Path, Header: r.Header, Body: data}
+	read(request)
+	// Titles, summaries and quota probes come without tools; every turn of a conversation has them.
+	request.Side = len(request.Tools) == 0
+	reply := m.take(request)
+	return reply, hold(r.Context(), reply)
 }
 
 // hold keeps a reply back; it reports false when the client gave up meanwhile.

@@ -22,25 +22,16 @@ type responsesBody struct {
 }
 
 func (m *Model) serveResponses(w http.ResponseWriter, r *http.Request) {
-	request, err := newRequest(r)
-	if err != nil {
-		return // the client hung up
-	}
 	var body responsesBody
-	if err := json.Unmarshal(request.Body, &body); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+	reply, ok := m.receive(w, r, &body, func(request *Request) {
+		request.Items = responsesItems(body)
+		for _, tool := range body.Tools {
+			request.Tools = append(request.Tools, tool.Name)
+		}
+	})
+	if ok {
+		streamResponse(newStream(w), reply)
 	}
-	request.Items = responsesItems(body)
-	for _, tool := range body.Tools {
-		request.Tools = append(request.Tools, tool.Name)
-	}
-	request.Side = len(body.Tools) == 0
-	reply := m.take(request)
-	if !hold(r.Context(), reply) {
-		return
-	}
-	streamResponse(newStream(w), reply)
 }
 
 func responsesItems(body responsesBody) []Item {
