@@ -23,13 +23,16 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"c2c/e2e/scratch"
 )
 
 const (
 	senders  = 4
 	shortest = 150 * time.Millisecond // from the first send to the cut
 	longest  = 600 * time.Millisecond
-	diskSize = 320 << 20 // XFS takes no less than 300 MB
+	lifetime = 100 * time.Millisecond // of a client, at most
+	diskSize = 320 << 20              // XFS takes no less than 300 MB
 )
 
 func main() {
@@ -70,6 +73,10 @@ func inNamespace() int {
 func run(bin string, systems []string, rounds int) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
+	}
+	// What a killed client had started is waited for here: it keeps the disk busy.
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become the reaper: %w", err)
 	}
 	c2c, err := filepath.Abs(filepath.Join(bin, "c2c"))
 	if err != nil {
@@ -150,31 +157,22 @@ func (d disk) make() error {
 		return err
 	}
 	force := map[string]string{"ext4": "-F", "xfs": "-f"}[d.system]
-	return output(exec.Command("mkfs."+d.system, "-q", force, d.image))
+	return scratch.Check(exec.Command("mkfs."+d.system, "-q", force, d.image))
 }
 
-func (d disk) mount() error { return output(exec.Command("mount", "-o", "loop", d.image, d.dir)) }
-
-func (d disk) unmount() error { return output(exec.Command("umount", d.dir)) }
-
-func output(cmd *exec.Cmd) error {
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err, out)
-	}
-	return nil
+func (d disk) mount() error {
+	return scratch.Check(exec.Command("mount", "-o", "loop", d.image, d.dir))
 }
 
-func (d disk) command(as string, args ...string) *exec.Cmd {
-	cmd := exec.Command(d.c2c, args...)
-	cmd.Dir = d.dir
-	cmd.Env = []string{"HOME=" + d.dir, "PATH=" + os.Getenv("PATH"), "C2C_MCP_BROKER_ROOT=" + d.dir + "/root", "C2C_MCP_SESSION_ID=" + as}
-	return cmd
-}
+func (d disk) unmount() error { return scratch.Check(exec.Command("umount", d.dir)) }
 
-// sendUntilCut returns the ids of the messages whose send reported success.
+func (d disk) home() scratch.Home { return scratch.Home{C2C: d.c2c, Dir: d.dir} }
+
+// sendUntilCut returns what was acknowledged, as "sender/id". Half of it goes to an alias that one client takes from the
+// other.
 func (d disk) sendUntilCut() (acked []string, err error) {
 	for _, name := range []string{"amber", "birch"} {
-		if err := output(d.command(name, "register", name, "--session-id", name)); err != nil {
+		if err := d.home().Run(name, "register", name); err != nil {
 			return nil, err
 		}
 	}
@@ -190,9 +188,9 @@ func (d disk) sendUntilCut() (acked []string, err error) {
 		all.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
 				id := fmt.Sprintf("s%d-%d", who, n)
-				if d.command("birch", "send", "amber", "--id", id, strings.Repeat("x", rand.IntN(2000))).Run() == nil {
+				if d.home().Send("birch", []string{"amber", scratch.Moving}[n%2], id).Run() == nil {
 					mu.Lock()
-					acked = append(acked, id)
+					acked = append(acked, "birch/"+id)
 					mu.Unlock()
 				}
 			}
@@ -200,7 +198,12 @@ func (d disk) sendUntilCut() (acked []string, err error) {
 	}
 	all.Go(func() {
 		for ctx.Err() == nil {
-			d.command("amber", "poll-inbox", "--wait=20ms").Run()
+			d.home().Command(ctx, "amber", "poll-inbox", "--wait=20ms").Run()
+		}
+	})
+	all.Go(func() {
+		for n := 0; ctx.Err() == nil; n++ {
+			d.home().Client(fmt.Sprintf("client-%d", n), rand.N(lifetime))
 		}
 	})
 	time.Sleep(shortest + rand.N(longest-shortest))
@@ -220,18 +223,19 @@ func shutdown(fd int) error {
 	return nil
 }
 
-// check reads what is left, and looks for the ids there and in the archive.
+// check reads what is left, and looks for the ids in the archives.
 func (d disk) check(ids []string) (lost, broken int, err error) {
-	if err := output(d.command("amber", "poll-inbox")); err != nil {
+	if err := d.home().ReadAll("amber"); err != nil {
 		return 0, 0, err
 	}
-	archive, err := os.ReadFile(d.dir + "/root/archive/amber.jsonl")
-	if err != nil && !os.IsNotExist(err) {
+	found, _, err := d.home().Archived() // the cut may tear the end of a line that nobody relies on
+	if err != nil {
 		return 0, 0, err
 	}
 	for _, id := range ids {
-		if !strings.Contains(string(archive), fmt.Sprintf(`"message_id":"%s"`, id)) {
-			fmt.Printf("powercut: %s: lost %s\n", d.system, id)
+		if found[id] == 0 {
+			_, name, _ := strings.Cut(id, "/")
+			fmt.Printf("powercut: %s: lost %s, it stands in %q\n", d.system, id, d.home().Where(name))
 			lost++
 		}
 	}

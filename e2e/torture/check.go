@@ -1,40 +1,26 @@
 package main
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 )
 
-// lastOwner is the session that gets the mail of the moving alias in the end.
-const lastOwner = "last-owner"
-
 // check reads what is left and looks for every message in the archives.
 func (t *torture) check() error {
-	if out, err := t.command(context.Background(), lastOwner, "register", moving).CombinedOutput(); err != nil {
-		return fmt.Errorf("take the alias over: %w: %s", err, out)
-	}
-	boxes := append(t.names()[:mailboxes:mailboxes], moving)
+	boxes := t.names()[:mailboxes:mailboxes]
+	// Two writes end what a killed process had begun: a send, and a poll.
 	for _, name := range boxes {
-		as := name
-		if name == moving {
-			as = lastOwner
-		}
-		// Two writes end what a killed process had begun: a send, and a poll.
-		send := t.command(context.Background(), "sender-0", "send", name, "--id", "last-"+name, "x")
-		if out, err := send.CombinedOutput(); err != nil {
-			return fmt.Errorf("send: %w: %s", err, out)
-		}
-		if out, err := t.command(context.Background(), as, "poll-inbox").CombinedOutput(); err != nil {
-			return fmt.Errorf("poll-inbox: %w: %s", err, out)
+		if err := t.home.Run("sender-0", "send", name, "--id", "last-"+name, "x"); err != nil {
+			return err
 		}
 		t.acked["sender-0/last-"+name] = true
 	}
-	found, unreadable, err := t.archived()
+	if err := t.home.ReadAll(boxes...); err != nil {
+		return err
+	}
+	found, unreadable, err := t.home.Archived()
 	if err != nil {
 		return err
 	}
@@ -46,7 +32,11 @@ func (t *torture) check() error {
 	fmt.Printf("torture: %d acknowledged, %d unknown (killed), %d reads, %d clients came and went, %d other processes killed\n"+
 		"torture: %d lost, %d twice in the archives, %d unreadable, %d that nobody sent, %d files of litter\n",
 		len(t.acked), len(t.tried), t.reads.Load(), t.clients.Load(), t.kills.Load(), len(lost), len(twice), unreadable, len(ghosts), len(litter))
-	for what, list := range map[string][]string{"lost": lost, "twice": twice, "not sent": ghosts, "litter": litter} {
+	for _, id := range lost[:min(10, len(lost))] {
+		_, name, _ := strings.Cut(id, "/")
+		fmt.Printf("torture: lost %s, it stands in %q\n", id, t.home.Where(name))
+	}
+	for what, list := range map[string][]string{"twice": twice, "not sent": ghosts, "litter": litter} {
 		if len(list) > 0 {
 			fmt.Printf("torture: %s: %q\n", what, list[:min(10, len(list))])
 		}
@@ -55,36 +45,6 @@ func (t *torture) check() error {
 		return fmt.Errorf("a promise is broken")
 	}
 	return nil
-}
-
-// archived counts the messages in all archives, and the lines that are no records.
-func (t *torture) archived() (found map[string]int, unreadable int, err error) {
-	found = map[string]int{}
-	err = filepath.WalkDir(filepath.Join(t.root, "archive"), func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".jsonl") {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		for line := range bytes.Lines(data) {
-			var record struct {
-				ID   string `json:"message_id"`
-				From string `json:"from_alias"`
-			}
-			if len(bytes.TrimSpace(line)) == 0 {
-				continue // the end of a torn line
-			}
-			if err := json.Unmarshal(line, &record); err != nil || record.ID == "" {
-				unreadable++
-				continue
-			}
-			found[record.From+"/"+record.ID]++
-		}
-		return nil
-	})
-	return found, unreadable, err
 }
 
 func (t *torture) compare(found map[string]int) (lost, twice, ghosts []string) {
@@ -107,7 +67,7 @@ func (t *torture) compare(found map[string]int) (lost, twice, ghosts []string) {
 // litter lists what should not be there when nobody is at work and all is read. Nobody writes for the clients that are
 // gone any more: what is left of them is found as lost, or is none of anybody's.
 func (t *torture) litter() (left []string, err error) {
-	err = filepath.WalkDir(t.root, func(path string, d os.DirEntry, err error) error {
+	err = filepath.WalkDir(t.home.Root(), func(path string, d os.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -117,7 +77,7 @@ func (t *torture) litter() (left []string, err error) {
 		}
 		inLease := strings.HasSuffix(filepath.Dir(path), ".lease")
 		if !d.IsDir() && (inLease || strings.Contains(name, ".tmp.c2c") || strings.Contains(name, ".corrupt-") || strings.HasSuffix(name, ".spill.jsonl") && size(path) > 0) {
-			left = append(left, strings.TrimPrefix(path, t.root+"/"))
+			left = append(left, strings.TrimPrefix(path, t.home.Root()+"/"))
 		}
 		return nil
 	})

@@ -14,6 +14,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -23,8 +24,9 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
+
+	"c2c/e2e/scratch"
 )
 
 const (
@@ -39,7 +41,7 @@ const (
 
 // torture is one run.
 type torture struct {
-	c2c, home, root string
+	home scratch.Home
 
 	mu    sync.Mutex
 	acked map[string]bool // "sender/id" of what send said is stored
@@ -70,10 +72,10 @@ func run(bin string, length time.Duration) error {
 	if err != nil {
 		return err
 	}
-	t := &torture{c2c: c2c, home: home, root: filepath.Join(home, "root"), acked: map[string]bool{}, tried: map[string]bool{}}
+	t := &torture{home: scratch.Home{C2C: c2c, Dir: home}, acked: map[string]bool{}, tried: map[string]bool{}}
 	for _, name := range t.names() {
-		if out, err := t.command(context.Background(), name, "register", name, "--session-id", name).CombinedOutput(); err != nil {
-			return fmt.Errorf("register: %w: %s", err, out)
+		if err := t.home.Run(name, "register", name); err != nil {
+			return err
 		}
 	}
 	fmt.Printf("torture: %d senders, %d readers and a Python writer on %d mailboxes, %d clients at once for one alias, for %v, %d %% of "+
@@ -97,13 +99,6 @@ func (t *torture) names() (names []string) {
 	return names
 }
 
-func (t *torture) command(ctx context.Context, as string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, t.c2c, args...)
-	cmd.Dir = t.home
-	cmd.Env = []string{"HOME=" + t.home, "PATH=" + os.Getenv("PATH"), "C2C_MCP_BROKER_ROOT=" + t.root, "C2C_MCP_SESSION_ID=" + as}
-	return cmd
-}
-
 // work runs everybody for the given time.
 func (t *torture) work(length time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), length)
@@ -115,14 +110,14 @@ func (t *torture) work(length time.Duration) error {
 	for i := range readers * mailboxes {
 		all.Go(func() { t.read(ctx, i%mailboxes) })
 	}
+	errs := make([]error, movers+1)
 	for i := range movers {
-		all.Go(func() { t.move(ctx, i) })
+		all.Go(func() { errs[i] = t.move(ctx, i) })
 	}
-	failed := make(chan error, 1)
-	all.Go(func() { failed <- t.python(ctx) })
+	all.Go(func() { errs[movers] = t.python(ctx) })
 	all.Go(func() { t.progress(ctx) })
 	all.Wait()
-	return <-failed
+	return errors.Join(errs...)
 }
 
 func (t *torture) progress(ctx context.Context) {
@@ -158,12 +153,10 @@ func (t *torture) maybeKill(cmd *exec.Cmd) error {
 
 func (t *torture) send(ctx context.Context, who int) {
 	as := fmt.Sprintf("sender-%d", who)
-	to := append(t.names()[:mailboxes:mailboxes], moving)
+	to := append(t.names()[:mailboxes:mailboxes], scratch.Moving)
 	for n := 0; ctx.Err() == nil; n++ {
 		id := fmt.Sprintf("s%d-%d", who, n)
-		cmd := t.command(context.Background(), as, "send", to[rand.IntN(len(to))], "--id", id, "-")
-		cmd.Stdin = strings.NewReader(body())
-		err := t.maybeKill(cmd)
+		err := t.maybeKill(t.home.Send(as, to[rand.IntN(len(to))], id))
 		t.mu.Lock()
 		if err == nil {
 			t.acked[as+"/"+id] = true
@@ -174,49 +167,19 @@ func (t *torture) send(ctx context.Context, who int) {
 	}
 }
 
-// body is mostly short. One in twenty is longer than the 60 KiB of an inbox.
-func body() string {
-	switch n := rand.IntN(100); {
-	case n < 5:
-		return strings.Repeat("x", 60_000+rand.IntN(100_000))
-	case n < 20:
-		return strings.Repeat("x", 1+rand.IntN(30_000))
-	default:
-		return strings.Repeat("x", 1+rand.IntN(3000))
-	}
-}
-
-// moving is the alias that goes from client to client.
-const moving = "moving"
-
-// client is what a client does: its first hook registers it, it asks for the alias, and its hooks bring mail.
-const client = `
-event='{"hook_event_name":"PostToolUse","session_id":"'$C2C_MCP_SESSION_ID'"}'
-printf %s "$event" | CLAUDE_PID=$$ "$C2C" hook
-"$C2C" register moving
-while :; do printf %s "$event" | CLAUDE_PID=$$ "$C2C" hook; done
-`
-
-// move starts one client after the other. Each is killed with all that it has started, and the next one finds it absent.
-func (t *torture) move(ctx context.Context, who int) {
+func (t *torture) move(ctx context.Context, who int) error {
 	for n := 0; ctx.Err() == nil; n++ {
-		cmd := t.command(context.Background(), fmt.Sprintf("client-%d-%d", who, n))
-		cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", client}
-		cmd.Env = append(cmd.Env, "C2C="+t.c2c, "C2C_MCP_CLIENT_TYPE=claude")
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		if cmd.Start() != nil {
-			continue
+		if err := t.home.Client(fmt.Sprintf("client-%d-%d", who, n), rand.N(lifetime)); err != nil {
+			return err
 		}
-		time.Sleep(rand.N(lifetime))
-		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		cmd.Wait()
 		t.clients.Add(1)
 	}
+	return nil
 }
 
 func (t *torture) read(ctx context.Context, box int) {
 	for ctx.Err() == nil {
-		t.maybeKill(t.command(context.Background(), fmt.Sprintf("box-%d", box), "poll-inbox", "--wait=50ms"))
+		t.maybeKill(t.home.Command(context.Background(), fmt.Sprintf("box-%d", box), "poll-inbox", "--wait=50ms"))
 		t.reads.Add(1)
 	}
 }
@@ -248,7 +211,7 @@ while True:
 `
 
 func (t *torture) python(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, "python3", "-c", writer, t.root)
+	cmd := exec.CommandContext(ctx, "python3", "-c", writer, t.home.Root())
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); ctx.Err() == nil {

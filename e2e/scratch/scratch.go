@@ -1,0 +1,152 @@
+// Package scratch is a home with mail in it, for programs that break it and then look for every message.
+package scratch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Home is a home directory and its root. C2C is the program under test.
+type Home struct{ C2C, Dir string }
+
+// Root is where the mail is.
+func (h Home) Root() string { return filepath.Join(h.Dir, "root") }
+
+// Command is c2c, run as a session.
+func (h Home) Command(ctx context.Context, as string, args ...string) *exec.Cmd {
+	return h.program(ctx, as, h.C2C, args...)
+}
+
+func (h Home) program(ctx context.Context, as, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = h.Dir
+	cmd.Env = []string{"HOME=" + h.Dir, "PATH=" + os.Getenv("PATH"), "C2C_MCP_BROKER_ROOT=" + h.Root(), "C2C_MCP_SESSION_ID=" + as}
+	return cmd
+}
+
+// Run is a command that has to work.
+func (h Home) Run(as string, args ...string) error {
+	return Check(h.Command(context.Background(), as, args...))
+}
+
+// Check runs a command and puts what it printed into the error.
+func Check(cmd *exec.Cmd) error {
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err, out)
+	}
+	return nil
+}
+
+// Send is a send with a body of some length: mostly short, but one in twenty is longer than the 60 KiB of an inbox.
+func (h Home) Send(as, to, id string) *exec.Cmd {
+	longest := 3000
+	switch n := rand.IntN(100); {
+	case n < 5:
+		longest = 160_000
+	case n < 20:
+		longest = 30_000
+	}
+	cmd := h.Command(context.Background(), as, "send", to, "--id", id, "-")
+	cmd.Stdin = strings.NewReader(strings.Repeat("x", 1+rand.IntN(longest)))
+	return cmd
+}
+
+// Moving is the alias that goes from client to client.
+const Moving = "moving"
+
+// client is what a client does: its first hook registers it, it asks for the alias, and its hooks bring mail.
+const client = `
+event='{"hook_event_name":"PostToolUse","session_id":"'$C2C_MCP_SESSION_ID'"}'
+printf %s "$event" | CLAUDE_PID=$$ "$C2C" hook
+"$C2C" register moving
+while :; do printf %s "$event" | CLAUDE_PID=$$ "$C2C" hook; done
+`
+
+// Client starts a client that takes the alias [Moving], and its mail, from the client that had it. After some time it is
+// killed with all that it has started; the next one finds it absent.
+func (h Home) Client(sid string, lifetime time.Duration) error {
+	cmd := h.program(context.Background(), sid, "/bin/sh", "-c", client)
+	cmd.Env = append(cmd.Env, "C2C="+h.C2C, "C2C_MCP_CLIENT_TYPE=claude")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	time.Sleep(lifetime)
+	err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	cmd.Wait()
+	for { // what it had started, when this process is their reaper
+		if _, err := syscall.Wait4(-cmd.Process.Pid, nil, 0, nil); err != nil && err != syscall.EINTR {
+			break
+		}
+	}
+	return err
+}
+
+// ReadAll reads what waits in some mailboxes, and what the last client of [Moving] has left.
+func (h Home) ReadAll(names ...string) error {
+	const last = "last-owner"
+	if err := h.Run(last, "register", Moving); err != nil {
+		return err
+	}
+	for _, name := range append(names, last) {
+		if err := h.Run(name, "poll-inbox"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Archived counts the messages in all archives, as "sender/id", and the lines that are no records.
+func (h Home) Archived() (found map[string]int, unreadable int, err error) {
+	found = map[string]int{}
+	err = filepath.WalkDir(filepath.Join(h.Root(), "archive"), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".jsonl") {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for line := range bytes.Lines(data) {
+			var record struct {
+				ID   string `json:"message_id"`
+				From string `json:"from_alias"`
+			}
+			if len(bytes.TrimSpace(line)) == 0 {
+				continue // the end of a torn line
+			}
+			if err := json.Unmarshal(line, &record); err != nil || record.ID == "" {
+				unreadable++
+				continue
+			}
+			found[record.From+"/"+record.ID]++
+		}
+		return nil
+	})
+	if os.IsNotExist(err) {
+		err = nil // nothing was ever read
+	}
+	return found, unreadable, err
+}
+
+// Where says which files still have an id in them, to find out what became of a lost message.
+func (h Home) Where(id string) (files []string) {
+	filepath.WalkDir(h.Root(), func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && d.Name() != "broker.log" {
+			if data, _ := os.ReadFile(path); bytes.Contains(data, []byte(`"`+id+`"`)) {
+				files = append(files, strings.TrimPrefix(path, h.Root()+"/"))
+			}
+		}
+		return nil
+	})
+	return files
+}
