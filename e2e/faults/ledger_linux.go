@@ -128,8 +128,8 @@ func (v *verdict) settled(s *scenario, as, alias string, offered, all []letter) 
 }
 
 // checkSend: acknowledged is stored once, refused at most once, and a retry makes it whole.
-func (s *scenario) checkSend(v *verdict) {
-	sent := append(slices.Clone(v.mail), letter{"new", newBody})
+func (s *scenario) checkSend(v *verdict, body string) {
+	sent := append(slices.Clone(v.mail), letter{"new", body})
 	now := v.waiting("amber")
 	switch {
 	case slices.Equal(now, sent):

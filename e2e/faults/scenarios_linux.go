@@ -95,17 +95,23 @@ func sends() (all []*scenario) {
 		"send, to an emptied inbox":       waits(1, 10, func(p *place) error { return p.steps("amber: c2c poll-inbox") }),
 		"send, behind waiting mail":       waits(3, 100),
 		"send, past the end of the inbox": waits(7, 8000),
-		"send, behind a spill":            waits(9, 8000),
+		"send, behind older files":        waits(9, 8000),
 		"send, to a torn inbox":           waits(3, 100, tear("root/amber.inbox.json")),
-		"send, behind a torn spill":       waits(9, 8000, tear("root/amber.spill.jsonl")),
 	}
 	for name, prepare := range states {
-		s := &scenario{name: name, as: "birch", command: []string{"c2c", "send", "amber", "--id", "new", newBody},
-			damaged: strings.Contains(name, "torn"), prepare: prepare}
-		s.check = s.checkSend
-		all = append(all, s)
+		all = append(all, sending(name, newBody, prepare))
 	}
+	// Longer than an inbox may be, so that it gets a file of its own.
+	long := strings.Repeat("long ", 14_000)
+	all = append(all, sending("send, a long message", long, waits(3, 100)))
 	return sorted(all)
+}
+
+func sending(name, body string, prepare func(*place) error) *scenario {
+	s := &scenario{name: name, as: "birch", command: []string{"c2c", "send", "amber", "--id", "new", body},
+		damaged: strings.Contains(name, "torn"), prepare: prepare}
+	s.check = func(v *verdict) { s.checkSend(v, body) }
+	return s
 }
 
 func sorted(all []*scenario) []*scenario {
@@ -124,7 +130,7 @@ func polls() (all []*scenario) {
 	}
 	states := map[string]func(*place) error{
 		"poll-inbox, short":           waits(3, 100),
-		"poll-inbox, with a spill":    waits(9, 8000),
+		"poll-inbox, of older files":  waits(9, 8000),
 		"poll-inbox, mail given back": waits(3, 100, give),
 		"poll-inbox, torn inbox":      waits(3, 100, tear("root/amber.inbox.json")),
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,6 +58,32 @@ func registers() []*scenario {
 		takeover.checkRegistered(v, "amber amber", "birch birch")
 		v.settled(takeover, "new", "coral", v.mail, v.mail)
 	}
+	// Mail in files of all kinds: older ones, one of a single long message, the inbox.
+	moved := gone(9, 8000, func(p *place) error {
+		cmd := p.command(context.Background(), "birch", strings.Repeat("long ", 14_000), p.program([]string{"c2c", "send", "coral", "--id", "m-long", "-"})...)
+		return errors.Join(cmd.Run(), p.steps("birch: c2c send coral --id m-last last"), p.note("old"))
+	})
+	both := &scenario{name: "register, while another process moves the same mail", command: takeover.command, prepare: moved}
+	both.beside = func(p *place) (func() error, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		other := p.command(ctx, "", "", p.program(both.command)...)
+		other.Stderr = os.Stderr
+		if err := other.Start(); err != nil {
+			cancel()
+			return nil, err
+		}
+		return func() error {
+			defer cancel()
+			return other.Wait()
+		}, nil
+	}
+	both.check = func(v *verdict) {
+		if v.run.beside != nil {
+			v.wrong("the other process: %v", v.run.beside)
+		}
+		both.checkRegistered(v, "amber amber", "birch birch")
+		v.settled(both, "new", "coral", v.mail, v.mail)
+	}
 	sweep := func(p *place) error {
 		return p.steps(": c2c sweep --grace 0s", ": c2c register birch --session-id birch")
 	}
@@ -66,7 +93,7 @@ func registers() []*scenario {
 		back.checkRegistered(v, "birch birch")
 		v.settled(back, "old", "coral", v.mail, v.mail)
 	}
-	return []*scenario{fresh, takeover, back}
+	return []*scenario{fresh, takeover, both, back}
 }
 
 // checkRegistered: nobody else leaves the registry, and a second try makes it whole.
