@@ -110,23 +110,10 @@ func TestAnIdleClaudeThatLostItsServerIsWokenByItsOwnWatch(t *testing.T) {
 
 func TestItsOwnWatchAnswersNoDialog(t *testing.T) {
 	t.Parallel()
-	l, model, p := aloneLab(t, map[string]any{"permissions": map[string]any{"allow": []string{"mcp__c2c"}}},
-		"--permission-mode", "default")
-	target := l.Home + "/touched"
-	model.Script(bash("touch "+target), lab.Say("Refused."), lab.Say("And woken."))
-	p.Submit("prompt-two")
-	p.WaitScreen(0, "Do you want to proceed")
-	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
-	l.WaitFile(".c2c/repos/*/broker/sessions/*.json", `"method": "filechanged"`) // the log has it before
-	if got := status(l, "id-meanwhile"); !strings.Contains(got, "rung") {
-		t.Errorf("status behind the dialog %q", got)
-	}
-	p.Send(lab.Esc) // the person says no
-	model.WaitText("word-meanwhile")
-	onlyOnce(t, model.Turns(), "word-meanwhile", "")
-	if _, err := os.Stat(target); err == nil {
-		t.Error("the dialog was approved")
-	}
+	l, model, p := aloneLab(t, askFirst, "--permission-mode", "default")
+	answersNoDialog(t, l, model, p, func() {
+		l.WaitFile(".c2c/repos/*/broker/sessions/*.json", `"method": "filechanged"`) // the log has it before
+	}, "rung")
 }
 
 // Nobody looks again for a session without its server, so it is rung while it works. What its hook after a

@@ -92,24 +92,34 @@ func TestAWakePassesInEveryPermissionModeAndKeepsIt(t *testing.T) {
 	}
 }
 
-// In an open dialog, Enter would approve what it asks about.
-func TestAnOpenDialogIsAnsweredByNobodyButThePerson(t *testing.T) {
-	t.Parallel()
-	l, model, p := wakeLab(t, map[string]any{"permissions": map[string]any{"allow": []string{"mcp__c2c"}}},
-		"--permission-mode", "default")
+// askFirst has the client ask before it runs a command, but not for our own tools.
+var askFirst = map[string]any{"permissions": map[string]any{"allow": []string{"mcp__c2c"}}}
+
+// answersNoDialog sends mail while a dialog is open, in which Enter would approve what it asks about. wait returns when
+// the mail has had its effect, and state is its status then.
+func answersNoDialog(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, wait func(), state string) {
+	t.Helper()
 	target := l.Home + "/touched"
 	model.Script(bash("touch "+target), lab.Say("Refused."), lab.Say("And woken."))
 	p.Submit("prompt-two")
 	p.WaitScreen(0, "Do you want to proceed")
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
-	if got := status(l, "id-meanwhile"); !strings.Contains(got, "queued") {
+	wait()
+	if got := status(l, "id-meanwhile"); !strings.Contains(got, state) {
 		t.Errorf("status behind the dialog %q", got)
 	}
 	p.Send(lab.Esc) // the person says no
-	onlyOnce(t, []*lab.Request{model.WaitText("word-meanwhile")}, "word-meanwhile", "")
+	model.WaitText("word-meanwhile")
+	onlyOnce(t, model.Turns(), "word-meanwhile", "")
 	if _, err := os.Stat(target); err == nil {
 		t.Error("the dialog was approved")
 	}
+}
+
+func TestAnOpenDialogIsAnsweredByNobodyButThePerson(t *testing.T) {
+	t.Parallel()
+	l, model, p := wakeLab(t, askFirst, "--permission-mode", "default")
+	answersNoDialog(t, l, model, p, func() {}, "queued")
 }
 
 func TestABurstIsAFewRingsAndAllIsReadInOrder(t *testing.T) {

@@ -43,13 +43,15 @@ func (b *bench) crowds() error {
 // crowd prints two rows: how long one of the senders takes, and the slowest hundredth of them.
 func (b *bench) crowd(c crowd) error {
 	f := figure{what: fmt.Sprintf("one of %d x %s at once (%d times)", c.of, c.what, c.bursts), limit: fmt.Sprintf("one of %d x replace at once", c.of)}
-	send := func(w *world) ([]float64, error) {
-		if err := w.read("amber"); err != nil {
-			return nil, err
+	send := func(w *world) timing {
+		return func() ([]float64, error) {
+			if err := w.read("amber"); err != nil {
+				return nil, err
+			}
+			return w.together(c.of, func(i int) []string { return append([]string{w.program("c2c")}, c.args(i)...) })
 		}
-		return w.together(c.of, func(i int) []string { return append([]string{w.program("c2c")}, c.args(i)...) })
 	}
-	if err := f.pool(c.bursts, func() ([]float64, error) { return send(b.now) }, func() ([]float64, error) {
+	if err := f.measure(c.bursts, 1, send(b.now), func() ([]float64, error) {
 		return b.now.together(c.of, func(int) []string { return []string{b.now.program("replace"), b.now.root} })
 	}); err != nil {
 		return err
@@ -59,7 +61,7 @@ func (b *bench) crowd(c crowd) error {
 		return nil
 	}
 	f.limit = "the same before"
-	if err := f.pool(c.bursts, func() ([]float64, error) { return send(b.now) }, func() ([]float64, error) { return send(b.before) }); err != nil {
+	if err := f.measure(c.bursts, 1, send(b.now), send(b.before)); err != nil {
 		return f.skip(err)
 	}
 	f.printBoth("1")
@@ -70,25 +72,6 @@ func (f figure) printBoth(aim string) {
 	f.print()
 	f.what, f.tail, f.aim = "  their p99", true, aim
 	f.print()
-}
-
-// pool collects how long each of a crowd took, in turn with each of another.
-func (f *figure) pool(bursts int, do, limit func() ([]float64, error)) error {
-	f.got, f.base = nil, nil
-	for i := range bursts + 1 {
-		t, err := do()
-		if err != nil {
-			return err
-		}
-		l, err := limit()
-		if err != nil {
-			return &limitError{err}
-		}
-		if i > 0 { // the first fills the caches
-			f.got, f.base = append(f.got, t...), append(f.base, l...)
-		}
-	}
-	return nil
 }
 
 // together runs n commands at once and returns how many milliseconds each took.

@@ -111,7 +111,7 @@ func replace(w *world) (float64, error) { return w.time(w.program("replace"), w.
 
 // row measures an action in turn with its limit, and with the same action of before.
 func (b *bench) row(f figure, n int, do, limit action) error {
-	if err := f.measure(n, do.in(b.now), limit.in(b.now)); err != nil {
+	if err := f.measure(n, warmUps, do.in(b.now), limit.in(b.now)); err != nil {
 		return err
 	}
 	f.print()
@@ -119,15 +119,15 @@ func (b *bench) row(f figure, n int, do, limit action) error {
 		return nil
 	}
 	f.limit, f.aim = "the same before", "1"
-	if err := f.measure(n, do.in(b.now), do.in(b.before)); err != nil {
+	if err := f.measure(n, warmUps, do.in(b.now), do.in(b.before)); err != nil {
 		return f.skip(err)
 	}
 	f.print()
 	return nil
 }
 
-func (a action) in(w *world) func() (float64, error) {
-	return func() (float64, error) { return a(w) }
+func (a action) in(w *world) timing {
+	return func() ([]float64, error) { return once(a(w)) }
 }
 
 // start compares whole processes that do little.

@@ -59,7 +59,8 @@ func (b *bench) rings() error {
 	go func() { ended <- watcher.Run(ctx, changes) }()
 
 	f := figure{what: "lock release to Ring (300 pairs, in process)", limit: "raw inotify read", aim: "1.5"}
-	err = f.measure(ringPairs, func() (float64, error) { return ringOnce(dir, box.LockName(), rung) }, raw.once)
+	err = f.measure(ringPairs, warmUps, func() ([]float64, error) { return once(ringOnce(dir, box.LockName(), rung)) },
+		func() ([]float64, error) { return once(raw.once()) })
 	cancel()
 	if err := errors.Join(err, <-ended); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 
 const (
 	pairs   = 100
-	warmUps = 3 // pairs that fill the caches and do not count
+	warmUps = 3
 )
 
 // format is a row: what, its limit, then of both the median in ms, the ratio, what the ratio should be at most, and of
@@ -55,10 +55,15 @@ type limitError struct{ err error }
 func (e *limitError) Error() string { return e.err.Error() }
 func (e *limitError) Unwrap() error { return e.err }
 
-// measure times a thing and its limit in turn. Each returns milliseconds.
-func (f *figure) measure(pairs int, do, limit func() (float64, error)) error {
+// timing does something once, or many times at once, and returns milliseconds.
+type timing func() ([]float64, error)
+
+func once(ms float64, err error) ([]float64, error) { return []float64{ms}, err }
+
+// measure times a thing and its limit in turn. The first times fill the caches and do not count.
+func (f *figure) measure(n, warmUps int, do, limit timing) error {
 	f.got, f.base = nil, nil
-	for i := range pairs + warmUps {
+	for i := range n + warmUps {
 		t, err := do()
 		if err != nil {
 			return err
@@ -68,7 +73,7 @@ func (f *figure) measure(pairs int, do, limit func() (float64, error)) error {
 			return &limitError{err}
 		}
 		if i >= warmUps {
-			f.got, f.base = append(f.got, t), append(f.base, l)
+			f.got, f.base = append(f.got, t...), append(f.base, l...)
 		}
 	}
 	return nil
