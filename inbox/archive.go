@@ -1,7 +1,6 @@
 package inbox
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -53,33 +52,14 @@ func (a *Archived) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-const archiveDir = "archive"
-
-func (m *Mailbox) archiveName() string { return m.sid + ".jsonl" }
-
-// openArchive returns nil and no error when there is none.
-func (m *Mailbox) openArchive() (*os.File, error) {
-	dir, err := m.root.Sub(archiveDir, false)
-	if err == nil {
-		defer dir.Close()
-		var f *os.File
-		if f, err = dir.Open(m.archiveName(), os.O_RDONLY); err == nil {
-			return f, nil
-		}
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return nil, err
-}
-
+// archiveSize is the place behind all that is archived.
 func (m *Mailbox) archiveSize() (int64, error) {
-	f, err := m.openArchive()
-	if f == nil {
+	a, err := m.openArchive()
+	if err != nil {
 		return 0, err
 	}
-	defer f.Close()
-	return f.Seek(0, io.SeekEnd)
+	defer a.close()
+	return a.end(), nil
 }
 
 // archive appends messages, but for the ephemeral ones, and syncs them. What
@@ -98,13 +78,23 @@ func (m *Mailbox) archive(ctx context.Context, by string, msgs []Message, since 
 		return err
 	}
 	defer lk.Release()
-	gone, err := m.archivedSince(since)
+	a, err := m.openArchive()
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	gone, err := a.since(since)
 	if err != nil {
 		return err
 	}
 	lines, err := m.archiveLines(by, msgs, gone)
 	if err != nil || len(lines) == 0 {
 		return err
+	}
+	if a.size >= maxSegment {
+		if err := m.rotateArchive(dir, a.base); err != nil { // a long archive is better than mail that cannot be acknowledged
+			m.log.Warn("archive is not rotated", "session", m.sid, "err", err)
+		}
 	}
 	torn, err := endsTorn(dir, m.archiveName())
 	if err != nil {
@@ -136,7 +126,7 @@ func (m *Mailbox) archiveLines(by string, msgs []Message, gone map[string]bool) 
 }
 
 func endsTorn(dir *atomicfile.Dir, name string) (bool, error) {
-	f, err := dir.Open(name, os.O_RDONLY)
+	f, size, err := openSized(dir, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -144,93 +134,82 @@ func endsTorn(dir *atomicfile.Dir, name string) (bool, error) {
 		return false, err
 	}
 	defer f.Close()
-	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil || size == 0 {
-		return false, err
+	if size == 0 {
+		return false, nil
 	}
 	var last [1]byte
 	_, err = f.ReadAt(last[:], size-1)
 	return last[0] != '\n', err
 }
 
-// archivedSince collects the ids behind an offset; a shorter file was pruned
-// and is read whole.
-func (m *Mailbox) archivedSince(offset int64) (map[string]bool, error) {
-	ids := map[string]bool{}
-	f, err := m.openArchive()
-	if f == nil {
-		return ids, err
-	}
-	defer f.Close()
-	if size, err := f.Seek(0, io.SeekEnd); err != nil {
-		return nil, err
-	} else if offset > size {
-		offset = 0
-	}
-	if _, err := f.Seek(offset, io.SeekStart); err != nil {
-		return nil, err
-	}
-	err = eachLine(f, func(line []byte) bool {
-		var a Archived
-		if json.Unmarshal(line, &a) == nil {
-			ids[a.ID] = true
-		}
-		return true
-	})
-	return ids, err
-}
-
-// maxLine is several times what the longest message takes, and maxHistory what a page of history takes.
-const (
-	maxLine    = 16 << 20
-	maxHistory = 256 << 20
-)
-
-// eachLine passes over what is too long for a record of ours.
-func eachLine(r io.Reader, f func([]byte) bool) error {
-	br := bufio.NewReaderSize(r, 64<<10)
-	var line []byte
-	for {
-		part, err := br.ReadSlice('\n')
-		if len(line) <= maxLine {
-			line = append(line, part...)
-		}
-		if err == bufio.ErrBufferFull {
-			continue
-		}
-		if len(line) > 0 && len(line) <= maxLine && !f(line) {
-			return nil
-		}
-		line = nil
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// History returns what was handed over, newest first, at most limit of it.
-func (m *Mailbox) History(ctx context.Context, limit int) ([]Archived, error) {
-	f, err := m.openArchive()
-	if f == nil || limit <= 0 {
-		return nil, err
-	}
-	defer f.Close()
-	size, err := f.Seek(0, io.SeekEnd)
+// archivedSince collects the ids behind a place.
+func (m *Mailbox) archivedSince(place int64) (map[string]bool, error) {
+	a, err := m.openArchive()
 	if err != nil {
 		return nil, err
+	}
+	defer a.close()
+	return a.since(place)
+}
+
+// since is archivedSince. An archive that ends before the place has lost its newest file, and is read whole.
+func (a *archive) since(place int64) (map[string]bool, error) {
+	if place > a.end() {
+		place = 0
+	}
+	ids := map[string]bool{}
+	return ids, a.newestFirst(place, func(f *os.File, base int64) (bool, error) {
+		if _, err := f.Seek(max(0, place-base), io.SeekStart); err != nil {
+			return false, err
+		}
+		return true, eachLine(f, func(line []byte) bool {
+			var a Archived
+			if json.Unmarshal(line, &a) == nil {
+				ids[a.ID] = true
+			}
+			return true
+		})
+	})
+}
+
+// maxHistory is several times what a page of history takes.
+const maxHistory = 256 << 20
+
+// History returns what was handed over, newest first, at most limit of it.
+func (m *Mailbox) History(ctx context.Context, limit int) (found []Archived, err error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	a, err := m.openArchive()
+	if err != nil {
+		return nil, err
+	}
+	defer a.close()
+	read := int64(0)
+	err = a.newestFirst(0, func(f *os.File, _ int64) (bool, error) {
+		records, n, err := lastRecords(f, limit-len(found))
+		found = append(found, records...)
+		read += n
+		return len(found) < limit && read < maxHistory && ctx.Err() == nil, err
+	})
+	return found, errors.Join(err, ctx.Err())
+}
+
+// lastRecords reads at most limit records from the end of a file, and tells how many bytes that took.
+func lastRecords(f *os.File, limit int) (found []Archived, read int64, err error) {
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, 0, err
 	}
 	for window := int64(256 << 10); ; window *= 4 {
 		start := max(0, size-window)
 		data := make([]byte, size-start)
-		if _, err := f.ReadAt(data, start); err != nil {
-			return nil, err
+		if _, err := f.ReadAt(data, start); err != nil && err != io.EOF {
+			return nil, 0, err
 		}
-		found := lastLines(data, start > 0, limit)
+		found = lastLines(data, start > 0, limit)
 		if len(found) == limit || start == 0 || window >= maxHistory {
-			return found, ctx.Err()
+			return found, window, nil
 		}
 	}
 }

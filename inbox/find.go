@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -62,47 +61,54 @@ func (m *Mailbox) find(id string) (State, error) {
 	return st, err
 }
 
+// findArchived reads the newest file first. A record is only parsed when it mentions the id.
 func (m *Mailbox) findArchived(id string) (st State, err error) {
-	f, err := m.openArchive()
-	if f == nil {
+	archive, err := m.openArchive()
+	if err != nil {
 		return st, err
 	}
-	defer f.Close()
-	// An archive grows for ever, and a send with an id of its own asks it first.
-	if some, err := contains(f, []byte(id)); err != nil || !some {
-		return st, err
-	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return st, err
-	}
-	err = eachLine(f, func(line []byte) bool {
-		var a Archived
-		if bytes.Contains(line, []byte(id)) && json.Unmarshal(line, &a) == nil && a.ID == id {
-			st = State{Read, fromSeconds(a.DrainedAt), a.DrainedBy, a.Message}
-		}
-		return st.Where == ""
+	defer archive.close()
+	ids := map[string]bool{id: true}
+	err = archive.newestFirst(0, func(f *os.File, _ int64) (bool, error) {
+		err := eachBlock(f, func(lines []byte) bool {
+			if !mentions(lines, ids) {
+				return true
+			}
+			for line := range bytes.Lines(lines) {
+				var a Archived
+				if mentions(line, ids) && json.Unmarshal(line, &a) == nil && a.ID == id {
+					st = State{Read, fromSeconds(a.DrainedAt), a.DrainedBy, a.Message}
+				}
+			}
+			return st.Where == ""
+		})
+		return st.Where == "", err
 	})
 	return st, err
 }
 
-// contains looks for a word in a file without taking it apart.
-func contains(r io.Reader, word []byte) (bool, error) {
-	buf := make([]byte, 256<<10)
-	kept := 0 // the end of what was read before: the word may begin there
+// mentions says whether a message in data may have one of the ids. It looks for the bytes of the field, in the
+// spelling of every known writer: parsing takes a hundred times as long.
+func mentions(data []byte, ids map[string]bool) bool {
+	field := []byte(`"message_id"`)
 	for {
-		n, err := r.Read(buf[kept:])
-		if bytes.Contains(buf[:kept+n], word) {
-			return true, nil
+		i := bytes.Index(data, field)
+		if i < 0 {
+			return false
 		}
-		if err == io.EOF {
-			return false, nil
+		data = bytes.TrimLeft(data[i+len(field):], " \t\r\n")
+		value, ok := bytes.CutPrefix(data, []byte(":"))
+		value, ok2 := bytes.CutPrefix(bytes.TrimLeft(value, " \t\r\n"), []byte(`"`))
+		if !ok || !ok2 {
+			continue
 		}
-		if err != nil {
-			return false, err
+		end := bytes.IndexByte(value, '"')
+		if end < 0 {
+			return false
 		}
-		end := kept + n
-		kept = min(end, len(word)-1)
-		copy(buf, buf[end-kept:end])
+		if ids[string(value[:end])] || bytes.IndexByte(value[:end], '\\') >= 0 {
+			return true
+		}
 	}
 }
 

@@ -8,7 +8,8 @@
 //	<sid>.spill.jsonl    what waits behind a full inbox
 //	<sid>.lease/         messages handed out and not yet acknowledged, and what
 //	                     senders that wait for the lock have queued
-//	archive/<sid>.jsonl  messages that were handed over, append-only
+//	archive/<sid>.jsonl  messages that were handed over, append-only; older ones
+//	                     in archive/<sid>.old/ (segment.go)
 //
 // A message is in one of these places. A lease is live while its holder has a
 // lock on its file; what a dead holder had is offered again, first. Any number

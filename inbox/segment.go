@@ -1,0 +1,229 @@
+package inbox
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"c2c/inbox/atomicfile"
+)
+
+// The archive of a session is a row of files:
+//
+//	archive/<sid>.jsonl              the newest; the original reads and writes it
+//	archive/<sid>.old/<base>.jsonl   older ones, which nobody writes any more
+//
+// base is the place of the file's first byte in the whole row. Places are counted from the first message that
+// was ever archived, and stay what they are when files are rotated or pruned. So a mark is one number, and a
+// later mark is never smaller.
+const (
+	archiveDir = "archive"
+	// maxSegment is when the newest file is rotated. A search reads files of about this size, newest first.
+	maxSegment = 1 << 20
+)
+
+func (m *Mailbox) archiveName() string { return m.sid + ".jsonl" }
+func (m *Mailbox) oldName() string     { return m.sid + ".old" }
+
+func segmentName(base int64) string { return fmt.Sprintf("%016d.jsonl", base) }
+
+func parseSegment(name string) (base int64, ok bool) {
+	base, err := strconv.ParseInt(strings.TrimSuffix(name, ".jsonl"), 10, 64)
+	return base, err == nil && base >= 0 && base < maxField/2 && segmentName(base) == name
+}
+
+// archive is the row of files as it was at one moment. No lock is needed to look at it.
+type archive struct {
+	old    *atomicfile.Dir // nil: nothing was rotated yet
+	bases  []int64         // of the older files, oldest first
+	base   int64           // of the newest file
+	size   int64           // of the newest file
+	newest *os.File        // nil: there is none
+}
+
+func (a *archive) end() int64 { return a.base + a.size }
+
+func (a *archive) close() {
+	if a.newest != nil {
+		a.newest.Close()
+	}
+	if a.old != nil {
+		a.old.Close()
+	}
+}
+
+// openArchive opens the newest file and then lists the older ones. When a rotation came in between, it looks again.
+func (m *Mailbox) openArchive() (*archive, error) {
+	dir, err := m.root.Sub(archiveDir, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &archive{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	for {
+		a := &archive{}
+		err := m.look(dir, a)
+		if err == nil && a.isCurrent(dir, m.archiveName()) {
+			return a, nil
+		}
+		a.close()
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a file that is not there any more was pruned
+			return nil, err
+		}
+	}
+}
+
+func (m *Mailbox) look(dir *atomicfile.Dir, a *archive) (err error) {
+	if a.newest, a.size, err = openSized(dir, m.archiveName()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	a.old, err = dir.Sub(m.oldName(), false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	names, err := a.old.Names()
+	for _, name := range names {
+		if base, ok := parseSegment(name); ok {
+			a.bases = append(a.bases, base)
+		}
+	}
+	if err != nil || len(a.bases) == 0 {
+		return err
+	}
+	slices.Sort(a.bases)
+	last := a.bases[len(a.bases)-1]
+	f, size, err := openSized(a.old, segmentName(last))
+	if err != nil {
+		return err
+	}
+	a.base = last + size
+	return f.Close()
+}
+
+// isCurrent says whether no rotation came since the newest file was opened.
+func (a *archive) isCurrent(dir *atomicfile.Dir, name string) bool {
+	now, err := dir.Stat(name)
+	if a.newest == nil || err != nil {
+		return a.newest == nil && errors.Is(err, fs.ErrNotExist)
+	}
+	was, err := a.newest.Stat()
+	return err == nil && os.SameFile(was, now)
+}
+
+func openSized(dir *atomicfile.Dir, name string) (*os.File, int64, error) {
+	f, err := dir.Open(name, os.O_RDONLY)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
+
+// newestFirst gives f each file that has anything behind the place since, until it wants no more.
+func (a *archive) newestFirst(since int64, f func(file *os.File, base int64) (more bool, err error)) error {
+	if a.newest != nil && a.end() > since {
+		if more, err := f(a.newest, a.base); err != nil || !more {
+			return err
+		}
+	}
+	end := a.base
+	for _, base := range slices.Backward(a.bases) {
+		if end <= since {
+			return nil
+		}
+		end = base
+		file, err := a.old.Open(segmentName(base), os.O_RDONLY)
+		if errors.Is(err, fs.ErrNotExist) { // pruned meanwhile
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		more, err := f(file, base)
+		file.Close()
+		if err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// rotateArchive makes the newest file an older one, in one rename: a crash leaves it under one of the two names. Both
+// directories are synced before anything stands in the next file. The caller holds the archive's lock.
+func (m *Mailbox) rotateArchive(dir *atomicfile.Dir, base int64) error {
+	old, err := dir.Sub(m.oldName(), true)
+	if err != nil {
+		return err
+	}
+	defer old.Close()
+	if err := dir.Move(m.archiveName(), old, segmentName(base)); err != nil {
+		return err
+	}
+	return errors.Join(old.Sync(), dir.Sync())
+}
+
+// maxLine is several times what the longest message takes.
+const maxLine = 16 << 20
+
+// eachBlock reads whole lines, many at a time, until f wants no more. A line that is too long for a record of
+// ours is left out. f must not keep the block.
+func eachBlock(r io.Reader, f func(lines []byte) (more bool)) error {
+	buf := make([]byte, 256<<10)
+	n, skip := 0, false // bytes in buf; whether they belong to a line that is left out
+	for {
+		k, err := r.Read(buf[n:])
+		n += k
+		start, end := 0, bytes.LastIndexByte(buf[:n], '\n')+1
+		if skip {
+			start = bytes.IndexByte(buf[:n], '\n') + 1
+			if skip = start == 0; skip {
+				start, end = n, n
+			}
+		}
+		if err == io.EOF {
+			end = n
+		}
+		if end > start && !f(buf[start:end]) {
+			return nil
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		n = copy(buf, buf[end:n])
+		if n == maxLine {
+			n, skip = 0, true
+		} else if n == len(buf) {
+			buf = slices.Concat(buf, make([]byte, len(buf)))
+		}
+	}
+}
+
+// eachLine is eachBlock, line by line.
+func eachLine(r io.Reader, f func(line []byte) (more bool)) error {
+	return eachBlock(r, func(lines []byte) bool {
+		for line := range bytes.Lines(lines) {
+			if !f(line) {
+				return false
+			}
+		}
+		return true
+	})
+}

@@ -1,0 +1,220 @@
+package inbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// read hands count messages of a size over, one at a time, and returns their ids.
+func read(t *testing.T, m *Mailbox, count, size int) (ids []string) {
+	t.Helper()
+	for i := range count {
+		msg := mail(fmt.Sprint(i) + strings.Repeat("x", size))
+		msg.ID, msg.TS = NewID(m.now()), 1
+		if err := m.archive(t.Context(), "test", []Message{msg}, 0); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, msg.ID)
+	}
+	return ids
+}
+
+func segments(t *testing.T, root string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, "archive", "amber.old", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func TestALongArchiveIsManyFilesAndReadAsOne(t *testing.T) {
+	m, root := newBox(t)
+	var marks []int64
+	var ids []string
+	for range 6 {
+		end, err := m.archiveSize()
+		if err != nil {
+			t.Fatal(err)
+		}
+		marks = append(marks, end)
+		ids = append(ids, read(t, m, 6, 100_000)...)
+	}
+	files := append(segments(t, root), filepath.Join(root, "archive", "amber.jsonl"))
+	if len(files) < 3 {
+		t.Fatalf("files %q", files)
+	}
+	for _, name := range files {
+		if info, err := os.Stat(name); err != nil || info.Size() > maxSegment+101_000 {
+			t.Errorf("%s: %v, %v", name, info.Size(), err)
+		}
+	}
+	if !slices.IsSorted(marks) {
+		t.Errorf("marks %v", marks)
+	}
+	for i, mark := range marks {
+		got, err := m.archivedSince(mark)
+		if err != nil || len(got) != len(ids)-6*i || !got[ids[6*i]] {
+			t.Errorf("behind mark %d: %d ids, %v", i, len(got), err)
+		}
+	}
+	for _, limit := range []int{1, 8, 30, 100} {
+		h, err := m.History(t.Context(), limit)
+		if err != nil || len(h) != min(limit, len(ids)) {
+			t.Fatalf("history of %d: %d, %v", limit, len(h), err)
+		}
+		for i, a := range h {
+			if a.ID != ids[len(ids)-1-i] {
+				t.Errorf("history of %d: number %d is %s", limit, i, a.ID)
+			}
+		}
+	}
+	for _, id := range ids {
+		if st, err := m.Find(t.Context(), id); err != nil || st.Where != Read {
+			t.Errorf("state %q, %v", st.Where, err)
+		}
+	}
+}
+
+// A process was killed between the rename and the first record of the next file.
+func TestAKilledRotationLosesNoRecordAndNoMark(t *testing.T) {
+	m, root := newBox(t)
+	ids := read(t, m, 3, 10)
+	mark, err := m.archiveSize()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := m.root.Sub(archiveDir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	if err := m.rotateArchive(dir, 0); err != nil {
+		t.Fatal(err)
+	}
+	if end, err := m.archiveSize(); err != nil || end != mark {
+		t.Errorf("the end moved from %d to %d, %v", mark, end, err)
+	}
+	if h, err := m.History(t.Context(), 9); err != nil || len(h) != 3 {
+		t.Errorf("history %d, %v", len(h), err)
+	}
+	ids = append(ids, read(t, m, 1, 10)...)
+	if got, err := m.archivedSince(mark); err != nil || len(got) != 1 || !got[ids[3]] {
+		t.Errorf("behind the mark %v, %v", got, err)
+	}
+	if files := segments(t, root); len(files) != 1 || filepath.Base(files[0]) != "0000000000000000.jsonl" {
+		t.Errorf("files %q", files)
+	}
+}
+
+func TestWhoLooksDuringARotationMissesNothing(t *testing.T) {
+	m, _ := newBox(t)
+	ids := read(t, m, 5, 10)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		read(t, m, 60, 200_000)
+	}()
+	mark, seen := int64(0), 0
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+		end, err := m.archiveSize()
+		if err != nil || end < mark {
+			t.Fatalf("mark %d after %d, %v", end, mark, err)
+		}
+		mark = end
+		all, err := m.archivedSince(0)
+		if err != nil || len(all) < seen || !all[ids[0]] {
+			t.Fatalf("%d records after %d, %v", len(all), seen, err)
+		}
+		seen = len(all)
+		if st, err := m.Find(t.Context(), ids[0]); err != nil || st.Where != Read {
+			t.Fatalf("state %+v, %v", st, err)
+		}
+	}
+	if seen != 65 {
+		t.Errorf("%d records", seen)
+	}
+}
+
+func TestMentionsFindsWhatParsingFinds(t *testing.T) {
+	for line, want := range map[string]bool{
+		`{"message_id":"job-1"}`:                                          true,
+		`{"message_id" : "job-1"}`:                                        true,
+		`{"message_id":"other","x":{"message_id":"job-1"}}`:               true, // who asks looks closer
+		`{"message_id":"job\u002d1"}`:                                     true,
+		`{"message_id":"job-11"}`:                                         false,
+		`{"message_id":7,"content":"job-1"}`:                              false,
+		`{"content":"\"message_id\":\"job-1\""}`:                          false,
+		`{"message_id":"`:                                                 false,
+		`{"message_id"`:                                                   false,
+		`{"in_reply_to":"job-1","message_id":"b"}`:                        false,
+		`[{"message_id":"a"},{"message_id":"b"},{"message_id": "job-1"}]`: true,
+	} {
+		if got := mentions([]byte(line), map[string]bool{"job-1": true}); got != want {
+			t.Errorf("%s: %v", line, got)
+		}
+	}
+}
+
+func FuzzMentions(f *testing.F) {
+	for _, s := range []string{good, `{"from_alias":"a","to_alias":"b","content":"\"message_id\":\"","message_id":"x"}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var m Message
+		if json.Unmarshal(data, &m) != nil || !ValidName(m.ID) {
+			return
+		}
+		file, _ := m.MarshalJSON()
+		if !mentions(file, map[string]bool{m.ID: true}) {
+			t.Errorf("%q is not found in %q", m.ID, file)
+		}
+		if mentions(file, map[string]bool{m.ID + "x": true}) && len(m.Extra) == 0 {
+			t.Errorf("%q is found in %q", m.ID+"x", file)
+		}
+	})
+}
+
+func wantLines(t *testing.T, data []byte) {
+	t.Helper()
+	var want, got []byte
+	for line := range bytes.Lines(data) {
+		if len(line) < maxLine {
+			want = append(want, line...)
+		}
+	}
+	err := eachBlock(iotest.HalfReader(bytes.NewReader(data)), func(lines []byte) bool {
+		got = append(got, lines...)
+		return true
+	})
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("of %d bytes %d came, want %d; %v", len(data), len(got), len(want), err)
+	}
+}
+
+func TestBlocksAreWholeLines(t *testing.T) {
+	for at := (256 << 10) - 3; at < (256<<10)+3; at++ {
+		wantLines(t, []byte(strings.Repeat("x", at)+"\nshort\n\n"+strings.Repeat("y", 600<<10)+"\nend"))
+	}
+	wantLines(t, []byte("first\n"+strings.Repeat("x", maxLine+5)+"\nlast\n"))
+	wantLines(t, nil)
+}
+
+func FuzzBlocks(f *testing.F) {
+	f.Add([]byte("a\nb"), 3)
+	f.Fuzz(func(t *testing.T, data []byte, times int) {
+		wantLines(t, bytes.Repeat(data, max(0, times)%(1+(2<<20)/max(1, len(data)))))
+	})
+}
