@@ -115,7 +115,10 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, l Letter) (R
 }
 
 // Skipped is a session that SendAll left out.
-type Skipped struct{ Alias, Reason string }
+type Skipped struct {
+	Alias  string `json:"alias"`
+	Reason string `json:"reason"`
+}
 
 // SendAll sends a letter to every session but the sender, the excluded aliases and absent sessions. It goes
 // on when one mailbox refuses.

@@ -95,7 +95,7 @@ func TestClaudeAndCodexTalkWhileTheyWork(t *testing.T) {
 		t.Errorf("announced as %+v", announced)
 	}
 	for _, m := range []*lab.Model{claude, codex} {
-		once(t, m.WaitText(`"status":"read"`), `"status":"read"`)
+		once(t, m.WaitText(`"state":"read"`), `"state":"read"`)
 	}
 }
 

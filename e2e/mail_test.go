@@ -123,7 +123,7 @@ func TestClaudeAndCodexWriteToEachOther(t *testing.T) {
 		lab.Say("Answered."))
 	l.CodexExec("resume", thread, "please answer").Wait()
 	once(t, codex.Wait(3), "word-from-claude")
-	codex.WaitText(`"status":"read"`)
+	codex.WaitText(`"state":"read"`)
 
 	claude.Script(lab.Say("Thanks."))
 	p = l.Claude(claude, "-p", "--resume", claude.Wait(0).ClaudeSession(), "anything new?")

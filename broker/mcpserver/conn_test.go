@@ -141,8 +141,8 @@ func TestAnswersHaveTheFieldsOfTheOriginalAndMore(t *testing.T) {
 		{"send_all", `{"content":"hi","exclude_aliases":["CORAL"]}`,
 			"{message_ids:{birch:text} sent_to:[text] skipped:[{alias:text reason:text}]}"},
 		{"message_status", `{"message_id":"m-1"}`,
-			"{at:float from_alias:text message_id:text status:text to_alias:text}"},
-		{"list", `{"alive_only":true}`, "[{alias:text alive:null client:text registered_at:float role:text session_id:text}]"},
+			"{at:text from_alias:text message_id:text session_id:text state:text to_alias:text}"},
+		{"list", `{"alive_only":true}`, "[{alias:text alive:null client:text registered_at:float role:text session_id:text state:text waiting:bool}]"},
 		{"whoami", `{"session_id":"amber"}`, "{alias:text session_id:text}"},
 		{"peek_inbox", `{}`, mail},
 		{"poll_inbox", `{"session_id":"amber"}`, mail},
@@ -226,7 +226,7 @@ func TestMailThatAStalledClientDidNotReadIsOfferedAgain(t *testing.T) {
 		amber.want("send", `{"to_alias":"birch","content":"precious","message_id":"m-1"}`)
 		status := func(want string) {
 			t.Helper()
-			if got := fields(t, amber.want("message_status", `{"message_id":"m-1"}`)); got["status"] != want {
+			if got := fields(t, amber.want("message_status", `{"message_id":"m-1"}`)); got["state"] != want {
 				t.Errorf("status %v, want %s", got, want)
 			}
 		}

@@ -27,16 +27,6 @@ func letter(req mcp.CallToolRequest) broker.Letter {
 	}
 }
 
-type receipt struct {
-	Queued    bool    `json:"queued"`
-	TS        float64 `json:"ts"`
-	From      string  `json:"from_alias"`
-	To        string  `json:"to_alias"`
-	ID        string  `json:"message_id"`
-	Recipient string  `json:"recipient"`
-	Duplicate bool    `json:"duplicate,omitempty"`
-}
-
 func (t *tools) send(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
 	l := letter(req)
 	if l.To == "" {
@@ -46,16 +36,7 @@ func (t *tools) send(ctx context.Context, b *broker.Broker, req mcp.CallToolRequ
 	if err != nil {
 		return nil, err
 	}
-	r, err := b.Send(ctx, s, l)
-	if err != nil {
-		return nil, err
-	}
-	return receipt{true, seconds(r.TS), r.From, r.To, r.ID, string(r.Recipient), r.Duplicate}, nil
-}
-
-type skipped struct {
-	Alias  string `json:"alias"`
-	Reason string `json:"reason"`
+	return b.Send(ctx, s, l)
 }
 
 func (t *tools) sendAll(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
@@ -67,15 +48,12 @@ func (t *tools) sendAll(ctx context.Context, b *broker.Broker, req mcp.CallToolR
 	if err != nil {
 		return nil, err
 	}
-	to, ids, left := []string{}, map[string]string{}, []skipped{}
+	to, ids := []string{}, map[string]string{}
 	for _, r := range sent {
 		to = append(to, r.To)
 		ids[r.To] = r.ID
 	}
-	for _, n := range not {
-		left = append(left, skipped{n.Alias, n.Reason})
-	}
-	return map[string]any{"sent_to": to, "message_ids": ids, "skipped": left}, nil
+	return map[string]any{"sent_to": to, "message_ids": ids, "skipped": append([]broker.Skipped{}, not...)}, nil
 }
 
 // pollInbox hands over what fits, and acknowledges it once the answer is written.
@@ -168,21 +146,6 @@ func (t *tools) history(ctx context.Context, b *broker.Broker, req mcp.CallToolR
 	return partly(text, n < len(found), "Older messages were left out: c2c history shows all."), err
 }
 
-type status struct {
-	ID    string  `json:"message_id"`
-	State string  `json:"status"`
-	At    float64 `json:"at"`
-	By    string  `json:"by,omitempty"`
-	From  string  `json:"from_alias"`
-	To    string  `json:"to_alias"`
-}
-
 func (t *tools) messageStatus(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
-	s, err := b.Status(ctx, req.GetString("message_id", ""))
-	if err != nil {
-		return nil, err
-	}
-	return status{s.ID, s.State, seconds(s.At), s.By, s.From, s.To}, nil
+	return b.Status(ctx, req.GetString("message_id", ""))
 }
-
-func seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }

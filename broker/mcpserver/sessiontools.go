@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -42,46 +43,16 @@ func (t *tools) whoami(ctx context.Context, b *broker.Broker, req mcp.CallToolRe
 	return map[string]string{"alias": s.Alias, "session_id": s.ID}, nil
 }
 
-type session struct {
-	ID           string  `json:"session_id"`
-	Alias        string  `json:"alias"`
-	PID          int     `json:"pid,omitempty"`
-	Alive        *bool   `json:"alive"` // null: not known
-	RegisteredAt float64 `json:"registered_at,omitempty"`
-	Client       string  `json:"client,omitempty"`
-	Role         string  `json:"role,omitempty"`
-}
-
 func (t *tools) list(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
-	all, err := b.Sessions(ctx)
-	if err != nil {
-		return nil, err
+	rows, err := b.List(ctx)
+	if req.GetBool("alive_only", false) {
+		rows = slices.DeleteFunc(rows, func(r broker.Listed) bool { return r.State == broker.Absent })
 	}
-	rows := []session{}
-	for _, s := range all {
-		if s.State == broker.Absent && req.GetBool("alive_only", false) {
-			continue
-		}
-		row := session{s.ID, s.Alias, s.PID, nil, seconds(s.Registered), s.Client, s.Role}
-		if s.State != broker.Unknown {
-			alive := s.State == broker.Alive
-			row.Alive = &alive
-		}
-		rows = append(rows, row)
-	}
-	return rows, nil
+	return rows, err
 }
 
 func (t *tools) sweep(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
-	swept, err := b.Sweep(ctx, sweepGrace)
-	if err != nil {
-		return nil, err
-	}
-	rows := []map[string]string{}
-	for _, s := range swept.Sessions {
-		rows = append(rows, map[string]string{"session_id": s.ID, "alias": s.Alias})
-	}
-	return map[string]any{"dropped_regs": rows, "deleted_inboxes": len(rows), "preserved_messages": swept.Messages}, nil
+	return b.Sweep(ctx, sweepGrace)
 }
 
 func (t *tools) serverInfo(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {

@@ -89,7 +89,7 @@ func TestAMessageGoesFromToolToToolAndItsStatusFollows(t *testing.T) {
 	if sent["queued"] != true || sent["from_alias"] != "amber" || sent["to_alias"] != "birch" || sent["message_id"] != "m-1" {
 		t.Errorf("receipt %v", sent)
 	}
-	if got := fields(t, amber.want("message_status", `{"message_id":"m-1"}`)); got["status"] != "queued" {
+	if got := fields(t, amber.want("message_status", `{"message_id":"m-1"}`)); got["state"] != "queued" {
 		t.Errorf("status %v", got)
 	}
 	for _, tool := range []string{"peek_inbox", "poll_inbox"} {
@@ -101,7 +101,7 @@ func TestAMessageGoesFromToolToToolAndItsStatusFollows(t *testing.T) {
 	if got := birch.want("poll_inbox", `{}`); got != "[]" {
 		t.Errorf("handed over again: %s", got)
 	}
-	if got := fields(t, amber.want("message_status", `{"message_id":"m-1"}`)); got["status"] != "read" || got["by"] != "poll_inbox" {
+	if got := fields(t, amber.want("message_status", `{"message_id":"m-1"}`)); got["state"] != "read" || got["by"] != "poll_inbox" {
 		t.Errorf("status %v", got)
 	}
 	if got := fields(t, birch.want("history", `{"limit":1}`)); got["content"] != "hi <there>" || got["drained_at"] == nil {
@@ -189,7 +189,7 @@ func TestMailOfAnAnswerThatWasNotWrittenIsOfferedAgain(t *testing.T) {
 	if err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("serve: %v", err)
 	}
-	if got := fields(t, amber.want("message_status", `{"message_id":"m-1"}`)); got["status"] != "queued" {
+	if got := fields(t, amber.want("message_status", `{"message_id":"m-1"}`)); got["state"] != "queued" {
 		t.Errorf("status %v", got)
 	}
 	if got := birch.want("poll_inbox", `{}`); !strings.Contains(got, "precious") {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -63,13 +62,6 @@ func (a *app) with(ctx context.Context, f func(ctx context.Context, b *broker.Br
 	return f(ctx, b)
 }
 
-func (a *app) json(v any) error {
-	enc := json.NewEncoder(a.stdout)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
-}
-
 // caller names the session that a command speaks for. A name typed wins.
 func (a *app) caller(explicit string) broker.Caller {
 	return broker.Caller{Explicit: explicit, Getenv: a.getenv}
@@ -86,8 +78,8 @@ func (a *app) session(ctx context.Context, b *broker.Broker, explicit string) (b
 	return b.Register(ctx, broker.Caller{Explicit: user, Client: "human", Getenv: a.getenv}, user)
 }
 
-// handOver becomes the c2cd beside this program.
-func (a *app) handOver(args []string) error {
+// become turns into the c2cd beside this program.
+func (a *app) become(args []string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find c2cd: %w", err)
@@ -102,7 +94,7 @@ func (a *app) handOver(args []string) error {
 
 func version(fs *flag.FlagSet) action {
 	return func(_ context.Context, a *app, _ []string) error {
-		_, err := fmt.Fprintln(a.stdout, "c2c", broker.Version)
-		return err
+		a.printf("c2c %s\n", broker.Version)
+		return nil
 	}
 }

@@ -16,10 +16,9 @@ func completion(fs *flag.FlagSet) action {
 		}
 		const aliases = `$(c2c list 2>/dev/null | sed '1d; s/ .*//')`
 		words := strings.Join(names, " ")
-		var err error
 		switch strings.Join(args, " ") {
 		case "bash":
-			_, err = fmt.Fprintf(a.stdout, `_c2c() {
+			fmt.Fprintf(a.stdout, `_c2c() {
 	local words
 	case $COMP_CWORD:${COMP_WORDS[1]} in
 	1:*) words='%s' ;;
@@ -30,7 +29,7 @@ func completion(fs *flag.FlagSet) action {
 complete -o default -F _c2c c2c
 `, words, aliases)
 		case "zsh":
-			_, err = fmt.Fprintf(a.stdout, `#compdef c2c
+			fmt.Fprintf(a.stdout, `#compdef c2c
 case $CURRENT:$words[2] in
 2:*) compadd -- %s ;;
 3:send) compadd -- %s ;;
@@ -38,11 +37,11 @@ case $CURRENT:$words[2] in
 esac
 `, words, aliases)
 		case "fish":
-			_, err = fmt.Fprintf(a.stdout, "complete -c c2c -n __fish_use_subcommand -f -a '%s'\n"+
+			fmt.Fprintf(a.stdout, "complete -c c2c -n __fish_use_subcommand -f -a '%s'\n"+
 				"complete -c c2c -n '__fish_seen_subcommand_from send' -f -a \"(c2c list 2>/dev/null | sed '1d; s/ .*//')\"\n", words)
 		default:
 			return fmt.Errorf("%w: for which shell? bash, zsh or fish", errUsage)
 		}
-		return err
+		return nil
 	}
 }

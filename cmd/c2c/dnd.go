@@ -34,8 +34,8 @@ func dnd(fs *flag.FlagSet) action {
 			if s.Quiet {
 				state = "on: mail waits for its next turn"
 			}
-			_, err = fmt.Fprintf(a.stdout, "%s: do not disturb is %s\n", s.Alias, state)
-			return err
+			a.printf("%s: do not disturb is %s\n", s.Alias, state)
+			return nil
 		})
 	}
 }

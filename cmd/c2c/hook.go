@@ -152,8 +152,9 @@ func (a *app) handMail(ctx context.Context, b *broker.Broker, s broker.Session, 
 	if last := s.LastRing; len(had) == 0 && e.Name == "PostToolUse" && last.Method == byHook && last.Oldest == announced {
 		return l.Release() // said already, and nobody has drained since
 	}
-	if _, err := a.stdout.Write(answer.Output); err != nil {
-		return errors.Join(fmt.Errorf("write hook answer: %w", err), l.Release())
+	a.stdout.Write(answer.Output)
+	if err := a.handOver(); err != nil {
+		return errors.Join(err, l.Release())
 	}
 	if len(had) > 0 {
 		err = l.Ack(ctx, had...)

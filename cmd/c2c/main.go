@@ -60,6 +60,7 @@ func main() {
 }
 
 func (a *app) main(ctx context.Context, args []string) int {
+	a.stdout, a.stderr = &answer{to: a.stdout}, &inbox.Screen{W: a.stderr}
 	if len(args) == 0 {
 		a.help(a.stderr)
 		return exitUsage
@@ -68,15 +69,15 @@ func (a *app) main(ctx context.Context, args []string) int {
 	switch name {
 	case "help", "-h", "--help":
 		a.help(a.stdout)
-		return exitDone
+		return a.report(name, a.flush())
 	case "--version":
 		name = "version"
 	case "mcp", "start", "wake", "install", "uninstall", "doctor":
-		return a.report(name, a.handOver(args))
+		return a.report(name, a.become(args))
 	}
 	for _, c := range commands() {
 		if c.name == name {
-			err := a.run(ctx, c, args[1:])
+			err := errors.Join(a.run(ctx, c, args[1:]), a.flush())
 			if errors.Is(err, errRing) {
 				return exitRing
 			}

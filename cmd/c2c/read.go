@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 
@@ -9,37 +10,15 @@ import (
 	"c2c/inbox"
 )
 
-type messageJSON struct {
-	From    string  `json:"from_alias"`
-	To      string  `json:"to_alias"`
-	Content string  `json:"content"`
-	TS      float64 `json:"ts"`
-	ID      string  `json:"message_id"`
-	Kind    string  `json:"kind,omitempty"`
-	ReplyTo string  `json:"in_reply_to,omitempty"`
-	Tag     string  `json:"tag,omitempty"`
-}
-
-func messageOf(m inbox.Message) messageJSON {
-	return messageJSON{m.From, m.To, m.Content, m.TS, m.ID, m.Kind, m.InReplyTo, m.Tag}
-}
-
 func (a *app) printMail(msgs []inbox.Message, asJSON bool) error {
 	if asJSON {
-		out := []messageJSON{}
-		for _, m := range msgs {
-			out = append(out, messageOf(m))
-		}
-		return a.json(out)
+		return a.json(append([]inbox.Message{}, msgs...))
 	}
 	if len(msgs) == 0 {
-		_, err := fmt.Fprintln(a.stdout, "(no messages)")
-		return err
+		a.printf("(no messages)\n")
 	}
 	for _, m := range msgs {
-		if _, err := fmt.Fprintln(a.stdout, m.Envelope()); err != nil {
-			return err
-		}
+		fmt.Fprintln(a.stdout, m.Envelope())
 	}
 	return nil
 }
@@ -118,9 +97,8 @@ func (a *app) poll(ctx context.Context, f readFlags) error {
 	for _, name := range l.Damaged {
 		fmt.Fprintf(a.stderr, "c2c: a part of the mailbox was not readable; a copy of %s is kept in %s\n", name, b.Root())
 	}
-	if err := a.printMail(l.Messages, f.json); err != nil {
-		l.Release()
-		return fmt.Errorf("print mail: %w; it waits again", err)
+	if err := errors.Join(a.printMail(l.Messages, f.json), a.handOver()); err != nil {
+		return errors.Join(fmt.Errorf("%w; the mail waits again", err), l.Release())
 	}
 	return l.Ack(lockCtx)
 }

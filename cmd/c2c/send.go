@@ -76,21 +76,7 @@ func (a *app) body(file string, words []string) (string, error) {
 	return string(data), nil
 }
 
-type receiptJSON struct {
-	Queued    bool    `json:"queued"`
-	TS        float64 `json:"ts"`
-	From      string  `json:"from_alias"`
-	To        string  `json:"to_alias"`
-	ID        string  `json:"message_id"`
-	Recipient string  `json:"recipient"`
-	Duplicate bool    `json:"duplicate,omitempty"`
-}
-
-func receiptOf(r broker.Receipt) receiptJSON {
-	return receiptJSON{true, float64(r.TS.UnixMicro()) / 1e6, r.From, r.To, r.ID, string(r.Recipient), r.Duplicate}
-}
-
-func (a *app) printReceipt(r broker.Receipt) error {
+func (a *app) printReceipt(r broker.Receipt) {
 	note := ""
 	switch {
 	case r.Duplicate:
@@ -98,8 +84,7 @@ func (a *app) printReceipt(r broker.Receipt) error {
 	case r.Recipient == broker.Absent:
 		note = "; " + r.To + " is absent, it waits"
 	}
-	_, err := fmt.Fprintf(a.stdout, "queued for %s as %s%s\n", r.To, r.ID, note)
-	return err
+	a.printf("queued for %s as %s%s\n", r.To, r.ID, note)
 }
 
 func send(fs *flag.FlagSet) action {
@@ -125,9 +110,10 @@ func send(fs *flag.FlagSet) action {
 				return err
 			}
 			if f.json {
-				return a.json(receiptOf(r))
+				return a.json(r)
 			}
-			return a.printReceipt(r)
+			a.printReceipt(r)
+			return nil
 		})
 	}
 }

@@ -1,50 +1,28 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 
 	"c2c/broker"
-	"c2c/wake"
+	"c2c/inbox"
 )
-
-type sessionJSON struct {
-	ID      string `json:"session_id"`
-	Alias   string `json:"alias"`
-	Client  string `json:"client,omitempty"`
-	PID     int    `json:"pid,omitempty"`
-	Role    string `json:"role,omitempty"`
-	State   string `json:"state"`
-	Waiting bool   `json:"waiting"`
-
-	LastRing wake.Ring `json:"last_ring,omitzero"`
-}
 
 func list(fs *flag.FlagSet) action {
 	asJSON := fs.Bool("json", false, "print JSON")
 	return func(ctx context.Context, a *app, _ []string) error {
 		return a.with(ctx, func(ctx context.Context, b *broker.Broker) error {
-			sessions, err := b.Sessions(ctx)
+			rows, err := b.List(ctx)
 			if err != nil {
 				return err
-			}
-			waiting, err := b.Waiting(sessions)
-			if err != nil {
-				return err
-			}
-			rows := []sessionJSON{}
-			for _, s := range sessions {
-				rows = append(rows, sessionJSON{s.ID, s.Alias, s.Client, s.PID, s.Role, string(s.State), waiting[s.ID], s.LastRing})
 			}
 			if *asJSON {
 				return a.json(rows)
 			}
-			out := bufio.NewWriter(a.stdout) // the tabwriter writes every cell and every blank by itself
-			w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+			w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
 			fmt.Fprintln(w, "ALIAS\tSTATE\tMAIL\tCLIENT\tRING\tSESSION\tROLE")
 			for _, r := range rows {
 				mail := "-"
@@ -55,9 +33,13 @@ func list(fs *flag.FlagSet) action {
 				if r.LastRing.Outcome != "" {
 					ring = r.LastRing.Outcome + " " + r.LastRing.Method
 				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Alias, r.State, mail, r.Client, ring, r.ID, r.Role)
+				row := []string{r.Alias, string(r.State), mail, r.Client, ring, r.ID, r.Role}
+				for i, cell := range row {
+					row[i] = inbox.Visible(cell, "")
+				}
+				fmt.Fprintln(w, strings.Join(row, "\t"))
 			}
-			return errors.Join(w.Flush(), out.Flush())
+			return w.Flush()
 		})
 	}
 }
@@ -66,8 +48,8 @@ func (a *app) printSession(s broker.Session, asJSON bool) error {
 	if asJSON {
 		return a.json(map[string]string{"session_id": s.ID, "alias": s.Alias})
 	}
-	_, err := fmt.Fprintf(a.stdout, "%s (session %s)\n", s.Alias, s.ID)
-	return err
+	a.printf("%s (session %s)\n", s.Alias, s.ID)
+	return nil
 }
 
 func whoami(fs *flag.FlagSet) action {
@@ -126,23 +108,13 @@ func sendAll(fs *flag.FlagSet) action {
 				return err
 			}
 			if f.json {
-				out := []receiptJSON{}
-				for _, r := range sent {
-					out = append(out, receiptOf(r))
-				}
-				left := []map[string]string{}
-				for _, s := range skipped {
-					left = append(left, map[string]string{"alias": s.Alias, "reason": s.Reason})
-				}
-				return a.json(map[string]any{"sent": out, "skipped": left})
+				return a.json(map[string]any{"sent": append([]broker.Receipt{}, sent...), "skipped": append([]broker.Skipped{}, skipped...)})
 			}
 			for _, r := range sent {
-				if err := a.printReceipt(r); err != nil {
-					return err
-				}
+				a.printReceipt(r)
 			}
 			for _, s := range skipped {
-				fmt.Fprintf(a.stderr, "c2c: not sent to %s: %s\n", s.Alias, s.Reason)
+				fmt.Fprintf(a.stderr, "c2c: not sent to %s: %s\n", inbox.Visible(s.Alias, ""), s.Reason)
 			}
 			return nil
 		})

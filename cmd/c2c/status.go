@@ -7,19 +7,7 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/wake"
 )
-
-type statusJSON struct {
-	ID        string    `json:"message_id"`
-	State     string    `json:"state"`
-	At        time.Time `json:"at"`
-	By        string    `json:"by,omitempty"`
-	SessionID string    `json:"session_id"`
-	From      string    `json:"from_alias"`
-	To        string    `json:"to_alias"`
-	LastRing  wake.Ring `json:"last_ring,omitzero"`
-}
 
 func status(fs *flag.FlagSet) action {
 	asJSON := fs.Bool("json", false, "print JSON")
@@ -33,18 +21,17 @@ func status(fs *flag.FlagSet) action {
 				return err
 			}
 			if *asJSON {
-				return a.json(statusJSON{s.ID, s.State, s.At.UTC(), s.By, s.SessionID, s.From, s.To, s.LastRing})
+				return a.json(s)
 			}
 			by := ""
 			if s.By != "" {
 				by = " by " + s.By
 			}
-			_, err = fmt.Fprintf(a.stdout, "%s: %s%s at %s (%s to %s)\n", s.ID, s.State, by,
-				s.At.Format(time.RFC3339), s.From, s.To)
-			if r := s.LastRing; err == nil && r.Cause != "" {
-				_, err = fmt.Fprintf(a.stdout, "  the ring by %s at %s: %s: %s\n", r.Method, r.At.Format(time.RFC3339), r.Outcome, r.Cause)
+			a.printf("%s: %s%s at %s (%s to %s)\n", s.ID, s.State, by, s.At.Format(time.RFC3339), s.From, s.To)
+			if r := s.LastRing; r.Cause != "" {
+				a.printf("  the ring by %s at %s: %s: %s\n", r.Method, r.At.Format(time.RFC3339), r.Outcome, r.Cause)
 			}
-			return err
+			return nil
 		})
 	}
 }
@@ -66,21 +53,17 @@ func sweep(fs *flag.FlagSet) action {
 				return err
 			}
 			if *asJSON {
-				rows := []map[string]string{}
-				for _, gone := range s.Sessions {
-					rows = append(rows, map[string]string{"session_id": gone.ID, "alias": gone.Alias})
-				}
-				return a.json(map[string]any{"dropped_regs": rows, "preserved_messages": s.Messages})
+				return a.json(s)
 			}
 			for _, gone := range s.Sessions {
-				fmt.Fprintf(a.stdout, "%s (session %s)\n", gone.Alias, gone.ID)
+				a.printf("%s (session %s)\n", gone.Alias, gone.ID)
 			}
 			if *dry {
-				_, err = fmt.Fprintf(a.stdout, "%d sessions would be dropped (--dry-run)\n", len(s.Sessions))
-				return err
+				a.printf("%d sessions would be dropped (--dry-run)\n", len(s.Sessions))
+				return nil
 			}
-			_, err = fmt.Fprintf(a.stdout, "%d sessions dropped, %d messages are dead letters now\n", len(s.Sessions), s.Messages)
-			return err
+			a.printf("%d sessions dropped, %d messages are dead letters now\n", len(s.Sessions), s.Messages)
+			return nil
 		})
 	}
 }
@@ -101,7 +84,8 @@ func deadLetter(fs *flag.FlagSet) action {
 				return a.json(dead)
 			}
 			for _, d := range dead {
-				fmt.Fprintf(a.stdout, "# session %s\n%s\n", d.SessionID, d.Message.Envelope())
+				a.printf("# session %s\n", d.SessionID)
+				fmt.Fprintln(a.stdout, d.Message.Envelope())
 			}
 			return nil
 		})

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"c2c/inbox"
 	"c2c/install"
 )
 
@@ -49,6 +50,10 @@ func beside() string {
 }
 
 func (a *app) main(ctx context.Context, args []string) int {
+	out := &inbox.Screen{W: a.stdout}
+	if len(args) > 0 && args[0] != "mcp" && args[0] != "start" { // those pass on what a client writes
+		a.stdout, a.stderr = out, &inbox.Screen{W: a.stderr}
+	}
 	err := fmt.Errorf("%w: c2cd mcp | start | wake | install | uninstall | doctor", errUsage)
 	if len(args) > 0 {
 		switch args[0] {
@@ -69,7 +74,13 @@ func (a *app) main(ctx context.Context, args []string) int {
 			err = a.doctor(ctx, args[1:])
 		}
 	}
-	if err == nil || errors.Is(err, flag.ErrHelp) {
+	if errors.Is(err, flag.ErrHelp) {
+		err = nil
+	}
+	if err == nil && out.Err != nil {
+		err = fmt.Errorf("write answer: %w", out.Err)
+	}
+	if err == nil {
 		return 0
 	}
 	fmt.Fprintf(a.stderr, "c2c: %s\n", strings.TrimPrefix(err.Error(), "usage: "))

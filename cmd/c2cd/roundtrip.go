@@ -58,7 +58,7 @@ func (t trip) carry(ctx context.Context, id string, take func() (string, error))
 		return fmt.Errorf("round trip %s: the message did not arrive, but %q", id, got)
 	}
 	status, err := t.tool(ctx, "here", "message_status", fmt.Sprintf(`{"message_id":%q}`, id))
-	if err == nil && !strings.Contains(status, `"status":"read"`) {
+	if err == nil && !strings.Contains(status, `"state":"read"`) {
 		err = fmt.Errorf("round trip %s: its status is %s, not read", id, status)
 	}
 	return err

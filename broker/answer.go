@@ -1,0 +1,87 @@
+package broker
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"c2c/wake"
+)
+
+// The JSON that commands print and tools answer. The fields of the original come first.
+
+// MarshalJSON writes a receipt.
+func (r Receipt) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Queued    bool    `json:"queued"`
+		TS        float64 `json:"ts"`
+		From      string  `json:"from_alias"`
+		To        string  `json:"to_alias"`
+		ID        string  `json:"message_id"`
+		Recipient State   `json:"recipient"`
+		Duplicate bool    `json:"duplicate,omitempty"`
+	}{true, seconds(r.TS), r.From, r.To, r.ID, r.Recipient, r.Duplicate})
+}
+
+// MarshalJSON writes a status.
+func (s MessageStatus) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		ID        string    `json:"message_id"`
+		State     string    `json:"state"`
+		At        time.Time `json:"at"`
+		By        string    `json:"by,omitempty"`
+		SessionID string    `json:"session_id"`
+		From      string    `json:"from_alias"`
+		To        string    `json:"to_alias"`
+		LastRing  wake.Ring `json:"last_ring,omitzero"`
+	}{s.ID, s.State, s.At.UTC(), s.By, s.SessionID, s.From, s.To, s.LastRing})
+}
+
+// MarshalJSON writes what a sweep has done.
+func (s Swept) MarshalJSON() ([]byte, error) {
+	gone := []map[string]string{}
+	for _, g := range s.Sessions {
+		gone = append(gone, map[string]string{"session_id": g.ID, "alias": g.Alias})
+	}
+	return json.Marshal(map[string]any{"dropped_regs": gone, "deleted_inboxes": len(gone), "preserved_messages": s.Messages})
+}
+
+// Listed is a session as a list shows it.
+type Listed struct {
+	ID         string    `json:"session_id"`
+	Alias      string    `json:"alias"`
+	PID        int       `json:"pid,omitempty"`
+	Alive      *bool     `json:"alive"` // null: not known
+	Registered float64   `json:"registered_at,omitempty"`
+	Client     string    `json:"client,omitempty"`
+	Role       string    `json:"role,omitempty"`
+	State      State     `json:"state"`
+	Waiting    bool      `json:"waiting"`
+	LastRing   wake.Ring `json:"last_ring,omitzero"`
+}
+
+// List gives all sessions, and whether mail waits for them.
+func (b *Broker) List(ctx context.Context) ([]Listed, error) {
+	sessions, err := b.Sessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := b.Waiting(sessions)
+	if err != nil {
+		return nil, err
+	}
+	rows := []Listed{}
+	for _, s := range sessions {
+		row := Listed{ID: s.ID, Alias: s.Alias, PID: s.PID, Client: s.Client, Role: s.Role,
+			State: s.State, Waiting: waiting[s.ID], LastRing: s.LastRing}
+		if !s.Registered.IsZero() {
+			row.Registered = seconds(s.Registered)
+		}
+		if s.State != Unknown {
+			alive := s.State == Alive
+			row.Alive = &alive
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}

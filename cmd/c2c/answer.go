@@ -1,0 +1,83 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+
+	"c2c/inbox"
+)
+
+// answer is the standard output. It keeps what a command prints until flush,
+// so that the command hears whether its answer was written.
+type answer struct {
+	to   io.Writer
+	text []byte
+}
+
+func (o *answer) Write(p []byte) (int, error) {
+	o.text = append(o.text, p...)
+	return len(p), nil
+}
+
+// flush writes what was printed so far, with nothing in it that steers a terminal.
+func (a *app) flush() error {
+	o := a.stdout.(*answer)
+	if len(o.text) == 0 {
+		return nil
+	}
+	text := o.text
+	o.text = nil
+	if _, err := (&inbox.Screen{W: o.to}).Write(text); err != nil {
+		return fmt.Errorf("write answer: %w", err)
+	}
+	return nil
+}
+
+// handOver is flush for an answer with mail, which is archived after it: to a
+// file it must be on the disk, and to a standard output that nobody has opened
+// it is not written.
+func (a *app) handOver() error {
+	f, ok := a.stdout.(*answer).to.(*os.File)
+	if ok && closed(f) {
+		return fmt.Errorf("write answer: standard output is closed")
+	}
+	if err := a.flush(); err != nil || !ok {
+		return err
+	}
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		return f.Sync()
+	}
+	return nil
+}
+
+// closed says whether a standard stream was closed when we started: the Go
+// runtime then opens /dev/null for reading and writing in its place.
+func closed(f *os.File) bool {
+	info, err := f.Stat()
+	null, nerr := os.Stat(os.DevNull)
+	if err != nil || nerr != nil || !os.SameFile(info, null) {
+		return false
+	}
+	flags, _, errno := syscall.Syscall(syscall.SYS_FCNTL, f.Fd(), syscall.F_GETFL, 0)
+	return errno == 0 && flags&syscall.O_ACCMODE == syscall.O_RDWR
+}
+
+// printf prints a part of an answer. A word that others chose stays on its line.
+func (a *app) printf(format string, words ...any) {
+	for i, w := range words {
+		if s, ok := w.(string); ok {
+			words[i] = inbox.Visible(s, "")
+		}
+	}
+	fmt.Fprintf(a.stdout, format, words...)
+}
+
+func (a *app) json(v any) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
