@@ -86,8 +86,11 @@ func (b *Broker) status(id, sid string, found inbox.State) MessageStatus {
 		return st
 	}
 	st.LastRing = *ring
-	if ring.Outcome == wake.Rang {
+	switch {
+	case ring.Outcome == wake.Rang:
 		st.State, st.At, st.By = Rung, ring.At, ring.Method
+	case ring.Outcome == Handed && ring.Oldest == m.ID: // in parts, and not all of them yet
+		st.State, st.At, st.By = Handed, ring.At, ring.Method
 	}
 	return st
 }

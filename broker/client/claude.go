@@ -15,8 +15,12 @@ func claude() Profile {
 		ShellEnv:    true,
 		ProcessEnv:  "CLAUDE_PID",
 		Inherited:   []string{"CLAUDECODE", "CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN"},
-		ConfigEnv:   "CLAUDE_CONFIG_DIR",
-		ConfigDir:   ".claude",
-		ChannelArgs: []string{"--dangerously-load-development-channels", "server:c2c"},
+		// Measured with 2.1.329: from 50,000 UTF-16 units on, the texts of an answer counted together, the
+		// model gets a file name and 2 KB. At four characters to a token 25,000 tokens are more.
+		Answer:       40_000,
+		AnswerTokens: "MAX_MCP_OUTPUT_TOKENS",
+		ConfigEnv:    "CLAUDE_CONFIG_DIR",
+		ConfigDir:    ".claude",
+		ChannelArgs:  []string{"--dangerously-load-development-channels", "server:c2c"},
 	}
 }

@@ -38,6 +38,11 @@ type Profile struct {
 	// Inherited are more variables that a nested client would inherit and take for its own.
 	Inherited []string
 
+	// Answer is how many bytes of one MCP tool answer every model of the client surely gets whole;
+	// 0 is not known. AnswerTokens is the variable with which its person sets such a limit, in tokens.
+	Answer       int
+	AnswerTokens string
+
 	// ConfigEnv is the variable that names the directory of its configuration. Without it, that is
 	// ConfigDir in the home directory.
 	ConfigEnv, ConfigDir string

@@ -14,7 +14,10 @@ func codex() Profile {
 		SessionMeta:   "threadId",
 		SharedProcess: true,
 		Inherited:     []string{"CODEX_SESSION_ID"},
-		ConfigEnv:     "CODEX_HOME",
-		ConfigDir:     ".codex",
+		// Measured with 0.169.0: from 12,000 bytes on, the texts of an answer counted together, the middle is
+		// cut out for a model that it has no metadata of; for gpt-5.5 from 48,000 on.
+		Answer:    9500,
+		ConfigEnv: "CODEX_HOME",
+		ConfigDir: ".codex",
 	}
 }

@@ -88,7 +88,7 @@ func mailTools() []mcp.Tool {
 			deferrable(),
 		),
 		tool(toolPollInbox, writes,
-			"Take your waiting messages, oldest first, as a JSON array. Each is handed over once. When not all fit, a second text says so: call again.",
+			"Take your waiting messages, oldest first, as a JSON array. Each is handed over once. When not all fit, and when a long message comes in parts, a text behind it says so: call again.",
 			sessionID(),
 		),
 		tool(toolPeekInbox, reads,

@@ -2,17 +2,17 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"c2c/broker"
+	"c2c/inbox"
+	"c2c/wake"
 )
-
-// pollLimit bounds one answer of poll_inbox, in bytes of JSON: clients cut
-// longer tool output, and what is cut would be lost.
-const pollLimit = 40_000
 
 // ackTime is how long an acknowledgement may wait for a lock.
 const ackTime = 10 * time.Second
@@ -56,68 +56,122 @@ func (t *tools) sendAll(ctx context.Context, b *broker.Broker, req mcp.CallToolR
 	return map[string]any{"sent_to": to, "message_ids": ids, "skipped": append([]broker.Skipped{}, not...)}, nil
 }
 
-// pollInbox hands over what fits, and acknowledges it once the answer is written.
+// progress is how far a session has come with a message that it gets in parts. It is kept in memory: after
+// a restart the message begins again.
+type progress struct {
+	message inbox.Message
+	had     int // parts that were written to the client
+}
+
+// pollInbox hands over what fits, and acknowledges it once the answer is written. A long message comes in
+// parts, a part at each call. Between them it waits like any other, so that nothing is lost and others can
+// read it, and is read when the last part is written.
 func (t *tools) pollInbox(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
-	box, err := t.mailbox(ctx, b, req)
+	s, err := t.self(ctx, b, req)
 	if err != nil {
 		return nil, err
 	}
-	l, err := box.LeaseSome(ctx, toolPollInbox, 2*pollLimit)
+	box, err := b.Mailbox(s.ID)
 	if err != nil {
 		return nil, err
 	}
-	text, n, err := fit(l.Messages)
-	if err != nil || n == 0 {
-		l.Release()
-		return text, err
+	p := page{room: t.room(t.caller(ctx, req).Client)}
+	l, err := box.LeaseSome(ctx, toolPollInbox, int64(2*p.room))
+	if err != nil {
+		return nil, err
 	}
-	var ids []string
-	for _, m := range l.Messages[:n] {
-		ids = append(ids, m.ID)
+	piece, err := t.fill(&p, s.ID, l.Messages)
+	if err != nil || p.count == 0 {
+		return p.result(damaged(b, l)), errors.Join(err, l.Release())
 	}
-	settle := func(err error) {
-		if err != nil {
-			l.Release() // the client has not got it: it waits again
-			return
-		}
+	whole := piece.N == piece.Of
+	written := func(err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), ackTime)
 		defer cancel()
-		l.Ack(ctx, ids...) // what cannot be recorded is offered again
+		switch {
+		case err != nil:
+			l.Release() // the client has not got it: it waits again
+		case whole:
+			t.keep(s.ID, progress{})
+			var ids []string
+			for _, m := range l.Messages[:p.count] {
+				ids = append(ids, m.ID)
+			}
+			l.Ack(ctx, ids...) // what cannot be recorded is offered again
+		default:
+			t.keep(s.ID, progress{l.Messages[0], piece.N})
+			l.Release()
+			b.Rang(ctx, s.ID, wake.Ring{At: time.Now(), Method: toolPollInbox, Outcome: broker.Handed, Oldest: l.Messages[0].ID, Count: 1})
+		}
 	}
-	if !AfterWrite(ctx, settle) {
+	if !AfterWrite(ctx, written) {
 		l.Release()
 		return nil, fmt.Errorf("this transport cannot tell when an answer was written; use c2c poll-inbox")
 	}
-	return partly(text, l.More || len(l.Messages) > n, "More messages wait: call poll_inbox again."), nil
+	return p.result(damaged(b, l), piece.sentence(), waiting(len(l.Messages)-p.count, l.More)), nil
 }
 
-// fit takes what fits into an answer, and at least one.
-func fit[T any](all []T) (text string, n int, err error) {
-	text = "["
-	for _, v := range all {
-		one, err := toJSON(v)
-		if err != nil {
-			return "", 0, err
+// fill takes whole messages in order while they fit, or the next part of the first.
+func (t *tools) fill(p *page, sid string, msgs []inbox.Message) (piece part, err error) {
+	for _, m := range msgs {
+		if ok, err := p.add(m); err != nil || !ok {
+			break
 		}
-		if n > 0 {
-			if len(text)+len(one) > pollLimit {
-				break
-			}
-			text += ","
-		}
-		text += one
-		n++
 	}
-	return text + "]", n, nil
+	if len(msgs) == 0 || p.count > 0 {
+		return part{}, nil
+	}
+	all := parts(msgs[0], p.room-len("[]"))
+	t.mu.Lock()
+	was := t.progress[sid]
+	t.mu.Unlock()
+	next := 0
+	if m := was.message; m.ID == msgs[0].ID && m.From == msgs[0].From && m.Content == msgs[0].Content && was.had < len(all) {
+		next = was.had
+	}
+	_, err = p.add(all[next])
+	return all[next], err
 }
 
-// partly is an answer that says whether there is more.
-func partly(text string, more bool, hint string) *mcp.CallToolResult {
-	res := mcp.NewToolResultText(text)
-	if more {
-		res.Content = append(res.Content, mcp.NewTextContent(hint))
+func (t *tools) keep(sid string, p progress) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.progress == nil {
+		t.progress = map[string]progress{}
 	}
-	return res
+	t.progress[sid] = p
+}
+
+// sentence tells of a piece that it is one.
+func (p part) sentence() string {
+	switch {
+	case p.Of < 2:
+		return ""
+	case p.N == p.Of:
+		return fmt.Sprintf("This is part %d of %d, the last.", p.N, p.Of)
+	}
+	return fmt.Sprintf("This is part %d of %d of one long message: call poll_inbox again for the next.", p.N, p.Of)
+}
+
+// waiting tells how many messages were left behind; behind those there may be others, which nobody has counted.
+func waiting(n int, more bool) string {
+	switch {
+	case n > 0 && more:
+		return fmt.Sprintf("%d messages and more wait: call poll_inbox again.", n)
+	case n > 0:
+		return fmt.Sprintf("%d messages wait: call poll_inbox again.", n)
+	case more:
+		return "More messages wait: call poll_inbox again."
+	}
+	return ""
+}
+
+// damaged tells of a mailbox file that could not be read as a whole.
+func damaged(b *broker.Broker, l *inbox.Lease) string {
+	if len(l.Damaged) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("A part of the mailbox was not readable. Tell your user: a copy of %s is kept in %s.", strings.Join(l.Damaged, ", "), b.Root())
 }
 
 func (t *tools) peekInbox(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
@@ -129,8 +183,8 @@ func (t *tools) peekInbox(ctx context.Context, b *broker.Broker, req mcp.CallToo
 	if err != nil {
 		return nil, err
 	}
-	text, n, err := fit(msgs)
-	return partly(text, n < len(msgs), "More messages wait: call poll_inbox, and they come in turn."), err
+	return show(t.room(t.caller(ctx, req).Client), msgs, func(m inbox.Message) inbox.Message { return m },
+		"What is marked as part 1 is cut: poll_inbox hands over the whole message.", "call poll_inbox, and they come in turn.")
 }
 
 func (t *tools) history(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
@@ -142,8 +196,8 @@ func (t *tools) history(ctx context.Context, b *broker.Broker, req mcp.CallToolR
 	if err != nil {
 		return nil, err
 	}
-	text, n, err := fit(found)
-	return partly(text, n < len(found), "Older messages were left out: c2c history shows all."), err
+	return show(t.room(t.caller(ctx, req).Client), found, func(h inbox.Archived) inbox.Message { return h.Message },
+		"What is marked as part 1 is cut: the command c2c history shows it whole.", "the command c2c history shows all.")
 }
 
 func (t *tools) messageStatus(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {

@@ -50,6 +50,8 @@ type tools struct {
 	mu     sync.Mutex
 	broker *broker.Broker // nil before the first call
 	last   string         // the session of the last call
+
+	progress map[string]progress // by session
 }
 
 // open gives the broker of the root as it is now: somebody may have removed it under a live session. The

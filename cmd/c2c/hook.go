@@ -149,7 +149,7 @@ func (a *app) handMail(ctx context.Context, b *broker.Broker, s broker.Session, 
 	if len(answer.Announced) > 0 {
 		announced = rest[answer.Announced[0]]
 	}
-	if last := s.LastRing; len(had) == 0 && e.Name == "PostToolUse" && last.Method == byHook && last.Oldest == announced {
+	if last := s.LastRing; len(had) == 0 && e.Name == "PostToolUse" && last.Oldest == announced && (last.Method == byHook || last.Outcome == broker.Handed) {
 		return l.Release() // said already, and nobody has drained since
 	}
 	a.stdout.Write(answer.Output)

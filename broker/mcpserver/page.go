@@ -1,0 +1,151 @@
+package mcpserver
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	clients "c2c/broker/client"
+	"c2c/inbox"
+)
+
+const (
+	carefulAnswer = 8000 // bytes of an answer to a client that nobody has measured
+	leastAnswer   = 2000 // what an answer may always have: less would show nothing
+	reserve       = 500  // bytes of these for the sentences behind the messages
+	maxName       = 128  // bytes of JSON of another field than the content, in a message that is cut
+)
+
+// room is how many bytes of text the model of a client surely gets of one answer.
+func (t *tools) room(name string) int {
+	p, _ := clients.Find(name)
+	room := cmp.Or(p.Answer, carefulAnswer)
+	if t.cfg.Getenv != nil {
+		// The client counts a token for four characters, and looks closer from half of them on.
+		if tokens, err := strconv.Atoi(t.cfg.Getenv(p.AnswerTokens)); err == nil && tokens > 0 {
+			room = min(room, 2*tokens)
+		}
+	}
+	return max(room, leastAnswer) - reserve
+}
+
+// part is a message of which an answer holds only a piece.
+type part struct {
+	inbox.Message
+	N, Of int
+}
+
+// MarshalJSON writes the message with the place of the piece.
+func (p part) MarshalJSON() ([]byte, error) {
+	b, err := p.Message.MarshalJSON()
+	return fmt.Appendf(b[:max(0, len(b)-1)], `,"part":%d,"parts":%d}`, p.N, p.Of), err
+}
+
+// parts cuts a message into pieces that have at most room bytes each. What is not of c2c is left out,
+// and a field that only a file written by hand can have so long is cut.
+func parts(m inbox.Message, room int) []part {
+	m.Extra = nil
+	for _, s := range []*string{&m.From, &m.To, &m.ID, &m.Kind, &m.InReplyTo, &m.Tag} {
+		for one, _ := toJSON(*s); len(one) > maxName; one, _ = toJSON(*s) {
+			*s = strings.ToValidUTF8((*s)[:len(*s)/2], "")
+		}
+	}
+	content := m.Content
+	m.Content = ""
+	head, _ := toJSON(part{m, 9999, 9999})
+	var all []part
+	for len(all) == 0 || len(content) > 0 {
+		n, left := 0, room-len(head)
+		for n < len(content) {
+			r, size := utf8.DecodeRuneInString(content[n:])
+			if left -= inJSON(r, size); left < 0 && n > 0 {
+				break
+			}
+			n += size
+		}
+		m.Content, content = content[:n], content[n:]
+		all = append(all, part{m, len(all) + 1, 0})
+	}
+	for i := range all {
+		all[i].Of = len(all)
+	}
+	return all
+}
+
+// inJSON is the most bytes that JSON takes for a character of so many.
+func inJSON(r rune, size int) int {
+	switch {
+	case r == '"' || r == '\\' || r == '\n' || r == '\t':
+		return 2
+	case r < ' ' || r == '\u2028' || r == '\u2029' || r == utf8.RuneError:
+		return len(`\u0000`)
+	}
+	return size
+}
+
+// page is the messages of one answer, as a JSON array.
+type page struct {
+	text  strings.Builder
+	room  int
+	count int // messages in it
+}
+
+// add puts one more into the array, and reports false when there is no room for it.
+func (p *page) add(v any) (bool, error) {
+	one, err := toJSON(v)
+	if err != nil || p.text.Len()+len(one)+len("[]") > p.room {
+		return false, err
+	}
+	p.text.WriteString(map[bool]string{true: "[", false: ","}[p.count == 0] + one)
+	p.count++
+	return true, nil
+}
+
+// result is the answer, with sentences behind it.
+func (p *page) result(sentences ...string) *mcp.CallToolResult {
+	if p.count == 0 {
+		p.text.WriteString("[")
+	}
+	res := mcp.NewToolResultText(p.text.String() + "]")
+	for _, s := range sentences {
+		if s != "" {
+			res.Content = append(res.Content, mcp.NewTextContent(s))
+		}
+	}
+	return res
+}
+
+// show fills a page with messages that stay where they are. Of a long one it shows the first part.
+func show[T any](room int, all []T, message func(T) inbox.Message, cut, left string) (*mcp.CallToolResult, error) {
+	p, isCut := page{room: room}, false
+	for _, v := range all {
+		one, err := toJSON(v)
+		long := len(one) > room/2
+		ok := false
+		if err == nil && long {
+			ok, err = p.add(parts(message(v), room/2)[0])
+		} else if err == nil {
+			ok, err = p.add(v)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			break
+		}
+		isCut = isCut || long
+	}
+	if !isCut {
+		cut = ""
+	}
+	if n := len(all) - p.count; n > 0 {
+		left = fmt.Sprintf("%d messages were left out: %s", n, left)
+	} else {
+		left = ""
+	}
+	return p.result(cut, left), nil
+}
