@@ -49,6 +49,12 @@ func (p *place) send(to string, count, size int) error {
 	return nil
 }
 
+// sendLong has birch send a message that no command line takes.
+func (p *place) sendLong(to, id string, size int) error {
+	cmd := p.command(context.Background(), "birch", strings.Repeat("l", size), p.program([]string{"c2c", "send", to, "--id", id, "-"})...)
+	return cmd.Run()
+}
+
 // note remembers what waits for a session, and what it has read.
 func (p *place) note(as string) error {
 	v := &verdict{place: p}
@@ -76,6 +82,19 @@ func waits(count, size int, more ...func(*place) error) func(*place) error {
 		}
 		return p.note("amber")
 	}
+}
+
+// archiveIsFull is the state in which the next ack rotates the archive, which is past 1 MiB.
+func archiveIsFull(p *place) error {
+	if err := p.pair(); err != nil {
+		return err
+	}
+	for i := range 11 {
+		if err := p.sendLong("amber", fmt.Sprintf("old-%d", i), 100_000); err != nil {
+			return err
+		}
+	}
+	return errors.Join(p.steps("amber: c2c poll-inbox"), p.send("amber", 3, 100), p.note("amber"))
 }
 
 // tear cuts the end off a file, as a power cut may with a writer that does not sync.
@@ -133,6 +152,7 @@ func polls() (all []*scenario) {
 		"poll-inbox, of older files":  waits(9, 8000),
 		"poll-inbox, mail given back": waits(3, 100, give),
 		"poll-inbox, torn inbox":      waits(3, 100, tear("root/amber.inbox.json")),
+		"poll-inbox, archive is full": archiveIsFull,
 	}
 	for name, prepare := range states {
 		s := &scenario{name: name, as: "amber", command: []string{"c2c", "poll-inbox", "--json"}, prepare: prepare,

@@ -60,8 +60,7 @@ func registers() []*scenario {
 	}
 	// Mail in files of all kinds: older ones, one of a single long message, the inbox.
 	moved := gone(9, 8000, func(p *place) error {
-		cmd := p.command(context.Background(), "birch", strings.Repeat("long ", 14_000), p.program([]string{"c2c", "send", "coral", "--id", "m-long", "-"})...)
-		return errors.Join(cmd.Run(), p.steps("birch: c2c send coral --id m-last last"), p.note("old"))
+		return errors.Join(p.sendLong("coral", "m-long", 70_000), p.steps("birch: c2c send coral --id m-last last"), p.note("old"))
 	})
 	both := &scenario{name: "register, while another process moves the same mail", command: takeover.command, prepare: moved}
 	both.beside = func(p *place) (func() error, error) {
