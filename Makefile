@@ -45,8 +45,7 @@ powercut: build ## ROUNDS=50 power cuts on ext4 and XFS, then every message look
 	$(GO) run ./e2e/powercut -rounds $(ROUNDS) $(BIN)
 
 fuzz: ## every fuzzer for FUZZTIME=10s
-	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep ^Fuzz); do \
-	  echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x $$p || exit 1; done; done
+	@GO="$(GO)" bash scripts/fuzz.sh $(FUZZTIME)
 
 # govulncheck is not here: it needs the database of vulnerabilities, which comes from the network alone.
 lint: ## gofmt, go.mod, vet for Linux and macOS, staticcheck
