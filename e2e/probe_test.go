@@ -3,13 +3,24 @@ package e2e
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"os"
+	"strings"
 )
 
 // probeVerb makes the test binary an MCP server; its argument is the file that gets what it received.
 const probeVerb = "mcp-probe"
 
-// serveProbe is a stdio MCP server with one tool, "look". It writes its environment as the first
+// sized makes a text of at least n bytes that shows where it was cut.
+func sized(n int, piece string) string {
+	var b strings.Builder
+	for i := 0; b.Len() < n; i++ {
+		fmt.Fprintf(&b, "%06d %s ", i, strings.Repeat(piece, 20))
+	}
+	return b.String() + "probe-end"
+}
+
+// serveProbe is a stdio MCP server with one tool, "look", whose answer has the size that is asked for. It writes its environment as the first
 // line of the file and then every message as it came.
 func serveProbe(path string) error {
 	log, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -30,6 +41,12 @@ func serveProbe(path string) error {
 		var call struct {
 			ID     json.RawMessage
 			Method string
+			Params struct {
+				Arguments struct {
+					Size  int
+					Piece string
+				}
+			}
 		}
 		if err := json.Unmarshal(input.Bytes(), &call); err != nil {
 			return err
@@ -48,7 +65,11 @@ func serveProbe(path string) error {
 				"name": "look", "description": "Look.", "inputSchema": map[string]any{"type": "object"},
 				"annotations": map[string]any{"readOnlyHint": true}}}}
 		case "tools/call":
-			answer["result"] = map[string]any{"content": []any{map[string]any{"type": "text", "text": "probe-looked"}}}
+			text := "probe-looked"
+			if a := call.Params.Arguments; a.Size > 0 {
+				text = sized(a.Size, a.Piece)
+			}
+			answer["result"] = map[string]any{"content": []any{map[string]any{"type": "text", "text": text}}}
 		default:
 			answer["error"] = map[string]any{"code": -32601, "message": "method not found"}
 		}
