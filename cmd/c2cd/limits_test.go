@@ -116,6 +116,21 @@ func TestAnotherUserIsKeptOut(t *testing.T) {
 			t.Errorf("%s: %v: %s", script, err, out)
 		}
 	}
+	// Nor does root make a folder in another user's home.
+	home := filepath.Join(s.home, "theirs")
+	if err := os.Mkdir(home, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(home, 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	cmd := s.command("env -u C2C_MCP_BROKER_ROOT -u XDG_STATE_HOME HOME=" + home + " c2c register x --session-id x")
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "run it as that user") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if left, err := os.ReadDir(home); err != nil || len(left) > 0 {
+		t.Errorf("it has left %v, %v", left, err)
+	}
 	// And a root that another user owns is not ours.
 	if err := os.Chown(filepath.Join(s.home, "root"), 65534, 65534); err != nil {
 		t.Fatal(err)
