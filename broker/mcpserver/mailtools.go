@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -82,7 +81,7 @@ func (t *tools) pollInbox(ctx context.Context, b *broker.Broker, req mcp.CallToo
 	}
 	piece, err := t.fill(&p, s.ID, l.Messages)
 	if err != nil || p.count == 0 {
-		return p.result(damaged(b, l)), errors.Join(err, l.Release())
+		return p.result(), errors.Join(err, l.Release())
 	}
 	whole := piece.N == piece.Of
 	written := func(err error) {
@@ -108,7 +107,7 @@ func (t *tools) pollInbox(ctx context.Context, b *broker.Broker, req mcp.CallToo
 		l.Release()
 		return nil, fmt.Errorf("this transport cannot tell when an answer was written; use c2c poll-inbox")
 	}
-	return p.result(damaged(b, l), piece.sentence(), waiting(len(l.Messages)-p.count, l.More)), nil
+	return p.result(piece.sentence(), waiting(len(l.Messages)-p.count, l.More)), nil
 }
 
 // fill takes whole messages in order while they fit, or the next part of the first.
@@ -164,14 +163,6 @@ func waiting(n int, more bool) string {
 		return "More messages wait: call poll_inbox again."
 	}
 	return ""
-}
-
-// damaged tells of a mailbox file that could not be read as a whole.
-func damaged(b *broker.Broker, l *inbox.Lease) string {
-	if len(l.Damaged) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("A part of the mailbox was not readable. Tell your user: a copy of %s is kept in %s.", strings.Join(l.Damaged, ", "), b.Root())
 }
 
 func (t *tools) peekInbox(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {

@@ -114,7 +114,7 @@ func TestAPartOfAnotherMessageBeginsAtTheFirst(t *testing.T) {
 	for range 3 {
 		birch.want("poll_inbox", `{}`) // each a server of its own
 	}
-	hand, err := birch.config().Open()
+	hand, err := birch.config().Open(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,13 +160,33 @@ func TestHostileFieldsStayWithinTheAnswer(t *testing.T) {
 }
 
 func TestADamagedMailboxIsToldToTheModel(t *testing.T) {
-	amber, _ := pair(t)
-	if err := os.WriteFile(filepath.Join(amber.root, "amber.inbox.json"), []byte(`[{"from_alias":"birch","to_alias":"amber","content":"hello","ts":1.5},{"from_`), 0o600); err != nil {
+	amber, birch := pair(t)
+	torn := `[{"from_alias":"birch","to_alias":"amber","content":"hello","ts":1.5},{"from_`
+	path := filepath.Join(amber.root, "amber.inbox.json")
+	if err := os.WriteFile(path, []byte(torn), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	texts, _ := amber.call("poll_inbox", `{}`)
-	if !strings.Contains(texts[0], "hello") || len(texts) != 2 || !strings.Contains(texts[1], "not readable") || !strings.Contains(texts[1], amber.root) {
+	// The sender repairs it.
+	texts, _ := birch.call("send", `{"to_alias":"amber","content":"second"}`)
+	if len(texts) != 2 || !strings.Contains(texts[0], `"queued":true`) || !strings.Contains(texts[1], "amber.inbox.json.corrupt-") {
+		t.Errorf("send: %q", texts)
+	}
+	if texts, _ := amber.call("poll_inbox", `{}`); !strings.Contains(texts[0], "hello") || !strings.Contains(texts[0], "second") {
 		t.Errorf("%q", texts)
+	}
+	// Or the reader.
+	if err := os.WriteFile(path, []byte(torn), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := dial(t, amber.config(), amber.name)
+	defer c.close()
+	said := ""
+	for range 2 {
+		texts, _ := c.tool("poll_inbox", `{}`, "")
+		said += strings.Join(texts, " ")
+	}
+	if !strings.Contains(said, "hello") || !strings.Contains(said, ".corrupt-") {
+		t.Errorf("poll_inbox: %q", said)
 	}
 }
 

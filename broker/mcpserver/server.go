@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -23,7 +24,8 @@ import (
 type Config struct {
 	// Open opens the broker. It is called at the first tool call and not before:
 	// clients start throw-away copies of their servers, which must leave no trace.
-	Open func() (*broker.Broker, error)
+	// Its warnings are told with the next answer.
+	Open func(log *slog.Logger) (*broker.Broker, error)
 	// Client is the AI program that started us, as far as our configuration says. What it says at initialize
 	// comes first, if we know it.
 	Client string
@@ -40,6 +42,9 @@ type Config struct {
 // lockWait is Config.LockWait by default. No tool waits for anything else.
 const lockWait = 10 * time.Second
 
+// maxWarning bounds what a warning adds to an answer, in bytes.
+const maxWarning = 300
+
 // Server is what Serve runs.
 type Server = server.MCPServer
 
@@ -52,6 +57,7 @@ type tools struct {
 	last   string         // the session of the last call
 
 	progress map[string]progress // by session
+	warnings []string            // that no answer has told yet
 }
 
 // open gives the broker of the root as it is now: somebody may have removed it under a live session. The
@@ -62,7 +68,7 @@ func (t *tools) open() (*broker.Broker, error) {
 	if t.broker != nil && !t.broker.Replaced() {
 		return t.broker, nil
 	}
-	b, err := t.cfg.Open()
+	b, err := t.cfg.Open(broker.Tell(t.warn))
 	if err == nil {
 		t.broker = b
 	}
@@ -124,17 +130,37 @@ func (t *tools) answer(name string, h handler) server.ToolHandlerFunc {
 		if err != nil {
 			return mcp.NewToolResultError(advice(err)), nil
 		}
-		switch v := v.(type) {
-		case *mcp.CallToolResult:
-			return v, nil
-		case string:
-			return mcp.NewToolResultText(v), nil
-		}
-		text, err := toJSON(v)
+		res, err := result(v)
 		if err != nil {
 			return mcp.NewToolResultError(err.Error()), nil
 		}
-		return mcp.NewToolResultText(text), nil
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		for _, w := range t.warnings {
+			res.Content = append(res.Content, mcp.NewTextContent("Tell your user: "+w+"."))
+		}
+		t.warnings = nil
+		return res, nil
+	}
+}
+
+func result(v any) (*mcp.CallToolResult, error) {
+	switch v := v.(type) {
+	case *mcp.CallToolResult:
+		return v, nil
+	case string:
+		return mcp.NewToolResultText(v), nil
+	}
+	text, err := toJSON(v)
+	return mcp.NewToolResultText(text), err
+}
+
+// warn keeps a warning for the next answer. One is enough: what else is wrong stands in broker.log.
+func (t *tools) warn(sentence string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.warnings) == 0 {
+		t.warnings = append(t.warnings, strings.ToValidUTF8(sentence[:min(len(sentence), maxWarning)], ""))
 	}
 }
 

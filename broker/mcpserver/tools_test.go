@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,7 +25,9 @@ type client struct {
 
 func (c client) config() Config {
 	return Config{Getenv: func(name string) string { return c.env[name] },
-		Open: func() (*broker.Broker, error) { return broker.Open(broker.Config{Root: c.root}) }}
+		Open: func(log *slog.Logger) (*broker.Broker, error) {
+			return broker.Open(broker.Config{Root: c.root, Log: log})
+		}}
 }
 
 // call runs one tool in a server of its own and returns the texts of the answer.

@@ -67,3 +67,16 @@ func TestForeignTextSteersNoTerminal(t *testing.T) {
 		}
 	}
 }
+
+// Whoever meets a damaged mailbox says so.
+func TestADamagedMailboxIsToldByTheCommandThatMeetsIt(t *testing.T) {
+	for who, args := range map[string][]string{"birch": {"send", "amber", "x"}, "amber": {"poll-inbox"}} {
+		root := scratch(t)
+		if err := os.WriteFile(filepath.Join(root, "amber.inbox.json"), []byte(`[{"from_`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, errs, code := run(t, root, who, args...); code != exitDone || !strings.Contains(errs, "amber.inbox.json.corrupt-") {
+			t.Errorf("%q: exit %d, %s", args, code, errs)
+		}
+	}
+}

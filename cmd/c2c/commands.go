@@ -47,7 +47,9 @@ func (a *app) open() (*broker.Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return broker.Open(broker.Config{Root: root})
+	return broker.Open(broker.Config{Root: root, Log: broker.Tell(func(sentence string) {
+		fmt.Fprintf(a.stderr, "c2c: %s\n", sentence)
+	})})
 }
 
 // with gives f the broker for as long as a lock may be waited for.

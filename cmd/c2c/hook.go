@@ -66,7 +66,7 @@ func (a *app) hook(ctx context.Context, client string) error {
 		return err
 	}
 	if err := a.point(e.Pointer(a.getenv), filepath.Join(b.Root(), s.ID)); err != nil {
-		return err
+		fmt.Fprintf(a.stderr, "c2c: %v\n", err) // without it each hook asks us
 	}
 	box, err := b.Mailbox(s.ID)
 	if err != nil {

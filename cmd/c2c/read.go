@@ -94,9 +94,6 @@ func (a *app) poll(ctx context.Context, f readFlags) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range l.Damaged {
-		fmt.Fprintf(a.stderr, "c2c: a part of the mailbox was not readable; a copy of %s is kept in %s\n", name, b.Root())
-	}
 	if err := errors.Join(a.printMail(l.Messages, f.json), a.handOver()); err != nil {
 		return errors.Join(fmt.Errorf("%w; the mail waits again", err), l.Release())
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"os"
 	"sync"
 
@@ -27,12 +28,12 @@ func (a *app) mcp(ctx context.Context) error {
 		Initialized: func(name string) {
 			once.Do(func() { stop = a.startRinging(ctx, name, client, pushing{channel, srv}) })
 		},
-		Open: func() (*broker.Broker, error) {
+		Open: func(log *slog.Logger) (*broker.Broker, error) {
 			root, _, err := broker.FindRoot(a.getenv, a.cwd)
 			if err != nil {
 				return nil, err
 			}
-			return broker.Open(broker.Config{Root: root})
+			return broker.Open(broker.Config{Root: root, Log: log})
 		},
 	})
 	defer func() {
