@@ -31,11 +31,7 @@ func repositoryName(cwd string) string {
 // findGitDir walks up from cwd to the work tree. common is the directory with the config, which a
 // linked work tree shares with its main one.
 func findGitDir(cwd string) (top, common string) {
-	dir, err := filepath.EvalSymlinks(cwd) // as git prints it
-	if err != nil {
-		return "", ""
-	}
-	for {
+	for dir := cwd; ; {
 		if common := gitDirAt(filepath.Join(dir, ".git")); common != "" {
 			return dir, common
 		}

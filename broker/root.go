@@ -12,6 +12,15 @@ import (
 // decided it. It creates nothing. Two checkouts of one remote share a root; the rules are those of the
 // original c2c, bit for bit, because both may run on one machine.
 func FindRoot(getenv func(string) string, cwd string) (path, source string, err error) {
+	if v := strings.TrimSpace(getenv("C2C_MCP_BROKER_ROOT")); filepath.IsAbs(v) && !isLegacy(v) {
+		return filepath.Clean(v), "C2C_MCP_BROKER_ROOT", nil
+	}
+	// Without it every project would share the root "default".
+	real, err := filepath.EvalSymlinks(cwd) // as git prints it
+	if cwd == "" || err != nil {
+		return "", "", errors.New("find the root: there is no working directory, perhaps it was removed: " +
+			"go to the project's directory, or set C2C_MCP_BROKER_ROOT to an absolute path")
+	}
 	if v := strings.TrimSpace(getenv("C2C_MCP_BROKER_ROOT")); v != "" && !isLegacy(v) {
 		return absolute(cwd, v), "C2C_MCP_BROKER_ROOT", nil
 	}
@@ -25,7 +34,7 @@ func FindRoot(getenv func(string) string, cwd string) (path, source string, err 
 		}
 		state, source = filepath.Join(home, ".c2c"), "HOME"
 	}
-	return filepath.Join(absolute(cwd, state), "repos", fingerprint(cwd), "broker"), source, nil
+	return filepath.Join(absolute(cwd, state), "repos", fingerprint(real), "broker"), source, nil
 }
 
 // isLegacy knows the place inside a repository that early versions of the original wrote into client

@@ -54,6 +54,14 @@ func TestRootFollowsTheVariables(t *testing.T) {
 	if _, _, err := FindRoot(env(), cwd); err == nil {
 		t.Error("no HOME: no error")
 	}
+	for _, gone := range []string{"", filepath.Join(cwd, "gone")} {
+		if path, _, err := FindRoot(env("HOME", "/h"), gone); err == nil {
+			t.Errorf("in directory %q the root is %s", gone, path)
+		}
+		if path, _, err := FindRoot(env("C2C_MCP_BROKER_ROOT", "/r"), gone); err != nil || path != "/r" {
+			t.Errorf("in directory %q: %q, %v", gone, path, err)
+		}
+	}
 }
 
 func TestFingerprintIsTheRemoteElseTheTopLevel(t *testing.T) {
