@@ -47,6 +47,9 @@ func CheckAlias(s string) error {
 			return &AliasError{s, "may only have letters, digits, dot, underscore and hyphen"}
 		}
 	}
+	if isPersonID(s) {
+		return &AliasError{s, "is reserved for a person"}
+	}
 	switch fold(s) {
 	case "c2c", "c2c-system", "broker": // senders of c2c's own messages
 		return &AliasError{s, "is reserved"}

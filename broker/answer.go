@@ -77,7 +77,7 @@ func (b *Broker) List(ctx context.Context) ([]Listed, error) {
 		if !s.Registered.IsZero() {
 			row.Registered = seconds(s.Registered)
 		}
-		if s.State != Unknown {
+		if s.State == Alive || s.State == Absent {
 			alive := s.State == Alive
 			row.Alive = &alive
 		}

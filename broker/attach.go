@@ -40,6 +40,7 @@ func (b *Broker) attached(c Caller) (s Session, ok bool) {
 	s = b.sessionWith(func(string) (facts, bool, error) { return f, known, err }, rows[i])
 	n := len(s.ClientIDs)
 	same := c.ClientID == "" || n > 0 && s.ClientIDs[n-1] == c.ClientID
+	same = same && (c.Alias == "" || s.named)
 	return s, same && s.known && len(s.owed) == 0 && (c.Client == "" || s.Client == c.Client)
 }
 
@@ -59,6 +60,7 @@ func (b *Broker) Register(ctx context.Context, c Caller, alias string) (Session,
 type attachment struct {
 	caller  Caller
 	alias   string
+	named   bool    // the alias was chosen, and not made up
 	client  string  // whose session it is
 	id      string  // the client's own id, or empty
 	process process // zero when not known
@@ -108,17 +110,28 @@ func (b *Broker) enroll(ctx context.Context, rows []row, a *attachment) ([]row, 
 			a.client, a.id = name, id
 		}
 	}
+	if isPersonID(a.sid) {
+		a.client = clientHuman
+	}
+	if a.sid == "" && a.client == "" && a.caller.PID == 0 {
+		return nil, fmt.Errorf("find out who is calling: %w", ErrNoSession)
+	}
 	if a.sid == "" {
 		a.sid = inbox.NewID(b.now())
-	}
-	if !inbox.ValidName(a.sid) {
-		return nil, fmt.Errorf("session %q is not a valid name", a.sid)
 	}
 	before, _, err := b.readFacts(a.sid)
 	if damaged := new(damagedError); err != nil && !errors.As(err, &damaged) {
 		return nil, err // enrollFacts sets a damaged file aside
 	}
-	if rows, err = b.enrollRow(rows, a, before.Alias); err != nil {
+	if a.named = a.alias != "" || a.caller.Alias != ""; a.alias == "" && !before.Named && CheckAlias(a.caller.Alias) == nil {
+		a.alias = a.caller.Alias
+	}
+	rows, err = b.enrollRow(rows, a, before.Alias)
+	if taken := new(AliasTakenError); errors.As(err, &taken) && a.alias == a.caller.Alias {
+		a.alias, a.evicted = "", nil // nobody asked for it by hand: the session gets or keeps another one
+		rows, err = b.enrollRow(rows, a, before.Alias)
+	}
+	if err != nil {
 		return nil, err
 	}
 	a.owed = append(before.Owed, a.evicted...)
@@ -140,6 +153,9 @@ func (b *Broker) enrollRow(rows []row, a *attachment, former string) ([]row, err
 		alias := a.alias
 		if alias == "" && former != "" && len(holders(rows, former)) == 0 {
 			alias = former
+		}
+		if alias == "" && isPersonID(a.sid) && a.caller.User != nil {
+			alias = a.caller.User.firstAlias(rows)
 		}
 		if alias == "" {
 			alias = newAlias(rows, a.client)
@@ -225,6 +241,6 @@ func (b *Broker) enrollFacts(ctx context.Context, a *attachment, alias string) e
 		if a.process.pid != 0 {
 			f.PID, f.StartTime, f.Namespace = a.process.pid, a.process.start, b.proc.namespace()
 		}
-		f.Person = f.Person || a.client == clientHuman
+		f.Named = f.Named || a.named
 	})
 }

@@ -59,6 +59,9 @@ func (w *world) attach(c Caller) Session {
 
 func (w *world) register(alias string, c Caller) Session {
 	w.t.Helper()
+	if c.Client == "" && c.Explicit == "" && c.PID == 0 {
+		c.Client = "gem" // nobody has no session
+	}
 	s, err := w.Register(context.Background(), c, alias)
 	if err != nil {
 		w.t.Fatalf("register %q: %v", alias, err)
@@ -133,7 +136,7 @@ func TestDamagedRegistryIsSetAsideAndReported(t *testing.T) {
 	for _, text := range []string{`[{"session_id":"s1"`, `[{"session_id":"s1"}]`, `{}`, `null`, ``} {
 		w := newWorld(t)
 		w.writeRegistry(text)
-		_, err := w.Attach(context.Background(), Caller{})
+		_, err := w.Attach(context.Background(), Caller{Client: "gem"})
 		var corrupt *CorruptError
 		if !errors.As(err, &corrupt) {
 			t.Errorf("%q: error %v, want a *CorruptError", text, err)
@@ -142,7 +145,7 @@ func TestDamagedRegistryIsSetAsideAndReported(t *testing.T) {
 		if got := w.file(corrupt.Aside); got != text {
 			t.Errorf("%q: kept as %q", text, got)
 		}
-		w.attach(Caller{})
+		w.attach(Caller{Client: "gem"})
 	}
 }
 
@@ -150,7 +153,7 @@ func TestRegistryStaysBelowTheOriginalsLimit(t *testing.T) {
 	w := newWorld(t)
 	w.writeRegistry(`[{"session_id":"s1","alias":"amber","role":"` + strings.Repeat("x", registryMax-100) + `"}]`)
 	before := w.file(registryFile)
-	_, err := w.Attach(context.Background(), Caller{})
+	_, err := w.Attach(context.Background(), Caller{Client: "gem"})
 	if !errors.Is(err, ErrRegistryFull) {
 		t.Errorf("error %v, want ErrRegistryFull", err)
 	}

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -14,6 +15,10 @@ import (
 type Caller struct {
 	// Explicit is a session id or an alias that somebody typed.
 	Explicit string
+	// Start is the alias of a session that a person starts: whoever has it and does not run, else a new one.
+	Start string
+	// User is the person who calls if no agent does; nil when it cannot be one.
+	User *User
 	// Client is the AI program that called, "human" for a person who registers, or empty in a plain shell. It
 	// need not be one that has a profile.
 	Client string
@@ -27,7 +32,7 @@ type Caller struct {
 	// Last is the session that an earlier call of the same server found. It is asked last: it serves where
 	// the client's process cannot be seen.
 	Last string
-	// Alias is what a new session is to be called if nobody else is.
+	// Alias is what a session is to be called that nobody has given a name, if it can be had.
 	Alias string
 }
 
@@ -67,8 +72,15 @@ func (b *Broker) Resolve(ctx context.Context, c Caller) (Session, error) {
 
 // resolve gives the caller's session id, registered or not, or "" when nothing names one.
 func (b *Broker) resolve(rows []row, c Caller) (string, error) {
+	if c.Start != "" {
+		return b.started(rows, c)
+	}
 	if c.Explicit != "" {
-		return explicit(rows, c.Explicit)
+		sid, err := explicit(rows, c.Explicit)
+		if err == nil {
+			err = b.mayBe(rows, sid, c)
+		}
+		return sid, err
 	}
 	if c.ClientID != "" {
 		sid, err := b.sidOf(c.Client, c.ClientID)
@@ -82,7 +94,8 @@ func (b *Broker) resolve(rows []row, c Caller) (string, error) {
 		}
 	}
 	if sid := c.env("C2C_MCP_SESSION_ID"); sid != "" {
-		return explicit(rows, sid)
+		// Never an alias: those change hands.
+		return sid, errors.Join(checkSID(sid), b.mayBe(rows, sid, c))
 	}
 	if c.PID > 0 {
 		// Before the variable: /clear and /resume change Claude Code's session while its MCP
@@ -107,7 +120,38 @@ func (b *Broker) resolve(rows []row, c Caller) (string, error) {
 	if sid, err := b.fromEnv(rows, c, near); sid != "" || err != nil {
 		return sid, err
 	}
+	if near == "" && c.isUser() {
+		return c.User.sid(), nil
+	}
 	return near, nil
+}
+
+// started gives the session of an alias to who starts a client under it. A new one has the alias as its id
+// when that is nobody else's: people read it.
+func (b *Broker) started(rows []row, c Caller) (string, error) {
+	if r := b.receiver(rows, c.Start); r != nil {
+		p, err := b.proc.find(c.PID)
+		own := err == nil && b.holds(r, p)
+		if st := b.state(r); !own && st != Absent && (st != Unknown || r.integer("pid") != 0) {
+			return "", &AliasTakenError{Alias: r.alias(), Holder: r.sid(), Suggested: freeAlias(rows, c.Start)}
+		}
+		return r.sid(), nil
+	}
+	if findSID(rows, c.Start) >= 0 || checkSID(c.Start) != nil {
+		return "", nil
+	}
+	f, _, err := b.readFacts(c.Start)
+	if f.Alias != "" && fold(f.Alias) != fold(c.Start) {
+		return "", nil // it was swept, and had another name by then
+	}
+	return c.Start, err
+}
+
+func checkSID(sid string) error {
+	if !inbox.ValidName(sid) {
+		return fmt.Errorf("session %q is not a valid name: %w", sid, ErrNoSession)
+	}
+	return nil
 }
 
 // explicit takes a name for a session id, else for an alias, else for an id that is not registered yet.
@@ -118,10 +162,7 @@ func explicit(rows []row, name string) (string, error) {
 	if found := holders(rows, name); len(found) > 0 {
 		return found[0].sid(), nil
 	}
-	if !inbox.ValidName(name) {
-		return "", fmt.Errorf("session %q is not a valid name: %w", name, ErrNoSession)
-	}
-	return name, nil
+	return name, checkSID(name)
 }
 
 // fromEnv asks the variables of the clients whose environment may be believed. near is the session of the

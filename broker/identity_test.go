@@ -248,3 +248,31 @@ func TestAnotherWordForAClientIsTheSameClient(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
+
+func TestTheOriginalsAliasIsTriedOnce(t *testing.T) {
+	w := newWorld(t)
+	auto := func(pid int) Caller { return Caller{Client: "gem", PID: pid, Alias: "amber"} }
+	one := w.attach(auto(10))
+	if one.Alias != "amber" {
+		t.Errorf("the first is %q", one.Alias)
+	}
+	if two := w.attach(auto(20)); two.Alias == "amber" || two.ID == one.ID {
+		t.Errorf("the second is %+v", two)
+	}
+	w.register("birch", auto(10))
+	if again := w.attach(auto(10)); again.Alias != "birch" {
+		t.Errorf("who was named is %q", again.Alias)
+	}
+	// The hook of a client may come before its server.
+	w.attach(Caller{Client: "claude", ClientID: "u1", PID: 30})
+	if s := w.attach(auto(30)); s.Alias != "amber" {
+		t.Errorf("who had a name made up is %q", s.Alias)
+	}
+}
+
+func TestNobodyWithoutAnyMarkGetsASession(t *testing.T) {
+	w := newWorld(t)
+	if s, err := w.Register(t.Context(), Caller{}, "amber"); !errors.Is(err, ErrNoSession) {
+		t.Errorf("registered as %+v, %v", s, err)
+	}
+}

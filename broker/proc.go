@@ -46,6 +46,9 @@ func (b *Broker) holds(r row, p process) bool {
 func (b *Broker) state(r row) State { return b.stateWith(r, b.factsOf(r.sid())) }
 
 func (b *Broker) stateWith(r row, f facts) State {
+	if isPerson(r) {
+		return Person
+	}
 	pid, start := int(r.integer("pid")), r.integer("pid_start_time")
 	if pid > 0 && !b.isElsewhere(r, f) {
 		found, err := b.proc.find(pid)

@@ -14,7 +14,7 @@ func TestEachDamagedRegistryIsKept(t *testing.T) {
 	kept := map[string]string{}
 	for _, text := range []string{`[{"one"`, `[{"two"`} {
 		w.writeRegistry(text)
-		_, err := w.Attach(context.Background(), Caller{})
+		_, err := w.Attach(context.Background(), Caller{Client: "gem"})
 		var corrupt *CorruptError
 		if !errors.As(err, &corrupt) {
 			t.Fatalf("%s: %v", text, err)

@@ -22,11 +22,12 @@ import (
 // State is what we know about a session's client.
 type State string
 
-// States. Unknown is a session whose process nobody named, or which cannot be seen from here: nothing is
-// taken from it, and it is treated as reachable.
+// States. Person is somebody at a terminal, whose processes tell nothing. Unknown is a session whose process
+// nobody named, or which cannot be seen from here: nothing is taken from it, and it is treated as reachable.
 const (
 	Alive   State = "alive"
 	Absent  State = "absent"
+	Person  State = "person"
 	Unknown State = "unknown"
 )
 
@@ -51,6 +52,7 @@ type Session struct {
 	LastRing   wake.Ring // zero when it was never rung
 
 	owed  []string // see facts
+	named bool     // see facts
 	known bool     // it has facts
 }
 
@@ -64,7 +66,7 @@ type facts struct {
 	PID       int        `json:"pid,omitempty"`
 	StartTime int64      `json:"pid_start_time,omitempty"`
 	Namespace string     `json:"pid_namespace,omitempty"`
-	Person    bool       `json:"person,omitempty"`
+	Named     bool       `json:"named,omitempty"` // its alias was chosen, or C2C_MCP_AUTO_REGISTER_ALIAS was tried
 	Pane      string     `json:"pane,omitempty"`
 	LastRing  *wake.Ring `json:"last_ring,omitempty"`
 	// Owed are the sessions whose mail is to come here, its own id for the dead letters. It is written before
@@ -297,7 +299,7 @@ func (b *Broker) sessionWith(read func(sid string) (facts, bool, error), r row) 
 		Role:       r.text("role"),
 		Quiet:      b.quiet(r),
 	}
-	s.Person = s.Client == clientHuman
+	s.Person = isPerson(r)
 	var f facts
 	var err error
 	if inbox.ValidName(s.ID) { // the original allows any id; such a session can have no facts of ours
@@ -314,16 +316,12 @@ func (b *Broker) sessionWith(read func(sid string) (facts, bool, error), r row) 
 	if p, ok := client.Find(s.Client); ok {
 		s.Client = p.Name // the original, and the client itself, may have another word for it
 	}
-	s.ClientIDs, s.Pane, s.owed = f.ClientIDs, f.Pane, f.Owed
-	s.Person = s.Person || f.Person
+	s.ClientIDs, s.Pane, s.owed, s.named = f.ClientIDs, f.Pane, f.Owed, f.Named
 	if f.LastRing != nil {
 		s.LastRing = *f.LastRing
 	}
 	return s
 }
-
-// clientHuman is the original's client_type of somebody at a terminal.
-const clientHuman = "human"
 
 // addID puts an id last, once.
 func addID(ids []string, id string) []string {

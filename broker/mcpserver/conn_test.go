@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -172,6 +173,20 @@ func TestAnswersHaveTheFieldsOfTheOriginalAndMore(t *testing.T) {
 		if !called[tool.Name] {
 			t.Errorf("%s was not called", tool.Name)
 		}
+	}
+}
+
+// Others find the alias before the session has called a tool, as the original has it.
+func TestTheOriginalsAliasIsRegisteredAtOnce(t *testing.T) {
+	amber, _ := pair(t)
+	gem := client{t: t, root: amber.root, env: map[string]string{"C2C_MCP_AUTO_REGISTER_ALIAS": "coral"}}
+	cfg := gem.config()
+	cfg.PID = os.Getpid()
+	c := dial(t, cfg, "gem")
+	defer c.close()
+	amber.want("send", `{"to_alias":"coral","content":"for coral"}`)
+	if texts, isError := c.tool("poll_inbox", `{}`, ""); isError || !strings.Contains(texts[0], "for coral") {
+		t.Errorf("coral polled %q", texts)
 	}
 }
 

@@ -89,6 +89,7 @@ func New(cfg Config) *server.MCPServer {
 		if cfg.Initialized != nil {
 			cfg.Initialized(clientName(req.Params.ClientInfo.Name, cfg.Client))
 		}
+		t.registerEarly(ctx)
 	})
 	options = append(options, server.WithHooks(hooks))
 	if cfg.Channel {
@@ -202,10 +203,37 @@ func (t *tools) caller(ctx context.Context, req mcp.CallToolRequest) broker.Call
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c := broker.Caller{Client: clientName(info, t.cfg.Client), Getenv: t.cfg.Getenv, PID: t.cfg.PID, Last: t.last}
+	if t.cfg.Getenv != nil {
+		c.Alias = strings.TrimSpace(t.cfg.Getenv(autoAlias))
+	}
 	if p, ok := clients.Find(c.Client); ok && p.SessionMeta != "" && req.Params.Meta != nil {
 		c.ClientID, _ = req.Params.Meta.AdditionalFields[p.SessionMeta].(string)
 	}
 	return c
+}
+
+// autoAlias is the original's variable for what a session is to be called that was given no name yet.
+const autoAlias = "C2C_MCP_AUTO_REGISTER_ALIAS"
+
+// earlyWait is short: the client waits, and the first tool call does it otherwise.
+const earlyWait = 2 * time.Second
+
+// registerEarly makes the session before it has called a tool, as the original does with that variable: others
+// are to find its alias. Whose client does not tell the session but in a call has to wait for that.
+func (t *tools) registerEarly(ctx context.Context) {
+	c := t.caller(ctx, mcp.CallToolRequest{})
+	if p, _ := clients.Find(c.Client); c.Alias == "" || p.SharedProcess {
+		return
+	}
+	b, err := t.open()
+	if err != nil {
+		return // the first tool call says so
+	}
+	ctx, cancel := context.WithTimeout(ctx, earlyWait)
+	defer cancel()
+	if s, err := b.Attach(ctx, c); err == nil {
+		t.remember(s)
+	}
 }
 
 // maxClientName bounds what a client that we do not know is called.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -66,18 +68,38 @@ func (a *app) with(ctx context.Context, f func(ctx context.Context, b *broker.Br
 
 // caller names the session that a command speaks for. A name typed wins.
 func (a *app) caller(explicit string) broker.Caller {
-	return broker.Caller{Explicit: explicit, Getenv: a.getenv}
+	return broker.Caller{Explicit: explicit, Getenv: a.getenv, User: a.user()}
 }
 
-// session finds the caller's session. A person at a terminal that belongs to
-// none gets a mailbox under the login name, so that an answer can reach them.
+// user is the person at this terminal.
+func (a *app) user() *broker.User {
+	u := &broker.User{UID: os.Getuid(), Login: a.getenv("USER")}
+	if u.Login == "" {
+		// Not os/user: with cgo, the whole program would start with the C library's name services.
+		data, _ := os.ReadFile("/etc/passwd")
+		for line := range strings.Lines(string(data)) {
+			if f := strings.Split(line, ":"); len(f) > 2 && f[2] == strconv.Itoa(u.UID) {
+				u.Login = f[0]
+				break
+			}
+		}
+	}
+	return u
+}
+
+// session finds the caller's session, and makes the one of who has none yet: a person at a terminal, so
+// that an answer can reach them, or an agent whose hooks and server have not called.
 func (a *app) session(ctx context.Context, b *broker.Broker, explicit string) (broker.Session, error) {
-	s, err := b.Resolve(ctx, a.caller(explicit))
-	user := a.getenv("USER")
-	if explicit != "" || user == "" || !errors.Is(err, broker.ErrNoSession) {
+	c := a.caller(explicit)
+	s, err := b.Resolve(ctx, c)
+	if explicit != "" || !errors.Is(err, broker.ErrNoSession) {
 		return s, err
 	}
-	return b.Register(ctx, broker.Caller{Explicit: user, Client: "human", Getenv: a.getenv}, user)
+	s, err = b.Attach(ctx, c)
+	if err == nil && s.Person && s.Alias != c.User.Login {
+		fmt.Fprintf(a.stderr, "c2c: you are %q here; c2c register gives you another name\n", s.Alias)
+	}
+	return s, err
 }
 
 // become turns into the c2cd beside this program.

@@ -113,6 +113,7 @@ func problem(part, path string, err error) finding {
 var settings = []struct{ name, otherwise string }{
 	{"C2C_MCP_BROKER_ROOT", "the repository decides"},
 	{"C2C_MCP_SESSION_ID", "the client says which session calls"},
+	{"C2C_MCP_AUTO_REGISTER_ALIAS", "a new session gets an alias made up"},
 	{"C2C_MCP_CLIENT_TYPE", "the MCP client says what it is"},
 	{channelVariable, "no channel: the messaging socket wakes Claude Code"},
 	{"XDG_STATE_HOME", "~/.c2c for mail, ~/.local/state/c2c for undo records"},

@@ -74,24 +74,28 @@ func cut(args []string) (before, after []string) {
 	return args, nil
 }
 
-func (a *app) launch(ctx context.Context, client, alias string, argv, env []string) (status int, err error) {
+func (a *app) launch(ctx context.Context, name, alias string, argv, env []string) (status int, err error) {
+	sid := ""
 	if alias != "" {
-		env = append(env, "C2C_MCP_SESSION_ID="+alias)
+		// With our own process, before the client runs: of two that start under one alias, one does.
+		if sid, err = a.register(ctx, broker.Caller{Start: alias, Client: name, PID: os.Getpid()}, alias); err != nil {
+			return 0, err
+		}
+		env = append(env, "C2C_MCP_SESSION_ID="+sid)
 	}
 	if !pty.IsTerminal(os.Stdin) || !pty.IsTerminal(os.Stdout) {
 		// Nobody to draw for: become the client, which then is this process.
-		if err := a.enroll(ctx, client, alias, os.Getpid()); err != nil {
-			return 0, err
-		}
 		return 0, fmt.Errorf("run %s: %w", argv[0], syscall.Exec(argv[0], argv, env))
 	}
-	t, err := pty.Start(pty.Config{Argv: argv, Env: env, Dir: a.cwd, In: os.Stdin, Out: os.Stdout, Client: client})
+	t, err := pty.Start(pty.Config{Argv: argv, Env: env, Dir: a.cwd, In: os.Stdin, Out: os.Stdout, Client: name})
 	if err != nil {
 		return 0, err
 	}
-	if err := a.enroll(ctx, client, alias, t.PID()); err != nil {
-		t.Abandon()
-		return 0, err
+	if sid != "" {
+		if _, err := a.register(ctx, broker.Caller{Explicit: sid, Client: name, PID: t.PID()}, ""); err != nil {
+			t.Abandon()
+			return 0, err
+		}
 	}
 	// What it has to say would be drawn over the client.
 	ringer := &ringer{a: a, reach: terminalReach{a, t}, log: slog.New(slog.DiscardHandler), last: true}
@@ -99,32 +103,20 @@ func (a *app) launch(ctx context.Context, client, alias string, argv, env []stri
 	return t.Run()
 }
 
-// enroll binds the session, if it is to have a name, to the client's process, unless somebody else lives
-// under that name.
-func (a *app) enroll(ctx context.Context, client, alias string, pid int) error {
-	if alias == "" {
-		return nil
-	}
-	root, _, err := broker.FindRoot(a.getenv, a.cwd)
+// register binds the session to the client's process.
+func (a *app) register(ctx context.Context, c broker.Caller, alias string) (sid string, err error) {
+	b, err := a.open()
 	if err != nil {
-		return err
-	}
-	b, err := broker.Open(broker.Config{Root: root})
-	if err != nil {
-		return err
+		return "", err
 	}
 	defer b.Close()
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	s, err := b.Resolve(ctx, broker.Caller{Explicit: alias})
-	if err == nil && s.State == broker.Alive && s.PID != pid {
-		return fmt.Errorf("session %q is alive already, in process %d; give this one another --alias", alias, s.PID)
+	s, err := b.Register(ctx, c, alias)
+	if taken := new(broker.AliasTakenError); errors.As(err, &taken) {
+		return "", fmt.Errorf("session %q is alive already, or may be: give this one another --alias; %q is free", taken.Alias, taken.Suggested)
 	}
-	if err != nil && !errors.Is(err, broker.ErrNoSession) {
-		return err
-	}
-	_, err = b.Register(ctx, broker.Caller{Explicit: alias, Client: client, PID: pid}, alias)
-	return err
+	return s.ID, err
 }
 
 // scrubbed takes out what an outer session has left in the environment: it would be taken for ours.
