@@ -19,7 +19,7 @@ func claude() protocol {
 			return nothing
 		},
 		encode: context,
-		pidEnv: "CLAUDE_PID", watch: "SessionStart", change: "FileChanged", script: true,
+		watch:  "SessionStart", change: "FileChanged", script: true,
 	}
 }
 

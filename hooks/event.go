@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"c2c/inbox"
@@ -27,7 +26,6 @@ type protocol struct {
 	length func(text string) int // as the client counts it
 	shows  func(e Event) content
 	encode func(e Event, text string) any // the answer; it becomes JSON
-	pidEnv string                         // variable with the client's process id, or empty
 	watch  string                         // event whose answer may name a file to watch, or empty
 	change string                         // event that tells of a change to that file, or empty
 	script bool                           // its hooks run Script, which looks for the pointer
@@ -109,12 +107,6 @@ func (e Event) Carries() bool { return e.protocol.shows(e) != nothing }
 
 // Limit is the most that an answer to this event shows.
 func (e Event) Limit() int { return e.protocol.limit }
-
-// ClientPID is the client's process id, 0 if it does not tell.
-func (e Event) ClientPID(getenv func(string) string) int {
-	pid, _ := strconv.Atoi(getenv(e.protocol.pidEnv))
-	return pid
-}
 
 // Pointer is PointerPath for a client whose hooks run the script, else "".
 func (e Event) Pointer(getenv func(string) string) string {

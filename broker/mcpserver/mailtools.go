@@ -91,14 +91,14 @@ func (t *tools) pollInbox(ctx context.Context, b *broker.Broker, req mcp.CallToo
 		case err != nil:
 			l.Release() // the client has not got it: it waits again
 		case whole:
-			t.keep(s.ID, progress{})
+			t.progress.Delete(s.ID)
 			var ids []string
 			for _, m := range l.Messages[:p.count] {
 				ids = append(ids, m.ID)
 			}
 			l.Ack(ctx, ids...) // what cannot be recorded is offered again
 		default:
-			t.keep(s.ID, progress{l.Messages[0], piece.N})
+			t.progress.Store(s.ID, progress{l.Messages[0], piece.N})
 			l.Release()
 			b.Rang(ctx, s.ID, wake.Ring{At: time.Now(), Method: toolPollInbox, Outcome: broker.Handed, Oldest: l.Messages[0].ID, Count: 1})
 		}
@@ -121,24 +121,14 @@ func (t *tools) fill(p *page, sid string, msgs []inbox.Message) (piece part, err
 		return part{}, nil
 	}
 	all := parts(msgs[0], p.room-len("[]"))
-	t.mu.Lock()
-	was := t.progress[sid]
-	t.mu.Unlock()
 	next := 0
+	v, _ := t.progress.Load(sid)
+	was, _ := v.(progress)
 	if m := was.message; m.ID == msgs[0].ID && m.From == msgs[0].From && m.Content == msgs[0].Content && was.had < len(all) {
 		next = was.had
 	}
 	_, err = p.add(all[next])
 	return all[next], err
-}
-
-func (t *tools) keep(sid string, p progress) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.progress == nil {
-		t.progress = map[string]progress{}
-	}
-	t.progress[sid] = p
 }
 
 // sentence tells of a piece that it is one.

@@ -56,8 +56,8 @@ type tools struct {
 	broker *broker.Broker // nil before the first call
 	last   string         // the session of the last call
 
-	progress map[string]progress // by session
-	warnings []string            // that no answer has told yet
+	progress sync.Map // by session id, a progress
+	warnings []string // that no answer has told yet
 }
 
 // open gives the broker of the root as it is now: somebody may have removed it under a live session. The

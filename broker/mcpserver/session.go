@@ -1,63 +1,39 @@
 package mcpserver
 
 import (
-	"sync"
 	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
 // stdioSession is the one client at the other end of the pipes, as mcp-go wants
-// to see it.
+// to see it. What it says of itself comes with its initialize.
 type stdioSession struct {
 	notifications chan<- mcp.JSONRPCNotification
 	initialized   atomic.Bool
-
-	mu           sync.Mutex
-	info         mcp.Implementation
-	capabilities mcp.ClientCapabilities
+	info          held[mcp.Implementation]
+	capabilities  held[mcp.ClientCapabilities]
 }
 
-const stdioID = "stdio"
+// held is a value that several goroutines may set and get.
+type held[T any] struct{ p atomic.Pointer[T] }
 
-// SessionID is a constant: a process has one client.
-func (s *stdioSession) SessionID() string { return stdioID }
+func (h *held[T]) set(v T) { h.p.Store(&v) }
 
-// Initialize is called when the client's initialize has been answered.
-func (s *stdioSession) Initialize() { s.initialized.Store(true) }
-
-// Initialized reports whether notifications may be sent.
-func (s *stdioSession) Initialized() bool { return s.initialized.Load() }
-
-// NotificationChannel is where mcp-go puts notifications for the client.
-func (s *stdioSession) NotificationChannel() chan<- mcp.JSONRPCNotification {
-	return s.notifications
+func (h *held[T]) get() (v T) {
+	if p := h.p.Load(); p != nil {
+		v = *p
+	}
+	return v
 }
 
-// GetClientInfo returns name and version from the client's initialize.
-func (s *stdioSession) GetClientInfo() mcp.Implementation {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.info
-}
+const stdioID = "stdio" // a process has one client
 
-// SetClientInfo keeps name and version from the client's initialize.
-func (s *stdioSession) SetClientInfo(info mcp.Implementation) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.info = info
-}
-
-// GetClientCapabilities returns the capabilities from the client's initialize.
-func (s *stdioSession) GetClientCapabilities() mcp.ClientCapabilities {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.capabilities
-}
-
-// SetClientCapabilities keeps the capabilities from the client's initialize.
-func (s *stdioSession) SetClientCapabilities(c mcp.ClientCapabilities) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.capabilities = c
-}
+func (s *stdioSession) SessionID() string                                   { return stdioID }
+func (s *stdioSession) Initialize()                                         { s.initialized.Store(true) }
+func (s *stdioSession) Initialized() bool                                   { return s.initialized.Load() }
+func (s *stdioSession) NotificationChannel() chan<- mcp.JSONRPCNotification { return s.notifications }
+func (s *stdioSession) GetClientInfo() mcp.Implementation                   { return s.info.get() }
+func (s *stdioSession) SetClientInfo(info mcp.Implementation)               { s.info.set(info) }
+func (s *stdioSession) GetClientCapabilities() mcp.ClientCapabilities       { return s.capabilities.get() }
+func (s *stdioSession) SetClientCapabilities(c mcp.ClientCapabilities)      { s.capabilities.set(c) }

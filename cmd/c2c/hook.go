@@ -8,10 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
 	"c2c/broker"
+	clients "c2c/broker/client"
 	"c2c/hooks"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
@@ -60,12 +62,14 @@ func (a *app) hook(ctx context.Context, client string) error {
 		return err
 	}
 	defer b.Close()
-	caller := broker.Caller{Client: client, ClientID: e.SessionID, PID: e.ClientPID(a.getenv), Getenv: a.getenv}
+	profile, _ := clients.Find(client)
+	pid, _ := strconv.Atoi(a.getenv(profile.ProcessEnv)) // 0: not told
+	caller := broker.Caller{Client: client, ClientID: e.SessionID, PID: pid, Getenv: a.getenv}
 	s, err := b.Attach(ctx, caller)
 	if err != nil {
 		return err
 	}
-	if err := a.point(e.Pointer(a.getenv), filepath.Join(b.Root(), s.ID)); err != nil {
+	if err := a.writePointer(e.Pointer(a.getenv), filepath.Join(b.Root(), s.ID)); err != nil {
 		fmt.Fprintf(a.stderr, "c2c: %v\n", err) // without it each hook asks us
 	}
 	box, err := b.Mailbox(s.ID)
@@ -184,9 +188,9 @@ func release(l *inbox.Lease) error {
 	return l.Release()
 }
 
-// point tells the hook script where the mailbox is, so that it need not ask us
+// writePointer tells the hook script where the mailbox is, so that it need not ask us
 // while the mailbox is empty. There is no script when path is "".
-func (a *app) point(path, box string) error {
+func (a *app) writePointer(path, box string) error {
 	if path == "" || strings.ContainsAny(box, "\n\x00") {
 		return nil
 	}

@@ -50,6 +50,20 @@ func (f *letterFlags) complete(a *app, words []string) (err error) {
 	return err
 }
 
+// send gives do the broker and the sender, once the letter is complete.
+func (f *letterFlags) send(ctx context.Context, a *app, words []string, do func(context.Context, *broker.Broker, broker.Session) error) error {
+	if err := f.complete(a, words); err != nil {
+		return err
+	}
+	return a.with(ctx, func(ctx context.Context, b *broker.Broker) error {
+		from, err := a.session(ctx, b, f.from)
+		if err != nil {
+			return err
+		}
+		return do(ctx, b, from)
+	})
+}
+
 func (a *app) body(file string, words []string) (string, error) {
 	var in io.Reader
 	switch {
@@ -96,15 +110,8 @@ func send(fs *flag.FlagSet) action {
 		if len(args) == 0 {
 			return fmt.Errorf("%w: to whom?", errUsage)
 		}
-		if err := f.complete(a, args[1:]); err != nil {
-			return err
-		}
 		f.letter.To = args[0]
-		return a.with(ctx, func(ctx context.Context, b *broker.Broker) error {
-			from, err := a.session(ctx, b, f.from)
-			if err != nil {
-				return err
-			}
+		return f.send(ctx, a, args[1:], func(ctx context.Context, b *broker.Broker, from broker.Session) error {
 			r, err := b.Send(ctx, from, f.letter)
 			if err != nil {
 				return err

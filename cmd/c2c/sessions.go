@@ -95,20 +95,14 @@ func sendAll(fs *flag.FlagSet) action {
 	var f letterFlags
 	f.register(fs)
 	return func(ctx context.Context, a *app, args []string) error {
-		if err := f.complete(a, args); err != nil {
-			return err
-		}
-		return a.with(ctx, func(ctx context.Context, b *broker.Broker) error {
-			from, err := a.session(ctx, b, f.from)
-			if err != nil {
-				return err
-			}
+		return f.send(ctx, a, args, func(ctx context.Context, b *broker.Broker, from broker.Session) error {
 			sent, skipped, err := b.SendAll(ctx, from, f.letter)
-			if err != nil {
+			if err != nil && len(sent) == 0 {
 				return err
 			}
 			if f.json {
-				return a.json(map[string]any{"sent": append([]broker.Receipt{}, sent...), "skipped": append([]broker.Skipped{}, skipped...)})
+				a.json(map[string]any{"sent": append([]broker.Receipt{}, sent...), "skipped": append([]broker.Skipped{}, skipped...)})
+				return err
 			}
 			for _, r := range sent {
 				a.printReceipt(r)
@@ -116,7 +110,7 @@ func sendAll(fs *flag.FlagSet) action {
 			for _, s := range skipped {
 				fmt.Fprintf(a.stderr, "c2c: not sent to %s: %s\n", inbox.Visible(s.Alias, ""), s.Reason)
 			}
-			return nil
+			return err
 		})
 	}
 }
