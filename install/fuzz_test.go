@@ -76,6 +76,8 @@ func checkEditor(t *testing.T, e editor, data []byte) (after, without []byte) {
 	return after, without
 }
 
+func claudeServerEditor(o Options) editor { return claudeFiles(o)[2].editor }
+
 func FuzzEditSettings(f *testing.F) {
 	for _, seed := range []string{
 		"", "{}", "{\"a\":1}", "{\n\t\"a\": 1 // x\n}", "{\"a\": 1, /* b */}", "{\"hooks\": {\"Stop\": [], // c\n}}",
@@ -88,7 +90,7 @@ func FuzzEditSettings(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	o := fuzzOptions()
-	editors := []editor{claudeSettings(o).editor, codexHooks(o).editor, serverEditor{claudeServer(o)}}
+	editors := []editor{claudeFiles(o)[1].editor, codexFiles(o)[1].editor, claudeServerEditor(o)}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, e := range editors {
 			after, without := checkEditor(t, e, data)
@@ -116,7 +118,7 @@ func FuzzEditToml(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	e := codexConfig(fuzzOptions()).editor
+	e := codexServer(fuzzOptions())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		after, without := checkEditor(t, e, data)
 		if after == nil {
@@ -132,17 +134,17 @@ func FuzzEditToml(f *testing.F) {
 	})
 }
 
-// others returns the statements that are not ours and not among ours.
+// others returns the lines that are not ours and not among ours.
 func others(t *testing.T, data []byte) (texts []string) {
 	t.Helper()
-	all, err := parseTOML("f", data)
+	d, err := parseTOML("f", data)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, data)
 	}
 	next := 0
-	for _, r := range append(ourRuns(all), run{len(all), len(all)}) {
-		for _, s := range all[next:r.first] {
-			if text := strings.TrimSpace(string(data[s.start:s.end])); text != "" {
+	for _, r := range append(d.ours(), run{first: len(d.lines)}) {
+		for _, line := range d.lines[next:r.first] {
+			if text := strings.TrimSpace(line); text != "" {
 				texts = append(texts, text)
 			}
 		}

@@ -23,27 +23,17 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// Clients that c2c can be installed for.
-const (
-	Claude = "claude"
-	Codex  = "codex"
-)
-
-// Clients returns every client that PlanInstall knows.
-func Clients() []string { return []string{Claude, Codex} }
-
 // Options says whose configuration is edited and what is put there. All paths
 // are absolute.
 type Options struct {
 	Home       string
-	Getenv     func(string) string // CLAUDE_CONFIG_DIR, CODEX_HOME and PATH are asked for
+	Getenv     func(string) string // the clients' variables and PATH are asked for
 	Project    string              // directory that gets .mcp.json
 	Global     bool                // put the MCP server into the user's file instead of the project's
 	Binary     string              // the c2c to put into configurations
@@ -105,7 +95,7 @@ func (p *Plan) Diff() string {
 func Detect(o Options) []string {
 	var found []string
 	for _, client := range Clients() {
-		if isDir(configDir(client, o)) || lookPath(client, o) != "" {
+		if dir, _ := configDir(client, o); isDir(dir) || lookPath(client, o) != "" {
 			found = append(found, client)
 		}
 	}
@@ -115,7 +105,11 @@ func Detect(o Options) []string {
 // PlanInstall plans to put c2c into client's configuration. Nothing is planned
 // when any of the files cannot be understood.
 func PlanInstall(client string, o Options) (*Plan, error) {
-	targets, err := installTargets(client, o)
+	s, err := findSetup(client)
+	if err != nil {
+		return nil, err
+	}
+	targets, err := s.installTargets(o)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +124,7 @@ func PlanInstall(client string, o Options) (*Plan, error) {
 		}
 	}
 	if !p.Empty() {
-		p.Notes = installNotes(client, o)
+		p.Notes = s.notes(o)
 	}
 	return p, nil
 }
@@ -172,7 +166,14 @@ func planAdd(t target, o Options) (*Change, error) {
 // this client, also in other projects, and out of the files that PlanInstall
 // would edit.
 func PlanUninstall(client string, o Options) (*Plan, error) {
-	targets, err := uninstallTargets(client, o)
+	s, err := findSetup(client)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.installTargets(o); err != nil {
+		return nil, err
+	}
+	targets, err := s.uninstallTargets(o)
 	if err != nil {
 		return nil, err
 	}
@@ -258,58 +259,4 @@ func lookPath(name string, o Options) string {
 		}
 	}
 	return ""
-}
-
-// installTargets returns the files that PlanInstall edits, the executable
-// script first so that no hook entry ever names a script that is not there.
-func installTargets(client string, o Options) ([]target, error) {
-	for name, path := range map[string]string{"home": o.Home, "binary": o.Binary, "state directory": o.StateDir} {
-		if !filepath.IsAbs(path) {
-			return nil, fmt.Errorf("plan %s: %s %q is not an absolute path", client, name, path)
-		}
-	}
-	switch client {
-	case Claude:
-		server := claudeProjectServer(o)
-		if o.Global {
-			server = claudeUserServer(o)
-		} else if !filepath.IsAbs(o.Project) {
-			return nil, fmt.Errorf("plan %s: project %q is not an absolute path", client, o.Project)
-		}
-		return []target{claudeScript(o), claudeSettings(o), server}, nil
-	case Codex:
-		return []target{codexConfig(o), codexHooks(o)}, nil
-	}
-	return nil, fmt.Errorf("plan %q: unknown client, known are %s", client, strings.Join(Clients(), ", "))
-}
-
-// uninstallTargets returns the files that may hold our part, in the opposite
-// order of installing: the hook entries go before the script that they name.
-func uninstallTargets(client string, o Options) ([]target, error) {
-	targets, err := installTargets(client, o)
-	if err != nil {
-		return nil, err
-	}
-	if client == Claude { // both scopes, whichever was installed
-		targets = []target{claudeScript(o), claudeSettings(o), claudeUserServer(o)}
-		if filepath.IsAbs(o.Project) {
-			targets = append(targets, claudeProjectServer(o))
-		}
-	}
-	recorded, err := readRecords(o.StateDir)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range recorded {
-		known := slices.ContainsFunc(targets, func(t target) bool { return t.path == r.Path })
-		if r.Client == client && !known {
-			t, err := recordedTarget(r, o)
-			if err != nil {
-				return nil, err
-			}
-			targets = append(targets, t)
-		}
-	}
-	slices.Reverse(targets)
-	return targets, nil
 }

@@ -17,6 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
+const scriptName = claudeScript
+
 const testScript = "#!/bin/sh\nexit 0\n"
 
 // A box is a scratch home with a project and a c2c program in it.
@@ -438,7 +440,7 @@ func TestBrokenConfigIsNamedAndNothingIsWritten(t *testing.T) {
 		{Claude, "home/.claude/settings.json", "{\"hooks\": {\n\n\"Stop\": 1}}", `line 3: "Stop" is not an array`},
 		{Claude, "home/.claude/settings.json", "{\"hooks\": {},\n\"hooks\": {}}", `line 2: second member "hooks"`},
 		{Claude, "project/.mcp.json", `{"mcpServers": {"c2c": `, "line 1"},
-		{Codex, "home/.codex/config.toml", "a = 1\nb = [1,\n", "line 2: a bracket is not closed"},
+		{Codex, "home/.codex/config.toml", "a = 1\nb = [1,\n", "line 2: unclosed array value"},
 		{Codex, "home/.codex/config.toml", "a = 1\n[x\n", "line 2"},
 		{Codex, "home/.codex/config.toml", "\n[x] y = 1\n", "line 2"},
 		{Codex, "home/.codex/config.toml", "a = 'x\n", "line 1"},

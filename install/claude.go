@@ -1,0 +1,65 @@
+package install
+
+import (
+	"path/filepath"
+	"slices"
+)
+
+// Claude is the name of the client.
+const Claude = "claude"
+
+// claude sets Claude Code up: https://code.claude.com/docs/en/hooks and .../mcp.
+func claude() setup {
+	return setup{name: Claude, files: claudeFiles, notes: claudeNotes}
+}
+
+// claudeScript is what makes a hook entry ours: the original c2c uses the same
+// name, so that its entry is replaced and not doubled.
+const claudeScript = "c2c-inbox-check.sh"
+
+func claudeFiles(o Options) []target {
+	dir, set := configDir(Claude, o)
+	script := filepath.Join(dir, "hooks", claudeScript)
+	user := filepath.Join(o.Home, ".claude.json") // beside ~/.claude, but inside CLAUDE_CONFIG_DIR
+	if set {
+		user = filepath.Join(dir, ".claude.json")
+	}
+	server := serverEditor{serverEntry{
+		Type: "stdio", Command: o.Binary, Args: []string{"mcp"},
+		Env: map[string]string{"C2C_MCP_CLIENT_TYPE": Claude},
+		// Without it the tools hide behind ToolSearch until the model looks.
+		AlwaysLoad: true,
+	}}
+	return []target{
+		{kind: kindScript, path: script, mode: 0o755, exactMode: true, editor: scriptEditor{o.HookScript}},
+		{kind: kindHooks, path: filepath.Join(dir, "settings.json"), mode: 0o600, editor: claudeHooks(script)},
+		{kind: kindServer, path: user, mode: 0o600, editor: server, other: !o.Global},
+		{kind: kindServer, path: filepath.Join(o.Project, ".mcp.json"), mode: 0o644, editor: server, other: o.Global},
+	}
+}
+
+func claudeHooks(script string) hookEditor {
+	return hookEditor{
+		command: shellQuote(script),
+		events: []hookEvent{
+			{name: "SessionStart"},
+			{name: "UserPromptSubmit"},
+			// The original leaves out MCP tools; a session that only talks
+			// through MCP tools would then never hear of its mail.
+			{name: "PostToolUse", matcher: "*", legacy: []string{`^(?!mcp__).*`, `.*`}},
+			{name: "Stop"},
+			// The argument tells the script that it may wake the session.
+			{name: "FileChanged", args: " ring", rewake: true},
+		},
+		ours: func(command string) bool { return filepath.Base(firstWord(command)) == claudeScript },
+	}
+}
+
+func claudeNotes(o Options) []string {
+	notes := []string{"Claude Code asks once per project whether the new MCP server c2c may be used.",
+		"Claude Code sessions that are running see the change after a restart."}
+	if o.Global {
+		notes = slices.Delete(notes, 0, 1)
+	}
+	return notes
+}

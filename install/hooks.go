@@ -1,0 +1,230 @@
+package install
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// hookTimeout is in seconds. The script bounds itself to 5; this is the belt.
+const hookTimeout = 10
+
+// hookEditor puts one command under several events of a hooks object, the
+// format that Claude Code's settings.json and Codex's hooks.json share:
+//
+//	{"hooks": {EVENT: [{"matcher": M, "hooks": [{"type": "command", …}]}]}}
+type hookEditor struct {
+	command string
+	events  []hookEvent
+	ours    func(command string) bool
+}
+
+type hookEvent struct {
+	name    string
+	matcher string   // "" leaves it out
+	legacy  []string // matchers of the original c2c, to be replaced
+	args    string   // what follows the command
+	rewake  bool     // runs beside the session, which status 2 wakes
+}
+
+type hookGroup struct {
+	Matcher string        `json:"matcher,omitempty"`
+	Hooks   []hookCommand `json:"hooks"`
+}
+
+type hookCommand struct {
+	Type    string `json:"type"`
+	Command string `json:"command"`
+	Timeout int    `json:"timeout,omitempty"`
+	Rewake  bool   `json:"asyncRewake,omitempty"`
+}
+
+const hooksKey = "hooks"
+
+// commandHooks has a client run `c2c hook` itself at each event.
+func commandHooks(client string, o Options, events ...hookEvent) hookEditor {
+	args := " hook --client " + client
+	command := shellQuote(o.Binary) + args
+	return hookEditor{command: command, events: events, ours: func(c string) bool {
+		return c == command || strings.HasSuffix(c, args) && filepath.Base(firstWord(c)) == "c2c"
+	}}
+}
+
+func (e hookEditor) group(event hookEvent) hookGroup {
+	return hookGroup{event.matcher, []hookCommand{{"command", e.command + event.args, hookTimeout, event.rewake}}}
+}
+
+func (e hookEditor) add(path string, data []byte) ([]byte, error) {
+	d, err := parseJSON(path, data)
+	if err != nil {
+		return nil, err
+	}
+	for _, event := range e.events {
+		if err := e.addTo(d, event); err != nil {
+			return nil, err
+		}
+	}
+	return d.bytes(), nil
+}
+
+// addTo makes sure that event has our command exactly once. Ours that is
+// there keeps its matcher and time limit, which people may have tuned; only
+// the command follows the program.
+func (e hookEditor) addTo(d *jsonDoc, event hookEvent) error {
+	groups, err := d.array(hooksKey, event.name)
+	if err != nil {
+		return err
+	}
+	if groups == nil {
+		return d.put([]hookGroup{e.group(event)}, hooksKey, event.name)
+	}
+	keep := -1 // our entry that stays, from the front
+	refs := e.entries(groups)
+	for i, ref := range refs {
+		if keep < 0 && !(ref.legacy(event) && ref.shared()) {
+			keep = i
+		}
+	}
+	for i, ref := range slices.Backward(refs) { // from behind: places before it stay as they are
+		if i != keep {
+			err = ref.remove(d, event.name)
+		} else if groups, _, entry := ref.at(d, event.name); ref.legacy(event) {
+			err = d.replace(&elements(groups)[ref.group], e.group(event))
+		} else {
+			err = d.replace(entry.Find("/command"), e.command+event.args)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if keep >= 0 {
+		return nil
+	}
+	return d.insert(d.root.Find("/"+hooksKey+"/"+event.name), "", e.group(event))
+}
+
+func (e hookEditor) strip(path string, data, original []byte) ([]byte, error) {
+	d, err := parseJSON(path, data)
+	if err != nil {
+		return nil, err
+	}
+	for _, event := range e.events {
+		groups, err := d.array(hooksKey, event.name)
+		if err != nil {
+			return nil, err
+		}
+		refs := e.entries(groups)
+		for _, ref := range slices.Backward(refs) {
+			if err := ref.remove(d, event.name); err != nil {
+				return nil, err
+			}
+		}
+		if len(refs) == 0 {
+			continue
+		}
+		if err := d.removeEmpty(original, hooksKey, event.name); err != nil {
+			return nil, err
+		}
+	}
+	return d.bytes(), nil
+}
+
+func (e hookEditor) holds(data []byte) bool {
+	for _, event := range e.events {
+		for _, ref := range e.entries(member(data, hooksKey, event.name)) {
+			if !ref.legacy(event) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (hookEditor) blank(data []byte) bool { return blankJSON(data) }
+
+func (e hookEditor) inspect(t target, f *file, o Options) (found []Finding) {
+	if _, err := parseJSON(t.path, f.data); err != nil {
+		return []Finding{{Problem, "hooks", t.path, err.Error()}}
+	}
+	for _, event := range e.events {
+		is := Finding{Problem, "hook " + event.name, t.path, "no entry" + again(t.client)}
+		for _, ref := range e.entries(member(f.data, hooksKey, event.name)) {
+			err := runnable(firstWord(ref.command), o)
+			switch {
+			case is.Status == OK:
+				is.Status, is.Detail = Problem, "more than one entry, mail is looked for twice"+again(t.client)
+			case ref.legacy(event):
+				is.Detail = "the entry is that of another c2c" + again(t.client)
+			case err != nil:
+				is.Detail = err.Error() + again(t.client)
+			default:
+				is.Status, is.Detail = OK, ref.command
+			}
+		}
+		found = append(found, is)
+	}
+	return found
+}
+
+// An entryRef is one hook command of ours, at hooks.EVENT[group].hooks[index].
+type entryRef struct {
+	group, index     int
+	command, matcher string
+	among            int // how many commands the group has
+}
+
+// entries finds our commands among groups, which may be nil. What has another shape belongs to
+// somebody else and is passed over.
+func (e hookEditor) entries(groups *hujson.Value) (refs []entryRef) {
+	all := elements(groups)
+	for g := range all {
+		hooks := elements(all[g].Find("/hooks"))
+		for i := range hooks {
+			if command := text(hooks[i].Find("/command")); command != "" && e.ours(command) {
+				refs = append(refs, entryRef{g, i, command, text(all[g].Find("/matcher")), len(hooks)})
+			}
+		}
+	}
+	return refs
+}
+
+// elements returns those of v, none when it is nil or no array.
+func elements(v *hujson.Value) []hujson.Value {
+	if v != nil {
+		if a, ok := v.Value.(*hujson.Array); ok {
+			return a.Elements
+		}
+	}
+	return nil
+}
+
+// text returns the string that v is, "" when it is nil or no string.
+func text(v *hujson.Value) string {
+	if v != nil {
+		if l, ok := v.Value.(hujson.Literal); ok && l.Kind() == '"' {
+			return l.String()
+		}
+	}
+	return ""
+}
+
+func (r entryRef) shared() bool                { return r.among > 1 }
+func (r entryRef) legacy(event hookEvent) bool { return slices.Contains(event.legacy, r.matcher) }
+
+// at finds the group and the entry as d is now.
+func (r entryRef) at(d *jsonDoc, event string) (groups, hooks, entry *hujson.Value) {
+	groups = d.root.Find("/" + hooksKey + "/" + event)
+	hooks = elements(groups)[r.group].Find("/hooks")
+	return groups, hooks, &elements(hooks)[r.index]
+}
+
+// remove takes the entry out, and its group when nothing is left in it.
+func (r entryRef) remove(d *jsonDoc, event string) error {
+	groups, hooks, _ := r.at(d, event)
+	if len(elements(hooks)) > 1 {
+		return d.remove(hooks, r.index)
+	}
+	return d.remove(groups, r.group)
+}

@@ -1,0 +1,81 @@
+package install
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/tailscale/hujson"
+)
+
+// serverName is the key of our MCP server in every client's configuration.
+const serverName = "c2c"
+
+// A serverEntry is an MCP server as the JSON files of most clients name it.
+type serverEntry struct {
+	Type       string            `json:"type"`
+	Command    string            `json:"command"`
+	Args       []string          `json:"args"`
+	Env        map[string]string `json:"env"`
+	AlwaysLoad bool              `json:"alwaysLoad"`
+}
+
+// serverEditor puts mcpServers.c2c into a JSON file.
+type serverEditor struct{ entry serverEntry }
+
+const serversKey = "mcpServers"
+
+// add replaces the entry of another implementation as a whole. Of our own it
+// only corrects the command: people may have tuned the rest.
+func (e serverEditor) add(path string, data []byte) ([]byte, error) {
+	d, err := parseJSON(path, data)
+	if err != nil {
+		return nil, err
+	}
+	v, there, err := d.find(serversKey, serverName)
+	if err == nil && there == 2 && isOurServer(v) {
+		err = d.put(e.entry.Command, serversKey, serverName, "command")
+	} else if err == nil {
+		err = d.put(e.entry, serversKey, serverName)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d.bytes(), nil
+}
+
+func (e serverEditor) strip(path string, data, original []byte) ([]byte, error) {
+	d, err := parseJSON(path, data)
+	if err != nil {
+		return nil, err
+	}
+	if _, there, err := d.find(serversKey, serverName); err != nil || there < 2 {
+		return data, err
+	}
+	err = errors.Join(d.removeMember(serversKey, serverName), d.removeEmpty(original, serversKey))
+	return d.bytes(), err
+}
+
+func (e serverEditor) holds(data []byte) bool {
+	v := member(data, serversKey, serverName)
+	return v != nil && isOurServer(v)
+}
+
+func (serverEditor) blank(data []byte) bool { return blankJSON(data) }
+
+func (e serverEditor) inspect(t target, f *file, o Options) []Finding {
+	if _, err := parseJSON(t.path, f.data); err != nil {
+		return []Finding{{Problem, partServer, t.path, err.Error()}}
+	}
+	v := member(f.data, serversKey, serverName)
+	if v == nil {
+		return nil
+	}
+	return []Finding{inspectCommand(t, isOurServer(v), text(v.Find("/command")), o)}
+}
+
+// isOurServer tells our entry from that of the original c2c, which starts
+// c2c-mcp-server without arguments.
+func isOurServer(v *hujson.Value) bool {
+	var entry struct{ Args []string }
+	return decode(v, &entry) == nil && slices.Equal(entry.Args, []string{"mcp"})
+}

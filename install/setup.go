@@ -1,0 +1,179 @@
+package install
+
+import (
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"c2c/broker/client"
+)
+
+// A setup says how one client is configured. Each client has a file with its own.
+type setup struct {
+	name string // as in broker/client
+	// files are those that may hold a part of ours, in the order in which they are written: what a
+	// hook entry names before the entry.
+	files func(o Options) []target
+	// notes are for the person, after files were changed.
+	notes func(o Options) []string
+	// inspect looks at what the files cannot tell by themselves; nil for nothing.
+	inspect func(o Options) []Finding
+}
+
+// setups lists every client. A new one gets a line here.
+func setups() []setup {
+	return []setup{claude(), codex()}
+}
+
+// Clients returns every client that PlanInstall knows.
+func Clients() (names []string) {
+	for _, s := range setups() {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+func findSetup(name string) (setup, error) {
+	for _, s := range setups() {
+		if s.name == name {
+			return s, nil
+		}
+	}
+	return setup{}, fmt.Errorf("plan %q: unknown client, known are %s", name, strings.Join(Clients(), ", "))
+}
+
+// A target is a file that holds a part of ours, and the editor that knows
+// which part.
+type target struct {
+	client    string
+	kind      string // names the editor in undo records
+	path      string
+	mode      fs.FileMode // of a file that we create
+	exactMode bool        // also of one that is there
+	other     bool        // for another scope than the one asked for: only looked at and cleaned
+	editor    editor
+}
+
+// An editor puts our part into the text of a file and takes it out again. All
+// methods return their input unchanged when there is nothing to do.
+type editor interface {
+	// add returns data with our part; data is nil when there is no file.
+	add(path string, data []byte) ([]byte, error)
+	// strip returns data without our part. Containers that become empty go
+	// too, but not those that original (nil: not known) had.
+	strip(path string, data, original []byte) ([]byte, error)
+	// holds reports whether data has a part that this c2c wrote, which the
+	// part of another implementation with the same name is not.
+	holds(data []byte) bool
+	// blank reports whether data says nothing.
+	blank(data []byte) bool
+	// inspect reports on our part in the file f of t. Where it is missing a server reports nothing: it
+	// may stand in another file.
+	inspect(t target, f *file, o Options) []Finding
+}
+
+// Kinds of targets, as undo records name them.
+const (
+	kindServer = "mcp-json"
+	kindHooks  = "hooks-json"
+	kindTOML   = "mcp-toml"
+	kindScript = "script"
+)
+
+// configDir is where the client called name has its configuration, and whether a variable says so.
+func configDir(name string, o Options) (dir string, set bool) {
+	p, _ := client.Find(name)
+	return p.Config(func(variable string) string {
+		if variable == "HOME" {
+			return o.Home
+		}
+		return o.Getenv(variable)
+	})
+}
+
+// allTargets returns the files of a client that can be told from o.
+func (s setup) allTargets(o Options) (targets []target) {
+	for _, t := range s.files(o) {
+		if t.client = s.name; filepath.IsAbs(t.path) {
+			targets = append(targets, t)
+		}
+	}
+	return targets
+}
+
+// installTargets returns the files that PlanInstall edits.
+func (s setup) installTargets(o Options) (targets []target, err error) {
+	for name, path := range map[string]string{"home": o.Home, "binary": o.Binary, "state directory": o.StateDir} {
+		if !filepath.IsAbs(path) {
+			return nil, fmt.Errorf("plan %s: %s %q is not an absolute path", s.name, name, path)
+		}
+	}
+	for _, t := range s.files(o) {
+		if !t.other && !filepath.IsAbs(t.path) {
+			return nil, fmt.Errorf("plan %s: project %q is not an absolute path", s.name, o.Project)
+		}
+	}
+	return slices.DeleteFunc(s.allTargets(o), func(t target) bool { return t.other }), nil
+}
+
+// uninstallTargets returns the files that may hold our part, in the opposite
+// order of installing: the hook entries go before the script that they name.
+func (s setup) uninstallTargets(o Options) ([]target, error) {
+	targets := s.allTargets(o)
+	recorded, err := readRecords(o.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range recorded {
+		if r.Client != s.name || slices.ContainsFunc(targets, func(t target) bool { return t.path == r.Path }) {
+			continue
+		}
+		// Of a file such as the .mcp.json of another project only the record tells.
+		i := slices.IndexFunc(targets, func(t target) bool { return t.kind == r.Kind })
+		if i < 0 {
+			return nil, fmt.Errorf("read undo record of %q: unknown kind %q for client %q", r.Path, r.Kind, r.Client)
+		}
+		t := targets[i]
+		t.path, t.mode = r.Path, r.Mode
+		targets = append(targets, t)
+	}
+	slices.Reverse(targets)
+	return targets, nil
+}
+
+// firstWord is what a shell command line runs: its first word, without quotes.
+func firstWord(line string) string {
+	var word strings.Builder
+	quote := rune(0)
+	escaped := false
+	for _, c := range line {
+		switch {
+		case escaped:
+			escaped = false
+			word.WriteRune(c)
+		case quote == 0 && c == '\\':
+			escaped = true
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote = c
+		case c == quote:
+			quote = 0
+		case quote == 0 && c == ' ':
+			return word.String()
+		default:
+			word.WriteRune(c)
+		}
+	}
+	return word.String()
+}
+
+// shellQuote returns s as one word of a POSIX shell, unquoted where possible
+// because people read these files.
+func shellQuote(s string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:@%,"
+	if s != "" && strings.Trim(s, plain) == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
