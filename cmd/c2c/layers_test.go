@@ -1,83 +1,228 @@
 package main
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"c2c/broker/client"
 )
 
-// layers is the policy: what a package may import besides the standard
-// library. A word covers what is below it. docs/design.md explains it.
+// layers is the policy: what a package may import besides the standard library, each of our packages by its
+// own name, another module by its path. docs/design.md explains it.
 var layers = map[string]string{
-	"cmd/c2c":          "c2c/broker c2c/hooks c2c/inbox c2c/wake",
-	"cmd/c2cd":         "c2c",
+	"cmd/c2c":          "broker broker/client hooks inbox inbox/atomicfile inbox/filelock wake",
+	"cmd/c2cd":         "broker broker/client broker/mcpserver hooks inbox inbox/filelock install wake wake/claude wake/codex wake/mux wake/pty wake/screen wake/watch",
 	"inbox/atomicfile": "golang.org/x/sys",
 	"inbox/fields":     "",
-	"inbox/filelock":   "c2c/inbox/atomicfile golang.org/x/sys",
-	"inbox":            "c2c/inbox",
+	"inbox/filelock":   "inbox/atomicfile golang.org/x/sys",
+	"inbox":            "inbox/atomicfile inbox/fields inbox/filelock",
 	"broker/client":    "",
-	"broker":           "c2c/inbox c2c/broker/client c2c/wake golang.org/x/sys",
-	"broker/mcpserver": "c2c/broker c2c/broker/client c2c/inbox c2c/wake github.com/mark3labs/mcp-go",
-	"wake":             "c2c/inbox",
-	"wake/watch":       "c2c/inbox c2c/wake github.com/fsnotify golang.org/x/sys",
-	"wake/claude":      "c2c/inbox c2c/wake",
-	"wake/codex":       "c2c/inbox c2c/wake github.com/coder/websocket",
+	"broker":           "broker/client inbox inbox/atomicfile inbox/fields inbox/filelock wake golang.org/x/sys",
+	"broker/mcpserver": "broker broker/client inbox inbox/filelock wake wake/watch github.com/mark3labs/mcp-go",
+	"wake":             "inbox",
+	"wake/watch":       "inbox wake github.com/fsnotify/fsnotify golang.org/x/sys",
+	"wake/claude":      "inbox wake wake/watch",
+	"wake/codex":       "inbox wake github.com/coder/websocket",
 	"wake/screen":      "github.com/charmbracelet/x/ansi",
-	"wake/mux":         "c2c/wake golang.org/x/sys",
-	"wake/pty":         "c2c/wake github.com/creack/pty golang.org/x/sys golang.org/x/term",
-	"wake/waketest":    "c2c/inbox c2c/wake",
-	"hooks":            "c2c/inbox",
-	"install":          "c2c/broker/client c2c/inbox/atomicfile github.com/tailscale/hujson github.com/creachadair/tomledit github.com/rogpeppe/go-internal/diff golang.org/x/sys",
+	"wake/mux":         "wake wake/screen golang.org/x/sys",
+	"wake/pty":         "wake wake/screen github.com/creack/pty golang.org/x/sys golang.org/x/term",
+	"wake/waketest":    "inbox inbox/atomicfile wake",
+	"hooks":            "inbox",
+	"install":          "broker/client github.com/tailscale/hujson github.com/creachadair/tomledit github.com/rogpeppe/go-internal/diff",
 }
 
-// banned keeps c2c's start-up short: each of these costs at every hook.
-var banned = []string{"net/http", "text/template", "html/template", "regexp", "github.com"}
+// adapters know one client or one terminal each, and nothing of each other.
+var adapters = []string{"wake/claude", "wake/codex", "wake/mux", "wake/pty"}
 
-func TestLayers(t *testing.T) {
+// slow is what c2c must not link, however far away it is imported: it costs at every hook.
+var slow = []string{"net/http", "text/template", "html/template", "regexp", "go/ast", "encoding/xml", "encoding/gob"}
+
+// linked are the modules that c2c may link; several packages may import them.
+var linked = []string{"golang.org/x/sys"}
+
+// source is one file of the product.
+type source struct {
+	path, pkg string
+	file      *ast.File
+	fset      *token.FileSet
+	imports   []string
+}
+
+// product parses every file that ends up in a program, for every system.
+func product(t *testing.T) (all []source) {
+	t.Helper()
 	root := filepath.Join("..", "..")
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
 		rel, err := filepath.Rel(root, path)
-		if err != nil {
+		if err != nil || strings.HasPrefix(rel, "e2e"+string(filepath.Separator)) {
 			return err
 		}
-		pkg := filepath.ToSlash(filepath.Dir(rel))
-		allowed, known := layers[pkg]
-		if !known && !strings.HasPrefix(pkg, "e2e") {
-			t.Errorf("package %s has no line in layers", pkg)
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
-		if err != nil {
+		s := source{path: filepath.ToSlash(rel), pkg: filepath.ToSlash(filepath.Dir(rel)), fset: token.NewFileSet()}
+		if s.file, err = parser.ParseFile(s.fset, path, nil, parser.SkipObjectResolution); err != nil {
 			return err
 		}
-		for _, imp := range file.Imports {
+		for _, imp := range s.file.Imports {
 			name, _ := strconv.Unquote(imp.Path.Value)
-			if known && !standard(name) && !slices.ContainsFunc(strings.Fields(allowed), below(name)) {
-				t.Errorf("%s imports %s", rel, name)
-			}
-			if pkg == "cmd/c2c" && slices.ContainsFunc(banned, func(b string) bool { return below(name)(b) }) {
-				t.Errorf("%s imports %s, which slows every hook", rel, name)
-			}
+			s.imports = append(s.imports, name)
 		}
+		all = append(all, s)
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return all
 }
 
-func standard(name string) bool {
-	first, _, _ := strings.Cut(name, "/")
-	return first != "c2c" && !strings.Contains(first, ".")
+func TestLayers(t *testing.T) {
+	importers := map[string]map[string]bool{}
+	for _, s := range product(t) {
+		words, known := layers[s.pkg]
+		if !known {
+			t.Errorf("package %s has no line in layers", s.pkg)
+		}
+		for _, name := range s.imports {
+			allowed := standard(name)
+			for _, word := range strings.Fields(words) {
+				allowed = allowed || name == "c2c/"+word || module(word) && below(name, word)
+				if module(word) && below(name, word) {
+					if importers[word] == nil {
+						importers[word] = map[string]bool{}
+					}
+					importers[word][s.pkg] = true
+				}
+			}
+			if !allowed {
+				t.Errorf("%s imports %s", s.path, name)
+			}
+		}
+	}
+	for name, by := range importers {
+		if len(by) > 1 && !slices.Contains(linked, name) {
+			t.Errorf("%s is imported by %q; one package is to know it", name, slices.Sorted(maps.Keys(by)))
+		}
+	}
+	for _, one := range adapters {
+		for _, other := range adapters {
+			if slices.Contains(strings.Fields(layers[one]), other) {
+				t.Errorf("%s may import %s: ways to wake know nothing of each other", one, other)
+			}
+		}
+	}
 }
 
-func below(name string) func(string) bool {
-	return func(word string) bool { return name == word || strings.HasPrefix(name, word+"/") }
+// What c2c links is what its packages import and what those import.
+func TestC2CLinksNothingSlow(t *testing.T) {
+	files := map[string][]source{}
+	for _, s := range product(t) {
+		files[s.pkg] = append(files[s.pkg], s)
+	}
+	seen := map[string]bool{}
+	var visit func(pkg string)
+	visit = func(pkg string) {
+		if seen[pkg] {
+			return
+		}
+		seen[pkg] = true
+		if strings.HasPrefix(pkg, "wake/") {
+			t.Errorf("c2c links %s; of waking it may know the policy alone", pkg)
+		}
+		for _, s := range files[pkg] {
+			for _, name := range s.imports {
+				if ours, ok := strings.CutPrefix(name, "c2c/"); ok {
+					visit(ours)
+					continue
+				}
+				foreign := !standard(name) && !slices.ContainsFunc(linked, func(m string) bool { return below(name, m) })
+				// Package broker runs git where the files of a repository do not tell its root.
+				if foreign || slices.Contains(slow, name) || name == "os/exec" && pkg != "broker" {
+					t.Errorf("c2c links %s through %s, which slows every hook", name, s.path)
+				}
+			}
+		}
+	}
+	visit("cmd/c2c")
+	if !seen["inbox/atomicfile"] {
+		t.Error("what c2c links was not found")
+	}
+}
+
+func standard(name string) bool { return !module(name) && !below(name, "c2c") }
+
+// module reports whether a path is that of another module: its first part is a host.
+func module(path string) bool {
+	host, _, _ := strings.Cut(path, "/")
+	return strings.Contains(host, ".")
+}
+
+func below(name, path string) bool { return name == path || strings.HasPrefix(name, path+"/") }
+
+// clientLayers have a file for each client, or a folder.
+var clientLayers = []string{"broker/client", "hooks", "install", "wake", "wake/screen"}
+
+// notYet are the files that still know a client that is not theirs.
+var notYet = []string{
+	"broker/mcpserver/channel.go", "broker/mcpserver/server.go", "cmd/c2c/commands.go", "cmd/c2c/main.go", "cmd/c2cd/doctor.go",
+	"cmd/c2cd/doctor_wake.go", "cmd/c2cd/install.go", "cmd/c2cd/mcp.go", "cmd/c2cd/ring_claude.go", "cmd/c2cd/ring_codex.go",
+	"cmd/c2cd/ring_daemon.go", "cmd/c2cd/ring_terminal.go", "cmd/c2cd/roundtrip.go", "cmd/c2cd/start.go", "cmd/c2cd/wake.go",
+	"cmd/c2cd/wake_daemon.go", "wake/screen/prompt.go",
+}
+
+// docs/adding-a-client.md: what is known of a client stands in its own files. Another file may name it once,
+// in the line that registers it.
+func TestClientsAreNamedInTheirOwnFilesOnly(t *testing.T) {
+	for _, s := range product(t) {
+		for _, name := range client.Names() {
+			if ownFile(s, name) {
+				continue
+			}
+			found := mentions(s, name)
+			if len(found) > 0 && slices.Contains(notYet, s.path) {
+				continue
+			}
+			for _, what := range found {
+				t.Errorf("%s: %s stands outside of the files of %s", s.path, what, name)
+			}
+		}
+	}
+}
+
+func ownFile(s source, name string) bool {
+	stem, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(s.path), ".go"), "_")
+	return stem == name && slices.Contains(clientLayers, s.pkg) || s.pkg == "wake/"+name
+}
+
+// mentions lists where a file names a client: in text, or in code on more than one line.
+func mentions(s source, name string) (found []string) {
+	has := func(text string) bool { return strings.Contains(strings.ToLower(text), name) }
+	lines := map[int]bool{}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ImportSpec:
+			return false // TestLayers looks at these
+		case *ast.BasicLit:
+			if n.Kind == token.STRING && has(n.Value) {
+				found = append(found, "line "+strconv.Itoa(s.fset.Position(n.Pos()).Line)+": "+n.Value)
+			}
+		case *ast.Ident:
+			if line := s.fset.Position(n.Pos()).Line; has(n.Name) && !lines[line] {
+				if lines[line] = true; len(lines) > 1 {
+					found = append(found, "line "+strconv.Itoa(line)+": "+n.Name)
+				}
+			}
+		}
+		return true
+	})
+	return found
 }
