@@ -10,7 +10,8 @@ const Claude = "claude"
 
 // claude sets Claude Code up: https://code.claude.com/docs/en/hooks and .../mcp.
 func claude() setup {
-	return setup{name: Claude, files: claudeFiles, notes: claudeNotes}
+	return setup{name: Claude, files: claudeFiles, notes: claudeNotes,
+		event: `{"hook_event_name":"PostToolUse","session_id":"doctor"}`}
 }
 
 // claudeScript is what makes a hook entry ours: the original c2c uses the same

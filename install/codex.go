@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"c2c/broker/doctor"
 )
 
 // Codex is the name of the client.
@@ -48,7 +50,7 @@ func codexServer(o Options) tomlEditor {
 // codexTrust looks for Codex's note that the user has reviewed our hooks:
 // [hooks.state."PATH:EVENT:GROUP:INDEX"] in config.toml (0.169.0). The hash in
 // it is Codex's own affair, so a note is no proof, but no note means no hook.
-func codexTrust(o Options) []Finding {
+func codexTrust(o Options) []doctor.Finding {
 	files := codexFiles(o)
 	config, err1 := readFile(files[0].path)
 	hooks, err2 := readFile(files[1].path)
@@ -74,8 +76,8 @@ func codexTrust(o Options) []Finding {
 	if missing == nil {
 		return nil
 	}
-	return []Finding{{Warning, "hook trust", config.path, "not yet reviewed in Codex: " +
-		strings.Join(missing, ", ") + `; start codex and answer "Hooks need review"`}}
+	return []doctor.Finding{{Client: Codex, Status: doctor.Warning, Part: "hook trust", Path: config.path,
+		Detail: "not yet reviewed in Codex: " + strings.Join(missing, ", ") + `; start codex and answer "Hooks need review"`}}
 }
 
 // snake turns PostToolUse into post_tool_use.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"c2c/broker/doctor"
+
 	"github.com/tailscale/hujson"
 )
 
@@ -144,28 +146,28 @@ func (e hookEditor) holds(data []byte) bool {
 
 func (hookEditor) blank(data []byte) bool { return blankJSON(data) }
 
-func (e hookEditor) inspect(t target, f *file, o Options) (found []Finding) {
+func (e hookEditor) inspect(t target, f *file, o Options) (found []doctor.Finding, err error) {
 	if _, err := parseJSON(t.path, f.data); err != nil {
-		return []Finding{{Problem, "hooks", t.path, err.Error()}}
+		return nil, err
 	}
 	for _, event := range e.events {
-		is := Finding{Problem, "hook " + event.name, t.path, "no entry" + again(t.client)}
+		is := t.wrong("hook "+event.name, "no entry")
 		for _, ref := range e.entries(member(f.data, hooksKey, event.name)) {
 			err := runnable(firstWord(ref.command), o)
 			switch {
-			case is.Status == OK:
-				is.Status, is.Detail = Problem, "more than one entry, mail is looked for twice"+again(t.client)
+			case is.Status == doctor.OK:
+				is = t.wrong(is.Part, "more than one entry, mail is looked for twice")
 			case ref.legacy(event):
-				is.Detail = "the entry is that of another c2c" + again(t.client)
+				is = t.wrong(is.Part, "the entry is that of another c2c")
 			case err != nil:
-				is.Detail = err.Error() + again(t.client)
+				is = t.wrong(is.Part, err.Error())
 			default:
-				is.Status, is.Detail = OK, ref.command
+				is.Status, is.Detail = doctor.OK, ref.command
 			}
 		}
 		found = append(found, is)
 	}
-	return found
+	return found, nil
 }
 
 // An entryRef is one hook command of ours, at hooks.EVENT[group].hooks[index].

@@ -1,32 +1,19 @@
 package install
 
 import (
+	"context"
 	"fmt"
+	"os/exec"
 	"slices"
 	"strings"
+	"time"
+
+	"c2c/broker/doctor"
 )
-
-// Status says how serious a Finding is.
-type Status string
-
-// A warning is something that only the client knows for certain.
-const (
-	OK      Status = "ok"
-	Warning Status = "warning"
-	Problem Status = "problem"
-)
-
-// A Finding is one thing that was looked at.
-type Finding struct {
-	Status Status `json:"status"`
-	Part   string `json:"part"` // "mcp server", "hook Stop", "hook script", "hook trust"
-	Path   string `json:"path"`
-	Detail string `json:"detail"` // what was found, and for a problem what to do
-}
 
 // Inspect reports, without changing anything, whether each part of c2c is in
 // place for client and could work.
-func Inspect(client string, o Options) ([]Finding, error) {
+func Inspect(client string, o Options) ([]doctor.Finding, error) {
 	s, err := findSetup(client)
 	if err != nil {
 		return nil, err
@@ -34,25 +21,31 @@ func Inspect(client string, o Options) ([]Finding, error) {
 	if _, err := s.installTargets(o); err != nil {
 		return nil, err
 	}
-	var servers, rest []Finding
-	home := "" // the file that install would put the server into, or the last that may have it
+	var servers, rest []doctor.Finding
+	var home target // the file that install would put the server into, or the last that may have it
 	for _, t := range slices.Backward(s.allTargets(o)) {
 		server := t.kind == kindServer || t.kind == kindTOML
-		if server && (home == "" || !t.other) {
-			home = t.path
+		if server && (home.path == "" || !t.other) {
+			home = t
 		}
 		f, err := readFile(t.path)
+		var found []doctor.Finding
+		if err == nil {
+			found, err = t.editor.inspect(t, f, o)
+		}
 		switch {
+		case err != nil && server:
+			servers = append(servers, doctor.Finding{Client: client, Status: doctor.Problem, Part: partServer, Path: t.path, Detail: err.Error()})
 		case err != nil:
-			rest = append(rest, Finding{Problem, t.kind, t.path, err.Error()})
+			rest = append(rest, doctor.Finding{Client: client, Status: doctor.Problem, Part: t.kind, Path: t.path, Detail: err.Error()})
 		case server:
-			servers = append(servers, t.editor.inspect(t, f, o)...)
+			servers = append(servers, found...)
 		default:
-			rest = append(rest, t.editor.inspect(t, f, o)...)
+			rest = append(rest, found...)
 		}
 	}
-	if servers == nil && home != "" {
-		servers = []Finding{{Problem, partServer, home, "no entry" + again(client)}}
+	if servers == nil && home.path != "" {
+		servers = []doctor.Finding{home.wrong(partServer, "no entry")}
 	}
 	if s.inspect != nil {
 		rest = append(rest, s.inspect(o)...)
@@ -60,20 +53,24 @@ func Inspect(client string, o Options) ([]Finding, error) {
 	return slices.Concat(servers, rest), nil
 }
 
-// partServer is the MCP server in a Finding.
+// partServer is the MCP server in a finding.
 const partServer = "mcp server"
 
-func again(client string) string { return "; c2c install " + client + " puts it right" }
+// wrong is a problem that installing again ends.
+func (t target) wrong(part, what string) doctor.Finding {
+	return doctor.Finding{Client: t.client, Status: doctor.Problem, Part: part, Path: t.path,
+		Detail: what + "; c2c install " + t.client + " puts it right"}
+}
 
-// inspectCommand reports on an MCP server entry that starts command.
-func inspectCommand(t target, ours bool, command string, o Options) Finding {
-	f := Finding{OK, partServer, t.path, command}
+// inspectServer reports on an MCP server entry that starts command.
+func (t target) inspectServer(ours bool, command string, o Options) doctor.Finding {
 	if !ours {
-		f.Status, f.Detail = Problem, fmt.Sprintf("the entry c2c is not this c2c's (it runs %q)", command)+again(t.client)
-	} else if err := runnable(command, o); err != nil {
-		f.Status, f.Detail = Problem, err.Error()+again(t.client)
+		return t.wrong(partServer, fmt.Sprintf("the entry c2c is not this c2c's (it runs %q)", command))
 	}
-	return f
+	if err := runnable(command, o); err != nil {
+		return t.wrong(partServer, err.Error())
+	}
+	return doctor.Finding{Client: t.client, Status: doctor.OK, Part: partServer, Path: t.path, Detail: command}
 }
 
 // runnable returns why the program called command cannot be started, or nil.
@@ -85,4 +82,27 @@ func runnable(command string, o Options) error {
 		return nil
 	}
 	return executable(command)
+}
+
+// programTime bounds `<client> --version`.
+const programTime = 10 * time.Second
+
+// Program reports which version of a client is on the PATH. It is a warning at worst: an editor may run a
+// client that is on nobody's path.
+func Program(ctx context.Context, client string, o Options) doctor.Finding {
+	f := doctor.Finding{Client: client, Status: doctor.Warning, Part: "program", Path: lookPath(client, o)}
+	if f.Path == "" {
+		f.Detail = "not on the PATH"
+		return f
+	}
+	ctx, cancel := context.WithTimeout(ctx, programTime)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, f.Path, "--version").Output()
+	if err != nil {
+		f.Detail = fmt.Sprintf("does not tell its version: %v", err)
+		return f
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	f.Status, f.Detail = doctor.OK, fmt.Sprintf("version %.80q", line)
+	return f
 }

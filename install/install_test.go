@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker/doctor"
+
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
@@ -520,7 +522,7 @@ func TestInspect(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range found {
-			if f.Status != OK {
+			if f.Status != doctor.OK {
 				all = append(all, f.Part)
 			}
 		}

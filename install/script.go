@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+
+	"c2c/broker/doctor"
 )
 
 // errEdited says that a file which is ours as a whole is no longer what we wrote.
@@ -29,15 +31,16 @@ func (e scriptEditor) strip(_ string, data, _ []byte) ([]byte, error) {
 func (e scriptEditor) holds(data []byte) bool { return bytes.Equal(data, e.content) }
 func (scriptEditor) blank(data []byte) bool   { return len(data) == 0 }
 
-func (e scriptEditor) inspect(t target, f *file, _ Options) []Finding {
-	found := Finding{OK, "hook script", t.path, "as this c2c writes it"}
+func (e scriptEditor) inspect(t target, f *file, _ Options) ([]doctor.Finding, error) {
+	const part = "hook script"
+	found := doctor.Finding{Client: t.client, Status: doctor.OK, Part: part, Path: t.path, Detail: "as this c2c writes it"}
 	switch {
 	case f.data == nil:
-		found.Status, found.Detail = Problem, "no such file"+again(t.client)
+		found = t.wrong(part, "no such file")
 	case !bytes.Equal(f.data, e.content):
-		found.Status, found.Detail = Problem, "the content is not what this c2c writes"+again(t.client)
+		found = t.wrong(part, "the content is not what this c2c writes")
 	case f.mode&0o111 != 0o111:
-		found.Status, found.Detail = Problem, fmt.Sprintf("mode %04o is not executable", f.mode)+again(t.client)
+		found = t.wrong(part, fmt.Sprintf("mode %04o is not executable", f.mode))
 	}
-	return []Finding{found}
+	return []doctor.Finding{found}, nil
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 
+	"c2c/broker/doctor"
+
 	"github.com/tailscale/hujson"
 )
 
@@ -62,15 +64,13 @@ func (e serverEditor) holds(data []byte) bool {
 
 func (serverEditor) blank(data []byte) bool { return blankJSON(data) }
 
-func (e serverEditor) inspect(t target, f *file, o Options) []Finding {
-	if _, err := parseJSON(t.path, f.data); err != nil {
-		return []Finding{{Problem, partServer, t.path, err.Error()}}
-	}
+func (e serverEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, error) {
+	_, err := parseJSON(t.path, f.data)
 	v := member(f.data, serversKey, serverName)
-	if v == nil {
-		return nil
+	if err != nil || v == nil {
+		return nil, err
 	}
-	return []Finding{inspectCommand(t, isOurServer(v), text(v.Find("/command")), o)}
+	return []doctor.Finding{t.inspectServer(isOurServer(v), text(v.Find("/command")), o)}, nil
 }
 
 // isOurServer tells our entry from that of the original c2c, which starts

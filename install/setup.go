@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"c2c/broker/client"
+	"c2c/broker/doctor"
 )
 
 // A setup says how one client is configured. Each client has a file with its own.
@@ -19,7 +20,10 @@ type setup struct {
 	// notes are for the person, after files were changed.
 	notes func(o Options) []string
 	// inspect looks at what the files cannot tell by themselves; nil for nothing.
-	inspect func(o Options) []Finding
+	inspect func(o Options) []doctor.Finding
+	// event is one to which its hook answers with the mail of the session that the environment names;
+	// empty when the environment names none.
+	event string
 }
 
 // setups lists every client. A new one gets a line here.
@@ -71,7 +75,7 @@ type editor interface {
 	blank(data []byte) bool
 	// inspect reports on our part in the file f of t. Where it is missing a server reports nothing: it
 	// may stand in another file.
-	inspect(t target, f *file, o Options) []Finding
+	inspect(t target, f *file, o Options) ([]doctor.Finding, error)
 }
 
 // Kinds of targets, as undo records name them.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"c2c/broker/doctor"
+
 	"github.com/creachadair/tomledit/parser"
 	"github.com/creachadair/tomledit/scanner"
 )
@@ -293,16 +295,13 @@ func (tomlEditor) holds(data []byte) bool {
 
 func (tomlEditor) blank(data []byte) bool { return len(bytes.TrimSpace(data)) == 0 }
 
-func (e tomlEditor) inspect(t target, f *file, o Options) []Finding {
+func (e tomlEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, error) {
 	d, err := parseTOML(t.path, f.data)
-	if err != nil {
-		return []Finding{{Problem, partServer, t.path, err.Error()}}
-	}
-	if len(d.ours()) == 0 {
-		return nil
+	if err != nil || len(d.ours()) == 0 {
+		return nil, err
 	}
 	command, _ := tomlString(d.values()["command"])
-	return []Finding{inspectCommand(t, d.isOurTable(), command, o)}
+	return []doctor.Finding{t.inspectServer(d.isOurTable(), command, o)}, nil
 }
 
 // isOurTable tells our table from that of the original c2c, which has no

@@ -1,5 +1,8 @@
 package client
 
+// ChannelCapability is the MCP capability of a server that pushes messages into the client's sessions.
+const ChannelCapability = "claude/channel"
+
 // claude is Claude Code. It sets the variable for hooks and tools at each call, so it is right there;
 // its MCP server keeps the value it started with, which /clear and /resume make stale. The broker
 // therefore asks for a mailbox bound to the client's process before it asks the variable.
@@ -21,6 +24,8 @@ func claude() Profile {
 		AnswerTokens: "MAX_MCP_OUTPUT_TOKENS",
 		ConfigEnv:    "CLAUDE_CONFIG_DIR",
 		ConfigDir:    ".claude",
+		Resume:       "claude --resume",
+		Channel:      ChannelCapability,
 		ChannelArgs:  []string{"--dangerously-load-development-channels", "server:c2c"},
 	}
 }

@@ -46,7 +46,11 @@ type Profile struct {
 	// ConfigEnv is the variable that names the directory of its configuration. Without it, that is
 	// ConfigDir in the home directory.
 	ConfigEnv, ConfigDir string
-	// ChannelArgs make it listen to our channel notifications; empty when it has no channels.
+	// Resume is the command that opens a session again, before the session's id; empty when there is none.
+	Resume string
+	// Channel names its MCP capability for messages that a server pushes, empty when there is none;
+	// ChannelArgs make it listen to ours.
+	Channel     string
 	ChannelArgs []string
 }
 

@@ -19,5 +19,6 @@ func codex() Profile {
 		Answer:    9500,
 		ConfigEnv: "CODEX_HOME",
 		ConfigDir: ".codex",
+		Resume:    "codex resume",
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/server"
 
+	clients "c2c/broker/client"
 	"c2c/inbox"
 	"c2c/wake"
 	"c2c/wake/watch"
@@ -14,8 +15,8 @@ import (
 
 // The contract of Claude Code's channels (Channels reference, "Notification format").
 const (
-	channelCapability   = "claude/channel"
-	channelNotification = "notifications/claude/channel"
+	channelCapability   = clients.ChannelCapability
+	channelNotification = "notifications/" + clients.ChannelCapability
 )
 
 // Channel reaches an idle Claude Code session with channel notifications. The client tells nobody whether

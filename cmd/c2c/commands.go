@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/hooks"
 )
 
 // errNothing is the answer of --check: exit 3 and no words.
@@ -38,7 +39,7 @@ func commands() []command {
 		{"dnd", "[on | off]", "do not disturb: mail waits for the next turn and wakes nobody", "c2c dnd on", dnd},
 		{"sweep", "", "turn the mail of long gone sessions into dead letters", "c2c sweep --grace 168h", sweep},
 		{"dead-letter", "", "show the dead letters, oldest first", "c2c dead-letter --limit 5", deadLetter},
-		{"hook", "", "answer a client's hook event on stdin (exits 0; 2 to wake it)", "c2c hook --client codex < event.json", hook},
+		{"hook", "", "answer a client's hook event on stdin (exits 0; 2 to wake it)", "c2c hook --client " + hooks.Clients()[0] + " < event.json", hook},
 		{"completion", "bash | zsh | fish", "print a completion script", "source <(c2c completion bash)", completion},
 		{"version", "", "print the version", "c2c version", version},
 	}

@@ -19,13 +19,14 @@ import (
 // own name, another module by its path. docs/design.md explains it.
 var layers = map[string]string{
 	"cmd/c2c":          "broker broker/client hooks inbox inbox/atomicfile inbox/filelock wake",
-	"cmd/c2cd":         "broker broker/client broker/mcpserver hooks inbox inbox/filelock install wake wake/claude wake/codex wake/mux wake/pty wake/screen wake/watch",
+	"cmd/c2cd":         "broker broker/client broker/doctor broker/mcpserver hooks inbox inbox/filelock install wake wake/claude wake/codex wake/mux wake/pty wake/screen wake/watch",
 	"inbox/atomicfile": "golang.org/x/sys",
 	"inbox/fields":     "",
 	"inbox/filelock":   "inbox/atomicfile golang.org/x/sys",
 	"inbox":            "inbox/atomicfile inbox/fields inbox/filelock",
 	"broker/client":    "",
-	"broker":           "broker/client inbox inbox/atomicfile inbox/fields inbox/filelock wake golang.org/x/sys",
+	"broker/doctor":    "",
+	"broker":           "broker/client broker/doctor inbox inbox/atomicfile inbox/fields inbox/filelock wake golang.org/x/sys",
 	"broker/mcpserver": "broker broker/client inbox inbox/filelock wake wake/watch github.com/mark3labs/mcp-go",
 	"wake":             "inbox",
 	"wake/watch":       "inbox wake github.com/fsnotify/fsnotify golang.org/x/sys",
@@ -36,7 +37,7 @@ var layers = map[string]string{
 	"wake/pty":         "wake wake/screen github.com/creack/pty golang.org/x/sys golang.org/x/term",
 	"wake/waketest":    "inbox inbox/atomicfile wake",
 	"hooks":            "inbox",
-	"install":          "broker/client github.com/tailscale/hujson github.com/creachadair/tomledit github.com/rogpeppe/go-internal/diff",
+	"install":          "broker/client broker/doctor github.com/tailscale/hujson github.com/creachadair/tomledit github.com/rogpeppe/go-internal/diff",
 }
 
 // adapters know one client or one terminal each, and nothing of each other.
@@ -173,9 +174,8 @@ var clientLayers = []string{"broker/client", "hooks", "install", "wake", "wake/s
 
 // notYet are the files that still know a client that is not theirs.
 var notYet = []string{
-	"broker/mcpserver/channel.go", "broker/mcpserver/server.go", "cmd/c2c/commands.go", "cmd/c2c/main.go", "cmd/c2cd/doctor.go",
-	"cmd/c2cd/doctor_wake.go", "cmd/c2cd/install.go", "cmd/c2cd/mcp.go", "cmd/c2cd/ring_claude.go", "cmd/c2cd/ring_codex.go",
-	"cmd/c2cd/ring_daemon.go", "cmd/c2cd/ring_terminal.go", "cmd/c2cd/roundtrip.go", "cmd/c2cd/start.go", "cmd/c2cd/wake.go",
+	"broker/mcpserver/server.go", "cmd/c2cd/mcp.go", "cmd/c2cd/ring_claude.go", "cmd/c2cd/ring_codex.go",
+	"cmd/c2cd/ring_daemon.go", "cmd/c2cd/ring_terminal.go", "cmd/c2cd/wake.go",
 	"cmd/c2cd/wake_daemon.go", "wake/screen/prompt.go",
 }
 

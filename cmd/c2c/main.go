@@ -166,7 +166,7 @@ func (a *app) help(w io.Writer) {
 	fmt.Fprint(w, "  start        run a client as a session with a name\n"+
 		"  wake         wake sessions from outside: a daemon, tmux, screen\n"+
 		"  mcp          the MCP server that a client starts\n"+
-		"  install      set up claude or codex; --dry-run shows the changes\n"+
+		"  install      set up a client; --dry-run shows the changes\n"+
 		"  uninstall    take the changes back\n"+
 		"  doctor       check the root and the installed clients\n\n"+
 		"c2c <command> --help tells more. Example:\n\n  c2c send amber 'The build is green again.'\n")

@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"c2c/broker/doctor"
+	"c2c/install"
 )
 
 // programs builds both programs, as a person has them.
@@ -21,9 +24,9 @@ func programs(t *testing.T) string {
 }
 
 func TestRoundTrip(t *testing.T) {
-	a := &app{getenv: os.Getenv, c2c: filepath.Join(programs(t), "c2c")}
-	if err := a.roundtrip(t.Context()); err != nil {
-		t.Error(err)
+	o := install.Options{Getenv: os.Getenv, Binary: filepath.Join(programs(t), "c2c")}
+	if f := install.Roundtrip(t.Context(), o); f.Status != doctor.OK {
+		t.Error(f.Detail)
 	}
 }
 

@@ -8,23 +8,19 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"c2c/broker"
+	"c2c/broker/client"
+	"c2c/broker/doctor"
 	"c2c/install"
-	"c2c/wake"
 )
 
-// finding is one line of doctor's report.
-type finding struct {
-	Client string `json:"client,omitempty"`
-	install.Finding
-	Session string     `json:"session,omitempty"` // its alias
-	Ring    *wake.Ring `json:"last_ring,omitempty"`
-}
+// maxSessions bounds the report to what a person reads.
+const maxSessions = 5
 
 // doctor looks at the root and at each client's configuration, and changes nothing.
 func (a *app) doctor(ctx context.Context, args []string) error {
@@ -35,15 +31,20 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 	if rest, err := words(fs, args); err != nil || len(rest) > 0 {
 		return fmt.Errorf("%w: c2c doctor takes --roundtrip and --json and nothing else", errUsage)
 	}
-	report := a.checkSettings()
-	report = append(report, a.checkRoot(ctx)...)
-	clients, err := a.checkClients(ctx)
+	o, err := a.options(false)
 	if err != nil {
 		return err
 	}
-	report = append(report, clients...)
+	report := append(a.checkSettings(), a.checkRoot(ctx)...)
+	for _, name := range install.Detect(o) {
+		found, err := install.Inspect(name, o)
+		if err != nil {
+			return err
+		}
+		report = append(append(report, install.Program(ctx, name, o)), found...)
+	}
 	if *trip {
-		report = append(report, a.checkTrip(ctx))
+		report = append(report, install.Roundtrip(ctx, o))
 	}
 	if *asJSON {
 		enc := json.NewEncoder(a.stdout)
@@ -54,7 +55,7 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 	}
 	problems := 0
 	for _, f := range report {
-		if f.Status == install.Problem {
+		if f.Status == doctor.Problem {
 			problems++
 		}
 	}
@@ -64,12 +65,9 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 	return err
 }
 
-func (a *app) printReport(report []finding) {
+func (a *app) printReport(report []doctor.Finding) {
 	for _, f := range short(report) {
-		what := f.Part
-		if f.Client != "" {
-			what = f.Client + " " + what
-		}
+		what := strings.TrimSpace(f.Client + " " + f.Part)
 		where := ""
 		if f.Path != "" {
 			where = " (" + f.Path + ")"
@@ -80,7 +78,7 @@ func (a *app) printReport(report []finding) {
 
 // short fits a report on a screen: hooks of one file with nothing wrong share a line, and so do the
 // sessions behind the first few.
-func short(report []finding) (lines []finding) {
+func short(report []doctor.Finding) (lines []doctor.Finding) {
 	sessions := 0
 	for _, f := range report {
 		if f.Session != "" {
@@ -99,105 +97,80 @@ func short(report []finding) (lines []finding) {
 	return lines
 }
 
-func goodHook(f finding) bool { return f.Status == install.OK && strings.HasPrefix(f.Part, "hook ") }
-
-func ok(part, path, detail string) finding {
-	return finding{Finding: install.Finding{Status: install.OK, Part: part, Path: path, Detail: detail}}
+func goodHook(f doctor.Finding) bool {
+	return f.Status == doctor.OK && strings.HasPrefix(f.Part, "hook ")
 }
 
-func problem(part, path string, err error) finding {
-	return finding{Finding: install.Finding{Status: install.Problem, Part: part, Path: path, Detail: err.Error()}}
-}
-
-// settings are the variables that c2c obeys, and what holds without them.
-var settings = []struct{ name, otherwise string }{
+// settings are the variables that c2c obeys, and what holds without them. Each client adds its own.
+var settings = [][2]string{
 	{"C2C_MCP_BROKER_ROOT", "the repository decides"},
 	{"C2C_MCP_SESSION_ID", "the client says which session calls"},
 	{"C2C_MCP_AUTO_REGISTER_ALIAS", "a new session gets an alias made up"},
 	{"C2C_MCP_CLIENT_TYPE", "the MCP client says what it is"},
-	{channelVariable, "no channel: the messaging socket wakes Claude Code"},
+	{channelVariable, "no channel: the client is woken in another way"},
 	{"XDG_STATE_HOME", "~/.c2c for mail, ~/.local/state/c2c for undo records"},
-	{"CLAUDE_CONFIG_DIR", "~/.claude"},
-	{"CODEX_HOME", "~/.codex"},
 }
 
-func (a *app) checkSettings() []finding {
-	report := []finding{ok("version", "", broker.Version)}
-	for _, s := range settings {
-		detail := "not set: " + s.otherwise
-		if v := a.getenv(s.name); v != "" {
+func (a *app) checkSettings() []doctor.Finding {
+	all := slices.Clone(settings)
+	for _, p := range client.All() {
+		all = append(all, [2]string{p.ConfigEnv, "~/" + p.ConfigDir})
+	}
+	report := []doctor.Finding{{Status: doctor.OK, Part: "version", Detail: broker.Version}}
+	for _, s := range all {
+		detail := "not set: " + s[1]
+		if v := a.getenv(s[0]); v != "" {
 			detail = fmt.Sprintf("%q from the environment", v)
 		}
-		report = append(report, ok(s.name, "", detail))
+		report = append(report, doctor.Finding{Status: doctor.OK, Part: s[0], Detail: detail})
 	}
 	return report
 }
 
-// checkRoot also looks at the sessions in it.
-func (a *app) checkRoot(ctx context.Context) []finding {
+// checkRoot also looks at the sessions in it, and at the wake daemon.
+func (a *app) checkRoot(ctx context.Context) []doctor.Finding {
 	root, source, err := broker.FindRoot(a.getenv, a.cwd)
 	if err != nil {
-		return []finding{problem("root", "", err)}
+		return []doctor.Finding{doctor.Failed("root", "", err)}
 	}
+	f := doctor.Finding{Status: doctor.OK, Part: "root", Path: root, Detail: "private and ours; decided by " + source}
 	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
-		return []finding{ok("root", root, "not there yet; the first session makes it; decided by "+source)}
+		f.Detail = "not there yet; the first session makes it; decided by " + source
+		return []doctor.Finding{f}
 	}
-	b, err := broker.Open(broker.Config{Root: root})
+	b, err := broker.Open(broker.Config{Root: root, Now: time.Now})
 	if err != nil {
-		return []finding{problem("root", root, err)}
+		return []doctor.Finding{doctor.Failed("root", root, err)}
 	}
 	defer b.Close()
-	return append([]finding{ok("root", root, "private and ours; decided by "+source)}, a.checkWake(ctx, b)...)
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	return append([]doctor.Finding{f, a.checkDaemon(ctx, b)}, b.Check(ctx, wakes)...)
 }
 
-func (a *app) checkClients(ctx context.Context) ([]finding, error) {
-	o, err := a.options(false)
-	if err != nil {
-		return nil, err
-	}
-	var report []finding
-	for _, client := range install.Detect(o) {
-		found, err := install.Inspect(client, o)
-		if err != nil {
-			return nil, err
-		}
-		report = append(report, a.checkProgram(ctx, client))
-		for _, f := range found {
-			report = append(report, finding{Client: client, Finding: f})
-		}
-	}
-	return report, nil
-}
+// wakes says whether there is a way to wake sessions of a client.
+func wakes(name string) bool { return slices.Contains(client.Names(), name) }
 
-// programTime bounds `<client> --version`.
-const programTime = 10 * time.Second
-
-// checkProgram is a warning at worst: an editor may run a client that is on nobody's path.
-func (a *app) checkProgram(ctx context.Context, client string) finding {
-	f := finding{Client: client, Finding: install.Finding{Status: install.Warning, Part: "program", Detail: "not on the PATH"}}
-	for _, dir := range filepath.SplitList(a.getenv("PATH")) {
-		path := filepath.Join(dir, client)
-		if info, err := os.Stat(path); err != nil || !filepath.IsAbs(path) || info.IsDir() || info.Mode()&0o111 == 0 {
-			continue
-		}
-		f.Path = path
-		ctx, cancel := context.WithTimeout(ctx, programTime)
-		defer cancel()
-		out, err := exec.CommandContext(ctx, path, "--version").Output()
-		if err != nil {
-			f.Detail = fmt.Sprintf("does not tell its version: %v", err)
-			return f
-		}
-		line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-		f.Status, f.Detail = install.OK, fmt.Sprintf("version %.80q", line)
+func (a *app) checkDaemon(ctx context.Context, b *broker.Broker) doctor.Finding {
+	f := doctor.Finding{Status: doctor.OK, Part: "wake daemon", Path: filepath.Join(b.Root(), daemonLog)}
+	pid, err := (&daemon{a: a, b: b}).running()
+	all, lerr := b.Sessions(ctx)
+	switch {
+	case errors.Join(err, lerr) != nil:
+		return doctor.Failed(f.Part, f.Path, errors.Join(err, lerr))
+	case pid != 0:
+		f.Detail = fmt.Sprintf("runs, process %d", pid)
 		return f
 	}
-	return f
-}
-
-func (a *app) checkTrip(ctx context.Context) finding {
-	if err := a.roundtrip(ctx); err != nil {
-		return problem("round trip", "", err)
+	var alone []string
+	for _, s := range all {
+		if s.Pane != "" && s.State == broker.Alive {
+			alone = append(alone, s.Alias)
+		}
 	}
-	return ok("round trip", "", "sent, taken by the hook and by poll_inbox, read")
+	f.Path, f.Detail = "", "does not run; only sessions without a server of their own need it"
+	if len(alone) > 0 {
+		f.Status, f.Detail = doctor.Warning, "does not run, and was to type for "+strings.Join(alone, ", ")+": c2c wake start"
+	}
+	return f
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/broker/doctor"
 	"c2c/inbox/filelock"
 	"c2c/wake"
 )
@@ -165,9 +166,23 @@ func TestDoctorTellsOfAClientThatNobodyCanRing(t *testing.T) {
 	}
 	defer past.Close()
 	c.b = past
-	c.session("gem", "coral", os.Getpid())
-	if got := c.line("warning  session"); !strings.Contains(got, `no way to wake a client "gem"`) {
+	c.session("gem", "amber", os.Getpid())
+	if got := c.line("warning  session amber"); !strings.Contains(got, "nobody has rung") || !strings.Contains(got, `no way to wake a client "gem"`) {
 		t.Error(got)
+	}
+}
+
+func TestDoctorTellsOfDamagedFiles(t *testing.T) {
+	c := newClinic(t)
+	id, _ := c.session("claude", "amber", os.Getpid())
+	for _, name := range []string{id + ".inbox.json.corrupt-1", "sessions/" + id + ".json.corrupt-2"} {
+		path := filepath.Join(c.b.Root(), name)
+		if err := os.WriteFile(path, []byte("["), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out := c.run("doctor"); !strings.Contains(out, "warning  damaged file: ") || !strings.Contains(out, path) {
+			t.Errorf("no %s in\n%s", path, out)
+		}
 	}
 }
 
@@ -176,7 +191,10 @@ func TestDoctorAnswersInJSONToo(t *testing.T) {
 	id, message := c.session("claude", "amber", os.Getpid())
 	ring := wake.Ring{At: time.Now().UTC(), Method: wake.BySocket, Outcome: wake.Failed, Oldest: message, Count: 1, Cause: "gone"}
 	c.rang(id, ring)
-	var report []finding
+	var report []struct {
+		doctor.Finding
+		Ring *wake.Ring `json:"last_ring"`
+	}
 	out := c.run("doctor", "--json")
 	if err := json.NewDecoder(strings.NewReader(out)).Decode(&report); err != nil {
 		t.Fatalf("%v in %s", err, out)

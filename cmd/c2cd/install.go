@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"c2c/broker/client"
 	"c2c/hooks"
 	"c2c/install"
 )
@@ -34,12 +35,13 @@ func (a *app) edit(verb string, args []string, plan func(string, install.Options
 	fs := flag.NewFlagSet(verb, flag.ContinueOnError)
 	fs.SetOutput(a.stderr)
 	dry := fs.Bool("dry-run", false, "show the changes and make none")
-	global := fs.Bool("global", false, "claude: the server for all projects, not for this one alone")
-	channel := fs.Bool("channel", false, "claude: also tell how to start it with c2c as a channel")
+	global := fs.Bool("global", false, "the server for all projects, not for this one alone, where the client knows both")
+	channel := fs.Bool("channel", false, "also tell how to start a client with c2c as a channel, where it has channels")
 	fs.Usage = func() {
-		fmt.Fprintf(a.stderr, "usage: c2c %s [--dry-run] [--global] [claude | codex]\n\nWithout a client: every one found here.\n", verb)
+		fmt.Fprintf(a.stderr, "usage: c2c %s [--dry-run] [--global] [%s]\n\nWithout a client: every one found here.\n",
+			verb, strings.Join(install.Clients(), " | "))
 		fs.PrintDefaults()
-		fmt.Fprintf(a.stderr, "\nexample:\n  c2c %s --dry-run claude\n", verb)
+		fmt.Fprintf(a.stderr, "\nexample:\n  c2c %s --dry-run %s\n", verb, install.Clients()[0])
 	}
 	clients, err := words(fs, args)
 	if err != nil {
@@ -52,18 +54,20 @@ func (a *app) edit(verb string, args []string, plan func(string, install.Options
 	if clients, err = chosen(clients, o); err != nil {
 		return err
 	}
-	for _, client := range clients {
-		p, err := plan(client, o)
+	for _, name := range clients {
+		p, err := plan(name, o)
 		if err != nil {
 			return err
 		}
-		if err := a.carryOut(client, p, *dry); err != nil {
+		if err := a.carryOut(name, p, *dry); err != nil {
 			return err
 		}
 	}
-	if *channel {
-		fmt.Fprintf(a.stdout, "start it as a channel with: c2c start --channel claude, or: %s=%s claude %s\n",
-			channelVariable, channelDoorbell, strings.Join(channelFlags, " "))
+	for _, name := range clients {
+		if p, _ := client.Find(name); *channel && p.Channel != "" {
+			fmt.Fprintf(a.stdout, "%s: start it as a channel with: c2c start --channel %[1]s, or: %[2]s=%[3]s %[1]s %[4]s\n",
+				name, channelVariable, channelDoorbell, strings.Join(p.ChannelArgs, " "))
+		}
 	}
 	return nil
 }

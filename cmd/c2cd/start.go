@@ -8,11 +8,11 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
-	"strings"
 	"syscall"
 	"time"
 
 	"c2c/broker"
+	"c2c/broker/client"
 	"c2c/wake/pty"
 )
 
@@ -24,12 +24,12 @@ func (a *app) start(ctx context.Context, args []string) (status int, err error) 
 	fs := flag.NewFlagSet("start", flag.ContinueOnError)
 	fs.SetOutput(a.stderr)
 	alias := fs.String("alias", "", "the session's `name`; default: one is made up, or the client's hooks say")
-	channel := fs.Bool("channel", false, "claude: load c2c as a development channel, which the client asks about")
+	channel := fs.Bool("channel", false, "load c2c as a development channel, which the client asks about")
 	fs.Usage = func() {
 		fmt.Fprint(a.stderr, "usage: c2c start [--alias name] [--channel] <client> [-- arguments of the client]\n\n"+
 			"Runs a client as a c2c session, with the mailbox of that name each time.\n\n")
 		fs.PrintDefaults()
-		fmt.Fprint(a.stderr, "\nThe exit status is the client's.\n\nexample:\n  c2c start --alias amber claude -- --resume\n")
+		fmt.Fprint(a.stderr, "\nThe exit status is the client's.\n\nexample:\n  c2c start --alias amber "+client.Names()[0]+" -- --resume\n")
 	}
 	own, theirs := cut(args)
 	names, err := words(fs, own)
@@ -39,30 +39,28 @@ func (a *app) start(ctx context.Context, args []string) (status int, err error) 
 	if len(names) != 1 {
 		return 0, fmt.Errorf("%w: c2c start <client>, and its arguments behind --", errUsage)
 	}
-	client := names[0]
-	if client == "codex" && *alias != "" {
-		// Its daemon gives every thread the environment of the first terminal.
-		return 0, fmt.Errorf("codex names its sessions itself: leave --alias out, and call register in the session")
+	name := names[0]
+	profile, _ := client.Find(name)
+	if profile.SharedProcess && *alias != "" {
+		// Its daemon gives every session the environment of the first terminal.
+		return 0, fmt.Errorf("%s names its sessions itself: leave --alias out, and call register in the session", name)
 	}
-	path, err := exec.LookPath(client)
+	path, err := exec.LookPath(name)
 	if err != nil {
-		return 0, fmt.Errorf("find %s: %w", client, err)
+		return 0, fmt.Errorf("find %s: %w", name, err)
 	}
-	argv, env := append([]string{path}, theirs...), scrubbed(os.Environ())
+	argv, env := append([]string{path}, theirs...), client.Clean(os.Environ())
 	if *channel {
-		if client != "claude" {
-			return 0, fmt.Errorf("%w: --channel is for claude alone", errUsage)
+		if profile.Channel == "" {
+			return 0, fmt.Errorf("%w: %s has no channel", errUsage, name)
 		}
-		argv = append(argv, channelFlags...)
+		argv = append(argv, profile.ChannelArgs...)
 		if a.getenv(channelVariable) == "" {
 			env = append(env, channelVariable+"="+channelDoorbell)
 		}
 	}
-	return a.launch(ctx, client, *alias, argv, env)
+	return a.launch(ctx, name, *alias, argv, env)
 }
-
-// channelFlags make Claude Code listen to our channel notifications.
-var channelFlags = []string{"--dangerously-load-development-channels", "server:c2c"}
 
 // cut parts the arguments at the first --.
 func cut(args []string) (before, after []string) {
@@ -117,18 +115,4 @@ func (a *app) register(ctx context.Context, c broker.Caller, alias string) (sid 
 		return "", fmt.Errorf("session %q is alive already, or may be: give this one another --alias; %q is free", taken.Alias, taken.Suggested)
 	}
 	return s.ID, err
-}
-
-// scrubbed takes out what an outer session has left in the environment: it would be taken for ours.
-func scrubbed(env []string) (kept []string) {
-	for _, v := range env {
-		name, _, _ := strings.Cut(v, "=")
-		switch name {
-		case "C2C_MCP_SESSION_ID", "C2C_MCP_CLIENT_TYPE", "CLAUDECODE", "CLAUDE_PID", "CLAUDE_CODE_SESSION_ID",
-			"CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN", "CODEX_THREAD_ID", "CODEX_SESSION_ID":
-			continue
-		}
-		kept = append(kept, v)
-	}
-	return kept
 }

@@ -237,7 +237,7 @@ func (st wakeStatus) print(w io.Writer) error {
 			way = "Codex's app-server"
 		}
 		if r := t.LastRing; !r.At.IsZero() {
-			last = said(r)
+			last = r.String()
 		}
 		if _, err := fmt.Fprintf(w, "%s: %s; %s\n", t.Alias, way, last); err != nil {
 			return err

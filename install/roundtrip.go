@@ -1,4 +1,4 @@
-package main
+package install
 
 import (
 	"bytes"
@@ -10,42 +10,50 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"c2c/broker/doctor"
 )
 
 // roundtripTime bounds all of a round trip.
 const roundtripTime = 20 * time.Second
 
-// trip is a scratch root on which doctor plays both ends of a conversation,
+// A trip is a scratch root on which doctor plays both ends of a conversation,
 // with the programs and in the form that the clients use.
 type trip struct {
-	a    *app
+	o    Options
 	home string
 }
 
-// roundtrip sends two messages to itself: one comes back by the hook, one by poll_inbox.
-func (a *app) roundtrip(ctx context.Context) error {
+// Roundtrip sends two messages to itself: one comes back by the hook, one by poll_inbox.
+func Roundtrip(ctx context.Context, o Options) doctor.Finding {
 	ctx, cancel := context.WithTimeout(ctx, roundtripTime)
 	defer cancel()
+	const part = "round trip"
 	home, err := os.MkdirTemp("", "c2c-doctor-")
 	if err != nil {
-		return fmt.Errorf("make a scratch root: %w", err)
+		return doctor.Failed(part, "", fmt.Errorf("make a scratch root: %w", err))
 	}
 	defer os.RemoveAll(home)
-	t := trip{a, home}
-	if _, err := t.tool(ctx, "there", "register", `{"alias":"there"}`); err != nil {
-		return err
+	t := trip{o, home}
+	_, err = t.tool(ctx, "there", "register", `{"alias":"there"}`)
+	for _, s := range setups() {
+		if err == nil && s.event != "" {
+			err = t.send(ctx, "by-hook-of-"+s.name, func() (string, error) {
+				return t.run(ctx, "there", s.event, o.Binary, "hook", "--client", s.name)
+			})
+		}
 	}
-	if err := t.carry(ctx, "by-hook", func() (string, error) {
-		event := `{"hook_event_name":"PostToolUse","session_id":"doctor"}`
-		return t.run(ctx, "there", event, a.c2c, "hook", "--client", "claude")
-	}); err != nil {
-		return err
+	if err == nil {
+		err = t.send(ctx, "by-poll", func() (string, error) { return t.tool(ctx, "there", "poll_inbox", `{}`) })
 	}
-	return t.carry(ctx, "by-poll", func() (string, error) { return t.tool(ctx, "there", "poll_inbox", `{}`) })
+	if err != nil {
+		return doctor.Failed(part, "", err)
+	}
+	return doctor.Finding{Status: doctor.OK, Part: part, Detail: "sent, taken by the hook and by poll_inbox, read"}
 }
 
-// carry sends a message, takes it by one path, and wants its status to be read.
-func (t trip) carry(ctx context.Context, id string, take func() (string, error)) error {
+// send sends a message, takes it by one path, and wants its status to be read.
+func (t trip) send(ctx context.Context, id string, take func() (string, error)) error {
 	args := fmt.Sprintf(`{"to_alias":"there","content":"round trip %s","message_id":%q}`, id, id)
 	if _, err := t.tool(ctx, "here", "send", args); err != nil {
 		return err
@@ -68,7 +76,7 @@ func (t trip) run(ctx context.Context, session, input string, argv ...string) (s
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = t.home
 	// Nothing of the caller's environment but the path: neither its session nor its keys.
-	cmd.Env = []string{"HOME=" + t.home, "PATH=" + t.a.getenv("PATH"),
+	cmd.Env = []string{"HOME=" + t.home, "PATH=" + t.o.Getenv("PATH"),
 		"C2C_MCP_BROKER_ROOT=" + filepath.Join(t.home, "broker"), "C2C_MCP_SESSION_ID=" + session}
 	cmd.Stdin = strings.NewReader(input)
 	var errs bytes.Buffer
@@ -85,7 +93,7 @@ func (t trip) tool(ctx context.Context, session, name, args string) (string, err
 	input := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"doctor","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"` + name + `","arguments":` + args + "}}\n"
-	out, err := t.run(ctx, session, input, t.a.c2c, "mcp")
+	out, err := t.run(ctx, session, input, t.o.Binary, "mcp")
 	if err != nil {
 		return "", err
 	}

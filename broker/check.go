@@ -1,0 +1,143 @@
+package broker
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"c2c/broker/client"
+	"c2c/broker/doctor"
+	"c2c/inbox"
+	"c2c/wake"
+)
+
+// unheard is how long a ring may take to be answered, or mail to be rung for.
+const unheard = time.Minute
+
+// Check tells which sessions were not woken and why, what was damaged, and whose process cannot be seen.
+// wakes says whether there is a way to wake sessions of a client.
+func (b *Broker) Check(ctx context.Context, wakes func(client string) bool) []doctor.Finding {
+	all, err := b.Sessions(ctx)
+	if err != nil {
+		return []doctor.Finding{doctor.Failed("sessions", b.Root(), err)}
+	}
+	found, damaged := []doctor.Finding{}, b.checkDamage()
+	away := 0 // absent sessions with mail
+	for _, s := range all {
+		if !inbox.ValidName(s.ID) {
+			continue // the original allows any id; we open no such mailbox
+		}
+		waits, err := b.loudMail(ctx, s)
+		if err != nil {
+			found = append(found, doctor.Failed("session "+s.Alias, "", err))
+			continue
+		}
+		if len(waits) > 0 && s.State == Absent {
+			away++
+		}
+		if f, ok := b.checkSession(s, waits, wakes(s.Client)); ok {
+			found = append(found, f)
+		}
+	}
+	if !slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Status != doctor.OK }) {
+		detail := fmt.Sprintf("of %d sessions none that is there has mail for which nobody has rung", len(all))
+		if away > 0 {
+			detail += fmt.Sprintf("; mail of %d waits for their return", away)
+		}
+		found = append(found, doctor.Finding{Status: doctor.OK, Part: "rings", Detail: detail})
+	}
+	// What still waits goes first.
+	slices.SortStableFunc(found, func(x, y doctor.Finding) int { return cmp.Compare(y.Status, x.Status) })
+	return append(damaged, found...)
+}
+
+// checkDamage lists what was kept aside because it did not parse, until somebody has taken it away.
+func (b *Broker) checkDamage() (found []doctor.Finding) {
+	for _, dir := range []string{".", "sessions"} {
+		names, _ := filepath.Glob(filepath.Join(b.Root(), dir, "*.corrupt-*"))
+		for _, path := range names {
+			found = append(found, doctor.Finding{Status: doctor.Warning, Part: "damaged file", Path: path,
+				Detail: "what could be read of it was kept; look at the rest, then move it away"})
+		}
+	}
+	return found
+}
+
+// checkSession looks at the last ring of one session, and at its mail. Not ok: there is nothing to tell.
+func (b *Broker) checkSession(s Session, waits []inbox.Message, wakes bool) (f doctor.Finding, ok bool) {
+	r, now := s.LastRing, b.now()
+	f = doctor.Finding{Session: s.Alias, Status: doctor.OK, Part: "session " + s.Alias}
+	if r.Outcome != "" {
+		f.Ring = &r
+	}
+	unread := slices.ContainsFunc(waits, func(m inbox.Message) bool { return m.ID == r.Oldest })
+	lost, there := r.Outcome != "" && r.Outcome != wake.Rang, s.State != Absent
+	switch {
+	case lost:
+		f.Detail = r.String()
+	case unread && there && now.Sub(r.At) > unheard:
+		f.Detail = r.String() + ", and nobody has read since"
+	case !unread && len(waits) > 0 && there && !s.Person && now.Sub(waits[0].Time()) > unheard:
+		f.Detail, f.Ring, r = "mail waits since "+waits[0].Time().UTC().Format(time.RFC3339)+" and nobody has rung", nil, wake.Ring{}
+	case s.State == Unknown && s.PID > 0:
+		f.Detail = fmt.Sprintf("its process %d cannot be seen from here, as in another container: nothing of it is taken", s.PID)
+		return f, true
+	default:
+		return f, false
+	}
+	switch {
+	case lost && !unread:
+		f.Detail += "; that mail has been read since"
+	case !there:
+		f.Detail += "; it is not there: its mail waits for its return"
+	default:
+		f.Status = doctor.Warning
+		f.Detail += "; " + remedy(s, r, wakes)
+	}
+	return f, true
+}
+
+// loudMail is what waits and may ring.
+func (b *Broker) loudMail(ctx context.Context, s Session) ([]inbox.Message, error) {
+	box, err := b.Mailbox(s.ID)
+	if err != nil || s.Quiet {
+		return nil, err
+	}
+	msgs, err := box.Head(ctx, wake.MaxLook)
+	return wake.Loud(msgs), err
+}
+
+// remedy says what the person can do for a session whose mail waits. r is zero when nobody has rung.
+func remedy(s Session, r wake.Ring, wakes bool) string {
+	p, _ := client.Find(s.Client)
+	switch {
+	case r.Outcome == "" && !wakes && s.Pane == "":
+		return fmt.Sprintf("c2c knows no way to wake a client %q: its next poll_inbox brings the mail", s.Client)
+	case r.Outcome == "":
+		return "its turn is long, or it has no c2c server: its next tool call or prompt brings the mail"
+	case r.Method == wake.ByChannel:
+		return "a channel needs a client started with c2c start --channel " + s.Client + "; its next prompt brings the mail"
+	case r.Outcome == wake.Rang:
+		return "answer the dialog that is open there; its next prompt brings the mail"
+	case r.Method == wake.ByTerminal:
+		return "empty its prompt or answer its dialog: it is rung again"
+	case r.Method == wake.BySocket && r.Outcome == wake.Uncaptured:
+		return "it is rung again; if this stays, see its hooks below"
+	case r.Outcome == wake.Uncaptured:
+		return "answer what it asks there: it is rung again"
+	case p.Resume != "":
+		return strings.TrimSpace("open it anew with "+p.Resume+" "+s.newestClientID()) + "; its next prompt brings the mail"
+	}
+	return "its next prompt brings the mail"
+}
+
+func (s Session) newestClientID() string {
+	if n := len(s.ClientIDs); n > 0 {
+		return s.ClientIDs[n-1]
+	}
+	return ""
+}

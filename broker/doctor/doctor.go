@@ -1,0 +1,28 @@
+// Package doctor is how checks report what they find. Each package checks what it owns and changes nothing.
+package doctor
+
+// Status says how serious a Finding is.
+type Status string
+
+// A warning is something that a person may want to look at, or that only the client knows for certain.
+const (
+	OK      Status = "ok"
+	Warning Status = "warning"
+	Problem Status = "problem"
+)
+
+// A Finding is one thing that was looked at.
+type Finding struct {
+	Client  string `json:"client,omitempty"`
+	Status  Status `json:"status"`
+	Part    string `json:"part"` // "root", "mcp server", "hook Stop", "session amber"
+	Path    string `json:"path"`
+	Detail  string `json:"detail"`              // what was found, and what to do
+	Session string `json:"session,omitempty"`   // its alias
+	Ring    any    `json:"last_ring,omitempty"` // the last try to wake it
+}
+
+// Failed is the finding that a part could not be looked at.
+func Failed(part, path string, err error) Finding {
+	return Finding{Status: Problem, Part: part, Path: path, Detail: err.Error()}
+}
