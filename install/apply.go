@@ -9,46 +9,35 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+
+	"c2c/inbox/atomicfile"
 )
 
 // ErrChanged says that a file is no longer as it was when the plan was made.
 var ErrChanged = errors.New("changed meanwhile, run again")
 
-// A step replaces one file, or makes one directory. A nil before means that
-// the file must not exist, a nil after that it is removed.
-type step struct {
-	path, target     string
-	before, after    []byte
-	beforeMode, mode fs.FileMode
-	dir              bool
-}
-
 // Apply carries out the plan. All files are compared with what was planned
 // from before the first is written, and each again right before its turn; what
 // was written before an error is put back. ErrChanged can be tested for.
 func (p *Plan) Apply() error {
-	steps, err := p.steps()
+	steps, dirs, err := p.steps()
 	if err != nil {
 		return err
 	}
-	for _, s := range steps {
-		if err := s.unchanged(); err != nil {
+	for _, c := range steps {
+		if err := c.unchanged(); err != nil {
 			return err
 		}
 	}
 	p.sweep(steps)
-	var done []step
-	for _, s := range steps {
-		changed, err := s.do()
-		if changed { // also when it could not be synced
-			done = append(done, s)
-		}
-		if err == nil {
+	for i, c := range steps {
+		if err = p.do(c); err == nil {
 			continue
 		}
-		for _, s := range slices.Backward(done) {
-			err = errors.Join(err, s.undo())
+		for _, done := range slices.Backward(steps[:i+1]) { // the last may be done and not be synced
+			err = errors.Join(err, p.undo(done))
 		}
+		removeDirs(dirs)
 		return err
 	}
 	return p.tidy()
@@ -56,13 +45,13 @@ func (p *Plan) Apply() error {
 
 // sweep clears the directories of the plan. Those of files that are finished
 // and as they were belong to it: a crash came before the edit.
-func (p *Plan) sweep(steps []step) {
-	for _, s := range steps {
-		sweep(filepath.Dir(s.target))
+func (p *Plan) sweep(steps []Change) {
+	for _, c := range steps {
+		atomicfile.Sweep(c.target)
 	}
 	for _, path := range p.finished {
 		if target, err := followLink(path); err == nil {
-			sweep(filepath.Dir(target))
+			atomicfile.Sweep(target)
 		}
 	}
 }
@@ -70,147 +59,125 @@ func (p *Plan) sweep(steps []step) {
 // steps orders the writes, so that a crash between any two of them can be
 // undone: the list of the directories that we make before they are made, undo
 // records before the edits that they undo, and gone after the edits that they
-// are for.
-func (p *Plan) steps() (steps []step, err error) {
-	list, known, err := readDirs(p.stateDir)
-	if err != nil {
-		return nil, err
-	}
-	var records, edits []step
-	var dirs []string
+// are for. It also returns the directories.
+func (p *Plan) steps() (steps []Change, dirs []string, err error) {
+	var edits []Change
 	for _, c := range p.Changes {
 		if c.record != nil {
-			s, err := recordStep(p.stateDir, c.Path, encode(c.record))
+			r, err := ownChange(recordPath(p.stateDir, c.Path), encode(c.record))
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			records = append(records, s)
+			steps = append(steps, r)
 		}
 		if c.After != nil {
 			missing, err := missingDirs(filepath.Dir(c.target))
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			dirs = mergeDirs(dirs, missing)
 		}
-		edits = append(edits, step{path: c.Path, target: c.target, before: c.Before, after: c.After,
-			beforeMode: c.BeforeMode, mode: c.Mode})
+		edits = append(edits, c)
 	}
-	if len(records) > 0 {
-		if steps, err = p.listSteps(list, known, dirs); err != nil {
-			return nil, err
-		}
-	}
-	steps = slices.Concat(steps, p.dirSteps(dirs), records, edits)
-	for _, path := range p.finished {
-		s, err := recordStep(p.stateDir, path, nil)
+	if len(steps) > 0 {
+		missing, err := missingDirs(p.stateDir)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if s.before != nil {
-			steps = append(steps, s)
+		dirs = mergeDirs(dirs, missing)
+		list, known, err := readDirs(p.stateDir)
+		if err != nil {
+			return nil, nil, err
+		}
+		ours := dirs
+		if list == nil {
+			ours = mergeDirs(ours, ownDirs(p.stateDir)) // a crash may have come before the list
+		}
+		if all := encode(mergeDirs(known, ours)); len(ours) > 0 && !bytes.Equal(all, list) {
+			steps = slices.Insert(steps, 0, p.listChange(list, all))
 		}
 	}
-	return steps, nil
-}
-
-// listSteps makes the state directory, and puts it and dirs on the list of what we made.
-func (p *Plan) listSteps(list []byte, known, dirs []string) ([]step, error) {
-	ours, err := missingDirs(p.stateDir)
-	if err != nil {
-		return nil, err
-	}
-	steps := p.dirSteps(ours)
-	if list == nil {
-		ours = mergeDirs(ours, ownDirs(p.stateDir)) // a crash came before the list
-	}
-	all := encode(mergeDirs(known, mergeDirs(ours, dirs)))
-	if len(ours)+len(dirs) > 0 && !bytes.Equal(all, list) {
-		name := filepath.Join(p.stateDir, dirsName)
-		steps = append(steps, step{path: name, target: name, before: list, after: all, beforeMode: 0o600, mode: 0o600})
-	}
-	return steps, nil
-}
-
-// dirSteps makes directories, outermost first. Ours are private; a client's own directory gets the usual mode.
-func (p *Plan) dirSteps(dirs []string) (steps []step) {
-	for _, dir := range dirs {
-		mode := fs.FileMode(0o755)
-		if within(dir, p.stateDir) || within(p.stateDir, dir) {
-			mode = 0o700
+	steps = append(steps, edits...)
+	for _, path := range p.finished {
+		r, err := ownChange(recordPath(p.stateDir, path), nil)
+		if err != nil {
+			return nil, nil, err
 		}
-		steps = append(steps, step{path: dir, target: dir, mode: mode, dir: true})
+		steps = append(steps, r)
 	}
-	return steps
+	return steps, dirs, nil
 }
 
-// recordStep replaces the undo record of path.
-func recordStep(stateDir, path string, after []byte) (step, error) {
-	name := recordPath(stateDir, path)
-	before, err := os.ReadFile(name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return step{}, err
+// ownChange replaces a file of ours, or removes it.
+func ownChange(path string, after []byte) (Change, error) {
+	before, err := os.ReadFile(path)
+	if err != nil && !absent(err) {
+		return Change{}, err
 	}
-	return step{path: name, target: name, before: before, after: after, beforeMode: 0o600, mode: 0o600}, nil
+	return Change{Path: path, target: path, Before: before, After: after, BeforeMode: 0o600, Mode: 0o600}, nil
 }
 
-func (s step) unchanged() error {
-	if s.dir {
-		return nil // somebody else may have made it by now
-	}
-	f, err := readFile(s.path)
+func (p *Plan) listChange(before, after []byte) Change {
+	path := filepath.Join(p.stateDir, dirsName)
+	return Change{Path: path, target: path, Before: before, After: after, BeforeMode: 0o600, Mode: 0o600}
+}
+
+func (c Change) unchanged() error {
+	f, err := readFile(c.Path)
 	if err != nil {
 		return err
 	}
-	same := f.target == s.target && (f.data == nil) == (s.before == nil) && bytes.Equal(f.data, s.before)
-	if !same || f.data != nil && f.mode != s.beforeMode {
-		return fmt.Errorf("edit %s: %w", s.path, ErrChanged)
+	same := f.target == c.target && (f.data == nil) == (c.Before == nil) && bytes.Equal(f.data, c.Before)
+	if !same || f.data != nil && f.mode != c.BeforeMode {
+		return fmt.Errorf("edit %s: %w", c.Path, ErrChanged)
 	}
 	return nil
 }
 
-// do says whether it changed anything, which it may have when it fails.
-func (s step) do() (changed bool, err error) {
-	if err := s.unchanged(); err != nil {
-		return false, err
+func (p *Plan) do(c Change) error {
+	if err := c.unchanged(); err != nil {
+		return err
 	}
 	switch {
-	case s.dir:
-		err = os.Mkdir(s.target, s.mode)
-		if errors.Is(err, fs.ErrExist) {
-			return false, nil
+	case c.After != nil:
+		if err := p.makeDirs(filepath.Dir(c.target)); err != nil {
+			return err
 		}
-	case s.after != nil:
-		err = replaceFile(s.target, s.after, s.mode)
-	case s.before != nil:
-		err = os.Remove(s.target)
-	default:
-		return false, nil
+		return atomicfile.Rewrite(c.target, c.After, c.Mode)
+	case c.Before != nil:
+		return atomicfile.Remove(c.target)
 	}
-	if err != nil {
-		return false, err
-	}
-	return true, syncDir(filepath.Dir(s.target))
+	return nil
 }
 
-// undo puts the file back, unless somebody has changed it since. A directory
-// that somebody uses by now stays.
-func (s step) undo() error {
-	if s.dir {
-		os.Remove(s.target)
+// undo puts the file back, unless nothing was done or somebody has changed it since.
+func (p *Plan) undo(c Change) error {
+	if c.unchanged() == nil {
 		return nil
 	}
-	back := step{path: s.path, target: s.target, before: s.after, after: s.before, beforeMode: s.mode, mode: s.beforeMode}
-	if _, err := back.do(); err != nil {
+	c.Before, c.After, c.BeforeMode, c.Mode = c.After, c.Before, c.Mode, c.BeforeMode
+	if err := p.do(c); err != nil {
 		return fmt.Errorf("put back: %w", err)
 	}
 	return nil
 }
 
-// within reports whether path is dir or below it.
-func within(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
+// makeDirs makes dir and what is missing above it. Ours are private; a client's own directory gets the usual mode.
+func (p *Plan) makeDirs(dir string) error {
+	mode := fs.FileMode(0o755)
+	if dir == p.stateDir {
+		mode = 0o700
+	}
+	missing, err := missingDirs(dir)
+	for _, dir := range missing {
+		if err := os.Mkdir(dir, mode); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if err := syncDir(filepath.Dir(dir)); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // tidy removes the directories that we created and that are empty again. The
@@ -224,22 +191,19 @@ func (p *Plan) tidy() error {
 	if err != nil || len(left) > 0 && len(p.finished) == 0 {
 		return err
 	}
-	sweep(p.stateDir)
+	atomicfile.Sweep(filepath.Join(p.stateDir, dirsName))
 	if dirs, err = removeDirs(dirs); err != nil {
 		return err
 	}
-	name := filepath.Join(p.stateDir, dirsName)
-	if len(left) == 0 {
-		if list == nil {
-			dirs = ownDirs(p.stateDir)
-		} else if err := os.Remove(name); err != nil {
-			return err
+	switch after := encode(dirs); {
+	case len(left) == 0 && list == nil:
+		_, err = removeDirs(ownDirs(p.stateDir))
+	case len(left) == 0:
+		if err = p.do(p.listChange(list, nil)); err == nil {
+			_, err = removeDirs(dirs)
 		}
-		_, err = removeDirs(dirs)
-		return err
-	}
-	if after := encode(dirs); list != nil && !bytes.Equal(after, list) {
-		_, err = step{path: name, target: name, before: list, after: after, beforeMode: 0o600, mode: 0o600}.do()
+	case list != nil && !bytes.Equal(after, list):
+		err = p.do(p.listChange(list, after))
 	}
 	return err
 }

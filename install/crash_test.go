@@ -4,23 +4,32 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// crash carries out the first steps of a plan, and says whether there are more.
+// crash carries out the first halves of steps of a plan, and says whether there are more.
 func (b *box) crash(p *Plan, count int) bool {
 	b.t.Helper()
-	steps, err := p.steps()
+	steps, _, err := p.steps()
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	for _, s := range steps[:min(count, len(steps))] {
-		if _, err := s.do(); err != nil {
+	done := min(count/2, len(steps))
+	for _, c := range steps[:done] {
+		if err := p.do(c); err != nil {
 			b.t.Fatal(err)
 		}
 	}
-	return count < len(steps)
+	if done < len(steps) && count%2 == 1 { // the next has made its directories and no more
+		if next := steps[done]; next.After != nil {
+			if err := p.makeDirs(filepath.Dir(next.target)); err != nil {
+				b.t.Fatal(err)
+			}
+		}
+	}
+	return done < len(steps)
 }
 
 // whole is a box whose home has the directories that are nobody's own.
@@ -75,16 +84,16 @@ func TestWhatADeadWriterLeftGoesAndALivingOnesStays(t *testing.T) {
 	b := newBox(t)
 	b.write("home/.codex/config.toml", "", 0o600)
 	b.install(Codex)
-	b.write("home/.codex/.c2c-install-999999999-1", "half", 0o600)
-	b.write("home/.local/state/c2c/install/.c2c-install-999999999-2", "half", 0o600)
-	b.write(fmt.Sprintf("home/.codex/.c2c-install-%d-3", os.Getppid()), "half", 0o600)
+	b.write("home/.codex/.c2c.tmp.999999999.1", "half", 0o600)
+	b.write("home/.local/state/c2c/install/.c2c.tmp.999999999.2", "half", 0o600)
+	b.write(fmt.Sprintf("home/.codex/.c2c.tmp.%d.3", os.Getppid()), "half", 0o600)
 	b.uninstall(Codex)
 	left := 0
 	for name := range b.tree() {
 		if strings.Contains(name, "999999999") || strings.Contains(name, "state") {
 			t.Errorf("%s was left behind", name)
 		}
-		if strings.Contains(name, ".c2c-install-") {
+		if strings.Contains(name, ".c2c.tmp.") {
 			left++
 		}
 	}
@@ -96,8 +105,8 @@ func TestWhatADeadWriterLeftGoesAndALivingOnesStays(t *testing.T) {
 func TestWhatADeadInstallLeftBesideAnUnchangedFileGoes(t *testing.T) {
 	b := whole(t)
 	before := b.tree()
-	b.crash(b.plan(Claude), 6) // the script's directory is made, and no file is edited
-	b.write("home/.claude/hooks/.c2c-install-999999999-1", "half", 0o600)
+	b.crash(b.plan(Claude), 9) // the script's directory is made, and no file is edited
+	b.write("home/.claude/hooks/.c2c.tmp.999999999.1", "half", 0o600)
 	b.uninstall(Claude)
 	b.wantTree(before)
 }

@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 )
 
@@ -83,74 +81,6 @@ func followLink(path string) (string, error) {
 		}
 		target = link
 	}
-}
-
-// tempPrefix begins the name of a file's new content, before the process that
-// writes it.
-const tempPrefix = ".c2c-install-"
-
-// replaceFile puts data at path, which must be no link, so that a reader or a
-// power cut sees old or new; it lasts once the directory is synced. The owner
-// of the file that was there is kept: a root shell must not take a user's
-// settings away from the user.
-func replaceFile(path string, data []byte, mode fs.FileMode) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(path), tempPrefix+strconv.Itoa(os.Getpid())+"-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			tmp.Close()
-			os.Remove(tmp.Name())
-		}
-	}()
-	if err := keepOwner(tmp, path); err != nil {
-		return err
-	}
-	if _, err := tmp.Write(data); err != nil {
-		return err
-	}
-	if err := tmp.Chmod(mode.Perm()); err != nil {
-		return err
-	}
-	if err := tmp.Sync(); err != nil {
-		return err
-	}
-	if err := tmp.Close(); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
-}
-
-// sweep removes what writers that died have left in a directory.
-func sweep(dir string) {
-	names, _ := filepath.Glob(filepath.Join(dir, tempPrefix+"*"))
-	for _, name := range names {
-		pid, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(name), tempPrefix), "-")
-		if n, err := strconv.Atoi(pid); err == nil && n > 0 && errors.Is(syscall.Kill(n, 0), syscall.ESRCH) {
-			os.Remove(name)
-		}
-	}
-}
-
-func keepOwner(tmp *os.File, path string) error {
-	old, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // a new file is ours
-	}
-	if err != nil {
-		return err
-	}
-	now, err := tmp.Stat()
-	if err != nil {
-		return err
-	}
-	was, ok1 := old.Sys().(*syscall.Stat_t)
-	is, ok2 := now.Sys().(*syscall.Stat_t)
-	if !ok1 || !ok2 || was.Uid == is.Uid && was.Gid == is.Gid {
-		return nil
-	}
-	return tmp.Chown(int(was.Uid), int(was.Gid))
 }
 
 func syncDir(dir string) error {

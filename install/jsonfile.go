@@ -353,13 +353,6 @@ func lineBreak(x []byte) bool { return bytes.IndexByte(x, '\n') >= 0 }
 
 func endsLine(x []byte) bool { return len(x) > 0 && x[len(x)-1] == '\n' }
 
-// decode is json.Unmarshal for a part of a document with comments.
-func decode(v *hujson.Value, into any) error {
-	plain := v.Clone()
-	plain.Standardize()
-	return json.Unmarshal(plain.Pack(), into)
-}
-
 // member returns what is at the path of names in data, or nil.
 func member(data []byte, names ...string) *hujson.Value {
 	d, err := parseJSON("", data)

@@ -2,7 +2,6 @@ package install
 
 import (
 	"errors"
-	"slices"
 
 	"c2c/broker/doctor"
 
@@ -76,6 +75,6 @@ func (e serverEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, e
 // isOurServer tells our entry from that of the original c2c, which starts
 // c2c-mcp-server without arguments.
 func isOurServer(v *hujson.Value) bool {
-	var entry struct{ Args []string }
-	return decode(v, &entry) == nil && slices.Equal(entry.Args, []string{"mcp"})
+	args := elements(v.Find("/args"))
+	return len(args) == 1 && text(&args[0]) == "mcp"
 }

@@ -8,6 +8,7 @@ import (
 
 	"c2c/broker/doctor"
 
+	"github.com/creachadair/tomledit"
 	"github.com/creachadair/tomledit/parser"
 	"github.com/creachadair/tomledit/scanner"
 )
@@ -158,7 +159,7 @@ func (e tomlEditor) add(path string, data []byte) ([]byte, error) {
 		return e.check(path, appendTable(data, e.table(data)))
 	case d.isOurTable():
 		want := e.lines[0].value
-		if got, ok := tomlString(d.values()["command"]); ok && tomlQuote(got) == want {
+		if got, ok := tomlString(d.value("command")); ok && tomlQuote(got) == want {
 			return data, nil
 		}
 		if out := d.withCommand(want); out != nil {
@@ -300,40 +301,32 @@ func (e tomlEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, err
 	if err != nil || len(d.ours()) == 0 {
 		return nil, err
 	}
-	command, _ := tomlString(d.values()["command"])
+	command, _ := tomlString(d.value("command"))
 	return []doctor.Finding{t.inspectServer(d.isOurTable(), command, o)}, nil
 }
 
 // isOurTable tells our table from that of the original c2c, which has no
 // arguments.
 func (d *tomlDoc) isOurTable() bool {
-	args, ok := d.values()["args"].(parser.Array)
-	if !ok || len(args) != 1 {
+	args, _ := d.value("args").(parser.Array)
+	if len(args) != 1 {
 		return false
 	}
-	v, ok := args[0].(parser.Value)
-	arg, isString := tomlString(v.X)
-	return ok && isString && arg == "mcp"
+	v, _ := args[0].(parser.Value)
+	arg, ok := tomlString(v.X)
+	return ok && arg == "mcp"
 }
 
-// values returns the values in mcp_servers.c2c by their key below it.
-func (d *tomlDoc) values() map[string]parser.Datum {
-	values := map[string]parser.Datum{}
-	var put func(key parser.Key, v parser.Datum)
-	put = func(key parser.Key, v parser.Datum) {
-		values[strings.Join(key, ".")] = v
-		if inline, ok := v.(parser.Inline); ok {
-			for _, kv := range inline {
-				put(slices.Concat(key, kv.Name), kv.Value.X)
-			}
-		}
+// value returns that of a key in mcp_servers.c2c, in whatever of TOML's ways it is written, or nil.
+func (d *tomlDoc) value(key string) parser.Datum {
+	doc, err := tomledit.Parse(strings.NewReader(strings.Join(d.lines, "")))
+	if err != nil {
+		return nil
 	}
-	for _, s := range d.all {
-		if s.ours() && !s.heading {
-			put(s.full[2:], s.value)
-		}
+	if e := doc.First("mcp_servers", serverName, key); e != nil && e.IsMapping() {
+		return e.Value.X
 	}
-	return values
+	return nil
 }
 
 // tomlString returns the text of a one-line string.

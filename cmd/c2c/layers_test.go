@@ -37,7 +37,7 @@ var layers = map[string]string{
 	"wake/pty":         "wake wake/screen github.com/creack/pty golang.org/x/sys golang.org/x/term",
 	"wake/waketest":    "inbox inbox/atomicfile wake",
 	"hooks":            "inbox",
-	"install":          "broker/client broker/doctor github.com/tailscale/hujson github.com/creachadair/tomledit github.com/rogpeppe/go-internal/diff",
+	"install":          "broker/client broker/doctor inbox/atomicfile github.com/tailscale/hujson github.com/creachadair/tomledit github.com/rogpeppe/go-internal/diff",
 }
 
 // adapters know one client or one terminal each, and nothing of each other.

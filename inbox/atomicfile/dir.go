@@ -266,10 +266,20 @@ func ReadAll(f *os.File) ([]byte, error) {
 // once; the last one wins. What writers of the file that died left behind goes
 // away.
 func (d *Dir) Write(name string, data []byte) error {
-	err := d.replace(name, name+tempMark+strconv.Itoa(os.Getpid())+"."+strconv.FormatInt(time.Now().UnixNano(), 36), data)
-	if err != nil {
-		return err
+	err := d.replace(name, ownTemp(name), data, nil)
+	if err == nil {
+		d.sweep(name)
 	}
+	return err
+}
+
+// ownTemp names the new content of a file by the process that writes it.
+func ownTemp(name string) string {
+	return name + tempMark + strconv.Itoa(os.Getpid()) + "." + strconv.FormatInt(time.Now().UnixNano(), 36)
+}
+
+// sweep removes what writers of the file that died left behind.
+func (d *Dir) sweep(name string) {
 	names, _ := d.Names()
 	for _, left := range names {
 		rest, ours := strings.CutPrefix(left, name+tempMark)
@@ -279,19 +289,18 @@ func (d *Dir) Write(name string, data []byte) error {
 			unlinkat(d.f, left)
 		}
 	}
-	return nil
 }
 
 // Replace is Write for a caller that holds the lock of the file. What a writer
 // that died there left behind goes away with it.
 func (d *Dir) Replace(name string, data []byte) error {
 	tmp := name + tempMark + "c2c"
-	err := d.replace(name, tmp, data)
+	err := d.replace(name, tmp, data, nil)
 	if errors.Is(err, fs.ErrExist) {
 		if err := d.Remove(tmp); err != nil {
 			return err
 		}
-		err = d.replace(name, tmp, data)
+		err = d.replace(name, tmp, data, nil)
 	}
 	return err
 }
@@ -300,7 +309,8 @@ func (d *Dir) Replace(name string, data []byte) error {
 // content, as in the temporary files of the original.
 const tempMark = ".tmp."
 
-func (d *Dir) replace(name, tmp string, data []byte) error {
+// replace writes tmp, which prepare may change before it is synced, and gives it the name.
+func (d *Dir) replace(name, tmp string, data []byte, prepare func(*os.File) error) error {
 	if err := component(name); err != nil {
 		return err
 	}
@@ -309,6 +319,9 @@ func (d *Dir) replace(name, tmp string, data []byte) error {
 		return d.fail("write", name, err)
 	}
 	_, err = f.Write(data)
+	if err == nil && prepare != nil {
+		err = prepare(f)
+	}
 	if err == nil {
 		err = f.Sync()
 	}

@@ -276,3 +276,35 @@ func TestWriteTakesAwayWhatDeadWritersLeft(t *testing.T) {
 		t.Errorf("%s is still there, %v", dead, err)
 	}
 }
+
+func TestRewriteGivesTheModeAndLeavesOtherProgramsFilesAlone(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "settings.json")
+	for _, name := range []string{"settings.json.tmp.999999999.1", ".c2c.tmp.999999999.1"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(dir, 0o775); err != nil { // not private
+		t.Fatal(err)
+	}
+	for _, mode := range []os.FileMode{0o644, 0o600} {
+		if err := Rewrite(path, []byte("{}"), mode); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("mode %v: %v, %v", mode, info, err)
+		}
+	}
+	Sweep(path)
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 2 || entries[0].Name() != "settings.json" || entries[1].Name() != "settings.json.tmp.999999999.1" {
+		t.Errorf("left are %v, %v", entries, err)
+	}
+	if err := Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("removed: %v", err)
+	}
+}

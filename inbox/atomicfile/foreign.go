@@ -1,0 +1,61 @@
+package atomicfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// foreign marks what Rewrite left in a directory: other programs name their temporary files as we do.
+const foreign = ".c2c"
+
+// Rewrite is Write for a file of somebody else's program, in a directory that need not be private. The
+// file gets a mode, and keeps its owner: a root shell must not take a user's settings away from the user.
+// path must be no link.
+func Rewrite(path string, data []byte, mode fs.FileMode) error {
+	d, err := openForeign(path)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.replace(filepath.Base(path), ownTemp(foreign), data, func(f *os.File) error {
+		old, err := os.Stat(path)
+		if err == nil {
+			st := old.Sys().(*syscall.Stat_t)
+			err = f.Chown(int(st.Uid), int(st.Gid))
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a new file is ours
+			return err
+		}
+		return f.Chmod(mode.Perm())
+	})
+}
+
+// Remove deletes such a file for good.
+func Remove(path string) error {
+	d, err := openForeign(path)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return errors.Join(d.Remove(filepath.Base(path)), d.Sync())
+}
+
+// Sweep removes what writers that died have left beside a file.
+func Sweep(path string) {
+	if d, err := openForeign(path); err == nil {
+		d.sweep(foreign)
+		d.Close()
+	}
+}
+
+func openForeign(path string) (*Dir, error) {
+	dir := filepath.Dir(path)
+	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &Dir{f: f, path: dir}, nil
+}
