@@ -102,8 +102,8 @@ func (e Event) Watches() bool { return e.protocol.watch == e.Name }
 // Changed says whether the client tells that such a file has changed.
 func (e Event) Changed() bool { return e.protocol.change == e.Name }
 
-// Carries says whether mail may be handed over or announced with this event.
-func (e Event) Carries() bool { return e.protocol.shows(e) != nothing }
+// ShowsMail says whether mail may be handed over or announced with this event.
+func (e Event) ShowsMail() bool { return e.protocol.shows(e) != nothing }
 
 // Limit is the most that an answer to this event shows.
 func (e Event) Limit() int { return e.protocol.limit }

@@ -54,7 +54,7 @@ func hook(set *flag.FlagSet) action {
 
 func (a *app) hook(ctx context.Context, client string) error {
 	e, err := hooks.Parse(client, a.stdin)
-	if err != nil || !e.Carries() && !e.Watches() && !e.Changed() {
+	if err != nil || !e.ShowsMail() && !e.Watches() && !e.Changed() {
 		return err
 	}
 	b, err := a.open()
