@@ -84,9 +84,7 @@ func (b *Broker) attach(ctx context.Context, c Caller, alias string) (Session, e
 	if err != nil {
 		return Session{}, err
 	}
-	if err := b.settle(ctx, a.owed, own); err != nil {
-		return Session{}, err
-	}
+	b.bringOwed(ctx, a.owed, own)
 	return b.session(own), nil
 }
 
@@ -231,7 +229,7 @@ func (b *Broker) enrollFacts(ctx context.Context, a *attachment, alias string) e
 		}
 	}
 	return b.changeFacts(ctx, a.sid, func(f *facts) {
-		f.Alias, f.Owed = alias, a.owed
+		f.Alias, f.Owed = alias, addOwed(f.Owed, a.owed...)
 		if a.client != "" {
 			f.Client = a.client
 		}

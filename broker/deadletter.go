@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 
 	"c2c/inbox"
 )
@@ -18,10 +19,11 @@ const (
 	deadLock = "dead-letter.jsonl.lock"
 )
 
-// DeadLetter is a message whose session was swept before it was read.
+// DeadLetter is a message whose session was swept before it was read, or that no mailbox takes.
 type DeadLetter struct {
 	DeletedAt float64       `json:"deleted_at"`
-	SessionID string        `json:"from_session_id"` // whose mailbox it was in
+	SessionID string        `json:"from_session_id"`  // whose mailbox it was in
+	Reason    string        `json:"reason,omitempty"` // why no mailbox takes it; empty when its session was swept
 	Message   inbox.Message `json:"message"`
 }
 
@@ -73,36 +75,118 @@ func parseDead(line []byte) (d DeadLetter, ok bool) {
 	return d, true
 }
 
-// bury appends messages of a swept session.
-func (b *Broker) bury(ctx context.Context, sid string, messages []inbox.Message) error {
-	var lines []byte
-	for _, m := range messages {
-		line, err := formatDead(seconds(b.now()), sid, m)
-		if err != nil {
-			return fmt.Errorf("bury message %s: %w", m.ID, err)
-		}
-		lines = append(lines, line...)
+// bury appends dead letters of a mailbox. One that is there already is not buried again: who did it was
+// killed before it had emptied the mailbox.
+func (b *Broker) bury(ctx context.Context, sid string, dead ...DeadLetter) error {
+	if len(dead) == 0 {
+		return nil
 	}
 	return b.locked(ctx, deadLock, func() error {
 		before, err := b.deadLines()
 		if err != nil {
 			return err
 		}
-		if n := len(before); n > 0 && len(before[n-1]) > 0 { // the last line has no end: a power cut, or the original
-			lines = append([]byte("\n"), lines...)
+		there := map[string]bool{}
+		for _, line := range before {
+			there[afterTime(line)] = true
 		}
-		return b.root.Append(deadFile, lines)
+		var lines []byte
+		if n := len(before); n > 0 && len(before[n-1]) > 0 { // the last line has no end: a power cut, or the original
+			lines = append(lines, '\n')
+		}
+		for _, d := range dead {
+			d.DeletedAt, d.SessionID = seconds(b.now()), sid
+			line, err := formatDead(d)
+			if err != nil {
+				return fmt.Errorf("bury message %s: %w", d.Message.ID, err)
+			}
+			if !there[afterTime(line)] {
+				lines = append(lines, line...)
+			}
+		}
+		if err := b.root.Append(deadFile, lines); err != nil {
+			return err
+		}
+		b.logDead(ctx, sid, dead)
+		return nil
 	})
 }
 
-func formatDead(at float64, sid string, m inbox.Message) ([]byte, error) {
-	message, err := m.MarshalJSON()
+// logDead writes a line for each message that was refused, and one for all others.
+func (b *Broker) logDead(ctx context.Context, sid string, dead []DeadLetter) {
+	swept := 0
+	for _, d := range dead {
+		if d.Reason == "" {
+			swept++
+			continue
+		}
+		b.record(ctx, "dead_letter_write", Note{"session_id", sid}, Note{"message_id", d.Message.ID}, Note{"reason", d.Reason})
+	}
+	if swept > 0 {
+		b.record(ctx, "dead_letter_write", Note{"session_id", sid}, Note{"messages", strconv.Itoa(swept)})
+	}
+}
+
+// afterTime is a line of ours without its time.
+func afterTime(line []byte) string {
+	_, rest, _ := bytes.Cut(line, []byte(","))
+	return string(rest)
+}
+
+func formatDead(d DeadLetter) ([]byte, error) {
+	message, err := d.Message.MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
 	var r row
-	r.setTime("deleted_at", at)
-	r.setText("from_session_id", sid)
+	r.setTime("deleted_at", d.DeletedAt)
+	r.setText("from_session_id", d.SessionID)
+	if d.Reason != "" {
+		r.setText("reason", d.Reason)
+	}
 	r.set("message", message)
 	return append(r.appendJSON(nil), '\n'), nil
+}
+
+// messageKey is the same for the same message only.
+func messageKey(m inbox.Message) string {
+	key, _ := m.MarshalJSON()
+	return string(key)
+}
+
+// dropDead takes the lines of messages that were delivered out of the file, and gives those that were
+// refused their reason.
+func (b *Broker) dropDead(ctx context.Context, sid string, mine map[string][]string, refused []DeadLetter) error {
+	return b.locked(ctx, deadLock, func() error {
+		lines, err := b.deadLines()
+		if err != nil {
+			return err
+		}
+		gone := map[string]bool{}
+		for _, copies := range mine {
+			for _, line := range copies {
+				gone[line] = true
+			}
+		}
+		var kept []byte
+		for _, line := range lines {
+			if !gone[string(line)] {
+				kept = append(kept, line...)
+			}
+		}
+		for _, r := range refused {
+			d, _ := parseDead([]byte(mine[messageKey(r.Message)][0]))
+			d.Reason = r.Reason
+			line, err := formatDead(d)
+			if err != nil {
+				return err
+			}
+			kept = append(kept, line...)
+		}
+		if err := b.root.Replace(deadFile, kept); err != nil {
+			return err
+		}
+		b.logDead(ctx, sid, refused)
+		return nil
+	})
 }

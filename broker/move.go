@@ -5,148 +5,230 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"c2c/inbox"
 )
 
-// maxMoves bounds how often a message follows an alias that changes hands while it is sent.
-const maxMoves = 3
+const (
+	// mover is the reader's name while messages leave a mailbox unread.
+	mover = "broker"
+	// moveWait is how long a move waits for a mailbox that another process has locked. The rest comes later.
+	moveWait = 200 * time.Millisecond
+	// moveBytes is how much is moved in one commit: who is killed in between has moved the earlier ones.
+	moveBytes = 8 << 20
+	// maxMoves bounds how often a message follows an alias that changes hands while it is sent.
+	maxMoves = 3
+)
 
-// settle brings a session the mail that is still to come to it. A session that is back has its own again.
-func (b *Broker) settle(ctx context.Context, owed []string, own row) error {
+// bringOwed brings a session the mail that is still to come to it. What cannot come now stays owed: that
+// is logged and no error, because every hook and every tool call of the session begins here.
+func (b *Broker) bringOwed(ctx context.Context, owed []string, own row) {
 	if len(owed) == 0 {
-		return nil
+		return
+	}
+	owed = addOwed(owed, own.sid()) // a sweep may have made dead letters of what was owed
+	var done []string
+	for i := 0; i < len(owed); i++ {
+		sid := owed[i]
+		if f, _, err := b.readFacts(sid); err == nil { // what was to come to it is to come here
+			owed = addOwed(owed, slices.DeleteFunc(f.Owed, func(s string) bool { return s == sid })...)
+		}
+		ok, err := b.bring(ctx, sid, own)
+		if ok {
+			done = append(done, sid)
+		}
+		if err != nil {
+			b.log.Warn("mail is still to come", "to", own.sid(), "from", sid, "err", err)
+		}
+	}
+	err := b.changeFacts(ctx, own.sid(), func(f *facts) {
+		f.Owed = slices.DeleteFunc(addOwed(f.Owed, owed...), func(sid string) bool { return slices.Contains(done, sid) })
+	})
+	if err != nil {
+		b.log.Warn("what was moved is not recorded", "to", own.sid(), "err", err)
+	}
+}
+
+// bring brings what one session left, or the dead letters of the session's own mailbox; done says that
+// nothing is left to bring.
+func (b *Broker) bring(ctx context.Context, sid string, own row) (done bool, err error) {
+	if sid == own.sid() {
+		return b.redeliver(ctx, sid, own.alias())
 	}
 	rows, err := b.rows(ctx)
-	if err != nil {
-		return err
+	if err != nil || findSID(rows, sid) >= 0 || !inbox.ValidName(sid) {
+		return err == nil, err // it is back, and keeps its mail; or it never could have any
 	}
-	for _, sid := range owed {
-		if findSID(rows, sid) >= 0 {
-			continue
+	return b.moveMail(ctx, sid, own.sid())
+}
+
+// addOwed puts sessions that are not there yet into a list.
+func addOwed(owed []string, more ...string) []string {
+	for _, sid := range more {
+		if !slices.Contains(owed, sid) {
+			owed = append(owed, sid)
 		}
-		if err := b.moveMail(ctx, sid, own.sid()); err != nil {
-			return err
-		}
 	}
-	if err := b.redeliver(ctx, own.sid(), own.alias()); err != nil {
-		return err
-	}
-	return b.changeFacts(ctx, own.sid(), func(f *facts) {
-		f.Owed = slices.DeleteFunc(f.Owed, func(sid string) bool { return slices.Contains(owed, sid) })
-	})
+	return owed
 }
 
 // follow moves on what was delivered to a mailbox whose alias has gone to another session meanwhile: the
-// takeover has emptied that mailbox already, and nobody would look there again.
-func (b *Broker) follow(ctx context.Context, sid, alias string) (string, error) {
+// heir may have emptied that mailbox already, and would not look there again. It returns whose mailbox the
+// message is in. An error is only logged: the message is stored.
+func (b *Broker) follow(ctx context.Context, sid, alias string) string {
 	for range maxMoves {
 		rows, err := b.rows(ctx)
+		if err == nil && findSID(rows, sid) >= 0 {
+			return sid
+		}
+		heir := b.receiver(rows, alias)
+		if err == nil && heir == nil {
+			return sid // swept: the message waits for the session or for the next sweep
+		}
+		if err == nil { // before it moves: the heir's next call brings what does not come now
+			err = b.changeFacts(ctx, heir.sid(), func(f *facts) { f.Owed = addOwed(f.Owed, sid) })
+		}
+		if err == nil {
+			_, err = b.moveMail(ctx, sid, heir.sid())
+		}
 		if err != nil {
-			return sid, err
+			b.log.Warn("a message does not follow its alias yet", "alias", alias, "in", sid, "err", err)
+			return sid
 		}
-		if findSID(rows, sid) >= 0 {
-			return sid, nil
-		}
-		next := b.receiver(rows, alias)
-		if next == nil {
-			return sid, nil // swept: the message waits for the session or for the next sweep
-		}
-		if err := b.moveMail(ctx, sid, next.sid()); err != nil {
-			return sid, err
-		}
-		sid = next.sid()
+		sid = heir.sid()
 	}
-	return sid, nil
+	return sid
 }
 
-// mover is the reader's name while messages leave a mailbox unread.
-const mover = "broker"
-
-// moveMail moves what waits in one mailbox to another. The ids stay, so that a crash in between makes
-// nothing double: the other mailbox takes an id once.
-func (b *Broker) moveMail(ctx context.Context, from, to string) (err error) {
-	return b.empty(ctx, from, func(messages []inbox.Message) error {
-		box, err := b.Mailbox(to)
+// moveMail moves what waits in one mailbox to another; empty says that nothing is left, in a reader's hands
+// either. The ids stay, so whoever is killed in between makes nothing double: a mailbox takes an id once.
+// What the other can never take becomes a dead letter.
+func (b *Broker) moveMail(ctx context.Context, from, to string) (empty bool, err error) {
+	box, err := b.Mailbox(to)
+	if err != nil {
+		return false, err
+	}
+	return b.takeOut(ctx, from, func(messages []inbox.Message) ([]inbox.Message, error) {
+		refused, left, err := deliverSome(ctx, box, messages)
 		if err != nil {
-			return err
+			err = fmt.Errorf("move mail of session %q: %w", from, err)
 		}
-		if _, err := box.Deliver(ctx, messages...); err != nil {
-			return fmt.Errorf("move mail of session %q: %w", from, err)
+		if berr := b.bury(ctx, from, refused...); berr != nil {
+			return messages, errors.Join(err, berr)
 		}
-		return nil
+		return left, err
 	})
 }
 
-// empty takes what waits out of a mailbox once f has put it elsewhere.
-func (b *Broker) empty(ctx context.Context, sid string, f func([]inbox.Message) error) (err error) {
-	box, err := b.Mailbox(sid)
-	if err != nil {
-		return err
+// deliverSome delivers as many messages as go, in order and in few commits. refused are those that the mailbox
+// can never take, left those from the first on that it cannot take now; err says why.
+func deliverSome(ctx context.Context, box *inbox.Mailbox, messages []inbox.Message) (refused []DeadLetter, left []inbox.Message, err error) {
+	_, err = box.Deliver(ctx, messages...)
+	never := errors.Is(err, inbox.ErrBody) || errors.Is(err, inbox.ErrTooLarge)
+	switch n := len(messages); {
+	case err == nil:
+		return nil, nil, nil
+	case n == 1 && never:
+		return []DeadLetter{{Reason: err.Error(), Message: messages[0]}}, nil, nil
+	case n == 1 || !never && !errors.Is(err, inbox.ErrFull):
+		return nil, messages, err
+	default:
+		refused, left, err = deliverSome(ctx, box, messages[:n/2])
+		if err != nil {
+			return refused, append(left, messages[n/2:]...), err
+		}
+		more, left, err := deliverSome(ctx, box, messages[n/2:])
+		return append(refused, more...), left, err
 	}
-	lease, err := box.Lease(ctx, mover)
-	if err != nil {
-		return fmt.Errorf("empty mailbox of session %q: %w", sid, err)
-	}
-	if len(lease.Messages) == 0 {
-		return lease.Release()
-	}
-	if err := f(slices.Clone(lease.Messages)); err != nil {
-		return errors.Join(err, lease.Release())
-	}
-	// Nobody has read them here: an archive that knew their ids would refuse them when they come back.
-	for i := range lease.Messages {
-		lease.Messages[i].Ephemeral = true
-	}
-	return lease.Ack(ctx)
 }
 
-// redeliver gives a session the dead letters of its mailbox or its alias. The lock is not held while they are
-// delivered (the original takes it after an inbox's); the ids make a second delivery harmless.
-func (b *Broker) redeliver(ctx context.Context, sid, alias string) error {
+// takeOut gives what waits in a mailbox to put, and removes there what put has put elsewhere: all but what
+// it returns. empty says that nothing is left, in a reader's hands either.
+func (b *Broker) takeOut(ctx context.Context, sid string, put func([]inbox.Message) (left []inbox.Message, err error)) (empty bool, err error) {
+	box, err := b.Mailbox(sid)
+	if err != nil {
+		return false, err
+	}
+	for more := true; more && err == nil; {
+		more, err = takeOutSome(ctx, box, put)
+	}
+	if err != nil {
+		return false, fmt.Errorf("empty mailbox of session %q: %w", sid, err)
+	}
+	brief, cancel := context.WithTimeout(ctx, moveWait)
+	defer cancel()
+	return box.Empty(brief)
+}
+
+func takeOutSome(ctx context.Context, box *inbox.Mailbox, put func([]inbox.Message) (left []inbox.Message, err error)) (more bool, err error) {
+	brief, cancel := context.WithTimeout(ctx, moveWait)
+	defer cancel()
+	lease, err := box.LeaseSome(brief, mover, moveBytes)
+	if err != nil {
+		return false, err
+	}
+	var left []inbox.Message
+	if len(lease.Messages) > 0 {
+		left, err = put(slices.Clone(lease.Messages))
+	}
+	stays := map[string]bool{}
+	for _, m := range left {
+		stays[m.ID] = true
+	}
+	var gone []string
+	for i, m := range lease.Messages {
+		if !stays[m.ID] {
+			gone = append(gone, m.ID)
+			// Nobody has read it here: an archive that knew its id would refuse it when it comes back.
+			lease.Messages[i].Ephemeral = true
+		}
+	}
+	if len(left) == 0 {
+		return lease.More && err == nil, errors.Join(err, lease.Ack(ctx))
+	}
+	if len(gone) == 0 {
+		return false, errors.Join(err, lease.Release())
+	}
+	again, cancel := context.WithTimeout(ctx, moveWait)
+	defer cancel()
+	return false, errors.Join(err, lease.Ack(again, gone...))
+}
+
+// redeliver gives a session the dead letters of its mailbox or its alias; done says that none is left to
+// deliver. The lock is not held while they are delivered (the original takes it after an inbox's); the ids
+// make a second delivery harmless. One that can never be delivered stays where it is, with the reason.
+func (b *Broker) redeliver(ctx context.Context, sid, alias string) (done bool, err error) {
 	lines, err := b.deadLines()
 	if err != nil {
-		return err
+		return false, err
 	}
-	mine := map[string]bool{}
-	seen := map[string]bool{} // a sweep that was killed may have buried a message twice
+	mine := map[string][]string{} // lines by message: a sweep that was killed may have buried one twice
 	var messages []inbox.Message
 	for _, line := range lines {
 		d, ok := parseDead(line)
-		if ok && (d.SessionID == sid || fold(d.Message.To) == fold(alias)) {
-			mine[string(line)] = true
-			if !seen[d.Message.ID] {
-				messages = append(messages, d.Message)
-			}
-			seen[d.Message.ID] = true
+		if !ok || d.Reason != "" || d.SessionID != sid && fold(d.Message.To) != fold(alias) {
+			continue
 		}
+		key := messageKey(d.Message)
+		if mine[key] == nil {
+			messages = append(messages, d.Message)
+		}
+		mine[key] = append(mine[key], string(line))
 	}
 	if len(messages) == 0 {
-		return nil
+		return true, nil
 	}
 	box, err := b.Mailbox(sid)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if _, err := box.Deliver(ctx, messages...); err != nil {
-		return fmt.Errorf("redeliver %d dead letters: %w", len(messages), err)
+	refused, left, err := deliverSome(ctx, box, messages)
+	if err != nil {
+		err = fmt.Errorf("redeliver %d dead letters: %w", len(left), err)
 	}
-	return b.exhume(ctx, mine)
-}
-
-// exhume takes lines out of the file.
-func (b *Broker) exhume(ctx context.Context, gone map[string]bool) error {
-	return b.locked(ctx, deadLock, func() error {
-		lines, err := b.deadLines()
-		if err != nil {
-			return err
-		}
-		var kept []byte
-		for _, line := range lines {
-			if !gone[string(line)] {
-				kept = append(kept, line...)
-			}
-		}
-		return b.root.Replace(deadFile, kept)
-	})
+	for _, m := range left {
+		delete(mine, messageKey(m))
+	}
+	return len(left) == 0, errors.Join(err, b.dropDead(ctx, sid, mine, refused))
 }

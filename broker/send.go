@@ -110,8 +110,8 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, l Letter) (R
 	}
 	r.ID, r.TS = stored[0].ID, stored[0].Time()
 	b.record(ctx, "dm_enqueue", Note{"from_alias", r.From}, Note{"to_alias", r.To}, Note{"message_id", r.ID})
-	r.SessionID, err = b.follow(ctx, to.sid(), to.alias())
-	return r, err
+	r.SessionID = b.follow(ctx, to.sid(), to.alias())
+	return r, nil
 }
 
 // Skipped is a session that SendAll left out.

@@ -56,16 +56,24 @@ func (b *Broker) buryMail(ctx context.Context, sid string) (n int, err error) {
 		if findSID(rows, sid) >= 0 {
 			return nil, false, nil
 		}
-		return nil, false, b.empty(ctx, sid, func(messages []inbox.Message) error {
-			if err := b.bury(ctx, sid, messages); err != nil {
-				return err
+		_, err := b.takeOut(ctx, sid, func(messages []inbox.Message) ([]inbox.Message, error) {
+			if err := b.bury(ctx, sid, sweptMail(messages)...); err != nil {
+				return messages, err
 			}
-			n = len(messages)
-			b.record(ctx, "dead_letter_write", Note{"session_id", sid})
-			return nil
+			n += len(messages)
+			return nil, nil
 		})
+		return nil, false, err
 	})
 	return n, err
+}
+
+func sweptMail(messages []inbox.Message) []DeadLetter {
+	dead := make([]DeadLetter, len(messages))
+	for i, m := range messages {
+		dead[i].Message = m
+	}
+	return dead
 }
 
 // Stale lists the sessions that Sweep would drop.

@@ -205,6 +205,18 @@ func (m *Mailbox) used() (bool, error) {
 	})
 }
 
+// Empty says, under the lock, whether the mailbox holds nothing: nothing waits,
+// and no reader has anything in its hands.
+func (m *Mailbox) Empty(ctx context.Context) (bool, error) {
+	lk, err := m.lockToLook(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer lk.Release()
+	some, err := m.used()
+	return !some, err
+}
+
 // inLease asks about the lease directory; the answer is no when there is none.
 func (m *Mailbox) inLease(ask func(*atomicfile.Dir) (bool, error)) (bool, error) {
 	dir, err := m.root.Sub(m.leaseName(), false)

@@ -1,0 +1,271 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"c2c/inbox"
+	"c2c/inbox/filelock"
+)
+
+// absentHolder gives a world in which "old" held the alias birch, is gone, and has mail from amber.
+func absentHolder(t *testing.T, bodies ...string) (w *world, amber Session) {
+	t.Helper()
+	w = newWorld(t)
+	amber = w.register("amber", Caller{Explicit: "amber", PID: 10})
+	w.register("birch", Caller{Explicit: "old", PID: 20})
+	for _, body := range bodies {
+		w.send(amber, "birch", body)
+	}
+	delete(w.procs, 20)
+	return w, amber
+}
+
+var heir = Caller{Explicit: "heir", PID: 30}
+
+func (w *world) box(sid string) *inbox.Mailbox {
+	w.t.Helper()
+	box, err := w.Mailbox(sid)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return box
+}
+
+// lease is a reader that was stopped once it had the mail; ending its lease kills it.
+func (w *world) lease(sid string) (kill func()) {
+	w.t.Helper()
+	l, err := w.box(sid).Lease(context.Background(), mover)
+	if err != nil || len(l.Messages) == 0 {
+		w.t.Fatalf("lease of %s: %v", sid, err)
+	}
+	return func() {
+		if err := l.Release(); err != nil {
+			w.t.Error(err)
+		}
+	}
+}
+
+func (w *world) wantOwed(sid string, want ...string) {
+	w.t.Helper()
+	f, _, err := w.readFacts(sid)
+	if got := strings.Join(f.Owed, "|"); err != nil || got != strings.Join(want, "|") {
+		w.t.Errorf("owed to %s: %q, %v; want %q", sid, got, err, want)
+	}
+}
+
+func (w *world) wantDead(want ...string) {
+	w.t.Helper()
+	dead, err := w.DeadLetters(context.Background(), 0)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var bodies []string
+	for _, d := range dead {
+		body := d.Message.Content
+		if d.Reason != "" {
+			body += " (refused)"
+		}
+		bodies = append(bodies, body)
+	}
+	if got := strings.Join(bodies, "|"); got != strings.Join(want, "|") {
+		w.t.Errorf("dead letters %q, want %q", got, want)
+	}
+}
+
+// The first mover is stopped with the mail in its hands, a second finds nothing, the first is killed.
+func TestASecondMoverDoesNotForgetWhatTheFirstHolds(t *testing.T) {
+	w, amber := absentHolder(t, "1", "2")
+	kill := w.lease("old")
+	w.send(amber, "birch", "3")
+	w.register("birch", heir)
+	w.wantMail("heir", "3")
+	w.wantOwed("heir", "old")
+	kill()
+	w.attach(heir)
+	w.wantMail("heir", "3", "1", "2")
+	w.wantMail("old")
+	w.wantOwed("heir")
+}
+
+// A mover that was stopped while it had the lock of the old mailbox.
+func TestAttachDoesNotWaitForTheOldMailbox(t *testing.T) {
+	w, _ := absentHolder(t, "1")
+	lock, err := filelock.Acquire(context.Background(), w.Dir(), w.box("old").LockName())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if _, err := w.Register(ctx, heir, "birch"); err != nil {
+		t.Fatal(err)
+	}
+	w.wantOwed("heir", "old")
+	lock.Release()
+	w.attach(heir)
+	w.wantMail("heir", "1")
+	w.wantOwed("heir")
+}
+
+// What a mover that was killed has done already is not done again.
+func TestAMoveIsResumedWhereItWasKilled(t *testing.T) {
+	ctx := context.Background()
+	deliver := func(t *testing.T, w *world) {
+		waiting, err := w.box("old").Peek(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.box("heir").Deliver(ctx, waiting...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	drain := func(t *testing.T, w *world, sid string) {
+		l, err := w.box(sid).Lease(ctx, "hook")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Ack(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, test := range map[string]struct {
+		step func(t *testing.T, w *world)
+		want []string
+	}{
+		"before it took the mail":      {func(t *testing.T, w *world) {}, []string{"1", "2"}},
+		"when it had taken it":         {func(t *testing.T, w *world) { w.lease("old")() }, []string{"1", "2"}},
+		"when it was delivered":        {func(t *testing.T, w *world) { deliver(t, w); w.lease("old")() }, []string{"1", "2"}},
+		"when it was delivered, read":  {func(t *testing.T, w *world) { deliver(t, w); drain(t, w, "heir") }, nil},
+		"when the old one was emptied": {func(t *testing.T, w *world) { deliver(t, w); drain(t, w, "old") }, []string{"1", "2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _ := absentHolder(t, "1", "2")
+			unblock := w.block("heir") // the registry changes hands, and no more
+			w.register("birch", heir)
+			unblock()
+			w.wantOwed("heir", "old")
+			test.step(t, w)
+			w.attach(heir)
+			w.wantMail("heir", test.want...)
+			w.wantMail("old")
+			w.wantOwed("heir")
+		})
+	}
+}
+
+func TestAFullHeirGetsTheRestLater(t *testing.T) {
+	w, amber := absentHolder(t, "1", "2", "3")
+	w.mail.Limits.Messages = 3
+	w.register("cedar", heir)
+	w.send(amber, "cedar", "a")
+	w.send(amber, "cedar", "b")
+	w.register("birch", heir)
+	w.wantMail("heir", "a", "b", "1")
+	w.wantMail("old", "2", "3")
+	w.wantOwed("heir", "old")
+	if _, err := w.box("heir").Drain(context.Background(), "hook"); err != nil {
+		t.Fatal(err)
+	}
+	w.attach(heir)
+	w.wantMail("heir", "2", "3")
+	w.wantOwed("heir")
+}
+
+const foreignMail = `[
+{"from_alias":"amber","to_alias":"birch","content":"1","ts":1.5},
+{"from_alias":"amber","to_alias":"birch","content":"bad id","ts":2.5,"message_id":"no name"},
+{"from_alias":"amber","to_alias":"birch","content":"2","ts":3.5,"message_id":"m-2"},
+{"from_alias":"","to_alias":"birch","content":"no sender","ts":4.5,"message_id":"m-3"},
+{"from_alias":"amber","to_alias":"birch","content":"3","ts":5.5,"message_id":"m-4"}
+]
+`
+
+// Nobody can deliver it, and it must not stop the session for ever.
+func TestOwedMailThatCannotBeKeptBecomesADeadLetterOnce(t *testing.T) {
+	w, _ := absentHolder(t)
+	if err := w.Dir().Write("old.inbox.json", []byte(foreignMail)); err != nil {
+		t.Fatal(err)
+	}
+	w.register("birch", heir)
+	w.wantMail("heir", "1", "2", "3")
+	w.wantDead("bad id (refused)", "no sender (refused)")
+	w.wantOwed("heir")
+	w.register("cedar", heir)
+	w.register("birch", heir)
+	w.wantMail("heir", "1", "2", "3")
+	w.wantDead("bad id (refused)", "no sender (refused)")
+	if log := w.file(logFile); strings.Count(log, "dead_letter_write") != 2 {
+		t.Errorf("log: %s", log)
+	}
+}
+
+// A mover that was killed before it took the dead letters out of the old mailbox.
+func TestARefusedMessageIsBuriedOnce(t *testing.T) {
+	w, _ := absentHolder(t)
+	for range 2 {
+		if err := w.Dir().Write("old.inbox.json", []byte(foreignMail)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.moveMail(context.Background(), "old", "heir"); err != nil {
+			t.Fatal(err)
+		}
+		w.clock = w.clock.Add(time.Second)
+	}
+	w.wantMail("heir", "1", "2", "3")
+	w.wantDead("bad id (refused)", "no sender (refused)")
+}
+
+func TestADeadLetterThatCannotBeKeptStaysOne(t *testing.T) {
+	w := newWorld(t)
+	dead := ""
+	for i, m := range strings.Split(strings.Trim(foreignMail, "[]\n"), ",\n") {
+		dead += fmt.Sprintf(`{"deleted_at":%d.5,"from_session_id":"s","message":%s}`+"\n", i, m)
+	}
+	if err := w.Dir().Write(deadFile, []byte(dead)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		w.register("birch", heir)
+		w.attach(heir)
+		w.wantMail("heir", "1", "2", "3")
+		w.wantDead("bad id (refused)", "no sender (refused)")
+		w.wantOwed("heir")
+	}
+}
+
+// The heir of an heir: the first was stopped before the mail had come to it.
+func TestWhatAHeirWasOwedComesToItsOwnHeir(t *testing.T) {
+	w, _ := absentHolder(t, "1")
+	kill := w.lease("old")
+	w.register("birch", heir)
+	kill()
+	delete(w.procs, 30)
+	w.procs[40] = process{pid: 40, parent: 1, start: 4}
+	w.register("birch", Caller{Explicit: "third", PID: 40})
+	w.wantMail("third", "1")
+	w.wantOwed("third")
+}
+
+// A sender that had looked the alias up before it changed hands finds that a mover holds the old mailbox.
+func TestASendThatCannotFollowIsSentAndComesLater(t *testing.T) {
+	w, amber := absentHolder(t)
+	unblock := w.block("heir")
+	w.register("birch", heir)
+	if err := w.changeFacts(context.Background(), "heir", func(f *facts) { f.Owed = nil }); err != nil {
+		t.Fatal(err)
+	}
+	var old row
+	old.setText("session_id", "old")
+	old.setText("alias", "birch")
+	r, err := w.deliver(context.Background(), amber, old, Letter{To: "birch", Body: "1"})
+	if err != nil || r.SessionID != "old" {
+		t.Fatalf("receipt %+v, %v", r, err)
+	}
+	unblock()
+	w.attach(heir)
+	w.wantMail("heir", "1")
+	w.wantOwed("heir")
+}
