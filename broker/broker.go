@@ -50,8 +50,7 @@ type Broker struct {
 	log  *slog.Logger
 	mail inbox.Config
 
-	proc   processes
-	parsed parsed
+	proc processes
 }
 
 // Open opens the root, and makes it when there is none.

@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,12 +28,12 @@ func (t table) find(pid int) (process, error) {
 // world is a broker with a clock and a process table that the test moves.
 type world struct {
 	*Broker
-	t     *testing.T
+	t     testing.TB
 	clock time.Time
 	procs table
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{t: t, clock: time.Now(), procs: table{
 		100: {pid: 100, parent: 90, start: 7}, 90: {pid: 90, parent: 1, start: 6},
@@ -132,20 +133,63 @@ func TestTimesHaveAFraction(t *testing.T) {
 	}
 }
 
-func TestDamagedRegistryIsSetAsideAndReported(t *testing.T) {
-	for _, text := range []string{`[{"session_id":"s1"`, `[{"session_id":"s1"}]`, `{}`, `null`, ``} {
-		w := newWorld(t)
-		w.writeRegistry(text)
-		_, err := w.Attach(context.Background(), Caller{Client: "gem"})
-		var corrupt *CorruptError
-		if !errors.As(err, &corrupt) {
-			t.Errorf("%q: error %v, want a *CorruptError", text, err)
-			continue
+// logged is what the broker logs, which the command that met it writes to stderr.
+func (w *world) logged() *strings.Builder {
+	var out strings.Builder
+	w.Broker.log = slog.New(slog.NewTextHandler(&out, nil))
+	return &out
+}
+
+// aside gives the copies that were kept of a damaged file.
+func (w *world) aside(name string) (copies []string) {
+	w.t.Helper()
+	damaged, err := w.Damaged()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, file := range damaged {
+		if strings.HasPrefix(file, name+".corrupt-") {
+			copies = append(copies, w.file(file))
 		}
-		if got := w.file(corrupt.Aside); got != text {
-			t.Errorf("%q: kept as %q", text, got)
+	}
+	return copies
+}
+
+func TestADamagedRegistryIsKeptReportedAndCostsOnlyItsBadRows(t *testing.T) {
+	const amber, birch = `{"session_id":"s1","alias":"amber","x":[{"y":1}]}`, `{"session_id":"s2","alias":"birch"}`
+	for text, want := range map[string]string{
+		`[{"session_id":"s1"`:   "",
+		`[{"session_id":"s1"}]`: "",
+		`{}`:                    "",
+		`null`:                  "",
+		``:                      "",
+		`[` + amber + `,{"alias":"x"},` + birch + `]`:     "amber birch",
+		`[` + amber + `,5,` + birch + `]`:                 "amber birch",
+		`[` + birch + `,` + birch + `,{"session_id":"`:    "birch birch",
+		"[\n" + amber + ",\n{\"sess\n" + birch + "\n]\n":  "amber birch",
+		"[\n" + amber + ",\n" + birch + ",\n\x00\x00\x00": "amber birch",
+	} {
+		w := newWorld(t)
+		out := w.logged()
+		w.writeRegistry(text)
+		sessions, err := w.Sessions(context.Background())
+		var got []string
+		for _, s := range sessions {
+			got = append(got, s.Alias)
+		}
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%q: sessions %v, %v; want %s", text, got, err, want)
+		}
+		if kept := w.aside(registryFile); len(kept) != 1 || kept[0] != text {
+			t.Errorf("%q: kept as %q", text, kept)
+		}
+		if !strings.Contains(out.String(), "registry was damaged") || !strings.Contains(w.file(logFile), `"event":"damaged"`) {
+			t.Errorf("%q: logged %q and %q", text, out, w.file(logFile))
 		}
 		w.attach(Caller{Client: "gem"})
+		if kept := w.aside(registryFile); len(kept) != 1 {
+			t.Errorf("%q: damaged again: %q", text, kept)
+		}
 	}
 }
 

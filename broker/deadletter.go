@@ -145,7 +145,7 @@ func formatDead(d DeadLetter) ([]byte, error) {
 		r.setText("reason", d.Reason)
 	}
 	r.set("message", message)
-	return append(r.appendJSON(nil), '\n'), nil
+	return append(r, '\n'), nil
 }
 
 // messageKey is the same for the same message only.

@@ -258,11 +258,16 @@ func (b *Broker) lineage(pid int) iter.Seq[process] {
 
 func (b *Broker) nearestAncestor(rows []row) (string, error) {
 	self := b.proc.self()
+	byPID := map[int64][]row{}
+	for _, r := range rows {
+		pid := r.integer("pid")
+		byPID[pid] = append(byPID[pid], r)
+	}
 	for p := range b.lineage(self) {
 		if p.pid == self {
 			continue
 		}
-		if sid, err := b.boundTo(rows, p); sid != "" || err != nil {
+		if sid, err := b.boundTo(byPID[int64(p.pid)], p); sid != "" || err != nil {
 			return sid, err
 		}
 	}

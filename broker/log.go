@@ -43,7 +43,7 @@ func (b *Broker) LogEvent(ctx context.Context, event string, notes ...Note) erro
 	}
 	// Without the lock: the kernel appends each line whole, and one that comes during a rotation stands in
 	// the older file.
-	return b.root.Log(logFile, append(r.appendJSON(nil), '\n'))
+	return b.root.Log(logFile, append(r, '\n'))
 }
 
 func (b *Broker) logIsFull() bool {

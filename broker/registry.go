@@ -1,17 +1,14 @@
 package broker
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
-	"sync"
 	"time"
-
-	"c2c/inbox/atomicfile"
 )
 
 // RegistryLock is the file below the root whose closing tells that the registry may have changed.
@@ -24,32 +21,15 @@ const (
 	registryMax = 65536
 )
 
-// CorruptError says that a file of ours could not be read and was renamed aside.
-type CorruptError struct {
-	File  string // name under the root
-	Aside string // its new name
-	Err   error
-}
-
-func (e *CorruptError) Error() string {
-	return fmt.Sprintf("%s is damaged (%v); it was kept as %s: repair it and move it back, or leave it and let each session register again",
-		e.File, e.Err, e.Aside)
-}
-
-func (e *CorruptError) Unwrap() error { return e.Err }
-
 // rows reads the registry. It needs no lock, because the file is only ever replaced whole.
 func (b *Broker) rows(ctx context.Context) ([]row, error) {
 	rows, err := b.readRegistry()
-	if err == nil {
-		return rows, nil
-	}
 	var damaged *damagedError
 	if !errors.As(err, &damaged) {
-		return nil, err
+		return rows, err
 	}
 	err = b.locked(ctx, RegistryLock, func() error {
-		rows, err = b.readOrSetAside() // somebody may have mended it meanwhile
+		rows, err = b.readOrRepair(ctx) // somebody may have repaired it meanwhile
 		return err
 	})
 	return rows, err
@@ -58,7 +38,7 @@ func (b *Broker) rows(ctx context.Context) ([]row, error) {
 // change lets f edit the rows under the registry's lock, and writes them when f says so.
 func (b *Broker) change(ctx context.Context, f func(rows []row) (changed []row, write bool, err error)) error {
 	return b.locked(ctx, RegistryLock, func() error {
-		before, err := b.readOrSetAside()
+		before, err := b.readOrRepair(ctx)
 		if err != nil {
 			return err
 		}
@@ -87,7 +67,7 @@ func (b *Broker) forget(rows, before []row, size int) []row {
 	used := map[string]time.Time{}
 	for _, r := range rows {
 		s := b.session(r)
-		if s.State != Absent || s.Person || !slices.ContainsFunc(before, r.equal) || b.keepsMail(s.ID) {
+		if s.State != Absent || s.Person || !slices.ContainsFunc(before, func(old row) bool { return bytes.Equal(old, r) }) || b.keepsMail(s.ID) {
 			continue
 		}
 		used[s.ID] = b.lastUsed(r)
@@ -99,7 +79,7 @@ func (b *Broker) forget(rows, before []row, size int) []row {
 			break
 		}
 		gone[sid] = true
-		size -= len(rows[findSID(rows, sid)].appendJSON(nil)) + len(",\n")
+		size -= len(rows[findSID(rows, sid)]) + len(",\n")
 	}
 	if len(gone) > 0 {
 		b.log.Info("registry was full", "forgotten", len(gone))
@@ -121,62 +101,49 @@ type damagedError struct{ err error }
 
 func (e *damagedError) Error() string { return e.err.Error() }
 
-// parsed is the registry as it was read last: a send looks at it three times. A row is never edited in
-// place, so it may be handed out again.
-type parsed struct {
-	mu   sync.Mutex
-	file fs.FileInfo
-	rows []row
-}
-
+// readRegistry takes the file apart and parses none of it, if it is in our own layout.
 func (b *Broker) readRegistry() ([]row, error) {
-	f, err := b.root.Open(registryFile, os.O_RDONLY)
+	data, err := b.root.Read(registryFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	file, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("stat %s: %w", registryFile, err)
-	}
-	c := &b.parsed
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.file != nil && os.SameFile(c.file, file) && c.file.ModTime().Equal(file.ModTime()) && c.file.Size() == file.Size() {
-		return slices.Clone(c.rows), nil
-	}
-	data, err := atomicfile.ReadAll(f)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", registryFile, err)
+	if rows, ok := splitRegistry(data); ok {
+		return rows, nil
 	}
 	rows, err := parseRegistry(data)
 	if err != nil {
 		return nil, &damagedError{err}
 	}
-	c.file, c.rows = file, rows
-	return slices.Clone(rows), nil
+	return rows, nil
 }
 
-// readOrSetAside is readRegistry for who holds the lock: a damaged file is moved out of the way, so
-// that nobody overwrites it and the next caller can go on.
-func (b *Broker) readOrSetAside() ([]row, error) {
-	rows, err := b.readRegistry()
-	var damaged *damagedError
-	if !errors.As(err, &damaged) {
-		return rows, err
+// readOrRepair reads every row for who holds the lock. Of a damaged file a copy is kept, the good rows stay,
+// and whoever is missing registers again with its next call.
+func (b *Broker) readOrRepair(ctx context.Context) ([]row, error) {
+	data, err := b.root.Read(registryFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
-	aside := registryFile + ".corrupt-" + b.now().UTC().Format("20060102T150405.000000")
-	if err := b.root.Rename(registryFile, aside); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	b.log.Error("registry was damaged", "kept_as", aside)
-	return nil, &CorruptError{File: registryFile, Aside: aside, Err: damaged.err}
+	rows, damage := parseRegistry(data)
+	if damage == nil {
+		return rows, nil
+	}
+	aside := registryFile + ".corrupt-" + b.now().UTC().Format("20060102T150405.000000")
+	if err := b.root.Write(aside, data); err != nil {
+		return nil, err
+	}
+	b.log.Error("registry was damaged", "cause", damage, "kept_as", aside, "sessions_left", len(rows))
+	b.record(ctx, "damaged", Note{"file", registryFile}, Note{"kept_as", aside}, Note{"cause", damage.Error()})
+	return rows, b.root.Replace(registryFile, formatRegistry(rows))
 }
 
 // findSID gives the index of a session's row, or -1.
 func findSID(rows []row, sid string) int {
-	return slices.IndexFunc(rows, func(r row) bool { return r.sid() == sid })
+	return slices.IndexFunc(rows, func(r row) bool { return r.is(sid) })
 }

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,22 +12,50 @@ import (
 	"c2c/inbox/fields"
 )
 
-// A row is one session in registry.json. It keeps every field, known or not, in its order and its
-// spelling: the original and other versions of us write fields that we have no use for.
-type row []field
+// A row is one session in registry.json: its JSON object on one line, without a blank between the members. It
+// keeps every field, known or not, in its order and its spelling: the original and other versions of us write
+// fields that we have no use for. Its bytes are never changed in place.
+type row []byte
 
-type field struct {
-	name  string
-	value json.RawMessage
+// get gives the value of a field, nil when there is none. Nearly every row has no other object in it and
+// no escapes: then the name is found by its bytes, because parsing takes ten times as long.
+func (r row) get(name string) (value json.RawMessage) {
+	if len(r) > 0 && bytes.IndexByte(r[1:], '{') < 0 && bytes.IndexByte(r, '[') < 0 && bytes.IndexByte(r, '\\') < 0 {
+		return r.find(name)
+	}
+	if json.Valid(r) {
+		r.each(func(n string, v json.RawMessage) {
+			if n == name && value == nil {
+				value = v
+			}
+		})
+	}
+	return value
 }
 
-func (r row) get(name string) json.RawMessage {
-	for _, f := range r {
-		if f.name == name {
-			return f.value
-		}
+func (r row) find(name string) json.RawMessage {
+	key := append(make([]byte, 0, 64), '"')
+	key = append(append(key, name...), '"', ':')
+	i := bytes.Index(r, key)
+	if i < 0 {
+		return nil
 	}
-	return nil
+	value := r[i+len(key):]
+	if text, ok := bytes.CutPrefix(value, []byte(`"`)); ok {
+		return json.RawMessage(value[:bytes.IndexByte(text, '"')+2])
+	}
+	end := 0
+	for end < len(value) && value[end] != ',' && value[end] != '}' {
+		end++
+	}
+	return json.RawMessage(value[:end])
+}
+
+func (r row) each(f func(name string, value json.RawMessage)) error {
+	return fields.Each(r, func(name string, value json.RawMessage) error {
+		f(name, value)
+		return nil
+	})
 }
 
 func (r row) text(name string) string {
@@ -43,18 +72,20 @@ func (r row) number(name string) float64 {
 }
 
 func (r row) integer(name string) int64 {
-	var n int64
-	if json.Unmarshal(r.get(name), &n) != nil {
-		return 0
-	}
+	n, _ := strconv.ParseInt(string(r.get(name)), 10, 64)
 	return n
 }
 
 func (r row) sid() string   { return r.text("session_id") }
 func (r row) alias() string { return r.text("alias") }
 
-func (r row) equal(other row) bool {
-	return slices.EqualFunc(r, other, func(a, b field) bool { return a.name == b.name && string(a.value) == string(b.value) })
+// is says whether the row is that of a session. Nearly every row begins with its id.
+func (r row) is(sid string) bool {
+	rest, ok := bytes.CutPrefix(r, []byte(`{"session_id":"`))
+	if n := len(sid); ok && bytes.IndexByte(r, '\\') < 0 {
+		return len(rest) > n && rest[n] == '"' && string(rest[:n]) == sid
+	}
+	return r.sid() == sid
 }
 
 // holds says whether the row is bound to exactly this process.
@@ -63,23 +94,38 @@ func (r row) holds(p process) bool {
 }
 
 func (r *row) set(name string, value json.RawMessage) {
-	for i := range *r {
-		if (*r)[i].name == name {
-			(*r)[i].value = value
-			return
+	found := false
+	next := row{}
+	r.each(func(n string, v json.RawMessage) {
+		if n == name && !found {
+			v, found = value, true
 		}
+		next.add(n, v)
+	})
+	if !found {
+		next.add(name, value)
 	}
-	*r = append(*r, field{name, value})
+	*r = next
 }
 
 func (r *row) drop(name string) {
-	kept := (*r)[:0:0]
-	for _, f := range *r {
-		if f.name != name {
-			kept = append(kept, f)
+	next := row{}
+	r.each(func(n string, v json.RawMessage) {
+		if n != name {
+			next.add(n, v)
 		}
+	})
+	*r = next
+}
+
+// add appends a member to a row that has no other owner.
+func (r *row) add(name string, value json.RawMessage) {
+	b := []byte("{")
+	if n := len(*r); n > 0 {
+		b = append((*r)[:n-1], ',')
 	}
-	*r = kept
+	b = append(fields.AppendText(b, name), ':')
+	*r = append(append(b, value...), '}')
 }
 
 func (r *row) setText(name, s string) { r.set(name, fields.AppendText(nil, s)) }
@@ -98,40 +144,96 @@ func (r *row) setTime(name string, s float64) {
 	r.set(name, json.RawMessage(text))
 }
 
-// parseRow takes an object apart that encoding/json has found valid.
+// parseRow reads an object that encoding/json has found valid. One without a session or an alias is no row.
 func parseRow(data []byte) (r row, err error) {
-	err = fields.Each(data, func(name string, value json.RawMessage) error {
-		r = append(r, field{name, value})
-		return nil
-	})
+	err = row(data).each(func(name string, value json.RawMessage) { r.add(name, value) })
+	if bytes.IndexByte(r, '\n') >= 0 {
+		var flat bytes.Buffer
+		err = errors.Join(err, json.Compact(&flat, r))
+		r = flat.Bytes()
+	}
+	if err == nil && (r.sid() == "" || r.alias() == "") {
+		err = errors.New("it has no session_id or alias")
+	}
 	return r, err
 }
 
-// parseRegistry reads the whole file. A row without a session or an alias makes it damaged: the
-// original refuses such a file too.
-func parseRegistry(data []byte) ([]row, error) {
+// parseRegistry reads the whole file. An error says what is damaged in it; the rows are the others.
+func parseRegistry(data []byte) (rows []row, err error) {
 	var raw []json.RawMessage
-	if err := json.Unmarshal(data, &raw); err != nil {
-		return nil, err
+	if err = json.Unmarshal(data, &raw); err == nil && raw == nil {
+		err = errors.New("not an array")
 	}
-	if raw == nil {
-		return nil, errors.New("not an array")
+	if err != nil {
+		raw = splitDamaged(data)
 	}
-	rows := make([]row, 0, len(raw))
 	for i, data := range raw {
-		r, err := parseRow(data)
-		if err != nil {
-			return nil, fmt.Errorf("row %d: %w", i, err)
+		r, rerr := parseRow(data)
+		if rerr == nil {
+			rows = append(rows, r)
+		} else if err == nil {
+			err = fmt.Errorf("row %d: %w", i, rerr)
 		}
-		if r.sid() == "" || r.alias() == "" {
-			return nil, fmt.Errorf("row %d has no session_id or alias", i)
-		}
-		rows = append(rows, r)
 	}
-	return rows, nil
+	return rows, err
 }
 
-// formatRegistry writes a row a line, for people.
+// splitDamaged finds the objects of a torn file, one a line or one behind the other. In a string a quote is
+// escaped, so no text in there can pretend to be a row.
+func splitDamaged(data []byte) (raw []json.RawMessage) {
+	for line := range bytes.Lines(bytes.ReplaceAll(data, []byte("},{"), []byte("},\n{"))) {
+		if line = bytes.Trim(line, "[], \t\r\n"); json.Valid(line) {
+			raw = append(raw, line)
+		}
+	}
+	return raw
+}
+
+// splitRegistry takes a file of our own layout apart without parsing it, which would cost each hook more than
+// all the rest when hundreds are registered; ok is false for any other layout.
+func splitRegistry(data []byte) (rows []row, ok bool) {
+	rest, ok := bytes.CutPrefix(data, []byte("[\n"))
+	if ok {
+		rest, ok = bytes.CutSuffix(rest, []byte("\n]\n"))
+	}
+	for _, blank := range []string{"\x00", "\t", "\r", " "} {
+		ok = ok && (bytes.Count(rest, []byte(blank)) == 0 || blank == " " && !blanks(rest))
+	}
+	rows = make([]row, 0, len(rest)/100)
+	for more := ok; more; {
+		var line []byte
+		if line, rest, more = bytes.Cut(rest, []byte("\n")); more {
+			line, ok = bytes.CutSuffix(line, []byte(","))
+		}
+		if !ok || !row(line).whole() {
+			return nil, false
+		}
+		rows = append(rows, slices.Clip(line))
+	}
+	return rows, ok
+}
+
+// blanks says whether there may be one beside the colon or the comma of a member.
+func blanks(data []byte) bool {
+	for _, s := range []string{`": `, `" :`, `, "`, ` ,"`} {
+		if bytes.Contains(data, []byte(s)) {
+			return true
+		}
+	}
+	return false
+}
+
+// whole says whether the row has its ends, a session and an alias.
+func (r row) whole() bool {
+	rest, ok := bytes.CutPrefix(r, []byte(`{"session_id":"`))
+	if !ok || !bytes.HasSuffix(r, []byte("}")) {
+		return false
+	}
+	_, rest, ok = bytes.Cut(rest, []byte(`"`))
+	return ok && bytes.HasPrefix(rest, []byte(`,"alias":"`))
+}
+
+// formatRegistry writes a row a line, for people and for splitRegistry.
 func formatRegistry(rows []row) []byte {
 	if len(rows) == 0 {
 		return []byte("[]\n")
@@ -141,19 +243,7 @@ func formatRegistry(rows []row) []byte {
 		if i > 0 {
 			b = append(b, ",\n"...)
 		}
-		b = r.appendJSON(b)
+		b = append(b, r...)
 	}
 	return append(b, "\n]\n"...)
-}
-
-func (r row) appendJSON(b []byte) []byte {
-	b = append(b, '{')
-	for i, f := range r {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(fields.AppendText(b, f.name), ':')
-		b = append(b, f.value...)
-	}
-	return append(b, '}')
 }

@@ -3,7 +3,10 @@ package broker
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"testing"
+
+	"c2c/inbox/fields"
 )
 
 // The registry that is written back says what the one that was read said.
@@ -24,6 +27,9 @@ func FuzzRegistry(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		rows, err := parseRegistry(data)
+		if again, rerr := parseRegistry(formatRegistry(rows)); rerr != nil || len(again) != len(rows) {
+			t.Fatalf("%q is repaired as %q: %v", data, formatRegistry(rows), rerr)
+		}
 		if err != nil {
 			return
 		}
@@ -40,14 +46,24 @@ func FuzzRegistry(f *testing.F) {
 		if !bytes.Equal(a, b) {
 			t.Errorf("%q\nis written as %q", data, written)
 		}
+		if split, ok := splitRegistry(written); ok && !slices.EqualFunc(split, rows, func(a, b row) bool { return bytes.Equal(a, b) }) {
+			t.Errorf("%q is split into %q", written, split)
+		}
 		for i, r := range rows {
+			r.each(func(name string, value json.RawMessage) {
+				if got := r.get(name); !bytes.Contains(r, append(append(fields.AppendText(nil, name), ':'), got...)) || got == nil {
+					t.Errorf("%s of %s is %q", name, r, got)
+				}
+			})
 			var want struct {
 				ID    string `json:"session_id"`
 				Alias string
 			}
 			raw := before.([]any)[i].(map[string]any)
 			want.ID, _ = raw["session_id"].(string)
-			if len(r) == len(raw) && r.sid() != want.ID { // no name twice
+			members := 0
+			r.each(func(string, json.RawMessage) { members++ })
+			if members == len(raw) && r.sid() != want.ID { // no name twice
 				t.Errorf("session %q, want %q", r.sid(), want.ID)
 			}
 		}

@@ -9,6 +9,7 @@
 package atomicfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -254,11 +255,13 @@ func ReadAll(f *os.File) ([]byte, error) {
 	if info.Size() > maxFile {
 		return nil, fmt.Errorf("%w: %d bytes", ErrTooLarge, info.Size())
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(data) > maxFile {
+	var data bytes.Buffer
+	data.Grow(int(info.Size()) + bytes.MinRead)
+	_, err = data.ReadFrom(io.LimitReader(f, maxFile+1))
+	if err == nil && data.Len() > maxFile {
 		return nil, ErrTooLarge // it grows
 	}
-	return data, err
+	return data.Bytes(), err
 }
 
 // Write replaces the file. When it returns nil, the new content survives a
