@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,7 +88,6 @@ func TestPlantedFilesAreRefusedAndDoNotBlock(t *testing.T) {
 	plants := map[string]func(string) error{
 		"symlink":   func(p string) error { return os.Symlink(elsewhere, p) },
 		"fifo":      func(p string) error { return syscall.Mkfifo(p, 0o600) },
-		"hard link": func(p string) error { return os.Link(elsewhere, p) },
 		"directory": func(p string) error { return os.Mkdir(p, 0o700) },
 		"device":    func(p string) error { return syscall.Mknod(p, syscall.S_IFCHR|0o600, 1<<8|3) },
 	}
@@ -123,6 +124,40 @@ func TestPlantedFilesAreRefusedAndDoNotBlock(t *testing.T) {
 					t.Errorf("%s as %s: the mail is gone: %s", kind, name, out)
 				}
 			}
+		}
+	}
+}
+
+// cp -al makes a backup of hard links: it stops nothing, and stays as it was.
+func TestABackupOfHardLinksStopsNothingAndStays(t *testing.T) {
+	root := scratch(t)
+	mustRun(t, root, "birch", "send", "amber", "one")
+	mustRun(t, root, "amber", "poll-inbox")
+	mustRun(t, root, "birch", "send", "amber", "two")
+	backup := filepath.Join(t.TempDir(), "backup")
+	was := map[string]string{}
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		to := filepath.Join(backup, strings.TrimPrefix(path, root))
+		if err != nil || e.IsDir() {
+			return errors.Join(err, os.MkdirAll(to, 0o700))
+		}
+		data, err := os.ReadFile(path)
+		was[to] = string(data)
+		return errors.Join(err, os.Link(path, to))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, root, "birch", "send", "amber", "three")
+	if out := mustRun(t, root, "amber", "poll-inbox"); !strings.Contains(out, "two") || !strings.Contains(out, "three") {
+		t.Errorf("read %s", out)
+	}
+	for _, args := range [][]string{{"history"}, {"list"}, {"register", "amber2"}, {"sweep", "--grace", "0s"}} {
+		mustRun(t, root, "amber", args...)
+	}
+	for path, want := range was {
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("%s was %q and is %q, %v", path, want, got, err)
 		}
 	}
 }

@@ -208,8 +208,9 @@ func (d *Dir) Sub(name string, create bool) (*Dir, error) {
 	return private(f, filepath.Join(d.path, name))
 }
 
-// Open opens a regular file of ours that has no other name. With os.O_CREATE a
-// missing one is made, readable by us alone.
+// Open opens a regular file of ours. With os.O_CREATE a missing one is made,
+// readable by us alone. It may have other names: a backup is often made of hard
+// links, and nobody but us can link anything into a directory of ours.
 func (d *Dir) Open(name string, flag int) (*os.File, error) {
 	if err := component(name); err != nil {
 		return nil, err
@@ -225,9 +226,9 @@ func (d *Dir) Open(name string, flag int) (*os.File, error) {
 		return nil, d.fail("stat", name, err)
 	}
 	st := info.Sys().(*syscall.Stat_t)
-	if !info.Mode().IsRegular() || int(st.Uid) != os.Geteuid() || st.Nlink > 1 {
+	if !info.Mode().IsRegular() || int(st.Uid) != os.Geteuid() {
 		f.Close()
-		return nil, d.fail("open", name, fmt.Errorf("%w: mode %s, uid %d, %d links", ErrNotOurs, info.Mode(), st.Uid, st.Nlink))
+		return nil, d.fail("open", name, fmt.Errorf("%w: mode %s, uid %d", ErrNotOurs, info.Mode(), st.Uid))
 	}
 	return f, nil
 }
@@ -349,7 +350,7 @@ func IsTemp(name string) bool { return strings.Contains(name, tempMark) }
 // lock. What a failed call wrote is cut off again, so that nothing is half
 // written on a full disk.
 func (d *Dir) Append(name string, data []byte) error {
-	f, err := d.Open(name, os.O_RDWR|os.O_CREATE)
+	f, err := d.openAlone(name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return err
 	}
@@ -379,7 +380,7 @@ func (d *Dir) Append(name string, data []byte) error {
 
 // Log adds a line to the end of a file that a power cut may shorten.
 func (d *Dir) Log(name string, line []byte) error {
-	f, err := d.Open(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND)
+	f, err := d.openAlone(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND)
 	if err != nil {
 		return err
 	}
@@ -391,6 +392,31 @@ func (d *Dir) Log(name string, line []byte) error {
 		return d.fail("append to", name, err)
 	}
 	return nil
+}
+
+// openAlone opens a file to write into it. One that has other names becomes a
+// copy first: what is written must not change a backup.
+func (d *Dir) openAlone(name string, flag int) (*os.File, error) {
+	f, err := d.Open(name, flag)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Sys().(*syscall.Stat_t).Nlink <= 1 {
+		return f, nil
+	}
+	f.Close()
+	if err != nil {
+		return nil, d.fail("stat", name, err)
+	}
+	data, err := d.Read(name)
+	if err == nil {
+		err = d.Write(name, data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d.Open(name, flag)
 }
 
 // Touch sets the time at which a file was changed last.

@@ -93,7 +93,6 @@ func plants(t *testing.T) (elsewhere string, byKind map[string]func(string) erro
 		"dangling link": func(p string) error { return os.Symlink(elsewhere+"-not", p) },
 		"fifo":          func(p string) error { return syscall.Mkfifo(p, 0o600) },
 		"socket":        plantSocket,
-		"hard link":     func(p string) error { return os.Link(elsewhere, p) },
 		"directory":     func(p string) error { return os.Mkdir(p, 0o700) },
 	}
 	if os.Geteuid() == 0 {
@@ -141,6 +140,31 @@ func TestWhatIsNotOurFileIsRefused(t *testing.T) {
 	}
 	if _, err := os.Lstat(elsewhere + "-not"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a dangling link was followed: %v", err)
+	}
+}
+
+// A backup is often made of hard links, and must stay as it is.
+func TestWhatIsWrittenDoesNotChangeAnotherNameOfTheFile(t *testing.T) {
+	for verb, write := range map[string]func(*Dir) error{
+		"append to": func(d *Dir) error { return d.Append("f", []byte(" new")) },
+		"log to":    func(d *Dir) error { return d.Log("f", []byte(" new")) },
+	} {
+		d, path := newDir(t)
+		backup := filepath.Join(t.TempDir(), "f")
+		if err := errors.Join(d.Write("f", []byte("old")), os.Link(filepath.Join(path, "f"), backup)); err != nil {
+			t.Fatal(err)
+		}
+		if data, err := d.Read("f"); err != nil || string(data) != "old" {
+			t.Errorf("read %q, %v", data, err)
+		}
+		err := write(d)
+		data, rerr := d.Read("f")
+		if err != nil || rerr != nil || string(data) != "old new" {
+			t.Errorf("%s it: %v; read %q, %v", verb, err, data, rerr)
+		}
+		if data, err := os.ReadFile(backup); err != nil || string(data) != "old" {
+			t.Errorf("%s it: the backup is %q, %v", verb, data, err)
+		}
 	}
 }
 
