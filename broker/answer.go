@@ -43,7 +43,12 @@ func (s Swept) MarshalJSON() ([]byte, error) {
 	for _, g := range s.Sessions {
 		gone = append(gone, map[string]string{"session_id": g.ID, "alias": g.Alias})
 	}
-	return json.Marshal(map[string]any{"dropped_regs": gone, "deleted_inboxes": len(gone), "preserved_messages": s.Messages})
+	return json.Marshal(struct {
+		Dropped   []map[string]string `json:"dropped_regs"`
+		Deleted   int                 `json:"deleted_inboxes"`
+		Preserved int                 `json:"preserved_messages"`
+		Mailboxes []SweptMailbox      `json:"mailboxes,omitempty"`
+	}{gone, len(gone), s.Messages, s.Mailboxes})
 }
 
 // Listed is a session as a list shows it.
@@ -58,6 +63,7 @@ type Listed struct {
 	State      State     `json:"state"`
 	Waiting    bool      `json:"waiting"`
 	LastRing   wake.Ring `json:"last_ring,omitzero"`
+	Error      string    `json:"error,omitempty"` // why its mailbox cannot be looked into
 }
 
 // List gives all sessions, and whether mail waits for them.
@@ -66,7 +72,7 @@ func (b *Broker) List(ctx context.Context) ([]Listed, error) {
 	if err != nil {
 		return nil, err
 	}
-	waiting, err := b.Waiting(sessions)
+	waiting, broken, err := b.Waiting(sessions)
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +86,9 @@ func (b *Broker) List(ctx context.Context) ([]Listed, error) {
 		if s.State == Alive || s.State == Absent {
 			alive := s.State == Alive
 			row.Alive = &alive
+		}
+		if err := broken[s.ID]; err != nil {
+			row.Error = err.Error()
 		}
 		rows = append(rows, row)
 	}

@@ -3,8 +3,10 @@ package broker
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -120,4 +122,33 @@ func FuzzParseGitConfig(f *testing.F) {
 	f.Add("[include]")
 	f.Add("[")
 	f.Fuzz(func(t *testing.T, text string) { parseGitConfig(text) })
+}
+
+// sudo may keep HOME: what the superuser made there would shut its user out.
+func TestTheSuperuserMakesNoRootInAnothersFolder(t *testing.T) {
+	home := t.TempDir()
+	owner := os.Geteuid()
+	if owner == 0 {
+		owner = 65534
+		if err := os.Chown(home, owner, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root := filepath.Join(home, ".c2c", "repos", "default", "broker")
+	if err := checkOwner(root, 0); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("belongs to uid %d", owner)) {
+		t.Errorf("as root: %v", err)
+	}
+	if err := checkOwner(root, owner); err != nil {
+		t.Errorf("as its user: %v", err)
+	}
+	if os.Geteuid() != 0 {
+		return
+	}
+	if b, err := Open(Config{Root: root}); err == nil {
+		b.Close()
+		t.Error("the root was made")
+	}
+	if left, err := os.ReadDir(home); err != nil || len(left) > 0 {
+		t.Errorf("left there: %v, %v", left, err)
+	}
 }

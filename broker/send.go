@@ -121,7 +121,7 @@ type Skipped struct {
 }
 
 // SendAll sends a letter to every session but the sender, the excluded aliases and absent sessions. It goes
-// on when one mailbox refuses.
+// on when one mailbox refuses, and when the time is over: each session is in the answer.
 func (b *Broker) SendAll(ctx context.Context, from Session, l Letter, exclude ...string) ([]Receipt, []Skipped, error) {
 	if err := l.check(from); err != nil {
 		return nil, nil, err
@@ -141,9 +141,6 @@ func (b *Broker) SendAll(ctx context.Context, from Session, l Letter, exclude ..
 			continue
 		}
 		receipt, err := b.deliver(ctx, from, to, l)
-		if ctx.Err() != nil {
-			return sent, skipped, err
-		}
 		if err != nil {
 			skipped = append(skipped, Skipped{to.alias(), err.Error()})
 			continue

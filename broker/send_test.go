@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"c2c/inbox/filelock"
+
 	"c2c/wake"
 )
 
@@ -156,4 +158,24 @@ func TestSweptMailComesBackWithTheSession(t *testing.T) {
 	if dead, err := w.DeadLetters(ctx, 0); err != nil || len(dead) != 0 {
 		t.Errorf("dead letters left: %v, %v", dead, err)
 	}
+}
+
+// Somebody else writes into one mailbox for longer than send-all may take: the others get it, and each is told.
+func TestSendAllTellsOfEverybodyWhenItsTimeIsOver(t *testing.T) {
+	w := newWorld(t)
+	amber := w.register("amber", Caller{Explicit: "amber", PID: 10})
+	w.register("birch", Caller{Explicit: "birch", PID: 20})
+	w.register("cedar", Caller{Explicit: "cedar", PID: 30})
+	lock, err := filelock.Acquire(context.Background(), w.Dir(), w.box("birch").LockName())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Release()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	sent, skipped, err := w.SendAll(ctx, amber, Letter{Body: "hi"})
+	if err != nil || len(sent) != 1 || sent[0].To != "cedar" || len(skipped) != 1 || skipped[0].Alias != "birch" {
+		t.Errorf("sent %+v, skipped %+v, %v", sent, skipped, err)
+	}
+	w.wantMail("cedar", "hi")
 }

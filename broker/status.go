@@ -46,14 +46,11 @@ func (b *Broker) Status(ctx context.Context, id string) (MessageStatus, error) {
 	if err != nil {
 		return MessageStatus{}, err
 	}
+	var unread []error // mailboxes that cannot be looked into: it may be in one of them
 	for _, sid := range sids {
-		box, err := b.Mailbox(sid)
+		found, err := b.find(ctx, sid, id)
 		if err != nil {
-			return MessageStatus{}, err
-		}
-		found, err := box.Find(ctx, id)
-		if err != nil {
-			return MessageStatus{}, fmt.Errorf("find message %q: %w", id, err)
+			unread = append(unread, err)
 		}
 		if found.Where != "" {
 			return b.status(id, sid, found), nil
@@ -69,7 +66,18 @@ func (b *Broker) Status(ctx context.Context, id string) (MessageStatus, error) {
 				From: d.Message.From, To: d.Message.To, Queued: d.Message.Time()}, nil
 		}
 	}
+	if len(unread) > 0 {
+		return MessageStatus{}, fmt.Errorf("find message %q: %w", id, errors.Join(unread...))
+	}
 	return MessageStatus{}, fmt.Errorf("message %q: %w", id, ErrNoMessage)
+}
+
+func (b *Broker) find(ctx context.Context, sid, id string) (inbox.State, error) {
+	box, err := b.Mailbox(sid)
+	if err != nil {
+		return inbox.State{}, err
+	}
+	return box.Find(ctx, id)
 }
 
 func (b *Broker) status(id, sid string, found inbox.State) MessageStatus {
@@ -131,11 +139,11 @@ func (b *Broker) mailboxes(ctx context.Context) ([]string, error) {
 }
 
 // Waiting tells which sessions have mail that nobody has in hand. It looks at the root once, and only into
-// the mailboxes that were ever used.
-func (b *Broker) Waiting(sessions []Session) (map[string]bool, error) {
+// the mailboxes that were ever used. broken tells of those that cannot be looked into.
+func (b *Broker) Waiting(sessions []Session) (waiting map[string]bool, broken map[string]error, err error) {
 	names, err := b.root.Names()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	used := map[string]bool{}
 	for _, name := range names {
@@ -145,20 +153,20 @@ func (b *Broker) Waiting(sessions []Session) (map[string]bool, error) {
 			}
 		}
 	}
-	waiting := map[string]bool{}
+	waiting, broken = map[string]bool{}, map[string]error{}
 	for _, s := range sessions {
 		if !used[s.ID] || !inbox.ValidName(s.ID) { // the original allows any id; we open no such mailbox
 			continue
 		}
 		box, err := b.Mailbox(s.ID)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			waiting[s.ID], err = box.Waiting()
 		}
-		if waiting[s.ID], err = box.Waiting(); err != nil {
-			return nil, err
+		if err != nil {
+			broken[s.ID] = err
 		}
 	}
-	return waiting, nil
+	return waiting, broken, nil
 }
 
 // Damaged lists the copies that were kept of damaged files, below the root: somebody should look at them.

@@ -2,6 +2,8 @@ package broker
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"c2c/inbox"
@@ -9,8 +11,27 @@ import (
 
 // Swept is what a sweep did.
 type Swept struct {
-	Sessions []Session // no longer registered
-	Messages int       // now dead letters
+	Sessions  []Session // no longer registered
+	Messages  int       // now dead letters
+	Mailboxes []SweptMailbox
+}
+
+// SweptMailbox is a mailbox without a session in which there was mail, or that could not be emptied.
+type SweptMailbox struct {
+	SessionID string `json:"session_id"`
+	Messages  int    `json:"messages"`        // now dead letters
+	Error     string `json:"error,omitempty"` // why the rest is still there
+}
+
+// Err tells of the mailboxes that could not be emptied.
+func (s Swept) Err() error {
+	var errs []error
+	for _, m := range s.Mailboxes {
+		if m.Error != "" {
+			errs = append(errs, fmt.Errorf("sweep: %s", m.Error))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 const inboxSuffix = ".inbox.json"
@@ -21,7 +42,8 @@ func mailSuffixes() []string { return []string{inboxSuffix, ".spill.jsonl", ".le
 // Sweep drops the sessions whose client is gone, or never said which process it is, and which nobody used
 // for the grace period; what waits for them becomes dead letters. So does what waits in a mailbox without
 // a session. People at a terminal stay. The facts of a session stay too: when it comes back it gets
-// its alias, if still free, and its dead letters.
+// its alias, if still free, and its dead letters. A mailbox that cannot be emptied is told in the answer, and
+// stops no other.
 func (b *Broker) Sweep(ctx context.Context, grace time.Duration) (Swept, error) {
 	var swept Swept
 	err := b.change(ctx, func(rows []row) ([]row, bool, error) {
@@ -41,10 +63,14 @@ func (b *Broker) Sweep(ctx context.Context, grace time.Duration) (Swept, error) 
 			continue
 		}
 		n, err := b.buryMail(ctx, sid)
-		swept.Messages += n
+		m := SweptMailbox{SessionID: sid, Messages: n}
 		if err != nil {
-			return swept, err
+			m.Error = err.Error()
 		}
+		if n > 0 || err != nil {
+			swept.Mailboxes = append(swept.Mailboxes, m)
+		}
+		swept.Messages += n
 	}
 	return swept, nil
 }

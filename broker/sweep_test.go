@@ -2,10 +2,12 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -134,4 +136,57 @@ func TestASessionThatComesBackDuringASweepKeepsItsMail(t *testing.T) {
 		t.Errorf("swept %+v, back %v, %v", swept, back, err)
 	}
 	w.wantMail(birch.ID, "x")
+}
+
+// What stands in the place of one mailbox costs that one only.
+func TestABrokenMailboxCostsOnlyItself(t *testing.T) {
+	elsewhere := t.TempDir()
+	for kind, plant := range map[string]func(string) error{
+		"FIFO":      func(p string) error { return syscall.Mkfifo(p, 0o600) },
+		"symlink":   func(p string) error { return os.Symlink(elsewhere, p) },
+		"directory": func(p string) error { return os.Mkdir(p, 0o700) },
+	} {
+		t.Run(kind, func(t *testing.T) {
+			w := newWorld(t)
+			ctx := context.Background()
+			amber := w.register("amber", Caller{Explicit: "amber", PID: 10})
+			w.register("birch", Caller{Explicit: "birch", PID: 20})
+			w.register("cedar", Caller{Explicit: "cedar", PID: 30})
+			w.send(amber, "birch", "x")
+			r := w.send(amber, "cedar", "y")
+			path := filepath.Join(w.Root(), "birch.inbox.json")
+			if err := errors.Join(os.Remove(path), plant(path)); err != nil {
+				t.Fatal(err)
+			}
+			sessions, err := w.Sessions(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			waiting, broken, err := w.Waiting(sessions)
+			if err != nil || len(broken) != 1 || broken["birch"] == nil || !waiting["cedar"] {
+				t.Errorf("waiting %v, broken %v, %v", waiting, broken, err)
+			}
+			if st, err := w.Status(ctx, r.ID); err != nil || st.State != Queued {
+				t.Errorf("status %+v, %v", st, err)
+			}
+			if _, err := w.Status(ctx, "other"); err == nil || errors.Is(err, ErrNoMessage) || !strings.Contains(err.Error(), "birch.inbox.json") {
+				t.Errorf("status of a message that may be there: %v", err)
+			}
+			delete(w.procs, 20)
+			delete(w.procs, 30)
+			w.clock = w.clock.Add(2 * time.Hour)
+			swept, err := w.Sweep(ctx, time.Hour)
+			if err != nil || len(swept.Sessions) != 2 || swept.Messages != 1 || len(swept.Mailboxes) != 2 {
+				t.Fatalf("swept %+v, %v", swept, err)
+			}
+			for _, m := range swept.Mailboxes {
+				if m.SessionID == "birch" && m.Error == "" || m.SessionID == "cedar" && (m.Messages != 1 || m.Error != "") {
+					t.Errorf("swept %+v", m)
+				}
+			}
+			if err := swept.Err(); err == nil || !strings.Contains(err.Error(), "birch") {
+				t.Errorf("the sweep tells %v", err)
+			}
+		})
+	}
 }

@@ -8,6 +8,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"c2c/broker"
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
 )
 
 // run is one command of the session on a scratch root.
@@ -139,5 +143,27 @@ func TestDoNotDisturbIsRemembered(t *testing.T) {
 	}
 	if out := mustRun(t, root, "amber", "poll-inbox"); !strings.Contains(out, "hello") {
 		t.Errorf("%s", out)
+	}
+}
+
+// Who reads for the first time is registered, which needs the registry's lock.
+func TestAReaderThatIsNewWaitsForTheRegistryAsLongAsForALock(t *testing.T) {
+	root := scratch(t)
+	dir, err := atomicfile.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	lock, err := filelock.Acquire(t.Context(), dir, broker.RegistryLock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Release()
+	var stdout, stderr bytes.Buffer
+	a := &app{strings.NewReader(""), &stdout, &stderr, func(name string) string {
+		return map[string]string{"C2C_MCP_BROKER_ROOT": root, "USER": "ada"}[name]
+	}, root, time.Millisecond}
+	if code := a.main(t.Context(), []string{"poll-inbox"}); code != exitLocked {
+		t.Errorf("exit %d, %s", code, &stderr)
 	}
 }

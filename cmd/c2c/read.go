@@ -29,6 +29,8 @@ func (a *app) mailbox(ctx context.Context, sid string) (*broker.Broker, *inbox.M
 	if err != nil {
 		return nil, nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, a.lockWait)
+	defer cancel()
 	s, err := a.session(ctx, b, sid)
 	if err != nil {
 		b.Close()

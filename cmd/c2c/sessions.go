@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"strings"
@@ -20,7 +21,7 @@ func list(fs *flag.FlagSet) action {
 				return err
 			}
 			if *asJSON {
-				return a.json(rows)
+				return errors.Join(a.json(rows), broken(rows))
 			}
 			w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
 			fmt.Fprintln(w, "ALIAS\tSTATE\tMAIL\tCLIENT\tRING\tSESSION\tROLE")
@@ -28,6 +29,9 @@ func list(fs *flag.FlagSet) action {
 				mail := "-"
 				if r.Waiting {
 					mail = "waits"
+				}
+				if r.Error != "" {
+					mail = "broken"
 				}
 				ring := "-"
 				if r.LastRing.Outcome != "" {
@@ -39,9 +43,20 @@ func list(fs *flag.FlagSet) action {
 				}
 				fmt.Fprintln(w, strings.Join(row, "\t"))
 			}
-			return w.Flush()
+			return errors.Join(w.Flush(), broken(rows))
 		})
 	}
+}
+
+// broken tells of the mailboxes that could not be looked into.
+func broken(rows []broker.Listed) error {
+	var errs []error
+	for _, r := range rows {
+		if r.Error != "" {
+			errs = append(errs, fmt.Errorf("look into the mailbox of %s: %s", r.Alias, r.Error))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (a *app) printSession(s broker.Session, asJSON bool) error {

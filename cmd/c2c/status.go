@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"time"
@@ -53,7 +54,7 @@ func sweep(fs *flag.FlagSet) action {
 				return err
 			}
 			if *asJSON {
-				return a.json(s)
+				return errors.Join(a.json(s), s.Err())
 			}
 			for _, gone := range s.Sessions {
 				a.printf("%s (session %s)\n", gone.Alias, gone.ID)
@@ -62,8 +63,11 @@ func sweep(fs *flag.FlagSet) action {
 				a.printf("%d sessions would be dropped (--dry-run)\n", len(s.Sessions))
 				return nil
 			}
+			for _, m := range s.Mailboxes {
+				a.printf("%d messages of session %s are dead letters now\n", m.Messages, m.SessionID)
+			}
 			a.printf("%d sessions dropped, %d messages are dead letters now\n", len(s.Sessions), s.Messages)
-			return nil
+			return s.Err()
 		})
 	}
 }
