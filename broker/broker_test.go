@@ -183,7 +183,7 @@ func TestADamagedRegistryIsKeptReportedAndCostsOnlyItsBadRows(t *testing.T) {
 		if kept := w.aside(registryFile); len(kept) != 1 || kept[0] != text {
 			t.Errorf("%q: kept as %q", text, kept)
 		}
-		if !strings.Contains(out.String(), "registry was damaged") || !strings.Contains(w.file(logFile), `"event":"damaged"`) {
+		if !strings.Contains(out.String(), "the registry was damaged") || !strings.Contains(w.file(logFile), `"event":"damaged"`) {
 			t.Errorf("%q: logged %q and %q", text, out, w.file(logFile))
 		}
 		w.attach(Caller{Client: "gem"})

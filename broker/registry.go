@@ -138,7 +138,7 @@ func (b *Broker) readOrRepair(ctx context.Context) ([]row, error) {
 	if err := b.root.Write(aside, data); err != nil {
 		return nil, err
 	}
-	b.log.Error("registry was damaged", "cause", damage, "kept_as", aside, "sessions_left", len(rows))
+	b.log.Error("the registry was damaged; sessions that were lost register again", "kept_as", aside, "cause", damage, "sessions", len(rows))
 	b.record(ctx, "damaged", Note{"file", registryFile}, Note{"kept_as", aside}, Note{"cause", damage.Error()})
 	return rows, b.root.Replace(registryFile, formatRegistry(rows))
 }
