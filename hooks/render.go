@@ -72,11 +72,8 @@ func (p protocol) fill(a *Answer, msgs []inbox.Message, more bool) string {
 
 // rest tells how many messages were left out; behind those there may be others, which nobody has counted.
 func rest(n int, more bool) string {
-	switch {
-	case n == 0:
-		return "More mail waits. " + howRead
-	case more:
-		return fmt.Sprintf("%d and more wait. %s", n, howRead)
+	if more {
+		return fmt.Sprintf("At least %d more wait. %s", n+1, howRead)
 	}
 	return fmt.Sprintf("%d more wait. %s", n, howRead)
 }

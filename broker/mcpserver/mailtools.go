@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -107,13 +108,13 @@ func (t *tools) pollInbox(ctx context.Context, b *broker.Broker, req mcp.CallToo
 		l.Release()
 		return nil, fmt.Errorf("this transport cannot tell when an answer was written; use c2c poll-inbox")
 	}
-	return p.result(piece.sentence(), waiting(len(l.Messages)-p.count, l.More)), nil
+	return p.result(piece.sentence(len(l.Messages)-p.count, l.More)), nil
 }
 
 // fill takes whole messages in order while they fit, or the next part of the first.
 func (t *tools) fill(p *page, sid string, msgs []inbox.Message) (piece part, err error) {
 	for _, m := range msgs {
-		if ok, err := p.add(m); err != nil || !ok {
+		if one, err := toJSON(m); err != nil || !p.add(one) {
 			break
 		}
 	}
@@ -127,32 +128,27 @@ func (t *tools) fill(p *page, sid string, msgs []inbox.Message) (piece part, err
 	if m := was.message; m.ID == msgs[0].ID && m.From == msgs[0].From && m.Content == msgs[0].Content && was.had < len(all) {
 		next = was.had
 	}
-	_, err = p.add(all[next])
+	one, err := toJSON(all[next])
+	p.add(one)
 	return all[next], err
 }
 
-// sentence tells of a piece that it is one.
-func (p part) sentence() string {
-	switch {
-	case p.Of < 2:
-		return ""
-	case p.N == p.Of:
-		return fmt.Sprintf("This is part %d of %d, the last.", p.N, p.Of)
+// sentence tells of a piece that it is one, and how many messages wait behind it. Others may wait behind
+// those, which nobody has counted.
+func (p part) sentence(n int, more bool) (s string) {
+	if p.Of > 1 {
+		s = fmt.Sprintf("This is part %d of %d of one long message. ", p.N, p.Of)
 	}
-	return fmt.Sprintf("This is part %d of %d of one long message: call poll_inbox again for the next.", p.N, p.Of)
-}
-
-// waiting tells how many messages were left behind; behind those there may be others, which nobody has counted.
-func waiting(n int, more bool) string {
+	if p.N < p.Of {
+		s += "Call poll_inbox again for the next. "
+	}
 	switch {
-	case n > 0 && more:
-		return fmt.Sprintf("%d messages and more wait: call poll_inbox again.", n)
-	case n > 0:
-		return fmt.Sprintf("%d messages wait: call poll_inbox again.", n)
 	case more:
-		return "More messages wait: call poll_inbox again."
+		s += fmt.Sprintf("At least %d more messages wait: call poll_inbox again.", n+1)
+	case n > 0:
+		s += fmt.Sprintf("%d more messages wait: call poll_inbox again.", n)
 	}
-	return ""
+	return strings.TrimSpace(s)
 }
 
 func (t *tools) peekInbox(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {

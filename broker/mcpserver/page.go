@@ -94,15 +94,14 @@ type page struct {
 	count int // messages in it
 }
 
-// add puts one more into the array, and reports false when there is no room for it.
-func (p *page) add(v any) (bool, error) {
-	one, err := toJSON(v)
-	if err != nil || p.text.Len()+len(one)+len("[]") > p.room {
-		return false, err
+// add puts the JSON of one more into the array, and reports false when there is no room for it.
+func (p *page) add(one string) bool {
+	if p.text.Len()+len(one)+len("[]") > p.room {
+		return false
 	}
 	p.text.WriteString(map[bool]string{true: "[", false: ","}[p.count == 0] + one)
 	p.count++
-	return true, nil
+	return true
 }
 
 // result is the answer, with sentences behind it.
@@ -121,31 +120,22 @@ func (p *page) result(sentences ...string) *mcp.CallToolResult {
 
 // show fills a page with messages that stay where they are. Of a long one it shows the first part.
 func show[T any](room int, all []T, message func(T) inbox.Message, cut, left string) (*mcp.CallToolResult, error) {
-	p, isCut := page{room: room}, false
+	p, isCut := page{room: room}, ""
 	for _, v := range all {
 		one, err := toJSON(v)
-		long := len(one) > room/2
-		ok := false
-		if err == nil && long {
-			ok, err = p.add(parts(message(v), room/2)[0])
-		} else if err == nil {
-			ok, err = p.add(v)
+		if long := len(one) > room/2; err == nil && long {
+			one, err = toJSON(parts(message(v), room/2)[0])
+			isCut = cut
 		}
 		if err != nil {
 			return nil, err
 		}
-		if !ok {
+		if !p.add(one) {
 			break
 		}
-		isCut = isCut || long
 	}
-	if !isCut {
-		cut = ""
+	if p.count == len(all) {
+		return p.result(isCut), nil
 	}
-	if n := len(all) - p.count; n > 0 {
-		left = fmt.Sprintf("%d messages were left out: %s", n, left)
-	} else {
-		left = ""
-	}
-	return p.result(cut, left), nil
+	return p.result(isCut, fmt.Sprintf("%d messages were left out: %s", len(all)-p.count, left)), nil
 }

@@ -222,7 +222,7 @@ func TestManyMessagesComeInPartsInOrder(t *testing.T) {
 		if next == 8 {
 			return
 		}
-		if len(texts) != 2 || !strings.Contains(texts[1], " wait: call poll_inbox again") {
+		if len(texts) != 2 || !strings.Contains(texts[1], "call poll_inbox again") {
 			t.Fatalf("after %d: %q", next, texts[1:])
 		}
 	}
