@@ -16,6 +16,7 @@ import (
 	"c2c/broker/client"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
 	"c2c/wake"
 )
 
@@ -49,6 +50,7 @@ type Session struct {
 	Role       string    // what it says it does
 	Quiet      bool      // do not disturb: its mail waits for its next turn and rings nobody
 	Pane       string    // the pane of a multiplexer that its person lets c2c type into, see wake/mux
+	Unattended bool      // its person wants it woken when no terminal shows it
 	LastRing   wake.Ring // zero when it was never rung
 
 	owed  []string // see facts
@@ -69,6 +71,8 @@ type facts struct {
 	Named     bool       `json:"named,omitempty"` // its alias was chosen, or C2C_MCP_AUTO_REGISTER_ALIAS was tried
 	Pane      string     `json:"pane,omitempty"`
 	LastRing  *wake.Ring `json:"last_ring,omitempty"`
+	// Unattended: see Session.
+	Unattended bool `json:"unattended,omitempty"`
 	// Owed are the sessions whose mail is to come here, its own id for the dead letters. It is written before
 	// the registry changes hands and dropped when the mail is here: after a crash the next Attach brings it.
 	Owed []string `json:"owed,omitempty"`
@@ -177,9 +181,35 @@ func (b *Broker) Describe(ctx context.Context, sid, role string) error {
 	})
 }
 
-// SetPane lets c2c type into a pane to wake a session; an empty one ends it.
+// SetPane lets c2c type into a pane to wake a session; an empty one ends it, and then no ring that began before
+// is under way any more. Ringers hear of it at once.
 func (b *Broker) SetPane(ctx context.Context, sid, pane string) error {
-	return b.changeFacts(ctx, sid, func(f *facts) { f.Pane = pane })
+	if err := b.permit(ctx, sid, func(f *facts) { f.Pane = pane }); err != nil || pane != "" {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, ringTime)
+	defer cancel()
+	release, err := b.ClaimRinging(ctx, sid)
+	if errors.Is(err, filelock.ErrTimeout) {
+		return nil // the session's own server has the right to ring, and does not type
+	}
+	if err != nil {
+		return err
+	}
+	return release()
+}
+
+// ringTime is what a ring by typing may take.
+const ringTime = 8 * time.Second
+
+// SetUnattended allows, or forbids, to wake a session that no terminal shows.
+func (b *Broker) SetUnattended(ctx context.Context, sid string, on bool) error {
+	return b.permit(ctx, sid, func(f *facts) { f.Unattended = on })
+}
+
+// permit changes what a person allows. It holds the registry's lock, whose release tells the ringers.
+func (b *Broker) permit(ctx context.Context, sid string, edit func(*facts)) error {
+	return b.locked(ctx, RegistryLock, func() error { return b.changeFacts(ctx, sid, edit) })
 }
 
 // SetQuiet turns a session's do-not-disturb on or off.
@@ -316,7 +346,7 @@ func (b *Broker) sessionWith(read func(sid string) (facts, bool, error), r row) 
 	if p, ok := client.Find(s.Client); ok {
 		s.Client = p.Name // the original, and the client itself, may have another word for it
 	}
-	s.ClientIDs, s.Pane, s.owed, s.named = f.ClientIDs, f.Pane, f.Owed, f.Named
+	s.ClientIDs, s.Pane, s.Unattended, s.owed, s.named = f.ClientIDs, f.Pane, f.Unattended, f.Owed, f.Named
 	if f.LastRing != nil {
 		s.LastRing = *f.LastRing
 	}

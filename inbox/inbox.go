@@ -98,6 +98,9 @@ func (m *Mailbox) inboxName() string { return m.sid + ".inbox.json" }
 func (m *Mailbox) spillName() string { return m.sid + ".spill.jsonl" }
 func (m *Mailbox) leaseName() string { return m.sid + ".lease" }
 
+// LeaseName is the directory, below the root, of what readers have taken. A reader that ends closes its files there.
+func (m *Mailbox) LeaseName() string { return m.leaseName() }
+
 // LockName is the file whose closing tells a watcher that something changed.
 func (m *Mailbox) LockName() string { return m.sid + ".inbox.lock" }
 

@@ -14,6 +14,7 @@ const (
 	Coalesced  = "coalesced"  // rung for already, and nobody has drained since
 	Filtered   = "filtered"   // all of it may wait
 	Uncaptured = "uncaptured" // the client did not take the ring
+	Away       = "away"       // no terminal shows the session
 	Failed     = "failed"
 )
 

@@ -19,7 +19,7 @@ import (
 // own name, another module by its path. docs/design.md explains it.
 var layers = map[string]string{
 	"cmd/c2c":          "broker broker/client hooks inbox inbox/atomicfile inbox/filelock wake",
-	"cmd/c2cd":         "broker broker/client broker/doctor broker/mcpserver hooks inbox inbox/filelock install wake wake/claude wake/codex wake/mux wake/pty wake/screen wake/watch",
+	"cmd/c2cd":         "broker broker/client broker/doctor broker/mcpserver broker/ringer hooks inbox inbox/filelock install wake wake/clients wake/daemon wake/mux wake/pty",
 	"inbox/atomicfile": "golang.org/x/sys",
 	"inbox/fields":     "",
 	"inbox/filelock":   "inbox/atomicfile golang.org/x/sys",
@@ -27,10 +27,13 @@ var layers = map[string]string{
 	"broker/client":    "",
 	"broker/doctor":    "",
 	"broker":           "broker/client broker/doctor inbox inbox/atomicfile inbox/fields inbox/filelock wake golang.org/x/sys",
+	"broker/ringer":    "broker broker/client inbox wake wake/clients wake/mux wake/watch",
 	"broker/mcpserver": "broker broker/client inbox inbox/filelock wake wake/watch github.com/mark3labs/mcp-go",
 	"wake":             "inbox",
 	"wake/watch":       "inbox wake github.com/fsnotify/fsnotify golang.org/x/sys",
 	"wake/claude":      "inbox wake wake/watch",
+	"wake/clients":     "wake wake/claude wake/codex",
+	"wake/daemon":      "inbox/atomicfile inbox/filelock",
 	"wake/codex":       "inbox wake github.com/coder/websocket",
 	"wake/screen":      "github.com/charmbracelet/x/ansi",
 	"wake/mux":         "wake wake/screen golang.org/x/sys",

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +16,8 @@ import (
 	"c2c/broker/client"
 	"c2c/broker/doctor"
 	"c2c/install"
+	"c2c/wake/clients"
+	"c2c/wake/daemon"
 )
 
 // maxSessions bounds the report to what a person reads.
@@ -149,11 +150,15 @@ func (a *app) checkRoot(ctx context.Context) []doctor.Finding {
 }
 
 // wakes says whether there is a way to wake sessions of a client.
-func wakes(name string) bool { return slices.Contains(client.Names(), name) }
+func wakes(name string) bool {
+	_, known := clients.Find(name)
+	return known
+}
 
 func (a *app) checkDaemon(ctx context.Context, b *broker.Broker) doctor.Finding {
-	f := doctor.Finding{Status: doctor.OK, Part: "wake daemon", Path: filepath.Join(b.Root(), daemonLog)}
-	pid, err := (&daemon{a: a, b: b}).running()
+	d := daemon.Daemon{Dir: b.Dir()}
+	f := doctor.Finding{Status: doctor.OK, Part: "wake daemon", Path: d.Log()}
+	pid, err := d.PID()
 	all, lerr := b.Sessions(ctx)
 	switch {
 	case errors.Join(err, lerr) != nil:

@@ -212,7 +212,7 @@ func TestDoctorTellsWhetherTheWakeDaemonRuns(t *testing.T) {
 	if got := c.line("ok       wake daemon"); !strings.Contains(got, "does not run") {
 		t.Error(got)
 	}
-	if _, err := os.Stat(filepath.Join(c.b.Root(), daemonLock)); err == nil {
+	if _, err := os.Stat(filepath.Join(c.b.Root(), "wake.lock")); err == nil {
 		t.Error("doctor made a lock file")
 	}
 	id, _ := c.session("claude", "amber", os.Getpid())
@@ -222,12 +222,12 @@ func TestDoctorTellsWhetherTheWakeDaemonRuns(t *testing.T) {
 	if got := c.line("warning  wake daemon"); !strings.Contains(got, "for amber: c2c wake start") {
 		t.Error(got)
 	}
-	lock, err := filelock.Acquire(t.Context(), c.b.Dir(), daemonLock)
+	lock, err := filelock.Acquire(t.Context(), c.b.Dir(), "wake.lock")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer lock.Release()
-	if err := c.b.Dir().Replace(daemonPID, []byte(strconv.Itoa(os.Getpid()))); err != nil {
+	if err := c.b.Dir().Replace("wake.pid", []byte(strconv.Itoa(os.Getpid()))); err != nil {
 		t.Fatal(err)
 	}
 	if got := c.line("ok       wake daemon"); !strings.Contains(got, fmt.Sprintf("runs, process %d", os.Getpid())) {

@@ -3,14 +3,40 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 
 	"c2c/broker"
 	"c2c/broker/mcpserver"
-	"c2c/install"
+	"c2c/broker/ringer"
+	"c2c/hooks"
+	"c2c/inbox"
+	"c2c/wake"
 )
+
+// channelVariable turns channel notifications on: doorbell (or 1) pushes no bodies, content does.
+const channelVariable = "C2C_MCP_CHANNEL_DELIVERY"
+
+const (
+	channelOff      = ""
+	channelDoorbell = "doorbell"
+	channelContent  = "content"
+)
+
+func channelMode(value string) (string, error) {
+	switch strings.ToLower(strings.TrimSpace(value)) {
+	case "", "0", "false", "no", "off":
+		return channelOff, nil
+	case "1", "true", "yes", "on", channelDoorbell:
+		return channelDoorbell, nil
+	case channelContent:
+		return channelContent, nil
+	}
+	return "", fmt.Errorf("%s is %q: want doorbell, content or 0", channelVariable, value)
+}
 
 // mcp serves one client on standard input and output until its input ends.
 func (a *app) mcp(ctx context.Context) error {
@@ -47,16 +73,47 @@ func (a *app) mcp(ctx context.Context) error {
 	return err
 }
 
+// pushing is the server that can push, and how.
+type pushing struct {
+	mode string
+	srv  *mcpserver.Server
+}
+
+// method is the channel's. The client may have been started without it.
+func (p pushing) method(box *inbox.Mailbox, root string) wake.Method {
+	c := &mcpserver.Channel{Server: p.srv, Box: box, Root: root}
+	m := wake.Method{Name: wake.ByChannel, Doorbell: c, Unproven: true}
+	if p.mode == channelContent {
+		m.Courier = c
+	}
+	return m
+}
+
 // startRinging wakes the client's sessions until stop is called.
 func (a *app) startRinging(ctx context.Context, client string, pid int, channel pushing) (stop func()) {
-	var r reach
-	switch client {
-	case install.Claude:
-		r = claudeReach{a, pid, channel}
-	case install.Codex:
-		r = codexReach{a, pid}
-	default:
+	push := channel.method
+	if channel.mode == channelOff {
+		push = nil
+	}
+	from, known := ringer.Server(client, pid, push)
+	if !known {
 		return func() {}
 	}
-	return (&ringer{a: a, reach: r, log: a.log}).start(ctx)
+	r := a.ringer(from)
+	r.Ends = hooks.OneShot
+	r.Hooked = func(id string) bool {
+		_, err := os.Stat(hooks.PointerPath(a.getenv, id))
+		return err == nil
+	}
+	return r.Start(ctx)
+}
+
+func (a *app) ringer(from ringer.From) *ringer.Ringer {
+	return &ringer.Ringer{From: from, Getenv: a.getenv, Log: a.log, Root: a.root,
+		Open: func(root string) (*broker.Broker, error) { return broker.Open(broker.Config{Root: root, Log: a.log}) }}
+}
+
+func (a *app) root() (string, error) {
+	root, _, err := broker.FindRoot(a.getenv, a.cwd)
+	return root, err
 }

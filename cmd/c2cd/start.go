@@ -13,6 +13,7 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/client"
+	"c2c/broker/ringer"
 	"c2c/wake/pty"
 )
 
@@ -96,8 +97,9 @@ func (a *app) launch(ctx context.Context, name, alias string, argv, env []string
 		}
 	}
 	// What it has to say would be drawn over the client.
-	ringer := &ringer{a: a, reach: terminalReach{a, t}, log: slog.New(slog.DiscardHandler), last: true}
-	defer ringer.start(ctx)()
+	quiet := *a
+	quiet.log = slog.New(slog.DiscardHandler)
+	defer quiet.ringer(ringer.Terminal(t.PID(), t)).Start(ctx)()
 	return t.Run()
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/wake/daemon"
 	"c2c/wake/mux"
 )
 
@@ -48,7 +49,7 @@ func (a *app) wake(ctx context.Context, args []string) error {
 		return err
 	}
 	defer b.Close()
-	d := &daemon{a: a, b: b, gap: *gap}
+	d := &wakeDaemon{Daemon: daemon.Daemon{Dir: b.Dir()}, a: a, b: b, gap: *gap}
 	switch verbs[0] {
 	case "run":
 		return d.run(ctx)
@@ -76,7 +77,7 @@ func (a *app) wake(ctx context.Context, args []string) error {
 }
 
 func (a *app) open() (*broker.Broker, error) {
-	root, _, err := broker.FindRoot(a.getenv, a.cwd)
+	root, err := a.root()
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +85,7 @@ func (a *app) open() (*broker.Broker, error) {
 }
 
 // setPane is what a person allows, for one session.
-func (d *daemon) setPane(ctx context.Context, name, pane string) error {
+func (d *wakeDaemon) setPane(ctx context.Context, name, pane string) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	s, err := d.b.Resolve(ctx, broker.Caller{Explicit: name, Getenv: d.a.getenv})
@@ -102,7 +103,7 @@ func (d *daemon) setPane(ctx context.Context, name, pane string) error {
 		return err
 	}
 	fmt.Fprintf(d.a.stdout, "%s is woken through %s when it is idle and its prompt is empty\n", s.Alias, pane)
-	if pid, err := d.running(); err == nil && pid == 0 {
+	if pid, err := d.PID(); err == nil && pid == 0 {
 		fmt.Fprintln(d.a.stdout, "the daemon does not run: c2c wake start")
 	}
 	return nil

@@ -16,21 +16,27 @@ const queueTime = 10 * time.Second
 // the line into its own queue, which such a terminal looks at every nine
 // seconds or so (measured: 4.2 to 9.0).
 type Queue struct {
-	Home   string
-	Thread string
-	Client int // the terminal's process
-	Getenv func(string) string
+	Home       string
+	Thread     string
+	Unattended bool // ring it without a terminal too
+	Getenv     func(string) string
 }
 
 // Ring implements wake.Doorbell.
 func (q *Queue) Ring(ctx context.Context, n wake.Notice) error {
-	path, once := program(q.Client)
-	if path == "" || once {
+	p, found := writer(processes(q.Home), q.Thread)
+	switch {
+	case !found:
+		return fmt.Errorf("%w: no process has thread %s open", wake.ErrUnreachable, q.Thread)
+	case p.exec:
 		return fmt.Errorf("%w: it ends with its answer", wake.ErrUnreachable)
+	case !p.terminal && !q.Unattended:
+		return wake.ErrAway
 	}
 	ctx, cancel := context.WithTimeout(ctx, queueTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, path, "queue", "--thread", q.Thread, "--message", n.Sentinel("poll mcp__c2c__poll_inbox"))
+	program := fmt.Sprintf("/proc/%d/exe", p.pid)
+	cmd := exec.CommandContext(ctx, program, "queue", "--thread", q.Thread, "--message", n.Sentinel("poll mcp__c2c__poll_inbox"))
 	// Nothing of our environment but what names places: it may hold keys.
 	cmd.Env = []string{"HOME=" + q.Getenv("HOME"), "PATH=" + q.Getenv("PATH"), "CODEX_HOME=" + q.Home}
 	cmd.WaitDelay = time.Second // a child of its own that stays must not keep us

@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,18 +37,42 @@ func standIn(verb string) int {
 	return 0
 }
 
-func queueOf(t *testing.T, pid int) *Queue {
-	return &Queue{Home: t.TempDir(), Thread: "thread-1", Client: pid, Getenv: func(key string) string { return "my-" + key }}
+// queueOf is for a thread that nobody has open yet.
+func queueOf(t *testing.T) *Queue {
+	return &Queue{Home: t.TempDir(), Thread: t.Name(), Unattended: true, Getenv: func(key string) string { return "my-" + key }}
+}
+
+// lockOf is the lock file of the queue's thread. Whoever has it open has the thread open.
+func lockOf(t *testing.T, q *Queue) *os.File {
+	t.Helper()
+	dir := filepath.Join(q.Home, "thread-writer-locks")
+	q.Thread = "thread-" + filepath.Base(filepath.Dir(q.Home)) + filepath.Base(q.Home)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(filepath.Join(dir, q.Thread+".lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// openQueue is for a thread that this process has open.
+func openQueue(t *testing.T) *Queue {
+	q := queueOf(t)
+	lockOf(t, q)
+	return q
 }
 
 func TestTheQueueGetsALineAndNoKeys(t *testing.T) {
 	t.Setenv("SOME_KEY", "secret")
-	q := queueOf(t, os.Getpid())
+	q := openQueue(t)
 	if err := q.Ring(t.Context(), wake.Notice{Count: 2, From: []string{"amber", "birch"}, Oldest: "a"}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(filepath.Join(q.Home, "queued"))
-	want := strings.Join([]string{"queue", "--thread", "thread-1", "--message",
+	want := strings.Join([]string{"queue", "--thread", q.Thread, "--message",
 		`<c2c event="message_pending" count="2" from="amber,birch">poll mcp__c2c__poll_inbox</c2c>`,
 		"HOME=my-HOME", "PATH=my-PATH", "CODEX_HOME=" + q.Home}, "\n")
 	if err != nil || string(got) != want {
@@ -58,7 +83,7 @@ func TestTheQueueGetsALineAndNoKeys(t *testing.T) {
 func TestQueue(t *testing.T) {
 	waketest.Run(t, waketest.Adapter{
 		Taking: func(t *testing.T) waketest.Client {
-			q := queueOf(t, os.Getpid())
+			q := openQueue(t)
 			return waketest.Client{Bell: q, Next: func() string {
 				path := filepath.Join(q.Home, "queued")
 				said, err := os.ReadFile(path)
@@ -72,12 +97,12 @@ func TestQueue(t *testing.T) {
 			}}
 		},
 		Gone: waketest.Bells{
-			"it has ended": func(t *testing.T) wake.Doorbell { return queueOf(t, 1<<30) },
-			"codex exec":   func(t *testing.T) wake.Doorbell { return queueOf(t, startExec(t)) },
+			"it has ended": func(t *testing.T) wake.Doorbell { return queueOf(t) },
+			"codex exec":   func(t *testing.T) wake.Doorbell { return execQueue(t) },
 		},
 		Deaf: waketest.Bells{
 			"it refuses": func(t *testing.T) wake.Doorbell {
-				q := queueOf(t, os.Getpid())
+				q := openQueue(t)
 				if err := os.WriteFile(filepath.Join(q.Home, "refuse"), nil, 0o600); err != nil {
 					t.Fatal(err)
 				}
@@ -87,10 +112,13 @@ func TestQueue(t *testing.T) {
 	})
 }
 
-// startExec starts a `codex exec`, which takes a queued line at its end and never answers it.
-func startExec(t *testing.T) (pid int) {
+// execQueue is for a thread of a `codex exec`, which takes a queued line at its end and never answers it.
+func execQueue(t *testing.T) *Queue {
 	t.Helper()
+	q := queueOf(t)
 	cmd := exec.Command(os.Args[0], "exec")
+	lock := lockOf(t, q)
+	cmd.ExtraFiles = []*os.File{lock}
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -98,11 +126,20 @@ func startExec(t *testing.T) (pid int) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	lock.Close()
 	t.Cleanup(func() {
 		in.Close()
 		cmd.Wait()
 	})
-	return cmd.Process.Pid
+	return q
+}
+
+func TestAQueueThatNoTerminalLooksAtIsLeftAlone(t *testing.T) {
+	q := openQueue(t)
+	q.Unattended = false
+	if err := q.Ring(t.Context(), wake.Notice{Count: 1, Oldest: "a"}); !errors.Is(err, wake.ErrAway) {
+		t.Errorf("error %v", err)
+	}
 }
 
 func TestOpenThreadsAreThoseWithALockFile(t *testing.T) {

@@ -31,8 +31,11 @@ const (
 type Server struct {
 	Home   string // CODEX_HOME
 	Thread string
+	// Unattended: start turns that no terminal shows, too.
+	Unattended bool
 
-	first time.Duration // instead of receiptFirst
+	first     time.Duration               // instead of receiptFirst
+	processes func(home string) []process // the machine's when nil
 }
 
 // State is what a thread does.
@@ -169,6 +172,9 @@ func (s *Server) begin(ctx context.Context, visible, carried string, ids ...stri
 	case st == Waiting:
 		return nil, fmt.Errorf("%w: it waits for its person's answer", wake.ErrUncaptured)
 	}
+	if err := s.attended(ctx, c); err != nil {
+		return nil, err
+	}
 	turn := turnStart{Thread: s.Thread, ID: "c2c-" + inbox.NewID(time.Now()), Trigger: "c2c",
 		Input: []input{{"text", visible, []string{}}}}
 	if carried != "" {
@@ -187,6 +193,46 @@ func (s *Server) begin(ctx context.Context, visible, carried string, ids ...stri
 		return nil, fmt.Errorf("%w: no receipt: %v", wake.ErrUncaptured, err)
 	}
 	return ids, nil
+}
+
+// attended fails unless a terminal shows the thread. The app-server does not tell which of its threads a terminal
+// shows, and keeps one for a minute after its terminal has gone. So the terminals are counted: with as many as
+// there are threads, each has its own. With fewer, somebody has just left, and after that minute it is known who.
+func (s *Server) attended(ctx context.Context, c *conn) error {
+	if s.Unattended {
+		return nil
+	}
+	look := s.processes
+	if look == nil {
+		look = processes
+	}
+	n := terminals(look(s.Home))
+	if n == 0 {
+		return wake.ErrAway
+	}
+	var loaded struct{ Data []string }
+	if err := c.call(ctx, "thread/loaded/list", map[string]any{}, &loaded); err != nil {
+		return away(ctx, err)
+	}
+	for _, id := range loaded.Data {
+		var read struct {
+			Thread struct {
+				Ephemeral bool
+				Parent    string `json:"parentThreadId"`
+			}
+		}
+		err := c.call(ctx, "thread/read", map[string]string{"threadId": id}, &read)
+		if err != nil && !refused(err) {
+			return away(ctx, err)
+		}
+		if err == nil && !read.Thread.Ephemeral && read.Thread.Parent == "" { // the others no terminal shows by itself
+			n--
+		}
+	}
+	if n < 0 {
+		return fmt.Errorf("%w: a terminal of Codex has just closed, and it is not known which", wake.ErrAway)
+	}
+	return nil
 }
 
 // refused reports whether the server itself has said no, and can be asked again.

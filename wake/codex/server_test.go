@@ -34,6 +34,7 @@ func newAppServer(t *testing.T) *appServer {
 	s := &appServer{t: t, answers: map[string]func(map[string]any) string{}}
 	s.answer("initialize", `{}`)
 	s.answer("thread/read", `{"thread":{"status":{"type":"idle"}}}`)
+	s.answer("thread/loaded/list", `{"data":["thread-1"]}`)
 	s.answers["turn/start"] = func(params map[string]any) string {
 		s.started = params
 		return `{"turn":{}}`
@@ -79,7 +80,8 @@ func listen(t *testing.T, srv *http.Server) (home string) {
 
 // thread is the client's side, which looks for its receipt without leisure.
 func (s *appServer) thread() *Server {
-	return &Server{Home: s.home, Thread: "thread-1", first: time.Millisecond}
+	return &Server{Home: s.home, Thread: "thread-1", first: time.Millisecond,
+		processes: func(string) []process { return []process{{client: true, terminal: true}} }}
 }
 
 // context is the one piece of context of the last turn, and its key.
@@ -316,6 +318,41 @@ func TestStates(t *testing.T) {
 		s.answer("thread/read", said)
 		if st, err := s.thread().State(t.Context()); st != want || err != nil {
 			t.Errorf("%s is %q, %v, want %q", said, st, err, want)
+		}
+	}
+}
+
+// The app-server keeps a thread for a minute after its terminal has gone, and does not tell which has one.
+func TestATurnThatNoTerminalShowsIsNotStarted(t *testing.T) {
+	daemon := process{client: true, threads: map[string]bool{"thread-1": true, "thread-2": true}}
+	terminal := process{client: true, terminal: true}
+	for what, tc := range map[string]struct {
+		seen       []process
+		loaded     string
+		unattended bool
+		rings      bool
+	}{
+		"its terminal":                       {[]process{daemon, terminal}, `["thread-1"]`, false, true},
+		"no terminal":                        {[]process{daemon}, `["thread-1"]`, false, false},
+		"no terminal, and that is wanted":    {[]process{daemon}, `["thread-1"]`, true, true},
+		"one terminal of two is left":        {[]process{daemon, terminal}, `["thread-1","thread-2"]`, false, false},
+		"two terminals":                      {[]process{daemon, terminal, terminal}, `["thread-1","thread-2"]`, false, true},
+		"a helper's thread needs none":       {[]process{daemon, terminal}, `["thread-1","short"]`, false, true},
+		"a sub-agent's thread needs none":    {[]process{daemon, terminal}, `["thread-1","child"]`, false, true},
+		"a shell that looks at a database":   {[]process{daemon, {client: true}}, `["thread-1"]`, false, false},
+		"a terminal with a thread by itself": {[]process{daemon, {client: true, terminal: true, threads: map[string]bool{"thread-3": true}}}, `["thread-1"]`, false, false},
+	} {
+		s := newAppServer(t)
+		s.answer("thread/loaded/list", `{"data":`+tc.loaded+`}`)
+		s.answers["thread/read"] = func(params map[string]any) string {
+			more := map[string]string{"short": `,"ephemeral":true`, "child": `,"parentThreadId":"thread-1"`}[params["threadId"].(string)]
+			return `{"thread":{"status":{"type":"idle"}` + more + `}}`
+		}
+		th := s.thread()
+		th.Unattended, th.processes = tc.unattended, func(string) []process { return tc.seen }
+		err := th.Ring(t.Context(), wake.Notice{Count: 1, Oldest: "m-1"})
+		if tc.rings != (err == nil) || !tc.rings && !errors.Is(err, wake.ErrAway) || tc.rings != (s.started != nil) {
+			t.Errorf("%s: %v, started %v", what, err, s.started)
 		}
 	}
 }

@@ -7,27 +7,26 @@ import (
 	"time"
 
 	"c2c/wake"
+	"c2c/wake/screen"
 )
 
 const (
-	hush   = 2 * time.Second        // since a key was typed
-	moment = 150 * time.Millisecond // between two looks; Gemini loses an Enter within 100 ms of a paste
-	looks  = 10                     // at a client that has not drawn yet
+	quiet   = 2 * time.Second        // since a key was typed
+	between = 150 * time.Millisecond // between two looks; Gemini loses an Enter within 100 ms of a paste
+	looks   = 10                     // at a client that has not drawn yet
 )
 
 // Bell rings one client.
 type Bell struct {
-	Pane   Pane
-	Client int // its process
-	// Idle returns nil when the screen shows the client's idle prompt with nothing typed, and the cursor
-	// there, from 0. The lines have no control characters but in the sequences for colours, by which a hint
-	// is told from a draft. Of screen they have no colours, and other characters (screen.go).
-	Idle   func(lines []string, row, col int) error
-	Getenv func(string) string
+	Pane    Pane
+	Client  string // its name, by which package screen knows its prompt
+	Process int    // its process
+	Getenv  func(string) string
 
-	path string // of tmux or screen
-	now  func() time.Time
-	wait func(context.Context, time.Duration) error
+	path   string // of tmux or screen
+	now    func() time.Time
+	wait   func(context.Context, time.Duration) error
+	prompt func(client string, s *screen.Screen) (draft string, err error) // screen.Prompt
 }
 
 // terminal is a pane.
@@ -52,30 +51,38 @@ func (b *Bell) Ring(ctx context.Context, n wake.Notice) (err error) {
 	if b.wait == nil {
 		b.wait = pause
 	}
+	if b.prompt == nil {
+		b.prompt = screen.Prompt
+	}
 	t, err := b.open()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.close()) }()
-	before, err := b.idle(ctx, t)
-	if err != nil {
+	if err := b.idle(ctx, t); err != nil {
 		return mark(wake.ErrHeld, err)
 	}
 	text := n.Sentinel("poll mcp__c2c__poll_inbox")
 	if err := t.paste(ctx, text); err != nil {
 		return mark(wake.ErrUncaptured, err)
 	}
-	if err := b.until(ctx, t, func(v view) error { return b.stands(v, before, text) }); err != nil {
+	if err := b.until(ctx, t, func(v view) error {
+		draft, err := b.draft(v)
+		if err == nil && !screen.Same(draft, text) {
+			err = errors.New("the line does not stand alone in its prompt")
+		}
+		return err
+	}); err != nil {
 		return mark(wake.ErrUncaptured, fmt.Errorf("pasted, and not sent: %w", err))
 	}
 	if err := t.enter(ctx); err != nil {
 		return mark(wake.ErrUncaptured, err)
 	}
 	return mark(wake.ErrUncaptured, b.until(ctx, t, func(v view) error {
-		if _, still := v.typed(text, before); still {
-			return errors.New("the line stays in its input")
+		if draft, _ := b.draft(v); screen.Same(draft, text) {
+			return errors.New("the line stays in its prompt")
 		}
-		return nil
+		return nil // a turn, or an empty prompt: either way the line has left it
 	}))
 }
 
@@ -99,39 +106,46 @@ func (b *Bell) open() (terminal, error) {
 		b.path = path
 	}
 	if b.Pane.Kind == Screen {
-		return newScreen(b.path, b.Getenv("SCREENDIR"), b.Pane, b.Client)
+		return newScreen(b.path, b.Getenv("SCREENDIR"), b.Pane, b.Process)
 	}
-	return newTmux(b.path, b.Pane, b.Client), nil
+	return newTmux(b.path, b.Pane, b.Process), nil
 }
 
-// idle returns what an idle client shows that nobody types to.
-func (b *Bell) idle(ctx context.Context, t terminal) (v view, err error) {
+// idle fails unless the client shows its empty prompt and nobody types to it.
+func (b *Bell) idle(ctx context.Context, t terminal) error {
 	first, left, err := b.glance(ctx, t)
 	if err == nil && left > 0 { // wait for that once
 		if err = b.wait(ctx, left); err == nil {
 			first, left, err = b.glance(ctx, t)
 		}
 	}
+	var v view
 	if err == nil && left <= 0 {
-		if err = b.wait(ctx, moment); err == nil {
+		if err = b.wait(ctx, between); err == nil {
 			v, left, err = b.glance(ctx, t)
 		}
 	}
 	switch {
 	case err != nil:
-		return v, err
+		return err
 	case left > 0:
-		return v, errors.New("somebody types")
+		return errors.New("somebody types")
 	case !v.equal(first):
-		return v, errors.New("its screen moves")
+		return errors.New("its screen moves")
 	}
-	if err := b.Idle(v.drawn, v.row, v.col); err != nil {
-		return v, fmt.Errorf("no idle prompt on its screen: %w", err)
+	draft, err := b.draft(v)
+	if err == nil && draft != "" {
+		err = errors.New("a draft stands in its prompt")
 	}
-	return v, nil
+	return err
 }
 
-// glance returns what the pane shows, and how much of the hush is left.
+// draft is what a person has typed into the client's prompt.
+func (b *Bell) draft(v view) (string, error) {
+	return b.prompt(b.Client, screen.Captured(v.drawn, v.row, v.col))
+}
+
+// glance returns what the pane shows, and how much is left of the time without a key.
 func (b *Bell) glance(ctx context.Context, t terminal) (view, time.Duration, error) {
 	v, read, err := t.look(ctx)
 	if err != nil {
@@ -144,13 +158,13 @@ func (b *Bell) glance(ctx context.Context, t terminal) (view, time.Duration, err
 	if read.After(typed) {
 		typed = read
 	}
-	return v, typed.Add(hush).Sub(b.now()), nil
+	return v, typed.Add(quiet).Sub(b.now()), nil
 }
 
 // until looks now and then, while seen fails.
 func (b *Bell) until(ctx context.Context, t terminal, seen func(view) error) (err error) {
 	for range looks {
-		if err := b.wait(ctx, moment); err != nil {
+		if err := b.wait(ctx, between); err != nil {
 			return err
 		}
 		v, _, lookErr := t.look(ctx)
@@ -162,18 +176,6 @@ func (b *Bell) until(ctx context.Context, t terminal, seen func(view) error) (er
 		}
 	}
 	return err
-}
-
-// stands fails unless the text stands in the input and the client would be idle without it.
-func (b *Bell) stands(v, before view, text string) error {
-	rest, ok := v.typed(text, before)
-	if !ok {
-		return errors.New("the line is not in its input")
-	}
-	if err := b.Idle(rest.drawn, rest.row, rest.col); err != nil {
-		return fmt.Errorf("something came with the line: %w", err)
-	}
-	return nil
 }
 
 func pause(ctx context.Context, d time.Duration) error {

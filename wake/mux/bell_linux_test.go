@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"c2c/wake"
+	"c2c/wake/screen"
 )
 
 var notice = wake.Notice{Count: 2, From: []string{"amber", "birch"}, Oldest: "a"}
@@ -52,7 +53,7 @@ func refused(t *testing.T, l *lab, b *Bell, why, input string) {
 func TestADraftIsNotTouched(t *testing.T) {
 	both(t, func(t *testing.T, l *lab) {
 		l.say("draft half a thought")
-		refused(t, l, l.bell(), "half a thought", "half a thought")
+		refused(t, l, l.bell(), "a draft stands", "half a thought")
 	})
 }
 
@@ -86,7 +87,7 @@ func TestAScreenThatMovesIsLeftAlone(t *testing.T) {
 	both(t, func(t *testing.T, l *lab) {
 		l.say("mode moving")
 		b := l.bell()
-		b.Idle = func([]string, int, int) error { return nil }
+		b.prompt = func(string, *screen.Screen) (string, error) { return "", nil }
 		refused(t, l, b, "moves", "")
 	})
 }
@@ -121,10 +122,10 @@ func TestAnIgnoredLineIsReportedAndNotRepeated(t *testing.T) {
 		l.say("mode deaf")
 		b := l.bell()
 		err := b.Ring(t.Context(), notice)
-		if !errors.Is(err, wake.ErrUncaptured) || !strings.Contains(err.Error(), "the line stays in its input") {
+		if !errors.Is(err, wake.ErrUncaptured) || !strings.Contains(err.Error(), "the line stays in its prompt") {
 			t.Error(err)
 		}
-		refused(t, l, b, "no idle prompt", sentinel)
+		refused(t, l, b, "a draft stands", sentinel)
 	})
 }
 
@@ -184,7 +185,7 @@ func TestOnlyThePaneOfTheClientIsTypedTo(t *testing.T) {
 	both(t, func(t *testing.T, l *lab) {
 		elsewhere := newLab(t, l.kind)
 		b := l.bell()
-		b.Client = elsewhere.said.Pid
+		b.Process = elsewhere.said.Pid
 		if err := b.Ring(t.Context(), notice); !errors.Is(err, wake.ErrUnreachable) || !strings.Contains(err.Error(), "is not in") {
 			t.Error(err)
 		}
@@ -212,7 +213,7 @@ func TestADeadPaneIsUnreachable(t *testing.T) {
 	l.tmux("set-option", "-w", "remain-on-exit", "on")
 	b := l.bell()
 	l.conn.Close()
-	gone(t, b.Client)
+	gone(t, b.Process)
 	// Its hook pane-died sometimes never runs (3.3a): it has seen the end of the output, and not SIGCHLD.
 	for l.tmux("display-message", "-p", "-t", "%0", "#{pane_dead}") != "1\n" {
 	}
@@ -246,7 +247,7 @@ func TestSomebodyWhoTypesIsWaitedForOnce(t *testing.T) {
 		var waited, ahead time.Duration
 		b.now = func() time.Time { return time.Now().Add(ahead) }
 		b.wait = func(_ context.Context, d time.Duration) error {
-			if waited += d; d > moment {
+			if waited += d; d > between {
 				ahead += d + 8*time.Second // the terminal's answer, next, is as good as a key
 			}
 			l.say("sync")
@@ -255,7 +256,7 @@ func TestSomebodyWhoTypesIsWaitedForOnce(t *testing.T) {
 		if err := b.Ring(t.Context(), notice); err != nil {
 			t.Fatal(err)
 		}
-		if waited < hush || waited > 12*time.Second {
+		if waited < quiet || waited > 12*time.Second {
 			t.Errorf("waited %v", waited)
 		}
 		b.now = time.Now

@@ -42,7 +42,7 @@ func adapter(kind string) waketest.Adapter {
 			}}
 		},
 		Gone: waketest.Bells{
-			"another process": changed(func(b *Bell) { b.Client = os.Getpid() }),
+			"another process": changed(func(b *Bell) { b.Process = os.Getpid() }),
 			"no such pane":    changed(func(b *Bell) { b.Pane.ID = strings.Replace(b.Pane.ID, "0", "7", 1) }),
 			"no such server":  changed(func(b *Bell) { b.Pane.Socket = strings.Replace(b.Pane.Socket, "/tmux", "/ctl", 1) + "0" }),
 			"no program":      changed(func(b *Bell) { b.Getenv = func(string) string { return "relative:" + os.TempDir() } }),
@@ -50,7 +50,7 @@ func adapter(kind string) waketest.Adapter {
 				l := newLab(t, kind)
 				b := l.bell()
 				l.conn.Close()
-				gone(t, b.Client)
+				gone(t, b.Process)
 				return b
 			},
 		},

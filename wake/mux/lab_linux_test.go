@@ -20,6 +20,8 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
+	"c2c/wake/screen"
+
 	"c2c/e2e/need"
 )
 
@@ -121,7 +123,7 @@ func (l *lab) bell() *Bell {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	return &Bell{Pane: pane, Client: l.said.Pid, Idle: idlePrompt, Getenv: l.getenv,
+	return &Bell{Pane: pane, Client: "lab", Process: l.said.Pid, prompt: labPrompt, Getenv: l.getenv,
 		now: func() time.Time { return time.Now().Add(time.Minute) },
 		wait: func(context.Context, time.Duration) error {
 			l.say("sync")
@@ -138,19 +140,24 @@ func (l *lab) getenv(key string) string {
 	return ""
 }
 
-// idlePrompt knows the client's idle screen.
-func idlePrompt(lines []string, row, col int) error {
-	for i, line := range lines {
-		line = strings.TrimSpace(line)
-		old := strings.HasPrefix(line, "> <c2c ") || strings.HasSuffix(line, "c2c>") || i == 0
-		if i != row && line != "" && !old {
-			return fmt.Errorf("what is %q", line)
+// labPrompt reads the client's prompt: above it the title, what was sent, and an empty line.
+func labPrompt(_ string, s *screen.Screen) (draft string, err error) {
+	row, _, _ := s.Cursor()
+	top := row
+	for top > 0 && !strings.HasPrefix(screen.Text(s.Line(top)), ">") {
+		top--
+	}
+	for i := 1; i < s.Rows(); i++ {
+		line := strings.TrimSpace(screen.Text(s.Line(i)))
+		sent := i < top-1 && (strings.HasPrefix(line, "> <c2c ") || strings.HasSuffix(line, "c2c>"))
+		if (i < top || i > row) && line != "" && !sent {
+			return "", fmt.Errorf("what is %q", line)
 		}
 	}
-	if strings.TrimSpace(lines[row]) != ">" || col != 2 {
-		return fmt.Errorf("a prompt of %q, with the cursor at %d", lines[row], col)
+	for i := top; i <= row; i++ {
+		draft += screen.Text(s.Line(i))
 	}
-	return nil
+	return strings.TrimSpace(strings.TrimPrefix(draft, ">")), nil
 }
 
 // untouched fails unless the client got nothing at all.

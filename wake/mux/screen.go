@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,10 +15,11 @@ import (
 	"c2c/wake"
 )
 
-// screen is a window of a GNU screen session (measured with 4.9.0). What it does not tell:
+// gnuScreen is a window of a GNU screen session (measured with 4.9.0). What it does not tell:
 //
-//   - Text as it is: a picture holds the low byte of each character only, so U+276F is an "o". Idle gets
-//     these bytes as Latin-1, and those that no character of Latin-1 has as the frames and blocks of U+25xx.
+//   - Text as it is: a picture holds the low byte of each character only, so U+276F is an "o". These bytes
+//     are taken for Latin-1, and those that no character of Latin-1 has for the frames and blocks of U+25xx.
+//   - Colours: what Codex suggests in its prompt looks like a draft, and nothing is typed.
 //   - Whether the client asked for bracketed paste. It gets the brackets all the same.
 //   - Prompts and lists of screen's own over the window: what is typed then goes there. It does not come
 //     into the input line, so no Enter follows.
@@ -25,7 +27,7 @@ import (
 //     started with.
 //
 // Somebody who is attached sees screen's answers in the message line for a moment.
-type screen struct {
+type gnuScreen struct {
 	cmd  command
 	pane Pane
 	pid  int // the client's
@@ -33,23 +35,23 @@ type screen struct {
 	kept int // lines that it keeps, -1 before it was asked
 }
 
-func newScreen(path, sockets string, p Pane, pid int) (*screen, error) {
+func newScreen(path, sockets string, p Pane, pid int) (*gnuScreen, error) {
 	dir, err := os.MkdirTemp("", "c2c-screen-") // 0700
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for screen's picture: %w", err)
 	}
-	s := &screen{command{path: path, args: []string{"-S", p.Socket, "-p", p.ID}}, p, pid, dir, -1}
+	s := &gnuScreen{command{path: path, args: []string{"-S", p.Socket, "-p", p.ID}}, p, pid, dir, -1}
 	if sockets != "" {
 		s.cmd.env = []string{"SCREENDIR=" + sockets}
 	}
 	return s, nil
 }
 
-func (s *screen) close() error { return os.RemoveAll(s.dir) }
+func (s *gnuScreen) close() error { return os.RemoveAll(s.dir) }
 
 // look implements terminal. In copy mode, which screen shows nobody but the one who scrolls, it refuses to
 // change how many lines it keeps: so one more is asked for, and given back.
-func (s *screen) look(ctx context.Context) (v view, read time.Time, err error) {
+func (s *gnuScreen) look(ctx context.Context) (v view, read time.Time, err error) {
 	if read, err = s.terminal(); err != nil {
 		return v, read, err
 	}
@@ -79,7 +81,7 @@ func (s *screen) look(ctx context.Context) (v view, read time.Time, err error) {
 	if v.lines, err = s.picture(); err != nil {
 		return v, read, err
 	}
-	v.drawn, v.row, v.col = v.lines, st.row, st.col
+	v.drawn, v.row, v.col = withSigns(v.lines), st.row, st.col
 	if !v.valid() || len(v.lines) != st.height { // a low byte can look like the end of a line
 		return v, read, errors.New("screen's picture is not as high as its window")
 	}
@@ -88,10 +90,10 @@ func (s *screen) look(ctx context.Context) (v view, read time.Time, err error) {
 
 // keep is the command to keep so many lines. With @ it says nothing about it: somebody who is attached would
 // read that for a second, and we would wait as long.
-func (s *screen) keep(lines int) string { return "@scrollback " + strconv.Itoa(lines) }
+func (s *gnuScreen) keep(lines int) string { return "@scrollback " + strconv.Itoa(lines) }
 
 // terminal checks that the client is on a terminal of this session, and that the client has it.
-func (s *screen) terminal() (read time.Time, err error) {
+func (s *gnuScreen) terminal() (read time.Time, err error) {
 	p, err := lookAt(s.pid)
 	if err != nil {
 		return read, err
@@ -115,7 +117,7 @@ func (s *screen) terminal() (read time.Time, err error) {
 // and the lines that it keeps.
 type state struct{ row, col, height, kept int }
 
-func (s *screen) info(ctx context.Context) (state, error) {
+func (s *gnuScreen) info(ctx context.Context) (state, error) {
 	out, err := s.cmd.run(ctx, "-Q", "info")
 	if err != nil {
 		return state{}, err
@@ -130,9 +132,9 @@ func (s *screen) info(ctx context.Context) (state, error) {
 	return st, nil
 }
 
-func (s *screen) file() string { return filepath.Join(s.dir, "picture") }
+func (s *gnuScreen) file() string { return filepath.Join(s.dir, "picture") }
 
-func (s *screen) picture() ([]string, error) {
+func (s *gnuScreen) picture() ([]string, error) {
 	f, err := os.Open(s.file())
 	if err != nil {
 		return nil, fmt.Errorf("read screen's picture: %w", err)
@@ -165,18 +167,29 @@ func readable(picture []byte) []string {
 	return lines
 }
 
+// withSigns puts Claude Code's prompt sign back, of which screen's picture has the low byte.
+func withSigns(lines []string) []string {
+	out := slices.Clone(lines)
+	for i, line := range lines {
+		if rest, ok := strings.CutPrefix(line, "o\u00a0"); ok {
+			out[i] = "❯\u00a0" + rest
+		}
+	}
+	return out
+}
+
 // typed implements terminal: screen does not tell. What the client has read it has from foreground.
-func (s *screen) typed(context.Context) (time.Time, error) { return time.Time{}, nil }
+func (s *gnuScreen) typed(context.Context) (time.Time, error) { return time.Time{}, nil }
 
 // paste implements terminal. screen would take \, ^ and $ for the start of a character or of a variable.
-func (s *screen) paste(ctx context.Context, text string) error {
+func (s *gnuScreen) paste(ctx context.Context, text string) error {
 	quoted := strings.NewReplacer(`\`, `\\`, `^`, `\^`, `$`, `\$`).Replace(text)
 	_, err := s.cmd.run(ctx, "-X", "stuff", "\x1b[200~"+quoted+"\x1b[201~")
 	return err
 }
 
 // enter implements terminal.
-func (s *screen) enter(ctx context.Context) error {
+func (s *gnuScreen) enter(ctx context.Context) error {
 	_, err := s.cmd.run(ctx, "-X", "stuff", "\r")
 	return err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -74,14 +73,14 @@ func (t *Terminal) Ring(ctx context.Context, n wake.Notice) error {
 	if err := t.write("\x1b[200~" + text + "\x1b[201~"); err != nil {
 		return fmt.Errorf("%w: %w", wake.ErrUncaptured, err)
 	}
-	if err := t.shows(ctx, func(draft string, err error) bool { return err == nil && squeeze(draft) == squeeze(text) }); err != nil {
+	if err := t.shows(ctx, func(draft string, err error) bool { return err == nil && screen.Same(draft, text) }); err != nil {
 		return fmt.Errorf("%w: its prompt does not show what was pasted", wake.ErrUncaptured)
 	}
 	if err := t.write("\r"); err != nil {
 		return fmt.Errorf("%w: %w", wake.ErrUncaptured, err)
 	}
 	// A turn or an empty prompt: either way the notice has left it.
-	if err := t.shows(ctx, func(draft string, err error) bool { return squeeze(draft) != squeeze(text) }); err != nil {
+	if err := t.shows(ctx, func(draft string, err error) bool { return !screen.Same(draft, text) }); err != nil {
 		return fmt.Errorf("%w: it did not take Enter", wake.ErrUncaptured)
 	}
 	return nil
@@ -147,6 +146,3 @@ func (t *Terminal) shows(ctx context.Context, wanted func(draft string, err erro
 		}
 	}
 }
-
-// squeeze leaves out blanks: a prompt that is too narrow breaks the line.
-func squeeze(s string) string { return strings.Join(strings.Fields(s), "") }

@@ -22,6 +22,12 @@ func Prompt(client string, s *Screen) (draft string, err error) {
 	return "", fmt.Errorf("no prompt of %q is known", client)
 }
 
+// Same says whether a prompt shows a text and nothing else. Blanks do not count: a narrow prompt breaks lines.
+func Same(draft, text string) bool {
+	squeeze := func(s string) string { return strings.Join(strings.Fields(s), "") }
+	return squeeze(draft) == squeeze(text)
+}
+
 // Idle says why nothing may be typed into a client's prompt; nil: it is empty and waits.
 func Idle(client string, s *Screen) error {
 	draft, err := Prompt(client, s)

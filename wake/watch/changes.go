@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -22,12 +23,12 @@ type source interface {
 	close()
 }
 
-// Subscription is one file that is watched.
+// Subscription is one watcher of files.
 type Subscription struct {
 	changed chan struct{} // holds one: many changes are one
 	every   time.Duration // look as often without being told
 	changes *Changes
-	id      int
+	ids     []int
 }
 
 // NewChanges starts to watch. Where the system has no watch left, its
@@ -40,16 +41,29 @@ func NewChanges() *Changes {
 
 // Subscribe watches a file that exists.
 func (c *Changes) Subscribe(file string) *Subscription {
-	s := &Subscription{changed: make(chan struct{}, 1), every: pollEvery, changes: c, id: -1}
+	s := &Subscription{changed: make(chan struct{}, 1), every: pollEvery, changes: c}
+	if s.add(file) {
+		s.every = recheck
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.source != nil {
-		if id, err := c.source.add(file); err == nil {
-			s.id, s.every = id, recheck
-		}
-	}
 	c.subs[s] = true
 	return s
+}
+
+// add watches another file, or all that are in a directory, and says whether that can be done now.
+func (s *Subscription) add(path string) bool {
+	c := s.changes
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.source == nil {
+		return false
+	}
+	id, err := c.source.add(path)
+	if err == nil && !slices.Contains(s.ids, id) {
+		s.ids = append(s.ids, id)
+	}
+	return err == nil
 }
 
 // Close ends the subscription.
@@ -58,13 +72,14 @@ func (s *Subscription) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.subs, s)
-	for other := range c.subs {
-		if other.id == s.id {
-			return // the same file
+	for _, id := range s.ids {
+		used := false
+		for other := range c.subs {
+			used = used || slices.Contains(other.ids, id)
 		}
-	}
-	if s.id >= 0 {
-		c.source.remove(s.id)
+		if !used {
+			c.source.remove(id)
+		}
 	}
 }
 
@@ -73,7 +88,7 @@ func (c *Changes) notify(id int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for s := range c.subs {
-		if id < 0 || s.id == id {
+		if id < 0 || slices.Contains(s.ids, id) {
 			select {
 			case s.changed <- struct{}{}:
 			default:

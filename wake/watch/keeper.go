@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"c2c/wake"
@@ -11,10 +12,11 @@ import (
 
 // Keeper runs a Watcher for each session that a process may ring.
 type Keeper struct {
-	// Sessions lists the ids of the sessions that should be rung from here now. An error ends Run.
-	Sessions func(context.Context) ([]string, error)
+	// Sessions lists the sessions that should be rung from here now. What has changed about one is another
+	// session here: its watcher is made anew. An error ends Run.
+	Sessions func(context.Context) ([]wake.Session, error)
 	// Watcher makes the watcher of one of them.
-	Watcher func(sid string) (*Watcher, error)
+	Watcher func(wake.Session) (*Watcher, error)
 	// Claim waits for the right to ring a session, until ctx ends: another process may have it, and die. Nil
 	// for watchers that borrow it.
 	Claim func(ctx context.Context, sid string) (release func() error, err error)
@@ -34,22 +36,22 @@ func (k *Keeper) Run(ctx context.Context) error {
 	defer changes.Close()
 	sub := changes.Subscribe(k.Registry)
 	defer sub.Close()
-	running := map[string]*kept{}
+	running := map[wake.Session]*kept{}
 	defer func() { k.prune(running, nil) }()
 	tick := time.NewTicker(recheck)
 	defer tick.Stop()
 	for {
-		sids, err := k.Sessions(ctx)
+		sessions, err := k.Sessions(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		k.prune(running, sids)
-		for _, sid := range sids {
-			if running[sid] == nil {
-				running[sid] = k.start(ctx, sid, changes)
+		k.prune(running, sessions)
+		for _, s := range sessions {
+			if running[s] == nil {
+				running[s] = k.start(ctx, s, changes)
 			}
 		}
 		select {
@@ -62,49 +64,45 @@ func (k *Keeper) Run(ctx context.Context) error {
 }
 
 // prune stops what is not wanted, and forgets what has ended by itself.
-func (k *Keeper) prune(running map[string]*kept, wanted []string) {
-	keep := map[string]bool{}
-	for _, sid := range wanted {
-		keep[sid] = true
-	}
-	for sid, r := range running {
+func (k *Keeper) prune(running map[wake.Session]*kept, wanted []wake.Session) {
+	for s, r := range running {
 		select {
 		case <-r.done:
 		default:
-			if keep[sid] {
+			if slices.Contains(wanted, s) {
 				continue
 			}
 		}
 		r.stop()
 		<-r.done
-		delete(running, sid)
+		delete(running, s)
 	}
 }
 
-func (k *Keeper) start(ctx context.Context, sid string, changes *Changes) *kept {
+func (k *Keeper) start(ctx context.Context, s wake.Session, changes *Changes) *kept {
 	ctx, stop := context.WithCancel(ctx)
 	r := &kept{stop, make(chan struct{})}
 	go func() {
 		defer close(r.done)
-		err := k.watch(ctx, sid, changes)
+		err := k.watch(ctx, s, changes)
 		if errors.Is(err, wake.ErrUnreachable) {
-			k.Log.Debug("session cannot be reached from here", "session", sid)
+			k.Log.Debug("session cannot be reached from here", "session", s.SID)
 		} else if err != nil && ctx.Err() == nil {
-			k.Log.Warn("session is not watched", "session", sid, "err", err)
+			k.Log.Warn("session is not watched", "session", s.SID, "err", err)
 		}
 	}()
 	return r
 }
 
-func (k *Keeper) watch(ctx context.Context, sid string, changes *Changes) (err error) {
+func (k *Keeper) watch(ctx context.Context, s wake.Session, changes *Changes) (err error) {
 	if k.Claim != nil {
-		release, cerr := k.Claim(ctx, sid)
+		release, cerr := k.Claim(ctx, s.SID)
 		if cerr != nil {
 			return cerr
 		}
 		defer func() { err = errors.Join(err, release()) }()
 	}
-	w, err := k.Watcher(sid)
+	w, err := k.Watcher(s)
 	if err != nil {
 		return err
 	}

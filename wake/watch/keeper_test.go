@@ -45,12 +45,12 @@ func TestAKeeperRingsWhoIsListedAndStopsWhenNotAnyMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	rings, released := make(bell), make(chan bool, 1)
-	list := make(chan []string, 1)
-	list <- []string{"amber"}
-	current := []string(nil)
+	list := make(chan []wake.Session, 1)
+	list <- []wake.Session{{SID: "amber"}}
+	current := []wake.Session(nil)
 	k := &Keeper{
 		Registry: registry, Log: slog.New(slog.DiscardHandler),
-		Sessions: func(context.Context) ([]string, error) {
+		Sessions: func(context.Context) ([]wake.Session, error) {
 			select {
 			case current = <-list:
 			default:
@@ -60,7 +60,7 @@ func TestAKeeperRingsWhoIsListedAndStopsWhenNotAnyMore(t *testing.T) {
 		Claim: func(context.Context, string) (func() error, error) {
 			return func() error { released <- true; return nil }, nil
 		},
-		Watcher: func(sid string) (*Watcher, error) {
+		Watcher: func(wake.Session) (*Watcher, error) {
 			lock := filepath.Join(path, box.LockName())
 			touch(lock)
 			return &Watcher{Box: box, Lock: lock, Now: time.Now, Methods: []wake.Method{{Name: "test", Doorbell: rings}}}, nil

@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"time"
 
 	"c2c/inbox"
@@ -27,13 +28,17 @@ type Watcher struct {
 	lost   bool      // no method reached the client
 }
 
-// Run rings until ctx ends. It gives up with wake.ErrUnreachable when no method reaches the client and the right
+// Run rings until ctx ends. It gives up with ErrUnreachable when no method reaches the client and the right
 // to ring is ours, so that another process may try its own.
 func (w *Watcher) Run(ctx context.Context, changes *Changes) error {
 	sub := changes.Subscribe(w.Lock)
 	defer sub.Close()
 	for {
-		seen, again, err := w.stampedLook(ctx)
+		before, err := w.subscribed(sub)
+		if err != nil {
+			return err
+		}
+		again, err := w.look(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -46,24 +51,39 @@ func (w *Watcher) Run(ctx context.Context, changes *Changes) error {
 		if again == never || again > sub.every {
 			again = sub.every
 		}
-		if err := w.await(ctx, sub, seen, again); err != nil {
+		if err := w.await(ctx, sub, before, again); err != nil {
 			return err
 		}
 	}
 }
 
-// stampedLook says what the mailbox was like before the look, so that what comes meanwhile is a change.
-func (w *Watcher) stampedLook(ctx context.Context) (seen inbox.Stamp, again time.Duration, err error) {
-	if seen, err = w.Box.Stamp(); err != nil {
-		return seen, never, err
-	}
-	again, err = w.look(ctx)
-	return seen, again, err
+// state is what a look depends on: mail that is given back changes nothing but that it waits.
+type state struct {
+	stamp inbox.Stamp
+	waits bool
 }
 
-// await returns when the mailbox has changed, the time is over, or ctx ends. That its lock file was closed
-// alone says nothing: our own look closes it too.
-func (w *Watcher) await(ctx context.Context, sub *Subscription, seen inbox.Stamp, limit time.Duration) error {
+// subscribed is the state, when every change to it will be told.
+func (w *Watcher) subscribed(sub *Subscription) (state, error) {
+	// A reader that is killed closes what it had leased, and not the lock file. There may be no directory yet.
+	sub.add(filepath.Join(filepath.Dir(w.Lock), w.Box.LeaseName()))
+	return w.state()
+}
+
+func (w *Watcher) state() (s state, err error) {
+	if s.stamp, err = w.Box.Stamp(); err == nil {
+		s.waits, err = w.Box.Waiting()
+	}
+	return s, err
+}
+
+// givenBack is how long after its file was closed a lease may still be locked: the kernel tells of the close
+// before it lets the lock go.
+const givenBack = 100 * time.Millisecond
+
+// await returns when the mailbox has changed since before, the time is over, or ctx ends. That a file was closed
+// alone says nothing: our own look closes the lock file too.
+func (w *Watcher) await(ctx context.Context, sub *Subscription, before state, limit time.Duration) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	for {
@@ -74,8 +94,11 @@ func (w *Watcher) await(ctx context.Context, sub *Subscription, seen inbox.Stamp
 			return nil
 		case <-sub.changed:
 		}
-		if now, err := w.Box.Stamp(); err != nil || now != seen {
+		if now, err := w.state(); err != nil || now != before {
 			return err
+		}
+		if !before.waits {
+			timer.Reset(min(limit, givenBack))
 		}
 	}
 }
@@ -171,6 +194,9 @@ func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message) (r wake.Ring, 
 		case err == nil:
 			r.Outcome = wake.Rang
 			return r, nil
+		case errors.Is(err, wake.ErrAway):
+			r.Outcome = wake.Away
+			return r, err
 		case errors.Is(err, wake.ErrUncaptured):
 			r.Outcome = wake.Uncaptured
 			return r, err // it is there: another method would ring it twice

@@ -1,9 +1,12 @@
 package watch
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -211,4 +214,88 @@ func TestARightToRingThatIsNotGivenBackIsAnError(t *testing.T) {
 	if _, err := s.w.look(t.Context()); !errors.Is(err, stuck) {
 		t.Errorf("error %v", err)
 	}
+}
+
+// noticed waits for what giveBack does to mail that another reader has, and fails the test when that is seen only
+// by the look that comes in any case.
+func (s *stage) noticed(giveBack func()) {
+	s.t.Helper()
+	s.w.Lock = filepath.Join(s.root, s.box.LockName())
+	changes := NewChanges()
+	defer changes.Close()
+	sub := changes.Subscribe(s.w.Lock)
+	defer sub.Close()
+	before, err := s.w.subscribed(sub)
+	if err != nil || before.waits {
+		s.t.Fatalf("before: %+v, %v", before, err)
+	}
+	giveBack()
+	ctx, cancel := context.WithTimeout(s.t.Context(), recheck/2)
+	defer cancel()
+	if err := s.w.await(ctx, sub, before, recheck); err != nil || ctx.Err() != nil {
+		s.t.Fatal("it is not noticed", err)
+	}
+	if now, err := s.w.state(); err != nil || !now.waits {
+		s.t.Errorf("after: %+v, %v", now, err)
+	}
+}
+
+func TestMailThatAReaderGivesBackIsNoticedAtOnce(t *testing.T) {
+	s := newStage(t)
+	s.deliver("a")
+	l, err := s.box.LeaseSome(t.Context(), "reader", wake.MaxLook)
+	if err != nil || len(l.Messages) != 1 {
+		t.Fatal(l, err)
+	}
+	s.noticed(func() {
+		if err := l.Release(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// holdVariable names the root of a mailbox that this program takes and keeps.
+const holdVariable = "C2C_TEST_HOLD"
+
+func TestMailOfAKilledReaderIsNoticedAtOnce(t *testing.T) {
+	if root := os.Getenv(holdVariable); root != "" {
+		hold(t, root)
+	}
+	s := newStage(t)
+	s.deliver("a")
+	reader := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	reader.Env = append(os.Environ(), holdVariable+"="+s.root)
+	out, err := reader.StdoutPipe()
+	if err == nil {
+		err = reader.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "held\n" {
+		t.Fatal(line, err)
+	}
+	s.noticed(func() {
+		reader.Process.Kill()
+		reader.Wait()
+	})
+}
+
+// hold takes what waits, says so, and stays.
+func hold(t *testing.T, root string) {
+	dir, err := atomicfile.Create(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := inbox.Open(dir, "amber", inbox.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := box.LeaseSome(t.Context(), "reader", wake.MaxLook)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Println("held")
+	<-t.Context().Done() // it is killed before
+	l.Release()
 }

@@ -1,0 +1,119 @@
+package ringer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"c2c/broker"
+	"c2c/inbox"
+	"c2c/wake"
+	"c2c/wake/clients"
+	"c2c/wake/mux"
+)
+
+// From is where a ringer works: which sessions it rings, and how.
+type From struct {
+	sessions func(context.Context, *Ringer, *broker.Broker) ([]broker.Session, error)
+	ways     func(wake.Place, wake.Session) (wake.Ways, error)
+	// borrows: it takes the right to ring for one ring at a time, so that a session's own server comes first.
+	borrows bool
+}
+
+// Server is an MCP server that a client has started, as process pid. Push makes a method of its own, which is
+// tried first; nil: it has none. Not ok: c2c knows no way to wake the client.
+func Server(name string, pid int, push func(*inbox.Mailbox, string) wake.Method) (f From, ok bool) {
+	c, ok := clients.Find(name)
+	f.ways = func(p wake.Place, s wake.Session) (wake.Ways, error) {
+		p.Inside = true
+		if push != nil {
+			m := push(p.Box, p.Root)
+			p.Push = &m
+		}
+		return c.Ways(p, s)
+	}
+	f.sessions = func(ctx context.Context, r *Ringer, b *broker.Broker) ([]broker.Session, error) {
+		if c.Open != nil {
+			open := c.Open(pid)
+			return choose(ctx, b, func(s broker.Session) bool { return s.Client == name && isOpen(open, s) })
+		}
+		if r.Ends != nil && r.Ends(pid) {
+			return nil, nil
+		}
+		s, err := b.Resolve(ctx, broker.Caller{Client: name, Getenv: r.Getenv, PID: pid})
+		if errors.Is(err, broker.ErrNoSession) || errors.Is(err, broker.ErrAmbiguous) || err == nil && s.PID != pid {
+			return nil, nil
+		}
+		return []broker.Session{s}, err
+	}
+	return f, ok
+}
+
+// Terminal is a terminal of ours, in which a client runs as process pid. bell types into it.
+func Terminal(pid int, bell wake.Doorbell) From {
+	return From{
+		borrows: true,
+		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]broker.Session, error) {
+			open := clients.Open(pid)
+			return choose(ctx, b, func(s broker.Session) bool { return isOpen(open, s) || b.Below(s, pid) })
+		},
+		ways: func(p wake.Place, s wake.Session) (wake.Ways, error) {
+			w := wake.Ways{Methods: []wake.Method{{Name: wake.ByTerminal, Doorbell: bell}}}
+			if s.Process == 0 {
+				return w, nil
+			}
+			c, _ := clients.Find(s.Client)
+			theirs, err := c.Ways(p, s)
+			w.Busy = theirs.Busy
+			return w, err
+		},
+	}
+}
+
+// Outside is the wake daemon, which rings whoever can be reached from outside.
+func Outside() From {
+	return From{
+		borrows: true,
+		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]broker.Session, error) {
+			return choose(ctx, b, IsOutside)
+		},
+		ways: func(p wake.Place, s wake.Session) (w wake.Ways, err error) {
+			c, _ := clients.Find(s.Client)
+			if w, err = c.Ways(p, s); err != nil || s.Pane == "" {
+				return w, err
+			}
+			pane, err := mux.Parse(s.Pane)
+			if err != nil {
+				return w, err
+			}
+			if s.Process == 0 {
+				return w, fmt.Errorf("%w: its process is gone, so nothing tells its pane from another", wake.ErrUnreachable)
+			}
+			bell := &mux.Bell{Pane: pane, Client: s.Client, Process: s.Process, Getenv: p.Getenv}
+			w.Methods = append(w.Methods, wake.Method{Name: wake.ByTerminal, Doorbell: bell})
+			return w, nil
+		},
+	}
+}
+
+// IsOutside says whether the wake daemon may ring a session.
+func IsOutside(s broker.Session) bool {
+	c, _ := clients.Find(s.Client)
+	return s.Pane != "" || c.Outside && len(s.ClientIDs) > 0
+}
+
+// isOpen says whether the session is among those that a process has open.
+func isOpen(open map[string]bool, s broker.Session) bool {
+	n := len(s.ClientIDs)
+	return n > 0 && open[s.ClientIDs[n-1]]
+}
+
+func choose(ctx context.Context, b *broker.Broker, want func(broker.Session) bool) (chosen []broker.Session, err error) {
+	all, err := b.Sessions(ctx)
+	for _, s := range all {
+		if want(s) {
+			chosen = append(chosen, s)
+		}
+	}
+	return chosen, err
+}

@@ -1,0 +1,172 @@
+// Package ringer wakes the sessions of a root for as long as its process lives: an MCP server, the terminal
+// around a client, or the wake daemon. It joins what the broker knows of sessions with the ways to reach them.
+//
+// One process at a time has the right to ring a session: it holds <sid>.wake.lock.
+package ringer
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"c2c/broker"
+	"c2c/broker/client"
+	"c2c/wake"
+	"c2c/wake/watch"
+)
+
+// rootLook is how often, at the least and at the most, a ringer looks for a root that nobody has made yet.
+const (
+	rootLook     = time.Second
+	rootLookMost = 30 * time.Second
+)
+
+// errRootGone ends a keeper whose root was removed or made anew.
+var errRootGone = errors.New("root was replaced")
+
+// Ringer is one process that rings.
+type Ringer struct {
+	// Root finds the root. It is not opened before it is there: clients start throw-away copies of their
+	// servers, which must leave no trace.
+	Root func() (string, error)
+	Open func(root string) (*broker.Broker, error)
+	// From says whom to ring and how.
+	From   From
+	Getenv func(string) string
+	// Hooked says whether our hooks have run in a session, by the client's own id; nil: not known.
+	Hooked func(clientID string) bool
+	// Ends says whether a process of a client ends with the answer to its one prompt: nobody rings it then.
+	Ends func(pid int) bool
+	Gap  time.Duration // between two rings for the same message, doubling; the policy's when zero
+	Log  *slog.Logger
+}
+
+// Start rings until stop is called.
+func (r *Ringer) Start(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.run(ctx)
+	}()
+	return func() { cancel(); <-done }
+}
+
+func (r *Ringer) run(ctx context.Context) {
+	wait := rootLook
+	for ctx.Err() == nil {
+		if err := r.ring(ctx); err == nil || errors.Is(err, errRootGone) {
+			wait = rootLook
+		} else {
+			r.Log.Debug("nobody can be rung yet", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+			wait = min(2*wait, rootLookMost)
+		}
+	}
+}
+
+// ring rings until ctx ends or the root is gone.
+func (r *Ringer) ring(ctx context.Context) error {
+	root, err := r.Root()
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(root); err != nil {
+		return err
+	}
+	b, err := r.Open(root)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	registry, err := b.Watchable(broker.RegistryLock)
+	if err != nil {
+		return err
+	}
+	k := &watch.Keeper{
+		Registry: registry, Log: r.Log,
+		Watcher:  func(s wake.Session) (*watch.Watcher, error) { return r.watcher(ctx, b, s) },
+		Sessions: func(ctx context.Context) ([]wake.Session, error) { return r.sessions(ctx, b) },
+	}
+	if !r.From.borrows {
+		k.Claim = b.ClaimRinging
+	}
+	return k.Run(ctx)
+}
+
+func (r *Ringer) sessions(ctx context.Context, b *broker.Broker) (all []wake.Session, err error) {
+	if b.Replaced() {
+		return nil, errRootGone
+	}
+	list, err := r.From.sessions(ctx, r, b)
+	for _, s := range list {
+		all = append(all, r.session(s))
+	}
+	return all, err
+}
+
+// session is what the ways to a session are made from. A process that is not known to be the client is none.
+func (r *Ringer) session(s broker.Session) wake.Session {
+	out := wake.Session{SID: s.ID, Client: s.Client, Pane: s.Pane, Unattended: s.Unattended}
+	if s.State == broker.Alive {
+		out.Process = s.PID
+	}
+	if n := len(s.ClientIDs); n > 0 {
+		out.ID = s.ClientIDs[n-1]
+	}
+	out.Hooked = r.Hooked != nil && slices.ContainsFunc(s.ClientIDs, r.Hooked)
+	return out
+}
+
+func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) (*watch.Watcher, error) {
+	box, err := b.Mailbox(s.SID)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := b.Watchable(box.LockName())
+	if err != nil {
+		return nil, err
+	}
+	p := wake.Place{Getenv: r.Getenv, Box: box, Root: filepath.Dir(lock)}
+	if profile, ok := client.Find(s.Client); ok {
+		p.Config, _ = profile.Config(r.Getenv)
+	}
+	ways, err := r.From.ways(p, s)
+	if err != nil {
+		return nil, err
+	}
+	now := func() (broker.Session, error) { return b.Resolve(ctx, broker.Caller{Explicit: s.SID}) }
+	w := &watch.Watcher{
+		Box: box, Lock: lock, Methods: ways.Methods, Busy: ways.Busy, Now: time.Now, Gap: r.Gap,
+		Quiet: func() bool {
+			is, err := now()
+			return err == nil && is.Quiet
+		},
+		Record: func(ctx context.Context, ring wake.Ring) {
+			if err := b.Rang(ctx, s.SID, ring); err != nil {
+				r.Log.Warn("ring is not recorded", "session", s.SID, "err", err)
+			}
+		},
+	}
+	if r.From.borrows {
+		w.Borrow = func() (func() error, bool, error) {
+			release, ok, err := b.BorrowRinging(s.SID)
+			if err != nil || !ok {
+				return nil, false, err
+			}
+			// With the right to ring: what its person has forbidden meanwhile is not done.
+			if is, err := now(); err != nil || r.session(is) != s {
+				return nil, false, errors.Join(err, release())
+			}
+			return release, true, nil
+		}
+	}
+	return w, nil
+}

@@ -1,0 +1,34 @@
+package claude
+
+import (
+	"time"
+
+	"c2c/wake"
+)
+
+// Client is how Claude Code is woken: by its channel if a server of ours has one, else by its socket. Both
+// belong to the server that the client has started.
+func Client() wake.Client { return wake.Client{Name: "claude", Ways: ways} }
+
+func ways(p wake.Place, s wake.Session) (w wake.Ways, err error) {
+	w.Busy = func() bool { return StateOf(p.Config, s.Process) == Busy }
+	if !p.Inside {
+		return w, nil
+	}
+	if p.Push != nil {
+		w.Methods = append(w.Methods, *p.Push)
+	}
+	socket, err := FromEnv(p.Getenv, time.Now)
+	if err != nil {
+		if p.Push != nil {
+			err = nil
+		}
+		return w, err
+	}
+	m := wake.Method{Name: wake.BySocket, Doorbell: socket}
+	if s.Hooked { // without our hooks nothing would tell that a carried message has arrived
+		m.Courier = &Courier{Socket: socket, Box: p.Box, Root: p.Root}
+	}
+	w.Methods = append(w.Methods, m)
+	return w, nil
+}

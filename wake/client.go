@@ -1,0 +1,41 @@
+package wake
+
+import "c2c/inbox"
+
+// Client is how one AI program is woken. Each has a folder of its own and a line in package clients.
+type Client struct {
+	Name string
+	// Open gives the client's own ids of the sessions that one of its processes has open. Nil: a process has
+	// one session, which is known by the process.
+	Open func(pid int) map[string]bool
+	// Outside says that a session can be reached without a server that the client has started.
+	Outside bool
+	Ways    func(Place, Session) (Ways, error)
+}
+
+// Place is where a ringer works, and the mailbox that it rings for.
+type Place struct {
+	Getenv func(string) string
+	Config string // the directory of the client's configuration
+	Inside bool   // the client started this process, so its environment is the client's
+	Push   *Method
+	Box    *inbox.Mailbox
+	Root   string // the directory of the mailbox
+}
+
+// Session is what a ringer knows of a session. It is comparable: when it changes, the ways to it are made anew.
+type Session struct {
+	SID        string
+	Client     string // the AI program's name
+	ID         string // the newest of its own ids for the session
+	Process    int    // the client's, while that very process lives; else 0
+	Pane       string // the pane that its person lets c2c type into
+	Hooked     bool   // our hooks have run in it
+	Unattended bool   // its person wants it rung when no terminal shows it
+}
+
+// Ways are the methods that may reach a session, the best first. Busy says whether it works now; nil: nobody knows.
+type Ways struct {
+	Methods []Method
+	Busy    func() bool
+}

@@ -1,0 +1,34 @@
+// Package clients lists the AI programs that c2c knows how to wake.
+package clients
+
+import (
+	"maps"
+
+	"c2c/wake"
+	"c2c/wake/claude"
+	"c2c/wake/codex"
+)
+
+// all has a line for each client.
+func all() []wake.Client { return []wake.Client{claude.Client(), codex.Client()} }
+
+// Find gives a client by its name. One that is not known has no ways.
+func Find(name string) (c wake.Client, known bool) {
+	for _, c := range all() {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return wake.Client{Name: name, Ways: func(wake.Place, wake.Session) (wake.Ways, error) { return wake.Ways{}, nil }}, false
+}
+
+// Open gives the clients' own ids of the sessions that a process has open, whichever client it is.
+func Open(pid int) map[string]bool {
+	open := map[string]bool{}
+	for _, c := range all() {
+		if c.Open != nil {
+			maps.Copy(open, c.Open(pid))
+		}
+	}
+	return open
+}

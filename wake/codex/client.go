@@ -1,0 +1,24 @@
+package codex
+
+import (
+	"context"
+
+	"c2c/wake"
+)
+
+// Client is how Codex is woken: by its app-server, or by its queue when it runs without one. Its daemon has one
+// process for many threads and starts a server of ours for each.
+func Client() wake.Client {
+	return wake.Client{Name: "codex", Open: OpenThreads, Outside: true, Ways: ways}
+}
+
+func ways(p wake.Place, s wake.Session) (wake.Ways, error) {
+	server := &Server{Home: p.Config, Thread: s.ID, Unattended: s.Unattended}
+	queue := &Queue{Home: p.Config, Thread: s.ID, Unattended: s.Unattended, Getenv: p.Getenv}
+	busy := func() bool {
+		st, err := server.State(context.Background())
+		return err == nil && (st == Busy || st == Waiting)
+	}
+	return wake.Ways{Busy: busy, Methods: []wake.Method{
+		{Name: wake.ByServer, Courier: server, Doorbell: server}, {Name: wake.ByQueue, Doorbell: queue}}}, nil
+}
