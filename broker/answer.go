@@ -79,7 +79,7 @@ func (b *Broker) List(ctx context.Context) ([]Listed, error) {
 	rows := []Listed{}
 	for _, s := range sessions {
 		row := Listed{ID: s.ID, Alias: s.Alias, PID: s.PID, Client: s.Client, Role: s.Role,
-			State: s.State, Waiting: waiting[s.ID], LastRing: s.LastRing}
+			State: s.Presence(waiting[s.ID]), Waiting: waiting[s.ID], LastRing: s.LastRing}
 		if !s.Registered.IsZero() {
 			row.Registered = seconds(s.Registered)
 		}

@@ -32,6 +32,18 @@ const (
 	Unknown State = "unknown"
 )
 
+// Away is a session whose client lives and shows it in no terminal.
+const Away State = "away"
+
+// Presence is the state as a person wants to know it. Only a session with mail is known to be away: the ring
+// for that mail has found out.
+func (s Session) Presence(waits bool) State {
+	if waits && s.State == Alive && s.LastRing.Outcome == wake.Away {
+		return Away
+	}
+	return s.State
+}
+
 // Session is a mailbox and who it belongs to.
 type Session struct {
 	ID    string

@@ -119,6 +119,7 @@ func sessionTools() []mcp.Tool {
 			mcp.WithString("alias", mcp.Description("Letters, digits, '.', '_' and '-'. Left out: you keep yours, or one is made up.")),
 			sessionID(),
 			mcp.WithString("role", mcp.Description("What you do here, in a few words, for others to see in list.")),
+			mcp.WithBoolean("unattended", mcp.Description("Mail wakes you even when no terminal shows you. Set it only when your user asks.")),
 		),
 		tool(toolSweep, removes,
 			"Clear away sessions that ended long ago. Mail that they never read is kept in dead-letter.jsonl. Do this only when your user asks."),

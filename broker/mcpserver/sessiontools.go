@@ -29,6 +29,11 @@ func (t *tools) register(ctx context.Context, b *broker.Broker, req mcp.CallTool
 	if err := b.Describe(ctx, s.ID, req.GetString("role", "")); err != nil {
 		return nil, err
 	}
+	if on, said := req.GetArguments()["unattended"].(bool); said {
+		if err := b.SetUnattended(ctx, s.ID, on); err != nil {
+			return nil, err
+		}
+	}
 	return "registered " + s.Alias, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -85,6 +86,12 @@ func register(fs *flag.FlagSet) action {
 	asJSON := fs.Bool("json", false, "print JSON")
 	sid := fs.String("session-id", "", "`session` to register, if not this one")
 	role := fs.String("role", "", "what it does, in a few `words`")
+	var unattended *bool
+	fs.BoolFunc("unattended", "wake it without a terminal, too; =false ends that", func(s string) error {
+		on, err := strconv.ParseBool(s)
+		unattended = &on
+		return err
+	})
 	return func(ctx context.Context, a *app, args []string) error {
 		if len(args) > 1 {
 			return fmt.Errorf("%w: one alias at most", errUsage)
@@ -100,6 +107,11 @@ func register(fs *flag.FlagSet) action {
 			}
 			if err := b.Describe(ctx, s.ID, *role); err != nil {
 				return err
+			}
+			if unattended != nil {
+				if err := b.SetUnattended(ctx, s.ID, *unattended); err != nil {
+					return err
+				}
 			}
 			return a.printSession(s, *asJSON)
 		})

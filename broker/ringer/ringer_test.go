@@ -1,0 +1,124 @@
+package ringer
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"c2c/broker"
+	"c2c/inbox"
+	"c2c/wake"
+)
+
+// bell is a doorbell that tells the test.
+type bell chan wake.Notice
+
+func (b bell) Ring(ctx context.Context, n wake.Notice) error {
+	select {
+	case b <- n:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// typing makes a ringer that types into the panes of sessions, as the wake daemon does.
+func typing(t *testing.T) (r *Ringer, b *broker.Broker, s broker.Session, rings bell) {
+	t.Helper()
+	root := filepath.Join(t.TempDir(), "root")
+	open := func(root string) (*broker.Broker, error) { return broker.Open(broker.Config{Root: root}) }
+	b, err := open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	if s, err = b.Register(t.Context(), broker.Caller{Explicit: "amber", Client: "claude", PID: os.Getpid()}, "amber"); err != nil {
+		t.Fatal(err)
+	}
+	rings = make(bell)
+	from := Outside()
+	from.ways = func(wake.Place, wake.Session) (wake.Ways, error) {
+		return wake.Ways{Methods: []wake.Method{{Name: "test", Doorbell: rings}}}, nil
+	}
+	return &Ringer{From: from, Getenv: func(string) string { return "" }, Log: slog.New(slog.DiscardHandler),
+		Root: func() (string, error) { return root, nil }, Open: open}, b, s, rings
+}
+
+func TestAnAttachedPaneIsRungAtOnce(t *testing.T) {
+	r, b, s, rings := typing(t)
+	box, err := b.Mailbox(s.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := box.Deliver(t.Context(), inbox.Message{From: "birch", To: "amber", Content: "x", ID: "m-1"}); err != nil {
+		t.Fatal(err)
+	}
+	looked := make(chan bool, 1)
+	sessions := r.From.sessions
+	r.From.sessions = func(ctx context.Context, r *Ringer, b *broker.Broker) ([]broker.Session, error) {
+		all, err := sessions(ctx, r, b)
+		select {
+		case looked <- true:
+		default:
+		}
+		return all, err
+	}
+	defer r.Start(t.Context())()
+	<-looked // nobody may be rung yet
+	if err := b.SetPane(t.Context(), s.ID, "tmux:%0:/tmp/x"); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case n := <-rings:
+		if n.Oldest != "m-1" {
+			t.Errorf("notice %+v", n)
+		}
+	case <-time.After(30 * time.Second): // half of the time after which it looks in any case
+		t.Fatal("it is not rung")
+	}
+}
+
+// The daemon may be about to ring when its person says no.
+func TestWhatIsForbiddenMeanwhileIsNotTyped(t *testing.T) {
+	r, b, s, _ := typing(t)
+	if err := b.SetPane(t.Context(), s.ID, "tmux:%0:/tmp/x"); err != nil {
+		t.Fatal(err)
+	}
+	all, err := r.sessions(t.Context(), b)
+	if err != nil || len(all) != 1 {
+		t.Fatal(all, err)
+	}
+	w, err := r.watcher(t.Context(), b, all[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	release, ok, err := w.Borrow()
+	if err != nil || !ok {
+		t.Fatal("allowed, and not rung", err)
+	}
+	if err := release(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.SetPane(t.Context(), s.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok, err := w.Borrow(); ok || err != nil {
+		t.Errorf("forbidden: %v, %v", ok, err)
+	}
+}
+
+// Another program may have the process id of a client that is gone.
+func TestAProcessIsUsedOnlyWhileItIsTheClients(t *testing.T) {
+	r, _, s, _ := typing(t)
+	if got := r.session(s); got.Process != os.Getpid() {
+		t.Errorf("alive: %+v", got)
+	}
+	for _, state := range []broker.State{broker.Absent, broker.Unknown} {
+		s.State = state
+		if got := r.session(s); got.Process != 0 {
+			t.Errorf("%s: %+v", state, got)
+		}
+	}
+}
