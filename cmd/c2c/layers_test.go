@@ -177,7 +177,7 @@ var clientLayers = []string{"broker/client", "hooks", "install", "wake", "wake/s
 
 // notYet are the files that still know a client that is not theirs.
 var notYet = []string{
-	"broker/mcpserver/server.go", "cmd/c2cd/mcp.go", "cmd/c2cd/ring_claude.go", "cmd/c2cd/ring_codex.go",
+	"cmd/c2cd/mcp.go", "cmd/c2cd/ring_claude.go", "cmd/c2cd/ring_codex.go",
 	"cmd/c2cd/ring_daemon.go", "cmd/c2cd/ring_terminal.go", "cmd/c2cd/wake.go",
 	"cmd/c2cd/wake_daemon.go", "wake/screen/prompt.go",
 }
