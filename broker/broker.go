@@ -73,7 +73,7 @@ func Open(cfg Config) (*Broker, error) {
 		b.mail.Now = b.now
 	}
 	if b.mail.Log == nil {
-		b.mail.Log = b.log
+		b.mail.Log = slog.New(warnings{b.log.Handler(), b})
 	}
 	return b, nil
 }

@@ -143,14 +143,12 @@ func (w *world) logged() *strings.Builder {
 // aside gives the copies that were kept of a damaged file.
 func (w *world) aside(name string) (copies []string) {
 	w.t.Helper()
-	damaged, err := w.Damaged()
+	paths, err := filepath.Glob(filepath.Join(w.Root(), name+".corrupt-*"))
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	for _, file := range damaged {
-		if strings.HasPrefix(file, name+".corrupt-") {
-			copies = append(copies, w.file(file))
-		}
+	for _, path := range paths {
+		copies = append(copies, w.file(filepath.Base(path)))
 	}
 	return copies
 }

@@ -75,9 +75,9 @@ func parseDead(line []byte) (d DeadLetter, ok bool) {
 	return d, true
 }
 
-// bury appends dead letters of a mailbox. One that is there already is not buried again: who did it was
+// addDead appends dead letters of a mailbox. One that is there already is not added again: who did it was
 // killed before it had emptied the mailbox.
-func (b *Broker) bury(ctx context.Context, sid string, dead ...DeadLetter) error {
+func (b *Broker) addDead(ctx context.Context, sid string, dead ...DeadLetter) error {
 	if len(dead) == 0 {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (b *Broker) bury(ctx context.Context, sid string, dead ...DeadLetter) error
 			d.DeletedAt, d.SessionID = seconds(b.now()), sid
 			line, err := formatDead(d)
 			if err != nil {
-				return fmt.Errorf("bury message %s: %w", d.Message.ID, err)
+				return fmt.Errorf("write dead letter %s: %w", d.Message.ID, err)
 			}
 			if !there[afterTime(line)] {
 				lines = append(lines, line...)

@@ -47,3 +47,17 @@ func TestAFullLogIsRotated(t *testing.T) {
 		t.Errorf("a file too many is kept, of %d bytes", n)
 	}
 }
+
+// Whoever meets a damaged inbox may not say so: the log tells it.
+func TestADamagedInboxIsInTheLog(t *testing.T) {
+	w := newWorld(t)
+	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	if err := w.Dir().Write(birch.ID+".inbox.json", []byte(`[{"from_alias":"amb`)); err != nil {
+		t.Fatal(err)
+	}
+	w.send(amber, "birch", "x")
+	w.wantMail(birch.ID, "x")
+	if log := w.file(logFile); !strings.Contains(log, `"event":"mailbox"`) || !strings.Contains(log, birch.ID+".inbox.json.corrupt-") {
+		t.Errorf("log: %s", log)
+	}
+}

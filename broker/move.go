@@ -114,7 +114,7 @@ func (b *Broker) moveMail(ctx context.Context, from, to string) (empty bool, err
 		if err != nil {
 			err = fmt.Errorf("move mail of session %q: %w", from, err)
 		}
-		if berr := b.bury(ctx, from, refused...); berr != nil {
+		if berr := b.addDead(ctx, from, refused...); berr != nil {
 			return messages, errors.Join(err, berr)
 		}
 		return left, err
@@ -203,7 +203,7 @@ func (b *Broker) redeliver(ctx context.Context, sid, alias string) (done bool, e
 	if err != nil {
 		return false, err
 	}
-	mine := map[string][]string{} // lines by message: a sweep that was killed may have buried one twice
+	mine := map[string][]string{} // lines by message: a sweep that was killed may have written one twice
 	var messages []inbox.Message
 	for _, line := range lines {
 		d, ok := parseDead(line)

@@ -4,14 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
 	"c2c/wake"
 )
 
@@ -167,20 +163,4 @@ func (b *Broker) Waiting(sessions []Session) (waiting map[string]bool, broken ma
 		}
 	}
 	return waiting, broken, nil
-}
-
-// Damaged lists the copies that were kept of damaged files, below the root: somebody should look at them.
-func (b *Broker) Damaged() (files []string, err error) {
-	for _, dir := range []string{".", "sessions"} {
-		entries, err := os.ReadDir(filepath.Join(b.Root(), dir))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return files, err
-		}
-		for _, e := range entries {
-			if strings.Contains(e.Name(), ".corrupt-") && !atomicfile.IsTemp(e.Name()) {
-				files = append(files, filepath.Join(dir, e.Name()))
-			}
-		}
-	}
-	return files, nil
 }

@@ -62,7 +62,7 @@ func (b *Broker) Sweep(ctx context.Context, grace time.Duration) (Swept, error) 
 		if b.now().Sub(b.lastMail(sid)) < grace {
 			continue
 		}
-		n, err := b.buryMail(ctx, sid)
+		n, err := b.sweepMailbox(ctx, sid)
 		m := SweptMailbox{SessionID: sid, Messages: n}
 		if err != nil {
 			m.Error = err.Error()
@@ -75,15 +75,15 @@ func (b *Broker) Sweep(ctx context.Context, grace time.Duration) (Swept, error) 
 	return swept, nil
 }
 
-// buryMail makes dead letters of what waits in a mailbox without a session. It holds the registry's lock:
+// sweepMailbox makes dead letters of what waits in a mailbox without a session. It holds the registry's lock:
 // a session that comes back meanwhile would find an empty mailbox, and not look among the dead letters.
-func (b *Broker) buryMail(ctx context.Context, sid string) (n int, err error) {
+func (b *Broker) sweepMailbox(ctx context.Context, sid string) (n int, err error) {
 	err = b.change(ctx, func(rows []row) ([]row, bool, error) {
 		if findSID(rows, sid) >= 0 {
 			return nil, false, nil
 		}
 		_, err := b.takeOut(ctx, sid, func(messages []inbox.Message) ([]inbox.Message, error) {
-			if err := b.bury(ctx, sid, sweptMail(messages)...); err != nil {
+			if err := b.addDead(ctx, sid, sweptMail(messages)...); err != nil {
 				return messages, err
 			}
 			n += len(messages)
