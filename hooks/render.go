@@ -52,7 +52,7 @@ func (p protocol) fill(a *Answer, msgs []inbox.Message, more bool) string {
 		part := m.Envelope()
 		long := p.length(part)+1 > most
 		if long {
-			part = fmt.Sprintf("A message of %d bytes from %s is too long to show here. %s", len(m.Content), sender(m), howRead)
+			part = fmt.Sprintf("A message of %d bytes from %s is too long to show here: the poll_inbox tool of c2c hands it over in parts.", len(m.Content), sender(m))
 		}
 		if room -= p.length(part) + 1; room < 0 {
 			return strings.Join(append(parts, rest(len(msgs)-i, more)), "\n")
