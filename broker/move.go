@@ -185,7 +185,7 @@ func takeOutSome(ctx context.Context, box *inbox.Mailbox, put func([]inbox.Messa
 		}
 	}
 	if len(left) == 0 {
-		return lease.More && err == nil, errors.Join(err, lease.Ack(ctx))
+		return lease.More && err == nil, errors.Join(err, lease.AckAll(ctx))
 	}
 	if len(gone) == 0 {
 		return false, errors.Join(err, lease.Release())

@@ -127,7 +127,7 @@ func TestAMoveIsResumedWhereItWasKilled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Ack(ctx); err != nil {
+		if err := l.AckAll(ctx); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -121,7 +121,7 @@ func TestStatusFollowsAMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(Handed, "hook")
-	if err := lease.Ack(ctx); err != nil {
+	if err := lease.AckAll(ctx); err != nil {
 		t.Fatal(err)
 	}
 	want(Read, "hook")

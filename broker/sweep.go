@@ -37,7 +37,7 @@ func (s Swept) Err() error {
 const inboxSuffix = ".inbox.json"
 
 // mailSuffixes are those of all that may hold a session's mail.
-func mailSuffixes() []string { return []string{inboxSuffix, ".spill.jsonl", ".lease"} }
+func mailSuffixes() []string { return []string{inboxSuffix, ".lease"} }
 
 // Sweep drops the sessions whose client is gone, or never said which process it is, and which nobody used
 // for the grace period; what waits for them becomes dead letters. So does what waits in a mailbox without

@@ -34,7 +34,6 @@ case $line in
 '' | '[]') ;;
 *) start ;;
 esac
-[ ! -s "$box.spill.jsonl" ] || start
 for f in "$box.lease"/*; do
 	[ ! -e "$f" ] || start
 done

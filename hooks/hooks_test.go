@@ -178,9 +178,6 @@ func TestScriptStartsNothingForAnEmptyMailbox(t *testing.T) {
 		write(t, w.box+".inbox.json", "[\n{}\n]\n", 0o600)
 		check("mail", true)
 		write(t, w.box+".inbox.json", "[]\n", 0o600)
-		write(t, w.box+".spill.jsonl", "x\n", 0o600)
-		check("spill", true)
-		write(t, w.box+".spill.jsonl", "", 0o600)
 		write(t, w.box+".lease/00000001", "", 0o600)
 		check("lease", true)
 	}

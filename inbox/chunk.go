@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,39 +16,41 @@ import (
 	"c2c/inbox/filelock"
 )
 
-// chunk is a file of messages in <sid>.lease/. Its name says all about it:
+// chunk is a numbered file of messages in <sid>.lease/. Its name tells a sender
+// and a status all that they need, so that neither reads it:
 //
-//	<seq>-<count>-<archived>-<unix ms>-<pid>-<by>.json[l]
+//	<number>-<count>-<bytes>.json                              as a sender made it
+//	<number>-<count>-<bytes>-<archived>-<unix ms>-<reader>.json  since a reader took it
 //
-// archived is the size of the archive when it was handed out: what a dead
-// holder still archived stands behind it, and is not handed over again.
+// count is how many of its messages wait. archived is the size of the archive
+// when a reader first took the file: what the archive has behind that was handed
+// over, and is not handed over again. The name does not say whether a reader
+// still has the file. The lock on the file says that.
 type chunk struct {
-	seq      int
+	number   int
 	count    int
+	bytes    int64
 	archived int64
 	at       time.Time
-	pid      int
-	by       string
-	lines    bool // a spill: one record a line
+	by       string // the last reader; empty when no reader ever took the file
 
-	done    bool     // acknowledged, but the archive could not take it yet
+	done    bool     // acknowledged, but the archive had no room yet
 	file    *os.File // open and locked while we hold it
 	damaged bool
-	size    int64
 	msgs    []Message
 }
 
 const donePrefix = "done-"
 
 func (c *chunk) name() string {
-	ext, prefix := "json", ""
-	if c.lines {
-		ext = "jsonl"
-	}
+	prefix, taken := "", ""
 	if c.done {
 		prefix = donePrefix
 	}
-	return fmt.Sprintf("%s%08d-%d-%d-%d-%d-%s.%s", prefix, c.seq, c.count, c.archived, c.at.UnixMilli(), c.pid, c.by, ext)
+	if c.by != "" {
+		taken = fmt.Sprintf("-%d-%d-%s", c.archived, c.at.UnixMilli(), c.by)
+	}
+	return fmt.Sprintf("%s%08d-%d-%d%s.json", prefix, c.number, c.count, c.bytes, taken)
 }
 
 // maxField bounds the numbers of a name, so that the next one can be counted from any.
@@ -58,26 +61,22 @@ func parseChunk(name string) (*chunk, bool) {
 	rest, done := strings.CutPrefix(name, donePrefix)
 	c.done = done
 	stem, ok := strings.CutSuffix(rest, ".json")
-	if !ok {
-		if stem, ok = strings.CutSuffix(rest, ".jsonl"); !ok {
-			return nil, false
-		}
-		c.lines = true
-	}
 	part := strings.SplitN(stem, "-", 6)
-	if len(part) != 6 || !ValidName(part[5]) {
+	if !ok || len(part) != 3 && (len(part) != 6 || !ValidName(part[5])) {
 		return nil, false
 	}
 	var n [5]int64
-	for i := range n {
+	for i := range min(len(part), len(n)) {
 		v, err := strconv.ParseInt(part[i], 10, 64)
 		if err != nil || v < 0 || v > maxField {
 			return nil, false
 		}
 		n[i] = v
 	}
-	c.seq, c.count, c.archived, c.pid, c.by = int(n[0]), int(n[1]), n[2], int(n[4]), part[5]
-	c.at = time.UnixMilli(n[3])
+	c.number, c.count, c.bytes = int(n[0]), int(n[1]), n[2]
+	if len(part) == 6 {
+		c.archived, c.at, c.by = n[3], time.UnixMilli(n[4]), part[5]
+	}
 	return c, c.name() == name
 }
 
@@ -93,11 +92,11 @@ func chunksOf(names []string) (cs []*chunk) {
 			cs = append(cs, c)
 		}
 	}
-	slices.SortFunc(cs, func(a, b *chunk) int { return a.seq - b.seq })
+	slices.SortFunc(cs, func(a, b *chunk) int { return cmp.Compare(a.number, b.number) })
 	return cs
 }
 
-// free says whether the holder of a chunk is dead. One that is gone was
+// free says whether nobody has a chunk in hand. One that is gone was
 // acknowledged just now, and is nobody's.
 func (c *chunk) free(dir *atomicfile.Dir) (bool, error) {
 	f, err := dir.Open(c.name(), os.O_RDONLY)
@@ -111,32 +110,24 @@ func (c *chunk) free(dir *atomicfile.Dir) (bool, error) {
 	return filelock.FreeFile(f)
 }
 
-// leased adds up what the names of a lease directory say.
-func leased(dir *atomicfile.Dir, names []string) (messages int, bytes int64) {
-	for _, c := range chunksOf(names) {
-		info, err := dir.Stat(c.name())
-		if err != nil {
-			continue // acknowledged just now: an ack takes no inbox lock
-		}
-		messages += c.count
-		bytes += info.Size()
-	}
-	return messages, bytes
-}
-
-func (c *chunk) read() error {
+// read reads the open file, and returns its size.
+func (c *chunk) read() (size int64, err error) {
 	data, err := atomicfile.ReadAll(c.file)
 	if err != nil {
-		return fmt.Errorf("read %q: %w", c.file.Name(), err)
+		return 0, fmt.Errorf("read %q: %w", c.file.Name(), err)
 	}
-	c.size = int64(len(data))
-	if c.lines {
-		c.msgs, c.damaged = decodeSpill(data)
-	} else {
-		c.msgs, c.damaged = decode(data)
-	}
+	c.msgs, c.damaged = decode(data)
 	nameLegacy(c.msgs)
-	return nil
+	return int64(len(data)), nil
+}
+
+// handedOver tells which messages of a chunk a reader has archived before it
+// died. What no reader ever took was handed over to nobody.
+func (m *Mailbox) handedOver(c *chunk) (map[string]bool, error) {
+	if c.by == "" {
+		return nil, nil
+	}
+	return m.archivedSince(c.archived)
 }
 
 // nameLegacy gives ids to messages that came without; two equal ones stay two.
@@ -153,19 +144,24 @@ func nameLegacy(msgs []Message) {
 	}
 }
 
-// parts cuts messages into groups of the size of an inbox, none empty.
-func parts(msgs []Message) iter.Seq[[]Message] {
-	return func(yield func([]Message) bool) {
-		for len(msgs) > 0 {
-			n, size := 0, 0
-			for n < len(msgs) && (n == 0 || size < maxInbox) {
-				size += len(msgs[n].Content) + len(msgs[n].From) + len(msgs[n].To) + 100
-				n++
+// parts cuts messages into files of the size of an inbox. One message that is
+// longer is a part of its own.
+func parts(msgs []Message) iter.Seq2[int, []byte] {
+	return func(yield func(count int, file []byte) bool) {
+		var file []byte
+		count := 0
+		for _, msg := range msgs {
+			next := splice(file, []Message{msg})
+			if count > 0 && len(next) > maxInbox {
+				if !yield(count, file) {
+					return
+				}
+				next, count = encode([]Message{msg}), 0
 			}
-			if !yield(msgs[:n]) {
-				return
-			}
-			msgs = msgs[n:]
+			file, count = next, count+1
+		}
+		if count > 0 {
+			yield(count, file)
 		}
 	}
 }

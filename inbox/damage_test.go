@@ -68,7 +68,7 @@ func TestADamagedFileIsKeptThoughItsAckWaited(t *testing.T) {
 	plantFile(t, root, "amber.inbox.json", file)
 	l := lease(t, m)
 	obstacle := plantFile(t, root, "archive", "not a directory")
-	if err := l.Ack(t.Context()); err != nil {
+	if err := l.AckAll(t.Context()); err != nil {
 		t.Errorf("ack: %v", err)
 	}
 	if err := os.Remove(obstacle); err != nil {
@@ -82,32 +82,6 @@ func TestADamagedFileIsKeptThoughItsAckWaited(t *testing.T) {
 	}
 	if h, err := m.History(t.Context(), 9); err != nil || len(h) != 1 || h[0].Content != "ok" {
 		t.Errorf("history %+v, %v", h, err)
-	}
-}
-
-func TestADamagedSpillKeepsWhatIsReadable(t *testing.T) {
-	first, second := string(spillLine(nil, mail("first"), 1)), string(spillLine(nil, mail("second"), 2))
-	for name, file := range map[string]string{
-		"garbage within": first + "\x00\x00garbage{\n" + second,
-		"a bad record":   first + `{"message":{"from_alias":7},"n":2}` + "\n" + second,
-		"torn":           first + second + second[:len(second)/2],
-	} {
-		for _, sendFirst := range []bool{false, true} {
-			m, root := newBox(t)
-			plantFile(t, root, "amber.spill.jsonl", file)
-			want := "first second"
-			if sendFirst {
-				deliver(t, m, mail("new"))
-				want += " new"
-			}
-			got, err := m.Drain(t.Context(), "test")
-			if err != nil || bodies(got) != want {
-				t.Errorf("%s, send first %v: %q, %v", name, sendFirst, bodies(got), err)
-			}
-			if kept := corrupt(t, root, "amber.spill.jsonl"); len(kept) != 1 || !strings.HasPrefix(kept[0], file) {
-				t.Errorf("%s, send first %v: kept aside %q", name, sendFirst, kept)
-			}
-		}
 	}
 }
 
@@ -133,16 +107,15 @@ func TestADamagedLeaseKeepsWhatIsReadable(t *testing.T) {
 			t.Errorf("peek %q", got)
 		}
 		l := lease(t, m)
-		if bodies(l.Messages) != "one three" || len(l.Damaged) != 1 {
-			t.Errorf("leased %q, damaged %q", bodies(l.Messages), l.Damaged)
+		if bodies(l.Messages) != "one three" {
+			t.Errorf("leased %q", bodies(l.Messages))
 		}
-		var ids []string
-		left := ""
+		ids, left := []string{l.Messages[0].ID, l.Messages[1].ID}, ""
 		if part {
-			ids, left = []string{l.Messages[0].ID}, "three"
+			ids, left = ids[:1], "three"
 		}
-		if err := l.Ack(t.Context(), ids...); err != nil {
-			t.Error(err)
+		if err := l.Ack(t.Context(), ids...); err != nil || len(l.Aside) != 1 {
+			t.Errorf("ack: %v, aside %q", err, l.Aside)
 		}
 		if got := peek(t, m); got != left {
 			t.Errorf("left %q, want %q", got, left)
@@ -205,42 +178,5 @@ func TestAHalfCopyOfADamagedFileGoesWithTheNext(t *testing.T) {
 	}
 	if _, err := os.Stat(other); err != nil {
 		t.Error(err)
-	}
-}
-
-// A reader died after it had put mail back in front of the inbox and before it dropped its own file: the
-// messages are in both.
-func TestMailThatWasPutBackAndNotDroppedIsOneMessage(t *testing.T) {
-	for _, size := range []int{10, 20_000} {
-		m, root := newBox(t)
-		var stored []Message
-		for _, body := range []string{"one", "two", "three"} {
-			stored = append(stored, deliver(t, m, mail(body+strings.Repeat("x", size)))...)
-		}
-		l := lease(t, m)
-		if err := m.archive(t.Context(), "test", l.Messages[:1], l.since()); err != nil {
-			t.Fatal(err)
-		}
-		l.Release()
-		plantFile(t, root, "amber.inbox.json", string(encode(stored[1:])))
-		if got := peek(t, m); got != bodies(stored[1:]) {
-			t.Errorf("size %d: waiting %.60q", size, got)
-		}
-		for range 4 { // each reader shows one message
-			l, err := m.LeaseSome(t.Context(), "test", 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(l.Messages) == 0 {
-				break
-			}
-			if err := l.Ack(t.Context(), l.Messages[0].ID); err != nil {
-				t.Fatal(err)
-			}
-		}
-		h, err := m.History(t.Context(), 10)
-		if err != nil || len(h) != 3 || h[0].ID != stored[2].ID || h[1].ID != stored[1].ID {
-			t.Errorf("size %d: %d in the archive, %v", size, len(h), err)
-		}
 	}
 }

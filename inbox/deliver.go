@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 
 	"c2c/inbox/atomicfile"
@@ -134,13 +132,13 @@ func (m *Mailbox) commit(d *draft) error {
 
 // store commits messages; the caller holds the lock. names are those of the lease directory.
 func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []Message) error {
-	held, heldBytes := leased(lease, names)
-	spilled, err := m.size(m.spillName())
-	if err != nil {
-		return err
-	}
-	if spilled > 0 {
-		return m.spill(msgs, held, heldBytes+maxInbox+spilled, spilled)
+	ahead := chunk{}
+	for _, c := range chunksOf(names) {
+		ahead.number = max(ahead.number, c.number)
+		if !c.done {
+			ahead.count += c.count
+			ahead.bytes += c.bytes
+		}
 	}
 	file, err := readIf(m.root, m.inboxName())
 	if err != nil {
@@ -148,29 +146,65 @@ func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []Message) e
 	}
 	waiting, ok := count(file)
 	if !ok {
-		if file, waiting, err = m.mend(file); err != nil {
+		if file, waiting, err = m.repair(file); err != nil {
 			return err
 		}
 	}
 	next := splice(file, msgs)
-	if err := m.room(held+waiting+len(msgs), heldBytes+int64(len(next))); err != nil {
+	if err := m.room(ahead.count+waiting+len(msgs), ahead.bytes+int64(len(next))); err != nil {
 		return err
 	}
 	if len(next) <= maxInbox {
 		return m.root.Replace(m.inboxName(), next)
 	}
-	return m.spill(msgs, held+waiting, heldBytes+int64(len(file)), 0)
+	if waiting > 0 {
+		ahead.number++
+		if err := m.rotate(lease, chunk{number: ahead.number, count: waiting, bytes: int64(len(file))}); err != nil {
+			return err
+		}
+	}
+	if next := encode(msgs); len(next) <= maxInbox {
+		return m.root.Replace(m.inboxName(), next)
+	}
+	return m.storeNumbered(lease, ahead.number+1, msgs)
 }
 
-// mend keeps a copy of a damaged inbox and returns one of its readable messages, and their number.
-func (m *Mailbox) mend(file []byte) ([]byte, int, error) {
+// rotate moves the inbox into the lease directory, as a reader does, and leaves it to nobody. The new name
+// is synced before the loss of the old one.
+func (m *Mailbox) rotate(lease *atomicfile.Dir, as chunk) error {
+	if err := m.root.Move(m.inboxName(), lease, as.name()); err != nil {
+		return err
+	}
+	return errors.Join(lease.Sync(), m.root.Sync())
+}
+
+// storeNumbered writes files of their own, from a number on. When one cannot be written none stays.
+func (m *Mailbox) storeNumbered(lease *atomicfile.Dir, number int, msgs []Message) error {
+	var written []string
+	for count, file := range parts(msgs) {
+		c := chunk{number: number + len(written), count: count, bytes: int64(len(file))}
+		if err := lease.Replace(c.name(), file); err != nil {
+			for _, name := range slices.Backward(append(written, c.name())) {
+				lease.Remove(name) // the last one may be there: only its directory's sync failed
+			}
+			return err
+		}
+		written = append(written, c.name())
+	}
+	return nil
+}
+
+// repair keeps a copy of a damaged inbox, leaves what is readable there, and returns it and the number of
+// messages in it.
+func (m *Mailbox) repair(file []byte) ([]byte, int, error) {
 	msgs, damaged := decode(file)
 	if damaged {
-		if _, err := m.setAside(m.inboxName(), file); err != nil {
+		if _, err := m.setAside(file); err != nil {
 			return nil, 0, err
 		}
 	}
-	return encode(msgs), len(msgs), nil
+	file = encode(msgs)
+	return file, len(msgs), m.root.Replace(m.inboxName(), file)
 }
 
 func (m *Mailbox) room(messages int, bytes int64) error {
@@ -179,54 +213,4 @@ func (m *Mailbox) room(messages int, bytes int64) error {
 			ErrFull, m.sid, messages, bytes, m.limits.Messages, m.limits.Bytes)
 	}
 	return nil
-}
-
-// spill appends behind the inbox. before counts what waits ahead when there is
-// no spill yet, and what is leased when there is one.
-func (m *Mailbox) spill(msgs []Message, before int, bytes, size int64) error {
-	n := before
-	if size > 0 {
-		last, err := m.spillEnd(size)
-		if err != nil {
-			return err
-		}
-		n = max(last, before)
-	}
-	var lines []byte
-	for i, msg := range msgs {
-		lines = spillLine(lines, msg, n+i+1)
-	}
-	if err := m.room(n+len(msgs), bytes+int64(len(lines))); err != nil {
-		return err
-	}
-	return m.root.Append(m.spillName(), lines)
-}
-
-// spillEnd reads the last count, and first mends a spill whose end a crash tore.
-func (m *Mailbox) spillEnd(size int64) (int, error) {
-	f, err := m.root.Open(m.spillName(), os.O_RDONLY)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	tail := make([]byte, min(size, 64))
-	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil {
-		return 0, fmt.Errorf("read %q: %w", m.spillName(), err)
-	}
-	if n, err := spillCount(tail); err == nil {
-		return n, nil
-	}
-	file, err := m.root.Read(m.spillName())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, err
-	}
-	if _, err := m.setAside(m.spillName(), file); err != nil {
-		return 0, err
-	}
-	msgs, _ := decodeSpill(file)
-	var lines []byte
-	for i, msg := range msgs {
-		lines = spillLine(lines, msg, i+1)
-	}
-	return len(msgs), m.root.Replace(m.spillName(), lines)
 }

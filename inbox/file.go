@@ -3,11 +3,6 @@ package inbox
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"strconv"
-
-	"c2c/inbox/fields"
 )
 
 // encode writes a mailbox file: one message a line, the bracket on a line of
@@ -130,51 +125,4 @@ func salvageLines(file []byte) (msgs []Message) {
 		}
 	}
 	return msgs
-}
-
-// A spill line is {"message":{…},"n":N}: N counts what waits, so that a sender
-// learns it from the last line alone.
-func spillLine(b []byte, m Message, n int) []byte {
-	b = append(m.appendFields(append(b, `{"message":`...), "{"), `},"n":`...)
-	return append(strconv.AppendInt(b, int64(n), 10), "}\n"...)
-}
-
-func decodeSpill(file []byte) (msgs []Message, damaged bool) {
-	for line := range bytes.Lines(file) {
-		m, ok := spilled(line)
-		if !ok {
-			damaged = damaged || len(bytes.TrimSpace(line)) > 0
-			continue
-		}
-		msgs = append(msgs, m)
-	}
-	return msgs, damaged || len(file) > 0 && file[len(file)-1] != '\n'
-}
-
-// spilled reads the message of a spill line.
-func spilled(line []byte) (m Message, ok bool) {
-	if !json.Valid(line) {
-		return m, false
-	}
-	err := fields.Each(line, func(name string, value json.RawMessage) error {
-		if name == "message" {
-			ok = true
-			return m.UnmarshalJSON(value)
-		}
-		return nil
-	})
-	return m, ok && err == nil
-}
-
-// spillCount reads N off the end of a spill.
-func spillCount(tail []byte) (int, error) {
-	i := bytes.LastIndex(tail, []byte(`,"n":`))
-	if i < 0 || !bytes.HasSuffix(tail, []byte("}\n")) {
-		return 0, errors.New("its last line is torn")
-	}
-	n, err := strconv.Atoi(string(tail[i+5 : len(tail)-2]))
-	if err != nil {
-		return 0, fmt.Errorf("its last line is torn: %w", err)
-	}
-	return n, nil
 }

@@ -155,28 +155,15 @@ func (m *Mailbox) eachWaiting(enough int64, f func(msg Message, holder *chunk)) 
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	file, err := m.readUntil(size >= enough, m.inboxName())
-	if err != nil {
-		return err
+	if size >= enough {
+		return nil
 	}
-	size += int64(len(file))
-	spill, err := m.readUntil(size >= enough, m.spillName())
-	if err != nil {
-		return err
-	}
+	file, err := readIf(m.root, m.inboxName())
 	waiting, _ := decode(file)
-	behind, _ := decodeSpill(spill)
-	for _, msg := range append(waiting, behind...) {
+	for _, msg := range waiting {
 		f(msg, nil)
 	}
-	return nil
-}
-
-func (m *Mailbox) readUntil(done bool, name string) ([]byte, error) {
-	if done {
-		return nil, nil
-	}
-	return readIf(m.root, name)
+	return err
 }
 
 // eachLeased is eachWaiting for the lease directory; it returns the bytes of what waits there.
@@ -211,14 +198,14 @@ func (m *Mailbox) eachOf(dir *atomicfile.Dir, c *chunk, f func(Message, *chunk))
 		return 0, err
 	}
 	c.file = file
-	if err := c.read(); err != nil {
+	if _, err := c.read(); err != nil {
 		return 0, err
 	}
 	var holder *chunk
-	gone := map[string]bool{}
+	var gone map[string]bool
 	if !free || c.done {
 		holder = c
-	} else if gone, err = m.archivedSince(c.archived); err != nil {
+	} else if gone, err = m.handedOver(c); err != nil {
 		return 0, err
 	}
 	for _, msg := range c.msgs {

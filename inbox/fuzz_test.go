@@ -77,23 +77,6 @@ func FuzzSplice(f *testing.F) {
 	})
 }
 
-func FuzzSpill(f *testing.F) {
-	line := string(spillLine(nil, Message{From: "birch", To: "amber", Content: "good", TS: 1.5, ID: "good-1"}, 1))
-	for _, s := range []string{"", line, line[:20], "\n\n", `{"message":null}`, "{}\n", line + line[:30]} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, junk []byte) {
-		decodeSpill(junk)
-		spillCount(junk)
-		if msgs, _ := decodeSpill([]byte(string(junk) + "\n" + line)); !hasGood(msgs) {
-			t.Errorf("lost the good message behind %q", junk)
-		}
-		if n, err := spillCount([]byte(string(junk) + "\n" + line)); n != 1 || err != nil {
-			t.Errorf("count %d, %v behind %q", n, err, junk)
-		}
-	})
-}
-
 // Whatever a hostile process queues, what is stored of it can be read again.
 func FuzzQueued(f *testing.F) {
 	whole := string(encode([]Message{{From: "birch", To: "amber", Content: "x", TS: 1.5, ID: "x-1"}}))
@@ -115,7 +98,7 @@ func FuzzQueued(f *testing.F) {
 }
 
 func FuzzChunkName(f *testing.F) {
-	for _, s := range []string{"00000001-2-3-4-5-hook.json", "done-00000001-2-3-4-5-hook.jsonl", "x", "-----.json", "00000001-2-3-4-5-../x.json"} {
+	for _, s := range []string{"00000001-2-3.json", "00000001-2-3-4-5-hook.json", "done-00000001-2-3-4-5-hook.json", "x", "--.json", "-----.json", "00000001-2-3-4-5-../x.json", "1-2-3.json"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, name string) {

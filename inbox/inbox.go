@@ -1,19 +1,36 @@
 // Package inbox keeps one session's mail on disk: deliver, peek, lease, ack,
-// drain, history.
+// history.
 //
 // In the root, for a session <sid>:
 //
-//	<sid>.inbox.json     waiting messages, a JSON array, at most 60 KiB
-//	<sid>.inbox.lock     the lock of all that follows (package filelock)
-//	<sid>.spill.jsonl    what waits behind a full inbox
-//	<sid>.lease/         messages handed out and not yet acknowledged, and what
-//	                     senders that wait for the lock have queued
-//	archive/<sid>.jsonl  messages that were handed over, append-only; older ones
-//	                     in archive/<sid>.old/ (segment.go)
+//	<sid>.lease/<number>-….json   older mail, in numbered files (see chunk)
+//	<sid>.inbox.json              the newest mail, at most 60 KiB
+//	<sid>.inbox.lock              the lock of both (package filelock)
+//	archive/<sid>.jsonl           messages that were handed over, append-only;
+//	                              older ones in archive/<sid>.old/ (segment.go)
 //
-// A message is in one of these places. A lease is live while its holder has a
-// lock on its file; what a dead holder had is offered again, first. Any number
-// of processes may use a mailbox at once, those of the original c2c included.
+// A mailbox is a row of files in one format, a JSON array of messages: the
+// numbered files in their order, then the inbox. A reader takes mail by renaming
+// the inbox to the next number, and by locking the file. A sender for whose
+// message the inbox has no room renames it in the same way, and leaves the file to
+// nobody. These rules hold at any time, between any two system calls:
+//
+//   - A message is in one file of the row, or in the archive. It is in both only
+//     while an ack is under way. The number that a reader put into the name of
+//     the file says where to look in the archive; what stands there was read.
+//   - A file is in the hands of a reader as long as it is locked. The lock ends
+//     with its process, and then the messages wait again, in their place.
+//   - A name counts what waits in its file. A sender reads no other file than the
+//     inbox, and a reader that gives back a part renames the file before it
+//     writes the file anew. A file never changes its number.
+//   - Who changes a name holds the lock of the mailbox. Only a reader that has
+//     handed over all that it had removes files without it.
+//   - A sender is told "stored" when the file and all names that changed are
+//     synced. A reader archives, and syncs that, before it removes anything.
+//
+// So after a kill or a power cut a message may be handed over twice, with the
+// same id, and never zero times. Any number of processes may use a mailbox at
+// once, those of the original c2c included. They see the inbox alone.
 package inbox
 
 import (
@@ -95,7 +112,6 @@ func Open(root *atomicfile.Dir, sid string, cfg Config) (*Mailbox, error) {
 }
 
 func (m *Mailbox) inboxName() string { return m.sid + ".inbox.json" }
-func (m *Mailbox) spillName() string { return m.sid + ".spill.jsonl" }
 func (m *Mailbox) leaseName() string { return m.sid + ".lease" }
 
 // LeaseName is the directory, below the root, of what readers have taken. A reader that ends closes its files there.
@@ -144,25 +160,30 @@ func (m *Mailbox) size(name string) (int64, error) {
 	return info.Size(), nil
 }
 
+// asideName is a new name for a damaged file.
+func (m *Mailbox) asideName() string {
+	return m.inboxName() + ".corrupt-" + m.now().UTC().Format("20060102T150405.000000")
+}
+
 // setAside keeps a copy of a damaged file for a person to look at. The caller
 // holds the lock: a copy that is not whole was left by a process that died.
-func (m *Mailbox) setAside(name string, data []byte) (string, error) {
+func (m *Mailbox) setAside(data []byte) (string, error) {
 	names, err := m.root.Names()
 	if err != nil {
 		return "", err
 	}
 	for _, left := range names {
-		if strings.HasPrefix(left, name+".corrupt-") && atomicfile.IsTemp(left) {
+		if strings.HasPrefix(left, m.inboxName()+".corrupt-") && atomicfile.IsTemp(left) {
 			if err := m.root.Remove(left); err != nil {
 				return "", err
 			}
 		}
 	}
-	aside := name + ".corrupt-" + m.now().UTC().Format("20060102T150405.000000")
+	aside := m.asideName()
 	if err := m.root.Write(aside, data); err != nil {
 		return "", err
 	}
-	m.log.Warn("damaged file set aside", "session", m.sid, "file", name, "copy", aside)
+	m.log.Warn("damaged file set aside", "session", m.sid, "copy", aside)
 	return aside, nil
 }
 
@@ -186,15 +207,10 @@ func (m *Mailbox) Waiting() (bool, error) {
 	})
 }
 
-// undrained says whether anything is in the inbox or behind it.
+// undrained says whether anything is in the inbox.
 func (m *Mailbox) undrained() (bool, error) {
-	for name, empty := range map[string]int64{m.inboxName(): int64(len("[]\n")), m.spillName(): 0} {
-		n, err := m.size(name)
-		if err != nil || n > empty {
-			return err == nil, err
-		}
-	}
-	return false, nil
+	n, err := m.size(m.inboxName())
+	return n > int64(len("[]\n")), err
 }
 
 // used says whether the mailbox holds anything at all, a live reader's included.

@@ -19,19 +19,27 @@ import (
 // as its process, and ends with Ack or Release.
 type Lease struct {
 	Messages []Message
-	Damaged  []string // files of which a part was not readable; a copy is kept at the ack
 	More     bool     // something waits behind these messages
+	Aside    []string // copies of what was not readable, made so far: most are made by the ack
 
 	box    *Mailbox
 	dir    *atomicfile.Dir
 	chunks []*chunk
-	size   int64 // bytes of the files
+	size   int64 // bytes of the bodies
 }
 
-// hold adds a file of which this process has the lock.
-func (l *Lease) hold(c *chunk) {
+// hold adds a file of which this process has the lock. One of which nothing can
+// be read is only kept aside.
+func (l *Lease) hold(c *chunk) error {
+	if len(c.msgs) == 0 {
+		defer c.file.Close()
+		return l.remove(c)
+	}
 	l.chunks = append(l.chunks, c)
-	l.size += c.size
+	for _, msg := range c.msgs {
+		l.size += int64(len(msg.Content))
+	}
+	return nil
 }
 
 // Lease hands over all that waits, oldest first, and what a dead holder had
@@ -68,34 +76,26 @@ func (m *Mailbox) LeaseSome(ctx context.Context, by string, enough int64) (*Leas
 }
 
 // tidy removes what a dead process left of a chunk that it was writing, and of
-// messages that it had queued. The caller holds the lock.
-func tidy(dir *atomicfile.Dir) error {
+// messages that it had queued, and lists the chunks. The caller holds the lock.
+func tidy(dir *atomicfile.Dir) ([]*chunk, error) {
 	names, err := dir.Names()
 	for _, name := range names {
-		info, serr := dir.Stat(name)
-		if serr != nil || !info.Mode().IsRegular() {
-			continue
-		}
-		if atomicfile.IsTemp(name) {
-			err = errors.Join(err, dir.Remove(name))
-		}
 		if f := openQueued(dir, name); f != nil {
 			f.Close()
 		}
+		if !atomicfile.IsTemp(name) {
+			continue
+		}
+		if info, serr := dir.Stat(name); serr == nil && info.Mode().IsRegular() {
+			err = errors.Join(err, dir.Remove(name))
+		}
 	}
-	return err
+	return chunksOf(names), err
 }
-
-// step is the distance between the numbers of two files: what is left of one
-// may become several, which keep its place.
-const step = 1 << 20
 
 func (l *Lease) claim(ctx context.Context, by string, enough int64) error {
 	m := l.box
-	if err := tidy(l.dir); err != nil {
-		return err
-	}
-	old, err := chunks(l.dir)
+	waiting, err := tidy(l.dir)
 	if err != nil {
 		return err
 	}
@@ -103,94 +103,67 @@ func (l *Lease) claim(ctx context.Context, by string, enough int64) error {
 	if err != nil {
 		return err
 	}
-	next := &chunk{at: m.now(), pid: os.Getpid(), by: by, archived: archived}
-	again, err := m.putBackIDs(len(old) > 0)
-	if err != nil {
-		return err
-	}
-	for _, c := range old {
-		next.seq = max(next.seq, c.seq)
+	next := chunk{at: m.now(), by: by, archived: archived}
+	for _, c := range waiting {
+		next.number = max(next.number, c.number)
 		if l.size >= enough {
 			l.More = true
-			continue
-		}
-		if err := l.adopt(ctx, c, next, again); err != nil {
+		} else if err := l.takeChunk(ctx, c, next); err != nil {
 			return err
 		}
 	}
-	for _, name := range []string{m.inboxName(), m.spillName()} {
-		if l.size < enough {
-			err = l.take(name, next, name == m.spillName())
-		} else if some, serr := m.undrained(); serr != nil || some {
-			l.More, err = l.More || some, serr
-		}
-		if err != nil {
-			return err
-		}
+	if l.size >= enough {
+		some, err := m.undrained()
+		l.More = l.More || some
+		return err
 	}
-	return nil
+	next.number++
+	return l.takeInbox(next)
 }
 
-// putBackIDs gives the ids in the inbox. A reader that dies after it has put
-// messages back there, and before it drops its chunk, leaves them in both.
-func (m *Mailbox) putBackIDs(some bool) (map[string]bool, error) {
-	ids := map[string]bool{}
-	if !some {
-		return ids, nil
-	}
-	file, err := readIf(m.root, m.inboxName())
-	waiting, _ := decode(file)
-	for _, msg := range waiting {
-		ids[msg.ID] = msg.ID != "" && !strings.HasPrefix(msg.ID, "legacy-")
-	}
-	return ids, err
-}
-
-// adopt takes over a chunk whose holder is dead, but for the messages that stand
-// in the inbox again.
-func (l *Lease) adopt(ctx context.Context, c, as *chunk, again map[string]bool) error {
-	f, err := l.dir.Open(c.name(), os.O_RDWR)
-	if errors.Is(err, fs.ErrNotExist) {
+// takeChunk takes a numbered file unless a live reader has it. What a dead one
+// has archived of it is not handed over again.
+func (l *Lease) takeChunk(ctx context.Context, c *chunk, as chunk) (err error) {
+	if c.file, err = l.dir.Open(c.name(), os.O_RDWR); errors.Is(err, fs.ErrNotExist) {
 		return nil // acknowledged just now
+	} else if err != nil {
+		return err
 	}
+	held := false
+	defer func() {
+		if !held {
+			c.file.Close()
+		}
+	}()
+	if free, err := filelock.TryFile(c.file); err != nil || !free {
+		return err
+	}
+	if _, err := c.read(); err != nil {
+		return err
+	}
+	gone, err := l.box.handedOver(c)
 	if err != nil {
 		return err
 	}
-	if free, err := filelock.TryFile(f); err != nil || !free {
-		f.Close()
-		return err
-	}
-	c.file = f
-	if err := c.read(); err != nil {
-		f.Close()
-		return err
-	}
-	gone, err := l.box.archivedSince(c.archived)
-	if err != nil {
-		f.Close()
-		return err
-	}
+	c.msgs = slices.DeleteFunc(c.msgs, func(m Message) bool { return gone[m.ID] })
 	if c.done {
-		defer f.Close()
-		return l.finish(ctx, c, gone)
+		return l.finish(ctx, c)
 	}
-	c.msgs = slices.DeleteFunc(c.msgs, func(m Message) bool { return gone[m.ID] || again[m.ID] })
 	if len(c.msgs) == 0 && !c.damaged {
-		defer f.Close()
 		return l.remove(c)
 	}
-	mine := *c
-	mine.at, mine.pid, mine.by = as.at, as.pid, as.by
-	err = l.dir.Rename(c.name(), mine.name())
-	if err == nil {
-		l.hold(&mine)
-		return nil
+	old := c.name()
+	if c.by == "" {
+		c.archived = as.archived
 	}
-	f.Close()
-	if errors.Is(err, fs.ErrNotExist) {
+	c.count, c.at, c.by = len(c.msgs), as.at, as.by
+	if err := l.dir.Rename(old, c.name()); errors.Is(err, fs.ErrNotExist) {
 		return nil // acknowledged between our open and its lock
+	} else if err != nil {
+		return err
 	}
-	return err
+	held = true
+	return l.hold(c)
 }
 
 // remove deletes a chunk that its holder may just have deleted itself. A damaged
@@ -199,13 +172,11 @@ func (l *Lease) remove(c *chunk) error {
 	m := l.box
 	var err error
 	if c.damaged {
-		name := m.inboxName()
-		if c.lines {
-			name = m.spillName()
+		aside := m.asideName()
+		m.log.Warn("damaged file set aside", "session", m.sid, "file", c.name(), "copy", aside)
+		if err = l.dir.Move(c.name(), m.root, aside); err == nil {
+			l.Aside = append(l.Aside, aside)
 		}
-		aside := name + ".corrupt-" + m.now().UTC().Format("20060102T150405.000000")
-		m.log.Warn("damaged file set aside", "session", m.sid, "file", name, "copy", aside)
-		err = l.dir.Move(c.name(), m.root, aside)
 	} else {
 		err = l.dir.Remove(c.name())
 	}
@@ -217,9 +188,8 @@ func (l *Lease) remove(c *chunk) error {
 
 // finish archives what was acknowledged on a full disk. When there is still no
 // room it stays; it is never handed over again.
-func (l *Lease) finish(ctx context.Context, c *chunk, gone map[string]bool) error {
-	left := slices.DeleteFunc(c.msgs, func(m Message) bool { return gone[m.ID] })
-	if err := l.box.archive(ctx, c.by, left, c.archived); err != nil {
+func (l *Lease) finish(ctx context.Context, c *chunk) error {
+	if err := l.box.archive(ctx, c.by, c.msgs, c.archived); err != nil {
 		l.box.notArchived(err)
 		return nil
 	}
@@ -230,55 +200,49 @@ func (m *Mailbox) notArchived(err error) {
 	m.log.Warn("acknowledged mail is not archived yet", "session", m.sid, "err", err)
 }
 
-// take moves a mailbox file into the lease.
-func (l *Lease) take(name string, as *chunk, lines bool) error {
+// takeInbox moves the inbox into the lease.
+func (l *Lease) takeInbox(as chunk) error {
 	m := l.box
-	f, err := m.root.Open(name, os.O_RDWR)
+	f, err := m.root.Open(m.inboxName(), os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	c := *as
-	c.file, c.lines = f, lines
-	if err := c.read(); err != nil {
+	c := &as
+	c.file = f
+	if c.bytes, err = c.read(); err != nil {
 		f.Close()
 		return err
 	}
 	if len(c.msgs) == 0 && !c.damaged {
 		return f.Close() // an empty inbox is left alone: moving it would wake watchers
 	}
-	as.seq += step
-	c.seq, c.count = as.seq, len(c.msgs)
 	if _, err = filelock.TryFile(f); err == nil {
-		err = m.root.Move(name, l.dir, c.name())
+		c.count = len(c.msgs)
+		err = m.root.Move(m.inboxName(), l.dir, c.name())
 	}
 	if err != nil {
 		f.Close()
 		return err
 	}
-	l.hold(&c)
-	return nil
+	return l.hold(c)
 }
 
 // collect puts the chunks' messages in one row, each id once.
 func (l *Lease) collect() {
 	seen := map[string]bool{}
 	for _, c := range l.chunks {
-		if c.damaged {
-			l.Damaged = append(l.Damaged, c.name())
-		}
-		for _, msg := range c.msgs {
-			if seen[msg.ID] && !strings.HasPrefix(msg.ID, "legacy-") {
-				continue
-			}
+		c.msgs = slices.DeleteFunc(c.msgs, func(msg Message) bool { return seen[msg.ID] && !strings.HasPrefix(msg.ID, "legacy-") })
+		for i := range c.msgs {
+			msg := &c.msgs[i]
 			for base, n := msg.ID, 2; seen[msg.ID]; n++ {
 				msg.ID = base + "." + strconv.Itoa(n)
 			}
 			seen[msg.ID] = true
-			l.Messages = append(l.Messages, msg)
 		}
+		l.Messages = append(l.Messages, c.msgs...)
 	}
 }
 
@@ -313,31 +277,34 @@ func (l *Lease) close() error {
 	return errors.Join(errs...)
 }
 
-// Ack says that the messages with these ids, or all when none is named, were
-// handed over: they go to the archive, the others wait again. When all were,
-// and the archive has no room, the ack is recorded all the same, and a later
-// Lease archives them. On an error nothing is lost; what could not be recorded
-// may be handed over again.
+// Ack says that the messages with these ids were handed over: they go to the
+// archive, and the others wait again, where they were. On an error nothing is
+// lost; what could not be recorded may be handed over again. The lease ends.
 func (l *Lease) Ack(ctx context.Context, ids ...string) error {
-	if len(l.chunks) == 0 {
-		return l.close()
+	return l.ack(ctx, func(id string) bool { return slices.Contains(ids, id) })
+}
+
+// AckAll is Ack for all messages. When the archive has no room for them, the ack
+// is recorded all the same, and a later Lease archives them.
+func (l *Lease) AckAll(ctx context.Context) error {
+	return l.ack(ctx, func(string) bool { return true })
+}
+
+func (l *Lease) ack(ctx context.Context, handed func(id string) bool) error {
+	waits := func(msg Message) bool { return !handed(msg.ID) }
+	if !slices.ContainsFunc(l.Messages, func(msg Message) bool { return handed(msg.ID) }) {
+		return l.Release()
 	}
-	var acked, rest []Message
-	for _, msg := range l.Messages {
-		if len(ids) == 0 || slices.Contains(ids, msg.ID) {
-			acked = append(acked, msg)
-		} else {
-			rest = append(rest, msg)
-		}
-	}
-	err := l.settle(ctx, acked, rest)
+	err := l.archive(ctx, waits)
 	return errors.Join(err, l.close())
 }
 
-func (l *Lease) settle(ctx context.Context, acked, rest []Message) error {
+// archive records what was handed over, and then takes it out of the files.
+func (l *Lease) archive(ctx context.Context, waits func(Message) bool) error {
 	m := l.box
+	acked := slices.DeleteFunc(slices.Clone(l.Messages), waits)
 	if err := m.archive(ctx, l.chunks[0].by, acked, l.since()); err != nil {
-		if len(rest) > 0 {
+		if len(acked) < len(l.Messages) {
 			return err
 		}
 		if derr := l.markDone(); derr != nil {
@@ -346,15 +313,19 @@ func (l *Lease) settle(ctx context.Context, acked, rest []Message) error {
 		m.notArchived(err)
 		return nil
 	}
-	if len(rest) > 0 {
+	if len(acked) < len(l.Messages) { // a file gets another name: nobody may look for the old one meanwhile
 		lk, err := m.lock(ctx)
 		if err != nil {
 			return err
 		}
 		defer lk.Release()
-		return l.putBack(rest)
 	}
-	return l.drop()
+	for _, c := range l.chunks {
+		if err := l.keep(c, waits); err != nil {
+			return err
+		}
+	}
+	return errors.Join(l.dir.Sync(), m.root.Sync())
 }
 
 // since is where in the archive a record of one of the messages may stand already.
@@ -378,72 +349,35 @@ func (l *Lease) markDone() error {
 	return l.dir.Sync()
 }
 
-// putBack lets the rest wait again: in the inbox if nothing else would come
-// between and it fits, else in the lease directory, without a holder, in files
-// small enough that the next reader need not take them all. The caller holds
-// the lock.
-func (l *Lease) putBack(rest []Message) error {
-	m := l.box
-	file, err := readIf(m.root, m.inboxName())
-	if err != nil {
-		return err
+// keep leaves in a file what still waits. The file gets its new name first. A
+// crash before it gets its new content too costs nothing: the number of the
+// archive in the name stays, and what stands behind that is not handed over.
+func (l *Lease) keep(c *chunk, waits func(Message) bool) error {
+	rest := slices.DeleteFunc(slices.Clone(c.msgs), func(msg Message) bool { return !waits(msg) })
+	switch len(rest) {
+	case 0:
+		return l.remove(c)
+	case len(c.msgs):
+		return nil
 	}
-	waiting, damaged := decode(file)
-	next := encode(append(slices.Clone(rest), waiting...))
-	behind, err := l.behind()
-	if err != nil {
-		return err
-	}
-	if len(next) <= maxInbox && !damaged && !behind {
-		if err := m.root.Replace(m.inboxName(), next); err != nil {
+	if c.damaged {
+		data, err := l.dir.Read(c.name())
+		if err != nil {
 			return err
 		}
-		return l.drop()
+		aside, err := l.box.setAside(data)
+		if err != nil {
+			return err
+		}
+		l.Aside = append(l.Aside, aside)
 	}
-	archived, err := m.archiveSize()
-	if err != nil {
+	file := encode(rest)
+	old := c.name()
+	c.count, c.bytes = len(rest), int64(len(file))
+	if err := l.dir.Rename(old, c.name()); err != nil {
 		return err
 	}
-	c := *l.chunks[0]
-	c.lines, c.archived = false, archived
-	for part := range parts(rest) {
-		c.count = len(part)
-		if err := l.dir.Replace(c.name(), encode(part)); err != nil {
-			return err
-		}
-		l.keep(c.name())
-		c.seq++
-	}
-	return l.drop()
-}
-
-// behind says whether the lease directory has files that come after ours.
-func (l *Lease) behind() (bool, error) {
-	all, err := chunks(l.dir)
-	return slices.ContainsFunc(all, func(c *chunk) bool {
-		return !c.done && c.seq > l.chunks[0].seq &&
-			!slices.ContainsFunc(l.chunks, func(own *chunk) bool { return own.seq == c.seq })
-	}), err
-}
-
-// keep takes a file that was written anew out of those that drop removes.
-func (l *Lease) keep(name string) {
-	l.chunks = slices.DeleteFunc(l.chunks, func(c *chunk) bool {
-		if c.name() == name {
-			c.file.Close()
-		}
-		return c.name() == name
-	})
-}
-
-// drop removes the files of the lease.
-func (l *Lease) drop() error {
-	for _, c := range l.chunks {
-		if err := l.remove(c); err != nil {
-			return err
-		}
-	}
-	return errors.Join(l.dir.Sync(), l.box.root.Sync())
+	return l.dir.Replace(c.name(), file)
 }
 
 // Drain is Lease and Ack in one, for a reader that needs no second look.
@@ -452,5 +386,5 @@ func (m *Mailbox) Drain(ctx context.Context, by string) ([]Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.Messages, l.Ack(ctx)
+	return l.Messages, l.AckAll(ctx)
 }

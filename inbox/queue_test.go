@@ -209,7 +209,7 @@ func claimAndDie(m *Mailbox, point string) error {
 			return err
 		}
 		l.collect()
-		if err := l.Ack(ctx); err != nil {
+		if err := l.AckAll(ctx); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 // Stamp is another one whenever what waits has changed. It tells a watcher a
 // change from its own look, which locks the mailbox as a writer does.
-type Stamp struct{ inbox, spill, lease fileStamp }
+type Stamp struct{ inbox, lease fileStamp }
 
 type fileStamp struct {
 	ino   uint64
@@ -19,7 +19,7 @@ type fileStamp struct {
 
 // Stamp takes no lock and reads no mail.
 func (m *Mailbox) Stamp() (s Stamp, err error) {
-	for name, to := range map[string]*fileStamp{m.inboxName(): &s.inbox, m.spillName(): &s.spill, m.leaseName(): &s.lease} {
+	for name, to := range map[string]*fileStamp{m.inboxName(): &s.inbox, m.leaseName(): &s.lease} {
 		if *to, err = m.stamp(name); err != nil {
 			return Stamp{}, err
 		}

@@ -132,7 +132,7 @@ func TestAPartOfAnotherMessageBeginsAtTheFirst(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Ack(t.Context()); err != nil {
+		if err := l.AckAll(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

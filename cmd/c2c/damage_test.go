@@ -22,17 +22,17 @@ func mustRun(t *testing.T, root, session string, args ...string) string {
 
 func TestAFullMailboxIsExit5AndNothingIsLost(t *testing.T) {
 	root := scratch(t)
-	spill := filepath.Join(root, "amber.spill.jsonl")
-	full := `{"message":{"from_alias":"birch","to_alias":"amber","content":"last","ts":1.5,"message_id":"m"},"n":20000}` + "\n"
-	if err := os.WriteFile(spill, []byte(full), 0o600); err != nil {
+	name := filepath.Join(root, "amber.lease", "00000001-20000-93.json") // a name counts
+	full := "[\n" + `{"from_alias":"birch","to_alias":"amber","content":"last","ts":1.5,"message_id":"m"}` + "\n]\n"
+	if err := errors.Join(os.Mkdir(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(full), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	_, errs, code := run(t, root, "birch", "send", "amber", "one more")
 	if code != exitFull || !strings.Contains(errs, "must read its mail") {
 		t.Errorf("exit %d, %s", code, errs)
 	}
-	if data, err := os.ReadFile(spill); err != nil || string(data) != full {
-		t.Errorf("the spill is %s, %v", data, err)
+	if data, err := os.ReadFile(name); err != nil || string(data) != full {
+		t.Errorf("the file is %s, %v", data, err)
 	}
 }
 
@@ -40,15 +40,15 @@ func TestAFullMailboxIsExit5AndNothingIsLost(t *testing.T) {
 // kept aside, and the message that stands beside it is read.
 func TestABrokenFileCostsNoMessage(t *testing.T) {
 	for name, lines := range map[string]string{
-		"amber.inbox.json":      "[\n{\"from_alias\":\"birch\",\"to_alias\":\"amber\",\"content\":\"first\",\"ts\":1.5,\"message_id\":\"m-0\"},\n{\"from_al",
-		"amber.spill.jsonl":     `{"message":{"from_al`,
-		"sessions/amber.json":   `{"alias":`,
-		"sessions/birch.json":   `[]`,
-		"archive/amber.jsonl":   `{"drained_at":`,
-		"dead-letter.jsonl":     `{"deleted_at":`,
-		"broker.log":            `{"ts":`,
-		"amber.lease/not-ours":  `?`,
-		"amber.inbox.json.tmp.": `half`,
+		"amber.inbox.json":              "[\n{\"from_alias\":\"birch\",\"to_alias\":\"amber\",\"content\":\"first\",\"ts\":1.5,\"message_id\":\"m-0\"},\n{\"from_al",
+		"amber.lease/00000001-9-9.json": `[{"from_al`,
+		"sessions/amber.json":           `{"alias":`,
+		"sessions/birch.json":           `[]`,
+		"archive/amber.jsonl":           `{"drained_at":`,
+		"dead-letter.jsonl":             `{"deleted_at":`,
+		"broker.log":                    `{"ts":`,
+		"amber.lease/not-ours":          `?`,
+		"amber.inbox.json.tmp.":         `half`,
 	} {
 		t.Run(strings.ReplaceAll(name, "/", "-"), func(t *testing.T) {
 			root := scratch(t)
@@ -92,7 +92,7 @@ func TestPlantedFilesAreRefusedAndDoNotBlock(t *testing.T) {
 		"device":    func(p string) error { return syscall.Mknod(p, syscall.S_IFCHR|0o600, 1<<8|3) },
 	}
 	for kind, plant := range plants {
-		for _, name := range []string{"amber.inbox.json", "amber.inbox.lock", "amber.spill.jsonl", "registry.json", "dead-letter.jsonl"} {
+		for _, name := range []string{"amber.inbox.json", "amber.inbox.lock", "registry.json", "dead-letter.jsonl"} {
 			root := scratch(t)
 			args := []string{"send", "amber", "x"}
 			if name == "dead-letter.jsonl" {
@@ -164,7 +164,7 @@ func TestABackupOfHardLinksStopsNothingAndStays(t *testing.T) {
 
 // A hole of a GiB takes nothing on the disk, and must not take that much memory.
 func TestAHugeFileIsRefusedAndItsNameSaid(t *testing.T) {
-	for _, name := range []string{"amber.inbox.json", "amber.spill.jsonl", "registry.json", "dead-letter.jsonl", "archive/amber.jsonl", "sessions/amber.json"} {
+	for _, name := range []string{"amber.inbox.json", "amber.lease/00000001-1-9.json", "registry.json", "dead-letter.jsonl", "archive/amber.jsonl", "sessions/amber.json"} {
 		root := scratch(t)
 		mustRun(t, root, "birch", "send", "amber", "seen")
 		mustRun(t, root, "amber", "poll-inbox")
@@ -197,8 +197,8 @@ func TestAHugeFileIsRefusedAndItsNameSaid(t *testing.T) {
 // Ten million brackets are valid JSON, as far as they go.
 func TestDeepJSONCostsNoMessage(t *testing.T) {
 	deep := strings.Repeat("[", 10<<20)
-	for _, name := range []string{"amber.inbox.json", "amber.spill.jsonl", "archive/amber.jsonl", "sessions/amber.json", "dead-letter.jsonl",
-		"amber.lease/00000001-1-0-1-1-test.json"} {
+	for _, name := range []string{"amber.inbox.json", "amber.lease/00000001-1-9.json", "archive/amber.jsonl", "sessions/amber.json", "dead-letter.jsonl",
+		"amber.lease/00000002-1-0-1-1-test.json"} {
 		root := scratch(t)
 		mustRun(t, root, "birch", "send", "amber", "seen")
 		mustRun(t, root, "amber", "poll-inbox")

@@ -99,7 +99,7 @@ func (a *app) poll(ctx context.Context, f readFlags) error {
 	if err := errors.Join(a.printMail(l.Messages, f.json), a.handOver()); err != nil {
 		return errors.Join(fmt.Errorf("%w; the mail waits again", err), l.Release())
 	}
-	return l.Ack(lockCtx)
+	return l.AckAll(lockCtx)
 }
 
 func history(fs *flag.FlagSet) action {

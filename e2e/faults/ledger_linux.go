@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 )
@@ -119,9 +118,6 @@ func (v *verdict) settled(s *scenario, as, alias string, offered, all []letter) 
 	v.same("read afterwards", v.letters(as, "c2c", "poll-inbox", "--json"), offered)
 	v.same("archive", v.archived(as), append(slices.Clone(v.gone), all...))
 	v.same("waiting after a read", v.waiting(as), []letter{})
-	if info, err := os.Stat(v.path("root/" + as + ".spill.jsonl")); err == nil && info.Size() > 0 {
-		v.wrong("a spill of %d bytes is left", info.Size())
-	}
 	v.must("birch", "c2c", "send", alias, "last")
 	v.must(as, "c2c", "poll-inbox")
 	v.clean(s.damaged)

@@ -76,18 +76,10 @@ func (t *torture) litter() (left []string, err error) {
 			return nil
 		}
 		inLease := strings.HasSuffix(filepath.Dir(path), ".lease")
-		if !d.IsDir() && (inLease || strings.Contains(name, ".tmp.c2c") || strings.Contains(name, ".corrupt-") || strings.HasSuffix(name, ".spill.jsonl") && size(path) > 0) {
+		if !d.IsDir() && (inLease || strings.Contains(name, ".tmp.c2c") || strings.Contains(name, ".corrupt-")) {
 			left = append(left, strings.TrimPrefix(path, t.home.Root()+"/"))
 		}
 		return nil
 	})
 	return left, err
-}
-
-func size(path string) int64 {
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0
-	}
-	return info.Size()
 }

@@ -2,6 +2,7 @@ package atomicfile
 
 import (
 	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -19,7 +20,7 @@ func openBeneath(dir *os.File, name string, flag int, mode uint32) (*os.File, er
 		if err != nil {
 			return nil, err
 		}
-		return os.NewFile(uintptr(fd), name), nil
+		return os.NewFile(uintptr(fd), filepath.Join(dir.Name(), name)), nil
 	}
 }
 

@@ -1,0 +1,242 @@
+package inbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// body is one that a test can tell by its first word.
+func body(word string, size int) Message { return mail(word + strings.Repeat("x", size-len(word))) }
+
+// words are the first characters of the bodies.
+func words(msgs []Message) string {
+	var all []string
+	for _, msg := range msgs {
+		all = append(all, strings.TrimRight(msg.Content, "x"))
+	}
+	return strings.Join(all, " ")
+}
+
+func peeked(t *testing.T, m *Mailbox) string {
+	t.Helper()
+	msgs, err := m.Peek(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return words(msgs)
+}
+
+func TestASenderRotatesAFullInbox(t *testing.T) {
+	m, root := newBox(t)
+	deliver(t, m, body("a", 21_000), body("b", 21_000))
+	if rows := numbered(t, root); len(rows) > 0 {
+		t.Fatalf("numbered %q", rows)
+	}
+	full, err := os.Stat(filepath.Join(root, "amber.inbox.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	deliver(t, m, body("c", 21_000))
+	deliver(t, m, body("d", 100_000))
+	deliver(t, m, mail("e"))
+	deliver(t, m, mail("f"))
+	rows := numbered(t, root)
+	if len(rows) != 3 || rows[0] != fmt.Sprintf("00000001-2-%d.json", full.Size()) ||
+		!strings.HasPrefix(rows[1], "00000002-1-21") || !strings.HasPrefix(rows[2], "00000003-1-100") {
+		t.Errorf("numbered %q", rows)
+	}
+	file, err := os.ReadFile(filepath.Join(root, "amber.inbox.json"))
+	if msgs, _ := decode(file); err != nil || words(msgs) != "e f" {
+		t.Errorf("the inbox has %q, %v", words(msgs), err)
+	}
+	if got := peeked(t, m); got != "a b c d e f" {
+		t.Errorf("waiting %q", got)
+	}
+	if got := words(lease(t, m).Messages); got != "a b c d e f" {
+		t.Errorf("leased %q", got)
+	}
+}
+
+// The names say how many wait: nothing else is asked.
+func TestASendCountsWhatTheNamesSay(t *testing.T) {
+	for name, want := range map[string]error{
+		"00000001-20000-5.json":                        ErrFull,
+		"00000001-19999-5.json":                        nil,
+		"00000001-19999-5-7-1700000000000-hook.json":   nil,
+		"00000001-20000-5-7-1700000000000-hook.json":   ErrFull,
+		"00000001-1-67108864.json":                     ErrFull,
+		"done-00000001-20000-5-7-1700000000-hook.json": nil, // was read
+	} {
+		m, root := newBox(t)
+		plantFile(t, root, "amber.lease/"+name, "")
+		if _, err := m.Deliver(t.Context(), mail("x")); !errors.Is(err, want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAPartThatIsGivenBackKeepsItsPlace(t *testing.T) {
+	m, root := newBox(t)
+	stored := deliver(t, m, body("a", 100), body("b", 100), body("c", 70_000), body("d", 100))
+	deliver(t, m, body("e", 100))
+	l := lease(t, m)
+	if err := l.Ack(t.Context(), stored[0].ID, stored[2].ID); err != nil {
+		t.Fatal(err)
+	}
+	rows := numbered(t, root)
+	if len(rows) != 3 || !strings.HasPrefix(rows[0], "00000001-1-") || !strings.HasPrefix(rows[1], "00000003-1-") || !strings.HasPrefix(rows[2], "00000004-1-") {
+		t.Errorf("numbered %q", rows)
+	}
+	for _, name := range rows {
+		info, err := os.Stat(filepath.Join(root, "amber.lease", name))
+		if c, ok := parseChunk(name); err != nil || !ok || c.bytes != info.Size() {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+	if got := peeked(t, m); got != "b d e" {
+		t.Errorf("waiting %q", got)
+	}
+}
+
+func TestAnAckOfNothingGivesAllBack(t *testing.T) {
+	m, _ := newBox(t)
+	deliver(t, m, mail("a"))
+	if err := lease(t, m).Ack(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := peek(t, m); got != "a" {
+		t.Errorf("waiting %q", got)
+	}
+}
+
+// A process is killed after each step of a rotation, a claim and an ack. What it had acknowledged is not
+// offered again, the rest is, in order, and the archive has each message once.
+func TestAKillAfterAnyStepLosesAndDoublesNothing(t *testing.T) {
+	die := func(t *testing.T, l *Lease) {
+		t.Helper()
+		if err := l.close(); err != nil { // the kernel ends the locks, and nobody says anything
+			t.Fatal(err)
+		}
+	}
+	archived := func(t *testing.T, m *Mailbox) *Lease {
+		t.Helper()
+		l := lease(t, m)
+		if err := m.archive(t.Context(), "test", l.Messages[:1], l.since()); err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	for step, tc := range map[string]struct {
+		do   func(*testing.T, *Mailbox)
+		want string
+	}{
+		"rotated": {func(t *testing.T, m *Mailbox) {
+			dir, err := m.root.Sub(m.leaseName(), true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer dir.Close()
+			size, err := m.size(m.inboxName())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := m.rotate(dir, chunk{number: 3, count: 1, bytes: size}); err != nil {
+				t.Fatal(err)
+			}
+		}, "a b c d"},
+		"claimed":  {func(t *testing.T, m *Mailbox) { die(t, lease(t, m)) }, "a b c d"},
+		"archived": {func(t *testing.T, m *Mailbox) { die(t, archived(t, m)) }, "b c d"},
+		"renamed": {func(t *testing.T, m *Mailbox) {
+			l := archived(t, m)
+			old := l.chunks[0].name()
+			l.chunks[0].count, l.chunks[0].bytes = 1, 150
+			if err := l.dir.Rename(old, l.chunks[0].name()); err != nil {
+				t.Fatal(err)
+			}
+			die(t, l)
+		}, "b c d"},
+		"written, not in place": {func(t *testing.T, m *Mailbox) {
+			l := archived(t, m)
+			plantFile(t, m.root.Path(), "amber.lease/"+l.chunks[0].name()+".tmp.c2c", "[\n{")
+			die(t, l)
+		}, "b c d"},
+		"removed": {func(t *testing.T, m *Mailbox) {
+			l := lease(t, m)
+			err := m.archive(t.Context(), "test", l.Messages, l.since())
+			if err = errors.Join(err, l.dir.Remove(l.chunks[0].name())); err != nil {
+				t.Fatal(err)
+			}
+			die(t, l)
+		}, ""},
+	} {
+		t.Run(step, func(t *testing.T) {
+			m, root := newBox(t)
+			stored := deliver(t, m, body("a", 50), body("b", 50))
+			stored = append(stored, deliver(t, m, body("c", 61_000))...)
+			stored = append(stored, deliver(t, m, body("d", 50))...)
+			tc.do(t, m)
+			if got := peeked(t, m); got != tc.want {
+				t.Errorf("waiting %q, want %q", got, tc.want)
+			}
+			deliver(t, m, body("e", 50))
+			for range 5 { // each reader shows one message
+				l, err := m.LeaseSome(t.Context(), "test", 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(l.Messages) > 0 {
+					if err := l.Ack(t.Context(), l.Messages[0].ID); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			h, err := m.History(t.Context(), 9)
+			var read []Message
+			for _, a := range slices.Backward(h) {
+				read = append(read, a.Message)
+			}
+			if err != nil || words(read) != "a b c d e" {
+				t.Errorf("archived %q, %v", words(read), err)
+			}
+			if left := numbered(t, root); len(left) > 0 {
+				t.Errorf("left %q", left)
+			}
+		})
+	}
+}
+
+// Hooks show a part of a long backlog, and each is killed somewhere in its ack.
+func TestKilledHooksDoNotFillTheMailbox(t *testing.T) {
+	m, _ := newBox(t)
+	const count = 300
+	for i := range count {
+		deliver(t, m, body(fmt.Sprint(i), 1000))
+	}
+	left := count
+	for kill := 0; left > 100; kill++ {
+		l, err := m.LeaseSome(t.Context(), "hook", 5000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		waits := func(msg Message) bool { return msg.ID != l.Messages[0].ID }
+		if err := m.archive(t.Context(), "hook", l.Messages[:1], l.since()); err != nil {
+			t.Fatal(err)
+		}
+		if kill%2 == 0 {
+			if err := l.keep(l.chunks[0], waits); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l.close()
+		left--
+	}
+	m.limits.Messages = left + 10
+	for range 9 { // the last hook that was killed has archived one that its file's name still counts
+		deliver(t, m, mail("x"))
+	}
+}
