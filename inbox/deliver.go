@@ -20,10 +20,6 @@ func (m *Mailbox) Deliver(ctx context.Context, msgs ...Message) ([]Message, erro
 	if err != nil {
 		return nil, err
 	}
-	if stored, err := m.turn.take(ctx, d); stored || err != nil {
-		return d.msgs, err
-	}
-	defer m.turn.pass()
 	lk, err := filelock.Open(m.root, m.LockName())
 	if err != nil {
 		return nil, err
@@ -47,13 +43,12 @@ func (m *Mailbox) Deliver(ctx context.Context, msgs ...Message) ([]Message, erro
 
 // draft is what one call of Deliver is to store.
 type draft struct {
-	msgs   []Message
-	once   []bool    // look first whether this one is there already
-	signed chan byte // what became of it, when another goroutine has claimed it
+	msgs []Message
+	once []bool // look first whether this one is there already
 }
 
 func (m *Mailbox) draft(msgs []Message) (*draft, error) {
-	d := &draft{slices.Clone(msgs), make([]bool, len(msgs)), make(chan byte, 1)}
+	d := &draft{slices.Clone(msgs), make([]bool, len(msgs))}
 	now := m.now()
 	for i := range d.msgs {
 		msg := &d.msgs[i]

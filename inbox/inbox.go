@@ -93,7 +93,6 @@ type Mailbox struct {
 	limits Limits
 	now    func() time.Time
 	log    *slog.Logger
-	turn   turn
 }
 
 // Open names a mailbox. It does not touch the disk.
@@ -101,7 +100,7 @@ func Open(root *atomicfile.Dir, sid string, cfg Config) (*Mailbox, error) {
 	if !ValidName(sid) {
 		return nil, fmt.Errorf("session id %q: 1 to 128 of A-Z a-z 0-9 . _ -, first a letter or digit", sid)
 	}
-	m := &Mailbox{root: root, sid: sid, limits: cfg.Limits.withDefaults(), now: cfg.Now, log: cfg.Log, turn: newTurn()}
+	m := &Mailbox{root: root, sid: sid, limits: cfg.Limits.withDefaults(), now: cfg.Now, log: cfg.Log}
 	if m.now == nil {
 		m.now = time.Now
 	}

@@ -219,9 +219,6 @@ func (m *Mailbox) claim(dir *atomicfile.Dir, names []string, fresh []Message) *b
 	for _, msg := range fresh {
 		b.ids[msg.ID] = true
 	}
-	m.turn.claim(func(d *draft) bool {
-		return m.add(b, d.msgs, slices.Contains(d.once, true), func() bool { return true }, func(sign byte) { d.signed <- sign })
-	})
 	slices.Sort(names)
 	for _, name := range names {
 		f := openQueued(dir, name)

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"fmt"
+	"os/exec"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -41,43 +42,35 @@ func written(t *testing.T, dir, name string) func() int {
 
 func TestSendersThatWaitAreStoredInOneWrite(t *testing.T) {
 	const senders = 16
-	for _, inMemory := range []bool{false, true} {
-		m, root := newBox(t)
-		lk := held(t, m)
-		count := written(t, root, m.inboxName())
-		var ended []func() error
-		for i := range senders {
-			name := fmt.Sprintf("s%d", i)
-			if inMemory {
-				said := send(t.Context(), m, Message{From: name, To: "amber", Content: "0"})
-				ended = append(ended, func() error { return (<-said).err })
-				continue
-			}
-			cmd := child(t, "send", root, name, "1")
-			start(t, cmd)
-			ended = append(ended, cmd.Wait)
-		}
-		awaitWaiting(t, m, root, senders, inMemory)
-		if n := count(); n != 0 {
-			t.Errorf("%d writes under the lock of another", n)
-		}
-		lk.Release()
-		for _, wait := range ended {
-			if err := wait(); err != nil {
-				t.Error(err)
-			}
-		}
-		if n := count(); n != 1 {
-			t.Errorf("in memory %v: %d writes for %d senders", inMemory, n, senders)
-		}
-		got, err := m.Drain(t.Context(), "test")
-		from := map[string]bool{}
-		for _, msg := range got {
-			from[msg.From] = true
-		}
-		if err != nil || len(got) != senders+1 || len(from) != senders+1 {
-			t.Errorf("in memory %v: %d messages of %d senders, %v", inMemory, len(got), len(from), err)
-		}
-		wantNoQueue(t, root)
+	m, root := newBox(t)
+	lk := held(t, m)
+	count := written(t, root, m.inboxName())
+	var all []*exec.Cmd
+	for i := range senders {
+		cmd := child(t, "send", root, fmt.Sprintf("s%d", i), "1")
+		start(t, cmd)
+		all = append(all, cmd)
 	}
+	awaitQueued(t, root, senders)
+	if n := count(); n != 0 {
+		t.Errorf("%d writes under the lock of another", n)
+	}
+	lk.Release()
+	for _, cmd := range all {
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := count(); n != 1 {
+		t.Errorf("%d writes for %d senders", n, senders)
+	}
+	got, err := m.Drain(t.Context(), "test")
+	from := map[string]bool{}
+	for _, msg := range got {
+		from[msg.From] = true
+	}
+	if err != nil || len(got) != senders+1 || len(from) != senders+1 {
+		t.Errorf("%d messages of %d senders, %v", len(got), len(from), err)
+	}
+	wantNoQueue(t, root)
 }

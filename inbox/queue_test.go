@@ -314,21 +314,13 @@ func TestPlantedThingsInTheQueueStopNobody(t *testing.T) {
 func TestATimeOutTakesTheMessageBack(t *testing.T) {
 	m, root := newBox(t)
 	lk := held(t, m)
-	for _, other := range []*Mailbox{sender(t, root), m} { // the second one waits in memory
-		if other == m {
-			m.turn.taken <- struct{}{}
-		}
-		ctx, giveUp := context.WithCancel(t.Context())
-		said := send(ctx, other, mail("x"))
-		if other != m {
-			awaitQueued(t, root, 1)
-		}
-		giveUp()
-		if s := <-said; !errors.Is(s.err, filelock.ErrTimeout) {
-			t.Errorf("got %v", s.err)
-		}
+	ctx, giveUp := context.WithCancel(t.Context())
+	said := send(ctx, sender(t, root), mail("x"))
+	awaitQueued(t, root, 1)
+	giveUp()
+	if s := <-said; !errors.Is(s.err, filelock.ErrTimeout) {
+		t.Errorf("got %v", s.err)
 	}
-	m.turn.pass()
 	wantNoQueue(t, root)
 	lk.Release()
 	deliver(t, m, mail("second"))
@@ -427,91 +419,63 @@ func TestAStoppedSenderHoldsNobodyUp(t *testing.T) {
 
 // Room for some of those that wait: each is told what became of its own.
 func TestAFullMailboxTellsEachSender(t *testing.T) {
-	for _, inMemory := range []bool{false, true} {
-		m, root := newBox(t)
-		m.limits.Messages = 4
-		lk := held(t, m)
-		var all []<-chan sent
-		for i := range 6 {
-			other := m
-			if !inMemory {
-				other = sender(t, root)
-				other.limits.Messages = 4
-			}
-			all = append(all, send(t.Context(), other, mail(strconv.Itoa(i))))
-		}
-		awaitWaiting(t, m, root, 6, inMemory)
-		lk.Release()
-		var acked []string
-		for _, said := range all {
-			s := <-said
-			if s.err == nil {
-				acked = append(acked, s.msgs[0].ID)
-			} else if !errors.Is(s.err, ErrFull) {
-				t.Error(s.err)
-			}
-		}
-		first, err := m.Head(t.Context(), 1)
-		if err != nil || len(acked) != 3 {
-			t.Fatalf("%d acknowledged, %v", len(acked), err)
-		}
-		wantIDs(t, m, append(acked, first[0].ID)...)
+	m, root := newBox(t)
+	lk := held(t, m)
+	var all []<-chan sent
+	for i := range 6 {
+		other := sender(t, root)
+		other.limits.Messages = 4
+		all = append(all, send(t.Context(), other, mail(strconv.Itoa(i))))
 	}
-}
-
-// awaitWaiting is awaitQueued, or for goroutines of one Mailbox: one of them is
-// queued, and the others wait for it.
-func awaitWaiting(t *testing.T, m *Mailbox, root string, n int, inMemory bool) {
-	t.Helper()
-	if !inMemory {
-		awaitQueued(t, root, n)
-		return
+	awaitQueued(t, root, 6)
+	lk.Release()
+	var acked []string
+	for _, said := range all {
+		s := <-said
+		if s.err == nil {
+			acked = append(acked, s.msgs[0].ID)
+		} else if !errors.Is(s.err, ErrFull) {
+			t.Error(s.err)
+		}
 	}
-	awaitQueued(t, root, 1)
-	for drafted := 0; drafted < n-1; runtime.Gosched() {
-		m.turn.mu.Lock()
-		drafted = len(m.turn.drafts)
-		m.turn.mu.Unlock()
+	first, err := m.Head(t.Context(), 1)
+	if err != nil || len(acked) != 3 {
+		t.Fatalf("%d acknowledged, %v", len(acked), err)
 	}
+	wantIDs(t, m, append(acked, first[0].ID)...)
 }
 
 func TestSendersOfOneIDStoreItOnce(t *testing.T) {
-	for _, inMemory := range []bool{false, true} {
-		m, root := newBox(t)
-		old := deliver(t, m, Message{From: "birch", To: "amber", Content: "old", ID: "old"})[0]
-		lk, err := m.lock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		var all []<-chan sent
-		for i, id := range []string{"new", "old", "new", "new", "old"} {
-			other := sender(t, root)
-			if inMemory {
-				other = m
-			}
-			all = append(all, send(t.Context(), other, Message{From: "birch", To: "amber", Content: strconv.Itoa(i), ID: id}))
-		}
-		awaitWaiting(t, m, root, 5, inMemory)
-		lk.Release()
-		var contents []string
-		for i, said := range all {
-			s := <-said
-			if s.err != nil {
-				t.Fatal(s.err)
-			}
-			if i%3 == 1 {
-				if s.msgs[0].Content != old.Content {
-					t.Errorf("sender %d got %+v", i, s.msgs[0])
-				}
-			} else {
-				contents = append(contents, s.msgs[0].Content)
-			}
-		}
-		if len(slices.Compact(contents)) != 1 {
-			t.Errorf("the senders of one id were told %q", contents)
-		}
-		wantIDs(t, m, "old", "new")
+	m, root := newBox(t)
+	old := deliver(t, m, Message{From: "birch", To: "amber", Content: "old", ID: "old"})[0]
+	lk, err := m.lock(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
+	var all []<-chan sent
+	for i, id := range []string{"new", "old", "new", "new", "old"} {
+		all = append(all, send(t.Context(), sender(t, root), Message{From: "birch", To: "amber", Content: strconv.Itoa(i), ID: id}))
+	}
+	awaitQueued(t, root, 5)
+	lk.Release()
+	var contents []string
+	for i, said := range all {
+		s := <-said
+		if s.err != nil {
+			t.Fatal(s.err)
+		}
+		if i%3 == 1 {
+			if s.msgs[0].Content != old.Content {
+				t.Errorf("sender %d got %+v", i, s.msgs[0])
+			}
+		} else {
+			contents = append(contents, s.msgs[0].Content)
+		}
+	}
+	if len(slices.Compact(contents)) != 1 {
+		t.Errorf("the senders of one id were told %q", contents)
+	}
+	wantIDs(t, m, "old", "new")
 }
 
 // An ephemeral message leaves no trace, so only its own sender stores it.
