@@ -87,7 +87,7 @@ func tidy(dir *atomicfile.Dir) ([]*chunk, error) {
 			continue
 		}
 		if info, serr := dir.Stat(name); serr == nil && info.Mode().IsRegular() {
-			err = errors.Join(err, dir.Remove(name))
+			dir.Remove(name) // what cannot be removed does no harm, and is tried again
 		}
 	}
 	return chunksOf(names), err

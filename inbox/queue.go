@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -22,18 +23,20 @@ import (
 //	<sid>.lease/.queued-<unix ns>-<pid>[-once]   a mailbox file, locked by its sender
 //
 // Nothing about a queued file is synced, and nobody takes it for a message: its
-// sender has not been told that anything is stored. A power cut may leave it, or
-// half of it; its sender is dead then, and whoever has the lock removes it.
+// sender has not been told that anything is stored. It gets its name when it is
+// whole and locked. One without a lock was left by a sender that died, or by a
+// power cut, and whoever has the lock of the mailbox removes it.
 //
 // Who stores the messages claims the file first, by removing its name: only one
 // can, and a sender that gives up is one of them. It signs the file, which the
-// sender still has open, once the messages are durable. So the sender, when it
-// has the lock, knows from its own file what became of it:
+// sender still has open, once the messages are durable. So the sender knows from
+// its own file what became of it:
 //
-//   - the name is there: nobody has touched it
 //   - signed: stored, or refused because the mailbox has no room for all
-//   - the name is gone and nobody signed: who claimed it was killed, before or
-//     after its commit. The sender looks for its ids, as for ids that it chose.
+//   - the name is there: nobody has touched it
+//   - the name is gone and nobody signed, though the sender has the lock: who
+//     claimed it was killed, before or after its commit. The sender looks for its
+//     ids, as for ids that it chose.
 //
 // The last case is why ephemeral messages are not queued: one that was stored,
 // read and forgotten in between would not be found, and be stored again.
@@ -41,6 +44,8 @@ import (
 // The oldest of the queued senders waits for the lock, and the others for the
 // lock on its file, all at once. Were all of them to wait for the one lock, it
 // would go from hand to hand for nothing, each time at the cost of a wake-up.
+// Who waits for the lock looks at its file meanwhile: senders that come later
+// may get the lock before it for a long time, and one of them has signed.
 const (
 	queuedPrefix = ".queued-" // hidden: the hook script takes what is not for mail
 	onceSuffix   = "-once"
@@ -57,6 +62,8 @@ const (
 	maxBatch = 1 << 20
 	// patience is for another sender that is stopped: longer than a commit takes.
 	patience = 500 * time.Millisecond
+	// glance is how often a sender that waits for the lock looks at its own file.
+	glance = 2 * time.Millisecond
 )
 
 // queued is the file of a sender that waits.
@@ -84,23 +91,23 @@ func (m *Mailbox) enqueue(d *draft) *queued {
 	if slices.Contains(d.once, true) {
 		name += onceSuffix
 	}
-	f, err := dir.Open(name, os.O_RDWR|os.O_CREATE|os.O_EXCL)
-	if err != nil {
+	q := &queued{dir: dir, name: atomicfile.TempName(name)}
+	if q.f, err = dir.Open(q.name, os.O_RDWR|os.O_CREATE|os.O_EXCL); err != nil {
 		dir.Close()
 		return nil
 	}
-	q := &queued{dir, name, f}
-	// Until it is locked somebody may take it for a dead sender's and remove it:
-	// then nobody signs it. Until it is whole it is not JSON, and left alone.
-	locked, err := filelock.TryFile(f)
-	if err == nil && locked {
-		_, err = f.Write(data)
+	if _, err = filelock.TryFile(q.f); err == nil {
+		_, err = q.f.Write(data)
 	}
-	if err != nil || !locked {
+	if err == nil {
+		err = dir.Rename(q.name, name)
+	}
+	if err != nil { // also when a reader has removed the file: without its name it looks like a dead sender's
 		q.withdraw()
 		q.close()
 		return nil
 	}
+	q.name = name
 	return q
 }
 
@@ -137,35 +144,47 @@ func (m *Mailbox) queue(ctx context.Context, lk *filelock.Lock, d *draft) (_ *fi
 	}
 	defer q.close()
 	q.follow(ctx)
-	if q.claimed() && q.sign() == signUnknown {
-		err = lk.Outwait(ctx) // who claimed it has the lock
-	}
-	if q.sign() == signStored {
-		return lk, true, lk.Release()
-	}
-	if err == nil {
-		err = lk.Wait(ctx)
-	}
-	if err != nil {
+	if err = q.await(ctx, lk); err != nil && q.sign() == signUnknown {
 		if q.withdraw() {
 			return lk, false, err
 		}
-		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		var cancel func()
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), patience)
 		defer cancel()
-		again, err := filelock.Acquire(late, m.root, m.LockName())
-		if err != nil {
-			return lk, false, fmt.Errorf("%w; it has the message and may yet store it", err)
-		}
-		lk = again
 	}
-	if q.withdraw() {
-		return lk, false, nil
+	if err != nil && q.sign() != signStored {
+		if lk, err = filelock.Acquire(ctx, m.root, m.LockName()); err != nil {
+			return &filelock.Lock{}, false, fmt.Errorf("%w; another sender has the message and may yet store it", err)
+		}
 	}
 	if q.sign() == signStored {
 		return lk, true, lk.Release()
 	}
-	d.look(q.sign())
+	if !q.withdraw() {
+		d.look(q.sign())
+	}
 	return lk, false, nil
+}
+
+// await returns nil with the lock, and an error when the file is signed or ctx ends.
+func (q *queued) await(ctx context.Context, lk *filelock.Lock) error {
+	ctx, stop := context.WithCancel(ctx)
+	var looks sync.WaitGroup
+	defer looks.Wait()
+	defer stop()
+	looks.Go(func() {
+		tick := time.NewTicker(glance)
+		defer tick.Stop()
+		for q.sign() == signUnknown {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+		stop()
+	})
+	return lk.Wait(ctx)
 }
 
 // follow waits as long as an older sender waits for the lock.
@@ -189,7 +208,7 @@ func (q *queued) older() *os.File {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if !strings.HasPrefix(name, queuedPrefix) || name >= q.name {
+		if !isQueued(name) || name >= q.name {
 			continue
 		}
 		f, err := q.dir.Open(name, os.O_RDONLY)
@@ -272,10 +291,14 @@ func (b *batch) sign(sign byte) {
 	}
 }
 
+func isQueued(name string) bool {
+	return strings.HasPrefix(name, queuedPrefix) && !atomicfile.IsTemp(name)
+}
+
 // openQueued returns nil unless name is the file of a live sender; that of a dead
 // one it removes. The caller holds the lock.
 func openQueued(dir *atomicfile.Dir, name string) *os.File {
-	if !strings.HasPrefix(name, queuedPrefix) {
+	if !isQueued(name) {
 		return nil
 	}
 	f, err := dir.Open(name, os.O_RDWR)

@@ -14,7 +14,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
 )
 
@@ -47,19 +49,18 @@ func queuedFiles(t *testing.T, root string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return names
+	return slices.DeleteFunc(names, atomicfile.IsTemp)
 }
 
-// awaitQueued returns once n senders wait, their files whole.
+// awaitQueued returns once n files are queued.
 func awaitQueued(t *testing.T, root string, n int) {
 	t.Helper()
-	for whole := 0; whole < n; runtime.Gosched() {
-		whole = 0
-		for _, name := range queuedFiles(t, root) {
-			if data, err := os.ReadFile(name); err == nil && strings.HasSuffix(string(data), "]\n") {
-				whole++
-			}
+	end := time.Now().Add(time.Minute)
+	for len(queuedFiles(t, root)) < n {
+		if time.Now().After(end) {
+			t.Fatalf("queued %q, want %d", queuedFiles(t, root), n)
 		}
+		runtime.Gosched()
 	}
 }
 
@@ -272,9 +273,7 @@ func TestABadQueuedFileStopsNobody(t *testing.T) {
 			t.Fatal(ok, err)
 		}
 		said := send(t.Context(), sender(t, root), mail("second"))
-		for len(queuedFiles(t, root)) < 2 {
-			runtime.Gosched()
-		}
+		awaitQueued(t, root, 2)
 		lk.Release()
 		if s := <-said; s.err != nil {
 			t.Errorf("%.40q: %v", content, s.err)
@@ -298,9 +297,7 @@ func TestPlantedThingsInTheQueueStopNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 		said := send(t.Context(), sender(t, root), mail("second"))
-		for len(queuedFiles(t, root)) < 2 {
-			runtime.Gosched()
-		}
+		awaitQueued(t, root, 2)
 		lk.Release()
 		if s := <-said; s.err != nil {
 			t.Errorf("%s: %v", kind, s.err)

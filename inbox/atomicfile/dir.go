@@ -270,15 +270,15 @@ func ReadAll(f *os.File) ([]byte, error) {
 // once; the last one wins. What writers of the file that died left behind goes
 // away.
 func (d *Dir) Write(name string, data []byte) error {
-	err := d.replace(name, ownTemp(name), data, nil)
+	err := d.replace(name, TempName(name), data, nil)
 	if err == nil {
 		d.sweep(name)
 	}
 	return err
 }
 
-// ownTemp names the new content of a file by the process that writes it.
-func ownTemp(name string) string {
+// TempName names the new content of a file by the process that writes it.
+func TempName(name string) string {
 	return name + tempMark + strconv.Itoa(os.Getpid()) + "." + strconv.FormatInt(time.Now().UnixNano(), 36)
 }
 

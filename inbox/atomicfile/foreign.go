@@ -20,7 +20,7 @@ func Rewrite(path string, data []byte, mode fs.FileMode) error {
 		return err
 	}
 	defer d.Close()
-	return d.replace(filepath.Base(path), ownTemp(foreign), data, func(f *os.File) error {
+	return d.replace(filepath.Base(path), TempName(foreign), data, func(f *os.File) error {
 		old, err := os.Stat(path)
 		if err == nil {
 			st := old.Sys().(*syscall.Stat_t)

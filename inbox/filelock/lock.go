@@ -74,19 +74,9 @@ func (l *Lock) Wait(ctx context.Context) error {
 	return fmt.Errorf("lock %q: %w", l.path, err)
 }
 
-// Outwait waits until nobody has the lock, and takes it from nobody who waits
-// for the same: when it is free, all of them go on at once. On an error the lock
-// is closed.
-func (l *Lock) Outwait(ctx context.Context) error {
-	err := Outwait(ctx, l.f)
-	if err != nil {
-		l.f = nil
-		err = fmt.Errorf("lock %q: %w", l.path, err)
-	}
-	return err
-}
-
-// Outwait is Lock.Outwait for an open file; on an error it is closed.
+// Outwait waits until nobody has the lock of an open file, and takes it from
+// nobody who waits for the same: when it is free, all of them go on at once. On
+// an error the file is closed.
 func Outwait(ctx context.Context, f *os.File) error {
 	if err := lock(ctx, f, unix.F_RDLCK); err != nil {
 		return err
