@@ -469,10 +469,15 @@ func (d *Dir) Names() ([]string, error) {
 	return names, nil
 }
 
-// Stat describes a name without following a link.
+// Stat describes a name without following a link. It needs no right to read the file.
 func (d *Dir) Stat(name string) (fs.FileInfo, error) {
 	if err := component(name); err != nil {
 		return nil, err
 	}
-	return os.Lstat(filepath.Join(d.path, name))
+	f, err := openBeneath(d.f, name, lookOnly, 0)
+	if err != nil {
+		return nil, d.fail("stat", name, err)
+	}
+	defer f.Close()
+	return f.Stat()
 }

@@ -332,3 +332,23 @@ func TestRewriteGivesTheModeAndLeavesOtherProgramsFilesAlone(t *testing.T) {
 		t.Errorf("removed: %v", err)
 	}
 }
+
+// The directory was renamed, and another has its place: names are still resolved below the one that is open.
+func TestStatLooksBelowTheOpenDirectory(t *testing.T) {
+	d, path := newDir(t)
+	if err := errors.Join(d.Write("f", []byte("ours")), os.Symlink("f", filepath.Join(path, "link"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Rename(path, path+"-moved"), os.Mkdir(path, 0o700), os.WriteFile(filepath.Join(path, "f"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := d.Stat("f"); err != nil || info.Size() != 4 {
+		t.Errorf("found %v, %v", info, err)
+	}
+	if info, err := d.Stat("link"); err == nil && info.Mode().IsRegular() {
+		t.Errorf("a link was followed: %v", info.Mode())
+	}
+	if _, err := d.Stat("not there"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what is not there: %v", err)
+	}
+}
