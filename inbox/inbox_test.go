@@ -185,10 +185,16 @@ func TestBadBodiesAreRefused(t *testing.T) {
 	m, root := newBox(t)
 	for body, want := range map[string]error{
 		"\xff": ErrBody, "a\x00b": ErrBody, strings.Repeat("a", 257<<10): ErrTooLarge,
+		strings.Repeat("a", 257<<10) + "é"[:1]: ErrTooLarge, // cut off in the middle of a character
 	} {
 		if _, err := m.Deliver(t.Context(), mail(body)); !errors.Is(err, want) {
 			t.Errorf("body %.5q: %v", body, err)
 		}
+	}
+	long := mail("x")
+	long.InReplyTo = strings.Repeat("a", 129)
+	if _, err := m.Deliver(t.Context(), long); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "in_reply_to") {
+		t.Errorf("a long in_reply_to: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(root, "amber.inbox.json")); !os.IsNotExist(err) {
 		t.Errorf("something was written: %v", err)

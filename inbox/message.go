@@ -187,23 +187,30 @@ func (m *Message) set(name string, value json.RawMessage) (required int, err err
 	return 0, nil
 }
 
-// check refuses what could not be kept or read back.
+// maxName bounds the short fields of a message, in bytes.
+const maxName = 128
+
+// check refuses what could not be kept or read back. The size first: a body that
+// was cut off because it is too large may end in half a character.
 func (m Message) check(limits Limits) error {
 	switch {
 	case m.From == "" || m.To == "":
 		return fmt.Errorf("%w: it needs a sender and a receiver", ErrBody)
+	case len(m.Content) > limits.Body:
+		return fmt.Errorf("%w: %d bytes, at most %d; put it into a file and send its path", ErrTooLarge, len(m.Content), limits.Body)
 	case !utf8.ValidString(m.Content):
 		return fmt.Errorf("%w: it is not valid UTF-8; send text, or encode the bytes first", ErrBody)
 	case strings.ContainsRune(m.Content, 0):
 		return fmt.Errorf("%w: it has a NUL character; remove it, or encode the bytes first", ErrBody)
-	case len(m.Content) > limits.Body:
-		return fmt.Errorf("%w: %d bytes, at most %d; put it into a file and send its path", ErrTooLarge, len(m.Content), limits.Body)
 	case m.ID != "" && !ValidName(m.ID):
 		return fmt.Errorf("%w: message id %q: 1 to 128 of A-Z a-z 0-9 . _ -, first a letter or digit", ErrBody, m.ID)
 	}
-	for _, s := range []string{m.From, m.To, m.Kind, m.InReplyTo, m.Tag} {
+	for name, s := range map[string]string{"from_alias": m.From, "to_alias": m.To, "kind": m.Kind, "in_reply_to": m.InReplyTo, "tag": m.Tag} {
+		if len(s) > maxName {
+			return fmt.Errorf("%w: %s has %d bytes, at most %d", ErrTooLarge, name, len(s), maxName)
+		}
 		if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
-			return fmt.Errorf("%w: field %q is not plain text", ErrBody, s)
+			return fmt.Errorf("%w: %s %q is not plain text", ErrBody, name, s)
 		}
 	}
 	return nil
