@@ -120,7 +120,7 @@ func (m *Mailbox) commit(d *draft) error {
 		others.sign(signUnknown)
 	}
 	if err == nil {
-		m.stir()
+		m.notify()
 	}
 	return err
 }

@@ -246,23 +246,20 @@ func (l *Lease) collect() {
 	}
 }
 
-// Release gives the messages back; they wait again, before any later ones.
+// Release gives the messages back; they wait again, before any later ones. It
+// changes and closes the lock file, as a delivery does, so that watchers look.
 func (l *Lease) Release() error {
 	held := len(l.chunks) > 0
 	err := l.close()
-	if held {
-		err = errors.Join(err, l.box.touch())
-	}
-	return err
-}
-
-// touch tells the watchers of the mailbox that something waits again.
-func (m *Mailbox) touch() error {
-	f, err := m.root.Open(m.LockName(), os.O_RDWR)
-	if err != nil {
+	if !held {
 		return err
 	}
-	return f.Close()
+	l.box.notify()
+	f, ferr := l.box.root.Open(l.box.LockName(), os.O_RDWR)
+	if ferr == nil {
+		ferr = f.Close()
+	}
+	return errors.Join(err, ferr)
 }
 
 func (l *Lease) close() error {

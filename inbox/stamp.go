@@ -5,11 +5,16 @@ import (
 	"io/fs"
 	"syscall"
 	"time"
+
+	"c2c/inbox/atomicfile"
 )
 
 // Stamp is another one whenever what waits has changed. It tells a watcher a
 // change from its own look, which locks the mailbox as a writer does.
-type Stamp struct{ inbox, lease fileStamp }
+type Stamp struct {
+	inbox, lease fileStamp
+	held         int // files in the hands of readers
+}
 
 type fileStamp struct {
 	ino   uint64
@@ -19,12 +24,26 @@ type fileStamp struct {
 
 // Stamp takes no lock and reads no mail.
 func (m *Mailbox) Stamp() (s Stamp, err error) {
-	for name, to := range map[string]*fileStamp{m.inboxName(): &s.inbox, m.leaseName(): &s.lease} {
-		if *to, err = m.stamp(name); err != nil {
-			return Stamp{}, err
-		}
+	if s.inbox, err = m.stamp(m.inboxName()); err != nil {
+		return s, err
 	}
-	return s, nil
+	if s.lease, err = m.stamp(m.leaseName()); err != nil {
+		return s, err
+	}
+	_, err = m.inLease(func(dir *atomicfile.Dir) (bool, error) {
+		cs, err := chunks(dir)
+		for _, c := range cs {
+			if c.by == "" || c.done || err != nil {
+				continue // in nobody's hands
+			}
+			var free bool
+			if free, err = c.free(dir); !free {
+				s.held++
+			}
+		}
+		return true, err
+	})
+	return s, err
 }
 
 func (m *Mailbox) stamp(name string) (s fileStamp, err error) {
