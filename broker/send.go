@@ -94,13 +94,6 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, l Letter) (R
 		return Receipt{}, err
 	}
 	r := Receipt{From: from.Alias, To: to.alias(), SessionID: to.sid(), Recipient: b.state(to)}
-	if l.ID != "" {
-		old, err := box.Find(ctx, l.ID)
-		if err != nil {
-			return Receipt{}, fmt.Errorf("send to %q: %w", to.alias(), err)
-		}
-		r.Duplicate = old.Where != ""
-	}
 	stored, err := box.Deliver(ctx, inbox.Message{
 		From: from.Alias, To: to.alias(), Content: l.Body, ID: l.ID, Kind: l.Kind,
 		InReplyTo: l.InReplyTo, Tag: l.Tag, Deferrable: l.Deferrable, Ephemeral: l.Ephemeral,
@@ -108,7 +101,8 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, l Letter) (R
 	if err != nil {
 		return Receipt{}, fmt.Errorf("send to %q: %w", to.alias(), err)
 	}
-	r.ID, r.TS = stored[0].ID, stored[0].Time()
+	message := stored.Messages[0]
+	r.ID, r.TS, r.Duplicate = message.ID, message.Time(), stored.Already[0]
 	b.record(ctx, "dm_enqueue", Note{"from_alias", r.From}, Note{"to_alias", r.To}, Note{"message_id", r.ID})
 	r.SessionID = b.follow(ctx, to.sid(), to.alias())
 	return r, nil

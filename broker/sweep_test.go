@@ -51,7 +51,11 @@ func TestWhatWasReadIsKnownAfterASweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := box.Drain(ctx, "hook"); err != nil {
+	lease, err := box.Lease(ctx, "hook")
+	if err == nil {
+		err = lease.AckAll(ctx)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	delete(w.procs, 20)

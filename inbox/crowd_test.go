@@ -54,7 +54,7 @@ func drainUntilEOF(ctx context.Context, m *Mailbox, name string) error {
 	ended := make(chan struct{})
 	go func() { bufio.NewReader(os.Stdin).ReadByte(); close(ended) }()
 	for last := false; ; {
-		msgs, err := m.Drain(ctx, name)
+		msgs, err := drain(ctx, m, name)
 		if err != nil {
 			return err
 		}

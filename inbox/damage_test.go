@@ -114,8 +114,8 @@ func TestADamagedLeaseKeepsWhatIsReadable(t *testing.T) {
 		if part {
 			ids, left = ids[:1], "three"
 		}
-		if err := l.Ack(t.Context(), ids...); err != nil || len(l.Aside) != 1 {
-			t.Errorf("ack: %v, aside %q", err, l.Aside)
+		if err := l.Ack(t.Context(), ids...); err != nil {
+			t.Errorf("ack: %v", err)
 		}
 		if got := peek(t, m); got != left {
 			t.Errorf("left %q, want %q", got, left)
@@ -146,7 +146,7 @@ func TestADamagedArchiveIsStillReadAndWritten(t *testing.T) {
 			}
 		}
 		msg := deliver(t, m, mail("three"))[0]
-		if _, err := m.Drain(t.Context(), "test"); err != nil {
+		if _, err := drain(t.Context(), m, "test"); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if st, err := m.Find(t.Context(), msg.ID); err != nil || st.Where != Read {

@@ -10,52 +10,56 @@ import (
 	"c2c/inbox/filelock"
 )
 
-// Deliver stores messages in one commit and returns them as stored, with ids
-// and times. When it returns nil they survive a power cut; on an error none of
-// them is stored, except that a time-out may come just when another sender, who
-// stores them too, is stopped. A message whose id the caller chose is not
-// stored again when the mailbox or its archive has it already.
-func (m *Mailbox) Deliver(ctx context.Context, msgs ...Message) ([]Message, error) {
+// Stored is what Deliver has done.
+type Stored struct {
+	Messages []Message // as they are stored, in the order given, with ids and times
+	Already  []bool    // the mailbox or its archive had this one under its id, and nothing was added
+}
+
+// Deliver stores messages in one commit. When it returns nil they survive a power
+// cut; on an error none of them is stored, except that a time-out may come just
+// when another sender, who stores them too, is stopped. A message whose id the
+// caller chose is not stored again when the mailbox or its archive has it already.
+func (m *Mailbox) Deliver(ctx context.Context, msgs ...Message) (Stored, error) {
 	d, err := m.draft(msgs)
 	if err != nil {
-		return nil, err
+		return Stored{}, err
 	}
 	lk, err := filelock.Open(m.root, m.LockName())
 	if err != nil {
-		return nil, err
+		return Stored{}, err
 	}
 	held, err := lk.Try()
+	stored := false
 	if err == nil && !held {
-		var stored bool
-		if lk, stored, err = m.queue(ctx, lk, d); stored {
-			return d.msgs, nil
-		}
+		lk, stored, err = m.queue(ctx, lk, d)
 	}
 	if err != nil {
-		return nil, errors.Join(err, lk.Release())
+		return Stored{}, errors.Join(err, lk.Release())
 	}
 	defer lk.Release()
-	if err := m.commit(d); err != nil {
-		return nil, err
+	if !stored {
+		err = m.commit(d)
 	}
-	return d.msgs, nil
+	return d.Stored, err
 }
 
 // draft is what one call of Deliver is to store.
 type draft struct {
-	msgs []Message
-	once []bool // look first whether this one is there already
+	Stored
+	chosen []bool // the caller chose the id
+	look   bool   // somebody may have stored all of it
 }
 
 func (m *Mailbox) draft(msgs []Message) (*draft, error) {
-	d := &draft{slices.Clone(msgs), make([]bool, len(msgs))}
+	d := &draft{Stored{Messages: slices.Clone(msgs), Already: make([]bool, len(msgs))}, make([]bool, len(msgs)), false}
 	now := m.now()
-	for i := range d.msgs {
-		msg := &d.msgs[i]
+	for i := range d.Messages {
+		msg := &d.Messages[i]
 		if err := msg.check(m.limits); err != nil {
 			return nil, err
 		}
-		if d.once[i] = msg.ID != ""; !d.once[i] {
+		if d.chosen[i] = msg.ID != ""; !d.chosen[i] {
 			msg.ID = NewID(now)
 		}
 		if msg.TS == 0 {
@@ -65,24 +69,16 @@ func (m *Mailbox) draft(msgs []Message) (*draft, error) {
 	return d, nil
 }
 
-// look is for a draft that somebody has claimed: what is not surely refused may
-// be stored.
-func (d *draft) look(sign byte) {
-	for i := range d.once {
-		d.once[i] = d.once[i] || sign != signRefused
-	}
-}
-
 // fresh returns what is not there yet; the others become what was stored.
 func (m *Mailbox) fresh(d *draft) (fresh []Message, err error) {
-	for i, msg := range d.msgs {
-		if d.once[i] {
+	for i, msg := range d.Messages {
+		if d.chosen[i] || d.look {
 			st, err := m.find(msg.ID)
 			if err != nil {
 				return nil, err
 			}
 			if st.Where != "" {
-				d.msgs[i] = st.Message
+				d.Messages[i], d.Already[i] = st.Message, d.chosen[i]
 				continue
 			}
 		}
@@ -194,7 +190,7 @@ func (m *Mailbox) storeNumbered(lease *atomicfile.Dir, number int, msgs []Messag
 func (m *Mailbox) repair(file []byte) ([]byte, int, error) {
 	msgs, damaged := decode(file)
 	if damaged {
-		if _, err := m.setAside(file); err != nil {
+		if err := m.setAside(file); err != nil {
 			return nil, 0, err
 		}
 	}

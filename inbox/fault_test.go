@@ -183,11 +183,11 @@ func TestAReadOnlyRootIsStillLookedAt(t *testing.T) {
 		return
 	}
 	m, dir := newDisk(t)
-	if _, err := m.Drain(t.Context(), "test"); err != nil {
+	if _, err := drain(t.Context(), m, "test"); err != nil {
 		t.Fatal(err)
 	}
 	read := deliver(t, m, mail("read"))
-	if _, err := m.Drain(t.Context(), "test"); err != nil {
+	if _, err := drain(t.Context(), m, "test"); err != nil {
 		t.Fatal(err)
 	}
 	deliver(t, m, mail("released"))

@@ -187,7 +187,7 @@ func TestWhatIsPlantedInALeaseFolderStopsNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, err := m.Drain(t.Context(), "test"); err != nil || bodies(got) != "one" {
+	if got, err := drain(t.Context(), m, "test"); err != nil || bodies(got) != "one" {
 		t.Errorf("drained %q, %v", bodies(got), err)
 	}
 }

@@ -159,31 +159,28 @@ func (m *Mailbox) size(name string) (int64, error) {
 	return info.Size(), nil
 }
 
-// asideName is a new name for a damaged file.
+// asideName is a new name for a damaged file. The log tells of it.
 func (m *Mailbox) asideName() string {
-	return m.inboxName() + ".corrupt-" + m.now().UTC().Format("20060102T150405.000000")
+	name := m.inboxName() + ".corrupt-" + m.now().UTC().Format("20060102T150405.000000")
+	m.log.Warn("damaged file set aside", "session", m.sid, "copy", name)
+	return name
 }
 
 // setAside keeps a copy of a damaged file for a person to look at. The caller
 // holds the lock: a copy that is not whole was left by a process that died.
-func (m *Mailbox) setAside(data []byte) (string, error) {
+func (m *Mailbox) setAside(data []byte) error {
 	names, err := m.root.Names()
 	if err != nil {
-		return "", err
+		return err
 	}
 	for _, left := range names {
 		if strings.HasPrefix(left, m.inboxName()+".corrupt-") && atomicfile.IsTemp(left) {
 			if err := m.root.Remove(left); err != nil {
-				return "", err
+				return err
 			}
 		}
 	}
-	aside := m.asideName()
-	if err := m.root.Write(aside, data); err != nil {
-		return "", err
-	}
-	m.log.Warn("damaged file set aside", "session", m.sid, "copy", aside)
-	return aside, nil
+	return m.root.Write(m.asideName(), data)
 }
 
 // Waiting says whether anything waits that no live reader has in its hands. It

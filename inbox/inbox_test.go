@@ -1,10 +1,12 @@
 package inbox
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,7 +43,7 @@ func deliver(t *testing.T, m *Mailbox, msgs ...Message) []Message {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return stored
+	return stored.Messages
 }
 
 func lease(t *testing.T, m *Mailbox) *Lease {
@@ -51,6 +53,15 @@ func lease(t *testing.T, m *Mailbox) *Lease {
 		t.Fatal(err)
 	}
 	return l
+}
+
+// drain is a reader that needs no second look.
+func drain(ctx context.Context, m *Mailbox, by string) ([]Message, error) {
+	l, err := m.Lease(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	return l.Messages, l.AckAll(ctx)
 }
 
 func bodies(msgs []Message) string {
@@ -74,7 +85,7 @@ func TestDrainKeepsOrderAndArchives(t *testing.T) {
 	m, root := newBox(t)
 	deliver(t, m, mail("a"))
 	deliver(t, m, mail("b"), mail("c"))
-	got, err := m.Drain(t.Context(), "poll_inbox")
+	got, err := drain(t.Context(), m, "poll_inbox")
 	if err != nil || bodies(got) != "a b c" {
 		t.Fatalf("drained %q, %v", bodies(got), err)
 	}
@@ -122,7 +133,7 @@ func TestPartialAckLeavesTheRestInOrder(t *testing.T) {
 		if err := l.Ack(t.Context(), stored[0].ID); err != nil {
 			t.Fatal(err)
 		}
-		got, err := m.Drain(t.Context(), "test")
+		got, err := drain(t.Context(), m, "test")
 		if err != nil || strings.ReplaceAll(bodies(got), pad, "") != "b c d e" {
 			t.Errorf("size %d: %q, %v", size, strings.ReplaceAll(bodies(got), pad, ""), err)
 		}
@@ -141,7 +152,7 @@ func TestInterruptedAckIsNotHandedOverAgain(t *testing.T) {
 	if got := peek(t, m); got != "b" {
 		t.Errorf("peek %q", got)
 	}
-	if got, err := m.Drain(t.Context(), "test"); err != nil || bodies(got) != "b" {
+	if got, err := drain(t.Context(), m, "test"); err != nil || bodies(got) != "b" {
 		t.Errorf("drained %q, %v", bodies(got), err)
 	}
 	if hist, _ := m.History(t.Context(), 9); len(hist) != 2 {
@@ -161,7 +172,7 @@ func TestAnInboxThatIsFullMovesBehindAndTheOrderHolds(t *testing.T) {
 	if err != nil || info.Size() > maxInbox {
 		t.Fatalf("inbox %v, %v", info.Size(), err)
 	}
-	if got, err := m.Drain(t.Context(), "test"); err != nil || bodies(got) != strings.Join(want, " ") {
+	if got, err := drain(t.Context(), m, "test"); err != nil || bodies(got) != strings.Join(want, " ") {
 		t.Errorf("drained %d, %v", len(got), err)
 	}
 }
@@ -176,7 +187,7 @@ func TestFullMailboxRefusesAndLosesNothing(t *testing.T) {
 	if _, err := m.Deliver(t.Context(), mail("one more")); !errors.Is(err, ErrFull) {
 		t.Fatalf("error %v", err)
 	}
-	if got, err := m.Drain(t.Context(), "test"); err != nil || len(got) != 200 {
+	if got, err := drain(t.Context(), m, "test"); err != nil || len(got) != 200 {
 		t.Errorf("drained %d, %v", len(got), err)
 	}
 }
@@ -205,12 +216,16 @@ func TestRetryWithTheSameIDStoresOnce(t *testing.T) {
 	m, _ := newBox(t)
 	msg := mail("a")
 	msg.ID = "job-1"
-	deliver(t, m, msg)
-	deliver(t, m, msg)
-	if got := peek(t, m); got != "a" {
+	other := mail("b")
+	for i := range 2 {
+		if stored, err := m.Deliver(t.Context(), other, msg); err != nil || stored.Already[0] || stored.Already[1] != (i == 1) {
+			t.Errorf("delivery %d: %+v, %v", i, stored, err)
+		}
+	}
+	if got := peek(t, m); got != "b a b" {
 		t.Errorf("waiting %q", got)
 	}
-	if _, err := m.Drain(t.Context(), "test"); err != nil {
+	if _, err := drain(t.Context(), m, "test"); err != nil {
 		t.Fatal(err)
 	}
 	deliver(t, m, msg)
@@ -232,17 +247,19 @@ func TestDamagedInboxIsSetAsideAndTheRestDelivered(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := "ok 1 ok 2"
+			var told bytes.Buffer
+			m.log = slog.New(slog.NewTextHandler(&told, nil))
 			if sendFirst {
 				deliver(t, m, mail("new"))
 				want += " new"
 			}
-			got, err := m.Drain(t.Context(), "test")
+			got, err := drain(t.Context(), m, "test")
 			if err != nil || bodies(got) != want {
 				t.Errorf("%s, send first %v: %q, %v", name, sendFirst, bodies(got), err)
 			}
 			aside, _ := filepath.Glob(filepath.Join(root, "amber.inbox.json.corrupt-*"))
-			if len(aside) != 1 {
-				t.Errorf("%s, send first %v: %d copies", name, sendFirst, len(aside))
+			if len(aside) != 1 || !strings.Contains(told.String(), "copy="+filepath.Base(aside[0])) {
+				t.Errorf("%s, send first %v: %d copies, told %q", name, sendFirst, len(aside), &told)
 				continue
 			}
 			if kept, _ := os.ReadFile(aside[0]); !strings.HasPrefix(string(kept), strings.TrimSuffix(file, "]")) {

@@ -19,8 +19,7 @@ import (
 // as its process, and ends with Ack or Release.
 type Lease struct {
 	Messages []Message
-	More     bool     // something waits behind these messages
-	Aside    []string // copies of what was not readable, made so far: most are made by the ack
+	More     bool // something waits behind these messages
 
 	box    *Mailbox
 	dir    *atomicfile.Dir
@@ -172,11 +171,7 @@ func (l *Lease) remove(c *chunk) error {
 	m := l.box
 	var err error
 	if c.damaged {
-		aside := m.asideName()
-		m.log.Warn("damaged file set aside", "session", m.sid, "file", c.name(), "copy", aside)
-		if err = l.dir.Move(c.name(), m.root, aside); err == nil {
-			l.Aside = append(l.Aside, aside)
-		}
+		err = l.dir.Move(c.name(), m.root, m.asideName())
 	} else {
 		err = l.dir.Remove(c.name())
 	}
@@ -362,11 +357,9 @@ func (l *Lease) keep(c *chunk, waits func(Message) bool) error {
 		if err != nil {
 			return err
 		}
-		aside, err := l.box.setAside(data)
-		if err != nil {
+		if err := l.box.setAside(data); err != nil {
 			return err
 		}
-		l.Aside = append(l.Aside, aside)
 	}
 	file := encode(rest)
 	old := c.name()
@@ -375,13 +368,4 @@ func (l *Lease) keep(c *chunk, waits func(Message) bool) error {
 		return err
 	}
 	return l.dir.Replace(c.name(), file)
-}
-
-// Drain is Lease and Ack in one, for a reader that needs no second look.
-func (m *Mailbox) Drain(ctx context.Context, by string) ([]Message, error) {
-	l, err := m.Lease(ctx, by)
-	if err != nil {
-		return nil, err
-	}
-	return l.Messages, l.AckAll(ctx)
 }

@@ -23,7 +23,7 @@ func TestMailThatWaitsShowsInTheLockFilesTime(t *testing.T) {
 	if err := os.Chtimes(path, long, long); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Drain(t.Context(), "test"); err != nil {
+	if _, err := drain(t.Context(), m, "test"); err != nil {
 		t.Fatal(err)
 	}
 	if changed() {

@@ -75,10 +75,10 @@ type queued struct {
 
 // enqueue returns nil when nothing could be queued; the sender then only waits.
 func (m *Mailbox) enqueue(d *draft) *queued {
-	if slices.ContainsFunc(d.msgs, func(msg Message) bool { return msg.Ephemeral }) {
+	if slices.ContainsFunc(d.Messages, func(msg Message) bool { return msg.Ephemeral }) {
 		return nil
 	}
-	data := encode(d.msgs)
+	data := encode(d.Messages)
 	if len(data) > maxBatch {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (m *Mailbox) enqueue(d *draft) *queued {
 	}
 	// The real clock, whatever m.now says: the name must be new, and sort by age.
 	name := fmt.Sprintf("%s%d-%d", queuedPrefix, time.Now().UnixNano(), os.Getpid())
-	if slices.Contains(d.once, true) {
+	if slices.Contains(d.chosen, true) {
 		name += onceSuffix
 	}
 	q := &queued{dir: dir, name: atomicfile.TempName(name)}
@@ -158,11 +158,9 @@ func (m *Mailbox) queue(ctx context.Context, lk *filelock.Lock, d *draft) (_ *fi
 		}
 	}
 	if q.sign() == signStored {
-		return lk, true, lk.Release()
+		return lk, true, nil
 	}
-	if !q.withdraw() {
-		d.look(q.sign())
-	}
+	d.look = !q.withdraw() && q.sign() != signRefused
 	return lk, false, nil
 }
 

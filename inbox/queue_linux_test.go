@@ -64,7 +64,7 @@ func TestSendersThatWaitAreStoredInOneWrite(t *testing.T) {
 	if n := count(); n != 1 {
 		t.Errorf("%d writes for %d senders", n, senders)
 	}
-	got, err := m.Drain(t.Context(), "test")
+	got, err := drain(t.Context(), m, "test")
 	from := map[string]bool{}
 	for _, msg := range got {
 		from[msg.From] = true

@@ -73,8 +73,8 @@ type sent struct {
 func send(ctx context.Context, m *Mailbox, msg Message) <-chan sent {
 	said := make(chan sent, 1)
 	go func() {
-		msgs, err := m.Deliver(ctx, msg)
-		said <- sent{msgs, err}
+		stored, err := m.Deliver(ctx, msg)
+		said <- sent{stored.Messages, err}
 	}()
 	return said
 }
@@ -106,7 +106,7 @@ func wantNoQueue(t *testing.T, root string) {
 func TestWhatIsQueuedIsNoMessageYet(t *testing.T) {
 	m, root := newBox(t)
 	deliver(t, m, mail("first"))
-	if _, err := m.Drain(t.Context(), "test"); err != nil {
+	if _, err := drain(t.Context(), m, "test"); err != nil {
 		t.Fatal(err)
 	}
 	lk, err := m.lock(t.Context())
@@ -135,7 +135,7 @@ func TestAKilledCommitterLosesAndDoublesNothing(t *testing.T) {
 	for _, point := range []string{"claimed", "stored", "read"} {
 		m, root := newBox(t)
 		deliver(t, m, mail("first"))
-		if _, err := m.Drain(t.Context(), "test"); err != nil {
+		if _, err := drain(t.Context(), m, "test"); err != nil {
 			t.Fatal(err)
 		}
 		killed := child(t, "die", root, point)
@@ -167,7 +167,7 @@ func TestAKilledCommitterLosesAndDoublesNothing(t *testing.T) {
 		} else {
 			wantIDs(t, m, s.msgs[0].ID)
 		}
-		if _, err := m.Drain(t.Context(), "test"); err != nil {
+		if _, err := drain(t.Context(), m, "test"); err != nil {
 			t.Fatal(err)
 		}
 		if h, err := m.History(t.Context(), 9); err != nil || len(h) != 2 || h[0].ID != s.msgs[0].ID {
@@ -302,7 +302,7 @@ func TestPlantedThingsInTheQueueStopNobody(t *testing.T) {
 		if s := <-said; s.err != nil {
 			t.Errorf("%s: %v", kind, s.err)
 		}
-		if got, err := m.Drain(t.Context(), "test"); err != nil || bodies(got) != "first second" {
+		if got, err := drain(t.Context(), m, "test"); err != nil || bodies(got) != "first second" {
 			t.Errorf("%s: read %q, %v", kind, bodies(got), err)
 		}
 	}
@@ -409,7 +409,7 @@ func TestAStoppedSenderHoldsNobodyUp(t *testing.T) {
 	if err := stopped.Wait(); err != nil {
 		t.Error(err)
 	}
-	if got, err := m.Drain(t.Context(), "test"); err != nil || len(got) != 3 {
+	if got, err := drain(t.Context(), m, "test"); err != nil || len(got) != 3 {
 		t.Errorf("read %q, %v", bodies(got), err)
 	}
 }
@@ -482,7 +482,7 @@ func TestAnEphemeralMessageIsNotQueued(t *testing.T) {
 	msg := mail("x")
 	msg.Ephemeral = true
 	other := sender(t, root)
-	if q := other.enqueue(&draft{msgs: []Message{msg}, once: []bool{false}}); q != nil {
+	if q := other.enqueue(&draft{Stored: Stored{Messages: []Message{msg}}}); q != nil {
 		t.Error("it is queued")
 	}
 	said := send(t.Context(), other, msg)
