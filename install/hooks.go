@@ -224,9 +224,9 @@ func (r entryRef) at(d *jsonDoc, event string) (groups, hooks, entry *hujson.Val
 
 // remove takes the entry out, and its group when nothing is left in it.
 func (r entryRef) remove(d *jsonDoc, event string) error {
-	groups, hooks, _ := r.at(d, event)
+	groups, hooks, entry := r.at(d, event)
 	if len(elements(hooks)) > 1 {
-		return d.remove(hooks, r.index)
+		return d.remove(hooks, entry)
 	}
-	return d.remove(groups, r.group)
+	return d.remove(groups, &elements(groups)[r.group])
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -82,38 +83,33 @@ func (d *jsonDoc) errorAt(v *hujson.Value, problem string) error {
 	return fmt.Errorf("parse %s: line %d: %s; correct it or move it away, then run again", d.path, line, problem)
 }
 
-// find returns the value at the path of names, and how many of them there are; then the value is that of
-// the last one. Each but the last must be an object. Clients disagree on which of two members with one
-// name counts, so that is an error.
+// find returns the value at the path of names, and how many of them there are; with fewer than all it is
+// the value of the last one. Each but the last must be an object. Clients disagree on which of two members
+// with one name counts, so that is an error.
 func (d *jsonDoc) find(names ...string) (v *hujson.Value, there int, err error) {
 	v = d.root
-	for i, name := range names {
+	for ; there < len(names); there++ {
 		o, ok := v.Value.(*hujson.Object)
 		if !ok {
-			return nil, i, d.errorAt(v, fmt.Sprintf("%q is not an object", names[i-1]))
+			return nil, 0, d.errorAt(v, fmt.Sprintf("%q is not an object", names[there-1]))
 		}
-		at, err := d.index(o, name)
-		if at < 0 || err != nil {
-			return v, i, err
+		var found *hujson.Value
+		for i := range o.Members {
+			m := &o.Members[i]
+			if m.Name.Value.(hujson.Literal).String() != names[there] {
+				continue
+			}
+			if found != nil {
+				return nil, 0, d.errorAt(&m.Name, fmt.Sprintf("second member %q", names[there]))
+			}
+			found = &m.Value
 		}
-		v = &o.Members[at].Value
+		if found == nil {
+			return v, there, nil
+		}
+		v = found
 	}
-	return v, len(names), nil
-}
-
-// index returns the place of the member called name in o, or -1.
-func (d *jsonDoc) index(o *hujson.Object, name string) (int, error) {
-	found := -1
-	for i, m := range o.Members {
-		if m.Name.Value.(hujson.Literal).String() != name {
-			continue
-		}
-		if found >= 0 {
-			return -1, d.errorAt(&m.Name, fmt.Sprintf("second member %q", name))
-		}
-		found = i
-	}
-	return found, nil
+	return v, there, nil
 }
 
 // array returns the array at the path of names, nil when there is nothing.
@@ -136,9 +132,6 @@ func (d *jsonDoc) put(value any, names ...string) error {
 	}
 	if there == len(names) {
 		return d.replace(v, value)
-	}
-	if _, ok := v.Value.(*hujson.Object); !ok {
-		return d.errorAt(v, fmt.Sprintf("%q is not an object", names[there-1]))
 	}
 	for i := len(names) - 1; i > there; i-- {
 		value = map[string]any{names[i]: value}
@@ -203,9 +196,10 @@ func (d *jsonDoc) insert(v *hujson.Value, name string, value any) error {
 	return d.splice(d.src[:last], []byte(comma), d.src[last:tailAt], comments, before, text, after, d.src[end:])
 }
 
-// remove takes the i-th member or element out of v. Comments around it stay.
-func (d *jsonDoc) remove(v *hujson.Value, i int) error {
+// remove takes a member's value or an element out of v. Comments around it stay.
+func (d *jsonDoc) remove(v, member *hujson.Value) error {
 	kids, tail := children(v)
+	i := slices.IndexFunc(kids, func(k child) bool { return k.end == member.EndOffset })
 	k, end := kids[i], v.EndOffset-1
 	comments, _ := splitComments(k.before)
 	if len(kids) == 1 && len(comments) == 0 && len(bytes.TrimSpace(tail)) == 0 {
@@ -230,36 +224,15 @@ func (d *jsonDoc) remove(v *hujson.Value, i int) error {
 // but nothing that original had.
 func (d *jsonDoc) removeEmpty(original []byte, names ...string) error {
 	for n := len(names); n > 0; n-- {
-		v, there, err := d.find(names[:n]...)
-		if err != nil || there < n || hasMember(original, names[:n]...) {
-			return err
-		}
-		if kids, _ := children(v); len(kids) > 0 {
+		v := d.root.Find(pointer(names[:n]))
+		if kids, _ := children(v); len(kids) > 0 || member(original, names[:n]...) != nil {
 			return nil
 		}
-		if err := d.removeMember(names[:n]...); err != nil {
+		if err := d.remove(d.root.Find(pointer(names[:n-1])), v); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// removeMember removes what is at the path of names.
-func (d *jsonDoc) removeMember(names ...string) error {
-	n := len(names) - 1
-	around, there, err := d.find(names[:n]...)
-	if err != nil || there < n {
-		return err
-	}
-	o, ok := around.Value.(*hujson.Object)
-	if !ok {
-		return d.errorAt(around, fmt.Sprintf("%q is not an object", names[n-1]))
-	}
-	if i, err := d.index(o, names[n]); err != nil || i < 0 {
-		return err
-	} else {
-		return d.remove(around, i)
-	}
 }
 
 // render formats v as this document would, on lines of its own if multi.
@@ -359,10 +332,11 @@ func member(data []byte, names ...string) *hujson.Value {
 	if err != nil {
 		return nil
 	}
-	return d.root.Find("/" + strings.Join(names, "/"))
+	return d.root.Find(pointer(names))
 }
 
-func hasMember(data []byte, names ...string) bool { return member(data, names...) != nil }
+// pointer is a path of names as hujson takes it; ours need no escapes.
+func pointer(names []string) string { return strings.Join(append([]string{""}, names...), "/") }
 
 // blankJSON reports whether data is an empty object without a comment.
 func blankJSON(data []byte) bool {

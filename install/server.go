@@ -1,8 +1,6 @@
 package install
 
 import (
-	"errors"
-
 	"c2c/broker/doctor"
 
 	"github.com/tailscale/hujson"
@@ -49,10 +47,14 @@ func (e serverEditor) strip(path string, data, original []byte) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	if _, there, err := d.find(serversKey, serverName); err != nil || there < 2 {
+	v, there, err := d.find(serversKey, serverName)
+	if err != nil || there < 2 {
 		return data, err
 	}
-	err = errors.Join(d.removeMember(serversKey, serverName), d.removeEmpty(original, serversKey))
+	if err := d.remove(d.root.Find("/"+serversKey), v); err != nil {
+		return nil, err
+	}
+	err = d.removeEmpty(original, serversKey)
 	return d.bytes(), err
 }
 
