@@ -13,8 +13,8 @@ import (
 
 const wakeHelp = `usage: c2c wake <start | stop | restart | status | run | attach | detach> [options]
 
-Wakes sessions that have no MCP server of their own to do it: Codex threads behind
-its app-server, and clients in tmux or screen that you attach. A session's own
+Wakes sessions that have no MCP server of their own to do it: those that a
+daemon of their client serves, and clients in tmux or screen that you attach. A session's own
 server goes before; sessions without one need no daemon while they are awake.
 
   start, stop, restart   the daemon of this root

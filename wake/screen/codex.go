@@ -1,0 +1,33 @@
+package screen
+
+import "strings"
+
+const codex = "codex"
+
+// codexPrompt, as Codex 0.169.0 draws it: the prompt, an empty line, the model and the directory.
+func codexPrompt(s *Screen) (string, error) {
+	row, col, visible := s.Cursor()
+	if !visible || col < 2 {
+		return "", errNoPrompt
+	}
+	top, bottom := row, row
+	for top > 0 && s.Line(top)[0].Rune != '›' {
+		if Text(s.Line(top)) == "" {
+			return "", errNoPrompt
+		}
+		top--
+	}
+	for bottom < s.Rows() && Text(s.Line(bottom)) != "" {
+		bottom++
+	}
+	if s.Line(top)[0].Rune != '›' || bottom == s.Rows() {
+		return "", errNoPrompt
+	}
+	if strings.Contains(s.text(top-5, top), running) {
+		return "", errTurn
+	}
+	if !strings.Contains(s.text(bottom, s.Rows()), " · ") {
+		return "", errMenu
+	}
+	return s.typed(top, bottom), nil
+}
