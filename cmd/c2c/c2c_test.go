@@ -95,17 +95,6 @@ func TestABrokenRegistryIsReportedAndKept(t *testing.T) {
 	t.Errorf("the broken registry is gone; there are %q", kept)
 }
 
-func TestTheChangelogBeginsWithTheVersion(t *testing.T) {
-	changes, err := os.ReadFile(filepath.Join("..", "..", "CHANGELOG.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	version, _, _ := run(t, scratch(t), "", "version")
-	if want := "# Changes\n\n## " + strings.TrimPrefix(version, "c2c "); !strings.HasPrefix(string(changes), want) {
-		t.Errorf("it begins with %.40q, want %q", changes, want)
-	}
-}
-
 func TestCompletionIsAScript(t *testing.T) {
 	script, _, _ := run(t, scratch(t), "", "completion", "bash")
 	cmd := exec.Command("bash", "-c", script+`COMP_WORDS=(c2c pee); COMP_CWORD=1; _c2c; echo "${COMPREPLY[@]}"`)
