@@ -41,7 +41,7 @@ func Server(name string, pid int, push func(*inbox.Mailbox, string) wake.Method)
 			return nil, nil
 		}
 		s, err := b.Resolve(ctx, broker.Caller{Client: name, Getenv: r.Getenv, PID: pid})
-		if errors.Is(err, broker.ErrNoSession) || errors.Is(err, broker.ErrAmbiguous) || err == nil && s.PID != pid {
+		if errors.Is(err, broker.ErrNoSession) || errors.Is(err, broker.ErrAmbiguous) || err == nil && s.Process != pid {
 			return nil, nil
 		}
 		return []broker.Session{s}, err

@@ -114,10 +114,7 @@ func (r *Ringer) sessions(ctx context.Context, b *broker.Broker) (all []wake.Ses
 
 // session is what the ways to a session are made from. A process that is not known to be the client is none.
 func (r *Ringer) session(s broker.Session) wake.Session {
-	out := wake.Session{SID: s.ID, Client: s.Client, Pane: s.Pane, Unattended: s.Unattended}
-	if s.State == broker.Alive {
-		out.Process = s.PID
-	}
+	out := wake.Session{SID: s.ID, Client: s.Client, Process: s.Process, Pane: s.Pane, Unattended: s.Unattended}
 	if n := len(s.ClientIDs); n > 0 {
 		out.ID = s.ClientIDs[n-1]
 	}

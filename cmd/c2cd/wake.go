@@ -92,7 +92,7 @@ func (d *wakeDaemon) setPane(ctx context.Context, name, pane string) error {
 	if err != nil {
 		return fmt.Errorf("%w; name one with --session-id", err)
 	}
-	if pane != "" && s.PID == 0 {
+	if pane != "" && s.Process == 0 {
 		return fmt.Errorf("session %q has no process that c2c knows of, so nothing would tell its pane from another", s.Alias)
 	}
 	if err := d.b.SetPane(ctx, s.ID, pane); err != nil {
