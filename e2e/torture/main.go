@@ -79,6 +79,9 @@ func run(bin string, length time.Duration) error {
 			return err
 		}
 	}
+	if err := t.home.FirstClient(); err != nil {
+		return err
+	}
 	fmt.Printf("torture: %d senders, %d readers and a Python writer on %d mailboxes, %d clients at once for one alias, for %v, %d %% of "+
 		"the processes killed, in %s\n", senders, readers*mailboxes, mailboxes, movers, length, killed, home)
 	if err := t.work(length); err != nil {
