@@ -133,13 +133,13 @@ func (a *app) handMail(ctx context.Context, b *broker.Broker, s broker.Session, 
 	if err != nil || len(l.Messages) == 0 {
 		return errors.Join(err, release(l), a.noMail(e))
 	}
-	var had, rest []string // ids
+	var had, rest []string // handles
 	var left []inbox.Message
 	for _, m := range l.Messages {
 		if e.Holds(m) { // what carried it had given up waiting
-			had = append(had, m.ID)
+			had = append(had, m.Handle())
 		} else {
-			left, rest = append(left, m), append(rest, m.ID)
+			left, rest = append(left, m), append(rest, m.Handle())
 		}
 	}
 	answer, err := hooks.Render(e, left, l.More)
