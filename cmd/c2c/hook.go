@@ -23,9 +23,6 @@ import (
 // hookTime bounds a hook below the 5 s of the script: a tool call must not hang on us.
 const hookTime = 4 * time.Second
 
-// byHook names the hook as a reader and as a method.
-const byHook = "hook"
-
 // exitRing, for FileChanged alone, has Claude Code wake its session
 // (asyncRewake) with what stands on stderr.
 const exitRing = 2
@@ -72,120 +69,57 @@ func (a *app) hook(ctx context.Context, client string) error {
 	if err := a.writePointer(e.Pointer(a.getenv), filepath.Join(b.Root(), s.ID)); err != nil {
 		fmt.Fprintf(a.stderr, "c2c: %v\n", err) // without it each hook asks us
 	}
+	if e.Changed() {
+		if hooks.OneShot(pid) {
+			return nil
+		}
+		rang, err := b.RingOnce(ctx, s.ID, func(n wake.Notice) error {
+			_, err := fmt.Fprintln(a.stderr, n.Sentinel("it is shown beside this; if not, run: c2c poll-inbox"))
+			return err
+		})
+		if rang && err != nil {
+			fmt.Fprintf(a.stderr, "c2c: %v\n", err)
+		}
+		if rang {
+			return errRing
+		}
+		return err
+	}
+	return a.answerHook(ctx, b, s, e)
+}
+
+// answerHook shows mail, or asks the client to watch for it.
+func (a *app) answerHook(ctx context.Context, b *broker.Broker, s broker.Session, e hooks.Event) error {
+	var answer hooks.Answer
+	h := broker.Hook{
+		Limit: int64(4 * e.Limit()), Often: e.Name == "PostToolUse",
+		Render: func(msgs []inbox.Message, more bool) (shown, announced []int, err error) {
+			answer, err = hooks.Render(e, msgs, more)
+			return answer.Shown, answer.Announced, err
+		},
+		Write: func() error {
+			a.stdout.Write(answer.Output)
+			return a.handOver()
+		},
+	}
+	if e.HasMail() {
+		h.Holds = e.Holds
+	}
+	if !e.Watches() {
+		return b.HandOver(ctx, s, h)
+	}
+	// Mail would lie beside an empty prompt: the session is rung for it.
 	box, err := b.Mailbox(s.ID)
 	if err != nil {
 		return err
 	}
-	if e.Changed() {
-		if hooks.OneShot(caller.PID) {
-			return nil
-		}
-		return a.ring(ctx, b, s.ID, box)
-	}
-	if e.Watches() {
-		if e.Watch, err = b.Watchable(box.LockName()); err != nil {
-			return err
-		}
-		return a.noMail(e)
-	}
-	return a.handMail(ctx, b, s, box, e)
-}
-
-// ring wakes the session when its server, which rings otherwise, is gone: then
-// nobody holds the lock of its ringer. It holds that itself until it has rung,
-// so that hooks of one mail after the other are not two rings.
-func (a *app) ring(ctx context.Context, b *broker.Broker, sid string, box *inbox.Mailbox) error {
-	release, free, err := b.BorrowRinging(sid)
-	if err != nil || !free {
+	if e.Watch, err = b.Watchable(box.LockName()); err != nil {
 		return err
 	}
-	defer release()
-	msgs, err := box.Head(ctx, wake.MaxLook)
-	if err != nil || len(msgs) == 0 {
+	if _, _, err := h.Render(nil, false); err != nil {
 		return err
 	}
-	s, err := b.Resolve(ctx, broker.Caller{Explicit: sid}) // with the lock: another hook may just have rung
-	if err != nil {
-		return err
-	}
-	ring, notice := wake.Due(time.Now(), msgs, s.Quiet, s.LastRing)
-	if ring.Method = wake.ByFile; ring.Outcome != wake.Rang {
-		return b.Rang(ctx, sid, ring)
-	}
-	if _, err := fmt.Fprintln(a.stderr, notice.Sentinel("it is shown beside this; if not, run: c2c poll-inbox")); err != nil {
-		return err
-	}
-	if err := b.Rang(ctx, sid, ring); err != nil {
-		fmt.Fprintf(a.stderr, "c2c: %v\n", err)
-	}
-	return errRing
-}
-
-// handMail leases, writes, and only then acknowledges: killed in between, the
-// mail is offered again.
-func (a *app) handMail(ctx context.Context, b *broker.Broker, s broker.Session, box *inbox.Mailbox, e hooks.Event) error {
-	if e.HasMail() {
-		if err := box.Receive(ctx, e.Holds, wake.BySocket, wake.ByChannel); err != nil {
-			return err
-		}
-	}
-	l, err := box.LeaseSome(ctx, byHook, int64(4*e.Limit()))
-	if err != nil || len(l.Messages) == 0 {
-		return errors.Join(err, release(l), a.noMail(e))
-	}
-	var had, rest []string // handles
-	var left []inbox.Message
-	for _, m := range l.Messages {
-		if e.Holds(m) { // what carried it had given up waiting
-			had = append(had, m.Handle())
-		} else {
-			left, rest = append(left, m), append(rest, m.Handle())
-		}
-	}
-	answer, err := hooks.Render(e, left, l.More)
-	if err != nil {
-		return errors.Join(err, l.Release())
-	}
-	for _, i := range answer.Shown {
-		had = append(had, rest[i])
-	}
-	announced := ""
-	if len(answer.Announced) > 0 {
-		announced = rest[answer.Announced[0]]
-	}
-	if last := s.LastRing; len(had) == 0 && e.Name == "PostToolUse" && last.Oldest == announced && (last.Method == byHook || last.Outcome == broker.Handed) {
-		return l.Release() // said already, and nobody has drained since
-	}
-	a.stdout.Write(answer.Output)
-	if err := a.handOver(); err != nil {
-		return errors.Join(err, l.Release())
-	}
-	if len(had) > 0 {
-		err = l.Ack(ctx, had...)
-	} else {
-		err = l.Release()
-	}
-	if announced != "" {
-		ring := wake.Ring{At: time.Now(), Method: byHook, Outcome: wake.Rang, Oldest: announced}
-		err = errors.Join(err, b.Rang(ctx, s.ID, ring))
-	}
-	return err
-}
-
-// noMail answers an event to which there is nothing else to say.
-func (a *app) noMail(e hooks.Event) error {
-	answer, err := hooks.Render(e, nil, false)
-	if err == nil && answer.Output != nil {
-		_, err = a.stdout.Write(answer.Output)
-	}
-	return err
-}
-
-func release(l *inbox.Lease) error {
-	if l == nil {
-		return nil
-	}
-	return l.Release()
+	return h.Write()
 }
 
 // writePointer tells the hook script where the mailbox is, so that it need not ask us

@@ -1,0 +1,113 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"c2c/inbox"
+	"c2c/wake"
+)
+
+// ByHook names a client's hook as a reader and as a method.
+const ByHook = "hook"
+
+// Hook is what a client's hook can do with mail. The words are the client's protocol.
+type Hook struct {
+	Limit int64 // how much mail is taken, in bytes
+	// Holds says whether the client has a message already, carried another way. Nil: this event cannot tell.
+	Holds func(inbox.Message) bool
+	// Often says that the event comes many times in a turn: what was announced is not announced again.
+	Often bool
+	// Render makes the answer to messages that wait: which are wholly in it, and which are only mentioned, by
+	// their places. more says that others wait behind them.
+	Render func(msgs []inbox.Message, more bool) (shown, announced []int, err error)
+	// Write gives the answer to the client. When it fails nobody has the mail.
+	Write func() error
+}
+
+// HandOver leases, writes, and only then acknowledges: killed in between, the mail is offered again.
+func (b *Broker) HandOver(ctx context.Context, s Session, h Hook) error {
+	box, err := b.Mailbox(s.ID)
+	if err != nil {
+		return err
+	}
+	holds := h.Holds
+	if holds != nil {
+		if err := box.Receive(ctx, holds, wake.BySocket, wake.ByChannel); err != nil {
+			return err
+		}
+	} else {
+		holds = func(inbox.Message) bool { return false }
+	}
+	l, err := box.LeaseSome(ctx, ByHook, h.Limit)
+	if err != nil {
+		return err
+	}
+	had, announced, err := h.answer(l, holds)
+	last := s.LastRing
+	said := h.Often && len(had) == 0 && last.Oldest == announced && (last.Method == ByHook || last.Outcome == Handed)
+	if err == nil && !said { // else nobody has drained since
+		err = h.Write()
+	}
+	if err != nil || said || len(had) == 0 {
+		err = errors.Join(err, l.Release())
+	} else {
+		err = l.Ack(ctx, had...)
+	}
+	if err == nil && !said && announced != "" {
+		err = b.Rang(ctx, s.ID, wake.Ring{At: time.Now(), Method: ByHook, Outcome: wake.Rang, Oldest: announced})
+	}
+	return err
+}
+
+// answer gives the ids of what the client has with the answer, and of the first message that is only announced.
+func (h Hook) answer(l *inbox.Lease, holds func(inbox.Message) bool) (had []string, announced string, err error) {
+	var left []inbox.Message
+	for _, m := range l.Messages {
+		if holds(m) { // what carried it had given up waiting
+			had = append(had, m.ID)
+		} else {
+			left = append(left, m)
+		}
+	}
+	shown, mentioned, err := h.Render(left, l.More)
+	for _, i := range shown {
+		had = append(had, left[i].ID)
+	}
+	if len(mentioned) > 0 {
+		announced = left[mentioned[0]].ID
+	}
+	return had, announced, err
+}
+
+// RingOnce rings a session whose server, which rings otherwise, is gone: then nobody has the right to ring it.
+// It has that right itself until it has rung, so that two of them for the same mail are one ring. say tells the
+// client. rang is false when nothing is to be rung for, or somebody else does.
+func (b *Broker) RingOnce(ctx context.Context, sid string, say func(wake.Notice) error) (rang bool, err error) {
+	release, free, err := b.BorrowRinging(sid)
+	if err != nil || !free {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	box, err := b.Mailbox(sid)
+	if err != nil {
+		return false, err
+	}
+	msgs, err := box.Head(ctx, wake.MaxLook)
+	if err != nil || len(msgs) == 0 {
+		return false, err
+	}
+	s, err := b.Resolve(ctx, Caller{Explicit: sid}) // with the right to ring: another hook may just have rung
+	if err != nil {
+		return false, err
+	}
+	ring, notice := wake.Due(time.Now(), msgs, s.Quiet, s.LastRing)
+	ring.Method = wake.ByFile
+	if rang = ring.Outcome == wake.Rang; rang {
+		if err := say(notice); err != nil {
+			return false, err
+		}
+	}
+	return rang, b.Rang(ctx, sid, ring)
+}
