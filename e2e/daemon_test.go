@@ -10,7 +10,7 @@ import (
 )
 
 // withoutServer starts Codex on its daemon with our MCP server turned off, registered as cody and idle.
-func withoutServer(t *testing.T) (*lab.Lab, *lab.Model, *lab.Proc) {
+func withoutServer(t *testing.T, args ...string) (*lab.Lab, *lab.Model, *lab.Proc) {
 	t.Helper()
 	l, model := newLab(t), lab.NewModel(t)
 	l.SeedCodex(model, "")
@@ -18,7 +18,7 @@ func withoutServer(t *testing.T) (*lab.Lab, *lab.Model, *lab.Proc) {
 	l.Write(".codex/config.toml", strings.Replace(l.Read(".codex/config.toml"), "[mcp_servers.c2c]", "[mcp_servers.c2c]\nenabled = false", 1))
 	l.Run(c2c(), "register", "birch", "--session-id", "birch")
 	l.TrustCodexHooks()
-	p := l.CodexTUI()
+	p := l.CodexTUI(args...)
 	model.Script(shell(c2c()+" register cody"), lab.Say("Registered."))
 	p.Submit("prompt-one")
 	p.WaitScreen(0, "Registered.")
@@ -39,6 +39,18 @@ func TestTheDaemonWakesACodexThatHasNoServer(t *testing.T) {
 	if got := l.Run(c2c(), "wake", "status"); !strings.Contains(got, "cody") || !strings.Contains(got, "rang by server") {
 		t.Errorf("status %s", got)
 	}
+	l.Run(c2c(), "wake", "stop")
+}
+
+// Nothing of ours runs inside: the daemon finds the process that has the thread.
+func TestTheDaemonWakesAnEmbeddedCodexThatHasNoServer(t *testing.T) {
+	t.Parallel()
+	l, model, _ := withoutServer(t, "--no-daemon")
+	l.Run(c2c(), "wake", "start")
+	model.Script(lab.Say("Woken."), lab.Say("Woken."))
+	l.Run("sh", "-c", sendAs("birch", "cody", "meanwhile"))
+	model.WaitText(`event="message_pending" count="1" from="birch"`)
+	l.WaitFile(".c2c/repos/*/broker/broker.log", `"method":"queue","outcome":"rang"`)
 	l.Run(c2c(), "wake", "stop")
 }
 

@@ -113,3 +113,41 @@ func TestMailOfAnInterruptedTurnIsReadAfterIt(t *testing.T) {
 	p.WaitScreen(0, "Woken.")
 	wantRead(t, l, "id-meanwhile", "read by server")
 }
+
+// After /quit Codex keeps the thread for a minute, and would run a turn in it that nobody sees.
+func TestACodexThatNoTerminalShowsIsNotWokenBeforeItIsBack(t *testing.T) {
+	t.Parallel()
+	l, model, p := codexAt(t, "")
+	thread := model.WaitText("prompt-one").CodexThread()
+	p.Submit("/quit")
+	p.Wait()
+	l.Run("sh", "-c", sendAs("birch", "cody", "meanwhile"))
+	l.WaitFile(".c2c/repos/*/broker/broker.log", `"outcome":"away"`)
+	if got := status(l, "id-meanwhile"); !strings.Contains(got, "queued") || !strings.Contains(got, "no terminal shows the session") {
+		t.Errorf("status %q", got)
+	}
+	if got := l.Run(c2c(), "list"); !strings.Contains(got, "away") {
+		t.Errorf("list\n%s", got)
+	}
+	for _, r := range model.Turns() {
+		if len(r.Find("word-meanwhile")) > 0 {
+			t.Errorf("a turn that nobody sees:\n%s", r)
+		}
+	}
+	model.Script(lab.Say("Woken."))
+	l.CodexTUI("resume", thread)
+	once(t, model.WaitText("word-meanwhile"), "word-meanwhile\n")
+	wantRings(t, l, 1)
+}
+
+// Who wants a thread to work without a terminal says so.
+func TestAnUnattendedCodexIsWokenWithoutATerminal(t *testing.T) {
+	t.Parallel()
+	l, model, p := codexAt(t, "")
+	l.Run(c2c(), "register", "--unattended", "--session-id", "cody")
+	p.Submit("/quit")
+	p.Wait()
+	model.Script(lab.Say("Woken."))
+	l.Run("sh", "-c", sendAs("birch", "cody", "meanwhile"))
+	once(t, model.WaitText("word-meanwhile"), "word-meanwhile\n")
+}
