@@ -93,11 +93,11 @@ func (t *tools) pollInbox(ctx context.Context, b *broker.Broker, req mcp.CallToo
 			l.Release() // the client has not got it: it waits again
 		case whole:
 			t.progress.Delete(s.ID)
-			var handles []string
+			var ids []string
 			for _, m := range l.Messages[:p.count] {
-				handles = append(handles, m.Handle())
+				ids = append(ids, m.ID)
 			}
-			l.Ack(ctx, handles...) // what cannot be recorded is offered again
+			l.Ack(ctx, ids...) // what cannot be recorded is offered again
 		default:
 			t.progress.Store(s.ID, progress{l.Messages[0], piece.N})
 			l.Release()

@@ -6,14 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
-	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
 	"c2c/wake"
+	"c2c/wake/socket"
 )
 
 // Socket is the way to one session.
@@ -89,7 +87,7 @@ func (s *Socket) write(ctx context.Context, name, text string) error {
 const writeTime = 2 * time.Second
 
 func (s *Socket) send(ctx context.Context, data []byte) error {
-	if err := private(s.Path); err != nil {
+	if err := socket.Private(s.Path); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
@@ -108,30 +106,6 @@ func (s *Socket) send(ctx context.Context, data []byte) error {
 	defer stop()
 	if _, err := conn.Write(data); err != nil {
 		return fmt.Errorf("%w: write to its socket: %v", wake.ErrUncaptured, err)
-	}
-	return nil
-}
-
-// private refuses a path where somebody else may listen.
-func private(path string) error {
-	for _, p := range []string{filepath.Dir(path), path} {
-		info, err := os.Lstat(p)
-		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%w: its socket %q is gone", wake.ErrUnreachable, path)
-		}
-		if err != nil {
-			return fmt.Errorf("look at the socket of the client: %w", err)
-		}
-		st, ok := info.Sys().(*syscall.Stat_t)
-		if !ok || int(st.Uid) != os.Geteuid() {
-			return fmt.Errorf("%w: %q is not ours", wake.ErrUnreachable, p)
-		}
-		if p != path && (!info.IsDir() || info.Mode().Perm()&0o022 != 0) {
-			return fmt.Errorf("%w: others may write to %q", wake.ErrUnreachable, p)
-		}
-		if p == path && info.Mode().Type() != fs.ModeSocket {
-			return fmt.Errorf("%w: %q is not a socket", wake.ErrUnreachable, p)
-		}
 	}
 	return nil
 }

@@ -8,14 +8,13 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/coder/websocket"
 
 	"c2c/wake"
+	"c2c/wake/socket"
 )
 
 const (
@@ -50,7 +49,7 @@ func (e *serverError) Error() string {
 }
 
 func dial(ctx context.Context, home string) (*conn, error) {
-	path, err := socket(home)
+	path, err := socketOf(home)
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +95,8 @@ func away(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
 }
 
-// socket follows Codex's link to its socket and refuses one that others could have put there.
-func socket(home string) (string, error) {
+// socketOf follows Codex's link to its socket and refuses one that others could have put there.
+func socketOf(home string) (string, error) {
 	link := filepath.Join(home, "app-server-control", "app-server-control.sock")
 	path, err := filepath.EvalSymlinks(link)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -106,20 +105,7 @@ func socket(home string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find the app-server: %w", err)
 	}
-	for _, p := range []string{filepath.Dir(path), path} {
-		info, err := os.Lstat(p)
-		if err != nil {
-			return "", fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
-		}
-		st, ok := info.Sys().(*syscall.Stat_t)
-		if !ok || int(st.Uid) != os.Geteuid() || info.IsDir() && info.Mode().Perm()&0o022 != 0 {
-			return "", fmt.Errorf("%w: %q is not ours alone", wake.ErrUnreachable, p)
-		}
-		if p == path && info.Mode().Type() != fs.ModeSocket {
-			return "", fmt.Errorf("%w: %q is not a socket", wake.ErrUnreachable, p)
-		}
-	}
-	return path, nil
+	return path, socket.Private(path)
 }
 
 // close does not wait for the other side, which may have stopped.

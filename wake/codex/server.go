@@ -113,7 +113,7 @@ func pack(msgs []inbox.Message) (text string, ids []string) {
 			break
 		}
 		text += part + "\n"
-		ids = append(ids, m.Handle())
+		ids = append(ids, m.ID)
 	}
 	return text, ids
 }

@@ -7,10 +7,10 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"c2c/wake"
+	"c2c/wake/socket"
 )
 
 // tmux is a pane of a tmux server (measured with 3.3a).
@@ -25,25 +25,13 @@ func newTmux(path string, p Pane, pid int) *tmux {
 	return &tmux{command{path: path, args: []string{"-u", "-S", p.Socket}}, p, pid}
 }
 
-// ours refuses a server of another user: tmux does what a server tells it, run a program for example.
-func (t *tmux) ours() error {
-	info, err := os.Lstat(t.pane.Socket)
-	if err != nil {
-		return fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
-	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || int(st.Uid) != os.Geteuid() || info.Mode().Type() != os.ModeSocket {
-		return fmt.Errorf("%w: %q is not a socket of ours", wake.ErrUnreachable, t.pane.Socket)
-	}
-	return nil
-}
-
 // fields of a pane, in the order of look. Its title is not among them: it is the client's to choose.
 const fields = "#{pane_id} #{pane_dead} #{pane_in_mode} #{pane_synchronized} #{pane_input_off} #{cursor_x} #{cursor_y} #{pane_tty}"
 
 // look implements terminal. The server answers all of it at one moment.
 func (t *tmux) look(ctx context.Context) (v view, read time.Time, err error) {
-	if err := t.ours(); err != nil {
+	// tmux does what a server tells it, run a program for example.
+	if err := socket.Ours(t.pane.Socket); err != nil {
 		return v, read, err
 	}
 	out, err := t.cmd.run(ctx, "display-message", "-p", "-t", t.pane.ID, fields,

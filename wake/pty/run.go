@@ -87,7 +87,7 @@ func (t *Terminal) Run() (status int, err error) {
 		return 0, fmt.Errorf("prepare the terminal: %w", err)
 	}
 	defer term.Restore(int(t.in.Fd()), t.cooked)
-	return t.carry()
+	return t.relay()
 }
 
 // pollable gives the terminal in a form whose reads can be ended.
@@ -128,8 +128,8 @@ func (t *Terminal) control(f func(fd int) error) error {
 	return err
 }
 
-// carry moves bytes and signals until the client has ended.
-func (t *Terminal) carry() (status int, err error) {
+// relay moves bytes and signals until the client has ended.
+func (t *Terminal) relay() (status int, err error) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGWINCH, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
 	defer func() {
@@ -138,7 +138,7 @@ func (t *Terminal) carry() (status int, err error) {
 	}()
 	go func() {
 		for sig := range signals {
-			t.pass(sig.(syscall.Signal))
+			t.forward(sig.(syscall.Signal))
 		}
 	}()
 
@@ -157,7 +157,7 @@ func (t *Terminal) carry() (status int, err error) {
 	return status, errors.Join(err, t.master.Close())
 }
 
-func (t *Terminal) pass(sig syscall.Signal) {
+func (t *Terminal) forward(sig syscall.Signal) {
 	if sig == syscall.SIGWINCH {
 		t.resize()
 		return

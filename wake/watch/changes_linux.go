@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inotify is used itself: fsnotify has no IN_CLOSE_WRITE.
+// inotify tells by IN_CLOSE_WRITE that a writer has closed a file.
 type inotify struct {
 	f    *os.File
 	done chan struct{}

@@ -24,7 +24,7 @@ type Watcher struct {
 	Gap    time.Duration // between rings for the same message, doubling; 15 s when zero
 
 	policy wake.Policy
-	said   wake.Ring // the last one recorded
+	last   wake.Ring // the last one recorded
 	lost   bool      // no method reached the client
 }
 
@@ -160,11 +160,11 @@ func (w *Watcher) borrowed(ctx context.Context, msgs []inbox.Message) (r wake.Ri
 
 // record passes on what is new: nobody wants a line a second about the same.
 func (w *Watcher) record(ctx context.Context, r wake.Ring) {
-	same := r.Outcome == w.said.Outcome && r.Oldest == w.said.Oldest && r.Method == w.said.Method
+	same := r.Outcome == w.last.Outcome && r.Oldest == w.last.Oldest && r.Method == w.last.Method
 	if r.Outcome != wake.Rang && same {
 		return
 	}
-	w.said = r
+	w.last = r
 	if w.Record != nil {
 		w.Record(ctx, r)
 	}
@@ -183,7 +183,7 @@ func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message) (r wake.Ring, 
 		var err error
 		switch {
 		case m.Courier != nil && w.policy.Tries == 0:
-			err = w.carry(ctx, m)
+			err = w.handOver(ctx, m)
 		case m.Doorbell != nil:
 			err = m.Doorbell.Ring(ctx, wake.NoticeOf(wake.Loud(msgs)))
 		default:
@@ -205,9 +205,9 @@ func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message) (r wake.Ring, 
 	return r, cause
 }
 
-// carry hands over what the courier takes. The lease ends with this process,
+// handOver gives the client what the courier takes. The lease ends with this process,
 // so a crash in between offers the messages again.
-func (w *Watcher) carry(ctx context.Context, m wake.Method) error {
+func (w *Watcher) handOver(ctx context.Context, m wake.Method) error {
 	l, err := w.Box.LeaseSome(ctx, m.Name, wake.MaxLook)
 	if err != nil {
 		return err
