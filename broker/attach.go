@@ -75,7 +75,7 @@ func (b *Broker) attach(ctx context.Context, c Caller, alias string) (Session, e
 	a := &attachment{caller: c, alias: alias, client: c.Client, id: c.ClientID}
 	var own row
 	err := b.change(ctx, func(rows []row) ([]row, bool, error) {
-		rows, err := b.enroll(ctx, rows, a)
+		rows, err := b.bind(ctx, rows, a)
 		if err == nil {
 			own = rows[findSID(rows, a.sid)]
 		}
@@ -88,9 +88,9 @@ func (b *Broker) attach(ctx context.Context, c Caller, alias string) (Session, e
 	return b.session(own), nil
 }
 
-// enroll finds or makes the row. The facts and the index are written before the registry: after a crash
+// bind finds or makes the row, and binds the client to it. The facts and the index are written before the registry: after a crash
 // in between, the client's id leads to a session without a row, which the next Attach completes.
-func (b *Broker) enroll(ctx context.Context, rows []row, a *attachment) ([]row, error) {
+func (b *Broker) bind(ctx context.Context, rows []row, a *attachment) ([]row, error) {
 	var err error
 	if a.sid, err = b.resolve(rows, a.caller); err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (b *Broker) enroll(ctx context.Context, rows []row, a *attachment) ([]row, 
 	a.created = a.sid == "" || findSID(rows, a.sid) < 0
 	if a.created && a.id == "" && a.caller.Explicit == "" {
 		// A new session's environment is as new as the session; one that was named is perhaps another.
-		if name, id := a.caller.only(); id != "" {
+		if name, id := a.caller.soleClient(); id != "" {
 			a.client, a.id = name, id
 		}
 	}
@@ -119,15 +119,15 @@ func (b *Broker) enroll(ctx context.Context, rows []row, a *attachment) ([]row, 
 	}
 	before, _, err := b.readFacts(a.sid)
 	if damaged := new(damagedError); err != nil && !errors.As(err, &damaged) {
-		return nil, err // enrollFacts sets a damaged file aside
+		return nil, err // bindFacts sets a damaged file aside
 	}
 	if a.named = a.alias != "" || a.caller.Alias != ""; a.alias == "" && !before.Named && CheckAlias(a.caller.Alias) == nil {
 		a.alias = a.caller.Alias
 	}
-	rows, err = b.enrollRow(rows, a, before.Alias)
+	rows, err = b.bindRow(rows, a, before.Alias)
 	if taken := new(AliasTakenError); errors.As(err, &taken) && a.alias == a.caller.Alias {
 		a.alias, a.evicted = "", nil // nobody asked for it by hand: the session gets or keeps another one
-		rows, err = b.enrollRow(rows, a, before.Alias)
+		rows, err = b.bindRow(rows, a, before.Alias)
 	}
 	if err != nil {
 		return nil, err
@@ -138,11 +138,11 @@ func (b *Broker) enroll(ctx context.Context, rows []row, a *attachment) ([]row, 
 	}
 	slices.Sort(a.owed)
 	a.owed = slices.Compact(a.owed)
-	return rows, b.enrollFacts(ctx, a, rows[findSID(rows, a.sid)].alias())
+	return rows, b.bindFacts(ctx, a, rows[findSID(rows, a.sid)].alias())
 }
 
-// enrollRow makes or edits the row; former is the alias the session had in an earlier life.
-func (b *Broker) enrollRow(rows []row, a *attachment, former string) ([]row, error) {
+// bindRow makes or edits the row; former is the alias the session had in an earlier life.
+func (b *Broker) bindRow(rows []row, a *attachment, former string) ([]row, error) {
 	rows, err := b.claimAlias(rows, a)
 	if err != nil {
 		return nil, err
@@ -222,7 +222,7 @@ func (b *Broker) claimAlias(rows []row, a *attachment) ([]row, error) {
 	return kept, nil
 }
 
-func (b *Broker) enrollFacts(ctx context.Context, a *attachment, alias string) error {
+func (b *Broker) bindFacts(ctx context.Context, a *attachment, alias string) error {
 	if a.id != "" {
 		if err := b.bindID(a.client, a.id, a.sid); err != nil {
 			return err

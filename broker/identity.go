@@ -201,8 +201,8 @@ func (c Caller) believed(p client.Profile) string {
 	return ""
 }
 
-// only gives the client and its session id when the environment names one alone.
-func (c Caller) only() (name, id string) {
+// soleClient gives the client and its session id when the environment names one alone.
+func (c Caller) soleClient() (name, id string) {
 	for _, p := range client.All() {
 		told := c.believed(p)
 		if told != "" && id != "" {

@@ -19,6 +19,10 @@ const (
 
 	// registryMax is where the original starts to read the file as empty, and then erases it.
 	registryMax = 65536
+
+	// hiddenFor is how long a session that cannot be seen keeps its row in a full registry: each start of a
+	// container has a PID namespace of its own, and none sees the sessions of the one before.
+	hiddenFor = 7 * 24 * time.Hour
 )
 
 // rows reads the registry. It needs no lock, because the file is only ever replaced whole.
@@ -61,13 +65,15 @@ func (b *Broker) change(ctx context.Context, f func(rows []row) (changed []row, 
 }
 
 // forget makes room in a registry of size bytes, of which it leaves three quarters: sessions go whose client
-// is gone and for whom nothing waits, the longest unused first. As after a sweep, their facts stay for the
+// is gone, or is in a PID namespace that may be gone and was not heard of for long, and for whom nothing
+// waits, the longest unused first. As after a sweep, their facts stay for the
 // case that they come back. Rows that differ from those before are what the caller wants to write.
 func (b *Broker) forget(rows, before []row, size int) []row {
 	used := map[string]time.Time{}
 	for _, r := range rows {
 		s := b.session(r)
-		if s.State != Absent || s.Person || !slices.ContainsFunc(before, func(old row) bool { return bytes.Equal(old, r) }) || b.keepsMail(s.ID) {
+		hidden := s.State == Unknown && s.PID != 0 && b.now().Sub(b.lastUsed(r)) > hiddenFor
+		if s.State != Absent && !hidden || !slices.ContainsFunc(before, func(old row) bool { return bytes.Equal(old, r) }) || b.keepsMail(s.ID) {
 			continue
 		}
 		used[s.ID] = b.lastUsed(r)

@@ -152,3 +152,23 @@ func BenchmarkResolveByAncestors(b *testing.B) {
 		})
 	}
 }
+
+// A container that is made anew each day leaves sessions behind that nobody can see any more.
+func TestAFullRegistryForgetsWhoCouldNotBeSeenForLong(t *testing.T) {
+	w := newWorld(t)
+	var rows []string
+	for i := range 10 {
+		rows = append(rows, fmt.Sprintf(`{"session_id":"s%d","alias":"s%[1]d","pid":77,"pid_start_time":1,"role":"%s"}`, i, strings.Repeat("x", 6400)))
+		err := w.changeFacts(t.Context(), fmt.Sprint("s", i), func(f *facts) { f.PID, f.StartTime, f.Namespace = 77, 1, "pid:[9]" })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.writeRegistry("[\n" + strings.Join(rows, ",\n") + "\n]\n")
+	caller := Caller{Client: strings.Repeat("gem", 500), PID: 10}
+	if _, err := w.Attach(t.Context(), caller); !errors.Is(err, ErrRegistryFull) {
+		t.Errorf("the same day: %v", err)
+	}
+	w.clock = w.clock.Add(hiddenFor + time.Hour)
+	w.attach(caller)
+}
