@@ -26,15 +26,16 @@ func (r Receipt) MarshalJSON() ([]byte, error) {
 // MarshalJSON writes a status.
 func (s MessageStatus) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		ID        string    `json:"message_id"`
-		State     string    `json:"state"`
-		At        time.Time `json:"at"`
-		By        string    `json:"by,omitempty"`
-		SessionID string    `json:"session_id"`
-		From      string    `json:"from_alias"`
-		To        string    `json:"to_alias"`
-		LastRing  wake.Ring `json:"last_ring,omitzero"`
-	}{s.ID, s.State, s.At.UTC(), s.By, s.SessionID, s.From, s.To, s.LastRing})
+		ID        string          `json:"message_id"`
+		State     string          `json:"state"`
+		At        time.Time       `json:"at"`
+		By        string          `json:"by,omitempty"`
+		SessionID string          `json:"session_id"`
+		From      string          `json:"from_alias"`
+		To        string          `json:"to_alias"`
+		LastRing  wake.Ring       `json:"last_ring,omitzero"`
+		Others    []MessageStatus `json:"others,omitempty"`
+	}{s.ID, s.State, s.At.UTC(), s.By, s.SessionID, s.From, s.To, s.LastRing, s.Others})
 }
 
 // MarshalJSON writes what a sweep has done.

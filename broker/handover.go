@@ -61,22 +61,22 @@ func (b *Broker) HandOver(ctx context.Context, s Session, h Hook) error {
 	return err
 }
 
-// answer gives the ids of what the client has with the answer, and of the first message that is only announced.
+// answer gives the handles of what the client has with the answer, and of the first message that is only announced.
 func (h Hook) answer(l *inbox.Lease, holds func(inbox.Message) bool) (had []string, announced string, err error) {
 	var left []inbox.Message
 	for _, m := range l.Messages {
 		if holds(m) { // what carried it had given up waiting
-			had = append(had, m.ID)
+			had = append(had, m.Handle())
 		} else {
 			left = append(left, m)
 		}
 	}
 	shown, mentioned, err := h.Render(left, l.More)
 	for _, i := range shown {
-		had = append(had, left[i].ID)
+		had = append(had, left[i].Handle())
 	}
 	if len(mentioned) > 0 {
-		announced = left[mentioned[0]].ID
+		announced = left[mentioned[0]].Handle()
 	}
 	return had, announced, err
 }

@@ -125,7 +125,8 @@ func (b *Broker) moveMail(ctx context.Context, from, to string) (empty bool, err
 // can never take, left those from the first on that it cannot take now; err says why.
 func deliverSome(ctx context.Context, box *inbox.Mailbox, messages []inbox.Message) (refused []DeadLetter, left []inbox.Message, err error) {
 	_, err = box.Deliver(ctx, messages...)
-	never := errors.Is(err, inbox.ErrBody) || errors.Is(err, inbox.ErrTooLarge)
+	taken := new(inbox.IDTakenError) // of two such messages from one sender, which others wrote
+	never := errors.Is(err, inbox.ErrBody) || errors.Is(err, inbox.ErrTooLarge) || errors.As(err, &taken)
 	switch n := len(messages); {
 	case err == nil:
 		return nil, nil, nil
@@ -174,25 +175,23 @@ func takeOutSome(ctx context.Context, box *inbox.Mailbox, put func([]inbox.Messa
 	}
 	stays := map[string]bool{}
 	for _, m := range left {
-		stays[m.ID] = true
+		stays[m.Handle()] = true
 	}
 	var gone []string
-	for i, m := range lease.Messages {
-		if !stays[m.ID] {
-			gone = append(gone, m.ID)
-			// Nobody has read it here: an archive that knew its id would refuse it when it comes back.
-			lease.Messages[i].Ephemeral = true
+	for _, m := range lease.Messages {
+		if !stays[m.Handle()] {
+			gone = append(gone, m.Handle())
 		}
 	}
 	if len(left) == 0 {
-		return lease.More && err == nil, errors.Join(err, lease.AckAll(ctx))
+		return lease.More && err == nil, errors.Join(err, lease.Remove(ctx, gone...))
 	}
 	if len(gone) == 0 {
 		return false, errors.Join(err, lease.Release())
 	}
 	again, cancel := context.WithTimeout(ctx, moveWait)
 	defer cancel()
-	return false, errors.Join(err, lease.Ack(again, gone...))
+	return false, errors.Join(err, lease.Remove(again, gone...))
 }
 
 // redeliver gives a session the dead letters of its mailbox or its alias; done says that none is left to

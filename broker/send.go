@@ -13,7 +13,7 @@ import (
 type Letter struct {
 	To   string // an alias, in any case
 	Body string
-	// ID makes a repeated send harmless: a mailbox takes an id once. Empty for a new one.
+	// ID makes a repeated send harmless: a mailbox takes an id of a sender once. Empty for a new one.
 	ID        string
 	Kind      string // one of Kinds, or empty
 	InReplyTo string
@@ -30,7 +30,7 @@ type Receipt struct {
 	From, To  string // aliases
 	SessionID string // the receiver's
 	Recipient State
-	Duplicate bool // the mailbox had this id before
+	Duplicate bool // the mailbox had this message before
 }
 
 // Kinds are the kinds of message, Tags what a sender may shout.
@@ -65,11 +65,24 @@ func (l Letter) check(from Session) error {
 	if from.ID == "" || from.Alias == "" {
 		return fmt.Errorf("send: %w: the sender has no alias", ErrNoSession)
 	}
+	if l.ID != "" {
+		if err := CheckID(l.ID); err != nil {
+			return err
+		}
+	}
 	if l.Kind != "" && !slices.Contains(Kinds(), l.Kind) {
 		return fmt.Errorf("kind %q is none of %q", l.Kind, Kinds())
 	}
 	if l.Tag != "" && !slices.Contains(Tags(), l.Tag) {
 		return fmt.Errorf("tag %q is none of %q", l.Tag, Tags())
+	}
+	return nil
+}
+
+// CheckID refuses what cannot be the id of a message.
+func CheckID(id string) error {
+	if !inbox.ValidName(id) {
+		return fmt.Errorf("message id %q: 1 to 128 of A-Z a-z 0-9 . _ -, first a letter or digit", id)
 	}
 	return nil
 }
@@ -94,10 +107,14 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, l Letter) (R
 		return Receipt{}, err
 	}
 	r := Receipt{From: from.Alias, To: to.alias(), SessionID: to.sid(), Recipient: b.state(to)}
-	stored, err := box.Deliver(ctx, inbox.Message{
+	m := inbox.Message{
 		From: from.Alias, To: to.alias(), Content: l.Body, ID: l.ID, Kind: l.Kind,
 		InReplyTo: l.InReplyTo, Tag: l.Tag, Deferrable: l.Deferrable, Ephemeral: l.Ephemeral,
-	})
+	}
+	if l.ID != "" {
+		m.FromSession = from.ID
+	}
+	stored, err := box.Deliver(ctx, m)
 	if err != nil {
 		return Receipt{}, fmt.Errorf("send to %q: %w", to.alias(), err)
 	}

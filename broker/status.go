@@ -31,16 +31,33 @@ type MessageStatus struct {
 	By        string    // the reader, or the method that rang
 	SessionID string    // whose mailbox it is in
 	From, To  string
-	Queued    time.Time // when it was sent; zero when the archive is the original's
-	LastRing  wake.Ring // of its session since it was sent, while it waits
+	Queued    time.Time       // when it was sent; zero when the archive is the original's
+	LastRing  wake.Ring       // of its session since it was sent, while it waits
+	Others    []MessageStatus // further messages with this id: several senders, or several receivers
 }
 
-// Status finds a message by its id. ErrNoMessage when nobody knows it: ephemeral messages that were read
-// are not known any more.
+// Status finds a message by its id, or several when senders have chosen that id. ErrNoMessage when nobody knows
+// it: an ephemeral message that was read is only known when its sender chose the id.
 func (b *Broker) Status(ctx context.Context, id string) (MessageStatus, error) {
-	sids, err := b.mailboxes(ctx)
+	all, err := b.statuses(ctx, id)
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("message %q: %w", id, ErrNoMessage)
+	}
 	if err != nil {
 		return MessageStatus{}, err
+	}
+	first := all[0]
+	first.Others = all[1:]
+	return first, nil
+}
+
+func (b *Broker) statuses(ctx context.Context, id string) (all []MessageStatus, err error) {
+	if err := CheckID(id); err != nil {
+		return nil, err
+	}
+	sids, err := b.mailboxes(ctx)
+	if err != nil {
+		return nil, err
 	}
 	var unread []error // mailboxes that cannot be looked into: it may be in one of them
 	for _, sid := range sids {
@@ -48,30 +65,33 @@ func (b *Broker) Status(ctx context.Context, id string) (MessageStatus, error) {
 		if err != nil {
 			unread = append(unread, err)
 		}
-		if found.Where != "" {
-			return b.status(id, sid, found), nil
+		for _, st := range found {
+			all = append(all, b.status(id, sid, st))
+		}
+		if len(found) == 1 && found[0].Message.FromSession == "" {
+			return all, nil // nobody chose this id, so nobody else has it
 		}
 	}
 	dead, err := b.DeadLetters(ctx, 0)
 	if err != nil {
-		return MessageStatus{}, err
+		return nil, err
 	}
 	for _, d := range dead {
 		if d.Message.ID == id {
-			return MessageStatus{ID: id, State: Dead, At: fromSeconds(d.DeletedAt), SessionID: d.SessionID,
-				From: d.Message.From, To: d.Message.To, Queued: d.Message.Time()}, nil
+			all = append(all, MessageStatus{ID: id, State: Dead, At: fromSeconds(d.DeletedAt), SessionID: d.SessionID,
+				From: d.Message.From, To: d.Message.To, Queued: d.Message.Time()})
 		}
 	}
-	if len(unread) > 0 {
-		return MessageStatus{}, fmt.Errorf("find message %q: %w", id, errors.Join(unread...))
+	if len(all) == 0 && len(unread) > 0 {
+		err = fmt.Errorf("find message %q: %w", id, errors.Join(unread...))
 	}
-	return MessageStatus{}, fmt.Errorf("message %q: %w", id, ErrNoMessage)
+	return all, err
 }
 
-func (b *Broker) find(ctx context.Context, sid, id string) (inbox.State, error) {
+func (b *Broker) find(ctx context.Context, sid, id string) ([]inbox.State, error) {
 	box, err := b.Mailbox(sid)
 	if err != nil {
-		return inbox.State{}, err
+		return nil, err
 	}
 	return box.Find(ctx, id)
 }

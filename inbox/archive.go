@@ -31,11 +31,21 @@ func (a Archived) MarshalJSON() ([]byte, error) {
 	return append(a.appendFields(b, ","), '}'), nil
 }
 
+// forget drops the content of an ephemeral message. What is left tells a sender who repeats it that it was
+// read. The original passes over a record without content.
+func (a *Archived) forget() { a.Content, a.Extra, a.forgotten = "", nil, true }
+
 // UnmarshalJSON reads one line of the archive.
 func (a *Archived) UnmarshalJSON(data []byte) error {
 	var out Archived
-	if err := out.Message.UnmarshalJSON(data); err != nil {
+	required, err := out.Message.parse(data)
+	if err != nil {
 		return err
+	}
+	if required == hasFrom|hasTo && out.Ephemeral {
+		out.forgotten = true
+	} else if required != hasAll {
+		return errNoMessage
 	}
 	out.Extra = slices.DeleteFunc(out.Extra, func(f Field) bool {
 		switch f.Name {
@@ -62,10 +72,11 @@ func (m *Mailbox) archiveSize() (int64, error) {
 	return a.end(), nil
 }
 
-// archive appends messages, but for the ephemeral ones, and syncs them. What
-// stands behind the offset since is not written again.
+// archive appends messages and syncs them. Of an ephemeral one nothing is kept,
+// or its id alone if its sender chose that. What stands behind the place since is
+// not written again.
 func (m *Mailbox) archive(ctx context.Context, by string, msgs []Message, since int64) error {
-	if !slices.ContainsFunc(msgs, func(msg Message) bool { return !msg.Ephemeral }) {
+	if !slices.ContainsFunc(msgs, Message.recorded) {
 		return nil
 	}
 	dir, err := m.root.Sub(archiveDir, true)
@@ -106,17 +117,21 @@ func (m *Mailbox) archive(ctx context.Context, by string, msgs []Message, since 
 	return dir.Append(m.archiveName(), lines)
 }
 
-func (m *Mailbox) archiveLines(by string, msgs []Message, gone map[string]bool) ([]byte, error) {
+func (m *Mailbox) archiveLines(by string, msgs []Message, gone map[key]bool) ([]byte, error) {
 	var lines []byte
 	now := seconds(m.now())
 	for _, msg := range msgs {
-		if msg.Ephemeral || gone[msg.ID] {
+		if !msg.recorded() || gone[msg.recordKey()] {
 			continue
 		}
 		msg.Extra = slices.DeleteFunc(slices.Clone(msg.Extra), func(f Field) bool {
 			return f.Name == "drained_at" || f.Name == "drained_by" || f.Name == "session_id"
 		})
-		line, err := Archived{msg, now, by, m.sid}.MarshalJSON()
+		record := Archived{msg, now, by, m.sid}
+		if msg.Ephemeral {
+			record.forget()
+		}
+		line, err := record.MarshalJSON()
 		if err != nil {
 			return nil, err
 		}
@@ -142,8 +157,8 @@ func endsTorn(dir *atomicfile.Dir, name string) (bool, error) {
 	return last[0] != '\n', err
 }
 
-// archivedSince collects the ids behind a place.
-func (m *Mailbox) archivedSince(place int64) (map[string]bool, error) {
+// archivedSince collects the messages behind a place.
+func (m *Mailbox) archivedSince(place int64) (map[key]bool, error) {
 	a, err := m.openArchive()
 	if err != nil {
 		return nil, err
@@ -153,19 +168,19 @@ func (m *Mailbox) archivedSince(place int64) (map[string]bool, error) {
 }
 
 // since is archivedSince. An archive that ends before the place has lost its newest file, and is read whole.
-func (a *archive) since(place int64) (map[string]bool, error) {
+func (a *archive) since(place int64) (map[key]bool, error) {
 	if place > a.end() {
 		place = 0
 	}
-	ids := map[string]bool{}
-	return ids, a.newestFirst(place, func(f *os.File, base int64) (bool, error) {
+	found := map[key]bool{}
+	return found, a.newestFirst(place, func(f *os.File, base int64) (bool, error) {
 		if _, err := f.Seek(max(0, place-base), io.SeekStart); err != nil {
 			return false, err
 		}
 		return true, eachLine(f, func(line []byte) bool {
 			var a Archived
 			if json.Unmarshal(line, &a) == nil {
-				ids[a.ID] = true
+				found[a.recordKey()] = true
 			}
 			return true
 		})
@@ -222,7 +237,7 @@ func lastLines(data []byte, cut bool, limit int) (found []Archived) {
 	}
 	for _, line := range slices.Backward(lines) {
 		var a Archived
-		if len(found) < limit && json.Unmarshal(line, &a) == nil {
+		if len(found) < limit && json.Unmarshal(line, &a) == nil && !a.forgotten {
 			found = append(found, a)
 		}
 	}

@@ -141,7 +141,7 @@ func TestADamagedArchiveIsStillReadAndWritten(t *testing.T) {
 		m, root := newBox(t)
 		plantFile(t, root, "archive/amber.jsonl", file)
 		for id, want := range map[string]string{"a-1": Read, "a-2": Read, "a-3": ""} {
-			if st, err := m.Find(t.Context(), id); err != nil || st.Where != want {
+			if st, err := findOne(t, m, id); err != nil || st.Where != want {
 				t.Errorf("%s: found %s as %+v, %v", name, id, st, err)
 			}
 		}
@@ -149,7 +149,7 @@ func TestADamagedArchiveIsStillReadAndWritten(t *testing.T) {
 		if _, err := drain(t.Context(), m, "test"); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if st, err := m.Find(t.Context(), msg.ID); err != nil || st.Where != Read {
+		if st, err := findOne(t, m, msg.ID); err != nil || st.Where != Read {
 			t.Errorf("%s: found the new one as %+v, %v", name, st, err)
 		}
 		h, err := m.History(t.Context(), 9)

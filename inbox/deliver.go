@@ -16,10 +16,18 @@ type Stored struct {
 	Already  []bool    // the mailbox or its archive had this one under its id, and nothing was added
 }
 
+// IDTakenError says that a sender has used an id before, for another message.
+type IDTakenError struct{ ID, From string }
+
+func (e *IDTakenError) Error() string {
+	return fmt.Sprintf("%s has sent another message with the id %q: choose a new id, or repeat that message word for word", e.From, e.ID)
+}
+
 // Deliver stores messages in one commit. When it returns nil they survive a power
 // cut; on an error none of them is stored, except that a time-out may come just
-// when another sender, who stores them too, is stopped. A message whose id the
-// caller chose is not stored again when the mailbox or its archive has it already.
+// when another sender, who stores them too, is stopped. An id that the caller
+// chose belongs to its sender: the same content again is the same message and is
+// not stored twice, other content is an *IDTakenError.
 func (m *Mailbox) Deliver(ctx context.Context, msgs ...Message) (Stored, error) {
 	d, err := m.draft(msgs)
 	if err != nil {
@@ -71,20 +79,56 @@ func (m *Mailbox) draft(msgs []Message) (*draft, error) {
 
 // fresh returns what is not there yet; the others become what was stored.
 func (m *Mailbox) fresh(d *draft) (fresh []Message, err error) {
+	ids := map[string]bool{}
 	for i, msg := range d.Messages {
 		if d.chosen[i] || d.look {
-			st, err := m.find(msg.ID)
-			if err != nil {
-				return nil, err
-			}
-			if st.Where != "" {
-				d.Messages[i], d.Already[i] = st.Message, d.chosen[i]
-				continue
-			}
+			ids[msg.ID] = true
 		}
-		fresh = append(fresh, msg)
+	}
+	there, err := m.withIDs(ids)
+	if err != nil {
+		return nil, err
+	}
+	for i, msg := range d.Messages {
+		old, repeats, err := msg.repeats(there[msg.ID])
+		if err != nil {
+			return nil, err
+		}
+		if d.Messages[i], d.Already[i] = old, repeats && !d.look; !repeats {
+			fresh = append(fresh, msg)
+		}
+		if ids[msg.ID] {
+			there[msg.ID] = append(there[msg.ID], msg)
+		}
 	}
 	return fresh, nil
+}
+
+// withIDs gives all messages with these ids, archived ones too. The caller holds the lock.
+func (m *Mailbox) withIDs(ids map[string]bool) (map[string][]Message, error) {
+	there := map[string][]Message{}
+	if len(ids) == 0 {
+		return there, nil
+	}
+	states, err := m.find(ids, nil)
+	for _, st := range states {
+		there[st.Message.ID] = append(there[st.Message.ID], st.Message)
+	}
+	return there, err
+}
+
+// repeats looks for m among messages with its id; it returns that one if it is there, else m.
+func (m Message) repeats(there []Message) (_ Message, repeats bool, err error) {
+	for _, old := range there {
+		if !m.sameSender(old) {
+			continue
+		}
+		if old.forgotten || old.Content == m.Content {
+			return old, true, nil
+		}
+		err = &IDTakenError{m.ID, m.From}
+	}
+	return m, false, err
 }
 
 // commit stores a draft, and with it what other senders have queued. The caller

@@ -138,7 +138,7 @@ func TestMailIsReadOnAFullDiskAndArchivedLater(t *testing.T) {
 			t.Errorf("waits %v, %v", waits, err)
 		}
 		for _, msg := range stored {
-			if st, err := m.Find(t.Context(), msg.ID); err != nil || st.Where != Read {
+			if st, err := findOne(t, m, msg.ID); err != nil || st.Where != Read {
 				t.Fatalf("found %+v, %v", st, err)
 			}
 		}
@@ -211,7 +211,7 @@ func TestAReadOnlyRootIsStillLookedAt(t *testing.T) {
 		t.Errorf("waiting %v, %v", some, err)
 	}
 	for id, want := range map[string]string{read[0].ID: Read, waits[0].ID: Queued} {
-		if st, err := m.Find(t.Context(), id); err != nil || st.Where != want {
+		if st, err := findOne(t, m, id); err != nil || st.Where != want {
 			t.Errorf("found %+v, %v, want %s", st, err, want)
 		}
 	}

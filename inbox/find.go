@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,51 +25,59 @@ const (
 
 // State is what the disk proves about one message.
 type State struct {
-	Where   string    // "" when this mailbox has never seen it
+	Where   string
 	At      time.Time // when it came there
 	By      string    // the reader, when handed or read
-	Message Message
+	Message Message   // without its content when it was ephemeral and is read
 }
 
-// Find tells where the message is.
-func (m *Mailbox) Find(ctx context.Context, id string) (State, error) {
+// Find tells where the messages with this id are: none when the mailbox has never seen it, several when several
+// senders chose it. Archived ones are looked for, newest first, until one is found whose id nobody chose.
+func (m *Mailbox) Find(ctx context.Context, id string) ([]State, error) {
 	lk, err := m.lockToLook(ctx)
 	if err != nil {
-		return State{}, err
+		return nil, err
 	}
 	defer lk.Release()
-	return m.find(id)
+	return m.find(map[string]bool{id: true}, func(st State) bool { return !st.Message.chosen() })
 }
 
-func (m *Mailbox) find(id string) (State, error) {
-	// The archive first: what an interrupted ack left in two places was read.
-	if st, err := m.findArchived(id); err != nil || st.Where != "" {
-		return st, err
-	}
-	var st State
-	err := m.eachWaiting(math.MaxInt64, func(msg Message, holder *chunk) {
-		if msg.ID != id || st.Where != "" {
-			return
-		}
-		st = State{Where: Queued, At: msg.Time(), Message: msg}
+// find gives the states of all messages with these ids. It stops looking in older parts of the archive when one
+// state is enough; nil: none is. It looks at what waits first: a message that is archived meanwhile is found twice, and counts
+// as read. The caller holds the lock.
+func (m *Mailbox) find(ids map[string]bool, enough func(State) bool) ([]State, error) {
+	var waiting []State
+	err := m.eachWaiting(ids, math.MaxInt64, func(msg Message, holder *chunk) {
+		st := State{Where: Queued, At: msg.Time(), Message: msg}
 		if holder != nil {
 			st.Where, st.At, st.By = Handed, holder.at, holder.by
 		}
 		if holder != nil && holder.done {
 			st.Where = Read
 		}
+		if ids[msg.ID] {
+			waiting = append(waiting, st)
+		}
 	})
-	return st, err
+	if err != nil {
+		return nil, err
+	}
+	read, err := m.findArchived(ids, enough)
+	archived := map[key]bool{}
+	for _, st := range read {
+		archived[st.Message.recordKey()] = true
+	}
+	waiting = slices.DeleteFunc(waiting, func(st State) bool { return archived[st.Message.recordKey()] })
+	return append(waiting, read...), err
 }
 
-// findArchived reads the newest file first. A record is only parsed when it mentions the id.
-func (m *Mailbox) findArchived(id string) (st State, err error) {
+// findArchived reads the newest part of the archive first. A record is only parsed when it mentions an id.
+func (m *Mailbox) findArchived(ids map[string]bool, enough func(State) bool) (found []State, err error) {
 	archive, err := m.openArchive()
 	if err != nil {
-		return st, err
+		return nil, err
 	}
 	defer archive.close()
-	ids := map[string]bool{id: true}
 	err = archive.newestFirst(0, func(f *os.File, _ int64) (bool, error) {
 		err := eachBlock(f, func(lines []byte) bool {
 			if !mentions(lines, ids) {
@@ -76,20 +85,32 @@ func (m *Mailbox) findArchived(id string) (st State, err error) {
 			}
 			for line := range bytes.Lines(lines) {
 				var a Archived
-				if mentions(line, ids) && json.Unmarshal(line, &a) == nil && a.ID == id {
-					st = State{Read, fromSeconds(a.DrainedAt), a.DrainedBy, a.Message}
+				if mentions(line, ids) && json.Unmarshal(line, &a) == nil && ids[a.ID] {
+					found = append(found, State{Read, fromSeconds(a.DrainedAt), a.DrainedBy, a.Message})
 				}
 			}
-			return st.Where == ""
+			return true
 		})
-		return st.Where == "", err
+		return enough == nil || !slices.ContainsFunc(found, enough), err
 	})
-	return st, err
+	return found, err
 }
+
+// fewIDs is up to how many it is quicker to look for the bytes of each than to read every id.
+const fewIDs = 8
 
 // mentions says whether a message in data may have one of the ids. It looks for the bytes of the field, in the
 // spelling of every known writer: parsing takes a hundred times as long.
 func mentions(data []byte, ids map[string]bool) bool {
+	if len(ids) <= fewIDs {
+		some := false
+		for id := range ids {
+			some = some || bytes.Contains(data, []byte(id))
+		}
+		if !some {
+			return false
+		}
+	}
 	field := []byte(`"message_id"`)
 	for {
 		i := bytes.Index(data, field)
@@ -106,10 +127,24 @@ func mentions(data []byte, ids map[string]bool) bool {
 		if end < 0 {
 			return false
 		}
-		if ids[string(value[:end])] || bytes.IndexByte(value[:end], '\\') >= 0 {
+		if ids[string(value[:end])] {
 			return true
 		}
 	}
+}
+
+// mayHold says whether a mailbox file may hold one of the ids; nil is any. The id of a message that came without
+// one stands in no file.
+func mayHold(file []byte, ids map[string]bool) bool {
+	if ids == nil || mentions(file, ids) {
+		return true
+	}
+	for id := range ids {
+		if strings.HasPrefix(id, legacyPrefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // Peek returns what waits, oldest first, and changes nothing. What a live
@@ -130,27 +165,27 @@ func (m *Mailbox) Head(ctx context.Context, enough int64) ([]Message, error) {
 	}
 	defer lk.Release()
 	var msgs []Message
-	seen := map[string]bool{} // what a crash left in two places is offered once
-	err = m.eachWaiting(enough, func(msg Message, holder *chunk) {
-		if holder == nil && (!seen[msg.ID] || msg.ID == "" || strings.HasPrefix(msg.ID, "legacy-")) {
-			seen[msg.ID] = true
+	seen := map[key]bool{} // what a crash left in two places is offered once
+	err = m.eachWaiting(nil, enough, func(msg Message, holder *chunk) {
+		if k := msg.key(); holder == nil && (!seen[k] || msg.legacy()) {
+			seen[k] = true
 			msgs = append(msgs, msg)
 		}
 	})
-	nameLegacy(msgs)
 	return msgs, err
 }
 
 // eachWaiting calls f for every message that is not archived, file by file until
 // it has enough bytes of those that wait; holder is nil unless a live reader has
-// it or an ack of it waits for space. The caller holds the lock, so nobody
-// adopts a chunk while we look at its lock.
-func (m *Mailbox) eachWaiting(enough int64, f func(msg Message, holder *chunk)) error {
+// it or an ack of it waits for space. With ids, files that hold none of them are
+// passed over. The caller holds the lock, so nobody adopts a chunk while we look
+// at its lock.
+func (m *Mailbox) eachWaiting(ids map[string]bool, enough int64, f func(msg Message, holder *chunk)) error {
 	size := int64(0)
 	dir, err := m.root.Sub(m.leaseName(), false)
 	if err == nil {
 		defer dir.Close()
-		size, err = m.eachLeased(dir, enough, f)
+		size, err = m.eachLeased(dir, ids, enough, f)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -159,15 +194,19 @@ func (m *Mailbox) eachWaiting(enough int64, f func(msg Message, holder *chunk)) 
 		return nil
 	}
 	file, err := readIf(m.root, m.inboxName())
+	if err != nil || !mayHold(file, ids) {
+		return err
+	}
 	waiting, _ := decode(file)
+	nameLegacy(waiting)
 	for _, msg := range waiting {
 		f(msg, nil)
 	}
-	return err
+	return nil
 }
 
 // eachLeased is eachWaiting for the lease directory; it returns the bytes of what waits there.
-func (m *Mailbox) eachLeased(dir *atomicfile.Dir, enough int64, f func(Message, *chunk)) (size int64, err error) {
+func (m *Mailbox) eachLeased(dir *atomicfile.Dir, ids map[string]bool, enough int64, f func(Message, *chunk)) (size int64, err error) {
 	cs, err := chunks(dir)
 	if err != nil {
 		return 0, err
@@ -176,7 +215,7 @@ func (m *Mailbox) eachLeased(dir *atomicfile.Dir, enough int64, f func(Message, 
 		if size >= enough {
 			break
 		}
-		waits, err := m.eachOf(dir, c, f)
+		waits, err := m.eachOf(dir, c, ids, f)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return size, err
 		}
@@ -187,29 +226,30 @@ func (m *Mailbox) eachLeased(dir *atomicfile.Dir, enough int64, f func(Message, 
 
 // eachOf is eachWaiting for one chunk; it returns the bytes of the bodies that wait in it. One that was
 // read and could not be removed yet may be long, and must not hide what comes behind it.
-func (m *Mailbox) eachOf(dir *atomicfile.Dir, c *chunk, f func(Message, *chunk)) (waits int64, err error) {
-	file, err := dir.Open(c.name(), os.O_RDONLY)
+func (m *Mailbox) eachOf(dir *atomicfile.Dir, c *chunk, ids map[string]bool, f func(Message, *chunk)) (waits int64, err error) {
+	c.file, err = dir.Open(c.name(), os.O_RDONLY)
 	if err != nil {
 		return 0, err
 	}
-	defer file.Close()
-	free, err := filelock.FreeFile(file)
+	defer c.file.Close()
+	free, err := filelock.FreeFile(c.file)
 	if err != nil {
 		return 0, err
 	}
-	c.file = file
-	if _, err := c.read(); err != nil {
+	if _, err := c.read(ids); err != nil {
 		return 0, err
 	}
 	var holder *chunk
-	var gone map[string]bool
+	var gone map[key]bool
 	if !free || c.done {
 		holder = c
-	} else if gone, err = m.handedOver(c); err != nil {
-		return 0, err
+	} else if len(c.msgs) > 0 {
+		if gone, err = m.handedOver(c); err != nil {
+			return 0, err
+		}
 	}
 	for _, msg := range c.msgs {
-		if gone[msg.ID] {
+		if gone[msg.recordKey()] {
 			continue
 		}
 		if holder == nil {

@@ -89,7 +89,7 @@ func FuzzQueued(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b := &batch{ids: map[string]bool{}, room: maxBatch}
-		m.add(b, m.readQueued(bytes.NewReader(data)), false, func() bool { return true }, nil)
+		b.add(m.readQueued(bytes.NewReader(data)), nil, func() bool { return true }, nil)
 		again, damaged := decode(encode(b.msgs))
 		if damaged || len(again) != len(b.msgs) {
 			t.Fatalf("%q: stored %d messages and read %d back", data, len(b.msgs), len(again))

@@ -46,6 +46,19 @@ func deliver(t *testing.T, m *Mailbox, msgs ...Message) []Message {
 	return stored.Messages
 }
 
+// findOne gives the state of the only message with this id, or none.
+func findOne(t *testing.T, m *Mailbox, id string) (State, error) {
+	t.Helper()
+	found, err := m.Find(t.Context(), id)
+	if len(found) == 0 {
+		return State{}, err
+	}
+	if len(found) > 1 {
+		t.Errorf("%d messages with the id %s", len(found), id)
+	}
+	return found[0], err
+}
+
 func lease(t *testing.T, m *Mailbox) *Lease {
 	t.Helper()
 	l, err := m.Lease(t.Context(), "test")
@@ -321,7 +334,7 @@ func TestFindFollowsTheMessage(t *testing.T) {
 	id := deliver(t, m, mail("a"))[0].ID
 	where := func(want string) {
 		t.Helper()
-		st, err := m.Find(context.Background(), id)
+		st, err := findOne(t, m, id)
 		if err != nil || st.Where != want {
 			t.Errorf("state %+v, %v; want %q", st, err, want)
 		}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
@@ -137,14 +136,14 @@ func (l *Lease) takeChunk(ctx context.Context, c *chunk, as chunk) (err error) {
 	if free, err := filelock.TryFile(c.file); err != nil || !free {
 		return err
 	}
-	if _, err := c.read(); err != nil {
+	if _, err := c.read(nil); err != nil {
 		return err
 	}
 	gone, err := l.box.handedOver(c)
 	if err != nil {
 		return err
 	}
-	c.msgs = slices.DeleteFunc(c.msgs, func(m Message) bool { return gone[m.ID] })
+	c.msgs = slices.DeleteFunc(c.msgs, func(m Message) bool { return gone[m.recordKey()] })
 	if c.done {
 		return l.finish(ctx, c)
 	}
@@ -207,7 +206,7 @@ func (l *Lease) takeInbox(as chunk) error {
 	}
 	c := &as
 	c.file = f
-	if c.bytes, err = c.read(); err != nil {
+	if c.bytes, err = c.read(nil); err != nil {
 		f.Close()
 		return err
 	}
@@ -225,17 +224,23 @@ func (l *Lease) takeInbox(as chunk) error {
 	return l.hold(c)
 }
 
-// collect puts the chunks' messages in one row, each id once.
+// collect puts the chunks' messages in one row. A message that a crash left in two
+// places is offered once.
 func (l *Lease) collect() {
-	seen := map[string]bool{}
+	handles, seen := map[string]bool{}, map[key]bool{}
 	for _, c := range l.chunks {
-		c.msgs = slices.DeleteFunc(c.msgs, func(msg Message) bool { return seen[msg.ID] && !strings.HasPrefix(msg.ID, "legacy-") })
+		c.msgs = slices.DeleteFunc(c.msgs, func(msg Message) bool {
+			twice := seen[msg.key()] && !msg.legacy()
+			seen[msg.key()] = true
+			return twice
+		})
 		for i := range c.msgs {
 			msg := &c.msgs[i]
-			for base, n := msg.ID, 2; seen[msg.ID]; n++ {
-				msg.ID = base + "." + strconv.Itoa(n)
+			msg.handle = msg.ID
+			for n := 2; handles[msg.handle]; n++ {
+				msg.handle = msg.ID + "#" + strconv.Itoa(n)
 			}
-			seen[msg.ID] = true
+			handles[msg.handle] = true
 		}
 		l.Messages = append(l.Messages, c.msgs...)
 	}
@@ -269,25 +274,37 @@ func (l *Lease) close() error {
 	return errors.Join(errs...)
 }
 
-// Ack says that the messages with these ids were handed over: they go to the
+// Ack says that the messages with these handles were handed over: they go to the
 // archive, and the others wait again, where they were. On an error nothing is
 // lost; what could not be recorded may be handed over again. The lease ends.
-func (l *Lease) Ack(ctx context.Context, ids ...string) error {
-	return l.ack(ctx, func(id string) bool { return slices.Contains(ids, id) })
+func (l *Lease) Ack(ctx context.Context, handles ...string) error {
+	return l.ack(ctx, true, func(msg Message) bool { return slices.Contains(handles, msg.Handle()) })
+}
+
+// Remove is Ack for messages that nobody has read here, and that the caller has
+// put elsewhere: the archive gets no record, which would refuse them when they
+// come back.
+func (l *Lease) Remove(ctx context.Context, handles ...string) error {
+	return l.ack(ctx, false, func(msg Message) bool { return slices.Contains(handles, msg.Handle()) })
 }
 
 // AckAll is Ack for all messages. When the archive has no room for them, the ack
 // is recorded all the same, and a later Lease archives them.
 func (l *Lease) AckAll(ctx context.Context) error {
-	return l.ack(ctx, func(string) bool { return true })
+	return l.ack(ctx, true, func(Message) bool { return true })
 }
 
-func (l *Lease) ack(ctx context.Context, handed func(id string) bool) error {
-	waits := func(msg Message) bool { return !handed(msg.ID) }
-	if !slices.ContainsFunc(l.Messages, func(msg Message) bool { return handed(msg.ID) }) {
+func (l *Lease) ack(ctx context.Context, read bool, handed func(Message) bool) error {
+	waits := func(msg Message) bool { return !handed(msg) }
+	if !slices.ContainsFunc(l.Messages, handed) {
 		return l.Release()
 	}
-	err := l.archive(ctx, waits)
+	var err error
+	if read {
+		err = l.archive(ctx, waits)
+	} else {
+		err = l.drop(ctx, waits)
+	}
 	return errors.Join(err, l.close())
 }
 
@@ -305,7 +322,13 @@ func (l *Lease) archive(ctx context.Context, waits func(Message) bool) error {
 		m.notArchived(err)
 		return nil
 	}
-	if len(acked) < len(l.Messages) { // a file gets another name: nobody may look for the old one meanwhile
+	return l.drop(ctx, waits)
+}
+
+// drop takes what was handed over out of the files.
+func (l *Lease) drop(ctx context.Context, waits func(Message) bool) error {
+	m := l.box
+	if slices.ContainsFunc(l.Messages, waits) { // a file gets another name: nobody may look for the old one meanwhile
 		lk, err := m.lock(ctx)
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -31,7 +32,45 @@ type Message struct {
 	Deferrable bool // rings nobody
 	Ephemeral  bool // is not archived
 
+	// FromSession is the sender's session, when it chose the id. The id belongs to that session, whatever its
+	// alias is called later. A reader of the original that gives mail back drops it; then the alias counts.
+	FromSession string
+
 	Extra []Field // fields of other programs, kept through every rewrite
+
+	forgotten bool   // the archive has no content of it
+	handle    string // see Handle
+}
+
+// Handle names the message in its lease, for the ack. It is the id, and something else for a second message
+// that has the same id.
+func (m Message) Handle() string { return cmp.Or(m.handle, m.ID) }
+
+// key tells messages apart. Two senders may use one id, and a file written by others may use it twice.
+type key struct {
+	from, id string
+	sum      [sha256.Size]byte
+}
+
+func (m Message) key() key { return key{m.From, m.ID, sha256.Sum256([]byte(m.Content))} }
+
+// recordKey is key as far as the archive keeps it.
+func (m Message) recordKey() key {
+	if m.Ephemeral {
+		return key{from: m.From, id: m.ID}
+	}
+	return m.key()
+}
+
+func (m Message) chosen() bool   { return m.FromSession != "" }
+func (m Message) recorded() bool { return !m.Ephemeral || m.chosen() }
+
+// sameSender says whether the ids of two messages are of one sender.
+func (m Message) sameSender(other Message) bool {
+	if m.chosen() && other.chosen() {
+		return m.FromSession == other.FromSession
+	}
+	return strings.EqualFold(m.From, other.From)
 }
 
 // Field is a field that c2c does not know.
@@ -87,12 +126,13 @@ func (m Message) appendFields(b []byte, sep string) []byte {
 	}
 	str("from_alias", m.From, true)
 	str("to_alias", m.To, true)
-	str("content", m.Content, true)
+	str("content", m.Content, !m.forgotten)
 	b = appendSeconds(append(b, `,"ts":`...), m.TS)
 	str("message_id", m.ID, false)
 	str("kind", m.Kind, false)
 	str("in_reply_to", m.InReplyTo, false)
 	str("tag", m.Tag, false)
+	str("from_session", m.FromSession, false)
 	if m.Deferrable {
 		b = append(b, `,"deferrable":true`...)
 	}
@@ -116,19 +156,34 @@ func (m Message) MarshalJSON() ([]byte, error) {
 // As encoding/json promises, data is valid JSON.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	var out Message
-	required := 0
-	err := fields.Each(data, func(name string, value json.RawMessage) error {
-		n, err := out.set(name, value)
-		required |= n
-		return err
-	})
-	if err == nil && required != 7 {
-		err = errors.New("no message: from_alias, to_alias and content must be strings")
+	required, err := out.parse(data)
+	if err == nil && required != hasAll {
+		err = errNoMessage
 	}
 	if err == nil {
 		*m = out
 	}
 	return err
+}
+
+var errNoMessage = errors.New("no message: from_alias, to_alias and content must be strings")
+
+// The strings that a message must have.
+const (
+	hasFrom = 1 << iota
+	hasTo
+	hasContent
+	hasAll = hasFrom | hasTo | hasContent
+)
+
+// parse fills an empty message, and tells which of the required strings were there.
+func (m *Message) parse(data []byte) (required int, err error) {
+	err = fields.Each(data, func(name string, value json.RawMessage) error {
+		n, err := m.set(name, value)
+		required |= n
+		return err
+	})
+	return required, err
 }
 
 // set stores one member and tells which of the required strings it was. A
@@ -138,11 +193,11 @@ func (m *Message) set(name string, value json.RawMessage) (required int, err err
 	var flag *bool
 	switch name {
 	case "from_alias":
-		required, text = 1, &m.From
+		required, text = hasFrom, &m.From
 	case "to_alias":
-		required, text = 2, &m.To
+		required, text = hasTo, &m.To
 	case "content":
-		required, text = 4, &m.Content
+		required, text = hasContent, &m.Content
 	case "message_id":
 		text = &m.ID
 	case "kind":
@@ -151,6 +206,8 @@ func (m *Message) set(name string, value json.RawMessage) (required int, err err
 		text = &m.InReplyTo
 	case "tag":
 		text = &m.Tag
+	case "from_session":
+		text = &m.FromSession
 	case "deferrable":
 		flag = &m.Deferrable
 	case "ephemeral":
@@ -205,7 +262,8 @@ func (m Message) check(limits Limits) error {
 	case m.ID != "" && !ValidName(m.ID):
 		return fmt.Errorf("%w: message id %q: 1 to 128 of A-Z a-z 0-9 . _ -, first a letter or digit", ErrBody, m.ID)
 	}
-	for name, s := range map[string]string{"from_alias": m.From, "to_alias": m.To, "kind": m.Kind, "in_reply_to": m.InReplyTo, "tag": m.Tag} {
+	for name, s := range map[string]string{"from_alias": m.From, "to_alias": m.To, "kind": m.Kind, "in_reply_to": m.InReplyTo, "tag": m.Tag,
+		"from_session": m.FromSession} {
 		if len(s) > maxName {
 			return fmt.Errorf("%w: %s has %d bytes, at most %d", ErrTooLarge, name, len(s), maxName)
 		}
@@ -216,11 +274,16 @@ func (m Message) check(limits Limits) error {
 	return nil
 }
 
+const legacyPrefix = "legacy-"
+
+// legacy says that the message came without an id. Two equal ones stay two.
+func (m Message) legacy() bool { return strings.HasPrefix(m.ID, legacyPrefix) }
+
 // legacyID names a message of a writer that gives no ids, the same at each reading.
 func (m Message) legacyID() string {
 	h := sha256.New()
 	for _, s := range []string{m.From, m.To, strconv.FormatFloat(m.TS, 'f', -1, 64), m.Content} {
 		fmt.Fprintf(h, "%d:%s", len(s), s)
 	}
-	return "legacy-" + hex.EncodeToString(h.Sum(nil)[:12])
+	return legacyPrefix + hex.EncodeToString(h.Sum(nil)[:12])
 }

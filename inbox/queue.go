@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -237,13 +238,27 @@ func (m *Mailbox) claim(dir *atomicfile.Dir, names []string, fresh []Message) *b
 		b.ids[msg.ID] = true
 	}
 	slices.Sort(names)
+	files := map[string]*os.File{}
+	msgs := map[string][]Message{}
+	chosen := map[string]bool{} // ids: one search for all
 	for _, name := range names {
 		f := openQueued(dir, name)
 		if f == nil {
 			continue
 		}
-		msgs := m.readQueued(f)
-		if !m.add(b, msgs, strings.HasSuffix(name, onceSuffix), func() bool { return dir.Remove(name) == nil }, func(sign byte) {
+		files[name], msgs[name] = f, m.readQueued(f)
+		for _, msg := range msgs[name] {
+			chosen[msg.ID] = chosen[msg.ID] || strings.HasSuffix(name, onceSuffix)
+		}
+	}
+	maps.DeleteFunc(chosen, func(_ string, once bool) bool { return !once })
+	there, err := m.withIDs(chosen)
+	for _, name := range names {
+		f := files[name]
+		if f == nil {
+			continue
+		}
+		if err != nil || !b.add(msgs[name], there, func() bool { return dir.Remove(name) == nil }, func(sign byte) {
 			if sign != signUnknown {
 				f.WriteAt([]byte{sign}, 0) // if it is lost the sender looks for its messages
 			}
@@ -255,19 +270,14 @@ func (m *Mailbox) claim(dir *atomicfile.Dir, names []string, fresh []Message) *b
 	return b
 }
 
-// add takes messages into the batch if there is room, none of them is in it or,
-// where the ids were chosen, stored before, and their sender has not given up.
-func (m *Mailbox) add(b *batch, msgs []Message, once bool, claim func() bool, sign func(byte)) bool {
+// add takes messages into the batch if there is room, none of them is in it or
+// there already, and their sender has not given up.
+func (b *batch) add(msgs []Message, there map[string][]Message, claim func() bool, sign func(byte)) bool {
 	size := int64(0)
 	for _, msg := range msgs {
 		size += int64(len(msg.Content))
-		if b.ids[msg.ID] {
+		if b.ids[msg.ID] || slices.ContainsFunc(there[msg.ID], msg.sameSender) {
 			return false
-		}
-		if once {
-			if st, err := m.find(msg.ID); err != nil || st.Where != "" {
-				return false
-			}
 		}
 	}
 	if len(msgs) == 0 || size > b.room || !claim() {

@@ -32,7 +32,7 @@ func (m *Mailbox) Receive(ctx context.Context, has func(Message) bool, by ...str
 	}
 	defer dir.Close()
 	held := map[*chunk][]Message{}
-	_, err = m.eachLeased(dir, math.MaxInt64, func(msg Message, holder *chunk) {
+	_, err = m.eachLeased(dir, nil, math.MaxInt64, func(msg Message, holder *chunk) {
 		if holder != nil && !holder.done && slices.Contains(by, holder.by) && has(msg) {
 			held[holder] = append(held[holder], msg)
 		}
@@ -67,7 +67,12 @@ func (m *Mailbox) Mark(ctx context.Context) (Mark, error) {
 	return Mark(size), err
 }
 
-// ArchivedSince tells which messages were archived behind a mark.
+// ArchivedSince gives the ids of the messages that were archived behind a mark.
 func (m *Mailbox) ArchivedSince(mark Mark) (map[string]bool, error) {
-	return m.archivedSince(int64(mark))
+	found, err := m.archivedSince(int64(mark))
+	ids := map[string]bool{}
+	for k := range found {
+		ids[k.id] = true
+	}
+	return ids, err
 }

@@ -19,7 +19,7 @@ func TestWhatAClientWasSeenToHaveIsReadOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	st, err := m.Find(t.Context(), ids[1].ID)
+	st, err := findOne(t, m, ids[1].ID)
 	if err != nil || st.Where != Read || st.By != "socket" {
 		t.Errorf("status %+v, %v", st, err)
 	}

@@ -63,7 +63,7 @@ type Doorbell interface {
 
 // A Courier puts the messages themselves in front of an idle client.
 type Courier interface {
-	// Carry hands over messages, oldest first. It may take only the first ones. It returns the ids of
+	// Carry hands over messages, oldest first. It may take only the first ones. It returns the handles of
 	// those that the client provably has, when it has them or when ctx ends; the others are offered again.
 	// None and no error: it has rung instead, as nothing could be carried.
 	Carry(ctx context.Context, msgs []inbox.Message) (had []string, err error)

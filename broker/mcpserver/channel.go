@@ -45,8 +45,8 @@ func (c *Channel) Carry(ctx context.Context, msgs []inbox.Message) (had []string
 	for size := 0; len(ids) < len(msgs); {
 		m := msgs[len(ids)]
 		text := m.Envelope()
-		if size += len(text); m.Ephemeral || size > maxChannel {
-			break // an ephemeral one leaves no record that it arrived
+		if size += len(text); m.Ephemeral || m.Handle() != m.ID || size > maxChannel {
+			break // no record proves that it arrived
 		}
 		if err = c.push(ctx, text, meta(m)); err != nil {
 			break

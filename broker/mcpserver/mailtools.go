@@ -93,11 +93,11 @@ func (t *tools) pollInbox(ctx context.Context, b *broker.Broker, req mcp.CallToo
 			l.Release() // the client has not got it: it waits again
 		case whole:
 			t.progress.Delete(s.ID)
-			var ids []string
+			var handles []string
 			for _, m := range l.Messages[:p.count] {
-				ids = append(ids, m.ID)
+				handles = append(handles, m.Handle())
 			}
-			l.Ack(ctx, ids...) // what cannot be recorded is offered again
+			l.Ack(ctx, handles...) // what cannot be recorded is offered again
 		default:
 			t.progress.Store(s.ID, progress{l.Messages[0], piece.N})
 			l.Release()

@@ -48,7 +48,7 @@ func TestBadInputIsRefusedWithWordsAndChangesNothing(t *testing.T) {
 		{[]string{"send", "amber", "a\x00b"}, exitFailed, "NUL"},
 		{[]string{"send", "amber", "\xff"}, exitFailed, "UTF-8"},
 		{[]string{"send", "amber", strings.Repeat("x", 300<<10)}, exitFailed, "too large"},
-		{[]string{"send", "amber", "x", "--id", "../x"}, exitFailed, "message id"},
+		{[]string{"send", "amber", "x", "--id", "../x"}, exitUsage, "message id"},
 		{[]string{"send", "amber", "x", "--urgent", "--fail"}, exitUsage, "only one"},
 		{[]string{"poll-inbox", "--check"}, exitNothing, ""},
 		{[]string{"nonsense"}, exitUsage, "no such command"},

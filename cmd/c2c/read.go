@@ -79,16 +79,17 @@ func (a *app) poll(ctx context.Context, f readFlags) error {
 	}
 	lockCtx, cancel := context.WithTimeout(ctx, a.lockWait)
 	defer cancel()
-	if f.check || f.peek {
+	if f.check {
+		some, err := m.Waiting()
+		if err == nil && !some {
+			err = errNothing
+		}
+		return err
+	}
+	if f.peek {
 		msgs, err := m.Peek(lockCtx)
 		if err != nil {
 			return err
-		}
-		if f.check && len(msgs) == 0 {
-			return errNothing
-		}
-		if f.check {
-			return nil
 		}
 		return a.printMail(msgs, f.json)
 	}

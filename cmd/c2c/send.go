@@ -104,7 +104,10 @@ func (a *app) printReceipt(r broker.Receipt) {
 func send(fs *flag.FlagSet) action {
 	var f letterFlags
 	f.register(fs)
-	fs.StringVar(&f.letter.ID, "id", "", "message `id` of your own: sending it again does no harm")
+	fs.Func("id", "message `id` of your own: sending it again does no harm", func(id string) error {
+		f.letter.ID = id
+		return broker.CheckID(id)
+	})
 	fs.StringVar(&f.letter.InReplyTo, "reply-to", "", "`id` of the message that this one answers")
 	return func(ctx context.Context, a *app, args []string) error {
 		if len(args) == 0 {

@@ -16,6 +16,9 @@ func status(fs *flag.FlagSet) action {
 		if len(args) != 1 {
 			return fmt.Errorf("%w: which message?", errUsage)
 		}
+		if err := broker.CheckID(args[0]); err != nil {
+			return fmt.Errorf("%w: %v", errUsage, err)
+		}
 		return a.with(ctx, func(ctx context.Context, b *broker.Broker) error {
 			s, err := b.Status(ctx, args[0])
 			if err != nil {
@@ -24,16 +27,22 @@ func status(fs *flag.FlagSet) action {
 			if *asJSON {
 				return a.json(s)
 			}
-			by := ""
-			if s.By != "" {
-				by = " by " + s.By
-			}
-			a.printf("%s: %s%s at %s (%s to %s)\n", s.ID, s.State, by, s.At.Format(time.RFC3339), s.From, s.To)
-			if r := s.LastRing; r.Cause != "" {
-				a.printf("  the ring by %s at %s: %s: %s\n", r.Method, r.At.Format(time.RFC3339), r.Outcome, r.Cause)
+			for _, s := range append([]broker.MessageStatus{s}, s.Others...) {
+				a.printStatus(s)
 			}
 			return nil
 		})
+	}
+}
+
+func (a *app) printStatus(s broker.MessageStatus) {
+	by := ""
+	if s.By != "" {
+		by = " by " + s.By
+	}
+	a.printf("%s: %s%s at %s (%s to %s)\n", s.ID, s.State, by, s.At.Format(time.RFC3339), s.From, s.To)
+	if r := s.LastRing; r.Cause != "" {
+		a.printf("  the ring by %s at %s: %s: %s\n", r.Method, r.At.Format(time.RFC3339), r.Outcome, r.Cause)
 	}
 }
 

@@ -44,14 +44,15 @@ func (c *Courier) Carry(ctx context.Context, msgs []inbox.Message) (had []string
 const likeBracket = "\u02c2\u1438\u16b2\u2039\u226a\u226e\u227a\u2280\u22d6\u22d8\u2329\u276c\u276e\u2770\u27e8\u27ea" +
 	"\u2991\u2993\u29fc\u2a79\u2aa1\u2aa6\u2af7\u3008\ufe3d\ufe3f\ufe64\uff1c\U0001d236"
 
-// pack takes whole messages in order while they fit. Two kinds are left to the
-// hooks: an ephemeral one leaves no record that it arrived, and one that the
+// pack takes whole messages in order while they fit. Three kinds are left to the
+// hooks: an ephemeral one leaves no record that it arrived, the record of a second
+// one with the same id proves nothing, and one that the
 // client may alter is not found in the prompt, so that it would come twice.
 func pack(msgs []inbox.Message) (text string, names, ids []string) {
 	seen := map[string]bool{}
 	for _, m := range msgs {
 		part := m.Envelope()
-		if m.Ephemeral || len(text)+len(part) > maxCarry || strings.ContainsAny(part, likeBracket) {
+		if m.Ephemeral || m.Handle() != m.ID || len(text)+len(part) > maxCarry || strings.ContainsAny(part, likeBracket) {
 			break
 		}
 		if text != "" {

@@ -113,7 +113,7 @@ func pack(msgs []inbox.Message) (text string, ids []string) {
 			break
 		}
 		text += part + "\n"
-		ids = append(ids, m.ID)
+		ids = append(ids, m.Handle())
 	}
 	return text, ids
 }
