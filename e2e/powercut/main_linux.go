@@ -176,6 +176,9 @@ func (d disk) sendUntilCut() (acked []string, err error) {
 			return nil, err
 		}
 	}
+	if err := d.home().FirstClient(); err != nil {
+		return nil, err
+	}
 	fd, err := unix.Open(d.dir, unix.O_RDONLY, 0)
 	if err != nil {
 		return nil, err

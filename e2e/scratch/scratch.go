@@ -91,6 +91,19 @@ func (h Home) Client(sid string, lifetime time.Duration) error {
 	return err
 }
 
+// FirstClient starts clients that live longer and longer, until one of them has the alias [Moving].
+func (h Home) FirstClient() error {
+	for lifetime := 100 * time.Millisecond; lifetime < time.Minute; lifetime *= 2 {
+		if err := h.Client(fmt.Sprintf("client-first-%d", lifetime.Milliseconds()), lifetime); err != nil {
+			return err
+		}
+		if out, err := h.Command(context.Background(), "", "list").Output(); err == nil && bytes.Contains(out, []byte(Moving)) {
+			return nil
+		}
+	}
+	return fmt.Errorf("no client gets the alias %s", Moving)
+}
+
 // ReadAll reads what waits in some mailboxes, and what the last client of [Moving] has left.
 func (h Home) ReadAll(names ...string) error {
 	const last = "last-owner"

@@ -32,6 +32,9 @@ func (t *torture) check() error {
 	fmt.Printf("torture: %d acknowledged, %d unknown (killed), %d reads, %d clients came and went, %d other processes killed\n"+
 		"torture: %d lost, %d twice in the archives, %d unreadable, %d that nobody sent, %d files of litter\n",
 		len(t.acked), len(t.tried), t.reads.Load(), t.clients.Load(), t.kills.Load(), len(lost), len(twice), unreadable, len(ghosts), len(litter))
+	for line, n := range t.wrong {
+		fmt.Printf("torture: %d sends said: %s\n", n, line)
+	}
 	for _, id := range lost[:min(10, len(lost))] {
 		_, name, _ := strings.Cut(id, "/")
 		fmt.Printf("torture: lost %s, it stands in %q\n", id, t.home.Where(name))

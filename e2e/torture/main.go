@@ -46,6 +46,7 @@ type torture struct {
 	mu    sync.Mutex
 	acked map[string]bool // "sender/id" of what send said is stored
 	tried map[string]bool // and of the sends that were killed or refused
+	wrong map[string]int  // how often a send said so
 
 	kills, reads, clients atomic.Int64
 }
@@ -72,11 +73,14 @@ func run(bin string, length time.Duration) error {
 	if err != nil {
 		return err
 	}
-	t := &torture{home: scratch.Home{C2C: c2c, Dir: home}, acked: map[string]bool{}, tried: map[string]bool{}}
+	t := &torture{home: scratch.Home{C2C: c2c, Dir: home}, acked: map[string]bool{}, tried: map[string]bool{}, wrong: map[string]int{}}
 	for _, name := range t.names() {
 		if err := t.home.Run(name, "register", name); err != nil {
 			return err
 		}
+	}
+	if err := t.home.FirstClient(); err != nil {
+		return err
 	}
 	fmt.Printf("torture: %d senders, %d readers and a Python writer on %d mailboxes, %d clients at once for one alias, for %v, %d %% of "+
 		"the processes killed, in %s\n", senders, readers*mailboxes, mailboxes, movers, length, killed, home)
@@ -156,12 +160,18 @@ func (t *torture) send(ctx context.Context, who int) {
 	to := append(t.names()[:mailboxes:mailboxes], scratch.Moving)
 	for n := 0; ctx.Err() == nil; n++ {
 		id := fmt.Sprintf("s%d-%d", who, n)
-		err := t.maybeKill(t.home.Send(as, to[rand.IntN(len(to))], id))
+		cmd := t.home.Send(as, to[rand.IntN(len(to))], id)
+		var errs strings.Builder
+		cmd.Stderr = &errs
+		err := t.maybeKill(cmd)
 		t.mu.Lock()
 		if err == nil {
 			t.acked[as+"/"+id] = true
 		} else {
 			t.tried[as+"/"+id] = true
+		}
+		if line, _, _ := strings.Cut(errs.String(), "\n"); line != "" {
+			t.wrong[line]++
 		}
 		t.mu.Unlock()
 	}
