@@ -68,7 +68,7 @@ func (l *Lock) Wait(ctx context.Context) error {
 		return nil
 	}
 	l.f = nil
-	if errors.Is(err, ErrTimeout) {
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) { // who cancels does not ask why it took so long
 		err = fmt.Errorf("%w%s", err, holder(l.path))
 	}
 	return fmt.Errorf("lock %q: %w", l.path, err)
