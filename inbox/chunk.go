@@ -110,18 +110,18 @@ func (c *chunk) free(dir *atomicfile.Dir) (bool, error) {
 	return filelock.FreeFile(f)
 }
 
-// read reads the open file, and returns its size. With ids it parses nothing of a
-// file that holds none of them.
-func (c *chunk) read(ids map[string]bool) (size int64, err error) {
+// read reads the open file. With ids it parses nothing of a file that holds none
+// of them.
+func (c *chunk) read(ids map[string]bool) error {
 	data, err := atomicfile.ReadAll(c.file)
 	if err != nil {
-		return 0, fmt.Errorf("read %q: %w", c.file.Name(), err)
+		return fmt.Errorf("read %q: %w", c.file.Name(), err)
 	}
 	if mayHold(data, ids) {
 		c.msgs, c.damaged = decode(data)
 		nameLegacy(c.msgs)
 	}
-	return int64(len(data)), nil
+	return nil
 }
 
 // handedOver tells which messages of a chunk a reader has archived before it

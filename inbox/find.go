@@ -236,7 +236,7 @@ func (m *Mailbox) eachOf(dir *atomicfile.Dir, c *chunk, ids map[string]bool, f f
 	if err != nil {
 		return 0, err
 	}
-	if _, err := c.read(ids); err != nil {
+	if err := c.read(ids); err != nil {
 		return 0, err
 	}
 	var holder *chunk

@@ -18,7 +18,7 @@
 //   - A message is in one file of the row, or in the archive. It is in both only
 //     while an ack is under way. The number that a reader put into the name of
 //     the file says where to look in the archive; what stands there was read.
-//   - A file is in the hands of a reader as long as it is locked. The lock ends
+//   - A file is in a reader's hands as long as the reader locks it. The lock ends
 //     with its process, and then the messages wait again, in their place.
 //   - A name counts what waits in its file. A sender reads no other file than the
 //     inbox, and a reader that gives back a part renames the file before it
@@ -186,7 +186,7 @@ func (m *Mailbox) setAside(data []byte) error {
 // Waiting says whether anything waits that no live reader has in its hands. It
 // takes no lock, so a hook can afford it and a watcher does not wake itself.
 func (m *Mailbox) Waiting() (bool, error) {
-	if some, err := m.undrained(); err != nil || some {
+	if some, err := m.inboxWaits(); err != nil || some {
 		return err == nil, err
 	}
 	return m.inLease(func(dir *atomicfile.Dir) (bool, error) {
@@ -203,15 +203,15 @@ func (m *Mailbox) Waiting() (bool, error) {
 	})
 }
 
-// undrained says whether anything is in the inbox.
-func (m *Mailbox) undrained() (bool, error) {
+// inboxWaits says whether anything is in the inbox.
+func (m *Mailbox) inboxWaits() (bool, error) {
 	n, err := m.size(m.inboxName())
 	return n > int64(len("[]\n")), err
 }
 
 // used says whether the mailbox holds anything at all, a live reader's included.
 func (m *Mailbox) used() (bool, error) {
-	if some, err := m.undrained(); err != nil || some {
+	if some, err := m.inboxWaits(); err != nil || some {
 		return err == nil, err
 	}
 	return m.inLease(func(dir *atomicfile.Dir) (bool, error) {

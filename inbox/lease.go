@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,12 +112,12 @@ func (l *Lease) claim(ctx context.Context, by string, enough int64) error {
 		}
 	}
 	if l.size >= enough {
-		some, err := m.undrained()
+		some, err := m.inboxWaits()
 		l.More = l.More || some
 		return err
 	}
 	next.number++
-	return l.takeInbox(next)
+	return l.takeInbox(ctx, next)
 }
 
 // takeChunk takes a numbered file unless a live reader has it. What a dead one
@@ -136,7 +137,7 @@ func (l *Lease) takeChunk(ctx context.Context, c *chunk, as chunk) (err error) {
 	if free, err := filelock.TryFile(c.file); err != nil || !free {
 		return err
 	}
-	if _, err := c.read(nil); err != nil {
+	if err := c.read(nil); err != nil {
 		return err
 	}
 	gone, err := l.box.handedOver(c)
@@ -145,7 +146,7 @@ func (l *Lease) takeChunk(ctx context.Context, c *chunk, as chunk) (err error) {
 	}
 	c.msgs = slices.DeleteFunc(c.msgs, func(m Message) bool { return gone[m.recordKey()] })
 	if c.done {
-		return l.finish(ctx, c)
+		return l.archiveDone(ctx, c)
 	}
 	if len(c.msgs) == 0 && !c.damaged {
 		return l.remove(c)
@@ -180,9 +181,9 @@ func (l *Lease) remove(c *chunk) error {
 	return err
 }
 
-// finish archives what was acknowledged on a full disk. When there is still no
+// archiveDone archives what was acknowledged on a full disk. When there is still no
 // room it stays; it is never handed over again.
-func (l *Lease) finish(ctx context.Context, c *chunk) error {
+func (l *Lease) archiveDone(ctx context.Context, c *chunk) error {
 	if err := l.box.archive(ctx, c.by, c.msgs, c.archived); err != nil {
 		l.box.notArchived(err)
 		return nil
@@ -194,34 +195,22 @@ func (m *Mailbox) notArchived(err error) {
 	m.log.Warn("acknowledged mail is not archived yet", "session", m.sid, "err", err)
 }
 
-// takeInbox moves the inbox into the lease.
-func (l *Lease) takeInbox(as chunk) error {
+// takeInbox gives the inbox the next number, as a sender does, and takes that file.
+func (l *Lease) takeInbox(ctx context.Context, as chunk) error {
 	m := l.box
-	f, err := m.root.Open(m.inboxName(), os.O_RDWR)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+	file, err := readIf(m.root, m.inboxName())
 	if err != nil {
 		return err
 	}
-	c := &as
-	c.file = f
-	if c.bytes, err = c.read(nil); err != nil {
-		f.Close()
+	n, ok := count(file)
+	if ok && n == 0 {
+		return nil // an empty inbox is left alone: moving it would wake watchers
+	}
+	c := chunk{number: as.number, count: n, bytes: int64(len(file))}
+	if err := m.root.Move(m.inboxName(), l.dir, c.name()); err != nil {
 		return err
 	}
-	if len(c.msgs) == 0 && !c.damaged {
-		return f.Close() // an empty inbox is left alone: moving it would wake watchers
-	}
-	if _, err = filelock.TryFile(f); err == nil {
-		c.count = len(c.msgs)
-		err = m.root.Move(m.inboxName(), l.dir, c.name())
-	}
-	if err != nil {
-		f.Close()
-		return err
-	}
-	return l.hold(c)
+	return l.takeChunk(ctx, &c, as)
 }
 
 // collect puts the chunks' messages in one row. A message that a crash left in two
@@ -336,7 +325,7 @@ func (l *Lease) drop(ctx context.Context, waits func(Message) bool) error {
 		defer lk.Release()
 	}
 	for _, c := range l.chunks {
-		if err := l.keep(c, waits); err != nil {
+		if err := l.putBack(c, waits); err != nil {
 			return err
 		}
 	}
@@ -345,11 +334,7 @@ func (l *Lease) drop(ctx context.Context, waits func(Message) bool) error {
 
 // since is where in the archive a record of one of the messages may stand already.
 func (l *Lease) since() int64 {
-	since := l.chunks[0].archived
-	for _, c := range l.chunks {
-		since = min(since, c.archived)
-	}
-	return since
+	return slices.MinFunc(l.chunks, func(a, b *chunk) int { return cmp.Compare(a.archived, b.archived) }).archived
 }
 
 // markDone records the ack in the files' names, which takes no space on the disk.
@@ -364,10 +349,10 @@ func (l *Lease) markDone() error {
 	return l.dir.Sync()
 }
 
-// keep leaves in a file what still waits. The file gets its new name first. A
+// putBack leaves in a file what still waits. The file gets its new name first. A
 // crash before it gets its new content too costs nothing: the number of the
 // archive in the name stays, and what stands behind that is not handed over.
-func (l *Lease) keep(c *chunk, waits func(Message) bool) error {
+func (l *Lease) putBack(c *chunk, waits func(Message) bool) error {
 	rest := slices.DeleteFunc(slices.Clone(c.msgs), func(msg Message) bool { return !waits(msg) })
 	switch len(rest) {
 	case 0:

@@ -229,7 +229,7 @@ func TestKilledHooksDoNotFillTheMailbox(t *testing.T) {
 			t.Fatal(err)
 		}
 		if kill%2 == 0 {
-			if err := l.keep(l.chunks[0], waits); err != nil {
+			if err := l.putBack(l.chunks[0], waits); err != nil {
 				t.Fatal(err)
 			}
 		}
