@@ -129,10 +129,14 @@ func remedy(s Session, r wake.Ring, wakes bool) string {
 		return "it is rung again; if this stays, see its hooks below"
 	case r.Outcome == wake.Uncaptured:
 		return "answer what it asks there: it is rung again"
-	case p.Resume != "":
-		return strings.TrimSpace("open it anew with "+p.Resume+" "+s.newestClientID()) + "; its next prompt brings the mail"
+	case p.Resume == "":
+		return "its next prompt brings the mail"
 	}
-	return "its next prompt brings the mail"
+	anew := strings.TrimSpace("open it anew with " + p.Resume + " " + s.newestClientID())
+	if r.Outcome == wake.Away {
+		return anew + ", or let mail start turns there that nobody sees: c2c register --unattended"
+	}
+	return anew + "; its next prompt brings the mail"
 }
 
 func (s Session) newestClientID() string {

@@ -109,6 +109,7 @@ func TestDoctorTellsWhyASessionWasNotRungAndWhatToDo(t *testing.T) {
 		{"claude", wake.Ring{At: now.Add(-2 * time.Minute), Method: wake.BySocket, Outcome: wake.Rang}, "rang by socket", "dialog"},
 		{"codex", wake.Ring{At: now, Method: wake.ByServer, Outcome: wake.Uncaptured, Cause: "it asks"}, "it asks", "answer what it asks"},
 		{"codex", wake.Ring{At: now, Method: wake.ByQueue, Outcome: wake.Failed, Cause: "it ends"}, "it ends", "codex resume of-amber"},
+		{"codex", wake.Ring{At: now, Method: wake.ByServer, Outcome: wake.Away, Cause: "no terminal"}, "no terminal", "register --unattended"},
 		{"claude", wake.Ring{At: now, Method: wake.BySocket, Outcome: wake.Failed, Oldest: "m-before"}, "has been read since", ""},
 		{"codex", wake.Ring{At: now, Method: wake.ByServer, Outcome: wake.Failed}, "it is not there: its mail waits", ""},
 	} {
