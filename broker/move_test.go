@@ -273,3 +273,39 @@ func TestASendThatCannotFollowIsSentAndComesLater(t *testing.T) {
 	w.wantMail("heir", "1")
 	w.wantOwed("heir")
 }
+
+// An id belongs to its sender: the heir may have another sender's message of that id, and keeps both.
+func TestAMoveKeepsMessagesOfOneIDFromTwoSenders(t *testing.T) {
+	w, amber := absentHolder(t)
+	ctx := context.Background()
+	send := func(from Session, to, id, body string) {
+		t.Helper()
+		if _, err := w.Send(ctx, from, Letter{To: to, Body: body, ID: id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cedar := w.register("cedar", Caller{Explicit: "cedar", PID: 20})
+	w.register("dune", heir)
+	send(cedar, "dune", "m-1", "cedar's")
+	send(amber, "dune", "m-2", "was there")
+	send(amber, "birch", "m-1", "amber's")
+	send(amber, "birch", "m-2", "another")
+	w.procs[20] = process{pid: 20, parent: 1, start: 99} // the old holder is gone, cedar is somebody else
+	w.register("birch", heir)
+	w.wantMail("heir", "cedar's", "was there", "amber's")
+	w.wantDead("another (refused)")
+	w.wantMail("old")
+	w.wantOwed("heir")
+}
+
+func TestADamagedOldMailboxIsNotOwedForEver(t *testing.T) {
+	w, _ := absentHolder(t)
+	if err := w.Dir().Write("old.inbox.json", []byte(`[{"from_alias":"amb`)); err != nil {
+		t.Fatal(err)
+	}
+	w.register("birch", heir)
+	w.wantOwed("heir")
+	if kept := w.aside("old.inbox.json"); len(kept) != 1 {
+		t.Errorf("kept %q", kept)
+	}
+}

@@ -267,14 +267,23 @@ func (l *Lease) close() error {
 // archive, and the others wait again, where they were. On an error nothing is
 // lost; what could not be recorded may be handed over again. The lease ends.
 func (l *Lease) Ack(ctx context.Context, handles ...string) error {
-	return l.ack(ctx, true, func(msg Message) bool { return slices.Contains(handles, msg.Handle()) })
+	return l.ack(ctx, true, among(handles))
 }
 
 // Remove is Ack for messages that nobody has read here, and that the caller has
 // put elsewhere: the archive gets no record, which would refuse them when they
 // come back.
 func (l *Lease) Remove(ctx context.Context, handles ...string) error {
-	return l.ack(ctx, false, func(msg Message) bool { return slices.Contains(handles, msg.Handle()) })
+	return l.ack(ctx, false, among(handles))
+}
+
+// among makes a set of handles: a mailbox may have 20,000.
+func among(handles []string) func(Message) bool {
+	set := map[string]bool{}
+	for _, h := range handles {
+		set[h] = true
+	}
+	return func(msg Message) bool { return set[msg.Handle()] }
 }
 
 // AckAll is Ack for all messages. When the archive has no room for them, the ack
