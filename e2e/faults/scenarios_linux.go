@@ -128,6 +128,9 @@ func sends() (all []*scenario) {
 	// Longer than an inbox may be, so that it gets a file of its own.
 	long := strings.Repeat("long ", 14_000)
 	all = append(all, sending("send, a long message", long, waits(3, 100)))
+	all = append(all, sending("send, an id that another sender has used", newBody, waits(3, 100, func(p *place) error {
+		return p.steps(": c2c register coral --session-id coral", "coral: c2c send amber --id new other")
+	})))
 	return sorted(all)
 }
 

@@ -159,7 +159,7 @@ func (t *torture) send(ctx context.Context, who int) {
 	as := fmt.Sprintf("sender-%d", who)
 	to := append(t.names()[:mailboxes:mailboxes], scratch.Moving)
 	for n := 0; ctx.Err() == nil; n++ {
-		id := fmt.Sprintf("s%d-%d", who, n)
+		id := fmt.Sprintf("m-%d", n) // the others use it too
 		cmd := t.home.Send(as, to[rand.IntN(len(to))], id)
 		var errs strings.Builder
 		cmd.Stderr = &errs
