@@ -169,6 +169,9 @@ func (p *Plan) makeDirs(dir string) error {
 		mode = 0o700
 	}
 	missing, err := missingDirs(dir)
+	if err != nil {
+		return err
+	}
 	for _, dir := range missing {
 		if err := os.Mkdir(dir, mode); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
@@ -177,7 +180,7 @@ func (p *Plan) makeDirs(dir string) error {
 			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // tidy removes the directories that we created and that are empty again. The
