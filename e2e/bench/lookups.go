@@ -102,8 +102,16 @@ func (b *bench) archive() error {
 		return err
 	}
 	columns()
-	return b.row(figure{what: fmt.Sprintf("c2c status, the oldest of %d archived", archived), limit: "the same, 1 archived", aim: "2"},
-		pairs, oldest.status(), only.status())
+	if err := b.row(figure{what: fmt.Sprintf("c2c status, the oldest of %d archived", archived), limit: "the same, 1 archived", aim: "2"},
+		pairs, oldest.status(), only.status()); err != nil {
+		return err
+	}
+	n := 0
+	withID := func(to string) action {
+		return fresh(&n, func(id string) action { return emptied(to, c2c("send", to, "--id", "kept-"+id, "hello")) })
+	}
+	return b.row(figure{what: fmt.Sprintf("c2c send --id, %d archived", archived), limit: "the same, a short archive", aim: "2"},
+		pairs, withID("ebony"), withID("cedar"))
 }
 
 // sessions measures what many registered sessions cost everybody.
