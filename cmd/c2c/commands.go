@@ -38,6 +38,7 @@ func commands() []command {
 		{"register", "[alias]", "give this session an alias", "c2c register amber", register},
 		{"dnd", "[on | off]", "do not disturb: mail waits for the next turn and wakes nobody", "c2c dnd on", dnd},
 		{"sweep", "", "turn the mail of long gone sessions into dead letters", "c2c sweep --grace 168h", sweep},
+		{"prune", "--older <age>", "remove old archives, and what sessions left that are gone", "c2c prune --older 90d --dry-run", prune},
 		{"dead-letter", "", "show the dead letters, oldest first", "c2c dead-letter --limit 5", deadLetter},
 		{"hook", "", "answer a client's hook event on stdin (exits 0; 2 to wake it)", "c2c hook --client " + hooks.Clients()[0] + " < event.json", hook},
 		{"completion", "bash | zsh | fish", "print a completion script", "source <(c2c completion bash)", completion},

@@ -41,3 +41,7 @@ func renameat(from *os.File, old string, to *os.File, new string) error {
 func unlinkat(dir *os.File, name string) error {
 	return unix.Unlinkat(int(dir.Fd()), name, 0)
 }
+
+func rmdirat(dir *os.File, name string) error {
+	return unix.Unlinkat(int(dir.Fd()), name, unix.AT_REMOVEDIR)
+}

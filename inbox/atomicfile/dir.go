@@ -455,6 +455,17 @@ func (d *Dir) Remove(name string) error {
 	return nil
 }
 
+// RemoveDir deletes an empty directory. It lasts after the next Sync.
+func (d *Dir) RemoveDir(name string) error {
+	if err := component(name); err != nil {
+		return err
+	}
+	if err := rmdirat(d.f, name); err != nil {
+		return d.fail("remove directory", name, err)
+	}
+	return nil
+}
+
 // Names lists what is in the directory, in no order.
 func (d *Dir) Names() ([]string, error) {
 	f, err := openBeneath(d.f, ".", os.O_RDONLY|syscall.O_DIRECTORY, 0)

@@ -5,8 +5,9 @@
 // beside the data. flock(2) would not do: it does not exclude the original's
 // lockf. Plain POSIX locks would not either: they do not exclude goroutines
 // and vanish when any descriptor of the file is closed. The kernel ends the
-// lock with its holder, so no crash leaves one behind. The lock file is never
-// removed: unlinking it would split the lock in two.
+// lock with its holder, so no crash leaves one behind. A lock file is removed only
+// by who holds it (Remove), and whoever gets the lock of a removed file opens the
+// file anew. The original does not look, so nobody of its kind may be near.
 package filelock
 
 import (
@@ -15,6 +16,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -28,7 +30,8 @@ var ErrTimeout = errors.New("lock is held by another process")
 // zero Lock holds nothing.
 type Lock struct {
 	f    *os.File
-	path string
+	dir  *atomicfile.Dir
+	name string
 }
 
 // Open opens a lock and does not take it.
@@ -37,8 +40,10 @@ func Open(d *atomicfile.Dir, name string) (*Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Lock{f, filepath.Join(d.Path(), name)}, nil
+	return &Lock{f, d, name}, nil
 }
+
+func (l *Lock) path() string { return filepath.Join(l.dir.Path(), l.name) }
 
 // Acquire waits for the lock until ctx ends.
 func Acquire(ctx context.Context, d *atomicfile.Dir, name string) (*Lock, error) {
@@ -54,24 +59,62 @@ func Acquire(ctx context.Context, d *atomicfile.Dir, name string) (*Lock, error)
 
 // Try takes the lock if nobody holds it.
 func (l *Lock) Try() (bool, error) {
-	ok, err := TryFile(l.f)
-	if err != nil {
-		err = fmt.Errorf("lock %q: %w", l.path, err)
+	for {
+		ok, err := TryFile(l.f)
+		removed := false
+		if ok && err == nil {
+			removed, err = l.reopen()
+		}
+		if err != nil {
+			return false, fmt.Errorf("lock %q: %w", l.path(), err)
+		}
+		if !removed {
+			return ok, nil
+		}
 	}
-	return ok, err
+}
+
+// reopen opens the file anew if it was removed: a lock on a file without a name
+// excludes nobody who comes later.
+func (l *Lock) reopen() (removed bool, err error) {
+	info, err := l.f.Stat()
+	if err != nil || info.Sys().(*syscall.Stat_t).Nlink > 0 {
+		return false, err
+	}
+	f, err := l.dir.Open(l.name, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return false, err
+	}
+	l.f.Close()
+	l.f = f
+	return true, nil
+}
+
+// Remove removes the file of a lock that is held, and ends the lock.
+func (l *Lock) Remove() error {
+	return errors.Join(l.dir.Remove(l.name), l.Release())
 }
 
 // Wait waits for the lock until ctx ends. On an error the lock is closed.
 func (l *Lock) Wait(ctx context.Context) error {
-	err := lock(ctx, l.f, unix.F_WRLCK)
-	if err == nil {
-		return nil
+	for {
+		if err := lock(ctx, l.f, unix.F_WRLCK); err != nil {
+			l.f = nil
+			if errors.Is(context.Cause(ctx), context.DeadlineExceeded) { // who cancels does not ask why it took so long
+				err = fmt.Errorf("%w%s", err, holder(l.path()))
+			}
+			return fmt.Errorf("lock %q: %w", l.path(), err)
+		}
+		removed, err := l.reopen()
+		if err != nil {
+			l.Release()
+			l.f = nil
+			return fmt.Errorf("lock %q: %w", l.path(), err)
+		}
+		if !removed {
+			return nil
+		}
 	}
-	l.f = nil
-	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) { // who cancels does not ask why it took so long
-		err = fmt.Errorf("%w%s", err, holder(l.path))
-	}
-	return fmt.Errorf("lock %q: %w", l.path, err)
 }
 
 // Outwait waits until nobody has the lock of an open file, and takes it from

@@ -151,3 +151,33 @@ func TestFreeFileTellsAndTakesNothing(t *testing.T) {
 		}
 	}
 }
+
+// Whoever waited for a lock whose file was removed must not have it beside who comes later.
+func TestARemovedLockExcludesStill(t *testing.T) {
+	d, _ := newDir(t)
+	for range 5 {
+		first := acquire(t, d)
+		waiter, err := Open(d, "lock")
+		if err != nil {
+			t.Fatal(err)
+		}
+		trier, err := Open(d, "lock")
+		if err != nil {
+			t.Fatal(err)
+		}
+		waits := make(chan error)
+		go func() { waits <- waiter.Wait(t.Context()) }()
+		if err := first.Remove(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-waits; err != nil {
+			t.Fatal(err)
+		}
+		if ok, err := trier.Try(); ok || err != nil {
+			t.Fatalf("a second one has the lock: %v, %v", ok, err)
+		}
+		wantHeld(t, d)
+		waiter.Release()
+		trier.Release()
+	}
+}

@@ -1,0 +1,107 @@
+package broker
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"c2c/inbox"
+)
+
+func (w *world) files(part string) (files []string) {
+	w.t.Helper()
+	err := filepath.WalkDir(w.Root(), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.Contains(path, part) {
+			files = append(files, strings.TrimPrefix(path, w.Root()))
+		}
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return files
+}
+
+func TestPruneTakesOnlyWhatIsGone(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	amber := w.register("amber", Caller{PID: 10, Explicit: "sid-amber"})
+	birch := w.register("birch", Caller{PID: 20, Client: "claude", ClientID: "claude-1", Explicit: "sid-birch"})
+	coral := w.register("coral", Caller{PID: 30, Explicit: "sid-coral"})
+	for _, to := range []string{"birch", "coral"} {
+		w.send(amber, to, "read")
+	}
+	w.send(birch, "amber", "read")
+	for _, s := range []Session{amber, birch, coral} {
+		box, err := w.Mailbox(s.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lease, err := box.Lease(ctx, "hook")
+		if err == nil {
+			err = lease.AckAll(ctx)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	delete(w.procs, 20)
+	delete(w.procs, 30)
+	w.clock = w.clock.Add(100 * 24 * time.Hour)
+	if _, err := w.Sweep(ctx, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	// What came for a session after the sweep is mail, and keeps it.
+	box, err := w.Mailbox(coral.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := box.Deliver(ctx, inbox.Message{From: "amber", To: "coral", Content: "late"}); err != nil {
+		t.Fatal(err)
+	}
+	before := w.files("")
+	dry, err := w.Prune(ctx, 90*24*time.Hour, true)
+	if err != nil || len(w.files("")) != len(before) {
+		t.Errorf("a dry run left %d of %d files, %v", len(w.files("")), len(before), err)
+	}
+	p, err := w.Prune(ctx, 90*24*time.Hour, false)
+	if err != nil || p != dry || p.Sessions != 1 || p.Archives.Count != 2 {
+		t.Errorf("pruned %+v after %+v, %v", p, dry, err)
+	}
+	if left := append(w.files("birch"), w.files("claude-1")...); len(left) != 0 {
+		t.Errorf("left of birch: %q", left)
+	}
+	for _, sid := range []string{amber.ID, coral.ID} {
+		if len(w.files(sid+".inbox.lock")) != 1 || len(w.files("sessions/"+sid+".json")) != 1 {
+			t.Errorf("left of %s: %q", sid, w.files(sid))
+		}
+	}
+	w.wantMail(coral.ID, "late")
+}
+
+func TestPruneLeavesASessionWhoseLockIsHeld(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	birch := w.register("birch", Caller{PID: 20, Explicit: "sid-birch"})
+	release, ok, err := w.BorrowRinging(birch.ID)
+	if !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if err := os.Remove(filepath.Join(w.Root(), "registry.json")); err != nil {
+		t.Fatal(err)
+	}
+	w.clock = w.clock.Add(100 * 24 * time.Hour)
+	if p, err := w.Prune(ctx, 90*24*time.Hour, false); err != nil || p.Sessions != 0 || len(w.files("sid-birch.json")) != 1 {
+		t.Errorf("pruned %+v, %v", p, err)
+	}
+	if err := release(); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := w.Prune(ctx, 90*24*time.Hour, false); err != nil || p.Sessions != 1 || len(w.files("sid-birch")) != 0 {
+		t.Errorf("pruned %+v, %v, left %q", p, err, w.files("sid-birch"))
+	}
+}
