@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inotify tells by IN_CLOSE_WRITE that a writer has closed a file.
+// inotify is used itself: fsnotify has no IN_CLOSE_WRITE.
 type inotify struct {
 	f    *os.File
 	done chan struct{}

@@ -2,9 +2,9 @@
 //
 // On Linux it watches the mailbox's lock file: every writer closes it, so
 // IN_CLOSE_WRITE fires for c2c, the original and its Python tools alike, the
-// file is never replaced, and senders pay nothing for it. It also looks on its
-// own once a minute, so that a lost event delays a message and never loses it.
-// Elsewhere, and when the system has no watch left, it looks once a second.
+// file is never replaced, and senders pay nothing for it. Elsewhere it watches
+// the directory. Either way it also looks on its own now and then, so that a
+// lost event delays a message and never loses it.
 //
 // A Watcher serves one session, a Keeper all that a process may ring. When to
 // ring is decided by wake.Policy, how by the wake.Methods they are given.
