@@ -119,6 +119,7 @@ func (t *torture) work(length time.Duration) error {
 		all.Go(func() { errs[i] = t.move(ctx, i) })
 	}
 	all.Go(func() { errs[movers] = t.python(ctx) })
+	all.Go(func() { t.prune(ctx) })
 	all.Go(func() { t.progress(ctx) })
 	all.Wait()
 	return errors.Join(errs...)
@@ -174,6 +175,13 @@ func (t *torture) send(ctx context.Context, who int) {
 			t.wrong[line]++
 		}
 		t.mu.Unlock()
+	}
+}
+
+// prune removes what gone clients have left. Nothing is as old as an hour, so every message has to stay.
+func (t *torture) prune(ctx context.Context) {
+	for ctx.Err() == nil {
+		t.maybeKill(t.home.Command(context.Background(), "box-0", "prune", "--older", "1h"))
 	}
 }
 
