@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -57,10 +59,10 @@ func (b *Broker) Check(ctx context.Context, wakes func(client string) bool) []do
 
 // checkDamage lists what was kept aside because it did not parse, until somebody has taken it away.
 func (b *Broker) checkDamage() (found []doctor.Finding) {
-	for _, dir := range []string{".", "sessions"} {
-		names, _ := filepath.Glob(filepath.Join(b.Root(), dir, "*.corrupt-*"))
-		for _, path := range names {
-			found = append(found, doctor.Finding{Status: doctor.Warning, Part: "damaged file", Path: path,
+	for _, pattern := range []string{"*.corrupt-*", "sessions/*.corrupt-*"} {
+		names, _ := fs.Glob(os.DirFS(b.Root()), pattern) // the root's own name may have an [ in it
+		for _, name := range names {
+			found = append(found, doctor.Finding{Status: doctor.Warning, Part: "damaged file", Path: filepath.Join(b.Root(), name),
 				Detail: "what could be read of it was kept; look at the rest, then move it away"})
 		}
 	}
@@ -96,7 +98,12 @@ func (b *Broker) checkSession(s Session, waits []inbox.Message, wakes bool) (f d
 		f.Detail += "; it is not there: its mail waits for its return"
 	default:
 		f.Status = doctor.Warning
-		f.Detail += "; " + remedy(s, r, wakes)
+		f.Detail += "; " + remedy(s, r, wakes) + "; "
+		if b.isRung(s.ID) {
+			f.Detail += "a process has the right to ring it"
+		} else {
+			f.Detail += "no process has the right to ring it"
+		}
 	}
 	return f, true
 }

@@ -25,9 +25,14 @@ type clinic struct {
 	b         *broker.Broker
 }
 
-func newClinic(t *testing.T) clinic {
+func newClinic(t *testing.T) clinic { return newClinicAt(t, "home") }
+
+func newClinicAt(t *testing.T, name string) clinic {
 	t.Helper()
-	home := t.TempDir()
+	home := filepath.Join(t.TempDir(), name)
+	if err := os.Mkdir(home, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	b, err := broker.Open(broker.Config{Root: filepath.Join(home, "root")})
 	if err != nil {
 		t.Fatal(err)
@@ -153,10 +158,29 @@ func TestDoctorTellsOfMailThatNobodyHasRungFor(t *testing.T) {
 	defer past.Close()
 	c.b = past
 	c.session("human", "coral", os.Getpid())
-	c.session("claude", "amber", os.Getpid())
-	if got := c.line("warning  session"); !strings.Contains(got, "session amber: mail waits since") || !strings.Contains(got, "next tool call or prompt") {
-		t.Error(got)
+	id, _ := c.session("claude", "amber", os.Getpid())
+	check := func(ringer string) {
+		t.Helper()
+		got := c.line("warning  session")
+		for _, want := range []string{"session amber: mail waits since", "next tool call or prompt", ringer} {
+			if !strings.Contains(got, want) {
+				t.Errorf("no %q in %s", want, got)
+			}
+		}
 	}
+	check("no process has the right to ring it")
+	if _, err := os.Stat(filepath.Join(c.b.Root(), id+".wake.lock")); err == nil {
+		t.Error("doctor made a lock file")
+	}
+	release, err := c.b.ClaimRinging(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("; a process has the right to ring it")
+	if err := release(); err != nil {
+		t.Error(err)
+	}
+	check("no process has the right to ring it")
 }
 
 func TestDoctorTellsOfAClientThatNobodyCanRing(t *testing.T) {
@@ -174,7 +198,7 @@ func TestDoctorTellsOfAClientThatNobodyCanRing(t *testing.T) {
 }
 
 func TestDoctorTellsOfDamagedFiles(t *testing.T) {
-	c := newClinic(t)
+	c := newClinicAt(t, "[home")
 	id, _ := c.session("claude", "amber", os.Getpid())
 	for _, name := range []string{id + ".inbox.json.corrupt-1", "sessions/" + id + ".json.corrupt-2"} {
 		path := filepath.Join(c.b.Root(), name)
