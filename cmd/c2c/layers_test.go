@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -184,7 +185,7 @@ func TestClientsAreNamedInTheirOwnFilesOnly(t *testing.T) {
 			if ownFile(s, name) {
 				continue
 			}
-			for _, what := range mentions(s, name) {
+			for _, what := range mentions(s.fset, s.file, name) {
 				t.Errorf("%s: %s stands outside of the files of %s", s.path, what, name)
 			}
 		}
@@ -196,20 +197,28 @@ func ownFile(s source, name string) bool {
 	return stem == name && slices.Contains(clientLayers, s.pkg) || s.pkg == "wake/"+name
 }
 
-// mentions lists where a file names a client: in text, or in code on more than one line.
-func mentions(s source, name string) (found []string) {
-	has := func(text string) bool { return strings.Contains(strings.ToLower(text), name) }
+// mentions lists where a file names a client: in text, or in code on more than one line. Some clients
+// are called like a thing: a terminal has a cursor. So in text the name counts as the first word, in a path
+// or behind an option, and with a capital letter. A lower-case word inside of a sentence does not.
+func mentions(fset *token.FileSet, file *ast.File, name string) (found []string) {
+	large := "(?:" + strings.ToUpper(name[:1]) + name[1:] + "|" + strings.ToUpper(name) + ")"
+	inText := regexp.MustCompile(`(?:^|[-/.@=:~]|-\w+ )` + name + `(?:\W|$)|\b` + name + `[-/=@:]\w|(?:^|[\W_])` + large + `(?:[\W_]|$)`)
+	inCode := regexp.MustCompile(`^` + name + `(?:[A-Z_\d]|$)|` + large + `(?:[A-Z_\d]|$)`)
 	lines := map[int]bool{}
-	ast.Inspect(s.file, func(n ast.Node) bool {
+	ast.Inspect(file, func(n ast.Node) bool {
+		line := 0
+		if n != nil {
+			line = fset.Position(n.Pos()).Line
+		}
 		switch n := n.(type) {
 		case *ast.ImportSpec:
 			return false // TestLayers looks at these
 		case *ast.BasicLit:
-			if n.Kind == token.STRING && has(n.Value) {
-				found = append(found, "line "+strconv.Itoa(s.fset.Position(n.Pos()).Line)+": "+n.Value)
+			if text, _ := strconv.Unquote(n.Value); n.Kind == token.STRING && inText.MatchString(text) {
+				found = append(found, "line "+strconv.Itoa(line)+": "+n.Value)
 			}
 		case *ast.Ident:
-			if line := s.fset.Position(n.Pos()).Line; has(n.Name) && !lines[line] {
+			if inCode.MatchString(n.Name) && !lines[line] {
 				if lines[line] = true; len(lines) > 1 {
 					found = append(found, "line "+strconv.Itoa(line)+": "+n.Name)
 				}
@@ -218,4 +227,28 @@ func mentions(s source, name string) (found []string) {
 		return true
 	})
 	return found
+}
+
+func TestMentionsAreToldFromOtherWords(t *testing.T) {
+	for code, want := range map[string]int{
+		`switch x { case "cursor": }`:                       1,
+		`if x == "cursor" || x == "cursor-agent" {}`:        2,
+		`_ = "/home/.cursor/mcp.json" + "cursor://open"`:    2,
+		`_ = "CURSOR_API_KEY" + "start Cursor anew"`:        2,
+		`_ = "c2c hook --client cursor" + "cursor resume"`:  2,
+		`_ = install.Cursor`:                                0, // the line that registers it
+		"_ = install.Cursor\n_ = isCursor\n_ = cursorFiles": 2,
+		`_ = "no cursor on its screen"`:                     0,
+		`_ = "#{pane_id} #{cursor_x}" + "the precursor"`:    0,
+		"_ = cursors\n_ = Precursor\n_ = recursor":          0,
+	} {
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, "x.go", "package x\nfunc f() {\n"+code+"\n}", parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := mentions(fset, file, "cursor"); len(got) != want {
+			t.Errorf("%s\nmentions it at %q, want %d", code, got, want)
+		}
+	}
 }

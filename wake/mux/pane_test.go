@@ -79,7 +79,7 @@ func TestAPromptIsRecognisedWithoutItsHighBytes(t *testing.T) {
 				return r & 0xff
 			}, screen.Text(s.Line(i))))
 		}
-		row, col, _ := s.Cursor()
+		row, col, _ := s.Position()
 		if err := screen.Idle("claude", screen.Captured(withSigns(lines), row, col)); (err == nil) != want {
 			t.Errorf("%s: %v", name, err)
 		}

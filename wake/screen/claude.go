@@ -6,7 +6,7 @@ const claude = "claude"
 
 // claudePrompt, as Claude Code 2.1.329 draws it: two rules, the prompt between them, the mode below.
 func claudePrompt(s *Screen) (string, error) {
-	row, col, _ := s.Cursor()
+	row, col, _ := s.Position()
 	top, bottom := row, row
 	for top >= 0 && !rule(s.Line(top)) {
 		top--

@@ -6,7 +6,7 @@ const codex = "codex"
 
 // codexPrompt, as Codex 0.169.0 draws it: the prompt, an empty line, the model and the directory.
 func codexPrompt(s *Screen) (string, error) {
-	row, col, visible := s.Cursor()
+	row, col, visible := s.Position()
 	if !visible || col < 2 {
 		return "", errNoPrompt
 	}

@@ -105,8 +105,8 @@ func (s *Screen) Line(row int) []Cell { return s.shown.cells[row] }
 // Rows is how many lines there are.
 func (s *Screen) Rows() int { return s.rows }
 
-// Cursor is where the cursor is, from 0, and whether it can be seen.
-func (s *Screen) Cursor() (row, col int, visible bool) {
+// Position is where the cursor is, from 0, and whether it can be seen.
+func (s *Screen) Position() (row, col int, visible bool) {
 	return s.shown.row, s.shown.col, !s.hidden
 }
 

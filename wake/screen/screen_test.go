@@ -122,7 +122,7 @@ func TestACapturedScreenHasTheSamePrompt(t *testing.T) {
 			}
 			lines = append(lines, strings.TrimRight(line, " "))
 		}
-		row, col, _ := s.Cursor()
+		row, col, _ := s.Position()
 		want, wantErr := Prompt(client, s)
 		got, err := Prompt(client, Captured(lines, row, col))
 		if got != want || (err == nil) != (wantErr == nil) {
