@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"c2c/broker/client"
 	"c2c/broker/doctor"
 
 	"github.com/tailscale/hujson"
@@ -153,7 +154,7 @@ func (e hookEditor) inspect(t target, f *file, o Options) (found []doctor.Findin
 	for _, event := range e.events {
 		is := t.wrong("hook "+event.name, "no entry")
 		for _, ref := range e.entries(member(f.data, hooksKey, event.name)) {
-			err := runnable(firstWord(ref.command), o)
+			_, err := client.LookPath(firstWord(ref.command), o.Getenv)
 			switch {
 			case is.Status == doctor.OK:
 				is = t.wrong(is.Part, "more than one entry, mail is looked for twice")

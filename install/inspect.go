@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"c2c/broker/client"
 	"c2c/broker/doctor"
 )
 
@@ -67,21 +68,10 @@ func (t target) inspectServer(ours bool, command string, o Options) doctor.Findi
 	if !ours {
 		return t.wrong(partServer, fmt.Sprintf("the entry c2c is not this c2c's (it runs %q)", command))
 	}
-	if err := runnable(command, o); err != nil {
+	if _, err := client.LookPath(command, o.Getenv); err != nil {
 		return t.wrong(partServer, err.Error())
 	}
 	return doctor.Finding{Client: t.client, Status: doctor.OK, Part: partServer, Path: t.path, Detail: command}
-}
-
-// runnable returns why the program called command cannot be started, or nil.
-func runnable(command string, o Options) error {
-	if !strings.Contains(command, "/") {
-		if lookPath(command, o) == "" {
-			return fmt.Errorf("no program %q on PATH", command)
-		}
-		return nil
-	}
-	return executable(command)
 }
 
 // programTime bounds `<client> --version`.
@@ -89,9 +79,10 @@ const programTime = 10 * time.Second
 
 // Program reports which version of a client is on the PATH. It is a warning at worst: an editor may run a
 // client that is on nobody's path.
-func Program(ctx context.Context, client string, o Options) doctor.Finding {
-	f := doctor.Finding{Client: client, Status: doctor.Warning, Part: "program", Path: lookPath(client, o)}
-	if f.Path == "" {
+func Program(ctx context.Context, name string, o Options) doctor.Finding {
+	path, err := client.LookPath(name, o.Getenv)
+	f := doctor.Finding{Client: name, Status: doctor.Warning, Part: "program", Path: path}
+	if err != nil {
 		f.Detail = "not on the PATH"
 		return f
 	}

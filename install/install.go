@@ -22,9 +22,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"strings"
 	"time"
+
+	"c2c/broker/client"
 
 	"github.com/rogpeppe/go-internal/diff"
 )
@@ -94,9 +95,10 @@ func (p *Plan) Diff() string {
 // program on PATH.
 func Detect(o Options) []string {
 	var found []string
-	for _, client := range Clients() {
-		if dir, _ := configDir(client, o); isDir(dir) || lookPath(client, o) != "" {
-			found = append(found, client)
+	for _, name := range Clients() {
+		dir, _ := configDir(name, o)
+		if _, err := client.LookPath(name, o.Getenv); err == nil || isDir(dir) {
+			found = append(found, name)
 		}
 	}
 	return found
@@ -249,14 +251,4 @@ func stripped(t target, data []byte, r *record) (after []byte, note string, err 
 func hash(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
-}
-
-// lookPath finds an executable on the PATH of the environment passed in.
-func lookPath(name string, o Options) string {
-	for _, dir := range filepath.SplitList(o.Getenv("PATH")) {
-		if path := filepath.Join(dir, name); filepath.IsAbs(dir) && executable(path) == nil {
-			return path
-		}
-	}
-	return ""
 }

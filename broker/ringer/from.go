@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"c2c/broker"
+	"c2c/broker/client"
 	"c2c/inbox"
 	"c2c/wake"
 	"c2c/wake/clients"
@@ -89,7 +90,7 @@ func Outside() From {
 			if s.Process == 0 {
 				return w, fmt.Errorf("%w: its process is gone, so nothing tells its pane from another", wake.ErrUnreachable)
 			}
-			bell := &mux.Bell{Pane: pane, Client: s.Client, Process: s.Process, Getenv: p.Getenv}
+			bell := &mux.Bell{Pane: pane, Client: s.Client, Process: s.Process, Getenv: p.Getenv, LookPath: client.LookPath}
 			w.Methods = append(w.Methods, wake.Method{Name: wake.ByTerminal, Doorbell: bell})
 			return w, nil
 		},

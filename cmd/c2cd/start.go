@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
 	"syscall"
 	"time"
 
@@ -46,9 +45,9 @@ func (a *app) start(ctx context.Context, args []string) (status int, err error) 
 		// Its daemon gives every session the environment of the first terminal.
 		return 0, fmt.Errorf("%s names its sessions itself: leave --alias out, and call register in the session", name)
 	}
-	path, err := exec.LookPath(name)
+	path, err := client.LookPath(name, a.getenv)
 	if err != nil {
-		return 0, fmt.Errorf("find %s: %w", name, err)
+		return 0, err
 	}
 	argv, env := append([]string{path}, theirs...), client.Clean(os.Environ())
 	if *channel {

@@ -22,8 +22,9 @@ type Bell struct {
 	Client  string // its name, by which package screen knows its prompt
 	Process int    // its process
 	Getenv  func(string) string
+	// LookPath finds tmux or screen.
+	LookPath func(name string, getenv func(string) string) (path string, err error)
 
-	path   string // of tmux or screen
 	now    func() time.Time
 	wait   func(context.Context, time.Duration) error
 	prompt func(client string, s *screen.Screen) (draft string, err error) // screen.Prompt
@@ -98,17 +99,14 @@ func (b *Bell) open() (terminal, error) {
 	if err := b.Pane.valid(); err != nil {
 		return nil, fmt.Errorf("%w: pane %.200q: %v", wake.ErrUnreachable, b.Pane.String(), err)
 	}
-	if b.path == "" {
-		path, err := find(b.Pane.Kind, b.Getenv("PATH"))
-		if err != nil {
-			return nil, err
-		}
-		b.path = path
+	path, err := b.LookPath(b.Pane.Kind, b.Getenv)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
+	case b.Pane.Kind == Screen:
+		return newScreen(path, b.Getenv("SCREENDIR"), b.Pane, b.Process)
 	}
-	if b.Pane.Kind == Screen {
-		return newScreen(b.path, b.Getenv("SCREENDIR"), b.Pane, b.Process)
-	}
-	return newTmux(b.path, b.Pane, b.Process), nil
+	return newTmux(path, b.Pane, b.Process), nil
 }
 
 // idle fails unless the client shows its empty prompt and nobody types to it.

@@ -24,19 +24,6 @@ type command struct {
 	env  []string // all of it: ours may hold keys
 }
 
-// find looks a program up as a shell would, but never in a relative folder.
-func find(name, path string) (string, error) {
-	for _, dir := range filepath.SplitList(path) {
-		if !filepath.IsAbs(dir) {
-			continue
-		}
-		if p, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
-			return p, nil
-		}
-	}
-	return "", fmt.Errorf("%w: no %s on the path", wake.ErrUnreachable, name)
-}
-
 // run runs the program once and returns what it has written to its output. No shell sees the arguments.
 func (c *command) run(ctx context.Context, args ...string) (string, error) {
 	timed, cancel := context.WithTimeout(ctx, commandTime)

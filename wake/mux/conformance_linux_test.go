@@ -1,6 +1,7 @@
 package mux
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -45,7 +46,9 @@ func adapter(kind string) waketest.Adapter {
 			"another process": changed(func(b *Bell) { b.Process = os.Getpid() }),
 			"no such pane":    changed(func(b *Bell) { b.Pane.ID = strings.Replace(b.Pane.ID, "0", "7", 1) }),
 			"no such server":  changed(func(b *Bell) { b.Pane.Socket = strings.Replace(b.Pane.Socket, "/tmux", "/ctl", 1) + "0" }),
-			"no program":      changed(func(b *Bell) { b.Getenv = func(string) string { return "relative:" + os.TempDir() } }),
+			"no program": changed(func(b *Bell) {
+				b.LookPath = func(string, func(string) string) (string, error) { return "", errors.New("none") }
+			}),
 			"it has ended": func(t *testing.T) wake.Doorbell {
 				l := newLab(t, kind)
 				b := l.bell()

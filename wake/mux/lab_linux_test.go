@@ -124,7 +124,8 @@ func (l *lab) bell() *Bell {
 		l.t.Fatal(err)
 	}
 	return &Bell{Pane: pane, Client: "lab", Process: l.said.Pid, prompt: labPrompt, Getenv: l.getenv,
-		now: func() time.Time { return time.Now().Add(time.Minute) },
+		LookPath: func(name string, _ func(string) string) (string, error) { return exec.LookPath(name) },
+		now:      func() time.Time { return time.Now().Add(time.Minute) },
 		wait: func(context.Context, time.Duration) error {
 			l.say("sync")
 			return nil
