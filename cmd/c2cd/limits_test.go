@@ -43,25 +43,23 @@ func (s shell) want(script string) string {
 	return string(out)
 }
 
-func (s shell) inbox() string {
+// mail is what waits for amber, in whichever file.
+func (s shell) mail() string {
 	s.t.Helper()
-	data, err := os.ReadFile(filepath.Join(s.home, "root", "amber.inbox.json"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return string(data)
+	return s.want("C2C_MCP_SESSION_ID=amber c2c peek-inbox --json")
 }
 
 func TestLimitsOfTheSystemRefuseAndLoseNothing(t *testing.T) {
 	s := newShell(t)
-	before := s.inbox()
+	before := s.mail()
 	long := `"$(head -c 100000 /dev/zero | tr '\0' x)"`
 	for _, tc := range []struct{ limit, body, says string }{
 		{"ulimit -n 8", "x", "too many open files"},
 		{"ulimit -n 9", "x", "too many open files"},
 		{"ulimit -n 10", "x", "too many open files"},
-		{"ulimit -f 1; trap '' XFSZ", long, "file too large"},
 		{"touch probe; chattr +i probe 2>/dev/null && chattr -i probe && chattr +i root/amber.inbox.json", "x", "operation not permitted"},
+		// Last: before it is refused, the inbox has been made a numbered file.
+		{"ulimit -f 1; trap '' XFSZ", long, "file too large"},
 	} {
 		out, err := s.command(tc.limit + " || exit 77; c2c send amber " + tc.body).CombinedOutput()
 		s.command("chattr -i root/amber.inbox.json").Run()
@@ -73,8 +71,8 @@ func TestLimitsOfTheSystemRefuseAndLoseNothing(t *testing.T) {
 		if err == nil || !strings.Contains(string(out), tc.says) {
 			t.Errorf("%s: %v: %.300s", tc.limit, err, out)
 		}
-		if after := s.inbox(); after != before {
-			t.Errorf("%s: the inbox became %.200s", tc.limit, after)
+		if after := s.mail(); after != before {
+			t.Errorf("%s: the mail became %.200s", tc.limit, after)
 		}
 	}
 	s.want("c2c send amber after --id m-1")
@@ -125,7 +123,7 @@ func TestAnotherUserIsKeptOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := s.command("env -u C2C_MCP_BROKER_ROOT -u XDG_STATE_HOME HOME=" + home + " c2c register x --session-id x")
-	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "run it as that user") {
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "run c2c as that user") {
 		t.Errorf("%v: %s", err, out)
 	}
 	if left, err := os.ReadDir(home); err != nil || len(left) > 0 {

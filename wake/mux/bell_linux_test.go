@@ -231,7 +231,7 @@ func TestOnlyOurOwnSocketIsTalkedTo(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Pane.Socket = link
-	if err := b.Ring(t.Context(), notice); !errors.Is(err, wake.ErrUnreachable) || !strings.Contains(err.Error(), "not a socket of ours") {
+	if err := b.Ring(t.Context(), notice); !errors.Is(err, wake.ErrUnreachable) || !strings.Contains(err.Error(), "is not a socket") {
 		t.Error(err)
 	}
 }
