@@ -63,8 +63,6 @@ func (e serverEditor) holds(data []byte) bool {
 	return v != nil && isOurServer(v)
 }
 
-func (serverEditor) blank(data []byte) bool { return blankJSON(data) }
-
 func (e serverEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, error) {
 	_, err := parseJSON(t.path, f.data)
 	v := member(f.data, serversKey, serverName)
