@@ -108,7 +108,7 @@ func (s *scenario) checkRegistered(v *verdict, others ...string) {
 	if v.run.code == 0 && !v.run.killed && !slices.Contains(now, own) {
 		v.wrong("acknowledged, and not in %q", now)
 	}
-	if v.run.code == 0 && v.run.hit && strings.HasSuffix(v.fault.call, "sync") && !v.stillOwed() {
+	if v.run.code == 0 && v.run.hit && v.fault.isSync() && !v.stillOwed() {
 		v.wrong("acknowledged without the sync")
 	}
 	v.must("", s.command...)

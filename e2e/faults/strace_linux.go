@@ -38,6 +38,8 @@ func (f fault) String() string {
 
 const kill = "KILL"
 
+func (f fault) isSync() bool { return strings.HasSuffix(f.call, "sync") }
+
 // words are how a person reads the error.
 func (f fault) words() string {
 	return map[string]string{"EIO": "input/output error", "ENOSPC": "no space left on device"}[f.what]
