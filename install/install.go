@@ -124,7 +124,7 @@ func PlanInstall(client string, o Options) (*Plan, error) {
 			p.Changes = append(p.Changes, *c)
 		}
 	}
-	if !p.Empty() {
+	if !p.Empty() && s.notes != nil {
 		p.Notes = s.notes(o)
 	}
 	return p, nil

@@ -11,11 +11,11 @@ const serverName = "c2c"
 
 // A serverEntry is an MCP server as the JSON files of most clients name it.
 type serverEntry struct {
-	Type       string            `json:"type"`
+	Type       string            `json:"type,omitempty"`
 	Command    string            `json:"command"`
 	Args       []string          `json:"args"`
 	Env        map[string]string `json:"env"`
-	AlwaysLoad bool              `json:"alwaysLoad"`
+	AlwaysLoad bool              `json:"alwaysLoad,omitempty"`
 }
 
 // serverEditor puts mcpServers.c2c into a JSON file.

@@ -17,7 +17,7 @@ type setup struct {
 	// files are those that may hold a part of ours, in the order in which they are written: what a
 	// hook entry names before the entry.
 	files func(o Options) []target
-	// notes are for the person, after files were changed.
+	// notes are for the person, after files were changed; nil for none.
 	notes func(o Options) []string
 	// inspect looks at what the files cannot tell by themselves; nil for nothing.
 	inspect func(o Options) []doctor.Finding

@@ -117,7 +117,9 @@ var settings = [][2]string{
 func (a *app) checkSettings() []doctor.Finding {
 	all := slices.Clone(settings)
 	for _, p := range client.All() {
-		all = append(all, [2]string{p.ConfigEnv, "~/" + p.ConfigDir})
+		if p.ConfigEnv != "" {
+			all = append(all, [2]string{p.ConfigEnv, "~/" + p.ConfigDir})
+		}
 	}
 	report := []doctor.Finding{{Status: doctor.OK, Part: "version", Detail: broker.Version}}
 	for _, s := range all {
