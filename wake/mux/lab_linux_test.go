@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -20,10 +21,12 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
-	"c2c/wake/screen"
-
 	"c2c/e2e/need"
+	"c2c/wake/screen"
 )
+
+// tooLong is when a test gives up.
+const tooLong = 20 * time.Second
 
 // lab is a client in a pane of a tmux or a screen of its own.
 type lab struct {
@@ -69,7 +72,7 @@ func newLab(t *testing.T, kind string) *lab {
 			cmd.Wait()
 		})
 	}
-	ctl.(*net.UnixListener).SetDeadline(time.Now().Add(20 * time.Second))
+	ctl.(*net.UnixListener).SetDeadline(time.Now().Add(tooLong))
 	if l.conn, err = ctl.Accept(); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +103,7 @@ func (l *lab) tmux(args ...string) string {
 // say gives the client an order, and returns when it is carried out and drawn.
 func (l *lab) say(order string) report {
 	l.t.Helper()
-	l.conn.SetDeadline(time.Now().Add(20 * time.Second))
+	l.conn.SetDeadline(time.Now().Add(tooLong))
 	fmt.Fprintln(l.conn, order)
 	data, err := l.in.ReadBytes('\n')
 	l.said = report{}
@@ -180,6 +183,9 @@ func (l *lab) attach() *person {
 	l.t.Helper()
 	cmd, rows := exec.Command("tmux", "-S", filepath.Join(l.dir, "tmux"), "attach"), uint16(25) // with its status line
 	if l.kind == Screen {
+		if u, err := user.Current(); err != nil || u.Username == "nobody" {
+			need.Skip(l.t, `run it as another user: GNU screen gives one called "nobody" no rights`)
+		}
 		cmd, rows = exec.Command("screen", "-c", "/dev/null", "-x", "lab"), 24
 	}
 	cmd.Env = l.env()
@@ -204,10 +210,17 @@ func (p *person) types(keys string) {
 	}
 }
 
+// see reads until text has been drawn.
 func (p *person) see(text string) {
 	p.t.Helper()
 	buf := make([]byte, 4096)
 	for !bytes.Contains(p.seen, []byte(text)) {
+		ready, err := unix.Poll([]unix.PollFd{{Fd: int32(p.tty.Fd()), Events: unix.POLLIN}}, int(tooLong.Milliseconds()))
+		if err == unix.EINTR {
+			continue
+		} else if ready == 0 || err != nil {
+			p.t.Fatalf("%q is not drawn, only %q, %v", text, p.seen, err)
+		}
 		n, err := p.tty.Read(buf)
 		p.seen = append(p.seen, buf[:n]...)
 		if err != nil {
