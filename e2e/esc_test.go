@@ -99,7 +99,8 @@ func byServer(t *testing.T, l *lab.Lab) (methods func(broker.Session, *inbox.Mai
 		}
 	}()
 	return func(s broker.Session, _ *inbox.Mailbox, _ string) []wake.Method {
-		server := &codex.Server{Home: home, Thread: s.ClientIDs[len(s.ClientIDs)-1]}
+		// Unattended: the terminal belongs to the other home.
+		server := &codex.Server{Home: home, Thread: s.ClientIDs[len(s.ClientIDs)-1], Unattended: true}
 		return []wake.Method{{Name: wake.ByServer, Courier: server, Doorbell: server}}
 	}, told
 }
