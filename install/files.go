@@ -1,13 +1,11 @@
 package install
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 )
 
@@ -20,11 +18,6 @@ type file struct {
 	target string // where the bytes are: path with a link at its end followed
 	data   []byte // nil when there is no file
 	mode   fs.FileMode
-}
-
-// change is the step from f to what it is to be.
-func (f *file) change(after []byte, mode fs.FileMode) Change {
-	return Change{Path: f.path, target: f.target, Before: f.data, BeforeMode: f.mode, After: after, Mode: mode}
 }
 
 // readFile reads the regular file at path. A missing one is no error.
@@ -88,12 +81,6 @@ func followLink(path string) (string, error) {
 		}
 		target = link
 	}
-}
-
-// blank reports whether data says nothing: it is white, or an empty object without a comment.
-func blank(data []byte) bool {
-	text := string(bytes.TrimSpace(data))
-	return text == "" || text[0] == '{' && strings.TrimSpace(text[1:]) == "}"
 }
 
 func syncDir(dir string) error {

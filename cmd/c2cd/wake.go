@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"time"
 
@@ -26,10 +27,16 @@ server goes before; sessions without one need no daemon while they are awake.
 
 // wake runs the verbs of the wake daemon.
 func (a *app) wake(ctx context.Context, args []string) error {
-	fs := a.flags("wake", wakeHelp, "wake start")
+	fs := flag.NewFlagSet("wake", flag.ContinueOnError)
+	fs.SetOutput(a.stderr)
 	gap := fs.Duration("min-inject-gap", 15*time.Second, "`time` between two rings for the same message, doubling")
 	sid := fs.String("session-id", "", "attach, detach: `session` or alias, if not this one")
 	asJSON := fs.Bool("json", false, "status: print JSON")
+	fs.Usage = func() {
+		fmt.Fprint(a.stderr, wakeHelp)
+		fs.PrintDefaults()
+		fmt.Fprint(a.stderr, "\nexample:\n  c2c wake start\n")
+	}
 	verbs, err := words(fs, args)
 	if err != nil {
 		return err
@@ -37,7 +44,7 @@ func (a *app) wake(ctx context.Context, args []string) error {
 	if len(verbs) != 1 || *gap <= 0 {
 		return fmt.Errorf("%w: c2c wake start | stop | restart | status | run | attach | detach", errUsage)
 	}
-	b, err := a.open(a.log)
+	b, err := a.open()
 	if err != nil {
 		return err
 	}
@@ -67,6 +74,14 @@ func (a *app) wake(ctx context.Context, args []string) error {
 		return d.setPane(ctx, *sid, "")
 	}
 	return fmt.Errorf("%w: c2c wake %s is not known", errUsage, verbs[0])
+}
+
+func (a *app) open() (*broker.Broker, error) {
+	root, err := a.root()
+	if err != nil {
+		return nil, err
+	}
+	return broker.Open(broker.Config{Root: root, Log: a.log})
 }
 
 // setPane is what a person allows, for one session.

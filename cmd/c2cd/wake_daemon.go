@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -97,7 +98,9 @@ func (d *wakeDaemon) status(ctx context.Context, asJSON bool) error {
 		}
 	}
 	if asJSON {
-		return d.a.printJSON(st)
+		enc := json.NewEncoder(d.a.stdout)
+		enc.SetIndent("", "  ")
+		return enc.Encode(st)
 	}
 	return st.print(d.a.stdout)
 }

@@ -153,9 +153,9 @@ func lock(ctx context.Context, f *os.File, kind int16) error {
 	}
 }
 
-// Release ends the lock; of one that was never had, too.
+// Release ends the lock.
 func (l *Lock) Release() error {
-	if l == nil || l.f == nil {
+	if l.f == nil {
 		return nil
 	}
 	return l.f.Close()

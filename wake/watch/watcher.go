@@ -57,24 +57,11 @@ func (w *Watcher) Run(ctx context.Context, changes *Changes) error {
 	}
 }
 
-// state is what a look depends on: mail that is given back changes nothing but that it waits.
-type state struct {
-	stamp inbox.Stamp
-	waits bool
-}
-
-// subscribed is the state, when every change to it will be told.
-func (w *Watcher) subscribed(sub *Subscription) (state, error) {
+// subscribed is the mailbox's stamp, when every change to it will be told.
+func (w *Watcher) subscribed(sub *Subscription) (inbox.Stamp, error) {
 	// A reader that is killed closes what it had leased, and not the lock file. There may be no directory yet.
 	sub.add(filepath.Join(filepath.Dir(w.Lock), w.Box.LeaseName()))
-	return w.state()
-}
-
-func (w *Watcher) state() (s state, err error) {
-	if s.stamp, err = w.Box.Stamp(); err == nil {
-		s.waits, err = w.Box.Waiting()
-	}
-	return s, err
+	return w.Box.Stamp()
 }
 
 // givenBack is how long after its file was closed a lease may still be locked: the kernel tells of the close
@@ -83,9 +70,10 @@ const givenBack = 100 * time.Millisecond
 
 // await returns when the mailbox has changed since before, the time is over, or ctx ends. That a file was closed
 // alone says nothing: our own look closes the lock file too.
-func (w *Watcher) await(ctx context.Context, sub *Subscription, before state, limit time.Duration) error {
+func (w *Watcher) await(ctx context.Context, sub *Subscription, before inbox.Stamp, limit time.Duration) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
+	var unlocked <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -93,12 +81,12 @@ func (w *Watcher) await(ctx context.Context, sub *Subscription, before state, li
 		case <-timer.C:
 			return nil
 		case <-sub.changed:
+			unlocked = time.After(givenBack)
+		case <-unlocked:
+			unlocked = nil
 		}
-		if now, err := w.state(); err != nil || now != before {
+		if now, err := w.Box.Stamp(); err != nil || now != before {
 			return err
-		}
-		if !before.waits {
-			timer.Reset(min(limit, givenBack))
 		}
 	}
 }

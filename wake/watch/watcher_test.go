@@ -230,8 +230,8 @@ func (s *stage) noticed(giveBack func()) {
 	sub := changes.Subscribe(s.w.Lock)
 	defer sub.Close()
 	before, err := s.w.subscribed(sub)
-	if err != nil || before.waits {
-		s.t.Fatalf("before: %+v, %v", before, err)
+	if some, werr := s.box.Waiting(); err != nil || werr != nil || some {
+		s.t.Fatalf("before: %v, %v, %v", some, err, werr)
 	}
 	giveBack()
 	ctx, cancel := context.WithTimeout(s.t.Context(), recheck/2)
@@ -239,8 +239,8 @@ func (s *stage) noticed(giveBack func()) {
 	if err := s.w.await(ctx, sub, before, recheck); err != nil || ctx.Err() != nil {
 		s.t.Fatal("it is not noticed", err)
 	}
-	if now, err := s.w.state(); err != nil || !now.waits {
-		s.t.Errorf("after: %+v, %v", now, err)
+	if some, err := s.box.Waiting(); err != nil || !some {
+		s.t.Errorf("after: %v, %v", some, err)
 	}
 }
 
