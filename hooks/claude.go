@@ -20,10 +20,11 @@ func claude() protocol {
 		},
 		encode: context,
 		watch:  "SessionStart", change: "FileChanged", script: true,
+		once: oneShot,
 	}
 }
 
-// oneShot reads the client's command line. With a stream of prompts it lives on.
+// oneShot knows `claude -p`. With a stream of prompts it lives on.
 func oneShot(argv []string) bool {
 	once := false
 	for _, arg := range argv {

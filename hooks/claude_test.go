@@ -15,4 +15,9 @@ func TestAClientWithOnePromptIsToldFromOthers(t *testing.T) {
 			t.Errorf("%s: %v", line, got)
 		}
 	}
+	for client, want := range map[string]bool{"claude": true, "codex": false, "gem": false} {
+		if got := ends(client, []string{client, "-p", "work"}); got != want { // codex -p names a profile
+			t.Errorf("%s -p: %v", client, got)
+		}
+	}
 }

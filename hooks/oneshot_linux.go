@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// OneShot says whether a client ends with the answer to its one prompt: `claude -p`. Its hooks bring what
-// waits with that prompt, and a line that comes beside it might be answered by nobody.
-func OneShot(pid int) bool {
+// OneShot says whether a client's process ends with the answer to its one prompt. Its hooks bring what waits
+// with that prompt, and a line that comes beside it might be answered by nobody.
+func OneShot(client string, pid int) bool {
 	cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	return err == nil && oneShot(strings.Split(string(cmdline), "\x00"))
+	return err == nil && ends(client, strings.Split(string(cmdline), "\x00"))
 }

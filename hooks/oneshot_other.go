@@ -3,4 +3,4 @@
 package hooks
 
 // OneShot does not know.
-func OneShot(int) bool { return false }
+func OneShot(string, int) bool { return false }

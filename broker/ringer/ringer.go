@@ -40,7 +40,7 @@ type Ringer struct {
 	// Hooked says whether our hooks have run in a session, by the client's own id; nil: not known.
 	Hooked func(clientID string) bool
 	// Ends says whether a process of a client ends with the answer to its one prompt: nobody rings it then.
-	Ends func(pid int) bool
+	Ends func(client string, pid int) bool
 	Gap  time.Duration // between two rings for the same message, doubling; the policy's when zero
 	Log  *slog.Logger
 }
