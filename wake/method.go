@@ -69,11 +69,14 @@ type Courier interface {
 	Carry(ctx context.Context, msgs []inbox.Message) (had []string, err error)
 }
 
-// Method is one way to reach a client. Either part may be nil.
+// Method is one way to reach a client. Each part may be nil.
 type Method struct {
 	Name     string // it names the reader in the archive
 	Courier  Courier
 	Doorbell Doorbell
+	// Ready fails, as the courier would, while the client cannot be given anything. It is asked before
+	// messages are leased: what is leased counts as handed over for that moment.
+	Ready func(context.Context) error
 	// Unproven: the client may not hear it, and nothing tells. The first ring in vain is its last, if
 	// there is another method.
 	Unproven bool

@@ -162,17 +162,7 @@ func (s *Server) begin(ctx context.Context, visible, carried string, ids ...stri
 		return nil, err
 	}
 	defer c.close()
-	switch st, err := s.state(ctx, c); {
-	case refused(err):
-		return nil, fmt.Errorf("%w: %v", wake.ErrUncaptured, err)
-	case err != nil:
-		return nil, away(ctx, err)
-	case st == NotLoaded:
-		return nil, fmt.Errorf("%w: thread %s is not open in Codex", wake.ErrUnreachable, s.Thread)
-	case st == Waiting:
-		return nil, fmt.Errorf("%w: it waits for its person's answer", wake.ErrUncaptured)
-	}
-	if err := s.attended(ctx, c); err != nil {
+	if err := s.ready(ctx, c); err != nil {
 		return nil, err
 	}
 	turn := turnStart{Thread: s.Thread, ID: "c2c-" + inbox.NewID(time.Now()), Trigger: "c2c",
@@ -193,6 +183,30 @@ func (s *Server) begin(ctx context.Context, visible, carried string, ids ...stri
 		return nil, fmt.Errorf("%w: no receipt: %v", wake.ErrUncaptured, err)
 	}
 	return ids, nil
+}
+
+// Ready fails unless a turn may be started now.
+func (s *Server) Ready(ctx context.Context) error {
+	c, err := dial(ctx, s.Home)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	return s.ready(ctx, c)
+}
+
+func (s *Server) ready(ctx context.Context, c *conn) error {
+	switch st, err := s.state(ctx, c); {
+	case refused(err):
+		return fmt.Errorf("%w: %v", wake.ErrUncaptured, err)
+	case err != nil:
+		return away(ctx, err)
+	case st == NotLoaded:
+		return fmt.Errorf("%w: thread %s is not open in Codex", wake.ErrUnreachable, s.Thread)
+	case st == Waiting:
+		return fmt.Errorf("%w: it waits for its person's answer", wake.ErrUncaptured)
+	}
+	return s.attended(ctx, c)
 }
 
 // attended fails unless a terminal shows the thread. The app-server does not tell which of its threads a terminal

@@ -196,6 +196,11 @@ func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message) (r wake.Ring, 
 // handOver gives the client what the courier takes. The lease ends with this process,
 // so a crash in between offers the messages again.
 func (w *Watcher) handOver(ctx context.Context, m wake.Method) error {
+	if m.Ready != nil {
+		if err := m.Ready(ctx); err != nil {
+			return err
+		}
+	}
 	l, err := w.Box.LeaseSome(ctx, m.Name, wake.MaxLook)
 	if err != nil {
 		return err

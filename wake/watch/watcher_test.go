@@ -114,6 +114,25 @@ func TestWhatACourierHandsOverIsReadAndTheRestWaits(t *testing.T) {
 	}
 }
 
+// What is leased counts as handed over, and a status must not say so of mail for a client that is away.
+func TestNothingIsLeasedForAClientThatIsAway(t *testing.T) {
+	m := &script{}
+	away := func(context.Context) error { return wake.ErrAway }
+	s := newStage(t, wake.Method{Name: "server", Courier: m, Doorbell: m, Ready: away})
+	s.deliver("a")
+	before, err := s.box.Stamp()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.look()
+	if after, err := s.box.Stamp(); err != nil || after != before {
+		t.Errorf("the mailbox has changed: %v", err)
+	}
+	if len(m.carried)+len(m.rung) != 0 || len(s.log) != 1 || s.log[0].Outcome != wake.Away {
+		t.Errorf("carried %v, rung %v, recorded %+v", m.carried, m.rung, s.log)
+	}
+}
+
 // A carried line may be kept back by the client and come later: the second ring carries no bodies.
 func TestALostRingIsRungAgainWithoutBodies(t *testing.T) {
 	m := &script{had: func([]string) ([]string, error) { return nil, fmt.Errorf("%w: nothing came back", wake.ErrUncaptured) }}
