@@ -71,7 +71,7 @@ func (p *Plan) steps() (steps []Change, dirs []string, err error) {
 			steps = append(steps, r)
 		}
 		if c.After != nil {
-			missing, err := missingDirs(filepath.Dir(c.target))
+			missing, err := c.missingDirs()
 			if err != nil {
 				return nil, nil, err
 			}
@@ -106,6 +106,24 @@ func (p *Plan) steps() (steps []Change, dirs []string, err error) {
 		steps = append(steps, r)
 	}
 	return steps, dirs, nil
+}
+
+// missingDirs returns the directories to be made. Root makes nothing that the owner of the place could not
+// use: what sudo leaves in a user's home would shut the client out of its own configuration.
+func (c Change) missingDirs() ([]string, error) {
+	missing, err := missingDirs(filepath.Dir(c.target))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(missing) > 0:
+		err = atomicfile.ShutsOut(filepath.Dir(missing[0]))
+	case c.Before == nil && c.Mode&0o004 == 0:
+		err = atomicfile.ShutsOut(filepath.Dir(c.target))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make %s: %w", c.Path, err)
+	}
+	return missing, nil
 }
 
 // ownChange replaces a file of ours, or removes it.
@@ -176,7 +194,7 @@ func (p *Plan) makeDirs(dir string) error {
 		if err := os.Mkdir(dir, mode); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		if err := syncDir(filepath.Dir(dir)); err != nil {
+		if err := atomicfile.SyncDir(filepath.Dir(dir)); err != nil {
 			return err
 		}
 	}

@@ -83,15 +83,6 @@ func followLink(path string) (string, error) {
 	}
 }
 
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
-	return errors.Join(err, d.Close())
-}
-
 // missingDirs returns dir and its parents that do not exist, outermost first.
 func missingDirs(dir string) ([]string, error) {
 	_, err := os.Lstat(dir)

@@ -61,32 +61,33 @@ func Create(path string) (*Dir, error) {
 		}
 		p.Close()
 	}
-	if err := shutsOut(parent); err != nil {
+	if err := ShutsOut(parent); err != nil {
 		return nil, fmt.Errorf("make directory %q: %w", path, err)
 	}
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("make directory %q: %w", path, errors.Unwrap(err))
 	}
-	if err := syncPath(parent); err != nil {
+	if err := SyncDir(parent); err != nil {
 		return nil, err
 	}
 	return Open(path)
 }
 
-// shutsOut refuses a directory of root's in the directory of a user, as `sudo` with the user's HOME
+// ShutsOut refuses a directory of root's in the directory of a user, as `sudo` with the user's HOME
 // would make it: that user could not use it afterwards.
-func shutsOut(parent string) error {
+func ShutsOut(parent string) error {
 	info, err := os.Stat(parent)
 	if err != nil || os.Geteuid() != 0 {
 		return err
 	}
 	if uid := info.Sys().(*syscall.Stat_t).Uid; uid != 0 {
-		return fmt.Errorf("%w: %q belongs to uid %d, which root's directory there would shut out; run it as that user", ErrNotOurs, parent, uid)
+		return fmt.Errorf("%w: %q belongs to uid %d, whom root's files there would shut out; run it as that user", ErrNotOurs, parent, uid)
 	}
 	return nil
 }
 
-func syncPath(path string) error {
+// SyncDir makes the names in a directory durable.
+func SyncDir(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("open directory %q: %w", path, errors.Unwrap(err))
