@@ -124,10 +124,10 @@ func (b *Broker) bind(ctx context.Context, rows []row, a *attachment) ([]row, er
 	if a.named = a.alias != "" || a.caller.Alias != ""; a.alias == "" && !before.Named && CheckAlias(a.caller.Alias) == nil {
 		a.alias = a.caller.Alias
 	}
-	rows, err = b.bindRow(rows, a, before.Alias)
+	bound, err := b.bindRow(rows, a, before.Alias)
 	if taken := new(AliasTakenError); errors.As(err, &taken) && a.alias == a.caller.Alias {
 		a.alias, a.evicted = "", nil // nobody asked for it by hand: the session gets or keeps another one
-		rows, err = b.bindRow(rows, a, before.Alias)
+		bound, err = b.bindRow(rows, a, before.Alias)
 	}
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (b *Broker) bind(ctx context.Context, rows []row, a *attachment) ([]row, er
 	}
 	slices.Sort(a.owed)
 	a.owed = slices.Compact(a.owed)
-	return rows, b.bindFacts(ctx, a, rows[findSID(rows, a.sid)].alias())
+	return bound, b.bindFacts(ctx, a, bound[findSID(bound, a.sid)].alias())
 }
 
 // bindRow makes or edits the row; former is the alias the session had in an earlier life.

@@ -259,6 +259,15 @@ func TestTheOriginalsAliasIsTriedOnce(t *testing.T) {
 	if two := w.attach(auto(20)); two.Alias == "amber" || two.ID == one.ID {
 		t.Errorf("the second is %+v", two)
 	}
+	if list, err := w.Sessions(t.Context()); err != nil || len(list) != 2 || list[0].ID != one.ID {
+		t.Errorf("registered are %+v, %v", list, err)
+	}
+	// The hook of another client, which has a made up name, and then its server.
+	w.procs[40] = process{pid: 40, parent: 1, start: 4}
+	three := w.attach(Caller{Client: "claude", ClientID: "u0", PID: 40})
+	if s := w.attach(auto(40)); s.ID != three.ID || s.Alias != three.Alias {
+		t.Errorf("the third is %+v, want %+v", s, three)
+	}
 	w.register("birch", auto(10))
 	if again := w.attach(auto(10)); again.Alias != "birch" {
 		t.Errorf("who was named is %q", again.Alias)
