@@ -1,6 +1,7 @@
 package install
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -60,16 +61,14 @@ func (e hookEditor) group(event hookEvent) hookGroup {
 }
 
 func (e hookEditor) add(path string, data []byte) ([]byte, error) {
-	d, err := parseJSON(path, data)
-	if err != nil {
-		return nil, err
-	}
-	for _, event := range e.events {
-		if err := e.addTo(d, event); err != nil {
-			return nil, err
+	return editJSON(path, data, func(d *jsonDoc) error {
+		for _, event := range e.events {
+			if err := e.addTo(d, event); err != nil {
+				return err
+			}
 		}
-	}
-	return d.bytes(), nil
+		return nil
+	})
 }
 
 // addTo makes sure that event has our command exactly once. Ours that is
@@ -109,29 +108,22 @@ func (e hookEditor) addTo(d *jsonDoc, event hookEvent) error {
 }
 
 func (e hookEditor) strip(path string, data, original []byte) ([]byte, error) {
-	d, err := parseJSON(path, data)
-	if err != nil {
-		return nil, err
-	}
-	for _, event := range e.events {
-		groups, err := d.array(hooksKey, event.name)
-		if err != nil {
-			return nil, err
-		}
-		refs := e.entries(groups)
-		for _, ref := range slices.Backward(refs) {
-			if err := ref.remove(d, event.name); err != nil {
-				return nil, err
+	return editJSON(path, data, func(d *jsonDoc) error {
+		for _, event := range e.events {
+			groups, err := d.array(hooksKey, event.name)
+			refs := e.entries(groups)
+			for _, ref := range slices.Backward(refs) {
+				err = errors.Join(err, ref.remove(d, event.name))
+			}
+			if len(refs) > 0 {
+				err = errors.Join(err, d.removeEmpty(original, hooksKey, event.name))
+			}
+			if err != nil {
+				return err
 			}
 		}
-		if len(refs) == 0 {
-			continue
-		}
-		if err := d.removeEmpty(original, hooksKey, event.name); err != nil {
-			return nil, err
-		}
-	}
-	return d.bytes(), nil
+		return nil
+	})
 }
 
 func (e hookEditor) holds(data []byte) bool {

@@ -15,8 +15,7 @@ import (
 // hujson's own Patch would take the comments before a member with it and format nothing.
 type jsonDoc struct {
 	path    string // for errors
-	data    []byte // as it was read
-	src     []byte // as it is now, without the byte order mark
+	src     []byte // the text as it is now, without the byte order mark
 	root    *hujson.Value
 	changed bool
 	newline string
@@ -29,7 +28,7 @@ var utf8BOM = []byte("\xef\xbb\xbf")
 // parseJSON parses data, of which nothing (an absent or blank file) stands for
 // an empty object.
 func parseJSON(path string, data []byte) (*jsonDoc, error) {
-	d := &jsonDoc{path: path, data: data, newline: lineEnd(data), unit: "  "}
+	d := &jsonDoc{path: path, newline: lineEnd(data), unit: "  "}
 	src := bytes.TrimPrefix(data, utf8BOM)
 	if len(bytes.TrimSpace(src)) == 0 {
 		src = []byte("{}" + d.newline)
@@ -60,22 +59,28 @@ func (d *jsonDoc) parse(src []byte) error {
 	return nil
 }
 
+// editJSON returns data as edit has changed it. Without an edit that is what was read: a blank file must
+// not become {} for nothing.
+func editJSON(path string, data []byte, edit func(d *jsonDoc) error) ([]byte, error) {
+	d, err := parseJSON(path, data)
+	if err == nil {
+		err = edit(d)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case !d.changed:
+		return data, nil
+	case bytes.HasPrefix(data, utf8BOM):
+		return slices.Concat(utf8BOM, d.src), nil
+	}
+	return d.src, nil
+}
+
 // splice makes parts the text.
 func (d *jsonDoc) splice(parts ...[]byte) error {
 	d.changed = true
 	return d.parse(bytes.Join(parts, nil))
-}
-
-// bytes returns the text as it is now. Without an edit that is what was read: a blank file must not
-// become {} for nothing.
-func (d *jsonDoc) bytes() []byte {
-	switch {
-	case !d.changed:
-		return d.data
-	case bytes.HasPrefix(d.data, utf8BOM):
-		return append(bytes.Clone(utf8BOM), d.src...)
-	}
-	return d.src
 }
 
 func (d *jsonDoc) errorAt(v *hujson.Value, problem string) error {

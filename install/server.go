@@ -26,36 +26,29 @@ const serversKey = "mcpServers"
 // add replaces the entry of another implementation as a whole. Of our own it
 // only corrects the command: people may have tuned the rest.
 func (e serverEditor) add(path string, data []byte) ([]byte, error) {
-	d, err := parseJSON(path, data)
-	if err != nil {
-		return nil, err
-	}
-	v, there, err := d.find(serversKey, serverName)
-	if err == nil && there == 2 && isOurServer(v) {
-		err = d.put(e.entry.Command, serversKey, serverName, "command")
-	} else if err == nil {
-		err = d.put(e.entry, serversKey, serverName)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return d.bytes(), nil
+	return editJSON(path, data, func(d *jsonDoc) error {
+		v, there, err := d.find(serversKey, serverName)
+		switch {
+		case err != nil:
+			return err
+		case there == 2 && isOurServer(v):
+			return d.put(e.entry.Command, serversKey, serverName, "command")
+		}
+		return d.put(e.entry, serversKey, serverName)
+	})
 }
 
 func (e serverEditor) strip(path string, data, original []byte) ([]byte, error) {
-	d, err := parseJSON(path, data)
-	if err != nil {
-		return nil, err
-	}
-	v, there, err := d.find(serversKey, serverName)
-	if err != nil || there < 2 {
-		return data, err
-	}
-	if err := d.remove(d.root.Find("/"+serversKey), v); err != nil {
-		return nil, err
-	}
-	err = d.removeEmpty(original, serversKey)
-	return d.bytes(), err
+	return editJSON(path, data, func(d *jsonDoc) error {
+		v, there, err := d.find(serversKey, serverName)
+		if err != nil || there < 2 {
+			return err
+		}
+		if err := d.remove(d.root.Find("/"+serversKey), v); err != nil {
+			return err
+		}
+		return d.removeEmpty(original, serversKey)
+	})
 }
 
 func (e serverEditor) holds(data []byte) bool {

@@ -153,10 +153,10 @@ func (e tomlEditor) add(path string, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs := d.ours()
+	runs, table := d.ours(), e.table(data)
 	switch {
 	case len(runs) == 0:
-		return e.check(path, appendTable(data, e.table(data)))
+		return e.check(path, appendTable(data, table))
 	case d.isOurTable():
 		want := e.lines[0].value
 		if got, ok := tomlString(d.value("command")); ok && tomlQuote(got) == want {
@@ -169,9 +169,9 @@ func (e tomlEditor) add(path string, data []byte) ([]byte, error) {
 	// The table goes where our first heading is. Without one it goes to the end: in the middle of another
 	// table it would take over the keys that follow.
 	at := slices.IndexFunc(runs, func(r run) bool { return r.heading })
-	out := d.cut(runs, at, e.table(data))
+	out := d.cut(runs, at, table)
 	if at < 0 {
-		out = appendTable(out, e.table(data))
+		out = appendTable(out, table)
 	}
 	return e.check(path, out)
 }
@@ -180,11 +180,11 @@ func (e tomlEditor) add(path string, data []byte) ([]byte, error) {
 // cannot load.
 func (e tomlEditor) check(path string, data []byte) ([]byte, error) {
 	d, err := parseTOML(path, data)
-	if err == nil && !d.isOurTable() {
-		err = fmt.Errorf("parse %s: our table would not be understood; write mcp_servers as tables, then run again", path)
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case !d.isOurTable():
+		return nil, fmt.Errorf("parse %s: our table would not be understood; write mcp_servers as tables, then run again", path)
 	}
 	return data, nil
 }
@@ -235,18 +235,14 @@ type run struct {
 }
 
 func (d *tomlDoc) ours() (runs []run) {
-	joined := false
-	for _, s := range d.all {
-		if !s.ours() {
-			joined = false
-			continue
-		}
-		if joined {
+	for i, s := range d.all {
+		switch {
+		case !s.ours():
+		case i > 0 && d.all[i-1].ours():
 			runs[len(runs)-1].last = s.line
-		} else {
+		default:
 			runs = append(runs, run{s.line, s.line, s.heading})
 		}
-		joined = true
 	}
 	return runs
 }
@@ -278,15 +274,9 @@ func (e tomlEditor) strip(path string, data, _ []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs := d.ours()
-	if len(runs) == 0 {
-		return data, nil
-	}
-	out := d.cut(runs, -1, "")
-	if _, err := parseTOML(path, out); err != nil {
-		return nil, err
-	}
-	return out, nil
+	out := d.cut(d.ours(), -1, "")
+	_, err = parseTOML(path, out)
+	return out, err
 }
 
 func (tomlEditor) holds(data []byte) bool {
