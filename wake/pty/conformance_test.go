@@ -12,7 +12,7 @@ import (
 func TestTerminal(t *testing.T) {
 	waketest.Run(t, waketest.Adapter{
 		Taking: func(t *testing.T) waketest.Client {
-			d := sitAtDesk(t, hasty)
+			d := sitAtDesk(t, calm)
 			return waketest.Client{Bell: d.term, Next: func() string {
 				d.entered.Scan()
 				text, err := strconv.Unquote(strings.TrimPrefix(d.entered.Text(), "entered "))

@@ -92,8 +92,11 @@ type desk struct {
 	entered *bufio.Scanner
 }
 
-// hasty is for a test that has gates of its own.
-var hasty = limits{answer: time.Second}
+// hasty is for a test whose client does not answer, calm for one whose client does, even on a busy machine.
+var (
+	hasty = limits{answer: time.Second}
+	calm  = limits{answer: tooLong / 2}
+)
 
 // sitAtDesk starts a client, which Ring gives these times.
 func sitAtDesk(t *testing.T, limits limits) *desk {
@@ -103,6 +106,9 @@ func sitAtDesk(t *testing.T, limits limits) *desk {
 		t.Fatal(err)
 	}
 	if err := pty.Setsize(tty, &pty.Winsize{Rows: 20, Cols: 77}); err != nil {
+		t.Fatal(err)
+	}
+	if tty, err = pollable(tty); err != nil { // so that its end ends a read
 		t.Fatal(err)
 	}
 	fifo := filepath.Join(t.TempDir(), "entered")
@@ -124,7 +130,12 @@ func sitAtDesk(t *testing.T, limits limits) *desk {
 		defer close(d.over)
 		d.term.Run()
 	}()
+	end := time.AfterFunc(tooLong, func() {
+		tty.Close()
+		entered.Close()
+	})
 	t.Cleanup(func() {
+		end.Stop()
 		d.term.Abandon()
 		tty.Close()
 		<-d.over

@@ -18,8 +18,12 @@ import (
 	"c2c/wake/screen"
 )
 
-// drainTime bounds the reading of what a client drew before it ended.
-const drainTime = 200 * time.Millisecond
+const (
+	// restTime bounds the wait for more of what a client drew before it ended.
+	restTime = 200 * time.Millisecond
+	// stuckTime bounds the showing of it: the person's terminal may take nothing any more.
+	stuckTime = 2 * time.Second
+)
 
 // Config says what to run and where.
 type Config struct {
@@ -142,8 +146,11 @@ func (t *Terminal) relay() (status int, err error) {
 		}
 	}()
 
-	var drawn sync.WaitGroup
-	drawn.Go(func() { io.Copy(t.out, io.TeeReader(t.master, picture{t})) }) // ends with EIO, when the last process has closed the terminal
+	drawn := make(chan struct{})
+	go func() {
+		defer close(drawn)
+		io.Copy(t.out, io.TeeReader(drawing{t}, picture{t})) // ends with EIO, when the last process has closed the terminal
+	}()
 	// A read of the person's terminal cannot be ended from here; this goroutine ends with the program.
 	go io.Copy(keyboard{t}, t.in)
 
@@ -151,10 +158,25 @@ func (t *Terminal) relay() (status int, err error) {
 	t.mu.Lock()
 	t.ended = true
 	t.mu.Unlock()
-	// What it has drawn is there already. Something it left in the background may keep the terminal open.
-	t.master.SetReadDeadline(time.Now().Add(drainTime))
-	drawn.Wait()
+	t.master.SetReadDeadline(time.Now().Add(restTime))
+	select {
+	case <-drawn:
+	case <-time.After(stuckTime):
+	}
 	return status, errors.Join(err, t.master.Close())
+}
+
+// drawing is what the client writes. When the client has ended, something that it left in the background may
+// keep the terminal open, so a read is not waited for without end.
+type drawing struct{ t *Terminal }
+
+func (d drawing) Read(b []byte) (int, error) {
+	d.t.mu.Lock()
+	if d.t.ended {
+		d.t.master.SetReadDeadline(time.Now().Add(restTime))
+	}
+	d.t.mu.Unlock()
+	return d.t.master.Read(b)
 }
 
 func (t *Terminal) forward(sig syscall.Signal) {
