@@ -79,8 +79,9 @@ func (b *Broker) List(ctx context.Context) ([]Listed, error) {
 	}
 	rows := []Listed{}
 	for _, s := range sessions {
+		waits := waiting[s.ID] || s.MailToCome()
 		row := Listed{ID: s.ID, Alias: s.Alias, PID: s.PID, Client: s.Client, Role: s.Role,
-			State: s.Presence(waiting[s.ID]), Waiting: waiting[s.ID], LastRing: s.LastRing}
+			State: s.Presence(waits), Waiting: waits, LastRing: s.LastRing}
 		if !s.Registered.IsZero() {
 			row.Registered = seconds(s.Registered)
 		}

@@ -41,7 +41,7 @@ func (b *Broker) attached(c Caller) (s Session, ok bool) {
 	n := len(s.ClientIDs)
 	same := c.ClientID == "" || n > 0 && s.ClientIDs[n-1] == c.ClientID
 	same = same && (c.Alias == "" || s.named)
-	return s, same && s.known && len(s.owed) == 0 && (c.Client == "" || s.Client == c.Client)
+	return s, same && s.known && !s.MailToCome() && (c.Client == "" || s.Client == c.Client)
 }
 
 // Register is Attach, and gives the session the alias; an empty one keeps what it has. An alias that an

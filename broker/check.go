@@ -85,6 +85,10 @@ func (b *Broker) checkSession(s Session, waits []inbox.Message, wakes bool) (f d
 		f.Detail = r.String() + ", and nobody has read since"
 	case !unread && len(waits) > 0 && there && !s.Person && now.Sub(waits[0].Time()) > unheard:
 		f.Detail, f.Ring, r = "mail waits since "+waits[0].Time().UTC().Format(time.RFC3339)+" and nobody has rung", nil, wake.Ring{}
+	case s.MailToCome():
+		f.Detail = "mail is still to be moved to it: its next call does that, or says what stops it"
+		f.Status = doctor.Warning
+		return f, true
 	case s.State == Unknown && s.PID > 0:
 		f.Detail = fmt.Sprintf("its process %d cannot be seen from here, as in another container: nothing of it is taken", s.PID)
 		return f, true

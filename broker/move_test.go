@@ -3,6 +3,9 @@ package broker
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +87,10 @@ func TestASecondMoverDoesNotForgetWhatTheFirstHolds(t *testing.T) {
 	w.register("birch", heir)
 	w.wantMail("heir", "3")
 	w.wantOwed("heir", "old")
+	told := fmt.Sprint(w.Check(context.Background(), func(string) bool { return true }))
+	if !strings.Contains(told, "mail is still to be moved") {
+		t.Errorf("doctor says %s", told)
+	}
 	kill()
 	w.attach(heir)
 	w.wantMail("heir", "3", "1", "2")
@@ -102,6 +109,9 @@ func TestAttachDoesNotWaitForTheOldMailbox(t *testing.T) {
 	defer cancel()
 	if _, err := w.Register(ctx, heir, "birch"); err != nil {
 		t.Fatal(err)
+	}
+	if err := ctx.Err(); err != nil {
+		t.Error("it waited for the old mailbox until its own time was over")
 	}
 	w.wantOwed("heir", "old")
 	lock.Release()
@@ -308,4 +318,80 @@ func TestADamagedOldMailboxIsNotOwedForEver(t *testing.T) {
 	if kept := w.aside("old.inbox.json"); len(kept) != 1 {
 		t.Errorf("kept %q", kept)
 	}
+}
+
+// Killed when the registry had changed hands: the heir's facts say already what is to come.
+func TestWhatIsOwedIsRecordedBeforeTheRegistryChangesHands(t *testing.T) {
+	w, _ := absentHolder(t, "1")
+	a := &attachment{caller: heir, alias: "birch"}
+	err := w.change(context.Background(), func(rows []row) ([]row, bool, error) {
+		rows, err := w.bind(context.Background(), rows, a)
+		return rows, a.write, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.wantOwed("heir", "old")
+	w.attach(heir)
+	w.wantMail("heir", "1")
+	w.wantOwed("heir")
+}
+
+// A sweep made dead letters of what the heir was still to get.
+func TestWhatWasOwedAndSweptComesToo(t *testing.T) {
+	w, _ := absentHolder(t, "1")
+	unblock := w.block("heir")
+	w.register("birch", heir)
+	w.clock = w.clock.Add(2 * time.Hour)
+	if swept, err := w.Sweep(context.Background(), time.Hour); err != nil || swept.Messages != 1 {
+		t.Fatalf("swept %+v, %v", swept, err)
+	}
+	unblock()
+	w.attach(heir)
+	w.wantMail("heir", "1")
+	w.wantDead()
+	w.wantOwed("heir")
+}
+
+func TestARefusedMessageStaysWhereItIsUntilItIsADeadLetter(t *testing.T) {
+	w, _ := absentHolder(t)
+	if err := w.Dir().Write("old.inbox.json", []byte(foreignMail)); err != nil {
+		t.Fatal(err)
+	}
+	blocked := filepath.Join(w.Root(), deadFile)
+	if err := os.Mkdir(blocked, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w.register("birch", heir)
+	w.wantMail("heir", "1", "2", "3")
+	f, _, err := w.readFacts("heir")
+	if err != nil || !slices.Contains(f.Owed, "old") {
+		t.Errorf("owed %q, %v", f.Owed, err)
+	}
+	if err := os.Remove(blocked); err != nil {
+		t.Fatal(err)
+	}
+	w.attach(heir)
+	w.wantMail("heir", "1", "2", "3")
+	w.wantMail("old")
+	w.wantDead("bad id (refused)", "no sender (refused)")
+	w.wantOwed("heir")
+}
+
+// A sweep that was killed may have written a message twice; other lines belong to others.
+func TestOnlyTheSessionsOwnDeadLettersComeAndOnce(t *testing.T) {
+	w := newWorld(t)
+	dead := ""
+	for _, line := range []string{"1.5 heir dune mine", "2.5 heir dune mine", "3.5 gone BIRCH by-alias", "4.5 gone coral other"} {
+		f := strings.Fields(line)
+		dead += fmt.Sprintf(`{"deleted_at":%s,"from_session_id":%q,"message":{"from_alias":"amber","to_alias":%q,"content":%q,"ts":1.5,"message_id":%q}}`+"\n",
+			f[0], f[1], f[2], f[3], "m-"+f[3])
+	}
+	if err := w.Dir().Write(deadFile, []byte(dead)); err != nil {
+		t.Fatal(err)
+	}
+	w.register("birch", heir)
+	w.wantMail("heir", "mine", "by-alias")
+	w.wantDead("other")
+	w.wantOwed("heir")
 }

@@ -213,9 +213,9 @@ func splitRegistry(data []byte) (rows []row, ok bool) {
 	return rows, ok
 }
 
-// blanks says whether there may be one beside the colon or the comma of a member.
+// blanks says whether there may be one beside the colon or the comma of a member, or at the end.
 func blanks(data []byte) bool {
-	for _, s := range []string{`": `, `" :`, `, "`, ` ,"`} {
+	for _, s := range []string{`": `, `" :`, `, "`, ` ,"`, ` }`} {
 		if bytes.Contains(data, []byte(s)) {
 			return true
 		}

@@ -70,6 +70,9 @@ type Session struct {
 	known bool     // it has facts
 }
 
+// MailToCome says that mail of another session, or a dead letter, is still to be moved to it: Attach does it.
+func (s Session) MailToCome() bool { return len(s.owed) > 0 }
+
 // facts is sessions/<sid>.json: what the registry has no field for. The original rewrites the registry
 // without fields it does not know.
 type facts struct {

@@ -135,7 +135,7 @@ func (m Message) repeats(there []Message) (_ Message, repeats bool, err error) {
 // holds the lock.
 func (m *Mailbox) commit(d *draft) error {
 	fresh, err := m.fresh(d)
-	if err != nil || len(fresh) == 0 {
+	if err != nil {
 		return err
 	}
 	// A consumer must be able to lease on a full disk, so its directory is made now.
@@ -144,6 +144,12 @@ func (m *Mailbox) commit(d *draft) error {
 		return err
 	}
 	defer lease.Close()
+	if len(fresh) < len(d.Messages) { // whoever stored the others may have been killed before its sync
+		err = errors.Join(lease.Sync(), m.root.Sync())
+	}
+	if err != nil || len(fresh) == 0 {
+		return err
+	}
 	names, err := lease.Names()
 	if err != nil {
 		return err

@@ -145,21 +145,25 @@ func (m *Mailbox) queue(ctx context.Context, lk *filelock.Lock, d *draft) (_ *fi
 	}
 	defer q.close()
 	q.follow(ctx)
-	if err = q.await(ctx, lk); err != nil && q.sign() == signUnknown {
-		if q.withdraw() {
-			return lk, false, err
-		}
-		var cancel func()
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), patience)
-		defer cancel()
+	err = q.await(ctx, lk)
+	if err != nil && q.withdraw() {
+		return lk, false, err // nobody has the message
 	}
 	if err != nil && q.sign() != signStored {
-		if lk, err = filelock.Acquire(ctx, m.root, m.LockName()); err != nil {
-			return &filelock.Lock{}, false, fmt.Errorf("%w; another sender has the message and may yet store it", err)
+		if ctx.Err() != nil { // whoever has the message may be about to store it
+			var cancel func()
+			ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), patience)
+			defer cancel()
+		}
+		if lk, err = filelock.Acquire(ctx, m.root, m.LockName()); err != nil && q.sign() == signUnknown {
+			err = fmt.Errorf("%w; another sender has the message and may yet store it", err)
 		}
 	}
 	if q.sign() == signStored {
 		return lk, true, nil
+	}
+	if err != nil {
+		return lk, false, err
 	}
 	d.look = !q.withdraw() && q.sign() != signRefused
 	return lk, false, nil

@@ -61,7 +61,6 @@ func (p *Plan) sweep(steps []Change) {
 // records before the edits that they undo, and gone after the edits that they
 // are for. It also returns the directories.
 func (p *Plan) steps() (steps []Change, dirs []string, err error) {
-	var edits []Change
 	for _, c := range p.Changes {
 		if c.record != nil {
 			r, err := ownChange(recordPath(p.stateDir, c.Path), encode(c.record))
@@ -70,6 +69,10 @@ func (p *Plan) steps() (steps []Change, dirs []string, err error) {
 			}
 			steps = append(steps, r)
 		}
+	}
+	recorded := len(steps) > 0
+	steps = append(steps, p.Changes...)
+	for _, c := range steps {
 		if c.After != nil {
 			missing, err := c.missingDirs()
 			if err != nil {
@@ -77,27 +80,19 @@ func (p *Plan) steps() (steps []Change, dirs []string, err error) {
 			}
 			dirs = mergeDirs(dirs, missing)
 		}
-		edits = append(edits, c)
 	}
-	if len(steps) > 0 {
-		missing, err := missingDirs(p.stateDir)
-		if err != nil {
-			return nil, nil, err
-		}
-		dirs = mergeDirs(dirs, missing)
+	if recorded {
 		list, known, err := readDirs(p.stateDir)
 		if err != nil {
 			return nil, nil, err
 		}
-		ours := dirs
 		if list == nil {
-			ours = mergeDirs(ours, ownDirs(p.stateDir)) // a crash may have come before the list
+			known = ownDirs(p.stateDir) // a crash may have come before the list
 		}
-		if all := encode(mergeDirs(known, ours)); len(ours) > 0 && !bytes.Equal(all, list) {
+		if all := encode(mergeDirs(known, dirs)); !bytes.Equal(all, list) {
 			steps = slices.Insert(steps, 0, p.listChange(list, all))
 		}
 	}
-	steps = append(steps, edits...)
 	for _, path := range p.finished {
 		r, err := ownChange(recordPath(p.stateDir, path), nil)
 		if err != nil {
@@ -128,11 +123,11 @@ func (c Change) missingDirs() ([]string, error) {
 
 // ownChange replaces a file of ours, or removes it.
 func ownChange(path string, after []byte) (Change, error) {
-	before, err := os.ReadFile(path)
-	if err != nil && !absent(err) {
+	f, err := readFile(path)
+	if err != nil {
 		return Change{}, err
 	}
-	return Change{Path: path, target: path, Before: before, After: after, BeforeMode: 0o600, Mode: 0o600}, nil
+	return f.change(after, 0o600), nil
 }
 
 func (p *Plan) listChange(before, after []byte) Change {

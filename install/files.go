@@ -1,11 +1,13 @@
 package install
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -18,6 +20,11 @@ type file struct {
 	target string // where the bytes are: path with a link at its end followed
 	data   []byte // nil when there is no file
 	mode   fs.FileMode
+}
+
+// change is the step from f to what it is to be.
+func (f *file) change(after []byte, mode fs.FileMode) Change {
+	return Change{Path: f.path, target: f.target, Before: f.data, BeforeMode: f.mode, After: after, Mode: mode}
 }
 
 // readFile reads the regular file at path. A missing one is no error.
@@ -81,6 +88,12 @@ func followLink(path string) (string, error) {
 		}
 		target = link
 	}
+}
+
+// blank reports whether data says nothing: it is white, or an empty object without a comment.
+func blank(data []byte) bool {
+	text := string(bytes.TrimSpace(data))
+	return text == "" || text[0] == '{' && strings.TrimSpace(text[1:]) == "}"
 }
 
 // missingDirs returns dir and its parents that do not exist, outermost first.

@@ -137,8 +137,6 @@ func (e hookEditor) holds(data []byte) bool {
 	return false
 }
 
-func (hookEditor) blank(data []byte) bool { return blankJSON(data) }
-
 func (e hookEditor) inspect(t target, f *file, o Options) (found []doctor.Finding, err error) {
 	if _, err := parseJSON(t.path, f.data); err != nil {
 		return nil, err

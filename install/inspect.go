@@ -15,35 +15,29 @@ import (
 // Inspect reports, without changing anything, whether each part of c2c is in
 // place for client and could work.
 func Inspect(client string, o Options) ([]doctor.Finding, error) {
-	s, err := findSetup(client)
+	s, targets, err := findSetup(client, o)
 	if err != nil {
-		return nil, err
-	}
-	if _, err := s.installTargets(o); err != nil {
 		return nil, err
 	}
 	var servers, rest []doctor.Finding
 	var home target // the file that install would put the server into, or the last that may have it
-	for _, t := range slices.Backward(s.allTargets(o)) {
-		server := t.kind == kindServer || t.kind == kindTOML
-		if server && (home.path == "" || !t.other) {
-			home = t
+	for _, t := range slices.Backward(targets) {
+		list, part := &rest, t.kind
+		if t.kind == kindServer || t.kind == kindTOML {
+			list, part = &servers, partServer
+			if home.path == "" || !t.other {
+				home = t
+			}
 		}
 		f, err := readFile(t.path)
 		var found []doctor.Finding
 		if err == nil {
 			found, err = t.editor.inspect(t, f, o)
 		}
-		switch {
-		case err != nil && server:
-			servers = append(servers, doctor.Finding{Client: client, Status: doctor.Problem, Part: partServer, Path: t.path, Detail: err.Error()})
-		case err != nil:
-			rest = append(rest, doctor.Finding{Client: client, Status: doctor.Problem, Part: t.kind, Path: t.path, Detail: err.Error()})
-		case server:
-			servers = append(servers, found...)
-		default:
-			rest = append(rest, found...)
+		if err != nil {
+			found = []doctor.Finding{{Client: client, Status: doctor.Problem, Part: part, Path: t.path, Detail: err.Error()}}
 		}
+		*list = append(*list, found...)
 	}
 	if servers == nil && home.path != "" {
 		servers = []doctor.Finding{home.wrong(partServer, "no entry")}

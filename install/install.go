@@ -107,16 +107,15 @@ func Detect(o Options) []string {
 // PlanInstall plans to put c2c into client's configuration. Nothing is planned
 // when any of the files cannot be understood.
 func PlanInstall(client string, o Options) (*Plan, error) {
-	s, err := findSetup(client)
-	if err != nil {
-		return nil, err
-	}
-	targets, err := s.installTargets(o)
+	s, targets, err := findSetup(client, o)
 	if err != nil {
 		return nil, err
 	}
 	p := &Plan{Client: client, stateDir: o.StateDir}
 	for _, t := range targets {
+		if t.other {
+			continue
+		}
 		c, err := planAdd(t, o)
 		if err != nil {
 			return nil, err
@@ -125,7 +124,7 @@ func PlanInstall(client string, o Options) (*Plan, error) {
 			p.Changes = append(p.Changes, *c)
 		}
 	}
-	if !p.Empty() {
+	if !p.Empty() && s.notes != nil {
 		p.Notes = s.notes(o)
 	}
 	return p, nil
@@ -160,23 +159,20 @@ func planAdd(t target, o Options) (*Change, error) {
 		return nil, err
 	}
 	r.AfterMode, r.AfterSHA256, r.Time = mode, hash(after), o.Now().UTC()
-	return &Change{Path: t.path, target: f.target, Before: f.data, BeforeMode: f.mode,
-		After: after, Mode: mode, record: r}, nil
+	c := f.change(after, mode)
+	c.record = r
+	return &c, nil
 }
 
 // PlanUninstall plans to take c2c out of every file that it was put into for
 // this client, also in other projects, and out of the files that PlanInstall
 // would edit.
 func PlanUninstall(client string, o Options) (*Plan, error) {
-	s, err := findSetup(client)
+	s, targets, err := findSetup(client, o)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.installTargets(o); err != nil {
-		return nil, err
-	}
-	targets, err := s.uninstallTargets(o)
-	if err != nil {
+	if targets, err = s.uninstallTargets(targets, o); err != nil {
 		return nil, err
 	}
 	p := &Plan{Client: client, stateDir: o.StateDir}
@@ -212,7 +208,7 @@ func planRemove(t target, r *record) (*Change, string, error) {
 	if f.data == nil || r != nil && r.untouched(f.data) {
 		return nil, "", nil
 	}
-	c := &Change{Path: t.path, target: f.target, Before: f.data, BeforeMode: f.mode, Mode: f.mode}
+	c := f.change(nil, f.mode)
 	if r != nil && hash(f.data) == r.AfterSHA256 {
 		c.After = r.original()
 		if f.mode == r.AfterMode { // a mode that somebody changed since stays
@@ -228,7 +224,7 @@ func planRemove(t target, r *record) (*Change, string, error) {
 	if c.After != nil && bytes.Equal(c.After, f.data) && c.Mode == f.mode {
 		return nil, "", nil
 	}
-	return c, "", f.writable()
+	return &c, "", f.writable()
 }
 
 // stripped returns data, which somebody edited after us, without our part; nil
@@ -242,7 +238,7 @@ func stripped(t target, data []byte, r *record) (after []byte, note string, err 
 		return nil, "", err
 	case bytes.Equal(after, data):
 		return after, "", nil
-	case t.editor.blank(after) && (r == nil || !r.Existed):
+	case blank(after) && (r == nil || !r.Existed):
 		return nil, "", nil
 	}
 	return after, "", nil

@@ -510,7 +510,7 @@ func TestDetect(t *testing.T) {
 	}
 	b.write("home/.claude/x", "", 0o600)
 	b.write("bin/codex", "", 0o755)
-	if got := Detect(b.o); !slices.Equal(got, Clients()) {
+	if got := Detect(b.o); !slices.Equal(got, []string{Claude, Codex}) {
 		t.Errorf("found %q", got)
 	}
 }

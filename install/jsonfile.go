@@ -342,12 +342,3 @@ func member(data []byte, names ...string) *hujson.Value {
 
 // pointer is a path of names as hujson takes it; ours need no escapes.
 func pointer(names []string) string { return strings.Join(append([]string{""}, names...), "/") }
-
-// blankJSON reports whether data is an empty object without a comment.
-func blankJSON(data []byte) bool {
-	white := bytes.TrimSpace(data)
-	if len(white) == 0 {
-		return true
-	}
-	return white[0] == '{' && len(bytes.TrimSpace(white[1:])) == 1
-}

@@ -66,7 +66,7 @@ func nextRecord(old *record, t target, f *file) (*record, error) {
 		return nil, err
 	}
 	r.Original = without
-	if old != nil && !old.Existed && t.editor.blank(without) {
+	if old != nil && !old.Existed && blank(without) {
 		r.Existed, r.Mode, r.Original = false, 0, nil
 	}
 	return r, nil
@@ -81,10 +81,7 @@ func recordPath(stateDir, path string) string {
 // readRecord returns the record of path, nil when there is none.
 func readRecord(stateDir, path string) (*record, error) {
 	r, err := decodeRecord(recordPath(stateDir, path))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err == nil && r.Path != path {
+	if r != nil && r.Path != path {
 		err = fmt.Errorf("read undo record of %s: it is of %q", path, r.Path)
 	}
 	return r, err
@@ -105,19 +102,19 @@ func readRecords(stateDir string) ([]*record, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, r)
+		if r != nil {
+			all = append(all, r)
+		}
 	}
 	return all, nil
 }
 
+// decodeRecord returns nil when there is no such file.
 func decodeRecord(name string) (*record, error) {
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
 	var r record
-	if err := json.Unmarshal(data, &r); err != nil {
-		return nil, fmt.Errorf("read undo record %s: %w; move it away, then run again", name, err)
+	data, err := readJSON(name, &r)
+	if err != nil || data == nil {
+		return nil, err
 	}
 	if r.Version != 1 {
 		return nil, fmt.Errorf("read undo record %s: version %d was written by a newer c2c", name, r.Version)
@@ -127,18 +124,22 @@ func decodeRecord(name string) (*record, error) {
 
 // readDirs returns the directories that we created and have not removed.
 func readDirs(stateDir string) (data []byte, dirs []string, err error) {
-	name := filepath.Join(stateDir, dirsName)
-	data, err = os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil
+	data, err = readJSON(filepath.Join(stateDir, dirsName), &dirs)
+	return data, dirs, err
+}
+
+// readJSON reads a file of ours into v. A missing one is no error, and data is nil.
+func readJSON(name string, v any) (data []byte, err error) {
+	switch data, err = os.ReadFile(name); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
 	}
-	if err != nil {
-		return nil, nil, err
+	if err := json.Unmarshal(data, v); err != nil {
+		return nil, fmt.Errorf("read %s: %w; move it away, then run again", name, err)
 	}
-	if err := json.Unmarshal(data, &dirs); err != nil {
-		return nil, nil, fmt.Errorf("read %s: %w; move it away, then run again", name, err)
-	}
-	return data, dirs, nil
+	return data, nil
 }
 
 func encode(v any) []byte {

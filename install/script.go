@@ -29,7 +29,6 @@ func (e scriptEditor) strip(_ string, data, _ []byte) ([]byte, error) {
 }
 
 func (e scriptEditor) holds(data []byte) bool { return bytes.Equal(data, e.content) }
-func (scriptEditor) blank(data []byte) bool   { return len(data) == 0 }
 
 func (e scriptEditor) inspect(t target, f *file, _ Options) ([]doctor.Finding, error) {
 	const part = "hook script"

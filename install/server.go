@@ -11,11 +11,11 @@ const serverName = "c2c"
 
 // A serverEntry is an MCP server as the JSON files of most clients name it.
 type serverEntry struct {
-	Type       string            `json:"type"`
+	Type       string            `json:"type,omitempty"`
 	Command    string            `json:"command"`
 	Args       []string          `json:"args"`
 	Env        map[string]string `json:"env"`
-	AlwaysLoad bool              `json:"alwaysLoad"`
+	AlwaysLoad bool              `json:"alwaysLoad,omitempty"`
 }
 
 // serverEditor puts mcpServers.c2c into a JSON file.
@@ -55,8 +55,6 @@ func (e serverEditor) holds(data []byte) bool {
 	v := member(data, serversKey, serverName)
 	return v != nil && isOurServer(v)
 }
-
-func (serverEditor) blank(data []byte) bool { return blankJSON(data) }
 
 func (e serverEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, error) {
 	_, err := parseJSON(t.path, f.data)

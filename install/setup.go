@@ -17,7 +17,7 @@ type setup struct {
 	// files are those that may hold a part of ours, in the order in which they are written: what a
 	// hook entry names before the entry.
 	files func(o Options) []target
-	// notes are for the person, after files were changed.
+	// notes are for the person, after files were changed; nil for none.
 	notes func(o Options) []string
 	// inspect looks at what the files cannot tell by themselves; nil for nothing.
 	inspect func(o Options) []doctor.Finding
@@ -39,13 +39,27 @@ func Clients() (names []string) {
 	return names
 }
 
-func findSetup(name string) (setup, error) {
-	for _, s := range setups() {
-		if s.name == name {
-			return s, nil
+// findSetup returns the set-up of a client, and all its files that can be told from o.
+func findSetup(name string, o Options) (s setup, targets []target, err error) {
+	i := slices.Index(Clients(), name)
+	if i < 0 {
+		return s, nil, fmt.Errorf("plan %q: unknown client, known are %s", name, strings.Join(Clients(), ", "))
+	}
+	for what, path := range map[string]string{"home": o.Home, "binary": o.Binary, "state directory": o.StateDir} {
+		if !filepath.IsAbs(path) {
+			return s, nil, fmt.Errorf("plan %s: %s %q is not an absolute path", name, what, path)
 		}
 	}
-	return setup{}, fmt.Errorf("plan %q: unknown client, known are %s", name, strings.Join(Clients(), ", "))
+	s = setups()[i]
+	for _, t := range s.files(o) {
+		t.client = name
+		if filepath.IsAbs(t.path) {
+			targets = append(targets, t)
+		} else if !t.other {
+			return s, nil, fmt.Errorf("plan %s: project %q is not an absolute path", name, o.Project)
+		}
+	}
+	return s, targets, nil
 }
 
 // A target is a file that holds a part of ours, and the editor that knows
@@ -71,8 +85,6 @@ type editor interface {
 	// holds reports whether data has a part that this c2c wrote, which the
 	// part of another implementation with the same name is not.
 	holds(data []byte) bool
-	// blank reports whether data says nothing.
-	blank(data []byte) bool
 	// inspect reports on our part in the file f of t. Where it is missing a server reports nothing: it
 	// may stand in another file.
 	inspect(t target, f *file, o Options) ([]doctor.Finding, error)
@@ -97,35 +109,9 @@ func configDir(name string, o Options) (dir string, set bool) {
 	})
 }
 
-// allTargets returns the files of a client that can be told from o.
-func (s setup) allTargets(o Options) (targets []target) {
-	for _, t := range s.files(o) {
-		if t.client = s.name; filepath.IsAbs(t.path) {
-			targets = append(targets, t)
-		}
-	}
-	return targets
-}
-
-// installTargets returns the files that PlanInstall edits.
-func (s setup) installTargets(o Options) (targets []target, err error) {
-	for name, path := range map[string]string{"home": o.Home, "binary": o.Binary, "state directory": o.StateDir} {
-		if !filepath.IsAbs(path) {
-			return nil, fmt.Errorf("plan %s: %s %q is not an absolute path", s.name, name, path)
-		}
-	}
-	for _, t := range s.files(o) {
-		if !t.other && !filepath.IsAbs(t.path) {
-			return nil, fmt.Errorf("plan %s: project %q is not an absolute path", s.name, o.Project)
-		}
-	}
-	return slices.DeleteFunc(s.allTargets(o), func(t target) bool { return t.other }), nil
-}
-
-// uninstallTargets returns the files that may hold our part, in the opposite
-// order of installing: the hook entries go before the script that they name.
-func (s setup) uninstallTargets(o Options) ([]target, error) {
-	targets := s.allTargets(o)
+// uninstallTargets adds the files that only records tell of, and returns all in the opposite order of
+// installing: the hook entries go before the script that they name.
+func (s setup) uninstallTargets(targets []target, o Options) ([]target, error) {
 	recorded, err := readRecords(o.StateDir)
 	if err != nil {
 		return nil, err

@@ -284,8 +284,6 @@ func (tomlEditor) holds(data []byte) bool {
 	return err == nil && d.isOurTable()
 }
 
-func (tomlEditor) blank(data []byte) bool { return len(bytes.TrimSpace(data)) == 0 }
-
 func (e tomlEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, error) {
 	d, err := parseTOML(t.path, f.data)
 	if err != nil || len(d.ours()) == 0 {

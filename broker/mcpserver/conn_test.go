@@ -27,12 +27,18 @@ type conn struct {
 }
 
 // dial starts a server and initializes it as name.
-func dial(t *testing.T, cfg Config, name string) *conn {
+func dial(t *testing.T, cfg Config, name string) *conn { return dialLimited(t, cfg, name, patient) }
+
+func dialLimited(t *testing.T, cfg Config, name string, limits Limits) *conn {
 	t.Helper()
 	in, w := io.Pipe()
 	r, out := io.Pipe()
 	c := &conn{t: t, srv: New(cfg), in: w, lines: bufio.NewReader(r), ended: make(chan error, 1)}
-	go func() { c.ended <- Serve(t.Context(), in, out, c.srv, Limits{}) }()
+	go func() {
+		err := Serve(t.Context(), in, out, c.srv, limits)
+		out.CloseWithError(io.EOF) // who still reads hears of it
+		c.ended <- err
+	}()
 	c.write("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"`+name+`","version":"0"}}`)
 	if r := c.read(); r.Error != nil {
 		t.Fatalf("initialize: %s", r.Error.Message)
@@ -245,7 +251,7 @@ func TestMailThatAStalledClientDidNotReadIsOfferedAgain(t *testing.T) {
 				t.Errorf("status %v, want %s", got, want)
 			}
 		}
-		c := dial(t, birch.config(), birch.name)
+		c := dialLimited(t, birch.config(), birch.name, Limits{})
 		poll := func() { c.write("tools/call", `{"name":"poll_inbox","arguments":{},"_meta":{"threadId":"thread-1"}}`) }
 		poll()
 		synctest.Wait()

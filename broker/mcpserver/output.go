@@ -27,11 +27,11 @@ var errStopping = errors.New("server is stopping")
 type output struct {
 	w             io.Writer
 	limit         time.Duration
-	notifications chan mcp.JSONRPCNotification
-	lines         chan line     // unbuffered: a line not taken can be withdrawn
-	abort         chan struct{} // closed: writers stop waiting at once
-	done          chan struct{} // closed when run has returned
-	broken        chan error    // gets the first error of the pipe
+	notifications <-chan mcp.JSONRPCNotification // mcp-go drops with an error what does not fit, it never waits
+	lines         chan line                      // unbuffered: a line not taken can be withdrawn
+	abort         chan struct{}                  // closed: writers stop waiting at once
+	done          chan struct{}                  // closed when run has returned
+	broken        chan error                     // gets the first error of the pipe
 
 	start time.Time
 	busy  atomic.Int64 // 1 + when the write under way began, after start; 0 when idle
@@ -42,12 +42,11 @@ type line struct {
 	done  chan error // buffered: run never waits for a writer that gave up
 }
 
-func newOutput(w io.Writer, limit time.Duration) *output {
+func newOutput(w io.Writer, limit time.Duration, notifications <-chan mcp.JSONRPCNotification) *output {
 	return &output{
-		w:     w,
-		limit: limit,
-		// mcp-go drops with an error what does not fit, it never waits.
-		notifications: make(chan mcp.JSONRPCNotification, 100),
+		w:             w,
+		limit:         limit,
+		notifications: notifications,
 		lines:         make(chan line),
 		abort:         make(chan struct{}),
 		done:          make(chan struct{}),

@@ -33,7 +33,7 @@ type Config struct {
 	PID    int // the client's process
 	// Initialized is told the client's name, or what it calls itself; nil for nobody. It must not block.
 	Initialized func(client string)
-	// LockWait is how long a call waits for a process that holds a lock; 10 s when zero.
+	// LockWait is how long a call waits for a process that holds a lock. When zero: 10 s, at initialize 2 s.
 	LockWait time.Duration
 	// Channel declares that this server pushes channel notifications.
 	Channel bool
@@ -229,7 +229,7 @@ func (t *tools) registerEarly(ctx context.Context) {
 	if err != nil {
 		return // the first tool call says so
 	}
-	ctx, cancel := context.WithTimeout(ctx, earlyWait)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(t.cfg.LockWait, earlyWait))
 	defer cancel()
 	if s, err := b.Attach(ctx, c); err == nil {
 		t.remember(s)

@@ -38,6 +38,8 @@ func (l Limits) withDefaults() Limits {
 // queued is how many requests of a kind may wait before reading pauses.
 const queued = 64
 
+const stdioID = "stdio" // a process has one client
+
 var errCancelled = errors.New("the client cancelled the request")
 
 // Serve answers the JSON-RPC lines of in on out until in ends, and then returns
@@ -57,15 +59,15 @@ var errCancelled = errors.New("the client cancelled the request")
 // is left behind: the caller is about to exit, or closes both.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, srv *server.MCPServer, limits Limits) error {
 	limits = limits.withDefaults()
+	session := server.NewInProcessSession(stdioID, nil)
 	t := &stdio{
 		srv:     srv,
 		limits:  limits,
-		out:     newOutput(out, limits.Write),
+		out:     newOutput(out, limits.Write, session.ClientNotifications()),
 		calls:   make(chan *request, queued),
 		others:  make(chan *request, queued),
 		pending: make(map[string]*request),
 	}
-	session := &stdioSession{notifications: t.out.notifications}
 	if err := srv.RegisterSession(ctx, session); err != nil {
 		return fmt.Errorf("register stdio session: %w", err)
 	}
@@ -283,7 +285,12 @@ func (t *stdio) finish(stop context.CancelFunc, answered <-chan struct{}, readEr
 	case <-drain.C:
 		close(t.out.abort)
 	}
-	return readErr
+	select {
+	case err := <-t.out.broken: // the last answer could not be written
+		return errors.Join(readErr, err)
+	default:
+		return readErr
+	}
 }
 
 // abandon ends everything that can be ended and gives handlers a moment to put

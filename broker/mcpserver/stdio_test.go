@@ -56,11 +56,14 @@ type reply struct {
 	} `json:"error"`
 }
 
+// patient is for tests whose subject is not time: a machine may be slow.
+var patient = Limits{Write: time.Hour, Drain: time.Hour}
+
 // exchange serves input until its end and returns every line of output.
 func exchange(t *testing.T, srv *server.MCPServer, input string) []reply {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Serve(t.Context(), strings.NewReader(input), &out, srv, Limits{}); err != nil {
+	if err := Serve(t.Context(), strings.NewReader(input), &out, srv, patient); err != nil {
 		t.Fatalf("serve: %v", err)
 	}
 	return replies(t, out.String())
@@ -139,7 +142,7 @@ func TestNotificationsOfAHandlerComeBeforeItsAnswer(t *testing.T) {
 	r, w := io.Pipe()
 	outR, outW := io.Pipe()
 	served := make(chan error, 1)
-	go func() { served <- Serve(t.Context(), r, outW, srv, Limits{}); outW.Close() }()
+	go func() { served <- Serve(t.Context(), r, outW, srv, patient); outW.Close() }()
 	lines := bufio.NewScanner(outR)
 	io.WriteString(w, input)
 	lines.Scan()
@@ -292,7 +295,7 @@ func TestAfterWriteComesAfterTheAnswer(t *testing.T) {
 		AfterWrite(ctx, func(err error) { seen = fmt.Sprint(out.String(), err) })
 		return mcp.NewToolResultText("hi"), nil
 	})
-	if err := Serve(t.Context(), strings.NewReader(call(1)), &out, srv, Limits{}); err != nil {
+	if err := Serve(t.Context(), strings.NewReader(call(1)), &out, srv, patient); err != nil {
 		t.Fatal(err)
 	}
 	if want := out.String() + "<nil>"; seen != want {
@@ -340,7 +343,7 @@ func TestCancelledRequestIsNotAnswered(t *testing.T) {
 	r, w := io.Pipe()
 	var out bytes.Buffer
 	served := make(chan error, 1)
-	go func() { served <- Serve(t.Context(), r, &out, srv, Limits{}) }()
+	go func() { served <- Serve(t.Context(), r, &out, srv, patient) }()
 	io.WriteString(w, call(1))
 	<-started
 	io.WriteString(w, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`+"\n"+rpc(2, "ping", ""))
@@ -504,7 +507,7 @@ func TestBrokenOutputEndsServing(t *testing.T) {
 	outR, out := io.Pipe()
 	outR.Close()
 	served := make(chan error, 1)
-	go func() { served <- Serve(t.Context(), in, out, scripted(nil), Limits{}) }()
+	go func() { served <- Serve(t.Context(), in, out, scripted(nil), patient) }()
 	io.WriteString(w, rpc(1, "ping", ""))
 	if err := <-served; !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("serve: %v, want %v", err, io.ErrClosedPipe)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"c2c/broker"
 )
@@ -24,7 +25,7 @@ type client struct {
 }
 
 func (c client) config() Config {
-	return Config{Getenv: func(name string) string { return c.env[name] },
+	return Config{LockWait: time.Hour, Getenv: func(name string) string { return c.env[name] },
 		Open: func(log *slog.Logger) (*broker.Broker, error) {
 			return broker.Open(broker.Config{Root: c.root, Log: log})
 		}}
@@ -188,7 +189,7 @@ func TestMailOfAnAnswerThatWasNotWrittenIsOfferedAgain(t *testing.T) {
 	amber.want("send", `{"to_alias":"birch","content":"precious","message_id":"m-1"}`)
 	input := rpc(0, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"codex-mcp-client","version":"0"}}`) +
 		rpc(1, "tools/call", `{"name":"poll_inbox","arguments":{},"_meta":{"threadId":"thread-1"}}`)
-	err := Serve(t.Context(), strings.NewReader(input), lost{}, New(birch.config()), Limits{})
+	err := Serve(t.Context(), strings.NewReader(input), lost{}, New(birch.config()), patient)
 	if err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("serve: %v", err)
 	}

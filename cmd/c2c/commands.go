@@ -90,10 +90,14 @@ func (a *app) user() *broker.User {
 }
 
 // session finds the caller's session, and makes the one of who has none yet: a person at a terminal, so
-// that an answer can reach them, or an agent whose hooks and server have not called.
+// that an answer can reach them, or an agent whose hooks and server have not called. Mail that is still to come
+// to it comes now: a person calls in no other way.
 func (a *app) session(ctx context.Context, b *broker.Broker, explicit string) (broker.Session, error) {
 	c := a.caller(explicit)
 	s, err := b.Resolve(ctx, c)
+	if err == nil && s.MailToCome() {
+		return b.Attach(ctx, c)
+	}
 	if explicit != "" || !errors.Is(err, broker.ErrNoSession) {
 		return s, err
 	}

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -23,10 +21,16 @@ import (
 // maxSessions bounds the report to what a person reads.
 const maxSessions = 5
 
+const doctorHelp = `usage: c2c doctor [--roundtrip] [--json]
+
+Shows every setting with its source, what is installed, and the sessions that
+could not be woken. The exit status is 1 when there is a problem.
+
+`
+
 // doctor looks at the root and at each client's configuration, and changes nothing.
 func (a *app) doctor(ctx context.Context, args []string) error {
-	fs := flag.NewFlagSet("doctor", flag.ContinueOnError)
-	fs.SetOutput(a.stderr)
+	fs := a.flags("doctor", doctorHelp, "doctor --roundtrip")
 	trip := fs.Bool("roundtrip", false, "also send a message to itself, by the hook and by the MCP server")
 	asJSON := fs.Bool("json", false, "print JSON")
 	if rest, err := words(fs, args); err != nil || len(rest) > 0 {
@@ -48,9 +52,7 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 		report = append(report, install.Roundtrip(ctx, o))
 	}
 	if *asJSON {
-		enc := json.NewEncoder(a.stdout)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(report)
+		err = a.printJSON(report)
 	} else {
 		a.printReport(report)
 	}
@@ -115,7 +117,9 @@ var settings = [][2]string{
 func (a *app) checkSettings() []doctor.Finding {
 	all := slices.Clone(settings)
 	for _, p := range client.All() {
-		all = append(all, [2]string{p.ConfigEnv, "~/" + p.ConfigDir})
+		if p.ConfigEnv != "" {
+			all = append(all, [2]string{p.ConfigEnv, "~/" + p.ConfigDir})
+		}
 	}
 	report := []doctor.Finding{{Status: doctor.OK, Part: "version", Detail: broker.Version}}
 	for _, s := range all {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -32,17 +31,12 @@ func (a *app) options(global bool) (install.Options, error) {
 
 // edit is install and uninstall, which differ in the plan alone.
 func (a *app) edit(verb string, args []string, plan func(string, install.Options) (*install.Plan, error)) error {
-	fs := flag.NewFlagSet(verb, flag.ContinueOnError)
-	fs.SetOutput(a.stderr)
+	all := install.Clients()
+	fs := a.flags(verb, fmt.Sprintf("usage: c2c %s [--dry-run] [--global] [%s]\n\nWithout a client: every one found here.\n",
+		verb, strings.Join(all, " | ")), verb+" --dry-run "+all[0])
 	dry := fs.Bool("dry-run", false, "show the changes and make none")
 	global := fs.Bool("global", false, "the server for all projects, not for this one alone, where the client knows both")
 	channel := fs.Bool("channel", false, "also tell how to start a client with c2c as a channel, where it has channels")
-	fs.Usage = func() {
-		fmt.Fprintf(a.stderr, "usage: c2c %s [--dry-run] [--global] [%s]\n\nWithout a client: every one found here.\n",
-			verb, strings.Join(install.Clients(), " | "))
-		fs.PrintDefaults()
-		fmt.Fprintf(a.stderr, "\nexample:\n  c2c %s --dry-run %s\n", verb, install.Clients()[0])
-	}
 	clients, err := words(fs, args)
 	if err != nil {
 		return err
@@ -70,19 +64,6 @@ func (a *app) edit(verb string, args []string, plan func(string, install.Options
 		}
 	}
 	return nil
-}
-
-// words lets flags stand before and behind the client's name.
-func words(fs *flag.FlagSet, args []string) (found []string, err error) {
-	for {
-		if err := fs.Parse(args); err != nil {
-			return nil, fmt.Errorf("%w: %w", errUsage, err)
-		}
-		if fs.NArg() == 0 {
-			return found, nil
-		}
-		found, args = append(found, fs.Arg(0)), fs.Args()[1:]
-	}
 }
 
 func chosen(clients []string, o install.Options) ([]string, error) {

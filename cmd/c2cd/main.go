@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 
+	"c2c/broker"
 	"c2c/inbox"
 	"c2c/install"
 )
@@ -88,4 +90,48 @@ func (a *app) main(ctx context.Context, args []string) int {
 		return 2
 	}
 	return 1
+}
+
+// flags begins those of a verb. Its help is the usage, the flags and an example.
+func (a *app) flags(verb, usage, example string) *flag.FlagSet {
+	fs := flag.NewFlagSet(verb, flag.ContinueOnError)
+	fs.SetOutput(a.stderr)
+	fs.Usage = func() {
+		fmt.Fprint(a.stderr, usage)
+		fs.PrintDefaults()
+		fmt.Fprintf(a.stderr, "\nexample:\n  c2c %s\n", example)
+	}
+	return fs
+}
+
+// words lets flags stand before and behind the words of a command.
+func words(fs *flag.FlagSet, args []string) (found []string, err error) {
+	for {
+		if err := fs.Parse(args); err != nil {
+			return nil, fmt.Errorf("%w: %w", errUsage, err)
+		}
+		if fs.NArg() == 0 {
+			return found, nil
+		}
+		found, args = append(found, fs.Arg(0)), fs.Args()[1:]
+	}
+}
+
+func (a *app) printJSON(v any) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+func (a *app) root() (string, error) {
+	root, _, err := broker.FindRoot(a.getenv, a.cwd)
+	return root, err
+}
+
+func (a *app) open(log *slog.Logger) (*broker.Broker, error) {
+	root, err := a.root()
+	if err != nil {
+		return nil, err
+	}
+	return broker.Open(broker.Config{Root: root, Log: log})
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"strings"
 	"sync"
@@ -54,13 +53,7 @@ func (a *app) mcp(ctx context.Context) error {
 		Initialized: func(name string) {
 			once.Do(func() { stop = a.startRinging(ctx, name, client, pushing{channel, srv}) })
 		},
-		Open: func(log *slog.Logger) (*broker.Broker, error) {
-			root, _, err := broker.FindRoot(a.getenv, a.cwd)
-			if err != nil {
-				return nil, err
-			}
-			return broker.Open(broker.Config{Root: root, Log: log})
-		},
+		Open: a.open,
 	})
 	defer func() {
 		once.Do(func() {}) // who was never initialized does not start to ring now
@@ -111,9 +104,4 @@ func (a *app) startRinging(ctx context.Context, client string, pid int, channel 
 func (a *app) ringer(from ringer.From) *ringer.Ringer {
 	return &ringer.Ringer{From: from, Getenv: a.getenv, Log: a.log, Root: a.root,
 		Open: func(root string) (*broker.Broker, error) { return broker.Open(broker.Config{Root: root, Log: a.log}) }}
-}
-
-func (a *app) root() (string, error) {
-	root, _, err := broker.FindRoot(a.getenv, a.cwd)
-	return root, err
 }

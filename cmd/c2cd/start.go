@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -19,20 +19,23 @@ import (
 // startTime bounds the registration of a session that is started.
 const startTime = 10 * time.Second
 
+const startHelp = `usage: c2c start [--alias name] [--channel] <client> [-- arguments of the client]
+
+Runs a client as a c2c session, with the mailbox of that name each time. The
+exit status is the client's.
+
+`
+
 // start runs a client as a session with a name of its own, the same mailbox each time.
 func (a *app) start(ctx context.Context, args []string) (status int, err error) {
-	fs := flag.NewFlagSet("start", flag.ContinueOnError)
-	fs.SetOutput(a.stderr)
+	fs := a.flags("start", startHelp, "start --alias amber "+client.Names()[0]+" -- --resume")
 	alias := fs.String("alias", "", "the session's `name`; default: one is made up, or the client's hooks say")
 	channel := fs.Bool("channel", false, "load c2c as a development channel, which the client asks about")
-	fs.Usage = func() {
-		fmt.Fprint(a.stderr, "usage: c2c start [--alias name] [--channel] <client> [-- arguments of the client]\n\n"+
-			"Runs a client as a c2c session, with the mailbox of that name each time.\n\n")
-		fs.PrintDefaults()
-		fmt.Fprint(a.stderr, "\nThe exit status is the client's.\n\nexample:\n  c2c start --alias amber "+client.Names()[0]+" -- --resume\n")
+	var theirs []string
+	if i := slices.Index(args, "--"); i >= 0 {
+		args, theirs = args[:i], args[i+1:]
 	}
-	own, theirs := cut(args)
-	names, err := words(fs, own)
+	names, err := words(fs, args)
 	if err != nil {
 		return 0, err
 	}
@@ -60,16 +63,6 @@ func (a *app) start(ctx context.Context, args []string) (status int, err error) 
 		}
 	}
 	return a.launch(ctx, name, *alias, argv, env)
-}
-
-// cut parts the arguments at the first --.
-func cut(args []string) (before, after []string) {
-	for i, arg := range args {
-		if arg == "--" {
-			return args[:i], args[i+1:]
-		}
-	}
-	return args, nil
 }
 
 func (a *app) launch(ctx context.Context, name, alias string, argv, env []string) (status int, err error) {
@@ -104,7 +97,7 @@ func (a *app) launch(ctx context.Context, name, alias string, argv, env []string
 
 // register binds the session to the client's process.
 func (a *app) register(ctx context.Context, c broker.Caller, alias string) (sid string, err error) {
-	b, err := a.open()
+	b, err := a.open(a.log)
 	if err != nil {
 		return "", err
 	}

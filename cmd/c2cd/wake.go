@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"time"
 
@@ -27,16 +26,10 @@ server goes before; sessions without one need no daemon while they are awake.
 
 // wake runs the verbs of the wake daemon.
 func (a *app) wake(ctx context.Context, args []string) error {
-	fs := flag.NewFlagSet("wake", flag.ContinueOnError)
-	fs.SetOutput(a.stderr)
+	fs := a.flags("wake", wakeHelp, "wake start")
 	gap := fs.Duration("min-inject-gap", 15*time.Second, "`time` between two rings for the same message, doubling")
 	sid := fs.String("session-id", "", "attach, detach: `session` or alias, if not this one")
 	asJSON := fs.Bool("json", false, "status: print JSON")
-	fs.Usage = func() {
-		fmt.Fprint(a.stderr, wakeHelp)
-		fs.PrintDefaults()
-		fmt.Fprint(a.stderr, "\nexample:\n  c2c wake start\n")
-	}
 	verbs, err := words(fs, args)
 	if err != nil {
 		return err
@@ -44,7 +37,7 @@ func (a *app) wake(ctx context.Context, args []string) error {
 	if len(verbs) != 1 || *gap <= 0 {
 		return fmt.Errorf("%w: c2c wake start | stop | restart | status | run | attach | detach", errUsage)
 	}
-	b, err := a.open()
+	b, err := a.open(a.log)
 	if err != nil {
 		return err
 	}
@@ -74,14 +67,6 @@ func (a *app) wake(ctx context.Context, args []string) error {
 		return d.setPane(ctx, *sid, "")
 	}
 	return fmt.Errorf("%w: c2c wake %s is not known", errUsage, verbs[0])
-}
-
-func (a *app) open() (*broker.Broker, error) {
-	root, err := a.root()
-	if err != nil {
-		return nil, err
-	}
-	return broker.Open(broker.Config{Root: root, Log: a.log})
 }
 
 // setPane is what a person allows, for one session.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -98,9 +97,7 @@ func (d *wakeDaemon) status(ctx context.Context, asJSON bool) error {
 		}
 	}
 	if asJSON {
-		enc := json.NewEncoder(d.a.stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(st)
+		return d.a.printJSON(st)
 	}
 	return st.print(d.a.stdout)
 }

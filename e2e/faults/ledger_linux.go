@@ -137,7 +137,7 @@ func (s *scenario) checkSend(v *verdict, body string) {
 	default:
 		v.same("waiting after a failed send", now, v.mail)
 	}
-	if v.run.code == 0 && v.run.hit && strings.HasSuffix(v.fault.call, "sync") {
+	if v.run.code == 0 && v.run.hit && v.fault.isSync() {
 		v.wrong("acknowledged without the sync")
 	}
 	v.must(s.as, s.command...)

@@ -123,6 +123,9 @@ func (t *suite) scenario(s *scenario, dir string) (row, error) {
 	if p.edited, err = p.read("home", "project"); err != nil {
 		return w, err
 	}
+	if s.syncs && !slices.ContainsFunc(all, fault.isSync) {
+		w.findings = append(w.findings, fmt.Sprintf("%s: it syncs nothing", s.name))
+	}
 	at := map[string]bool{}
 	for _, f := range all {
 		if t.only != nil && !t.only(f) {

@@ -18,6 +18,7 @@ type scenario struct {
 	command []string
 	stdin   string
 	damaged bool // a copy of a broken file may be kept aside
+	syncs   bool // what it says is true only after a sync, whatever it found on the disk
 	prepare func(*place) error
 	beside  func(*place) (wait func() error, err error) // who else is at work meanwhile; nil: nobody
 	check   func(*verdict)
@@ -131,12 +132,20 @@ func sends() (all []*scenario) {
 	all = append(all, sending("send, an id that another sender has used", newBody, waits(3, 100, func(p *place) error {
 		return p.steps(": c2c register coral --session-id coral", "coral: c2c send amber --id new other")
 	})))
-	return sorted(all)
+	again := sending("send, again after one that was killed before its sync", newBody, nil)
+	again.prepare = func(p *place) error {
+		err := waits(3, 100)(p)
+		if err == nil {
+			_, err = p.run(again.as, again.command...)
+		}
+		return err
+	}
+	return sorted(append(all, again))
 }
 
 func sending(name, body string, prepare func(*place) error) *scenario {
 	s := &scenario{name: name, as: "birch", command: []string{"c2c", "send", "amber", "--id", "new", body},
-		damaged: strings.Contains(name, "torn"), prepare: prepare}
+		damaged: strings.Contains(name, "torn"), syncs: true, prepare: prepare}
 	s.check = func(v *verdict) { s.checkSend(v, body) }
 	return s
 }

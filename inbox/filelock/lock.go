@@ -153,9 +153,9 @@ func lock(ctx context.Context, f *os.File, kind int16) error {
 	}
 }
 
-// Release ends the lock.
+// Release ends the lock; of one that was never had, too.
 func (l *Lock) Release() error {
-	if l.f == nil {
+	if l == nil || l.f == nil {
 		return nil
 	}
 	return l.f.Close()
