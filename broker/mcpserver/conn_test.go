@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"c2c/broker"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
 )
@@ -355,6 +357,26 @@ func TestLongAnswersSayThatThereIsMore(t *testing.T) {
 		birch.want("poll_inbox", `{}`)
 	}
 	short("history", "4 messages were left out")
+	log, err := amber.config().Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	var all []string
+	for i := range 90 {
+		all = append(all, fmt.Sprintf(`{"session_id":"s-%d","alias":"a-%d","role":"%s"}`, i, i, strings.Repeat("r", 100)))
+	}
+	if err := os.WriteFile(filepath.Join(amber.root, "registry.json"), []byte("["+strings.Join(all, ",")+"]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	short("list", "were left out: the command c2c list shows all")
+	for range 100 {
+		log.LogEvent(t.Context(), "noise", broker.Note{Name: "is", Value: strings.Repeat("n", 300)})
+	}
+	short("tail_log", "were left out: older lines")
+	if texts, _ := birch.call("tail_log", `{"limit":500}`); !strings.Contains(texts[0], `"tool":"tail_log","ok":true}]`) {
+		t.Errorf("the newest line is not there: %s", texts[0][len(texts[0])-100:])
+	}
 }
 
 func TestALineThatIsNotUTF8IsRefusedAndNotMended(t *testing.T) {

@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -116,6 +117,38 @@ func (p *page) result(sentences ...string) *mcp.CallToolResult {
 		}
 	}
 	return res
+}
+
+// rows fills a page with what is no mail. What does not fit is left out, and it says so. newest says that what
+// stands last counts most.
+func rows[T any](room int, all []T, newest bool, left string) (*mcp.CallToolResult, error) {
+	var texts []string
+	free := room - len("[]")
+	if newest {
+		slices.Reverse(all)
+	}
+	for _, v := range all {
+		one, err := toJSON(v)
+		if err != nil {
+			return nil, err
+		}
+		if len(one)+len(",") > free {
+			continue
+		}
+		free -= len(one) + len(",")
+		texts = append(texts, one)
+	}
+	if newest {
+		slices.Reverse(texts)
+	}
+	p := page{room: room}
+	for _, one := range texts {
+		p.add(one)
+	}
+	if n := len(all) - len(texts); n > 0 {
+		return p.result(fmt.Sprintf("%d were left out: %s", n, left)), nil
+	}
+	return p.result(), nil
 }
 
 // show fills a page with messages that stay where they are. Of a long one it shows the first part.

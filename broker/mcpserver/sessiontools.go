@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"slices"
 	"time"
@@ -49,11 +48,14 @@ func (t *tools) whoami(ctx context.Context, b *broker.Broker, req mcp.CallToolRe
 }
 
 func (t *tools) list(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
-	rows, err := b.List(ctx)
-	if req.GetBool("alive_only", false) {
-		rows = slices.DeleteFunc(rows, func(r broker.Listed) bool { return r.State == broker.Absent })
+	all, err := b.List(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return rows, err
+	if req.GetBool("alive_only", false) {
+		all = slices.DeleteFunc(all, func(r broker.Listed) bool { return r.State == broker.Absent })
+	}
+	return rows(t.room(t.caller(ctx, req).Client), all, false, "the command c2c list shows all, alive_only fewer.")
 }
 
 func (t *tools) sweep(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
@@ -66,8 +68,8 @@ func (t *tools) serverInfo(ctx context.Context, b *broker.Broker, req mcp.CallTo
 
 func (t *tools) tailLog(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
 	lines, err := b.TailLog(ctx, req.GetInt("limit", 50))
-	if lines == nil {
-		lines = []json.RawMessage{}
+	if err != nil {
+		return nil, err
 	}
-	return lines, err
+	return rows(t.room(t.caller(ctx, req).Client), lines, true, "older lines are in broker.log, in the root that server_info names.")
 }
