@@ -9,11 +9,11 @@ import (
 	"c2c/e2e/lab"
 )
 
-// letters are what birch sends: one long message, and many that are not.
+// letters are what birch sends: one long message, and more than an answer of Codex holds that are not.
 func letters(long int) map[string]string {
 	all := map[string]string{"id-long": sized(long, "x")}
-	for i := range 30 {
-		all[fmt.Sprintf("id-%02d", i)] = fmt.Sprintf("letter-%02d ", i) + strings.Repeat("y", 1200)
+	for i := range 12 {
+		all[fmt.Sprintf("id-%02d", i)] = fmt.Sprintf("letter-%02d ", i) + strings.Repeat("y", 3200)
 	}
 	return all
 }
@@ -82,7 +82,7 @@ func wantTruth(t *testing.T, l *lab.Lab, model *lab.Model, all map[string]string
 		}
 	}
 	t.Logf("%d of %d are read", read, len(all))
-	if !sees(last, "id-long", all["id-long"]) || read < 12 {
+	if !sees(last, "id-long", all["id-long"]) || read < 5 {
 		t.Errorf("%d of %d are read", read, len(all))
 	}
 }
