@@ -20,22 +20,5 @@ func claude() protocol {
 		},
 		encode: context,
 		watch:  "SessionStart", change: "FileChanged", script: true,
-		once: oneShot,
 	}
-}
-
-// oneShot knows `claude -p`. With a stream of prompts it lives on.
-func oneShot(argv []string) bool {
-	once := false
-	for _, arg := range argv {
-		switch arg {
-		case "-p", "--print":
-			once = true
-		case "stream-json", "--input-format=stream-json":
-			return false
-		case "--":
-			return once
-		}
-	}
-	return once
 }

@@ -29,7 +29,6 @@ type protocol struct {
 	watch  string                         // event whose answer may name a file to watch, or empty
 	change string                         // event that tells of a change to that file, or empty
 	script bool                           // its hooks run Script, which looks for the pointer
-	once   func(argv []string) bool       // whether a process that was started so has one prompt; nil: none has
 }
 
 // content is what an answer to an event may hold.
@@ -50,16 +49,6 @@ func Clients() (names []string) {
 		names = append(names, p.name)
 	}
 	return names
-}
-
-// ends says whether a client that was started so ends with the answer to its one prompt.
-func ends(client string, argv []string) bool {
-	for _, p := range protocols() {
-		if p.name == client && p.once != nil {
-			return p.once(argv)
-		}
-	}
-	return false
 }
 
 // Event is what a client tells a hook. Fields that a client leaves out are zero.

@@ -26,6 +26,8 @@ func claude() Profile {
 		ConfigDir:    ".claude",
 		Resume:       "claude --resume",
 		Channel:      ChannelCapability,
+		OneShot:      []string{"-p", "--print"},
+		Stream:       []string{"stream-json", "--input-format=stream-json"},
 		ChannelArgs:  []string{"--dangerously-load-development-channels", "server:c2c"},
 	}
 }

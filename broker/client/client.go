@@ -46,6 +46,8 @@ type Profile struct {
 	// ConfigEnv is the variable that names the directory of its configuration. Without it, that is
 	// ConfigDir in the home directory.
 	ConfigEnv, ConfigDir string
+	// OneShot are the arguments with which it ends with its answer to one prompt; with one of Stream it does not.
+	OneShot, Stream []string
 	// Resume is the command that opens a session again, before the session's id; empty when there is none.
 	Resume string
 	// Channel names its MCP capability for messages that a server pushes, empty when there is none;

@@ -38,7 +38,7 @@ func Server(name string, pid int, push func(*inbox.Mailbox, string) wake.Method)
 			open := c.Open(pid)
 			return choose(ctx, b, func(s broker.Session) bool { return s.Client == name && isOpen(open, s) })
 		}
-		if r.Ends != nil && r.Ends(name, pid) {
+		if client.OneShot(name, pid) {
 			return nil, nil
 		}
 		s, err := b.Resolve(ctx, broker.Caller{Client: name, Getenv: r.Getenv, PID: pid})

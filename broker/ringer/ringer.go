@@ -39,10 +39,8 @@ type Ringer struct {
 	Getenv func(string) string
 	// Hooked says whether our hooks have run in a session, by the client's own id; nil: not known.
 	Hooked func(clientID string) bool
-	// Ends says whether a process of a client ends with the answer to its one prompt: nobody rings it then.
-	Ends func(client string, pid int) bool
-	Gap  time.Duration // between two rings for the same message, doubling; the policy's when zero
-	Log  *slog.Logger
+	Gap    time.Duration // between two rings for the same message, doubling; the policy's when zero
+	Log    *slog.Logger
 }
 
 // Start rings until stop is called.

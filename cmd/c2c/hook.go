@@ -70,7 +70,7 @@ func (a *app) hook(ctx context.Context, client string) error {
 		fmt.Fprintf(a.stderr, "c2c: %v\n", err) // without it each hook asks us
 	}
 	if e.Changed() {
-		if hooks.OneShot(client, pid) {
+		if clients.OneShot(client, pid) {
 			return nil
 		}
 		rang, err := b.RingOnce(ctx, s.ID, func(n wake.Notice) error {

@@ -93,7 +93,6 @@ func (a *app) startRinging(ctx context.Context, client string, pid int, channel 
 		return func() {}
 	}
 	r := a.ringer(from)
-	r.Ends = hooks.OneShot
 	r.Hooked = func(id string) bool {
 		_, err := os.Stat(hooks.PointerPath(a.getenv, id))
 		return err == nil

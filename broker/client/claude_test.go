@@ -1,4 +1,4 @@
-package hooks
+package client
 
 import (
 	"strings"
@@ -11,13 +11,8 @@ func TestAClientWithOnePromptIsToldFromOthers(t *testing.T) {
 		"claude -p --input-format stream-json": false, "claude -p --input-format=stream-json": false,
 		"claude -- -p": false,
 	} {
-		if got := oneShot(strings.Fields(line)); got != want {
+		if got := claude().isOneShot(strings.Fields(line)); got != want {
 			t.Errorf("%s: %v", line, got)
-		}
-	}
-	for client, want := range map[string]bool{"claude": true, "codex": false, "gem": false} {
-		if got := ends(client, []string{client, "-p", "work"}); got != want { // codex -p names a profile
-			t.Errorf("%s -p: %v", client, got)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package hooks
+package client
 
 import (
 	"fmt"
@@ -10,5 +10,6 @@ import (
 // with that prompt, and a line that comes beside it might be answered by nobody.
 func OneShot(client string, pid int) bool {
 	cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	return err == nil && ends(client, strings.Split(string(cmdline), "\x00"))
+	p, _ := Find(client)
+	return err == nil && p.isOneShot(strings.Split(string(cmdline), "\x00"))
 }

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package hooks
+package client
 
 // OneShot does not know.
 func OneShot(string, int) bool { return false }
