@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"c2c/inbox"
 	"c2c/wake"
 )
 
@@ -73,13 +74,17 @@ func (b *Broker) List(ctx context.Context) ([]Listed, error) {
 	if err != nil {
 		return nil, err
 	}
-	waiting, broken, err := b.Waiting(sessions)
+	used, err := inbox.Sessions(b.root)
 	if err != nil {
 		return nil, err
 	}
 	rows := []Listed{}
 	for _, s := range sessions {
-		waits := waiting[s.ID] || s.MailToCome()
+		waits := false
+		if used[s.ID] {
+			waits, err = b.waits(s.ID)
+		}
+		waits = waits || s.MailToCome()
 		row := Listed{ID: s.ID, Alias: s.Alias, PID: s.PID, Client: s.Client, Role: s.Role,
 			State: s.Presence(waits), Waiting: waits, LastRing: s.LastRing}
 		if !s.Registered.IsZero() {
@@ -89,8 +94,8 @@ func (b *Broker) List(ctx context.Context) ([]Listed, error) {
 			alive := s.State == Alive
 			row.Alive = &alive
 		}
-		if err := broken[s.ID]; err != nil {
-			row.Error = err.Error()
+		if err != nil {
+			row.Error, err = err.Error(), nil
 		}
 		rows = append(rows, row)
 	}

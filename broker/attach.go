@@ -31,17 +31,17 @@ func (b *Broker) attached(c Caller) (s Session, ok bool) {
 	if err != nil || i < 0 {
 		return s, false
 	}
-	f, known, err := b.readFacts(sid)
+	f := b.factsOf(sid)
 	if c.PID > 0 {
 		if p, err := b.proc.find(c.PID); err != nil || !rows[i].holds(p) || b.isElsewhere(rows[i], f) {
 			return s, false
 		}
 	}
-	s = b.sessionWith(func(string) (facts, bool, error) { return f, known, err }, rows[i])
+	s = b.sessionWith(rows[i], f)
 	n := len(s.ClientIDs)
 	same := c.ClientID == "" || n > 0 && s.ClientIDs[n-1] == c.ClientID
-	same = same && (c.Alias == "" || s.named)
-	return s, same && s.known && !s.MailToCome() && (c.Client == "" || s.Client == c.Client)
+	same = same && (c.Alias == "" || f.Named)
+	return s, same && f.known && !s.MailToCome() && (c.Client == "" || s.Client == c.Client)
 }
 
 // Register is Attach, and gives the session the alias; an empty one keeps what it has. An alias that an
@@ -117,7 +117,7 @@ func (b *Broker) bind(ctx context.Context, rows []row, a *attachment) ([]row, er
 	if a.sid == "" {
 		a.sid = inbox.NewID(b.now())
 	}
-	before, _, err := b.readFacts(a.sid)
+	before, err := b.readFacts(a.sid)
 	if damaged := new(damagedError); err != nil && !errors.As(err, &damaged) {
 		return nil, err // bindFacts sets a damaged file aside
 	}
@@ -168,7 +168,7 @@ func (b *Broker) bindRow(rows []row, a *attachment, former string) ([]row, error
 		rows, a.write = append(rows, r), true
 	}
 	i := findSID(rows, a.sid)
-	own := slices.Clone(rows[i])
+	own := rows[i]
 	if a.alias != "" && own.alias() != a.alias {
 		own.setText("alias", a.alias)
 		own.drop("canonical_alias") // the original makes it from the alias, and makes it again
@@ -194,10 +194,8 @@ func (b *Broker) unbindOthers(rows []row, a *attachment) {
 		if r.sid() == a.sid || !b.holds(r, a.process) {
 			continue
 		}
-		left := slices.Clone(r)
 		// An impossible start time and not no pid: without one the session would count as perhaps alive.
-		left.setInteger("pid_start_time", 1)
-		rows[i] = left
+		rows[i].setInteger("pid_start_time", 1)
 		a.write = true
 	}
 }

@@ -83,7 +83,7 @@ func (b *Broker) checkSession(s Session, waits []inbox.Message, wakes bool) (f d
 		f.Detail = r.String()
 	case unread && there && now.Sub(r.At) > unheard:
 		f.Detail = r.String() + ", and nobody has read since"
-	case !unread && len(waits) > 0 && there && !s.Person && now.Sub(waits[0].Time()) > unheard:
+	case !unread && len(waits) > 0 && there && s.State != Person && now.Sub(waits[0].Time()) > unheard:
 		f.Detail, f.Ring, r = "mail waits since "+waits[0].Time().UTC().Format(time.RFC3339)+" and nobody has rung", nil, wake.Ring{}
 	case s.MailToCome():
 		f.Detail = "mail is still to be moved to it: its next call does that, or says what stops it"

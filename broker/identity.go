@@ -140,7 +140,7 @@ func (b *Broker) started(rows []row, c Caller) (string, error) {
 	if findSID(rows, c.Start) >= 0 || checkSID(c.Start) != nil {
 		return "", nil
 	}
-	f, _, err := b.readFacts(c.Start)
+	f, err := b.readFacts(c.Start)
 	if f.Alias != "" && fold(f.Alias) != fold(c.Start) {
 		return "", nil // it was swept, and had another name by then
 	}

@@ -31,7 +31,7 @@ func (b *Broker) bringOwed(ctx context.Context, owed []string, own row) {
 	var done []string
 	for i := 0; i < len(owed); i++ {
 		sid := owed[i]
-		if f, _, err := b.readFacts(sid); err == nil { // what was to come to it is to come here
+		if f, err := b.readFacts(sid); err == nil { // what was to come to it is to come here
 			owed = addOwed(owed, slices.DeleteFunc(f.Owed, func(s string) bool { return s == sid })...)
 		}
 		ok, err := b.bring(ctx, sid, own)

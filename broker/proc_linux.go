@@ -44,8 +44,7 @@ func (s *system) find(pid int) (process, error) {
 
 // parseStat reads what follows the command's name, which may itself hold spaces and parentheses.
 func parseStat(pid int, stat string) (process, error) {
-	_, rest, _ := cutLast(stat, ')')
-	fields := strings.Fields(rest)
+	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 20 {
 		return process{}, fmt.Errorf("read /proc/%d/stat: only %d fields", pid, len(fields))
 	}
@@ -61,11 +60,4 @@ func parseStat(pid int, stat string) (process, error) {
 		return process{}, fmt.Errorf("read /proc/%d/stat: %w", pid, err)
 	}
 	return process{pid: pid, parent: parent, start: start}, nil
-}
-
-func cutLast(s string, sep byte) (before, after string, found bool) {
-	if i := strings.LastIndexByte(s, sep); i >= 0 {
-		return s[:i], s[i+1:], true
-	}
-	return s, "", false
 }

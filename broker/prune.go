@@ -72,12 +72,7 @@ func (b *Broker) pruneSession(ctx context.Context, dir *atomicfile.Dir, sid stri
 			return nil
 		}
 		used, err := box.Changed()
-		for _, name := range []string{sid + ".json", sid + ".lock"} {
-			if info, serr := dir.Stat(name); serr == nil && info.ModTime().After(used) {
-				used = info.ModTime()
-			}
-		}
-		if err != nil || !used.Before(before) {
+		if err != nil || !lastFacts(dir, sid, used).Before(before) {
 			return err
 		}
 		gone, err = b.discard(box, dir, sid, dry, p)

@@ -95,11 +95,7 @@ func (b *Broker) forget(rows, before []row, size int) []row {
 
 // keepsMail says whether something waits for a session, or may.
 func (b *Broker) keepsMail(sid string) bool {
-	box, err := b.Mailbox(sid)
-	if err != nil {
-		return true
-	}
-	some, err := box.Waiting()
+	some, err := b.waits(sid)
 	return some || err != nil
 }
 

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,7 +58,6 @@ type Session struct {
 	// Process is PID while it is known to be the session's, and zero otherwise.
 	Process    int
 	State      State
-	Person     bool // somebody at a terminal: never swept
 	Registered time.Time
 	Role       string    // what it says it does
 	Quiet      bool      // do not disturb: its mail waits for its next turn and rings nobody
@@ -65,13 +65,11 @@ type Session struct {
 	Unattended bool      // its person wants it woken when no terminal shows it
 	LastRing   wake.Ring // zero when it was never rung
 
-	owed  []string // see facts
-	named bool     // see facts
-	known bool     // it has facts
+	facts facts
 }
 
 // MailToCome says that mail of another session, or a dead letter, is still to be moved to it: Attach does it.
-func (s Session) MailToCome() bool { return len(s.owed) > 0 }
+func (s Session) MailToCome() bool { return len(s.facts.Owed) > 0 }
 
 // facts is sessions/<sid>.json: what the registry has no field for. The original rewrites the registry
 // without fields it does not know.
@@ -91,6 +89,8 @@ type facts struct {
 	// Owed are the sessions whose mail is to come here, its own id for the dead letters. It is written before
 	// the registry changes hands and dropped when the mail is here: after a crash the next Attach brings it.
 	Owed []string `json:"owed,omitempty"`
+
+	known bool // the file is there
 }
 
 // maxClientIDs bounds the list: each /clear adds one. The index keeps all of them.
@@ -98,39 +98,42 @@ const maxClientIDs = 16
 
 func (b *Broker) sessionsDir() (*atomicfile.Dir, error) { return b.root.Sub("sessions", true) }
 
-func (b *Broker) readFacts(sid string) (f facts, known bool, err error) {
+func (b *Broker) readFacts(sid string) (f facts, err error) {
 	dir, err := b.sessionsDir()
 	if err != nil {
-		return f, false, err
+		return f, err
 	}
 	defer dir.Close()
 	return readFacts(dir, sid)
 }
 
+func readFacts(dir *atomicfile.Dir, sid string) (f facts, err error) {
+	data, err := dir.Read(sid + ".json")
+	if errors.Is(err, fs.ErrNotExist) {
+		return f, nil
+	}
+	if err != nil {
+		return f, err
+	}
+	if err := json.Unmarshal(data, &f); err != nil {
+		return facts{}, &damagedError{fmt.Errorf("read facts of session %q: %w", sid, err)}
+	}
+	f.known = true
+	return f, nil
+}
+
 // factsOf is readFacts for who can do without them: the registry says who a session is.
-func (b *Broker) factsOf(sid string) facts {
+func (b *Broker) factsOf(sid string) facts { return b.factsWith(b.readFacts, sid) }
+
+func (b *Broker) factsWith(read func(sid string) (facts, error), sid string) facts {
 	if !inbox.ValidName(sid) {
 		return facts{} // the original allows any id; such a session can have no facts of ours
 	}
-	f, _, err := b.readFacts(sid)
+	f, err := read(sid)
 	if err != nil {
 		b.log.Warn("facts of a session are unreadable", "session", sid, "err", err)
 	}
 	return f
-}
-
-func readFacts(dir *atomicfile.Dir, sid string) (f facts, known bool, err error) {
-	data, err := dir.Read(sid + ".json")
-	if errors.Is(err, fs.ErrNotExist) {
-		return f, false, nil
-	}
-	if err != nil {
-		return f, false, err
-	}
-	if err := json.Unmarshal(data, &f); err != nil {
-		return facts{}, false, &damagedError{fmt.Errorf("read facts of session %q: %w", sid, err)}
-	}
-	return f, true, nil
 }
 
 // changeFacts edits sessions/<sid>.json under its lock.
@@ -141,7 +144,7 @@ func (b *Broker) changeFacts(ctx context.Context, sid string, edit func(*facts))
 	}
 	defer dir.Close()
 	return lockedIn(ctx, dir, sid+".lock", func() error {
-		f, _, err := readFacts(dir, sid)
+		f, err := readFacts(dir, sid)
 		if damaged := new(damagedError); errors.As(err, &damaged) {
 			// The registry says who it is; what is lost here is said again at the next attach.
 			aside := sid + ".json.corrupt-" + strconv.FormatInt(b.now().Unix(), 10)
@@ -190,7 +193,6 @@ func (b *Broker) Describe(ctx context.Context, sid, role string) error {
 		if i < 0 || rows[i].text("role") == role {
 			return rows, false, nil
 		}
-		rows[i] = slices.Clone(rows[i])
 		rows[i].setText("role", role)
 		return rows, true, nil
 	})
@@ -234,7 +236,6 @@ func (b *Broker) SetQuiet(ctx context.Context, sid string, quiet bool) error {
 		if i < 0 {
 			return nil, false, fmt.Errorf("session %q is not registered: %w", sid, ErrNoSession)
 		}
-		rows[i] = slices.Clone(rows[i])
 		for _, name := range []string{"dnd", "dnd_since", "dnd_until"} {
 			rows[i].drop(name)
 		}
@@ -323,45 +324,38 @@ func (b *Broker) Sessions(ctx context.Context) ([]Session, error) {
 	read := b.readFacts
 	if dir, err := b.sessionsDir(); err == nil { // opened once, not for each
 		defer dir.Close()
-		read = func(sid string) (facts, bool, error) { return readFacts(dir, sid) }
+		read = func(sid string) (facts, error) { return readFacts(dir, sid) }
 	}
 	list := make([]Session, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, b.sessionWith(read, r))
+		list = append(list, b.sessionWith(r, b.factsWith(read, r.sid())))
 	}
 	return list, nil
 }
 
-func (b *Broker) session(r row) Session { return b.sessionWith(b.readFacts, r) }
+func (b *Broker) session(r row) Session { return b.sessionWith(r, b.factsOf(r.sid())) }
 
-func (b *Broker) sessionWith(read func(sid string) (facts, bool, error), r row) Session {
+func (b *Broker) sessionWith(r row, f facts) Session {
 	s := Session{
 		ID:         r.sid(),
 		Alias:      r.alias(),
-		Client:     r.text("client_type"),
+		Client:     cmp.Or(f.Client, r.text("client_type")),
+		ClientIDs:  f.ClientIDs,
 		PID:        int(r.integer("pid")),
+		State:      b.stateWith(r, f),
 		Registered: fromSeconds(r.number("registered_at")),
 		Role:       r.text("role"),
 		Quiet:      b.quiet(r),
+		Pane:       f.Pane,
+		Unattended: f.Unattended,
+		facts:      f,
 	}
-	s.Person = isPerson(r)
-	var f facts
-	var err error
-	if inbox.ValidName(s.ID) { // the original allows any id; such a session can have no facts of ours
-		if f, s.known, err = read(s.ID); err != nil {
-			b.log.Warn("facts of a session are unreadable", "session", s.ID, "err", err)
-		}
-	}
-	if s.State = b.stateWith(r, f); s.State == Alive && !b.isElsewhere(r, f) {
+	if s.State == Alive && !b.isElsewhere(r, f) {
 		s.Process = s.PID
-	}
-	if f.Client != "" {
-		s.Client = f.Client
 	}
 	if p, ok := client.Find(s.Client); ok {
 		s.Client = p.Name // the original, and the client itself, may have another word for it
 	}
-	s.ClientIDs, s.Pane, s.Unattended, s.owed, s.named = f.ClientIDs, f.Pane, f.Unattended, f.Owed, f.Named
 	if f.LastRing != nil {
 		s.LastRing = *f.LastRing
 	}

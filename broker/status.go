@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"maps"
+	"slices"
 	"time"
 
 	"c2c/inbox"
@@ -105,11 +106,7 @@ func (b *Broker) status(id, sid string, found inbox.State) MessageStatus {
 	if found.Where != inbox.Queued {
 		return st
 	}
-	f, _, err := b.readFacts(sid)
-	if err != nil {
-		b.log.Warn("facts of a session are unreadable", "session", sid, "err", err)
-	}
-	ring := f.LastRing
+	ring := b.factsOf(sid).LastRing
 	if ring == nil || ring.At.Before(m.Time()) {
 		return st
 	}
@@ -123,64 +120,30 @@ func (b *Broker) status(id, sid string, found inbox.State) MessageStatus {
 	return st
 }
 
-// mailboxes gives the ids of all sessions that are registered or ever had mail: its lock file stays.
-func (b *Broker) mailboxes(ctx context.Context) ([]string, error) {
+// mailboxes gives the ids of all sessions that ever had mail, the registered ones first: the lock file stays.
+func (b *Broker) mailboxes(ctx context.Context) (sids []string, err error) {
 	rows, err := b.rows(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var sids []string
-	seen := map[string]bool{}
-	add := func(sid string) {
-		if inbox.ValidName(sid) && !seen[sid] {
-			seen[sid] = true
-			sids = append(sids, sid)
-		}
-	}
-	for _, r := range rows {
-		add(r.sid())
-	}
-	names, err := b.root.Names()
+	used, err := inbox.Sessions(b.root)
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range names {
-		for _, suffix := range []string{inboxSuffix, ".inbox.lock"} {
-			if sid, ok := strings.CutSuffix(name, suffix); ok {
-				add(sid)
-			}
+	for _, r := range rows {
+		if sid := r.sid(); used[sid] {
+			sids = append(sids, sid)
+			delete(used, sid)
 		}
 	}
-	return sids, nil
+	return append(sids, slices.Sorted(maps.Keys(used))...), nil
 }
 
-// Waiting tells which sessions have mail that nobody has in hand. It looks at the root once, and only into
-// the mailboxes that were ever used. broken tells of those that cannot be looked into.
-func (b *Broker) Waiting(sessions []Session) (waiting map[string]bool, broken map[string]error, err error) {
-	names, err := b.root.Names()
+// waits says whether a session has mail that nobody has in hand.
+func (b *Broker) waits(sid string) (bool, error) {
+	box, err := b.Mailbox(sid)
 	if err != nil {
-		return nil, nil, err
+		return false, err
 	}
-	used := map[string]bool{}
-	for _, name := range names {
-		for _, suffix := range mailSuffixes() {
-			if sid, ok := strings.CutSuffix(name, suffix); ok {
-				used[sid] = true
-			}
-		}
-	}
-	waiting, broken = map[string]bool{}, map[string]error{}
-	for _, s := range sessions {
-		if !used[s.ID] || !inbox.ValidName(s.ID) { // the original allows any id; we open no such mailbox
-			continue
-		}
-		box, err := b.Mailbox(s.ID)
-		if err == nil {
-			waiting[s.ID], err = box.Waiting()
-		}
-		if err != nil {
-			broken[s.ID] = err
-		}
-	}
-	return waiting, broken, nil
+	return box.Waiting()
 }

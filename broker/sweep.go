@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"c2c/inbox"
+	"c2c/inbox/atomicfile"
 )
 
 // Swept is what a sweep did.
@@ -34,11 +35,6 @@ func (s Swept) Err() error {
 	return errors.Join(errs...)
 }
 
-const inboxSuffix = ".inbox.json"
-
-// mailSuffixes are those of all that may hold a session's mail.
-func mailSuffixes() []string { return []string{inboxSuffix, ".lease"} }
-
 // Sweep drops the sessions whose client is gone, or never said which process it is, and which nobody used
 // for the grace period; what waits for them becomes dead letters. So does what waits in a mailbox without
 // a session. People at a terminal stay. The facts of a session stay too: when it comes back it gets
@@ -59,7 +55,7 @@ func (b *Broker) Sweep(ctx context.Context, grace time.Duration) (Swept, error) 
 		return swept, err
 	}
 	for _, sid := range sids {
-		if b.now().Sub(b.lastMail(sid)) < grace {
+		if b.now().Sub(b.lastChange(sid)) < grace {
 			continue
 		}
 		n, err := b.sweepMailbox(ctx, sid)
@@ -115,7 +111,7 @@ func (b *Broker) Stale(ctx context.Context, grace time.Duration) ([]Session, err
 func (b *Broker) stale(rows []row, grace time.Duration) (kept []row, gone []Session) {
 	for _, r := range rows {
 		s := b.session(r)
-		if s.State == Alive || s.Person || b.now().Sub(b.lastUsed(r)) < grace {
+		if s.State == Alive || s.State == Person || b.now().Sub(b.lastUsed(r)) < grace {
 			kept = append(kept, r)
 		} else {
 			gone = append(gone, s)
@@ -127,42 +123,30 @@ func (b *Broker) stale(rows []row, grace time.Duration) (kept []row, gone []Sess
 // lastUsed is the newest sign of life of a session.
 func (b *Broker) lastUsed(r row) time.Time {
 	last := fromSeconds(max(r.number("registered_at"), r.number("last_activity_ts"), r.number("confirmed_at")))
-	for _, t := range []time.Time{b.lastMail(r.sid()), b.factsModified(r.sid())} {
-		if t.After(last) {
-			last = t
-		}
+	if t := b.lastChange(r.sid()); t.After(last) {
+		return t
 	}
 	return last
 }
 
-// lastMail is when a mailbox last changed, wherever its mail is.
-func (b *Broker) lastMail(sid string) (last time.Time) {
-	for _, suffix := range mailSuffixes() {
-		if t := b.modified(sid + suffix); t.After(last) {
-			last = t
-		}
+// lastChange is when a file of a session was last written; what cannot be looked at does not count.
+func (b *Broker) lastChange(sid string) (last time.Time) {
+	if box, err := b.Mailbox(sid); err == nil {
+		last, _ = box.Changed()
+	}
+	if dir, err := b.sessionsDir(); err == nil {
+		defer dir.Close()
+		last = lastFacts(dir, sid, last)
 	}
 	return last
 }
 
-// modified is zero when there is no such file.
-func (b *Broker) modified(name string) time.Time {
-	info, err := b.root.Stat(name)
-	if err != nil {
-		return time.Time{}
+// lastFacts is when the facts of a session were last written, if that is after a time.
+func lastFacts(dir *atomicfile.Dir, sid string, last time.Time) time.Time {
+	for _, name := range []string{sid + ".json", sid + ".lock"} {
+		if info, err := dir.Stat(name); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
 	}
-	return info.ModTime()
-}
-
-func (b *Broker) factsModified(sid string) time.Time {
-	dir, err := b.sessionsDir()
-	if err != nil {
-		return time.Time{}
-	}
-	defer dir.Close()
-	info, err := dir.Stat(sid + ".json")
-	if err != nil {
-		return time.Time{}
-	}
-	return info.ModTime()
+	return last
 }

@@ -162,13 +162,14 @@ func TestABrokenMailboxCostsOnlyItself(t *testing.T) {
 			if err := errors.Join(os.Remove(path), plant(path)); err != nil {
 				t.Fatal(err)
 			}
-			sessions, err := w.Sessions(ctx)
-			if err != nil {
-				t.Fatal(err)
+			list, err := w.List(ctx)
+			if err != nil || len(list) != 3 {
+				t.Fatal(list, err)
 			}
-			waiting, broken, err := w.Waiting(sessions)
-			if err != nil || len(broken) != 1 || broken["birch"] == nil || !waiting["cedar"] {
-				t.Errorf("waiting %v, broken %v, %v", waiting, broken, err)
+			for _, l := range list {
+				if (l.Alias == "birch") != (l.Error != "") || (l.Alias == "cedar") != l.Waiting {
+					t.Errorf("listed %+v", l)
+				}
 			}
 			if st, err := w.Status(ctx, r.ID); err != nil || st.State != Queued {
 				t.Errorf("status %+v, %v", st, err)

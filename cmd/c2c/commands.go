@@ -102,7 +102,7 @@ func (a *app) session(ctx context.Context, b *broker.Broker, explicit string) (b
 		return s, err
 	}
 	s, err = b.Attach(ctx, c)
-	if err == nil && s.Person && s.Alias != c.User.Login {
+	if err == nil && s.State == broker.Person && s.Alias != c.User.Login {
 		fmt.Fprintf(a.stderr, "c2c: you are %q here; c2c register gives you another name\n", s.Alias)
 	}
 	return s, err
