@@ -39,16 +39,8 @@ func (b *Broker) Prune(ctx context.Context, older time.Duration, dry bool) (p Pr
 		return p, err
 	}
 	defer dir.Close()
-	names, err := dir.Names()
-	if err != nil {
+	if err := inbox.AddSessions(sids, dir, ".json", ".lock"); err != nil {
 		return p, err
-	}
-	for _, name := range names {
-		for _, suffix := range []string{".json", ".lock"} {
-			if sid, ok := strings.CutSuffix(name, suffix); ok && inbox.ValidName(sid) {
-				sids[sid] = true
-			}
-		}
 	}
 	gone := map[string]bool{}
 	var errs []error // a broken mailbox stops no other
@@ -126,7 +118,7 @@ func (b *Broker) discard(box *inbox.Mailbox, dir *atomicfile.Dir, sid string, dr
 	p.Sessions++
 	p.Files.Count += files.Count + own.Count
 	p.Files.Bytes += files.Bytes + own.Bytes
-	if err := removeFile(place{dir, sid + ".json"}, dry, &p.Files); err != nil || dry {
+	if err := p.Files.Remove(dir, sid+".json", dry); err != nil || dry {
 		return true, err
 	}
 	for _, l := range locks {
@@ -140,20 +132,6 @@ func (b *Broker) discard(box *inbox.Mailbox, dir *atomicfile.Dir, sid string, dr
 type place struct {
 	dir  *atomicfile.Dir
 	name string
-}
-
-func removeFile(f place, dry bool, p *inbox.Pruned) error {
-	info, err := f.dir.Stat(f.name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if p.Add(info.Size()); dry {
-		return nil
-	}
-	return f.dir.Remove(f.name)
 }
 
 // pruneIDs removes the client ids that lead to a session without a row and without facts.
@@ -181,7 +159,7 @@ func (b *Broker) pruneIDs(ctx context.Context, dir *atomicfile.Dir, gone map[str
 			if _, err := dir.Stat(sid + ".json"); findSID(rows, sid) >= 0 || !gone[sid] && !errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
-			if err := removeFile(place{ids, name}, dry, &p); err != nil {
+			if err := p.Remove(ids, name, dry); err != nil {
 				return err
 			}
 		}

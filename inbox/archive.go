@@ -12,7 +12,6 @@ import (
 
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/fields"
-	"c2c/inbox/filelock"
 )
 
 // Archived is a message that was handed over.
@@ -79,16 +78,10 @@ func (m *Mailbox) archive(ctx context.Context, by string, msgs []Message, since 
 	if !slices.ContainsFunc(msgs, Message.recorded) {
 		return nil
 	}
-	dir, err := m.root.Sub(archiveDir, true)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	lk, err := filelock.Acquire(ctx, dir, m.sid+".lock")
-	if err != nil {
-		return err
-	}
-	defer lk.Release()
+	return m.underArchiveLock(ctx, func(dir *atomicfile.Dir) error { return m.appendArchive(dir, by, msgs, since) })
+}
+
+func (m *Mailbox) appendArchive(dir *atomicfile.Dir, by string, msgs []Message, since int64) error {
 	a, err := m.openArchive()
 	if err != nil {
 		return err
@@ -103,7 +96,7 @@ func (m *Mailbox) archive(ctx context.Context, by string, msgs []Message, since 
 		return err
 	}
 	if a.size >= maxSegment {
-		if err := m.rotateArchive(dir, a.base); err != nil { // a long archive is better than mail that cannot be acknowledged
+		if err := m.rotateArchive(dir, a); err != nil { // a long archive is better than mail that cannot be acknowledged
 			m.log.Warn("archive is not rotated", "session", m.sid, "err", err)
 		}
 	}
@@ -177,10 +170,12 @@ func (a *archive) since(place int64) (map[key]bool, error) {
 		if _, err := f.Seek(max(0, place-base), io.SeekStart); err != nil {
 			return false, err
 		}
-		return true, eachLine(f, func(line []byte) bool {
-			var a Archived
-			if json.Unmarshal(line, &a) == nil {
-				found[a.recordKey()] = true
+		return true, eachBlock(f, func(lines []byte) bool {
+			for line := range bytes.Lines(lines) {
+				var a Archived
+				if json.Unmarshal(line, &a) == nil {
+					found[a.recordKey()] = true
+				}
 			}
 			return true
 		})

@@ -182,16 +182,12 @@ func (m *Mailbox) Head(ctx context.Context, enough int64) ([]Message, error) {
 // at its lock.
 func (m *Mailbox) eachWaiting(ids map[string]bool, enough int64, f func(msg Message, holder *chunk)) error {
 	size := int64(0)
-	dir, err := m.root.Sub(m.leaseName(), false)
-	if err == nil {
-		defer dir.Close()
+	err := m.inLease(func(dir *atomicfile.Dir) (err error) {
 		size, err = m.eachLeased(dir, ids, enough, f)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
-	}
-	if size >= enough {
-		return nil
+	})
+	if err != nil || size >= enough {
+		return err
 	}
 	file, err := readIf(m.root, m.inboxName())
 	if err != nil || !mayHold(file, ids) {

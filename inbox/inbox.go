@@ -39,7 +39,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -142,23 +141,6 @@ func readIf(d *atomicfile.Dir, name string) ([]byte, error) {
 	return data, err
 }
 
-// size is that of a file that may be absent.
-func (m *Mailbox) size(name string) (int64, error) {
-	f, err := m.root.Open(name, os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
-}
-
 // asideName is a new name for a damaged file. The log tells of it.
 func (m *Mailbox) asideName() string {
 	name := m.inboxName() + ".corrupt-" + m.now().UTC().Format("20060102T150405.000000")
@@ -185,39 +167,45 @@ func (m *Mailbox) setAside(data []byte) error {
 
 // Waiting says whether anything waits that no live reader has in its hands. It
 // takes no lock, so a hook can afford it and a watcher does not wake itself.
-func (m *Mailbox) Waiting() (bool, error) {
+func (m *Mailbox) Waiting() (some bool, err error) {
 	if some, err := m.inboxWaits(); err != nil || some {
-		return err == nil, err
+		return some, err
 	}
-	return m.inLease(func(dir *atomicfile.Dir) (bool, error) {
+	err = m.inLease(func(dir *atomicfile.Dir) error {
 		cs, err := chunks(dir)
-		for _, c := range cs {
-			if c.done {
-				continue
-			}
-			if free, err := c.free(dir); err != nil || free {
-				return err == nil, err
+		for i := 0; i < len(cs) && err == nil && !some; i++ {
+			if !cs[i].done {
+				some, err = cs[i].free(dir)
 			}
 		}
-		return false, err
+		return err
 	})
+	return some, err
 }
 
 // inboxWaits says whether anything is in the inbox.
 func (m *Mailbox) inboxWaits() (bool, error) {
-	n, err := m.size(m.inboxName())
-	return n > int64(len("[]\n")), err
+	f, size, err := openSized(m.root, m.inboxName())
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return size > int64(len("[]\n")), f.Close()
 }
 
 // used says whether the mailbox holds anything at all, a live reader's included.
-func (m *Mailbox) used() (bool, error) {
+func (m *Mailbox) used() (some bool, err error) {
 	if some, err := m.inboxWaits(); err != nil || some {
-		return err == nil, err
+		return some, err
 	}
-	return m.inLease(func(dir *atomicfile.Dir) (bool, error) {
+	err = m.inLease(func(dir *atomicfile.Dir) error {
 		names, err := dir.Names()
-		return len(names) > 0, err
+		some = len(names) > 0
+		return err
 	})
+	return some, err
 }
 
 // Empty says, under the lock, whether the mailbox holds nothing: nothing waits,
@@ -229,18 +217,18 @@ func (m *Mailbox) Empty(ctx context.Context) (bool, error) {
 	}
 	defer lk.Release()
 	some, err := m.used()
-	return !some, err
+	return !some && err == nil, err
 }
 
-// inLease asks about the lease directory; the answer is no when there is none.
-func (m *Mailbox) inLease(ask func(*atomicfile.Dir) (bool, error)) (bool, error) {
+// inLease runs f with the lease directory if there is one.
+func (m *Mailbox) inLease(f func(*atomicfile.Dir) error) error {
 	dir, err := m.root.Sub(m.leaseName(), false)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return nil
 	}
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer dir.Close()
-	return ask(dir)
+	return f(dir)
 }

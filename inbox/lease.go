@@ -35,9 +35,7 @@ func (l *Lease) hold(c *chunk) error {
 		return l.remove(c)
 	}
 	l.chunks = append(l.chunks, c)
-	for _, msg := range c.msgs {
-		l.size += int64(len(msg.Content))
-	}
+	l.size += sizeOf(c.msgs)
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"strings"
 	"time"
 
@@ -21,179 +20,8 @@ type Pruned struct {
 // Add counts one more.
 func (p *Pruned) Add(bytes int64) { p.Count, p.Bytes = p.Count+1, p.Bytes+bytes }
 
-// PruneArchive removes the parts of the archive to which nothing was added since a time. The ids in them are
-// forgotten. With dry it only counts.
-func (m *Mailbox) PruneArchive(ctx context.Context, before time.Time, dry bool) (p Pruned, err error) {
-	a, err := m.openArchive()
-	if err != nil {
-		return p, err
-	}
-	a.close()
-	if a.newest == nil && len(a.bases) == 0 {
-		return p, nil
-	}
-	dir, err := m.root.Sub(archiveDir, false)
-	if err != nil {
-		return p, err
-	}
-	defer dir.Close()
-	if dry {
-		return m.pruneParts(dir, before, true)
-	}
-	lk, err := filelock.Acquire(ctx, dir, m.sid+".lock")
-	if err != nil {
-		return p, err
-	}
-	defer lk.Release()
-	return m.pruneParts(dir, before, false)
-}
-
-func (m *Mailbox) pruneParts(dir *atomicfile.Dir, before time.Time, dry bool) (p Pruned, err error) {
-	a, err := m.openArchive()
-	if err != nil {
-		return p, err
-	}
-	defer func() { a.close() }()
-	if info, err := dir.Stat(m.archiveName()); err == nil && info.Size() > 0 && info.ModTime().Before(before) {
-		if dry {
-			p.Add(info.Size())
-		} else if err := m.rotateArchive(dir, a.base); err != nil {
-			return p, err
-		} else if a.close(); err == nil {
-			if a, err = m.openArchive(); err != nil {
-				return p, err
-			}
-		}
-	}
-	var gone []string
-	for _, base := range a.bases {
-		info, err := a.old.Stat(segmentName(base))
-		if err != nil {
-			return p, err
-		}
-		if info.Size() > 0 && info.ModTime().Before(before) {
-			gone = append(gone, segmentName(base))
-			p.Add(info.Size())
-		}
-	}
-	if dry || len(gone) == 0 {
-		return p, nil
-	}
-	// An empty part stays behind the last one: it says where the next one begins, so that places stay what they are.
-	if f, err := a.old.Open(segmentName(a.base), os.O_RDWR|os.O_CREATE); err != nil {
-		return p, err
-	} else if err := errors.Join(f.Close(), a.old.Sync()); err != nil {
-		return p, err
-	}
-	for _, name := range gone {
-		if err := a.old.Remove(name); err != nil {
-			return p, err
-		}
-	}
-	return p, a.old.Sync()
-}
-
-// Changed is when anything of the mailbox was last written; zero when there is nothing.
-func (m *Mailbox) Changed() (last time.Time, err error) {
-	for _, f := range m.files() {
-		dir, err := at(m.root, f.dir)
-		if errors.Is(err, fs.ErrNotExist) || f.name == m.oldName() { // which a prune changes, too
-			continue
-		}
-		if err != nil {
-			return last, err
-		}
-		info, err := dir.Stat(f.name)
-		dir.Close()
-		if err == nil && info.ModTime().After(last) {
-			last = info.ModTime()
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return last, err
-		}
-	}
-	return last, nil
-}
-
-type place struct{ dir, name string }
-
-// files are all that a mailbox may have, the locks last.
-func (m *Mailbox) files() []place {
-	return []place{{"", m.leaseName()}, {"", m.inboxName()}, {archiveDir, m.oldName()}, {archiveDir, m.archiveName()},
-		{archiveDir, m.sid + ".lock"}, {"", m.LockName()}}
-}
-
-// at opens a directory below the root, or the root once more.
-func at(root *atomicfile.Dir, dir string) (*atomicfile.Dir, error) {
-	if dir == "" {
-		return atomicfile.Open(root.Path())
-	}
-	return root.Sub(dir, false)
-}
-
-// Discard removes an empty mailbox with its archive and its lock files. It does nothing, and says so, when
-// something waits or somebody has one of the locks. The caller makes sure that the session is gone and does
-// not come back meanwhile. With dry it only counts.
-func (m *Mailbox) Discard(dry bool) (p Pruned, gone bool, err error) {
-	if some, err := m.used(); err != nil || dry && some {
-		return p, false, err
-	}
-	if err := m.removeAll(&p, true); err != nil || dry {
-		return p, err == nil, err
-	}
-	for _, f := range []place{{"", m.LockName()}, {archiveDir, m.sid + ".lock"}} {
-		dir, err := at(m.root, f.dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return p, false, err
-		}
-		defer dir.Close()
-		lk, err := filelock.Open(dir, f.name)
-		if err != nil {
-			return p, false, err
-		}
-		defer lk.Release()
-		if free, err := lk.Try(); err != nil || !free {
-			return p, false, err
-		}
-	}
-	if dir, err := m.root.Sub(m.leaseName(), false); err == nil {
-		_, err = tidy(dir)
-		if err = errors.Join(err, dir.Close()); err != nil {
-			return p, false, err
-		}
-	}
-	if some, err := m.used(); err != nil || some {
-		return p, false, err
-	}
-	return p, true, m.removeAll(&Pruned{}, false)
-}
-
-// removeAll removes the files, the locks last: whoever is killed in between leaves what the next prune finds.
-func (m *Mailbox) removeAll(p *Pruned, dry bool) error {
-	for _, f := range m.files() {
-		dir, err := at(m.root, f.dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		err = removeTree(dir, f.name, p, dry)
-		if err == nil && !dry {
-			err = dir.Sync()
-		}
-		if err = errors.Join(err, dir.Close()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// removeTree removes a file, or a directory with the files in it.
-func removeTree(dir *atomicfile.Dir, name string, p *Pruned, dry bool) error {
+// Remove removes a file, or a directory with the files in it, and counts the files. With dry it only counts.
+func (p *Pruned) Remove(dir *atomicfile.Dir, name string, dry bool) error {
 	info, err := dir.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -215,7 +43,7 @@ func removeTree(dir *atomicfile.Dir, name string, p *Pruned, dry bool) error {
 	names, err := sub.Names()
 	for _, inside := range names {
 		if err == nil {
-			err = removeTree(sub, inside, p, dry)
+			err = p.Remove(sub, inside, dry)
 		}
 	}
 	if err != nil || dry {
@@ -224,29 +52,176 @@ func removeTree(dir *atomicfile.Dir, name string, p *Pruned, dry bool) error {
 	return dir.RemoveDir(name)
 }
 
+// PruneArchive removes the parts of the archive to which nothing was added since a time. The ids in them are
+// forgotten. With dry it only counts.
+func (m *Mailbox) PruneArchive(ctx context.Context, before time.Time, dry bool) (p Pruned, err error) {
+	a, err := m.openArchive()
+	if err != nil {
+		return p, err
+	}
+	a.close()
+	if a.newest == nil && len(a.bases) == 0 {
+		return p, nil
+	}
+	prune := func(dir *atomicfile.Dir) error { return m.pruneParts(dir, before, dry, &p) }
+	if !dry {
+		err = m.underArchiveLock(ctx, prune)
+		return p, err
+	}
+	dir, err := m.root.Sub(archiveDir, false)
+	if err != nil {
+		return p, err
+	}
+	defer dir.Close()
+	err = prune(dir)
+	return p, err
+}
+
+func (m *Mailbox) pruneParts(dir *atomicfile.Dir, before time.Time, dry bool, p *Pruned) error {
+	a, err := m.openArchive()
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	if info, err := dir.Stat(m.archiveName()); err == nil && info.Size() > 0 && info.ModTime().Before(before) {
+		if dry {
+			p.Add(info.Size())
+		} else if err := m.rotateArchive(dir, a); err != nil {
+			return err
+		}
+	}
+	var gone []string
+	for _, base := range a.bases {
+		info, err := a.old.Stat(segmentName(base))
+		if err != nil {
+			return err
+		}
+		if info.Size() > 0 && info.ModTime().Before(before) {
+			gone = append(gone, segmentName(base))
+			p.Add(info.Size())
+		}
+	}
+	if dry || len(gone) == 0 {
+		return nil
+	}
+	// An empty part stays behind the last one: it says where the next one begins, so that places stay what they are.
+	if err := a.old.Append(segmentName(a.base), nil); err != nil {
+		return err
+	}
+	for _, name := range gone {
+		if err := a.old.Remove(name); err != nil {
+			return err
+		}
+	}
+	return a.old.Sync()
+}
+
+// eachFile gives f all that a mailbox may have, the locks last.
+func (m *Mailbox) eachFile(f func(dir *atomicfile.Dir, name string) error) error {
+	archives, err := m.root.Sub(archiveDir, false)
+	if err == nil {
+		defer archives.Close()
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, at := range []struct {
+		dir  *atomicfile.Dir
+		name string
+	}{{m.root, m.leaseName()}, {m.root, m.inboxName()}, {archives, m.oldName()}, {archives, m.archiveName()},
+		{archives, m.archiveLockName()}, {m.root, m.LockName()}} {
+		if at.dir == nil {
+			continue
+		}
+		if err := f(at.dir, at.name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Changed is when anything of the mailbox was last written; zero when there is nothing.
+func (m *Mailbox) Changed() (last time.Time, err error) {
+	err = m.eachFile(func(dir *atomicfile.Dir, name string) error {
+		info, err := dir.Stat(name)
+		if errors.Is(err, fs.ErrNotExist) || name == m.oldName() { // which a prune changes, too
+			return nil
+		}
+		if err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+		return err
+	})
+	return last, err
+}
+
+// Discard removes an empty mailbox with its archive and its lock files. It does nothing, and says so, when
+// something waits or somebody has one of the locks. The caller makes sure that the session is gone and does
+// not come back meanwhile. With dry it only counts.
+func (m *Mailbox) Discard(dry bool) (p Pruned, gone bool, err error) {
+	if some, err := m.used(); err != nil || dry && some {
+		return p, false, err
+	}
+	count := func(dir *atomicfile.Dir, name string) error { return p.Remove(dir, name, true) }
+	if err := m.eachFile(count); err != nil || dry {
+		return p, err == nil, err
+	}
+	var locks []*filelock.Lock
+	defer func() {
+		for _, lk := range locks {
+			lk.Release()
+		}
+	}()
+	free := true
+	err = m.eachFile(func(dir *atomicfile.Dir, name string) error {
+		if !free || !strings.HasSuffix(name, ".lock") {
+			return nil
+		}
+		lk, err := filelock.Open(dir, name)
+		if err == nil {
+			locks = append(locks, lk)
+			free, err = lk.Try()
+		}
+		return err
+	})
+	if err != nil || !free {
+		return p, false, err
+	}
+	err = m.inLease(func(dir *atomicfile.Dir) error { _, err := tidy(dir); return err })
+	if some, uerr := m.used(); err != nil || uerr != nil || some {
+		return p, false, errors.Join(err, uerr)
+	}
+	// Whoever is killed in between leaves what the next prune finds.
+	return p, true, m.eachFile(func(dir *atomicfile.Dir, name string) error {
+		return errors.Join(new(Pruned).Remove(dir, name, false), dir.Sync())
+	})
+}
+
 // Sessions gives the ids of all sessions that have files of a mailbox below a root.
 func Sessions(root *atomicfile.Dir) (map[string]bool, error) {
 	sids := map[string]bool{}
-	for dir, suffixes := range map[string][]string{"": {".inbox.json", ".inbox.lock", ".lease"}, archiveDir: {".jsonl", ".old", ".lock"}} {
-		d, err := at(root, dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		names, err := d.Names()
-		d.Close()
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range names {
-			for _, suffix := range suffixes {
-				if sid, ok := strings.CutSuffix(name, suffix); ok && ValidName(sid) {
-					sids[sid] = true
-				}
+	if err := AddSessions(sids, root, ".inbox.json", ".inbox.lock", ".lease"); err != nil {
+		return nil, err
+	}
+	dir, err := root.Sub(archiveDir, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return sids, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return sids, AddSessions(sids, dir, ".jsonl", ".old", ".lock")
+}
+
+// AddSessions adds the session ids of the files in a directory: what stands before one of the suffixes.
+func AddSessions(sids map[string]bool, dir *atomicfile.Dir, suffixes ...string) error {
+	names, err := dir.Names()
+	for _, name := range names {
+		for _, suffix := range suffixes {
+			if sid, ok := strings.CutSuffix(name, suffix); ok && ValidName(sid) {
+				sids[sid] = true
 			}
 		}
 	}
-	return sids, nil
+	return err
 }

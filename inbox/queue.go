@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -228,78 +227,80 @@ func (q *queued) older() *os.File {
 
 // batch is what one sender stores for others.
 type batch struct {
-	msgs    []Message
-	ids     map[string]bool
-	room    int64
-	signers []func(sign byte)
+	msgs  []Message
+	ids   map[string]bool
+	size  int64
+	files []*os.File // to be signed
 }
 
 // claim takes what others have queued beside fresh. What it cannot take is left,
 // for its sender to be told why. The caller holds the lock.
 func (m *Mailbox) claim(dir *atomicfile.Dir, names []string, fresh []Message) *batch {
-	b := &batch{ids: map[string]bool{}, room: maxBatch}
+	b := &batch{ids: map[string]bool{}}
 	for _, msg := range fresh {
 		b.ids[msg.ID] = true
 	}
-	slices.Sort(names)
-	files := map[string]*os.File{}
-	msgs := map[string][]Message{}
+	type offer struct {
+		name string
+		f    *os.File
+		msgs []Message
+	}
+	var offers []offer
 	chosen := map[string]bool{} // ids: one search for all
+	slices.Sort(names)
 	for _, name := range names {
 		f := openQueued(dir, name)
 		if f == nil {
 			continue
 		}
-		files[name], msgs[name] = f, m.readQueued(f)
-		for _, msg := range msgs[name] {
-			chosen[msg.ID] = chosen[msg.ID] || strings.HasSuffix(name, onceSuffix)
+		o := offer{name, f, m.readQueued(f)}
+		offers = append(offers, o)
+		for i := 0; i < len(o.msgs) && strings.HasSuffix(name, onceSuffix); i++ {
+			chosen[o.msgs[i].ID] = true
 		}
 	}
-	maps.DeleteFunc(chosen, func(_ string, once bool) bool { return !once })
 	there, err := m.withIDs(chosen)
-	for _, name := range names {
-		f := files[name]
-		if f == nil {
-			continue
-		}
-		if err != nil || !b.add(msgs[name], there, func() bool { return dir.Remove(name) == nil }, func(sign byte) {
-			if sign != signUnknown {
-				f.WriteAt([]byte{sign}, 0) // if it is lost the sender looks for its messages
-			}
-			f.Close()
-		}) {
-			f.Close()
+	for _, o := range offers {
+		if err == nil && b.takes(o.msgs, there) && dir.Remove(o.name) == nil {
+			b.add(o.msgs)
+			b.files = append(b.files, o.f)
+		} else {
+			o.f.Close()
 		}
 	}
 	return b
 }
 
-// add takes messages into the batch if there is room, none of them is in it or
-// there already, and their sender has not given up.
-func (b *batch) add(msgs []Message, there map[string][]Message, claim func() bool, sign func(byte)) bool {
-	size := int64(0)
-	for _, msg := range msgs {
-		size += int64(len(msg.Content))
-		if b.ids[msg.ID] || slices.ContainsFunc(there[msg.ID], msg.sameSender) {
-			return false
-		}
-	}
-	if len(msgs) == 0 || size > b.room || !claim() {
-		return false
-	}
-	b.room -= size
+// takes says whether there is room for messages, and none of them is in the batch or there already.
+func (b *batch) takes(msgs []Message, there map[string][]Message) bool {
+	return len(msgs) > 0 && b.size+sizeOf(msgs) <= maxBatch && !slices.ContainsFunc(msgs, func(msg Message) bool {
+		return b.ids[msg.ID] || slices.ContainsFunc(there[msg.ID], msg.sameSender)
+	})
+}
+
+func (b *batch) add(msgs []Message) {
 	b.msgs = append(b.msgs, msgs...)
-	b.signers = append(b.signers, sign)
+	b.size += sizeOf(msgs)
 	for _, msg := range msgs {
 		b.ids[msg.ID] = true
 	}
-	return true
 }
 
-// sign tells the senders what became of their messages.
+// sizeOf gives the bytes of the bodies.
+func sizeOf(msgs []Message) (size int64) {
+	for _, msg := range msgs {
+		size += int64(len(msg.Content))
+	}
+	return size
+}
+
+// sign tells the senders what became of their messages. A sender whose sign is lost looks for its messages.
 func (b *batch) sign(sign byte) {
-	for _, tell := range b.signers {
-		tell(sign)
+	for _, f := range b.files {
+		if sign != signUnknown {
+			f.WriteAt([]byte{sign}, 0)
+		}
+		f.Close()
 	}
 }
 

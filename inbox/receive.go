@@ -3,11 +3,10 @@ package inbox
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"math"
 	"slices"
 
-	"c2c/inbox/filelock"
+	"c2c/inbox/atomicfile"
 )
 
 // Receive records what a client was seen to have of the messages that live
@@ -23,19 +22,14 @@ func (m *Mailbox) Receive(ctx context.Context, has func(Message) bool, by ...str
 		return err
 	}
 	defer lk.Release()
-	dir, err := m.root.Sub(m.leaseName(), false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
 	held := map[*chunk][]Message{}
-	_, err = m.eachLeased(dir, nil, math.MaxInt64, func(msg Message, holder *chunk) {
-		if holder != nil && !holder.done && slices.Contains(by, holder.by) && has(msg) {
-			held[holder] = append(held[holder], msg)
-		}
+	err = m.inLease(func(dir *atomicfile.Dir) error {
+		_, err := m.eachLeased(dir, nil, math.MaxInt64, func(msg Message, holder *chunk) {
+			if holder != nil && !holder.done && slices.Contains(by, holder.by) && has(msg) {
+				held[holder] = append(held[holder], msg)
+			}
+		})
+		return err
 	})
 	for c, msgs := range held {
 		err = errors.Join(err, m.archive(ctx, c.by, msgs, c.archived))
@@ -45,26 +39,20 @@ func (m *Mailbox) Receive(ctx context.Context, has func(Message) bool, by ...str
 
 // ArchiveLock is the file, below the root, whose closing tells that messages
 // were archived.
-func (m *Mailbox) ArchiveLock() string { return archiveDir + "/" + m.sid + ".lock" }
+func (m *Mailbox) ArchiveLock() string { return archiveDir + "/" + m.archiveLockName() }
 
 // Mark is a place in the archive.
 type Mark int64
 
 // Mark gives the end of the archive, and makes sure that ArchiveLock is there
 // to be watched.
-func (m *Mailbox) Mark(ctx context.Context) (Mark, error) {
-	dir, err := m.root.Sub(archiveDir, true)
-	if err != nil {
-		return 0, err
-	}
-	defer dir.Close()
-	lk, err := filelock.Acquire(ctx, dir, m.sid+".lock")
-	if err != nil {
-		return 0, err
-	}
-	defer lk.Release()
-	size, err := m.archiveSize()
-	return Mark(size), err
+func (m *Mailbox) Mark(ctx context.Context) (mark Mark, err error) {
+	err = m.underArchiveLock(ctx, func(*atomicfile.Dir) error {
+		size, err := m.archiveSize()
+		mark = Mark(size)
+		return err
+	})
+	return mark, err
 }
 
 // ArchivedSince gives the ids of the messages that were archived behind a mark.

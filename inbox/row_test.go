@@ -141,11 +141,11 @@ func TestAKillAfterAnyStepLosesAndDoublesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer dir.Close()
-			size, err := m.size(m.inboxName())
+			info, err := m.root.Stat(m.inboxName())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := m.rotate(dir, chunk{number: 3, count: 1, bytes: size}); err != nil {
+			if err := m.rotate(dir, chunk{number: 3, count: 1, bytes: info.Size()}); err != nil {
 				t.Fatal(err)
 			}
 		}, "a b c d"},

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
 )
 
 // The archive of a session is a row of files:
@@ -28,8 +30,24 @@ const (
 	maxSegment = 1 << 20
 )
 
-func (m *Mailbox) archiveName() string { return m.sid + ".jsonl" }
-func (m *Mailbox) oldName() string     { return m.sid + ".old" }
+func (m *Mailbox) archiveName() string     { return m.sid + ".jsonl" }
+func (m *Mailbox) archiveLockName() string { return m.sid + ".lock" }
+func (m *Mailbox) oldName() string         { return m.sid + ".old" }
+
+// underArchiveLock runs f with the directory of the archives, which it makes when there is none.
+func (m *Mailbox) underArchiveLock(ctx context.Context, f func(dir *atomicfile.Dir) error) error {
+	dir, err := m.root.Sub(archiveDir, true)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	lk, err := filelock.Acquire(ctx, dir, m.archiveLockName())
+	if err != nil {
+		return err
+	}
+	defer lk.Release()
+	return f(dir)
+}
 
 func segmentName(base int64) string { return fmt.Sprintf("%016d.jsonl", base) }
 
@@ -165,16 +183,20 @@ func (a *archive) newestFirst(since int64, f func(file *os.File, base int64) (mo
 
 // rotateArchive makes the newest file an older one, in one rename: a crash leaves it under one of the two names. Both
 // directories are synced before anything stands in the next file. The caller holds the archive's lock.
-func (m *Mailbox) rotateArchive(dir *atomicfile.Dir, base int64) error {
-	old, err := dir.Sub(m.oldName(), true)
-	if err != nil {
+func (m *Mailbox) rotateArchive(dir *atomicfile.Dir, a *archive) (err error) {
+	if a.old == nil {
+		if a.old, err = dir.Sub(m.oldName(), true); err != nil {
+			return err
+		}
+	}
+	if err := dir.Move(m.archiveName(), a.old, segmentName(a.base)); err != nil {
 		return err
 	}
-	defer old.Close()
-	if err := dir.Move(m.archiveName(), old, segmentName(base)); err != nil {
-		return err
+	if !slices.Contains(a.bases, a.base) { // an empty one was there, see pruneParts
+		a.bases = append(a.bases, a.base)
 	}
-	return errors.Join(old.Sync(), dir.Sync())
+	a.base, a.size = a.end(), 0
+	return errors.Join(a.old.Sync(), dir.Sync())
 }
 
 // maxLine is several times what the longest message takes.
@@ -214,16 +236,4 @@ func eachBlock(r io.Reader, f func(lines []byte) (more bool)) error {
 			buf = slices.Concat(buf, make([]byte, len(buf)))
 		}
 	}
-}
-
-// eachLine is eachBlock, line by line.
-func eachLine(r io.Reader, f func(line []byte) (more bool)) error {
-	return eachBlock(r, func(lines []byte) bool {
-		for line := range bytes.Lines(lines) {
-			if !f(line) {
-				return false
-			}
-		}
-		return true
-	})
 }

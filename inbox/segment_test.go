@@ -105,7 +105,7 @@ func TestAKilledRotationLosesNoRecordAndNoMark(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	if err := m.rotateArchive(dir, 0); err != nil {
+	if err := m.rotateArchive(dir, &archive{}); err != nil {
 		t.Fatal(err)
 	}
 	if end, err := m.archiveSize(); err != nil || end != mark {

@@ -30,7 +30,7 @@ func (m *Mailbox) Stamp() (s Stamp, err error) {
 	if s.lease, err = m.stamp(m.leaseName()); err != nil {
 		return s, err
 	}
-	_, err = m.inLease(func(dir *atomicfile.Dir) (bool, error) {
+	err = m.inLease(func(dir *atomicfile.Dir) error {
 		cs, err := chunks(dir)
 		for _, c := range cs {
 			if c.by == "" || c.done || err != nil {
@@ -41,7 +41,7 @@ func (m *Mailbox) Stamp() (s Stamp, err error) {
 				s.held++
 			}
 		}
-		return true, err
+		return err
 	})
 	return s, err
 }
