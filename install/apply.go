@@ -29,7 +29,7 @@ func (p *Plan) Apply() error {
 			return err
 		}
 	}
-	p.sweep(steps)
+	p.removeTemps(steps)
 	for i, c := range steps {
 		if err = p.do(c); err == nil {
 			continue
@@ -40,12 +40,12 @@ func (p *Plan) Apply() error {
 		removeDirs(dirs)
 		return err
 	}
-	return p.tidy()
+	return p.removeOwnDirs()
 }
 
-// sweep clears the directories of the plan. Those of files that are finished
-// and as they were belong to it: a crash came before the edit.
-func (p *Plan) sweep(steps []Change) {
+// removeTemps removes the temporary files that a crash left in the directories of the plan. Where a crash
+// came before the edit, only an undo record tells of the directory.
+func (p *Plan) removeTemps(steps []Change) {
 	for _, c := range steps {
 		atomicfile.Sweep(c.target)
 	}
@@ -196,9 +196,9 @@ func (p *Plan) makeDirs(dir string) error {
 	return nil
 }
 
-// tidy removes the directories that we created and that are empty again. The
+// removeOwnDirs removes the directories that we created and that are empty again. The
 // list goes with the last record, before those that it is in.
-func (p *Plan) tidy() error {
+func (p *Plan) removeOwnDirs() error {
 	list, dirs, err := readDirs(p.stateDir)
 	if err != nil {
 		return err
@@ -224,14 +224,13 @@ func (p *Plan) tidy() error {
 	return err
 }
 
-// ownDirs returns what a crash may have left of the state directory, beside no
-// list of ours: the directories that bear our name.
+// ownDirs returns the directories that have our name: they are ours even when a crash came before the list.
 func ownDirs(stateDir string) []string {
 	return []string{filepath.Dir(stateDir), stateDir}
 }
 
 // removeDirs removes what is empty of dirs, innermost first, and returns those
-// that still exist. A directory that somebody uses now is none of our business.
+// that still exist. A directory that somebody uses stays.
 func removeDirs(dirs []string) (left []string, err error) {
 	for _, dir := range slices.Backward(mergeDirs(dirs, nil)) {
 		switch rerr := os.Remove(dir); {

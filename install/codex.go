@@ -49,7 +49,7 @@ func codexServer(o Options) tomlEditor {
 
 // codexTrust looks for Codex's note that the user has reviewed our hooks:
 // [hooks.state."PATH:EVENT:GROUP:INDEX"] in config.toml (0.169.0). The hash in
-// it is Codex's own affair, so a note is no proof, but no note means no hook.
+// it is not documented, so a note is no proof, but no note means no hook.
 func codexTrust(o Options) []doctor.Finding {
 	files := codexFiles(o)
 	config, err1 := readFile(files[0].path)

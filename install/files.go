@@ -71,7 +71,7 @@ func (f *file) writable() error {
 }
 
 // followLink returns where the link at path leads, or path itself. The end of
-// the chain need not exist, so filepath.EvalSymlinks does not serve.
+// the chain need not exist, which is an error to filepath.EvalSymlinks.
 func followLink(path string) (string, error) {
 	for target, hops := path, 0; ; hops++ {
 		link, err := os.Readlink(target)

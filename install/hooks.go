@@ -12,7 +12,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// hookTimeout is in seconds. The script bounds itself to 5; this is the belt.
+// hookTimeout is in seconds. The script ends itself after 5; this is for one that hangs.
 const hookTimeout = 10
 
 // hookEditor puts one command under several events of a hooks object, the
@@ -142,16 +142,16 @@ func (e hookEditor) inspect(t target, f *file, o Options) (found []doctor.Findin
 		return nil, err
 	}
 	for _, event := range e.events {
-		is := t.wrong("hook "+event.name, "no entry")
+		is := t.problem("hook "+event.name, "no entry")
 		for _, ref := range e.entries(member(f.data, hooksKey, event.name)) {
 			_, err := client.LookPath(firstWord(ref.command), o.Getenv)
 			switch {
 			case is.Status == doctor.OK:
-				is = t.wrong(is.Part, "more than one entry, mail is looked for twice")
+				is = t.problem(is.Part, "more than one entry, mail is looked for twice")
 			case ref.legacy(event):
-				is = t.wrong(is.Part, "the entry is that of another c2c")
+				is = t.problem(is.Part, "the entry is that of another c2c")
 			case err != nil:
-				is = t.wrong(is.Part, err.Error())
+				is = t.problem(is.Part, err.Error())
 			default:
 				is.Status, is.Detail = doctor.OK, ref.command
 			}

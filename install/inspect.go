@@ -20,13 +20,13 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 		return nil, err
 	}
 	var servers, rest []doctor.Finding
-	var home target // the file that install would put the server into, or the last that may have it
+	var server target // the file that install would put the server into, or the last that may have it
 	for _, t := range slices.Backward(targets) {
 		list, part := &rest, t.kind
 		if t.kind == kindServer || t.kind == kindTOML {
 			list, part = &servers, partServer
-			if home.path == "" || !t.other {
-				home = t
+			if server.path == "" || !t.other {
+				server = t
 			}
 		}
 		f, err := readFile(t.path)
@@ -39,8 +39,8 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 		}
 		*list = append(*list, found...)
 	}
-	if servers == nil && home.path != "" {
-		servers = []doctor.Finding{home.wrong(partServer, "no entry")}
+	if servers == nil && server.path != "" {
+		servers = []doctor.Finding{server.problem(partServer, "no entry")}
 	}
 	if s.inspect != nil {
 		rest = append(rest, s.inspect(o)...)
@@ -51,8 +51,8 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 // partServer is the MCP server in a finding.
 const partServer = "mcp server"
 
-// wrong is a problem that installing again ends.
-func (t target) wrong(part, what string) doctor.Finding {
+// problem is one that installing again ends.
+func (t target) problem(part, what string) doctor.Finding {
 	return doctor.Finding{Client: t.client, Status: doctor.Problem, Part: part, Path: t.path,
 		Detail: what + "; c2c install " + t.client + " puts it right"}
 }
@@ -60,10 +60,10 @@ func (t target) wrong(part, what string) doctor.Finding {
 // inspectServer reports on an MCP server entry that starts command.
 func (t target) inspectServer(ours bool, command string, o Options) doctor.Finding {
 	if !ours {
-		return t.wrong(partServer, fmt.Sprintf("the entry c2c is not this c2c's (it runs %q)", command))
+		return t.problem(partServer, fmt.Sprintf("the entry c2c is not this c2c's (it runs %q)", command))
 	}
 	if _, err := client.LookPath(command, o.Getenv); err != nil {
-		return t.wrong(partServer, err.Error())
+		return t.problem(partServer, err.Error())
 	}
 	return doctor.Finding{Client: t.client, Status: doctor.OK, Part: partServer, Path: t.path, Detail: command}
 }

@@ -12,7 +12,7 @@ import (
 
 // A jsonDoc is JSON text, perhaps with comments. hujson says where everything is; an edit puts bytes in
 // or takes bytes out there, and the text is parsed again. What is not touched comes out as it went in.
-// hujson's own Patch would take the comments before a member with it and format nothing.
+// hujson's own Patch would remove the comments before a member too, and format nothing.
 type jsonDoc struct {
 	path    string // for errors
 	src     []byte // the text as it is now, without the byte order mark

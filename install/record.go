@@ -14,7 +14,7 @@ import (
 
 // A record is what undoing our edit of one file needs. It is written before
 // the edit, so that a crash between the two leaves nothing that cannot be
-// undone: a record of an edit that never happened matches no hash and is inert.
+// undone: a record of an edit that never happened matches no hash and does nothing.
 type record struct {
 	Version     int         `json:"version"`
 	Client      string      `json:"client"`

@@ -17,9 +17,9 @@ import (
 // roundtripTime bounds all of a round trip.
 const roundtripTime = 20 * time.Second
 
-// A trip is a scratch root on which doctor plays both ends of a conversation,
+// A roundtrip is a scratch root on which doctor plays both ends of a conversation,
 // with the programs and in the form that the clients use.
-type trip struct {
+type roundtrip struct {
 	o    Options
 	home string
 }
@@ -34,7 +34,7 @@ func Roundtrip(ctx context.Context, o Options) doctor.Finding {
 		return doctor.Failed(part, "", fmt.Errorf("make a scratch root: %w", err))
 	}
 	defer os.RemoveAll(home)
-	t := trip{o, home}
+	t := roundtrip{o, home}
 	_, err = t.tool(ctx, "there", "register", `{"alias":"there"}`)
 	for _, s := range setups() {
 		if err == nil && s.event != "" {
@@ -53,7 +53,7 @@ func Roundtrip(ctx context.Context, o Options) doctor.Finding {
 }
 
 // send sends a message, takes it by one path, and wants its status to be read.
-func (t trip) send(ctx context.Context, id string, take func() (string, error)) error {
+func (t roundtrip) send(ctx context.Context, id string, take func() (string, error)) error {
 	args := fmt.Sprintf(`{"to_alias":"there","content":"round trip %s","message_id":%q}`, id, id)
 	if _, err := t.tool(ctx, "here", "send", args); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (t trip) send(ctx context.Context, id string, take func() (string, error)) 
 	return err
 }
 
-func (t trip) run(ctx context.Context, session, input string, argv ...string) (string, error) {
+func (t roundtrip) run(ctx context.Context, session, input string, argv ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = t.home
 	// Nothing of the caller's environment but the path: neither its session nor its keys.
@@ -89,7 +89,7 @@ func (t trip) run(ctx context.Context, session, input string, argv ...string) (s
 }
 
 // tool calls one tool of a new MCP server, which answers all it was asked before it ends.
-func (t trip) tool(ctx context.Context, session, name, args string) (string, error) {
+func (t roundtrip) tool(ctx context.Context, session, name, args string) (string, error) {
 	input := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"doctor","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"` + name + `","arguments":` + args + "}}\n"

@@ -35,11 +35,11 @@ func (e scriptEditor) inspect(t target, f *file, _ Options) ([]doctor.Finding, e
 	found := doctor.Finding{Client: t.client, Status: doctor.OK, Part: part, Path: t.path, Detail: "as this c2c writes it"}
 	switch {
 	case f.data == nil:
-		found = t.wrong(part, "no such file")
+		found = t.problem(part, "no such file")
 	case !bytes.Equal(f.data, e.content):
-		found = t.wrong(part, "the content is not what this c2c writes")
+		found = t.problem(part, "the content is not what this c2c writes")
 	case f.mode&0o111 != 0o111:
-		found = t.wrong(part, fmt.Sprintf("mode %04o is not executable", f.mode))
+		found = t.problem(part, fmt.Sprintf("mode %04o is not executable", f.mode))
 	}
 	return []doctor.Finding{found}, nil
 }

@@ -1,4 +1,4 @@
-// Package client holds what c2c knows about each AI program it serves: data only, one file per client.
+// Package client holds what c2c knows about each AI program it serves, as data in one file per client.
 // Nothing here is on disk and nothing changes after start, so every function may be called from
 // any goroutine at once.
 package client

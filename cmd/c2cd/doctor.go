@@ -31,7 +31,7 @@ could not be woken. The exit status is 1 when there is a problem.
 // doctor looks at the root and at each client's configuration, and changes nothing.
 func (a *app) doctor(ctx context.Context, args []string) error {
 	fs := a.flags("doctor", doctorHelp, "doctor --roundtrip")
-	trip := fs.Bool("roundtrip", false, "also send a message to itself, by the hook and by the MCP server")
+	roundtrip := fs.Bool("roundtrip", false, "also send a message to itself, by the hook and by the MCP server")
 	asJSON := fs.Bool("json", false, "print JSON")
 	if rest, err := words(fs, args); err != nil || len(rest) > 0 {
 		return fmt.Errorf("%w: c2c doctor takes --roundtrip and --json and nothing else", errUsage)
@@ -48,7 +48,7 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 		}
 		report = append(append(report, install.Program(ctx, name, o)), found...)
 	}
-	if *trip {
+	if *roundtrip {
 		report = append(report, install.Roundtrip(ctx, o))
 	}
 	if *asJSON {
@@ -69,7 +69,7 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 }
 
 func (a *app) printReport(report []doctor.Finding) {
-	for _, f := range short(report) {
+	for _, f := range shorten(report) {
 		what := strings.TrimSpace(f.Client + " " + f.Part)
 		where := ""
 		if f.Path != "" {
@@ -79,9 +79,9 @@ func (a *app) printReport(report []doctor.Finding) {
 	}
 }
 
-// short fits a report on a screen: hooks of one file with nothing wrong share a line, and so do the
+// shorten fits a report on a screen: hooks of one file with nothing wrong share a line, and so do the
 // sessions behind the first few.
-func short(report []doctor.Finding) (lines []doctor.Finding) {
+func shorten(report []doctor.Finding) (lines []doctor.Finding) {
 	sessions := 0
 	for _, f := range report {
 		if f.Session != "" {
@@ -91,7 +91,7 @@ func short(report []doctor.Finding) (lines []doctor.Finding) {
 				continue
 			}
 		}
-		if n := len(lines) - 1; n >= 0 && goodHook(f) && goodHook(lines[n]) && lines[n].Path == f.Path {
+		if n := len(lines) - 1; n >= 0 && isGoodHook(f) && isGoodHook(lines[n]) && lines[n].Path == f.Path {
 			lines[n].Part += ", " + strings.TrimPrefix(f.Part, "hook ")
 			continue
 		}
@@ -100,7 +100,7 @@ func short(report []doctor.Finding) (lines []doctor.Finding) {
 	return lines
 }
 
-func goodHook(f doctor.Finding) bool {
+func isGoodHook(f doctor.Finding) bool {
 	return f.Status == doctor.OK && strings.HasPrefix(f.Part, "hook ")
 }
 
@@ -171,15 +171,15 @@ func (a *app) checkDaemon(ctx context.Context, b *broker.Broker) doctor.Finding 
 		f.Detail = fmt.Sprintf("runs, process %d", pid)
 		return f
 	}
-	var alone []string
+	var attached []string
 	for _, s := range all {
 		if s.Pane != "" && s.State == broker.Alive {
-			alone = append(alone, s.Alias)
+			attached = append(attached, s.Alias)
 		}
 	}
 	f.Path, f.Detail = "", "does not run; only sessions without a server of their own need it"
-	if len(alone) > 0 {
-		f.Status, f.Detail = doctor.Warning, "does not run, and was to type for "+strings.Join(alone, ", ")+": c2c wake start"
+	if len(attached) > 0 {
+		f.Status, f.Detail = doctor.Warning, "does not run, and was to type for "+strings.Join(attached, ", ")+": c2c wake start"
 	}
 	return f
 }

@@ -53,7 +53,7 @@ func (a *app) edit(verb string, args []string, plan func(string, install.Options
 		if err != nil {
 			return err
 		}
-		if err := a.carryOut(name, p, *dry); err != nil {
+		if err := a.apply(name, p, *dry); err != nil {
 			return err
 		}
 	}
@@ -80,7 +80,7 @@ func chosen(clients []string, o install.Options) ([]string, error) {
 	return clients, nil
 }
 
-func (a *app) carryOut(client string, p *install.Plan, dry bool) error {
+func (a *app) apply(client string, p *install.Plan, dry bool) error {
 	fmt.Fprint(a.stdout, p.Diff())
 	if dry {
 		fmt.Fprintf(a.stdout, "%s: nothing was changed (--dry-run)\n", client)

@@ -1,5 +1,5 @@
-// Command c2cd is the part of c2c that may be large: the MCP server and what
-// edits the clients' configuration. People type c2c, which runs it.
+// Command c2cd has the verbs of c2c that link large libraries: the MCP server, waking, and the set-up of
+// clients. People type c2c, which runs it.
 package main
 
 import (

@@ -51,7 +51,7 @@ func (a *app) mcp(ctx context.Context) error {
 		Channel: channel != channelOff,
 		Client:  a.getenv("C2C_MCP_CLIENT_TYPE"), Getenv: a.getenv, PID: client,
 		Initialized: func(name string) {
-			once.Do(func() { stop = a.startRinging(ctx, name, client, pushing{channel, srv}) })
+			once.Do(func() { stop = a.startRinging(ctx, name, client, pusher{channel, srv}) })
 		},
 		Open: a.open,
 	})
@@ -66,14 +66,14 @@ func (a *app) mcp(ctx context.Context) error {
 	return err
 }
 
-// pushing is the server that can push, and how.
-type pushing struct {
+// pusher is the server as a channel to the client.
+type pusher struct {
 	mode string
 	srv  *mcpserver.Server
 }
 
 // method is the channel's. The client may have been started without it.
-func (p pushing) method(box *inbox.Mailbox, root string) wake.Method {
+func (p pusher) method(box *inbox.Mailbox, root string) wake.Method {
 	c := &mcpserver.Channel{Server: p.srv, Box: box, Root: root}
 	m := wake.Method{Name: wake.ByChannel, Doorbell: c, Unproven: true}
 	if p.mode == channelContent {
@@ -83,7 +83,7 @@ func (p pushing) method(box *inbox.Mailbox, root string) wake.Method {
 }
 
 // startRinging wakes the client's sessions until stop is called.
-func (a *app) startRinging(ctx context.Context, client string, pid int, channel pushing) (stop func()) {
+func (a *app) startRinging(ctx context.Context, client string, pid int, channel pusher) (stop func()) {
 	push := channel.method
 	if channel.mode == channelOff {
 		push = nil

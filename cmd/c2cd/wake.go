@@ -14,7 +14,7 @@ const wakeHelp = `usage: c2c wake <start | stop | restart | status | run | attac
 
 Wakes sessions that have no MCP server of their own to do it: those that a
 daemon of their client serves, and clients in tmux or screen that you attach. A session's own
-server goes before; sessions without one need no daemon while they are awake.
+MCP server has priority. While a session works it needs no daemon.
 
   start, stop, restart   the daemon of this root
   run                    the same, in front
