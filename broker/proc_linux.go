@@ -1,11 +1,12 @@
 package broker
 
 import (
-	"fmt"
+	"errors"
 	"os"
 	"strconv"
-	"strings"
 	"sync"
+
+	"c2c/broker/procstat"
 )
 
 // system is the machine's process table, from /proc.
@@ -35,29 +36,9 @@ func (s *system) find(pid int) (process, error) {
 	if s.namespace() == "" {
 		return process{}, errHidden
 	}
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return process{}, errNoProcess // or ESRCH: it went between open and read
+	st, err := procstat.Read(pid)
+	if errors.Is(err, procstat.ErrNone) {
+		err = errNoProcess
 	}
-	return parseStat(pid, string(data))
-}
-
-// parseStat reads what follows the command's name, which may itself hold spaces and parentheses.
-func parseStat(pid int, stat string) (process, error) {
-	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
-	if len(fields) < 20 {
-		return process{}, fmt.Errorf("read /proc/%d/stat: only %d fields", pid, len(fields))
-	}
-	if fields[0] == "Z" || fields[0] == "X" {
-		return process{}, errNoProcess
-	}
-	parent, err := strconv.Atoi(fields[1])
-	if err != nil {
-		return process{}, fmt.Errorf("read /proc/%d/stat: %w", pid, err)
-	}
-	start, err := strconv.ParseInt(fields[19], 10, 64)
-	if err != nil {
-		return process{}, fmt.Errorf("read /proc/%d/stat: %w", pid, err)
-	}
-	return process{pid: pid, parent: parent, start: start}, nil
+	return process{pid: pid, parent: st.Parent, start: st.Start}, err
 }

@@ -98,16 +98,16 @@ func (s *gnuScreen) terminal() (read time.Time, err error) {
 	if err != nil {
 		return read, err
 	}
-	shell, err := lookAt(p.session) // the first process in the window
+	shell, err := lookAt(p.Session) // the first process in the window
 	if err != nil {
 		return read, err
 	}
-	getenv, err := started(p.session)
+	getenv, err := started(p.Session)
 	if err != nil {
 		return read, err
 	}
 	server, _, _ := strings.Cut(s.pane.Socket, ".")
-	if strconv.Itoa(shell.parent) != server || getenv("WINDOW") != s.pane.ID {
+	if strconv.Itoa(shell.Parent) != server || getenv("WINDOW") != s.pane.ID {
 		return read, fmt.Errorf("%w: process %d is not in window %s of %q", wake.ErrUnreachable, s.pid, s.pane.ID, s.pane.Socket)
 	}
 	return foreground(p)

@@ -77,7 +77,7 @@ func (t *tmux) terminal(path string) (read time.Time, err error) {
 	if err != nil {
 		return read, err
 	}
-	if dev != p.tty {
+	if dev != p.Terminal {
 		return read, fmt.Errorf("%w: process %d is not in pane %s", wake.ErrUnreachable, t.pid, t.pane.ID)
 	}
 	return foreground(p)

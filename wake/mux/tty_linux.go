@@ -4,56 +4,41 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"c2c/broker/procstat"
 	"c2c/wake"
 )
 
-// process is what the kernel says of one.
-type process struct {
-	parent, group, session int
-	tty                    uint64 // its controlling terminal's device number
-	foreground             int    // that terminal's foreground process group
-}
-
-func lookAt(pid int) (process, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+func lookAt(pid int) (procstat.Stat, error) {
+	p, err := procstat.Read(pid)
 	if err != nil {
-		return process{}, fmt.Errorf("%w: process %d is gone: %v", wake.ErrUnreachable, pid, err)
+		return p, fmt.Errorf("%w: process %d: %w", wake.ErrUnreachable, pid, err)
 	}
-	// The name before the last bracket may hold anything.
-	f := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
-	var n [8]int
-	for i := 1; i < len(n) && i < len(f); i++ {
-		if n[i], err = strconv.Atoi(f[i]); err != nil {
-			return process{}, fmt.Errorf("read /proc/%d/stat: %w", pid, err)
-		}
+	if p.Terminal == 0 {
+		return p, fmt.Errorf("%w: process %d has no terminal", wake.ErrUnreachable, pid)
 	}
-	if len(f) < 6 || n[4] == 0 {
-		return process{}, fmt.Errorf("%w: process %d has no terminal", wake.ErrUnreachable, pid)
-	}
-	return process{parent: n[1], group: n[2], session: n[3], tty: uint64(uint32(n[4])), foreground: n[5]}, nil
+	return p, nil
 }
 
 // foreground fails unless the client is what a key on its terminal would reach: a command that it runs
 // there, an editor say, is not typed into. It returns when the client has read from the terminal last, at
 // the latest. A command in the client's own process group is not seen here, only on the screen.
-func foreground(p process) (read time.Time, err error) {
-	if p.group != p.foreground {
+func foreground(p procstat.Stat) (read time.Time, err error) {
+	if p.Group != p.Foreground {
 		return read, errors.New("another program has its terminal")
 	}
-	path := fmt.Sprintf("/dev/pts/%d", unix.Minor(p.tty))
+	path := fmt.Sprintf("/dev/pts/%d", unix.Minor(p.Terminal))
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return read, fmt.Errorf("open its terminal: %w", err)
 	}
 	defer unix.Close(fd)
 	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil || st.Rdev != p.tty {
+	if err := unix.Fstat(fd, &st); err != nil || st.Rdev != p.Terminal {
 		return read, fmt.Errorf("%s is not its terminal", path)
 	}
 	mode, err := unix.IoctlGetTermios(fd, unix.TCGETS)

@@ -1,0 +1,48 @@
+// Package procstat reads what Linux says of a process in /proc/<pid>/stat.
+package procstat
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// ErrNone says that no process has this id, or that it has ended and waits for its parent.
+var ErrNone = errors.New("no such process")
+
+// Stat is a process. See proc(5).
+type Stat struct {
+	Parent, Group, Session int
+	Terminal               uint64 // the device number of its controlling terminal; 0: it has none
+	Foreground             int    // the process group that has this terminal
+	Start                  int64  // in ticks since boot
+}
+
+// Read reads it.
+func Read(pid int) (Stat, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return Stat{}, ErrNone // or ESRCH: it went between open and read
+	}
+	return parse(pid, string(data))
+}
+
+// parse reads what follows the command's name, which may itself hold spaces and parentheses.
+func parse(pid int, stat string) (s Stat, err error) {
+	f := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
+	if len(f) < 20 {
+		return s, fmt.Errorf("read /proc/%d/stat: only %d fields", pid, len(f))
+	}
+	if f[0] == "Z" || f[0] == "X" {
+		return s, ErrNone
+	}
+	var n [20]int64
+	for _, i := range []int{1, 2, 3, 4, 5, 19} {
+		if n[i], err = strconv.ParseInt(f[i], 10, 64); err != nil {
+			return s, fmt.Errorf("read /proc/%d/stat: %w", pid, err)
+		}
+	}
+	return Stat{Parent: int(n[1]), Group: int(n[2]), Session: int(n[3]), Terminal: uint64(uint32(n[4])), Foreground: int(n[5]), Start: n[19]}, nil
+}
