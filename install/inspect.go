@@ -19,12 +19,12 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	var servers, rest []doctor.Finding
+	var all []doctor.Finding
 	var server target // the file that install would put the server into, or the last that may have it
 	for _, t := range slices.Backward(targets) {
-		list, part := &rest, t.kind
-		if t.kind == kindServer || t.kind == kindTOML {
-			list, part = &servers, partServer
+		part := t.kind
+		if strings.HasPrefix(t.kind, kindOfServers) {
+			part = partServer
 			if server.path == "" || !t.other {
 				server = t
 			}
@@ -37,15 +37,17 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 		if err != nil {
 			found = []doctor.Finding{{Client: client, Status: doctor.Problem, Part: part, Path: t.path, Detail: err.Error()}}
 		}
-		*list = append(*list, found...)
+		all = append(all, found...)
 	}
-	if servers == nil && server.path != "" {
-		servers = []doctor.Finding{server.problem(partServer, "no entry")}
+	isServer := func(f doctor.Finding) bool { return f.Part == partServer }
+	if server.path != "" && !slices.ContainsFunc(all, isServer) {
+		all = append(all, server.problem(partServer, "no entry"))
 	}
 	if s.inspect != nil {
-		rest = append(rest, s.inspect(o)...)
+		all = append(all, s.inspect(o)...)
 	}
-	return slices.Concat(servers, rest), nil
+	rest := slices.DeleteFunc(slices.Clone(all), isServer)
+	return append(slices.DeleteFunc(all, func(f doctor.Finding) bool { return !isServer(f) }), rest...), nil
 }
 
 // partServer is the MCP server in a finding.

@@ -90,7 +90,10 @@ type editor interface {
 	inspect(t target, f *file, o Options) ([]doctor.Finding, error)
 }
 
-// Kinds of targets, as undo records name them.
+// kindOfServers begins the kind of a file that may hold the MCP server.
+const kindOfServers = "mcp-"
+
+// Kinds of targets, as undo records name them. A client may have one of its own.
 const (
 	kindServer = "mcp-json"
 	kindHooks  = "hooks-json"
