@@ -31,6 +31,7 @@ func (a *app) start(ctx context.Context, args []string) (status int, err error) 
 	fs := a.flags("start", startHelp, "start --alias amber "+client.Names()[0]+" -- --resume")
 	alias := fs.String("alias", "", "the session's `name`; default: one is made up, or the client's hooks say")
 	channel := fs.Bool("channel", false, "load c2c as a development channel, which the client asks about")
+	unattended := fs.Bool("unattended", false, "refused here: call c2c register --unattended in the session")
 	var theirs []string
 	if i := slices.Index(args, "--"); i >= 0 {
 		args, theirs = args[:i], args[i+1:]
@@ -47,6 +48,10 @@ func (a *app) start(ctx context.Context, args []string) (status int, err error) 
 	if profile.SharedProcess && *alias != "" {
 		// Its daemon gives every session the environment of the first terminal.
 		return 0, fmt.Errorf("%s names its sessions itself: leave --alias out, and call register in the session", name)
+	}
+	if *unattended {
+		// A terminal may show one thread after another, and Codex tells no process which one.
+		return 0, fmt.Errorf("%w: which session a terminal will show is not known when it starts: call c2c register --unattended in the session", errUsage)
 	}
 	path, err := client.LookPath(name, a.getenv)
 	if err != nil {
