@@ -58,17 +58,17 @@ func (b *Broker) Register(ctx context.Context, c Caller, alias string) (Session,
 
 // attachment is one Attach while it holds the registry's lock.
 type attachment struct {
-	caller  Caller
-	alias   string
-	named   bool    // the alias was chosen, and not made up
-	client  string  // whose session it is
-	id      string  // the client's own id, or empty
-	process process // zero when not known
-	sid     string
-	created bool     // the session had no row
-	evicted []string // sessions that lost the alias to this one
-	owed    []string // see facts
-	write   bool
+	caller   Caller
+	alias    string
+	named    bool    // the alias was chosen, and not made up
+	client   string  // whose session it is
+	id       string  // the client's own id, or empty
+	process  process // zero when not known
+	sid      string
+	created  bool     // the session had no row
+	evicted  []string // sessions that lost the alias to this one
+	moveFrom []string // see facts
+	write    bool
 }
 
 func (b *Broker) attach(ctx context.Context, c Caller, alias string) (Session, error) {
@@ -84,7 +84,7 @@ func (b *Broker) attach(ctx context.Context, c Caller, alias string) (Session, e
 	if err != nil {
 		return Session{}, err
 	}
-	b.bringOwed(ctx, a.owed, own)
+	b.finishMoves(ctx, a.moveFrom, own)
 	return b.session(own), nil
 }
 
@@ -132,12 +132,12 @@ func (b *Broker) bind(ctx context.Context, rows []row, a *attachment) ([]row, er
 	if err != nil {
 		return nil, err
 	}
-	a.owed = append(before.Owed, a.evicted...)
+	a.moveFrom = append(before.MoveFrom, a.evicted...)
 	if (a.created || a.alias != "") && b.hasDead() {
-		a.owed = append(a.owed, a.sid)
+		a.moveFrom = append(a.moveFrom, a.sid)
 	}
-	slices.Sort(a.owed)
-	a.owed = slices.Compact(a.owed)
+	slices.Sort(a.moveFrom)
+	a.moveFrom = slices.Compact(a.moveFrom)
 	return bound, b.bindFacts(ctx, a, bound[findSID(bound, a.sid)].alias())
 }
 
@@ -227,7 +227,7 @@ func (b *Broker) bindFacts(ctx context.Context, a *attachment, alias string) err
 		}
 	}
 	return b.changeFacts(ctx, a.sid, func(f *facts) {
-		f.Alias, f.Owed = alias, addOwed(f.Owed, a.owed...)
+		f.Alias, f.MoveFrom = alias, addMissing(f.MoveFrom, a.moveFrom...)
 		if a.client != "" {
 			f.Client = a.client
 		}

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -102,6 +103,15 @@ func (b *Broker) Watchable(lock string) (path string, err error) {
 // Mailbox opens the mail of a session.
 func (b *Broker) Mailbox(sid string) (*inbox.Mailbox, error) {
 	return inbox.Open(b.root, sid, b.mail)
+}
+
+// readIf reads a file of the root; nil when there is none.
+func (b *Broker) readIf(name string) ([]byte, error) {
+	data, err := b.root.Read(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return data, err
 }
 
 // locked runs f under a lock file of the root.

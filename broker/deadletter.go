@@ -52,11 +52,8 @@ func (b *Broker) hasDead() bool {
 }
 
 func (b *Broker) deadLines() ([][]byte, error) {
-	data, err := b.root.Read(deadFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	data, err := b.readIf(deadFile)
+	if err != nil || data == nil {
 		return nil, err
 	}
 	return bytes.SplitAfter(data, []byte("\n")), nil

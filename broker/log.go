@@ -79,10 +79,7 @@ func (b *Broker) rotateLog() error {
 
 // TailLog gives the last lines of broker.log, oldest first; lines that are not JSON are passed over.
 func (b *Broker) TailLog(ctx context.Context, limit int) ([]json.RawMessage, error) {
-	data, err := b.root.Read(logFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	data, err := b.readIf(logFile)
 	if err != nil {
 		return nil, err
 	}

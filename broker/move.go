@@ -21,20 +21,20 @@ const (
 	maxMoves = 3
 )
 
-// bringOwed brings a session the mail that is still to come to it. What cannot come now stays owed: that
+// finishMoves moves the mail of some sessions to another one. What cannot move now stays in the facts: that
 // is logged and no error, because every hook and every tool call of the session begins here.
-func (b *Broker) bringOwed(ctx context.Context, owed []string, own row) {
-	if len(owed) == 0 {
+func (b *Broker) finishMoves(ctx context.Context, from []string, own row) {
+	if len(from) == 0 {
 		return
 	}
-	owed = addOwed(owed, own.sid()) // a sweep may have made dead letters of what was owed
+	from = addMissing(from, own.sid()) // a sweep may have made dead letters of what was to be moved
 	var done []string
-	for i := 0; i < len(owed); i++ {
-		sid := owed[i]
+	for i := 0; i < len(from); i++ {
+		sid := from[i]
 		if f, err := b.readFacts(sid); err == nil { // what was to come to it is to come here
-			owed = addOwed(owed, slices.DeleteFunc(f.Owed, func(s string) bool { return s == sid })...)
+			from = addMissing(from, slices.DeleteFunc(f.MoveFrom, func(s string) bool { return s == sid })...)
 		}
-		ok, err := b.bring(ctx, sid, own)
+		ok, err := b.finishMove(ctx, sid, own)
 		if ok {
 			done = append(done, sid)
 		}
@@ -43,16 +43,16 @@ func (b *Broker) bringOwed(ctx context.Context, owed []string, own row) {
 		}
 	}
 	err := b.changeFacts(ctx, own.sid(), func(f *facts) {
-		f.Owed = slices.DeleteFunc(addOwed(f.Owed, owed...), func(sid string) bool { return slices.Contains(done, sid) })
+		f.MoveFrom = slices.DeleteFunc(addMissing(f.MoveFrom, from...), func(sid string) bool { return slices.Contains(done, sid) })
 	})
 	if err != nil {
 		b.log.Warn("what was moved is not recorded", "to", own.sid(), "err", err)
 	}
 }
 
-// bring brings what one session left, or the dead letters of the session's own mailbox; done says that
-// nothing is left to bring.
-func (b *Broker) bring(ctx context.Context, sid string, own row) (done bool, err error) {
+// finishMove moves what one session left, or the dead letters of the session's own mailbox; done says that
+// nothing is left to move.
+func (b *Broker) finishMove(ctx context.Context, sid string, own row) (done bool, err error) {
 	if sid == own.sid() {
 		return b.redeliver(ctx, sid, own.alias())
 	}
@@ -63,40 +63,40 @@ func (b *Broker) bring(ctx context.Context, sid string, own row) (done bool, err
 	return b.moveMail(ctx, sid, own.sid())
 }
 
-// addOwed puts sessions that are not there yet into a list.
-func addOwed(owed []string, more ...string) []string {
+// addMissing puts sessions that are not there yet into a list.
+func addMissing(sids []string, more ...string) []string {
 	for _, sid := range more {
-		if !slices.Contains(owed, sid) {
-			owed = append(owed, sid)
+		if !slices.Contains(sids, sid) {
+			sids = append(sids, sid)
 		}
 	}
-	return owed
+	return sids
 }
 
-// follow moves on what was delivered to a mailbox whose alias has gone to another session meanwhile: the
-// heir may have emptied that mailbox already, and would not look there again. It returns whose mailbox the
+// forward moves on what was delivered to a mailbox whose alias has gone to another session meanwhile: the new
+// holder may have emptied that mailbox already, and would not look there again. It returns whose mailbox the
 // message is in. An error is only logged: the message is stored.
-func (b *Broker) follow(ctx context.Context, sid, alias string) string {
+func (b *Broker) forward(ctx context.Context, sid, alias string) string {
 	for range maxMoves {
 		rows, err := b.rows(ctx)
 		if err == nil && findSID(rows, sid) >= 0 {
 			return sid
 		}
-		heir := b.receiver(rows, alias)
-		if err == nil && heir == nil {
+		holder := b.receiver(rows, alias)
+		if err == nil && holder == nil {
 			return sid // swept: the message waits for the session or for the next sweep
 		}
-		if err == nil { // before it moves: the heir's next call brings what does not come now
-			err = b.changeFacts(ctx, heir.sid(), func(f *facts) { f.Owed = addOwed(f.Owed, sid) })
+		if err == nil { // before it moves: the holder's next call moves what does not move now
+			err = b.changeFacts(ctx, holder.sid(), func(f *facts) { f.MoveFrom = addMissing(f.MoveFrom, sid) })
 		}
 		if err == nil {
-			_, err = b.moveMail(ctx, sid, heir.sid())
+			_, err = b.moveMail(ctx, sid, holder.sid())
 		}
 		if err != nil {
 			b.log.Warn("a message does not follow its alias yet", "alias", alias, "in", sid, "err", err)
 			return sid
 		}
-		sid = heir.sid()
+		sid = holder.sid()
 	}
 	return sid
 }
@@ -183,15 +183,9 @@ func takeOutSome(ctx context.Context, box *inbox.Mailbox, put func([]inbox.Messa
 			gone = append(gone, m.Handle())
 		}
 	}
-	if len(left) == 0 {
-		return lease.More && err == nil, errors.Join(err, lease.Remove(ctx, gone...))
-	}
-	if len(gone) == 0 {
-		return false, errors.Join(err, lease.Release())
-	}
 	again, cancel := context.WithTimeout(ctx, moveWait)
 	defer cancel()
-	return false, errors.Join(err, lease.Remove(again, gone...))
+	return lease.More && len(left) == 0 && err == nil, errors.Join(err, lease.Remove(again, gone...))
 }
 
 // redeliver gives a session the dead letters of its mailbox or its alias; done says that none is left to

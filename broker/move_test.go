@@ -52,11 +52,11 @@ func (w *world) lease(sid string) (kill func()) {
 	}
 }
 
-func (w *world) wantOwed(sid string, want ...string) {
+func (w *world) wantMoves(sid string, want ...string) {
 	w.t.Helper()
 	f, err := w.readFacts(sid)
-	if got := strings.Join(f.Owed, "|"); err != nil || got != strings.Join(want, "|") {
-		w.t.Errorf("owed to %s: %q, %v; want %q", sid, got, err, want)
+	if got := strings.Join(f.MoveFrom, "|"); err != nil || got != strings.Join(want, "|") {
+		w.t.Errorf("to be moved to %s: %q, %v; want %q", sid, got, err, want)
 	}
 }
 
@@ -86,7 +86,7 @@ func TestASecondMoverDoesNotForgetWhatTheFirstHolds(t *testing.T) {
 	w.send(amber, "birch", "3")
 	w.register("birch", heir)
 	w.wantMail("heir", "3")
-	w.wantOwed("heir", "old")
+	w.wantMoves("heir", "old")
 	told := fmt.Sprint(w.Check(context.Background(), func(string) bool { return true }))
 	if !strings.Contains(told, "mail is still to be moved") {
 		t.Errorf("doctor says %s", told)
@@ -95,7 +95,7 @@ func TestASecondMoverDoesNotForgetWhatTheFirstHolds(t *testing.T) {
 	w.attach(heir)
 	w.wantMail("heir", "3", "1", "2")
 	w.wantMail("old")
-	w.wantOwed("heir")
+	w.wantMoves("heir")
 }
 
 // A mover that was stopped while it had the lock of the old mailbox.
@@ -113,11 +113,11 @@ func TestAttachDoesNotWaitForTheOldMailbox(t *testing.T) {
 	if err := ctx.Err(); err != nil {
 		t.Error("it waited for the old mailbox until its own time was over")
 	}
-	w.wantOwed("heir", "old")
+	w.wantMoves("heir", "old")
 	lock.Release()
 	w.attach(heir)
 	w.wantMail("heir", "1")
-	w.wantOwed("heir")
+	w.wantMoves("heir")
 }
 
 // What a mover that was killed has done already is not done again.
@@ -156,12 +156,12 @@ func TestAMoveIsResumedWhereItWasKilled(t *testing.T) {
 			unblock := w.block("heir") // the registry changes hands, and no more
 			w.register("birch", heir)
 			unblock()
-			w.wantOwed("heir", "old")
+			w.wantMoves("heir", "old")
 			test.step(t, w)
 			w.attach(heir)
 			w.wantMail("heir", test.want...)
 			w.wantMail("old")
-			w.wantOwed("heir")
+			w.wantMoves("heir")
 		})
 	}
 }
@@ -175,7 +175,7 @@ func TestAFullHeirGetsTheRestLater(t *testing.T) {
 	w.register("birch", heir)
 	w.wantMail("heir", "a", "b", "1")
 	w.wantMail("old", "2", "3")
-	w.wantOwed("heir", "old")
+	w.wantMoves("heir", "old")
 	l, err := w.box("heir").Lease(context.Background(), "hook")
 	if err == nil {
 		err = l.AckAll(context.Background())
@@ -185,7 +185,7 @@ func TestAFullHeirGetsTheRestLater(t *testing.T) {
 	}
 	w.attach(heir)
 	w.wantMail("heir", "2", "3")
-	w.wantOwed("heir")
+	w.wantMoves("heir")
 }
 
 const foreignMail = `[
@@ -198,7 +198,7 @@ const foreignMail = `[
 `
 
 // Nobody can deliver it, and it must not stop the session for ever.
-func TestOwedMailThatCannotBeKeptBecomesADeadLetterOnce(t *testing.T) {
+func TestMovedMailThatCannotBeKeptBecomesADeadLetterOnce(t *testing.T) {
 	w, _ := absentHolder(t)
 	if err := w.Dir().Write("old.inbox.json", []byte(foreignMail)); err != nil {
 		t.Fatal(err)
@@ -206,7 +206,7 @@ func TestOwedMailThatCannotBeKeptBecomesADeadLetterOnce(t *testing.T) {
 	w.register("birch", heir)
 	w.wantMail("heir", "1", "2", "3")
 	w.wantDead("bad id (refused)", "no sender (refused)")
-	w.wantOwed("heir")
+	w.wantMoves("heir")
 	w.register("cedar", heir)
 	w.register("birch", heir)
 	w.wantMail("heir", "1", "2", "3")
@@ -217,7 +217,7 @@ func TestOwedMailThatCannotBeKeptBecomesADeadLetterOnce(t *testing.T) {
 }
 
 // A mover that was killed before it took the dead letters out of the old mailbox.
-func TestARefusedMessageIsBuriedOnce(t *testing.T) {
+func TestARefusedMessageBecomesADeadLetterOnce(t *testing.T) {
 	w, _ := absentHolder(t)
 	for range 2 {
 		if err := w.Dir().Write("old.inbox.json", []byte(foreignMail)); err != nil {
@@ -246,12 +246,12 @@ func TestADeadLetterThatCannotBeKeptStaysOne(t *testing.T) {
 		w.attach(heir)
 		w.wantMail("heir", "1", "2", "3")
 		w.wantDead("bad id (refused)", "no sender (refused)")
-		w.wantOwed("heir")
+		w.wantMoves("heir")
 	}
 }
 
 // The heir of an heir: the first was stopped before the mail had come to it.
-func TestWhatAHeirWasOwedComesToItsOwnHeir(t *testing.T) {
+func TestWhatWasToComeToAHeirComesToItsOwnHeir(t *testing.T) {
 	w, _ := absentHolder(t, "1")
 	kill := w.lease("old")
 	w.register("birch", heir)
@@ -260,7 +260,7 @@ func TestWhatAHeirWasOwedComesToItsOwnHeir(t *testing.T) {
 	w.procs[40] = process{pid: 40, parent: 1, start: 4}
 	w.register("birch", Caller{Explicit: "third", PID: 40})
 	w.wantMail("third", "1")
-	w.wantOwed("third")
+	w.wantMoves("third")
 }
 
 // A sender that had looked the alias up before it changed hands finds that a mover holds the old mailbox.
@@ -268,7 +268,7 @@ func TestASendThatCannotFollowIsSentAndComesLater(t *testing.T) {
 	w, amber := absentHolder(t)
 	unblock := w.block("heir")
 	w.register("birch", heir)
-	if err := w.changeFacts(context.Background(), "heir", func(f *facts) { f.Owed = nil }); err != nil {
+	if err := w.changeFacts(context.Background(), "heir", func(f *facts) { f.MoveFrom = nil }); err != nil {
 		t.Fatal(err)
 	}
 	var old row
@@ -281,7 +281,7 @@ func TestASendThatCannotFollowIsSentAndComesLater(t *testing.T) {
 	unblock()
 	w.attach(heir)
 	w.wantMail("heir", "1")
-	w.wantOwed("heir")
+	w.wantMoves("heir")
 }
 
 // An id belongs to its sender: the heir may have another sender's message of that id, and keeps both.
@@ -305,23 +305,23 @@ func TestAMoveKeepsMessagesOfOneIDFromTwoSenders(t *testing.T) {
 	w.wantMail("heir", "cedar's", "was there", "amber's")
 	w.wantDead("another (refused)")
 	w.wantMail("old")
-	w.wantOwed("heir")
+	w.wantMoves("heir")
 }
 
-func TestADamagedOldMailboxIsNotOwedForEver(t *testing.T) {
+func TestADamagedOldMailboxIsNotMovedForEver(t *testing.T) {
 	w, _ := absentHolder(t)
 	if err := w.Dir().Write("old.inbox.json", []byte(`[{"from_alias":"amb`)); err != nil {
 		t.Fatal(err)
 	}
 	w.register("birch", heir)
-	w.wantOwed("heir")
+	w.wantMoves("heir")
 	if kept := w.aside("old.inbox.json"); len(kept) != 1 {
 		t.Errorf("kept %q", kept)
 	}
 }
 
 // Killed when the registry had changed hands: the heir's facts say already what is to come.
-func TestWhatIsOwedIsRecordedBeforeTheRegistryChangesHands(t *testing.T) {
+func TestAMoveIsRecordedBeforeTheRegistryChangesHands(t *testing.T) {
 	w, _ := absentHolder(t, "1")
 	a := &attachment{caller: heir, alias: "birch"}
 	err := w.change(context.Background(), func(rows []row) ([]row, bool, error) {
@@ -331,14 +331,14 @@ func TestWhatIsOwedIsRecordedBeforeTheRegistryChangesHands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.wantOwed("heir", "old")
+	w.wantMoves("heir", "old")
 	w.attach(heir)
 	w.wantMail("heir", "1")
-	w.wantOwed("heir")
+	w.wantMoves("heir")
 }
 
 // A sweep made dead letters of what the heir was still to get.
-func TestWhatWasOwedAndSweptComesToo(t *testing.T) {
+func TestWhatWasToBeMovedAndIsSweptComesToo(t *testing.T) {
 	w, _ := absentHolder(t, "1")
 	unblock := w.block("heir")
 	w.register("birch", heir)
@@ -350,7 +350,7 @@ func TestWhatWasOwedAndSweptComesToo(t *testing.T) {
 	w.attach(heir)
 	w.wantMail("heir", "1")
 	w.wantDead()
-	w.wantOwed("heir")
+	w.wantMoves("heir")
 }
 
 func TestARefusedMessageStaysWhereItIsUntilItIsADeadLetter(t *testing.T) {
@@ -365,8 +365,8 @@ func TestARefusedMessageStaysWhereItIsUntilItIsADeadLetter(t *testing.T) {
 	w.register("birch", heir)
 	w.wantMail("heir", "1", "2", "3")
 	f, err := w.readFacts("heir")
-	if err != nil || !slices.Contains(f.Owed, "old") {
-		t.Errorf("owed %q, %v", f.Owed, err)
+	if err != nil || !slices.Contains(f.MoveFrom, "old") {
+		t.Errorf("to be moved from %q, %v", f.MoveFrom, err)
 	}
 	if err := os.Remove(blocked); err != nil {
 		t.Fatal(err)
@@ -375,7 +375,7 @@ func TestARefusedMessageStaysWhereItIsUntilItIsADeadLetter(t *testing.T) {
 	w.wantMail("heir", "1", "2", "3")
 	w.wantMail("old")
 	w.wantDead("bad id (refused)", "no sender (refused)")
-	w.wantOwed("heir")
+	w.wantMoves("heir")
 }
 
 // A sweep that was killed may have written a message twice; other lines belong to others.
@@ -393,5 +393,5 @@ func TestOnlyTheSessionsOwnDeadLettersComeAndOnce(t *testing.T) {
 	w.register("birch", heir)
 	w.wantMail("heir", "mine", "by-alias")
 	w.wantDead("other")
-	w.wantOwed("heir")
+	w.wantMoves("heir")
 }

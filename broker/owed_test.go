@@ -44,22 +44,22 @@ func TestAnInterruptedTakeoverIsCompleted(t *testing.T) {
 			heir := w.attach(hook)
 			unblock := w.block("old")
 			w.register("birch", hook)
-			w.wantOwed(heir.ID, "old")
+			w.wantMoves(heir.ID, "old")
 			unblock()
 			if err := retry(w); err != nil {
 				t.Fatal(err)
 			}
 			w.wantMail(heir.ID, "x")
 			w.wantMail("old")
-			if facts := w.file("sessions/" + heir.ID + ".json"); strings.Contains(facts, "owed") {
-				t.Errorf("still owed: %s", facts)
+			if facts := w.file("sessions/" + heir.ID + ".json"); strings.Contains(facts, "move_from") {
+				t.Errorf("still to be moved: %s", facts)
 			}
 		})
 	}
 }
 
 // The first holder is back, under another alias, before its mail has followed: it keeps it.
-func TestASessionThatIsBackKeepsTheMailThatWasOwed(t *testing.T) {
+func TestASessionThatIsBackKeepsTheMailThatWasToBeMoved(t *testing.T) {
 	w := newWorld(t)
 	amber := w.register("amber", Caller{PID: 10})
 	w.register("birch", Caller{Explicit: "old", PID: 20})
@@ -89,7 +89,7 @@ func TestAnInterruptedReturnBringsTheDeadLettersLater(t *testing.T) {
 	w.procs[20] = process{pid: 20, parent: 1, start: 44}
 	unblock := w.block(birch.ID)
 	w.attach(caller)
-	w.wantOwed(birch.ID, birch.ID)
+	w.wantMoves(birch.ID, birch.ID)
 	unblock()
 	w.attach(caller)
 	w.wantMail(birch.ID, "x")

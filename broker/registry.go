@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"time"
@@ -64,6 +63,19 @@ func (b *Broker) change(ctx context.Context, f func(rows []row) (changed []row, 
 	})
 }
 
+// changeRow edits the row of a session.
+func (b *Broker) changeRow(ctx context.Context, sid string, edit func(*row)) error {
+	return b.change(ctx, func(rows []row) ([]row, bool, error) {
+		i := findSID(rows, sid)
+		if i < 0 {
+			return nil, false, fmt.Errorf("session %q is not registered: %w", sid, ErrNoSession)
+		}
+		before := rows[i]
+		edit(&rows[i])
+		return rows, !bytes.Equal(before, rows[i]), nil
+	})
+}
+
 // forget makes room in a registry of size bytes, of which it leaves three quarters: sessions go whose client
 // is gone, or is in a PID namespace that may be gone and was not heard of for long, and for whom nothing
 // waits, the longest unused first. As after a sweep, their facts stay for the
@@ -105,11 +117,8 @@ func (e *damagedError) Error() string { return e.err.Error() }
 
 // readRegistry takes the file apart and parses none of it, if it is in our own layout.
 func (b *Broker) readRegistry() ([]row, error) {
-	data, err := b.root.Read(registryFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	data, err := b.readIf(registryFile)
+	if err != nil || data == nil {
 		return nil, err
 	}
 	if rows, ok := splitRegistry(data); ok {
@@ -125,11 +134,8 @@ func (b *Broker) readRegistry() ([]row, error) {
 // readOrRepair reads every row for who holds the lock. Of a damaged file a copy is kept, the good rows stay,
 // and whoever is missing registers again with its next call.
 func (b *Broker) readOrRepair(ctx context.Context) ([]row, error) {
-	data, err := b.root.Read(registryFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	data, err := b.readIf(registryFile)
+	if err != nil || data == nil {
 		return nil, err
 	}
 	rows, damage := parseRegistry(data)

@@ -121,7 +121,7 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, l Letter) (R
 	message := stored.Messages[0]
 	r.ID, r.TS, r.Duplicate = message.ID, message.Time(), stored.Already[0]
 	b.record(ctx, "dm_enqueue", Note{"from_alias", r.From}, Note{"to_alias", r.To}, Note{"message_id", r.ID})
-	r.SessionID = b.follow(ctx, to.sid(), to.alias())
+	r.SessionID = b.forward(ctx, to.sid(), to.alias())
 	return r, nil
 }
 

@@ -69,7 +69,7 @@ type Session struct {
 }
 
 // MailToCome says that mail of another session, or a dead letter, is still to be moved to it: Attach does it.
-func (s Session) MailToCome() bool { return len(s.facts.Owed) > 0 }
+func (s Session) MailToCome() bool { return len(s.facts.MoveFrom) > 0 }
 
 // facts is sessions/<sid>.json: what the registry has no field for. The original rewrites the registry
 // without fields it does not know.
@@ -86,9 +86,9 @@ type facts struct {
 	LastRing  *wake.Ring `json:"last_ring,omitempty"`
 	// Unattended: see Session.
 	Unattended bool `json:"unattended,omitempty"`
-	// Owed are the sessions whose mail is to come here, its own id for the dead letters. It is written before
+	// MoveFrom are the sessions whose mail is to come here, its own id for the dead letters. It is written before
 	// the registry changes hands and dropped when the mail is here: after a crash the next Attach brings it.
-	Owed []string `json:"owed,omitempty"`
+	MoveFrom []string `json:"move_from,omitempty"`
 
 	known bool // the file is there
 }
@@ -188,14 +188,7 @@ func (b *Broker) Describe(ctx context.Context, sid, role string) error {
 	if role == "" {
 		return nil
 	}
-	return b.change(ctx, func(rows []row) ([]row, bool, error) {
-		i := findSID(rows, sid)
-		if i < 0 || rows[i].text("role") == role {
-			return rows, false, nil
-		}
-		rows[i].setText("role", role)
-		return rows, true, nil
-	})
+	return b.changeRow(ctx, sid, func(r *row) { r.setText("role", role) })
 }
 
 // SetPane lets c2c type into a pane to wake a session; an empty one ends it, and then no ring that began before
@@ -231,19 +224,14 @@ func (b *Broker) permit(ctx context.Context, sid string, edit func(*facts)) erro
 
 // SetQuiet turns a session's do-not-disturb on or off.
 func (b *Broker) SetQuiet(ctx context.Context, sid string, quiet bool) error {
-	return b.change(ctx, func(rows []row) ([]row, bool, error) {
-		i := findSID(rows, sid)
-		if i < 0 {
-			return nil, false, fmt.Errorf("session %q is not registered: %w", sid, ErrNoSession)
-		}
+	return b.changeRow(ctx, sid, func(r *row) {
 		for _, name := range []string{"dnd", "dnd_since", "dnd_until"} {
-			rows[i].drop(name)
+			r.drop(name)
 		}
 		if quiet {
-			rows[i].set("dnd", json.RawMessage("true"))
-			rows[i].setTime("dnd_since", seconds(b.now()))
+			r.set("dnd", json.RawMessage("true"))
+			r.setTime("dnd_since", seconds(b.now()))
 		}
-		return rows, true, nil
 	})
 }
 

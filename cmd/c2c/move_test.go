@@ -72,8 +72,8 @@ func TestAKilledTakeoverLosesNoMail(t *testing.T) {
 	lock.Release()
 
 	mustRun(t, root, "", "register", "coral", "--session-id", "heir")
-	if facts, err := os.ReadFile(filepath.Join(root, "sessions", "heir.json")); err != nil || !strings.Contains(string(facts), `"owed"`) {
-		t.Errorf("nothing is owed while the first has the mail: %s, %v", facts, err)
+	if facts, err := os.ReadFile(filepath.Join(root, "sessions", "heir.json")); err != nil || !strings.Contains(string(facts), `"move_from"`) {
+		t.Errorf("nothing is to be moved while the first has the mail: %s, %v", facts, err)
 	}
 	if out := mustRun(t, root, "", "list"); !strings.Contains(out, "coral") || !strings.Contains(out, "waits") {
 		t.Errorf("list says nothing of the mail: %s", out)
@@ -93,8 +93,8 @@ func TestAKilledTakeoverLosesNoMail(t *testing.T) {
 			t.Fatalf("message %d was read %d times", i, n)
 		}
 	}
-	if facts, err := os.ReadFile(filepath.Join(root, "sessions", "heir.json")); err != nil || strings.Contains(string(facts), `"owed"`) {
-		t.Errorf("the old mailbox is empty, and still owed: %s, %v", facts, err)
+	if facts, err := os.ReadFile(filepath.Join(root, "sessions", "heir.json")); err != nil || strings.Contains(string(facts), `"move_from"`) {
+		t.Errorf("the old mailbox is empty, and still to be moved: %s, %v", facts, err)
 	}
 }
 
