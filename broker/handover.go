@@ -12,9 +12,10 @@ import (
 // ByHook names a client's hook as a reader and as a method.
 const ByHook = "hook"
 
-// Hook is what a client's hook can do with mail. The words are the client's protocol.
-type Hook struct {
-	Limit int64 // how much mail is taken, in bytes
+// Reader is a program that hands mail to a client or a person: a hook, or c2c poll-inbox.
+type Reader struct {
+	By    string // its name in the archive, and as a method
+	Limit int64  // how much mail is taken, in bytes
 	// Holds says whether the client has a message already, carried another way. Nil: this event cannot tell.
 	Holds func(inbox.Message) bool
 	// Often says that the event comes many times in a turn: what was announced is not announced again.
@@ -22,12 +23,12 @@ type Hook struct {
 	// Render makes the answer to messages that wait: which are wholly in it, and which are only mentioned, by
 	// their places. more says that others wait behind them.
 	Render func(msgs []inbox.Message, more bool) (shown, announced []int, err error)
-	// Write gives the answer to the client. When it fails nobody has the mail.
+	// Write gives the answer to the reader's client. When it fails nobody has the mail.
 	Write func() error
 }
 
 // HandOver leases, writes, and only then acknowledges: killed in between, the mail is offered again.
-func (b *Broker) HandOver(ctx context.Context, s Session, h Hook) error {
+func (b *Broker) HandOver(ctx context.Context, s Session, h Reader) error {
 	box, err := b.Mailbox(s.ID)
 	if err != nil {
 		return err
@@ -40,13 +41,13 @@ func (b *Broker) HandOver(ctx context.Context, s Session, h Hook) error {
 	} else {
 		holds = func(inbox.Message) bool { return false }
 	}
-	l, err := box.LeaseSome(ctx, ByHook, h.Limit)
+	l, err := box.LeaseSome(ctx, h.By, h.Limit)
 	if err != nil {
 		return err
 	}
 	had, announced, err := h.answer(l, holds)
 	last := s.LastRing
-	said := h.Often && len(had) == 0 && last.Oldest == announced && (last.Method == ByHook || last.Outcome == Handed)
+	said := h.Often && len(had) == 0 && last.Oldest == announced && (last.Method == h.By || last.Outcome == Handed)
 	if err == nil && !said { // else nobody has drained since
 		err = h.Write()
 	}
@@ -56,13 +57,13 @@ func (b *Broker) HandOver(ctx context.Context, s Session, h Hook) error {
 		err = l.Ack(ctx, had...)
 	}
 	if err == nil && !said && announced != "" {
-		err = b.Rang(ctx, s.ID, wake.Ring{At: time.Now(), Method: ByHook, Outcome: wake.Rang, Oldest: announced})
+		err = b.Rang(ctx, s.ID, wake.Ring{At: time.Now(), Method: h.By, Outcome: wake.Rang, Oldest: announced})
 	}
 	return err
 }
 
 // answer gives the handles of what the client has with the answer, and of the first message that is only announced.
-func (h Hook) answer(l *inbox.Lease, holds func(inbox.Message) bool) (had []string, announced string, err error) {
+func (h Reader) answer(l *inbox.Lease, holds func(inbox.Message) bool) (had []string, announced string, err error) {
 	var left []inbox.Message
 	for _, m := range l.Messages {
 		if holds(m) { // what carried it had given up waiting

@@ -178,3 +178,49 @@ func TestCodexPassesOnAToolAnswerOf9500Bytes(t *testing.T) {
 		})
 	}
 }
+
+// A client's shell tool cuts long output: c2c poll-inbox prints what it passes on, and the rest waits.
+func TestClaudesShellShowsWhatItReads(t *testing.T) {
+	t.Parallel()
+	l, model := mailLab(t), lab.NewModel(t)
+	l.SeedClaude(nil)
+	polledInShell(t, l, model, "amber", 36_000, nil, bash, func() {
+		p := l.Claude(model, "-p", "--allowedTools=Bash", "please read")
+		p.CloseInput()
+		p.Wait()
+	})
+}
+
+func TestCodexShellShowsWhatItReads(t *testing.T) {
+	t.Parallel()
+	l, model := newLab(t), lab.NewModel(t)
+	l.Run(c2c(), "register", "birch", "--session-id", "birch")
+	l.SeedCodex(model, "")
+	l.Write(".codex/config.toml", strings.Replace(l.Read(".codex/config.toml"), "gpt-5.2-codex", "nobody-knows-1", 1))
+	l.Run(c2c(), "install", "codex")
+	polledInShell(t, l, model, "cody", 12_000, []lab.Reply{lab.CallMCP(lab.Codex, "c2c", "register", map[string]any{"alias": "cody"})}, shell,
+		func() { l.CodexExec("please read").Wait() })
+}
+
+func polledInShell(t *testing.T, l *lab.Lab, model *lab.Model, alias string, long int, first []lab.Reply, run func(string) lab.Reply, start func()) {
+	all := letters(long)
+	model.Script(first...)
+	model.Script(run(sendLetters(l, alias, all)), run(c2c()+" poll-inbox"), run(c2c()+" poll-inbox --json"),
+		run(c2c()+" status id-long"), run(c2c()+" poll-inbox > "+l.Home+"/polled"), lab.Say("Finished."))
+	start()
+	turns := model.Turns()
+	last, shown := turns[len(turns)-1], 0
+	polled := l.Read("polled")
+	for id, body := range all {
+		saw, filed := len(last.Find(body)) > 0, strings.Contains(polled, body)
+		if saw == filed {
+			t.Errorf("%s: the model saw it: %v, and the file has it: %v", id, saw, filed)
+		}
+		if saw {
+			shown++
+		}
+	}
+	if shown < 4 || len(last.Find("is too long to show here")) != 2 || len(last.Find("id-long: rung")) != 1 {
+		t.Errorf("the model saw %d of %d:\n%s", shown, len(all), last)
+	}
+}

@@ -28,7 +28,7 @@ func Render(e Event, msgs []inbox.Message, more bool) (a Answer, err error) {
 	text, shows := "", e.protocol.shows(e)
 	switch {
 	case len(msgs) > 0 && shows == bodies:
-		text = e.protocol.fill(&a, msgs, more)
+		text, _ = e.protocol.fill(&a, msgs, more, inbox.Message.Envelope)
 	case len(msgs) > 0 && shows == notice:
 		text = announce(msgs, more)
 		for i := range msgs {
@@ -42,32 +42,43 @@ func Render(e Event, msgs []inbox.Message, more bool) (a Answer, err error) {
 	return a, err
 }
 
+// Shell is what a command prints in a client's shell that passes on so many bytes; print makes the text of one
+// message. The notes are the sentences in Output that are ours.
+func Shell(limit int, msgs []inbox.Message, more bool, print func(inbox.Message) string) (a Answer, notes []string) {
+	p := protocol{limit: limit, length: func(text string) int { return len(inbox.Visible(text, "\n\t")) }}
+	text, notes := p.fill(&a, msgs, more, print)
+	a.Output = []byte(text + "\n")
+	return a, notes
+}
+
 // fill takes whole messages in order while they fit. One that would not fit an
 // answer of its own is announced in its place and stays where it is.
-func (p protocol) fill(a *Answer, msgs []inbox.Message, more bool) string {
+func (p protocol) fill(a *Answer, msgs []inbox.Message, more bool, print func(inbox.Message) string) (text string, notes []string) {
 	const reserve = 200 // for the line about the rest
 	most := p.limit - reserve - p.length(preface)
 	parts, room := []string{preface}, most
 	for i, m := range msgs {
-		part := m.Envelope()
+		part := print(m)
 		long := p.length(part)+1 > most
 		if long {
-			part = fmt.Sprintf("A message of %d bytes from %s is too long to show here: the poll_inbox tool of c2c hands it over in parts.", len(m.Content), sender(m))
+			part = fmt.Sprintf("A message of %d bytes from %s is too long to show here: the poll_inbox tool of c2c hands it over in parts, c2c poll-inbox > file whole.", len(m.Content), sender(m))
 		}
 		if room -= p.length(part) + 1; room < 0 {
-			return strings.Join(append(parts, rest(len(msgs)-i, more)), "\n")
+			notes = append(notes, rest(len(msgs)-i, more))
+			return strings.Join(append(parts, notes[len(notes)-1]), "\n"), notes
 		}
 		parts = append(parts, part)
 		if long {
-			a.Announced = append(a.Announced, i)
+			a.Announced, notes = append(a.Announced, i), append(notes, part)
 		} else {
 			a.Shown = append(a.Shown, i)
 		}
 	}
 	if more {
-		parts = append(parts, rest(0, more))
+		notes = append(notes, rest(0, more))
+		parts = append(parts, notes[len(notes)-1])
 	}
-	return strings.Join(parts, "\n")
+	return strings.Join(parts, "\n"), notes
 }
 
 // rest tells how many messages were left out; behind those there may be others, which nobody has counted.

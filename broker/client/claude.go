@@ -22,12 +22,15 @@ func claude() Profile {
 		// model gets a file name and 2 KB. At four characters to a token 25,000 tokens are more.
 		Answer:       40_000,
 		AnswerTokens: "MAX_MCP_OUTPUT_TOKENS",
-		ConfigEnv:    "CLAUDE_CONFIG_DIR",
-		ConfigDir:    ".claude",
-		Resume:       "claude --resume",
-		Channel:      ChannelCapability,
-		OneShot:      []string{"-p", "--print"},
-		Stream:       []string{"stream-json", "--input-format=stream-json"},
-		ChannelArgs:  []string{"--dangerously-load-development-channels", "server:c2c"},
+		// Measured with 2.1.329: of more than 30,000 bytes the model gets a file name and the beginning.
+		Shell:       28_000,
+		ShellMax:    "BASH_MAX_OUTPUT_LENGTH",
+		ConfigEnv:   "CLAUDE_CONFIG_DIR",
+		ConfigDir:   ".claude",
+		Resume:      "claude --resume",
+		Channel:     ChannelCapability,
+		OneShot:     []string{"-p", "--print"},
+		Stream:      []string{"stream-json", "--input-format=stream-json"},
+		ChannelArgs: []string{"--dangerously-load-development-channels", "server:c2c"},
 	}
 }

@@ -6,6 +6,7 @@ package client
 import (
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -42,6 +43,11 @@ type Profile struct {
 	// 0 is not known. AnswerTokens is the variable with which its person sets such a limit, in tokens.
 	Answer       int
 	AnswerTokens string
+
+	// Shell is how many bytes of output its shell tool surely passes on to every model; 0 is not known.
+	// ShellMax is the variable with which its person sets such a limit, in characters.
+	Shell    int
+	ShellMax string
 
 	// ConfigEnv is the variable that names the directory of its configuration. Without it, that is
 	// ConfigDir in the home directory.
@@ -88,6 +94,27 @@ func Names() (names []string) {
 	}
 	return names
 }
+
+// ShellRoom is how many bytes of output a model surely gets from the client's shell that we run in, and 0 when
+// it is no client's shell. A shell inside another's has the smaller of their limits.
+func ShellRoom(getenv func(string) string) (room int) {
+	for _, p := range All() {
+		if p.Shell == 0 || !p.ShellEnv || getenv(p.SessionEnv) == "" {
+			continue
+		}
+		most := p.Shell
+		if set, err := strconv.Atoi(getenv(p.ShellMax)); err == nil && set > 0 {
+			most = min(most, max(set-leftOver, leftOver))
+		}
+		if room == 0 || most < room {
+			room = most
+		}
+	}
+	return room
+}
+
+// leftOver is what a command leaves of a shell's output to others.
+const leftOver = 1000
 
 // Config is the directory of the client's configuration, and whether its own variable says so.
 func (p Profile) Config(getenv func(string) string) (dir string, set bool) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"syscall"
 
+	clients "c2c/broker/client"
 	"c2c/inbox"
 )
 
@@ -51,6 +52,29 @@ func (a *app) handOver() error {
 		return f.Sync()
 	}
 	return nil
+}
+
+// shellRoom is how much of our output a model gets when a client's shell reads it, in bytes; 0: all, or it is
+// for somebody else. Claude Code's shell gives us a file, which is the standard error too.
+func (a *app) shellRoom() int {
+	out, ok := a.stdout.(*answer).to.(*os.File)
+	if ok {
+		info, err := out.Stat()
+		if err != nil || info.Mode()&os.ModeCharDevice != 0 {
+			return 0
+		}
+		if info.Mode().IsRegular() {
+			errs, ok := a.stderr.(*inbox.Screen).W.(*os.File)
+			if !ok {
+				return 0
+			}
+			other, err := errs.Stat()
+			if err != nil || !os.SameFile(info, other) {
+				return 0
+			}
+		}
+	}
+	return clients.ShellRoom(a.getenv)
 }
 
 // closed says whether a standard stream was closed when we started: the Go

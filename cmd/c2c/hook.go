@@ -91,8 +91,8 @@ func (a *app) hook(ctx context.Context, client string) error {
 // answerHook shows mail, or asks the client to watch for it.
 func (a *app) answerHook(ctx context.Context, b *broker.Broker, s broker.Session, e hooks.Event) error {
 	var answer hooks.Answer
-	h := broker.Hook{
-		Limit: int64(4 * e.Limit()), Often: e.Name == "PostToolUse",
+	h := broker.Reader{
+		By: broker.ByHook, Limit: int64(4 * e.Limit()), Often: e.Name == "PostToolUse",
 		Render: func(msgs []inbox.Message, more bool) (shown, announced []int, err error) {
 			answer, err = hooks.Render(e, msgs, more)
 			return answer.Shown, answer.Announced, err

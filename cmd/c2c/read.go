@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"flag"
 	"fmt"
+	"math"
 
 	"c2c/broker"
+	"c2c/hooks"
 	"c2c/inbox"
 )
 
@@ -23,24 +25,24 @@ func (a *app) printMail(msgs []inbox.Message, asJSON bool) error {
 	return nil
 }
 
-// mailbox opens the caller's mailbox.
-func (a *app) mailbox(ctx context.Context, sid string) (*broker.Broker, *inbox.Mailbox, error) {
+// mailbox gives f the caller's mailbox.
+func (a *app) mailbox(ctx context.Context, sid string, f func(*broker.Broker, broker.Session, *inbox.Mailbox) error) error {
 	b, err := a.open()
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, a.lockWait)
+	defer b.Close()
+	lockCtx, cancel := context.WithTimeout(ctx, a.lockWait)
 	defer cancel()
-	s, err := a.session(ctx, b, sid)
+	s, err := a.session(lockCtx, b, sid)
 	if err != nil {
-		b.Close()
-		return nil, nil, err
+		return err
 	}
 	m, err := b.Mailbox(s.ID)
 	if err != nil {
-		b.Close()
+		return err
 	}
-	return b, m, err
+	return f(b, s, m)
 }
 
 type readFlags struct {
@@ -67,40 +69,83 @@ func peekInbox(fs *flag.FlagSet) action {
 }
 
 func (a *app) poll(ctx context.Context, f readFlags) error {
-	b, m, err := a.mailbox(ctx, f.sid)
-	if err != nil {
-		return err
-	}
-	defer b.Close()
-	if f.wait.on {
-		if err := a.await(ctx, m, f.wait.limit); err != nil {
+	return a.mailbox(ctx, f.sid, func(b *broker.Broker, s broker.Session, m *inbox.Mailbox) error {
+		if f.wait.on {
+			if err := a.await(ctx, m, f.wait.limit); err != nil {
+				return err
+			}
+		}
+		ctx, cancel := context.WithTimeout(ctx, a.lockWait)
+		defer cancel()
+		switch {
+		case f.check:
+			some, err := m.Waiting()
+			if err == nil && !some {
+				err = errNothing
+			}
 			return err
+		case f.peek:
+			msgs, err := m.Peek(ctx)
+			if err != nil {
+				return err
+			}
+			return a.printMail(msgs, f.json)
 		}
+		return b.HandOver(ctx, s, a.reader(f.json))
+	})
+}
+
+// reader hands over all that waits, or as much as the client's shell passes on that we run in.
+func (a *app) reader(asJSON bool) broker.Reader {
+	room, limit := a.shellRoom(), int64(math.MaxInt64)
+	if room > 0 {
+		limit = int64(4 * room)
 	}
-	lockCtx, cancel := context.WithTimeout(ctx, a.lockWait)
-	defer cancel()
-	if f.check {
-		some, err := m.Waiting()
-		if err == nil && !some {
-			err = errNothing
-		}
-		return err
+	var notes []string
+	return broker.Reader{
+		By: "cli_poll", Limit: limit,
+		Render: func(msgs []inbox.Message, more bool) (shown, announced []int, err error) {
+			if room == 0 || len(msgs) == 0 {
+				for i := range msgs {
+					shown = append(shown, i)
+				}
+				return shown, nil, a.printMail(msgs, asJSON)
+			}
+			print := inbox.Message.Envelope
+			if asJSON {
+				print = indented
+			}
+			answer, said := hooks.Shell(room, msgs, more, print)
+			if !asJSON {
+				_, err = a.stdout.Write(answer.Output)
+				return answer.Shown, answer.Announced, err
+			}
+			notes = said
+			var whole []inbox.Message
+			for _, i := range answer.Shown {
+				whole = append(whole, msgs[i])
+			}
+			return answer.Shown, answer.Announced, a.printMail(whole, true)
+		},
+		Write: func() error {
+			if err := a.handOver(); err != nil {
+				return fmt.Errorf("%w; the mail waits again", err)
+			}
+			for _, note := range notes {
+				fmt.Fprintf(a.stderr, "c2c: %s\n", note)
+			}
+			return nil
+		},
 	}
-	if f.peek {
-		msgs, err := m.Peek(lockCtx)
-		if err != nil {
-			return err
-		}
-		return a.printMail(msgs, f.json)
-	}
-	l, err := m.Lease(lockCtx, "cli_poll")
+}
+
+// indented is a message as --json prints it among others.
+func indented(m inbox.Message) string {
+	text, err := json.MarshalIndent(m, "  ", "  ")
 	if err != nil {
-		return err
+		return err.Error()
 	}
-	if err := errors.Join(a.printMail(l.Messages, f.json), a.handOver()); err != nil {
-		return errors.Join(fmt.Errorf("%w; the mail waits again", err), l.Release())
-	}
-	return l.AckAll(lockCtx)
+	return "  " + string(text) + ",\n"
 }
 
 func history(fs *flag.FlagSet) action {
@@ -108,24 +153,18 @@ func history(fs *flag.FlagSet) action {
 	asJSON := fs.Bool("json", false, "print JSON")
 	sid := fs.String("session-id", "", "`session` or alias, if not this one")
 	return func(ctx context.Context, a *app, _ []string) error {
-		b, m, err := a.mailbox(ctx, *sid)
-		if err != nil {
-			return err
-		}
-		defer b.Close()
-		found, err := m.History(ctx, *limit)
-		if err != nil {
-			return err
-		}
-		if *asJSON {
-			if found == nil {
-				found = []inbox.Archived{}
+		return a.mailbox(ctx, *sid, func(_ *broker.Broker, _ broker.Session, m *inbox.Mailbox) error {
+			found, err := m.History(ctx, *limit)
+			if err != nil {
+				return err
 			}
-			return a.json(found)
-		}
-		for _, h := range found {
-			fmt.Fprintln(a.stdout, h.Envelope())
-		}
-		return nil
+			if *asJSON {
+				return a.json(append([]inbox.Archived{}, found...))
+			}
+			for _, h := range found {
+				fmt.Fprintln(a.stdout, h.Envelope())
+			}
+			return nil
+		})
 	}
 }
