@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"slices"
 
@@ -30,9 +29,9 @@ func (a Archived) MarshalJSON() ([]byte, error) {
 	return append(a.appendFields(b, ","), '}'), nil
 }
 
-// forget drops the content of an ephemeral message. What is left tells a sender who repeats it that it was
+// dropContent drops the content of an ephemeral message. What is left tells a sender who repeats it that it was
 // read. The original passes over a record without content.
-func (a *Archived) forget() { a.Content, a.Extra, a.forgotten = "", nil, true }
+func (a *Archived) dropContent() { a.Content, a.Extra, a.contentDropped = "", nil, true }
 
 // UnmarshalJSON reads one line of the archive.
 func (a *Archived) UnmarshalJSON(data []byte) error {
@@ -42,7 +41,7 @@ func (a *Archived) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if required == hasFrom|hasTo && out.Ephemeral {
-		out.forgotten = true
+		out.contentDropped = true
 	} else if required != hasAll {
 		return errNoMessage
 	}
@@ -100,7 +99,7 @@ func (m *Mailbox) appendArchive(dir *atomicfile.Dir, by string, msgs []Message, 
 			m.log.Warn("archive is not rotated", "session", m.sid, "err", err)
 		}
 	}
-	torn, err := endsTorn(dir, m.archiveName())
+	torn, err := a.torn()
 	if err != nil {
 		return err
 	}
@@ -122,7 +121,7 @@ func (m *Mailbox) archiveLines(by string, msgs []Message, gone map[key]bool) ([]
 		})
 		record := Archived{msg, now, by, m.sid}
 		if msg.Ephemeral {
-			record.forget()
+			record.dropContent()
 		}
 		line, err := record.MarshalJSON()
 		if err != nil {
@@ -133,20 +132,13 @@ func (m *Mailbox) archiveLines(by string, msgs []Message, gone map[key]bool) ([]
 	return lines, nil
 }
 
-func endsTorn(dir *atomicfile.Dir, name string) (bool, error) {
-	f, size, err := openSized(dir, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	if size == 0 {
+// torn says whether the newest file ends in half a record.
+func (a *archive) torn() (bool, error) {
+	if a.size == 0 {
 		return false, nil
 	}
 	var last [1]byte
-	_, err = f.ReadAt(last[:], size-1)
+	_, err := a.newest.ReadAt(last[:], a.size-1)
 	return last[0] != '\n', err
 }
 
@@ -232,7 +224,7 @@ func lastLines(data []byte, cut bool, limit int) (found []Archived) {
 	}
 	for _, line := range slices.Backward(lines) {
 		var a Archived
-		if len(found) < limit && json.Unmarshal(line, &a) == nil && !a.forgotten {
+		if len(found) < limit && json.Unmarshal(line, &a) == nil && !a.contentDropped {
 			found = append(found, a)
 		}
 	}

@@ -55,8 +55,8 @@ func (m *Mailbox) Deliver(ctx context.Context, msgs ...Message) (Stored, error) 
 // draft is what one call of Deliver is to store.
 type draft struct {
 	Stored
-	chosen []bool // the caller chose the id
-	look   bool   // somebody may have stored all of it
+	chosen      []bool // the caller chose the id
+	maybeStored bool   // by another sender, who was killed
 }
 
 func (m *Mailbox) draft(msgs []Message) (*draft, error) {
@@ -81,7 +81,7 @@ func (m *Mailbox) draft(msgs []Message) (*draft, error) {
 func (m *Mailbox) fresh(d *draft) (fresh []Message, err error) {
 	ids := map[string]bool{}
 	for i, msg := range d.Messages {
-		if d.chosen[i] || d.look {
+		if d.chosen[i] || d.maybeStored {
 			ids[msg.ID] = true
 		}
 	}
@@ -94,7 +94,7 @@ func (m *Mailbox) fresh(d *draft) (fresh []Message, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if d.Messages[i], d.Already[i] = old, repeats && !d.look; !repeats {
+		if d.Messages[i], d.Already[i] = old, repeats && !d.maybeStored; !repeats {
 			fresh = append(fresh, msg)
 		}
 		if ids[msg.ID] {
@@ -123,7 +123,7 @@ func (m Message) repeats(there []Message) (_ Message, repeats bool, err error) {
 		if !m.sameSender(old) {
 			continue
 		}
-		if old.forgotten || old.Content == m.Content {
+		if old.contentDropped || old.Content == m.Content {
 			return old, true, nil
 		}
 		err = &IDTakenError{m.ID, m.From}
@@ -139,7 +139,7 @@ func (m *Mailbox) commit(d *draft) error {
 		return err
 	}
 	// A consumer must be able to lease on a full disk, so its directory is made now.
-	lease, err := m.root.Sub(m.leaseName(), true)
+	lease, err := m.root.Sub(m.LeaseName(), true)
 	if err != nil {
 		return err
 	}

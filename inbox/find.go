@@ -34,7 +34,7 @@ type State struct {
 // Find tells where the messages with this id are: none when the mailbox has never seen it, several when several
 // senders chose it. Archived ones are looked for, newest first, until one is found whose id nobody chose.
 func (m *Mailbox) Find(ctx context.Context, id string) ([]State, error) {
-	lk, err := m.lockToLook(ctx)
+	lk, err := m.lockToRead(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func (m *Mailbox) Head(ctx context.Context, enough int64) ([]Message, error) {
 	if some, err := m.Waiting(); err != nil || !some {
 		return nil, err
 	}
-	lk, err := m.lockToLook(ctx)
+	lk, err := m.lockToRead(ctx)
 	if err != nil {
 		return nil, err
 	}

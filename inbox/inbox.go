@@ -110,10 +110,9 @@ func Open(root *atomicfile.Dir, sid string, cfg Config) (*Mailbox, error) {
 }
 
 func (m *Mailbox) inboxName() string { return m.sid + ".inbox.json" }
-func (m *Mailbox) leaseName() string { return m.sid + ".lease" }
 
-// LeaseName is the directory, below the root, of what readers have taken. A reader that ends closes its files there.
-func (m *Mailbox) LeaseName() string { return m.leaseName() }
+// LeaseName is the directory, below the root, of the numbered files. A reader that ends closes its files there.
+func (m *Mailbox) LeaseName() string { return m.sid + ".lease" }
 
 // LockName is the file whose closing tells a watcher that something changed.
 func (m *Mailbox) LockName() string { return m.sid + ".inbox.lock" }
@@ -122,9 +121,9 @@ func (m *Mailbox) lock(ctx context.Context) (*filelock.Lock, error) {
 	return filelock.Acquire(ctx, m.root, m.LockName())
 }
 
-// lockToLook is lock for who changes nothing. Where nobody can write there is no
+// lockToRead is lock for who changes nothing. Where nobody can write there is no
 // lock to be had, and none is needed.
-func (m *Mailbox) lockToLook(ctx context.Context) (*filelock.Lock, error) {
+func (m *Mailbox) lockToRead(ctx context.Context) (*filelock.Lock, error) {
 	lk, err := m.lock(ctx)
 	if errors.Is(err, syscall.EROFS) {
 		return &filelock.Lock{}, nil
@@ -211,7 +210,7 @@ func (m *Mailbox) used() (some bool, err error) {
 // Empty says, under the lock, whether the mailbox holds nothing: nothing waits,
 // and no reader has anything in its hands.
 func (m *Mailbox) Empty(ctx context.Context) (bool, error) {
-	lk, err := m.lockToLook(ctx)
+	lk, err := m.lockToRead(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -222,7 +221,7 @@ func (m *Mailbox) Empty(ctx context.Context) (bool, error) {
 
 // inLease runs f with the lease directory if there is one.
 func (m *Mailbox) inLease(f func(*atomicfile.Dir) error) error {
-	dir, err := m.root.Sub(m.leaseName(), false)
+	dir, err := m.root.Sub(m.LeaseName(), false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -27,9 +27,9 @@ type Lease struct {
 	size   int64 // bytes of the bodies
 }
 
-// hold adds a file of which this process has the lock. One of which nothing can
+// add adds a file of which this process has the lock. One of which nothing can
 // be read is only kept aside.
-func (l *Lease) hold(c *chunk) error {
+func (l *Lease) add(c *chunk) error {
 	if len(c.msgs) == 0 {
 		defer c.file.Close()
 		return l.remove(c)
@@ -61,20 +61,20 @@ func (m *Mailbox) LeaseSome(ctx context.Context, by string, enough int64) (*Leas
 		return nil, err
 	}
 	defer lk.Release()
-	if l.dir, err = m.root.Sub(m.leaseName(), true); err != nil {
+	if l.dir, err = m.root.Sub(m.LeaseName(), true); err != nil {
 		return nil, err
 	}
-	if err := l.claim(ctx, by, enough); err != nil {
+	if err := l.take(ctx, by, enough); err != nil {
 		l.Release()
 		return nil, err
 	}
-	l.collect()
+	l.assignHandles()
 	return l, nil
 }
 
-// tidy removes what a dead process left of a chunk that it was writing, and of
+// removeLeftovers removes what a dead process left of a chunk that it was writing, and of
 // messages that it had queued, and lists the chunks. The caller holds the lock.
-func tidy(dir *atomicfile.Dir) ([]*chunk, error) {
+func removeLeftovers(dir *atomicfile.Dir) ([]*chunk, error) {
 	names, err := dir.Names()
 	for _, name := range names {
 		if f := openQueued(dir, name); f != nil {
@@ -90,9 +90,9 @@ func tidy(dir *atomicfile.Dir) ([]*chunk, error) {
 	return chunksOf(names), err
 }
 
-func (l *Lease) claim(ctx context.Context, by string, enough int64) error {
+func (l *Lease) take(ctx context.Context, by string, enough int64) error {
 	m := l.box
-	waiting, err := tidy(l.dir)
+	waiting, err := removeLeftovers(l.dir)
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (l *Lease) takeChunk(ctx context.Context, c *chunk, as chunk) (err error) {
 		return err
 	}
 	held = true
-	return l.hold(c)
+	return l.add(c)
 }
 
 // remove deletes a chunk that its holder may just have deleted itself. A damaged
@@ -211,9 +211,9 @@ func (l *Lease) takeInbox(ctx context.Context, as chunk) error {
 	return l.takeChunk(ctx, &c, as)
 }
 
-// collect puts the chunks' messages in one row. A message that a crash left in two
+// assignHandles puts the chunks' messages in one row. A message that a crash left in two
 // places is offered once.
-func (l *Lease) collect() {
+func (l *Lease) assignHandles() {
 	handles, seen := map[string]bool{}, map[key]bool{}
 	for _, c := range l.chunks {
 		c.msgs = slices.DeleteFunc(c.msgs, func(msg Message) bool {
@@ -265,18 +265,18 @@ func (l *Lease) close() error {
 // archive, and the others wait again, where they were. On an error nothing is
 // lost; what could not be recorded may be handed over again. The lease ends.
 func (l *Lease) Ack(ctx context.Context, handles ...string) error {
-	return l.ack(ctx, true, among(handles))
+	return l.ack(ctx, true, withHandles(handles))
 }
 
 // Remove is Ack for messages that nobody has read here, and that the caller has
 // put elsewhere: the archive gets no record, which would refuse them when they
 // come back.
 func (l *Lease) Remove(ctx context.Context, handles ...string) error {
-	return l.ack(ctx, false, among(handles))
+	return l.ack(ctx, false, withHandles(handles))
 }
 
-// among makes a set of handles: a mailbox may have 20,000.
-func among(handles []string) func(Message) bool {
+// withHandles makes a set of handles: a mailbox may have 20,000.
+func withHandles(handles []string) func(Message) bool {
 	set := map[string]bool{}
 	for _, h := range handles {
 		set[h] = true
@@ -332,7 +332,7 @@ func (l *Lease) drop(ctx context.Context, waits func(Message) bool) error {
 		defer lk.Release()
 	}
 	for _, c := range l.chunks {
-		if err := l.putBack(c, waits); err != nil {
+		if err := l.keepRest(c, waits); err != nil {
 			return err
 		}
 	}
@@ -356,10 +356,10 @@ func (l *Lease) markDone() error {
 	return l.dir.Sync()
 }
 
-// putBack leaves in a file what still waits. The file gets its new name first. A
+// keepRest leaves in a file what still waits. The file gets its new name first. A
 // crash before it gets its new content too costs nothing: the number of the
 // archive in the name stays, and what stands behind that is not handed over.
-func (l *Lease) putBack(c *chunk, waits func(Message) bool) error {
+func (l *Lease) keepRest(c *chunk, waits func(Message) bool) error {
 	rest := slices.DeleteFunc(slices.Clone(c.msgs), func(msg Message) bool { return !waits(msg) })
 	switch len(rest) {
 	case 0:

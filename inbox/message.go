@@ -38,8 +38,8 @@ type Message struct {
 
 	Extra []Field // fields of other programs, kept through every rewrite
 
-	forgotten bool   // the archive has no content of it
-	handle    string // see Handle
+	contentDropped bool   // the archive has no content of it
+	handle         string // see Handle
 }
 
 // Handle names the message in its lease, for the ack. It is the id, and something else for a second message
@@ -126,7 +126,7 @@ func (m Message) appendFields(b []byte, sep string) []byte {
 	}
 	str("from_alias", m.From, true)
 	str("to_alias", m.To, true)
-	str("content", m.Content, !m.forgotten)
+	str("content", m.Content, !m.contentDropped)
 	b = appendSeconds(append(b, `,"ts":`...), m.TS)
 	str("message_id", m.ID, false)
 	str("kind", m.Kind, false)

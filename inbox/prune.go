@@ -127,7 +127,7 @@ func (m *Mailbox) eachFile(f func(dir *atomicfile.Dir, name string) error) error
 	for _, at := range []struct {
 		dir  *atomicfile.Dir
 		name string
-	}{{m.root, m.leaseName()}, {m.root, m.inboxName()}, {archives, m.oldName()}, {archives, m.archiveName()},
+	}{{m.root, m.LeaseName()}, {m.root, m.inboxName()}, {archives, m.oldName()}, {archives, m.archiveName()},
 		{archives, m.archiveLockName()}, {m.root, m.LockName()}} {
 		if at.dir == nil {
 			continue
@@ -186,7 +186,7 @@ func (m *Mailbox) Discard(dry bool) (p Pruned, gone bool, err error) {
 	if err != nil || !free {
 		return p, false, err
 	}
-	err = m.inLease(func(dir *atomicfile.Dir) error { _, err := tidy(dir); return err })
+	err = m.inLease(func(dir *atomicfile.Dir) error { _, err := removeLeftovers(dir); return err })
 	if some, uerr := m.used(); err != nil || uerr != nil || some {
 		return p, false, errors.Join(err, uerr)
 	}

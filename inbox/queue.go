@@ -62,8 +62,8 @@ const (
 	maxBatch = 1 << 20
 	// patience is for another sender that is stopped: longer than a commit takes.
 	patience = 500 * time.Millisecond
-	// glance is how often a sender that waits for the lock looks at its own file.
-	glance = 2 * time.Millisecond
+	// signInterval is how often a sender that waits for the lock looks at its own file.
+	signInterval = 2 * time.Millisecond
 )
 
 // queued is the file of a sender that waits.
@@ -82,7 +82,7 @@ func (m *Mailbox) enqueue(d *draft) *queued {
 	if len(data) > maxBatch {
 		return nil
 	}
-	dir, err := m.root.Sub(m.leaseName(), false)
+	dir, err := m.root.Sub(m.LeaseName(), false)
 	if err != nil {
 		return nil
 	}
@@ -143,8 +143,8 @@ func (m *Mailbox) queue(ctx context.Context, lk *filelock.Lock, d *draft) (_ *fi
 		return lk, false, lk.Wait(ctx)
 	}
 	defer q.close()
-	q.follow(ctx)
-	err = q.await(ctx, lk)
+	q.waitForOlder(ctx)
+	err = q.waitForLock(ctx, lk)
 	if err != nil && q.withdraw() {
 		return lk, false, err // nobody has the message
 	}
@@ -164,18 +164,18 @@ func (m *Mailbox) queue(ctx context.Context, lk *filelock.Lock, d *draft) (_ *fi
 	if err != nil {
 		return lk, false, err
 	}
-	d.look = !q.withdraw() && q.sign() != signRefused
+	d.maybeStored = !q.withdraw() && q.sign() != signRefused
 	return lk, false, nil
 }
 
-// await returns nil with the lock, and an error when the file is signed or ctx ends.
-func (q *queued) await(ctx context.Context, lk *filelock.Lock) error {
+// waitForLock returns nil with the lock, and an error when the file is signed or ctx ends.
+func (q *queued) waitForLock(ctx context.Context, lk *filelock.Lock) error {
 	ctx, stop := context.WithCancel(ctx)
 	var looks sync.WaitGroup
 	defer looks.Wait()
 	defer stop()
 	looks.Go(func() {
-		tick := time.NewTicker(glance)
+		tick := time.NewTicker(signInterval)
 		defer tick.Stop()
 		for q.sign() == signUnknown {
 			select {
@@ -189,8 +189,8 @@ func (q *queued) await(ctx context.Context, lk *filelock.Lock) error {
 	return lk.Wait(ctx)
 }
 
-// follow waits as long as an older sender waits for the lock.
-func (q *queued) follow(ctx context.Context) {
+// waitForOlder waits as long as an older sender waits for the lock.
+func (q *queued) waitForOlder(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for !q.claimed() {

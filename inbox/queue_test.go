@@ -187,7 +187,7 @@ func claimAndDie(m *Mailbox, point string) error {
 	defer lk.Release()
 	fmt.Println("locked")
 	bufio.NewReader(os.Stdin).ReadByte()
-	dir, err := m.root.Sub(m.leaseName(), false)
+	dir, err := m.root.Sub(m.LeaseName(), false)
 	if err != nil {
 		return err
 	}
@@ -206,10 +206,10 @@ func claimAndDie(m *Mailbox, point string) error {
 	}
 	if point == "read" {
 		l := &Lease{box: m, dir: dir}
-		if err := l.claim(ctx, "test", math.MaxInt64); err != nil {
+		if err := l.take(ctx, "test", math.MaxInt64); err != nil {
 			return err
 		}
-		l.collect()
+		l.assignHandles()
 		if err := l.AckAll(ctx); err != nil {
 			return err
 		}
@@ -326,6 +326,21 @@ func TestATimeOutTakesTheMessageBack(t *testing.T) {
 	}
 }
 
+// claimQueued claims what is queued, as a sender that has the lock does.
+func claimQueued(t *testing.T, m *Mailbox) (*atomicfile.Dir, *batch) {
+	t.Helper()
+	dir, err := m.root.Sub(m.LeaseName(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dir.Close() })
+	names, err := dir.Names()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, m.claim(dir, names, nil)
+}
+
 // The time-out comes when another process has the message in hand.
 func TestATimeOutWaitsForWhoStoresTheMessage(t *testing.T) {
 	for _, sign := range []byte{signStored, signRefused, signUnknown} {
@@ -334,19 +349,10 @@ func TestATimeOutWaitsForWhoStoresTheMessage(t *testing.T) {
 		ctx, giveUp := context.WithCancel(t.Context())
 		said := send(ctx, sender(t, root), mail("x"))
 		awaitQueued(t, root, 1)
-		dir, err := m.root.Sub(m.leaseName(), false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer dir.Close()
-		names, err := dir.Names()
-		if err != nil {
-			t.Fatal(err)
-		}
-		b := m.claim(dir, names, nil)
+		dir, b := claimQueued(t, m)
 		giveUp()
 		if sign == signStored {
-			if err := m.store(dir, names, b.msgs); err != nil {
+			if err := m.store(dir, nil, b.msgs); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -367,16 +373,7 @@ func TestATimeOutSaysThatAStoppedProcessHasTheMessage(t *testing.T) {
 	ctx, giveUp := context.WithCancel(t.Context())
 	said := send(ctx, sender(t, root), mail("x"))
 	awaitQueued(t, root, 1)
-	dir, err := m.root.Sub(m.leaseName(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dir.Close()
-	names, err := dir.Names()
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.claim(dir, names, nil)
+	claimQueued(t, m)
 	giveUp()
 	if s := <-said; !errors.Is(s.err, filelock.ErrTimeout) || !strings.Contains(s.err.Error(), "may yet store") {
 		t.Errorf("got %v", s.err)

@@ -136,7 +136,7 @@ func TestAKillAfterAnyStepLosesAndDoublesNothing(t *testing.T) {
 		want string
 	}{
 		"rotated": {func(t *testing.T, m *Mailbox) {
-			dir, err := m.root.Sub(m.leaseName(), true)
+			dir, err := m.root.Sub(m.LeaseName(), true)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -229,7 +229,7 @@ func TestKilledHooksDoNotFillTheMailbox(t *testing.T) {
 			t.Fatal(err)
 		}
 		if kill%2 == 0 {
-			if err := l.putBack(l.chunks[0], waits); err != nil {
+			if err := l.keepRest(l.chunks[0], waits); err != nil {
 				t.Fatal(err)
 			}
 		}

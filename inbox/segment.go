@@ -88,7 +88,7 @@ func (m *Mailbox) openArchive() (*archive, error) {
 	defer dir.Close()
 	for {
 		a := &archive{}
-		err := m.look(dir, a)
+		err := m.listArchive(dir, a)
 		if err == nil && a.isCurrent(dir, m.archiveName()) {
 			return a, nil
 		}
@@ -99,7 +99,7 @@ func (m *Mailbox) openArchive() (*archive, error) {
 	}
 }
 
-func (m *Mailbox) look(dir *atomicfile.Dir, a *archive) (err error) {
+func (m *Mailbox) listArchive(dir *atomicfile.Dir, a *archive) (err error) {
 	if a.newest, a.size, err = openSized(dir, m.archiveName()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

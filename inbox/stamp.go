@@ -27,7 +27,7 @@ func (m *Mailbox) Stamp() (s Stamp, err error) {
 	if s.inbox, err = m.stamp(m.inboxName()); err != nil {
 		return s, err
 	}
-	if s.lease, err = m.stamp(m.leaseName()); err != nil {
+	if s.lease, err = m.stamp(m.LeaseName()); err != nil {
 		return s, err
 	}
 	err = m.inLease(func(dir *atomicfile.Dir) error {
@@ -54,8 +54,5 @@ func (m *Mailbox) stamp(name string) (s fileStamp, err error) {
 	if err != nil {
 		return s, err
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		s.ino = st.Ino
-	}
-	return fileStamp{s.ino, info.Size(), info.ModTime()}, nil
+	return fileStamp{info.Sys().(*syscall.Stat_t).Ino, info.Size(), info.ModTime()}, nil
 }
