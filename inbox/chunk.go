@@ -53,7 +53,17 @@ func (c *chunk) name() string {
 	return fmt.Sprintf("%s%08d-%d-%d%s.json", prefix, c.number, c.count, c.bytes, taken)
 }
 
-// maxField bounds the numbers of a name, so that the next one can be counted from any.
+// newName is name for a file that is to get it. One that parseChunk would not
+// know is an error: nobody would find the messages again.
+func (c *chunk) newName() (string, error) {
+	name := c.name()
+	if _, ok := parseChunk(name); !ok {
+		return "", fmt.Errorf("name mail file %q: one of its numbers is out of range", name)
+	}
+	return name, nil
+}
+
+// maxField bounds the numbers of a name.
 const maxField = 1 << 52
 
 func parseChunk(name string) (*chunk, bool) {

@@ -213,7 +213,11 @@ func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []Message) e
 // rotate moves the inbox into the lease directory, as a reader does, and leaves it to nobody. The new name
 // is synced before the loss of the old one.
 func (m *Mailbox) rotate(lease *atomicfile.Dir, as chunk) error {
-	if err := m.root.Move(m.inboxName(), lease, as.name()); err != nil {
+	name, err := as.newName()
+	if err != nil {
+		return err
+	}
+	if err := m.root.Move(m.inboxName(), lease, name); err != nil {
 		return err
 	}
 	return errors.Join(lease.Sync(), m.root.Sync())
@@ -224,7 +228,11 @@ func (m *Mailbox) storeNumbered(lease *atomicfile.Dir, number int, msgs []Messag
 	var written []string
 	for count, file := range parts(msgs) {
 		c := chunk{number: number + len(written), count: count, bytes: int64(len(file))}
-		if err := lease.Replace(c.name(), file); err != nil {
+		name, err := c.newName()
+		if err == nil {
+			err = lease.Replace(name, file)
+		}
+		if err != nil {
 			for _, name := range slices.Backward(append(written, c.name())) {
 				lease.Remove(name) // the last one may be there: only its directory's sync failed
 			}

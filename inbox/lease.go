@@ -154,7 +154,11 @@ func (l *Lease) takeChunk(ctx context.Context, c *chunk, as chunk) (err error) {
 		c.archived = as.archived
 	}
 	c.count, c.at, c.by = len(c.msgs), as.at, as.by
-	if err := l.dir.Rename(old, c.name()); errors.Is(err, fs.ErrNotExist) {
+	name, err := c.newName()
+	if err != nil {
+		return err
+	}
+	if err := l.dir.Rename(old, name); errors.Is(err, fs.ErrNotExist) {
 		return nil // acknowledged between our open and its lock
 	} else if err != nil {
 		return err
@@ -205,7 +209,15 @@ func (l *Lease) takeInbox(ctx context.Context, as chunk) error {
 		return nil // an empty inbox is left alone: moving it would wake watchers
 	}
 	c := chunk{number: as.number, count: n, bytes: int64(len(file))}
-	if err := m.root.Move(m.inboxName(), l.dir, c.name()); err != nil {
+	name, err := c.newName()
+	if err != nil && len(l.chunks) > 0 { // there is a number again when those are acknowledged
+		l.More = true
+		return nil
+	}
+	if err == nil {
+		err = m.root.Move(m.inboxName(), l.dir, name)
+	}
+	if err != nil {
 		return err
 	}
 	return l.takeChunk(ctx, &c, as)

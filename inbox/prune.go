@@ -105,7 +105,11 @@ func (m *Mailbox) pruneParts(dir *atomicfile.Dir, before time.Time, dry bool, p 
 		return nil
 	}
 	// An empty part stays behind the last one: it says where the next one begins, so that places stay what they are.
-	if err := a.old.Append(segmentName(a.base), nil); err != nil {
+	last, err := newSegmentName(a.base)
+	if err != nil {
+		return err
+	}
+	if err := a.old.Append(last, nil); err != nil {
 		return err
 	}
 	for _, name := range gone {

@@ -56,6 +56,15 @@ func parseSegment(name string) (base int64, ok bool) {
 	return base, err == nil && base >= 0 && base < maxField/2 && segmentName(base) == name
 }
 
+// newSegmentName is segmentName for a file that is to get the name. One that parseSegment would not know is an error.
+func newSegmentName(base int64) (string, error) {
+	name := segmentName(base)
+	if _, ok := parseSegment(name); !ok {
+		return "", fmt.Errorf("name archive file %q: the archive is too long", name)
+	}
+	return name, nil
+}
+
 // archive is the row of files as it was at one moment. No lock is needed to look at it.
 type archive struct {
 	old    *atomicfile.Dir // nil: nothing was rotated yet
@@ -189,7 +198,11 @@ func (m *Mailbox) rotateArchive(dir *atomicfile.Dir, a *archive) (err error) {
 			return err
 		}
 	}
-	if err := dir.Move(m.archiveName(), a.old, segmentName(a.base)); err != nil {
+	name, err := newSegmentName(a.base)
+	if err != nil {
+		return err
+	}
+	if err := dir.Move(m.archiveName(), a.old, name); err != nil {
 		return err
 	}
 	if !slices.Contains(a.bases, a.base) { // an empty one was there, see pruneParts
