@@ -111,16 +111,16 @@ func (b *Bell) open() (terminal, error) {
 
 // idle fails unless the client shows its empty prompt and nobody types to it.
 func (b *Bell) idle(ctx context.Context, t terminal) error {
-	first, left, err := b.glance(ctx, t)
+	first, left, err := b.sample(ctx, t)
 	if err == nil && left > 0 { // wait for that once
 		if err = b.wait(ctx, left); err == nil {
-			first, left, err = b.glance(ctx, t)
+			first, left, err = b.sample(ctx, t)
 		}
 	}
 	var v view
 	if err == nil && left <= 0 {
 		if err = b.wait(ctx, between); err == nil {
-			v, left, err = b.glance(ctx, t)
+			v, left, err = b.sample(ctx, t)
 		}
 	}
 	switch {
@@ -143,8 +143,8 @@ func (b *Bell) draft(v view) (string, error) {
 	return b.prompt(b.Client, screen.Captured(v.drawn, v.row, v.col))
 }
 
-// glance returns what the pane shows, and how much is left of the time without a key.
-func (b *Bell) glance(ctx context.Context, t terminal) (view, time.Duration, error) {
+// sample returns what the pane shows, and how much is left of the time without a key.
+func (b *Bell) sample(ctx context.Context, t terminal) (view, time.Duration, error) {
 	v, read, err := t.look(ctx)
 	if err != nil {
 		return v, 0, err

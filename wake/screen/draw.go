@@ -117,8 +117,7 @@ func (s *Screen) esc(cmd ansi.Cmd) {
 			p.row = max(0, p.row-1)
 		}
 	case 'c':
-		fresh := New(s.rows, s.cols)
-		s.main, s.alt, s.shown = fresh.main, fresh.alt, fresh.main
+		s.clear(s.rows, s.cols)
 		s.pen, s.pasting, s.hidden = Cell{}, false, false
 	}
 }

@@ -47,10 +47,15 @@ func New(rows, cols int) *Screen {
 	s.parser.SetHandler(ansi.Handler{
 		Print: s.print, Execute: s.execute, HandleCsi: s.csi, HandleEsc: s.esc,
 	})
-	s.rows, s.cols = max(rows, 1), max(cols, 1)
+	s.clear(rows, cols)
+	return s
+}
+
+// clear empties both pages and shows the main one.
+func (s *Screen) clear(rows, cols int) {
+	s.rows, s.cols, s.wraps = max(rows, 1), max(cols, 1), false
 	s.main, s.alt = newPage(s.rows, s.cols), newPage(s.rows, s.cols)
 	s.shown = s.main
-	return s
 }
 
 func newPage(rows, cols int) *page {
@@ -89,14 +94,11 @@ func plain(b []byte) (n int) {
 
 // Resize forgets the picture: a client draws it anew in the new size.
 func (s *Screen) Resize(rows, cols int) {
-	s.rows, s.cols = max(rows, 1), max(cols, 1)
 	on := s.shown == s.alt
-	s.main, s.alt = newPage(s.rows, s.cols), newPage(s.rows, s.cols)
-	s.shown = s.main
+	s.clear(rows, cols)
 	if on {
 		s.shown = s.alt
 	}
-	s.wraps = false
 }
 
 // Line is one line of the picture, from 0.
