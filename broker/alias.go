@@ -11,11 +11,6 @@ import (
 	"c2c/broker/client"
 )
 
-// AliasError says why a name cannot be an alias.
-type AliasError struct{ Alias, Reason string }
-
-func (e *AliasError) Error() string { return fmt.Sprintf("alias %q %s", e.Alias, e.Reason) }
-
 // AliasTakenError says that another session has the alias and is, or may be, alive.
 type AliasTakenError struct {
 	Alias, Holder string // as the holder spells it; the holder's session id
@@ -34,25 +29,25 @@ type UnknownAliasError struct {
 
 func (e *UnknownAliasError) Error() string { return fmt.Sprintf("no such alias %q", e.Alias) }
 
-// CheckAlias returns an *AliasError when s cannot be an alias.
+// CheckAlias says why s cannot be an alias.
 func CheckAlias(s string) error {
 	if len(s) < 1 || len(s) > 64 {
-		return &AliasError{s, "must have 1 to 64 characters"}
+		return fmt.Errorf("alias %q must have 1 to 64 characters", s)
 	}
 	if s[0] == '.' {
-		return &AliasError{s, "must not start with a dot"}
+		return fmt.Errorf("alias %q must not start with a dot", s)
 	}
 	for _, c := range []byte(s) {
 		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("._-", c) >= 0) {
-			return &AliasError{s, "may only have letters, digits, dot, underscore and hyphen"}
+			return fmt.Errorf("alias %q may only have letters, digits, dot, underscore and hyphen", s)
 		}
 	}
 	if isPersonID(s) {
-		return &AliasError{s, "is reserved for a person"}
+		return fmt.Errorf("alias %q is reserved for a person", s)
 	}
 	switch fold(s) {
 	case "c2c", "c2c-system", "broker": // senders of c2c's own messages
-		return &AliasError{s, "is reserved"}
+		return fmt.Errorf("alias %q is reserved", s)
 	}
 	return nil
 }

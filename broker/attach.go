@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"c2c/broker/client"
 	"c2c/inbox"
@@ -68,18 +67,17 @@ type attachment struct {
 	created  bool     // the session had no row
 	evicted  []string // sessions that lost the alias to this one
 	moveFrom []string // see facts
-	write    bool
 }
 
 func (b *Broker) attach(ctx context.Context, c Caller, alias string) (Session, error) {
 	a := &attachment{caller: c, alias: alias, client: c.Client, id: c.ClientID}
 	var own row
-	err := b.change(ctx, func(rows []row) ([]row, bool, error) {
+	err := b.change(ctx, func(rows []row) ([]row, error) {
 		rows, err := b.bind(ctx, rows, a)
 		if err == nil {
 			own = rows[findSID(rows, a.sid)]
 		}
-		return rows, a.write, err
+		return rows, err
 	})
 	if err != nil {
 		return Session{}, err
@@ -132,12 +130,10 @@ func (b *Broker) bind(ctx context.Context, rows []row, a *attachment) ([]row, er
 	if err != nil {
 		return nil, err
 	}
-	a.moveFrom = append(before.MoveFrom, a.evicted...)
+	a.moveFrom = addMissing(before.MoveFrom, a.evicted...)
 	if (a.created || a.alias != "") && b.hasDead() {
-		a.moveFrom = append(a.moveFrom, a.sid)
+		a.moveFrom = addMissing(a.moveFrom, a.sid)
 	}
-	slices.Sort(a.moveFrom)
-	a.moveFrom = slices.Compact(a.moveFrom)
 	return bound, b.bindFacts(ctx, a, bound[findSID(bound, a.sid)].alias())
 }
 
@@ -165,19 +161,17 @@ func (b *Broker) bindRow(rows []row, a *attachment, former string) ([]row, error
 		if a.client != "" {
 			r.setText("client_type", a.client)
 		}
-		rows, a.write = append(rows, r), true
+		rows = append(rows, r)
 	}
 	i := findSID(rows, a.sid)
 	own := rows[i]
 	if a.alias != "" && own.alias() != a.alias {
 		own.setText("alias", a.alias)
 		own.drop("canonical_alias") // the original makes it from the alias, and makes it again
-		a.write = true
 	}
 	if a.process.pid != 0 && !b.holds(own, a.process) {
 		own.setInteger("pid", int64(a.process.pid))
 		own.setInteger("pid_start_time", a.process.start)
-		a.write = true
 	}
 	rows[i] = own
 	b.unbindOthers(rows, a)
@@ -196,7 +190,6 @@ func (b *Broker) unbindOthers(rows []row, a *attachment) {
 		}
 		// An impossible start time and not no pid: without one the session would count as perhaps alive.
 		rows[i].setInteger("pid_start_time", 1)
-		a.write = true
 	}
 }
 
@@ -215,7 +208,6 @@ func (b *Broker) claimAlias(rows []row, a *attachment) ([]row, error) {
 			return nil, &AliasTakenError{Alias: r.alias(), Holder: r.sid(), Suggested: freeAlias(rows, a.alias)}
 		}
 		a.evicted = append(a.evicted, r.sid())
-		a.write = true
 	}
 	return kept, nil
 }

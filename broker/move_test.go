@@ -324,9 +324,8 @@ func TestADamagedOldMailboxIsNotMovedForEver(t *testing.T) {
 func TestAMoveIsRecordedBeforeTheRegistryChangesHands(t *testing.T) {
 	w, _ := absentHolder(t, "1")
 	a := &attachment{caller: heir, alias: "birch"}
-	err := w.change(context.Background(), func(rows []row) ([]row, bool, error) {
-		rows, err := w.bind(context.Background(), rows, a)
-		return rows, a.write, err
+	err := w.change(context.Background(), func(rows []row) ([]row, error) {
+		return w.bind(context.Background(), rows, a)
 	})
 	if err != nil {
 		t.Fatal(err)

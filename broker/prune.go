@@ -88,7 +88,7 @@ func (b *Broker) underRegistry(ctx context.Context, dry bool, f func([]row) erro
 		}
 		return f(rows)
 	}
-	return b.change(ctx, func(rows []row) ([]row, bool, error) { return nil, false, f(rows) })
+	return b.change(ctx, func(rows []row) ([]row, error) { return rows, f(rows) })
 }
 
 // discard removes all files of a session, unless mail waits or somebody has one of its locks.

@@ -38,15 +38,15 @@ func (b *Broker) rows(ctx context.Context) ([]row, error) {
 	return rows, err
 }
 
-// change lets f edit the rows under the registry's lock, and writes them when f says so.
-func (b *Broker) change(ctx context.Context, f func(rows []row) (changed []row, write bool, err error)) error {
+// change lets f edit the rows under the registry's lock, and writes them when it did.
+func (b *Broker) change(ctx context.Context, f func(rows []row) ([]row, error)) error {
 	return b.locked(ctx, RegistryLock, func() error {
 		before, err := b.readOrRepair(ctx)
 		if err != nil {
 			return err
 		}
-		rows, write, err := f(slices.Clone(before))
-		if err != nil || !write {
+		rows, err := f(slices.Clone(before))
+		if err != nil || slices.EqualFunc(rows, before, func(x, y row) bool { return bytes.Equal(x, y) }) {
 			return err
 		}
 		data := formatRegistry(rows)
@@ -65,14 +65,13 @@ func (b *Broker) change(ctx context.Context, f func(rows []row) (changed []row, 
 
 // changeRow edits the row of a session.
 func (b *Broker) changeRow(ctx context.Context, sid string, edit func(*row)) error {
-	return b.change(ctx, func(rows []row) ([]row, bool, error) {
+	return b.change(ctx, func(rows []row) ([]row, error) {
 		i := findSID(rows, sid)
 		if i < 0 {
-			return nil, false, fmt.Errorf("session %q is not registered: %w", sid, ErrNoSession)
+			return nil, fmt.Errorf("session %q is not registered: %w", sid, ErrNoSession)
 		}
-		before := rows[i]
 		edit(&rows[i])
-		return rows, !bytes.Equal(before, rows[i]), nil
+		return rows, nil
 	})
 }
 

@@ -267,11 +267,8 @@ func (b *Broker) sidOf(client, id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var sid string
-	if n := len(data); n > 0 && data[n-1] == '\n' {
-		sid = string(data[:n-1])
-	}
-	if !inbox.ValidName(sid) {
+	sid, whole := strings.CutSuffix(string(data), "\n")
+	if !whole || !inbox.ValidName(sid) {
 		return "", fmt.Errorf("read sessions/ids/%s: %q is not a session id", key, data)
 	}
 	return sid, nil

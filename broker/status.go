@@ -32,7 +32,6 @@ type MessageStatus struct {
 	By        string    // the reader, or the method that rang
 	SessionID string    // whose mailbox it is in
 	From, To  string
-	Queued    time.Time       // when it was sent; zero when the archive is the original's
 	LastRing  wake.Ring       // of its session since it was sent, while it waits
 	Others    []MessageStatus // further messages with this id: several senders, or several receivers
 }
@@ -80,7 +79,7 @@ func (b *Broker) statuses(ctx context.Context, id string) (all []MessageStatus, 
 	for _, d := range dead {
 		if d.Message.ID == id {
 			all = append(all, MessageStatus{ID: id, State: Dead, At: fromSeconds(d.DeletedAt), SessionID: d.SessionID,
-				From: d.Message.From, To: d.Message.To, Queued: d.Message.Time()})
+				From: d.Message.From, To: d.Message.To})
 		}
 	}
 	if len(all) == 0 && len(unread) > 0 {
@@ -100,9 +99,6 @@ func (b *Broker) find(ctx context.Context, sid, id string) ([]inbox.State, error
 func (b *Broker) status(id, sid string, found inbox.State) MessageStatus {
 	m := found.Message
 	st := MessageStatus{ID: id, State: found.Where, At: found.At, By: found.By, SessionID: sid, From: m.From, To: m.To}
-	if m.TS != 0 {
-		st.Queued = m.Time()
-	}
 	if found.Where != inbox.Queued {
 		return st
 	}

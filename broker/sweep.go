@@ -42,10 +42,9 @@ func (s Swept) Err() error {
 // stops no other.
 func (b *Broker) Sweep(ctx context.Context, grace time.Duration) (Swept, error) {
 	var swept Swept
-	err := b.change(ctx, func(rows []row) ([]row, bool, error) {
-		kept, gone := b.stale(rows, grace)
-		swept.Sessions = gone
-		return kept, len(gone) > 0, nil
+	err := b.change(ctx, func(rows []row) (kept []row, err error) {
+		kept, swept.Sessions = b.stale(rows, grace)
+		return kept, nil
 	})
 	if err != nil {
 		return Swept{}, err
@@ -74,9 +73,9 @@ func (b *Broker) Sweep(ctx context.Context, grace time.Duration) (Swept, error) 
 // sweepMailbox makes dead letters of what waits in a mailbox without a session. It holds the registry's lock:
 // a session that comes back meanwhile would find an empty mailbox, and not look among the dead letters.
 func (b *Broker) sweepMailbox(ctx context.Context, sid string) (n int, err error) {
-	err = b.change(ctx, func(rows []row) ([]row, bool, error) {
+	err = b.change(ctx, func(rows []row) ([]row, error) {
 		if findSID(rows, sid) >= 0 {
-			return nil, false, nil
+			return rows, nil
 		}
 		_, err := b.takeOut(ctx, sid, func(messages []inbox.Message) ([]inbox.Message, error) {
 			if err := b.addDead(ctx, sid, sweptMail(messages)...); err != nil {
@@ -85,7 +84,7 @@ func (b *Broker) sweepMailbox(ctx context.Context, sid string) (n int, err error
 			n += len(messages)
 			return nil, nil
 		})
-		return nil, false, err
+		return rows, err
 	})
 	return n, err
 }
