@@ -78,7 +78,8 @@ func (a *app) shellRoom() int {
 }
 
 // closed says whether a standard stream was closed when we started: the Go
-// runtime then opens /dev/null for reading and writing in its place.
+// runtime then opens /dev/null for reading and writing in its place. A parent that throws our answer away
+// may have opened it so, too (Python, Node): only mail is held back by it, no other command fails.
 func closed(f *os.File) bool {
 	info, err := f.Stat()
 	null, nerr := os.Stat(os.DevNull)

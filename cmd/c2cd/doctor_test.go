@@ -295,3 +295,16 @@ func TestDoctorKeepsToAScreen(t *testing.T) {
 		}
 	}
 }
+
+func TestDoctorLetsNoAliasMakeALine(t *testing.T) {
+	c := newClinic(t)
+	registry := `[{"session_id":"amber","alias":"a\u001b]0;x\u0007\nok       forged","client_type":"claude","registered_at":1.0}]`
+	for name, text := range map[string]string{"registry.json": registry, "amber.inbox.json": `[{"from_alias":"birch","to_alias":"amber","content":"x","ts":1.5,"message_id":"m"}]`} {
+		if err := os.WriteFile(filepath.Join(c.b.Root(), name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out := c.run("doctor"); !strings.Contains(out, `ok       forged`) || strings.Contains(out, "\nok       forged") || strings.Contains(out, "\x1b") {
+		t.Errorf("%s", out)
+	}
+}
