@@ -34,8 +34,8 @@ func CheckAlias(s string) error {
 	if len(s) < 1 || len(s) > 64 {
 		return fmt.Errorf("alias %q must have 1 to 64 characters", s)
 	}
-	if s[0] == '.' {
-		return fmt.Errorf("alias %q must not start with a dot", s)
+	if s[0] == '.' || s[0] == '-' {
+		return fmt.Errorf("alias %q must start with a letter, a digit or an underscore", s)
 	}
 	for _, c := range []byte(s) {
 		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("._-", c) >= 0) {

@@ -119,11 +119,13 @@ func (b *Broker) bind(ctx context.Context, rows []row, a *attachment) ([]row, er
 	if damaged := new(damagedError); err != nil && !errors.As(err, &damaged) {
 		return nil, err // bindFacts sets a damaged file aside
 	}
-	if a.named = a.alias != "" || a.caller.Alias != ""; a.alias == "" && !before.Named && CheckAlias(a.caller.Alias) == nil {
+	a.named = a.alias != "" || a.caller.Alias != ""
+	wished := a.alias == "" && !before.Named && CheckAlias(a.caller.Alias) == nil
+	if wished {
 		a.alias = a.caller.Alias
 	}
 	bound, err := b.bindRow(rows, a, before.Alias)
-	if taken := new(AliasTakenError); errors.As(err, &taken) && a.alias == a.caller.Alias {
+	if taken := new(AliasTakenError); errors.As(err, &taken) && wished {
 		a.alias, a.evicted = "", nil // nobody asked for it by hand: the session gets or keeps another one
 		bound, err = b.bindRow(rows, a, before.Alias)
 	}

@@ -268,6 +268,10 @@ func TestTheOriginalsAliasIsTriedOnce(t *testing.T) {
 	if s := w.attach(auto(40)); s.ID != three.ID || s.Alias != three.Alias {
 		t.Errorf("the third is %+v, want %+v", s, three)
 	}
+	// Who asks for a taken name in so many words is told that it is taken.
+	if s, err := w.Register(t.Context(), auto(20), "amber"); !errors.As(err, new(*AliasTakenError)) {
+		t.Errorf("registered as %+v, %v", s, err)
+	}
 	w.register("birch", auto(10))
 	if again := w.attach(auto(10)); again.Alias != "birch" {
 		t.Errorf("who was named is %q", again.Alias)

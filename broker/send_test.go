@@ -87,12 +87,12 @@ func TestTakeoverNeedsAnAbsentHolderAndMovesTheMail(t *testing.T) {
 }
 
 func TestAliasRules(t *testing.T) {
-	for _, s := range []string{"a", "A.b_c-9", "-x"} {
+	for _, s := range []string{"a", "A.b_c-9", "_x"} {
 		if err := CheckAlias(s); err != nil {
 			t.Errorf("%q: %v", s, err)
 		}
 	}
-	for _, s := range []string{"", ".a", "a b", "a/b", "é", "c2c", "C2C-System", "broker", string(make([]byte, 65))} {
+	for _, s := range []string{"", ".a", "-x", "--x", "a b", "a/b", "é", "c2c", "C2C-System", "broker", string(make([]byte, 65))} {
 		if CheckAlias(s) == nil {
 			t.Errorf("%q is accepted", s)
 		}

@@ -50,6 +50,9 @@ func TestBadInputIsRefusedWithWordsAndChangesNothing(t *testing.T) {
 		{[]string{"send", "amber", strings.Repeat("x", 300<<10)}, exitFailed, "too large"},
 		{[]string{"send", "amber", "x", "--id", "../x"}, exitUsage, "message id"},
 		{[]string{"send", "amber", "x", "--urgent", "--fail"}, exitUsage, "only one"},
+		{[]string{"send", "amber", "-F", "/dev/zero"}, exitFailed, "more than 1048576 bytes"},
+		{[]string{"register", "--", "-x"}, exitFailed, "must start with"},
+		{[]string{"history", "--limit", "-1"}, exitUsage, "0 for all"},
 		{[]string{"poll-inbox", "--check"}, exitNothing, ""},
 		{[]string{"nonsense"}, exitUsage, "no such command"},
 	} {
@@ -100,6 +103,24 @@ func TestCompletionIsAScript(t *testing.T) {
 	cmd := exec.Command("bash", "-c", script+`COMP_WORDS=(c2c pee); COMP_CWORD=1; _c2c; echo "${COMPREPLY[@]}"`)
 	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "peek-inbox\n" {
 		t.Errorf("completed to %q, %v", out, err)
+	}
+}
+
+// An alias that somebody wrote into the registry is no command for the shell of who presses Tab.
+func TestCompletionRunsNoAlias(t *testing.T) {
+	script, _, _ := run(t, scratch(t), "", "completion", "bash")
+	dir := t.TempDir()
+	hostile := "#!/bin/sh\necho ALIAS STATE\necho 'amber alive'\necho '$(touch${IFS}" + dir + "/ran) alive'\n"
+	if err := os.WriteFile(filepath.Join(dir, "c2c"), []byte(hostile), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("bash", "-c", script+`COMP_WORDS=(c2c send ""); COMP_CWORD=2; _c2c; echo "${COMPREPLY[@]}"`)
+	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "amber\n" {
+		t.Errorf("completed to %q, %v", out, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
+		t.Error("the alias was run")
 	}
 }
 

@@ -14,7 +14,9 @@ func completion(fs *flag.FlagSet) action {
 		for _, c := range commands() {
 			names = append(names, c.name)
 		}
-		const aliases = `$(c2c list 2>/dev/null | sed '1d; s/ .*//')`
+		// A registry that others wrote may have any alias: the shell must not run a part of one.
+		const list = `c2c list 2>/dev/null | sed -n '1d; s/^\([A-Za-z0-9_][A-Za-z0-9._-]*\) .*/\1/p'`
+		const aliases = "$(" + list + ")"
 		words := strings.Join(names, " ")
 		switch strings.Join(args, " ") {
 		case "bash":
@@ -38,7 +40,7 @@ esac
 `, words, aliases)
 		case "fish":
 			fmt.Fprintf(a.stdout, "complete -c c2c -n __fish_use_subcommand -f -a '%s'\n"+
-				"complete -c c2c -n '__fish_seen_subcommand_from send' -f -a \"(c2c list 2>/dev/null | sed '1d; s/ .*//')\"\n", words)
+				"complete -c c2c -n '__fish_seen_subcommand_from send' -f -a \"(%s)\"\n", words, strings.ReplaceAll(list, `\`, `\\`))
 		default:
 			return fmt.Errorf("%w: for which shell? bash, zsh or fish", errUsage)
 		}

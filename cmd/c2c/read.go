@@ -149,10 +149,16 @@ func indented(m inbox.Message) string {
 }
 
 func history(fs *flag.FlagSet) action {
-	limit := fs.Int("limit", 50, "at the most this `number`")
+	limit := fs.Int("limit", 50, "at most this `number`, 0 for all")
 	asJSON := fs.Bool("json", false, "print JSON")
 	sid := fs.String("session-id", "", "`session` or alias, if not this one")
 	return func(ctx context.Context, a *app, _ []string) error {
+		if *limit < 0 {
+			return fmt.Errorf("%w: --limit %d: want 0 for all, or more", errUsage, *limit)
+		}
+		if *limit == 0 {
+			*limit = math.MaxInt
+		}
 		return a.mailbox(ctx, *sid, func(_ *broker.Broker, _ broker.Session, m *inbox.Mailbox) error {
 			found, err := m.History(ctx, *limit)
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"c2c/broker"
+	"c2c/inbox"
 )
 
 // maxBody bounds what is read; the mailbox has the real limit and says so.
@@ -83,7 +84,10 @@ func (a *app) body(file string, words []string) (string, error) {
 	default:
 		return "", fmt.Errorf("%w: no body: give it as an argument, with -F file, or - for standard input", errUsage)
 	}
-	data, err := io.ReadAll(io.LimitReader(in, maxBody))
+	data, err := io.ReadAll(io.LimitReader(in, maxBody+1))
+	if err == nil && len(data) > maxBody {
+		err = fmt.Errorf("%w: more than %d bytes; put it into a file and send its path", inbox.ErrTooLarge, maxBody)
+	}
 	if err != nil {
 		return "", fmt.Errorf("read body: %w", err)
 	}

@@ -34,8 +34,10 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 	fs := a.flags("doctor", doctorHelp, "doctor --roundtrip")
 	roundtrip := fs.Bool("roundtrip", false, "also send a message to itself, by the hook and by the MCP server")
 	asJSON := fs.Bool("json", false, "print JSON")
-	if rest, err := words(fs, args); err != nil || len(rest) > 0 {
-		return fmt.Errorf("%w: c2c doctor takes --roundtrip and --json and nothing else", errUsage)
+	if rest, err := words(fs, args); err != nil {
+		return err
+	} else if len(rest) > 0 {
+		return fmt.Errorf("%w: unexpected %q", errUsage, rest[0])
 	}
 	o, err := a.options(false)
 	if err != nil {

@@ -85,7 +85,7 @@ func TestAPersonsMailboxIsNobodyElses(t *testing.T) {
 	}
 	s.want("c2c send amy for-amy")
 	for script, says := range map[string]string{
-		"C2C_MCP_SESSION_ID=" + id + " c2c poll-inbox": "person",
+		"C2C_MCP_SESSION_ID=" + id + " c2c poll-inbox": "no agent may use it",
 		"c2c poll-inbox --session-id amy":              "person",
 		"c2c send amber hello --from amy":              "person",
 		"c2c register x --session-id " + id:            "person",

@@ -57,7 +57,9 @@ func TestOneWakeDaemonRunsUntilItIsStopped(t *testing.T) {
 	if pid := k.pid(); pid != 0 {
 		t.Fatalf("process %d runs already", pid)
 	}
-	k.run("wake", "start", "--min-inject-gap", "20s")
+	if out := k.run("wake", "start", "--min-inject-gap", "20s"); !strings.Contains(out, "process "+strconv.Itoa(k.pid())+"\n") {
+		t.Errorf("%s, and process %d runs", out, k.pid())
+	}
 	first := k.pid()
 	if first == 0 {
 		t.Fatal("it does not run")

@@ -127,7 +127,8 @@ func (d Daemon) Start(ctx context.Context, env, more []string, args ...string) (
 	if line, _ := bufio.NewReader(ready).ReadString('\n'); line != "ready\n" {
 		return 0, fmt.Errorf("the wake daemon did not start; %s tells why", d.Log())
 	}
-	return cmd.Process.Pid, cmd.Process.Release()
+	pid = cmd.Process.Pid // Release forgets it
+	return pid, cmd.Process.Release()
 }
 
 func (d Daemon) openLog() (*os.File, error) {
