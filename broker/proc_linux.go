@@ -37,8 +37,11 @@ func (s *system) find(pid int) (process, error) {
 		return process{}, errHidden
 	}
 	st, err := procstat.Read(pid)
-	if errors.Is(err, procstat.ErrNone) {
-		err = errNoProcess
+	switch {
+	case errors.Is(err, procstat.ErrNone):
+		return process{}, errNoProcess
+	case err != nil:
+		return process{}, err
 	}
-	return process{pid: pid, parent: st.Parent, start: st.Start}, err
+	return process{pid: pid, parent: st.Parent, start: st.Start}, nil
 }
