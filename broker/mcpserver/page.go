@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -119,33 +118,18 @@ func (p *page) result(sentences ...string) *mcp.CallToolResult {
 	return res
 }
 
-// rows fills a page with what is no mail. What does not fit is left out, and it says so. newest says that what
-// stands last counts most.
-func rows[T any](room int, all []T, newest bool, left string) (*mcp.CallToolResult, error) {
-	var texts []string
-	free := room - len("[]")
-	if newest {
-		slices.Reverse(all)
-	}
+// rows fills a page with what is no mail. What does not fit is left out like the first so
+// many that are not in all, and it says so.
+func rows[T any](room int, all []T, before int, left string) (*mcp.CallToolResult, error) {
+	p := page{room: room}
 	for _, v := range all {
 		one, err := toJSON(v)
 		if err != nil {
 			return nil, err
 		}
-		if len(one)+len(",") > free {
-			continue
-		}
-		free -= len(one) + len(",")
-		texts = append(texts, one)
-	}
-	if newest {
-		slices.Reverse(texts)
-	}
-	p := page{room: room}
-	for _, one := range texts {
 		p.add(one)
 	}
-	if n := len(all) - len(texts); n > 0 {
+	if n := before + len(all) - p.count; n > 0 {
 		return p.result(fmt.Sprintf("%d were left out: %s", n, left)), nil
 	}
 	return p.result(), nil

@@ -96,28 +96,14 @@ func New(cfg Config) *server.MCPServer {
 		options = append(options, server.WithExperimental(map[string]any{channelCapability: map[string]any{}}))
 	}
 	srv := server.NewMCPServer("c2c", broker.Version, options...)
-	handlers := t.handlers()
 	for _, tool := range catalog() {
-		srv.AddTool(tool, t.answer(tool.Name, handlers[tool.Name]))
+		srv.AddTool(tool.Tool, t.answer(tool))
 	}
 	return srv
 }
 
-// handler makes the answer of one tool: a value for JSON, or a string as it is.
-type handler func(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error)
-
-func (t *tools) handlers() map[string]handler {
-	return map[string]handler{
-		toolRegister: t.register, toolWhoami: t.whoami, toolList: t.list,
-		toolSend: t.send, toolSendAll: t.sendAll,
-		toolPollInbox: t.pollInbox, toolPeekInbox: t.peekInbox,
-		toolHistory: t.history, toolMessageStatus: t.messageStatus,
-		toolSweep: t.sweep, toolServerInfo: t.serverInfo, toolTailLog: t.tailLog,
-	}
-}
-
 // answer makes an MCP handler. An error becomes a result that a model can read.
-func (t *tools) answer(name string, h handler) server.ToolHandlerFunc {
+func (t *tools) answer(tool tool) server.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		b, err := t.open()
 		if err != nil {
@@ -125,9 +111,9 @@ func (t *tools) answer(name string, h handler) server.ToolHandlerFunc {
 		}
 		callCtx, cancel := context.WithTimeout(ctx, cmp.Or(t.cfg.LockWait, lockWait))
 		defer cancel()
-		v, err := h(callCtx, b, req)
+		v, err := tool.handle(t, callCtx, b, req)
 		// A log line that cannot be written is no reason to refuse the call.
-		b.LogEvent(ctx, "rpc", broker.Note{Name: "tool", Value: name}, broker.Note{Name: "ok", Value: err == nil})
+		b.LogEvent(ctx, "rpc", broker.Note{Name: "tool", Value: tool.Name}, broker.Note{Name: "ok", Value: err == nil})
 		if err != nil {
 			return mcp.NewToolResultError(advice(err)), nil
 		}

@@ -55,7 +55,7 @@ func (t *tools) list(ctx context.Context, b *broker.Broker, req mcp.CallToolRequ
 	if req.GetBool("alive_only", false) {
 		all = slices.DeleteFunc(all, func(r broker.Listed) bool { return r.State == broker.Absent })
 	}
-	return rows(t.room(t.caller(ctx, req).Client), all, false, "the command c2c list shows all, alive_only fewer.")
+	return rows(t.room(t.caller(ctx, req).Client), all, 0, "the command c2c list shows all, alive_only fewer.")
 }
 
 func (t *tools) sweep(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
@@ -71,5 +71,11 @@ func (t *tools) tailLog(ctx context.Context, b *broker.Broker, req mcp.CallToolR
 	if err != nil {
 		return nil, err
 	}
-	return rows(t.room(t.caller(ctx, req).Client), lines, true, "older lines are in broker.log, in the root that server_info names.")
+	room, size := t.room(t.caller(ctx, req).Client), len("[]")
+	first := len(lines)
+	for first > 0 && size+len(lines[first-1])+len(",") <= room { // the newest that fit
+		first--
+		size += len(lines[first]) + len(",")
+	}
+	return rows(room, lines[first:], first, "older lines are in broker.log, in the root that server_info names.")
 }

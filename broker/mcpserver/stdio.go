@@ -214,13 +214,34 @@ func (t *stdio) answerAll(ctx context.Context) {
 // answer has r handled, writes the answer and tells the handlers its fate.
 func (t *stdio) answer(r *request) {
 	defer t.end(r)
-	ctx, tell := withAfterWrite(r.ctx)
-	resp, err := t.handle(ctx, r)
+	written := func(error) {}
+	resp, err := t.handle(context.WithValue(r.ctx, afterWrite{}, &written), r)
 	if resp != nil && (r.id != nil || r.refusal != nil) {
 		err = errors.Join(err, t.send(resp))
 	}
-	tell(err)
+	written(err)
 }
+
+// AfterWrite has done called once: with nil after the answer to the request that
+// ctx belongs to has been written whole to the client, else with the reason why
+// not: a client that stalled or hung up, a request that it cancelled, a
+// shutdown, or an answer that says the request failed. "Written" means handed
+// to the operating system; no more can be known about a pipe.
+//
+// done runs outside the request, whose context has ended by then. The transport
+// waits for it before it takes the next tool call and before it ends, so it
+// must be quick. A handler calls AfterWrite once at most and not from other
+// goroutines. It reports false, and never calls done, when ctx does not come
+// from a transport that can tell.
+func AfterWrite(ctx context.Context, done func(error)) bool {
+	written, ok := ctx.Value(afterWrite{}).(*func(error))
+	if ok {
+		*written = done
+	}
+	return ok
+}
+
+type afterWrite struct{} // the key in the context
 
 // handle returns the answer, nil when there is none to give, and why it does
 // not say what the handlers wanted it to say. A cancelled request gets no
