@@ -158,19 +158,29 @@ func (a *archive) since(place int64) (map[key]bool, error) {
 		place = 0
 	}
 	found := map[key]bool{}
-	return found, a.newestFirst(place, func(f *os.File, base int64) (bool, error) {
-		if _, err := f.Seek(max(0, place-base), io.SeekStart); err != nil {
+	err := a.eachRecord(place, nil, func() bool { return true }, func(r Archived) { found[r.recordKey()] = true })
+	return found, err
+}
+
+// eachRecord gives f the records behind a place, file by file, the newest file first, as long as more says so.
+// With ids, only a record that mentions one of them is parsed.
+func (a *archive) eachRecord(place int64, ids map[string]bool, more func() bool, f func(Archived)) error {
+	return a.newestFirst(place, func(file *os.File, base int64) (bool, error) {
+		if _, err := file.Seek(max(0, place-base), io.SeekStart); err != nil {
 			return false, err
 		}
-		return true, eachBlock(f, func(lines []byte) bool {
+		err := eachBlock(file, func(lines []byte) {
+			if ids != nil && !mentions(lines, ids) {
+				return
+			}
 			for line := range bytes.Lines(lines) {
-				var a Archived
-				if json.Unmarshal(line, &a) == nil {
-					found[a.recordKey()] = true
+				var r Archived
+				if (ids == nil || mentions(line, ids)) && json.Unmarshal(line, &r) == nil {
+					f(r)
 				}
 			}
-			return true
 		})
+		return more(), err
 	})
 }
 

@@ -3,7 +3,6 @@ package inbox
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"math"
@@ -71,27 +70,18 @@ func (m *Mailbox) find(ids map[string]bool, enough func(State) bool) ([]State, e
 	return append(waiting, read...), err
 }
 
-// findArchived reads the newest part of the archive first. A record is only parsed when it mentions an id.
+// findArchived reads the newest file of the archive first, and stops after one in which it has found enough.
 func (m *Mailbox) findArchived(ids map[string]bool, enough func(State) bool) (found []State, err error) {
-	archive, err := m.openArchive()
+	a, err := m.openArchive()
 	if err != nil {
 		return nil, err
 	}
-	defer archive.close()
-	err = archive.newestFirst(0, func(f *os.File, _ int64) (bool, error) {
-		err := eachBlock(f, func(lines []byte) bool {
-			if !mentions(lines, ids) {
-				return true
-			}
-			for line := range bytes.Lines(lines) {
-				var a Archived
-				if mentions(line, ids) && json.Unmarshal(line, &a) == nil && ids[a.ID] {
-					found = append(found, State{Read, fromSeconds(a.DrainedAt), a.DrainedBy, a.Message})
-				}
-			}
-			return true
-		})
-		return enough == nil || !slices.ContainsFunc(found, enough), err
+	defer a.close()
+	more := func() bool { return enough == nil || !slices.ContainsFunc(found, enough) }
+	err = a.eachRecord(0, ids, more, func(r Archived) {
+		if ids[r.ID] {
+			found = append(found, State{Read, fromSeconds(r.DrainedAt), r.DrainedBy, r.Message})
+		}
 	})
 	return found, err
 }

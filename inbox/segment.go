@@ -215,9 +215,9 @@ func (m *Mailbox) rotateArchive(dir *atomicfile.Dir, a *archive) (err error) {
 // maxLine is several times what the longest message takes.
 const maxLine = 16 << 20
 
-// eachBlock reads whole lines, many at a time, until f wants no more. A line that is too long for a record of
+// eachBlock reads whole lines, many at a time. A line that is too long for a record of
 // ours is left out. f must not keep the block.
-func eachBlock(r io.Reader, f func(lines []byte) (more bool)) error {
+func eachBlock(r io.Reader, f func(lines []byte)) error {
 	buf := make([]byte, 256<<10)
 	n, skip := 0, false // bytes in buf; whether they belong to a line that is left out
 	for {
@@ -233,8 +233,8 @@ func eachBlock(r io.Reader, f func(lines []byte) (more bool)) error {
 		if err == io.EOF {
 			end = n
 		}
-		if end > start && !f(buf[start:end]) {
-			return nil
+		if end > start {
+			f(buf[start:end])
 		}
 		if err == io.EOF {
 			return nil

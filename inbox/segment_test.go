@@ -209,10 +209,7 @@ func wantLines(t *testing.T, data []byte) {
 			want = append(want, line...)
 		}
 	}
-	err := eachBlock(iotest.HalfReader(bytes.NewReader(data)), func(lines []byte) bool {
-		got = append(got, lines...)
-		return true
-	})
+	err := eachBlock(iotest.HalfReader(bytes.NewReader(data)), func(lines []byte) { got = append(got, lines...) })
 	if err != nil || !bytes.Equal(got, want) {
 		t.Errorf("of %d bytes %d came, want %d; %v", len(data), len(got), len(want), err)
 	}
