@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"c2c/inbox/atomicfile"
@@ -121,8 +120,8 @@ func (q *queued) withdraw() bool { return q.dir.Remove(q.name) == nil }
 
 // claimed says whether somebody took the file.
 func (q *queued) claimed() bool {
-	info, err := q.f.Stat()
-	return err == nil && info.Sys().(*syscall.Stat_t).Nlink == 0
+	is, err := q.dir.IsFile(q.name, q.f)
+	return err == nil && !is
 }
 
 // sign is what a sender wrote that stored, or did not store, the messages.

@@ -487,3 +487,23 @@ func TestAnEphemeralMessageIsNotQueued(t *testing.T) {
 		t.Errorf("waiting %q", got)
 	}
 }
+
+func TestABackupOfAQueuedFileHidesNoClaim(t *testing.T) {
+	m, root := newBox(t)
+	deliver(t, m, mail("makes the folder"))
+	d, err := m.draft([]Message{mail("x")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := m.enqueue(d)
+	defer q.close()
+	if err := os.Link(filepath.Join(root, m.LeaseName(), q.name), filepath.Join(root, "backup")); err != nil {
+		t.Fatal(err)
+	}
+	if q.claimed() {
+		t.Error("claimed before anybody took it")
+	}
+	if !q.withdraw() || !q.claimed() {
+		t.Error("not claimed when its name is gone")
+	}
+}

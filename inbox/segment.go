@@ -140,12 +140,12 @@ func (m *Mailbox) listArchive(dir *atomicfile.Dir, a *archive) (err error) {
 
 // isCurrent says whether no rotation came since the newest file was opened.
 func (a *archive) isCurrent(dir *atomicfile.Dir, name string) bool {
-	now, err := dir.Stat(name)
-	if a.newest == nil || err != nil {
-		return a.newest == nil && errors.Is(err, fs.ErrNotExist)
+	if a.newest == nil {
+		_, err := dir.Stat(name)
+		return errors.Is(err, fs.ErrNotExist)
 	}
-	was, err := a.newest.Stat()
-	return err == nil && os.SameFile(was, now)
+	is, err := dir.IsFile(name, a.newest)
+	return err == nil && is
 }
 
 func openSized(dir *atomicfile.Dir, name string) (*os.File, int64, error) {

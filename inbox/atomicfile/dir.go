@@ -493,3 +493,17 @@ func (d *Dir) Stat(name string) (fs.FileInfo, error) {
 	defer f.Close()
 	return f.Stat()
 }
+
+// IsFile says whether a name is still that of an open file. The number of its links does not tell: a backup may
+// be one more.
+func (d *Dir) IsFile(name string, f *os.File) (bool, error) {
+	was, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	now, err := d.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(was, now), err
+}

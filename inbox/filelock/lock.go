@@ -6,7 +6,7 @@
 // lockf. Plain POSIX locks would not either: they do not exclude goroutines
 // and vanish when any descriptor of the file is closed. The kernel ends the
 // lock with its holder, so no crash leaves one behind. A lock file is removed only
-// by who holds it (Remove), and whoever gets the lock of a removed file opens the
+// by who holds it, and whoever gets the lock of a removed file opens the
 // file anew. The original does not look, so nobody of its kind may be near.
 package filelock
 
@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -74,11 +73,11 @@ func (l *Lock) Try() (bool, error) {
 	}
 }
 
-// reopen opens the file anew if it was removed: a lock on a file without a name
-// excludes nobody who comes later.
+// reopen opens the file anew if it was removed: a lock on a file that has lost its
+// name excludes nobody who comes later.
 func (l *Lock) reopen() (removed bool, err error) {
-	info, err := l.f.Stat()
-	if err != nil || info.Sys().(*syscall.Stat_t).Nlink > 0 {
+	is, err := l.dir.IsFile(l.name, l.f)
+	if err != nil || is {
 		return false, err
 	}
 	f, err := l.dir.Open(l.name, os.O_RDWR|os.O_CREATE)
@@ -88,11 +87,6 @@ func (l *Lock) reopen() (removed bool, err error) {
 	l.f.Close()
 	l.f = f
 	return true, nil
-}
-
-// Remove removes the file of a lock that is held, and ends the lock.
-func (l *Lock) Remove() error {
-	return errors.Join(l.dir.Remove(l.name), l.Release())
 }
 
 // Wait waits for the lock until ctx ends. On an error the lock is closed.
