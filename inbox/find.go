@@ -41,9 +41,9 @@ func (m *Mailbox) Find(ctx context.Context, id string) ([]State, error) {
 	return m.find(map[string]bool{id: true}, func(st State) bool { return !st.Message.chosen() })
 }
 
-// find gives the states of all messages with these ids. It stops looking in older parts of the archive when one
-// state is enough; nil: none is. It looks at what waits first: a message that is archived meanwhile is found twice, and counts
-// as read. The caller holds the lock.
+// find gives the states of all messages with these ids. It reads no older file of the archive once it has found a
+// state that is enough; with nil it reads all. It looks at what waits first, so it may find a message twice that is
+// archived meanwhile: that one is read. The caller holds the lock.
 func (m *Mailbox) find(ids map[string]bool, enough func(State) bool) ([]State, error) {
 	var waiting []State
 	err := m.eachWaiting(ids, math.MaxInt64, func(msg Message, holder *chunk) {

@@ -118,7 +118,7 @@ func (l *Lease) take(ctx context.Context, by string, enough int64) error {
 	return l.takeInbox(ctx, next)
 }
 
-// takeChunk takes a numbered file unless a live reader has it. What a dead one
+// takeChunk takes a numbered file unless a live reader has it. What a dead reader
 // has archived of it is not handed over again.
 func (l *Lease) takeChunk(ctx context.Context, c *chunk, as chunk) (err error) {
 	if c.file, err = l.dir.Open(c.name(), os.O_RDWR); errors.Is(err, fs.ErrNotExist) {
@@ -167,8 +167,8 @@ func (l *Lease) takeChunk(ctx context.Context, c *chunk, as chunk) (err error) {
 	return l.add(c)
 }
 
-// remove deletes a chunk that its holder may just have deleted itself. A damaged
-// one is kept beside the inbox.
+// remove deletes a numbered file, which its last reader may just have deleted. A
+// damaged one is kept beside the inbox.
 func (l *Lease) remove(c *chunk) error {
 	m := l.box
 	var err error

@@ -40,11 +40,11 @@ import (
 // The last case is why ephemeral messages are not queued: one that was stored,
 // read and forgotten in between would not be found, and be stored again.
 //
-// The oldest of the queued senders waits for the lock, and the others for the
-// lock on its file, all at once. Were all of them to wait for the one lock, it
-// would go from hand to hand for nothing, each time at the cost of a wake-up.
-// Who waits for the lock looks at its file meanwhile: senders that come later
-// may get the lock before it for a long time, and one of them has signed.
+// The oldest of the queued senders waits for the lock of the mailbox. The others
+// wait for the lock on its file, and go on all at once. If all waited for the lock
+// of the mailbox, each of them would have to be woken to find its message stored.
+// The sender that waits for the lock also looks at its own file: later senders may
+// get the lock first, and one of them may have stored its message.
 const (
 	queuedPrefix = ".queued-" // hidden: the hook script takes what is not for mail
 	onceSuffix   = "-once"
@@ -59,9 +59,9 @@ const (
 const (
 	// maxBatch bounds what one sender stores for others, in bytes.
 	maxBatch = 1 << 20
-	// patience is for another sender that is stopped: longer than a commit takes.
+	// patience is how long a sender waits for another one, which may be stopped. A commit takes less.
 	patience = 500 * time.Millisecond
-	// signInterval is how often a sender that waits for the lock looks at its own file.
+	// signInterval is how often a sender that waits for the lock looks for a sign in its own file.
 	signInterval = 2 * time.Millisecond
 )
 
@@ -72,7 +72,7 @@ type queued struct {
 	f    *os.File
 }
 
-// enqueue returns nil when nothing could be queued; the sender then only waits.
+// enqueue queues the messages. It returns nil when it could not; the sender then only waits for the lock.
 func (m *Mailbox) enqueue(d *draft) *queued {
 	if slices.ContainsFunc(d.Messages, func(msg Message) bool { return msg.Ephemeral }) {
 		return nil
@@ -115,7 +115,7 @@ func (q *queued) close() {
 	q.dir.Close()
 }
 
-// withdraw says whether the messages are still nobody's but the sender's.
+// withdraw takes the messages back. It says whether nobody had claimed them.
 func (q *queued) withdraw() bool { return q.dir.Remove(q.name) == nil }
 
 // claimed says whether somebody took the file.
@@ -124,7 +124,7 @@ func (q *queued) claimed() bool {
 	return err == nil && !is
 }
 
-// sign is what a sender wrote that stored, or did not store, the messages.
+// sign reads what the sender that claimed the messages wrote about them.
 func (q *queued) sign() byte {
 	var b [1]byte
 	q.f.ReadAt(b[:], 0)
