@@ -121,7 +121,7 @@ func (b *Broker) resolve(rows []row, c Caller) (string, error) {
 		return sid, err
 	}
 	if near == "" && c.isUser() {
-		return c.User.sid(), nil
+		return b.implied(c.User)
 	}
 	return near, nil
 }

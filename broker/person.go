@@ -11,8 +11,10 @@ import (
 
 // User is a person at a terminal, who has a mailbox in each root that no agent can be given.
 type User struct {
-	UID   int
-	Login string // what the mailbox is called at first, if it is a free alias
+	UID      int
+	Login    string // what the mailbox is called at first, if it is a free alias
+	Terminal bool   // the caller has a controlling terminal
+	Typing   bool   // its standard input is a terminal
 }
 
 const personPrefix = "person-"
@@ -47,16 +49,39 @@ func (c Caller) isUser() bool {
 	return c.User != nil && c.Client == "" && !slices.ContainsFunc(client.All(), func(p client.Profile) bool { return c.believed(p) != "" })
 }
 
-// mayBe refuses a person's session to everybody else.
+// implied gives a person's session to a caller of whom nothing else is known. An agent's process that has lost
+// its parents, or sits in a PID namespace of its own, looks the same, but for the terminal and the namespace.
+func (b *Broker) implied(u *User) (string, error) {
+	if !u.Terminal || !b.isHome(u.sid()) {
+		return "", fmt.Errorf("find out who is calling: %w: it is not the terminal of a person; a person's script may "+
+			"name the mailbox: --session-id %s, or c2c send --from %[2]s", ErrNoSession, u.sid())
+	}
+	return u.sid(), nil
+}
+
+// isHome says whether a person's PID namespace is ours, or not known yet. The boot may be another one.
+func (b *Broker) isHome(sid string) bool {
+	here, _, _ := strings.Cut(b.proc.namespace(), " ")
+	there, _, _ := strings.Cut(b.factsOf(sid).Namespace, " ")
+	return here != "" && (there == "" || there == here)
+}
+
+// mayBe refuses a person's session to everybody else. It must be typed: an environment is inherited.
 func (b *Broker) mayBe(rows []row, sid string, c Caller) error {
 	if !isPersonID(sid) {
 		return nil
 	}
-	// A variable is inherited, and so no proof that a person calls.
 	if c.isUser() && c.User.sid() == sid && c.PID == 0 && c.env("C2C_MCP_SESSION_ID") == "" {
-		if near, err := b.nearestAncestor(rows); err == nil && near == "" {
+		near, err := b.nearestAncestor(rows)
+		if err == nil && (near == "" || c.User.Typing && !b.isAgent(rows, near)) {
 			return nil
 		}
 	}
 	return fmt.Errorf("session %q belongs to a person, and no agent may use it", sid)
+}
+
+// isAgent says whether a session is that of a client with a profile. Another one may be an editor.
+func (b *Broker) isAgent(rows []row, sid string) bool {
+	_, known := client.Find(b.session(rows[findSID(rows, sid)]).Client)
+	return known
 }

@@ -77,7 +77,7 @@ type facts struct {
 	Alias     string   `json:"alias,omitempty"` // for a session that comes back after a sweep
 	Client    string   `json:"client,omitempty"`
 	ClientIDs []string `json:"client_ids,omitempty"`
-	// PID and StartTime say of which process of the registry Namespace is the PID namespace.
+	// PID and StartTime say of which process of the registry Namespace is the PID namespace; a person has no process.
 	PID       int        `json:"pid,omitempty"`
 	StartTime int64      `json:"pid_start_time,omitempty"`
 	Namespace string     `json:"pid_namespace,omitempty"`

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"c2c/broker"
 	"c2c/hooks"
 )
@@ -76,6 +78,14 @@ func (a *app) caller(explicit string) broker.Caller {
 // user is the person at this terminal.
 func (a *app) user() *broker.User {
 	u := &broker.User{UID: os.Getuid(), Login: a.getenv("USER")}
+	if tty, err := os.Open("/dev/tty"); err == nil {
+		u.Terminal = true
+		tty.Close()
+	}
+	if in, ok := a.stdin.(*os.File); ok {
+		_, err := unix.IoctlGetWinsize(int(in.Fd()), unix.TIOCGWINSZ)
+		u.Typing = err == nil
+	}
 	if u.Login == "" {
 		// Not os/user: with cgo, the whole program would start with the C library's name services.
 		data, _ := os.ReadFile("/etc/passwd")

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/creack/pty"
 )
 
 // shell runs a script with c2c on its path, as birch; amber is registered too.
@@ -28,7 +30,7 @@ func newShell(t *testing.T) shell {
 
 func (s shell) command(script string) *exec.Cmd {
 	cmd := exec.Command("bash", "-c", script)
-	cmd.Dir = s.home
+	cmd.Dir, cmd.SysProcAttr = s.home, &syscall.SysProcAttr{Setsid: true} // no terminal of whoever runs the tests
 	cmd.Env = []string{"HOME=" + s.home, "PATH=" + s.bin + ":" + os.Getenv("PATH"),
 		"C2C_MCP_BROKER_ROOT=" + filepath.Join(s.home, "root"), "C2C_MCP_SESSION_ID=birch"}
 	return cmd
@@ -41,6 +43,21 @@ func (s shell) want(script string) string {
 		s.t.Fatalf("%s: %v: %s", script, err, out)
 	}
 	return string(out)
+}
+
+// atTerminal runs a script whose controlling terminal and standard input is a terminal.
+func (s shell) atTerminal(script string) (out string, err error) {
+	s.t.Helper()
+	keyboard, tty, err := pty.Open()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer keyboard.Close()
+	defer tty.Close()
+	cmd := s.command("set -e; " + script)
+	cmd.Stdin, cmd.SysProcAttr.Setctty = tty, true
+	text, err := cmd.CombinedOutput()
+	return string(text), err
 }
 
 // mail is what waits for amber, in whichever file.

@@ -65,15 +65,22 @@ func TestASessionIDInTheEnvironmentIsNoAlias(t *testing.T) {
 
 func TestAPersonsMailboxIsNobodyElses(t *testing.T) {
 	s := newShell(t)
-	const person = "unset C2C_MCP_SESSION_ID; export USER=amber; "
+	person := func(script string) string {
+		t.Helper()
+		out, err := s.atTerminal("unset C2C_MCP_SESSION_ID; " + script)
+		if err != nil {
+			t.Fatalf("%s: %v: %s", script, err, out)
+		}
+		return out
+	}
 	id := fmt.Sprintf("person-%d", os.Getuid())
-	if out := s.want(person + "c2c poll-inbox"); strings.Contains(out, "before") {
+	if out := person("export USER=amber; c2c poll-inbox"); strings.Contains(out, "before") {
 		t.Errorf("a login name drains the agent's mail: %s", out)
 	}
-	if out := s.want(person + "c2c send birch hello --json"); !strings.Contains(out, `"from_alias": "amber-2"`) {
+	if out := person("export USER=amber; c2c send birch hello --json"); !strings.Contains(out, `"from_alias": "amber-2"`) {
 		t.Errorf("sent as %s", out)
 	}
-	if out := s.want("unset C2C_MCP_SESSION_ID USER; c2c register amy; c2c send birch again --json"); !strings.Contains(out, "amy (session "+id+")") ||
+	if out := person("c2c register amy; c2c send birch again --json"); !strings.Contains(out, "amy (session "+id+")") ||
 		!strings.Contains(out, `"from_alias": "amy"`) {
 		t.Errorf("registered as %s", out)
 	}
@@ -84,6 +91,10 @@ func TestAPersonsMailboxIsNobodyElses(t *testing.T) {
 		t.Errorf("an agent's shell sends as %s", out)
 	}
 	s.want("c2c send amy for-amy")
+	s.refused("unset C2C_MCP_SESSION_ID; c2c poll-inbox", "--session-id "+id) // nobody's child, without a terminal
+	if out := s.want("unset C2C_MCP_SESSION_ID; c2c send birch done --from amy --json"); !strings.Contains(out, `"amy"`) {
+		t.Errorf("a script sends as %s", out)
+	}
 	for script, says := range map[string]string{
 		"C2C_MCP_SESSION_ID=" + id + " c2c poll-inbox": "no agent may use it",
 		"c2c poll-inbox --session-id amy":              "person",

@@ -81,3 +81,16 @@ func TestASessionInAnotherPIDNamespaceIsNotTakenForAbsent(t *testing.T) {
 		t.Errorf("amber has %s", got)
 	}
 }
+
+// In a PID namespace of its own an agent's process has no parents.
+func TestAPersonsMailboxIsNotGivenInAnotherPIDNamespace(t *testing.T) {
+	inside := isolated(t)
+	s := newShell(t)
+	if out, err := s.atTerminal("unset C2C_MCP_SESSION_ID; c2c register amy"); err != nil {
+		t.Fatal(out, err)
+	}
+	s.want("c2c send amy for-amy")
+	if out, err := s.atTerminal("unset C2C_MCP_SESSION_ID; " + inside + "c2c poll-inbox"); err == nil || strings.Contains(out, "for-amy") {
+		t.Errorf("inside: %v: %s", err, out)
+	}
+}
