@@ -101,7 +101,7 @@ func (b *Broker) resolve(rows []row, c Caller) (string, error) {
 		// Before the variable: /clear and /resume change Claude Code's session while its MCP
 		// server goes on with the environment it was started with.
 		if p, err := b.proc.find(c.PID); err == nil {
-			if sid, err := b.boundTo(rows, p); sid != "" || err != nil {
+			if sid, err := b.boundTo(rows, p, c.Client); sid != "" || err != nil {
 				return sid, err
 			}
 		}
@@ -215,11 +215,23 @@ func (c Caller) soleClient() (name, id string) {
 	return name, id
 }
 
-// boundTo gives the session of a process, "" when there is none.
-func (b *Broker) boundTo(rows []row, p process) (string, error) {
+// sameClient says whether two names may be those of one client. A row without one may be anybody's.
+func sameClient(a, b string) bool {
+	if p, ok := client.Find(a); ok {
+		a = p.Name
+	}
+	if p, ok := client.Find(b); ok {
+		b = p.Name
+	}
+	return a == b || a == "" || b == ""
+}
+
+// boundTo gives the session of a process, "" when there is none. Process 1 is also the parent of servers whose
+// own has ended, so there the client must be the same too.
+func (b *Broker) boundTo(rows []row, p process, client string) (string, error) {
 	sid := ""
 	for _, r := range rows {
-		if !b.holds(r, p) {
+		if !b.holds(r, p) || p.pid == 1 && !sameClient(client, r.text("client_type")) {
 			continue
 		}
 		if sid != "" {
@@ -267,7 +279,7 @@ func (b *Broker) nearestAncestor(rows []row) (string, error) {
 		if p.pid == self {
 			continue
 		}
-		if sid, err := b.boundTo(byPID[int64(p.pid)], p); sid != "" || err != nil {
+		if sid, err := b.boundTo(byPID[int64(p.pid)], p, ""); sid != "" || err != nil {
 			return sid, err
 		}
 	}

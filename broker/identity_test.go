@@ -283,6 +283,17 @@ func TestTheOriginalsAliasIsTriedOnce(t *testing.T) {
 	}
 }
 
+func TestOrphansOfTwoClientsAreTwoSessions(t *testing.T) {
+	w := newWorld(t)
+	w.procs[1] = process{pid: 1, start: 1}
+	gem, foo := Caller{Client: "gem", PID: 1}, Caller{Client: "foo", PID: 1}
+	one := w.attach(gem)
+	if two := w.attach(foo); two.ID == one.ID {
+		t.Errorf("both are %+v", one)
+	}
+	w.wantResolve(one.ID, gem)
+}
+
 func TestNobodyWithoutAnyMarkGetsASession(t *testing.T) {
 	w := newWorld(t)
 	if s, err := w.Register(t.Context(), Caller{}, "amber"); !errors.Is(err, ErrNoSession) {

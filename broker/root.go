@@ -38,7 +38,10 @@ func FindRoot(getenv func(string) string, cwd string) (path, source string, err 
 		}
 		state, source = filepath.Join(home, ".c2c"), "HOME"
 	}
-	return filepath.Join(absolute(cwd, state), "repos", fingerprint(real), "broker"), source, nil
+	if !filepath.IsAbs(state) { // each directory would have a root of its own
+		return "", "", fmt.Errorf("find the root: %s is %q: set it to an absolute path", source, getenv(source))
+	}
+	return filepath.Join(state, "repos", fingerprint(real), "broker"), source, nil
 }
 
 // isLegacy knows the place inside a repository that early versions of the original wrote into client

@@ -56,6 +56,11 @@ func TestRootFollowsTheVariables(t *testing.T) {
 	if _, _, err := FindRoot(env(), cwd); err == nil {
 		t.Error("no HOME: no error")
 	}
+	for _, relative := range []func(string) string{env("HOME", "h"), env("HOME", "/h", "XDG_STATE_HOME", "s")} {
+		if path, _, err := FindRoot(relative, cwd); err == nil {
+			t.Errorf("below the directory one happens to be in: %s", path)
+		}
+	}
 	for _, gone := range []string{"", filepath.Join(cwd, "gone")} {
 		if path, _, err := FindRoot(env("HOME", "/h"), gone); err == nil {
 			t.Errorf("in directory %q the root is %s", gone, path)

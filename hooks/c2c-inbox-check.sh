@@ -24,11 +24,13 @@ case $CLAUDE_CODE_SESSION_ID in
 '' | *[!A-Za-z0-9._-]*) start ;;
 esac
 box=
-IFS= read -r box 2>/dev/null <"$state/pointers/$CLAUDE_CODE_SESSION_ID"
+pointer=$state/pointers/$CLAUDE_CODE_SESSION_ID
+[ -f "$pointer" ] && IFS= read -r box 2>/dev/null <"$pointer" # a named pipe would block
 [ -n "$box" ] || start
 
 # Our inbox has its bracket on a line of its own, so this reads two bytes.
 line=
+[ ! -e "$box.inbox.json" ] || [ -f "$box.inbox.json" ] || start
 [ -r "$box.inbox.json" ] && IFS= read -r line <"$box.inbox.json"
 case $line in
 '' | '[]') ;;

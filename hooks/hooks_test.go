@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"c2c/inbox"
@@ -180,6 +181,19 @@ func TestScriptStartsNothingForAnEmptyMailbox(t *testing.T) {
 		write(t, w.box+".inbox.json", "[]\n", 0o600)
 		write(t, w.box+".lease/00000001", "", 0o600)
 		check("lease", true)
+		if err := os.Remove(w.box + ".lease/00000001"); err != nil {
+			t.Fatal(err)
+		}
+		// Nobody writes into these, so a shell that opened one would hang.
+		for _, path := range []string{w.box + ".inbox.json", filepath.Join(w.home, ".c2c", "pointers", "u1")} {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			if err := syscall.Mkfifo(path, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			check("named pipe "+path, true)
+		}
 	}
 }
 

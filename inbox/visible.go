@@ -5,16 +5,25 @@ import (
 	"io"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
+
+// unseen are characters that turn the order of a line, break it, or show nothing. The joiners are not among
+// them: several scripts need those.
+var unseen = &unicode.RangeTable{
+	R16: []unicode.Range16{{0x00ad, 0x00ad, 1}, {0x061c, 0x061c, 1}, {0x200b, 0x200b, 1}, {0x200e, 0x200f, 1}, {0x2028, 0x202e, 1},
+		{0x2060, 0x206f, 1}, {0xfeff, 0xfeff, 1}, {0xfff9, 0xfffb, 1}},
+	R32:         []unicode.Range32{{0xe0000, 0xe007f, 1}},
+	LatinOffset: 1,
+}
 
 // Visible writes each character of a foreign text that steers a terminal, or
 // turns the order in which a line is read, as \u and its number. In JSON that
 // is still the same character. Characters in keep stay as they are.
 func Visible(text, keep string) string {
 	hidden := func(r rune) bool {
-		turns := '\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069'
-		return (turns || unicode.IsControl(r)) && !strings.ContainsRune(keep, r)
+		return (unicode.IsControl(r) || unicode.Is(unseen, r)) && !strings.ContainsRune(keep, r)
 	}
 	if utf8.ValidString(text) && strings.IndexFunc(text, hidden) < 0 {
 		return text
@@ -25,6 +34,9 @@ func Visible(text, keep string) string {
 		switch {
 		case r == utf8.RuneError && n == 1: // terminals may take the byte 0x9B for ESC [
 			fmt.Fprintf(&b, `\u%04x`, text[0])
+		case hidden(r) && r > '\uffff':
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
 		case hidden(r):
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default:

@@ -26,7 +26,23 @@ func Read(pid int) (Stat, error) {
 	if err != nil {
 		return Stat{}, ErrNone // or ESRCH: it went between open and read
 	}
-	return parse(pid, string(data))
+	s, err := parse(pid, string(data))
+	if errors.Is(err, ErrNone) && hasThreads(pid) {
+		err = nil
+	}
+	return s, err
+}
+
+// hasThreads says whether threads go on behind one that has ended: the first thread of a process is a zombie for
+// a moment when another one runs execve, as Go programs do.
+func hasThreads(pid int) bool {
+	dir, err := os.Open(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	return len(names) > 1
 }
 
 // parse reads what follows the command's name, which may itself hold spaces and parentheses.
@@ -35,14 +51,15 @@ func parse(pid int, stat string) (s Stat, err error) {
 	if len(f) < 20 {
 		return s, fmt.Errorf("read /proc/%d/stat: only %d fields", pid, len(f))
 	}
-	if f[0] == "Z" || f[0] == "X" {
-		return s, ErrNone
-	}
 	var n [20]int64
 	for _, i := range []int{1, 2, 3, 4, 5, 19} {
 		if n[i], err = strconv.ParseInt(f[i], 10, 64); err != nil {
 			return s, fmt.Errorf("read /proc/%d/stat: %w", pid, err)
 		}
 	}
-	return Stat{Parent: int(n[1]), Group: int(n[2]), Session: int(n[3]), Terminal: uint64(uint32(n[4])), Foreground: int(n[5]), Start: n[19]}, nil
+	s = Stat{Parent: int(n[1]), Group: int(n[2]), Session: int(n[3]), Terminal: uint64(uint32(n[4])), Foreground: int(n[5]), Start: n[19]}
+	if f[0] == "Z" || f[0] == "X" {
+		err = ErrNone
+	}
+	return s, err
 }

@@ -1,7 +1,16 @@
+//go:build linux
+
 package procstat
 
 import (
+	"bufio"
 	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
 	"testing"
 )
 
@@ -13,6 +22,54 @@ func TestANameIsNoField(t *testing.T) {
 			t.Errorf("%q: %+v, %v", name, got, err)
 		}
 	}
+}
+
+// A Go program calls execve from any of its threads, and the first one is a zombie then until it is done.
+func TestAProcessLivesWithoutItsFirstThread(t *testing.T) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "PROCSTAT_END_FIRST_THREAD=1")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "zombie\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	if s, err := Read(cmd.Process.Pid); err != nil || s.Parent != os.Getpid() {
+		t.Errorf("%+v, %v", s, err)
+	}
+	in.Close()
+	cmd.Wait()
+	if s, err := Read(cmd.Process.Pid); !errors.Is(err, ErrNone) {
+		t.Errorf("after its end: %+v, %v", s, err)
+	}
+}
+
+func init() { runtime.LockOSThread() } // so that main is the first thread
+
+func TestMain(m *testing.M) {
+	if os.Getenv("PROCSTAT_END_FIRST_THREAD") == "" {
+		os.Exit(m.Run())
+	}
+	go func() {
+		for {
+			data, _ := os.ReadFile("/proc/self/stat")
+			if _, err := parse(os.Getpid(), string(data)); err != nil {
+				break
+			}
+		}
+		fmt.Println("zombie")
+		io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}()
+	syscall.RawSyscall(syscall.SYS_EXIT, 0, 0, 0)
 }
 
 func TestWhatIsNoProcess(t *testing.T) {
