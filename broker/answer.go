@@ -21,7 +21,7 @@ func (r Receipt) MarshalJSON() ([]byte, error) {
 		ID        string  `json:"message_id"`
 		Recipient State   `json:"recipient"`
 		Duplicate bool    `json:"duplicate,omitempty"`
-	}{true, seconds(r.TS), r.From, r.To, r.ID, r.Recipient, r.Duplicate})
+	}{true, inbox.Seconds(r.TS), r.From, r.To, r.ID, r.Recipient, r.Duplicate})
 }
 
 // MarshalJSON writes a status.
@@ -88,7 +88,7 @@ func (b *Broker) List(ctx context.Context) ([]Listed, error) {
 		row := Listed{ID: s.ID, Alias: s.Alias, PID: s.PID, Client: s.Client, Role: s.Role,
 			State: s.Presence(waits), Waiting: waits, LastRing: s.LastRing}
 		if !s.Registered.IsZero() {
-			row.Registered = seconds(s.Registered)
+			row.Registered = inbox.Seconds(s.Registered)
 		}
 		if s.State == Alive || s.State == Absent {
 			alive := s.State == Alive

@@ -159,7 +159,7 @@ func (b *Broker) bindRow(rows []row, a *attachment, former string) ([]row, error
 		var r row
 		r.setText("session_id", a.sid)
 		r.setText("alias", alias)
-		r.setTime("registered_at", seconds(b.now()))
+		r.setTime("registered_at", inbox.Seconds(b.now()))
 		if a.client != "" {
 			r.setText("client_type", a.client)
 		}

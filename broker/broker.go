@@ -127,7 +127,3 @@ func lockedIn(ctx context.Context, d *atomicfile.Dir, name string, f func() erro
 	defer func() { err = errors.Join(err, lock.Release()) }()
 	return f()
 }
-
-func seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
-
-func fromSeconds(s float64) time.Time { return time.UnixMicro(int64(s * 1e6)) }

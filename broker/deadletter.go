@@ -92,7 +92,7 @@ func (b *Broker) addDead(ctx context.Context, sid string, dead ...DeadLetter) er
 			lines = append(lines, '\n')
 		}
 		for _, d := range dead {
-			d.DeletedAt, d.SessionID = seconds(b.now()), sid
+			d.DeletedAt, d.SessionID = inbox.Seconds(b.now()), sid
 			line, err := formatDead(d)
 			if err != nil {
 				return fmt.Errorf("write dead letter %s: %w", d.Message.ID, err)

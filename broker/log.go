@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
+
+	"c2c/inbox"
 )
 
 const (
@@ -27,7 +29,7 @@ type Note struct {
 // LogEvent appends a line to broker.log, which people and `tail_log` read. Never give it a body or a token.
 func (b *Broker) LogEvent(ctx context.Context, event string, notes ...Note) error {
 	var r row
-	r.setTime("ts", seconds(b.now()))
+	r.setTime("ts", inbox.Seconds(b.now()))
 	r.setText("event", event)
 	for _, n := range notes {
 		switch v := n.Value.(type) {

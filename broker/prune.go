@@ -176,7 +176,7 @@ func (b *Broker) pruneDead(ctx context.Context, before time.Time, dry bool) (p i
 		}
 		var kept [][]byte
 		for _, line := range lines {
-			if d, ok := parseDead(line); ok && fromSeconds(d.DeletedAt).Before(before) {
+			if d, ok := parseDead(line); ok && inbox.FromSeconds(d.DeletedAt).Before(before) {
 				p.Add(int64(len(line)))
 			} else {
 				kept = append(kept, line)

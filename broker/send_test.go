@@ -2,13 +2,14 @@ package broker
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"reflect"
 	"testing"
 	"time"
 
+	"c2c/inbox"
 	"c2c/inbox/filelock"
-
 	"c2c/wake"
 )
 
@@ -127,6 +128,25 @@ func TestStatusFollowsAMessage(t *testing.T) {
 	want(Read, "hook")
 	if _, err := w.Status(ctx, "nothing"); !errors.Is(err, ErrNoMessage) {
 		t.Errorf("unknown id: %v", err)
+	}
+}
+
+// Two messages have one id, and one of them comes from a program that gives any number as a time.
+func TestAnAbsurdTimeHidesNoOtherStatus(t *testing.T) {
+	w := newWorld(t)
+	birch := w.register("birch", Caller{PID: 20})
+	box, _ := w.Mailbox(birch.ID)
+	for from, ts := range map[string]float64{"amber": 0, "pine": 1e300} {
+		if _, err := box.Deliver(t.Context(), inbox.Message{From: from, To: "birch", Content: "x", ID: "job-1", TS: ts}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	st, err := w.Status(t.Context(), "job-1")
+	if err != nil || len(st.Others) != 1 {
+		t.Fatalf("status %+v, %v", st, err)
+	}
+	if _, err := json.Marshal(st); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -230,7 +230,7 @@ func (b *Broker) SetQuiet(ctx context.Context, sid string, quiet bool) error {
 		}
 		if quiet {
 			r.set("dnd", json.RawMessage("true"))
-			r.setTime("dnd_since", seconds(b.now()))
+			r.setTime("dnd_since", inbox.Seconds(b.now()))
 		}
 	})
 }
@@ -238,7 +238,7 @@ func (b *Broker) SetQuiet(ctx context.Context, sid string, quiet bool) error {
 // quiet reads the original's do-not-disturb, which may have an end.
 func (b *Broker) quiet(r row) bool {
 	until := r.number("dnd_until")
-	return string(r.get("dnd")) == "true" && (until == 0 || seconds(b.now()) < until)
+	return string(r.get("dnd")) == "true" && (until == 0 || inbox.Seconds(b.now()) < until)
 }
 
 func idKey(client, id string) (string, error) {
@@ -328,7 +328,7 @@ func (b *Broker) sessionWith(r row, f facts) Session {
 		ClientIDs:  f.ClientIDs,
 		PID:        int(r.integer("pid")),
 		State:      b.stateWith(r, f),
-		Registered: fromSeconds(r.number("registered_at")),
+		Registered: inbox.FromSeconds(r.number("registered_at")),
 		Role:       r.text("role"),
 		Quiet:      b.quiet(r),
 		Pane:       f.Pane,

@@ -78,7 +78,7 @@ func (b *Broker) statuses(ctx context.Context, id string) (all []MessageStatus, 
 	}
 	for _, d := range dead {
 		if d.Message.ID == id {
-			all = append(all, MessageStatus{ID: id, State: Dead, At: fromSeconds(d.DeletedAt), SessionID: d.SessionID,
+			all = append(all, MessageStatus{ID: id, State: Dead, At: inbox.FromSeconds(d.DeletedAt), SessionID: d.SessionID,
 				From: d.Message.From, To: d.Message.To})
 		}
 	}

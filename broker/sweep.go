@@ -121,7 +121,7 @@ func (b *Broker) stale(rows []row, grace time.Duration) (kept []row, gone []Sess
 
 // lastUsed is the newest sign of life of a session.
 func (b *Broker) lastUsed(r row) time.Time {
-	last := fromSeconds(max(r.number("registered_at"), r.number("last_activity_ts"), r.number("confirmed_at")))
+	last := inbox.FromSeconds(max(r.number("registered_at"), r.number("last_activity_ts"), r.number("confirmed_at")))
 	if t := b.lastChange(r.sid()); t.After(last) {
 		return t
 	}

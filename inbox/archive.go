@@ -111,7 +111,7 @@ func (m *Mailbox) appendArchive(dir *atomicfile.Dir, by string, msgs []Message, 
 
 func (m *Mailbox) archiveLines(by string, msgs []Message, gone map[key]bool) ([]byte, error) {
 	var lines []byte
-	now := seconds(m.now())
+	now := Seconds(m.now())
 	for _, msg := range msgs {
 		if !msg.recorded() || gone[msg.recordKey()] {
 			continue

@@ -71,7 +71,7 @@ func (m *Mailbox) draft(msgs []Message) (*draft, error) {
 			msg.ID = NewID(now)
 		}
 		if msg.TS == 0 {
-			msg.TS = seconds(now)
+			msg.TS = Seconds(now)
 		}
 	}
 	return d, nil

@@ -80,7 +80,7 @@ func (m *Mailbox) findArchived(ids map[string]bool, enough func(State) bool) (fo
 	more := func() bool { return enough == nil || !slices.ContainsFunc(found, enough) }
 	err = a.eachRecord(0, ids, more, func(r Archived) {
 		if ids[r.ID] {
-			found = append(found, State{Read, fromSeconds(r.DrainedAt), r.DrainedBy, r.Message})
+			found = append(found, State{Read, FromSeconds(r.DrainedAt), r.DrainedBy, r.Message})
 		}
 	})
 	return found, err

@@ -98,11 +98,18 @@ func NewID(now time.Time) string {
 }
 
 // Time is when the message was sent.
-func (m Message) Time() time.Time { return fromSeconds(m.TS) }
+func (m Message) Time() time.Time { return FromSeconds(m.TS) }
 
-func fromSeconds(s float64) time.Time { return time.UnixMicro(int64(s * 1e6)) }
+// lastTime is the last day that JSON and RFC 3339 can write, whatever the zone.
+var lastTime = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
-func seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
+// FromSeconds is the time of a number in a file. Others write these files, so the number may be any.
+func FromSeconds(s float64) time.Time {
+	return time.UnixMicro(int64(min(max(s, 0), Seconds(lastTime)) * 1e6))
+}
+
+// Seconds is a time as files have it.
+func Seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
 // appendSeconds always writes a fraction: the original refuses integers.
 func appendSeconds(b []byte, s float64) []byte {
