@@ -124,9 +124,8 @@ func (b *Broker) moveMail(ctx context.Context, from, to string) (empty bool, err
 // deliverSome delivers as many messages as go, in order and in few commits. refused are those that the mailbox
 // can never take, left those from the first on that it cannot take now; err says why.
 func deliverSome(ctx context.Context, box *inbox.Mailbox, messages []inbox.Message) (refused []DeadLetter, left []inbox.Message, err error) {
-	_, err = box.Deliver(ctx, messages...)
-	taken := new(inbox.IDTakenError) // of two such messages from one sender, which others wrote
-	never := errors.Is(err, inbox.ErrBody) || errors.Is(err, inbox.ErrTooLarge) || errors.As(err, &taken)
+	_, err = box.Move(ctx, messages...)
+	never := errors.Is(err, inbox.ErrBody) || errors.Is(err, inbox.ErrTooLarge)
 	switch n := len(messages); {
 	case err == nil:
 		return nil, nil, nil

@@ -29,10 +29,22 @@ func (e *IDTakenError) Error() string {
 // chose belongs to its sender: the same content again is the same message and is
 // not stored twice, other content is an *IDTakenError.
 func (m *Mailbox) Deliver(ctx context.Context, msgs ...Message) (Stored, error) {
+	return m.deliver(ctx, msgs, false)
+}
+
+// Move is Deliver for messages of another mailbox, whose senders were told that they are stored. Only a message
+// of the same sender, id and content is there already, because a move was killed. Any other is stored
+// beside those that have its id. What was ephemeral and read may come twice.
+func (m *Mailbox) Move(ctx context.Context, msgs ...Message) (Stored, error) {
+	return m.deliver(ctx, msgs, true)
+}
+
+func (m *Mailbox) deliver(ctx context.Context, msgs []Message, moved bool) (Stored, error) {
 	d, err := m.draft(msgs)
 	if err != nil {
 		return Stored{}, err
 	}
+	d.moved = moved
 	lk, err := filelock.Open(m.root, m.LockName())
 	if err != nil {
 		return Stored{}, err
@@ -57,10 +69,11 @@ type draft struct {
 	Stored
 	chosen      []bool // the caller chose the id
 	maybeStored bool   // by another sender, who was killed
+	moved       bool   // see Move
 }
 
 func (m *Mailbox) draft(msgs []Message) (*draft, error) {
-	d := &draft{Stored{Messages: slices.Clone(msgs), Already: make([]bool, len(msgs))}, make([]bool, len(msgs)), false}
+	d := &draft{Stored: Stored{slices.Clone(msgs), make([]bool, len(msgs))}, chosen: make([]bool, len(msgs))}
 	now := m.now()
 	for i := range d.Messages {
 		msg := &d.Messages[i]
@@ -90,7 +103,7 @@ func (m *Mailbox) fresh(d *draft) (fresh []Message, err error) {
 		return nil, err
 	}
 	for i, msg := range d.Messages {
-		old, repeats, err := msg.repeats(there[msg.ID])
+		old, repeats, err := msg.repeats(there[msg.ID], d.moved)
 		if err != nil {
 			return nil, err
 		}
@@ -117,16 +130,17 @@ func (m *Mailbox) withIDs(ids map[string]bool) (map[string][]Message, error) {
 	return there, err
 }
 
-// repeats looks for m among messages with its id; it returns that one if it is there, else m.
-func (m Message) repeats(there []Message) (_ Message, repeats bool, err error) {
+// repeats looks for m among messages with its id; it returns that one if it is there, else m. Of a moved
+// message the id is as it is, and a record without content proves nothing.
+func (m Message) repeats(there []Message, moved bool) (_ Message, repeats bool, err error) {
 	for _, old := range there {
-		if !m.sameSender(old) {
-			continue
-		}
-		if old.contentDropped || old.Content == m.Content {
+		switch {
+		case !m.sameSender(old):
+		case old.contentDropped && !moved, old.Content == m.Content && !old.contentDropped:
 			return old, true, nil
+		case !moved:
+			err = &IDTakenError{m.ID, m.From}
 		}
-		err = &IDTakenError{m.ID, m.From}
 	}
 	return m, false, err
 }

@@ -282,3 +282,25 @@ func TestALegacyIDIsFoundInEveryPlace(t *testing.T) {
 	}
 	wantStates(t, m, id, "b read")
 }
+
+// Two ephemeral messages of one sender and id come together when mail is moved. One is read, the reader dies,
+// and the other waits: the record of the first is not its own.
+func TestTheRecordOfAnEphemeralMessageHidesNoOther(t *testing.T) {
+	m, _ := newBox(t)
+	one, two := chosen("birch", "job-1", "one"), chosen("birch", "job-1", "two")
+	one.Ephemeral, one.TS, two.Ephemeral, two.TS = true, 1.5, true, 2.5
+	deliver(t, m, one)
+	if stored, err := m.Move(t.Context(), two, two); err != nil || !slices.Equal(stored.Already, []bool{false, true}) {
+		t.Fatalf("moved: %+v, %v", stored, err)
+	}
+	l := lease(t, m)
+	if err := m.archive(t.Context(), "test", l.Messages[:1], l.since()); err != nil {
+		t.Fatal(err)
+	}
+	l.Release() // it was killed before it could remove anything
+	wantStates(t, m, "job-1", "birch queued", "birch read")
+	if got, err := drain(t.Context(), m, "test"); err != nil || bodies(got) != "two" {
+		t.Errorf("drained %q, %v", bodies(got), err)
+	}
+	wantStates(t, m, "job-1", "birch read", "birch read")
+}

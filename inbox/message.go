@@ -54,10 +54,10 @@ type key struct {
 
 func (m Message) key() key { return key{m.From, m.ID, sha256.Sum256([]byte(m.Content))} }
 
-// recordKey is key as far as the archive keeps it.
+// recordKey is key as far as the archive keeps it: of an ephemeral message the time is kept, not the content.
 func (m Message) recordKey() key {
 	if m.Ephemeral {
-		return key{from: m.From, id: m.ID}
+		return key{m.From, m.ID, sha256.Sum256(appendSeconds(nil, m.TS))}
 	}
 	return m.key()
 }
