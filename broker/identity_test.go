@@ -190,6 +190,22 @@ type elsewhere struct{ table }
 
 func (elsewhere) namespace() string { return "pid:[2]" }
 
+// The first PID namespace has the same inode on every machine, and a reboot ends all processes of one.
+func TestANamespaceIsThatOfAMachine(t *testing.T) {
+	const here = "pid:[1] boot-1 machine-1"
+	for other, same := range map[string]bool{
+		here: true, "pid:[1] boot-2 machine-1": true, "pid:[1] boot-2 machine-2": false, "pid:[2] boot-1 machine-1": false,
+		"pid:[1] boot-2": false, "": false,
+	} {
+		if sameNamespace(here, other) != same {
+			t.Errorf("%q counts as %q: %t", other, here, !same)
+		}
+	}
+	if sameNamespace("pid:[1] boot-1", "pid:[1] boot-2") {
+		t.Error("machines without an id are taken for each other")
+	}
+}
+
 // Two containers share a root, and their clients have the same process id and start time.
 func TestAProcessOfAnotherNamespaceIsNobodyWeKnow(t *testing.T) {
 	w := newWorld(t)

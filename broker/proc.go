@@ -3,6 +3,7 @@ package broker
 import (
 	"errors"
 	"os"
+	"strings"
 
 	"c2c/inbox/filelock"
 )
@@ -27,14 +28,21 @@ type processes interface {
 	// find gives errNoProcess when there is none; zombies count as none.
 	find(pid int) (process, error)
 	self() int
-	// namespace says in which PID namespace the ids are looked up.
+	// namespace says in which PID namespace the ids are looked up: its inode, the boot, the machine.
 	namespace() string
 }
 
 // isElsewhere says whether a row's process id belongs to another PID namespace. Only its facts tell; of a
 // process that the original registered nothing is known, and it is looked for here.
 func (b *Broker) isElsewhere(r row, f facts) bool {
-	return f.Namespace != "" && r.holds(process{pid: f.PID, start: f.StartTime}) && f.Namespace != b.proc.namespace()
+	return f.Namespace != "" && r.holds(process{pid: f.PID, start: f.StartTime}) && !sameNamespace(f.Namespace, b.proc.namespace())
+}
+
+// sameNamespace compares two PID namespaces. The first one has the same inode on every machine, so the boot
+// counts too; the same machine after a reboot is the same place, whose processes are looked for and not found.
+func sameNamespace(one, other string) bool {
+	a, b := strings.Fields(one), strings.Fields(other)
+	return one == other || len(a) == 3 && len(b) == 3 && a[0] == b[0] && a[2] == b[2]
 }
 
 // holds says whether a row is bound to exactly this process.

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"errors"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -20,6 +21,9 @@ func (*system) namespace() string { return "macos" }
 func (*system) find(pid int) (process, error) {
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	// The kernel answers with nothing, which the library reports as EIO, when there is no such process.
+	if err != nil && !errors.Is(err, unix.EIO) {
+		return process{}, err
+	}
 	if err != nil || int(info.Proc.P_pid) != pid || info.Proc.P_stat == zombie {
 		return process{}, errNoProcess
 	}

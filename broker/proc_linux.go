@@ -2,8 +2,10 @@ package broker
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 
 	"c2c/broker/procstat"
@@ -17,17 +19,25 @@ type system struct {
 
 func (*system) self() int { return os.Getpid() }
 
-// namespace is the inode of our PID namespace. "" means that /proc shows another one's processes, as it does
-// in a sandbox that has not mounted its own.
+// namespace is the inode of our PID namespace, the boot, and the machine where it has an id. "" means that
+// nothing is known, or that /proc shows another namespace's processes, as it does in a sandbox that has not
+// mounted its own.
 func (s *system) namespace() string {
 	s.once.Do(func() {
 		self, err := os.Readlink("/proc/self")
 		if err != nil || self != strconv.Itoa(os.Getpid()) {
 			return
 		}
-		if s.name, err = os.Readlink("/proc/self/ns/pid"); err != nil {
-			s.name = "pid" // a kernel without namespaces
+		inode, err := os.Readlink("/proc/self/ns/pid")
+		if errors.Is(err, fs.ErrNotExist) {
+			inode, err = "pid", nil // a kernel without namespaces
 		}
+		boot, berr := os.ReadFile("/proc/sys/kernel/random/boot_id")
+		if err != nil || berr != nil && !errors.Is(berr, fs.ErrNotExist) {
+			return
+		}
+		machine, _ := os.ReadFile("/etc/machine-id")
+		s.name = strings.Join(strings.Fields(inode+" "+string(boot)+" "+string(machine)), " ")
 	})
 	return s.name
 }

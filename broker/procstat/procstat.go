@@ -4,9 +4,11 @@ package procstat
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // ErrNone says that no process has this id, or that it has ended and waits for its parent.
@@ -23,8 +25,11 @@ type Stat struct {
 // Read reads it.
 func Read(pid int) (Stat, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return Stat{}, ErrNone // or ESRCH: it went between open and read
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ESRCH): // it went between open and read
+		return Stat{}, ErrNone
+	case err != nil:
+		return Stat{}, err
 	}
 	s, err := parse(pid, string(data))
 	if errors.Is(err, ErrNone) && hasThreads(pid) {
