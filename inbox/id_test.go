@@ -304,3 +304,43 @@ func TestTheRecordOfAnEphemeralMessageHidesNoOther(t *testing.T) {
 	}
 	wantStates(t, m, "job-1", "birch read", "birch read")
 }
+
+// Two sessions had one alias, one after the other, and chose one id.
+func TestTwoSessionsWithOneAliasMayUseOneID(t *testing.T) {
+	for _, ephemeral := range []bool{false, true} {
+		for _, apart := range []bool{false, true} {
+			m, _ := newBox(t)
+			for _, session := range []string{"s1", "s2"} {
+				msg := chosen(session, "job-1", strings.Repeat("x", 100))
+				msg.From, msg.Ephemeral, msg.TS = "birch", ephemeral, 1.5
+				stored, err := m.Deliver(t.Context(), msg)
+				if err != nil || stored.Already[0] {
+					t.Fatalf("%s was told %+v, %v", session, stored, err)
+				}
+				if apart && session == "s1" {
+					if _, err := drain(t.Context(), m, "test"); err != nil {
+						t.Fatal(err)
+					}
+					wantStates(t, m, "job-1", "birch read")
+				}
+			}
+			want, waits := 2, []string{"birch queued", "birch queued"}
+			if apart {
+				want, waits[1] = 1, "birch read"
+			}
+			wantStates(t, m, "job-1", waits...)
+			again := chosen("s2", "job-1", strings.Repeat("x", 100))
+			again.From, again.Ephemeral = "birch", ephemeral
+			if stored, err := m.Deliver(t.Context(), again); err != nil || !stored.Already[0] {
+				t.Errorf("repeated: %+v, %v", stored, err)
+			}
+			if waiting, err := m.Peek(t.Context()); err != nil || len(waiting) != want {
+				t.Errorf("ephemeral %v, apart %v: waiting %d, %v", ephemeral, apart, len(waiting), err)
+			}
+			if got, err := drain(t.Context(), m, "test"); err != nil || len(got) != want {
+				t.Errorf("ephemeral %v, apart %v: drained %d, %v", ephemeral, apart, len(got), err)
+			}
+			wantStates(t, m, "job-1", "birch read", "birch read")
+		}
+	}
+}

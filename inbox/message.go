@@ -46,18 +46,19 @@ type Message struct {
 // that has the same id.
 func (m Message) Handle() string { return cmp.Or(m.handle, m.ID) }
 
-// key tells messages apart. Two senders may use one id, and a file written by others may use it twice.
+// key tells messages apart. Two senders may use one id, also two sessions that had one alias, and a file written
+// by others may use it twice.
 type key struct {
-	from, id string
-	sum      [sha256.Size]byte
+	session, from, id string
+	sum               [sha256.Size]byte
 }
 
-func (m Message) key() key { return key{m.From, m.ID, sha256.Sum256([]byte(m.Content))} }
+func (m Message) key() key { return key{m.FromSession, m.From, m.ID, sha256.Sum256([]byte(m.Content))} }
 
 // recordKey is key as far as the archive keeps it: of an ephemeral message the time is kept, not the content.
 func (m Message) recordKey() key {
 	if m.Ephemeral {
-		return key{m.From, m.ID, sha256.Sum256(appendSeconds(nil, m.TS))}
+		return key{m.FromSession, m.From, m.ID, sha256.Sum256(appendSeconds(nil, m.TS))}
 	}
 	return m.key()
 }
