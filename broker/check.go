@@ -76,7 +76,7 @@ func (b *Broker) checkSession(s Session, waits []inbox.Message, wakes bool) (f d
 	if r.Outcome != "" {
 		f.Ring = &r
 	}
-	unread := slices.ContainsFunc(waits, func(m inbox.Message) bool { return m.ID == r.Oldest })
+	unread := slices.ContainsFunc(waits, r.IsFor)
 	lost, there := r.Outcome != "" && r.Outcome != wake.Rang, s.State != Absent
 	switch {
 	case lost:

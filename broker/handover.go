@@ -3,7 +3,6 @@ package broker
 import (
 	"context"
 	"errors"
-	"time"
 
 	"c2c/inbox"
 	"c2c/wake"
@@ -47,7 +46,7 @@ func (b *Broker) HandOver(ctx context.Context, s Session, h Reader) error {
 	}
 	had, announced, err := h.answer(l, holds)
 	last := s.LastRing
-	said := h.Often && len(had) == 0 && last.Oldest == announced && (last.Method == h.By || last.Outcome == Handed)
+	said := h.Often && len(had) == 0 && last.IsFor(announced) && (last.Method == h.By || last.Outcome == Handed)
 	if err == nil && !said { // else nobody has drained since
 		err = h.Write()
 	}
@@ -56,14 +55,14 @@ func (b *Broker) HandOver(ctx context.Context, s Session, h Reader) error {
 	} else {
 		err = l.Ack(ctx, had...)
 	}
-	if err == nil && !said && announced != "" {
-		err = b.Rang(ctx, s.ID, wake.Ring{At: time.Now(), Method: h.By, Outcome: wake.Rang, Oldest: announced})
+	if err == nil && !said && announced.ID != "" {
+		err = b.Rang(ctx, s.ID, wake.Ring{At: b.now(), Method: h.By, Outcome: wake.Rang}.For(announced))
 	}
 	return err
 }
 
-// answer gives the handles of what the client has with the answer, and of the first message that is only announced.
-func (h Reader) answer(l *inbox.Lease, holds func(inbox.Message) bool) (had []string, announced string, err error) {
+// answer gives the handles of what the client has with the answer, and the first message that is only announced.
+func (h Reader) answer(l *inbox.Lease, holds func(inbox.Message) bool) (had []string, announced inbox.Message, err error) {
 	var left []inbox.Message
 	for _, m := range l.Messages {
 		if holds(m) { // what carried it had given up waiting
@@ -77,7 +76,7 @@ func (h Reader) answer(l *inbox.Lease, holds func(inbox.Message) bool) (had []st
 		had = append(had, left[i].Handle())
 	}
 	if len(mentioned) > 0 {
-		announced = left[mentioned[0]].Handle()
+		announced = left[mentioned[0]]
 	}
 	return had, announced, err
 }
@@ -103,7 +102,7 @@ func (b *Broker) RingOnce(ctx context.Context, sid string, say func(wake.Notice)
 	if err != nil {
 		return false, err
 	}
-	ring, notice := wake.Due(time.Now(), msgs, s.Quiet, s.LastRing)
+	ring, notice := wake.Due(b.now(), msgs, s.Quiet, s.LastRing)
 	ring.Method = wake.ByFile
 	if rang = ring.Outcome == wake.Rang; rang {
 		if err := say(notice); err != nil {

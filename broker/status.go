@@ -110,7 +110,7 @@ func (b *Broker) status(id, sid string, found inbox.State) MessageStatus {
 	switch {
 	case ring.Outcome == wake.Rang:
 		st.State, st.At, st.By = Rung, ring.At, ring.Method
-	case ring.Outcome == Handed && ring.Oldest == m.ID: // in parts, and not all of them yet
+	case ring.Outcome == Handed && ring.IsFor(m): // in parts, and not all of them yet
 		st.State, st.At, st.By = Handed, ring.At, ring.Method
 	}
 	return st

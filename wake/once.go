@@ -12,20 +12,20 @@ import (
 // again for it: a busy session is rung, and another oldest message never waits.
 func Due(now time.Time, waiting []inbox.Message, quiet bool, last Ring) (r Ring, n Notice) {
 	msgs, p := Loud(waiting), Policy{}
-	again := len(msgs) > 0 && last.Outcome == Rang && last.Oldest == msgs[0].ID
+	again := len(msgs) > 0 && last.Outcome == Rang && last.IsFor(msgs[0])
 	if again && !last.At.After(now) { // a clock that was set back would keep us silent
-		p.oldest, p.rang, p.Tries = last.Oldest, last.At, max(last.Tries, 1)
+		p.oldest, p.rang, p.Tries = last, last.At, max(last.Tries, 1)
 		p.Gap = gapAfter(firstGap, p.Tries)
 	}
 	r = Ring{At: now, Outcome: Rang, Count: len(waiting)}
 	if d := p.Decide(now, waiting, false, quiet); !d.Ring {
 		if r.Outcome = d.Outcome; len(waiting) > 0 {
-			r.Oldest = waiting[0].ID
+			r = r.For(waiting[0])
 		}
 		return r, n
 	}
-	r.Oldest, r.Tries = msgs[0].ID, 1
-	if last.Oldest == r.Oldest {
+	r = r.For(msgs[0])
+	if r.Tries = 1; last.IsFor(msgs[0]) {
 		r.Tries += last.Tries
 	}
 	return r, NoticeOf(msgs)

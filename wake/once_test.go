@@ -10,7 +10,7 @@ import (
 func TestARingerOfOneLookBacksOffByWhatIsRecorded(t *testing.T) {
 	at := time.Unix(1_000_000, 0)
 	waiting := []inbox.Message{{ID: "later", Deferrable: true}, {ID: "m1", From: "birch"}, {ID: "m2", From: "coral"}}
-	rang := Ring{At: at, Outcome: Rang, Oldest: "m1"}
+	rang := Ring{At: at, Outcome: Rang, Oldest: "m1", From: "birch"}
 	for _, tc := range []struct {
 		what  string
 		after time.Duration
@@ -27,7 +27,8 @@ func TestARingerOfOneLookBacksOffByWhatIsRecorded(t *testing.T) {
 		{"often", 10*time.Minute - 1, rang, 1000, Coalesced},
 		{"often, and 10 min are over", 10 * time.Minute, rang, 1000, Rang},
 		{"for another message", 0, Ring{At: at, Outcome: Rang, Oldest: "m0"}, 5, Rang},
-		{"in vain", 0, Ring{At: at, Outcome: Failed, Oldest: "m1"}, 5, Rang},
+		{"for another sender's message with the same id", 0, Ring{At: at, Outcome: Rang, Oldest: "m1", From: "coral"}, 5, Rang},
+		{"in vain", 0, Ring{At: at, Outcome: Failed, Oldest: "m1", From: "birch"}, 5, Rang},
 		{"by a clock that was ahead", -time.Hour, rang, 5, Rang},
 	} {
 		tc.last.Tries = tc.tries

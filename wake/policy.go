@@ -18,7 +18,7 @@ const (
 // Policy remembers what a session was rung for. Nobody need tell it of a
 // drain: another oldest message says so, whichever process drained.
 type Policy struct {
-	oldest string        // the id that was rung for
+	oldest Ring          // whose message was rung for
 	first  time.Time     // when that was seen first
 	rang   time.Time     // when it, or another one, was rung for last
 	Gap    time.Duration // before the next ring
@@ -51,8 +51,8 @@ func (p *Policy) Decide(now time.Time, waiting []inbox.Message, busy, quiet bool
 		}
 		return Decision{}
 	}
-	if msgs[0].ID != p.oldest {
-		p.oldest, p.first, p.Tries, p.Gap = msgs[0].ID, now, 0, minGap
+	if !p.oldest.IsFor(msgs[0]) {
+		p.oldest, p.first, p.Tries, p.Gap = Ring{}.For(msgs[0]), now, 0, minGap
 	}
 	if due := p.rang.Add(p.Gap); now.Before(due) {
 		d := Decision{Again: due.Sub(now)}

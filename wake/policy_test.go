@@ -33,6 +33,12 @@ func TestOneRingUntilSomebodyDrains(t *testing.T) {
 	if d := p.Decide(now, waiting("d"), false, false); !d.Ring {
 		t.Errorf("after a drain: %+v", d)
 	}
+	p.Done(now, firstGap)
+	other := waiting("d") // drained again, and another sender uses the same id
+	other[0].From = "pine"
+	if d := p.Decide(now.Add(2*time.Second), other, false, false); !d.Ring {
+		t.Errorf("another sender's message: %+v", d)
+	}
 }
 
 func TestRingsAgainWithBackOffWhenNobodyDrains(t *testing.T) {

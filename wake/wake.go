@@ -6,7 +6,11 @@
 // each client has a folder with the ways to reach it.
 package wake
 
-import "time"
+import (
+	"time"
+
+	"c2c/inbox"
+)
 
 // Outcomes of a look at a mailbox, as they are recorded.
 const (
@@ -25,10 +29,20 @@ type Ring struct {
 	Method  string    `json:"method,omitempty"`
 	Outcome string    `json:"outcome,omitempty"`
 	Oldest  string    `json:"oldest,omitempty"` // id of the oldest message that waited
+	From    string    `json:"from,omitempty"`   // who sent that one: two senders may use one id
 	Count   int       `json:"count,omitempty"`  // how many waited
 	Tries   int       `json:"tries,omitempty"`  // rings in a row for the oldest, by a ringer that does not live to count them
 	Cause   string    `json:"cause,omitempty"`  // why, when it did not ring
 }
+
+// For is the ring with the oldest message that waited.
+func (r Ring) For(m inbox.Message) Ring {
+	r.Oldest, r.From = m.ID, m.From
+	return r
+}
+
+// IsFor says whether m was the oldest that waited.
+func (r Ring) IsFor(m inbox.Message) bool { return r.Oldest == m.ID && r.From == m.From }
 
 // MaxLook is how much of a backlog is read to ring for it, in bytes.
 const MaxLook = 64 << 10

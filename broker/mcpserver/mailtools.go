@@ -101,7 +101,7 @@ func (t *tools) pollInbox(ctx context.Context, b *broker.Broker, req mcp.CallToo
 		default:
 			t.progress.Store(s.ID, progress{l.Messages[0], piece.N})
 			l.Release()
-			b.Rang(ctx, s.ID, wake.Ring{At: time.Now(), Method: toolPollInbox, Outcome: broker.Handed, Oldest: l.Messages[0].ID, Count: 1})
+			b.Rang(ctx, s.ID, wake.Ring{At: time.Now(), Method: toolPollInbox, Outcome: broker.Handed, Count: 1}.For(l.Messages[0]))
 		}
 	}
 	if !AfterWrite(ctx, written) {

@@ -71,6 +71,7 @@ func (c clinic) session(client, alias string, pid int) (id, message string) {
 
 func (c clinic) rang(id string, r wake.Ring) {
 	c.t.Helper()
+	r.From = "birch"
 	if err := c.b.Rang(c.t.Context(), id, r); err != nil {
 		c.t.Fatal(err)
 	}
@@ -214,7 +215,7 @@ func TestDoctorTellsOfDamagedFiles(t *testing.T) {
 func TestDoctorAnswersInJSONToo(t *testing.T) {
 	c := newClinic(t)
 	id, message := c.session("claude", "amber", os.Getpid())
-	ring := wake.Ring{At: time.Now().UTC(), Method: wake.BySocket, Outcome: wake.Failed, Oldest: message, Count: 1, Cause: "gone"}
+	ring := wake.Ring{At: time.Now().UTC(), Method: wake.BySocket, Outcome: wake.Failed, Oldest: message, From: "birch", Count: 1, Cause: "gone"}
 	c.rang(id, ring)
 	var report []struct {
 		doctor.Finding

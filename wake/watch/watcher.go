@@ -108,7 +108,7 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 	d := w.policy.Decide(now, msgs, w.Busy != nil && w.Busy(), w.Quiet != nil && w.Quiet())
 	if !d.Ring {
 		if d.Outcome != "" {
-			w.record(ctx, wake.Ring{At: now, Outcome: d.Outcome, Oldest: msgs[0].ID, Count: len(msgs)})
+			w.record(ctx, wake.Ring{At: now, Outcome: d.Outcome, Count: len(msgs)}.For(msgs[0]))
 		}
 		return d.Again, nil
 	}
@@ -148,7 +148,7 @@ func (w *Watcher) borrowed(ctx context.Context, msgs []inbox.Message) (r wake.Ri
 
 // record passes on what is new: nobody wants a line a second about the same.
 func (w *Watcher) record(ctx context.Context, r wake.Ring) {
-	same := r.Outcome == w.last.Outcome && r.Oldest == w.last.Oldest && r.Method == w.last.Method
+	same := r.Outcome == w.last.Outcome && r.Oldest == w.last.Oldest && r.From == w.last.From && r.Method == w.last.Method
 	if r.Outcome != wake.Rang && same {
 		return
 	}
@@ -165,7 +165,7 @@ func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message) (r wake.Ring, 
 	if w.policy.Tries > 0 && len(w.Methods) > 1 && w.Methods[0].Unproven {
 		w.Methods = w.Methods[1:]
 	}
-	r = wake.Ring{At: w.Now(), Outcome: wake.Failed, Oldest: wake.Loud(msgs)[0].ID, Count: len(msgs)}
+	r = wake.Ring{At: w.Now(), Outcome: wake.Failed, Count: len(msgs)}.For(wake.Loud(msgs)[0])
 	cause = wake.ErrUnreachable
 	for _, m := range w.Methods {
 		var err error
