@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -48,22 +49,23 @@ func (a *app) edit(verb string, args []string, plan func(string, install.Options
 	if clients, err = chosen(clients, o); err != nil {
 		return err
 	}
+	var failed error // a client whose files are damaged keeps no other from its turn
 	for _, name := range clients {
 		p, err := plan(name, o)
-		if err != nil {
-			return err
+		if err == nil {
+			err = a.apply(name, p, *dry)
 		}
-		if err := a.apply(name, p, *dry); err != nil {
-			return err
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", name, err))
 		}
 	}
 	for _, name := range clients {
-		if p, _ := client.Find(name); *channel && p.Channel != "" {
+		if p, _ := client.Find(name); *channel && p.Channel != "" && failed == nil {
 			fmt.Fprintf(a.stdout, "%s: start it as a channel with: c2c start --channel %[1]s, or: %[2]s=%[3]s %[1]s %[4]s\n",
 				name, channelVariable, channelDoorbell, strings.Join(p.ChannelArgs, " "))
 		}
 	}
-	return nil
+	return failed
 }
 
 func chosen(clients []string, o install.Options) ([]string, error) {

@@ -85,7 +85,8 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(a.stderr, "c2c: %s\n", strings.TrimPrefix(err.Error(), "usage: "))
+	words := strings.TrimPrefix(err.Error(), "usage: ")
+	fmt.Fprintf(a.stderr, "c2c: %s\n", strings.ReplaceAll(words, "\n", "\nc2c: "))
 	if errors.Is(err, errUsage) {
 		return 2
 	}

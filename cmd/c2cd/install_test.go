@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// shop is a home in which clients are set up.
+type shop struct {
+	t    *testing.T
+	home string
+}
+
+func (s shop) run(args ...string) (code int, stdout, stderr string) {
+	s.t.Helper()
+	var out, errs bytes.Buffer
+	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, cwd: s.home, c2c: "/opt/c2c", getenv: func(name string) string {
+		return map[string]string{"HOME": s.home, "PATH": "/nowhere"}[name]
+	}}
+	code = a.main(s.t.Context(), args)
+	return code, out.String(), errs.String()
+}
+
+func (s shop) write(path, text string) {
+	s.t.Helper()
+	path = filepath.Join(s.home, path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func TestADamagedClientKeepsNoOtherFromItsTurn(t *testing.T) {
+	s := shop{t, t.TempDir()}
+	s.write(".claude/settings.json", "{")
+	s.write(".codex/config.toml", "model = 'x'\n")
+	check := func(code int, out, errs string) {
+		t.Helper()
+		if code != 1 || !strings.Contains(out, "codex: done") || !strings.Contains(errs, "c2c: claude: ") || !strings.Contains(errs, "settings.json") {
+			t.Errorf("exit %d: %s%s", code, out, errs)
+		}
+	}
+	check(s.run("install"))
+	s.write(".claude/settings.json", "{")
+	check(s.run("uninstall"))
+	s.write(".codex/hooks.json", "{")
+	if code, _, errs := s.run("install"); code != 1 || strings.Count(errs, "\nc2c: codex: ") != 1 {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
