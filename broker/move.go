@@ -43,11 +43,30 @@ func (b *Broker) finishMoves(ctx context.Context, from []string, own row) {
 		}
 	}
 	err := b.changeFacts(ctx, own.sid(), func(f *facts) {
-		f.MoveFrom = slices.DeleteFunc(addMissing(f.MoveFrom, from...), func(sid string) bool { return slices.Contains(done, sid) })
+		f.MoveFrom = slices.DeleteFunc(addMissing(f.MoveFrom, from...), func(sid string) bool {
+			return slices.Contains(done, sid) && (sid == own.sid() || !b.hasMore(ctx, sid))
+		})
 	})
 	if err != nil {
 		b.log.Warn("what was moved is not recorded", "to", own.sid(), "err", err)
 	}
+}
+
+// hasMore says whether mail has come since a move out of a mailbox: from a sender that had read the registry
+// before. It asks under the lock of the facts in which the sender, too, records that there is mail to move.
+func (b *Broker) hasMore(ctx context.Context, sid string) bool {
+	rows, err := b.readRegistry() // not rows, which may lock the registry
+	if err == nil && findSID(rows, sid) >= 0 || !inbox.ValidName(sid) {
+		return false
+	}
+	box, err := b.Mailbox(sid)
+	if err != nil {
+		return true
+	}
+	brief, cancel := context.WithTimeout(ctx, moveWait)
+	defer cancel()
+	empty, err := box.Empty(brief)
+	return err != nil || !empty
 }
 
 // finishMove moves what one session left, or the dead letters of the session's own mailbox; done says that

@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -434,4 +435,46 @@ func TestOnlyTheSessionsOwnDeadLettersComeAndOnce(t *testing.T) {
 	w.wantMail("heir", "mine", "by-alias")
 	w.wantDead("other")
 	w.wantMoves("heir")
+}
+
+// onWarning is a log that calls a function at the first warning.
+type onWarning struct {
+	slog.Handler
+	call func()
+}
+
+func (o *onWarning) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
+
+func (o *onWarning) Handle(context.Context, slog.Record) error {
+	if call := o.call; call != nil {
+		o.call = nil
+		call()
+	}
+	return nil
+}
+
+// A sender that had looked the alias up before comes between the end of a move and its record.
+func TestMailThatComesAtTheEndOfAMoveIsMovedLater(t *testing.T) {
+	w := newWorld(t)
+	w.mail.Limits.Messages = 1
+	birch := w.register("birch", Caller{Explicit: "birch", PID: 10})
+	amber := Caller{Explicit: "amber", PID: 20}
+	w.register("amber", amber)
+	w.send(birch, "amber", "first")
+	err := w.changeFacts(t.Context(), "amber", func(f *facts) { f.MoveFrom = []string{"old", "stuck"} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.block("stuck") // tells that the move of old is over
+	w.Broker.log = slog.New(&onWarning{slog.DiscardHandler, func() {
+		if _, err := w.box("old").Deliver(t.Context(), inbox.Message{From: "birch", To: "amber", Content: "late"}); err != nil {
+			t.Error(err)
+		}
+		if in := w.forward(t.Context(), "old", "amber"); in != "old" {
+			t.Errorf("the full mailbox has taken it: it is in %s", in)
+		}
+	}})
+	w.attach(amber)
+	w.wantMail("old", "late")
+	w.wantMoves("amber", "old", "stuck")
 }
