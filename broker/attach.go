@@ -190,8 +190,7 @@ func (b *Broker) unbindOthers(rows []row, a *attachment) {
 		if r.sid() == a.sid || !b.holds(r, a.process) {
 			continue
 		}
-		// An impossible start time and not no pid: without one the session would count as perhaps alive.
-		rows[i].setInteger("pid_start_time", 1)
+		rows[i].setInteger("pid_start_time", noStart)
 	}
 }
 

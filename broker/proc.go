@@ -32,6 +32,10 @@ type processes interface {
 	namespace() string
 }
 
+// noStart is the start time of a session that its client has left. No process has it. Without a process the
+// session would count as perhaps alive.
+const noStart = 1
+
 // isElsewhere says whether a row's process id belongs to another PID namespace. Only its facts tell; of a
 // process that the original registered nothing is known, and it is looked for here.
 func (b *Broker) isElsewhere(r row, f facts) bool {
@@ -61,13 +65,18 @@ func (b *Broker) stateWith(r row, f facts) State {
 	if pid > 0 && !b.isElsewhere(r, f) {
 		found, err := b.proc.find(pid)
 		switch {
-		case errors.Is(err, errNoProcess), err == nil && start != 0 && found.start != start:
-			return Absent
-		case err == nil && start != 0:
+		case err == nil && start != 0 && found.start == start:
 			return Alive
+		case start == noStart:
+			return Absent
+		case errors.Is(err, errNoProcess), err == nil && start != 0:
+			if b.isHeld(serverLock(r.sid())) { // what started the server is gone, and the server is not
+				return Alive
+			}
+			return Absent
 		}
 	}
-	if b.isRung(r.sid()) {
+	if b.isRung(r.sid()) || b.isHeld(serverLock(r.sid())) {
 		return Alive
 	}
 	return Unknown
@@ -75,8 +84,10 @@ func (b *Broker) stateWith(r row, f facts) State {
 
 // isRung says whether a process holds the right to ring the session: its server, as a rule, and that is a
 // child of its client.
-func (b *Broker) isRung(sid string) bool {
-	f, err := b.root.Open(ringLock(sid), os.O_RDWR)
+func (b *Broker) isRung(sid string) bool { return b.isHeld(ringLock(sid)) }
+
+func (b *Broker) isHeld(lock string) bool {
+	f, err := b.root.Open(lock, os.O_RDWR)
 	if err != nil {
 		return false
 	}

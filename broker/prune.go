@@ -94,7 +94,7 @@ func (b *Broker) underRegistry(ctx context.Context, dry bool, f func([]row) erro
 // discard removes all files of a session, unless mail waits or somebody has one of its locks.
 func (b *Broker) discard(box *inbox.Mailbox, dir *atomicfile.Dir, sid string, dry bool, p *Pruned) (bool, error) {
 	var own inbox.Pruned
-	locks := []place{{b.root, ringLock(sid)}, {dir, sid + ".lock"}}
+	locks := []place{{b.root, ringLock(sid)}, {b.root, serverLock(sid)}, {dir, sid + ".lock"}}
 	for _, l := range locks {
 		if info, err := l.dir.Stat(l.name); err == nil {
 			own.Add(info.Size())

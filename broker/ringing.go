@@ -11,6 +11,22 @@ import (
 // gives it up.
 func ringLock(sid string) string { return sid + ".wake.lock" }
 
+// serverLock is the file that the MCP servers of a session hold together. Who holds it shows that the session
+// is alive, whatever became of the process that started the server.
+func serverLock(sid string) string { return sid + ".server.lock" }
+
+// Serve says that this process serves a session, until release is called.
+func (b *Broker) Serve(sid string) (release func() error, err error) {
+	lock, err := filelock.Open(b.root, serverLock(sid))
+	if err != nil {
+		return nil, err
+	}
+	if ok, err := lock.Share(); err != nil || !ok { // prune has it for a moment
+		return nil, errors.Join(err, lock.Release())
+	}
+	return lock.Release, nil
+}
+
 // ClaimRinging waits for the right to ring a session, until ctx ends.
 func (b *Broker) ClaimRinging(ctx context.Context, sid string) (release func() error, err error) {
 	lock, err := filelock.Acquire(ctx, b.root, ringLock(sid))

@@ -151,7 +151,7 @@ func TestAnswersHaveTheFieldsOfTheOriginalAndMore(t *testing.T) {
 			"{message_ids:{birch:text} sent_to:[text] skipped:[{alias:text reason:text}]}"},
 		{"message_status", `{"message_id":"m-1"}`,
 			"{at:text from_alias:text message_id:text session_id:text state:text to_alias:text}"},
-		{"list", `{"alive_only":true}`, "[{alias:text alive:null client:text registered_at:float role:text session_id:text state:text waiting:bool}]"},
+		{"list", `{"alive_only":true}`, "[{alias:text alive:bool client:text registered_at:float role:text session_id:text state:text waiting:bool}]"},
 		{"whoami", `{"session_id":"amber"}`, "{alias:text session_id:text}"},
 		{"peek_inbox", `{}`, mail},
 		{"poll_inbox", `{"session_id":"amber"}`, mail},

@@ -55,6 +55,7 @@ type tools struct {
 	mu     sync.Mutex
 	broker *broker.Broker // nil before the first call
 	last   string         // the session of the last call
+	leave  func() error   // ends the lock that shows that this process serves it
 
 	progress sync.Map // by session id, a progress
 	warnings []string // that no answer has told yet
@@ -71,6 +72,10 @@ func (t *tools) open() (*broker.Broker, error) {
 	b, err := t.cfg.Open(broker.Tell(t.warn))
 	if err == nil {
 		t.broker = b
+		if t.leave != nil {
+			t.leave()
+			t.leave = nil
+		}
 	}
 	return b, err
 }
@@ -218,7 +223,7 @@ func (t *tools) registerEarly(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(t.cfg.LockWait, earlyWait))
 	defer cancel()
 	if s, err := b.Attach(ctx, c); err == nil {
-		t.remember(s)
+		t.remember(b, s)
 	}
 }
 
@@ -249,14 +254,21 @@ func (t *tools) self(ctx context.Context, b *broker.Broker, req mcp.CallToolRequ
 	if err != nil {
 		return s, err
 	}
-	t.remember(s)
+	t.remember(b, s)
 	return s, own(req, s)
 }
 
-func (t *tools) remember(s broker.Session) {
+func (t *tools) remember(b *broker.Broker, s broker.Session) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.last == s.ID && t.leave != nil {
+		return
+	}
+	if t.leave != nil {
+		t.leave()
+	}
 	t.last = s.ID
+	t.leave, _ = b.Serve(s.ID) // without it, the client's process alone says that the session is alive
 }
 
 // own refuses a session_id in the call that is not the caller's: it is the model's word, and no proof.

@@ -24,7 +24,7 @@ func (t *tools) register(ctx context.Context, b *broker.Broker, req mcp.CallTool
 	if err != nil {
 		return nil, err
 	}
-	t.remember(s)
+	t.remember(b, s)
 	if err := b.Describe(ctx, s.ID, req.GetString("role", "")); err != nil {
 		return nil, err
 	}

@@ -127,3 +127,51 @@ func TestAClientThatNobodyKnowsHasOneMailbox(t *testing.T) {
 		t.Errorf("%d sessions, %v: %s", len(rows), err, data)
 	}
 }
+
+// A launcher may end and leave the server to its client.
+func TestASessionLivesAsLongAsItsServer(t *testing.T) {
+	bin, home := programs(t), t.TempDir()
+	theirIn, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, theirOut, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	launcher := exec.Command("sh", "-c", `c2c mcp <&3 >&4 & read -r end`)
+	launcher.Dir, launcher.Stderr, launcher.ExtraFiles = home, os.Stderr, []*os.File{theirIn, theirOut}
+	launcher.Env = []string{"HOME=" + home, "PATH=" + bin + ":" + os.Getenv("PATH"), "C2C_MCP_BROKER_ROOT=" + filepath.Join(home, "root")}
+	end, err := launcher.StdinPipe()
+	if err == nil {
+		err = launcher.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirIn.Close()
+	theirOut.Close()
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<20)
+	c := &invented{t: t, name: "gem", servers: []*server{{t: t, in: in, out: lines}}}
+	s := c.server(0)
+	s.want("register", `{"alias":"amber"}`)
+	end.Close()
+	launcher.Wait()
+
+	thief := exec.Command(filepath.Join(bin, "c2c"), "register", "amber")
+	thief.Dir, thief.Env = home, append(launcher.Env, "C2C_MCP_SESSION_ID=thief")
+	if out, err := thief.CombinedOutput(); err == nil || !strings.Contains(string(out), "belongs to another session") {
+		t.Errorf("%v: %s", err, out)
+	}
+	s.wantAlias("amber")
+	in.Close()
+	for lines.Scan() { // until the server has ended
+	}
+	thief = exec.Command(thief.Path, "register", "amber")
+	thief.Dir, thief.Env = home, append(launcher.Env, "C2C_MCP_SESSION_ID=thief")
+	if out, err := thief.CombinedOutput(); err != nil {
+		t.Errorf("after its end: %v: %s", err, out)
+	}
+}

@@ -57,9 +57,14 @@ func Acquire(ctx context.Context, d *atomicfile.Dir, name string) (*Lock, error)
 }
 
 // Try takes the lock if nobody holds it.
-func (l *Lock) Try() (bool, error) {
+func (l *Lock) Try() (bool, error) { return l.try(unix.F_WRLCK) }
+
+// Share is Try for a lock that any number may hold together, and nobody who took it with Try.
+func (l *Lock) Share() (bool, error) { return l.try(unix.F_RDLCK) }
+
+func (l *Lock) try(kind int16) (bool, error) {
 	for {
-		ok, err := TryFile(l.f)
+		ok, err := try(l.f, kind)
 		removed := false
 		if ok && err == nil {
 			removed, err = l.reopen()
