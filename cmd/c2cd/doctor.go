@@ -22,22 +22,19 @@ import (
 // maxSessions bounds the report to what a person reads.
 const maxSessions = 5
 
-const doctorHelp = `usage: c2c doctor [--roundtrip] [--json]
+const doctorHelp = `usage: c2c doctor [options]
 
 Shows every setting with its source, what is installed, and the sessions that
-could not be woken. The exit status is 1 when there is a problem.
-
+could not be woken. With a problem it exits 1, with warnings alone 0.
 `
 
 // doctor looks at the root and at each client's configuration, and changes nothing.
 func (a *app) doctor(ctx context.Context, args []string) error {
-	fs := a.flags("doctor", doctorHelp, "doctor --roundtrip")
-	roundtrip := fs.Bool("roundtrip", false, "also send a message to itself, by the hook and by the MCP server")
+	fs := a.verb("doctor", doctorHelp, "doctor --roundtrip")
+	roundtrip := fs.Bool("roundtrip", false, "also send a message to itself, by hook and server")
 	asJSON := fs.Bool("json", false, "print JSON")
-	if rest, err := words(fs, args); err != nil {
+	if err := fs.none(args); err != nil {
 		return err
-	} else if len(rest) > 0 {
-		return fmt.Errorf("%w: unexpected %q", errUsage, rest[0])
 	}
 	o, err := a.options(false)
 	if err != nil {

@@ -30,15 +30,30 @@ func (a *app) options(global bool) (install.Options, error) {
 	}, nil
 }
 
+var installHelp = map[string]string{
+	"install": `usage: c2c install [options] [%s]
+
+Puts c2c's hooks and MCP server into the client's configuration. Without a
+client: every one found here.
+`,
+	"uninstall": `usage: c2c uninstall [options] [%s]
+
+Takes out of the client's configuration what c2c install has put there, also in
+other projects. Mail stays. Without a client: every one found here.
+`,
+}
+
 // edit is install and uninstall, which differ in the plan alone.
 func (a *app) edit(verb string, args []string, plan func(string, install.Options) (*install.Plan, error)) error {
 	all := install.Clients()
-	fs := a.flags(verb, fmt.Sprintf("usage: c2c %s [--dry-run] [--global] [%s]\n\nWithout a client: every one found here.\n",
-		verb, strings.Join(all, " | ")), verb+" --dry-run "+all[0])
+	fs := a.verb(verb, fmt.Sprintf(installHelp[verb], strings.Join(all, " | ")), verb+" --dry-run "+all[0])
 	dry := fs.Bool("dry-run", false, "show the changes and make none")
-	global := fs.Bool("global", false, "the server for all projects, not for this one alone, where the client knows both")
-	channel := fs.Bool("channel", false, "also tell how to start a client with c2c as a channel, where it has channels")
-	clients, err := words(fs, args)
+	global, channel := new(bool), new(bool)
+	if verb == "install" {
+		fs.BoolVar(global, "global", false, "the server for all projects, not for this one alone")
+		fs.BoolVar(channel, "channel", false, "also tell how to start a client with c2c as a channel")
+	}
+	clients, err := fs.words(args)
 	if err != nil {
 		return err
 	}

@@ -53,3 +53,28 @@ func TestADamagedClientKeepsNoOtherFromItsTurn(t *testing.T) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }
+
+func TestHelpIsAnAnswerAndAWrongFlagIsOneLineWithAHint(t *testing.T) {
+	s := shop{t, t.TempDir()}
+	for _, verb := range []string{"mcp", "start", "wake", "install", "uninstall", "doctor"} {
+		code, help, errs := s.run(verb, "--help")
+		if code != 0 || errs != "" || !strings.HasPrefix(help, "usage: c2c "+verb) || !strings.Contains(help, "\nexit status: ") || strings.Contains(help, "\n  -global") {
+			t.Errorf("%s --help: exit %d, %s%s", verb, code, help, errs)
+		}
+		for line := range strings.Lines(help) {
+			if len(line) > 81 {
+				t.Errorf("%s: %d columns: %s", verb, len(line)-1, line)
+			}
+		}
+		want := "c2c: flag provided but not defined: -nosuch\nc2c: hint: c2c " + verb + " --help shows how\n"
+		if code, out, errs := s.run(verb, "--nosuch"); code != 2 || out != "" || errs != want {
+			t.Errorf("%s --nosuch: exit %d, %s%s", verb, code, out, errs)
+		}
+	}
+	if code, _, errs := s.run("mcp", "word"); code != 2 || !strings.Contains(errs, `unexpected "word"`) {
+		t.Errorf("mcp word: exit %d, %s", code, errs)
+	}
+	if _, help, _ := s.run("uninstall", "--help"); strings.Contains(help, "--global") || !strings.Contains(help, "  --dry-run ") {
+		t.Errorf("uninstall shows %s", help)
+	}
+}

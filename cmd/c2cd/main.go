@@ -60,7 +60,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if len(args) > 0 {
 		switch args[0] {
 		case "mcp":
-			err = a.mcp(ctx)
+			err = a.mcp(ctx, args[1:])
 		case "start":
 			var status int
 			if status, err = a.start(ctx, args[1:]); err == nil {
@@ -88,34 +88,62 @@ func (a *app) main(ctx context.Context, args []string) int {
 	words := strings.TrimPrefix(err.Error(), "usage: ")
 	fmt.Fprintf(a.stderr, "c2c: %s\n", strings.ReplaceAll(words, "\n", "\nc2c: "))
 	if errors.Is(err, errUsage) {
+		if len(args) > 0 {
+			fmt.Fprintf(a.stderr, "c2c: hint: c2c %s --help shows how\n", args[0])
+		}
 		return 2
 	}
 	return 1
 }
 
-// flags begins those of a verb. Its help is the usage, the flags and an example.
-func (a *app) flags(verb, usage, example string) *flag.FlagSet {
-	fs := flag.NewFlagSet(verb, flag.ContinueOnError)
-	fs.SetOutput(a.stderr)
-	fs.Usage = func() {
-		fmt.Fprint(a.stderr, usage)
-		fs.PrintDefaults()
-		fmt.Fprintf(a.stderr, "\nexample:\n  c2c %s\n", example)
-	}
-	return fs
+// verb is a command with its flags and its help.
+type verb struct {
+	*flag.FlagSet
+	a              *app
+	usage, example string
 }
 
-// words lets flags stand before and behind the words of a command.
-func words(fs *flag.FlagSet, args []string) (found []string, err error) {
+func (a *app) verb(name, usage, example string) verb {
+	fs := flag.NewFlagSet(name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard) // help and errors are written here, as c2c does
+	return verb{fs, a, usage, example}
+}
+
+// words reads the flags, which may stand before and behind the words, and returns the words.
+func (v verb) words(args []string) (found []string, err error) {
 	for {
-		if err := fs.Parse(args); err != nil {
+		if err := v.Parse(args); errors.Is(err, flag.ErrHelp) {
+			v.help()
+			return nil, err
+		} else if err != nil {
 			return nil, fmt.Errorf("%w: %w", errUsage, err)
 		}
-		if fs.NArg() == 0 {
+		if v.NArg() == 0 {
 			return found, nil
 		}
-		found, args = append(found, fs.Arg(0)), fs.Args()[1:]
+		found, args = append(found, v.Arg(0)), v.Args()[1:]
 	}
+}
+
+// none is words for a verb that takes none.
+func (v verb) none(args []string) error {
+	found, err := v.words(args)
+	if err == nil && len(found) > 0 {
+		err = fmt.Errorf("%w: unexpected %q", errUsage, found[0])
+	}
+	return err
+}
+
+func (v verb) help() {
+	out := v.a.stdout
+	fmt.Fprint(out, v.usage)
+	before := "\noptions:\n"
+	v.VisitAll(func(f *flag.Flag) {
+		value, usage := flag.UnquoteUsage(f)
+		fmt.Fprintf(out, "%s  %-22s %s\n", before, strings.TrimSpace("--"+f.Name+" "+value), usage)
+		before = ""
+	})
+	fmt.Fprintf(out, "\nexit status: 0 done, 1 failed, 2 usage\n\nexample:\n  c2c %s\n", v.example)
 }
 
 func (a *app) printJSON(v any) error {

@@ -37,8 +37,17 @@ func channelMode(value string) (string, error) {
 	return "", fmt.Errorf("%s is %q: want doorbell, content or 0", channelVariable, value)
 }
 
+const mcpHelp = `usage: c2c mcp
+
+The MCP server, on standard input and output, until the input ends. Clients
+start it; c2c install tells them how.
+`
+
 // mcp serves one client on standard input and output until its input ends.
-func (a *app) mcp(ctx context.Context) error {
+func (a *app) mcp(ctx context.Context, args []string) error {
+	if err := a.verb("mcp", mcpHelp, "mcp < requests.jsonl").none(args); err != nil {
+		return err
+	}
 	channel, err := channelMode(a.getenv(channelVariable))
 	if err != nil {
 		return err

@@ -19,24 +19,23 @@ import (
 // startTime bounds the registration of a session that is started.
 const startTime = 10 * time.Second
 
-const startHelp = `usage: c2c start [--alias name] [--channel] <client> [-- arguments of the client]
+const startHelp = `usage: c2c start [options] <client> [-- arguments of the client]
 
-Runs a client as a c2c session, with the mailbox of that name each time. The
-exit status is the client's.
-
+Runs a client as a c2c session, with the mailbox of that name each time. Once
+the client runs, the exit status is the client's.
 `
 
 // start runs a client as a session with a name of its own, the same mailbox each time.
 func (a *app) start(ctx context.Context, args []string) (status int, err error) {
-	fs := a.flags("start", startHelp, "start --alias amber "+client.Names()[0]+" -- --resume")
-	alias := fs.String("alias", "", "the session's `name`; default: one is made up, or the client's hooks say")
-	channel := fs.Bool("channel", false, "load c2c as a development channel, which the client asks about")
-	unattended := fs.Bool("unattended", false, "refused here: call c2c register --unattended in the session")
+	fs := a.verb("start", startHelp, "start --alias amber "+client.Names()[0]+" -- --resume")
+	alias := fs.String("alias", "", "the session's `name`; without it, one is made up")
+	channel := fs.Bool("channel", false, "load c2c as a development channel; the client asks")
+	unattended := fs.Bool("unattended", false, "refused: call c2c register --unattended in it")
 	var theirs []string
 	if i := slices.Index(args, "--"); i >= 0 {
 		args, theirs = args[:i], args[i+1:]
 	}
-	names, err := words(fs, args)
+	names, err := fs.words(args)
 	if err != nil {
 		return 0, err
 	}

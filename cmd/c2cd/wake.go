@@ -10,27 +10,29 @@ import (
 	"c2c/wake/mux"
 )
 
-const wakeHelp = `usage: c2c wake <start | stop | restart | status | run | attach | detach> [options]
+const wakeHelp = `usage: c2c wake [options] <verb>
 
 Wakes sessions that have no MCP server of their own to do it: those that a
-daemon of their client serves, and clients in tmux or screen that you attach. A session's own
-MCP server has priority. While a session works it needs no daemon.
+daemon of their client serves, and clients in tmux or screen that you attach.
+A session's own MCP server has priority. While a session works it needs no
+daemon.
 
   start, stop, restart   the daemon of this root
   run                    the same, in front
-  status                 whether it runs, and the last ring of each session
+  status                 whether it runs, and the sessions that are attached or
+                         woken by their client's daemon, each with its last
+                         ring; c2c list shows all sessions
   attach, detach         let c2c type into the pane that this runs in, when the
                          client there is idle and its prompt is empty
-
 `
 
 // wake runs the verbs of the wake daemon.
 func (a *app) wake(ctx context.Context, args []string) error {
-	fs := a.flags("wake", wakeHelp, "wake start")
-	gap := fs.Duration("min-inject-gap", 15*time.Second, "`time` between two rings for the same message, doubling")
-	sid := fs.String("session-id", "", "attach, detach: `session` or alias, if not this one")
+	fs := a.verb("wake", wakeHelp, "wake start")
+	gap := fs.Duration("min-inject-gap", 15*time.Second, "`time` between two rings for a message, doubling; 15s")
+	sid := fs.String("session-id", "", "attach, detach: `session` or alias; default: this")
 	asJSON := fs.Bool("json", false, "status: print JSON")
-	verbs, err := words(fs, args)
+	verbs, err := fs.words(args)
 	if err != nil {
 		return err
 	}
