@@ -3,6 +3,7 @@ package broker
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -65,6 +66,26 @@ func (b *Broker) checkDamage() (found []doctor.Finding) {
 			found = append(found, doctor.Finding{Status: doctor.Warning, Part: "damaged file", Path: filepath.Join(b.Root(), name),
 				Detail: "what could be read of it was kept; look at the rest, then move it away"})
 		}
+	}
+	return append(found, b.checkOdd()...)
+}
+
+// checkOdd lists what stands in a mailbox and is no mail file of ours: readers pass it over.
+func (b *Broker) checkOdd() (found []doctor.Finding) {
+	sids, err := inbox.Sessions(b.root)
+	for sid := range sids {
+		box, berr := b.Mailbox(sid)
+		if berr != nil {
+			continue
+		}
+		odd, oerr := box.Odd()
+		if err = errors.Join(err, oerr); len(odd) > 0 {
+			found = append(found, doctor.Finding{Status: doctor.Warning, Part: "mailbox of " + sid,
+				Path: filepath.Join(b.Root(), box.LeaseName()), Detail: errors.Join(odd...).Error() + "; it is passed over: move it away"})
+		}
+	}
+	if err != nil {
+		found = append(found, doctor.Failed("mailboxes", b.Root(), err))
 	}
 	return found
 }

@@ -362,6 +362,24 @@ func TestADamagedOldMailboxIsNotMovedForEver(t *testing.T) {
 	}
 }
 
+func TestAnOddFileInAnOldMailboxStopsNoMove(t *testing.T) {
+	w, _ := absentHolder(t, "1")
+	for _, name := range []string{"00000001-1-10.json", "notes"} {
+		if err := os.MkdirAll(filepath.Join(w.Root(), "old.lease", name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.register("birch", heir)
+	w.wantMail("heir", "1")
+	w.wantMoves("heir")
+	told := fmt.Sprint(w.Check(context.Background(), func(string) bool { return true }))
+	for _, text := range []string{w.file(logFile), told} {
+		if strings.Count(text, "00000001-1-10.json") != 1 {
+			t.Errorf("told: %s", text)
+		}
+	}
+}
+
 // Killed when the registry had changed hands: the heir's facts say already what is to come.
 func TestAMoveIsRecordedBeforeTheRegistryChangesHands(t *testing.T) {
 	w, _ := absentHolder(t, "1")

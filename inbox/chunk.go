@@ -106,11 +106,51 @@ func chunksOf(names []string) (cs []*chunk) {
 	return cs
 }
 
+// errOdd says that what has the name of a mail file is none that we can read: a directory, a FIFO, a link, a
+// hole, somebody else's. It stays where it is, is told of, and hides no other file.
+var errOdd = errors.New("not a mail file of ours")
+
+func (c *chunk) open(dir *atomicfile.Dir, flag int) (*os.File, error) {
+	f, err := dir.Open(c.name(), flag)
+	if errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("%w: %w", errOdd, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Size() > atomicfile.MaxFile {
+		err = fmt.Errorf("%w: %q has %d bytes", errOdd, f.Name(), info.Size())
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Odd lists what has the name of a mail file and is none of ours, with the reason.
+func (m *Mailbox) Odd() (found []error, err error) {
+	err = m.inLease(func(dir *atomicfile.Dir) error {
+		cs, err := chunks(dir)
+		for _, c := range cs {
+			f, err := c.open(dir, os.O_RDONLY)
+			if err == nil {
+				f.Close()
+			} else if errors.Is(err, errOdd) {
+				found = append(found, err)
+			}
+		}
+		return err
+	})
+	return found, err
+}
+
 // free says whether nobody has a chunk in hand. One that is gone was
 // acknowledged just now, and is nobody's.
 func (c *chunk) free(dir *atomicfile.Dir) (bool, error) {
-	f, err := dir.Open(c.name(), os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) {
+	f, err := c.open(dir, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errOdd) {
 		return false, nil
 	}
 	if err != nil {

@@ -202,7 +202,7 @@ func (m *Mailbox) eachLeased(dir *atomicfile.Dir, ids map[string]bool, enough in
 			break
 		}
 		waits, err := m.eachOf(dir, c, ids, f)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errOdd) {
 			return size, err
 		}
 		size += waits
@@ -213,7 +213,7 @@ func (m *Mailbox) eachLeased(dir *atomicfile.Dir, ids map[string]bool, enough in
 // eachOf is eachWaiting for one chunk; it returns the bytes of the bodies that wait in it. One that was
 // read and could not be removed yet may be long, and must not hide what comes behind it.
 func (m *Mailbox) eachOf(dir *atomicfile.Dir, c *chunk, ids map[string]bool, f func(Message, *chunk)) (waits int64, err error) {
-	c.file, err = dir.Open(c.name(), os.O_RDONLY)
+	c.file, err = c.open(dir, os.O_RDONLY)
 	if err != nil {
 		return 0, err
 	}

@@ -39,6 +39,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -208,14 +209,31 @@ func (m *Mailbox) used() (some bool, err error) {
 }
 
 // Empty says, under the lock, whether the mailbox holds nothing: nothing waits,
-// and no reader has anything in its hands.
+// and no reader has anything in its hands. A name that is not ours is nothing.
 func (m *Mailbox) Empty(ctx context.Context) (bool, error) {
 	lk, err := m.lockToRead(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer lk.Release()
-	some, err := m.used()
+	some, err := m.inboxWaits()
+	if err != nil || some {
+		return false, err
+	}
+	err = m.inLease(func(dir *atomicfile.Dir) error {
+		names, err := dir.Names()
+		for _, name := range names {
+			f, ferr := openQueued(dir, name), error(nil)
+			if c, ok := parseChunk(name); ok {
+				f, ferr = c.open(dir, os.O_RDONLY)
+			}
+			if f != nil {
+				f.Close()
+			}
+			some = some || f != nil || ferr != nil && !errors.Is(ferr, fs.ErrNotExist) && !errors.Is(ferr, errOdd)
+		}
+		return err
+	})
 	return !some && err == nil, err
 }
 

@@ -121,8 +121,11 @@ func (l *Lease) take(ctx context.Context, by string, enough int64) error {
 // takeChunk takes a numbered file unless a live reader has it. What a dead reader
 // has archived of it is not handed over again.
 func (l *Lease) takeChunk(ctx context.Context, c *chunk, as chunk) (err error) {
-	if c.file, err = l.dir.Open(c.name(), os.O_RDWR); errors.Is(err, fs.ErrNotExist) {
+	if c.file, err = c.open(l.dir, os.O_RDWR); errors.Is(err, fs.ErrNotExist) {
 		return nil // acknowledged just now
+	} else if errors.Is(err, errOdd) {
+		l.box.log.Warn("a file in the mailbox is passed over", "session", l.box.sid, "err", err)
+		return nil
 	} else if err != nil {
 		return err
 	}

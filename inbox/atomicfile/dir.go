@@ -30,8 +30,8 @@ var ErrNotOurs = errors.New("not a private file of ours")
 // planted one may be a hole, which takes nothing on the disk and all our memory.
 var ErrTooLarge = errors.New("too large to be a file of ours")
 
-// maxFile is several times what the fullest mailbox takes.
-const maxFile = 512 << 20
+// MaxFile is several times what the fullest mailbox takes.
+const MaxFile = 512 << 20
 
 // Dir is an open directory.
 type Dir struct {
@@ -254,13 +254,13 @@ func ReadAll(f *os.File) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() > maxFile {
+	if info.Size() > MaxFile {
 		return nil, fmt.Errorf("%w: %d bytes", ErrTooLarge, info.Size())
 	}
 	var data bytes.Buffer
 	data.Grow(int(info.Size()) + bytes.MinRead)
-	_, err = data.ReadFrom(io.LimitReader(f, maxFile+1))
-	if err == nil && data.Len() > maxFile {
+	_, err = data.ReadFrom(io.LimitReader(f, MaxFile+1))
+	if err == nil && data.Len() > MaxFile {
 		return nil, ErrTooLarge // it grows
 	}
 	return data.Bytes(), err
