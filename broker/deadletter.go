@@ -48,7 +48,7 @@ func (b *Broker) DeadLetters(ctx context.Context, limit int) ([]DeadLetter, erro
 // hasDead says whether there may be dead letters. When it cannot tell, reading them will say why.
 func (b *Broker) hasDead() bool {
 	info, err := b.root.Stat(deadFile)
-	return err == nil && info.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist)
+	return err == nil && (info.Size() > 0 || !info.Mode().IsRegular()) || err != nil && !errors.Is(err, fs.ErrNotExist)
 }
 
 func (b *Broker) deadLines() ([][]byte, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"syscall"
 	"time"
 
 	"c2c/inbox"
@@ -212,7 +213,9 @@ func takeOutSome(ctx context.Context, box *inbox.Mailbox, put func([]inbox.Messa
 func (b *Broker) redeliver(ctx context.Context, sid, alias string) (done bool, err error) {
 	lines, err := b.deadLines()
 	if err != nil {
-		return false, err
+		// A broken file stays so until somebody repairs it, and each call of the session would try in vain.
+		var no syscall.Errno
+		return !errors.As(err, &no) || !no.Temporary(), err
 	}
 	mine := map[string][]string{} // lines by message: a sweep that was killed may have written one twice
 	var messages []inbox.Message

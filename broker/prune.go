@@ -27,29 +27,32 @@ type Pruned struct {
 // After an error it has gone on with the rest.
 func (b *Broker) Prune(ctx context.Context, older time.Duration, dry bool) (p Pruned, err error) {
 	before := b.now().Add(-older)
-	if p.DeadLetters, err = b.pruneDead(ctx, before, dry); err != nil {
-		return p, err
-	}
+	p.DeadLetters, err = b.pruneDead(ctx, before, dry)
+	err = errors.Join(err, b.pruneSessions(ctx, before, dry, &p))
+	return p, err
+}
+
+func (b *Broker) pruneSessions(ctx context.Context, before time.Time, dry bool, p *Pruned) error {
 	sids, err := inbox.Sessions(b.root)
 	if err != nil {
-		return p, err
+		return err
 	}
 	dir, err := b.sessionsDir()
 	if err != nil {
-		return p, err
+		return err
 	}
 	defer dir.Close()
 	if err := inbox.AddSessions(sids, dir, ".json", ".lock"); err != nil {
-		return p, err
+		return err
 	}
 	gone := map[string]bool{}
 	var errs []error // a broken mailbox stops no other
 	for sid := range sids {
-		gone[sid], err = b.pruneSession(ctx, dir, sid, before, dry, &p)
+		gone[sid], err = b.pruneSession(ctx, dir, sid, before, dry, p)
 		errs = append(errs, err)
 	}
 	p.ClientIDs, err = b.pruneIDs(ctx, dir, gone, before, dry)
-	return p, errors.Join(append(errs, err)...)
+	return errors.Join(append(errs, err)...)
 }
 
 // pruneSession holds the registry's lock: nobody registers the session meanwhile, and the original, which does

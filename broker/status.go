@@ -59,7 +59,7 @@ func (b *Broker) statuses(ctx context.Context, id string) (all []MessageStatus, 
 	if err != nil {
 		return nil, err
 	}
-	var unread []error // mailboxes that cannot be looked into: it may be in one of them
+	var unread []error // of what cannot be looked into: it may be there
 	for _, sid := range sids {
 		found, err := b.find(ctx, sid, id)
 		if err != nil {
@@ -74,7 +74,7 @@ func (b *Broker) statuses(ctx context.Context, id string) (all []MessageStatus, 
 	}
 	dead, err := b.DeadLetters(ctx, 0)
 	if err != nil {
-		return nil, err
+		unread = append(unread, err)
 	}
 	for _, d := range dead {
 		if d.Message.ID == id {
@@ -83,9 +83,9 @@ func (b *Broker) statuses(ctx context.Context, id string) (all []MessageStatus, 
 		}
 	}
 	if len(all) == 0 && len(unread) > 0 {
-		err = fmt.Errorf("find message %q: %w", id, errors.Join(unread...))
+		return nil, fmt.Errorf("find message %q: %w", id, errors.Join(unread...))
 	}
-	return all, err
+	return all, nil
 }
 
 func (b *Broker) find(ctx context.Context, sid, id string) ([]inbox.State, error) {
