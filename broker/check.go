@@ -47,9 +47,9 @@ func (b *Broker) Check(ctx context.Context, wakes func(client string) bool) []do
 		}
 	}
 	if !slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Status != doctor.OK }) {
-		detail := fmt.Sprintf("of %d sessions none that is there has mail for which nobody has rung", len(all))
+		detail := fmt.Sprintf("no running session waits to be woken for mail; sessions: %d", len(all))
 		if away > 0 {
-			detail += fmt.Sprintf("; mail of %d waits for their return", away)
+			detail += fmt.Sprintf("; gone, with mail for their return: %d", away)
 		}
 		found = append(found, doctor.Finding{Status: doctor.OK, Part: "rings", Detail: detail})
 	}

@@ -46,9 +46,9 @@ func prune(fs *flag.FlagSet) action {
 			if *dry {
 				verb = "would remove"
 			}
-			a.printf("%s %d archive files (%d bytes), %d dead letters (%d bytes),\n", verb, p.Archives.Count, p.Archives.Bytes,
+			a.printf("%s archive files: %d (%d bytes), dead letters: %d (%d bytes),\n", verb, p.Archives.Count, p.Archives.Bytes,
 				p.DeadLetters.Count, p.DeadLetters.Bytes)
-			a.printf("%d sessions that are gone (%d files, %d bytes) and %d client ids\n", p.Sessions, p.Files.Count, p.Files.Bytes,
+			a.printf("sessions that are gone: %d (files: %d, %d bytes), client ids: %d\n", p.Sessions, p.Files.Count, p.Files.Bytes,
 				p.ClientIDs.Count)
 			return err
 		})

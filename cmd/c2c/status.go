@@ -69,13 +69,13 @@ func sweep(fs *flag.FlagSet) action {
 				a.printf("%s (session %s)\n", gone.Alias, gone.ID)
 			}
 			if *dry {
-				a.printf("%d sessions would be dropped (--dry-run)\n", len(s.Sessions))
+				a.printf("sessions that would be dropped (--dry-run): %d\n", len(s.Sessions))
 				return nil
 			}
 			for _, m := range s.Mailboxes {
-				a.printf("%d messages of session %s are dead letters now\n", m.Messages, m.SessionID)
+				a.printf("new dead letters of session %s: %d\n", m.SessionID, m.Messages)
 			}
-			a.printf("%d sessions dropped, %d messages are dead letters now\n", len(s.Sessions), s.Messages)
+			a.printf("sessions dropped: %d, new dead letters: %d\n", len(s.Sessions), s.Messages)
 			return s.Err()
 		})
 	}

@@ -63,7 +63,7 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 		}
 	}
 	if err == nil && problems > 0 {
-		err = fmt.Errorf("%d problems", problems)
+		err = fmt.Errorf("problems found: %d", problems)
 	}
 	return err
 }

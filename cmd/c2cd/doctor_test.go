@@ -140,7 +140,7 @@ func TestDoctorTellsWhyASessionWasNotRungAndWhatToDo(t *testing.T) {
 
 func TestDoctorSaysNothingOfASessionThatWasRungJustNow(t *testing.T) {
 	c := newClinic(t)
-	if got := c.line("ok       rings"); !strings.Contains(got, "0 sessions") {
+	if got := c.line("ok       rings"); !strings.Contains(got, "sessions: 0") {
 		t.Error(got)
 	}
 	id, message := c.session("claude", "amber", os.Getpid())
