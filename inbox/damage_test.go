@@ -180,3 +180,30 @@ func TestAHalfCopyOfADamagedFileGoesWithTheNext(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A session or a reader may be called like the new content of a file.
+func TestNoNameIsTakenForATemporaryFile(t *testing.T) {
+	m, root := newBox(t)
+	m, err := Open(m.root, "a.tmp.b", Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range []string{"one", "two"} {
+		plantFile(t, root, "a.tmp.b.inbox.json", `[{"from_alias":"`+body)
+		deliver(t, m, mail(body))
+		l, err := m.Lease(t.Context(), "r.tmp.c")
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Release() // it was killed
+		if got, err := drain(t.Context(), m, "hook"); err != nil || bodies(got) != body {
+			t.Errorf("drained %q, %v", bodies(got), err)
+		}
+	}
+	plantFile(t, root, "a.tmp.b.inbox.json.corrupt-1.tmp.2.3", "half a copy")
+	plantFile(t, root, "a.tmp.b.inbox.json", `[{"from_alias":"`)
+	deliver(t, m, mail("three"))
+	if kept := corrupt(t, root, "a.tmp.b.inbox.json"); len(kept) != 3 {
+		t.Errorf("kept %q", kept)
+	}
+}

@@ -156,7 +156,7 @@ func (m *Mailbox) setAside(data []byte) error {
 		return err
 	}
 	for _, left := range names {
-		if strings.HasPrefix(left, m.inboxName()+".corrupt-") && atomicfile.IsTemp(left) {
+		if rest, ours := strings.CutPrefix(left, m.inboxName()+".corrupt-"); ours && atomicfile.IsTemp(rest) {
 			if err := m.root.Remove(left); err != nil {
 				return err
 			}

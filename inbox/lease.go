@@ -80,7 +80,7 @@ func removeLeftovers(dir *atomicfile.Dir) ([]*chunk, error) {
 		if f := openQueued(dir, name); f != nil {
 			f.Close()
 		}
-		if !atomicfile.IsTemp(name) {
+		if _, ok := parseChunk(name); ok || !atomicfile.IsTemp(name) {
 			continue
 		}
 		if info, serr := dir.Stat(name); serr == nil && info.Mode().IsRegular() {
