@@ -27,6 +27,11 @@ func (b *Broker) Serve(sid string) (release func() error, err error) {
 	return lock.Release, nil
 }
 
+// Ringing opens the right to ring a session, and does not take it.
+func (b *Broker) Ringing(sid string) (*filelock.Lock, error) {
+	return filelock.Open(b.root, ringLock(sid))
+}
+
 // ClaimRinging waits for the right to ring a session, until ctx ends.
 func (b *Broker) ClaimRinging(ctx context.Context, sid string) (release func() error, err error) {
 	lock, err := filelock.Acquire(ctx, b.root, ringLock(sid))
@@ -38,7 +43,7 @@ func (b *Broker) ClaimRinging(ctx context.Context, sid string) (release func() e
 
 // BorrowRinging takes the right to ring a session if nobody has it.
 func (b *Broker) BorrowRinging(sid string) (release func() error, ok bool, err error) {
-	lock, err := filelock.Open(b.root, ringLock(sid))
+	lock, err := b.Ringing(sid)
 	if err != nil {
 		return nil, false, err
 	}

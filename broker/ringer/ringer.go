@@ -94,7 +94,7 @@ func (r *Ringer) ring(ctx context.Context) error {
 		Sessions: func(ctx context.Context) ([]wake.Session, error) { return r.sessions(ctx, b) },
 	}
 	if !r.From.borrows {
-		k.Claim = b.ClaimRinging
+		k.Claim = b.Ringing
 	}
 	return k.Run(ctx)
 }

@@ -42,7 +42,8 @@ func Open(d *atomicfile.Dir, name string) (*Lock, error) {
 	return &Lock{f, d, name}, nil
 }
 
-func (l *Lock) path() string { return filepath.Join(l.dir.Path(), l.name) }
+// Path is the file of the lock. Whoever ends with the lock, or without it, closes the file.
+func (l *Lock) Path() string { return filepath.Join(l.dir.Path(), l.name) }
 
 // Acquire waits for the lock until ctx ends.
 func Acquire(ctx context.Context, d *atomicfile.Dir, name string) (*Lock, error) {
@@ -70,7 +71,7 @@ func (l *Lock) try(kind int16) (bool, error) {
 			removed, err = l.reopen()
 		}
 		if err != nil {
-			return false, fmt.Errorf("lock %q: %w", l.path(), err)
+			return false, fmt.Errorf("lock %q: %w", l.Path(), err)
 		}
 		if !removed {
 			return ok, nil
@@ -100,15 +101,15 @@ func (l *Lock) Wait(ctx context.Context) error {
 		if err := lock(ctx, l.f, unix.F_WRLCK); err != nil {
 			l.f = nil
 			if errors.Is(context.Cause(ctx), context.DeadlineExceeded) { // who cancels does not ask why it took so long
-				err = fmt.Errorf("%w%s", err, holder(l.path()))
+				err = fmt.Errorf("%w%s", err, holder(l.Path()))
 			}
-			return fmt.Errorf("lock %q: %w", l.path(), err)
+			return fmt.Errorf("lock %q: %w", l.Path(), err)
 		}
 		removed, err := l.reopen()
 		if err != nil {
 			l.Release()
 			l.f = nil
-			return fmt.Errorf("lock %q: %w", l.path(), err)
+			return fmt.Errorf("lock %q: %w", l.Path(), err)
 		}
 		if !removed {
 			return nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"c2c/inbox/filelock"
 	"c2c/wake"
 )
 
@@ -17,9 +18,9 @@ type Keeper struct {
 	Sessions func(context.Context) ([]wake.Session, error)
 	// Watcher makes the watcher of one of them.
 	Watcher func(wake.Session) (*Watcher, error)
-	// Claim waits for the right to ring a session, until ctx ends: another process may have it, and die. Nil
-	// for watchers that borrow it.
-	Claim func(ctx context.Context, sid string) (release func() error, err error)
+	// Claim opens the lock that is the right to ring a session: another process may have it, and die. Nil for
+	// watchers that borrow it.
+	Claim func(sid string) (*filelock.Lock, error)
 	// Registry is a file whose closing tells that Sessions may have changed.
 	Registry string
 	Log      *slog.Logger
@@ -94,17 +95,44 @@ func (k *Keeper) start(ctx context.Context, s wake.Session, changes *Changes) *k
 	return r
 }
 
-func (k *Keeper) watch(ctx context.Context, s wake.Session, changes *Changes) (err error) {
+func (k *Keeper) watch(ctx context.Context, s wake.Session, changes *Changes) error {
 	if k.Claim != nil {
-		release, cerr := k.Claim(ctx, s.SID)
-		if cerr != nil {
-			return cerr
+		lock, err := k.Claim(s.SID)
+		if err != nil {
+			return err
 		}
-		defer func() { err = errors.Join(err, release()) }()
+		defer lock.Release()
+		if err := claim(ctx, lock, changes); err != nil {
+			return err
+		}
 	}
 	w, err := k.Watcher(s)
 	if err != nil {
 		return err
 	}
 	return w.Run(ctx, changes)
+}
+
+// claim takes a lock when its holder ends, unless ctx ends before. It does not block in the kernel: nothing ends
+// such a wait, and each change of a session would leave one behind, with its thread, for as long as the holder lives.
+func claim(ctx context.Context, lock *filelock.Lock, changes *Changes) error {
+	sub := changes.Subscribe(lock.Path())
+	defer sub.Close()
+	tick := time.NewTicker(sub.every)
+	defer tick.Stop()
+	var unlocked <-chan time.Time
+	for {
+		if ok, err := lock.Try(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-sub.changed:
+			unlocked = time.After(givenBack)
+		case <-unlocked:
+			unlocked = nil
+		case <-tick.C:
+		}
+	}
 }
