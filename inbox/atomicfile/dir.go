@@ -24,7 +24,7 @@ import (
 
 // ErrNotOurs is wrapped when a file or directory belongs to somebody else, may
 // be written by others, or is not what its name promises.
-var ErrNotOurs = errors.New("not a private file of ours")
+var ErrNotOurs = errors.New("not a private file or directory of ours")
 
 // ErrTooLarge is wrapped when a file is larger than any of ours can become. A
 // planted one may be a hole, which takes nothing on the disk and all our memory.
@@ -112,7 +112,8 @@ func private(f *os.File, path string) (*Dir, error) {
 	case int(st.Uid) != os.Geteuid():
 		err = fmt.Errorf("open directory %q: %w: it belongs to uid %d", path, ErrNotOurs, st.Uid)
 	case info.Mode().Perm()&0o022 != 0:
-		err = fmt.Errorf("open directory %q: %w: others may write to it (mode %04o); run chmod go-w on it", path, ErrNotOurs, info.Mode().Perm())
+		err = fmt.Errorf("open directory %q: %w: others may write to it (mode %04o); choose another root, or run chmod go-w on it if it is yours alone",
+			path, ErrNotOurs, info.Mode().Perm())
 	}
 	if err != nil {
 		f.Close()
