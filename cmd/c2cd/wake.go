@@ -26,6 +26,9 @@ daemon.
                          client there is idle and its prompt is empty
 `
 
+const attachHow = "; run it inside the client (at Claude's prompt: ! c2c wake attach), or name the session and its pane: " +
+	"TMUX_PANE=%3 c2c wake attach --session-id amber"
+
 // wake runs the verbs of the wake daemon.
 func (a *app) wake(ctx context.Context, args []string) error {
 	fs := a.verb("wake", wakeHelp, "wake start")
@@ -62,7 +65,7 @@ func (a *app) wake(ctx context.Context, args []string) error {
 	case "attach":
 		pane, err := mux.Here(a.getenv)
 		if err != nil {
-			return fmt.Errorf("find the pane: %w", err)
+			return fmt.Errorf("find the pane: %w%s", err, attachHow)
 		}
 		return d.setPane(ctx, *sid, pane.String())
 	case "detach":
@@ -77,6 +80,9 @@ func (d *wakeDaemon) setPane(ctx context.Context, name, pane string) error {
 	defer cancel()
 	s, err := d.b.Resolve(ctx, broker.Caller{Explicit: name, Getenv: d.a.getenv})
 	if err != nil {
+		if pane != "" {
+			return fmt.Errorf("%w%s", err, attachHow)
+		}
 		return fmt.Errorf("%w; name one with --session-id", err)
 	}
 	if pane != "" && s.Process == 0 {
@@ -86,7 +92,11 @@ func (d *wakeDaemon) setPane(ctx context.Context, name, pane string) error {
 		return err
 	}
 	if pane == "" {
-		_, err = fmt.Fprintf(d.a.stdout, "%s is not typed to any more\n", s.Alias)
+		said := "is not typed to any more"
+		if s.Pane == "" {
+			said = "was not attached"
+		}
+		_, err = fmt.Fprintf(d.a.stdout, "%s %s\n", s.Alias, said)
 		return err
 	}
 	fmt.Fprintf(d.a.stdout, "%s is woken through %s when it is idle and its prompt is empty\n", s.Alias, pane)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -115,10 +116,10 @@ func TestAProcessThatIsNotTheDaemonIsNotStopped(t *testing.T) {
 func TestOnlyAKnownClientInAKnownPaneIsAttached(t *testing.T) {
 	k := newKeeper(t)
 	k.run("register", "amber", "--session-id", "amber")
-	if out, err := k.try("wake", "attach", "--session-id", "amber"); err == nil || !strings.Contains(out, "run this inside tmux or screen") {
+	if out, err := k.try("wake", "attach", "--session-id", "amber"); err == nil || !strings.Contains(out, "run this inside tmux or screen") || !strings.Contains(out, "! c2c wake attach") {
 		t.Errorf("outside: %v, %s", err, out)
 	}
-	if out := k.run("wake", "detach", "--session-id", "amber"); !strings.Contains(out, "amber is not typed to") {
+	if out := k.run("wake", "detach", "--session-id", "amber"); !strings.Contains(out, "amber was not attached") {
 		t.Errorf("detach: %s", out)
 	}
 }
@@ -132,5 +133,29 @@ func TestWakeSaysWhatItTakes(t *testing.T) {
 	}
 	if out := k.run("wake", "--help"); !strings.Contains(out, "attach, detach") {
 		t.Errorf("help: %s", out)
+	}
+}
+
+func TestWakeAttachSaysWhereToRunIt(t *testing.T) {
+	c := newClinic(t)
+	env := map[string]string{"HOME": c.home, "C2C_MCP_BROKER_ROOT": c.b.Root(), "TMUX": "/tmp/none,1,0", "TMUX_PANE": "%0"}
+	run := func(args ...string) string {
+		var out bytes.Buffer
+		a := &app{stdout: &out, stderr: &out, cwd: c.home, getenv: func(name string) string { return env[name] }}
+		a.main(t.Context(), args)
+		return out.String()
+	}
+	if out := run("wake", "attach", "--session-id", "nobody"); !strings.Contains(out, "! c2c wake attach") || !strings.Contains(out, "--session-id amber") {
+		t.Errorf("an unknown session: %s", out)
+	}
+	id, _ := c.session("claude", "amber", os.Getpid())
+	if err := c.b.SetPane(t.Context(), id, "tmux:%0:/tmp/none"); err != nil {
+		t.Fatal(err)
+	}
+	if out := run("wake", "detach", "--session-id", "amber"); out != "amber is not typed to any more\n" {
+		t.Errorf("detach: %s", out)
+	}
+	if out := run("wake", "detach", "--session-id", "amber"); out != "amber was not attached\n" {
+		t.Errorf("detach again: %s", out)
 	}
 }
