@@ -136,7 +136,8 @@ func (d Daemon) openLog() (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info, err := log.Stat(); err == nil && info.Size() > maxLog {
+	info, err := log.Stat()
+	if err == nil && info.Size() > maxLog {
 		err = log.Truncate(0)
 	}
 	if err != nil {
