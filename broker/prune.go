@@ -37,12 +37,15 @@ func (b *Broker) pruneSessions(ctx context.Context, before time.Time, dry bool, 
 	if err != nil {
 		return err
 	}
-	dir, err := b.sessionsDir()
-	if err != nil {
-		return err
+	dir, err := b.root.Sub("sessions", !dry)
+	switch {
+	case err == nil:
+		defer dir.Close()
+		err = inbox.AddSessions(sids, dir, ".json", ".lock")
+	case dry && errors.Is(err, fs.ErrNotExist):
+		dir, err = nil, nil // no session has facts
 	}
-	defer dir.Close()
-	if err := inbox.AddSessions(sids, dir, ".json", ".lock"); err != nil {
+	if err != nil {
 		return err
 	}
 	gone := map[string]bool{}
@@ -99,6 +102,9 @@ func (b *Broker) discard(box *inbox.Mailbox, dir *atomicfile.Dir, sid string, dr
 	var own inbox.Pruned
 	locks := []place{{b.root, ringLock(sid)}, {b.root, serverLock(sid)}, {dir, sid + ".lock"}}
 	for _, l := range locks {
+		if l.dir == nil {
+			continue
+		}
 		if info, err := l.dir.Stat(l.name); err == nil {
 			own.Add(info.Size())
 		}
@@ -121,6 +127,9 @@ func (b *Broker) discard(box *inbox.Mailbox, dir *atomicfile.Dir, sid string, dr
 	p.Sessions++
 	p.Files.Count += files.Count + own.Count
 	p.Files.Bytes += files.Bytes + own.Bytes
+	if dir == nil {
+		return true, nil
+	}
 	if err := p.Files.Remove(dir, sid+".json", dry); err != nil || dry {
 		return true, err
 	}
@@ -139,7 +148,13 @@ type place struct {
 
 // pruneIDs removes the client ids that lead to a session without a row and without facts.
 func (b *Broker) pruneIDs(ctx context.Context, dir *atomicfile.Dir, gone map[string]bool, before time.Time, dry bool) (p inbox.Pruned, err error) {
-	ids, err := b.idsDir()
+	if dir == nil {
+		return p, nil
+	}
+	ids, err := dir.Sub("ids", !dry)
+	if dry && errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
 	if err != nil {
 		return p, err
 	}
@@ -166,11 +181,17 @@ func (b *Broker) pruneIDs(ctx context.Context, dir *atomicfile.Dir, gone map[str
 				return err
 			}
 		}
+		if dry {
+			return nil
+		}
 		return ids.Sync()
 	})
 }
 
-// pruneDead removes old dead letters. A line that does not parse stays.
+// A deleted_at before noTime is none: zero, negative, a small number.
+var noTime = time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// pruneDead removes old dead letters. A line that does not parse stays, and so does one whose age is not known.
 func (b *Broker) pruneDead(ctx context.Context, before time.Time, dry bool) (p inbox.Pruned, err error) {
 	prune := func() error {
 		lines, err := b.deadLines()
@@ -179,7 +200,7 @@ func (b *Broker) pruneDead(ctx context.Context, before time.Time, dry bool) (p i
 		}
 		var kept [][]byte
 		for _, line := range lines {
-			if d, ok := parseDead(line); ok && inbox.FromSeconds(d.DeletedAt).Before(before) {
+			if d, ok := parseDead(line); ok && d.DeletedAt > inbox.Seconds(noTime) && d.DeletedAt < inbox.Seconds(before) {
 				p.Add(int64(len(line)))
 			} else {
 				kept = append(kept, line)

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -81,6 +82,50 @@ func TestPruneTakesOnlyWhatIsGone(t *testing.T) {
 		}
 	}
 	w.wantMail(coral.ID, "late")
+}
+
+func TestADryRunOfPruneMakesNothing(t *testing.T) {
+	w := newWorld(t)
+	amber, _ := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20, Explicit: "sid-birch"})
+	w.send(amber, "birch", "x")
+	l, err := w.box("sid-birch").Lease(context.Background(), "hook")
+	if err == nil {
+		err = l.AckAll(context.Background())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.clock = w.clock.Add(100 * 24 * time.Hour)
+	w.writeRegistry("[]")
+	for _, name := range []string{"sessions/ids", "sessions"} {
+		if err := os.RemoveAll(filepath.Join(w.Root(), name)); err != nil {
+			t.Fatal(err)
+		}
+		p, err := w.Prune(context.Background(), 90*24*time.Hour, true)
+		if err != nil || p.Sessions == 0 {
+			t.Errorf("without %s: pruned %+v, %v", name, p, err)
+		}
+		if _, err := os.Stat(filepath.Join(w.Root(), name)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s was made: %v", name, err)
+		}
+	}
+}
+
+// The age of such a dead letter is not known.
+func TestPruneKeepsADeadLetterWithoutATime(t *testing.T) {
+	w := newWorld(t)
+	kept := ""
+	for _, at := range []string{`"deleted_at":0,`, `"deleted_at":null,`, `"deleted_at":-5.5,`, `"deleted_at":7,`, `"deleted_at":1e300,`, `"deleted_at":-1e300,`, ``} {
+		kept += `{` + at + `"from_session_id":"s","message":{"from_alias":"a","to_alias":"b","content":"x","ts":1.5,"message_id":"m"}}` + "\n"
+	}
+	old := strings.Replace(kept[:strings.Index(kept, "\n")+1], `"deleted_at":0`, `"deleted_at":1700000000.5`, 1)
+	if err := w.Dir().Write(deadFile, []byte(kept+old)); err != nil {
+		t.Fatal(err)
+	}
+	p, err := w.Prune(context.Background(), time.Hour, false)
+	if err != nil || p.DeadLetters.Count != 1 || w.file(deadFile) != kept {
+		t.Errorf("pruned %+v, %v, left %s", p, err, w.file(deadFile))
+	}
 }
 
 func TestPruneLeavesASessionWhoseLockIsHeld(t *testing.T) {

@@ -142,6 +142,9 @@ func (b *Broker) lastChange(sid string) (last time.Time) {
 
 // lastFacts is when the facts of a session were last written, if that is after a time.
 func lastFacts(dir *atomicfile.Dir, sid string, last time.Time) time.Time {
+	if dir == nil {
+		return last
+	}
 	for _, name := range []string{sid + ".json", sid + ".lock"} {
 		if info, err := dir.Stat(name); err == nil && info.ModTime().After(last) {
 			last = info.ModTime()
