@@ -187,8 +187,8 @@ func (m *Mailbox) commit(d *draft) error {
 
 // store commits messages; the caller holds the lock. names are those of the lease directory.
 func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []Message) error {
-	ahead := chunk{}
-	for _, c := range chunksOf(names) {
+	ahead, numbered := chunk{}, chunksOf(names)
+	for _, c := range numbered {
 		ahead.number = max(ahead.number, c.number)
 		if !c.done {
 			ahead.count += c.count
@@ -198,6 +198,11 @@ func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []Message) e
 	file, err := readIf(m.root, m.inboxName())
 	if err != nil {
 		return err
+	}
+	if file == nil && len(numbered) > 0 { // a reader took the inbox, and may have been killed before its sync
+		if err := lease.Sync(); err != nil {
+			return err
+		}
 	}
 	waiting, ok := count(file)
 	if !ok {

@@ -220,6 +220,9 @@ func (l *Lease) takeInbox(ctx context.Context, as chunk) error {
 	if err == nil {
 		err = m.root.Move(m.inboxName(), l.dir, name)
 	}
+	if err == nil { // before anybody syncs the root, which has lost the old name: POSIX keeps no order between directories
+		err = l.dir.Sync()
+	}
 	if err != nil {
 		return err
 	}

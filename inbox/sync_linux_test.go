@@ -1,0 +1,73 @@
+package inbox
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"c2c/e2e/need"
+)
+
+// traceVariable names the root in which this program does what its parent traces.
+const traceVariable = "C2C_TEST_TRACE"
+
+// The inbox has left the root, and its new name is in another directory. What syncs the root before that
+// directory is synced could make a power cut lose the mail. So the reader syncs it, and when the reader was killed
+// first, the next sender does.
+func TestATakenInboxIsSyncedBeforeTheNextMailIsStored(t *testing.T) {
+	if root := os.Getenv(traceVariable); root != "" {
+		takeAndKill(t, root)
+		return
+	}
+	need.Tools(t, "strace")
+	out := filepath.Join(t.TempDir(), "trace")
+	child := exec.Command("strace", "-f", "-y", "-qq", "-e", "trace=fsync,fdatasync,rename,renameat,renameat2", "-o", out,
+		os.Args[0], "-test.run=^"+t.Name()+"$")
+	child.Env = append(os.Environ(), traceVariable+"="+filepath.Join(t.TempDir(), "root"))
+	if text, err := child.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	trace, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rename := regexp.MustCompile(`rename\w*\(.*amber\.inbox\.json", [^"]*"[^"]*"`)
+	taken, unsynced := 0, false
+	for line := range strings.Lines(string(trace)) {
+		switch {
+		case rename.MatchString(line):
+			taken, unsynced = taken+1, true
+		case strings.Contains(line, "sync(") && strings.Contains(line, "/amber.lease>"):
+			unsynced = false
+		case unsynced && strings.Contains(line, "sync(") && strings.Contains(line, "/root>"):
+			t.Errorf("the root is synced first: %s", line)
+		}
+	}
+	if taken != 2 {
+		t.Errorf("the inbox was taken %d times:\n%s", taken, trace)
+	}
+}
+
+// takeAndKill takes the inbox as a reader does, and as one that is killed at once; a sender comes after each.
+func takeAndKill(t *testing.T, root string) {
+	m, err := openAt(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deliver(t, m, mail("a"))
+	lease(t, m)
+	deliver(t, m, mail("b"))
+	inbox := filepath.Join(root, "amber.inbox.json")
+	info, err := os.Stat(inbox)
+	if err == nil {
+		err = os.Rename(inbox, filepath.Join(root, "amber.lease", fmt.Sprintf("00000002-1-%d.json", info.Size())))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	deliver(t, m, mail("c"))
+}
