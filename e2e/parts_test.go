@@ -182,13 +182,19 @@ func TestCodexPassesOnAToolAnswerOf9500Bytes(t *testing.T) {
 // A client's shell tool cuts long output: c2c poll-inbox prints what it passes on, and the rest waits.
 func TestClaudesShellShowsWhatItReads(t *testing.T) {
 	t.Parallel()
-	l, model := mailLab(t), lab.NewModel(t)
-	l.SeedClaude(nil)
-	polledInShell(t, l, model, "amber", 36_000, nil, bash, func() {
-		p := l.Claude(model, "-p", "--allowedTools=Bash", "please read")
-		p.CloseInput()
-		p.Wait()
-	})
+	for _, most := range []string{"", "12000"} { // what its person sets
+		t.Run("most "+most, func(t *testing.T) {
+			t.Parallel()
+			l, model := mailLab(t), lab.NewModel(t)
+			l.Setenv("BASH_MAX_OUTPUT_LENGTH", most)
+			l.SeedClaude(nil)
+			polledInShell(t, l, model, "amber", 36_000, nil, bash, func() {
+				p := l.Claude(model, "-p", "--allowedTools=Bash", "please read")
+				p.CloseInput()
+				p.Wait()
+			})
+		})
+	}
 }
 
 func TestCodexShellShowsWhatItReads(t *testing.T) {

@@ -33,8 +33,7 @@ type output struct {
 	done          chan struct{}                  // closed when run has returned
 	broken        chan error                     // gets the first error of the pipe
 
-	start time.Time
-	busy  atomic.Int64 // 1 + when the write under way began, after start; 0 when idle
+	busy atomic.Pointer[time.Time] // when the write under way began; nil when idle
 }
 
 type line struct {
@@ -51,7 +50,6 @@ func newOutput(w io.Writer, limit time.Duration, notifications <-chan mcp.JSONRP
 		abort:         make(chan struct{}),
 		done:          make(chan struct{}),
 		broken:        make(chan error, 1),
-		start:         time.Now(),
 	}
 }
 
@@ -93,9 +91,10 @@ func (o *output) notify(n mcp.JSONRPCNotification) {
 }
 
 func (o *output) put(b []byte) error {
-	o.busy.Store(1 + int64(time.Since(o.start)))
+	now := time.Now()
+	o.busy.Store(&now)
 	_, err := o.w.Write(b)
-	o.busy.Store(0)
+	o.busy.Store(nil)
 	if err != nil {
 		select {
 		case o.broken <- err:
@@ -111,8 +110,8 @@ func (o *output) put(b []byte) error {
 // together, not one each.
 func (o *output) write(b []byte) error {
 	wait := o.limit
-	if busy := o.busy.Load(); busy != 0 {
-		wait -= time.Since(o.start) - time.Duration(busy-1)
+	if began := o.busy.Load(); began != nil {
+		wait -= time.Since(*began)
 	}
 	late := time.NewTimer(wait)
 	defer late.Stop()

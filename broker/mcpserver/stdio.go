@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,16 +24,7 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	if l.Line == 0 {
-		l.Line = 4 << 20
-	}
-	if l.Write == 0 {
-		l.Write = 10 * time.Second
-	}
-	if l.Drain == 0 {
-		l.Drain = 5 * time.Second
-	}
-	return l
+	return Limits{cmp.Or(l.Line, 4<<20), cmp.Or(l.Write, 10*time.Second), cmp.Or(l.Drain, 5*time.Second)}
 }
 
 // queued is how many requests of a kind may wait before reading pauses.
@@ -211,7 +203,7 @@ func (t *stdio) answerAll(ctx context.Context) {
 	wg.Wait()
 }
 
-// answer has r handled, writes the answer and tells the handlers its fate.
+// answer has r handled, writes the answer and calls what AfterWrite was given.
 func (t *stdio) answer(r *request) {
 	defer t.end(r)
 	written := func(error) {}
@@ -243,9 +235,9 @@ func AfterWrite(ctx context.Context, done func(error)) bool {
 
 type afterWrite struct{} // the key in the context
 
-// handle returns the answer, nil when there is none to give, and why it does
-// not say what the handlers wanted it to say. A cancelled request gets no
-// answer, as MCP wants it.
+// handle returns the answer, nil when there is none to give, and an error when
+// the request failed or was cancelled. A cancelled request gets no answer, as
+// MCP wants it.
 func (t *stdio) handle(ctx context.Context, r *request) (resp mcp.JSONRPCMessage, err error) {
 	defer func() {
 		// Panics of tools are caught closer to them; this is for the rest.
@@ -314,15 +306,13 @@ func (t *stdio) finish(stop context.CancelFunc, answered <-chan struct{}, readEr
 	}
 }
 
-// abandon ends everything that can be ended and gives handlers a moment to put
-// their affairs in order.
+// abandon cancels the requests under way and waits for their handlers, for
+// Limits.Drain at most.
 func (t *stdio) abandon(stop context.CancelFunc, answered <-chan struct{}) {
 	stop()
 	close(t.out.abort)
-	last := time.NewTimer(t.limits.Drain)
-	defer last.Stop()
 	select {
 	case <-answered:
-	case <-last.C:
+	case <-time.After(t.limits.Drain):
 	}
 }

@@ -19,7 +19,7 @@ func TestAnAnswerThatCannotBeWrittenIsAFailure(t *testing.T) {
 	root := scratch(t)
 	mustRun(t, root, "birch", "send", "amber", "hello", "--id", "m1")
 	for _, args := range [][]string{{"poll-inbox"}, {"poll-inbox", "--json"}, {"peek-inbox"}, {"history"}, {"status", "m1"}, {"list"}, {"list", "--json"},
-		{"whoami"}, {"register", "amber"}, {"dnd"}, {"send", "birch", "x"}, {"send-all", "x"}, {"sweep"}, {"sweep", "--dry-run"}, {"dead-letter", "--json"},
+		{"whoami"}, {"register", "amber"}, {"dnd"}, {"send", "birch", "x"}, {"send-all", "x"}, {"sweep"}, {"sweep", "--dry-run"}, {"prune", "--older", "1d", "--dry-run"}, {"dead-letter", "--json"},
 		{"version"}, {"completion", "bash"}, {"help"}, {"send", "--help"}} {
 		var stderr bytes.Buffer
 		env := map[string]string{"C2C_MCP_BROKER_ROOT": root, "C2C_MCP_SESSION_ID": "amber", "HOME": filepath.Dir(root)}
@@ -52,7 +52,7 @@ func TestForeignTextSteersNoTerminal(t *testing.T) {
 		{"session_id":"birch","alias":"birch","registered_at":1.0}, {"session_id":"s`+evil+`","alias":"b`+evil+`","pid":1,"pid_start_time":1,"registered_at":1.0}]`)
 	write("amber.inbox.json", "["+message+"]")
 	write("dead-letter.jsonl", `{"deleted_at":1.0,"from_session_id":"s`+evil+`","message":`+message+`}`+"\n")
-	for _, args := range [][]string{{"list"}, {"list", "--json"}, {"whoami"}, {"sweep", "--dry-run", "--grace", "0s"}, {"dead-letter"}, {"dead-letter", "--json"},
+	for _, args := range [][]string{{"list"}, {"list", "--json"}, {"whoami"}, {"dnd"}, {"register", "a\x1b[2J"}, {"prune", "--older", "1d"}, {"sweep", "--dry-run", "--grace", "0s"}, {"dead-letter"}, {"dead-letter", "--json"},
 		{"peek-inbox"}, {"peek-inbox", "--json"}, {"send-all", "x"}, {"send", "a\x1b[2J\u009b", "x"}, {"status", "x\x1b[2J"}, {"poll-inbox"}, {"history"}, {"history", "--json"}} {
 		for _, sid := range []string{"amber", "birch"} {
 			out, errs, _ := run(t, root, sid, args...)

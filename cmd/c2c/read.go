@@ -51,22 +51,21 @@ type readFlags struct {
 	wait              waitFlag
 }
 
+func (f *readFlags) action(fs *flag.FlagSet) action {
+	fs.BoolVar(&f.json, "json", false, "print JSON")
+	fs.StringVar(&f.sid, "session-id", "", "`session` or alias, if not this one")
+	return func(ctx context.Context, a *app, _ []string) error { return a.poll(ctx, *f) }
+}
+
 func pollInbox(fs *flag.FlagSet) action {
 	var f readFlags
 	fs.BoolVar(&f.peek, "peek", false, "leave the messages where they are")
 	fs.BoolVar(&f.check, "check", false, "print nothing: exit 0 if mail waits, 3 if none does")
 	fs.Var(&f.wait, "wait", "wait for mail, for this `duration` or for ever")
-	fs.BoolVar(&f.json, "json", false, "print JSON")
-	fs.StringVar(&f.sid, "session-id", "", "`session` or alias, if not this one")
-	return func(ctx context.Context, a *app, _ []string) error { return a.poll(ctx, f) }
+	return f.action(fs)
 }
 
-func peekInbox(fs *flag.FlagSet) action {
-	f := readFlags{peek: true}
-	fs.BoolVar(&f.json, "json", false, "print JSON")
-	fs.StringVar(&f.sid, "session-id", "", "`session` or alias, if not this one")
-	return func(ctx context.Context, a *app, _ []string) error { return a.poll(ctx, f) }
-}
+func peekInbox(fs *flag.FlagSet) action { return (&readFlags{peek: true}).action(fs) }
 
 func (a *app) poll(ctx context.Context, f readFlags) error {
 	return a.mailbox(ctx, f.sid, func(b *broker.Broker, s broker.Session, m *inbox.Mailbox) error {
@@ -75,16 +74,16 @@ func (a *app) poll(ctx context.Context, f readFlags) error {
 				return err
 			}
 		}
-		ctx, cancel := context.WithTimeout(ctx, a.lockWait)
-		defer cancel()
-		switch {
-		case f.check:
+		if f.check {
 			some, err := m.Waiting()
 			if err == nil && !some {
 				err = errNothing
 			}
 			return err
-		case f.peek:
+		}
+		ctx, cancel := context.WithTimeout(ctx, a.lockWait)
+		defer cancel()
+		if f.peek {
 			msgs, err := m.Peek(ctx)
 			if err != nil {
 				return err
