@@ -26,7 +26,7 @@ daemon.
                          client there is idle and its prompt is empty
 `
 
-const attachHow = "; run it inside the client (at Claude's prompt: ! c2c wake attach), or name the session and its pane: " +
+const attachHow = "; run it inside the client (at a prompt that runs commands: ! c2c wake attach), or name the session and its pane: " +
 	"TMUX_PANE=%3 c2c wake attach --session-id amber"
 
 // wake runs the verbs of the wake daemon.
