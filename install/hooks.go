@@ -142,7 +142,7 @@ func (e hookEditor) inspect(t target, f *file, o Options) (found []doctor.Findin
 		return nil, err
 	}
 	for _, event := range e.events {
-		is := t.problem("hook "+event.name, "no entry")
+		is := t.problem("hook "+event.name, noEntry)
 		for _, ref := range e.entries(member(f.data, hooksKey, event.name)) {
 			_, err := client.LookPath(firstWord(ref.command), o.Getenv)
 			switch {

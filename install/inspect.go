@@ -13,7 +13,7 @@ import (
 )
 
 // Inspect reports, without changing anything, whether each part of c2c is in
-// place for client and could work.
+// place for client and could work. Where no part is, one finding says so.
 func Inspect(client string, o Options) ([]doctor.Finding, error) {
 	s, targets, err := findSetup(client, o)
 	if err != nil {
@@ -41,7 +41,10 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 	}
 	isServer := func(f doctor.Finding) bool { return f.Part == partServer }
 	if server.path != "" && !slices.ContainsFunc(all, isServer) {
-		all = append(all, server.problem(partServer, "no entry"))
+		all = append(all, server.problem(partServer, noEntry))
+	}
+	if !slices.ContainsFunc(all, func(f doctor.Finding) bool { return !isAbsent(f) }) {
+		return []doctor.Finding{{Client: client, Status: doctor.Problem, Part: "c2c", Detail: "not set up: run c2c install " + client}}, nil
 	}
 	if s.inspect != nil {
 		all = append(all, s.inspect(o)...)
@@ -52,6 +55,17 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 
 // partServer is the MCP server in a finding.
 const partServer = "mcp server"
+
+// A part that is not there at all; one that is there and wrong has other words.
+const (
+	noEntry = "no entry"
+	noFile  = "no such file"
+)
+
+func isAbsent(f doctor.Finding) bool {
+	what, _, _ := strings.Cut(f.Detail, ";")
+	return f.Status == doctor.Problem && (what == noEntry || what == noFile)
+}
 
 // problem is one that installing again ends.
 func (t target) problem(part, what string) doctor.Finding {

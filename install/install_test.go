@@ -536,8 +536,11 @@ func TestInspect(t *testing.T) {
 		}
 	}
 	b := newBox(t)
-	check(problems(b, Claude), slices.Concat([]string{"mcp server"}, events, []string{"hook FileChanged", "hook script"})...)
-	check(problems(b, Codex), slices.Concat([]string{"mcp server"}, events)...)
+	check(problems(b, Claude), "c2c")
+	check(problems(b, Codex), "c2c")
+	b.write("home/.codex/hooks.json", "{", 0o600)
+	check(problems(b, Codex), "mcp server", "hooks-json")
+	b.write("home/.codex/hooks.json", "{}", 0o600)
 	b.install(Claude)
 	b.install(Codex)
 	check(problems(b, Claude))

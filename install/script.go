@@ -35,7 +35,7 @@ func (e scriptEditor) inspect(t target, f *file, _ Options) ([]doctor.Finding, e
 	found := doctor.Finding{Client: t.client, Status: doctor.OK, Part: part, Path: t.path, Detail: "as this c2c writes it"}
 	switch {
 	case f.data == nil:
-		found = t.problem(part, "no such file")
+		found = t.problem(part, noFile)
 	case !bytes.Equal(f.data, e.content):
 		found = t.problem(part, "the content is not what this c2c writes")
 	case f.mode&0o111 != 0o111:

@@ -41,12 +41,19 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 		return err
 	}
 	report := append(a.checkSettings(), a.checkRoot(ctx)...)
-	for _, name := range install.Detect(o) {
+	present := install.Detect(o)
+	if len(present) == 0 {
+		report = append(report, doctor.Finding{Status: doctor.Warning, Part: "clients", Detail: noClient(o)})
+	}
+	for _, name := range present {
 		found, err := install.Inspect(name, o)
 		if err != nil {
 			return err
 		}
-		report = append(append(report, install.Program(ctx, name, o)), found...)
+		if len(found) > 1 { // one line alone says that it is not set up
+			report = append(report, install.Program(ctx, name, o))
+		}
+		report = append(report, found...)
 	}
 	if *roundtrip {
 		report = append(report, install.Roundtrip(ctx, o))

@@ -86,7 +86,7 @@ func (a *app) edit(verb string, args []string, plan func(string, install.Options
 func chosen(clients []string, o install.Options) ([]string, error) {
 	if len(clients) == 0 {
 		if clients = install.Detect(o); len(clients) == 0 {
-			return nil, fmt.Errorf("no client found; name one of %s", strings.Join(install.Clients(), ", "))
+			return nil, fmt.Errorf("%s; name one to set it up all the same", noClient(o))
 		}
 	}
 	for _, c := range clients {
@@ -95,6 +95,18 @@ func chosen(clients []string, o install.Options) ([]string, error) {
 		}
 	}
 	return clients, nil
+}
+
+// noClient says where clients were looked for.
+func noClient(o install.Options) string {
+	var dirs []string
+	for _, name := range install.Clients() {
+		p, _ := client.Find(name)
+		dir, _ := p.Config(o.Getenv)
+		dirs = append(dirs, dir)
+	}
+	return fmt.Sprintf("no client found: no %s on PATH, and no directory %s",
+		strings.Join(install.Clients(), " or "), strings.Join(dirs, " or "))
 }
 
 func (a *app) apply(client string, p *install.Plan, dry bool) error {

@@ -78,3 +78,21 @@ func TestHelpIsAnAnswerAndAWrongFlagIsOneLineWithAHint(t *testing.T) {
 		t.Errorf("uninstall shows %s", help)
 	}
 }
+
+func TestClientsThatAreNotThereAreTold(t *testing.T) {
+	s := shop{t, t.TempDir()}
+	where := "no client found: no claude or codex on PATH, and no directory " + s.home + "/.claude or " + s.home + "/.codex"
+	if code, _, errs := s.run("install"); code != 1 || !strings.Contains(errs, where) {
+		t.Errorf("install: exit %d, %s", code, errs)
+	}
+	if code, out, _ := s.run("doctor"); code != 0 || !strings.Contains(out, "warning  clients: "+where+"\n") {
+		t.Errorf("doctor: exit %d, %s", code, out)
+	}
+	if code, _, errs := s.run("start", "claude"); code != 1 || errs != "c2c: claude is not installed or not on PATH; c2c start knows claude, codex\n" {
+		t.Errorf("start: exit %d, %s", code, errs)
+	}
+	s.write(".claude/settings.json", "{}")
+	if code, out, _ := s.run("doctor"); code != 1 || !strings.Contains(out, "problem  claude c2c: not set up: run c2c install claude\n") || strings.Contains(out, "hook") || strings.Contains(out, "claude program") {
+		t.Errorf("doctor: exit %d, %s", code, out)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -54,7 +55,7 @@ func (a *app) start(ctx context.Context, args []string) (status int, err error) 
 	}
 	path, err := client.LookPath(name, a.getenv)
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("%s is not installed or not on PATH; c2c start knows %s", name, strings.Join(client.Names(), ", "))
 	}
 	argv, env := append([]string{path}, theirs...), client.Clean(os.Environ())
 	if *channel {
