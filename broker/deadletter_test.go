@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"c2c/inbox"
 )
 
 func TestABrokenDeadLetterFileCostsOnlyItself(t *testing.T) {
@@ -46,4 +48,32 @@ func TestABrokenDeadLetterFileCostsOnlyItself(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A session that was swept may come back for its mail. As in the original, an alias that was chosen gets the
+// letters of a session that cannot; one that was made up gets none.
+func TestAFreeNameGetsNoMailOfWhoHadIt(t *testing.T) {
+	w := newWorld(t)
+	amber := w.register("amber", Caller{Explicit: "amber", PID: 10})
+	old := Caller{Explicit: "old"}
+	w.register("birch", old)
+	w.send(amber, "birch", "to old")
+	w.clock = w.clock.Add(2 * time.Hour)
+	if swept, err := w.Sweep(t.Context(), time.Hour); err != nil || swept.Messages != 1 {
+		t.Fatal(swept, err)
+	}
+	err := w.addDead(t.Context(), "original", DeadLetter{Message: inbox.Message{From: "amber", To: "birch", Content: "to nobody", ID: "m-2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := w.attach(Caller{Client: "claude", ClientID: "u1", PID: 20})
+	if done, err := w.redeliver(t.Context(), row(`{"session_id":"`+made.ID+`","alias":"birch"}`), nil); err != nil || !done {
+		t.Fatal(done, err)
+	}
+	w.wantMail(made.ID)
+	chosen := w.register("birch", Caller{Explicit: "new", PID: 30})
+	w.wantMail(chosen.ID, "to nobody")
+	w.register("coral", old)
+	w.wantMail("old", "to old")
+	w.wantDead()
 }

@@ -28,12 +28,12 @@ func (b *Broker) finishMoves(ctx context.Context, from []string, own row) {
 	if len(from) == 0 {
 		return
 	}
-	from = addMissing(from, own.sid()) // a sweep may have made dead letters of what was to be moved
+	from = slices.DeleteFunc(slices.Clone(from), func(sid string) bool { return sid == own.sid() })
 	var done []string
 	for i := 0; i < len(from); i++ {
 		sid := from[i]
 		if f, err := b.readFacts(sid); err == nil { // what was to come to it is to come here
-			from = addMissing(from, slices.DeleteFunc(f.MoveFrom, func(s string) bool { return s == sid })...)
+			from = addMissing(from, slices.DeleteFunc(f.MoveFrom, func(s string) bool { return s == sid || s == own.sid() })...)
 		}
 		ok, err := b.finishMove(ctx, sid, own)
 		if ok {
@@ -43,9 +43,18 @@ func (b *Broker) finishMoves(ctx context.Context, from []string, own row) {
 			b.log.Warn("mail is still to come", "to", own.sid(), "from", sid, "err", err)
 		}
 	}
-	err := b.changeFacts(ctx, own.sid(), func(f *facts) {
+	ok, err := b.redeliver(ctx, own, from) // a sweep may have made dead letters of what was to be moved
+	if ok {
+		done = append(done, own.sid())
+	} else {
+		done, from = nil, append(from, own.sid())
+	}
+	if err != nil {
+		b.log.Warn("dead letters are still to come", "to", own.sid(), "err", err)
+	}
+	err = b.changeFacts(ctx, own.sid(), func(f *facts) {
 		f.MoveFrom = slices.DeleteFunc(addMissing(f.MoveFrom, from...), func(sid string) bool {
-			return slices.Contains(done, sid) && (sid == own.sid() || !b.hasMore(ctx, sid))
+			return slices.Contains(done, sid) && !b.hasMore(ctx, sid)
 		})
 	})
 	if err != nil {
@@ -70,12 +79,8 @@ func (b *Broker) hasMore(ctx context.Context, sid string) bool {
 	return err != nil || !empty
 }
 
-// finishMove moves what one session left, or the dead letters of the session's own mailbox; done says that
-// nothing is left to move.
+// finishMove moves what one session left; done says that nothing is left to move.
 func (b *Broker) finishMove(ctx context.Context, sid string, own row) (done bool, err error) {
-	if sid == own.sid() {
-		return b.redeliver(ctx, sid, own.alias())
-	}
 	rows, err := b.rows(ctx)
 	if err != nil || findSID(rows, sid) >= 0 || !inbox.ValidName(sid) {
 		return err == nil, err // it is back, and keeps its mail; or it never could have any
@@ -207,10 +212,11 @@ func takeOutSome(ctx context.Context, box *inbox.Mailbox, put func([]inbox.Messa
 	return lease.More && len(left) == 0 && err == nil, errors.Join(err, lease.Remove(again, gone...))
 }
 
-// redeliver gives a session the dead letters of its mailbox or its alias; done says that none is left to
-// deliver. The lock is not held while they are delivered (the original takes it after an inbox's); the ids
-// make a second delivery harmless. One that can never be delivered stays where it is, with the reason.
-func (b *Broker) redeliver(ctx context.Context, sid, alias string) (done bool, err error) {
+// redeliver gives a session its dead letters, and those of the sessions whose mail moves to it; done says that
+// none is left to deliver. The lock is not held while they are delivered (the original takes it after an
+// inbox's); the ids make a second delivery harmless. One that can never be delivered stays where it is, with
+// the reason.
+func (b *Broker) redeliver(ctx context.Context, own row, from []string) (done bool, err error) {
 	lines, err := b.deadLines()
 	if err != nil {
 		// A broken file stays so until somebody repairs it, and each call of the session would try in vain.
@@ -221,7 +227,7 @@ func (b *Broker) redeliver(ctx context.Context, sid, alias string) (done bool, e
 	var messages []inbox.Message
 	for _, line := range lines {
 		d, ok := parseDead(line)
-		if !ok || d.Reason != "" || d.SessionID != sid && fold(d.Message.To) != fold(alias) {
+		if !ok || d.Reason != "" || !b.inherits(own, from, d) {
 			continue
 		}
 		key := messageKey(d.Message)
@@ -233,7 +239,7 @@ func (b *Broker) redeliver(ctx context.Context, sid, alias string) (done bool, e
 	if len(messages) == 0 {
 		return true, nil
 	}
-	box, err := b.Mailbox(sid)
+	box, err := b.Mailbox(own.sid())
 	if err != nil {
 		return false, err
 	}
@@ -244,5 +250,20 @@ func (b *Broker) redeliver(ctx context.Context, sid, alias string) (done bool, e
 	for _, m := range left {
 		delete(mine, messageKey(m))
 	}
-	return len(left) == 0, errors.Join(err, b.dropDead(ctx, sid, mine, refused))
+	return len(left) == 0, errors.Join(err, b.dropDead(ctx, own.sid(), mine, refused))
+}
+
+// inherits says whether a dead letter comes to a session. Another one's comes, as in the original, if the session
+// has chosen the alias it was sent to, unless its own session may come back: one that was known by more than
+// its process.
+func (b *Broker) inherits(own row, from []string, d DeadLetter) bool {
+	if d.SessionID == own.sid() || slices.Contains(from, d.SessionID) {
+		return true
+	}
+	if fold(d.Message.To) != fold(own.alias()) || !b.factsOf(own.sid()).Named {
+		return false
+	}
+	f, err := b.readFacts(d.SessionID)
+	mayReturn := err != nil || f.known && (len(f.ClientIDs) > 0 || f.PID == 0)
+	return !mayReturn || !inbox.ValidName(d.SessionID)
 }
