@@ -140,11 +140,10 @@ func (b *Broker) started(rows []row, c Caller) (string, error) {
 	if findSID(rows, c.Start) >= 0 || checkSID(c.Start) != nil {
 		return "", nil
 	}
-	f, err := b.readFacts(c.Start)
-	if f.Alias != "" && fold(f.Alias) != fold(c.Start) {
+	if f := b.factsOf(c.Start); f.Alias != "" && fold(f.Alias) != fold(c.Start) {
 		return "", nil // it was swept, and had another name by then
 	}
-	return c.Start, err
+	return c.Start, nil
 }
 
 func checkSID(sid string) error {

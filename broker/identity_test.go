@@ -3,7 +3,12 @@ package broker
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"c2c/inbox/filelock"
 )
@@ -162,6 +167,53 @@ func TestDamagedFactsAreSetAside(t *testing.T) {
 	w.wantResolve(s.ID, Caller{Client: "claude", ClientID: "a"})
 	if again := w.attach(Caller{Client: "claude", ClientID: "a", PID: 10}); again.ID != s.ID || len(again.ClientIDs) != 1 {
 		t.Errorf("attached as %+v", again)
+	}
+}
+
+// c2c start names a session that was swept: what is lost is only another alias that it had.
+func TestDamagedFactsStopNoStart(t *testing.T) {
+	w := newWorld(t)
+	if err := os.MkdirAll(filepath.Join(w.Root(), "sessions", "birch.json"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := w.Attach(context.Background(), Caller{Start: "birch", PID: 10}); err != nil || s.ID != "birch" {
+		t.Errorf("attached as %+v, %v", s, err)
+	}
+}
+
+func TestWhatIsNoFileOfFactsIsSetAside(t *testing.T) {
+	things := map[string]func(path string) error{
+		"directory": func(path string) error { return os.MkdirAll(filepath.Join(path, "x"), 0o700) },
+		"FIFO":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"link":      func(path string) error { return os.Symlink("/etc/passwd", path) },
+		"hole":      func(path string) error { return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<40)) },
+		"foreign": func(path string) error {
+			if os.Geteuid() != 0 {
+				return os.WriteFile(path, nil, 0) // cannot be read either
+			}
+			return errors.Join(os.WriteFile(path, []byte("{}"), 0o600), os.Chown(path, 1, 1))
+		},
+	}
+	for name, plant := range things {
+		w := newWorld(t)
+		caller := Caller{Client: "claude", ClientID: "a", PID: 10}
+		s := w.attach(caller)
+		path := filepath.Join(w.Root(), "sessions", s.ID+".json")
+		for n := 1; n <= 2; n++ {
+			if err := errors.Join(os.Remove(path), plant(path)); err != nil {
+				t.Fatal(err)
+			}
+			log := w.logged()
+			again, err := w.Attach(context.Background(), caller)
+			if err != nil || again.ID != s.ID || len(again.ClientIDs) != 1 {
+				t.Errorf("%s: attached as %+v, %v", name, again, err)
+			}
+			kept, err := filepath.Glob(path + ".corrupt-*")
+			if err != nil || len(kept) != n || !strings.Contains(log.String(), filepath.Base(kept[n-1])) {
+				t.Errorf("%s: kept %q, %v, log %s", name, kept, err, log)
+			}
+			w.clock = w.clock.Add(time.Microsecond)
+		}
 	}
 }
 

@@ -108,14 +108,18 @@ func (b *Broker) readFacts(sid string) (f facts, err error) {
 }
 
 func readFacts(dir *atomicfile.Dir, sid string) (f facts, err error) {
-	data, err := dir.Read(sid + ".json")
+	data, err := dir.Read(sid + ".json") // what is no file of ours is damage, too
 	if errors.Is(err, fs.ErrNotExist) {
 		return f, nil
 	}
-	if err != nil {
+	odd := errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, atomicfile.ErrTooLarge) || errors.Is(err, fs.ErrPermission)
+	if err != nil && !odd {
 		return f, err
 	}
-	if err := json.Unmarshal(data, &f); err != nil {
+	if err == nil {
+		err = json.Unmarshal(data, &f)
+	}
+	if err != nil {
 		return facts{}, &damagedError{fmt.Errorf("read facts of session %q: %w", sid, err)}
 	}
 	f.known = true
@@ -147,7 +151,7 @@ func (b *Broker) changeFacts(ctx context.Context, sid string, edit func(*facts))
 		f, err := readFacts(dir, sid)
 		if damaged := new(damagedError); errors.As(err, &damaged) {
 			// The registry says who it is; what is lost here is said again at the next attach.
-			aside := sid + ".json.corrupt-" + strconv.FormatInt(b.now().Unix(), 10)
+			aside := sid + ".json.corrupt-" + strconv.FormatInt(b.now().UnixMicro(), 10)
 			b.log.Error("facts of a session were damaged", "session", sid, "kept_as", aside, "err", err)
 			err = dir.Rename(sid+".json", aside)
 		}
