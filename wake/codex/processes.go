@@ -6,7 +6,7 @@ type process struct {
 	threads  map[string]bool // that it has open for writing: the daemon, `codex exec`, a terminal without the daemon
 	client   bool            // it has the databases of our CODEX_HOME open
 	terminal bool            // a person looks at it
-	exec     bool            // `codex exec`, which ends with its answer
+	exec     bool            // `codex exec`, which ends with its answer; looked at only in one with threads
 }
 
 // writer is the process that has a thread open.
@@ -22,7 +22,7 @@ func writer(all []process, thread string) (p process, found bool) {
 // terminals counts the terminals that are clients of the daemon. Each shows one thread.
 func terminals(all []process) (n int) {
 	for _, p := range all {
-		if p.client && p.terminal && !p.exec && len(p.threads) == 0 {
+		if p.client && p.terminal && len(p.threads) == 0 {
 			n++
 		}
 	}
