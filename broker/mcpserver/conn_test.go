@@ -277,6 +277,23 @@ func TestMailThatAStalledClientDidNotReadIsOfferedAgain(t *testing.T) {
 	})
 }
 
+func TestAnAcknowledgementThatFailsIsLogged(t *testing.T) {
+	amber, birch := pair(t)
+	amber.want("send", `{"to_alias":"birch","content":"short"}`)
+	amber.want("send", `{"to_alias":"birch","content":"`+strings.Repeat("x", 200_000)+`"}`) // waits for the next call
+	sid, _ := fields(t, birch.want("whoami", `{}`))["session_id"].(string)
+	if err := os.MkdirAll(filepath.Join(birch.root, "archive", sid+".lock"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got := birch.want("poll_inbox", `{}`); !strings.Contains(got, "short") {
+		t.Errorf("polled %s", got)
+	}
+	log, err := os.ReadFile(filepath.Join(birch.root, "broker.log"))
+	if want := `"event":"poll_inbox","session_id":"` + sid + `","error":"`; err != nil || !strings.Contains(string(log), want) {
+		t.Errorf("broker.log lacks %s: %s, %v", want, log, err)
+	}
+}
+
 func TestArgumentsAreCheckedAgainstTheSchema(t *testing.T) {
 	amber, birch := pair(t)
 	for _, tc := range []struct{ tool, args, says string }{

@@ -88,20 +88,24 @@ func (t *tools) pollInbox(ctx context.Context, b *broker.Broker, req mcp.CallToo
 	written := func(err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), ackTime)
 		defer cancel()
+		var failed error // then it is offered again
 		switch {
 		case err != nil:
-			l.Release() // the client has not got it: it waits again
+			failed = l.Release() // the client has not got it: it waits again
 		case whole:
 			t.progress.Delete(s.ID)
 			var handles []string
 			for _, m := range l.Messages[:p.count] {
 				handles = append(handles, m.Handle())
 			}
-			l.Ack(ctx, handles...) // what cannot be recorded is offered again
+			failed = l.Ack(ctx, handles...)
 		default:
 			t.progress.Store(s.ID, progress{l.Messages[0], piece.N})
-			l.Release()
-			b.Rang(ctx, s.ID, wake.Ring{At: time.Now(), Method: toolPollInbox, Outcome: broker.Handed, Count: 1}.For(l.Messages[0]))
+			ring := wake.Ring{At: time.Now(), Method: toolPollInbox, Outcome: broker.Handed, Count: 1}.For(l.Messages[0])
+			failed = errors.Join(l.Release(), b.Rang(ctx, s.ID, ring))
+		}
+		if failed != nil {
+			b.LogEvent(ctx, toolPollInbox, broker.Note{Name: "session_id", Value: s.ID}, broker.Note{Name: "error", Value: failed.Error()})
 		}
 	}
 	if !AfterWrite(ctx, written) {
