@@ -131,6 +131,26 @@ func TestStatusFollowsAMessage(t *testing.T) {
 	}
 }
 
+func TestAPartOfAnothersMessageIsNoPartOfThisOne(t *testing.T) {
+	w := newWorld(t)
+	birch := w.register("birch", Caller{PID: 20})
+	box, _ := w.Mailbox(birch.ID)
+	m := inbox.Message{From: "amber", To: "birch", Content: "x", ID: "job-1"}
+	if _, err := box.Deliver(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	for from, want := range map[string]string{"pine": Queued, "amber": Handed} {
+		m.From = from
+		ring := wake.Ring{At: w.clock.Add(time.Second), Method: "poll_inbox", Outcome: Handed}.For(m)
+		if err := w.Rang(t.Context(), birch.ID, ring); err != nil {
+			t.Fatal(err)
+		}
+		if st, err := w.Status(t.Context(), "job-1"); err != nil || st.State != want {
+			t.Errorf("a part of %s's: %+v, %v, want %s", from, st, err, want)
+		}
+	}
+}
+
 // Two messages have one id, and one of them comes from a program that gives any number as a time.
 func TestAnAbsurdTimeHidesNoOtherStatus(t *testing.T) {
 	w := newWorld(t)
