@@ -16,7 +16,8 @@ const Codex = "codex"
 // codex sets Codex up: https://developers.openai.com/codex/config-reference.
 func codex() setup {
 	notes := func(Options) []string {
-		return []string{`Codex skips new hooks until you have reviewed them: at its next start it says "Hooks need review" once.`}
+		return []string{`Codex skips new hooks until you have reviewed them: at its next start it says "Hooks need review" once.`,
+			`Codex runs c2c's own tools without asking (default_tools_approval_mode = "approve"); for other tools nothing changes.`}
 	}
 	return setup{name: Codex, files: codexFiles, notes: notes, inspect: codexTrust}
 }

@@ -568,3 +568,9 @@ func TestInspect(t *testing.T) {
 	b.write("project/.mcp.json", "{", 0o600)
 	check(problems(b, Claude), "mcp server")
 }
+
+func TestInstallTellsWhichToolsRunWithoutAsking(t *testing.T) {
+	if notes := newBox(t).plan(Codex).Notes; !strings.Contains(strings.Join(notes, "\n"), `default_tools_approval_mode = "approve"`) {
+		t.Errorf("notes are %q", notes)
+	}
+}
