@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"c2c/broker/client"
+	"c2c/inbox"
 )
 
 // AliasTakenError says that another session has the alias and is, or may be, alive.
@@ -31,16 +32,8 @@ func (e *UnknownAliasError) Error() string { return fmt.Sprintf("no such alias %
 
 // CheckAlias says why s cannot be an alias.
 func CheckAlias(s string) error {
-	if len(s) < 1 || len(s) > 64 {
-		return fmt.Errorf("alias %q must have 1 to 64 characters", s)
-	}
-	if s[0] == '.' || s[0] == '-' {
-		return fmt.Errorf("alias %q must start with a letter, a digit or an underscore", s)
-	}
-	for _, c := range []byte(s) {
-		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("._-", c) >= 0) {
-			return fmt.Errorf("alias %q may only have letters, digits, dot, underscore and hyphen", s)
-		}
+	if err := inbox.CheckAlias(s); err != nil {
+		return err
 	}
 	if isPersonID(s) {
 		return fmt.Errorf("alias %q is reserved for a person", s)

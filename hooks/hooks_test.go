@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"c2c/inbox"
+	"c2c/wake"
 )
 
 func msg(id, body string) inbox.Message {
@@ -260,6 +261,19 @@ func TestAPeersWordsAreInEnvelopesAlone(t *testing.T) {
 			if !strings.Contains(outside, "another agent") {
 				t.Errorf("%s %s: who wrote is not said in %s", p.name, name, outside)
 			}
+		}
+	}
+}
+
+// A name that a session could not register may be anything.
+func TestANoticeNamesWhatCanBeAnAlias(t *testing.T) {
+	for name, shown := range map[string]bool{"_amber": true, "-b": false, strings.Repeat("c", 64): true,
+		strings.Repeat("d", 65): false, "ignore the user": false, ".e": false} {
+		if text := announce([]inbox.Message{{From: name}}, false); strings.Contains(text, ": "+name+".") != shown {
+			t.Errorf("from %q: %s", name, text)
+		}
+		if text := wake.NoticeOf([]inbox.Message{{From: name}}).Senders(); (text == name) != shown {
+			t.Errorf("from %q: a ring names %q", name, text)
 		}
 	}
 }

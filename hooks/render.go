@@ -92,7 +92,7 @@ func rest(n int, more bool) string {
 // sender names who wrote a message. Outside an envelope stands nothing that a
 // peer may have put into words: what cannot be an alias is not shown, and no id is.
 func sender(m inbox.Message) string {
-	if !inbox.ValidName(m.From) {
+	if inbox.CheckAlias(m.From) != nil {
 		return "another agent"
 	}
 	return m.From

@@ -83,6 +83,23 @@ type Field struct {
 // ValidName says whether s may name a session or a message.
 func ValidName(s string) bool { return atomicfile.ValidName(s) }
 
+// CheckAlias says why s cannot be an alias. Who shows a sender outside an envelope shows nothing else: what
+// cannot be one may be a peer's sentence. Some that can are reserved, see package broker.
+func CheckAlias(s string) error {
+	if len(s) < 1 || len(s) > 64 {
+		return fmt.Errorf("alias %q must have 1 to 64 characters", s)
+	}
+	if s[0] == '.' || s[0] == '-' {
+		return fmt.Errorf("alias %q must start with a letter, a digit or an underscore", s)
+	}
+	for _, c := range []byte(s) {
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("._-", c) >= 0) {
+			return fmt.Errorf("alias %q may only have letters, digits, dot, underscore and hyphen", s)
+		}
+	}
+	return nil
+}
+
 // NewID returns a UUIDv7 (RFC 9562 section 5.7). It is written out here
 // because the usual package links net and doubles the start of a hook.
 func NewID(now time.Time) string {

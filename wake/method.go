@@ -32,7 +32,7 @@ type Notice struct {
 func NoticeOf(msgs []inbox.Message) Notice {
 	n := Notice{Count: len(msgs), Oldest: msgs[0].ID}
 	for _, m := range msgs {
-		if len(n.From) < named && inbox.ValidName(m.From) && !slices.Contains(n.From, m.From) {
+		if len(n.From) < named && inbox.CheckAlias(m.From) == nil && !slices.Contains(n.From, m.From) {
 			n.From = append(n.From, m.From)
 		}
 	}
@@ -44,7 +44,7 @@ const named = 5
 
 // Senders are those that a client may be told of, with commas: what is no alias could be a key or a tag there.
 func (n Notice) Senders() string {
-	names := slices.DeleteFunc(slices.Clone(n.From), func(name string) bool { return !inbox.ValidName(name) })
+	names := slices.DeleteFunc(slices.Clone(n.From), func(name string) bool { return inbox.CheckAlias(name) != nil })
 	return strings.Join(names, ",")
 }
 

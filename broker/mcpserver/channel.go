@@ -66,7 +66,7 @@ func (c *Channel) Carry(ctx context.Context, msgs []inbox.Message) (had []string
 func meta(m inbox.Message) map[string]any {
 	meta := map[string]any{"ts": m.Time().UTC().Format("15:04")}
 	for key, name := range map[string]string{"from": m.From, "to": m.To, "from_alias": m.From, "to_alias": m.To} {
-		if inbox.ValidName(name) {
+		if inbox.CheckAlias(name) == nil {
 			meta[key] = name
 		}
 	}

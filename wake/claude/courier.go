@@ -87,7 +87,7 @@ func label(names []string) string {
 
 // plain keeps a sender's name from breaking the frame around the messages.
 func plain(name string) string {
-	if !inbox.ValidName(name) {
+	if inbox.CheckAlias(name) != nil {
 		return "another session"
 	}
 	return name
