@@ -107,7 +107,7 @@ func (b *Broker) bind(ctx context.Context, rows []row, a *attachment) ([]row, er
 		}
 	}
 	if isPersonID(a.sid) {
-		a.client = clientHuman
+		a.client = ClientHuman
 	}
 	if a.sid == "" && a.client == "" && a.caller.PID == 0 {
 		return nil, fmt.Errorf("find out who is calling: %w", ErrNoSession)

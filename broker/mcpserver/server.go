@@ -245,6 +245,9 @@ func clientName(info, configured string) string {
 		}
 		return '-'
 	}, strings.ToLower(cmp.Or(info, configured))), "-")
+	if name == broker.ClientHuman {
+		name = "" // a program is none
+	}
 	return cmp.Or(name[:min(len(name), maxClientName)], "mcp")
 }
 

@@ -229,3 +229,12 @@ func TestManyMessagesComeInPartsInOrder(t *testing.T) {
 	}
 	t.Errorf("only %d came", next)
 }
+
+// In the registry that word exempts from sweeps.
+func TestAClientThatCallsItselfHumanIsNoPerson(t *testing.T) {
+	c := client{t: t, root: filepath.Join(t.TempDir(), "root"), name: "Human", env: map[string]string{"C2C_MCP_SESSION_ID": "s"}}
+	c.want("register", `{"alias":"amber"}`)
+	if list := c.want("list", `{}`); strings.Contains(list, `"person"`) || !strings.Contains(list, "amber") {
+		t.Errorf("listed as %s", list)
+	}
+}
