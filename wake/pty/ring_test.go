@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -170,6 +172,20 @@ func (d *desk) press(keys, then string) {
 	d.types(keys)
 	d.see(then)
 	d.see("H") // the cursor follows the picture
+}
+
+// Under nohup a program ignores SIGHUP, and so do those that it starts.
+func TestTheClientEndsWithItsTerminalUnderNohup(t *testing.T) {
+	signal.Ignore(syscall.SIGHUP)
+	defer signal.Reset(syscall.SIGHUP)
+	d := sitAtDesk(t, hasty)
+	d.term.Abandon()
+	select {
+	case <-d.over:
+	case <-time.After(tooLong):
+		t.Error("it lives on")
+		unix.Kill(-d.term.PID(), unix.SIGKILL)
+	}
 }
 
 const notice = `<c2c event="message_pending" count="1" from="birch">poll mcp__c2c__poll_inbox</c2c>`

@@ -46,6 +46,7 @@ type Terminal struct {
 	cooked  *term.State // of the person's terminal, before us
 	client  string
 	limits  limits
+	signals chan os.Signal // those that go on to the client
 
 	keys chan struct{} // holds one of who writes to the client: the person, or Ring from the paste to Enter
 
@@ -64,11 +65,15 @@ func Start(cfg Config) (*Terminal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ask the terminal for its size: %w", err)
 	}
+	// Before the start: what we ignore, as SIGHUP under nohup, the client would ignore too, and outlive its terminal.
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGWINCH, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
 	master, err := pty.StartWithSize(cmd, size)
 	if err != nil {
+		signal.Stop(signals)
 		return nil, fmt.Errorf("start %s in a terminal: %w", cfg.Argv[0], err)
 	}
-	t := &Terminal{in: cfg.In, out: cfg.Out, pid: cmd.Process.Pid, client: cfg.Client, limits: patient,
+	t := &Terminal{in: cfg.In, out: cfg.Out, pid: cmd.Process.Pid, client: cfg.Client, limits: patient, signals: signals,
 		screen: screen.New(int(size.Rows), int(size.Cols)), drew: make(chan struct{}, 1), keys: make(chan struct{}, 1)}
 	if t.master, err = pollable(master); err != nil {
 		t.Abandon()
@@ -134,14 +139,12 @@ func (t *Terminal) control(f func(fd int) error) error {
 
 // relay moves bytes and signals until the client has ended.
 func (t *Terminal) relay() (status int, err error) {
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, syscall.SIGWINCH, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
 	defer func() {
-		signal.Stop(signals) // first: a signal for a closed channel ends the program
-		close(signals)
+		signal.Stop(t.signals) // first: a signal for a closed channel ends the program
+		close(t.signals)
 	}()
 	go func() {
-		for sig := range signals {
+		for sig := range t.signals {
 			t.forward(sig.(syscall.Signal))
 		}
 	}()
