@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"c2c/inbox/fields"
 )
@@ -196,6 +197,7 @@ func splitRegistry(data []byte) (rows []row, ok bool) {
 	if ok {
 		rest, ok = bytes.CutSuffix(rest, []byte("\n]\n"))
 	}
+	ok = ok && utf8.Valid(rest) // what is not is replaced by the parser
 	for _, blank := range []string{"\x00", "\t", "\r", " "} {
 		ok = ok && (bytes.Count(rest, []byte(blank)) == 0 || blank == " " && !blanks(rest))
 	}
