@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"c2c/inbox"
@@ -23,6 +25,8 @@ const (
 	// lostLooks is how often a thread must be seen at rest without our line, one look after the other, to
 	// say that the line is lost: a turn that was asked for takes a moment to begin.
 	lostLooks = 8
+	// readyFor is how long the answer of Ready is good for: it takes as long as all the rest of a wake.
+	readyFor = time.Second
 	// receiptPage is how many of the newest items are looked at: a turn adds few in a second.
 	receiptPage = 20
 )
@@ -34,6 +38,8 @@ type Server struct {
 	// Unattended: start turns that no terminal shows, too.
 	Unattended bool
 
+	wasReady  atomic.Int64                // when Ready said so last, in Unix ns
+	terminals sync.Map                    // by thread id: see wantsTerminal
 	first     time.Duration               // instead of receiptFirst
 	processes func(home string) []process // the machine's when nil
 }
@@ -162,8 +168,10 @@ func (s *Server) begin(ctx context.Context, visible, carried string, ids ...stri
 		return nil, err
 	}
 	defer c.close()
-	if err := s.ready(ctx, c); err != nil {
-		return nil, err
+	if time.Since(time.Unix(0, s.wasReady.Load())) > readyFor {
+		if err := s.ready(ctx, c); err != nil {
+			return nil, err
+		}
 	}
 	turn := turnStart{Thread: s.Thread, ID: "c2c-" + inbox.NewID(time.Now()), Trigger: "c2c",
 		Input: []input{{"text", visible, []string{}}}}
@@ -192,7 +200,11 @@ func (s *Server) Ready(ctx context.Context) error {
 		return err
 	}
 	defer c.close()
-	return s.ready(ctx, c)
+	err = s.ready(ctx, c)
+	if err == nil {
+		s.wasReady.Store(time.Now().UnixNano())
+	}
+	return err
 }
 
 func (s *Server) ready(ctx context.Context, c *conn) error {
@@ -229,17 +241,11 @@ func (s *Server) attended(ctx context.Context, c *conn) error {
 		return away(ctx, err)
 	}
 	for _, id := range loaded.Data {
-		var read struct {
-			Thread struct {
-				Ephemeral bool
-				Parent    string `json:"parentThreadId"`
-			}
-		}
-		err := c.call(ctx, "thread/read", map[string]string{"threadId": id}, &read)
+		own, err := s.wantsTerminal(ctx, c, id)
 		if err != nil && !refused(err) {
 			return away(ctx, err)
 		}
-		if err == nil && !read.Thread.Ephemeral && read.Thread.Parent == "" { // the others no terminal shows by itself
+		if own {
 			n--
 		}
 	}
@@ -247,6 +253,26 @@ func (s *Server) attended(ctx context.Context, c *conn) error {
 		return fmt.Errorf("%w: a terminal of Codex has just closed, and it is not known which", wake.ErrAway)
 	}
 	return nil
+}
+
+// wantsTerminal says whether a thread is one that a terminal shows by itself: not a short-lived one, of which
+// each turn leaves one, and not a subagent's. That does not change, so each thread is asked once.
+func (s *Server) wantsTerminal(ctx context.Context, c *conn, id string) (bool, error) {
+	if own, known := s.terminals.Load(id); known {
+		return own.(bool), nil
+	}
+	var read struct {
+		Thread struct {
+			Ephemeral bool
+			Parent    string `json:"parentThreadId"`
+		}
+	}
+	if err := c.call(ctx, "thread/read", map[string]string{"threadId": id}, &read); err != nil {
+		return false, err
+	}
+	own := !read.Thread.Ephemeral && read.Thread.Parent == ""
+	s.terminals.Store(id, own)
+	return own, nil
 }
 
 // refused reports whether the server itself has said no, and can be asked again.
