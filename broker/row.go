@@ -161,6 +161,9 @@ func parseRow(data []byte) (r row, err error) {
 
 // parseRegistry reads the whole file. An error says what is damaged in it; the rows are the others.
 func parseRegistry(data []byte) (rows []row, err error) {
+	if !utf8.Valid(data) {
+		data = []byte(string([]rune(string(data)))) // as encoding/json reads it: U+FFFD for each such byte
+	}
 	var raw []json.RawMessage
 	if err = json.Unmarshal(data, &raw); err == nil && raw == nil {
 		err = errors.New("not an array")
