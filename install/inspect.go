@@ -13,7 +13,8 @@ import (
 )
 
 // Inspect reports, without changing anything, whether each part of c2c is in
-// place for client and could work. Where no part is, one finding says so.
+// place for client and could work. Where no part is, one finding says so: a warning, as nobody need want mail
+// there, or a problem when c2c was installed for it and not uninstalled.
 func Inspect(client string, o Options) ([]doctor.Finding, error) {
 	s, targets, err := findSetup(client, o)
 	if err != nil {
@@ -44,7 +45,12 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 		all = append(all, server.problem(partServer, noEntry))
 	}
 	if !slices.ContainsFunc(all, func(f doctor.Finding) bool { return !isAbsent(f) }) {
-		return []doctor.Finding{{Client: client, Status: doctor.Problem, Part: "c2c", Detail: "not set up: run c2c install " + client}}, nil
+		none := doctor.Finding{Client: client, Status: doctor.Warning, Part: "c2c", Detail: "not set up: c2c install " + client + ", if it is to have mail"}
+		recorded, err := readRecords(o.StateDir)
+		if slices.ContainsFunc(recorded, func(r *record) bool { return r.Client == client }) {
+			none.Status, none.Detail = doctor.Problem, "was set up, and all of it is gone: run c2c install "+client
+		}
+		return []doctor.Finding{none}, err
 	}
 	if s.inspect != nil {
 		all = append(all, s.inspect(o)...)

@@ -538,6 +538,22 @@ func TestInspect(t *testing.T) {
 	b := newBox(t)
 	check(problems(b, Claude), "c2c")
 	check(problems(b, Codex), "c2c")
+	status := func(want doctor.Status) {
+		t.Helper()
+		if found, err := Inspect(Claude, b.o); err != nil || len(found) != 1 || found[0].Status != want {
+			t.Errorf("found %v, %v, want one %s", found, err, want)
+		}
+	}
+	status(doctor.Warning) // nobody wanted it
+	b.install(Claude)
+	for _, name := range []string{"home/.claude", "project/.mcp.json"} {
+		if err := os.RemoveAll(b.path(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	status(doctor.Problem)
+	b.uninstall(Claude)
+	status(doctor.Warning)
 	b.write("home/.codex/hooks.json", "{", 0o600)
 	check(problems(b, Codex), "mcp server", "hooks-json")
 	b.write("home/.codex/hooks.json", "{}", 0o600)

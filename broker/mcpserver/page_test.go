@@ -111,6 +111,7 @@ func TestAPartOfAnotherMessageBeginsAtTheFirst(t *testing.T) {
 	}
 	amber.want("send", `{"to_alias":"birch","content":"`+strings.Repeat("x", 30_000)+`","message_id":"m-1"}`)
 	poll()
+	c.tool("whoami", `{}`, `{"threadId":"thread-1"}`) // a call is taken when the mail of the one before was given back
 	for range 3 {
 		birch.want("poll_inbox", `{}`) // each a server of its own
 	}
