@@ -23,7 +23,7 @@ func FuzzRegistry(f *testing.F) {
 		"[\n{\"session_id\":\"a\",\"alias\":\"b\",\"pid\":3}\n]\n", "[\n{\"session_id\":\"a\",\"alias\":\"b\",\"pid\": 3}\n]\n",
 		"[\n{\"session_id\":\"a\",\"alias\":\"b\",\"pid\":3 }\n]\n", "[\n{\"session_id\":\"a\",\"alias\":\"b\"} ,\n{\"session_id\":\"c\",\"alias\":\"d\"}\n]\n",
 		`[{"session_id":"a","alias":"b","x":"\"pid\":1","pid":2}]`, `[{"session_id":"a\u0022","alias":"b","x":{"pid":1},"pid":2}]`,
-		"[\n{\"session_id\":\"a\",\"alias\":\"b\",\"pi\xf9\":3}\n]\n", `[{"session_id":"a`+"\xff\xff"+`","alias":"b","pid":3}]`,
+		"[\n{\"session_id\":\"a\",\"alias\":\"b\",\"pi\xf9\":3}\n]\n", `[{"session_id":"a` + "\xff\xff" + `","alias":"b","pid":3}]`,
 	} {
 		f.Add([]byte(s))
 	}
