@@ -10,9 +10,10 @@ import (
 const (
 	firstGap = 15 * time.Second // between rings for the same message, doubling
 	lastGap  = 10 * time.Minute
-	minGap   = time.Second / 2 // between any two rings: a burst is a few rings, not one each
-	BusyLook = 2 * time.Second // how often a busy session with mail is looked at
-	patience = 5 * time.Minute // a session that says it is busy for longer is rung all the same
+	minGap   = time.Second / 2  // between any two rings: a burst is a few rings, not one each
+	busyLook = time.Second / 10 // until a busy session with mail is looked at again: its turn may just be ending
+	BusyLook = 2 * time.Second  // the longest time until then: it doubles
+	patience = 5 * time.Minute  // a session that says it is busy for longer is rung all the same
 )
 
 // Policy remembers what a session was rung for. Nobody need tell it of a
@@ -61,8 +62,8 @@ func (p *Policy) Decide(now time.Time, waiting []inbox.Message, busy, quiet bool
 		}
 		return d
 	}
-	if busy && now.Sub(p.first) < patience {
-		return Decision{Again: BusyLook} // its next hook carries the mail
+	if since := now.Sub(p.first); busy && since < patience {
+		return Decision{Again: min(max(since, busyLook), BusyLook)} // its next hook carries the mail
 	}
 	return Decision{Ring: true}
 }

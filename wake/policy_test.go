@@ -93,9 +93,16 @@ func TestWhatMayWaitRingsNobody(t *testing.T) {
 }
 
 func TestABusySessionIsLeftToItsHooks(t *testing.T) {
-	p := Policy{}
-	if d := p.Decide(start, waiting("a"), true, false); d.Ring || d.Again != BusyLook {
-		t.Errorf("busy: %+v", d)
+	p, looks := Policy{}, []time.Duration{}
+	for now := start; len(looks) < 7; now = now.Add(looks[len(looks)-1]) {
+		d := p.Decide(now, waiting("a"), true, false)
+		if d.Ring {
+			t.Fatalf("busy: %+v", d)
+		}
+		looks = append(looks, d.Again)
+	}
+	if got := fmt.Sprint(looks); got != "[100ms 100ms 200ms 400ms 800ms 1.6s 2s]" {
+		t.Errorf("looks again after %s", got)
 	}
 	if d := p.Decide(start.Add(BusyLook), waiting("a"), false, false); !d.Ring {
 		t.Errorf("its turn is over: %+v", d)

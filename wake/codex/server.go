@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"c2c/inbox"
@@ -25,21 +23,18 @@ const (
 	// lostLooks is how often a thread must be seen at rest without our line, one look after the other, to
 	// say that the line is lost: a turn that was asked for takes a moment to begin.
 	lostLooks = 8
-	// readyFor is how long the answer of Ready is good for: it takes as long as all the rest of a wake.
-	readyFor = time.Second
 	// receiptPage is how many of the newest items are looked at: a turn adds few in a second.
 	receiptPage = 20
 )
 
-// Server is the app-server's side of one thread. It is a Doorbell and a Courier.
+// Server is the app-server's side of one thread. It is a Doorbell and a Courier, for one goroutine at a time.
 type Server struct {
 	Home   string // CODEX_HOME
 	Thread string
 	// Unattended: start turns that no terminal shows, too.
 	Unattended bool
 
-	wasReady  atomic.Int64                // when Ready said so last, in Unix ns
-	terminals sync.Map                    // by thread id: see wantsTerminal
+	subagents map[string]bool             // by thread, as far as it was asked: see isSubagent
 	first     time.Duration               // instead of receiptFirst
 	processes func(home string) []process // the machine's when nil
 }
@@ -168,10 +163,8 @@ func (s *Server) begin(ctx context.Context, visible, carried string, ids ...stri
 		return nil, err
 	}
 	defer c.close()
-	if time.Since(time.Unix(0, s.wasReady.Load())) > readyFor {
-		if err := s.ready(ctx, c); err != nil {
-			return nil, err
-		}
+	if err := s.ready(ctx, c); err != nil {
+		return nil, err
 	}
 	turn := turnStart{Thread: s.Thread, ID: "c2c-" + inbox.NewID(time.Now()), Trigger: "c2c",
 		Input: []input{{"text", visible, []string{}}}}
@@ -200,11 +193,7 @@ func (s *Server) Ready(ctx context.Context) error {
 		return err
 	}
 	defer c.close()
-	err = s.ready(ctx, c)
-	if err == nil {
-		s.wasReady.Store(time.Now().UnixNano())
-	}
-	return err
+	return s.ready(ctx, c)
 }
 
 func (s *Server) ready(ctx context.Context, c *conn) error {
@@ -224,6 +213,9 @@ func (s *Server) ready(ctx context.Context, c *conn) error {
 // attended fails unless a terminal shows the thread. The app-server does not tell which of its threads a terminal
 // shows, and keeps one for a minute after its terminal has gone. So the terminals are counted: with as many as
 // there are threads, each has its own. With fewer, somebody has just left, and after that minute it is known who.
+//
+// The threads are those that the app-server has a lock file of, from their start to their end. Others are
+// short-lived, and no terminal shows them; to ask about one takes Codex 50 ms, and each turn leaves one.
 func (s *Server) attended(ctx context.Context, c *conn) error {
 	if s.Unattended {
 		return nil
@@ -232,47 +224,49 @@ func (s *Server) attended(ctx context.Context, c *conn) error {
 	if look == nil {
 		look = processes
 	}
-	n := terminals(look(s.Home))
-	if n == 0 {
+	all := look(s.Home)
+	daemon, found := writer(all, s.Thread)
+	shown := terminals(all)
+	if shown == 0 || !found {
 		return wake.ErrAway
 	}
-	var loaded struct{ Data []string }
-	if err := c.call(ctx, "thread/loaded/list", map[string]any{}, &loaded); err != nil {
-		return away(ctx, err)
+	if len(daemon.threads) <= shown {
+		return nil
 	}
-	for _, id := range loaded.Data {
-		own, err := s.wantsTerminal(ctx, c, id)
+	for thread := range daemon.threads {
+		sub, err := s.isSubagent(ctx, c, thread)
 		if err != nil && !refused(err) {
 			return away(ctx, err)
 		}
-		if own {
-			n--
+		if !sub {
+			shown--
 		}
 	}
-	if n < 0 {
+	if shown < 0 {
 		return fmt.Errorf("%w: a terminal of Codex has just closed, and it is not known which", wake.ErrAway)
 	}
 	return nil
 }
 
-// wantsTerminal says whether a thread is one that a terminal shows by itself: not a short-lived one, of which
-// each turn leaves one, and not a subagent's. That does not change, so each thread is asked once.
-func (s *Server) wantsTerminal(ctx context.Context, c *conn, id string) (bool, error) {
-	if own, known := s.terminals.Load(id); known {
-		return own.(bool), nil
+// isSubagent says whether a thread works for another one, whose terminal shows it. That does not change, so each
+// thread is asked once.
+func (s *Server) isSubagent(ctx context.Context, c *conn, thread string) (bool, error) {
+	if sub, known := s.subagents[thread]; known {
+		return sub, nil
 	}
 	var read struct {
 		Thread struct {
-			Ephemeral bool
-			Parent    string `json:"parentThreadId"`
+			Parent string `json:"parentThreadId"`
 		}
 	}
-	if err := c.call(ctx, "thread/read", map[string]string{"threadId": id}, &read); err != nil {
+	if err := c.call(ctx, "thread/read", map[string]string{"threadId": thread}, &read); err != nil {
 		return false, err
 	}
-	own := !read.Thread.Ephemeral && read.Thread.Parent == ""
-	s.terminals.Store(id, own)
-	return own, nil
+	if s.subagents == nil {
+		s.subagents = map[string]bool{}
+	}
+	s.subagents[thread] = read.Thread.Parent != ""
+	return s.subagents[thread], nil
 }
 
 // refused reports whether the server itself has said no, and can be asked again.

@@ -34,7 +34,6 @@ func newAppServer(t *testing.T) *appServer {
 	s := &appServer{t: t, answers: map[string]func(map[string]any) string{}}
 	s.answer("initialize", `{}`)
 	s.answer("thread/read", `{"thread":{"status":{"type":"idle"}}}`)
-	s.answer("thread/loaded/list", `{"data":["thread-1"]}`)
 	s.answers["turn/start"] = func(params map[string]any) string {
 		s.started = params
 		return `{"turn":{}}`
@@ -81,7 +80,9 @@ func listen(t *testing.T, srv *http.Server) (home string) {
 // thread is the client's side, which looks for its receipt without leisure.
 func (s *appServer) thread() *Server {
 	return &Server{Home: s.home, Thread: "thread-1", first: time.Millisecond,
-		processes: func(string) []process { return []process{{client: true, terminal: true}} }}
+		processes: func(string) []process {
+			return []process{{client: true, threads: map[string]bool{"thread-1": true}}, {client: true, terminal: true}}
+		}}
 }
 
 // context is the one piece of context of the last turn, and its key.
@@ -324,28 +325,28 @@ func TestStates(t *testing.T) {
 
 // The app-server keeps a thread for a minute after its terminal has gone, and does not tell which has one.
 func TestATurnThatNoTerminalShowsIsNotStarted(t *testing.T) {
-	daemon := process{client: true, threads: map[string]bool{"thread-1": true, "thread-2": true}}
+	one := process{client: true, threads: map[string]bool{"thread-1": true}}
+	two := process{client: true, threads: map[string]bool{"thread-1": true, "thread-2": true}}
+	child := process{client: true, threads: map[string]bool{"thread-1": true, "child": true}}
 	terminal := process{client: true, terminal: true}
 	for what, tc := range map[string]struct {
 		seen       []process
-		loaded     string
 		unattended bool
 		rings      bool
 	}{
-		"its terminal":                       {[]process{daemon, terminal}, `["thread-1"]`, false, true},
-		"no terminal":                        {[]process{daemon}, `["thread-1"]`, false, false},
-		"no terminal, and that is wanted":    {[]process{daemon}, `["thread-1"]`, true, true},
-		"one terminal of two is left":        {[]process{daemon, terminal}, `["thread-1","thread-2"]`, false, false},
-		"two terminals":                      {[]process{daemon, terminal, terminal}, `["thread-1","thread-2"]`, false, true},
-		"a helper's thread needs none":       {[]process{daemon, terminal}, `["thread-1","short"]`, false, true},
-		"a sub-agent's thread needs none":    {[]process{daemon, terminal}, `["thread-1","child"]`, false, true},
-		"a shell that looks at a database":   {[]process{daemon, {client: true}}, `["thread-1"]`, false, false},
-		"a terminal with a thread by itself": {[]process{daemon, {client: true, terminal: true, threads: map[string]bool{"thread-3": true}}}, `["thread-1"]`, false, false},
+		"its terminal":                       {[]process{one, terminal}, false, true},
+		"no terminal":                        {[]process{one}, false, false},
+		"no terminal, and that is wanted":    {[]process{one}, true, true},
+		"one terminal of two is left":        {[]process{two, terminal}, false, false},
+		"two terminals":                      {[]process{two, terminal, terminal}, false, true},
+		"a sub-agent's thread needs none":    {[]process{child, terminal}, false, true},
+		"a shell that looks at a database":   {[]process{one, {client: true}}, false, false},
+		"a terminal with a thread by itself": {[]process{one, {client: true, terminal: true, threads: map[string]bool{"thread-3": true}}}, false, false},
+		"nobody is seen to have the thread":  {[]process{{client: true}, terminal}, false, false},
 	} {
 		s := newAppServer(t)
-		s.answer("thread/loaded/list", `{"data":`+tc.loaded+`}`)
 		s.answers["thread/read"] = func(params map[string]any) string {
-			more := map[string]string{"short": `,"ephemeral":true`, "child": `,"parentThreadId":"thread-1"`}[params["threadId"].(string)]
+			more := map[string]string{"child": `,"parentThreadId":"thread-1"`}[params["threadId"].(string)]
 			return `{"thread":{"status":{"type":"idle"}` + more + `}}`
 		}
 		th := s.thread()
