@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -290,6 +291,9 @@ func TestMailOfAKilledReaderIsNoticedAtOnce(t *testing.T) {
 	reader.Env = append(os.Environ(), holdVariable+"="+s.root)
 	out, err := reader.StdoutPipe()
 	if err == nil {
+		_, err = reader.StdinPipe() // open until it is killed
+	}
+	if err == nil {
 		err = reader.Start()
 	}
 	if err != nil {
@@ -304,7 +308,8 @@ func TestMailOfAKilledReaderIsNoticedAtOnce(t *testing.T) {
 	})
 }
 
-// hold takes what waits, says so, and stays.
+// hold takes what waits, says so, and stays until its input ends. A wait for nothing but its test would be a
+// deadlock to the Go runtime, which then ends the program.
 func hold(t *testing.T, root string) {
 	dir, err := atomicfile.Create(root)
 	if err != nil {
@@ -319,6 +324,6 @@ func hold(t *testing.T, root string) {
 		t.Fatal(err)
 	}
 	fmt.Println("held")
-	<-t.Context().Done() // it is killed before
+	io.Copy(io.Discard, os.Stdin)
 	l.Release()
 }
