@@ -26,8 +26,11 @@ daemon.
                          client there is idle and its prompt is empty
 `
 
-const attachHow = "; run it inside the client (at a prompt that runs commands: ! c2c wake attach), or name the session and its pane: " +
-	"TMUX_PANE=%3 c2c wake attach --session-id amber"
+const attachHow = `
+hint: run it inside the client, at a prompt that runs commands:
+hint:   ! c2c wake attach
+hint: or name the session and its pane:
+hint:   TMUX_PANE=%3 c2c wake attach --session-id amber`
 
 // wake runs the verbs of the wake daemon.
 func (a *app) wake(ctx context.Context, args []string) error {
@@ -65,7 +68,7 @@ func (a *app) wake(ctx context.Context, args []string) error {
 	case "attach":
 		pane, err := mux.Here(a.getenv)
 		if err != nil {
-			return fmt.Errorf("find the pane: %w%s", err, attachHow)
+			return fmt.Errorf("%w%s", err, attachHow)
 		}
 		return d.setPane(ctx, *sid, pane.String())
 	case "detach":

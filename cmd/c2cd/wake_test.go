@@ -145,8 +145,14 @@ func TestWakeAttachSaysWhereToRunIt(t *testing.T) {
 		a.main(t.Context(), args)
 		return out.String()
 	}
-	if out := run("wake", "attach", "--session-id", "nobody"); !strings.Contains(out, "! c2c wake attach") || !strings.Contains(out, "--session-id amber") {
+	out := run("wake", "attach", "--session-id", "nobody")
+	if !strings.Contains(out, "! c2c wake attach") || !strings.Contains(out, "--session-id amber") {
 		t.Errorf("an unknown session: %s", out)
+	}
+	for line := range strings.Lines(out) {
+		if len(line) > 80 {
+			t.Errorf("%d columns: %s", len(line), line)
+		}
 	}
 	id, _ := c.session("claude", "amber", os.Getpid())
 	if err := c.b.SetPane(t.Context(), id, "tmux:%0:/tmp/none"); err != nil {

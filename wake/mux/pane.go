@@ -43,7 +43,7 @@ func Here(getenv func(string) string) (Pane, error) {
 	var p Pane
 	switch {
 	case tmux != "" && sty != "":
-		return Pane{}, errors.New("one of tmux and screen runs in the other here, and which is not told: unset TMUX or STY")
+		return Pane{}, errors.New("tmux and screen run one in the other here: unset TMUX or STY")
 	case tmux != "": // <socket>,<pid>,<session>, and the socket may have commas
 		socket := tmux
 		for range 2 {
@@ -53,7 +53,7 @@ func Here(getenv func(string) string) (Pane, error) {
 	case sty != "":
 		p = Pane{Kind: Screen, Socket: sty, ID: getenv("WINDOW")}
 	default:
-		return Pane{}, errors.New("neither TMUX nor STY is set: run this inside tmux or screen, where the client runs")
+		return Pane{}, errors.New("neither TMUX nor STY is set: run this inside tmux or screen")
 	}
 	if err := p.valid(); err != nil {
 		return Pane{}, fmt.Errorf("the pane that the environment tells, %.200q: %w", p.String(), err)
