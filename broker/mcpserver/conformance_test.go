@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"testing"
 
+	"c2c/e2e/waketest"
 	"c2c/inbox"
 	"c2c/wake"
-	"c2c/wake/waketest"
 )
 
 // pushed is what the client's model sees of a notification.

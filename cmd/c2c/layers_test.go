@@ -41,7 +41,6 @@ var layers = map[string]string{
 	"wake/screen":      "github.com/charmbracelet/x/ansi",
 	"wake/mux":         "broker/procstat wake wake/screen wake/socket golang.org/x/sys",
 	"wake/pty":         "wake wake/screen github.com/creack/pty golang.org/x/sys golang.org/x/term",
-	"wake/waketest":    "inbox inbox/atomicfile wake",
 	"hooks":            "inbox",
 	"install":          "broker/client broker/doctor inbox/atomicfile github.com/tailscale/hujson github.com/creachadair/tomledit github.com/rogpeppe/go-internal/diff",
 }

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"c2c/e2e/waketest"
 	"c2c/inbox"
 	"c2c/wake"
-	"c2c/wake/waketest"
 )
 
 // client drops a text that it has had already, as Claude Code does for 30 seconds.

@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"c2c/e2e/waketest"
 	"c2c/inbox"
 	"c2c/wake"
-	"c2c/wake/waketest"
 )
 
 // client is a thread that takes what it gets when it is asked for a receipt, and works until then.

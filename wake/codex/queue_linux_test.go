@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"c2c/e2e/waketest"
 	"c2c/wake"
-	"c2c/wake/waketest"
 )
 
 // TestMain lets the test binary be Codex as well, which the queue finds by its process.

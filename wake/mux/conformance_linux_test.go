@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"c2c/e2e/waketest"
 	"c2c/wake"
-	"c2c/wake/waketest"
 )
 
 func TestBell(t *testing.T) {

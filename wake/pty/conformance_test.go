@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"c2c/e2e/waketest"
 	"c2c/wake"
-	"c2c/wake/waketest"
 )
 
 func TestTerminal(t *testing.T) {
