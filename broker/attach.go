@@ -36,7 +36,7 @@ func (b *Broker) attached(c Caller) (s Session, ok bool) {
 			return s, false
 		}
 	}
-	s = b.sessionWith(rows[i], f)
+	s = b.sessionWith(rows[i], f, b.isHeld)
 	n := len(s.ClientIDs)
 	same := c.ClientID == "" || n > 0 && s.ClientIDs[n-1] == c.ClientID
 	same = same && (c.Alias == "" || f.Named)

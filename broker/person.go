@@ -30,8 +30,6 @@ func isPersonID(sid string) bool {
 // ClientHuman is the original's client_type of somebody at a terminal.
 const ClientHuman = "human"
 
-func isPerson(r row) bool { return isPersonID(r.sid()) || r.text("client_type") == ClientHuman }
-
 // firstAlias is what the mailbox of a person is called when it is made.
 func (u *User) firstAlias(rows []row) string {
 	alias := u.Login

@@ -55,31 +55,36 @@ func (b *Broker) holds(r row, p process) bool {
 }
 
 // state says whether a session's client lives, as far as it can be seen from here.
-func (b *Broker) state(r row) State { return b.stateWith(r, b.factsOf(r.sid())) }
+func (b *Broker) state(r row) State { return b.session(r).State }
 
-func (b *Broker) stateWith(r row, f facts) State {
-	if isPerson(r) {
-		return Person
+// look finds out whether the client of a session lives. A process id alone, of which another process may have
+// become the owner, proves nothing: its start time does, and a lock that the session's server holds.
+func (b *Broker) look(s *Session, r row, held func(lock string) bool) {
+	if isPersonID(s.ID) || r.text("client_type") == ClientHuman {
+		s.State = Person
+		return
 	}
-	pid, start := int(r.integer("pid")), r.integer("pid_start_time")
-	if pid > 0 && !b.isElsewhere(r, f) {
-		found, err := b.proc.find(pid)
-		switch {
-		case err == nil && start != 0 && found.start == start:
-			return Alive
-		case start == noStart:
-			return Absent
-		case errors.Is(err, errNoProcess), err == nil && start != 0:
-			if b.isHeld(serverLock(r.sid())) { // what started the server is gone, and the server is not
-				return Alive
-			}
-			return Absent
+	start, visible, gone := r.integer("pid_start_time"), s.PID > 0 && !b.isElsewhere(r, s.facts), false
+	if visible {
+		p, err := b.proc.find(s.PID)
+		if err == nil && start != 0 && p.start == start {
+			s.State, s.Process = Alive, s.PID
+			return
 		}
+		gone = errors.Is(err, errNoProcess) || err == nil && start != 0
 	}
-	if b.isRung(r.sid()) || b.isHeld(serverLock(r.sid())) {
-		return Alive
+	switch {
+	case visible && start == noStart:
+		s.State = Absent
+	case held(serverLock(s.ID)): // what started the server is gone, and the server is not
+		s.State = Alive
+	case gone:
+		s.State = Absent
+	case held(ringLock(s.ID)):
+		s.State = Alive
+	default:
+		s.State = Unknown
 	}
-	return Unknown
 }
 
 // isRung says whether a process holds the right to ring the session: its server, as a rule, and that is a

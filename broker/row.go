@@ -65,8 +65,8 @@ func (r row) text(name string) string {
 }
 
 func (r row) number(name string) float64 {
-	var n float64
-	if json.Unmarshal(r.get(name), &n) != nil {
+	n, err := strconv.ParseFloat(string(r.get(name)), 64)
+	if err != nil || n != n { // Python writes NaN
 		return 0
 	}
 	return n

@@ -310,28 +310,37 @@ func (b *Broker) Sessions(ctx context.Context) ([]Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	// What hundreds of sessions need is opened once, and a lock that has no file is not opened for each.
 	read := b.readFacts
-	if dir, err := b.sessionsDir(); err == nil { // opened once, not for each
+	if dir, err := b.sessionsDir(); err == nil {
 		defer dir.Close()
 		read = func(sid string) (facts, error) { return readFacts(dir, sid) }
 	}
+	held := b.isHeld
+	if names, err := b.root.Names(); err == nil {
+		slices.Sort(names)
+		held = func(lock string) bool {
+			_, there := slices.BinarySearch(names, lock)
+			return there && b.isHeld(lock)
+		}
+	}
 	list := make([]Session, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, b.sessionWith(r, b.factsWith(read, r.sid())))
+		list = append(list, b.sessionWith(r, b.factsWith(read, r.sid()), held))
 	}
 	return list, nil
 }
 
-func (b *Broker) session(r row) Session { return b.sessionWith(r, b.factsOf(r.sid())) }
+func (b *Broker) session(r row) Session { return b.sessionWith(r, b.factsOf(r.sid()), b.isHeld) }
 
-func (b *Broker) sessionWith(r row, f facts) Session {
+// sessionWith makes the session of a row. held says whether a process holds a lock of the root.
+func (b *Broker) sessionWith(r row, f facts, held func(lock string) bool) Session {
 	s := Session{
 		ID:         r.sid(),
 		Alias:      r.alias(),
 		Client:     cmp.Or(f.Client, r.text("client_type")),
 		ClientIDs:  f.ClientIDs,
 		PID:        int(r.integer("pid")),
-		State:      b.stateWith(r, f),
 		Registered: inbox.FromSeconds(r.number("registered_at")),
 		Role:       r.text("role"),
 		Quiet:      b.quiet(r),
@@ -339,9 +348,7 @@ func (b *Broker) sessionWith(r row, f facts) Session {
 		Unattended: f.Unattended,
 		facts:      f,
 	}
-	if s.State == Alive && !b.isElsewhere(r, f) {
-		s.Process = s.PID
-	}
+	b.look(&s, r, held)
 	if p, ok := client.Find(s.Client); ok {
 		s.Client = p.Name // the original, and the client itself, may have another word for it
 	}

@@ -62,10 +62,11 @@ type Profile struct {
 	ChannelArgs []string
 }
 
-// All lists every profile, in the order in which their environments are asked. A new client gets a line here.
-func All() []Profile {
-	return []Profile{claude(), codex()}
-}
+// A new client gets a line here. The order is that in which their environments are asked.
+var profiles = []Profile{claude(), codex()}
+
+// All lists every profile, to be read only.
+func All() []Profile { return profiles }
 
 // Find gives the profile of a client by its name or another word for it.
 func Find(name string) (Profile, bool) {
