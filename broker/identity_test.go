@@ -368,3 +368,14 @@ func TestNobodyWithoutAnyMarkGetsASession(t *testing.T) {
 		t.Errorf("registered as %+v, %v", s, err)
 	}
 }
+
+// The name of the new content of a file may not be that of another client's id.
+func TestAnIDThatIsTheNameOfNewContentIsRefused(t *testing.T) {
+	w := newWorld(t)
+	if s, err := w.Attach(t.Context(), Caller{Client: "claude", ClientID: "u1.tmp.c2c", PID: 10}); err == nil {
+		t.Errorf("attached as %s, whose id the next session u1 overwrites", s.ID)
+	}
+	if other := w.attach(Caller{Client: "claude", ClientID: "u1", PID: 20}); other.ID != w.attach(Caller{Client: "claude", ClientID: "u1"}).ID {
+		t.Error("u1 is not found again")
+	}
+}

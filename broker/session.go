@@ -247,7 +247,7 @@ func (b *Broker) quiet(r row) bool {
 
 func idKey(client, id string) (string, error) {
 	key := client + "." + id
-	if client == "" || !inbox.ValidName(id) || !inbox.ValidName(key) {
+	if client == "" || !inbox.ValidName(id) || !inbox.ValidName(key) || atomicfile.IsTemp(key) {
 		return "", fmt.Errorf("session id %q of client %q is not a valid name", id, client)
 	}
 	return key, nil
