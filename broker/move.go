@@ -107,23 +107,37 @@ func (b *Broker) forward(ctx context.Context, sid, alias string) string {
 		if err == nil && findSID(rows, sid) >= 0 {
 			return sid
 		}
-		holder := b.receiver(rows, alias)
-		if err == nil && holder == nil {
+		holder := ""
+		if err == nil {
+			holder, err = b.recordMove(ctx, sid, alias)
+		}
+		if err == nil && holder == "" {
 			return sid // swept: the message waits for the session or for the next sweep
 		}
-		if err == nil { // before it moves: the holder's next call moves what does not move now
-			err = b.changeFacts(ctx, holder.sid(), func(f *facts) { f.MoveFrom = addMissing(f.MoveFrom, sid) })
-		}
 		if err == nil {
-			_, err = b.moveMail(ctx, sid, holder.sid())
+			_, err = b.moveMail(ctx, sid, holder)
 		}
 		if err != nil {
 			b.log.Warn("a message does not follow its alias yet", "alias", alias, "in", sid, "err", err)
 			return sid
 		}
-		sid = holder.sid()
+		sid = holder
 	}
 	return sid
+}
+
+// recordMove tells who has an alias now that mail is to come from a mailbox; "" when nobody has it. It holds the
+// registry's lock: whoever takes the alias next finds the record and brings that mail, too.
+func (b *Broker) recordMove(ctx context.Context, sid, alias string) (holder string, err error) {
+	err = b.change(ctx, func(rows []row) ([]row, error) {
+		r := b.receiver(rows, alias)
+		if r == nil {
+			return rows, nil
+		}
+		holder = r.sid()
+		return rows, b.changeFacts(ctx, holder, func(f *facts) { f.MoveFrom = addMissing(f.MoveFrom, sid) })
+	})
+	return holder, err
 }
 
 // moveMail moves what waits in one mailbox to another; empty says that nothing is left, in a reader's hands

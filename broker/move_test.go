@@ -496,3 +496,39 @@ func TestMailThatComesAtTheEndOfAMoveIsMovedLater(t *testing.T) {
 	w.wantMail("old", "late")
 	w.wantMoves("amber", "old", "stuck")
 }
+
+// onFind is a process table that calls a function when it is asked for the first time.
+type onFind struct {
+	table
+	call func()
+}
+
+func (o *onFind) find(pid int) (process, error) {
+	if call := o.call; call != nil {
+		o.call = nil
+		call()
+	}
+	return o.table.find(pid)
+}
+
+// A sender whose message is to follow the alias has found the new holder, which loses the alias at this moment.
+func TestMailIsMovedToWhoHasTheAliasByThen(t *testing.T) {
+	w, _ := absentHolder(t)
+	w.register("birch", heir)
+	delete(w.procs, 30)
+	w.procs[40] = process{pid: 40, parent: 1, start: 4}
+	third := Caller{Explicit: "third", PID: 40}
+	if _, err := w.box("old").Deliver(t.Context(), inbox.Message{From: "amber", To: "birch", Content: "late"}); err != nil {
+		t.Fatal(err)
+	}
+	w.proc = &onFind{w.procs, func() {
+		brief, cancel := context.WithTimeout(t.Context(), moveWait)
+		defer cancel()
+		w.Register(brief, third, "birch") // has to wait, perhaps
+	}}
+	unblock := w.block("old")
+	w.forward(t.Context(), "old", "birch")
+	unblock()
+	w.register("birch", third)
+	w.wantMail("third", "late")
+}
