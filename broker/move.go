@@ -16,8 +16,8 @@ const (
 	mover = "broker"
 	// moveWait is how long a move waits for a mailbox that another process has locked. The rest comes later.
 	moveWait = 200 * time.Millisecond
-	// moveBytes is how much is moved in one commit: who is killed in between has moved the earlier ones.
-	moveBytes = 8 << 20
+	// moveBytes is how much is moved in one commit, which makes one file: a hook that shows little reads it whole.
+	moveBytes = 1 << 20
 	// maxMoves bounds how often a message follows an alias that changes hands while it is sent.
 	maxMoves = 3
 )
@@ -163,23 +163,28 @@ func (b *Broker) moveMail(ctx context.Context, from, to string) (empty bool, err
 // deliverSome delivers as many messages as go, in order and in few commits. refused are those that the mailbox
 // can never take, left those from the first on that it cannot take now; err says why.
 func deliverSome(ctx context.Context, box *inbox.Mailbox, messages []inbox.Message) (refused []DeadLetter, left []inbox.Message, err error) {
-	_, err = box.Move(ctx, messages...)
-	never := errors.Is(err, inbox.ErrBody) || errors.Is(err, inbox.ErrTooLarge)
-	switch n := len(messages); {
-	case err == nil:
-		return nil, nil, nil
-	case n == 1 && never:
-		return []DeadLetter{{Reason: err.Error(), Message: messages[0]}}, nil, nil
-	case n == 1 || !never && !errors.Is(err, inbox.ErrFull):
-		return nil, messages, err
-	default:
-		refused, left, err = deliverSome(ctx, box, messages[:n/2])
-		if err != nil {
-			return refused, append(left, messages[n/2:]...), err
-		}
-		more, left, err := deliverSome(ctx, box, messages[n/2:])
-		return append(refused, more...), left, err
+	n, size := len(messages), 0
+	for _, m := range messages {
+		size += len(m.Content)
 	}
+	if n == 1 || size <= moveBytes {
+		_, err = box.Move(ctx, messages...)
+		never := errors.Is(err, inbox.ErrBody) || errors.Is(err, inbox.ErrTooLarge)
+		switch {
+		case err == nil:
+			return nil, nil, nil
+		case n == 1 && never:
+			return []DeadLetter{{Reason: err.Error(), Message: messages[0]}}, nil, nil
+		case n == 1 || !never && !errors.Is(err, inbox.ErrFull):
+			return nil, messages, err
+		}
+	}
+	refused, left, err = deliverSome(ctx, box, messages[:n/2])
+	if err != nil {
+		return refused, append(left, messages[n/2:]...), err
+	}
+	more, left, err := deliverSome(ctx, box, messages[n/2:])
+	return append(refused, more...), left, err
 }
 
 // takeOut gives what waits in a mailbox to put, and removes there what put has put elsewhere: all but what

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"os"
 	"slices"
 	"strconv"
@@ -42,7 +41,7 @@ type chunk struct {
 
 const donePrefix = "done-"
 
-func (c *chunk) name() string {
+func (c chunk) name() string {
 	prefix, taken := "", ""
 	if c.done {
 		prefix = donePrefix
@@ -55,7 +54,7 @@ func (c *chunk) name() string {
 
 // newName is name for a file that is to get it. One that parseChunk would not
 // know is an error: nobody would find the messages again.
-func (c *chunk) newName() (string, error) {
+func (c chunk) newName() (string, error) {
 	name := c.name()
 	if _, ok := parseChunk(name); !ok {
 		return "", fmt.Errorf("name mail file %q: one of its numbers is out of range", name)
@@ -193,28 +192,6 @@ func nameLegacy(msgs []Message) {
 				id += "-" + strconv.Itoa(seen[id])
 			}
 			msgs[i].ID = id
-		}
-	}
-}
-
-// parts cuts messages into files of the size of an inbox. One message that is
-// longer is a part of its own.
-func parts(msgs []Message) iter.Seq2[int, []byte] {
-	return func(yield func(count int, file []byte) bool) {
-		var file []byte
-		count := 0
-		for _, msg := range msgs {
-			next := splice(file, []Message{msg})
-			if count > 0 && len(next) > maxInbox {
-				if !yield(count, file) {
-					return
-				}
-				next, count = encode([]Message{msg}), 0
-			}
-			file, count = next, count+1
-		}
-		if count > 0 {
-			yield(count, file)
 		}
 	}
 }

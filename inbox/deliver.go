@@ -52,7 +52,7 @@ func (m *Mailbox) deliver(ctx context.Context, msgs []Message, moved bool) (Stor
 	held, err := lk.Try()
 	stored := false
 	if err == nil && !held {
-		lk, stored, err = m.queue(ctx, lk, d)
+		stored, err = m.queue(ctx, lk, d)
 	}
 	if err != nil {
 		return Stored{}, errors.Join(err, lk.Release())
@@ -223,10 +223,17 @@ func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []Message) e
 			return err
 		}
 	}
-	if next := encode(msgs); len(next) <= maxInbox {
+	if next = encode(msgs); len(next) <= maxInbox {
 		return m.root.Replace(m.inboxName(), next)
 	}
-	return m.storeNumbered(lease, ahead.number+1, msgs)
+	name, err := chunk{number: ahead.number + 1, count: len(msgs), bytes: int64(len(next))}.newName()
+	if err != nil {
+		return err
+	}
+	if err = lease.Replace(name, next); err != nil {
+		lease.Remove(name) // it may be there: only its directory's sync failed
+	}
+	return err
 }
 
 // rotate moves the inbox into the lease directory, as a reader does, and leaves it to nobody. The new name
@@ -240,26 +247,6 @@ func (m *Mailbox) rotate(lease *atomicfile.Dir, as chunk) error {
 		return err
 	}
 	return errors.Join(lease.Sync(), m.root.Sync())
-}
-
-// storeNumbered writes files of their own, from a number on. When one cannot be written none stays.
-func (m *Mailbox) storeNumbered(lease *atomicfile.Dir, number int, msgs []Message) error {
-	var written []string
-	for count, file := range parts(msgs) {
-		c := chunk{number: number + len(written), count: count, bytes: int64(len(file))}
-		name, err := c.newName()
-		if err == nil {
-			err = lease.Replace(name, file)
-		}
-		if err != nil {
-			for _, name := range slices.Backward(append(written, c.name())) {
-				lease.Remove(name) // the last one may be there: only its directory's sync failed
-			}
-			return err
-		}
-		written = append(written, c.name())
-	}
-	return nil
 }
 
 // repair keeps a copy of a damaged inbox, leaves what is readable there, and returns it and the number of

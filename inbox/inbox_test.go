@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -368,7 +369,9 @@ func TestALongBacklogIsTakenInParts(t *testing.T) {
 	for i := range count {
 		all = append(all, mail(fmt.Sprint(i)+strings.Repeat("x", 200)))
 	}
-	deliver(t, m, all...)
+	for commit := range slices.Chunk(all, 100) {
+		deliver(t, m, commit...)
+	}
 	next, most := 0, 0
 	for i := range count {
 		l, err := m.LeaseSome(t.Context(), "test", 10_000)

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"c2c/inbox/atomicfile"
@@ -19,7 +19,7 @@ import (
 // messages, in a file of its own in the lease directory, and whoever gets the
 // lock next stores them with its own in one write:
 //
-//	<sid>.lease/.queued-<unix ns>-<pid>[-once]   a mailbox file, locked by its sender
+//	<sid>.lease/.queued-<unix ns>-<pid>   a mailbox file, locked by its sender
 //
 // Nothing about a queued file is synced, and nobody takes it for a message: its
 // sender has not been told that anything is stored. It gets its name when it is
@@ -40,15 +40,10 @@ import (
 // The last case is why ephemeral messages are not queued: one that was stored,
 // read and forgotten in between would not be found, and be stored again.
 //
-// The oldest of the queued senders waits for the lock of the mailbox. The others
-// wait for the lock on its file, and go on all at once. If all waited for the lock
-// of the mailbox, each of them would have to be woken to find its message stored.
-// The sender that waits for the lock also looks at its own file: later senders may
-// get the lock first, and one of them may have stored its message.
-const (
-	queuedPrefix = ".queued-" // hidden: the hook script takes what is not for mail
-	onceSuffix   = "-once"
-)
+// A sender that waits looks at its own file and tries the lock, again and again. If
+// it waited for the lock alone, it would have to be woken, one sender after
+// another, to find its message stored.
+const queuedPrefix = ".queued-" // hidden: the hook script takes what is not for mail
 
 const (
 	signUnknown = 0
@@ -58,11 +53,13 @@ const (
 
 const (
 	// maxBatch bounds what one sender stores for others, in bytes.
-	maxBatch = 1 << 20
-	// patience is how long a sender waits for another one, which may be stopped. A commit takes less.
+	maxBatch = 256 << 10
+	// patience is how long a sender that should give up waits for the one that has its messages in hand, and may
+	// be stopped. A commit takes less.
 	patience = 500 * time.Millisecond
-	// signInterval is how often a sender that waits for the lock looks for a sign in its own file.
-	signInterval = 2 * time.Millisecond
+	// A sender that waits looks again after firstPause, and then less and less often.
+	firstPause = 500 * time.Microsecond
+	maxPause   = 8 * time.Millisecond
 )
 
 // queued is the file of a sender that waits.
@@ -72,24 +69,23 @@ type queued struct {
 	f    *os.File
 }
 
-// enqueue queues the messages. It returns nil when it could not; the sender then only waits for the lock.
+// enqueue queues the messages. It returns nil when it could not, or when a sender must look for them itself.
 func (m *Mailbox) enqueue(d *draft) *queued {
-	if slices.ContainsFunc(d.Messages, func(msg Message) bool { return msg.Ephemeral }) {
+	data := encode(d.Messages)
+	if len(data) > maxBatch || d.moved {
 		return nil
 	}
-	data := encode(d.Messages)
-	if len(data) > maxBatch {
-		return nil
+	for i, msg := range d.Messages {
+		if msg.Ephemeral || d.chosen[i] != msg.chosen() {
+			return nil
+		}
 	}
 	dir, err := m.root.Sub(m.LeaseName(), false)
 	if err != nil {
 		return nil
 	}
-	// The real clock, whatever m.now says: the name must be new, and sort by age.
+	// The real clock, whatever m.now says: the name must be new.
 	name := fmt.Sprintf("%s%d-%d", queuedPrefix, time.Now().UnixNano(), os.Getpid())
-	if slices.Contains(d.chosen, true) {
-		name += onceSuffix
-	}
 	q := &queued{dir: dir, name: atomicfile.TempName(name)}
 	if q.f, err = dir.Open(q.name, os.O_RDWR|os.O_CREATE|os.O_EXCL); err != nil {
 		dir.Close()
@@ -118,12 +114,6 @@ func (q *queued) close() {
 // withdraw takes the messages back. It says whether nobody had claimed them.
 func (q *queued) withdraw() bool { return q.dir.Remove(q.name) == nil }
 
-// claimed says whether somebody took the file.
-func (q *queued) claimed() bool {
-	is, err := q.dir.IsFile(q.name, q.f)
-	return err == nil && !is
-}
-
 // sign reads what the sender that claimed the messages wrote about them.
 func (q *queued) sign() byte {
 	var b [1]byte
@@ -134,155 +124,91 @@ func (q *queued) sign() byte {
 	return signUnknown
 }
 
-// queue is for a sender that did not get the lock. Unless another has stored the
-// draft it returns with the lock, which may be another one than it was given.
-func (m *Mailbox) queue(ctx context.Context, lk *filelock.Lock, d *draft) (_ *filelock.Lock, stored bool, err error) {
+// queue is for a sender that did not get the lock. It returns with the lock, unless another sender has stored
+// the draft.
+func (m *Mailbox) queue(ctx context.Context, lk *filelock.Lock, d *draft) (stored bool, err error) {
 	q := m.enqueue(d)
 	if q == nil {
-		return lk, false, lk.Wait(ctx)
+		return false, lk.Wait(ctx)
 	}
 	defer q.close()
-	q.waitForOlder(ctx)
-	err = q.waitForLock(ctx, lk)
-	if err != nil && q.withdraw() {
-		return lk, false, err // nobody has the message
+	held, err := q.await(ctx, lk)
+	sign := q.sign() // with the lock: who claimed the file has ended
+	claimed := sign == signUnknown && !q.withdraw()
+	if claimed && !held && err == nil { // whoever has the messages may be about to store them
+		var cancel func()
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), patience)
+		defer cancel()
+		held, err = q.await(ctx, lk)
+		sign = q.sign()
 	}
-	if err != nil && q.sign() != signStored {
-		if ctx.Err() != nil { // whoever has the message may be about to store it
-			var cancel func()
-			ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), patience)
-			defer cancel()
-		}
-		if lk, err = filelock.Acquire(ctx, m.root, m.LockName()); err != nil && q.sign() == signUnknown {
-			err = fmt.Errorf("%w; another sender has the message and may yet store it", err)
-		}
+	if sign == signStored {
+		return true, nil
 	}
-	if q.sign() == signStored {
-		return lk, true, nil
+	if err == nil && !held {
+		err = lk.Wait(ctx)
 	}
-	if err != nil {
-		return lk, false, err
+	d.maybeStored = claimed && sign != signRefused
+	if err != nil && d.maybeStored {
+		err = fmt.Errorf("%w; another sender has the message and may yet store it", err)
 	}
-	d.maybeStored = !q.withdraw() && q.sign() != signRefused
-	return lk, false, nil
+	return false, err
 }
 
-// waitForLock returns nil with the lock, and an error when the file is signed or ctx ends.
-func (q *queued) waitForLock(ctx context.Context, lk *filelock.Lock) error {
-	ctx, stop := context.WithCancel(ctx)
-	var looks sync.WaitGroup
-	defer looks.Wait()
-	defer stop()
-	looks.Go(func() {
-		tick := time.NewTicker(signInterval)
-		defer tick.Stop()
-		for q.sign() == signUnknown {
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				return
-			}
+// await returns with the lock, or without it when the file is signed or ctx ends.
+func (q *queued) await(ctx context.Context, lk *filelock.Lock) (held bool, err error) {
+	for pause := firstPause; q.sign() == signUnknown && ctx.Err() == nil; pause = min(pause*3/2, maxPause) {
+		if held, err = lk.Try(); held || err != nil {
+			return held, err
 		}
-		stop()
-	})
-	return lk.Wait(ctx)
-}
-
-// waitForOlder waits as long as an older sender waits for the lock.
-func (q *queued) waitForOlder(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for !q.claimed() {
-		older := q.older()
-		if older == nil || filelock.Outwait(ctx, older) != nil {
-			return
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
 		}
-		older.Close()
 	}
-}
-
-// older opens the file of the oldest sender that lives, unless it is q.
-func (q *queued) older() *os.File {
-	names, err := q.dir.Names()
-	if err != nil {
-		return nil
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		if !isQueued(name) || name >= q.name {
-			continue
-		}
-		f, err := q.dir.Open(name, os.O_RDONLY)
-		if err != nil {
-			continue
-		}
-		if free, err := filelock.FreeFile(f); err == nil && !free {
-			return f
-		}
-		f.Close()
-	}
-	return nil
+	return false, nil
 }
 
 // batch is what one sender stores for others.
 type batch struct {
 	msgs  []Message
-	ids   map[string]bool
-	size  int64
 	files []*os.File // to be signed
 }
 
 // claim takes what others have queued beside fresh. What it cannot take is left,
 // for its sender to be told why. The caller holds the lock.
 func (m *Mailbox) claim(dir *atomicfile.Dir, names []string, fresh []Message) *batch {
-	b := &batch{ids: map[string]bool{}}
-	for _, msg := range fresh {
-		b.ids[msg.ID] = true
-	}
-	type offer struct {
-		name string
-		f    *os.File
-		msgs []Message
-	}
-	var offers []offer
-	chosen := map[string]bool{} // ids: one search for all
-	slices.Sort(names)
+	offers, chosen := map[string][]Message{}, map[string]bool{} // the ids: one search for all
+	files := map[string]*os.File{}
 	for _, name := range names {
-		f := openQueued(dir, name)
-		if f == nil {
-			continue
+		if f := openQueued(dir, name); f != nil {
+			offers[name], files[name] = m.readQueued(f), f
 		}
-		o := offer{name, f, m.readQueued(f)}
-		offers = append(offers, o)
-		for i := 0; i < len(o.msgs) && strings.HasSuffix(name, onceSuffix); i++ {
-			chosen[o.msgs[i].ID] = true
+		for _, msg := range offers[name] {
+			if msg.chosen() {
+				chosen[msg.ID] = true
+			}
 		}
 	}
 	there, err := m.withIDs(chosen)
-	for _, o := range offers {
-		if err == nil && b.takes(o.msgs, there) && dir.Remove(o.name) == nil {
-			b.add(o.msgs)
-			b.files = append(b.files, o.f)
-		} else {
-			o.f.Close()
+	for _, msg := range fresh {
+		there[msg.ID] = append(there[msg.ID], msg)
+	}
+	b, size := &batch{}, int64(0)
+	for _, name := range slices.Sorted(maps.Keys(files)) { // the oldest first
+		msgs := offers[name]
+		known := func(msg Message) bool { return slices.ContainsFunc(there[msg.ID], msg.sameSender) }
+		if err != nil || len(msgs) == 0 || size+sizeOf(msgs) > maxBatch || slices.ContainsFunc(msgs, known) || dir.Remove(name) != nil {
+			files[name].Close()
+			continue
+		}
+		size += sizeOf(msgs)
+		b.msgs, b.files = append(b.msgs, msgs...), append(b.files, files[name])
+		for _, msg := range msgs {
+			there[msg.ID] = append(there[msg.ID], msg)
 		}
 	}
 	return b
-}
-
-// takes says whether there is room for messages, and none of them is in the batch or there already.
-func (b *batch) takes(msgs []Message, there map[string][]Message) bool {
-	return len(msgs) > 0 && b.size+sizeOf(msgs) <= maxBatch && !slices.ContainsFunc(msgs, func(msg Message) bool {
-		return b.ids[msg.ID] || slices.ContainsFunc(there[msg.ID], msg.sameSender)
-	})
-}
-
-func (b *batch) add(msgs []Message) {
-	b.msgs = append(b.msgs, msgs...)
-	b.size += sizeOf(msgs)
-	for _, msg := range msgs {
-		b.ids[msg.ID] = true
-	}
 }
 
 // sizeOf gives the bytes of the bodies.

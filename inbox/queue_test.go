@@ -113,7 +113,7 @@ func TestWhatIsQueuedIsNoMessageYet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := send(t.Context(), sender(t, root), Message{From: "birch", To: "amber", Content: "x", ID: "x-1"})
+	said := send(t.Context(), sender(t, root), Message{From: "birch", To: "amber", Content: "x", ID: "x-1", FromSession: "birch"})
 	awaitQueued(t, root, 1)
 	if waits, err := m.Waiting(); waits || err != nil {
 		t.Errorf("waits %v, %v", waits, err)
@@ -448,7 +448,7 @@ func TestWhoRepeatsAMessageAtOnceStoresItOnce(t *testing.T) {
 	}
 	var all []<-chan sent
 	for _, id := range []string{"new", "old", "new", "new", "old"} {
-		all = append(all, send(t.Context(), sender(t, root), Message{From: "birch", To: "amber", Content: id, ID: id}))
+		all = append(all, send(t.Context(), sender(t, root), Message{From: "birch", To: "amber", Content: id, ID: id, FromSession: "birch"}))
 	}
 	awaitQueued(t, root, 5)
 	lk.Release()
@@ -475,7 +475,7 @@ func TestAnEphemeralMessageIsNotQueued(t *testing.T) {
 	msg := mail("x")
 	msg.Ephemeral = true
 	other := sender(t, root)
-	if q := other.enqueue(&draft{Stored: Stored{Messages: []Message{msg}}}); q != nil {
+	if q := other.enqueue(&draft{Stored: Stored{Messages: []Message{msg}}, chosen: []bool{false}}); q != nil {
 		t.Error("it is queued")
 	}
 	said := send(t.Context(), other, msg)
@@ -485,25 +485,5 @@ func TestAnEphemeralMessageIsNotQueued(t *testing.T) {
 	}
 	if got := peek(t, m); got != "first x" {
 		t.Errorf("waiting %q", got)
-	}
-}
-
-func TestABackupOfAQueuedFileHidesNoClaim(t *testing.T) {
-	m, root := newBox(t)
-	deliver(t, m, mail("makes the folder"))
-	d, err := m.draft([]Message{mail("x")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := m.enqueue(d)
-	defer q.close()
-	if err := os.Link(filepath.Join(root, m.LeaseName(), q.name), filepath.Join(root, "backup")); err != nil {
-		t.Fatal(err)
-	}
-	if q.claimed() {
-		t.Error("claimed before anybody took it")
-	}
-	if !q.withdraw() || !q.claimed() {
-		t.Error("not claimed when its name is gone")
 	}
 }

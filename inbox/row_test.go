@@ -82,8 +82,10 @@ func TestASendCountsWhatTheNamesSay(t *testing.T) {
 
 func TestAPartThatIsGivenBackKeepsItsPlace(t *testing.T) {
 	m, root := newBox(t)
-	stored := deliver(t, m, body("a", 100), body("b", 100), body("c", 70_000), body("d", 100))
-	deliver(t, m, body("e", 100))
+	stored := deliver(t, m, body("a", 100), body("b", 100))
+	stored = append(stored, deliver(t, m, body("c", 70_000))...)
+	deliver(t, m, body("d", 61_000))
+	deliver(t, m, body("e", 1000))
 	l := lease(t, m)
 	if err := l.Ack(t.Context(), stored[0].ID, stored[2].ID); err != nil {
 		t.Fatal(err)

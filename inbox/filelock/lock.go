@@ -98,7 +98,7 @@ func (l *Lock) reopen() (removed bool, err error) {
 // Wait waits for the lock until ctx ends. On an error the lock is closed.
 func (l *Lock) Wait(ctx context.Context) error {
 	for {
-		if err := lock(ctx, l.f, unix.F_WRLCK); err != nil {
+		if err := lock(ctx, l.f); err != nil {
 			l.f = nil
 			if errors.Is(context.Cause(ctx), context.DeadlineExceeded) { // who cancels does not ask why it took so long
 				err = fmt.Errorf("%w%s", err, holder(l.Path()))
@@ -117,21 +117,11 @@ func (l *Lock) Wait(ctx context.Context) error {
 	}
 }
 
-// Outwait waits until nobody has the lock of an open file, and takes it from
-// nobody who waits for the same: when it is free, all of them go on at once. On
-// an error the file is closed.
-func Outwait(ctx context.Context, f *os.File) error {
-	if err := lock(ctx, f, unix.F_RDLCK); err != nil {
-		return err
-	}
-	return fcntl(f, setLock, unix.F_UNLCK)
-}
-
 // lock takes f, which is closed unless nil is returned. A blocked fcntl cannot
 // be interrupted in Go (the runtime installs its handlers with SA_RESTART), so
 // a waiter that gives up leaves a goroutine that drops the lock when it comes.
-func lock(ctx context.Context, f *os.File, kind int16) error {
-	ok, err := try(f, kind)
+func lock(ctx context.Context, f *os.File) error {
+	ok, err := TryFile(f)
 	if ok {
 		return nil
 	}
@@ -140,7 +130,7 @@ func lock(ctx context.Context, f *os.File, kind int16) error {
 		return err
 	}
 	got := make(chan error, 1)
-	go func() { got <- fcntl(f, setLockWait, kind) }()
+	go func() { got <- fcntl(f, setLockWait, unix.F_WRLCK) }()
 	select {
 	case err := <-got:
 		if err != nil {
