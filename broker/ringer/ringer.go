@@ -25,7 +25,7 @@ const (
 	rootLookMost = 30 * time.Second
 )
 
-// errRootGone ends a keeper whose root was removed or made anew.
+// errRootGone: the root was removed or made anew.
 var errRootGone = errors.New("root was replaced")
 
 // Ringer is one process that rings.
@@ -88,15 +88,11 @@ func (r *Ringer) ring(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	k := &watch.Keeper{
-		Registry: registry, Log: r.Log,
-		Watcher:  func(s wake.Session) (*watch.Watcher, error) { return r.watcher(ctx, b, s) },
-		Sessions: func(ctx context.Context) ([]wake.Session, error) { return r.sessions(ctx, b) },
-	}
-	if !r.From.borrows {
-		k.Claim = b.Ringing
-	}
-	return k.Run(ctx)
+	changes := watch.NewChanges()
+	defer changes.Close()
+	w := &watchers{Ringer: r, b: b, changes: changes, running: map[wake.Session]*running{}}
+	defer w.stop(nil)
+	return changes.Until(ctx, registry, func() (bool, error) { return false, w.update(ctx) })
 }
 
 func (r *Ringer) sessions(ctx context.Context, b *broker.Broker) (all []wake.Session, err error) {

@@ -1,9 +1,18 @@
 package watch
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"time"
+)
+
+const (
+	recheck   = time.Minute // the longest that a lost event can delay a message
+	pollEvery = time.Second // when the system's watches have run out
+	// unlocked is how long after its file was closed a lock may still be held: the kernel tells of the close
+	// before it lets the lock go.
+	unlocked = 100 * time.Millisecond
 )
 
 // Changes tells when files are closed by their writers. One serves a whole
@@ -16,7 +25,7 @@ type Changes struct {
 	subs map[*Subscription]bool
 }
 
-// source is the system's way to watch. add returns a number that events carry.
+// source is the system's way to watch; nil: there is none. add returns a number that events carry.
 type source interface {
 	add(file string) (id int, err error)
 	remove(id int)
@@ -64,6 +73,34 @@ func (s *Subscription) add(path string) bool {
 		s.ids = append(s.ids, id)
 	}
 	return err == nil
+}
+
+// Until returns when ready says true or fails, or when ctx ends. It asks now, after each change of a file, and now
+// and then. The file must exist.
+func (c *Changes) Until(ctx context.Context, file string, ready func() (bool, error)) error {
+	s := c.Subscribe(file)
+	defer s.Close()
+	return s.until(ctx, ready)
+}
+
+func (s *Subscription) until(ctx context.Context, ready func() (bool, error)) error {
+	tick := time.NewTicker(s.every)
+	defer tick.Stop()
+	var again <-chan time.Time
+	for {
+		// After the watch is armed, so that nothing falls in between.
+		if ok, err := ready(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-s.changed:
+			again = time.After(unlocked)
+		case <-again:
+		case <-tick.C:
+		}
+	}
 }
 
 // Close ends the subscription.

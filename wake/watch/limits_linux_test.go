@@ -26,7 +26,7 @@ func TestMailIsNoticedWhenTheWatchesHaveRunOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	looked := 0
-	err := Wait(t.Context(), file, func() (bool, error) {
+	err := changes.Until(t.Context(), file, func() (bool, error) {
 		looked++
 		return looked > 1, nil // nobody tells it of the second look
 	})

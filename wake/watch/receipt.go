@@ -18,7 +18,9 @@ const receiptTime = 15 * time.Second
 func Receipt(ctx context.Context, box *inbox.Mailbox, root string, mark inbox.Mark, ids []string) (had []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, receiptTime)
 	defer cancel()
-	err = Wait(ctx, filepath.Join(root, box.ArchiveLock()), func() (bool, error) {
+	changes := NewChanges()
+	defer changes.Close()
+	err = changes.Until(ctx, filepath.Join(root, box.ArchiveLock()), func() (bool, error) {
 		got, err := box.ArchivedSince(mark)
 		had = had[:0]
 		for _, id := range ids {

@@ -1,3 +1,14 @@
+// Package watch notices that a mailbox changed and rings its session.
+//
+// On Linux it watches the mailbox's lock file: every writer closes it, so
+// IN_CLOSE_WRITE fires for c2c, the original and its Python tools alike, the
+// file is never replaced, and senders pay nothing for it. It also looks on its
+// own once a minute, so that a lost event delays a message and never loses it.
+// Elsewhere it looks once a second.
+//
+// A Watcher serves one session. When to ring is decided by wake.Policy, how by
+// the wake.Methods it is given. Nothing is kept on disk here: what was rung for
+// is remembered by the id of the oldest message that waited.
 package watch
 
 import (
@@ -64,31 +75,19 @@ func (w *Watcher) subscribed(sub *Subscription) (inbox.Stamp, error) {
 	return w.Box.Stamp()
 }
 
-// givenBack is how long after its file was closed a lease may still be locked: the kernel tells of the close
-// before it lets the lock go.
-const givenBack = 100 * time.Millisecond
-
 // await returns when the mailbox has changed since before, the time is over, or ctx ends. That a file was closed
 // alone says nothing: our own look closes the lock file too.
 func (w *Watcher) await(ctx context.Context, sub *Subscription, before inbox.Stamp, limit time.Duration) error {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	var unlocked <-chan time.Time
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-timer.C:
-			return nil
-		case <-sub.changed:
-			unlocked = time.After(givenBack)
-		case <-unlocked:
-			unlocked = nil
-		}
-		if now, err := w.Box.Stamp(); err != nil || now != before {
-			return err
-		}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := sub.until(ctx, func() (bool, error) {
+		now, err := w.Box.Stamp()
+		return now != before, err
+	})
+	if ctx.Err() != nil {
+		return nil
 	}
+	return err
 }
 
 // never is no time to look again: something must change first.

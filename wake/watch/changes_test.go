@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestWaitWakesWhenTheLockFileIsClosed(t *testing.T) {
+func TestUntilWakesWhenTheLockFileIsClosed(t *testing.T) {
 	lock := filepath.Join(t.TempDir(), "amber.inbox.lock")
 	touch := func() {
 		f, err := os.OpenFile(lock, os.O_RDWR|os.O_CREATE, 0o600)
@@ -20,7 +20,9 @@ func TestWaitWakesWhenTheLockFileIsClosed(t *testing.T) {
 	}
 	touch()
 	looked := 0
-	err := Wait(t.Context(), lock, func() (bool, error) {
+	changes := NewChanges()
+	defer changes.Close()
+	err := changes.Until(t.Context(), lock, func() (bool, error) {
 		looked++
 		if looked == 1 {
 			go touch() // a writer comes after the first look
@@ -32,14 +34,16 @@ func TestWaitWakesWhenTheLockFileIsClosed(t *testing.T) {
 	}
 }
 
-func TestWaitEndsWithItsContext(t *testing.T) {
+func TestUntilEndsWithItsContext(t *testing.T) {
 	lock := filepath.Join(t.TempDir(), "lock")
 	if err := os.WriteFile(lock, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	err := Wait(ctx, lock, func() (bool, error) { return false, nil })
+	changes := NewChanges()
+	defer changes.Close()
+	err := changes.Until(ctx, lock, func() (bool, error) { return false, nil })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}

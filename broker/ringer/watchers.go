@@ -1,0 +1,92 @@
+package ringer
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"c2c/broker"
+	"c2c/wake"
+	"c2c/wake/watch"
+)
+
+// watchers are the sessions that are rung, each by a goroutine of its own. What has changed about one makes it
+// another session here: its watcher is made anew.
+type watchers struct {
+	*Ringer
+	b       *broker.Broker
+	changes *watch.Changes
+	running map[wake.Session]*running
+}
+
+type running struct {
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// update starts and stops watchers, so that there is one for each of the sessions that are to be rung now.
+func (w *watchers) update(ctx context.Context) error {
+	sessions, err := w.sessions(ctx, w.b)
+	if err != nil {
+		return err
+	}
+	w.stop(sessions)
+	for _, s := range sessions {
+		if w.running[s] == nil {
+			w.running[s] = w.start(ctx, s)
+		}
+	}
+	return nil
+}
+
+// stop stops all but these, and forgets what has ended by itself.
+func (w *watchers) stop(but []wake.Session) {
+	for s, r := range w.running {
+		select {
+		case <-r.done:
+		default:
+			if slices.Contains(but, s) {
+				continue
+			}
+		}
+		r.stop()
+		<-r.done
+		delete(w.running, s)
+	}
+}
+
+func (w *watchers) start(ctx context.Context, s wake.Session) *running {
+	ctx, stop := context.WithCancel(ctx)
+	r := &running{stop, make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		err := w.watch(ctx, s)
+		if errors.Is(err, wake.ErrUnreachable) {
+			w.Log.Debug("session cannot be reached from here", "session", s.SID)
+		} else if err != nil && ctx.Err() == nil {
+			w.Log.Warn("session is not watched", "session", s.SID, "err", err)
+		}
+	}()
+	return r
+}
+
+// watch rings a session until ctx ends, once it has the right to.
+func (w *watchers) watch(ctx context.Context, s wake.Session) error {
+	if !w.From.borrows {
+		lock, err := w.b.Ringing(s.SID)
+		if err != nil {
+			return err
+		}
+		defer lock.Release()
+		// Not blocked in the kernel: nothing ends such a wait, and each change of a session would leave one
+		// behind, with its thread, for as long as the process that has the lock lives.
+		if err := w.changes.Until(ctx, lock.Path(), lock.Try); err != nil {
+			return err
+		}
+	}
+	watcher, err := w.watcher(ctx, w.b, s)
+	if err != nil {
+		return err
+	}
+	return watcher.Run(ctx, w.changes)
+}

@@ -1,0 +1,108 @@
+package ringer
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"c2c/broker"
+	"c2c/inbox"
+)
+
+// listed is a ringer that keeps the right to ring, for the sessions that the test lists.
+type listed struct {
+	t     *testing.T
+	b     *broker.Broker
+	amber broker.Session
+	rings bell
+	list  chan []broker.Session
+}
+
+func newListed(t *testing.T) *listed {
+	t.Helper()
+	r, b, s, rings := typing(t)
+	l := &listed{t, b, s, rings, make(chan []broker.Session)}
+	r.From.borrows = false
+	r.From.sessions = func(ctx context.Context, _ *Ringer, _ *broker.Broker) (sessions []broker.Session, err error) {
+		select {
+		case sessions = <-l.list:
+		case <-ctx.Done():
+		}
+		return sessions, nil
+	}
+	if _, err := b.Watchable(broker.RegistryLock); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Start(t.Context()))
+	return l
+}
+
+// lists gives the ringer another list, and returns when it has taken it.
+func (l *listed) lists(sessions ...broker.Session) {
+	f, err := os.OpenFile(filepath.Join(l.b.Root(), broker.RegistryLock), os.O_RDWR, 0)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	f.Close()
+	l.list <- sessions
+}
+
+// claim waits for the right to ring.
+func (l *listed) claim() (release func() error) {
+	l.t.Helper()
+	release, err := l.b.ClaimRinging(l.t.Context(), l.amber.ID)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return release
+}
+
+func (l *listed) deliver() {
+	l.t.Helper()
+	box, err := l.b.Mailbox(l.amber.ID)
+	if err == nil {
+		_, err = box.Deliver(l.t.Context(), inbox.Message{From: "birch", To: "amber", Content: "x", ID: "m-1"})
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func TestWhoIsListedIsRungUntilItIsNotAnyMore(t *testing.T) {
+	l := newListed(t)
+	l.lists(l.amber)
+	l.deliver()
+	if n := <-l.rings; n.Count != 1 || n.Oldest != "m-1" || len(n.From) != 1 || n.From[0] != "birch" {
+		t.Errorf("notice %+v", n)
+	}
+	l.lists()
+	l.claim()()
+}
+
+// Another process has the right to ring for hours, and the session changes all the time.
+func TestWhoWaitsForTheRightToRingLeavesNothingBehindAndTakesOver(t *testing.T) {
+	l := newListed(t)
+	release := l.claim()
+	l.deliver()
+	before := 0
+	for i := range 100 {
+		s := l.amber
+		s.Process = i + 1
+		l.lists(s)
+		if i == 2 {
+			before = runtime.NumGoroutine()
+		}
+	}
+	if now := runtime.NumGoroutine(); now > before+10 {
+		t.Errorf("%d goroutines, and %d when the session had changed twice", now, before)
+	}
+	release()
+	select {
+	case <-l.rings:
+	case <-time.After(30 * time.Second): // half of the time after which it looks in any case
+		t.Error("the right to ring is not taken")
+	}
+}
