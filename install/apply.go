@@ -40,12 +40,13 @@ func (p *Plan) Apply() error {
 		removeDirs(dirs)
 		return err
 	}
-	return p.removeOwnDirs()
+	return p.finish()
 }
 
 // removeTemps removes the temporary files that a crash left in the directories of the plan. Where a crash
 // came before the edit, only an undo record tells of the directory.
 func (p *Plan) removeTemps(steps []Change) {
+	atomicfile.Sweep(p.journal.file.target)
 	for _, c := range steps {
 		atomicfile.Sweep(c.target)
 	}
@@ -56,22 +57,13 @@ func (p *Plan) removeTemps(steps []Change) {
 	}
 }
 
-// steps orders the writes, so that a crash between any two of them can be
-// undone: the list of the directories that we make before they are made, undo
-// records before the edits that they undo, and gone after the edits that they
-// are for. It also returns the directories.
+// steps puts the journal before the edits that it undoes. It also returns the directories that they need
+// and that are not there; the journal tells of them before they are made.
 func (p *Plan) steps() (steps []Change, dirs []string, err error) {
-	for _, c := range p.Changes {
-		if c.record != nil {
-			r, err := ownChange(recordPath(p.stateDir, c.Path), encode(c.record))
-			if err != nil {
-				return nil, nil, err
-			}
-			steps = append(steps, r)
-		}
+	steps = slices.Clone(p.Changes)
+	if p.recorded {
+		steps = slices.Insert(steps, 0, p.journal.change())
 	}
-	recorded := len(steps) > 0
-	steps = append(steps, p.Changes...)
 	for _, c := range steps {
 		if c.After != nil {
 			missing, err := c.missingDirs()
@@ -81,24 +73,9 @@ func (p *Plan) steps() (steps []Change, dirs []string, err error) {
 			dirs = mergeDirs(dirs, missing)
 		}
 	}
-	if recorded {
-		list, known, err := readDirs(p.stateDir)
-		if err != nil {
-			return nil, nil, err
-		}
-		if list == nil {
-			known = ownDirs(p.stateDir) // a crash may have come before the list
-		}
-		if all := encode(mergeDirs(known, dirs)); !bytes.Equal(all, list) {
-			steps = slices.Insert(steps, 0, p.listChange(list, all))
-		}
-	}
-	for _, path := range p.finished {
-		r, err := ownChange(recordPath(p.stateDir, path), nil)
-		if err != nil {
-			return nil, nil, err
-		}
-		steps = append(steps, r)
+	if p.recorded {
+		p.journal.Dirs = mergeDirs(p.journal.Dirs, dirs)
+		steps[0] = p.journal.change()
 	}
 	return steps, dirs, nil
 }
@@ -119,20 +96,6 @@ func (c Change) missingDirs() ([]string, error) {
 		return nil, fmt.Errorf("make %s: %w", c.Path, err)
 	}
 	return missing, nil
-}
-
-// ownChange replaces a file of ours, or removes it.
-func ownChange(path string, after []byte) (Change, error) {
-	f, err := readFile(path)
-	if err != nil {
-		return Change{}, err
-	}
-	return f.change(after, 0o600), nil
-}
-
-func (p *Plan) listChange(before, after []byte) Change {
-	path := filepath.Join(p.stateDir, dirsName)
-	return Change{Path: path, target: path, Before: before, After: after, BeforeMode: 0o600, Mode: 0o600}
 }
 
 func (c Change) unchanged() error {
@@ -196,37 +159,29 @@ func (p *Plan) makeDirs(dir string) error {
 	return nil
 }
 
-// removeOwnDirs removes the directories that we created and that are empty again. The
-// list goes with the last record, before those that it is in.
-func (p *Plan) removeOwnDirs() error {
-	list, dirs, err := readDirs(p.stateDir)
+// finish forgets what was undone, and removes the directories that we created and that are empty again. The
+// journal goes when nothing is left to undo, before the directories that it is in.
+func (p *Plan) finish() error {
+	j, err := readJournal(p.stateDir)
 	if err != nil {
 		return err
 	}
-	left, err := readRecords(p.stateDir)
-	if err != nil || len(left) > 0 && len(p.finished) == 0 {
+	j.forget(p.finished...)
+	if len(j.Files) > 0 && len(p.finished) == 0 {
+		return nil
+	}
+	if j.Dirs, err = removeDirs(j.Dirs); err != nil {
 		return err
 	}
-	atomicfile.Sweep(filepath.Join(p.stateDir, dirsName))
-	if dirs, err = removeDirs(dirs); err != nil {
+	if len(j.Files) > 0 {
+		return p.do(j.change())
+	}
+	if err := p.do(j.file.change(nil, 0)); err != nil {
 		return err
 	}
-	switch after := encode(dirs); {
-	case len(left) == 0 && list == nil:
-		_, err = removeDirs(ownDirs(p.stateDir))
-	case len(left) == 0:
-		if err = p.do(p.listChange(list, nil)); err == nil {
-			_, err = removeDirs(dirs)
-		}
-	case list != nil && !bytes.Equal(after, list):
-		err = p.do(p.listChange(list, after))
-	}
+	// Those that have our name are ours even when a crash came before the journal.
+	_, err = removeDirs(mergeDirs(j.Dirs, []string{filepath.Dir(p.stateDir), p.stateDir}))
 	return err
-}
-
-// ownDirs returns the directories that have our name: they are ours even when a crash came before the list.
-func ownDirs(stateDir string) []string {
-	return []string{filepath.Dir(stateDir), stateDir}
 }
 
 // removeDirs removes what is empty of dirs, innermost first, and returns those
@@ -242,4 +197,11 @@ func removeDirs(dirs []string) (left []string, err error) {
 	}
 	slices.Reverse(left)
 	return left, err
+}
+
+// mergeDirs returns the union of both, sorted, so parents come first.
+func mergeDirs(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
 }

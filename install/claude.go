@@ -32,10 +32,10 @@ func claudeFiles(o Options) []target {
 		AlwaysLoad: true,
 	}}
 	return []target{
-		{kind: kindScript, path: script, mode: 0o755, exactMode: true, editor: scriptEditor{o.HookScript}},
-		{kind: kindHooks, path: filepath.Join(dir, "settings.json"), mode: 0o600, editor: claudeHooks(script)},
-		{kind: kindServer, path: user, mode: 0o600, editor: server, other: !o.Global},
-		{kind: kindServer, path: filepath.Join(o.Project, ".mcp.json"), mode: 0o644, editor: server, other: o.Global},
+		{path: script, mode: 0o755, editor: scriptEditor{o.HookScript}},
+		{path: filepath.Join(dir, "settings.json"), editor: claudeHooks(script)},
+		{path: user, editor: server, other: !o.Global},
+		{path: filepath.Join(o.Project, ".mcp.json"), mode: 0o644, editor: server, other: o.Global},
 	}
 }
 

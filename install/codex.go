@@ -25,10 +25,10 @@ func codex() setup {
 func codexFiles(o Options) []target {
 	dir, _ := configDir(Codex, o)
 	return []target{
-		{kind: kindTOML, path: filepath.Join(dir, "config.toml"), mode: 0o600, editor: codexServer(o)},
+		{path: filepath.Join(dir, "config.toml"), editor: codexServer(o)},
 		// Its command must never change: Codex trusts a hook by the hash of its
 		// definition and skips a changed one until the user has reviewed it again.
-		{kind: kindHooks, path: filepath.Join(dir, "hooks.json"), mode: 0o600, editor: commandHooks(Codex, o,
+		{path: filepath.Join(dir, "hooks.json"), editor: commandHooks(Codex, o,
 			hookEvent{name: "SessionStart"}, hookEvent{name: "UserPromptSubmit"}, hookEvent{name: "PostToolUse"}, hookEvent{name: "Stop"})},
 	}
 }
@@ -66,7 +66,7 @@ func codexTrust(o Options) []doctor.Finding {
 	editor := files[1].editor.(hookEditor)
 	for _, event := range editor.events {
 		for _, ref := range editor.entries(member(hooks.data, hooksKey, event.name)) {
-			suffix := fmt.Sprintf("/%s:%s:%d:%d", filepath.Base(hooks.path), snake(event.name), ref.group, ref.index)
+			suffix := fmt.Sprintf("/%s:%s:%s", filepath.Base(hooks.path), snake(event.name), ref.place)
 			if !slices.ContainsFunc(doc.all, func(s statement) bool {
 				return len(s.full) >= 3 && s.full[0] == "hooks" && s.full[1] == "state" && strings.HasSuffix(s.full[2], suffix)
 			}) {

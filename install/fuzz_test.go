@@ -114,7 +114,7 @@ func FuzzEditToml(f *testing.F) {
 		"", "a=1", "a = 'b' # c\r\n[d]\r\n", "[mcp_servers.c2c]\ncommand = \"x\" # y\nargs = ['mcp']\n\n[z]\n",
 		"[mcp_servers]\nc2c = { command = \"c\", args = [\"mcp\"] }\nd.e = 1\n", "mcp_servers.c2c.args = [\n \"mcp\", # c\n]\n[a]\nb=1",
 		"[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ncommand = '''x\ny'''\n", "[mcp_servers.c2c.env]\nA=\"\"\"b\n[c]\"\"\"\n# end",
-		"mcp_servers = {}", "[[mcp_servers]]", "[ \"mcp_servers\" . 'c2c' ]\n", "d = 1979-05-27 07:32:00\n", "[a] b = 1", "0=",
+		"mcp_servers = {}", "[[mcp_servers]]", "[ \"mcp_servers\" . 'c2c' ]\n", "d = 1979-05-27 07:32:00\n", "[a] b = 1", "0=", "0='\n\n'", "a='''\n\n'''\n[mcp_servers.c2c]\nb=1\n",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -148,7 +148,7 @@ func others(t *testing.T, data []byte) (texts []string) {
 				texts = append(texts, text)
 			}
 		}
-		next = r.last + 1
+		next = r.end
 	}
 	return texts
 }

@@ -1,7 +1,7 @@
 package install
 
 import (
-	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -82,49 +82,41 @@ func (e hookEditor) addTo(d *jsonDoc, event hookEvent) error {
 	if groups == nil {
 		return d.put([]hookGroup{e.group(event)}, hooksKey, event.name)
 	}
-	keep := -1 // our entry that stays, from the front
 	refs := e.entries(groups)
-	for i, ref := range refs {
-		if keep < 0 && !(ref.legacy(event) && ref.shared()) {
-			keep = i
-		}
-	}
-	for i, ref := range slices.Backward(refs) { // from behind: places before it stay as they are
+	keep := slices.IndexFunc(refs, func(r entryRef) bool { return !r.legacy(event) })
+	for i, ref := range slices.Backward(refs) { // from behind: what is before it stays where it is
 		if i != keep {
-			err = ref.remove(d, event.name)
-		} else if groups, _, entry := ref.at(d, event.name); ref.legacy(event) {
-			err = d.replace(&elements(groups)[ref.group], e.group(event))
-		} else {
-			err = d.replace(entry.Find("/command"), e.command+event.args)
-		}
-		if err != nil {
+			ref.remove(d)
+		} else if err := d.replace(ref.command, e.command+event.args); err != nil {
 			return err
 		}
 	}
 	if keep >= 0 {
 		return nil
 	}
-	return d.insert(d.root.Find("/"+hooksKey+"/"+event.name), "", e.group(event))
+	return d.insert(groups, "", e.group(event))
 }
 
 func (e hookEditor) strip(path string, data, original []byte) ([]byte, error) {
 	return editJSON(path, data, func(d *jsonDoc) error {
 		for _, event := range e.events {
 			groups, err := d.array(hooksKey, event.name)
-			refs := e.entries(groups)
-			for _, ref := range slices.Backward(refs) {
-				err = errors.Join(err, ref.remove(d, event.name))
-			}
-			if len(refs) > 0 {
-				err = errors.Join(err, d.removeEmpty(original, hooksKey, event.name))
-			}
 			if err != nil {
 				return err
+			}
+			refs := e.entries(groups)
+			for _, ref := range slices.Backward(refs) {
+				ref.remove(d)
+			}
+			if len(refs) > 0 {
+				d.removeEmpty(original, hooksKey, event.name)
 			}
 		}
 		return nil
 	})
 }
+
+func (hookEditor) kind() string { return "hooks-json" }
 
 func (e hookEditor) holds(data []byte) bool {
 	for _, event := range e.events {
@@ -144,7 +136,7 @@ func (e hookEditor) inspect(t target, f *file, o Options) (found []doctor.Findin
 	for _, event := range e.events {
 		is := t.problem("hook "+event.name, noEntry)
 		for _, ref := range e.entries(member(f.data, hooksKey, event.name)) {
-			_, err := client.LookPath(firstWord(ref.command), o.Getenv)
+			_, err := client.LookPath(firstWord(text(ref.command)), o.Getenv)
 			switch {
 			case is.Status == doctor.OK:
 				is = t.problem(is.Part, "more than one entry, mail is looked for twice")
@@ -153,7 +145,7 @@ func (e hookEditor) inspect(t target, f *file, o Options) (found []doctor.Findin
 			case err != nil:
 				is = t.problem(is.Part, err.Error())
 			default:
-				is.Status, is.Detail = doctor.OK, ref.command
+				is.Status, is.Detail = doctor.OK, text(ref.command)
 			}
 		}
 		found = append(found, is)
@@ -161,22 +153,22 @@ func (e hookEditor) inspect(t target, f *file, o Options) (found []doctor.Findin
 	return found, nil
 }
 
-// An entryRef is one hook command of ours, at hooks.EVENT[group].hooks[index].
+// An entryRef is one hook command of ours: an element of the hooks of a group.
 type entryRef struct {
-	group, index     int
-	command, matcher string
-	among            int // how many commands the group has
+	groups, group, hooks, entry *hujson.Value
+	command                     *hujson.Value
+	matcher                     string
+	place                       string // "GROUP:ENTRY", counted from 0
 }
 
 // entries finds our commands among groups, which may be nil. What has another shape belongs to
 // somebody else and is passed over.
 func (e hookEditor) entries(groups *hujson.Value) (refs []entryRef) {
-	all := elements(groups)
-	for g := range all {
-		hooks := elements(all[g].Find("/hooks"))
-		for i := range hooks {
-			if command := text(hooks[i].Find("/command")); command != "" && e.ours(command) {
-				refs = append(refs, entryRef{g, i, command, text(all[g].Find("/matcher")), len(hooks)})
+	for g, group := range elements(groups) {
+		hooks := group.Find("/hooks")
+		for i, entry := range elements(hooks) {
+			if command := entry.Find("/command"); e.ours(text(command)) {
+				refs = append(refs, entryRef{groups, group, hooks, entry, command, text(group.Find("/matcher")), fmt.Sprintf("%d:%d", g, i)})
 			}
 		}
 	}
@@ -184,13 +176,11 @@ func (e hookEditor) entries(groups *hujson.Value) (refs []entryRef) {
 }
 
 // elements returns those of v, none when it is nil or no array.
-func elements(v *hujson.Value) []hujson.Value {
-	if v != nil {
-		if a, ok := v.Value.(*hujson.Array); ok {
-			return a.Elements
-		}
+func elements(v *hujson.Value) (all []*hujson.Value) {
+	if v != nil && v.Value.Kind() == '[' {
+		_, all = children(v)
 	}
-	return nil
+	return all
 }
 
 // text returns the string that v is, "" when it is nil or no string.
@@ -203,21 +193,13 @@ func text(v *hujson.Value) string {
 	return ""
 }
 
-func (r entryRef) shared() bool                { return r.among > 1 }
 func (r entryRef) legacy(event hookEvent) bool { return slices.Contains(event.legacy, r.matcher) }
 
-// at finds the group and the entry as d is now.
-func (r entryRef) at(d *jsonDoc, event string) (groups, hooks, entry *hujson.Value) {
-	groups = d.root.Find("/" + hooksKey + "/" + event)
-	hooks = elements(groups)[r.group].Find("/hooks")
-	return groups, hooks, &elements(hooks)[r.index]
-}
-
 // remove takes the entry out, and its group when nothing is left in it.
-func (r entryRef) remove(d *jsonDoc, event string) error {
-	groups, hooks, entry := r.at(d, event)
-	if len(elements(hooks)) > 1 {
-		return d.remove(hooks, entry)
+func (r entryRef) remove(d *jsonDoc) {
+	if len(elements(r.hooks)) > 1 {
+		d.remove(r.hooks, r.entry)
+	} else {
+		d.remove(r.groups, r.group)
 	}
-	return d.remove(groups, &elements(groups)[r.group])
 }

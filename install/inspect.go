@@ -23,8 +23,8 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 	var all []doctor.Finding
 	var server target // the file that install would put the server into, or the last that may have it
 	for _, t := range slices.Backward(targets) {
-		part := t.kind
-		if strings.HasPrefix(t.kind, kindOfServers) {
+		part := t.editor.kind()
+		if strings.HasPrefix(part, kindOfServers) {
 			part = partServer
 			if server.path == "" || !t.other {
 				server = t
@@ -46,8 +46,8 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 	}
 	if !slices.ContainsFunc(all, func(f doctor.Finding) bool { return !isAbsent(f) }) {
 		none := doctor.Finding{Client: client, Status: doctor.Warning, Part: "c2c", Detail: "not set up: c2c install " + client + ", if it is to have mail"}
-		recorded, err := readRecords(o.StateDir)
-		if slices.ContainsFunc(recorded, func(r *record) bool { return r.Client == client }) {
+		j, err := readJournal(o.StateDir)
+		if err == nil && slices.ContainsFunc(j.Files, func(r *record) bool { return r.Client == client }) {
 			none.Status, none.Detail = doctor.Problem, "was set up, and all of it is gone: run c2c install "+client
 		}
 		return []doctor.Finding{none}, err

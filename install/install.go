@@ -5,11 +5,10 @@
 // applied. What is ours is found by what it runs, never by position, and every
 // byte around it is kept: comments, order, indentation, line endings.
 //
-// On disk, below Options.StateDir: one undo record per edited file (what the
-// file was before, and the hash of what we made of it) and dirs.json (the
-// directories that we created). Uninstall puts a file back byte for byte when
-// nobody else edited it since, and else takes out only what is ours. When the
-// last record is gone, the directory goes too.
+// On disk, in Options.StateDir: undo.json, with what each edited file was before
+// and the hash of what we made of it, and with the directories that we created.
+// Uninstall puts a file back byte for byte when nobody else edited it since, and
+// else takes out only what is ours. When nothing is left to undo, it goes too.
 //
 // Two callers at once are harmless: a plan is applied only while every file is
 // still as it was planned from. The package prints nothing.
@@ -17,11 +16,13 @@ package install
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,7 +51,6 @@ type Change struct {
 	Before, After    []byte
 	BeforeMode, Mode fs.FileMode
 	target           string // where the bytes are, links followed
-	record           *record
 }
 
 // A Plan is what would be done to one client's files. It belongs to one
@@ -61,6 +61,8 @@ type Plan struct {
 	Notes   []string // what the person should know or do afterwards
 
 	stateDir string
+	journal  *journal
+	recorded bool     // the journal has new records
 	finished []string // files whose undo record is no longer needed
 }
 
@@ -107,21 +109,16 @@ func Detect(o Options) []string {
 // PlanInstall plans to put c2c into client's configuration. Nothing is planned
 // when any of the files cannot be understood.
 func PlanInstall(client string, o Options) (*Plan, error) {
-	s, targets, err := findSetup(client, o)
+	s, targets, p, err := begin(client, o)
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Client: client, stateDir: o.StateDir}
 	for _, t := range targets {
 		if t.other {
 			continue
 		}
-		c, err := planAdd(t, o)
-		if err != nil {
+		if err := p.add(t, o); err != nil {
 			return nil, err
-		}
-		if c != nil {
-			p.Changes = append(p.Changes, *c)
 		}
 	}
 	if !p.Empty() && s.notes != nil {
@@ -130,83 +127,95 @@ func PlanInstall(client string, o Options) (*Plan, error) {
 	return p, nil
 }
 
-// planAdd returns the change that puts our part into t, or nil when it is there.
-func planAdd(t target, o Options) (*Change, error) {
+// add plans to put our part into t, where it is not.
+func (p *Plan) add(t target, o Options) error {
 	f, err := readFile(t.path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	after, err := t.editor.add(t.path, f.data)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	mode := t.mode
-	if f.data != nil && !t.exactMode {
+	mode := cmp.Or(t.mode, 0o600)
+	if f.data != nil && t.editor.kind() != kindScript {
 		mode = f.mode
 	}
 	if f.data != nil && bytes.Equal(after, f.data) && mode == f.mode {
-		return nil, nil
+		return nil
 	}
 	if err := f.writable(); err != nil {
-		return nil, err
+		return err
 	}
-	old, err := readRecord(o.StateDir, t.path)
+	r, err := nextRecord(p.journal.find(t.path), t, f)
 	if err != nil {
-		return nil, err
-	}
-	r, err := nextRecord(old, t, f)
-	if err != nil {
-		return nil, err
+		return err
 	}
 	r.AfterMode, r.AfterSHA256, r.Time = mode, hash(after), o.Now().UTC()
-	c := f.change(after, mode)
-	c.record = r
-	return &c, nil
+	p.journal.forget(t.path)
+	p.journal.Files = append(p.journal.Files, r)
+	p.recorded = true
+	p.Changes = append(p.Changes, f.change(after, mode))
+	return nil
 }
 
 // PlanUninstall plans to take c2c out of every file that it was put into for
 // this client, also in other projects, and out of the files that PlanInstall
 // would edit.
 func PlanUninstall(client string, o Options) (*Plan, error) {
-	s, targets, err := findSetup(client, o)
+	_, targets, p, err := begin(client, o)
 	if err != nil {
 		return nil, err
 	}
-	if targets, err = s.uninstallTargets(targets, o); err != nil {
+	if targets, err = p.withRecorded(targets); err != nil {
 		return nil, err
 	}
-	p := &Plan{Client: client, stateDir: o.StateDir}
 	for _, t := range targets {
-		r, err := readRecord(o.StateDir, t.path)
-		if err != nil {
+		if err := p.remove(t); err != nil {
 			return nil, err
-		}
-		c, note, err := planRemove(t, r)
-		if err != nil {
-			return nil, err
-		}
-		if c != nil {
-			p.Changes = append(p.Changes, *c)
-		}
-		if note != "" {
-			p.Notes = append(p.Notes, note)
-		}
-		if r != nil {
-			p.finished = append(p.finished, t.path)
 		}
 	}
 	return p, nil
 }
 
-// planRemove returns the change that takes our part out of t, or nil when it
-// is not there, and a note for the person.
-func planRemove(t target, r *record) (*Change, string, error) {
-	f, err := readFile(t.path)
+// begin returns an empty plan, and the files that the client's configuration may be in.
+func begin(client string, o Options) (setup, []target, *Plan, error) {
+	s, targets, err := findSetup(client, o)
 	if err != nil {
-		return nil, "", err
+		return s, nil, nil, err
 	}
-	if f.data == nil || r != nil && r.untouched(f.data) {
-		return nil, "", nil
+	j, err := readJournal(o.StateDir)
+	return s, targets, &Plan{Client: client, stateDir: o.StateDir, journal: j}, err
+}
+
+// withRecorded adds the files of which only undo records tell, such as the .mcp.json of another project,
+// and returns all in the opposite order of installing: the hook entries go before the script that they name.
+func (p *Plan) withRecorded(targets []target) ([]target, error) {
+	for _, r := range p.journal.Files {
+		if r.Client != p.Client || slices.ContainsFunc(targets, func(t target) bool { return t.path == r.Path }) {
+			continue
+		}
+		i := slices.IndexFunc(targets, func(t target) bool { return t.editor.kind() == r.Kind })
+		if i < 0 {
+			return nil, fmt.Errorf("read undo record of %q: unknown kind %q for client %q", r.Path, r.Kind, r.Client)
+		}
+		t := targets[i]
+		t.path = r.Path
+		targets = append(targets, t)
+	}
+	slices.Reverse(targets)
+	return targets, nil
+}
+
+// remove plans to take our part out of t, where it is.
+func (p *Plan) remove(t target) error {
+	r := p.journal.find(t.path)
+	if r != nil {
+		p.finished = append(p.finished, t.path)
+	}
+	f, err := readFile(t.path)
+	if err != nil || f.data == nil || r != nil && r.untouched(f.data) {
+		return err
 	}
 	c := f.change(nil, f.mode)
 	if r != nil && hash(f.data) == r.AfterSHA256 {
@@ -214,34 +223,27 @@ func planRemove(t target, r *record) (*Change, string, error) {
 		if f.mode == r.AfterMode { // a mode that somebody changed since stays
 			c.Mode = r.Mode
 		}
-	} else {
-		after, note, err := stripped(t, f.data, r)
-		if err != nil || note != "" {
-			return nil, note, err
-		}
-		c.After = after
+	} else if c.After, err = stripped(t, f.data, r); errors.Is(err, errEdited) {
+		p.Notes = append(p.Notes, fmt.Sprintf("%s was edited since c2c wrote it and is left in place", t.path))
+		return nil
+	} else if err != nil {
+		return err
 	}
 	if c.After != nil && bytes.Equal(c.After, f.data) && c.Mode == f.mode {
-		return nil, "", nil
+		return nil
 	}
-	return &c, "", f.writable()
+	p.Changes = append(p.Changes, c)
+	return f.writable()
 }
 
 // stripped returns data, which somebody edited after us, without our part; nil
 // when nothing is left of a file that was not there before c2c.
-func stripped(t target, data []byte, r *record) (after []byte, note string, err error) {
-	after, err = t.editor.strip(t.path, data, r.original())
-	switch {
-	case errors.Is(err, errEdited):
-		return nil, fmt.Sprintf("%s was edited since c2c wrote it and is left in place", t.path), nil
-	case err != nil:
-		return nil, "", err
-	case bytes.Equal(after, data):
-		return after, "", nil
-	case blank(after) && (r == nil || !r.Existed):
-		return nil, "", nil
+func stripped(t target, data []byte, r *record) ([]byte, error) {
+	after, err := t.editor.strip(t.path, data, r.original())
+	if err == nil && !bytes.Equal(after, data) && blank(after) && (r == nil || !r.Existed) {
+		return nil, nil
 	}
-	return after, "", nil
+	return after, err
 }
 
 func hash(b []byte) string {

@@ -10,13 +10,13 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// A jsonDoc is JSON text, perhaps with comments. hujson says where everything is; an edit puts bytes in
-// or takes bytes out there, and the text is parsed again. What is not touched comes out as it went in.
-// hujson's own Patch would remove the comments before a member too, and format nothing.
+// A jsonDoc is JSON text, perhaps with comments, as hujson reads it: each value with the white space and
+// the comments around it. What is not edited comes out as it went in. hujson's own Patch would remove the
+// comments before a member too, and format nothing.
 type jsonDoc struct {
 	path    string // for errors
-	src     []byte // the text as it is now, without the byte order mark
-	root    *hujson.Value
+	src     []byte // the text as it was read, without the byte order mark
+	root    hujson.Value
 	changed bool
 	newline string
 	unit    string // one level of indentation
@@ -27,36 +27,25 @@ var utf8BOM = []byte("\xef\xbb\xbf")
 
 // parseJSON parses data, of which nothing (an absent or blank file) stands for
 // an empty object.
-func parseJSON(path string, data []byte) (*jsonDoc, error) {
-	d := &jsonDoc{path: path, newline: lineEnd(data), unit: "  "}
-	src := bytes.TrimPrefix(data, utf8BOM)
-	if len(bytes.TrimSpace(src)) == 0 {
-		src = []byte("{}" + d.newline)
+func parseJSON(path string, data []byte) (d *jsonDoc, err error) {
+	d = &jsonDoc{path: path, newline: lineEnd(data), unit: "  ", src: bytes.TrimPrefix(data, utf8BOM)}
+	if len(bytes.TrimSpace(d.src)) == 0 {
+		d.src = []byte("{}" + d.newline)
 	}
-	if err := d.parse(src); err != nil {
-		return nil, err
+	if d.root, err = hujson.Parse(bytes.Clone(d.src)); err != nil { // it keeps slices of its input
+		return nil, fmt.Errorf("parse %s: %s; correct it or move it away, then run again",
+			path, strings.TrimPrefix(err.Error(), "hujson: "))
 	}
 	if _, ok := d.root.Value.(*hujson.Object); !ok {
-		return nil, d.errorAt(d.root, "the whole is not an object")
+		return nil, d.errorAt(&d.root, "the whole is not an object")
 	}
-	if kids, _ := children(d.root); len(kids) > 0 {
-		if indent := indentOf(kids[0].before); indent != "" {
+	if before, kids := children(&d.root); len(kids) > 0 {
+		if indent := indentOf(*before[0]); indent != "" {
 			d.unit = indent
 		}
-		d.compact = !onLines(kids)
+		d.compact = !onLines(before[:len(kids)])
 	}
 	return d, nil
-}
-
-func (d *jsonDoc) parse(src []byte) error {
-	// hujson keeps slices of its input.
-	root, err := hujson.Parse(bytes.Clone(src))
-	if err != nil {
-		return fmt.Errorf("parse %s: %s; correct it or move it away, then run again",
-			d.path, strings.TrimPrefix(err.Error(), "hujson: "))
-	}
-	d.src, d.root = src, &root
-	return nil
 }
 
 // editJSON returns data as edit has changed it. Without an edit that is what was read: a blank file must
@@ -72,15 +61,9 @@ func editJSON(path string, data []byte, edit func(d *jsonDoc) error) ([]byte, er
 	case !d.changed:
 		return data, nil
 	case bytes.HasPrefix(data, utf8BOM):
-		return slices.Concat(utf8BOM, d.src), nil
+		return slices.Concat(utf8BOM, d.root.Pack()), nil
 	}
-	return d.src, nil
-}
-
-// splice makes parts the text.
-func (d *jsonDoc) splice(parts ...[]byte) error {
-	d.changed = true
-	return d.parse(bytes.Join(parts, nil))
+	return d.root.Pack(), nil
 }
 
 func (d *jsonDoc) errorAt(v *hujson.Value, problem string) error {
@@ -92,7 +75,7 @@ func (d *jsonDoc) errorAt(v *hujson.Value, problem string) error {
 // the value of the last one. Each but the last must be an object. Clients disagree on which of two members
 // with one name counts, so that is an error.
 func (d *jsonDoc) find(names ...string) (v *hujson.Value, there int, err error) {
-	v = d.root
+	v = &d.root
 	for ; there < len(names); there++ {
 		o, ok := v.Value.(*hujson.Object)
 		if !ok {
@@ -146,153 +129,142 @@ func (d *jsonDoc) put(value any, names ...string) error {
 
 // replace puts value in the place of old.
 func (d *jsonDoc) replace(old *hujson.Value, value any) error {
-	text, err := d.render(value, d.indentAt(old.StartOffset), !d.compact)
-	if err != nil || bytes.Equal(text, d.src[old.StartOffset:old.EndOffset]) {
+	v, err := d.render(value, d.indentAt(old), !d.compact)
+	if err != nil || bytes.Equal(v.Pack(), hujson.Value{Value: old.Value}.Pack()) {
 		return err
 	}
-	return d.splice(d.src[:old.StartOffset], text, d.src[old.EndOffset:])
+	old.Value, d.changed = v.Value, true
+	return nil
 }
 
 // insert adds value at the end of v, an array, or an object in which it is called name. A comment behind
 // the last one stays there; a trailing comma stays in use.
 func (d *jsonDoc) insert(v *hujson.Value, name string, value any) error {
-	kids, tail := children(v)
-	n, end := len(kids), v.EndOffset-1
-	comments, white := splitComments(tail)
-	tailAt := end - len(tail)
-	last, comma, trailing := tailAt, "", ""
-	if n > 0 {
-		last, comma = kids[n-1].end, ","
-		if kids[n-1].comma {
-			comma, trailing = "", ","
-		}
-	}
-	indent := d.indentAt(v.StartOffset)
-	multi := onLines(kids) || n == 0 && !d.compact
-	var before, after []byte
+	before, kids := children(v)
+	n := len(kids)
+	tail := before[n]
+	comments, white := splitComments(*tail)
+	multi := onLines(before[:n]) || n == 0 && !d.compact
+	indent, lead := d.indentAt(v), hujson.Extra{}
 	if multi {
 		if !endsLine(comments) {
-			before = []byte(d.newline)
+			lead = hujson.Extra(d.newline)
 		}
 		if !lineBreak(white) && (n == 0 || endsLine(comments)) {
 			white = []byte(d.newline + indent)
 		}
 		indent += d.unit
-		for _, k := range kids {
-			if lineBreak(k.before) {
-				indent = indentOf(k.before)
+		for _, b := range before[:n] {
+			if lineBreak(*b) {
+				indent = indentOf(*b)
 			}
 		}
-		before = append(before, indent...)
+		lead = append(lead, indent...)
 	} else if n > 1 {
-		_, before = splitComments(kids[n-1].before)
+		_, lead = splitComments(*before[n-1])
 	}
-	text, err := d.render(value, indent, multi)
+	fresh, err := d.render(value, indent, multi)
 	if err != nil {
 		return err
 	}
-	if _, ok := v.Value.(*hujson.Object); ok {
-		before = append(append(before, hujson.String(name)...), ':')
+	if n > 0 && kids[n-1].AfterExtra != nil {
+		fresh.AfterExtra = hujson.Extra{}
+	}
+	*tail, d.changed = white, true
+	lead = slices.Concat(comments, lead)
+	switch v := v.Value.(type) {
+	case *hujson.Object:
 		if multi || !d.compact {
-			before = append(before, ' ')
+			fresh.BeforeExtra = hujson.Extra(" ")
 		}
-	}
-	after = append([]byte(trailing), white...)
-	return d.splice(d.src[:last], []byte(comma), d.src[last:tailAt], comments, before, text, after, d.src[end:])
-}
-
-// remove takes a member's value or an element out of v. Comments around it stay.
-func (d *jsonDoc) remove(v, member *hujson.Value) error {
-	kids, tail := children(v)
-	i := slices.IndexFunc(kids, func(k child) bool { return k.end == member.EndOffset })
-	k, end := kids[i], v.EndOffset-1
-	comments, _ := splitComments(k.before)
-	if len(kids) == 1 && len(comments) == 0 && len(bytes.TrimSpace(tail)) == 0 {
-		return d.splice(d.src[:v.StartOffset+1], d.src[end:]) // {}
-	}
-	from, to := k.start-len(k.before)+len(comments), k.end
-	head := d.src[:from]
-	if k.comma {
-		to += len(k.after) + 1
-	} else if i > 0 { // the comma before it goes instead
-		at := kids[i-1].end + len(kids[i-1].after)
-		head = append(bytes.Clone(d.src[:at]), d.src[at+1:from]...)
-	}
-	rest := d.src[to:]
-	if endsLine(comments) {
-		rest = bytes.TrimPrefix(bytes.TrimPrefix(rest, []byte("\r")), []byte("\n"))
-	}
-	return d.splice(head, rest)
-}
-
-// removeEmpty removes what is at the path of names when it is empty, and then what is empty around it,
-// but nothing that original had.
-func (d *jsonDoc) removeEmpty(original []byte, names ...string) error {
-	for n := len(names); n > 0; n-- {
-		v := d.root.Find(pointer(names[:n]))
-		if kids, _ := children(v); len(kids) > 0 || member(original, names[:n]...) != nil {
-			return nil
-		}
-		if err := d.remove(d.root.Find(pointer(names[:n-1])), v); err != nil {
-			return err
-		}
+		v.Members = append(v.Members, hujson.ObjectMember{Name: hujson.Value{BeforeExtra: lead, Value: hujson.String(name)}, Value: fresh})
+	case *hujson.Array:
+		fresh.BeforeExtra = lead
+		v.Elements = append(v.Elements, fresh)
 	}
 	return nil
 }
 
+// remove takes a member's value or an element out of v. Comments around it stay.
+func (d *jsonDoc) remove(v, kid *hujson.Value) {
+	before, kids := children(v)
+	i, last := slices.Index(kids, kid), len(kids)-1
+	comments, _ := splitComments(*before[i])
+	if i == last && i > 0 {
+		prev := &kids[i-1].AfterExtra
+		if kid.AfterExtra != nil {
+			*prev = append(hujson.Extra{}, *prev...) // its comma is the trailing one now
+		} else {
+			comments, *prev = slices.Concat(*prev, comments), nil
+		}
+	}
+	rest := []byte(*before[i+1])
+	if endsLine(comments) {
+		rest = bytes.TrimPrefix(bytes.TrimPrefix(rest, []byte("\r")), []byte("\n"))
+	}
+	if rest = slices.Concat(comments, rest); last == 0 && len(bytes.TrimSpace(rest)) == 0 {
+		rest = nil // {}
+	}
+	*before[i+1], d.changed = rest, true
+	switch v := v.Value.(type) {
+	case *hujson.Object:
+		v.Members = slices.Delete(v.Members, i, i+1)
+	case *hujson.Array:
+		v.Elements = slices.Delete(v.Elements, i, i+1)
+	}
+}
+
+// removeEmpty removes what is at the path of names when it is empty, and then what is empty around it,
+// but nothing that original had.
+func (d *jsonDoc) removeEmpty(original []byte, names ...string) {
+	for n := len(names); n > 0; n-- {
+		v := d.root.Find(pointer(names[:n]))
+		if _, kids := children(v); len(kids) > 0 || member(original, names[:n]...) != nil {
+			return
+		}
+		d.remove(d.root.Find(pointer(names[:n-1])), v)
+	}
+}
+
 // render formats v as this document would, on lines of its own if multi.
-func (d *jsonDoc) render(v any, indent string, multi bool) ([]byte, error) {
+func (d *jsonDoc) render(v any, indent string, multi bool) (hujson.Value, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false) // paths stay readable
 	if multi {
 		enc.SetIndent(indent, d.unit)
 	}
-	err := enc.Encode(v)
-	return bytes.ReplaceAll(bytes.TrimSpace(buf.Bytes()), []byte("\n"), []byte(d.newline)), err
+	if err := enc.Encode(v); err != nil {
+		return hujson.Value{}, err
+	}
+	return hujson.Parse(bytes.ReplaceAll(bytes.TrimSpace(buf.Bytes()), []byte("\n"), []byte(d.newline)))
 }
 
-// indentAt is the indentation of the line that offset is on.
-func (d *jsonDoc) indentAt(offset int) string {
-	line := d.src[bytes.LastIndexByte(d.src[:offset], '\n')+1:]
-	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
+// indentAt is the indentation of the line that v begins on in the text as it was read.
+func (d *jsonDoc) indentAt(v *hujson.Value) string {
+	return indentOf(d.src[:min(v.StartOffset, len(d.src))])
 }
 
-// A child is where a member of an object or an element of an array is, with the white space and the
-// comments before it, and between it and its comma.
-type child struct {
-	start, end    int
-	before, after hujson.Extra
-	comma         bool
-}
-
-// children returns those of v, and what stands before its closing bracket.
-func children(v *hujson.Value) (kids []child, tail hujson.Extra) {
+// children returns the values of the members or elements of v, and what stands before each of them and
+// before the closing bracket.
+func children(v *hujson.Value) (before []*hujson.Extra, kids []*hujson.Value) {
 	switch v := v.Value.(type) {
 	case *hujson.Object:
-		for _, m := range v.Members {
-			kids = append(kids, child{m.Name.StartOffset, m.Value.EndOffset, m.Name.BeforeExtra, m.Value.AfterExtra, true})
+		for i := range v.Members {
+			before, kids = append(before, &v.Members[i].Name.BeforeExtra), append(kids, &v.Members[i].Value)
 		}
-		tail = v.AfterExtra
+		before = append(before, &v.AfterExtra)
 	case *hujson.Array:
-		for _, e := range v.Elements {
-			kids = append(kids, child{e.StartOffset, e.EndOffset, e.BeforeExtra, e.AfterExtra, true})
+		for i := range v.Elements {
+			before, kids = append(before, &v.Elements[i].BeforeExtra), append(kids, &v.Elements[i])
 		}
-		tail = v.AfterExtra
+		before = append(before, &v.AfterExtra)
 	}
-	if n := len(kids); n > 0 {
-		kids[n-1].comma = kids[n-1].after != nil // hujson: not nil means a comma follows
-	}
-	return kids, tail
+	return before, kids
 }
 
-func onLines(kids []child) bool {
-	for _, k := range kids {
-		if lineBreak(k.before) {
-			return true
-		}
-	}
-	return false
+func onLines(before []*hujson.Extra) bool {
+	return slices.ContainsFunc(before, func(b *hujson.Extra) bool { return lineBreak(*b) })
 }
 
 // splitComments splits x behind its last comment, which for a line comment is

@@ -28,6 +28,8 @@ func (e scriptEditor) strip(_ string, data, _ []byte) ([]byte, error) {
 	return []byte{}, nil
 }
 
+func (scriptEditor) kind() string { return kindScript }
+
 func (e scriptEditor) holds(data []byte) bool { return bytes.Equal(data, e.content) }
 
 func (e scriptEditor) inspect(t target, f *file, _ Options) ([]doctor.Finding, error) {

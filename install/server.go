@@ -44,12 +44,13 @@ func (e serverEditor) strip(path string, data, original []byte) ([]byte, error) 
 		if err != nil || there < 2 {
 			return err
 		}
-		if err := d.remove(d.root.Find("/"+serversKey), v); err != nil {
-			return err
-		}
-		return d.removeEmpty(original, serversKey)
+		d.remove(d.root.Find("/"+serversKey), v)
+		d.removeEmpty(original, serversKey)
+		return nil
 	})
 }
+
+func (serverEditor) kind() string { return kindOfServers + "json" }
 
 func (e serverEditor) holds(data []byte) bool {
 	v := member(data, serversKey, serverName)
@@ -69,5 +70,5 @@ func (e serverEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, e
 // c2c-mcp-server without arguments.
 func isOurServer(v *hujson.Value) bool {
 	args := elements(v.Find("/args"))
-	return len(args) == 1 && text(&args[0]) == "mcp"
+	return len(args) == 1 && text(args[0]) == "mcp"
 }

@@ -65,18 +65,18 @@ func findSetup(name string, o Options) (s setup, targets []target, err error) {
 // A target is a file that holds a part of ours, and the editor that knows
 // which part.
 type target struct {
-	client    string
-	kind      string // names the editor in undo records
-	path      string
-	mode      fs.FileMode // of a file that we create
-	exactMode bool        // also of one that is there
-	other     bool        // for another scope than the one asked for: only looked at and cleaned
-	editor    editor
+	client string
+	path   string
+	mode   fs.FileMode // of a file that we create, 0600 when zero
+	other  bool        // for another scope than the one asked for: only looked at and cleaned
+	editor editor
 }
 
 // An editor puts our part into the text of a file and takes it out again. All
 // methods return their input unchanged when there is nothing to do.
 type editor interface {
+	// kind names the editor in undo records: two files of one kind have the same editor.
+	kind() string
 	// add returns data with our part; data is nil when there is no file.
 	add(path string, data []byte) ([]byte, error)
 	// strip returns data without our part. Containers that become empty go
@@ -93,13 +93,8 @@ type editor interface {
 // kindOfServers begins the kind of a file that may hold the MCP server.
 const kindOfServers = "mcp-"
 
-// Kinds of targets, as undo records name them. A client may have one of its own.
-const (
-	kindServer = "mcp-json"
-	kindHooks  = "hooks-json"
-	kindTOML   = "mcp-toml"
-	kindScript = "script"
-)
+// kindScript is a file that is ours as a whole, with its mode.
+const kindScript = "script"
 
 // configDir is where the client called name has its configuration, and whether a variable says so.
 func configDir(name string, o Options) (dir string, set bool) {
@@ -110,30 +105,6 @@ func configDir(name string, o Options) (dir string, set bool) {
 		}
 		return o.Getenv(variable)
 	})
-}
-
-// uninstallTargets adds the files that only records tell of, and returns all in the opposite order of
-// installing: the hook entries go before the script that they name.
-func (s setup) uninstallTargets(targets []target, o Options) ([]target, error) {
-	recorded, err := readRecords(o.StateDir)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range recorded {
-		if r.Client != s.name || slices.ContainsFunc(targets, func(t target) bool { return t.path == r.Path }) {
-			continue
-		}
-		// Of a file such as the .mcp.json of another project only the record tells.
-		i := slices.IndexFunc(targets, func(t target) bool { return t.kind == r.Kind })
-		if i < 0 {
-			return nil, fmt.Errorf("read undo record of %q: unknown kind %q for client %q", r.Path, r.Kind, r.Client)
-		}
-		t := targets[i]
-		t.path, t.mode = r.Path, r.Mode
-		targets = append(targets, t)
-	}
-	slices.Reverse(targets)
-	return targets, nil
 }
 
 // firstWord is what a shell command line runs: its first word, without quotes.

@@ -2,6 +2,7 @@ package install
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,7 +24,6 @@ type tomlEditor struct{ lines []tomlLine } // the command first
 type statement struct {
 	line    int // of tomlDoc.lines
 	heading bool
-	array   bool // [[heading]]
 	full    parser.Key
 	value   parser.Datum // of a key
 }
@@ -35,14 +35,73 @@ func (s statement) ours() bool { return parser.Key{"mcp_servers", serverName}.Is
 // A tomlDoc is TOML text. tomledit says what is in it; an edit takes out lines and puts lines in. Its own
 // formatter would normalise the spacing of the whole file.
 type tomlDoc struct {
-	path  string
+	*tomledit.Document
 	lines []string // with their ends; a value of many lines is in the line of its key
 	all   []statement
 }
 
-// parseTOML splits data into lines and statements.
+// parseTOML reads data. What our table cannot be put beside or told apart from is an error.
 func parseTOML(path string, data []byte) (*tomlDoc, error) {
-	d := &tomlDoc{path: path}
+	d := &tomlDoc{lines: tomlLines(data)}
+	wrong := func(line int, problem string) error {
+		n := 1 + strings.Count(strings.Join(d.lines[:line], ""), "\n")
+		return fmt.Errorf("parse %s: line %d: %s; correct it or move it away, then run again", path, n, problem)
+	}
+	// Without a line end the parser takes a statement that is cut short for the end of the file.
+	parse := func(lines int) (*tomledit.Document, error) {
+		return tomledit.Parse(strings.NewReader(strings.Join(d.lines[:lines], "") + "\n"))
+	}
+	good := len(d.lines)
+	doc, err := parse(good)
+	for e := err; e != nil; _, e = parse(good) { // it tells where it noticed, and not what is wrong
+		good--
+	}
+	if err != nil {
+		_, problem, _ := strings.Cut(err.Error(), ": ")
+		return nil, wrong(good, problem)
+	}
+	d.Document = doc
+	var places []int // of the statements: tomledit's own line numbers are wrong behind a value of many lines (v0.0.27)
+	for i, line := range d.lines {
+		if text := strings.TrimSpace(line); text != "" && text[0] != '#' {
+			places = append(places, i)
+		}
+	}
+	tables := map[string]bool{}
+	add := func(s statement, array bool) {
+		if len(places) == 0 {
+			err = cmp.Or(err, wrong(len(d.lines)-1, "more than one thing on a line"))
+			return
+		}
+		s.line, places = places[0], places[1:]
+		d.all = append(d.all, s)
+		name := fmt.Sprintf("%q", []string(s.full))
+		switch {
+		case len(s.full) == 1 && s.full[0] == "mcp_servers" && (array || !s.heading):
+			err = cmp.Or(err, wrong(s.line, "mcp_servers is written as one value; write a table [mcp_servers.NAME] for each server"))
+		case s.ours() && tables[name]:
+			err = cmp.Or(err, wrong(s.line, fmt.Sprintf("%s is defined twice", s.full)))
+		}
+		tables[name] = true
+	}
+	for _, s := range append([]*tomledit.Section{doc.Global}, doc.Sections...) {
+		if s.Heading != nil {
+			add(statement{heading: true, full: s.Name}, s.IsArray)
+		}
+		for _, item := range s.Items {
+			if kv, ok := item.(*parser.KeyValue); ok {
+				add(statement{full: slices.Concat(s.TableName(), kv.Name), value: kv.Value.X}, false)
+			}
+		}
+	}
+	if len(places) > 0 {
+		err = cmp.Or(err, wrong(places[0], "not understood"))
+	}
+	return d, err
+}
+
+// tomlLines splits data, with the line ends. A value of many lines stays whole.
+func tomlLines(data []byte) (lines []string) {
 	sc, start, depth := scanner.New(bytes.NewReader(data)), 0, 0
 	for sc.Next() == nil {
 		switch sc.Token() {
@@ -52,100 +111,12 @@ func parseTOML(path string, data []byte) (*tomlDoc, error) {
 			depth--
 		case scanner.Newline, scanner.Comment:
 			if end := sc.Span().End; depth <= 0 {
-				d.lines = append(d.lines, string(data[start:end]))
+				lines = append(lines, string(data[start:end]))
 				start = end
 			}
 		}
 	}
-	d.lines = append(d.lines, string(data[start:]))
-	items, err := tomlItems(string(data))
-	if err != nil {
-		return nil, d.broken(err)
-	}
-	var table parser.Key
-	at := -1
-	for _, item := range items {
-		if _, ok := item.(parser.Comments); ok {
-			continue
-		}
-		if at = d.next(at); at == len(d.lines) {
-			return nil, d.errorAt(at-1, "more than one thing on a line")
-		}
-		switch item := item.(type) {
-		case *parser.Heading:
-			table = item.Name
-			text := strings.TrimSuffix(strings.TrimSpace(d.lines[at]), item.Trailer)
-			if !strings.HasSuffix(strings.TrimSpace(text), "]") { // the parser passes over a word there
-				return nil, d.errorAt(at, "more than a comment behind a table name")
-			}
-			d.all = append(d.all, statement{at, true, item.IsArray, table, nil})
-		case *parser.KeyValue:
-			d.all = append(d.all, statement{at, false, false, slices.Concat(table, item.Name), item.Value.X})
-		}
-	}
-	if d.next(at) < len(d.lines) {
-		return nil, d.errorAt(d.next(at), "not understood")
-	}
-	return d, d.checkServers()
-}
-
-// next returns the next line after at that is no comment and not blank.
-func (d *tomlDoc) next(at int) int {
-	for at++; at < len(d.lines); at++ {
-		if text := strings.TrimSpace(d.lines[at]); text != "" && text[0] != '#' {
-			break
-		}
-	}
-	return at
-}
-
-func (d *tomlDoc) blank(line int) bool { return strings.TrimSpace(d.lines[line]) == "" }
-
-func (d *tomlDoc) errorAt(line int, problem string) error {
-	n := 1 + strings.Count(strings.Join(d.lines[:line], ""), "\n")
-	return fmt.Errorf("parse %s: line %d: %s; correct it or move it away, then run again", d.path, n, problem)
-}
-
-// broken is the error of a text that the parser refuses, at the line that is wrong: the parser tells where
-// it noticed.
-func (d *tomlDoc) broken(err error) error {
-	_, problem, _ := strings.Cut(err.Error(), ": ")
-	good := len(d.lines) - 1
-	for ; good > 0; good-- {
-		if _, err := tomlItems(strings.Join(d.lines[:good], "")); err == nil {
-			break
-		}
-	}
-	return d.errorAt(good, problem)
-}
-
-// tomlItems parses text. Without a line end the parser takes a statement that is cut short for the end of
-// the file.
-func tomlItems(text string) ([]parser.Item, error) {
-	return parser.New(strings.NewReader(text + "\n")).Items()
-}
-
-// checkServers refuses what our table cannot be put beside or told apart from.
-func (d *tomlDoc) checkServers() error {
-	tables := map[string]bool{}
-	for _, s := range d.all {
-		switch {
-		case s.full[0] != "mcp_servers":
-			continue
-		case len(s.full) == 1 && !s.heading:
-			return d.errorAt(s.line, "mcp_servers is written as one value; write a table [mcp_servers.NAME] for each server")
-		case s.array && (len(s.full) == 1 || s.full.Equals(parser.Key{"mcp_servers", serverName})):
-			return d.errorAt(s.line, "mcp_servers is an array of tables")
-		case s.array || !s.ours():
-			continue
-		}
-		name := fmt.Sprintf("%q", []string(s.full))
-		if tables[name] {
-			return d.errorAt(s.line, fmt.Sprintf("%s is defined twice", s.full))
-		}
-		tables[name] = true
-	}
-	return nil
+	return append(lines, string(data[start:]))
 }
 
 func (e tomlEditor) add(path string, data []byte) ([]byte, error) {
@@ -222,7 +193,7 @@ func (d *tomlDoc) withCommand(value string) []byte {
 		} else {
 			old = " " + value + lineEnd([]byte(old))
 		}
-		return d.cut([]run{{s.line, s.line, false}}, 0, key+"="+old)
+		return d.cut([]run{{s.line, s.line + 1, false}}, 0, key+"="+old)
 	}
 	return nil
 }
@@ -230,8 +201,8 @@ func (d *tomlDoc) withCommand(value string) []byte {
 // A run is a stretch of lines with statements of ours and what stands between them, comments and blank
 // lines. There is a heading of ours among them, or there is none.
 type run struct {
-	first, last int
-	heading     bool
+	first, end int
+	heading    bool
 }
 
 func (d *tomlDoc) ours() (runs []run) {
@@ -239,9 +210,9 @@ func (d *tomlDoc) ours() (runs []run) {
 		switch {
 		case !s.ours():
 		case i > 0 && d.all[i-1].ours():
-			runs[len(runs)-1].last = s.line
+			runs[len(runs)-1].end = s.line + 1
 		default:
-			runs = append(runs, run{s.line, s.line, s.heading})
+			runs = append(runs, run{s.line, s.line + 1, s.heading})
 		}
 	}
 	return runs
@@ -250,23 +221,25 @@ func (d *tomlDoc) ours() (runs []run) {
 // cut takes out runs with the blank lines after them. The at-th of them gives its place to table; at is -1
 // for none.
 func (d *tomlDoc) cut(runs []run, at int, table string) []byte {
-	out, next := []byte{}, 0
+	blank := func(i int) bool { return strings.TrimSpace(d.lines[i]) == "" }
+	var out strings.Builder
+	next := 0
 	for i, r := range runs {
-		first, last, put := r.first, r.last, table
+		put := table
 		if i != at {
 			put = ""
-			for last+1 < len(d.lines) && d.blank(last+1) {
-				last++
+			for r.end < len(d.lines) && blank(r.end) {
+				r.end++
 			}
 			// At the end of the file the blank line before ours goes, elsewhere those behind it.
-			if last == len(d.lines)-1 && first > next && d.blank(first-1) {
-				first--
+			if r.end == len(d.lines) && r.first > next && blank(r.first-1) {
+				r.first--
 			}
 		}
-		out = append(out, strings.Join(d.lines[next:first], "")+put...)
-		next = last + 1
+		out.WriteString(strings.Join(d.lines[next:r.first], "") + put)
+		next = r.end
 	}
-	return append(out, strings.Join(d.lines[next:], "")...)
+	return []byte(out.String() + strings.Join(d.lines[next:], ""))
 }
 
 func (e tomlEditor) strip(path string, data, _ []byte) ([]byte, error) {
@@ -278,6 +251,8 @@ func (e tomlEditor) strip(path string, data, _ []byte) ([]byte, error) {
 	_, err = parseTOML(path, out)
 	return out, err
 }
+
+func (tomlEditor) kind() string { return kindOfServers + "toml" }
 
 func (tomlEditor) holds(data []byte) bool {
 	d, err := parseTOML("", data)
@@ -307,11 +282,7 @@ func (d *tomlDoc) isOurTable() bool {
 
 // value returns that of a key in mcp_servers.c2c, in whatever of TOML's ways it is written, or nil.
 func (d *tomlDoc) value(key string) parser.Datum {
-	doc, err := tomledit.Parse(strings.NewReader(strings.Join(d.lines, "")))
-	if err != nil {
-		return nil
-	}
-	if e := doc.First("mcp_servers", serverName, key); e != nil && e.IsMapping() {
+	if e := d.First("mcp_servers", serverName, key); e != nil && e.IsMapping() {
 		return e.Value.X
 	}
 	return nil
