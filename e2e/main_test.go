@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 // TestMain runs the tests where they can reach neither the network nor the person's own clients.
 //
 //	C2C_E2E=1             run the real clients; without it nothing runs here (make e2e runs them)
-//	C2C_E2E_CLIENTS=dir   where scripts/e2e.sh has installed them
+//	C2C_E2E_CLIENTS=dirs  where scripts/e2e.sh has installed them, one folder each, with colons between them
 //	C2C_E2E_BIN=dir       c2c and c2cd to test
 //	C2C_E2E_SCRATCH=dir   where homes and projects are made, not below /tmp
 func TestMain(m *testing.M) {
@@ -29,7 +30,8 @@ func TestMain(m *testing.M) {
 		fmt.Println("e2e: the real clients are off; `make e2e` installs and runs them")
 		os.Exit(0)
 	}
-	status, isolated, err := lab.Isolate(os.Getenv("C2C_E2E_CLIENTS"), os.Getenv("C2C_E2E_BIN"), os.Getenv("C2C_E2E_SCRATCH"))
+	keep := append(clientFolders(), os.Getenv("C2C_E2E_BIN"), os.Getenv("C2C_E2E_SCRATCH"))
+	status, isolated, err := lab.Isolate(keep...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 	}
@@ -53,13 +55,15 @@ func helper(args []string) (bool, error) {
 // newLab makes a lab with the programs under test.
 func newLab(t *testing.T) *lab.Lab {
 	t.Helper()
-	programs, err := lab.FindPrograms(os.Getenv("C2C_E2E_CLIENTS"), lab.Programs{
+	programs, err := lab.FindPrograms(clientFolders(), lab.Programs{
 		Bin: os.Getenv("C2C_E2E_BIN"), Scratch: os.Getenv("C2C_E2E_SCRATCH")})
 	if err != nil {
-		t.Fatalf("%v: run make e2e", err)
+		t.Fatal(err)
 	}
 	return lab.New(t, programs)
 }
+
+func clientFolders() []string { return filepath.SplitList(os.Getenv("C2C_E2E_CLIENTS")) }
 
 // once fails the test unless the model sees text exactly one time in r, and returns where.
 func once(t *testing.T, r *lab.Request, text string) lab.Item {

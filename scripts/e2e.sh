@@ -18,24 +18,41 @@ done
 cache=${C2C_E2E_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/c2c-e2e}
 mkdir -p "$cache"
 cache=$(cd "$cache" && pwd)
-mapfile -t pins < <(grep -v '^#' scripts/e2e-clients.txt)
-
-# A folder per set of pins: a changed pin installs anew, and half an install never gets the name.
-clients=$cache/clients-$(printf '%s\n' "${pins[@]}" | cksum | cut -d' ' -f1)
-if [ ! -d "$clients" ]; then
-	say "installing ${pins[*]} from npm (about 770 MB on disk, once)"
-	fresh=$(mktemp -d "$cache/install.XXXXXX")
-	trap 'rm -rf "$fresh"' EXIT
-	# Without scripts: they only copy the native programs, which the tests start where npm puts them.
-	npm install --prefix "$fresh" --ignore-scripts --no-audit --no-fund --no-save --loglevel=error "${pins[@]}" >&2
-	mv -T "$fresh" "$clients"
-fi
-
 scratch=$(mktemp -d "$cache/run.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
+
+case $(uname -m) in
+x86_64) arch=x64 ;;
+aarch64) arch=arm64 ;;
+*) die "the clients have no programs for $(uname -m)" ;;
+esac
+
+# install puts one pin into the folder given, which has the name only when it is whole.
+install() {
+	say "installing $1 from npm"
+	mkdir "$scratch/install"
+	# Without scripts: they only copy native programs, which the tests start where npm puts them.
+	npm install --prefix "$scratch/install" --ignore-scripts --no-audit --no-fund --no-save --loglevel=error "$1" >&2
+	# Another run may have been faster.
+	mv -T "$scratch/install" "$2" 2>/dev/null || rm -r "$scratch/install"
+	[ -d "$2" ]
+}
+
+clients=() installed=
+mapfile -t pins < <(grep -v '^#' scripts/e2e-clients.txt)
+for pin in "${pins[@]//'{arch}'/$arch}"; do
+	folder=$cache/${pin//\//+}
+	clients+=("$folder")
+	if [ ! -d "$folder" ]; then
+		install "$pin" "$folder"
+		installed=yes
+	fi
+done
+[ -z "$installed" ] || say "all clients together take $(du -csm "${clients[@]}" | tail -1 | cut -f1) MB in $cache"
+
 say 'building c2c and c2cd'
 CGO_ENABLED=0 "${GO:-go}" build -trimpath -o "$scratch/bin/" ./cmd/c2c ./cmd/c2cd
 
-say "running the tests with ${pins[*]}"
-C2C_E2E=1 C2C_E2E_CLIENTS=$clients C2C_E2E_BIN=$scratch/bin C2C_E2E_SCRATCH=$scratch \
+say 'running the tests'
+C2C_E2E=1 C2C_E2E_CLIENTS=$(IFS=:; echo "${clients[*]}") C2C_E2E_BIN=$scratch/bin C2C_E2E_SCRATCH=$scratch \
 	"${GO:-go}" test -count=1 -timeout 15m -v "$@" ./e2e/...

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"strings"
 )
 
@@ -44,26 +43,14 @@ func (l *Lab) ClaudeEnv(model *Model) []string {
 // Claude starts `claude` with pipes, as a script would: give -p and a prompt, or the stream-json formats.
 func (l *Lab) Claude(model *Model, args ...string) *Proc {
 	l.t.Helper()
-	return start(l.t, l.Project, l.ClaudeEnv(model), append([]string{l.programs.Claude}, args...)...)
-}
-
-// Terminal starts a program on a terminal, with the clients on its path.
-func (l *Lab) Terminal(env []string, argv ...string) *Proc {
-	l.t.Helper()
-	for i, v := range env {
-		if path, ok := strings.CutPrefix(v, "PATH="); ok {
-			env[i] = "PATH=" + filepath.Dir(l.programs.Claude) + ":" + filepath.Dir(l.programs.Codex) + ":" + path
-		}
-	}
-	return startTerminal(l.t, l.Project, env, argv...)
+	return l.run(Claude, l.ClaudeEnv(model), args...)
 }
 
 // ClaudeTUI starts Claude Code on a terminal and returns when its prompt is there.
 func (l *Lab) ClaudeTUI(model *Model, args ...string) *Proc {
 	l.t.Helper()
-	p := startTerminal(l.t, l.Project, l.ClaudeEnv(model), append([]string{l.programs.Claude}, args...)...)
-	p.WaitScreen(0, "shift+tab to cycle", "? for shortcuts") // drawn when the first screen is complete
-	return p
+	// Drawn when the first screen is complete.
+	return l.tui(Claude, l.ClaudeEnv(model), []string{"shift+tab to cycle", "? for shortcuts"}, args...)
 }
 
 // ClaudeStream starts one session that takes several prompts on its standard input (see SendPrompt).

@@ -36,7 +36,7 @@ func (l *Lab) CodexEnv() []string { return l.Env("LAB_KEY=lab-key") }
 // CodexExec starts `codex exec` with pipes; it answers one prompt and ends.
 func (l *Lab) CodexExec(args ...string) *Proc {
 	l.t.Helper()
-	p := start(l.t, l.Project, l.CodexEnv(), append([]string{l.programs.Codex, "exec"}, args...)...)
+	p := l.run(Codex, l.CodexEnv(), append([]string{"exec"}, args...)...)
 	p.CloseInput() // or it waits for more of the prompt there
 	return p
 }
@@ -45,16 +45,14 @@ func (l *Lab) CodexExec(args ...string) *Proc {
 // a client of the daemon that it starts; with -c, --no-daemon and some others it runs by itself.
 func (l *Lab) CodexTUI(args ...string) *Proc {
 	l.t.Helper()
-	p := startTerminal(l.t, l.Project, l.CodexEnv(), append([]string{l.programs.Codex}, args...)...)
-	p.WaitScreen(0, "›")
-	return p
+	return l.tui(Codex, l.CodexEnv(), []string{"›"}, args...)
 }
 
 // TrustCodexHooks does what "Trust all and continue" of the hook review does: it asks Codex for the
 // hooks it knows and their hashes, and stores the hashes as trusted. It returns how many there were.
 func (l *Lab) TrustCodexHooks() int {
 	l.t.Helper()
-	p := start(l.t, l.Project, l.CodexEnv(), l.programs.Codex, "app-server")
+	p := l.run(Codex, l.CodexEnv(), "app-server")
 	defer p.Kill()
 	p.call(1, "initialize", map[string]any{
 		"clientInfo":   map[string]any{"name": "lab", "title": "lab", "version": "0"},

@@ -11,21 +11,6 @@ import (
 	"time"
 )
 
-// Client names one of the AI programs.
-type Client string
-
-const (
-	Claude Client = "claude"
-	Codex  Client = "codex"
-)
-
-// Programs says where the programs under test are.
-type Programs struct {
-	Claude, Codex string // the native binaries
-	Bin           string // the folder with c2c and c2cd, or empty
-	Scratch       string // where homes are made; Codex behaves differently below /tmp
-}
-
 // Lab is one person's computer: a home, a project under git, and the clients' first-run questions answered.
 type Lab struct {
 	Home, Project string
@@ -70,8 +55,10 @@ func (l *Lab) Setenv(key, value string) { l.extra = append(l.extra, key+"="+valu
 // Env is the whole environment of a person's shell here: nothing of the machine's comes through.
 func (l *Lab) Env(more ...string) []string {
 	path := "/usr/local/bin:/usr/bin:/bin"
-	if l.programs.Bin != "" {
-		path = l.programs.Bin + ":" + path
+	for _, dir := range []string{l.programs.Node, l.programs.Bin} {
+		if dir != "" {
+			path = dir + ":" + path
+		}
 	}
 	env := []string{
 		"HOME=" + l.Home, "PATH=" + path, "USER=lab", "LOGNAME=lab", "SHELL=/bin/bash",
@@ -175,23 +162,4 @@ func mustJSON(v any) string {
 		panic(err)
 	}
 	return string(text) + "\n"
-}
-
-// FindPrograms completes p with the clients below dir, where scripts/e2e.sh has npm put them. These are
-// the native binaries: what npm links as "claude" and "codex" only starts them, and needs a newer Node.
-func FindPrograms(dir string, p Programs) (Programs, error) {
-	for pattern, to := range map[string]*string{
-		"@anthropic-ai/claude-code-*/claude": &p.Claude,
-		"@openai/codex-*/vendor/*/bin/codex": &p.Codex,
-	} {
-		paths, err := filepath.Glob(filepath.Join(dir, "node_modules", pattern))
-		if err != nil {
-			return p, err
-		}
-		if len(paths) == 0 {
-			return p, fmt.Errorf("no %s in %q", pattern, dir)
-		}
-		*to = paths[0]
-	}
-	return p, nil
 }

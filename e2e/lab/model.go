@@ -17,8 +17,8 @@ import (
 // because a wait that ends early says nothing.
 const patience = 90 * time.Second
 
-// Model is a fake model provider for one client: it speaks the Messages API and the Responses API,
-// records what it is asked and answers what the test scripted.
+// Model is a fake model provider for one client: it speaks the APIs of all of them, records what it is asked
+// and answers what the test scripted.
 type Model struct {
 	URL string // http://127.0.0.1:port
 
@@ -69,14 +69,6 @@ func Say(text string) Reply { return Reply{Text: text} }
 // Call answers with one tool call.
 func Call(name string, input any) Reply { return Reply{Calls: []ToolCall{{Name: name, Input: input}}} }
 
-// CallMCP asks for a tool of an MCP server in the way the client names it.
-func CallMCP(c Client, server, tool string, input any) Reply {
-	if c == Codex {
-		return Reply{Calls: []ToolCall{{Name: tool, Namespace: "mcp__" + server, Input: input}}}
-	}
-	return Call("mcp__"+server+"__"+tool, input)
-}
-
 // After makes the reply wait until ch is closed.
 func (r Reply) After(ch <-chan struct{}) Reply {
 	r.Hold = ch
@@ -95,6 +87,7 @@ func NewModel(t testing.TB) *Model {
 	mux.HandleFunc("POST /v1/messages", m.serveMessages)
 	mux.HandleFunc("POST /v1/messages/count_tokens", serveTokenCount)
 	mux.HandleFunc("POST /v1/responses", m.serveResponses)
+	mux.HandleFunc("POST /v1/chat/completions", m.serveChat)
 	// Clients probe other addresses (hello, models); a quick "no" is all they need.
 	mux.HandleFunc("/", http.NotFound)
 	server := &http.Server{Handler: mux}
@@ -322,12 +315,19 @@ func newStream(w http.ResponseWriter) stream {
 	return stream{w}
 }
 
+// event writes an event that has a name, which it repeats as its type.
 func (s stream) event(name string, data map[string]any) {
 	data["type"] = name
-	text, err := json.Marshal(data)
+	fmt.Fprintf(s.w, "event: %s\n", name)
+	s.data(data)
+}
+
+// data writes an event without a name.
+func (s stream) data(v any) {
+	text, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // only what this package built
 	}
-	fmt.Fprintf(s.w, "event: %s\ndata: %s\n\n", name, text)
+	fmt.Fprintf(s.w, "data: %s\n\n", text)
 	s.w.(http.Flusher).Flush()
 }

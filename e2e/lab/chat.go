@@ -1,0 +1,82 @@
+package lab
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+)
+
+// The chat completions API as OpenCode 1.18.33 uses it: POST /v1/chat/completions, answered by chunks.
+
+type chatBody struct {
+	Messages []struct {
+		Role    string
+		Content json.RawMessage // a text or a list of parts
+		Calls   []chatCall      `json:"tool_calls"`
+	}
+	Tools []struct{ Function struct{ Name string } }
+}
+
+type chatCall struct {
+	Index    int    `json:"index"`
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+}
+
+func (m *Model) serveChat(w http.ResponseWriter, r *http.Request) {
+	var body chatBody
+	reply, ok := m.receive(w, r, &body, func(request *Request) {
+		request.Items = chatItems(body)
+		for _, tool := range body.Tools {
+			request.Tools = append(request.Tools, tool.Function.Name)
+		}
+	})
+	if ok {
+		streamChat(newStream(w), reply)
+	}
+}
+
+func chatItems(body chatBody) []Item {
+	var items []Item
+	prompt := true // no message of the conversation has come yet
+	for i, message := range body.Messages {
+		if prompt = prompt && message.Role == "system"; prompt {
+			i = -1
+		}
+		for _, item := range blockItems(i, message.Role, message.Content) {
+			if item.Text != "" { // a message that only calls tools
+				items = append(items, item)
+			}
+		}
+		for _, call := range message.Calls {
+			items = append(items, Item{i, message.Role, call.Type, call.Function.Name, call.Function.Arguments})
+		}
+	}
+	return items
+}
+
+func streamChat(s stream, reply Reply) {
+	id := "chatcmpl-" + nextID()
+	chunk := func(delta map[string]any, reason any) {
+		s.data(map[string]any{
+			"id": id, "object": "chat.completion.chunk", "created": 1, "model": "lab-model",
+			"choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": reason}},
+			"usage":   map[string]any{"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
+		})
+	}
+	chunk(map[string]any{"role": "assistant", "content": reply.Text}, nil)
+	reason := "stop"
+	for i, call := range reply.Calls {
+		arguments, _ := json.Marshal(call.Input)
+		c := chatCall{Index: i, ID: "call_" + nextID(), Type: "function"}
+		c.Function.Name, c.Function.Arguments = call.Name, string(arguments)
+		chunk(map[string]any{"tool_calls": []any{c}}, nil)
+		reason = "tool_calls"
+	}
+	chunk(map[string]any{}, reason)
+	fmt.Fprint(s.w, "data: [DONE]\n\n")
+}

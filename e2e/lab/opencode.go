@@ -1,0 +1,62 @@
+package lab
+
+import "path/filepath"
+
+// SeedOpenCode writes ~/.config/opencode/opencode.json: the model as provider, every tool allowed, then the given
+// settings.
+func (l *Lab) SeedOpenCode(model *Model, settings map[string]any) {
+	l.t.Helper()
+	all := map[string]any{
+		"model":       "lab/lab-model",
+		"small_model": "lab/lab-model",
+		"provider": map[string]any{"lab": map[string]any{
+			"npm":     "@ai-sdk/openai-compatible",
+			"options": map[string]any{"baseURL": model.URL + "/v1", "apiKey": "lab-key"},
+			"models":  map[string]any{"lab-model": map[string]any{"tool_call": true}},
+		}},
+		"permission": map[string]any{"*": "allow"},
+		"autoupdate": false,
+		"share":      "disabled",
+	}
+	for k, v := range settings {
+		all[k] = v
+	}
+	l.Write(".config/opencode/opencode.json", mustJSON(all))
+	l.SettleOpenCode(filepath.Join(l.Home, ".config/opencode"))
+	l.Write(".config/opencode-models.json", "{}\n")
+}
+
+// SettleOpenCode makes OpenCode believe that npm has been in a folder of its configuration: at every start
+// 1.18.33 has npm install @opencode-ai/plugin into each, unless node_modules is there and the lock file names the
+// package. With a plugin in the folder the screen stays black until then; offline that takes more than a minute.
+func (l *Lab) SettleOpenCode(folder string) {
+	l.t.Helper()
+	writeFile(l.t, filepath.Join(folder, "package-lock.json"), mustJSON(map[string]any{"packages": map[string]any{
+		"": map[string]any{"dependencies": map[string]any{"@opencode-ai/plugin": "1.18.33"}}}}))
+	writeFile(l.t, filepath.Join(folder, "node_modules/.keep"), "")
+}
+
+// OpenCodeEnv is the environment of OpenCode; the model is in the configuration file.
+func (l *Lab) OpenCodeEnv() []string {
+	return l.Env(
+		"OPENCODE_DISABLE_AUTOUPDATE=1",
+		"OPENCODE_DISABLE_MODELS_FETCH=1",
+		// No list of all providers: it costs more than a second at every start.
+		"OPENCODE_MODELS_PATH="+filepath.Join(l.Home, ".config/opencode-models.json"),
+		"OPENCODE_DISABLE_LSP_DOWNLOAD=1",
+	)
+}
+
+// OpenCodeRun starts `opencode run` with pipes; it answers one prompt and ends.
+func (l *Lab) OpenCodeRun(args ...string) *Proc {
+	l.t.Helper()
+	p := l.run(OpenCode, l.OpenCodeEnv(), append([]string{"run"}, args...)...)
+	p.CloseInput() // or it waits for more of the prompt there
+	return p
+}
+
+// OpenCodeTUI starts OpenCode on a terminal and returns when its prompt is there.
+func (l *Lab) OpenCodeTUI(args ...string) *Proc {
+	l.t.Helper()
+	return l.tui(OpenCode, l.OpenCodeEnv(), []string{"Ask anything"}, args...)
+}

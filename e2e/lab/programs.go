@@ -1,0 +1,116 @@
+package lab
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Client names one of the AI programs.
+type Client string
+
+const (
+	Claude   Client = "claude"
+	Codex    Client = "codex"
+	OpenCode Client = "opencode"
+)
+
+// clients says where npm puts each program, as a pattern below node_modules, and how its model names a tool of an
+// MCP server (the server's name, then the tool's). These are the native binaries, where a package has one: what npm
+// links under the client's name only starts it.
+func clients() map[Client]struct{ program, tool string } {
+	return map[Client]struct{ program, tool string }{
+		Claude:   {"@anthropic-ai/claude-code-*/claude", "mcp__%s__%s"},
+		Codex:    {"@openai/codex-*/vendor/*/bin/codex", "mcp__%s__%s"},
+		OpenCode: {"opencode-linux-*/bin/opencode", "%s_%s"},
+	}
+}
+
+// Programs says where the programs under test are.
+type Programs struct {
+	Clients map[Client]string
+	Node    string // the folder with the node that some clients run on
+	Bin     string // the folder with c2c and c2cd, or empty
+	Scratch string // where homes are made; Codex behaves differently below /tmp
+}
+
+// FindPrograms completes p with the clients in folders, where scripts/e2e.sh has npm put them. A client that is
+// missing fails the tests that start it.
+func FindPrograms(folders []string, p Programs) (Programs, error) {
+	p.Clients = map[Client]string{}
+	for _, folder := range folders {
+		modules := filepath.Join(folder, "node_modules")
+		for client, is := range clients() {
+			paths, err := filepath.Glob(filepath.Join(modules, is.program))
+			if err != nil {
+				return p, err
+			}
+			if len(paths) > 0 {
+				p.Clients[client] = paths[0]
+			}
+		}
+		if nodes, err := filepath.Glob(filepath.Join(modules, "node-linux-*/bin")); err != nil {
+			return p, err
+		} else if len(nodes) > 0 {
+			p.Node = nodes[0]
+		}
+	}
+	return p, nil
+}
+
+// path is a search path with the clients before the folders of path.
+func (p Programs) path(path string) string {
+	var dirs []string
+	for _, program := range p.Clients {
+		dirs = append(dirs, filepath.Dir(program))
+	}
+	slices.Sort(dirs)
+	return strings.Join(append(slices.Compact(dirs), path), ":")
+}
+
+// command is the command line that runs a client.
+func (l *Lab) command(c Client, args ...string) []string {
+	l.t.Helper()
+	program := l.programs.Clients[c]
+	if program == "" {
+		l.t.Fatalf("%s is not installed: run make e2e", c)
+	}
+	return append([]string{program}, args...)
+}
+
+// run starts a client with pipes.
+func (l *Lab) run(c Client, env []string, args ...string) *Proc {
+	l.t.Helper()
+	return start(l.t, l.Project, env, l.command(c, args...)...)
+}
+
+// tui starts a client on a terminal and returns when it has drawn one of the texts.
+func (l *Lab) tui(c Client, env, ready []string, args ...string) *Proc {
+	l.t.Helper()
+	begin := time.Now()
+	p := startTerminal(l.t, l.Project, env, l.command(c, args...)...)
+	p.WaitScreen(0, ready...)
+	l.t.Logf("%s was ready after %v", c, time.Since(begin).Round(time.Millisecond))
+	return p
+}
+
+// Terminal starts a program on a terminal, with the clients on its path.
+func (l *Lab) Terminal(env []string, argv ...string) *Proc {
+	l.t.Helper()
+	for i, v := range env {
+		if path, ok := strings.CutPrefix(v, "PATH="); ok {
+			env[i] = "PATH=" + l.programs.path(path)
+		}
+	}
+	return startTerminal(l.t, l.Project, env, argv...)
+}
+
+// CallMCP asks for a tool of an MCP server in the way the client names it.
+func CallMCP(c Client, server, tool string, input any) Reply {
+	if c == Codex {
+		return Reply{Calls: []ToolCall{{Name: tool, Namespace: "mcp__" + server, Input: input}}}
+	}
+	return Call(fmt.Sprintf(clients()[c].tool, server, tool), input)
+}

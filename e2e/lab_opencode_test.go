@@ -1,0 +1,71 @@
+package e2e
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"c2c/e2e/lab"
+)
+
+// openCodeLab is a lab whose OpenCode has the probe server.
+func openCodeLab(t *testing.T) (*lab.Lab, *lab.Model) {
+	l, model := newLab(t), lab.NewModel(t)
+	program, args := probe(t, l)
+	l.SeedOpenCode(model, map[string]any{"mcp": map[string]any{"probe": map[string]any{
+		"type": "local", "command": append([]string{program}, args...)}}})
+	return l, model
+}
+
+func TestLabOpenCodeAnswersOnePrompt(t *testing.T) {
+	t.Parallel()
+	l, model := openCodeLab(t)
+	model.Script(lab.CallMCP(lab.OpenCode, "probe", "look", map[string]any{}), lab.Say("I looked."))
+	if out := l.OpenCodeRun("please look").Wait(); !strings.Contains(out, "I looked.") {
+		t.Errorf("opencode run printed %q", out)
+	}
+	once(t, model.Wait(1), "probe-looked")
+	if cancelled := probeGot(t, l, "notifications/cancelled"); len(cancelled) != 1 {
+		t.Errorf("%d calls are cancelled after they were answered", len(cancelled))
+	}
+}
+
+func TestLabOpenCodeCallsMCPTools(t *testing.T) {
+	t.Parallel()
+	l, model := openCodeLab(t)
+	p := l.OpenCodeTUI()
+	looksIn(t, lab.OpenCode, model, p)
+	wantProbe(t, l, "opencode", "1.18.33", "2025-11-25", "progressToken")
+	pid := strconv.Itoa(p.Pid())
+	wantEnv(t, l, map[string]string{"ppid": pid, "OPENCODE_PID": pid, "OPENCODE": "1", "AGENT": "1"})
+}
+
+func TestLabOpenCodeKeepsADraft(t *testing.T) {
+	t.Parallel()
+	l, model := openCodeLab(t)
+	keepsDraft(t, model, l.OpenCodeTUI())
+}
+
+// The text of plugins is TypeScript as it is, and the session's id comes to a tool call only from them.
+func TestLabOpenCodePluginSaysTheSession(t *testing.T) {
+	t.Parallel()
+	l, model := openCodeLab(t)
+	l.Write(".config/opencode/plugins/lab.ts", `
+export const Lab = async () => ({
+  "tool.execute.before": async (input: { sessionID: string }, output: { args: Record<string, string> }) => {
+    output.args._session_id = input.sessionID
+  },
+  "shell.env": async (input: { sessionID: string }, output: { env: Record<string, string> }) => {
+    output.env.LAB_SESSION = input.sessionID
+  },
+})
+`)
+	model.Script(lab.Call("bash", map[string]any{"command": "echo shell-of-$LAB_SESSION", "description": "say it"}))
+	p := l.OpenCodeTUI()
+	looksIn(t, lab.OpenCode, model, p)
+	session, _ := probeGot(t, l, "tools/call")[0].Params.Arguments["_session_id"].(string)
+	if !strings.HasPrefix(session, "ses_") {
+		t.Errorf("the probe was called by session %q", session)
+	}
+	once(t, model.WaitText("shell-of-ses_"), "shell-of-"+session)
+}
