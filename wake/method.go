@@ -48,9 +48,12 @@ func (n Notice) Senders() string {
 	return strings.Join(names, ",")
 }
 
-// Sentinel is the notice as a client's model sees it, in ASCII; how says what to do. It has less than a
+// Poll is what a notice says to a model that has c2c's tools.
+const Poll = "poll mcp__c2c__poll_inbox"
+
+// Text is the notice as a client's model sees it, in ASCII; how says what to do. It has less than a
 // kilobyte: a terminal that nobody reads loses what is behind four.
-func (n Notice) Sentinel(how string) string {
+func (n Notice) Text(how string) string {
 	return fmt.Sprintf("<c2c event=\"message_pending\" count=\"%d\" from=\"%s\">%s</c2c>", n.Count, n.Senders(), how)
 }
 

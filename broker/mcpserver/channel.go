@@ -29,7 +29,7 @@ type Channel struct {
 
 // Ring sends a notification without any body. The UserPromptSubmit hook that it fires hands the mail over.
 func (c *Channel) Ring(ctx context.Context, n wake.Notice) error {
-	return c.push(ctx, n.Sentinel("poll mcp__c2c__poll_inbox"), map[string]any{"from": n.Senders()})
+	return c.push(ctx, n.Text(wake.Poll), map[string]any{"from": n.Senders()})
 }
 
 // maxChannel bounds what is pushed at once, in bytes.

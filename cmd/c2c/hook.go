@@ -74,7 +74,7 @@ func (a *app) hook(ctx context.Context, client string) error {
 			return nil
 		}
 		rang, err := b.RingOnce(ctx, s.ID, func(n wake.Notice) error {
-			_, err := fmt.Fprintln(a.stderr, n.Sentinel("it is shown beside this; if not, run: c2c poll-inbox"))
+			_, err := fmt.Fprintln(a.stderr, n.Text("it is shown beside this; if not, run: c2c poll-inbox"))
 			return err
 		})
 		if rang && err != nil {

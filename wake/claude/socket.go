@@ -42,7 +42,7 @@ func FromEnv(getenv func(string) string, now func() time.Time) (*Socket, error) 
 func (s *Socket) Ring(ctx context.Context, n wake.Notice) error {
 	s.rings++ // the client drops a text that it has had within 30 s, from whichever process
 	at := s.Now().UTC().Format("15:04:05")
-	return s.write(ctx, "c2c", fmt.Sprintf("%s\n(ring %d, %s)", n.Sentinel("poll mcp__c2c__poll_inbox"), s.rings, at))
+	return s.write(ctx, "c2c", fmt.Sprintf("%s\n(ring %d, %s)", n.Text(wake.Poll), s.rings, at))
 }
 
 type authLine struct {

@@ -36,7 +36,7 @@ func (q *Queue) Ring(ctx context.Context, n wake.Notice) error {
 	ctx, cancel := context.WithTimeout(ctx, queueTime)
 	defer cancel()
 	program := fmt.Sprintf("/proc/%d/exe", p.pid)
-	cmd := exec.CommandContext(ctx, program, "queue", "--thread", q.Thread, "--message", n.Sentinel("poll mcp__c2c__poll_inbox"))
+	cmd := exec.CommandContext(ctx, program, "queue", "--thread", q.Thread, "--message", n.Text(wake.Poll))
 	// Nothing of our environment but what names places: it may hold keys.
 	cmd.Env = []string{"HOME=" + q.Getenv("HOME"), "PATH=" + q.Getenv("PATH"), "CODEX_HOME=" + q.Home}
 	cmd.WaitDelay = time.Second // a child of its own that stays must not keep us

@@ -92,7 +92,7 @@ func (s *Server) state(ctx context.Context, c *conn) (State, error) {
 
 // Ring starts a turn with a line that holds no mail, or has a running one take it.
 func (s *Server) Ring(ctx context.Context, n wake.Notice) error {
-	_, err := s.begin(ctx, n.Sentinel("poll mcp__c2c__poll_inbox"), "")
+	_, err := s.begin(ctx, n.Text(wake.Poll), "")
 	return err
 }
 

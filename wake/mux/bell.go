@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"c2c/wake"
@@ -13,7 +14,7 @@ import (
 const (
 	quiet   = 2 * time.Second        // since a key was typed
 	between = 150 * time.Millisecond // between two looks; Gemini loses an Enter within 100 ms of a paste
-	looks   = 10                     // at a client that has not drawn yet
+	shown   = 10 * between           // in which a client draws what was pasted
 )
 
 // Bell rings one client.
@@ -27,7 +28,7 @@ type Bell struct {
 
 	now    func() time.Time
 	wait   func(context.Context, time.Duration) error
-	prompt func(client string, s *screen.Screen) (draft string, err error) // screen.Prompt
+	prompt func(*screen.Screen) (draft string, err error)
 }
 
 // terminal is a pane.
@@ -37,14 +38,19 @@ type terminal interface {
 	look(context.Context) (view, time.Time, error)
 	// typed is when a person may have typed last, as far as the multiplexer tells.
 	typed(context.Context) (time.Time, error)
-	// paste types text, as a paste.
-	paste(ctx context.Context, text string) error
-	// enter presses Enter.
-	enter(context.Context) error
+	// Paste and Enter are those of screen.Terminal.
+	Paste(ctx context.Context, text string) error
+	Enter(context.Context) error
 	close() error
 }
 
-// Ring implements wake.Doorbell. It may wait for ten seconds after a key. With wake.ErrHeld nothing was typed.
+// typist is who types into a pane, as screen.Type sees it.
+type typist struct {
+	*Bell
+	terminal
+}
+
+// Ring types the notice into the client's prompt; see screen.Type. It may wait for ten seconds after a key.
 func (b *Bell) Ring(ctx context.Context, n wake.Notice) (err error) {
 	if b.now == nil {
 		b.now = time.Now
@@ -52,47 +58,16 @@ func (b *Bell) Ring(ctx context.Context, n wake.Notice) (err error) {
 	if b.wait == nil {
 		b.wait = pause
 	}
-	if b.prompt == nil {
-		b.prompt = screen.Prompt
-	}
 	t, err := b.open()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.close()) }()
-	if err := b.idle(ctx, t); err != nil {
-		return mark(wake.ErrHeld, err)
+	prompt := b.prompt
+	if prompt == nil {
+		prompt = func(s *screen.Screen) (string, error) { return screen.Prompt(b.Client, s) }
 	}
-	text := n.Sentinel("poll mcp__c2c__poll_inbox")
-	if err := t.paste(ctx, text); err != nil {
-		return mark(wake.ErrUncaptured, err)
-	}
-	if err := b.until(ctx, t, func(v view) error {
-		draft, err := b.draft(v)
-		if err == nil && !screen.Same(draft, text) {
-			err = errors.New("the line does not stand alone in its prompt")
-		}
-		return err
-	}); err != nil {
-		return mark(wake.ErrUncaptured, fmt.Errorf("pasted, and not sent: %w", err))
-	}
-	if err := t.enter(ctx); err != nil {
-		return mark(wake.ErrUncaptured, err)
-	}
-	return mark(wake.ErrUncaptured, b.until(ctx, t, func(v view) error {
-		if draft, _ := b.draft(v); screen.Same(draft, text) {
-			return errors.New("the line stays in its prompt")
-		}
-		return nil // a turn, or an empty prompt: either way the line has left it
-	}))
-}
-
-// mark gives an error its kind, if it has none.
-func mark(kind, err error) error {
-	if err == nil || errors.Is(err, wake.ErrUnreachable) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", kind, err)
+	return screen.Type(ctx, typist{b, t}, prompt, n.Text(wake.Poll), shown)
 }
 
 func (b *Bell) open() (terminal, error) {
@@ -109,18 +84,18 @@ func (b *Bell) open() (terminal, error) {
 	return newTmux(path, b.Pane, b.Process), nil
 }
 
-// idle fails unless the client shows its empty prompt and nobody types to it.
-func (b *Bell) idle(ctx context.Context, t terminal) error {
-	first, left, err := b.sample(ctx, t)
+// Idle implements screen.Terminal.
+func (t typist) Idle(ctx context.Context) error {
+	first, left, err := t.sample(ctx)
 	if err == nil && left > 0 { // wait for that once
-		if err = b.wait(ctx, left); err == nil {
-			first, left, err = b.sample(ctx, t)
+		if err = t.wait(ctx, left); err == nil {
+			first, left, err = t.sample(ctx)
 		}
 	}
 	var v view
 	if err == nil && left <= 0 {
-		if err = b.wait(ctx, between); err == nil {
-			v, left, err = b.sample(ctx, t)
+		if err = t.wait(ctx, between); err == nil {
+			v, left, err = t.sample(ctx)
 		}
 	}
 	switch {
@@ -131,20 +106,23 @@ func (b *Bell) idle(ctx context.Context, t terminal) error {
 	case !v.equal(first):
 		return errors.New("its screen moves")
 	}
-	draft, err := b.draft(v)
-	if err == nil && draft != "" {
-		err = errors.New("a draft stands in its prompt")
+	return nil
+}
+
+// Look implements screen.Terminal.
+func (t typist) Look(ctx context.Context, see func(*screen.Screen)) error {
+	v, _, err := t.look(ctx)
+	if err == nil {
+		see(screen.Captured(v.drawn, v.row, v.col))
 	}
 	return err
 }
 
-// draft is what a person has typed into the client's prompt.
-func (b *Bell) draft(v view) (string, error) {
-	return b.prompt(b.Client, screen.Captured(v.drawn, v.row, v.col))
-}
+// Wait implements screen.Terminal.
+func (t typist) Wait(ctx context.Context) error { return errors.Join(t.wait(ctx, between), ctx.Err()) }
 
 // sample returns what the pane shows, and how much is left of the time without a key.
-func (b *Bell) sample(ctx context.Context, t terminal) (view, time.Duration, error) {
+func (t typist) sample(ctx context.Context) (view, time.Duration, error) {
 	v, read, err := t.look(ctx)
 	if err != nil {
 		return v, 0, err
@@ -156,24 +134,7 @@ func (b *Bell) sample(ctx context.Context, t terminal) (view, time.Duration, err
 	if read.After(typed) {
 		typed = read
 	}
-	return v, typed.Add(quiet).Sub(b.now()), nil
-}
-
-// until looks now and then, while seen fails.
-func (b *Bell) until(ctx context.Context, t terminal, seen func(view) error) (err error) {
-	for range looks {
-		if err := b.wait(ctx, between); err != nil {
-			return err
-		}
-		v, _, lookErr := t.look(ctx)
-		if lookErr != nil {
-			return lookErr
-		}
-		if err = seen(v); err == nil {
-			return nil
-		}
-	}
-	return err
+	return v, typed.Add(quiet).Sub(t.now()), nil
 }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -185,4 +146,18 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	}
+}
+
+// view is what a pane shows, and where its cursor stands, from 0.
+type view struct {
+	lines    []string // the text alone
+	drawn    []string // the same lines with their colours, as package screen gets them
+	row, col int
+}
+
+func (v view) valid() bool { return v.row >= 0 && v.col >= 0 && v.row < len(v.lines) }
+
+// equal leaves the colours out: a cursor that the client draws may blink.
+func (v view) equal(w view) bool {
+	return v.row == w.row && v.col == w.col && slices.Equal(v.lines, w.lines)
 }

@@ -87,7 +87,7 @@ func TestAScreenThatMovesIsLeftAlone(t *testing.T) {
 	both(t, func(t *testing.T, l *lab) {
 		l.say("mode moving")
 		b := l.bell()
-		b.prompt = func(string, *screen.Screen) (string, error) { return "", nil }
+		b.prompt = func(*screen.Screen) (string, error) { return "", nil }
 		refused(t, l, b, "moves", "")
 	})
 }
@@ -138,7 +138,7 @@ func TestTextIsPastedAsItIs(t *testing.T) {
 		}
 		defer term.close()
 		const text = `\015$HOME^M;#{pane_id}`
-		if err := term.paste(t.Context(), text); err != nil {
+		if err := term.Paste(t.Context(), text); err != nil {
 			t.Fatal(err)
 		}
 		l.untouched(text)

@@ -1,14 +1,8 @@
 // Package mux is the last-resort doorbell: it types a line into a client that
-// runs in a tmux pane or a GNU screen window, which we did not make.
-//
-// In every client measured, paste and Enter into an open permission dialog
-// approved the command. So before anything is typed the pane must be known: it
-// is the client's, the client is in its foreground, nobody has typed lately,
-// the picture is still and is the client's idle, empty prompt. After the paste
-// Enter follows only when the line stands in the input and all else is idle
-// still. What is not known for certain is wake.ErrUncaptured. A line that has
-// been pasted and not sent stays in the input as a draft, and so is never
-// pasted twice.
+// runs in a tmux pane or a GNU screen window, which we did not make. Before
+// anything is typed the pane must be known: it is the client's, the client is
+// in its foreground, nobody has typed lately, and the picture is still. All else
+// is as screen.Type says. What is not known for certain is wake.ErrUncaptured.
 //
 // What remains: a key pressed, or a dialog drawn, in the few milliseconds
 // between the last look and a paste or an Enter is not seen. Of screen less is

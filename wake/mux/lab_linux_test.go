@@ -145,7 +145,7 @@ func (l *lab) getenv(key string) string {
 }
 
 // labPrompt reads the client's prompt: above it the title, what was sent, and an empty line.
-func labPrompt(_ string, s *screen.Screen) (draft string, err error) {
+func labPrompt(s *screen.Screen) (draft string, err error) {
 	row, _, _ := s.Position()
 	top := row
 	for top > 0 && !strings.HasPrefix(screen.Text(s.Line(top)), ">") {

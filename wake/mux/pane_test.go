@@ -80,7 +80,8 @@ func TestAPromptIsRecognisedWithoutItsHighBytes(t *testing.T) {
 			}, screen.Text(s.Line(i))))
 		}
 		row, col, _ := s.Position()
-		if err := screen.Idle("claude", screen.Captured(withSigns(lines), row, col)); (err == nil) != want {
+		draft, err := screen.Prompt("claude", screen.Captured(withSigns(lines), row, col))
+		if (err == nil && draft == "") != want {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

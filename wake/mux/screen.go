@@ -181,15 +181,15 @@ func withSigns(lines []string) []string {
 // typed implements terminal: screen does not tell. What the client has read it has from foreground.
 func (s *gnuScreen) typed(context.Context) (time.Time, error) { return time.Time{}, nil }
 
-// paste implements terminal. screen would take \, ^ and $ for the start of a character or of a variable.
-func (s *gnuScreen) paste(ctx context.Context, text string) error {
+// Paste implements terminal. screen would take \, ^ and $ for the start of a character or of a variable.
+func (s *gnuScreen) Paste(ctx context.Context, text string) error {
 	quoted := strings.NewReplacer(`\`, `\\`, `^`, `\^`, `$`, `\$`).Replace(text)
 	_, err := s.cmd.run(ctx, "-X", "stuff", "\x1b[200~"+quoted+"\x1b[201~")
 	return err
 }
 
-// enter implements terminal.
-func (s *gnuScreen) enter(ctx context.Context) error {
+// Enter implements terminal.
+func (s *gnuScreen) Enter(ctx context.Context) error {
 	_, err := s.cmd.run(ctx, "-X", "stuff", "\r")
 	return err
 }

@@ -104,8 +104,8 @@ func (t *tmux) typed(ctx context.Context) (last time.Time, err error) {
 	return last, nil
 }
 
-// paste implements terminal. With -p tmux brackets the text if the client has asked for that.
-func (t *tmux) paste(ctx context.Context, text string) error {
+// Paste implements terminal. With -p tmux brackets the text if the client has asked for that.
+func (t *tmux) Paste(ctx context.Context, text string) error {
 	buffer := "c2c-" + strconv.Itoa(os.Getpid())
 	_, err := t.cmd.run(ctx, "set-buffer", "-b", buffer, "--", text, ";", "paste-buffer", "-p", "-d", "-b", buffer, "-t", t.pane.ID)
 	if err != nil {
@@ -114,8 +114,8 @@ func (t *tmux) paste(ctx context.Context, text string) error {
 	return err
 }
 
-// enter implements terminal.
-func (t *tmux) enter(ctx context.Context) error {
+// Enter implements terminal.
+func (t *tmux) Enter(ctx context.Context) error {
 	_, err := t.cmd.run(ctx, "send-keys", "-t", t.pane.ID, "Enter")
 	return err
 }

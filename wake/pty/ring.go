@@ -50,44 +50,26 @@ func (k keyboard) Write(b []byte) (int, error) {
 	return t.master.Write(b)
 }
 
-// Ring types the notice into the client's prompt, as a person would, and presses Enter. It is the last way
-// to a client, for in each that was measured Enter approves what an open dialog asks about. So it types only
-// into an empty prompt that package screen recognises, when neither the person nor the client does anything,
-// and presses Enter only when the prompt shows the notice and nothing else. Otherwise: wake.ErrHeld when
-// nothing was typed, wake.ErrUncaptured when something was.
+// Ring types the notice into the client's prompt; see screen.Type.
 func (t *Terminal) Ring(ctx context.Context, n wake.Notice) error {
-	text := n.Sentinel("poll mcp__c2c__poll_inbox")
-	ctx, cancel := context.WithTimeout(ctx, 2*t.limits.answer)
-	defer cancel()
 	select {
 	case t.keys <- struct{}{}:
 		defer func() { <-t.keys }()
-	case <-ctx.Done():
+	case <-time.After(t.limits.answer):
 		return fmt.Errorf("%w: it does not read the person's keys", wake.ErrHeld)
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", wake.ErrHeld, ctx.Err())
 	}
-	if err := t.clear(ctx); errors.Is(err, wake.ErrUnreachable) {
-		return err
-	} else if err != nil {
-		return fmt.Errorf("%w: %w", wake.ErrHeld, err)
-	}
-	if err := t.write("\x1b[200~" + text + "\x1b[201~"); err != nil {
-		return fmt.Errorf("%w: %w", wake.ErrUncaptured, err)
-	}
-	if err := t.shows(ctx, func(draft string, err error) bool { return err == nil && screen.Same(draft, text) }); err != nil {
-		return fmt.Errorf("%w: its prompt does not show what was pasted", wake.ErrUncaptured)
-	}
-	if err := t.write("\r"); err != nil {
-		return fmt.Errorf("%w: %w", wake.ErrUncaptured, err)
-	}
-	// A turn or an empty prompt: either way the notice has left it.
-	if err := t.shows(ctx, func(draft string, err error) bool { return !screen.Same(draft, text) }); err != nil {
-		return fmt.Errorf("%w: it did not take Enter", wake.ErrUncaptured)
-	}
-	return nil
+	prompt := func(s *screen.Screen) (string, error) { return screen.Prompt(t.client, s) }
+	return screen.Type(ctx, typist{t}, prompt, n.Text(wake.Poll), t.limits.answer)
 }
 
-// clear says why nothing may be typed now.
-func (t *Terminal) clear(ctx context.Context) error {
+// typist is who types, as screen.Type sees the terminal. It has the keys.
+type typist struct{ t *Terminal }
+
+// Idle implements screen.Terminal.
+func (p typist) Idle(ctx context.Context) error {
+	t := p.t
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch now := time.Now(); {
@@ -100,7 +82,7 @@ func (t *Terminal) clear(ctx context.Context) error {
 	case now.Sub(t.drawn) < t.limits.quiet:
 		return errors.New("the client is drawing")
 	}
-	err := t.control(func(fd int) error {
+	return t.control(func(fd int) error {
 		mode, err := unix.IoctlGetTermios(fd, getTermios)
 		if err != nil {
 			return err
@@ -114,35 +96,41 @@ func (t *Terminal) clear(ctx context.Context) error {
 		}
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return screen.Idle(t.client, t.screen)
 }
+
+// Look implements screen.Terminal.
+func (p typist) Look(_ context.Context, see func(*screen.Screen)) error {
+	p.t.mu.Lock()
+	defer p.t.mu.Unlock()
+	see(p.t.screen)
+	return nil
+}
+
+// Wait implements screen.Terminal.
+func (p typist) Wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-p.t.drew:
+		return nil
+	}
+}
+
+// Paste implements screen.Terminal.
+func (p typist) Paste(_ context.Context, text string) error {
+	return p.write("\x1b[200~" + text + "\x1b[201~")
+}
+
+// Enter implements screen.Terminal.
+func (p typist) Enter(context.Context) error { return p.write("\r") }
 
 // write types into the client's terminal; a client that does not read is not waited for.
-func (t *Terminal) write(text string) error {
-	if err := t.master.SetWriteDeadline(time.Now().Add(t.limits.answer)); err != nil {
+func (p typist) write(text string) error {
+	m := p.t.master
+	if err := m.SetWriteDeadline(time.Now().Add(p.t.limits.answer)); err != nil {
 		return err
 	}
-	defer t.master.SetWriteDeadline(time.Time{})
-	_, err := t.master.Write([]byte(text))
+	defer m.SetWriteDeadline(time.Time{})
+	_, err := m.Write([]byte(text))
 	return err
-}
-
-// shows waits until the prompt is as wanted.
-func (t *Terminal) shows(ctx context.Context, wanted func(draft string, err error) bool) error {
-	for {
-		t.mu.Lock()
-		draft, err := screen.Prompt(t.client, t.screen)
-		t.mu.Unlock()
-		if wanted(draft, err) {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-t.drew:
-		}
-	}
 }

@@ -34,15 +34,6 @@ func Same(draft, text string) bool {
 	return squeeze(draft) == squeeze(text)
 }
 
-// Idle says why nothing may be typed into a client's prompt; nil: it is empty and waits.
-func Idle(client string, s *Screen) error {
-	draft, err := Prompt(client, s)
-	if err == nil && draft != "" {
-		err = errors.New("a draft stands in the prompt")
-	}
-	return err
-}
-
 var (
 	errNoPrompt = errors.New("no prompt that is known stands where the cursor is")
 	errTurn     = errors.New("a turn runs")

@@ -1,0 +1,97 @@
+package screen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"c2c/wake"
+)
+
+// Terminal is where a client runs, as somebody who may type into it sees it.
+type Terminal interface {
+	// Idle fails unless nobody types, the picture is still, and a key would reach the client.
+	Idle(context.Context) error
+	// Look has see look at what it shows.
+	Look(ctx context.Context, see func(*Screen)) error
+	// Wait returns when the picture may be another one, or ctx ends.
+	Wait(context.Context) error
+	// Paste types text, as a paste.
+	Paste(ctx context.Context, text string) error
+	// Enter presses Enter.
+	Enter(context.Context) error
+}
+
+// Type types a line into a client's prompt, as a person would, and presses Enter. It is the last way to a client,
+// for in each that was measured Enter approves what an open dialog asks about. So it types only into an empty
+// prompt that waits, when neither the person nor the client does anything, and presses Enter only when the prompt
+// shows the line and nothing else. prompt reads it, as Prompt does; answer is how long the client may take to show
+// the line, and to take Enter. Otherwise: wake.ErrHeld when nothing was typed, wake.ErrUncaptured when something was. A line that was pasted and
+// not sent stays in the prompt as a draft, and so is never pasted twice.
+func Type(ctx context.Context, t Terminal, prompt func(*Screen) (draft string, err error), line string, answer time.Duration) error {
+	if err := idle(ctx, t, prompt); err != nil {
+		return mark(wake.ErrHeld, err)
+	}
+	// await waits until the prompt is as wanted.
+	await := func(wanted func(draft string, err error) error) error {
+		ctx, cancel := context.WithTimeout(ctx, answer)
+		defer cancel()
+		for reason := errors.New("the client drew nothing"); ; {
+			if t.Wait(ctx) != nil {
+				return reason
+			}
+			err := t.Look(ctx, func(s *Screen) { reason = wanted(prompt(s)) })
+			if err != nil && ctx.Err() == nil {
+				return err
+			}
+			if err == nil && reason == nil {
+				return nil
+			}
+		}
+	}
+	if err := t.Paste(ctx, line); err != nil {
+		return mark(wake.ErrUncaptured, err)
+	}
+	if err := await(func(draft string, err error) error {
+		if err == nil && !Same(draft, line) {
+			err = errors.New("the line does not stand alone in its prompt")
+		}
+		return err
+	}); err != nil {
+		return mark(wake.ErrUncaptured, fmt.Errorf("pasted, and not sent: %w", err))
+	}
+	if err := t.Enter(ctx); err != nil {
+		return mark(wake.ErrUncaptured, err)
+	}
+	return mark(wake.ErrUncaptured, await(func(draft string, _ error) error {
+		if Same(draft, line) {
+			return errors.New("the line stays in its prompt")
+		}
+		return nil // a turn, or an empty prompt: either way the line has left it
+	}))
+}
+
+// idle says why nothing may be typed now.
+func idle(ctx context.Context, t Terminal, prompt func(*Screen) (string, error)) error {
+	if err := t.Idle(ctx); err != nil {
+		return err
+	}
+	var draft string
+	var err error
+	if lerr := t.Look(ctx, func(s *Screen) { draft, err = prompt(s) }); lerr != nil {
+		return lerr
+	}
+	if err == nil && draft != "" {
+		err = errors.New("a draft stands in its prompt")
+	}
+	return err
+}
+
+// mark gives an error its kind, if it has none.
+func mark(kind, err error) error {
+	if err == nil || errors.Is(err, wake.ErrUnreachable) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", kind, err)
+}
