@@ -56,9 +56,6 @@ type Broker struct {
 
 // Open opens the root, and makes it when there is none.
 func Open(cfg Config) (*Broker, error) {
-	if err := checkOwner(cfg.Root, os.Geteuid()); err != nil {
-		return nil, err
-	}
 	root, err := atomicfile.Create(cfg.Root)
 	if err != nil {
 		return nil, fmt.Errorf("open root: %w", err)

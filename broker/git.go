@@ -79,90 +79,37 @@ func gitDirAt(path string) string {
 	return path
 }
 
-// parseGitConfig gives remote.origin.url, the last one as git does. ok is false when the file pulls
-// in others, has per-worktree values, or moves the top level: then only git knows the answer.
+// parseGitConfig gives remote.origin.url, the last one as git does. ok is false for what few files have: includes,
+// values for one work tree, a top level elsewhere, and a value with quotes, escapes or a comment. Git reads those.
 func parseGitConfig(text string) (url string, ok bool) {
 	section := ""
 	moved := false // the top level is not where .git is
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	text = strings.ReplaceAll(text, "\\\n", "")
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "[") {
-			end := strings.LastIndexByte(line, ']')
-			if end < 0 {
+			section = strings.Join(strings.Fields(line), " ")
+			lower := strings.ToLower(section)
+			if strings.HasPrefix(lower, "[include") || strings.HasPrefix(lower, "[remote.") || !strings.HasSuffix(line, "]") {
 				return "", false
 			}
-			section, line = sectionName(line[1:end]), strings.TrimSpace(line[end+1:])
-			if section == "include" || strings.HasPrefix(section, "includeif ") {
-				return "", false
-			}
-		}
-		key, value, found := strings.Cut(line, "=")
-		if !found {
 			continue
 		}
-		switch key = strings.ToLower(strings.TrimSpace(key)); {
-		case section == "extensions" && key == "worktreeconfig":
+		if strings.HasSuffix(line, `\`) {
+			return "", false // it goes on in the next line
+		}
+		key, value, _ := strings.Cut(line, "=")
+		switch strings.ToLower(strings.TrimSpace(key)) {
+		case "worktreeconfig":
 			return "", false
-		case section == "core" && key == "worktree":
+		case "worktree":
 			moved = true
-		case section == `remote "origin"` && key == "url":
-			url = unquoteGit(value)
+		case "url":
+			if strings.EqualFold(section, `[remote "origin"]`) && strings.Contains(section, `"origin"`) {
+				url = strings.TrimSpace(value)
+			}
 		}
 	}
-	return url, url != "" || !moved
-}
-
-// sectionName folds the case of a section but not of its quoted subsection.
-func sectionName(s string) string {
-	name, sub, found := strings.Cut(strings.TrimSpace(s), " ")
-	if !found {
-		return strings.ToLower(name)
-	}
-	return strings.ToLower(name) + " " + strings.TrimSpace(sub)
-}
-
-// unquoteGit takes comments, quotes and escapes out of a value.
-func unquoteGit(s string) string {
-	var out strings.Builder
-	quoted := false
-	keep := 0 // length up to the last character that is not trailing space
-	s = strings.TrimLeft(s, " \t")
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		switch {
-		case c == '"':
-			quoted = !quoted
-			keep = out.Len()
-			continue
-		case !quoted && (c == '#' || c == ';'):
-			return out.String()[:keep]
-		case c == '\\' && i+1 < len(s):
-			i++
-			c = unescapeGit(s[i])
-			out.WriteByte(c)
-			keep = out.Len()
-			continue
-		}
-		out.WriteByte(c)
-		if quoted || (c != ' ' && c != '\t') {
-			keep = out.Len()
-		}
-	}
-	return out.String()[:keep]
-}
-
-func unescapeGit(c byte) byte {
-	switch c {
-	case 'n':
-		return '\n'
-	case 't':
-		return '\t'
-	case 'b':
-		return '\b'
-	}
-	return c
+	return url, (url != "" || !moved) && !strings.ContainsAny(url, "\"\\#;")
 }
 
 // askGit does what the original does every time.

@@ -5,11 +5,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 )
 
 // FindRoot says which directory holds the mail of the repository around cwd, and which variable
@@ -65,26 +62,4 @@ func fingerprint(cwd string) string {
 	}
 	sum := sha256.Sum256([]byte(name))
 	return hex.EncodeToString(sum[:])[:12]
-}
-
-// checkOwner keeps the superuser from making a root in somebody else's folder, as sudo does that keeps HOME:
-// what it makes there would shut that user out.
-func checkOwner(root string, euid int) error {
-	if euid != 0 {
-		return nil
-	}
-	for dir := root; ; dir = filepath.Dir(dir) {
-		info, err := os.Stat(dir)
-		if errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("open root %q: %w", root, err)
-		}
-		if uid := info.Sys().(*syscall.Stat_t).Uid; int(uid) != euid {
-			return fmt.Errorf("open root %q: %q belongs to uid %d, and as root c2c would shut that user out: "+
-				"run c2c as that user, or set HOME or C2C_MCP_BROKER_ROOT to a folder of root's", root, dir, uid)
-		}
-		return nil
-	}
 }
