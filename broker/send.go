@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"c2c/inbox"
 )
@@ -23,14 +22,17 @@ type Letter struct {
 	Ephemeral  bool
 }
 
-// Receipt says that a message is on the disk of the receiver's mailbox, and no more.
+// Receipt says that a message is on the disk of the receiver's mailbox, and no more. The fields of the original
+// come first.
 type Receipt struct {
-	ID        string
-	TS        time.Time
-	From, To  string // aliases
-	SessionID string // the receiver's
-	Recipient State
-	Duplicate bool // the mailbox had this message before
+	Queued    bool    `json:"queued"` // always
+	TS        float64 `json:"ts"`     // when it was sent, as in the message
+	From      string  `json:"from_alias"`
+	To        string  `json:"to_alias"`
+	ID        string  `json:"message_id"`
+	Recipient State   `json:"recipient"`
+	Duplicate bool    `json:"duplicate,omitempty"` // the mailbox had this message before
+	SessionID string  `json:"-"`                   // the receiver's
 }
 
 // Kinds are the kinds of message, Tags what a sender may shout.
@@ -106,7 +108,7 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, l Letter) (R
 	if err != nil {
 		return Receipt{}, err
 	}
-	r := Receipt{From: from.Alias, To: to.alias(), SessionID: to.sid(), Recipient: b.state(to)}
+	r := Receipt{Queued: true, From: from.Alias, To: to.alias(), SessionID: to.sid(), Recipient: b.state(to)}
 	m := inbox.Message{
 		From: from.Alias, To: to.alias(), Content: l.Body, ID: l.ID, Kind: l.Kind,
 		InReplyTo: l.InReplyTo, Tag: l.Tag, Deferrable: l.Deferrable, Ephemeral: l.Ephemeral,
@@ -119,7 +121,7 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, l Letter) (R
 		return Receipt{}, fmt.Errorf("send to %q: %w", to.alias(), err)
 	}
 	message := stored.Messages[0]
-	r.ID, r.TS, r.Duplicate = message.ID, message.Time(), stored.Already[0]
+	r.ID, r.TS, r.Duplicate = message.ID, message.TS, stored.Already[0]
 	b.record(ctx, "dm_enqueue", Note{"from_alias", r.From}, Note{"to_alias", r.To}, Note{"message_id", r.ID})
 	r.SessionID = b.forward(ctx, to.sid(), to.alias())
 	return r, nil

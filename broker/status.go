@@ -26,14 +26,15 @@ const (
 
 // MessageStatus is what the disk proves about a message.
 type MessageStatus struct {
-	ID        string
-	State     string    // Queued, Rung, Handed, Read or Dead
-	At        time.Time // when it came into that state
-	By        string    // the reader, or the method that rang
-	SessionID string    // whose mailbox it is in
-	From, To  string
-	LastRing  wake.Ring       // of its session since it was sent, while it waits
-	Others    []MessageStatus // further messages with this id: several senders, or several receivers
+	ID        string          `json:"message_id"`
+	State     string          `json:"state"`        // Queued, Rung, Handed, Read or Dead
+	At        time.Time       `json:"at"`           // when it came into that state; UTC
+	By        string          `json:"by,omitempty"` // the reader, or the method that rang
+	SessionID string          `json:"session_id"`   // whose mailbox it is in
+	From      string          `json:"from_alias"`
+	To        string          `json:"to_alias"`
+	LastRing  wake.Ring       `json:"last_ring,omitzero"` // of its session since it was sent, while it waits
+	Others    []MessageStatus `json:"others,omitempty"`   // further messages with this id: several senders, or several receivers
 }
 
 // Status finds a message by its id, or several when senders have chosen that id. ErrNoMessage when nobody knows
@@ -78,7 +79,7 @@ func (b *Broker) statuses(ctx context.Context, id string) (all []MessageStatus, 
 	}
 	for _, d := range dead {
 		if d.Message.ID == id {
-			all = append(all, MessageStatus{ID: id, State: Dead, At: inbox.FromSeconds(d.DeletedAt), SessionID: d.SessionID,
+			all = append(all, MessageStatus{ID: id, State: Dead, At: inbox.FromSeconds(d.DeletedAt).UTC(), SessionID: d.SessionID,
 				From: d.Message.From, To: d.Message.To})
 		}
 	}
@@ -98,7 +99,7 @@ func (b *Broker) find(ctx context.Context, sid, id string) ([]inbox.State, error
 
 func (b *Broker) status(id, sid string, found inbox.State) MessageStatus {
 	m := found.Message
-	st := MessageStatus{ID: id, State: found.Where, At: found.At, By: found.By, SessionID: sid, From: m.From, To: m.To}
+	st := MessageStatus{ID: id, State: found.Where, At: found.At.UTC(), By: found.By, SessionID: sid, From: m.From, To: m.To}
 	if found.Where != inbox.Queued {
 		return st
 	}
@@ -109,9 +110,9 @@ func (b *Broker) status(id, sid string, found inbox.State) MessageStatus {
 	st.LastRing = *ring
 	switch {
 	case ring.Outcome == wake.Rang:
-		st.State, st.At, st.By = Rung, ring.At, ring.Method
+		st.State, st.At, st.By = Rung, ring.At.UTC(), ring.Method
 	case ring.Outcome == Handed && ring.IsFor(m): // in parts, and not all of them yet
-		st.State, st.At, st.By = Handed, ring.At, ring.Method
+		st.State, st.At, st.By = Handed, ring.At.UTC(), ring.Method
 	}
 	return st
 }

@@ -10,11 +10,18 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// Swept is what a sweep did.
+// Swept is what a sweep did, or would do. The fields of the original come first.
 type Swept struct {
-	Sessions  []Session // no longer registered
-	Messages  int       // now dead letters
-	Mailboxes []SweptMailbox
+	Sessions  []SweptSession `json:"dropped_regs"` // no longer registered
+	Deleted   int            `json:"deleted_inboxes"`
+	Messages  int            `json:"preserved_messages"` // now dead letters
+	Mailboxes []SweptMailbox `json:"mailboxes,omitempty"`
+}
+
+// SweptSession is a session that is no longer registered.
+type SweptSession struct {
+	ID    string `json:"session_id"`
+	Alias string `json:"alias"`
 }
 
 // SweptMailbox is a mailbox without a session in which there was mail, or that could not be emptied.
@@ -43,7 +50,7 @@ func (s Swept) Err() error {
 func (b *Broker) Sweep(ctx context.Context, grace time.Duration) (Swept, error) {
 	var swept Swept
 	err := b.change(ctx, func(rows []row) (kept []row, err error) {
-		kept, swept.Sessions = b.stale(rows, grace)
+		kept, swept = b.stale(rows, grace)
 		return kept, nil
 	})
 	if err != nil {
@@ -97,25 +104,23 @@ func sweptMail(messages []inbox.Message) []DeadLetter {
 	return dead
 }
 
-// Stale lists the sessions that Sweep would drop.
-func (b *Broker) Stale(ctx context.Context, grace time.Duration) ([]Session, error) {
+// Stale tells which sessions Sweep would drop.
+func (b *Broker) Stale(ctx context.Context, grace time.Duration) (Swept, error) {
 	rows, err := b.rows(ctx)
-	if err != nil {
-		return nil, err
-	}
 	_, gone := b.stale(rows, grace)
-	return gone, nil
+	return gone, err
 }
 
-func (b *Broker) stale(rows []row, grace time.Duration) (kept []row, gone []Session) {
+func (b *Broker) stale(rows []row, grace time.Duration) (kept []row, gone Swept) {
+	gone.Sessions = []SweptSession{}
 	for _, r := range rows {
-		s := b.session(r)
-		if s.State == Alive || s.State == Person || b.now().Sub(b.lastUsed(r)) < grace {
+		if st := b.state(r); st == Alive || st == Person || b.now().Sub(b.lastUsed(r)) < grace {
 			kept = append(kept, r)
 		} else {
-			gone = append(gone, s)
+			gone.Sessions = append(gone.Sessions, SweptSession{r.sid(), r.alias()})
 		}
 	}
+	gone.Deleted = len(gone.Sessions)
 	return kept, gone
 }
 

@@ -40,7 +40,7 @@ func (a *app) printStatus(s broker.MessageStatus) {
 	if s.By != "" {
 		by = " by " + s.By
 	}
-	a.printf("%s: %s%s at %s (%s to %s)\n", s.ID, s.State, by, s.At.Format(time.RFC3339), s.From, s.To)
+	a.printf("%s: %s%s at %s (%s to %s)\n", s.ID, s.State, by, s.At.Local().Format(time.RFC3339), s.From, s.To)
 	if r := s.LastRing; r.Cause != "" {
 		a.printf("  the ring by %s at %s: %s: %s\n", r.Method, r.At.Format(time.RFC3339), r.Outcome, r.Cause)
 	}
@@ -55,7 +55,7 @@ func sweep(fs *flag.FlagSet) action {
 			var s broker.Swept
 			var err error
 			if *dry {
-				s.Sessions, err = b.Stale(ctx, *grace)
+				s, err = b.Stale(ctx, *grace)
 			} else {
 				s, err = b.Sweep(ctx, *grace)
 			}
