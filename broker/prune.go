@@ -10,7 +10,6 @@ import (
 
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 )
 
 // Pruned is what a prune removed, or would remove.
@@ -33,17 +32,19 @@ func (b *Broker) Prune(ctx context.Context, older time.Duration, dry bool) (p Pr
 }
 
 func (b *Broker) pruneSessions(ctx context.Context, before time.Time, dry bool, p *Pruned) error {
+	if _, err := b.rows(ctx); err != nil { // repairs a damaged registry
+		return err
+	}
 	sids, err := inbox.Sessions(b.root)
 	if err != nil {
 		return err
 	}
-	dir, err := b.root.Sub("sessions", !dry)
-	switch {
-	case err == nil:
+	dir, err := b.root.Sub("sessions", false)
+	if errors.Is(err, fs.ErrNotExist) {
+		dir, err = nil, nil // no session has facts
+	} else if err == nil {
 		defer dir.Close()
 		err = inbox.AddSessions(sids, dir, ".json", ".lock")
-	case dry && errors.Is(err, fs.ErrNotExist):
-		dir, err = nil, nil // no session has facts
 	}
 	if err != nil {
 		return err
@@ -54,8 +55,18 @@ func (b *Broker) pruneSessions(ctx context.Context, before time.Time, dry bool, 
 		gone[sid], err = b.pruneSession(ctx, dir, sid, before, dry, p)
 		errs = append(errs, err)
 	}
-	p.ClientIDs, err = b.pruneIDs(ctx, dir, gone, before, dry)
+	if dir != nil {
+		p.ClientIDs, err = b.pruneIDs(ctx, dir, gone, before, dry)
+	}
 	return errors.Join(append(errs, err)...)
+}
+
+// lockedUnless is locked, but for a dry run: that makes nothing, no lock file either.
+func (b *Broker) lockedUnless(ctx context.Context, dry bool, name string, f func() error) error {
+	if dry {
+		return f()
+	}
+	return b.locked(ctx, name, f)
 }
 
 // pruneSession holds the registry's lock: nobody registers the session meanwhile, and the original, which does
@@ -65,17 +76,24 @@ func (b *Broker) pruneSession(ctx context.Context, dir *atomicfile.Dir, sid stri
 	if err != nil {
 		return false, err
 	}
-	err = b.underRegistry(ctx, dry, func(rows []row) error {
-		if findSID(rows, sid) >= 0 {
-			return nil
-		}
-		used, err := box.Changed()
-		if err != nil || !lastFacts(dir, sid, used).Before(before) {
+	var files inbox.Pruned
+	err = b.lockedUnless(ctx, dry, RegistryLock, func() error {
+		rows, err := b.readRegistry()
+		if err != nil || findSID(rows, sid) >= 0 {
 			return err
 		}
-		gone, err = b.discard(box, dir, sid, dry, p)
+		used, err := box.Changed()
+		if err == nil && lastFacts(dir, sid, used).Before(before) {
+			files, gone, err = box.Discard(dry, inbox.Place{Dir: b.root, Name: ringLock(sid)}, inbox.Place{Dir: b.root, Name: serverLock(sid)},
+				inbox.Place{Dir: dir, Name: sid + ".json"}, inbox.Place{Dir: dir, Name: sid + ".lock"})
+		}
 		return err
 	})
+	if gone {
+		p.Sessions++
+		p.Files.Count += files.Count
+		p.Files.Bytes += files.Bytes
+	}
 	if err != nil || gone {
 		return gone, err
 	}
@@ -85,85 +103,22 @@ func (b *Broker) pruneSession(ctx context.Context, dir *atomicfile.Dir, sid stri
 	return false, err
 }
 
-// underRegistry gives f the rows, under the lock unless nothing will be changed.
-func (b *Broker) underRegistry(ctx context.Context, dry bool, f func([]row) error) error {
-	if dry {
-		rows, err := b.rows(ctx)
-		if err != nil {
-			return err
-		}
-		return f(rows)
-	}
-	return b.change(ctx, func(rows []row) ([]row, error) { return rows, f(rows) })
-}
-
-// discard removes all files of a session, unless mail waits or somebody has one of its locks.
-func (b *Broker) discard(box *inbox.Mailbox, dir *atomicfile.Dir, sid string, dry bool, p *Pruned) (bool, error) {
-	var own inbox.Pruned
-	locks := []place{{b.root, ringLock(sid)}, {b.root, serverLock(sid)}, {dir, sid + ".lock"}}
-	for _, l := range locks {
-		if l.dir == nil {
-			continue
-		}
-		if info, err := l.dir.Stat(l.name); err == nil {
-			own.Add(info.Size())
-		}
-		if dry {
-			continue
-		}
-		lock, err := filelock.Open(l.dir, l.name)
-		if err != nil {
-			return false, err
-		}
-		defer lock.Release()
-		if free, err := lock.Try(); err != nil || !free {
-			return false, err
-		}
-	}
-	files, gone, err := box.Discard(dry)
-	if err != nil || !gone {
-		return false, err
-	}
-	p.Sessions++
-	p.Files.Count += files.Count + own.Count
-	p.Files.Bytes += files.Bytes + own.Bytes
-	if dir == nil {
-		return true, nil
-	}
-	if err := p.Files.Remove(dir, sid+".json", dry); err != nil || dry {
-		return true, err
-	}
-	for _, l := range locks {
-		if err := l.dir.Remove(l.name); err != nil {
-			return true, err
-		}
-	}
-	return true, errors.Join(dir.Sync(), b.root.Sync())
-}
-
-type place struct {
-	dir  *atomicfile.Dir
-	name string
-}
-
 // pruneIDs removes the client ids that lead to a session without a row and without facts.
 func (b *Broker) pruneIDs(ctx context.Context, dir *atomicfile.Dir, gone map[string]bool, before time.Time, dry bool) (p inbox.Pruned, err error) {
-	if dir == nil {
-		return p, nil
-	}
-	ids, err := dir.Sub("ids", !dry)
-	if dry && errors.Is(err, fs.ErrNotExist) {
+	ids, err := dir.Sub("ids", false)
+	if errors.Is(err, fs.ErrNotExist) {
 		return p, nil
 	}
 	if err != nil {
 		return p, err
 	}
 	defer ids.Close()
-	return p, b.underRegistry(ctx, dry, func(rows []row) error {
-		names, err := ids.Names()
+	err = b.lockedUnless(ctx, dry, RegistryLock, func() error {
+		rows, err := b.readRegistry()
 		if err != nil {
 			return err
 		}
+		names, err := ids.Names()
 		for _, name := range names {
 			info, err := ids.Stat(name)
 			if err != nil || !info.Mode().IsRegular() || !info.ModTime().Before(before) {
@@ -181,11 +136,12 @@ func (b *Broker) pruneIDs(ctx context.Context, dir *atomicfile.Dir, gone map[str
 				return err
 			}
 		}
-		if dry {
-			return nil
+		if err != nil || dry {
+			return err
 		}
 		return ids.Sync()
 	})
+	return p, err
 }
 
 // A deleted_at before noTime is none: zero, negative, a small number.
@@ -193,7 +149,10 @@ var noTime = time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // pruneDead removes old dead letters. A line that does not parse stays, and so does one whose age is not known.
 func (b *Broker) pruneDead(ctx context.Context, before time.Time, dry bool) (p inbox.Pruned, err error) {
-	prune := func() error {
+	if !b.hasDead() {
+		return p, nil
+	}
+	err = b.lockedUnless(ctx, dry, deadLock, func() error {
 		lines, err := b.deadLines()
 		if err != nil {
 			return err
@@ -210,14 +169,6 @@ func (b *Broker) pruneDead(ctx context.Context, before time.Time, dry bool) (p i
 			return nil
 		}
 		return b.root.Replace(deadFile, bytes.Join(kept, nil))
-	}
-	if !b.hasDead() {
-		return p, nil
-	}
-	if dry {
-		err = prune()
-	} else {
-		err = b.locked(ctx, deadLock, prune)
-	}
+	})
 	return p, err
 }

@@ -120,23 +120,26 @@ func (m *Mailbox) pruneParts(dir *atomicfile.Dir, before time.Time, dry bool, p 
 	return a.old.Sync()
 }
 
-// eachFile gives f all that a mailbox may have, the locks last.
-func (m *Mailbox) eachFile(f func(dir *atomicfile.Dir, name string) error) error {
+// A Place is a file that may be there, in a directory that may be there.
+type Place struct {
+	Dir  *atomicfile.Dir // nil: it is not there
+	Name string
+}
+
+// eachFile gives f the files of more, and all that a mailbox may have, its lock last.
+func (m *Mailbox) eachFile(f func(dir *atomicfile.Dir, name string) error, more ...Place) error {
 	archives, err := m.root.Sub(archiveDir, false)
 	if err == nil {
 		defer archives.Close()
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for _, at := range []struct {
-		dir  *atomicfile.Dir
-		name string
-	}{{m.root, m.LeaseName()}, {m.root, m.inboxName()}, {archives, m.oldName()}, {archives, m.archiveName()},
-		{archives, m.archiveLockName()}, {m.root, m.LockName()}} {
-		if at.dir == nil {
+	for _, at := range append(more, Place{m.root, m.LeaseName()}, Place{m.root, m.inboxName()}, Place{archives, m.oldName()},
+		Place{archives, m.archiveName()}, Place{archives, m.archiveLockName()}, Place{m.root, m.LockName()}) {
+		if at.Dir == nil {
 			continue
 		}
-		if err := f(at.dir, at.name); err != nil {
+		if err := f(at.Dir, at.Name); err != nil {
 			return err
 		}
 	}
@@ -158,15 +161,15 @@ func (m *Mailbox) Changed() (last time.Time, err error) {
 	return last, err
 }
 
-// Discard removes an empty mailbox with its archive and its lock files. It does nothing, and says so, when
-// something waits or somebody has one of the locks. The caller makes sure that the session is gone and does
+// Discard removes an empty mailbox with its archive, its lock files and more files of its session. It does nothing,
+// and says so, when something waits or somebody has one of the locks: a name that ends in .lock is one. The caller makes sure that the session is gone and does
 // not come back meanwhile. With dry it only counts.
-func (m *Mailbox) Discard(dry bool) (p Pruned, gone bool, err error) {
+func (m *Mailbox) Discard(dry bool, more ...Place) (p Pruned, gone bool, err error) {
 	if some, err := m.used(); err != nil || dry && some {
 		return p, false, err
 	}
 	count := func(dir *atomicfile.Dir, name string) error { return p.Remove(dir, name, true) }
-	if err := m.eachFile(count); err != nil || dry {
+	if err := m.eachFile(count, more...); err != nil || dry {
 		return p, err == nil, err
 	}
 	var locks []*filelock.Lock
@@ -186,7 +189,7 @@ func (m *Mailbox) Discard(dry bool) (p Pruned, gone bool, err error) {
 			free, err = lk.Try()
 		}
 		return err
-	})
+	}, more...)
 	if err != nil || !free {
 		return p, false, err
 	}
@@ -197,7 +200,7 @@ func (m *Mailbox) Discard(dry bool) (p Pruned, gone bool, err error) {
 	// Whoever is killed in between leaves what the next prune finds.
 	return p, true, m.eachFile(func(dir *atomicfile.Dir, name string) error {
 		return errors.Join(new(Pruned).Remove(dir, name, false), dir.Sync())
-	})
+	}, more...)
 }
 
 // Sessions gives the ids of all sessions that have files of a mailbox below a root.
