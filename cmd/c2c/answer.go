@@ -100,9 +100,18 @@ func (a *app) printf(format string, words ...any) {
 	fmt.Fprintf(a.stdout, format, words...)
 }
 
-func (a *app) json(v any) error {
+func (a *app) printJSON(v any) error {
 	enc := json.NewEncoder(a.stdout)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
+}
+
+// show prints v with --json, else the text.
+func (c *call) show(v any, text func()) error {
+	if c.json {
+		return c.printJSON(v)
+	}
+	text()
+	return nil
 }

@@ -24,27 +24,25 @@ var errNothing = errors.New("nothing waits")
 // lockWait is how long a command waits for another one that is writing.
 const lockWait = 10 * time.Second
 
-type action = func(ctx context.Context, a *app, args []string) error
-
 // commands lists the verbs in the order in which help shows them.
 func commands() []command {
 	return []command{
-		{"send", "<alias> [body | -]", "send a message", "c2c send amber 'The build is green again.'", send},
-		{"send-all", "[body | -]", "send a message to every other session", "c2c send-all 'main is frozen'", sendAll},
-		{"poll-inbox", "", "take the waiting messages", "c2c poll-inbox --wait=5m", pollInbox},
-		{"peek-inbox", "", "show the waiting messages and leave them", "c2c peek-inbox --json", peekInbox},
-		{"history", "", "show what was handed over, newest first", "c2c history --limit 5", history},
-		{"status", "<message-id>", "tell what became of a message", "c2c status 01890a5d-ac96-774b-bcce-b302099a8057", status},
-		{"list", "", "list the sessions", "c2c list", list},
-		{"whoami", "", "tell which session this is", "c2c whoami", whoami},
-		{"register", "[alias]", "give this session an alias", "c2c register amber", register},
-		{"dnd", "[on | off]", "do not disturb: mail waits for the next turn and wakes nobody", "c2c dnd on", dnd},
-		{"sweep", "", "turn the mail of long gone sessions into dead letters", "c2c sweep --grace 168h", sweep},
-		{"prune", "--older <age>", "remove old archives, and what sessions left that are gone", "c2c prune --older 90d --dry-run", prune},
-		{"dead-letter", "", "show the dead letters, oldest first", "c2c dead-letter --limit 5", deadLetter},
-		{"hook", "", "answer a client's hook event on stdin (exits 0; 2 to wake it)", "c2c hook --client " + hooks.Clients()[0] + " < event.json", hook},
-		{"completion", "bash | zsh | fish", "print a completion script", "source <(c2c completion bash)", completion},
-		{"version", "", "print the version", "c2c version", version},
+		{"send", "<alias> [body | -]", "send a message", "c2c send amber 'The build is green again.'", asJSON | patient, send},
+		{"send-all", "[body | -]", "send a message to every other session", "c2c send-all 'main is frozen'", asJSON | patient, sendAll},
+		{"poll-inbox", "", "take the waiting messages", "c2c poll-inbox --wait=5m", asJSON | ofSession | patient, pollInbox},
+		{"peek-inbox", "", "show the waiting messages and leave them", "c2c peek-inbox --json", asJSON | ofSession, peekInbox},
+		{"history", "", "show what was handed over, newest first", "c2c history --limit 5", asJSON | ofSession, history},
+		{"status", "<message-id>", "tell what became of a message", "c2c status 01890a5d-ac96-774b-bcce-b302099a8057", asJSON, status},
+		{"list", "", "list the sessions", "c2c list", asJSON, list},
+		{"whoami", "", "tell which session this is", "c2c whoami", asJSON | ofSession, whoami},
+		{"register", "[alias]", "give this session an alias", "c2c register amber", asJSON | ofSession, register},
+		{"dnd", "[on | off]", "do not disturb: mail waits for the next turn and wakes nobody", "c2c dnd on", asJSON | ofSession, dnd},
+		{"sweep", "", "turn the mail of long gone sessions into dead letters", "c2c sweep --grace 168h", asJSON, sweep},
+		{"prune", "--older <age>", "remove old archives, and what sessions left that are gone", "c2c prune --older 90d --dry-run", asJSON, prune},
+		{"dead-letter", "", "show the dead letters, oldest first", "c2c dead-letter --limit 5", asJSON, deadLetter},
+		{"hook", "", "answer a client's hook event on stdin (exits 0; 2 to wake it)", "c2c hook --client " + hooks.Clients()[0] + " < event.json", alone, hook},
+		{"completion", "bash | zsh | fish", "print a completion script", "source <(c2c completion bash)", alone, completion},
+		{"version", "", "print the version", "c2c version", alone, version},
 	}
 }
 
@@ -56,18 +54,6 @@ func (a *app) open() (*broker.Broker, error) {
 	return broker.Open(broker.Config{Root: root, Log: broker.Tell(func(sentence string) {
 		fmt.Fprintf(a.stderr, "c2c: %s\n", sentence)
 	})})
-}
-
-// with gives f the broker for as long as a lock may be waited for.
-func (a *app) with(ctx context.Context, f func(ctx context.Context, b *broker.Broker) error) error {
-	b, err := a.open()
-	if err != nil {
-		return err
-	}
-	defer b.Close()
-	ctx, cancel := context.WithTimeout(ctx, a.lockWait)
-	defer cancel()
-	return f(ctx, b)
 }
 
 // caller names the session that a command speaks for. A name typed wins.
@@ -99,21 +85,21 @@ func (a *app) user() *broker.User {
 	return u
 }
 
-// session finds the caller's session, and makes the one of who has none yet: a person at a terminal, so
+// attach finds the caller's session, and makes the one of who has none yet: a person at a terminal, so
 // that an answer can reach them, or an agent whose hooks and server have not called. Mail that is still to come
 // to it comes now: a person calls in no other way.
-func (a *app) session(ctx context.Context, b *broker.Broker, explicit string) (broker.Session, error) {
-	c := a.caller(explicit)
-	s, err := b.Resolve(ctx, c)
+func (c *call) attach(ctx context.Context, explicit string) (broker.Session, error) {
+	caller := c.caller(explicit)
+	s, err := c.b.Resolve(ctx, caller)
 	if err == nil && s.MailToCome() {
-		return b.Attach(ctx, c)
+		return c.b.Attach(ctx, caller)
 	}
 	if explicit != "" || !errors.Is(err, broker.ErrNoSession) {
 		return s, err
 	}
-	s, err = b.Attach(ctx, c)
-	if err == nil && s.State == broker.Person && s.Alias != c.User.Login {
-		fmt.Fprintf(a.stderr, "c2c: you are %q here; c2c register gives you another name\n", s.Alias)
+	s, err = c.b.Attach(ctx, caller)
+	if err == nil && s.State == broker.Person && s.Alias != caller.User.Login {
+		fmt.Fprintf(c.stderr, "c2c: you are %q here; c2c register gives you another name\n", s.Alias)
 	}
 	return s, err
 }
@@ -132,9 +118,9 @@ func (a *app) become(args []string) error {
 	return fmt.Errorf("run %q: %w; c2c and c2cd belong into one directory", path, err)
 }
 
-func version(fs *flag.FlagSet) action {
-	return func(_ context.Context, a *app, _ []string) error {
-		a.printf("c2c %s\n", broker.Version)
+func version(c *call, _ *flag.FlagSet) action {
+	return func(context.Context) error {
+		c.printf("c2c %s\n", broker.Version)
 		return nil
 	}
 }

@@ -8,19 +8,19 @@ import (
 )
 
 // completion prints a script that completes the commands and, behind send, the aliases.
-func completion(fs *flag.FlagSet) action {
-	return func(_ context.Context, a *app, args []string) error {
+func completion(c *call, _ *flag.FlagSet) action {
+	return func(context.Context) error {
 		names := []string{"mcp", "start", "wake", "install", "uninstall", "doctor"}
-		for _, c := range commands() {
-			names = append(names, c.name)
+		for _, other := range commands() {
+			names = append(names, other.name)
 		}
 		// A registry that others wrote may have any alias: the shell must not run a part of one.
 		const list = `c2c list 2>/dev/null | sed -n '1d; s/^\([A-Za-z0-9_][A-Za-z0-9._-]*\) .*/\1/p'`
 		const aliases = "$(" + list + ")"
 		words := strings.Join(names, " ")
-		switch strings.Join(args, " ") {
+		switch strings.Join(c.words, " ") {
 		case "bash":
-			fmt.Fprintf(a.stdout, `_c2c() {
+			fmt.Fprintf(c.stdout, `_c2c() {
 	local words
 	case $COMP_CWORD:${COMP_WORDS[1]} in
 	1:*) words='%s' ;;
@@ -31,7 +31,7 @@ func completion(fs *flag.FlagSet) action {
 complete -o default -F _c2c c2c
 `, words, aliases)
 		case "zsh":
-			fmt.Fprintf(a.stdout, `#compdef c2c
+			fmt.Fprintf(c.stdout, `#compdef c2c
 case $CURRENT:$words[2] in
 2:*) compadd -- %s ;;
 3:send) compadd -- %s ;;
@@ -39,7 +39,7 @@ case $CURRENT:$words[2] in
 esac
 `, words, aliases)
 		case "fish":
-			fmt.Fprintf(a.stdout, "complete -c c2c -n __fish_use_subcommand -f -a '%s'\n"+
+			fmt.Fprintf(c.stdout, "complete -c c2c -n __fish_use_subcommand -f -a '%s'\n"+
 				"complete -c c2c -n '__fish_seen_subcommand_from send' -f -a \"(%s)\"\n", words, strings.ReplaceAll(list, `\`, `\\`))
 		default:
 			return fmt.Errorf("%w: for which shell? bash, zsh or fish", errUsage)

@@ -32,18 +32,18 @@ var errRing = errors.New("mail waits and nobody else rings")
 
 // hook answers one event. It never fails, as a client may take a hook's exit
 // status for a verdict on the tool call; what went wrong goes to stderr.
-func hook(set *flag.FlagSet) action {
+func hook(c *call, set *flag.FlagSet) action {
 	known := hooks.Clients()
 	client := set.String("client", known[0], strings.Join(known, " or "))
-	return func(ctx context.Context, a *app, _ []string) error {
+	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, hookTime)
 		defer cancel()
-		err := a.hook(ctx, *client)
+		err := c.hook(ctx, *client)
 		if errors.Is(err, errRing) {
 			return err
 		}
 		if err != nil {
-			fmt.Fprintf(a.stderr, "c2c: %v\n", err)
+			fmt.Fprintf(c.stderr, "c2c: %v\n", err)
 		}
 		return nil
 	}

@@ -19,8 +19,9 @@ import (
 // layers is the policy: what a package may import besides the standard library, each of our packages by its
 // own name, another module by its path. docs/design.md explains it.
 var layers = map[string]string{
-	"cmd/c2c":          "broker broker/client hooks inbox inbox/atomicfile inbox/filelock wake golang.org/x/sys",
-	"cmd/c2cd":         "broker broker/client broker/doctor broker/mcpserver broker/ringer hooks inbox inbox/filelock install wake wake/clients wake/daemon wake/mux wake/pty",
+	"cmd/cli":          "",
+	"cmd/c2c":          "broker broker/client cmd/cli hooks inbox inbox/atomicfile inbox/filelock wake golang.org/x/sys",
+	"cmd/c2cd":         "broker broker/client broker/doctor broker/mcpserver broker/ringer cmd/cli hooks inbox inbox/filelock install wake wake/clients wake/daemon wake/mux wake/pty",
 	"inbox/atomicfile": "golang.org/x/sys",
 	"inbox/fields":     "",
 	"inbox/filelock":   "inbox/atomicfile golang.org/x/sys",

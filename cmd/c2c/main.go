@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/cmd/cli"
 	"c2c/inbox"
 	"c2c/inbox/filelock"
 )
@@ -40,13 +41,35 @@ type app struct {
 	lockWait       time.Duration // how long to wait for another process that is writing
 }
 
-// command is one verb. run gets what is left after the flags.
+// command is one verb. setup registers its flags, and returns what it does.
 type command struct {
 	name    string
 	args    string
 	short   string
 	example string
-	setup   func(fs *flag.FlagSet) func(ctx context.Context, a *app, args []string) error
+	takes   traits
+	setup   func(c *call, fs *flag.FlagSet) action
+}
+
+type action = func(ctx context.Context) error
+
+// traits are what many commands have in common.
+type traits int
+
+const (
+	asJSON    traits = 1 << iota // --json
+	ofSession                    // --session-id
+	patient                      // may wait for more than a lock
+	alone                        // no broker, or one that it opens itself
+)
+
+// call is one run of a command.
+type call struct {
+	*app
+	b       *broker.Broker
+	words   []string // what is left after the flags
+	json    bool
+	session string // the one named, or ""
 }
 
 var errUsage = errors.New("usage")
@@ -92,39 +115,42 @@ func (a *app) main(ctx context.Context, args []string) int {
 	return exitUsage
 }
 
-func (a *app) run(ctx context.Context, c command, args []string) error {
-	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	run := c.setup(fs)
-	words, err := parse(fs, args)
-	if errors.Is(err, flag.ErrHelp) {
-		a.commandHelp(c, fs)
+func (a *app) run(ctx context.Context, cmd command, args []string) (err error) {
+	fs, c := flag.NewFlagSet(cmd.name, flag.ContinueOnError), &call{app: a}
+	do := cmd.setup(c, fs)
+	if cmd.takes&asJSON != 0 {
+		fs.BoolVar(&c.json, "json", false, "print JSON")
+	}
+	if cmd.takes&ofSession != 0 {
+		fs.StringVar(&c.session, "session-id", "", "`session` or alias, if not this one")
+	}
+	c.words, err = cli.Words(fs, args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		a.commandHelp(cmd, fs)
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return fmt.Errorf("%w: %v", errUsage, err)
+	case cmd.args == "" && len(c.words) > 0:
+		return fmt.Errorf("%w: unexpected %q", errUsage, c.words[0])
+	case cmd.takes&alone != 0:
+		return do(ctx)
 	}
-	if c.args == "" && len(words) > 0 {
-		return fmt.Errorf("%w: unexpected %q", errUsage, words[0])
+	if c.b, err = a.open(); err != nil {
+		return err
 	}
-	return run(ctx, a, words)
+	defer c.b.Close()
+	if cmd.takes&patient == 0 {
+		return c.limited(ctx, do)
+	}
+	return do(ctx)
 }
 
-// parse lets flags stand before, between and behind the words; after -- all are words.
-func parse(fs *flag.FlagSet, args []string) (words []string, err error) {
-	for {
-		if err := fs.Parse(args); err != nil {
-			return nil, err
-		}
-		rest := fs.Args()
-		if used := len(args) - len(rest); used > 0 && args[used-1] == "--" {
-			return append(words, rest...), nil
-		}
-		if len(rest) == 0 {
-			return words, nil
-		}
-		words, args = append(words, rest[0]), rest[1:]
-	}
+// limited calls do with as much time as a lock may be waited for.
+func (a *app) limited(ctx context.Context, do action) error {
+	ctx, cancel := context.WithTimeout(ctx, a.lockWait)
+	defer cancel()
+	return do(ctx)
 }
 
 // report turns an error into words for a person and an exit code.
@@ -175,33 +201,8 @@ func (a *app) help(w io.Writer) {
 func (a *app) commandHelp(c command, fs *flag.FlagSet) {
 	usage := strings.TrimSpace(c.name + " [options] " + c.args)
 	fmt.Fprintf(a.stdout, "usage: c2c %s\n\n%s.\n", usage, c.short)
-	first := true
-	fs.VisitAll(func(f *flag.Flag) {
-		if first {
-			fmt.Fprint(a.stdout, "\noptions:\n")
-			first = false
-		}
-		name, usage := option(f)
-		fmt.Fprintf(a.stdout, "  %-22s %s\n", name, usage)
-	})
+	cli.Options(a.stdout, fs)
 	fmt.Fprint(a.stdout, "\nexit status: 0 done, 1 failed, 2 usage, 3 nothing waiting (--check),\n"+
 		"4 no such alias, 5 mailbox full, 6 lock time-out\n")
 	fmt.Fprintf(a.stdout, "\nexample:\n  %s\n", c.example)
-}
-
-// option gives a flag as one types it, and what it does.
-func option(f *flag.Flag) (name, usage string) {
-	value, usage := flag.UnquoteUsage(f)
-	name = "--" + f.Name
-	if len(f.Name) == 1 {
-		name = "-" + f.Name
-	}
-	alone, ok := f.Value.(interface{ IsBoolFlag() bool })
-	switch {
-	case value == "":
-		return name, usage
-	case ok && alone.IsBoolFlag():
-		return name + "[=" + value + "]", usage
-	}
-	return name + " " + value, usage
 }

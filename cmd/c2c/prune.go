@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"c2c/broker"
 )
 
 // age is a duration, in days too: 90d.
@@ -25,32 +23,27 @@ func age(s string) (time.Duration, error) {
 	return d, err
 }
 
-func prune(fs *flag.FlagSet) action {
+func prune(c *call, fs *flag.FlagSet) action {
 	var older time.Duration
 	fs.Func("older", "remove what is older than this `age`: 90d, 2160h", func(s string) (err error) {
 		older, err = age(s)
 		return err
 	})
 	dry := fs.Bool("dry-run", false, "show what would go, and change nothing")
-	asJSON := fs.Bool("json", false, "print JSON")
-	return func(ctx context.Context, a *app, _ []string) error {
+	return func(ctx context.Context) error {
 		if older == 0 {
 			return fmt.Errorf("%w: how old? --older 90d", errUsage)
 		}
-		return a.with(ctx, func(ctx context.Context, b *broker.Broker) error {
-			p, err := b.Prune(ctx, older, *dry)
-			if *asJSON {
-				return errors.Join(err, a.json(p))
-			}
+		p, err := c.b.Prune(ctx, older, *dry)
+		return errors.Join(err, c.show(p, func() {
 			verb := "removed"
 			if *dry {
 				verb = "would remove"
 			}
-			a.printf("%s archive files: %d (%d bytes), dead letters: %d (%d bytes),\n", verb, p.Archives.Count, p.Archives.Bytes,
+			c.printf("%s archive files: %d (%d bytes), dead letters: %d (%d bytes),\n", verb, p.Archives.Count, p.Archives.Bytes,
 				p.DeadLetters.Count, p.DeadLetters.Bytes)
-			a.printf("sessions that are gone: %d (files: %d, %d bytes), client ids: %d\n", p.Sessions, p.Files.Count, p.Files.Bytes,
+			c.printf("sessions that are gone: %d (files: %d, %d bytes), client ids: %d\n", p.Sessions, p.Files.Count, p.Files.Bytes,
 				p.ClientIDs.Count)
-			return err
-		})
+		}))
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -17,9 +18,9 @@ const maxBody = 1 << 20
 
 // letterFlags are those of send and send-all.
 type letterFlags struct {
-	file, from                   string
-	urgent, blocking, fail, json bool
-	letter                       broker.Letter
+	file, from             string
+	urgent, blocking, fail bool
+	letter                 broker.Letter
 }
 
 func (f *letterFlags) register(fs *flag.FlagSet) {
@@ -31,11 +32,10 @@ func (f *letterFlags) register(fs *flag.FlagSet) {
 	fs.BoolVar(&f.fail, "fail", false, "mark the message as the report of a failure")
 	fs.BoolVar(&f.letter.Deferrable, "deferrable", false, "wake nobody; it is read at the next chance")
 	fs.BoolVar(&f.letter.Ephemeral, "ephemeral", false, "do not archive it once it was read")
-	fs.BoolVar(&f.json, "json", false, "print the receipt as JSON")
 }
 
 // complete sets the tag and the body.
-func (f *letterFlags) complete(a *app, words []string) (err error) {
+func (f *letterFlags) complete(c *call, words []string) (err error) {
 	for tag, set := range map[string]bool{"urgent": f.urgent, "blocking": f.blocking, "fail": f.fail} {
 		if set && f.letter.Tag != "" {
 			return fmt.Errorf("%w: only one of --urgent, --blocking and --fail", errUsage)
@@ -44,24 +44,24 @@ func (f *letterFlags) complete(a *app, words []string) (err error) {
 			f.letter.Tag = tag
 		}
 	}
-	f.letter.Body, err = a.body(f.file, words)
+	f.letter.Body, err = c.body(f.file, words)
 	if err == nil && f.letter.Body == "" {
 		err = fmt.Errorf("%w: the body is empty", errUsage) // as when the command before a pipe has failed
 	}
 	return err
 }
 
-// send gives do the broker and the sender, once the letter is complete.
-func (f *letterFlags) send(ctx context.Context, a *app, words []string, do func(context.Context, *broker.Broker, broker.Session) error) error {
-	if err := f.complete(a, words); err != nil {
+// send completes the letter, however long its body takes to come, and gives do the sender.
+func (f *letterFlags) send(ctx context.Context, c *call, words []string, do func(context.Context, broker.Session) error) error {
+	if err := f.complete(c, words); err != nil {
 		return err
 	}
-	return a.with(ctx, func(ctx context.Context, b *broker.Broker) error {
-		from, err := a.session(ctx, b, f.from)
+	return c.limited(ctx, func(ctx context.Context) error {
+		from, err := c.attach(ctx, f.from)
 		if err != nil {
 			return err
 		}
-		return do(ctx, b, from)
+		return do(ctx, from)
 	})
 }
 
@@ -105,7 +105,7 @@ func (a *app) printReceipt(r broker.Receipt) {
 	a.printf("queued for %s as %s%s\n", r.To, r.ID, note)
 }
 
-func send(fs *flag.FlagSet) action {
+func send(c *call, fs *flag.FlagSet) action {
 	var f letterFlags
 	f.register(fs)
 	fs.Func("id", "message `id` of your own: sending it again does no harm", func(id string) error {
@@ -113,21 +113,39 @@ func send(fs *flag.FlagSet) action {
 		return broker.CheckID(id)
 	})
 	fs.StringVar(&f.letter.InReplyTo, "reply-to", "", "`id` of the message that this one answers")
-	return func(ctx context.Context, a *app, args []string) error {
-		if len(args) == 0 {
+	return func(ctx context.Context) error {
+		if len(c.words) == 0 {
 			return fmt.Errorf("%w: to whom?", errUsage)
 		}
-		f.letter.To = args[0]
-		return f.send(ctx, a, args[1:], func(ctx context.Context, b *broker.Broker, from broker.Session) error {
-			r, err := b.Send(ctx, from, f.letter)
+		f.letter.To = c.words[0]
+		return f.send(ctx, c, c.words[1:], func(ctx context.Context, from broker.Session) error {
+			r, err := c.b.Send(ctx, from, f.letter)
 			if err != nil {
 				return err
 			}
-			if f.json {
-				return a.json(r)
+			return c.show(r, func() { c.printReceipt(r) })
+		})
+	}
+}
+
+func sendAll(c *call, fs *flag.FlagSet) action {
+	var f letterFlags
+	f.register(fs)
+	return func(ctx context.Context) error {
+		return f.send(ctx, c, c.words, func(ctx context.Context, from broker.Session) error {
+			sent, skipped, err := c.b.SendAll(ctx, from, f.letter)
+			if err != nil && len(sent) == 0 {
+				return err
 			}
-			a.printReceipt(r)
-			return nil
+			told := c.show(map[string]any{"sent": append([]broker.Receipt{}, sent...), "skipped": append([]broker.Skipped{}, skipped...)}, func() {
+				for _, r := range sent {
+					c.printReceipt(r)
+				}
+				for _, s := range skipped {
+					fmt.Fprintf(c.stderr, "c2c: not sent to %s: %s\n", inbox.Visible(s.Alias, ""), s.Reason)
+				}
+			})
+			return errors.Join(err, told)
 		})
 	}
 }

@@ -35,7 +35,7 @@ func (w *waitFlag) Set(s string) error {
 const waitLook = 100 * time.Millisecond
 
 // await returns when mail waits; at the end of the time the caller finds none.
-func (a *app) await(ctx context.Context, m *inbox.Mailbox, limit time.Duration) error {
+func await(ctx context.Context, m *inbox.Mailbox, limit time.Duration) error {
 	if limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, limit)

@@ -53,7 +53,7 @@ func (a *app) edit(verb string, args []string, plan func(string, install.Options
 		fs.BoolVar(global, "global", false, "the server for all projects, not for this one alone")
 		fs.BoolVar(channel, "channel", false, "also tell how to start a client with c2c as a channel")
 	}
-	clients, err := fs.words(args)
+	clients, err := fs.read(args)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"c2c/broker"
+	"c2c/cmd/cli"
 	"c2c/inbox"
 	"c2c/install"
 )
@@ -104,46 +105,29 @@ type verb struct {
 }
 
 func (a *app) verb(name, usage, example string) verb {
-	fs := flag.NewFlagSet(name, flag.ContinueOnError)
-	fs.SetOutput(io.Discard) // help and errors are written here, as c2c does
-	return verb{fs, a, usage, example}
+	return verb{flag.NewFlagSet(name, flag.ContinueOnError), a, usage, example}
 }
 
-// words reads the flags, which may stand before and behind the words, and returns the words.
-func (v verb) words(args []string) (found []string, err error) {
-	for {
-		if err := v.Parse(args); errors.Is(err, flag.ErrHelp) {
-			v.help()
-			return nil, err
-		} else if err != nil {
-			return nil, fmt.Errorf("%w: %w", errUsage, err)
-		}
-		if v.NArg() == 0 {
-			return found, nil
-		}
-		found, args = append(found, v.Arg(0)), v.Args()[1:]
+// read returns the words among args, after the flags were set.
+func (v verb) read(args []string) ([]string, error) {
+	words, err := cli.Words(v.FlagSet, args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(v.a.stdout, v.usage)
+		cli.Options(v.a.stdout, v.FlagSet)
+		fmt.Fprintf(v.a.stdout, "\nexit status: 0 done, 1 failed, 2 usage\n\nexample:\n  c2c %s\n", v.example)
+	} else if err != nil {
+		err = fmt.Errorf("%w: %w", errUsage, err)
 	}
+	return words, err
 }
 
-// none is words for a verb that takes none.
+// none is read for a verb that takes none.
 func (v verb) none(args []string) error {
-	found, err := v.words(args)
+	found, err := v.read(args)
 	if err == nil && len(found) > 0 {
 		err = fmt.Errorf("%w: unexpected %q", errUsage, found[0])
 	}
 	return err
-}
-
-func (v verb) help() {
-	out := v.a.stdout
-	fmt.Fprint(out, v.usage)
-	before := "\noptions:\n"
-	v.VisitAll(func(f *flag.Flag) {
-		value, usage := flag.UnquoteUsage(f)
-		fmt.Fprintf(out, "%s  %-22s %s\n", before, strings.TrimSpace("--"+f.Name+" "+value), usage)
-		before = ""
-	})
-	fmt.Fprintf(out, "\nexit status: 0 done, 1 failed, 2 usage\n\nexample:\n  c2c %s\n", v.example)
 }
 
 func (a *app) printJSON(v any) error {

@@ -36,7 +36,7 @@ func (a *app) start(ctx context.Context, args []string) (status int, err error) 
 	if i := slices.Index(args, "--"); i >= 0 {
 		args, theirs = args[:i], args[i+1:]
 	}
-	names, err := fs.words(args)
+	names, err := fs.read(args)
 	if err != nil {
 		return 0, err
 	}

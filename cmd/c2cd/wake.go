@@ -38,7 +38,7 @@ func (a *app) wake(ctx context.Context, args []string) error {
 	gap := fs.Duration("min-inject-gap", 15*time.Second, "`time` between two rings for a message, doubling; 15s")
 	sid := fs.String("session-id", "", "attach, detach: `session` or alias; default: this")
 	asJSON := fs.Bool("json", false, "status: print JSON")
-	verbs, err := fs.words(args)
+	verbs, err := fs.read(args)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,54 @@
+// Package cli is how both programs read their command lines and show their options.
+package cli
+
+import (
+	"flag"
+	"fmt"
+	"io"
+)
+
+// Words reads the flags, which may stand before, between and behind the words, and returns the words. After
+// -- all are words.
+func Words(fs *flag.FlagSet, args []string) (words []string, err error) {
+	fs.SetOutput(io.Discard) // the caller writes help and errors
+	for {
+		if err := fs.Parse(args); err != nil {
+			return nil, err
+		}
+		rest := fs.Args()
+		if used := len(args) - len(rest); used > 0 && args[used-1] == "--" {
+			return append(words, rest...), nil
+		}
+		if len(rest) == 0 {
+			return words, nil
+		}
+		words, args = append(words, rest[0]), rest[1:]
+	}
+}
+
+// Options writes a line for each flag.
+func Options(w io.Writer, fs *flag.FlagSet) {
+	before := "\noptions:\n"
+	fs.VisitAll(func(f *flag.Flag) {
+		name, usage := option(f)
+		fmt.Fprintf(w, "%s  %-22s %s\n", before, name, usage)
+		before = ""
+	})
+}
+
+// option gives a flag as one types it, and what it does.
+func option(f *flag.Flag) (name, usage string) {
+	value, usage := flag.UnquoteUsage(f)
+	name = "--" + f.Name
+	if len(f.Name) == 1 {
+		name = "-" + f.Name
+	}
+	alone, ok := f.Value.(interface{ IsBoolFlag() bool })
+	switch {
+	case value == "":
+		return name, usage
+	case ok && alone.IsBoolFlag():
+		return name + "[=" + value + "]", usage
+	}
+	return name + " " + value, usage
+}
