@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
-	"os"
 	"slices"
 
 	"c2c/inbox/atomicfile"
@@ -94,17 +92,19 @@ func (m *Mailbox) appendArchive(dir *atomicfile.Dir, by string, msgs []Message, 
 	if err != nil || len(lines) == 0 {
 		return err
 	}
-	if a.size >= maxSegment {
+	if a.size >= maxPart {
 		if err := m.rotateArchive(dir, a); err != nil { // a long archive is better than mail that cannot be acknowledged
 			m.log.Warn("archive is not rotated", "session", m.sid, "err", err)
 		}
 	}
-	torn, err := a.torn()
-	if err != nil {
-		return err
-	}
-	if torn { // a line that a power cut left half is closed, and skipped by readers
-		lines = append([]byte("\n"), lines...)
+	if a.size > 0 { // a line that a power cut left half is closed, and skipped by readers
+		var last [1]byte
+		if _, err := a.newest.ReadAt(last[:], a.size-1); err != nil {
+			return err
+		}
+		if last[0] != '\n' {
+			lines = slices.Insert(lines, 0, '\n')
+		}
 	}
 	return dir.Append(m.archiveName(), lines)
 }
@@ -132,16 +132,6 @@ func (m *Mailbox) archiveLines(by string, msgs []Message, gone map[key]bool) ([]
 	return lines, nil
 }
 
-// torn says whether the newest file ends in half a record.
-func (a *archive) torn() (bool, error) {
-	if a.size == 0 {
-		return false, nil
-	}
-	var last [1]byte
-	_, err := a.newest.ReadAt(last[:], a.size-1)
-	return last[0] != '\n', err
-}
-
 // archivedSince collects the messages behind a place.
 func (m *Mailbox) archivedSince(place int64) (map[key]bool, error) {
 	a, err := m.openArchive()
@@ -165,27 +155,18 @@ func (a *archive) since(place int64) (map[key]bool, error) {
 // eachRecord gives f the records behind a place, file by file, the newest file first, as long as more says so.
 // With ids, only a record that mentions one of them is parsed.
 func (a *archive) eachRecord(place int64, ids map[string]bool, more func() bool, f func(Archived)) error {
-	return a.newestFirst(place, func(file *os.File, base int64) (bool, error) {
-		if _, err := file.Seek(max(0, place-base), io.SeekStart); err != nil {
-			return false, err
-		}
-		err := eachBlock(file, func(lines []byte) {
-			if ids != nil && !mentions(lines, ids) {
-				return
-			}
+	return a.newestFirst(place, func(lines []byte) bool {
+		if ids == nil || mentions(lines, ids) {
 			for line := range bytes.Lines(lines) {
 				var r Archived
 				if (ids == nil || mentions(line, ids)) && json.Unmarshal(line, &r) == nil {
 					f(r)
 				}
 			}
-		})
-		return more(), err
+		}
+		return more()
 	})
 }
-
-// maxHistory is several times what a page of history takes.
-const maxHistory = 256 << 20
 
 // History returns what was handed over, newest first, at most limit of it.
 func (m *Mailbox) History(ctx context.Context, limit int) (found []Archived, err error) {
@@ -197,46 +178,18 @@ func (m *Mailbox) History(ctx context.Context, limit int) (found []Archived, err
 		return nil, err
 	}
 	defer a.close()
-	read := int64(0)
-	err = a.newestFirst(0, func(f *os.File, _ int64) (bool, error) {
-		records, n, err := lastRecords(f, limit-len(found))
-		found = append(found, records...)
-		read += n
-		return len(found) < limit && read < maxHistory && ctx.Err() == nil, err
+	err = a.newestFirst(0, func(lines []byte) bool {
+		for more := true; more && len(found) < limit; {
+			end := bytes.LastIndexByte(lines, '\n')
+			var record Archived
+			if json.Unmarshal(lines[end+1:], &record) == nil && !record.contentDropped {
+				found = append(found, record)
+			}
+			if more = end >= 0; more {
+				lines = lines[:end]
+			}
+		}
+		return len(found) < limit && ctx.Err() == nil
 	})
 	return found, errors.Join(err, ctx.Err())
-}
-
-// lastRecords reads at most limit records from the end of a file, and tells how many bytes that took.
-func lastRecords(f *os.File, limit int) (found []Archived, read int64, err error) {
-	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return nil, 0, err
-	}
-	for window := int64(256 << 10); ; window *= 4 {
-		start := max(0, size-window)
-		data := make([]byte, size-start)
-		if _, err := f.ReadAt(data, start); err != nil && err != io.EOF {
-			return nil, 0, err
-		}
-		found = lastLines(data, start > 0, limit)
-		if len(found) == limit || start == 0 || window >= maxHistory {
-			return found, window, nil
-		}
-	}
-}
-
-// lastLines reads records from the end; the first line of a cut window is partial.
-func lastLines(data []byte, cut bool, limit int) (found []Archived) {
-	lines := bytes.Split(bytes.TrimRight(data, "\n"), []byte("\n"))
-	if cut {
-		lines = lines[1:]
-	}
-	for _, line := range slices.Backward(lines) {
-		var a Archived
-		if len(found) < limit && json.Unmarshal(line, &a) == nil && !a.contentDropped {
-			found = append(found, a)
-		}
-	}
-	return found
 }

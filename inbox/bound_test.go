@@ -22,7 +22,7 @@ func plant(t *testing.T, root, folder, name string, data []byte) {
 func TestTheLastFileNumberHidesNoMail(t *testing.T) {
 	for _, size := range []int{61_400, 100_000} { // in the inbox, or in a file of its own
 		m, root := newBox(t)
-		last := chunk{number: maxField, count: 1, bytes: 50}
+		last := mailFile{number: maxField, count: 1, bytes: 50}
 		plant(t, root, "amber.lease", last.name(), encode([]Message{{From: "birch", To: "amber", Content: "a", ID: "m-0", TS: 1}}))
 		deliver(t, m, mail("b"))
 		if _, err := m.Deliver(t.Context(), body("c", size)); err == nil {
@@ -45,10 +45,10 @@ func TestTheLastFileNumberHidesNoMail(t *testing.T) {
 
 func TestTheLastArchiveNameHidesNoRecord(t *testing.T) {
 	m, root := newBox(t)
-	plant(t, root, "archive/amber.old", segmentName(maxField/2-1), []byte("{}\n"))
+	plant(t, root, "archive/amber.old", partName(maxField/2-1), []byte("{}\n"))
 	ids := read(t, m, 14, 100_000)
-	if len(segments(t, root)) > 1 {
-		t.Errorf("archive files %q", segments(t, root))
+	if len(parts(t, root)) > 1 {
+		t.Errorf("archive files %q", parts(t, root))
 	}
 	found, err := m.archivedSince(0)
 	for _, id := range ids {

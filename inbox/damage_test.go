@@ -166,21 +166,6 @@ func TestADamagedArchiveIsStillReadAndWritten(t *testing.T) {
 	}
 }
 
-// A process died while it kept a copy of a damaged file.
-func TestAHalfCopyOfADamagedFileGoesWithTheNext(t *testing.T) {
-	m, root := newBox(t)
-	half := plantFile(t, root, "amber.inbox.json.corrupt-20260101T000000.000000.tmp.1.x", "[")
-	other := plantFile(t, root, "birch.inbox.json.corrupt-20260101T000000.000000.tmp.1.x", "[")
-	plantFile(t, root, "amber.inbox.json", "[{")
-	deliver(t, m, mail("x"))
-	if _, err := os.Stat(half); !os.IsNotExist(err) {
-		t.Errorf("the half copy is still there: %v", err)
-	}
-	if _, err := os.Stat(other); err != nil {
-		t.Error(err)
-	}
-}
-
 // A session or a reader may be called like the new content of a file.
 func TestNoNameIsTakenForATemporaryFile(t *testing.T) {
 	m, root := newBox(t)
@@ -200,7 +185,6 @@ func TestNoNameIsTakenForATemporaryFile(t *testing.T) {
 			t.Errorf("drained %q, %v", bodies(got), err)
 		}
 	}
-	plantFile(t, root, "a.tmp.b.inbox.json.corrupt-1.tmp.2.3", "half a copy")
 	plantFile(t, root, "a.tmp.b.inbox.json", `[{"from_alias":"`)
 	deliver(t, m, mail("three"))
 	if kept := corrupt(t, root, "a.tmp.b.inbox.json"); len(kept) != 3 {

@@ -187,7 +187,7 @@ func (m *Mailbox) commit(d *draft) error {
 
 // store commits messages; the caller holds the lock. names are those of the lease directory.
 func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []Message) error {
-	ahead, numbered := chunk{}, chunksOf(names)
+	ahead, numbered := mailFile{}, mailFilesOf(names)
 	for _, c := range numbered {
 		ahead.number = max(ahead.number, c.number)
 		if !c.done {
@@ -219,14 +219,14 @@ func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []Message) e
 	}
 	if waiting > 0 {
 		ahead.number++
-		if err := m.rotate(lease, chunk{number: ahead.number, count: waiting, bytes: int64(len(file))}); err != nil {
+		if err := m.rotate(lease, mailFile{number: ahead.number, count: waiting, bytes: int64(len(file))}); err != nil {
 			return err
 		}
 	}
 	if next = encode(msgs); len(next) <= maxInbox {
 		return m.root.Replace(m.inboxName(), next)
 	}
-	name, err := chunk{number: ahead.number + 1, count: len(msgs), bytes: int64(len(next))}.newName()
+	name, err := mailFile{number: ahead.number + 1, count: len(msgs), bytes: int64(len(next))}.newName()
 	if err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []Message) e
 
 // rotate moves the inbox into the lease directory, as a reader does, and leaves it to nobody. The new name
 // is synced before the loss of the old one.
-func (m *Mailbox) rotate(lease *atomicfile.Dir, as chunk) error {
+func (m *Mailbox) rotate(lease *atomicfile.Dir, as mailFile) error {
 	name, err := as.newName()
 	if err != nil {
 		return err
@@ -249,12 +249,12 @@ func (m *Mailbox) rotate(lease *atomicfile.Dir, as chunk) error {
 	return errors.Join(lease.Sync(), m.root.Sync())
 }
 
-// repair keeps a copy of a damaged inbox, leaves what is readable there, and returns it and the number of
+// repair sets a damaged inbox aside, leaves what is readable there, and returns it and the number of
 // messages in it.
 func (m *Mailbox) repair(file []byte) ([]byte, int, error) {
 	msgs, damaged := decode(file)
 	if damaged {
-		if err := m.setAside(file); err != nil {
+		if err := m.setAside(m.root, m.inboxName()); err != nil {
 			return nil, 0, err
 		}
 	}

@@ -6,13 +6,11 @@ import (
 	"errors"
 	"io/fs"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 )
 
 // Where a message is.
@@ -46,7 +44,7 @@ func (m *Mailbox) Find(ctx context.Context, id string) ([]State, error) {
 // archived meanwhile: that one is read. The caller holds the lock.
 func (m *Mailbox) find(ids map[string]bool, enough func(State) bool) ([]State, error) {
 	var waiting []State
-	err := m.eachWaiting(ids, math.MaxInt64, func(msg Message, holder *chunk) {
+	err := m.eachWaiting(ids, math.MaxInt64, func(msg Message, holder *mailFile) {
 		st := State{Where: Queued, At: msg.Time(), Message: msg}
 		if holder != nil {
 			st.Where, st.At, st.By = Handed, holder.at, holder.by
@@ -156,7 +154,7 @@ func (m *Mailbox) Head(ctx context.Context, enough int64) ([]Message, error) {
 	defer lk.Release()
 	var msgs []Message
 	seen := map[key]bool{} // what a crash left in two places is offered once
-	err = m.eachWaiting(nil, enough, func(msg Message, holder *chunk) {
+	err = m.eachWaiting(nil, enough, func(msg Message, holder *mailFile) {
 		if k := msg.key(); holder == nil && (!seen[k] || msg.legacy()) {
 			seen[k] = true
 			msgs = append(msgs, msg)
@@ -168,9 +166,9 @@ func (m *Mailbox) Head(ctx context.Context, enough int64) ([]Message, error) {
 // eachWaiting calls f for every message that is not archived, file by file until
 // it has enough bytes of those that wait; holder is nil unless a live reader has
 // it or an ack of it waits for space. With ids, files that hold none of them are
-// passed over. The caller holds the lock, so nobody adopts a chunk while we look
+// passed over. The caller holds the lock, so nobody takes a file while we look
 // at its lock.
-func (m *Mailbox) eachWaiting(ids map[string]bool, enough int64, f func(msg Message, holder *chunk)) error {
+func (m *Mailbox) eachWaiting(ids map[string]bool, enough int64, f func(msg Message, holder *mailFile)) error {
 	size := int64(0)
 	err := m.inLease(func(dir *atomicfile.Dir) (err error) {
 		size, err = m.eachLeased(dir, ids, enough, f)
@@ -192,8 +190,8 @@ func (m *Mailbox) eachWaiting(ids map[string]bool, enough int64, f func(msg Mess
 }
 
 // eachLeased is eachWaiting for the lease directory; it returns the bytes of what waits there.
-func (m *Mailbox) eachLeased(dir *atomicfile.Dir, ids map[string]bool, enough int64, f func(Message, *chunk)) (size int64, err error) {
-	cs, err := chunks(dir)
+func (m *Mailbox) eachLeased(dir *atomicfile.Dir, ids map[string]bool, enough int64, f func(Message, *mailFile)) (size int64, err error) {
+	cs, err := mailFiles(dir)
 	if err != nil {
 		return 0, err
 	}
@@ -201,47 +199,17 @@ func (m *Mailbox) eachLeased(dir *atomicfile.Dir, ids map[string]bool, enough in
 		if size >= enough {
 			break
 		}
-		waits, err := m.eachOf(dir, c, ids, f)
+		free, err := m.load(dir, c, ids, false)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errOdd) {
 			return size, err
 		}
-		size += waits
+		holder := c
+		if free && !c.done { // one that is done may be long, and must not hide what comes behind it
+			holder, size = nil, size+sizeOf(c.msgs)
+		}
+		for _, msg := range c.msgs {
+			f(msg, holder)
+		}
 	}
 	return size, nil
-}
-
-// eachOf is eachWaiting for one chunk; it returns the bytes of the bodies that wait in it. One that was
-// read and could not be removed yet may be long, and must not hide what comes behind it.
-func (m *Mailbox) eachOf(dir *atomicfile.Dir, c *chunk, ids map[string]bool, f func(Message, *chunk)) (waits int64, err error) {
-	c.file, err = c.open(dir, os.O_RDONLY)
-	if err != nil {
-		return 0, err
-	}
-	defer c.file.Close()
-	free, err := filelock.FreeFile(c.file)
-	if err != nil {
-		return 0, err
-	}
-	if err := c.read(ids); err != nil {
-		return 0, err
-	}
-	var holder *chunk
-	var gone map[key]bool
-	if !free || c.done {
-		holder = c
-	} else if len(c.msgs) > 0 {
-		if gone, err = m.handedOver(c); err != nil {
-			return 0, err
-		}
-	}
-	for _, msg := range c.msgs {
-		if gone[msg.recordKey()] {
-			continue
-		}
-		if holder == nil {
-			waits += int64(len(msg.Content))
-		}
-		f(msg, holder)
-	}
-	return waits, nil
 }

@@ -96,12 +96,12 @@ func FuzzQueued(f *testing.F) {
 	})
 }
 
-func FuzzChunkName(f *testing.F) {
+func FuzzMailFileName(f *testing.F) {
 	for _, s := range []string{"00000001-2-3.json", "00000001-2-3-4-5-hook.json", "done-00000001-2-3-4-5-hook.json", "x", "--.json", "-----.json", "00000001-2-3-4-5-../x.json", "1-2-3.json"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		c, ok := parseChunk(name)
+		c, ok := parseMailFile(name)
 		if ok && (c.name() != name || strings.ContainsAny(name, "/\x00")) {
 			t.Errorf("%q is read as %q", name, c.name())
 		}

@@ -3,11 +3,11 @@
 //
 // In the root, for a session <sid>:
 //
-//	<sid>.lease/<number>-….json   older mail, in numbered files (see chunk)
+//	<sid>.lease/<number>-….json   older mail, in numbered files (mailfile.go)
 //	<sid>.inbox.json              the newest mail, at most 60 KiB
 //	<sid>.inbox.lock              the lock of both (package filelock)
 //	archive/<sid>.jsonl           messages that were handed over, append-only;
-//	                              older ones in archive/<sid>.old/ (segment.go)
+//	                              older ones in archive/<sid>.old/ (archiveparts.go)
 //
 // A mailbox is a row of files in one format, a JSON array of messages: the
 // numbered files in their order, then the inbox. A reader takes mail by renaming
@@ -40,7 +40,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"strings"
 	"syscall"
 	"time"
 
@@ -148,21 +147,12 @@ func (m *Mailbox) asideName() string {
 	return name
 }
 
-// setAside keeps a copy of a damaged file for a person to look at. The caller
-// holds the lock: a copy that is not whole was left by a process that died.
-func (m *Mailbox) setAside(data []byte) error {
-	names, err := m.root.Names()
-	if err != nil {
+// setAside gives a damaged file a second name, for a person to look at. Its place is then taken by a new file.
+func (m *Mailbox) setAside(dir *atomicfile.Dir, name string) error {
+	if err := dir.Link(name, m.root, m.asideName()); err != nil {
 		return err
 	}
-	for _, left := range names {
-		if rest, ours := strings.CutPrefix(left, m.inboxName()+".corrupt-"); ours && atomicfile.IsTemp(rest) {
-			if err := m.root.Remove(left); err != nil {
-				return err
-			}
-		}
-	}
-	return m.root.Write(m.asideName(), data)
+	return m.root.Sync()
 }
 
 // Waiting says whether anything waits that no live reader has in its hands. It
@@ -172,7 +162,7 @@ func (m *Mailbox) Waiting() (some bool, err error) {
 		return some, err
 	}
 	err = m.inLease(func(dir *atomicfile.Dir) error {
-		cs, err := chunks(dir)
+		cs, err := mailFiles(dir)
 		for i := 0; i < len(cs) && err == nil && !some; i++ {
 			if !cs[i].done {
 				some, err = cs[i].free(dir)
@@ -224,7 +214,7 @@ func (m *Mailbox) Empty(ctx context.Context) (bool, error) {
 		names, err := dir.Names()
 		for _, name := range names {
 			f, ferr := openQueued(dir, name), error(nil)
-			if c, ok := parseChunk(name); ok {
+			if c, ok := parseMailFile(name); ok {
 				f, ferr = c.open(dir, os.O_RDONLY)
 			}
 			if f != nil {

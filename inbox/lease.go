@@ -12,7 +12,6 @@ import (
 	"strconv"
 
 	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 )
 
 // Lease is a batch of messages in the hands of one reader. It lives as long
@@ -21,22 +20,10 @@ type Lease struct {
 	Messages []Message
 	More     bool // something waits behind these messages
 
-	box    *Mailbox
-	dir    *atomicfile.Dir
-	chunks []*chunk
-	size   int64 // bytes of the bodies
-}
-
-// add adds a file of which this process has the lock. One of which nothing can
-// be read is only kept aside.
-func (l *Lease) add(c *chunk) error {
-	if len(c.msgs) == 0 {
-		defer c.file.Close()
-		return l.remove(c)
-	}
-	l.chunks = append(l.chunks, c)
-	l.size += sizeOf(c.msgs)
-	return nil
+	box   *Mailbox
+	dir   *atomicfile.Dir
+	files []*mailFile // locked
+	size  int64       // bytes of the bodies
 }
 
 // Lease hands over all that waits, oldest first, and what a dead holder had
@@ -72,22 +59,22 @@ func (m *Mailbox) LeaseSome(ctx context.Context, by string, enough int64) (*Leas
 	return l, nil
 }
 
-// removeLeftovers removes what a dead process left of a chunk that it was writing, and of
-// messages that it had queued, and lists the chunks. The caller holds the lock.
-func removeLeftovers(dir *atomicfile.Dir) ([]*chunk, error) {
+// removeLeftovers removes what a dead process left of a file that it was writing, and of
+// messages that it had queued, and lists the others. The caller holds the lock.
+func removeLeftovers(dir *atomicfile.Dir) ([]*mailFile, error) {
 	names, err := dir.Names()
 	for _, name := range names {
 		if f := openQueued(dir, name); f != nil {
 			f.Close()
 		}
-		if _, ok := parseChunk(name); ok || !atomicfile.IsTemp(name) {
+		if _, ok := parseMailFile(name); ok || !atomicfile.IsTemp(name) {
 			continue
 		}
 		if info, serr := dir.Stat(name); serr == nil && info.Mode().IsRegular() {
 			dir.Remove(name) // what cannot be removed does no harm, and is tried again
 		}
 	}
-	return chunksOf(names), err
+	return mailFilesOf(names), err
 }
 
 func (l *Lease) take(ctx context.Context, by string, enough int64) error {
@@ -100,12 +87,12 @@ func (l *Lease) take(ctx context.Context, by string, enough int64) error {
 	if err != nil {
 		return err
 	}
-	next := chunk{at: m.now(), by: by, archived: archived}
+	next := mailFile{at: m.now(), by: by, archived: archived}
 	for _, c := range waiting {
 		next.number = max(next.number, c.number)
 		if l.size >= enough {
 			l.More = true
-		} else if err := l.takeChunk(ctx, c, next); err != nil {
+		} else if err := l.takeFile(ctx, c, next); err != nil {
 			return err
 		}
 	}
@@ -118,38 +105,29 @@ func (l *Lease) take(ctx context.Context, by string, enough int64) error {
 	return l.takeInbox(ctx, next)
 }
 
-// takeChunk takes a numbered file unless a live reader has it. What a dead reader
+// takeFile takes a numbered file unless a live reader has it. What a dead reader
 // has archived of it is not handed over again.
-func (l *Lease) takeChunk(ctx context.Context, c *chunk, as chunk) (err error) {
-	if c.file, err = c.open(l.dir, os.O_RDWR); errors.Is(err, fs.ErrNotExist) {
-		return nil // acknowledged just now
-	} else if errors.Is(err, errOdd) {
+func (l *Lease) takeFile(ctx context.Context, c *mailFile, as mailFile) (err error) {
+	free, err := l.box.load(l.dir, c, nil, true)
+	switch {
+	case errors.Is(err, errOdd):
 		l.box.log.Warn("a file in the mailbox is passed over", "session", l.box.sid, "err", err)
 		return nil
-	} else if err != nil {
+	case errors.Is(err, fs.ErrNotExist): // acknowledged just now
+		return nil
+	case err != nil || !free:
 		return err
 	}
-	held := false
+	taken := false
 	defer func() {
-		if !held {
+		if !taken {
 			c.file.Close()
 		}
 	}()
-	if free, err := filelock.TryFile(c.file); err != nil || !free {
-		return err
-	}
-	if err := c.read(nil); err != nil {
-		return err
-	}
-	gone, err := l.box.handedOver(c)
-	if err != nil {
-		return err
-	}
-	c.msgs = slices.DeleteFunc(c.msgs, func(m Message) bool { return gone[m.recordKey()] })
 	if c.done {
 		return l.archiveDone(ctx, c)
 	}
-	if len(c.msgs) == 0 && !c.damaged {
+	if len(c.msgs) == 0 {
 		return l.remove(c)
 	}
 	old := c.name()
@@ -166,13 +144,15 @@ func (l *Lease) takeChunk(ctx context.Context, c *chunk, as chunk) (err error) {
 	} else if err != nil {
 		return err
 	}
-	held = true
-	return l.add(c)
+	taken = true
+	l.files = append(l.files, c)
+	l.size += sizeOf(c.msgs)
+	return nil
 }
 
 // remove deletes a numbered file, which its last reader may just have deleted. A
 // damaged one is kept beside the inbox.
-func (l *Lease) remove(c *chunk) error {
+func (l *Lease) remove(c *mailFile) error {
 	m := l.box
 	var err error
 	if c.damaged {
@@ -188,7 +168,7 @@ func (l *Lease) remove(c *chunk) error {
 
 // archiveDone archives what was acknowledged on a full disk. When there is still no
 // room it stays; it is never handed over again.
-func (l *Lease) archiveDone(ctx context.Context, c *chunk) error {
+func (l *Lease) archiveDone(ctx context.Context, c *mailFile) error {
 	if err := l.box.archive(ctx, c.by, c.msgs, c.archived); err != nil {
 		l.box.notArchived(err)
 		return nil
@@ -201,7 +181,7 @@ func (m *Mailbox) notArchived(err error) {
 }
 
 // takeInbox gives the inbox the next number, as a sender does, and takes that file.
-func (l *Lease) takeInbox(ctx context.Context, as chunk) error {
+func (l *Lease) takeInbox(ctx context.Context, as mailFile) error {
 	m := l.box
 	file, err := readIf(m.root, m.inboxName())
 	if err != nil {
@@ -211,9 +191,9 @@ func (l *Lease) takeInbox(ctx context.Context, as chunk) error {
 	if ok && n == 0 {
 		return nil // an empty inbox is left alone: moving it would wake watchers
 	}
-	c := chunk{number: as.number, count: n, bytes: int64(len(file))}
+	c := mailFile{number: as.number, count: n, bytes: int64(len(file))}
 	name, err := c.newName()
-	if err != nil && len(l.chunks) > 0 { // there is a number again when those are acknowledged
+	if err != nil && len(l.files) > 0 { // there is a number again when those are acknowledged
 		l.More = true
 		return nil
 	}
@@ -226,14 +206,14 @@ func (l *Lease) takeInbox(ctx context.Context, as chunk) error {
 	if err != nil {
 		return err
 	}
-	return l.takeChunk(ctx, &c, as)
+	return l.takeFile(ctx, &c, as)
 }
 
-// assignHandles puts the chunks' messages in one row. A message that a crash left in two
+// assignHandles puts the files' messages in one row. A message that a crash left in two
 // places is offered once.
 func (l *Lease) assignHandles() {
 	handles, seen := map[string]bool{}, map[key]bool{}
-	for _, c := range l.chunks {
+	for _, c := range l.files {
 		c.msgs = slices.DeleteFunc(c.msgs, func(msg Message) bool {
 			twice := seen[msg.key()] && !msg.legacy()
 			seen[msg.key()] = true
@@ -254,7 +234,7 @@ func (l *Lease) assignHandles() {
 // Release gives the messages back; they wait again, before any later ones. It
 // changes and closes the lock file, as a delivery does, so that watchers look.
 func (l *Lease) Release() error {
-	held := len(l.chunks) > 0
+	held := len(l.files) > 0
 	err := l.close()
 	if !held {
 		return err
@@ -269,13 +249,13 @@ func (l *Lease) Release() error {
 
 func (l *Lease) close() error {
 	var errs []error
-	for _, c := range l.chunks {
+	for _, c := range l.files {
 		errs = append(errs, c.file.Close())
 	}
 	if l.dir != nil {
 		errs = append(errs, l.dir.Close())
 	}
-	l.chunks, l.dir = nil, nil
+	l.files, l.dir = nil, nil
 	return errors.Join(errs...)
 }
 
@@ -326,7 +306,7 @@ func (l *Lease) ack(ctx context.Context, read bool, handed func(Message) bool) e
 func (l *Lease) archive(ctx context.Context, waits func(Message) bool) error {
 	m := l.box
 	acked := slices.DeleteFunc(slices.Clone(l.Messages), waits)
-	if err := m.archive(ctx, l.chunks[0].by, acked, l.since()); err != nil {
+	if err := m.archive(ctx, l.files[0].by, acked, l.since()); err != nil {
 		if len(acked) < len(l.Messages) {
 			return err
 		}
@@ -349,7 +329,7 @@ func (l *Lease) drop(ctx context.Context, waits func(Message) bool) error {
 		}
 		defer lk.Release()
 	}
-	for _, c := range l.chunks {
+	for _, c := range l.files {
 		if err := l.keepRest(c, waits); err != nil {
 			return err
 		}
@@ -359,12 +339,12 @@ func (l *Lease) drop(ctx context.Context, waits func(Message) bool) error {
 
 // since is where in the archive a record of one of the messages may stand already.
 func (l *Lease) since() int64 {
-	return slices.MinFunc(l.chunks, func(a, b *chunk) int { return cmp.Compare(a.archived, b.archived) }).archived
+	return slices.MinFunc(l.files, func(a, b *mailFile) int { return cmp.Compare(a.archived, b.archived) }).archived
 }
 
 // markDone records the ack in the files' names, which takes no space on the disk.
 func (l *Lease) markDone() error {
-	for _, c := range l.chunks {
+	for _, c := range l.files {
 		old := c.name()
 		c.done = true
 		if err := l.dir.Rename(old, c.name()); err != nil {
@@ -377,7 +357,7 @@ func (l *Lease) markDone() error {
 // keepRest leaves in a file what still waits. The file gets its new name first. A
 // crash before it gets its new content too costs nothing: the number of the
 // archive in the name stays, and what stands behind that is not handed over.
-func (l *Lease) keepRest(c *chunk, waits func(Message) bool) error {
+func (l *Lease) keepRest(c *mailFile, waits func(Message) bool) error {
 	rest := slices.DeleteFunc(slices.Clone(c.msgs), func(msg Message) bool { return !waits(msg) })
 	switch len(rest) {
 	case 0:
@@ -386,11 +366,7 @@ func (l *Lease) keepRest(c *chunk, waits func(Message) bool) error {
 		return nil
 	}
 	if c.damaged {
-		data, err := l.dir.Read(c.name())
-		if err != nil {
-			return err
-		}
-		if err := l.box.setAside(data); err != nil {
+		if err := l.box.setAside(l.dir, c.name()); err != nil {
 			return err
 		}
 	}

@@ -92,12 +92,12 @@ func (m *Mailbox) pruneParts(dir *atomicfile.Dir, before time.Time, dry bool, p 
 	}
 	var gone []string
 	for _, base := range a.bases {
-		info, err := a.old.Stat(segmentName(base))
+		info, err := a.old.Stat(partName(base))
 		if err != nil {
 			return err
 		}
 		if info.Size() > 0 && info.ModTime().Before(before) {
-			gone = append(gone, segmentName(base))
+			gone = append(gone, partName(base))
 			p.Add(info.Size())
 		}
 	}
@@ -105,7 +105,7 @@ func (m *Mailbox) pruneParts(dir *atomicfile.Dir, before time.Time, dry bool, p 
 		return nil
 	}
 	// An empty part stays behind the last one: it says where the next one begins, so that places stay what they are.
-	last, err := newSegmentName(a.base)
+	last, err := newPartName(a.base)
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func TestAPrunedArchiveKeepsItsPlaces(t *testing.T) {
 	if now, err := m.archiveSize(); err != nil || now != end {
 		t.Errorf("the end moved from %d to %d, %v", end, now, err)
 	}
-	if files := segments(t, root); len(files) > 2 {
+	if files := parts(t, root); len(files) > 2 {
 		t.Errorf("left %q", files)
 	}
 }

@@ -22,9 +22,9 @@ func (m *Mailbox) Receive(ctx context.Context, has func(Message) bool, by ...str
 		return err
 	}
 	defer lk.Release()
-	held := map[*chunk][]Message{}
+	held := map[*mailFile][]Message{}
 	err = m.inLease(func(dir *atomicfile.Dir) error {
-		_, err := m.eachLeased(dir, nil, math.MaxInt64, func(msg Message, holder *chunk) {
+		_, err := m.eachLeased(dir, nil, math.MaxInt64, func(msg Message, holder *mailFile) {
 			if holder != nil && !holder.done && slices.Contains(by, holder.by) && has(msg) {
 				held[holder] = append(held[holder], msg)
 			}

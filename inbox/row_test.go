@@ -96,7 +96,7 @@ func TestAPartThatIsGivenBackKeepsItsPlace(t *testing.T) {
 	}
 	for _, name := range rows {
 		info, err := os.Stat(filepath.Join(root, "amber.lease", name))
-		if c, ok := parseChunk(name); err != nil || !ok || c.bytes != info.Size() {
+		if c, ok := parseMailFile(name); err != nil || !ok || c.bytes != info.Size() {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}
@@ -147,7 +147,7 @@ func TestAKillAfterAnyStepLosesAndDoublesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := m.rotate(dir, chunk{number: 3, count: 1, bytes: info.Size()}); err != nil {
+			if err := m.rotate(dir, mailFile{number: 3, count: 1, bytes: info.Size()}); err != nil {
 				t.Fatal(err)
 			}
 		}, "a b c d"},
@@ -155,22 +155,22 @@ func TestAKillAfterAnyStepLosesAndDoublesNothing(t *testing.T) {
 		"archived": {func(t *testing.T, m *Mailbox) { die(t, archived(t, m)) }, "b c d"},
 		"renamed": {func(t *testing.T, m *Mailbox) {
 			l := archived(t, m)
-			old := l.chunks[0].name()
-			l.chunks[0].count, l.chunks[0].bytes = 1, 150
-			if err := l.dir.Rename(old, l.chunks[0].name()); err != nil {
+			old := l.files[0].name()
+			l.files[0].count, l.files[0].bytes = 1, 150
+			if err := l.dir.Rename(old, l.files[0].name()); err != nil {
 				t.Fatal(err)
 			}
 			die(t, l)
 		}, "b c d"},
 		"written, not in place": {func(t *testing.T, m *Mailbox) {
 			l := archived(t, m)
-			plantFile(t, m.root.Path(), "amber.lease/"+l.chunks[0].name()+".tmp.c2c", "[\n{")
+			plantFile(t, m.root.Path(), "amber.lease/"+l.files[0].name()+".tmp.c2c", "[\n{")
 			die(t, l)
 		}, "b c d"},
 		"removed": {func(t *testing.T, m *Mailbox) {
 			l := lease(t, m)
 			err := m.archive(t.Context(), "test", l.Messages, l.since())
-			if err = errors.Join(err, l.dir.Remove(l.chunks[0].name())); err != nil {
+			if err = errors.Join(err, l.dir.Remove(l.files[0].name())); err != nil {
 				t.Fatal(err)
 			}
 			die(t, l)
@@ -231,7 +231,7 @@ func TestKilledHooksDoNotFillTheMailbox(t *testing.T) {
 			t.Fatal(err)
 		}
 		if kill%2 == 0 {
-			if err := l.keepRest(l.chunks[0], waits); err != nil {
+			if err := l.keepRest(l.files[0], waits); err != nil {
 				t.Fatal(err)
 			}
 		}

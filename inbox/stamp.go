@@ -31,7 +31,7 @@ func (m *Mailbox) Stamp() (s Stamp, err error) {
 		return s, err
 	}
 	err = m.inLease(func(dir *atomicfile.Dir) error {
-		cs, err := chunks(dir)
+		cs, err := mailFiles(dir)
 		for _, c := range cs {
 			if c.by == "" || c.done || err != nil {
 				continue // in nobody's hands

@@ -20,6 +20,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // ErrNotOurs is wrapped when a file or directory belongs to somebody else, may
@@ -442,6 +444,17 @@ func (d *Dir) Move(old string, to *Dir, new string) error {
 	}
 	if err := renameat(d.f, old, to.f, new); err != nil {
 		return d.fail("rename", old, err)
+	}
+	return nil
+}
+
+// Link gives a file another name, in a directory of the same file system. It lasts after the next Sync.
+func (d *Dir) Link(old string, to *Dir, new string) error {
+	if err := errors.Join(component(old), component(new)); err != nil {
+		return err
+	}
+	if err := unix.Linkat(int(d.f.Fd()), old, int(to.f.Fd()), new, 0); err != nil {
+		return d.fail("link", old, err)
 	}
 	return nil
 }

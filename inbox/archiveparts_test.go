@@ -1,7 +1,6 @@
 package inbox
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -9,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/iotest"
 )
 
 // read hands count messages of a size over, one at a time, and returns their ids.
@@ -35,7 +33,7 @@ func hasID(found map[key]bool, id string) bool {
 	return false
 }
 
-func segments(t *testing.T, root string) []string {
+func parts(t *testing.T, root string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, "archive", "amber.old", "*"))
 	if err != nil {
@@ -56,12 +54,12 @@ func TestALongArchiveIsManyFilesAndReadAsOne(t *testing.T) {
 		marks = append(marks, end)
 		ids = append(ids, read(t, m, 6, 100_000)...)
 	}
-	files := append(segments(t, root), filepath.Join(root, "archive", "amber.jsonl"))
+	files := append(parts(t, root), filepath.Join(root, "archive", "amber.jsonl"))
 	if len(files) < 3 {
 		t.Fatalf("files %q", files)
 	}
 	for _, name := range files {
-		if info, err := os.Stat(name); err != nil || info.Size() > maxSegment+101_000 {
+		if info, err := os.Stat(name); err != nil || info.Size() > maxPart+101_000 {
 			t.Errorf("%s: %v, %v", name, info.Size(), err)
 		}
 	}
@@ -118,7 +116,7 @@ func TestAKilledRotationLosesNoRecordAndNoMark(t *testing.T) {
 	if got, err := m.archivedSince(mark); err != nil || len(got) != 1 || !hasID(got, ids[3]) {
 		t.Errorf("behind the mark %v, %v", got, err)
 	}
-	if files := segments(t, root); len(files) != 1 || filepath.Base(files[0]) != "0000000000000000.jsonl" {
+	if files := parts(t, root); len(files) != 1 || filepath.Base(files[0]) != "0000000000000000.jsonl" {
 		t.Errorf("files %q", files)
 	}
 }
@@ -198,34 +196,5 @@ func FuzzMentions(f *testing.F) {
 		if mentions(file, map[string]bool{m.ID + "x": true}) && len(m.Extra) == 0 {
 			t.Errorf("%q is found in %q", m.ID+"x", file)
 		}
-	})
-}
-
-func wantLines(t *testing.T, data []byte) {
-	t.Helper()
-	var want, got []byte
-	for line := range bytes.Lines(data) {
-		if len(line) < maxLine {
-			want = append(want, line...)
-		}
-	}
-	err := eachBlock(iotest.HalfReader(bytes.NewReader(data)), func(lines []byte) { got = append(got, lines...) })
-	if err != nil || !bytes.Equal(got, want) {
-		t.Errorf("of %d bytes %d came, want %d; %v", len(data), len(got), len(want), err)
-	}
-}
-
-func TestBlocksAreWholeLines(t *testing.T) {
-	for at := (256 << 10) - 3; at < (256<<10)+3; at++ {
-		wantLines(t, []byte(strings.Repeat("x", at)+"\nshort\n\n"+strings.Repeat("y", 600<<10)+"\nend"))
-	}
-	wantLines(t, []byte("first\n"+strings.Repeat("x", maxLine+5)+"\nlast\n"))
-	wantLines(t, nil)
-}
-
-func FuzzBlocks(f *testing.F) {
-	f.Add([]byte("a\nb"), 3)
-	f.Fuzz(func(t *testing.T, data []byte, times int) {
-		wantLines(t, bytes.Repeat(data, max(0, times)%(1+(2<<20)/max(1, len(data)))))
 	})
 }

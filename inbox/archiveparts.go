@@ -1,7 +1,6 @@
 package inbox
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,8 +25,8 @@ import (
 // later mark is never smaller.
 const (
 	archiveDir = "archive"
-	// maxSegment is when the newest file is rotated. A search reads files of about this size, newest first.
-	maxSegment = 1 << 20
+	// maxPart is when the newest file is rotated. A search reads files of about this size, newest first.
+	maxPart = 1 << 20
 )
 
 func (m *Mailbox) archiveName() string     { return m.sid + ".jsonl" }
@@ -49,17 +48,17 @@ func (m *Mailbox) underArchiveLock(ctx context.Context, f func(dir *atomicfile.D
 	return f(dir)
 }
 
-func segmentName(base int64) string { return fmt.Sprintf("%016d.jsonl", base) }
+func partName(base int64) string { return fmt.Sprintf("%016d.jsonl", base) }
 
-func parseSegment(name string) (base int64, ok bool) {
+func parsePart(name string) (base int64, ok bool) {
 	base, err := strconv.ParseInt(strings.TrimSuffix(name, ".jsonl"), 10, 64)
-	return base, err == nil && base >= 0 && base < maxField/2 && segmentName(base) == name
+	return base, err == nil && base >= 0 && base < maxField/2 && partName(base) == name
 }
 
-// newSegmentName is segmentName for a file that is to get the name. One that parseSegment would not know is an error.
-func newSegmentName(base int64) (string, error) {
-	name := segmentName(base)
-	if _, ok := parseSegment(name); !ok {
+// newPartName is partName for a file that is to get the name. One that parsePart would not know is an error.
+func newPartName(base int64) (string, error) {
+	name := partName(base)
+	if _, ok := parsePart(name); !ok {
 		return "", fmt.Errorf("name archive file %q: the archive is too long", name)
 	}
 	return name, nil
@@ -121,7 +120,7 @@ func (m *Mailbox) listArchive(dir *atomicfile.Dir, a *archive) (err error) {
 	}
 	names, err := a.old.Names()
 	for _, name := range names {
-		if base, ok := parseSegment(name); ok {
+		if base, ok := parsePart(name); ok {
 			a.bases = append(a.bases, base)
 		}
 	}
@@ -130,7 +129,7 @@ func (m *Mailbox) listArchive(dir *atomicfile.Dir, a *archive) (err error) {
 	}
 	slices.Sort(a.bases)
 	last := a.bases[len(a.bases)-1]
-	f, size, err := openSized(a.old, segmentName(last))
+	f, size, err := openSized(a.old, partName(last))
 	if err != nil {
 		return err
 	}
@@ -161,33 +160,47 @@ func openSized(dir *atomicfile.Dir, name string) (*os.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// newestFirst gives f each file that has anything behind the place since, until it wants no more.
-func (a *archive) newestFirst(since int64, f func(file *os.File, base int64) (more bool, err error)) error {
-	if a.newest != nil && a.end() > since {
-		if more, err := f(a.newest, a.base); err != nil || !more {
-			return err
+// newestFirst gives f what each file has behind the place since, file by file, until f wants no more. f must not
+// keep the bytes.
+func (a *archive) newestFirst(since int64, f func(lines []byte) (more bool)) (err error) {
+	var lines []byte
+	file, base, end := a.newest, a.base, a.end()
+	for i := len(a.bases) - 1; end > since; i-- {
+		if file != nil {
+			lines, err = readBehind(file, since-base, lines)
+			if file != a.newest {
+				file.Close()
+			}
+			if err != nil || !f(lines) {
+				return err
+			}
 		}
-	}
-	end := a.base
-	for _, base := range slices.Backward(a.bases) {
-		if end <= since {
+		if i < 0 {
 			return nil
 		}
-		end = base
-		file, err := a.old.Open(segmentName(base), os.O_RDONLY)
-		if errors.Is(err, fs.ErrNotExist) { // pruned meanwhile
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		more, err := f(file, base)
-		file.Close()
-		if err != nil || !more {
+		base, end = a.bases[i], base
+		file, err = a.old.Open(partName(base), os.O_RDONLY)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // which was pruned meanwhile
 			return err
 		}
 	}
 	return nil
+}
+
+// readBehind reads the end of a file from a place on, into buf when it has room. Of a file that is larger than
+// any of ours, a hole perhaps, it reads the last part.
+func readBehind(f *os.File, from int64, buf []byte) ([]byte, error) {
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, err
+	}
+	from = max(0, from, size-atomicfile.MaxFile)
+	buf = slices.Grow(buf[:0], int(max(0, size-from)))
+	n, err := f.ReadAt(buf[:max(0, size-from)], from)
+	if err == io.EOF {
+		err = nil
+	}
+	return buf[:n], err
 }
 
 // rotateArchive makes the newest file an older one, in one rename: a crash leaves it under one of the two names. Both
@@ -198,7 +211,7 @@ func (m *Mailbox) rotateArchive(dir *atomicfile.Dir, a *archive) (err error) {
 			return err
 		}
 	}
-	name, err := newSegmentName(a.base)
+	name, err := newPartName(a.base)
 	if err != nil {
 		return err
 	}
@@ -210,43 +223,4 @@ func (m *Mailbox) rotateArchive(dir *atomicfile.Dir, a *archive) (err error) {
 	}
 	a.base, a.size = a.end(), 0
 	return errors.Join(a.old.Sync(), dir.Sync())
-}
-
-// maxLine is several times what the longest message takes.
-const maxLine = 16 << 20
-
-// eachBlock reads whole lines, many at a time. A line that is too long for a record of
-// ours is left out. f must not keep the block.
-func eachBlock(r io.Reader, f func(lines []byte)) error {
-	buf := make([]byte, 256<<10)
-	n, skip := 0, false // bytes in buf; whether they belong to a line that is left out
-	for {
-		k, err := r.Read(buf[n:])
-		n += k
-		start, end := 0, bytes.LastIndexByte(buf[:n], '\n')+1
-		if skip {
-			start = bytes.IndexByte(buf[:n], '\n') + 1
-			if skip = start == 0; skip {
-				start, end = n, n
-			}
-		}
-		if err == io.EOF {
-			end = n
-		}
-		if end > start {
-			f(buf[start:end])
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		n = copy(buf, buf[end:n])
-		if n == maxLine {
-			n, skip = 0, true
-		} else if n == len(buf) {
-			buf = slices.Concat(buf, make([]byte, len(buf)))
-		}
-	}
 }

@@ -15,7 +15,7 @@ import (
 	"c2c/inbox/filelock"
 )
 
-// chunk is a numbered file of messages in <sid>.lease/. Its name tells a sender
+// mailFile is a numbered file of messages in <sid>.lease/. Its name tells a sender
 // and a status all that they need, so that neither reads it:
 //
 //	<number>-<count>-<bytes>.json                              as a sender made it
@@ -25,7 +25,7 @@ import (
 // when a reader first took the file: what the archive has behind that was handed
 // over, and is not handed over again. The name does not say whether a reader
 // still has the file. The lock on the file says that.
-type chunk struct {
+type mailFile struct {
 	number   int
 	count    int
 	bytes    int64
@@ -41,7 +41,7 @@ type chunk struct {
 
 const donePrefix = "done-"
 
-func (c chunk) name() string {
+func (c mailFile) name() string {
 	prefix, taken := "", ""
 	if c.done {
 		prefix = donePrefix
@@ -52,11 +52,11 @@ func (c chunk) name() string {
 	return fmt.Sprintf("%s%08d-%d-%d%s.json", prefix, c.number, c.count, c.bytes, taken)
 }
 
-// newName is name for a file that is to get it. One that parseChunk would not
+// newName is name for a file that is to get it. One that parseMailFile would not
 // know is an error: nobody would find the messages again.
-func (c chunk) newName() (string, error) {
+func (c mailFile) newName() (string, error) {
 	name := c.name()
-	if _, ok := parseChunk(name); !ok {
+	if _, ok := parseMailFile(name); !ok {
 		return "", fmt.Errorf("name mail file %q: one of its numbers is out of range", name)
 	}
 	return name, nil
@@ -65,8 +65,8 @@ func (c chunk) newName() (string, error) {
 // maxField bounds the numbers of a name.
 const maxField = 1 << 52
 
-func parseChunk(name string) (*chunk, bool) {
-	c := &chunk{}
+func parseMailFile(name string) (*mailFile, bool) {
+	c := &mailFile{}
 	rest, done := strings.CutPrefix(name, donePrefix)
 	c.done = done
 	stem, ok := strings.CutSuffix(rest, ".json")
@@ -89,19 +89,19 @@ func parseChunk(name string) (*chunk, bool) {
 	return c, c.name() == name
 }
 
-// chunks lists a lease directory in the order of delivery.
-func chunks(dir *atomicfile.Dir) ([]*chunk, error) {
+// mailFiles lists a lease directory in the order of delivery.
+func mailFiles(dir *atomicfile.Dir) ([]*mailFile, error) {
 	names, err := dir.Names()
-	return chunksOf(names), err
+	return mailFilesOf(names), err
 }
 
-func chunksOf(names []string) (cs []*chunk) {
+func mailFilesOf(names []string) (cs []*mailFile) {
 	for _, name := range names {
-		if c, ok := parseChunk(name); ok {
+		if c, ok := parseMailFile(name); ok {
 			cs = append(cs, c)
 		}
 	}
-	slices.SortFunc(cs, func(a, b *chunk) int { return cmp.Compare(a.number, b.number) })
+	slices.SortFunc(cs, func(a, b *mailFile) int { return cmp.Compare(a.number, b.number) })
 	return cs
 }
 
@@ -109,7 +109,7 @@ func chunksOf(names []string) (cs []*chunk) {
 // hole, somebody else's. It stays where it is, is told of, and hides no other file.
 var errOdd = errors.New("not a mail file of ours")
 
-func (c *chunk) open(dir *atomicfile.Dir, flag int) (*os.File, error) {
+func (c *mailFile) open(dir *atomicfile.Dir, flag int) (*os.File, error) {
 	f, err := dir.Open(c.name(), flag)
 	if errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, fs.ErrPermission) {
 		return nil, fmt.Errorf("%w: %w", errOdd, err)
@@ -131,7 +131,7 @@ func (c *chunk) open(dir *atomicfile.Dir, flag int) (*os.File, error) {
 // Odd lists what has the name of a mail file and is none of ours, with the reason.
 func (m *Mailbox) Odd() (found []error, err error) {
 	err = m.inLease(func(dir *atomicfile.Dir) error {
-		cs, err := chunks(dir)
+		cs, err := mailFiles(dir)
 		for _, c := range cs {
 			f, err := c.open(dir, os.O_RDONLY)
 			if err == nil {
@@ -145,9 +145,9 @@ func (m *Mailbox) Odd() (found []error, err error) {
 	return found, err
 }
 
-// free says whether nobody has a chunk in hand. One that is gone was
+// free says whether nobody has the file in hand. One that is gone was
 // acknowledged just now, and is nobody's.
-func (c *chunk) free(dir *atomicfile.Dir) (bool, error) {
+func (c *mailFile) free(dir *atomicfile.Dir) (bool, error) {
 	f, err := c.open(dir, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errOdd) {
 		return false, nil
@@ -159,27 +159,40 @@ func (c *chunk) free(dir *atomicfile.Dir) (bool, error) {
 	return filelock.FreeFile(f)
 }
 
-// read reads the open file. With ids it parses nothing of a file that holds none
-// of them.
-func (c *chunk) read(ids map[string]bool) error {
+// load opens the file and reads what waits in it, which is not what a dead reader has archived of it. free says
+// that nobody else has it. With take it is locked and stays open when it is free. With ids it parses nothing of a
+// file that holds none of them.
+func (m *Mailbox) load(dir *atomicfile.Dir, c *mailFile, ids map[string]bool, take bool) (free bool, err error) {
+	flag, lock := os.O_RDONLY, filelock.FreeFile
+	if take {
+		flag, lock = os.O_RDWR, filelock.TryFile
+	}
+	if c.file, err = c.open(dir, flag); err != nil {
+		return false, err
+	}
+	defer func() {
+		if !take || !free || err != nil {
+			c.file.Close()
+		}
+	}()
+	if free, err = lock(c.file); err != nil || take && !free {
+		return free, err
+	}
 	data, err := atomicfile.ReadAll(c.file)
 	if err != nil {
-		return fmt.Errorf("read %q: %w", c.file.Name(), err)
+		return free, fmt.Errorf("read %q: %w", c.file.Name(), err)
 	}
-	if mayHold(data, ids) {
-		c.msgs, c.damaged = decode(data)
-		nameLegacy(c.msgs)
+	if !mayHold(data, ids) {
+		return free, nil
 	}
-	return nil
-}
-
-// handedOver tells which messages of a chunk a reader has archived before it
-// died. What no reader ever took was handed over to nobody.
-func (m *Mailbox) handedOver(c *chunk) (map[key]bool, error) {
-	if c.by == "" {
-		return nil, nil
+	c.msgs, c.damaged = decode(data)
+	nameLegacy(c.msgs)
+	if free && c.by != "" && len(c.msgs) > 0 { // what no reader ever took was handed over to nobody
+		var gone map[key]bool
+		gone, err = m.archivedSince(c.archived)
+		c.msgs = slices.DeleteFunc(c.msgs, func(msg Message) bool { return gone[msg.recordKey()] })
 	}
-	return m.archivedSince(c.archived)
+	return free, err
 }
 
 // nameLegacy gives ids to messages that came without; two equal ones stay two.
