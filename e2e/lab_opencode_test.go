@@ -34,10 +34,17 @@ func TestLabOpenCodeCallsMCPTools(t *testing.T) {
 	t.Parallel()
 	l, model := openCodeLab(t)
 	p := l.OpenCodeTUI()
-	looksIn(t, lab.OpenCode, model, p)
+	looksIn(t, lab.OpenCode, model, p, "prompt-one")
+	mark := p.Out.Mark()
+	p.Command("/new")
+	p.WaitScreen(mark, "Ask anything")
+	looksIn(t, lab.OpenCode, model, p, "prompt-two")
 	wantProbe(t, l, "opencode", "1.18.33", "2025-11-25", "progressToken")
-	pid := strconv.Itoa(p.Pid())
-	wantEnv(t, l, map[string]string{"ppid": pid, "OPENCODE_PID": pid, "OPENCODE": "1", "AGENT": "1"})
+	pid, starts := strconv.Itoa(p.Pid()), probeStarts(t, l)
+	if len(starts) != 1 {
+		t.Errorf("after /new there are %d MCP servers", len(starts))
+	}
+	wantEnv(t, starts[0], map[string]string{"ppid": pid, "OPENCODE_PID": pid, "OPENCODE": "1", "AGENT": "1"})
 }
 
 func TestLabOpenCodeKeepsADraft(t *testing.T) {
@@ -60,12 +67,13 @@ export const Lab = async () => ({
   },
 })
 `)
-	model.Script(lab.Call("bash", map[string]any{"command": "echo shell-of-$LAB_SESSION", "description": "say it"}))
 	p := l.OpenCodeTUI()
-	looksIn(t, lab.OpenCode, model, p)
+	looksIn(t, lab.OpenCode, model, p, "please look")
 	session, _ := probeGot(t, l, "tools/call")[0].Params.Arguments["_session_id"].(string)
 	if !strings.HasPrefix(session, "ses_") {
 		t.Errorf("the probe was called by session %q", session)
 	}
+	model.Script(lab.Call("bash", map[string]any{"command": "echo shell-of-$LAB_SESSION", "description": "say it"}))
+	p.Submit("please say it")
 	once(t, model.WaitText("shell-of-ses_"), "shell-of-"+session)
 }

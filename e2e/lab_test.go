@@ -3,6 +3,8 @@ package e2e
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"c2c/e2e/lab"
@@ -40,13 +42,11 @@ func probeGot(t *testing.T, l *lab.Lab, method string) (found []probed) {
 // the keys of _meta at the tool calls.
 func wantProbe(t *testing.T, l *lab.Lab, name, version, protocol string, meta ...string) {
 	t.Helper()
-	starts := probeGot(t, l, "initialize")
-	if len(starts) != 1 {
-		t.Fatalf("%d times initialize", len(starts))
-	}
-	said := starts[0].Params
-	if said.ClientInfo.Name != name || said.ClientInfo.Version != version || said.ProtocolVersion != protocol {
-		t.Errorf("the client says it is %+v and speaks %s", said.ClientInfo, said.ProtocolVersion)
+	for _, start := range probeGot(t, l, "initialize") {
+		said := start.Params
+		if said.ClientInfo.Name != name || said.ClientInfo.Version != version || said.ProtocolVersion != protocol {
+			t.Errorf("the client says it is %+v and speaks %s", said.ClientInfo, said.ProtocolVersion)
+		}
 	}
 	for _, call := range probeGot(t, l, "tools/call") {
 		var keys []string
@@ -59,10 +59,32 @@ func wantProbe(t *testing.T, l *lab.Lab, name, version, protocol string, meta ..
 	}
 }
 
-// wantEnv compares the environment of the probe server, and its parent as "ppid".
-func wantEnv(t *testing.T, l *lab.Lab, want map[string]string) {
+// probeStarts returns the environment of each process of the probe server, with its parent as "ppid".
+func probeStarts(t *testing.T, l *lab.Lab) (all []map[string]string) {
 	t.Helper()
-	env := probeEnv(t, l)
+	for _, line := range lines(l.Read("probe.jsonl")) {
+		var started struct {
+			Env  []string
+			Ppid int
+		}
+		if err := json.Unmarshal([]byte(line), &started); err != nil {
+			t.Fatalf("%v in %s", err, line)
+		}
+		if started.Ppid == 0 {
+			continue // a message
+		}
+		env := map[string]string{"ppid": strconv.Itoa(started.Ppid)}
+		for _, variable := range started.Env {
+			key, value, _ := strings.Cut(variable, "=")
+			env[key] = value
+		}
+		all = append(all, env)
+	}
+	return all
+}
+
+func wantEnv(t *testing.T, env, want map[string]string) {
+	t.Helper()
 	for key, value := range want {
 		if env[key] != value {
 			t.Errorf("the MCP server has %s=%q, want %q", key, env[key], value)
@@ -70,24 +92,31 @@ func wantEnv(t *testing.T, l *lab.Lab, want map[string]string) {
 	}
 }
 
-// looksIn has the model of a client on a terminal call the probe, and returns the request that has the answer.
-func looksIn(t *testing.T, c lab.Client, model *lab.Model, p *lab.Proc) *lab.Request {
+// looksIn gives a client on a terminal a prompt, at which its model calls the probe and sees the answer.
+func looksIn(t *testing.T, c lab.Client, model *lab.Model, p *lab.Proc, prompt string) {
 	t.Helper()
-	model.Script(lab.CallMCP(c, "probe", "look", map[string]any{}), lab.Say("I looked."))
-	p.Submit("please look")
-	p.WaitScreen(0, "I looked.")
-	answered := model.WaitText("probe-looked")
-	if item := once(t, answered, "probe-looked"); item.Role != "tool" {
-		t.Errorf("the tool's answer is shown as %+v", item)
+	mark := p.Out.Mark()
+	model.Script(lab.CallMCP(c, "probe", "look", map[string]any{}), lab.Say("Looked: "+prompt))
+	p.Submit(prompt)
+	answered := model.WaitFor("the probe's answer", func(turns []*lab.Request) *lab.Request {
+		for _, r := range turns {
+			if len(r.Find(prompt)) > 0 && r.Last().Role == "tool" {
+				return r
+			}
+		}
+		return nil
+	})
+	if !strings.Contains(answered.Last().Text, "probe-looked") {
+		t.Errorf("the tool's answer is shown as %+v", answered.Last())
 	}
-	return answered
+	p.WaitScreen(mark, "Looked: "+prompt)
 }
 
 // keepsDraft types half a prompt while the model thinks, and wants it as the beginning of the next one.
 func keepsDraft(t *testing.T, model *lab.Model, p *lab.Proc) {
 	t.Helper()
 	think := make(chan struct{})
-	model.Script(lab.Say("First answer.").After(think), lab.Say("Second answer."))
+	model.Script(lab.Say("First answer.").After(think))
 	p.Submit("first prompt")
 	model.WaitText("first prompt")
 	mark := p.Out.Mark()
@@ -97,5 +126,4 @@ func keepsDraft(t *testing.T, model *lab.Model, p *lab.Proc) {
 	p.WaitScreen(mark, "First answer.")
 	p.Submit("-and-the-rest")
 	once(t, model.WaitText("and-the-rest"), "half-a-thought-and-the-rest")
-	p.WaitScreen(mark, "Second answer.")
 }

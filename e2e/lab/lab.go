@@ -155,6 +155,19 @@ func (l *Lab) WaitFileCount(pattern, text string, n int) {
 	l.t.Fatalf("no %s with %q, %d times", pattern, text, n)
 }
 
+// merge adds the given settings to those of all, at any depth, and returns all.
+func merge(all, settings map[string]any) map[string]any {
+	for k, v := range settings {
+		above, isMap := all[k].(map[string]any)
+		more, areMore := v.(map[string]any)
+		if isMap && areMore {
+			v = merge(above, more)
+		}
+		all[k] = v
+	}
+	return all
+}
+
 // mustJSON renders configuration that a test spelled out as Go values.
 func mustJSON(v any) string {
 	text, err := json.MarshalIndent(v, "", "  ")

@@ -2,11 +2,11 @@ package lab
 
 import "path/filepath"
 
-// SeedOpenCode writes ~/.config/opencode/opencode.json: the model as provider, every tool allowed, then the given
+// SeedOpenCode writes ~/.config/opencode/opencode.json: the model as provider, every tool allowed, and the given
 // settings.
 func (l *Lab) SeedOpenCode(model *Model, settings map[string]any) {
 	l.t.Helper()
-	all := map[string]any{
+	l.Write(".config/opencode/opencode.json", mustJSON(merge(map[string]any{
 		"model":       "lab/lab-model",
 		"small_model": "lab/lab-model",
 		"provider": map[string]any{"lab": map[string]any{
@@ -17,11 +17,7 @@ func (l *Lab) SeedOpenCode(model *Model, settings map[string]any) {
 		"permission": map[string]any{"*": "allow"},
 		"autoupdate": false,
 		"share":      "disabled",
-	}
-	for k, v := range settings {
-		all[k] = v
-	}
-	l.Write(".config/opencode/opencode.json", mustJSON(all))
+	}, settings)))
 	l.SettleOpenCode(filepath.Join(l.Home, ".config/opencode"))
 	l.Write(".config/opencode-models.json", "{}\n")
 }

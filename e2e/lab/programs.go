@@ -15,16 +15,18 @@ const (
 	Claude   Client = "claude"
 	Codex    Client = "codex"
 	OpenCode Client = "opencode"
+	Qwen     Client = "qwen"
 )
 
 // clients says where npm puts each program, as a pattern below node_modules, and how its model names a tool of an
-// MCP server (the server's name, then the tool's). These are the native binaries, where a package has one: what npm
-// links under the client's name only starts it.
+// MCP server (the server's name, then the tool's). Where a package has a native binary it is that: what npm links
+// under the client's name only starts it.
 func clients() map[Client]struct{ program, tool string } {
 	return map[Client]struct{ program, tool string }{
 		Claude:   {"@anthropic-ai/claude-code-*/claude", "mcp__%s__%s"},
 		Codex:    {"@openai/codex-*/vendor/*/bin/codex", "mcp__%s__%s"},
 		OpenCode: {"opencode-linux-*/bin/opencode", "%s_%s"},
+		Qwen:     {".bin/qwen", "mcp__%s__%s"},
 	}
 }
 
