@@ -31,7 +31,8 @@ type output struct {
 	lines         chan line                      // unbuffered: a line not taken can be withdrawn
 	abort         chan struct{}                  // closed: writers stop waiting at once
 	done          chan struct{}                  // closed when run has returned
-	broken        chan error                     // gets the first error of the pipe
+	broken        chan struct{}                  // closed at the first error of the pipe
+	failed        error                          // that error
 
 	busy atomic.Pointer[time.Time] // when the write under way began; nil when idle
 }
@@ -49,7 +50,7 @@ func newOutput(w io.Writer, limit time.Duration, notifications <-chan mcp.JSONRP
 		lines:         make(chan line),
 		abort:         make(chan struct{}),
 		done:          make(chan struct{}),
-		broken:        make(chan error, 1),
+		broken:        make(chan struct{}),
 	}
 }
 
@@ -61,23 +62,14 @@ func (o *output) run() {
 		case n := <-o.notifications:
 			o.notify(n)
 		case l, ok := <-o.lines:
-			o.notifyAll()
+			for len(o.notifications) > 0 { // nobody else takes them
+				o.notify(<-o.notifications)
+			}
 			if !ok {
 				return
 			}
 			l.done <- o.put(l.bytes)
 		case <-o.abort:
-			return
-		}
-	}
-}
-
-func (o *output) notifyAll() {
-	for {
-		select {
-		case n := <-o.notifications:
-			o.notify(n)
-		default:
 			return
 		}
 	}
@@ -95,13 +87,21 @@ func (o *output) put(b []byte) error {
 	o.busy.Store(&now)
 	_, err := o.w.Write(b)
 	o.busy.Store(nil)
-	if err != nil {
-		select {
-		case o.broken <- err:
-		default:
-		}
+	if err != nil && o.failed == nil {
+		o.failed = err
+		close(o.broken)
 	}
 	return err
+}
+
+// failure is the first error of the pipe, nil before broken or done.
+func (o *output) failure() error {
+	select {
+	case <-o.broken:
+		return o.failed
+	default:
+		return nil
+	}
 }
 
 // write returns when b has been written whole, or with an error when that took

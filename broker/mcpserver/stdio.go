@@ -27,7 +27,7 @@ func (l Limits) withDefaults() Limits {
 	return Limits{cmp.Or(l.Line, 4<<20), cmp.Or(l.Write, 10*time.Second), cmp.Or(l.Drain, 5*time.Second)}
 }
 
-// queued is how many requests of a kind may wait before reading pauses.
+// queued is how many tool calls may wait before reading pauses.
 const queued = 64
 
 const stdioID = "stdio" // a process has one client
@@ -45,7 +45,7 @@ var errCancelled = errors.New("the client cancelled the request")
 //
 // Tool calls run one at a time, in the order they came: what a client sends
 // first is delivered first, and a poll sees what an earlier one left. All other
-// requests have a queue of their own, so a ping is answered beside a slow tool.
+// requests are answered as they are read, so a ping is answered beside a slow tool.
 //
 // A read of in, or a write to out, that is blocked for good when Serve returns
 // is left behind: the caller is about to exit, or closes both.
@@ -53,12 +53,12 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, srv *server.MCPServ
 	limits = limits.withDefaults()
 	session := server.NewInProcessSession(stdioID, nil)
 	t := &stdio{
-		srv:     srv,
-		limits:  limits,
-		out:     newOutput(out, limits.Write, session.ClientNotifications()),
-		calls:   make(chan *request, queued),
-		others:  make(chan *request, queued),
-		pending: make(map[string]*request),
+		srv:      srv,
+		limits:   limits,
+		out:      newOutput(out, limits.Write, session.ClientNotifications()),
+		calls:    make(chan *request, queued),
+		answered: make(chan struct{}),
+		pending:  make(map[string]*request),
 	}
 	if err := srv.RegisterSession(ctx, session); err != nil {
 		return fmt.Errorf("register stdio session: %w", err)
@@ -74,29 +74,39 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, srv *server.MCPServ
 	ended := make(chan error, 1)
 	go func() { ended <- t.read(work, in) }()
 	go t.out.run()
-	answered := make(chan struct{})
-	go func() { t.answerAll(work); close(answered) }()
+	go t.answerCalls(work)
 
 	var err error
 	select {
 	case err = <-ended:
-		err = t.finish(stop, answered, err)
-	case err = <-t.out.broken:
-		t.abandon(stop, answered)
+		select {
+		case <-t.out.done:
+			return cmp.Or(err, t.out.failure())
+		case <-time.After(limits.Drain):
+			err = errors.Join(err, errors.New("end of input: gave up on answers that took too long"))
+		}
+	case <-t.out.broken:
+		err = t.out.failure()
 	case <-ctx.Done():
 		err = ctx.Err()
-		t.abandon(stop, answered)
+	}
+	// Cancel the calls under way, and wait for their handlers.
+	stop()
+	close(t.out.abort)
+	select {
+	case <-t.answered:
+	case <-time.After(limits.Drain):
 	}
 	return err
 }
 
 // stdio is one run of Serve.
 type stdio struct {
-	srv    *server.MCPServer
-	limits Limits
-	out    *output
-	calls  chan *request // tools/call
-	others chan *request
+	srv      *server.MCPServer
+	limits   Limits
+	out      *output
+	calls    chan *request // in the order in which they came
+	answered chan struct{} // closed when no call is under way any more
 
 	mu      sync.Mutex
 	pending map[string]*request // by id; what the client may cancel
@@ -111,10 +121,9 @@ type request struct {
 	refusal *mcp.JSONRPCError // the answer, when no handler is needed
 }
 
-// read sorts the input into the queues and closes them at its end.
+// read answers the input, or puts it in the row of calls, which it closes at its end.
 func (t *stdio) read(ctx context.Context, in io.Reader) error {
 	defer close(t.calls)
-	defer close(t.others)
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
 		b, err := readLine(r, t.limits.Line)
@@ -140,15 +149,17 @@ func (t *stdio) read(ctx context.Context, in io.Reader) error {
 		if m.method == "" && refusal == nil {
 			continue
 		}
-		q := t.others
+		r := t.begin(ctx, m, refusal)
 		switch m.method {
 		case string(mcp.MethodToolsCall), string(mcp.MethodInitialize), string(mcp.MethodServerDiscover):
-			q = t.calls // initialize says who calls, so no call overtakes it, and it no discover
-		}
-		select {
-		case q <- t.begin(ctx, m, refusal):
-		case <-ctx.Done():
-			return ctx.Err()
+			// initialize says who calls, so no call overtakes it, and it no discover
+			select {
+			case t.calls <- r:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		default:
+			t.answer(r)
 		}
 	}
 }
@@ -181,26 +192,21 @@ func (t *stdio) cancel(id string) {
 	}
 }
 
-// answerAll works off both queues and returns when they are done with, or ctx
-// is.
-func (t *stdio) answerAll(ctx context.Context) {
-	var wg sync.WaitGroup
-	for _, q := range []chan *request{t.calls, t.others} {
-		wg.Go(func() {
-			for {
-				select {
-				case r, ok := <-q:
-					if !ok {
-						return
-					}
-					t.answer(r)
-				case <-ctx.Done():
-					return
-				}
+// answerCalls works off the calls, and then ends the output, unless ctx is done before.
+func (t *stdio) answerCalls(ctx context.Context) {
+	defer close(t.answered)
+	for {
+		select {
+		case r, ok := <-t.calls:
+			if !ok {
+				close(t.out.lines) // the reader, which writes too, has ended
+				return
 			}
-		})
+			t.answer(r)
+		case <-ctx.Done():
+			return
+		}
 	}
-	wg.Wait()
 }
 
 // answer has r handled, writes the answer and calls what AfterWrite was given.
@@ -277,42 +283,4 @@ func (t *stdio) send(resp mcp.JSONRPCMessage) error {
 		return fmt.Errorf("encode answer: %w", err)
 	}
 	return t.out.write(append(b, '\n'))
-}
-
-// finish waits, after the end of input, until every answer is out.
-func (t *stdio) finish(stop context.CancelFunc, answered <-chan struct{}, readErr error) error {
-	drain := time.NewTimer(t.limits.Drain)
-	defer drain.Stop()
-	select {
-	case <-answered:
-	case err := <-t.out.broken:
-		t.abandon(stop, answered)
-		return errors.Join(readErr, err)
-	case <-drain.C:
-		t.abandon(stop, answered)
-		return errors.Join(readErr, errors.New("end of input: gave up on answers that took too long"))
-	}
-	close(t.out.lines)
-	select {
-	case <-t.out.done:
-	case <-drain.C:
-		close(t.out.abort)
-	}
-	select {
-	case err := <-t.out.broken: // the last answer could not be written
-		return errors.Join(readErr, err)
-	default:
-		return readErr
-	}
-}
-
-// abandon cancels the requests under way and waits for their handlers, for
-// Limits.Drain at most.
-func (t *stdio) abandon(stop context.CancelFunc, answered <-chan struct{}) {
-	stop()
-	close(t.out.abort)
-	select {
-	case <-answered:
-	case <-time.After(t.limits.Drain):
-	}
 }
