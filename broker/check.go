@@ -140,7 +140,7 @@ func (b *Broker) loudMail(ctx context.Context, s Session) ([]inbox.Message, erro
 		return nil, err
 	}
 	msgs, err := box.Head(ctx, wake.MaxLook)
-	return wake.Loud(msgs), err
+	return wake.MayWake(msgs), err
 }
 
 // remedy says what the person can do for a session whose mail waits. r is zero when nobody has rung.

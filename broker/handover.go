@@ -102,7 +102,7 @@ func (b *Broker) RingOnce(ctx context.Context, sid string, say func(wake.Notice)
 	if err != nil {
 		return false, err
 	}
-	ring, notice := wake.Due(b.now(), msgs, s.Quiet, s.LastRing)
+	ring, notice := wake.DecideOnce(b.now(), msgs, s.Quiet, s.LastRing)
 	ring.Method = wake.ByFile
 	if rang = ring.Outcome == wake.Rang; rang {
 		if err := say(notice); err != nil {

@@ -32,15 +32,15 @@ type Notice struct {
 func NoticeOf(msgs []inbox.Message) Notice {
 	n := Notice{Count: len(msgs), Oldest: msgs[0].ID}
 	for _, m := range msgs {
-		if len(n.From) < named && inbox.CheckAlias(m.From) == nil && !slices.Contains(n.From, m.From) {
+		if len(n.From) < maxNamed && inbox.CheckAlias(m.From) == nil && !slices.Contains(n.From, m.From) {
 			n.From = append(n.From, m.From)
 		}
 	}
 	return n
 }
 
-// named bounds the senders that a notice names.
-const named = 5
+// maxNamed bounds the senders that a notice names.
+const maxNamed = 5
 
 // Senders are those that a client may be told of, with commas: what is no alias could be a key or a tag there.
 func (n Notice) Senders() string {

@@ -6,12 +6,12 @@ import (
 	"c2c/inbox"
 )
 
-// Due decides for a ringer that lives for one look and remembers through the
+// DecideOnce decides for a ringer that lives for one look and remembers through the
 // session's record alone: last is the last ring there. It gives what to record,
 // without a method, and what to ring for when its outcome is Rang. Nobody looks
 // again for it: a busy session is rung, and another oldest message never waits.
-func Due(now time.Time, waiting []inbox.Message, quiet bool, last Ring) (r Ring, n Notice) {
-	msgs, p := Loud(waiting), Policy{}
+func DecideOnce(now time.Time, waiting []inbox.Message, quiet bool, last Ring) (r Ring, n Notice) {
+	msgs, p := MayWake(waiting), Policy{}
 	again := len(msgs) > 0 && last.Outcome == Rang && last.IsFor(msgs[0])
 	if again && !last.At.After(now) { // a clock that was set back would keep us silent
 		p.oldest, p.rang, p.Tries = last, last.At, max(last.Tries, 1)

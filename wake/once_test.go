@@ -32,15 +32,15 @@ func TestARingerOfOneLookBacksOffByWhatIsRecorded(t *testing.T) {
 		{"by a clock that was ahead", -time.Hour, rang, 5, Rang},
 	} {
 		tc.last.Tries = tc.tries
-		r, n := Due(at.Add(tc.after), waiting, false, tc.last)
+		r, n := DecideOnce(at.Add(tc.after), waiting, false, tc.last)
 		if got := r.Outcome; got != tc.want || got == Rang && (n.Count != 2 || n.Oldest != "m1" || r.Oldest != "m1") {
 			t.Errorf("%s: %+v, %+v, want %s", tc.what, r, n, tc.want)
 		}
 	}
-	if r, _ := Due(at, waiting, true, Ring{}); r.Outcome != Filtered {
+	if r, _ := DecideOnce(at, waiting, true, Ring{}); r.Outcome != Filtered {
 		t.Errorf("do not disturb: %+v", r)
 	}
-	if r, _ := Due(at, waiting[:1], false, Ring{}); r.Outcome != Filtered {
+	if r, _ := DecideOnce(at, waiting[:1], false, Ring{}); r.Outcome != Filtered {
 		t.Errorf("mail that may wait: %+v", r)
 	}
 }

@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	firstGap = 15 * time.Second // between rings for the same message, doubling
-	lastGap  = 10 * time.Minute
-	minGap   = time.Second / 2  // between any two rings: a burst is a few rings, not one each
-	busyLook = time.Second / 10 // until a busy session with mail is looked at again: its turn may just be ending
-	BusyLook = 2 * time.Second  // the longest time until then: it doubles
-	patience = 5 * time.Minute  // a session that says it is busy for longer is rung all the same
+	firstGap  = 15 * time.Second // between rings for the same message, doubling
+	maxGap    = 10 * time.Minute
+	minGap    = time.Second / 2  // between any two rings: a burst is a few rings, not one each
+	busyLook  = time.Second / 10 // until a busy session with mail is looked at again: its turn may just be ending
+	BusyLook  = 2 * time.Second  // the longest time until then: it doubles
+	busyLimit = 5 * time.Minute  // a session that says it is busy for longer is rung all the same
 )
 
 // Policy remembers what a session was rung for. Nobody need tell it of a
@@ -33,8 +33,8 @@ type Decision struct {
 	Again   time.Duration // 0: when something changes
 }
 
-// Loud are the messages that may wake somebody.
-func Loud(msgs []inbox.Message) (out []inbox.Message) {
+// MayWake are the messages that may wake somebody.
+func MayWake(msgs []inbox.Message) (out []inbox.Message) {
 	for _, m := range msgs {
 		if !m.Deferrable && m.Kind != "system" {
 			out = append(out, m)
@@ -45,7 +45,7 @@ func Loud(msgs []inbox.Message) (out []inbox.Message) {
 
 // Decide looks at what waits. busy is a session that works, quiet one that wants no ring.
 func (p *Policy) Decide(now time.Time, waiting []inbox.Message, busy, quiet bool) Decision {
-	msgs := Loud(waiting)
+	msgs := MayWake(waiting)
 	if len(msgs) == 0 || quiet {
 		if len(waiting) > 0 {
 			return Decision{Outcome: Filtered}
@@ -62,7 +62,7 @@ func (p *Policy) Decide(now time.Time, waiting []inbox.Message, busy, quiet bool
 		}
 		return d
 	}
-	if since := now.Sub(p.first); busy && since < patience {
+	if since := now.Sub(p.first); busy && since < busyLimit {
 		return Decision{Again: min(max(since, busyLook), BusyLook)} // its next hook carries the mail
 	}
 	return Decision{Ring: true}
@@ -78,8 +78,8 @@ func (p *Policy) Done(now time.Time, first time.Duration) {
 // gapAfter is the gap behind so many rings for the same message.
 func gapAfter(first time.Duration, tries int) time.Duration {
 	gap := first
-	for i := 1; i < tries && (i == 1 || gap < lastGap); i++ {
-		gap = min(2*gap, lastGap)
+	for i := 1; i < tries && (i == 1 || gap < maxGap); i++ {
+		gap = min(2*gap, maxGap)
 	}
 	return gap
 }

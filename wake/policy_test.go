@@ -107,7 +107,7 @@ func TestABusySessionIsLeftToItsHooks(t *testing.T) {
 	if d := p.Decide(start.Add(BusyLook), waiting("a"), false, false); !d.Ring {
 		t.Errorf("its turn is over: %+v", d)
 	}
-	if d := p.Decide(start.Add(patience), waiting("a"), true, false); !d.Ring {
+	if d := p.Decide(start.Add(busyLimit), waiting("a"), true, false); !d.Ring {
 		t.Errorf("busy for too long: %+v", d)
 	}
 }

@@ -44,5 +44,18 @@ func (r Ring) For(m inbox.Message) Ring {
 // IsFor says whether m was the oldest that waited.
 func (r Ring) IsFor(m inbox.Message) bool { return r.Oldest == m.ID && r.From == m.From }
 
+// String is the ring in words.
+func (r Ring) String() string {
+	text := r.Outcome
+	if r.Method != "" {
+		text += " by " + r.Method
+	}
+	text += " at " + r.At.UTC().Format(time.RFC3339)
+	if r.Cause != "" {
+		text += ": " + r.Cause
+	}
+	return text
+}
+
 // MaxLook is how much of a backlog is read to ring for it, in bytes.
 const MaxLook = 64 << 10

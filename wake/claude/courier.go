@@ -60,7 +60,7 @@ func pack(msgs []inbox.Message) (text string, names, ids []string) {
 		}
 		text += part
 		ids = append(ids, m.ID)
-		if name := plain(m.From); !seen[name] {
+		if name := nameOf(m.From); !seen[name] {
 			seen[name] = true
 			names = append(names, name)
 		}
@@ -85,8 +85,8 @@ func label(names []string) string {
 	return text + " …"
 }
 
-// plain keeps a sender's name from breaking the frame around the messages.
-func plain(name string) string {
+// nameOf keeps a sender's name from breaking the frame around the messages.
+func nameOf(name string) string {
 	if inbox.CheckAlias(name) != nil {
 		return "another session"
 	}

@@ -68,7 +68,7 @@ func dial(ctx context.Context, home string) (*conn, error) {
 	}
 	ws, _, err := websocket.Dial(timed, "ws://localhost/", &websocket.DialOptions{HTTPClient: client})
 	if err != nil {
-		return nil, away(ctx, fmt.Errorf("app-server: %v", err))
+		return nil, noAnswer(ctx, fmt.Errorf("app-server: %v", err))
 	}
 	ws.SetReadLimit(maxFrame)
 	c := &conn{ws: ws}
@@ -82,13 +82,13 @@ func dial(ctx context.Context, home string) (*conn, error) {
 	}
 	if err != nil {
 		c.close()
-		return nil, away(ctx, err)
+		return nil, noAnswer(ctx, err)
 	}
 	return c, nil
 }
 
-// away marks the error of a server that does not answer, unless it is us who did not wait.
-func away(ctx context.Context, err error) error {
+// noAnswer marks the error of a server that does not answer, unless it is us who did not wait.
+func noAnswer(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w: %v", wake.ErrUncaptured, err)
 	}

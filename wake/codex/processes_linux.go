@@ -14,11 +14,11 @@ import (
 // file for each, <CODEX_HOME>/thread-writer-locks/<thread>.lock. The process may
 // also be the script that npm puts before it.
 func OpenThreads(pid int) map[string]bool {
-	open := look(pid, "").threads
+	open := processOf(pid, "").threads
 	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	for _, child := range strings.Fields(string(children)) {
 		if pid, err := strconv.Atoi(child); err == nil {
-			maps.Copy(open, look(pid, "").threads)
+			maps.Copy(open, processOf(pid, "").threads)
 		}
 	}
 	return open
@@ -32,7 +32,7 @@ func processes(home string) (all []process) {
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
 		if pid, err := strconv.Atoi(e.Name()); err == nil {
-			if p := look(pid, home); p.client || len(p.threads) > 0 {
+			if p := processOf(pid, home); p.client || len(p.threads) > 0 {
 				all = append(all, p)
 			}
 		}
@@ -40,8 +40,8 @@ func processes(home string) (all []process) {
 	return all
 }
 
-// look reads the open files of a process. Of another user's there are none to see.
-func look(pid int, home string) process {
+// processOf reads the open files of a process. Of another user's there are none to see.
+func processOf(pid int, home string) process {
 	p := process{pid: pid, threads: map[string]bool{}}
 	dir := fmt.Sprintf("/proc/%d/fd", pid)
 	entries, _ := os.ReadDir(dir)

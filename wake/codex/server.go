@@ -201,7 +201,7 @@ func (s *Server) ready(ctx context.Context, c *conn) error {
 	case refused(err):
 		return fmt.Errorf("%w: %v", wake.ErrUncaptured, err)
 	case err != nil:
-		return away(ctx, err)
+		return noAnswer(ctx, err)
 	case st == NotLoaded:
 		return fmt.Errorf("%w: thread %s is not open in Codex", wake.ErrUnreachable, s.Thread)
 	case st == Waiting:
@@ -236,7 +236,7 @@ func (s *Server) attended(ctx context.Context, c *conn) error {
 	for thread := range daemon.threads {
 		sub, err := s.isSubagent(ctx, c, thread)
 		if err != nil && !refused(err) {
-			return away(ctx, err)
+			return noAnswer(ctx, err)
 		}
 		if !sub {
 			shown--

@@ -10,14 +10,14 @@ import (
 	"c2c/wake"
 )
 
-func TestBell(t *testing.T) {
+func TestDoorbell(t *testing.T) {
 	for _, kind := range []string{Tmux, Screen} {
 		t.Run(kind, func(t *testing.T) { waketest.Run(t, adapter(kind)) })
 	}
 }
 
 func adapter(kind string) waketest.Adapter {
-	changed := func(change func(b *Bell)) func(*testing.T) wake.Doorbell {
+	changed := func(change func(b *Doorbell)) func(*testing.T) wake.Doorbell {
 		return func(t *testing.T) wake.Doorbell {
 			b := newLab(t, kind).bell()
 			change(b)
@@ -43,10 +43,10 @@ func adapter(kind string) waketest.Adapter {
 			}}
 		},
 		Gone: waketest.Bells{
-			"another process": changed(func(b *Bell) { b.Process = os.Getpid() }),
-			"no such pane":    changed(func(b *Bell) { b.Pane.ID = strings.Replace(b.Pane.ID, "0", "7", 1) }),
-			"no such server":  changed(func(b *Bell) { b.Pane.Socket = strings.Replace(b.Pane.Socket, "/tmux", "/ctl", 1) + "0" }),
-			"no program": changed(func(b *Bell) {
+			"another process": changed(func(b *Doorbell) { b.Process = os.Getpid() }),
+			"no such pane":    changed(func(b *Doorbell) { b.Pane.ID = strings.Replace(b.Pane.ID, "0", "7", 1) }),
+			"no such server":  changed(func(b *Doorbell) { b.Pane.Socket = strings.Replace(b.Pane.Socket, "/tmux", "/ctl", 1) + "0" }),
+			"no program": changed(func(b *Doorbell) {
 				b.LookPath = func(string, func(string) string) (string, error) { return "", errors.New("none") }
 			}),
 			"it has ended": func(t *testing.T) wake.Doorbell {

@@ -10,5 +10,5 @@
 //
 // A client's screen may show anything: its text is compared, never obeyed, and
 // quoted in errors. Nothing is kept on disk here but a picture that screen
-// writes during a ring. A Bell is for one goroutine at a time.
+// writes during a ring. A Doorbell is for one goroutine at a time.
 package mux

@@ -120,13 +120,13 @@ func (l *lab) say(order string) report {
 }
 
 // bell is for the client, a minute after everything was typed, and waits until the client has drawn.
-func (l *lab) bell() *Bell {
+func (l *lab) bell() *Doorbell {
 	l.t.Helper()
 	pane, err := Here(func(key string) string { return l.said.Env[key] })
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	return &Bell{Pane: pane, Client: "lab", Process: l.said.Pid, prompt: labPrompt, Getenv: l.getenv,
+	return &Doorbell{Pane: pane, Client: "lab", Process: l.said.Pid, prompt: labPrompt, Getenv: l.getenv,
 		LookPath: func(name string, _ func(string) string) (string, error) { return exec.LookPath(name) },
 		now:      func() time.Time { return time.Now().Add(time.Minute) },
 		wait: func(context.Context, time.Duration) error {

@@ -72,7 +72,7 @@ func (p Pane) valid() error {
 	switch p.Kind {
 	case Tmux:
 		number, found := strings.CutPrefix(p.ID, "%")
-		if !found || !plain(number) {
+		if !found || !isNumber(number) {
 			return errors.New("tmux names a pane %<number>")
 		}
 		if !filepath.IsAbs(p.Socket) || filepath.Clean(p.Socket) != p.Socket {
@@ -80,10 +80,10 @@ func (p Pane) valid() error {
 		}
 	case Screen:
 		pid, name, _ := strings.Cut(p.Socket, ".")
-		if !plain(p.ID) {
+		if !isNumber(p.ID) {
 			return errors.New("screen numbers its windows")
 		}
-		if !plain(pid) || name == "" || strings.Contains(name, "/") {
+		if !isNumber(pid) || name == "" || strings.Contains(name, "/") {
 			return errors.New("screen names a session <pid>.<name>")
 		}
 	default:
@@ -92,8 +92,8 @@ func (p Pane) valid() error {
 	return nil
 }
 
-// plain says whether s is a number as a program prints it.
-func plain(s string) bool {
+// isNumber says whether s is a number as a program prints it.
+func isNumber(s string) bool {
 	n, err := strconv.ParseUint(s, 10, 31)
 	return err == nil && strconv.FormatUint(n, 10) == s
 }

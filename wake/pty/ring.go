@@ -19,7 +19,7 @@ type limits struct {
 	answer time.Duration // within which the client shows what was pasted, and takes Enter
 }
 
-var patient = limits{person: 3 * time.Second, quiet: 300 * time.Millisecond, answer: 2 * time.Second}
+var usual = limits{person: 3 * time.Second, quiet: 300 * time.Millisecond, answer: 2 * time.Second}
 
 // picture keeps the screen in step with what the person sees.
 type picture struct{ t *Terminal }
@@ -82,20 +82,18 @@ func (p typist) Idle(ctx context.Context) error {
 	case now.Sub(t.drawn) < t.limits.quiet:
 		return errors.New("the client is drawing")
 	}
-	return t.control(func(fd int) error {
-		mode, err := unix.IoctlGetTermios(fd, getTermios)
-		if err != nil {
-			return err
-		}
-		if mode.Lflag&unix.ICANON != 0 {
-			return errors.New("no client reads the terminal")
-		}
-		front, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
-		if err == nil && front != t.pid {
-			err = errors.New("another program has the terminal")
-		}
+	mode, err := unix.IoctlGetTermios(t.fd(), getTermios)
+	if err != nil {
 		return err
-	})
+	}
+	if mode.Lflag&unix.ICANON != 0 {
+		return errors.New("no client reads the terminal")
+	}
+	front, err := unix.IoctlGetInt(t.fd(), unix.TIOCGPGRP)
+	if err == nil && front != t.pid {
+		err = errors.New("another program has the terminal")
+	}
+	return err
 }
 
 // Look implements screen.Terminal.

@@ -76,7 +76,7 @@ func Start(cfg Config) (*Terminal, error) {
 		signal.Stop(signals)
 		return nil, fmt.Errorf("start %s in a terminal: %w", cfg.Argv[0], err)
 	}
-	t := &Terminal{in: cfg.In, out: cfg.Out, pid: cmd.Process.Pid, client: cfg.Client, limits: patient, signals: signals,
+	t := &Terminal{in: cfg.In, out: cfg.Out, pid: cmd.Process.Pid, client: cfg.Client, limits: usual, signals: signals,
 		screen: screen.New(int(size.Rows), int(size.Cols)), drew: make(chan struct{}, 1), keys: make(chan struct{}, 1)}
 	if t.master, err = pollable(master); err != nil {
 		t.Abandon()
@@ -123,22 +123,15 @@ func (t *Terminal) resize() {
 		return // it is gone; SIGHUP follows
 	}
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.screen.Resize(int(size.Row), int(size.Col))
-	t.mu.Unlock()
-	t.control(func(fd int) error { return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, size) })
+	if !t.ended {
+		unix.IoctlSetWinsize(t.fd(), unix.TIOCSWINSZ, size)
+	}
 }
 
-// control uses the client's terminal without making it block, as Fd would.
-func (t *Terminal) control(f func(fd int) error) error {
-	conn, err := t.master.SyscallConn()
-	if err != nil {
-		return err
-	}
-	if cerr := conn.Control(func(fd uintptr) { err = f(int(fd)) }); cerr != nil {
-		return cerr
-	}
-	return err
-}
+// fd is the client's terminal, until it has ended. It stays as it is: Fd makes only those block that os has opened.
+func (t *Terminal) fd() int { return int(t.master.Fd()) }
 
 // relay moves bytes and signals until the client has ended.
 func (t *Terminal) relay() (status int, err error) {

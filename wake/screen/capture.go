@@ -18,14 +18,14 @@ func Captured(lines []string, row, col int) *Screen {
 	s.pasting = true
 	// Without wrapping at the right edge: each line is one of the screen's.
 	for i, line := range lines {
-		fmt.Fprintf(s, "\x1b[%dH\x1b[m%s", i+1, strings.Map(kept, line))
+		fmt.Fprintf(s, "\x1b[%dH\x1b[m%s", i+1, strings.Map(drawable, line))
 	}
 	s.move(row, col)
 	return s
 }
 
-// kept leaves out what could move the cursor; colours begin with ESC.
-func kept(r rune) rune {
+// drawable leaves out what could move the cursor; colours begin with ESC.
+func drawable(r rune) rune {
 	if r < ' ' && r != '\x1b' {
 		return -1
 	}

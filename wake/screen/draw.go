@@ -31,28 +31,6 @@ func (s *Screen) print(r rune) {
 	}
 }
 
-// printPlain is print for bytes that are a character each.
-func (s *Screen) printPlain(b []byte) {
-	p := s.shown
-	for len(b) > 0 {
-		if s.wraps || p.col >= s.cols {
-			p.col = 0
-			s.lineFeed()
-		}
-		n := min(len(b), s.cols-p.col)
-		cell := s.pen
-		for i, c := range b[:n] {
-			cell.Rune = rune(c)
-			p.cells[p.row][p.col+i] = cell
-		}
-		b = b[n:]
-		p.col += n
-		if s.wraps = p.col >= s.cols; s.wraps {
-			p.col = s.cols - 1
-		}
-	}
-}
-
 func (s *Screen) execute(b byte) {
 	p := s.shown
 	s.wraps = false
@@ -241,12 +219,8 @@ func (s *Screen) style(params ansi.Params) {
 			s.pen = Cell{}
 		case 2:
 			s.pen.Faint = true
-		case 7:
-			s.pen.Reverse = true
 		case 22:
 			s.pen.Faint = false
-		case 27:
-			s.pen.Reverse = false
 		case 38, 48, 58: // a colour: 5;n or 2;r;g;b
 			if i+1 < len(params) && params[i+1].Param(0) == 5 {
 				i += 2

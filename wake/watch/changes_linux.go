@@ -45,32 +45,13 @@ func (in *inotify) read(notify func(id int)) {
 
 func (in *inotify) add(file string) (id int, err error) {
 	// IN_DELETE_SELF: the root may be made anew, and then the next look must not wait for long.
-	err = in.control(func(fd int) error {
-		id, err = unix.InotifyAddWatch(fd, file, unix.IN_CLOSE_WRITE|unix.IN_DELETE_SELF)
-		return err
-	})
-	return id, err
+	return unix.InotifyAddWatch(in.fd(), file, unix.IN_CLOSE_WRITE|unix.IN_DELETE_SELF)
 }
 
-func (in *inotify) remove(id int) {
-	in.control(func(fd int) error {
-		_, err := unix.InotifyRmWatch(fd, uint32(id))
-		return err
-	})
-}
+func (in *inotify) remove(id int) { unix.InotifyRmWatch(in.fd(), uint32(id)) }
 
-// control uses the descriptor without making it block, as Fd would.
-func (in *inotify) control(f func(fd int) error) error {
-	conn, err := in.f.SyscallConn()
-	if err != nil {
-		return err
-	}
-	cerr := conn.Control(func(fd uintptr) { err = f(int(fd)) })
-	if cerr != nil {
-		return cerr
-	}
-	return err
-}
+// fd stays as it is: Fd makes only those block that os has opened.
+func (in *inotify) fd() int { return int(in.f.Fd()) }
 
 func (in *inotify) close() {
 	in.f.Close()

@@ -34,9 +34,9 @@ type Watcher struct {
 	Now    func() time.Time
 	Gap    time.Duration // between rings for the same message, doubling; 15 s when zero
 
-	policy wake.Policy
-	last   wake.Ring // the last one recorded
-	lost   bool      // no method reached the client
+	policy      wake.Policy
+	last        wake.Ring // the last one recorded
+	unreachable bool      // no method reached the client
 }
 
 // Run rings until ctx ends. It gives up with ErrUnreachable when no method reaches the client and the right
@@ -56,7 +56,7 @@ func (w *Watcher) Run(ctx context.Context, changes *Changes) error {
 		if err != nil {
 			return err
 		}
-		if w.lost && w.Borrow == nil {
+		if w.unreachable && w.Borrow == nil {
 			return wake.ErrUnreachable
 		}
 		if again == never || again > sub.every {
@@ -121,7 +121,7 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 		w.policy.Done(w.Now(), w.Gap)
 		again = w.policy.Gap
 	}
-	w.lost = r.Outcome == wake.Failed && errors.Is(cause, wake.ErrUnreachable)
+	w.unreachable = r.Outcome == wake.Failed && errors.Is(cause, wake.ErrUnreachable)
 	if r.Outcome != "" {
 		w.record(ctx, r)
 	}
@@ -164,7 +164,7 @@ func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message) (r wake.Ring, 
 	if w.policy.Tries > 0 && len(w.Methods) > 1 && w.Methods[0].Unproven {
 		w.Methods = w.Methods[1:]
 	}
-	r = wake.Ring{At: w.Now(), Outcome: wake.Failed, Count: len(msgs)}.For(wake.Loud(msgs)[0])
+	r = wake.Ring{At: w.Now(), Outcome: wake.Failed, Count: len(msgs)}.For(wake.MayWake(msgs)[0])
 	cause = wake.ErrUnreachable
 	for _, m := range w.Methods {
 		var err error
@@ -172,7 +172,7 @@ func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message) (r wake.Ring, 
 		case m.Courier != nil && w.policy.Tries == 0:
 			err = w.handOver(ctx, m)
 		case m.Doorbell != nil:
-			err = m.Doorbell.Ring(ctx, wake.NoticeOf(wake.Loud(msgs)))
+			err = m.Doorbell.Ring(ctx, wake.NoticeOf(wake.MayWake(msgs)))
 		default:
 			continue
 		}

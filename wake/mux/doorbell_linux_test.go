@@ -42,7 +42,7 @@ func TestARingTakesItsOwnTime(t *testing.T) {
 }
 
 // refused rings in vain and without a trace.
-func refused(t *testing.T, l *lab, b *Bell, why, input string) {
+func refused(t *testing.T, l *lab, b *Doorbell, why, input string) {
 	t.Helper()
 	if err := b.Ring(t.Context(), notice); !errors.Is(err, wake.ErrUncaptured) || !strings.Contains(err.Error(), why) {
 		t.Errorf("%v, want one with %q", err, why)

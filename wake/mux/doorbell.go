@@ -17,8 +17,8 @@ const (
 	shown   = 10 * between           // in which a client draws what was pasted
 )
 
-// Bell rings one client.
-type Bell struct {
+// Doorbell rings one client.
+type Doorbell struct {
 	Pane    Pane
 	Client  string // its name, by which package screen knows its prompt
 	Process int    // its process
@@ -46,12 +46,12 @@ type terminal interface {
 
 // typist is who types into a pane, as screen.Type sees it.
 type typist struct {
-	*Bell
+	*Doorbell
 	terminal
 }
 
 // Ring types the notice into the client's prompt; see screen.Type. It may wait for ten seconds after a key.
-func (b *Bell) Ring(ctx context.Context, n wake.Notice) (err error) {
+func (b *Doorbell) Ring(ctx context.Context, n wake.Notice) (err error) {
 	if b.now == nil {
 		b.now = time.Now
 	}
@@ -70,7 +70,7 @@ func (b *Bell) Ring(ctx context.Context, n wake.Notice) (err error) {
 	return screen.Type(ctx, typist{b, t}, prompt, n.Text(wake.Poll), shown)
 }
 
-func (b *Bell) open() (terminal, error) {
+func (b *Doorbell) open() (terminal, error) {
 	if err := b.Pane.valid(); err != nil {
 		return nil, fmt.Errorf("%w: pane %.200q: %v", wake.ErrUnreachable, b.Pane.String(), err)
 	}
