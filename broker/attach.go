@@ -102,8 +102,8 @@ func (b *Broker) bind(ctx context.Context, rows []row, a *attachment) ([]row, er
 	a.created = a.sid == "" || findSID(rows, a.sid) < 0
 	if a.created && a.id == "" && a.caller.Explicit == "" {
 		// A new session's environment is as new as the session; one that was named is perhaps another.
-		if name, id := a.caller.soleClient(); id != "" {
-			a.client, a.id = name, id
+		if ids := a.caller.clientIDs(); len(ids) == 1 {
+			a.client, a.id = ids[0].client, ids[0].id
 		}
 	}
 	if isPersonID(a.sid) {
@@ -169,7 +169,7 @@ func (b *Broker) bindRow(rows []row, a *attachment, former string) ([]row, error
 	own := rows[i]
 	if a.alias != "" && own.alias() != a.alias {
 		own.setText("alias", a.alias)
-		own.drop("canonical_alias") // the original makes it from the alias, and makes it again
+		own.set("canonical_alias", nil) // the original makes it from the alias, and makes it again
 	}
 	if a.process.pid != 0 && !b.holds(own, a.process) {
 		own.setInteger("pid", int64(a.process.pid))

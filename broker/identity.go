@@ -172,16 +172,12 @@ func (b *Broker) fromEnv(rows []row, c Caller, near string) (string, error) {
 		nearest = rows[i].text("client_type")
 	}
 	found := ""
-	for _, p := range client.All() {
-		id := c.believed(p)
-		if id == "" {
-			continue
-		}
-		sid, err := b.sidOf(p.Name, id)
+	for _, id := range c.clientIDs() {
+		sid, err := b.sidOf(id.client, id.id)
 		if err != nil {
 			return "", err
 		}
-		if sid == "" || sid != near && nearest != "" && nearest != p.Name {
+		if sid == "" || sid != near && nearest != "" && nearest != id.client {
 			continue
 		}
 		if found != "" {
@@ -192,37 +188,22 @@ func (b *Broker) fromEnv(rows []row, c Caller, near string) (string, error) {
 	return found, nil
 }
 
-// believed gives the session id of a client that the environment may be trusted about, or "".
-func (c Caller) believed(p client.Profile) string {
-	if p.TrustEnv && c.Client == p.Name || p.ShellEnv && c.Client == "" {
-		return c.env(p.SessionEnv)
-	}
-	return ""
-}
+// A clientID is a client's own id of a session.
+type clientID struct{ client, id string }
 
-// soleClient gives the client and its session id when the environment names one alone.
-func (c Caller) soleClient() (name, id string) {
+// clientIDs gives those in the environment that may be believed.
+func (c Caller) clientIDs() (ids []clientID) {
 	for _, p := range client.All() {
-		told := c.believed(p)
-		if told != "" && id != "" {
-			return "", ""
-		}
-		if told != "" {
-			name, id = p.Name, told
+		if id := c.env(p.SessionEnv); id != "" && (p.TrustEnv && c.Client == p.Name || p.ShellEnv && c.Client == "") {
+			ids = append(ids, clientID{p.Name, id})
 		}
 	}
-	return name, id
+	return ids
 }
 
 // sameClient says whether two names may be those of one client. A row without one may be anybody's.
 func sameClient(a, b string) bool {
-	if p, ok := client.Find(a); ok {
-		a = p.Name
-	}
-	if p, ok := client.Find(b); ok {
-		b = p.Name
-	}
-	return a == b || a == "" || b == ""
+	return a == "" || b == "" || client.Name(a) == client.Name(b)
 }
 
 // boundTo gives the session of a process, "" when there is none. Process 1 is also the parent of servers whose

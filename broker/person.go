@@ -2,7 +2,6 @@ package broker
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -43,9 +42,7 @@ func (u *User) firstAlias(rows []row) string {
 }
 
 // isUser says whether nothing but the person can be calling: no agent has left its mark in the environment.
-func (c Caller) isUser() bool {
-	return c.User != nil && c.Client == "" && !slices.ContainsFunc(client.All(), func(p client.Profile) bool { return c.believed(p) != "" })
-}
+func (c Caller) isUser() bool { return c.User != nil && c.Client == "" && len(c.clientIDs()) == 0 }
 
 // implied gives a person's session to a caller of whom nothing else is known. An agent's process that has lost
 // its parents, or sits in a PID namespace of its own, looks the same, but for the terminal and the namespace.

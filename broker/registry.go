@@ -150,7 +150,12 @@ func (b *Broker) readOrRepair(ctx context.Context) ([]row, error) {
 	return rows, b.root.Replace(registryFile, formatRegistry(rows))
 }
 
-// findSID gives the index of a session's row, or -1.
+// findSID gives the index of a session's row, or -1. Nearly every row begins with its id, and is not taken apart.
 func findSID(rows []row, sid string) int {
-	return slices.IndexFunc(rows, func(r row) bool { return r.is(sid) })
+	begin, own := []byte(`{"session_id":"`), []byte(sid+`"`)
+	return slices.IndexFunc(rows, func(r row) bool {
+		rest, first := bytes.CutPrefix(r, begin)
+		other := first && !bytes.HasPrefix(rest, own) && bytes.IndexByte(r, '\\') < 0
+		return !other && r.sid() == sid
+	})
 }

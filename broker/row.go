@@ -80,42 +80,26 @@ func (r row) integer(name string) int64 {
 func (r row) sid() string   { return r.text("session_id") }
 func (r row) alias() string { return r.text("alias") }
 
-// is says whether the row is that of a session. Nearly every row begins with its id.
-func (r row) is(sid string) bool {
-	rest, ok := bytes.CutPrefix(r, []byte(`{"session_id":"`))
-	if n := len(sid); ok && bytes.IndexByte(r, '\\') < 0 {
-		return len(rest) > n && rest[n] == '"' && string(rest[:n]) == sid
-	}
-	return r.sid() == sid
-}
-
 // holds says whether the row is bound to exactly this process.
 func (r row) holds(p process) bool {
 	return r.integer("pid") == int64(p.pid) && r.integer("pid_start_time") == p.start
 }
 
+// set gives a field a value; nil removes it.
 func (r *row) set(name string, value json.RawMessage) {
 	found := false
 	next := row{}
 	r.each(func(n string, v json.RawMessage) {
-		if n == name && !found {
+		if n == name {
 			v, found = value, true
 		}
-		next.add(n, v)
-	})
-	if !found {
-		next.add(name, value)
-	}
-	*r = next
-}
-
-func (r *row) drop(name string) {
-	next := row{}
-	r.each(func(n string, v json.RawMessage) {
-		if n != name {
+		if v != nil {
 			next.add(n, v)
 		}
 	})
+	if !found && value != nil {
+		next.add(name, value)
+	}
 	*r = next
 }
 
@@ -196,46 +180,32 @@ func splitDamaged(data []byte) (raw []json.RawMessage) {
 // splitRegistry takes a file of our own layout apart without parsing it, which would cost each hook more than
 // all the rest when hundreds are registered; ok is false for any other layout.
 func splitRegistry(data []byte) (rows []row, ok bool) {
-	rest, ok := bytes.CutPrefix(data, []byte("[\n"))
-	if ok {
-		rest, ok = bytes.CutSuffix(rest, []byte("\n]\n"))
+	// What is not UTF-8 is replaced by the parser. A power cut leaves zeros.
+	if !bytes.HasPrefix(data, []byte("[\n{")) || !bytes.HasSuffix(data, []byte("}\n]\n")) || !utf8.Valid(data) || hasBlanks(data) {
+		return nil, false
 	}
-	ok = ok && utf8.Valid(rest) // what is not is replaced by the parser
-	for _, blank := range []string{"\x00", "\t", "\r", " "} {
-		ok = ok && (bytes.Count(rest, []byte(blank)) == 0 || blank == " " && !blanks(rest))
-	}
-	rows = make([]row, 0, len(rest)/100)
-	for more := ok; more; {
-		var line []byte
-		if line, rest, more = bytes.Cut(rest, []byte("\n")); more {
-			line, ok = bytes.CutSuffix(line, []byte(","))
-		}
-		if !ok || !row(line).whole() {
+	rows = make([]row, 0, len(data)/100)
+	for line := range bytes.Lines(data[len("[\n") : len(data)-len("]\n")]) {
+		r := row(slices.Clip(bytes.TrimRight(line, ",\n")))
+		if !r.isWhole() {
 			return nil, false
 		}
-		rows = append(rows, slices.Clip(line))
+		rows = append(rows, r)
 	}
-	return rows, ok
+	return rows, true
 }
 
-// blanks says whether there may be one beside the colon or the comma of a member, or at the end.
-func blanks(data []byte) bool {
-	for _, s := range []string{`": `, `" :`, `, "`, ` ,"`, ` }`} {
-		if bytes.Contains(data, []byte(s)) {
-			return true
-		}
-	}
-	return false
+// hasBlanks says whether there may be one beside the colon or the comma of a member, or at the end, or an odd one.
+func hasBlanks(data []byte) bool {
+	has := func(s string) bool { return bytes.Contains(data, []byte(s)) }
+	return has("\x00") || has("\t") || has("\r") || has(" ") && slices.ContainsFunc([]string{`": `, `" :`, `, "`, ` ,"`, ` }`}, has)
 }
 
-// whole says whether the row has its ends, a session and an alias.
-func (r row) whole() bool {
+// isWhole says whether the row has its ends, a session and an alias.
+func (r row) isWhole() bool {
 	rest, ok := bytes.CutPrefix(r, []byte(`{"session_id":"`))
-	if !ok || !bytes.HasSuffix(r, []byte("}")) {
-		return false
-	}
-	_, rest, ok = bytes.Cut(rest, []byte(`"`))
-	return ok && bytes.HasPrefix(rest, []byte(`,"alias":"`))
+	_, rest, found := bytes.Cut(rest, []byte(`"`))
+	return ok && found && bytes.HasPrefix(rest, []byte(`,"alias":"`)) && bytes.HasSuffix(r, []byte("}"))
 }
 
 // formatRegistry writes a row a line, for people and for splitRegistry.

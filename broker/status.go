@@ -104,10 +104,10 @@ func (b *Broker) status(id, sid string, found inbox.State) MessageStatus {
 		return st
 	}
 	ring := b.factsOf(sid).LastRing
-	if ring == nil || ring.At.Before(m.Time()) {
+	if ring.At.Before(m.Time()) {
 		return st
 	}
-	st.LastRing = *ring
+	st.LastRing = ring
 	switch {
 	case ring.Outcome == wake.Rang:
 		st.State, st.At, st.By = Rung, ring.At.UTC(), ring.Method

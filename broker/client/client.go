@@ -78,6 +78,15 @@ func Find(name string) (Profile, bool) {
 	return Profile{}, false
 }
 
+// Name gives the name of a client by another word for it, which the original or the client itself may use. A name
+// that is in no profile stays what it is.
+func Name(name string) string {
+	if p, ok := Find(name); ok {
+		return p.Name
+	}
+	return name
+}
+
 // ByInfo gives the profile of the client that calls itself so in its clientInfo.
 func ByInfo(info string) (Profile, bool) {
 	for _, p := range All() {

@@ -1,0 +1,173 @@
+package broker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/wake"
+)
+
+// facts is sessions/<sid>.json: what the registry has no field for. The original rewrites the registry
+// without fields it does not know.
+type facts struct {
+	Alias     string   `json:"alias,omitempty"` // for a session that comes back after a sweep
+	Client    string   `json:"client,omitempty"`
+	ClientIDs []string `json:"client_ids,omitempty"`
+	// PID and StartTime say of which process of the registry Namespace is the PID namespace; a person has no process.
+	PID       int       `json:"pid,omitempty"`
+	StartTime int64     `json:"pid_start_time,omitempty"`
+	Namespace string    `json:"pid_namespace,omitempty"`
+	Named     bool      `json:"named,omitempty"` // its alias was chosen, or C2C_MCP_AUTO_REGISTER_ALIAS was tried
+	Pane      string    `json:"pane,omitempty"`
+	LastRing  wake.Ring `json:"last_ring,omitzero"`
+	// Unattended: see Session.
+	Unattended bool `json:"unattended,omitempty"`
+	// MoveFrom are the sessions whose mail is to come here, its own id for the dead letters. It is written before
+	// the registry changes hands and dropped when the mail is here: after a crash the next Attach brings it.
+	MoveFrom []string `json:"move_from,omitempty"`
+
+	known bool // the file is there
+}
+
+// maxClientIDs bounds the list: each /clear adds one. The index keeps all of them.
+const maxClientIDs = 16
+
+func (b *Broker) sessionsDir() (*atomicfile.Dir, error) { return b.root.Sub("sessions", true) }
+
+func (b *Broker) readFacts(sid string) (f facts, err error) {
+	dir, err := b.sessionsDir()
+	if err != nil {
+		return f, err
+	}
+	defer dir.Close()
+	return readFacts(dir, sid)
+}
+
+// readFacts gives a *damagedError for what is no file of ours, too.
+func readFacts(dir *atomicfile.Dir, sid string) (f facts, err error) {
+	data, err := dir.Read(sid + ".json")
+	switch {
+	case err == nil:
+		if err = json.Unmarshal(data, &f); err == nil {
+			f.known = true
+			return f, nil
+		}
+	case errors.Is(err, fs.ErrNotExist):
+		return f, nil
+	case !errors.Is(err, atomicfile.ErrNotOurs) && !errors.Is(err, atomicfile.ErrTooLarge) && !errors.Is(err, fs.ErrPermission):
+		return f, err
+	}
+	return facts{}, &damagedError{fmt.Errorf("read facts of session %q: %w", sid, err)}
+}
+
+// factsOf is readFacts for who can do without them: the registry says who a session is.
+func (b *Broker) factsOf(sid string) facts { return b.factsBy(b.readFacts, sid) }
+
+func (b *Broker) factsBy(read func(sid string) (facts, error), sid string) facts {
+	if !inbox.ValidName(sid) {
+		return facts{} // the original allows any id; such a session can have no facts of ours
+	}
+	f, err := read(sid)
+	if err != nil {
+		b.log.Warn("facts of a session are unreadable", "session", sid, "err", err)
+	}
+	return f
+}
+
+// changeFacts edits sessions/<sid>.json under its lock.
+func (b *Broker) changeFacts(ctx context.Context, sid string, edit func(*facts)) error {
+	dir, err := b.sessionsDir()
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return lockedIn(ctx, dir, sid+".lock", func() error {
+		f, err := readFacts(dir, sid)
+		if damaged := new(damagedError); errors.As(err, &damaged) {
+			// The registry says who it is; what is lost here is said again at the next attach.
+			aside := sid + ".json.corrupt-" + strconv.FormatInt(b.now().UnixMicro(), 10)
+			b.log.Error("facts of a session were damaged", "session", sid, "kept_as", aside, "err", err)
+			err = dir.Rename(sid+".json", aside)
+		}
+		if err != nil {
+			return err
+		}
+		before, _ := json.Marshal(f)
+		edit(&f)
+		after, err := json.MarshalIndent(f, "", "  ")
+		if err != nil {
+			return err
+		}
+		if compact, _ := json.Marshal(f); string(compact) == string(before) {
+			return nil // hooks come here on every call: no fsync for nothing
+		}
+		return dir.Replace(sid+".json", append(after, '\n'))
+	})
+}
+
+// openID opens the index of client ids and names the file of one.
+func (b *Broker) openID(client, id string) (ids *atomicfile.Dir, name string, err error) {
+	name = client + "." + id
+	if client == "" || !inbox.ValidName(id) || !inbox.ValidName(name) || atomicfile.IsTemp(name) {
+		return nil, "", fmt.Errorf("session id %q of client %q is not a valid name", id, client)
+	}
+	dir, err := b.sessionsDir()
+	if err != nil {
+		return nil, "", err
+	}
+	defer dir.Close()
+	ids, err = dir.Sub("ids", true)
+	return ids, name, err
+}
+
+// sidOf looks a client's own id up; "" when it was never seen.
+func (b *Broker) sidOf(client, id string) (string, error) {
+	ids, name, err := b.openID(client, id)
+	if err != nil {
+		return "", err
+	}
+	defer ids.Close()
+	data, err := ids.Read(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	sid, whole := strings.CutSuffix(string(data), "\n")
+	if !whole || !inbox.ValidName(sid) {
+		return "", fmt.Errorf("read sessions/ids/%s: %q is not a session id", name, data)
+	}
+	return sid, nil
+}
+
+// bindID records that a client's own id belongs to a session.
+func (b *Broker) bindID(client, id, sid string) error {
+	ids, name, err := b.openID(client, id)
+	if err != nil {
+		return err
+	}
+	defer ids.Close()
+	if data, err := ids.Read(name); err == nil && string(data) == sid+"\n" {
+		return nil
+	}
+	return ids.Replace(name, []byte(sid+"\n"))
+}
+
+// addID puts an id last, once.
+func addID(ids []string, id string) []string {
+	if n := len(ids); n > 0 && ids[n-1] == id {
+		return ids
+	}
+	ids = slices.DeleteFunc(slices.Clone(ids), func(s string) bool { return s == id })
+	ids = append(ids, id)
+	return ids[max(0, len(ids)-maxClientIDs):]
+}

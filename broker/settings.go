@@ -1,0 +1,90 @@
+package broker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"c2c/inbox"
+	"c2c/inbox/filelock"
+	"c2c/wake"
+)
+
+// Rang records an attempt to ring a session, for Status and for people who ask why nothing happened.
+func (b *Broker) Rang(ctx context.Context, sid string, ring wake.Ring) error {
+	b.record(ctx, "ring", Note{"session_id", sid}, Note{"method", ring.Method}, Note{"outcome", ring.Outcome},
+		Note{"message_id", ring.Oldest}, Note{"cause", ring.Cause})
+	if ring.Outcome == wake.Coalesced || ring.Outcome == wake.Filtered {
+		return nil // no attempt: the last one is what people ask about
+	}
+	return b.changeFacts(ctx, sid, func(f *facts) { f.LastRing = ring })
+}
+
+// maxDescription bounds what a session says of itself, in bytes.
+const maxDescription = 200
+
+// Describe records what a session says of itself; an empty word leaves what was said before.
+func (b *Broker) Describe(ctx context.Context, sid, role string) error {
+	if len(role) > maxDescription || !utf8.ValidString(role) || strings.ContainsFunc(role, unicode.IsControl) {
+		return fmt.Errorf("describe session: %q: want plain text of at most %d bytes on one line", role, maxDescription)
+	}
+	if role == "" {
+		return nil
+	}
+	return b.changeRow(ctx, sid, func(r *row) { r.setText("role", role) })
+}
+
+// SetPane lets c2c type into a pane to wake a session; an empty one ends it, and then no ring that began before
+// is under way any more. Ringers hear of it at once.
+func (b *Broker) SetPane(ctx context.Context, sid, pane string) error {
+	if err := b.permit(ctx, sid, func(f *facts) { f.Pane = pane }); err != nil || pane != "" {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, ringTime)
+	defer cancel()
+	release, err := b.ClaimRinging(ctx, sid)
+	if errors.Is(err, filelock.ErrTimeout) {
+		return nil // the session's own server has the right to ring, and does not type
+	}
+	if err != nil {
+		return err
+	}
+	return release()
+}
+
+// ringTime is what a ring by typing may take.
+const ringTime = 8 * time.Second
+
+// SetUnattended allows, or forbids, to wake a session that no terminal shows.
+func (b *Broker) SetUnattended(ctx context.Context, sid string, on bool) error {
+	return b.permit(ctx, sid, func(f *facts) { f.Unattended = on })
+}
+
+// permit changes what a person allows. It holds the registry's lock, whose release tells the ringers.
+func (b *Broker) permit(ctx context.Context, sid string, edit func(*facts)) error {
+	return b.locked(ctx, RegistryLock, func() error { return b.changeFacts(ctx, sid, edit) })
+}
+
+// SetQuiet turns a session's do-not-disturb on or off.
+func (b *Broker) SetQuiet(ctx context.Context, sid string, quiet bool) error {
+	return b.changeRow(ctx, sid, func(r *row) {
+		for _, name := range []string{"dnd", "dnd_since", "dnd_until"} {
+			r.set(name, nil)
+		}
+		if quiet {
+			r.set("dnd", json.RawMessage("true"))
+			r.setTime("dnd_since", inbox.Seconds(b.now()))
+		}
+	})
+}
+
+// quiet reads the original's do-not-disturb, which may have an end.
+func (b *Broker) quiet(r row) bool {
+	until := r.number("dnd_until")
+	return string(r.get("dnd")) == "true" && (until == 0 || inbox.Seconds(b.now()) < until)
+}
