@@ -4,8 +4,6 @@ import (
 	"context"
 
 	"github.com/mark3labs/mcp-go/mcp"
-
-	"c2c/broker"
 )
 
 // instructions go to the model at the start of a session: in Claude Code as
@@ -37,13 +35,15 @@ const (
 	removes               // may take away what somebody wants to keep
 )
 
+type handler = func(c *toolCall, ctx context.Context) (any, error)
+
 // tool is a tool as clients see it, and what answers it: with a value for JSON, or a string as it is.
 type tool struct {
 	mcp.Tool
-	handle func(t *tools, ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error)
+	handle handler
 }
 
-func entry(name string, e effect, handle func(*tools, context.Context, *broker.Broker, mcp.CallToolRequest) (any, error), description string, params ...mcp.ToolOption) tool {
+func entry(name string, e effect, handle handler, description string, params ...mcp.ToolOption) tool {
 	options := append([]mcp.ToolOption{
 		mcp.WithDescription(description),
 		mcp.WithSchemaAdditionalProperties(false),
@@ -62,7 +62,7 @@ func catalog() []tool {
 
 func mailTools() []tool {
 	return []tool{
-		entry("send", writes, (*tools).send,
+		entry("send", writes, (*toolCall).send,
 			"Send a message to another session. Returns when it is stored safely; the receiver reads it later, even if it is away now.",
 			mcp.WithString("to_alias", mcp.Description("Alias of the receiver, as shown by list or as from_alias of its message. Required.")),
 			mcp.WithString("alias", mcp.Description("Old name of to_alias.")),
@@ -75,7 +75,7 @@ func mailTools() []tool {
 			mcp.WithString("message_id", mcp.Description("Only to repeat a send of which you do not know whether it worked: give both the same UUID, and the message is stored once.")),
 			mcp.WithString("from_alias", mcp.Description("Ignored unless it is your own alias. Leave it out.")),
 		),
-		entry("send_all", writes, (*tools).sendAll,
+		entry("send_all", writes, (*toolCall).sendAll,
 			"Send the same message to every other session that is alive.",
 			content(),
 			mcp.WithArray("exclude_aliases", mcp.WithStringItems(), mcp.Description("Aliases that shall not get it.")),
@@ -83,17 +83,17 @@ func mailTools() []tool {
 			tag(),
 			deferrable(),
 		),
-		entry(toolPollInbox, writes, (*tools).pollInbox,
+		entry(toolPollInbox, writes, (*toolCall).pollInbox,
 			"Take your waiting messages, oldest first, as a JSON array. Each is handed over once. When not all fit, and when a long message comes in parts, a text behind it says so: call again.",
 			sessionID(),
 		),
-		entry("peek_inbox", reads, (*tools).peekInbox,
+		entry("peek_inbox", reads, (*toolCall).peekInbox,
 			"Show your waiting messages and leave them waiting."),
-		entry("history", reads, (*tools).history,
+		entry("history", reads, (*toolCall).history,
 			"Show messages that you have received before, newest first.",
 			limit(50, 500),
 		),
-		entry("message_status", reads, (*tools).messageStatus,
+		entry("message_status", reads, (*toolCall).messageStatus,
 			"Tell how far a message that you sent has come: queued (stored), rung (the receiver was woken), handed (shown to it), read (it certainly has it), or dead (undeliverable).",
 			mcp.WithString("message_id", mcp.Required(), mcp.Description("As returned by send.")),
 		),
@@ -102,26 +102,26 @@ func mailTools() []tool {
 
 func sessionTools() []tool {
 	return []tool{
-		entry("whoami", reads, (*tools).whoami,
+		entry("whoami", reads, (*toolCall).whoami,
 			"Tell your alias and session.",
 			sessionID(),
 		),
-		entry("list", reads, (*tools).list,
+		entry("list", reads, (*toolCall).list,
 			"List the sessions you can send to, with alias and whether each is alive.",
 			mcp.WithBoolean("alive_only", mcp.Description("Leave out sessions known to have ended.")),
 		),
-		entry("register", writes, (*tools).register,
+		entry("register", writes, (*toolCall).register,
 			"Choose your alias, or get one. Needed only to be called something else: the first send or poll_inbox registers you.",
 			mcp.WithString("alias", mcp.Description("Letters, digits, '.', '_' and '-'. Left out: you keep yours, or one is made up.")),
 			sessionID(),
 			mcp.WithString("role", mcp.Description("What you do here, in a few words, for others to see in list.")),
 			mcp.WithBoolean("unattended", mcp.Description("Mail wakes you even when no terminal shows you. Set it only when your user asks.")),
 		),
-		entry("sweep", removes, (*tools).sweep,
+		entry("sweep", removes, (*toolCall).sweep,
 			"Clear away sessions that ended long ago. Mail that they never read is kept in dead-letter.jsonl. Do this only when your user asks."),
-		entry("server_info", reads, (*tools).serverInfo,
+		entry("server_info", reads, (*toolCall).serverInfo,
 			"Show version, root and process of this c2c server."),
-		entry("tail_log", reads, (*tools).tailLog,
+		entry("tail_log", reads, (*toolCall).tailLog,
 			"Show the end of the broker's log, oldest first.",
 			limit(50, 500),
 		),

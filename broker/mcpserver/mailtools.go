@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mark3labs/mcp-go/mcp"
-
 	"c2c/broker"
 	"c2c/inbox"
 	"c2c/wake"
@@ -17,34 +15,34 @@ import (
 // ackTime is how long an acknowledgement may wait for a lock.
 const ackTime = 10 * time.Second
 
-func letter(req mcp.CallToolRequest) broker.Letter {
+func (c *toolCall) letter() broker.Letter {
 	return broker.Letter{
-		To:   req.GetString("to_alias", req.GetString("alias", "")),
-		Body: req.GetString("content", ""), ID: req.GetString("message_id", ""),
-		Kind: req.GetString("kind", ""), Tag: req.GetString("tag", ""),
-		InReplyTo:  req.GetString("in_reply_to", ""),
-		Deferrable: req.GetBool("deferrable", false), Ephemeral: req.GetBool("ephemeral", false),
+		To:   c.req.GetString("to_alias", c.req.GetString("alias", "")),
+		Body: c.req.GetString("content", ""), ID: c.req.GetString("message_id", ""),
+		Kind: c.req.GetString("kind", ""), Tag: c.req.GetString("tag", ""),
+		InReplyTo:  c.req.GetString("in_reply_to", ""),
+		Deferrable: c.req.GetBool("deferrable", false), Ephemeral: c.req.GetBool("ephemeral", false),
 	}
 }
 
-func (t *tools) send(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
-	l := letter(req)
+func (c *toolCall) send(ctx context.Context) (any, error) {
+	l := c.letter()
 	if l.To == "" {
 		return nil, fmt.Errorf("to_alias is missing; call list to see who is there")
 	}
-	s, err := t.self(ctx, b, req)
+	s, err := c.attach(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return b.Send(ctx, s, l)
+	return c.b.Send(ctx, s, l)
 }
 
-func (t *tools) sendAll(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
-	s, err := t.self(ctx, b, req)
+func (c *toolCall) sendAll(ctx context.Context) (any, error) {
+	s, err := c.attach(ctx)
 	if err != nil {
 		return nil, err
 	}
-	sent, not, err := b.SendAll(ctx, s, letter(req), req.GetStringSlice("exclude_aliases", nil)...)
+	sent, not, err := c.b.SendAll(ctx, s, c.letter(), c.req.GetStringSlice("exclude_aliases", nil)...)
 	if err != nil {
 		return nil, err
 	}
@@ -66,21 +64,17 @@ type progress struct {
 // pollInbox hands over what fits, and acknowledges it once the answer is written. A long message comes in
 // parts, a part at each call. Between them it waits like any other, so that nothing is lost and others can
 // read it, and is read when the last part is written.
-func (t *tools) pollInbox(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
-	s, err := t.self(ctx, b, req)
+func (c *toolCall) pollInbox(ctx context.Context) (any, error) {
+	s, box, err := c.mailbox(ctx)
 	if err != nil {
 		return nil, err
 	}
-	box, err := b.Mailbox(s.ID)
-	if err != nil {
-		return nil, err
-	}
-	p := page{room: t.room(t.caller(ctx, req).Client)}
+	p := page{room: c.room()}
 	l, err := box.LeaseSome(ctx, toolPollInbox, int64(2*p.room))
 	if err != nil {
 		return nil, err
 	}
-	piece, err := t.fill(&p, s.ID, l.Messages)
+	piece, err := c.fill(&p, s.ID, l.Messages)
 	if err != nil || p.count == 0 {
 		return p.result(), errors.Join(err, l.Release())
 	}
@@ -93,19 +87,19 @@ func (t *tools) pollInbox(ctx context.Context, b *broker.Broker, req mcp.CallToo
 		case err != nil:
 			failed = l.Release() // the client has not got it: it waits again
 		case whole:
-			t.progress.Delete(s.ID)
+			c.progress.Delete(s.ID)
 			var handles []string
 			for _, m := range l.Messages[:p.count] {
 				handles = append(handles, m.Handle())
 			}
 			failed = l.Ack(ctx, handles...)
 		default:
-			t.progress.Store(s.ID, progress{l.Messages[0], piece.N})
+			c.progress.Store(s.ID, progress{l.Messages[0], piece.N})
 			ring := wake.Ring{At: time.Now(), Method: toolPollInbox, Outcome: broker.Handed, Count: 1}.For(l.Messages[0])
-			failed = errors.Join(l.Release(), b.Rang(ctx, s.ID, ring))
+			failed = errors.Join(l.Release(), c.b.Rang(ctx, s.ID, ring))
 		}
 		if failed != nil {
-			b.LogEvent(ctx, toolPollInbox, broker.Note{Name: "session_id", Value: s.ID}, broker.Note{Name: "error", Value: failed.Error()})
+			c.b.LogEvent(ctx, toolPollInbox, broker.Note{Name: "session_id", Value: s.ID}, broker.Note{Name: "error", Value: failed.Error()})
 		}
 	}
 	if !AfterWrite(ctx, written) {
@@ -116,7 +110,7 @@ func (t *tools) pollInbox(ctx context.Context, b *broker.Broker, req mcp.CallToo
 }
 
 // fill takes whole messages in order while they fit, or the next part of the first.
-func (t *tools) fill(p *page, sid string, msgs []inbox.Message) (piece part, err error) {
+func (c *toolCall) fill(p *page, sid string, msgs []inbox.Message) (piece part, err error) {
 	for _, m := range msgs {
 		if one, err := toJSON(m); err != nil || !p.add(one) {
 			break
@@ -127,7 +121,7 @@ func (t *tools) fill(p *page, sid string, msgs []inbox.Message) (piece part, err
 	}
 	all := parts(msgs[0], p.room-len("[]"))
 	next := 0
-	v, _ := t.progress.Load(sid)
+	v, _ := c.progress.Load(sid)
 	was, _ := v.(progress)
 	if m := was.message; m.ID == msgs[0].ID && m.From == msgs[0].From && m.Content == msgs[0].Content && was.had < len(all) {
 		next = was.had
@@ -155,8 +149,8 @@ func (p part) sentence(n int, more bool) (s string) {
 	return strings.TrimSpace(s)
 }
 
-func (t *tools) peekInbox(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
-	box, err := t.mailbox(ctx, b, req)
+func (c *toolCall) peekInbox(ctx context.Context) (any, error) {
+	_, box, err := c.mailbox(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -164,23 +158,23 @@ func (t *tools) peekInbox(ctx context.Context, b *broker.Broker, req mcp.CallToo
 	if err != nil {
 		return nil, err
 	}
-	return show(t.room(t.caller(ctx, req).Client), msgs, func(m inbox.Message) inbox.Message { return m },
+	return show(c.room(), msgs, func(m inbox.Message) inbox.Message { return m },
 		"What is marked as part 1 is cut: poll_inbox hands over the whole message.", "call poll_inbox, and they come in turn.")
 }
 
-func (t *tools) history(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
-	box, err := t.mailbox(ctx, b, req)
+func (c *toolCall) history(ctx context.Context) (any, error) {
+	_, box, err := c.mailbox(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found, err := box.History(ctx, req.GetInt("limit", 50))
+	found, err := box.History(ctx, c.req.GetInt("limit", 50))
 	if err != nil {
 		return nil, err
 	}
-	return show(t.room(t.caller(ctx, req).Client), found, func(h inbox.Archived) inbox.Message { return h.Message },
+	return show(c.room(), found, func(h inbox.Archived) inbox.Message { return h.Message },
 		"What is marked as part 1 is cut: the command c2c history shows it whole.", "the command c2c history shows all.")
 }
 
-func (t *tools) messageStatus(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (any, error) {
-	return b.Status(ctx, req.GetString("message_id", ""))
+func (c *toolCall) messageStatus(ctx context.Context) (any, error) {
+	return c.b.Status(ctx, c.req.GetString("message_id", ""))
 }

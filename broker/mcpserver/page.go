@@ -20,13 +20,13 @@ const (
 	maxName       = 128  // bytes of JSON of another field than the content, in a message that is cut
 )
 
-// room is how many bytes of text the model of a client surely gets of one answer.
-func (t *tools) room(name string) int {
-	p, _ := clients.Find(name)
+// room is how many bytes of text the model of the caller's client surely gets of one answer.
+func (c *toolCall) room() int {
+	p, _ := clients.Find(c.caller.Client)
 	room := cmp.Or(p.Answer, carefulAnswer)
-	if t.cfg.Getenv != nil {
+	if c.cfg.Getenv != nil {
 		// The client counts a token for four characters, and looks closer from half of them on.
-		if tokens, err := strconv.Atoi(t.cfg.Getenv(p.AnswerTokens)); err == nil && tokens > 0 {
+		if tokens, err := strconv.Atoi(c.cfg.Getenv(p.AnswerTokens)); err == nil && tokens > 0 {
 			room = min(room, 2*tokens)
 		}
 	}
@@ -118,32 +118,11 @@ func (p *page) result(sentences ...string) *mcp.CallToolResult {
 	return res
 }
 
-// rows fills a page with what is no mail. What does not fit is left out like the first so
-// many that are not in all, and it says so.
-func rows[T any](room int, all []T, before int, left string) (*mcp.CallToolResult, error) {
-	p := page{room: room}
+// fill makes a page of what encode makes of all, as far as it fits.
+func fill[T any](room int, all []T, encode func(T) (string, error)) (*page, error) {
+	p := &page{room: room}
 	for _, v := range all {
-		one, err := toJSON(v)
-		if err != nil {
-			return nil, err
-		}
-		p.add(one)
-	}
-	if n := before + len(all) - p.count; n > 0 {
-		return p.result(fmt.Sprintf("%d were left out: %s", n, left)), nil
-	}
-	return p.result(), nil
-}
-
-// show fills a page with messages that stay where they are. Of a long one it shows the first part.
-func show[T any](room int, all []T, message func(T) inbox.Message, cut, left string) (*mcp.CallToolResult, error) {
-	p, isCut := page{room: room}, ""
-	for _, v := range all {
-		one, err := toJSON(v)
-		if long := len(one) > room/2; err == nil && long {
-			one, err = toJSON(parts(message(v), room/2)[0])
-			isCut = cut
-		}
+		one, err := encode(v)
 		if err != nil {
 			return nil, err
 		}
@@ -151,8 +130,38 @@ func show[T any](room int, all []T, message func(T) inbox.Message, cut, left str
 			break
 		}
 	}
-	if p.count == len(all) {
-		return p.result(isCut), nil
+	return p, nil
+}
+
+// rows answers with what is no mail. What does not fit is left out like the first so
+// many that are not in all, and it says so.
+func rows[T any](room int, all []T, before int, left string) (*mcp.CallToolResult, error) {
+	p, err := fill(room, all, func(v T) (string, error) { return toJSON(v) })
+	if err != nil {
+		return nil, err
 	}
-	return p.result(isCut, fmt.Sprintf("%d messages were left out: %s", len(all)-p.count, left)), nil
+	if n := before + len(all) - p.count; n > 0 {
+		return p.result(fmt.Sprintf("%d were left out: %s", n, left)), nil
+	}
+	return p.result(), nil
+}
+
+// show answers with messages that stay where they are. Of a long one it shows the first part.
+func show[T any](room int, all []T, message func(T) inbox.Message, cut, left string) (*mcp.CallToolResult, error) {
+	isCut, rest := "", ""
+	p, err := fill(room, all, func(v T) (string, error) {
+		one, err := toJSON(v)
+		if err == nil && len(one) > room/2 {
+			isCut = cut
+			return toJSON(parts(message(v), room/2)[0])
+		}
+		return one, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if p.count < len(all) {
+		rest = fmt.Sprintf("%d messages were left out: %s", len(all)-p.count, left)
+	}
+	return p.result(isCut, rest), nil
 }

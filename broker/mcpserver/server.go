@@ -116,7 +116,7 @@ func (t *tools) answer(tool tool) server.ToolHandlerFunc {
 		}
 		callCtx, cancel := context.WithTimeout(ctx, cmp.Or(t.cfg.LockWait, lockWait))
 		defer cancel()
-		v, err := tool.handle(t, callCtx, b, req)
+		v, err := tool.handle(&toolCall{t, b, req, t.caller(ctx, req)}, callCtx)
 		// A log line that cannot be written is no reason to refuse the call.
 		b.LogEvent(ctx, "rpc", broker.Note{Name: "tool", Value: tool.Name}, broker.Note{Name: "ok", Value: err == nil})
 		if err != nil {
@@ -251,14 +251,38 @@ func clientName(info, configured string) string {
 	return cmp.Or(name[:min(len(name), maxClientName)], "mcp")
 }
 
-// self is the caller's session, registered if it was not.
-func (t *tools) self(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (broker.Session, error) {
-	s, err := b.Attach(ctx, t.caller(ctx, req))
+// toolCall is one call of a tool.
+type toolCall struct {
+	*tools
+	b      *broker.Broker
+	req    mcp.CallToolRequest
+	caller broker.Caller
+}
+
+// attach is the caller's session, registered if it was not.
+func (c *toolCall) attach(ctx context.Context) (broker.Session, error) {
+	s, err := c.b.Attach(ctx, c.caller)
 	if err != nil {
 		return s, err
 	}
-	t.remember(b, s)
-	return s, own(req, s)
+	c.remember(c.b, s)
+	c.caller.Last = s.ID
+	return s, c.own(s)
+}
+
+func (c *toolCall) mailbox(ctx context.Context) (s broker.Session, box *inbox.Mailbox, err error) {
+	if s, err = c.attach(ctx); err == nil {
+		box, err = c.b.Mailbox(s.ID)
+	}
+	return s, box, err
+}
+
+// own refuses a session_id in the call that is not the caller's: it is the model's word, and no proof.
+func (c *toolCall) own(s broker.Session) error {
+	if sid := c.req.GetString("session_id", ""); sid != "" && sid != s.ID {
+		return fmt.Errorf("session_id %q is not yours; leave it out, yours is %q", sid, s.ID)
+	}
+	return nil
 }
 
 func (t *tools) remember(b *broker.Broker, s broker.Session) {
@@ -272,20 +296,4 @@ func (t *tools) remember(b *broker.Broker, s broker.Session) {
 	}
 	t.last = s.ID
 	t.leave, _ = b.Serve(s.ID) // without it, the client's process alone says that the session is alive
-}
-
-// own refuses a session_id in the call that is not the caller's: it is the model's word, and no proof.
-func own(req mcp.CallToolRequest, s broker.Session) error {
-	if sid := req.GetString("session_id", ""); sid != "" && sid != s.ID {
-		return fmt.Errorf("session_id %q is not yours; leave it out, yours is %q", sid, s.ID)
-	}
-	return nil
-}
-
-func (t *tools) mailbox(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) (*inbox.Mailbox, error) {
-	s, err := t.self(ctx, b, req)
-	if err != nil {
-		return nil, err
-	}
-	return b.Mailbox(s.ID)
 }
