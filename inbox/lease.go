@@ -289,52 +289,48 @@ func (l *Lease) AckAll(ctx context.Context) error {
 }
 
 func (l *Lease) ack(ctx context.Context, read bool, handed func(Message) bool) error {
-	waits := func(msg Message) bool { return !handed(msg) }
-	if !slices.ContainsFunc(l.Messages, handed) {
+	var acked []Message
+	for _, msg := range l.Messages {
+		if handed(msg) {
+			acked = append(acked, msg)
+		}
+	}
+	if len(acked) == 0 {
 		return l.Release()
 	}
 	var err error
 	if read {
-		err = l.archive(ctx, waits)
-	} else {
-		err = l.drop(ctx, waits)
+		err = l.box.archive(ctx, l.files[0].by, acked, l.since())
+	}
+	switch all := len(acked) == len(l.Messages); {
+	case err == nil:
+		err = l.drop(ctx, handed, all)
+	case all:
+		if derr := l.markDone(); derr != nil {
+			err = errors.Join(err, derr)
+		} else {
+			l.box.notArchived(err)
+			err = nil
+		}
 	}
 	return errors.Join(err, l.close())
 }
 
-// archive records what was handed over, and then takes it out of the files.
-func (l *Lease) archive(ctx context.Context, waits func(Message) bool) error {
-	m := l.box
-	acked := slices.DeleteFunc(slices.Clone(l.Messages), waits)
-	if err := m.archive(ctx, l.files[0].by, acked, l.since()); err != nil {
-		if len(acked) < len(l.Messages) {
-			return err
-		}
-		if derr := l.markDone(); derr != nil {
-			return errors.Join(err, derr)
-		}
-		m.notArchived(err)
-		return nil
-	}
-	return l.drop(ctx, waits)
-}
-
 // drop takes what was handed over out of the files.
-func (l *Lease) drop(ctx context.Context, waits func(Message) bool) error {
-	m := l.box
-	if slices.ContainsFunc(l.Messages, waits) { // a file gets another name: nobody may look for the old one meanwhile
-		lk, err := m.lock(ctx)
+func (l *Lease) drop(ctx context.Context, handed func(Message) bool, all bool) error {
+	if !all { // a file gets another name: nobody may look for the old one meanwhile
+		lk, err := l.box.lock(ctx)
 		if err != nil {
 			return err
 		}
 		defer lk.Release()
 	}
 	for _, c := range l.files {
-		if err := l.keepRest(c, waits); err != nil {
+		if err := l.keepRest(c, handed); err != nil {
 			return err
 		}
 	}
-	return errors.Join(l.dir.Sync(), m.root.Sync())
+	return errors.Join(l.dir.Sync(), l.box.root.Sync())
 }
 
 // since is where in the archive a record of one of the messages may stand already.
@@ -357,8 +353,8 @@ func (l *Lease) markDone() error {
 // keepRest leaves in a file what still waits. The file gets its new name first. A
 // crash before it gets its new content too costs nothing: the number of the
 // archive in the name stays, and what stands behind that is not handed over.
-func (l *Lease) keepRest(c *mailFile, waits func(Message) bool) error {
-	rest := slices.DeleteFunc(slices.Clone(c.msgs), func(msg Message) bool { return !waits(msg) })
+func (l *Lease) keepRest(c *mailFile, handed func(Message) bool) error {
+	rest := slices.DeleteFunc(slices.Clone(c.msgs), handed)
 	switch len(rest) {
 	case 0:
 		return l.remove(c)

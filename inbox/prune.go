@@ -55,69 +55,60 @@ func (p *Pruned) Remove(dir *atomicfile.Dir, name string, dry bool) error {
 // PruneArchive removes the parts of the archive to which nothing was added since a time. The ids in them are
 // forgotten. With dry it only counts.
 func (m *Mailbox) PruneArchive(ctx context.Context, before time.Time, dry bool) (p Pruned, err error) {
-	a, err := m.openArchive()
-	if err != nil {
+	if p, err = m.pruneParts(nil, before); err != nil || dry || p.Count == 0 {
 		return p, err
 	}
-	a.close()
-	if a.newest == nil && len(a.bases) == 0 {
-		return p, nil
-	}
-	prune := func(dir *atomicfile.Dir) error { return m.pruneParts(dir, before, dry, &p) }
-	if !dry {
-		err = m.underArchiveLock(ctx, prune)
-		return p, err
-	}
-	dir, err := m.root.Sub(archiveDir, false)
-	if err != nil {
-		return p, err
-	}
-	defer dir.Close()
-	err = prune(dir)
+	err = m.underArchiveLock(ctx, func(dir *atomicfile.Dir) (err error) {
+		p, err = m.pruneParts(dir, before)
+		return err
+	})
 	return p, err
 }
 
-func (m *Mailbox) pruneParts(dir *atomicfile.Dir, before time.Time, dry bool, p *Pruned) error {
+// pruneParts only counts when dir is nil.
+func (m *Mailbox) pruneParts(dir *atomicfile.Dir, before time.Time) (p Pruned, err error) {
 	a, err := m.openArchive()
 	if err != nil {
-		return err
+		return p, err
 	}
 	defer a.close()
-	if info, err := dir.Stat(m.archiveName()); err == nil && info.Size() > 0 && info.ModTime().Before(before) {
-		if dry {
+	stale := func(info fs.FileInfo) bool { return info.Size() > 0 && info.ModTime().Before(before) }
+	if a.newest != nil {
+		if info, err := a.newest.Stat(); err != nil {
+			return p, err
+		} else if stale(info) && dir == nil {
 			p.Add(info.Size())
-		} else if err := m.rotateArchive(dir, a); err != nil {
-			return err
+		} else if stale(info) {
+			if err := m.rotateArchive(dir, a); err != nil { // and so it is counted as the last of the others
+				return p, err
+			}
 		}
 	}
 	var gone []string
 	for _, base := range a.bases {
 		info, err := a.old.Stat(partName(base))
 		if err != nil {
-			return err
+			return p, err
 		}
-		if info.Size() > 0 && info.ModTime().Before(before) {
+		if stale(info) {
 			gone = append(gone, partName(base))
 			p.Add(info.Size())
 		}
 	}
-	if dry || len(gone) == 0 {
-		return nil
+	if dir == nil || len(gone) == 0 {
+		return p, nil
 	}
 	// An empty part stays behind the last one: it says where the next one begins, so that places stay what they are.
 	last, err := newPartName(a.base)
-	if err != nil {
-		return err
-	}
-	if err := a.old.Append(last, nil); err != nil {
-		return err
+	if err == nil {
+		err = a.old.Append(last, nil)
 	}
 	for _, name := range gone {
-		if err := a.old.Remove(name); err != nil {
-			return err
+		if err == nil {
+			err = a.old.Remove(name)
 		}
 	}
-	return a.old.Sync()
+	return p, errors.Join(err, a.old.Sync())
 }
 
 // A Place is a file that may be there, in a directory that may be there.
@@ -162,8 +153,8 @@ func (m *Mailbox) Changed() (last time.Time, err error) {
 }
 
 // Discard removes an empty mailbox with its archive, its lock files and more files of its session. It does nothing,
-// and says so, when something waits or somebody has one of the locks: a name that ends in .lock is one. The caller makes sure that the session is gone and does
-// not come back meanwhile. With dry it only counts.
+// and says so, when something waits or somebody has one of the locks: a name that ends in .lock is one. The caller
+// makes sure that the session is gone and does not come back meanwhile. With dry it only counts.
 func (m *Mailbox) Discard(dry bool, more ...Place) (p Pruned, gone bool, err error) {
 	if some, err := m.used(); err != nil || dry && some {
 		return p, false, err

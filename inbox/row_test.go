@@ -226,12 +226,12 @@ func TestKilledHooksDoNotFillTheMailbox(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		waits := func(msg Message) bool { return msg.ID != l.Messages[0].ID }
+		handed := func(msg Message) bool { return msg.ID == l.Messages[0].ID }
 		if err := m.archive(t.Context(), "hook", l.Messages[:1], l.since()); err != nil {
 			t.Fatal(err)
 		}
 		if kill%2 == 0 {
-			if err := l.keepRest(l.files[0], waits); err != nil {
+			if err := l.keepRest(l.files[0], handed); err != nil {
 				t.Fatal(err)
 			}
 		}

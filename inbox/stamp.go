@@ -2,34 +2,30 @@ package inbox
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"syscall"
-	"time"
 
 	"c2c/inbox/atomicfile"
 )
 
 // Stamp is another one whenever what waits has changed. It tells a watcher a
 // change from its own look, which locks the mailbox as a writer does.
-type Stamp struct {
-	inbox, lease fileStamp
-	held         int // files in the hands of readers
-}
-
-type fileStamp struct {
-	ino   uint64
-	size  int64
-	mtime time.Time
-}
+type Stamp string
 
 // Stamp takes no lock and reads no mail.
 func (m *Mailbox) Stamp() (s Stamp, err error) {
-	if s.inbox, err = m.stamp(m.inboxName()); err != nil {
-		return s, err
+	for _, name := range []string{m.inboxName(), m.LeaseName()} {
+		info, err := m.root.Stat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		s += Stamp(fmt.Sprintln(name, info.Sys().(*syscall.Stat_t).Ino, info.Size(), info.ModTime().UnixNano()))
 	}
-	if s.lease, err = m.stamp(m.LeaseName()); err != nil {
-		return s, err
-	}
+	held := 0 // files in the hands of readers
 	err = m.inLease(func(dir *atomicfile.Dir) error {
 		cs, err := mailFiles(dir)
 		for _, c := range cs {
@@ -38,21 +34,10 @@ func (m *Mailbox) Stamp() (s Stamp, err error) {
 			}
 			var free bool
 			if free, err = c.free(dir); !free {
-				s.held++
+				held++
 			}
 		}
 		return err
 	})
-	return s, err
-}
-
-func (m *Mailbox) stamp(name string) (s fileStamp, err error) {
-	info, err := m.root.Stat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return s, nil
-	}
-	if err != nil {
-		return s, err
-	}
-	return fileStamp{info.Sys().(*syscall.Stat_t).Ino, info.Size(), info.ModTime()}, nil
+	return s + Stamp(fmt.Sprint(held)), err
 }

@@ -2,6 +2,7 @@ package atomicfile
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -58,4 +59,30 @@ func openForeign(path string) (*Dir, error) {
 		return nil, err
 	}
 	return &Dir{f: f, path: dir}, nil
+}
+
+// ShutsOut refuses a directory of root's in the directory of a user, as `sudo` with the user's HOME
+// would make it: that user could not use it afterwards.
+func ShutsOut(parent string) error {
+	info, err := os.Stat(parent)
+	if err != nil || os.Geteuid() != 0 {
+		return err
+	}
+	if uid := owner(info); uid != 0 {
+		return fmt.Errorf("%w: %q belongs to uid %d, whom root's files there would shut out; run it as that user", ErrNotOurs, parent, uid)
+	}
+	return nil
+}
+
+// SyncDir makes the names in a directory durable.
+func SyncDir(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("open directory %q: %w", path, errors.Unwrap(err))
+	}
+	defer f.Close()
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("sync directory %q: %w", path, err)
+	}
+	return nil
 }

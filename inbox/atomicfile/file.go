@@ -1,0 +1,187 @@
+package atomicfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// openBeneath opens a name in the directory. A name is one component, so only its last step can be a symbolic
+// link: O_NOFOLLOW at the open directory is all that "beneath" takes, and unlike openat2 it exists on every
+// kernel and on macOS. (os.Root would follow a link that stays inside the directory.)
+func (d *Dir) openBeneath(name string, flag int) (*os.File, error) {
+	for {
+		fd, err := unix.Openat(d.fd(), name, flag|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return os.NewFile(uintptr(fd), filepath.Join(d.path, name)), nil
+	}
+}
+
+func (d *Dir) fd() int { return int(d.f.Fd()) }
+
+func component(name string) error {
+	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
+		return fmt.Errorf("file name %q: not a single path component", name)
+	}
+	return nil
+}
+
+// fail names what failed. What the kernel says of a thing that is no file, or
+// no directory, of ours is ErrNotOurs, as when our own look at it finds that.
+func (d *Dir) fail(verb, name string, err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	switch err {
+	case nil:
+		return nil
+	case syscall.ELOOP:
+		err = fmt.Errorf("%w: a symbolic link", ErrNotOurs)
+	case syscall.EISDIR, syscall.ENOTDIR: // the latter also for a link where a directory belongs
+		err = fmt.Errorf("%w: %w", ErrNotOurs, err)
+	case syscall.ENXIO: // of a FIFO that nobody reads, and of a socket
+		err = fmt.Errorf("%w: a FIFO or a socket", ErrNotOurs)
+	}
+	return fmt.Errorf("%s %q: %w", verb, filepath.Join(d.path, name), err)
+}
+
+// Open opens a regular file of ours. With os.O_CREATE a missing one is made,
+// readable by us alone. It may have other names: a backup is often made of hard
+// links, and nobody but us can link anything into a directory of ours.
+func (d *Dir) Open(name string, flag int) (*os.File, error) {
+	if err := component(name); err != nil {
+		return nil, err
+	}
+	// O_NONBLOCK: a planted FIFO must not block us; it has no effect on files.
+	f, err := d.openBeneath(name, flag|syscall.O_NONBLOCK)
+	if err != nil {
+		return nil, d.fail("open", name, err)
+	}
+	info, err := f.Stat()
+	if err == nil && (!info.Mode().IsRegular() || owner(info) != os.Geteuid()) {
+		err = fmt.Errorf("%w: mode %s, uid %d", ErrNotOurs, info.Mode(), owner(info))
+	}
+	if err != nil {
+		f.Close()
+		return nil, d.fail("open", name, err)
+	}
+	return f, nil
+}
+
+func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
+
+// Read returns the whole file; the error is fs.ErrNotExist when there is none.
+func (d *Dir) Read(name string) ([]byte, error) {
+	f, err := d.Open(name, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := ReadAll(f)
+	return data, d.fail("read", name, err)
+}
+
+// ReadAll reads the rest of an open file, unless it is too large.
+func ReadAll(f *os.File) ([]byte, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > MaxFile {
+		return nil, fmt.Errorf("%w: %d bytes", ErrTooLarge, info.Size())
+	}
+	var data bytes.Buffer
+	data.Grow(int(info.Size()) + bytes.MinRead)
+	_, err = data.ReadFrom(io.LimitReader(f, MaxFile+1))
+	if err == nil && data.Len() > MaxFile {
+		err = ErrTooLarge // it grows
+	}
+	return data.Bytes(), err
+}
+
+// Stat describes a name without following a link. It needs no right to read the file.
+func (d *Dir) Stat(name string) (fs.FileInfo, error) {
+	if err := component(name); err != nil {
+		return nil, err
+	}
+	f, err := d.openBeneath(name, lookOnly)
+	if err != nil {
+		return nil, d.fail("stat", name, err)
+	}
+	defer f.Close()
+	return f.Stat()
+}
+
+// IsFile says whether a name is still that of an open file. The number of its links does not tell: a backup may
+// be one more.
+func (d *Dir) IsFile(name string, f *os.File) (bool, error) {
+	was, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	now, err := d.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(was, now), err
+}
+
+// change changes what a name stands for.
+func (d *Dir) change(verb, name string, do func() error) error {
+	if err := component(name); err != nil {
+		return err
+	}
+	return d.fail(verb, name, do())
+}
+
+// Touch sets the time at which a file was changed last.
+func (d *Dir) Touch(name string, at time.Time) error {
+	ts := unix.NsecToTimespec(at.UnixNano())
+	return d.change("touch", name, func() error {
+		return unix.UtimesNanoAt(d.fd(), name, []unix.Timespec{ts, ts}, unix.AT_SYMLINK_NOFOLLOW)
+	})
+}
+
+// Rename moves a file within the directory. It lasts after the next Sync, as what the following do.
+func (d *Dir) Rename(old, new string) error { return d.Move(old, d, new) }
+
+// Move moves a file to another directory of the same file system.
+func (d *Dir) Move(old string, to *Dir, new string) error {
+	if err := component(new); err != nil {
+		return err
+	}
+	return d.change("rename", old, func() error { return unix.Renameat(d.fd(), old, to.fd(), new) })
+}
+
+// Link gives a file another name, in a directory of the same file system.
+func (d *Dir) Link(old string, to *Dir, new string) error {
+	if err := component(new); err != nil {
+		return err
+	}
+	return d.change("link", old, func() error { return unix.Linkat(d.fd(), old, to.fd(), new, 0) })
+}
+
+// Remove deletes a file.
+func (d *Dir) Remove(name string) error {
+	return d.change("remove", name, func() error { return unix.Unlinkat(d.fd(), name, 0) })
+}
+
+// RemoveDir deletes an empty directory.
+func (d *Dir) RemoveDir(name string) error {
+	return d.change("remove directory", name, func() error { return unix.Unlinkat(d.fd(), name, unix.AT_REMOVEDIR) })
+}

@@ -1,0 +1,152 @@
+package atomicfile
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// tempMark stands between a file's name and the rest of the name of its new
+// content, as in the temporary files of the original.
+const tempMark = ".tmp."
+
+// TempName names the new content of a file by the process that writes it.
+func TempName(name string) string {
+	return name + tempMark + strconv.Itoa(os.Getpid()) + "." + strconv.FormatInt(time.Now().UnixNano(), 36)
+}
+
+// IsTemp says whether name is the new content of some file, not yet in place.
+// One that is there while its lock is held was left by a process that died.
+func IsTemp(name string) bool { return strings.Contains(name, tempMark) }
+
+// Write replaces the file. When it returns nil, the new content survives a
+// power cut; otherwise the old content is still there. Any number may write at
+// once; the last one wins. What writers of the file that died left behind goes
+// away.
+func (d *Dir) Write(name string, data []byte) error {
+	err := d.replace(name, TempName(name), data, nil)
+	if err == nil {
+		d.sweep(name)
+	}
+	return err
+}
+
+// sweep removes what writers of the file that died left behind.
+func (d *Dir) sweep(name string) {
+	names, _ := d.Names()
+	for _, left := range names {
+		rest, ours := strings.CutPrefix(left, name+tempMark)
+		pid, _, _ := strings.Cut(rest, ".")
+		// A process of another container looks dead too: its write fails then, and harms nothing.
+		if n, err := strconv.Atoi(pid); ours && err == nil && n > 0 && errors.Is(syscall.Kill(n, 0), syscall.ESRCH) {
+			d.Remove(left)
+		}
+	}
+}
+
+// Replace is Write for a caller that holds the lock of the file. What a writer
+// that died there left behind goes away with it.
+func (d *Dir) Replace(name string, data []byte) error {
+	tmp := name + tempMark + "c2c"
+	err := d.replace(name, tmp, data, nil)
+	if errors.Is(err, fs.ErrExist) {
+		if err := d.Remove(tmp); err != nil {
+			return err
+		}
+		err = d.replace(name, tmp, data, nil)
+	}
+	return err
+}
+
+// replace writes tmp, which prepare may change before it is synced, and gives it the name.
+func (d *Dir) replace(name, tmp string, data []byte, prepare func(*os.File) error) error {
+	err := d.change("write", name, func() error {
+		f, err := d.openBeneath(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(data)
+		if err == nil && prepare != nil {
+			err = prepare(f)
+		}
+		if err == nil {
+			err = f.Sync()
+		}
+		err = errors.Join(err, f.Close())
+		if err == nil {
+			err = unix.Renameat(d.fd(), tmp, d.fd(), name)
+		}
+		if err != nil {
+			d.Remove(tmp)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return d.Sync()
+}
+
+// Append adds data to the end of the file and syncs it. The caller holds the
+// lock. What a failed call wrote is cut off again, so that nothing is half
+// written on a full disk.
+func (d *Dir) Append(name string, data []byte) error {
+	size := int64(0)
+	err := d.append(name, os.O_RDWR|os.O_CREATE, func(f *os.File) (err error) {
+		if size, err = f.Seek(0, io.SeekEnd); err != nil {
+			return err
+		}
+		_, err = f.Write(data)
+		if err == nil {
+			err = f.Sync()
+		}
+		if err != nil {
+			f.Truncate(size)
+		}
+		return err
+	})
+	if err != nil || size > 0 {
+		return err
+	}
+	return d.Sync()
+}
+
+// Log adds a line to the end of a file that a power cut may shorten.
+func (d *Dir) Log(name string, line []byte) error {
+	return d.append(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, func(f *os.File) error {
+		_, err := f.Write(line)
+		return err
+	})
+}
+
+// append opens a file to write into it. One that has other names becomes a
+// copy first: what is written must not change a backup.
+func (d *Dir) append(name string, flag int, write func(*os.File) error) error {
+	f, err := d.Open(name, flag)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Sys().(*syscall.Stat_t).Nlink > 1 {
+		f.Close()
+		data, err := d.Read(name)
+		if err == nil {
+			err = d.Write(name, data)
+		}
+		if err != nil {
+			return err
+		}
+		return d.append(name, flag, write)
+	}
+	if err == nil {
+		err = write(f)
+	}
+	return d.fail("append to", name, errors.Join(err, f.Close()))
+}
