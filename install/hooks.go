@@ -116,7 +116,7 @@ func (e hookEditor) strip(path string, data, original []byte) ([]byte, error) {
 	})
 }
 
-func (hookEditor) kind() string { return "hooks-json" }
+func (hookEditor) kind() string { return "hooks" }
 
 func (e hookEditor) holds(data []byte) bool {
 	for _, event := range e.events {
@@ -133,9 +133,11 @@ func (e hookEditor) inspect(t target, f *file, o Options) (found []doctor.Findin
 	if _, err := parseJSON(t.path, f.data); err != nil {
 		return nil, err
 	}
+	there := false
 	for _, event := range e.events {
-		is := t.problem("hook "+event.name, noEntry)
+		is := t.problem("hook "+event.name, "no entry")
 		for _, ref := range e.entries(member(f.data, hooksKey, event.name)) {
+			there = true
 			_, err := client.LookPath(firstWord(text(ref.command)), o.Getenv)
 			switch {
 			case is.Status == doctor.OK:
@@ -149,6 +151,9 @@ func (e hookEditor) inspect(t target, f *file, o Options) (found []doctor.Findin
 			}
 		}
 		found = append(found, is)
+	}
+	if !there {
+		return nil, nil
 	}
 	return found, nil
 }

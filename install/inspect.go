@@ -20,57 +20,64 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []doctor.Finding
-	var server target // the file that install would put the server into, or the last that may have it
+	var servers, others []doctor.Finding
+	var server *target   // the file that install would put the server into, or the last that may have it
+	var missing []target // other files without a part of ours
 	for _, t := range slices.Backward(targets) {
-		part := t.editor.kind()
-		if strings.HasPrefix(part, kindOfServers) {
-			part = partServer
-			if server.path == "" || !t.other {
-				server = t
-			}
-		}
 		f, err := readFile(t.path)
 		var found []doctor.Finding
 		if err == nil {
 			found, err = t.editor.inspect(t, f, o)
 		}
 		if err != nil {
-			found = []doctor.Finding{{Client: client, Status: doctor.Problem, Part: part, Path: t.path, Detail: err.Error()}}
+			found = []doctor.Finding{{Client: client, Status: doctor.Problem, Part: t.part(), Path: t.path, Detail: err.Error()}}
 		}
-		all = append(all, found...)
-	}
-	isServer := func(f doctor.Finding) bool { return f.Part == partServer }
-	if server.path != "" && !slices.ContainsFunc(all, isServer) {
-		all = append(all, server.problem(partServer, noEntry))
-	}
-	if !slices.ContainsFunc(all, func(f doctor.Finding) bool { return !isAbsent(f) }) {
-		none := doctor.Finding{Client: client, Status: doctor.Warning, Part: "c2c", Detail: "not set up: c2c install " + client + ", if it is to have mail"}
-		j, err := readJournal(o.StateDir)
-		if err == nil && slices.ContainsFunc(j.Files, func(r *record) bool { return r.Client == client }) {
-			none.Status, none.Detail = doctor.Problem, "was set up, and all of it is gone: run c2c install "+client
+		if t.part() == partServer {
+			servers = append(servers, found...)
+			if server == nil || !t.other {
+				server = &t
+			}
+			continue
 		}
-		return []doctor.Finding{none}, err
+		others = append(others, found...)
+		if found == nil {
+			missing = append(missing, t)
+		}
+	}
+	if servers == nil && others == nil {
+		return notSetUp(client, o)
+	}
+	if servers == nil && server != nil {
+		servers = []doctor.Finding{server.problem(partServer, "no entry")}
+	}
+	for _, t := range missing {
+		others = append(others, t.problem(t.part(), "no entry"))
 	}
 	if s.inspect != nil {
-		all = append(all, s.inspect(o)...)
+		others = append(others, s.inspect(o)...)
 	}
-	rest := slices.DeleteFunc(slices.Clone(all), isServer)
-	return append(slices.DeleteFunc(all, func(f doctor.Finding) bool { return !isServer(f) }), rest...), nil
+	return append(servers, others...), nil
+}
+
+// notSetUp is a warning, or a problem when c2c was installed for the client.
+func notSetUp(client string, o Options) ([]doctor.Finding, error) {
+	none := doctor.Finding{Client: client, Status: doctor.Warning, Part: "c2c", Detail: "not set up: c2c install " + client + ", if it is to have mail"}
+	j, err := readJournal(o.StateDir)
+	if err == nil && slices.ContainsFunc(j.Files, func(r *record) bool { return r.Client == client }) {
+		none.Status, none.Detail = doctor.Problem, "was set up, and all of it is gone: run c2c install "+client
+	}
+	return []doctor.Finding{none}, err
 }
 
 // partServer is the MCP server in a finding.
 const partServer = "mcp server"
 
-// A part that is not there at all; one that is there and wrong has other words.
-const (
-	noEntry = "no entry"
-	noFile  = "no such file"
-)
-
-func isAbsent(f doctor.Finding) bool {
-	what, _, _ := strings.Cut(f.Detail, ";")
-	return f.Status == doctor.Problem && (what == noEntry || what == noFile)
+// part is what findings call our part of t.
+func (t target) part() string {
+	if strings.HasPrefix(t.editor.kind(), kindOfServers) {
+		return partServer
+	}
+	return t.editor.kind()
 }
 
 // problem is one that installing again ends.

@@ -555,7 +555,7 @@ func TestInspect(t *testing.T) {
 	b.uninstall(Claude)
 	status(doctor.Warning)
 	b.write("home/.codex/hooks.json", "{", 0o600)
-	check(problems(b, Codex), "mcp server", "hooks-json")
+	check(problems(b, Codex), "mcp server", "hooks")
 	b.write("home/.codex/hooks.json", "{}", 0o600)
 	b.install(Claude)
 	b.install(Codex)

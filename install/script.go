@@ -33,15 +33,14 @@ func (scriptEditor) kind() string { return kindScript }
 func (e scriptEditor) holds(data []byte) bool { return bytes.Equal(data, e.content) }
 
 func (e scriptEditor) inspect(t target, f *file, _ Options) ([]doctor.Finding, error) {
-	const part = "hook script"
-	found := doctor.Finding{Client: t.client, Status: doctor.OK, Part: part, Path: t.path, Detail: "as this c2c writes it"}
+	found := doctor.Finding{Client: t.client, Status: doctor.OK, Part: kindScript, Path: t.path, Detail: "as this c2c writes it"}
 	switch {
 	case f.data == nil:
-		found = t.problem(part, noFile)
+		return nil, nil
 	case !bytes.Equal(f.data, e.content):
-		found = t.problem(part, "the content is not what this c2c writes")
+		found = t.problem(kindScript, "the content is not what this c2c writes")
 	case f.mode&0o111 != 0o111:
-		found = t.problem(part, fmt.Sprintf("mode %04o is not executable", f.mode))
+		found = t.problem(kindScript, fmt.Sprintf("mode %04o is not executable", f.mode))
 	}
 	return []doctor.Finding{found}, nil
 }

@@ -85,8 +85,7 @@ type editor interface {
 	// holds reports whether data has a part that this c2c wrote, which the
 	// part of another implementation with the same name is not.
 	holds(data []byte) bool
-	// inspect reports on our part in the file f of t. Where it is missing a server reports nothing: it
-	// may stand in another file.
+	// inspect reports on our part in the file f of t, nothing where there is none.
 	inspect(t target, f *file, o Options) ([]doctor.Finding, error)
 }
 
@@ -94,7 +93,7 @@ type editor interface {
 const kindOfServers = "mcp-"
 
 // kindScript is a file that is ours as a whole, with its mode.
-const kindScript = "script"
+const kindScript = "hook script"
 
 // configDir is where the client called name has its configuration, and whether a variable says so.
 func configDir(name string, o Options) (dir string, set bool) {

@@ -46,6 +46,16 @@ func commands() []command {
 	}
 }
 
+// theirs are the commands of c2cd.
+var theirs = [][2]string{
+	{"start", "run a client as a session with a name"},
+	{"wake", "wake sessions from outside: a daemon, tmux, screen"},
+	{"mcp", "the MCP server that a client starts"},
+	{"install", "set up a client; --dry-run shows the changes"},
+	{"uninstall", "take the changes back"},
+	{"doctor", "check the root and the installed clients"},
+}
+
 func (a *app) open() (*broker.Broker, error) {
 	root, _, err := broker.FindRoot(a.getenv, a.cwd)
 	if err != nil {

@@ -10,7 +10,10 @@ import (
 // completion prints a script that completes the commands and, behind send, the aliases.
 func completion(c *call, _ *flag.FlagSet) action {
 	return func(context.Context) error {
-		names := []string{"mcp", "start", "wake", "install", "uninstall", "doctor"}
+		var names []string
+		for _, other := range theirs {
+			names = append(names, other[0])
+		}
 		for _, other := range commands() {
 			names = append(names, other.name)
 		}

@@ -95,8 +95,11 @@ func (a *app) main(ctx context.Context, args []string) int {
 		return a.report(name, a.flush())
 	case "--version":
 		name = "version"
-	case "mcp", "start", "wake", "install", "uninstall", "doctor":
-		return a.report(name, a.become(args))
+	}
+	for _, c := range theirs {
+		if c[0] == name {
+			return a.report(name, a.become(args))
+		}
 	}
 	for _, c := range commands() {
 		if c.name == name {
@@ -189,13 +192,10 @@ func (a *app) help(w io.Writer) {
 	for _, c := range commands() {
 		fmt.Fprintf(w, "  %-12s %s\n", c.name, c.short)
 	}
-	fmt.Fprint(w, "  start        run a client as a session with a name\n"+
-		"  wake         wake sessions from outside: a daemon, tmux, screen\n"+
-		"  mcp          the MCP server that a client starts\n"+
-		"  install      set up a client; --dry-run shows the changes\n"+
-		"  uninstall    take the changes back\n"+
-		"  doctor       check the root and the installed clients\n\n"+
-		"c2c <command> --help tells more. Example:\n\n  c2c send amber 'The build is green again.'\n")
+	for _, c := range theirs {
+		fmt.Fprintf(w, "  %-12s %s\n", c[0], c[1])
+	}
+	fmt.Fprint(w, "\nc2c <command> --help tells more. Example:\n\n  c2c send amber 'The build is green again.'\n")
 }
 
 func (a *app) commandHelp(c command, fs *flag.FlagSet) {
