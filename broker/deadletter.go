@@ -151,34 +151,29 @@ func messageKey(m inbox.Message) string {
 	return string(key)
 }
 
-// dropDead takes the lines of messages that were delivered out of the file, and gives those that were
-// refused their reason.
-func (b *Broker) dropDead(ctx context.Context, sid string, mine map[string][]string, refused []DeadLetter) error {
+// dropDead takes lines out of the file, or gives those a reason that no mailbox takes.
+func (b *Broker) dropDead(ctx context.Context, sid string, gone map[string]string) error {
 	return b.locked(ctx, deadLock, func() error {
 		lines, err := b.deadLines()
 		if err != nil {
 			return err
 		}
-		gone := map[string]bool{}
-		for _, copies := range mine {
-			for _, line := range copies {
-				gone[line] = true
-			}
-		}
 		var kept []byte
+		var refused []DeadLetter
 		for _, line := range lines {
-			if !gone[string(line)] {
-				kept = append(kept, line...)
+			reason, is := gone[string(line)]
+			if reason != "" {
+				d, _ := parseDead(line)
+				d.Reason = reason
+				refused = append(refused, d)
+				line, err = formatDead(d)
 			}
-		}
-		for _, r := range refused {
-			d, _ := parseDead([]byte(mine[messageKey(r.Message)][0]))
-			d.Reason = r.Reason
-			line, err := formatDead(d)
 			if err != nil {
 				return err
 			}
-			kept = append(kept, line...)
+			if !is || reason != "" {
+				kept = append(kept, line...)
+			}
 		}
 		if err := b.root.Replace(deadFile, kept); err != nil {
 			return err

@@ -29,44 +29,51 @@ func (b *Broker) finishMoves(ctx context.Context, from []string, own row) {
 		return
 	}
 	from = slices.DeleteFunc(slices.Clone(from), func(sid string) bool { return sid == own.sid() })
-	var done []string
+	var stuck []string
 	for i := 0; i < len(from); i++ {
 		sid := from[i]
 		if f, err := b.readFacts(sid); err == nil { // what was to come to it is to come here
 			from = addMissing(from, slices.DeleteFunc(f.MoveFrom, func(s string) bool { return s == sid || s == own.sid() })...)
 		}
-		ok, err := b.finishMove(ctx, sid, own)
-		if ok {
-			done = append(done, sid)
+		gone, err := b.isGone(sid)
+		if gone {
+			err = b.moveMail(ctx, sid, own.sid())
 		}
 		if err != nil {
 			b.log.Warn("mail is still to come", "to", own.sid(), "from", sid, "err", err)
+			stuck = append(stuck, sid)
 		}
 	}
-	ok, err := b.redeliver(ctx, own, from) // a sweep may have made dead letters of what was to be moved
-	if ok {
-		done = append(done, own.sid())
-	} else {
-		done, from = nil, append(from, own.sid())
-	}
+	done, err := b.redeliver(ctx, own, from) // a sweep may have made dead letters of what was to be moved
 	if err != nil {
 		b.log.Warn("dead letters are still to come", "to", own.sid(), "err", err)
 	}
 	err = b.changeFacts(ctx, own.sid(), func(f *facts) {
-		f.MoveFrom = slices.DeleteFunc(addMissing(f.MoveFrom, from...), func(sid string) bool {
-			return slices.Contains(done, sid) && !b.hasMore(ctx, sid)
-		})
+		f.MoveFrom = addMissing(f.MoveFrom, from...)
+		if done {
+			f.MoveFrom = slices.DeleteFunc(f.MoveFrom, func(sid string) bool {
+				return !slices.Contains(stuck, sid) && !b.hasMore(ctx, sid)
+			})
+		} else {
+			f.MoveFrom = addMissing(f.MoveFrom, own.sid())
+		}
 	})
 	if err != nil {
 		b.log.Warn("what was moved is not recorded", "to", own.sid(), "err", err)
 	}
 }
 
-// hasMore says whether mail has come since a move out of a mailbox: from a sender that had read the registry
-// before. It asks under the lock of the facts in which the sender, too, records that there is mail to move.
-func (b *Broker) hasMore(ctx context.Context, sid string) bool {
+// isGone says whether a session is not registered, and may have mail. One that is back keeps its mail.
+func (b *Broker) isGone(sid string) (bool, error) {
 	rows, err := b.readRegistry() // not rows, which may lock the registry
-	if err == nil && findSID(rows, sid) >= 0 || !inbox.ValidName(sid) {
+	return err == nil && findSID(rows, sid) < 0 && inbox.ValidName(sid), err
+}
+
+// hasMore says whether there is mail to move in a mailbox, or in a reader's hands. It may have come after the
+// move, from a sender that had read the registry before. It asks under the lock of the facts in which the
+// sender, too, records that there is mail to move.
+func (b *Broker) hasMore(ctx context.Context, sid string) bool {
+	if gone, err := b.isGone(sid); err == nil && !gone {
 		return false
 	}
 	box, err := b.Mailbox(sid)
@@ -77,15 +84,6 @@ func (b *Broker) hasMore(ctx context.Context, sid string) bool {
 	defer cancel()
 	empty, err := box.Empty(brief)
 	return err != nil || !empty
-}
-
-// finishMove moves what one session left; done says that nothing is left to move.
-func (b *Broker) finishMove(ctx context.Context, sid string, own row) (done bool, err error) {
-	rows, err := b.rows(ctx)
-	if err != nil || findSID(rows, sid) >= 0 || !inbox.ValidName(sid) {
-		return err == nil, err // it is back, and keeps its mail; or it never could have any
-	}
-	return b.moveMail(ctx, sid, own.sid())
 }
 
 // addMissing puts sessions that are not there yet into a list.
@@ -115,7 +113,7 @@ func (b *Broker) forward(ctx context.Context, sid, alias string) string {
 			return sid // swept: the message waits for the session or for the next sweep
 		}
 		if err == nil {
-			_, err = b.moveMail(ctx, sid, holder)
+			err = b.moveMail(ctx, sid, holder)
 		}
 		if err != nil {
 			b.log.Warn("a message does not follow its alias yet", "alias", alias, "in", sid, "err", err)
@@ -140,95 +138,85 @@ func (b *Broker) recordMove(ctx context.Context, sid, alias string) (holder stri
 	return holder, err
 }
 
-// moveMail moves what waits in one mailbox to another; empty says that nothing is left, in a reader's hands
-// either. The ids stay, so whoever is killed in between makes nothing double: a mailbox takes an id once.
-// What the other can never take becomes a dead letter.
-func (b *Broker) moveMail(ctx context.Context, from, to string) (empty bool, err error) {
+// moveMail moves what waits in one mailbox to another. The ids stay, so whoever is killed in between makes nothing
+// double: a mailbox takes an id once. What the other can never take becomes a dead letter.
+func (b *Broker) moveMail(ctx context.Context, from, to string) error {
 	box, err := b.Mailbox(to)
 	if err != nil {
-		return false, err
+		return err
 	}
-	return b.takeOut(ctx, from, func(messages []inbox.Message) ([]inbox.Message, error) {
-		refused, left, err := deliverSome(ctx, box, messages)
+	return b.takeOut(ctx, from, func(messages []inbox.Message) (int, error) {
+		refused, n, err := deliverSome(ctx, box, messages)
 		if err != nil {
 			err = fmt.Errorf("move mail of session %q: %w", from, err)
 		}
-		if berr := b.addDead(ctx, from, refused...); berr != nil {
-			return messages, errors.Join(err, berr)
+		if derr := b.addDead(ctx, from, refused...); derr != nil {
+			return 0, errors.Join(err, derr)
 		}
-		return left, err
+		return n, err
 	})
 }
 
-// deliverSome delivers as many messages as go, in order and in few commits. refused are those that the mailbox
-// can never take, left those from the first on that it cannot take now; err says why.
-func deliverSome(ctx context.Context, box *inbox.Mailbox, messages []inbox.Message) (refused []DeadLetter, left []inbox.Message, err error) {
-	n, size := len(messages), 0
+// deliverSome delivers as many messages as go, in order and in few commits: the first n. refused are those of
+// them that the mailbox can never take; err says why it cannot take the next one now.
+func deliverSome(ctx context.Context, box *inbox.Mailbox, messages []inbox.Message) (refused []DeadLetter, n int, err error) {
+	half, size := len(messages)/2, 0
 	for _, m := range messages {
 		size += len(m.Content)
 	}
-	if n == 1 || size <= moveBytes {
+	if half == 0 || size <= moveBytes {
 		_, err = box.Move(ctx, messages...)
 		never := errors.Is(err, inbox.ErrBody) || errors.Is(err, inbox.ErrTooLarge)
 		switch {
 		case err == nil:
-			return nil, nil, nil
-		case n == 1 && never:
-			return []DeadLetter{{Reason: err.Error(), Message: messages[0]}}, nil, nil
-		case n == 1 || !never && !errors.Is(err, inbox.ErrFull):
-			return nil, messages, err
+			return nil, len(messages), nil
+		case half == 0 && never:
+			return []DeadLetter{{Reason: err.Error(), Message: messages[0]}}, 1, nil
+		case half == 0 || !never && !errors.Is(err, inbox.ErrFull):
+			return nil, 0, err
 		}
 	}
-	refused, left, err = deliverSome(ctx, box, messages[:n/2])
+	refused, n, err = deliverSome(ctx, box, messages[:half])
 	if err != nil {
-		return refused, append(left, messages[n/2:]...), err
+		return refused, n, err
 	}
-	more, left, err := deliverSome(ctx, box, messages[n/2:])
-	return append(refused, more...), left, err
+	more, rest, err := deliverSome(ctx, box, messages[half:])
+	return append(refused, more...), n + rest, err
 }
 
-// takeOut gives what waits in a mailbox to put, and removes there what put has put elsewhere: all but what
-// it returns. empty says that nothing is left, in a reader's hands either.
-func (b *Broker) takeOut(ctx context.Context, sid string, put func([]inbox.Message) (left []inbox.Message, err error)) (empty bool, err error) {
+// takeOut gives what waits in a mailbox to put, and removes there the first n messages, which put has put elsewhere.
+func (b *Broker) takeOut(ctx context.Context, sid string, put func([]inbox.Message) (n int, err error)) error {
 	box, err := b.Mailbox(sid)
 	if err != nil {
-		return false, err
+		return err
 	}
 	for more := true; more && err == nil; {
 		more, err = takeOutSome(ctx, box, put)
 	}
 	if err != nil {
-		return false, fmt.Errorf("empty mailbox of session %q: %w", sid, err)
+		return fmt.Errorf("empty mailbox of session %q: %w", sid, err)
 	}
-	brief, cancel := context.WithTimeout(ctx, moveWait)
-	defer cancel()
-	return box.Empty(brief)
+	return nil
 }
 
-func takeOutSome(ctx context.Context, box *inbox.Mailbox, put func([]inbox.Message) (left []inbox.Message, err error)) (more bool, err error) {
+func takeOutSome(ctx context.Context, box *inbox.Mailbox, put func([]inbox.Message) (n int, err error)) (more bool, err error) {
 	brief, cancel := context.WithTimeout(ctx, moveWait)
 	defer cancel()
 	lease, err := box.LeaseSome(brief, mover, moveBytes)
 	if err != nil {
 		return false, err
 	}
-	var left []inbox.Message
+	n := 0
 	if len(lease.Messages) > 0 {
-		left, err = put(slices.Clone(lease.Messages))
-	}
-	stays := map[string]bool{}
-	for _, m := range left {
-		stays[m.Handle()] = true
+		n, err = put(slices.Clone(lease.Messages))
 	}
 	var gone []string
-	for _, m := range lease.Messages {
-		if !stays[m.Handle()] {
-			gone = append(gone, m.Handle())
-		}
+	for _, m := range lease.Messages[:n] {
+		gone = append(gone, m.Handle())
 	}
 	again, cancel := context.WithTimeout(ctx, moveWait)
 	defer cancel()
-	return lease.More && len(left) == 0 && err == nil, errors.Join(err, lease.Remove(again, gone...))
+	return lease.More && err == nil, errors.Join(err, lease.Remove(again, gone...))
 }
 
 // redeliver gives a session its dead letters, and those of the sessions whose mail moves to it; done says that
@@ -262,14 +250,20 @@ func (b *Broker) redeliver(ctx context.Context, own row, from []string) (done bo
 	if err != nil {
 		return false, err
 	}
-	refused, left, err := deliverSome(ctx, box, messages)
+	refused, n, err := deliverSome(ctx, box, messages)
 	if err != nil {
-		err = fmt.Errorf("redeliver %d dead letters: %w", len(left), err)
+		err = fmt.Errorf("redeliver %d dead letters: %w", len(messages)-n, err)
 	}
-	for _, m := range left {
-		delete(mine, messageKey(m))
+	gone := map[string]string{}
+	for _, m := range messages[:n] {
+		for _, line := range mine[messageKey(m)] {
+			gone[line] = ""
+		}
 	}
-	return len(left) == 0, errors.Join(err, b.dropDead(ctx, own.sid(), mine, refused))
+	for _, d := range refused {
+		gone[mine[messageKey(d.Message)][0]] = d.Reason
+	}
+	return n == len(messages), errors.Join(err, b.dropDead(ctx, own.sid(), gone))
 }
 
 // inherits says whether a dead letter comes to a session. Another one's comes, as in the original, if the session

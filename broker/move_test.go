@@ -224,7 +224,7 @@ func TestARefusedMessageBecomesADeadLetterOnce(t *testing.T) {
 		if err := w.Dir().Write("old.inbox.json", []byte(foreignMail)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.moveMail(context.Background(), "old", "heir"); err != nil {
+		if err := w.moveMail(context.Background(), "old", "heir"); err != nil {
 			t.Fatal(err)
 		}
 		w.clock = w.clock.Add(time.Second)

@@ -84,12 +84,12 @@ func (b *Broker) sweepMailbox(ctx context.Context, sid string) (n int, err error
 		if findSID(rows, sid) >= 0 {
 			return rows, nil
 		}
-		_, err := b.takeOut(ctx, sid, func(messages []inbox.Message) ([]inbox.Message, error) {
+		err := b.takeOut(ctx, sid, func(messages []inbox.Message) (int, error) {
 			if err := b.addDead(ctx, sid, sweptMail(messages)...); err != nil {
-				return messages, err
+				return 0, err
 			}
 			n += len(messages)
-			return nil, nil
+			return len(messages), nil
 		})
 		return rows, err
 	})
