@@ -23,7 +23,7 @@ type wakeDaemon struct {
 }
 
 func (d *wakeDaemon) run(ctx context.Context) error {
-	return d.Run(ctx, d.a.getenv, func(ctx context.Context) {
+	return d.Run(ctx, func(ctx context.Context) {
 		d.a.log.Info("wake daemon runs", "process", os.Getpid(), "root", d.b.Root(), "min-inject-gap", d.gap)
 		r := d.a.ringer(ringer.Outside())
 		r.Gap = d.gap

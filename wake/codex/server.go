@@ -136,26 +136,6 @@ func line(msgs []inbox.Message, carried int) string {
 	return text
 }
 
-type input struct {
-	Type string   `json:"type"`
-	Text string   `json:"text"`
-	Els  []string `json:"text_elements"`
-}
-
-type untrusted struct {
-	Kind  string `json:"kind"`
-	Name  string `json:"name"`
-	Value string `json:"value"`
-}
-
-type turnStart struct {
-	Thread  string               `json:"threadId"`
-	ID      string               `json:"clientUserMessageId"`
-	Trigger string               `json:"turnTrigger"`
-	Input   []input              `json:"input"`
-	Context map[string]untrusted `json:"additionalContext,omitempty"`
-}
-
 // begin starts a turn and, when it carries ids, waits for its receipt.
 func (s *Server) begin(ctx context.Context, visible, carried string, ids ...string) ([]string, error) {
 	c, err := dial(ctx, s.Home)
@@ -166,12 +146,16 @@ func (s *Server) begin(ctx context.Context, visible, carried string, ids ...stri
 	if err := s.ready(ctx, c); err != nil {
 		return nil, err
 	}
-	turn := turnStart{Thread: s.Thread, ID: "c2c-" + inbox.NewID(time.Now()), Trigger: "c2c",
-		Input: []input{{"text", visible, []string{}}}}
+	id := "c2c-" + inbox.NewID(time.Now())
+	turn := map[string]any{
+		"threadId": s.Thread, "clientUserMessageId": id, "turnTrigger": "c2c",
+		"input": []any{map[string]any{"type": "text", "text": visible, "text_elements": []string{}}},
+	}
 	if carried != "" {
 		// Codex leaves out context that it was given before under the same key, even with a line that
 		// was lost: a key is used once.
-		turn.Context = map[string]untrusted{turn.ID: {"untrusted", "mail_from_other_agents", carried}}
+		piece := map[string]string{"kind": "untrusted", "name": "mail_from_other_agents", "value": carried}
+		turn["additionalContext"] = map[string]any{id: piece}
 	}
 	if err := c.call(ctx, "turn/start", turn, nil); err != nil {
 		// Without an answer it may have been taken: another method must not ring at once.
@@ -180,7 +164,7 @@ func (s *Server) begin(ctx context.Context, visible, carried string, ids ...stri
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	if err := s.receipt(ctx, c, turn.ID); err != nil {
+	if err := s.receipt(ctx, c, id); err != nil {
 		return nil, fmt.Errorf("%w: no receipt: %v", wake.ErrUncaptured, err)
 	}
 	return ids, nil

@@ -5,7 +5,6 @@
 package daemon
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -33,10 +32,8 @@ const (
 const (
 	maxLog   = 1 << 20 // when a daemon that starts begins its log anew, in bytes
 	stopTime = 10 * time.Second
+	lookTime = 10 * time.Millisecond // between two looks whether it runs
 )
-
-// readyVariable names the descriptor on which a daemon says that it runs.
-const readyVariable = "C2C_WAKE_READY_FD"
 
 // Daemon is the wake daemon of a root.
 type Daemon struct{ Dir *atomicfile.Dir }
@@ -44,8 +41,8 @@ type Daemon struct{ Dir *atomicfile.Dir }
 // Log is the path of its log.
 func (d Daemon) Log() string { return filepath.Join(d.Dir.Path(), logFile) }
 
-// Run is the daemon: it works until ctx ends. getenv is where Start tells it whom to tell that it runs.
-func (d Daemon) Run(ctx context.Context, getenv func(string) string, work func(context.Context)) (err error) {
+// Run is the daemon: it works until ctx ends.
+func (d Daemon) Run(ctx context.Context, work func(context.Context)) (err error) {
 	lock, err := filelock.Open(d.Dir, lockFile)
 	if err != nil {
 		return err
@@ -59,11 +56,6 @@ func (d Daemon) Run(ctx context.Context, getenv func(string) string, work func(c
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Dir.Remove(pidFile)) }()
-	if fd, err := strconv.Atoi(getenv(readyVariable)); err == nil {
-		ready := os.NewFile(uintptr(fd), "ready")
-		fmt.Fprintln(ready, "ready")
-		ready.Close()
-	}
 	work(ctx)
 	return nil
 }
@@ -104,31 +96,32 @@ func (d Daemon) Start(ctx context.Context, env, more []string, args ...string) (
 		return 0, err
 	}
 	defer log.Close()
-	ready, said, err := os.Pipe()
-	if err != nil {
-		return 0, err
-	}
-	defer ready.Close()
 	self, err := os.Executable()
 	if err != nil {
 		return 0, fmt.Errorf("find c2cd: %w", err)
 	}
 	cmd := exec.Command(self, args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = "/", log, log, []*os.File{said}
-	cmd.Env = append(places(env, more), "C2C_MCP_BROKER_ROOT="+d.Dir.Path(), readyVariable+"=3")
+	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", log, log
+	cmd.Env = append(places(env, more), "C2C_MCP_BROKER_ROOT="+d.Dir.Path())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it outlives the terminal
-	err = cmd.Start()
-	said.Close()
-	if err != nil {
+	if err := cmd.Start(); err != nil {
 		return 0, fmt.Errorf("start the wake daemon: %w", err)
 	}
-	stop := context.AfterFunc(ctx, func() { ready.Close() })
-	defer stop()
-	if line, _ := bufio.NewReader(ready).ReadString('\n'); line != "ready\n" {
-		return 0, fmt.Errorf("the wake daemon did not start; %s tells why", d.Log())
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for {
+		// An error is an old file, in whose place it puts its own.
+		if pid, err := d.PID(); err == nil && pid == cmd.Process.Pid {
+			return pid, nil
+		}
+		select {
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		case <-ended:
+			return 0, fmt.Errorf("the wake daemon did not start; %s tells why", d.Log())
+		case <-time.After(lookTime):
+		}
 	}
-	pid = cmd.Process.Pid // Release forgets it
-	return pid, cmd.Process.Release()
 }
 
 func (d Daemon) openLog() (*os.File, error) {

@@ -28,7 +28,6 @@ type Changes struct {
 // source is the system's way to watch; nil: there is none. add returns a number that events carry.
 type source interface {
 	add(file string) (id int, err error)
-	remove(id int)
 	close()
 }
 
@@ -103,21 +102,12 @@ func (s *Subscription) until(ctx context.Context, ready func() (bool, error)) er
 	}
 }
 
-// Close ends the subscription.
+// Close ends the subscription. The file stays watched, because another one may be for it: at most three files of each
+// session.
 func (s *Subscription) Close() {
-	c := s.changes
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.subs, s)
-	for _, id := range s.ids {
-		used := false
-		for other := range c.subs {
-			used = used || slices.Contains(other.ids, id)
-		}
-		if !used {
-			c.source.remove(id)
-		}
-	}
+	s.changes.mu.Lock()
+	defer s.changes.mu.Unlock()
+	delete(s.changes.subs, s)
 }
 
 // notify wakes who watches id; a negative one is everybody, after an overflow.

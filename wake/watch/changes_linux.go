@@ -45,13 +45,9 @@ func (in *inotify) read(notify func(id int)) {
 
 func (in *inotify) add(file string) (id int, err error) {
 	// IN_DELETE_SELF: the root may be made anew, and then the next look must not wait for long.
-	return unix.InotifyAddWatch(in.fd(), file, unix.IN_CLOSE_WRITE|unix.IN_DELETE_SELF)
+	// Fd leaves the descriptor as it is: it makes only those block that package os has opened.
+	return unix.InotifyAddWatch(int(in.f.Fd()), file, unix.IN_CLOSE_WRITE|unix.IN_DELETE_SELF)
 }
-
-func (in *inotify) remove(id int) { unix.InotifyRmWatch(in.fd(), uint32(id)) }
-
-// fd stays as it is: Fd makes only those block that os has opened.
-func (in *inotify) fd() int { return int(in.f.Fd()) }
 
 func (in *inotify) close() {
 	in.f.Close()
