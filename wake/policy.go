@@ -77,9 +77,8 @@ func (p *Policy) Done(now time.Time, first time.Duration) {
 
 // gapAfter is the gap behind so many rings for the same message.
 func gapAfter(first time.Duration, tries int) time.Duration {
-	gap := first
-	for i := 1; i < tries && (i == 1 || gap < maxGap); i++ {
-		gap = min(2*gap, maxGap)
+	if first >= maxGap {
+		return first
 	}
-	return gap
+	return min(first<<min(tries-1, 20), maxGap)
 }

@@ -62,6 +62,17 @@ func TestRingsAgainWithBackOffWhenNobodyDrains(t *testing.T) {
 	}
 }
 
+// Whoever asks for fewer rings gets no more after the first.
+func TestALongGapStaysAsItIs(t *testing.T) {
+	p := Policy{}
+	for range 3 {
+		p.Decide(start, waiting("a"), false, false)
+		if p.Done(start, time.Hour); p.Gap != time.Hour {
+			t.Errorf("gap %v after %d rings", p.Gap, p.Tries)
+		}
+	}
+}
+
 func TestABurstIsAFewRings(t *testing.T) {
 	p, now, rings := Policy{}, start, 0
 	for i := range 100 { // each message is drained at once, and ten milliseconds later there is another

@@ -1,6 +1,7 @@
 package mux
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,7 @@ type Doorbell struct {
 	now    func() time.Time
 	wait   func(context.Context, time.Duration) error
 	prompt func(*screen.Screen) (draft string, err error)
+	answer time.Duration // shown
 }
 
 // terminal is a pane.
@@ -67,7 +69,7 @@ func (b *Doorbell) Ring(ctx context.Context, n wake.Notice) (err error) {
 	if prompt == nil {
 		prompt = func(s *screen.Screen) (string, error) { return screen.Prompt(b.Client, s) }
 	}
-	return screen.Type(ctx, typist{b, t}, prompt, n.Text(wake.Poll), shown)
+	return screen.Type(ctx, typist{b, t}, prompt, n.Text(wake.Poll), cmp.Or(b.answer, shown))
 }
 
 func (b *Doorbell) open() (terminal, error) {

@@ -111,7 +111,7 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 		}
 		return d.Again, nil
 	}
-	r, cause, err := w.borrowed(ctx, msgs)
+	r, cause, err := w.ringIfAllowed(ctx, msgs)
 	if err != nil {
 		return never, err
 	}
@@ -128,9 +128,8 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 	return again, nil
 }
 
-// borrowed rings with the right to do so, if it can be had; no outcome otherwise. cause is why the client was
-// not rung.
-func (w *Watcher) borrowed(ctx context.Context, msgs []inbox.Message) (r wake.Ring, cause, err error) {
+// ringIfAllowed rings if the right to do so can be had; no outcome otherwise. cause is why the client was not rung.
+func (w *Watcher) ringIfAllowed(ctx context.Context, msgs []inbox.Message) (r wake.Ring, cause, err error) {
 	if w.Borrow != nil {
 		release, ok, berr := w.Borrow()
 		if berr != nil || !ok {
