@@ -34,13 +34,10 @@ func (a *Archived) dropContent() { a.Content, a.Extra, a.contentDropped = "", ni
 // UnmarshalJSON reads one line of the archive.
 func (a *Archived) UnmarshalJSON(data []byte) error {
 	var out Archived
-	required, err := out.Message.parse(data)
-	if err != nil {
+	if err := out.parse(data); err != nil {
 		return err
 	}
-	if required == hasFrom|hasTo && out.Ephemeral {
-		out.contentDropped = true
-	} else if required != hasAll {
+	if out.contentDropped && !out.Ephemeral {
 		return errNoMessage
 	}
 	out.Extra = slices.DeleteFunc(out.Extra, func(f Field) bool {

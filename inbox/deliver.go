@@ -188,11 +188,11 @@ func (m *Mailbox) commit(d *draft) error {
 // store commits messages; the caller holds the lock. names are those of the lease directory.
 func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []Message) error {
 	ahead, numbered := mailFile{}, mailFilesOf(names)
-	for _, c := range numbered {
-		ahead.number = max(ahead.number, c.number)
-		if !c.done {
-			ahead.count += c.count
-			ahead.bytes += c.bytes
+	for _, mf := range numbered {
+		ahead.number = max(ahead.number, mf.number)
+		if !mf.done {
+			ahead.count += mf.count
+			ahead.bytes += mf.bytes
 		}
 	}
 	file, err := readIf(m.root, m.inboxName())

@@ -191,23 +191,23 @@ func (m *Mailbox) eachWaiting(ids map[string]bool, enough int64, f func(msg Mess
 
 // eachLeased is eachWaiting for the lease directory; it returns the bytes of what waits there.
 func (m *Mailbox) eachLeased(dir *atomicfile.Dir, ids map[string]bool, enough int64, f func(Message, *mailFile)) (size int64, err error) {
-	cs, err := mailFiles(dir)
+	files, err := mailFiles(dir)
 	if err != nil {
 		return 0, err
 	}
-	for _, c := range cs {
+	for _, mf := range files {
 		if size >= enough {
 			break
 		}
-		free, err := m.load(dir, c, ids, false)
+		free, err := m.load(dir, mf, ids, false)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errOdd) {
 			return size, err
 		}
-		holder := c
-		if free && !c.done { // one that is done may be long, and must not hide what comes behind it
-			holder, size = nil, size+sizeOf(c.msgs)
+		holder := mf
+		if free && !mf.done { // one that is done may be long, and must not hide what comes behind it
+			holder, size = nil, size+sizeOf(mf.msgs)
 		}
-		for _, msg := range c.msgs {
+		for _, msg := range mf.msgs {
 			f(msg, holder)
 		}
 	}

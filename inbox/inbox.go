@@ -162,10 +162,10 @@ func (m *Mailbox) Waiting() (some bool, err error) {
 		return some, err
 	}
 	err = m.inLease(func(dir *atomicfile.Dir) error {
-		cs, err := mailFiles(dir)
-		for i := 0; i < len(cs) && err == nil && !some; i++ {
-			if !cs[i].done {
-				some, err = cs[i].free(dir)
+		files, err := mailFiles(dir)
+		for i := 0; i < len(files) && err == nil && !some; i++ {
+			if !files[i].done {
+				some, err = files[i].free(dir)
 			}
 		}
 		return err
@@ -214,8 +214,8 @@ func (m *Mailbox) Empty(ctx context.Context) (bool, error) {
 		names, err := dir.Names()
 		for _, name := range names {
 			f, ferr := openQueued(dir, name), error(nil)
-			if c, ok := parseMailFile(name); ok {
-				f, ferr = c.open(dir, os.O_RDONLY)
+			if mf, ok := parseMailFile(name); ok {
+				f, ferr = mf.open(dir, os.O_RDONLY)
 			}
 			if f != nil {
 				f.Close()

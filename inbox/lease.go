@@ -88,11 +88,11 @@ func (l *Lease) take(ctx context.Context, by string, enough int64) error {
 		return err
 	}
 	next := mailFile{at: m.now(), by: by, archived: archived}
-	for _, c := range waiting {
-		next.number = max(next.number, c.number)
+	for _, mf := range waiting {
+		next.number = max(next.number, mf.number)
 		if l.size >= enough {
 			l.More = true
-		} else if err := l.takeFile(ctx, c, next); err != nil {
+		} else if err := l.takeFile(ctx, mf, next); err != nil {
 			return err
 		}
 	}
@@ -107,8 +107,8 @@ func (l *Lease) take(ctx context.Context, by string, enough int64) error {
 
 // takeFile takes a numbered file unless a live reader has it. What a dead reader
 // has archived of it is not handed over again.
-func (l *Lease) takeFile(ctx context.Context, c *mailFile, as mailFile) (err error) {
-	free, err := l.box.load(l.dir, c, nil, true)
+func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err error) {
+	free, err := l.box.load(l.dir, mf, nil, true)
 	switch {
 	case errors.Is(err, errOdd):
 		l.box.log.Warn("a file in the mailbox is passed over", "session", l.box.sid, "err", err)
@@ -121,21 +121,21 @@ func (l *Lease) takeFile(ctx context.Context, c *mailFile, as mailFile) (err err
 	taken := false
 	defer func() {
 		if !taken {
-			c.file.Close()
+			mf.file.Close()
 		}
 	}()
-	if c.done {
-		return l.archiveDone(ctx, c)
+	if mf.done {
+		return l.archiveDone(ctx, mf)
 	}
-	if len(c.msgs) == 0 {
-		return l.remove(c)
+	if len(mf.msgs) == 0 {
+		return l.remove(mf)
 	}
-	old := c.name()
-	if c.by == "" {
-		c.archived = as.archived
+	old := mf.name()
+	if mf.by == "" {
+		mf.archived = as.archived
 	}
-	c.count, c.at, c.by = len(c.msgs), as.at, as.by
-	name, err := c.newName()
+	mf.count, mf.at, mf.by = len(mf.msgs), as.at, as.by
+	name, err := mf.newName()
 	if err != nil {
 		return err
 	}
@@ -145,20 +145,20 @@ func (l *Lease) takeFile(ctx context.Context, c *mailFile, as mailFile) (err err
 		return err
 	}
 	taken = true
-	l.files = append(l.files, c)
-	l.size += sizeOf(c.msgs)
+	l.files = append(l.files, mf)
+	l.size += sizeOf(mf.msgs)
 	return nil
 }
 
 // remove deletes a numbered file, which its last reader may just have deleted. A
 // damaged one is kept beside the inbox.
-func (l *Lease) remove(c *mailFile) error {
+func (l *Lease) remove(mf *mailFile) error {
 	m := l.box
 	var err error
-	if c.damaged {
-		err = l.dir.Move(c.name(), m.root, m.asideName())
+	if mf.damaged {
+		err = l.dir.Move(mf.name(), m.root, m.asideName())
 	} else {
-		err = l.dir.Remove(c.name())
+		err = l.dir.Remove(mf.name())
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -168,12 +168,12 @@ func (l *Lease) remove(c *mailFile) error {
 
 // archiveDone archives what was acknowledged on a full disk. When there is still no
 // room it stays; it is never handed over again.
-func (l *Lease) archiveDone(ctx context.Context, c *mailFile) error {
-	if err := l.box.archive(ctx, c.by, c.msgs, c.archived); err != nil {
+func (l *Lease) archiveDone(ctx context.Context, mf *mailFile) error {
+	if err := l.box.archive(ctx, mf.by, mf.msgs, mf.archived); err != nil {
 		l.box.notArchived(err)
 		return nil
 	}
-	return l.remove(c)
+	return l.remove(mf)
 }
 
 func (m *Mailbox) notArchived(err error) {
@@ -191,8 +191,8 @@ func (l *Lease) takeInbox(ctx context.Context, as mailFile) error {
 	if ok && n == 0 {
 		return nil // an empty inbox is left alone: moving it would wake watchers
 	}
-	c := mailFile{number: as.number, count: n, bytes: int64(len(file))}
-	name, err := c.newName()
+	mf := mailFile{number: as.number, count: n, bytes: int64(len(file))}
+	name, err := mf.newName()
 	if err != nil && len(l.files) > 0 { // there is a number again when those are acknowledged
 		l.More = true
 		return nil
@@ -206,28 +206,28 @@ func (l *Lease) takeInbox(ctx context.Context, as mailFile) error {
 	if err != nil {
 		return err
 	}
-	return l.takeFile(ctx, &c, as)
+	return l.takeFile(ctx, &mf, as)
 }
 
 // assignHandles puts the files' messages in one row. A message that a crash left in two
 // places is offered once.
 func (l *Lease) assignHandles() {
 	handles, seen := map[string]bool{}, map[key]bool{}
-	for _, c := range l.files {
-		c.msgs = slices.DeleteFunc(c.msgs, func(msg Message) bool {
+	for _, mf := range l.files {
+		mf.msgs = slices.DeleteFunc(mf.msgs, func(msg Message) bool {
 			twice := seen[msg.key()] && !msg.legacy()
 			seen[msg.key()] = true
 			return twice
 		})
-		for i := range c.msgs {
-			msg := &c.msgs[i]
+		for i := range mf.msgs {
+			msg := &mf.msgs[i]
 			msg.handle = msg.ID
 			for n := 2; handles[msg.handle]; n++ {
 				msg.handle = msg.ID + "#" + strconv.Itoa(n)
 			}
 			handles[msg.handle] = true
 		}
-		l.Messages = append(l.Messages, c.msgs...)
+		l.Messages = append(l.Messages, mf.msgs...)
 	}
 }
 
@@ -249,8 +249,8 @@ func (l *Lease) Release() error {
 
 func (l *Lease) close() error {
 	var errs []error
-	for _, c := range l.files {
-		errs = append(errs, c.file.Close())
+	for _, mf := range l.files {
+		errs = append(errs, mf.file.Close())
 	}
 	if l.dir != nil {
 		errs = append(errs, l.dir.Close())
@@ -325,8 +325,8 @@ func (l *Lease) drop(ctx context.Context, handed func(Message) bool, all bool) e
 		}
 		defer lk.Release()
 	}
-	for _, c := range l.files {
-		if err := l.keepRest(c, handed); err != nil {
+	for _, mf := range l.files {
+		if err := l.keepRest(mf, handed); err != nil {
 			return err
 		}
 	}
@@ -340,10 +340,10 @@ func (l *Lease) since() int64 {
 
 // markDone records the ack in the files' names, which takes no space on the disk.
 func (l *Lease) markDone() error {
-	for _, c := range l.files {
-		old := c.name()
-		c.done = true
-		if err := l.dir.Rename(old, c.name()); err != nil {
+	for _, mf := range l.files {
+		old := mf.name()
+		mf.done = true
+		if err := l.dir.Rename(old, mf.name()); err != nil {
 			return err
 		}
 	}
@@ -353,24 +353,24 @@ func (l *Lease) markDone() error {
 // keepRest leaves in a file what still waits. The file gets its new name first. A
 // crash before it gets its new content too costs nothing: the number of the
 // archive in the name stays, and what stands behind that is not handed over.
-func (l *Lease) keepRest(c *mailFile, handed func(Message) bool) error {
-	rest := slices.DeleteFunc(slices.Clone(c.msgs), handed)
+func (l *Lease) keepRest(mf *mailFile, handed func(Message) bool) error {
+	rest := slices.DeleteFunc(slices.Clone(mf.msgs), handed)
 	switch len(rest) {
 	case 0:
-		return l.remove(c)
-	case len(c.msgs):
+		return l.remove(mf)
+	case len(mf.msgs):
 		return nil
 	}
-	if c.damaged {
-		if err := l.box.setAside(l.dir, c.name()); err != nil {
+	if mf.damaged {
+		if err := l.box.setAside(l.dir, mf.name()); err != nil {
 			return err
 		}
 	}
 	file := encode(rest)
-	old := c.name()
-	c.count, c.bytes = len(rest), int64(len(file))
-	if err := l.dir.Rename(old, c.name()); err != nil {
+	old := mf.name()
+	mf.count, mf.bytes = len(rest), int64(len(file))
+	if err := l.dir.Rename(old, mf.name()); err != nil {
 		return err
 	}
-	return l.dir.Replace(c.name(), file)
+	return l.dir.Replace(mf.name(), file)
 }

@@ -41,21 +41,21 @@ type mailFile struct {
 
 const donePrefix = "done-"
 
-func (c mailFile) name() string {
+func (mf mailFile) name() string {
 	prefix, taken := "", ""
-	if c.done {
+	if mf.done {
 		prefix = donePrefix
 	}
-	if c.by != "" {
-		taken = fmt.Sprintf("-%d-%d-%s", c.archived, c.at.UnixMilli(), c.by)
+	if mf.by != "" {
+		taken = fmt.Sprintf("-%d-%d-%s", mf.archived, mf.at.UnixMilli(), mf.by)
 	}
-	return fmt.Sprintf("%s%08d-%d-%d%s.json", prefix, c.number, c.count, c.bytes, taken)
+	return fmt.Sprintf("%s%08d-%d-%d%s.json", prefix, mf.number, mf.count, mf.bytes, taken)
 }
 
 // newName is name for a file that is to get it. One that parseMailFile would not
 // know is an error: nobody would find the messages again.
-func (c mailFile) newName() (string, error) {
-	name := c.name()
+func (mf mailFile) newName() (string, error) {
+	name := mf.name()
 	if _, ok := parseMailFile(name); !ok {
 		return "", fmt.Errorf("name mail file %q: one of its numbers is out of range", name)
 	}
@@ -66,9 +66,9 @@ func (c mailFile) newName() (string, error) {
 const maxField = 1 << 52
 
 func parseMailFile(name string) (*mailFile, bool) {
-	c := &mailFile{}
+	mf := &mailFile{}
 	rest, done := strings.CutPrefix(name, donePrefix)
-	c.done = done
+	mf.done = done
 	stem, ok := strings.CutSuffix(rest, ".json")
 	part := strings.SplitN(stem, "-", 6)
 	if !ok || len(part) != 3 && (len(part) != 6 || !ValidName(part[5])) {
@@ -82,11 +82,11 @@ func parseMailFile(name string) (*mailFile, bool) {
 		}
 		n[i] = v
 	}
-	c.number, c.count, c.bytes = int(n[0]), int(n[1]), n[2]
+	mf.number, mf.count, mf.bytes = int(n[0]), int(n[1]), n[2]
 	if len(part) == 6 {
-		c.archived, c.at, c.by = n[3], time.UnixMilli(n[4]), part[5]
+		mf.archived, mf.at, mf.by = n[3], time.UnixMilli(n[4]), part[5]
 	}
-	return c, c.name() == name
+	return mf, mf.name() == name
 }
 
 // mailFiles lists a lease directory in the order of delivery.
@@ -95,22 +95,22 @@ func mailFiles(dir *atomicfile.Dir) ([]*mailFile, error) {
 	return mailFilesOf(names), err
 }
 
-func mailFilesOf(names []string) (cs []*mailFile) {
+func mailFilesOf(names []string) (files []*mailFile) {
 	for _, name := range names {
-		if c, ok := parseMailFile(name); ok {
-			cs = append(cs, c)
+		if mf, ok := parseMailFile(name); ok {
+			files = append(files, mf)
 		}
 	}
-	slices.SortFunc(cs, func(a, b *mailFile) int { return cmp.Compare(a.number, b.number) })
-	return cs
+	slices.SortFunc(files, func(a, b *mailFile) int { return cmp.Compare(a.number, b.number) })
+	return files
 }
 
 // errOdd says that what has the name of a mail file is none that we can read: a directory, a FIFO, a link, a
 // hole, somebody else's. It stays where it is, is told of, and hides no other file.
 var errOdd = errors.New("not a mail file of ours")
 
-func (c *mailFile) open(dir *atomicfile.Dir, flag int) (*os.File, error) {
-	f, err := dir.Open(c.name(), flag)
+func (mf *mailFile) open(dir *atomicfile.Dir, flag int) (*os.File, error) {
+	f, err := dir.Open(mf.name(), flag)
 	if errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, fs.ErrPermission) {
 		return nil, fmt.Errorf("%w: %w", errOdd, err)
 	}
@@ -131,9 +131,9 @@ func (c *mailFile) open(dir *atomicfile.Dir, flag int) (*os.File, error) {
 // Odd lists what has the name of a mail file and is none of ours, with the reason.
 func (m *Mailbox) Odd() (found []error, err error) {
 	err = m.inLease(func(dir *atomicfile.Dir) error {
-		cs, err := mailFiles(dir)
-		for _, c := range cs {
-			f, err := c.open(dir, os.O_RDONLY)
+		files, err := mailFiles(dir)
+		for _, mf := range files {
+			f, err := mf.open(dir, os.O_RDONLY)
 			if err == nil {
 				f.Close()
 			} else if errors.Is(err, errOdd) {
@@ -147,8 +147,8 @@ func (m *Mailbox) Odd() (found []error, err error) {
 
 // free says whether nobody has the file in hand. One that is gone was
 // acknowledged just now, and is nobody's.
-func (c *mailFile) free(dir *atomicfile.Dir) (bool, error) {
-	f, err := c.open(dir, os.O_RDONLY)
+func (mf *mailFile) free(dir *atomicfile.Dir) (bool, error) {
+	f, err := mf.open(dir, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errOdd) {
 		return false, nil
 	}
@@ -162,35 +162,35 @@ func (c *mailFile) free(dir *atomicfile.Dir) (bool, error) {
 // load opens the file and reads what waits in it, which is not what a dead reader has archived of it. free says
 // that nobody else has it. With take it is locked and stays open when it is free. With ids it parses nothing of a
 // file that holds none of them.
-func (m *Mailbox) load(dir *atomicfile.Dir, c *mailFile, ids map[string]bool, take bool) (free bool, err error) {
+func (m *Mailbox) load(dir *atomicfile.Dir, mf *mailFile, ids map[string]bool, take bool) (free bool, err error) {
 	flag, lock := os.O_RDONLY, filelock.FreeFile
 	if take {
 		flag, lock = os.O_RDWR, filelock.TryFile
 	}
-	if c.file, err = c.open(dir, flag); err != nil {
+	if mf.file, err = mf.open(dir, flag); err != nil {
 		return false, err
 	}
 	defer func() {
 		if !take || !free || err != nil {
-			c.file.Close()
+			mf.file.Close()
 		}
 	}()
-	if free, err = lock(c.file); err != nil || take && !free {
+	if free, err = lock(mf.file); err != nil || take && !free {
 		return free, err
 	}
-	data, err := atomicfile.ReadAll(c.file)
+	data, err := atomicfile.ReadAll(mf.file)
 	if err != nil {
-		return free, fmt.Errorf("read %q: %w", c.file.Name(), err)
+		return free, fmt.Errorf("read %q: %w", mf.file.Name(), err)
 	}
 	if !mayHold(data, ids) {
 		return free, nil
 	}
-	c.msgs, c.damaged = decode(data)
-	nameLegacy(c.msgs)
-	if free && c.by != "" && len(c.msgs) > 0 { // what no reader ever took was handed over to nobody
+	mf.msgs, mf.damaged = decode(data)
+	nameLegacy(mf.msgs)
+	if free && mf.by != "" && len(mf.msgs) > 0 { // what no reader ever took was handed over to nobody
 		var gone map[key]bool
-		gone, err = m.archivedSince(c.archived)
-		c.msgs = slices.DeleteFunc(c.msgs, func(msg Message) bool { return gone[msg.recordKey()] })
+		gone, err = m.archivedSince(mf.archived)
+		mf.msgs = slices.DeleteFunc(mf.msgs, func(msg Message) bool { return gone[msg.recordKey()] })
 	}
 	return free, err
 }

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -139,25 +140,46 @@ func appendSeconds(b []byte, s float64) []byte {
 	return b
 }
 
+// texts are the names of the text fields, in the order of a file. The first three are always there; ts is behind them.
+var texts = [...]string{"from_alias", "to_alias", "content", "message_id", "kind", "in_reply_to", "tag", "from_session"}
+
+const required = 3
+
+// text is the field of that name, or nil.
+func (m *Message) text(name string) *string {
+	switch name {
+	case "from_alias":
+		return &m.From
+	case "to_alias":
+		return &m.To
+	case "content":
+		return &m.Content
+	case "message_id":
+		return &m.ID
+	case "kind":
+		return &m.Kind
+	case "in_reply_to":
+		return &m.InReplyTo
+	case "tag":
+		return &m.Tag
+	case "from_session":
+		return &m.FromSession
+	}
+	return nil
+}
+
 // appendFields writes the members of the message, each led by sep, then comma.
 func (m Message) appendFields(b []byte, sep string) []byte {
-	str := func(name, s string, always bool) {
-		if s != "" || always {
-			b = append(append(b, sep...), '"')
-			b = append(append(b, name...), `":`...)
+	for i, name := range texts {
+		if s := *m.text(name); i < required && !(m.contentDropped && name == "content") || s != "" {
+			b = append(append(append(append(b, sep...), '"'), name...), `":`...)
 			b = fields.AppendText(b, s)
 			sep = ","
 		}
+		if i == required-1 {
+			b = appendSeconds(append(b, `,"ts":`...), m.TS)
+		}
 	}
-	str("from_alias", m.From, true)
-	str("to_alias", m.To, true)
-	str("content", m.Content, !m.contentDropped)
-	b = appendSeconds(append(b, `,"ts":`...), m.TS)
-	str("message_id", m.ID, false)
-	str("kind", m.Kind, false)
-	str("in_reply_to", m.InReplyTo, false)
-	str("tag", m.Tag, false)
-	str("from_session", m.FromSession, false)
 	if m.Deferrable {
 		b = append(b, `,"deferrable":true`...)
 	}
@@ -181,92 +203,63 @@ func (m Message) MarshalJSON() ([]byte, error) {
 // As encoding/json promises, data is valid JSON.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	var out Message
-	required, err := out.parse(data)
-	if err == nil && required != hasAll {
-		err = errNoMessage
+	if err := out.parse(data); err != nil {
+		return err
 	}
-	if err == nil {
-		*m = out
+	if out.contentDropped {
+		return errNoMessage
 	}
-	return err
+	*m = out
+	return nil
 }
 
 var errNoMessage = errors.New("no message: from_alias, to_alias and content must be strings")
 
-// The strings that a message must have.
-const (
-	hasFrom = 1 << iota
-	hasTo
-	hasContent
-	hasAll = hasFrom | hasTo | hasContent
-)
-
-// parse fills an empty message, and tells which of the required strings were there.
-func (m *Message) parse(data []byte) (required int, err error) {
-	err = fields.Each(data, func(name string, value json.RawMessage) error {
-		n, err := m.set(name, value)
-		required |= n
-		return err
+// parse fills an empty message. That content is missing is for the caller to judge.
+func (m *Message) parse(data []byte) error {
+	var had [required]bool
+	err := fields.Each(data, func(name string, value json.RawMessage) error {
+		if i := slices.Index(texts[:required], name); i >= 0 {
+			had[i] = true
+		}
+		return m.set(name, value)
 	})
-	return required, err
+	m.contentDropped = !had[2]
+	if err == nil && !(had[0] && had[1]) {
+		err = errNoMessage
+	}
+	return err
 }
 
-// set stores one member and tells which of the required strings it was. A
-// known name with a value of another type is kept as somebody else's field.
-func (m *Message) set(name string, value json.RawMessage) (required int, err error) {
-	var text *string
-	var flag *bool
-	switch name {
-	case "from_alias":
-		required, text = hasFrom, &m.From
-	case "to_alias":
-		required, text = hasTo, &m.To
-	case "content":
-		required, text = hasContent, &m.Content
-	case "message_id":
-		text = &m.ID
-	case "kind":
-		text = &m.Kind
-	case "in_reply_to":
-		text = &m.InReplyTo
-	case "tag":
-		text = &m.Tag
-	case "from_session":
-		text = &m.FromSession
-	case "deferrable":
-		flag = &m.Deferrable
-	case "ephemeral":
-		flag = &m.Ephemeral
-	}
-	known := text != nil || flag != nil || name == "ts"
-	switch {
-	case required == 0 && known && string(value) == "null":
-		return 0, nil
-	case text != nil:
-		if s, err := fields.Text(value); err == nil {
+// set stores one member. A known name with a value of another type is left out, and an unknown one is kept as
+// somebody else's field.
+func (m *Message) set(name string, value json.RawMessage) (err error) {
+	if text := m.text(name); text != nil {
+		s, err := fields.Text(value)
+		if err == nil {
 			*text = s
-			return required, nil
+		} else if slices.Contains(texts[:required], name) {
+			return fmt.Errorf("no message: %s is not a string", name)
 		}
-	case flag != nil && (string(value) == "true" || string(value) == "false"):
-		*flag = string(value) == "true"
-		return 0, nil
-	case name == "ts":
+		return nil
+	}
+	switch name {
+	case "ts":
 		if ts, err := strconv.ParseFloat(string(value), 64); err == nil {
 			m.TS = ts
-			return 0, nil
 		}
-	}
-	if required != 0 {
-		return 0, fmt.Errorf("no message: %s is not a string", name)
-	}
-	if !known {
+	case "deferrable":
+		json.Unmarshal(value, &m.Deferrable) // which leaves it as it is when the value is of another type
+	case "ephemeral":
+		json.Unmarshal(value, &m.Ephemeral)
+	default:
 		var flat bytes.Buffer
 		if err := json.Compact(&flat, value); err != nil {
-			return 0, err
+			return err
 		}
 		m.Extra = append(m.Extra, Field{name, flat.Bytes()})
 	}
-	return 0, nil
+	return nil
 }
 
 // maxName bounds the short fields of a message, in bytes.
@@ -287,8 +280,11 @@ func (m Message) check(limits Limits) error {
 	case m.ID != "" && !ValidName(m.ID):
 		return fmt.Errorf("%w: message id %q: 1 to 128 of A-Z a-z 0-9 . _ -, first a letter or digit", ErrBody, m.ID)
 	}
-	for name, s := range map[string]string{"from_alias": m.From, "to_alias": m.To, "kind": m.Kind, "in_reply_to": m.InReplyTo, "tag": m.Tag,
-		"from_session": m.FromSession} {
+	for _, name := range texts {
+		s := *m.text(name)
+		if name == "content" {
+			continue
+		}
 		if len(s) > maxName {
 			return fmt.Errorf("%w: %s has %d bytes, at most %d", ErrTooLarge, name, len(s), maxName)
 		}

@@ -31,8 +31,8 @@ func (m *Mailbox) Receive(ctx context.Context, has func(Message) bool, by ...str
 		})
 		return err
 	})
-	for c, msgs := range held {
-		err = errors.Join(err, m.archive(ctx, c.by, msgs, c.archived))
+	for mf, msgs := range held {
+		err = errors.Join(err, m.archive(ctx, mf.by, msgs, mf.archived))
 	}
 	return err
 }

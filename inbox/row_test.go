@@ -116,6 +116,29 @@ func TestAnAckOfNothingGivesAllBack(t *testing.T) {
 	}
 }
 
+// wantOnePlace fails when a message stands in two files of a mailbox, or twice in one.
+func wantOnePlace(t *testing.T, root string) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(root, "amber.lease", "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]string{}
+	for _, name := range append(names, filepath.Join(root, "amber.inbox.json")) {
+		data, err := os.ReadFile(name)
+		if err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		msgs, _ := decode(data)
+		for _, msg := range msgs {
+			if seen[msg.ID] != "" {
+				t.Errorf("%s is in %s and in %s", words([]Message{msg}), seen[msg.ID], name)
+			}
+			seen[msg.ID] = name
+		}
+	}
+}
+
 // A process is killed after each step of a rotation, a claim and an ack. What it had acknowledged is not
 // offered again, the rest is, in order, and the archive has each message once.
 func TestAKillAfterAnyStepLosesAndDoublesNothing(t *testing.T) {
@@ -151,6 +174,21 @@ func TestAKillAfterAnyStepLosesAndDoublesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "a b c d"},
+		"rotated, and the next inbox is being written": {func(t *testing.T, m *Mailbox) {
+			dir, err := m.root.Sub(m.LeaseName(), true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer dir.Close()
+			info, err := m.root.Stat(m.inboxName())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := m.root.Move(m.inboxName(), dir, mailFile{number: 3, count: 1, bytes: info.Size()}.name()); err != nil {
+				t.Fatal(err)
+			}
+			plantFile(t, m.root.Path(), m.inboxName()+".tmp.c2c", "[\n{")
+		}, "a b c d"},
 		"claimed":  {func(t *testing.T, m *Mailbox) { die(t, lease(t, m)) }, "a b c d"},
 		"archived": {func(t *testing.T, m *Mailbox) { die(t, archived(t, m)) }, "b c d"},
 		"renamed": {func(t *testing.T, m *Mailbox) {
@@ -165,6 +203,13 @@ func TestAKillAfterAnyStepLosesAndDoublesNothing(t *testing.T) {
 		"written, not in place": {func(t *testing.T, m *Mailbox) {
 			l := archived(t, m)
 			plantFile(t, m.root.Path(), "amber.lease/"+l.files[0].name()+".tmp.c2c", "[\n{")
+			die(t, l)
+		}, "b c d"},
+		"written, and the lock file is not touched": {func(t *testing.T, m *Mailbox) {
+			l := archived(t, m)
+			if err := l.keepRest(l.files[0], func(msg Message) bool { return msg.ID == l.Messages[0].ID }); err != nil {
+				t.Fatal(err)
+			}
 			die(t, l)
 		}, "b c d"},
 		"removed": {func(t *testing.T, m *Mailbox) {
@@ -182,11 +227,13 @@ func TestAKillAfterAnyStepLosesAndDoublesNothing(t *testing.T) {
 			deliver(t, m, body("c", 61_000))
 			deliver(t, m, body("d", 50))
 			tc.do(t, m)
+			wantOnePlace(t, root)
 			if got := peeked(t, m); got != tc.want {
 				t.Errorf("waiting %q, want %q", got, tc.want)
 			}
 			deliver(t, m, body("e", 50))
 			for range 5 { // each reader shows one message
+				wantOnePlace(t, root)
 				l, err := m.LeaseSome(t.Context(), "test", 1)
 				if err != nil {
 					t.Fatal(err)

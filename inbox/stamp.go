@@ -27,13 +27,13 @@ func (m *Mailbox) Stamp() (s Stamp, err error) {
 	}
 	held := 0 // files in the hands of readers
 	err = m.inLease(func(dir *atomicfile.Dir) error {
-		cs, err := mailFiles(dir)
-		for _, c := range cs {
-			if c.by == "" || c.done || err != nil {
+		files, err := mailFiles(dir)
+		for _, mf := range files {
+			if mf.by == "" || mf.done || err != nil {
 				continue // in nobody's hands
 			}
 			var free bool
-			if free, err = c.free(dir); !free {
+			if free, err = mf.free(dir); !free {
 				held++
 			}
 		}
