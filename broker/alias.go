@@ -68,25 +68,17 @@ func newAlias(rows []row, clientName string) string {
 	if CheckAlias(prefix) != nil || len(prefix) > 32 {
 		prefix = "session"
 	}
-	alias := ""
-	for range 32 {
-		alias = prefix + "-" + word() + "-" + word()
-		if len(holders(rows, alias)) == 0 {
-			return alias
-		}
-	}
-	return freeAlias(rows, alias)
+	return freeAlias(rows, prefix+"-"+word()+"-"+word())
 }
 
-// freeAlias appends the first number that makes an alias free.
+// freeAlias appends the first number that makes an alias free, if it is not free as it is.
 func freeAlias(rows []row, alias string) string {
-	for n := 2; ; n++ {
+	free := alias
+	for n := 2; len(holders(rows, free)) > 0; n++ {
 		suffix := "-" + strconv.Itoa(n)
-		s := alias[:min(len(alias), 64-len(suffix))] + suffix
-		if len(holders(rows, s)) == 0 {
-			return s
-		}
+		free = alias[:min(len(alias), 64-len(suffix))] + suffix
 	}
+	return free
 }
 
 const words = `acorn alder amber aspen basil beech birch bloom brook cedar clay cliff cloud clover comet coral
@@ -103,28 +95,22 @@ func word() string {
 
 // closest gives up to three aliases that are a typing error or a completion away.
 func closest(rows []row, alias string) []string {
-	type candidate struct {
-		alias    string
-		distance int
-	}
 	want := fold(alias)
-	var list []candidate
-	for _, r := range rows {
-		have := fold(r.alias())
-		d := distance(want, have)
+	far := func(alias string) int {
+		have := fold(alias)
 		if strings.HasPrefix(have, want) || strings.HasPrefix(want, have) {
-			d = min(d, 1)
+			return 1
 		}
-		if d <= max(2, len(want)/3) {
-			list = append(list, candidate{r.alias(), d})
+		return distance(want, have)
+	}
+	var near []string
+	for _, r := range rows {
+		if alias := r.alias(); far(alias) <= max(2, len(want)/3) {
+			near = append(near, alias)
 		}
 	}
-	slices.SortStableFunc(list, func(x, y candidate) int { return cmp.Compare(x.distance, y.distance) })
-	var names []string
-	for _, c := range list[:min(3, len(list))] {
-		names = append(names, c.alias)
-	}
-	return names
+	slices.SortStableFunc(near, func(x, y string) int { return cmp.Compare(far(x), far(y)) })
+	return near[:min(3, len(near))]
 }
 
 // distance is Levenshtein's: how many letters to insert, drop or replace.

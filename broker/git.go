@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,53 +11,26 @@ import (
 // repositoryName gives the URL of the remote "origin", else the top level of the work tree, else "".
 // It reads git's files itself: starting git twice costs more than the whole of a hook's other work.
 func repositoryName(cwd string) string {
-	top, common := findGitDir(cwd)
-	if common == "" {
-		return ""
-	}
-	data, err := os.ReadFile(filepath.Join(common, "config"))
-	if err != nil {
-		return top
-	}
-	config, ok := parseGitConfig(string(data))
-	if !ok {
-		return askGit(cwd)
-	}
-	if config != "" {
-		return config
-	}
-	return top
-}
-
-// findGitDir walks up from cwd to the work tree. common is the directory with the config, which a
-// linked work tree shares with its main one.
-func findGitDir(cwd string) (top, common string) {
-	for dir := cwd; ; {
-		if common := gitDirAt(filepath.Join(dir, ".git")); common != "" {
-			return dir, common
+	for top := cwd; ; top = filepath.Dir(top) {
+		if dir := gitDirAt(filepath.Join(top, ".git")); dir != "" {
+			data, err := os.ReadFile(filepath.Join(dir, "config"))
+			url, ok := parseGitConfig(string(data))
+			if err == nil && !ok {
+				return askGit(cwd)
+			}
+			return cmp.Or(url, top)
 		}
-		if isGitDir(dir) {
-			return "", dir // bare, or inside of .git: there is no work tree
+		if _, err := os.Stat(filepath.Join(top, "HEAD")); err == nil {
+			return askGit(cwd) // a bare repository, perhaps, or the inside of .git
 		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return "", ""
+		if top == filepath.Dir(top) {
+			return ""
 		}
-		dir = parent
 	}
 }
 
-// isGitDir knows a git directory by what git knows it by.
-func isGitDir(dir string) bool {
-	for _, name := range []string{"HEAD", "objects", "refs"} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			return false
-		}
-	}
-	return true
-}
-
-// gitDirAt follows a .git directory, or the .git file of a linked work tree or submodule.
+// gitDirAt follows a .git directory, or the .git file of a linked work tree or submodule, to the directory with the
+// config, which a linked work tree shares with its main one.
 func gitDirAt(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -35,10 +35,7 @@ func (u *User) firstAlias(rows []row) string {
 	if CheckAlias(alias) != nil {
 		alias = u.sid()
 	}
-	if len(holders(rows, alias)) > 0 {
-		alias = freeAlias(rows, alias)
-	}
-	return alias
+	return freeAlias(rows, alias)
 }
 
 // isUser says whether nothing but the person can be calling: no agent has left its mark in the environment.

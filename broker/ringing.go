@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"context"
 	"errors"
 
 	"c2c/inbox/filelock"
@@ -30,15 +29,6 @@ func (b *Broker) Serve(sid string) (release func() error, err error) {
 // Ringing opens the right to ring a session, and does not take it.
 func (b *Broker) Ringing(sid string) (*filelock.Lock, error) {
 	return filelock.Open(b.root, ringLock(sid))
-}
-
-// ClaimRinging waits for the right to ring a session, until ctx ends.
-func (b *Broker) ClaimRinging(ctx context.Context, sid string) (release func() error, err error) {
-	lock, err := filelock.Acquire(ctx, b.root, ringLock(sid))
-	if err != nil {
-		return nil, err
-	}
-	return lock.Release, nil
 }
 
 // BorrowRinging takes the right to ring a session if nobody has it.

@@ -47,14 +47,11 @@ func (b *Broker) SetPane(ctx context.Context, sid, pane string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, ringTime)
 	defer cancel()
-	release, err := b.ClaimRinging(ctx, sid)
+	err := b.locked(ctx, ringLock(sid), func() error { return nil })
 	if errors.Is(err, filelock.ErrTimeout) {
 		return nil // the session's own server has the right to ring, and does not type
 	}
-	if err != nil {
-		return err
-	}
-	return release()
+	return err
 }
 
 // ringTime is what a ring by typing may take.

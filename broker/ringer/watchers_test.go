@@ -10,6 +10,7 @@ import (
 
 	"c2c/broker"
 	"c2c/inbox"
+	"c2c/inbox/filelock"
 )
 
 // listed is a ringer that keeps the right to ring, for the sessions that the test lists.
@@ -53,11 +54,11 @@ func (l *listed) lists(sessions ...broker.Session) {
 // claim waits for the right to ring.
 func (l *listed) claim() (release func() error) {
 	l.t.Helper()
-	release, err := l.b.ClaimRinging(l.t.Context(), l.amber.ID)
+	lock, err := filelock.Acquire(l.t.Context(), l.b.Dir(), l.amber.ID+".wake.lock")
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	return release
+	return lock.Release
 }
 
 func (l *listed) deliver() {

@@ -173,7 +173,7 @@ func TestDoctorTellsOfMailThatNobodyHasRungFor(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(c.b.Root(), id+".wake.lock")); err == nil {
 		t.Error("doctor made a lock file")
 	}
-	release, err := c.b.ClaimRinging(t.Context(), id)
+	release, _, err := c.b.BorrowRinging(id)
 	if err != nil {
 		t.Fatal(err)
 	}
