@@ -141,14 +141,10 @@ func others(t *testing.T, data []byte) (texts []string) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, data)
 	}
-	next := 0
-	for _, r := range append(d.ours(), run{first: len(d.lines)}) {
-		for _, line := range d.lines[next:r.first] {
-			if text := strings.TrimSpace(line); text != "" {
-				texts = append(texts, text)
-			}
+	for _, line := range strings.SplitAfter(string(d.withoutOurs()), "\n") {
+		if text := strings.TrimSpace(line); text != "" {
+			texts = append(texts, text)
 		}
-		next = r.end
 	}
 	return texts
 }

@@ -24,7 +24,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"time"
 
 	"c2c/broker/client"
 
@@ -41,7 +40,6 @@ type Options struct {
 	Binary     string              // the c2c to put into configurations
 	HookScript []byte              // content of c2c-inbox-check.sh
 	StateDir   string              // where undo records are kept
-	Now        func() time.Time
 }
 
 // A Change is one file before and after. A nil Before means that there is no
@@ -151,7 +149,7 @@ func (p *Plan) add(t target, o Options) error {
 	if err != nil {
 		return err
 	}
-	r.AfterMode, r.AfterSHA256, r.Time = mode, hash(after), o.Now().UTC()
+	r.AfterMode, r.AfterSHA256 = mode, hash(after)
 	p.journal.forget(t.path)
 	p.journal.Files = append(p.journal.Files, r)
 	p.recorded = true

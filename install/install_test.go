@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"c2c/broker/doctor"
 
@@ -48,7 +47,6 @@ func newBox(t *testing.T) *box {
 		Home: b.path("home"), Project: b.path("project"), Binary: b.path("bin/c2c"),
 		Getenv: func(k string) string { return b.env[k] }, HookScript: []byte(testScript),
 		StateDir: b.path("home/.local/state/c2c/install"),
-		Now:      func() time.Time { return time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC) },
 	}
 	return b
 }

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"time"
 )
 
 // A journal is what undoing our edits needs. It is written before the edits, so that a crash between the
@@ -31,7 +30,6 @@ type record struct {
 	Original    []byte      `json:"original"` // base64
 	AfterMode   fs.FileMode `json:"after_mode"`
 	AfterSHA256 string      `json:"after_sha256"`
-	Time        time.Time   `json:"time"`
 }
 
 func readJournal(stateDir string) (*journal, error) {

@@ -106,29 +106,16 @@ func configDir(name string, o Options) (dir string, set bool) {
 	})
 }
 
-// firstWord is what a shell command line runs: its first word, without quotes.
+// firstWord is what a shell command line runs: its first word, without the quotes around all of it.
 func firstWord(line string) string {
-	var word strings.Builder
-	quote := rune(0)
-	escaped := false
-	for _, c := range line {
-		switch {
-		case escaped:
-			escaped = false
-			word.WriteRune(c)
-		case quote == 0 && c == '\\':
-			escaped = true
-		case quote == 0 && (c == '\'' || c == '"'):
-			quote = c
-		case c == quote:
-			quote = 0
-		case quote == 0 && c == ' ':
-			return word.String()
-		default:
-			word.WriteRune(c)
+	for _, quote := range []string{"'", `"`} {
+		if rest, quoted := strings.CutPrefix(line, quote); quoted {
+			word, _, _ := strings.Cut(rest+" ", quote+" ")
+			return strings.ReplaceAll(word, `'\''`, "'")
 		}
 	}
-	return word.String()
+	word, _, _ := strings.Cut(line, " ")
+	return word
 }
 
 // shellQuote returns s as one word of a POSIX shell, unquoted where possible

@@ -124,11 +124,7 @@ func (e tomlEditor) add(path string, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs, table := d.ours(), e.table(data)
-	switch {
-	case len(runs) == 0:
-		return e.check(path, appendTable(data, table))
-	case d.isOurTable():
+	if d.isOurTable() {
 		want := e.lines[0].value
 		if got, ok := tomlString(d.value("command")); ok && tomlQuote(got) == want {
 			return data, nil
@@ -137,14 +133,8 @@ func (e tomlEditor) add(path string, data []byte) ([]byte, error) {
 			return e.check(path, out)
 		}
 	}
-	// The table goes where our first heading is. Without one it goes to the end: in the middle of another
-	// table it would take over the keys that follow.
-	at := slices.IndexFunc(runs, func(r run) bool { return r.heading })
-	out := d.cut(runs, at, table)
-	if at < 0 {
-		out = appendTable(out, table)
-	}
-	return e.check(path, out)
+	// At the end: in the middle of another table it would take over the keys that follow.
+	return e.check(path, appendTable(d.withoutOurs(), e.table(data)))
 }
 
 // check parses what add made: it must never hand back a file that its owner
@@ -193,53 +183,37 @@ func (d *tomlDoc) withCommand(value string) []byte {
 		} else {
 			old = " " + value + lineEnd([]byte(old))
 		}
-		return d.cut([]run{{s.line, s.line + 1, false}}, 0, key+"="+old)
+		d.lines[s.line] = key + "=" + old
+		return []byte(strings.Join(d.lines, ""))
 	}
 	return nil
 }
 
-// A run is a stretch of lines with statements of ours and what stands between them, comments and blank
-// lines. There is a heading of ours among them, or there is none.
-type run struct {
-	first, end int
-	heading    bool
-}
-
-func (d *tomlDoc) ours() (runs []run) {
-	for i, s := range d.all {
-		switch {
-		case !s.ours():
-		case i > 0 && d.all[i-1].ours():
-			runs[len(runs)-1].end = s.line + 1
-		default:
-			runs = append(runs, run{s.line, s.line + 1, s.heading})
-		}
-	}
-	return runs
-}
-
-// cut takes out runs with the blank lines after them. The at-th of them gives its place to table; at is -1
-// for none.
-func (d *tomlDoc) cut(runs []run, at int, table string) []byte {
+// withoutOurs is the text without our statements, what stands between two of them (comments, blank lines),
+// and the blank lines after them.
+func (d *tomlDoc) withoutOurs() []byte {
 	blank := func(i int) bool { return strings.TrimSpace(d.lines[i]) == "" }
-	var out strings.Builder
-	next := 0
-	for i, r := range runs {
-		put := table
-		if i != at {
-			put = ""
-			for r.end < len(d.lines) && blank(r.end) {
-				r.end++
-			}
-			// At the end of the file the blank line before ours goes, elsewhere those behind it.
-			if r.end == len(d.lines) && r.first > next && blank(r.first-1) {
-				r.first--
-			}
+	out, next := []byte{}, 0 // the next line that is still to be looked at
+	for i := 0; i < len(d.all); i++ {
+		if !d.all[i].ours() {
+			continue
 		}
-		out.WriteString(strings.Join(d.lines[next:r.first], "") + put)
-		next = r.end
+		first := d.all[i].line
+		for i+1 < len(d.all) && d.all[i+1].ours() {
+			i++
+		}
+		end := d.all[i].line + 1
+		for end < len(d.lines) && blank(end) {
+			end++
+		}
+		// At the end of the file the blank line before ours goes, elsewhere those behind it.
+		if end == len(d.lines) && first > next && blank(first-1) {
+			first--
+		}
+		out = append(out, strings.Join(d.lines[next:first], "")...)
+		next = end
 	}
-	return []byte(out.String() + strings.Join(d.lines[next:], ""))
+	return append(out, strings.Join(d.lines[next:], "")...)
 }
 
 func (e tomlEditor) strip(path string, data, _ []byte) ([]byte, error) {
@@ -247,7 +221,7 @@ func (e tomlEditor) strip(path string, data, _ []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := d.cut(d.ours(), -1, "")
+	out := d.withoutOurs()
 	_, err = parseTOML(path, out)
 	return out, err
 }
@@ -261,7 +235,7 @@ func (tomlEditor) holds(data []byte) bool {
 
 func (e tomlEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, error) {
 	d, err := parseTOML(t.path, f.data)
-	if err != nil || len(d.ours()) == 0 {
+	if err != nil || !slices.ContainsFunc(d.all, statement.ours) {
 		return nil, err
 	}
 	command, _ := tomlString(d.value("command"))

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"c2c/broker/client"
 	"c2c/hooks"
@@ -26,7 +25,7 @@ func (a *app) options(global bool) (install.Options, error) {
 	return install.Options{
 		Home: home, Getenv: a.getenv, Project: a.cwd, Global: global,
 		Binary: a.c2c, HookScript: hooks.ScriptFor(a.c2c),
-		StateDir: filepath.Join(state, "c2c", "install"), Now: time.Now,
+		StateDir: filepath.Join(state, "c2c", "install"),
 	}, nil
 }
 
