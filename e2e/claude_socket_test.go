@@ -48,8 +48,8 @@ func prompts(t *testing.T, l *lab.Lab) (texts []string) {
 	return texts
 }
 
-// awkwardMail is leased mail with bodies that a client may be tempted to act on or to tidy up, and its courier.
-func awkwardMail(t *testing.T, l *lab.Lab, s *claude.Socket) (*claude.Courier, *inbox.Lease) {
+// awkwardMail is leased mail with bodies that a client may be tempted to act on or to tidy up, and its carrier.
+func awkwardMail(t *testing.T, l *lab.Lab, s *claude.Socket) (*claude.Carrier, *inbox.Lease) {
 	t.Helper()
 	root := filepath.Join(l.Home, "root")
 	dir, err := atomicfile.Create(root)
@@ -76,7 +76,7 @@ func awkwardMail(t *testing.T, l *lab.Lab, s *claude.Socket) (*claude.Courier, *
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &claude.Courier{Socket: s, Box: box, Root: root}, lease
+	return &claude.Carrier{Socket: s, Box: box, Root: root}, lease
 }
 
 func TestClaudeTakesALineOfItsSocketForAPromptAsItIs(t *testing.T) {

@@ -101,7 +101,7 @@ func byServer(t *testing.T, l *lab.Lab) (methods func(broker.Session, *inbox.Mai
 	return func(s broker.Session, _ *inbox.Mailbox, _ string) []wake.Method {
 		// Unattended: the terminal belongs to the other home.
 		server := &codex.Server{Home: home, Thread: s.ClientIDs[len(s.ClientIDs)-1], Unattended: true}
-		return []wake.Method{{Name: wake.ByServer, Courier: server, Doorbell: server}}
+		return []wake.Method{{Name: wake.ByServer, Carrier: server, Doorbell: server}}
 	}, told
 }
 
@@ -205,7 +205,7 @@ func TestEscLeavesClaudeALineWithMail(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return []wake.Method{{Name: wake.BySocket, Doorbell: socket, Courier: &claude.Courier{Socket: socket, Box: box, Root: root}}}
+		return []wake.Method{{Name: wake.BySocket, Doorbell: socket, Carrier: &claude.Carrier{Socket: socket, Box: box, Root: root}}}
 	})
 	readAfterEsc(t, l, model, p, func() { p.WaitScreen(0, "id-meanwhile") })
 	if ring := next(t, rang); ring.Outcome != wake.Rang {

@@ -64,8 +64,8 @@ type Doorbell interface {
 	Ring(ctx context.Context, n Notice) error
 }
 
-// A Courier puts the messages themselves in front of an idle client.
-type Courier interface {
+// A Carrier puts the messages themselves in front of an idle client.
+type Carrier interface {
 	// Carry hands over messages, oldest first. It may take only the first ones. It returns the handles of
 	// those that the client provably has, when it has them or when ctx ends; the others are offered again.
 	// None and no error: it has rung instead, as nothing could be carried.
@@ -75,9 +75,9 @@ type Courier interface {
 // Method is one way to reach a client. Each part may be nil.
 type Method struct {
 	Name     string // it names the reader in the archive
-	Courier  Courier
+	Carrier  Carrier
 	Doorbell Doorbell
-	// Ready fails, as the courier would, while the client cannot be given anything. It is asked before
+	// Ready fails, as the carrier would, while the client cannot be given anything. It is asked before
 	// messages are leased: what is leased counts as handed over for that moment.
 	Ready func(context.Context) error
 	// Unproven: the client may not hear it, and nothing tells. The first ring in vain is its last, if

@@ -53,7 +53,7 @@ func TestChannel(t *testing.T) {
 				return bell
 			},
 		},
-		Courier: func(bell wake.Doorbell, box *inbox.Mailbox, root string) wake.Courier {
+		Carrier: func(bell wake.Doorbell, box *inbox.Mailbox, root string) wake.Carrier {
 			return &Channel{Server: bell.(*Channel).Server, Box: box, Root: root}
 		},
 	})

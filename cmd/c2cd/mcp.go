@@ -86,7 +86,7 @@ func (p pusher) method(box *inbox.Mailbox, root string) wake.Method {
 	c := &mcpserver.Channel{Server: p.srv, Box: box, Root: root}
 	m := wake.Method{Name: wake.ByChannel, Doorbell: c, Unproven: true}
 	if p.mode == channelContent {
-		m.Courier = c
+		m.Carrier = c
 	}
 	return m
 }

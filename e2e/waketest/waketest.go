@@ -1,4 +1,4 @@
-// Package waketest tests implementations of wake.Doorbell and wake.Courier: it
+// Package waketest tests implementations of wake.Doorbell and wake.Carrier: it
 // holds what package wake promises of them, and each adapter runs it on a
 // stand-in for its client. It writes below t.TempDir and nowhere else.
 package waketest
@@ -32,8 +32,8 @@ type Adapter struct {
 	Taking func(*testing.T) Client
 	Gone   Bells // nobody is there
 	Deaf   Bells // it is there and takes no ring, or does not answer
-	// Courier is for the same client as the doorbell, of which a root has the mailbox. Nil: the adapter only rings.
-	Courier func(bell wake.Doorbell, box *inbox.Mailbox, root string) wake.Courier
+	// Carrier is for the same client as the doorbell, of which a root has the mailbox. Nil: the adapter only rings.
+	Carrier func(bell wake.Doorbell, box *inbox.Mailbox, root string) wake.Carrier
 }
 
 // Run tests everything that an adapter has.
@@ -45,8 +45,8 @@ func Run(t *testing.T, a Adapter) {
 	t.Run("AnEndedContextDoesNothing", a.ended)
 	t.Run("NoAliasIsMoreThanAName", a.hostile)
 	t.Run("TwoSessionsDoNotMix", a.apart)
-	if a.Courier != nil {
-		t.Run("Courier", a.carry)
+	if a.Carrier != nil {
+		t.Run("Carrier", a.carry)
 	}
 }
 
@@ -125,13 +125,13 @@ func (a Adapter) refused(t *testing.T, bells Bells, want, not error) {
 		t.Run(why, func(t *testing.T) {
 			bell := make(t)
 			check(t, func(ctx context.Context) error { return bell.Ring(ctx, notice("amber")) })
-			if a.Courier == nil {
+			if a.Carrier == nil {
 				return
 			}
 			m := mailOf(t, "one")
-			courier := a.Courier(make(t), m.box, m.root)
+			carrier := a.Carrier(make(t), m.box, m.root)
 			check(t, func(ctx context.Context) error {
-				had, err := courier.Carry(ctx, m.msgs)
+				had, err := carrier.Carry(ctx, m.msgs)
 				if len(had) > 0 {
 					t.Errorf("it has %q", had)
 				}

@@ -27,7 +27,7 @@ func ways(p wake.Place, s wake.Session) (w wake.Ways, err error) {
 	}
 	m := wake.Method{Name: wake.BySocket, Doorbell: socket}
 	if s.Hooked { // without our hooks nothing would tell that a carried message has arrived
-		m.Courier = &Courier{Socket: socket, Box: p.Box, Root: p.Root}
+		m.Carrier = &Carrier{Socket: socket, Box: p.Box, Root: p.Root}
 	}
 	w.Methods = append(w.Methods, m)
 	return w, nil

@@ -71,8 +71,8 @@ func TestSocket(t *testing.T) {
 				return nil
 			}),
 		},
-		Courier: func(bell wake.Doorbell, box *inbox.Mailbox, root string) wake.Courier {
-			return &Courier{Socket: bell.(*Socket), Box: box, Root: root}
+		Carrier: func(bell wake.Doorbell, box *inbox.Mailbox, root string) wake.Carrier {
+			return &Carrier{Socket: bell.(*Socket), Box: box, Root: root}
 		},
 	})
 }

@@ -20,5 +20,5 @@ func ways(p wake.Place, s wake.Session) (wake.Ways, error) {
 		return err == nil && (st == Busy || st == Waiting)
 	}
 	return wake.Ways{Busy: busy, Methods: []wake.Method{
-		{Name: wake.ByServer, Courier: server, Doorbell: server, Ready: server.Ready}, {Name: wake.ByQueue, Doorbell: queue}}}, nil
+		{Name: wake.ByServer, Carrier: server, Doorbell: server, Ready: server.Ready}, {Name: wake.ByQueue, Doorbell: queue}}}, nil
 }

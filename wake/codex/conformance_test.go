@@ -93,6 +93,6 @@ func TestServer(t *testing.T) {
 				return s.thread()
 			},
 		},
-		Courier: func(bell wake.Doorbell, _ *inbox.Mailbox, _ string) wake.Courier { return bell.(*Server) },
+		Carrier: func(bell wake.Doorbell, _ *inbox.Mailbox, _ string) wake.Carrier { return bell.(*Server) },
 	})
 }

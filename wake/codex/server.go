@@ -27,7 +27,7 @@ const (
 	receiptPage = 20
 )
 
-// Server is the app-server's side of one thread. It is a Doorbell and a Courier, for one goroutine at a time.
+// Server is the app-server's side of one thread. It is a Doorbell and a Carrier, for one goroutine at a time.
 type Server struct {
 	Home   string // CODEX_HOME
 	Thread string

@@ -168,7 +168,7 @@ func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message) (r wake.Ring, 
 	for _, m := range w.Methods {
 		var err error
 		switch {
-		case m.Courier != nil && w.policy.Tries == 0:
+		case m.Carrier != nil && w.policy.Tries == 0:
 			err = w.handOver(ctx, m)
 		case m.Doorbell != nil:
 			err = m.Doorbell.Ring(ctx, wake.NoticeOf(wake.MayWake(msgs)))
@@ -191,7 +191,7 @@ func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message) (r wake.Ring, 
 	return r, cause
 }
 
-// handOver gives the client what the courier takes. The lease ends with this process,
+// handOver gives the client what the carrier takes. The lease ends with this process,
 // so a crash in between offers the messages again.
 func (w *Watcher) handOver(ctx context.Context, m wake.Method) error {
 	if m.Ready != nil {
@@ -206,7 +206,7 @@ func (w *Watcher) handOver(ctx context.Context, m wake.Method) error {
 	if len(l.Messages) == 0 {
 		return l.Release() // somebody else was faster
 	}
-	had, err := m.Courier.Carry(ctx, l.Messages)
+	had, err := m.Carrier.Carry(ctx, l.Messages)
 	if len(had) == 0 {
 		return errors.Join(err, l.Release())
 	}

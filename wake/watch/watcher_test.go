@@ -100,7 +100,7 @@ func (s *stage) left() string {
 
 func TestWhatACourierHandsOverIsReadAndTheRestWaits(t *testing.T) {
 	c := &script{had: func(ids []string) ([]string, error) { return ids[:2], nil }}
-	s := newStage(t, wake.Method{Name: "socket", Courier: c})
+	s := newStage(t, wake.Method{Name: "socket", Carrier: c})
 	s.deliver("a", "b", "c")
 	s.look()
 	if got := s.left(); got != "[c]" {
@@ -119,7 +119,7 @@ func TestWhatACourierHandsOverIsReadAndTheRestWaits(t *testing.T) {
 func TestNothingIsLeasedForAClientThatIsAway(t *testing.T) {
 	m := &script{}
 	away := func(context.Context) error { return wake.ErrAway }
-	s := newStage(t, wake.Method{Name: "server", Courier: m, Doorbell: m, Ready: away})
+	s := newStage(t, wake.Method{Name: "server", Carrier: m, Doorbell: m, Ready: away})
 	s.deliver("a")
 	before, err := s.box.Stamp()
 	if err != nil {
@@ -137,7 +137,7 @@ func TestNothingIsLeasedForAClientThatIsAway(t *testing.T) {
 // A carried line may be kept back by the client and come later: the second ring carries no bodies.
 func TestALostRingIsRungAgainWithoutBodies(t *testing.T) {
 	m := &script{had: func([]string) ([]string, error) { return nil, fmt.Errorf("%w: nothing came back", wake.ErrUncaptured) }}
-	s := newStage(t, wake.Method{Name: "socket", Courier: m, Doorbell: m})
+	s := newStage(t, wake.Method{Name: "socket", Carrier: m, Doorbell: m})
 	s.deliver("a")
 	again := s.look()
 	if got := s.left(); got != "[a]" || s.log[0].Outcome != wake.Uncaptured {

@@ -59,7 +59,7 @@ func mailOf(t *testing.T, bodies ...string) mail {
 	return m
 }
 
-// carried has the mail carried to a client, which proves some of it. The courier is cancelled when that is
+// carried has the mail carried to a client, which proves some of it. The carrier is cancelled when that is
 // not all.
 func (a Adapter) carried(t *testing.T, m mail, proves func(inbox.Message) bool) (text string, had []string, err error) {
 	t.Helper()
@@ -68,7 +68,7 @@ func (a Adapter) carried(t *testing.T, m mail, proves func(inbox.Message) bool) 
 	c, done := a.Taking(t), make(chan struct{})
 	go func() {
 		defer close(done)
-		had, err = a.Courier(c.Bell, m.box, m.root).Carry(ctx, m.msgs)
+		had, err = a.Carrier(c.Bell, m.box, m.root).Carry(ctx, m.msgs)
 	}()
 	last := m.msgs[len(m.msgs)-1].Envelope()
 	for !strings.Contains(text, last) && !strings.Contains(text, "message_pending") {
@@ -123,7 +123,7 @@ func (a Adapter) carriesNothing(t *testing.T) {
 	m, c := mailOf(t, "one"), a.Taking(t)
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	had, err := a.Courier(c.Bell, m.box, m.root).Carry(over, m.msgs)
+	had, err := a.Carrier(c.Bell, m.box, m.root).Carry(over, m.msgs)
 	if len(had) > 0 || err == nil || errors.Is(err, wake.ErrUnreachable) {
 		t.Errorf("had %q, %v", had, err)
 	}

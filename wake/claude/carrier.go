@@ -12,17 +12,17 @@ import (
 // maxCarry bounds one line. The client takes a megabyte; a turn need not start with so much.
 const maxCarry = 64 << 10
 
-// Courier carries messages over the socket. Its receipt is the session's
+// Carrier carries messages over the socket. Its receipt is the session's
 // UserPromptSubmit hook, which archives what it sees (inbox.Mailbox.Receive),
 // so it is for sessions that have our hooks.
-type Courier struct {
+type Carrier struct {
 	Socket *Socket
 	Box    *inbox.Mailbox
 	Root   string // the directory of the mailbox
 }
 
-// Carry implements wake.Courier.
-func (c *Courier) Carry(ctx context.Context, msgs []inbox.Message) (had []string, err error) {
+// Carry implements wake.Carrier.
+func (c *Carrier) Carry(ctx context.Context, msgs []inbox.Message) (had []string, err error) {
 	text, names, ids := pack(msgs)
 	if len(ids) == 0 {
 		return nil, c.Socket.Ring(ctx, wake.NoticeOf(msgs)) // the hook hands the first one over
