@@ -74,7 +74,7 @@ func (c *toolCall) pollInbox(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	piece, err := c.fill(&p, s.ID, l.Messages)
+	piece, err := c.fillMail(&p, s.ID, l.Messages)
 	if err != nil || p.count == 0 {
 		return p.result(), errors.Join(err, l.Release())
 	}
@@ -109,8 +109,8 @@ func (c *toolCall) pollInbox(ctx context.Context) (any, error) {
 	return p.result(piece.sentence(len(l.Messages)-p.count, l.More)), nil
 }
 
-// fill takes whole messages in order while they fit, or the next part of the first.
-func (c *toolCall) fill(p *page, sid string, msgs []inbox.Message) (piece part, err error) {
+// fillMail takes whole messages in order while they fit, or the next part of the first.
+func (c *toolCall) fillMail(p *page, sid string, msgs []inbox.Message) (piece part, err error) {
 	for _, m := range msgs {
 		if one, err := toJSON(m); err != nil || !p.add(one) {
 			break

@@ -133,8 +133,8 @@ func fill[T any](room int, all []T, encode func(T) (string, error)) (*page, erro
 	return p, nil
 }
 
-// rows answers with what is no mail. What does not fit is left out like the first so
-// many that are not in all, and it says so.
+// rows answers with as much of all as fits, and says how many were left out: the rest, and
+// the first before, which are not in all.
 func rows[T any](room int, all []T, before int, left string) (*mcp.CallToolResult, error) {
 	p, err := fill(room, all, func(v T) (string, error) { return toJSON(v) })
 	if err != nil {

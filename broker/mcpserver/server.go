@@ -55,7 +55,7 @@ type tools struct {
 	mu     sync.Mutex
 	broker *broker.Broker // nil before the first call
 	last   string         // the session of the last call
-	leave  func() error   // ends the lock that shows that this process serves it
+	unlock func() error   // of the server lock of that session, which shows that it is alive
 
 	progress sync.Map // by session id, a progress
 	warnings []string // that no answer has told yet
@@ -72,9 +72,9 @@ func (t *tools) open() (*broker.Broker, error) {
 	b, err := t.cfg.Open(broker.Tell(t.warn))
 	if err == nil {
 		t.broker = b
-		if t.leave != nil {
-			t.leave()
-			t.leave = nil
+		if t.unlock != nil {
+			t.unlock()
+			t.unlock = nil
 		}
 	}
 	return b, err
@@ -209,8 +209,9 @@ const autoAlias = "C2C_MCP_AUTO_REGISTER_ALIAS"
 // earlyWait is short: the client waits, and the first tool call does it otherwise.
 const earlyWait = 2 * time.Second
 
-// registerEarly makes the session before it has called a tool, as the original does with that variable: others
-// are to find its alias. Whose client does not tell the session but in a call has to wait for that.
+// registerEarly registers the session before it has called a tool, as the original does with that variable, so
+// that others find its alias. A client whose process has several sessions names one only in a call: then the
+// first call registers it.
 func (t *tools) registerEarly(ctx context.Context) {
 	c := t.caller(ctx, mcp.CallToolRequest{})
 	if p, _ := clients.Find(c.Client); c.Alias == "" || p.SharedProcess {
@@ -288,12 +289,12 @@ func (c *toolCall) own(s broker.Session) error {
 func (t *tools) remember(b *broker.Broker, s broker.Session) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.last == s.ID && t.leave != nil {
+	if t.last == s.ID && t.unlock != nil {
 		return
 	}
-	if t.leave != nil {
-		t.leave()
+	if t.unlock != nil {
+		t.unlock()
 	}
 	t.last = s.ID
-	t.leave, _ = b.Serve(s.ID) // without it, the client's process alone says that the session is alive
+	t.unlock, _ = b.Serve(s.ID) // without it, the client's process alone says that the session is alive
 }

@@ -58,7 +58,6 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, srv *server.MCPServ
 		out:      newOutput(out, limits.Write, session.ClientNotifications()),
 		calls:    make(chan *request, queued),
 		answered: make(chan struct{}),
-		pending:  make(map[string]*request),
 	}
 	if err := srv.RegisterSession(ctx, session); err != nil {
 		return fmt.Errorf("register stdio session: %w", err)
@@ -108,8 +107,7 @@ type stdio struct {
 	calls    chan *request // in the order in which they came
 	answered chan struct{} // closed when no call is under way any more
 
-	mu      sync.Mutex
-	pending map[string]*request // by id; what the client may cancel
+	pending sync.Map // what cancels a request, by its id
 }
 
 // A request is a message on its way to an answer; also a notification, which
@@ -143,7 +141,9 @@ func (t *stdio) read(ctx context.Context, in io.Reader) error {
 			refusal = refuse(m.id, mcp.METHOD_NOT_FOUND, "method not found: start with initialize")
 		}
 		if id := m.cancelled(); id != "" {
-			t.cancel(id)
+			if cancel, ok := t.pending.Load(id); ok {
+				cancel.(context.CancelCauseFunc)(errCancelled)
+			}
 			continue
 		}
 		if m.method == "" && refusal == nil {
@@ -168,28 +168,9 @@ func (t *stdio) begin(ctx context.Context, m message, refusal *mcp.JSONRPCError)
 	r := &request{message: m, refusal: refusal}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	if m.id != nil {
-		t.mu.Lock()
-		t.pending[string(m.id)] = r
-		t.mu.Unlock()
+		t.pending.Store(string(m.id), r.cancel)
 	}
 	return r
-}
-
-func (t *stdio) end(r *request) {
-	r.cancel(nil)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.pending[string(r.id)] == r { // not when the client used the id twice
-		delete(t.pending, string(r.id))
-	}
-}
-
-func (t *stdio) cancel(id string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if r := t.pending[id]; r != nil {
-		r.cancel(errCancelled)
-	}
 }
 
 // answerCalls works off the calls, and then ends the output, unless ctx is done before.
@@ -211,7 +192,8 @@ func (t *stdio) answerCalls(ctx context.Context) {
 
 // answer has r handled, writes the answer and calls what AfterWrite was given.
 func (t *stdio) answer(r *request) {
-	defer t.end(r)
+	defer t.pending.Delete(string(r.id))
+	defer r.cancel(nil)
 	written := func(error) {}
 	resp, err := t.handle(context.WithValue(r.ctx, afterWrite{}, &written), r)
 	if resp != nil && (r.id != nil || r.refusal != nil) {

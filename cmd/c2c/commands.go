@@ -46,8 +46,8 @@ func commands() []command {
 	}
 }
 
-// theirs are the commands of c2cd.
-var theirs = [][2]string{
+// inC2cd are the commands that c2cd has.
+var inC2cd = [][2]string{
 	{"start", "run a client as a session with a name"},
 	{"wake", "wake sessions from outside: a daemon, tmux, screen"},
 	{"mcp", "the MCP server that a client starts"},
@@ -114,8 +114,8 @@ func (c *call) attach(ctx context.Context, explicit string) (broker.Session, err
 	return s, err
 }
 
-// become turns into the c2cd beside this program.
-func (a *app) become(args []string) error {
+// runC2cd replaces this program by the c2cd beside it.
+func (a *app) runC2cd(args []string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find c2cd: %w", err)

@@ -11,7 +11,7 @@ import (
 func completion(c *call, _ *flag.FlagSet) action {
 	return func(context.Context) error {
 		var names []string
-		for _, other := range theirs {
+		for _, other := range inC2cd {
 			names = append(names, other[0])
 		}
 		for _, other := range commands() {

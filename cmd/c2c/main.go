@@ -32,7 +32,7 @@ const (
 	exitLocked
 )
 
-// app is the world outside, so that a test can be it.
+// app is what the program reads, writes and knows of its surroundings. A test makes its own.
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -96,9 +96,9 @@ func (a *app) main(ctx context.Context, args []string) int {
 	case "--version":
 		name = "version"
 	}
-	for _, c := range theirs {
+	for _, c := range inC2cd {
 		if c[0] == name {
-			return a.report(name, a.become(args))
+			return a.report(name, a.runC2cd(args))
 		}
 	}
 	for _, c := range commands() {
@@ -192,7 +192,7 @@ func (a *app) help(w io.Writer) {
 	for _, c := range commands() {
 		fmt.Fprintf(w, "  %-12s %s\n", c.name, c.short)
 	}
-	for _, c := range theirs {
+	for _, c := range inC2cd {
 		fmt.Fprintf(w, "  %-12s %s\n", c[0], c[1])
 	}
 	fmt.Fprint(w, "\nc2c <command> --help tells more. Example:\n\n  c2c send amber 'The build is green again.'\n")

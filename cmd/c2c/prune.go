@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// age is a duration, in days too: 90d.
-func age(s string) (time.Duration, error) {
+// parseAge reads a duration, in days too: 90d.
+func parseAge(s string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		n, err := strconv.ParseUint(days, 10, 16)
 		return time.Duration(n) * 24 * time.Hour, err
@@ -26,7 +26,7 @@ func age(s string) (time.Duration, error) {
 func prune(c *call, fs *flag.FlagSet) action {
 	var older time.Duration
 	fs.Func("older", "remove what is older than this `age`: 90d, 2160h", func(s string) (err error) {
-		older, err = age(s)
+		older, err = parseAge(s)
 		return err
 	})
 	dry := fs.Bool("dry-run", false, "show what would go, and change nothing")

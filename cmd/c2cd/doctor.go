@@ -158,11 +158,11 @@ func (a *app) checkRoot(ctx context.Context) []doctor.Finding {
 	defer b.Close()
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	return append([]doctor.Finding{f, a.checkDaemon(ctx, b)}, b.Check(ctx, wakes)...)
+	return append([]doctor.Finding{f, a.checkDaemon(ctx, b)}, b.Check(ctx, canWake)...)
 }
 
-// wakes says whether there is a way to wake sessions of a client.
-func wakes(name string) bool {
+// canWake says whether there is a way to wake sessions of a client.
+func canWake(name string) bool {
 	_, known := clients.Find(name)
 	return known
 }

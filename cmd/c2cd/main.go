@@ -24,7 +24,7 @@ import (
 
 var errUsage = errors.New("usage")
 
-// app is the world outside.
+// app is what the program reads, writes and knows of its surroundings.
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -38,13 +38,13 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	cwd, _ := os.Getwd() // without one, only an absolute root works
-	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, cwd: cwd, c2c: beside(),
+	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, cwd: cwd, c2c: findC2C(),
 		log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	os.Exit(a.main(ctx, os.Args[1:]))
 }
 
-// beside is the c2c in the directory of this program.
-func beside() string {
+// findC2C returns the c2c in the directory of this program.
+func findC2C() string {
 	self, err := os.Executable()
 	if err != nil {
 		return "c2c"
