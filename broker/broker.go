@@ -71,7 +71,7 @@ func Open(cfg Config) (*Broker, error) {
 		b.mail.Now = b.now
 	}
 	if b.mail.Log == nil {
-		b.mail.Log = slog.New(warnings{b.log.Handler(), b})
+		b.mail.Log = b.mailLog()
 	}
 	return b, nil
 }

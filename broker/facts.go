@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -100,14 +101,11 @@ func (b *Broker) changeFacts(ctx context.Context, sid string, edit func(*facts))
 		if err != nil {
 			return err
 		}
-		before, _ := json.Marshal(f)
+		before, _ := json.MarshalIndent(f, "", "  ")
 		edit(&f)
 		after, err := json.MarshalIndent(f, "", "  ")
-		if err != nil {
-			return err
-		}
-		if compact, _ := json.Marshal(f); string(compact) == string(before) {
-			return nil // hooks come here on every call: no fsync for nothing
+		if err != nil || bytes.Equal(before, after) {
+			return err // hooks come here on every call: no fsync for nothing
 		}
 		return dir.Replace(sid+".json", append(after, '\n'))
 	})

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"log/slog"
 	"slices"
 	"strconv"
 
@@ -96,30 +95,4 @@ func (b *Broker) TailLog(ctx context.Context, limit int) ([]json.RawMessage, err
 	}
 	slices.Reverse(lines)
 	return lines, nil
-}
-
-// warnings hands on what the mailboxes warn of, and writes it to broker.log too: damage is to be found there
-// when whoever met it did not say so.
-type warnings struct {
-	slog.Handler
-	b *Broker
-}
-
-func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= slog.LevelWarn || w.Handler.Enabled(ctx, level)
-}
-
-func (w warnings) Handle(ctx context.Context, r slog.Record) error {
-	if r.Level >= slog.LevelWarn {
-		notes := []Note{{"warning", r.Message}}
-		r.Attrs(func(a slog.Attr) bool {
-			notes = append(notes, Note{a.Key, a.Value.String()})
-			return true
-		})
-		w.b.record(ctx, "mailbox", notes...)
-	}
-	if !w.Handler.Enabled(ctx, r.Level) {
-		return nil
-	}
-	return w.Handler.Handle(ctx, r)
 }
