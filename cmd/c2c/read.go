@@ -25,7 +25,11 @@ func (c *call) printMail(msgs []inbox.Message) error {
 
 // mailbox is the caller's.
 func (c *call) mailbox(ctx context.Context) (s broker.Session, m *inbox.Mailbox, err error) {
-	if s, err = c.attach(ctx, c.session); err == nil {
+	err = c.limited(ctx, func(ctx context.Context) (err error) {
+		s, err = c.attach(ctx, c.session)
+		return err
+	})
+	if err == nil {
 		m, err = c.b.Mailbox(s.ID)
 	}
 	return s, m, err
@@ -37,12 +41,7 @@ func pollInbox(c *call, fs *flag.FlagSet) action {
 	var wait waitFlag
 	fs.Var(&wait, "wait", "wait for mail, for this `duration` or for ever")
 	return func(ctx context.Context) error {
-		var s broker.Session
-		var m *inbox.Mailbox
-		err := c.limited(ctx, func(ctx context.Context) (err error) {
-			s, m, err = c.mailbox(ctx)
-			return err
-		})
+		s, m, err := c.mailbox(ctx)
 		if err == nil && wait.on {
 			err = await(ctx, m, wait.limit)
 		}
