@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"c2c/wake"
@@ -35,11 +34,9 @@ type Doorbell struct {
 
 // terminal is a pane.
 type terminal interface {
-	// look returns what the pane shows, and the latest time at which the client may have read a key. It
-	// fails when a key would not reach the client.
-	look(context.Context) (view, time.Time, error)
-	// typed is when a person may have typed last, as far as the multiplexer tells.
-	typed(context.Context) (time.Time, error)
+	// look returns what the pane shows, and the latest time at which a person may have typed. It fails when a
+	// key would not reach the client.
+	look(context.Context) (*screen.Screen, time.Time, error)
 	// Paste and Enter are those of screen.Terminal.
 	Paste(ctx context.Context, text string) error
 	Enter(context.Context) error
@@ -94,10 +91,10 @@ func (t typist) Idle(ctx context.Context) error {
 			first, left, err = t.sample(ctx)
 		}
 	}
-	var v view
+	var now *screen.Screen
 	if err == nil && left <= 0 {
 		if err = t.wait(ctx, between); err == nil {
-			v, left, err = t.sample(ctx)
+			now, left, err = t.sample(ctx)
 		}
 	}
 	switch {
@@ -105,39 +102,29 @@ func (t typist) Idle(ctx context.Context) error {
 		return err
 	case left > 0:
 		return errors.New("somebody types")
-	case !v.equal(first):
+	case !now.Same(first):
 		return errors.New("its screen moves")
 	}
 	return nil
 }
 
+// sample returns what the pane shows, and how much is left of the time without a key.
+func (t typist) sample(ctx context.Context) (*screen.Screen, time.Duration, error) {
+	s, typed, err := t.look(ctx)
+	return s, typed.Add(quiet).Sub(t.now()), err
+}
+
 // Look implements screen.Terminal.
 func (t typist) Look(ctx context.Context, see func(*screen.Screen)) error {
-	v, _, err := t.look(ctx)
+	s, _, err := t.look(ctx)
 	if err == nil {
-		see(screen.Captured(v.drawn, v.row, v.col))
+		see(s)
 	}
 	return err
 }
 
 // Wait implements screen.Terminal.
 func (t typist) Wait(ctx context.Context) error { return errors.Join(t.wait(ctx, between), ctx.Err()) }
-
-// sample returns what the pane shows, and how much is left of the time without a key.
-func (t typist) sample(ctx context.Context) (view, time.Duration, error) {
-	v, read, err := t.look(ctx)
-	if err != nil {
-		return v, 0, err
-	}
-	typed, err := t.typed(ctx)
-	if err != nil {
-		return v, 0, err
-	}
-	if read.After(typed) {
-		typed = read
-	}
-	return v, typed.Add(quiet).Sub(t.now()), nil
-}
 
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
@@ -148,18 +135,4 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	}
-}
-
-// view is what a pane shows, and where its cursor stands, from 0.
-type view struct {
-	lines    []string // the text alone
-	drawn    []string // the same lines with their colours, as package screen gets them
-	row, col int
-}
-
-func (v view) valid() bool { return v.row >= 0 && v.col >= 0 && v.row < len(v.lines) }
-
-// equal leaves the colours out: a cursor that the client draws may blink.
-func (v view) equal(w view) bool {
-	return v.row == w.row && v.col == w.col && slices.Equal(v.lines, w.lines)
 }

@@ -290,10 +290,11 @@ func TestAReadIsNotToldTooEarly(t *testing.T) {
 func TestAKeyForTmuxCounts(t *testing.T) {
 	l := newLab(t, Tmux)
 	b := l.bell()
-	term, err := b.open()
+	open, err := b.open()
 	if err != nil {
 		t.Fatal(err)
 	}
+	term := open.(*tmux)
 	if at, err := term.typed(t.Context()); err != nil || !at.IsZero() {
 		t.Errorf("nobody is attached, typed at %v, %v", at, err)
 	}

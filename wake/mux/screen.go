@@ -7,12 +7,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"c2c/wake"
+	"c2c/wake/screen"
 )
 
 // gnuScreen is a window of a GNU screen session (measured with 4.9.0). What it does not tell:
@@ -23,7 +23,7 @@ import (
 //   - Whether the client asked for bracketed paste. It gets the brackets all the same.
 //   - Prompts and lists of screen's own over the window: what is typed then goes there. It does not come
 //     into the input line, so no Enter follows.
-//   - Who has typed what into screen itself, and renumbered windows: the number is what the window was
+//   - When keys came: only when the client has read them. Who has typed what into screen itself, and renumbered windows: the number is what the window was
 //     started with.
 //
 // Somebody who is attached sees screen's answers in the message line for a moment.
@@ -51,7 +51,7 @@ func (s *gnuScreen) close() error { return os.RemoveAll(s.dir) }
 
 // look implements terminal. In copy mode, which screen shows nobody but the one who scrolls, it refuses to
 // change how many lines it keeps: so one more is asked for, and given back.
-func (s *gnuScreen) look(ctx context.Context) (v view, read time.Time, err error) {
+func (s *gnuScreen) look(ctx context.Context) (v *screen.Screen, read time.Time, err error) {
 	if read, err = s.terminal(); err != nil {
 		return v, read, err
 	}
@@ -78,14 +78,14 @@ func (s *gnuScreen) look(ctx context.Context) (v view, read time.Time, err error
 	if st.kept != s.kept+1 {
 		return v, read, errors.New("its window is in copy mode")
 	}
-	if v.lines, err = s.picture(); err != nil {
+	lines, err := s.picture()
+	if err == nil && (len(lines) != st.height || st.row >= len(lines)) { // a low byte can look like the end of a line
+		err = errors.New("screen's picture is not as high as its window")
+	}
+	if err != nil {
 		return v, read, err
 	}
-	v.drawn, v.row, v.col = withSigns(v.lines), st.row, st.col
-	if !v.valid() || len(v.lines) != st.height { // a low byte can look like the end of a line
-		return v, read, errors.New("screen's picture is not as high as its window")
-	}
-	return v, read, nil
+	return screen.Captured(withSigns(lines), st.row, st.col), read, nil
 }
 
 // keep is the command to keep so many lines. With @ it says nothing about it: somebody who is attached would
@@ -169,17 +169,13 @@ func readable(picture []byte) []string {
 
 // withSigns puts Claude Code's prompt sign back, of which screen's picture has the low byte.
 func withSigns(lines []string) []string {
-	out := slices.Clone(lines)
 	for i, line := range lines {
 		if rest, ok := strings.CutPrefix(line, "o\u00a0"); ok {
-			out[i] = "❯\u00a0" + rest
+			lines[i] = "❯\u00a0" + rest
 		}
 	}
-	return out
+	return lines
 }
-
-// typed implements terminal: screen does not tell. What the client has read it has from foreground.
-func (s *gnuScreen) typed(context.Context) (time.Time, error) { return time.Time{}, nil }
 
 // Paste implements terminal. screen would take \, ^ and $ for the start of a character or of a variable.
 func (s *gnuScreen) Paste(ctx context.Context, text string) error {

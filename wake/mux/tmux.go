@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"c2c/wake"
+	"c2c/wake/screen"
 	"c2c/wake/socket"
 )
 
@@ -29,42 +30,45 @@ func newTmux(path string, p Pane, pid int) *tmux {
 const fields = "#{pane_id} #{pane_dead} #{pane_in_mode} #{pane_synchronized} #{pane_input_off} #{cursor_x} #{cursor_y} #{pane_tty}"
 
 // look implements terminal. The server answers all of it at one moment.
-func (t *tmux) look(ctx context.Context) (v view, read time.Time, err error) {
+func (t *tmux) look(ctx context.Context) (v *screen.Screen, last time.Time, err error) {
 	// tmux does what a server tells it, run a program for example.
 	if err := socket.Ours(t.pane.Socket); err != nil {
-		return v, read, err
+		return v, last, err
 	}
 	out, err := t.cmd.run(ctx, "display-message", "-p", "-t", t.pane.ID, fields,
-		";", "capture-pane", "-p", "-t", t.pane.ID, ";", "capture-pane", "-p", "-e", "-t", t.pane.ID)
+		";", "capture-pane", "-p", "-e", "-t", t.pane.ID)
 	if err != nil {
-		return v, read, err
+		return v, last, err
 	}
 	head, body, _ := strings.Cut(out, "\n")
 	f := strings.Fields(head)
 	if len(f) != 8 || f[0] != t.pane.ID {
-		return v, read, fmt.Errorf("%w: tmux answers %.100q", wake.ErrUnreachable, head)
+		return v, last, fmt.Errorf("%w: tmux answers %.100q", wake.ErrUnreachable, head)
 	}
 	switch {
 	case f[1] != "0":
-		return v, read, fmt.Errorf("%w: its pane is dead", wake.ErrUnreachable)
+		return v, last, fmt.Errorf("%w: its pane is dead", wake.ErrUnreachable)
 	case f[2] != "0":
-		return v, read, errors.New("its pane is in copy mode or the like")
+		return v, last, errors.New("its pane is in copy mode or the like")
 	case f[3] != "0": // an Enter would go to every pane of the window
-		return v, read, errors.New("its pane is synchronized with others")
+		return v, last, errors.New("its pane is synchronized with others")
 	case f[4] != "0":
-		return v, read, errors.New("its pane takes no input")
+		return v, last, errors.New("its pane takes no input")
 	}
 	lines := strings.Split(strings.TrimSuffix(body, "\n"), "\n")
-	v.lines, v.drawn = lines[:len(lines)/2], lines[len(lines)/2:]
-	v.col, err = strconv.Atoi(f[5])
-	if err == nil {
-		v.row, err = strconv.Atoi(f[6])
+	col, colErr := strconv.Atoi(f[5])
+	row, rowErr := strconv.Atoi(f[6])
+	if colErr != nil || rowErr != nil || col < 0 || row < 0 || row >= len(lines) {
+		return v, last, errors.New("no cursor on its screen")
 	}
-	if err != nil || len(v.lines) != len(v.drawn) || !v.valid() {
-		return v, read, errors.New("no cursor on its screen")
+	if last, err = t.terminal(f[7]); err != nil {
+		return v, last, err
 	}
-	read, err = t.terminal(f[7])
-	return v, read, err
+	typed, err := t.typed(ctx)
+	if typed.After(last) {
+		last = typed
+	}
+	return screen.Captured(lines, row, col), last, err
 }
 
 // terminal checks that the pane's terminal is the client's, and that the client has it.
@@ -83,7 +87,7 @@ func (t *tmux) terminal(path string) (read time.Time, err error) {
 	return foreground(p)
 }
 
-// typed implements terminal. tmux keeps the second of the last key for each attached terminal, whatever
+// typed is when a person may have typed last. tmux keeps the second of the last key for each attached terminal, whatever
 // the key was for; those that show another pane do not count. It knows no keys sent by `tmux send-keys` or
 // by a terminal in control mode: those are seen only when the client reads them.
 func (t *tmux) typed(ctx context.Context) (last time.Time, err error) {

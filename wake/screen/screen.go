@@ -122,10 +122,10 @@ func Text(line []Cell) string {
 	return string(text)
 }
 
-func (s *Screen) String() string {
-	var b []byte
-	for _, line := range s.shown.cells {
-		b = append(append(b, Text(line)...), '\n')
-	}
-	return string(b)
+func (s *Screen) String() string { return s.text(0, s.rows) }
+
+// Same says whether two pictures show the same text, with the cursor at the same place. Colours do not count: a
+// cursor that the client draws may blink.
+func (s *Screen) Same(other *Screen) bool {
+	return s.shown.row == other.shown.row && s.shown.col == other.shown.col && s.String() == other.String()
 }
