@@ -24,7 +24,7 @@ func TestRootMakesNothingInAUsersHome(t *testing.T) {
 		}
 		before := b.tree()
 		err := b.plan(client).Apply()
-		if !errors.Is(err, atomicfile.ErrNotOurs) || !strings.Contains(err.Error(), "run it as that user") {
+		if !errors.Is(err, atomicfile.ErrNotOurs) || !strings.Contains(err.Error(), "run c2c as that user") {
 			t.Errorf("%s: %v", client, err)
 		}
 		b.wantTree(before)

@@ -69,7 +69,7 @@ func ShutsOut(parent string) error {
 		return err
 	}
 	if uid := owner(info); uid != 0 {
-		return fmt.Errorf("%w: %q belongs to uid %d, whom root's files there would shut out; run it as that user", ErrNotOurs, parent, uid)
+		return fmt.Errorf("%w: %q belongs to uid %d, whom root's files there would shut out: run c2c as that user, or set HOME to a folder of root's", ErrNotOurs, parent, uid)
 	}
 	return nil
 }
