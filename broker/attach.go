@@ -30,17 +30,10 @@ func (b *Broker) attached(c Caller) (s Session, ok bool) {
 	if err != nil || i < 0 {
 		return s, false
 	}
-	f := b.factsOf(sid)
-	if c.PID > 0 {
-		if p, err := b.proc.find(c.PID); err != nil || !rows[i].holds(p) || b.isElsewhere(rows[i], f) {
-			return s, false
-		}
-	}
-	s = b.sessionWith(rows[i], f, b.isHeld)
-	n := len(s.ClientIDs)
-	same := c.ClientID == "" || n > 0 && s.ClientIDs[n-1] == c.ClientID
-	same = same && (c.Alias == "" || f.Named)
-	return s, same && f.known && !s.MailToCome() && (c.Client == "" || s.Client == c.Client)
+	s = b.session(rows[i])
+	same := (c.PID == 0 || s.Process == c.PID) && (c.Client == "" || s.Client == c.Client) &&
+		(c.ClientID == "" || s.newestClientID() == c.ClientID) && (c.Alias == "" || s.facts.Named)
+	return s, same && s.facts.known && !s.MailToCome()
 }
 
 // Register is Attach, and gives the session the alias; an empty one keeps what it has. An alias that an

@@ -130,12 +130,11 @@ func (b *Broker) resolve(rows []row, c Caller) (string, error) {
 // when that is nobody else's: people read it.
 func (b *Broker) started(rows []row, c Caller) (string, error) {
 	if r := b.receiver(rows, c.Start); r != nil {
-		p, err := b.proc.find(c.PID)
-		own := err == nil && b.holds(r, p)
-		if st := b.state(r); !own && st != Absent && (st != Unknown || r.integer("pid") != 0) {
-			return "", &AliasTakenError{Alias: r.alias(), Holder: r.sid(), Suggested: freeAlias(rows, c.Start)}
+		s := b.session(r)
+		if own := c.PID > 0 && s.Process == c.PID; !own && s.State != Absent && (s.State != Unknown || s.PID != 0) {
+			return "", &AliasTakenError{Alias: s.Alias, Holder: s.ID, Suggested: freeAlias(rows, c.Start)}
 		}
-		return r.sid(), nil
+		return s.ID, nil
 	}
 	if findSID(rows, c.Start) >= 0 || checkSID(c.Start) != nil {
 		return "", nil
