@@ -60,25 +60,21 @@ func parse(b []byte) (m message, refusal *mcp.JSONRPCError) {
 	if !utf8.Valid(b) { // decoding would replace what is not, and the words would be others
 		return m, refuse(nil, mcp.PARSE_ERROR, "parse error: the line is not UTF-8")
 	}
-	if b[0] == '[' {
-		return m, refuse(nil, mcp.INVALID_REQUEST, "batches are not supported: send one request a line")
-	}
 	var head struct {
 		JSONRPC any             `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`
-		Method  any             `json:"method"`
+		Method  string          `json:"method"`
 		Result  json.RawMessage `json:"result"`
 		Error   json.RawMessage `json:"error"`
 	}
 	if err := json.Unmarshal(b, &head); err != nil {
-		return m, refuse(nil, mcp.INVALID_REQUEST, "invalid request: not a JSON object")
+		return m, refuse(nil, mcp.INVALID_REQUEST, "invalid request: want one JSON-RPC object a line; batches are not supported")
 	}
 	if string(head.ID) == "null" {
 		head.ID = nil
 	}
-	method, isCall := head.Method.(string)
 	switch {
-	case isCall && head.ID == nil:
+	case head.Method != "" && head.ID == nil:
 		// A notification is never answered, right or wrong: Codex closes the
 		// connection when one is.
 		if head.JSONRPC != mcp.JSONRPC_VERSION {
@@ -88,12 +84,12 @@ func parse(b []byte) (m message, refusal *mcp.JSONRPCError) {
 		return m, nil // we ask the client nothing, so this answers nothing
 	case head.ID != nil && !isID(head.ID):
 		return m, refuse(nil, mcp.INVALID_REQUEST, "invalid request: the id is neither a string nor a number")
-	case !isCall:
+	case head.Method == "":
 		return m, refuse(head.ID, mcp.INVALID_REQUEST, "invalid request: no method")
 	case head.JSONRPC != mcp.JSONRPC_VERSION:
 		return m, refuse(head.ID, mcp.INVALID_REQUEST, `invalid request: jsonrpc is not "2.0"`)
 	}
-	return message{raw: b, id: head.ID, method: method}, nil
+	return message{raw: b, id: head.ID, method: head.Method}, nil
 }
 
 func isID(b json.RawMessage) bool {

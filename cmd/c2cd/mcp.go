@@ -52,15 +52,31 @@ func (a *app) mcp(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	client := cmp.Or(os.Getppid(), os.Getpid()) // it may be outside of our PID namespace
 	var srv *mcpserver.Server
+	var push func(box *inbox.Mailbox, root string) wake.Method
+	if channel != channelOff {
+		// The client may have been started without it, and does not tell.
+		push = func(box *inbox.Mailbox, root string) wake.Method {
+			c := &mcpserver.Channel{Server: srv, Box: box, Root: root}
+			m := wake.Method{Name: wake.ByChannel, Doorbell: c, Unproven: true}
+			if channel == channelContent {
+				m.Carrier = c
+			}
+			return m
+		}
+	}
+	client := cmp.Or(os.Getppid(), os.Getpid()) // it may be outside of our PID namespace
 	var once sync.Once
 	stop := func() {}
 	srv = mcpserver.New(mcpserver.Config{
-		Channel: channel != channelOff,
+		Channel: push != nil,
 		Client:  a.getenv("C2C_MCP_CLIENT_TYPE"), Getenv: a.getenv, PID: client,
 		Initialized: func(name string) {
-			once.Do(func() { stop = a.startRinging(ctx, name, client, pusher{channel, srv}) })
+			once.Do(func() {
+				if from, known := ringer.Server(name, client, push); known {
+					stop = a.startRinging(ctx, from)
+				}
+			})
 		},
 		Open: a.open,
 	})
@@ -75,32 +91,8 @@ func (a *app) mcp(ctx context.Context, args []string) error {
 	return err
 }
 
-// pusher is the server as a channel to the client.
-type pusher struct {
-	mode string
-	srv  *mcpserver.Server
-}
-
-// method is the channel's. The client may have been started without it.
-func (p pusher) method(box *inbox.Mailbox, root string) wake.Method {
-	c := &mcpserver.Channel{Server: p.srv, Box: box, Root: root}
-	m := wake.Method{Name: wake.ByChannel, Doorbell: c, Unproven: true}
-	if p.mode == channelContent {
-		m.Carrier = c
-	}
-	return m
-}
-
 // startRinging wakes the client's sessions until stop is called.
-func (a *app) startRinging(ctx context.Context, client string, pid int, channel pusher) (stop func()) {
-	push := channel.method
-	if channel.mode == channelOff {
-		push = nil
-	}
-	from, known := ringer.Server(client, pid, push)
-	if !known {
-		return func() {}
-	}
+func (a *app) startRinging(ctx context.Context, from ringer.From) (stop func()) {
 	r := a.ringer(from)
 	r.Hooked = func(id string) bool {
 		_, err := os.Stat(hooks.PointerPath(a.getenv, id))
