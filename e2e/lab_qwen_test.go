@@ -73,9 +73,7 @@ func TestLabQwenCallsMCPTools(t *testing.T) {
 		t.Errorf("the session's chat: %v", err)
 	}
 
-	mark := p.Out.Mark()
-	p.Command("/clear")
-	p.WaitScreen(mark, "Type your message")
+	clears(p, "/clear", "prompt-one")
 	looksIn(t, lab.Qwen, model, p, "prompt-two")
 	if cleared := qwenSessionOf(t, l, env["ppid"]); cleared.SessionID == record.SessionID || cleared.IPCPath != record.IPCPath {
 		t.Errorf("after /clear the record says %+v, before %+v", cleared, record)

@@ -95,7 +95,6 @@ func wantEnv(t *testing.T, env, want map[string]string) {
 // looksIn gives a client on a terminal a prompt, at which its model calls the probe and sees the answer.
 func looksIn(t *testing.T, c lab.Client, model *lab.Model, p *lab.Proc, prompt string) {
 	t.Helper()
-	mark := p.Out.Mark()
 	model.Script(lab.CallMCP(c, "probe", "look", map[string]any{}), lab.Say("Looked: "+prompt))
 	p.Submit(prompt)
 	answered := model.WaitFor("the probe's answer", func(turns []*lab.Request) *lab.Request {
@@ -109,7 +108,13 @@ func looksIn(t *testing.T, c lab.Client, model *lab.Model, p *lab.Proc, prompt s
 	if !strings.Contains(answered.Last().Text, "probe-looked") {
 		t.Errorf("the tool's answer is shown as %+v", answered.Last())
 	}
-	p.WaitScreen(mark, "Looked: "+prompt)
+	p.WaitShown("Looked: " + prompt)
+}
+
+// clears begins a new conversation by a command, after looksIn with the prompt.
+func clears(p *lab.Proc, command, prompt string) {
+	p.Command(command)
+	p.WaitGone("Looked: " + prompt)
 }
 
 // keepsDraft types half a prompt while the model thinks, and wants it as the beginning of the next one.
@@ -119,11 +124,10 @@ func keepsDraft(t *testing.T, model *lab.Model, p *lab.Proc) {
 	model.Script(lab.Say("First answer.").After(think))
 	p.Submit("first prompt")
 	model.WaitText("first prompt")
-	mark := p.Out.Mark()
 	p.Send("half-a-thought")
-	p.WaitScreen(mark, "half-a-thought")
+	p.WaitShown("half-a-thought")
 	close(think)
-	p.WaitScreen(mark, "First answer.")
+	p.WaitShown("First answer.")
 	p.Submit("-and-the-rest")
 	once(t, model.WaitText("and-the-rest"), "half-a-thought-and-the-rest")
 }

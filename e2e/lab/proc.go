@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"c2c/wake/screen"
 )
 
 // Proc is a client that runs, on a terminal of its own or with pipes. It ends with the test at the latest.
@@ -23,6 +26,7 @@ type Proc struct {
 	Out *Log // all that it wrote, standard error included
 
 	t    testing.TB
+	view *view // of a terminal
 	name string
 	cmd  *exec.Cmd
 	in   io.WriteCloser
@@ -50,22 +54,26 @@ func start(t testing.TB, dir string, env []string, argv ...string) *Proc {
 	return p
 }
 
-// startTerminal runs argv on a new terminal of 120 columns and 40 lines.
+const rows, columns = 40, 120
+
+// startTerminal runs argv on a new terminal.
 func startTerminal(t testing.TB, dir string, env []string, argv ...string) *Proc {
 	t.Helper()
 	p := newProc(t, dir, env, argv)
-	terminal, err := pty.StartWithSize(p.cmd, &pty.Winsize{Cols: 120, Rows: 40})
+	terminal, err := pty.StartWithSize(p.cmd, &pty.Winsize{Cols: columns, Rows: rows})
 	if err != nil {
 		t.Fatalf("start %s: %v", p.name, err)
 	}
 	p.in = terminal
+	p.view = &view{screen: screen.New(rows, columns)}
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
 		buf := make([]byte, 64<<10)
 		for {
 			n, err := terminal.Read(buf)
-			p.Out.Write(buf[:n])
+			p.view.Write(buf[:n])
+			p.Out.Write(buf[:n]) // and wake who waits for it
 			io.WriteString(terminal, terminalAnswers(buf[:n]))
 			if err != nil {
 				return // EIO: the last process on the terminal has gone
@@ -86,10 +94,20 @@ func newProc(t testing.TB, dir string, env []string, argv []string) *Proc {
 	t.Cleanup(func() {
 		p.Kill()
 		if t.Failed() {
-			t.Logf("%s: %v; the end of its output:\n%s", p.name, p.err, p.Out.tail(6000))
+			t.Logf("%s: %v; %s", p.name, p.err, p.end())
 		}
 	})
 	return p
+}
+
+// end is what a person would look at when the client did not do as expected.
+func (p *Proc) end() string {
+	if p.view == nil {
+		return "the end of its output:\n" + p.Out.tail(6000)
+	}
+	p.view.mu.Lock()
+	defer p.view.mu.Unlock()
+	return "its screen:\n" + p.view.screen.String()
 }
 
 func (p *Proc) reap(after func()) {
@@ -182,6 +200,49 @@ func (p *Proc) WaitScreen(mark int, texts ...string) int {
 		p.t.Fatalf("%s did not show %q", p.name, texts)
 	}
 	return found
+}
+
+// WaitShown waits until the terminal shows one of the texts and returns its index. Blanks do not count. Unlike
+// WaitScreen it sees a text that was drawn in pieces, and none that was drawn over.
+func (p *Proc) WaitShown(texts ...string) int {
+	p.t.Helper()
+	found := -1
+	ok := p.Out.wait(func([]byte) bool {
+		shown := p.view.String()
+		found = slices.IndexFunc(texts, func(text string) bool { return strings.Contains(shown, squeeze([]byte(text))) })
+		return found >= 0
+	})
+	if !ok {
+		p.t.Fatalf("%s does not show %q", p.name, texts)
+	}
+	return found
+}
+
+// WaitGone waits until the terminal does not show text any more.
+func (p *Proc) WaitGone(text string) {
+	p.t.Helper()
+	if !p.Out.wait(func([]byte) bool { return !strings.Contains(p.view.String(), squeeze([]byte(text))) }) {
+		p.t.Fatalf("%s still shows %q", p.name, text)
+	}
+}
+
+// view is what a terminal shows.
+type view struct {
+	mu     sync.Mutex
+	screen *screen.Screen
+}
+
+func (v *view) Write(b []byte) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.screen.Write(b)
+}
+
+// String is the text of all lines without blanks.
+func (v *view) String() string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return squeeze([]byte(v.screen.String()))
 }
 
 // WaitLine waits until a line of the output after mark contains text, and returns that line.

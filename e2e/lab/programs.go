@@ -16,6 +16,7 @@ const (
 	Codex    Client = "codex"
 	OpenCode Client = "opencode"
 	Qwen     Client = "qwen"
+	Copilot  Client = "copilot"
 )
 
 // clients says where npm puts each program, as a pattern below node_modules, and how its model names a tool of an
@@ -26,6 +27,7 @@ func clients() map[Client]struct{ program, tool string } {
 		Claude:   {"@anthropic-ai/claude-code-*/claude", "mcp__%s__%s"},
 		Codex:    {"@openai/codex-*/vendor/*/bin/codex", "mcp__%s__%s"},
 		OpenCode: {"opencode-linux-*/bin/opencode", "%s_%s"},
+		Copilot:  {"@github/copilot-linux-*/copilot", "%s-%s"},
 		Qwen:     {".bin/qwen", "mcp__%s__%s"},
 	}
 }
@@ -88,12 +90,12 @@ func (l *Lab) run(c Client, env []string, args ...string) *Proc {
 	return start(l.t, l.Project, env, l.command(c, args...)...)
 }
 
-// tui starts a client on a terminal and returns when it has drawn one of the texts.
+// tui starts a client on a terminal and returns when it shows one of the texts.
 func (l *Lab) tui(c Client, env, ready []string, args ...string) *Proc {
 	l.t.Helper()
 	begin := time.Now()
 	p := startTerminal(l.t, l.Project, env, l.command(c, args...)...)
-	p.WaitScreen(0, ready...)
+	p.WaitShown(ready...)
 	l.t.Logf("%s was ready after %v", c, time.Since(begin).Round(time.Millisecond))
 	return p
 }
