@@ -9,8 +9,10 @@ package hooks
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"c2c/inbox"
@@ -65,23 +67,18 @@ type Event struct {
 
 // Parse reads one event of a client.
 func Parse(client string, r io.Reader) (Event, error) {
-	for _, p := range protocols() {
-		if p.name == client {
-			return p.parse(r)
-		}
+	i := slices.Index(Clients(), client)
+	if i < 0 {
+		return Event{}, fmt.Errorf("client %q: hooks are known of %s", client, strings.Join(Clients(), " and "))
 	}
-	return Event{}, fmt.Errorf("client %q: hooks are known of %s", client, strings.Join(Clients(), " and "))
-}
-
-func (p protocol) parse(r io.Reader) (Event, error) {
-	e := Event{}
-	if err := json.NewDecoder(io.LimitReader(r, maxEvent)).Decode(&e); err != nil {
+	e := Event{protocol: protocols()[i]}
+	err := json.NewDecoder(io.LimitReader(r, maxEvent)).Decode(&e)
+	if err == nil && e.Name == "" {
+		err = errors.New("it has no hook_event_name")
+	}
+	if err != nil {
 		return Event{}, fmt.Errorf("read hook event: %w", err)
 	}
-	if e.Name == "" {
-		return Event{}, fmt.Errorf("read hook event: it has no hook_event_name")
-	}
-	e.protocol = p
 	return e, nil
 }
 

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"syscall"
 
 	clients "c2c/broker/client"
+	"c2c/cmd/cli"
 	"c2c/inbox"
 )
 
@@ -100,17 +100,10 @@ func (a *app) printf(format string, words ...any) {
 	fmt.Fprintf(a.stdout, format, words...)
 }
 
-func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.stdout)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
-}
-
 // show prints v with --json, else the text.
 func (c *call) show(v any, text func()) error {
 	if c.json {
-		return c.printJSON(v)
+		return cli.JSON(c.stdout, v)
 	}
 	text()
 	return nil

@@ -13,6 +13,7 @@ import (
 	"c2c/broker"
 	"c2c/broker/client"
 	"c2c/broker/doctor"
+	"c2c/cmd/cli"
 	"c2c/inbox"
 	"c2c/install"
 	"c2c/wake/clients"
@@ -59,7 +60,7 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 		report = append(report, install.Roundtrip(ctx, o))
 	}
 	if *asJSON {
-		err = a.printJSON(report)
+		err = cli.JSON(a.stdout, report)
 	} else {
 		a.printReport(report)
 	}

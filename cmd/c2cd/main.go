@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -128,12 +127,6 @@ func (v verb) none(args []string) error {
 		err = fmt.Errorf("%w: unexpected %q", errUsage, found[0])
 	}
 	return err
-}
-
-func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.stdout)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
 }
 
 func (a *app) root() (string, error) {

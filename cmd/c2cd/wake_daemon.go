@@ -10,6 +10,7 @@ import (
 	"c2c/broker"
 	"c2c/broker/client"
 	"c2c/broker/ringer"
+	"c2c/cmd/cli"
 	"c2c/wake"
 	"c2c/wake/daemon"
 )
@@ -97,7 +98,7 @@ func (d *wakeDaemon) status(ctx context.Context, asJSON bool) error {
 		}
 	}
 	if asJSON {
-		return d.a.printJSON(st)
+		return cli.JSON(d.a.stdout, st)
 	}
 	return st.print(d.a.stdout)
 }

@@ -1,7 +1,8 @@
-// Package cli is how both programs read their command lines and show their options.
+// Package cli is how both programs read their command lines, show their options and print JSON.
 package cli
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -51,4 +52,12 @@ func option(f *flag.Flag) (name, usage string) {
 		return name + "[=" + value + "]", usage
 	}
 	return name + " " + value, usage
+}
+
+// JSON prints v as people can read it.
+func JSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
 }
