@@ -25,6 +25,8 @@ type Caller struct {
 	// ClientID is the client's own session id as said in this very call: a hook's stdin, an MCP
 	// call's _meta. Never one from the environment.
 	ClientID string
+	// Claimed is such an id that the model may have written. It counts if the session was seen in this very process.
+	Claimed string
 	// Getenv is the environment; nil is an empty one.
 	Getenv func(string) string
 	// PID is the client's process when the caller knows it, else zero: then the ancestors are searched.
@@ -93,6 +95,9 @@ func (b *Broker) resolve(rows []row, c Caller) (string, error) {
 			return "", nil
 		}
 	}
+	if sid, err := b.claimed(c); sid != "" || err != nil {
+		return sid, err
+	}
 	if sid := c.env("C2C_MCP_SESSION_ID"); sid != "" {
 		// Never an alias: those change hands.
 		return sid, errors.Join(checkSID(sid), b.mayBe(rows, sid, c))
@@ -124,6 +129,22 @@ func (b *Broker) resolve(rows []row, c Caller) (string, error) {
 		return b.implied(c.User)
 	}
 	return near, nil
+}
+
+// claimed gives the session whose id the caller claims, if it was bound to the same process.
+func (b *Broker) claimed(c Caller) (string, error) {
+	if c.Claimed == "" || c.PID == 0 {
+		return "", nil
+	}
+	sid, err := b.sidOf(c.Client, c.Claimed)
+	if sid == "" || err != nil {
+		return "", err
+	}
+	p, err := b.proc.find(c.PID)
+	if f := b.factsOf(sid); err != nil || f.PID != p.pid || f.StartTime != p.start || f.Namespace != b.proc.namespace() {
+		return "", nil
+	}
+	return sid, nil
 }
 
 // started gives the session of an alias to who starts a client under it. A new one has the alias as its id

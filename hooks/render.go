@@ -42,10 +42,15 @@ func Render(e Event, msgs []inbox.Message, more bool) (a Answer, err error) {
 	return a, err
 }
 
-// Shell is what a command prints in a client's shell that passes on so many bytes; print makes the text of one
-// message. The notes are the sentences in Output that are ours.
-func Shell(limit int, msgs []inbox.Message, more bool, print func(inbox.Message) string) (a Answer, notes []string) {
-	p := protocol{limit: limit, length: func(text string) int { return len(inbox.Visible(text, "\n\t")) }}
+// Shell is what a command prints in a client's shell that passes on so many bytes, of which each line takes some
+// at the least; print makes the text of one message. The notes are the sentences in Output that are ours.
+func Shell(limit, line int, msgs []inbox.Message, more bool, print func(inbox.Message) string) (a Answer, notes []string) {
+	p := protocol{limit: limit, length: func(text string) (n int) {
+		for l := range strings.Lines(inbox.Visible(text, "\n\t")) {
+			n += max(len(l), line)
+		}
+		return n
+	}}
 	text, notes := p.fill(&a, msgs, more, print)
 	a.Output = []byte(text + "\n")
 	return a, notes

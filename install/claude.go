@@ -25,14 +25,14 @@ func claudeFiles(o Options) []target {
 	if set {
 		user = filepath.Join(dir, ".claude.json")
 	}
-	server := serverEditor{serverEntry{
+	server := serverEditor{serversKey, serverEntry{
 		Type: "stdio", Command: o.Binary, Args: []string{"mcp"},
 		Env: map[string]string{"C2C_MCP_CLIENT_TYPE": Claude},
 		// Without it the tools hide behind ToolSearch until the model looks.
 		AlwaysLoad: true,
-	}}
+	}, o.Binary}
 	return []target{
-		{path: script, mode: 0o755, editor: scriptEditor{o.HookScript}},
+		{path: script, mode: 0o755, editor: scriptEditor{"hook script", o.HookScript}},
 		{path: filepath.Join(dir, "settings.json"), editor: claudeHooks(script)},
 		{path: user, editor: server, other: !o.Global},
 		{path: filepath.Join(o.Project, ".mcp.json"), mode: 0o644, editor: server, other: o.Global},

@@ -331,6 +331,7 @@ func TestUninstallWithoutRecordsRemovesOnlyOurs(t *testing.T) {
 		b.write("home/.claude/settings.json", "{\"a\": 1}\n", 0o600)
 		b.write("home/.codex/config.toml", "a = 1\n", 0o600)
 		b.write("home/.claude/hooks/other.sh", "x", 0o600)
+		b.write("home/.config/opencode/plugins/other.ts", "x", 0o600)
 		before := b.tree()
 		b.install(client)
 		if err := os.RemoveAll(b.path("home/.local")); err != nil {

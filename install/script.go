@@ -12,11 +12,14 @@ import (
 var errEdited = errors.New("edited since")
 
 // scriptEditor owns the whole file.
-type scriptEditor struct{ content []byte }
+type scriptEditor struct {
+	part    string // what it is called
+	content []byte
+}
 
 func (e scriptEditor) add(path string, _ []byte) ([]byte, error) {
 	if len(e.content) == 0 {
-		return nil, fmt.Errorf("write %s: the hook script is empty", path)
+		return nil, fmt.Errorf("write %s: the %s is empty", path, e.part)
 	}
 	return e.content, nil
 }
@@ -33,14 +36,14 @@ func (scriptEditor) kind() string { return kindScript }
 func (e scriptEditor) holds(data []byte) bool { return bytes.Equal(data, e.content) }
 
 func (e scriptEditor) inspect(t target, f *file, _ Options) ([]doctor.Finding, error) {
-	found := doctor.Finding{Client: t.client, Status: doctor.OK, Part: kindScript, Path: t.path, Detail: "as this c2c writes it"}
+	found := doctor.Finding{Client: t.client, Status: doctor.OK, Part: e.part, Path: t.path, Detail: "as this c2c writes it"}
 	switch {
 	case f.data == nil:
 		return nil, nil
 	case !bytes.Equal(f.data, e.content):
-		found = t.problem(kindScript, "the content is not what this c2c writes")
-	case f.mode&0o111 != 0o111:
-		found = t.problem(kindScript, fmt.Sprintf("mode %04o is not executable", f.mode))
+		found = t.problem(e.part, "the content is not what this c2c writes")
+	case f.mode&t.mode&0o111 != t.mode&0o111:
+		found = t.problem(e.part, fmt.Sprintf("mode %04o is not executable", f.mode))
 	}
 	return []doctor.Finding{found}, nil
 }

@@ -18,8 +18,12 @@ type serverEntry struct {
 	AlwaysLoad bool              `json:"alwaysLoad,omitempty"`
 }
 
-// serverEditor puts mcpServers.c2c into a JSON file.
-type serverEditor struct{ entry serverEntry }
+// serverEditor puts an MCP server into a JSON file, as the member c2c of the object key.
+type serverEditor struct {
+	key     string
+	entry   any
+	command any // what the entry has under "command"
+}
 
 const serversKey = "mcpServers"
 
@@ -27,25 +31,25 @@ const serversKey = "mcpServers"
 // only corrects the command: people may have tuned the rest.
 func (e serverEditor) add(path string, data []byte) ([]byte, error) {
 	return editJSON(path, data, func(d *jsonDoc) error {
-		v, there, err := d.find(serversKey, serverName)
+		v, there, err := d.find(e.key, serverName)
 		switch {
 		case err != nil:
 			return err
 		case there == 2 && isOurServer(v):
-			return d.put(e.entry.Command, serversKey, serverName, "command")
+			return d.put(e.command, e.key, serverName, "command")
 		}
-		return d.put(e.entry, serversKey, serverName)
+		return d.put(e.entry, e.key, serverName)
 	})
 }
 
 func (e serverEditor) strip(path string, data, original []byte) ([]byte, error) {
 	return editJSON(path, data, func(d *jsonDoc) error {
-		v, there, err := d.find(serversKey, serverName)
+		v, there, err := d.find(e.key, serverName)
 		if err != nil || there < 2 {
 			return err
 		}
-		d.remove(d.root.Find("/"+serversKey), v)
-		d.removeEmpty(original, serversKey)
+		d.remove(d.root.Find("/"+e.key), v)
+		d.removeEmpty(original, e.key)
 		return nil
 	})
 }
@@ -53,22 +57,38 @@ func (e serverEditor) strip(path string, data, original []byte) ([]byte, error) 
 func (serverEditor) kind() string { return kindOfServers + "json" }
 
 func (e serverEditor) holds(data []byte) bool {
-	v := member(data, serversKey, serverName)
+	v := member(data, e.key, serverName)
 	return v != nil && isOurServer(v)
 }
 
 func (e serverEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, error) {
 	_, err := parseJSON(t.path, f.data)
-	v := member(f.data, serversKey, serverName)
+	v := member(f.data, e.key, serverName)
 	if err != nil || v == nil {
 		return nil, err
 	}
-	return []doctor.Finding{t.inspectServer(isOurServer(v), text(v.Find("/command")), o)}, nil
+	return []doctor.Finding{t.inspectServer(isOurServer(v), commandLine(v)[0], o)}, nil
 }
 
 // isOurServer tells our entry from that of the original c2c, which starts
 // c2c-mcp-server without arguments.
 func isOurServer(v *hujson.Value) bool {
-	args := elements(v.Find("/args"))
-	return len(args) == 1 && text(args[0]) == "mcp"
+	words := commandLine(v)
+	return len(words) == 2 && words[1] == "mcp"
+}
+
+// commandLine is what a server's entry runs: some clients have all of it in one array. It has at least one word.
+func commandLine(v *hujson.Value) []string {
+	words := texts(v.Find("/command"))
+	if len(words) == 0 {
+		words = []string{text(v.Find("/command"))}
+	}
+	return append(words, texts(v.Find("/args"))...)
+}
+
+func texts(v *hujson.Value) (words []string) {
+	for _, kid := range elements(v) {
+		words = append(words, text(kid))
+	}
+	return words
 }

@@ -19,6 +19,7 @@ const (
 	ByFile = "filechanged"
 	// ByTerminal is typed into the client's prompt, the last resort.
 	ByTerminal = "terminal"
+	ByPlugin   = "plugin" // a plugin of ours inside the client
 )
 
 // Notice is what a doorbell may tell: that mail waits, how much and from whom, never what it says.
@@ -80,6 +81,8 @@ type Method struct {
 	// Ready fails, as the carrier would, while the client cannot be given anything. It is asked before
 	// messages are leased: what is leased counts as handed over for that moment.
 	Ready func(context.Context) error
+	// Idempotent: the client knows what it was given, so the courier may offer it again and again.
+	Idempotent bool
 	// Unproven: the client may not hear it, and nothing tells. The first ring in vain is its last, if
 	// there is another method.
 	Unproven bool

@@ -31,6 +31,9 @@ type Profile struct {
 	ShellEnv bool
 	// SessionMeta is the key in _meta of an MCP tools/call under which the client sends its session id, or empty.
 	SessionMeta string
+	// SessionArgument is the argument that a plugin of ours adds to each MCP tools/call: the client's session id.
+	// Without the plugin the model could write it, so it counts only for a session that the plugin has named.
+	SessionArgument string
 	// ProcessEnv is the variable in which the client tells its hooks its own process id, or empty.
 	ProcessEnv string
 	// SharedProcess says that one process of the client serves many sessions, so that a process does
@@ -45,13 +48,14 @@ type Profile struct {
 	AnswerTokens string
 
 	// Shell is how many bytes of output its shell tool surely passes on to every model; 0 is not known.
+	// ShellLine is how many of them each line takes at the least, where the tool limits lines, too.
 	// ShellMax is the variable with which its person sets such a limit, in characters.
-	Shell    int
-	ShellMax string
+	Shell, ShellLine int
+	ShellMax         string
 
 	// ConfigEnv is the variable that names the directory of its configuration. Without it, that is
-	// ConfigDir in the home directory.
-	ConfigEnv, ConfigDir string
+	// ConfigDir in the home directory. ConfigParentEnv is the variable that names the directory around it.
+	ConfigEnv, ConfigParentEnv, ConfigDir string
 	// OneShot are the arguments with which it ends with its answer to one prompt; with one of Stream it does not.
 	OneShot, Stream []string
 	// Resume is the command that opens a session again, before the session's id; empty when there is none.
@@ -63,7 +67,7 @@ type Profile struct {
 }
 
 // A new client gets a line here. The order is that in which their environments are asked.
-var profiles = []Profile{claude(), codex()}
+var profiles = []Profile{claude(), codex(), opencode()}
 
 // All lists every profile, to be read only.
 func All() []Profile { return profiles }
@@ -105,9 +109,10 @@ func Names() (names []string) {
 	return names
 }
 
-// ShellRoom is how many bytes of output a model surely gets from the client's shell that we run in, and 0 when
-// it is no client's shell. A shell inside another's has the smaller of their limits.
-func ShellRoom(getenv func(string) string) (room int) {
+// ShellRoom is how many bytes of output a model surely gets from the client's shell that we run in, and how many
+// of them a line takes at the least; 0 when it is no client's shell. A shell inside another's has the smaller of
+// their limits.
+func ShellRoom(getenv func(string) string) (room, line int) {
 	for _, p := range All() {
 		if p.Shell == 0 || !p.ShellEnv || getenv(p.SessionEnv) == "" {
 			continue
@@ -119,8 +124,9 @@ func ShellRoom(getenv func(string) string) (room int) {
 		if room == 0 || most < room {
 			room = most
 		}
+		line = max(line, p.ShellLine)
 	}
-	return room
+	return room, line
 }
 
 // leftOver is what a command leaves of a shell's output to others.
@@ -132,6 +138,9 @@ func (p Profile) Config(getenv func(string) string) (dir string, set bool) {
 		if abs, err := filepath.Abs(dir); err == nil {
 			return abs, true
 		}
+	}
+	if dir := getenv(p.ConfigParentEnv); filepath.IsAbs(dir) {
+		return filepath.Join(dir, filepath.Base(p.ConfigDir)), true
 	}
 	return filepath.Join(getenv("HOME"), p.ConfigDir), false
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -221,6 +222,36 @@ func TestThreadsOfOneProcessHaveAMailboxEach(t *testing.T) {
 	}
 	if got := amber.want("list", `{}`); strings.Count(got, `"session_id"`) != 4 {
 		t.Errorf("sessions: %s", got)
+	}
+}
+
+// A plugin of ours in the client says in an argument which session calls; no tool sees it.
+func TestAPluginSaysWhichSessionCalls(t *testing.T) {
+	amber, _ := pair(t)
+	cfg := client{t: t, root: amber.root}.config()
+	cfg.PID = os.Getpid()
+	b, err := cfg.Open(slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	for _, alias := range []string{"coral", "dune"} {
+		if _, err := b.Register(t.Context(), broker.Caller{Client: "opencode", ClientID: "ses-" + alias, PID: cfg.PID}, alias); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := dial(t, cfg, "opencode")
+	defer c.close()
+	for _, alias := range []string{"coral", "dune", "coral"} {
+		if texts, isError := c.tool("whoami", `{"_session_id":"ses-`+alias+`"}`, ""); isError || fields(t, texts[0])["alias"] != alias {
+			t.Errorf("session of %s: %q", alias, texts)
+		}
+	}
+	if texts, isError := c.tool("whoami", `{}`, `{"c2c/claim":"ses-coral"}`); !isError {
+		t.Errorf("the client claims a session itself: %q", texts)
+	}
+	if texts, isError := dial(t, cfg, "codex-mcp-client").tool("whoami", `{"_session_id":"ses-coral"}`, ""); !isError {
+		t.Errorf("a client without our plugin: %q", texts)
 	}
 }
 

@@ -96,6 +96,7 @@ func New(cfg Config) *server.MCPServer {
 		}
 		t.registerEarly(ctx)
 	})
+	hooks.AddBeforeCallTool(t.takeClaim)
 	options = append(options, server.WithHooks(hooks))
 	if cfg.Channel {
 		options = append(options, server.WithExperimental(map[string]any{channelCapability: map[string]any{}}))
@@ -187,20 +188,50 @@ func advice(err error) string {
 // caller says who calls: what the client says in this very call comes before
 // the environment, which is as old as this process.
 func (t *tools) caller(ctx context.Context, req mcp.CallToolRequest) broker.Caller {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := broker.Caller{Client: t.clientOf(ctx), Getenv: t.cfg.Getenv, PID: t.cfg.PID, Last: t.last}
+	if t.cfg.Getenv != nil {
+		c.Alias = strings.TrimSpace(t.cfg.Getenv(autoAlias))
+	}
+	if p, ok := clients.Find(c.Client); ok && req.Params.Meta != nil {
+		c.ClientID, _ = req.Params.Meta.AdditionalFields[p.SessionMeta].(string)
+		c.Claimed, _ = req.Params.Meta.AdditionalFields[claim].(string)
+	}
+	return c
+}
+
+// claim is the key in _meta under which takeClaim leaves the session's id.
+const claim = "c2c/claim"
+
+// takeClaim takes the argument out of a call that a plugin of ours has put there: no tool has it.
+func (t *tools) takeClaim(ctx context.Context, _ any, req *mcp.CallToolRequest) {
+	if req.Params.Meta != nil {
+		delete(req.Params.Meta.AdditionalFields, claim) // nobody else writes it
+	}
+	p, _ := clients.Find(t.clientOf(ctx))
+	args, _ := req.Params.Arguments.(map[string]any)
+	id, ok := args[p.SessionArgument].(string)
+	if p.SessionArgument == "" || !ok {
+		return
+	}
+	delete(args, p.SessionArgument)
+	if req.Params.Meta == nil {
+		req.Params.Meta = &mcp.Meta{}
+	}
+	if req.Params.Meta.AdditionalFields == nil {
+		req.Params.Meta.AdditionalFields = map[string]any{}
+	}
+	req.Params.Meta.AdditionalFields[claim] = id
+}
+
+// clientOf is the client behind a call.
+func (t *tools) clientOf(ctx context.Context) string {
 	info := ""
 	if s, ok := server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo); ok {
 		info = s.GetClientInfo().Name
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	c := broker.Caller{Client: clientName(info, t.cfg.Client), Getenv: t.cfg.Getenv, PID: t.cfg.PID, Last: t.last}
-	if t.cfg.Getenv != nil {
-		c.Alias = strings.TrimSpace(t.cfg.Getenv(autoAlias))
-	}
-	if p, ok := clients.Find(c.Client); ok && p.SessionMeta != "" && req.Params.Meta != nil {
-		c.ClientID, _ = req.Params.Meta.AdditionalFields[p.SessionMeta].(string)
-	}
-	return c
+	return clientName(info, t.cfg.Client)
 }
 
 // autoAlias is the original's variable for what a session is to be called that was given no name yet.

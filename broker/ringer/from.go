@@ -11,12 +11,16 @@ import (
 	"c2c/wake"
 	"c2c/wake/clients"
 	"c2c/wake/mux"
+	"c2c/wake/plugin"
+	"c2c/wake/watch"
 )
 
 // From is where a ringer works: which sessions it rings, and how.
 type From struct {
 	sessions func(context.Context, *Ringer, *broker.Broker) ([]broker.Session, error)
 	ways     func(wake.Place, wake.Session) (wake.Ways, error)
+	away     func(wake.Session) bool // nil: nobody is
+	changed  <-chan struct{}         // tells that sessions or away may answer anew; nil: the registry tells
 	// borrows: it takes the right to ring for one ring at a time, so that a session's own server comes first.
 	borrows bool
 }
@@ -69,6 +73,43 @@ func Terminal(pid int, bell wake.Doorbell) From {
 			return w, err
 		},
 	}
+}
+
+// Plugin is a plugin of ours inside a client, which says what sessions there are and takes their mail.
+func Plugin(link *plugin.Link) From {
+	return From{
+		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]broker.Session, error) {
+			return choose(ctx, b, func(s broker.Session) bool {
+				n := len(s.ClientIDs)
+				return n > 0 && link.Knows(s.ClientIDs[n-1])
+			})
+		},
+		away:    func(s wake.Session) bool { return !link.Shows(s.ID) },
+		changed: link.Moved(),
+		ways: func(_ wake.Place, s wake.Session) (wake.Ways, error) {
+			m := wake.Method{Name: wake.ByPlugin, Carrier: link.Carrier(s.ID), Idempotent: true}
+			if s.Away && !s.Unattended {
+				m.Ready = func(context.Context) error { return wake.ErrAway }
+			}
+			return wake.Ways{Methods: []wake.Method{m}}, nil
+		},
+	}
+}
+
+// tell passes on that something has changed, until stop is called.
+func (f From) tell(ctx context.Context, changes *watch.Changes) (stop func()) {
+	ctx, stop = context.WithCancel(ctx)
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-f.changed:
+				changes.Recheck()
+			}
+		}
+	}()
+	return stop
 }
 
 // Outside is the wake daemon, which rings whoever can be reached from outside.

@@ -90,6 +90,7 @@ func (r *Ringer) ring(ctx context.Context) error {
 	}
 	changes := watch.NewChanges()
 	defer changes.Close()
+	defer r.From.tell(ctx, changes)()
 	w := &watchers{Ringer: r, b: b, changes: changes, running: map[wake.Session]*running{}}
 	defer w.stop(nil)
 	return changes.Until(ctx, registry, func() (bool, error) { return false, w.update(ctx) })
@@ -101,7 +102,9 @@ func (r *Ringer) sessions(ctx context.Context, b *broker.Broker) (all []wake.Ses
 	}
 	list, err := r.From.sessions(ctx, r, b)
 	for _, s := range list {
-		all = append(all, r.session(s))
+		one := r.session(s)
+		one.Away = r.From.away != nil && r.From.away(one)
+		all = append(all, one)
 	}
 	return all, err
 }

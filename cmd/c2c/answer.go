@@ -56,21 +56,21 @@ func (a *app) handOver() error {
 
 // shellRoom is how much of our output a model gets when a client's shell reads it, in bytes; 0: all, or it is
 // for somebody else. Claude Code's shell gives us a file, which is the standard error too.
-func (a *app) shellRoom() int {
+func (a *app) shellRoom() (room, line int) {
 	out, ok := a.stdout.(*answer).to.(*os.File)
 	if ok {
 		info, err := out.Stat()
 		if err != nil || info.Mode()&os.ModeCharDevice != 0 {
-			return 0
+			return 0, 0
 		}
 		if info.Mode().IsRegular() {
 			errs, ok := a.stderr.(*inbox.Screen).W.(*os.File)
 			if !ok {
-				return 0
+				return 0, 0
 			}
 			other, err := errs.Stat()
 			if err != nil || !os.SameFile(info, other) {
-				return 0
+				return 0, 0
 			}
 		}
 	}

@@ -21,7 +21,7 @@ import (
 var layers = map[string]string{
 	"cmd/cli":          "",
 	"cmd/c2c":          "broker broker/client cmd/cli hooks inbox inbox/atomicfile inbox/filelock wake golang.org/x/sys",
-	"cmd/c2cd":         "broker broker/client broker/doctor broker/mcpserver broker/ringer cmd/cli hooks inbox inbox/filelock install wake wake/clients wake/daemon wake/mux wake/pty",
+	"cmd/c2cd":         "broker broker/client broker/doctor broker/mcpserver broker/ringer cmd/cli hooks inbox inbox/filelock install wake wake/clients wake/daemon wake/mux wake/plugin wake/pty",
 	"inbox/atomicfile": "golang.org/x/sys",
 	"inbox/fields":     "",
 	"inbox/filelock":   "inbox/atomicfile golang.org/x/sys",
@@ -30,12 +30,13 @@ var layers = map[string]string{
 	"broker/doctor":    "",
 	"broker/procstat":  "",
 	"broker":           "broker/client broker/doctor broker/procstat inbox inbox/atomicfile inbox/fields inbox/filelock wake golang.org/x/sys",
-	"broker/ringer":    "broker broker/client inbox wake wake/clients wake/mux wake/watch",
+	"broker/ringer":    "broker broker/client inbox wake wake/clients wake/mux wake/plugin wake/watch",
 	"broker/mcpserver": "broker broker/client inbox inbox/filelock wake wake/watch github.com/mark3labs/mcp-go",
 	"wake":             "inbox",
 	"wake/watch":       "inbox wake golang.org/x/sys",
 	"wake/claude":      "inbox wake wake/socket wake/watch",
 	"wake/socket":      "wake",
+	"wake/plugin":      "inbox wake",
 	"wake/clients":     "wake wake/claude wake/codex",
 	"wake/daemon":      "inbox/atomicfile inbox/filelock",
 	"wake/codex":       "inbox wake wake/socket github.com/coder/websocket",
@@ -47,7 +48,7 @@ var layers = map[string]string{
 }
 
 // adapters know one client or one terminal each, and nothing of each other.
-var adapters = []string{"wake/claude", "wake/codex", "wake/mux", "wake/pty"}
+var adapters = []string{"wake/claude", "wake/codex", "wake/mux", "wake/plugin", "wake/pty"}
 
 // slow is what c2c must not link, however far away it is imported: it costs at every hook.
 var slow = []string{"net/http", "text/template", "html/template", "regexp", "go/ast", "encoding/xml", "encoding/gob"}

@@ -84,7 +84,8 @@ func (c *call) peek(ctx context.Context, m *inbox.Mailbox) error {
 
 // reader hands over all that waits, or as much as the client's shell passes on that we run in.
 func (c *call) reader() broker.Reader {
-	room, limit := c.shellRoom(), int64(math.MaxInt64)
+	room, line := c.shellRoom()
+	limit := int64(math.MaxInt64)
 	if room > 0 {
 		limit = int64(4 * room)
 	}
@@ -102,7 +103,7 @@ func (c *call) reader() broker.Reader {
 			if c.json {
 				print = indented
 			}
-			answer, said := hooks.Shell(room, msgs, more, print)
+			answer, said := hooks.Shell(room, line, msgs, more, print)
 			if !c.json {
 				_, err = c.stdout.Write(answer.Output)
 				return answer.Shown, answer.Announced, err

@@ -74,3 +74,24 @@ func TestAPersonsPipeGetsAll(t *testing.T) {
 		t.Errorf("%d bytes", len(out))
 	}
 }
+
+// OpenCode's shell passes on no more than 2,000 lines.
+func TestAShellThatCountsLinesPassesOnShortOnesToo(t *testing.T) {
+	root := scratch(t)
+	env := map[string]string{"C2C_MCP_BROKER_ROOT": root, "C2C_MCP_SESSION_ID": "amber", "HOME": filepath.Dir(root), "C2C_OPENCODE_SESSION_ID": "ses-1"}
+	mustRun(t, root, "birch", "send", "amber", strings.Repeat("x\n", 2500), "--id", "long")
+	mustRun(t, root, "birch", "send", "amber", strings.Repeat("y\n", 1500), "--id", "short")
+	var stdout, stderr bytes.Buffer
+	a := &app{strings.NewReader(""), &stdout, &stderr, func(name string) string { return env[name] }, filepath.Dir(root), time.Hour}
+	if code := a.main(t.Context(), []string{"poll-inbox"}); code != exitDone {
+		t.Fatalf("exit %d, %s", code, stderr.String())
+	}
+	if lines := strings.Count(stdout.String(), "\n"); lines > 2000 || strings.Contains(stdout.String(), "x\nx\n") || !strings.Contains(stdout.String(), "y\ny\n") {
+		t.Errorf("%d lines: %.300s", lines, stdout.String())
+	}
+	for id, want := range map[string]string{"long": "rung", "short": "read"} {
+		if out := mustRun(t, root, "birch", "status", id); !strings.Contains(out, want) {
+			t.Errorf("status %q, want %s", out, want)
+		}
+	}
+}

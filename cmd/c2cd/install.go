@@ -104,8 +104,12 @@ func noClient(o install.Options) string {
 		dir, _ := p.Config(o.Getenv)
 		dirs = append(dirs, dir)
 	}
-	return fmt.Sprintf("no client found: no %s on PATH, and no directory %s",
-		strings.Join(install.Clients(), " or "), strings.Join(dirs, " or "))
+	return fmt.Sprintf("no client found: no %s on PATH, and no directory %s", anyOf(install.Clients()), anyOf(dirs))
+}
+
+func anyOf(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 func (a *app) apply(client string, p *install.Plan, dry bool) error {

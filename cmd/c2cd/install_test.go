@@ -56,7 +56,7 @@ func TestADamagedClientKeepsNoOtherFromItsTurn(t *testing.T) {
 
 func TestHelpIsAnAnswerAndAWrongFlagIsOneLineWithAHint(t *testing.T) {
 	s := shop{t, t.TempDir()}
-	for _, verb := range []string{"mcp", "start", "wake", "install", "uninstall", "doctor"} {
+	for _, verb := range []string{"mcp", "plugin", "start", "wake", "install", "uninstall", "doctor"} {
 		code, help, errs := s.run(verb, "--help")
 		if code != 0 || errs != "" || !strings.HasPrefix(help, "usage: c2c "+verb) || !strings.Contains(help, "\nexit status: ") || strings.Contains(help, "\n  -global") {
 			t.Errorf("%s --help: exit %d, %s%s", verb, code, help, errs)
@@ -81,14 +81,14 @@ func TestHelpIsAnAnswerAndAWrongFlagIsOneLineWithAHint(t *testing.T) {
 
 func TestClientsThatAreNotThereAreTold(t *testing.T) {
 	s := shop{t, t.TempDir()}
-	where := "no client found: no claude or codex on PATH, and no directory " + s.home + "/.claude or " + s.home + "/.codex"
+	where := "no client found: no claude, codex or opencode on PATH, and no directory " + s.home + "/.claude, " + s.home + "/.codex or " + s.home + "/.config/opencode"
 	if code, _, errs := s.run("install"); code != 1 || !strings.Contains(errs, where) {
 		t.Errorf("install: exit %d, %s", code, errs)
 	}
 	if code, out, _ := s.run("doctor"); code != 0 || !strings.Contains(out, "warning  clients: "+where+"\n") {
 		t.Errorf("doctor: exit %d, %s", code, out)
 	}
-	if code, _, errs := s.run("start", "claude"); code != 1 || errs != "c2c: claude is not installed or not on PATH; c2c start knows claude, codex\n" {
+	if code, _, errs := s.run("start", "claude"); code != 1 || errs != "c2c: claude is not installed or not on PATH; c2c start knows claude, codex, opencode\n" {
 		t.Errorf("start: exit %d, %s", code, errs)
 	}
 	s.write(".claude/settings.json", "{}")

@@ -53,7 +53,7 @@ func findC2C() string {
 
 func (a *app) main(ctx context.Context, args []string) int {
 	out := &inbox.Screen{W: a.stdout}
-	if len(args) > 0 && args[0] != "mcp" && args[0] != "start" { // those pass on what a client writes
+	if len(args) > 0 && args[0] != "mcp" && args[0] != "start" && args[0] != "plugin" { // those pass on what a client writes
 		a.stdout, a.stderr = out, &inbox.Screen{W: a.stderr}
 	}
 	err := fmt.Errorf("%w: c2cd mcp | start | wake | install | uninstall | doctor", errUsage)
@@ -61,6 +61,8 @@ func (a *app) main(ctx context.Context, args []string) int {
 		switch args[0] {
 		case "mcp":
 			err = a.mcp(ctx, args[1:])
+		case "plugin":
+			err = a.plugin(ctx, args[1:])
 		case "start":
 			var status int
 			if status, err = a.start(ctx, args[1:]); err == nil {

@@ -45,7 +45,7 @@ func (a *app) start(ctx context.Context, args []string) (status int, err error) 
 	}
 	name := names[0]
 	profile, _ := client.Find(name)
-	if profile.SharedProcess && *alias != "" {
+	if profile.SharedProcess && profile.SessionArgument == "" && *alias != "" {
 		// Its daemon gives every session the environment of the first terminal.
 		return 0, fmt.Errorf("%s names its sessions itself: leave --alias out, and call register in the session", name)
 	}

@@ -124,6 +124,9 @@ func (c *Changes) notify(id int) {
 	}
 }
 
+// Recheck has everybody look now.
+func (c *Changes) Recheck() { c.notify(-1) }
+
 // Close ends the watch. Subscriptions hear nothing any more.
 func (c *Changes) Close() {
 	if c.source != nil {

@@ -157,8 +157,8 @@ func (w *Watcher) record(ctx context.Context, r wake.Ring) {
 }
 
 // ring tries the methods until one reaches the client. Bodies are carried at
-// the first try only: a line that the client keeps back and takes later would
-// hand them over twice, and a doorbell does not.
+// the first try only, unless the courier is idempotent: a line that the client keeps back and
+// takes later would hand them over twice, and a doorbell does not.
 func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message) (r wake.Ring, cause error) {
 	if w.policy.Tries > 0 && len(w.Methods) > 1 && w.Methods[0].Unproven {
 		w.Methods = w.Methods[1:]
@@ -168,7 +168,7 @@ func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message) (r wake.Ring, 
 	for _, m := range w.Methods {
 		var err error
 		switch {
-		case m.Carrier != nil && w.policy.Tries == 0:
+		case m.Carrier != nil && (w.policy.Tries == 0 || m.Idempotent):
 			err = w.handOver(ctx, m)
 		case m.Doorbell != nil:
 			err = m.Doorbell.Ring(ctx, wake.NoticeOf(wake.MayWake(msgs)))

@@ -1,0 +1,256 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"c2c/e2e/lab"
+)
+
+func opencodeTool(tool string, input map[string]any) lab.Reply {
+	return lab.CallMCP(lab.OpenCode, "c2c", tool, input)
+}
+
+// opencodeLab has an OpenCode that c2c is installed in, and a birch who writes.
+func opencodeLab(t *testing.T, settings map[string]any) (*lab.Lab, *lab.Model) {
+	t.Helper()
+	l, model := newLab(t), lab.NewModel(t)
+	l.SeedOpenCode(model, settings)
+	l.Run(c2c(), "install", "opencode")
+	l.Run(c2c(), "register", "birch", "--session-id", "birch")
+	return l, model
+}
+
+// opencodeAt has an idle OpenCode amber.
+func opencodeAt(t *testing.T, settings map[string]any) (*lab.Lab, *lab.Model, *lab.Proc) {
+	t.Helper()
+	l, model := opencodeLab(t, settings)
+	model.Script(opencodeTool("register", map[string]any{"alias": "amber"}), lab.Say("Registered."))
+	p := l.OpenCodeTUI()
+	p.Submit("prompt-one")
+	p.WaitScreen(0, "Registered.")
+	return l, model, p
+}
+
+func TestIdleOpenCodeIsWoken(t *testing.T) {
+	l, model, p := opencodeAt(t, nil)
+	wakes(t, l, model, p, func() {}, "amber", "user", "read by plugin")
+}
+
+func TestAWakeKeepsTheDraftOfOpenCode(t *testing.T) {
+	t.Parallel()
+	l, model, p := opencodeAt(t, nil)
+	keepsTheDraft(t, l, model, p, "amber")
+}
+
+// Mail joins the turn that runs, behind the tool's result.
+func TestABusyOpenCodeHasItsMailInTheSameTurn(t *testing.T) {
+	t.Parallel()
+	l, model, p := opencodeAt(t, nil)
+	release := make(chan struct{})
+	model.Script(lab.Call("bash", map[string]any{"command": sendAs("birch", "amber", "meanwhile"), "description": "send"}).After(release),
+		lab.Call("bash", map[string]any{"command": "sleep 1", "description": "work"}), lab.Say("Finished."))
+	p.Submit("prompt-two")
+	model.WaitText("prompt-two")
+	close(release)
+	r := model.WaitText("word-meanwhile")
+	once(t, r, "word-meanwhile")
+	p.WaitScreen(0, "Finished.")
+	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
+	wantRead(t, l, "id-meanwhile", "read by plugin")
+	if n := strings.Count(strings.Join(lines(l.Run(c2c(), "list")), " "), "opencode"); n != 1 {
+		t.Errorf("list shows %d sessions of it:\n%s", n, l.Run(c2c(), "list"))
+	}
+}
+
+// opencodeSessions counts the mailboxes that its sessions have.
+func opencodeSessions(l *lab.Lab) (n int) {
+	for _, line := range lines(l.Run(c2c(), "list")) {
+		if strings.Contains(line, "opencode") {
+			n++
+		}
+	}
+	return n
+}
+
+// Its tools and its shells speak for the same session, and a new one has a mailbox of its own.
+func TestEachSessionOfOpenCodeHasOneMailbox(t *testing.T) {
+	t.Parallel()
+	l, model, p := opencodeAt(t, nil)
+	model.Script(lab.Call("bash", map[string]any{"command": c2c() + " whoami", "description": "who"}), opencodeTool("whoami", map[string]any{}), lab.Say("Known."))
+	p.Submit("prompt-two")
+	p.WaitScreen(0, "Known.")
+	turns := model.Turns()
+	for _, r := range turns[len(turns)-2:] {
+		if len(r.Find("amber")) == 0 {
+			t.Errorf("its session is not amber in:\n%s", r)
+		}
+	}
+	p.Command("/new")
+	model.Script(opencodeTool("register", map[string]any{"alias": "coral"}), lab.Say("Registered coral."))
+	p.Submit("prompt-three")
+	p.WaitScreen(0, "Registered coral.")
+	if n := opencodeSessions(l); n != 2 {
+		t.Errorf("%d mailboxes:\n%s", n, l.Run(c2c(), "list"))
+	}
+	model.Script(lab.Say("Woken."))
+	l.Run("sh", "-c", sendAs("birch", "coral", "newer"))
+	if r := model.WaitText("word-newer"); len(r.Find("prompt-one")) > 0 {
+		t.Errorf("the mail went to the older session:\n%s", r)
+	}
+	wantRead(t, l, "id-newer", "read by plugin")
+	// Nobody looks at the older one now.
+	l.Run("sh", "-c", sendAs("birch", "amber", "older"))
+	eventually(func() bool { return strings.Contains(l.Run(c2c(), "list"), "away") })
+	if list := l.Run(c2c(), "list"); !strings.Contains(list, "away") {
+		t.Errorf("the session that nobody sees is not away:\n%s", list)
+	}
+	if len(model.Turns()[len(model.Turns())-1].Find("word-older")) > 0 {
+		t.Error("a session that nobody sees was woken")
+	}
+}
+
+// A subagent acts for its session, has no mailbox and is given no mail.
+func TestASubagentOfOpenCodeHasNoMailbox(t *testing.T) {
+	t.Parallel()
+	l, model, p := opencodeAt(t, nil)
+	subagent := []lab.Reply{
+		lab.Call("bash", map[string]any{"command": sendAs("birch", "amber", "meanwhile"), "description": "send"}),
+		opencodeTool("whoami", map[string]any{}), lab.Say("Subagent says done."),
+	}
+	model.Answer(func(r *lab.Request) (reply lab.Reply, ok bool) {
+		if len(r.Find("prompt-one")) > 0 || len(subagent) == 0 {
+			return reply, false
+		}
+		reply, subagent = subagent[0], subagent[1:]
+		return reply, true
+	})
+	model.Script(lab.Call("task", map[string]any{"description": "work", "prompt": "prompt-of-the-subagent", "subagent_type": "general"}), lab.Say("Finished."))
+	p.Submit("prompt-two")
+	p.WaitScreen(0, "Finished.")
+	model.WaitText("word-meanwhile")
+	wantRead(t, l, "id-meanwhile", "read by plugin")
+	if len(subagent) > 0 {
+		t.Errorf("the subagent has %d steps to go", len(subagent))
+	}
+	for _, r := range model.Turns() {
+		if len(r.Find("word-meanwhile")) > 0 && len(r.Find("prompt-one")) == 0 {
+			t.Errorf("the subagent got the mail:\n%s", r)
+		}
+	}
+	if n := opencodeSessions(l); n != 1 {
+		t.Errorf("%d mailboxes:\n%s", n, l.Run(c2c(), "list"))
+	}
+}
+
+// Killed when the client has stored the mail and before its model had it: once all the same.
+func TestAKilledOpenCodeHasItsMailOnce(t *testing.T) {
+	t.Parallel()
+	l, model, p := opencodeAt(t, nil)
+	model.Script(lab.Call("bash", map[string]any{"command": "sleep 60", "description": "work"}))
+	p.Submit("prompt-two")
+	model.WaitText("prompt-two")
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	eventually(func() bool { return strings.Contains(status(l, "id-meanwhile"), "handed") })
+	l.Run("sh", "-c", "until grep -q word-meanwhile ~/.local/share/opencode/opencode.db*; do sleep 0.1; done")
+	p.Kill()
+	eventually(func() bool { return strings.Contains(status(l, "id-meanwhile"), "queued") })
+	p = l.Terminal(l.OpenCodeEnv(), "opencode", "--continue")
+	p.WaitScreen(0, "ctrl+p commands")
+	model.Script(lab.Say("Back."))
+	p.Submit("prompt-three")
+	p.WaitScreen(0, "Back.")
+	wantRead(t, l, "id-meanwhile", "read by plugin")
+	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
+	if n := opencodeSessions(l); n != 1 {
+		t.Errorf("%d mailboxes:\n%s", n, l.Run(c2c(), "list"))
+	}
+}
+
+// A dialog stays for the person; the mail comes behind the answer.
+func TestADialogOfOpenCodeStaysUntouched(t *testing.T) {
+	t.Parallel()
+	l, model, p := opencodeAt(t, map[string]any{"permission": map[string]any{"bash": "ask"}})
+	model.Script(lab.Call("bash", map[string]any{"command": "touch ran", "description": "touch"}), lab.Say("Finished."))
+	p.Submit("prompt-two")
+	p.WaitScreen(0, "Allow once")
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	eventually(func() bool { return strings.Contains(status(l, "id-meanwhile"), "handed") })
+	if _, err := l.Try("test", "!", "-e", "ran"); err != nil {
+		t.Error("the command ran though nobody allowed it")
+	}
+	p.Send(lab.Enter)
+	r := model.WaitText("word-meanwhile")
+	once(t, r, "word-meanwhile")
+	p.WaitScreen(0, "Finished.")
+	wantRead(t, l, "id-meanwhile", "read by plugin")
+}
+
+func TestUninstallRestoresOpenCode(t *testing.T) {
+	t.Parallel()
+	l, model := newLab(t), lab.NewModel(t)
+	l.SeedOpenCode(model, nil)
+	skip := []string{"/.c2c/", "/.git/"}
+	before := tree(t, skip, l.Home, l.Project)
+	l.Run(c2c(), "install", "opencode")
+	l.Run(c2c(), "uninstall", "opencode")
+	compareTrees(t, before, tree(t, skip, l.Home, l.Project))
+}
+
+func TestALongMessageReachesOpenCodeWhole(t *testing.T) {
+	t.Parallel()
+	l, model, p := opencodeAt(t, nil)
+	body := sized(200_000, "x")
+	l.Write("letter", body)
+	model.Script(lab.Say("Woken."))
+	l.Run("sh", "-c", "C2C_MCP_SESSION_ID=birch "+c2c()+" send amber --id id-long -F "+l.Home+"/letter")
+	once(t, model.WaitText(body), body)
+	p.WaitScreen(0, "Woken.")
+	wantRead(t, l, "id-long", "read by plugin")
+}
+
+// Two windows in one project, one of them with a name from c2c start: each has its own mail.
+func TestTwoOpenCodesInOneProjectHaveTwoMailboxes(t *testing.T) {
+	t.Parallel()
+	l, model, p := opencodeAt(t, nil)
+	model.Script(lab.Say("Ready."))
+	second := l.Terminal(l.OpenCodeEnv(), c2c(), "start", "--alias", "coral", "opencode")
+	second.WaitScreen(0, "Ask anything")
+	second.Submit("prompt-of-coral")
+	second.WaitScreen(0, "Ready.")
+	for _, alias := range []string{"coral", "amber"} {
+		model.Script(lab.Say("Woken " + alias + "."))
+		l.Run("sh", "-c", sendAs("birch", alias, "for-"+alias))
+		r := model.WaitText("word-for-" + alias)
+		if got := len(r.Find("prompt-of-coral")) > 0; got != (alias == "coral") {
+			t.Errorf("the mail of %s went to the other window:\n%s", alias, r)
+		}
+		wantRead(t, l, "id-for-"+alias, "read by plugin")
+	}
+	p.WaitScreen(0, "Woken amber.")
+	second.WaitScreen(0, "Woken coral.")
+	if n := opencodeSessions(l); n != 2 {
+		t.Errorf("%d mailboxes:\n%s", n, l.Run(c2c(), "list"))
+	}
+}
+
+// It answers one prompt and ends; what waited comes with it, what comes later waits.
+func TestOpenCodeRunTakesItsMailAndEnds(t *testing.T) {
+	t.Parallel()
+	l, model := opencodeLab(t, nil)
+	model.Script(opencodeTool("register", map[string]any{"alias": "amber"}),
+		lab.Call("bash", map[string]any{"command": sendAs("birch", "amber", "meanwhile"), "description": "send"}),
+		lab.Call("bash", map[string]any{"command": "sleep 1", "description": "work"}), lab.Say("Finished."))
+	l.OpenCodeRun("prompt-one").Wait()
+	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
+	wantRead(t, l, "id-meanwhile", "read by plugin")
+	l.Run("sh", "-c", sendAs("birch", "amber", "later"))
+	if got := status(l, "id-later"); !strings.Contains(got, "queued") {
+		t.Errorf("status %s", got)
+	}
+	model.Script(lab.Say("Once more."))
+	l.OpenCodeRun("--continue", "prompt-two").Wait()
+	if got := status(l, "id-later"); strings.Contains(got, "read") != (len(model.Turns()[len(model.Turns())-1].Find("word-later")) > 0) {
+		t.Errorf("status %s, and the last request is\n%s", got, model.Turns()[len(model.Turns())-1])
+	}
+}

@@ -1,0 +1,175 @@
+// c2c's plugin for OpenCode 1.18, written by `c2c install opencode`. Do not edit: the next install replaces it.
+//
+// It starts `c2c plugin opencode`, and the two write lines of JSON to each other. The plugin says which session the
+// person works in; it is given that session's mail, puts it into the session as a prompt, and says what the model
+// was given. The mail stays c2c's until then. What was put stands in the session's own messages with its key, so
+// nothing is put twice, not even after a crash.
+
+import { spawn } from "node:child_process"
+import { createInterface } from "node:readline"
+
+const c2c = "c2c"
+const argument = "_session_id" // of the tools of c2c: which session calls
+const variable = "C2C_OPENCODE_SESSION_ID" // the same for shells
+const patience = 3000 // ms, until c2c knows a session
+
+// With --port OpenCode makes the plugin twice, and only the second one gets events: they share this.
+type Session = { sid?: string; asked?: Promise<void>; met?: () => void; keys: Set<string>; seen: Set<string>; read?: boolean }
+const state = ((globalThis as any).__c2c ??= { sessions: new Map(), parents: new Map(), wait: 1000 }) as {
+  client?: any
+  directory?: string
+  child?: any
+  shown?: string
+  stopped?: boolean
+  wait: number
+  sessions: Map<string, Session>
+  parents: Map<string, string> // of each session: itself, or the one that a subagent's belongs to
+}
+
+function say(line: object) {
+  state.child?.stdin.write(JSON.stringify(line) + "\n", () => {})
+}
+
+function session(id: string): Session {
+  let s = state.sessions.get(id)
+  if (!s) state.sessions.set(id, (s = { keys: new Set(), seen: new Set() }))
+  return s
+}
+
+// root gives the session that the person sees, which of a subagent's session is its parent.
+async function root(id: string): Promise<string> {
+  let found = state.parents.get(id)
+  if (!found) {
+    const parent = (await state.client.session.get({ path: { id } })).data?.parentID
+    found = parent ? await root(parent) : id
+    state.parents.set(id, found)
+  }
+  return found
+}
+
+// meet tells c2c of a session, and waits until c2c has a mailbox for it.
+async function meet(id: string, shown: boolean) {
+  const s = session(id)
+  if (shown) state.shown = id
+  if (!s.asked) s.asked = new Promise((done) => (s.met = done))
+  if (!s.sid || shown) say({ session: id, shown: state.shown === id })
+  if (s.sid) return
+  await Promise.race([s.asked, new Promise((done) => setTimeout(done, patience))])
+}
+
+function start() {
+  if (state.stopped) return
+  const child = spawn(c2c, ["plugin", "opencode"], { cwd: state.directory, stdio: ["pipe", "pipe", "ignore"] })
+  state.child = child
+  child.stdin.on("error", () => {})
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    state.wait = 1000
+    const told = JSON.parse(line)
+    if (told.mail) void put(told.session, told.mail)
+    const s = session(told.session)
+    if (told.sid) {
+      s.sid = told.sid
+      s.met?.()
+    }
+  })
+  let over = false
+  const again = () => {
+    if (over || state.child !== child) return
+    over = true
+    setTimeout(start, state.wait)
+    state.wait = Math.min(2 * state.wait, 60000)
+  }
+  child.on("error", again)
+  child.on("exit", again)
+  for (const id of state.sessions.keys()) say({ session: id, shown: state.shown === id })
+}
+
+type Mail = { key: string; from?: string; text: string }
+
+// put gives mail to a session, as one prompt. The session's last agent and model stay what they are.
+async function put(id: string, mail: Mail[]) {
+  const s = session(id)
+  try {
+    let last: any
+    const messages = (await state.client.session.messages({ path: { id } })).data ?? []
+    for (const m of messages) {
+      if (m.info.role === "user") last = m.info
+      for (const part of m.parts) if (part.metadata?.c2c) s.keys.add(part.metadata.c2c)
+    }
+    const has = mail.filter((m) => s.seen.has(m.key)).map((m) => m.key)
+    if (has.length) say({ session: id, has })
+    const fresh = mail.filter((m) => !s.keys.has(m.key))
+    if (!fresh.length) return
+    const { error } = await state.client.session.promptAsync({
+      path: { id },
+      body: {
+        agent: last?.agent,
+        model: last?.model && { providerID: last.model.providerID, modelID: last.model.modelID },
+        parts: fresh.map((m) => ({ type: "text", text: m.text, metadata: { c2c: m.key } })),
+      },
+    })
+    if (error) throw error
+    for (const m of fresh) s.keys.add(m.key)
+    const from = [...new Set(fresh.map((m) => m.from ?? "another agent"))].join(", ")
+    void state.client.tui.showToast({ body: { title: "c2c", message: "Mail from " + from, variant: "info" } }).catch(() => {})
+  } catch (e: any) {
+    say({ session: id, refused: String(e?.message ?? e?.data?.message ?? e?.name ?? e).slice(0, 200) })
+  }
+}
+
+async function server(input: any) {
+  state.client = input.client
+  state.directory = input.directory
+  state.stopped = false
+  if (!state.child) start()
+  return {
+    event: async ({ event }: any) => {
+      const info = event.properties?.info
+      if (event.type === "session.created" && info && !info.parentID) void meet(info.id, true)
+    },
+    "chat.message": async (message: any, output: any) => {
+      const id = message.sessionID
+      if ((await root(id)) !== id) return // a subagent's
+      await meet(id, !output.parts.some((part: any) => part.metadata?.c2c))
+    },
+    "tool.execute.before": async (call: any, output: any) => {
+      if (!call.tool.startsWith("c2c_") || typeof output.args !== "object") return
+      const id = await root(call.sessionID)
+      await meet(id, false)
+      output.args[argument] = id
+    },
+    "shell.env": async (shell: any, output: any) => {
+      if (!shell.sessionID) return
+      const id = await root(shell.sessionID)
+      await meet(id, false)
+      output.env[variable] = id
+    },
+    // What a request to the model holds: the proof that it has the mail.
+    "experimental.chat.messages.transform": async (_: any, output: any) => {
+      const has = new Map<string, string[]>()
+      for (const m of output.messages) {
+        for (const part of m.parts) {
+          const key = part.metadata?.c2c
+          const s = key && session(m.info.sessionID)
+          if (!s || s.seen.has(key)) continue
+          s.keys.add(key)
+          s.seen.add(key)
+          has.set(m.info.sessionID, [...(has.get(m.info.sessionID) ?? []), key])
+        }
+      }
+      for (const [id, keys] of has) say({ session: id, has: keys })
+    },
+    dispose: async () => {
+      state.stopped = true
+      state.child?.stdin.end()
+      state.child = undefined
+    },
+  }
+}
+
+// OpenCode 2 calls setup with what server gets here; 1.18 calls it too, without a session.
+async function setup(context: any) {
+  if (!context?.session) return
+}
+
+export default { id: "c2c", server, setup }
