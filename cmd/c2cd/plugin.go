@@ -15,8 +15,8 @@ import (
 
 const pluginHelp = `usage: c2c plugin <client>
 
-The other end of c2c's plugin inside a client, on standard input and output, until
-the input ends. The plugin starts it; c2c install tells it how.
+The other end of c2c's plugin inside a client, on standard input and output,
+until the input ends. The plugin starts it.
 `
 
 // plugin carries the mail of the sessions that a plugin of ours names.
