@@ -155,7 +155,7 @@ func TestAKilledOpenCodeHasItsMailOnce(t *testing.T) {
 	l.Run("sh", "-c", "until grep -q word-meanwhile ~/.local/share/opencode/opencode.db*; do sleep 0.1; done")
 	p.Kill()
 	eventually(func() bool { return strings.Contains(status(l, "id-meanwhile"), "queued") })
-	p = l.Terminal(l.OpenCodeEnv(), "opencode", "--continue")
+	p = l.Terminal(l.OpenCodeEnv(), "/usr/bin/env", "opencode", "--continue")
 	p.WaitScreen(0, "ctrl+p commands")
 	model.Script(lab.Say("Back."))
 	p.Submit("prompt-three")
