@@ -194,23 +194,54 @@ func TestASteerThatEscTakesIsHandedOverOnceMore(t *testing.T) {
 
 // Esc leaves Claude Code what was queued in it: both kinds of line are the next turn.
 
-func TestEscLeavesClaudeALineWithMail(t *testing.T) {
-	t.Parallel()
+// socketAlone is an idle Claude Code amber whose server has ended, and who is rung from here with messages.
+func socketAlone(t *testing.T) (*lab.Lab, *lab.Model, *lab.Proc, <-chan wake.Ring) {
+	t.Helper()
 	l, model, p := blindLab(t)
 	server := serverOf(t, p.Pid())
 	env := environmentOf(t, server)
 	end(t, server)
+	busy := func() bool { return claude.StateOf(filepath.Join(l.Home, ".claude"), p.Pid()) == claude.Busy }
 	rang := watched(t, l, "amber", func(_ broker.Session, box *inbox.Mailbox, root string) []wake.Method {
 		socket, err := claude.FromEnv(func(name string) string { return env[name] }, time.Now)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return []wake.Method{{Name: wake.BySocket, Doorbell: socket, Carrier: &claude.Carrier{Socket: socket, Box: box, Root: root}}}
+		return []wake.Method{{Name: wake.BySocket, Doorbell: socket, Carrier: &claude.Carrier{Socket: socket, Box: box, Root: root, Busy: busy}}}
 	})
+	return l, model, p, rang
+}
+
+func TestEscLeavesClaudeALineWithMail(t *testing.T) {
+	t.Parallel()
+	l, model, p, rang := socketAlone(t)
 	readAfterEsc(t, l, model, p, func() { p.WaitScreen(0, "id-meanwhile") })
 	if ring := next(t, rang); ring.Outcome != wake.Rang {
 		t.Errorf("ring %+v", ring)
 	}
+	wantRead(t, l, "id-meanwhile", "read by socket")
+}
+
+// The client keeps a line until the tool call ends, which may take longer than a receipt may. The hook that runs
+// then must not show the same messages beside the line.
+func TestALineThatABusyClaudeKeepsIsReadOnce(t *testing.T) {
+	t.Parallel()
+	l, model, p, rang := socketAlone(t)
+	work := make(chan struct{})
+	model.Script(bash("true").After(work), lab.Say("Finished."))
+	p.Submit("prompt-two")
+	model.WaitText("prompt-two")
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	p.WaitScreen(0, "id-meanwhile")
+	select {
+	case ring := <-rang:
+		t.Errorf("given up while the client works: %+v", ring)
+	case <-time.After(20 * time.Second): // a receipt from an idle client may take 15
+	}
+	close(work)
+	model.WaitText("word-meanwhile")
+	p.WaitScreen(0, "Finished.")
+	onlyOnce(t, model.Turns(), "word-meanwhile", "")
 	wantRead(t, l, "id-meanwhile", "read by socket")
 }
 

@@ -16,9 +16,9 @@ type Client struct {
 // Place is where a ringer works, and the mailbox that it rings for.
 type Place struct {
 	Getenv func(string) string
-	Config string // the directory of the client's configuration
-	Inside bool   // the client started this process, so its environment is the client's
-	Push   *Method
+	Config string                        // the directory of the client's configuration
+	Inside bool                          // the client started this process, so its environment is the client's
+	Push   func(busy func() bool) Method // nil: there is no other method
 	Box    *inbox.Mailbox
 	Root   string // the directory of the mailbox
 }

@@ -24,7 +24,8 @@ const (
 type Channel struct {
 	Server *server.MCPServer
 	Box    *inbox.Mailbox
-	Root   string // the directory of the mailbox
+	Root   string      // the directory of the mailbox
+	Busy   func() bool // whether the client works; nil: never
 }
 
 // Ring sends a notification without any body. The UserPromptSubmit hook that it fires hands the mail over.
@@ -54,7 +55,7 @@ func (c *Channel) Carry(ctx context.Context, msgs []inbox.Message) (had []string
 		ids = append(ids, m.ID)
 	}
 	if len(ids) > 0 {
-		return watch.Receipt(ctx, c.Box, c.Root, mark, ids)
+		return watch.Receipt(ctx, c.Box, c.Root, mark, ids, c.Busy)
 	}
 	if err == nil {
 		err = c.Ring(ctx, wake.NoticeOf(msgs))

@@ -27,13 +27,12 @@ type From struct {
 
 // Server is an MCP server that a client has started, as process pid. Push makes a method of its own, which is
 // tried first; nil: it has none. Not ok: c2c knows no way to wake the client.
-func Server(name string, pid int, push func(*inbox.Mailbox, string) wake.Method) (f From, ok bool) {
+func Server(name string, pid int, push func(_ *inbox.Mailbox, root string, busy func() bool) wake.Method) (f From, ok bool) {
 	c, ok := clients.Find(name)
 	f.ways = func(p wake.Place, s wake.Session) (wake.Ways, error) {
 		p.Inside = true
 		if push != nil {
-			m := push(p.Box, p.Root)
-			p.Push = &m
+			p.Push = func(busy func() bool) wake.Method { return push(p.Box, p.Root, busy) }
 		}
 		return c.Ways(p, s)
 	}

@@ -18,7 +18,8 @@ const maxCarry = 64 << 10
 type Carrier struct {
 	Socket *Socket
 	Box    *inbox.Mailbox
-	Root   string // the directory of the mailbox
+	Root   string      // the directory of the mailbox
+	Busy   func() bool // whether the client works; nil: never
 }
 
 // Carry implements wake.Carrier.
@@ -34,7 +35,7 @@ func (c *Carrier) Carry(ctx context.Context, msgs []inbox.Message) (had []string
 	if err := c.Socket.write(ctx, label(names), text); err != nil {
 		return nil, err
 	}
-	return watch.Receipt(ctx, c.Box, c.Root, mark, ids)
+	return watch.Receipt(ctx, c.Box, c.Root, mark, ids, c.Busy)
 }
 
 // likeBracket are the characters that the client (2.1.329) reads as "<". Behind

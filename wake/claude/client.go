@@ -16,7 +16,7 @@ func ways(p wake.Place, s wake.Session) (w wake.Ways, err error) {
 		return w, nil
 	}
 	if p.Push != nil {
-		w.Methods = append(w.Methods, *p.Push)
+		w.Methods = append(w.Methods, p.Push(w.Busy))
 	}
 	socket, err := FromEnv(p.Getenv, time.Now)
 	if err != nil {
@@ -27,7 +27,7 @@ func ways(p wake.Place, s wake.Session) (w wake.Ways, err error) {
 	}
 	m := wake.Method{Name: wake.BySocket, Doorbell: socket}
 	if s.Hooked { // without our hooks nothing would tell that a carried message has arrived
-		m.Carrier = &Carrier{Socket: socket, Box: p.Box, Root: p.Root}
+		m.Carrier = &Carrier{Socket: socket, Box: p.Box, Root: p.Root, Busy: w.Busy}
 	}
 	w.Methods = append(w.Methods, m)
 	return w, nil
