@@ -33,7 +33,7 @@ func (b *Broker) attached(c Caller) (s Session, ok bool) {
 	s = b.session(rows[i])
 	same := (c.PID == 0 || s.Process == c.PID) && (c.Client == "" || s.Client == c.Client) &&
 		(c.ClientID == "" || s.newestClientID() == c.ClientID) && (c.Alias == "" || s.facts.Named)
-	return s, same && s.facts.known && !s.MailToCome()
+	return s, same && s.facts.stored && !s.MailToCome()
 }
 
 // Register is Attach, and gives the session the alias; an empty one keeps what it has. An alias that an
@@ -126,7 +126,7 @@ func (b *Broker) bind(ctx context.Context, rows []row, a *attachment) ([]row, er
 		return nil, err
 	}
 	a.moveFrom = addMissing(before.MoveFrom, a.evicted...)
-	if (a.created || a.alias != "") && b.hasDead() {
+	if (a.created || a.alias != "") && b.mayHaveDead() {
 		a.moveFrom = addMissing(a.moveFrom, a.sid)
 	}
 	return bound, b.bindFacts(ctx, a, bound[findSID(bound, a.sid)].alias())
@@ -164,7 +164,7 @@ func (b *Broker) bindRow(rows []row, a *attachment, former string) ([]row, error
 		own.setText("alias", a.alias)
 		own.set("canonical_alias", nil) // the original makes it from the alias, and makes it again
 	}
-	if a.process.pid != 0 && !b.holds(own, a.process) {
+	if a.process.pid != 0 && !b.isBoundTo(own, a.process) {
 		own.setInteger("pid", int64(a.process.pid))
 		own.setInteger("pid_start_time", a.process.start)
 	}
@@ -180,7 +180,7 @@ func (b *Broker) unbindOthers(rows []row, a *attachment) {
 		return
 	}
 	for i, r := range rows {
-		if r.sid() == a.sid || !b.holds(r, a.process) {
+		if r.sid() == a.sid || !b.isBoundTo(r, a.process) {
 			continue
 		}
 		rows[i].setInteger("pid_start_time", noStart)

@@ -102,8 +102,8 @@ func (b *Broker) Mailbox(sid string) (*inbox.Mailbox, error) {
 	return inbox.Open(b.root, sid, b.mail)
 }
 
-// readIf reads a file of the root; nil when there is none.
-func (b *Broker) readIf(name string) ([]byte, error) {
+// readOptional reads a file of the root; nil when there is none.
+func (b *Broker) readOptional(name string) ([]byte, error) {
 	data, err := b.root.Read(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -18,8 +18,8 @@ import (
 	"c2c/wake"
 )
 
-// unheard is how long a ring may take to be answered, or mail to be rung for.
-const unheard = time.Minute
+// answerTime is how long a ring may take to be answered, or mail to be rung for.
+const answerTime = time.Minute
 
 // Check tells which sessions were not woken and why, what was damaged, and whose process cannot be seen.
 // wakes says whether there is a way to wake sessions of a client.
@@ -34,7 +34,7 @@ func (b *Broker) Check(ctx context.Context, wakes func(client string) bool) []do
 		if !inbox.ValidName(s.ID) {
 			continue // the original allows any id; we open no such mailbox
 		}
-		waits, err := b.loudMail(ctx, s)
+		waits, err := b.mailThatRings(ctx, s)
 		if err != nil {
 			found = append(found, doctor.Failed("session "+s.Alias, "", err))
 			continue
@@ -102,9 +102,9 @@ func (b *Broker) checkSession(s Session, waits []inbox.Message, wakes bool) (f d
 	switch {
 	case lost:
 		f.Detail = r.String()
-	case unread && there && now.Sub(r.At) > unheard:
+	case unread && there && now.Sub(r.At) > answerTime:
 		f.Detail = r.String() + ", and nobody has read since"
-	case !unread && len(waits) > 0 && there && s.State != Person && now.Sub(waits[0].Time()) > unheard:
+	case !unread && len(waits) > 0 && there && s.State != Person && now.Sub(waits[0].Time()) > answerTime:
 		f.Detail, f.Ring, r = "mail waits since "+waits[0].Time().UTC().Format(time.RFC3339)+" and nobody has rung", nil, wake.Ring{}
 	case s.MailToCome():
 		f.Detail = "mail is still to be moved to it: its next call does that, or says what stops it"
@@ -124,7 +124,7 @@ func (b *Broker) checkSession(s Session, waits []inbox.Message, wakes bool) (f d
 	default:
 		f.Status = doctor.Warning
 		f.Detail += "; " + remedy(s, r, wakes) + "; "
-		if b.isRung(s.ID) {
+		if b.hasRinger(s.ID) {
 			f.Detail += "a process has the right to ring it"
 		} else {
 			f.Detail += "no process has the right to ring it"
@@ -133,8 +133,8 @@ func (b *Broker) checkSession(s Session, waits []inbox.Message, wakes bool) (f d
 	return f, true
 }
 
-// loudMail is what waits and may ring.
-func (b *Broker) loudMail(ctx context.Context, s Session) ([]inbox.Message, error) {
+// mailThatRings is what waits and may ring.
+func (b *Broker) mailThatRings(ctx context.Context, s Session) ([]inbox.Message, error) {
 	box, err := b.Mailbox(s.ID)
 	if err != nil || s.Quiet {
 		return nil, err

@@ -45,14 +45,14 @@ func (b *Broker) DeadLetters(ctx context.Context, limit int) ([]DeadLetter, erro
 	return list, nil
 }
 
-// hasDead says whether there may be dead letters. When it cannot tell, reading them will say why.
-func (b *Broker) hasDead() bool {
+// mayHaveDead says whether there may be dead letters. When it cannot tell, reading them will say why.
+func (b *Broker) mayHaveDead() bool {
 	info, err := b.root.Stat(deadFile)
 	return err == nil && (info.Size() > 0 || !info.Mode().IsRegular()) || err != nil && !errors.Is(err, fs.ErrNotExist)
 }
 
 func (b *Broker) deadLines() ([][]byte, error) {
-	data, err := b.readIf(deadFile)
+	data, err := b.readOptional(deadFile)
 	if err != nil || data == nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (b *Broker) addDead(ctx context.Context, sid string, dead ...DeadLetter) er
 		}
 		there := map[string]bool{}
 		for _, line := range before {
-			there[afterTime(line)] = true
+			there[withoutTime(line)] = true
 		}
 		var lines []byte
 		if n := len(before); n > 0 && len(before[n-1]) > 0 { // the last line has no end: a power cut, or the original
@@ -97,7 +97,7 @@ func (b *Broker) addDead(ctx context.Context, sid string, dead ...DeadLetter) er
 			if err != nil {
 				return fmt.Errorf("write dead letter %s: %w", d.Message.ID, err)
 			}
-			if !there[afterTime(line)] {
+			if !there[withoutTime(line)] {
 				lines = append(lines, line...)
 			}
 		}
@@ -124,8 +124,8 @@ func (b *Broker) logDead(ctx context.Context, sid string, dead []DeadLetter) {
 	}
 }
 
-// afterTime is a line of ours without its time.
-func afterTime(line []byte) string {
+// withoutTime is a line of ours without its time.
+func withoutTime(line []byte) string {
 	_, rest, _ := bytes.Cut(line, []byte(","))
 	return string(rest)
 }

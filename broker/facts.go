@@ -35,7 +35,7 @@ type facts struct {
 	// the registry changes hands and dropped when the mail is here: after a crash the next Attach brings it.
 	MoveFrom []string `json:"move_from,omitempty"`
 
-	known bool // the file is there
+	stored bool // there is a file
 }
 
 // maxClientIDs bounds the list: each /clear adds one. The index keeps all of them.
@@ -58,7 +58,7 @@ func readFacts(dir *atomicfile.Dir, sid string) (f facts, err error) {
 	switch {
 	case err == nil:
 		if err = json.Unmarshal(data, &f); err == nil {
-			f.known = true
+			f.stored = true
 			return f, nil
 		}
 	case errors.Is(err, fs.ErrNotExist):
@@ -70,9 +70,9 @@ func readFacts(dir *atomicfile.Dir, sid string) (f facts, err error) {
 }
 
 // factsOf is readFacts for who can do without them: the registry says who a session is.
-func (b *Broker) factsOf(sid string) facts { return b.factsBy(b.readFacts, sid) }
+func (b *Broker) factsOf(sid string) facts { return b.loggedFacts(b.readFacts, sid) }
 
-func (b *Broker) factsBy(read func(sid string) (facts, error), sid string) facts {
+func (b *Broker) loggedFacts(read func(sid string) (facts, error), sid string) facts {
 	if !inbox.ValidName(sid) {
 		return facts{} // the original allows any id; such a session can have no facts of ours
 	}

@@ -75,12 +75,12 @@ func (b *Broker) Resolve(ctx context.Context, c Caller) (Session, error) {
 // resolve gives the caller's session id, registered or not, or "" when nothing names one.
 func (b *Broker) resolve(rows []row, c Caller) (string, error) {
 	if c.Start != "" {
-		return b.started(rows, c)
+		return b.sidToStart(rows, c)
 	}
 	if c.Explicit != "" {
-		sid, err := explicit(rows, c.Explicit)
+		sid, err := sidByName(rows, c.Explicit)
 		if err == nil {
-			err = b.mayBe(rows, sid, c)
+			err = b.checkPerson(rows, sid, c)
 		}
 		return sid, err
 	}
@@ -100,13 +100,13 @@ func (b *Broker) resolve(rows []row, c Caller) (string, error) {
 	}
 	if sid := c.env("C2C_MCP_SESSION_ID"); sid != "" {
 		// Never an alias: those change hands.
-		return sid, errors.Join(checkSID(sid), b.mayBe(rows, sid, c))
+		return sid, errors.Join(checkSID(sid), b.checkPerson(rows, sid, c))
 	}
 	if c.PID > 0 {
 		// Before the variable: /clear and /resume change Claude Code's session while its MCP
 		// server goes on with the environment it was started with.
 		if p, err := b.proc.find(c.PID); err == nil {
-			if sid, err := b.boundTo(rows, p, c.Client); sid != "" || err != nil {
+			if sid, err := b.sidOfProcess(rows, p, c.Client); sid != "" || err != nil {
 				return sid, err
 			}
 		}
@@ -125,8 +125,8 @@ func (b *Broker) resolve(rows []row, c Caller) (string, error) {
 	if sid, err := b.fromEnv(rows, c, near); sid != "" || err != nil {
 		return sid, err
 	}
-	if near == "" && c.isUser() {
-		return b.implied(c.User)
+	if near == "" && c.isPerson() {
+		return b.personHere(c.User)
 	}
 	return near, nil
 }
@@ -147,9 +147,9 @@ func (b *Broker) claimed(c Caller) (string, error) {
 	return sid, nil
 }
 
-// started gives the session of an alias to who starts a client under it. A new one has the alias as its id
+// sidToStart gives the session of an alias to who starts a client under it. A new one has the alias as its id
 // when that is nobody else's: people read it.
-func (b *Broker) started(rows []row, c Caller) (string, error) {
+func (b *Broker) sidToStart(rows []row, c Caller) (string, error) {
 	if r := b.receiver(rows, c.Start); r != nil {
 		s := b.session(r)
 		if own := c.PID > 0 && s.Process == c.PID; !own && s.State != Absent && (s.State != Unknown || s.PID != 0) {
@@ -173,8 +173,8 @@ func checkSID(sid string) error {
 	return nil
 }
 
-// explicit takes a name for a session id, else for an alias, else for an id that is not registered yet.
-func explicit(rows []row, name string) (string, error) {
+// sidByName takes a name for a session id, else for an alias, else for an id that is not registered yet.
+func sidByName(rows []row, name string) (string, error) {
 	if findSID(rows, name) >= 0 {
 		return name, nil
 	}
@@ -226,12 +226,12 @@ func sameClient(a, b string) bool {
 	return a == "" || b == "" || client.Name(a) == client.Name(b)
 }
 
-// boundTo gives the session of a process, "" when there is none. Process 1 is also the parent of servers whose
+// sidOfProcess gives the session of a process, "" when there is none. Process 1 is also the parent of servers whose
 // own has ended, so there the client must be the same too.
-func (b *Broker) boundTo(rows []row, p process, client string) (string, error) {
+func (b *Broker) sidOfProcess(rows []row, p process, client string) (string, error) {
 	sid := ""
 	for _, r := range rows {
-		if !b.holds(r, p) || p.pid == 1 && !sameClient(client, r.text("client_type")) {
+		if !b.isBoundTo(r, p) || p.pid == 1 && !sameClient(client, r.text("client_type")) {
 			continue
 		}
 		if sid != "" {
@@ -247,7 +247,7 @@ func (b *Broker) Below(s Session, pid int) bool {
 	if s.Process == pid {
 		return true
 	}
-	for p := range b.lineage(s.Process) {
+	for p := range b.ancestors(s.Process) {
 		if p.parent == pid {
 			return true
 		}
@@ -255,8 +255,8 @@ func (b *Broker) Below(s Session, pid int) bool {
 	return false
 }
 
-// lineage walks from a process towards init, as far as it can be seen.
-func (b *Broker) lineage(pid int) iter.Seq[process] {
+// ancestors walks from a process towards init, as far as it can be seen.
+func (b *Broker) ancestors(pid int) iter.Seq[process] {
 	return func(yield func(process) bool) {
 		for n := 0; pid > 1 && n <= maxAncestors; n++ {
 			p, err := b.proc.find(pid)
@@ -275,11 +275,11 @@ func (b *Broker) nearestAncestor(rows []row) (string, error) {
 		pid := r.integer("pid")
 		byPID[pid] = append(byPID[pid], r)
 	}
-	for p := range b.lineage(self) {
+	for p := range b.ancestors(self) {
 		if p.pid == self {
 			continue
 		}
-		if sid, err := b.boundTo(byPID[int64(p.pid)], p, ""); sid != "" || err != nil {
+		if sid, err := b.sidOfProcess(byPID[int64(p.pid)], p, ""); sid != "" || err != nil {
 			return sid, err
 		}
 	}

@@ -145,7 +145,7 @@ func (b *Broker) moveMail(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	return b.takeOut(ctx, from, func(messages []inbox.Message) (int, error) {
+	return b.emptyMailbox(ctx, from, func(messages []inbox.Message) (int, error) {
 		refused, n, err := deliverSome(ctx, box, messages)
 		if err != nil {
 			err = fmt.Errorf("move mail of session %q: %w", from, err)
@@ -184,14 +184,14 @@ func deliverSome(ctx context.Context, box *inbox.Mailbox, messages []inbox.Messa
 	return append(refused, more...), n + rest, err
 }
 
-// takeOut gives what waits in a mailbox to put, and removes there the first n messages, which put has put elsewhere.
-func (b *Broker) takeOut(ctx context.Context, sid string, put func([]inbox.Message) (n int, err error)) error {
+// emptyMailbox gives what waits in a mailbox to put, and removes there the first n messages, which put has put elsewhere.
+func (b *Broker) emptyMailbox(ctx context.Context, sid string, put func([]inbox.Message) (n int, err error)) error {
 	box, err := b.Mailbox(sid)
 	if err != nil {
 		return err
 	}
 	for more := true; more && err == nil; {
-		more, err = takeOutSome(ctx, box, put)
+		more, err = emptySome(ctx, box, put)
 	}
 	if err != nil {
 		return fmt.Errorf("empty mailbox of session %q: %w", sid, err)
@@ -199,7 +199,7 @@ func (b *Broker) takeOut(ctx context.Context, sid string, put func([]inbox.Messa
 	return nil
 }
 
-func takeOutSome(ctx context.Context, box *inbox.Mailbox, put func([]inbox.Message) (n int, err error)) (more bool, err error) {
+func emptySome(ctx context.Context, box *inbox.Mailbox, put func([]inbox.Message) (n int, err error)) (more bool, err error) {
 	brief, cancel := context.WithTimeout(ctx, moveWait)
 	defer cancel()
 	lease, err := box.LeaseSome(brief, mover, moveBytes)
@@ -277,6 +277,6 @@ func (b *Broker) inherits(own row, from []string, d DeadLetter) bool {
 		return false
 	}
 	f, err := b.readFacts(d.SessionID)
-	mayReturn := err != nil || f.known && (len(f.ClientIDs) > 0 || f.PID == 0)
+	mayReturn := err != nil || f.stored && (len(f.ClientIDs) > 0 || f.PID == 0)
 	return !mayReturn || !inbox.ValidName(d.SessionID)
 }

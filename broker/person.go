@@ -38,32 +38,32 @@ func (u *User) firstAlias(rows []row) string {
 	return freeAlias(rows, alias)
 }
 
-// isUser says whether nothing but the person can be calling: no agent has left its mark in the environment.
-func (c Caller) isUser() bool { return c.User != nil && c.Client == "" && len(c.clientIDs()) == 0 }
+// isPerson says whether nothing but the person can be calling: no agent has left its mark in the environment.
+func (c Caller) isPerson() bool { return c.User != nil && c.Client == "" && len(c.clientIDs()) == 0 }
 
-// implied gives a person's session to a caller of whom nothing else is known. An agent's process that has lost
+// personHere gives a person's session to a caller of whom nothing else is known. An agent's process that has lost
 // its parents, or sits in a PID namespace of its own, looks the same, but for the terminal and the namespace.
-func (b *Broker) implied(u *User) (string, error) {
-	if !u.Terminal || !b.isHome(u.sid()) {
+func (b *Broker) personHere(u *User) (string, error) {
+	if !u.Terminal || !b.isPersonsNamespace(u.sid()) {
 		return "", fmt.Errorf("find out who is calling: %w: it is not the terminal of a person; a person's script may "+
 			"name the mailbox: --session-id %s, or c2c send --from %[2]s", ErrNoSession, u.sid())
 	}
 	return u.sid(), nil
 }
 
-// isHome says whether a person's PID namespace is ours, or not known yet. The boot may be another one.
-func (b *Broker) isHome(sid string) bool {
+// isPersonsNamespace says whether a person's PID namespace is ours, or not known yet. The boot may be another one.
+func (b *Broker) isPersonsNamespace(sid string) bool {
 	here, _, _ := strings.Cut(b.proc.namespace(), " ")
 	there, _, _ := strings.Cut(b.factsOf(sid).Namespace, " ")
 	return here != "" && (there == "" || there == here)
 }
 
-// mayBe refuses a person's session to everybody else. It must be typed: an environment is inherited.
-func (b *Broker) mayBe(rows []row, sid string, c Caller) error {
+// checkPerson refuses a person's session to everybody else. It must be typed: an environment is inherited.
+func (b *Broker) checkPerson(rows []row, sid string, c Caller) error {
 	if !isPersonID(sid) {
 		return nil
 	}
-	if c.isUser() && c.User.sid() == sid && c.PID == 0 && c.env("C2C_MCP_SESSION_ID") == "" {
+	if c.isPerson() && c.User.sid() == sid && c.PID == 0 && c.env("C2C_MCP_SESSION_ID") == "" {
 		near, err := b.nearestAncestor(rows)
 		if err == nil && (near == "" || c.User.Typing && !b.isAgent(rows, near)) {
 			return nil

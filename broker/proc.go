@@ -39,7 +39,7 @@ const noStart = 1
 // isElsewhere says whether a row's process id belongs to another PID namespace. Only its facts tell; of a
 // process that the original registered nothing is known, and it is looked for here.
 func (b *Broker) isElsewhere(r row, f facts) bool {
-	return f.Namespace != "" && r.holds(process{pid: f.PID, start: f.StartTime}) && !sameNamespace(f.Namespace, b.proc.namespace())
+	return f.Namespace != "" && r.isBoundTo(process{pid: f.PID, start: f.StartTime}) && !sameNamespace(f.Namespace, b.proc.namespace())
 }
 
 // sameNamespace compares two PID namespaces. The first one has the same inode on every machine, so the boot
@@ -49,17 +49,17 @@ func sameNamespace(one, other string) bool {
 	return one == other || len(a) == 3 && len(b) == 3 && a[0] == b[0] && a[2] == b[2]
 }
 
-// holds says whether a row is bound to exactly this process.
-func (b *Broker) holds(r row, p process) bool {
-	return r.holds(p) && !b.isElsewhere(r, b.factsOf(r.sid()))
+// isBoundTo says whether a row is bound to exactly this process.
+func (b *Broker) isBoundTo(r row, p process) bool {
+	return r.isBoundTo(p) && !b.isElsewhere(r, b.factsOf(r.sid()))
 }
 
 // state says whether a session's client lives, as far as it can be seen from here.
 func (b *Broker) state(r row) State { return b.session(r).State }
 
-// look finds out whether the client of a session lives. A process id alone, of which another process may have
+// setState finds out whether the client of a session lives. A process id alone, of which another process may have
 // become the owner, proves nothing: its start time does, and a lock that the session's server holds.
-func (b *Broker) look(s *Session, r row, held func(lock string) bool) {
+func (b *Broker) setState(s *Session, r row, held func(lock string) bool) {
 	if isPersonID(s.ID) || r.text("client_type") == ClientHuman {
 		s.State = Person
 		return
@@ -87,9 +87,9 @@ func (b *Broker) look(s *Session, r row, held func(lock string) bool) {
 	}
 }
 
-// isRung says whether a process holds the right to ring the session: its server, as a rule, and that is a
+// hasRinger says whether a process holds the right to ring the session: its server, as a rule, and that is a
 // child of its client.
-func (b *Broker) isRung(sid string) bool { return b.isHeld(ringLock(sid)) }
+func (b *Broker) hasRinger(sid string) bool { return b.isHeld(ringLock(sid)) }
 
 func (b *Broker) isHeld(lock string) bool {
 	f, err := b.root.Open(lock, os.O_RDWR)

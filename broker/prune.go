@@ -149,7 +149,7 @@ var noTime = time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // pruneDead removes old dead letters. A line that does not parse stays, and so does one whose age is not known.
 func (b *Broker) pruneDead(ctx context.Context, before time.Time, dry bool) (p inbox.Pruned, err error) {
-	if !b.hasDead() {
+	if !b.mayHaveDead() {
 		return p, nil
 	}
 	err = b.lockedUnless(ctx, dry, deadLock, func() error {

@@ -116,7 +116,7 @@ func (e *damagedError) Error() string { return e.err.Error() }
 
 // readRegistry takes the file apart and parses none of it, if it is in our own layout.
 func (b *Broker) readRegistry() ([]row, error) {
-	data, err := b.readIf(registryFile)
+	data, err := b.readOptional(registryFile)
 	if err != nil || data == nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (b *Broker) readRegistry() ([]row, error) {
 // readOrRepair reads every row for who holds the lock. Of a damaged file a copy is kept, the good rows stay,
 // and whoever is missing registers again with its next call.
 func (b *Broker) readOrRepair(ctx context.Context) ([]row, error) {
-	data, err := b.readIf(registryFile)
+	data, err := b.readOptional(registryFile)
 	if err != nil || data == nil {
 		return nil, err
 	}

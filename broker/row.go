@@ -80,8 +80,8 @@ func (r row) integer(name string) int64 {
 func (r row) sid() string   { return r.text("session_id") }
 func (r row) alias() string { return r.text("alias") }
 
-// holds says whether the row is bound to exactly this process.
-func (r row) holds(p process) bool {
+// isBoundTo says whether the row is bound to exactly this process.
+func (r row) isBoundTo(p process) bool {
 	return r.integer("pid") == int64(p.pid) && r.integer("pid_start_time") == p.start
 }
 

@@ -83,7 +83,7 @@ func (b *Broker) Sessions(ctx context.Context) ([]Session, error) {
 	}
 	list := make([]Session, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, b.sessionWith(r, b.factsBy(read, r.sid()), held))
+		list = append(list, b.sessionWith(r, b.loggedFacts(read, r.sid()), held))
 	}
 	return list, nil
 }
@@ -106,6 +106,6 @@ func (b *Broker) sessionWith(r row, f facts, held func(lock string) bool) Sessio
 		LastRing:   f.LastRing,
 		facts:      f,
 	}
-	b.look(&s, r, held)
+	b.setState(&s, r, held)
 	return s
 }

@@ -42,7 +42,7 @@ func (b *Broker) Describe(ctx context.Context, sid, role string) error {
 // SetPane lets c2c type into a pane to wake a session; an empty one ends it, and then no ring that began before
 // is under way any more. Ringers hear of it at once.
 func (b *Broker) SetPane(ctx context.Context, sid, pane string) error {
-	if err := b.permit(ctx, sid, func(f *facts) { f.Pane = pane }); err != nil || pane != "" {
+	if err := b.changePermission(ctx, sid, func(f *facts) { f.Pane = pane }); err != nil || pane != "" {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, ringTime)
@@ -59,11 +59,11 @@ const ringTime = 8 * time.Second
 
 // SetUnattended allows, or forbids, to wake a session that no terminal shows.
 func (b *Broker) SetUnattended(ctx context.Context, sid string, on bool) error {
-	return b.permit(ctx, sid, func(f *facts) { f.Unattended = on })
+	return b.changePermission(ctx, sid, func(f *facts) { f.Unattended = on })
 }
 
-// permit changes what a person allows. It holds the registry's lock, whose release tells the ringers.
-func (b *Broker) permit(ctx context.Context, sid string, edit func(*facts)) error {
+// changePermission changes what a person allows. It holds the registry's lock, whose release tells the ringers.
+func (b *Broker) changePermission(ctx context.Context, sid string, edit func(*facts)) error {
 	return b.locked(ctx, RegistryLock, func() error { return b.changeFacts(ctx, sid, edit) })
 }
 

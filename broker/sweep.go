@@ -84,7 +84,7 @@ func (b *Broker) sweepMailbox(ctx context.Context, sid string) (n int, err error
 		if findSID(rows, sid) >= 0 {
 			return rows, nil
 		}
-		err := b.takeOut(ctx, sid, func(messages []inbox.Message) (int, error) {
+		err := b.emptyMailbox(ctx, sid, func(messages []inbox.Message) (int, error) {
 			if err := b.addDead(ctx, sid, sweptMail(messages)...); err != nil {
 				return 0, err
 			}
