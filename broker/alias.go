@@ -14,7 +14,7 @@ import (
 
 // AliasTakenError says that another session has the alias and is, or may be, alive.
 type AliasTakenError struct {
-	Alias, Holder string // as the holder spells it; the holder's session id
+	Alias, Holder string // the alias as its holder writes it; the holder's session id
 	Suggested     string // free at this moment
 }
 
@@ -22,7 +22,7 @@ func (e *AliasTakenError) Error() string {
 	return fmt.Sprintf("alias %q belongs to another session; %q is free", e.Alias, e.Suggested)
 }
 
-// UnknownAliasError names the aliases that look most like one nobody has.
+// UnknownAliasError says that nobody has the alias, and which aliases are like it.
 type UnknownAliasError struct {
 	Alias   string
 	Closest []string
@@ -71,7 +71,7 @@ func newAlias(rows []row, clientName string) string {
 	return freeAlias(rows, prefix+"-"+word()+"-"+word())
 }
 
-// freeAlias appends the first number that makes an alias free, if it is not free as it is.
+// freeAlias gives the alias, if it is free, or the alias with the first number that is free.
 func freeAlias(rows []row, alias string) string {
 	free := alias
 	for n := 2; len(holders(rows, free)) > 0; n++ {
@@ -93,7 +93,7 @@ func word() string {
 	return list[rand.IntN(len(list))]
 }
 
-// closest gives up to three aliases that are a typing error or a completion away.
+// closest gives up to three aliases that are longer, shorter, or differ by a few letters.
 func closest(rows []row, alias string) []string {
 	want := fold(alias)
 	far := func(alias string) int {

@@ -18,12 +18,12 @@ func (b *Broker) Attach(ctx context.Context, c Caller) (Session, error) {
 	return b.attach(ctx, c, "")
 }
 
-// attached gives the session of a caller of whom nothing is new. A hook and a tool are one on nearly every
-// call, and need not wait for the registry's lock then.
+// attached gives the caller's session if nothing has to be recorded. That is so for nearly every hook and tool
+// call, which then does not wait for the registry's lock.
 func (b *Broker) attached(c Caller) (s Session, ok bool) {
 	rows, err := b.readRegistry()
 	if err != nil {
-		return s, false // attach sets a damaged one aside, and says so
+		return s, false // attach repairs a damaged registry
 	}
 	sid, err := b.resolve(rows, c)
 	i := findSID(rows, sid)
@@ -36,9 +36,8 @@ func (b *Broker) attached(c Caller) (s Session, ok bool) {
 	return s, same && s.facts.stored && !s.MailToCome()
 }
 
-// Register is Attach, and gives the session the alias; an empty one keeps what it has. An alias that an
-// absent session holds passes over together with its mail; one whose holder is or may be alive is refused
-// with an *AliasTakenError.
+// Register is Attach, and gives the session the alias; "" keeps the alias that it has. If an absent session has
+// the alias, its mail moves too. If that session is or may be alive, the error is an *AliasTakenError.
 func (b *Broker) Register(ctx context.Context, c Caller, alias string) (Session, error) {
 	if alias != "" {
 		if err := CheckAlias(alias); err != nil {
@@ -52,7 +51,7 @@ func (b *Broker) Register(ctx context.Context, c Caller, alias string) (Session,
 type attachment struct {
 	caller   Caller
 	alias    string
-	named    bool    // the alias was chosen, and not made up
+	named    bool    // somebody chose the alias; c2c did not make it up
 	client   string  // whose session it is
 	id       string  // the client's own id, or empty
 	process  process // zero when not known
@@ -79,8 +78,9 @@ func (b *Broker) attach(ctx context.Context, c Caller, alias string) (Session, e
 	return b.session(own), nil
 }
 
-// bind finds or makes the row, and binds the client to it. The facts and the index are written before the registry: after a crash
-// in between, the client's id leads to a session without a row, which the next Attach completes.
+// bind finds or makes the row, and binds the client to it. It writes the facts and the index of client ids; the
+// registry is written after them. After a crash in between, the client's id leads to a session without a row, and
+// the next Attach makes that row.
 func (b *Broker) bind(ctx context.Context, rows []row, a *attachment) ([]row, error) {
 	var err error
 	if a.sid, err = b.resolve(rows, a.caller); err != nil {
@@ -88,13 +88,13 @@ func (b *Broker) bind(ctx context.Context, rows []row, a *attachment) ([]row, er
 	}
 	if a.caller.PID > 0 {
 		if a.process, err = b.proc.find(a.caller.PID); err != nil {
-			// A sandbox may hide it; the session is then one whose process nobody knows.
+			// A sandbox may hide it. The session then has no known process.
 			b.log.Warn("client process not found", "pid", a.caller.PID, "err", err)
 		}
 	}
 	a.created = a.sid == "" || findSID(rows, a.sid) < 0
 	if a.created && a.id == "" && a.caller.Explicit == "" {
-		// A new session's environment is as new as the session; one that was named is perhaps another.
+		// A new session may believe the environment. If the session was named, the environment may be another's.
 		if ids := a.caller.clientIDs(); len(ids) == 1 {
 			a.client, a.id = ids[0].client, ids[0].id
 		}
@@ -119,7 +119,7 @@ func (b *Broker) bind(ctx context.Context, rows []row, a *attachment) ([]row, er
 	}
 	bound, err := b.bindRow(rows, a, before.Alias)
 	if taken := new(AliasTakenError); errors.As(err, &taken) && wished {
-		a.alias, a.evicted = "", nil // nobody asked for it by hand: the session gets or keeps another one
+		a.alias, a.evicted = "", nil // it comes from the configuration, so it is no error: the session gets or keeps another alias
 		bound, err = b.bindRow(rows, a, before.Alias)
 	}
 	if err != nil {
@@ -162,7 +162,7 @@ func (b *Broker) bindRow(rows []row, a *attachment, former string) ([]row, error
 	own := rows[i]
 	if a.alias != "" && own.alias() != a.alias {
 		own.setText("alias", a.alias)
-		own.set("canonical_alias", nil) // the original makes it from the alias, and makes it again
+		own.set("canonical_alias", nil) // the original makes it from the alias
 	}
 	if a.process.pid != 0 && !b.isBoundTo(own, a.process) {
 		own.setInteger("pid", int64(a.process.pid))
@@ -173,8 +173,8 @@ func (b *Broker) bindRow(rows []row, a *attachment, former string) ([]row, error
 	return rows, nil
 }
 
-// unbindOthers takes the process away from the sessions that it had before: a client with one session
-// at a time has left them, by /resume.
+// unbindOthers takes the process away from other sessions. A client that has one session at a time has left
+// them, for example by /resume.
 func (b *Broker) unbindOthers(rows []row, a *attachment) {
 	if p, known := client.Find(a.client); a.process.pid == 0 || !known || p.SharedProcess {
 		return
@@ -187,7 +187,7 @@ func (b *Broker) unbindOthers(rows []row, a *attachment) {
 	}
 }
 
-// claimAlias drops absent holders of the wanted alias from the registry.
+// claimAlias removes absent sessions that have the wanted alias.
 func (b *Broker) claimAlias(rows []row, a *attachment) ([]row, error) {
 	if a.alias == "" {
 		return rows, nil

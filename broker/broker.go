@@ -26,7 +26,7 @@ import (
 
 // Conditions a caller may test for with errors.Is.
 var (
-	// ErrNoSession: nothing says who the caller is, or what says so names nobody we know.
+	// ErrNoSession: the caller has no session, or none that is registered.
 	ErrNoSession = errors.New("no session")
 	// ErrAmbiguous: several sessions live in the caller's client process.
 	ErrAmbiguous = errors.New("more than one session in this process")
@@ -88,7 +88,7 @@ func (b *Broker) Replaced() bool { return b.root.Replaced() }
 // Dir is the open root, for the packages that keep files of their own beneath it.
 func (b *Broker) Dir() *atomicfile.Dir { return b.root }
 
-// Watchable gives the path of a lock file of the root, which is there from now on to be watched.
+// Watchable makes a lock file of the root, if it is not there, and gives its path for a file watcher.
 func (b *Broker) Watchable(lock string) (path string, err error) {
 	f, err := b.root.Open(lock, os.O_RDWR|os.O_CREATE)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"c2c/wake"
 )
 
-// answerTime is how long a ring may take to be answered, or mail to be rung for.
+// answerTime is how long it may take until a ring is answered, or until somebody rings for mail.
 const answerTime = time.Minute
 
 // Check tells which sessions were not woken and why, what was damaged, and whose process cannot be seen.
@@ -53,7 +53,7 @@ func (b *Broker) Check(ctx context.Context, wakes func(client string) bool) []do
 		}
 		found = append(found, doctor.Finding{Status: doctor.OK, Part: "rings", Detail: detail})
 	}
-	// What still waits goes first.
+	// Warnings come first.
 	slices.SortStableFunc(found, func(x, y doctor.Finding) int { return cmp.Compare(y.Status, x.Status) })
 	return append(damaged, found...)
 }
@@ -61,7 +61,7 @@ func (b *Broker) Check(ctx context.Context, wakes func(client string) bool) []do
 // checkDamage lists what was kept aside because it did not parse, until somebody has taken it away.
 func (b *Broker) checkDamage() (found []doctor.Finding) {
 	for _, pattern := range []string{"*.corrupt-*", "sessions/*.corrupt-*"} {
-		names, _ := fs.Glob(os.DirFS(b.Root()), pattern) // the root's own name may have an [ in it
+		names, _ := fs.Glob(os.DirFS(b.Root()), pattern) // so that a [ in the path of the root is no pattern
 		for _, name := range names {
 			found = append(found, doctor.Finding{Status: doctor.Warning, Part: "damaged file", Path: filepath.Join(b.Root(), name),
 				Detail: "what could be read of it was kept; look at the rest, then move it away"})
@@ -90,7 +90,7 @@ func (b *Broker) checkOdd() (found []doctor.Finding) {
 	return found
 }
 
-// checkSession looks at the last ring of one session, and at its mail. Not ok: there is nothing to tell.
+// checkSession looks at the last ring of one session, and at its mail. ok is false if there is nothing to tell.
 func (b *Broker) checkSession(s Session, waits []inbox.Message, wakes bool) (f doctor.Finding, ok bool) {
 	r, now := s.LastRing, b.now()
 	f = doctor.Finding{Session: s.Alias, Status: doctor.OK, Part: "session " + s.Alias}
@@ -133,7 +133,7 @@ func (b *Broker) checkSession(s Session, waits []inbox.Message, wakes bool) (f d
 	return f, true
 }
 
-// mailThatRings is what waits and may ring.
+// mailThatRings gives the messages that wait and that a session is rung for.
 func (b *Broker) mailThatRings(ctx context.Context, s Session) ([]inbox.Message, error) {
 	box, err := b.Mailbox(s.ID)
 	if err != nil || s.Quiet {

@@ -72,8 +72,8 @@ func parseDead(line []byte) (d DeadLetter, ok bool) {
 	return d, true
 }
 
-// addDead appends dead letters of a mailbox. One that is there already is not added again: who did it was
-// killed before it had emptied the mailbox.
+// addDead appends dead letters of a mailbox. One that is there already is not added again: an earlier sweep or move
+// was killed before it had emptied the mailbox.
 func (b *Broker) addDead(ctx context.Context, sid string, dead ...DeadLetter) error {
 	if len(dead) == 0 {
 		return nil
@@ -145,7 +145,7 @@ func formatDead(d DeadLetter) ([]byte, error) {
 	return append(r, '\n'), nil
 }
 
-// messageKey is the same for the same message only.
+// messageKey tells messages apart.
 func messageKey(m inbox.Message) string {
 	key, _ := m.MarshalJSON()
 	return string(key)

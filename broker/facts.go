@@ -52,7 +52,7 @@ func (b *Broker) readFacts(sid string) (f facts, err error) {
 	return readFacts(dir, sid)
 }
 
-// readFacts gives a *damagedError for what is no file of ours, too.
+// readFacts gives a *damagedError also when the file is not one of ours.
 func readFacts(dir *atomicfile.Dir, sid string) (f facts, err error) {
 	data, err := dir.Read(sid + ".json")
 	switch {
@@ -69,7 +69,7 @@ func readFacts(dir *atomicfile.Dir, sid string) (f facts, err error) {
 	return facts{}, &damagedError{fmt.Errorf("read facts of session %q: %w", sid, err)}
 }
 
-// factsOf is readFacts for who can do without them: the registry says who a session is.
+// factsOf gives no facts, and logs why, when they cannot be read: the registry says who a session is.
 func (b *Broker) factsOf(sid string) facts { return b.loggedFacts(b.readFacts, sid) }
 
 func (b *Broker) loggedFacts(read func(sid string) (facts, error), sid string) facts {
@@ -93,7 +93,7 @@ func (b *Broker) changeFacts(ctx context.Context, sid string, edit func(*facts))
 	return lockedIn(ctx, dir, sid+".lock", func() error {
 		f, err := readFacts(dir, sid)
 		if damaged := new(damagedError); errors.As(err, &damaged) {
-			// The registry says who it is; what is lost here is said again at the next attach.
+			// The registry says who it is. The next attach writes the facts anew.
 			aside := sid + ".json.corrupt-" + strconv.FormatInt(b.now().UnixMicro(), 10)
 			b.log.Error("facts of a session were damaged", "session", sid, "kept_as", aside, "err", err)
 			err = dir.Rename(sid+".json", aside)

@@ -17,10 +17,10 @@ type Reader struct {
 	Limit int64  // how much mail is taken, in bytes
 	// Holds says whether the client has a message already, carried another way. Nil: this event cannot tell.
 	Holds func(inbox.Message) bool
-	// Often says that the event comes many times in a turn: what was announced is not announced again.
+	// Often says that the event comes many times in a turn, so that a message is announced once.
 	Often bool
-	// Render makes the answer to messages that wait: which are wholly in it, and which are only mentioned, by
-	// their places. more says that others wait behind them.
+	// Render makes the answer. shown are the places of the messages that are whole in it, announced of those that
+	// it only mentions. more says that further messages wait.
 	Render func(msgs []inbox.Message, more bool) (shown, announced []int, err error)
 	// Write gives the answer to the reader's client. When it fails nobody has the mail.
 	Write func() error
@@ -47,7 +47,7 @@ func (b *Broker) HandOver(ctx context.Context, s Session, h Reader) error {
 	had, announced, err := h.answer(l, holds)
 	last := s.LastRing
 	said := h.Often && len(had) == 0 && last.IsFor(announced) && (last.Method == h.By || last.Outcome == Handed)
-	if err == nil && !said { // else nobody has drained since
+	if err == nil && !said { // else the client knows that mail waits
 		err = h.Write()
 	}
 	if err != nil || said || len(had) == 0 {
@@ -65,7 +65,7 @@ func (b *Broker) HandOver(ctx context.Context, s Session, h Reader) error {
 func (h Reader) answer(l *inbox.Lease, holds func(inbox.Message) bool) (had []string, announced inbox.Message, err error) {
 	var left []inbox.Message
 	for _, m := range l.Messages {
-		if holds(m) { // what carried it had given up waiting
+		if holds(m) { // its courier did not wait long enough for the receipt
 			had = append(had, m.Handle())
 		} else {
 			left = append(left, m)
@@ -81,9 +81,9 @@ func (h Reader) answer(l *inbox.Lease, holds func(inbox.Message) bool) (had []st
 	return had, announced, err
 }
 
-// RingOnce rings a session whose server, which rings otherwise, is gone: then nobody has the right to ring it.
-// It has that right itself until it has rung, so that two of them for the same mail are one ring. say tells the
-// client. rang is false when nothing is to be rung for, or somebody else does.
+// RingOnce rings a session that has no server to do that. It takes the right to ring until it has rung, so that two
+// calls for the same mail ring once. say tells the client. rang is false if there is no mail to ring for, or if
+// another process has the right.
 func (b *Broker) RingOnce(ctx context.Context, sid string, say func(wake.Notice) error) (rang bool, err error) {
 	release, free, err := b.BorrowRinging(sid)
 	if err != nil || !free {
@@ -98,7 +98,7 @@ func (b *Broker) RingOnce(ctx context.Context, sid string, say func(wake.Notice)
 	if err != nil || len(msgs) == 0 {
 		return false, err
 	}
-	s, err := b.Resolve(ctx, Caller{Explicit: sid}) // with the right to ring: another hook may just have rung
+	s, err := b.Resolve(ctx, Caller{Explicit: sid}) // read under the right to ring: another hook may have rung before
 	if err != nil {
 		return false, err
 	}

@@ -11,11 +11,11 @@ import (
 	"c2c/inbox"
 )
 
-// Caller is everything that may say on whose behalf a program of ours runs.
+// Caller is all that may tell for which session a program of ours runs.
 type Caller struct {
 	// Explicit is a session id or an alias that somebody typed.
 	Explicit string
-	// Start is the alias of a session that a person starts: whoever has it and does not run, else a new one.
+	// Start is the alias of a session that a person starts: the session that has it and does not run, or a new one.
 	Start string
 	// User is the person who calls if no agent does; nil when it cannot be one.
 	User *User
@@ -31,10 +31,10 @@ type Caller struct {
 	Getenv func(string) string
 	// PID is the client's process when the caller knows it, else zero: then the ancestors are searched.
 	PID int
-	// Last is the session that an earlier call of the same server found. It is asked last: it serves where
-	// the client's process cannot be seen.
+	// Last is the session that an earlier call of the same server found. It is used if nothing else tells the
+	// session, as when the client's process cannot be seen.
 	Last string
-	// Alias is what a session is to be called that nobody has given a name, if it can be had.
+	// Alias is for a session to which nobody has given one. It is used if it is free.
 	Alias string
 }
 
@@ -89,8 +89,8 @@ func (b *Broker) resolve(rows []row, c Caller) (string, error) {
 		if sid != "" || err != nil {
 			return sid, err
 		}
-		// The rest is about our process. When sessions share one (Codex's daemon), it says
-		// nothing about a session that was never seen.
+		// All that follows is about our process. Sessions may share it (Codex's daemon): then it
+		// does not tell which of them calls.
 		if p, _ := client.Find(c.Client); p.SharedProcess {
 			return "", nil
 		}
@@ -99,7 +99,7 @@ func (b *Broker) resolve(rows []row, c Caller) (string, error) {
 		return sid, err
 	}
 	if sid := c.env("C2C_MCP_SESSION_ID"); sid != "" {
-		// Never an alias: those change hands.
+		// This is never an alias: another session may have the alias by now.
 		return sid, errors.Join(checkSID(sid), b.checkPerson(rows, sid, c))
 	}
 	if c.PID > 0 {
@@ -147,8 +147,8 @@ func (b *Broker) claimed(c Caller) (string, error) {
 	return sid, nil
 }
 
-// sidToStart gives the session of an alias to who starts a client under it. A new one has the alias as its id
-// when that is nobody else's: people read it.
+// sidToStart gives the session for a client that is started with an alias. A new session has the alias as its id,
+// if no other session has that id: people can read it.
 func (b *Broker) sidToStart(rows []row, c Caller) (string, error) {
 	if r := b.receiver(rows, c.Start); r != nil {
 		s := b.session(r)
@@ -173,7 +173,7 @@ func checkSID(sid string) error {
 	return nil
 }
 
-// sidByName takes a name for a session id, else for an alias, else for an id that is not registered yet.
+// sidByName takes a name as a session id, else as an alias, else as the id of a session that is not registered yet.
 func sidByName(rows []row, name string) (string, error) {
 	if findSID(rows, name) >= 0 {
 		return name, nil
@@ -201,7 +201,7 @@ func (b *Broker) fromEnv(rows []row, c Caller, near string) (string, error) {
 			continue
 		}
 		if found != "" {
-			return "", nil // one client runs in the other's shell, and nothing tells which
+			return "", nil // one client runs in the shell of another, and nothing tells which
 		}
 		found = sid
 	}
@@ -226,8 +226,8 @@ func sameClient(a, b string) bool {
 	return a == "" || b == "" || client.Name(a) == client.Name(b)
 }
 
-// sidOfProcess gives the session of a process, "" when there is none. Process 1 is also the parent of servers whose
-// own has ended, so there the client must be the same too.
+// sidOfProcess gives the session of a process, "" when there is none. A server whose parent has ended becomes a
+// child of process 1, so for that process the client must be the same, too.
 func (b *Broker) sidOfProcess(rows []row, p process, client string) (string, error) {
 	sid := ""
 	for _, r := range rows {
@@ -242,7 +242,7 @@ func (b *Broker) sidOfProcess(rows []row, p process, client string) (string, err
 	return sid, nil
 }
 
-// Below says whether a session's process is another one or descends from it.
+// Below says whether a session's process is the process pid or a descendant of it.
 func (b *Broker) Below(s Session, pid int) bool {
 	if s.Process == pid {
 		return true
@@ -261,7 +261,7 @@ func (b *Broker) ancestors(pid int) iter.Seq[process] {
 		for n := 0; pid > 1 && n <= maxAncestors; n++ {
 			p, err := b.proc.find(pid)
 			if err != nil || !yield(p) {
-				return // it is gone, and so is what it could tell
+				return // the process is gone, and its parent is not known
 			}
 			pid = p.parent
 		}

@@ -53,14 +53,14 @@ func (b *Broker) logIsFull() bool {
 	return err == nil && info.Size() >= logMax
 }
 
-// record is LogEvent for what has been done already and must not fail for want of a log line.
+// record is LogEvent, and only warns when it fails: what it logs has been done already.
 func (b *Broker) record(ctx context.Context, event string, notes ...Note) {
 	if err := b.LogEvent(ctx, event, notes...); err != nil {
 		b.log.Warn("event is not logged", "event", event, "err", err)
 	}
 }
 
-// rotateLog makes room, unless somebody else was faster; the caller holds the lock.
+// rotateLog renames the log if it is still full. The caller holds the lock.
 func (b *Broker) rotateLog() error {
 	if !b.logIsFull() {
 		return nil

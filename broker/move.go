@@ -32,7 +32,7 @@ func (b *Broker) finishMoves(ctx context.Context, from []string, own row) {
 	var stuck []string
 	for i := 0; i < len(from); i++ {
 		sid := from[i]
-		if f, err := b.readFacts(sid); err == nil { // what was to come to it is to come here
+		if f, err := b.readFacts(sid); err == nil { // mail that was to move there is to move here
 			from = addMissing(from, slices.DeleteFunc(f.MoveFrom, func(s string) bool { return s == sid || s == own.sid() })...)
 		}
 		gone, err := b.isGone(sid)
@@ -69,9 +69,9 @@ func (b *Broker) isGone(sid string) (bool, error) {
 	return err == nil && findSID(rows, sid) < 0 && inbox.ValidName(sid), err
 }
 
-// hasMore says whether there is mail to move in a mailbox, or in a reader's hands. It may have come after the
-// move, from a sender that had read the registry before. It asks under the lock of the facts in which the
-// sender, too, records that there is mail to move.
+// hasMore says whether a mailbox has mail to move, or a reader has some of it. That mail may have come after the
+// move, from a sender that had read the registry before. The caller holds the lock of the facts, in which the
+// sender records it.
 func (b *Broker) hasMore(ctx context.Context, sid string) bool {
 	if gone, err := b.isGone(sid); err == nil && !gone {
 		return false
@@ -138,8 +138,8 @@ func (b *Broker) recordMove(ctx context.Context, sid, alias string) (holder stri
 	return holder, err
 }
 
-// moveMail moves what waits in one mailbox to another. The ids stay, so whoever is killed in between makes nothing
-// double: a mailbox takes an id once. What the other can never take becomes a dead letter.
+// moveMail moves what waits in one mailbox to another. The ids stay: if the mover is killed, the next one delivers
+// again, and the mailbox has those messages already. What it can never take becomes a dead letter.
 func (b *Broker) moveMail(ctx context.Context, from, to string) error {
 	box, err := b.Mailbox(to)
 	if err != nil {
@@ -184,7 +184,7 @@ func deliverSome(ctx context.Context, box *inbox.Mailbox, messages []inbox.Messa
 	return append(refused, more...), n + rest, err
 }
 
-// emptyMailbox gives what waits in a mailbox to put, and removes there the first n messages, which put has put elsewhere.
+// emptyMailbox gives what waits in a mailbox to put, which stores the first n messages elsewhere. Those are removed.
 func (b *Broker) emptyMailbox(ctx context.Context, sid string, put func([]inbox.Message) (n int, err error)) error {
 	box, err := b.Mailbox(sid)
 	if err != nil {
@@ -226,7 +226,7 @@ func emptySome(ctx context.Context, box *inbox.Mailbox, put func([]inbox.Message
 func (b *Broker) redeliver(ctx context.Context, own row, from []string) (done bool, err error) {
 	lines, err := b.deadLines()
 	if err != nil {
-		// A broken file stays so until somebody repairs it, and each call of the session would try in vain.
+		// A file that cannot be read stays so until somebody repairs it. Each call of the session would fail.
 		var no syscall.Errno
 		return !errors.As(err, &no) || !no.Temporary(), err
 	}
@@ -266,9 +266,9 @@ func (b *Broker) redeliver(ctx context.Context, own row, from []string) (done bo
 	return n == len(messages), errors.Join(err, b.dropDead(ctx, own.sid(), gone))
 }
 
-// inherits says whether a dead letter comes to a session. Another one's comes, as in the original, if the session
-// has chosen the alias it was sent to, unless its own session may come back: one that was known by more than
-// its process.
+// inherits says whether a session gets a dead letter. It gets its own. As in the original, it also gets those that
+// were sent to the alias that it has chosen, unless the other session may come back: one that was known by more
+// than its process.
 func (b *Broker) inherits(own row, from []string, d DeadLetter) bool {
 	if d.SessionID == own.sid() || slices.Contains(from, d.SessionID) {
 		return true

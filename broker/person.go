@@ -8,7 +8,7 @@ import (
 	"c2c/broker/client"
 )
 
-// User is a person at a terminal, who has a mailbox in each root that no agent can be given.
+// User is a person at a terminal. In each root a person has a mailbox that no agent can get.
 type User struct {
 	UID      int
 	Login    string // what the mailbox is called at first, if it is a free alias
@@ -38,11 +38,11 @@ func (u *User) firstAlias(rows []row) string {
 	return freeAlias(rows, alias)
 }
 
-// isPerson says whether nothing but the person can be calling: no agent has left its mark in the environment.
+// isPerson says whether the caller can only be the person: no agent has set a variable in the environment.
 func (c Caller) isPerson() bool { return c.User != nil && c.Client == "" && len(c.clientIDs()) == 0 }
 
-// personHere gives a person's session to a caller of whom nothing else is known. An agent's process that has lost
-// its parents, or sits in a PID namespace of its own, looks the same, but for the terminal and the namespace.
+// personHere gives a person's session to a caller of which nothing else is known. An agent's process looks the same
+// when its parents have ended, or in its own PID namespace. So the terminal and the namespace are checked.
 func (b *Broker) personHere(u *User) (string, error) {
 	if !u.Terminal || !b.isPersonsNamespace(u.sid()) {
 		return "", fmt.Errorf("find out who is calling: %w: it is not the terminal of a person; a person's script may "+
@@ -58,7 +58,7 @@ func (b *Broker) isPersonsNamespace(sid string) bool {
 	return here != "" && (there == "" || there == here)
 }
 
-// checkPerson refuses a person's session to everybody else. It must be typed: an environment is inherited.
+// checkPerson refuses a person's session to everybody else. The environment cannot name it, because it is inherited.
 func (b *Broker) checkPerson(rows []row, sid string, c Caller) error {
 	if !isPersonID(sid) {
 		return nil
@@ -72,7 +72,7 @@ func (b *Broker) checkPerson(rows []row, sid string, c Caller) error {
 	return fmt.Errorf("session %q belongs to a person, and no agent may use it", sid)
 }
 
-// isAgent says whether a session is that of a client with a profile. Another one may be an editor.
+// isAgent says whether the session's client has a profile. One without may be an editor.
 func (b *Broker) isAgent(rows []row, sid string) bool {
 	_, known := client.Find(b.session(rows[findSID(rows, sid)]).Client)
 	return known

@@ -15,15 +15,15 @@ var (
 	errHidden = errors.New("the processes of this PID namespace cannot be seen")
 )
 
-// A process is told from a later one with the same id by its start time: ticks since boot on Linux (field
-// 22 of /proc/<pid>/stat, as the original stores it), microseconds since 1970 on macOS.
+// A process has an id and a start time, because a later process may get the same id. The start time is in ticks
+// since boot on Linux (field 22 of /proc/<pid>/stat, as the original stores it), in microseconds since 1970 on macOS.
 type process struct {
 	pid    int
 	parent int
 	start  int64
 }
 
-// processes looks processes up; tests put their own in.
+// processes finds processes; tests have a table of their own.
 type processes interface {
 	// find gives errNoProcess when there is none; zombies count as none.
 	find(pid int) (process, error)
@@ -32,18 +32,18 @@ type processes interface {
 	namespace() string
 }
 
-// noStart is the start time of a session that its client has left. No process has it. Without a process the
-// session would count as perhaps alive.
+// noStart replaces the start time of a session that its client has left. No process has it, so the session is
+// absent. Without a process id its state would be unknown.
 const noStart = 1
 
-// isElsewhere says whether a row's process id belongs to another PID namespace. Only its facts tell; of a
-// process that the original registered nothing is known, and it is looked for here.
+// isElsewhere says whether a row's process id belongs to another PID namespace. Only the facts tell that: a process
+// that the original registered is looked for in ours.
 func (b *Broker) isElsewhere(r row, f facts) bool {
 	return f.Namespace != "" && r.isBoundTo(process{pid: f.PID, start: f.StartTime}) && !sameNamespace(f.Namespace, b.proc.namespace())
 }
 
 // sameNamespace compares two PID namespaces. The first one has the same inode on every machine, so the boot
-// counts too; the same machine after a reboot is the same place, whose processes are looked for and not found.
+// counts too. After a reboot the same machine is the same place: its old processes are looked for, and not found.
 func sameNamespace(one, other string) bool {
 	a, b := strings.Fields(one), strings.Fields(other)
 	return one == other || len(a) == 3 && len(b) == 3 && a[0] == b[0] && a[2] == b[2]
@@ -57,8 +57,8 @@ func (b *Broker) isBoundTo(r row, p process) bool {
 // state says whether a session's client lives, as far as it can be seen from here.
 func (b *Broker) state(r row) State { return b.session(r).State }
 
-// setState finds out whether the client of a session lives. A process id alone, of which another process may have
-// become the owner, proves nothing: its start time does, and a lock that the session's server holds.
+// setState finds out whether the client of a session lives. A process id alone proves nothing, because another
+// process may have it by now. Its start time proves it, or a lock that the session's server holds.
 func (b *Broker) setState(s *Session, r row, held func(lock string) bool) {
 	if isPersonID(s.ID) || r.text("client_type") == ClientHuman {
 		s.State = Person
@@ -76,7 +76,7 @@ func (b *Broker) setState(s *Session, r row, held func(lock string) bool) {
 	switch {
 	case visible && start == noStart:
 		s.State = Absent
-	case held(serverLock(s.ID)): // what started the server is gone, and the server is not
+	case held(serverLock(s.ID)): // the process that started the server has ended, the server has not
 		s.State = Alive
 	case gone:
 		s.State = Absent
@@ -87,8 +87,8 @@ func (b *Broker) setState(s *Session, r row, held func(lock string) bool) {
 	}
 }
 
-// hasRinger says whether a process holds the right to ring the session: its server, as a rule, and that is a
-// child of its client.
+// hasRinger says whether a process has the right to ring the session. That is its server as a rule, a child of
+// its client.
 func (b *Broker) hasRinger(sid string) bool { return b.isHeld(ringLock(sid)) }
 
 func (b *Broker) isHeld(lock string) bool {

@@ -61,7 +61,7 @@ func (b *Broker) pruneSessions(ctx context.Context, before time.Time, dry bool, 
 	return errors.Join(append(errs, err)...)
 }
 
-// lockedUnless is locked, but for a dry run: that makes nothing, no lock file either.
+// lockedUnless runs f under a lock. A dry run takes no lock, because it makes no file.
 func (b *Broker) lockedUnless(ctx context.Context, dry bool, name string, f func() error) error {
 	if dry {
 		return f()
@@ -144,7 +144,7 @@ func (b *Broker) pruneIDs(ctx context.Context, dir *atomicfile.Dir, gone map[str
 	return p, err
 }
 
-// A deleted_at before noTime is none: zero, negative, a small number.
+// A deleted_at before noTime is no time: zero, or a negative or small number.
 var noTime = time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // pruneDead removes old dead letters. A line that does not parse stays, and so does one whose age is not known.

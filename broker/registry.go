@@ -38,7 +38,7 @@ func (b *Broker) rows(ctx context.Context) ([]row, error) {
 	return rows, err
 }
 
-// change lets f edit the rows under the registry's lock, and writes them when it did.
+// change lets f edit the rows under the registry's lock, and writes them if they have changed.
 func (b *Broker) change(ctx context.Context, f func(rows []row) ([]row, error)) error {
 	return b.locked(ctx, RegistryLock, func() error {
 		before, err := b.readOrRepair(ctx)
@@ -75,10 +75,10 @@ func (b *Broker) changeRow(ctx context.Context, sid string, edit func(*row)) err
 	})
 }
 
-// forget makes room in a registry of size bytes, of which it leaves three quarters: sessions go whose client
-// is gone, or is in a PID namespace that may be gone and was not heard of for long, and for whom nothing
-// waits, the longest unused first. As after a sweep, their facts stay for the
-// case that they come back. Rows that differ from those before are what the caller wants to write.
+// forget makes room in a registry of size bytes, until it is three quarters full. It removes sessions without mail
+// whose client is gone, or was not seen for long and is in another PID namespace: the longest unused first. Their
+// facts stay, as after a sweep, since they may come back. Rows that are not in before are those that the caller
+// wants to write; they stay.
 func (b *Broker) forget(rows, before []row, size int) []row {
 	used := map[string]time.Time{}
 	for _, r := range rows {
@@ -104,7 +104,7 @@ func (b *Broker) forget(rows, before []row, size int) []row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return gone[r.sid()] })
 }
 
-// keepsMail says whether something waits for a session, or may.
+// keepsMail says whether mail waits, or may wait, for a session.
 func (b *Broker) keepsMail(sid string) bool {
 	some, err := b.waits(sid)
 	return some || err != nil
@@ -130,8 +130,8 @@ func (b *Broker) readRegistry() ([]row, error) {
 	return rows, nil
 }
 
-// readOrRepair reads every row for who holds the lock. Of a damaged file a copy is kept, the good rows stay,
-// and whoever is missing registers again with its next call.
+// readOrRepair reads every row. The caller holds the lock. A damaged file is copied aside, and the good rows stay. A
+// session whose row is lost registers again with its next call.
 func (b *Broker) readOrRepair(ctx context.Context) ([]row, error) {
 	data, err := b.readOptional(registryFile)
 	if err != nil || data == nil {
@@ -150,7 +150,7 @@ func (b *Broker) readOrRepair(ctx context.Context) ([]row, error) {
 	return rows, b.root.Replace(registryFile, formatRegistry(rows))
 }
 
-// findSID gives the index of a session's row, or -1. Nearly every row begins with its id, and is not taken apart.
+// findSID gives the index of a session's row, or -1. Nearly every row begins with its id, so few are parsed.
 func findSID(rows []row, sid string) int {
 	begin, own := []byte(`{"session_id":"`), []byte(sid+`"`)
 	return slices.IndexFunc(rows, func(r row) bool {

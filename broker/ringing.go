@@ -6,8 +6,8 @@ import (
 	"c2c/inbox/filelock"
 )
 
-// ringLock is the file whose lock is the right to ring a session: one process has it at a time, and its end
-// gives it up.
+// ringLock is the file whose lock is the right to ring a session. One process has it at a time, and loses it when it
+// ends.
 func ringLock(sid string) string { return sid + ".wake.lock" }
 
 // serverLock is the file that the MCP servers of a session hold together. Who holds it shows that the session
@@ -31,7 +31,7 @@ func (b *Broker) Ringing(sid string) (*filelock.Lock, error) {
 	return filelock.Open(b.root, ringLock(sid))
 }
 
-// BorrowRinging takes the right to ring a session if nobody has it.
+// BorrowRinging takes the right to ring a session, if no other process has it.
 func (b *Broker) BorrowRinging(sid string) (release func() error, ok bool, err error) {
 	lock, err := b.Ringing(sid)
 	if err != nil {

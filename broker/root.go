@@ -16,7 +16,7 @@ func FindRoot(getenv func(string) string, cwd string) (path, source string, err 
 	if v := strings.TrimSpace(getenv("C2C_MCP_BROKER_ROOT")); filepath.IsAbs(v) && !isLegacy(v) {
 		return filepath.Clean(v), "C2C_MCP_BROKER_ROOT", nil
 	}
-	// Without it every project would share the root "default".
+	// Without a directory every project would share the root "default".
 	real, err := filepath.EvalSymlinks(cwd) // as git prints it
 	if cwd == "" || err != nil {
 		return "", "", errors.New("find the root: there is no working directory, perhaps it was removed: " +

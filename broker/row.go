@@ -166,8 +166,8 @@ func parseRegistry(data []byte) (rows []row, err error) {
 	return rows, err
 }
 
-// splitDamaged finds the objects of a torn file, one a line or one behind the other. In a string a quote is
-// escaped, so no text in there can pretend to be a row.
+// splitDamaged finds the objects of a damaged file, one a line or one behind the other. Quotes in a string are
+// escaped, so no text in a string looks like a row.
 func splitDamaged(data []byte) (raw []json.RawMessage) {
 	for line := range bytes.Lines(bytes.ReplaceAll(data, []byte("},{"), []byte("},\n{"))) {
 		if line = bytes.Trim(line, "[], \t\r\n"); json.Valid(line) {
@@ -195,13 +195,13 @@ func splitRegistry(data []byte) (rows []row, ok bool) {
 	return rows, true
 }
 
-// hasBlanks says whether there may be one beside the colon or the comma of a member, or at the end, or an odd one.
+// hasBlanks says whether a blank may stand beside the colon or the comma of a member, or at the end.
 func hasBlanks(data []byte) bool {
 	has := func(s string) bool { return bytes.Contains(data, []byte(s)) }
 	return has("\x00") || has("\t") || has("\r") || has(" ") && slices.ContainsFunc([]string{`": `, `" :`, `, "`, ` ,"`, ` }`}, has)
 }
 
-// isWhole says whether the row has its ends, a session and an alias.
+// isWhole says whether the row begins with a session id and an alias, and has an end.
 func (r row) isWhole() bool {
 	rest, ok := bytes.CutPrefix(r, []byte(`{"session_id":"`))
 	_, rest, found := bytes.Cut(rest, []byte(`"`))

@@ -14,8 +14,8 @@ import (
 // State is what we know about a session's client.
 type State string
 
-// States. Person is somebody at a terminal, whose processes tell nothing. Unknown is a session whose process
-// nobody named, or which cannot be seen from here: nothing is taken from it, and it is treated as reachable.
+// States. Person is somebody at a terminal, who has no process. Unknown is a session without a known process, or
+// with one that cannot be seen from here: it may be alive, so it gets mail, and nobody takes its alias or its mail.
 const (
 	Alive   State = "alive"
 	Absent  State = "absent"
@@ -26,8 +26,8 @@ const (
 // Away is a session whose client lives and shows it in no terminal.
 const Away State = "away"
 
-// Presence is the state as a person wants to know it. Only a session with mail is known to be away: the ring
-// for that mail has found out.
+// Presence is the state that people are shown. Only for a session with mail it is known that it is away, because
+// it was rung for that mail.
 func (s Session) Presence(waits bool) State {
 	if waits && s.State == Alive && s.LastRing.Outcome == wake.Away {
 		return Away
@@ -45,7 +45,7 @@ type Session struct {
 	ClientIDs []string
 	// PID is the client's process as it was registered; it may be another one's by now.
 	PID int
-	// Process is PID while it is known to be the session's, and zero otherwise.
+	// Process is PID if that process is the session's, and 0 otherwise.
 	Process    int
 	State      State
 	Registered time.Time
@@ -58,7 +58,7 @@ type Session struct {
 	facts facts
 }
 
-// MailToCome says that mail of another session, or a dead letter, is still to be moved to it: Attach does it.
+// MailToCome says whether mail of another session, or a dead letter, is still to be moved to it. Attach moves it.
 func (s Session) MailToCome() bool { return len(s.facts.MoveFrom) > 0 }
 
 // Sessions lists every registered session, in the registry's order.
@@ -67,7 +67,7 @@ func (b *Broker) Sessions(ctx context.Context) ([]Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What hundreds of sessions need is opened once, and a lock that has no file is not opened for each.
+	// There may be hundreds: the directory is opened once, and only locks that have a file are opened.
 	read := b.readFacts
 	if dir, err := b.sessionsDir(); err == nil {
 		defer dir.Close()

@@ -39,8 +39,8 @@ func (b *Broker) Describe(ctx context.Context, sid, role string) error {
 	return b.changeRow(ctx, sid, func(r *row) { r.setText("role", role) })
 }
 
-// SetPane lets c2c type into a pane to wake a session; an empty one ends it, and then no ring that began before
-// is under way any more. Ringers hear of it at once.
+// SetPane lets c2c type into a pane to wake a session. "" ends that: when SetPane returns, nobody types there any
+// more. Ringers hear of it at once.
 func (b *Broker) SetPane(ctx context.Context, sid, pane string) error {
 	if err := b.changePermission(ctx, sid, func(f *facts) { f.Pane = pane }); err != nil || pane != "" {
 		return err

@@ -15,7 +15,7 @@ import (
 // ErrNoMessage: no mailbox, archive or dead letter has the id.
 var ErrNoMessage = errors.New("no such message")
 
-// Where a message can be. None of them is "delivered": c2c never says more than it knows.
+// States of a message. There is no "delivered", because c2c says only what it knows.
 const (
 	Queued = "queued" // it waits
 	Rung   = "rung"   // it waits, and the session was told so

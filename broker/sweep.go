@@ -124,7 +124,7 @@ func (b *Broker) stale(rows []row, grace time.Duration) (kept []row, gone Swept)
 	return kept, gone
 }
 
-// lastUsed is the newest sign of life of a session.
+// lastUsed is when a session was last used, as far as the registry and its files tell.
 func (b *Broker) lastUsed(r row) time.Time {
 	last := inbox.FromSeconds(max(r.number("registered_at"), r.number("last_activity_ts"), r.number("confirmed_at")))
 	if t := b.lastChange(r.sid()); t.After(last) {
@@ -145,7 +145,7 @@ func (b *Broker) lastChange(sid string) (last time.Time) {
 	return last
 }
 
-// lastFacts is when the facts of a session were last written, if that is after a time.
+// lastFacts is when the facts of a session were last written, or last if that is later.
 func lastFacts(dir *atomicfile.Dir, sid string, last time.Time) time.Time {
 	if dir == nil {
 		return last

@@ -31,7 +31,7 @@ func Tell(f func(sentence string)) *slog.Logger {
 	}))
 }
 
-// mailLog is the log of the mailboxes. Their warnings are in broker.log, too: whoever meets damage may not tell of it.
+// mailLog is the log of the mailboxes. It writes warnings to broker.log, too, since not every program shows them.
 func (b *Broker) mailLog() *slog.Logger {
 	return slog.New(slog.NewMultiHandler(b.log.Handler(), warnings(func(ctx context.Context, r slog.Record) {
 		notes := []Note{{"warning", r.Message}}

@@ -14,11 +14,11 @@ import (
 type Profile struct {
 	// Name is how people, the registry (client_type) and `c2c install` call it, and its program's name.
 	Name string
-	// Title is its name in a sentence.
+	// Title is its name in sentences.
 	Title string
 	// Aliases are other words for Name that the original c2c or the client itself uses.
 	Aliases []string
-	// Info is what the clientInfo name starts with that it sends to MCP servers.
+	// Info is how the name begins that it sends to MCP servers (clientInfo).
 	Info string
 	// AliasPrefix starts the aliases made for sessions of this client.
 	AliasPrefix string
@@ -56,7 +56,7 @@ type Profile struct {
 	// ConfigEnv is the variable that names the directory of its configuration. Without it, that is
 	// ConfigDir in the home directory. ConfigParentEnv is the variable that names the directory around it.
 	ConfigEnv, ConfigParentEnv, ConfigDir string
-	// OneShot are the arguments with which it ends with its answer to one prompt; with one of Stream it does not.
+	// OneShot are the arguments that make it end after its answer to one prompt, unless one of Stream is there, too.
 	OneShot, Stream []string
 	// Resume is the command that opens a session again, before the session's id; empty when there is none.
 	Resume string
@@ -129,7 +129,7 @@ func ShellRoom(getenv func(string) string) (room, line int) {
 	return room, line
 }
 
-// leftOver is what a command leaves of a shell's output to others.
+// leftOver is how much of a shell's output is left for other commands.
 const leftOver = 1000
 
 // Config is the directory of the client's configuration, and whether its own variable says so.
@@ -145,8 +145,8 @@ func (p Profile) Config(getenv func(string) string) (dir string, set bool) {
 	return filepath.Join(getenv("HOME"), p.ConfigDir), false
 }
 
-// Clean takes out of an environment what an outer session has left in it: a client that is started
-// there, or c2c below it, would take that for its own.
+// Clean removes the variables of an outer session from an environment. A client that is started there, or c2c below
+// it, would take them for its own.
 func Clean(env []string) (kept []string) {
 	inherited := []string{"C2C_MCP_SESSION_ID", "C2C_MCP_CLIENT_TYPE"}
 	for _, p := range All() {

@@ -22,7 +22,7 @@ type Stat struct {
 	Start                  int64  // in ticks since boot
 }
 
-// Read reads it.
+// Read reads /proc/<pid>/stat.
 func Read(pid int) (Stat, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	switch {
@@ -38,8 +38,8 @@ func Read(pid int) (Stat, error) {
 	return s, err
 }
 
-// hasThreads says whether threads go on behind one that has ended: the first thread of a process is a zombie for
-// a moment when another one runs execve, as Go programs do.
+// hasThreads says whether a process whose first thread has ended has other threads. This is so for a moment when
+// another thread runs execve, as in Go programs.
 func hasThreads(pid int) bool {
 	dir, err := os.Open(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
