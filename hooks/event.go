@@ -38,7 +38,7 @@ type content int
 
 const (
 	nothing content = iota
-	notice          // that mail waits: where a peer's words would have the authority of somebody else
+	notice          // only that mail waits: the words of a peer would count as those of somebody else
 	bodies
 )
 

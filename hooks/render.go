@@ -94,8 +94,8 @@ func rest(n int, more bool) string {
 	return fmt.Sprintf("%d more wait. %s", n, howRead)
 }
 
-// sender names who wrote a message. Outside an envelope stands nothing that a
-// peer may have put into words: what cannot be an alias is not shown, and no id is.
+// sender is the alias of who wrote a message. A peer may have put prose in its
+// place: what is no valid alias is not shown outside an envelope, and no id is.
 func sender(m inbox.Message) string {
 	if inbox.CheckAlias(m.From) != nil {
 		return "another agent"

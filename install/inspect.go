@@ -80,7 +80,7 @@ func (t target) part() string {
 	return t.editor.kind()
 }
 
-// problem is one that installing again ends.
+// problem is a finding that another install puts right.
 func (t target) problem(part, what string) doctor.Finding {
 	return doctor.Finding{Client: t.client, Status: doctor.Problem, Part: part, Path: t.path,
 		Detail: what + "; c2c install " + t.client + " puts it right"}

@@ -131,8 +131,8 @@ func (c *toolCall) fillMail(p *page, sid string, msgs []inbox.Message) (piece pa
 	return all[next], err
 }
 
-// sentence tells of a piece that it is one, and how many messages wait behind it. Others may wait behind
-// those, which nobody has counted.
+// sentence says which part of a long message p is, and that n messages wait. With more, others wait that
+// nobody has counted.
 func (p part) sentence(n int, more bool) (s string) {
 	if p.Of > 1 {
 		s = fmt.Sprintf("This is part %d of %d of one long message. ", p.N, p.Of)

@@ -45,8 +45,8 @@ func (p part) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(b[:max(0, len(b)-1)], `,"part":%d,"parts":%d}`, p.N, p.Of), err
 }
 
-// parts cuts a message into pieces that have at most room bytes each. What is not of c2c is left out,
-// and a field that only a file written by hand can have so long is cut.
+// parts cuts a message into pieces of at most room bytes each. Fields that c2c does not know are left out. A
+// field that is too long is cut: only a file written by hand has one.
 func parts(m inbox.Message, room int) []part {
 	m.Extra = nil
 	for _, s := range []*string{&m.From, &m.To, &m.ID, &m.Kind, &m.InReplyTo, &m.Tag} {

@@ -54,8 +54,8 @@ func (a *app) handOver() error {
 	return nil
 }
 
-// shellRoom is how much of our output a model gets when a client's shell reads it, in bytes; 0: all, or it is
-// for somebody else. Claude Code's shell gives us a file, which is the standard error too.
+// shellRoom is how many bytes of our output a client's shell passes on to its model, and how many of them a line
+// takes at the least; 0 when no client's shell reads it, or all is passed on. Claude Code's shell gives us a file, which is the standard error too.
 func (a *app) shellRoom() (room, line int) {
 	out, ok := a.stdout.(*answer).to.(*os.File)
 	if ok {

@@ -96,9 +96,9 @@ func (a *app) user() *broker.User {
 	return u
 }
 
-// attach finds the caller's session, and makes the one of who has none yet: a person at a terminal, so
-// that an answer can reach them, or an agent whose hooks and server have not called. Mail that is still to come
-// to it comes now: a person calls in no other way.
+// attach finds the caller's session. Without one it makes one: for a person at a terminal, so that an answer
+// can reach them, or for an agent whose hooks and server have not called yet. Mail that is to be moved to the
+// session is moved now, because a person has no hooks or server that would do it.
 func (c *call) attach(ctx context.Context, explicit string) (broker.Session, error) {
 	caller := c.caller(explicit)
 	s, err := c.b.Resolve(ctx, caller)

@@ -80,7 +80,7 @@ func (a *app) launch(ctx context.Context, name, alias string, argv, env []string
 		env = append(env, "C2C_MCP_SESSION_ID="+sid)
 	}
 	if !pty.IsTerminal(os.Stdin) || !pty.IsTerminal(os.Stdout) {
-		// Nobody to draw for: become the client, which then is this process.
+		// Without a terminal there is nothing to draw: this process becomes the client.
 		return 0, fmt.Errorf("run %s: %w", argv[0], syscall.Exec(argv[0], argv, env))
 	}
 	t, err := pty.Start(pty.Config{Argv: argv, Env: env, Dir: a.cwd, In: os.Stdin, Out: os.Stdout, Client: name})
@@ -93,7 +93,7 @@ func (a *app) launch(ctx context.Context, name, alias string, argv, env []string
 			return 0, err
 		}
 	}
-	// What it has to say would be drawn over the client.
+	// A log would be written over what the client draws.
 	quiet := *a
 	quiet.log = slog.New(slog.DiscardHandler)
 	defer quiet.ringer(ringer.Terminal(t.PID(), t)).Start(ctx)()

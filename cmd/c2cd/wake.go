@@ -77,7 +77,7 @@ func (a *app) wake(ctx context.Context, args []string) error {
 	return fmt.Errorf("%w: c2c wake %s is not known", errUsage, verbs[0])
 }
 
-// setPane is what a person allows, for one session.
+// setPane stores into which pane c2c may type for a session, or that it may not.
 func (d *wakeDaemon) setPane(ctx context.Context, name, pane string) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()

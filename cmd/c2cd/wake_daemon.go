@@ -15,7 +15,7 @@ import (
 	"c2c/wake/daemon"
 )
 
-// wakeDaemon is the wake daemon of one root, or somebody who commands it.
+// wakeDaemon runs the wake daemon of one root, or starts, stops and asks the one that runs.
 type wakeDaemon struct {
 	daemon.Daemon
 	a   *app
