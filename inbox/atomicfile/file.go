@@ -64,13 +64,18 @@ func (d *Dir) fail(verb, name string, err error) error {
 // readable by us alone. It may have other names: a backup is often made of hard
 // links, and nobody but us can link anything into a directory of ours.
 func (d *Dir) Open(name string, flag int) (*os.File, error) {
+	f, _, err := d.open(name, flag)
+	return f, err
+}
+
+func (d *Dir) open(name string, flag int) (f *os.File, size int64, err error) {
 	if err := component(name); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	// O_NONBLOCK: a planted FIFO must not block us; it has no effect on files.
-	f, err := d.openBeneath(name, flag|syscall.O_NONBLOCK)
+	f, err = d.openBeneath(name, flag|syscall.O_NONBLOCK)
 	if err != nil {
-		return nil, d.fail("open", name, err)
+		return nil, 0, d.fail("open", name, err)
 	}
 	info, err := f.Stat()
 	if err == nil && (!info.Mode().IsRegular() || owner(info) != os.Geteuid()) {
@@ -78,21 +83,21 @@ func (d *Dir) Open(name string, flag int) (*os.File, error) {
 	}
 	if err != nil {
 		f.Close()
-		return nil, d.fail("open", name, err)
+		return nil, 0, d.fail("open", name, err)
 	}
-	return f, nil
+	return f, info.Size(), nil
 }
 
 func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
 
 // Read returns the whole file; the error is fs.ErrNotExist when there is none.
 func (d *Dir) Read(name string) ([]byte, error) {
-	f, err := d.Open(name, os.O_RDONLY)
+	f, size, err := d.open(name, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := ReadAll(f)
+	data, err := readAll(f, size)
 	return data, d.fail("read", name, err)
 }
 
@@ -102,12 +107,16 @@ func ReadAll(f *os.File) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() > MaxFile {
-		return nil, fmt.Errorf("%w: %d bytes", ErrTooLarge, info.Size())
+	return readAll(f, info.Size())
+}
+
+func readAll(f *os.File, size int64) ([]byte, error) {
+	if size > MaxFile {
+		return nil, fmt.Errorf("%w: %d bytes", ErrTooLarge, size)
 	}
 	var data bytes.Buffer
-	data.Grow(int(info.Size()) + bytes.MinRead)
-	_, err = data.ReadFrom(io.LimitReader(f, MaxFile+1))
+	data.Grow(int(size) + bytes.MinRead)
+	_, err := data.ReadFrom(io.LimitReader(f, MaxFile+1))
 	if err == nil && data.Len() > MaxFile {
 		err = ErrTooLarge // it grows
 	}
