@@ -149,8 +149,8 @@ func (a *archive) since(place int64) (map[key]bool, error) {
 	return found, err
 }
 
-// eachRecord gives f the records behind a place, file by file, the newest file first, as long as more says so.
-// With ids, only a record that mentions one of them is parsed.
+// eachRecord calls f for the records behind a place, beginning with the newest file. After each file it asks more
+// whether to go on. With ids, only records that mention one of them are parsed.
 func (a *archive) eachRecord(place int64, ids map[string]bool, more func() bool, f func(Archived)) error {
 	return a.newestFirst(place, func(lines []byte) bool {
 		if ids == nil || mentions(lines, ids) {

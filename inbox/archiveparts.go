@@ -20,12 +20,11 @@ import (
 //	archive/<sid>.jsonl              the newest; the original reads and writes it
 //	archive/<sid>.old/<base>.jsonl   older ones, which nobody writes any more
 //
-// base is the place of the file's first byte in the whole row. Places are counted from the first message that
-// was ever archived, and stay what they are when files are rotated or pruned. So a mark is one number, and a
-// later mark is never smaller.
+// A place in the archive is a number: how many bytes were archived before it, since the first message. base is the
+// place where a file begins. Places do not change when files are rotated or pruned.
 const (
 	archiveDir = "archive"
-	// maxPart is when the newest file is rotated. A search reads files of about this size, newest first.
+	// maxPart is the size at which the newest file is rotated.
 	maxPart = 1 << 20
 )
 
@@ -55,7 +54,7 @@ func parsePart(name string) (base int64, ok bool) {
 	return base, err == nil && base >= 0 && base < maxField/2 && partName(base) == name
 }
 
-// newPartName is partName for a file that is to get the name. One that parsePart would not know is an error.
+// newPartName is partName for a file that will be written. It is an error when the base is too large for a name.
 func newPartName(base int64) (string, error) {
 	name := partName(base)
 	if _, ok := parsePart(name); !ok {
@@ -160,8 +159,8 @@ func openSized(dir *atomicfile.Dir, name string) (*os.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// newestFirst gives f what each file has behind the place since, file by file, until f wants no more. f must not
-// keep the bytes.
+// newestFirst calls f with the lines that each file has behind a place, the newest file first, until f returns false.
+// The bytes are valid only during the call.
 func (a *archive) newestFirst(since int64, f func(lines []byte) (more bool)) (err error) {
 	var lines []byte
 	file, base, end := a.newest, a.base, a.end()

@@ -224,7 +224,10 @@ func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []Message) e
 		}
 	}
 	if next = encode(msgs); len(next) <= maxInbox {
-		return m.root.Replace(m.inboxName(), next)
+		return m.root.Replace(m.inboxName(), next) // which syncs the root
+	}
+	if err := m.root.Sync(); err != nil {
+		return err
 	}
 	name, err := mailFile{number: ahead.number + 1, count: len(msgs), bytes: int64(len(next))}.newName()
 	if err != nil {
@@ -236,17 +239,17 @@ func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []Message) e
 	return err
 }
 
-// rotate moves the inbox into the lease directory, as a reader does, and leaves it to nobody. The new name
-// is synced before the loss of the old one.
+// rotate moves the inbox into the lease directory. The new name is synced before anybody syncs the root, which
+// has lost the old one: POSIX keeps no order between directories.
 func (m *Mailbox) rotate(lease *atomicfile.Dir, as mailFile) error {
 	name, err := as.newName()
-	if err != nil {
-		return err
+	if err == nil {
+		err = m.root.Move(m.inboxName(), lease, name)
 	}
-	if err := m.root.Move(m.inboxName(), lease, name); err != nil {
-		return err
+	if err == nil {
+		err = lease.Sync()
 	}
-	return errors.Join(lease.Sync(), m.root.Sync())
+	return err
 }
 
 // repair sets a damaged inbox aside, leaves what is readable there, and returns it and the number of
@@ -268,4 +271,16 @@ func (m *Mailbox) room(messages int, bytes int64) error {
 			ErrFull, m.sid, messages, bytes, m.limits.Messages, m.limits.Bytes)
 	}
 	return nil
+}
+
+// notify tells those who watch the lock file that mail waits, or waits again: it
+// changes the file's time. Claude Code watches a file for a session that has lost
+// its server (FileChanged), and does not see that a file was closed. Of the files
+// of a mailbox this is the one that stays. After one that its reader has renamed,
+// version 2.1.329 looks through the whole root whenever anything there changes
+// (10 ms of its time in a root of 300 sessions), or it has lost it.
+func (m *Mailbox) notify() {
+	if err := m.root.Touch(m.LockName(), m.now()); err != nil {
+		m.log.Warn("new mail does not show in the lock file's time", "session", m.sid, "err", err)
+	}
 }

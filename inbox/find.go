@@ -84,7 +84,7 @@ func (m *Mailbox) findArchived(ids map[string]bool, enough func(State) bool) (fo
 	return found, err
 }
 
-// fewIDs is up to how many it is quicker to look for the bytes of each than to read every id.
+// Up to fewIDs, looking for the bytes of each id is quicker than reading every id.
 const fewIDs = 8
 
 // mentions says whether a message in data may have one of the ids. It looks for the bytes of the field, in the
@@ -141,8 +141,7 @@ func (m *Mailbox) Peek(ctx context.Context) ([]Message, error) {
 	return m.Head(ctx, math.MaxInt64)
 }
 
-// Head is Peek for who needs only the oldest messages: it reads no further
-// file once it has enough bytes.
+// Head is Peek for the oldest messages: it reads no further file once it has enough bytes.
 func (m *Mailbox) Head(ctx context.Context, enough int64) ([]Message, error) {
 	if some, err := m.Waiting(); err != nil || !some {
 		return nil, err

@@ -34,6 +34,7 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,16 +67,7 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	if l.Body == 0 {
-		l.Body = 256 << 10
-	}
-	if l.Messages == 0 {
-		l.Messages = 20_000
-	}
-	if l.Bytes == 0 {
-		l.Bytes = 64 << 20
-	}
-	return l
+	return Limits{cmp.Or(l.Body, 256<<10), cmp.Or(l.Messages, 20_000), cmp.Or(l.Bytes, 64<<20)}
 }
 
 // Config is what a mailbox needs from outside.

@@ -59,8 +59,8 @@ func (m *Mailbox) LeaseSome(ctx context.Context, by string, enough int64) (*Leas
 	return l, nil
 }
 
-// removeLeftovers removes what a dead process left of a file that it was writing, and of
-// messages that it had queued, and lists the others. The caller holds the lock.
+// removeLeftovers removes half-written files and queued messages of processes that died, and lists the mail files.
+// The caller holds the lock.
 func removeLeftovers(dir *atomicfile.Dir) ([]*mailFile, error) {
 	names, err := dir.Names()
 	for _, name := range names {
@@ -71,7 +71,7 @@ func removeLeftovers(dir *atomicfile.Dir) ([]*mailFile, error) {
 			continue
 		}
 		if info, serr := dir.Stat(name); serr == nil && info.Mode().IsRegular() {
-			dir.Remove(name) // what cannot be removed does no harm, and is tried again
+			dir.Remove(name) // when it fails, the next one tries again
 		}
 	}
 	return mailFilesOf(names), err
@@ -150,8 +150,7 @@ func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err er
 	return nil
 }
 
-// remove deletes a numbered file, which its last reader may just have deleted. A
-// damaged one is kept beside the inbox.
+// remove deletes a numbered file. A damaged one is moved beside the inbox instead.
 func (l *Lease) remove(mf *mailFile) error {
 	m := l.box
 	var err error
@@ -192,18 +191,11 @@ func (l *Lease) takeInbox(ctx context.Context, as mailFile) error {
 		return nil // an empty inbox is left alone: moving it would wake watchers
 	}
 	mf := mailFile{number: as.number, count: n, bytes: int64(len(file))}
-	name, err := mf.newName()
-	if err != nil && len(l.files) > 0 { // there is a number again when those are acknowledged
+	if _, err := mf.newName(); err != nil && len(l.files) > 0 { // there is a number again when those are acknowledged
 		l.More = true
 		return nil
 	}
-	if err == nil {
-		err = m.root.Move(m.inboxName(), l.dir, name)
-	}
-	if err == nil { // before anybody syncs the root, which has lost the old name: POSIX keeps no order between directories
-		err = l.dir.Sync()
-	}
-	if err != nil {
+	if err := m.rotate(l.dir, mf); err != nil {
 		return err
 	}
 	return l.takeFile(ctx, &mf, as)
@@ -333,7 +325,7 @@ func (l *Lease) drop(ctx context.Context, handed func(Message) bool, all bool) e
 	return errors.Join(l.dir.Sync(), l.box.root.Sync())
 }
 
-// since is where in the archive a record of one of the messages may stand already.
+// since is the place in the archive behind which the leased messages may be recorded already.
 func (l *Lease) since() int64 {
 	return slices.MinFunc(l.files, func(a, b *mailFile) int { return cmp.Compare(a.archived, b.archived) }).archived
 }
@@ -350,9 +342,9 @@ func (l *Lease) markDone() error {
 	return l.dir.Sync()
 }
 
-// keepRest leaves in a file what still waits. The file gets its new name first. A
-// crash before it gets its new content too costs nothing: the number of the
-// archive in the name stays, and what stands behind that is not handed over.
+// keepRest writes a file anew with what still waits. The file gets its new name first. After a crash before the new
+// content is in place, the old content is no harm: archived stays in the name, and what the archive has behind that
+// place is not handed over again.
 func (l *Lease) keepRest(mf *mailFile, handed func(Message) bool) error {
 	rest := slices.DeleteFunc(slices.Clone(mf.msgs), handed)
 	switch len(rest) {

@@ -52,8 +52,8 @@ func (mf mailFile) name() string {
 	return fmt.Sprintf("%s%08d-%d-%d%s.json", prefix, mf.number, mf.count, mf.bytes, taken)
 }
 
-// newName is name for a file that is to get it. One that parseMailFile would not
-// know is an error: nobody would find the messages again.
+// newName is the name for a file that will be written. It is an error when a number is too large for a name: nobody
+// would find the messages again.
 func (mf mailFile) newName() (string, error) {
 	name := mf.name()
 	if _, ok := parseMailFile(name); !ok {
@@ -105,8 +105,8 @@ func mailFilesOf(names []string) (files []*mailFile) {
 	return files
 }
 
-// errOdd says that what has the name of a mail file is none that we can read: a directory, a FIFO, a link, a
-// hole, somebody else's. It stays where it is, is told of, and hides no other file.
+// errOdd is wrapped when something has the name of a mail file but cannot be one of ours: a directory, a FIFO, a link,
+// a file of somebody else, or one that is too large. It stays where it is, and the other files are read.
 var errOdd = errors.New("not a mail file of ours")
 
 func (mf *mailFile) open(dir *atomicfile.Dir, flag int) (*os.File, error) {
@@ -128,7 +128,7 @@ func (mf *mailFile) open(dir *atomicfile.Dir, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// Odd lists what has the name of a mail file and is none of ours, with the reason.
+// Odd says of each thing that has the name of a mail file why it is none of ours.
 func (m *Mailbox) Odd() (found []error, err error) {
 	err = m.inLease(func(dir *atomicfile.Dir) error {
 		files, err := mailFiles(dir)
@@ -159,9 +159,9 @@ func (mf *mailFile) free(dir *atomicfile.Dir) (bool, error) {
 	return filelock.FreeFile(f)
 }
 
-// load opens the file and reads what waits in it, which is not what a dead reader has archived of it. free says
-// that nobody else has it. With take it is locked and stays open when it is free. With ids it parses nothing of a
-// file that holds none of them.
+// load opens a file and reads the messages in it, without those that a dead reader has archived. free says that no
+// reader has the file. With take, a free file is locked and stays open. With ids, a file that mentions none of them is
+// not parsed.
 func (m *Mailbox) load(dir *atomicfile.Dir, mf *mailFile, ids map[string]bool, take bool) (free bool, err error) {
 	flag, lock := os.O_RDONLY, filelock.FreeFile
 	if take {

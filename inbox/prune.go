@@ -79,7 +79,7 @@ func (m *Mailbox) pruneParts(dir *atomicfile.Dir, before time.Time) (p Pruned, e
 		} else if stale(info) && dir == nil {
 			p.Add(info.Size())
 		} else if stale(info) {
-			if err := m.rotateArchive(dir, a); err != nil { // and so it is counted as the last of the others
+			if err := m.rotateArchive(dir, a); err != nil { // it is counted below, as an old file
 				return p, err
 			}
 		}

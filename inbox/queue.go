@@ -69,7 +69,8 @@ type queued struct {
 	f    *os.File
 }
 
-// enqueue queues the messages. It returns nil when it could not, or when a sender must look for them itself.
+// enqueue queues the messages. It returns nil when that failed, or when they must not be queued: ephemeral ones, and
+// moved ones, which are compared in another way.
 func (m *Mailbox) enqueue(d *draft) *queued {
 	data := encode(d.Messages)
 	if len(data) > maxBatch || d.moved {
@@ -97,7 +98,7 @@ func (m *Mailbox) enqueue(d *draft) *queued {
 	if err == nil {
 		err = dir.Rename(q.name, name)
 	}
-	if err != nil { // also when a reader has removed the file: without its name it looks like a dead sender's
+	if err != nil { // perhaps a reader removed the file, because it had not got its name yet
 		q.withdraw()
 		q.close()
 		return nil
@@ -133,7 +134,7 @@ func (m *Mailbox) queue(ctx context.Context, lk *filelock.Lock, d *draft) (store
 	}
 	defer q.close()
 	held, err := q.await(ctx, lk)
-	sign := q.sign() // with the lock: who claimed the file has ended
+	sign := q.sign() // whoever claimed the file has signed it by now, if we have the lock
 	claimed := sign == signUnknown && !q.withdraw()
 	if claimed && !held && err == nil { // whoever has the messages may be about to store them
 		var cancel func()
@@ -175,8 +176,8 @@ type batch struct {
 	files []*os.File // to be signed
 }
 
-// claim takes what others have queued beside fresh. What it cannot take is left,
-// for its sender to be told why. The caller holds the lock.
+// claim takes what others have queued, to be stored together with fresh. A message whose id its sender has used
+// before is left, so that its own sender compares the two. The caller holds the lock.
 func (m *Mailbox) claim(dir *atomicfile.Dir, names []string, fresh []Message) *batch {
 	offers, chosen := map[string][]Message{}, map[string]bool{} // the ids: one search for all
 	files := map[string]*os.File{}
@@ -248,7 +249,7 @@ func openQueued(dir *atomicfile.Dir, name string) *os.File {
 		return f
 	}
 	if free {
-		dir.Remove(name) // what cannot be removed does no harm, and is tried again
+		dir.Remove(name) // when it fails, the next one tries again
 	}
 	f.Close()
 	return nil

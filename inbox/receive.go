@@ -9,10 +9,9 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// Receive records what a client was seen to have of the messages that live
-// readers by these names hold: it has carried them and cannot see for itself
-// whether they arrived. They are read from now on, and the reader's ack adds
-// nothing.
+// Receive archives messages that a client was seen to have, of those that live
+// readers with these names have leased. Such a reader carries messages to the client
+// and cannot see whether they arrive. Its own ack archives nothing twice.
 func (m *Mailbox) Receive(ctx context.Context, has func(Message) bool, by ...string) error {
 	if some, err := m.used(); err != nil || !some {
 		return err
