@@ -158,8 +158,8 @@ func (c *toolCall) peekInbox(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return show(c.room(), msgs, func(m inbox.Message) inbox.Message { return m },
-		"What is marked as part 1 is cut: poll_inbox hands over the whole message.", "call poll_inbox, and they come in turn.")
+	return listing(c, msgs, 0, "messages were left out: call poll_inbox, and they come in turn.",
+		func(m inbox.Message) inbox.Message { return m }, "What is marked as part 1 is cut: poll_inbox hands over the whole message.")
 }
 
 func (c *toolCall) history(ctx context.Context) (any, error) {
@@ -171,8 +171,8 @@ func (c *toolCall) history(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return show(c.room(), found, func(h inbox.Archived) inbox.Message { return h.Message },
-		"What is marked as part 1 is cut: the command c2c history shows it whole.", "the command c2c history shows all.")
+	return listing(c, found, 0, "messages were left out: the command c2c history shows all.",
+		func(h inbox.Archived) inbox.Message { return h.Message }, "What is marked as part 1 is cut: the command c2c history shows it whole.")
 }
 
 func (c *toolCall) messageStatus(ctx context.Context) (any, error) {

@@ -118,11 +118,16 @@ func (p *page) result(sentences ...string) *mcp.CallToolResult {
 	return res
 }
 
-// fill makes a page of what encode makes of all, as far as it fits.
-func fill[T any](room int, all []T, encode func(T) (string, error)) (*page, error) {
-	p := &page{room: room}
+// listing answers with as much of all as fits, and says how many were left out: the rest, and before, which are
+// not in all. Where message gives the message that one is, of a long one the first part is shown, and cut is said.
+func listing[T any](c *toolCall, all []T, before int, left string, message func(T) inbox.Message, cut string) (*mcp.CallToolResult, error) {
+	p, isCut, rest := page{room: c.room()}, "", ""
 	for _, v := range all {
-		one, err := encode(v)
+		one, err := toJSON(v)
+		if err == nil && message != nil && len(one) > p.room/2 {
+			one, err = toJSON(parts(message(v), p.room/2)[0])
+			isCut = cut
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -130,38 +135,8 @@ func fill[T any](room int, all []T, encode func(T) (string, error)) (*page, erro
 			break
 		}
 	}
-	return p, nil
-}
-
-// rows answers with as much of all as fits, and says how many were left out: the rest, and
-// the first before, which are not in all.
-func rows[T any](room int, all []T, before int, left string) (*mcp.CallToolResult, error) {
-	p, err := fill(room, all, func(v T) (string, error) { return toJSON(v) })
-	if err != nil {
-		return nil, err
-	}
 	if n := before + len(all) - p.count; n > 0 {
-		return p.result(fmt.Sprintf("%d were left out: %s", n, left)), nil
-	}
-	return p.result(), nil
-}
-
-// show answers with messages that stay where they are. Of a long one it shows the first part.
-func show[T any](room int, all []T, message func(T) inbox.Message, cut, left string) (*mcp.CallToolResult, error) {
-	isCut, rest := "", ""
-	p, err := fill(room, all, func(v T) (string, error) {
-		one, err := toJSON(v)
-		if err == nil && len(one) > room/2 {
-			isCut = cut
-			return toJSON(parts(message(v), room/2)[0])
-		}
-		return one, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if p.count < len(all) {
-		rest = fmt.Sprintf("%d messages were left out: %s", len(all)-p.count, left)
+		rest = fmt.Sprintf("%d %s", n, left)
 	}
 	return p.result(isCut, rest), nil
 }

@@ -53,7 +53,7 @@ func (c *toolCall) list(ctx context.Context) (any, error) {
 	if c.req.GetBool("alive_only", false) {
 		all = slices.DeleteFunc(all, func(r broker.Listed) bool { return r.State == broker.Absent })
 	}
-	return rows(c.room(), all, 0, "the command c2c list shows all, alive_only fewer.")
+	return listing(c, all, 0, "were left out: the command c2c list shows all, alive_only fewer.", nil, "")
 }
 
 func (c *toolCall) sweep(ctx context.Context) (any, error) {
@@ -75,5 +75,5 @@ func (c *toolCall) tailLog(ctx context.Context) (any, error) {
 		first--
 		size += len(lines[first]) + len(",")
 	}
-	return rows(room, lines[first:], first, "older lines are in broker.log, in the root that server_info names.")
+	return listing(c, lines[first:], first, "were left out: older lines are in broker.log, in the root that server_info names.", nil, "")
 }
