@@ -129,31 +129,39 @@ func (e hookEditor) holds(data []byte) bool {
 	return false
 }
 
+// inspect tells each event that is wrong, and in one finding the others.
 func (e hookEditor) inspect(t target, f *file, o Options) (found []doctor.Finding, err error) {
 	if _, err := parseJSON(t.path, f.data); err != nil {
 		return nil, err
 	}
-	there := false
+	var good []string
+	command := "" // of any of ours
 	for _, event := range e.events {
-		is := t.problem("hook "+event.name, "no entry")
-		for _, ref := range e.entries(member(f.data, hooksKey, event.name)) {
-			there = true
-			_, err := client.LookPath(firstWord(text(ref.command)), o.Getenv)
-			switch {
-			case is.Status == doctor.OK:
-				is = t.problem(is.Part, "more than one entry, mail is looked for twice")
+		wrong := "no entry"
+		for i, ref := range e.entries(member(f.data, hooksKey, event.name)) {
+			command = text(ref.command)
+			_, err := client.LookPath(firstWord(command), o.Getenv)
+			switch wrong = ""; {
+			case i > 0:
+				wrong = "more than one entry, mail is looked for twice"
 			case ref.legacy(event):
-				is = t.problem(is.Part, "the entry is that of another c2c")
+				wrong = "the entry is that of another c2c"
 			case err != nil:
-				is = t.problem(is.Part, err.Error())
-			default:
-				is.Status, is.Detail = doctor.OK, text(ref.command)
+				wrong = err.Error()
 			}
 		}
-		found = append(found, is)
+		if wrong == "" {
+			good = append(good, event.name)
+		} else {
+			found = append(found, t.problem("hook "+event.name, wrong))
+		}
 	}
-	if !there {
+	switch {
+	case command == "":
 		return nil, nil
+	case good != nil:
+		ok := doctor.Finding{Client: t.client, Status: doctor.OK, Part: "hook " + strings.Join(good, ", "), Path: t.path, Detail: command}
+		found = slices.Insert(found, 0, ok)
 	}
 	return found, nil
 }

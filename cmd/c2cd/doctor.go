@@ -88,8 +88,7 @@ func (a *app) printReport(report []doctor.Finding) {
 	}
 }
 
-// shorten fits a report on a screen: hooks of one file with nothing wrong share a line, and so do the
-// sessions behind the first few.
+// shorten fits a report on a screen: of many sessions the first few are told.
 func shorten(report []doctor.Finding) (lines []doctor.Finding) {
 	sessions := 0
 	for _, f := range report {
@@ -100,17 +99,9 @@ func shorten(report []doctor.Finding) (lines []doctor.Finding) {
 				continue
 			}
 		}
-		if n := len(lines) - 1; n >= 0 && isGoodHook(f) && isGoodHook(lines[n]) && lines[n].Path == f.Path {
-			lines[n].Part += ", " + strings.TrimPrefix(f.Part, "hook ")
-			continue
-		}
 		lines = append(lines, f)
 	}
 	return lines
-}
-
-func isGoodHook(f doctor.Finding) bool {
-	return f.Status == doctor.OK && strings.HasPrefix(f.Part, "hook ")
 }
 
 // settings are the variables that c2c obeys, and what holds without them. Each client adds its own.
