@@ -77,6 +77,9 @@ func (t target) part() string {
 	if strings.HasPrefix(t.editor.kind(), kindOfServers) {
 		return partServer
 	}
+	if e, ok := t.editor.(scriptEditor); ok {
+		return e.part
+	}
 	return t.editor.kind()
 }
 

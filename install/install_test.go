@@ -575,6 +575,11 @@ func TestInspect(t *testing.T) {
 	if b.install(Claude); len(problems(b, Claude)) != 0 {
 		t.Error("install does not repair the mode")
 	}
+	b.install(OpenCode)
+	if err := os.RemoveAll(b.path("home/.config/opencode/plugins")); err != nil {
+		t.Fatal(err)
+	}
+	check(problems(b, OpenCode), "plugin")
 	if err := os.Remove(b.path("bin/c2c")); err != nil {
 		t.Fatal(err)
 	}

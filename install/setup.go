@@ -93,7 +93,7 @@ type editor interface {
 const kindOfServers = "mcp-"
 
 // kindScript is a file that is ours as a whole, with its mode.
-const kindScript = "hook script"
+const kindScript = "script"
 
 // configDir is where the client called name has its configuration, and whether a variable says so.
 func configDir(name string, o Options) (dir string, set bool) {
