@@ -162,10 +162,6 @@ func (b *Broker) bindID(client, id, sid string) error {
 
 // addID puts an id last, once.
 func addID(ids []string, id string) []string {
-	if n := len(ids); n > 0 && ids[n-1] == id {
-		return ids
-	}
-	ids = slices.DeleteFunc(slices.Clone(ids), func(s string) bool { return s == id })
-	ids = append(ids, id)
+	ids = append(slices.DeleteFunc(slices.Clone(ids), func(s string) bool { return s == id }), id)
 	return ids[max(0, len(ids)-maxClientIDs):]
 }

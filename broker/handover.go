@@ -32,19 +32,16 @@ func (b *Broker) HandOver(ctx context.Context, s Session, h Reader) error {
 	if err != nil {
 		return err
 	}
-	holds := h.Holds
-	if holds != nil {
-		if err := box.Receive(ctx, holds, wake.BySocket, wake.ByChannel); err != nil {
+	if h.Holds != nil {
+		if err := box.Receive(ctx, h.Holds, wake.BySocket, wake.ByChannel); err != nil {
 			return err
 		}
-	} else {
-		holds = func(inbox.Message) bool { return false }
 	}
 	l, err := box.LeaseSome(ctx, h.By, h.Limit)
 	if err != nil {
 		return err
 	}
-	had, announced, err := h.answer(l, holds)
+	had, announced, err := h.answer(l)
 	last := s.LastRing
 	said := h.Often && len(had) == 0 && last.IsFor(announced) && (last.Method == h.By || last.Outcome == Handed)
 	if err == nil && !said { // else the client knows that mail waits
@@ -62,10 +59,10 @@ func (b *Broker) HandOver(ctx context.Context, s Session, h Reader) error {
 }
 
 // answer gives the handles of what the client has with the answer, and the first message that is only announced.
-func (h Reader) answer(l *inbox.Lease, holds func(inbox.Message) bool) (had []string, announced inbox.Message, err error) {
+func (h Reader) answer(l *inbox.Lease) (had []string, announced inbox.Message, err error) {
 	var left []inbox.Message
 	for _, m := range l.Messages {
-		if holds(m) { // its courier did not wait long enough for the receipt
+		if h.Holds != nil && h.Holds(m) { // its courier did not wait long enough for the receipt
 			had = append(had, m.Handle())
 		} else {
 			left = append(left, m)

@@ -82,32 +82,27 @@ func (b *Broker) changeRow(ctx context.Context, sid string, edit func(*row)) err
 func (b *Broker) forget(rows, before []row, size int) []row {
 	used := map[string]time.Time{}
 	for _, r := range rows {
-		s := b.session(r)
-		hidden := s.State == Unknown && s.PID != 0 && b.now().Sub(b.lastUsed(r)) > hiddenFor
-		if s.State != Absent && !hidden || !slices.ContainsFunc(before, func(old row) bool { return bytes.Equal(old, r) }) || b.keepsMail(s.ID) {
+		s, last := b.session(r), b.lastUsed(r)
+		hidden := s.State == Unknown && s.PID != 0 && b.now().Sub(last) > hiddenFor
+		if s.State != Absent && !hidden || !slices.ContainsFunc(before, func(old row) bool { return bytes.Equal(old, r) }) {
 			continue
 		}
-		used[s.ID] = b.lastUsed(r)
+		if waits, err := b.waits(s.ID); err == nil && !waits {
+			used[s.ID] = last
+		}
 	}
 	oldest := slices.SortedFunc(maps.Keys(used), func(a, b string) int { return used[a].Compare(used[b]) })
-	gone := map[string]bool{}
+	all := len(rows)
 	for _, sid := range oldest {
 		if size <= registryMax/4*3 {
 			break
 		}
-		gone[sid] = true
-		size -= len(rows[findSID(rows, sid)]) + len(",\n")
+		i := findSID(rows, sid)
+		size -= len(rows[i]) + len(",\n")
+		rows = slices.Delete(rows, i, i+1)
 	}
-	if len(gone) > 0 {
-		b.log.Info("registry was full", "forgotten", len(gone))
-	}
-	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return gone[r.sid()] })
-}
-
-// keepsMail says whether mail waits, or may wait, for a session.
-func (b *Broker) keepsMail(sid string) bool {
-	some, err := b.waits(sid)
-	return some || err != nil
+	b.log.Info("registry was full", "forgotten", all-len(rows))
+	return rows
 }
 
 type damagedError struct{ err error }

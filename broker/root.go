@@ -13,8 +13,12 @@ import (
 // decided it. It creates nothing. Two checkouts of one remote share a root; the rules are those of the
 // original c2c, bit for bit, because both may run on one machine.
 func FindRoot(getenv func(string) string, cwd string) (path, source string, err error) {
-	if v := strings.TrimSpace(getenv("C2C_MCP_BROKER_ROOT")); filepath.IsAbs(v) && !isLegacy(v) {
-		return filepath.Clean(v), "C2C_MCP_BROKER_ROOT", nil
+	root := strings.TrimSpace(getenv("C2C_MCP_BROKER_ROOT"))
+	if isLegacy(root) {
+		root = ""
+	}
+	if filepath.IsAbs(root) {
+		return filepath.Clean(root), "C2C_MCP_BROKER_ROOT", nil
 	}
 	// Without a directory every project would share the root "default".
 	real, err := filepath.EvalSymlinks(cwd) // as git prints it
@@ -22,8 +26,8 @@ func FindRoot(getenv func(string) string, cwd string) (path, source string, err 
 		return "", "", errors.New("find the root: there is no working directory, perhaps it was removed: " +
 			"go to the project's directory, or set C2C_MCP_BROKER_ROOT to an absolute path")
 	}
-	if v := strings.TrimSpace(getenv("C2C_MCP_BROKER_ROOT")); v != "" && !isLegacy(v) {
-		return absolute(cwd, v), "C2C_MCP_BROKER_ROOT", nil
+	if root != "" {
+		return filepath.Join(cwd, root), "C2C_MCP_BROKER_ROOT", nil
 	}
 	state, source := getenv("XDG_STATE_HOME"), "XDG_STATE_HOME"
 	if state != "" {
