@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"c2c/inbox"
 )
 
 // table is a process table in memory; the test itself is process 100, child of 90.
@@ -72,7 +74,7 @@ func (w *world) register(alias string, c Caller) Session {
 
 func (w *world) send(from Session, to, body string) Receipt {
 	w.t.Helper()
-	r, err := w.Send(context.Background(), from, Letter{To: to, Body: body})
+	r, err := w.Send(context.Background(), from, inbox.Message{To: to, Content: body})
 	if err != nil {
 		w.t.Fatalf("send to %q: %v", to, err)
 	}

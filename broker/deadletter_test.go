@@ -30,7 +30,7 @@ func TestABrokenDeadLetterFileCostsOnlyItself(t *testing.T) {
 			if err := plant(filepath.Join(w.Root(), deadFile)); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := w.Send(t.Context(), amber, Letter{To: "birch", Body: "x", ID: "m-1"}); err != nil {
+			if _, err := w.Send(t.Context(), amber, inbox.Message{To: "birch", Content: "x", ID: "m-1"}); err != nil {
 				t.Fatal(err)
 			}
 			if st, err := w.Status(t.Context(), "m-1"); err != nil || st.State != Queued {

@@ -275,7 +275,7 @@ func TestASendThatCannotFollowIsSentAndComesLater(t *testing.T) {
 	var old row
 	old.setText("session_id", "old")
 	old.setText("alias", "birch")
-	r, err := w.deliver(context.Background(), amber, old, Letter{To: "birch", Body: "1"})
+	r, err := w.deliver(context.Background(), amber, old, inbox.Message{To: "birch", Content: "1"})
 	if err != nil || r.SessionID != "old" {
 		t.Fatalf("receipt %+v, %v", r, err)
 	}
@@ -291,7 +291,7 @@ func TestAMoveKeepsMessagesOfOneIDFromTwoSenders(t *testing.T) {
 	ctx := context.Background()
 	send := func(from Session, to, id, body string) {
 		t.Helper()
-		if _, err := w.Send(ctx, from, Letter{To: to, Body: body, ID: id}); err != nil {
+		if _, err := w.Send(ctx, from, inbox.Message{To: to, Content: body, ID: id}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -319,7 +319,7 @@ func TestAMoveTakesNoOtherMessageOfTheSenderForTheSame(t *testing.T) {
 			w.register("dune", heir)
 			send := func(to, body string, ephemeral bool) {
 				t.Helper()
-				if _, err := w.Send(ctx, amber, Letter{To: to, Body: body, ID: "job-1", Ephemeral: ephemeral}); err != nil {
+				if _, err := w.Send(ctx, amber, inbox.Message{To: to, Content: body, ID: "job-1", Ephemeral: ephemeral}); err != nil {
 					t.Fatal(err)
 				}
 				w.clock = w.clock.Add(time.Second)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+
+	"c2c/inbox"
 )
 
 // Two brokers on one root stand for two processes: their locks are of different open files.
@@ -25,7 +27,7 @@ func TestNothingIsLostWhileAnAliasChangesHands(t *testing.T) {
 	var group sync.WaitGroup
 	group.Go(func() {
 		for i := range count {
-			if _, err := other.Send(ctx, amber, Letter{To: "birch", Body: fmt.Sprint(i)}); err != nil {
+			if _, err := other.Send(ctx, amber, inbox.Message{To: "birch", Content: fmt.Sprint(i)}); err != nil {
 				t.Errorf("send: %v", err)
 			}
 		}

@@ -8,20 +8,6 @@ import (
 	"c2c/inbox"
 )
 
-// Letter is what a sender writes.
-type Letter struct {
-	To   string // an alias, in any case
-	Body string
-	// ID makes a repeated send harmless: a mailbox takes an id of a sender once. Empty for a new one.
-	ID        string
-	Kind      string // one of Kinds, or empty
-	InReplyTo string
-	Tag       string // one of Tags, or empty
-	// Deferrable mail rings nobody; Ephemeral mail is not archived.
-	Deferrable bool
-	Ephemeral  bool
-}
-
 // Receipt says that a message is on the disk of the receiver's mailbox, and no more. The fields of the original
 // come first.
 type Receipt struct {
@@ -43,40 +29,42 @@ func Kinds() []string {
 // Tags are the words that may head a message.
 func Tags() []string { return []string{"fail", "blocking", "urgent"} }
 
-// Send puts a letter into the mailbox of an alias. Errors: *UnknownAliasError, ErrSelfSend, and those of
-// inbox.Mailbox.Deliver. When it returns nil the message survives a power cut.
-func (b *Broker) Send(ctx context.Context, from Session, l Letter) (Receipt, error) {
-	if err := l.check(from); err != nil {
+// Send puts a message into the mailbox of the alias m.To, in any case. Its kind is one of Kinds, its tag one of Tags,
+// or "". A chosen id makes a repeated send harmless: a mailbox takes an id of a sender once. Errors:
+// *UnknownAliasError, ErrSelfSend, and those of inbox.Mailbox.Deliver. When it returns nil the message survives a
+// power cut.
+func (b *Broker) Send(ctx context.Context, from Session, m inbox.Message) (Receipt, error) {
+	if err := check(from, m); err != nil {
 		return Receipt{}, err
 	}
 	rows, err := b.rows(ctx)
 	if err != nil {
 		return Receipt{}, err
 	}
-	to := b.receiver(rows, l.To)
+	to := b.receiver(rows, m.To)
 	if to == nil {
-		return Receipt{}, &UnknownAliasError{Alias: l.To, Closest: closest(rows, l.To)}
+		return Receipt{}, &UnknownAliasError{Alias: m.To, Closest: closest(rows, m.To)}
 	}
 	if to.sid() == from.ID || fold(to.alias()) == fold(from.Alias) {
-		return Receipt{}, fmt.Errorf("%w: %q is this session's own alias", ErrSelfSend, l.To)
+		return Receipt{}, fmt.Errorf("%w: %q is this session's own alias", ErrSelfSend, m.To)
 	}
-	return b.deliver(ctx, from, to, l)
+	return b.deliver(ctx, from, to, m)
 }
 
-func (l Letter) check(from Session) error {
+func check(from Session, m inbox.Message) error {
 	if from.ID == "" || from.Alias == "" {
 		return fmt.Errorf("send: %w: the sender has no alias", ErrNoSession)
 	}
-	if l.ID != "" {
-		if err := CheckID(l.ID); err != nil {
+	if m.ID != "" {
+		if err := CheckID(m.ID); err != nil {
 			return err
 		}
 	}
-	if l.Kind != "" && !slices.Contains(Kinds(), l.Kind) {
-		return fmt.Errorf("kind %q is none of %q", l.Kind, Kinds())
+	if m.Kind != "" && !slices.Contains(Kinds(), m.Kind) {
+		return fmt.Errorf("kind %q is none of %q", m.Kind, Kinds())
 	}
-	if l.Tag != "" && !slices.Contains(Tags(), l.Tag) {
-		return fmt.Errorf("tag %q is none of %q", l.Tag, Tags())
+	if m.Tag != "" && !slices.Contains(Tags(), m.Tag) {
+		return fmt.Errorf("tag %q is none of %q", m.Tag, Tags())
 	}
 	return nil
 }
@@ -103,17 +91,14 @@ func (b *Broker) receiver(rows []row, alias string) row {
 	return best
 }
 
-func (b *Broker) deliver(ctx context.Context, from Session, to row, l Letter) (Receipt, error) {
+func (b *Broker) deliver(ctx context.Context, from Session, to row, m inbox.Message) (Receipt, error) {
 	box, err := b.Mailbox(to.sid())
 	if err != nil {
 		return Receipt{}, err
 	}
 	r := Receipt{Queued: true, From: from.Alias, To: to.alias(), SessionID: to.sid(), Recipient: b.state(to)}
-	m := inbox.Message{
-		From: from.Alias, To: to.alias(), Content: l.Body, ID: l.ID, Kind: l.Kind,
-		InReplyTo: l.InReplyTo, Tag: l.Tag, Deferrable: l.Deferrable, Ephemeral: l.Ephemeral,
-	}
-	if l.ID != "" {
+	m.From, m.To = from.Alias, to.alias()
+	if m.ID != "" {
 		m.FromSession = from.ID
 	}
 	stored, err := box.Deliver(ctx, m)
@@ -133,10 +118,10 @@ type Skipped struct {
 	Reason string `json:"reason"`
 }
 
-// SendAll sends a letter to every session but the sender, the excluded aliases and absent sessions. It goes
+// SendAll sends a message to every session but the sender, the excluded aliases and absent sessions. It goes
 // on when one mailbox refuses, and when the time is over: each session is in the answer.
-func (b *Broker) SendAll(ctx context.Context, from Session, l Letter, exclude ...string) ([]Receipt, []Skipped, error) {
-	if err := l.check(from); err != nil {
+func (b *Broker) SendAll(ctx context.Context, from Session, m inbox.Message, exclude ...string) ([]Receipt, []Skipped, error) {
+	if err := check(from, m); err != nil {
 		return nil, nil, err
 	}
 	rows, err := b.rows(ctx)
@@ -153,7 +138,7 @@ func (b *Broker) SendAll(ctx context.Context, from Session, l Letter, exclude ..
 			skipped = append(skipped, Skipped{to.alias(), reason})
 			continue
 		}
-		receipt, err := b.deliver(ctx, from, to, l)
+		receipt, err := b.deliver(ctx, from, to, m)
 		if err != nil {
 			skipped = append(skipped, Skipped{to.alias(), err.Error()})
 			continue

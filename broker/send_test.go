@@ -28,11 +28,11 @@ func TestSendTellsWhatItKnows(t *testing.T) {
 	}
 	w.wantMail(birch.ID, "one", "two")
 
-	_, err := w.Send(ctx, amber, Letter{To: "AMBER", Body: "x"})
+	_, err := w.Send(ctx, amber, inbox.Message{To: "AMBER", Content: "x"})
 	if !errors.Is(err, ErrSelfSend) {
 		t.Errorf("to oneself: %v", err)
 	}
-	_, err = w.Send(ctx, amber, Letter{To: "brich", Body: "x"})
+	_, err = w.Send(ctx, amber, inbox.Message{To: "brich", Content: "x"})
 	var unknown *UnknownAliasError
 	if !errors.As(err, &unknown) || !reflect.DeepEqual(unknown.Closest, []string{"Birch"}) {
 		t.Errorf("to brich: %v, closest %v", err, unknown)
@@ -43,7 +43,7 @@ func TestRepeatedSendIsStoredOnce(t *testing.T) {
 	w := newWorld(t)
 	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
 	for i := range 2 {
-		r, err := w.Send(context.Background(), amber, Letter{To: "birch", Body: "x", ID: "id-1"})
+		r, err := w.Send(context.Background(), amber, inbox.Message{To: "birch", Content: "x", ID: "id-1"})
 		if err != nil || r.Duplicate != (i == 1) || r.ID != "id-1" {
 			t.Errorf("send %d: %+v, %v", i, r, err)
 		}
@@ -58,7 +58,7 @@ func TestSendAllSkipsAndSaysWhy(t *testing.T) {
 	w.register("cedar", Caller{PID: 30})
 	dune := w.register("dune", Caller{Explicit: "dune"})
 	delete(w.procs, 30)
-	sent, skipped, err := w.SendAll(context.Background(), amber, Letter{Body: "hi"}, "Birch")
+	sent, skipped, err := w.SendAll(context.Background(), amber, inbox.Message{Content: "hi"}, "Birch")
 	if err != nil || len(sent) != 1 || sent[0].To != "dune" {
 		t.Errorf("sent %+v, %v", sent, err)
 	}
@@ -213,7 +213,7 @@ func TestSendAllTellsOfEverybodyWhenItsTimeIsOver(t *testing.T) {
 	defer lock.Release()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	sent, skipped, err := w.SendAll(ctx, amber, Letter{Body: "hi"})
+	sent, skipped, err := w.SendAll(ctx, amber, inbox.Message{Content: "hi"})
 	if err != nil || len(sent) != 1 || sent[0].To != "cedar" || len(skipped) != 1 || skipped[0].Alias != "birch" {
 		t.Errorf("sent %+v, skipped %+v, %v", sent, skipped, err)
 	}

@@ -15,10 +15,10 @@ import (
 // ackTime is how long an acknowledgement may wait for a lock.
 const ackTime = 10 * time.Second
 
-func (c *toolCall) letter() broker.Letter {
-	return broker.Letter{
-		To:   c.req.GetString("to_alias", c.req.GetString("alias", "")),
-		Body: c.req.GetString("content", ""), ID: c.req.GetString("message_id", ""),
+func (c *toolCall) message() inbox.Message {
+	return inbox.Message{
+		To:      c.req.GetString("to_alias", c.req.GetString("alias", "")),
+		Content: c.req.GetString("content", ""), ID: c.req.GetString("message_id", ""),
 		Kind: c.req.GetString("kind", ""), Tag: c.req.GetString("tag", ""),
 		InReplyTo:  c.req.GetString("in_reply_to", ""),
 		Deferrable: c.req.GetBool("deferrable", false), Ephemeral: c.req.GetBool("ephemeral", false),
@@ -26,7 +26,7 @@ func (c *toolCall) letter() broker.Letter {
 }
 
 func (c *toolCall) send(ctx context.Context) (any, error) {
-	l := c.letter()
+	l := c.message()
 	if l.To == "" {
 		return nil, fmt.Errorf("to_alias is missing; call list to see who is there")
 	}
@@ -42,7 +42,7 @@ func (c *toolCall) sendAll(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	sent, not, err := c.b.SendAll(ctx, s, c.letter(), c.req.GetStringSlice("exclude_aliases", nil)...)
+	sent, not, err := c.b.SendAll(ctx, s, c.message(), c.req.GetStringSlice("exclude_aliases", nil)...)
 	if err != nil {
 		return nil, err
 	}

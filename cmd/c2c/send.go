@@ -16,43 +16,43 @@ import (
 // maxBody bounds what is read; the mailbox has the real limit and says so.
 const maxBody = 1 << 20
 
-// letterFlags are those of send and send-all.
-type letterFlags struct {
+// messageFlags are those of send and send-all.
+type messageFlags struct {
 	file, from             string
 	urgent, blocking, fail bool
-	letter                 broker.Letter
+	message                inbox.Message
 }
 
-func (f *letterFlags) register(fs *flag.FlagSet) {
+func (f *messageFlags) register(fs *flag.FlagSet) {
 	fs.StringVar(&f.file, "F", "", "read the body from this `file`")
 	fs.StringVar(&f.from, "from", "", "send as this `session` or alias")
-	fs.StringVar(&f.letter.Kind, "kind", "", "`word` is message, question, task, review, status or ack")
+	fs.StringVar(&f.message.Kind, "kind", "", "`word` is message, question, task, review, status or ack")
 	fs.BoolVar(&f.urgent, "urgent", false, "mark the message as urgent")
 	fs.BoolVar(&f.blocking, "blocking", false, "mark the message as blocking the sender")
 	fs.BoolVar(&f.fail, "fail", false, "mark the message as the report of a failure")
-	fs.BoolVar(&f.letter.Deferrable, "deferrable", false, "wake nobody; it is read at the next chance")
-	fs.BoolVar(&f.letter.Ephemeral, "ephemeral", false, "do not archive it once it was read")
+	fs.BoolVar(&f.message.Deferrable, "deferrable", false, "wake nobody; it is read at the next chance")
+	fs.BoolVar(&f.message.Ephemeral, "ephemeral", false, "do not archive it once it was read")
 }
 
 // complete sets the tag and the body.
-func (f *letterFlags) complete(c *call, words []string) (err error) {
+func (f *messageFlags) complete(c *call, words []string) (err error) {
 	for tag, set := range map[string]bool{"urgent": f.urgent, "blocking": f.blocking, "fail": f.fail} {
-		if set && f.letter.Tag != "" {
+		if set && f.message.Tag != "" {
 			return fmt.Errorf("%w: only one of --urgent, --blocking and --fail", errUsage)
 		}
 		if set {
-			f.letter.Tag = tag
+			f.message.Tag = tag
 		}
 	}
-	f.letter.Body, err = c.body(f.file, words)
-	if err == nil && f.letter.Body == "" {
+	f.message.Content, err = c.body(f.file, words)
+	if err == nil && f.message.Content == "" {
 		err = fmt.Errorf("%w: the body is empty", errUsage) // as when the command before a pipe has failed
 	}
 	return err
 }
 
-// send completes the letter, however long its body takes to come, and gives do the sender.
-func (f *letterFlags) send(ctx context.Context, c *call, words []string, do func(context.Context, broker.Session) error) error {
+// send completes the message, however long its body takes to come, and gives do the sender.
+func (f *messageFlags) send(ctx context.Context, c *call, words []string, do func(context.Context, broker.Session) error) error {
 	if err := f.complete(c, words); err != nil {
 		return err
 	}
@@ -106,20 +106,20 @@ func (a *app) printReceipt(r broker.Receipt) {
 }
 
 func send(c *call, fs *flag.FlagSet) action {
-	var f letterFlags
+	var f messageFlags
 	f.register(fs)
 	fs.Func("id", "message `id` of your own: sending it again does no harm", func(id string) error {
-		f.letter.ID = id
+		f.message.ID = id
 		return broker.CheckID(id)
 	})
-	fs.StringVar(&f.letter.InReplyTo, "reply-to", "", "`id` of the message that this one answers")
+	fs.StringVar(&f.message.InReplyTo, "reply-to", "", "`id` of the message that this one answers")
 	return func(ctx context.Context) error {
 		if len(c.words) == 0 {
 			return fmt.Errorf("%w: to whom?", errUsage)
 		}
-		f.letter.To = c.words[0]
+		f.message.To = c.words[0]
 		return f.send(ctx, c, c.words[1:], func(ctx context.Context, from broker.Session) error {
-			r, err := c.b.Send(ctx, from, f.letter)
+			r, err := c.b.Send(ctx, from, f.message)
 			if err != nil {
 				return err
 			}
@@ -129,11 +129,11 @@ func send(c *call, fs *flag.FlagSet) action {
 }
 
 func sendAll(c *call, fs *flag.FlagSet) action {
-	var f letterFlags
+	var f messageFlags
 	f.register(fs)
 	return func(ctx context.Context) error {
 		return f.send(ctx, c, c.words, func(ctx context.Context, from broker.Session) error {
-			sent, skipped, err := c.b.SendAll(ctx, from, f.letter)
+			sent, skipped, err := c.b.SendAll(ctx, from, f.message)
 			if err != nil && len(sent) == 0 {
 				return err
 			}

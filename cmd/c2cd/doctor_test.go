@@ -14,6 +14,7 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/doctor"
+	"c2c/inbox"
 	"c2c/inbox/filelock"
 	"c2c/wake"
 )
@@ -63,7 +64,7 @@ func (c clinic) session(client, alias string, pid int) (id, message string) {
 		c.t.Fatal(err)
 	}
 	from := broker.Session{ID: "birch", Alias: "birch"}
-	if _, err := c.b.Send(c.t.Context(), from, broker.Letter{To: alias, Body: "hello", ID: "m-" + alias}); err != nil {
+	if _, err := c.b.Send(c.t.Context(), from, inbox.Message{To: alias, Content: "hello", ID: "m-" + alias}); err != nil {
 		c.t.Fatal(err)
 	}
 	return s.ID, "m-" + alias

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"c2c/broker"
+	"c2c/inbox"
 )
 
 // A plugin names its sessions, is given the mail of the one that is shown, and says what the model has.
@@ -50,7 +51,7 @@ func TestAPluginIsGivenTheMailOfTheSessionThatIsShown(t *testing.T) {
 	}
 	send := func(alias, id string) {
 		t.Helper()
-		if _, err := b.Send(t.Context(), birch, broker.Letter{To: alias, Body: "word-" + id, ID: id}); err != nil {
+		if _, err := b.Send(t.Context(), birch, inbox.Message{To: alias, Content: "word-" + id, ID: id}); err != nil {
 			t.Fatal(err)
 		}
 	}
