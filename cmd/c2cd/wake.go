@@ -99,8 +99,8 @@ func (d *wakeDaemon) setPane(ctx context.Context, name, pane string) error {
 		if s.Pane == "" {
 			said = "was not attached"
 		}
-		_, err = fmt.Fprintf(d.a.stdout, "%s %s\n", s.Alias, said)
-		return err
+		fmt.Fprintf(d.a.stdout, "%s %s\n", s.Alias, said)
+		return nil
 	}
 	fmt.Fprintf(d.a.stdout, "%s is woken through %s when it is idle and its prompt is empty\n", s.Alias, pane)
 	if pid, err := d.PID(); err == nil && pid == 0 {

@@ -41,17 +41,16 @@ func (d *wakeDaemon) start(ctx context.Context) error {
 		return err
 	}
 	if pid != 0 {
-		_, err := fmt.Fprintf(d.a.stdout, "wake daemon runs already, process %d\n", pid)
-		return err
+		fmt.Fprintf(d.a.stdout, "wake daemon runs already, process %d\n", pid)
+		return nil
 	}
 	var places []string
 	for _, p := range client.All() {
 		places = append(places, p.ConfigEnv)
 	}
-	if pid, err = d.Start(ctx, os.Environ(), places, "wake", "run", "--min-inject-gap", d.gap.String()); err != nil {
-		return err
+	if pid, err = d.Start(ctx, os.Environ(), places, "wake", "run", "--min-inject-gap", d.gap.String()); err == nil {
+		fmt.Fprintf(d.a.stdout, "wake daemon runs, process %d\n", pid)
 	}
-	_, err = fmt.Fprintf(d.a.stdout, "wake daemon runs, process %d\n", pid)
 	return err
 }
 
@@ -60,9 +59,9 @@ func (d *wakeDaemon) stop(ctx context.Context) error {
 	switch {
 	case err != nil:
 	case pid == 0:
-		_, err = fmt.Fprintln(d.a.stdout, "no wake daemon runs")
+		fmt.Fprintln(d.a.stdout, "no wake daemon runs")
 	default:
-		_, err = fmt.Fprintf(d.a.stdout, "wake daemon ended, process %d\n", pid)
+		fmt.Fprintf(d.a.stdout, "wake daemon ended, process %d\n", pid)
 	}
 	return err
 }
@@ -100,15 +99,16 @@ func (d *wakeDaemon) status(ctx context.Context, asJSON bool) error {
 	if asJSON {
 		return cli.JSON(d.a.stdout, st)
 	}
-	return st.print(d.a.stdout)
+	st.print(d.a.stdout)
+	return nil
 }
 
-func (st wakeStatus) print(w io.Writer) error {
+func (st wakeStatus) print(w io.Writer) {
 	state := "no wake daemon runs; c2c wake start starts one"
 	if st.PID != 0 {
 		state = fmt.Sprintf("wake daemon runs, process %d", st.PID)
 	}
-	_, err := fmt.Fprintf(w, "%s\nroot %s\n", state, st.Root)
+	fmt.Fprintf(w, "%s\nroot %s\n", state, st.Root)
 	for _, t := range st.Sessions {
 		way, last := t.Pane, "not rung yet"
 		if way == "" {
@@ -117,9 +117,6 @@ func (st wakeStatus) print(w io.Writer) error {
 		if r := t.LastRing; !r.At.IsZero() {
 			last = r.String()
 		}
-		if _, err := fmt.Fprintf(w, "%s: %s; %s\n", t.Alias, way, last); err != nil {
-			return err
-		}
+		fmt.Fprintf(w, "%s: %s; %s\n", t.Alias, way, last)
 	}
-	return err
 }
