@@ -23,8 +23,8 @@ import (
 //   - Whether the client asked for bracketed paste. It gets the brackets all the same.
 //   - Prompts and lists of screen's own over the window: what is typed then goes there. It does not come
 //     into the input line, so no Enter follows.
-//   - When keys came: only when the client has read them. Who has typed what into screen itself, and renumbered windows: the number is what the window was
-//     started with.
+//   - When keys came, only when the client has read some; nor what was typed into screen itself.
+//   - Renumbered windows: the number is what the window was started with.
 //
 // Somebody who is attached sees screen's answers in the message line for a moment.
 type gnuScreen struct {
