@@ -140,6 +140,28 @@ func TestACodexThatNoTerminalShowsIsNotWokenBeforeItIsBack(t *testing.T) {
 	wantRings(t, l, 1)
 }
 
+// A terminal in which its person chooses a thread shows none.
+func TestACodexIsNotWokenWhileItsPersonChoosesAThread(t *testing.T) {
+	t.Parallel()
+	l, model, p := codexAt(t, "")
+	p.Submit("/quit")
+	p.Wait()
+	p = l.CodexTUI("resume")
+	p.WaitScreen(0, "prompt-one") // in the list
+	l.Run("sh", "-c", sendAs("birch", "cody", "meanwhile"))
+	l.WaitFile(".c2c/repos/*/broker/broker.log", `"outcome":"away"`)
+	for _, r := range model.Turns() {
+		if len(r.Find("word-meanwhile")) > 0 {
+			t.Errorf("a turn that nobody sees:\n%s", r)
+		}
+	}
+	model.Script(lab.Say("Chosen."), lab.Say("Read."))
+	p.Send(lab.Enter)
+	p.WaitScreen(0, "Registered.")
+	p.Submit("prompt-two")
+	once(t, model.WaitText("word-meanwhile"), "word-meanwhile\n")
+}
+
 // Who wants a thread to work without a terminal says so.
 func TestAnUnattendedCodexIsWokenWithoutATerminal(t *testing.T) {
 	t.Parallel()

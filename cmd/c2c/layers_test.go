@@ -39,7 +39,7 @@ var layers = map[string]string{
 	"wake/plugin":      "inbox wake",
 	"wake/clients":     "wake wake/claude wake/codex",
 	"wake/daemon":      "inbox/atomicfile inbox/filelock",
-	"wake/codex":       "inbox wake wake/socket github.com/coder/websocket",
+	"wake/codex":       "broker/procstat inbox wake wake/socket github.com/coder/websocket golang.org/x/sys",
 	"wake/screen":      "wake github.com/charmbracelet/x/ansi",
 	"wake/mux":         "broker/procstat wake wake/screen wake/socket golang.org/x/sys",
 	"wake/pty":         "wake wake/screen github.com/creack/pty golang.org/x/sys golang.org/x/term",

@@ -1,30 +1,59 @@
 package codex
 
+import "time"
+
+// unloadTime is how long Codex keeps a thread whose terminal has gone: a minute, and some more.
+const unloadTime = 75 * time.Second
+
 // process is one of this user's processes, as far as it has to do with Codex.
 type process struct {
 	pid      int
-	threads  map[string]bool // that it has open for writing: the daemon, `codex exec`, a terminal without the daemon
-	client   bool            // it has the databases of our CODEX_HOME open
-	terminal bool            // a person looks at it
-	exec     bool            // `codex exec`, which ends with its answer; looked at only in one with threads
+	threads  map[string]time.Time // that it has open for writing, since when: the daemon, `codex exec`, a terminal without the daemon
+	client   bool                 // it has the databases of our CODEX_HOME open
+	terminal bool                 // a person looks at it
+	args     []string             // of its command line
+	age      time.Duration
 }
 
 // writer is the process that has a thread open.
 func writer(all []process, thread string) (p process, found bool) {
 	for _, p := range all {
-		if p.threads[thread] {
+		if _, has := p.threads[thread]; has {
 			return p, true
 		}
 	}
 	return p, false
 }
 
-// terminals counts the terminals that are clients of the daemon. Each shows one thread.
-func terminals(all []process) (n int) {
+// terminals counts the terminals that are clients of the daemon and show a thread. Each shows one, but for a new one
+// in which its person still chooses (`codex resume`, or a question at the start). That shows a thread as soon as one
+// is loaded, or when it was told which. After unloadTime it shows one of those that are still loaded, if any.
+func terminals(all []process, daemon process, now time.Time) (n int) {
+	young, fresh, oldest := 0, 0, time.Duration(0)
 	for _, p := range all {
-		if p.client && p.terminal && len(p.threads) == 0 {
+		switch {
+		case !p.client || !p.terminal || len(p.threads) > 0:
+		case p.age > unloadTime || p.names(daemon.threads):
 			n++
+		default:
+			young++
+			oldest = max(oldest, p.age)
 		}
 	}
-	return n
+	for _, since := range daemon.threads {
+		if now.Sub(since) < oldest {
+			fresh++
+		}
+	}
+	return n + min(young, fresh)
+}
+
+// names says whether its command line names one of these threads.
+func (p process) names(threads map[string]time.Time) bool {
+	for _, arg := range p.args {
+		if _, is := threads[arg]; is {
+			return true
+		}
+	}
+	return false
 }

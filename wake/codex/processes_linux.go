@@ -2,23 +2,32 @@ package codex
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"c2c/broker/procstat"
 )
 
 // OpenThreads are the threads that a Codex process has open: it holds a lock
 // file for each, <CODEX_HOME>/thread-writer-locks/<thread>.lock. The process may
 // also be the script that npm puts before it.
 func OpenThreads(pid int) map[string]bool {
-	open := processOf(pid, "").threads
+	open := map[string]bool{}
+	add := func(pid int) {
+		for thread := range processOf(pid, "").threads {
+			open[thread] = true
+		}
+	}
+	add(pid)
 	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	for _, child := range strings.Fields(string(children)) {
 		if pid, err := strconv.Atoi(child); err == nil {
-			maps.Copy(open, processOf(pid, "").threads)
+			add(pid)
 		}
 	}
 	return open
@@ -42,7 +51,7 @@ func processes(home string) (all []process) {
 
 // processOf reads the open files of a process. Of another user's there are none to see.
 func processOf(pid int, home string) process {
-	p := process{pid: pid, threads: map[string]bool{}}
+	p := process{pid: pid, threads: map[string]time.Time{}}
 	dir := fmt.Sprintf("/proc/%d/fd", pid)
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -55,7 +64,10 @@ func processOf(pid int, home string) process {
 		switch {
 		case filepath.Base(folder) == "thread-writer-locks":
 			if thread, ok := strings.CutSuffix(file, ".lock"); ok {
-				p.threads[thread] = true
+				info, err := os.Stat(filepath.Join(dir, e.Name()))
+				if err == nil { // else it was closed meanwhile
+					p.threads[thread] = info.ModTime()
+				}
 			}
 		case folder == home && strings.HasSuffix(file, ".sqlite"):
 			p.client = true
@@ -63,9 +75,21 @@ func processOf(pid int, home string) process {
 			p.terminal = strings.HasPrefix(path, "/dev/pts/") || strings.HasPrefix(path, "/dev/tty")
 		}
 	}
-	if len(p.threads) > 0 {
+	if p.client || len(p.threads) > 0 {
 		args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-		p.exec = slices.Contains(strings.Split(string(args), "\x00"), "exec")
+		p.args = strings.Split(string(args), "\x00")
+		p.age = ageOf(pid)
 	}
 	return p
+}
+
+// ageOf is how long a process runs; 0 when it has ended.
+func ageOf(pid int) time.Duration {
+	var boot unix.Timespec
+	st, err := procstat.Read(pid)
+	if err != nil || unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) != nil {
+		return 0
+	}
+	const tick = time.Second / 100 // USER_HZ, on every Linux
+	return time.Duration(boot.Nano()) - time.Duration(st.Start)*tick
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"slices"
 	"time"
 
 	"c2c/wake"
@@ -28,7 +29,7 @@ func (q *Queue) Ring(ctx context.Context, n wake.Notice) error {
 	switch {
 	case !found:
 		return fmt.Errorf("%w: no process has thread %s open", wake.ErrUnreachable, q.Thread)
-	case p.exec:
+	case slices.Contains(p.args, "exec"):
 		return fmt.Errorf("%w: it ends with its answer", wake.ErrUnreachable)
 	case !p.terminal && !q.Unattended:
 		return wake.ErrAway

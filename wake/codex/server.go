@@ -210,7 +210,7 @@ func (s *Server) attended(ctx context.Context, c *conn) error {
 	}
 	all := look(s.Home)
 	daemon, found := writer(all, s.Thread)
-	shown := terminals(all)
+	shown := terminals(all, daemon, time.Now())
 	if shown == 0 || !found {
 		return wake.ErrAway
 	}

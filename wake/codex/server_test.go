@@ -81,8 +81,17 @@ func listen(t *testing.T, srv *http.Server) (home string) {
 func (s *appServer) thread() *Server {
 	return &Server{Home: s.home, Thread: "thread-1", first: time.Millisecond,
 		processes: func(string) []process {
-			return []process{{client: true, threads: map[string]bool{"thread-1": true}}, {client: true, terminal: true}}
+			return []process{{client: true, threads: since(time.Hour, "thread-1")}, {client: true, terminal: true, age: time.Hour}}
 		}}
+}
+
+// since are threads that were loaded so long ago.
+func since(age time.Duration, names ...string) map[string]time.Time {
+	threads := map[string]time.Time{}
+	for _, name := range names {
+		threads[name] = time.Now().Add(-age)
+	}
+	return threads
 }
 
 // context is the one piece of context of the last turn, and its key.
@@ -325,24 +334,35 @@ func TestStates(t *testing.T) {
 
 // The app-server keeps a thread for a minute after its terminal has gone, and does not tell which has one.
 func TestATurnThatNoTerminalShowsIsNotStarted(t *testing.T) {
-	one := process{client: true, threads: map[string]bool{"thread-1": true}}
-	two := process{client: true, threads: map[string]bool{"thread-1": true, "thread-2": true}}
-	child := process{client: true, threads: map[string]bool{"thread-1": true, "child": true}}
-	terminal := process{client: true, terminal: true}
+	const old, young = time.Hour, 10 * time.Second
+	one := process{client: true, threads: since(old, "thread-1")}
+	two := process{client: true, threads: since(old, "thread-1", "thread-2")}
+	child := process{client: true, threads: since(old, "thread-1", "child")}
+	fresh := process{client: true, threads: since(young-time.Second, "thread-1")}
+	both := process{client: true, threads: map[string]time.Time{"thread-1": one.threads["thread-1"], "thread-2": fresh.threads["thread-1"]}}
+	terminal := process{client: true, terminal: true, age: old}
+	starting := process{client: true, terminal: true, age: young}
+	resumed := process{client: true, terminal: true, age: young, args: []string{"codex", "resume", "thread-1"}}
 	for what, tc := range map[string]struct {
 		seen       []process
 		unattended bool
 		rings      bool
 	}{
-		"its terminal":                       {[]process{one, terminal}, false, true},
-		"no terminal":                        {[]process{one}, false, false},
-		"no terminal, and that is wanted":    {[]process{one}, true, true},
-		"one terminal of two is left":        {[]process{two, terminal}, false, false},
-		"two terminals":                      {[]process{two, terminal, terminal}, false, true},
-		"a sub-agent's thread needs none":    {[]process{child, terminal}, false, true},
-		"a shell that looks at a database":   {[]process{one, {client: true}}, false, false},
-		"a terminal with a thread by itself": {[]process{one, {client: true, terminal: true, threads: map[string]bool{"thread-3": true}}}, false, false},
-		"nobody is seen to have the thread":  {[]process{{client: true}, terminal}, false, false},
+		"its terminal":                                 {[]process{one, terminal}, false, true},
+		"no terminal":                                  {[]process{one}, false, false},
+		"no terminal, and that is wanted":              {[]process{one}, true, true},
+		"one terminal of two is left":                  {[]process{two, terminal}, false, false},
+		"two terminals":                                {[]process{two, terminal, terminal}, false, true},
+		"a sub-agent's thread needs none":              {[]process{child, terminal}, false, true},
+		"a shell that looks at a database":             {[]process{one, {client: true}}, false, false},
+		"a terminal with a thread by itself":           {[]process{one, {client: true, terminal: true, age: old, threads: since(old, "thread-3")}}, false, false},
+		"a terminal that has just started its thread":  {[]process{fresh, starting}, false, true},
+		"a terminal in which its person still chooses": {[]process{one, starting}, false, false},
+		"a terminal that was told the thread":          {[]process{one, resumed}, false, true},
+		"a new terminal shows a thread of its own":     {[]process{both, starting}, false, false},
+		"an old terminal and a new one":                {[]process{both, terminal, starting}, false, true},
+		"of two that start one has its thread":         {[]process{both, starting, starting}, false, false},
+		"nobody is seen to have the thread":            {[]process{{client: true}, terminal}, false, false},
 	} {
 		s := newAppServer(t)
 		s.answers["thread/read"] = func(params map[string]any) string {
