@@ -30,22 +30,15 @@ const exitRing = 2
 // errRing is a ring that was written to stderr.
 var errRing = errors.New("mail waits and nobody else rings")
 
-// hook answers one event. It never fails, as a client may take a hook's exit
-// status for a verdict on the tool call; what went wrong goes to stderr.
+// hook answers one event. Its errors are told and are no exit status, which a
+// client may take for a verdict on the tool call.
 func hook(c *call, set *flag.FlagSet) action {
 	known := hooks.Clients()
 	client := set.String("client", known[0], strings.Join(known, " or "))
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, hookTime)
 		defer cancel()
-		err := c.hook(ctx, *client)
-		if errors.Is(err, errRing) {
-			return err
-		}
-		if err != nil {
-			fmt.Fprintf(c.stderr, "c2c: %v\n", err)
-		}
-		return nil
+		return c.hook(ctx, *client)
 	}
 }
 
