@@ -38,10 +38,9 @@ var (
 
 // Config says where the root is and whose clock and log to use.
 type Config struct {
-	Root  string
-	Now   func() time.Time // nil is time.Now
-	Log   *slog.Logger     // nil discards
-	Inbox inbox.Config     // Now and Log are filled in from above when nil
+	Root string
+	Now  func() time.Time // nil is time.Now
+	Log  *slog.Logger     // nil discards
 }
 
 // Broker is an open root.
@@ -60,19 +59,14 @@ func Open(cfg Config) (*Broker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open root: %w", err)
 	}
-	b := &Broker{root: root, now: cfg.Now, log: cfg.Log, mail: cfg.Inbox, proc: new(system)}
+	b := &Broker{root: root, now: cfg.Now, log: cfg.Log, proc: new(system)}
 	if b.now == nil {
 		b.now = time.Now
 	}
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)
 	}
-	if b.mail.Now == nil {
-		b.mail.Now = b.now
-	}
-	if b.mail.Log == nil {
-		b.mail.Log = b.mailLog()
-	}
+	b.mail = inbox.Config{Now: b.now, Log: b.mailLog()}
 	return b, nil
 }
 

@@ -29,7 +29,7 @@ func (b *Broker) Check(ctx context.Context, wakes func(client string) bool) []do
 		return []doctor.Finding{doctor.Failed("sessions", b.Root(), err)}
 	}
 	found, damaged := []doctor.Finding{}, b.checkDamage()
-	away := 0 // absent sessions with mail
+	absent := 0 // sessions with mail
 	for _, s := range all {
 		if !inbox.ValidName(s.ID) {
 			continue // the original allows any id; we open no such mailbox
@@ -40,7 +40,7 @@ func (b *Broker) Check(ctx context.Context, wakes func(client string) bool) []do
 			continue
 		}
 		if len(waits) > 0 && s.State == Absent {
-			away++
+			absent++
 		}
 		if f, ok := b.checkSession(s, waits, wakes(s.Client)); ok {
 			found = append(found, f)
@@ -48,8 +48,8 @@ func (b *Broker) Check(ctx context.Context, wakes func(client string) bool) []do
 	}
 	if !slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Status != doctor.OK }) {
 		detail := fmt.Sprintf("no running session waits to be woken for mail; sessions: %d", len(all))
-		if away > 0 {
-			detail += fmt.Sprintf("; gone, with mail for their return: %d", away)
+		if absent > 0 {
+			detail += fmt.Sprintf("; gone, with mail for their return: %d", absent)
 		}
 		found = append(found, doctor.Finding{Status: doctor.OK, Part: "rings", Detail: detail})
 	}

@@ -97,31 +97,30 @@ func addMissing(sids []string, more ...string) []string {
 }
 
 // forward moves on what was delivered to a mailbox whose alias has gone to another session meanwhile: the new
-// holder may have emptied that mailbox already, and would not look there again. It returns whose mailbox the
-// message is in. An error is only logged: the message is stored.
-func (b *Broker) forward(ctx context.Context, sid, alias string) string {
+// holder may have emptied that mailbox already, and would not look there again. An error is only logged: the
+// message is stored.
+func (b *Broker) forward(ctx context.Context, sid, alias string) {
 	for range maxMoves {
 		rows, err := b.rows(ctx)
 		if err == nil && findSID(rows, sid) >= 0 {
-			return sid
+			return
 		}
 		holder := ""
 		if err == nil {
 			holder, err = b.recordMove(ctx, sid, alias)
 		}
 		if err == nil && holder == "" {
-			return sid // swept: the message waits for the session or for the next sweep
+			return // swept: the message waits for the session or for the next sweep
 		}
 		if err == nil {
 			err = b.moveMail(ctx, sid, holder)
 		}
 		if err != nil {
 			b.log.Warn("a message does not follow its alias yet", "alias", alias, "in", sid, "err", err)
-			return sid
+			return
 		}
 		sid = holder
 	}
-	return sid
 }
 
 // recordMove tells who has an alias now that mail is to come from a mailbox; "" when nobody has it. It holds the

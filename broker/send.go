@@ -18,7 +18,6 @@ type Receipt struct {
 	ID        string  `json:"message_id"`
 	Recipient State   `json:"recipient"`
 	Duplicate bool    `json:"duplicate,omitempty"` // the mailbox had this message before
-	SessionID string  `json:"-"`                   // the receiver's
 }
 
 // Kinds are the kinds of message, Tags what a sender may shout.
@@ -96,7 +95,7 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, m inbox.Mess
 	if err != nil {
 		return Receipt{}, err
 	}
-	r := Receipt{Queued: true, From: from.Alias, To: to.alias(), SessionID: to.sid(), Recipient: b.state(to)}
+	r := Receipt{Queued: true, From: from.Alias, To: to.alias(), Recipient: b.state(to)}
 	m.From, m.To = from.Alias, to.alias()
 	if m.ID != "" {
 		m.FromSession = from.ID
@@ -108,7 +107,7 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, m inbox.Mess
 	message := stored.Messages[0]
 	r.ID, r.TS, r.Duplicate = message.ID, message.TS, stored.Already[0]
 	b.record(ctx, "dm_enqueue", Note{"from_alias", r.From}, Note{"to_alias", r.To}, Note{"message_id", r.ID})
-	r.SessionID = b.forward(ctx, to.sid(), to.alias())
+	b.forward(ctx, to.sid(), to.alias())
 	return r, nil
 }
 

@@ -19,7 +19,7 @@ func TestSendTellsWhatItKnows(t *testing.T) {
 	amber := w.register("amber", Caller{Client: "claude", ClientID: "a", PID: 10})
 	birch := w.register("Birch", Caller{Client: "claude", ClientID: "b", PID: 20})
 	r := w.send(amber, "birch", "one")
-	if r.To != "Birch" || r.From != "amber" || r.SessionID != birch.ID || r.Recipient != Alive || r.Duplicate || r.ID == "" {
+	if r.To != "Birch" || r.From != "amber" || r.Recipient != Alive || r.Duplicate || r.ID == "" {
 		t.Errorf("receipt %+v", r)
 	}
 	delete(w.procs, 20)

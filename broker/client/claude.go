@@ -9,7 +9,6 @@ const ChannelCapability = "claude/channel"
 func claude() Profile {
 	return Profile{
 		Name:        "claude",
-		Title:       "Claude Code",
 		Aliases:     []string{"claude-code"},
 		Info:        "claude-code",
 		AliasPrefix: "claude",

@@ -14,8 +14,6 @@ import (
 type Profile struct {
 	// Name is how people, the registry (client_type) and `c2c install` call it, and its program's name.
 	Name string
-	// Title is its name in sentences.
-	Title string
 	// Aliases are other words for Name that the original c2c or the client itself uses.
 	Aliases []string
 	// Info is how the name begins that it sends to MCP servers (clientInfo).

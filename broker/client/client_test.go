@@ -9,7 +9,7 @@ import (
 func TestEveryProfileIsComplete(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range All() {
-		if p.Name == "" || p.Title == "" || p.AliasPrefix == "" || p.ConfigDir == "" {
+		if p.Name == "" || p.AliasPrefix == "" || p.ConfigDir == "" {
 			t.Errorf("profile %+v lacks a name, an alias prefix or a directory", p)
 		}
 		if (p.TrustEnv || p.ShellEnv) && p.SessionEnv == "" {

@@ -6,7 +6,6 @@ package client
 func codex() Profile {
 	return Profile{
 		Name:          "codex",
-		Title:         "Codex",
 		Info:          "codex",
 		AliasPrefix:   "codex",
 		SessionEnv:    "CODEX_THREAD_ID",

@@ -5,7 +5,6 @@ package client
 func opencode() Profile {
 	return Profile{
 		Name:            "opencode",
-		Title:           "OpenCode",
 		Info:            "opencode",
 		AliasPrefix:     "opencode",
 		SessionEnv:      "C2C_OPENCODE_SESSION_ID",
