@@ -53,6 +53,18 @@ func (w *world) lease(sid string) (kill func()) {
 	}
 }
 
+// read is a hook that hands over all mail of a session.
+func (w *world) read(sid string) {
+	w.t.Helper()
+	l, err := w.box(sid).Lease(context.Background(), "hook")
+	if err == nil {
+		err = l.AckAll(context.Background())
+	}
+	if err != nil {
+		w.t.Fatalf("read the mail of %s: %v", sid, err)
+	}
+}
+
 func (w *world) wantMoves(sid string, want ...string) {
 	w.t.Helper()
 	f, err := w.readFacts(sid)
@@ -133,15 +145,6 @@ func TestAMoveIsResumedWhereItWasKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	drain := func(t *testing.T, w *world, sid string) {
-		l, err := w.box(sid).Lease(ctx, "hook")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.AckAll(ctx); err != nil {
-			t.Fatal(err)
-		}
-	}
 	for name, test := range map[string]struct {
 		step func(t *testing.T, w *world)
 		want []string
@@ -149,8 +152,8 @@ func TestAMoveIsResumedWhereItWasKilled(t *testing.T) {
 		"before it took the mail":      {func(t *testing.T, w *world) {}, []string{"1", "2"}},
 		"when it had taken it":         {func(t *testing.T, w *world) { w.lease("old")() }, []string{"1", "2"}},
 		"when it was delivered":        {func(t *testing.T, w *world) { deliver(t, w); w.lease("old")() }, []string{"1", "2"}},
-		"when it was delivered, read":  {func(t *testing.T, w *world) { deliver(t, w); drain(t, w, "heir") }, nil},
-		"when the old one was emptied": {func(t *testing.T, w *world) { deliver(t, w); drain(t, w, "old") }, []string{"1", "2"}},
+		"when it was delivered, read":  {func(t *testing.T, w *world) { deliver(t, w); w.read("heir") }, nil},
+		"when the old one was emptied": {func(t *testing.T, w *world) { deliver(t, w); w.read("old") }, []string{"1", "2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, _ := absentHolder(t, "1", "2")
@@ -177,13 +180,7 @@ func TestAFullHeirGetsTheRestLater(t *testing.T) {
 	w.wantMail("heir", "a", "b", "1")
 	w.wantMail("old", "2", "3")
 	w.wantMoves("heir", "old")
-	l, err := w.box("heir").Lease(context.Background(), "hook")
-	if err == nil {
-		err = l.AckAll(context.Background())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.read("heir")
 	w.attach(heir)
 	w.wantMail("heir", "2", "3")
 	w.wantMoves("heir")

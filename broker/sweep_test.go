@@ -18,17 +18,7 @@ func TestMailThatAReaderGaveBackIsFoundAndSwept(t *testing.T) {
 	ctx := context.Background()
 	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
 	r := w.send(amber, "birch", "x")
-	box, err := w.Mailbox(birch.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lease, err := box.Lease(ctx, "hook")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := lease.Release(); err != nil {
-		t.Fatal(err)
-	}
+	w.lease(birch.ID)()
 	delete(w.procs, 20)
 	w.clock = w.clock.Add(2 * time.Hour)
 	swept, err := w.Sweep(ctx, time.Hour)
@@ -47,17 +37,7 @@ func TestWhatWasReadIsKnownAfterASweep(t *testing.T) {
 	ctx := context.Background()
 	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
 	r := w.send(amber, "birch", "x")
-	box, err := w.Mailbox(birch.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lease, err := box.Lease(ctx, "hook")
-	if err == nil {
-		err = lease.AckAll(ctx)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.read(birch.ID)
 	delete(w.procs, 20)
 	w.clock = w.clock.Add(2 * time.Hour)
 	if _, err := w.Sweep(ctx, time.Hour); err != nil {
