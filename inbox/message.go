@@ -140,40 +140,25 @@ func appendSeconds(b []byte, s float64) []byte {
 	return b
 }
 
-// texts are the names of the text fields, in the order of a file. The first three are always there; ts is behind them.
-var texts = [...]string{"from_alias", "to_alias", "content", "message_id", "kind", "in_reply_to", "tag", "from_session"}
+// textNames are the names of the text fields, in the order of a file. The first three are always there; ts is behind them.
+var textNames = [...]string{"from_alias", "to_alias", "content", "message_id", "kind", "in_reply_to", "tag", "from_session"}
 
-const required = 3
+const (
+	required = 3
+	content  = 2
+)
 
-// text is the field of that name, or nil.
-func (m *Message) text(name string) *string {
-	switch name {
-	case "from_alias":
-		return &m.From
-	case "to_alias":
-		return &m.To
-	case "content":
-		return &m.Content
-	case "message_id":
-		return &m.ID
-	case "kind":
-		return &m.Kind
-	case "in_reply_to":
-		return &m.InReplyTo
-	case "tag":
-		return &m.Tag
-	case "from_session":
-		return &m.FromSession
-	}
-	return nil
+// texts are the fields of those names.
+func (m *Message) texts() [len(textNames)]*string {
+	return [...]*string{&m.From, &m.To, &m.Content, &m.ID, &m.Kind, &m.InReplyTo, &m.Tag, &m.FromSession}
 }
 
 // appendFields writes the members of the message, each led by sep, then comma.
 func (m Message) appendFields(b []byte, sep string) []byte {
-	for i, name := range texts {
-		if s := *m.text(name); i < required && !(m.contentDropped && name == "content") || s != "" {
-			b = append(append(append(append(b, sep...), '"'), name...), `":`...)
-			b = fields.AppendText(b, s)
+	for i, text := range m.texts() {
+		if i < required && !(m.contentDropped && i == content) || *text != "" {
+			b = append(append(append(append(b, sep...), '"'), textNames[i]...), `":`...)
+			b = fields.AppendText(b, *text)
 			sep = ","
 		}
 		if i == required-1 {
@@ -219,26 +204,27 @@ var errNoMessage = errors.New("no message: from_alias, to_alias and content must
 func (m *Message) parse(data []byte) error {
 	var had [required]bool
 	err := fields.Each(data, func(name string, value json.RawMessage) error {
-		if i := slices.Index(texts[:required], name); i >= 0 {
+		i := slices.Index(textNames[:], name)
+		if i >= 0 && i < required {
 			had[i] = true
 		}
-		return m.set(name, value)
+		return m.set(i, name, value)
 	})
-	m.contentDropped = !had[2]
+	m.contentDropped = !had[content]
 	if err == nil && !(had[0] && had[1]) {
 		err = errNoMessage
 	}
 	return err
 }
 
-// set stores one member. A known name with a value of another type is left out, and an unknown one is kept as
-// somebody else's field.
-func (m *Message) set(name string, value json.RawMessage) (err error) {
-	if text := m.text(name); text != nil {
+// set stores one member: number i of the texts, or another one when i is negative. A known name with a value of
+// another type is left out. An unknown name is kept as somebody else's field.
+func (m *Message) set(i int, name string, value json.RawMessage) (err error) {
+	if i >= 0 {
 		s, err := fields.Text(value)
 		if err == nil {
-			*text = s
-		} else if slices.Contains(texts[:required], name) {
+			*m.texts()[i] = s
+		} else if i < required {
 			return fmt.Errorf("no message: %s is not a string", name)
 		}
 		return nil
@@ -280,16 +266,13 @@ func (m Message) check(limits Limits) error {
 	case m.ID != "" && !ValidName(m.ID):
 		return fmt.Errorf("%w: message id %q: 1 to 128 of A-Z a-z 0-9 . _ -, first a letter or digit", ErrBody, m.ID)
 	}
-	for _, name := range texts {
-		s := *m.text(name)
-		if name == "content" {
-			continue
-		}
-		if len(s) > maxName {
-			return fmt.Errorf("%w: %s has %d bytes, at most %d", ErrTooLarge, name, len(s), maxName)
-		}
-		if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
-			return fmt.Errorf("%w: %s %q is not plain text", ErrBody, name, s)
+	for i, text := range m.texts() {
+		switch s := *text; {
+		case i == content:
+		case len(s) > maxName:
+			return fmt.Errorf("%w: %s has %d bytes, at most %d", ErrTooLarge, textNames[i], len(s), maxName)
+		case !utf8.ValidString(s) || strings.ContainsRune(s, 0):
+			return fmt.Errorf("%w: %s %q is not plain text", ErrBody, textNames[i], s)
 		}
 	}
 	return nil
