@@ -90,7 +90,8 @@ func FuzzEditSettings(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	o := fuzzOptions()
-	editors := []editor{claudeFiles(o)[1].editor, codexFiles(o)[1].editor, claudeServerEditor(o)}
+	hooks := claudeFiles(o)[1].editor
+	editors := []editor{hooks, codexFiles(o)[1].editor, claudeServerEditor(o), joint{claudeServerEditor(o), hooks}}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, e := range editors {
 			after, without := checkEditor(t, e, data)

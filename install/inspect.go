@@ -32,16 +32,17 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 		if err != nil {
 			found = []doctor.Finding{{Client: client, Status: doctor.Problem, Part: t.part(), Path: t.path, Detail: err.Error()}}
 		}
-		if t.part() == partServer {
-			servers = append(servers, found...)
-			if server == nil || !t.other {
-				server = &t
+		for _, f := range found {
+			if f.Part == partServer {
+				servers = append(servers, f)
+			} else {
+				others = append(others, f)
 			}
-			continue
 		}
-		others = append(others, found...)
-		if found == nil {
+		if t.part() != partServer && found == nil {
 			missing = append(missing, t)
+		} else if t.part() == partServer && (server == nil || !t.other) {
+			server = &t
 		}
 	}
 	if servers == nil && others == nil {

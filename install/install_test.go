@@ -589,6 +589,32 @@ func TestInspect(t *testing.T) {
 	check(problems(b, Claude), "mcp server")
 }
 
+// As in a settings file that has the server and the hooks of a client.
+func TestAPartThatIsMissingBesideAnotherIsTold(t *testing.T) {
+	b := newBox(t)
+	both := joint{claudeServerEditor(b.o), commandHooks(Codex, b.o, hookEvent{name: "Stop"})}
+	tg := target{client: Claude, path: "settings.json", editor: both}
+	for i, want := range []string{"mcp server hooks", "hook Stop", "mcp server hook Stop", ""} {
+		var data []byte
+		for k, e := range both {
+			if i == 2 || i == k {
+				var err error
+				if data, err = e.add(tg.path, data); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		found, err := both.inspect(tg, &file{data: data}, b.o)
+		var parts []string
+		for _, f := range found {
+			parts = append(parts, f.Part)
+		}
+		if got := strings.Join(parts, " "); err != nil || got != want {
+			t.Errorf("found %q, %v, want %q", got, err, want)
+		}
+	}
+}
+
 func TestInstallTellsWhichToolsRunWithoutAsking(t *testing.T) {
 	if notes := newBox(t).plan(Codex).Notes; !strings.Contains(strings.Join(notes, "\n"), `default_tools_approval_mode = "approve"`) {
 		t.Errorf("notes are %q", notes)
