@@ -52,6 +52,7 @@ type attachment struct {
 	caller   Caller
 	alias    string
 	named    bool    // somebody chose the alias; c2c did not make it up
+	optional bool    // the alias comes from the configuration: if it is taken, the session gets or keeps another one
 	client   string  // whose session it is
 	id       string  // the client's own id, or empty
 	process  process // zero when not known
@@ -102,10 +103,10 @@ func (b *Broker) bind(ctx context.Context, rows []row, a *attachment) ([]row, er
 	if isPersonID(a.sid) {
 		a.client = ClientHuman
 	}
-	if a.sid == "" && a.client == "" && a.caller.PID == 0 {
-		return nil, fmt.Errorf("find out who is calling: %w", ErrNoSession)
-	}
 	if a.sid == "" {
+		if a.client == "" && a.caller.PID == 0 {
+			return nil, fmt.Errorf("find out who is calling: %w", ErrNoSession)
+		}
 		a.sid = inbox.NewID(b.now())
 	}
 	before, err := b.readFacts(a.sid)
@@ -113,15 +114,10 @@ func (b *Broker) bind(ctx context.Context, rows []row, a *attachment) ([]row, er
 		return nil, err // bindFacts sets a damaged file aside
 	}
 	a.named = a.alias != "" || a.caller.Alias != ""
-	wished := a.alias == "" && !before.Named && CheckAlias(a.caller.Alias) == nil
-	if wished {
+	if a.optional = a.alias == "" && !before.Named && CheckAlias(a.caller.Alias) == nil; a.optional {
 		a.alias = a.caller.Alias
 	}
 	bound, err := b.bindRow(rows, a, before.Alias)
-	if taken := new(AliasTakenError); errors.As(err, &taken) && wished {
-		a.alias, a.evicted = "", nil // it comes from the configuration, so it is no error: the session gets or keeps another alias
-		bound, err = b.bindRow(rows, a, before.Alias)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -180,10 +176,9 @@ func (b *Broker) unbindOthers(rows []row, a *attachment) {
 		return
 	}
 	for i, r := range rows {
-		if r.sid() == a.sid || !b.isBoundTo(r, a.process) {
-			continue
+		if r.sid() != a.sid && b.isBoundTo(r, a.process) {
+			rows[i].setInteger("pid_start_time", noStart)
 		}
-		rows[i].setInteger("pid_start_time", noStart)
 	}
 }
 
@@ -194,14 +189,17 @@ func (b *Broker) claimAlias(rows []row, a *attachment) ([]row, error) {
 	}
 	kept := make([]row, 0, len(rows)+1)
 	for _, r := range rows {
-		if fold(r.alias()) != fold(a.alias) || r.sid() == a.sid {
+		switch {
+		case fold(r.alias()) != fold(a.alias) || r.sid() == a.sid:
 			kept = append(kept, r)
-			continue
-		}
-		if b.state(r) != Absent {
+		case b.state(r) == Absent:
+			a.evicted = append(a.evicted, r.sid())
+		case a.optional:
+			a.alias, a.evicted = "", nil
+			return rows, nil
+		default:
 			return nil, &AliasTakenError{Alias: r.alias(), Holder: r.sid(), Suggested: freeAlias(rows, a.alias)}
 		}
-		a.evicted = append(a.evicted, r.sid())
 	}
 	return kept, nil
 }

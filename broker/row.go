@@ -45,11 +45,10 @@ func (r row) find(name string) json.RawMessage {
 	if text, ok := bytes.CutPrefix(value, []byte(`"`)); ok {
 		return json.RawMessage(value[:bytes.IndexByte(text, '"')+2])
 	}
-	end := 0
-	for end < len(value) && value[end] != ',' && value[end] != '}' {
-		end++
+	if end := bytes.IndexAny(value, ",}"); end >= 0 {
+		value = value[:end]
 	}
-	return json.RawMessage(value[:end])
+	return json.RawMessage(value)
 }
 
 func (r row) each(f func(name string, value json.RawMessage)) error {
