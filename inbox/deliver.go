@@ -170,14 +170,9 @@ func (m *Mailbox) commit(d *draft) error {
 	}
 	others := m.claim(lease, names, fresh)
 	err = m.store(lease, names, slices.Concat(fresh, others.msgs))
-	switch {
-	case err == nil:
-		others.sign(signStored)
-	case errors.Is(err, ErrFull) && len(others.msgs) > 0: // nothing was written: each asks for itself
-		others.sign(signRefused)
+	others.close(err == nil)
+	if errors.Is(err, ErrFull) && len(others.msgs) > 0 { // nothing was written: each asks for itself
 		err = m.store(lease, names, fresh)
-	default:
-		others.sign(signUnknown)
 	}
 	if err == nil {
 		m.notify()

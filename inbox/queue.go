@@ -31,11 +31,11 @@ import (
 // sender still has open, once the messages are durable. So the sender knows from
 // its own file what became of it:
 //
-//   - signed: stored, or refused because the mailbox has no room for all
+//   - signed: stored
 //   - the name is there: nobody has touched it
 //   - the name is gone and nobody signed, though the sender has the lock: who
-//     claimed it was killed, before or after its commit. The sender looks for its
-//     ids, as for ids that it chose.
+//     claimed it was killed, before or after its commit, or could not store it. The
+//     sender looks for its ids, as for ids that it chose, and stores what is missing.
 //
 // The last case is why ephemeral messages are not queued: one that was stored,
 // read and forgotten in between would not be found, and be stored again.
@@ -44,12 +44,6 @@ import (
 // it waited for the lock alone, it would have to be woken, one sender after
 // another, to find its message stored.
 const queuedPrefix = ".queued-" // hidden: the hook script takes what is not for mail
-
-const (
-	signUnknown = 0
-	signStored  = '+'
-	signRefused = '-'
-)
 
 const (
 	// maxBatch bounds what one sender stores for others, in bytes.
@@ -115,14 +109,14 @@ func (q *queued) close() {
 // withdraw takes the messages back. It says whether nobody had claimed them.
 func (q *queued) withdraw() bool { return q.dir.Remove(q.name) == nil }
 
-// sign reads what the sender that claimed the messages wrote about them.
-func (q *queued) sign() byte {
+// signStored is the sign. No mailbox file begins with it.
+const signStored = '+'
+
+// signed says whether the sender that claimed the messages has stored them.
+func (q *queued) signed() bool {
 	var b [1]byte
 	q.f.ReadAt(b[:], 0)
-	if b[0] == signStored || b[0] == signRefused {
-		return b[0]
-	}
-	return signUnknown
+	return b[0] == signStored
 }
 
 // queue is for a sender that did not get the lock. It returns with the lock, unless another sender has stored
@@ -134,22 +128,22 @@ func (m *Mailbox) queue(ctx context.Context, lk *filelock.Lock, d *draft) (store
 	}
 	defer q.close()
 	held, err := q.await(ctx, lk)
-	sign := q.sign() // whoever claimed the file has signed it by now, if we have the lock
-	claimed := sign == signUnknown && !q.withdraw()
-	if claimed && !held && err == nil { // whoever has the messages may be about to store them
+	if q.signed() { // whoever claimed the file has signed it by now, if we have the lock
+		return true, nil
+	}
+	d.maybeStored = !q.withdraw()
+	if d.maybeStored && !held && err == nil { // whoever has the messages may be about to store them
 		var cancel func()
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), patience)
 		defer cancel()
 		held, err = q.await(ctx, lk)
-		sign = q.sign()
-	}
-	if sign == signStored {
-		return true, nil
+		if q.signed() {
+			return true, nil
+		}
 	}
 	if err == nil && !held {
 		err = lk.Wait(ctx)
 	}
-	d.maybeStored = claimed && sign != signRefused
 	if err != nil && d.maybeStored {
 		err = fmt.Errorf("%w; another sender has the message and may yet store it", err)
 	}
@@ -158,7 +152,7 @@ func (m *Mailbox) queue(ctx context.Context, lk *filelock.Lock, d *draft) (store
 
 // await returns with the lock, or without it when the file is signed or ctx ends.
 func (q *queued) await(ctx context.Context, lk *filelock.Lock) (held bool, err error) {
-	for pause := firstPause; q.sign() == signUnknown && ctx.Err() == nil; pause = min(pause*3/2, maxPause) {
+	for pause := firstPause; !q.signed() && ctx.Err() == nil; pause = min(pause*3/2, maxPause) {
 		if held, err = lk.Try(); held || err != nil {
 			return held, err
 		}
@@ -220,11 +214,11 @@ func sizeOf(msgs []Message) (size int64) {
 	return size
 }
 
-// sign tells the senders what became of their messages. A sender whose sign is lost looks for its messages.
-func (b *batch) sign(sign byte) {
+// close ends the claim, and tells the senders when their messages are stored. One whose sign is lost looks for them.
+func (b *batch) close(stored bool) {
 	for _, f := range b.files {
-		if sign != signUnknown {
-			f.WriteAt([]byte{sign}, 0)
+		if stored {
+			f.WriteAt([]byte{signStored}, 0)
 		}
 		f.Close()
 	}

@@ -343,7 +343,7 @@ func claimQueued(t *testing.T, m *Mailbox) (*atomicfile.Dir, *batch) {
 
 // The time-out comes when another process has the message in hand.
 func TestATimeOutWaitsForWhoStoresTheMessage(t *testing.T) {
-	for _, sign := range []byte{signStored, signRefused, signUnknown} {
+	for _, sign := range []bool{true, false} {
 		m, root := newBox(t)
 		lk := held(t, m)
 		ctx, giveUp := context.WithCancel(t.Context())
@@ -351,18 +351,18 @@ func TestATimeOutWaitsForWhoStoresTheMessage(t *testing.T) {
 		awaitQueued(t, root, 1)
 		dir, b := claimQueued(t, m)
 		giveUp()
-		if sign == signStored {
+		if sign {
 			if err := m.store(dir, nil, b.msgs); err != nil {
 				t.Fatal(err)
 			}
 		}
-		b.sign(sign)
+		b.close(sign)
 		lk.Release()
 		if s := <-said; s.err != nil {
-			t.Errorf("%q: %v", sign, s.err)
+			t.Errorf("%v: %v", sign, s.err)
 		}
 		if got := peek(t, m); got != "first x" {
-			t.Errorf("%q: waiting %q", sign, got)
+			t.Errorf("%v: waiting %q", sign, got)
 		}
 	}
 }
