@@ -41,41 +41,42 @@ func (b *Broker) HandOver(ctx context.Context, s Session, h Reader) error {
 	if err != nil {
 		return err
 	}
-	had, announced, err := h.answer(l)
+	handed, announced, err := h.answer(l)
 	last := s.LastRing
-	said := h.Often && len(had) == 0 && last.IsFor(announced) && (last.Method == h.By || last.Outcome == Handed)
-	if err == nil && !said { // else the client knows that mail waits
+	known := h.Often && len(handed) == 0 && last.IsFor(announced) && (last.Method == h.By || last.Outcome == Handed)
+	if err == nil && !known {
 		err = h.Write()
 	}
-	if err != nil || said || len(had) == 0 {
+	if err != nil || known || len(handed) == 0 {
 		err = errors.Join(err, l.Release())
 	} else {
-		err = l.Ack(ctx, had...)
+		err = l.Ack(ctx, handed...)
 	}
-	if err == nil && !said && announced.ID != "" {
+	if err == nil && !known && announced.ID != "" {
 		err = b.Rang(ctx, s.ID, wake.Ring{At: b.now(), Method: h.By, Outcome: wake.Rang}.For(announced))
 	}
 	return err
 }
 
-// answer gives the handles of what the client has with the answer, and the first message that is only announced.
-func (h Reader) answer(l *inbox.Lease) (had []string, announced inbox.Message, err error) {
+// answer gives the handles of the messages that the client has with the answer, and the first message that is only
+// announced.
+func (h Reader) answer(l *inbox.Lease) (handed []string, announced inbox.Message, err error) {
 	var left []inbox.Message
 	for _, m := range l.Messages {
 		if h.Holds != nil && h.Holds(m) { // its courier did not wait long enough for the receipt
-			had = append(had, m.Handle())
+			handed = append(handed, m.Handle())
 		} else {
 			left = append(left, m)
 		}
 	}
 	shown, mentioned, err := h.Render(left, l.More)
 	for _, i := range shown {
-		had = append(had, left[i].Handle())
+		handed = append(handed, left[i].Handle())
 	}
 	if len(mentioned) > 0 {
 		announced = left[mentioned[0]]
 	}
-	return had, announced, err
+	return handed, announced, err
 }
 
 // RingOnce rings a session that has no server to do that. It takes the right to ring until it has rung, so that two

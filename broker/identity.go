@@ -242,13 +242,10 @@ func (b *Broker) sidOfProcess(rows []row, p process, client string) (string, err
 	return sid, nil
 }
 
-// Below says whether a session's process is the process pid or a descendant of it.
-func (b *Broker) Below(s Session, pid int) bool {
-	if s.Process == pid {
-		return true
-	}
+// DescendsFrom says whether a session's process is the process pid or a descendant of it.
+func (b *Broker) DescendsFrom(s Session, pid int) bool {
 	for p := range b.ancestors(s.Process) {
-		if p.parent == pid {
+		if p.pid == pid || p.parent == pid {
 			return true
 		}
 	}

@@ -59,7 +59,7 @@ func Terminal(pid int, bell wake.Doorbell) From {
 		borrows: true,
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]broker.Session, error) {
 			open := clients.Open(pid)
-			return choose(ctx, b, func(s broker.Session) bool { return isOpen(open, s) || b.Below(s, pid) })
+			return choose(ctx, b, func(s broker.Session) bool { return isOpen(open, s) || b.DescendsFrom(s, pid) })
 		},
 		ways: func(p wake.Place, s wake.Session) (wake.Ways, error) {
 			w := wake.Ways{Methods: []wake.Method{{Name: wake.ByTerminal, Doorbell: bell}}}
