@@ -20,6 +20,10 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
+	j, err := readJournal(o.StateDir)
+	if err != nil {
+		return nil, err
+	}
 	var servers, others []doctor.Finding
 	var server *target   // the file that install would put the server into, or the last that may have it
 	var missing []target // other files without a part of ours
@@ -46,10 +50,10 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 		}
 	}
 	if servers == nil && others == nil {
-		return notSetUp(client, o)
+		return []doctor.Finding{notSetUp(client, j)}, nil
 	}
 	if servers == nil && server != nil {
-		servers = []doctor.Finding{server.problem(partServer, "no entry")}
+		servers = []doctor.Finding{noServer(*server, j)}
 	}
 	for _, t := range missing {
 		others = append(others, t.problem(t.part(), "no entry"))
@@ -61,13 +65,21 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 }
 
 // notSetUp is a warning, or a problem when c2c was installed for the client.
-func notSetUp(client string, o Options) ([]doctor.Finding, error) {
-	none := doctor.Finding{Client: client, Status: doctor.Warning, Part: "c2c", Detail: "not set up: c2c install " + client + ", if it is to have mail"}
-	j, err := readJournal(o.StateDir)
-	if err == nil && slices.ContainsFunc(j.Files, func(r *record) bool { return r.Client == client }) {
-		none.Status, none.Detail = doctor.Problem, "was set up, and all of it is gone: run c2c install "+client
+func notSetUp(client string, j *journal) doctor.Finding {
+	f := doctor.Finding{Client: client, Status: doctor.Warning, Part: "c2c", Detail: "not set up: c2c install " + client + ", if it is to have mail"}
+	if slices.ContainsFunc(j.Files, func(r *record) bool { return r.Client == client }) {
+		f.Status, f.Detail = doctor.Problem, "was set up, and all of it is gone: run c2c install "+client
 	}
-	return []doctor.Finding{none}, err
+	return f
+}
+
+// noServer is a problem, or a warning when c2c was installed in other projects and not in this one.
+func noServer(t target, j *journal) doctor.Finding {
+	f := t.problem(partServer, "no entry")
+	if j.find(t.path) == nil && slices.ContainsFunc(j.Files, func(r *record) bool { return r.Client == t.client && r.Kind == t.editor.kind() }) {
+		f.Status, f.Detail = doctor.Warning, "none in this project: c2c install "+t.client+" adds it"
+	}
+	return f
 }
 
 // partServer is the MCP server in a finding.

@@ -568,6 +568,11 @@ func TestInspect(t *testing.T) {
 	b.write("home/.codex/config.toml", b.read("home/.codex/config.toml")+trust, 0o600)
 	check(problems(b, Codex))
 
+	b.o.Project = b.path("home") // where nobody asked for it
+	if found, err := Inspect(Claude, b.o); err != nil || found[0].Part != partServer || found[0].Status != doctor.Warning {
+		t.Errorf("in another project: %v, %v", found, err)
+	}
+	b.o.Project = b.path("project")
 	if err := os.Chmod(b.path("home/.claude/hooks/"+scriptName), 0o600); err != nil {
 		t.Fatal(err)
 	}
