@@ -20,7 +20,7 @@ func client(t *testing.T) waketest.Client {
 	next := func() string {
 		for {
 			<-lines // which authenticates
-			var line userLine
+			var line struct{ Message struct{ Content string } }
 			if err := json.Unmarshal([]byte(<-lines), &line); err != nil {
 				t.Fatal(err)
 			}

@@ -45,22 +45,6 @@ func (s *Socket) Ring(ctx context.Context, n wake.Notice) error {
 	return s.write(ctx, "c2c", fmt.Sprintf("%s\n(ring %d, %s)", n.Text(wake.Poll), s.rings, at))
 }
 
-type authLine struct {
-	Type  string `json:"type"`
-	Token string `json:"token"`
-}
-
-type userLine struct {
-	Type    string      `json:"type"`
-	Message userMessage `json:"message"`
-	From    string      `json:"from"`
-}
-
-type userMessage struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
-}
-
 // sender is how the client counts: it allows each sender 30 messages at once
 // and one every two seconds.
 const sender = "c2c"
@@ -75,7 +59,10 @@ func (s *Socket) write(ctx context.Context, name, text string) error {
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	content := fmt.Sprintf("<cross-session-message from=%q from-name=%q>\n%s\n</cross-session-message>", sender, name, text)
-	for _, line := range []any{authLine{"auth", s.Token}, userLine{"user", userMessage{"user", content}, sender}} {
+	for _, line := range []map[string]any{
+		{"type": "auth", "token": s.Token},
+		{"type": "user", "message": map[string]string{"role": "user", "content": content}, "from": sender},
+	} {
 		if err := enc.Encode(line); err != nil {
 			return err
 		}
