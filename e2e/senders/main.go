@@ -174,6 +174,7 @@ func build(dir string, plain bool, slow time.Duration) (string, error) {
 	}
 	if slow > 0 {
 		changes = append(changes, change{"inbox/atomicfile/write.go", "f.Sync()", fmt.Sprintf("func() error { time.Sleep(%d); return f.Sync() }()", slow)})
+		changes = append(changes, change{"inbox/atomicfile/dir.go", `"syscall"`, "\"syscall\"\n\t\"time\""})
 		changes = append(changes, change{"inbox/atomicfile/dir.go", "d.f.Sync()", fmt.Sprintf("func() error { time.Sleep(%d); return d.f.Sync() }()", slow)})
 	}
 	overlay := map[string]string{}
