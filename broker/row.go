@@ -179,13 +179,13 @@ func splitDamaged(data []byte) (raw []json.RawMessage) {
 // splitRegistry takes a file of our own layout apart without parsing it, which would cost each hook more than
 // all the rest when hundreds are registered; ok is false for any other layout.
 func splitRegistry(data []byte) (rows []row, ok bool) {
-	// What is not UTF-8 is replaced by the parser. A power cut leaves zeros.
-	if !bytes.HasPrefix(data, []byte("[\n{")) || !bytes.HasSuffix(data, []byte("}\n]\n")) || !utf8.Valid(data) || hasBlanks(data) {
+	lines, ok := fields.Lines(data)
+	if !ok || !utf8.Valid(data) || hasBlanks(data) { // what is not UTF-8 is replaced by the parser
 		return nil, false
 	}
-	rows = make([]row, 0, len(data)/100)
-	for line := range bytes.Lines(data[len("[\n") : len(data)-len("]\n")]) {
-		r := row(slices.Clip(bytes.TrimRight(line, ",\n")))
+	rows = make([]row, 0, len(lines))
+	for _, line := range lines {
+		r := row(line)
 		if !r.isWhole() {
 			return nil, false
 		}
@@ -197,27 +197,17 @@ func splitRegistry(data []byte) (rows []row, ok bool) {
 // hasBlanks says whether a blank may stand beside the colon or the comma of a member, or at the end.
 func hasBlanks(data []byte) bool {
 	has := func(s string) bool { return bytes.Contains(data, []byte(s)) }
-	return has("\x00") || has("\t") || has("\r") || has(" ") && slices.ContainsFunc([]string{`": `, `" :`, `, "`, ` ,"`, ` }`}, has)
+	return has("\t") || has("\r") || has(" ") && slices.ContainsFunc([]string{`": `, `" :`, `, "`, ` ,"`, ` }`}, has)
 }
 
-// isWhole says whether the row begins with a session id and an alias, and has an end.
+// isWhole says whether the row begins with a session id and an alias.
 func (r row) isWhole() bool {
 	rest, ok := bytes.CutPrefix(r, []byte(`{"session_id":"`))
 	_, rest, found := bytes.Cut(rest, []byte(`"`))
-	return ok && found && bytes.HasPrefix(rest, []byte(`,"alias":"`)) && bytes.HasSuffix(r, []byte("}"))
+	return ok && found && bytes.HasPrefix(rest, []byte(`,"alias":"`))
 }
 
 // formatRegistry writes a row a line, for people and for splitRegistry.
 func formatRegistry(rows []row) []byte {
-	if len(rows) == 0 {
-		return []byte("[]\n")
-	}
-	b := []byte("[\n")
-	for i, r := range rows {
-		if i > 0 {
-			b = append(b, ",\n"...)
-		}
-		b = append(b, r...)
-	}
-	return append(b, "\n]\n"...)
+	return fields.Array(len(rows), func(b []byte, i int) []byte { return append(b, rows[i]...) })
 }

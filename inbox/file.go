@@ -3,22 +3,16 @@ package inbox
 import (
 	"bytes"
 	"encoding/json"
+
+	"c2c/inbox/fields"
 )
 
 // encode writes a mailbox file: one message a line, the bracket on a line of
 // its own, so that a shell can see by the first line whether anything waits.
 func encode(msgs []Message) []byte {
-	if len(msgs) == 0 {
-		return []byte("[]\n")
-	}
-	b := []byte("[\n")
-	for i, m := range msgs {
-		if i > 0 {
-			b = append(b, ",\n"...)
-		}
-		b = append(m.appendFields(b, "{"), '}')
-	}
-	return append(b, "\n]\n"...)
+	return fields.Array(len(msgs), func(b []byte, i int) []byte {
+		return append(msgs[i].appendFields(b, "{"), '}')
+	})
 }
 
 // splice adds messages to a mailbox file without reading those that are there.
@@ -36,33 +30,12 @@ func splice(file []byte, msgs []Message) []byte {
 // cost each sender more than its commit: damage that leaves every line its ends
 // is found by the reader.
 func count(file []byte) (n int, ok bool) {
-	if n, ok := countLines(file); ok || len(file) == 0 {
-		return n, true
+	if objects, ok := fields.Lines(file); ok || len(file) == 0 {
+		return len(objects), true
 	}
 	var raws []json.RawMessage
 	err := json.Unmarshal(file, &raws)
 	return len(raws), err == nil
-}
-
-// countLines is count for our own layout; ok is false for any other.
-func countLines(file []byte) (n int, ok bool) {
-	rest, ok := bytes.CutPrefix(file, []byte("[\n"))
-	if ok {
-		rest, ok = bytes.CutSuffix(rest, []byte("\n]\n"))
-	}
-	if !ok || bytes.IndexByte(file, 0) >= 0 { // a block that a power cut left empty
-		return 0, false
-	}
-	for more := true; more; n++ {
-		var line []byte
-		if line, rest, more = bytes.Cut(rest, []byte("\n")); more {
-			line, ok = bytes.CutSuffix(line, []byte(","))
-		}
-		if !ok || !bytes.HasPrefix(line, []byte(`{"`)) || !bytes.HasSuffix(line, []byte("}")) {
-			return 0, false
-		}
-	}
-	return n, true
 }
 
 // decode reads a mailbox file and finds every message that is still readable.
