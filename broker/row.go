@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"c2c/inbox/fields"
@@ -118,15 +117,7 @@ func (r *row) setInteger(name string, n int64) {
 	r.set(name, strconv.AppendInt(nil, n, 10))
 }
 
-// setTime writes a fraction even when it is zero: the original refuses a file in which some of its
-// times are integers.
-func (r *row) setTime(name string, s float64) {
-	text := strconv.FormatFloat(s, 'f', -1, 64)
-	if !strings.Contains(text, ".") {
-		text += ".0"
-	}
-	r.set(name, json.RawMessage(text))
-}
+func (r *row) setTime(name string, s float64) { r.set(name, fields.AppendSeconds(nil, s)) }
 
 // parseRow reads an object that encoding/json has found valid. One without a session or an alias is no row.
 func parseRow(data []byte) (r row, err error) {

@@ -21,7 +21,7 @@ type Archived struct {
 
 // MarshalJSON writes one line of the archive, the original's fields first.
 func (a Archived) MarshalJSON() ([]byte, error) {
-	b := appendSeconds([]byte(`{"drained_at":`), a.DrainedAt)
+	b := fields.AppendSeconds([]byte(`{"drained_at":`), a.DrainedAt)
 	b = fields.AppendText(append(b, `,"drained_by":`...), a.DrainedBy)
 	b = fields.AppendText(append(b, `,"session_id":`...), a.SessionID)
 	return append(a.appendFields(b, ","), '}'), nil

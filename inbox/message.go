@@ -59,7 +59,7 @@ func (m Message) key() key { return key{m.FromSession, m.From, m.ID, sha256.Sum2
 // recordKey is key as far as the archive keeps it: of an ephemeral message the time is kept, not the content.
 func (m Message) recordKey() key {
 	if m.Ephemeral {
-		return key{m.FromSession, m.From, m.ID, sha256.Sum256(appendSeconds(nil, m.TS))}
+		return key{m.FromSession, m.From, m.ID, sha256.Sum256(fields.AppendSeconds(nil, m.TS))}
 	}
 	return m.key()
 }
@@ -130,16 +130,6 @@ func FromSeconds(s float64) time.Time {
 // Seconds is a time as files have it.
 func Seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
-// appendSeconds always writes a fraction: the original refuses integers.
-func appendSeconds(b []byte, s float64) []byte {
-	n := len(b)
-	b = strconv.AppendFloat(b, s, 'f', -1, 64)
-	if !bytes.ContainsRune(b[n:], '.') {
-		b = append(b, ".0"...)
-	}
-	return b
-}
-
 // textNames are the names of the text fields, in the order of a file. The first three are always there; ts is behind them.
 var textNames = [...]string{"from_alias", "to_alias", "content", "message_id", "kind", "in_reply_to", "tag", "from_session"}
 
@@ -162,7 +152,7 @@ func (m Message) appendFields(b []byte, sep string) []byte {
 			sep = ","
 		}
 		if i == required-1 {
-			b = appendSeconds(append(b, `,"ts":`...), m.TS)
+			b = fields.AppendSeconds(append(b, `,"ts":`...), m.TS)
 		}
 	}
 	if m.Deferrable {

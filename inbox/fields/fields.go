@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"unicode/utf8"
 )
 
@@ -62,6 +63,17 @@ func AppendText(b []byte, s string) []byte {
 	b = append(b, '"')
 	b = append(b, s...)
 	return append(b, '"')
+}
+
+// AppendSeconds writes a time. It always has a fraction: the original refuses a
+// file in which some of its times are integers.
+func AppendSeconds(b []byte, s float64) []byte {
+	n := len(b)
+	b = strconv.AppendFloat(b, s, 'f', -1, 64)
+	if bytes.IndexByte(b[n:], '.') < 0 {
+		b = append(b, ".0"...)
+	}
+	return b
 }
 
 // plain says whether s is the same in JSON: printable ASCII without quote and backslash.
