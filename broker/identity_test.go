@@ -396,3 +396,31 @@ func TestAClaimedSessionIsThatOfTheSameProcess(t *testing.T) {
 	w.procs[10] = process{pid: 10, start: 7000, parent: 1} // another one with its number
 	w.wantNobody(ErrNoSession, Caller{Client: "opencode", Claimed: "ses-1", PID: 10})
 }
+
+// The process that started a server may end before it. Another one may have its id by then, and is not rung.
+func TestASessionLivesAsLongAsItsServer(t *testing.T) {
+	w := newWorld(t)
+	s := w.register("amber", Caller{Explicit: "amber", PID: 10})
+	leave, err := w.Serve(s.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := func(when string, state State) {
+		t.Helper()
+		list, err := w.Sessions(t.Context())
+		if err != nil || len(list) != 1 || list[0].State != state || list[0].Process != 0 {
+			t.Errorf("%s: listed as %+v, %v, want it %s and without a process", when, list, err, state)
+		}
+		if s, err := w.Resolve(t.Context(), Caller{Explicit: "amber"}); err != nil || s.State != state || s.Process != 0 {
+			t.Errorf("%s: %+v, %v, want it %s and without a process", when, s, err, state)
+		}
+	}
+	delete(w.procs, 10)
+	want("without its process", Alive)
+	w.procs[10] = process{pid: 10, parent: 1, start: 99}
+	want("with another process of that id", Alive)
+	if err := leave(); err != nil {
+		t.Fatal(err)
+	}
+	want("without its server", Absent)
+}
