@@ -400,7 +400,7 @@ func TestAClaimedSessionIsThatOfTheSameProcess(t *testing.T) {
 // The process that started a server may end before it. Another one may have its id by then, and is not rung.
 func TestASessionLivesAsLongAsItsServer(t *testing.T) {
 	w := newWorld(t)
-	s := w.register("amber", Caller{Explicit: "amber", PID: 10})
+	s := w.register("amber", Caller{Explicit: "amber", PID: 20})
 	leave, err := w.Serve(s.ID)
 	if err != nil {
 		t.Fatal(err)
@@ -415,9 +415,9 @@ func TestASessionLivesAsLongAsItsServer(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want it %s and without a process", when, s, err, state)
 		}
 	}
-	delete(w.procs, 10)
+	delete(w.procs, 20)
 	want("without its process", Alive)
-	w.procs[10] = process{pid: 10, parent: 1, start: 99}
+	w.procs[20] = process{pid: 20, parent: 1, start: 99}
 	want("with another process of that id", Alive)
 	if err := leave(); err != nil {
 		t.Fatal(err)

@@ -85,7 +85,11 @@ func (b *Broker) sweepMailbox(ctx context.Context, sid string) (n int, err error
 			return rows, nil
 		}
 		err := b.emptyMailbox(ctx, sid, func(messages []inbox.Message) (int, error) {
-			if err := b.addDead(ctx, sid, sweptMail(messages)...); err != nil {
+			var dead []DeadLetter
+			for _, m := range messages {
+				dead = append(dead, DeadLetter{Message: m})
+			}
+			if err := b.addDead(ctx, sid, dead...); err != nil {
 				return 0, err
 			}
 			n += len(messages)
@@ -94,14 +98,6 @@ func (b *Broker) sweepMailbox(ctx context.Context, sid string) (n int, err error
 		return rows, err
 	})
 	return n, err
-}
-
-func sweptMail(messages []inbox.Message) []DeadLetter {
-	dead := make([]DeadLetter, len(messages))
-	for i, m := range messages {
-		dead[i].Message = m
-	}
-	return dead
 }
 
 // Stale tells which sessions Sweep would drop.
