@@ -3,7 +3,6 @@ package broker
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"c2c/broker/client"
@@ -75,11 +74,11 @@ func (b *Broker) Sessions(ctx context.Context) ([]Session, error) {
 	}
 	held := b.isHeld
 	if names, err := b.root.Names(); err == nil {
-		slices.Sort(names)
-		held = func(lock string) bool {
-			_, there := slices.BinarySearch(names, lock)
-			return there && b.isHeld(lock)
+		there := make(map[string]bool, len(names))
+		for _, name := range names {
+			there[name] = true
 		}
+		held = func(lock string) bool { return there[lock] && b.isHeld(lock) }
 	}
 	list := make([]Session, 0, len(rows))
 	for _, r := range rows {
