@@ -62,7 +62,11 @@ func (b *Broker) statuses(ctx context.Context, id string) (all []MessageStatus, 
 	}
 	var unread []error // of what cannot be looked into: it may be there
 	for _, sid := range sids {
-		found, err := b.find(ctx, sid, id)
+		box, err := b.Mailbox(sid)
+		var found []inbox.State
+		if err == nil {
+			found, err = box.Find(ctx, id)
+		}
 		if err != nil {
 			unread = append(unread, err)
 		}
@@ -87,14 +91,6 @@ func (b *Broker) statuses(ctx context.Context, id string) (all []MessageStatus, 
 		return nil, fmt.Errorf("find message %q: %w", id, errors.Join(unread...))
 	}
 	return all, nil
-}
-
-func (b *Broker) find(ctx context.Context, sid, id string) ([]inbox.State, error) {
-	box, err := b.Mailbox(sid)
-	if err != nil {
-		return nil, err
-	}
-	return box.Find(ctx, id)
 }
 
 func (b *Broker) status(id, sid string, found inbox.State) MessageStatus {
