@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// The chat completions API as OpenCode 1.18.33 uses it: POST /v1/chat/completions, answered by chunks.
+// The chat completions API as OpenCode 1.18.33, Kimi 2.1.0, Qwen 0.24.4 and Copilot 1.0.102 use it: POST /v1/chat/completions, answered by chunks.
 
 type chatBody struct {
 	Messages []struct {

@@ -15,6 +15,7 @@ const (
 	Claude   Client = "claude"
 	Codex    Client = "codex"
 	OpenCode Client = "opencode"
+	Kimi     Client = "kimi"
 	Qwen     Client = "qwen"
 	Copilot  Client = "copilot"
 )
@@ -28,6 +29,7 @@ func clients() map[Client]struct{ program, tool string } {
 		Codex:    {"@openai/codex-*/vendor/*/bin/codex", "mcp__%s__%s"},
 		OpenCode: {"opencode-linux-*/bin/opencode", "%s_%s"},
 		Copilot:  {"@github/copilot-linux-*/copilot", "%s-%s"},
+		Kimi:     {".bin/kimi", "mcp__%s__%s"},
 		Qwen:     {".bin/qwen", "mcp__%s__%s"},
 	}
 }
