@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,7 +93,7 @@ func (b *Broker) resolve(rows []row, c Caller) (string, error) {
 		// All that follows is about our process. Sessions may share it (Codex's daemon): then it
 		// does not tell which of them calls.
 		if p, _ := client.Find(c.Client); p.SharedProcess {
-			return "", nil
+			return b.sidOfStart(c, p), nil
 		}
 	}
 	if sid, err := b.claimed(c); sid != "" || err != nil {
@@ -129,6 +130,15 @@ func (b *Broker) resolve(rows []row, c Caller) (string, error) {
 		return b.personHere(c.User)
 	}
 	return near, nil
+}
+
+// sidOfStart gives the mailbox that the terminal of a client was started with, until a session of the client has it.
+func (b *Broker) sidOfStart(c Caller, p client.Profile) string {
+	sid := cmp.Or(c.env(client.StartEnv), c.env("C2C_MCP_SESSION_ID"))
+	if !p.Plugin || checkSID(sid) != nil || isPersonID(sid) || len(b.factsOf(sid).ClientIDs) > 0 {
+		return ""
+	}
+	return sid
 }
 
 // claimed gives the session whose id the caller claims, if it was bound to the same process.

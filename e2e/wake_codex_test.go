@@ -40,13 +40,13 @@ func TestAWakeOfCodexKeepsTheDraft(t *testing.T) {
 func keepsTheDraft(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, alias string) {
 	t.Helper()
 	p.Send("half-typed-draft")
-	p.WaitScreen(0, "half-typed-draft")
+	p.WaitShown("half-typed-draft")
 	model.Script(lab.Say("Woken."))
 	l.Run("sh", "-c", sendAs("birch", alias, "meanwhile"))
 	if r := model.WaitText("word-meanwhile"); len(r.Find("half-typed-draft")) != 0 {
 		t.Errorf("the draft was sent:\n%s", r)
 	}
-	p.WaitScreen(0, "Woken.")
+	p.WaitShown("Woken.")
 	p.Send(lab.Enter)
 	r := model.WaitText("half-typed-draft")
 	once(t, r, "word-meanwhile")

@@ -51,7 +51,7 @@ func wakes(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, idle func(),
 		start := time.Now()
 		l.Run("sh", "-c", sendAs("birch", alias, word))
 		took = append(took, model.WaitText("word-"+word+"\n").Time.Sub(start))
-		p.WaitScreen(0, answer)
+		p.WaitShown(answer)
 		idle()
 	}
 	slices.Sort(took)

@@ -1,9 +1,7 @@
 package install
 
 import (
-	"bytes"
 	_ "embed"
-	"encoding/json"
 	"path/filepath"
 )
 
@@ -23,14 +21,12 @@ var opencodePlugin []byte
 func opencodeFiles(o Options) []target {
 	dir, _ := configDir(OpenCode, o)
 	command := []string{o.Binary, "mcp"}
-	path, _ := json.Marshal(o.Binary)
-	plugin := bytes.Replace(opencodePlugin, []byte(`const c2c = "c2c"`), append([]byte("const c2c = "), path...), 1)
 	config := filepath.Join(dir, "opencode.json")
 	if f, err := readFile(config + "c"); err == nil && f.data != nil {
 		config += "c" // both are read, and people with comments have this one
 	}
 	return []target{
-		{path: filepath.Join(dir, "plugins", "c2c.ts"), mode: 0o644, editor: scriptEditor{"plugin", plugin}},
+		{path: filepath.Join(dir, "plugins", "c2c.ts"), mode: 0o644, editor: scriptEditor{"plugin", runs(opencodePlugin, o.Binary)}},
 		{path: config, editor: serverEditor{"mcp", opencodeEntry{
 			"local", command, true, map[string]string{"C2C_MCP_CLIENT_TYPE": OpenCode}}, command}},
 	}

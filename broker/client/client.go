@@ -27,6 +27,8 @@ type Profile struct {
 	TrustEnv bool
 	// ShellEnv says the same of a shell that the client started, where its MCP server and hooks differ.
 	ShellEnv bool
+	// SessionServer says that each session has an MCP server of its own, so that SessionEnv there is right.
+	SessionServer bool
 	// SessionMeta is the key in _meta of an MCP tools/call under which the client sends its session id, or empty.
 	SessionMeta string
 	// SessionArgument is the argument that a plugin of ours adds to each MCP tools/call: the client's session id.
@@ -37,6 +39,8 @@ type Profile struct {
 	// SharedProcess says that one process of the client serves many sessions, so that a process does
 	// not tell the session and a session cannot be named by the environment.
 	SharedProcess bool
+	// Plugin says that a plugin of ours runs in the client: its sessions have the environment of their own terminal.
+	Plugin bool
 	// Inherited are more variables that a nested client would inherit and take for its own.
 	Inherited []string
 
@@ -65,7 +69,7 @@ type Profile struct {
 }
 
 // A new client gets a line here. The order is that in which their environments are asked.
-var profiles = []Profile{claude(), codex(), opencode()}
+var profiles = []Profile{claude(), codex(), opencode(), copilot()}
 
 // All lists every profile, to be read only.
 func All() []Profile { return profiles }
@@ -143,10 +147,13 @@ func (p Profile) Config(getenv func(string) string) (dir string, set bool) {
 	return filepath.Join(getenv("HOME"), p.ConfigDir), false
 }
 
+// StartEnv is the variable by which c2c start gives a session's id to a client with Plugin, for its first session.
+const StartEnv = "C2C_START_SESSION_ID"
+
 // Clean removes the variables of an outer session from an environment. A client that is started there, or c2c below
 // it, would take them for its own.
 func Clean(env []string) (kept []string) {
-	inherited := []string{"C2C_MCP_SESSION_ID", "C2C_MCP_CLIENT_TYPE"}
+	inherited := []string{"C2C_MCP_SESSION_ID", StartEnv, "C2C_MCP_CLIENT_TYPE"}
 	for _, p := range All() {
 		inherited = append(inherited, p.SessionEnv, p.ProcessEnv)
 		inherited = append(inherited, p.Inherited...)

@@ -11,6 +11,7 @@ func opencode() Profile {
 		ShellEnv:        true,
 		SessionArgument: "_session_id",
 		SharedProcess:   true,
+		Plugin:          true,
 		Inherited:       []string{"OPENCODE", "OPENCODE_PID", "OPENCODE_RUN_ID", "OPENCODE_PROCESS_ROLE"},
 		// Measured with 1.18.33: of more than 51,200 bytes or 2,000 lines, of a tool's answer as of a shell's output,
 		// the model gets a file name and some of it.

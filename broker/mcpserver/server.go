@@ -194,8 +194,14 @@ func (t *tools) caller(ctx context.Context, req mcp.CallToolRequest) broker.Call
 	if t.cfg.Getenv != nil {
 		c.Alias = strings.TrimSpace(t.cfg.Getenv(autoAlias))
 	}
-	if p, ok := clients.Find(c.Client); ok && req.Params.Meta != nil {
-		c.ClientID, _ = req.Params.Meta.AdditionalFields[p.SessionMeta].(string)
+	p, _ := clients.Find(c.Client)
+	if p.SessionServer && t.cfg.Getenv != nil {
+		c.ClientID = strings.TrimSpace(t.cfg.Getenv(p.SessionEnv))
+	}
+	if req.Params.Meta != nil {
+		if p.SessionMeta != "" {
+			c.ClientID, _ = req.Params.Meta.AdditionalFields[p.SessionMeta].(string)
+		}
 		c.Claimed, _ = req.Params.Meta.AdditionalFields[claim].(string)
 	}
 	return c

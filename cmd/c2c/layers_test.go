@@ -33,7 +33,7 @@ var layers = map[string]string{
 	"broker/ringer":    "broker broker/client inbox wake wake/clients wake/mux wake/plugin wake/watch",
 	"broker/mcpserver": "broker broker/client inbox inbox/filelock wake wake/watch github.com/mark3labs/mcp-go",
 	"wake":             "inbox",
-	"wake/watch":       "inbox wake golang.org/x/sys",
+	"wake/watch":       "inbox wake github.com/fsnotify/fsnotify golang.org/x/sys",
 	"wake/claude":      "inbox wake wake/socket wake/watch",
 	"wake/socket":      "wake",
 	"wake/plugin":      "inbox wake",

@@ -104,7 +104,7 @@ func shorten(report []doctor.Finding) (lines []doctor.Finding) {
 	return lines
 }
 
-// settings are the variables that c2c obeys, and what holds without them. Each client adds its own.
+// settings are the variables that c2c obeys, and what holds without them. Some clients add one.
 var settings = [][2]string{
 	{"C2C_MCP_BROKER_ROOT", "the repository decides"},
 	{"C2C_MCP_SESSION_ID", "the client says which session calls"},
@@ -116,10 +116,18 @@ var settings = [][2]string{
 
 func (a *app) checkSettings() []doctor.Finding {
 	all := slices.Clone(settings)
+	var unset, dirs []string // of the clients, on one line
 	for _, p := range client.All() {
-		if p.ConfigEnv != "" {
-			all = append(all, [2]string{p.ConfigEnv, "~/" + p.ConfigDir})
+		switch dir := "~/" + p.ConfigDir; {
+		case p.ConfigEnv == "":
+		case a.getenv(p.ConfigEnv) == "":
+			unset, dirs = append(unset, p.ConfigEnv), append(dirs, dir)
+		default:
+			all = append(all, [2]string{p.ConfigEnv, dir})
 		}
+	}
+	if len(unset) > 0 {
+		all = append(all, [2]string{strings.Join(unset, ", "), strings.Join(dirs, ", ")})
 	}
 	report := []doctor.Finding{{Status: doctor.OK, Part: "version", Detail: broker.Version}}
 	for _, s := range all {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -21,7 +20,9 @@ until the input ends. The plugin starts it.
 
 // plugin carries the mail of the sessions that a plugin of ours names.
 func (a *app) plugin(ctx context.Context, args []string) error {
-	names, err := a.verb("plugin", pluginHelp, "plugin opencode < lines.jsonl").read(args)
+	fs := a.verb("plugin", pluginHelp, "plugin opencode < lines.jsonl")
+	pid := fs.Int("process", 0, "the client's process `id`; without it, the parent's")
+	names, err := fs.read(args)
 	if err != nil {
 		return err
 	}
@@ -32,7 +33,10 @@ func (a *app) plugin(ctx context.Context, args []string) error {
 	if !known {
 		return fmt.Errorf("%w: no such client %q", errUsage, names[0])
 	}
-	p := &pluginSessions{app: a, client: profile.Name, pid: os.Getppid(), started: a.getenv("C2C_MCP_SESSION_ID")}
+	if *pid == 0 {
+		*pid = os.Getppid()
+	}
+	p := &pluginSessions{app: a, client: profile.Name, pid: *pid}
 	defer p.leave()
 	link := plugin.New(a.stdout, p.meet)
 	defer a.ringer(ringer.Plugin(link)).Start(ctx)()
@@ -41,10 +45,9 @@ func (a *app) plugin(ctx context.Context, args []string) error {
 
 // pluginSessions are the mailboxes of one client process.
 type pluginSessions struct {
-	app     *app
-	client  string
-	pid     int    // the client's process
-	started string // the mailbox that c2c start gave to its first session
+	app    *app
+	client string
+	pid    int // the client's process
 
 	mu      sync.Mutex
 	release []func() error // of the locks that show that they are served
@@ -58,19 +61,12 @@ func (p *pluginSessions) meet(ctx context.Context, id string) (sid string, err e
 		return "", err
 	}
 	defer b.Close()
-	c := broker.Caller{Client: p.client, ClientID: id, PID: p.pid}
-	if _, err := b.Resolve(ctx, c); errors.Is(err, broker.ErrNoSession) && p.started != "" {
-		c.Explicit = p.started
-	}
-	s, err := b.Attach(ctx, c)
+	s, err := b.Attach(ctx, broker.Caller{Client: p.client, ClientID: id, PID: p.pid, Getenv: p.app.getenv})
 	if err != nil {
 		return "", err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.started == s.ID {
-		p.started = "" // the next one is another conversation
-	}
 	if !p.served[s.ID] {
 		release, err := b.Serve(s.ID)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"c2c/broker"
+	"c2c/broker/client"
 	"c2c/inbox"
 )
 
@@ -31,7 +32,7 @@ func TestAPluginIsGivenTheMailOfTheSessionThatIsShown(t *testing.T) {
 	stdin, in := io.Pipe()
 	out, stdout := io.Pipe()
 	a := &app{stdin: stdin, stdout: stdout, stderr: io.Discard, log: slog.New(slog.DiscardHandler), getenv: func(name string) string {
-		return map[string]string{"C2C_MCP_BROKER_ROOT": root, "C2C_MCP_SESSION_ID": started.ID}[name]
+		return map[string]string{"C2C_MCP_BROKER_ROOT": root, client.StartEnv: started.ID}[name]
 	}}
 	ended := make(chan int, 1)
 	go func() { ended <- a.main(t.Context(), []string{"plugin", "opencode"}) }()

@@ -45,7 +45,7 @@ func (a *app) start(ctx context.Context, args []string) (status int, err error) 
 	}
 	name := names[0]
 	profile, _ := client.Find(name)
-	if profile.SharedProcess && profile.SessionArgument == "" && *alias != "" {
+	if profile.SharedProcess && !profile.Plugin && *alias != "" {
 		// Its daemon gives every session the environment of the first terminal.
 		return 0, fmt.Errorf("%s names its sessions itself: leave --alias out, and call register in the session", name)
 	}
@@ -77,7 +77,11 @@ func (a *app) launch(ctx context.Context, name, alias string, argv, env []string
 		if sid, err = a.register(ctx, broker.Caller{Start: alias, Client: name, PID: os.Getpid()}, alias); err != nil {
 			return 0, err
 		}
-		env = append(env, "C2C_MCP_SESSION_ID="+sid)
+		variable := "C2C_MCP_SESSION_ID"
+		if p, _ := client.Find(name); p.Plugin {
+			variable = client.StartEnv // the shells of its other sessions inherit it
+		}
+		env = append(env, variable+"="+sid)
 	}
 	if !pty.IsTerminal(os.Stdin) || !pty.IsTerminal(os.Stdout) {
 		// Without a terminal there is nothing to draw: this process becomes the client.

@@ -1,0 +1,27 @@
+package client
+
+// copilot is GitHub Copilot CLI. It starts an MCP server for each session, after /clear too, so that the variable
+// there is always right.
+func copilot() Profile {
+	return Profile{
+		Name:          "copilot",
+		Aliases:       []string{"copilot-cli", "github-copilot"},
+		Info:          "copilot-cli",
+		AliasPrefix:   "copilot",
+		SessionEnv:    "COPILOT_AGENT_SESSION_ID",
+		TrustEnv:      true,
+		ShellEnv:      true,
+		SessionServer: true,
+		SharedProcess: true,
+		Plugin:        true,
+		Inherited:     []string{"COPILOT_LOADER_PID"},
+		// Measured with 1.0.102: of more than 20,000 bytes or so, of a tool's answer as of a shell's output, the model
+		// gets a file name and 500 characters; of 19,122 all.
+		Answer:    18_000,
+		Shell:     18_000,
+		ConfigEnv: "COPILOT_HOME",
+		ConfigDir: ".copilot",
+		Resume:    "copilot --resume",
+		OneShot:   []string{"-p", "--prompt"},
+	}
+}

@@ -1,0 +1,217 @@
+package e2e
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"c2c/e2e/lab"
+)
+
+func copilotTool(tool string, input map[string]any) lab.Reply {
+	return lab.CallMCP(lab.Copilot, "c2c", tool, input)
+}
+
+func copilotBash(command string) lab.Reply {
+	return lab.Call("bash", map[string]any{"command": command, "description": "work", "initial_wait": 30, "mode": "sync"})
+}
+
+// copilotMail is a lab whose Copilot c2c is installed in, and a birch who writes.
+func copilotMail(t *testing.T, settings map[string]any) (*lab.Lab, *lab.Model) {
+	t.Helper()
+	l, model := newLab(t), lab.NewModel(t)
+	l.SeedCopilot(settings)
+	l.Run(c2c(), "install", "copilot")
+	l.Run(c2c(), "register", "birch", "--session-id", "birch")
+	return l, model
+}
+
+// copilotAt has an idle Copilot amber.
+func copilotAt(t *testing.T, settings map[string]any, args ...string) (*lab.Lab, *lab.Model, *lab.Proc) {
+	t.Helper()
+	l, model := copilotMail(t, settings)
+	model.Script(copilotTool("register", map[string]any{"alias": "amber"}), lab.Say("Registered."))
+	p := l.CopilotTUI(model, args...)
+	p.Submit("prompt-one")
+	p.WaitShown("Registered.")
+	return l, model, p
+}
+
+func TestIdleCopilotIsWoken(t *testing.T) {
+	l, model, p := copilotAt(t, nil)
+	wakes(t, l, model, p, func() {}, "amber", "user", "read by plugin")
+}
+
+func TestAWakeKeepsTheDraftOfCopilot(t *testing.T) {
+	t.Parallel()
+	l, model, p := copilotAt(t, nil)
+	keepsTheDraft(t, l, model, p, "amber")
+}
+
+func TestABusyCopilotHasItsMailInTheSameTurn(t *testing.T) {
+	t.Parallel()
+	l, model, p := copilotAt(t, nil)
+	model.Script(copilotBash(sendAs("birch", "amber", "meanwhile")), copilotBash("sleep 1"), lab.Say("Finished."))
+	p.Submit("prompt-two")
+	once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
+	p.WaitShown("Finished.")
+	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
+	wantRead(t, l, "id-meanwhile", "read by plugin")
+	if n := strings.Count(l.Run(c2c(), "list"), "copilot"); n != 1 {
+		t.Errorf("%d mailboxes:\n%s", n, l.Run(c2c(), "list"))
+	}
+}
+
+func copilotSessions(l *lab.Lab) int { return strings.Count(l.Run(c2c(), "list"), "copilot") }
+
+// Its tools and its shells speak for the same session, and after /clear there is another one.
+func TestEachSessionOfCopilotHasOneMailbox(t *testing.T) {
+	t.Parallel()
+	l, model, p := copilotAt(t, nil)
+	model.Script(copilotBash(c2c()+" whoami"), copilotTool("whoami", map[string]any{}), lab.Say("Known."))
+	p.Submit("prompt-two")
+	p.WaitShown("Known.")
+	turns := model.Turns()
+	for _, r := range turns[len(turns)-2:] {
+		if last := r.Items[len(r.Items)-1]; !strings.Contains(last.Text, "amber") {
+			t.Errorf("its session is not amber: %q", last.Text)
+		}
+	}
+	p.Command("/clear")
+	p.WaitGone("Known.")
+	model.Script(copilotTool("register", map[string]any{"alias": "coral"}), lab.Say("Registered coral."))
+	p.Submit("prompt-three")
+	p.WaitShown("Registered coral.")
+	if n := copilotSessions(l); n != 2 {
+		t.Errorf("%d mailboxes:\n%s", n, l.Run(c2c(), "list"))
+	}
+	model.Script(lab.Say("Woken."))
+	l.Run("sh", "-c", sendAs("birch", "coral", "newer"))
+	if r := model.WaitText("word-newer"); len(r.Find("prompt-one")) > 0 {
+		t.Errorf("the mail went to the older session:\n%s", r)
+	}
+	wantRead(t, l, "id-newer", "read by plugin")
+	l.Run("sh", "-c", sendAs("birch", "amber", "older"))
+	if got := status(l, "id-older"); !strings.Contains(got, "queued") {
+		t.Errorf("a session that was left has its mail: %s", got)
+	}
+}
+
+func TestASubagentOfCopilotHasNoMailbox(t *testing.T) {
+	t.Parallel()
+	l, model, p := copilotAt(t, nil)
+	subagent := []lab.Reply{copilotBash(sendAs("birch", "amber", "meanwhile")), copilotTool("whoami", map[string]any{}), lab.Say("Subagent says done.")}
+	var steps atomic.Int32
+	model.Answer(func(r *lab.Request) (reply lab.Reply, ok bool) {
+		n := int(steps.Load())
+		if len(r.Find("prompt-one")) > 0 || n == len(subagent) {
+			return reply, false
+		}
+		steps.Add(1)
+		return subagent[n], true
+	})
+	model.Script(lab.Call("task", map[string]any{"description": "work", "name": "worker", "prompt": "prompt-of-the-subagent", "agent_type": "general-purpose", "mode": "sync"}), lab.Say("Finished."))
+	p.Submit("prompt-two")
+	p.WaitShown("Finished.")
+	model.WaitText("word-meanwhile")
+	wantRead(t, l, "id-meanwhile", "read by plugin")
+	// The mail sends the subagent into the background, where it goes on.
+	if eventually(func() bool { return int(steps.Load()) == len(subagent) }); int(steps.Load()) != len(subagent) {
+		t.Errorf("the subagent did %d of %d steps", steps.Load(), len(subagent))
+	}
+	for _, r := range model.Turns() {
+		if len(r.Find("word-meanwhile")) > 0 && len(r.Find("prompt-one")) == 0 {
+			t.Errorf("the subagent got the mail:\n%s", r)
+		}
+	}
+	if n := copilotSessions(l); n != 1 {
+		t.Errorf("%d mailboxes:\n%s", n, l.Run(c2c(), "list"))
+	}
+}
+
+// Killed when the client has the mail and before its model had it: once all the same.
+func TestAKilledCopilotHasItsMailOnce(t *testing.T) {
+	t.Parallel()
+	l, model, p := copilotAt(t, nil)
+	model.Script(copilotBash("sleep 60"))
+	p.Submit("prompt-two")
+	model.WaitText("prompt-two")
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	eventually(func() bool { return strings.Contains(status(l, "id-meanwhile"), "handed") })
+	p.Kill()
+	eventually(func() bool { return strings.Contains(status(l, "id-meanwhile"), "queued") })
+	model.Script(lab.Say("Back."), lab.Say("Back again."))
+	p = l.CopilotTUI(model, "--continue")
+	model.WaitText("word-meanwhile")
+	wantRead(t, l, "id-meanwhile", "read by plugin")
+	p.Submit("prompt-three")
+	p.WaitShown("Back again.")
+	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
+	if n := copilotSessions(l); n != 1 {
+		t.Errorf("%d mailboxes:\n%s", n, l.Run(c2c(), "list"))
+	}
+}
+
+func TestADialogOfCopilotStaysUntouched(t *testing.T) {
+	t.Parallel()
+	l, model, p := copilotAt(t, map[string]any{"defaultPermissionMode": "manual"}, "--allow-tool", "c2c")
+	model.Script(copilotBash("touch ran"), lab.Say("Finished."))
+	p.Submit("prompt-two")
+	p.WaitShown("Do you want to run this command?")
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	eventually(func() bool { return strings.Contains(status(l, "id-meanwhile"), "handed") })
+	if _, err := l.Try("test", "!", "-e", "ran"); err != nil {
+		t.Error("the command ran though nobody allowed it")
+	}
+	p.Send(lab.Enter)
+	once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
+	p.WaitShown("Finished.")
+	wantRead(t, l, "id-meanwhile", "read by plugin")
+}
+
+func TestTwoCopilotsInOneProjectHaveTwoMailboxes(t *testing.T) {
+	t.Parallel()
+	l, model, p := copilotAt(t, nil)
+	model.Script(lab.Say("Ready."))
+	second := l.Terminal(l.CopilotEnv(model), c2c(), "start", "--alias", "coral", "copilot")
+	second.WaitShown("? help")
+	second.Submit("prompt-of-coral")
+	second.WaitShown("Ready.")
+	for _, alias := range []string{"coral", "amber"} {
+		model.Script(lab.Say("Woken " + alias + "."))
+		l.Run("sh", "-c", sendAs("birch", alias, "for-"+alias))
+		r := model.WaitText("word-for-" + alias)
+		if got := len(r.Find("prompt-of-coral")) > 0; got != (alias == "coral") {
+			t.Errorf("the mail of %s went to the other window:\n%s", alias, r)
+		}
+		wantRead(t, l, "id-for-"+alias, "read by plugin")
+	}
+	p.WaitShown("Woken amber.")
+	second.WaitShown("Woken coral.")
+	if n := copilotSessions(l); n != 2 {
+		t.Errorf("%d mailboxes:\n%s", n, l.Run(c2c(), "list"))
+	}
+}
+
+func TestALongMessageReachesCopilotWhole(t *testing.T) {
+	t.Parallel()
+	l, model, p := copilotAt(t, nil)
+	body := sized(200_000, "x")
+	l.Write("letter", body)
+	model.Script(lab.Say("Woken."))
+	l.Run("sh", "-c", "C2C_MCP_SESSION_ID=birch "+c2c()+" send amber --id id-long -F "+l.Home+"/letter")
+	once(t, model.WaitText(body), body)
+	p.WaitShown("Woken.")
+	wantRead(t, l, "id-long", "read by plugin")
+}
+
+func TestUninstallRestoresCopilot(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.SeedCopilot(nil)
+	skip := []string{"/.c2c/", "/.git/"}
+	before := tree(t, skip, l.Home, l.Project)
+	l.Run(c2c(), "install", "copilot")
+	l.Run(c2c(), "uninstall", "copilot")
+	compareTrees(t, before, tree(t, skip, l.Home, l.Project))
+}

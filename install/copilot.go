@@ -1,0 +1,81 @@
+package install
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"path/filepath"
+
+	"c2c/broker/doctor"
+)
+
+// Copilot is the name of the client.
+const Copilot = "copilot"
+
+// copilot sets GitHub Copilot CLI up. Its extensions are experimental, and off without the flag.
+func copilot() setup {
+	return setup{name: Copilot, files: copilotFiles, notes: func(Options) []string {
+		return []string{"Copilot sessions that are running see the change after a restart."}
+	}}
+}
+
+//go:embed copilot.mjs
+var copilotExtension []byte
+
+func copilotFiles(o Options) []target {
+	dir, _ := configDir(Copilot, o)
+	return []target{
+		{path: filepath.Join(dir, "extensions", "c2c", "extension.mjs"), mode: 0o644, editor: scriptEditor{"extension", runs(copilotExtension, o.Binary)}},
+		{path: filepath.Join(dir, "settings.json"), editor: flagEditor{[]string{"enabledFeatureFlags", "EXTENSIONS"}}},
+		{path: filepath.Join(dir, "mcp-config.json"), editor: serverEditor{serversKey, copilotEntry{
+			"local", o.Binary, []string{"mcp"}, map[string]string{"C2C_MCP_CLIENT_TYPE": Copilot}, []string{"*"}}, o.Binary}},
+	}
+}
+
+type copilotEntry struct {
+	Type    string            `json:"type"`
+	Command string            `json:"command"`
+	Args    []string          `json:"args"`
+	Env     map[string]string `json:"env"`
+	Tools   []string          `json:"tools"`
+}
+
+// runs is a script of ours with the path of c2c written into it.
+func runs(script []byte, binary string) []byte {
+	path, _ := json.Marshal(binary)
+	return bytes.Replace(script, []byte(`const c2c = "c2c"`), append([]byte("const c2c = "), path...), 1)
+}
+
+// flagEditor sets one flag in a JSON file to true. Who set it cannot be told afterwards: without the original it stays.
+type flagEditor struct{ names []string }
+
+func (flagEditor) kind() string { return "flag" }
+
+func (e flagEditor) add(path string, data []byte) ([]byte, error) {
+	return editJSON(path, data, func(d *jsonDoc) error { return d.put(true, e.names...) })
+}
+
+func (e flagEditor) strip(path string, data, original []byte) ([]byte, error) {
+	if original == nil || member(original, e.names...) != nil {
+		return data, nil
+	}
+	return editJSON(path, data, func(d *jsonDoc) error {
+		v, there, err := d.find(e.names...)
+		if err != nil || there < len(e.names) {
+			return err
+		}
+		above := e.names[:len(e.names)-1]
+		d.remove(d.root.Find(pointer(above)), v)
+		d.removeEmpty(original, above...)
+		return nil
+	})
+}
+
+func (e flagEditor) holds(data []byte) bool { return false }
+
+func (e flagEditor) inspect(t target, f *file, _ Options) ([]doctor.Finding, error) {
+	if v := member(f.data, e.names...); v != nil && string(v.Pack()) == "true" {
+		return nil, nil
+	}
+	return []doctor.Finding{t.problem(e.names[len(e.names)-1], "the flag is off")}, nil
+}

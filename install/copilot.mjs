@@ -1,0 +1,88 @@
+// c2c's extension for GitHub Copilot CLI 1.0, written by `c2c install copilot`. Do not edit: the next install replaces it.
+//
+// Copilot starts one for each session. It starts `c2c plugin copilot`, and the two write lines of JSON to each other:
+// it is given the session's mail, sends it into the session as a message, and says what the model was given. The mail
+// stays c2c's until then. What was sent stands in the session's own events, so nothing is sent twice.
+
+import { spawn } from "node:child_process"
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { createInterface } from "node:readline"
+import { joinSession } from "@github/copilot-sdk/extension"
+
+const c2c = "c2c"
+
+const session = await joinSession({})
+const sent = new Map() // the keys of each message that was sent, by its id
+const entered = new Set() // keys of what stands in the conversation
+let seen = [] // entered, and no request to the model since
+let child
+let wait = 1000 // ms, before c2c is started again
+
+function say(line) {
+  child?.stdin.write(JSON.stringify({ session: session.sessionId, ...line }) + "\n", () => {})
+}
+
+session.on("user.message", (event) => {
+  const keys = sent.get(event.data?.messageId ?? event.id)
+  if (keys) enter(keys)
+})
+session.on("model.call_start", () => {
+  if (seen.length) say({ has: seen })
+  seen = []
+})
+
+function enter(keys) {
+  for (const key of keys) {
+    if (!entered.has(key)) seen.push(key)
+    entered.add(key)
+  }
+}
+
+// conversation gives what was said to the model in this session so far.
+async function conversation() {
+  try {
+    const lines = (await readFile(join(session.workspacePath, "events.jsonl"), "utf8")).split("\n")
+    return lines.filter((l) => l.includes('"user.message"')).map((l) => JSON.parse(l).data?.content ?? "")
+  } catch {
+    return [] // a new session has none yet
+  }
+}
+
+// put sends mail into the session: an idle one begins a turn with it, a busy one has it with its next step.
+async function put(mail) {
+  try {
+    const said = await conversation()
+    const there = mail.filter((m) => said.some((text) => text.includes(m.text)))
+    if (there.length) say({ has: there.map((m) => m.key) })
+    const waiting = new Set([...sent.values()].flat())
+    const fresh = mail.filter((m) => !there.includes(m) && !waiting.has(m.key))
+    if (!fresh.length) return
+    const id = await session.send({ prompt: fresh.map((m) => m.text).join("\n"), mode: "immediate" })
+    sent.set(id, fresh.map((m) => m.key))
+  } catch (e) {
+    say({ refused: String(e?.message ?? e).slice(0, 200) })
+  }
+}
+
+function start() {
+  const mine = (child = spawn(c2c, ["plugin", "--process", String(process.ppid), "copilot"], { stdio: ["pipe", "pipe", "ignore"] }))
+  mine.stdin.on("error", () => {})
+  createInterface({ input: mine.stdout }).on("line", (line) => {
+    wait = 1000
+    const told = JSON.parse(line)
+    if (told.mail) void put(told.mail)
+  })
+  let over = false
+  const again = () => {
+    if (over) return
+    over = true
+    setTimeout(start, wait)
+    wait = Math.min(2 * wait, 60000)
+  }
+  mine.on("error", again)
+  mine.on("exit", again)
+  say({ shown: true })
+}
+
+start()
