@@ -332,6 +332,9 @@ func TestUninstallWithoutRecordsRemovesOnlyOurs(t *testing.T) {
 		b.write("home/.codex/config.toml", "a = 1\n", 0o600)
 		b.write("home/.claude/hooks/other.sh", "x", 0o600)
 		b.write("home/.config/opencode/plugins/other.ts", "x", 0o600)
+		b.write("home/.copilot/extensions/c2c/other.txt", "x", 0o600)
+		// Nothing tells who has set the flag, so it stays.
+		b.write("home/.copilot/settings.json", "{\"enabledFeatureFlags\": {\"EXTENSIONS\": true}}\n", 0o600)
 		before := b.tree()
 		b.install(client)
 		if err := os.RemoveAll(b.path("home/.local")); err != nil {
