@@ -9,7 +9,6 @@ func copilot() Profile {
 		Info:          "copilot-cli",
 		AliasPrefix:   "copilot",
 		SessionEnv:    "COPILOT_AGENT_SESSION_ID",
-		TrustEnv:      true,
 		ShellEnv:      true,
 		SessionServer: true,
 		SharedProcess: true,
