@@ -51,7 +51,7 @@ func TestLabQwenAnswersOnePrompt(t *testing.T) {
 	}
 }
 
-// What /clear changes, only the record of the process tells.
+// The session is a grandchild of the process that was started. What /clear changes, only its record tells.
 func TestLabQwenCallsMCPTools(t *testing.T) {
 	t.Parallel()
 	l, model := qwenLab(t)
@@ -68,6 +68,9 @@ func TestLabQwenCallsMCPTools(t *testing.T) {
 	})
 	if token := env["QWEN_CODE_MESSAGING_TOKEN"]; token == "" || token == record.IPCToken || record.Kind != "tui" {
 		t.Errorf("the MCP server has the token %q, the record says %+v", token, record)
+	}
+	if launcher := parent(t, parent(t, env["ppid"])); launcher != strconv.Itoa(p.Pid()) {
+		t.Errorf("the session's grandparent is %s, started was %d", launcher, p.Pid())
 	}
 	if info, err := os.Stat(env["QWEN_CODE_PROJECT_DIR"] + "/chats/" + record.SessionID + ".jsonl"); err != nil || info.Size() == 0 {
 		t.Errorf("the session's chat: %v", err)

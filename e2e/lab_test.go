@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,6 +91,17 @@ func wantEnv(t *testing.T, env, want map[string]string) {
 			t.Errorf("the MCP server has %s=%q, want %q", key, env[key], value)
 		}
 	}
+}
+
+// parent returns the parent of a process.
+func parent(t *testing.T, pid string) string {
+	t.Helper()
+	status, err := os.ReadFile("/proc/" + pid + "/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(status), "\nPPid:")
+	return strings.Fields(after)[0]
 }
 
 // looksIn gives a client on a terminal a prompt, at which its model calls the probe and sees the answer.

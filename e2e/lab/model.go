@@ -88,6 +88,7 @@ func NewModel(t testing.TB) *Model {
 	mux.HandleFunc("POST /v1/messages/count_tokens", serveTokenCount)
 	mux.HandleFunc("POST /v1/responses", m.serveResponses)
 	mux.HandleFunc("POST /v1/chat/completions", m.serveChat)
+	mux.HandleFunc("POST /v1beta/models/{call}", m.serveGenerate)
 	// Clients probe other addresses (hello, models); a quick "no" is all they need.
 	mux.HandleFunc("/", http.NotFound)
 	server := &http.Server{Handler: mux}

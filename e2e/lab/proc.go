@@ -25,13 +25,14 @@ import (
 type Proc struct {
 	Out *Log // all that it wrote, standard error included
 
-	t    testing.TB
-	view *view // of a terminal
-	name string
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	done chan struct{}
-	err  error // of Wait; valid when done is closed
+	t     testing.TB
+	view  *view         // of a terminal
+	pause time.Duration // what the client needs between a screen and the next key, like a person
+	name  string
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	done  chan struct{}
+	err   error // of Wait; valid when done is closed
 }
 
 // start runs argv with pipes. Standard input stays open until CloseInput.
@@ -166,9 +167,13 @@ const (
 	CtrlC = "\x03"
 )
 
-// Submit pastes text into the prompt and presses Enter, which both clients take in one write.
+// Submit pastes text into the prompt and presses Enter, which most clients take in one write.
 func (p *Proc) Submit(text string) {
 	p.t.Helper()
+	if p.pause > 0 {
+		p.Command(text)
+		return
+	}
 	p.Send("\x1b[200~" + text + "\x1b[201~" + Enter)
 }
 
@@ -176,8 +181,10 @@ func (p *Proc) Submit(text string) {
 func (p *Proc) Command(command string) {
 	p.t.Helper()
 	mark := p.Out.Mark()
+	time.Sleep(p.pause)
 	p.Send(command)
 	p.WaitScreen(mark, command)
+	time.Sleep(p.pause)
 	p.Send(Enter)
 }
 

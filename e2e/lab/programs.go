@@ -17,6 +17,7 @@ const (
 	OpenCode Client = "opencode"
 	Kimi     Client = "kimi"
 	Qwen     Client = "qwen"
+	Gemini   Client = "gemini"
 	Copilot  Client = "copilot"
 )
 
@@ -30,6 +31,7 @@ func clients() map[Client]struct{ program, tool string } {
 		OpenCode: {"opencode-linux-*/bin/opencode", "%s_%s"},
 		Copilot:  {"@github/copilot-linux-*/copilot", "%s-%s"},
 		Kimi:     {".bin/kimi", "mcp__%s__%s"},
+		Gemini:   {".bin/gemini", "mcp_%s_%s"},
 		Qwen:     {".bin/qwen", "mcp__%s__%s"},
 	}
 }
