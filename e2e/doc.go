@@ -1,5 +1,5 @@
-// Package e2e shows c2c at work between real clients: Claude Code and Codex, installed from npm, run
-// against fake model servers on loopback, and the recorded requests are the proof of what the models saw.
+// Package e2e shows c2c at work between real clients: they are installed from npm and run against
+// fake model servers on loopback, and the recorded requests are the proof of what the models saw.
 //
-// `make e2e` runs it. A plain `go test` only says so: the clients are several hundred megabytes.
+// `make e2e` runs it. A plain `go test` only says so: the clients are almost two gigabytes.
 package e2e

@@ -1,12 +1,16 @@
-// Package lab drives the real Claude Code and Codex against model servers that live in this process.
+// Package lab drives the real clients against model servers that live in this process.
 //
 // A test makes a [Lab] (a scratch home and a scratch project under git), gives each client a [Model]
-// (the Messages API and the Responses API on 127.0.0.1, every request recorded, every answer scripted)
-// and starts the clients as a person would: one question (claude -p, codex exec) or the full screen on
+// (the APIs of all vendors on 127.0.0.1, every request recorded, every answer scripted) and starts the
+// clients as a person would: one question (claude -p, codex exec, opencode run) or the full screen on
 // a terminal of its own. [Request.Items] says which text the model saw, where, and with which role.
 //
+// What differs between clients stands in one file for each: the configuration that its first start
+// asks for and everything that would reach out switched off, the environment, and how to tell that
+// its prompt is there. The table in programs.go says where npm puts the program.
+//
 // Nothing here may reach a network or touch the person's own clients: [Isolate] moves the whole test
-// run into namespaces with a loopback interface alone, a private /tmp (both clients keep sockets
+// run into namespaces with a loopback interface alone, a private /tmp (some clients keep sockets
 // there) and a process tree of its own, which the kernel ends with the tests. Each test owns its Lab;
 // Model and Proc may be used by several goroutines.
 package lab
