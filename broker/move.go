@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
-	"syscall"
 	"time"
 
 	"c2c/inbox"
+	"c2c/inbox/atomicfile"
 )
 
 const (
@@ -225,9 +226,8 @@ func emptySome(ctx context.Context, box *inbox.Mailbox, put func([]inbox.Message
 func (b *Broker) redeliver(ctx context.Context, own row, from []string) (done bool, err error) {
 	lines, err := b.deadLines()
 	if err != nil {
-		// A file that cannot be read stays so until somebody repairs it. Each call of the session would fail.
-		var no syscall.Errno
-		return !errors.As(err, &no) || !no.Temporary(), err
+		// What is no file of ours stays so until somebody repairs it: each call of the session would look in vain.
+		return errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, atomicfile.ErrTooLarge) || errors.Is(err, fs.ErrPermission), err
 	}
 	mine := map[string][]string{} // lines by message: a sweep that was killed may have written one twice
 	var messages []inbox.Message

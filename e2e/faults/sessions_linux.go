@@ -121,7 +121,7 @@ func (s *scenario) checkRegistered(v *verdict, others ...string) {
 // stillOwed says whether the fault met the mail that moves to the session. Who registers is told that the mail is still to
 // come: it stays where it is until the other mailbox has it for sure. So nothing was acknowledged.
 func (v *verdict) stillOwed() bool {
-	told := strings.Contains(v.run.stderr, "mail is still to come") || strings.Contains(v.run.stderr, "what was moved is not recorded")
+	told := strings.Contains(v.run.stderr, "still to come") || strings.Contains(v.run.stderr, "what was moved is not recorded")
 	return told && strings.Contains(v.run.stderr, v.fault.words())
 }
 
