@@ -7,7 +7,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/server"
 
-	clients "c2c/broker/client"
+	"c2c/broker/client"
 	"c2c/inbox"
 	"c2c/wake"
 	"c2c/wake/watch"
@@ -15,8 +15,8 @@ import (
 
 // The contract of Claude Code's channels (Channels reference, "Notification format").
 const (
-	channelCapability   = clients.ChannelCapability
-	channelNotification = "notifications/" + clients.ChannelCapability
+	channelCapability   = client.ChannelCapability
+	channelNotification = "notifications/" + client.ChannelCapability
 )
 
 // Channel reaches an idle Claude Code session with channel notifications. The client tells nobody whether

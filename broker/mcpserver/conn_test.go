@@ -188,7 +188,7 @@ func TestAnswersHaveTheFieldsOfTheOriginalAndMore(t *testing.T) {
 // Others find the alias before the session has called a tool, as the original has it.
 func TestTheOriginalsAliasIsRegisteredAtOnce(t *testing.T) {
 	amber, _ := pair(t)
-	gem := client{t: t, root: amber.root, env: map[string]string{"C2C_MCP_AUTO_REGISTER_ALIAS": "coral"}}
+	gem := testClient{t: t, root: amber.root, env: map[string]string{"C2C_MCP_AUTO_REGISTER_ALIAS": "coral"}}
 	cfg := gem.config()
 	cfg.PID = os.Getpid()
 	c := dial(t, cfg, "gem")
@@ -201,7 +201,7 @@ func TestTheOriginalsAliasIsRegisteredAtOnce(t *testing.T) {
 
 func TestThreadsOfOneProcessHaveAMailboxEach(t *testing.T) {
 	amber, _ := pair(t)
-	cfg := client{t: t, root: amber.root}.config()
+	cfg := testClient{t: t, root: amber.root}.config()
 	c := dial(t, cfg, "codex-mcp-client")
 	defer c.close()
 	thread := func(id string) string {
@@ -228,7 +228,7 @@ func TestThreadsOfOneProcessHaveAMailboxEach(t *testing.T) {
 // A plugin of ours in the client says in an argument which session calls; no tool sees it.
 func TestAPluginSaysWhichSessionCalls(t *testing.T) {
 	amber, _ := pair(t)
-	cfg := client{t: t, root: amber.root}.config()
+	cfg := testClient{t: t, root: amber.root}.config()
 	cfg.PID = os.Getpid()
 	b, err := cfg.Open(slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -262,7 +262,7 @@ func TestTheSessionIDOfAnotherIsRefused(t *testing.T) {
 	for _, tool := range []string{"poll_inbox", "whoami", "register"} {
 		birch.refused(tool, `{"session_id":"amber"}`, "not yours")
 	}
-	stranger := client{t: t, root: amber.root, name: "codex-mcp-client", thread: "new"}
+	stranger := testClient{t: t, root: amber.root, name: "codex-mcp-client", thread: "new"}
 	for _, tool := range []string{"poll_inbox", "register"} {
 		stranger.refused(tool, `{"session_id":"amber"}`, "not yours")
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	clients "c2c/broker/client"
+	"c2c/broker/client"
 	"c2c/inbox"
 )
 
@@ -22,7 +22,7 @@ const (
 
 // room is how many bytes of text the model of the caller's client surely gets of one answer.
 func (c *toolCall) room() int {
-	p, _ := clients.Find(c.caller.Client)
+	p, _ := client.Find(c.caller.Client)
 	room := cmp.Or(p.Answer, carefulAnswer)
 	if c.cfg.Getenv != nil {
 		// The client counts a token for four characters, and looks closer from half of them on.

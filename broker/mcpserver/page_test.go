@@ -44,7 +44,7 @@ func TestALongMessageComesInNumberedParts(t *testing.T) {
 			for k, v := range tc.env {
 				env[k] = v
 			}
-			coral := client{t: t, root: amber.root, name: name, env: env}
+			coral := testClient{t: t, root: amber.root, name: name, env: env}
 			coral.want("register", `{"alias":"coral"}`)
 			quoted, _ := json.Marshal(body)
 			amber.want("send", fmt.Sprintf(`{"to_alias":"coral","content":%s,"message_id":"m-1"}`, quoted))

@@ -15,7 +15,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"c2c/broker"
-	clients "c2c/broker/client"
+	"c2c/broker/client"
 	"c2c/inbox"
 	"c2c/inbox/filelock"
 )
@@ -194,7 +194,7 @@ func (t *tools) caller(ctx context.Context, req mcp.CallToolRequest) broker.Call
 	if t.cfg.Getenv != nil {
 		c.Alias = strings.TrimSpace(t.cfg.Getenv(autoAlias))
 	}
-	p, _ := clients.Find(c.Client)
+	p, _ := client.Find(c.Client)
 	if p.SessionServer && t.cfg.Getenv != nil {
 		c.ClientID = strings.TrimSpace(t.cfg.Getenv(p.SessionEnv))
 	}
@@ -215,7 +215,7 @@ func (t *tools) takeClaim(ctx context.Context, _ any, req *mcp.CallToolRequest) 
 	if req.Params.Meta != nil {
 		delete(req.Params.Meta.AdditionalFields, claim) // nobody else writes it
 	}
-	p, _ := clients.Find(t.clientOf(ctx))
+	p, _ := client.Find(t.clientOf(ctx))
 	args, _ := req.Params.Arguments.(map[string]any)
 	id, ok := args[p.SessionArgument].(string)
 	if p.SessionArgument == "" || !ok {
@@ -251,7 +251,7 @@ const earlyWait = 2 * time.Second
 // first call registers it.
 func (t *tools) registerEarly(ctx context.Context) {
 	c := t.caller(ctx, mcp.CallToolRequest{})
-	if p, _ := clients.Find(c.Client); c.Alias == "" || p.SharedProcess {
+	if p, _ := client.Find(c.Client); c.Alias == "" || p.SharedProcess {
 		return
 	}
 	b, err := t.open()
@@ -271,10 +271,10 @@ const maxClientName = 32
 // clientName is the name of a client that we know, by what it says or else by what our configuration says;
 // otherwise a name made of what it says. It is never empty: that would be a plain shell.
 func clientName(info, configured string) string {
-	if p, ok := clients.ByInfo(info); ok {
+	if p, ok := client.ByInfo(info); ok {
 		return p.Name
 	}
-	if p, ok := clients.Find(configured); ok {
+	if p, ok := client.Find(configured); ok {
 		return p.Name
 	}
 	name := strings.Trim(strings.Map(func(r rune) rune {

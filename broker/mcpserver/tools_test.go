@@ -16,7 +16,7 @@ import (
 )
 
 // client is one MCP server process on a shared root, as one session has it.
-type client struct {
+type testClient struct {
 	t      *testing.T
 	root   string
 	name   string // clientInfo.name
@@ -24,7 +24,7 @@ type client struct {
 	env    map[string]string
 }
 
-func (c client) config() Config {
+func (c testClient) config() Config {
 	return Config{LockWait: time.Hour, Getenv: func(name string) string { return c.env[name] },
 		Open: func(log *slog.Logger) (*broker.Broker, error) {
 			return broker.Open(broker.Config{Root: c.root, Log: log})
@@ -32,7 +32,7 @@ func (c client) config() Config {
 }
 
 // call runs one tool in a server of its own and returns the texts of the answer.
-func (c client) call(name, args string) (texts []string, isError bool) {
+func (c testClient) call(name, args string) (texts []string, isError bool) {
 	c.t.Helper()
 	meta := ""
 	if c.thread != "" {
@@ -51,7 +51,7 @@ func (c client) call(name, args string) (texts []string, isError bool) {
 }
 
 // want calls a tool that must work and returns its JSON.
-func (c client) want(name, args string) string {
+func (c testClient) want(name, args string) string {
 	c.t.Helper()
 	texts, isError := c.call(name, args)
 	if isError {
@@ -60,7 +60,7 @@ func (c client) want(name, args string) string {
 	return texts[0]
 }
 
-func (c client) refused(name, args, says string) {
+func (c testClient) refused(name, args, says string) {
 	c.t.Helper()
 	if texts, isError := c.call(name, args); !isError || !strings.Contains(strings.Join(texts, " "), says) {
 		c.t.Errorf("%s %s: error %v, %q, want an error with %q", name, args, isError, texts, says)
@@ -68,11 +68,11 @@ func (c client) refused(name, args, says string) {
 }
 
 // pair is a Claude Code session amber and a Codex thread birch.
-func pair(t *testing.T) (amber, birch client) {
+func pair(t *testing.T) (amber, birch testClient) {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "root")
-	amber = client{t: t, root: root, name: "claude-code", env: map[string]string{"C2C_MCP_SESSION_ID": "amber"}}
-	birch = client{t: t, root: root, name: "codex-mcp-client", thread: "thread-1"}
+	amber = testClient{t: t, root: root, name: "claude-code", env: map[string]string{"C2C_MCP_SESSION_ID": "amber"}}
+	birch = testClient{t: t, root: root, name: "codex-mcp-client", thread: "thread-1"}
 	amber.want("register", `{"alias":"amber","role":"reviewer"}`)
 	birch.want("register", `{"alias":"birch"}`)
 	return amber, birch
@@ -167,7 +167,7 @@ func TestListWhoamiAndLog(t *testing.T) {
 
 // Clients start throw-away copies of their servers.
 func TestNothingIsMadeBeforeATool(t *testing.T) {
-	c := client{t: t, root: filepath.Join(t.TempDir(), "root"), name: "claude-code"}
+	c := testClient{t: t, root: filepath.Join(t.TempDir(), "root"), name: "claude-code"}
 	exchange(t, New(c.config()), rpc(1, "server/discover", "")+initialize(2, "2025-11-25")+rpc(3, "tools/list", "")+rpc(4, "ping", ""))
 	if _, err := os.Lstat(c.root); !os.IsNotExist(err) {
 		t.Errorf("the root is there: %v", err)
@@ -232,7 +232,7 @@ func TestManyMessagesComeInPartsInOrder(t *testing.T) {
 
 // In the registry that word exempts from sweeps.
 func TestAClientThatCallsItselfHumanIsNoPerson(t *testing.T) {
-	c := client{t: t, root: filepath.Join(t.TempDir(), "root"), name: "Human", env: map[string]string{"C2C_MCP_SESSION_ID": "s"}}
+	c := testClient{t: t, root: filepath.Join(t.TempDir(), "root"), name: "Human", env: map[string]string{"C2C_MCP_SESSION_ID": "s"}}
 	c.want("register", `{"alias":"amber"}`)
 	if list := c.want("list", `{}`); strings.Contains(list, `"person"`) || !strings.Contains(list, "amber") {
 		t.Errorf("listed as %s", list)

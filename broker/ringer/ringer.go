@@ -34,8 +34,8 @@ type Ringer struct {
 	// servers, which must leave no trace.
 	Root func() (string, error)
 	Open func(root string) (*broker.Broker, error)
-	// From says whom to ring and how.
-	From   From
+	// Scope says whom to ring and how.
+	Scope  Scope
 	Getenv func(string) string
 	// Hooked says whether our hooks have run in a session, by the client's own id; nil: not known.
 	Hooked func(clientID string) bool
@@ -90,7 +90,7 @@ func (r *Ringer) ring(ctx context.Context) error {
 	}
 	changes := watch.NewChanges()
 	defer changes.Close()
-	defer r.From.tell(ctx, changes)()
+	defer r.Scope.tell(ctx, changes)()
 	w := &watchers{Ringer: r, b: b, changes: changes, running: map[wake.Session]*running{}}
 	defer w.stop(nil)
 	return changes.Until(ctx, registry, func() (bool, error) { return false, w.update(ctx) })
@@ -100,10 +100,10 @@ func (r *Ringer) sessions(ctx context.Context, b *broker.Broker) (all []wake.Ses
 	if b.Replaced() {
 		return nil, errRootGone
 	}
-	list, err := r.From.sessions(ctx, r, b)
+	list, err := r.Scope.sessions(ctx, r, b)
 	for _, s := range list {
 		one := r.session(s)
-		one.Away = r.From.away != nil && r.From.away(one)
+		one.Away = r.Scope.away != nil && r.Scope.away(one)
 		all = append(all, one)
 	}
 	return all, err
@@ -132,7 +132,7 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 	if profile, ok := client.Find(s.Client); ok {
 		p.Config, _ = profile.Config(r.Getenv)
 	}
-	ways, err := r.From.ways(p, s)
+	ways, err := r.Scope.ways(p, s)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 			}
 		},
 	}
-	if r.From.borrows {
+	if r.Scope.borrows {
 		w.Borrow = func() (func() error, bool, error) {
 			release, ok, err := b.BorrowRinging(s.SID)
 			if err != nil || !ok {

@@ -38,11 +38,11 @@ func typing(t *testing.T) (r *Ringer, b *broker.Broker, s broker.Session, rings 
 		t.Fatal(err)
 	}
 	rings = make(bell)
-	from := Outside()
-	from.ways = func(wake.Place, wake.Session) (wake.Ways, error) {
+	scope := ByDaemon()
+	scope.ways = func(wake.Place, wake.Session) (wake.Ways, error) {
 		return wake.Ways{Methods: []wake.Method{{Name: "test", Doorbell: rings}}}, nil
 	}
-	return &Ringer{From: from, Getenv: func(string) string { return "" }, Log: slog.New(slog.DiscardHandler),
+	return &Ringer{Scope: scope, Getenv: func(string) string { return "" }, Log: slog.New(slog.DiscardHandler),
 		Root: func() (string, error) { return root, nil }, Open: open}, b, s, rings
 }
 
@@ -56,8 +56,8 @@ func TestAnAttachedPaneIsRungAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	looked := make(chan bool, 1)
-	sessions := r.From.sessions
-	r.From.sessions = func(ctx context.Context, r *Ringer, b *broker.Broker) ([]broker.Session, error) {
+	sessions := r.Scope.sessions
+	r.Scope.sessions = func(ctx context.Context, r *Ringer, b *broker.Broker) ([]broker.Session, error) {
 		all, err := sessions(ctx, r, b)
 		select {
 		case looked <- true:

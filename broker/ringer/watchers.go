@@ -72,7 +72,7 @@ func (w *watchers) start(ctx context.Context, s wake.Session) *running {
 
 // watch rings a session until ctx ends, once it has the right to.
 func (w *watchers) watch(ctx context.Context, s wake.Session) error {
-	if !w.From.borrows {
+	if !w.Scope.borrows {
 		lock, err := w.b.Ringing(s.SID)
 		if err != nil {
 			return err

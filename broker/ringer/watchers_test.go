@@ -26,8 +26,8 @@ func newListed(t *testing.T) *listed {
 	t.Helper()
 	r, b, s, rings := typing(t)
 	l := &listed{t, b, s, rings, make(chan []broker.Session)}
-	r.From.borrows = false
-	r.From.sessions = func(ctx context.Context, _ *Ringer, _ *broker.Broker) (sessions []broker.Session, err error) {
+	r.Scope.borrows = false
+	r.Scope.sessions = func(ctx context.Context, _ *Ringer, _ *broker.Broker) (sessions []broker.Session, err error) {
 		select {
 		case sessions = <-l.list:
 		case <-ctx.Done():

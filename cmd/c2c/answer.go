@@ -6,7 +6,7 @@ import (
 	"os"
 	"syscall"
 
-	clients "c2c/broker/client"
+	"c2c/broker/client"
 	"c2c/cmd/cli"
 	"c2c/inbox"
 )
@@ -74,7 +74,7 @@ func (a *app) shellRoom() (room, line int) {
 			}
 		}
 	}
-	return clients.ShellRoom(a.getenv)
+	return client.ShellRoom(a.getenv)
 }
 
 // closed says whether a standard stream was closed when we started: the Go

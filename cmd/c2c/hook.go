@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"c2c/broker"
-	clients "c2c/broker/client"
+	"c2c/broker/client"
 	"c2c/hooks"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
@@ -34,16 +34,16 @@ var errRing = errors.New("mail waits and nobody else rings")
 // client may take for a verdict on the tool call.
 func hook(c *call, set *flag.FlagSet) action {
 	known := hooks.Clients()
-	client := set.String("client", known[0], strings.Join(known, " or "))
+	name := set.String("client", known[0], strings.Join(known, " or "))
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, hookTime)
 		defer cancel()
-		return c.hook(ctx, *client)
+		return c.hook(ctx, *name)
 	}
 }
 
-func (a *app) hook(ctx context.Context, client string) error {
-	e, err := hooks.Parse(client, a.stdin)
+func (a *app) hook(ctx context.Context, name string) error {
+	e, err := hooks.Parse(name, a.stdin)
 	if err != nil || !e.ShowsMail() && !e.Watches() && !e.Changed() {
 		return err
 	}
@@ -52,9 +52,9 @@ func (a *app) hook(ctx context.Context, client string) error {
 		return err
 	}
 	defer b.Close()
-	profile, _ := clients.Find(client)
+	profile, _ := client.Find(name)
 	pid, _ := strconv.Atoi(a.getenv(profile.ProcessEnv)) // 0: not told
-	caller := broker.Caller{Client: client, ClientID: e.SessionID, PID: pid, Getenv: a.getenv}
+	caller := broker.Caller{Client: name, ClientID: e.SessionID, PID: pid, Getenv: a.getenv}
 	s, err := b.Attach(ctx, caller)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (a *app) hook(ctx context.Context, client string) error {
 		fmt.Fprintf(a.stderr, "c2c: %v\n", err) // without it each hook asks us
 	}
 	if e.Changed() {
-		if clients.OneShot(client, pid) {
+		if client.OneShot(name, pid) {
 			return nil
 		}
 		rang, err := b.RingOnce(ctx, s.ID, func(n wake.Notice) error {

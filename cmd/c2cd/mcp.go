@@ -73,8 +73,8 @@ func (a *app) mcp(ctx context.Context, args []string) error {
 		Client:  a.getenv("C2C_MCP_CLIENT_TYPE"), Getenv: a.getenv, PID: client,
 		Initialized: func(name string) {
 			once.Do(func() {
-				if from, known := ringer.Server(name, client, push); known {
-					stop = a.startRinging(ctx, from)
+				if scope, known := ringer.Server(name, client, push); known {
+					stop = a.startRinging(ctx, scope)
 				}
 			})
 		},
@@ -92,8 +92,8 @@ func (a *app) mcp(ctx context.Context, args []string) error {
 }
 
 // startRinging wakes the client's sessions until stop is called.
-func (a *app) startRinging(ctx context.Context, from ringer.From) (stop func()) {
-	r := a.ringer(from)
+func (a *app) startRinging(ctx context.Context, scope ringer.Scope) (stop func()) {
+	r := a.ringer(scope)
 	r.Hooked = func(id string) bool {
 		_, err := os.Stat(hooks.PointerPath(a.getenv, id))
 		return err == nil
@@ -101,7 +101,7 @@ func (a *app) startRinging(ctx context.Context, from ringer.From) (stop func()) 
 	return r.Start(ctx)
 }
 
-func (a *app) ringer(from ringer.From) *ringer.Ringer {
-	return &ringer.Ringer{From: from, Getenv: a.getenv, Log: a.log, Root: a.root,
+func (a *app) ringer(scope ringer.Scope) *ringer.Ringer {
+	return &ringer.Ringer{Scope: scope, Getenv: a.getenv, Log: a.log, Root: a.root,
 		Open: func(root string) (*broker.Broker, error) { return broker.Open(broker.Config{Root: root, Log: a.log}) }}
 }

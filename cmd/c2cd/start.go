@@ -98,9 +98,9 @@ func (a *app) launch(ctx context.Context, name, alias string, argv, env []string
 		}
 	}
 	// A log would be written over what the client draws.
-	quiet := *a
-	quiet.log = slog.New(slog.DiscardHandler)
-	defer quiet.ringer(ringer.Terminal(t.PID(), t)).Start(ctx)()
+	silent := *a
+	silent.log = slog.New(slog.DiscardHandler)
+	defer silent.ringer(ringer.Terminal(t.PID(), t)).Start(ctx)()
 	return t.Run()
 }
 

@@ -26,7 +26,7 @@ type wakeDaemon struct {
 func (d *wakeDaemon) run(ctx context.Context) error {
 	return d.Run(ctx, func(ctx context.Context) {
 		d.a.log.Info("wake daemon runs", "process", os.Getpid(), "root", d.b.Root(), "min-inject-gap", d.gap)
-		r := d.a.ringer(ringer.Outside())
+		r := d.a.ringer(ringer.ByDaemon())
 		r.Gap = d.gap
 		stop := r.Start(ctx)
 		<-ctx.Done()
@@ -92,7 +92,7 @@ func (d *wakeDaemon) status(ctx context.Context, asJSON bool) error {
 	}
 	st := wakeStatus{PID: pid, Root: d.b.Root(), Sessions: []wakeTarget{}}
 	for _, s := range all {
-		if ringer.IsOutside(s) {
+		if ringer.DaemonMayRing(s) {
 			st.Sessions = append(st.Sessions, wakeTarget{s.ID, s.Alias, s.Pane, s.Unattended, s.LastRing})
 		}
 	}

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	quiet   = 2 * time.Second        // since a key was typed
-	between = 150 * time.Millisecond // between two looks; Gemini loses an Enter within 100 ms of a paste
-	shown   = 10 * between           // in which a client draws what was pasted
+	sinceKey = 2 * time.Second        // since a key was typed
+	between  = 150 * time.Millisecond // between two looks; Gemini loses an Enter within 100 ms of a paste
+	shown    = 10 * between           // in which a client draws what was pasted
 )
 
 // Doorbell rings one client.
@@ -111,7 +111,7 @@ func (t typist) Idle(ctx context.Context) error {
 // sample returns what the pane shows, and how much is left of the time without a key.
 func (t typist) sample(ctx context.Context) (*screen.Screen, time.Duration, error) {
 	s, typed, err := t.look(ctx)
-	return s, typed.Add(quiet).Sub(t.now()), err
+	return s, typed.Add(sinceKey).Sub(t.now()), err
 }
 
 // Look implements screen.Terminal.

@@ -256,7 +256,7 @@ func TestSomebodyWhoTypesIsWaitedForOnce(t *testing.T) {
 		if err := b.Ring(t.Context(), notice); err != nil {
 			t.Fatal(err)
 		}
-		if waited < quiet || waited > 12*time.Second {
+		if waited < sinceKey || waited > 12*time.Second {
 			t.Errorf("waited %v", waited)
 		}
 		b.now = time.Now

@@ -15,11 +15,11 @@ import (
 // limits are the times that Ring keeps.
 type limits struct {
 	person time.Duration // no key for as long
-	quiet  time.Duration // nothing drawn for as long
+	still  time.Duration // nothing drawn for as long
 	answer time.Duration // within which the client shows what was pasted, and takes Enter
 }
 
-var usual = limits{person: 3 * time.Second, quiet: 300 * time.Millisecond, answer: 2 * time.Second}
+var usual = limits{person: 3 * time.Second, still: 300 * time.Millisecond, answer: 2 * time.Second}
 
 // picture keeps the screen in step with what the person sees.
 type picture struct{ t *Terminal }
@@ -79,7 +79,7 @@ func (p typist) Idle(ctx context.Context) error {
 		return ctx.Err()
 	case now.Sub(t.pressed) < t.limits.person:
 		return errors.New("the person is typing")
-	case now.Sub(t.drawn) < t.limits.quiet:
+	case now.Sub(t.drawn) < t.limits.still:
 		return errors.New("the client is drawing")
 	}
 	mode, err := unix.IoctlGetTermios(t.fd(), getTermios)

@@ -15,8 +15,8 @@ import (
 	"c2c/wake/watch"
 )
 
-// From is where a ringer works: which sessions it rings, and how.
-type From struct {
+// Scope is where a ringer works: which sessions it rings, and how.
+type Scope struct {
 	sessions func(context.Context, *Ringer, *broker.Broker) ([]broker.Session, error)
 	ways     func(wake.Place, wake.Session) (wake.Ways, error)
 	away     func(wake.Session) bool // nil: nobody is
@@ -27,16 +27,16 @@ type From struct {
 
 // Server is an MCP server that a client has started, as process pid. Push makes a method of its own, which is
 // tried first; nil: it has none. Not ok: c2c knows no way to wake the client.
-func Server(name string, pid int, push func(_ *inbox.Mailbox, root string, busy func() bool) wake.Method) (f From, ok bool) {
+func Server(name string, pid int, push func(_ *inbox.Mailbox, root string, busy func() bool) wake.Method) (scope Scope, ok bool) {
 	c, ok := clients.Find(name)
-	f.ways = func(p wake.Place, s wake.Session) (wake.Ways, error) {
+	scope.ways = func(p wake.Place, s wake.Session) (wake.Ways, error) {
 		p.Inside = true
 		if push != nil {
 			p.Push = func(busy func() bool) wake.Method { return push(p.Box, p.Root, busy) }
 		}
 		return c.Ways(p, s)
 	}
-	f.sessions = func(ctx context.Context, r *Ringer, b *broker.Broker) ([]broker.Session, error) {
+	scope.sessions = func(ctx context.Context, r *Ringer, b *broker.Broker) ([]broker.Session, error) {
 		if c.Open != nil {
 			open := c.Open(pid)
 			return choose(ctx, b, func(s broker.Session) bool { return s.Client == name && isOpen(open, s) })
@@ -50,12 +50,12 @@ func Server(name string, pid int, push func(_ *inbox.Mailbox, root string, busy 
 		}
 		return []broker.Session{s}, err
 	}
-	return f, ok
+	return scope, ok
 }
 
 // Terminal is a terminal of ours, in which a client runs as process pid. bell types into it.
-func Terminal(pid int, bell wake.Doorbell) From {
-	return From{
+func Terminal(pid int, bell wake.Doorbell) Scope {
+	return Scope{
 		borrows: true,
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]broker.Session, error) {
 			open := clients.Open(pid)
@@ -75,8 +75,8 @@ func Terminal(pid int, bell wake.Doorbell) From {
 }
 
 // Plugin is a plugin of ours inside a client, which says what sessions there are and takes their mail.
-func Plugin(link *plugin.Link) From {
-	return From{
+func Plugin(link *plugin.Link) Scope {
+	return Scope{
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]broker.Session, error) {
 			return choose(ctx, b, func(s broker.Session) bool {
 				n := len(s.ClientIDs)
@@ -96,14 +96,14 @@ func Plugin(link *plugin.Link) From {
 }
 
 // tell passes on that something has changed, until stop is called.
-func (f From) tell(ctx context.Context, changes *watch.Changes) (stop func()) {
+func (s Scope) tell(ctx context.Context, changes *watch.Changes) (stop func()) {
 	ctx, stop = context.WithCancel(ctx)
 	go func() {
 		for {
 			select {
 			case <-ctx.Done():
 				return
-			case <-f.changed:
+			case <-s.changed:
 				changes.Recheck()
 			}
 		}
@@ -111,12 +111,12 @@ func (f From) tell(ctx context.Context, changes *watch.Changes) (stop func()) {
 	return stop
 }
 
-// Outside is the wake daemon, which rings whoever can be reached from outside.
-func Outside() From {
-	return From{
+// ByDaemon is the wake daemon, which rings whoever can be reached from outside.
+func ByDaemon() Scope {
+	return Scope{
 		borrows: true,
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]broker.Session, error) {
-			return choose(ctx, b, IsOutside)
+			return choose(ctx, b, DaemonMayRing)
 		},
 		ways: func(p wake.Place, s wake.Session) (w wake.Ways, err error) {
 			c, _ := clients.Find(s.Client)
@@ -137,8 +137,8 @@ func Outside() From {
 	}
 }
 
-// IsOutside says whether the wake daemon may ring a session.
-func IsOutside(s broker.Session) bool {
+// DaemonMayRing says whether the wake daemon may ring a session.
+func DaemonMayRing(s broker.Session) bool {
 	c, _ := clients.Find(s.Client)
 	return s.Pane != "" || c.Outside && len(s.ClientIDs) > 0
 }
