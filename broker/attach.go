@@ -32,8 +32,8 @@ func (b *Broker) attached(c Caller) (s Session, ok bool) {
 	}
 	s = b.session(rows[i])
 	same := (c.PID == 0 || s.Process == c.PID) && (c.Client == "" || s.Client == c.Client) &&
-		(c.ClientID == "" || s.newestClientID() == c.ClientID) && (c.Alias == "" || s.facts.Named)
-	return s, same && s.facts.stored && !s.MailToCome()
+		(c.ClientID == "" || s.ClientID() == c.ClientID) && (c.Alias == "" || s.facts.Named)
+	return s, same && s.facts.stored && !s.HasMailToMove()
 }
 
 // Register is Attach, and gives the session the alias; "" keeps the alias that it has. If an absent session has

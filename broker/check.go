@@ -67,21 +67,21 @@ func (b *Broker) checkDamage() (found []doctor.Finding) {
 				Detail: "what could be read of it was kept; look at the rest, then move it away"})
 		}
 	}
-	return append(found, b.checkOdd()...)
+	return append(found, b.checkForeign()...)
 }
 
-// checkOdd lists what stands in a mailbox and is no mail file of ours: readers pass it over.
-func (b *Broker) checkOdd() (found []doctor.Finding) {
+// checkForeign lists what stands in a mailbox and is no mail file of ours: readers pass it over.
+func (b *Broker) checkForeign() (found []doctor.Finding) {
 	sids, err := inbox.Sessions(b.root)
 	for sid := range sids {
 		box, berr := b.Mailbox(sid)
 		if berr != nil {
 			continue
 		}
-		odd, oerr := box.Odd()
-		if err = errors.Join(err, oerr); len(odd) > 0 {
+		foreign, ferr := box.ForeignFiles()
+		if err = errors.Join(err, ferr); len(foreign) > 0 {
 			found = append(found, doctor.Finding{Status: doctor.Warning, Part: "mailbox of " + sid,
-				Path: filepath.Join(b.Root(), box.LeaseName()), Detail: errors.Join(odd...).Error() + "; it is passed over: move it away"})
+				Path: filepath.Join(b.Root(), box.LeaseName()), Detail: errors.Join(foreign...).Error() + "; it is passed over: move it away"})
 		}
 	}
 	if err != nil {
@@ -106,7 +106,7 @@ func (b *Broker) checkSession(s Session, waits []inbox.Message, wakes bool) (f d
 		f.Detail = r.String() + ", and nobody has read since"
 	case !unread && len(waits) > 0 && there && s.State != Person && now.Sub(waits[0].Time()) > answerTime:
 		f.Detail, f.Ring, r = "mail waits since "+waits[0].Time().UTC().Format(time.RFC3339)+" and nobody has rung", nil, wake.Ring{}
-	case s.MailToCome():
+	case s.HasMailToMove():
 		f.Detail = "mail is still to be moved to it: its next call does that, or says what stops it"
 		f.Status = doctor.Warning
 		return f, true
@@ -164,16 +164,9 @@ func remedy(s Session, r wake.Ring, wakes bool) string {
 	case p.Resume == "":
 		return "its next prompt brings the mail"
 	}
-	anew := strings.TrimSpace("open it anew with " + p.Resume + " " + s.newestClientID())
+	anew := strings.TrimSpace("open it anew with " + p.Resume + " " + s.ClientID())
 	if r.Outcome == wake.Away {
 		return anew + ", or let mail start turns there that nobody sees: c2c register --unattended"
 	}
 	return anew + "; its next prompt brings the mail"
-}
-
-func (s Session) newestClientID() string {
-	if n := len(s.ClientIDs); n > 0 {
-		return s.ClientIDs[n-1]
-	}
-	return ""
 }

@@ -38,7 +38,7 @@ func (b *Broker) List(ctx context.Context) ([]Listed, error) {
 		if used[s.ID] {
 			waits, err = b.waits(s.ID)
 		}
-		waits = waits || s.MailToCome()
+		waits = waits || s.HasMailToMove()
 		row := Listed{ID: s.ID, Alias: s.Alias, PID: s.PID, Client: s.Client, Role: s.Role,
 			State: s.Presence(waits), Waiting: waits, LastRing: s.LastRing}
 		if !s.Registered.IsZero() {

@@ -39,7 +39,7 @@ const noStart = 1
 // isElsewhere says whether a row's process id belongs to another PID namespace. Only the facts tell that: a process
 // that the original registered is looked for in ours.
 func (b *Broker) isElsewhere(r row, f facts) bool {
-	return f.Namespace != "" && r.isBoundTo(process{pid: f.PID, start: f.StartTime}) && !sameNamespace(f.Namespace, b.proc.namespace())
+	return f.Namespace != "" && r.hasProcess(process{pid: f.PID, start: f.StartTime}) && !sameNamespace(f.Namespace, b.proc.namespace())
 }
 
 // sameNamespace compares two PID namespaces. The first one has the same inode on every machine, so the boot
@@ -51,7 +51,7 @@ func sameNamespace(one, other string) bool {
 
 // isBoundTo says whether a row is bound to exactly this process.
 func (b *Broker) isBoundTo(r row, p process) bool {
-	return r.isBoundTo(p) && !b.isElsewhere(r, b.factsOf(r.sid()))
+	return r.hasProcess(p) && !b.isElsewhere(r, b.factsOf(r.sid()))
 }
 
 // state says whether a session's client lives, as far as it can be seen from here.

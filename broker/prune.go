@@ -84,8 +84,8 @@ func (b *Broker) pruneSession(ctx context.Context, dir *atomicfile.Dir, sid stri
 		}
 		used, err := box.Changed()
 		if err == nil && lastFacts(dir, sid, used).Before(before) {
-			files, gone, err = box.Discard(dry, inbox.Place{Dir: b.root, Name: ringLock(sid)}, inbox.Place{Dir: b.root, Name: serverLock(sid)},
-				inbox.Place{Dir: dir, Name: sid + ".json"}, inbox.Place{Dir: dir, Name: sid + ".lock"})
+			files, gone, err = box.Discard(dry, inbox.Entry{Dir: b.root, Name: ringLock(sid)}, inbox.Entry{Dir: b.root, Name: serverLock(sid)},
+				inbox.Entry{Dir: dir, Name: sid + ".json"}, inbox.Entry{Dir: dir, Name: sid + ".lock"})
 		}
 		return err
 	})

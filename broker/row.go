@@ -78,8 +78,8 @@ func (r row) integer(name string) int64 {
 func (r row) sid() string   { return r.text("session_id") }
 func (r row) alias() string { return r.text("alias") }
 
-// isBoundTo says whether the row is bound to exactly this process.
-func (r row) isBoundTo(p process) bool {
+// hasProcess compares process id and start time, and not the namespace.
+func (r row) hasProcess(p process) bool {
 	return r.integer("pid") == int64(p.pid) && r.integer("pid_start_time") == p.start
 }
 

@@ -57,8 +57,16 @@ type Session struct {
 	facts facts
 }
 
-// MailToCome says whether mail of another session, or a dead letter, is still to be moved to it. Attach moves it.
-func (s Session) MailToCome() bool { return len(s.facts.MoveFrom) > 0 }
+// ClientID is the client's own id of this session, or empty.
+func (s Session) ClientID() string {
+	if n := len(s.ClientIDs); n > 0 {
+		return s.ClientIDs[n-1]
+	}
+	return ""
+}
+
+// HasMailToMove says whether mail of another session, or a dead letter, is still to be moved to it. Attach moves it.
+func (s Session) HasMailToMove() bool { return len(s.facts.MoveFrom) > 0 }
 
 // Sessions lists every registered session, in the registry's order.
 func (b *Broker) Sessions(ctx context.Context) ([]Session, error) {

@@ -17,11 +17,11 @@ var ErrNoMessage = errors.New("no such message")
 
 // States of a message. There is no "delivered", because c2c says only what it knows.
 const (
-	Queued = "queued" // it waits
-	Rung   = "rung"   // it waits, and the session was told so
-	Handed = "handed" // a live reader has it and has not acknowledged it
-	Read   = "read"   // it was handed over in full
-	Dead   = "dead"   // its session was swept
+	Queued = inbox.Queued
+	Rung   = "rung" // it waits, and the session was told so
+	Handed = inbox.Handed
+	Read   = inbox.Read
+	Dead   = "dead" // its session was swept
 )
 
 // MessageStatus is what the disk proves about a message.
@@ -63,7 +63,7 @@ func (b *Broker) statuses(ctx context.Context, id string) (all []MessageStatus, 
 	var unread []error // of what cannot be looked into: it may be there
 	for _, sid := range sids {
 		box, err := b.Mailbox(sid)
-		var found []inbox.State
+		var found []inbox.Found
 		if err == nil {
 			found, err = box.Find(ctx, id)
 		}
@@ -93,7 +93,7 @@ func (b *Broker) statuses(ctx context.Context, id string) (all []MessageStatus, 
 	return all, nil
 }
 
-func (b *Broker) status(id, sid string, found inbox.State) MessageStatus {
+func (b *Broker) status(id, sid string, found inbox.Found) MessageStatus {
 	m := found.Message
 	st := MessageStatus{ID: id, State: found.Where, At: found.At.UTC(), By: found.By, SessionID: sid, From: m.From, To: m.To}
 	if found.Where != inbox.Queued {

@@ -53,7 +53,7 @@ func text(t *testing.T, a Answer) string {
 func TestClaudeGetsWholeMessages(t *testing.T) {
 	a := render(t, event("claude", "PostToolUse"), msg("1", "one"), msg("2", "two"))
 	got := text(t, a)
-	if !slices.Equal(a.Shown, []int{0, 1}) || !strings.Contains(got, "\none\n") || !strings.HasPrefix(got, preface) {
+	if !slices.Equal(a.Shown, []int{0, 1}) || !strings.Contains(got, "\none\n") || !strings.HasPrefix(got, inbox.Preface) {
 		t.Errorf("shown %v in %q", a.Shown, got)
 	}
 }

@@ -40,7 +40,7 @@ func (m *Mailbox) Move(ctx context.Context, msgs ...Message) (Stored, error) {
 }
 
 func (m *Mailbox) deliver(ctx context.Context, msgs []Message, moved bool) (Stored, error) {
-	d, err := m.draft(msgs)
+	d, err := m.newDelivery(msgs)
 	if err != nil {
 		return Stored{}, err
 	}
@@ -64,16 +64,16 @@ func (m *Mailbox) deliver(ctx context.Context, msgs []Message, moved bool) (Stor
 	return d.Stored, err
 }
 
-// draft is what one call of Deliver is to store.
-type draft struct {
+// delivery is what one call of Deliver is to store.
+type delivery struct {
 	Stored
 	chosen      []bool // the caller chose the id
 	maybeStored bool   // by another sender, who was killed
 	moved       bool   // see Move
 }
 
-func (m *Mailbox) draft(msgs []Message) (*draft, error) {
-	d := &draft{Stored: Stored{slices.Clone(msgs), make([]bool, len(msgs))}, chosen: make([]bool, len(msgs))}
+func (m *Mailbox) newDelivery(msgs []Message) (*delivery, error) {
+	d := &delivery{Stored: Stored{slices.Clone(msgs), make([]bool, len(msgs))}, chosen: make([]bool, len(msgs))}
 	now := m.now()
 	for i := range d.Messages {
 		msg := &d.Messages[i]
@@ -91,7 +91,7 @@ func (m *Mailbox) draft(msgs []Message) (*draft, error) {
 }
 
 // fresh returns what is not there yet; the others become what was stored.
-func (m *Mailbox) fresh(d *draft) (fresh []Message, err error) {
+func (m *Mailbox) fresh(d *delivery) (fresh []Message, err error) {
 	ids := map[string]bool{}
 	for i, msg := range d.Messages {
 		if d.chosen[i] || d.maybeStored {
@@ -145,9 +145,9 @@ func (m Message) repeats(there []Message, moved bool) (_ Message, repeats bool, 
 	return m, false, err
 }
 
-// commit stores a draft, and with it what other senders have queued. The caller
+// commit stores a delivery, and with it what other senders have queued. The caller
 // holds the lock.
-func (m *Mailbox) commit(d *draft) error {
+func (m *Mailbox) commit(d *delivery) error {
 	fresh, err := m.fresh(d)
 	if err != nil {
 		return err

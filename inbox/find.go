@@ -20,8 +20,8 @@ const (
 	Read   = "read"   // it was handed over in full and archived
 )
 
-// State is what the disk proves about one message.
-type State struct {
+// Found is what the disk proves about one message.
+type Found struct {
 	Where   string
 	At      time.Time // when it came there
 	By      string    // the reader, when handed or read
@@ -30,22 +30,22 @@ type State struct {
 
 // Find tells where the messages with this id are: none when the mailbox has never seen it, several when several
 // senders chose it. Archived ones are looked for, newest first, until one is found whose id nobody chose.
-func (m *Mailbox) Find(ctx context.Context, id string) ([]State, error) {
+func (m *Mailbox) Find(ctx context.Context, id string) ([]Found, error) {
 	lk, err := m.lockToRead(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer lk.Release()
-	return m.find(map[string]bool{id: true}, func(st State) bool { return !st.Message.chosen() })
+	return m.find(map[string]bool{id: true}, func(st Found) bool { return !st.Message.chosen() })
 }
 
 // find gives the states of all messages with these ids. It reads no older file of the archive once it has found a
 // state that is enough; with nil it reads all. It looks at what waits first, so it may find a message twice that is
 // archived meanwhile: that one is read. The caller holds the lock.
-func (m *Mailbox) find(ids map[string]bool, enough func(State) bool) ([]State, error) {
-	var waiting []State
+func (m *Mailbox) find(ids map[string]bool, enough func(Found) bool) ([]Found, error) {
+	var waiting []Found
 	err := m.eachWaiting(ids, math.MaxInt64, func(msg Message, holder *mailFile) {
-		st := State{Where: Queued, At: msg.Time(), Message: msg}
+		st := Found{Where: Queued, At: msg.Time(), Message: msg}
 		if holder != nil {
 			st.Where, st.At, st.By = Handed, holder.at, holder.by
 		}
@@ -64,12 +64,12 @@ func (m *Mailbox) find(ids map[string]bool, enough func(State) bool) ([]State, e
 	for _, st := range read {
 		archived[st.Message.recordKey()] = true
 	}
-	waiting = slices.DeleteFunc(waiting, func(st State) bool { return archived[st.Message.recordKey()] })
+	waiting = slices.DeleteFunc(waiting, func(st Found) bool { return archived[st.Message.recordKey()] })
 	return append(waiting, read...), err
 }
 
 // findArchived reads the newest file of the archive first, and stops after one in which it has found enough.
-func (m *Mailbox) findArchived(ids map[string]bool, enough func(State) bool) (found []State, err error) {
+func (m *Mailbox) findArchived(ids map[string]bool, enough func(Found) bool) (found []Found, err error) {
 	a, err := m.openArchive()
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (m *Mailbox) findArchived(ids map[string]bool, enough func(State) bool) (fo
 	more := func() bool { return enough == nil || !slices.ContainsFunc(found, enough) }
 	err = a.eachRecord(0, ids, more, func(r Archived) {
 		if ids[r.ID] {
-			found = append(found, State{Read, FromSeconds(r.DrainedAt), r.DrainedBy, r.Message})
+			found = append(found, Found{Read, FromSeconds(r.DrainedAt), r.DrainedBy, r.Message})
 		}
 	})
 	return found, err
@@ -199,7 +199,7 @@ func (m *Mailbox) eachLeased(dir *atomicfile.Dir, ids map[string]bool, enough in
 			break
 		}
 		free, err := m.load(dir, mf, ids, false)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errOdd) {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errForeign) {
 			return size, err
 		}
 		holder := mf

@@ -212,7 +212,7 @@ func (m *Mailbox) Empty(ctx context.Context) (bool, error) {
 			if f != nil {
 				f.Close()
 			}
-			some = some || f != nil || ferr != nil && !errors.Is(ferr, fs.ErrNotExist) && !errors.Is(ferr, errOdd)
+			some = some || f != nil || ferr != nil && !errors.Is(ferr, fs.ErrNotExist) && !errors.Is(ferr, errForeign)
 		}
 		return err
 	})

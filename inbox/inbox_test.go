@@ -48,11 +48,11 @@ func deliver(t *testing.T, m *Mailbox, msgs ...Message) []Message {
 }
 
 // findOne gives the state of the only message with this id, or none.
-func findOne(t *testing.T, m *Mailbox, id string) (State, error) {
+func findOne(t *testing.T, m *Mailbox, id string) (Found, error) {
 	t.Helper()
 	found, err := m.Find(t.Context(), id)
 	if len(found) == 0 {
-		return State{}, err
+		return Found{}, err
 	}
 	if len(found) > 1 {
 		t.Errorf("%d messages with the id %s", len(found), id)

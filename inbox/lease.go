@@ -110,7 +110,7 @@ func (l *Lease) take(ctx context.Context, by string, enough int64) error {
 func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err error) {
 	free, err := l.box.load(l.dir, mf, nil, true)
 	switch {
-	case errors.Is(err, errOdd):
+	case errors.Is(err, errForeign):
 		l.box.log.Warn("a file in the mailbox is passed over", "session", l.box.sid, "err", err)
 		return nil
 	case errors.Is(err, fs.ErrNotExist): // acknowledged just now

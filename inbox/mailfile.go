@@ -105,21 +105,21 @@ func mailFilesOf(names []string) (files []*mailFile) {
 	return files
 }
 
-// errOdd is wrapped when something has the name of a mail file but cannot be one of ours: a directory, a FIFO, a link,
+// errForeign is wrapped when something has the name of a mail file but cannot be one of ours: a directory, a FIFO, a link,
 // a file of somebody else, or one that is too large. It stays where it is, and the other files are read.
-var errOdd = errors.New("not a mail file of ours")
+var errForeign = errors.New("not a mail file of ours")
 
 func (mf *mailFile) open(dir *atomicfile.Dir, flag int) (*os.File, error) {
 	f, err := dir.Open(mf.name(), flag)
 	if errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, fs.ErrPermission) {
-		return nil, fmt.Errorf("%w: %w", errOdd, err)
+		return nil, fmt.Errorf("%w: %w", errForeign, err)
 	}
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
 	if err == nil && info.Size() > atomicfile.MaxFile {
-		err = fmt.Errorf("%w: %q has %d bytes", errOdd, f.Name(), info.Size())
+		err = fmt.Errorf("%w: %q has %d bytes", errForeign, f.Name(), info.Size())
 	}
 	if err != nil {
 		f.Close()
@@ -128,15 +128,15 @@ func (mf *mailFile) open(dir *atomicfile.Dir, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// Odd says of each thing that has the name of a mail file why it is none of ours.
-func (m *Mailbox) Odd() (found []error, err error) {
+// ForeignFiles says of each thing that has the name of a mail file why it is none of ours.
+func (m *Mailbox) ForeignFiles() (found []error, err error) {
 	err = m.inLease(func(dir *atomicfile.Dir) error {
 		files, err := mailFiles(dir)
 		for _, mf := range files {
 			f, err := mf.open(dir, os.O_RDONLY)
 			if err == nil {
 				f.Close()
-			} else if errors.Is(err, errOdd) {
+			} else if errors.Is(err, errForeign) {
 				found = append(found, err)
 			}
 		}
@@ -149,7 +149,7 @@ func (m *Mailbox) Odd() (found []error, err error) {
 // acknowledged just now, and is nobody's.
 func (mf *mailFile) free(dir *atomicfile.Dir) (bool, error) {
 	f, err := mf.open(dir, os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errOdd) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errForeign) {
 		return false, nil
 	}
 	if err != nil {

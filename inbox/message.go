@@ -84,8 +84,16 @@ type Field struct {
 // ValidName says whether s may name a session or a message.
 func ValidName(s string) bool { return atomicfile.ValidName(s) }
 
-// CheckAlias says why s cannot be an alias. Who shows a sender outside an envelope shows nothing else: what
-// cannot be one may be a peer's sentence. Some that can are reserved, see package broker.
+// Sender is the sender's alias, for those who show it outside an envelope. It is "" if it cannot be an alias: a peer
+// may have put a sentence there.
+func (m Message) Sender() string {
+	if CheckAlias(m.From) != nil {
+		return ""
+	}
+	return m.From
+}
+
+// CheckAlias says why s cannot be an alias. Some that can are reserved, see package broker.
 func CheckAlias(s string) error {
 	if len(s) < 1 || len(s) > 64 {
 		return fmt.Errorf("alias %q must have 1 to 64 characters", s)

@@ -111,22 +111,22 @@ func (m *Mailbox) pruneParts(dir *atomicfile.Dir, before time.Time) (p Pruned, e
 	return p, errors.Join(err, a.old.Sync())
 }
 
-// A Place is a file that may be there, in a directory that may be there.
-type Place struct {
+// A Entry is a file that may be there, in a directory that may be there.
+type Entry struct {
 	Dir  *atomicfile.Dir // nil: it is not there
 	Name string
 }
 
 // eachFile gives f the files of more, and all that a mailbox may have, its lock last.
-func (m *Mailbox) eachFile(f func(dir *atomicfile.Dir, name string) error, more ...Place) error {
+func (m *Mailbox) eachFile(f func(dir *atomicfile.Dir, name string) error, more ...Entry) error {
 	archives, err := m.root.Sub(archiveDir, false)
 	if err == nil {
 		defer archives.Close()
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for _, at := range append(more, Place{m.root, m.LeaseName()}, Place{m.root, m.inboxName()}, Place{archives, m.oldName()},
-		Place{archives, m.archiveName()}, Place{archives, m.archiveLockName()}, Place{m.root, m.LockName()}) {
+	for _, at := range append(more, Entry{m.root, m.LeaseName()}, Entry{m.root, m.inboxName()}, Entry{archives, m.oldName()},
+		Entry{archives, m.archiveName()}, Entry{archives, m.archiveLockName()}, Entry{m.root, m.LockName()}) {
 		if at.Dir == nil {
 			continue
 		}
@@ -155,7 +155,7 @@ func (m *Mailbox) Changed() (last time.Time, err error) {
 // Discard removes an empty mailbox with its archive, its lock files and more files of its session. It does nothing,
 // and says so, when something waits or somebody has one of the locks: a name that ends in .lock is one. The caller
 // makes sure that the session is gone and does not come back meanwhile. With dry it only counts.
-func (m *Mailbox) Discard(dry bool, more ...Place) (p Pruned, gone bool, err error) {
+func (m *Mailbox) Discard(dry bool, more ...Entry) (p Pruned, gone bool, err error) {
 	if some, err := m.used(); err != nil || dry && some {
 		return p, false, err
 	}

@@ -65,7 +65,7 @@ type queued struct {
 
 // enqueue queues the messages. It returns nil when that failed, or when they must not be queued: ephemeral ones, and
 // moved ones, which are compared in another way.
-func (m *Mailbox) enqueue(d *draft) *queued {
+func (m *Mailbox) enqueue(d *delivery) *queued {
 	data := encode(d.Messages)
 	if len(data) > maxBatch || d.moved {
 		return nil
@@ -120,8 +120,8 @@ func (q *queued) signed() bool {
 }
 
 // queue is for a sender that did not get the lock. It returns with the lock, unless another sender has stored
-// the draft.
-func (m *Mailbox) queue(ctx context.Context, lk *filelock.Lock, d *draft) (stored bool, err error) {
+// the messages.
+func (m *Mailbox) queue(ctx context.Context, lk *filelock.Lock, d *delivery) (stored bool, err error) {
 	q := m.enqueue(d)
 	if q == nil {
 		return false, lk.Wait(ctx)

@@ -475,7 +475,7 @@ func TestAnEphemeralMessageIsNotQueued(t *testing.T) {
 	msg := mail("x")
 	msg.Ephemeral = true
 	other := sender(t, root)
-	if q := other.enqueue(&draft{Stored: Stored{Messages: []Message{msg}}, chosen: []bool{false}}); q != nil {
+	if q := other.enqueue(&delivery{Stored: Stored{Messages: []Message{msg}}, chosen: []bool{false}}); q != nil {
 		t.Error("it is queued")
 	}
 	said := send(t.Context(), other, msg)

@@ -47,14 +47,14 @@ func Visible(text, keep string) string {
 	return b.String()
 }
 
-// Screen passes text on to W, all of it Visible but for its lines and tabs.
+// VisibleWriter passes text on to W, all of it Visible but for its lines and tabs.
 // Each Write must hold whole characters. Err is the first that W gave.
-type Screen struct {
+type VisibleWriter struct {
 	W   io.Writer
 	Err error
 }
 
-func (s *Screen) Write(p []byte) (int, error) {
+func (s *VisibleWriter) Write(p []byte) (int, error) {
 	if s.Err == nil {
 		_, s.Err = io.WriteString(s.W, Visible(string(p), "\n\t"))
 	}

@@ -33,8 +33,8 @@ type Notice struct {
 func NoticeOf(msgs []inbox.Message) Notice {
 	n := Notice{Count: len(msgs), Oldest: msgs[0].ID}
 	for _, m := range msgs {
-		if len(n.From) < maxNamed && inbox.CheckAlias(m.From) == nil && !slices.Contains(n.From, m.From) {
-			n.From = append(n.From, m.From)
+		if from := m.Sender(); len(n.From) < maxNamed && from != "" && !slices.Contains(n.From, from) {
+			n.From = append(n.From, from)
 		}
 	}
 	return n

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"c2c/broker"
 )
 
 // instructions go to the model at the start of a session: in Claude Code as
@@ -137,7 +139,7 @@ func kind() mcp.ToolOption {
 }
 
 func tag() mcp.ToolOption {
-	return mcp.WithString("tag", mcp.Enum("fail", "blocking", "urgent"), mcp.Description("Mark the message for the receiver's eye."))
+	return mcp.WithString("tag", mcp.Enum(broker.Tags()...), mcp.Description("Mark the message for the receiver's eye."))
 }
 
 func deferrable() mcp.ToolOption {

@@ -111,10 +111,7 @@ func (r *Ringer) sessions(ctx context.Context, b *broker.Broker) (all []wake.Ses
 
 // session is what the ways to a session are made from. A process that is not known to be the client is none.
 func (r *Ringer) session(s broker.Session) wake.Session {
-	out := wake.Session{SID: s.ID, Client: s.Client, Process: s.Process, Pane: s.Pane, Unattended: s.Unattended}
-	if n := len(s.ClientIDs); n > 0 {
-		out.ID = s.ClientIDs[n-1]
-	}
+	out := wake.Session{SID: s.ID, ID: s.ClientID(), Client: s.Client, Process: s.Process, Pane: s.Pane, Unattended: s.Unattended}
 	out.Hooked = r.Hooked != nil && slices.ContainsFunc(s.ClientIDs, r.Hooked)
 	return out
 }

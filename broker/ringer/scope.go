@@ -79,8 +79,8 @@ func Plugin(link *plugin.Link) Scope {
 	return Scope{
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]broker.Session, error) {
 			return choose(ctx, b, func(s broker.Session) bool {
-				n := len(s.ClientIDs)
-				return n > 0 && link.Knows(s.ClientIDs[n-1])
+				id := s.ClientID()
+				return id != "" && link.Knows(id)
 			})
 		},
 		away:    func(s wake.Session) bool { return !link.Shows(s.ID) },
@@ -145,8 +145,8 @@ func DaemonMayRing(s broker.Session) bool {
 
 // isOpen says whether the session is among those that a process has open.
 func isOpen(open map[string]bool, s broker.Session) bool {
-	n := len(s.ClientIDs)
-	return n > 0 && open[s.ClientIDs[n-1]]
+	id := s.ClientID()
+	return id != "" && open[id]
 }
 
 func choose(ctx context.Context, b *broker.Broker, want func(broker.Session) bool) (chosen []broker.Session, err error) {

@@ -31,7 +31,7 @@ func (a *app) flush() error {
 	}
 	text := o.text
 	o.text = nil
-	if _, err := (&inbox.Screen{W: o.to}).Write(text); err != nil {
+	if _, err := (&inbox.VisibleWriter{W: o.to}).Write(text); err != nil {
 		return fmt.Errorf("write answer: %w", err)
 	}
 	return nil
@@ -64,7 +64,7 @@ func (a *app) shellRoom() (room, line int) {
 			return 0, 0
 		}
 		if info.Mode().IsRegular() {
-			errs, ok := a.stderr.(*inbox.Screen).W.(*os.File)
+			errs, ok := a.stderr.(*inbox.VisibleWriter).W.(*os.File)
 			if !ok {
 				return 0, 0
 			}

@@ -102,7 +102,7 @@ func (a *app) user() *broker.User {
 func (c *call) attach(ctx context.Context, explicit string) (broker.Session, error) {
 	caller := c.caller(explicit)
 	s, err := c.b.Resolve(ctx, caller)
-	if err == nil && s.MailToCome() {
+	if err == nil && s.HasMailToMove() {
 		return c.b.Attach(ctx, caller)
 	}
 	if explicit != "" || !errors.Is(err, broker.ErrNoSession) {

@@ -83,7 +83,7 @@ func main() {
 }
 
 func (a *app) main(ctx context.Context, args []string) int {
-	a.stdout, a.stderr = &answer{to: a.stdout}, &inbox.Screen{W: a.stderr}
+	a.stdout, a.stderr = &answer{to: a.stdout}, &inbox.VisibleWriter{W: a.stderr}
 	if len(args) == 0 {
 		a.help(a.stderr)
 		return exitUsage

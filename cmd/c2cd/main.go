@@ -52,9 +52,9 @@ func findC2C() string {
 }
 
 func (a *app) main(ctx context.Context, args []string) int {
-	out := &inbox.Screen{W: a.stdout}
+	out := &inbox.VisibleWriter{W: a.stdout}
 	if len(args) > 0 && args[0] != "mcp" && args[0] != "start" && args[0] != "plugin" { // those pass on what a client writes
-		a.stdout, a.stderr = out, &inbox.Screen{W: a.stderr}
+		a.stdout, a.stderr = out, &inbox.VisibleWriter{W: a.stderr}
 	}
 	err := fmt.Errorf("%w: c2cd mcp | start | wake | install | uninstall | doctor", errUsage)
 	if len(args) > 0 {

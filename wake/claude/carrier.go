@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -61,7 +62,7 @@ func pack(msgs []inbox.Message) (text string, names, ids []string) {
 		}
 		text += part
 		ids = append(ids, m.ID)
-		if name := nameOf(m.From); !seen[name] {
+		if name := cmp.Or(m.Sender(), "another session"); !seen[name] {
 			seen[name] = true
 			names = append(names, name)
 		}
@@ -84,12 +85,4 @@ func label(names []string) string {
 		text = text[:i]
 	}
 	return text + " …"
-}
-
-// nameOf keeps a sender's name from breaking the frame around the messages.
-func nameOf(name string) string {
-	if inbox.CheckAlias(name) != nil {
-		return "another session"
-	}
-	return name
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// odd gives every thing that may have the name of a mail file and is none.
-func odd() map[string]func(path string) error {
+// foreign gives every thing that may have the name of a mail file and is none.
+func foreign() map[string]func(path string) error {
 	things := map[string]func(path string) error{
 		"directory": func(path string) error { return os.Mkdir(path, 0o700) },
 		"FIFO":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
@@ -36,7 +36,7 @@ func odd() map[string]func(path string) error {
 }
 
 func TestAnOddFileHidesNoMail(t *testing.T) {
-	for kind, plant := range odd() {
+	for kind, plant := range foreign() {
 		for _, name := range []string{"00000001-1-10.json", "00000001-1-10-0-1-hook.json", "done-00000001-1-10-0-1-hook.json"} {
 			m, root := newBox(t)
 			log := &strings.Builder{}
@@ -74,7 +74,7 @@ func TestAnOddFileHidesNoMail(t *testing.T) {
 			if !strings.Contains(log.String(), name) {
 				t.Errorf("%s %s: log %q", kind, name, log)
 			}
-			if found, err := m.Odd(); err != nil || len(found) != 1 || !strings.Contains(found[0].Error(), name) {
+			if found, err := m.ForeignFiles(); err != nil || len(found) != 1 || !strings.Contains(found[0].Error(), name) {
 				t.Errorf("%s %s: told %v, %v", kind, name, found, err)
 			}
 			if empty, err := m.Empty(t.Context()); !empty || err != nil {
@@ -106,7 +106,7 @@ func TestNamesThatAreNotOursFillNoMailbox(t *testing.T) {
 	}
 }
 
-// An archive that is not ours is no odd mail file: the mail would be passed over in silence.
+// An archive that is not ours is no foreign mail file: the mail would be passed over in silence.
 func TestAnOddArchiveIsAnError(t *testing.T) {
 	m, root := newBox(t)
 	deliver(t, m, mail("one"))
