@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"sync"
 
 	"c2c/broker"
 	"c2c/broker/client"
@@ -49,41 +48,45 @@ type pluginSessions struct {
 	client string
 	pid    int // the client's process
 
-	mu      sync.Mutex
-	release []func() error // of the locks that show that they are served
-	served  map[string]bool
+	b      *broker.Broker
+	served map[string]func() error // by session, what ends the lock that shows that it is served
+}
+
+// open gives the broker of the root as it is now: somebody may have removed it under a live client.
+func (p *pluginSessions) open() (*broker.Broker, error) {
+	if p.b != nil && !p.b.Replaced() {
+		return p.b, nil
+	}
+	b, err := p.app.open(p.app.log)
+	if err == nil {
+		p.leave()
+		p.b, p.served = b, map[string]func() error{}
+	}
+	return b, err
 }
 
 // meet finds or makes the mailbox of a session.
 func (p *pluginSessions) meet(ctx context.Context, id string) (sid string, err error) {
-	b, err := p.app.open(p.app.log)
+	b, err := p.open()
 	if err != nil {
 		return "", err
 	}
-	defer b.Close()
 	s, err := b.Attach(ctx, broker.Caller{Client: p.client, ClientID: id, PID: p.pid, Getenv: p.app.getenv})
-	if err != nil {
-		return "", err
+	if err != nil || p.served[s.ID] != nil {
+		return s.ID, err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.served[s.ID] {
-		release, err := b.Serve(s.ID)
-		if err != nil {
-			return "", err
-		}
-		if p.served == nil {
-			p.served = map[string]bool{}
-		}
-		p.served[s.ID], p.release = true, append(p.release, release)
+	release, err := b.Serve(s.ID)
+	if release != nil { // nil: prune has the lock for a moment, and the next line of the plugin takes it
+		p.served[s.ID] = release
 	}
-	return s.ID, nil
+	return s.ID, err
 }
 
 func (p *pluginSessions) leave() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, release := range p.release {
+	for _, release := range p.served {
 		release()
+	}
+	if p.b != nil {
+		p.b.Close()
 	}
 }

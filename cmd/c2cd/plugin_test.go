@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 
 	"c2c/broker"
 	"c2c/broker/client"
 	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
 )
 
 // A plugin names its sessions, is given the mail of the one that is shown, and says what the model has.
@@ -93,4 +96,76 @@ func TestAPluginIsGivenTheMailOfTheSessionThatIsShown(t *testing.T) {
 			t.Errorf("%s is %s, %v; want %s", id, st.State, err, want)
 		}
 	}
+}
+
+// Somebody has put another directory in place of the root, with the same sessions.
+func TestAPluginServesItsSessionsInARootThatIsMadeAnew(t *testing.T) {
+	root := t.TempDir() + "/root"
+	a := &app{log: slog.New(slog.DiscardHandler), getenv: func(name string) string {
+		return map[string]string{"C2C_MCP_BROKER_ROOT": root}[name]
+	}}
+	p := &pluginSessions{app: a, client: "opencode", pid: os.Getpid()}
+	defer p.leave()
+	sid, err := p.meet(t.Context(), "ses-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(root, root+".old"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(root, os.DirFS(root+".old")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(root, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := p.meet(t.Context(), "ses-1"); err != nil || again != sid {
+		t.Fatalf("%q is %q now, %v", sid, again, err)
+	}
+	for dir, served := range map[string]bool{root: true, root + ".old": false} {
+		d, err := atomicfile.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		lock, err := filelock.Open(d, sid+".server.lock")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if free, err := lock.Try(); err != nil || free == served {
+			t.Errorf("%s: served %v, want %v; %v", dir, !free, served, err)
+		}
+		lock.Release()
+	}
+}
+
+// Prune holds the lock of a session for a moment.
+func TestAPluginThatCannotServeASessionServesItLater(t *testing.T) {
+	root := t.TempDir() + "/root"
+	a := &app{log: slog.New(slog.DiscardHandler), getenv: func(name string) string {
+		return map[string]string{"C2C_MCP_BROKER_ROOT": root}[name]
+	}}
+	p := &pluginSessions{app: a, client: "opencode", pid: os.Getpid()}
+	sid, err := p.meet(t.Context(), "ses-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.leave()
+	p.b = nil
+	d, err := atomicfile.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	lock, err := filelock.Acquire(t.Context(), d, sid+".server.lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, served := range []bool{false, true} {
+		if _, err := p.meet(t.Context(), "ses-1"); err != nil || (p.served[sid] != nil) != served {
+			t.Errorf("served %v, want %v; %v", !served, served, err)
+		}
+		lock.Release()
+	}
+	p.leave()
 }

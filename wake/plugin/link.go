@@ -46,9 +46,10 @@ type mail struct {
 
 // Link is the connection to the plugin. All of it may be used at once.
 type Link struct {
-	out   io.Writer
-	meet  func(ctx context.Context, session string) (sid string, err error)
-	moved chan struct{} // gets a value when another session is shown
+	out     io.Writer
+	writing chan struct{} // holds one: who writes to out
+	meet    func(ctx context.Context, session string) (sid string, err error)
+	moved   chan struct{} // gets a value when another session is shown
 
 	mu       sync.Mutex
 	shown    string
@@ -65,7 +66,7 @@ type session struct {
 
 // New makes a link that writes to out. meet finds or makes the mailbox of a session.
 func New(out io.Writer, meet func(ctx context.Context, session string) (sid string, err error)) *Link {
-	return &Link{out: out, meet: meet, moved: make(chan struct{}, 1), sessions: map[string]*session{}}
+	return &Link{out: out, writing: make(chan struct{}, 1), meet: meet, moved: make(chan struct{}, 1), sessions: map[string]*session{}}
 }
 
 // Run reads what the plugin says until its end, when the client is gone.
@@ -92,7 +93,7 @@ func (l *Link) hear(ctx context.Context, s said) error {
 			return err
 		}
 		l.show(s)
-		return l.tell(told{Session: s.Session, SID: sid})
+		return l.tell(ctx, told{Session: s.Session, SID: sid})
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,7 +104,9 @@ func (l *Link) hear(ctx context.Context, s said) error {
 	for _, key := range s.Has {
 		known.has[key] = true
 	}
-	known.refused = s.Refused
+	if s.Refused != "" { // kept until the next offer
+		known.refused = s.Refused
+	}
 	close(known.changed)
 	known.changed = make(chan struct{})
 	return nil
@@ -135,15 +138,29 @@ func (l *Link) end() {
 	}
 }
 
-func (l *Link) tell(t told) error {
+// tell writes a line to the plugin, or returns when ctx ends: a write that is blocked for good is left behind.
+func (l *Link) tell(ctx context.Context, t told) error {
 	line, err := json.Marshal(t)
 	if err != nil {
 		return err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, err = l.out.Write(append(line, '\n'))
-	return err
+	select {
+	case l.writing <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	written := make(chan error, 1)
+	go func() {
+		_, err := l.out.Write(append(line, '\n'))
+		<-l.writing
+		written <- err
+	}()
+	select {
+	case err := <-written:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // Knows says whether the plugin has named a session.
@@ -181,7 +198,7 @@ func (c carrier) Carry(ctx context.Context, msgs []inbox.Message) (had []string,
 		return nil, wake.ErrUnreachable
 	}
 	offer := offerOf(c.id, msgs)
-	if err := c.link.tell(offer); err != nil {
+	if err := c.link.tell(ctx, offer); err != nil {
 		return nil, fmt.Errorf("%w: %w", wake.ErrUnreachable, err)
 	}
 	for has := map[string]bool{}; ; {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"c2c/inbox"
 	"c2c/wake"
@@ -219,4 +220,63 @@ func FuzzRun(f *testing.F) {
 		l := New(io.Discard, func(context.Context, string) (string, error) { return "sid", nil })
 		l.Run(t.Context(), strings.NewReader(text)) // it returns
 	})
+}
+
+// The plugin may say something else before anybody has looked at its refusal.
+func TestARefusalStaysUntilTheNextOffer(t *testing.T) {
+	l := New(io.Discard, func(context.Context, string) (string, error) { return "sid", nil })
+	hear := func(s said) {
+		t.Helper()
+		if err := l.hear(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hear(said{Session: "s"})
+	hear(said{Session: "s", Refused: "no such session"})
+	hear(said{Session: "s", Has: []string{"key"}})
+	has := map[string]bool{}
+	if _, err := l.take("s", has); !errors.Is(err, wake.ErrUncaptured) || !has["key"] {
+		t.Errorf("has %v, %v", has, err)
+	}
+	if !l.forget("s") {
+		t.Fatal("the session is gone")
+	}
+	if _, err := l.take("s", has); err != nil {
+		t.Errorf("another offer was refused: %v", err)
+	}
+}
+
+// stuck is a pipe that nobody reads: a write tells that it has begun, and never ends.
+type stuck chan bool
+
+func (s stuck) Write([]byte) (int, error) {
+	s <- true
+	select {}
+}
+
+func TestAClientThatDoesNotReadKeepsNobodyWaiting(t *testing.T) {
+	out := make(stuck)
+	l := New(out, nil)
+	l.show(said{Session: "s", Shown: true})
+	c := &client{t: t, link: l}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := c.carry(ctx, "s", messages("one"))
+	<-out
+	ended := make(chan error, 1)
+	go func() {
+		if !l.Knows("s") || !l.Shows("s") {
+			t.Error("the session is not known")
+		}
+		cancel()
+		_, err := done()
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("carried: %v", err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("it waits for the client")
+	}
 }
