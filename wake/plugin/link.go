@@ -198,10 +198,11 @@ func (c carrier) Carry(ctx context.Context, msgs []inbox.Message) (had []string,
 		return nil, wake.ErrUnreachable
 	}
 	offer := offerOf(c.id, msgs)
-	if err := c.link.tell(ctx, offer); err != nil {
+	if err := c.link.tell(ctx, offer); err != nil && ctx.Err() == nil {
 		return nil, fmt.Errorf("%w: %w", wake.ErrUnreachable, err)
 	}
 	for has := map[string]bool{}; ; {
+		over := ctx.Err() != nil // asked first: what the plugin has said before the end counts
 		changed, err := c.link.take(c.id, has)
 		had = had[:0]
 		for i, m := range offer.Mail {
@@ -212,9 +213,11 @@ func (c carrier) Carry(ctx context.Context, msgs []inbox.Message) (had []string,
 		if err != nil || len(had) == len(msgs) {
 			return had, err
 		}
+		if over {
+			return had, context.Cause(ctx)
+		}
 		select {
 		case <-ctx.Done():
-			return had, context.Cause(ctx)
 		case <-changed:
 		}
 	}

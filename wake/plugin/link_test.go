@@ -280,3 +280,20 @@ func TestAClientThatDoesNotReadKeepsNobodyWaiting(t *testing.T) {
 		t.Fatal("it waits for the client")
 	}
 }
+
+// The session ends, or another one is shown, right behind the line that says what the model has.
+func TestWhatTheModelHasCountsWhenTheCarryingEndsAtOnce(t *testing.T) {
+	for range 100 {
+		c := newClient(t)
+		c.meet("s")
+		ctx, cancel := context.WithCancel(t.Context())
+		done := c.carry(ctx, "s", messages("one"))
+		if err := c.link.hear(ctx, said{Session: "s", Has: []string{c.told().Mail[0].Key}}); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		if had, err := done(); len(had) != 1 {
+			t.Fatalf("had %q, %v", had, err)
+		}
+	}
+}

@@ -21,6 +21,9 @@ import (
 	"c2c/wake"
 )
 
+// ackTime is how long an acknowledgement may wait for a lock.
+const ackTime = 10 * time.Second
+
 // Watcher rings one session. One process at a time may run one for a session.
 type Watcher struct {
 	Box     *inbox.Mailbox
@@ -210,6 +213,9 @@ func (w *Watcher) handOver(ctx context.Context, m wake.Method) error {
 	if len(had) == 0 {
 		return errors.Join(err, l.Release())
 	}
-	// The rest is offered by the next ring, so its failure is not this one's.
+	// The rest is offered by the next ring, so its failure is not this one's. What the client has is recorded, even
+	// if ctx has ended meanwhile.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
+	defer cancel()
 	return l.Ack(ctx, had...)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
 	"c2c/wake"
 )
 
@@ -115,6 +117,33 @@ func TestWhatACourierHandsOverIsReadAndTheRestWaits(t *testing.T) {
 	}
 }
 
+// The session is closed while the client gets its mail, and somebody has the archive's lock at that moment.
+func TestWhatWasHandedOverWhenTheWatcherIsStoppedIsRead(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var s *stage
+	s = newStage(t, wake.Method{Name: "socket", Carrier: &script{had: func(ids []string) ([]string, error) {
+		path := filepath.Join(s.root, s.box.ArchiveLock())
+		dir, err := atomicfile.Create(filepath.Dir(path))
+		if err != nil {
+			return nil, err
+		}
+		lock, err := filelock.Acquire(t.Context(), dir, filepath.Base(path))
+		if err != nil {
+			return nil, err
+		}
+		time.AfterFunc(100*time.Millisecond, func() { lock.Release(); dir.Close() })
+		cancel()
+		return ids[:1], context.Cause(ctx)
+	}}})
+	s.deliver("a", "b")
+	if _, err := s.w.look(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.left(); got != "[b]" {
+		t.Errorf("left %s", got)
+	}
+}
+
 // What is leased counts as handed over, and a status must not say so of mail for a client that is away.
 func TestNothingIsLeasedForAClientThatIsAway(t *testing.T) {
 	m := &script{}
@@ -192,9 +221,9 @@ func TestAMethodThatNobodyMayHearIsGivenUpAfterARingInVain(t *testing.T) {
 	if len(silent.rung) != 1 || len(heard.rung) != 1 || s.log[1].Method != "socket" {
 		t.Errorf("%d, %d, %+v", len(silent.rung), len(heard.rung), s.log)
 	}
-	l, err := s.box.Lease(t.Context(), "test")
+	l, err := s.box.LeaseSome(t.Context(), "test", math.MaxInt64)
 	if err == nil {
-		err = l.AckAll(t.Context())
+		err = l.Ack(t.Context(), l.Messages[0].Handle())
 	}
 	if err != nil {
 		t.Fatal(err)
