@@ -38,7 +38,7 @@ var layers = map[string]string{
 	"wake/socket":      "wake",
 	"wake/plugin":      "inbox wake",
 	"wake/clients":     "wake wake/claude wake/codex",
-	"wake/daemon":      "inbox/atomicfile inbox/filelock",
+	"wake/daemon":      "inbox/atomicfile inbox/filelock wake/watch",
 	"wake/codex":       "broker/procstat inbox wake wake/socket github.com/coder/websocket golang.org/x/sys",
 	"wake/screen":      "wake github.com/charmbracelet/x/ansi",
 	"wake/mux":         "broker/procstat wake wake/screen wake/socket golang.org/x/sys",

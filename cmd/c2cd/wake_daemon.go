@@ -55,13 +55,13 @@ func (d *wakeDaemon) start(ctx context.Context) error {
 }
 
 func (d *wakeDaemon) stop(ctx context.Context) error {
-	pid, err := d.Stop(ctx)
+	ran, err := d.Stop(ctx)
 	switch {
 	case err != nil:
-	case pid == 0:
-		fmt.Fprintln(d.a.stdout, "no wake daemon runs")
+	case ran:
+		fmt.Fprintln(d.a.stdout, "wake daemon ended")
 	default:
-		fmt.Fprintf(d.a.stdout, "wake daemon ended, process %d\n", pid)
+		fmt.Fprintln(d.a.stdout, "no wake daemon runs")
 	}
 	return err
 }

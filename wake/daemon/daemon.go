@@ -1,10 +1,11 @@
 // Package daemon runs one background process for each root, the wake daemon.
 //
 // Whoever holds the lock of wake.lock is the daemon; wake.pid says which process that is, and wake.log has what
-// it says. A crash leaves the last two, which then mean nothing.
+// it says. A crash leaves the last two, which then mean nothing. The daemon ends when its wake.pid is removed.
 package daemon
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/wake/watch"
 )
 
 // Files of the daemon, in the root.
@@ -41,37 +43,75 @@ type Daemon struct{ Dir *atomicfile.Dir }
 // Log is the path of its log.
 func (d Daemon) Log() string { return filepath.Join(d.Dir.Path(), logFile) }
 
-// Run is the daemon: it works until ctx ends.
+// Run is the daemon: it works until ctx ends, or until somebody removes wake.pid.
 func (d Daemon) Run(ctx context.Context, work func(context.Context)) (err error) {
 	lock, err := filelock.Open(d.Dir, lockFile)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	if ok, err := lock.Try(); err != nil || !ok {
-		pid, _ := d.PID()
-		return errors.Join(err, fmt.Errorf("a wake daemon runs already, process %d; c2c wake stop ends it", pid))
-	}
-	if err := d.Dir.Replace(pidFile, strconv.AppendInt(nil, int64(os.Getpid()), 10)); err != nil {
+	ok, err := lock.Try()
+	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.Dir.Remove(pidFile)) }()
-	work(ctx)
+	if !ok {
+		which := ""
+		if pid, err := d.PID(); err == nil && pid != 0 {
+			which = fmt.Sprintf(", process %d", pid)
+		}
+		return fmt.Errorf("a wake daemon runs already%s; c2c wake stop ends it", which)
+	}
+	if err := d.Dir.Replace(pidFile, pidLine()); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.removePID()) }()
+	ctx, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		work(ctx)
+	}()
+	defer func() { stop(); <-done }()
+	changes := watch.NewChanges()
+	defer changes.Close()
+	changes.Until(ctx, filepath.Join(d.Dir.Path(), pidFile), d.stopped)
 	return nil
 }
 
-// PID is the daemon's process, 0 when none runs. It makes no lock file, and does not take the lock: a daemon
-// that starts at that moment would think that another one runs.
-func (d Daemon) PID() (pid int, err error) {
+func pidLine() []byte { return append(strconv.AppendInt(nil, int64(os.Getpid()), 10), '\n') }
+
+// stopped says whether wake.pid is gone, or another one.
+func (d Daemon) stopped() (bool, error) {
+	text, err := d.Dir.Read(pidFile)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && !bytes.Equal(text, pidLine()), nil
+}
+
+func (d Daemon) removePID() error {
+	if err := d.Dir.Remove(pidFile); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// runs says whether there is a daemon. It makes no lock file, and does not take the lock: a daemon that starts
+// at that moment would think that another one runs.
+func (d Daemon) runs() (bool, error) {
 	lock, err := d.Dir.Open(lockFile, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
+		return false, nil
 	}
 	if err != nil {
-		return 0, err
+		return false, err
 	}
 	defer lock.Close()
-	if free, err := filelock.FreeFile(lock); err != nil || free {
+	free, err := filelock.FreeFile(lock)
+	return err == nil && !free, err
+}
+
+// PID is the daemon's process as it sees itself, 0 when none runs. It is for people to read: in another PID namespace
+// it is somebody else.
+func (d Daemon) PID() (pid int, err error) {
+	if runs, err := d.runs(); err != nil || !runs {
 		return 0, err
 	}
 	text, err := d.Dir.Read(pidFile)
@@ -82,7 +122,7 @@ func (d Daemon) PID() (pid int, err error) {
 		return 0, err
 	}
 	pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil || pid <= 1 {
+	if err != nil || pid < 1 {
 		return 0, fmt.Errorf("%s holds %.20q and no process", pidFile, text)
 	}
 	return pid, nil
@@ -150,19 +190,22 @@ func places(env, more []string) []string {
 	})
 }
 
-// Stop returns when the daemon has ended, and which process it was; 0: none ran.
-func (d Daemon) Stop(ctx context.Context) (pid int, err error) {
-	if pid, err = d.PID(); err != nil || pid == 0 {
-		return pid, err
-	}
-	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
-		return pid, fmt.Errorf("end the wake daemon, process %d: %w", pid, err)
-	}
+// Stop ends the daemon and returns when it has ended. It removes wake.pid, again and again, since a daemon that
+// has just begun writes it. ran is false if there was none.
+func (d Daemon) Stop(ctx context.Context) (ran bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, stopTime)
 	defer cancel()
-	lock, err := filelock.Acquire(ctx, d.Dir, lockFile) // it has it until it ends
-	if err != nil {
-		return pid, fmt.Errorf("wait for the wake daemon to end: %w", err)
+	for ; ; ran = true {
+		if runs, err := d.runs(); err != nil || !runs {
+			return ran, err
+		}
+		if err := d.removePID(); err != nil {
+			return ran, err
+		}
+		select {
+		case <-ctx.Done():
+			return ran, fmt.Errorf("wait for the wake daemon to end: %w", context.Cause(ctx))
+		case <-time.After(lookTime):
+		}
 	}
-	return pid, lock.Release()
 }
