@@ -33,7 +33,8 @@ type Config struct {
 	PID    int // the client's process
 	// Initialized is told the client's name, or what it calls itself; nil for nobody. It must not block.
 	Initialized func(client string)
-	// LockWait is how long a call waits for a process that holds a lock. When zero: 10 s, at initialize 2 s.
+	// LockWait is how long a call waits for a process that holds a lock. When zero: 10 s, at initialize 2 s; only tests
+	// set it.
 	LockWait time.Duration
 	// Channel declares that this server pushes channel notifications.
 	Channel bool
@@ -58,7 +59,9 @@ type tools struct {
 	unlock func() error   // of the server lock of that session, which shows that it is alive
 
 	progress sync.Map // by session id, a progress
-	warnings []string // that no answer has told yet
+
+	warnMu   sync.Mutex // not mu: opening the broker warns
+	warnings []string   // that no answer has told yet
 }
 
 // open gives the broker of the root as it is now: somebody may have removed it under a live session. The
@@ -127,8 +130,8 @@ func (t *tools) answer(tool tool) server.ToolHandlerFunc {
 		if err != nil {
 			return mcp.NewToolResultError(err.Error()), nil
 		}
-		t.mu.Lock()
-		defer t.mu.Unlock()
+		t.warnMu.Lock()
+		defer t.warnMu.Unlock()
 		for _, w := range t.warnings {
 			res.Content = append(res.Content, mcp.NewTextContent("Tell your user: "+w+"."))
 		}
@@ -150,8 +153,8 @@ func result(v any) (*mcp.CallToolResult, error) {
 
 // warn keeps a warning for the next answer. One is enough: what else is wrong stands in broker.log.
 func (t *tools) warn(sentence string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.warnMu.Lock()
+	defer t.warnMu.Unlock()
 	if len(t.warnings) == 0 {
 		t.warnings = append(t.warnings, strings.ToValidUTF8(sentence[:min(len(sentence), maxWarning)], ""))
 	}

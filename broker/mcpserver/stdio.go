@@ -16,7 +16,7 @@ import (
 )
 
 // Limits bound what a client can make the stdio transport hold or wait for.
-// Zero fields mean the values named here.
+// Zero fields mean the values named here; only tests set others.
 type Limits struct {
 	Line  int           // bytes in one message from the client; 4 MiB
 	Write time.Duration // for one answer to be taken by the client; 10 s
@@ -81,6 +81,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, srv *server.MCPServ
 		select {
 		case <-t.out.done:
 			return cmp.Or(err, t.out.failure())
+		case <-ctx.Done():
+			err = ctx.Err()
 		case <-time.After(limits.Drain):
 			err = errors.Join(err, errors.New("end of input: gave up on answers that took too long"))
 		}
@@ -119,7 +121,7 @@ type request struct {
 	refusal *mcp.JSONRPCError // the answer, when no handler is needed
 }
 
-// read answers the input, or puts it in the row of calls, which it closes at its end.
+// read answers each line or queues it in calls, which it closes at the end of the input.
 func (t *stdio) read(ctx context.Context, in io.Reader) error {
 	defer close(t.calls)
 	r := bufio.NewReaderSize(in, 64<<10)
@@ -152,7 +154,7 @@ func (t *stdio) read(ctx context.Context, in io.Reader) error {
 		r := t.begin(ctx, m, refusal)
 		switch m.method {
 		case string(mcp.MethodToolsCall), string(mcp.MethodInitialize), string(mcp.MethodServerDiscover):
-			// initialize says who calls, so no call overtakes it, and it no discover
+			// initialize says who calls: it stays in order with the calls, and so does server/discover.
 			select {
 			case t.calls <- r:
 			case <-ctx.Done():

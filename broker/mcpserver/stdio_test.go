@@ -515,6 +515,25 @@ func TestBrokenOutputEndsServing(t *testing.T) {
 	in.Close()
 }
 
+func TestASignalBehindTheEndOfInputEndsServingAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 50 { // who sees the signal first is left to chance
+			ctx, cancel := context.WithCancel(t.Context())
+			srv := scripted(func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			})
+			served, began := make(chan error, 1), time.Now()
+			go func() { served <- Serve(ctx, strings.NewReader(call(1)), io.Discard, srv, patient) }()
+			synctest.Wait() // the input is over, and the call is not
+			cancel()
+			if err := <-served; err != nil && !errors.Is(err, context.Canceled) || time.Since(began) > 0 {
+				t.Fatalf("served %v after %v", err, time.Since(began))
+			}
+		}
+	})
+}
+
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		call(1), initialize(2, "2025-06-18"), "[]", "{}", "null", `{"id":null}`, `{"jsonrpc":"2.0","method":"x"}`,

@@ -174,6 +174,28 @@ func TestNothingIsMadeBeforeATool(t *testing.T) {
 	}
 }
 
+func TestAWarningOfTheOpeningIsToldWithTheAnswer(t *testing.T) {
+	c := testClient{t: t, root: filepath.Join(t.TempDir(), "root"), name: "claude-code", env: map[string]string{"C2C_MCP_SESSION_ID": "s"}}
+	cfg := c.config()
+	open := cfg.Open
+	cfg.Open = func(log *slog.Logger) (*broker.Broker, error) {
+		log.Warn("something is odd", "file", "x")
+		return open(log)
+	}
+	got := make(chan []reply, 1)
+	go func() {
+		got <- exchange(t, New(cfg), initialize(1, "2025-11-25")+rpc(2, "tools/call", `{"name":"list","arguments":{}}`))
+	}()
+	select {
+	case replies := <-got:
+		if texts, _ := replies[len(replies)-1].texts(t); len(texts) != 2 || texts[1] != "Tell your user: something is odd: file x." {
+			t.Errorf("told %q", texts)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("the call waits for itself")
+	}
+}
+
 // lost is a client that goes away with its answer.
 type lost struct{}
 
