@@ -24,10 +24,11 @@ func (e *IDTakenError) Error() string {
 }
 
 // Deliver stores messages in one commit. When it returns nil they survive a power
-// cut; on an error none of them is stored, except that a time-out may come just
-// when another sender, who stores them too, is stopped. An id that the caller
-// chose belongs to its sender: the same content again is the same message and is
-// not stored twice, other content is an *IDTakenError.
+// cut. On an error none of them is stored, unless the error says that they may be:
+// a directory was not synced, or a time-out came when another sender, who stores
+// them too, was stopped. An id that the caller chose belongs to its sender: the
+// same content again is the same message and is not stored twice, other content is
+// an *IDTakenError.
 func (m *Mailbox) Deliver(ctx context.Context, msgs ...Message) (Stored, error) {
 	return m.deliver(ctx, msgs, false)
 }
@@ -61,7 +62,18 @@ func (m *Mailbox) deliver(ctx context.Context, msgs []Message, moved bool) (Stor
 	if !stored {
 		err = m.commit(d)
 	}
+	if sync := new(atomicfile.SyncError); errors.As(err, &sync) {
+		err = d.mayBeStored(err)
+	}
 	return d.Stored, err
+}
+
+// mayBeStored is for an error after which nobody knows. With its id a message is stored once, however often it is sent.
+func (d *delivery) mayBeStored(err error) error {
+	if d.moved {
+		return err
+	}
+	return fmt.Errorf("%w; the message may be stored all the same: repeat it with the id %s", err, d.Messages[0].ID)
 }
 
 // delivery is what one call of Deliver is to store.
@@ -228,10 +240,7 @@ func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []Message) e
 	if err != nil {
 		return err
 	}
-	if err = lease.Replace(name, next); err != nil {
-		lease.Remove(name) // it may be there: only its directory's sync failed
-	}
-	return err
+	return lease.Replace(name, next)
 }
 
 // rotate moves the inbox into the lease directory. The new name is synced before anybody syncs the root, which

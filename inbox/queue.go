@@ -145,7 +145,7 @@ func (m *Mailbox) queue(ctx context.Context, lk *filelock.Lock, d *delivery) (st
 		err = lk.Wait(ctx)
 	}
 	if err != nil && d.maybeStored {
-		err = fmt.Errorf("%w; another sender has the message and may yet store it", err)
+		err = d.mayBeStored(fmt.Errorf("%w; another sender has the message", err))
 	}
 	return false, err
 }

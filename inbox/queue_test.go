@@ -375,7 +375,7 @@ func TestATimeOutSaysThatAStoppedProcessHasTheMessage(t *testing.T) {
 	awaitQueued(t, root, 1)
 	claimQueued(t, m)
 	giveUp()
-	if s := <-said; !errors.Is(s.err, filelock.ErrTimeout) || !strings.Contains(s.err.Error(), "may yet store") {
+	if s := <-said; !errors.Is(s.err, filelock.ErrTimeout) || !strings.Contains(s.err.Error(), "may be stored") {
 		t.Errorf("got %v", s.err)
 	}
 }

@@ -71,3 +71,38 @@ func takeAndKill(t *testing.T, root string) {
 	}
 	deliver(t, m, mail("c"))
 }
+
+// Only the syncs of the root fail: the message is in place then, and its sender hears that nobody knows.
+func TestWhoCannotSyncSaysThatTheMessageMayBeStored(t *testing.T) {
+	if root := os.Getenv(traceVariable); root != "" {
+		m, err := openAt(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = m.Deliver(t.Context(), mail("b"))
+		fmt.Println("said:", err)
+		return
+	}
+	need.Tools(t, "strace")
+	m, root := newBox(t)
+	deliver(t, m, mail("a"))
+	child := exec.Command("strace", "-f", "-qq", "-o", os.DevNull, "-P", root, "-e", "trace=fsync", "-e", "inject=fsync:error=EIO",
+		os.Args[0], "-test.run=^"+t.Name()+"$")
+	child.Env = append(os.Environ(), traceVariable+"="+root)
+	text, err := child.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	said := regexp.MustCompile(`said: .*input/output error; the message may be stored.* with the id (\S+)`).FindSubmatch(text)
+	if said == nil {
+		t.Fatalf("it said %s", text)
+	}
+	again := mail("b")
+	again.ID, again.FromSession = string(said[1]), "birch"
+	if stored, err := m.Deliver(t.Context(), again); err != nil || !stored.Already[0] {
+		t.Errorf("repeated: %+v, %v", stored, err)
+	}
+	if got := peek(t, m); got != "a b" {
+		t.Errorf("waiting %q", got)
+	}
+}

@@ -132,6 +132,9 @@ func (s *scenario) checkSend(v *verdict, body string) {
 	now := v.waiting("amber")
 	switch {
 	case slices.Equal(now, sent):
+		if v.run.code != 0 && !v.run.killed && v.fault.isSync() && !strings.Contains(v.run.stderr, "may be stored") {
+			v.wrong("stored, and stderr reads like a refusal: %q", v.run.stderr)
+		}
 	case v.run.code == 0 && !v.run.killed:
 		v.same("acknowledged, but waiting", now, sent)
 	default:

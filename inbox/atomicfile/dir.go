@@ -104,13 +104,22 @@ func (d *Dir) Replaced() bool {
 // Close ends the use of the directory.
 func (d *Dir) Close() error { return d.f.Close() }
 
-// Sync makes renames, new names and removals in the directory survive a power cut.
+// Sync makes renames, new names and removals in the directory survive a power cut. Its error is a *SyncError.
 func (d *Dir) Sync() error {
 	if err := d.f.Sync(); err != nil {
-		return fmt.Errorf("sync directory %q: %w", d.path, err)
+		return &SyncError{d.path, errors.Unwrap(err)}
 	}
 	return nil
 }
+
+// SyncError says that what was changed in a directory is there, but may not survive a power cut.
+type SyncError struct {
+	Path string
+	Err  error
+}
+
+func (e *SyncError) Error() string { return fmt.Sprintf("sync directory %q: %v", e.Path, e.Err) }
+func (e *SyncError) Unwrap() error { return e.Err }
 
 // ValidName says whether s may name a session or a message: it must be safe as
 // a part of a file name on every system. Two names never share a file, because

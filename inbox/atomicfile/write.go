@@ -26,10 +26,10 @@ func TempName(name string) string {
 // One that is there while its lock is held was left by a process that died.
 func IsTemp(name string) bool { return strings.Contains(name, tempMark) }
 
-// Write replaces the file. When it returns nil, the new content survives a
-// power cut; otherwise the old content is still there. Any number may write at
-// once; the last one wins. What writers of the file that died left behind goes
-// away.
+// Write replaces the file. When it returns nil, the new content survives a power
+// cut. With a *SyncError it is in place, and may not survive one; with any other
+// error the old content is still there. Any number may write at once; the last one
+// wins. What writers of the file that died left behind goes away.
 func (d *Dir) Write(name string, data []byte) error {
 	err := d.replace(name, TempName(name), data, nil)
 	if err == nil {
@@ -54,13 +54,24 @@ func (d *Dir) sweep(name string) {
 // Replace is Write for a caller that holds the lock of the file. What a writer
 // that died there left behind goes away with it.
 func (d *Dir) Replace(name string, data []byte) error {
-	tmp := name + tempMark + "c2c"
-	err := d.replace(name, tmp, data, nil)
+	err := d.replace(name, lockedTemp(name), data, nil)
 	if errors.Is(err, fs.ErrExist) {
-		if err := d.Remove(tmp); err != nil {
+		if err := d.RemoveLeftover(name); err != nil {
 			return err
 		}
-		err = d.replace(name, tmp, data, nil)
+		err = d.replace(name, lockedTemp(name), data, nil)
+	}
+	return err
+}
+
+func lockedTemp(name string) string { return name + tempMark + "c2c" }
+
+// RemoveLeftover removes what a writer that died in Replace left behind. The caller holds the lock of the file. Who
+// finds nothing to write calls it, since no Replace follows.
+func (d *Dir) RemoveLeftover(name string) error {
+	err := d.Remove(lockedTemp(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
 	return err
 }
