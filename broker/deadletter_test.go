@@ -40,7 +40,7 @@ func TestABrokenDeadLetterFileCostsOnlyItself(t *testing.T) {
 				t.Errorf("status of a message that may be there: %v", err)
 			}
 			w.clock = w.clock.Add(2 * time.Hour)
-			if p, err := w.Prune(t.Context(), time.Hour, false); p.Sessions != 1 || err == nil || !strings.Contains(err.Error(), deadFile) {
+			if p, err := w.Prune(t.Context(), time.Hour, "", false); p.Sessions != 1 || err == nil || !strings.Contains(err.Error(), deadFile) {
 				t.Errorf("pruned %+v, %v", p, err)
 			}
 			if s := w.attach(Caller{Client: "claude", ClientID: "u1", PID: 30}); w.factsOf(s.ID).MoveFrom != nil {

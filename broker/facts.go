@@ -104,8 +104,11 @@ func (b *Broker) changeFacts(ctx context.Context, sid string, edit func(*facts))
 		before, _ := json.MarshalIndent(f, "", "  ")
 		edit(&f)
 		after, err := json.MarshalIndent(f, "", "  ")
-		if err != nil || bytes.Equal(before, after) {
-			return err // hooks come here on every call: no fsync for nothing
+		if err != nil {
+			return err
+		}
+		if bytes.Equal(before, after) {
+			return dir.RemoveLeftover(sid + ".json") // no fsync for nothing
 		}
 		return dir.Replace(sid+".json", append(after, '\n'))
 	})

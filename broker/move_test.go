@@ -2,7 +2,9 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -528,4 +530,19 @@ func TestMailIsMovedToWhoHasTheAliasByThen(t *testing.T) {
 	unblock()
 	w.register("birch", third)
 	w.wantMail("third", "late")
+}
+
+// Who was killed while it wrote the facts leaves half a file. If another process has written the same meanwhile, there
+// is nothing left to write.
+func TestFactsThatNeedNoChangeLoseWhatAKilledWriterLeft(t *testing.T) {
+	w := newWorld(t)
+	w.register("amber", Caller{PID: 10, Explicit: "sid-amber"})
+	left := filepath.Join(w.Root(), "sessions/sid-amber.json.tmp.c2c")
+	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.register("amber", Caller{PID: 10, Explicit: "sid-amber"})
+	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is still there: %v", err)
+	}
 }

@@ -19,156 +19,178 @@ type Pruned struct {
 	Sessions    int          `json:"sessions"`     // that are gone
 	Files       inbox.Pruned `json:"files"`        // of those: archives, facts, locks
 	ClientIDs   inbox.Pruned `json:"client_ids"`   // that led to those
+	Pointers    inbox.Pruned `json:"pointers"`     // of hook scripts, that led to those
 }
 
 // Prune removes what is older than a duration and of use to nobody: parts of archives, dead letters, and all
-// files of sessions that are not registered, have no mail, and were not used for so long. With dry it only counts.
-// After an error it has gone on with the rest.
-func (b *Broker) Prune(ctx context.Context, older time.Duration, dry bool) (p Pruned, err error) {
-	before := b.now().Add(-older)
-	p.DeadLetters, err = b.pruneDead(ctx, before, dry)
-	err = errors.Join(err, b.pruneSessions(ctx, before, dry, &p))
-	return p, err
+// files of sessions that are not registered, have no mail, and were not used for so long. Of the directory pointers,
+// which other roots use too, it removes the files that lead to a session that is not known here. With dry it only
+// counts. After an error it has gone on with the rest.
+func (b *Broker) Prune(ctx context.Context, older time.Duration, pointers string, dry bool) (Pruned, error) {
+	p := &pruning{b: b, before: b.now().Add(-older), dry: dry, gone: map[string]bool{}}
+	err := p.pruneDead(ctx)
+	err = errors.Join(err, p.pruneSessions(ctx, pointers))
+	return p.Pruned, err
 }
 
-func (b *Broker) pruneSessions(ctx context.Context, before time.Time, dry bool, p *Pruned) error {
-	if _, err := b.rows(ctx); err != nil { // repairs a damaged registry
+// pruning is one Prune.
+type pruning struct {
+	Pruned
+	b      *Broker
+	before time.Time
+	dry    bool
+	facts  *atomicfile.Dir // nil: no session has facts
+	gone   map[string]bool // the sessions whose files are removed
+}
+
+func (p *pruning) pruneSessions(ctx context.Context, pointers string) error {
+	if _, err := p.b.rows(ctx); err != nil { // repairs a damaged registry
 		return err
 	}
-	sids, err := inbox.Sessions(b.root)
+	sids, err := inbox.Sessions(p.b.root)
 	if err != nil {
 		return err
 	}
-	dir, err := b.root.Sub("sessions", false)
-	if errors.Is(err, fs.ErrNotExist) {
-		dir, err = nil, nil // no session has facts
-	} else if err == nil {
-		defer dir.Close()
-		err = inbox.AddSessions(sids, dir, ".json", ".lock")
+	facts, err := p.b.root.Sub("sessions", false)
+	if err == nil {
+		defer facts.Close()
+		p.facts = facts
+		err = inbox.AddSessions(sids, facts, ".json", ".lock")
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	gone := map[string]bool{}
 	var errs []error // a broken mailbox stops no other
 	for sid := range sids {
-		gone[sid], err = b.pruneSession(ctx, dir, sid, before, dry, p)
-		errs = append(errs, err)
+		errs = append(errs, p.pruneSession(ctx, sid))
 	}
-	if dir != nil {
-		p.ClientIDs, err = b.pruneIDs(ctx, dir, gone, before, dry)
+	if facts != nil {
+		ids, err := facts.Sub("ids", false)
+		errs = append(errs, p.pruneNames(ctx, &p.ClientIDs, ids, err, ""))
 	}
-	return errors.Join(append(errs, err)...)
+	dir, err := atomicfile.Open(pointers)
+	errs = append(errs, p.pruneNames(ctx, &p.Pointers, dir, err, p.b.Root()+"/"))
+	return errors.Join(errs...)
 }
 
-// lockedUnless runs f under a lock. A dry run takes no lock, because it makes no file.
-func (b *Broker) lockedUnless(ctx context.Context, dry bool, name string, f func() error) error {
-	if dry {
+// locked runs f under a lock. A dry run takes no lock, because it makes no file.
+func (p *pruning) locked(ctx context.Context, name string, f func() error) error {
+	if p.dry {
 		return f()
 	}
-	return b.locked(ctx, name, f)
+	return p.b.locked(ctx, name, f)
 }
 
 // pruneSession holds the registry's lock: nobody registers the session meanwhile, and the original, which does
 // not see that a lock file is removed, sends nothing to it.
-func (b *Broker) pruneSession(ctx context.Context, dir *atomicfile.Dir, sid string, before time.Time, dry bool, p *Pruned) (gone bool, err error) {
+func (p *pruning) pruneSession(ctx context.Context, sid string) error {
+	b := p.b
 	box, err := b.Mailbox(sid)
 	if err != nil {
-		return false, err
+		return err
 	}
 	var files inbox.Pruned
-	err = b.lockedUnless(ctx, dry, RegistryLock, func() error {
+	err = p.locked(ctx, RegistryLock, func() error {
 		rows, err := b.readRegistry()
 		if err != nil || findSID(rows, sid) >= 0 {
 			return err
 		}
 		used, err := box.Changed()
-		if err == nil && lastFacts(dir, sid, used).Before(before) {
-			files, gone, err = box.Discard(dry, inbox.Entry{Dir: b.root, Name: ringLock(sid)}, inbox.Entry{Dir: b.root, Name: serverLock(sid)},
-				inbox.Entry{Dir: dir, Name: sid + ".json"}, inbox.Entry{Dir: dir, Name: sid + ".lock"})
+		if err == nil && lastFacts(p.facts, sid, used).Before(p.before) {
+			files, p.gone[sid], err = box.Discard(p.dry, inbox.Entry{Dir: b.root, Name: ringLock(sid)}, inbox.Entry{Dir: b.root, Name: serverLock(sid)},
+				inbox.Entry{Dir: p.facts, Name: sid + ".json"}, inbox.Entry{Dir: p.facts, Name: sid + ".lock"})
 		}
 		return err
 	})
-	if gone {
+	if p.gone[sid] {
 		p.Sessions++
 		p.Files.Count += files.Count
 		p.Files.Bytes += files.Bytes
 	}
-	if err != nil || gone {
-		return gone, err
+	if err != nil || p.gone[sid] {
+		return err
 	}
-	parts, err := box.PruneArchive(ctx, before, dry)
+	parts, err := box.PruneArchive(ctx, p.before, p.dry)
 	p.Archives.Count += parts.Count
 	p.Archives.Bytes += parts.Bytes
-	return false, err
+	return err
 }
 
-// pruneIDs removes the client ids that lead to a session without a row and without facts.
-func (b *Broker) pruneIDs(ctx context.Context, dir *atomicfile.Dir, gone map[string]bool, before time.Time, dry bool) (p inbox.Pruned, err error) {
-	ids, err := dir.Sub("ids", false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return p, nil
+// isGone says whether a session that is not registered has no facts either.
+func (p *pruning) isGone(sid string) bool {
+	if p.gone[sid] || p.facts == nil {
+		return true
 	}
-	if err != nil {
-		return p, err
+	_, err := p.facts.Stat(sid + ".json")
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// pruneNames removes the files of a directory that lead, by a prefix and a session id, to a session that is gone.
+// openErr says why the directory is not open. The registry's lock is held: a session is registered before the first
+// file leads to it.
+func (p *pruning) pruneNames(ctx context.Context, count *inbox.Pruned, dir *atomicfile.Dir, openErr error, prefix string) error {
+	if errors.Is(openErr, fs.ErrNotExist) {
+		return nil
 	}
-	defer ids.Close()
-	err = b.lockedUnless(ctx, dry, RegistryLock, func() error {
-		rows, err := b.readRegistry()
+	if openErr != nil {
+		return openErr
+	}
+	defer dir.Close()
+	return p.locked(ctx, RegistryLock, func() error {
+		rows, err := p.b.readRegistry()
 		if err != nil {
 			return err
 		}
-		names, err := ids.Names()
+		names, err := dir.Names()
 		for _, name := range names {
-			info, err := ids.Stat(name)
-			if err != nil || !info.Mode().IsRegular() || !info.ModTime().Before(before) {
+			info, err := dir.Stat(name)
+			if err != nil || !info.Mode().IsRegular() || !info.ModTime().Before(p.before) {
 				continue
 			}
-			data, err := ids.Read(name)
+			data, err := dir.Read(name)
 			if err != nil {
 				continue // not ours
 			}
-			sid := strings.TrimSpace(string(data))
-			if _, err := dir.Stat(sid + ".json"); findSID(rows, sid) >= 0 || !gone[sid] && !errors.Is(err, fs.ErrNotExist) {
+			sid, here := strings.CutPrefix(strings.TrimSpace(string(data)), prefix)
+			if !here || strings.Contains(sid, "/") || findSID(rows, sid) >= 0 || !p.isGone(sid) {
 				continue
 			}
-			if err := p.Remove(ids, name, dry); err != nil {
+			if err := count.Remove(dir, name, p.dry); err != nil {
 				return err
 			}
 		}
-		if err != nil || dry {
+		if err != nil || p.dry {
 			return err
 		}
-		return ids.Sync()
+		return dir.Sync()
 	})
-	return p, err
 }
 
 // A deleted_at before noTime is no time: zero, or a negative or small number.
 var noTime = time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // pruneDead removes old dead letters. A line that does not parse stays, and so does one whose age is not known.
-func (b *Broker) pruneDead(ctx context.Context, before time.Time, dry bool) (p inbox.Pruned, err error) {
+func (p *pruning) pruneDead(ctx context.Context) error {
+	b := p.b
 	if !b.mayHaveDead() {
-		return p, nil
+		return nil
 	}
-	err = b.lockedUnless(ctx, dry, deadLock, func() error {
+	return p.locked(ctx, deadLock, func() error {
 		lines, err := b.deadLines()
 		if err != nil {
 			return err
 		}
 		var kept [][]byte
 		for _, line := range lines {
-			if d, ok := parseDead(line); ok && d.DeletedAt > inbox.Seconds(noTime) && d.DeletedAt < inbox.Seconds(before) {
-				p.Add(int64(len(line)))
+			if d, ok := parseDead(line); ok && d.DeletedAt > inbox.Seconds(noTime) && d.DeletedAt < inbox.Seconds(p.before) {
+				p.DeadLetters.Add(int64(len(line)))
 			} else {
 				kept = append(kept, line)
 			}
 		}
-		if dry || p.Count == 0 {
+		if p.dry || p.DeadLetters.Count == 0 {
 			return nil
 		}
 		return b.root.Replace(deadFile, bytes.Join(kept, nil))
 	})
-	return p, err
 }

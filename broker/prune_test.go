@@ -54,12 +54,17 @@ func TestPruneTakesOnlyWhatIsGone(t *testing.T) {
 	if _, err := box.Deliver(ctx, inbox.Message{From: "amber", To: "coral", Content: "late"}); err != nil {
 		t.Fatal(err)
 	}
+	for _, killed := range []string{"sid-birch.inbox.json.tmp.c2c", "sessions/sid-birch.json.tmp.c2c"} {
+		if err := os.WriteFile(filepath.Join(w.Root(), killed), []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	before := w.files("")
-	dry, err := w.Prune(ctx, 90*24*time.Hour, true)
+	dry, err := w.Prune(ctx, 90*24*time.Hour, "", true)
 	if err != nil || len(w.files("")) != len(before) {
 		t.Errorf("a dry run left %d of %d files, %v", len(w.files("")), len(before), err)
 	}
-	p, err := w.Prune(ctx, 90*24*time.Hour, false)
+	p, err := w.Prune(ctx, 90*24*time.Hour, "", false)
 	if err != nil || p != dry || p.Sessions != 1 || p.Archives.Count != 2 {
 		t.Errorf("pruned %+v after %+v, %v", p, dry, err)
 	}
@@ -85,7 +90,7 @@ func TestADryRunOfPruneMakesNothing(t *testing.T) {
 		if err := os.RemoveAll(filepath.Join(w.Root(), name)); err != nil {
 			t.Fatal(err)
 		}
-		p, err := w.Prune(context.Background(), 90*24*time.Hour, true)
+		p, err := w.Prune(context.Background(), 90*24*time.Hour, "", true)
 		if err != nil || p.Sessions == 0 {
 			t.Errorf("without %s: pruned %+v, %v", name, p, err)
 		}
@@ -106,7 +111,7 @@ func TestPruneKeepsADeadLetterWithoutATime(t *testing.T) {
 	if err := w.Dir().Write(deadFile, []byte(kept+old)); err != nil {
 		t.Fatal(err)
 	}
-	p, err := w.Prune(context.Background(), time.Hour, false)
+	p, err := w.Prune(context.Background(), time.Hour, "", false)
 	if err != nil || p.DeadLetters.Count != 1 || w.file(deadFile) != kept {
 		t.Errorf("pruned %+v, %v, left %s", p, err, w.file(deadFile))
 	}
@@ -124,13 +129,13 @@ func TestPruneLeavesASessionWhoseLockIsHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.clock = w.clock.Add(100 * 24 * time.Hour)
-	if p, err := w.Prune(ctx, 90*24*time.Hour, false); err != nil || p.Sessions != 0 || len(w.files("sid-birch.json")) != 1 {
+	if p, err := w.Prune(ctx, 90*24*time.Hour, "", false); err != nil || p.Sessions != 0 || len(w.files("sid-birch.json")) != 1 {
 		t.Errorf("pruned %+v, %v", p, err)
 	}
 	if err := release(); err != nil {
 		t.Fatal(err)
 	}
-	if p, err := w.Prune(ctx, 90*24*time.Hour, false); err != nil || p.Sessions != 1 || len(w.files("sid-birch")) != 0 {
+	if p, err := w.Prune(ctx, 90*24*time.Hour, "", false); err != nil || p.Sessions != 1 || len(w.files("sid-birch")) != 0 {
 		t.Errorf("pruned %+v, %v, left %q", p, err, w.files("sid-birch"))
 	}
 }

@@ -29,20 +29,25 @@ func FindRoot(getenv func(string) string, cwd string) (path, source string, err 
 	if root != "" {
 		return filepath.Join(cwd, root), "C2C_MCP_BROKER_ROOT", nil
 	}
-	state, source := getenv("XDG_STATE_HOME"), "XDG_STATE_HOME"
-	if state != "" {
-		state = filepath.Join(state, "c2c")
-	} else {
-		home := getenv("HOME")
-		if home == "" {
-			return "", "", errors.New("find the root: none of C2C_MCP_BROKER_ROOT, XDG_STATE_HOME, HOME is set")
-		}
-		state, source = filepath.Join(home, ".c2c"), "HOME"
+	state, source := StateDir(getenv)
+	if state == "" {
+		return "", "", errors.New("find the root: none of C2C_MCP_BROKER_ROOT, XDG_STATE_HOME, HOME is set")
 	}
 	if !filepath.IsAbs(state) { // each directory would have a root of its own
 		return "", "", fmt.Errorf("find the root: %s is %q: set it to an absolute path", source, getenv(source))
 	}
 	return filepath.Join(state, "repos", fingerprint(real), "broker"), source, nil
+}
+
+// StateDir is the directory of all roots and pointers, and which variable decided it; "" when none is set.
+func StateDir(getenv func(string) string) (dir, source string) {
+	if state := getenv("XDG_STATE_HOME"); state != "" {
+		return filepath.Join(state, "c2c"), "XDG_STATE_HOME"
+	}
+	if home := getenv("HOME"); home != "" {
+		return filepath.Join(home, ".c2c"), "HOME"
+	}
+	return "", ""
 }
 
 // isLegacy knows the place inside a repository that early versions of the original wrote into client

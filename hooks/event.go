@@ -106,9 +106,9 @@ func (e Event) ShowsMail() bool { return e.protocol.shows(e) != nothing }
 func (e Event) Limit() int { return e.protocol.limit }
 
 // Pointer is PointerPath for a client whose hooks run the script, else "".
-func (e Event) Pointer(getenv func(string) string) string {
+func (e Event) Pointer(state string) string {
 	if !e.protocol.script {
 		return ""
 	}
-	return PointerPath(getenv, e.SessionID)
+	return PointerPath(state, e.SessionID)
 }

@@ -19,20 +19,21 @@ func ScriptFor(binary string) []byte {
 	return []byte(strings.Replace(string(Script), "\nc2c=c2c\n", "\nc2c="+quoted+"\n", 1))
 }
 
-// PointerPath is the file in which `c2c hook` leaves the place of a session's
-// mailbox, "<root>/<sid>" on one line, for the script to find without starting
-// anything. It is "" when the client's id cannot name a file.
-func PointerPath(getenv func(string) string, clientID string) string {
-	if !inbox.ValidName(clientID) {
+// Pointers is the directory in which `c2c hook` leaves the place of a session's
+// mailbox, "<root>/<sid>" on one line, in a file called by the client's session id.
+// The script finds it there without starting anything. state is broker.StateDir;
+// without one there is none.
+func Pointers(state string) string {
+	if state == "" {
 		return ""
 	}
-	base := getenv("XDG_STATE_HOME")
-	if base != "" {
-		base = filepath.Join(base, "c2c")
-	} else if home := getenv("HOME"); home != "" {
-		base = filepath.Join(home, ".c2c")
-	} else {
+	return filepath.Join(state, "pointers")
+}
+
+// PointerPath is that file, "" when the client's id cannot name one.
+func PointerPath(state, clientID string) string {
+	if state == "" || !inbox.ValidName(clientID) {
 		return ""
 	}
-	return filepath.Join(base, "pointers", clientID)
+	return filepath.Join(Pointers(state), clientID)
 }

@@ -190,7 +190,7 @@ func (m *Mailbox) Discard(dry bool, more ...Entry) (p Pruned, gone bool, err err
 	}
 	// Whoever is killed in between leaves what the next prune finds.
 	return p, true, m.eachFile(func(dir *atomicfile.Dir, name string) error {
-		return errors.Join(new(Pruned).Remove(dir, name, false), dir.Sync())
+		return errors.Join(dir.RemoveLeftover(name), new(Pruned).Remove(dir, name, false), dir.Sync())
 	}, more...)
 }
 

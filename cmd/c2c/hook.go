@@ -59,7 +59,8 @@ func (a *app) hook(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.writePointer(e.Pointer(a.getenv), filepath.Join(b.Root(), s.ID)); err != nil {
+	state, _ := broker.StateDir(a.getenv)
+	if err := a.writePointer(e.Pointer(state), filepath.Join(b.Root(), s.ID)); err != nil {
 		fmt.Fprintf(a.stderr, "c2c: %v\n", err) // without it each hook asks us
 	}
 	if e.Changed() {

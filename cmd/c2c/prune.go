@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"c2c/broker"
+	"c2c/hooks"
 )
 
 // parseAge reads a duration, in days too: 90d.
@@ -34,7 +37,8 @@ func prune(c *call, fs *flag.FlagSet) action {
 		if older == 0 {
 			return fmt.Errorf("%w: how old? --older 90d", errUsage)
 		}
-		p, err := c.b.Prune(ctx, older, *dry)
+		state, _ := broker.StateDir(c.getenv)
+		p, err := c.b.Prune(ctx, older, hooks.Pointers(state), *dry)
 		return errors.Join(err, c.show(p, func() {
 			verb := "removed"
 			if *dry {
@@ -42,8 +46,8 @@ func prune(c *call, fs *flag.FlagSet) action {
 			}
 			c.printf("%s archive files: %d (%d bytes), dead letters: %d (%d bytes),\n", verb, p.Archives.Count, p.Archives.Bytes,
 				p.DeadLetters.Count, p.DeadLetters.Bytes)
-			c.printf("sessions that are gone: %d (files: %d, %d bytes), client ids: %d\n", p.Sessions, p.Files.Count, p.Files.Bytes,
-				p.ClientIDs.Count)
+			c.printf("sessions that are gone: %d (files: %d, %d bytes), client ids: %d, pointers: %d\n", p.Sessions, p.Files.Count, p.Files.Bytes,
+				p.ClientIDs.Count, p.Pointers.Count)
 		}))
 	}
 }

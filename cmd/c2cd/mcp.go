@@ -94,8 +94,9 @@ func (a *app) mcp(ctx context.Context, args []string) error {
 // startRinging wakes the client's sessions until stop is called.
 func (a *app) startRinging(ctx context.Context, scope ringer.Scope) (stop func()) {
 	r := a.ringer(scope)
+	state, _ := broker.StateDir(a.getenv)
 	r.Hooked = func(id string) bool {
-		_, err := os.Stat(hooks.PointerPath(a.getenv, id))
+		_, err := os.Stat(hooks.PointerPath(state, id))
 		return err == nil
 	}
 	return r.Start(ctx)
