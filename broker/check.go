@@ -157,6 +157,10 @@ func remedy(s Session, r wake.Ring, wakes bool) string {
 		return "answer the dialog that is open there; its next prompt brings the mail"
 	case r.Method == wake.ByTerminal:
 		return "empty its prompt or answer its dialog: it is rung again"
+	case r.Outcome == wake.Held:
+		return "its person accepts or denies it there"
+	case r.Outcome == wake.Refused:
+		return "its next prompt or tool call brings the mail"
 	case r.Method == wake.BySocket && r.Outcome == wake.Uncaptured:
 		return "it is rung again; if this stays, see its hooks below"
 	case r.Outcome == wake.Uncaptured:

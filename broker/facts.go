@@ -31,6 +31,8 @@ type facts struct {
 	LastRing  wake.Ring `json:"last_ring,omitzero"`
 	// Unattended: see Session.
 	Unattended bool `json:"unattended,omitempty"`
+	// Turn is what its hooks have told last of its turn; empty: nothing.
+	Turn string `json:"turn,omitempty"`
 	// MoveFrom are the sessions whose mail is to come here, its own id for the dead letters. It is written before
 	// the registry changes hands and dropped when the mail is here: after a crash the next Attach brings it.
 	MoveFrom []string `json:"move_from,omitempty"`

@@ -8,6 +8,8 @@ import (
 	"iter"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"c2c/broker/client"
 	"c2c/inbox"
 )
@@ -260,6 +262,19 @@ func (b *Broker) DescendsFrom(s Session, pid int) bool {
 		}
 	}
 	return false
+}
+
+// Starter gives the process that has started the leader of our session (setsid); 0: it cannot be seen.
+func (b *Broker) Starter() int {
+	sid, err := unix.Getsid(0)
+	if err != nil {
+		return 0
+	}
+	leader, err := b.proc.find(sid)
+	if err != nil {
+		return 0
+	}
+	return leader.parent
 }
 
 // ancestors walks from a process towards init, as far as it can be seen.

@@ -131,6 +131,46 @@ func TestStatusFollowsAMessage(t *testing.T) {
 	}
 }
 
+// The client has it, and keeps it until its person has decided: the model may never get it.
+func TestWhatAClientHoldsIsQueued(t *testing.T) {
+	w := newWorld(t)
+	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	r := w.send(amber, "birch", "x")
+	box, _ := w.Mailbox(birch.ID)
+	lease, err := box.Lease(t.Context(), "socket")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for outcome, want := range map[string]string{wake.Held: Queued, wake.Uncaptured: Handed} {
+		if err := w.Rang(t.Context(), birch.ID, wake.Ring{At: w.clock.Add(time.Second), Method: "socket", Outcome: outcome, Cause: "why", Oldest: r.ID}); err != nil {
+			t.Fatal(err)
+		}
+		if st, err := w.Status(t.Context(), r.ID); err != nil || st.State != want || (st.LastRing.Outcome == wake.Held) != (want == Queued) {
+			t.Errorf("%s: status %+v, %v; want %s", outcome, st, err, want)
+		}
+	}
+	if err := lease.AckAll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := w.Status(t.Context(), r.ID); err != nil || st.State != Read {
+		t.Errorf("accepted: %+v, %v", st, err)
+	}
+}
+
+func TestHooksTellOfTurns(t *testing.T) {
+	w := newWorld(t)
+	s := w.register("amber", Caller{PID: 10})
+	for _, runs := range []bool{true, true, false, false} {
+		if err := w.SetTurn(t.Context(), s, runs); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if s, err = w.Resolve(t.Context(), Caller{Explicit: s.ID}); err != nil || (s.Turn == TurnRuns) != runs || s.Turn == "" {
+			t.Errorf("turn %q, %v, want that it runs: %v", s.Turn, err, runs)
+		}
+	}
+}
+
 func TestAPartOfAnothersMessageIsNoPartOfThisOne(t *testing.T) {
 	w := newWorld(t)
 	birch := w.register("birch", Caller{PID: 20})

@@ -34,6 +34,12 @@ func (s Session) Presence(waits bool) State {
 	return s.State
 }
 
+// Words for Session.Turn.
+const (
+	TurnRuns = "runs"
+	TurnOver = "over"
+)
+
 // Session is a mailbox and who it belongs to.
 type Session struct {
 	ID    string
@@ -51,6 +57,7 @@ type Session struct {
 	Role       string    // what it says it does
 	Quiet      bool      // do not disturb: its mail waits for its next turn and rings nobody
 	Pane       string    // the pane of a multiplexer that its person lets c2c type into, see wake/mux
+	Turn       string    // TurnRuns or TurnOver, as its hooks have told; empty: they do not tell
 	Unattended bool      // its person wants it woken when no terminal shows it
 	LastRing   wake.Ring // zero when it was never rung
 
@@ -109,6 +116,7 @@ func (b *Broker) sessionWith(r row, f facts, held func(lock string) bool) Sessio
 		Role:       r.text("role"),
 		Quiet:      b.quiet(r),
 		Pane:       f.Pane,
+		Turn:       f.Turn,
 		Unattended: f.Unattended,
 		LastRing:   f.LastRing,
 		facts:      f,

@@ -25,6 +25,18 @@ func (b *Broker) Rang(ctx context.Context, sid string, ring wake.Ring) error {
 	return b.changeFacts(ctx, sid, func(f *facts) { f.LastRing = ring })
 }
 
+// SetTurn records whether a turn of a session runs.
+func (b *Broker) SetTurn(ctx context.Context, s Session, runs bool) error {
+	turn := TurnOver
+	if runs {
+		turn = TurnRuns
+	}
+	if s.Turn == turn {
+		return nil // hooks say so at each tool call
+	}
+	return b.changeFacts(ctx, s.ID, func(f *facts) { f.Turn = turn })
+}
+
 // maxDescription bounds what a session says of itself, in bytes.
 const maxDescription = 200
 

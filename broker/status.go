@@ -96,17 +96,20 @@ func (b *Broker) statuses(ctx context.Context, id string) (all []MessageStatus, 
 func (b *Broker) status(id, sid string, found inbox.Found) MessageStatus {
 	m := found.Message
 	st := MessageStatus{ID: id, State: found.Where, At: found.At.UTC(), By: found.By, SessionID: sid, From: m.From, To: m.To}
-	if found.Where != inbox.Queued {
+	if found.Where == inbox.Read {
 		return st
 	}
 	ring := b.factsOf(sid).LastRing
-	if ring.At.Before(m.Time()) {
+	held := ring.Outcome == wake.Held && found.Where == inbox.Handed && found.By == ring.Method // the client keeps it from its model
+	if ring.At.Before(m.Time()) || found.Where != inbox.Queued && !held {
 		return st
 	}
-	st.LastRing = ring
+	st.State, st.LastRing = Queued, ring
 	switch {
 	case ring.Outcome == wake.Rang:
 		st.State, st.At, st.By = Rung, ring.At.UTC(), ring.Method
+	case held:
+		st.At, st.By = m.Time().UTC(), ""
 	case ring.Outcome == Handed && ring.IsFor(m): // in parts, and not all of them yet
 		st.State, st.At, st.By = Handed, ring.At.UTC(), ring.Method
 	}

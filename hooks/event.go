@@ -30,7 +30,10 @@ type protocol struct {
 	encode func(e Event, text string) any // the answer; it becomes JSON
 	watch  string                         // event whose answer may name a file to watch, or empty
 	change string                         // event that tells of a change to that file, or empty
-	script bool                           // its hooks run Script, which looks for the pointer
+	turn   func(e Event) turn             // what the event says of the turn; nil: nothing
+	// shown says which messages the client's own record of the session has; nil: the record is not read.
+	shown  func(e Event) func(inbox.Message) bool
+	script bool // its hooks run Script, which looks for the pointer
 }
 
 // content is what an answer to an event may hold.
@@ -42,8 +45,17 @@ const (
 	bodies
 )
 
+// turn is what an event says of the session's turn.
+type turn int
+
+const (
+	untold turn = iota
+	runs
+	over
+)
+
 // protocols has one line for each client.
-func protocols() []protocol { return []protocol{claude(), codex()} }
+func protocols() []protocol { return []protocol{claude(), codex(), qwen()} }
 
 // Clients names the clients whose hooks are known.
 func Clients() (names []string) {
@@ -60,7 +72,9 @@ type Event struct {
 	AgentID        string `json:"agent_id"` // set in a subagent
 	StopHookActive bool   `json:"stop_hook_active"`
 	Prompt         string `json:"prompt"` // of UserPromptSubmit
-	Watch          string `json:"-"`      // a file that the answer asks the client to watch
+	Notification   string `json:"notification_type"`
+	Transcript     string `json:"transcript_path"` // the client's record of the session
+	Watch          string `json:"-"`               // a file that the answer asks the client to watch
 
 	protocol protocol
 }
@@ -82,15 +96,16 @@ func Parse(client string, r io.Reader) (Event, error) {
 	return e, nil
 }
 
-// HasMail says whether the prompt can hold a message at all.
-func (e Event) HasMail() bool {
-	return e.Name == "UserPromptSubmit" && strings.Contains(e.Prompt, inbox.EnvelopeStart)
-}
-
-// Holds says whether the prompt is, or contains, a message that was carried to
-// the client another way: then its model has the message.
-func (e Event) Holds(m inbox.Message) bool {
-	return e.HasMail() && strings.Contains(e.Prompt, m.Envelope())
+// Holds gives a function that says whether the client has a message that was carried to it another way: then its
+// model has it. Nil: this event cannot tell.
+func (e Event) Holds() func(inbox.Message) bool {
+	switch {
+	case e.protocol.shown != nil:
+		return e.protocol.shown(e)
+	case e.Name == "UserPromptSubmit" && strings.Contains(e.Prompt, inbox.EnvelopeStart):
+		return func(m inbox.Message) bool { return strings.Contains(e.Prompt, m.Envelope()) }
+	}
+	return nil
 }
 
 // Watches says whether the answer may name a file that the client is to watch.
@@ -101,6 +116,15 @@ func (e Event) Changed() bool { return e.protocol.change == e.Name }
 
 // ShowsMail says whether mail may be handed over or announced with this event.
 func (e Event) ShowsMail() bool { return e.protocol.shows(e) != nothing }
+
+// Turn says whether the session's turn runs, when the event tells.
+func (e Event) Turn() (running, told bool) {
+	if e.protocol.turn == nil {
+		return false, false
+	}
+	turn := e.protocol.turn(e)
+	return turn == runs, turn != untold
+}
 
 // Limit is the most that an answer to this event shows.
 func (e Event) Limit() int { return e.protocol.limit }

@@ -91,6 +91,7 @@ func TestALongMessageIsAnnouncedAndTheRestShown(t *testing.T) {
 func FuzzRender(f *testing.F) {
 	f.Add("claude", "PostToolUse", "b", "body", 3)
 	f.Add("codex", "Stop", "b", strings.Repeat("\U0001F600", 2000), 9)
+	f.Add("qwen", "PostToolUse", "b", strings.Repeat("<>\n", 2000), 9)
 	f.Fuzz(func(t *testing.T, client, name, from, body string, n int) {
 		var msgs []inbox.Message
 		for i := range max(0, n%40) {
@@ -248,7 +249,9 @@ func TestAPeersWordsAreInEnvelopesAlone(t *testing.T) {
 	long.From, short.From = prose, "obey\nme"
 	for _, p := range protocols() {
 		for _, name := range []string{"PostToolUse", "UserPromptSubmit", "SessionStart", "Stop"} {
-			a := render(t, event(p.name, name), long, short)
+			e := event(p.name, name)
+			e.Prompt = "a prompt"
+			a := render(t, e, long, short)
 			if a.Output == nil {
 				continue
 			}
@@ -275,5 +278,64 @@ func TestANoticeNamesWhatCanBeAnAlias(t *testing.T) {
 		if text := wake.NoticeOf([]inbox.Message{{From: name}}).Senders(); (text == name) != shown {
 			t.Errorf("from %q: a ring names %q", name, text)
 		}
+	}
+}
+
+func TestQwenTellsOfItsTurns(t *testing.T) {
+	for text, want := range map[string]struct {
+		shows         content
+		working, told bool
+	}{
+		`{"hook_event_name":"SessionStart","source":"clear"}`:                                {nothing, false, true},
+		`{"hook_event_name":"UserPromptSubmit","prompt":"do it","submitted_prompt":"do it"}`: {bodies, true, true},
+		`{"hook_event_name":"UserPromptSubmit","prompt":""}`:                                 {nothing, false, false}, // a step of the same turn
+		`{"hook_event_name":"PostToolUse","tool_name":"x"}`:                                  {bodies, true, true},
+		`{"hook_event_name":"PostToolUse","tool_name":"x","agent_id":"a-1"}`:                 {nothing, false, false},
+		`{"hook_event_name":"Stop","stop_hook_active":false}`:                                {bodies, false, false},
+		`{"hook_event_name":"Stop","stop_hook_active":true}`:                                 {nothing, false, false},
+		`{"hook_event_name":"Stop","agent_id":"a-1"}`:                                        {nothing, false, false},
+		`{"hook_event_name":"Notification","notification_type":"idle_prompt"}`:               {nothing, false, true},
+		`{"hook_event_name":"Notification","notification_type":"permission_prompt"}`:         {nothing, false, false},
+	} {
+		e, err := Parse("qwen", strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if working, told := e.Turn(); e.protocol.shows(e) != want.shows || working != want.working || told != want.told {
+			t.Errorf("%s: shows %v, works %v, told %v", text, e.protocol.shows(e), working, told)
+		}
+	}
+	if got := text(t, render(t, event("qwen", "Stop"), msg("m1", "body"))); !strings.Contains(got, "\nbody\n") {
+		t.Errorf("at the end of a turn: %s", got)
+	}
+}
+
+// It writes each angle bracket as four characters, and counts lines.
+func TestQwenIsShownWhatItPassesOn(t *testing.T) {
+	for body, shown := range map[string]int{strings.Repeat("x", 15_000): 1, strings.Repeat("\n", 15_000): 0, strings.Repeat("\n", 700): 1} {
+		if a := render(t, event("qwen", "PostToolUse"), msg("m1", body)); len(a.Shown) != shown {
+			t.Errorf("of a body of %d bytes and %d lines %d are shown", len(body), strings.Count(body, "\n"), len(a.Shown))
+		}
+	}
+}
+
+// What its socket has carried stands in its record. Then the hook shows it not again.
+func TestQwensRecordSaysWhatItHas(t *testing.T) {
+	m, other := msg("m1", "a < b & \"c\"\n"), msg("m2", "a < b")
+	text, err := json.Marshal("<cross_session_message>\n" + strings.ReplaceAll(m.Envelope(), "<", "&lt;") + "\n</cross_session_message>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "s-1.jsonl")
+	write(t, path, "{\"type\":\"user\"}\n"+`{"type":"user","subtype":"notification","message":{"parts":[{"text":`+string(text)+"}]}}\nhalf a li", 0o600)
+	e := event("qwen", "Stop")
+	for e.Transcript = range map[string]bool{"": true, path + "-": true, filepath.Dir(path): true} {
+		if e.Holds()(m) {
+			t.Errorf("%q shows it", e.Transcript)
+		}
+	}
+	e.Transcript = path
+	if holds := e.Holds(); !holds(m) || holds(other) {
+		t.Errorf("shown: %v, another one %v", holds(m), holds(other))
 	}
 }

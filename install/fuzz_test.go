@@ -86,12 +86,13 @@ func FuzzEditSettings(f *testing.F) {
 		"{\"mcpServers\":{\"c2c\":{\"args\":[\"mcp\"],\"command\":3}}}", "{\"mcpServers\":{\"c2c\":null /**/}}//",
 		"\ufeff{\r\n \"mcpServers\" : {\r\n }\r\n}\r\n", "[]", "{\"hooks\":[]}", "{\"\":44e44444}",
 		"{\"hooks\":{\"Stop\":[{\"hooks\":[{\"command\":\"c2c hook --client codex\"}]}]}}",
+		"{\"mcpServers\":{\"c2c\":{\"args\":[\"mcp\"],\"trust\":false}},\"hooks\":{\"Notification\":[{\"matcher\":\"\",\"hooks\":[{\"command\":\"c2c hook --client qwen\"}]}]}}",
 	} {
 		f.Add([]byte(seed))
 	}
 	o := fuzzOptions()
 	hooks := claudeFiles(o)[1].editor
-	editors := []editor{hooks, codexFiles(o)[1].editor, claudeServerEditor(o), joint{claudeServerEditor(o), hooks}}
+	editors := []editor{hooks, codexFiles(o)[1].editor, claudeServerEditor(o), joint{claudeServerEditor(o), hooks}, qwenFiles(o)[0].editor}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, e := range editors {
 			after, without := checkEditor(t, e, data)

@@ -335,6 +335,7 @@ func TestUninstallWithoutRecordsRemovesOnlyOurs(t *testing.T) {
 		b.write("home/.copilot/extensions/c2c/other.txt", "x", 0o600)
 		// Nothing tells who has set the flag, so it stays.
 		b.write("home/.copilot/settings.json", "{\"enabledFeatureFlags\": {\"EXTENSIONS\": true}}\n", 0o600)
+		b.write("home/.qwen/other", "x", 0o600)
 		before := b.tree()
 		b.install(client)
 		if err := os.RemoveAll(b.path("home/.local")); err != nil {

@@ -1,6 +1,10 @@
 package wake
 
-import "c2c/inbox"
+import (
+	"context"
+
+	"c2c/inbox"
+)
 
 // Client is how one AI program is woken. Each has a folder of its own and a line in package clients.
 type Client struct {
@@ -21,6 +25,8 @@ type Place struct {
 	Push   func(busy func() bool) Method // nil: there is no other method
 	Box    *inbox.Mailbox
 	Root   string // the directory of the mailbox
+	// Record tells what has become of a ring before it is over.
+	Record func(context.Context, Ring)
 }
 
 // Session is what a ringer knows of a session. It is comparable: when it changes, the ways to it are made anew.

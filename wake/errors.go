@@ -9,6 +9,10 @@ var (
 	ErrHeld error = &heldError{"client does not take a ring now: held back", ErrUncaptured}
 	// ErrAway is ErrHeld because no terminal shows the session: nobody would see what a ring starts.
 	ErrAway error = &heldError{"no terminal shows the session: its mail waits until one does", ErrHeld}
+	// ErrRefused is ErrUncaptured because the client's person lets others not write to it.
+	ErrRefused error = &heldError{"client refuses", ErrUncaptured}
+	// ErrConsent is ErrUncaptured because the client keeps what it got until its person accepts it.
+	ErrConsent error = &heldError{"client asks its person first", ErrUncaptured}
 	// ErrUnreachable: there is no client behind this method, so another method should be tried.
 	ErrUnreachable = errors.New("client cannot be reached this way")
 )
@@ -22,3 +26,20 @@ type heldError struct {
 func (e *heldError) Error() string { return e.text }
 
 func (e *heldError) Unwrap() error { return e.kind }
+
+// OutcomeOf is the outcome that an error of a ring stands for.
+func OutcomeOf(err error) string {
+	switch {
+	case err == nil:
+		return Rang
+	case errors.Is(err, ErrAway):
+		return Away
+	case errors.Is(err, ErrRefused):
+		return Refused
+	case errors.Is(err, ErrConsent):
+		return Held
+	case errors.Is(err, ErrUncaptured):
+		return Uncaptured
+	}
+	return Failed
+}

@@ -8,12 +8,13 @@ import (
 )
 
 const (
-	firstGap  = 15 * time.Second // between rings for the same message, doubling
-	maxGap    = 10 * time.Minute
-	minGap    = time.Second / 2  // between any two rings: a burst is a few rings, not one each
-	busyLook  = time.Second / 10 // until a busy session with mail is looked at again: its turn may just be ending
-	BusyLook  = 2 * time.Second  // the longest time until then: it doubles
-	busyLimit = 5 * time.Minute  // a session that says it is busy for longer is rung all the same
+	firstGap   = 15 * time.Second // between rings for the same message, doubling
+	maxGap     = 10 * time.Minute
+	minGap     = time.Second / 2  // between any two rings: a burst is a few rings, not one each
+	busyLook   = time.Second / 10 // until a busy session with mail is looked at again: its turn may just be ending
+	BusyLook   = 2 * time.Second  // the longest time until then: it doubles
+	RefusedGap = maxGap           // after a ring that its person's settings refuse
+	busyLimit  = 5 * time.Minute  // a session that says it is busy for longer is rung all the same
 )
 
 // Policy remembers what a session was rung for. Nobody need tell it of a

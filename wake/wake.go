@@ -19,6 +19,8 @@ const (
 	Filtered   = "filtered"   // all of it may wait
 	Uncaptured = "uncaptured" // the client did not take the ring
 	Away       = "away"       // no terminal shows the session
+	Refused    = "refused"    // the client's person lets others not write to it
+	Held       = "held"       // the client keeps the ring until its person accepts it
 	Failed     = "failed"
 )
 

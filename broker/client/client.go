@@ -34,8 +34,13 @@ type Profile struct {
 	// SessionArgument is the argument that a plugin of ours adds to each MCP tools/call: the client's session id.
 	// Without the plugin the model could write it, so it counts only for a session that the plugin has named.
 	SessionArgument string
+	// SessionFile, below its configuration, is where a process of the client says its session: %d is the process,
+	// and the file has JSON with pid and sessionId. What it says is as good as SessionMeta.
+	SessionFile string
 	// ProcessEnv is the variable in which the client tells its hooks its own process id, or empty.
 	ProcessEnv string
+	// DetachedHooks says that a hook runs in a session (setsid) of its own, whose leader is the client's child.
+	DetachedHooks bool
 	// SharedProcess says that one process of the client serves many sessions, so that a process does
 	// not tell the session and a session cannot be named by the environment.
 	SharedProcess bool
@@ -69,7 +74,7 @@ type Profile struct {
 }
 
 // A new client gets a line here. The order is that in which their environments are asked.
-var profiles = []Profile{claude(), codex(), opencode(), copilot()}
+var profiles = []Profile{claude(), codex(), opencode(), copilot(), qwen()}
 
 // All lists every profile, to be read only.
 func All() []Profile { return profiles }

@@ -1,8 +1,12 @@
 package client
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
+	"syscall"
 	"testing"
 )
 
@@ -41,9 +45,9 @@ func TestAnUnknownClientHasNoProfile(t *testing.T) {
 	}
 }
 
-func TestOnlyClaudeEnvironmentIsBelieved(t *testing.T) {
+func TestTheEnvironmentOfTwoClientsIsBelieved(t *testing.T) {
 	for _, p := range All() {
-		if p.TrustEnv != (p.Name == "claude") {
+		if p.TrustEnv != (p.Name == "claude" || p.Name == "qwen") {
 			t.Errorf("%s: TrustEnv = %v", p.Name, p.TrustEnv)
 		}
 	}
@@ -67,5 +71,31 @@ func TestCleanTakesOutWhatAnOuterSessionLeft(t *testing.T) {
 	got := Clean([]string{"PATH=/bin", "CLAUDECODE=1", "CLAUDE_CODE_SESSION_ID=x", "CODEX_THREAD_ID=y", "C2C_MCP_SESSION_ID=z", "CODEX_HOME=/h"})
 	if want := []string{"PATH=/bin", "CODEX_HOME=/h"}; !slices.Equal(got, want) {
 		t.Errorf("kept %q, want %q", got, want)
+	}
+}
+
+func TestAProcessSaysItsSession(t *testing.T) {
+	dir := t.TempDir()
+	getenv := func(name string) string { return map[string]string{"QWEN_HOME": dir}[name] }
+	file := filepath.Join(dir, "sessions", "7.json")
+	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		`{"schemaVersion":1,"pid":7,"sessionId":"s-1"}`: "s-1", `{"pid":8,"sessionId":"s-1"}`: "",
+		`{"pid":7,"sessionId":3}`: "", `{`: "", ``: "", `[]`: "",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := qwen().SessionOf(7, getenv); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+	if err := errors.Join(os.Remove(file), syscall.Mkfifo(file, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if got := qwen().SessionOf(7, getenv) + qwen().SessionOf(8, getenv) + claude().SessionOf(7, getenv); got != "" {
+		t.Errorf("a pipe, no file, or another client: %q", got)
 	}
 }

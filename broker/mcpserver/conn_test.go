@@ -255,6 +255,42 @@ func TestAPluginSaysWhichSessionCalls(t *testing.T) {
 	}
 }
 
+// The client's own file says which session its process has now; the environment is as old as the server.
+func TestAProcessSaysItsSession(t *testing.T) {
+	amber, _ := pair(t)
+	home := t.TempDir()
+	cfg := testClient{t: t, root: amber.root}.config()
+	cfg.PID, cfg.Getenv = os.Getpid(), func(name string) string {
+		return map[string]string{"QWEN_HOME": home, "QWEN_CODE_SESSION_ID": "s-1"}[name]
+	}
+	b, err := cfg.Open(slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	for _, alias := range []string{"coral", "dune"} {
+		id := map[string]string{"coral": "s-1", "dune": "s-2"}[alias]
+		if _, err := b.Register(t.Context(), broker.Caller{Client: "qwen", ClientID: id}, alias); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := dial(t, cfg, "qwen-cli-mcp-client-c2c")
+	defer c.close()
+	if err := os.Mkdir(filepath.Join(home, "sessions"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range [][2]string{{"s-2", "dune"}, {"s-1", "coral"}, {"s-2", "dune"}, {"s-3", "dune"}} { // the last is new: /clear
+		text := fmt.Sprintf(`{"pid":%d,"sessionId":%q}`, cfg.PID, tc[0])
+		if err := os.WriteFile(filepath.Join(home, "sessions", fmt.Sprint(cfg.PID, ".json")), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c.tool("poll_inbox", `{}`, "")
+		if got, isError := c.tool("whoami", `{}`, ""); isError || fields(t, got[0])["alias"] != tc[1] {
+			t.Errorf("session %s is %s, want %s", tc[0], got, tc[1])
+		}
+	}
+}
+
 // A name for the caller in the arguments of a call is the model's word, which is no proof.
 func TestTheSessionIDOfAnotherIsRefused(t *testing.T) {
 	amber, birch := pair(t)

@@ -207,6 +207,9 @@ func (t *tools) caller(ctx context.Context, req mcp.CallToolRequest) broker.Call
 		}
 		c.Claimed, _ = req.Params.Meta.AdditionalFields[claim].(string)
 	}
+	if c.ClientID == "" {
+		c.ClientID = p.SessionOf(c.PID, t.cfg.Getenv)
+	}
 	return c
 }
 

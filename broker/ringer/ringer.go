@@ -111,7 +111,10 @@ func (r *Ringer) sessions(ctx context.Context, b *broker.Broker) (all []wake.Ses
 
 // session is what the ways to a session are made from. A process that is not known to be the client is none.
 func (r *Ringer) session(s broker.Session) wake.Session {
-	out := wake.Session{SID: s.ID, ID: s.ClientID(), Client: s.Client, Process: s.Process, Pane: s.Pane, Unattended: s.Unattended}
+	out := wake.Session{SID: s.ID, Client: s.Client, Process: s.Process, Pane: s.Pane, Unattended: s.Unattended}
+	if !r.Scope.byProcess {
+		out.ID = s.ClientID()
+	}
 	out.Hooked = r.Hooked != nil && slices.ContainsFunc(s.ClientIDs, r.Hooked)
 	return out
 }
@@ -129,6 +132,11 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 	if profile, ok := client.Find(s.Client); ok {
 		p.Config, _ = profile.Config(r.Getenv)
 	}
+	p.Record = func(ctx context.Context, ring wake.Ring) {
+		if err := b.Rang(ctx, s.SID, ring); err != nil {
+			r.Log.Warn("ring is not recorded", "session", s.SID, "err", err)
+		}
+	}
 	ways, err := r.Scope.ways(p, s)
 	if err != nil {
 		return nil, err
@@ -140,11 +148,21 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 			is, err := now()
 			return err == nil && is.Quiet
 		},
-		Record: func(ctx context.Context, ring wake.Ring) {
-			if err := b.Rang(ctx, s.SID, ring); err != nil {
-				r.Log.Warn("ring is not recorded", "session", s.SID, "err", err)
+		Record: p.Record,
+		// No hook tells of a turn that a ring starts.
+		Turn: func(ctx context.Context, runs bool) error {
+			is, err := now()
+			if err != nil || is.Turn == "" {
+				return err
 			}
+			return b.SetTurn(ctx, is, runs)
 		},
+	}
+	if w.Busy == nil {
+		w.Busy = func() bool {
+			is, err := now()
+			return err == nil && is.Turn == broker.TurnRuns
+		}
 	}
 	if r.Scope.borrows {
 		w.Borrow = func() (func() error, bool, error) {

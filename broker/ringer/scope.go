@@ -20,7 +20,10 @@ type Scope struct {
 	sessions func(context.Context, *Ringer, *broker.Broker) ([]broker.Session, error)
 	ways     func(wake.Place, wake.Session) (wake.Ways, error)
 	away     func(wake.Session) bool // nil: nobody is
-	changed  <-chan struct{}         // tells that sessions or away may answer anew; nil: the registry tells
+	// byProcess: the process alone says whose session it is. The client's own id may change under a message that is on
+	// its way, and that is no other session.
+	byProcess bool
+	changed   <-chan struct{} // tells that sessions or away may answer anew; nil: the registry tells
 	// borrows: it takes the right to ring for one ring at a time, so that a session's own server comes first.
 	borrows bool
 }
@@ -29,6 +32,7 @@ type Scope struct {
 // tried first; nil: it has none. Not ok: c2c knows no way to wake the client.
 func Server(name string, pid int, push func(_ *inbox.Mailbox, root string, busy func() bool) wake.Method) (scope Scope, ok bool) {
 	c, ok := clients.Find(name)
+	scope.byProcess = c.Open == nil
 	scope.ways = func(p wake.Place, s wake.Session) (wake.Ways, error) {
 		p.Inside = true
 		if push != nil {

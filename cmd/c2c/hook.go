@@ -44,7 +44,8 @@ func hook(c *call, set *flag.FlagSet) action {
 
 func (a *app) hook(ctx context.Context, name string) error {
 	e, err := hooks.Parse(name, a.stdin)
-	if err != nil || !e.ShowsMail() && !e.Watches() && !e.Changed() {
+	runs, told := e.Turn()
+	if err != nil || !e.ShowsMail() && !e.Watches() && !e.Changed() && !told {
 		return err
 	}
 	b, err := a.open()
@@ -54,10 +55,18 @@ func (a *app) hook(ctx context.Context, name string) error {
 	defer b.Close()
 	profile, _ := client.Find(name)
 	pid, _ := strconv.Atoi(a.getenv(profile.ProcessEnv)) // 0: not told
+	if profile.DetachedHooks {
+		pid = b.Starter()
+	}
 	caller := broker.Caller{Client: name, ClientID: e.SessionID, PID: pid, Getenv: a.getenv}
 	s, err := b.Attach(ctx, caller)
 	if err != nil {
 		return err
+	}
+	if told {
+		if err := b.SetTurn(ctx, s, runs); err != nil {
+			fmt.Fprintf(a.stderr, "c2c: %v\n", err) // no reason to keep its mail back
+		}
 	}
 	state, _ := broker.StateDir(a.getenv)
 	if err := a.writePointer(e.Pointer(state), filepath.Join(b.Root(), s.ID)); err != nil {
@@ -79,6 +88,9 @@ func (a *app) hook(ctx context.Context, name string) error {
 		}
 		return err
 	}
+	if !e.ShowsMail() && !e.Watches() {
+		return nil
+	}
 	return a.answerHook(ctx, b, s, e)
 }
 
@@ -96,9 +108,7 @@ func (a *app) answerHook(ctx context.Context, b *broker.Broker, s broker.Session
 			return a.handOver()
 		},
 	}
-	if e.HasMail() {
-		h.Holds = e.Holds
-	}
+	h.Holds = e.Holds()
 	if !e.Watches() {
 		return b.HandOver(ctx, s, h)
 	}

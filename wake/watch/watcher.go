@@ -34,8 +34,10 @@ type Watcher struct {
 	// Borrow takes the right to ring for one ring; not ok: who has it is at work. Nil: it is ours anyway.
 	Borrow func() (release func() error, ok bool, err error)
 	Record func(context.Context, wake.Ring)
-	Now    func() time.Time
-	Gap    time.Duration // between rings for the same message, doubling; 15 s when zero
+	// Turn is told before a ring that a turn runs, and behind one that was not taken that it does not. Nil: nobody is.
+	Turn func(_ context.Context, runs bool) error
+	Now  func() time.Time
+	Gap  time.Duration // between rings for the same message, doubling; 15 s when zero
 
 	policy      wake.Policy
 	last        wake.Ring // the last one recorded
@@ -121,7 +123,11 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 	if r.Outcome == "" || errors.Is(cause, wake.ErrHeld) {
 		again = wake.BusyLook
 	} else {
-		w.policy.Done(w.Now(), w.Gap)
+		gap := w.Gap
+		if errors.Is(cause, wake.ErrRefused) {
+			gap = wake.RefusedGap
+		}
+		w.policy.Done(w.Now(), gap)
 		again = w.policy.Gap
 	}
 	w.unreachable = r.Outcome == wake.Failed && errors.Is(cause, wake.ErrUnreachable)
@@ -140,11 +146,19 @@ func (w *Watcher) ringIfAllowed(ctx context.Context, msgs []inbox.Message) (r wa
 		}
 		defer func() { err = errors.Join(err, release()) }()
 	}
-	r, cause = w.ring(ctx, msgs)
-	if cause != nil {
-		r.Cause = cause.Error()
+	if w.Turn != nil {
+		if err := w.Turn(ctx, true); err != nil {
+			return r, nil, err
+		}
 	}
-	return r, cause, nil
+	if r, cause = w.ring(ctx, msgs); cause == nil {
+		return r, nil, nil
+	}
+	r.Cause = cause.Error()
+	if w.Turn != nil {
+		err = w.Turn(ctx, false)
+	}
+	return r, cause, err
 }
 
 // record passes on what is new: nobody wants a line a second about the same.
@@ -178,16 +192,8 @@ func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message) (r wake.Ring, 
 		default:
 			continue
 		}
-		r.Method, cause = m.Name, err
-		switch {
-		case err == nil:
-			r.Outcome = wake.Rang
-			return r, nil
-		case errors.Is(err, wake.ErrAway):
-			r.Outcome = wake.Away
-			return r, err
-		case errors.Is(err, wake.ErrUncaptured):
-			r.Outcome = wake.Uncaptured
+		r.Method, cause, r.Outcome = m.Name, err, wake.OutcomeOf(err)
+		if r.Outcome != wake.Failed {
 			return r, err // it is there: another method would ring it twice
 		}
 	}

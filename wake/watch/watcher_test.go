@@ -211,6 +211,29 @@ func TestTheNextMethodIsTriedOnlyWhenNobodyIsThere(t *testing.T) {
 	}
 }
 
+// Its person lets nobody write to it: no ring is hidden from that person by trying on.
+func TestARefusedRingIsNotRepeatedSoon(t *testing.T) {
+	m := &script{ring: fmt.Errorf("%w: by its settings", wake.ErrRefused)}
+	s := newStage(t, wake.Method{Name: "socket", Doorbell: m})
+	s.deliver("a")
+	if again := s.look(); again != wake.RefusedGap || s.log[0].Outcome != wake.Refused {
+		t.Errorf("again after %v, recorded %+v", again, s.log)
+	}
+}
+
+// No hook tells of the turn that a ring starts.
+func TestARingTellsOfItsTurn(t *testing.T) {
+	m, told := &script{ring: fmt.Errorf("%w: held", wake.ErrConsent)}, []bool{}
+	s := newStage(t, wake.Method{Name: "socket", Doorbell: m})
+	s.w.Turn = func(_ context.Context, runs bool) error { told = append(told, runs); return nil }
+	s.deliver("a")
+	s.now = s.now.Add(s.look())
+	m.ring = nil
+	if s.look(); fmt.Sprint(told) != "[true false true]" || s.log[0].Outcome != wake.Held || s.log[1].Outcome != wake.Rang {
+		t.Errorf("told %v, recorded %+v", told, s.log)
+	}
+}
+
 // A client that does not listen to a channel says nothing of it.
 func TestAMethodThatNobodyMayHearIsGivenUpAfterARingInVain(t *testing.T) {
 	silent, heard := &script{}, &script{}

@@ -1,0 +1,364 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"c2c/e2e/lab"
+)
+
+func qwenTool(tool string, input map[string]any) lab.Reply {
+	return lab.CallMCP(lab.Qwen, "c2c", tool, input)
+}
+
+func qwenShell(command string) lab.Reply {
+	return lab.Call("run_shell_command", map[string]any{"command": command, "description": "run it", "is_background": false})
+}
+
+// qwenMail has a Qwen that c2c is installed in, and a birch who writes.
+func qwenMail(t *testing.T, settings map[string]any) (*lab.Lab, *lab.Model) {
+	t.Helper()
+	l, model := newLab(t), lab.NewModel(t)
+	l.SeedQwen(settings)
+	l.Run(c2c(), "install", "qwen")
+	l.Run(c2c(), "register", "birch", "--session-id", "birch")
+	return l, model
+}
+
+// qwenAt has an idle Qwen amber.
+func qwenAt(t *testing.T, settings map[string]any) (*lab.Lab, *lab.Model, *lab.Proc) {
+	t.Helper()
+	l, model := qwenMail(t, settings)
+	model.Script(qwenTool("register", map[string]any{"alias": "amber"}), lab.Say("Registered."))
+	p := l.QwenTUI(model)
+	p.Submit("prompt-one")
+	p.WaitScreen(0, "Registered.")
+	qwenIdle(l)
+	return l, model, p
+}
+
+// qwenIdle waits until its hook has told that the turn is over.
+func qwenIdle(l *lab.Lab) {
+	eventually(func() bool {
+		_, err := l.Try("sh", "-c", `grep -l '"alias": "amber"' ~/.c2c/repos/*/broker/sessions/*.json | xargs grep -q '"turn": "over"'`)
+		return err == nil
+	})
+}
+
+func qwenSessions(l *lab.Lab) (n int) {
+	for _, line := range lines(l.Run(c2c(), "list")) {
+		if strings.Contains(line, "qwen") {
+			n++
+		}
+	}
+	return n
+}
+
+func wantQwens(t *testing.T, l *lab.Lab, n int) {
+	t.Helper()
+	if got := qwenSessions(l); got != n {
+		t.Errorf("%d mailboxes, want %d:\n%s", got, n, l.Run(c2c(), "list"))
+	}
+}
+
+func TestIdleQwenIsWoken(t *testing.T) {
+	l, model, p := qwenAt(t, nil)
+	wakes(t, l, model, p, func() { qwenIdle(l) }, "amber", "user", "read by socket")
+	wantRings(t, l, 12)
+}
+
+func TestAWakeKeepsTheDraftOfQwen(t *testing.T) {
+	t.Parallel()
+	l, model, p := qwenAt(t, nil)
+	keepsTheDraft(t, l, model, p, "amber")
+}
+
+// A tool's hook brings mail to the turn that runs, and nobody rings.
+func TestABusyQwenHasItsMailInTheSameTurn(t *testing.T) {
+	t.Parallel()
+	l, model, p := qwenAt(t, nil)
+	release := make(chan struct{})
+	model.Script(qwenShell("true").After(release), lab.Say("Finished."))
+	p.Submit("prompt-two")
+	model.WaitText("prompt-two")
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	close(release)
+	r := model.WaitText("word-meanwhile")
+	if item := once(t, r, "word-meanwhile"); item.Role != "tool" {
+		t.Errorf("shown as %+v", item)
+	}
+	p.WaitScreen(0, "Finished.")
+	onlyOnce(t, model.Turns(), "word-meanwhile", "tool")
+	wantRead(t, l, "id-meanwhile", "read by hook")
+	if n := rings(l, "rang"); n != 0 {
+		t.Errorf("%d rings", n)
+	}
+	wantQwens(t, l, 1)
+}
+
+// No hook tells of a turn that mail has started; what comes then is no other ring.
+func TestMailInATurnThatMailHasStartedIsReadInIt(t *testing.T) {
+	t.Parallel()
+	l, model, p := qwenAt(t, nil)
+	release := make(chan struct{})
+	model.Script(qwenShell("true").After(release), lab.Say("Finished."))
+	l.Run("sh", "-c", sendAs("birch", "amber", "first"))
+	model.WaitText("word-first")
+	wantRead(t, l, "id-first", "read by socket")
+	l.Run("sh", "-c", sendAs("birch", "amber", "second"))
+	close(release)
+	model.WaitText("word-second")
+	p.WaitScreen(0, "Finished.")
+	onlyOnce(t, model.Turns(), "word-second", "tool")
+	wantRead(t, l, "id-second", "read by hook")
+	wantRings(t, l, 1)
+}
+
+// Without a tool call the end of the turn brings it.
+func TestMailAtTheEndOfATurnOfQwenContinuesIt(t *testing.T) {
+	t.Parallel()
+	l, model, p := qwenAt(t, nil)
+	release := make(chan struct{})
+	model.Script(lab.Say("Thought.").After(release), lab.Say("Answered."))
+	p.Submit("prompt-two")
+	model.WaitText("prompt-two")
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	close(release)
+	item := once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
+	if item.Role != "user" {
+		t.Errorf("shown as %+v", item)
+	}
+	p.WaitScreen(0, "Answered.")
+	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
+	wantRead(t, l, "id-meanwhile", "read by hook")
+}
+
+// Its tools and its shells speak for the same session, after /clear too; a resume finds the mailbox again.
+func TestAWindowOfQwenHasOneMailbox(t *testing.T) {
+	t.Parallel()
+	l, model, p := qwenAt(t, nil)
+	whoSays := func(prompt string) {
+		t.Helper()
+		model.Script(qwenShell(c2c()+" whoami"), qwenTool("whoami", map[string]any{}), lab.Say("Known: "+prompt))
+		p.Submit(prompt)
+		p.WaitScreen(0, "Known: "+prompt)
+		turns := model.Turns()
+		for _, r := range turns[len(turns)-2:] {
+			if !strings.Contains(r.Last().Text, "amber") {
+				t.Errorf("after %s its session is not amber: %s", prompt, r.Last().Text)
+			}
+		}
+		qwenIdle(l)
+		wantQwens(t, l, 1)
+	}
+	whoSays("prompt-two")
+	clears(p, "/clear", "prompt-two")
+	model.Script(lab.Say("Woken."))
+	l.Run("sh", "-c", sendAs("birch", "amber", "cleared"))
+	if r := model.WaitText("word-cleared"); len(r.Find("prompt-one")) > 0 {
+		t.Errorf("the mail went to the session before /clear:\n%s", r)
+	}
+	p.WaitScreen(0, "Woken.")
+	wantRead(t, l, "id-cleared", "read by socket")
+	qwenIdle(l)
+	whoSays("prompt-three")
+	p.Command("/quit")
+	p.Wait()
+	l.Run("sh", "-c", sendAs("birch", "amber", "later"))
+	model.Script(lab.Say("Back."))
+	p = l.QwenTUI(model, "--continue")
+	model.WaitText("word-later") // it is idle, so it is woken
+	p.WaitScreen(0, "Back.")
+	onlyOnce(t, model.Turns(), "word-later", "user")
+	wantRead(t, l, "id-later", "read by")
+	whoSays("prompt-four")
+}
+
+// A subagent has no mailbox and is given no mail.
+func TestASubagentOfQwenHasNoMailbox(t *testing.T) {
+	t.Parallel()
+	l, model, p := qwenAt(t, nil)
+	steps := []lab.Reply{
+		qwenShell(sendAs("birch", "amber", "meanwhile")), qwenShell("true"),
+		qwenTool("whoami", map[string]any{}), lab.Say("Subagent says done."),
+	}
+	model.Answer(func(r *lab.Request) (reply lab.Reply, ok bool) {
+		if len(r.Find("prompt-one")) > 0 || len(steps) == 0 {
+			return reply, false
+		}
+		reply, steps = steps[0], steps[1:]
+		return reply, true
+	})
+	model.Script(lab.Call("agent", map[string]any{"description": "work", "prompt": "prompt-of-the-subagent", "subagent_type": "general-purpose", "run_in_background": false}),
+		lab.Say("Finished."))
+	p.Submit("prompt-two")
+	p.WaitScreen(0, "Finished.")
+	model.WaitText("word-meanwhile")
+	wantRead(t, l, "id-meanwhile", "read by hook")
+	if len(steps) > 0 {
+		t.Errorf("the subagent has %d steps to go", len(steps))
+	}
+	for _, r := range model.Turns() {
+		if len(r.Find("word-meanwhile\n")) > 0 && len(r.Find("prompt-one")) == 0 {
+			t.Errorf("the subagent got the mail:\n%s", r)
+		}
+	}
+	wantQwens(t, l, 1)
+}
+
+// A dialog stays for the person; the mail comes behind the answer.
+func TestADialogOfQwenStaysUntouched(t *testing.T) {
+	t.Parallel()
+	l, model, p := qwenAt(t, map[string]any{"tools": map[string]any{"approvalMode": "default"}})
+	model.Script(qwenShell("touch ran"), lab.Say("Finished."))
+	p.Submit("prompt-two")
+	p.WaitScreen(0, "Yes, allow once")
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	if got := status(l, "id-meanwhile"); !strings.Contains(got, "queued") {
+		t.Errorf("status %s", got)
+	}
+	if _, err := l.Try("test", "!", "-e", "ran"); err != nil {
+		t.Error("the command ran though nobody allowed it")
+	}
+	p.Send(lab.Enter)
+	once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
+	p.WaitScreen(0, "Finished.")
+	wantRead(t, l, "id-meanwhile", "read by hook")
+	if n := rings(l, "rang"); n != 0 {
+		t.Errorf("%d rings", n)
+	}
+}
+
+// Esc ends a turn without its Stop hook.
+func TestMailOfAnInterruptedQwenIsReadAfterIt(t *testing.T) {
+	t.Parallel()
+	l, model, p := qwenAt(t, nil)
+	readAfterEsc(t, l, model, p, func() {})
+	wantRead(t, l, "id-meanwhile", "read by socket")
+	wantRings(t, l, 1)
+}
+
+// Whoever lets no other session write is not written to: the next prompt brings the mail.
+func TestARefusalOfQwenIsTold(t *testing.T) {
+	t.Parallel()
+	l, model, p := qwenAt(t, map[string]any{"agents": map[string]any{"crossSessionInbound": "refuse"}})
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	eventually(func() bool { return strings.Contains(status(l, "id-meanwhile"), "refused") })
+	if got := status(l, "id-meanwhile"); !strings.Contains(got, "queued") || !strings.Contains(got, "crossSessionInbound") {
+		t.Errorf("status %s", got)
+	}
+	model.Script(lab.Say("Finished."))
+	p.Submit("prompt-two")
+	p.WaitScreen(0, "Finished.")
+	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
+	wantRead(t, l, "id-meanwhile", "read by hook")
+}
+
+// Mail that its person is to accept first is nobody else's until then.
+func TestMailThatQwenHoldsIsTold(t *testing.T) {
+	t.Parallel()
+	l, model, p := qwenAt(t, map[string]any{"agents": map[string]any{"crossSessionInbound": "hold"}})
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	eventually(func() bool { return strings.Contains(status(l, "id-meanwhile"), "held") })
+	if got := status(l, "id-meanwhile"); !strings.Contains(got, "queued") || !strings.Contains(got, "/peers") {
+		t.Errorf("status %s", got)
+	}
+	model.Script(lab.Say("Finished."), lab.Say("Woken."))
+	p.Submit("prompt-two")
+	p.WaitScreen(0, "Finished.")
+	if n := len(model.Turns()[len(model.Turns())-1].Find("word-meanwhile")); n > 0 {
+		t.Error("the model has what nobody accepted")
+	}
+	qwenIdle(l)
+	p.Command("/peers")
+	p.WaitShown("1 message waiting") // what it has not listed it does not accept
+	p.Command("/peers accept all")
+	model.WaitText("word-meanwhile")
+	p.WaitScreen(0, "Woken.")
+	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
+	wantRead(t, l, "id-meanwhile", "read by socket")
+}
+
+// Two windows in one project, one of them with a name from c2c start, and mail before its first prompt.
+func TestTwoQwensInOneProjectHaveTwoMailboxes(t *testing.T) {
+	t.Parallel()
+	l, model, p := qwenAt(t, nil)
+	second := l.Terminal(l.QwenEnv(model), c2c(), "start", "--alias", "coral", "qwen")
+	second.WaitShown("Type your message")
+	for _, alias := range []string{"coral", "amber"} {
+		model.Script(lab.Say("Woken " + alias + "."))
+		l.Run("sh", "-c", sendAs("birch", alias, "for-"+alias))
+		r := model.WaitText("word-for-" + alias)
+		if got := len(r.Find("prompt-one")) > 0; got != (alias == "amber") {
+			t.Errorf("the mail of %s went to the other window:\n%s", alias, r)
+		}
+		wantRead(t, l, "id-for-"+alias, "read by socket")
+	}
+	p.WaitScreen(0, "Woken amber.")
+	second.WaitScreen(0, "Woken coral.")
+	wantQwens(t, l, 2)
+}
+
+// Of forty messages at once the client would drop ten, and each of the others would be a turn.
+func TestABurstToQwenIsAFewTurns(t *testing.T) {
+	t.Parallel()
+	l, model, _ := qwenAt(t, nil)
+	calls := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"lab","version":"0"}}}` + "\n"
+	for i := 100; i < 140; i++ {
+		calls += fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"send","arguments":{"to_alias":"amber","content":"word-%d-"}}}`+"\n", i, i)
+	}
+	l.WriteProject("calls", calls)
+	l.Run("sh", "-c", "C2C_MCP_SESSION_ID=birch "+c2c()+" mcp <calls")
+	last := model.WaitText("word-139-")
+	for i := 100; i < 140; i++ {
+		once(t, last, fmt.Sprintf("word-%d-", i))
+	}
+	if n := len(model.Turns()); n > 2+4 {
+		t.Errorf("%d requests for a burst", n-2)
+	}
+}
+
+func TestALongMessageReachesQwenInParts(t *testing.T) {
+	t.Parallel()
+	l, model, p := qwenAt(t, nil)
+	body := sized(70_000, "x")
+	l.Write("letter", body)
+	poll := qwenTool("poll_inbox", map[string]any{})
+	model.Script(poll, poll, poll, poll, lab.Say("Woken.")) // at the fifth it would suspect a loop
+	l.Run("sh", "-c", "C2C_MCP_SESSION_ID=birch "+c2c()+" send amber --id id-long -F "+l.Home+"/letter")
+	p.WaitScreen(0, "Woken.")
+	wantRead(t, l, "id-long", "read by")
+	turns, got := model.Turns(), 0
+	for _, item := range turns[len(turns)-1].Items {
+		if item.Role == "tool" {
+			got += strings.Count(item.Text, "x")
+		}
+	}
+	if want := strings.Count(body, "x"); got != want {
+		t.Errorf("of %d characters of it %d arrived", want, got)
+	}
+}
+
+func TestUninstallRestoresQwen(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.SeedQwen(nil)
+	skip := []string{"/.c2c/", "/.git/"}
+	before := tree(t, skip, l.Home, l.Project)
+	l.Run(c2c(), "install", "qwen")
+	l.Run(c2c(), "uninstall", "qwen")
+	compareTrees(t, before, tree(t, skip, l.Home, l.Project))
+}
+
+// It answers one prompt and ends: what waits comes with the prompt, what is sent meanwhile with the next tool.
+func TestQwenPromptTakesItsMailAndEnds(t *testing.T) {
+	t.Parallel()
+	l, model := qwenMail(t, nil)
+	model.Script(qwenTool("register", map[string]any{"alias": "amber"}),
+		qwenShell(sendAs("birch", "amber", "meanwhile")), qwenShell("true"), lab.Say("Finished."))
+	l.QwenPrompt(model, "prompt-one").Wait()
+	onlyOnce(t, model.Turns(), "word-meanwhile", "tool")
+	wantRead(t, l, "id-meanwhile", "read by hook")
+	wantQwens(t, l, 1)
+}

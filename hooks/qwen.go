@@ -1,0 +1,114 @@
+package hooks
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+
+	"c2c/inbox"
+)
+
+// qwen is Qwen Code 0.24.4. It appends context to the tool's result, or puts it before the prompt, with its angle
+// brackets escaped. With a tool's result it cuts what is longer than 50,000 characters or 2,000 lines together, of
+// which the tool has at most 30,000 and 1,000. UserPromptSubmit comes again at each step of a turn, with an empty
+// prompt. What a SessionStart hook shows would have the authority of the system. The turn is over with the
+// notification that the client waits for its user, which comes after Esc, too; a turn that another session's message
+// starts is told by its tools alone. In a subagent each event has agent_id.
+func qwen() protocol {
+	return protocol{
+		name:  "qwen",
+		limit: 20_000,
+		length: func(text string) (n int) {
+			for line := range strings.Lines(text) {
+				n += max(len(line)+strings.Count(line, "<")*len("lt;")+strings.Count(line, ">")*len("gt;"), 25)
+			}
+			return n
+		},
+		shows: func(e Event) content {
+			switch {
+			case e.AgentID != "":
+			case e.Name == "PostToolUse", e.Name == "Stop" && !e.StopHookActive, e.Name == "UserPromptSubmit" && e.Prompt != "":
+				return bodies
+			}
+			return nothing
+		},
+		turn: func(e Event) turn {
+			switch {
+			case e.AgentID != "":
+			case e.Name == "PostToolUse", e.Name == "UserPromptSubmit" && e.Prompt != "":
+				return runs
+			case e.Name == "SessionStart", e.Name == "Notification" && e.Notification == "idle_prompt":
+				return over
+			}
+			return untold
+		},
+		// A server that was killed has given back what the client had queued.
+		shown: func(e Event) func(inbox.Message) bool {
+			read := sync.OnceValue(func() []string { return qwenRecord(e.Transcript) })
+			return func(m inbox.Message) bool { return QwenShows(read(), m) }
+		},
+		encode: func(e Event, text string) any {
+			if e.Name == "Stop" {
+				return map[string]string{"decision": "block", "reason": text}
+			}
+			return context(e, text)
+		},
+	}
+}
+
+// maxTail is how much of a session's record is read.
+const maxTail = 4 << 20
+
+// qwenRecord gives what other sessions have written to a session lately.
+func qwenRecord(path string) []string {
+	// O_NONBLOCK: a pipe in its place would keep us waiting for a writer.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	data, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-maxTail), maxTail))
+	if err != nil {
+		return nil
+	}
+	return QwenNotes(data)
+}
+
+// QwenNotes gives the texts that other sessions have written, as the lines of a session's record show them.
+func QwenNotes(lines []byte) (texts []string) {
+	for line := range bytes.Lines(lines) {
+		if !bytes.Contains(line, []byte(`"notification"`)) {
+			continue // tool results are long
+		}
+		var r struct {
+			Type, Subtype string
+			Message       struct{ Parts []struct{ Text string } }
+		}
+		if json.Unmarshal(line, &r) != nil || r.Type != "user" || r.Subtype != "notification" {
+			continue
+		}
+		for _, p := range r.Message.Parts {
+			texts = append(texts, p.Text)
+		}
+	}
+	return texts
+}
+
+// QwenShows says whether a message is in one of such texts. The client has made "&lt;" of each "<" in it.
+func QwenShows(texts []string, m inbox.Message) bool {
+	part := strings.ReplaceAll(m.Envelope(), "<", "&lt;")
+	for _, text := range texts {
+		if strings.Contains(text, part) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,31 @@
+package install
+
+import "path/filepath"
+
+// Qwen is the name of the client.
+const Qwen = "qwen"
+
+// qwen sets Qwen Code up: users/features/hooks and mcp in its documentation.
+func qwen() setup {
+	return setup{name: Qwen, files: qwenFiles, notes: func(Options) []string {
+		return []string{"Qwen Code sessions that are running see the change after a restart.",
+			"In a folder that you trust, Qwen Code runs c2c's own tools without asking (trust); for other tools nothing changes."}
+	}}
+}
+
+func qwenFiles(o Options) []target {
+	dir, _ := configDir(Qwen, o)
+	return []target{{path: filepath.Join(dir, "settings.json"), editor: joint{
+		serverEditor{serversKey, qwenEntry{o.Binary, []string{"mcp"}, map[string]string{"C2C_MCP_CLIENT_TYPE": Qwen}, true}, o.Binary},
+		commandHooks(Qwen, o,
+			hookEvent{name: "SessionStart"}, hookEvent{name: "UserPromptSubmit"}, hookEvent{name: "PostToolUse"}, hookEvent{name: "Stop"},
+			hookEvent{name: "Notification", matcher: "idle_prompt"}),
+	}}}
+}
+
+type qwenEntry struct {
+	Command string            `json:"command"`
+	Args    []string          `json:"args"`
+	Env     map[string]string `json:"env"`
+	Trust   bool              `json:"trust"`
+}

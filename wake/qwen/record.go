@@ -1,0 +1,86 @@
+package qwen
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"c2c/hooks"
+	"c2c/inbox"
+)
+
+// record is what the client writes of its session, from a place on: lines of JSON, in a file for each session.
+type record struct {
+	dir     string
+	session func() string
+
+	path  string // of the session to which place belongs
+	place int64  // behind the last line that was read
+	there bool   // the file of the session is there
+}
+
+// maxLook bounds what is read of a record at once. A line that is longer is none of ours.
+const maxLook = 4 << 20
+
+// skip passes over what is there now.
+func (r *record) skip() error {
+	f, err := r.open()
+	if f == nil {
+		return err
+	}
+	defer f.Close()
+	r.place, err = f.Seek(0, io.SeekEnd)
+	return err
+}
+
+// open gives the file of the session that the client has now, nil when there is none. /clear begins another.
+func (r *record) open() (*os.File, error) {
+	path := filepath.Join(r.dir, filepath.Base(r.session())+".jsonl")
+	if path != r.path {
+		r.path, r.place = path, 0
+	}
+	// O_NONBLOCK: a pipe in its place would keep us waiting for a writer.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	r.there = err == nil
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the client's record of its session: %w", err)
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, fmt.Errorf("read the client's record of its session: %q is no file (%v)", path, err)
+	}
+	return f, nil
+}
+
+// shows gives those of the messages that the client has given to its model since the last look.
+func (r *record) shows(msgs []inbox.Message) (shown []inbox.Message, err error) {
+	f, err := r.open()
+	if f == nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.NewSectionReader(f, r.place, maxLook))
+	if err != nil {
+		return nil, fmt.Errorf("read the client's record of its session: %w", err)
+	}
+	whole := bytes.LastIndexByte(data, '\n') + 1
+	if whole == 0 && len(data) == maxLook {
+		whole = maxLook
+	}
+	r.place += int64(whole)
+	texts := hooks.QwenNotes(data[:whole])
+	for _, m := range msgs {
+		if hooks.QwenShows(texts, m) {
+			shown = append(shown, m)
+		}
+	}
+	return shown, nil
+}

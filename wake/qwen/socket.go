@@ -1,0 +1,159 @@
+package qwen
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"syscall"
+	"time"
+
+	"c2c/wake"
+	"c2c/wake/socket"
+)
+
+// Socket is the way to one session.
+type Socket struct {
+	Path    string
+	Token   string
+	Session func() string // the client's id of the session that it has now
+}
+
+// FromEnv finds the socket of the session that started this program. The error says in words why there is none.
+func FromEnv(getenv func(string) string) (*Socket, error) {
+	path := getenv("QWEN_CODE_MESSAGING_SOCKET")
+	if path == "" {
+		return nil, fmt.Errorf("%w: the client gave no messaging socket (agents.crossSessionMessaging)", wake.ErrUnreachable)
+	}
+	return &Socket{Path: path, Token: getenv("QWEN_CODE_MESSAGING_TOKEN")}, nil
+}
+
+// What a client may do with a message. Another word than these tells nothing.
+const (
+	delivered    = "delivered" // queued for the model
+	held         = "held"
+	refused      = "refused"
+	denied       = "denied" // held, and its person said no
+	expired      = "expired"
+	dropped      = "dropped"
+	misaddressed = "misaddressed"
+)
+
+var errHeld = fmt.Errorf("%w: it waits there until it is accepted (/peers), as agents.crossSessionInbound says", wake.ErrConsent)
+
+// verdict is the error that a receipt stands for, nil while the message is on its way.
+func verdict(status string) error {
+	switch status {
+	case refused:
+		return fmt.Errorf("%w: agents.crossSessionInbound lets no other session write to it", wake.ErrRefused)
+	case denied:
+		return fmt.Errorf("%w: its person said no", wake.ErrRefused)
+	case misaddressed: // nobody has seen it, and by now the client may tell of its new session
+		return fmt.Errorf("%w: the client has begun another session", wake.ErrHeld)
+	case expired, dropped:
+		return fmt.Errorf("%w: the client says that the message is %s", wake.ErrUncaptured, status)
+	}
+	return nil
+}
+
+// answerTime bounds a client that does not tell what it has done with a message. It tells within milliseconds.
+const answerTime = 15 * time.Second
+
+// Ring writes a message without any body. The end of the turn that it starts brings the mail, or the model polls.
+func (s *Socket) Ring(ctx context.Context, n wake.Notice) error {
+	p, err := s.send(ctx, "c2c", n.Text(wake.Poll))
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	for {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: it does not say what it has done with the message", wake.ErrUncaptured)
+		case <-p.changed:
+		}
+		switch status := p.last(); status {
+		case delivered:
+			return nil
+		case held:
+			return errHeld
+		default:
+			if err := verdict(status); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// writeTime bounds a client that does not read its socket.
+const writeTime = 2 * time.Second
+
+// send writes one message, whose receipts come with the post.
+func (s *Socket) send(ctx context.Context, from, text string) (*post, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("%w: %v", wake.ErrUncaptured, err)
+	}
+	if err := socket.Private(s.Path); err != nil {
+		return nil, err
+	}
+	session := s.Session()
+	if session == "" {
+		return nil, fmt.Errorf("%w: the client has no record of its session", wake.ErrUnreachable)
+	}
+	p, err := newPost()
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	for _, line := range []map[string]any{
+		{"msgV": 1, "type": "auth", "token": s.Token},
+		{"msgV": 1, "type": "user", "msgId": p.id, "from": p.address(), "replyToken": p.token, "fromName": from, "toSessionId": session,
+			"priority": "next", "message": map[string]string{"role": "user", "content": text}},
+	} {
+		if err = enc.Encode(line); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = s.write(ctx, out.Bytes())
+	}
+	if err != nil {
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// write returns when the client has taken the data, and closed the connection.
+func (s *Socket) write(ctx context.Context, data []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", s.Path)
+	if err != nil {
+		kind := wake.ErrUnreachable
+		if ctx.Err() != nil || errors.Is(err, syscall.EAGAIN) { // Linux: it has not accepted for long
+			kind = wake.ErrUncaptured
+		}
+		return fmt.Errorf("%w: %v", kind, err)
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	if _, err = conn.Write(data); err == nil {
+		if err = conn.(*net.UnixConn).CloseWrite(); err == nil {
+			_, err = io.Copy(io.Discard, conn)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%w: write to its socket: %v", wake.ErrUncaptured, err)
+	}
+	return nil
+}
