@@ -76,7 +76,7 @@ func awkwardMail(t *testing.T, l *lab.Lab, s *claude.Socket) (*claude.Carrier, *
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &claude.Carrier{Socket: s, Box: box, Root: root}, lease
+	return &claude.Carrier{Socket: s, Box: box}, lease
 }
 
 func TestClaudeTakesALineOfItsSocketForAPromptAsItIs(t *testing.T) {

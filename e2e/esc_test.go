@@ -201,13 +201,15 @@ func socketAlone(t *testing.T) (*lab.Lab, *lab.Model, *lab.Proc, <-chan wake.Rin
 	server := serverOf(t, p.Pid())
 	env := environmentOf(t, server)
 	end(t, server)
-	busy := func() bool { return claude.StateOf(filepath.Join(l.Home, ".claude"), p.Pid()) == claude.Busy }
+	busy := func(context.Context) bool {
+		return claude.StateOf(filepath.Join(l.Home, ".claude"), p.Pid()) == claude.Busy
+	}
 	rang := watched(t, l, "amber", func(_ broker.Session, box *inbox.Mailbox, root string) []wake.Method {
 		socket, err := claude.FromEnv(func(name string) string { return env[name] }, time.Now)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return []wake.Method{{Name: wake.BySocket, Doorbell: socket, Carrier: &claude.Carrier{Socket: socket, Box: box, Root: root, Busy: busy}}}
+		return []wake.Method{{Name: wake.BySocket, Doorbell: socket, Carrier: &claude.Carrier{Socket: socket, Box: box, Busy: busy}}}
 	})
 	return l, model, p, rang
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"path/filepath"
 	"slices"
 
 	"c2c/inbox/atomicfile"
@@ -36,9 +37,10 @@ func (m *Mailbox) Receive(ctx context.Context, has func(Message) bool, by ...str
 	return err
 }
 
-// ArchiveLock is the file, below the root, whose closing tells that messages
-// were archived.
-func (m *Mailbox) ArchiveLock() string { return archiveDir + "/" + m.archiveLockName() }
+// ArchiveLock is the path of the file whose closing tells that messages were archived.
+func (m *Mailbox) ArchiveLock() string {
+	return filepath.Join(m.root.Path(), archiveDir, m.archiveLockName())
+}
 
 // Mark is a place in the archive.
 type Mark int64

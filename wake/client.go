@@ -20,11 +20,10 @@ type Client struct {
 // Place is where a ringer works, and the mailbox that it rings for.
 type Place struct {
 	Getenv func(string) string
-	Config string                        // the directory of the client's configuration
-	Inside bool                          // the client started this process, so its environment is the client's
-	Push   func(busy func() bool) Method // nil: there is no other method
+	Config string                                       // the directory of the client's configuration
+	Inside bool                                         // the client started this process, so its environment is the client's
+	Push   func(busy func(context.Context) bool) Method // nil: there is no other method
 	Box    *inbox.Mailbox
-	Root   string // the directory of the mailbox
 	// Record tells what has become of a ring before it is over.
 	Record func(context.Context, Ring)
 }
@@ -44,5 +43,5 @@ type Session struct {
 // Ways are the methods that may reach a session, the best first. Busy says whether it works now; nil: nobody knows.
 type Ways struct {
 	Methods []Method
-	Busy    func() bool
+	Busy    func(context.Context) bool
 }

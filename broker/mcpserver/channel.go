@@ -24,8 +24,7 @@ const (
 type Channel struct {
 	Server *server.MCPServer
 	Box    *inbox.Mailbox
-	Root   string      // the directory of the mailbox
-	Busy   func() bool // whether the client works; nil: never
+	Busy   func(context.Context) bool // whether the client works; nil: never
 }
 
 // Ring sends a notification without any body. The UserPromptSubmit hook that it fires hands the mail over.
@@ -33,34 +32,17 @@ func (c *Channel) Ring(ctx context.Context, n wake.Notice) error {
 	return c.push(ctx, n.Text(wake.Poll), map[string]any{"from": n.Senders()})
 }
 
-// maxChannel bounds what is pushed at once, in bytes.
-const maxChannel = 64 << 10
-
 // Carry sends the messages, each in its envelope. Its receipt is the UserPromptSubmit hook, which sees them.
 func (c *Channel) Carry(ctx context.Context, msgs []inbox.Message) (had []string, err error) {
-	mark, err := c.Box.Mark(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var ids []string
-	for size := 0; len(ids) < len(msgs); {
-		m := msgs[len(ids)]
-		text := m.Envelope()
-		if size += len(text); m.Ephemeral || m.Handle() != m.ID || size > maxChannel {
-			break // no record proves that it arrived
+	return watch.Receipt{Box: c.Box, Busy: c.Busy}.Carry(ctx, msgs, func(msgs []inbox.Message) (ids []string, err error) {
+		for _, m := range msgs {
+			if err = c.push(ctx, m.Envelope(), meta(m)); err != nil {
+				break
+			}
+			ids = append(ids, m.ID)
 		}
-		if err = c.push(ctx, text, meta(m)); err != nil {
-			break
-		}
-		ids = append(ids, m.ID)
-	}
-	if len(ids) > 0 {
-		return watch.Receipt(ctx, c.Box, c.Root, mark, ids, c.Busy)
-	}
-	if err == nil {
-		err = c.Ring(ctx, wake.NoticeOf(msgs))
-	}
-	return nil, err
+		return ids, err
+	}, c)
 }
 
 // meta is what the client writes around a message. What is no alias could close the tag there.
@@ -74,7 +56,7 @@ func meta(m inbox.Message) map[string]any {
 	return meta
 }
 
-// push returns nil when the notification is in the row of those that are written to the client.
+// push queues the notification for the client and returns nil.
 func (c *Channel) push(ctx context.Context, content string, meta map[string]any) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%w: %w", wake.ErrUncaptured, err)

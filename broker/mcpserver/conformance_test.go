@@ -54,7 +54,7 @@ func TestChannel(t *testing.T) {
 			},
 		},
 		Carrier: func(bell wake.Doorbell, box *inbox.Mailbox, root string) wake.Carrier {
-			return &Channel{Server: bell.(*Channel).Server, Box: box, Root: root}
+			return &Channel{Server: bell.(*Channel).Server, Box: box}
 		},
 	})
 }

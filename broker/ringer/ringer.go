@@ -9,7 +9,6 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -128,7 +127,7 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 	if err != nil {
 		return nil, err
 	}
-	p := wake.Place{Getenv: r.Getenv, Box: box, Root: filepath.Dir(lock)}
+	p := wake.Place{Getenv: r.Getenv, Box: box}
 	if profile, ok := client.Find(s.Client); ok {
 		p.Config, _ = profile.Config(r.Getenv)
 	}
@@ -159,7 +158,7 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 		},
 	}
 	if w.Busy == nil {
-		w.Busy = func() bool {
+		w.Busy = func(context.Context) bool {
 			is, err := now()
 			return err == nil && is.Turn == broker.TurnRuns
 		}

@@ -30,13 +30,13 @@ type Scope struct {
 
 // Server is an MCP server that a client has started, as process pid. Push makes a method of its own, which is
 // tried first; nil: it has none. Not ok: c2c knows no way to wake the client.
-func Server(name string, pid int, push func(_ *inbox.Mailbox, root string, busy func() bool) wake.Method) (scope Scope, ok bool) {
+func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.Context) bool) wake.Method) (scope Scope, ok bool) {
 	c, ok := clients.Find(name)
 	scope.byProcess = c.Open == nil
 	scope.ways = func(p wake.Place, s wake.Session) (wake.Ways, error) {
 		p.Inside = true
 		if push != nil {
-			p.Push = func(busy func() bool) wake.Method { return push(p.Box, p.Root, busy) }
+			p.Push = func(busy func(context.Context) bool) wake.Method { return push(p.Box, busy) }
 		}
 		return c.Ways(p, s)
 	}
@@ -101,8 +101,13 @@ func Plugin(link *plugin.Link) Scope {
 
 // tell passes on that something has changed, until stop is called.
 func (s Scope) tell(ctx context.Context, changes *watch.Changes) (stop func()) {
-	ctx, stop = context.WithCancel(ctx)
+	if s.changed == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
 	go func() {
+		defer close(done)
 		for {
 			select {
 			case <-ctx.Done():
@@ -112,7 +117,7 @@ func (s Scope) tell(ctx context.Context, changes *watch.Changes) (stop func()) {
 			}
 		}
 	}()
-	return stop
+	return func() { cancel(); <-done }
 }
 
 // ByDaemon is the wake daemon, which rings whoever can be reached from outside.

@@ -53,11 +53,11 @@ func (a *app) mcp(ctx context.Context, args []string) error {
 		return err
 	}
 	var srv *mcpserver.Server
-	var push func(box *inbox.Mailbox, root string, busy func() bool) wake.Method
+	var push func(*inbox.Mailbox, func(context.Context) bool) wake.Method
 	if channel != channelOff {
 		// The client may have been started without it, and does not tell.
-		push = func(box *inbox.Mailbox, root string, busy func() bool) wake.Method {
-			c := &mcpserver.Channel{Server: srv, Box: box, Root: root, Busy: busy}
+		push = func(box *inbox.Mailbox, busy func(context.Context) bool) wake.Method {
+			c := &mcpserver.Channel{Server: srv, Box: box, Busy: busy}
 			m := wake.Method{Name: wake.ByChannel, Doorbell: c, Unproven: true}
 			if channel == channelContent {
 				m.Carrier = c

@@ -6,37 +6,29 @@ import (
 	"strings"
 
 	"c2c/inbox"
-	"c2c/wake"
 	"c2c/wake/watch"
 )
 
-// maxCarry bounds one line. The client takes a megabyte; a turn need not start with so much.
-const maxCarry = 64 << 10
-
 // Carrier carries messages over the socket. Its receipt is the session's
-// UserPromptSubmit hook, which archives what it sees (inbox.Mailbox.Receive),
-// so it is for sessions that have our hooks.
+// UserPromptSubmit hook, so it is for sessions that have our hooks.
 type Carrier struct {
 	Socket *Socket
 	Box    *inbox.Mailbox
-	Root   string      // the directory of the mailbox
-	Busy   func() bool // whether the client works; nil: never
+	Busy   func(context.Context) bool // whether the client works; nil: never
 }
 
 // Carry implements wake.Carrier.
 func (c *Carrier) Carry(ctx context.Context, msgs []inbox.Message) (had []string, err error) {
-	text, names, ids := pack(msgs)
-	if len(ids) == 0 {
-		return nil, c.Socket.Ring(ctx, wake.NoticeOf(msgs)) // the hook hands the first one over
-	}
-	mark, err := c.Box.Mark(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.Socket.write(ctx, label(names), text); err != nil {
-		return nil, err
-	}
-	return watch.Receipt(ctx, c.Box, c.Root, mark, ids, c.Busy)
+	return watch.Receipt{Box: c.Box, Busy: c.Busy}.Carry(ctx, msgs, func(msgs []inbox.Message) ([]string, error) {
+		text, names, ids := pack(msgs)
+		if len(ids) == 0 {
+			return nil, nil
+		}
+		if err := c.Socket.write(ctx, label(names), text); err != nil {
+			return nil, err
+		}
+		return ids, nil
+	}, c.Socket)
 }
 
 // likeBracket are the characters that the client (2.1.329) reads as "<". Behind
@@ -46,15 +38,13 @@ func (c *Carrier) Carry(ctx context.Context, msgs []inbox.Message) (had []string
 const likeBracket = "\u02c2\u1438\u16b2\u2039\u226a\u226e\u227a\u2280\u22d6\u22d8\u2329\u276c\u276e\u2770\u27e8\u27ea" +
 	"\u2991\u2993\u29fc\u2a79\u2aa1\u2aa6\u2af7\u3008\ufe3d\ufe3f\ufe64\uff1c\U0001d236"
 
-// pack takes whole messages in order while they fit. Three kinds are left to the
-// hooks: an ephemeral one leaves no record that it arrived, the record of a second
-// one with the same id proves nothing, and one that the
-// client may alter is not found in the prompt, so that it would come twice.
+// pack takes messages in order. One that the client may alter is left to the hooks: it is not found in the prompt,
+// so that it would come twice.
 func pack(msgs []inbox.Message) (text string, names, ids []string) {
 	seen := map[string]bool{}
 	for _, m := range msgs {
 		part := m.Envelope()
-		if m.Ephemeral || m.Handle() != m.ID || len(text)+len(part) > maxCarry || strings.ContainsAny(part, likeBracket) {
+		if strings.ContainsAny(part, likeBracket) {
 			break
 		}
 		if text != "" {

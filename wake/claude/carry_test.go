@@ -18,26 +18,6 @@ func carried(msgs ...inbox.Message) string {
 	return fmt.Sprint(ids)
 }
 
-func TestOnlyWholeMessagesAreCarriedInOrder(t *testing.T) {
-	small, large := letter("small", "birch", "word"), letter("large", "birch", strings.Repeat("x", maxCarry))
-	brief := letter("brief", "birch", "word")
-	brief.Ephemeral = true
-	for _, c := range []struct {
-		name string
-		msgs []inbox.Message
-		want string
-	}{
-		{"all that fit", []inbox.Message{small, letter("next", "coral", "word")}, "[small next]"},
-		{"not what is behind a long one", []inbox.Message{small, large, letter("next", "coral", "word")}, "[small]"},
-		{"not a part of a long one", []inbox.Message{large}, "[]"},
-		{"not what leaves no record", []inbox.Message{small, brief}, "[small]"},
-	} {
-		if got := carried(c.msgs...); got != c.want {
-			t.Errorf("%s: carried %s, want %s", c.name, got, c.want)
-		}
-	}
-}
-
 // The client writes a backslash behind such a character, and the hook would not know the message again.
 func TestAMessageThatTheClientWouldAlterIsNotCarried(t *testing.T) {
 	for _, r := range likeBracket {

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"context"
 	"time"
 
 	"c2c/wake"
@@ -11,7 +12,7 @@ import (
 func Client() wake.Client { return wake.Client{Name: "claude", Ways: ways} }
 
 func ways(p wake.Place, s wake.Session) (w wake.Ways, err error) {
-	w.Busy = func() bool { return StateOf(p.Config, s.Process) == Busy }
+	w.Busy = func(context.Context) bool { return StateOf(p.Config, s.Process) == Busy }
 	if !p.Inside {
 		return w, nil
 	}
@@ -27,7 +28,7 @@ func ways(p wake.Place, s wake.Session) (w wake.Ways, err error) {
 	}
 	m := wake.Method{Name: wake.BySocket, Doorbell: socket}
 	if s.Hooked { // without our hooks nothing would tell that a carried message has arrived
-		m.Carrier = &Carrier{Socket: socket, Box: p.Box, Root: p.Root, Busy: w.Busy}
+		m.Carrier = &Carrier{Socket: socket, Box: p.Box, Busy: w.Busy}
 	}
 	w.Methods = append(w.Methods, m)
 	return w, nil

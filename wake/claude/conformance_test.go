@@ -72,7 +72,7 @@ func TestSocket(t *testing.T) {
 			}),
 		},
 		Carrier: func(bell wake.Doorbell, box *inbox.Mailbox, root string) wake.Carrier {
-			return &Carrier{Socket: bell.(*Socket), Box: box, Root: root}
+			return &Carrier{Socket: bell.(*Socket), Box: box}
 		},
 	})
 }

@@ -15,8 +15,8 @@ func Client() wake.Client {
 func ways(p wake.Place, s wake.Session) (wake.Ways, error) {
 	server := &Server{Home: p.Config, Thread: s.ID, Unattended: s.Unattended}
 	queue := &Queue{Home: p.Config, Thread: s.ID, Unattended: s.Unattended, Getenv: p.Getenv}
-	busy := func() bool {
-		st, err := server.State(context.Background())
+	busy := func(ctx context.Context) bool {
+		st, err := server.State(ctx)
 		return err == nil && (st == Busy || st == Waiting)
 	}
 	return wake.Ways{Busy: busy, Methods: []wake.Method{

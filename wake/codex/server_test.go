@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net"
@@ -375,5 +376,25 @@ func TestATurnThatNoTerminalShowsIsNotStarted(t *testing.T) {
 		if tc.rings != (err == nil) || !tc.rings && !errors.Is(err, wake.ErrAway) || tc.rings != (s.started != nil) {
 			t.Errorf("%s: %v, started %v", what, err, s.started)
 		}
+	}
+}
+
+// A ringer that stops must not wait for a server that does not answer.
+func TestBusyEndsWithItsContext(t *testing.T) {
+	asked, over := make(chan bool), make(chan bool)
+	home := listen(t, &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		close(asked)
+		<-over
+	})})
+	defer close(over)
+	ways, err := Client().Ways(wake.Place{Config: home}, wake.Session{ID: "thread-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-asked; cancel() }()
+	began := time.Now()
+	if ways.Busy(ctx) || time.Since(began) > callTime/2 {
+		t.Errorf("it took %v", time.Since(began))
 	}
 }

@@ -15,8 +15,8 @@ const (
 	unlocked = 100 * time.Millisecond
 )
 
-// Changes tells when files are closed by their writers. One serves a whole
-// process: a user has 128 of the kernel's watch instances, and the sessions of
+// Changes tells when files are closed by their writers. One serves all watchers of a
+// process, and each Receipt has its own while it waits: a user has 128 of the kernel's watch instances, and the sessions of
 // a busy day need most of them.
 type Changes struct {
 	source source

@@ -3,7 +3,7 @@ package watch
 import (
 	"context"
 	"fmt"
-	"path/filepath"
+	"slices"
 	"time"
 
 	"c2c/inbox"
@@ -18,18 +18,54 @@ const (
 	busyTime = 10 * time.Minute
 )
 
-// Receipt waits until a hook of the client has archived messages that it was seen to have, and returns
-// the ids of those; the mark was taken before they were carried. None is an wake.ErrUncaptured. busy says whether
-// the client works; nil: never.
-func Receipt(ctx context.Context, box *inbox.Mailbox, root string, mark inbox.Mark, ids []string, busy func() bool) (had []string, err error) {
+// Receipt is how messages are carried to a client that says nothing of them: a hook of ours archives what its model
+// has (inbox.Mailbox.Receive).
+type Receipt struct {
+	Box  *inbox.Mailbox
+	Busy func(context.Context) bool // whether the client works; nil: never
+}
+
+// maxCarry bounds what is sent at once, in bytes. Claude Code takes a megabyte; a turn need not start with so much.
+const maxCarry = 64 << 10
+
+// Carry sends the first messages of which a receipt can come, in order, and returns those that it came for. send
+// returns the ids of what it has sent. If it sends none and does not fail, the client is rung.
+func (r Receipt) Carry(ctx context.Context, msgs []inbox.Message, send func([]inbox.Message) (ids []string, err error), bell wake.Doorbell) (had []string, err error) {
+	mark, err := r.Box.Mark(ctx)
+	if err != nil {
+		return nil, err
+	}
+	size := 0
+	end := slices.IndexFunc(msgs, func(m inbox.Message) bool {
+		size += len(m.Envelope()) + 1
+		// An ephemeral message leaves no record that it has arrived, and the record of a second one with the same id
+		// proves nothing.
+		return m.Ephemeral || m.Handle() != m.ID || size > maxCarry
+	})
+	if end < 0 {
+		end = len(msgs)
+	}
+	ids, err := send(msgs[:end])
+	switch {
+	case len(ids) > 0:
+		return r.await(ctx, mark, ids)
+	case err == nil:
+		err = bell.Ring(ctx, wake.NoticeOf(msgs)) // a hook hands the first one over
+	}
+	return nil, err
+}
+
+// await waits until a hook has archived messages, and returns the ids of those; the mark was taken before they were
+// sent. None is a wake.ErrUncaptured.
+func (r Receipt) await(ctx context.Context, mark inbox.Mark, ids []string) (had []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, busyTime)
 	defer cancel()
 	changes := NewChanges()
 	defer changes.Close()
-	for late := true; late; late = late && ctx.Err() == nil && busy != nil && busy() {
+	for late := true; late; late = late && ctx.Err() == nil && r.Busy != nil && r.Busy(ctx) {
 		brief, stop := context.WithTimeout(ctx, receiptTime)
-		err = changes.Until(brief, filepath.Join(root, box.ArchiveLock()), func() (bool, error) {
-			got, err := box.ArchivedSince(mark)
+		err = changes.Until(brief, r.Box.ArchiveLock(), func() (bool, error) {
+			got, err := r.Box.ArchivedSince(mark)
 			had = had[:0]
 			for _, id := range ids {
 				if got[id] {

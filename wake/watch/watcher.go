@@ -27,10 +27,10 @@ const ackTime = 10 * time.Second
 // Watcher rings one session. One process at a time may run one for a session.
 type Watcher struct {
 	Box     *inbox.Mailbox
-	Lock    string        // the mailbox's lock file, which exists
-	Methods []wake.Method // the best first
-	Busy    func() bool   // nil: never
-	Quiet   func() bool   // do not disturb; nil: never
+	Lock    string                     // the mailbox's lock file, which exists
+	Methods []wake.Method              // the best first
+	Busy    func(context.Context) bool // nil: never
+	Quiet   func() bool                // do not disturb; nil: never
 	// Borrow takes the right to ring for one ring; not ok: who has it is at work. Nil: it is ours anyway.
 	Borrow func() (release func() error, ok bool, err error)
 	Record func(context.Context, wake.Ring)
@@ -109,7 +109,7 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 		return never, err
 	}
 	now := w.Now()
-	d := w.policy.Decide(now, msgs, w.Busy != nil && w.Busy(), w.Quiet != nil && w.Quiet())
+	d := w.policy.Decide(now, msgs, w.Busy != nil && w.Busy(ctx), w.Quiet != nil && w.Quiet())
 	if !d.Ring {
 		if d.Outcome != "" {
 			w.record(ctx, wake.Ring{At: now, Outcome: d.Outcome, Count: len(msgs)}.For(msgs[0]))

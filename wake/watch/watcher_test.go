@@ -122,7 +122,7 @@ func TestWhatWasHandedOverWhenTheWatcherIsStoppedIsRead(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var s *stage
 	s = newStage(t, wake.Method{Name: "socket", Carrier: &script{had: func(ids []string) ([]string, error) {
-		path := filepath.Join(s.root, s.box.ArchiveLock())
+		path := s.box.ArchiveLock()
 		dir, err := atomicfile.Create(filepath.Dir(path))
 		if err != nil {
 			return nil, err
