@@ -87,6 +87,9 @@ func (m *Mailbox) pruneParts(dir *atomicfile.Dir, before time.Time) (p Pruned, e
 	var gone []string
 	for _, base := range a.bases {
 		info, err := a.old.Stat(partName(base))
+		if dir == nil && errors.Is(err, fs.ErrNotExist) {
+			continue // another prune has removed it
+		}
 		if err != nil {
 			return p, err
 		}

@@ -117,3 +117,29 @@ func TestAMailboxInUseIsNotDiscarded(t *testing.T) {
 		t.Errorf("waiting %q", got)
 	}
 }
+
+func TestAPruneBesideAnotherIsNoError(t *testing.T) {
+	m, root := newBox(t)
+	for i := range 1000 {
+		plant(t, root, filepath.Join("archive", "amber.old"), partName(int64(i)), []byte("\n"))
+	}
+	age(t, filepath.Join(root, "archive"))
+	done := make(chan error, 1)
+	go func() {
+		_, err := m.PruneArchive(t.Context(), time.Now().Add(-time.Hour), false)
+		done <- err
+	}()
+	for {
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error(err)
+			}
+			return
+		default:
+			if _, err := m.PruneArchive(t.Context(), time.Now().Add(-time.Hour), true); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
