@@ -424,3 +424,18 @@ func TestASessionLivesAsLongAsItsServer(t *testing.T) {
 	}
 	want("without its server", Absent)
 }
+
+// In a small virtual machine the first process may start with the first tick.
+func TestAClientThatStartedFirstIsAlive(t *testing.T) {
+	w := newWorld(t)
+	w.procs[1] = process{pid: 1, start: 1}
+	s := w.attach(Caller{PID: 1, Client: "claude", ClientID: "a"})
+	if s.State != Alive {
+		t.Errorf("its state is %s", s.State)
+	}
+	w.attach(Caller{PID: 10, Client: "claude", ClientID: "b"})
+	w.attach(Caller{PID: 1, Client: "claude", ClientID: "b"}) // /resume
+	if left, err := w.Resolve(t.Context(), Caller{Explicit: s.ID}); err != nil || left.State != Absent {
+		t.Errorf("the session that its client has left: %s, %v", left.State, err)
+	}
+}

@@ -34,7 +34,7 @@ type processes interface {
 
 // noStart replaces the start time of a session that its client has left. No process has it, so the session is
 // absent. Without a process id its state would be unknown.
-const noStart = 1
+const noStart = -1
 
 // isElsewhere says whether a row's process id belongs to another PID namespace. Only the facts tell that: a process
 // that the original registered is looked for in ours.
