@@ -3,10 +3,14 @@ package broker
 import (
 	"context"
 	"errors"
+	"time"
 
 	"c2c/inbox"
 	"c2c/wake"
 )
+
+// ackTime is how long an acknowledgement may wait for a lock.
+const ackTime = 10 * time.Second
 
 // ByHook names a client's hook as a reader and as a method.
 const ByHook = "hook"
@@ -47,13 +51,16 @@ func (b *Broker) HandOver(ctx context.Context, s Session, h Reader) error {
 	if err == nil && !known {
 		err = h.Write()
 	}
+	// The client has it now, whether or not the caller's time is over.
+	written, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
+	defer cancel()
 	if err != nil || known || len(handed) == 0 {
 		err = errors.Join(err, l.Release())
 	} else {
-		err = l.Ack(ctx, handed...)
+		err = l.Ack(written, handed...)
 	}
 	if err == nil && !known && announced.ID != "" {
-		err = b.Rang(ctx, s.ID, wake.Ring{At: b.now(), Method: h.By, Outcome: wake.Rang}.For(announced))
+		err = b.Rang(written, s.ID, wake.Ring{At: b.now(), Method: h.By, Outcome: wake.Rang}.For(announced))
 	}
 	return err
 }
@@ -63,7 +70,7 @@ func (b *Broker) HandOver(ctx context.Context, s Session, h Reader) error {
 func (h Reader) answer(l *inbox.Lease) (handed []string, announced inbox.Message, err error) {
 	var left []inbox.Message
 	for _, m := range l.Messages {
-		if h.Holds != nil && h.Holds(m) { // its courier did not wait long enough for the receipt
+		if h.Holds != nil && h.Holds(m) { // its carrier gave up before the receipt came
 			handed = append(handed, m.Handle())
 		} else {
 			left = append(left, m)

@@ -1,0 +1,35 @@
+package broker
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"c2c/inbox"
+	"c2c/inbox/filelock"
+)
+
+// The reader's time ends while it writes, and the ack of a part must wait for the mailbox.
+func TestWhatWasWrittenIsAcknowledgedThoughTheTimeIsOver(t *testing.T) {
+	w := newWorld(t)
+	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	w.send(amber, "birch", "one")
+	w.send(amber, "birch", "two")
+	ctx, end := context.WithCancel(t.Context())
+	err := w.HandOver(ctx, birch, Reader{
+		By: "test", Limit: 1 << 20,
+		Render: func([]inbox.Message, bool) (shown, announced []int, err error) { return []int{0}, nil, nil },
+		Write: func() error {
+			lock, err := filelock.Acquire(t.Context(), w.Dir(), w.box(birch.ID).LockName())
+			if err == nil {
+				time.AfterFunc(50*time.Millisecond, func() { lock.Release() })
+			}
+			end()
+			return err
+		},
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	w.wantMail(birch.ID, "two")
+}
