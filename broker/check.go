@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -73,7 +74,7 @@ func (b *Broker) checkDamage() (found []doctor.Finding) {
 // checkForeign lists what stands in a mailbox and is no mail file of ours: readers pass it over.
 func (b *Broker) checkForeign() (found []doctor.Finding) {
 	sids, err := inbox.Sessions(b.root)
-	for sid := range sids {
+	for _, sid := range slices.Sorted(maps.Keys(sids)) {
 		box, berr := b.Mailbox(sid)
 		if berr != nil {
 			continue

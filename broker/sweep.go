@@ -16,6 +16,7 @@ type Swept struct {
 	Deleted   int            `json:"deleted_inboxes"`
 	Messages  int            `json:"preserved_messages"` // now dead letters
 	Mailboxes []SweptMailbox `json:"mailboxes,omitempty"`
+	Error     string         `json:"error,omitempty"` // why no mailbox was looked at
 }
 
 // SweptSession is a session that is no longer registered.
@@ -31,9 +32,12 @@ type SweptMailbox struct {
 	Error     string `json:"error,omitempty"` // why the rest is still there
 }
 
-// Err tells of the mailboxes that could not be emptied.
+// Err tells what could not be swept.
 func (s Swept) Err() error {
 	var errs []error
+	if s.Error != "" {
+		errs = append(errs, fmt.Errorf("sweep: %s", s.Error))
+	}
 	for _, m := range s.Mailboxes {
 		if m.Error != "" {
 			errs = append(errs, fmt.Errorf("sweep: %s", m.Error))
@@ -57,8 +61,9 @@ func (b *Broker) Sweep(ctx context.Context, grace time.Duration) (Swept, error) 
 		return Swept{}, err
 	}
 	sids, err := b.mailboxes(ctx)
-	if err != nil {
-		return swept, err
+	if err != nil { // the sessions are dropped already
+		swept.Error = err.Error()
+		return swept, nil
 	}
 	for _, sid := range sids {
 		if b.now().Sub(b.lastChange(sid)) < grace {

@@ -53,6 +53,7 @@ func TestBadInputIsRefusedWithWordsAndChangesNothing(t *testing.T) {
 		{[]string{"send", "amber", "-F", "/dev/zero"}, exitFailed, "more than 1048576 bytes"},
 		{[]string{"register", "--", "-x"}, exitFailed, "must start with"},
 		{[]string{"history", "--limit", "-1"}, exitUsage, "0 for all"},
+		{[]string{"dead-letter", "--limit", "-1"}, exitUsage, "0 for all"},
 		{[]string{"poll-inbox", "--check"}, exitNothing, ""},
 		{[]string{"nonsense"}, exitUsage, "no such command"},
 	} {
@@ -175,5 +176,16 @@ func TestAReaderThatIsNewWaitsForTheRegistryAsLongAsForALock(t *testing.T) {
 	}, root, time.Millisecond}
 	if code := a.main(t.Context(), []string{"poll-inbox"}); code != exitLocked {
 		t.Errorf("exit %d, %s", code, &stderr)
+	}
+}
+
+func TestASweepThatFailsHalfwayTellsWhatItHasDone(t *testing.T) {
+	root := scratch(t)
+	if err := os.WriteFile(filepath.Join(root, "archive"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, errs, code := run(t, root, "", "sweep", "--grace", "0s")
+	if code != exitFailed || !strings.Contains(out, "amber (session amber)") || !strings.Contains(errs, "archive") {
+		t.Errorf("exit %d, it said %q, %q", code, out, errs)
 	}
 }

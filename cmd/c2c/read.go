@@ -139,8 +139,8 @@ func indented(m inbox.Message) string {
 func history(c *call, fs *flag.FlagSet) action {
 	limit := fs.Int("limit", 50, "at most this `number`, 0 for all")
 	return func(ctx context.Context) error {
-		if *limit < 0 {
-			return fmt.Errorf("%w: --limit %d: want 0 for all, or more", errUsage, *limit)
+		if err := checkLimit(*limit); err != nil {
+			return err
 		}
 		if *limit == 0 {
 			*limit = math.MaxInt

@@ -66,9 +66,19 @@ func sweep(c *call, fs *flag.FlagSet) action {
 	}
 }
 
+func checkLimit(n int) error {
+	if n < 0 {
+		return fmt.Errorf("%w: --limit %d: want 0 for all, or more", errUsage, n)
+	}
+	return nil
+}
+
 func deadLetter(c *call, fs *flag.FlagSet) action {
-	limit := fs.Int("limit", 50, "at the most this `number`; 0 is all")
+	limit := fs.Int("limit", 50, "at most this `number`, 0 for all")
 	return func(ctx context.Context) error {
+		if err := checkLimit(*limit); err != nil {
+			return err
+		}
 		dead, err := c.b.DeadLetters(ctx, *limit)
 		if err != nil {
 			return err
