@@ -7,7 +7,7 @@ const Qwen = "qwen"
 
 // qwen sets Qwen Code up: users/features/hooks and mcp in its documentation.
 func qwen() setup {
-	return setup{name: Qwen, files: qwenFiles, notes: func(Options) []string {
+	return setup{name: Qwen, files: qwenFiles, event: `{"hook_event_name":"PostToolUse","session_id":"doctor"}`, notes: func(Options) []string {
 		return []string{"Qwen Code sessions that are running see the change after a restart.",
 			"In a folder that you trust, Qwen Code runs c2c's own tools without asking (trust); for other tools nothing changes."}
 	}}
