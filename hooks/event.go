@@ -33,7 +33,7 @@ type protocol struct {
 	turn   func(e Event) turn             // what the event says of the turn; nil: nothing
 	// shown says which messages the client's own record of the session has; nil: the record is not read.
 	shown  func(e Event) func(inbox.Message) bool
-	script bool // its hooks run Script, which looks for the pointer
+	script bool // its hooks run the script, which looks for the pointer
 }
 
 // content is what an answer to an event may hold.

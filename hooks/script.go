@@ -8,15 +8,15 @@ import (
 	"c2c/inbox"
 )
 
-// Script is the hook script, which looks for c2c on the PATH.
+// script is the hook script, which looks for c2c on the PATH.
 //
 //go:embed c2c-inbox-check.sh
-var Script []byte
+var script []byte
 
 // ScriptFor is the script with the path of c2c written into it.
 func ScriptFor(binary string) []byte {
 	quoted := "'" + strings.ReplaceAll(binary, "'", `'\''`) + "'"
-	return []byte(strings.Replace(string(Script), "\nc2c=c2c\n", "\nc2c="+quoted+"\n", 1))
+	return []byte(strings.Replace(string(script), "\nc2c=c2c\n", "\nc2c="+quoted+"\n", 1))
 }
 
 // Pointers is the directory in which `c2c hook` leaves the place of a session's

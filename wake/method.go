@@ -81,7 +81,7 @@ type Method struct {
 	// Ready fails, as the carrier would, while the client cannot be given anything. It is asked before
 	// messages are leased: what is leased counts as handed over for that moment.
 	Ready func(context.Context) error
-	// Idempotent: the client knows what it was given, so the courier may offer it again and again.
+	// Idempotent: the client knows what it was given, so the same messages may be carried again.
 	Idempotent bool
 	// Unproven: the client may not hear it, and nothing tells. The first ring in vain is its last, if
 	// there is another method.

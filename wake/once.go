@@ -6,10 +6,10 @@ import (
 	"c2c/inbox"
 )
 
-// DecideOnce decides for a ringer that lives for one look and remembers through the
-// session's record alone: last is the last ring there. It gives what to record,
-// without a method, and what to ring for when its outcome is Rang. Nobody looks
-// again for it: a busy session is rung, and another oldest message never waits.
+// DecideOnce decides for a process that looks once and ends, such as a hook. last
+// is the ring in the session's record. It returns the ring to record, without a
+// method, and the notice if its outcome is Rang. Nobody looks again later, so a
+// busy session is rung too, and a new oldest message does not wait.
 func DecideOnce(now time.Time, waiting []inbox.Message, quiet bool, last Ring) (r Ring, n Notice) {
 	msgs, p := MayWake(waiting), Policy{}
 	again := len(msgs) > 0 && last.Outcome == Rang && last.IsFor(msgs[0])

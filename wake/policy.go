@@ -17,8 +17,8 @@ const (
 	busyLimit  = 5 * time.Minute  // a session that says it is busy for longer is rung all the same
 )
 
-// Policy remembers what a session was rung for. Nobody need tell it of a
-// drain: another oldest message says so, whichever process drained.
+// Policy remembers which message a session was rung for. When another one is the
+// oldest, somebody has read the first: nobody has to say so.
 type Policy struct {
 	oldest Ring          // whose message was rung for
 	first  time.Time     // when that was seen first

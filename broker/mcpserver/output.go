@@ -10,9 +10,9 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// ErrStalled is what an answer's AfterWrite gets when the client did not read
+// errStalled is what an answer's AfterWrite gets when the client did not read
 // it in time.
-var ErrStalled = errors.New("client does not read its answers")
+var errStalled = errors.New("client does not read its answers")
 
 var errStopping = errors.New("server is stopping")
 
@@ -119,7 +119,7 @@ func (o *output) write(b []byte) error {
 	select {
 	case o.lines <- l:
 	case <-late.C:
-		return ErrStalled
+		return errStalled
 	case <-o.abort:
 		return errStopping
 	}
@@ -127,7 +127,7 @@ func (o *output) write(b []byte) error {
 	case err := <-l.done:
 		return err
 	case <-late.C:
-		return ErrStalled
+		return errStalled
 	case <-o.abort:
 		return errStopping
 	}

@@ -118,8 +118,9 @@ func (p *page) result(sentences ...string) *mcp.CallToolResult {
 	return res
 }
 
-// listing answers with as much of all as fits, and says how many were left out: the rest, and before, which are
-// not in all. Where message gives the message that one is, of a long one the first part is shown, and cut is said.
+// listing answers with the first entries of all that fit. left is the sentence about the rest, before how many were
+// left out earlier. With message set, an entry longer than half the answer is shown as its message's first part, and
+// the sentence cut is added.
 func listing[T any](c *toolCall, all []T, before int, left string, message func(T) inbox.Message, cut string) (*mcp.CallToolResult, error) {
 	p, isCut, rest := page{room: c.room()}, "", ""
 	for _, v := range all {

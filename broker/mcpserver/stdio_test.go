@@ -377,8 +377,8 @@ func TestClientThatStopsReadingCostsOneLimit(t *testing.T) {
 			io.WriteString(w, call(id))
 		}
 		for range 4 {
-			if err := <-fates; !errors.Is(err, ErrStalled) {
-				t.Errorf("fate is %v, want %v", err, ErrStalled)
+			if err := <-fates; !errors.Is(err, errStalled) {
+				t.Errorf("fate is %v, want %v", err, errStalled)
 			}
 		}
 		if took := time.Since(start); took != 10*time.Second {

@@ -108,7 +108,7 @@ func (r *Ringer) sessions(ctx context.Context, b *broker.Broker) (all []wake.Ses
 	return all, err
 }
 
-// session is what the ways to a session are made from. A process that is not known to be the client is none.
+// session is what package wake needs to know of a session. Process is 0 unless it is known to be the client's.
 func (r *Ringer) session(s broker.Session) wake.Session {
 	out := wake.Session{SID: s.ID, Client: s.Client, Process: s.Process, Pane: s.Pane, Unattended: s.Unattended}
 	if !r.Scope.byProcess {

@@ -10,8 +10,8 @@ import (
 	"c2c/wake/watch"
 )
 
-// watchers are the sessions that are rung, each by a goroutine of its own. What has changed about one makes it
-// another session here: its watcher is made anew.
+// watchers are the sessions that are rung, each by its own goroutine. wake.Session is the key: when anything in it
+// changes, the old watcher ends and a new one starts.
 type watchers struct {
 	*Ringer
 	b       *broker.Broker

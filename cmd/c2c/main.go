@@ -2,7 +2,7 @@
 //
 // It is kept small on purpose: a hook runs it on every tool call and scripts
 // call send, so it must start like an empty program. Whatever needs a large
-// library is in c2cd, which the verbs mcp, start, install, uninstall and doctor run.
+// library is in c2cd, which the verbs mcp, plugin, start, wake, install, uninstall and doctor run.
 package main
 
 import (
@@ -180,10 +180,7 @@ func (a *app) report(verb string, err error) int {
 	case errors.Is(err, broker.ErrNoSession):
 		hint = "run it inside an agent session, or name one with --session-id; c2c list shows all"
 	}
-	fmt.Fprintf(a.stderr, "c2c: %s\n", strings.TrimPrefix(err.Error(), "usage: "))
-	if hint != "" {
-		fmt.Fprintf(a.stderr, "c2c: hint: %s\n", hint)
-	}
+	cli.Report(a.stderr, err, hint)
 	return code
 }
 

@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 
 	"c2c/broker"
@@ -56,7 +55,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if len(args) > 0 && args[0] != "mcp" && args[0] != "start" && args[0] != "plugin" { // those pass on what a client writes
 		a.stdout, a.stderr = out, &inbox.VisibleWriter{W: a.stderr}
 	}
-	err := fmt.Errorf("%w: c2cd mcp | start | wake | install | uninstall | doctor", errUsage)
+	err := fmt.Errorf("%w: c2cd mcp | plugin | start | wake | install | uninstall | doctor", errUsage)
 	if len(args) > 0 {
 		switch args[0] {
 		case "mcp":
@@ -87,15 +86,15 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if err == nil {
 		return 0
 	}
-	words := strings.TrimPrefix(err.Error(), "usage: ")
-	fmt.Fprintf(a.stderr, "c2c: %s\n", strings.ReplaceAll(words, "\n", "\nc2c: "))
+	code, hint := 1, ""
 	if errors.Is(err, errUsage) {
+		code = 2
 		if len(args) > 0 {
-			fmt.Fprintf(a.stderr, "c2c: hint: c2c %s --help shows how\n", args[0])
+			hint = "c2c " + args[0] + " --help shows how"
 		}
-		return 2
 	}
-	return 1
+	cli.Report(a.stderr, err, hint)
+	return code
 }
 
 // verb is a command with its flags and its help.

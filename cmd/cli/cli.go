@@ -1,4 +1,4 @@
-// Package cli is how both programs read their command lines, show their options and print JSON.
+// Package cli is how both programs read their command lines, show their options, report errors and print JSON.
 package cli
 
 import (
@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // Words reads the flags, which may stand before, between and behind the words, and returns the words. After
@@ -52,6 +53,15 @@ func option(f *flag.Flag) (name, usage string) {
 		return name + "[=" + value + "]", usage
 	}
 	return name + " " + value, usage
+}
+
+// Report writes an error for a person, each line with the name of the program, and a hint if there is one.
+func Report(w io.Writer, err error, hint string) {
+	words := strings.TrimPrefix(err.Error(), "usage: ")
+	if hint != "" {
+		words += "\nhint: " + hint
+	}
+	fmt.Fprintf(w, "c2c: %s\n", strings.ReplaceAll(words, "\n", "\nc2c: "))
 }
 
 // JSON prints v as people can read it.

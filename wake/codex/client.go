@@ -9,16 +9,16 @@ import (
 // Client is how Codex is woken: by its app-server, or by its queue when it runs without one. Its daemon has one
 // process for many threads and starts a server of ours for each.
 func Client() wake.Client {
-	return wake.Client{Name: "codex", Open: OpenThreads, Outside: true, Ways: ways}
+	return wake.Client{Name: "codex", Open: openThreads, Outside: true, Ways: ways}
 }
 
 func ways(p wake.Place, s wake.Session) (wake.Ways, error) {
 	server := &Server{Home: p.Config, Thread: s.ID, Unattended: s.Unattended}
-	queue := &Queue{Home: p.Config, Thread: s.ID, Unattended: s.Unattended, Getenv: p.Getenv}
+	bell := &queue{Home: p.Config, Thread: s.ID, Unattended: s.Unattended, Getenv: p.Getenv}
 	busy := func(ctx context.Context) bool {
 		st, err := server.State(ctx)
 		return err == nil && (st == Busy || st == Waiting)
 	}
 	return wake.Ways{Busy: busy, Methods: []wake.Method{
-		{Name: wake.ByServer, Carrier: server, Doorbell: server, Ready: server.Ready}, {Name: wake.ByQueue, Doorbell: queue}}}, nil
+		{Name: wake.ByServer, Carrier: server, Doorbell: server, Ready: server.Ready}, {Name: wake.ByQueue, Doorbell: bell}}}, nil
 }

@@ -13,10 +13,10 @@ import (
 	"c2c/broker/procstat"
 )
 
-// OpenThreads are the threads that a Codex process has open: it holds a lock
+// openThreads are the threads that a Codex process has open: it holds a lock
 // file for each, <CODEX_HOME>/thread-writer-locks/<thread>.lock. The process may
 // also be the script that npm puts before it.
-func OpenThreads(pid int) map[string]bool {
+func openThreads(pid int) map[string]bool {
 	open := map[string]bool{}
 	add := func(pid int) {
 		for thread := range processOf(pid, "").threads {

@@ -13,10 +13,10 @@ import (
 // queueTime bounds `codex queue`.
 const queueTime = 10 * time.Second
 
-// Queue is the doorbell of a terminal that runs without the daemon: Codex puts
+// queue is the doorbell of a terminal that runs without the daemon: Codex puts
 // the line into its own queue, which such a terminal looks at every nine
 // seconds or so (measured: 4.2 to 9.0).
-type Queue struct {
+type queue struct {
 	Home       string
 	Thread     string
 	Unattended bool // ring it without a terminal too
@@ -24,7 +24,7 @@ type Queue struct {
 }
 
 // Ring implements wake.Doorbell.
-func (q *Queue) Ring(ctx context.Context, n wake.Notice) error {
+func (q *queue) Ring(ctx context.Context, n wake.Notice) error {
 	p, found := writer(processes(q.Home), q.Thread)
 	switch {
 	case !found:

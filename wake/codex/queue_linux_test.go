@@ -38,12 +38,12 @@ func standIn(verb string) int {
 }
 
 // queueOf is for a thread that nobody has open yet.
-func queueOf(t *testing.T) *Queue {
-	return &Queue{Home: t.TempDir(), Thread: t.Name(), Unattended: true, Getenv: func(key string) string { return "my-" + key }}
+func queueOf(t *testing.T) *queue {
+	return &queue{Home: t.TempDir(), Thread: t.Name(), Unattended: true, Getenv: func(key string) string { return "my-" + key }}
 }
 
 // lockOf is the lock file of the queue's thread. Whoever has it open has the thread open.
-func lockOf(t *testing.T, q *Queue) *os.File {
+func lockOf(t *testing.T, q *queue) *os.File {
 	t.Helper()
 	dir := filepath.Join(q.Home, "thread-writer-locks")
 	q.Thread = "thread-" + filepath.Base(filepath.Dir(q.Home)) + filepath.Base(q.Home)
@@ -59,7 +59,7 @@ func lockOf(t *testing.T, q *Queue) *os.File {
 }
 
 // openQueue is for a thread that this process has open.
-func openQueue(t *testing.T) *Queue {
+func openQueue(t *testing.T) *queue {
 	q := queueOf(t)
 	lockOf(t, q)
 	return q
@@ -113,7 +113,7 @@ func TestQueue(t *testing.T) {
 }
 
 // execQueue is for a thread of a `codex exec`, which takes a queued line at its end and never answers it.
-func execQueue(t *testing.T) *Queue {
+func execQueue(t *testing.T) *queue {
 	t.Helper()
 	q := queueOf(t)
 	cmd := exec.Command(os.Args[0], "exec")
@@ -154,10 +154,10 @@ func TestOpenThreadsAreThoseWithALockFile(t *testing.T) {
 		}
 		defer f.Close()
 	}
-	if got := OpenThreads(os.Getpid()); len(got) != 1 || !got["thread-1"] {
+	if got := openThreads(os.Getpid()); len(got) != 1 || !got["thread-1"] {
 		t.Errorf("open %v", got)
 	}
-	if got := OpenThreads(1 << 30); len(got) != 0 {
+	if got := openThreads(1 << 30); len(got) != 0 {
 		t.Errorf("a process that is gone has %v open", got)
 	}
 }

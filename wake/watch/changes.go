@@ -22,7 +22,7 @@ type Changes struct {
 	source source
 
 	mu   sync.Mutex
-	subs map[*Subscription]bool
+	subs map[*subscription]bool
 }
 
 // source is the system's way to watch; nil: there is none. add returns a number that events carry.
@@ -31,8 +31,8 @@ type source interface {
 	close()
 }
 
-// Subscription is one watcher of files.
-type Subscription struct {
+// subscription is one watcher of files.
+type subscription struct {
 	changed chan struct{} // holds one: many changes are one
 	every   time.Duration // look as often without being told
 	changes *Changes
@@ -42,14 +42,14 @@ type Subscription struct {
 // NewChanges starts to watch. Where the system has no watch left, its
 // subscribers look once a second.
 func NewChanges() *Changes {
-	c := &Changes{subs: map[*Subscription]bool{}}
+	c := &Changes{subs: map[*subscription]bool{}}
 	c.source = newSource(c.notify)
 	return c
 }
 
-// Subscribe watches a file that exists.
-func (c *Changes) Subscribe(file string) *Subscription {
-	s := &Subscription{changed: make(chan struct{}, 1), every: pollEvery, changes: c}
+// subscribe watches a file that exists.
+func (c *Changes) subscribe(file string) *subscription {
+	s := &subscription{changed: make(chan struct{}, 1), every: pollEvery, changes: c}
 	if s.add(file) {
 		s.every = recheck
 	}
@@ -60,7 +60,7 @@ func (c *Changes) Subscribe(file string) *Subscription {
 }
 
 // add watches another file, or all that are in a directory, and says whether that can be done now.
-func (s *Subscription) add(path string) bool {
+func (s *subscription) add(path string) bool {
 	c := s.changes
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,12 +77,12 @@ func (s *Subscription) add(path string) bool {
 // Until returns when ready says true or fails, or when ctx ends. It asks now, after each change of a file, and now
 // and then. The file must exist.
 func (c *Changes) Until(ctx context.Context, file string, ready func() (bool, error)) error {
-	s := c.Subscribe(file)
+	s := c.subscribe(file)
 	defer s.Close()
 	return s.until(ctx, ready)
 }
 
-func (s *Subscription) until(ctx context.Context, ready func() (bool, error)) error {
+func (s *subscription) until(ctx context.Context, ready func() (bool, error)) error {
 	tick := time.NewTicker(s.every)
 	defer tick.Stop()
 	var again <-chan time.Time
@@ -104,7 +104,7 @@ func (s *Subscription) until(ctx context.Context, ready func() (bool, error)) er
 
 // Close ends the subscription. The file stays watched, because another one may be for it: at most three files of each
 // session.
-func (s *Subscription) Close() {
+func (s *subscription) Close() {
 	s.changes.mu.Lock()
 	defer s.changes.mu.Unlock()
 	delete(s.changes.subs, s)

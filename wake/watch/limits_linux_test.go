@@ -42,7 +42,7 @@ func TestAWatchedFileThatIsRemovedIsAChange(t *testing.T) {
 	}
 	changes := NewChanges()
 	defer changes.Close()
-	sub := changes.Subscribe(file)
+	sub := changes.subscribe(file)
 	defer sub.Close()
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)

@@ -34,9 +34,9 @@ func TestEverybodyLooksAfterAnOverflow(t *testing.T) {
 		return path
 	}
 	for _, name := range []string{"a", "b"} {
-		defer changes.Subscribe(touch(name)).Close()
+		defer changes.subscribe(touch(name)).Close()
 	}
-	dropped := changes.Subscribe(touch("c"))
+	dropped := changes.subscribe(touch("c"))
 	defer dropped.Close()
 
 	changes.mu.Lock() // the reader of the events stands still

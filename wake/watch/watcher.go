@@ -31,7 +31,8 @@ type Watcher struct {
 	Methods []wake.Method              // the best first
 	Busy    func(context.Context) bool // nil: never
 	Quiet   func() bool                // do not disturb; nil: never
-	// Borrow takes the right to ring for one ring; not ok: who has it is at work. Nil: it is ours anyway.
+	// Borrow takes the right to ring for one ring. ok is false while another process has it. Nil: this process has it
+	// already.
 	Borrow func() (release func() error, ok bool, err error)
 	Record func(context.Context, wake.Ring)
 	// Turn is told before a ring that a turn runs, and behind one that was not taken that it does not. Nil: nobody is.
@@ -47,7 +48,7 @@ type Watcher struct {
 // Run rings until ctx ends. It gives up with ErrUnreachable when no method reaches the client and the right
 // to ring is ours, so that another process may try its own.
 func (w *Watcher) Run(ctx context.Context, changes *Changes) error {
-	sub := changes.Subscribe(w.Lock)
+	sub := changes.subscribe(w.Lock)
 	defer sub.Close()
 	for {
 		before, err := w.subscribed(sub)
@@ -73,16 +74,16 @@ func (w *Watcher) Run(ctx context.Context, changes *Changes) error {
 	}
 }
 
-// subscribed is the mailbox's stamp, when every change to it will be told.
-func (w *Watcher) subscribed(sub *Subscription) (inbox.Stamp, error) {
+// subscribed watches the lease directory too and returns the mailbox's stamp. Every change after that stamp is told.
+func (w *Watcher) subscribed(sub *subscription) (inbox.Stamp, error) {
 	// A reader that is killed closes what it had leased, and not the lock file. There may be no directory yet.
 	sub.add(filepath.Join(filepath.Dir(w.Lock), w.Box.LeaseName()))
 	return w.Box.Stamp()
 }
 
-// await returns when the mailbox has changed since before, the time is over, or ctx ends. That a file was closed
-// alone says nothing: our own look closes the lock file too.
-func (w *Watcher) await(ctx context.Context, sub *Subscription, before inbox.Stamp, limit time.Duration) error {
+// await returns when the mailbox has changed since before, the time is over, or ctx ends. A closed file
+// alone is no change: our own look closes the lock file too.
+func (w *Watcher) await(ctx context.Context, sub *subscription, before inbox.Stamp, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := sub.until(ctx, func() (bool, error) {
@@ -95,7 +96,7 @@ func (w *Watcher) await(ctx context.Context, sub *Subscription, before inbox.Sta
 	return err
 }
 
-// never is no time to look again: something must change first.
+// never: do not look again until something changes.
 const never = time.Duration(0)
 
 // look rings if it is time to, and says when to look again.
@@ -173,9 +174,8 @@ func (w *Watcher) record(ctx context.Context, r wake.Ring) {
 	}
 }
 
-// ring tries the methods until one reaches the client. Bodies are carried at
-// the first try only, unless the courier is idempotent: a line that the client keeps back and
-// takes later would hand them over twice, and a doorbell does not.
+// ring tries the methods until one reaches the client. Messages are carried at the first try only, unless the method
+// is idempotent: a client that keeps a line and takes it later would have them twice. A doorbell carries none.
 func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message) (r wake.Ring, cause error) {
 	if w.policy.Tries > 0 && len(w.Methods) > 1 && w.Methods[0].Unproven {
 		w.Methods = w.Methods[1:]

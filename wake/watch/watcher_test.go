@@ -299,7 +299,7 @@ func (s *stage) noticed(giveBack func()) {
 	s.w.Lock = filepath.Join(s.root, s.box.LockName())
 	changes := NewChanges()
 	defer changes.Close()
-	sub := changes.Subscribe(s.w.Lock)
+	sub := changes.subscribe(s.w.Lock)
 	defer sub.Close()
 	before, err := s.w.subscribed(sub)
 	if some, werr := s.box.Waiting(); err != nil || werr != nil || some {
