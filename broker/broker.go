@@ -5,15 +5,15 @@
 // sessions/<sid>.json, our own facts about a session; sessions/ids/<client>.<id>, which session a
 // client's own id belongs to; dead-letter.jsonl; broker.log. The mail itself is package inbox's.
 //
-// A Broker may be used by any goroutine, and any number of processes may have the root open. Locks
-// are taken in the order registry, session, inbox, archive.
+// A Broker may be used by any goroutine, and any number of processes may have the root open. Locks are taken in
+// this order: the right to ring (wake.lock), registry, session, inbox, archive. The locks of dead-letter.jsonl and
+// then broker.log come last.
 package broker
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -96,25 +96,7 @@ func (b *Broker) Mailbox(sid string) (*inbox.Mailbox, error) {
 	return inbox.Open(b.root, sid, b.mail)
 }
 
-// readOptional reads a file of the root; nil when there is none.
-func (b *Broker) readOptional(name string) ([]byte, error) {
-	data, err := b.root.Read(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return data, err
-}
-
 // locked runs f under a lock file of the root.
-func (b *Broker) locked(ctx context.Context, name string, f func() error) (err error) {
-	return lockedIn(ctx, b.root, name, f)
-}
-
-func lockedIn(ctx context.Context, d *atomicfile.Dir, name string, f func() error) (err error) {
-	lock, err := filelock.Acquire(ctx, d, name)
-	if err != nil {
-		return fmt.Errorf("lock %s: %w", name, err)
-	}
-	defer func() { err = errors.Join(err, lock.Release()) }()
-	return f()
+func (b *Broker) locked(ctx context.Context, name string, f func() error) error {
+	return filelock.With(ctx, b.root, name, f)
 }

@@ -52,7 +52,7 @@ func (b *Broker) mayHaveDead() bool {
 }
 
 func (b *Broker) deadLines() ([][]byte, error) {
-	data, err := b.readOptional(deadFile)
+	data, err := b.root.ReadIf(deadFile)
 	if err != nil || data == nil {
 		return nil, err
 	}

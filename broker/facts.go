@@ -13,6 +13,7 @@ import (
 
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
 	"c2c/wake"
 )
 
@@ -22,7 +23,7 @@ type facts struct {
 	Alias     string   `json:"alias,omitempty"` // for a session that comes back after a sweep
 	Client    string   `json:"client,omitempty"`
 	ClientIDs []string `json:"client_ids,omitempty"`
-	// PID and StartTime say of which process of the registry Namespace is the PID namespace; a person has no process.
+	// Namespace is the PID namespace of the process PID that started at StartTime. A person has a namespace and no process.
 	PID       int       `json:"pid,omitempty"`
 	StartTime int64     `json:"pid_start_time,omitempty"`
 	Namespace string    `json:"pid_namespace,omitempty"`
@@ -92,7 +93,7 @@ func (b *Broker) changeFacts(ctx context.Context, sid string, edit func(*facts))
 		return err
 	}
 	defer dir.Close()
-	return lockedIn(ctx, dir, sid+".lock", func() error {
+	return filelock.With(ctx, dir, sid+".lock", func() error {
 		f, err := readFacts(dir, sid)
 		if damaged := new(damagedError); errors.As(err, &damaged) {
 			// The registry says who it is. The next attach writes the facts anew.
@@ -138,11 +139,8 @@ func (b *Broker) sidOf(client, id string) (string, error) {
 		return "", err
 	}
 	defer ids.Close()
-	data, err := ids.Read(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
+	data, err := ids.ReadIf(name)
+	if err != nil || data == nil {
 		return "", err
 	}
 	sid, whole := strings.CutSuffix(string(data), "\n")

@@ -41,7 +41,7 @@ func (b *Broker) HandOver(ctx context.Context, s Session, h Reader) error {
 			return err
 		}
 	}
-	l, err := box.LeaseSome(ctx, h.By, h.Limit)
+	l, err := box.Lease(ctx, h.By, h.Limit)
 	if err != nil {
 		return err
 	}

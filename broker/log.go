@@ -80,7 +80,7 @@ func (b *Broker) rotateLog() error {
 
 // TailLog gives the last lines of broker.log, oldest first; lines that are not JSON are passed over.
 func (b *Broker) TailLog(ctx context.Context, limit int) ([]json.RawMessage, error) {
-	data, err := b.readOptional(logFile)
+	data, err := b.root.ReadIf(logFile)
 	if err != nil {
 		return nil, err
 	}

@@ -202,7 +202,7 @@ func (b *Broker) emptyMailbox(ctx context.Context, sid string, put func([]inbox.
 func emptySome(ctx context.Context, box *inbox.Mailbox, put func([]inbox.Message) (n int, err error)) (more bool, err error) {
 	brief, cancel := context.WithTimeout(ctx, moveWait)
 	defer cancel()
-	lease, err := box.LeaseSome(brief, mover, moveBytes)
+	lease, err := box.Lease(brief, mover, moveBytes)
 	if err != nil {
 		return false, err
 	}
@@ -210,13 +210,9 @@ func emptySome(ctx context.Context, box *inbox.Mailbox, put func([]inbox.Message
 	if len(lease.Messages) > 0 {
 		n, err = put(slices.Clone(lease.Messages))
 	}
-	var gone []string
-	for _, m := range lease.Messages[:n] {
-		gone = append(gone, m.Handle())
-	}
 	again, cancel := context.WithTimeout(ctx, moveWait)
 	defer cancel()
-	return lease.More && err == nil, errors.Join(err, lease.Remove(again, gone...))
+	return lease.More && err == nil, errors.Join(err, lease.Remove(again, inbox.Handles(lease.Messages[:n])...))
 }
 
 // redeliver gives a session its dead letters, and those of the sessions whose mail moves to it; done says that

@@ -44,7 +44,7 @@ func (w *world) box(sid string) *inbox.Mailbox {
 // lease is a reader that was stopped once it had the mail; ending its lease kills it.
 func (w *world) lease(sid string) (kill func()) {
 	w.t.Helper()
-	l, err := w.box(sid).Lease(context.Background(), mover)
+	l, err := w.box(sid).Lease(context.Background(), mover, 1<<30)
 	if err != nil || len(l.Messages) == 0 {
 		w.t.Fatalf("lease of %s: %v", sid, err)
 	}
@@ -58,9 +58,9 @@ func (w *world) lease(sid string) (kill func()) {
 // read is a hook that hands over all mail of a session.
 func (w *world) read(sid string) {
 	w.t.Helper()
-	l, err := w.box(sid).Lease(context.Background(), "hook")
+	l, err := w.box(sid).Lease(context.Background(), "hook", 1<<30)
 	if err == nil {
-		err = l.AckAll(context.Background())
+		err = l.Ack(context.Background(), inbox.Handles(l.Messages)...)
 	}
 	if err != nil {
 		w.t.Fatalf("read the mail of %s: %v", sid, err)
@@ -327,9 +327,9 @@ func TestAMoveTakesNoOtherMessageOfTheSenderForTheSame(t *testing.T) {
 			send("dune", "for dune", true)
 			want := []string{"for dune", "IMPORTANT"}
 			if read {
-				l, err := w.box("heir").Lease(ctx, "hook")
+				l, err := w.box("heir").Lease(ctx, "hook", 1<<30)
 				if err == nil {
-					err = l.AckAll(ctx)
+					err = l.Ack(ctx, inbox.Handles(l.Messages)...)
 				}
 				if err != nil {
 					t.Fatal(err)

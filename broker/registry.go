@@ -111,7 +111,7 @@ func (e *damagedError) Error() string { return e.err.Error() }
 
 // readRegistry takes the file apart and parses none of it, if it is in our own layout.
 func (b *Broker) readRegistry() ([]row, error) {
-	data, err := b.readOptional(registryFile)
+	data, err := b.root.ReadIf(registryFile)
 	if err != nil || data == nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (b *Broker) readRegistry() ([]row, error) {
 // readOrRepair reads every row. The caller holds the lock. A damaged file is copied aside, and the good rows stay. A
 // session whose row is lost registers again with its next call.
 func (b *Broker) readOrRepair(ctx context.Context) ([]row, error) {
-	data, err := b.readOptional(registryFile)
+	data, err := b.root.ReadIf(registryFile)
 	if err != nil || data == nil {
 		return nil, err
 	}

@@ -20,12 +20,12 @@ type Receipt struct {
 	Duplicate bool    `json:"duplicate,omitempty"` // the mailbox had this message before
 }
 
-// Kinds are the kinds of message, Tags what a sender may shout.
+// Kinds lists the kinds of message.
 func Kinds() []string {
 	return []string{"message", "question", "task", "review", "status", "ack", "system"}
 }
 
-// Tags are the words that may head a message.
+// Tags lists the words that mark a message for its reader's eye.
 func Tags() []string { return []string{"fail", "blocking", "urgent"} }
 
 // Send puts a message into the mailbox of the alias m.To, in any case. Its kind is one of Kinds, its tag one of Tags,
@@ -69,12 +69,7 @@ func check(from Session, m inbox.Message) error {
 }
 
 // CheckID refuses what cannot be the id of a message.
-func CheckID(id string) error {
-	if !inbox.ValidName(id) {
-		return fmt.Errorf("message id %q: 1 to 128 of A-Z a-z 0-9 . _ -, first a letter or digit", id)
-	}
-	return nil
-}
+func CheckID(id string) error { return inbox.CheckName("message id", id) }
 
 // receiver gives the row of an alias; when the original has left several, one that is alive.
 func (b *Broker) receiver(rows []row, alias string) row {

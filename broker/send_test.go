@@ -117,12 +117,12 @@ func TestStatusFollowsAMessage(t *testing.T) {
 	}
 	want(Rung, "socket")
 	box, _ := w.Mailbox(birch.ID)
-	lease, err := box.Lease(ctx, "hook")
+	lease, err := box.Lease(ctx, "hook", 1<<30)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want(Handed, "hook")
-	if err := lease.AckAll(ctx); err != nil {
+	if err := lease.Ack(ctx, inbox.Handles(lease.Messages)...); err != nil {
 		t.Fatal(err)
 	}
 	want(Read, "hook")
@@ -137,7 +137,7 @@ func TestWhatAClientHoldsIsQueued(t *testing.T) {
 	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
 	r := w.send(amber, "birch", "x")
 	box, _ := w.Mailbox(birch.ID)
-	lease, err := box.Lease(t.Context(), "socket")
+	lease, err := box.Lease(t.Context(), "socket", 1<<30)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestWhatAClientHoldsIsQueued(t *testing.T) {
 			t.Errorf("%s: status %+v, %v; want %s", outcome, st, err, want)
 		}
 	}
-	if err := lease.AckAll(t.Context()); err != nil {
+	if err := lease.Ack(t.Context(), inbox.Handles(lease.Messages)...); err != nil {
 		t.Fatal(err)
 	}
 	if st, err := w.Status(t.Context(), r.ID); err != nil || st.State != Read {

@@ -25,8 +25,8 @@ const (
 // Away is a session whose client lives and shows it in no terminal.
 const Away State = "away"
 
-// Presence is the state that people are shown. Only for a session with mail it is known that it is away, because
-// it was rung for that mail.
+// Presence is the state that people are shown. Away is known from the last ring alone, so only a session with mail can
+// be away.
 func (s Session) Presence(waits bool) State {
 	if waits && s.State == Alive && s.LastRing.Outcome == wake.Away {
 		return Away
@@ -48,7 +48,7 @@ type Session struct {
 	Client string
 	// ClientIDs are the client's own ids of this session, newest last.
 	ClientIDs []string
-	// PID is the client's process as it was registered; it may be another one's by now.
+	// PID is the process id in the registry. Another process may have that id by now.
 	PID int
 	// Process is PID if that process is the session's, and 0 otherwise.
 	Process    int

@@ -40,7 +40,7 @@ func (b *Broker) SetTurn(ctx context.Context, s Session, runs bool) error {
 // maxDescription bounds what a session says of itself, in bytes.
 const maxDescription = 200
 
-// Describe records what a session says of itself; an empty word leaves what was said before.
+// Describe records what a session says of itself; "" changes nothing.
 func (b *Broker) Describe(ctx context.Context, sid, role string) error {
 	if len(role) > maxDescription || !utf8.ValidString(role) || strings.ContainsFunc(role, unicode.IsControl) {
 		return fmt.Errorf("describe session: %q: want plain text of at most %d bytes on one line", role, maxDescription)

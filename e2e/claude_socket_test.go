@@ -72,7 +72,7 @@ func awkwardMail(t *testing.T, l *lab.Lab, s *claude.Socket) (*claude.Carrier, *
 			t.Fatal(err)
 		}
 	}
-	lease, err := box.LeaseSome(t.Context(), wake.BySocket, 1<<20)
+	lease, err := box.Lease(t.Context(), wake.BySocket, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}

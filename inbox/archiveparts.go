@@ -39,12 +39,7 @@ func (m *Mailbox) underArchiveLock(ctx context.Context, f func(dir *atomicfile.D
 		return err
 	}
 	defer dir.Close()
-	lk, err := filelock.Acquire(ctx, dir, m.archiveLockName())
-	if err != nil {
-		return err
-	}
-	defer lk.Release()
-	return f(dir)
+	return filelock.With(ctx, dir, m.archiveLockName(), func() error { return f(dir) })
 }
 
 func partName(base int64) string { return fmt.Sprintf("%016d.jsonl", base) }

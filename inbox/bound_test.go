@@ -36,7 +36,7 @@ func TestTheLastFileNumberHidesNoMail(t *testing.T) {
 			if got := words(l.Messages); got != want || l.More != (want == "a") {
 				t.Errorf("leased %q, more %v", got, l.More)
 			}
-			if err := l.AckAll(t.Context()); err != nil {
+			if err := l.Ack(t.Context(), Handles(l.Messages)...); err != nil {
 				t.Error(err)
 			}
 		}

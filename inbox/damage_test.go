@@ -68,7 +68,7 @@ func TestADamagedFileIsKeptThoughItsAckWaited(t *testing.T) {
 	plantFile(t, root, "amber.inbox.json", file)
 	l := lease(t, m)
 	obstacle := plantFile(t, root, "archive", "not a directory")
-	if err := l.AckAll(t.Context()); err != nil {
+	if err := l.Ack(t.Context(), Handles(l.Messages)...); err != nil {
 		t.Errorf("ack: %v", err)
 	}
 	if err := os.Remove(obstacle); err != nil {
@@ -176,7 +176,7 @@ func TestNoNameIsTakenForATemporaryFile(t *testing.T) {
 	for _, body := range []string{"one", "two"} {
 		plantFile(t, root, "a.tmp.b.inbox.json", `[{"from_alias":"`+body)
 		deliver(t, m, mail(body))
-		l, err := m.Lease(t.Context(), "r.tmp.c")
+		l, err := m.Lease(t.Context(), "r.tmp.c", 1<<30)
 		if err != nil {
 			t.Fatal(err)
 		}

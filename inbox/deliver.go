@@ -102,7 +102,7 @@ func (m *Mailbox) newDelivery(msgs []Message) (*delivery, error) {
 	return d, nil
 }
 
-// fresh returns what is not there yet; the others become what was stored.
+// fresh returns the messages that are not stored yet. In d.Messages the others are replaced by what was stored.
 func (m *Mailbox) fresh(d *delivery) (fresh []Message, err error) {
 	ids := map[string]bool{}
 	for i, msg := range d.Messages {
@@ -202,7 +202,7 @@ func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []Message) e
 			ahead.bytes += mf.bytes
 		}
 	}
-	file, err := readIf(m.root, m.inboxName())
+	file, err := m.root.ReadIf(m.inboxName())
 	if err != nil {
 		return err
 	}

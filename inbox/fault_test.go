@@ -128,7 +128,7 @@ func TestMailIsReadOnAFullDiskAndArchivedLater(t *testing.T) {
 		if got := bodies(l.Messages); got != want {
 			t.Errorf("leased %.40q", got)
 		}
-		if err := l.AckAll(t.Context()); err != nil {
+		if err := l.Ack(t.Context(), Handles(l.Messages)...); err != nil {
 			t.Errorf("ack: %v", err)
 		}
 		if again := lease(t, m); len(again.Messages) != 0 {
@@ -201,7 +201,7 @@ func TestAReadOnlyRootIsStillLookedAt(t *testing.T) {
 	if _, err := m.Deliver(t.Context(), mail("x")); !errors.Is(err, unix.EROFS) || !strings.Contains(err.Error(), m.root.Path()) {
 		t.Errorf("deliver: %v", err)
 	}
-	if _, err := m.Lease(t.Context(), "test"); !errors.Is(err, unix.EROFS) {
+	if _, err := m.Lease(t.Context(), "test", 1<<30); !errors.Is(err, unix.EROFS) {
 		t.Errorf("lease: %v", err)
 	}
 	if got := peek(t, m); got != "released waits" {

@@ -121,8 +121,8 @@ func mentions(data []byte, ids map[string]bool) bool {
 	}
 }
 
-// mayHold says whether a mailbox file may hold one of the ids; nil is any. The id of a message that came without
-// one stands in no file.
+// mayHold says whether a mailbox file may hold one of the ids; nil is any. An id that c2c made for a message without one
+// (legacy-…) is in no file.
 func mayHold(file []byte, ids map[string]bool) bool {
 	if ids == nil || mentions(file, ids) {
 		return true
@@ -176,7 +176,7 @@ func (m *Mailbox) eachWaiting(ids map[string]bool, enough int64, f func(msg Mess
 	if err != nil || size >= enough {
 		return err
 	}
-	file, err := readIf(m.root, m.inboxName())
+	file, err := m.root.ReadIf(m.inboxName())
 	if err != nil || !mayHold(file, ids) {
 		return err
 	}

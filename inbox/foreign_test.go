@@ -114,7 +114,7 @@ func TestAnOddArchiveIsAnError(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(root, archiveDir, m.archiveName()), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Lease(t.Context(), "hook"); err == nil {
+	if _, err := m.Lease(t.Context(), "hook", 1<<30); err == nil {
 		t.Error("leased")
 	}
 }

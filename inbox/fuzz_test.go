@@ -190,3 +190,14 @@ func TestWhatIsPlantedInALeaseFolderStopsNobody(t *testing.T) {
 		t.Errorf("drained %q, %v", bodies(got), err)
 	}
 }
+
+func FuzzValidName(f *testing.F) {
+	for _, s := range []string{"a", "..", "a/b", ".a", "a\x00", "-", strings.Repeat("x", 129), "ａ"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if ValidName(s) && (strings.ContainsAny(s, "/\x00") || filepath.Base(s) != s || strings.HasPrefix(s, ".") || len(s) > 128) {
+			t.Errorf("%q is taken for a name", s)
+		}
+	})
+}

@@ -239,7 +239,7 @@ func TestAMessageIsFoundWhileItIsArchived(t *testing.T) {
 		deliver(t, m, chosen("birch", id, strings.Repeat("x", 2000)))
 		l := lease(t, m)
 		done := make(chan error)
-		go func() { done <- l.AckAll(t.Context()) }()
+		go func() { done <- l.Ack(t.Context(), Handles(l.Messages)...) }()
 		for running := true; running; {
 			select {
 			case err := <-done:
@@ -277,7 +277,7 @@ func TestALegacyIDIsFoundInEveryPlace(t *testing.T) {
 	wantStates(t, m, id, "b queued")
 	l := lease(t, m)
 	wantStates(t, m, id, "b handed")
-	if err := l.AckAll(t.Context()); err != nil {
+	if err := l.Ack(t.Context(), Handles(l.Messages)...); err != nil {
 		t.Fatal(err)
 	}
 	wantStates(t, m, id, "b read")

@@ -37,7 +37,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -88,8 +87,8 @@ type Mailbox struct {
 
 // Open names a mailbox. It does not touch the disk.
 func Open(root *atomicfile.Dir, sid string, cfg Config) (*Mailbox, error) {
-	if !ValidName(sid) {
-		return nil, fmt.Errorf("session id %q: 1 to 128 of A-Z a-z 0-9 . _ -, first a letter or digit", sid)
+	if err := CheckName("session id", sid); err != nil {
+		return nil, err
 	}
 	m := &Mailbox{root: root, sid: sid, limits: cfg.Limits.withDefaults(), now: cfg.Now, log: cfg.Log}
 	if m.now == nil {
@@ -121,15 +120,6 @@ func (m *Mailbox) lockToRead(ctx context.Context) (*filelock.Lock, error) {
 		return &filelock.Lock{}, nil
 	}
 	return lk, err
-}
-
-// readIf reads a file that may be absent.
-func readIf(d *atomicfile.Dir, name string) ([]byte, error) {
-	data, err := d.Read(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return data, err
 }
 
 // asideName is a new name for a damaged file. The log tells of it.
@@ -203,16 +193,14 @@ func (m *Mailbox) Empty(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	err = m.inLease(func(dir *atomicfile.Dir) error {
-		names, err := dir.Names()
-		for _, name := range names {
-			f, ferr := openQueued(dir, name), error(nil)
-			if mf, ok := parseMailFile(name); ok {
-				f, ferr = mf.open(dir, os.O_RDONLY)
+		files, err := mailFiles(dir)
+		for _, mf := range files {
+			f, ferr := mf.open(dir, os.O_RDONLY)
+			if ferr == nil {
+				ferr = f.Close()
+				some = true
 			}
-			if f != nil {
-				f.Close()
-			}
-			some = some || f != nil || ferr != nil && !errors.Is(ferr, fs.ErrNotExist) && !errors.Is(ferr, errForeign)
+			some = some || !errors.Is(ferr, fs.ErrNotExist) && !errors.Is(ferr, errForeign)
 		}
 		return err
 	})

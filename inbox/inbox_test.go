@@ -62,7 +62,7 @@ func findOne(t *testing.T, m *Mailbox, id string) (Found, error) {
 
 func lease(t *testing.T, m *Mailbox) *Lease {
 	t.Helper()
-	l, err := m.Lease(t.Context(), "test")
+	l, err := m.Lease(t.Context(), "test", 1<<30)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,11 +71,11 @@ func lease(t *testing.T, m *Mailbox) *Lease {
 
 // drain is a reader that needs no second look.
 func drain(ctx context.Context, m *Mailbox, by string) ([]Message, error) {
-	l, err := m.Lease(ctx, by)
+	l, err := m.Lease(ctx, by, 1<<30)
 	if err != nil {
 		return nil, err
 	}
-	return l.Messages, l.AckAll(ctx)
+	return l.Messages, l.Ack(ctx, Handles(l.Messages)...)
 }
 
 func bodies(msgs []Message) string {
@@ -343,7 +343,7 @@ func TestFindFollowsTheMessage(t *testing.T) {
 	where(Queued)
 	l := lease(t, m)
 	where(Handed)
-	if err := l.AckAll(t.Context()); err != nil {
+	if err := l.Ack(t.Context(), Handles(l.Messages)...); err != nil {
 		t.Fatal(err)
 	}
 	where(Read)
@@ -374,7 +374,7 @@ func TestALongBacklogIsTakenInParts(t *testing.T) {
 	}
 	next, most := 0, 0
 	for i := range count {
-		l, err := m.LeaseSome(t.Context(), "test", 10_000)
+		l, err := m.Lease(t.Context(), "test", 10_000)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -426,7 +426,7 @@ func TestAClockThatJumpsChangesNoOrder(t *testing.T) {
 		t.Errorf("order %s", got)
 	}
 	clock = clock.Add(-24 * time.Hour)
-	if err := l.AckAll(t.Context()); err != nil {
+	if err := l.Ack(t.Context(), Handles(l.Messages)...); err != nil {
 		t.Fatal(err)
 	}
 	if got := peek(t, m); got != "" {

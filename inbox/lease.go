@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -26,18 +24,13 @@ type Lease struct {
 	size  int64       // bytes of the bodies
 }
 
-// Lease hands over all that waits, oldest first, and what a dead holder had
-// before everything else. by names the reader in the archive. It needs no
-// space on the disk. The messages are offered again unless Ack follows.
-func (m *Mailbox) Lease(ctx context.Context, by string) (*Lease, error) {
-	return m.LeaseSome(ctx, by, math.MaxInt64)
-}
-
-// LeaseSome is Lease for a reader that shows only so many bytes at a time: it
-// takes no further file once it has enough.
-func (m *Mailbox) LeaseSome(ctx context.Context, by string, enough int64) (*Lease, error) {
-	if !ValidName(by) {
-		return nil, fmt.Errorf("reader name %q: 1 to 128 of A-Z a-z 0-9 . _ -", by)
+// Lease hands over what waits, oldest first, and what a dead holder had before
+// everything else. It takes no further file once it has enough bytes. by names the
+// reader in the archive. It needs no space on the disk. The messages are offered
+// again unless Ack follows.
+func (m *Mailbox) Lease(ctx context.Context, by string, enough int64) (*Lease, error) {
+	if err := CheckName("reader name", by); err != nil {
+		return nil, err
 	}
 	l := &Lease{box: m}
 	if some, err := m.used(); err != nil || !some {
@@ -182,7 +175,7 @@ func (m *Mailbox) notArchived(err error) {
 // takeInbox gives the inbox the next number, as a sender does, and takes that file.
 func (l *Lease) takeInbox(ctx context.Context, as mailFile) error {
 	m := l.box
-	file, err := readIf(m.root, m.inboxName())
+	file, err := m.root.ReadIf(m.inboxName())
 	if err != nil {
 		return err
 	}
@@ -252,35 +245,35 @@ func (l *Lease) close() error {
 }
 
 // Ack says that the messages with these handles were handed over: they go to the
-// archive, and the others wait again, where they were. On an error nothing is
-// lost; what could not be recorded may be handed over again. The lease ends.
+// archive, and the others wait again, where they were. When the archive has no room
+// for all messages of the lease, their ack is recorded all the same, and a later Lease
+// archives them. On an error nothing is lost; what could not be recorded may be handed
+// over again. The lease ends.
 func (l *Lease) Ack(ctx context.Context, handles ...string) error {
-	return l.ack(ctx, true, withHandles(handles))
+	return l.ack(ctx, true, handles)
 }
 
 // Remove is Ack for messages that nobody has read here, and that the caller has
 // put elsewhere: the archive gets no record, which would refuse them when they
 // come back.
 func (l *Lease) Remove(ctx context.Context, handles ...string) error {
-	return l.ack(ctx, false, withHandles(handles))
+	return l.ack(ctx, false, handles)
 }
 
-// withHandles makes a set of handles: a mailbox may have 20,000.
-func withHandles(handles []string) func(Message) bool {
-	set := map[string]bool{}
+// Handles gives the handles of messages.
+func Handles(msgs []Message) (handles []string) {
+	for _, msg := range msgs {
+		handles = append(handles, msg.Handle())
+	}
+	return handles
+}
+
+func (l *Lease) ack(ctx context.Context, read bool, handles []string) error {
+	set := map[string]bool{} // a mailbox may have 20,000 messages
 	for _, h := range handles {
 		set[h] = true
 	}
-	return func(msg Message) bool { return set[msg.Handle()] }
-}
-
-// AckAll is Ack for all messages. When the archive has no room for them, the ack
-// is recorded all the same, and a later Lease archives them.
-func (l *Lease) AckAll(ctx context.Context) error {
-	return l.ack(ctx, true, func(Message) bool { return true })
-}
-
-func (l *Lease) ack(ctx context.Context, read bool, handed func(Message) bool) error {
+	handed := func(msg Message) bool { return set[msg.Handle()] }
 	var acked []Message
 	for _, msg := range l.Messages {
 		if handed(msg) {

@@ -15,7 +15,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/fields"
 )
 
@@ -81,8 +80,30 @@ type Field struct {
 	Value json.RawMessage
 }
 
-// ValidName says whether s may name a session or a message.
-func ValidName(s string) bool { return atomicfile.ValidName(s) }
+// ValidName says whether s may name a session or a message: it must be safe as
+// a part of a file name on every system. Two names never share a file, because
+// a bad one is refused and not mended.
+func ValidName(s string) bool {
+	if len(s) == 0 || len(s) > 128 {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		alnum := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+		if !alnum && (i == 0 || c != '.' && c != '_' && c != '-') {
+			return false
+		}
+	}
+	return true
+}
+
+// CheckName is ValidName with a sentence. what says what s names.
+func CheckName(what, s string) error {
+	if ValidName(s) {
+		return nil
+	}
+	return fmt.Errorf("%s %q: 1 to 128 of A-Z a-z 0-9 . _ -, first a letter or digit", what, s)
+}
 
 // Sender is the sender's alias, for those who show it outside an envelope. It is "" if it cannot be an alias: a peer
 // may have put a sentence there.
@@ -262,7 +283,7 @@ func (m Message) check(limits Limits) error {
 	case strings.ContainsRune(m.Content, 0):
 		return fmt.Errorf("%w: it has a NUL character; remove it, or encode the bytes first", ErrBody)
 	case m.ID != "" && !ValidName(m.ID):
-		return fmt.Errorf("%w: message id %q: 1 to 128 of A-Z a-z 0-9 . _ -, first a letter or digit", ErrBody, m.ID)
+		return fmt.Errorf("%w: %w", ErrBody, CheckName("message id", m.ID))
 	}
 	for i, text := range m.texts() {
 		switch s := *text; {

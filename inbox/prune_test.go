@@ -81,7 +81,7 @@ func TestAMailboxInUseIsNotDiscarded(t *testing.T) {
 	wantKept("mail waits")
 	l := lease(t, m)
 	wantKept("a reader has it")
-	if err := l.AckAll(t.Context()); err != nil {
+	if err := l.Ack(t.Context(), Handles(l.Messages)...); err != nil {
 		t.Fatal(err)
 	}
 	lk, err := m.lock(t.Context())

@@ -109,7 +109,7 @@ func (q *queued) close() {
 // withdraw takes the messages back. It says whether nobody had claimed them.
 func (q *queued) withdraw() bool { return q.dir.Remove(q.name) == nil }
 
-// signStored is the sign. No mailbox file begins with it.
+// signStored replaces the first byte of a queued file when its messages are stored. No mailbox file begins with it.
 const signStored = '+'
 
 // signed says whether the sender that claimed the messages has stored them.

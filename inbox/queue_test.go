@@ -210,7 +210,7 @@ func claimAndDie(m *Mailbox, point string) error {
 			return err
 		}
 		l.assignHandles()
-		if err := l.AckAll(ctx); err != nil {
+		if err := l.Ack(ctx, Handles(l.Messages)...); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,7 @@ func TestWhatAClientWasSeenToHaveIsReadOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := m.Lease(t.Context(), "socket")
+	l, err := m.Lease(t.Context(), "socket", 1<<30)
 	if err != nil {
 		t.Fatal(err)
 	}

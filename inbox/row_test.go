@@ -234,7 +234,7 @@ func TestAKillAfterAnyStepLosesAndDoublesNothing(t *testing.T) {
 			deliver(t, m, body("e", 50))
 			for range 5 { // each reader shows one message
 				wantOnePlace(t, root)
-				l, err := m.LeaseSome(t.Context(), "test", 1)
+				l, err := m.Lease(t.Context(), "test", 1)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -269,7 +269,7 @@ func TestKilledHooksDoNotFillTheMailbox(t *testing.T) {
 	deliver(t, m, all...)
 	left := len(all)
 	for kill := 0; left > 70; kill++ {
-		l, err := m.LeaseSome(t.Context(), "hook", 5000)
+		l, err := m.Lease(t.Context(), "hook", 5000)
 		if err != nil {
 			t.Fatal(err)
 		}

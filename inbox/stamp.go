@@ -9,8 +9,8 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// Stamp is another one whenever what waits has changed. It tells a watcher a
-// change from its own look, which locks the mailbox as a writer does.
+// Stamp changes whenever the waiting mail changes. A watcher compares stamps, because its own look closes the lock file as a
+// writer does.
 type Stamp string
 
 // Stamp takes no lock and reads no mail.

@@ -41,8 +41,8 @@ type Profile struct {
 	ProcessEnv string
 	// DetachedHooks says that a hook runs in a session (setsid) of its own, whose leader is the client's child.
 	DetachedHooks bool
-	// SharedProcess says that one process of the client serves many sessions, so that a process does
-	// not tell the session and a session cannot be named by the environment.
+	// SharedProcess says that one process of the client serves many sessions, so the process does not tell which. The
+	// environment tells it only with SessionServer, or in a shell with ShellEnv.
 	SharedProcess bool
 	// Plugin says that a plugin of ours runs in the client: its sessions have the environment of their own terminal.
 	Plugin bool

@@ -70,7 +70,7 @@ func (c *toolCall) pollInbox(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	p := page{room: c.room()}
-	l, err := box.LeaseSome(ctx, toolPollInbox, int64(2*p.room))
+	l, err := box.Lease(ctx, toolPollInbox, int64(2*p.room))
 	if err != nil {
 		return nil, err
 	}
@@ -88,11 +88,7 @@ func (c *toolCall) pollInbox(ctx context.Context) (any, error) {
 			failed = l.Release() // the client has not got it: it waits again
 		case whole:
 			c.progress.Delete(s.ID)
-			var handles []string
-			for _, m := range l.Messages[:p.count] {
-				handles = append(handles, m.Handle())
-			}
-			failed = l.Ack(ctx, handles...)
+			failed = l.Ack(ctx, inbox.Handles(l.Messages[:p.count])...)
 		default:
 			c.progress.Store(s.ID, progress{l.Messages[0], piece.N})
 			ring := wake.Ring{At: time.Now(), Method: toolPollInbox, Outcome: broker.Handed, Count: 1}.For(l.Messages[0])

@@ -129,11 +129,11 @@ func TestAPartOfAnotherMessageBeginsAtTheFirst(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := box.Lease(t.Context(), "test")
+		l, err := box.Lease(t.Context(), "test", 1<<30)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := l.AckAll(t.Context()); err != nil {
+		if err := l.Ack(t.Context(), inbox.Handles(l.Messages)...); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -51,7 +51,7 @@ func mailOf(t *testing.T, bodies ...string) mail {
 	if _, err = m.box.Deliver(t.Context(), m.msgs...); err != nil {
 		t.Fatal(err)
 	}
-	l, err := m.box.Lease(t.Context(), reader)
+	l, err := m.box.Lease(t.Context(), reader, 1<<30)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,11 +38,11 @@ type Dir struct {
 
 // Open opens a directory that belongs to us and that nobody else may write.
 func Open(path string) (*Dir, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY, 0)
+	d, err := openForeign(path)
 	if err != nil {
-		return nil, fmt.Errorf("open directory %q: %w", path, errors.Unwrap(err))
+		return nil, err
 	}
-	return private(f, path)
+	return private(d.f, path)
 }
 
 // Create is Open, after making the directory and its missing parents.
@@ -120,23 +120,6 @@ type SyncError struct {
 
 func (e *SyncError) Error() string { return fmt.Sprintf("sync directory %q: %v", e.Path, e.Err) }
 func (e *SyncError) Unwrap() error { return e.Err }
-
-// ValidName says whether s may name a session or a message: it must be safe as
-// a part of a file name on every system. Two names never share a file, because
-// a bad one is refused and not mended.
-func ValidName(s string) bool {
-	if len(s) == 0 || len(s) > 128 {
-		return false
-	}
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		alnum := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
-		if !alnum && (i == 0 || c != '.' && c != '_' && c != '-') {
-			return false
-		}
-	}
-	return true
-}
 
 // Sub opens the directory name, and makes it first when create says so.
 func (d *Dir) Sub(name string, create bool) (*Dir, error) {

@@ -251,17 +251,6 @@ func TestADirectoryOfOthersIsRefused(t *testing.T) {
 	}
 }
 
-func FuzzValidName(f *testing.F) {
-	for _, s := range []string{"a", "..", "a/b", ".a", "a\x00", "-", strings.Repeat("x", 129), "ａ"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		if ValidName(s) && (component(s) != nil || filepath.Base(s) != s || strings.HasPrefix(s, ".") || len(s) > 128) {
-			t.Errorf("%q is taken for a name", s)
-		}
-	})
-}
-
 func TestWhatADeadWriterLeftGoesAway(t *testing.T) {
 	d, path := newDir(t)
 	if err := os.WriteFile(filepath.Join(path, "f.tmp.c2c"), []byte("half"), 0o600); err != nil {

@@ -101,6 +101,15 @@ func (d *Dir) Read(name string) ([]byte, error) {
 	return data, d.fail("read", name, err)
 }
 
+// ReadIf is Read for a file that may be absent: nil then.
+func (d *Dir) ReadIf(name string) ([]byte, error) {
+	data, err := d.Read(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return data, err
+}
+
 // ReadAll reads the rest of an open file, unless it is too large.
 func ReadAll(f *os.File) ([]byte, error) {
 	info, err := f.Stat()

@@ -16,7 +16,7 @@ const foreign = ".c2c"
 // file gets a mode, and keeps its owner: a root shell must not take a user's settings away from the user.
 // path must be no link.
 func Rewrite(path string, data []byte, mode fs.FileMode) error {
-	d, err := openForeign(path)
+	d, err := openForeign(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func Rewrite(path string, data []byte, mode fs.FileMode) error {
 
 // Remove deletes such a file for good.
 func Remove(path string) error {
-	d, err := openForeign(path)
+	d, err := openForeign(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
@@ -46,17 +46,16 @@ func Remove(path string) error {
 
 // Sweep removes what writers that died have left beside a file.
 func Sweep(path string) {
-	if d, err := openForeign(path); err == nil {
+	if d, err := openForeign(filepath.Dir(path)); err == nil {
 		d.sweep(foreign)
 		d.Close()
 	}
 }
 
-func openForeign(path string) (*Dir, error) {
-	dir := filepath.Dir(path)
+func openForeign(dir string) (*Dir, error) {
 	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY, 0)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("open directory %q: %w", dir, errors.Unwrap(err))
 	}
 	return &Dir{f: f, path: dir}, nil
 }
@@ -76,13 +75,10 @@ func ShutsOut(parent string) error {
 
 // SyncDir makes the names in a directory durable.
 func SyncDir(path string) error {
-	f, err := os.Open(path)
+	d, err := openForeign(path)
 	if err != nil {
-		return fmt.Errorf("open directory %q: %w", path, errors.Unwrap(err))
+		return err
 	}
-	defer f.Close()
-	if err := f.Sync(); err != nil {
-		return fmt.Errorf("sync directory %q: %w", path, err)
-	}
-	return nil
+	defer d.Close()
+	return d.Sync()
 }

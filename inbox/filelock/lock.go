@@ -57,6 +57,16 @@ func Acquire(ctx context.Context, d *atomicfile.Dir, name string) (*Lock, error)
 	return l, nil
 }
 
+// With runs f under a lock.
+func With(ctx context.Context, d *atomicfile.Dir, name string, f func() error) (err error) {
+	l, err := Acquire(ctx, d, name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.Release()) }()
+	return f()
+}
+
 // Try takes the lock if nobody holds it.
 func (l *Lock) Try() (bool, error) { return l.try(unix.F_WRLCK) }
 

@@ -208,7 +208,7 @@ func (w *Watcher) handOver(ctx context.Context, m wake.Method) error {
 			return err
 		}
 	}
-	l, err := w.Box.LeaseSome(ctx, m.Name, wake.MaxLook)
+	l, err := w.Box.Lease(ctx, m.Name, wake.MaxLook)
 	if err != nil {
 		return err
 	}

@@ -244,7 +244,7 @@ func TestAMethodThatNobodyMayHearIsGivenUpAfterARingInVain(t *testing.T) {
 	if len(silent.rung) != 1 || len(heard.rung) != 1 || s.log[1].Method != "socket" {
 		t.Errorf("%d, %d, %+v", len(silent.rung), len(heard.rung), s.log)
 	}
-	l, err := s.box.LeaseSome(t.Context(), "test", math.MaxInt64)
+	l, err := s.box.Lease(t.Context(), "test", math.MaxInt64)
 	if err == nil {
 		err = l.Ack(t.Context(), l.Messages[0].Handle())
 	}
@@ -319,7 +319,7 @@ func (s *stage) noticed(giveBack func()) {
 func TestMailThatAReaderGivesBackIsNoticedAtOnce(t *testing.T) {
 	s := newStage(t)
 	s.deliver("a")
-	l, err := s.box.LeaseSome(t.Context(), "reader", wake.MaxLook)
+	l, err := s.box.Lease(t.Context(), "reader", wake.MaxLook)
 	if err != nil || len(l.Messages) != 1 {
 		t.Fatal(l, err)
 	}
@@ -371,7 +371,7 @@ func hold(t *testing.T, root string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := box.LeaseSome(t.Context(), "reader", wake.MaxLook)
+	l, err := box.Lease(t.Context(), "reader", wake.MaxLook)
 	if err != nil {
 		t.Fatal(err)
 	}
