@@ -15,7 +15,8 @@ const Copilot = "copilot"
 // copilot sets GitHub Copilot CLI up. Its extensions are experimental, and off without the flag.
 func copilot() setup {
 	return setup{name: Copilot, files: copilotFiles, notes: func(Options) []string {
-		return []string{"Copilot sessions that are running see the change after a restart."}
+		return []string{"Copilot sessions that are running see the change after a restart.",
+			"Copilot now runs every extension that it finds (enabledFeatureFlags.EXTENSIONS), not c2c's alone."}
 	}}
 }
 
@@ -46,7 +47,8 @@ func runs(script []byte, binary string) []byte {
 	return bytes.Replace(script, []byte(`const c2c = "c2c"`), append([]byte("const c2c = "), path...), 1)
 }
 
-// flagEditor sets one flag in a JSON file to true. Who set it cannot be told afterwards: without the original it stays.
+// flagEditor sets one flag in a JSON file to true. It is taken out only when the record shows that it was not there
+// before.
 type flagEditor struct{ names []string }
 
 func (flagEditor) kind() string { return "flag" }

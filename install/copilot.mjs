@@ -15,6 +15,7 @@ const c2c = "c2c"
 const session = await joinSession({})
 const sent = new Map() // the keys of each message that was sent, by its id
 const entered = new Set() // keys of what stands in the conversation
+const early = new Set() // ids of messages that stood there before send had told their id
 let seen = [] // entered, and no request to the model since
 let child
 let wait = 1000 // ms, before c2c is started again
@@ -24,8 +25,9 @@ function say(line) {
 }
 
 session.on("user.message", (event) => {
-  const keys = sent.get(event.data?.messageId ?? event.id)
-  if (keys) enter(keys)
+  const id = event.data?.messageId ?? event.id
+  if (sent.has(id)) enter(sent.get(id))
+  else early.add(id)
 })
 session.on("model.call_start", () => {
   if (seen.length) say({ has: seen })
@@ -49,17 +51,21 @@ async function conversation() {
   }
 }
 
+// envelope is the message itself, without the line that stands before the first one of an offer.
+const envelope = (m) => m.text.slice(m.text.indexOf("<c2c "))
+
 // put sends mail into the session: an idle one begins a turn with it, a busy one has it with its next step.
 async function put(mail) {
   try {
     const said = await conversation()
-    const there = mail.filter((m) => said.some((text) => text.includes(m.text)))
+    const there = mail.filter((m) => said.some((text) => text.includes(envelope(m))))
     if (there.length) say({ has: there.map((m) => m.key) })
     const waiting = new Set([...sent.values()].flat())
     const fresh = mail.filter((m) => !there.includes(m) && !waiting.has(m.key))
     if (!fresh.length) return
     const id = await session.send({ prompt: fresh.map((m) => m.text).join("\n"), mode: "immediate" })
     sent.set(id, fresh.map((m) => m.key))
+    if (early.has(id)) enter(sent.get(id))
   } catch (e) {
     say({ refused: String(e?.message ?? e).slice(0, 200) })
   }

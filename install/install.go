@@ -237,7 +237,7 @@ func (p *Plan) remove(t target) error {
 // stripped returns data, which somebody edited after us, without our part; nil
 // when nothing is left of a file that was not there before c2c.
 func stripped(t target, data []byte, r *record) ([]byte, error) {
-	after, err := t.editor.strip(t.path, data, r.original())
+	after, err := t.editor.strip(t.path, data, r.known())
 	if err == nil && !bytes.Equal(after, data) && blank(after) && (r == nil || !r.Existed) {
 		return nil, nil
 	}

@@ -325,6 +325,17 @@ func TestUpgradeWithoutAnEditGoesBackToTheOriginal(t *testing.T) {
 	}
 }
 
+// The file was made for the flag, and the person has added to it since.
+func TestAFlagOfOursGoesFromAFileThatOthersEdited(t *testing.T) {
+	b := newBox(t)
+	b.install(Copilot)
+	b.write("home/.copilot/settings.json", strings.Replace(b.read("home/.copilot/settings.json"), "{", "{\n  \"theme\": \"dark\",", 1), 0o600)
+	b.uninstall(Copilot)
+	if got := b.read("home/.copilot/settings.json"); strings.Contains(got, "Flags") || !strings.Contains(got, `"theme": "dark"`) {
+		t.Errorf("settings.json is %q", got)
+	}
+}
+
 func TestUninstallWithoutRecordsRemovesOnlyOurs(t *testing.T) {
 	for _, client := range Clients() {
 		b := newBox(t)

@@ -80,6 +80,14 @@ func (r *record) original() []byte {
 	return append([]byte{}, r.Original...)
 }
 
+// known is what was there before us, empty when there was no file, and nil when nothing is known.
+func (r *record) known() []byte {
+	if r == nil {
+		return nil
+	}
+	return append([]byte{}, r.Original...)
+}
+
 // untouched reports whether data is what was there before c2c.
 func (r *record) untouched(data []byte) bool {
 	return r.Existed && bytes.Equal(data, r.Original)
@@ -104,7 +112,7 @@ func nextRecord(old *record, t target, f *file) (*record, error) {
 	}
 	// The file was edited by both, or our record of it was lost: go back to
 	// the user's version without our part.
-	without, err := t.editor.strip(t.path, f.data, old.original())
+	without, err := t.editor.strip(t.path, f.data, old.known())
 	if err != nil {
 		return nil, err
 	}
