@@ -3,6 +3,8 @@ package install
 import (
 	"path/filepath"
 	"slices"
+
+	"c2c/broker/doctor"
 )
 
 // Claude is the name of the client.
@@ -10,7 +12,7 @@ const Claude = "claude"
 
 // claude sets Claude Code up: https://code.claude.com/docs/en/hooks and .../mcp.
 func claude() setup {
-	return setup{name: Claude, files: claudeFiles, notes: claudeNotes,
+	return setup{name: Claude, files: claudeFiles, notes: claudeNotes, inspect: claudeRefusal,
 		event: `{"hook_event_name":"PostToolUse","session_id":"doctor"}`}
 }
 
@@ -54,6 +56,20 @@ func claudeHooks(script string) hookEditor {
 		},
 		ours: func(command string) bool { return filepath.Base(firstWord(command)) == claudeScript },
 	}
+}
+
+// claudeRefusal looks for the answer "no" to the question whether the project's server may be used: Claude Code
+// (2.1.329) does not ask again.
+func claudeRefusal(o Options) (found []doctor.Finding) {
+	dir, _ := configDir(Claude, o)
+	for _, path := range []string{filepath.Join(dir, "settings.json"), filepath.Join(o.Project, ".claude", "settings.json"), filepath.Join(o.Project, ".claude", "settings.local.json")} {
+		f, err := readFile(path)
+		if err == nil && slices.Contains(texts(member(f.data, "disabledMcpjsonServers")), serverName) {
+			found = append(found, doctor.Finding{Client: Claude, Status: doctor.Warning, Part: "approval", Path: path,
+				Detail: `Claude Code was told not to use the server; take "c2c" out of disabledMcpjsonServers there, and start it again`})
+		}
+	}
+	return found
 }
 
 func claudeNotes(o Options) []string {

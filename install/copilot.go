@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"c2c/broker/doctor"
+
+	"github.com/tailscale/hujson"
 )
 
 // Copilot is the name of the client.
@@ -76,8 +78,12 @@ func (e flagEditor) strip(path string, data, original []byte) ([]byte, error) {
 func (e flagEditor) holds(data []byte) bool { return false }
 
 func (e flagEditor) inspect(t target, f *file, _ Options) ([]doctor.Finding, error) {
-	if v := member(f.data, e.names...); v != nil && string(v.Pack()) == "true" {
+	v := member(f.data, e.names...)
+	if v == nil {
 		return nil, nil
 	}
-	return []doctor.Finding{t.problem(e.names[len(e.names)-1], "the flag is off")}, nil
+	if on, ok := v.Value.(hujson.Literal); !ok || on.Kind() != 't' {
+		return nil, nil
+	}
+	return []doctor.Finding{}, nil // it is there, and says nothing of whether we are
 }

@@ -550,8 +550,16 @@ func TestInspect(t *testing.T) {
 		}
 	}
 	b := newBox(t)
-	check(problems(b, Claude), "c2c")
-	check(problems(b, Codex), "c2c")
+	for _, client := range Clients() {
+		check(problems(b, client), "c2c")
+	}
+	b.install(Copilot)
+	check(problems(b, Copilot))
+	b.write("home/.copilot/settings.json", `{"enabledFeatureFlags":{"EXTENSIONS":false}}`, 0o600)
+	check(problems(b, Copilot), "flag")
+	b.uninstall(Copilot)
+	b.write("home/.copilot/settings.json", `{"enabledFeatureFlags":{"EXTENSIONS":true}}`, 0o600)
+	check(problems(b, Copilot), "c2c") // the flag is the person's
 	status := func(want doctor.Status) {
 		t.Helper()
 		if found, err := Inspect(Claude, b.o); err != nil || len(found) != 1 || found[0].Status != want {
@@ -595,6 +603,9 @@ func TestInspect(t *testing.T) {
 	if b.install(Claude); len(problems(b, Claude)) != 0 {
 		t.Error("install does not repair the mode")
 	}
+	b.write("project/.claude/settings.local.json", `{"disabledMcpjsonServers": ["other", "c2c"]}`, 0o600)
+	check(problems(b, Claude), "approval")
+	b.write("project/.claude/settings.local.json", `{}`, 0o600)
 	b.install(OpenCode)
 	if err := os.RemoveAll(b.path("home/.config/opencode/plugins")); err != nil {
 		t.Fatal(err)

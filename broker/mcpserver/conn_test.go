@@ -475,3 +475,12 @@ func TestALineThatIsNotUTF8IsRefusedAndNotMended(t *testing.T) {
 		t.Errorf("birch has %s", got)
 	}
 }
+
+// A project's configuration of one client is read by others, too.
+func TestWhatAClientSaysOfItselfComesBeforeTheConfiguration(t *testing.T) {
+	for info, want := range map[string]string{"claude-code": "claude", "codex-mcp-client": "codex", "gem 2": "gem-2", "": "claude"} {
+		if got := clientName(info, "claude"); got != want {
+			t.Errorf("%q in a configuration for claude is %q, want %q", info, got, want)
+		}
+	}
+}

@@ -280,7 +280,8 @@ func clientName(info, configured string) string {
 	if p, ok := client.ByInfo(info); ok {
 		return p.Name
 	}
-	if p, ok := client.Find(configured); ok {
+	// A configuration may be read by other clients than the one it was written for.
+	if p, ok := client.Find(configured); ok && info == "" {
 		return p.Name
 	}
 	name := strings.Trim(strings.Map(func(r rune) rune {
