@@ -71,7 +71,7 @@ func (l Limits) withDefaults() Limits {
 
 // Config is what a mailbox needs from outside.
 type Config struct {
-	Limits Limits
+	Limits Limits           // only tests set them
 	Now    func() time.Time // nil: time.Now
 	Log    *slog.Logger     // nil: nothing is logged
 }
