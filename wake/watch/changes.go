@@ -8,7 +8,6 @@ import (
 )
 
 const (
-	recheck   = time.Minute // the longest that a lost event can delay a message
 	pollEvery = time.Second // when the system's watches have run out
 	// unlocked is how long after its file was closed a lock may still be held: the kernel tells of the close
 	// before it lets the lock go.

@@ -3,9 +3,13 @@ package watch
 import (
 	"encoding/binary"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
+
+// recheck is the longest that a lost event can delay a message.
+const recheck = time.Minute
 
 // inotify is used itself: fsnotify has no IN_CLOSE_WRITE.
 type inotify struct {

@@ -3,14 +3,19 @@
 package watch
 
 import (
+	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/fsnotify/fsnotify"
 )
 
-// dirs watches the directories of the files: kqueue would miss a writer that
-// closes a file without changing it.
+// recheck is as short as without any watch: kqueue tells of changes, and not of a file that is closed unchanged, as the
+// lease of a reader that was killed is.
+const recheck = time.Second
+
+// dirs watches directories, for a file the one that it is in: a file may be replaced.
 type dirs struct {
 	w    *fsnotify.Watcher
 	done chan struct{}
@@ -37,11 +42,13 @@ func (d *dirs) read(notify func(id int)) {
 			if !ok {
 				return
 			}
-			d.mu.Lock()
-			id, known := d.ids[filepath.Dir(event.Name)]
-			d.mu.Unlock()
-			if known {
-				notify(id)
+			for _, path := range []string{event.Name, filepath.Dir(event.Name)} {
+				d.mu.Lock()
+				id, known := d.ids[path]
+				d.mu.Unlock()
+				if known {
+					notify(id)
+				}
 			}
 		case _, ok := <-d.w.Errors:
 			if !ok {
@@ -52,8 +59,15 @@ func (d *dirs) read(notify func(id int)) {
 	}
 }
 
-func (d *dirs) add(file string) (id int, err error) {
-	dir := filepath.Dir(file)
+func (d *dirs) add(path string) (id int, err error) {
+	dir := filepath.Clean(path)
+	info, err := os.Stat(dir)
+	if err != nil {
+		return 0, err
+	}
+	if !info.IsDir() {
+		dir = filepath.Dir(dir)
+	}
 	if err := d.w.Add(dir); err != nil {
 		return 0, err
 	}

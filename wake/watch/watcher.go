@@ -4,7 +4,7 @@
 // IN_CLOSE_WRITE fires for c2c, the original and its Python tools alike, the
 // file is never replaced, and senders pay nothing for it. It also looks on its
 // own once a minute, so that a lost event delays a message and never loses it.
-// Elsewhere it watches the directory.
+// Elsewhere fsnotify watches the directories, and it looks once a second.
 //
 // A Watcher serves one session. When to ring is decided by wake.Policy, how by
 // the wake.Methods it is given. Nothing is kept on disk here: what was rung for
