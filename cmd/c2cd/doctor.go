@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -118,12 +119,14 @@ func (a *app) checkSettings() []doctor.Finding {
 	all := slices.Clone(settings)
 	var unset, dirs []string // of the clients, on one line
 	for _, p := range client.All() {
-		switch dir := "~/" + p.ConfigDir; {
-		case p.ConfigEnv == "":
-		case a.getenv(p.ConfigEnv) == "":
-			unset, dirs = append(unset, p.ConfigEnv), append(dirs, dir)
-		default:
-			all = append(all, [2]string{p.ConfigEnv, dir})
+		for _, s := range [][2]string{{p.ConfigEnv, "~/" + p.ConfigDir}, {p.ConfigParentEnv, "~/" + filepath.Dir(p.ConfigDir)}} {
+			switch {
+			case s[0] == "":
+			case a.getenv(s[0]) == "":
+				unset, dirs = append(unset, s[0]), append(dirs, s[1])
+			default:
+				all = append(all, s)
+			}
 		}
 	}
 	if len(unset) > 0 {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/broker/client"
 	"c2c/broker/doctor"
 	"c2c/inbox"
 	"c2c/inbox/filelock"
@@ -308,5 +309,17 @@ func TestDoctorLetsNoAliasMakeALine(t *testing.T) {
 	}
 	if out := c.run("doctor"); !strings.Contains(out, `ok       forged`) || strings.Contains(out, "\nok       forged") || strings.Contains(out, "\x1b") {
 		t.Errorf("%s", out)
+	}
+}
+
+func TestDoctorShowsWhatMovesAClientsConfiguration(t *testing.T) {
+	c := newClinic(t)
+	out := c.run("doctor")
+	for _, p := range client.All() {
+		for _, name := range []string{p.ConfigEnv, p.ConfigParentEnv} {
+			if !strings.Contains(out, name) {
+				t.Errorf("no %s in\n%s", name, out)
+			}
+		}
 	}
 }
