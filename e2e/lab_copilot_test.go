@@ -39,7 +39,7 @@ func TestLabCopilotCallsMCPTools(t *testing.T) {
 	l, model := copilotLab(t)
 	p := l.CopilotTUI(model)
 	looksIn(t, lab.Copilot, model, p, "prompt-one")
-	clears(p, "/clear", "prompt-one")
+	clears(p, "/clear", "prompt-one", "? help")
 	looksIn(t, lab.Copilot, model, p, "prompt-two")
 	wantProbe(t, l, "copilot-cli", "1.0.102", "2025-11-25", "progressToken")
 	starts := probeStarts(t, l)

@@ -33,7 +33,7 @@ func TestLabGeminiCallsMCPTools(t *testing.T) {
 	l, model := geminiLab(t)
 	p := l.GeminiTUI(model)
 	looksIn(t, lab.Gemini, model, p, "prompt-one")
-	clears(p, "/clear", "prompt-one")
+	clears(p, "/clear", "prompt-one", "Type your message")
 	looksIn(t, lab.Gemini, model, p, "prompt-two")
 	wantProbe(t, l, "gemini-cli-mcp-client", "0.61.0", "2025-06-18", "progressToken")
 	starts := probeStarts(t, l)

@@ -39,7 +39,7 @@ func TestLabKimiCallsMCPTools(t *testing.T) {
 	l, model := kimiLab(t)
 	p := l.KimiTUI()
 	looksIn(t, lab.Kimi, model, p, "prompt-one")
-	clears(p, "/new", "prompt-one")
+	clears(p, "/new", "prompt-one", "context: 0%")
 	looksIn(t, lab.Kimi, model, p, "prompt-two")
 	wantProbe(t, l, "kimi-code", "0.0.0", "2025-11-25")
 	starts := probeStarts(t, l)

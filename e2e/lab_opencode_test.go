@@ -35,7 +35,7 @@ func TestLabOpenCodeCallsMCPTools(t *testing.T) {
 	l, model := openCodeLab(t)
 	p := l.OpenCodeTUI()
 	looksIn(t, lab.OpenCode, model, p, "prompt-one")
-	clears(p, "/new", "prompt-one")
+	clears(p, "/new", "prompt-one", "Ask anything")
 	looksIn(t, lab.OpenCode, model, p, "prompt-two")
 	wantProbe(t, l, "opencode", "1.18.33", "2025-11-25", "progressToken")
 	pid, starts := strconv.Itoa(p.Pid()), probeStarts(t, l)

@@ -76,7 +76,10 @@ func TestLabQwenCallsMCPTools(t *testing.T) {
 		t.Errorf("the session's chat: %v", err)
 	}
 
-	clears(p, "/clear", "prompt-one")
+	clears(p, "/clear", "prompt-one", "Type your message")
+	l.WaitUntil("another session in the record", func() bool {
+		return !strings.Contains(l.Read(".qwen/sessions/"+env["ppid"]+".json"), record.SessionID)
+	})
 	looksIn(t, lab.Qwen, model, p, "prompt-two")
 	if cleared := qwenSessionOf(t, l, env["ppid"]); cleared.SessionID == record.SessionID || cleared.IPCPath != record.IPCPath {
 		t.Errorf("after /clear the record says %+v, before %+v", cleared, record)

@@ -123,10 +123,14 @@ func looksIn(t *testing.T, c lab.Client, model *lab.Model, p *lab.Proc, prompt s
 	p.WaitShown("Looked: " + prompt)
 }
 
-// clears begins a new conversation by a command, after looksIn with the prompt.
-func clears(p *lab.Proc, command, prompt string) {
+// clears begins a new conversation by a command, after looksIn with the prompt. What is typed before the client shows
+// ready may be lost.
+func clears(p *lab.Proc, command, prompt string, ready ...string) {
 	p.Command(command)
 	p.WaitGone("Looked: " + prompt)
+	for _, text := range ready {
+		p.WaitShown(text)
+	}
 }
 
 // keepsDraft types half a prompt while the model thinks, and wants it as the beginning of the next one.

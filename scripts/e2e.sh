@@ -35,7 +35,7 @@ install() {
 	npm install --prefix "$scratch/install" --ignore-scripts --no-audit --no-fund --no-save --loglevel=error "$1" >&2
 	# Another run may have been faster.
 	mv -T "$scratch/install" "$2" 2>/dev/null || rm -r "$scratch/install"
-	[ -d "$2" ]
+	[ -d "$2" ] || die "could not move the install to $2"
 }
 
 clients=() installed=

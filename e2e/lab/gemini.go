@@ -1,6 +1,10 @@
 package lab
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // SeedGemini writes ~/.gemini/settings.json: the first start answered, and the given settings.
 func (l *Lab) SeedGemini(settings map[string]any) {
@@ -31,10 +35,14 @@ func (l *Lab) GeminiPrompt(model *Model, prompt string, args ...string) *Proc {
 	return p
 }
 
-// GeminiTUI starts Gemini on a terminal, every tool allowed, and returns when its prompt is there.
+// GeminiTUI starts Gemini on a terminal and returns when its prompt is there. Every tool is allowed, unless an
+// argument says --approval-mode: settings cannot allow them.
 func (l *Lab) GeminiTUI(model *Model, args ...string) *Proc {
 	l.t.Helper()
-	p := l.tui(Gemini, l.GeminiEnv(model), []string{"Type your message"}, append([]string{"--yolo"}, args...)...)
+	if !slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--approval-mode") }) {
+		args = append([]string{"--yolo"}, args...)
+	}
+	p := l.tui(Gemini, l.GeminiEnv(model), []string{"Type your message"}, args...)
 	// An Enter 30 ms after a letter, or 40 ms after a paste, is a part of the text for 0.61.0. What it has drawn its
 	// keys may still not know: an Enter then submits the older text and drops the rest. Nothing on the screen tells
 	// when that is over, so this is the one place with a time.

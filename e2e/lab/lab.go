@@ -139,20 +139,30 @@ func (l *Lab) WaitFile(pattern, text string) {
 // WaitFileCount waits until such a file contains text so many times.
 func (l *Lab) WaitFileCount(pattern, text string, n int) {
 	l.t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond) // a client writes it: there is nothing to wait on
-	defer tick.Stop()
-	for end := time.Now().Add(patience); time.Now().Before(end); <-tick.C {
+	l.WaitUntil(fmt.Sprintf("%s with %q, %d times", pattern, text, n), func() bool {
 		paths, err := filepath.Glob(filepath.Join(l.Home, pattern))
 		if err != nil {
 			l.t.Fatal(err)
 		}
 		for _, path := range paths {
 			if data, _ := os.ReadFile(path); strings.Count(string(data), text) >= n {
-				return
+				return true
 			}
 		}
+		return false
+	})
+}
+
+// WaitUntil waits until a client has changed a file so that ok is true; what names it for people.
+func (l *Lab) WaitUntil(what string, ok func() bool) {
+	l.t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond) // a client writes it: there is nothing to wait on
+	defer tick.Stop()
+	for end := time.Now().Add(patience); !ok(); <-tick.C {
+		if time.Now().After(end) {
+			l.t.Fatalf("no %s", what)
+		}
 	}
-	l.t.Fatalf("no %s with %q, %d times", pattern, text, n)
 }
 
 // merge adds the given settings to those of all, at any depth, and returns all.
