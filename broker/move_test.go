@@ -362,7 +362,7 @@ func TestADamagedOldMailboxIsNotMovedForEver(t *testing.T) {
 	}
 }
 
-func TestAnOddFileInAnOldMailboxStopsNoMove(t *testing.T) {
+func TestAForeignFileInAnOldMailboxStopsNoMove(t *testing.T) {
 	w, _ := absentHolder(t, "1")
 	for _, name := range []string{"00000001-1-10.json", "notes"} {
 		if err := os.MkdirAll(filepath.Join(w.Root(), "old.lease", name), 0o700); err != nil {

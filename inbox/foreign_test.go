@@ -35,7 +35,7 @@ func foreign() map[string]func(path string) error {
 	return things
 }
 
-func TestAnOddFileHidesNoMail(t *testing.T) {
+func TestAForeignFileHidesNoMail(t *testing.T) {
 	for kind, plant := range foreign() {
 		for _, name := range []string{"00000001-1-10.json", "00000001-1-10-0-1-hook.json", "done-00000001-1-10-0-1-hook.json"} {
 			m, root := newBox(t)
@@ -107,7 +107,7 @@ func TestNamesThatAreNotOursFillNoMailbox(t *testing.T) {
 }
 
 // An archive that is not ours is no foreign mail file: the mail would be passed over in silence.
-func TestAnOddArchiveIsAnError(t *testing.T) {
+func TestAForeignArchiveIsAnError(t *testing.T) {
 	m, root := newBox(t)
 	deliver(t, m, mail("one"))
 	lease(t, m).Release()

@@ -23,7 +23,7 @@ func leave(sid string) func(*place) error {
 		if !bytes.Contains(data, mark) {
 			return fmt.Errorf("no %s in %s", mark, data)
 		}
-		return os.WriteFile(path, bytes.Replace(data, mark, append(mark, `"pid":1,"pid_start_time":1,`...), 1), 0o600)
+		return os.WriteFile(path, bytes.Replace(data, mark, append(mark, `"pid":1,"pid_start_time":-1,`...), 1), 0o600)
 	}
 }
 
