@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -13,8 +14,11 @@ import (
 	"c2c/broker/procstat"
 )
 
-// openThreads are the threads that a Codex process has open: it holds a lock
-// file for each, <CODEX_HOME>/thread-writer-locks/<thread>.lock. The process may
+// locksDir is where Codex holds a lock file for each thread that it has open:
+// <CODEX_HOME>/thread-writer-locks/<thread>.lock.
+const locksDir = "thread-writer-locks"
+
+// openThreads are the threads that a Codex process has open. The process may
 // also be the script that npm puts before it.
 func openThreads(pid int) map[string]bool {
 	open := map[string]bool{}
@@ -35,9 +39,7 @@ func openThreads(pid int) map[string]bool {
 
 // processes are those that have threads, or the databases of a CODEX_HOME, open.
 func processes(home string) (all []process) {
-	if real, err := filepath.EvalSymlinks(home); err == nil {
-		home = real
-	}
+	home = resolved(home)
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
 		if pid, err := strconv.Atoi(e.Name()); err == nil {
@@ -49,9 +51,22 @@ func processes(home string) (all []process) {
 	return all
 }
 
-// processOf reads the open files of a process. Of another user's there are none to see.
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// processOf reads the open files of a process of ours; root sees those of others too. A lock file counts in the
+// CODEX_HOME at home alone, since a program is run because of it, or anywhere when home is "".
 func processOf(pid int, home string) process {
 	p := process{pid: pid, threads: map[string]time.Time{}}
+	info, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
+	if err != nil || int(info.Sys().(*syscall.Stat_t).Uid) != os.Geteuid() {
+		return p
+	}
+	locks := resolved(filepath.Join(home, locksDir))
 	dir := fmt.Sprintf("/proc/%d/fd", pid)
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -62,7 +77,7 @@ func processOf(pid int, home string) process {
 		folder, file := filepath.Split(path)
 		folder = filepath.Clean(folder)
 		switch {
-		case filepath.Base(folder) == "thread-writer-locks":
+		case folder == locks, home == "" && filepath.Base(folder) == locksDir:
 			if thread, ok := strings.CutSuffix(file, ".lock"); ok {
 				info, err := os.Stat(filepath.Join(dir, e.Name()))
 				if err == nil { // else it was closed meanwhile

@@ -6,8 +6,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
+	"c2c/e2e/need"
 	"c2c/e2e/waketest"
 	"c2c/wake"
 )
@@ -139,6 +141,43 @@ func TestAQueueThatNoTerminalLooksAtIsLeftAlone(t *testing.T) {
 	q.Unattended = false
 	if err := q.Ring(t.Context(), wake.Notice{Count: 1, Oldest: "a"}); !errors.Is(err, wake.ErrAway) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// The program of the process that has the thread open is run, so root must not take another user's process for it.
+func TestAProcessOfAnotherUserHasNoThreadOfOurs(t *testing.T) {
+	if os.Geteuid() != 0 {
+		need.Skip(t, "run the tests as root, who alone sees another user's open files")
+	}
+	q := queueOf(t)
+	lock := lockOf(t, q)
+	other := exec.Command("sleep", "60")
+	other.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	other.ExtraFiles = []*os.File{lock}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lock.Close()
+	t.Cleanup(func() {
+		other.Process.Kill()
+		other.Wait()
+	})
+	if p, found := writer(processes(q.Home), q.Thread); found {
+		t.Errorf("process %d of user 65534 is taken for the Codex that has the thread open", p.pid)
+	}
+}
+
+func TestALockFileOutsideOfCodexHomeIsNoThread(t *testing.T) {
+	q := openQueue(t)
+	if p, found := writer(processes(t.TempDir()), q.Thread); found {
+		t.Errorf("process %d has the thread open by a lock file that is elsewhere", p.pid)
+	}
+	link := filepath.Join(t.TempDir(), "home")
+	if err := os.Symlink(q.Home, link); err != nil {
+		t.Fatal(err)
+	}
+	if _, found := writer(processes(link), q.Thread); !found {
+		t.Error("not found by a link to CODEX_HOME")
 	}
 }
 
