@@ -335,7 +335,8 @@ func TestALongMessageReachesQwenInParts(t *testing.T) {
 			got += strings.Count(item.Text, "x")
 		}
 	}
-	if want := strings.Count(body, "x"); got != want {
+	// The answers have a word with an x of their own.
+	if want := strings.Count(body, "x"); got < want || len(turns[len(turns)-1].Find("probe-end")) != 1 {
 		t.Errorf("of %d characters of it %d arrived", want, got)
 	}
 }
