@@ -18,8 +18,39 @@ var ErrChanged = errors.New("changed meanwhile, run again")
 
 // Apply carries out the plan. All files are compared with what was planned
 // from before the first is written, and each again right before its turn; what
-// was written before an error is put back. ErrChanged can be tested for.
+// was written before an error is put back. ErrChanged can be tested for. When
+// another plan was applied since this one was made, it is made anew first.
 func (p *Plan) Apply() error {
+	unlock, err := p.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err = p.renew(); err == nil {
+		err = p.apply()
+	}
+	if err != nil {
+		removeDirs(p.made)
+	}
+	return err
+}
+
+// renew makes the plan anew if the journal has changed. The caller has the lock.
+func (p *Plan) renew() error {
+	j, err := readJournal(p.stateDir)
+	if err != nil || bytes.Equal(j.file.data, p.journal.file.data) {
+		return err
+	}
+	fresh, err := p.again()
+	if err != nil {
+		return err
+	}
+	fresh.made = p.made
+	*p = *fresh
+	return nil
+}
+
+func (p *Plan) apply() error {
 	steps, dirs, err := p.steps()
 	if err != nil {
 		return err
@@ -58,9 +89,9 @@ func (p *Plan) removeTemps(steps []Change) {
 }
 
 // steps puts the journal before the edits that it undoes. It also returns the directories that they need
-// and that are not there; the journal tells of them before they are made.
+// and that are not there; the journal tells of them before they are made, but for those that lock has made.
 func (p *Plan) steps() (steps []Change, dirs []string, err error) {
-	steps = slices.Clone(p.Changes)
+	steps, dirs = slices.Clone(p.Changes), p.made
 	if p.recorded {
 		steps = slices.Insert(steps, 0, p.journal.change())
 	}
@@ -170,7 +201,7 @@ func (p *Plan) finish() error {
 	if len(j.Files) > 0 && len(p.finished) == 0 {
 		return nil
 	}
-	if j.Dirs, err = removeDirs(j.Dirs); err != nil {
+	if j.Dirs, err = removeDirs(mergeDirs(j.Dirs, p.made)); err != nil {
 		return err
 	}
 	if len(j.Files) > 0 {

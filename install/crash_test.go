@@ -1,11 +1,13 @@
 package install
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -127,4 +129,69 @@ func TestEmptyDirectoriesOfOursGo(t *testing.T) {
 	before := b.tree()
 	b.uninstall(Claude)
 	b.wantTree(before)
+}
+
+func TestInstallsAtOnceLoseNoRecord(t *testing.T) {
+	for range 10 {
+		b := newBox(t)
+		if err := os.MkdirAll(b.path("home/.claude"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 8 {
+			if err := os.Mkdir(b.path(fmt.Sprintf("p%d", i)), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := b.tree()
+		var wg sync.WaitGroup
+		for i := range 8 {
+			o := b.o
+			o.Project = b.path(fmt.Sprintf("p%d", i))
+			wg.Go(func() {
+				p, err := PlanInstall(Claude, o)
+				if err == nil {
+					err = p.Apply()
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if written, _ := filepath.Glob(b.path("p*/.mcp.json")); len(written) != 8 {
+			t.Errorf("installed in %d of 8 projects", len(written))
+		}
+		b.uninstall(Claude)
+		b.wantTree(before)
+	}
+}
+
+func TestAnInstallAfterAnUninstallThatCameBetweenIsWhole(t *testing.T) {
+	b := newBox(t)
+	b.install(Claude)
+	b.o.Project = b.path("other")
+	if err := os.Mkdir(b.o.Project, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p := b.plan(Claude) // the server alone
+	b.uninstall(Claude)
+	if err := p.Apply(); err != nil {
+		t.Fatal(err)
+	}
+	if p := b.plan(Claude); !p.Empty() {
+		t.Errorf("something is missing:\n%s", p.Diff())
+	}
+}
+
+func TestARefusedInstallLeavesNoDirectory(t *testing.T) {
+	b := newBox(t)
+	b.write("home/.claude/settings.json", "{}", 0o600)
+	p := b.plan(Claude)
+	b.write("home/.claude/settings.json", "{} ", 0o600)
+	if err := p.Apply(); !errors.Is(err, ErrChanged) {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Dir(filepath.Dir(b.o.StateDir))); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the directory of the journal is left: %v", err)
+	}
 }

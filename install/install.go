@@ -10,8 +10,8 @@
 // Uninstall puts a file back byte for byte when nobody else edited it since, and
 // else takes out only what is ours. When nothing is left to undo, it goes too.
 //
-// Two callers at once are harmless: a plan is applied only while every file is
-// still as it was planned from. The package prints nothing.
+// Plans are applied one after the other, under a lock, and only while every file
+// is still as it was planned from. The package prints nothing.
 package install
 
 import (
@@ -60,8 +60,10 @@ type Plan struct {
 
 	stateDir string
 	journal  *journal
-	recorded bool     // the journal has new records
-	finished []string // files whose undo record is no longer needed
+	recorded bool                  // the journal has new records
+	finished []string              // files whose undo record is no longer needed
+	again    func() (*Plan, error) // makes the plan anew
+	made     []string              // directories that the lock needed
 }
 
 // Empty reports whether applying p would edit no file. Applying an empty plan
@@ -111,6 +113,7 @@ func PlanInstall(client string, o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.again = func() (*Plan, error) { return PlanInstall(client, o) }
 	for _, t := range targets {
 		if t.other {
 			continue
@@ -165,6 +168,7 @@ func PlanUninstall(client string, o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.again = func() (*Plan, error) { return PlanUninstall(client, o) }
 	if targets, err = p.withRecorded(targets); err != nil {
 		return nil, err
 	}

@@ -113,15 +113,15 @@ func anyOf(words []string) string {
 }
 
 func (a *app) apply(client string, p *install.Plan, dry bool) error {
-	fmt.Fprint(a.stdout, p.Diff())
 	if dry {
-		fmt.Fprintf(a.stdout, "%s: nothing was changed (--dry-run)\n", client)
+		fmt.Fprintf(a.stdout, "%s%s: nothing was changed (--dry-run)\n", p.Diff(), client)
 		return nil
 	}
 	// Also when nothing changes: it drops undo records that have no use any more.
 	if err := p.Apply(); err != nil {
 		return err
 	}
+	fmt.Fprint(a.stdout, p.Diff()) // not before: another install may have changed the plan
 	if p.Empty() {
 		fmt.Fprintf(a.stdout, "%s: nothing to change\n", client)
 		return nil

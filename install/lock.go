@@ -1,0 +1,65 @@
+package install
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// lockTime bounds the wait for other installs, which take milliseconds.
+const lockTime = 10 * time.Second
+
+// lock keeps other installs and uninstalls away until unlock. The directory of the journal is what is locked: it is
+// private, and needs no file that would be left. Who finds its directory removed meanwhile makes it anew.
+func (p *Plan) lock() (unlock func(), err error) {
+	if !p.recorded && p.journal.file.data == nil {
+		return func() {}, nil // there is no journal to lose
+	}
+	for end := time.Now().Add(lockTime); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		missing, err := p.journal.file.change([]byte{}, 0o600).missingDirs()
+		if err != nil {
+			return nil, err
+		}
+		p.made = mergeDirs(p.made, missing)
+		if err := p.makeDirs(p.stateDir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		f, err := os.Open(p.stateDir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		locked, err := lockDir(f)
+		if locked {
+			return func() { f.Close() }, nil
+		}
+		f.Close()
+		if err != nil {
+			return nil, fmt.Errorf("lock %s: %w", p.stateDir, err)
+		}
+	}
+	removeDirs(p.made)
+	return nil, fmt.Errorf("lock %s: another c2c install or uninstall has it", filepath.Clean(p.stateDir))
+}
+
+// lockDir locks an open directory, unless another process has it, or it has lost its name.
+func lockDir(f *os.File) (bool, error) {
+	switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err {
+	case nil, syscall.EBADF, syscall.ENOTSUP: // NFS locks no directory: there each file is compared, and no more
+	case syscall.EWOULDBLOCK, syscall.EINTR:
+		return false, nil
+	default:
+		return false, err
+	}
+	was, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	now, err := os.Stat(f.Name())
+	return err == nil && os.SameFile(was, now), nil
+}
