@@ -101,7 +101,7 @@ func (s *stage) left() string {
 	return fmt.Sprint(ids)
 }
 
-func TestWhatACourierHandsOverIsReadAndTheRestWaits(t *testing.T) {
+func TestWhatACarrierHandsOverIsReadAndTheRestWaits(t *testing.T) {
 	c := &script{had: func(ids []string) ([]string, error) { return ids[:2], nil }}
 	s := newStage(t, wake.Method{Name: "socket", Carrier: c})
 	s.deliver("a", "b", "c")
