@@ -2,18 +2,24 @@ package broker
 
 import (
 	"cmp"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
+
+// maxGitFile is far more than a config has, and little enough to parse at every command.
+const maxGitFile = 16 << 20
 
 // repositoryName gives the URL of the remote "origin", else the top level of the work tree, else "".
 // It reads git's files itself: starting git twice costs more than the whole of a hook's other work.
 func repositoryName(cwd string) string {
 	for top := cwd; ; top = filepath.Dir(top) {
 		if dir := gitDirAt(filepath.Join(top, ".git")); dir != "" {
-			data, err := os.ReadFile(filepath.Join(dir, "config"))
+			data, err := readGitFile(filepath.Join(dir, "config"))
 			url, ok := parseGitConfig(string(data))
 			if err == nil && !ok {
 				return askGit(cwd)
@@ -21,7 +27,9 @@ func repositoryName(cwd string) string {
 			return cmp.Or(url, top)
 		}
 		if _, err := os.Stat(filepath.Join(top, "HEAD")); err == nil {
-			return askGit(cwd) // a bare repository, perhaps, or the inside of .git
+			if config, err := os.Stat(filepath.Join(top, "config")); err == nil && config.Mode().IsRegular() {
+				return askGit(cwd) // a bare repository, perhaps, or the inside of .git
+			}
 		}
 		if top == filepath.Dir(top) {
 			return ""
@@ -37,7 +45,7 @@ func gitDirAt(path string) string {
 		return ""
 	}
 	if info.Mode().IsRegular() {
-		data, err := os.ReadFile(path)
+		data, err := readGitFile(path)
 		target, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "gitdir:")
 		if err != nil || !ok {
 			return ""
@@ -47,10 +55,29 @@ func gitDirAt(path string) string {
 	if _, err := os.Stat(filepath.Join(path, "HEAD")); err != nil {
 		return "" // an empty .git directory is no repository for git either
 	}
-	if data, err := os.ReadFile(filepath.Join(path, "commondir")); err == nil {
+	if data, err := readGitFile(filepath.Join(path, "commondir")); err == nil {
 		return absolute(path, strings.TrimSpace(string(data)))
 	}
 	return path
+}
+
+// readGitFile reads a file of any directory that a person may be in: a FIFO there must not block us.
+func readGitFile(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("read %s: not a regular file", path)
+	case info.Size() > maxGitFile:
+		return nil, fmt.Errorf("read %s: %d bytes are too many", path, info.Size())
+	}
+	return io.ReadAll(io.LimitReader(f, maxGitFile))
 }
 
 // parseGitConfig gives remote.origin.url, the last one as git does. ok is false for what few files have: includes,

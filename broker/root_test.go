@@ -3,10 +3,13 @@ package broker
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"c2c/e2e/need"
 )
@@ -96,6 +99,33 @@ func TestFingerprintIsTheRemoteElseTheTopLevel(t *testing.T) {
 	write(t, filepath.Join(linked, ".git"), "gitdir: "+gitdir+"\n")
 	if got, want := fingerprint(linked), fp("git@host:o/r.git"); got != want {
 		t.Errorf("linked work tree: %s, want %s", got, want)
+	}
+}
+
+// An archive that was unpacked may hold a FIFO, and a link leads anywhere.
+func TestWhatIsNoFileInARepositoryBlocksNothing(t *testing.T) {
+	plants := map[string]func(string) error{
+		"FIFO":              func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"link to /dev/zero": func(path string) error { return os.Symlink("/dev/zero", path) },
+		"hole": func(path string) error {
+			return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<40))
+		},
+	}
+	for kind, plant := range plants {
+		for _, name := range []string{".git/config", ".git/commondir", ".git", "config"} {
+			top := t.TempDir()
+			write(t, filepath.Join(top, filepath.Dir(name), "HEAD"), "ref: refs/heads/main\n")
+			if err := plant(filepath.Join(top, name)); err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan string, 1)
+			go func() { done <- fingerprint(top) }()
+			select {
+			case <-done:
+			case <-time.After(5 * time.Second):
+				t.Fatalf("a %s as %s blocks", kind, name)
+			}
+		}
 	}
 }
 

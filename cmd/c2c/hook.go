@@ -5,8 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -132,15 +130,14 @@ func (a *app) writePointer(path, box string) error {
 	if path == "" || strings.ContainsAny(box, "\n\x00") {
 		return nil
 	}
-	if old, err := os.ReadFile(path); err == nil && string(old) == box+"\n" {
-		return nil
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("read pointer: %w", err)
-	}
 	dir, err := atomicfile.Create(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	return dir.Write(filepath.Base(path), []byte(box+"\n"))
+	name := filepath.Base(path)
+	if old, err := dir.Read(name); err == nil && string(old) == box+"\n" {
+		return nil
+	}
+	return dir.Write(name, []byte(box+"\n")) // also in the place of a FIFO or a link
 }

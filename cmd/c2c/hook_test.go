@@ -2,9 +2,12 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -105,5 +108,28 @@ func TestAHookNeverFails(t *testing.T) {
 	}
 	if _, _, code := run(t, root, "amber", "hook", "--nonsense"); code != exitDone {
 		t.Errorf("usage: exit %d", code)
+	}
+}
+
+// Each hook would wait for a writer until the script ends it, and the mail would never be shown.
+func TestAPointerThatIsNoFileIsReplaced(t *testing.T) {
+	for kind, plant := range map[string]func(string) error{
+		"FIFO":              func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"link to /dev/zero": func(path string) error { return os.Symlink("/dev/zero", path) },
+	} {
+		path := filepath.Join(t.TempDir(), "pointers", "cc-1")
+		if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o700), plant(path)); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- (&app{}).writePointer(path, "/x/box") }()
+		select {
+		case err := <-done:
+			if data, rerr := os.ReadFile(path); err != nil || rerr != nil || string(data) != "/x/box\n" {
+				t.Errorf("%s: %v; the pointer is %q, %v", kind, err, data, rerr)
+			}
+		case <-time.After(3 * time.Second):
+			t.Fatalf("the hook waits for a %s", kind)
+		}
 	}
 }
