@@ -215,6 +215,7 @@ func (b *Broker) bindFacts(ctx context.Context, a *attachment, alias string) err
 		if a.client != "" {
 			f.Client = a.client
 		}
+		f.Started = a.id == "" && (f.Started || a.caller.Start != "")
 		if a.id != "" {
 			f.ClientIDs = addID(f.ClientIDs, a.id)
 		}

@@ -135,26 +135,31 @@ func (b *Broker) resolve(rows []row, c Caller) (string, error) {
 }
 
 // sidOfStart gives the mailbox that the terminal of a client was started with, until a session of the client has it.
+// A mailbox that only the environment names is for a session that is its first.
 func (b *Broker) sidOfStart(c Caller, p client.Profile) string {
 	sid := cmp.Or(c.env(client.StartEnv), c.env("C2C_MCP_SESSION_ID"))
-	if !p.Plugin || checkSID(sid) != nil || isPersonID(sid) || len(b.factsOf(sid).ClientIDs) > 0 {
+	if !p.Plugin || checkSID(sid) != nil || isPersonID(sid) {
+		return ""
+	}
+	if f := b.factsOf(sid); !f.Started && len(f.ClientIDs) > 0 {
 		return ""
 	}
 	return sid
 }
 
-// claimed gives the session whose id the caller claims, if it was bound to the same process.
+// claimed gives the session whose id the caller claims, if it was bound to the same process. The process alone would
+// tell another one.
 func (b *Broker) claimed(c Caller) (string, error) {
-	if c.Claimed == "" || c.PID == 0 {
+	if c.Claimed == "" {
 		return "", nil
 	}
 	sid, err := b.sidOf(c.Client, c.Claimed)
-	if sid == "" || err != nil {
+	if err != nil {
 		return "", err
 	}
 	p, err := b.proc.find(c.PID)
-	if f := b.factsOf(sid); err != nil || f.PID != p.pid || f.StartTime != p.start || f.Namespace != b.proc.namespace() {
-		return "", nil
+	if f := b.factsOf(sid); err != nil || sid == "" || f.PID != p.pid || f.StartTime != p.start || f.Namespace != b.proc.namespace() {
+		return "", fmt.Errorf("c2c's plugin has not named session %q of this client; call again, or restart the client: %w", c.Claimed, ErrNoSession)
 	}
 	return sid, nil
 }

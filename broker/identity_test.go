@@ -388,10 +388,11 @@ func TestAClaimedSessionIsThatOfTheSameProcess(t *testing.T) {
 	other := w.attach(Caller{Client: "opencode", ClientID: "ses-3", PID: 20})
 	w.wantResolve(one.ID, Caller{Client: "opencode", Claimed: "ses-1", PID: 10})
 	w.wantResolve(two.ID, Caller{Client: "opencode", Claimed: "ses-2", PID: 10})
-	w.wantResolve(other.ID, Caller{Client: "opencode", Claimed: "ses-1", PID: 20})
+	w.wantResolve(other.ID, Caller{Client: "opencode", Claimed: "ses-3", PID: 20})
+	w.wantNobody(ErrNoSession, Caller{Client: "opencode", Claimed: "ses-1", PID: 20}) // and not ses-3, which the process tells
 	w.wantNobody(ErrNoSession, Caller{Client: "opencode", Claimed: "ses-1", PID: 30})
 	w.wantNobody(ErrNoSession, Caller{Client: "opencode", Claimed: "ses-1"})
-	w.wantNobody(ErrAmbiguous, Caller{Client: "opencode", Claimed: "ses-4", PID: 10})
+	w.wantNobody(ErrNoSession, Caller{Client: "opencode", Claimed: "ses-4", PID: 10})
 	delete(w.procs, 10)
 	w.procs[10] = process{pid: 10, start: 7000, parent: 1} // another one with its number
 	w.wantNobody(ErrNoSession, Caller{Client: "opencode", Claimed: "ses-1", PID: 10})

@@ -14,7 +14,7 @@ const variable = "C2C_OPENCODE_SESSION_ID" // the same for shells
 const patience = 3000 // ms, until c2c knows a session
 
 // With --port OpenCode makes the plugin twice, and only the second one gets events: they share this.
-type Session = { sid?: string; asked?: Promise<void>; met?: () => void; keys: Set<string>; seen: Set<string>; read?: boolean }
+type Session = { waiting: (() => void)[]; keys: Set<string>; seen: Set<string> }
 const state = ((globalThis as any).__c2c ??= { sessions: new Map(), parents: new Map(), wait: 1000 }) as {
   client?: any
   directory?: string
@@ -32,7 +32,7 @@ function say(line: object) {
 
 function session(id: string): Session {
   let s = state.sessions.get(id)
-  if (!s) state.sessions.set(id, (s = { keys: new Set(), seen: new Set() }))
+  if (!s) state.sessions.set(id, (s = { waiting: [], keys: new Set(), seen: new Set() }))
   return s
 }
 
@@ -47,14 +47,13 @@ async function root(id: string): Promise<string> {
   return found
 }
 
-// meet tells c2c of a session, and waits until c2c has a mailbox for it.
+// meet tells c2c that this client has a session, and waits until c2c has heard it: another window may have had the
+// session meanwhile.
 async function meet(id: string, shown: boolean) {
-  const s = session(id)
   if (shown) state.shown = id
-  if (!s.asked) s.asked = new Promise((done) => (s.met = done))
-  if (!s.sid || shown) say({ session: id, shown: state.shown === id })
-  if (s.sid) return
-  await Promise.race([s.asked, new Promise((done) => setTimeout(done, patience))])
+  const heard = new Promise<void>((done) => session(id).waiting.push(done))
+  say({ session: id, shown: state.shown === id })
+  await Promise.race([heard, new Promise((done) => setTimeout(done, patience))])
 }
 
 function start() {
@@ -66,11 +65,7 @@ function start() {
     state.wait = 1000
     const told = JSON.parse(line)
     if (told.mail) void put(told.session, told.mail)
-    const s = session(told.session)
-    if (told.sid) {
-      s.sid = told.sid
-      s.met?.()
-    }
+    else for (const heard of session(told.session).waiting.splice(0)) heard()
   })
   let over = false
   const again = () => {

@@ -36,7 +36,6 @@ type Session struct {
 	Process    int    // the client's, while that very process lives; else 0
 	Pane       string // the pane that its person lets c2c type into
 	Hooked     bool   // our hooks have run in it
-	Away       bool   // its client says that its person works in another one
 	Unattended bool   // its person wants it rung when no terminal shows it
 }
 

@@ -101,9 +101,7 @@ func (r *Ringer) sessions(ctx context.Context, b *broker.Broker) (all []wake.Ses
 	}
 	list, err := r.Scope.sessions(ctx, r, b)
 	for _, s := range list {
-		one := r.session(s)
-		one.Away = r.Scope.away != nil && r.Scope.away(one)
-		all = append(all, one)
+		all = append(all, r.session(s))
 	}
 	return all, err
 }

@@ -19,11 +19,10 @@ import (
 type Scope struct {
 	sessions func(context.Context, *Ringer, *broker.Broker) ([]broker.Session, error)
 	ways     func(wake.Place, wake.Session) (wake.Ways, error)
-	away     func(wake.Session) bool // nil: nobody is
 	// byProcess: the process alone says whose session it is. The client's own id may change under a message that is on
 	// its way, and that is no other session.
 	byProcess bool
-	changed   <-chan struct{} // tells that sessions or away may answer anew; nil: the registry tells
+	changed   <-chan struct{} // tells that there may be others, or mail to look at; nil: the registry tells
 	// borrows: it takes the right to ring for one ring at a time, so that a session's own server comes first.
 	borrows bool
 }
@@ -78,23 +77,25 @@ func Terminal(pid int, bell wake.Doorbell) Scope {
 	}
 }
 
-// Plugin is a plugin of ours inside a client, which says what sessions there are and takes their mail.
-func Plugin(link *plugin.Link) Scope {
+// Plugin is a plugin of ours inside the client called name, which says what sessions there are and takes their mail.
+func Plugin(name string, link *plugin.Link) Scope {
 	return Scope{
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]broker.Session, error) {
 			return choose(ctx, b, func(s broker.Session) bool {
 				id := s.ClientID()
-				return id != "" && link.Knows(id)
+				return s.Client == name && id != "" && link.Knows(id)
 			})
 		},
-		away:    func(s wake.Session) bool { return !link.Shows(s.ID) },
 		changed: link.Moved(),
 		ways: func(_ wake.Place, s wake.Session) (wake.Ways, error) {
-			m := wake.Method{Name: wake.ByPlugin, Carrier: link.Carrier(s.ID), Idempotent: true}
-			if s.Away && !s.Unattended {
-				m.Ready = func(context.Context) error { return wake.ErrAway }
+			// What the client was given stays given when its person goes to another session.
+			ready := func(context.Context) error {
+				if !s.Unattended && !link.Shows(s.ID) {
+					return wake.ErrAway
+				}
+				return nil
 			}
-			return wake.Ways{Methods: []wake.Method{m}}, nil
+			return wake.Ways{Methods: []wake.Method{{Name: wake.ByPlugin, Carrier: link.Carrier(s.ID), Idempotent: true, Ready: ready}}}, nil
 		},
 	}
 }

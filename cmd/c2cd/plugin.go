@@ -29,8 +29,8 @@ func (a *app) plugin(ctx context.Context, args []string) error {
 		return fmt.Errorf("%w: c2c plugin <client>", errUsage)
 	}
 	profile, known := client.Find(names[0])
-	if !known {
-		return fmt.Errorf("%w: no such client %q", errUsage, names[0])
+	if !known || !profile.Plugin {
+		return fmt.Errorf("%w: no plugin of c2c runs in %q", errUsage, names[0])
 	}
 	if *pid == 0 {
 		*pid = os.Getppid()
@@ -38,7 +38,7 @@ func (a *app) plugin(ctx context.Context, args []string) error {
 	p := &pluginSessions{app: a, client: profile.Name, pid: *pid}
 	defer p.leave()
 	link := plugin.New(a.stdout, p.meet)
-	defer a.ringer(ringer.Plugin(link)).Start(ctx)()
+	defer a.ringer(ringer.Plugin(profile.Name, link)).Start(ctx)()
 	return link.Run(ctx, a.stdin)
 }
 

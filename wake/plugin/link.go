@@ -89,8 +89,8 @@ func (l *Link) Run(ctx context.Context, in io.Reader) error {
 func (l *Link) hear(ctx context.Context, s said) error {
 	if s.Has == nil && s.Refused == "" {
 		sid, err := l.meet(ctx, s.Session)
-		if err != nil {
-			return err
+		if err != nil { // it costs this session alone
+			return l.tell(ctx, told{Session: s.Session})
 		}
 		l.show(s)
 		return l.tell(ctx, told{Session: s.Session, SID: sid})

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"c2c/broker"
+	"c2c/broker/client"
+	"c2c/inbox"
+)
+
+// fed is our end of a plugin, with the test as the plugin.
+type fed struct {
+	t     *testing.T
+	b     *broker.Broker
+	root  string
+	in    *io.PipeWriter
+	lines *bufio.Scanner
+	ended chan int
+}
+
+type fedLine struct {
+	Session, SID string
+	Mail         []struct{ Key, Text string }
+}
+
+func newFed(t *testing.T) *fed {
+	f := &fed{t: t, root: t.TempDir() + "/root"}
+	var err error
+	if f.b, err = broker.Open(broker.Config{Root: f.root}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.b.Close() })
+	return f
+}
+
+// start starts our end; started is the mailbox that c2c start gave to the client, or empty.
+func (f *fed) start(started string) {
+	stdin, in := io.Pipe()
+	out, stdout := io.Pipe()
+	f.in, f.lines, f.ended = in, bufio.NewScanner(out), make(chan int, 1)
+	env := map[string]string{"C2C_MCP_BROKER_ROOT": f.root, client.StartEnv: started}
+	a := &app{stdin: stdin, stdout: stdout, stderr: io.Discard, log: slog.New(slog.DiscardHandler), getenv: func(name string) string { return env[name] }}
+	ended := f.ended
+	go func() {
+		defer close(ended)
+		ended <- a.main(f.t.Context(), []string{"plugin", "opencode"})
+	}()
+	f.t.Cleanup(func() {
+		in.Close()
+		out.Close()
+		for range ended {
+		}
+	})
+}
+
+func (f *fed) say(line string) (told fedLine) {
+	f.t.Helper()
+	if _, err := io.WriteString(f.in, line+"\n"); err != nil {
+		f.t.Fatal(err)
+	}
+	return f.told()
+}
+
+func (f *fed) told() (told fedLine) {
+	f.t.Helper()
+	if !f.lines.Scan() || json.Unmarshal(f.lines.Bytes(), &told) != nil {
+		f.t.Fatalf("told %q, %v", f.lines.Text(), f.lines.Err())
+	}
+	return told
+}
+
+// send sends a message with this id to a mailbox.
+func (f *fed) send(sid, id string) {
+	f.t.Helper()
+	birch, err := f.b.Register(f.t.Context(), broker.Caller{Explicit: "birch"}, "birch")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	s, err := f.b.Resolve(f.t.Context(), broker.Caller{Explicit: sid})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if _, err := f.b.Send(f.t.Context(), birch, inbox.Message{To: s.Alias, Content: "word-" + id, ID: id}); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// wantRead waits until a message is read.
+func (f *fed) wantRead(id string) {
+	f.t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(30 * time.Second); ; <-tick.C {
+		st, err := f.b.Status(f.t.Context(), id)
+		if err == nil && st.State == broker.Read {
+			return
+		}
+		if time.Now().After(end) {
+			f.t.Fatalf("%s is %s, %v", id, st.State, err)
+		}
+	}
+}
+
+func TestStartGivesAPluginTheSameMailboxEachTime(t *testing.T) {
+	f := newFed(t)
+	for _, session := range []string{"ses-1", "ses-2"} {
+		s, err := f.b.Register(t.Context(), broker.Caller{Start: "amber", Client: "opencode", PID: os.Getppid()}, "amber")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.start(s.ID)
+		if got := f.say(`{"session":"` + session + `","shown":true}`); got.SID != s.ID {
+			t.Errorf("%s has the mailbox %q, and amber is %q", session, got.SID, s.ID)
+		}
+		if got := f.say(`{"session":"` + session + `-new","shown":true}`); got.SID == s.ID {
+			t.Error("two sessions have one mailbox")
+		}
+		f.in.Close()
+		<-f.ended
+	}
+}
+
+// A turn goes on while its person works in another session, and its model has the mail.
+func TestWhatTheModelHasIsReadThoughItsPersonIsElsewhere(t *testing.T) {
+	f := newFed(t)
+	f.start("")
+	sid := f.say(`{"session":"ses-1","shown":true}`).SID
+	f.send(sid, "m-1")
+	mail := f.told().Mail
+	f.say(`{"session":"ses-2","shown":true}`)
+	if _, err := io.WriteString(f.in, `{"session":"ses-1","has":["`+mail[0].Key+`"]}`+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	f.wantRead("m-1")
+}
+
+// A session of another client has the same id.
+func TestAPluginIsGivenTheMailOfItsClientAlone(t *testing.T) {
+	f := newFed(t)
+	thread, err := f.b.Attach(t.Context(), broker.Caller{Client: "codex", ClientID: "ses-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.send(thread.ID, "m-1")
+	f.start("")
+	f.send(f.say(`{"session":"ses-1","shown":true}`).SID, "m-2")
+	if got := f.told(); len(got.Mail) != 1 || !strings.Contains(got.Mail[0].Text, "word-m-2") {
+		t.Errorf("given %+v", got)
+	}
+}
+
+func TestASessionThatCannotBeMetCostsNoOther(t *testing.T) {
+	f := newFed(t)
+	f.start("")
+	sid := f.say(`{"session":"ses-1","shown":true}`).SID
+	if err := os.Mkdir(f.root+"/sessions/ids/opencode.ses-2", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.say(`{"session":"ses-2"}`); got.SID != "" {
+		t.Errorf("its mailbox is %q", got.SID)
+	}
+	f.send(sid, "m-1")
+	if got := f.told(); len(got.Mail) != 1 {
+		t.Errorf("given %+v", got)
+	}
+}
