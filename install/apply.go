@@ -35,10 +35,10 @@ func (p *Plan) Apply() error {
 	return err
 }
 
-// renew makes the plan anew if the journal has changed. The caller has the lock.
+// renew makes the plan anew if another one was applied meanwhile. The caller has the lock.
 func (p *Plan) renew() error {
 	j, err := readJournal(p.stateDir)
-	if err != nil || bytes.Equal(j.file.data, p.journal.file.data) {
+	if err != nil || !p.overlaps && bytes.Equal(j.file.data, p.journal.file.data) {
 		return err
 	}
 	fresh, err := p.again()

@@ -64,6 +64,7 @@ type Plan struct {
 	finished []string              // files whose undo record is no longer needed
 	again    func() (*Plan, error) // makes the plan anew
 	made     []string              // directories that the lock needed
+	overlaps bool                  // another plan was applied while this one was made
 }
 
 // Empty reports whether applying p would edit no file. Applying an empty plan
@@ -187,7 +188,8 @@ func begin(client string, o Options) (setup, []target, *Plan, error) {
 		return s, nil, nil, err
 	}
 	j, err := readJournal(o.StateDir)
-	return s, targets, &Plan{Client: client, stateDir: o.StateDir, journal: j}, err
+	// After the journal was read: who has the lock now may be at the files that are read next.
+	return s, targets, &Plan{Client: client, stateDir: o.StateDir, journal: j, overlaps: isLocked(o.StateDir)}, err
 }
 
 // withRecorded adds the files of which only undo records tell, such as the .mcp.json of another project,

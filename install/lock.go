@@ -47,6 +47,16 @@ func (p *Plan) lock() (unlock func(), err error) {
 	return nil, fmt.Errorf("lock %s: another c2c install or uninstall has it", filepath.Clean(p.stateDir))
 }
 
+// isLocked says whether another install or uninstall is at work.
+func isLocked(stateDir string) bool {
+	f, err := os.Open(stateDir)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == syscall.EWOULDBLOCK
+}
+
 // lockDir locks an open directory, unless another process has it, or it has lost its name.
 func lockDir(f *os.File) (bool, error) {
 	switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err {
