@@ -27,10 +27,13 @@ type protocol struct {
 	limit  int                   // the most that one answer shows, in units of length
 	length func(text string) int // as the client counts it
 	shows  func(e Event) content
-	encode func(e Event, text string) any // the answer; it becomes JSON
-	watch  string                         // event whose answer may name a file to watch, or empty
-	change string                         // event that tells of a change to that file, or empty
-	turn   func(e Event) turn             // what the event says of the turn; nil: nothing
+	encode func(e Event, text string) any // the answer: a string as it is, anything else as JSON
+	errors string                         // event that is answered on standard error, with status 2, or empty
+	// agent says in which agent of the session it happened, "" in the session's own; nil: the event says.
+	agent  func(e Event, config string) string
+	watch  string             // event whose answer may name a file to watch, or empty
+	change string             // event that tells of a change to that file, or empty
+	turn   func(e Event) turn // what the event says of the turn; nil: nothing
 	// shown says which messages the client's own record of the session has; nil: the record is not read.
 	shown  func(e Event) func(inbox.Message) bool
 	script bool // its hooks run the script, which looks for the pointer
@@ -55,7 +58,7 @@ const (
 )
 
 // protocols has one line for each client.
-func protocols() []protocol { return []protocol{claude(), codex(), qwen()} }
+func protocols() []protocol { return []protocol{claude(), codex(), qwen(), kimi()} }
 
 // Clients names the clients whose hooks are known.
 func Clients() (names []string) {
@@ -71,7 +74,7 @@ type Event struct {
 	SessionID      string `json:"session_id"`
 	AgentID        string `json:"agent_id"` // set in a subagent
 	StopHookActive bool   `json:"stop_hook_active"`
-	Prompt         string `json:"prompt"` // of UserPromptSubmit
+	Prompt         prompt `json:"prompt"` // of UserPromptSubmit
 	Notification   string `json:"notification_type"`
 	Transcript     string `json:"transcript_path"` // the client's record of the session
 	Watch          string `json:"-"`               // a file that the answer asks the client to watch
@@ -79,8 +82,25 @@ type Event struct {
 	protocol protocol
 }
 
-// Parse reads one event of a client.
-func Parse(client string, r io.Reader) (Event, error) {
+// A prompt is its text. Some clients give it in parts.
+type prompt string
+
+func (p *prompt) UnmarshalJSON(data []byte) error {
+	var parts []struct{ Text string }
+	if err := json.Unmarshal(data, (*string)(p)); err == nil {
+		return nil
+	}
+	if err := json.Unmarshal(data, &parts); err != nil {
+		return err
+	}
+	for _, part := range parts {
+		*p += prompt(part.Text)
+	}
+	return nil
+}
+
+// Parse reads one event of a client, whose configuration is in a directory.
+func Parse(client, config string, r io.Reader) (Event, error) {
 	i := slices.Index(Clients(), client)
 	if i < 0 {
 		return Event{}, fmt.Errorf("client %q: hooks are known of %s", client, strings.Join(Clients(), " and "))
@@ -93,17 +113,21 @@ func Parse(client string, r io.Reader) (Event, error) {
 	if err != nil {
 		return Event{}, fmt.Errorf("read hook event: %w", err)
 	}
+	if e.protocol.agent != nil {
+		e.AgentID = e.protocol.agent(e, config)
+	}
 	return e, nil
 }
 
 // Holds gives a function that says whether the client has a message that was carried to it another way: then its
 // model has it. Nil: this event cannot tell.
 func (e Event) Holds() func(inbox.Message) bool {
+	prompt := string(e.Prompt)
 	switch {
 	case e.protocol.shown != nil:
 		return e.protocol.shown(e)
-	case e.Name == "UserPromptSubmit" && strings.Contains(e.Prompt, inbox.EnvelopeStart):
-		return func(m inbox.Message) bool { return strings.Contains(e.Prompt, m.Envelope()) }
+	case e.Name == "UserPromptSubmit" && strings.Contains(prompt, inbox.EnvelopeStart):
+		return func(m inbox.Message) bool { return strings.Contains(prompt, m.Envelope()) }
 	}
 	return nil
 }
@@ -125,6 +149,9 @@ func (e Event) Turn() (running, told bool) {
 	turn := e.protocol.turn(e)
 	return turn == runs, turn != untold
 }
+
+// OnError says whether the client reads the answer from standard error, if the exit status is 2.
+func (e Event) OnError() bool { return e.protocol.errors == e.Name }
 
 // Limit is the most that an answer to this event shows.
 func (e Event) Limit() int { return e.protocol.limit }

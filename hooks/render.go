@@ -35,7 +35,12 @@ func Render(e Event, msgs []inbox.Message, more bool) (a Answer, err error) {
 	case e.Watch == "":
 		return a, nil
 	}
-	a.Output, err = json.Marshal(e.protocol.encode(e, text))
+	answer := e.protocol.encode(e, text)
+	if plain, ok := answer.(string); ok {
+		a.Output = []byte(plain)
+	} else {
+		a.Output, err = json.Marshal(answer)
+	}
 	a.Output = append(a.Output, '\n')
 	return a, err
 }

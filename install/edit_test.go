@@ -28,6 +28,11 @@ func TestAddUpdatesOursInPlace(t *testing.T) {
 		{"hook keeps its time limit and place", commandHooks(Codex, o, hookEvent{name: "Stop"}),
 			`{"hooks": {"Stop": [{"matcher": "x", "hooks": [{"command": "a"}, {"timeout": 3, "command": "'/o p/c2c' hook --client codex"}]}, {"hooks": [{"command": "c2c hook --client codex"}]}, {"hooks": [{"command": "/new/my-c2c hook --client codex"}]}]}}`,
 			`{"hooks": {"Stop": [{"matcher": "x", "hooks": [{"command": "a"}, {"timeout": 3, "command": "/new/c2c hook --client codex"}]}, {"hooks": [{"command": "/new/my-c2c hook --client codex"}]}]}}`},
+		{"a table of hooks keeps its time limit and place, another one goes", tomlHooks{commandHooks(Kimi, o, hookEvent{name: "Stop"}, hookEvent{name: "Interrupt"})},
+			"[[hooks]]\ncommand = \"/old/c2c hook --client kimi\" # moved\nevent = \"Stop\"\ntimeout = 3\n\n[[hooks]]\nevent = \"Stop\"\ncommand = '/old/c2c hook --client kimi'\n\n# Mine.\n" +
+				"[[hooks]]\nevent = \"Stop\"\ncommand = \"say hook --client kimi\"\n\n[[hooks]]\nevent = \"Gone\"\ncommand = \"'/o p/c2c' hook --client kimi\"\n\n[thinking]\na = 1\n",
+			"[[hooks]]\ncommand = \"/new/c2c hook --client kimi\" # moved\nevent = \"Stop\"\ntimeout = 3\n\n# Mine.\n" +
+				"[[hooks]]\nevent = \"Stop\"\ncommand = \"say hook --client kimi\"\n\n[thinking]\na = 1\n\n[[hooks]]\nevent = \"Interrupt\"\ncommand = \"/new/c2c hook --client kimi\"\ntimeout = 10\n"},
 		{"an original hook among others gets a group of its own", hookEditor{command: "/h/" + scriptName,
 			events: []hookEvent{{name: "Stop", legacy: []string{".*"}}}, ours: claudeHooks("/h/x").ours},
 			`{"hooks":{"Stop":[{"matcher":".*","hooks":[{"command":"\"/h/c2c-inbox-check.sh\""},{"command":"a"}]}]}}`,

@@ -122,31 +122,55 @@ func FuzzEditToml(f *testing.F) {
 	}
 	e := codexServer(fuzzOptions())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		after, without := checkEditor(t, e, data)
-		if after == nil {
-			return
-		}
-		want := others(t, data)
-		if got := others(t, after); !slices.Equal(got, want) {
-			t.Fatalf("add makes\n%q\nof\n%q", got, want)
-		}
-		if got := others(t, without); !slices.Equal(got, want) {
-			t.Fatalf("strip makes\n%q\nof\n%q", got, want)
-		}
+		checkToml(t, e, data, func(d *tomlDoc) []byte { return d.withoutOurs() })
 	})
 }
 
-// others returns the lines that are not ours and not among ours.
-func others(t *testing.T, data []byte) (texts []string) {
+func FuzzEditTomlHooks(f *testing.F) {
+	for _, seed := range []string{
+		"", "a=1", "[[hooks]]\nevent='Stop' # mine\ncommand='say done'\n\n[z]\nb=1", "hooks = []\n", "[hooks]\n", "[[hooks]]\r\n",
+		"[[hooks]]\nevent = \"Stop\"\ncommand = \"/x/c2c hook --client kimi\" # tuned\ntimeout = 3\n# mine\n[[hooks]]\nevent = \"Gone\"\ncommand = '/x/c2c hook --client kimi'\n",
+		"[[hooks]]\ncommand = \"\"\"c2c hook --client kimi\"\"\"\n", "[[hooks]]\nhooks.command = 1\n[[hooks.x]]\n", "[[hooks]]\nevent=\"Stop\"\ncommand=\"c2c hook --client kimi\" \n#", "[[hooks]]\ncommand=['c2c hook --client kimi']\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	e := kimiFiles(fuzzOptions())[1].editor.(tomlHooks)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		checkToml(t, e, data, func(d *tomlDoc) []byte {
+			_, ours, err := e.find("f", []byte(strings.Join(d.lines, "")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d.without(spans(ours))
+		})
+	})
+}
+
+// checkToml is checkEditor for a TOML file, of which others gives what is not ours.
+func checkToml(t *testing.T, e editor, data []byte, others func(*tomlDoc) []byte) {
 	t.Helper()
-	d, err := parseTOML("f", data)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, data)
+	after, without := checkEditor(t, e, data)
+	if after == nil {
+		return
 	}
-	for _, line := range strings.SplitAfter(string(d.withoutOurs()), "\n") {
-		if text := strings.TrimSpace(line); text != "" {
-			texts = append(texts, text)
+	texts := func(data []byte) (texts []string) {
+		t.Helper()
+		d, err := parseTOML("f", data)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, data)
 		}
+		for line := range strings.Lines(string(others(d))) {
+			if text := strings.TrimSpace(line); text != "" {
+				texts = append(texts, text)
+			}
+		}
+		return texts
 	}
-	return texts
+	want := texts(data)
+	if got := texts(after); !slices.Equal(got, want) {
+		t.Fatalf("add makes\n%q\nof\n%q", got, want)
+	}
+	if got := texts(without); !slices.Equal(got, want) {
+		t.Fatalf("strip makes\n%q\nof\n%q", got, want)
+	}
 }

@@ -129,22 +129,37 @@ func (e hookEditor) holds(data []byte) bool {
 	return false
 }
 
-// inspect tells each event that is wrong, and in one finding the others.
-func (e hookEditor) inspect(t target, f *file, o Options) (found []doctor.Finding, err error) {
+func (e hookEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, error) {
 	if _, err := parseJSON(t.path, f.data); err != nil {
 		return nil, err
 	}
+	return e.inspectEvents(t, o, func(event hookEvent) (found []hookFound) {
+		for _, ref := range e.entries(member(f.data, hooksKey, event.name)) {
+			found = append(found, hookFound{text(ref.command), ref.legacy(event)})
+		}
+		return found
+	}), nil
+}
+
+// A hookFound is an entry of ours at an event, legacy when the original c2c wrote it.
+type hookFound struct {
+	command string
+	legacy  bool
+}
+
+// inspectEvents tells each event that is wrong, and in one finding the others. ours gives our entries at an event.
+func (e hookEditor) inspectEvents(t target, o Options, ours func(hookEvent) []hookFound) (found []doctor.Finding) {
 	var good []string
 	command := "" // of any of ours
 	for _, event := range e.events {
 		wrong := "no entry"
-		for i, ref := range e.entries(member(f.data, hooksKey, event.name)) {
-			command = text(ref.command)
+		for i, entry := range ours(event) {
+			command = entry.command
 			_, err := client.LookPath(firstWord(command), o.Getenv)
 			switch wrong = ""; {
 			case i > 0:
 				wrong = "more than one entry, mail is looked for twice"
-			case ref.legacy(event):
+			case entry.legacy:
 				wrong = "the entry is that of another c2c"
 			case err != nil:
 				wrong = err.Error()
@@ -158,12 +173,12 @@ func (e hookEditor) inspect(t target, f *file, o Options) (found []doctor.Findin
 	}
 	switch {
 	case command == "":
-		return nil, nil
+		return nil
 	case good != nil:
 		ok := doctor.Finding{Client: t.client, Status: doctor.OK, Part: "hook " + strings.Join(good, ", "), Path: t.path, Detail: command}
 		found = slices.Insert(found, 0, ok)
 	}
-	return found, nil
+	return found
 }
 
 // An entryRef is one hook command of ours: an element of the hooks of a group.

@@ -28,7 +28,7 @@ type setup struct {
 
 // setups lists every client. A new one gets a line here.
 func setups() []setup {
-	return []setup{claude(), codex(), opencode(), copilot(), qwen()}
+	return []setup{claude(), codex(), opencode(), copilot(), qwen(), kimi()}
 }
 
 // Clients returns every client that PlanInstall knows.

@@ -24,6 +24,7 @@ type tomlEditor struct{ lines []tomlLine } // the command first
 type statement struct {
 	line    int // of tomlDoc.lines
 	heading bool
+	array   bool // a heading in double brackets
 	full    parser.Key
 	value   parser.Datum // of a key
 }
@@ -68,7 +69,7 @@ func parseTOML(path string, data []byte) (*tomlDoc, error) {
 		}
 	}
 	tables := map[string]bool{}
-	add := func(s statement, array bool) {
+	add := func(s statement) {
 		if len(places) == 0 {
 			err = cmp.Or(err, wrong(len(d.lines)-1, "more than one thing on a line"))
 			return
@@ -77,7 +78,7 @@ func parseTOML(path string, data []byte) (*tomlDoc, error) {
 		d.all = append(d.all, s)
 		name := fmt.Sprintf("%q", []string(s.full))
 		switch {
-		case len(s.full) == 1 && s.full[0] == "mcp_servers" && (array || !s.heading):
+		case len(s.full) == 1 && s.full[0] == "mcp_servers" && (s.array || !s.heading):
 			err = cmp.Or(err, wrong(s.line, "mcp_servers is written as one value; write a table [mcp_servers.NAME] for each server"))
 		case s.ours() && tables[name]:
 			err = cmp.Or(err, wrong(s.line, fmt.Sprintf("%s is defined twice", s.full)))
@@ -86,11 +87,11 @@ func parseTOML(path string, data []byte) (*tomlDoc, error) {
 	}
 	for _, s := range append([]*tomledit.Section{doc.Global}, doc.Sections...) {
 		if s.Heading != nil {
-			add(statement{heading: true, full: s.Name}, s.IsArray)
+			add(statement{heading: true, array: s.IsArray, full: s.Name})
 		}
 		for _, item := range s.Items {
 			if kv, ok := item.(*parser.KeyValue); ok {
-				add(statement{full: slices.Concat(s.TableName(), kv.Name), value: kv.Value.X}, false)
+				add(statement{full: slices.Concat(s.TableName(), kv.Name), value: kv.Value.X})
 			}
 		}
 	}
@@ -177,34 +178,54 @@ func (d *tomlDoc) withCommand(value string) []byte {
 		if s.heading || !s.full.Equals(parser.Key{"mcp_servers", serverName, "command"}) {
 			continue
 		}
-		key, old, _ := strings.Cut(d.lines[s.line], "=")
-		if token, ok := s.value.(parser.Token); ok {
-			old = strings.Replace(old, token.String(), value, 1)
-		} else {
-			old = " " + value + lineEnd([]byte(old))
-		}
-		d.lines[s.line] = key + "=" + old
+		d.setValue(s, value)
 		return []byte(strings.Join(d.lines, ""))
 	}
 	return nil
 }
 
-// withoutOurs is the text without our statements, what stands between two of them (comments, blank lines),
-// and the blank lines after them.
+// setValue writes another value into the line of a key, and keeps the comment behind it.
+func (d *tomlDoc) setValue(s statement, value string) {
+	key, old, _ := strings.Cut(d.lines[s.line], "=")
+	if token, ok := s.value.(parser.Token); ok {
+		old = strings.Replace(old, token.String(), value, 1)
+	} else {
+		old = " " + value + lineEnd([]byte(old))
+	}
+	d.lines[s.line] = key + "=" + old
+}
+
+// withoutOurs is the text without our table, and what stands between two statements of it.
 func (d *tomlDoc) withoutOurs() []byte {
-	blank := func(i int) bool { return strings.TrimSpace(d.lines[i]) == "" }
-	out, next := []byte{}, 0 // the next line that is still to be looked at
+	var ours []statements
 	for i := 0; i < len(d.all); i++ {
-		if !d.all[i].ours() {
-			continue
-		}
-		first := d.all[i].line
-		for i+1 < len(d.all) && d.all[i+1].ours() {
+		first := i
+		for i < len(d.all) && d.all[i].ours() {
 			i++
 		}
-		end := d.all[i].line + 1
-		for end < len(d.lines) && blank(end) {
-			end++
+		if i > first {
+			ours = append(ours, statements{first, i})
+		}
+	}
+	return d.without(ours)
+}
+
+// statements are those of tomlDoc.all from first to before behind.
+type statements struct{ first, behind int }
+
+// without is the text without some statements, what stands between those of one span (comments, blank lines), and
+// the blank lines after them.
+func (d *tomlDoc) without(spans []statements) []byte {
+	blank := func(i int) bool { return strings.TrimSpace(d.lines[i]) == "" }
+	out, next := []byte{}, 0 // the next line that is still to be looked at
+	for len(spans) > 0 {
+		first, end := d.all[spans[0].first].line, 0
+		for len(spans) > 0 && (end == 0 || d.all[spans[0].first].line == end) {
+			end = d.all[spans[0].behind-1].line + 1
+			for end < len(d.lines) && blank(end) {
+				end++
+			}
+			spans = spans[1:]
 		}
 		// At the end of the file the blank line before ours goes, elsewhere those behind it.
 		if end == len(d.lines) && first > next && blank(first-1) {

@@ -74,7 +74,7 @@ type Profile struct {
 }
 
 // A new client gets a line here. The order is that in which their environments are asked.
-var profiles = []Profile{claude(), codex(), opencode(), copilot(), qwen()}
+var profiles = []Profile{claude(), codex(), opencode(), copilot(), qwen(), kimi()}
 
 // All lists every profile, to be read only.
 func All() []Profile { return profiles }
@@ -119,9 +119,11 @@ func Names() (names []string) {
 // ShellRoom is how many bytes of output a model surely gets from the client's shell that we run in, and how many
 // of them a line takes at the least; 0 when it is no client's shell. A shell inside another's has the smaller of
 // their limits.
-func ShellRoom(getenv func(string) string) (room, line int) {
+//
+// above is the client of the session below which we run. It counts for one that has no such variable.
+func ShellRoom(getenv func(string) string, above string) (room, line int) {
 	for _, p := range All() {
-		if p.Shell == 0 || !p.ShellEnv || getenv(p.SessionEnv) == "" {
+		if here := p.ShellEnv && getenv(p.SessionEnv) != "" || p.SessionEnv == "" && p.Name == above; !here || p.Shell == 0 {
 			continue
 		}
 		most := p.Shell

@@ -56,7 +56,8 @@ func (a *app) handOver() error {
 
 // shellRoom is how many bytes of our output a client's shell passes on to its model, and how many of them a line
 // takes at the least; 0 when no client's shell reads it, or all is passed on. Claude Code's shell gives us a file, which is the standard error too.
-func (a *app) shellRoom() (room, line int) {
+// above is the client of the session below which we run.
+func (a *app) shellRoom(above string) (room, line int) {
 	out, ok := a.stdout.(*answer).to.(*os.File)
 	if ok {
 		info, err := out.Stat()
@@ -74,7 +75,7 @@ func (a *app) shellRoom() (room, line int) {
 			}
 		}
 	}
-	return client.ShellRoom(a.getenv)
+	return client.ShellRoom(a.getenv, above)
 }
 
 // closed says whether a standard stream was closed when we started: the Go

@@ -21,12 +21,12 @@ import (
 // hookTime bounds a hook below the 5 s of the script: a tool call must not hang on us.
 const hookTime = 4 * time.Second
 
-// exitRing, for FileChanged alone, has Claude Code wake its session
-// (asyncRewake) with what stands on stderr.
-const exitRing = 2
+// exitTold has a client show its model what stands on standard error: for a ring, and where its protocol has the
+// answer there.
+const exitTold = 2
 
-// errRing is a ring that was written to stderr.
-var errRing = errors.New("mail waits and nobody else rings")
+// errTold says that it stands there.
+var errTold = errors.New("the client reads the answer from standard error")
 
 // hook answers one event. Its errors are told and are no exit status, which a
 // client may take for a verdict on the tool call.
@@ -41,7 +41,9 @@ func hook(c *call, set *flag.FlagSet) action {
 }
 
 func (a *app) hook(ctx context.Context, name string) error {
-	e, err := hooks.Parse(name, a.stdin)
+	profile, _ := client.Find(name)
+	config, _ := profile.Config(a.getenv)
+	e, err := hooks.Parse(name, config, a.stdin)
 	runs, told := e.Turn()
 	if err != nil || !e.ShowsMail() && !e.Watches() && !e.Changed() && !told {
 		return err
@@ -51,7 +53,6 @@ func (a *app) hook(ctx context.Context, name string) error {
 		return err
 	}
 	defer b.Close()
-	profile, _ := client.Find(name)
 	pid, _ := strconv.Atoi(a.getenv(profile.ProcessEnv)) // 0: not told
 	if profile.DetachedHooks {
 		pid = b.Starter()
@@ -82,7 +83,7 @@ func (a *app) hook(ctx context.Context, name string) error {
 			fmt.Fprintf(a.stderr, "c2c: %v\n", err)
 		}
 		if rang {
-			return errRing
+			return errTold
 		}
 		return err
 	}
@@ -94,21 +95,30 @@ func (a *app) hook(ctx context.Context, name string) error {
 
 // answerHook shows mail, or asks the client to watch for it.
 func (a *app) answerHook(ctx context.Context, b *broker.Broker, s broker.Session, e hooks.Event) error {
-	var answer hooks.Answer
+	var out hooks.Answer
+	told := false
 	h := broker.Reader{
 		By: broker.ByHook, Limit: int64(4 * e.Limit()), Often: e.Name == "PostToolUse",
 		Render: func(msgs []inbox.Message, more bool) (shown, announced []int, err error) {
-			answer, err = hooks.Render(e, msgs, more)
-			return answer.Shown, answer.Announced, err
+			out, err = hooks.Render(e, msgs, more)
+			return out.Shown, out.Announced, err
 		},
 		Write: func() error {
-			a.stdout.Write(answer.Output)
+			told = e.OnError() && out.Output != nil
+			a.stdout.Write(out.Output)
 			return a.handOver()
 		},
 	}
 	h.Holds = e.Holds()
+	if e.OnError() {
+		a.stdout.(*answer).to = a.stderr.(*inbox.VisibleWriter).W
+	}
 	if !e.Watches() {
-		return b.HandOver(ctx, s, h)
+		err := b.HandOver(ctx, s, h)
+		if err == nil && told {
+			return errTold
+		}
+		return err
 	}
 	// Mail would lie beside an empty prompt: the session is rung for it.
 	box, err := b.Mailbox(s.ID)

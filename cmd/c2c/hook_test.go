@@ -47,7 +47,7 @@ func TestAChangeRingsOnceAndWithoutABody(t *testing.T) {
 	ring := func(what string, want bool) {
 		t.Helper()
 		out, errs, code := claudeEvent(t, root, "FileChanged")
-		rang := code == exitRing && strings.Contains(errs, `count="`) && strings.Contains(errs, `from="birch"`)
+		rang := code == exitTold && strings.Contains(errs, `count="`) && strings.Contains(errs, `from="birch"`)
 		if rang != want || !want && (code != exitDone || errs != "") || out != "" || strings.Contains(errs, "hello") {
 			t.Errorf("%s: exit %d, %q, %q", what, code, out, errs)
 		}
@@ -92,7 +92,7 @@ func TestALiveRingerLeavesAChangeNothingToDo(t *testing.T) {
 	if err := lock.Release(); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, code := claudeEvent(t, root, "FileChanged"); code != exitRing {
+	if _, _, code := claudeEvent(t, root, "FileChanged"); code != exitTold {
 		t.Errorf("without one: exit %d", code)
 	}
 }
@@ -131,5 +131,38 @@ func TestAPointerThatIsNoFileIsReplaced(t *testing.T) {
 		case <-time.After(3 * time.Second):
 			t.Fatalf("the hook waits for a %s", kind)
 		}
+	}
+}
+
+// Kimi Code reads the answer from standard error, if the status is 2.
+func TestAnAnswerOnStandardError(t *testing.T) {
+	root := scratch(t)
+	home := filepath.Dir(root)
+	log := filepath.Join(home, ".kimi-code", "sessions", "wd", "s1", "agents", "main", "wire.jsonl")
+	if err := os.MkdirAll(filepath.Dir(log), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(log, []byte(`{"type":"context.append_loop_event","event":{"type":"step.end"}}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stop := func() (out, errs string, code int) {
+		var stdout, stderr bytes.Buffer
+		env := map[string]string{"C2C_MCP_BROKER_ROOT": root, "C2C_MCP_SESSION_ID": "amber", "HOME": home}
+		a := &app{strings.NewReader(`{"hook_event_name":"Stop","session_id":"s1"}`), &stdout, &stderr, func(name string) string { return env[name] }, home, 5 * time.Second}
+		code = a.main(t.Context(), []string{"hook", "--client", "kimi"})
+		return stdout.String(), stderr.String(), code
+	}
+	if out, errs, code := stop(); out+errs != "" || code != exitDone {
+		t.Errorf("without mail: exit %d, %q, %q", code, out, errs)
+	}
+	mustRun(t, root, "birch", "send", "amber", "hello", "--id", "m1")
+	if out, errs, code := stop(); out != "" || !strings.Contains(errs, "\nhello\n") || strings.Contains(errs, "{") || code != exitTold {
+		t.Errorf("exit %d, %q, %q", code, out, errs)
+	}
+	if out := mustRun(t, root, "birch", "status", "m1"); !strings.Contains(out, "read by hook") {
+		t.Errorf("status %s", out)
+	}
+	if out, errs, code := stop(); out+errs != "" || code != exitDone {
+		t.Errorf("once more: exit %d, %q, %q", code, out, errs)
 	}
 }

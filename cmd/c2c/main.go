@@ -104,8 +104,8 @@ func (a *app) main(ctx context.Context, args []string) int {
 	for _, c := range commands() {
 		if c.name == name {
 			err := errors.Join(a.run(ctx, c, args[1:]), a.flush())
-			if errors.Is(err, errRing) {
-				return exitRing
+			if errors.Is(err, errTold) {
+				return exitTold
 			}
 			code := a.report(name, err)
 			if name == "hook" {

@@ -59,7 +59,7 @@ func pollInbox(c *call, fs *flag.FlagSet) action {
 			if *peek {
 				return c.peek(ctx, m)
 			}
-			return c.b.HandOver(ctx, s, c.reader())
+			return c.b.HandOver(ctx, s, c.reader(s))
 		})
 	}
 }
@@ -83,8 +83,12 @@ func (c *call) peek(ctx context.Context, m *inbox.Mailbox) error {
 }
 
 // reader hands over all that waits, or as much as the client's shell passes on that we run in.
-func (c *call) reader() broker.Reader {
-	room, line := c.shellRoom()
+func (c *call) reader(s broker.Session) broker.Reader {
+	above := s.Client
+	if c.session != "" {
+		above = "" // it was named, and may run anywhere
+	}
+	room, line := c.shellRoom(above)
 	limit := int64(math.MaxInt64)
 	if room > 0 {
 		limit = int64(4 * room)

@@ -30,22 +30,24 @@ func (a *app) options(global bool) (install.Options, error) {
 }
 
 var installHelp = map[string]string{
-	"install": `usage: c2c install [options] [%s]
+	"install": `usage: c2c install [options] [client]
 
 Puts c2c's hooks and MCP server into the client's configuration. Without a
-client: every one found here.
+client: every one found here. It knows
+%s.
 `,
-	"uninstall": `usage: c2c uninstall [options] [%s]
+	"uninstall": `usage: c2c uninstall [options] [client]
 
 Takes out of the client's configuration what c2c install has put there, also in
-other projects. Mail stays. Without a client: every one found here.
+other projects. Mail stays. Without a client: every one found here. It knows
+%s.
 `,
 }
 
 // edit is install and uninstall, which differ in the plan alone.
 func (a *app) edit(verb string, args []string, plan func(string, install.Options) (*install.Plan, error)) error {
 	all := install.Clients()
-	fs := a.verb(verb, fmt.Sprintf(installHelp[verb], strings.Join(all, " | ")), verb+" --dry-run "+all[0])
+	fs := a.verb(verb, fmt.Sprintf(installHelp[verb], strings.Join(all, ", ")), verb+" --dry-run "+all[0])
 	dry := fs.Bool("dry-run", false, "show the changes and make none")
 	global, channel := new(bool), new(bool)
 	if verb == "install" {

@@ -49,5 +49,5 @@ func (l *Lab) KimiPrompt(prompt string, args ...string) *Proc {
 // KimiTUI starts Kimi on a terminal and returns when its prompt is there.
 func (l *Lab) KimiTUI(args ...string) *Proc {
 	l.t.Helper()
-	return l.tui(Kimi, l.KimiEnv(), []string{"context: 0%"}, args...)
+	return l.tui(Kimi, l.KimiEnv(), []string{"context: "}, args...)
 }

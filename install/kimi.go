@@ -1,0 +1,23 @@
+package install
+
+import "path/filepath"
+
+// Kimi is the name of the client.
+const Kimi = "kimi"
+
+// kimi sets Kimi Code up.
+func kimi() setup {
+	return setup{name: Kimi, files: kimiFiles, notes: func(Options) []string {
+		return []string{"Kimi Code sessions that are running see the change after a restart."}
+	}}
+}
+
+func kimiFiles(o Options) []target {
+	dir, _ := configDir(Kimi, o)
+	return []target{
+		{path: filepath.Join(dir, "mcp.json"), editor: serverEditor{serversKey,
+			serverEntry{Command: o.Binary, Args: []string{"mcp"}, Env: map[string]string{"C2C_MCP_CLIENT_TYPE": Kimi}}, o.Binary}},
+		// Kimi Code refuses the whole list for one key or event that it does not know.
+		{path: filepath.Join(dir, "config.toml"), editor: tomlHooks{commandHooks(Kimi, o, hookEvent{name: "UserPromptSubmit"}, hookEvent{name: "Stop"})}},
+	}
+}

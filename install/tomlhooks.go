@@ -1,0 +1,131 @@
+package install
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"c2c/broker/doctor"
+
+	"github.com/creachadair/tomledit/parser"
+)
+
+// tomlHooks puts one command under several events of a list of tables in a TOML file:
+//
+//	[[hooks]]
+//	event = EVENT
+//	command = …
+type tomlHooks struct{ hookEditor }
+
+func (tomlHooks) kind() string { return "hooks-toml" }
+
+// A tomlHook is one table of the list that has a command of ours.
+type tomlHook struct {
+	statements
+	event, command string
+	at             int // its command, in tomlDoc.all
+}
+
+// find gives our tables. What is written in another way is an error: a table could not be put beside it.
+func (e tomlHooks) find(path string, data []byte) (d *tomlDoc, ours []tomlHook, err error) {
+	if d, err = parseTOML(path, data); err != nil {
+		return nil, nil, err
+	}
+	for i := 0; i < len(d.all); i++ {
+		s := d.all[i]
+		if len(s.full) == 0 || s.full[0] != hooksKey {
+			continue
+		}
+		if !s.array || len(s.full) != 1 {
+			return nil, nil, fmt.Errorf("parse %s: hooks is not written as tables; write [[hooks]] for each, then run again", path)
+		}
+		h := tomlHook{statements: statements{first: i}}
+		for i+1 < len(d.all) && !d.all[i+1].heading {
+			i++
+			value, _ := tomlString(d.all[i].value)
+			switch {
+			case d.all[i].full.Equals(parser.Key{hooksKey, "event"}):
+				h.event = value
+			case d.all[i].full.Equals(parser.Key{hooksKey, "command"}):
+				h.command, h.at = value, i
+			}
+		}
+		if h.behind = i + 1; e.ours(h.command) {
+			ours = append(ours, h)
+		}
+	}
+	return d, ours, nil
+}
+
+// add keeps of ours what people may have tuned, and corrects only the command.
+func (e tomlHooks) add(path string, data []byte) ([]byte, error) {
+	d, ours, err := e.find(path, data)
+	if err != nil {
+		return nil, err
+	}
+	missing, surplus, changed := slices.Clone(e.events), []tomlHook{}, false
+	for _, h := range ours {
+		i := slices.IndexFunc(missing, func(event hookEvent) bool { return event.name == h.event })
+		if i < 0 {
+			surplus = append(surplus, h)
+			continue
+		}
+		missing = slices.Delete(missing, i, i+1)
+		if h.command != e.command {
+			d.setValue(d.all[h.at], tomlQuote(e.command))
+			changed = true
+		}
+	}
+	if len(surplus)+len(missing) == 0 && !changed {
+		return data, nil
+	}
+	out := d.without(spans(surplus))
+	for _, event := range missing {
+		table := fmt.Sprintf("[[%s]]\nevent = %s\ncommand = %s\ntimeout = %d\n", hooksKey, tomlQuote(event.name), tomlQuote(e.command), hookTimeout)
+		out = appendTable(out, strings.ReplaceAll(table, "\n", lineEnd(data)))
+	}
+	if _, ours, err = e.find(path, out); err == nil && len(ours) != len(e.events) {
+		err = fmt.Errorf("parse %s: our tables would not be understood", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func spans(tables []tomlHook) (all []statements) {
+	for _, h := range tables {
+		all = append(all, h.statements)
+	}
+	return all
+}
+
+func (e tomlHooks) strip(path string, data, _ []byte) ([]byte, error) {
+	d, ours, err := e.find(path, data)
+	if err != nil || len(ours) == 0 {
+		return data, err
+	}
+	out := d.without(spans(ours))
+	_, err = parseTOML(path, out)
+	return out, err
+}
+
+func (e tomlHooks) holds(data []byte) bool {
+	_, ours, err := e.find("", data)
+	return err == nil && len(ours) > 0
+}
+
+func (e tomlHooks) inspect(t target, f *file, o Options) ([]doctor.Finding, error) {
+	_, ours, err := e.find(t.path, f.data)
+	if err != nil {
+		return nil, err
+	}
+	return e.inspectEvents(t, o, func(event hookEvent) (found []hookFound) {
+		for _, h := range ours {
+			if h.event == event.name {
+				found = append(found, hookFound{command: h.command})
+			}
+		}
+		return found
+	}), nil
+}
