@@ -49,8 +49,8 @@ func runs(script []byte, binary string) []byte {
 	return bytes.Replace(script, []byte(`const c2c = "c2c"`), append([]byte("const c2c = "), path...), 1)
 }
 
-// flagEditor sets one flag in a JSON file to true. It is taken out only when the record shows that it was not there
-// before.
+// flagEditor sets one flag in a JSON file to true. It is taken out, or gets the person's value back, only when the
+// record shows what was there before.
 type flagEditor struct{ names []string }
 
 func (flagEditor) kind() string { return "flag" }
@@ -60,13 +60,20 @@ func (e flagEditor) add(path string, data []byte) ([]byte, error) {
 }
 
 func (e flagEditor) strip(path string, data, original []byte) ([]byte, error) {
-	if original == nil || member(original, e.names...) != nil {
+	if original == nil {
 		return data, nil
 	}
 	return editJSON(path, data, func(d *jsonDoc) error {
 		v, there, err := d.find(e.names...)
 		if err != nil || there < len(e.names) {
 			return err
+		}
+		if was := member(original, e.names...); was != nil {
+			before, ok := was.Value.(hujson.Literal)
+			if now, on := v.Value.(hujson.Literal); !ok || !on || now.Kind() != 't' {
+				return nil // not ours any more
+			}
+			return d.put(json.RawMessage(before), e.names...)
 		}
 		above := e.names[:len(e.names)-1]
 		d.remove(d.root.Find(pointer(above)), v)

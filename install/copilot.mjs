@@ -11,6 +11,7 @@ import { createInterface } from "node:readline"
 import { joinSession } from "@github/copilot-sdk/extension"
 
 const c2c = "c2c"
+const client = String(process.ppid) // Copilot: when it has died we have another parent
 
 const session = await joinSession({})
 const sent = new Map() // the keys of each message that was sent, by its id
@@ -43,11 +44,18 @@ function enter(keys) {
 
 // conversation gives what was said to the model in this session so far.
 async function conversation() {
+  let events = ""
   try {
-    const lines = (await readFile(join(session.workspacePath, "events.jsonl"), "utf8")).split("\n")
-    return lines.filter((l) => l.includes('"user.message"')).map((l) => JSON.parse(l).data?.content ?? "")
+    events = await readFile(join(session.workspacePath, "events.jsonl"), "utf8")
+  } catch {} // a new session has none yet
+  return events.split("\n").filter((l) => l.includes('"user.message"')).map(content)
+}
+
+function content(line) {
+  try {
+    return JSON.parse(line).data?.content ?? ""
   } catch {
-    return [] // a new session has none yet
+    return "" // written by half, by a Copilot that died or is writing
   }
 }
 
@@ -72,7 +80,7 @@ async function put(mail) {
 }
 
 function start() {
-  const mine = (child = spawn(c2c, ["plugin", "--process", String(process.ppid), "copilot"], { stdio: ["pipe", "pipe", "ignore"] }))
+  const mine = (child = spawn(c2c, ["plugin", "--process", client, "copilot"], { stdio: ["pipe", "pipe", "ignore"] }))
   mine.stdin.on("error", () => {})
   createInterface({ input: mine.stdout }).on("line", (line) => {
     wait = 1000

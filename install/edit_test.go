@@ -1,8 +1,14 @@
 package install
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"c2c/broker/doctor"
+	"c2c/e2e/need"
 )
 
 // What people tuned in our own parts stays when the program moves; another
@@ -77,5 +83,71 @@ func TestShellQuoteIsUndone(t *testing.T) {
 		if strings.ContainsAny(s, " '\"$") && quoted[0] != '\'' {
 			t.Errorf("%q is quoted as %s", s, quoted)
 		}
+	}
+}
+
+// An install changes the flag, the person another line, and an uninstall comes.
+func TestAFlagThatWasOffIsOffAgain(t *testing.T) {
+	for name, c := range map[string]struct{ before, edited, want string }{
+		"off":          {`{"enabledFeatureFlags":{"EXTENSIONS":false},"theme":"a"}`, `{"enabledFeatureFlags":{"EXTENSIONS":true},"theme":"b"}`, `{"enabledFeatureFlags":{"EXTENSIONS":false},"theme":"b"}`},
+		"null":         {`{"enabledFeatureFlags":{"EXTENSIONS":null}}`, `{"enabledFeatureFlags":{"EXTENSIONS":true,"x":1}}`, `{"enabledFeatureFlags":{"EXTENSIONS":null,"x":1}}`},
+		"changed anew": {`{"enabledFeatureFlags":{"EXTENSIONS":false}}`, `{"enabledFeatureFlags":{"EXTENSIONS":"maybe"}}`, `{"enabledFeatureFlags":{"EXTENSIONS":"maybe"}}`},
+		"on":           {`{"enabledFeatureFlags":{"EXTENSIONS":true}}`, `{"enabledFeatureFlags":{"EXTENSIONS":true},"x":1}`, `{"enabledFeatureFlags":{"EXTENSIONS":true},"x":1}`},
+		"not there":    {`{"theme":"a"}`, `{"theme":"b","enabledFeatureFlags":{"EXTENSIONS":true}}`, `{"theme":"b"}`},
+	} {
+		b := newBox(t)
+		b.write("home/.copilot/settings.json", c.before, 0o600)
+		b.install(Copilot)
+		b.write("home/.copilot/settings.json", c.edited, 0o600)
+		b.uninstall(Copilot)
+		if got := b.read("home/.copilot/settings.json"); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestABrokenJournalIsOneFinding(t *testing.T) {
+	for _, text := range []string{"{", `{"version":1,"files":[null]}`, `{"version":9}`} {
+		b := newBox(t)
+		b.install(Codex)
+		b.write("home/.local/state/c2c/install/undo.json", text, 0o600)
+		if _, err := PlanUninstall(Codex, b.o); err == nil {
+			t.Errorf("%s: no error", text)
+		}
+		if found := InspectJournal(b.o); len(found) != 1 || found[0].Status != doctor.Problem {
+			t.Errorf("%s: %v", text, found)
+		}
+		for _, client := range Clients() {
+			if _, err := Inspect(client, b.o); err != nil {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+	}
+}
+
+// A Copilot that was killed may leave half a line, and the next one begins behind it.
+func TestHalfALineOfCopilotsEventsHidesNoOther(t *testing.T) {
+	need.Tools(t, "node")
+	dir := t.TempDir()
+	_, code, _ := strings.Cut(string(copilotExtension), "// conversation gives")
+	code, _, _ = strings.Cut(code, "// envelope is")
+	code = `import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+const session = { workspacePath: process.cwd() }
+//` + code + `
+console.log((await conversation()).join("|"))`
+	events := `{"type":"user.message","data":{"content":"one"}}
+{"type":"user.message","data":{"content":"ha
+{"type":"user.message","data":{"content":"two"}}
+`
+	for name, text := range map[string]string{"test.mjs": code, "events.jsonl": events} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("node", "test.mjs")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil || strings.Trim(string(out), "|\n") != "one||two" {
+		t.Errorf("%v, %s", err, out)
 	}
 }

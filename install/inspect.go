@@ -22,7 +22,7 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 	}
 	j, err := readJournal(o.StateDir)
 	if err != nil {
-		return nil, err
+		j = &journal{} // InspectJournal tells
 	}
 	var servers, others []doctor.Finding
 	var server *target   // the file that install would put the server into, or the last that may have it
@@ -62,6 +62,14 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 		others = append(others, s.inspect(o)...)
 	}
 	return append(servers, others...), nil
+}
+
+// InspectJournal reports undo records that cannot be read, and nothing else.
+func InspectJournal(o Options) []doctor.Finding {
+	if _, err := readJournal(o.StateDir); err != nil {
+		return []doctor.Finding{doctor.Failed("undo records", journalPath(o.StateDir), err)}
+	}
+	return nil
 }
 
 // notSetUp is a warning, or a problem when c2c was installed for the client.

@@ -58,7 +58,7 @@ async function meet(id: string, shown: boolean) {
 
 function start() {
   if (state.stopped) return
-  const child = spawn(c2c, ["plugin", "opencode"], { cwd: state.directory, stdio: ["pipe", "pipe", "ignore"] })
+  const child = spawn(c2c, ["plugin", "--process", String(process.pid), "opencode"], { cwd: state.directory, stdio: ["pipe", "pipe", "ignore"] })
   state.child = child
   child.stdin.on("error", () => {})
   createInterface({ input: child.stdout }).on("line", (line) => {

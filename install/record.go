@@ -3,6 +3,7 @@ package install
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -32,13 +33,19 @@ type record struct {
 	AfterSHA256 string      `json:"after_sha256"`
 }
 
+func journalPath(stateDir string) string { return filepath.Join(stateDir, "undo.json") }
+
 func readJournal(stateDir string) (*journal, error) {
 	j := &journal{Version: 1}
 	var err error
-	if j.file, err = readFile(filepath.Join(stateDir, "undo.json")); err != nil || j.file.data == nil {
+	if j.file, err = readFile(journalPath(stateDir)); err != nil || j.file.data == nil {
 		return j, err
 	}
-	if err := json.Unmarshal(j.file.data, j); err != nil {
+	err = json.Unmarshal(j.file.data, j)
+	if err == nil && slices.Contains(j.Files, nil) {
+		err = errors.New("a record is null")
+	}
+	if err != nil {
 		return nil, fmt.Errorf("read %s: %w; move it away, then run again", j.file.path, err)
 	}
 	if j.Version != 1 {

@@ -42,7 +42,7 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	report := append(a.checkSettings(), a.checkRoot(ctx)...)
+	report := slices.Concat(a.checkSettings(), a.checkRoot(ctx), install.InspectJournal(o))
 	present := install.Detect(o)
 	if len(present) == 0 {
 		report = append(report, doctor.Finding{Status: doctor.Warning, Part: "clients", Detail: noClient(o)})
