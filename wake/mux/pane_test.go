@@ -141,3 +141,17 @@ func TestAPictureOfScreenHasNoControlCharacters(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+func TestWhatScreenSaysOfAWindow(t *testing.T) {
+	want := state{row: 3, col: 11, height: 24, kept: 102}
+	for _, out := range []string{"(12,4)/(80,24)+102 +flow UTF-8 0(sh)", "Remove dead screens with 'screen -wipe'.\r\n(12,4)/(80,24)+102"} {
+		if got, err := parseInfo(out); err != nil || got != want {
+			t.Errorf("%q is %+v, %v", out, got, err)
+		}
+	}
+	for _, out := range []string{"", "no window", "(12,4)", "(0,4)/(80,24)+102"} {
+		if got, err := parseInfo(out); err == nil {
+			t.Errorf("%q is %+v", out, got)
+		}
+	}
+}

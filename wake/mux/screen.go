@@ -122,9 +122,13 @@ func (s *gnuScreen) info(ctx context.Context) (state, error) {
 	if err != nil {
 		return state{}, err
 	}
-	var st state
+	return parseInfo(out)
+}
+
+// parseInfo reads an answer. Other words may stand before it: where a screen has died, each command tells of that.
+func parseInfo(out string) (st state, err error) {
 	var width int
-	n, _ := fmt.Sscanf(out, "(%d,%d)/(%d,%d)+%d", &st.col, &st.row, &width, &st.height, &st.kept)
+	n, _ := fmt.Sscanf(out[max(0, strings.IndexByte(out, '(')):], "(%d,%d)/(%d,%d)+%d", &st.col, &st.row, &width, &st.height, &st.kept)
 	if n != 5 || st.row < 1 || st.col < 1 {
 		return state{}, fmt.Errorf("screen answers %.100q", out)
 	}
