@@ -8,7 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
+
+	"c2c/inbox/atomicfile"
 )
 
 // maxGitFile is far more than a config has, and little enough to parse at every command.
@@ -63,19 +64,13 @@ func gitDirAt(path string) string {
 
 // readGitFile reads a file of any directory that a person may be in: a FIFO there must not block us.
 func readGitFile(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, size, err := atomicfile.OpenForeign(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("read %s: not a regular file", path)
-	case info.Size() > maxGitFile:
-		return nil, fmt.Errorf("read %s: %d bytes are too many", path, info.Size())
+	if size > maxGitFile {
+		return nil, fmt.Errorf("read %s: %d bytes are too many", path, size)
 	}
 	return io.ReadAll(io.LimitReader(f, maxGitFile))
 }

@@ -3,10 +3,8 @@ package hooks
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"c2c/inbox"
@@ -115,21 +113,7 @@ const kimiTail = 1 << 20
 // kimiStops says whether by its log an agent may run a Stop hook now: its model has answered and calls no tool, and the
 // turn is not over. Each line is a JSON object.
 func kimiStops(log string) (stops bool) {
-	// O_NONBLOCK: a pipe in its place would keep us waiting for a writer.
-	f, err := os.OpenFile(log, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return false
-	}
-	data, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-kimiTail), kimiTail))
-	if err != nil {
-		return false
-	}
-	for line := range bytes.Lines(data) {
+	for line := range bytes.Lines(tail(log, kimiTail)) {
 		var r struct {
 			Type  string
 			Event struct{ Type, FinishReason string }

@@ -3,11 +3,8 @@ package hooks
 import (
 	"bytes"
 	"encoding/json"
-	"io"
-	"os"
 	"strings"
 	"sync"
-	"syscall"
 
 	"c2c/inbox"
 )
@@ -65,21 +62,7 @@ const maxTail = 4 << 20
 
 // qwenRecord gives what other sessions have written to a session lately.
 func qwenRecord(path string) []string {
-	// O_NONBLOCK: a pipe in its place would keep us waiting for a writer.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	data, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-maxTail), maxTail))
-	if err != nil {
-		return nil
-	}
-	return QwenNotes(data)
+	return QwenNotes(tail(path, maxTail))
 }
 
 // QwenNotes gives the texts that other sessions have written, as the lines of a session's record show them.

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
-	"syscall"
+
+	"c2c/inbox/atomicfile"
 )
 
 // maxSessionFile bounds a file that is the client's and not ours.
@@ -19,15 +19,11 @@ func (p Profile) SessionOf(pid int, getenv func(string) string) string {
 		return ""
 	}
 	dir, _ := p.Config(getenv)
-	// O_NONBLOCK: a pipe in its place would keep us waiting for a writer.
-	f, err := os.OpenFile(filepath.Join(dir, fmt.Sprintf(p.SessionFile, pid)), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, _, err := atomicfile.OpenForeign(filepath.Join(dir, fmt.Sprintf(p.SessionFile, pid)))
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
 	data, err := io.ReadAll(io.LimitReader(f, maxSessionFile))
 	var said struct {
 		PID       int

@@ -38,7 +38,7 @@ type Dir struct {
 
 // Open opens a directory that belongs to us and that nobody else may write.
 func Open(path string) (*Dir, error) {
-	d, err := openForeign(path)
+	d, err := openDir(path)
 	if err != nil {
 		return nil, err
 	}

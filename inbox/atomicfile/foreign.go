@@ -16,7 +16,7 @@ const foreign = ".c2c"
 // file gets a mode, and keeps its owner: a root shell must not take a user's settings away from the user.
 // path must be no link.
 func Rewrite(path string, data []byte, mode fs.FileMode) error {
-	d, err := openForeign(filepath.Dir(path))
+	d, err := openDir(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func Rewrite(path string, data []byte, mode fs.FileMode) error {
 
 // Remove deletes such a file for good.
 func Remove(path string) error {
-	d, err := openForeign(filepath.Dir(path))
+	d, err := openDir(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
@@ -46,18 +46,36 @@ func Remove(path string) error {
 
 // Sweep removes what writers that died have left beside a file.
 func Sweep(path string) {
-	if d, err := openForeign(filepath.Dir(path)); err == nil {
+	if d, err := openDir(filepath.Dir(path)); err == nil {
 		d.sweep(foreign)
 		d.Close()
 	}
 }
 
-func openForeign(dir string) (*Dir, error) {
+func openDir(dir string) (*Dir, error) {
 	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open directory %q: %w", dir, errors.Unwrap(err))
 	}
 	return &Dir{f: f, path: dir}, nil
+}
+
+// OpenForeign opens a file of another program to read, and gives its size. Only a regular file is opened: a pipe in its
+// place would keep us waiting for a writer.
+func OpenForeign(path string) (f *os.File, size int64, err error) {
+	f, err = os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("read %s: not a regular file", path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
 }
 
 // ShutsOut refuses a directory of root's in the directory of a user, as `sudo` with the user's HOME
@@ -75,7 +93,7 @@ func ShutsOut(parent string) error {
 
 // SyncDir makes the names in a directory durable.
 func SyncDir(path string) error {
-	d, err := openForeign(path)
+	d, err := openDir(path)
 	if err != nil {
 		return err
 	}

@@ -1,16 +1,12 @@
 package claude
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"c2c/inbox"
-	"c2c/wake"
 )
 
 func carried(msgs ...inbox.Message) string {
@@ -56,19 +52,5 @@ func TestALabelIsAsLongAsTheClientShows(t *testing.T) {
 		if got := label(c.names); got != c.want {
 			t.Errorf("%q: %q, want %q", c.names, got, c.want)
 		}
-	}
-}
-
-// Nobody accepts, and the message is more than the socket holds.
-func TestAClientThatDoesNotReadIsNotWaitedFor(t *testing.T) {
-	s, _ := listen(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(20*time.Millisecond, cancel)
-	begun := time.Now()
-	if err := s.send(ctx, make([]byte, 8<<20)); !errors.Is(err, wake.ErrUncaptured) {
-		t.Error(err)
-	}
-	if took := time.Since(begun); took >= writeTime {
-		t.Errorf("it took %v", took)
 	}
 }

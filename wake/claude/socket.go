@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net"
-	"syscall"
 	"time"
 
 	"c2c/wake"
@@ -67,34 +64,10 @@ func (s *Socket) write(ctx context.Context, name, text string) error {
 			return err
 		}
 	}
-	return s.send(ctx, out.Bytes())
-}
-
-// writeTime bounds a client that does not read its socket.
-const writeTime = 2 * time.Second
-
-func (s *Socket) send(ctx context.Context, data []byte) error {
 	if err := socket.Private(s.Path); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, writeTime)
-	defer cancel()
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "unix", s.Path)
-	if err != nil {
-		kind := wake.ErrUnreachable
-		if ctx.Err() != nil || errors.Is(err, syscall.EAGAIN) { // Linux: it has not accepted for long
-			kind = wake.ErrUncaptured
-		}
-		return fmt.Errorf("%w: %v", kind, err)
-	}
-	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
-	if _, err := conn.Write(data); err != nil {
-		return fmt.Errorf("%w: write to its socket: %v", wake.ErrUncaptured, err)
-	}
-	return nil
+	return socket.Write(ctx, s.Path, out.Bytes(), nil)
 }
 
 const (

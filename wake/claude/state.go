@@ -3,10 +3,10 @@ package claude
 import (
 	"encoding/json"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
-	"syscall"
+
+	"c2c/inbox/atomicfile"
 )
 
 // State is what the client says about its session in <config>/sessions/<pid>.json.
@@ -24,15 +24,11 @@ const maxState = 64 << 10
 
 // StateOf reads what a client process says of itself.
 func StateOf(config string, pid int) State {
-	// O_NONBLOCK: a pipe in its place would keep us waiting for a writer.
-	f, err := os.OpenFile(filepath.Join(config, "sessions", strconv.Itoa(pid)+".json"), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, _, err := atomicfile.OpenForeign(filepath.Join(config, "sessions", strconv.Itoa(pid)+".json"))
 	if err != nil {
 		return Unknown
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return Unknown
-	}
 	data, err := io.ReadAll(io.LimitReader(f, maxState))
 	var said struct {
 		PID    int

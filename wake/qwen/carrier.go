@@ -1,6 +1,7 @@
 package qwen
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -82,18 +83,10 @@ func pack(msgs []inbox.Message) (text, from string, n int) {
 			break
 		}
 		text += part + "\n"
-		if name := nameOf(m.From); !slices.Contains(names, name) {
+		if name := cmp.Or(m.Sender(), "another session"); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 		n++
 	}
 	return text, strings.Join(names, ", "), n
-}
-
-// nameOf is a sender's alias. A peer may have put prose in its place.
-func nameOf(name string) string {
-	if inbox.CheckAlias(name) != nil {
-		return "another session"
-	}
-	return name
 }

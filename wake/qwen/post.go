@@ -30,6 +30,9 @@ type post struct {
 // longestAddress is what the client (0.24.4) takes for the path of a socket.
 const longestAddress = 103
 
+// receiptTime bounds a client that connects and writes no receipt.
+const receiptTime = 2 * time.Second
+
 func newPost() (*post, error) {
 	p := &post{id: rand.Text(), token: rand.Text(), changed: make(chan struct{}, 1)}
 	var err error
@@ -71,7 +74,7 @@ func (p *post) serve() {
 		}
 		go func() {
 			defer conn.Close()
-			conn.SetDeadline(time.Now().Add(writeTime))
+			conn.SetDeadline(time.Now().Add(receiptTime))
 			p.read(io.LimitReader(conn, 1<<20))
 		}()
 	}

@@ -8,10 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"c2c/hooks"
 	"c2c/inbox"
+	"c2c/inbox/atomicfile"
 )
 
 // record is what the client writes of its session, from a place on: lines of JSON, in a file for each session.
@@ -44,18 +44,13 @@ func (r *record) open() (*os.File, error) {
 	if path != r.path {
 		r.path, r.place = path, 0
 	}
-	// O_NONBLOCK: a pipe in its place would keep us waiting for a writer.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, _, err := atomicfile.OpenForeign(path)
 	r.there = err == nil
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the client's record of its session: %w", err)
-	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		f.Close()
-		return nil, fmt.Errorf("read the client's record of its session: %q is no file (%v)", path, err)
 	}
 	return f, nil
 }

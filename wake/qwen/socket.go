@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
-	"syscall"
 	"time"
 
 	"c2c/wake"
@@ -90,9 +88,6 @@ func (s *Socket) Ring(ctx context.Context, n wake.Notice) error {
 	}
 }
 
-// writeTime bounds a client that does not read its socket.
-const writeTime = 2 * time.Second
-
 // send writes one message, whose receipts come with the post.
 func (s *Socket) send(ctx context.Context, from, text string) (*post, error) {
 	if err := ctx.Err(); err != nil {
@@ -122,7 +117,7 @@ func (s *Socket) send(ctx context.Context, from, text string) (*post, error) {
 		}
 	}
 	if err == nil {
-		err = s.write(ctx, out.Bytes())
+		err = socket.Write(ctx, s.Path, out.Bytes(), untilClosed)
 	}
 	if err != nil {
 		p.close()
@@ -131,29 +126,11 @@ func (s *Socket) send(ctx context.Context, from, text string) (*post, error) {
 	return p, nil
 }
 
-// write returns when the client has taken the data, and closed the connection.
-func (s *Socket) write(ctx context.Context, data []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, writeTime)
-	defer cancel()
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "unix", s.Path)
-	if err != nil {
-		kind := wake.ErrUnreachable
-		if ctx.Err() != nil || errors.Is(err, syscall.EAGAIN) { // Linux: it has not accepted for long
-			kind = wake.ErrUncaptured
-		}
-		return fmt.Errorf("%w: %v", kind, err)
+// untilClosed returns when the client has taken the message, and closed the connection.
+func untilClosed(conn *net.UnixConn) error {
+	err := conn.CloseWrite()
+	if err == nil {
+		_, err = io.Copy(io.Discard, conn)
 	}
-	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
-	if _, err = conn.Write(data); err == nil {
-		if err = conn.(*net.UnixConn).CloseWrite(); err == nil {
-			_, err = io.Copy(io.Discard, conn)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("%w: write to its socket: %v", wake.ErrUncaptured, err)
-	}
-	return nil
+	return err
 }

@@ -1,13 +1,16 @@
-// Package socket refuses sockets at which somebody else may listen.
+// Package socket writes to the sockets of clients, and refuses those at which somebody else may listen.
 package socket
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"c2c/wake"
 )
@@ -46,4 +49,32 @@ func owned(path string) (fs.FileInfo, error) {
 		return nil, fmt.Errorf("%w: %q is not ours", wake.ErrUnreachable, path)
 	}
 	return info, nil
+}
+
+// writeTime bounds a client that does not read its socket.
+const writeTime = 2 * time.Second
+
+// Write connects to the socket of a client, writes data, and does what is to follow on the connection; nil: nothing.
+func Write(ctx context.Context, path string, data []byte, then func(*net.UnixConn) error) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", path)
+	if err != nil {
+		kind := wake.ErrUnreachable
+		if ctx.Err() != nil || errors.Is(err, syscall.EAGAIN) { // Linux: it has not accepted for long
+			kind = wake.ErrUncaptured
+		}
+		return fmt.Errorf("%w: %v", kind, err)
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	if _, err = conn.Write(data); err == nil && then != nil {
+		err = then(conn.(*net.UnixConn))
+	}
+	if err != nil {
+		return fmt.Errorf("%w: write to its socket: %v", wake.ErrUncaptured, err)
+	}
+	return nil
 }
