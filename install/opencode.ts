@@ -162,9 +162,7 @@ async function server(input: any) {
   }
 }
 
-// OpenCode 2 calls setup with what server gets here; 1.18 calls it too, without a session.
-async function setup(context: any) {
-  if (!context?.session) return
-}
+// OpenCode 2 loads no plugin without setup, and 1.18 calls it too. c2c does nothing in OpenCode 2 yet.
+async function setup() {}
 
 export default { id: "c2c", server, setup }
