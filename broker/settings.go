@@ -15,14 +15,16 @@ import (
 	"c2c/wake"
 )
 
-// Rang records an attempt to ring a session, for Status and for people who ask why nothing happened.
-func (b *Broker) Rang(ctx context.Context, sid string, ring wake.Ring) error {
+// Rang records an attempt to ring a session, for Status and for people who ask why nothing happened. Who reads of it
+// in the log finds it in Status, too.
+func (b *Broker) Rang(ctx context.Context, sid string, ring wake.Ring) (err error) {
+	// Of what is no attempt nothing is kept: the last one is what people ask about.
+	if ring.Outcome != wake.Coalesced && ring.Outcome != wake.Filtered {
+		err = b.changeFacts(ctx, sid, func(f *facts) { f.LastRing = ring })
+	}
 	b.record(ctx, "ring", Note{"session_id", sid}, Note{"method", ring.Method}, Note{"outcome", ring.Outcome},
 		Note{"message_id", ring.Oldest}, Note{"cause", ring.Cause})
-	if ring.Outcome == wake.Coalesced || ring.Outcome == wake.Filtered {
-		return nil // no attempt: the last one is what people ask about
-	}
-	return b.changeFacts(ctx, sid, func(f *facts) { f.LastRing = ring })
+	return err
 }
 
 // SetTurn records whether a turn of a session runs.
