@@ -11,7 +11,7 @@ T ?= 60s
 ROUNDS ?= 50
 FUZZTIME ?= 10s
 
-.PHONY: help build demo test race e2e bench torture faults powercut fuzz lint check install clean
+.PHONY: help build demo test race e2e bench torture faults powercut docs fuzz lint check install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -43,6 +43,9 @@ faults: build ## every system call of a command fails once, or is its last (need
 
 powercut: build ## ROUNDS=50 power cuts on ext4 and XFS, then every message looked for (needs root)
 	$(GO) run ./e2e/powercut -rounds $(ROUNDS) $(BIN)
+
+docs: ## docs/clients.md from the guides in broker/client
+	$(GO) test ./broker/client -run TestTheClientsPage -update
 
 fuzz: ## every fuzzer for FUZZTIME=10s
 	@GO="$(GO)" bash scripts/fuzz.sh $(FUZZTIME)

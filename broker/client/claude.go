@@ -33,3 +33,20 @@ func claude() Profile {
 		ChannelArgs: []string{"--dangerously-load-development-channels", "server:c2c"},
 	}
 }
+
+func claudeGuide() Guide {
+	return Guide{
+		Client: "claude", Title: "Claude Code", Package: "@anthropic-ai/claude-code", Tested: "2.1.329", Date: "2026-11-21",
+		Active:  "hooks: after a tool call, with a prompt, at the end of a turn",
+		Idle:    "its socket for messages of other sessions; without our server, its own file watcher",
+		Last:    "a line typed into an empty prompt (`c2c start`, tmux, screen)",
+		Receipt: "its `UserPromptSubmit` hook sees the message in the prompt",
+		SetUp: "An MCP server in the project's `.mcp.json`, or for all projects with `--global`; a hook script, which starts no program while " +
+			"the mailbox is empty, and its entries in `~/.claude/settings.json`. At its next start in the project Claude Code asks about the server: choose \"Use this MCP server\".",
+		Quirks: []string{
+			"Enter alone at that question means no, and it is not asked again. `c2c doctor` tells how to undo it.",
+			"The MCP server is not started again when it was killed: `/mcp` or `/clear` does that.",
+			"With `disableAllHooks` in its settings c2c only rings: the mail waits for `poll_inbox`.",
+		},
+	}
+}

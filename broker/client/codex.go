@@ -23,3 +23,20 @@ func codex() Profile {
 		Resume:    "codex resume",
 	}
 }
+
+func codexGuide() Guide {
+	return Guide{
+		Client: "codex", Title: "Codex", Package: "@openai/codex", Tested: "0.169.0", Date: "2026-11-21",
+		Active:  "hooks announce it after a tool call and with a prompt, where their words count as a developer's; the end of the turn brings it",
+		Idle:    "its app-server (`turn/start`); a session without one through `codex queue`, within ten seconds",
+		Last:    "a line typed into an empty prompt (`c2c start`, tmux, screen)",
+		Receipt: "the line stands in the thread's items",
+		SetUp: "An MCP server in `~/.codex/config.toml` and hooks in `~/.codex/hooks.json`, for all projects. At its next start Codex " +
+			"says \"Hooks need review\": choose \"Trust all and continue\". c2c's own tools run without being asked about.",
+		Quirks: []string{
+			"Mail at the end of a turn stands under the words \"Blocked by hook\". That is no error.",
+			"In its sandbox the shell can neither write mail nor use sockets: agents send with the MCP tool.",
+			"All terminals share one daemon with the environment of the first: a variable names no session there.",
+		},
+	}
+}

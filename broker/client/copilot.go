@@ -24,3 +24,19 @@ func copilot() Profile {
 		OneShot:   []string{"-p", "--prompt"},
 	}
 }
+
+func copilotGuide() Guide {
+	return Guide{
+		Client: "copilot", Title: "GitHub Copilot CLI", Package: "@github/copilot", Tested: "1.0.102", Date: "2026-11-21",
+		Active:  "our extension, with the next step of the turn",
+		Idle:    "our extension, at once",
+		Last:    "the tool `poll_inbox`",
+		Receipt: "its event `user.message` with the message's id, and a request to the model behind it",
+		SetUp: "An MCP server in `~/.copilot/mcp-config.json`, an extension in `~/.copilot/extensions/c2c`, and the flag " +
+			"`enabledFeatureFlags.EXTENSIONS` in `~/.copilot/settings.json`, for all projects.",
+		Quirks: []string{
+			"The flag is for all extensions: Copilot then runs each one that it finds.",
+			"`/clear` begins another session, with a mailbox of its own.",
+		},
+	}
+}

@@ -24,3 +24,20 @@ func opencode() Profile {
 		OneShot:         []string{"run"},
 	}
 }
+
+func opencodeGuide() Guide {
+	return Guide{
+		Client: "opencode", Title: "OpenCode", Package: "opencode-ai", Tested: "1.18.33", Date: "2026-11-21",
+		Active:  "our plugin, as a message of its own behind the current tool call",
+		Idle:    "our plugin, at once",
+		Last:    "the tool `poll_inbox`",
+		Receipt: "a request to the model holds the message",
+		SetUp:   "An MCP server in `~/.config/opencode/opencode.json` (or `.jsonc`) and a plugin in `plugins/c2c.ts` beside it, for all projects.",
+		Quirks: []string{
+			"A session that was left with `/new` is `away`: its mail waits until its person writes there again.",
+			"A new session has mail from its first prompt on.",
+			"At its first start with a plugin it fetches a package of its own: offline the screen is black for more than a minute.",
+			"OpenCode 2 loads the plugin and has nothing of it: only its MCP tools work. It could not be had, so it is not tested.",
+		},
+	}
+}

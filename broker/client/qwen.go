@@ -30,3 +30,18 @@ func qwen() Profile {
 		OneShot:   []string{"-p", "--prompt"},
 	}
 }
+
+func qwenGuide() Guide {
+	return Guide{
+		Client: "qwen", Title: "Qwen Code", Package: "@qwen-code/qwen-code", Tested: "0.24.4", Date: "2026-11-21",
+		Active:  "hooks: after a tool call, with a prompt, at the end of a turn",
+		Idle:    "its socket for messages of other sessions",
+		Last:    "the hooks of the next prompt",
+		Receipt: "its own record of the session shows the message",
+		SetUp:   "An MCP server and hooks in `~/.qwen/settings.json`, for all projects. In a folder that its person trusts, c2c's own tools run without being asked about.",
+		Quirks: []string{
+			"`crossSessionInbound` in its settings is kept to: `c2c status` says `held` or `refused`.",
+			"Mail at the end of a turn stands under the words \"Stop hook error\". That is no error.",
+		},
+	}
+}

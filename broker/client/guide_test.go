@@ -1,0 +1,94 @@
+package client
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write docs/clients.md anew (make docs)")
+
+func TestEveryClientHasAGuide(t *testing.T) {
+	var names []string
+	for _, g := range Guides() {
+		names = append(names, g.Client)
+		for i, v := 0, reflect.ValueOf(g); i < v.NumField(); i++ {
+			if v.Field(i).Len() == 0 {
+				t.Errorf("the guide of %s says nothing of %s", g.Client, v.Type().Field(i).Name)
+			}
+		}
+	}
+	if !slices.Equal(names, Names()) {
+		t.Errorf("there are guides of %q and profiles of %q", names, Names())
+	}
+}
+
+// What the guides call tested is what the tests on the real clients run.
+func TestTheGuidesNameThePinnedVersions(t *testing.T) {
+	pins, err := os.ReadFile(filepath.Join("..", "..", "scripts", "e2e-clients.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range Guides() {
+		if pin := g.Package + "@" + g.Tested; !slices.Contains(strings.Split(string(pins), "\n"), pin) {
+			t.Errorf("%s is not in scripts/e2e-clients.txt", pin)
+		}
+	}
+}
+
+func TestTheClientsPageIsMadeOfTheGuides(t *testing.T) {
+	page := filepath.Join("..", "..", "docs", "clients.md")
+	want := clientsPage()
+	if *update {
+		if err := os.WriteFile(page, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("docs/clients.md is stale: run make docs")
+	}
+}
+
+const pageHead = `# Clients
+
+This page is made of the guides in ` + "`broker/client`" + ` by ` + "`make docs`" + `. Edit those.
+
+The tests run the real program of each client, in the version named here. Another version may work as well. The receipt
+proves that the model has the mail that was brought to an idle session; what a hook or a tool hands over is read when its
+answer was written. A subagent has no mailbox in any client, and gets no mail.
+
+`
+
+func clientsPage() []byte {
+	var b bytes.Buffer
+	b.WriteString(pageHead)
+	b.WriteString("| client | tested | while it works | when it is idle | last way | receipt |\n|---|---|---|---|---|---|\n")
+	for _, g := range Guides() {
+		fmt.Fprintf(&b, "| %s | %s, %s | %s | %s | %s | %s |\n", g.Title, g.Tested, g.Date, g.Active, g.Idle, g.Last, g.Receipt)
+	}
+	for _, g := range Guides() {
+		fmt.Fprintf(&b, "\n## %s\n`c2c install %s` (npm: `%s`). %s\n\n", g.Title, g.Client, g.Package, g.SetUp)
+		for _, quirk := range g.Quirks {
+			fmt.Fprintf(&b, "- %s\n", quirk)
+		}
+	}
+	b.WriteString(pageTail)
+	return b.Bytes()
+}
+
+const pageTail = `
+## Any other client
+Whatever runs MCP servers over standard input and output can send and read: command ` + "`c2c`" + `, argument ` + "`mcp`" + `. The process
+that starts the server is the session. Nothing wakes it: its model calls ` + "`poll_inbox`" + `, or runs
+` + "`c2c poll-inbox --wait=5m`" + ` in a shell.
+`
