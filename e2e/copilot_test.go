@@ -57,12 +57,8 @@ func TestABusyCopilotHasItsMailInTheSameTurn(t *testing.T) {
 	p.WaitShown("Finished.")
 	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
 	wantRead(t, l, "id-meanwhile", "read by plugin")
-	if n := strings.Count(l.Run(c2c(), "list"), "copilot"); n != 1 {
-		t.Errorf("%d mailboxes:\n%s", n, l.Run(c2c(), "list"))
-	}
+	wantMailboxes(t, l, lab.Copilot, 1)
 }
-
-func copilotSessions(l *lab.Lab) int { return strings.Count(l.Run(c2c(), "list"), "copilot") }
 
 // Its tools and its shells speak for the same session, and after /clear there is another one.
 func TestEachSessionOfCopilotHasOneMailbox(t *testing.T) {
@@ -71,20 +67,13 @@ func TestEachSessionOfCopilotHasOneMailbox(t *testing.T) {
 	model.Script(copilotBash(c2c()+" whoami"), copilotTool("whoami", map[string]any{}), lab.Say("Known."))
 	p.Submit("prompt-two")
 	p.WaitShown("Known.")
-	turns := model.Turns()
-	for _, r := range turns[len(turns)-2:] {
-		if last := r.Items[len(r.Items)-1]; !strings.Contains(last.Text, "amber") {
-			t.Errorf("its session is not amber: %q", last.Text)
-		}
-	}
+	answersAreAmbers(t, model, 2)
 	p.Command("/clear")
 	p.WaitGone("Known.")
 	model.Script(copilotTool("register", map[string]any{"alias": "coral"}), lab.Say("Registered coral."))
 	p.Submit("prompt-three")
 	p.WaitShown("Registered coral.")
-	if n := copilotSessions(l); n != 2 {
-		t.Errorf("%d mailboxes:\n%s", n, l.Run(c2c(), "list"))
-	}
+	wantMailboxes(t, l, lab.Copilot, 2)
 	model.Script(lab.Say("Woken."))
 	l.Run("sh", "-c", sendAs("birch", "coral", "newer"))
 	if r := model.WaitText("word-newer"); len(r.Find("prompt-one")) > 0 {
@@ -124,9 +113,7 @@ func TestASubagentOfCopilotHasNoMailbox(t *testing.T) {
 			t.Errorf("the subagent got the mail:\n%s", r)
 		}
 	}
-	if n := copilotSessions(l); n != 1 {
-		t.Errorf("%d mailboxes:\n%s", n, l.Run(c2c(), "list"))
-	}
+	wantMailboxes(t, l, lab.Copilot, 1)
 }
 
 // Killed when the client has the mail and before its model had it: once all the same.
@@ -147,9 +134,7 @@ func TestAKilledCopilotHasItsMailOnce(t *testing.T) {
 	p.Submit("prompt-three")
 	p.WaitShown("Back again.")
 	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
-	if n := copilotSessions(l); n != 1 {
-		t.Errorf("%d mailboxes:\n%s", n, l.Run(c2c(), "list"))
-	}
+	wantMailboxes(t, l, lab.Copilot, 1)
 }
 
 func TestADialogOfCopilotStaysUntouched(t *testing.T) {
@@ -177,41 +162,19 @@ func TestTwoCopilotsInOneProjectHaveTwoMailboxes(t *testing.T) {
 	second.WaitShown("? help")
 	second.Submit("prompt-of-coral")
 	second.WaitShown("Ready.")
-	for _, alias := range []string{"coral", "amber"} {
-		model.Script(lab.Say("Woken " + alias + "."))
-		l.Run("sh", "-c", sendAs("birch", alias, "for-"+alias))
-		r := model.WaitText("word-for-" + alias)
-		if got := len(r.Find("prompt-of-coral")) > 0; got != (alias == "coral") {
-			t.Errorf("the mail of %s went to the other window:\n%s", alias, r)
-		}
-		wantRead(t, l, "id-for-"+alias, "read by plugin")
-	}
-	p.WaitShown("Woken amber.")
-	second.WaitShown("Woken coral.")
-	if n := copilotSessions(l); n != 2 {
-		t.Errorf("%d mailboxes:\n%s", n, l.Run(c2c(), "list"))
-	}
+	eachWindowHasItsMail(t, l, model, p, second, "prompt-of-coral", "coral", "read by plugin")
+	wantMailboxes(t, l, lab.Copilot, 2)
 }
 
 func TestALongMessageReachesCopilotWhole(t *testing.T) {
 	t.Parallel()
 	l, model, p := copilotAt(t, nil)
-	body := sized(200_000, "x")
-	l.Write("letter", body)
-	model.Script(lab.Say("Woken."))
-	l.Run("sh", "-c", "C2C_MCP_SESSION_ID=birch "+c2c()+" send amber --id id-long -F "+l.Home+"/letter")
-	once(t, model.WaitText(body), body)
-	p.WaitShown("Woken.")
-	wantRead(t, l, "id-long", "read by plugin")
+	aLongMessageComesWhole(t, l, model, p, "read by plugin")
 }
 
 func TestUninstallRestoresCopilot(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.SeedCopilot(nil)
-	skip := []string{"/.c2c/", "/.git/"}
-	before := tree(t, skip, l.Home, l.Project)
-	l.Run(c2c(), "install", "copilot")
-	l.Run(c2c(), "uninstall", "copilot")
-	compareTrees(t, before, tree(t, skip, l.Home, l.Project))
+	uninstallRestores(t, l, lab.Copilot)
 }

@@ -51,13 +51,6 @@ func kimiIdle(l *lab.Lab, n int) {
 	l.WaitFileCount(".kimi-code/sessions/*/*/agents/main/wire.jsonl", `"type":"turn.ended"`, n)
 }
 
-func wantKimis(t *testing.T, l *lab.Lab, n int) {
-	t.Helper()
-	if list := l.Run(c2c(), "list"); strings.Count(list, "kimi") != n {
-		t.Errorf("%d mailboxes, want %d:\n%s", strings.Count(list, "kimi"), n, list)
-	}
-}
-
 func TestMailOfABusyKimiContinuesItsTurn(t *testing.T) {
 	t.Parallel()
 	l, model, p := kimiAt(t)
@@ -70,7 +63,7 @@ func TestMailOfABusyKimiContinuesItsTurn(t *testing.T) {
 	p.WaitShown("Answered.")
 	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
 	wantRead(t, l, "id-meanwhile", "read by hook")
-	wantKimis(t, l, 1)
+	wantMailboxes(t, l, lab.Kimi, 1)
 }
 
 func TestAPromptBringsAnIdleKimiItsMail(t *testing.T) {
@@ -107,7 +100,7 @@ func TestAWindowOfKimiHasOneMailbox(t *testing.T) {
 				t.Errorf("after %s its session is not amber: %s", prompt, r.Last().Text)
 			}
 		}
-		wantKimis(t, l, 1)
+		wantMailboxes(t, l, lab.Kimi, 1)
 	}
 	whoSays("prompt-two")
 	kimiIdle(l, 2)
@@ -136,7 +129,7 @@ func TestTwoKimisInOneProjectHaveTwoMailboxes(t *testing.T) {
 	t.Parallel()
 	l, model, p := kimiAt(t)
 	second := kimiRegisters(l, model, "coral")
-	wantKimis(t, l, 2)
+	wantMailboxes(t, l, lab.Kimi, 2)
 	for alias, window := range map[string]*lab.Proc{"amber": p, "coral": second} {
 		l.Run("sh", "-c", sendAs("birch", alias, "for-"+alias))
 		model.Script(lab.Say("Had " + alias + "."))
@@ -179,7 +172,7 @@ func TestASubagentOfKimiHasNoMailbox(t *testing.T) {
 			}
 		}
 		onlyOnce(t, model.Turns(), "word-meanwhile", "user")
-		wantKimis(t, l, 1)
+		wantMailboxes(t, l, lab.Kimi, 1)
 	}
 }
 
@@ -268,9 +261,5 @@ func TestUninstallRestoresKimi(t *testing.T) {
 	t.Parallel()
 	l, model := newLab(t), lab.NewModel(t)
 	l.SeedKimi(model, "[[hooks]]\nevent = \"Stop\"\ncommand = \"true\"\n")
-	skip := []string{"/.c2c/", "/.git/"}
-	before := tree(t, skip, l.Home, l.Project)
-	l.Run(c2c(), "install", "kimi")
-	l.Run(c2c(), "uninstall", "kimi")
-	compareTrees(t, before, tree(t, skip, l.Home, l.Project))
+	uninstallRestores(t, l, lab.Kimi)
 }

@@ -58,19 +58,7 @@ func TestABusyOpenCodeHasItsMailInTheSameTurn(t *testing.T) {
 	p.WaitScreen(0, "Finished.")
 	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
 	wantRead(t, l, "id-meanwhile", "read by plugin")
-	if n := strings.Count(strings.Join(lines(l.Run(c2c(), "list")), " "), "opencode"); n != 1 {
-		t.Errorf("list shows %d sessions of it:\n%s", n, l.Run(c2c(), "list"))
-	}
-}
-
-// opencodeSessions counts the mailboxes that its sessions have.
-func opencodeSessions(l *lab.Lab) (n int) {
-	for _, line := range lines(l.Run(c2c(), "list")) {
-		if strings.Contains(line, "opencode") {
-			n++
-		}
-	}
-	return n
+	wantMailboxes(t, l, lab.OpenCode, 1)
 }
 
 // Its tools and its shells speak for the same session, and a new one has a mailbox of its own.
@@ -80,19 +68,12 @@ func TestEachSessionOfOpenCodeHasOneMailbox(t *testing.T) {
 	model.Script(lab.Call("bash", map[string]any{"command": c2c() + " whoami", "description": "who"}), opencodeTool("whoami", map[string]any{}), lab.Say("Known."))
 	p.Submit("prompt-two")
 	p.WaitScreen(0, "Known.")
-	turns := model.Turns()
-	for _, r := range turns[len(turns)-2:] {
-		if len(r.Find("amber")) == 0 {
-			t.Errorf("its session is not amber in:\n%s", r)
-		}
-	}
+	answersAreAmbers(t, model, 2)
 	p.Command("/new")
 	model.Script(opencodeTool("register", map[string]any{"alias": "coral"}), lab.Say("Registered coral."))
 	p.Submit("prompt-three")
 	p.WaitScreen(0, "Registered coral.")
-	if n := opencodeSessions(l); n != 2 {
-		t.Errorf("%d mailboxes:\n%s", n, l.Run(c2c(), "list"))
-	}
+	wantMailboxes(t, l, lab.OpenCode, 2)
 	model.Script(lab.Say("Woken."))
 	l.Run("sh", "-c", sendAs("birch", "coral", "newer"))
 	if r := model.WaitText("word-newer"); len(r.Find("prompt-one")) > 0 {
@@ -138,9 +119,7 @@ func TestASubagentOfOpenCodeHasNoMailbox(t *testing.T) {
 			t.Errorf("the subagent got the mail:\n%s", r)
 		}
 	}
-	if n := opencodeSessions(l); n != 1 {
-		t.Errorf("%d mailboxes:\n%s", n, l.Run(c2c(), "list"))
-	}
+	wantMailboxes(t, l, lab.OpenCode, 1)
 }
 
 // Killed when the client has stored the mail and before its model had it: once all the same.
@@ -162,9 +141,7 @@ func TestAKilledOpenCodeHasItsMailOnce(t *testing.T) {
 	p.WaitScreen(0, "Back.")
 	wantRead(t, l, "id-meanwhile", "read by plugin")
 	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
-	if n := opencodeSessions(l); n != 1 {
-		t.Errorf("%d mailboxes:\n%s", n, l.Run(c2c(), "list"))
-	}
+	wantMailboxes(t, l, lab.OpenCode, 1)
 }
 
 // A dialog stays for the person; the mail comes behind the answer.
@@ -190,23 +167,13 @@ func TestUninstallRestoresOpenCode(t *testing.T) {
 	t.Parallel()
 	l, model := newLab(t), lab.NewModel(t)
 	l.SeedOpenCode(model, nil)
-	skip := []string{"/.c2c/", "/.git/"}
-	before := tree(t, skip, l.Home, l.Project)
-	l.Run(c2c(), "install", "opencode")
-	l.Run(c2c(), "uninstall", "opencode")
-	compareTrees(t, before, tree(t, skip, l.Home, l.Project))
+	uninstallRestores(t, l, lab.OpenCode)
 }
 
 func TestALongMessageReachesOpenCodeWhole(t *testing.T) {
 	t.Parallel()
 	l, model, p := opencodeAt(t, nil)
-	body := sized(200_000, "x")
-	l.Write("letter", body)
-	model.Script(lab.Say("Woken."))
-	l.Run("sh", "-c", "C2C_MCP_SESSION_ID=birch "+c2c()+" send amber --id id-long -F "+l.Home+"/letter")
-	once(t, model.WaitText(body), body)
-	p.WaitScreen(0, "Woken.")
-	wantRead(t, l, "id-long", "read by plugin")
+	aLongMessageComesWhole(t, l, model, p, "read by plugin")
 }
 
 // Two windows in one project, one of them with a name from c2c start: each has its own mail.
@@ -218,20 +185,8 @@ func TestTwoOpenCodesInOneProjectHaveTwoMailboxes(t *testing.T) {
 	second.WaitScreen(0, "Ask anything")
 	second.Submit("prompt-of-coral")
 	second.WaitScreen(0, "Ready.")
-	for _, alias := range []string{"coral", "amber"} {
-		model.Script(lab.Say("Woken " + alias + "."))
-		l.Run("sh", "-c", sendAs("birch", alias, "for-"+alias))
-		r := model.WaitText("word-for-" + alias)
-		if got := len(r.Find("prompt-of-coral")) > 0; got != (alias == "coral") {
-			t.Errorf("the mail of %s went to the other window:\n%s", alias, r)
-		}
-		wantRead(t, l, "id-for-"+alias, "read by plugin")
-	}
-	p.WaitScreen(0, "Woken amber.")
-	second.WaitScreen(0, "Woken coral.")
-	if n := opencodeSessions(l); n != 2 {
-		t.Errorf("%d mailboxes:\n%s", n, l.Run(c2c(), "list"))
-	}
+	eachWindowHasItsMail(t, l, model, p, second, "prompt-of-coral", "coral", "read by plugin")
+	wantMailboxes(t, l, lab.OpenCode, 2)
 }
 
 // It answers one prompt and ends; what waited comes with it, what comes later waits.

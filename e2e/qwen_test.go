@@ -46,22 +46,6 @@ func qwenIdle(l *lab.Lab) {
 	})
 }
 
-func qwenSessions(l *lab.Lab) (n int) {
-	for _, line := range lines(l.Run(c2c(), "list")) {
-		if strings.Contains(line, "qwen") {
-			n++
-		}
-	}
-	return n
-}
-
-func wantQwens(t *testing.T, l *lab.Lab, n int) {
-	t.Helper()
-	if got := qwenSessions(l); got != n {
-		t.Errorf("%d mailboxes, want %d:\n%s", got, n, l.Run(c2c(), "list"))
-	}
-}
-
 func TestIdleQwenIsWoken(t *testing.T) {
 	l, model, p := qwenAt(t, nil)
 	wakes(t, l, model, p, func() { qwenIdle(l) }, "amber", "user", "read by socket")
@@ -94,7 +78,7 @@ func TestABusyQwenHasItsMailInTheSameTurn(t *testing.T) {
 	if n := rings(l, "rang"); n != 0 {
 		t.Errorf("%d rings", n)
 	}
-	wantQwens(t, l, 1)
+	wantMailboxes(t, l, lab.Qwen, 1)
 }
 
 // No hook tells of a turn that mail has started; what comes then is no other ring.
@@ -150,7 +134,7 @@ func TestAWindowOfQwenHasOneMailbox(t *testing.T) {
 			}
 		}
 		qwenIdle(l)
-		wantQwens(t, l, 1)
+		wantMailboxes(t, l, lab.Qwen, 1)
 	}
 	whoSays("prompt-two")
 	clears(p, "/clear", "prompt-two")
@@ -204,7 +188,7 @@ func TestASubagentOfQwenHasNoMailbox(t *testing.T) {
 			t.Errorf("the subagent got the mail:\n%s", r)
 		}
 	}
-	wantQwens(t, l, 1)
+	wantMailboxes(t, l, lab.Qwen, 1)
 }
 
 // A dialog stays for the person; the mail comes behind the answer.
@@ -286,18 +270,8 @@ func TestTwoQwensInOneProjectHaveTwoMailboxes(t *testing.T) {
 	l, model, p := qwenAt(t, nil)
 	second := l.Terminal(l.QwenEnv(model), c2c(), "start", "--alias", "coral", "qwen")
 	second.WaitShown("Type your message")
-	for _, alias := range []string{"coral", "amber"} {
-		model.Script(lab.Say("Woken " + alias + "."))
-		l.Run("sh", "-c", sendAs("birch", alias, "for-"+alias))
-		r := model.WaitText("word-for-" + alias)
-		if got := len(r.Find("prompt-one")) > 0; got != (alias == "amber") {
-			t.Errorf("the mail of %s went to the other window:\n%s", alias, r)
-		}
-		wantRead(t, l, "id-for-"+alias, "read by socket")
-	}
-	p.WaitScreen(0, "Woken amber.")
-	second.WaitScreen(0, "Woken coral.")
-	wantQwens(t, l, 2)
+	eachWindowHasItsMail(t, l, model, p, second, "prompt-one", "amber", "read by socket")
+	wantMailboxes(t, l, lab.Qwen, 2)
 }
 
 // Of forty messages at once the client would drop ten, and each of the others would be a turn.
@@ -345,11 +319,7 @@ func TestUninstallRestoresQwen(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.SeedQwen(nil)
-	skip := []string{"/.c2c/", "/.git/"}
-	before := tree(t, skip, l.Home, l.Project)
-	l.Run(c2c(), "install", "qwen")
-	l.Run(c2c(), "uninstall", "qwen")
-	compareTrees(t, before, tree(t, skip, l.Home, l.Project))
+	uninstallRestores(t, l, lab.Qwen)
 }
 
 // It answers one prompt and ends: what waits comes with the prompt, what is sent meanwhile with the next tool.
@@ -361,5 +331,5 @@ func TestQwenPromptTakesItsMailAndEnds(t *testing.T) {
 	l.QwenPrompt(model, "prompt-one").Wait()
 	onlyOnce(t, model.Turns(), "word-meanwhile", "tool")
 	wantRead(t, l, "id-meanwhile", "read by hook")
-	wantQwens(t, l, 1)
+	wantMailboxes(t, l, lab.Qwen, 1)
 }
