@@ -126,11 +126,12 @@ func (s *Socket) send(ctx context.Context, from, text string) (*post, error) {
 	return p, nil
 }
 
-// untilClosed returns when the client has taken the message, and closed the connection.
+// untilClosed waits a moment for the client to close the connection: then it has taken the message. One that is slow
+// takes it later, so its receipts alone tell that it has not.
 func untilClosed(conn *net.UnixConn) error {
-	err := conn.CloseWrite()
-	if err == nil {
-		_, err = io.Copy(io.Discard, conn)
+	if err := conn.CloseWrite(); err != nil {
+		return err
 	}
-	return err
+	io.Copy(io.Discard, conn)
+	return nil
 }
