@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"c2c/e2e/lab"
+	"c2c/e2e/wireagent"
 )
 
 // TestMain runs the tests where they can reach neither the network nor the person's own clients.
@@ -46,6 +47,8 @@ func helper(args []string) (bool, error) {
 	switch {
 	case len(args) >= 2 && args[0] == probeVerb:
 		return true, serveProbe(args[1])
+	case len(args) >= 2 && args[0] == wireVerb:
+		return true, wireagent.Run(args[1], os.Stdin, os.Stdout)
 	case len(args) >= 3 && args[0] == killerVerb:
 		return true, killHook(args[1], args[2], args[3:])
 	}

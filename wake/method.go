@@ -20,6 +20,7 @@ const (
 	// ByTerminal is typed into the client's prompt, the last resort.
 	ByTerminal = "terminal"
 	ByPlugin   = "plugin" // a plugin of ours inside the client
+	ByWire     = "wire"   // an agent that c2c has started
 )
 
 // Notice is what a doorbell may tell: that mail waits, how much and from whom, never what it says.

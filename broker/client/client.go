@@ -67,6 +67,8 @@ type Profile struct {
 	OneShot, Stream []string
 	// Resume is the command that opens a session again, before the session's id; empty when there is none.
 	Resume string
+	// Wire is how an agent is started that speaks the Wire protocol; empty when there is none.
+	Wire []string
 	// Channel names its MCP capability for messages that a server pushes, empty when there is none;
 	// ChannelArgs make it listen to ours.
 	Channel     string
@@ -96,6 +98,16 @@ func Name(name string) string {
 		return p.Name
 	}
 	return name
+}
+
+// Wire is how an agent is started that speaks the Wire protocol.
+func Wire() []string {
+	for _, p := range All() {
+		if len(p.Wire) > 0 {
+			return p.Wire
+		}
+	}
+	return nil
 }
 
 // ByInfo gives the profile of the client that calls itself so in its clientInfo.

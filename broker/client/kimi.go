@@ -18,6 +18,7 @@ func kimi() Profile {
 		ConfigDir: ".kimi-code",
 		Resume:    "kimi --session",
 		OneShot:   []string{"-p", "--prompt"},
+		Wire:      []string{"kimi", "--wire"}, // the older one; Kimi Code does not know the option
 	}
 }
 
@@ -32,7 +33,7 @@ func kimiGuide() Guide {
 		Quirks: []string{
 			"That command needs `disable_timeout`. When it ends Kimi Code starts a turn, whose end shows the mail; then it has to be run again.",
 			"`kimi web` is a process of its own: it does not show what a terminal shows.",
-			"The older kimi-cli of Python is another program, and is not set up.",
+			"The older kimi-cli of Python is another program, and is not set up. `c2c wire-daemon` carries mail to an agent of it that c2c starts (`kimi --wire`). That could not be had, so it was tested against its documentation and its npm client alone.",
 		},
 	}
 }

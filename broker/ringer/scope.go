@@ -100,6 +100,21 @@ func Plugin(name string, link *plugin.Link) Scope {
 	}
 }
 
+// Agent is a program that c2c has started for one session, whose mail m gives to it.
+func Agent(sid string, m wake.Method) Scope {
+	return Scope{
+		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]broker.Session, error) {
+			s, err := b.Resolve(ctx, broker.Caller{Explicit: sid})
+			if errors.Is(err, broker.ErrNoSession) {
+				return nil, nil
+			}
+			// Its process may change under a message that is on its way, and that is no other session.
+			return []broker.Session{{ID: s.ID}}, err
+		},
+		ways: func(wake.Place, wake.Session) (wake.Ways, error) { return wake.Ways{Methods: []wake.Method{m}}, nil },
+	}
+}
+
 // tell passes on that something has changed, until stop is called.
 func (s Scope) tell(ctx context.Context, changes *watch.Changes) (stop func()) {
 	if s.changed == nil {

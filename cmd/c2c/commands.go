@@ -50,6 +50,7 @@ func commands() []command {
 var inC2cd = [][2]string{
 	{"start", "run a client as a session with a name"},
 	{"wake", "wake sessions from outside: a daemon, tmux, screen"},
+	{"wire-daemon", "carry mail to an agent that speaks the Wire protocol"},
 	{"mcp", "the MCP server that a client starts"},
 	{"plugin", "the other end of a plugin that a client runs"},
 	{"install", "set up a client; --dry-run shows the changes"},

@@ -21,7 +21,7 @@ import (
 var layers = map[string]string{
 	"cmd/cli":          "",
 	"cmd/c2c":          "broker broker/client cmd/cli hooks inbox inbox/atomicfile inbox/filelock wake golang.org/x/sys",
-	"cmd/c2cd":         "broker broker/client broker/doctor broker/mcpserver broker/ringer cmd/cli hooks inbox inbox/filelock install wake wake/clients wake/daemon wake/mux wake/plugin wake/pty",
+	"cmd/c2cd":         "broker broker/client broker/doctor broker/mcpserver broker/ringer cmd/cli hooks inbox inbox/atomicfile inbox/filelock install wake wake/clients wake/daemon wake/mux wake/plugin wake/pty wake/watch wake/wire",
 	"inbox/atomicfile": "golang.org/x/sys",
 	"inbox/fields":     "",
 	"inbox/filelock":   "inbox/atomicfile golang.org/x/sys",
@@ -44,12 +44,13 @@ var layers = map[string]string{
 	"wake/screen":      "wake github.com/charmbracelet/x/ansi",
 	"wake/mux":         "broker/procstat wake wake/screen wake/socket golang.org/x/sys",
 	"wake/pty":         "wake wake/screen github.com/creack/pty golang.org/x/sys golang.org/x/term",
+	"wake/wire":        "inbox wake",
 	"hooks":            "inbox inbox/atomicfile",
 	"install":          "broker/client broker/doctor inbox/atomicfile github.com/tailscale/hujson github.com/creachadair/tomledit github.com/rogpeppe/go-internal/diff",
 }
 
 // adapters know one client or one terminal each, and nothing of each other.
-var adapters = []string{"wake/claude", "wake/codex", "wake/mux", "wake/plugin", "wake/pty", "wake/qwen"}
+var adapters = []string{"wake/claude", "wake/codex", "wake/mux", "wake/plugin", "wake/pty", "wake/qwen", "wake/wire"}
 
 // slow is what c2c must not link, however far away it is imported: it costs at every hook.
 var slow = []string{"net/http", "text/template", "html/template", "regexp", "go/ast", "encoding/xml", "encoding/gob"}

@@ -171,7 +171,7 @@ func canWake(name string) bool {
 }
 
 func (a *app) checkDaemon(ctx context.Context, b *broker.Broker) doctor.Finding {
-	d := daemon.Daemon{Dir: b.Dir()}
+	d := daemon.Wake(b.Dir())
 	f := doctor.Finding{Status: doctor.OK, Part: "wake daemon", Path: d.Log()}
 	pid, err := d.PID()
 	all, lerr := b.Sessions(ctx)

@@ -50,7 +50,7 @@ func (a *app) wake(ctx context.Context, args []string) error {
 		return err
 	}
 	defer b.Close()
-	d := &wakeDaemon{Daemon: daemon.Daemon{Dir: b.Dir()}, a: a, b: b, gap: *gap}
+	d := &wakeDaemon{Daemon: daemon.Wake(b.Dir()), a: a, b: b, gap: *gap}
 	switch verbs[0] {
 	case "run":
 		return d.run(ctx)

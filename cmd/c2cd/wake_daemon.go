@@ -48,7 +48,8 @@ func (d *wakeDaemon) start(ctx context.Context) error {
 	for _, p := range client.All() {
 		places = append(places, p.ConfigEnv)
 	}
-	if pid, err = d.Start(ctx, os.Environ(), places, "wake", "run", "--min-inject-gap", d.gap.String()); err == nil {
+	env := append(daemon.Places(os.Environ(), places), "C2C_MCP_BROKER_ROOT="+d.b.Root())
+	if pid, err = d.Start(ctx, "/", env, "wake", "run", "--min-inject-gap", d.gap.String()); err == nil {
 		fmt.Fprintf(d.a.stdout, "wake daemon runs, process %d\n", pid)
 	}
 	return err

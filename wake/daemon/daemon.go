@@ -1,7 +1,8 @@
-// Package daemon runs one background process for each root, the wake daemon.
+// Package daemon runs background processes of c2c: the wake daemon of a root, and the daemons that carry mail to
+// agents.
 //
-// Whoever holds the lock of wake.lock is the daemon; wake.pid says which process that is, and wake.log has what
-// it says. A crash leaves the last two, which then mean nothing. The daemon ends when its wake.pid is removed.
+// Whoever holds the lock of <name>.lock is the daemon; <name>.pid says which process that is, and <name>.log has what
+// it says. A crash leaves the last two, which then mean nothing. The daemon ends when its pid file is removed.
 package daemon
 
 import (
@@ -24,28 +25,33 @@ import (
 	"c2c/wake/watch"
 )
 
-// Files of the daemon, in the root.
-const (
-	lockFile = "wake.lock"
-	pidFile  = "wake.pid"
-	logFile  = "wake.log"
-)
-
 const (
 	maxLog   = 1 << 20 // when a daemon that starts begins its log anew, in bytes
 	stopTime = 10 * time.Second
 	lookTime = 10 * time.Millisecond // between two looks whether it runs
 )
 
-// Daemon is the wake daemon of a root.
-type Daemon struct{ Dir *atomicfile.Dir }
+// Daemon is one background process.
+type Daemon struct {
+	Dir  *atomicfile.Dir // where its files are
+	Name string          // how their names begin
+	What string          // what people call it
+	Verb string          // the command of c2c that has start and stop for it
+}
+
+// Wake is the wake daemon of a root.
+func Wake(root *atomicfile.Dir) Daemon { return Daemon{root, "wake", "wake daemon", "wake"} }
+
+func (d Daemon) lockFile() string { return d.Name + ".lock" }
+func (d Daemon) pidFile() string  { return d.Name + ".pid" }
+func (d Daemon) logFile() string  { return d.Name + ".log" }
 
 // Log is the path of its log.
-func (d Daemon) Log() string { return filepath.Join(d.Dir.Path(), logFile) }
+func (d Daemon) Log() string { return filepath.Join(d.Dir.Path(), d.logFile()) }
 
-// Run is the daemon: it works until ctx ends, or until somebody removes wake.pid.
+// Run is the daemon: it works until ctx ends, until the work is done, or until somebody removes the pid file.
 func (d Daemon) Run(ctx context.Context, work func(context.Context)) (err error) {
-	lock, err := filelock.Open(d.Dir, lockFile)
+	lock, err := filelock.Open(d.Dir, d.lockFile())
 	if err != nil {
 		return err
 	}
@@ -59,9 +65,9 @@ func (d Daemon) Run(ctx context.Context, work func(context.Context)) (err error)
 		if pid, err := d.PID(); err == nil && pid != 0 {
 			which = fmt.Sprintf(", process %d", pid)
 		}
-		return fmt.Errorf("a wake daemon runs already%s; c2c wake stop ends it", which)
+		return fmt.Errorf("a %s runs already%s; c2c %s stop ends it", d.What, which, d.Verb)
 	}
-	if err := d.Dir.Replace(pidFile, pidLine()); err != nil {
+	if err := d.Dir.Replace(d.pidFile(), pidLine()); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.removePID()) }()
@@ -69,25 +75,26 @@ func (d Daemon) Run(ctx context.Context, work func(context.Context)) (err error)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		defer stop()
 		work(ctx)
 	}()
 	defer func() { stop(); <-done }()
 	changes := watch.NewChanges()
 	defer changes.Close()
-	changes.Until(ctx, filepath.Join(d.Dir.Path(), pidFile), d.stopped)
+	changes.Until(ctx, filepath.Join(d.Dir.Path(), d.pidFile()), d.stopped)
 	return nil
 }
 
 func pidLine() []byte { return append(strconv.AppendInt(nil, int64(os.Getpid()), 10), '\n') }
 
-// stopped says whether wake.pid is gone, or another one.
+// stopped says whether the pid file is gone, or another one.
 func (d Daemon) stopped() (bool, error) {
-	text, err := d.Dir.Read(pidFile)
+	text, err := d.Dir.Read(d.pidFile())
 	return errors.Is(err, fs.ErrNotExist) || err == nil && !bytes.Equal(text, pidLine()), nil
 }
 
 func (d Daemon) removePID() error {
-	if err := d.Dir.Remove(pidFile); !errors.Is(err, fs.ErrNotExist) {
+	if err := d.Dir.Remove(d.pidFile()); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -96,7 +103,7 @@ func (d Daemon) removePID() error {
 // runs says whether there is a daemon. It makes no lock file, and does not take the lock: a daemon that starts
 // at that moment would think that another one runs.
 func (d Daemon) runs() (bool, error) {
-	lock, err := d.Dir.Open(lockFile, os.O_RDONLY)
+	lock, err := d.Dir.Open(d.lockFile(), os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -114,7 +121,7 @@ func (d Daemon) PID() (pid int, err error) {
 	if runs, err := d.runs(); err != nil || !runs {
 		return 0, err
 	}
-	text, err := d.Dir.Read(pidFile)
+	text, err := d.Dir.Read(d.pidFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil // it has just begun, or is about to end
 	}
@@ -123,14 +130,14 @@ func (d Daemon) PID() (pid int, err error) {
 	}
 	pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil || pid < 1 {
-		return 0, fmt.Errorf("%s holds %.20q and no process", pidFile, text)
+		return 0, fmt.Errorf("%s holds %.20q and no process", d.pidFile(), text)
 	}
 	return pid, nil
 }
 
-// Start runs this program with args, and returns its process when that is the daemon. Of the environment it gets
-// what names places, and more by name.
-func (d Daemon) Start(ctx context.Context, env, more []string, args ...string) (pid int, err error) {
+// Start runs this program in a directory with an environment and args, and returns its process when that is the
+// daemon.
+func (d Daemon) Start(ctx context.Context, dir string, env []string, args ...string) (pid int, err error) {
 	log, err := d.openLog()
 	if err != nil {
 		return 0, err
@@ -141,11 +148,10 @@ func (d Daemon) Start(ctx context.Context, env, more []string, args ...string) (
 		return 0, fmt.Errorf("find c2cd: %w", err)
 	}
 	cmd := exec.Command(self, args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", log, log
-	cmd.Env = append(places(env, more), "C2C_MCP_BROKER_ROOT="+d.Dir.Path())
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, env, log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it outlives the terminal
 	if err := cmd.Start(); err != nil {
-		return 0, fmt.Errorf("start the wake daemon: %w", err)
+		return 0, fmt.Errorf("start the %s: %w", d.What, err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
@@ -158,14 +164,14 @@ func (d Daemon) Start(ctx context.Context, env, more []string, args ...string) (
 		case <-ctx.Done():
 			return 0, context.Cause(ctx)
 		case <-ended:
-			return 0, fmt.Errorf("the wake daemon did not start; %s tells why", d.Log())
+			return 0, fmt.Errorf("the %s did not start; %s tells why", d.What, d.Log())
 		case <-time.After(lookTime):
 		}
 	}
 }
 
 func (d Daemon) openLog() (*os.File, error) {
-	log, err := d.Dir.Open(logFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND)
+	log, err := d.Dir.Open(d.logFile(), os.O_WRONLY|os.O_CREATE|os.O_APPEND)
 	if err != nil {
 		return nil, err
 	}
@@ -175,13 +181,14 @@ func (d Daemon) openLog() (*os.File, error) {
 	}
 	if err != nil {
 		log.Close()
-		return nil, fmt.Errorf("begin %s anew: %w", logFile, err)
+		return nil, fmt.Errorf("begin %s anew: %w", d.logFile(), err)
 	}
 	return log, nil
 }
 
-// places leaves out what may be a key: it would stay in the daemon's memory for weeks.
-func places(env, more []string) []string {
+// Places gives the variables of an environment that name places, and more by name. What may be a key is left out: it
+// would stay in the daemon's memory for weeks.
+func Places(env, more []string) []string {
 	names := append([]string{"HOME", "PATH", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "XDG_STATE_HOME",
 		"XDG_RUNTIME_DIR", "TMUX_TMPDIR", "SCREENDIR"}, more...)
 	return slices.DeleteFunc(env, func(v string) bool {
@@ -190,7 +197,7 @@ func places(env, more []string) []string {
 	})
 }
 
-// Stop ends the daemon and returns when it has ended. It removes wake.pid, again and again, since a daemon that
+// Stop ends the daemon and returns when it has ended. It removes the pid file, again and again, since a daemon that
 // has just begun writes it. ran is false if there was none.
 func (d Daemon) Stop(ctx context.Context) (ran bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, stopTime)
@@ -204,7 +211,7 @@ func (d Daemon) Stop(ctx context.Context) (ran bool, err error) {
 		}
 		select {
 		case <-ctx.Done():
-			return ran, fmt.Errorf("wait for the wake daemon to end: %w", context.Cause(ctx))
+			return ran, fmt.Errorf("wait for the %s to end: %w", d.What, context.Cause(ctx))
 		case <-time.After(lookTime):
 		}
 	}

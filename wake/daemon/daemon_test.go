@@ -27,7 +27,7 @@ func TestStopEndsTheDaemonAndNoProcessByItsNumber(t *testing.T) {
 	exited := make(chan error, 1)
 	go func() { exited <- other.Wait() }()
 	defer func() { other.Process.Kill(); <-exited }()
-	d := Daemon{Dir: dir}
+	d := Wake(dir)
 	works, ended := make(chan bool), make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -35,13 +35,13 @@ func TestStopEndsTheDaemonAndNoProcessByItsNumber(t *testing.T) {
 		ended <- d.Run(ctx, func(ctx context.Context) { close(works); <-ctx.Done() })
 	}()
 	<-works
-	if text, err := dir.Read(pidFile); err != nil || string(text) != strconv.Itoa(os.Getpid())+"\n" {
-		t.Errorf("%s holds %q, %v", pidFile, text, err)
+	if text, err := dir.Read(d.pidFile()); err != nil || string(text) != strconv.Itoa(os.Getpid())+"\n" {
+		t.Errorf("%s holds %q, %v", d.pidFile(), text, err)
 	}
 	if err := d.Run(ctx, nil); err == nil || !strings.Contains(err.Error(), "runs already, process "+strconv.Itoa(os.Getpid())) {
 		t.Errorf("a second one: %v", err)
 	}
-	if err := dir.Replace(pidFile, []byte(strconv.Itoa(other.Process.Pid))); err != nil {
+	if err := dir.Replace(d.pidFile(), []byte(strconv.Itoa(other.Process.Pid))); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.Stop(t.Context()); err != nil {
@@ -54,7 +54,7 @@ func TestStopEndsTheDaemonAndNoProcessByItsNumber(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if _, err := dir.Stat(pidFile); err == nil {
+	if _, err := dir.Stat(d.pidFile()); err == nil {
 		t.Error("the pid file stays")
 	}
 	if ran, err := d.Stop(t.Context()); err != nil || ran {

@@ -186,7 +186,7 @@ func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message) (r wake.Ring, 
 		var err error
 		switch {
 		case m.Carrier != nil && (w.policy.Tries == 0 || m.Idempotent):
-			err = w.handOver(ctx, m)
+			err = HandOver(ctx, w.Box, m)
 		case m.Doorbell != nil:
 			err = m.Doorbell.Ring(ctx, wake.NoticeOf(wake.MayWake(msgs)))
 		default:
@@ -200,15 +200,15 @@ func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message) (r wake.Ring, 
 	return r, cause
 }
 
-// handOver gives the client what the carrier takes. The lease ends with this process,
+// HandOver gives the client what the carrier of a method takes. The lease ends with this process,
 // so a crash in between offers the messages again.
-func (w *Watcher) handOver(ctx context.Context, m wake.Method) error {
+func HandOver(ctx context.Context, box *inbox.Mailbox, m wake.Method) error {
 	if m.Ready != nil {
 		if err := m.Ready(ctx); err != nil {
 			return err
 		}
 	}
-	l, err := w.Box.Lease(ctx, m.Name, wake.MaxLook)
+	l, err := box.Lease(ctx, m.Name, wake.MaxLook)
 	if err != nil {
 		return err
 	}

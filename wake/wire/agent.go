@@ -1,0 +1,319 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	maxLine   = 100 << 20       // what the agent itself takes for the longest line, in bytes
+	maxTail   = 2 << 10         // how much of its standard error is kept
+	closeTime = 3 * time.Second // for the agent to end when its input has
+	pipeTime  = time.Second     // for what it has written before its end, if a child of it keeps the pipe
+)
+
+// agent is one process that speaks Wire.
+type agent struct {
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	writing chan struct{} // holds one: who writes to in
+	ask     func(request) (result any, known bool)
+	over    func(error)   // is told that a turn is over, and why it did not end well
+	ended   chan struct{} // closed when the process has ended
+	version version
+
+	mu    sync.Mutex
+	last  int                   // the number of the last call
+	calls map[string]chan reply // that wait for their answer
+	turn  *turn                 // the one that runs, or the last one; nil: there was none
+	words *words                // that were given last
+	news  chan struct{}         // closed and replaced when turn or words change
+	err   error                 // why it ended
+}
+
+// turn is what one prompt has started.
+type turn struct {
+	id   string
+	over bool
+	err  error // why it did not end well
+}
+
+// words are what the agent was given, and how far they have come.
+type words struct {
+	event string // that says that the agent has taken them
+	taken bool
+	step  bool // a step has begun since
+	had   bool // the model has answered
+}
+
+// line is a message of the agent.
+type line struct {
+	ID     string          `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	reply
+}
+
+type reply struct {
+	Result json.RawMessage `json:"result"`
+	Error  *rpcError       `json:"error"`
+}
+
+type rpcError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+// request is what the agent asks for, and what it tells.
+type request struct {
+	Type    string          `json:"type"`
+	Payload json.RawMessage `json:"payload"`
+}
+
+// start runs the agent. ask answers what it asks for.
+func start(argv, env []string, dir string, ask func(request) (any, bool), over func(error)) (*agent, error) {
+	a := &agent{cmd: exec.Command(argv[0], argv[1:]...), writing: make(chan struct{}, 1), ask: ask, over: over,
+		ended: make(chan struct{}), calls: map[string]chan reply{}, news: make(chan struct{})}
+	a.cmd.Dir, a.cmd.Env, a.cmd.WaitDelay = dir, env, pipeTime
+	a.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for us, and what the agent starts ends with it
+	stderr := &tail{}
+	out, lines := io.Pipe()
+	a.cmd.Stdout, a.cmd.Stderr = lines, stderr
+	var err error
+	if a.in, err = a.cmd.StdinPipe(); err == nil {
+		err = a.cmd.Start()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start the agent: %w", err)
+	}
+	go func() {
+		lines.CloseWithError(a.cmd.Wait()) // nil is the end of the file
+	}()
+	go a.read(out, stderr)
+	return a, nil
+}
+
+// read takes what the agent says until it ends.
+func (a *agent) read(out *io.PipeReader, stderr *tail) {
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, maxLine)
+	for lines.Scan() {
+		var l line
+		if json.Unmarshal(lines.Bytes(), &l) == nil { // anything else that it prints is nothing for us
+			a.hear(l)
+		}
+	}
+	err := lines.Err()
+	out.CloseWithError(err) // what it writes after a line that is too long is not waited for
+	said := ""
+	if err != nil {
+		said = ", " + err.Error()
+	}
+	if text := stderr.last(); text != "" {
+		said += ": " + text
+	}
+	a.err = errors.New("the agent ended" + said)
+	close(a.ended)
+}
+
+func (a *agent) hear(l line) {
+	var r request
+	switch l.Method {
+	case "":
+		a.answered(l)
+	case "event":
+		if json.Unmarshal(l.Params, &r) == nil {
+			a.told(r.Type)
+		}
+	case "request":
+		if json.Unmarshal(l.Params, &r) == nil && l.ID != "" {
+			a.answer(l.ID, r)
+		}
+	}
+}
+
+// answer answers a request: the agent waits for that, so one that we do not know is refused.
+func (a *agent) answer(id string, r request) {
+	out := map[string]any{"jsonrpc": "2.0", "id": id}
+	if result, known := a.ask(r); known {
+		out["result"] = result
+	} else {
+		out["error"] = rpcError{methodNotFound, fmt.Sprintf("c2c answers no %.100q", r.Type)}
+	}
+	a.write(context.Background(), out) // fails only when the agent ends, which is seen anyway
+}
+
+// told follows the words through the turn.
+func (a *agent) told(event string) {
+	a.update(func() {
+		w := a.words
+		if w == nil {
+			return
+		}
+		switch event {
+		case w.event:
+			w.taken = true
+		case "StepBegin":
+			w.step = w.taken
+		case "ContentPart", "ToolCall":
+			w.had = w.had || w.step
+		}
+	})
+}
+
+// answered takes the answer to a call of ours. That to a prompt ends its turn.
+func (a *agent) answered(l line) {
+	a.mu.Lock()
+	call, ends := a.calls[l.ID], a.turn != nil && !a.turn.over && a.turn.id == l.ID
+	delete(a.calls, l.ID)
+	a.mu.Unlock()
+	if call != nil {
+		call <- l.reply
+	}
+	if !ends {
+		return
+	}
+	var done struct{ Status string }
+	err := l.problem()
+	if err == nil {
+		if err = json.Unmarshal(l.Result, &done); err == nil && done.Status == "cancelled" {
+			err = refusal("the agent's turn was cancelled")
+		}
+	}
+	a.update(func() {
+		a.turn.over, a.turn.err = true, err
+		if a.words != nil && err == nil {
+			a.words.had = a.words.had || a.words.step // a model may answer with nothing
+		}
+	})
+	a.over(err)
+}
+
+// update changes what others wait for.
+func (a *agent) update(change func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	change()
+	close(a.news)
+	a.news = make(chan struct{})
+}
+
+// call asks the agent for something and waits for its answer.
+func (a *agent) call(ctx context.Context, method string, params any) (reply, error) {
+	answer := make(chan reply, 1)
+	id := a.newID(answer)
+	if err := a.write(ctx, message(id, method, params)); err != nil {
+		return reply{}, err
+	}
+	select {
+	case r := <-answer:
+		return r, nil
+	case <-ctx.Done():
+		return reply{}, context.Cause(ctx)
+	case <-a.ended:
+	}
+	select {
+	case r := <-answer: // its last words
+		return r, nil
+	default:
+		return reply{}, a.err
+	}
+}
+
+func message(id, method string, params any) map[string]any {
+	return map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params}
+}
+
+func (a *agent) newID(answer chan reply) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.last++
+	id := strconv.Itoa(a.last)
+	if answer != nil {
+		a.calls[id] = answer
+	}
+	return id
+}
+
+// write writes a line, or returns when ctx or the agent ends: a write that is blocked is left behind.
+func (a *agent) write(ctx context.Context, message map[string]any) error {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(message); err != nil {
+		return err
+	}
+	select {
+	case a.writing <- struct{}{}:
+	case <-a.ended:
+		return a.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	written := make(chan error, 1)
+	go func() {
+		_, err := a.in.Write(text.Bytes())
+		<-a.writing
+		written <- err
+	}()
+	select {
+	case err := <-written:
+		if err == nil {
+			return nil
+		}
+		select { // the agent's own words say more than "broken pipe"
+		case <-a.ended:
+			return a.err
+		case <-time.After(pipeTime):
+			return fmt.Errorf("write to the agent: %w", err)
+		}
+	case <-a.ended:
+		return a.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// close ends the agent, and what it has started.
+func (a *agent) close() {
+	a.in.Close()
+	select {
+	case <-a.ended:
+	case <-time.After(closeTime):
+	}
+	syscall.Kill(-a.cmd.Process.Pid, syscall.SIGKILL)
+	<-a.ended
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	t.text = bytes.Clone(t.text[max(0, len(t.text)-maxTail):])
+	return len(p), nil
+}
+
+// last is the last line that says something.
+func (t *tail) last() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(string(t.text)), "\n")
+	return cut(lines[len(lines)-1])
+}

@@ -1,0 +1,362 @@
+package wire
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"c2c/inbox"
+	"c2c/wake"
+)
+
+// startTime bounds how long the agent may take to answer for the first time.
+const startTime = time.Minute
+
+// Codes of the agent's errors.
+const (
+	methodNotFound = -32601
+	wrongState     = -32000 // a turn runs already, or none does
+	noModel        = -32001
+	unknownModel   = -32002
+	modelFailed    = -32003
+)
+
+// States of the agent.
+const (
+	Off      = "off" // it is started when there is mail
+	Starting = "starting"
+	Working  = "working"
+	Idle     = "idle"
+	Failed   = "failed" // Cause says why; mail waits, and is tried again
+)
+
+// State is what the bridge knows of its agent.
+type State struct {
+	At       time.Time `json:"at"`
+	Agent    string    `json:"agent"`
+	Cause    string    `json:"cause,omitempty"`
+	Protocol string    `json:"protocol,omitempty"` // the version that the agent speaks
+	Approval string    `json:"approval,omitempty"` // what the agent asked for last, and what it was told
+}
+
+// Config is a Bridge's.
+type Config struct {
+	Argv    []string // how the agent is started
+	Dir     string   // where
+	Env     []string
+	Approve bool        // what the agent asks approval for is approved; else it is rejected
+	Version string      // c2c's
+	Tell    func(State) // is told of each new state, one after another
+}
+
+// Bridge gives mail to an agent, which it starts when there is some. It implements wake.Carrier. Carry, Ready and
+// Close are not for several goroutines at once.
+type Bridge struct {
+	cfg   Config
+	agent *agent // nil: none runs
+
+	mu    sync.Mutex
+	state State
+}
+
+// New makes a bridge. It starts nothing yet.
+func New(cfg Config) *Bridge {
+	b := &Bridge{cfg: cfg}
+	b.tell(func(s *State) { s.Agent = Off })
+	return b
+}
+
+// Method is the way to the agent.
+func (b *Bridge) Method() wake.Method {
+	return wake.Method{Name: wake.ByWire, Carrier: b, Ready: b.Ready, Idempotent: true}
+}
+
+func (b *Bridge) tell(change func(*State)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.state.Cause = ""
+	change(&b.state)
+	b.state.At = time.Now().UTC()
+	b.cfg.Tell(b.state)
+}
+
+// Ready fails while a turn runs in an agent that takes nothing meanwhile.
+func (b *Bridge) Ready(context.Context) error {
+	if a := b.agent; a != nil && a.runs() && !a.version.steers() {
+		return wake.ErrHeld
+	}
+	return nil
+}
+
+// Carry implements wake.Carrier. The agent has all of the messages or none.
+func (b *Bridge) Carry(ctx context.Context, msgs []inbox.Message) (had []string, err error) {
+	if err := b.open(ctx); err != nil {
+		return nil, b.failed(ctx, err)
+	}
+	b.tell(func(s *State) { s.Agent = Working })
+	if err := b.agent.give(ctx, text(msgs)); err != nil {
+		return nil, b.failed(ctx, err)
+	}
+	return inbox.Handles(msgs), nil
+}
+
+// text is what the agent shows to its model as its user's words. It begins with no slash, which would be a command.
+func text(msgs []inbox.Message) string {
+	var out strings.Builder
+	out.WriteString(inbox.Preface)
+	for _, m := range msgs {
+		out.WriteString("\n" + m.Envelope())
+	}
+	return out.String()
+}
+
+// failed ends the agent: the next try starts a new one.
+func (b *Bridge) failed(ctx context.Context, err error) error {
+	if ctx.Err() != nil { // it is not the agent's fault
+		return context.Cause(ctx)
+	}
+	b.end()
+	b.tell(func(s *State) { s.Agent, s.Cause = Failed, err.Error() })
+	return err
+}
+
+// open starts an agent if none runs.
+func (b *Bridge) open(ctx context.Context) error {
+	if b.agent != nil {
+		select {
+		case <-b.agent.ended: // while nobody looked
+			b.end()
+		default:
+			return nil
+		}
+	}
+	b.tell(func(s *State) { s.Agent, s.Protocol = Starting, "" })
+	a, err := start(b.cfg.Argv, b.cfg.Env, b.cfg.Dir, b.answer, b.turned)
+	if err != nil {
+		return err
+	}
+	b.agent = a
+	ctx, cancel := context.WithTimeoutCause(ctx, startTime, refusef("the agent did not answer within %v", startTime))
+	defer cancel()
+	if a.version, err = a.initialize(ctx, b.cfg.Version); err == nil {
+		b.tell(func(s *State) { s.Agent, s.Protocol = Idle, a.version.String() })
+	}
+	return err
+}
+
+// turned tells what has become of a turn. It is called by the goroutine that reads from the agent.
+func (b *Bridge) turned(err error) {
+	b.tell(func(s *State) {
+		if s.Agent = Idle; err != nil {
+			s.Cause = "its last turn: " + err.Error()
+		}
+	})
+}
+
+// Close waits until ctx ends for the agent's turn to be over, and ends the agent.
+func (b *Bridge) Close(ctx context.Context) {
+	if b.agent == nil {
+		return
+	}
+	b.agent.idle(ctx)
+	b.end()
+	b.tell(func(s *State) { s.Agent = Off })
+}
+
+func (b *Bridge) end() {
+	if b.agent != nil {
+		b.agent.close()
+		b.agent = nil
+	}
+}
+
+// answer answers what the agent asks for: approvals, and nothing else, since we have told it that we can do no more.
+func (b *Bridge) answer(r request) (result any, known bool) {
+	if r.Type != "ApprovalRequest" {
+		return nil, false
+	}
+	var p struct{ ID, Sender, Action, Description string }
+	if json.Unmarshal(r.Payload, &p) != nil {
+		return nil, false
+	}
+	said := map[string]string{"request_id": p.ID, "response": "reject"}
+	if b.cfg.Approve {
+		said["response"] = "approve"
+	}
+	b.tell(func(s *State) {
+		s.Approval = fmt.Sprintf("%s asked to %s (%s): %s", cut(p.Sender), cut(p.Action), cut(p.Description), said["response"])
+	})
+	return said, true
+}
+
+// cut bounds what the agent says of itself, and keeps it in one line.
+func cut(text string) string {
+	return fmt.Sprintf("%.200s", strings.Join(strings.Fields(text), " "))
+}
+
+// version is that of the protocol.
+type version struct{ major, minor int }
+
+func (v version) String() string { return fmt.Sprintf("%d.%d", v.major, v.minor) }
+
+// steers says whether words can be put into a turn, and the agent says when it has taken them.
+func (v version) steers() bool { return v.minor >= 5 }
+
+func parseVersion(text string) (v version, err error) {
+	major, minor, _ := strings.Cut(text, ".")
+	if v.major, err = strconv.Atoi(major); err == nil {
+		v.minor, err = strconv.Atoi(minor)
+	}
+	if err != nil || v.major != 1 {
+		return v, refusef("the agent speaks version %.20q of the protocol, c2c knows 1.1 to 1.10", text)
+	}
+	return v, nil
+}
+
+// initialize agrees with the agent on what both can do.
+func (a *agent) initialize(ctx context.Context, ours string) (version, error) {
+	r, err := a.call(ctx, "initialize", map[string]any{
+		"protocol_version": "1.10",
+		"client":           map[string]string{"name": "c2c", "version": ours},
+		"capabilities":     map[string]bool{"supports_question": false, "supports_plan_mode": false},
+	})
+	if err != nil {
+		return version{}, err
+	}
+	if r.Error != nil && r.Error.Code == methodNotFound {
+		return version{1, 0}, nil // before 1.1 there was no initialize
+	}
+	var is struct {
+		Protocol string `json:"protocol_version"`
+	}
+	if err := r.problem(); err != nil {
+		return version{}, err
+	}
+	if err := json.Unmarshal(r.Result, &is); err != nil {
+		return version{}, refusef("its answer to initialize cannot be read: %v", err)
+	}
+	return parseVersion(is.Protocol)
+}
+
+// refusal is why an agent that is there did not take the mail.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// Unwrap says what a ringer makes of it.
+func (refusal) Unwrap() error { return wake.ErrUncaptured }
+
+func refusef(format string, args ...any) error { return refusal(fmt.Sprintf(format, args...)) }
+
+// problem is an error of the agent, in words that say what to do.
+func (r reply) problem() error {
+	if r.Error == nil {
+		return nil
+	}
+	said := cut(r.Error.Message)
+	switch r.Error.Code {
+	case wrongState:
+		return refusef("the agent refused: %s", said)
+	case noModel:
+		return refusef("the agent has no model: choose one in its own configuration (%s)", said)
+	case unknownModel:
+		return refusef("the agent cannot use its model: %s", said)
+	case modelFailed:
+		return refusef("the agent's model failed: %s", said)
+	}
+	return refusef("the agent says %q (%d)", said, r.Error.Code)
+}
+
+const errNotAsked = refusal("the agent ended its turn and did not ask its model")
+
+// give has the agent take words, in the turn that runs or in a new one, and returns when its model has answered.
+func (a *agent) give(ctx context.Context, text string) error {
+	input := map[string]string{"user_input": text}
+	if a.runs() && a.version.steers() {
+		if over, err := a.steer(ctx, input); !over {
+			return err
+		}
+	}
+	if err := a.idle(ctx); err != nil {
+		return err
+	}
+	w := a.offer("TurnBegin")
+	id := a.newID(nil)
+	a.update(func() { a.turn = &turn{id: id} })
+	if err := a.write(ctx, message(id, "prompt", input)); err != nil {
+		return err
+	}
+	return a.await(ctx, w)
+}
+
+// steer puts words into the turn that runs; over is true if that had ended already. One that ends without taking them
+// is a failure: nothing says that the next turn does not take them.
+func (a *agent) steer(ctx context.Context, input any) (over bool, err error) {
+	w := a.offer("SteerInput")
+	r, err := a.call(ctx, "steer", input)
+	if err != nil {
+		return false, err
+	}
+	if err := r.problem(); err != nil {
+		return r.Error.Code == wrongState, err
+	}
+	return false, a.await(ctx, w)
+}
+
+// offer notes that words are on their way; event is how the agent says that it has taken them.
+func (a *agent) offer(event string) *words {
+	w := &words{event: event}
+	a.update(func() { a.words = w })
+	return w
+}
+
+func (a *agent) runs() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.turn != nil && !a.turn.over
+}
+
+// await returns nil when the model has answered to words. It fails when the turn is over without that.
+func (a *agent) await(ctx context.Context, w *words) error {
+	if err := a.until(ctx, func() bool { return w.had || a.turn.over }); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if w.had {
+		return nil
+	}
+	return cmp.Or(a.turn.err, error(errNotAsked))
+}
+
+// idle returns when no turn runs.
+func (a *agent) idle(ctx context.Context) error {
+	return a.until(ctx, func() bool { return a.turn == nil || a.turn.over })
+}
+
+// until returns when ready says so, or fails when the agent or ctx ends.
+func (a *agent) until(ctx context.Context, ready func() bool) error {
+	for ended := false; ; {
+		a.mu.Lock()
+		is, news := ready(), a.news
+		a.mu.Unlock()
+		switch {
+		case is:
+			return nil
+		case ended:
+			return a.err
+		}
+		select {
+		case <-news:
+		case <-a.ended: // its last words count
+			ended = true
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

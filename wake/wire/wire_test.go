@@ -1,0 +1,298 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"c2c/e2e/wireagent"
+	"c2c/inbox"
+	"c2c/wake"
+)
+
+// agentVerb makes the test binary the stand-in for the agent.
+const agentVerb = "wire-agent"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == agentVerb {
+		if err := wireagent.Run(os.Args[2], os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "error:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// place is a bridge with its agent.
+type place struct {
+	*Bridge
+	t   *testing.T
+	dir string
+
+	mu     sync.Mutex
+	states []State
+}
+
+func newPlace(t *testing.T, mode string, change ...func(*Config)) *place {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &place{t: t, dir: t.TempDir()}
+	p.becomes(mode)
+	cfg := Config{Argv: []string{self, agentVerb, p.dir}, Dir: p.dir, Env: os.Environ(), Version: "test", Tell: func(s State) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.states = append(p.states, s)
+	}}
+	for _, f := range change {
+		f(&cfg)
+	}
+	p.Bridge = New(cfg)
+	t.Cleanup(func() { p.Close(over()) })
+	return p
+}
+
+// over is a context that has ended.
+func over() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+// becomes says how the next agent behaves.
+func (p *place) becomes(mode string) {
+	p.t.Helper()
+	if err := os.WriteFile(filepath.Join(p.dir, "mode"), []byte(mode), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// pipes are what a slow agent waits for.
+func (p *place) pipes(names ...string) {
+	p.t.Helper()
+	for _, name := range names {
+		if err := syscall.Mkfifo(filepath.Join(p.dir, name), 0o600); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// open lets a slow agent go on.
+func (p *place) open(pipe string) {
+	p.t.Helper()
+	if err := os.WriteFile(filepath.Join(p.dir, pipe), nil, 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// got is what the agents were sent.
+func (p *place) got() string {
+	data, _ := os.ReadFile(filepath.Join(p.dir, "got"))
+	return string(data)
+}
+
+func (p *place) state() State {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.states[len(p.states)-1]
+}
+
+func letter(id string) inbox.Message {
+	return inbox.Message{From: "birch", To: "amber", Content: "/quit <b>" + id, ID: id, TS: 1.5}
+}
+
+func (p *place) carry(ids ...string) (had []string, err error) {
+	var msgs []inbox.Message
+	for _, id := range ids {
+		msgs = append(msgs, letter(id))
+	}
+	return p.Carry(p.t.Context(), msgs)
+}
+
+func TestMailIsAPromptAndTheModelsAnswerTheReceipt(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "")
+	had, err := p.carry("m-1", "m-2")
+	if err != nil || !slices.Equal(had, []string{"m-1", "m-2"}) {
+		t.Fatalf("had %q, %v", had, err)
+	}
+	if err := p.agent.idle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.carry("m-3"); err != nil {
+		t.Fatal(err)
+	}
+	got := p.got()
+	if strings.Count(got, `"initialize"`) != 1 || strings.Count(got, `"prompt"`) != 2 {
+		t.Errorf("the agent got:\n%s", got)
+	}
+	for _, id := range []string{"m-1", "m-2", "m-3"} {
+		if strings.Count(got, id) != 2 { // as an id and in the words
+			t.Errorf("%s came not once in:\n%s", id, got)
+		}
+	}
+	if strings.Contains(got, `"user_input":"/`) || !strings.Contains(got, inbox.Preface) {
+		t.Errorf("a peer's words are a command, or have no preface:\n%s", got)
+	}
+	if s := p.state(); s.Agent == Failed || s.Protocol != "1.10" {
+		t.Errorf("state %+v", s)
+	}
+}
+
+func TestABusyAgentIsSteeredAndAnswersInTheSameTurn(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, wireagent.Slow)
+	p.pipes("go", "end")
+	answered := make(chan error, 1)
+	go func() {
+		_, err := p.carry("m-1")
+		answered <- err
+	}()
+	p.open("go") // blocks until the agent has the prompt
+	if err := <-answered; err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_, err := p.carry("m-2")
+		answered <- err
+	}()
+	p.waitGot(`"steer"`)
+	select {
+	case err := <-answered:
+		t.Fatalf("a steer counts as read before the model has it: %v", err)
+	default:
+	}
+	p.open("end")
+	if err := <-answered; err != nil {
+		t.Fatal(err)
+	}
+	if got := p.got(); strings.Count(got, `"prompt"`) != 1 || strings.Count(got, "m-2") != 2 { // in the words and as the id
+		t.Errorf("the agent got:\n%s", got)
+	}
+}
+
+func (p *place) waitGot(text string) {
+	p.t.Helper()
+	for !strings.Contains(p.got(), text) {
+		select {
+		case <-p.t.Context().Done():
+			p.t.Fatalf("the agent never got %s", text)
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// An agent that does not say when it takes a steer is given nothing while a turn runs.
+func TestAnAgentThatCannotBeSteeredIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{wireagent.Old, wireagent.Legacy} {
+		p := newPlace(t, mode)
+		p.pipes("end")
+		if _, err := p.carry("m-1"); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Ready(t.Context()); !errors.Is(err, wake.ErrHeld) {
+			t.Errorf("%s: in a turn: %v", mode, err)
+		}
+		p.open("end")
+		if _, err := p.carry("m-2"); err != nil {
+			t.Errorf("%s: %v", mode, err)
+		}
+		if got := p.got(); strings.Contains(got, "steer") || strings.Count(got, `"prompt"`) != 2 {
+			t.Errorf("%s got:\n%s", mode, got)
+		}
+	}
+}
+
+func TestWhatTheAgentDoesNotTakeIsSaidAndGivenToTheNext(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[string]struct{ outcome, cause string }{
+		wireagent.NoModel: {wake.Uncaptured, "the agent has no model: choose one in its own configuration (LLM is not set)"},
+		wireagent.Busy:    {wake.Uncaptured, "the agent refused: An agent turn is already in progress"},
+		wireagent.Broken:  {wake.Uncaptured, "the agent's model failed: 429 rate limit"},
+		wireagent.Stopped: {wake.Uncaptured, "the agent ended its turn and did not ask its model"},
+		wireagent.Future:  {wake.Uncaptured, `the agent speaks version "2.0" of the protocol, c2c knows 1.1 to 1.10`},
+		wireagent.Exits:   {wake.Failed, "the agent ended, exit status 1: error: unknown option '--wire'"},
+		wireagent.Dies:    {wake.Failed, "the agent ended, exit status 1: error: it broke"},
+	} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, mode)
+			had, err := p.carry("m-1")
+			if len(had) != 0 || wake.OutcomeOf(err) != want.outcome || err.Error() != want.cause || errors.Is(err, wake.ErrUnreachable) {
+				t.Errorf("had %q, %s: %v", had, wake.OutcomeOf(err), err)
+			}
+			if s := p.state(); s.Agent != Failed || s.Cause != want.cause {
+				t.Errorf("state %+v", s)
+			}
+			p.becomes("")
+			if had, err := p.carry("m-1"); err != nil || len(had) != 1 {
+				t.Errorf("the next agent: %q, %v", had, err)
+			}
+			if s := p.state(); s.Cause != "" {
+				t.Errorf("state after that: %+v", s)
+			}
+		})
+	}
+}
+
+func TestAnAgentThatCannotBeStartedIsSaid(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "", func(c *Config) { c.Argv = []string{"/no/such/agent"} })
+	if _, err := p.carry("m-1"); err == nil || wake.OutcomeOf(err) != wake.Failed || p.state().Agent != Failed {
+		t.Errorf("%v, %+v", err, p.state())
+	}
+}
+
+func TestApprovalsFollowThePolicyAndAreReported(t *testing.T) {
+	t.Parallel()
+	for want, approve := range map[string]bool{"reject": false, "approve": true} {
+		p := newPlace(t, wireagent.Approval, func(c *Config) { c.Approve = approve })
+		if _, err := p.carry("m-1"); err != nil {
+			t.Fatal(err)
+		}
+		p.Close(t.Context()) // and wait for the turn
+		if got := p.got(); !strings.Contains(got, `"response":"`+want+`"`) {
+			t.Errorf("the agent got:\n%s", got)
+		}
+		if s := p.state(); s.Approval != "Shell asked to run shell command (Run command `ls`): "+want || s.Agent != Off {
+			t.Errorf("state %+v", s)
+		}
+	}
+}
+
+// The mail waits for the next agent, and nothing of this one is left.
+func TestACarryEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, wireagent.Mute)
+	ctx, cancel := context.WithCancel(t.Context())
+	answered := make(chan error, 1)
+	go func() {
+		_, err := p.Carry(ctx, []inbox.Message{letter("m-1")})
+		answered <- err
+	}()
+	p.waitGot(`"initialize"`)
+	cancel()
+	if err := <-answered; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if s := p.state(); s.Agent == Failed {
+		t.Errorf("a stop is no failure: %+v", s)
+	}
+	process := p.agent.cmd.Process
+	p.Close(over())
+	if err := process.Signal(syscall.Signal(0)); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("the agent still runs: %v", err)
+	}
+}
