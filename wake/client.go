@@ -15,6 +15,23 @@ type Client struct {
 	// Outside says that a session can be reached without a server that the client has started.
 	Outside bool
 	Ways    func(Place, Session) (Ways, error)
+	// Peers shows names of ours among the sessions to which the client's own tool can write; nil: it has no such tool.
+	// It gives nil where the tool is off. store stores what is sent to such a name, or fails.
+	Peers func(getenv func(string) string, store func(context.Context, Sent) error) Peers
+}
+
+// Peers are the names of ours that a client shows. They are used by one goroutine.
+type Peers interface {
+	// Show makes these the names that are shown, each the only one in a place.
+	Show(place string, names []string) error
+	Close() error
+}
+
+// Sent is a message that a session of the client has sent with the client's own tool.
+type Sent struct {
+	Process      int    // of the sender, as the system says
+	Session      string // the client's own id of its session
+	To, ID, Text string
 }
 
 // Place is where a ringer works, and the mailbox that it rings for.

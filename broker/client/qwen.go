@@ -41,6 +41,7 @@ func qwenGuide() Guide {
 		SetUp:   "An MCP server and hooks in `~/.qwen/settings.json`, for all projects. In a folder that its person trusts, c2c's own tools run without being asked about.",
 		Quirks: []string{
 			"`crossSessionInbound` in its settings is kept to: `c2c status` says `held` or `refused`.",
+			"Its own `send_message` reaches every session of the project by its alias, and `list_agents` shows them (Linux). A name that two projects have is shown with its directory, and the model has to choose.",
 			"Mail at the end of a turn stands under the words \"Stop hook error\". That is no error.",
 		},
 	}

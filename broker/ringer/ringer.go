@@ -92,7 +92,12 @@ func (r *Ringer) ring(ctx context.Context) error {
 	defer r.Scope.tell(ctx, changes)()
 	w := &watchers{Ringer: r, b: b, changes: changes, running: map[wake.Session]*running{}}
 	defer w.stop(nil)
-	return changes.Until(ctx, registry, func() (bool, error) { return false, w.update(ctx) })
+	names := r.names(b)
+	defer names.close()
+	return changes.Until(ctx, registry, func() (bool, error) {
+		names.show(ctx)
+		return false, w.update(ctx)
+	})
 }
 
 func (r *Ringer) sessions(ctx context.Context, b *broker.Broker) (all []wake.Session, err error) {

@@ -25,6 +25,9 @@ type Scope struct {
 	changed   <-chan struct{} // tells that there may be others, or mail to look at; nil: the registry tells
 	// borrows: it takes the right to ring for one ring at a time, so that a session's own server comes first.
 	borrows bool
+	// client and process are those of the server's own client, where its sessions can write to names of ours.
+	client  wake.Client
+	process int
 }
 
 // Server is an MCP server that a client has started, as process pid. Push makes a method of its own, which is
@@ -32,6 +35,7 @@ type Scope struct {
 func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.Context) bool) wake.Method) (scope Scope, ok bool) {
 	c, ok := clients.Find(name)
 	scope.byProcess = c.Open == nil
+	scope.client, scope.process = c, pid
 	scope.ways = func(p wake.Place, s wake.Session) (wake.Ways, error) {
 		p.Inside = true
 		if push != nil {

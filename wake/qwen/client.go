@@ -13,7 +13,7 @@ import (
 const name = "qwen"
 
 // Client is how Qwen Code is woken. Its socket belongs to the server that the client has started.
-func Client() wake.Client { return wake.Client{Name: name, Ways: ways} }
+func Client() wake.Client { return wake.Client{Name: name, Ways: ways, Peers: newPeers} }
 
 func ways(p wake.Place, s wake.Session) (w wake.Ways, err error) {
 	if !p.Inside {

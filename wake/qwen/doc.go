@@ -14,5 +14,8 @@
 // client writes 20 to 40 ms before it asks the model. A message names its session; after /clear a queued one for the
 // old session is dropped, and told. Under -p, and with agents.crossSessionMessaging off, there is no socket.
 //
+// The client's own tool, send_message, finds other sessions by records in its configuration, and writes to their
+// sockets. There names of ours are shown (peers), and what is sent to them is stored (delivery).
+//
 // A Socket may be used by one goroutine at a time.
 package qwen

@@ -21,7 +21,6 @@ type post struct {
 	id, token string
 	changed   chan struct{} // has a value when last says something new
 
-	dir      string
 	listener net.Listener
 	mu       sync.Mutex
 	status   string
@@ -36,27 +35,42 @@ const receiptTime = 2 * time.Second
 func newPost() (*post, error) {
 	p := &post{id: rand.Text(), token: rand.Text(), changed: make(chan struct{}, 1)}
 	var err error
+	if p.listener, err = listen("answer.sock"); err != nil {
+		return nil, fmt.Errorf("%w: no socket for its answer below %s: %v", wake.ErrUncaptured, os.TempDir(), err)
+	}
+	go p.serve()
+	return p, nil
+}
+
+// listen makes a socket in a directory of its own, which nobody else may enter. closeSocket removes both.
+func listen(name string) (l net.Listener, err error) {
 	for _, parent := range []string{os.TempDir(), "/tmp"} {
-		if p.dir, err = os.MkdirTemp(parent, "c2c-"); err != nil { // 0700
+		dir, failed := os.MkdirTemp(parent, ownDir) // 0700
+		if err = failed; err != nil {
 			continue
 		}
-		if len(p.address()) > longestAddress {
+		path := filepath.Join(dir, name)
+		if len(path) > longestAddress {
 			err = fmt.Errorf("the path is too long")
-		} else if p.listener, err = net.Listen("unix", p.address()); err == nil {
-			go p.serve()
-			return p, nil
+		} else if l, err = net.Listen("unix", path); err == nil {
+			return l, nil
 		}
-		os.Remove(p.dir)
+		os.Remove(dir)
 	}
-	return nil, fmt.Errorf("%w: no socket for its answer below %s: %v", wake.ErrUncaptured, os.TempDir(), err)
+	return nil, err
 }
 
-func (p *post) address() string { return filepath.Join(p.dir, "answer.sock") }
+// ownDir is how the names of such directories begin.
+const ownDir = "c2c-"
 
-func (p *post) close() {
-	p.listener.Close() // and remove the socket
-	os.Remove(p.dir)
+func closeSocket(l net.Listener) {
+	l.Close() // and remove the socket
+	os.Remove(filepath.Dir(l.Addr().String()))
 }
+
+func (p *post) address() string { return p.listener.Addr().String() }
+
+func (p *post) close() { closeSocket(p.listener) }
 
 // last is what the client has said last.
 func (p *post) last() string {

@@ -1,0 +1,283 @@
+package qwen
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"c2c/broker/client"
+	"c2c/broker/procstat"
+	"c2c/inbox/atomicfile"
+	"c2c/wake"
+)
+
+// peers shows names of ours among the client's sessions: each has a record beside theirs, and a socket to which the
+// client's send_message writes. The protocol is theirs (cross-session-protocol, sections 1 to 4). Nobody needs a
+// daemon: the server of each window shows all names, with the same session id, and of such twins the client takes the
+// newest.
+type peers struct {
+	records string // the directory of the client's records
+	self    peerRecord
+	take    func(*peer, *net.UnixConn)
+	slots   chan struct{} // one for each connection that is served
+	serving sync.WaitGroup
+	shown   map[string]*peer // by name
+}
+
+// peer is one name of ours.
+type peer struct {
+	name, id, file string
+	token          string
+	listener       net.Listener
+}
+
+// peerRecord is what the client (0.24.4) reads of a session in sessions/<pid>.json. Of ours, Machine says that it is.
+type peerRecord struct {
+	SchemaVersion int    `json:"schemaVersion"`
+	PID           int    `json:"pid"`
+	ProcStart     string `json:"procStart"`
+	PIDNS         uint64 `json:"pidNs"`
+	SessionID     string `json:"sessionId"`
+	Cwd           string `json:"cwd"`
+	Name          string `json:"name"`
+	StartedAt     int64  `json:"startedAt"`
+	Kind          string `json:"kind"`
+	IPCPath       string `json:"ipcPath"`
+	IPCToken      string `json:"ipcToken"`
+	Machine       string `json:"c2cMachine,omitempty"`
+}
+
+// maxRecord is the most that the client reads of a record.
+const maxRecord = 64 << 10
+
+// servedAtOnce bounds the messages that are read at once; others wait until they are accepted.
+const servedAtOnce = 16
+
+// newPeers gives nil where the client takes part in no messages between sessions: under -p, and when its person has
+// turned them off.
+func newPeers(getenv func(string) string, store func(context.Context, wake.Sent) error) wake.Peers {
+	if getenv("QWEN_CODE_MESSAGING_SOCKET") == "" {
+		return nil
+	}
+	profile, _ := client.Find(name)
+	config, _ := profile.Config(getenv)
+	p := &peers{records: filepath.Join(config, "sessions"), slots: make(chan struct{}, servedAtOnce), shown: map[string]*peer{}}
+	p.take = func(to *peer, conn *net.UnixConn) { (&delivery{p.records, to, store}).serve(conn) }
+	return p
+}
+
+// Show implements wake.Peers. A name that a session of the client has stays that session's.
+func (p *peers) Show(place string, names []string) error {
+	if len(names) == 0 && len(p.shown) == 0 {
+		return nil
+	}
+	if err := p.identify(); err != nil {
+		return fmt.Errorf("show names to the client: %w", err)
+	}
+	dir, err := atomicfile.Open(p.records)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	files, theirs, err := p.look(dir)
+	if err != nil {
+		return err
+	}
+	for name, shown := range p.shown {
+		if !slices.Contains(names, name) || theirs[name] || !files[shown.file] {
+			p.hide(dir, shown)
+		}
+	}
+	for _, name := range names {
+		if p.shown[name] == nil && !theirs[name] {
+			if err := p.show(dir, place, name); err != nil {
+				return fmt.Errorf("show %q to the client: %w", name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// identify finds out what the client wants to know of our process.
+func (p *peers) identify() error {
+	if p.self.PID != 0 {
+		return nil
+	}
+	sweepSockets()
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return err
+	}
+	stat, err := procstat.Read(os.Getpid())
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat("/proc/self/ns/pid")
+	if err != nil {
+		return err
+	}
+	machine, _ := os.ReadFile("/etc/machine-id")
+	cwd, _ := os.Getwd()
+	p.self = peerRecord{SchemaVersion: 1, PID: os.Getpid(), PIDNS: info.Sys().(*syscall.Stat_t).Ino, Cwd: cwd, Kind: "external",
+		ProcStart: procStart(string(boot), stat), Machine: "id " + strings.TrimSpace(string(machine))}
+	return nil
+}
+
+func procStart(boot string, s procstat.Stat) string {
+	return fmt.Sprintf("%s:%d", strings.TrimSpace(boot), s.Start)
+}
+
+// look reads the client's directory: which files it has, and which names its own sessions have. What a server of ours
+// left there when it was killed is removed.
+func (p *peers) look(dir *atomicfile.Dir) (files, theirs map[string]bool, err error) {
+	names, err := dir.Names()
+	files, theirs = map[string]bool{}, map[string]bool{}
+	for _, file := range names {
+		r, ok := readPeer(filepath.Join(p.records, file))
+		if !ok {
+			continue
+		}
+		switch gone := p.gone(r); {
+		case r.Machine == "":
+			theirs[r.Name] = theirs[r.Name] || !gone
+		case gone:
+			dir.Remove(file)
+			removeSocket(r.IPCPath)
+			continue
+		}
+		files[file] = true
+	}
+	return files, theirs, err
+}
+
+// gone says whether the process that wrote a record has ended. After a boot of this machine it has, which a record of
+// the client's own does not tell.
+func (p *peers) gone(r peerRecord) bool {
+	boot, _, _ := strings.Cut(p.self.ProcStart, ":")
+	theirs, _, _ := strings.Cut(r.ProcStart, ":")
+	if boot != theirs {
+		return r.Machine == p.self.Machine
+	}
+	stat, err := procstat.Read(r.PID)
+	return r.PIDNS == p.self.PIDNS && (errors.Is(err, procstat.ErrNone) || err == nil && procStart(boot, stat) != r.ProcStart)
+}
+
+func readPeer(path string) (r peerRecord, ok bool) {
+	if !strings.HasSuffix(path, ".json") {
+		return r, false
+	}
+	f, size, err := atomicfile.OpenForeign(path)
+	if err != nil {
+		return r, false
+	}
+	defer f.Close()
+	if size > maxRecord {
+		return r, false
+	}
+	return r, json.NewDecoder(f).Decode(&r) == nil
+}
+
+// show makes a name known. The id is that of the name in this place, whichever server shows it.
+func (p *peers) show(dir *atomicfile.Dir, place, name string) error {
+	sum := sha256.Sum256([]byte(place + "\x00" + name))
+	id := hex.EncodeToString(sum[:16])
+	token := make([]byte, 32)
+	rand.Read(token) // it never fails
+	n := &peer{name: name, id: id[:8] + "-" + id[8:12] + "-" + id[12:16] + "-" + id[16:20] + "-" + id[20:], token: hex.EncodeToString(token),
+		file: fmt.Sprintf("%d-%s.json", p.self.PID, id[:8])}
+	var err error
+	if n.listener, err = listen(peerSocket); err != nil {
+		return err
+	}
+	r := p.self
+	r.SessionID, r.Name, r.StartedAt, r.IPCPath, r.IPCToken = n.id, name, time.Now().UnixMilli(), n.listener.Addr().String(), n.token
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err == nil {
+		err = dir.Write(n.file, append(data, '\n'))
+	}
+	if err != nil {
+		closeSocket(n.listener)
+		return err
+	}
+	p.shown[name] = n
+	p.serving.Go(func() { p.serve(n) })
+	return nil
+}
+
+func (p *peers) hide(dir *atomicfile.Dir, n *peer) error {
+	err := dir.Remove(n.file)
+	closeSocket(n.listener)
+	delete(p.shown, n.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Close implements wake.Peers. What is being stored is stored first.
+func (p *peers) Close() error {
+	if len(p.shown) == 0 {
+		return nil
+	}
+	dir, err := atomicfile.Open(p.records)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	for _, n := range p.shown {
+		err = errors.Join(err, p.hide(dir, n))
+	}
+	p.serving.Wait()
+	return err
+}
+
+// serve ends when the listener is closed.
+func (p *peers) serve(n *peer) {
+	for {
+		conn, err := n.listener.Accept()
+		if err != nil {
+			return
+		}
+		p.slots <- struct{}{}
+		p.serving.Go(func() {
+			defer func() { <-p.slots }()
+			p.take(n, conn.(*net.UnixConn))
+		})
+	}
+}
+
+// removeSocket removes a socket of a server that was killed, and its directory.
+func removeSocket(path string) {
+	info, err := os.Lstat(path)
+	if dir := filepath.Dir(path); err == nil && info.Mode().Type() == fs.ModeSocket && strings.HasPrefix(filepath.Base(dir), ownDir) {
+		os.Remove(path)
+		os.Remove(dir)
+	}
+}
+
+// sweepSockets removes the sockets at which nobody listens any more: the client may have removed their records.
+func sweepSockets() {
+	left, _ := filepath.Glob(filepath.Join(os.TempDir(), ownDir+"*", peerSocket))
+	for _, path := range left {
+		if conn, err := net.Dial("unix", path); err == nil {
+			conn.Close()
+		} else if info, gone := os.Lstat(path); errors.Is(err, syscall.ECONNREFUSED) && gone == nil && time.Since(info.ModTime()) > time.Minute {
+			removeSocket(path) // one that is new may be about to listen
+		}
+	}
+}
+
+const peerSocket = "peer.sock"
