@@ -26,7 +26,7 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 	}
 	var servers, others []doctor.Finding
 	var server *target   // the file that install would put the server into, or the last that may have it
-	var missing []target // other files without a part of ours
+	var missing []target // other files without a part of ours, of the scope that install would put it into
 	for _, t := range slices.Backward(targets) {
 		f, err := readFile(t.path)
 		var found []doctor.Finding
@@ -43,7 +43,7 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 				others = append(others, f)
 			}
 		}
-		if t.part() != partServer && found == nil {
+		if t.part() != partServer && found == nil && !t.other {
 			missing = append(missing, t)
 		} else if t.part() == partServer && (server == nil || !t.other) {
 			server = &t
@@ -56,6 +56,9 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 		servers = []doctor.Finding{noServer(*server, j)}
 	}
 	for _, t := range missing {
+		if slices.ContainsFunc(others, func(f doctor.Finding) bool { return f.Part == t.part() }) {
+			continue // it is there in another scope
+		}
 		others = append(others, t.problem(t.part(), "no entry"))
 	}
 	if s.inspect != nil {
@@ -107,7 +110,7 @@ func (t target) part() string {
 // problem is a finding that another install puts right.
 func (t target) problem(part, what string) doctor.Finding {
 	return doctor.Finding{Client: t.client, Status: doctor.Problem, Part: part, Path: t.path,
-		Detail: what + "; c2c install " + t.client + " puts it right"}
+		Detail: what + "; c2c install " + strings.TrimSpace(t.client+" "+t.with) + " puts it right"}
 }
 
 // inspectServer reports on an MCP server entry that starts command.

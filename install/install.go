@@ -33,13 +33,15 @@ import (
 // Options says whose configuration is edited and what is put there. All paths
 // are absolute.
 type Options struct {
-	Home       string
-	Getenv     func(string) string // the clients' variables and PATH are asked for
-	Project    string              // directory that gets .mcp.json
-	Global     bool                // put the MCP server into the user's file instead of the project's
-	Binary     string              // the c2c to put into configurations
-	HookScript []byte              // content of c2c-inbox-check.sh
-	StateDir   string              // where undo records are kept
+	Home         string
+	Getenv       func(string) string // the clients' variables and PATH are asked for
+	Project      string              // directory that gets .mcp.json
+	Global       bool                // put the MCP server into the user's file instead of the project's
+	InProject    bool                // put everything into the project's files, for a client that is set up for all projects otherwise
+	SharedPlugin bool                // with InProject: the plugin is for all projects all the same
+	Binary       string              // the c2c to put into configurations
+	HookScript   []byte              // content of c2c-inbox-check.sh
+	StateDir     string              // where undo records are kept
 }
 
 // A Change is one file before and after. A nil Before means that there is no
@@ -113,6 +115,9 @@ func PlanInstall(client string, o Options) (*Plan, error) {
 	s, targets, p, err := begin(client, o)
 	if err != nil {
 		return nil, err
+	}
+	if o.InProject && !s.inProject {
+		return nil, fmt.Errorf("plan %s: its files are for all projects; run it without --project", client)
 	}
 	p.again = func() (*Plan, error) { return PlanInstall(client, o) }
 	for _, t := range targets {

@@ -190,6 +190,8 @@ func TestGolden(t *testing.T) {
 				b.write(f.Name, strings.ReplaceAll(string(f.Data), "$BOX", b.dir), 0o600)
 			}
 			b.o.Global = strings.Contains(name, "global")
+			b.o.InProject = strings.Contains(name, "project")
+			b.o.SharedPlugin = strings.Contains(name, "shared")
 			client, _, _ := strings.Cut(filepath.Base(name), "-")
 			before := b.tree()
 
@@ -208,6 +210,35 @@ func TestGolden(t *testing.T) {
 			b.uninstall(client)
 			b.wantTree(before)
 		})
+	}
+}
+
+func TestAClientWithoutFilesOfAProjectIsNotSetUpForOne(t *testing.T) {
+	b := newBox(t)
+	b.o.InProject = true
+	if _, err := PlanInstall(Codex, b.o); err == nil || !strings.Contains(err.Error(), "without --project") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A plugin in one of its places is there, and what is wrong with it is put right there.
+func TestAPluginOfAProjectIsInspected(t *testing.T) {
+	b := newBox(t)
+	b.o.InProject = true
+	b.install(OpenCode)
+	b.o.InProject = false // as doctor looks
+	if found, err := Inspect(OpenCode, b.o); err != nil || len(found) != 2 || found[0].Status != doctor.OK || found[1].Status != doctor.OK {
+		t.Errorf("found %+v, %v", found, err)
+	}
+	b.write("project/.opencode/plugins/c2c.ts", "// edited", 0o644)
+	found, err := Inspect(OpenCode, b.o)
+	if err != nil || len(found) != 2 {
+		t.Errorf("found %+v, %v", found, err)
+	}
+	for _, f := range found {
+		if f.Part == "plugin" && !strings.Contains(f.Detail, "c2c install opencode --project puts it right") {
+			t.Errorf("found %+v", f)
+		}
 	}
 }
 

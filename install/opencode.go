@@ -10,7 +10,7 @@ const OpenCode = "opencode"
 
 // opencode sets OpenCode up: https://opencode.ai/docs/plugins and .../mcp-servers.
 func opencode() setup {
-	return setup{name: OpenCode, files: opencodeFiles, notes: func(Options) []string {
+	return setup{name: OpenCode, files: opencodeFiles, inProject: true, notes: func(Options) []string {
 		return []string{"OpenCode sessions that are running see the change after a restart."}
 	}}
 }
@@ -18,18 +18,30 @@ func opencode() setup {
 //go:embed opencode.ts
 var opencodePlugin []byte
 
+// opencodeFiles are those for all projects, and those of one. The client reads both: of two entries of one name it
+// takes the project's, and two copies of the plugin share their state.
 func opencodeFiles(o Options) []target {
 	dir, _ := configDir(OpenCode, o)
 	command := []string{o.Binary, "mcp"}
+	plugin := scriptEditor{"plugin", runs(opencodePlugin, o.Binary)}
+	server := serverEditor{"mcp", opencodeEntry{"local", command, true, map[string]string{"C2C_MCP_CLIENT_TYPE": OpenCode}}, command}
+	project, with := filepath.Join(o.Project, ".opencode"), "--project"
+	shared := !o.InProject || o.SharedPlugin
+	return []target{
+		{path: filepath.Join(dir, "plugins", "c2c.ts"), mode: 0o644, editor: plugin, other: !shared},
+		{path: filepath.Join(project, "plugins", "c2c.ts"), mode: 0o644, editor: plugin, other: shared, with: with},
+		{path: opencodeConfig(dir), editor: server, other: o.InProject},
+		{path: opencodeConfig(project), mode: 0o644, editor: server, other: !o.InProject, with: with},
+	}
+}
+
+// opencodeConfig is the file of a directory that holds the settings. Both are read, and people with comments have the second.
+func opencodeConfig(dir string) string {
 	config := filepath.Join(dir, "opencode.json")
 	if f, err := readFile(config + "c"); err == nil && f.data != nil {
-		config += "c" // both are read, and people with comments have this one
+		config += "c"
 	}
-	return []target{
-		{path: filepath.Join(dir, "plugins", "c2c.ts"), mode: 0o644, editor: scriptEditor{"plugin", runs(opencodePlugin, o.Binary)}},
-		{path: config, editor: serverEditor{"mcp", opencodeEntry{
-			"local", command, true, map[string]string{"C2C_MCP_CLIENT_TYPE": OpenCode}}, command}},
-	}
+	return config
 }
 
 type opencodeEntry struct {

@@ -17,6 +17,8 @@ type setup struct {
 	// files are those that may hold a part of ours, in the order in which they are written: what a
 	// hook entry names before the entry.
 	files func(o Options) []target
+	// inProject says that files knows Options.InProject.
+	inProject bool
 	// notes are for the person, after files were changed; nil for none.
 	notes func(o Options) []string
 	// inspect looks at what the files cannot tell by themselves; nil for nothing.
@@ -69,6 +71,7 @@ type target struct {
 	path   string
 	mode   fs.FileMode // of a file that we create, 0600 when zero
 	other  bool        // for another scope than the one asked for: only looked at and cleaned
+	with   string      // the option of c2c install for this scope, or empty
 	editor editor
 }
 

@@ -32,7 +32,7 @@ func opencodeGuide() Guide {
 		Idle:    "our plugin, at once",
 		Last:    "the tool `poll_inbox`",
 		Receipt: "a request to the model holds the message",
-		SetUp:   "An MCP server in `~/.config/opencode/opencode.json` (or `.jsonc`) and a plugin in `plugins/c2c.ts` beside it, for all projects.",
+		SetUp:   "An MCP server in `~/.config/opencode/opencode.json` (or `.jsonc`) and a plugin in `plugins/c2c.ts` beside it, for all projects. With `--project`: the same below `.opencode`, for this project alone; with `--project --install-global-plugin` the plugin is for all.",
 		Quirks: []string{
 			"A session that was left with `/new` is `away`: its mail waits until its person writes there again.",
 			"A new session has mail from its first prompt on.",

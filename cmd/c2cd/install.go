@@ -49,9 +49,11 @@ func (a *app) edit(verb string, args []string, plan func(string, install.Options
 	all := install.Clients()
 	fs := a.verb(verb, fmt.Sprintf(installHelp[verb], strings.Join(all, ", ")), verb+" --dry-run "+all[0])
 	dry := fs.Bool("dry-run", false, "show the changes and make none")
-	global, channel := new(bool), new(bool)
+	global, channel, project, plugin := new(bool), new(bool), new(bool), new(bool)
 	if verb == "install" {
 		fs.BoolVar(global, "global", false, "the server for all projects, not for this one alone")
+		fs.BoolVar(project, "project", false, "all of it for this project alone, if the client can")
+		fs.BoolVar(plugin, "install-global-plugin", false, "with --project: not the plugin")
 		fs.BoolVar(channel, "channel", false, "also tell how to start a client with c2c as a channel")
 	}
 	clients, err := fs.read(args)
@@ -62,6 +64,7 @@ func (a *app) edit(verb string, args []string, plan func(string, install.Options
 	if err != nil {
 		return err
 	}
+	o.InProject, o.SharedPlugin = *project, *plugin
 	if clients, err = chosen(clients, o); err != nil {
 		return err
 	}
