@@ -192,7 +192,7 @@ func (b *Broker) claimAlias(rows []row, a *attachment) ([]row, error) {
 		switch {
 		case fold(r.alias()) != fold(a.alias) || r.sid() == a.sid:
 			kept = append(kept, r)
-		case b.state(r) == Absent:
+		case b.state(r) == Absent && !(a.optional && a.caller.Proposed):
 			a.evicted = append(a.evicted, r.sid())
 		case a.optional:
 			a.alias, a.evicted = "", nil

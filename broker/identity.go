@@ -39,6 +39,9 @@ type Caller struct {
 	Last string
 	// Alias is for a session to which nobody has given one. It is used if it is free.
 	Alias string
+	// Proposed says that Alias is the word of a project's file, which may be anybody's: then an absent session keeps it,
+	// and its mail.
+	Proposed bool
 }
 
 func (c Caller) env(name string) string {

@@ -351,6 +351,24 @@ func TestTheOriginalsAliasIsTriedOnce(t *testing.T) {
 	}
 }
 
+// Whoever made a project could have written any name into its file.
+func TestAProposedAliasTakesNothingFromAnAbsentSession(t *testing.T) {
+	w := newWorld(t)
+	gone := w.attach(Caller{Client: "gem", PID: 10, Alias: "amber"})
+	delete(w.procs, 10)
+	proposed := Caller{Client: "gem", PID: 20, Alias: "amber", Proposed: true}
+	if s := w.attach(proposed); s.Alias == "amber" {
+		t.Errorf("it took the alias: %+v", s)
+	}
+	if s, err := w.Resolve(t.Context(), Caller{Explicit: gone.ID}); err != nil || s.Alias != "amber" || s.State != Absent {
+		t.Errorf("the absent session is %+v, %v", s, err)
+	}
+	w.procs[50] = process{pid: 50, parent: 1, start: 5}
+	if s := w.attach(Caller{Client: "gem", PID: 50, Alias: "coral", Proposed: true}); s.Alias != "coral" {
+		t.Errorf("of a free name it got %+v", s)
+	}
+}
+
 func TestOrphansOfTwoClientsAreTwoSessions(t *testing.T) {
 	w := newWorld(t)
 	w.procs[1] = process{pid: 1, start: 1}

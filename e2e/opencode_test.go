@@ -170,6 +170,50 @@ func TestUninstallRestoresOpenCode(t *testing.T) {
 	uninstallRestores(t, l, lab.OpenCode)
 }
 
+// With --port the client makes the plugin twice, and only the second one is told of anything. With the plugin of the
+// project and the one for all projects there are four.
+func TestOpenCodeHasItsMailOnceHoweverManyPluginsRun(t *testing.T) {
+	t.Parallel()
+	l, model := newLab(t), lab.NewModel(t)
+	l.SeedOpenCode(model, nil)
+	l.SettleOpenCode(l.Project + "/.opencode")
+	l.Run(c2c(), "install", "opencode", "--project")
+	l.WriteProject(".opencode/c2c-plugin.json", `{"session_id":"birch","alias":"amber","broker_root":"/nowhere"}`)
+	l.Run(c2c(), "register", "birch", "--session-id", "birch")
+	model.Script(opencodeTool("whoami", map[string]any{}), lab.Say("Known."))
+	p := l.OpenCodeTUI("--port", "0")
+	p.Submit("prompt-one")
+	p.WaitScreen(0, "Known.")
+	if got := model.Wait(1).Last().Text; !strings.Contains(got, "amber") {
+		t.Errorf("with the project's file it is %q", got)
+	}
+	reads := func(word string) {
+		t.Helper()
+		model.Script(lab.Say("Woken by " + word + "."))
+		l.Run("sh", "-c", sendAs("birch", "amber", word))
+		p.WaitScreen(0, "Woken by "+word+".")
+		wantRead(t, l, "id-"+word, "read by plugin")
+	}
+	reads("first")
+	p.Kill()
+	l.Run(c2c(), "install", "opencode")
+	p = l.Terminal(l.OpenCodeEnv(), "/usr/bin/env", "opencode", "--continue", "--port", "0")
+	p.WaitScreen(0, "ctrl+p commands")
+	model.Script(lab.Say("Continued."))
+	p.Submit("prompt-two")
+	p.WaitScreen(0, "Continued.")
+	reads("second")
+	model.Script(lab.Call("bash", map[string]any{"command": sendAs("birch", "amber", "third"), "description": "send"}),
+		lab.Call("bash", map[string]any{"command": "sleep 1", "description": "work"}), lab.Say("Finished."))
+	p.Submit("prompt-three")
+	p.WaitScreen(0, "Finished.")
+	wantRead(t, l, "id-third", "read by plugin")
+	for _, word := range []string{"first", "second", "third"} {
+		onlyOnce(t, model.Turns(), "word-"+word, "user")
+	}
+	wantMailboxes(t, l, lab.OpenCode, 1)
+}
+
 func TestALongMessageReachesOpenCodeWhole(t *testing.T) {
 	t.Parallel()
 	l, model, p := opencodeAt(t, nil)

@@ -37,6 +37,8 @@ type Profile struct {
 	// SessionFile, below its configuration, is where a process of the client says its session: %d is the process,
 	// and the file has JSON with pid and sessionId. What it says is as good as SessionMeta.
 	SessionFile string
+	// ProjectFile is a file of a project with JSON that proposes an alias there: {"alias": …}.
+	ProjectFile string
 	// ProcessEnv is the variable in which the client tells its hooks its own process id, or empty.
 	ProcessEnv string
 	// DetachedHooks says that a hook runs in a session (setsid) of its own, whose leader is the client's child.

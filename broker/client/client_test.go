@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -97,5 +98,33 @@ func TestAProcessSaysItsSession(t *testing.T) {
 	}
 	if got := qwen().SessionOf(7, getenv) + qwen().SessionOf(8, getenv) + claude().SessionOf(7, getenv); got != "" {
 		t.Errorf("a pipe, no file, or another client: %q", got)
+	}
+}
+
+func TestAProjectsFileProposesAnAlias(t *testing.T) {
+	p, dir := opencode(), t.TempDir()
+	path := filepath.Join(dir, p.ProjectFile)
+	if got := p.ProposedAlias(dir); got != "" {
+		t.Errorf("without a file: %q", got)
+	}
+	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		`{"session_id":"opencode-x","alias":"amber","broker_root":"/tmp/x"}`: "amber",
+		`{"alias":7}`: "", `["amber"]`: "", "": "", `{"alias":"` + strings.Repeat("x", 1<<20) + `"}`: "",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.ProposedAlias(dir); got != want {
+			t.Errorf("%.40s: %.40q", text, got)
+		}
+	}
+	if err := errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.ProposedAlias(dir); got != "" {
+		t.Errorf("of a FIFO: %q", got)
 	}
 }

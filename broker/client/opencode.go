@@ -12,7 +12,10 @@ func opencode() Profile {
 		SessionArgument: "_session_id",
 		SharedProcess:   true,
 		Plugin:          true,
-		Inherited:       []string{"OPENCODE", "OPENCODE_PID", "OPENCODE_RUN_ID", "OPENCODE_PROCESS_ROLE"},
+		// The original writes it. What else it says, a session's id and a root, is not read: whoever made the project
+		// could name those of others.
+		ProjectFile: ".opencode/c2c-plugin.json",
+		Inherited:   []string{"OPENCODE", "OPENCODE_PID", "OPENCODE_RUN_ID", "OPENCODE_PROCESS_ROLE"},
 		// Measured with 1.18.33: of more than 51,200 bytes or 2,000 lines, of a tool's answer as of a shell's output,
 		// the model gets a file name and some of it.
 		Answer:          48_000,

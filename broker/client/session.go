@@ -9,8 +9,8 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// maxSessionFile bounds a file that is the client's and not ours.
-const maxSessionFile = 64 << 10
+// maxFile bounds such a file.
+const maxFile = 64 << 10
 
 // SessionOf gives the id of the session that a process of the client has now, by the client's own file; "" when it
 // does not say.
@@ -19,18 +19,32 @@ func (p Profile) SessionOf(pid int, getenv func(string) string) string {
 		return ""
 	}
 	dir, _ := p.Config(getenv)
-	f, _, err := atomicfile.OpenForeign(filepath.Join(dir, fmt.Sprintf(p.SessionFile, pid)))
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxSessionFile))
 	var said struct {
 		PID       int
 		SessionID string
 	}
-	if err != nil || json.Unmarshal(data, &said) != nil || said.PID != pid {
+	if !readJSON(filepath.Join(dir, fmt.Sprintf(p.SessionFile, pid)), &said) || said.PID != pid {
 		return ""
 	}
 	return said.SessionID
+}
+
+// ProposedAlias gives the alias that the project in dir proposes for a session of the client; "" when it does not.
+func (p Profile) ProposedAlias(dir string) string {
+	var said struct{ Alias string }
+	if p.ProjectFile == "" || !readJSON(filepath.Join(dir, p.ProjectFile), &said) {
+		return ""
+	}
+	return said.Alias
+}
+
+// readJSON reads a file that is not ours.
+func readJSON(path string, into any) bool {
+	f, _, err := atomicfile.OpenForeign(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile))
+	return err == nil && json.Unmarshal(data, into) == nil
 }

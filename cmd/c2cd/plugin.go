@@ -35,7 +35,7 @@ func (a *app) plugin(ctx context.Context, args []string) error {
 	if *pid == 0 {
 		*pid = os.Getppid()
 	}
-	p := &pluginSessions{app: a, client: profile.Name, pid: *pid}
+	p := &pluginSessions{app: a, client: profile.Name, pid: *pid, alias: profile.ProposedAlias(a.cwd)}
 	defer p.leave()
 	link := plugin.New(a.stdout, p.meet)
 	defer a.ringer(ringer.Plugin(profile.Name, link)).Start(ctx)()
@@ -46,7 +46,8 @@ func (a *app) plugin(ctx context.Context, args []string) error {
 type pluginSessions struct {
 	app    *app
 	client string
-	pid    int // the client's process
+	pid    int    // the client's process
+	alias  string // that the project proposes, or empty
 
 	b      *broker.Broker
 	served map[string]func() error // by session, what ends the lock that shows that it is served
@@ -71,7 +72,7 @@ func (p *pluginSessions) meet(ctx context.Context, id string) (sid string, err e
 	if err != nil {
 		return "", err
 	}
-	s, err := b.Attach(ctx, broker.Caller{Client: p.client, ClientID: id, PID: p.pid, Getenv: p.app.getenv})
+	s, err := b.Attach(ctx, broker.Caller{Client: p.client, ClientID: id, PID: p.pid, Getenv: p.app.getenv, Alias: p.alias, Proposed: true})
 	if err != nil || p.served[s.ID] != nil {
 		return s.ID, err
 	}
