@@ -56,6 +56,10 @@ type Profile struct {
 	Answer       int
 	AnswerTokens string
 
+	// ResultMail says that the result of any tool of ours brings mail: the call says whose it is, so that a subagent
+	// gets none, and nothing else shows the mail before the model goes on. A client without a profile is served so, too.
+	ResultMail bool
+
 	// Shell is how many bytes of output its shell tool surely passes on to every model; 0 is not known.
 	// ShellLine is how many of them each line takes at the least, where the tool limits lines, too.
 	// ShellMax is the variable with which its person sets such a limit, in characters.

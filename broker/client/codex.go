@@ -15,7 +15,8 @@ func codex() Profile {
 		Inherited:     []string{"CODEX_SESSION_ID"},
 		// Measured with 0.169.0: from 12,000 bytes on, the texts of an answer counted together, the middle is
 		// cut out for a model that it has no metadata of; for gpt-5.5 from 48,000 on.
-		Answer: 9500,
+		Answer:     9500,
+		ResultMail: true, // its hook would only announce it
 		// Of more than 10,000 bytes for a model that it does not know; for gpt-5.5, of 40,000.
 		Shell:     9000,
 		ConfigEnv: "CODEX_HOME",

@@ -212,8 +212,8 @@ func TestThreadsOfOneProcessHaveAMailboxEach(t *testing.T) {
 			t.Fatalf("register: %q", texts)
 		}
 	}
-	amber.want("send", `{"to_alias":"dune","content":"for dune"}`)
 	c.tool("send", `{"to_alias":"coral","content":"for coral"}`, thread("t2"))
+	amber.want("send", `{"to_alias":"dune","content":"for dune"}`)
 	for _, tc := range []struct{ thread, want, not string }{{"t1", "for coral", "for dune"}, {"t2", "for dune", "for coral"}} {
 		texts, _ := c.tool("poll_inbox", `{}`, thread(tc.thread))
 		if got := texts[0]; !strings.Contains(got, tc.want) || strings.Contains(got, tc.not) {
@@ -302,11 +302,11 @@ func TestTheSessionIDOfAnotherIsRefused(t *testing.T) {
 	for _, tool := range []string{"poll_inbox", "register"} {
 		stranger.refused(tool, `{"session_id":"amber"}`, "not yours")
 	}
-	if got := fields(t, birch.want("whoami", `{}`)); got["alias"] != "birch" {
-		t.Errorf("whoami %v", got)
-	}
 	if got := birch.want("poll_inbox", `{}`); !strings.Contains(got, "for birch") {
 		t.Errorf("birch has %s", got)
+	}
+	if got := fields(t, birch.want("whoami", `{}`)); got["alias"] != "birch" {
+		t.Errorf("whoami %v", got)
 	}
 }
 
@@ -346,9 +346,9 @@ func TestMailThatAStalledClientDidNotReadIsOfferedAgain(t *testing.T) {
 
 func TestAnAcknowledgementThatFailsIsLogged(t *testing.T) {
 	amber, birch := pair(t)
+	sid, _ := fields(t, birch.want("whoami", `{}`))["session_id"].(string)
 	amber.want("send", `{"to_alias":"birch","content":"short"}`)
 	amber.want("send", `{"to_alias":"birch","content":"`+strings.Repeat("x", 200_000)+`"}`) // waits for the next call
-	sid, _ := fields(t, birch.want("whoami", `{}`))["session_id"].(string)
 	if err := os.MkdirAll(filepath.Join(birch.root, "archive", sid+".lock"), 0o700); err != nil {
 		t.Fatal(err)
 	}

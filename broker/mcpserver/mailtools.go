@@ -78,31 +78,44 @@ func (c *toolCall) pollInbox(ctx context.Context) (any, error) {
 	if err != nil || p.count == 0 {
 		return p.result(), errors.Join(err, l.Release())
 	}
-	whole := piece.N == piece.Of
+	if err := c.settle(ctx, s.ID, toolPollInbox, l, p.count, piece); err != nil {
+		return nil, err
+	}
+	return p.result(piece.sentence(len(l.Messages)-p.count, l.More)), nil
+}
+
+// settle acknowledges the first n messages of a lease once the answer is written, and gives back the others, or all
+// when the client has not got it. Of a message in parts only the last part counts.
+func (c *toolCall) settle(ctx context.Context, sid, by string, l *inbox.Lease, n int, piece part) error {
 	written := func(err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), ackTime)
 		defer cancel()
 		var failed error // then it is offered again
 		switch {
 		case err != nil:
-			failed = l.Release() // the client has not got it: it waits again
-		case whole:
-			c.progress.Delete(s.ID)
-			failed = l.Ack(ctx, inbox.Handles(l.Messages[:p.count])...)
+			failed = l.Release() // it waits again
+		case piece.N == piece.Of:
+			c.progress.Delete(sid)
+			failed = l.Ack(ctx, inbox.Handles(l.Messages[:n])...)
 		default:
-			c.progress.Store(s.ID, progress{l.Messages[0], piece.N})
-			ring := wake.Ring{At: time.Now(), Method: toolPollInbox, Outcome: broker.Handed, Count: 1}.For(l.Messages[0])
-			failed = errors.Join(l.Release(), c.b.Rang(ctx, s.ID, ring))
+			c.progress.Store(sid, progress{l.Messages[0], piece.N})
+			ring := wake.Ring{At: time.Now(), Method: by, Outcome: broker.Handed, Count: 1}.For(l.Messages[0])
+			failed = errors.Join(l.Release(), c.b.Rang(ctx, sid, ring))
 		}
 		if failed != nil {
-			c.b.LogEvent(ctx, toolPollInbox, broker.Note{Name: "session_id", Value: s.ID}, broker.Note{Name: "error", Value: failed.Error()})
+			c.logFailure(ctx, sid, by, failed)
 		}
 	}
 	if !AfterWrite(ctx, written) {
 		l.Release()
-		return nil, fmt.Errorf("this transport cannot tell when an answer was written; use c2c poll-inbox")
+		return fmt.Errorf("this transport cannot tell when an answer was written; use c2c poll-inbox")
 	}
-	return p.result(piece.sentence(len(l.Messages)-p.count, l.More)), nil
+	return nil
+}
+
+// logFailure records why mail that waits was not handed over, or is handed over again.
+func (c *toolCall) logFailure(ctx context.Context, sid, by string, err error) {
+	c.b.LogEvent(ctx, by, broker.Note{Name: "session_id", Value: sid}, broker.Note{Name: "error", Value: err.Error()})
 }
 
 // fillMail takes whole messages in order while they fit, or the next part of the first.
@@ -136,13 +149,21 @@ func (p part) sentence(n int, more bool) (s string) {
 	if p.N < p.Of {
 		s += "Call poll_inbox again for the next. "
 	}
-	switch {
-	case more:
-		s += fmt.Sprintf("At least %d more messages wait: call poll_inbox again.", n+1)
-	case n > 0:
-		s += fmt.Sprintf("%d more messages wait: call poll_inbox again.", n)
+	if rest := waiting(n, more); rest != "" {
+		s += rest + ": call poll_inbox again."
 	}
 	return strings.TrimSpace(s)
+}
+
+// waiting says that n more messages wait, and with more others behind them; "" when none does.
+func waiting(n int, more bool) string {
+	switch {
+	case more:
+		return fmt.Sprintf("At least %d more messages wait", n+1)
+	case n > 0:
+		return fmt.Sprintf("%d more messages wait", n)
+	}
+	return ""
 }
 
 func (c *toolCall) peekInbox(ctx context.Context) (any, error) {

@@ -13,6 +13,7 @@ import (
 
 // piece is a message, or a part of one, as an answer shows it.
 type piece struct {
+	ID          string `json:"message_id"`
 	From        string `json:"from_alias"`
 	Content     string
 	Part, Parts int
@@ -52,7 +53,7 @@ func TestALongMessageComesInNumberedParts(t *testing.T) {
 			state := func(c *conn, want string) {
 				t.Helper()
 				if c != nil {
-					c.tool("whoami", `{}`, "") // an answer is accounted for before the next call
+					c.tool("peek_inbox", `{}`, "") // an answer is accounted for before the next call
 				}
 				if got := fields(t, amber.want("message_status", `{"message_id":"m-1"}`)); got["state"] != want {
 					t.Errorf("status %v, want %s", got, want)

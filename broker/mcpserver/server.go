@@ -120,7 +120,8 @@ func (t *tools) answer(tool tool) server.ToolHandlerFunc {
 		}
 		callCtx, cancel := context.WithTimeout(ctx, cmp.Or(t.cfg.LockWait, lockWait))
 		defer cancel()
-		v, err := tool.handle(&toolCall{t, b, req, t.caller(ctx, req)}, callCtx)
+		call := &toolCall{t, b, req, t.caller(ctx, req)}
+		v, err := tool.handle(call, callCtx)
 		// A log line that cannot be written is no reason to refuse the call.
 		b.LogEvent(ctx, "rpc", broker.Note{Name: "tool", Value: tool.Name}, broker.Note{Name: "ok", Value: err == nil})
 		if err != nil {
@@ -130,6 +131,7 @@ func (t *tools) answer(tool tool) server.ToolHandlerFunc {
 		if err != nil {
 			return mcp.NewToolResultError(err.Error()), nil
 		}
+		call.addMail(callCtx, tool.Name, res)
 		t.warnMu.Lock()
 		defer t.warnMu.Unlock()
 		for _, w := range t.warnings {

@@ -207,19 +207,21 @@ func (lost) Write(b []byte) (int, error) {
 }
 
 func TestMailOfAnAnswerThatWasNotWrittenIsOfferedAgain(t *testing.T) {
-	amber, birch := pair(t)
-	amber.want("send", `{"to_alias":"birch","content":"precious","message_id":"m-1"}`)
-	input := rpc(0, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"codex-mcp-client","version":"0"}}`) +
-		rpc(1, "tools/call", `{"name":"poll_inbox","arguments":{},"_meta":{"threadId":"thread-1"}}`)
-	err := Serve(t.Context(), strings.NewReader(input), lost{}, New(birch.config()), patient)
-	if err == nil || errors.Is(err, io.EOF) {
-		t.Errorf("serve: %v", err)
-	}
-	if got := fields(t, amber.want("message_status", `{"message_id":"m-1"}`)); got["state"] != "queued" {
-		t.Errorf("status %v", got)
-	}
-	if got := birch.want("poll_inbox", `{}`); !strings.Contains(got, "precious") {
-		t.Errorf("birch has %s", got)
+	for _, tool := range []string{"poll_inbox", "whoami"} {
+		amber, birch := pair(t)
+		amber.want("send", `{"to_alias":"birch","content":"precious","message_id":"m-1"}`)
+		input := rpc(0, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"codex-mcp-client","version":"0"}}`) +
+			rpc(1, "tools/call", `{"name":"`+tool+`","arguments":{},"_meta":{"threadId":"thread-1"}}`)
+		err := Serve(t.Context(), strings.NewReader(input), lost{}, New(birch.config()), patient)
+		if err == nil || errors.Is(err, io.EOF) {
+			t.Errorf("%s: serve: %v", tool, err)
+		}
+		if got := fields(t, amber.want("message_status", `{"message_id":"m-1"}`)); got["state"] != "queued" {
+			t.Errorf("%s: status %v", tool, got)
+		}
+		if got := birch.want("poll_inbox", `{}`); !strings.Contains(got, "precious") {
+			t.Errorf("%s: birch has %s", tool, got)
+		}
 	}
 }
 

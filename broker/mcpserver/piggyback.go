@@ -1,0 +1,73 @@
+package mcpserver
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"c2c/broker/client"
+	"c2c/inbox"
+)
+
+// byResult names the result of another tool than poll_inbox as a reader.
+const byResult = "tool_result"
+
+// addMail adds to the result of a tool the mail that waits for its caller, where nothing else shows it to the model at
+// that moment. It stands behind the result, so that a program which reads that finds it unchanged. What does not
+// fit waits.
+func (c *toolCall) addMail(ctx context.Context, tool string, res *mcp.CallToolResult) {
+	p, known := client.Find(c.caller.Client)
+	// peek_inbox has just shown what waits, and promises to leave it.
+	if known && !p.ResultMail || slices.Contains([]string{toolPollInbox, toolPeekInbox}, tool) {
+		return
+	}
+	s, err := c.b.Resolve(ctx, c.tools.caller(ctx, c.req)) // the call may have registered it
+	if err != nil {
+		return // who is not registered has no mail
+	}
+	box, err := c.b.Mailbox(s.ID)
+	if err != nil {
+		return
+	}
+	if some, err := box.Waiting(); err != nil || !some {
+		return
+	}
+	if err := c.addLeased(ctx, s.ID, box, res); err != nil {
+		c.logFailure(ctx, s.ID, byResult, err)
+	}
+}
+
+// mailPreface stands before such mail.
+const mailPreface = inbox.Preface + " It waited for you and is handed over here, as poll_inbox would do it:\n"
+
+func (c *toolCall) addLeased(ctx context.Context, sid string, box *inbox.Mailbox, res *mcp.CallToolResult) error {
+	room := c.room() - len(mailPreface)
+	for _, content := range res.Content {
+		if text, ok := content.(mcp.TextContent); ok {
+			room -= len(text.Text)
+		}
+	}
+	l, err := box.Lease(ctx, byResult, int64(2*max(room, 1)))
+	if err != nil {
+		return err
+	}
+	page := page{room: room}
+	for _, m := range l.Messages {
+		if one, err := toJSON(m); err != nil || !page.add(one) {
+			break
+		}
+	}
+	if page.count > 0 {
+		if err := c.settle(ctx, sid, byResult, l, page.count, part{}); err != nil {
+			return err
+		}
+		res.Content = append(res.Content, mcp.NewTextContent(mailPreface+page.text.String()+"]"))
+	} else if err := l.Release(); err != nil {
+		return err
+	}
+	if rest := waiting(len(l.Messages)-page.count, l.More); rest != "" {
+		res.Content = append(res.Content, mcp.NewTextContent(rest+": call poll_inbox."))
+	}
+	return nil
+}
