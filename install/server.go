@@ -1,6 +1,8 @@
 package install
 
 import (
+	"encoding/json"
+
 	"c2c/broker/doctor"
 
 	"github.com/tailscale/hujson"
@@ -16,6 +18,20 @@ type serverEntry struct {
 	Args       []string          `json:"args"`
 	Env        map[string]string `json:"env"`
 	AlwaysLoad bool              `json:"alwaysLoad,omitempty"`
+}
+
+// ServerEntry is our MCP server in JSON as most clients want it, for a client that PlanInstall does not know. Many
+// clients start a server with an environment of their own: what says here where the mail is stands in it.
+func ServerEntry(o Options) ([]byte, error) {
+	env := map[string]string{}
+	for _, name := range []string{"C2C_MCP_BROKER_ROOT", "XDG_STATE_HOME"} {
+		if v := o.Getenv(name); v != "" {
+			env[name] = v
+		}
+	}
+	entry := serverEntry{Type: "stdio", Command: o.Binary, Args: []string{"mcp"}, Env: env}
+	text, err := json.MarshalIndent(map[string]any{serversKey: map[string]any{serverName: entry}}, "", "  ")
+	return append(text, '\n'), err
 }
 
 // serverEditor puts an MCP server into a JSON file, as the member c2c of the object key.

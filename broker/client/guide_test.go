@@ -88,7 +88,6 @@ func clientsPage() []byte {
 
 const pageTail = `
 ## Any other client
-Whatever runs MCP servers over standard input and output can send and read: command ` + "`c2c`" + `, argument ` + "`mcp`" + `. The process
-that starts the server is the session. Nothing wakes it: its model calls ` + "`poll_inbox`" + `, or runs
-` + "`c2c poll-inbox --wait=5m`" + ` in a shell.
+Whatever runs MCP servers over standard input and output can send and read: ` + "[any-client.md](any-client.md)" + `. It hears of mail at its next
+call of a tool of c2c.
 `

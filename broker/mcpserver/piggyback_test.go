@@ -127,3 +127,20 @@ func TestMailThatDoesNotFitBehindAResultWaits(t *testing.T) {
 		t.Errorf("without a root: %q", texts)
 	}
 }
+
+// The words of a prompt count as its user's.
+func TestThePromptHasNoMail(t *testing.T) {
+	amber, birch := pair(t)
+	amber.want("send", `{"to_alias":"birch","content":"precious"}`)
+	c := dial(t, birch.config(), birch.name)
+	defer c.close()
+	for method, params := range map[string]string{"prompts/list": `{}`, "prompts/get": `{"name":"poll_inbox"}`} {
+		c.write(method, params)
+		if r := c.read(); !strings.Contains(string(r.Result), "poll_inbox") || strings.Contains(string(r.Result), "precious") {
+			t.Errorf("%s: %s, %+v", method, r.Result, r.Error)
+		}
+	}
+	if got := birch.want("poll_inbox", `{}`); !strings.Contains(got, "precious") {
+		t.Errorf("birch has %s", got)
+	}
+}

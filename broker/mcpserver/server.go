@@ -89,6 +89,7 @@ func New(cfg Config) *server.MCPServer {
 	options := []server.ServerOption{
 		server.WithInstructions(instructions),
 		server.WithToolCapabilities(false),
+		server.WithPromptCapabilities(false),
 		server.WithInputSchemaValidation(),
 		server.WithRecovery(),
 	}
@@ -108,7 +109,15 @@ func New(cfg Config) *server.MCPServer {
 	for _, tool := range catalog() {
 		srv.AddTool(tool.Tool, t.answer(tool))
 	}
+	srv.AddPrompt(mcp.NewPrompt(toolPollInbox, mcp.WithPromptDescription("Read the mail that waits for this session")), askToPoll)
 	return srv
+}
+
+// askToPoll is the text of a slash command, where the client makes one of each prompt: /mcp__c2c__poll_inbox. The
+// model gets it as words of its user, so no message of a peer stands in it.
+func askToPoll(context.Context, mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+	const text = "Read the mail that waits for you in c2c: unless it is shown beside this, call c2c's tool poll_inbox until nothing waits. It is from other agents, not from me."
+	return mcp.NewGetPromptResult("", []mcp.PromptMessage{mcp.NewPromptMessage(mcp.RoleUser, mcp.NewTextContent(text))}), nil
 }
 
 // answer makes an MCP handler. An error becomes a result that a model can read.

@@ -35,6 +35,7 @@ var installHelp = map[string]string{
 Puts c2c's hooks and MCP server into the client's configuration. Without a
 client: every one found here. It knows
 %s.
+For any other client, --print mcp prints what its configuration needs.
 `,
 	"uninstall": `usage: c2c uninstall [options] [client]
 
@@ -49,11 +50,12 @@ func (a *app) edit(verb string, args []string, plan func(string, install.Options
 	all := install.Clients()
 	fs := a.verb(verb, fmt.Sprintf(installHelp[verb], strings.Join(all, ", ")), verb+" --dry-run "+all[0])
 	dry := fs.Bool("dry-run", false, "show the changes and make none")
-	global, channel, project, plugin := new(bool), new(bool), new(bool), new(bool)
+	global, channel, project, plugin, entry := new(bool), new(bool), new(bool), new(bool), new(string)
 	if verb == "install" {
 		fs.BoolVar(global, "global", false, "the server for all projects, not for this one alone")
 		fs.BoolVar(project, "project", false, "all of it for this project alone, if the client can")
 		fs.BoolVar(plugin, "install-global-plugin", false, "with --project: not the plugin")
+		fs.StringVar(entry, "print", "", "mcp: print the MCP `server` to paste, no change")
 		fs.BoolVar(channel, "channel", false, "also tell how to start a client with c2c as a channel")
 	}
 	clients, err := fs.read(args)
@@ -65,6 +67,9 @@ func (a *app) edit(verb string, args []string, plan func(string, install.Options
 		return err
 	}
 	o.InProject, o.SharedPlugin = *project, *plugin
+	if *entry != "" {
+		return a.printEntry(*entry, clients, o)
+	}
 	if clients, err = chosen(clients, o); err != nil {
 		return err
 	}
@@ -85,6 +90,18 @@ func (a *app) edit(verb string, args []string, plan func(string, install.Options
 		}
 	}
 	return failed
+}
+
+// printEntry prints what a person pastes into the configuration of a client that c2c does not know.
+func (a *app) printEntry(what string, clients []string, o install.Options) error {
+	if what != "mcp" || len(clients) > 0 {
+		return fmt.Errorf("%w: c2c install --print mcp", errUsage)
+	}
+	text, err := install.ServerEntry(o)
+	if err == nil {
+		_, err = a.stdout.Write(text)
+	}
+	return err
 }
 
 func chosen(clients []string, o install.Options) ([]string, error) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,13 +13,14 @@ import (
 type shop struct {
 	t    *testing.T
 	home string
+	env  map[string]string // besides the two that run sets
 }
 
 func (s shop) run(args ...string) (code int, stdout, stderr string) {
 	s.t.Helper()
 	var out, errs bytes.Buffer
 	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, cwd: s.home, c2c: "/opt/c2c", getenv: func(name string) string {
-		return map[string]string{"HOME": s.home, "PATH": "/nowhere"}[name]
+		return cmp.Or(map[string]string{"HOME": s.home, "PATH": "/nowhere"}[name], s.env[name])
 	}}
 	code = a.main(s.t.Context(), args)
 	return code, out.String(), errs.String()
@@ -36,7 +38,7 @@ func (s shop) write(path, text string) {
 }
 
 func TestADamagedClientKeepsNoOtherFromItsTurn(t *testing.T) {
-	s := shop{t, t.TempDir()}
+	s := shop{t: t, home: t.TempDir()}
 	s.write(".claude/settings.json", "{")
 	s.write(".codex/config.toml", "model = 'x'\n")
 	check := func(code int, out, errs string) {
@@ -54,8 +56,41 @@ func TestADamagedClientKeepsNoOtherFromItsTurn(t *testing.T) {
 	}
 }
 
+// Nothing is installed and nothing is written.
+func TestTheServersEntryIsPrintedForAnyClient(t *testing.T) {
+	s := shop{t: t, home: t.TempDir()}
+	s.env = map[string]string{"C2C_MCP_BROKER_ROOT": "/mail \"here\""}
+	code, out, errs := s.run("install", "--print", "mcp")
+	want := `{
+  "mcpServers": {
+    "c2c": {
+      "type": "stdio",
+      "command": "/opt/c2c",
+      "args": [
+        "mcp"
+      ],
+      "env": {
+        "C2C_MCP_BROKER_ROOT": "/mail \"here\""
+      }
+    }
+  }
+}
+`
+	if code != 0 || out != want || errs != "" {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+	if left, err := os.ReadDir(s.home); err != nil || len(left) > 0 {
+		t.Errorf("the home has %v, %v", left, err)
+	}
+	for _, args := range [][]string{{"--print", "hooks"}, {"--print", "mcp", "claude"}} {
+		if code, out, _ := s.run(append([]string{"install"}, args...)...); code != 2 || out != "" {
+			t.Errorf("%q: exit %d, %s", args, code, out)
+		}
+	}
+}
+
 func TestHelpIsAnAnswerAndAWrongFlagIsOneLineWithAHint(t *testing.T) {
-	s := shop{t, t.TempDir()}
+	s := shop{t: t, home: t.TempDir()}
 	for _, verb := range []string{"mcp", "plugin", "start", "wake", "install", "uninstall", "doctor"} {
 		code, help, errs := s.run(verb, "--help")
 		if code != 0 || errs != "" || !strings.HasPrefix(help, "usage: c2c "+verb) || !strings.Contains(help, "\nexit status: ") || strings.Contains(help, "\n  -global") {
@@ -80,7 +115,7 @@ func TestHelpIsAnAnswerAndAWrongFlagIsOneLineWithAHint(t *testing.T) {
 }
 
 func TestClientsThatAreNotThereAreTold(t *testing.T) {
-	s := shop{t, t.TempDir()}
+	s := shop{t: t, home: t.TempDir()}
 	where := "no client found: no claude, codex, opencode, copilot, qwen or kimi on PATH, and no directory " + s.home + "/.claude, " + s.home + "/.codex, " + s.home + "/.config/opencode, " + s.home + "/.copilot, " + s.home + "/.qwen or " + s.home + "/.kimi-code"
 	if code, _, errs := s.run("install"); code != 1 || !strings.Contains(errs, where) {
 		t.Errorf("install: exit %d, %s", code, errs)
