@@ -270,6 +270,9 @@ func (m *Message) set(i int, name string, value json.RawMessage) (err error) {
 // maxName bounds the short fields of a message, in bytes.
 const maxName = 128
 
+// Check refuses what no mailbox could keep.
+func (m Message) Check() error { return m.check(Limits{}.withDefaults()) }
+
 // check refuses what could not be kept or read back. The size first: a body that
 // was cut off because it is too large may end in half a character.
 func (m Message) check(limits Limits) error {

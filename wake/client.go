@@ -2,6 +2,7 @@ package wake
 
 import (
 	"context"
+	"time"
 
 	"c2c/inbox"
 )
@@ -18,6 +19,9 @@ type Client struct {
 	// Peers shows names of ours among the sessions to which the client's own tool can write; nil: it has no such tool.
 	// It gives nil where the tool is off. store stores what is sent to such a name, or fails.
 	Peers func(getenv func(string) string, store func(context.Context, Sent) error) Peers
+	// Inject adds a message to the history of a session that does not run, which the client shows when the session is
+	// resumed, and returns where. Nil: it has no history that c2c knows.
+	Inject func(History) (path string, err error)
 }
 
 // Peers are the names of ours that a client shows. They are used by one goroutine.
@@ -32,6 +36,15 @@ type Sent struct {
 	Process      int    // of the sender, as the system says
 	Session      string // the client's own id of its session
 	To, ID, Text string
+}
+
+// History is whose history gets a message.
+type History struct {
+	Getenv func(string) string
+	Config string // the directory of the client's configuration
+	ID     string // the client's own id of the session
+	Text   string
+	Now    time.Time
 }
 
 // Place is where a ringer works, and the mailbox that it rings for.

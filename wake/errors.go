@@ -13,6 +13,8 @@ var (
 	ErrRefused error = &heldError{"client refuses", ErrUncaptured}
 	// ErrConsent is ErrUncaptured because the client keeps what it got until its person accepts it.
 	ErrConsent error = &heldError{"client asks its person first", ErrUncaptured}
+	// ErrLives: the session runs, and does not read its history again.
+	ErrLives = errors.New("a session that runs does not read its history: send it a message")
 	// ErrUnreachable: there is no client behind this method, so another method should be tried.
 	ErrUnreachable = errors.New("client cannot be reached this way")
 )

@@ -51,6 +51,7 @@ var inC2cd = [][2]string{
 	{"start", "run a client as a session with a name"},
 	{"wake", "wake sessions from outside: a daemon, tmux, screen"},
 	{"wire-daemon", "carry mail to an agent that speaks the Wire protocol"},
+	{"inject", "write into the history of an ended session (experimental)"},
 	{"mcp", "the MCP server that a client starts"},
 	{"plugin", "the other end of a plugin that a client runs"},
 	{"install", "set up a client; --dry-run shows the changes"},

@@ -55,7 +55,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if len(args) > 0 && args[0] != "mcp" && args[0] != "start" && args[0] != "plugin" { // those pass on what a client writes
 		a.stdout, a.stderr = out, &inbox.VisibleWriter{W: a.stderr}
 	}
-	err := fmt.Errorf("%w: c2cd mcp | plugin | start | wake | wire-daemon | install | uninstall | doctor", errUsage)
+	err := fmt.Errorf("%w: c2cd mcp | plugin | start | wake | wire-daemon | inject | install | uninstall | doctor", errUsage)
 	if len(args) > 0 {
 		switch args[0] {
 		case "mcp":
@@ -71,6 +71,8 @@ func (a *app) main(ctx context.Context, args []string) int {
 			err = a.wake(ctx, args[1:])
 		case "wire-daemon":
 			err = a.wireDaemon(ctx, args[1:])
+		case "inject":
+			err = a.inject(ctx, args[1:])
 		case "install":
 			err = a.edit("install", args[1:], install.PlanInstall)
 		case "uninstall":

@@ -9,7 +9,7 @@ import (
 
 // Client is how Claude Code is woken: by its channel if a server of ours has one, else by its socket. Both
 // belong to the server that the client has started.
-func Client() wake.Client { return wake.Client{Name: "claude", Ways: ways} }
+func Client() wake.Client { return wake.Client{Name: "claude", Ways: ways, Inject: Inject} }
 
 func ways(p wake.Place, s wake.Session) (w wake.Ways, err error) {
 	w.Busy = func(context.Context) bool { return StateOf(p.Config, s.Process) == Busy }

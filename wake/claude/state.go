@@ -22,19 +22,30 @@ const (
 // maxState bounds a file that is the client's and not ours.
 const maxState = 64 << 10
 
-// StateOf reads what a client process says of itself.
-func StateOf(config string, pid int) State {
-	f, _, err := atomicfile.OpenForeign(filepath.Join(config, "sessions", strconv.Itoa(pid)+".json"))
+// record is what a client process says of itself.
+type record struct {
+	PID       int
+	SessionID string `json:"sessionId"`
+	Status    State
+}
+
+func readRecord(path string) (r record, err error) {
+	f, _, err := atomicfile.OpenForeign(path)
 	if err != nil {
-		return Unknown
+		return r, err
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxState))
-	var said struct {
-		PID    int
-		Status State
+	if err == nil {
+		err = json.Unmarshal(data, &r)
 	}
-	if err != nil || json.Unmarshal(data, &said) != nil || said.PID != pid {
+	return r, err
+}
+
+// StateOf reads what a client process says of itself.
+func StateOf(config string, pid int) State {
+	said, err := readRecord(filepath.Join(config, "sessions", strconv.Itoa(pid)+".json"))
+	if err != nil || said.PID != pid {
 		return Unknown
 	}
 	if said.Status == Idle || said.Status == Unknown {

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"c2c/broker"
+	"c2c/broker/client"
+	"c2c/inbox"
+	"c2c/wake"
+	"c2c/wake/clients"
+)
+
+const injectHelp = `usage: c2c inject --method history [options] <alias> [body | -]
+
+Experimental: writes a message into the history of a session that does not run,
+where its client shows it when the session is resumed. It is no mail: it has no
+status, and is not in c2c history. The file is the client's own; another
+version may not show it. A session that runs is refused. Use c2c send.
+`
+
+// maxInject bounds what is read; a message may have less, and says so.
+const maxInject = 1 << 20
+
+func (a *app) inject(ctx context.Context, args []string) error {
+	fs := a.verb("inject", injectHelp, "inject --method history --from birch amber 'The build is green again.'")
+	method := fs.String("method", "", "how: `history` is the only one")
+	from := fs.String("from", "", "write as this `session` or alias; default: this")
+	words, err := fs.read(args)
+	if err != nil {
+		return err
+	}
+	if *method != "history" || len(words) < 1 || len(words) > 2 {
+		return fmt.Errorf("%w: c2c inject --method history <alias> [body | -]", errUsage)
+	}
+	body := strings.Join(words[1:], "")
+	if body == "" || body == "-" {
+		data, err := io.ReadAll(io.LimitReader(a.stdin, maxInject))
+		if err != nil {
+			return fmt.Errorf("read the body: %w", err)
+		}
+		body = string(data)
+	}
+	if body == "" {
+		return fmt.Errorf("%w: the body is empty", errUsage)
+	}
+	b, err := a.open(a.log)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	sender, err := b.Resolve(ctx, broker.Caller{Explicit: *from, Getenv: a.getenv})
+	if err != nil {
+		return fmt.Errorf("%w; say who writes with --from", err)
+	}
+	now := time.Now()
+	m := inbox.Message{From: sender.Alias, To: words[0], Content: body, ID: inbox.NewID(now), TS: inbox.Seconds(now)}
+	if err := m.Check(); err != nil {
+		return err
+	}
+	return a.injectInto(ctx, b, m)
+}
+
+func (a *app) injectInto(ctx context.Context, b *broker.Broker, m inbox.Message) error {
+	s, err := b.Resolve(ctx, broker.Caller{Explicit: m.To})
+	if err != nil {
+		return err
+	}
+	profile, _ := client.Find(s.Client)
+	c, _ := clients.Find(s.Client)
+	if c.Inject == nil || s.ClientID() == "" {
+		return fmt.Errorf("session %q has no history that c2c knows; c2c send works for every session", s.Alias)
+	}
+	if s.State != broker.Absent {
+		return fmt.Errorf("session %q is %s: %w", s.Alias, s.State, wake.ErrLives)
+	}
+	// One after another: each names the message before it.
+	release, ok, err := b.BorrowRinging(s.ID)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return fmt.Errorf("another process is about to wake session %q: try again", s.Alias)
+	}
+	h := wake.History{Getenv: a.getenv, ID: s.ClientID(), Text: inbox.Preface + "\n" + m.Envelope(), Now: time.Now()}
+	h.Config, _ = profile.Config(a.getenv)
+	path, err := c.Inject(h)
+	if err = errors.Join(err, release()); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "%s is in %s (experimental)\n", m.ID, path)
+	if profile.Resume != "" {
+		fmt.Fprintf(a.stdout, "%s %s shows it\n", profile.Resume, s.ClientID())
+	}
+	return nil
+}

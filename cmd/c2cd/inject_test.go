@@ -1,0 +1,28 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestInjectSaysWhyItCannot(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	k.run("register", "amber", "--session-id", "amber")
+	k.run("register", "birch", "--session-id", "birch")
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"amber", "x"}, "--method history"},
+		{[]string{"--method", "pty", "amber", "x"}, "--method history"},
+		{[]string{"--method", "history", "amber", "x"}, "say who writes with --from"},
+		{[]string{"--method", "history", "--from", "birch", "nobody", "x"}, "nobody"},
+		{[]string{"--method", "history", "--from", "birch", "amber"}, "the body is empty"},
+		{[]string{"--method", "history", "--from", "birch", "amber", strings.Repeat("x", 100_000)}, "c2c send works"},
+	} {
+		if out, err := k.try(append([]string{"inject"}, tc.args...)...); err == nil || !strings.Contains(out, tc.want) {
+			t.Errorf("%.60q: %v, %s", tc.args, err, out)
+		}
+	}
+}

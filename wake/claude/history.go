@@ -1,0 +1,198 @@
+package claude
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/wake"
+)
+
+// sharedDir is a directory of the home in which people keep the histories of several configurations.
+const sharedDir = ".claude-shared"
+
+// entry is a line of a history that belongs to the conversation, as version 2.1.329 writes it. Each names the one
+// before it. The client shows the chain that ends in the last line.
+type entry struct {
+	ParentUUID  *string `json:"parentUuid"`
+	IsSidechain bool    `json:"isSidechain"` // a subagent's
+	Type        string  `json:"type"`
+	Message     *said   `json:"message,omitempty"`
+	UUID        string  `json:"uuid"`
+	Timestamp   string  `json:"timestamp"`
+	UserType    string  `json:"userType,omitempty"`
+	Entrypoint  string  `json:"entrypoint,omitempty"`
+	CWD         string  `json:"cwd,omitempty"`
+	SessionID   string  `json:"sessionId"`
+	Version     string  `json:"version,omitempty"`
+	GitBranch   string  `json:"gitBranch,omitempty"`
+}
+
+type said struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// Inject adds a user's message to the history of a session that does not run, and returns the path of the history.
+// When it returns nil the message survives a power cut. One caller at a time may inject into a session.
+func Inject(h wake.History) (path string, err error) {
+	if !inbox.ValidName(h.ID) {
+		return "", fmt.Errorf("%q is no session of the client", h.ID)
+	}
+	dirs := []string{h.Config, filepath.Join(h.Getenv("HOME"), sharedDir)}
+	if path, err = findHistory(dirs, h.ID); err != nil {
+		return "", err
+	}
+	if err := runs(dirs, h.ID); err != nil {
+		return path, err
+	}
+	if err := appendTo(path, h); err != nil {
+		return path, fmt.Errorf("write to %s: %w", path, err)
+	}
+	if err := runs(dirs, h.ID); err != nil {
+		return path, fmt.Errorf("the message is in %s, but may not be shown: %w", path, err)
+	}
+	return path, nil
+}
+
+// findHistory gives the file of a session, which is below the project in which it was started.
+func findHistory(dirs []string, id string) (path string, err error) {
+	var found os.FileInfo
+	for _, dir := range dirs {
+		projects, err := os.ReadDir(filepath.Join(dir, "projects"))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		for _, p := range projects {
+			file := filepath.Join(dir, "projects", p.Name(), id+".jsonl")
+			info, err := os.Stat(file)
+			if err != nil || found != nil && os.SameFile(found, info) { // people link one directory to the other
+				continue
+			}
+			if found != nil {
+				return "", fmt.Errorf("session %s has two histories, %s and %s", id, path, file)
+			}
+			found, path = info, file
+		}
+	}
+	if found == nil {
+		return "", fmt.Errorf("session %s has no history in %s", id, strings.Join(dirs, " or "))
+	}
+	return path, nil
+}
+
+// runs fails when a process of the client says that it has the session: it does not read the history again.
+func runs(dirs []string, id string) error {
+	for _, dir := range dirs {
+		records, err := os.ReadDir(filepath.Join(dir, "sessions"))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for _, r := range records {
+			said, err := readRecord(filepath.Join(dir, "sessions", r.Name()))
+			if err == nil && said.SessionID == id && said.PID > 0 && !errors.Is(syscall.Kill(said.PID, 0), syscall.ESRCH) {
+				return fmt.Errorf("process %d has the session open: %w", said.PID, wake.ErrLives)
+			}
+		}
+	}
+	return nil
+}
+
+// appendTo adds the message with one write, so that nobody who writes at the same time loses anything.
+func appendTo(path string, h wake.History) (err error) {
+	f, size, err := openHistory(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	last, whole, err := leaf(f)
+	if err != nil {
+		return err
+	}
+	own := last // where and with which version
+	own.ParentUUID, own.Type, own.SessionID, own.UUID = &last.UUID, "user", h.ID, newUUID()
+	own.Message, own.Timestamp = &said{"user", h.Text}, h.Now.UTC().Format("2006-01-02T15:04:05.000Z")
+	var line bytes.Buffer
+	if !whole { // the client was killed while it wrote
+		line.WriteByte('\n')
+	}
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(own); err != nil {
+		return err
+	}
+	if _, err = f.Write(line.Bytes()); err == nil {
+		err = f.Sync()
+	}
+	if err != nil { // a full disk: half a line would be damage
+		err = errors.Join(err, f.Truncate(size))
+	}
+	return err
+}
+
+// openHistory opens a file of the client's to read and to append to.
+func openHistory(path string) (*os.File, int64, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is no regular file")
+	}
+	if err == nil && info.Size() > atomicfile.MaxFile {
+		err = atomicfile.ErrTooLarge
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
+
+// leaf is the last line of the conversation; whole says whether the file ends with a whole line.
+func leaf(in io.Reader) (last entry, whole bool, err error) {
+	lines, whole := bufio.NewReader(in), true
+	for {
+		line, rerr := lines.ReadBytes('\n')
+		if len(line) > 0 {
+			whole = line[len(line)-1] == '\n'
+		}
+		var e struct {
+			entry
+			Message json.RawMessage `json:"message"` // the others' may have any form
+		}
+		if json.Unmarshal(line, &e) == nil && e.UUID != "" && !e.IsSidechain {
+			last = e.entry
+		}
+		if rerr == io.EOF {
+			break
+		}
+		if rerr != nil {
+			return last, whole, rerr
+		}
+	}
+	if last.UUID == "" {
+		return last, whole, errors.New("it holds no conversation")
+	}
+	return last, whole, nil
+}
+
+// newUUID is a random one (RFC 9562 section 5.4), as the client gives its lines.
+func newUUID() string {
+	var b [16]byte
+	rand.Read(b[:])
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
