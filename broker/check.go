@@ -154,6 +154,8 @@ func remedy(s Session, r wake.Ring, wakes bool) string {
 		return "its turn is long, or it has no c2c server: its next tool call or prompt brings the mail"
 	case r.Method == wake.ByChannel:
 		return "a channel needs a client started with c2c start --channel " + s.Client + "; its next prompt brings the mail"
+	case r.Method == wake.ByWire:
+		return "it is tried again; c2c wire-daemon status --alias " + s.Alias + " tells more"
 	case r.Outcome == wake.Rang:
 		return "answer the dialog that is open there; its next prompt brings the mail"
 	case r.Method == wake.ByTerminal:

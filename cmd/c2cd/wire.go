@@ -56,9 +56,10 @@ type wireOptions struct {
 type wireDaemon struct {
 	daemon.Daemon
 	wireOptions
-	a    *app
-	b    *broker.Broker
-	once bool
+	alias string
+	a     *app
+	b     *broker.Broker
+	once  bool
 }
 
 func (a *app) wireDaemon(ctx context.Context, args []string) error {
@@ -120,8 +121,8 @@ func (a *app) wireDaemon(ctx context.Context, args []string) error {
 }
 
 func (a *app) wireOf(b *broker.Broker, dir *atomicfile.Dir, alias string) *wireDaemon {
-	name := strings.ToLower(alias)
-	return &wireDaemon{Daemon: daemon.Daemon{Dir: dir, Name: name, What: "wire daemon of " + name, Verb: "wire-daemon --alias " + name}, a: a, b: b}
+	return &wireDaemon{Daemon: daemon.Daemon{Dir: dir, Name: strings.ToLower(alias), // an alias is the same in any case
+		What: "wire daemon of " + alias, Verb: "wire-daemon --alias " + alias}, alias: alias, a: a, b: b}
 }
 
 // run carries mail until ctx ends or somebody stops it.
@@ -133,7 +134,7 @@ func (d *wireDaemon) run(ctx context.Context) error {
 		return err
 	}
 	// Before anybody is told that it runs: the alias may be somebody else's.
-	sid, err := d.a.register(ctx, broker.Caller{Start: d.Name, Client: wireClient, PID: os.Getpid()}, d.Name)
+	sid, err := d.a.register(ctx, broker.Caller{Start: d.alias, Client: wireClient, PID: os.Getpid()}, d.alias)
 	if err != nil {
 		return err
 	}
@@ -203,7 +204,7 @@ func (d *wireDaemon) start(ctx context.Context) error {
 	if err := d.free(); err != nil {
 		return err
 	}
-	args := []string{"wire-daemon", "run", "--alias", d.Name, fmt.Sprintf("--approve=%t", d.Approve), "--pidfile", d.PIDFile, "--"}
+	args := []string{"wire-daemon", "run", "--alias", d.alias, fmt.Sprintf("--approve=%t", d.Approve), "--pidfile", d.PIDFile, "--"}
 	// All of the environment: the agent may need any of it.
 	env := append(os.Environ(), "C2C_MCP_BROKER_ROOT="+d.b.Root())
 	pid, err := d.Start(ctx, d.In, env, append(args, d.Agent...)...)
@@ -282,17 +283,17 @@ type wireStatus struct {
 }
 
 func (d *wireDaemon) look(ctx context.Context) (st wireStatus, err error) {
-	st.Alias = d.Name
+	st.Alias = d.alias
 	if st.PID, err = d.PID(); err != nil {
 		return st, err
 	}
 	if st.wireKept, err = d.kept(); err != nil {
-		return st, err
+		st.State.Cause = err.Error() // a damaged file hides nobody else
 	}
 	if st.PID == 0 && st.State.Agent != wire.Failed {
 		st.State.Agent = wire.Off // it may have been killed
 	}
-	s, err := d.b.Resolve(ctx, broker.Caller{Explicit: d.Name})
+	s, err := d.b.Resolve(ctx, broker.Caller{Explicit: d.alias})
 	if errors.Is(err, broker.ErrNoSession) {
 		return st, nil
 	}

@@ -188,7 +188,7 @@ func (a *agent) answered(l line) {
 	err := l.problem()
 	if err == nil {
 		if err = json.Unmarshal(l.Result, &done); err == nil && done.Status == "cancelled" {
-			err = refusal("the agent's turn was cancelled")
+			err = refusef("the agent's turn was cancelled")
 		}
 	}
 	a.update(func() {

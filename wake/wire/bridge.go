@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -115,12 +116,14 @@ func text(msgs []inbox.Message) string {
 	return out.String()
 }
 
-// failed ends the agent: the next try starts a new one.
+// failed ends the agent: the next try starts a new one. An agent that only has something else to do stays.
 func (b *Bridge) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil { // it is not the agent's fault
 		return context.Cause(ctx)
 	}
-	b.end()
+	if why := (refusal{}); !errors.As(err, &why) || !why.works {
+		b.end()
+	}
 	b.tell(func(s *State) { s.Agent, s.Cause = Failed, err.Error() })
 	return err
 }
@@ -165,7 +168,15 @@ func (b *Bridge) Close(ctx context.Context) {
 	}
 	b.agent.idle(ctx)
 	b.end()
-	b.tell(func(s *State) { s.Agent = Off })
+	if !b.hasFailed() { // why stays to be read
+		b.tell(func(s *State) { s.Agent = Off })
+	}
+}
+
+func (b *Bridge) hasFailed() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.state.Agent == Failed
 }
 
 func (b *Bridge) end() {
@@ -244,14 +255,17 @@ func (a *agent) initialize(ctx context.Context, ours string) (version, error) {
 }
 
 // refusal is why an agent that is there did not take the mail.
-type refusal string
+type refusal struct {
+	said  string
+	works bool // it does something else, and has taken nothing
+}
 
-func (r refusal) Error() string { return string(r) }
+func (r refusal) Error() string { return r.said }
 
 // Unwrap says what a ringer makes of it.
 func (refusal) Unwrap() error { return wake.ErrUncaptured }
 
-func refusef(format string, args ...any) error { return refusal(fmt.Sprintf(format, args...)) }
+func refusef(format string, args ...any) error { return refusal{said: fmt.Sprintf(format, args...)} }
 
 // problem is an error of the agent, in words that say what to do.
 func (r reply) problem() error {
@@ -261,7 +275,7 @@ func (r reply) problem() error {
 	said := cut(r.Error.Message)
 	switch r.Error.Code {
 	case wrongState:
-		return refusef("the agent refused: %s", said)
+		return refusal{"the agent refused: " + said, true}
 	case noModel:
 		return refusef("the agent has no model: choose one in its own configuration (%s)", said)
 	case unknownModel:
@@ -272,7 +286,7 @@ func (r reply) problem() error {
 	return refusef("the agent says %q (%d)", said, r.Error.Code)
 }
 
-const errNotAsked = refusal("the agent ended its turn and did not ask its model")
+var errNotAsked error = refusal{said: "the agent ended its turn and did not ask its model"}
 
 // give has the agent take words, in the turn that runs or in a new one, and returns when its model has answered.
 func (a *agent) give(ctx context.Context, text string) error {
@@ -331,7 +345,7 @@ func (a *agent) await(ctx context.Context, w *words) error {
 	if w.had {
 		return nil
 	}
-	return cmp.Or(a.turn.err, error(errNotAsked))
+	return cmp.Or(a.turn.err, errNotAsked)
 }
 
 // idle returns when no turn runs.

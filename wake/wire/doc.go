@@ -16,5 +16,6 @@
 //
 // The agent adds words to its conversation before it asks the model, and leaves them there when that fails. So an agent
 // that failed is ended, and the next try is a new one: its model has the words once, unless the command line makes it
-// continue the old conversation.
+// continue the old conversation. One that refuses because a turn runs, which it may start by itself, has taken nothing
+// and stays.
 package wire

@@ -219,7 +219,6 @@ func TestWhatTheAgentDoesNotTakeIsSaidAndGivenToTheNext(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[string]struct{ outcome, cause string }{
 		wireagent.NoModel: {wake.Uncaptured, "the agent has no model: choose one in its own configuration (LLM is not set)"},
-		wireagent.Busy:    {wake.Uncaptured, "the agent refused: An agent turn is already in progress"},
 		wireagent.Broken:  {wake.Uncaptured, "the agent's model failed: 429 rate limit"},
 		wireagent.Stopped: {wake.Uncaptured, "the agent ended its turn and did not ask its model"},
 		wireagent.Future:  {wake.Uncaptured, `the agent speaks version "2.0" of the protocol, c2c knows 1.1 to 1.10`},
@@ -244,6 +243,21 @@ func TestWhatTheAgentDoesNotTakeIsSaidAndGivenToTheNext(t *testing.T) {
 				t.Errorf("state after that: %+v", s)
 			}
 		})
+	}
+}
+
+// It may work on something of its own.
+func TestAnAgentThatWorksByItselfIsNotEnded(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, wireagent.Busy)
+	for range 2 {
+		had, err := p.carry("m-1")
+		if len(had) != 0 || wake.OutcomeOf(err) != wake.Uncaptured || p.state().Cause != "the agent refused: An agent turn is already in progress" {
+			t.Errorf("had %q, %v, state %+v", had, err, p.state())
+		}
+	}
+	if got := p.got(); strings.Count(got, `"initialize"`) != 1 {
+		t.Errorf("it was started anew:\n%s", got)
 	}
 }
 
