@@ -34,6 +34,7 @@ type protocol struct {
 	watch  string             // event whose answer may name a file to watch, or empty
 	change string             // event that tells of a change to that file, or empty
 	turn   func(e Event) turn // what the event says of the turn; nil: nothing
+	often  []string           // events that come many times in a turn
 	// shown says which messages the client's own record of the session has; nil: the record is not read.
 	shown  func(e Event) func(inbox.Message) bool
 	script bool // its hooks run the script, which looks for the pointer
@@ -58,7 +59,7 @@ const (
 )
 
 // protocols has one line for each client.
-func protocols() []protocol { return []protocol{claude(), codex(), qwen(), kimi()} }
+func protocols() []protocol { return []protocol{claude(), codex(), qwen(), kimi(), gemini()} }
 
 // Clients names the clients whose hooks are known.
 func Clients() (names []string) {
@@ -77,7 +78,9 @@ type Event struct {
 	Prompt         prompt `json:"prompt"` // of UserPromptSubmit
 	Notification   string `json:"notification_type"`
 	Transcript     string `json:"transcript_path"` // the client's record of the session
-	Watch          string `json:"-"`               // a file that the answer asks the client to watch
+	Tool           string `json:"tool_name"`
+	ToolFailed     failed `json:"tool_response"`
+	Watch          string `json:"-"` // a file that the answer asks the client to watch
 
 	protocol protocol
 }
@@ -96,6 +99,15 @@ func (p *prompt) UnmarshalJSON(data []byte) error {
 	for _, part := range parts {
 		*p += prompt(part.Text)
 	}
+	return nil
+}
+
+// failed says whether a tool's response tells of an error. It has another form in each client.
+type failed bool
+
+func (f *failed) UnmarshalJSON(data []byte) error {
+	var response struct{ Error any }
+	*f = failed(json.Unmarshal(data, &response) == nil && response.Error != nil)
 	return nil
 }
 
@@ -148,6 +160,11 @@ func (e Event) Turn() (running, told bool) {
 	}
 	turn := e.protocol.turn(e)
 	return turn == runs, turn != untold
+}
+
+// Often says that the event comes many times in a turn, so that a message is announced once.
+func (e Event) Often() bool {
+	return e.Name == "PostToolUse" || slices.Contains(e.protocol.often, e.Name)
 }
 
 // OnError says whether the client reads the answer from standard error, if the exit status is 2.

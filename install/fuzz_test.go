@@ -92,7 +92,7 @@ func FuzzEditSettings(f *testing.F) {
 	}
 	o := fuzzOptions()
 	hooks := claudeFiles(o)[1].editor
-	editors := []editor{hooks, codexFiles(o)[1].editor, claudeServerEditor(o), joint{claudeServerEditor(o), hooks}, qwenFiles(o)[0].editor}
+	editors := []editor{hooks, codexFiles(o)[1].editor, claudeServerEditor(o), joint{claudeServerEditor(o), hooks}, qwenFiles(o)[0].editor, geminiFiles(o)[0].editor}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, e := range editors {
 			after, without := checkEditor(t, e, data)

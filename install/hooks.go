@@ -21,6 +21,8 @@ const hookTimeout = 10
 //	{"hooks": {EVENT: [{"matcher": M, "hooks": [{"type": "command", …}]}]}}
 type hookEditor struct {
 	command string
+	name    string // what the client shows while it runs, where it has a name for that
+	milli   bool   // the client counts the time limit in milliseconds
 	events  []hookEvent
 	ours    func(command string) bool
 }
@@ -40,6 +42,7 @@ type hookGroup struct {
 
 type hookCommand struct {
 	Type    string `json:"type"`
+	Name    string `json:"name,omitempty"`
 	Command string `json:"command"`
 	Timeout int    `json:"timeout,omitempty"`
 	Rewake  bool   `json:"asyncRewake,omitempty"`
@@ -57,7 +60,11 @@ func commandHooks(client string, o Options, events ...hookEvent) hookEditor {
 }
 
 func (e hookEditor) group(event hookEvent) hookGroup {
-	return hookGroup{event.matcher, []hookCommand{{"command", e.command + event.args, hookTimeout, event.rewake}}}
+	timeout := hookTimeout
+	if e.milli {
+		timeout *= 1000
+	}
+	return hookGroup{event.matcher, []hookCommand{{"command", e.name, e.command + event.args, timeout, event.rewake}}}
 }
 
 func (e hookEditor) add(path string, data []byte) ([]byte, error) {

@@ -379,6 +379,7 @@ func TestUninstallWithoutRecordsRemovesOnlyOurs(t *testing.T) {
 		b.write("home/.copilot/settings.json", "{\"enabledFeatureFlags\": {\"EXTENSIONS\": true}}\n", 0o600)
 		b.write("home/.qwen/other", "x", 0o600)
 		b.write("home/.kimi-code/config.toml", "a = 1\n", 0o600)
+		b.write("home/.gemini/other", "x", 0o600)
 		before := b.tree()
 		b.install(client)
 		if err := os.RemoveAll(b.path("home/.local")); err != nil {

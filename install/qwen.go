@@ -16,16 +16,9 @@ func qwen() setup {
 func qwenFiles(o Options) []target {
 	dir, _ := configDir(Qwen, o)
 	return []target{{path: filepath.Join(dir, "settings.json"), editor: joint{
-		serverEditor{serversKey, qwenEntry{o.Binary, []string{"mcp"}, map[string]string{"C2C_MCP_CLIENT_TYPE": Qwen}, true}, o.Binary},
+		serverEditor{serversKey, serverEntry{Command: o.Binary, Args: []string{"mcp"}, Env: map[string]string{"C2C_MCP_CLIENT_TYPE": Qwen}, Trust: true}, o.Binary},
 		commandHooks(Qwen, o,
 			hookEvent{name: "SessionStart"}, hookEvent{name: "UserPromptSubmit"}, hookEvent{name: "PostToolUse"}, hookEvent{name: "Stop"},
 			hookEvent{name: "Notification", matcher: "idle_prompt"}),
 	}}}
-}
-
-type qwenEntry struct {
-	Command string            `json:"command"`
-	Args    []string          `json:"args"`
-	Env     map[string]string `json:"env"`
-	Trust   bool              `json:"trust"`
 }

@@ -18,6 +18,7 @@ type serverEntry struct {
 	Args       []string          `json:"args"`
 	Env        map[string]string `json:"env"`
 	AlwaysLoad bool              `json:"alwaysLoad,omitempty"`
+	Trust      bool              `json:"trust,omitempty"` // its tools run without asking
 }
 
 // ServerEntry is our MCP server in JSON as most clients want it, for a client that PlanInstall does not know. Many

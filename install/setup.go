@@ -30,7 +30,7 @@ type setup struct {
 
 // setups lists every client. A new one gets a line here.
 func setups() []setup {
-	return []setup{claude(), codex(), opencode(), copilot(), qwen(), kimi()}
+	return []setup{claude(), codex(), opencode(), copilot(), qwen(), kimi(), gemini()}
 }
 
 // Clients returns every client that PlanInstall knows.

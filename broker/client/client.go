@@ -43,6 +43,8 @@ type Profile struct {
 	ProcessEnv string
 	// DetachedHooks says that a hook runs in a session (setsid) of its own, whose leader is the client's child.
 	DetachedHooks bool
+	// ChildHooks says that a hook is the client's child.
+	ChildHooks bool
 	// SharedProcess says that one process of the client serves many sessions, so the process does not tell which. The
 	// environment tells it only with SessionServer, or in a shell with ShellEnv.
 	SharedProcess bool
@@ -55,6 +57,8 @@ type Profile struct {
 	// 0 is not known. AnswerTokens is the variable with which its person sets such a limit, in tokens.
 	Answer       int
 	AnswerTokens string
+	// NoArrays says that it refuses a tool answer that begins with the text of a JSON array.
+	NoArrays bool
 
 	// ResultMail says that the result of any tool of ours brings mail: the call says whose it is, so that a subagent
 	// gets none, and nothing else shows the mail before the model goes on. A client without a profile is served so, too.
@@ -82,7 +86,7 @@ type Profile struct {
 }
 
 // A new client gets a line here. The order is that in which their environments are asked.
-var profiles = []Profile{claude(), codex(), opencode(), copilot(), qwen(), kimi()}
+var profiles = []Profile{claude(), codex(), opencode(), copilot(), qwen(), kimi(), gemini()}
 
 // All lists every profile, to be read only.
 func All() []Profile { return profiles }

@@ -16,5 +16,5 @@ type Guide struct {
 
 // Guides lists them in the order of All. A new client gets a line here, too.
 func Guides() []Guide {
-	return []Guide{claudeGuide(), codexGuide(), opencodeGuide(), copilotGuide(), qwenGuide(), kimiGuide()}
+	return []Guide{claudeGuide(), codexGuide(), opencodeGuide(), copilotGuide(), qwenGuide(), kimiGuide(), geminiGuide()}
 }

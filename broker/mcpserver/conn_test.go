@@ -291,6 +291,24 @@ func TestAProcessSaysItsSession(t *testing.T) {
 	}
 }
 
+// Gemini CLI refuses an answer whose first text is a JSON array, and its model would never see the mail in it.
+func TestNoAnswerBeginsWithAnArrayForAClientThatRefusesIt(t *testing.T) {
+	amber, _ := pair(t)
+	cfg := testClient{t: t, root: amber.root, env: amber.env}.config()
+	for name, want := range map[string][]string{"gemini-cli-mcp-client": {"c2c:", "[]"}, "somebody": {"[]"}} {
+		c := dial(t, cfg, name)
+		for _, tool := range []string{"poll_inbox", "peek_inbox", "history"} {
+			if got, isError := c.tool(tool, `{}`, ""); isError || !slices.Equal(got, want) {
+				t.Errorf("%s answers %s with %q, want %q", tool, name, got, want)
+			}
+		}
+		if got, isError := c.tool("whoami", `{}`, ""); isError || len(got) != 1 {
+			t.Errorf("whoami answers %s with %q", name, got)
+		}
+		c.close()
+	}
+}
+
 // A name for the caller in the arguments of a call is the model's word, which is no proof.
 func TestTheSessionIDOfAnotherIsRefused(t *testing.T) {
 	amber, birch := pair(t)

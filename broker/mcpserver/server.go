@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -141,6 +142,9 @@ func (t *tools) answer(tool tool) server.ToolHandlerFunc {
 			return mcp.NewToolResultError(err.Error()), nil
 		}
 		call.addMail(callCtx, tool.Name, res)
+		if p, _ := client.Find(call.caller.Client); p.NoArrays && isArray(res) {
+			res.Content = slices.Insert(res.Content, 0, mcp.Content(mcp.NewTextContent("c2c:")))
+		}
 		t.warnMu.Lock()
 		defer t.warnMu.Unlock()
 		for _, w := range t.warnings {
@@ -149,6 +153,12 @@ func (t *tools) answer(tool tool) server.ToolHandlerFunc {
 		t.warnings = nil
 		return res, nil
 	}
+}
+
+// isArray says whether the first text of an answer is a JSON array.
+func isArray(res *mcp.CallToolResult) bool {
+	text, ok := res.Content[0].(mcp.TextContent)
+	return ok && strings.HasPrefix(text.Text, "[")
 }
 
 func result(v any) (*mcp.CallToolResult, error) {

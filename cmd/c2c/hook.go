@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -54,8 +55,11 @@ func (a *app) hook(ctx context.Context, name string) error {
 	}
 	defer b.Close()
 	pid, _ := strconv.Atoi(a.getenv(profile.ProcessEnv)) // 0: not told
-	if profile.DetachedHooks {
+	switch {
+	case profile.DetachedHooks:
 		pid = b.Starter()
+	case profile.ChildHooks:
+		pid = os.Getppid()
 	}
 	caller := broker.Caller{Client: name, ClientID: e.SessionID, PID: pid, Getenv: a.getenv}
 	s, err := b.Attach(ctx, caller)
@@ -98,7 +102,7 @@ func (a *app) answerHook(ctx context.Context, b *broker.Broker, s broker.Session
 	var out hooks.Answer
 	told := false
 	h := broker.Reader{
-		By: broker.ByHook, Limit: int64(4 * e.Limit()), Often: e.Name == "PostToolUse",
+		By: broker.ByHook, Limit: int64(4 * e.Limit()), Often: e.Often(),
 		Render: func(msgs []inbox.Message, more bool) (shown, announced []int, err error) {
 			out, err = hooks.Render(e, msgs, more)
 			return out.Shown, out.Announced, err

@@ -116,14 +116,14 @@ func TestHelpIsAnAnswerAndAWrongFlagIsOneLineWithAHint(t *testing.T) {
 
 func TestClientsThatAreNotThereAreTold(t *testing.T) {
 	s := shop{t: t, home: t.TempDir()}
-	where := "no client found: no claude, codex, opencode, copilot, qwen or kimi on PATH, and no directory " + s.home + "/.claude, " + s.home + "/.codex, " + s.home + "/.config/opencode, " + s.home + "/.copilot, " + s.home + "/.qwen or " + s.home + "/.kimi-code"
+	where := "no client found: no claude, codex, opencode, copilot, qwen, kimi or gemini on PATH, and no directory " + s.home + "/.claude, " + s.home + "/.codex, " + s.home + "/.config/opencode, " + s.home + "/.copilot, " + s.home + "/.qwen, " + s.home + "/.kimi-code or " + s.home + "/.gemini"
 	if code, _, errs := s.run("install"); code != 1 || !strings.Contains(errs, where) {
 		t.Errorf("install: exit %d, %s", code, errs)
 	}
 	if code, out, _ := s.run("doctor"); code != 0 || !strings.Contains(out, "warning  clients: "+where+"\n") {
 		t.Errorf("doctor: exit %d, %s", code, out)
 	}
-	if code, _, errs := s.run("start", "claude"); code != 1 || errs != "c2c: claude is not installed or not on PATH; c2c start knows claude, codex, opencode, copilot, qwen, kimi\n" {
+	if code, _, errs := s.run("start", "claude"); code != 1 || errs != "c2c: claude is not installed or not on PATH; c2c start knows claude, codex, opencode, copilot, qwen, kimi, gemini\n" {
 		t.Errorf("start: exit %d, %s", code, errs)
 	}
 	s.write(".claude/settings.json", "{}")

@@ -1,0 +1,40 @@
+package client
+
+// gemini is Gemini CLI. Only its hooks are told the session, so the MCP server and the shells of its tools know it by
+// the process. /clear and /resume keep the process. The client starts itself anew, and the second process has the session.
+func gemini() Profile {
+	return Profile{
+		Name:        "gemini",
+		Aliases:     []string{"gemini-cli"},
+		Info:        "gemini",
+		AliasPrefix: "gemini",
+		ChildHooks:  true,
+		Inherited:   []string{"GEMINI_CLI", "GEMINI_CLI_NO_RELAUNCH", "GEMINI_SESSION_ID", "GEMINI_PROJECT_DIR", "GEMINI_CWD", "GEMINI_PLANS_DIR"},
+		// Of more than 40,000 characters the model of 0.61.0 gets the first fifth and the last part, and a file name. In
+		// a shell's output the mail that a hook adds is counted with it.
+		Answer: 38_000,
+		// It takes JSON in the first text of an answer for structured content, which has to be an object.
+		NoArrays:        true,
+		Shell:           15_000,
+		ConfigParentEnv: "GEMINI_CLI_HOME",
+		ConfigDir:       ".gemini",
+		Resume:          "gemini --resume",
+		OneShot:         []string{"-p", "--prompt"},
+	}
+}
+
+func geminiGuide() Guide {
+	return Guide{
+		Client: "gemini", Title: "Gemini CLI", Package: "@google/gemini-cli", Tested: "0.61.0", Date: "2026-11-21",
+		Active:  "hooks: after a tool call, with a prompt, at the end of a turn",
+		Idle:    "nothing wakes it; `c2c poll-inbox --wait --check`, which the agent runs in the background, does",
+		Last:    "the hooks of the next prompt",
+		Receipt: "the hook's answer was written",
+		SetUp:   "An MCP server and hooks in `~/.gemini/settings.json`, for all projects. c2c's own tools run without being asked about.",
+		Quirks: []string{
+			"Mail at the end of a turn stands under the words \"Agent execution blocked\". That is no error.",
+			"Esc while the model answers makes Gemini CLI forget the whole turn, with the mail that came in it: `c2c history` shows it again.",
+			"That command wakes a session only with both settings, `\"tools\": {\"shell\": {\"backgroundCompletionBehavior\": \"inject\"}}` and `\"experimental\": {\"modelSteering\": true}`. c2c does not set them: then what any background command prints counts as words of the person.",
+		},
+	}
+}

@@ -1,0 +1,137 @@
+package hooks
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"c2c/inbox"
+)
+
+// gemini is Gemini CLI 0.61.0. What AfterTool adds comes at the end of the tool's result, and what BeforeAgent adds
+// behind the prompt, both in a tag that says that a hook wrote it; the reason of AfterAgent comes as a user message, and
+// the turn goes on, with a BeforeAgent of its own. Of a shell's output and what is added to it, it cuts the middle when
+// they are longer than 40,000 characters. The result of a tool that failed leaves out what was added. AfterTool runs
+// inside subagents, with the id of the session and without a mark. AfterAgent also runs when Esc has ended the turn: then
+// its reason is lost.
+func gemini() protocol {
+	return protocol{
+		name:  "gemini",
+		limit: 20_000,
+		length: func(text string) int {
+			return len(text) + strings.Count(text, "<")*len("lt;") + strings.Count(text, ">")*len("gt;")
+		},
+		shows: func(e Event) content {
+			switch {
+			case e.Name == "BeforeAgent":
+				if !strings.HasPrefix(string(e.Prompt), inbox.Preface) { // what AfterAgent has shown
+					return bodies
+				}
+			case (e.Name == "AfterAgent" || e.Name == "AfterTool" && !bool(e.ToolFailed)) && e.AgentID == "":
+				return bodies
+			}
+			return nothing
+		},
+		turn: func(e Event) turn {
+			switch e.Name {
+			case "BeforeAgent", "AfterTool":
+				return runs
+			case "SessionStart", "AfterAgent":
+				return over
+			}
+			return untold
+		},
+		encode: func(e Event, text string) any {
+			if e.Name == "AfterAgent" {
+				return map[string]string{"decision": "deny", "reason": text}
+			}
+			return context(e, text+geminiEntities)
+		},
+		agent: geminiAgent,
+		often: []string{"AfterTool", "AfterAgent"},
+	}
+}
+
+// geminiEntities says what the client makes of angle brackets in what a hook adds. It leaves this line as it is.
+const geminiEntities = "\nAbove, &lt; and &gt; stand for angle brackets."
+
+// geminiOwn is the tool that starts a subagent. A subagent has no such tool.
+const geminiOwn = "invoke_agent"
+
+// geminiAgent finds out whether a tool may have run in a subagent, or a turn has ended without an answer. "" is the
+// session's own agent, which goes on with what a hook adds.
+func geminiAgent(e Event, _ string) string {
+	const unknown = "unknown"
+	if e.Name != "AfterTool" && e.Name != "AfterAgent" || e.Tool == geminiOwn {
+		return ""
+	}
+	began, answered := geminiTurn(e.Transcript)
+	if e.Name == "AfterAgent" {
+		if answered {
+			return ""
+		}
+		return unknown
+	}
+	if began.IsZero() || !inbox.ValidName(e.SessionID) || strings.Contains(e.SessionID, ".") { // it is in the name of a directory
+		return unknown
+	}
+	for _, agents := range []string{e.SessionID, "skill-extraction-*"} { // the latter works beside the session
+		logs, _ := filepath.Glob(filepath.Join(filepath.Dir(e.Transcript), agents, "*.jsonl"))
+		for _, log := range logs {
+			if at, err := os.Lstat(log); err == nil && !at.ModTime().Before(began) && !geminiDone(log) {
+				return unknown
+			}
+		}
+	}
+	return ""
+}
+
+// geminiTail is how much of a log is read.
+const geminiTail = 1 << 20
+
+// geminiTurn says when the turn began that runs in a session, or has run last, and whether its model has said something
+// since. After Esc the log goes on with all messages that are left, without those of the turn.
+func geminiTurn(log string) (began time.Time, answered bool) {
+	for line := range bytes.Lines(tail(log, geminiTail)) {
+		var r struct {
+			Type      string
+			Timestamp time.Time
+			Content   json.RawMessage
+			Set       struct{ Messages []struct{} } `json:"$set"`
+		}
+		if json.Unmarshal(line, &r) != nil {
+			continue // the first may be a part of a line
+		}
+		var parts []struct{ Text string }
+		switch {
+		case r.Set.Messages != nil:
+			answered = false
+		case r.Type == "gemini":
+			answered = true
+		case r.Type == "user":
+			answered = false
+			if json.Unmarshal(r.Content, &parts) == nil && len(parts) > 0 && parts[0].Text != "" {
+				began = r.Timestamp
+			}
+		}
+	}
+	return began, answered
+}
+
+// geminiDone says whether a subagent has told its result: then its log ends with a summary of it. One that has failed
+// tells none.
+func geminiDone(log string) (done bool) {
+	for line := range bytes.Lines(tail(log, geminiTail)) {
+		var r struct {
+			Set struct{ Summary *string } `json:"$set"`
+			ID  string
+		}
+		if json.Unmarshal(line, &r) == nil {
+			done = r.Set.Summary != nil || done && r.ID == ""
+		}
+	}
+	return done
+}
