@@ -41,7 +41,7 @@ func TestLabCopilotCallsMCPTools(t *testing.T) {
 	looksIn(t, lab.Copilot, model, p, "prompt-one")
 	clears(p, "/clear", "prompt-one", "? help")
 	looksIn(t, lab.Copilot, model, p, "prompt-two")
-	wantProbe(t, l, "copilot-cli", "1.0.102", "2025-11-25", "progressToken")
+	wantProbe(t, l, "copilot-cli", l.Version(lab.Copilot), "2025-11-25", "progressToken")
 	starts := probeStarts(t, l)
 	if len(starts) != 2 || starts[0]["COPILOT_AGENT_SESSION_ID"] == starts[1]["COPILOT_AGENT_SESSION_ID"] {
 		t.Errorf("after /clear there are %d MCP servers, of sessions %s and %s", len(starts),

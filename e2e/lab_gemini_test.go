@@ -35,7 +35,7 @@ func TestLabGeminiCallsMCPTools(t *testing.T) {
 	looksIn(t, lab.Gemini, model, p, "prompt-one")
 	clears(p, "/clear", "prompt-one", "Type your message")
 	looksIn(t, lab.Gemini, model, p, "prompt-two")
-	wantProbe(t, l, "gemini-cli-mcp-client", "0.61.0", "2025-06-18", "progressToken")
+	wantProbe(t, l, "gemini-cli-mcp-client", l.Version(lab.Gemini), "2025-06-18", "progressToken")
 	starts := probeStarts(t, l)
 	if len(starts) != 1 {
 		t.Errorf("after /clear there are %d MCP servers", len(starts))

@@ -37,7 +37,7 @@ func TestLabOpenCodeCallsMCPTools(t *testing.T) {
 	looksIn(t, lab.OpenCode, model, p, "prompt-one")
 	clears(p, "/new", "prompt-one", "Ask anything")
 	looksIn(t, lab.OpenCode, model, p, "prompt-two")
-	wantProbe(t, l, "opencode", "1.18.33", "2025-11-25", "progressToken")
+	wantProbe(t, l, "opencode", l.Version(lab.OpenCode), "2025-11-25", "progressToken")
 	pid, starts := strconv.Itoa(p.Pid()), probeStarts(t, l)
 	if len(starts) != 1 {
 		t.Errorf("after /new there are %d MCP servers", len(starts))

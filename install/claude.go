@@ -12,7 +12,7 @@ const Claude = "claude"
 
 // claude sets Claude Code up: https://code.claude.com/docs/en/hooks and .../mcp.
 func claude() setup {
-	return setup{name: Claude, files: claudeFiles, notes: claudeNotes, inspect: claudeRefusal,
+	return setup{name: Claude, files: claudeFiles, notes: claudeNotes, inspect: claudeConsent,
 		event: `{"hook_event_name":"PostToolUse","session_id":"doctor"}`}
 }
 
@@ -58,16 +58,26 @@ func claudeHooks(script string) hookEditor {
 	}
 }
 
-// claudeRefusal looks for the answer "no" to the question whether the project's server may be used: Claude Code
-// (2.1.329) does not ask again.
-func claudeRefusal(o Options) (found []doctor.Finding) {
+// claudeConsent looks for the answer to the question whether the project's server may be used: Claude Code (2.1.329)
+// asks at its next start, and after a "no" never again.
+func claudeConsent(o Options) (found []doctor.Finding) {
 	dir, _ := configDir(Claude, o)
+	allowed := false
 	for _, path := range []string{filepath.Join(dir, "settings.json"), filepath.Join(o.Project, ".claude", "settings.json"), filepath.Join(o.Project, ".claude", "settings.local.json")} {
 		f, err := readFile(path)
-		if err == nil && slices.Contains(texts(member(f.data, "disabledMcpjsonServers")), serverName) {
+		if err != nil {
+			continue
+		}
+		if slices.Contains(texts(member(f.data, "disabledMcpjsonServers")), serverName) {
 			found = append(found, doctor.Finding{Client: Claude, Status: doctor.Warning, Part: "approval", Path: path,
 				Detail: `Claude Code was told not to use the server; take "c2c" out of disabledMcpjsonServers there, and start it again`})
 		}
+		allowed = allowed || isTrue(member(f.data, "enableAllProjectMcpServers")) || slices.Contains(texts(member(f.data, "enabledMcpjsonServers")), serverName)
+	}
+	f, err := readFile(filepath.Join(o.Project, ".mcp.json"))
+	if err == nil && found == nil && !allowed && member(f.data, serversKey, serverName) != nil {
+		found = append(found, doctor.Finding{Client: Claude, Status: doctor.Warning, Part: "approval", Path: f.path,
+			Detail: `not yet approved for this project; start claude here and choose "Use this MCP server"`})
 	}
 	return found
 }

@@ -86,10 +86,7 @@ func (e flagEditor) holds(data []byte) bool { return false }
 
 func (e flagEditor) inspect(t target, f *file, _ Options) ([]doctor.Finding, error) {
 	v := member(f.data, e.names...)
-	if v == nil {
-		return nil, nil
-	}
-	if on, ok := v.Value.(hujson.Literal); !ok || on.Kind() != 't' {
+	if !isTrue(v) {
 		return nil, nil
 	}
 	return []doctor.Finding{}, nil // it is there, and says nothing of whether we are

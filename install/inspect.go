@@ -1,12 +1,9 @@
 package install
 
 import (
-	"context"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
-	"time"
 
 	"c2c/broker/client"
 	"c2c/broker/doctor"
@@ -122,28 +119,4 @@ func (t target) inspectServer(ours bool, command string, o Options) doctor.Findi
 		return t.problem(partServer, err.Error())
 	}
 	return doctor.Finding{Client: t.client, Status: doctor.OK, Part: partServer, Path: t.path, Detail: command}
-}
-
-// programTime bounds `<client> --version`.
-const programTime = 10 * time.Second
-
-// Program reports which version of a client is on the PATH. It is a warning at worst: an editor may run a
-// client that is on nobody's path.
-func Program(ctx context.Context, name string, o Options) doctor.Finding {
-	path, err := client.LookPath(name, o.Getenv)
-	f := doctor.Finding{Client: name, Status: doctor.Warning, Part: "program", Path: path}
-	if err != nil {
-		f.Detail = "not on the PATH"
-		return f
-	}
-	ctx, cancel := context.WithTimeout(ctx, programTime)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, f.Path, "--version").Output()
-	if err != nil {
-		f.Detail = fmt.Sprintf("does not tell its version: %v", err)
-		return f
-	}
-	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-	f.Status, f.Detail = doctor.OK, fmt.Sprintf("version %.80q", line)
-	return f
 }

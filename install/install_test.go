@@ -614,6 +614,8 @@ func TestInspect(t *testing.T) {
 	b.write("home/.codex/hooks.json", "{}", 0o600)
 	b.install(Claude)
 	b.install(Codex)
+	check(problems(b, Claude), "approval")
+	b.write("project/.claude/settings.json", `{"enabledMcpjsonServers": ["c2c"]}`, 0o600)
 	check(problems(b, Claude))
 	check(problems(b, Codex), "hook trust")
 

@@ -1,13 +1,17 @@
 package install
 
-import "path/filepath"
+import (
+	"path/filepath"
+
+	"c2c/broker/doctor"
+)
 
 // Qwen is the name of the client.
 const Qwen = "qwen"
 
 // qwen sets Qwen Code up: users/features/hooks and mcp in its documentation.
 func qwen() setup {
-	return setup{name: Qwen, files: qwenFiles, event: `{"hook_event_name":"PostToolUse","session_id":"doctor"}`, notes: func(Options) []string {
+	return setup{name: Qwen, files: qwenFiles, inspect: qwenTrust, event: `{"hook_event_name":"PostToolUse","session_id":"doctor"}`, notes: func(Options) []string {
 		return []string{"Qwen Code sessions that are running see the change after a restart.",
 			"In a folder that you trust, Qwen Code runs c2c's own tools without asking (trust); for other tools nothing changes."}
 	}}
@@ -21,4 +25,13 @@ func qwenFiles(o Options) []target {
 			hookEvent{name: "SessionStart"}, hookEvent{name: "UserPromptSubmit"}, hookEvent{name: "PostToolUse"}, hookEvent{name: "Stop"},
 			hookEvent{name: "Notification", matcher: "idle_prompt"}),
 	}}}
+}
+
+// qwenTrust looks whether the folder is trusted, where the person has Qwen Code ask.
+func qwenTrust(o Options) []doctor.Finding {
+	f, err := readFile(qwenFiles(o)[0].path)
+	if err != nil || !isTrue(member(f.data, "security", "folderTrust", "enabled")) {
+		return nil
+	}
+	return folderTrust(Qwen, o)
 }

@@ -18,3 +18,13 @@ type Guide struct {
 func Guides() []Guide {
 	return []Guide{claudeGuide(), codexGuide(), opencodeGuide(), copilotGuide(), qwenGuide(), kimiGuide(), geminiGuide()}
 }
+
+// FindGuide gives the guide of a client, an empty one when there is none.
+func FindGuide(name string) (found Guide) {
+	for _, g := range Guides() {
+		if g.Client == name {
+			found = g
+		}
+	}
+	return found
+}

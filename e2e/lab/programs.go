@@ -68,6 +68,13 @@ func FindPrograms(folders []string, p Programs) (Programs, error) {
 	return p, nil
 }
 
+// Version is that of a client, as the folder says into which it was installed: PACKAGE@VERSION.
+func (l *Lab) Version(c Client) string {
+	l.t.Helper()
+	folder, _, _ := strings.Cut(l.programs.Clients[c], "/node_modules/")
+	return folder[strings.LastIndexByte(folder, '@')+1:]
+}
+
 // path is a search path with the clients before the folders of path.
 func (p Programs) path(path string) string {
 	var dirs []string

@@ -1,0 +1,52 @@
+package install
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"c2c/broker/doctor"
+
+	"github.com/tailscale/hujson"
+)
+
+// folderTrust looks in trustedFolders.json for what a person has answered to the question whether the project may be
+// trusted: {FOLDER: "TRUST_FOLDER" | "TRUST_PARENT" | "DO_NOT_TRUST"}. The nearest answer counts. In a folder that is
+// not trusted the client starts no MCP server, whoever has set it up, and after a "no" it does not ask again.
+func folderTrust(client string, o Options) []doctor.Finding {
+	dir, _ := configDir(client, o)
+	path := filepath.Join(dir, "trustedFolders.json")
+	finding := doctor.Finding{Client: client, Status: doctor.Warning, Part: "folder trust", Path: path}
+	f, err := readFile(path)
+	var rules map[string]string
+	if err == nil && f.data != nil {
+		var plain []byte // comments are allowed there
+		if plain, err = hujson.Standardize(slices.Clone(f.data)); err == nil {
+			err = json.Unmarshal(plain, &rules)
+		}
+	}
+	if err != nil {
+		finding.Status, finding.Detail = doctor.Problem, err.Error()
+		return []doctor.Finding{finding}
+	}
+	nearest, answer := "", ""
+	for folder, rule := range rules {
+		trusted := filepath.Clean(folder)
+		if rule == "TRUST_PARENT" {
+			trusted = filepath.Dir(trusted)
+		}
+		if inside := strings.HasPrefix(o.Project+"/", strings.TrimSuffix(trusted, "/")+"/"); inside && len(trusted) > len(nearest) {
+			nearest, answer = trusted, rule
+		}
+	}
+	switch answer {
+	case "":
+		finding.Detail = "this folder is not yet trusted; start " + client + " here and say that it is: without that c2c's tools are missing"
+	case "DO_NOT_TRUST":
+		finding.Detail = client + " was told not to trust " + nearest + ", and c2c's tools are missing there; take the line out, and start it again"
+	default:
+		return nil
+	}
+	return []doctor.Finding{finding}
+}

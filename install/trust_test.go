@@ -1,0 +1,79 @@
+package install
+
+import (
+	"strings"
+	"testing"
+
+	"c2c/broker/doctor"
+)
+
+func problemsOf(t *testing.T, b *box, client string) (found []doctor.Finding) {
+	t.Helper()
+	all, err := Inspect(client, b.o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range all {
+		if f.Status != doctor.OK {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+func TestDoctorTellsWhetherTheFolderIsTrusted(t *testing.T) {
+	b := newBox(t)
+	b.install(Qwen)
+	settings := b.read("home/.qwen/settings.json")
+	for _, tc := range []struct{ asks, rules, want string }{
+		{"false", `{}`, ""},
+		{"true", `{}`, "not yet trusted"},
+		{"true", ``, "unexpected EOF"},
+		{"true", `{"PROJECT": "TRUST_FOLDER"} // by its person
+`, ""},
+		{"true", `{"PROJECT/": "TRUST_FOLDER"}`, ""},
+		{"true", `{"PROJECT/sub": "TRUST_FOLDER"}`, "not yet trusted"},
+		{"true", `{"PROJECTS": "TRUST_FOLDER"}`, "not yet trusted"},
+		{"true", `{"PROJECT/../other": "TRUST_PARENT"}`, ""},
+		{"true", `{"/": "TRUST_FOLDER", "PROJECT": "DO_NOT_TRUST"}`, "was told not to trust"},
+		{"true", `{"/": "DO_NOT_TRUST", "PROJECT": "TRUST_FOLDER"}`, ""},
+		{"true", `{"/": "DO_NOT_TRUST"}`, "was told not to trust"},
+		{"true", `["PROJECT"]`, "cannot unmarshal"},
+	} {
+		b.write("home/.qwen/settings.json", strings.Replace(settings, "{", `{"security": {"folderTrust": {"enabled": `+tc.asks+`}},`, 1), 0o600)
+		b.write("home/.qwen/trustedFolders.json", strings.ReplaceAll(tc.rules, "PROJECT", b.o.Project), 0o600)
+		got := ""
+		for _, f := range problemsOf(t, b, Qwen) {
+			got += f.Part + ": " + f.Detail
+		}
+		if !strings.Contains(got, tc.want) || tc.want == "" && got != "" || tc.want != "" && !strings.HasPrefix(got, "folder trust: ") {
+			t.Errorf("asks %s, %s: %q, want %q", tc.asks, tc.rules, got, tc.want)
+		}
+	}
+}
+
+func TestDoctorTellsWhetherTheServerIsApproved(t *testing.T) {
+	b := newBox(t)
+	b.install(Claude)
+	for settings, want := range map[string]string{
+		`{}`: "not yet approved", `{"enabledMcpjsonServers": ["other"]}`: "not yet approved", `{"enableAllProjectMcpServers": false}`: "not yet approved",
+		`{"enabledMcpjsonServers": ["c2c"]}`: "", `{"enableAllProjectMcpServers": true}`: "",
+		`{"enabledMcpjsonServers": ["c2c"], "disabledMcpjsonServers": ["c2c"]}`: "was told not to use",
+	} {
+		b.write("project/.claude/settings.local.json", settings, 0o600)
+		got := ""
+		for _, f := range problemsOf(t, b, Claude) {
+			got += f.Detail
+		}
+		if !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %q, want %q", settings, got, want)
+		}
+	}
+	b.write("project/.claude/settings.local.json", `{}`, 0o600)
+	b.uninstall(Claude)
+	b.o.Global = true
+	b.install(Claude) // the person's own server needs no approval
+	if found := problemsOf(t, b, Claude); len(found) > 0 {
+		t.Errorf("for all projects: %+v", found)
+	}
+}

@@ -1,0 +1,95 @@
+package install
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"c2c/broker/client"
+	"c2c/broker/doctor"
+)
+
+// Program reports which version of a client is on the PATH, and whether it is the tested one. It is a warning at
+// worst: an editor may run a client that is on nobody's path.
+func Program(ctx context.Context, name string, o Options) doctor.Finding {
+	path, err := client.LookPath(name, o.Getenv)
+	f := doctor.Finding{Client: name, Status: doctor.Warning, Part: "program", Path: path}
+	if err != nil {
+		f.Detail = "not on the PATH"
+		return f
+	}
+	tested := client.FindGuide(name).Tested
+	version := installedVersion(path, name)
+	if version == "" {
+		version, err = askVersion(ctx, path, o)
+	}
+	switch {
+	case err != nil:
+		f.Detail = fmt.Sprintf("does not tell its version: %v", err)
+	case version == tested:
+		f.Status, f.Detail = doctor.OK, fmt.Sprintf("version %s, which c2c was tested with", version)
+	default:
+		f.Detail = fmt.Sprintf("version %s was not tried with c2c, %s was; if mail does not arrive, use that one", version, tested)
+	}
+	return f
+}
+
+var versionNumber = regexp.MustCompile(`\d+\.\d+\.\d+[-+.\w]*`)
+
+// installedVersion finds the version beside the program, "" when it does not stand there. A client that is run, be it
+// with --version alone, leaves files in its person's home.
+func installedVersion(path, name string) string {
+	program, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return ""
+	}
+	// Some installers call the program by its version.
+	if base := filepath.Base(program); versionNumber.FindString(base) == base {
+		return base
+	}
+	for dir := filepath.Dir(program); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		f, err := readFile(filepath.Join(dir, "package.json"))
+		var is struct{ Name, Version string }
+		if err != nil || f.data == nil || json.Unmarshal(f.data, &is) != nil || is.Version == "" {
+			continue
+		}
+		if !strings.Contains(is.Name, name) {
+			return "" // the package of something else, which only has the program in it
+		}
+		version, _, _ := strings.Cut(is.Version, "-linux-") // npm has a package for each system
+		version, _, _ = strings.Cut(version, "-darwin-")
+		return versionNumber.FindString(version)
+	}
+	return ""
+}
+
+// versionTime bounds `<client> --version`.
+const versionTime = 10 * time.Second
+
+// askVersion runs the client in a home that is removed afterwards.
+func askVersion(ctx context.Context, path string, o Options) (version string, err error) {
+	home, err := os.MkdirTemp("", "c2c-doctor-")
+	if err != nil {
+		return "", fmt.Errorf("make a scratch home: %w", err)
+	}
+	defer os.RemoveAll(home)
+	ctx, cancel := context.WithTimeout(ctx, versionTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "--version")
+	cmd.Dir, cmd.Env = home, []string{"HOME=" + home, "TMPDIR=" + home, "PATH=" + o.Getenv("PATH")}
+	cmd.WaitDelay = time.Second // a child of it may keep the pipe
+	out, err := cmd.Output()
+	if version = versionNumber.FindString(string(out)); version != "" {
+		return version, nil
+	}
+	if err == nil {
+		err = fmt.Errorf("it says %.80q", out)
+	}
+	return "", err
+}

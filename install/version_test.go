@@ -1,0 +1,62 @@
+package install
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"c2c/broker/client"
+	"c2c/broker/doctor"
+)
+
+// A program is looked at where npm and other installers put it; only one that does not say its version there is run.
+func TestTheInstalledVersionIsComparedWithTheTestedOne(t *testing.T) {
+	tested := client.FindGuide(Codex).Tested
+	says := func(version string) string {
+		return "#!/bin/sh\nmkdir \"$HOME/.codex\"\necho codex-cli " + version + "\n"
+	}
+	for name, tc := range map[string]struct {
+		files  map[string]string
+		status doctor.Status
+		want   string
+	}{
+		"of npm":        {map[string]string{"m/codex/bin/run": "#!/bin/false\n", "m/codex/package.json": `{"name":"@openai/codex","version":"` + tested + `"}`}, doctor.OK, tested},
+		"for a system":  {map[string]string{"m/codex/bin/run": "#!/bin/false\n", "m/codex/package.json": `{"name":"@openai/codex","version":"` + tested + `-linux-x64"}`}, doctor.OK, tested},
+		"newer":         {map[string]string{"m/codex/bin/run": "#!/bin/false\n", "m/codex/package.json": `{"name":"@openai/codex","version":"99.1.0-alpha.2"}`}, doctor.Warning, "version 99.1.0-alpha.2 was not tried with c2c, " + tested + " was"},
+		"by its name":   {map[string]string{"versions/" + tested: "#!/bin/false\n"}, doctor.OK, tested},
+		"asked":         {map[string]string{"opt/run": says(tested)}, doctor.OK, tested},
+		"in another":    {map[string]string{"m/my/bin/run": says("98.0.1"), "m/my/package.json": `{"name":"mine","version":"1.0.0"}`}, doctor.Warning, "version 98.0.1 was not tried"},
+		"damaged":       {map[string]string{"m/codex/run": says("98.0.2"), "m/codex/package.json": `{"name":"codex","version":`}, doctor.Warning, "version 98.0.2 was not tried"},
+		"silent":        {map[string]string{"opt/run": "#!/bin/sh\necho hello\n"}, doctor.Warning, `does not tell its version: it says "hello\n"`},
+		"broken":        {map[string]string{"opt/run": "#!/bin/false\n"}, doctor.Warning, "does not tell its version: exit status 1"},
+		"not installed": {nil, doctor.Warning, "not on the PATH"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBox(t)
+			b.env["PATH"] += ":/usr/bin:/bin"
+			for path, content := range tc.files {
+				b.write(path, content, 0o755)
+				if !strings.HasSuffix(path, ".json") {
+					if err := os.Symlink(b.path(path), b.path("bin/codex")); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			f := Program(t.Context(), Codex, b.o)
+			if f.Status != tc.status || !strings.Contains(f.Detail, tc.want) {
+				t.Errorf("%s: %s, want %s: %s", f.Status, f.Detail, tc.status, tc.want)
+			}
+			if left, err := os.ReadDir(b.o.Home); err != nil || len(left) > 0 {
+				t.Errorf("left in the home: %v, %v", left, err)
+			}
+		})
+	}
+}
+
+func TestEveryClientHasATestedVersion(t *testing.T) {
+	if i := slices.IndexFunc(Clients(), func(name string) bool { return client.FindGuide(name).Tested == "" }); i >= 0 {
+		t.Errorf("%s has none", Clients()[i])
+	}
+}
