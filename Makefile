@@ -11,7 +11,7 @@ T ?= 60s
 ROUNDS ?= 50
 FUZZTIME ?= 10s
 
-.PHONY: help build demo test race e2e bench torture faults powercut docs fuzz lint check install clean
+.PHONY: help build demo test race e2e certify bench torture faults powercut docs fuzz lint check install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -30,6 +30,9 @@ race: ## the tests under the race detector (needs a C compiler)
 
 e2e: ## the tests on the real clients, installed from npm into a cache
 	bash scripts/e2e.sh
+
+certify: ## the tests on the newest version of each client, or of CLIENTS="..."; writes docs/certified.md
+	$(GO) run ./e2e/certify $(CLIENTS)
 
 bench: build ## the hot paths as ratios to limits of the same run, into docs/performance.md; BEFORE=dir compares
 	$(GO) build $(GOFLAGS_BUILD) -o $(BIN)/ ./e2e/bench/empty ./e2e/bench/replace ./e2e/bench/noop

@@ -3,6 +3,7 @@
 # and runs ./e2e in namespaces with loopback alone. Arguments go to `go test`, e.g. -run Codex.
 #
 #   C2C_E2E_CACHE   what is kept between runs (default ${XDG_CACHE_HOME:-~/.cache}/c2c-e2e)
+#   C2C_E2E_INSTEAD package@version that is tested in the place of the pinned one (make certify); kept in newest below
 #   GO              the go command
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -38,10 +39,16 @@ install() {
 	[ -d "$2" ] || die "could not move the install to $2"
 }
 
-clients=() installed=
+clients=() installed= instead=${C2C_E2E_INSTEAD:-}
 mapfile -t pins < <(grep -v '^#' scripts/e2e-clients.txt)
 for pin in "${pins[@]//'{arch}'/$arch}"; do
 	folder=$cache/${pin//\//+}
+	if [ "${pin%@*}" = "${instead%@*}" ] && [ "$pin" != "$instead" ]; then
+		pin=$instead
+		folder=$cache/newest/${pin//\//+}
+		mkdir -p "$cache/newest"
+		[ -d "$folder" ] || rm -rf "${folder%@*}"@* # an older newest
+	fi
 	clients+=("$folder")
 	if [ ! -d "$folder" ]; then
 		install "$pin" "$folder"

@@ -63,9 +63,10 @@ const pageHead = `# Clients
 
 This page is made of the guides in ` + "`broker/client`" + ` by ` + "`make docs`" + `. Edit those.
 
-The tests run the real program of each client, in the version named here. Another version may work as well. The receipt
-proves that the model has the mail that was brought to an idle session; what a hook or a tool hands over is read when its
-answer was written. A subagent has no mailbox in any client, and gets no mail.
+The tests run the real program of each client, in the version named here. Another version may work as well:
+` + "`c2c doctor`" + ` says when yours is another one, and ` + "`make certify`" + ` tries the newest ([certified.md](certified.md)).
+The receipt proves that the model has the mail that was brought to an idle session; what a hook or a tool hands over is
+read when its answer was written. A subagent has no mailbox in any client, and gets no mail.
 
 `
 

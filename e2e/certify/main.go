@@ -1,0 +1,186 @@
+// Command certify tries the newest version of each client on npm: the tests that start the client run with it in the
+// place of the pinned version. docs/certified.md gets a line for each; the exit status is 1 when a test fails.
+//
+//	go run ./e2e/certify [client[@version] ...]      in the top directory
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"c2c/broker/client"
+)
+
+const page = "docs/certified.md"
+
+const pageHead = `# Other versions of the clients
+
+` + "`make certify`" + ` ran the tests of the real clients on these: the newest version on npm, or the one that it was asked for.
+
+| client | pinned | tried | date | result |
+|---|---|---|---|---|
+`
+
+func main() {
+	failed, err := certify(os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "certify:", err)
+	}
+	if failed || err != nil {
+		os.Exit(1)
+	}
+}
+
+// certify tries the clients that are named, or all.
+func certify(names []string) (failed bool, err error) {
+	wanted := map[string]string{} // a version for each client, "" for the newest
+	for _, name := range names {
+		name, version, _ := strings.Cut(name, "@")
+		if wanted[name] = version; client.FindGuide(name).Client == "" {
+			return false, fmt.Errorf("no client %q; there are %s", name, strings.Join(client.Names(), ", "))
+		}
+	}
+	old, err := os.ReadFile(page)
+	if err != nil && !os.IsNotExist(err) {
+		return false, err
+	}
+	table := pageHead
+	for _, g := range client.Guides() {
+		row := rowOf(old, g.Title)
+		if version, named := wanted[g.Client]; named || len(names) == 0 {
+			result, bad, err := try(g, version)
+			if err != nil {
+				return failed, fmt.Errorf("%s: %w", g.Client, err)
+			}
+			failed, row = failed || bad, result
+		}
+		table += row
+	}
+	return failed, os.WriteFile(page, []byte(table), 0o644)
+}
+
+// rowOf is what an older run has said of a client.
+func rowOf(page []byte, title string) string {
+	for line := range strings.Lines(string(page)) {
+		if strings.HasPrefix(line, "| "+title+" |") {
+			return line
+		}
+	}
+	return ""
+}
+
+// try gives a client's row of the table, and says on standard error what has changed for the worse.
+func try(g client.Guide, version string) (row string, failed bool, err error) {
+	if version == "" {
+		out, err := exec.Command("npm", "view", g.Package, "version").Output()
+		if version = strings.TrimSpace(string(out)); err != nil || version == "" {
+			return "", false, fmt.Errorf("ask npm for the newest version: %v", err)
+		}
+	}
+	row = fmt.Sprintf("| %s | %s | %s | %s | ", g.Title, g.Tested, version, time.Now().Format(time.DateOnly))
+	if version == g.Tested {
+		fmt.Fprintf(os.Stderr, "certify: %s: %s is the pinned version\n", g.Title, version)
+		return row + "the pinned version: `make e2e` runs it |\n", false, nil
+	}
+	tests, err := testsOf(g.Client)
+	if err != nil {
+		return "", false, err
+	}
+	fmt.Fprintf(os.Stderr, "certify: %s %s: %d tests\n", g.Title, version, len(tests))
+	passed, failures, err := run(g.Package+"@"+version, tests)
+	if err != nil {
+		return "", false, err
+	}
+	for _, f := range failures {
+		fmt.Fprintf(os.Stderr, "certify: %s %s, not as %s: %s\n%s", g.Title, version, g.Tested, f.test, f.says)
+	}
+	row += fmt.Sprintf("%d tests passed", passed)
+	if len(failures) > 0 {
+		row += fmt.Sprintf(", **%d failed**:", len(failures))
+	}
+	for _, f := range failures {
+		row += " `" + f.test + "`"
+	}
+	return row + " |\n", len(failures) > 0, nil
+}
+
+var testFunction = regexp.MustCompile(`(?m)^func (Test\w+)\(t `)
+
+// testsOf lists the tests of every file that names the client. Those of other clients among them cost time alone.
+func testsOf(name string) (tests []string, err error) {
+	files, err := filepath.Glob("e2e/*_test.go")
+	if err != nil || len(files) == 0 {
+		return nil, cmp.Or(err, fmt.Errorf("no e2e/*_test.go here"))
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Contains(bytes.ToLower(text), []byte(name)) {
+			continue
+		}
+		for _, m := range testFunction.FindAllSubmatch(text, -1) {
+			tests = append(tests, string(m[1]))
+		}
+	}
+	return tests, nil
+}
+
+// A failure is a test and what it has logged with the line of its file.
+type failure struct{ test, says string }
+
+// run has scripts/e2e.sh run the tests with another version of a client. What it was asked and did not run is an error.
+func run(instead string, tests []string) (passed int, failures []failure, err error) {
+	cmd := exec.Command("bash", "scripts/e2e.sh", "-json", "-run", "^("+strings.Join(tests, "|")+")$")
+	cmd.Env, cmd.Stderr = append(os.Environ(), "C2C_E2E_INSTEAD="+instead), os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return 0, nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return 0, nil, err
+	}
+	passed, failures, err = results(out)
+	ended := cmd.Wait() // its status says the same as the failures
+	if err == nil && passed+len(failures) < len(tests) {
+		err = fmt.Errorf("of %d tests %d were run: %v", len(tests), passed+len(failures), ended)
+	}
+	return passed, failures, err
+}
+
+var said = regexp.MustCompile(`^\s+\w+_test\.go:\d+: `)
+
+// results reads what go test -json says of whole tests.
+func results(out io.Reader) (passed int, failures []failure, err error) {
+	says := map[string]string{}
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var event struct{ Action, Test, Output string }
+		if json.Unmarshal(lines.Bytes(), &event) != nil || event.Test == "" || strings.Contains(event.Test, "/") {
+			continue
+		}
+		switch event.Action {
+		case "output":
+			if said.MatchString(event.Output) && !strings.Contains(event.Output, "was ready after") {
+				says[event.Test] += event.Output
+			}
+		case "pass":
+			passed++
+		case "fail":
+			failures = append(failures, failure{event.Test, says[event.Test]})
+		}
+	}
+	return passed, failures, lines.Err()
+}
