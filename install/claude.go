@@ -12,7 +12,7 @@ const Claude = "claude"
 
 // claude sets Claude Code up: https://code.claude.com/docs/en/hooks and .../mcp.
 func claude() setup {
-	return setup{name: Claude, files: claudeFiles, notes: claudeNotes, inspect: claudeConsent,
+	return setup{name: Claude, files: claudeFiles, notes: claudeNotes, inspect: claudeConsent, plugin: claudePluginOn,
 		event: `{"hook_event_name":"PostToolUse","session_id":"doctor"}`}
 }
 
@@ -61,9 +61,8 @@ func claudeHooks(script string) hookEditor {
 // claudeConsent looks for the answer to the question whether the project's server may be used: Claude Code (2.1.329)
 // asks at its next start, and after a "no" never again.
 func claudeConsent(o Options) (found []doctor.Finding) {
-	dir, _ := configDir(Claude, o)
 	allowed := false
-	for _, path := range []string{filepath.Join(dir, "settings.json"), filepath.Join(o.Project, ".claude", "settings.json"), filepath.Join(o.Project, ".claude", "settings.local.json")} {
+	for _, path := range claudeSettings(o) {
 		f, err := readFile(path)
 		if err != nil {
 			continue
@@ -80,6 +79,20 @@ func claudeConsent(o Options) (found []doctor.Finding) {
 			Detail: `not yet approved for this project; start claude here and choose "Use this MCP server"`})
 	}
 	return found
+}
+
+func claudeSettings(o Options) []string {
+	dir, _ := configDir(Claude, o)
+	return []string{filepath.Join(dir, "settings.json"), filepath.Join(o.Project, ".claude", "settings.json"), filepath.Join(o.Project, ".claude", "settings.local.json")}
+}
+
+func claudePluginOn(o Options) string {
+	for _, path := range claudeSettings(o) {
+		if f, err := readFile(path); err == nil && isTrue(member(f.data, "enabledPlugins", pluginName)) {
+			return path
+		}
+	}
+	return ""
 }
 
 func claudeNotes(o Options) []string {

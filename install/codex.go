@@ -19,7 +19,7 @@ func codex() setup {
 		return []string{`Codex skips new hooks until you have reviewed them: at its next start it says "Hooks need review" once.`,
 			`Codex runs c2c's own tools without asking (default_tools_approval_mode = "approve"); for other tools nothing changes.`}
 	}
-	return setup{name: Codex, files: codexFiles, notes: notes, inspect: codexTrust}
+	return setup{name: Codex, files: codexFiles, notes: notes, inspect: codexTrust, plugin: codexPluginOn}
 }
 
 func codexFiles(o Options) []target {
@@ -64,11 +64,18 @@ func codexTrust(o Options) []doctor.Finding {
 	}
 	var missing []string
 	editor := files[1].editor.(hookEditor)
+	plugin := doc.isTrue("plugins", pluginName, "enabled") && !editor.holds(hooks.data)
 	for _, event := range editor.events {
+		var names []string // of our hooks, as the note ends
 		for _, ref := range editor.entries(member(hooks.data, hooksKey, event.name)) {
-			suffix := fmt.Sprintf("/%s:%s:%s", filepath.Base(hooks.path), snake(event.name), ref.place)
+			names = append(names, fmt.Sprintf("/%s:%s:%s", filepath.Base(hooks.path), snake(event.name), ref.place))
+		}
+		if plugin {
+			names = append(names, fmt.Sprintf("%s:hooks/hooks.json:%s:0:0", pluginName, snake(event.name)))
+		}
+		for _, name := range names {
 			if !slices.ContainsFunc(doc.all, func(s statement) bool {
-				return len(s.full) >= 3 && s.full[0] == "hooks" && s.full[1] == "state" && strings.HasSuffix(s.full[2], suffix)
+				return len(s.full) >= 3 && s.full[0] == "hooks" && s.full[1] == "state" && strings.HasSuffix(s.full[2], name)
 			}) {
 				missing = append(missing, event.name)
 			}
@@ -79,6 +86,19 @@ func codexTrust(o Options) []doctor.Finding {
 	}
 	return []doctor.Finding{{Client: Codex, Status: doctor.Warning, Part: "hook trust", Path: config.path,
 		Detail: "not yet reviewed in Codex: " + strings.Join(missing, ", ") + `; start codex and answer "Hooks need review"`}}
+}
+
+// codexPluginOn looks for enabled = true in [plugins."c2c@c2c"].
+func codexPluginOn(o Options) string {
+	config, err := readFile(codexFiles(o)[0].path)
+	if err != nil {
+		return ""
+	}
+	doc, err := parseTOML(config.path, config.data)
+	if err != nil || !doc.isTrue("plugins", pluginName, "enabled") {
+		return ""
+	}
+	return config.path
 }
 
 // snake turns PostToolUse into post_tool_use.

@@ -46,8 +46,12 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 			server = &t
 		}
 	}
-	if servers == nil && others == nil {
+	installed := servers != nil || others != nil
+	plugin := s.inspectPlugin(o, installed)
+	if !installed && plugin == nil {
 		return []doctor.Finding{notSetUp(client, j)}, nil
+	} else if !installed {
+		return plugin, nil
 	}
 	if servers == nil && server != nil {
 		servers = []doctor.Finding{noServer(*server, j)}
@@ -61,7 +65,7 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 	if s.inspect != nil {
 		others = append(others, s.inspect(o)...)
 	}
-	return append(servers, others...), nil
+	return slices.Concat(servers, others, plugin), nil
 }
 
 // InspectJournal reports undo records that cannot be read, and nothing else.

@@ -283,6 +283,15 @@ func (d *tomlDoc) value(key string) parser.Datum {
 	return nil
 }
 
+func (d *tomlDoc) isTrue(names ...string) bool {
+	e := d.First(names...)
+	if e == nil || !e.IsMapping() {
+		return false
+	}
+	token, ok := e.Value.X.(parser.Token)
+	return ok && token.String() == "true"
+}
+
 // tomlString returns the text of a one-line string.
 func tomlString(d parser.Datum) (string, bool) {
 	token, ok := d.(parser.Token)

@@ -59,6 +59,7 @@ done
 
 say 'building c2c and c2cd'
 CGO_ENABLED=0 "${GO:-go}" build -trimpath -o "$scratch/bin/" ./cmd/c2c ./cmd/c2cd
+cp -r install/marketplace "$scratch/bin/"
 
 say 'running the tests'
 C2C_E2E=1 C2C_E2E_CLIENTS=$(IFS=:; echo "${clients[*]}") C2C_E2E_BIN=$scratch/bin C2C_E2E_SCRATCH=$scratch \

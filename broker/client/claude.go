@@ -46,6 +46,8 @@ func claudeGuide() Guide {
 		Quirks: []string{
 			"Enter alone at that question means no, and it is not asked again. `c2c doctor` tells how to undo it.",
 			"The MCP server is not started again when it was killed: `/mcp` or `/clear` does that.",
+			"As a plugin instead: `claude plugin marketplace add <c2c's source>/install/marketplace`, then `claude plugin install c2c@c2c`. " +
+				"Its tools have longer names, and it asks nothing. Beside `c2c install` the plugin does nothing.",
 			"With `disableAllHooks` in its settings c2c only rings: the mail waits for `poll_inbox`.",
 		},
 	}

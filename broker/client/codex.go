@@ -36,6 +36,8 @@ func codexGuide() Guide {
 			"says \"Hooks need review\": choose \"Trust all and continue\". c2c's own tools run without being asked about.",
 		Quirks: []string{
 			"Mail at the end of a turn stands under the words \"Blocked by hook\". That is no error.",
+			"As a plugin instead: `codex plugin marketplace add <c2c's source>/install/marketplace`, then `codex plugin add c2c@c2c`; " +
+				"its hooks need the same review. Beside `c2c install` the plugin does nothing.",
 			"In its sandbox the shell can neither write mail nor use sockets: agents send with the MCP tool.",
 			"All terminals share one daemon with the environment of the first: a variable names no session there.",
 		},

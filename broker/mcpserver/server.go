@@ -39,6 +39,8 @@ type Config struct {
 	LockWait time.Duration
 	// Channel declares that this server pushes channel notifications.
 	Channel bool
+	// Silent leaves everything to another server of ours: this one has no tools, and takes no session.
+	Silent bool
 }
 
 // lockWait is Config.LockWait by default. No tool waits for anything else.
@@ -86,6 +88,9 @@ func (t *tools) open() (*broker.Broker, error) {
 
 // New is the MCP server of one session; Serve runs it.
 func New(cfg Config) *server.MCPServer {
+	if cfg.Silent {
+		return server.NewMCPServer("c2c", broker.Version)
+	}
 	t := &tools{cfg: cfg}
 	options := []server.ServerOption{
 		server.WithInstructions(instructions),

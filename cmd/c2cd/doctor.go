@@ -52,7 +52,7 @@ func (a *app) doctor(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		if len(found) > 1 { // one line alone says that it is not set up
+		if len(found) > 1 || found[0].Status == doctor.OK { // else it is not set up
 			report = append(report, install.Program(ctx, name, o))
 		}
 		report = append(report, found...)

@@ -144,12 +144,12 @@ func (a *app) apply(client string, p *install.Plan, dry bool) error {
 		return err
 	}
 	fmt.Fprint(a.stdout, p.Diff()) // not before: another install may have changed the plan
+	for _, note := range p.Notes {
+		fmt.Fprintf(a.stdout, "%s: %s\n", client, note)
+	}
 	if p.Empty() {
 		fmt.Fprintf(a.stdout, "%s: nothing to change\n", client)
 		return nil
-	}
-	for _, note := range p.Notes {
-		fmt.Fprintf(a.stdout, "%s: %s\n", client, note)
 	}
 	fmt.Fprintf(a.stdout, "%s: done\n", client)
 	return nil

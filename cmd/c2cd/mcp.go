@@ -9,10 +9,12 @@ import (
 	"sync"
 
 	"c2c/broker"
+	"c2c/broker/client"
 	"c2c/broker/mcpserver"
 	"c2c/broker/ringer"
 	"c2c/hooks"
 	"c2c/inbox"
+	"c2c/install"
 	"c2c/wake"
 )
 
@@ -45,8 +47,15 @@ start it; c2c install tells them how.
 
 // mcp serves one client on standard input and output until its input ends.
 func (a *app) mcp(ctx context.Context, args []string) error {
-	if err := a.verb("mcp", mcpHelp, "mcp < requests.jsonl").none(args); err != nil {
+	fs := a.verb("mcp", mcpHelp, "mcp < requests.jsonl")
+	plugin := fs.Bool("plugin", false, "be silent where c2c install has set up the same client")
+	if err := fs.none(args); err != nil {
 		return err
+	}
+	kind := a.getenv("C2C_MCP_CLIENT_TYPE")
+	silent := false
+	if o, err := a.options(false); *plugin && err == nil {
+		silent = install.HasServer(client.Name(kind), o)
 	}
 	channel, err := channelMode(a.getenv(channelVariable))
 	if err != nil {
@@ -65,15 +74,15 @@ func (a *app) mcp(ctx context.Context, args []string) error {
 			return m
 		}
 	}
-	client := cmp.Or(os.Getppid(), os.Getpid()) // it may be outside of our PID namespace
+	parent := cmp.Or(os.Getppid(), os.Getpid()) // it may be outside of our PID namespace
 	var once sync.Once
 	stop := func() {}
 	srv = mcpserver.New(mcpserver.Config{
-		Channel: push != nil,
-		Client:  a.getenv("C2C_MCP_CLIENT_TYPE"), Getenv: a.getenv, PID: client,
+		Channel: push != nil, Silent: silent,
+		Client: kind, Getenv: a.getenv, PID: parent,
 		Initialized: func(name string) {
 			once.Do(func() {
-				if scope, known := ringer.Server(name, client, push); known {
+				if scope, known := ringer.Server(name, parent, push); known {
 					stop = a.startRinging(ctx, scope)
 				}
 			})

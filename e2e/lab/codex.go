@@ -33,10 +33,16 @@ enabled = false
 // CodexEnv is the environment of Codex; the model is in the configuration file.
 func (l *Lab) CodexEnv() []string { return l.Env("LAB_KEY=lab-key") }
 
+// Codex starts a command of Codex with pipes.
+func (l *Lab) Codex(args ...string) *Proc {
+	l.t.Helper()
+	return l.run(Codex, l.CodexEnv(), args...)
+}
+
 // CodexExec starts `codex exec` with pipes; it answers one prompt and ends.
 func (l *Lab) CodexExec(args ...string) *Proc {
 	l.t.Helper()
-	p := l.run(Codex, l.CodexEnv(), append([]string{"exec"}, args...)...)
+	p := l.Codex(append([]string{"exec"}, args...)...)
 	p.CloseInput() // or it waits for more of the prompt there
 	return p
 }
@@ -52,7 +58,7 @@ func (l *Lab) CodexTUI(args ...string) *Proc {
 // hooks it knows and their hashes, and stores the hashes as trusted. It returns how many there were.
 func (l *Lab) TrustCodexHooks() int {
 	l.t.Helper()
-	p := l.run(Codex, l.CodexEnv(), "app-server")
+	p := l.Codex("app-server")
 	defer p.Kill()
 	p.call(1, "initialize", map[string]any{
 		"clientInfo":   map[string]any{"name": "lab", "title": "lab", "version": "0"},

@@ -1,0 +1,38 @@
+package install
+
+import (
+	"slices"
+
+	"c2c/broker/doctor"
+)
+
+// A plugin of install/marketplace does in a client what PlanInstall does, for people who install plugins with the
+// client's own command. Where both are there, the plugin steps back: the command of its hooks looks for our hooks in the
+// client's configuration, and its server asks HasServer. Where the plugin is on already, PlanInstall changes nothing.
+
+// pluginName is what clients call it: the plugin's name, then the marketplace's.
+const pluginName = "c2c@c2c"
+
+// HasServer reports whether the configuration of client has the MCP server that PlanInstall writes.
+func HasServer(client string, o Options) bool {
+	_, targets, err := findSetup(client, o)
+	return err == nil && slices.ContainsFunc(targets, func(t target) bool {
+		f, err := readFile(t.path)
+		return err == nil && t.part() == partServer && t.editor.holds(f.data)
+	})
+}
+
+// inspectPlugin tells of a plugin that is on, and nothing of another. installed says that PlanInstall has written
+// something for the client, too.
+func (s setup) inspectPlugin(o Options, installed bool) []doctor.Finding {
+	if s.plugin == nil || s.plugin(o) == "" {
+		return nil
+	}
+	f := doctor.Finding{Client: s.name, Status: doctor.OK, Part: "plugin", Path: s.plugin(o), Detail: pluginName + " is on"}
+	if installed {
+		f.Status = doctor.Warning
+		f.Detail += ", and steps back for what c2c install has written: c2c uninstall " + s.name + " takes that out"
+		return []doctor.Finding{f}
+	}
+	return append([]doctor.Finding{f}, s.inspect(o)...)
+}
