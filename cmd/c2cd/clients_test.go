@@ -96,15 +96,17 @@ func TestAClientThatNobodyKnowsHasOneMailbox(t *testing.T) {
 	}
 	for i, s := range first {
 		s.wantAlias(names[i])
-		s.want("send", `{"to_alias":"`+names[(i+1)%3]+`","content":"from `+names[i]+`"}`)
 	}
 	var last []*server
 	for i, c := range clients {
+		first[(i+2)%3].want("send", `{"to_alias":"`+names[i]+`","content":"from `+names[(i+2)%3]+`"}`)
 		second := c.server(1)
-		second.wantAlias(names[i])
 		if got := second.want("poll_inbox", `{}`); !strings.Contains(got, "from "+names[(i+2)%3]) {
 			t.Errorf("%s polled %s", names[i], got)
 		}
+		second.wantAlias(names[i])
+	}
+	for i, c := range clients {
 		c.end(0)
 		c.end(1)
 		third := c.server(2) // of the same client process
