@@ -36,8 +36,10 @@ type protocol struct {
 	turn   func(e Event) turn // what the event says of the turn; nil: nothing
 	often  []string           // events that come many times in a turn
 	// shown says which messages the client's own record of the session has; nil: the record is not read.
-	shown  func(e Event) func(inbox.Message) bool
-	script bool // its hooks run the script, which looks for the pointer
+	shown func(e Event) func(inbox.Message) bool
+	// byProcess says that its events do not tell the session: it is that of the nearest process above with one.
+	byProcess bool
+	script    bool // its hooks run the script, which looks for the pointer
 }
 
 // content is what an answer to an event may hold.
@@ -59,7 +61,7 @@ const (
 )
 
 // protocols has one line for each client.
-func protocols() []protocol { return []protocol{claude(), codex(), qwen(), kimi(), gemini()} }
+func protocols() []protocol { return []protocol{claude(), codex(), qwen(), kimi(), gemini(), cursor()} }
 
 // Clients names the clients whose hooks are known.
 func Clients() (names []string) {
@@ -80,7 +82,10 @@ type Event struct {
 	Transcript     string `json:"transcript_path"` // the client's record of the session
 	Tool           string `json:"tool_name"`
 	ToolFailed     failed `json:"tool_response"`
-	Watch          string `json:"-"` // a file that the answer asks the client to watch
+	Status         any    `json:"status"`         // how a turn has ended; other clients may mean something else
+	Loops          any    `json:"loop_count"`     // follow-ups of ours in it
+	Host           any    `json:"cursor_version"` // set by a client that runs the hooks of others, too
+	Watch          string `json:"-"`              // a file that the answer asks the client to watch
 
 	protocol protocol
 }
@@ -125,6 +130,10 @@ func Parse(client, config string, r io.Reader) (Event, error) {
 	if err != nil {
 		return Event{}, fmt.Errorf("read hook event: %w", err)
 	}
+	if e.Host != nil && !e.protocol.byProcess {
+		// It has a hook of its own for c2c, and its sessions are none of the other client's.
+		e.protocol = protocol{name: e.protocol.name, shows: func(Event) content { return nothing }}
+	}
 	if e.protocol.agent != nil {
 		e.AgentID = e.protocol.agent(e, config)
 	}
@@ -166,6 +175,9 @@ func (e Event) Turn() (running, told bool) {
 func (e Event) Often() bool {
 	return e.Name == "PostToolUse" || slices.Contains(e.protocol.often, e.Name)
 }
+
+// ByProcess says that the event does not tell the session: it is that of the nearest process above with one.
+func (e Event) ByProcess() bool { return e.protocol.byProcess }
 
 // OnError says whether the client reads the answer from standard error, if the exit status is 2.
 func (e Event) OnError() bool { return e.protocol.errors == e.Name }

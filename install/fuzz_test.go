@@ -87,12 +87,13 @@ func FuzzEditSettings(f *testing.F) {
 		"\ufeff{\r\n \"mcpServers\" : {\r\n }\r\n}\r\n", "[]", "{\"hooks\":[]}", "{\"\":44e44444}",
 		"{\"hooks\":{\"Stop\":[{\"hooks\":[{\"command\":\"c2c hook --client codex\"}]}]}}",
 		"{\"mcpServers\":{\"c2c\":{\"args\":[\"mcp\"],\"trust\":false}},\"hooks\":{\"Notification\":[{\"matcher\":\"\",\"hooks\":[{\"command\":\"c2c hook --client qwen\"}]}]}}",
+		"{\"hooks\":{\"stop\":[1,{\"command\":\"c2c hook --client cursor\"},{\"command\":\"x\"},{\"command\":\"'/c 2c/c2c' hook --client cursor\",\"loop_limit\":9}]},\"version\":2}",
 	} {
 		f.Add([]byte(seed))
 	}
 	o := fuzzOptions()
 	hooks := claudeFiles(o)[1].editor
-	editors := []editor{hooks, codexFiles(o)[1].editor, claudeServerEditor(o), joint{claudeServerEditor(o), hooks}, qwenFiles(o)[0].editor, geminiFiles(o)[0].editor}
+	editors := []editor{hooks, codexFiles(o)[1].editor, claudeServerEditor(o), joint{claudeServerEditor(o), hooks}, qwenFiles(o)[0].editor, geminiFiles(o)[0].editor, cursorFiles(o)[1].editor}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, e := range editors {
 			after, without := checkEditor(t, e, data)

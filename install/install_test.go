@@ -378,6 +378,7 @@ func TestUninstallWithoutRecordsRemovesOnlyOurs(t *testing.T) {
 		// Nothing tells who has set the flag, so it stays.
 		b.write("home/.copilot/settings.json", "{\"enabledFeatureFlags\": {\"EXTENSIONS\": true}}\n", 0o600)
 		b.write("home/.qwen/other", "x", 0o600)
+		b.write("home/.cursor/other", "x", 0o600)
 		b.write("home/.kimi-code/config.toml", "a = 1\n", 0o600)
 		b.write("home/.gemini/other", "x", 0o600)
 		before := b.tree()

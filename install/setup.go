@@ -33,7 +33,7 @@ type setup struct {
 
 // setups lists every client. A new one gets a line here.
 func setups() []setup {
-	return []setup{claude(), codex(), opencode(), copilot(), qwen(), kimi(), gemini()}
+	return []setup{claude(), codex(), opencode(), copilot(), qwen(), kimi(), gemini(), cursor()}
 }
 
 // Clients returns every client that PlanInstall knows.

@@ -20,11 +20,15 @@ import (
 func Program(ctx context.Context, name string, o Options) doctor.Finding {
 	path, err := client.LookPath(name, o.Getenv)
 	f := doctor.Finding{Client: name, Status: doctor.Warning, Part: "program", Path: path}
-	if err != nil {
+	tested := client.FindGuide(name).Tested
+	switch {
+	case tested == "":
+		f.Detail = "c2c could not be tried with it: it is set up by its documentation"
+		return f
+	case err != nil:
 		f.Detail = "not on the PATH"
 		return f
 	}
-	tested := client.FindGuide(name).Tested
 	version := installedVersion(path, name)
 	if version == "" {
 		version, err = askVersion(ctx, path, o)

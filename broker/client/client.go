@@ -14,6 +14,8 @@ import (
 type Profile struct {
 	// Name is how people, the registry (client_type) and `c2c install` call it, and its program's name.
 	Name string
+	// Program is the name of its program where that is not Name.
+	Program string
 	// Aliases are other words for Name that the original c2c or the client itself uses.
 	Aliases []string
 	// Info is how the name begins that it sends to MCP servers (clientInfo).
@@ -45,6 +47,8 @@ type Profile struct {
 	DetachedHooks bool
 	// ChildHooks says that a hook is the client's child.
 	ChildHooks bool
+	// ProjectEnv is the variable with the project in a hook, for a client that runs its hooks somewhere else.
+	ProjectEnv string
 	// SharedProcess says that one process of the client serves many sessions, so the process does not tell which. The
 	// environment tells it only with SessionServer, or in a shell with ShellEnv.
 	SharedProcess bool
@@ -86,7 +90,7 @@ type Profile struct {
 }
 
 // A new client gets a line here. The order is that in which their environments are asked.
-var profiles = []Profile{claude(), codex(), opencode(), copilot(), qwen(), kimi(), gemini()}
+var profiles = []Profile{claude(), codex(), opencode(), copilot(), qwen(), kimi(), gemini(), cursor()}
 
 // All lists every profile, to be read only.
 func All() []Profile { return profiles }

@@ -28,7 +28,7 @@ func codex() Profile {
 func codexGuide() Guide {
 	return Guide{
 		Client: "codex", Title: "Codex", Package: "@openai/codex", Tested: "0.169.0", Date: "2026-11-21",
-		Active:  "hooks announce it after a tool call and with a prompt, where their words count as a developer's; the end of the turn brings it",
+		Active:  "hooks announce it after a tool call and with a prompt, where their words count as a developer's; the result of a call of a tool of c2c brings it, or else the end of the turn",
 		Idle:    "its app-server (`turn/start`); a session without one through `codex queue`, within ten seconds",
 		Last:    "a line typed into an empty prompt (`c2c start`, tmux, screen)",
 		Receipt: "the line stands in the thread's items",

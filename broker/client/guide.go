@@ -5,7 +5,8 @@ package client
 type Guide struct {
 	Client string // Profile.Name
 	Title  string // the name that its maker gives it
-	// Package is its npm package, Tested the version that the tests run, Date the day when it was measured.
+	// Package is its npm package, Tested the version that the tests run, Date the day when it was measured. Without the
+	// first two it could not be run, and all is from its documentation.
 	Package, Tested, Date string
 	// Active, Idle and Last say how mail reaches a session that works, one that waits for its person, and either when
 	// that way is missing. Receipt is what proves that the model has it.
@@ -16,7 +17,7 @@ type Guide struct {
 
 // Guides lists them in the order of All. A new client gets a line here, too.
 func Guides() []Guide {
-	return []Guide{claudeGuide(), codexGuide(), opencodeGuide(), copilotGuide(), qwenGuide(), kimiGuide(), geminiGuide()}
+	return []Guide{claudeGuide(), codexGuide(), opencodeGuide(), copilotGuide(), qwenGuide(), kimiGuide(), geminiGuide(), cursorGuide()}
 }
 
 // FindGuide gives the guide of a client, an empty one when there is none.

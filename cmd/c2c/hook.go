@@ -49,6 +49,9 @@ func (a *app) hook(ctx context.Context, name string) error {
 	if err != nil || !e.ShowsMail() && !e.Watches() && !e.Changed() && !told {
 		return err
 	}
+	if dir := a.getenv(profile.ProjectEnv); filepath.IsAbs(dir) {
+		a.cwd = dir
+	}
 	b, err := a.open()
 	if err != nil {
 		return err
@@ -62,8 +65,8 @@ func (a *app) hook(ctx context.Context, name string) error {
 		pid = os.Getppid()
 	}
 	caller := broker.Caller{Client: name, ClientID: e.SessionID, PID: pid, Getenv: a.getenv}
-	s, err := b.Attach(ctx, caller)
-	if err != nil {
+	s, err := hookSession(ctx, b, e, caller)
+	if err != nil || s.ID == "" {
 		return err
 	}
 	if told {
@@ -95,6 +98,18 @@ func (a *app) hook(ctx context.Context, name string) error {
 		return nil
 	}
 	return a.answerHook(ctx, b, s, e)
+}
+
+// hookSession gives the session of an event. It has no id when the event may be that of none.
+func hookSession(ctx context.Context, b *broker.Broker, e hooks.Event, c broker.Caller) (broker.Session, error) {
+	if !e.ByProcess() {
+		return b.Attach(ctx, c)
+	}
+	s, err := b.Resolve(ctx, broker.Caller{Getenv: c.Getenv})
+	if errors.Is(err, broker.ErrNoSession) || err == nil && s.Client != c.Client {
+		return broker.Session{}, nil // its server has not been called yet, or it runs inside another client
+	}
+	return s, err
 }
 
 // answerHook shows mail, or asks the client to watch for it.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
 )
@@ -164,5 +165,53 @@ func TestAnAnswerOnStandardError(t *testing.T) {
 	}
 	if out, errs, code := stop(); out+errs != "" || code != exitDone {
 		t.Errorf("once more: exit %d, %q, %q", code, out, errs)
+	}
+}
+
+// Its events do not tell the session: the MCP server has bound it to a process above the hook.
+func TestAnEventWithoutASessionIsThatOfTheProcessAbove(t *testing.T) {
+	for _, tc := range []struct{ hook, above, says string }{
+		{"cursor", "cursor", `{"followup_message":"c2c: 1 messages from other agents wait for you: birch.`},
+		{"cursor", "claude", ""}, // inside of another client
+		{"cursor", "", ""},       // before the first call of a tool
+		{"claude", "cursor", ""}, // Cursor runs Claude Code's hooks, too
+	} {
+		root := scratch(t)
+		if tc.above != "" {
+			b, err := broker.Open(broker.Config{Root: root})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer b.Close()
+			if _, err := b.Register(t.Context(), broker.Caller{Client: tc.above, PID: os.Getppid()}, "coral"); err != nil {
+				t.Fatal(err)
+			}
+			mustRun(t, root, "birch", "send", "coral", "hello")
+		}
+		before := mustRun(t, root, "birch", "list")
+		var stdout, stderr bytes.Buffer
+		env := map[string]string{"C2C_MCP_BROKER_ROOT": root, "HOME": filepath.Dir(root)}
+		event := `{"hook_event_name":"stop","conversation_id":"c-1","cursor_version":"3.18.25","status":"completed","loop_count":0}`
+		a := &app{strings.NewReader(event), &stdout, &stderr, func(name string) string { return env[name] }, t.TempDir(), 5 * time.Second}
+		code := a.main(t.Context(), []string{"hook", "--client", tc.hook})
+		out := stdout.String()
+		if code != exitDone || stderr.Len() > 0 || !strings.HasPrefix(out, tc.says) || tc.says == "" && out != "" || strings.Contains(out, "hello") {
+			t.Errorf("%s below %q: exit %d, %s%s", tc.hook, tc.above, code, out, stderr.String())
+		}
+		if after := mustRun(t, root, "birch", "list"); strings.Count(after, "\n") != strings.Count(before, "\n") {
+			t.Errorf("%s below %q: a session was made: %s", tc.hook, tc.above, after)
+		}
+	}
+}
+
+// A client may run its hooks in a directory of its own.
+func TestAHookFindsItsProjectByTheVariable(t *testing.T) {
+	home, project := t.TempDir(), t.TempDir()
+	var stdout, stderr bytes.Buffer
+	env := map[string]string{"HOME": home, "CURSOR_PROJECT_DIR": project}
+	event := `{"hook_event_name":"stop","status":"completed","loop_count":0}`
+	a := &app{strings.NewReader(event), &stdout, &stderr, func(name string) string { return env[name] }, home, 5 * time.Second}
+	if code := a.main(t.Context(), []string{"hook", "--client", "cursor"}); code != exitDone || a.cwd != project {
+		t.Errorf("exit %d in %s: %s", code, a.cwd, stderr.String())
 	}
 }

@@ -116,15 +116,18 @@ func TestHelpIsAnAnswerAndAWrongFlagIsOneLineWithAHint(t *testing.T) {
 
 func TestClientsThatAreNotThereAreTold(t *testing.T) {
 	s := shop{t: t, home: t.TempDir()}
-	where := "no client found: no claude, codex, opencode, copilot, qwen, kimi or gemini on PATH, and no directory " + s.home + "/.claude, " + s.home + "/.codex, " + s.home + "/.config/opencode, " + s.home + "/.copilot, " + s.home + "/.qwen, " + s.home + "/.kimi-code or " + s.home + "/.gemini"
+	where := "no client found: no claude, codex, opencode, copilot, qwen, kimi, gemini or cursor on PATH, and no directory " + s.home + "/.claude, " + s.home + "/.codex, " + s.home + "/.config/opencode, " + s.home + "/.copilot, " + s.home + "/.qwen, " + s.home + "/.kimi-code, " + s.home + "/.gemini or " + s.home + "/.cursor"
 	if code, _, errs := s.run("install"); code != 1 || !strings.Contains(errs, where) {
 		t.Errorf("install: exit %d, %s", code, errs)
 	}
 	if code, out, _ := s.run("doctor"); code != 0 || !strings.Contains(out, "warning  clients: "+where+"\n") {
 		t.Errorf("doctor: exit %d, %s", code, out)
 	}
-	if code, _, errs := s.run("start", "claude"); code != 1 || errs != "c2c: claude is not installed or not on PATH; c2c start knows claude, codex, opencode, copilot, qwen, kimi, gemini\n" {
+	if code, _, errs := s.run("start", "claude"); code != 1 || errs != "c2c: claude is not installed or not on PATH; c2c start knows claude, codex, opencode, copilot, qwen, kimi, gemini, cursor\n" {
 		t.Errorf("start: exit %d, %s", code, errs)
+	}
+	if _, _, errs := s.run("start", "cursor"); !strings.Contains(errs, "cursor-agent is not installed") {
+		t.Errorf("start: %s", errs)
 	}
 	s.write(".claude/settings.json", "{}")
 	if code, out, _ := s.run("doctor"); code != 0 || !strings.Contains(out, "warning  claude c2c: not set up: c2c install claude, if it is to have mail\n") || strings.Contains(out, "hook") || strings.Contains(out, "claude program") {
