@@ -54,9 +54,47 @@ func (b *Broker) Check(ctx context.Context, wakes func(client string) bool) []do
 		}
 		found = append(found, doctor.Finding{Status: doctor.OK, Part: "rings", Detail: detail})
 	}
+	found = append(found, checkMods(all)...)
 	// Warnings come first.
 	slices.SortStableFunc(found, func(x, y doctor.Finding) int { return cmp.Compare(y.Status, x.Status) })
 	return append(damaged, found...)
+}
+
+// checkMods says in which running sessions a mod of ours was seen. One that is not loaded is no fault: its person or
+// its administrator may have it so, or the client is too old.
+func checkMods(all []Session) (found []doctor.Finding) {
+	for _, p := range client.All() {
+		var with, without []string
+		for _, s := range all {
+			switch {
+			case !p.Mod || s.Client != p.Name || s.Process == 0:
+			case s.facts.ModStart == s.facts.StartTime && s.facts.StartTime != 0:
+				with = append(with, s.Alias)
+			default:
+				without = append(without, s.Alias)
+			}
+		}
+		detail := ""
+		if len(with) > 0 {
+			detail = "; loaded in " + few(with)
+		}
+		if len(without) > 0 {
+			detail += "; not loaded in " + few(without) + ", where mail arrives all the same"
+		}
+		if detail != "" {
+			found = append(found, doctor.Finding{Client: p.Name, Status: doctor.OK, Part: "mod", Detail: detail[len("; "):]})
+		}
+	}
+	return found
+}
+
+// few are names, as many as a person reads.
+func few(names []string) string {
+	const most = 5
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
 }
 
 // checkDamage lists what was kept aside because it did not parse, until somebody has taken it away.

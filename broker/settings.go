@@ -39,6 +39,14 @@ func (b *Broker) SetTurn(ctx context.Context, s Session, runs bool) error {
 	return b.changeFacts(ctx, s.ID, func(f *facts) { f.Turn = turn })
 }
 
+// SetMod records that a mod of ours runs in a session's process.
+func (b *Broker) SetMod(ctx context.Context, s Session) error {
+	if s.facts.ModStart == s.facts.StartTime {
+		return nil // it says so at each look
+	}
+	return b.changeFacts(ctx, s.ID, func(f *facts) { f.ModStart = f.StartTime })
+}
+
 // maxDescription bounds what a session says of itself, in bytes.
 const maxDescription = 200
 

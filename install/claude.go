@@ -1,6 +1,7 @@
 package install
 
 import (
+	_ "embed"
 	"path/filepath"
 	"slices"
 
@@ -20,6 +21,37 @@ func claude() setup {
 // name, so that its entry is replaced and not doubled.
 const claudeScript = "c2c-inbox-check.sh"
 
+//go:embed claude.js
+var claudeMod []byte
+
+const (
+	claudePlugin  = `{"name": "c2c", "version": "1.0.0", "description": "Mail between coding sessions"}` + "\n"
+	claudeModules = `{"modules": ["./c2c.js"], "hooks": {}}` + "\n" // without hooks a client before mods reports an error
+)
+
+// claudeModFiles are a plugin in the user's skills directory, which Claude Code (2.1.305 and later) loads unasked: its
+// mod. The module comes before what names it.
+func claudeModFiles(o Options, dir string) []target {
+	plugin := filepath.Join(dir, "skills", "c2c")
+	module := constant(runs(claudeMod, o.Binary), "sessions", filepath.Join(dir, "sessions"))
+	return []target{
+		{path: filepath.Join(plugin, "hooks", "c2c.js"), mode: 0o644, editor: scriptEditor{"mod", module}},
+		{path: filepath.Join(plugin, "hooks", "hooks.json"), mode: 0o644, editor: sideEditor{scriptEditor{"mod", []byte(claudeModules)}}},
+		{path: filepath.Join(plugin, ".claude-plugin", "plugin.json"), mode: 0o644, editor: sideEditor{scriptEditor{"mod", []byte(claudePlugin)}}},
+	}
+}
+
+// sideEditor is for a file beside another one that speaks for both: it tells only what is wrong.
+type sideEditor struct{ scriptEditor }
+
+func (e sideEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, error) {
+	found, err := e.scriptEditor.inspect(t, f, o)
+	if len(found) > 0 && found[0].Status == doctor.OK {
+		found = []doctor.Finding{}
+	}
+	return found, err
+}
+
 func claudeFiles(o Options) []target {
 	dir, set := configDir(Claude, o)
 	script := filepath.Join(dir, "hooks", claudeScript)
@@ -33,12 +65,12 @@ func claudeFiles(o Options) []target {
 		// Without it the tools hide behind ToolSearch until the model looks.
 		AlwaysLoad: true,
 	}, o.Binary}
-	return []target{
+	return append([]target{
 		{path: script, mode: 0o755, editor: scriptEditor{"hook script", o.HookScript}},
 		{path: filepath.Join(dir, "settings.json"), editor: claudeHooks(script)},
 		{path: user, editor: server, other: !o.Global},
 		{path: filepath.Join(o.Project, ".mcp.json"), mode: 0o644, editor: server, other: o.Global},
-	}
+	}, claudeModFiles(o, dir)...)
 }
 
 func claudeHooks(script string) hookEditor {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 
 	"c2c/broker/doctor"
@@ -44,9 +45,12 @@ type copilotEntry struct {
 }
 
 // runs is a script of ours with the path of c2c written into it.
-func runs(script []byte, binary string) []byte {
-	path, _ := json.Marshal(binary)
-	return bytes.Replace(script, []byte(`const c2c = "c2c"`), append([]byte("const c2c = "), path...), 1)
+func runs(script []byte, binary string) []byte { return constant(script, "c2c", binary) }
+
+// constant is a script of ours in which a constant that is its own name gets a value.
+func constant(script []byte, name, value string) []byte {
+	text, _ := json.Marshal(value)
+	return bytes.Replace(script, fmt.Appendf(nil, "const %s = %q", name, name), fmt.Appendf(nil, "const %s = %s", name, text), 1)
 }
 
 // flagEditor sets one flag in a JSON file to true. It is taken out, or gets the person's value back, only when the

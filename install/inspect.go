@@ -102,8 +102,8 @@ func (t target) part() string {
 	if strings.HasPrefix(t.editor.kind(), kindOfServers) {
 		return partServer
 	}
-	if e, ok := t.editor.(scriptEditor); ok {
-		return e.part
+	if e, ok := t.editor.(interface{ name() string }); ok {
+		return e.name()
 	}
 	return t.editor.kind()
 }

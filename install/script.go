@@ -31,6 +31,8 @@ func (e scriptEditor) strip(_ string, data, _ []byte) ([]byte, error) {
 	return []byte{}, nil
 }
 
+func (e scriptEditor) name() string { return e.part }
+
 func (scriptEditor) kind() string { return kindScript }
 
 func (e scriptEditor) holds(data []byte) bool { return bytes.Equal(data, e.content) }

@@ -16,6 +16,7 @@ func claude() Profile {
 		TrustEnv:    true,
 		ShellEnv:    true,
 		ProcessEnv:  "CLAUDE_PID",
+		Mod:         true,
 		Inherited:   []string{"CLAUDECODE", "CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN"},
 		// Measured with 2.1.329: from 50,000 UTF-16 units on, the texts of an answer counted together, the
 		// model gets a file name and 2 KB. At four characters to a token 25,000 tokens are more.
@@ -42,12 +43,14 @@ func claudeGuide() Guide {
 		Last:    "a line typed into an empty prompt (`c2c start`, tmux, screen)",
 		Receipt: "its `UserPromptSubmit` hook sees the message in the prompt",
 		SetUp: "An MCP server in the project's `.mcp.json`, or for all projects with `--global`; a hook script, which starts no program while " +
-			"the mailbox is empty, and its entries in `~/.claude/settings.json`. At its next start in the project Claude Code asks about the server: choose \"Use this MCP server\".",
+			"the mailbox is empty, and its entries in `~/.claude/settings.json`; a mod in `~/.claude/skills/c2c`, from 2.1.305 on. At its next start in the project Claude Code asks about the server: choose \"Use this MCP server\".",
 		Quirks: []string{
 			"Enter alone at that question means no, and it is not asked again. `c2c doctor` tells how to undo it.",
 			"The MCP server is not started again when it was killed: `/mcp` or `/clear` does that.",
 			"As a plugin instead: `claude plugin marketplace add <c2c's source>/install/marketplace`, then `claude plugin install c2c@c2c`. " +
 				"Its tools have longer names, and it asks nothing. Beside `c2c install` the plugin does nothing.",
+			"With the mod the client's own `SendMessage` and `ListAgents` know the sessions of c2c, after the client's own; " +
+				"`/inbox` and the status line show the person what waits. Mail arrives without it, too. Claude Code's first mod costs 0.1 s at its start, and 35 MB.",
 			"With `disableAllHooks` in its settings c2c only rings: the mail waits for `poll_inbox`.",
 		},
 	}

@@ -54,6 +54,8 @@ type Profile struct {
 	SharedProcess bool
 	// Plugin says that a plugin of ours runs in the client: its sessions have the environment of their own terminal.
 	Plugin bool
+	// Mod says that a mod of ours may run in the client. It carries no mail.
+	Mod bool
 	// Inherited are more variables that a nested client would inherit and take for its own.
 	Inherited []string
 
@@ -179,6 +181,9 @@ func (p Profile) Config(getenv func(string) string) (dir string, set bool) {
 	}
 	return filepath.Join(getenv("HOME"), p.ConfigDir), false
 }
+
+// ModEnv is set for what a mod of ours starts.
+const ModEnv = "C2C_MOD"
 
 // StartEnv is the variable by which c2c start gives a session's id to a client with Plugin, for its first session.
 const StartEnv = "C2C_START_SESSION_ID"

@@ -8,8 +8,10 @@ import (
 	"math"
 
 	"c2c/broker"
+	"c2c/broker/client"
 	"c2c/hooks"
 	"c2c/inbox"
+	"c2c/wake"
 )
 
 func (c *call) printMail(msgs []inbox.Message) error {
@@ -37,7 +39,7 @@ func (c *call) mailbox(ctx context.Context) (s broker.Session, m *inbox.Mailbox,
 
 func pollInbox(c *call, fs *flag.FlagSet) action {
 	peek := fs.Bool("peek", false, "leave the messages where they are")
-	check := fs.Bool("check", false, "print nothing: exit 0 if mail waits, 3 if none does")
+	check := fs.Bool("check", false, "print nothing, or --json: exit 0 if mail waits, else 3")
 	var wait waitFlag
 	fs.Var(&wait, "wait", "wait for mail, for this `duration` or for ever")
 	return func(ctx context.Context) error {
@@ -49,11 +51,7 @@ func pollInbox(c *call, fs *flag.FlagSet) action {
 			return err
 		}
 		if *check {
-			some, err := m.Waiting()
-			if err == nil && !some {
-				err = errNothing
-			}
-			return err
+			return c.limited(ctx, func(ctx context.Context) error { return c.check(ctx, s, m) })
 		}
 		return c.limited(ctx, func(ctx context.Context) error {
 			if *peek {
@@ -62,6 +60,49 @@ func pollInbox(c *call, fs *flag.FlagSet) action {
 			return c.b.HandOver(ctx, s, c.reader(s))
 		})
 	}
+}
+
+// maxCounted bounds what is read of a backlog to count it, in bytes.
+const maxCounted = 1 << 20
+
+// check says by the exit status whether mail waits, and with --json also how much and from whom.
+func (c *call) check(ctx context.Context, s broker.Session, m *inbox.Mailbox) error {
+	some, err := m.Waiting()
+	if err != nil {
+		return err
+	}
+	if c.getenv(client.ModEnv) != "" {
+		if err := c.b.SetMod(ctx, s); err != nil {
+			fmt.Fprintf(c.stderr, "c2c: %v\n", err) // only doctor wants to know
+		}
+	}
+	if c.json {
+		msgs, err := m.Head(ctx, maxCounted)
+		if err != nil {
+			return err
+		}
+		w := waiting{Count: len(msgs), From: []string{}}
+		if w.Watch, err = c.b.Watchable(m.LockName()); err != nil {
+			return err
+		}
+		if len(msgs) > 0 {
+			w.From = append(w.From, wake.NoticeOf(msgs).From...)
+		}
+		if err := c.show(w, nil); err != nil {
+			return err
+		}
+	}
+	if !some {
+		return errNothing
+	}
+	return nil
+}
+
+// waiting is the answer of --check with --json.
+type waiting struct {
+	Count int      `json:"count"`
+	From  []string `json:"from"`  // aliases, at most a few
+	Watch string   `json:"watch"` // a file whose time changes when mail comes
 }
 
 func peekInbox(c *call, _ *flag.FlagSet) action {

@@ -323,3 +323,36 @@ func TestDoctorShowsWhatMovesAClientsConfiguration(t *testing.T) {
 		}
 	}
 }
+
+func TestDoctorTellsInWhichSessionsTheModIsLoaded(t *testing.T) {
+	c := newClinic(t)
+	id, _ := c.session("claude", "amber", os.Getpid())
+	if got := c.line("ok       claude mod: "); !strings.Contains(got, "not loaded in amber") {
+		t.Error(got)
+	}
+	s, err := c.b.Resolve(t.Context(), broker.Caller{Explicit: id})
+	if err == nil {
+		err = c.b.SetMod(t.Context(), s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.line("ok       claude mod: "); !strings.HasSuffix(got, ": loaded in amber") {
+		t.Error(got)
+	}
+	// In another process of the client it may not be.
+	other := exec.Command("cat")
+	if _, err := other.StdinPipe(); err != nil { // it waits there
+		t.Fatal(err)
+	}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { other.Process.Kill(); other.Wait() }()
+	if _, err := c.b.Attach(t.Context(), broker.Caller{Client: "claude", ClientID: "of-amber", PID: other.Process.Pid}); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.line("ok       claude mod: "); !strings.Contains(got, "not loaded in amber") {
+		t.Error(got)
+	}
+}
