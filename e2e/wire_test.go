@@ -93,6 +93,10 @@ func TestTheNPMClientOfWireReadsOurStandIn(t *testing.T) {
 		os.WriteFile(end, nil, 0o600)
 	}()
 	types, all = runSDK(t, l, agent, "steer")
+	// Package wire's own test has the same of c2c.
+	if steer := `{"id":"string","jsonrpc":"2.0","method":"steer","params":{"user_input":"string"}}`; !slices.Contains(wireShapes(t, l.Read("slow/got")), steer) {
+		t.Errorf("it steers otherwise:\n%s", l.Read("slow/got"))
+	}
 	want = []string{"TurnBegin", "StepBegin", "ToolCall", "ToolResult", "SteerInput", "StepBegin", "ContentPart", "StatusUpdate", "TurnEnd", "result"}
 	if !slices.Equal(types, want) {
 		t.Errorf("it reads:\n%s", all)

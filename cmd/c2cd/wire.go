@@ -139,6 +139,7 @@ func (d *wireDaemon) run(ctx context.Context) error {
 		return err
 	}
 	var failed error
+	d.Also = d.PIDFile
 	err = d.Run(ctx, func(ctx context.Context) { failed = d.work(ctx, sid) })
 	return errors.Join(err, failed)
 }
@@ -162,12 +163,6 @@ func (d *wireDaemon) work(ctx context.Context, sid string) error {
 	if release != nil {
 		defer release()
 	}
-	if d.PIDFile != "" {
-		if err := os.WriteFile(d.PIDFile, fmt.Appendln(nil, os.Getpid()), 0o600); err != nil {
-			return err
-		}
-		defer os.Remove(d.PIDFile)
-	}
 	bridge := wire.New(wire.Config{Argv: d.Agent, Dir: d.In, Approve: d.Approve, Version: broker.Version, Tell: d.tell,
 		Env: append(client.Clean(os.Environ()), "C2C_MCP_SESSION_ID="+sid, "C2C_MCP_BROKER_ROOT="+d.b.Root())})
 	d.a.log.Info("wire daemon runs", "process", os.Getpid(), "session", sid, "root", d.b.Root())
@@ -188,16 +183,20 @@ func (d *wireDaemon) carryOnce(ctx context.Context, sid string, bridge *wire.Bri
 	if err != nil {
 		return err
 	}
-	msgs, err := box.Head(ctx, wake.MaxLook)
-	if err != nil || len(msgs) == 0 {
-		return err
+	for {
+		msgs, err := box.Head(ctx, wake.MaxLook)
+		if err != nil || len(msgs) == 0 {
+			return err
+		}
+		r := wake.Ring{At: time.Now(), Method: wake.ByWire, Count: len(msgs)}.For(msgs[0])
+		err = watch.HandOver(ctx, box, bridge.Method())
+		if r.Outcome = wake.OutcomeOf(err); err != nil {
+			r.Cause = err.Error()
+		}
+		if err := errors.Join(err, d.b.Rang(ctx, sid, r)); err != nil {
+			return err
+		}
 	}
-	r := wake.Ring{At: time.Now(), Method: wake.ByWire, Count: len(msgs)}.For(msgs[0])
-	err = watch.HandOver(ctx, box, bridge.Method())
-	if r.Outcome = wake.OutcomeOf(err); err != nil {
-		r.Cause = err.Error()
-	}
-	return errors.Join(err, d.b.Rang(ctx, sid, r))
 }
 
 func (d *wireDaemon) start(ctx context.Context) error {

@@ -208,7 +208,12 @@ func TestWhatAnAgentDoesNotTakeIsToldByStatusAndWaits(t *testing.T) {
 		}
 	}
 	p.becomes("")
+	p.run("send", "--from", "birch", "--id", "m-2", "amber", strings.Repeat("long ", 20_000)) // more than is given at once
+	p.send("m-3")
 	p.run(p.words("run", "--once")...)
+	if m := p.message("m-3"); m.State != "read" {
+		t.Errorf("%+v", m)
+	}
 	if m := p.message("m-1"); m.State != "read" || p.status().State.Agent != wire.Off {
 		t.Errorf("%+v, %+v", m, p.status())
 	}

@@ -37,10 +37,13 @@ type Daemon struct {
 	Name string          // how their names begin
 	What string          // what people call it
 	Verb string          // the command of c2c that has start and stop for it
+	Also string          // the path of another file that gets its process id; empty: none
 }
 
 // Wake is the wake daemon of a root.
-func Wake(root *atomicfile.Dir) Daemon { return Daemon{root, "wake", "wake daemon", "wake"} }
+func Wake(root *atomicfile.Dir) Daemon {
+	return Daemon{Dir: root, Name: "wake", What: "wake daemon", Verb: "wake"}
+}
 
 func (d Daemon) lockFile() string { return d.Name + ".lock" }
 func (d Daemon) pidFile() string  { return d.Name + ".pid" }
@@ -66,6 +69,16 @@ func (d Daemon) Run(ctx context.Context, work func(context.Context)) (err error)
 			which = fmt.Sprintf(", process %d", pid)
 		}
 		return fmt.Errorf("a %s runs already%s; c2c %s stop ends it", d.What, which, d.Verb)
+	}
+	if d.Also != "" { // first: who has seen the other one may read it
+		if err := os.WriteFile(d.Also, pidLine(), 0o600); err != nil {
+			return err
+		}
+		defer func() {
+			if rerr := os.Remove(d.Also); !errors.Is(rerr, fs.ErrNotExist) {
+				err = errors.Join(err, rerr)
+			}
+		}()
 	}
 	if err := d.Dir.Replace(d.pidFile(), pidLine()); err != nil {
 		return err

@@ -177,7 +177,8 @@ func TestABusyAgentIsSteeredAndAnswersInTheSameTurn(t *testing.T) {
 	if err := <-answered; err != nil {
 		t.Fatal(err)
 	}
-	if got := p.got(); strings.Count(got, `"prompt"`) != 1 || strings.Count(got, "m-2") != 2 { // in the words and as the id
+	steer := `{"id":"3","jsonrpc":"2.0","method":"steer","params":{"user_input":"Mail from `
+	if got := p.got(); strings.Count(got, `"prompt"`) != 1 || strings.Count(got, "m-2") != 2 || !strings.Contains(got, steer) {
 		t.Errorf("the agent got:\n%s", got)
 	}
 }
