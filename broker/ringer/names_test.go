@@ -54,6 +54,13 @@ func TestWhatAProcessSendsIsFromItsOwnSession(t *testing.T) {
 	if err := store(t.Context(), b, amber.Client, other); !errors.Is(err, broker.ErrNoSession) {
 		t.Errorf("a process without a session: %v", err)
 	}
+	if _, err := b.Attach(t.Context(), broker.Caller{Client: amber.Client, ClientID: "c-1", PID: os.Getpid()}); err != nil {
+		t.Fatal(err)
+	}
+	other.Session = "c-1"
+	if err := store(t.Context(), b, amber.Client, other); !errors.Is(err, broker.ErrNoSession) {
+		t.Errorf("a process that names another's session: %v", err)
+	}
 	if err := store(t.Context(), b, "codex", m); !errors.Is(err, broker.ErrNoSession) {
 		t.Errorf("another client's process: %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -150,10 +151,11 @@ func (p *peers) look(dir *atomicfile.Dir) (files, theirs map[string]bool, err er
 		if !ok {
 			continue
 		}
-		switch gone := p.gone(r); {
+		lives, here := p.lives(r)
+		switch {
 		case r.Machine == "":
-			theirs[r.Name] = theirs[r.Name] || !gone
-		case gone:
+			theirs[r.Name] = theirs[r.Name] || lives
+		case !lives && here:
 			dir.Remove(file)
 			removeSocket(r.IPCPath)
 			continue
@@ -163,31 +165,30 @@ func (p *peers) look(dir *atomicfile.Dir) (files, theirs map[string]bool, err er
 	return files, theirs, err
 }
 
-// gone says whether the process that wrote a record has ended. After a boot of this machine it has, which a record of
-// the client's own does not tell.
-func (p *peers) gone(r peerRecord) bool {
+// lives says whether the process that wrote a record lives, and whether that can be seen from here: on this machine,
+// whose processes before its last boot have ended, and in our PID namespace.
+func (p *peers) lives(r peerRecord) (lives, here bool) {
 	boot, _, _ := strings.Cut(p.self.ProcStart, ":")
-	theirs, _, _ := strings.Cut(r.ProcStart, ":")
-	if boot != theirs {
-		return r.Machine == p.self.Machine
+	if theirs, _, _ := strings.Cut(r.ProcStart, ":"); boot != theirs {
+		return false, r.Machine == p.self.Machine
+	}
+	if r.PIDNS != p.self.PIDNS {
+		return false, false
 	}
 	stat, err := procstat.Read(r.PID)
-	return r.PIDNS == p.self.PIDNS && (errors.Is(err, procstat.ErrNone) || err == nil && procStart(boot, stat) != r.ProcStart)
+	return err == nil && procStart(boot, stat) == r.ProcStart, err == nil || errors.Is(err, procstat.ErrNone)
 }
 
 func readPeer(path string) (r peerRecord, ok bool) {
 	if !strings.HasSuffix(path, ".json") {
 		return r, false
 	}
-	f, size, err := atomicfile.OpenForeign(path)
+	f, _, err := atomicfile.OpenForeign(path)
 	if err != nil {
 		return r, false
 	}
 	defer f.Close()
-	if size > maxRecord {
-		return r, false
-	}
-	return r, json.NewDecoder(f).Decode(&r) == nil
+	return r, json.NewDecoder(io.LimitReader(f, maxRecord)).Decode(&r) == nil
 }
 
 // show makes a name known. The id is that of the name in this place, whichever server shows it.
@@ -218,13 +219,15 @@ func (p *peers) show(dir *atomicfile.Dir, place, name string) error {
 }
 
 func (p *peers) hide(dir *atomicfile.Dir, n *peer) error {
-	err := dir.Remove(n.file)
 	closeSocket(n.listener)
 	delete(p.shown, n.name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	if dir == nil {
+		return nil // it is gone, with the record
 	}
-	return err
+	if err := dir.Remove(n.file); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // Close implements wake.Peers. What is being stored is stored first.
@@ -233,10 +236,9 @@ func (p *peers) Close() error {
 		return nil
 	}
 	dir, err := atomicfile.Open(p.records)
-	if err != nil {
-		return err
+	if err == nil {
+		defer dir.Close()
 	}
-	defer dir.Close()
 	for _, n := range p.shown {
 		err = errors.Join(err, p.hide(dir, n))
 	}

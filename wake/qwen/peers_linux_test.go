@@ -98,6 +98,12 @@ func TestTheClientSeesExactlyTheNamesThatAreThere(t *testing.T) {
 	if _, err := os.Stat(first["amber"].IPCPath); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the socket of a name that is gone: %v", err)
 	}
+	w.write(fmt.Sprintf("%d-0000000a.json", os.Getpid()), peerRecord{PID: os.Getpid(), PIDNS: w.peers.self.PIDNS, ProcStart: w.peers.self.ProcStart, Name: "birch"})
+	w.show("birch", "coral")
+	if w.peers.shown["birch"] != nil {
+		t.Error("a name that a window has taken is still shown")
+	}
+	os.Remove(filepath.Join(w.records, fmt.Sprintf("%d-0000000a.json", os.Getpid())))
 	os.Remove(filepath.Join(w.records, w.peers.shown["coral"].file))
 	w.show("birch", "coral")
 	if got := w.shown()["coral"]; got.SessionID != second["coral"].SessionID {
@@ -133,17 +139,17 @@ func TestWhatAKilledServerLeftIsRemoved(t *testing.T) {
 	kept := []string{"2147483647-0000000d.json", "2147483647-0000000e.json", "2147483647-0000000f.json", "2147483647.json"}
 	w.write(kept[0], record(func(r *peerRecord) { otherBoot(r); r.Machine = "id other" }))
 	w.write(kept[1], record(func(r *peerRecord) { r.PIDNS++ }))
-	w.write(kept[2], record(func(r *peerRecord) { r.Machine = "" })) // a session of the client's own
-	w.write(kept[3], record(func(r *peerRecord) { r.Machine = ""; r.Name = "amber" }))
+	w.write(kept[2], record(func(r *peerRecord) { otherBoot(r); r.Machine, r.Name = "", "amber" })) // a session of the client's own
+	w.write(kept[3], record(func(r *peerRecord) { r.Machine, r.Name = "", "amber" }))
 	w.show("amber") // the client's session of this name has ended
 	var left []string
 	entries, _ := os.ReadDir(w.records)
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), fmt.Sprint(os.Getpid())) {
+		if pid, _, _ := strings.Cut(strings.TrimSuffix(e.Name(), ".json"), "-"); pid != fmt.Sprint(os.Getpid()) {
 			left = append(left, e.Name())
 		}
 	}
-	if !slices.Equal(left, kept) || w.shown()["amber"].PID != os.Getpid() {
+	if !slices.Equal(left, kept) || w.peers.shown["amber"] == nil {
 		t.Errorf("left are %q", left)
 	}
 	if _, err := os.Stat(filepath.Dir(l.Addr().String())); !errors.Is(err, fs.ErrNotExist) {
