@@ -163,7 +163,7 @@ func (b *Broker) checkSession(s Session, waits []inbox.Message, wakes bool) (f d
 	default:
 		f.Status = doctor.Warning
 		f.Detail += "; " + remedy(s, r, wakes) + "; "
-		if b.hasRinger(s.ID) {
+		if b.HasRinger(s.ID) {
 			f.Detail += "a process has the right to ring it"
 		} else {
 			f.Detail += "no process has the right to ring it"

@@ -87,9 +87,9 @@ func (b *Broker) setState(s *Session, r row, held func(lock string) bool) {
 	}
 }
 
-// hasRinger says whether a process has the right to ring the session. That is its server as a rule, a child of
+// HasRinger says whether a process has the right to ring the session. That is its server as a rule, a child of
 // its client.
-func (b *Broker) hasRinger(sid string) bool { return b.isHeld(ringLock(sid)) }
+func (b *Broker) HasRinger(sid string) bool { return b.isHeld(ringLock(sid)) }
 
 func (b *Broker) isHeld(lock string) bool {
 	f, err := b.root.Open(lock, os.O_RDWR)

@@ -88,7 +88,17 @@ func TestEachSessionOfCopilotHasOneMailbox(t *testing.T) {
 
 func TestASubagentOfCopilotHasNoMailbox(t *testing.T) {
 	t.Parallel()
-	l, model, p := copilotAt(t, nil)
+	aSubagentOfCopilotHasNoMail(t, nil, "read by plugin")
+}
+
+func TestNoHookInASubagentOfCopilotShowsMail(t *testing.T) {
+	t.Parallel()
+	aSubagentOfCopilotHasNoMail(t, withoutExtensions, "read by hook")
+}
+
+func aSubagentOfCopilotHasNoMail(t *testing.T, settings map[string]any, read string) {
+	t.Helper()
+	l, model, p := copilotAt(t, settings)
 	subagent := []lab.Reply{copilotBash(sendAs("birch", "amber", "meanwhile")), copilotTool("whoami", map[string]any{}), lab.Say("Subagent says done.")}
 	var steps atomic.Int32
 	model.Answer(func(r *lab.Request) (reply lab.Reply, ok bool) {
@@ -103,7 +113,7 @@ func TestASubagentOfCopilotHasNoMailbox(t *testing.T) {
 	p.Submit("prompt-two")
 	p.WaitShown("Finished.")
 	model.WaitText("word-meanwhile")
-	wantRead(t, l, "id-meanwhile", "read by plugin")
+	wantRead(t, l, "id-meanwhile", read)
 	// The mail sends the subagent into the background, where it goes on.
 	if eventually(func() bool { return int(steps.Load()) == len(subagent) }); int(steps.Load()) != len(subagent) {
 		t.Errorf("the subagent did %d of %d steps", steps.Load(), len(subagent))
@@ -112,6 +122,54 @@ func TestASubagentOfCopilotHasNoMailbox(t *testing.T) {
 		if len(r.Find("word-meanwhile")) > 0 && len(r.Find("prompt-one")) == 0 {
 			t.Errorf("the subagent got the mail:\n%s", r)
 		}
+	}
+	wantMailboxes(t, l, lab.Copilot, 1)
+}
+
+// withoutExtensions are the settings of a person who has turned extensions off.
+var withoutExtensions = map[string]any{"enabledFeatureFlags": map[string]any{"EXTENSIONS": false}}
+
+func TestACopilotWithoutExtensionsHasItsMailByHooks(t *testing.T) {
+	t.Parallel()
+	l, model, p := copilotAt(t, withoutExtensions)
+	if got := l.Read(".copilot/settings.json"); !strings.Contains(got, `"EXTENSIONS":false`) && !strings.Contains(got, `"EXTENSIONS": false`) {
+		t.Errorf("its settings are %s", got)
+	}
+	body := sized(8000, "x")
+	l.Write("letter", body)
+	model.Script(copilotBash(sendAs("birch", "amber", "tool")), copilotBash("C2C_MCP_SESSION_ID=birch "+c2c()+" send amber --id id-long -F "+l.Home+"/letter"),
+		lab.Say("Finished."))
+	p.Submit("prompt-two")
+	p.WaitShown("Finished.")
+	onlyOnce(t, model.Turns(), "word-tool", "tool")
+	onlyOnce(t, model.Turns(), body, "tool")
+
+	release := make(chan struct{})
+	model.Script(lab.Say("Thought.").After(release), lab.Say("Answered."))
+	p.Submit("prompt-three")
+	model.WaitText("prompt-three")
+	l.Run("sh", "-c", sendAs("birch", "amber", "end"))
+	close(release)
+	p.WaitShown("Answered.")
+	onlyOnce(t, model.Turns(), "word-end", "user")
+
+	// What a hook adds to a prompt has the tag of the system: mail is only announced there.
+	l.Run("sh", "-c", sendAs("birch", "amber", "prompt"))
+	model.Script(copilotTool("poll_inbox", map[string]any{}), lab.Say("Polled."))
+	p.Submit("prompt-four")
+	p.WaitShown("Polled.")
+	once(t, model.WaitText("messages from other agents wait for you: birch"), "messages from other agents wait for you: birch")
+	onlyOnce(t, model.Turns(), "word-prompt", "tool")
+
+	model.Script(lab.Call("bash", map[string]any{"command": c2c() + " poll-inbox --wait --check", "description": "wait for mail", "mode": "async", "detach": false}),
+		lab.Say("Waiting."), lab.Say("Woken."), lab.Say("Read."))
+	p.Submit("prompt-five")
+	p.WaitShown("Waiting.")
+	l.Run("sh", "-c", sendAs("birch", "amber", "idle"))
+	once(t, model.WaitText("word-idle"), "word-idle")
+	p.WaitShown("Read.")
+	for _, id := range []string{"id-tool", "id-long", "id-end", "id-idle"} {
+		wantRead(t, l, id, "read by hook")
 	}
 	wantMailboxes(t, l, lab.Copilot, 1)
 }

@@ -61,7 +61,9 @@ const (
 )
 
 // protocols has one line for each client.
-func protocols() []protocol { return []protocol{claude(), codex(), qwen(), kimi(), gemini(), cursor()} }
+func protocols() []protocol {
+	return []protocol{claude(), codex(), copilot(), qwen(), kimi(), gemini(), cursor()}
+}
 
 // Clients names the clients whose hooks are known.
 func Clients() (names []string) {

@@ -47,6 +47,7 @@ func text(t *testing.T, a Answer) string {
 		Hook    struct{ HookEventName, AdditionalContext string } `json:"hookSpecificOutput"`
 		Reason  string
 		Message string
+		Context string `json:"additionalContext"`
 	}
 	if !bytes.HasPrefix(a.Output, []byte("{")) {
 		return string(bytes.TrimSuffix(a.Output, []byte("\n"))) // it is for standard error
@@ -54,7 +55,7 @@ func text(t *testing.T, a Answer) string {
 	if err := json.Unmarshal(a.Output, &out); err != nil {
 		t.Fatalf("answer %q: %v", a.Output, err)
 	}
-	return out.Hook.AdditionalContext + out.Reason + out.Message
+	return out.Hook.AdditionalContext + out.Reason + out.Message + out.Context
 }
 
 func TestClaudeGetsWholeMessages(t *testing.T) {
@@ -286,6 +287,29 @@ func TestANoticeNamesWhatCanBeAnAlias(t *testing.T) {
 		if text := wake.NoticeOf([]inbox.Message{{From: name}}).Senders(); (text == name) != shown {
 			t.Errorf("from %q: a ring names %q", name, text)
 		}
+	}
+}
+
+func TestCopilotIsShownMailInItsOwnTurnsAlone(t *testing.T) {
+	for text, want := range map[string]content{
+		`{"hook_event_name":"PostToolUse"}`:                    bodies,
+		`{"hook_event_name":"PostToolUse","agent_id":"a-1"}`:   nothing,
+		`{"hook_event_name":"Stop"}`:                           bodies,
+		`{"hook_event_name":"Stop","stop_hook_active":true}`:   nothing,
+		`{"hook_event_name":"UserPromptSubmit","prompt":"do"}`: notice,
+		`{"hook_event_name":"UserPromptSubmit","prompt":"<system_notification>\nShell command \"x\" has completed"}`: nothing,
+		`{"hook_event_name":"SessionStart"}`: nothing,
+	} {
+		e, err := Parse("copilot", "", strings.NewReader(text))
+		if err != nil || e.protocol.shows(e) != want {
+			t.Errorf("%s: shows %v, %v", text, e.protocol.shows(e), err)
+		}
+	}
+	if got := string(render(t, event("copilot", "PostToolUse"), msg("m1", "body")).Output); !strings.HasPrefix(got, `{"additionalContext":"`) {
+		t.Errorf("after a tool: %s", got)
+	}
+	if got := text(t, render(t, event("copilot", "Stop"), msg("m1", "body"))); !strings.Contains(got, "\nbody\n") {
+		t.Errorf("at the end of a turn: %s", got)
 	}
 }
 

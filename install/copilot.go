@@ -6,21 +6,37 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"c2c/broker/doctor"
-
-	"github.com/tailscale/hujson"
 )
 
 // Copilot is the name of the client.
 const Copilot = "copilot"
 
-// copilot sets GitHub Copilot CLI up. Its extensions are experimental, and off without the flag.
+// copilot sets GitHub Copilot CLI up. Its extensions are experimental, and off without the flag. Where its person has
+// turned them off, the hooks bring mail while it works.
 func copilot() setup {
-	return setup{name: Copilot, files: copilotFiles, notes: func(Options) []string {
-		return []string{"Copilot sessions that are running see the change after a restart.",
-			"Copilot now runs every extension that it finds (enabledFeatureFlags.EXTENSIONS), not c2c's alone."}
-	}}
+	return setup{name: Copilot, files: copilotFiles, notes: copilotNotes}
+}
+
+func copilotNotes(o Options) []string {
+	extensions := "Copilot now runs every extension that it finds (enabledFeatureFlags.EXTENSIONS), not c2c's alone."
+	if f, err := readFile(copilotSettings(o)); err == nil {
+		if flag := member(f.data, copilotFlag.names...); flag != nil && !isTrue(flag) {
+			extensions = "Copilot's extensions stay off (enabledFeatureFlags.EXTENSIONS), as you have set it: " + withoutExtensions + "."
+		}
+	}
+	return []string{"Copilot sessions that are running see the change after a restart.", extensions}
+}
+
+const withoutExtensions = "hooks show mail while Copilot works, and nothing wakes an idle session. Set it to true for that"
+
+var copilotFlag = flagEditor{[]string{"enabledFeatureFlags", "EXTENSIONS"}, withoutExtensions}
+
+func copilotSettings(o Options) string {
+	dir, _ := configDir(Copilot, o)
+	return filepath.Join(dir, "settings.json")
 }
 
 //go:embed copilot.mjs
@@ -30,7 +46,9 @@ func copilotFiles(o Options) []target {
 	dir, _ := configDir(Copilot, o)
 	return []target{
 		{path: filepath.Join(dir, "extensions", "c2c", "extension.mjs"), mode: 0o644, editor: scriptEditor{"extension", runs(copilotExtension, o.Binary)}},
-		{path: filepath.Join(dir, "settings.json"), editor: flagEditor{[]string{"enabledFeatureFlags", "EXTENSIONS"}}},
+		{path: filepath.Join(dir, "hooks", "c2c.json"), editor: commandHooks(Copilot, o,
+			hookEvent{name: "UserPromptSubmit"}, hookEvent{name: "PostToolUse"}, hookEvent{name: "Stop"})},
+		{path: copilotSettings(o), editor: copilotFlag},
 		{path: filepath.Join(dir, "mcp-config.json"), editor: serverEditor{serversKey, copilotEntry{
 			"local", o.Binary, []string{"mcp"}, map[string]string{"C2C_MCP_CLIENT_TYPE": Copilot}, []string{"*"}}, o.Binary}},
 	}
@@ -53,31 +71,30 @@ func constant(script []byte, name, value string) []byte {
 	return bytes.Replace(script, fmt.Appendf(nil, "const %s = %q", name, name), fmt.Appendf(nil, "const %s = %s", name, text), 1)
 }
 
-// flagEditor sets one flag in a JSON file to true. It is taken out, or gets the person's value back, only when the
-// record shows what was there before.
-type flagEditor struct{ names []string }
+// flagEditor sets one flag in a JSON file to true, unless its person has set it to something. It is taken out only when
+// the record shows that it was not there before.
+type flagEditor struct {
+	names   []string
+	without string // what is so without the flag
+}
 
 func (flagEditor) kind() string { return "flag" }
 
 func (e flagEditor) add(path string, data []byte) ([]byte, error) {
+	if member(data, e.names...) != nil {
+		return data, nil
+	}
 	return editJSON(path, data, func(d *jsonDoc) error { return d.put(true, e.names...) })
 }
 
 func (e flagEditor) strip(path string, data, original []byte) ([]byte, error) {
-	if original == nil {
+	if original == nil || member(original, e.names...) != nil {
 		return data, nil
 	}
 	return editJSON(path, data, func(d *jsonDoc) error {
 		v, there, err := d.find(e.names...)
 		if err != nil || there < len(e.names) {
 			return err
-		}
-		if was := member(original, e.names...); was != nil {
-			before, ok := was.Value.(hujson.Literal)
-			if now, on := v.Value.(hujson.Literal); !ok || !on || now.Kind() != 't' {
-				return nil // not ours any more
-			}
-			return d.put(json.RawMessage(before), e.names...)
 		}
 		above := e.names[:len(e.names)-1]
 		d.remove(d.root.Find(pointer(above)), v)
@@ -89,9 +106,12 @@ func (e flagEditor) strip(path string, data, original []byte) ([]byte, error) {
 func (e flagEditor) holds(data []byte) bool { return false }
 
 func (e flagEditor) inspect(t target, f *file, _ Options) ([]doctor.Finding, error) {
-	v := member(f.data, e.names...)
-	if !isTrue(v) {
+	switch {
+	case member(f.data, e.names...) == nil:
 		return nil, nil
+	case isTrue(member(f.data, e.names...)):
+		return []doctor.Finding{}, nil // it is there, and says nothing of whether we are
 	}
-	return []doctor.Finding{}, nil // it is there, and says nothing of whether we are
+	return []doctor.Finding{{Client: t.client, Status: doctor.Warning, Part: t.part(), Path: t.path,
+		Detail: strings.Join(e.names, ".") + " is off: " + e.without}}, nil
 }

@@ -86,22 +86,27 @@ func TestShellQuoteIsUndone(t *testing.T) {
 	}
 }
 
-// An install changes the flag, the person another line, and an uninstall comes.
-func TestAFlagThatWasOffIsOffAgain(t *testing.T) {
-	for name, c := range map[string]struct{ before, edited, want string }{
-		"off":          {`{"enabledFeatureFlags":{"EXTENSIONS":false},"theme":"a"}`, `{"enabledFeatureFlags":{"EXTENSIONS":true},"theme":"b"}`, `{"enabledFeatureFlags":{"EXTENSIONS":false},"theme":"b"}`},
-		"null":         {`{"enabledFeatureFlags":{"EXTENSIONS":null}}`, `{"enabledFeatureFlags":{"EXTENSIONS":true,"x":1}}`, `{"enabledFeatureFlags":{"EXTENSIONS":null,"x":1}}`},
-		"changed anew": {`{"enabledFeatureFlags":{"EXTENSIONS":false}}`, `{"enabledFeatureFlags":{"EXTENSIONS":"maybe"}}`, `{"enabledFeatureFlags":{"EXTENSIONS":"maybe"}}`},
-		"on":           {`{"enabledFeatureFlags":{"EXTENSIONS":true}}`, `{"enabledFeatureFlags":{"EXTENSIONS":true},"x":1}`, `{"enabledFeatureFlags":{"EXTENSIONS":true},"x":1}`},
-		"not there":    {`{"theme":"a"}`, `{"theme":"b","enabledFeatureFlags":{"EXTENSIONS":true}}`, `{"theme":"b"}`},
+// What its person has set stays, before an install and after an uninstall.
+func TestAFlagThatAPersonHasSetStays(t *testing.T) {
+	for before, edited := range map[string]string{
+		`{"enabledFeatureFlags":{"EXTENSIONS":false},"theme":"a"}`: `{"enabledFeatureFlags":{"EXTENSIONS":true},"theme":"b"}`,
+		`{"enabledFeatureFlags":{"EXTENSIONS":null}}`:              `{"enabledFeatureFlags":{"EXTENSIONS":null,"x":1}}`,
+		`{"enabledFeatureFlags":{"EXTENSIONS":true}}`:              `{"enabledFeatureFlags":{"EXTENSIONS":true},"x":1}`,
 	} {
 		b := newBox(t)
-		b.write("home/.copilot/settings.json", c.before, 0o600)
+		b.write("home/.copilot/settings.json", before, 0o600)
+		notes := strings.Join(b.plan(Copilot).Notes, "\n")
+		if strings.Contains(notes, "stay off") == strings.Contains(before, "true") {
+			t.Errorf("%s: it says %q", before, notes)
+		}
 		b.install(Copilot)
-		b.write("home/.copilot/settings.json", c.edited, 0o600)
+		if got := b.read("home/.copilot/settings.json"); got != before {
+			t.Errorf("%s became %s", before, got)
+		}
+		b.write("home/.copilot/settings.json", edited, 0o600)
 		b.uninstall(Copilot)
-		if got := b.read("home/.copilot/settings.json"); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
+		if got := b.read("home/.copilot/settings.json"); got != edited {
+			t.Errorf("%s became %s", edited, got)
 		}
 	}
 }

@@ -397,6 +397,7 @@ func TestUninstallWithoutRecordsRemovesOnlyOurs(t *testing.T) {
 		b.write("home/.claude/skills/c2c/.claude-plugin/other", "x", 0o600)
 		b.write("home/.config/opencode/plugins/other.ts", "x", 0o600)
 		b.write("home/.copilot/extensions/c2c/other.txt", "x", 0o600)
+		b.write("home/.copilot/hooks/other.json", "{}", 0o600)
 		// Nothing tells who has set the flag, so it stays.
 		b.write("home/.copilot/settings.json", "{\"enabledFeatureFlags\": {\"EXTENSIONS\": true}}\n", 0o600)
 		b.write("home/.qwen/other", "x", 0o600)

@@ -33,7 +33,7 @@ var errTold = errors.New("the client reads the answer from standard error")
 // client may take for a verdict on the tool call.
 func hook(c *call, set *flag.FlagSet) action {
 	known := hooks.Clients()
-	name := set.String("client", known[0], strings.Join(known, " or "))
+	name := set.String("client", known[0], strings.Join(known, ", "))
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, hookTime)
 		defer cancel()
@@ -68,6 +68,9 @@ func (a *app) hook(ctx context.Context, name string) error {
 	s, err := hookSession(ctx, b, e, caller)
 	if err != nil || s.ID == "" {
 		return err
+	}
+	if profile.Plugin && b.HasRinger(s.ID) {
+		return nil // its plugin brings the mail
 	}
 	if told {
 		if err := b.SetTurn(ctx, s, runs); err != nil {

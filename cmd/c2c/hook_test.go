@@ -98,6 +98,43 @@ func TestALiveRingerLeavesAChangeNothingToDo(t *testing.T) {
 	}
 }
 
+func TestAPluginThatServesASessionLeavesItsHooksNothing(t *testing.T) {
+	root := scratch(t)
+	dir, err := atomicfile.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	lock, err := filelock.Acquire(t.Context(), dir, "amber.wake.lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, root, "birch", "send", "amber", "hello")
+	afterTool := func() string {
+		t.Helper()
+		var stdout, stderr bytes.Buffer
+		env := map[string]string{"C2C_MCP_BROKER_ROOT": root, "C2C_MCP_SESSION_ID": "amber", "HOME": filepath.Dir(root)}
+		a := &app{strings.NewReader(`{"hook_event_name":"PostToolUse","session_id":"u1"}`), &stdout, &stderr, func(name string) string { return env[name] },
+			filepath.Dir(root), 5 * time.Second}
+		if code := a.main(t.Context(), []string{"hook", "--client", "copilot"}); code != exitDone || stderr.Len() > 0 {
+			t.Errorf("exit %d, %s", code, stderr.String())
+		}
+		return stdout.String()
+	}
+	if out := afterTool(); out != "" {
+		t.Errorf("beside the plugin it shows %s", out)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if out := afterTool(); !strings.Contains(out, "hello") {
+		t.Errorf("without it: %s", out)
+	}
+	if out := afterTool(); out != "" {
+		t.Errorf("once more: %s", out)
+	}
+}
+
 // Whatever happens, no other event ends with a status that a client takes for a verdict.
 func TestAHookNeverFails(t *testing.T) {
 	root := scratch(t)

@@ -1,0 +1,31 @@
+package hooks
+
+import "strings"
+
+// copilot is GitHub Copilot CLI 1.0.102. Events whose names begin with a capital letter get and take the fields of
+// Claude Code's. What PostToolUse adds stands behind the tool's result; the reason of Stop becomes the next prompt. What
+// UserPromptSubmit adds has a tag of the system around it, and is lost when the prompt is the client's own, that a
+// command in the background has ended. In a subagent each event has agent_id.
+func copilot() protocol {
+	return protocol{
+		name:   "copilot",
+		limit:  9000,
+		length: func(text string) int { return len(text) },
+		shows: func(e Event) content {
+			switch {
+			case e.AgentID != "":
+			case e.Name == "PostToolUse", e.Name == "Stop" && !e.StopHookActive:
+				return bodies
+			case e.Name == "UserPromptSubmit" && !strings.HasPrefix(string(e.Prompt), "<system_notification>"):
+				return notice
+			}
+			return nothing
+		},
+		encode: func(e Event, text string) any {
+			if e.Name == "Stop" {
+				return map[string]string{"decision": "block", "reason": text}
+			}
+			return map[string]string{"additionalContext": text}
+		},
+	}
+}
