@@ -28,7 +28,7 @@ func cursorGuide() Guide {
 		Quirks: []string{
 			"A window has its mailbox from its first call of a tool of c2c on, such as `whoami`. All conversations of a window share it. A subagent that calls a tool of c2c is given the mail, too.",
 			"The follow-up at the end of a turn only says that mail waits: Cursor takes its words for the person's. It comes once a turn, and not with `cursor-agent -p`. Whether the editor's hooks can be told to belong to a window is not known: if not, they say nothing.",
-			"If the editor starts its servers outside of the project, `C2C_MCP_BROKER_ROOT` in `env` of `mcp.json` names the project's root, which `c2c doctor` shows.",
+			"If the editor starts its servers outside of the project, `C2C_MCP_BROKER_ROOT` in `env` of `mcp.json` names the project's root: the line `root` of `c2c doctor` there shows the path.",
 			"Cursor may run hooks that were set up for another client, c2c's among them (Third-party skills). Those of c2c notice it, and do nothing.",
 		},
 	}
