@@ -61,6 +61,22 @@ func TestABusyOpenCodeHasItsMailInTheSameTurn(t *testing.T) {
 	wantMailboxes(t, l, lab.OpenCode, 1)
 }
 
+// It cancels each call that was answered. And what one of its calls handed over, its plugin does not put.
+func TestACallThatOpenCodeCancelsAfterwardsHandsOverOnce(t *testing.T) {
+	t.Parallel()
+	l, model, p := opencodeAt(t, nil)
+	// While it is not to be disturbed its plugin leaves the mail to the call.
+	model.Script(lab.Call("bash", map[string]any{"command": c2c() + " dnd on && " + sendAs("birch", "amber", "meanwhile"), "description": "send"}),
+		opencodeTool("poll_inbox", map[string]any{}), opencodeTool("poll_inbox", map[string]any{}),
+		lab.Call("bash", map[string]any{"command": c2c() + " dnd off", "description": "ring again"}), lab.Say("Finished."), lab.Say("Answered."))
+	p.Submit("prompt-two")
+	p.WaitScreen(0, "Finished.")
+	p.Submit("prompt-three")
+	p.WaitScreen(0, "Answered.")
+	onlyOnce(t, model.Turns(), "word-meanwhile", "tool")
+	wantRead(t, l, "id-meanwhile", "read by")
+}
+
 // Its tools and its shells speak for the same session, and a new one has a mailbox of its own.
 func TestEachSessionOfOpenCodeHasOneMailbox(t *testing.T) {
 	t.Parallel()
