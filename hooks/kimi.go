@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"c2c/inbox"
@@ -46,16 +47,22 @@ const (
 	kimiLooks = 100
 )
 
+// Below a session's directory each agent has one of its own, called by its id, with its log.
+const (
+	kimiOwn = "main" // the session's own agent
+	kimiLog = "wire.jsonl"
+)
+
 // kimiAgent finds the agent in which a hook runs: each has a log, and the client waits for the hook. "" is the
 // session's own agent. When another one may be meant, or none is known, it is neither. A prompt is in no log yet, so
 // that one can only be told when there is no other agent.
 func kimiAgent(e Event, config string) string {
-	const own, unknown = "main", "unknown"
+	const unknown = "unknown"
 	if !inbox.ValidName(e.SessionID) {
 		return unknown
 	}
 	dirs := kimiAgents(config, e.SessionID)
-	alone := len(dirs) == 1 && filepath.Base(dirs[0]) == own
+	alone := len(dirs) == 1 && filepath.Base(dirs[0]) == kimiOwn
 	if e.Name != "Stop" {
 		if alone {
 			return ""
@@ -77,7 +84,7 @@ func kimiAgent(e Event, config string) string {
 	switch {
 	case len(stopping) != 1:
 		return unknown
-	case filepath.Base(stopping[0]) == own:
+	case filepath.Base(stopping[0]) == kimiOwn:
 		return ""
 	}
 	return filepath.Base(stopping[0])
@@ -100,7 +107,7 @@ func kimiAgents(config, session string) (dirs []string) {
 // kimiStopping gives the agents that may run a Stop hook now.
 func kimiStopping(dirs []string) (stopping []string) {
 	for _, dir := range dirs {
-		if kimiStops(filepath.Join(dir, "wire.jsonl")) {
+		if _, stops := kimiTurn(filepath.Join(dir, kimiLog)); stops {
 			stopping = append(stopping, dir)
 		}
 	}
@@ -110,9 +117,20 @@ func kimiStopping(dirs []string) (stopping []string) {
 // kimiTail is how much of a log is read.
 const kimiTail = 1 << 20
 
-// kimiStops says whether by its log an agent may run a Stop hook now: its model has answered and calls no tool, and the
-// turn is not over. Each line is a JSON object.
-func kimiStops(log string) (stops bool) {
+// KimiRuns says whether a turn of a session's own agent runs, by its log.
+func KimiRuns(config, session string) bool {
+	if !inbox.ValidName(session) {
+		return false
+	}
+	return slices.ContainsFunc(kimiAgents(config, session), func(dir string) bool {
+		runs, _ := kimiTurn(filepath.Join(dir, kimiLog))
+		return runs && filepath.Base(dir) == kimiOwn
+	})
+}
+
+// kimiTurn says by the log of an agent whether a turn of it runs, and whether a Stop hook may run now: its model has
+// answered and calls no tool, and the turn is not over. Each line is a JSON object.
+func kimiTurn(log string) (runs, stops bool) {
 	for line := range bytes.Lines(tail(log, kimiTail)) {
 		var r struct {
 			Type  string
@@ -122,11 +140,13 @@ func kimiStops(log string) (stops bool) {
 			continue // the first may be a part of a line
 		}
 		switch r.Type {
-		case "turn.prompt", "turn.ended":
-			stops = false
+		case "turn.prompt", "agent.turn.started":
+			runs, stops = true, false
 		case "context.append_loop_event":
-			stops = r.Event.Type == "step.end" && r.Event.FinishReason != "tool_use"
+			runs, stops = true, r.Event.Type == "step.end" && r.Event.FinishReason != "tool_use"
+		case "turn.ended":
+			runs, stops = false, false
 		}
 	}
-	return stops
+	return runs, stops
 }

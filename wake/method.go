@@ -28,6 +28,7 @@ type Notice struct {
 	Count  int
 	From   []string // aliases, each once, at most a few
 	Oldest string   // id of the oldest message that waits
+	Joins  bool     // a turn runs, and the ring is to join it: see Method
 }
 
 // NoticeOf sums messages up.
@@ -84,6 +85,8 @@ type Method struct {
 	Ready func(context.Context) error
 	// Idempotent: the client knows what it was given, so the same messages may be carried again.
 	Idempotent bool
+	// Joins: the doorbell can put a ring into the turn that runs, so that a busy session need not be left to its hooks.
+	Joins bool
 	// Unproven: the client may not hear it, and nothing tells. The first ring in vain is its last, if
 	// there is another method.
 	Unproven bool

@@ -25,6 +25,7 @@ type Policy struct {
 	rang   time.Time     // when it, or another one, was rung for last
 	Gap    time.Duration // before the next ring
 	Tries  int           // rings for it
+	Joins  bool          // a ring can join the turn that runs: a busy session is rung once for each message
 }
 
 // Decision says whether to ring now, and when to look again if nothing changes.
@@ -63,7 +64,7 @@ func (p *Policy) Decide(now time.Time, waiting []inbox.Message, busy, quiet bool
 		}
 		return d
 	}
-	if since := now.Sub(p.first); busy && since < busyLimit {
+	if since := now.Sub(p.first); busy && !(p.Joins && p.Tries == 0) && since < busyLimit {
 		return Decision{Again: min(max(since, busyLook), BusyLook)} // its next hook carries the mail
 	}
 	return Decision{Ring: true}

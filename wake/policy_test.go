@@ -103,6 +103,23 @@ func TestWhatMayWaitRingsNobody(t *testing.T) {
 	}
 }
 
+func TestARingThatJoinsTheTurnIsRungOnce(t *testing.T) {
+	p := Policy{Joins: true}
+	if d := p.Decide(start, waiting("a"), true, false); !d.Ring {
+		t.Fatalf("busy: %+v", d)
+	}
+	p.Done(start, firstGap)
+	if d := p.Decide(start.Add(firstGap), waiting("a"), true, false); d.Ring {
+		t.Errorf("rung for already, and the turn goes on: %+v", d)
+	}
+	if d := p.Decide(start.Add(firstGap), waiting("b"), true, false); !d.Ring {
+		t.Errorf("another message: %+v", d)
+	}
+	if d := p.Decide(start.Add(firstGap), waiting("a"), false, false); !d.Ring {
+		t.Errorf("its turn is over: %+v", d)
+	}
+}
+
 func TestABusySessionIsLeftToItsHooks(t *testing.T) {
 	p, looks := Policy{}, []time.Duration{}
 	for now := start; len(looks) < 7; now = now.Add(looks[len(looks)-1]) {

@@ -25,13 +25,13 @@ func kimi() Profile {
 func kimiGuide() Guide {
 	return Guide{
 		Client: "kimi", Title: "Kimi Code", Package: "@moonshot-ai/kimi-code", Tested: "2.1.0", Date: "2026-11-21",
-		Active:  "hooks: with a prompt and at the end of a turn",
-		Idle:    "nothing wakes it; `c2c poll-inbox --wait --check`, which the agent runs in the background, does",
+		Active:  "hooks: with a prompt and at the end of a turn; under `c2c start` a line joins the turn behind the current tool call",
+		Idle:    "a line typed into an empty prompt (`c2c start`, tmux, screen); else `c2c poll-inbox --wait --check`, which the agent runs in the background",
 		Last:    "the hooks of the next prompt",
 		Receipt: "the hook's answer was written",
 		SetUp:   "An MCP server in `~/.kimi-code/mcp.json` and hooks in `~/.kimi-code/config.toml`, for all projects.",
 		Quirks: []string{
-			"That command needs `disable_timeout`. When it ends Kimi Code starts a turn, whose end shows the mail; then it has to be run again.",
+			"Without `c2c start` nothing wakes it but that command. It needs `disable_timeout`. When it ends Kimi Code starts a turn, whose end shows the mail; then it has to be run again.",
 			"`kimi web` is a process of its own: it does not show what a terminal shows.",
 			"The older kimi-cli of Python is another program, and is not set up. `c2c wire-daemon` carries mail to an agent of it that c2c starts (`kimi --wire`). That could not be had, so it was tested against its documentation and its npm client alone.",
 		},

@@ -36,7 +36,7 @@ func qwenGuide() Guide {
 		Client: "qwen", Title: "Qwen Code", Package: "@qwen-code/qwen-code", Tested: "0.24.4", Date: "2026-11-21",
 		Active:  "hooks: after a tool call, with a prompt, at the end of a turn",
 		Idle:    "its socket for messages of other sessions",
-		Last:    "the hooks of the next prompt",
+		Last:    "a line typed into an empty prompt (`c2c start`, tmux, screen)",
 		Receipt: "its own record of the session shows the message",
 		SetUp:   "An MCP server and hooks in `~/.qwen/settings.json`, for all projects. In a folder that its person trusts, c2c's own tools run without being asked about.",
 		Quirks: []string{

@@ -60,8 +60,9 @@ func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.
 	return scope, ok
 }
 
-// Terminal is a terminal of ours, in which a client runs as process pid. bell types into it.
-func Terminal(pid int, bell wake.Doorbell) Scope {
+// Terminal is a terminal of ours, in which a client runs as process pid. bell types into it; joins says whether it can
+// do so while a turn runs.
+func Terminal(pid int, bell wake.Doorbell, joins bool) Scope {
 	return Scope{
 		borrows: true,
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]broker.Session, error) {
@@ -69,7 +70,7 @@ func Terminal(pid int, bell wake.Doorbell) Scope {
 			return choose(ctx, b, func(s broker.Session) bool { return isOpen(open, s) || b.DescendsFrom(s, pid) })
 		},
 		ways: func(p wake.Place, s wake.Session) (wake.Ways, error) {
-			w := wake.Ways{Methods: []wake.Method{{Name: wake.ByTerminal, Doorbell: bell}}}
+			w := wake.Ways{Methods: []wake.Method{{Name: wake.ByTerminal, Doorbell: bell, Joins: joins}}}
 			if s.Process == 0 {
 				return w, nil
 			}

@@ -37,9 +37,10 @@ var layers = map[string]string{
 	"wake/claude":      "inbox inbox/atomicfile wake wake/socket wake/watch",
 	"wake/socket":      "wake",
 	"wake/plugin":      "inbox wake",
-	"wake/clients":     "wake wake/claude wake/codex wake/qwen",
+	"wake/clients":     "wake wake/claude wake/codex wake/kimi wake/qwen",
 	"wake/daemon":      "inbox/atomicfile inbox/filelock wake/watch",
 	"wake/codex":       "broker/procstat inbox wake wake/socket github.com/coder/websocket golang.org/x/sys",
+	"wake/kimi":        "hooks wake",
 	"wake/qwen":        "broker/client broker/procstat hooks inbox inbox/atomicfile wake wake/socket",
 	"wake/screen":      "wake github.com/charmbracelet/x/ansi",
 	"wake/mux":         "broker/procstat wake wake/screen wake/socket golang.org/x/sys",
@@ -50,7 +51,7 @@ var layers = map[string]string{
 }
 
 // adapters know one client or one terminal each, and nothing of each other.
-var adapters = []string{"wake/claude", "wake/codex", "wake/mux", "wake/plugin", "wake/pty", "wake/qwen", "wake/wire"}
+var adapters = []string{"wake/claude", "wake/codex", "wake/kimi", "wake/mux", "wake/plugin", "wake/pty", "wake/qwen", "wake/wire"}
 
 // slow is what c2c must not link, however far away it is imported: it costs at every hook.
 var slow = []string{"net/http", "text/template", "html/template", "regexp", "go/ast", "encoding/xml", "encoding/gob"}

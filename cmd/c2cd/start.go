@@ -101,7 +101,7 @@ func (a *app) launch(ctx context.Context, name, alias string, argv, env []string
 	// A log would be written over what the client draws.
 	silent := *a
 	silent.log = slog.New(slog.DiscardHandler)
-	defer silent.ringer(ringer.Terminal(t.PID(), t)).Start(ctx)()
+	defer silent.ringer(ringer.Terminal(t.PID(), t, t.Joins())).Start(ctx)()
 	return t.Run()
 }
 

@@ -7,11 +7,14 @@ import (
 	"c2c/wake"
 	"c2c/wake/claude"
 	"c2c/wake/codex"
+	"c2c/wake/kimi"
 	"c2c/wake/qwen"
 )
 
 // all has a line for each client.
-func all() []wake.Client { return []wake.Client{claude.Client(), codex.Client(), qwen.Client()} }
+func all() []wake.Client {
+	return []wake.Client{claude.Client(), codex.Client(), qwen.Client(), kimi.Client()}
+}
 
 // Find gives a client by its name. One that is not known has no ways.
 func Find(name string) (c wake.Client, known bool) {

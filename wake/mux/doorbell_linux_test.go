@@ -116,7 +116,7 @@ func TestAClientThatReadsWholeLinesIsNotTypedTo(t *testing.T) {
 	})
 }
 
-// An Enter that does nothing leaves a draft, and that is not added to.
+// An Enter that does nothing leaves the line as a draft, and that is not added to.
 func TestAnIgnoredLineIsReportedAndNotRepeated(t *testing.T) {
 	both(t, func(t *testing.T, l *lab) {
 		l.say("mode deaf")
@@ -125,7 +125,7 @@ func TestAnIgnoredLineIsReportedAndNotRepeated(t *testing.T) {
 		if !errors.Is(err, wake.ErrUncaptured) || !strings.Contains(err.Error(), "the line stays in its prompt") {
 			t.Error(err)
 		}
-		refused(t, l, b, "a draft stands", sentinel)
+		refused(t, l, b, "the line stays in its prompt", sentinel)
 	})
 }
 

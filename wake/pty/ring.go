@@ -60,12 +60,23 @@ func (t *Terminal) Ring(ctx context.Context, n wake.Notice) error {
 	case <-ctx.Done():
 		return fmt.Errorf("%w: %w", wake.ErrHeld, ctx.Err())
 	}
-	prompt := func(s *screen.Screen) (string, error) { return screen.Prompt(t.client, s) }
-	return screen.Type(ctx, typist{t}, prompt, n.Text(wake.Poll), t.limits.answer)
+	p, read := typist{t: t, enter: "\r"}, screen.Prompt
+	if n.Joins {
+		p.enter, p.joins, read = screen.JoinKey(t.client), true, screen.JoinPrompt
+	}
+	prompt := func(s *screen.Screen) (string, error) { return read(t.client, s) }
+	return screen.Type(ctx, p, prompt, n.Text(wake.Poll), t.limits.answer)
 }
 
+// Joins says whether a line that is typed while a turn runs can join it.
+func (t *Terminal) Joins() bool { return screen.JoinKey(t.client) != "" }
+
 // typist is who types, as screen.Type sees the terminal. It has the keys.
-type typist struct{ t *Terminal }
+type typist struct {
+	t     *Terminal
+	enter string // the key that sends the line
+	joins bool   // the turn that runs, in which the client draws all the time
+}
 
 // Idle implements screen.Terminal.
 func (p typist) Idle(ctx context.Context) error {
@@ -79,7 +90,7 @@ func (p typist) Idle(ctx context.Context) error {
 		return ctx.Err()
 	case now.Sub(t.pressed) < t.limits.person:
 		return errors.New("the person is typing")
-	case now.Sub(t.drawn) < t.limits.still:
+	case !p.joins && now.Sub(t.drawn) < t.limits.still:
 		return errors.New("the client is drawing")
 	}
 	mode, err := unix.IoctlGetTermios(t.fd(), getTermios)
@@ -120,7 +131,7 @@ func (p typist) Paste(_ context.Context, text string) error {
 }
 
 // Enter implements screen.Terminal.
-func (p typist) Enter(context.Context) error { return p.write("\r") }
+func (p typist) Enter(context.Context) error { return p.write(p.enter) }
 
 // write types into the client's terminal; a client that does not read is not waited for.
 func (p typist) write(text string) error {

@@ -232,6 +232,14 @@ func TestADialogThatOpensOverThePasteIsNotAnswered(t *testing.T) {
 	d.enters(notice) // the person's Enter, and the first
 }
 
+// It was pasted, and a turn or a dialog came before Enter.
+func TestALineThatStaysInThePromptIsSentWithoutAnotherPaste(t *testing.T) {
+	d := sitAtDesk(t, calm)
+	d.press("\x1b[200~"+notice+"\x1b[201~", "inbox</c2c>")
+	d.ring(nil)
+	d.enters(notice)
+}
+
 func TestAPasteThatIsIgnoredIsToldAndNotRepeated(t *testing.T) {
 	d := sitAtDesk(t, hasty)
 	d.press("g", "❯ ")

@@ -29,5 +29,5 @@ func codexPrompt(s *Screen) (string, error) {
 	if !strings.Contains(s.text(bottom, s.Rows()), " · ") {
 		return "", errMenu
 	}
-	return s.typed(top, bottom), nil
+	return s.typed(top, bottom, 2, s.cols), nil
 }

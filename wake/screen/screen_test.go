@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// recorded replays what a real client drew on a terminal of 120 columns and 40 lines.
+// recorded replays what a real client drew on a terminal of 120 columns and 40 lines. Of Kimi Code and Qwen Code what was
+// drawn over is left out.
 func recorded(t testing.TB, name string) *Screen {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", name+".raw"))
@@ -20,6 +21,7 @@ func recorded(t testing.TB, name string) *Screen {
 }
 
 func TestThePromptOfARealClientIsReadAndNothingElseIsTakenForIt(t *testing.T) {
+	long := `<c2c event="message_pending" count="2" from="amber-with-a-long-name,birch-with-a-long-name,coral-with-a-long-name">poll mcp__c2c__poll_inbox</c2c>`
 	sentinel := `<c2c event="message_pending" count="2" from="amber,birch">poll mcp__c2c__poll_inbox</c2c>`
 	for name, want := range map[string]struct {
 		draft string
@@ -34,12 +36,37 @@ func TestThePromptOfARealClientIsReadAndNothingElseIsTakenForIt(t *testing.T) {
 		"codex-idle":  {}, "codex-idle-again": {},
 		"codex-draft": {draft: "half"}, "codex-draft-home": {draft: "half"}, "codex-pasted": {draft: sentinel},
 		"codex-menu": {draft: "/"}, "codex-busy": {err: errTurn}, "codex-dialog": {err: errNoPrompt},
+		"kimi-fresh": {}, "kimi-idle": {}, "kimi-plan": {},
+		"kimi-draft": {draft: "half"}, "kimi-draft-home": {draft: "half"}, "kimi-pasted": {draft: long},
+		"kimi-menu": {err: errMenu}, "kimi-bash": {err: errMenu}, "kimi-btw": {err: errNoPrompt},
+		"kimi-picker": {err: errNoPrompt}, "kimi-help": {err: errNoPrompt}, "kimi-dialog": {err: errNoPrompt},
+		"kimi-busy": {err: errTurn}, "kimi-busy-tool": {err: errTurn}, "kimi-busy-answer": {err: errTurn}, "kimi-busy-draft": {"half", errTurn},
+		"kimi-busy-queued": {err: errQueue},
+		"qwen-fresh":       {}, "qwen-idle": {}, "qwen-idle-yolo": {},
+		"qwen-draft": {draft: "half"}, "qwen-draft-home": {draft: "half"}, "qwen-pasted": {draft: long},
+		"qwen-menu": {err: errMenu}, "qwen-bash": {err: errMenu}, "qwen-shortcuts": {err: errMenu},
+		"qwen-picker": {err: errNoPrompt}, "qwen-help": {err: errNoPrompt}, "qwen-dialog": {err: errNoPrompt},
+		"qwen-busy": {err: errTurn}, "qwen-busy-draft": {err: errTurn},
 	} {
 		client, _, _ := strings.Cut(name, "-")
 		s := recorded(t, name)
 		draft, err := Prompt(client, s)
-		if draft != want.draft || err != want.err {
+		if !Same(draft, want.draft) || err != want.err { // a box breaks lines
 			t.Errorf("%s: %q, %v; want %q, %v\n%s", name, draft, err, want.draft, want.err, s)
+		}
+	}
+}
+
+// What joins a turn is sent with a key that sends what its person has queued, too.
+func TestALineJoinsATurnOnlyWhereOneRunsAndNothingIsQueued(t *testing.T) {
+	for name, want := range map[string]string{"kimi-busy": "", "kimi-busy-tool": "", "kimi-busy-draft": "half"} {
+		if draft, err := JoinPrompt(kimi, recorded(t, name)); draft != want || err != nil {
+			t.Errorf("%s: %q, %v", name, draft, err)
+		}
+	}
+	for _, name := range []string{"kimi-idle", "kimi-busy-queued", "kimi-dialog", "kimi-btw"} {
+		if _, err := JoinPrompt(kimi, recorded(t, name)); err == nil {
+			t.Errorf("%s: no error", name)
 		}
 	}
 }
@@ -48,11 +75,12 @@ func TestAnUnknownClientHasNoPrompt(t *testing.T) {
 	if _, err := Prompt("vi", recorded(t, "claude-idle")); err == nil {
 		t.Error("no error")
 	}
-	if _, err := Prompt("codex", recorded(t, "claude-idle")); err == nil {
-		t.Error("Claude Code taken for Codex")
-	}
-	if _, err := Prompt("claude", recorded(t, "codex-idle")); err == nil {
-		t.Error("Codex taken for Claude Code")
+	for client := range layouts() {
+		for _, other := range []string{"claude", "codex", "kimi", "qwen"} {
+			if _, err := Prompt(client, recorded(t, other+"-idle")); (err == nil) != (client == other) {
+				t.Errorf("%s as %s: %v", other, client, err)
+			}
+		}
 	}
 }
 
@@ -104,7 +132,8 @@ func TestWhatIsDimIsAHintAndNoDraft(t *testing.T) {
 
 // A multiplexer tells the same as the client drew.
 func TestACapturedScreenHasTheSamePrompt(t *testing.T) {
-	for _, name := range []string{"claude-idle", "claude-draft", "claude-dialog", "codex-idle", "codex-draft", "codex-menu"} {
+	for _, name := range []string{"claude-idle", "claude-draft", "claude-dialog", "codex-idle", "codex-draft", "codex-menu",
+		"kimi-idle", "kimi-draft", "kimi-busy", "qwen-idle", "qwen-draft", "qwen-dialog"} {
 		client, _, _ := strings.Cut(name, "-")
 		s := recorded(t, name)
 		var lines []string
@@ -140,7 +169,7 @@ func TestAResizeForgetsThePicture(t *testing.T) {
 }
 
 func FuzzScreen(f *testing.F) {
-	for _, name := range []string{"claude-idle", "codex-dialog"} {
+	for _, name := range []string{"claude-idle", "codex-dialog", "kimi-busy-queued", "qwen-idle"} {
 		b, err := os.ReadFile(filepath.Join("testdata", name+".raw"))
 		if err != nil {
 			f.Fatal(err)
@@ -153,7 +182,7 @@ func FuzzScreen(f *testing.F) {
 		s.Write(drawn[:len(drawn)/2])
 		s.Resize(cols%100, rows%300)
 		s.Write(drawn[len(drawn)/2:])
-		for _, client := range []string{"claude", "codex"} {
+		for client := range layouts() {
 			Prompt(client, s)
 		}
 	})

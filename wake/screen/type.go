@@ -28,9 +28,10 @@ type Terminal interface {
 // prompt that waits, when neither the person nor the client does anything, and presses Enter only when the prompt
 // shows the line and nothing else. prompt reads it, as Prompt does; answer is how long the client may take to show
 // the line, and to take Enter. Otherwise: wake.ErrHeld when nothing was typed, wake.ErrUncaptured when something was. A line that was pasted and
-// not sent stays in the prompt as a draft, and so is never pasted twice.
+// not sent stays in the prompt as a draft, and so is never pasted twice: Enter sends it when the prompt waits.
 func Type(ctx context.Context, t Terminal, prompt func(*Screen) (draft string, err error), line string, answer time.Duration) error {
-	if err := idle(ctx, t, prompt); err != nil {
+	pasted, err := idle(ctx, t, prompt, line)
+	if err != nil {
 		return mark(wake.ErrHeld, err)
 	}
 	// await waits until the prompt is as wanted.
@@ -50,16 +51,18 @@ func Type(ctx context.Context, t Terminal, prompt func(*Screen) (draft string, e
 			}
 		}
 	}
-	if err := t.Paste(ctx, line); err != nil {
-		return mark(wake.ErrUncaptured, err)
-	}
-	if err := await(func(draft string, err error) error {
-		if err == nil && !Same(draft, line) {
-			err = errors.New("the line does not stand alone in its prompt")
+	if !pasted {
+		if err := t.Paste(ctx, line); err != nil {
+			return mark(wake.ErrUncaptured, err)
 		}
-		return err
-	}); err != nil {
-		return mark(wake.ErrUncaptured, fmt.Errorf("pasted, and not sent: %w", err))
+		if err := await(func(draft string, err error) error {
+			if err == nil && !Same(draft, line) {
+				err = errors.New("the line does not stand alone in its prompt")
+			}
+			return err
+		}); err != nil {
+			return mark(wake.ErrUncaptured, fmt.Errorf("pasted, and not sent: %w", err))
+		}
 	}
 	if err := t.Enter(ctx); err != nil {
 		return mark(wake.ErrUncaptured, err)
@@ -72,20 +75,20 @@ func Type(ctx context.Context, t Terminal, prompt func(*Screen) (draft string, e
 	}))
 }
 
-// idle says why nothing may be typed now.
-func idle(ctx context.Context, t Terminal, prompt func(*Screen) (string, error)) error {
+// idle says why nothing may be typed now, or whether the line stands in the prompt already.
+func idle(ctx context.Context, t Terminal, prompt func(*Screen) (string, error), line string) (pasted bool, err error) {
 	if err := t.Idle(ctx); err != nil {
-		return err
+		return false, err
 	}
 	var draft string
-	var err error
 	if lerr := t.Look(ctx, func(s *Screen) { draft, err = prompt(s) }); lerr != nil {
-		return lerr
+		return false, lerr
 	}
-	if err == nil && draft != "" {
+	pasted = Same(draft, line)
+	if err == nil && draft != "" && !pasted {
 		err = errors.New("a draft stands in its prompt")
 	}
-	return err
+	return pasted, err
 }
 
 // mark gives an error its kind, if it has none.

@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"c2c/inbox"
@@ -109,15 +110,16 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 	if err != nil || len(msgs) == 0 {
 		return never, err
 	}
-	now := w.Now()
-	d := w.policy.Decide(now, msgs, w.Busy != nil && w.Busy(ctx), w.Quiet != nil && w.Quiet())
+	now, busy := w.Now(), w.Busy != nil && w.Busy(ctx)
+	w.policy.Joins = slices.ContainsFunc(w.Methods, func(m wake.Method) bool { return m.Joins })
+	d := w.policy.Decide(now, msgs, busy, w.Quiet != nil && w.Quiet())
 	if !d.Ring {
 		if d.Outcome != "" {
 			w.record(ctx, wake.Ring{At: now, Outcome: d.Outcome, Count: len(msgs)}.For(msgs[0]))
 		}
 		return d.Again, nil
 	}
-	r, cause, err := w.ringIfAllowed(ctx, msgs)
+	r, cause, err := w.ringIfAllowed(ctx, msgs, busy)
 	if err != nil {
 		return never, err
 	}
@@ -139,7 +141,7 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 }
 
 // ringIfAllowed rings if the right to do so can be had; no outcome otherwise. cause is why the client was not rung.
-func (w *Watcher) ringIfAllowed(ctx context.Context, msgs []inbox.Message) (r wake.Ring, cause, err error) {
+func (w *Watcher) ringIfAllowed(ctx context.Context, msgs []inbox.Message, busy bool) (r wake.Ring, cause, err error) {
 	if w.Borrow != nil {
 		release, ok, berr := w.Borrow()
 		if berr != nil || !ok {
@@ -152,7 +154,7 @@ func (w *Watcher) ringIfAllowed(ctx context.Context, msgs []inbox.Message) (r wa
 			return r, nil, err
 		}
 	}
-	if r, cause = w.ring(ctx, msgs); cause == nil {
+	if r, cause = w.ring(ctx, msgs, busy); cause == nil {
 		return r, nil, nil
 	}
 	r.Cause = cause.Error()
@@ -176,7 +178,7 @@ func (w *Watcher) record(ctx context.Context, r wake.Ring) {
 
 // ring tries the methods until one reaches the client. Messages are carried at the first try only, unless the method
 // is idempotent: a client that keeps a line and takes it later would have them twice. A doorbell carries none.
-func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message) (r wake.Ring, cause error) {
+func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message, busy bool) (r wake.Ring, cause error) {
 	if w.policy.Tries > 0 && len(w.Methods) > 1 && w.Methods[0].Unproven {
 		w.Methods = w.Methods[1:]
 	}
@@ -188,7 +190,9 @@ func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message) (r wake.Ring, 
 		case m.Carrier != nil && (w.policy.Tries == 0 || m.Idempotent):
 			err = HandOver(ctx, w.Box, m)
 		case m.Doorbell != nil:
-			err = m.Doorbell.Ring(ctx, wake.NoticeOf(wake.MayWake(msgs)))
+			n := wake.NoticeOf(wake.MayWake(msgs))
+			n.Joins = busy && m.Joins
+			err = m.Doorbell.Ring(ctx, n)
 		default:
 			continue
 		}

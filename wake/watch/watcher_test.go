@@ -235,6 +235,19 @@ func TestARingTellsOfItsTurn(t *testing.T) {
 	}
 }
 
+func TestABusySessionIsRungOnlyWhereARingJoinsItsTurn(t *testing.T) {
+	for _, joins := range []bool{false, true} {
+		m := &script{}
+		s := newStage(t, wake.Method{Name: "terminal", Doorbell: m, Joins: joins})
+		s.w.Busy = func(context.Context) bool { return true }
+		s.deliver("a")
+		s.look()
+		if rung := len(m.rung) == 1 && m.rung[0].Joins; rung != joins {
+			t.Errorf("joins %v: rung %+v", joins, m.rung)
+		}
+	}
+}
+
 // A client that does not listen to a channel says nothing of it.
 func TestAMethodThatNobodyMayHearIsGivenUpAfterARingInVain(t *testing.T) {
 	silent, heard := &script{}, &script{}

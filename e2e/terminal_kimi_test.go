@@ -1,0 +1,108 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"c2c/e2e/lab"
+)
+
+// kimiStarted starts Kimi Code amber in a terminal of c2c's, with a permission mode.
+func kimiStarted(t *testing.T, mode string) (*lab.Lab, *lab.Model, *lab.Proc) {
+	t.Helper()
+	l, model := newLab(t), lab.NewModel(t)
+	l.SeedKimi(model, "")
+	l.Write(".kimi-code/config.toml", strings.Replace(l.Read(".kimi-code/config.toml"), `"auto"`, mode, 1))
+	l.Run(c2c(), "install", "kimi")
+	l.Run(c2c(), "register", "birch", "--session-id", "birch")
+	p := l.Terminal(l.KimiEnv(), c2c(), "start", "--alias", "amber", "kimi")
+	p.WaitShown("context: ")
+	return l, model, p
+}
+
+// A window has no session before its first prompt, and no hook tells of the end of a turn that Esc ends.
+func TestAnIdleKimiIsWokenThroughItsTerminal(t *testing.T) {
+	t.Parallel()
+	l, model, p := kimiStarted(t, `"auto"`)
+	wakes := func(word string) {
+		t.Helper()
+		model.Script(lab.Say("Had " + word + "."))
+		l.Run("sh", "-c", sendAs("birch", "amber", word))
+		r := model.WaitText("word-" + word)
+		if item := once(t, r, "word-"+word); item.Role != "user" || !strings.HasPrefix(item.Text, "<hook_result") {
+			t.Errorf("shown as %+v", item)
+		}
+		p.WaitShown("Had " + word + ".")
+		wantRead(t, l, "id-"+word, "read by hook")
+	}
+	wakes("first")
+	kimiIdle(l, 1)
+	wakes("second")
+	kimiIdle(l, 2)
+	never := make(chan struct{})
+	defer close(never)
+	model.Script(lab.Say("Too late.").After(never))
+	p.Submit("prompt-two")
+	model.WaitText("prompt-two")
+	p.Send(lab.Esc)
+	p.WaitShown("Interrupted by user")
+	wakes("third")
+	wantRings(t, l, 3)
+	wantMailboxes(t, l, lab.Kimi, 1)
+}
+
+// The model gets the notice behind the tool's result, and asks for the mail.
+func TestANoticeJoinsTheTurnOfABusyKimi(t *testing.T) {
+	t.Parallel()
+	l, model, p := kimiStarted(t, `"auto"`)
+	release := make(chan struct{})
+	model.Script(kimiBash("true").After(release), kimiTool("poll_inbox", map[string]any{}), lab.Say("Finished."), lab.Say("Answered."))
+	p.Submit("prompt-one")
+	model.WaitText("prompt-one")
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	wantRings(t, l, 1)
+	l.WaitFile(".kimi-code/sessions/*/*/agents/main/wire.jsonl", `"type":"prompt.steered"`)
+	close(release)
+	r := model.WaitText("message_pending")
+	if item := once(t, r, "message_pending"); item.Role != "user" || r.Last().Text != item.Text || len(r.Find("word-meanwhile")) > 0 {
+		t.Errorf("shown as %+v in\n%s", item, r)
+	}
+	p.WaitShown("Finished.")
+	p.Submit("prompt-two")
+	p.WaitShown("Answered.")
+	onlyOnce(t, model.Turns(), "word-meanwhile", "tool")
+	onlyOnce(t, model.Turns(), "message_pending", "user")
+	wantRead(t, l, "id-meanwhile", "read by")
+	wantRings(t, l, 1)
+}
+
+func TestNothingIsTypedOverADraftOfKimi(t *testing.T) {
+	t.Parallel()
+	l, model, p := kimiStarted(t, `"auto"`)
+	p.Send("\x1b[200~half-typed-draft\x1b[201~") // what is typed as fast as that is a paste, in which Enter is a line end
+	p.WaitShown("half-typed-draft")
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	held(l)
+	p.Send(lab.Enter)
+	r := model.WaitText("half-typed-draft")
+	if item := once(t, r, "half-typed-draft"); strings.Contains(item.Text, "message_pending") {
+		t.Errorf("the draft became %q", item.Text)
+	}
+	once(t, r, "word-meanwhile") // the prompt's hook has brought it
+}
+
+func TestNothingIsTypedIntoADialogOfKimi(t *testing.T) {
+	t.Parallel()
+	l, model, p := kimiStarted(t, `"manual"`)
+	target := l.Home + "/touched"
+	model.Script(kimiBash("touch "+target), lab.Say("Refused."), lab.Say("Woken."))
+	p.Submit("prompt-one")
+	p.WaitShown("Run this command?")
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	held(l)
+	p.Send(lab.Esc) // the person says no
+	once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
+	if _, err := l.Try("test", "-e", target); err == nil {
+		t.Error("the dialog was approved")
+	}
+}

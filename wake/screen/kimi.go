@@ -1,0 +1,51 @@
+package screen
+
+import (
+	"slices"
+	"strings"
+)
+
+const kimi = "kimi"
+
+// kimiPrompt, as Kimi Code 2.1.0 draws it: a box with the prompt, the directory and the use of the context below. The
+// box of a side question (/btw) has another top, and a shell command another sign; a menu hangs below the box. While a
+// turn runs a moon goes through its phases above it, or dots go round. What its person has sent meanwhile stands above it, too: the key
+// that has a line join the turn would send that along.
+func kimiPrompt(s *Screen) (draft string, err error) {
+	const sign = 3 // its column
+	row, col, _ := s.Position()
+	top, bottom := row, row
+	for top >= 0 && s.first(top) == '│' {
+		top--
+	}
+	for bottom < s.Rows() && s.first(bottom) == '│' {
+		bottom++
+	}
+	if top < 0 || top == row || bottom == s.Rows() || col <= sign || s.first(top) != '╭' || s.first(bottom) != '╰' {
+		return "", errNoPrompt
+	}
+	if s.Line(top + 1)[sign].Rune != '>' || !strings.Contains(s.text(bottom+1, s.Rows()), "context: ") || s.first(bottom+1) == '│' {
+		return "", errMenu
+	}
+	right := slices.IndexFunc(s.Line(top), func(c Cell) bool { return c.Rune == '╮' })
+	draft = s.typed(top+1, bottom, sign+2, max(right, 0))
+	for above := range top {
+		if strings.Contains(Text(s.Line(above)), "↑ to edit · ") {
+			return "", errQueue
+		}
+		if r := s.first(above); r >= '🌑' && r <= '🌘' || r >= '⠁' && r <= '⣿' {
+			err = errTurn
+		}
+	}
+	return draft, err
+}
+
+// first is the first character of a line.
+func (s *Screen) first(row int) rune {
+	for _, c := range s.Line(row) {
+		if c.Rune != 0 && c.Rune != ' ' {
+			return c.Rune
+		}
+	}
+	return 0
+}
