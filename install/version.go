@@ -44,7 +44,7 @@ func Program(ctx context.Context, name string, o Options) doctor.Finding {
 	return f
 }
 
-var versionNumber = regexp.MustCompile(`\d+\.\d+\.\d+[-+.\w]*`)
+var versionNumber = regexp.MustCompile(`\d+\.\d+\.\d+[-+.\w]{0,40}`)
 
 // installedVersion finds the version beside the program, "" when it does not stand there. A client that is run, be it
 // with --version alone, leaves files in its person's home.

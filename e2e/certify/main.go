@@ -9,8 +9,10 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -51,9 +53,10 @@ func certify(names []string) (failed bool, err error) {
 		}
 	}
 	old, err := os.ReadFile(page)
-	if err != nil && !os.IsNotExist(err) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
+	err = nil
 	table := pageHead
 	for _, g := range client.Guides() {
 		if g.Package == "" {
@@ -61,15 +64,16 @@ func certify(names []string) (failed bool, err error) {
 		}
 		row := rowOf(old, g.Title)
 		if version, named := wanted[g.Client]; named || len(names) == 0 {
-			result, bad, err := try(g, version)
-			if err != nil {
-				return failed, fmt.Errorf("%s: %w", g.Client, err)
+			result, bad, terr := try(g, version)
+			if terr != nil {
+				err = errors.Join(err, fmt.Errorf("%s: %w", g.Client, terr))
+			} else {
+				failed, row = failed || bad, result
 			}
-			failed, row = failed || bad, result
 		}
 		table += row
 	}
-	return failed, os.WriteFile(page, []byte(table), 0o644)
+	return failed, errors.Join(err, os.WriteFile(page, []byte(table), 0o644))
 }
 
 // rowOf is what an older run has said of a client.
