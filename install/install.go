@@ -120,7 +120,7 @@ func PlanInstall(client string, o Options) (*Plan, error) {
 		return nil, fmt.Errorf("plan %s: its files are for all projects; run it without --project", client)
 	}
 	p.again = func() (*Plan, error) { return PlanInstall(client, o) }
-	if s.plugin != nil && s.plugin(o) != "" {
+	if s.plugin != nil && s.plugin(o) != "" && !slices.ContainsFunc(targets, target.held) {
 		p.Notes = []string{"the plugin " + pluginName + " is on and does the same; to have this instead, uninstall the plugin first"}
 		return p, nil
 	}

@@ -6,9 +6,10 @@ import (
 	"c2c/broker/doctor"
 )
 
-// A plugin of install/marketplace does in a client what PlanInstall does, for people who install plugins with the
+// A marketplace plugin (install/marketplace) does in a client what PlanInstall does, for people who install plugins with the
 // client's own command. Where both are there, the plugin steps back: the command of its hooks looks for our hooks in the
-// client's configuration, and its server asks HasServer. Where the plugin is on already, PlanInstall changes nothing.
+// client's configuration, and its server asks HasServer. Where the plugin is on and PlanInstall has written
+// nothing yet, it writes nothing.
 
 // pluginName is what clients call it: the plugin's name, then the marketplace's.
 const pluginName = "c2c@c2c"
@@ -16,10 +17,13 @@ const pluginName = "c2c@c2c"
 // HasServer reports whether the configuration of client has the MCP server that PlanInstall writes.
 func HasServer(client string, o Options) bool {
 	_, targets, err := findSetup(client, o)
-	return err == nil && slices.ContainsFunc(targets, func(t target) bool {
-		f, err := readFile(t.path)
-		return err == nil && t.part() == partServer && t.editor.holds(f.data)
-	})
+	return err == nil && slices.ContainsFunc(targets, func(t target) bool { return t.part() == partServer && t.held() })
+}
+
+// held reports whether the file has a part that PlanInstall has written.
+func (t target) held() bool {
+	f, err := readFile(t.path)
+	return err == nil && t.editor.holds(f.data)
 }
 
 // inspectPlugin tells of a plugin that is on, and nothing of another. installed says that PlanInstall has written

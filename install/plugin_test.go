@@ -90,9 +90,19 @@ func TestWhereThePluginIsOnInstallChangesNothing(t *testing.T) {
 			t.Errorf("%s: the plugin is off, and nothing is installed", client)
 		}
 		b.write(file[0], strings.Replace(b.read(file[0]), "false", "true", 1), 0o600)
+		if p := b.plan(client); !p.Empty() || len(p.Notes) > 0 {
+			t.Errorf("%s: with both the plan is\n%s%q", client, p.Diff(), p.Notes)
+		}
 		found := problemsOf(t, b, client)
 		if last := found[len(found)-1]; last.Part != "plugin" || !strings.Contains(last.Detail, "steps back") {
 			t.Errorf("%s: with both doctor finds %+v", client, found)
+		}
+		part := map[string]string{Claude: "home/.claude/hooks/c2c-inbox-check.sh", Codex: "home/.codex/hooks.json"}[client]
+		if err := os.Remove(b.path(part)); err != nil {
+			t.Fatal(err)
+		}
+		if b.plan(client).Empty() {
+			t.Errorf("%s: what install has written is not repaired", client)
 		}
 	}
 }

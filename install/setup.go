@@ -23,7 +23,7 @@ type setup struct {
 	notes func(o Options) []string
 	// inspect looks at what the files cannot tell by themselves; nil for nothing.
 	inspect func(o Options) []doctor.Finding
-	// plugin gives the file by which its person has switched our plugin on, "" when there is none; nil without a plugin. With one,
+	// plugin gives the file by which its person has switched our marketplace plugin on, "" when there is none; nil where we have none. With one,
 	// inspect looks at it, too.
 	plugin func(o Options) string
 	// event is one to which its hook answers with the mail of the session that the environment names;
