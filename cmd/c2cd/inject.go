@@ -20,7 +20,7 @@ const injectHelp = `usage: c2c inject --method history [options] <alias> [body |
 Experimental: writes a message into the history of a session that does not run,
 where its client shows it when the session is resumed. It is no mail: it has no
 status, and is not in c2c history. The file is the client's own; another
-version may not show it. A session that runs is refused. Use c2c send.
+version may not show it. A session that runs is refused: c2c send reaches it.
 `
 
 // maxInject bounds what is read; a message may have less, and says so.
