@@ -35,6 +35,8 @@ type protocol struct {
 	change string             // event that tells of a change to that file, or empty
 	turn   func(e Event) turn // what the event says of the turn; nil: nothing
 	often  []string           // events that come many times in a turn
+	// note is a sentence of ours for the model, or empty; nil: there is none.
+	note func(e Event) string
 	// shown says which messages the client's own record of the session has; nil: the record is not read.
 	shown func(e Event) func(inbox.Message) bool
 	// byProcess says that its events do not tell the session: it is that of the nearest process above with one.
@@ -87,6 +89,7 @@ type Event struct {
 	Status         any    `json:"status"`         // how a turn has ended; other clients may mean something else
 	Loops          any    `json:"loop_count"`     // follow-ups of ours in it
 	Host           any    `json:"cursor_version"` // set by a client that runs the hooks of others, too
+	Note           string `json:"-"`              // a sentence of ours that the answer holds
 	Watch          string `json:"-"`              // a file that the answer asks the client to watch
 
 	protocol protocol
@@ -138,6 +141,9 @@ func Parse(client, config string, r io.Reader) (Event, error) {
 	}
 	if e.protocol.agent != nil {
 		e.AgentID = e.protocol.agent(e, config)
+	}
+	if e.protocol.note != nil {
+		e.Note = e.protocol.note(e)
 	}
 	return e, nil
 }

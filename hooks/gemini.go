@@ -3,6 +3,7 @@ package hooks
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +17,7 @@ import (
 // the turn goes on, with a BeforeAgent of its own. Of a shell's output and what is added to it, it cuts the middle when
 // they are longer than 40,000 characters. The result of a tool that failed leaves out what was added. AfterTool runs
 // inside subagents, with the id of the session and without a mark. AfterAgent also runs when Esc has ended the turn: then
-// its reason is lost.
+// its reason is lost. After Esc while the model answers, the client forgets all of the turn.
 func gemini() protocol {
 	return protocol{
 		name:  "gemini",
@@ -51,12 +52,21 @@ func gemini() protocol {
 			return context(e, text+geminiEntities)
 		},
 		agent: geminiAgent,
+		note: func(e Event) string {
+			if e.Name == "BeforeAgent" && geminiForgot(e.Transcript) {
+				return geminiNote
+			}
+			return ""
+		},
 		often: []string{"AfterTool", "AfterAgent"},
 	}
 }
 
 // geminiEntities says what the client makes of angle brackets in what a hook adds. It leaves this line as it is.
 const geminiEntities = "\nAbove, &lt; and &gt; stand for angle brackets."
+
+// geminiNote stands with the prompt behind a turn with mail that Esc has taken from the model.
+const geminiNote = "c2c: the turn before this one was interrupted, and you do not have it any more. Mail from other agents came in it: the history tool of c2c shows it."
 
 // geminiOwn is the tool that starts a subagent. A subagent has no such tool.
 const geminiOwn = "invoke_agent"
@@ -78,15 +88,34 @@ func geminiAgent(e Event, _ string) string {
 	if began.IsZero() || !inbox.ValidName(e.SessionID) || strings.Contains(e.SessionID, ".") { // it is in the name of a directory
 		return unknown
 	}
-	for _, agents := range []string{e.SessionID, "skill-extraction-*"} { // the latter works beside the session
-		logs, _ := filepath.Glob(filepath.Join(filepath.Dir(e.Transcript), agents, "*.jsonl"))
+	if geminiWorks(filepath.Dir(e.Transcript), e.SessionID, began.Add(-geminiLag)) {
+		return unknown
+	}
+	return ""
+}
+
+// geminiLag is more than the time of a file may be behind the clock.
+const geminiLag = time.Second
+
+// geminiWorks says whether a subagent may be at work that has written since the turn began, or whether that cannot be
+// told. Those of a session have their logs in a directory with its id. What gathers skills works beside the sessions.
+func geminiWorks(chats, session string, began time.Time) bool {
+	all, err := os.ReadDir(chats)
+	for _, dir := range all {
+		if name := dir.Name(); !dir.IsDir() || name != session && !strings.HasPrefix(name, "skill-extraction-") {
+			continue
+		}
+		logs, rerr := os.ReadDir(filepath.Join(chats, dir.Name()))
+		err = errors.Join(err, rerr)
 		for _, log := range logs {
-			if at, err := os.Lstat(log); err == nil && !at.ModTime().Before(began) && !geminiDone(log) {
-				return unknown
+			at, serr := log.Info()
+			err = errors.Join(err, serr)
+			if serr == nil && !at.ModTime().Before(began) && !geminiDone(filepath.Join(chats, dir.Name(), log.Name())) {
+				return true
 			}
 		}
 	}
-	return ""
+	return err != nil
 }
 
 // geminiTail is how much of a log is read.
@@ -119,6 +148,31 @@ func geminiTurn(log string) (began time.Time, answered bool) {
 		}
 	}
 	return began, answered
+}
+
+// geminiForgot says whether the last turn in a log is one with mail of which nothing is left.
+func geminiForgot(log string) (forgot bool) {
+	mail := false
+	for line := range bytes.Lines(tail(log, geminiTail)) {
+		var r struct {
+			Type    string
+			Content json.RawMessage
+			Set     struct{ Messages []struct{} } `json:"$set"`
+		}
+		if json.Unmarshal(line, &r) != nil {
+			continue
+		}
+		switch {
+		case r.Set.Messages != nil:
+			forgot = mail
+		case r.Type == "user" && !bytes.Contains(r.Content, []byte("functionResponse")):
+			forgot, mail = false, false
+		case r.Type == "gemini":
+			forgot = false
+		}
+		mail = mail || r.Set.Messages == nil && (bytes.Contains(line, []byte(`c2c event=\"message\"`)) || bytes.Contains(line, []byte("_c2c_poll_inbox")))
+	}
+	return forgot
 }
 
 // geminiDone says whether a subagent has told its result: then its log ends with a summary of it. One that has failed

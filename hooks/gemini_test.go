@@ -84,6 +84,37 @@ func TestTheEndOfATurnOfGeminiAnnouncesOnce(t *testing.T) {
 	}
 }
 
+// Esc takes a whole turn from its model, with the mail that it had. The archive still has that.
+func TestGeminiIsToldOfMailThatEscHasTakenFromIt(t *testing.T) {
+	const prompt = `{"id":"1","type":"user","content":[{"text":"do it"}]}` + "\n"
+	const called = `{"id":"2","type":"gemini","content":"","toolCalls":[{"result":[{"functionResponse":{"response":{"output":"<c2c event=\"message\" from=\"birch\">"}}}]}]}` + "\n"
+	const taken = `{"$set":{"messages":[],"lastUpdated":"2026-11-21T12:00:00.001Z"}}` + "\n"
+	for name, c := range map[string]struct {
+		log  string
+		told bool
+	}{
+		"mail in a tool's result":        {prompt + called + taken, true},
+		"mail with the prompt":           {strings.Replace(prompt, "do it", `<c2c event=\"message\"`, 1) + taken, true},
+		"mail by the tool":               {prompt + strings.Replace(called, `"toolCalls":[{`, `"toolCalls":[{"name":"mcp_c2c_poll_inbox",`, 1) + taken, true},
+		"no mail":                        {prompt + taken, false},
+		"it goes on":                     {prompt + called + taken + called, false},
+		"it is the turn before the last": {prompt + called + taken + prompt, false},
+		"mail in an older turn":          {prompt + called + prompt + taken, false},
+		"no end":                         {prompt + called, false},
+		"no log":                         {},
+	} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "session.jsonl"), c.log, 0o600)
+		a := render(t, geminiEvent(t, dir, `"hook_event_name":"BeforeAgent","prompt":"and now?"`))
+		if told := strings.Contains(string(a.Output), geminiNote); told != c.told || !told && a.Output != nil {
+			t.Errorf("%s: told %v: %s", name, told, a.Output)
+		}
+		if got := text(t, render(t, geminiEvent(t, dir, `"hook_event_name":"BeforeAgent","prompt":"and now?"`), msg("m1", "body"))); !strings.Contains(got, "\nbody\n") {
+			t.Errorf("%s: with mail: %s", name, got)
+		}
+	}
+}
+
 func TestNoSubagentOfGeminiIsGivenMail(t *testing.T) {
 	const prompt = `{"id":"1","timestamp":"2026-11-21T12:00:00.000Z","type":"user","content":[{"text":"do it"}]}
 {"$set":{"lastUpdated":"2026-11-21T12:00:00.001Z"}}

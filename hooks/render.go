@@ -32,8 +32,11 @@ func Render(e Event, msgs []inbox.Message, more bool) (a Answer, err error) {
 		for i := range msgs {
 			a.Announced = append(a.Announced, i)
 		}
-	case e.Watch == "":
+	case e.Watch == "" && e.Note == "":
 		return a, nil
+	}
+	if e.Note != "" {
+		text = strings.TrimSuffix(e.Note+"\n"+text, "\n")
 	}
 	answer := e.protocol.encode(e, text)
 	if plain, ok := answer.(string); ok {
