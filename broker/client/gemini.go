@@ -27,14 +27,14 @@ func geminiGuide() Guide {
 	return Guide{
 		Client: "gemini", Title: "Gemini CLI", Package: "@google/gemini-cli", Tested: "0.61.0", Date: "2026-11-21",
 		Active:  "hooks: after a tool call, with a prompt, at the end of a turn",
-		Idle:    "nothing wakes it; `c2c poll-inbox --wait --check`, which the agent runs in the background, does",
+		Idle:    "a line typed into an empty prompt (`c2c start`, tmux, screen); else `c2c poll-inbox --wait --check`, which the agent runs in the background",
 		Last:    "the hooks of the next prompt",
 		Receipt: "the hook's answer was written",
 		SetUp:   "An MCP server and hooks in `~/.gemini/settings.json`, for all projects. c2c's own tools run without being asked about.",
 		Quirks: []string{
 			"Mail at the end of a turn stands under the words \"Agent execution blocked\". That is no error.",
-			"Esc while the model answers makes Gemini CLI forget the whole turn, with the mail that came in it: `c2c history` shows it again.",
-			"That command wakes a session only with both settings, `\"tools\": {\"shell\": {\"backgroundCompletionBehavior\": \"inject\"}}` and `\"experimental\": {\"modelSteering\": true}`. c2c does not set them: then what any background command prints counts as words of the person.",
+			"Esc while the model answers makes Gemini CLI forget the whole turn, with the mail that came in it. With the next prompt it is told so, and that `history` shows the mail.",
+			"Without `c2c start` nothing wakes it but that command, and only with both settings, `\"tools\": {\"shell\": {\"backgroundCompletionBehavior\": \"inject\"}}` and `\"experimental\": {\"modelSteering\": true}`. c2c does not set them: then what any background command prints counts as words of the person.",
 		},
 	}
 }

@@ -42,7 +42,8 @@ type layout struct {
 
 // layouts has an entry for each client, by the client's name.
 func layouts() map[string]layout {
-	return map[string]layout{claude: {read: claudePrompt}, codex: {read: codexPrompt}, kimi: {kimiPrompt, "\x13"}, qwen: {read: qwenPrompt}}
+	return map[string]layout{claude: {read: claudePrompt}, codex: {read: codexPrompt}, kimi: {kimiPrompt, "\x13"}, qwen: {read: qwenPrompt},
+		gemini: {read: geminiPrompt}}
 }
 
 // Same says whether a prompt shows a text and nothing else. Blanks do not count: a narrow prompt breaks lines.

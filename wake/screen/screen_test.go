@@ -47,6 +47,10 @@ func TestThePromptOfARealClientIsReadAndNothingElseIsTakenForIt(t *testing.T) {
 		"qwen-menu": {err: errMenu}, "qwen-bash": {err: errMenu}, "qwen-shortcuts": {err: errMenu},
 		"qwen-picker": {err: errNoPrompt}, "qwen-help": {err: errNoPrompt}, "qwen-dialog": {err: errNoPrompt},
 		"qwen-busy": {err: errTurn}, "qwen-busy-draft": {err: errTurn},
+		"gemini-fresh": {}, "gemini-idle-yolo": {}, "gemini-idle-truecolor": {},
+		"gemini-draft": {draft: "half"}, "gemini-draft-home": {draft: "half"}, "gemini-pasted": {draft: sentinel},
+		"gemini-menu": {draft: "/"}, "gemini-picker": {draft: "@"}, "gemini-shell": {err: errNoPrompt},
+		"gemini-busy": {err: errTurn}, "gemini-dialog": {err: errNoPrompt},
 	} {
 		client, _, _ := strings.Cut(name, "-")
 		s := recorded(t, name)

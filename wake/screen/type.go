@@ -55,12 +55,17 @@ func Type(ctx context.Context, t Terminal, prompt func(*Screen) (draft string, e
 		if err := t.Paste(ctx, line); err != nil {
 			return mark(wake.ErrUncaptured, err)
 		}
-		if err := await(func(draft string, err error) error {
+		alone := func(draft string, err error) error {
 			if err == nil && !Same(draft, line) {
 				err = errors.New("the line does not stand alone in its prompt")
 			}
 			return err
-		}); err != nil {
+		}
+		err := await(alone)
+		if err == nil {
+			err = rest(ctx, t, func(s *Screen) error { return alone(prompt(s)) })
+		}
+		if err != nil {
 			return mark(wake.ErrUncaptured, fmt.Errorf("pasted, and not sent: %w", err))
 		}
 	}
@@ -73,6 +78,23 @@ func Type(ctx context.Context, t Terminal, prompt func(*Screen) (draft string, e
 		}
 		return nil // a turn, or an empty prompt: either way the line has left it
 	}))
+}
+
+// restTime is how long a client is left alone between a paste and Enter. One that was measured takes an Enter that comes
+// within a tenth of a second for a part of the paste.
+const restTime = 300 * time.Millisecond
+
+// rest waits for that time, and fails if the picture is not as wanted then.
+func rest(ctx context.Context, t Terminal, wanted func(*Screen) error) (err error) {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(restTime):
+	}
+	if lerr := t.Look(ctx, func(s *Screen) { err = wanted(s) }); lerr != nil {
+		return lerr
+	}
+	return err
 }
 
 // idle says why nothing may be typed now, or whether the line stands in the prompt already.
