@@ -27,6 +27,7 @@ var ring = []link{
 	{lab.Codex, func(l *lab.Lab, m *lab.Model) { l.SeedCodex(m, "") }, func(l *lab.Lab, _ *lab.Model) *lab.Proc { return l.CodexTUI() }, false},
 	{lab.Qwen, func(l *lab.Lab, _ *lab.Model) { l.SeedQwen(nil) }, func(l *lab.Lab, m *lab.Model) *lab.Proc { return l.QwenTUI(m) }, false},
 	{lab.OpenCode, func(l *lab.Lab, m *lab.Model) { l.SeedOpenCode(m, nil) }, func(l *lab.Lab, _ *lab.Model) *lab.Proc { return l.OpenCodeTUI() }, false},
+	{lab.Gemini, func(l *lab.Lab, _ *lab.Model) { l.SeedGemini(nil) }, func(l *lab.Lab, m *lab.Model) *lab.Proc { return l.GeminiTUI(m) }, true},
 	{lab.Copilot, func(l *lab.Lab, _ *lab.Model) { l.SeedCopilot(nil) }, func(l *lab.Lab, m *lab.Model) *lab.Proc { return l.CopilotTUI(m) }, false},
 }
 
@@ -79,7 +80,7 @@ func receives(l *lab.Lab, is link, model *lab.Model, p *lab.Proc) {
 			_, err := l.Try(c2c(), "poll-inbox", "--check", "--session-id", "at-"+string(is.client))
 			return err == nil
 		})
-		p.Submit("anything new?")
+		p.Submit("anything new")
 	}
 	model.WaitText("Pass it on")
 }
