@@ -1,13 +1,17 @@
 package install
 
-import "path/filepath"
+import (
+	"path/filepath"
+
+	"c2c/broker/doctor"
+)
 
 // Gemini is the name of the client.
 const Gemini = "gemini"
 
 // gemini sets Gemini CLI up: docs/hooks and docs/tools/mcp-server.md in its package.
 func gemini() setup {
-	return setup{name: Gemini, files: geminiFiles, notes: func(Options) []string {
+	return setup{name: Gemini, files: geminiFiles, inspect: geminiConsent, notes: func(Options) []string {
 		return []string{"Gemini CLI sessions that are running see the change after a restart.",
 			"Gemini CLI runs c2c's own tools without asking (trust); for other tools nothing changes."}
 	}}
@@ -21,4 +25,26 @@ func geminiFiles(o Options) []target {
 		serverEditor{serversKey, serverEntry{Command: o.Binary, Args: []string{"mcp"}, Env: map[string]string{"C2C_MCP_CLIENT_TYPE": Gemini}, Trust: true}, o.Binary},
 		hooks,
 	}}}
+}
+
+// geminiConsent looks whether the folder is trusted, about which Gemini CLI asks unless its person has set otherwise, and
+// whether hooks run.
+func geminiConsent(o Options) (found []doctor.Finding) {
+	path := geminiFiles(o)[0].path
+	f, err := readFile(path)
+	if err != nil {
+		return nil
+	}
+	off := func(names ...string) bool {
+		flag := member(f.data, names...)
+		return flag != nil && !isTrue(flag)
+	}
+	if off("hooksConfig", "enabled") {
+		found = append(found, doctor.Finding{Client: Gemini, Status: doctor.Warning, Part: "hooks", Path: path,
+			Detail: "hooksConfig.enabled is false, so no hook runs: mail waits until its model calls poll_inbox"})
+	}
+	if !off("security", "folderTrust", "enabled") {
+		found = append(found, folderTrust(Gemini, o)...)
+	}
+	return found
 }

@@ -52,6 +52,28 @@ func TestDoctorTellsWhetherTheFolderIsTrusted(t *testing.T) {
 	}
 }
 
+func TestDoctorTellsWhatAPersonHasTurnedOffInGemini(t *testing.T) {
+	b := newBox(t)
+	b.install(Gemini)
+	settings := b.read("home/.gemini/settings.json")
+	for more, want := range map[string]string{
+		``: "folder trust: ", // it asks by itself
+		`"security": {"folderTrust": {"enabled": true}},`:                                     "folder trust: ",
+		`"security": {"folderTrust": {"enabled": false}},`:                                    "",
+		`"security": {"folderTrust": {"enabled": false}}, "hooksConfig": {"enabled": true},`:  "",
+		`"security": {"folderTrust": {"enabled": false}}, "hooksConfig": {"enabled": false},`: "hooks: hooksConfig.enabled is false",
+	} {
+		b.write("home/.gemini/settings.json", strings.Replace(settings, "{", "{"+more, 1), 0o600)
+		got := ""
+		for _, f := range problemsOf(t, b, Gemini) {
+			got += f.Part + ": " + f.Detail
+		}
+		if !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("with %s: %q, want %q", more, got, want)
+		}
+	}
+}
+
 func TestDoctorTellsWhetherTheServerIsApproved(t *testing.T) {
 	b := newBox(t)
 	b.install(Claude)
