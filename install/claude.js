@@ -10,11 +10,12 @@ const first = [2, 1, 305] // before it the interface was another one
 const name = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$/ // of a session of c2c
 const most = 100 // sessions that are named
 
-const patience = 2000 // ms between two looks at the file that tells of mail: what the socket brings has come by then
+const patience = 2000 // ms that mail waits before it is told: what the socket brings has come by then
 
 let dir // where the session began; unset: this client is too old
 let file // its time changes when mail comes
 let seen // that time
+let due = false // it has changed since the last look
 let waiting = 0
 let looking = false
 let again = false
@@ -39,13 +40,14 @@ async function begin($, cwd) {
   $.clock.every(patience, () => void changed($))
 }
 
-// changed looks for mail when there may be more. The client's own watch would tell through an event that a policy may
+// changed looks for mail some time after it came. The client's own watch would tell through an event that a policy may
 // keep from mods, and then it says so on the screen each time.
 async function changed($) {
   const time = file && (await $.fs.stat(file).catch(() => undefined))?.mtimeMs
-  if (time === seen) return
+  const late = due
+  due = time !== seen
   seen = time
-  await look($)
+  if (late) await look($)
 }
 
 // look shows how much mail waits, and tells the person when there is more.
@@ -74,7 +76,7 @@ async function look($) {
 // theirs says whether the client has somebody by this name. Its own ListAgents would tell, but a call of it runs the
 // settings hooks of a tool call, and what they answer reaches no model.
 async function theirs($, to) {
-  const is = (other) => String(other).toLowerCase() === to.toLowerCase()
+  const is = (other) => typeof other === "string" && other.toLowerCase() === to.toLowerCase()
   if (is("main") || (await $.agent.list()).some((a) => is(a.id) || is(a.name) || is(a.teammateId))) return true
   for (const file of await $.fs.list(sessions).catch(() => [])) {
     if (!file.name.endsWith(".json")) continue
