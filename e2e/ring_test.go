@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"c2c/broker/client"
 	"c2c/e2e/lab"
 )
 
@@ -38,6 +39,11 @@ const ringText = "Pass it on: \"quoted\", 'single', <b>bold</b> & back\\slash, 1
 // own send. Never more than three of them run at once.
 func TestAMessageGoesRoundAllClients(t *testing.T) {
 	t.Parallel()
+	for _, g := range client.Guides() {
+		if g.Package != "" && !slices.ContainsFunc(ring, func(l link) bool { return string(l.client) == g.Client }) {
+			t.Errorf("%s is not in the ring", g.Client)
+		}
+	}
 	l := newLab(t)
 	models := make([]*lab.Model, len(ring))
 	ready := make([]chan struct{}, len(ring)) // closed when the client after this one is there
