@@ -228,14 +228,7 @@ func text(v *hujson.Value) string {
 	return ""
 }
 
-// isTrue says whether v is true, and not nil.
-func isTrue(v *hujson.Value) bool {
-	l, ok := hujson.Literal(nil), false
-	if v != nil {
-		l, ok = v.Value.(hujson.Literal)
-	}
-	return ok && l.Kind() == 't'
-}
+func isTrue(v *hujson.Value) bool { return v != nil && v.Value.Kind() == 't' }
 
 func (r entryRef) legacy(event hookEvent) bool { return slices.Contains(event.legacy, r.matcher) }
 
