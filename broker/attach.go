@@ -93,7 +93,12 @@ func (b *Broker) bind(ctx context.Context, rows []row, a *attachment) ([]row, er
 			b.log.Warn("client process not found", "pid", a.caller.PID, "err", err)
 		}
 	}
-	a.created = a.sid == "" || findSID(rows, a.sid) < 0
+	i := findSID(rows, a.sid)
+	a.created = a.sid == "" || i < 0
+	p, _ := client.Find(a.client)
+	if _, serves := p.Server(a.process.pid, a.caller.Getenv); serves && !a.created && b.state(rows[i]) == Alive {
+		a.process = process{} // a window that has opened the session keeps it: its person would not see there what the server does
+	}
 	if a.created && a.id == "" && a.caller.Explicit == "" {
 		// A new session may believe the environment. If the session was named, the environment may be another's.
 		if ids := a.caller.clientIDs(); len(ids) == 1 {
@@ -172,7 +177,7 @@ func (b *Broker) bindRow(rows []row, a *attachment, former string) ([]row, error
 // unbindOthers takes the process away from other sessions. A client that has one session at a time has left
 // them, for example by /resume.
 func (b *Broker) unbindOthers(rows []row, a *attachment) {
-	if p, known := client.Find(a.client); a.process.pid == 0 || !known || p.SharedProcess {
+	if p, known := client.Find(a.client); a.process.pid == 0 || !known || p.Shared(a.process.pid, a.caller.Getenv) {
 		return
 	}
 	for i, r := range rows {

@@ -97,7 +97,7 @@ func (b *Broker) resolve(rows []row, c Caller) (string, error) {
 		}
 		// All that follows is about our process. Sessions may share it (Codex's daemon): then it
 		// does not tell which of them calls.
-		if p, _ := client.Find(c.Client); p.SharedProcess {
+		if p, _ := client.Find(c.Client); p.Shared(c.PID, c.Getenv) {
 			return b.sidOfStart(c, p), nil
 		}
 	}

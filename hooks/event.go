@@ -33,6 +33,7 @@ type protocol struct {
 	agent  func(e Event, config string) string
 	watch  string             // event whose answer may name a file to watch, or empty
 	change string             // event that tells of a change to that file, or empty
+	opened string             // event that tells which process has opened the session, and no more; or empty
 	turn   func(e Event) turn // what the event says of the turn; nil: nothing
 	often  []string           // events that come many times in a turn
 	// note is a sentence of ours for the model, or empty; nil: there is none.
@@ -166,6 +167,9 @@ func (e Event) Watches() bool { return e.protocol.watch == e.Name }
 
 // Changed says whether the client tells that such a file has changed.
 func (e Event) Changed() bool { return e.protocol.change == e.Name }
+
+// Opened says whether the client tells that it has opened the session.
+func (e Event) Opened() bool { return e.protocol.opened == e.Name }
 
 // ShowsMail says whether mail may be handed over or announced with this event.
 func (e Event) ShowsMail() bool { return e.protocol.shows(e) != nothing }

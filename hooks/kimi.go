@@ -14,6 +14,7 @@ import (
 // kimi is Kimi Code 2.1.0. The text of a Stop hook comes as a user message, once in a turn; what UserPromptSubmit
 // adds comes as one of its own before the prompt, in a tag that says that a hook wrote it. Stop runs inside subagents
 // and both inside side questions (/btw), with the id of the session and without a mark. Nothing else reaches the model.
+// SessionStart comes when a window or the server of `kimi web` makes or opens a session, before a prompt in it.
 func kimi() protocol {
 	return protocol{
 		name:   "kimi",
@@ -35,6 +36,7 @@ func kimi() protocol {
 			return map[string]string{"message": text}
 		},
 		errors: "Stop",
+		opened: "SessionStart",
 		agent:  kimiAgent,
 	}
 }

@@ -18,6 +18,6 @@ func kimiFiles(o Options) []target {
 		{path: filepath.Join(dir, "mcp.json"), editor: serverEditor{serversKey,
 			serverEntry{Command: o.Binary, Args: []string{"mcp"}, Env: map[string]string{"C2C_MCP_CLIENT_TYPE": Kimi}}, o.Binary}},
 		// Kimi Code refuses the whole list for one key or event that it does not know.
-		{path: filepath.Join(dir, "config.toml"), editor: tomlHooks{commandHooks(Kimi, o, hookEvent{name: "UserPromptSubmit"}, hookEvent{name: "Stop"})}},
+		{path: filepath.Join(dir, "config.toml"), editor: tomlHooks{commandHooks(Kimi, o, hookEvent{name: "SessionStart"}, hookEvent{name: "UserPromptSubmit"}, hookEvent{name: "Stop"})}},
 	}
 }

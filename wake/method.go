@@ -13,7 +13,7 @@ import (
 const (
 	BySocket  = "socket"  // Claude Code's messaging socket
 	ByChannel = "channel" // Claude Code's channel notifications
-	ByServer  = "server"  // Codex's app-server
+	ByServer  = "server"  // Codex's app-server, or the server of kimi web
 	ByQueue   = "queue"   // Codex's own queue
 	// ByFile is Claude Code's own watch of a file, for a session that has lost its server.
 	ByFile = "filechanged"

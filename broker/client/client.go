@@ -41,6 +41,9 @@ type Profile struct {
 	SessionFile string
 	// ProjectFile is a file of a project with JSON that proposes an alias there: {"alias": …}.
 	ProjectFile string
+	// Servers, below its configuration, is a directory in which processes of the client say that they serve many sessions
+	// over HTTP: each file has JSON with pid and port.
+	Servers string
 	// ProcessEnv is the variable in which the client tells its hooks its own process id, or empty.
 	ProcessEnv string
 	// DetachedHooks says that a hook runs in a session (setsid) of its own, whose leader is the client's child.

@@ -128,3 +128,25 @@ func TestAProjectsFileProposesAnAlias(t *testing.T) {
 		t.Errorf("of a FIFO: %q", got)
 	}
 }
+
+func TestAProcessSaysThatItServesManySessions(t *testing.T) {
+	dir := t.TempDir()
+	getenv := func(name string) string { return map[string]string{"KIMI_CODE_HOME": dir}[name] }
+	files := filepath.Join(dir, "server", "instances")
+	if err := os.MkdirAll(files, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"a.json": `{"pid":7,"port":4999,"host":"127.0.0.1"}`, "b.json": `{`, "c.json": `{"pid":8,"port":5000}`} {
+		if err := os.WriteFile(filepath.Join(files, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for pid, want := range map[int]int{7: 4999, 8: 5000, 9: 0, 0: 0} {
+		if port, ok := kimi().Server(pid, getenv); port != want || ok != (want != 0) || kimi().Shared(pid, getenv) != ok {
+			t.Errorf("process %d: port %d, %v", pid, port, ok)
+		}
+	}
+	if !codex().Shared(9, getenv) || claude().Shared(7, getenv) {
+		t.Error("another client")
+	}
+}

@@ -2,7 +2,8 @@ package client
 
 // kimi is Kimi Code (npm @moonshot-ai/kimi-code), not the older kimi-cli of Python. Nothing in a tool call or in the
 // environment of its MCP server says the session: a window has one mailbox, which its hooks bind to the session that
-// it shows.
+// it shows. `kimi web` is one process for many sessions, with one MCP server: there each has a mailbox by what its hooks
+// say, and a tool call says which one only while there is one.
 func kimi() Profile {
 	return Profile{
 		Name:          "kimi",
@@ -10,6 +11,7 @@ func kimi() Profile {
 		Info:          "kimi",
 		AliasPrefix:   "kimi",
 		DetachedHooks: true,
+		Servers:       "server/instances",
 		// Measured with 2.1.0, of a tool's answer as of a shell's output: of more than 50,000 characters the model gets a
 		// file name and 5,000 of them.
 		Answer:    45_000,
@@ -26,13 +28,13 @@ func kimiGuide() Guide {
 	return Guide{
 		Client: "kimi", Title: "Kimi Code", Package: "@moonshot-ai/kimi-code", Tested: "2.1.0", Date: "2026-11-21",
 		Active:  "hooks: with a prompt and at the end of a turn; under `c2c start` a line joins the turn behind the current tool call",
-		Idle:    "a line typed into an empty prompt (`c2c start`, tmux, screen); else `c2c poll-inbox --wait --check`, which the agent runs in the background",
+		Idle:    "a line typed into an empty prompt (`c2c start`, tmux, screen); a session of `kimi web` through that server; else `c2c poll-inbox --wait --check`, which the agent runs in the background",
 		Last:    "the hooks of the next prompt",
 		Receipt: "the hook's answer was written",
 		SetUp:   "An MCP server in `~/.kimi-code/mcp.json` and hooks in `~/.kimi-code/config.toml`, for all projects.",
 		Quirks: []string{
 			"Without `c2c start` nothing wakes it but that command. It needs `disable_timeout`. When it ends Kimi Code starts a turn, whose end shows the mail; then it has to be run again.",
-			"`kimi web` is a process of its own: it does not show what a terminal shows.",
+			"`kimi web` does not show what a terminal shows: a session that a window has open is not woken there. While it has several sessions, c2c's tools do not know which one calls, and refuse.",
 			"The older kimi-cli of Python is another program, and is not set up. `c2c wire-daemon` carries mail to an agent of it that c2c starts (`kimi --wire`). That could not be had, so it was tested against its documentation and its npm client alone.",
 		},
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 
 	"c2c/inbox/atomicfile"
@@ -47,4 +48,28 @@ func readJSON(path string, into any) bool {
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxFile))
 	return err == nil && json.Unmarshal(data, into) == nil
+}
+
+// Server gives the port on which a process of the client serves many sessions to programs of this machine, by the
+// client's own file; ok is false when it does not.
+func (p Profile) Server(pid int, getenv func(string) string) (port int, ok bool) {
+	if p.Servers == "" || pid <= 0 || getenv == nil {
+		return 0, false
+	}
+	config, _ := p.Config(getenv)
+	dir := filepath.Join(config, p.Servers)
+	files, _ := os.ReadDir(dir)
+	for _, file := range files {
+		var said struct{ PID, Port int }
+		if readJSON(filepath.Join(dir, file.Name()), &said) && said.PID == pid {
+			return said.Port, true
+		}
+	}
+	return 0, false
+}
+
+// Shared says whether a process of the client serves many sessions, so that it does not tell which one calls.
+func (p Profile) Shared(pid int, getenv func(string) string) bool {
+	_, serves := p.Server(pid, getenv)
+	return p.SharedProcess || serves
 }

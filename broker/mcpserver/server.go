@@ -283,7 +283,7 @@ const earlyWait = 2 * time.Second
 // first call registers it.
 func (t *tools) registerEarly(ctx context.Context) {
 	c := t.caller(ctx, mcp.CallToolRequest{})
-	if p, _ := client.Find(c.Client); c.Alias == "" || p.SharedProcess {
+	if p, _ := client.Find(c.Client); c.Alias == "" || p.Shared(c.PID, c.Getenv) {
 		return
 	}
 	b, err := t.open()

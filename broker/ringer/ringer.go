@@ -114,7 +114,7 @@ func (r *Ringer) sessions(ctx context.Context, b *broker.Broker) (all []wake.Ses
 // session is what package wake needs to know of a session. Process is 0 unless it is known to be the client's.
 func (r *Ringer) session(s broker.Session) wake.Session {
 	out := wake.Session{SID: s.ID, Client: s.Client, Process: s.Process, Pane: s.Pane, Unattended: s.Unattended}
-	if !r.Scope.byProcess {
+	if p, _ := client.Find(s.Client); !r.Scope.byProcess || p.Shared(s.Process, r.Getenv) {
 		out.ID = s.ClientID()
 	}
 	out.Hooked = r.Hooked != nil && slices.ContainsFunc(s.ClientIDs, r.Hooked)

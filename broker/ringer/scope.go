@@ -48,6 +48,9 @@ func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.
 			open := c.Open(pid)
 			return choose(ctx, b, func(s broker.Session) bool { return s.Client == name && isOpen(open, s) })
 		}
+		if p, _ := client.Find(name); p.Shared(pid, r.Getenv) {
+			return choose(ctx, b, func(s broker.Session) bool { return s.Client == name && s.Process == pid })
+		}
 		if client.OneShot(name, pid) {
 			return nil, nil
 		}

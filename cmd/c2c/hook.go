@@ -46,7 +46,7 @@ func (a *app) hook(ctx context.Context, name string) error {
 	config, _ := profile.Config(a.getenv)
 	e, err := hooks.Parse(name, config, a.stdin)
 	runs, told := e.Turn()
-	if err != nil || !e.ShowsMail() && !e.Watches() && !e.Changed() && !told {
+	if err != nil || !e.ShowsMail() && !e.Watches() && !e.Changed() && !e.Opened() && !told {
 		return err
 	}
 	if dir := a.getenv(profile.ProjectEnv); filepath.IsAbs(dir) {

@@ -1,22 +1,32 @@
-// Package kimi tells whether a turn of Kimi Code 2.1.0 runs. The client has no socket and no queue for others, so it is
-// woken through its terminal alone. Nothing is on disk but the client's own log.
+// Package kimi wakes Kimi Code 2.1.0. A window of it has no socket and no queue for others: it is woken through its
+// terminal, and the client's own log says whether a turn runs. A session of `kimi web` is given a prompt over that
+// server's REST interface. Nothing of ours is on disk.
 package kimi
 
 import (
 	"context"
 
+	"c2c/broker/client"
 	"c2c/hooks"
 	"c2c/wake"
 )
 
+const name = "kimi"
+
 // Client is how Kimi Code is woken.
-func Client() wake.Client {
-	return wake.Client{Name: "kimi", Ways: func(p wake.Place, s wake.Session) (w wake.Ways, err error) {
-		if p.Inside {
-			return w, wake.ErrUnreachable
-		}
-		// The session is known since its first prompt: before that no turn runs.
-		w.Busy = func(context.Context) bool { return hooks.KimiRuns(p.Config, s.ID) }
+func Client() wake.Client { return wake.Client{Name: name, Ways: ways} }
+
+func ways(p wake.Place, s wake.Session) (w wake.Ways, err error) {
+	// The session is known since its first prompt: before that no turn runs.
+	w.Busy = func(context.Context) bool { return hooks.KimiRuns(p.Config, s.ID) }
+	if !p.Inside {
 		return w, nil
-	}}
+	}
+	profile, _ := client.Find(name)
+	port, ok := profile.Server(s.Process, p.Getenv)
+	if !ok {
+		return w, wake.ErrUnreachable
+	}
+	w.Methods = []wake.Method{{Name: wake.ByServer, Doorbell: &web{config: p.Config, session: s.ID, port: port}}}
+	return w, nil
 }
