@@ -229,6 +229,9 @@ func TestAnEventWithoutASessionIsThatOfTheProcessAbove(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		env := map[string]string{"C2C_MCP_BROKER_ROOT": root, "HOME": filepath.Dir(root)}
 		event := `{"hook_event_name":"stop","conversation_id":"c-1","cursor_version":"3.18.25","status":"completed","loop_count":0}`
+		if tc.hook == "claude" { // the event has the name that the hook is for
+			event = strings.Replace(event, `"stop"`, `"Stop","session_id":"c-1"`, 1)
+		}
 		a := &app{strings.NewReader(event), &stdout, &stderr, func(name string) string { return env[name] }, t.TempDir(), 5 * time.Second}
 		code := a.main(t.Context(), []string{"hook", "--client", tc.hook})
 		out := stdout.String()
