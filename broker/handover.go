@@ -87,8 +87,8 @@ func (h Reader) answer(l *inbox.Lease) (handed []string, announced inbox.Message
 }
 
 // RingOnce rings a session that has no server to do that. It takes the right to ring until it has rung, so that two
-// calls for the same mail ring once. say tells the client. rang is false if there is no mail to ring for, or if
-// another process has the right.
+// calls for the same mail ring once. say tells the client, or says why it must not. rang is false then, if there is no
+// mail to ring for, and if another process has the right.
 func (b *Broker) RingOnce(ctx context.Context, sid string, say func(wake.Notice) error) (rang bool, err error) {
 	release, free, err := b.BorrowRinging(sid)
 	if err != nil || !free {
@@ -110,8 +110,12 @@ func (b *Broker) RingOnce(ctx context.Context, sid string, say func(wake.Notice)
 	ring, notice := wake.DecideOnce(b.now(), msgs, s.Quiet, s.LastRing)
 	ring.Method = wake.ByFile
 	if rang = ring.Outcome == wake.Rang; rang {
-		if err := say(notice); err != nil {
+		err := say(notice)
+		if err != nil && !errors.Is(err, wake.ErrUncaptured) {
 			return false, err
+		}
+		if err != nil {
+			rang, ring.Outcome, ring.Cause = false, wake.OutcomeOf(err), err.Error()
 		}
 	}
 	return rang, b.Rang(ctx, sid, ring)

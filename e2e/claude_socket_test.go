@@ -244,3 +244,40 @@ func TestAMessageThatClaudeWouldAlterComesOnce(t *testing.T) {
 	onlyOnce(t, model.Turns(), "word-once", "")
 	wantRead(t, l, "id-once", "read by hook")
 }
+
+// Whoever lets no other session write is not written to, by their own file watcher neither: the next prompt brings the mail.
+func TestARefusalOfClaudeIsTold(t *testing.T) {
+	t.Parallel()
+	for _, refusing := range []func(*testing.T, map[string]any, ...string) (*lab.Lab, *lab.Model, *lab.Proc){wakeLab, aloneLab} {
+		l, model, p := refusing(t, map[string]any{"crossSessionInbound": "refuse"})
+		l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+		eventually(func() bool { return strings.Contains(status(l, "id-meanwhile"), "refused") })
+		if got := status(l, "id-meanwhile"); !strings.Contains(got, "queued") || !strings.Contains(got, "crossSessionInbound") {
+			t.Errorf("status %s", got)
+		}
+		broughtByTheNextPrompt(t, l, model, p)
+	}
+}
+
+// The client keeps the line that rings it until its person accepts others' words. The mail is not in that line.
+func TestAClaudeThatHoldsWhatOthersWriteHasItsMailOnce(t *testing.T) {
+	t.Parallel()
+	l, model, p := wakeLab(t, map[string]any{"crossSessionInbound": "hold"})
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	p.WaitShown("Held peer message")
+	eventually(func() bool { return strings.Contains(status(l, "id-meanwhile"), "held") })
+	if got := status(l, "id-meanwhile"); !strings.Contains(got, "queued") || !strings.Contains(got, "crossSessionInbound") {
+		t.Errorf("status %s", got)
+	}
+	broughtByTheNextPrompt(t, l, model, p)
+}
+
+func broughtByTheNextPrompt(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc) {
+	t.Helper()
+	model.Script(lab.Say("Finished."))
+	p.Submit("prompt-two")
+	p.WaitShown("Finished.")
+	onlyOnce(t, model.Turns(), "word-meanwhile", "")
+	wantRead(t, l, "id-meanwhile", "read by hook")
+	wantRings(t, l, 0)
+}

@@ -1,6 +1,13 @@
 package hooks
 
-import "unicode/utf16"
+import (
+	"encoding/json"
+	"io"
+	"path/filepath"
+	"unicode/utf16"
+
+	"c2c/inbox/atomicfile"
+)
 
 // claude is Claude Code 2.1.329. It replaces more than 10,000 characters of context, in UTF-16 units, by
 // a pointer to a file. A subagent's hook would put mail in front of the subagent. A Stop hook that answered
@@ -19,6 +26,51 @@ func claude() protocol {
 			return nothing
 		},
 		encode: context,
-		watch:  "SessionStart", change: "FileChanged", script: true,
+		watch:  "SessionStart", change: "FileChanged", inbound: ClaudeInbound, script: true,
 	}
+}
+
+// What the person of a Claude Code may have it do with what other sessions write (crossSessionInbound).
+const (
+	ClaudeHolds   = "hold" // until they accept it
+	ClaudeRefuses = "refuse"
+)
+
+// maxSettings bounds a file of settings, in bytes.
+const maxSettings = 1 << 20
+
+// ClaudeInbound is ClaudeHolds, ClaudeRefuses, or "" where the client takes what other sessions write. The strictest of
+// its files counts, since a project may only tighten the setting of its person (2.1.329).
+func ClaudeInbound(config string, getenv func(string) string) (inbound string) {
+	files := []string{filepath.Join(config, "settings.json"), "/etc/claude-code/managed-settings.json",
+		"/Library/Application Support/ClaudeCode/managed-settings.json"}
+	if project := getenv("CLAUDE_PROJECT_DIR"); project != "" {
+		files = append(files, filepath.Join(project, ".claude", "settings.json"), filepath.Join(project, ".claude", "settings.local.json"))
+	}
+	for _, path := range files {
+		switch said := inboundIn(path); {
+		case said == ClaudeRefuses:
+			return said
+		case said == ClaudeHolds:
+			inbound = said
+		}
+	}
+	return inbound
+}
+
+// inboundIn is "" for a file that is not there, or that the client cannot read either.
+func inboundIn(path string) string {
+	f, _, err := atomicfile.OpenForeign(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	var settings struct {
+		Inbound string `json:"crossSessionInbound"`
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxSettings))
+	if err != nil || json.Unmarshal(data, &settings) != nil {
+		return ""
+	}
+	return settings.Inbound
 }

@@ -31,11 +31,13 @@ type protocol struct {
 	errors string                         // event that is answered on standard error, with status 2, or empty
 	// agent says in which agent of the session it happened, "" in the session's own; nil: the event says.
 	agent  func(e Event, config string) string
-	watch  string             // event whose answer may name a file to watch, or empty
-	change string             // event that tells of a change to that file, or empty
-	opened string             // event that tells which process has opened the session, and no more; or empty
-	turn   func(e Event) turn // what the event says of the turn; nil: nothing
-	often  []string           // events that come many times in a turn
+	watch  string // event whose answer may name a file to watch, or empty
+	change string // event that tells of a change to that file, or empty
+	// inbound is how its person keeps others from writing to it, "" when they do not; nil: the client has no such setting.
+	inbound func(config string, getenv func(string) string) string
+	opened  string             // event that tells which process has opened the session, and no more; or empty
+	turn    func(e Event) turn // what the event says of the turn; nil: nothing
+	often   []string           // events that come many times in a turn
 	// note is a sentence of ours for the model, or empty; nil: there is none.
 	note func(e Event) string
 	// shown says which messages the client's own record of the session has; nil: the record is not read.
@@ -167,6 +169,14 @@ func (e Event) Watches() bool { return e.protocol.watch == e.Name }
 
 // Changed says whether the client tells that such a file has changed.
 func (e Event) Changed() bool { return e.protocol.change == e.Name }
+
+// Inbound is how the client's person keeps other sessions from writing to it, "" when they do not.
+func (e Event) Inbound(config string, getenv func(string) string) string {
+	if e.protocol.inbound == nil {
+		return ""
+	}
+	return e.protocol.inbound(config, getenv)
+}
 
 // Opened says whether the client tells that it has opened the session.
 func (e Event) Opened() bool { return e.protocol.opened == e.Name }

@@ -13,7 +13,7 @@ const (
 	minGap     = time.Second / 2  // between any two rings: a burst is a few rings, not one each
 	busyLook   = time.Second / 10 // until a busy session with mail is looked at again: its turn may just be ending
 	BusyLook   = 2 * time.Second  // the longest time until then: it doubles
-	RefusedGap = maxGap           // after a ring that its person's settings refuse
+	RefusedGap = maxGap           // after a ring that its person's settings refuse or hold
 	busyLimit  = 5 * time.Minute  // a session that says it is busy for longer is rung all the same
 )
 

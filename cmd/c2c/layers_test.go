@@ -34,7 +34,7 @@ var layers = map[string]string{
 	"broker/mcpserver": "broker broker/client inbox inbox/filelock wake wake/watch github.com/mark3labs/mcp-go",
 	"wake":             "inbox",
 	"wake/watch":       "inbox wake github.com/fsnotify/fsnotify golang.org/x/sys",
-	"wake/claude":      "inbox inbox/atomicfile wake wake/socket wake/watch",
+	"wake/claude":      "hooks inbox inbox/atomicfile wake wake/socket wake/watch",
 	"wake/socket":      "wake",
 	"wake/plugin":      "inbox wake",
 	"wake/clients":     "wake wake/claude wake/codex wake/kimi wake/qwen",

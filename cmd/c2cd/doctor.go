@@ -22,7 +22,7 @@ import (
 )
 
 // maxSessions bounds the report to what a person reads.
-const maxSessions = 5
+const maxSessions = 4
 
 const doctorHelp = `usage: c2c doctor [options]
 
@@ -119,7 +119,7 @@ func (a *app) checkSettings() []doctor.Finding {
 	all := slices.Clone(settings)
 	var unset, dirs []string // of the clients, on one line
 	for _, p := range client.All() {
-		for _, s := range [][2]string{{p.ConfigEnv, "~/" + p.ConfigDir}, {p.ConfigParentEnv, "~/" + filepath.Dir(p.ConfigDir)}} {
+		for _, s := range [][2]string{{p.ConfigEnv, filepath.Join("~", p.ConfigDir)}, {p.ConfigParentEnv, filepath.Join("~", filepath.Dir(p.ConfigDir))}} {
 			switch {
 			case s[0] == "":
 			case a.getenv(s[0]) == "":

@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 
+	"c2c/hooks"
 	"c2c/inbox"
 	"c2c/wake/watch"
 )
@@ -21,7 +22,8 @@ type Carrier struct {
 func (c *Carrier) Carry(ctx context.Context, msgs []inbox.Message) (had []string, err error) {
 	return watch.Receipt{Box: c.Box, Busy: c.Busy}.Carry(ctx, msgs, func(msgs []inbox.Message) ([]string, error) {
 		text, names, ids := pack(msgs)
-		if len(ids) == 0 {
+		// What is held would be shown when it is accepted, and by a hook before.
+		if len(ids) == 0 || c.Socket.inbound() == hooks.ClaudeHolds {
 			return nil, nil
 		}
 		if err := c.Socket.write(ctx, label(names), text); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"c2c/hooks"
 	"c2c/wake"
 )
 
@@ -26,6 +27,7 @@ func ways(p wake.Place, s wake.Session) (w wake.Ways, err error) {
 		}
 		return w, err
 	}
+	socket.Inbound = func() string { return hooks.ClaudeInbound(p.Config, p.Getenv) }
 	m := wake.Method{Name: wake.BySocket, Doorbell: socket}
 	if s.Hooked { // without our hooks nothing would tell that a carried message has arrived
 		m.Carrier = &Carrier{Socket: socket, Box: p.Box, Busy: w.Busy}

@@ -7,15 +7,17 @@ import (
 	"fmt"
 	"time"
 
+	"c2c/hooks"
 	"c2c/wake"
 	"c2c/wake/socket"
 )
 
 // Socket is the way to one session.
 type Socket struct {
-	Path  string
-	Token string
-	Now   func() time.Time
+	Path    string
+	Token   string
+	Now     func() time.Time
+	Inbound func() string // hooks.ClaudeInbound now; nil: it takes everything
 
 	bucket bucket
 	rings  int
@@ -39,7 +41,18 @@ func FromEnv(getenv func(string) string, now func() time.Time) (*Socket, error) 
 func (s *Socket) Ring(ctx context.Context, n wake.Notice) error {
 	s.rings++ // the client drops a text that it has had within 30 s, from whichever process
 	at := s.Now().UTC().Format("15:04:05")
-	return s.write(ctx, "c2c", fmt.Sprintf("%s\n(ring %d, %s)", n.Text(wake.Poll), s.rings, at))
+	err := s.write(ctx, "c2c", fmt.Sprintf("%s\n(ring %d, %s)", n.Text(wake.Poll), s.rings, at))
+	if err == nil && s.inbound() == hooks.ClaudeHolds {
+		return fmt.Errorf("%w: its person set crossSessionInbound to hold", wake.ErrConsent)
+	}
+	return err
+}
+
+func (s *Socket) inbound() string {
+	if s.Inbound == nil {
+		return ""
+	}
+	return s.Inbound()
 }
 
 // sender is how the client counts: it allows each sender 30 messages at once
@@ -49,6 +62,9 @@ const sender = "c2c"
 // write puts text into the client's own frame for messages of other sessions.
 // The text has no angle bracket that is not ours, so it cannot close the frame.
 func (s *Socket) write(ctx context.Context, name, text string) error {
+	if s.inbound() == hooks.ClaudeRefuses {
+		return fmt.Errorf("%w: its person set crossSessionInbound to refuse", wake.ErrRefused)
+	}
 	if !s.bucket.take(s.Now()) {
 		return fmt.Errorf("%w: it would drop more than 30 messages in a minute", wake.ErrUncaptured)
 	}

@@ -127,7 +127,7 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 		again = wake.BusyLook
 	} else {
 		gap := w.Gap
-		if errors.Is(cause, wake.ErrRefused) {
+		if errors.Is(cause, wake.ErrRefused) || errors.Is(cause, wake.ErrConsent) {
 			gap = wake.RefusedGap
 		}
 		w.policy.Done(w.Now(), gap)
