@@ -30,7 +30,8 @@ type agent struct {
 	writing chan struct{} // holds one: who writes to in
 	ask     func(request) (result any, known bool)
 	over    func(error)   // is told that a turn is over, and why it did not end well
-	ended   chan struct{} // closed when the process has ended
+	exited  chan struct{} // closed when the process has ended, and what it has started
+	ended   chan struct{} // closed when it says nothing more
 	version version
 
 	mu    sync.Mutex
@@ -84,7 +85,7 @@ type request struct {
 // start runs the agent. ask answers what it asks for.
 func start(argv, env []string, dir string, ask func(request) (any, bool), over func(error)) (*agent, error) {
 	a := &agent{cmd: exec.Command(argv[0], argv[1:]...), writing: make(chan struct{}, 1), ask: ask, over: over,
-		ended: make(chan struct{}), calls: map[string]chan reply{}, news: make(chan struct{})}
+		exited: make(chan struct{}), ended: make(chan struct{}), calls: map[string]chan reply{}, news: make(chan struct{})}
 	a.cmd.Dir, a.cmd.Env, a.cmd.WaitDelay = dir, env, pipeTime
 	a.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for us, and what the agent starts ends with it
 	stderr := &tail{}
@@ -98,7 +99,10 @@ func start(argv, env []string, dir string, ask func(request) (any, bool), over f
 		return nil, fmt.Errorf("start the agent: %w", err)
 	}
 	go func() {
-		lines.CloseWithError(a.cmd.Wait()) // nil is the end of the file
+		err := a.cmd.Wait()
+		a.kill() // now: the number of a group that has ended is soon another's
+		close(a.exited)
+		lines.CloseWithError(err) // nil is the end of the file
 	}()
 	go a.read(out, stderr)
 	return a, nil
@@ -289,12 +293,15 @@ func (a *agent) write(ctx context.Context, message map[string]any) error {
 func (a *agent) close() {
 	a.in.Close()
 	select {
-	case <-a.ended:
+	case <-a.exited:
 	case <-time.After(closeTime):
+		a.kill()
 	}
-	syscall.Kill(-a.cmd.Process.Pid, syscall.SIGKILL)
 	<-a.ended
 }
+
+// kill ends the agent's process group.
+func (a *agent) kill() { syscall.Kill(-a.cmd.Process.Pid, syscall.SIGKILL) }
 
 // tail keeps the end of what is written to it.
 type tail struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -309,5 +310,35 @@ func TestACarryEndsWithItsContext(t *testing.T) {
 	p.Close(over())
 	if err := process.Signal(syscall.Signal(0)); !errors.Is(err, os.ErrProcessDone) {
 		t.Errorf("the agent still runs: %v", err)
+	}
+}
+
+// Nobody looks at an agent that ends by itself until there is mail again.
+func TestWhatAnAgentHasStartedEndsWithIt(t *testing.T) {
+	t.Parallel()
+	fifo := filepath.Join(t.TempDir(), "held")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	held, err := os.OpenFile(fifo, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, err := os.Open(fifo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	script := `sleep 1000 >"$0" 2>&1 </dev/null &`
+	a, err := start([]string{"sh", "-c", script, fifo}, os.Environ(), t.TempDir(), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.close()
+	<-a.ended
+	held.Close()
+	reader.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if _, err := reader.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("its child runs on: %v", err)
 	}
 }
