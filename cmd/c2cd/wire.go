@@ -227,17 +227,17 @@ func (d *wireDaemon) stop(ctx context.Context) error {
 
 // restart uses what the daemon was started with, if nothing else was said.
 func (d *wireDaemon) restart(ctx context.Context) error {
-	if err := d.stop(ctx); err != nil {
-		return err
-	}
 	if len(d.Agent) == 0 && !d.Approve && d.PIDFile == "" {
 		kept, err := d.kept()
 		if err != nil {
-			return err
+			return fmt.Errorf("%w; say after -- how its agent is started", err)
 		}
 		if kept.In != "" {
 			d.wireOptions = kept.wireOptions
 		}
+	}
+	if err := d.stop(ctx); err != nil {
+		return err
 	}
 	return d.start(ctx)
 }

@@ -148,6 +148,13 @@ func TestAWireDaemonCarriesMailUntilItIsStopped(t *testing.T) {
 	if out := p.run("list"); !strings.Contains(out, "alive") {
 		t.Errorf("the session is not alive:\n%s", out)
 	}
+	kept := filepath.Join(p.root(), wireDir, "amber"+wireSuffix)
+	if err := os.WriteFile(kept, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := p.try(p.words("restart")...); err == nil || !strings.Contains(out, "say after --") || p.status().PID != second.PID {
+		t.Errorf("restart with a damaged file: %v, %s, %+v", err, out, p.status())
+	}
 	p.run(p.words("stop")...)
 	if st := p.status(); st.PID != 0 || st.State.Agent != wire.Off {
 		t.Errorf("after stop: %+v", st)
