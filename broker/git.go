@@ -2,8 +2,6 @@ package broker
 
 import (
 	"cmp"
-	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,7 +18,7 @@ const maxGitFile = 16 << 20
 func repositoryName(cwd string) string {
 	for top := cwd; ; top = filepath.Dir(top) {
 		if dir := gitDirAt(filepath.Join(top, ".git")); dir != "" {
-			data, err := readGitFile(filepath.Join(dir, "config"))
+			data, err := atomicfile.ReadForeign(filepath.Join(dir, "config"), maxGitFile)
 			url, ok := parseGitConfig(string(data))
 			if err == nil && !ok {
 				return askGit(cwd)
@@ -46,7 +44,7 @@ func gitDirAt(path string) string {
 		return ""
 	}
 	if info.Mode().IsRegular() {
-		data, err := readGitFile(path)
+		data, err := atomicfile.ReadForeign(path, maxGitFile)
 		target, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "gitdir:")
 		if err != nil || !ok {
 			return ""
@@ -56,23 +54,10 @@ func gitDirAt(path string) string {
 	if _, err := os.Stat(filepath.Join(path, "HEAD")); err != nil {
 		return "" // an empty .git directory is no repository for git either
 	}
-	if data, err := readGitFile(filepath.Join(path, "commondir")); err == nil {
+	if data, err := atomicfile.ReadForeign(filepath.Join(path, "commondir"), maxGitFile); err == nil {
 		return absolute(path, strings.TrimSpace(string(data)))
 	}
 	return path
-}
-
-// readGitFile reads a file of any directory that a person may be in: a FIFO there must not block us.
-func readGitFile(path string) ([]byte, error) {
-	f, size, err := atomicfile.OpenForeign(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if size > maxGitFile {
-		return nil, fmt.Errorf("read %s: %d bytes are too many", path, size)
-	}
-	return io.ReadAll(io.LimitReader(f, maxGitFile))
 }
 
 // parseGitConfig gives remote.origin.url, the last one as git does. ok is false for what few files have: includes,

@@ -3,7 +3,6 @@ package client
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -41,12 +40,7 @@ func (p Profile) ProposedAlias(dir string) string {
 
 // readJSON reads a file that is not ours.
 func readJSON(path string, into any) bool {
-	f, _, err := atomicfile.OpenForeign(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile))
+	data, err := atomicfile.ReadForeign(path, maxFile)
 	return err == nil && json.Unmarshal(data, into) == nil
 }
 

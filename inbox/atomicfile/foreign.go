@@ -3,6 +3,7 @@ package atomicfile
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -76,6 +77,19 @@ func OpenForeign(path string) (f *os.File, size int64, err error) {
 		return nil, 0, err
 	}
 	return f, info.Size(), nil
+}
+
+// ReadForeign gives what a file of another program holds, which is at most so many bytes.
+func ReadForeign(path string, most int64) ([]byte, error) {
+	f, size, err := OpenForeign(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if size > most {
+		return nil, fmt.Errorf("read %s: %d bytes are too many", path, size)
+	}
+	return io.ReadAll(io.LimitReader(f, most))
 }
 
 // ShutsOut refuses a directory of root's in the directory of a user, as `sudo` with the user's HOME

@@ -2,7 +2,6 @@ package claude
 
 import (
 	"encoding/json"
-	"io"
 	"path/filepath"
 	"strconv"
 
@@ -30,12 +29,7 @@ type record struct {
 }
 
 func readRecord(path string) (r record, err error) {
-	f, _, err := atomicfile.OpenForeign(path)
-	if err != nil {
-		return r, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxState))
+	data, err := atomicfile.ReadForeign(path, maxState)
 	if err == nil {
 		err = json.Unmarshal(data, &r)
 	}

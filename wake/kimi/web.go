@@ -71,12 +71,7 @@ func (w *web) Ring(ctx context.Context, n wake.Notice) error {
 
 // token is what the server wants of its callers.
 func (w *web) token() (string, error) {
-	f, _, err := atomicfile.OpenForeign(filepath.Join(w.config, tokenFile))
-	if err != nil {
-		return "", fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxToken))
+	data, err := atomicfile.ReadForeign(filepath.Join(w.config, tokenFile), maxToken)
 	if err != nil {
 		return "", fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
 	}

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -183,12 +182,9 @@ func readPeer(path string) (r peerRecord, ok bool) {
 	if !strings.HasSuffix(path, ".json") {
 		return r, false
 	}
-	f, _, err := atomicfile.OpenForeign(path)
-	if err != nil {
-		return r, false
-	}
-	defer f.Close()
-	return r, json.NewDecoder(io.LimitReader(f, maxRecord)).Decode(&r) == nil
+	data, err := atomicfile.ReadForeign(path, maxRecord)
+	ok = err == nil && json.Unmarshal(data, &r) == nil
+	return r, ok
 }
 
 // show makes a name known. The id is that of the name in this place, whichever server shows it.
