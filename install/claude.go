@@ -35,16 +35,16 @@ func claudeModFiles(o Options, dir string) []target {
 	plugin := filepath.Join(dir, "skills", "c2c")
 	module := constant(runs(claudeMod, o.Binary), "sessions", filepath.Join(dir, "sessions"))
 	return []target{
-		{path: filepath.Join(plugin, "hooks", "c2c.js"), mode: 0o644, editor: scriptEditor{"mod", module}},
-		{path: filepath.Join(plugin, "hooks", "hooks.json"), mode: 0o644, editor: sideEditor{scriptEditor{"mod", []byte(claudeModules)}}},
-		{path: filepath.Join(plugin, ".claude-plugin", "plugin.json"), mode: 0o644, editor: sideEditor{scriptEditor{"mod", []byte(claudePlugin)}}},
+		{path: filepath.Join(plugin, "hooks", "c2c.js"), mode: 0o644, editor: modEditor{scriptEditor{"mod", module}}},
+		{path: filepath.Join(plugin, "hooks", "hooks.json"), mode: 0o644, editor: modEditor{scriptEditor{"mod", []byte(claudeModules)}}},
+		{path: filepath.Join(plugin, ".claude-plugin", "plugin.json"), mode: 0o644, editor: modEditor{scriptEditor{"mod", []byte(claudePlugin)}}},
 	}
 }
 
-// sideEditor is for a file beside another one that speaks for both: it tells only what is wrong.
-type sideEditor struct{ scriptEditor }
+// modEditor is for a file of the mod. It tells only what is wrong: which sessions have loaded the mod says broker.Check.
+type modEditor struct{ scriptEditor }
 
-func (e sideEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, error) {
+func (e modEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, error) {
 	found, err := e.scriptEditor.inspect(t, f, o)
 	if len(found) > 0 && found[0].Status == doctor.OK {
 		found = []doctor.Finding{}

@@ -662,6 +662,13 @@ func TestInspect(t *testing.T) {
 	if b.install(Claude); len(problems(b, Claude)) != 0 {
 		t.Error("install does not repair the mode")
 	}
+	for _, name := range []string{"hooks/c2c.js", "hooks/hooks.json", ".claude-plugin/plugin.json"} {
+		if err := os.Remove(b.path("home/.claude/skills/c2c/" + name)); err != nil {
+			t.Fatal(err)
+		}
+		check(problems(b, Claude), "mod")
+		b.install(Claude)
+	}
 	b.write("project/.claude/settings.local.json", `{"disabledMcpjsonServers": ["other", "c2c"]}`, 0o600)
 	check(problems(b, Claude), "approval")
 	b.write("project/.claude/settings.local.json", `{}`, 0o600)
