@@ -8,12 +8,8 @@ import (
 	"c2c/inbox/filelock"
 )
 
-var (
-	// errNoProcess says that a process id is not in use.
-	errNoProcess = errors.New("no such process")
-	// errHidden says that the process table is not the one our process ids belong to.
-	errHidden = errors.New("the processes of this PID namespace cannot be seen")
-)
+// errNoProcess says that a process id is not in use.
+var errNoProcess = errors.New("no such process")
 
 // A process has an id and a start time, because a later process may get the same id. The start time is in ticks
 // since boot on Linux (field 22 of /proc/<pid>/stat, as the original stores it), in microseconds since 1970 on macOS.

@@ -44,7 +44,7 @@ func (s *system) namespace() string {
 
 func (s *system) find(pid int) (process, error) {
 	if s.namespace() == "" {
-		return process{}, errHidden
+		return process{}, errors.New("the processes of this PID namespace cannot be seen")
 	}
 	st, err := procstat.Read(pid)
 	switch {
