@@ -2,7 +2,6 @@ package hooks
 
 import (
 	"encoding/json"
-	"io"
 	"path/filepath"
 	"unicode/utf16"
 
@@ -26,7 +25,13 @@ func claude() protocol {
 			return nothing
 		},
 		encode: context,
-		watch:  "SessionStart", change: "FileChanged", inbound: ClaudeInbound, script: true,
+		watch:  "SessionStart", change: "FileChanged", script: true,
+		inbound: func(config string, getenv func(string) string) string {
+			if set := ClaudeInbound(config, getenv); set != "" {
+				return "its person set crossSessionInbound to " + set
+			}
+			return ""
+		},
 	}
 }
 
@@ -60,15 +65,10 @@ func ClaudeInbound(config string, getenv func(string) string) (inbound string) {
 
 // inboundIn is "" for a file that is not there, or that the client cannot read either.
 func inboundIn(path string) string {
-	f, _, err := atomicfile.OpenForeign(path)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
 	var settings struct {
 		Inbound string `json:"crossSessionInbound"`
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxSettings))
+	data, err := atomicfile.ReadForeign(path, maxSettings)
 	if err != nil || json.Unmarshal(data, &settings) != nil {
 		return ""
 	}

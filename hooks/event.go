@@ -33,7 +33,7 @@ type protocol struct {
 	agent  func(e Event, config string) string
 	watch  string // event whose answer may name a file to watch, or empty
 	change string // event that tells of a change to that file, or empty
-	// inbound is how its person keeps others from writing to it, "" when they do not; nil: the client has no such setting.
+	// inbound says how its person keeps others from writing to it, "" when they do not; nil: the client has no such setting.
 	inbound func(config string, getenv func(string) string) string
 	opened  string             // event that tells which process has opened the session, and no more; or empty
 	turn    func(e Event) turn // what the event says of the turn; nil: nothing
@@ -170,7 +170,7 @@ func (e Event) Watches() bool { return e.protocol.watch == e.Name }
 // Changed says whether the client tells that such a file has changed.
 func (e Event) Changed() bool { return e.protocol.change == e.Name }
 
-// Inbound is how the client's person keeps other sessions from writing to it, "" when they do not.
+// Inbound says how the client's person keeps other sessions from writing to it, "" when they do not.
 func (e Event) Inbound(config string, getenv func(string) string) string {
 	if e.protocol.inbound == nil {
 		return ""

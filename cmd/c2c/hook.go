@@ -87,7 +87,7 @@ func (a *app) hook(ctx context.Context, name string) error {
 		}
 		rang, err := b.RingOnce(ctx, s.ID, func(n wake.Notice) error {
 			if said := e.Inbound(config, a.getenv); said != "" {
-				return fmt.Errorf("%w: its person set crossSessionInbound to %s", wake.ErrRefused, said)
+				return fmt.Errorf("%w: %s", wake.ErrRefused, said)
 			}
 			_, err := fmt.Fprintln(a.stderr, n.Text("it is shown beside this; if not, run: c2c poll-inbox"))
 			return err
