@@ -40,7 +40,7 @@ For any other client, --print mcp prints what its configuration needs.
 	"uninstall": `usage: c2c uninstall [options] [client]
 
 Takes out of the client's configuration what c2c install has put there, also in
-other projects. Mail stays. Without a client: every one found here. It knows
+other projects. Mail stays. Without a client: every one that it knows, which are
 %s.
 `,
 }
@@ -54,7 +54,7 @@ func (a *app) edit(verb string, args []string, plan func(string, install.Options
 	if verb == "install" {
 		fs.BoolVar(global, "global", false, "the server for all projects, not for this one alone")
 		fs.BoolVar(project, "project", false, "all of it for this project alone, if the client can")
-		fs.BoolVar(plugin, "install-global-plugin", false, "with --project: not the plugin")
+		fs.BoolVar(plugin, "install-global-plugin", false, "with --project: the plugin is for all")
 		fs.StringVar(entry, "print", "", "mcp: print the MCP `server` to paste, no change")
 		fs.BoolVar(channel, "channel", false, "also tell how to start a client with c2c as a channel")
 	}
@@ -69,6 +69,9 @@ func (a *app) edit(verb string, args []string, plan func(string, install.Options
 	o.InProject, o.SharedPlugin = *project, *plugin
 	if *entry != "" {
 		return a.printEntry(*entry, clients, o)
+	}
+	if verb == "uninstall" && len(clients) == 0 {
+		clients = all // one that is no longer here has left its part in projects
 	}
 	if clients, err = chosen(clients, o); err != nil {
 		return err

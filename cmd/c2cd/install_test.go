@@ -56,6 +56,22 @@ func TestADamagedClientKeepsNoOtherFromItsTurn(t *testing.T) {
 	}
 }
 
+// Its program and its configuration may be gone.
+func TestUninstallTakesOutWhatAClientThatIsGoneHas(t *testing.T) {
+	s := shop{t: t, home: t.TempDir()}
+	if code, _, errs := s.run("install", "--project", "opencode"); code != 0 {
+		t.Fatal(errs)
+	}
+	for range 2 {
+		if code, out, errs := s.run("uninstall"); code != 0 {
+			t.Errorf("exit %d: %s%s", code, out, errs)
+		}
+		if left, err := os.ReadDir(filepath.Join(s.home, ".opencode")); len(left) > 0 {
+			t.Errorf("it leaves %v, %v", left, err)
+		}
+	}
+}
+
 // Nothing is installed and nothing is written.
 func TestTheServersEntryIsPrintedForAnyClient(t *testing.T) {
 	s := shop{t: t, home: t.TempDir()}
