@@ -104,7 +104,7 @@ func (b *Broker) resolve(rows []row, c Caller) (string, error) {
 	if sid, err := b.claimed(c); sid != "" || err != nil {
 		return sid, err
 	}
-	if sid := c.env("C2C_MCP_SESSION_ID"); sid != "" {
+	if sid := c.env("C2C_MCP_SESSION_ID"); sid != "" && !b.isInherited(rows, sid, c) {
 		// This is never an alias: another session may have the alias by now.
 		return sid, errors.Join(checkSID(sid), b.checkPerson(rows, sid, c))
 	}
@@ -135,6 +135,37 @@ func (b *Broker) resolve(rows []row, c Caller) (string, error) {
 		return b.personHere(c.User)
 	}
 	return near, nil
+}
+
+// isInherited says whether C2C_MCP_SESSION_ID came down from a client in whose shell the caller's client was started:
+// c2c start sets it, and all that the client runs has it.
+func (b *Broker) isInherited(rows []row, sid string, c Caller) bool {
+	i := findSID(rows, sid)
+	if i < 0 {
+		return false
+	}
+	s, pid := b.session(rows[i]), c.PID
+	switch _, known := client.Find(s.Client); {
+	case pid > 0 && s.Process == pid:
+		return false
+	case known && c.Client != "" && client.Name(c.Client) != s.Client && s.PID != 0 && s.State != Absent:
+		return true // also where the other process cannot be seen
+	case s.Process == 0 || s.facts.Started: // a launcher may be above its client, until that has named its session
+		return false
+	}
+	if pid == 0 {
+		near, err := b.nearestAncestor(rows)
+		if i = findSID(rows, near); err != nil || i < 0 || near == sid {
+			return false
+		}
+		pid = b.session(rows[i]).Process
+	}
+	for p := range b.ancestors(pid) {
+		if p.parent == s.Process {
+			return true
+		}
+	}
+	return false
 }
 
 // sidOfStart gives the mailbox that the terminal of a client was started with, until a session of the client has it.

@@ -309,6 +309,42 @@ func TestAClientThatNobodyKnowsIsItsProcess(t *testing.T) {
 	w.wantResolve(hidden.Last, hidden)
 }
 
+// All that a client runs has the variable with which c2c start started it, also a client in its shell.
+func TestAClientInAnothersShellIsNotThatSession(t *testing.T) {
+	w := newWorld(t)
+	w.procs[11] = process{pid: 11, parent: 10, start: 11} // a shell of the outer client
+	w.procs[12] = process{pid: 12, parent: 11, start: 12}
+	outer := w.register("amber", Caller{Start: "amber", Client: "claude", PID: 10})
+	inherited := env("C2C_MCP_SESSION_ID", outer.ID)
+	for _, name := range []string{"gemini", "kimi", "gem"} { // also before the outer one has named its session
+		w.wantNobody(ErrNoSession, Caller{Client: name, ClientID: "x", PID: 12, Getenv: inherited})
+		w.wantNobody(ErrNoSession, Caller{Client: name, PID: 12, Getenv: inherited})
+	}
+	own := Caller{Client: "claude", ClientID: "u1", PID: 10, Getenv: inherited}
+	if got := w.attach(own); got.ID != outer.ID {
+		t.Fatalf("the outer client got %s, want %s", got.ID, outer.ID)
+	}
+	own.ClientID = "u2" // after /clear
+	w.wantResolve(outer.ID, own)
+	inner := w.attach(Caller{Client: "claude", ClientID: "u3", PID: 12, Getenv: inherited})
+	if inner.ID == outer.ID {
+		t.Fatal("a client in the shell of another got its mailbox")
+	}
+	w.wantResolve(inner.ID, Caller{Client: "claude", PID: 12, Getenv: inherited}) // its server
+	w.wantResolve(outer.ID, Caller{Client: "claude", PID: 10, Getenv: inherited})
+
+	w.procs[90] = process{pid: 90, parent: 12, start: 6} // above our own process
+	w.wantResolve(inner.ID, Caller{Client: "claude", ClientID: "u3", Getenv: inherited})
+	nested := w.attach(Caller{Client: "kimi", ClientID: "k1", PID: 90, Getenv: inherited})
+	w.wantResolve(nested.ID, Caller{Getenv: inherited}) // a command in its shell
+
+	w.proc = elsewhere{w.procs}
+	w.wantNobody(ErrNoSession, Caller{Client: "gemini", ClientID: "g1", PID: 12, Getenv: inherited})
+	w.proc = w.procs
+	delete(w.procs, 10) // its client has ended: another one may take the session
+	w.wantResolve(outer.ID, Caller{Client: "gemini", ClientID: "g1", PID: 20, Getenv: inherited})
+}
+
 func TestAnotherWordForAClientIsTheSameClient(t *testing.T) {
 	w := newWorld(t)
 	w.writeRegistry(`[{"session_id":"s1","alias":"amber","client_type":"claude-code"}]`)

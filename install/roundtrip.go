@@ -35,16 +35,13 @@ func Roundtrip(ctx context.Context, o Options) doctor.Finding {
 	}
 	defer os.RemoveAll(home)
 	t := roundtrip{o, home}
-	_, err = t.tool(ctx, "there", "register", `{"alias":"there"}`)
 	for _, s := range setups() {
-		if err == nil && s.event != "" {
-			err = t.send(ctx, "by-hook-of-"+s.name, func() (string, error) {
-				return t.run(ctx, "there", s.event, o.Binary, "hook", "--client", s.name)
-			})
+		if id := "by-hook-of-" + s.name; err == nil && s.event != "" {
+			err = t.send(ctx, id, func() (string, error) { return t.run(ctx, id, s.event, o.Binary, "hook", "--client", s.name) })
 		}
 	}
 	if err == nil {
-		err = t.send(ctx, "by-poll", func() (string, error) { return t.tool(ctx, "there", "poll_inbox", `{}`) })
+		err = t.send(ctx, "by-poll", func() (string, error) { return t.tool(ctx, "by-poll", "poll_inbox", `{}`) })
 	}
 	if err != nil {
 		return doctor.Failed(part, "", err)
@@ -52,9 +49,13 @@ func Roundtrip(ctx context.Context, o Options) doctor.Finding {
 	return doctor.Finding{Status: doctor.OK, Part: part, Detail: "sent, taken by the hook and by poll_inbox, read"}
 }
 
-// send sends a message, takes it by one path, and wants its status to be read.
+// send sends a message to a session that is called like it, takes it by one path, and wants its status to be read. No
+// client's program may use the session of another one.
 func (t roundtrip) send(ctx context.Context, id string, take func() (string, error)) error {
-	args := fmt.Sprintf(`{"to_alias":"there","content":"round trip %s","message_id":%q}`, id, id)
+	if _, err := t.tool(ctx, id, "register", fmt.Sprintf(`{"alias":%q}`, id)); err != nil {
+		return err
+	}
+	args := fmt.Sprintf(`{"to_alias":%q,"content":"round trip %s","message_id":%q}`, id, id, id)
 	if _, err := t.tool(ctx, "here", "send", args); err != nil {
 		return err
 	}
