@@ -231,5 +231,8 @@ func (b *Broker) bindFacts(ctx context.Context, a *attachment, alias string) err
 			f.Namespace = b.proc.namespace()
 		}
 		f.Named = f.Named || a.named
+		if a.alias != "" {
+			f.Proposed = a.optional && a.caller.Proposed
+		}
 	})
 }

@@ -27,8 +27,9 @@ type facts struct {
 	PID       int       `json:"pid,omitempty"`
 	StartTime int64     `json:"pid_start_time,omitempty"`
 	Namespace string    `json:"pid_namespace,omitempty"`
-	Started   bool      `json:"started,omitempty"` // by c2c start, and no session of the client has it yet
-	Named     bool      `json:"named,omitempty"`   // its alias was chosen, or C2C_MCP_AUTO_REGISTER_ALIAS was tried
+	Started   bool      `json:"started,omitempty"`  // by c2c start, and no session of the client has it yet
+	Named     bool      `json:"named,omitempty"`    // its alias was chosen, or C2C_MCP_AUTO_REGISTER_ALIAS was tried
+	Proposed  bool      `json:"proposed,omitempty"` // its alias is the word of a project's file
 	Pane      string    `json:"pane,omitempty"`
 	LastRing  wake.Ring `json:"last_ring,omitzero"`
 	// Unattended: see Session.

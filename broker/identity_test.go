@@ -399,6 +399,20 @@ func TestAProposedAliasTakesNothingFromAnAbsentSession(t *testing.T) {
 	if s, err := w.Resolve(t.Context(), Caller{Explicit: gone.ID}); err != nil || s.Alias != "amber" || s.State != Absent {
 		t.Errorf("the absent session is %+v, %v", s, err)
 	}
+	// Nor what was sent to it, once it is swept.
+	dead := `{"deleted_at":1.5,"from_session_id":"gone","message":{"from_alias":"birch","to_alias":"dune","content":"for dune","ts":1.5,"message_id":"m"}}` + "\n"
+	if err := w.Dir().Write(deadFile, []byte(dead)); err != nil {
+		t.Fatal(err)
+	}
+	proposed.PID, proposed.Alias = 30, "dune"
+	s := w.attach(proposed)
+	if s.Alias != "dune" {
+		t.Fatalf("a free name was not taken: %+v", s)
+	}
+	w.wantMail(s.ID)
+	w.wantDead("for dune")
+	w.register("dune", Caller{Client: "gem", PID: 30}) // its model chooses the name
+	w.wantMail(s.ID, "for dune")
 	w.procs[50] = process{pid: 50, parent: 1, start: 5}
 	if s := w.attach(Caller{Client: "gem", PID: 50, Alias: "coral", Proposed: true}); s.Alias != "coral" {
 		t.Errorf("of a free name it got %+v", s)

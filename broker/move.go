@@ -262,13 +262,13 @@ func (b *Broker) redeliver(ctx context.Context, own row, from []string) (done bo
 }
 
 // inherits says whether a session gets a dead letter. It gets its own. As in the original, it also gets those that
-// were sent to the alias that it has chosen, unless the other session may come back: one that was known by more
+// were sent to the alias that it has chosen (a project's file chooses nothing), unless the other session may come back: one that was known by more
 // than its process.
 func (b *Broker) inherits(own row, from []string, d DeadLetter) bool {
 	if d.SessionID == own.sid() || slices.Contains(from, d.SessionID) {
 		return true
 	}
-	if fold(d.Message.To) != fold(own.alias()) || !b.factsOf(own.sid()).Named {
+	if facts := b.factsOf(own.sid()); fold(d.Message.To) != fold(own.alias()) || !facts.Named || facts.Proposed {
 		return false
 	}
 	f, err := b.readFacts(d.SessionID)
