@@ -39,3 +39,29 @@ func TestASessionIsStartedByName(t *testing.T) {
 	model.WaitText("word-later") // with the prompt, or the ring was first
 	onlyOnce(t, model.Turns(), "word-later", "")
 }
+
+// What the shell of a started client runs has its variables, also a client of another vendor: that is somebody else.
+func TestAGeminiInTheShellOfClaudeDoesNotGetItsMail(t *testing.T) {
+	t.Parallel()
+	l, model := claudeLab(t, nil)
+	inner := lab.NewModel(t)
+	l.SeedGemini(nil)
+	l.Run(c2c(), "install", "gemini")
+	p := l.Terminal(append(l.ClaudeEnv(model), "GOOGLE_GEMINI_BASE_URL="+inner.URL, "GEMINI_API_KEY=lab-key"),
+		c2c(), "start", "--alias", "amber", "claude", "--", "--permission-mode", "default", "--allowedTools=Bash")
+	p.WaitScreen(0, "? for shortcuts")
+	inner.Script(geminiTool("poll_inbox", nil), geminiTool("whoami", nil), lab.Say("Inner is done."))
+	model.Script(lab.Call("Bash", map[string]any{"command": sendAs("birch", "amber", "meanwhile") + "; gemini --yolo -p prompt-inner", "description": "run it"}), lab.Say("Outer is done."))
+	p.Submit("prompt-one")
+	once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
+	p.WaitScreen(0, "Outer is done.")
+	if len(inner.Turns()) != 3 {
+		t.Errorf("the inner client made %d requests", len(inner.Turns()))
+	}
+	for _, r := range inner.Turns() {
+		if len(r.Find("word-meanwhile")) > 0 || len(r.Find(`"alias":"amber"`)) > 0 {
+			t.Errorf("the inner client was given %+v", r)
+		}
+	}
+	onlyOnce(t, model.Turns(), "word-meanwhile", "")
+}
