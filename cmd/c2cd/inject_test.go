@@ -17,7 +17,7 @@ func TestInjectSaysWhyItCannot(t *testing.T) {
 		{[]string{"amber", "x"}, "--method history"},
 		{[]string{"--method", "pty", "amber", "x"}, "--method history"},
 		{[]string{"--method", "history", "amber", "x"}, "say who writes with --from"},
-		{[]string{"--method", "history", "--from", "birch", "nobody", "x"}, "nobody"},
+		{[]string{"--method", "history", "--from", "birch", "nobody", "x"}, "c2c list shows all"},
 		{[]string{"--method", "history", "--from", "birch", "amber"}, "the body is empty"},
 		{[]string{"--method", "history", "--from", "birch", "amber", strings.Repeat("x", 100_000)}, "c2c send works"},
 	} {

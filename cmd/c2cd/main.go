@@ -91,11 +91,14 @@ func (a *app) main(ctx context.Context, args []string) int {
 		return 0
 	}
 	code, hint := 1, ""
-	if errors.Is(err, errUsage) {
+	switch {
+	case errors.Is(err, errUsage):
 		code = 2
 		if len(args) > 0 {
 			hint = "c2c " + args[0] + " --help shows how"
 		}
+	case errors.Is(err, broker.ErrNoSession):
+		hint = "c2c list shows all"
 	}
 	cli.Report(a.stderr, err, hint)
 	return code
