@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -77,6 +78,25 @@ func TestAnAttachedPaneIsRungAtOnce(t *testing.T) {
 		}
 	case <-time.After(30 * time.Second): // half of the time after which it looks in any case
 		t.Fatal("it is not rung")
+	}
+}
+
+// What is typed into the terminal comes to the client that the terminal shows.
+func TestAClientInTheShellOfAnotherIsNotRungByItsTerminal(t *testing.T) {
+	r, b, outer, rings := typing(t)
+	inner := exec.Command("sleep", "60")
+	if err := inner.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer inner.Wait()
+	defer inner.Process.Kill()
+	if s, err := b.Attach(t.Context(), broker.Caller{Client: "kimi", ClientID: "k1", PID: inner.Process.Pid}); err != nil || s.ID == outer.ID {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	r.Scope = Terminal(os.Getpid(), rings, false)
+	all, err := r.sessions(t.Context(), b)
+	if err != nil || len(all) != 1 || all[0].SID != outer.ID {
+		t.Errorf("it types for %+v, %v", all, err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"c2c/broker"
 	"c2c/broker/client"
@@ -70,7 +71,8 @@ func Terminal(pid int, bell wake.Doorbell, joins bool) Scope {
 		borrows: true,
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]broker.Session, error) {
 			open := clients.Open(pid)
-			return choose(ctx, b, func(s broker.Session) bool { return isOpen(open, s) || b.DescendsFrom(s, pid) })
+			all, err := choose(ctx, b, func(s broker.Session) bool { return isOpen(open, s) || b.DescendsFrom(s, pid) })
+			return slices.DeleteFunc(slices.Clone(all), func(s broker.Session) bool { return !isOpen(open, s) && isNested(b, all, s) }), err
 		},
 		ways: func(p wake.Place, s wake.Session) (wake.Ways, error) {
 			w := wake.Ways{Methods: []wake.Method{{Name: wake.ByTerminal, Doorbell: bell, Joins: joins}}}
@@ -83,6 +85,13 @@ func Terminal(pid int, bell wake.Doorbell, joins bool) Scope {
 			return w, err
 		},
 	}
+}
+
+// isNested says whether a session runs in the shell of another one, whose prompt the terminal shows.
+func isNested(b *broker.Broker, all []broker.Session, s broker.Session) bool {
+	return slices.ContainsFunc(all, func(outer broker.Session) bool {
+		return outer.Process != 0 && outer.Process != s.Process && b.DescendsFrom(s, outer.Process)
+	})
 }
 
 // Plugin is a plugin of ours inside the client called name, which says what sessions there are and takes their mail.
