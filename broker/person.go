@@ -2,8 +2,12 @@ package broker
 
 import (
 	"fmt"
+	"io"
+	"os"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"c2c/broker/client"
 )
@@ -14,6 +18,30 @@ type User struct {
 	Login    string // what the mailbox is called at first, if it is a free alias
 	Terminal bool   // the caller has a controlling terminal
 	Typing   bool   // its standard input is a terminal
+}
+
+// UserHere is the person at this terminal. stdin is the standard input.
+func UserHere(getenv func(string) string, stdin io.Reader) *User {
+	u := &User{UID: os.Getuid(), Login: getenv("USER")}
+	if tty, err := os.Open("/dev/tty"); err == nil {
+		u.Terminal = true
+		tty.Close()
+	}
+	if in, ok := stdin.(*os.File); ok {
+		_, err := unix.IoctlGetWinsize(int(in.Fd()), unix.TIOCGWINSZ)
+		u.Typing = err == nil
+	}
+	if u.Login == "" {
+		// Not os/user: with cgo, the whole program would start with the C library's name services.
+		data, _ := os.ReadFile("/etc/passwd")
+		for line := range strings.Lines(string(data)) {
+			if f := strings.Split(line, ":"); len(f) > 2 && f[2] == strconv.Itoa(u.UID) {
+				u.Login = f[0]
+				break
+			}
+		}
+	}
+	return u
 }
 
 const personPrefix = "person-"

@@ -7,12 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"c2c/broker"
 	"c2c/hooks"
@@ -71,31 +67,7 @@ func (a *app) open() (*broker.Broker, error) {
 
 // caller names the session that a command speaks for. A name typed wins.
 func (a *app) caller(explicit string) broker.Caller {
-	return broker.Caller{Explicit: explicit, Getenv: a.getenv, User: a.user()}
-}
-
-// user is the person at this terminal.
-func (a *app) user() *broker.User {
-	u := &broker.User{UID: os.Getuid(), Login: a.getenv("USER")}
-	if tty, err := os.Open("/dev/tty"); err == nil {
-		u.Terminal = true
-		tty.Close()
-	}
-	if in, ok := a.stdin.(*os.File); ok {
-		_, err := unix.IoctlGetWinsize(int(in.Fd()), unix.TIOCGWINSZ)
-		u.Typing = err == nil
-	}
-	if u.Login == "" {
-		// Not os/user: with cgo, the whole program would start with the C library's name services.
-		data, _ := os.ReadFile("/etc/passwd")
-		for line := range strings.Lines(string(data)) {
-			if f := strings.Split(line, ":"); len(f) > 2 && f[2] == strconv.Itoa(u.UID) {
-				u.Login = f[0]
-				break
-			}
-		}
-	}
-	return u
+	return broker.Caller{Explicit: explicit, Getenv: a.getenv, User: broker.UserHere(a.getenv, a.stdin)}
 }
 
 // attach finds the caller's session. Without one it makes one: for a person at a terminal, so that an answer

@@ -53,7 +53,11 @@ func (a *app) inject(ctx context.Context, args []string) error {
 		return err
 	}
 	defer b.Close()
-	sender, err := b.Resolve(ctx, broker.Caller{Explicit: *from, Getenv: a.getenv})
+	caller := broker.Caller{Explicit: *from, Getenv: a.getenv, User: broker.UserHere(a.getenv, a.stdin)}
+	sender, err := b.Resolve(ctx, caller)
+	if *from == "" && errors.Is(err, broker.ErrNoSession) {
+		sender, err = b.Attach(ctx, caller) // as c2c send does for a person who has not written before
+	}
 	if err != nil {
 		return fmt.Errorf("%w; say who writes with --from", err)
 	}

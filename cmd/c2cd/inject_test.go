@@ -1,8 +1,11 @@
 package main
 
 import (
+	"io"
 	"strings"
 	"testing"
+
+	"github.com/creack/pty"
 )
 
 func TestInjectSaysWhyItCannot(t *testing.T) {
@@ -24,5 +27,20 @@ func TestInjectSaysWhyItCannot(t *testing.T) {
 		if out, err := k.try(append([]string{"inject"}, tc.args...)...); err == nil || !strings.Contains(out, tc.want) {
 			t.Errorf("%.60q: %v, %s", tc.args, err, out)
 		}
+	}
+}
+
+func TestAPersonInjectsAsThemselves(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	k.run("register", "amber", "--session-id", "amber")
+	terminal, err := pty.Start(k.command("inject", "--method", "history", "amber", "x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer terminal.Close()
+	out, _ := io.ReadAll(terminal) // EIO when the program has ended
+	if !strings.Contains(string(out), "c2c send works") {
+		t.Errorf("it does not get as far as the session: %s", out)
 	}
 }

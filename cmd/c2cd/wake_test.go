@@ -28,11 +28,15 @@ func newKeeper(t *testing.T) *keeper {
 func (k *keeper) root() string { return filepath.Join(k.home, "root") }
 
 func (k *keeper) try(args ...string) (string, error) {
+	out, err := k.command(args...).CombinedOutput()
+	return string(out), err
+}
+
+func (k *keeper) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(k.bin, "c2c"), args...)
 	cmd.Dir = k.home
 	cmd.Env = []string{"HOME=" + k.home, "PATH=" + os.Getenv("PATH"), "C2C_MCP_BROKER_ROOT=" + k.root(), "SECRET_KEY=hush"}
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	return cmd
 }
 
 func (k *keeper) run(args ...string) string {
