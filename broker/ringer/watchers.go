@@ -3,6 +3,7 @@ package ringer
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"c2c/broker"
@@ -20,8 +21,9 @@ type watchers struct {
 }
 
 type running struct {
-	stop context.CancelFunc
-	done chan struct{}
+	stop    context.CancelFunc
+	done    chan struct{}
+	watcher *watch.Watcher // nil, or what rang; to be read once done is closed
 }
 
 // update starts and stops watchers, so that there is one for each of the sessions that are to be rung now.
@@ -30,13 +32,20 @@ func (w *watchers) update(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	before := maps.Clone(w.running)
 	w.stop(sessions)
 	for _, s := range sessions {
 		if w.running[s] == nil {
-			w.running[s] = w.start(ctx, s)
+			w.running[s] = w.start(ctx, s, before[unbegun(s)])
 		}
 	}
 	return nil
+}
+
+// unbegun is the session before its client had begun a conversation: a client may do that because of our ring.
+func unbegun(s wake.Session) wake.Session {
+	s.ID = ""
+	return s
 }
 
 // stop stops all but these, and forgets what has ended by itself.
@@ -55,12 +64,13 @@ func (w *watchers) stop(but []wake.Session) {
 	}
 }
 
-func (w *watchers) start(ctx context.Context, s wake.Session) *running {
+// start watches a session; before is what watched it until now, and has ended, or nil.
+func (w *watchers) start(ctx context.Context, s wake.Session, before *running) *running {
 	ctx, stop := context.WithCancel(ctx)
-	r := &running{stop, make(chan struct{})}
+	r := &running{stop: stop, done: make(chan struct{})}
 	go func() {
 		defer close(r.done)
-		err := w.watch(ctx, s)
+		err := w.watch(ctx, s, r, before)
 		if errors.Is(err, wake.ErrUnreachable) {
 			w.Log.Debug("session cannot be reached from here", "session", s.SID)
 		} else if err != nil && ctx.Err() == nil {
@@ -71,7 +81,7 @@ func (w *watchers) start(ctx context.Context, s wake.Session) *running {
 }
 
 // watch rings a session until ctx ends, once it has the right to.
-func (w *watchers) watch(ctx context.Context, s wake.Session) error {
+func (w *watchers) watch(ctx context.Context, s wake.Session, r, before *running) error {
 	if !w.Scope.borrows {
 		lock, err := w.b.Ringing(s.SID)
 		if err != nil {
@@ -88,5 +98,9 @@ func (w *watchers) watch(ctx context.Context, s wake.Session) error {
 	if err != nil {
 		return err
 	}
+	if before != nil && before.watcher != nil {
+		watcher.Continue(before.watcher)
+	}
+	r.watcher = watcher
 	return watcher.Run(ctx, w.changes)
 }

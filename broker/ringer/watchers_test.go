@@ -83,6 +83,23 @@ func TestWhoIsListedIsRungUntilItIsNotAnyMore(t *testing.T) {
 	l.claim()()
 }
 
+// A ring may be the first prompt of a client's conversation, and the session has its id from then on.
+func TestARingThatBeginsTheConversationIsNotRepeated(t *testing.T) {
+	l := newListed(t)
+	l.lists(l.amber)
+	l.deliver()
+	<-l.rings
+	begun := l.amber
+	begun.ClientIDs = []string{"conversation"}
+	l.lists(begun)
+	l.lists(begun) // taken when the watcher of the list before has started
+	select {
+	case n := <-l.rings:
+		t.Errorf("rung again: %+v", n)
+	case <-time.After(time.Second):
+	}
+}
+
 // Another process has the right to ring for hours, and the session changes all the time.
 func TestWhoWaitsForTheRightToRingLeavesNothingBehindAndTakesOver(t *testing.T) {
 	l := newListed(t)

@@ -46,6 +46,9 @@ type Watcher struct {
 	unreachable bool      // no method reached the client
 }
 
+// Continue has w know of the rings of another watcher of the session, which has ended.
+func (w *Watcher) Continue(before *Watcher) { w.policy, w.last = before.policy, before.last }
+
 // Run rings until ctx ends. It gives up with ErrUnreachable when no method reaches the client and the right
 // to ring is ours, so that another process may try its own.
 func (w *Watcher) Run(ctx context.Context, changes *Changes) error {
