@@ -37,6 +37,24 @@ func TestIdleOpenCodeIsWoken(t *testing.T) {
 	wakes(t, l, model, p, func() {}, "amber", "user", "read by plugin")
 }
 
+// c2c does not type into OpenCode, so nothing in its prompt is in the way: its session is not there yet.
+func TestMailForAnOpenCodeWithoutASessionComesWithItsFirstPrompt(t *testing.T) {
+	t.Parallel()
+	l, model := opencodeLab(t, nil)
+	p := l.Terminal(l.OpenCodeEnv(), c2c(), "start", "--alias", "amber", "opencode")
+	p.WaitShown("Ask anything")
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	if got := status(l, "id-meanwhile"); !strings.Contains(got, "queued") {
+		t.Errorf("status %q", got)
+	}
+	p.Submit("prompt-one")
+	once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
+	wantRead(t, l, "id-meanwhile", "read by plugin")
+	if log := l.Run("sh", "-c", "cat ~/.c2c/repos/*/broker/broker.log"); strings.Contains(log, `"method":"terminal"`) {
+		t.Errorf("its terminal was tried: %s", log)
+	}
+}
+
 func TestAWakeKeepsTheDraftOfOpenCode(t *testing.T) {
 	t.Parallel()
 	l, model, p := opencodeAt(t, nil)

@@ -101,7 +101,9 @@ func (a *app) launch(ctx context.Context, name, alias string, argv, env []string
 	// A log would be written over what the client draws.
 	silent := *a
 	silent.log = slog.New(slog.DiscardHandler)
-	defer silent.ringer(ringer.Terminal(t.PID(), t, t.Joins())).Start(ctx)()
+	if t.Types() { // or each look would tell of a draft or a dialog, which has nothing to do with it
+		defer silent.ringer(ringer.Terminal(t.PID(), t, t.Joins())).Start(ctx)()
+	}
 	return t.Run()
 }
 

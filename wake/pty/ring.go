@@ -68,6 +68,9 @@ func (t *Terminal) Ring(ctx context.Context, n wake.Notice) error {
 	return screen.Type(ctx, p, prompt, n.Text(wake.Poll), t.limits.answer)
 }
 
+// Types says whether a line can be typed at all: whether it is known how the client draws its prompt.
+func (t *Terminal) Types() bool { return screen.Knows(t.client) }
+
 // Joins says whether a line that is typed while a turn runs can join it.
 func (t *Terminal) Joins() bool { return screen.JoinKey(t.client) != "" }
 

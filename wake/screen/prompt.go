@@ -20,6 +20,9 @@ func Prompt(client string, s *Screen) (draft string, err error) {
 	return layout.read(s)
 }
 
+// Knows says whether a client's prompt can be read.
+func Knows(client string) bool { _, known := layouts()[client]; return known }
+
 // JoinPrompt is Prompt while a turn runs: what Prompt takes for one that waits is an error.
 func JoinPrompt(client string, s *Screen) (draft string, err error) {
 	switch draft, err = Prompt(client, s); err {
