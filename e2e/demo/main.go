@@ -92,7 +92,13 @@ func (d demo) story() error {
 	if err := d.status(birch, second); err != nil {
 		return err
 	}
-	step("Both are in the archive")
+	step("amber's next call shows that the answer has arrived, and both messages are in the archive")
+	if _, err := amber.call("whoami", map[string]any{}); err != nil {
+		return err
+	}
+	if err := d.status(birch, second); err != nil {
+		return err
+	}
 	return d.cat(filepath.Join("archive", "amber.jsonl"))
 }
 
