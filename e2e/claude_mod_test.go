@@ -105,7 +105,10 @@ func TestWaitingMailIsShownToThePersonAndNotToTheModel(t *testing.T) {
 	l.Run("sh", "-c", sendAs("birch", "amber", "quiet"))
 	p.WaitScreen(0, "1 message waits from birch (/inbox)")
 	p.Command("/inbox")
-	p.WaitShown("word-quiet")
+	p.WaitShown("</c2c>")
+	if out := p.Out.String(); !strings.Contains(out, "word-quiet") || strings.Contains(out, "\uFFFD") {
+		t.Errorf("the mail is not shown as it is: %q", out)
+	}
 	if n := len(model.Turns()); n != turns {
 		t.Errorf("%d requests for /inbox", n-turns)
 	}

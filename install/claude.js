@@ -121,7 +121,8 @@ async function list($, e, next) {
 // inbox shows the mail to the person alone: the model gets it from the hooks, once. What a command answers the model reads.
 async function inbox($) {
   const { stdout, stderr } = await run($, ["peek-inbox"])
-  $.ui.log(stdout || stderr)
+  // A line each: the client shows a line break as a character that it does not know.
+  for (const line of (stdout || stderr).split("\n")) if (line) $.ui.log(line)
   return { text: "c2c has shown what waits to the person." }
 }
 
