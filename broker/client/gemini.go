@@ -34,7 +34,7 @@ func geminiGuide() Guide {
 		Quirks: []string{
 			"Mail at the end of a turn stands under the words \"Agent execution blocked\". That is no error.",
 			"Esc while the model answers makes Gemini CLI forget the whole turn, with the mail that came in it. With the next prompt it is told so, and that `history` shows the mail.",
-			"Without `c2c start` nothing wakes it but that command, and only with both settings, `\"tools\": {\"shell\": {\"backgroundCompletionBehavior\": \"inject\"}}` and `\"experimental\": {\"modelSteering\": true}`. c2c does not set them: then what any background command prints counts as words of the person.",
+			"Without `c2c start` nothing wakes it but `c2c poll-inbox --wait --check` in the background, and only with both settings, `\"tools\": {\"shell\": {\"backgroundCompletionBehavior\": \"inject\"}}` and `\"experimental\": {\"modelSteering\": true}`. c2c does not set them: then what any background command prints counts as words of the person.",
 		},
 	}
 }
