@@ -93,11 +93,14 @@ func claudeHooks(script string) hookEditor {
 // claudeConsent looks for the answer to the question whether the project's server may be used: Claude Code (2.1.329)
 // asks at its next start, and after a "no" never again.
 func claudeConsent(o Options) (found []doctor.Finding) {
-	allowed := false
+	allowed, hooks := false, []doctor.Finding(nil)
 	for _, path := range claudeSettings(o) {
 		f, err := readFile(path)
 		if err != nil {
 			continue
+		}
+		if isTrue(member(f.data, "disableAllHooks")) {
+			hooks = append(hooks, off(Claude, "hooks", path, "disableAllHooks is true, so no hook runs: a ring wakes its model, and mail waits until that calls poll_inbox"))
 		}
 		if slices.Contains(texts(member(f.data, "disabledMcpjsonServers")), serverName) {
 			found = append(found, doctor.Finding{Client: Claude, Status: doctor.Warning, Part: "approval", Path: path,
@@ -110,7 +113,7 @@ func claudeConsent(o Options) (found []doctor.Finding) {
 		found = append(found, doctor.Finding{Client: Claude, Status: doctor.Warning, Part: "approval", Path: f.path,
 			Detail: `not yet approved for this project; start claude here and choose "Use this MCP server"`})
 	}
-	return found
+	return append(found, hooks...)
 }
 
 func claudeSettings(o Options) []string {

@@ -2,6 +2,7 @@ package install
 
 import (
 	"path/filepath"
+	"slices"
 
 	"c2c/broker/doctor"
 )
@@ -35,15 +36,18 @@ func geminiConsent(o Options) (found []doctor.Finding) {
 	if err != nil {
 		return nil
 	}
-	off := func(names ...string) bool {
+	isOff := func(names ...string) bool {
 		flag := member(f.data, names...)
 		return flag != nil && !isTrue(flag)
 	}
-	if off("hooksConfig", "enabled") {
-		found = append(found, doctor.Finding{Client: Gemini, Status: doctor.Warning, Part: "hooks", Path: path,
-			Detail: "hooksConfig.enabled is false, so no hook runs: mail waits until its model calls poll_inbox"})
+	if isOff("hooksConfig", "enabled") {
+		found = append(found, off(Gemini, "hooks", path, "hooksConfig.enabled is false, so no hook runs: mail waits until its model calls poll_inbox"))
 	}
-	if !off("security", "folderTrust", "enabled") {
+	if slices.Contains(texts(member(f.data, "hooksConfig", "disabled")), "c2c") {
+		found = append(found, off(Gemini, "hooks", path, "hooksConfig.disabled names c2c, so its hooks do not run: mail waits until its model calls poll_inbox"))
+	}
+	found = append(found, mcpRules(Gemini, path, filepath.Join(o.Project, ".gemini", "settings.json"))...)
+	if !isOff("security", "folderTrust", "enabled") {
 		found = append(found, folderTrust(Gemini, o)...)
 	}
 	return found

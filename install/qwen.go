@@ -27,11 +27,17 @@ func qwenFiles(o Options) []target {
 	}}}
 }
 
-// qwenTrust looks whether the folder is trusted, where the person has Qwen Code ask.
-func qwenTrust(o Options) []doctor.Finding {
-	f, err := readFile(qwenFiles(o)[0].path)
-	if err != nil || !isTrue(member(f.data, "security", "folderTrust", "enabled")) {
-		return nil
+// qwenTrust looks whether the folder is trusted, where the person has Qwen Code ask, and what the person has turned off.
+func qwenTrust(o Options) (found []doctor.Finding) {
+	paths := []string{qwenFiles(o)[0].path, filepath.Join(o.Project, ".qwen", "settings.json")}
+	for _, path := range paths {
+		if f, err := readFile(path); err == nil && isTrue(member(f.data, "disableAllHooks")) {
+			found = append(found, off(Qwen, "hooks", path, "disableAllHooks is true, so no hook runs"))
+		}
 	}
-	return folderTrust(Qwen, o)
+	found = append(found, mcpRules(Qwen, paths...)...)
+	if f, err := readFile(paths[0]); err == nil && isTrue(member(f.data, "security", "folderTrust", "enabled")) {
+		found = append(found, folderTrust(Qwen, o)...)
+	}
+	return found
 }

@@ -84,7 +84,11 @@ func (e serverEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, e
 	if err != nil || v == nil {
 		return nil, err
 	}
-	return []doctor.Finding{t.inspectServer(isOurServer(v), commandLine(v)[0], o)}, nil
+	found := t.inspectServer(isOurServer(v), commandLine(v)[0], o)
+	if enabled := v.Find("/enabled"); found.Status == doctor.OK && enabled != nil && !isTrue(enabled) {
+		found = off(t.client, partServer, t.path, "enabled is false in its entry, so the client does not start it")
+	}
+	return []doctor.Finding{found}, nil
 }
 
 // isOurServer tells our entry from that of the original c2c, which starts

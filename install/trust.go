@@ -50,3 +50,33 @@ func folderTrust(client string, o Options) []doctor.Finding {
 	}
 	return []doctor.Finding{finding}
 }
+
+// off is a finding on what a person has turned off in the settings at path.
+func off(client, part, path, detail string) doctor.Finding {
+	return doctor.Finding{Client: client, Status: doctor.Warning, Part: part, Path: path, Detail: detail}
+}
+
+// mcpRules looks in settings for lists of servers that may not be used: mcp.excluded and mcp.allowed. A name that any
+// of the files allows is allowed.
+func mcpRules(client string, paths ...string) (found []doctor.Finding) {
+	const without = "so the client does not start c2c's server, and its model has no tools of c2c"
+	only, allowed := "", false
+	for _, path := range paths {
+		f, err := readFile(path)
+		if err != nil {
+			continue // the editor's own look tells
+		}
+		if slices.Contains(texts(member(f.data, "mcp", "excluded")), serverName) {
+			found = append(found, off(client, "approval", path, "mcp.excluded names c2c, "+without))
+		}
+		if names := texts(member(f.data, "mcp", "allowed")); slices.Contains(names, serverName) {
+			allowed = true
+		} else if len(names) > 0 {
+			only = path
+		}
+	}
+	if only != "" && !allowed {
+		found = append(found, off(client, "approval", only, "mcp.allowed does not name c2c, "+without))
+	}
+	return found
+}

@@ -1,6 +1,8 @@
 package install
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -97,5 +99,43 @@ func TestDoctorTellsWhetherTheServerIsApproved(t *testing.T) {
 	b.install(Claude) // the person's own server needs no approval
 	if found := problemsOf(t, b, Claude); len(found) > 0 {
 		t.Errorf("for all projects: %+v", found)
+	}
+}
+
+// All entries of ours are there, and still no mail comes.
+func TestDoctorTellsWhatIsTurnedOff(t *testing.T) {
+	for _, tc := range []struct{ client, file, more, want string }{
+		{Claude, "project/.claude/settings.local.json", `"disableAllHooks": true`, "disableAllHooks is true"},
+		{Claude, "project/.claude/settings.local.json", `"disableAllHooks": false`, ""},
+		{Qwen, "home/.qwen/settings.json", `"disableAllHooks": true`, "disableAllHooks is true"},
+		{Qwen, "project/.qwen/settings.json", `"disableAllHooks": true`, "disableAllHooks is true"},
+		{Qwen, "home/.qwen/settings.json", `"mcp": {"excluded": ["other", "c2c"]}`, "mcp.excluded names c2c"},
+		{Qwen, "home/.qwen/settings.json", `"mcp": {"excluded": ["other"], "allowed": ["c2c"]}`, ""},
+		{Gemini, "home/.gemini/settings.json", `"mcp": {"allowed": ["other"]}`, "mcp.allowed does not name c2c"},
+		{Gemini, "home/.gemini/settings.json", `"mcp": {"allowed": []}`, ""},
+		{Gemini, "project/.gemini/settings.json", `"mcp": {"excluded": ["c2c"]}`, "mcp.excluded names c2c"},
+		{Gemini, "home/.gemini/settings.json", `"hooksConfig": {"disabled": ["c2c"]}`, "hooksConfig.disabled names c2c"},
+		{OpenCode, "home/.config/opencode/opencode.json", "", ""},
+		{OpenCode, "home/.config/opencode/opencode.json", `"enabled": false`, "enabled is false"},
+	} {
+		b := newBox(t)
+		b.install(tc.client)
+		switch text, err := os.ReadFile(filepath.Join(b.dir, tc.file)); {
+		case err != nil:
+			b.write(tc.file, "{"+tc.more+"}", 0o600)
+		case tc.client == OpenCode && tc.more != "":
+			b.write(tc.file, strings.Replace(string(text), `"enabled": true`, tc.more, 1), 0o600)
+		case tc.more != "":
+			b.write(tc.file, strings.Replace(string(text), "{", "{"+tc.more+",", 1), 0o600)
+		}
+		got := ""
+		for _, f := range problemsOf(t, b, tc.client) {
+			if f.Part != "folder trust" && !strings.Contains(f.Detail, "not yet approved") {
+				got += f.Detail
+			}
+		}
+		if !strings.Contains(got, tc.want) || tc.want == "" && got != "" {
+			t.Errorf("%s with %s: %q, want %q", tc.client, tc.more, got, tc.want)
+		}
 	}
 }
