@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -87,6 +88,9 @@ func (d *wakeDaemon) setPane(ctx context.Context, name, pane string) error {
 			return fmt.Errorf("%w%s", err, attachHow)
 		}
 		return fmt.Errorf("%w; name one with --session-id", err)
+	}
+	if pane != "" && !mux.Types(s.Client) {
+		return fmt.Errorf("session %q is one of %s, whose prompt c2c does not know: nothing would be typed there", s.Alias, cmp.Or(s.Client, "an unknown client"))
 	}
 	if pane != "" && s.Process == 0 {
 		return fmt.Errorf("session %q has no process that c2c knows of, so nothing would tell its pane from another", s.Alias)

@@ -158,6 +158,10 @@ func TestWakeAttachSaysWhereToRunIt(t *testing.T) {
 			t.Errorf("%d columns: %s", len(line), line)
 		}
 	}
+	c.session("opencode", "coral", os.Getpid())
+	if out := run("wake", "attach", "--session-id", "coral"); !strings.Contains(out, `"coral" is one of opencode, whose prompt c2c does not know`) {
+		t.Errorf("a client that c2c does not type to: %s", out)
+	}
 	id, _ := c.session("claude", "amber", os.Getpid())
 	if err := c.b.SetPane(t.Context(), id, "tmux:%0:/tmp/none"); err != nil {
 		t.Fatal(err)

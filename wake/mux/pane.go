@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"c2c/wake/screen"
 )
 
 // Kinds of panes.
@@ -24,6 +26,9 @@ type Pane struct {
 }
 
 // String is the form that Parse reads: one line, the socket last.
+// Types says whether a line can be typed for a client: whether it is known how it draws its prompt.
+func Types(client string) bool { return screen.Knows(client) }
+
 func (p Pane) String() string { return p.Kind + ":" + p.ID + ":" + p.Socket }
 
 // Parse reads what String has written, and nothing else.
