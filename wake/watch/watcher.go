@@ -123,7 +123,7 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 		return d.Again, nil
 	}
 	r, cause, err := w.ringIfAllowed(ctx, msgs, busy)
-	if err != nil {
+	if err != nil || cause != nil && ctx.Err() != nil { // whoever stops us says nothing of the client
 		return never, err
 	}
 	if r.Outcome == "" || errors.Is(cause, wake.ErrHeld) {

@@ -146,6 +146,22 @@ func TestWhatWasHandedOverWhenTheWatcherIsStoppedIsRead(t *testing.T) {
 }
 
 // What is leased counts as handed over, and a status must not say so of mail for a client that is away.
+func TestARingThatIsStoppedIsNoFailureOfTheClient(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	m := &script{had: func([]string) ([]string, error) {
+		stop()
+		return nil, context.Cause(ctx)
+	}}
+	s := newStage(t, wake.Method{Name: "test", Carrier: m})
+	s.deliver("one")
+	if _, err := s.w.look(ctx); err != nil || len(m.carried) != 1 || len(s.log) != 0 {
+		t.Errorf("%v: carried %q, told %+v", err, m.carried, s.log)
+	}
+	if left := s.left(); left != "[one]" {
+		t.Errorf("left %q", left)
+	}
+}
+
 func TestNothingIsLeasedForAClientThatIsAway(t *testing.T) {
 	m := &script{}
 	away := func(context.Context) error { return wake.ErrAway }
