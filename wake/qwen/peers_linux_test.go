@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -25,8 +26,10 @@ type window struct {
 	t       *testing.T
 	records string
 	peers   *peers
-	stored  []wake.Sent
-	fails   error
+
+	mu     sync.Mutex
+	stored []wake.Sent
+	fails  error
 }
 
 func newWindow(t *testing.T) *window {
@@ -39,6 +42,8 @@ func newWindow(t *testing.T) *window {
 	}
 	env := map[string]string{"QWEN_HOME": home, "QWEN_CODE_MESSAGING_SOCKET": "x"}
 	w.peers = newPeers(func(name string) string { return env[name] }, func(_ context.Context, s wake.Sent) error {
+		w.mu.Lock()
+		defer w.mu.Unlock()
 		if w.fails == nil {
 			w.stored = append(w.stored, s)
 		}
@@ -51,6 +56,14 @@ func newWindow(t *testing.T) *window {
 	w.write(fmt.Sprintf("%d.json", os.Getpid()), peerRecord{PID: os.Getpid(), PIDNS: w.peers.self.PIDNS, ProcStart: w.peers.self.ProcStart,
 		SessionID: "s-1", Name: "project-3f", IPCPath: "/own.sock", IPCToken: "0wn"})
 	return w
+}
+
+// had gives what was stored since the last call; from now on storing fails so, or works with nil.
+func (w *window) had(fails error) (stored []wake.Sent) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	stored, w.stored, w.fails = w.stored, nil, fails
+	return stored
 }
 
 func (w *window) write(file string, r peerRecord) {
@@ -220,10 +233,10 @@ func TestAMessageIsSentWhenItIsStored(t *testing.T) {
 		t.Error(err)
 	}
 	want := wake.Sent{Process: os.Getpid(), Session: "s-1", To: "amber", ID: "m-1", Text: "hello"}
-	if len(w.stored) != 2 || w.stored[0] != want || w.stored[1].Text != long {
-		t.Fatalf("stored %.200v", w.stored)
+	if got := w.had(nil); len(got) != 2 || got[0] != want || got[1].Text != long {
+		t.Fatalf("stored %.200v", got)
 	}
-	w.fails = errors.New("full")
+	w.had(errors.New("full"))
 	if err := w.send(amber, w.frames(amber)); !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("what is not stored is sent: %v", err)
 	}
@@ -248,14 +261,13 @@ func TestAMessageOfAnotherIsNone(t *testing.T) {
 		"too long":        w.frames(amber, "hello", strings.Repeat("x", maxFrame)),
 		"one line":        "{}",
 	} {
-		w.stored = nil
 		err := w.send(amber, frames)
-		if failed := err != nil || what == "one line"; !failed || len(w.stored) > 0 {
-			t.Errorf("%s: %v, stored %.200v", what, err, w.stored)
+		if got := w.had(nil); err == nil && what != "one line" || len(got) > 0 {
+			t.Errorf("%s: %v, stored %.200v", what, err, got)
 		}
 	}
 	os.Remove(filepath.Join(w.records, fmt.Sprintf("%d.json", os.Getpid())))
-	if err := w.send(amber, w.frames(amber)); !errors.Is(err, syscall.ECONNRESET) || len(w.stored) > 0 {
+	if err := w.send(amber, w.frames(amber)); !errors.Is(err, syscall.ECONNRESET) || len(w.had(nil)) > 0 {
 		t.Errorf("a process without a session: %v", err)
 	}
 }
