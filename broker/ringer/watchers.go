@@ -36,16 +36,20 @@ func (w *watchers) update(ctx context.Context) error {
 	w.stop(sessions)
 	for _, s := range sessions {
 		if w.running[s] == nil {
-			w.running[s] = w.start(ctx, s, before[unbegun(s)])
+			w.running[s] = w.start(ctx, s, unbegun(before, s))
 		}
 	}
 	return nil
 }
 
-// unbegun is the session before its client had begun a conversation: a client may do that because of our ring.
-func unbegun(s wake.Session) wake.Session {
+// unbegun is what watched the session before its client had begun a conversation, or nil: a client may do that because
+// of our ring.
+func unbegun(before map[wake.Session]*running, s wake.Session) *running {
+	if s.ID == "" {
+		return nil
+	}
 	s.ID = ""
-	return s
+	return before[s]
 }
 
 // stop stops all but these, and forgets what has ended by itself.

@@ -2,6 +2,7 @@ package ringer
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -11,6 +12,7 @@ import (
 	"c2c/broker"
 	"c2c/inbox"
 	"c2c/inbox/filelock"
+	"c2c/wake"
 )
 
 // listed is a ringer that keeps the right to ring, for the sessions that the test lists.
@@ -22,9 +24,12 @@ type listed struct {
 	list  chan []broker.Session
 }
 
-func newListed(t *testing.T) *listed {
+func newListed(t *testing.T, change ...func(*Ringer, bell)) *listed {
 	t.Helper()
 	r, b, s, rings := typing(t)
+	for _, f := range change {
+		f(r, rings)
+	}
 	l := &listed{t, b, s, rings, make(chan []broker.Session)}
 	r.Scope.borrows = false
 	r.Scope.sessions = func(ctx context.Context, _ *Ringer, _ *broker.Broker) (sessions []broker.Session, err error) {
@@ -98,6 +103,34 @@ func TestARingThatBeginsTheConversationIsNotRepeated(t *testing.T) {
 		t.Errorf("rung again: %+v", n)
 	case <-time.After(time.Second):
 	}
+}
+
+// gone is the doorbell of a client that cannot be reached.
+type gone struct{ bell }
+
+func (g gone) Ring(ctx context.Context, n wake.Notice) error {
+	return errors.Join(g.bell.Ring(ctx, n), wake.ErrUnreachable)
+}
+
+// The client may be back, and then its mail is carried, which only the first ring does.
+func TestWhoCouldNotBeReachedIsTriedAsIfForTheFirstTime(t *testing.T) {
+	l := newListed(t, func(r *Ringer, rings bell) {
+		r.Scope.ways = func(wake.Place, wake.Session) (wake.Ways, error) {
+			return wake.Ways{Methods: []wake.Method{{Name: "test", Doorbell: gone{rings}}}}, nil
+		}
+	})
+	l.lists(l.amber)
+	l.deliver()
+	<-l.rings
+	for range 100 { // in 10 seconds, before the 15 after which a ring is repeated
+		l.lists(l.amber)
+		select {
+		case <-l.rings:
+			return
+		case <-time.After(100 * time.Millisecond): // its watcher may be about to end
+		}
+	}
+	t.Error("not rung when it is listed again")
 }
 
 // Another process has the right to ring for hours, and the session changes all the time.
