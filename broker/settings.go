@@ -20,7 +20,13 @@ import (
 func (b *Broker) Rang(ctx context.Context, sid string, ring wake.Ring) (err error) {
 	// Of what is no attempt nothing is kept: the last one is what people ask about.
 	if ring.Outcome != wake.Coalesced && ring.Outcome != wake.Filtered {
-		err = b.changeFacts(ctx, sid, func(f *facts) { f.LastRing = ring })
+		err = b.changeFacts(ctx, sid, func(f *facts) {
+			last := f.LastRing
+			told := last.Method == ByHook && last.Outcome == wake.Rang && last.Oldest == ring.Oldest && last.From == ring.From
+			if !told || ring.Outcome == wake.Rang {
+				f.LastRing = ring
+			} // else a ringer tried in vain what a hook of the running turn has told meanwhile
+		})
 	}
 	b.record(ctx, "ring", Note{"session_id", sid}, Note{"method", ring.Method}, Note{"outcome", ring.Outcome},
 		Note{"message_id", ring.Oldest}, Note{"cause", ring.Cause})
