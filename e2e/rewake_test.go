@@ -63,11 +63,6 @@ func aloneLab(t *testing.T, settings map[string]any, args ...string) (*lab.Lab, 
 	return l, model, p
 }
 
-// ringsBy counts the rings of one method.
-func ringsBy(l *lab.Lab, method string) int {
-	return strings.Count(l.Run("sh", "-c", "cat ~/.c2c/repos/*/broker/broker.log"), `"method":"`+method+`","outcome":"rang"`)
-}
-
 // The server of this client says nothing of its absence: Claude Code does not start another one.
 func TestAnIdleClaudeThatLostItsServerIsWokenByItsOwnWatch(t *testing.T) {
 	t.Parallel()
@@ -101,9 +96,7 @@ func TestAnIdleClaudeThatLostItsServerIsWokenByItsOwnWatch(t *testing.T) {
 		onlyOnce(t, model.Turns(), fmt.Sprintf("word-alone-%d", i), "")
 		wantRead(t, l, fmt.Sprintf("id-alone-%d", i), "read by hook")
 	}
-	if n := ringsBy(l, wake.ByFile); n != trials {
-		t.Errorf("%d rings by the client's watch for %d messages", n, trials)
-	}
+	wantRingsBy(t, l, wake.ByFile, trials)
 	p.Send(lab.Enter)
 	model.WaitText("half-typed-draft")
 }
@@ -178,9 +171,8 @@ func TestWhileTheServerLivesItAloneRings(t *testing.T) {
 	p.WaitScreen(0, "Woken.")
 	l.WaitFile("changed.jsonl", "FileChanged")
 	onlyOnce(t, model.Turns(), "word-idle", "user")
-	if file, socket := ringsBy(l, wake.ByFile), ringsBy(l, wake.BySocket); file != 0 || socket != 1 {
-		t.Errorf("%d rings by the client's watch, %d by the socket", file, socket)
-	}
+	wantRingsBy(t, l, wake.BySocket, 1)
+	wantRingsBy(t, l, wake.ByFile, 0)
 }
 
 // The tests below need no c2c: they pin what c2c relies on in Claude Code.

@@ -51,9 +51,8 @@ func TestThreeMessagesBeforeADrainAreOneRing(t *testing.T) {
 		}
 	}
 	p.WaitScreen(0, "All read.")
-	if n := ringsBy(l, wake.ByChannel); n != 1 || rings(l, "rang") != 1 {
-		t.Errorf("%d rings by the channel, %d in all", n, rings(l, "rang"))
-	}
+	wantRingsBy(t, l, wake.ByChannel, 1)
+	wantRings(t, l, 1)
 }
 
 func TestMailThatWaitedRingsWhenClaudeIsBack(t *testing.T) {
@@ -149,9 +148,8 @@ func TestAChannelThatNobodyHearsGivesWayToTheSocket(t *testing.T) {
 	for _, word := range []string{"first", "second"} {
 		onlyOnce(t, model.Turns(), "word-"+word, "")
 	}
-	if channel, socket := ringsBy(l, wake.ByChannel), ringsBy(l, wake.BySocket); channel != 1 || socket != 2 {
-		t.Errorf("%d rings by the channel, %d by the socket", channel, socket)
-	}
+	wantRingsBy(t, l, wake.BySocket, 2)
+	wantRingsBy(t, l, wake.ByChannel, 1)
 }
 
 func TestTheLauncherMakesAChannel(t *testing.T) {
@@ -209,8 +207,10 @@ func TestARingThatFindsNoSocketIsMadeUpFor(t *testing.T) {
 	model.WaitText("word-meanwhile")
 	p.WaitScreen(0, "Woken.")
 	onlyOnce(t, model.Turns(), "word-meanwhile", "")
-	if failed, file := rings(l, "failed"), ringsBy(l, wake.ByFile); failed != 1 || file != 1 || rings(l, "rang") != 1 {
-		t.Errorf("%d rings failed, %d by the client's watch, %d in all", failed, file, rings(l, "rang"))
+	wantRingsBy(t, l, wake.ByFile, 1)
+	wantRings(t, l, 1)
+	if failed := rings(l, "failed"); failed != 1 {
+		t.Errorf("%d rings failed", failed)
 	}
 }
 
@@ -229,7 +229,6 @@ func TestALostRingIsRungAgainWhenTheSocketIsBack(t *testing.T) {
 	model.WaitText("word-meanwhile")
 	p.WaitScreen(0, "Woken.")
 	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
-	if n := ringsBy(l, wake.BySocket); n != 1 || rings(l, "rang") != 1 {
-		t.Errorf("%d rings by the socket, %d in all", n, rings(l, "rang"))
-	}
+	wantRingsBy(t, l, wake.BySocket, 1)
+	wantRings(t, l, 1)
 }

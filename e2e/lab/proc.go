@@ -82,6 +82,11 @@ func startTerminal(t testing.TB, dir string, env []string, argv ...string) *Proc
 		}
 	}()
 	go p.reap(func() {
+		// What it wrote last may not be read yet. A daemon that it leaves behind keeps the terminal open.
+		select {
+		case <-read:
+		case <-time.After(time.Second):
+		}
 		terminal.Close()
 		<-read
 	})
