@@ -23,7 +23,7 @@ func TestCursorIsToldAtTheEndOfATurn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := Parse("cursor", "", bytes.NewReader(in))
+		e, err := Parse("cursor", bytes.NewReader(in))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func TestCursorIsToldAtTheEndOfATurn(t *testing.T) {
 		}
 		// Cursor runs Claude Code's hooks, too.
 		in = bytes.Replace(in, []byte(`"stop"`), []byte(`"Stop"`), 1)
-		if e, err = Parse("claude", "", bytes.NewReader(bytes.Replace(in, []byte(`"postToolUse"`), []byte(`"PostToolUse"`), 1))); err != nil {
+		if e, err = Parse("claude", bytes.NewReader(bytes.Replace(in, []byte(`"postToolUse"`), []byte(`"PostToolUse"`), 1))); err != nil {
 			t.Fatal(err)
 		}
 		if _, told := e.Turn(); e.ShowsMail() || e.Watches() || e.Changed() || told {

@@ -29,7 +29,8 @@ type protocol struct {
 	shows  func(e Event) content
 	encode func(e Event, text string) any // the answer: a string as it is, anything else as JSON
 	errors string                         // event that is answered on standard error, with status 2, or empty
-	// agent says in which agent of the session it happened, "" in the session's own; nil: the event says.
+	// agent finds out in which agent of the session it happened, "" in the session's own; nil: the event says. It reads the
+	// client's logs, and may wait for them.
 	agent  func(e Event, config string) string
 	watch  string // event whose answer may name a file to watch, or empty
 	change string // event that tells of a change to that file, or empty
@@ -96,7 +97,11 @@ type Event struct {
 	Watch          string `json:"-"`              // a file that the answer asks the client to watch
 
 	protocol protocol
+	unplaced bool // see Unplaced
 }
+
+// unknownAgent is the AgentID of an event that may have happened in any agent of the session.
+const unknownAgent = "unknown"
 
 // A prompt is its text. Some clients give it in parts.
 type prompt string
@@ -124,8 +129,8 @@ func (f *failed) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Parse reads one event of a client, whose configuration is in a directory.
-func Parse(client, config string, r io.Reader) (Event, error) {
+// Parse reads one event of a client.
+func Parse(client string, r io.Reader) (Event, error) {
 	i := slices.Index(Clients(), client)
 	if i < 0 {
 		return Event{}, fmt.Errorf("client %q: hooks are known of %s", client, strings.Join(Clients(), " and "))
@@ -142,8 +147,8 @@ func Parse(client, config string, r io.Reader) (Event, error) {
 		// It has a hook of its own for c2c, and its sessions are none of the other client's.
 		e.protocol = protocol{name: e.protocol.name, shows: func(Event) content { return nothing }}
 	}
-	if e.protocol.agent != nil {
-		e.AgentID = e.protocol.agent(e, config)
+	if e.unplaced = e.protocol.agent != nil; e.unplaced {
+		e.AgentID = unknownAgent
 	}
 	if e.protocol.note != nil {
 		e.Note = e.protocol.note(e)
@@ -181,8 +186,25 @@ func (e Event) Inbound(config string, getenv func(string) string) string {
 // Opened says whether the client tells that it has opened the session.
 func (e Event) Opened() bool { return e.protocol.opened == e.Name }
 
-// ShowsMail says whether mail may be handed over or announced with this event.
-func (e Event) ShowsMail() bool { return e.protocol.shows(e) != nothing }
+// Unplaced says that it is to be found out in which agent of the session the event happened. Until then the answer holds
+// what any of them may have.
+func (e Event) Unplaced() bool { return e.unplaced }
+
+// Place finds it out, in the configuration of the client. It may wait for the client to write its logs, so it is for when
+// there is mail.
+func (e *Event) Place(config string) {
+	if e.unplaced {
+		e.AgentID, e.unplaced = e.protocol.agent(*e, config), false
+	}
+}
+
+// ShowsMail says whether mail may be handed over or announced with this event, in the session's own agent if it is unplaced.
+func (e Event) ShowsMail() bool {
+	if e.unplaced {
+		e.AgentID = ""
+	}
+	return e.protocol.shows(e) != nothing
+}
 
 // Turn says whether the session's turn runs, when the event tells.
 func (e Event) Turn() (running, told bool) {

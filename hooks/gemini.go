@@ -74,7 +74,6 @@ const geminiOwn = "invoke_agent"
 // geminiAgent finds out whether a tool may have run in a subagent, or a turn has ended without an answer. "" is the
 // session's own agent, which goes on with what a hook adds.
 func geminiAgent(e Event, _ string) string {
-	const unknown = "unknown"
 	if e.Name != "AfterTool" && e.Name != "AfterAgent" || e.Tool == geminiOwn {
 		return ""
 	}
@@ -83,13 +82,13 @@ func geminiAgent(e Event, _ string) string {
 		if answered {
 			return ""
 		}
-		return unknown
+		return unknownAgent
 	}
 	if began.IsZero() || !inbox.ValidName(e.SessionID) || strings.Contains(e.SessionID, ".") { // it is in the name of a directory
-		return unknown
+		return unknownAgent
 	}
 	if geminiWorks(filepath.Dir(e.Transcript), e.SessionID, began.Add(-geminiLag)) {
-		return unknown
+		return unknownAgent
 	}
 	return ""
 }
@@ -118,22 +117,21 @@ func geminiWorks(chats, session string, began time.Time) bool {
 	return err != nil
 }
 
-// geminiTail is how much of a log is read.
-const geminiTail = 1 << 20
+// geminiLine is a line of a log, as far as it matters here. $set changes what the lines before say.
+type geminiLine struct {
+	ID, Type  string
+	Timestamp time.Time
+	Content   json.RawMessage
+	Set       struct {
+		Messages []struct{}
+		Summary  *string
+	} `json:"$set"`
+}
 
 // geminiTurn says when the turn began that runs in a session, or has run last, and whether its model has said something
 // since. After Esc the log goes on with all messages that are left, without those of the turn.
 func geminiTurn(log string) (began time.Time, answered bool) {
-	for line := range bytes.Lines(tail(log, geminiTail)) {
-		var r struct {
-			Type      string
-			Timestamp time.Time
-			Content   json.RawMessage
-			Set       struct{ Messages []struct{} } `json:"$set"`
-		}
-		if json.Unmarshal(line, &r) != nil {
-			continue // the first may be a part of a line
-		}
+	for _, r := range records[geminiLine](log) {
 		var parts []struct{ Text string }
 		switch {
 		case r.Set.Messages != nil:
@@ -153,15 +151,7 @@ func geminiTurn(log string) (began time.Time, answered bool) {
 // geminiForgot says whether the last turn in a log is one with mail of which nothing is left.
 func geminiForgot(log string) (forgot bool) {
 	mail := false
-	for line := range bytes.Lines(tail(log, geminiTail)) {
-		var r struct {
-			Type    string
-			Content json.RawMessage
-			Set     struct{ Messages []struct{} } `json:"$set"`
-		}
-		if json.Unmarshal(line, &r) != nil {
-			continue
-		}
+	for line, r := range records[geminiLine](log) {
 		switch {
 		case r.Set.Messages != nil:
 			forgot = mail
@@ -178,14 +168,8 @@ func geminiForgot(log string) (forgot bool) {
 // geminiDone says whether a subagent has told its result: then its log ends with a summary of it. One that has failed
 // tells none.
 func geminiDone(log string) (done bool) {
-	for line := range bytes.Lines(tail(log, geminiTail)) {
-		var r struct {
-			Set struct{ Summary *string } `json:"$set"`
-			ID  string
-		}
-		if json.Unmarshal(line, &r) == nil {
-			done = r.Set.Summary != nil || done && r.ID == ""
-		}
+	for _, r := range records[geminiLine](log) {
+		done = r.Set.Summary != nil || done && r.ID == ""
 	}
 	return done
 }

@@ -15,10 +15,11 @@ import (
 // geminiEvent is one as Gemini tells it, of a session whose log is in a directory.
 func geminiEvent(t *testing.T, dir, more string) Event {
 	t.Helper()
-	e, err := Parse("gemini", "", strings.NewReader(fmt.Sprintf(`{"session_id":"s-1","transcript_path":%q,%s}`, filepath.Join(dir, "session.jsonl"), more)))
+	e, err := Parse("gemini", strings.NewReader(fmt.Sprintf(`{"session_id":"s-1","transcript_path":%q,%s}`, filepath.Join(dir, "session.jsonl"), more)))
 	if err != nil {
 		t.Fatal(err)
 	}
+	e.Place("")
 	return e
 }
 
@@ -141,7 +142,7 @@ func TestNoSubagentOfGeminiIsGivenMail(t *testing.T) {
 		"one beside the session":             {log: prompt, agents: "skill-extraction-1", agent: working, at: after},
 		"one of another session":             {log: prompt, agents: "s-2", agent: working, at: after, mail: true},
 		"no log":                             {},
-		"no prompt in its end":               {log: strings.Repeat("x", geminiTail) + prompt[strings.Index(prompt, "\n"):]},
+		"no prompt in its end":               {log: strings.Repeat("x", logTail) + prompt[strings.Index(prompt, "\n"):]},
 		"an id that is a path":               {log: prompt, id: "../s-1"},
 		"an id that the client writes anew":  {log: prompt, id: "s.1"},
 	} {

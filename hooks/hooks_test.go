@@ -130,7 +130,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(`{"hook_event_name":"Stop","session_id":"x","stop_hook_active":true}`)
 	f.Add(`{"hook_event_name":7}`)
 	f.Fuzz(func(t *testing.T, in string) {
-		if e, err := Parse("claude", "", strings.NewReader(in)); err == nil && e.Name == "" {
+		if e, err := Parse("claude", strings.NewReader(in)); err == nil && e.Name == "" {
 			t.Errorf("event without a name from %q", in)
 		}
 	})
@@ -300,7 +300,7 @@ func TestCopilotIsShownMailInItsOwnTurnsAlone(t *testing.T) {
 		`{"hook_event_name":"UserPromptSubmit","prompt":"<system_notification>\nShell command \"x\" has completed"}`: nothing,
 		`{"hook_event_name":"SessionStart"}`: nothing,
 	} {
-		e, err := Parse("copilot", "", strings.NewReader(text))
+		e, err := Parse("copilot", strings.NewReader(text))
 		if err != nil || e.protocol.shows(e) != want {
 			t.Errorf("%s: shows %v, %v", text, e.protocol.shows(e), err)
 		}
@@ -329,7 +329,7 @@ func TestQwenTellsOfItsTurns(t *testing.T) {
 		`{"hook_event_name":"Notification","notification_type":"idle_prompt"}`:               {nothing, false, true},
 		`{"hook_event_name":"Notification","notification_type":"permission_prompt"}`:         {nothing, false, false},
 	} {
-		e, err := Parse("qwen", "", strings.NewReader(text))
+		e, err := Parse("qwen", strings.NewReader(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -410,16 +410,37 @@ func TestAnAgentOfKimiIsToldByItsLog(t *testing.T) {
 		}
 		write(t, filepath.Join(sessions, "session_2", "agents", "main", "wire.jsonl"), said, 0o600)
 		synctest.Test(t, func(t *testing.T) {
-			e, err := Parse("kimi", dir, strings.NewReader(`{"session_id":"session_1","hook_event_name":`+c.event+`}`))
+			e, err := Parse("kimi", strings.NewReader(`{"session_id":"session_1","hook_event_name":`+c.event+`}`))
+			e.Place(dir)
 			if got := e.protocol.shows(e); err != nil || got != c.want {
 				t.Errorf("%s, main %s, other %s: %v, %v", c.event, c.main, c.other, got, err)
 			}
 		})
 	}
-	e, err := Parse("kimi", t.TempDir(), strings.NewReader(`{"session_id":"../session_1","hook_event_name":"Stop"}`))
+	e, err := Parse("kimi", strings.NewReader(`{"session_id":"../session_1","hook_event_name":"Stop"}`))
+	e.Place(t.TempDir())
 	if err != nil || e.ShowsMail() {
 		t.Errorf("a hostile id: mail %v, %v", e.ShowsMail(), err)
 	}
+}
+
+// Most events come while there is no mail.
+func TestWhereAnEventHappenedIsFoundOutOnlyWhenAsked(t *testing.T) {
+	dir := t.TempDir()
+	for _, agent := range []string{"main", "agent-0"} {
+		write(t, filepath.Join(dir, "sessions", "wd", "s", "agents", agent, "wire.jsonl"), "", 0o600)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		e, err := Parse("kimi", strings.NewReader(`{"session_id":"s","hook_event_name":"Stop"}`))
+		if err != nil || !e.Unplaced() || !e.ShowsMail() || time.Since(start) > 0 {
+			t.Errorf("before: unplaced %v, mail %v, %v after %v", e.Unplaced(), e.ShowsMail(), err, time.Since(start))
+		}
+		e.Place(dir)
+		if e.Unplaced() || e.ShowsMail() || time.Since(start) == 0 {
+			t.Errorf("after: unplaced %v, mail %v, after %v", e.Unplaced(), e.ShowsMail(), time.Since(start))
+		}
+	})
 }
 
 // The log of an agent is behind what it does.
@@ -440,11 +461,12 @@ func TestALogOfKimiIsWaitedFor(t *testing.T) {
 			write(t, filepath.Join(agents, "main", "wire.jsonl"), c.main, 0o600)
 			write(t, filepath.Join(agents, "agent-0", "wire.jsonl"), c.other, 0o600)
 			go func() {
-				time.Sleep(kimiLag / 2)
+				time.Sleep(kimiLag / 2) // of the bubble's clock
 				write(t, filepath.Join(agents, "main", "wire.jsonl"), c.lateMain, 0o600)
 				write(t, filepath.Join(agents, "agent-0", "wire.jsonl"), c.lateOther, 0o600)
 			}()
-			e, err := Parse("kimi", dir, strings.NewReader(`{"session_id":"s","hook_event_name":"Stop"}`))
+			e, err := Parse("kimi", strings.NewReader(`{"session_id":"s","hook_event_name":"Stop"}`))
+			e.Place(dir)
 			if got := e.protocol.shows(e); err != nil || got != c.want {
 				t.Errorf("%+v: %v, %v", c, got, err)
 			}

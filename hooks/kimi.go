@@ -1,8 +1,6 @@
 package hooks
 
 import (
-	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -59,9 +57,8 @@ const (
 // session's own agent. When another one may be meant, or none is known, it is neither. A prompt is in no log yet, so
 // that one can only be told when there is no other agent.
 func kimiAgent(e Event, config string) string {
-	const unknown = "unknown"
 	if !inbox.ValidName(e.SessionID) {
-		return unknown
+		return unknownAgent
 	}
 	dirs := kimiAgents(config, e.SessionID)
 	alone := len(dirs) == 1 && filepath.Base(dirs[0]) == kimiOwn
@@ -69,7 +66,7 @@ func kimiAgent(e Event, config string) string {
 		if alone {
 			return ""
 		}
-		return unknown
+		return unknownAgent
 	}
 	stopping := kimiStopping(dirs)
 	for range kimiLooks {
@@ -85,7 +82,7 @@ func kimiAgent(e Event, config string) string {
 	}
 	switch {
 	case len(stopping) != 1:
-		return unknown
+		return unknownAgent
 	case filepath.Base(stopping[0]) == kimiOwn:
 		return ""
 	}
@@ -116,9 +113,6 @@ func kimiStopping(dirs []string) (stopping []string) {
 	return stopping
 }
 
-// kimiTail is how much of a log is read.
-const kimiTail = 1 << 20
-
 // KimiRuns says whether a turn of a session's own agent runs, by its log.
 func KimiRuns(config, session string) bool {
 	if !inbox.ValidName(session) {
@@ -133,14 +127,11 @@ func KimiRuns(config, session string) bool {
 // kimiTurn says by the log of an agent whether a turn of it runs, and whether a Stop hook may run now: its model has
 // answered and calls no tool, and the turn is not over. Each line is a JSON object.
 func kimiTurn(log string) (runs, stops bool) {
-	for line := range bytes.Lines(tail(log, kimiTail)) {
-		var r struct {
-			Type  string
-			Event struct{ Type, FinishReason string }
-		}
-		if json.Unmarshal(line, &r) != nil {
-			continue // the first may be a part of a line
-		}
+	type record struct {
+		Type  string
+		Event struct{ Type, FinishReason string }
+	}
+	for _, r := range records[record](log) {
 		switch r.Type {
 		case "turn.prompt", "agent.turn.started":
 			runs, stops = true, false

@@ -1,10 +1,28 @@
 package hooks
 
 import (
+	"bytes"
+	"encoding/json"
 	"io"
+	"iter"
 
 	"c2c/inbox/atomicfile"
 )
+
+// logTail is how much of a log is read, in bytes.
+const logTail = 1 << 20
+
+// records reads the end of a log of JSON lines. It gives each with its line.
+func records[T any](log string) iter.Seq2[[]byte, T] {
+	return func(yield func([]byte, T) bool) {
+		for line := range bytes.Lines(tail(log, logTail)) {
+			var r T
+			if json.Unmarshal(line, &r) == nil && !yield(line, r) { // the first may be a part of a line
+				return
+			}
+		}
+	}
+}
 
 // tail gives the end of a file in which a client writes a line for each thing that happens, at most so many bytes;
 // nil when it cannot be read. The first line may be a part of one.

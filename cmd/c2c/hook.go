@@ -44,7 +44,7 @@ func hook(c *call, set *flag.FlagSet) action {
 func (a *app) hook(ctx context.Context, name string) error {
 	profile, _ := client.Find(name)
 	config, _ := profile.Config(a.getenv)
-	e, err := hooks.Parse(name, config, a.stdin)
+	e, err := hooks.Parse(name, a.stdin)
 	runs, told := e.Turn()
 	if err != nil || !e.ShowsMail() && !e.Watches() && !e.Changed() && !e.Opened() && !told {
 		return err
@@ -99,6 +99,16 @@ func (a *app) hook(ctx context.Context, name string) error {
 			return errTold
 		}
 		return err
+	}
+	if e.Unplaced() && e.ShowsMail() {
+		box, err := b.Mailbox(s.ID)
+		if err != nil {
+			return err
+		}
+		if some, err := box.Waiting(); err != nil || !some && e.Note == "" {
+			return err
+		}
+		e.Place(config)
 	}
 	if !e.ShowsMail() && !e.Watches() {
 		return nil
