@@ -82,23 +82,7 @@ func (a *app) hook(ctx context.Context, name string) error {
 		fmt.Fprintf(a.stderr, "c2c: %v\n", err) // without it each hook asks us
 	}
 	if e.Changed() {
-		if client.OneShot(name, pid) {
-			return nil
-		}
-		rang, err := b.RingOnce(ctx, s.ID, func(n wake.Notice) error {
-			if said := e.Inbound(config, a.getenv); said != "" {
-				return fmt.Errorf("%w: %s", wake.ErrRefused, said)
-			}
-			_, err := fmt.Fprintln(a.stderr, n.Text("it is shown beside this; if not, run: c2c poll-inbox"))
-			return err
-		})
-		if rang && err != nil {
-			fmt.Fprintf(a.stderr, "c2c: %v\n", err)
-		}
-		if rang {
-			return errTold
-		}
-		return err
+		return a.ringByFile(ctx, b, s, e, config, pid)
 	}
 	if e.Unplaced() && e.ShowsMail() {
 		box, err := b.Mailbox(s.ID)
@@ -114,6 +98,27 @@ func (a *app) hook(ctx context.Context, name string) error {
 		return nil
 	}
 	return a.answerHook(ctx, b, s, e)
+}
+
+// ringByFile rings the session of a client whose file watcher has called, when nobody else rings it.
+func (a *app) ringByFile(ctx context.Context, b *broker.Broker, s broker.Session, e hooks.Event, config string, pid int) error {
+	if client.OneShot(s.Client, pid) {
+		return nil
+	}
+	rang, err := b.RingOnce(ctx, s.ID, func(n wake.Notice) error {
+		if said := e.Inbound(config, a.getenv); said != "" {
+			return fmt.Errorf("%w: %s", wake.ErrRefused, said)
+		}
+		_, err := fmt.Fprintln(a.stderr, n.Text("it is shown beside this; if not, run: c2c poll-inbox"))
+		return err
+	})
+	if !rang {
+		return err
+	}
+	if err != nil {
+		fmt.Fprintf(a.stderr, "c2c: %v\n", err)
+	}
+	return errTold
 }
 
 // hookSession gives the session of an event. It has no id when the event may be that of none.
