@@ -36,6 +36,8 @@ type facts struct {
 	Unattended bool `json:"unattended,omitempty"`
 	// Turn is what its hooks have told last of its turn; empty: nothing.
 	Turn string `json:"turn,omitempty"`
+	// Conversation: see Session.
+	Conversation string `json:"conversation,omitempty"`
 	// ModStart is StartTime of the last process in which a mod of ours was seen.
 	ModStart int64 `json:"mod_start_time,omitempty"`
 	// MoveFrom are the sessions whose mail is to come here, its own id for the dead letters. It is written before

@@ -72,6 +72,9 @@ func (s Session) ClientID() string {
 	return ""
 }
 
+// Conversation is the one of several in its process in which its person has written last, or empty: its hooks do not tell.
+func (s Session) Conversation() string { return s.facts.Conversation }
+
 // HasMailToMove says whether mail of another session, or a dead letter, is still to be moved to it. Attach moves it.
 func (s Session) HasMailToMove() bool { return len(s.facts.MoveFrom) > 0 }
 

@@ -45,6 +45,14 @@ func (b *Broker) SetTurn(ctx context.Context, s Session, runs bool) error {
 	return b.changeFacts(ctx, s.ID, func(f *facts) { f.Turn = turn })
 }
 
+// SetConversation records in which conversation of its process a session's person has written last.
+func (b *Broker) SetConversation(ctx context.Context, s Session, id string) error {
+	if !inbox.ValidName(id) {
+		return fmt.Errorf("conversation id %q is not a valid name", id)
+	}
+	return b.changeFacts(ctx, s.ID, func(f *facts) { f.Conversation = id })
+}
+
 // SetMod records that a mod of ours runs in a session's process.
 func (b *Broker) SetMod(ctx context.Context, s Session) error {
 	if s.facts.ModStart == s.facts.StartTime {

@@ -1,21 +1,30 @@
 package hooks
 
 // cursor is Cursor by its documentation of 2026-11. What its stop hook answers is sent as the person's next message, and
-// what postToolUse adds a subagent may get, without a mark: so mail is only announced, and only at the end of a turn
-// that the person has begun and not stopped. Its hooks and its MCP server are not told of each other; both run below
-// the process of the window.
+// of what postToolUse adds nobody says whose words it counts as: so mail is only announced. A subagent has a conversation
+// of its own, in which the person never writes: so a tool call tells only in the one where its person has written last, and
+// stop comes at no subagent's end. Its hooks and its MCP server are not told of each other; both run below the process of
+// the window.
 func cursor() protocol {
 	return protocol{
 		name:   "cursor",
 		limit:  8000,
 		length: func(text string) int { return len(text) },
 		shows: func(e Event) content {
-			if e.Name == "stop" && e.Status == "completed" && e.Loops == 0.0 {
+			switch {
+			case e.Name == "stop" && e.Status == "completed" && e.Loops == 0.0, e.Name == "postToolUse" && e.AgentID == "":
 				return notice
 			}
 			return nothing
 		},
-		encode:    func(_ Event, text string) any { return map[string]string{"followup_message": text} },
+		encode: func(e Event, text string) any {
+			if e.Name == "stop" {
+				return map[string]string{"followup_message": text}
+			}
+			return map[string]string{"additional_context": text}
+		},
+		prompted:  "beforeSubmitPrompt",
+		often:     []string{"postToolUse"},
 		byProcess: true,
 	}
 }

@@ -11,9 +11,10 @@ import (
 
 var update = flag.Bool("update", false, "write the answers in testdata anew")
 
-// What Cursor takes for its person's words has no word of a peer's but an alias, and nothing follows a turn that the
-// person has stopped, or a follow-up.
-func TestCursorIsToldAtTheEndOfATurn(t *testing.T) {
+// What Cursor is told has no word of a peer's but an alias, because it takes a follow-up for its person's words. Nothing
+// follows a turn that the person has stopped, or a follow-up, and a subagent, whose conversation is another one, is told
+// nothing.
+func TestCursorIsToldInItsOwnConversation(t *testing.T) {
 	events, err := filepath.Glob("testdata/cursor/*.in")
 	if err != nil || len(events) == 0 {
 		t.Fatal(events, err)
@@ -27,6 +28,7 @@ func TestCursorIsToldAtTheEndOfATurn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		e.Within("668320d2-2fd8-4888-b33c-2a466fec86e7")
 		got := render(t, e, msg("m-1", "precious")).Output
 		answer := strings.TrimSuffix(path, ".in") + ".out"
 		if *update {

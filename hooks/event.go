@@ -45,7 +45,8 @@ type protocol struct {
 	shown func(e Event) func(inbox.Message) bool
 	// byProcess says that its events do not tell the session: it is that of the nearest process above with one.
 	byProcess bool
-	script    bool // its hooks run the script, which looks for the pointer
+	prompted  string // event that tells in which conversation of the process its person writes, or empty
+	script    bool   // its hooks run the script, which looks for the pointer
 }
 
 // content is what an answer to an event may hold.
@@ -83,7 +84,8 @@ func Clients() (names []string) {
 type Event struct {
 	Name           string `json:"hook_event_name"`
 	SessionID      string `json:"session_id"`
-	AgentID        string `json:"agent_id"` // set in a subagent
+	AgentID        string `json:"agent_id"`        // set in a subagent
+	Conversation   string `json:"conversation_id"` // of several in the session's process
 	StopHookActive bool   `json:"stop_hook_active"`
 	Prompt         prompt `json:"prompt"` // of UserPromptSubmit
 	Notification   string `json:"notification_type"`
@@ -185,6 +187,17 @@ func (e Event) Inbound(config string, getenv func(string) string) string {
 
 // Opened says whether the client tells that it has opened the session.
 func (e Event) Opened() bool { return e.protocol.opened == e.Name }
+
+// Prompted says whether the client tells that its person writes in the event's conversation.
+func (e Event) Prompted() bool { return e.protocol.prompted == e.Name }
+
+// Within tells it the conversation of the process in which its person has written last, or "". In any other one a subagent
+// may work.
+func (e *Event) Within(conversation string) {
+	if e.protocol.prompted != "" && (conversation == "" || e.Conversation != conversation) {
+		e.AgentID = unknownAgent
+	}
+}
 
 // Unplaced says that it is to be found out in which agent of the session the event happened. Until then the answer holds
 // what any of them may have.

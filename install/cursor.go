@@ -26,7 +26,7 @@ func cursorFiles(o Options) []target {
 		{path: filepath.Join(dir, "mcp.json"), editor: serverEditor{serversKey,
 			serverEntry{Type: "stdio", Command: o.Binary, Args: []string{"mcp"}, Env: map[string]string{"C2C_MCP_CLIENT_TYPE": Cursor}}, o.Binary}},
 		// Cursor ignores the whole file for one event that it does not know.
-		{path: filepath.Join(dir, "hooks.json"), editor: cursorHooks{commandHooks(Cursor, o, hookEvent{name: "stop"})}},
+		{path: filepath.Join(dir, "hooks.json"), editor: cursorHooks{commandHooks(Cursor, o, hookEvent{name: "beforeSubmitPrompt"}, hookEvent{name: "postToolUse"}, hookEvent{name: cursorStop})}},
 	}
 }
 
@@ -38,10 +38,13 @@ type cursorHooks struct{ hookEditor }
 type cursorHook struct {
 	Command string `json:"command"`
 	Timeout int    `json:"timeout"`
-	Loops   int    `json:"loop_limit"`
+	Loops   int    `json:"loop_limit,omitempty"`
 }
 
-const versionKey = "version"
+const (
+	versionKey = "version"
+	cursorStop = "stop"
+)
 
 func (cursorHooks) kind() string { return "cursor-hooks" }
 
@@ -55,7 +58,11 @@ func (e cursorHooks) add(path string, data []byte) ([]byte, error) {
 			}
 		}
 		for _, event := range e.events {
-			if err := e.addTo(d, event.name, cursorHook{e.command, hookTimeout, 1}); err != nil {
+			entry := cursorHook{Command: e.command, Timeout: hookTimeout}
+			if event.name == cursorStop {
+				entry.Loops = 1
+			}
+			if err := e.addTo(d, event.name, entry); err != nil {
 				return err
 			}
 		}

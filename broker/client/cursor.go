@@ -8,7 +8,7 @@ func cursor() Profile {
 		Program:     "cursor-agent", // the other one opens the editor and ends
 		Info:        "cursor",
 		AliasPrefix: "cursor",
-		ResultMail:  true, // its hooks cannot tell a subagent either, and so only announce
+		ResultMail:  true, // a call does not tell a subagent, and its hooks only announce
 		ProjectEnv:  "CURSOR_PROJECT_DIR",
 		ConfigDir:   ".cursor",
 		Resume:      "cursor-agent --resume",
@@ -19,15 +19,16 @@ func cursor() Profile {
 func cursorGuide() Guide {
 	return Guide{
 		Client: "cursor", Title: "Cursor", Date: "2026-11-21",
-		Active:  "the result of a call of a tool of c2c; a hook announces it at the end of a turn",
+		Active:  "the result of a call of a tool of c2c; a hook announces it after other tools, and at the end of a turn",
 		Idle:    "nothing wakes it",
 		Last:    "the tool `poll_inbox`",
 		Receipt: "the result was written",
-		SetUp: "An MCP server in `~/.cursor/mcp.json` and a hook in `~/.cursor/hooks.json`, for all projects. The files are made by its " +
+		SetUp: "An MCP server in `~/.cursor/mcp.json` and hooks in `~/.cursor/hooks.json`, for all projects. The files are made by its " +
 			"documentation: Cursor could not be run here. The CLI uses the server after `cursor-agent mcp enable c2c` in the project.",
 		Quirks: []string{
 			"A window has its mailbox from its first call of a tool of c2c on, such as `whoami`. All conversations of a window share it. A subagent that calls a tool of c2c is given the mail, too.",
-			"The follow-up at the end of a turn only says that mail waits: Cursor takes its words for the person's. It comes once a turn, and not with `cursor-agent -p`. Whether the editor's hooks can be told to belong to a window is not known: if not, they say nothing.",
+			"After a tool a hook says that mail waits, once for each message, in the conversation in which its person has written last. A subagent's is another one; that is what others have recorded, the documentation does not say it. It begins with the first prompt after the window has its mailbox, and does not come with `cursor-agent -p`.",
+			"The follow-up at the end of a turn only says that mail waits, too: Cursor takes its words for the person's. It comes once a turn, and not with `cursor-agent -p`. Whether the editor's hooks can be told to belong to a window is not known: if not, they say nothing.",
 			"If the editor starts its servers outside of the project, `C2C_MCP_BROKER_ROOT` in `env` of `mcp.json` names the project's root: the line `root` of `c2c doctor` there shows the path.",
 			"Cursor may run hooks that were set up for another client, c2c's among them (Third-party skills). Those of c2c notice it, and do nothing.",
 		},

@@ -46,7 +46,7 @@ func (a *app) hook(ctx context.Context, name string) error {
 	config, _ := profile.Config(a.getenv)
 	e, err := hooks.Parse(name, a.stdin)
 	runs, told := e.Turn()
-	if err != nil || !e.ShowsMail() && !e.Watches() && !e.Changed() && !e.Opened() && !told {
+	if err != nil || !e.ShowsMail() && !e.Watches() && !e.Changed() && !e.Opened() && !e.Prompted() && !told {
 		return err
 	}
 	if dir := a.getenv(profile.ProjectEnv); filepath.IsAbs(dir) {
@@ -69,6 +69,10 @@ func (a *app) hook(ctx context.Context, name string) error {
 	if err != nil || s.ID == "" {
 		return err
 	}
+	if e.Prompted() {
+		return b.SetConversation(ctx, s, e.Conversation)
+	}
+	e.Within(s.Conversation())
 	if profile.Plugin && b.HasRinger(s.ID) {
 		return nil // its plugin brings the mail
 	}

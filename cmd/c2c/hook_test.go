@@ -244,6 +244,51 @@ func TestAnEventWithoutASessionIsThatOfTheProcessAbove(t *testing.T) {
 	}
 }
 
+// A window has several conversations, those of its subagents among them: the one in which its person writes is told once.
+func TestCursorIsToldWhereItsPersonWrites(t *testing.T) {
+	root := scratch(t)
+	b, err := broker.Open(broker.Config{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	coral, err := b.Register(t.Context(), broker.Caller{Client: "cursor", PID: os.Getppid()}, "coral")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hook := func(event, conversation string) string {
+		var stdout, stderr bytes.Buffer
+		env := map[string]string{"C2C_MCP_BROKER_ROOT": root, "HOME": filepath.Dir(root)}
+		in := fmt.Sprintf(`{"hook_event_name":%q,"conversation_id":%q,"cursor_version":"3.18.25"}`, event, conversation)
+		a := &app{strings.NewReader(in), &stdout, &stderr, func(name string) string { return env[name] }, t.TempDir(), 5 * time.Second}
+		if code := a.main(t.Context(), []string{"hook", "--client", "cursor"}); code != exitDone || stderr.Len() > 0 {
+			t.Errorf("%s in %s: exit %d, %s", event, conversation, code, stderr.String())
+		}
+		return stdout.String()
+	}
+	says := func(event, conversation, want string) {
+		t.Helper()
+		if out := hook(event, conversation); !strings.HasPrefix(out, want) || want == "" && out != "" || strings.Contains(out, "precious") {
+			t.Errorf("%s in %q: %q, want %q", event, conversation, out, want)
+		}
+	}
+	const told = `{"additional_context":"c2c: 1 messages from other agents wait for you: birch.`
+	mustRun(t, root, "birch", "send", "coral", "precious")
+	says("postToolUse", "own", "") // nobody knows whose it is
+	says("postToolUse", "", "")
+	says("beforeSubmitPrompt", "own", "")
+	says("postToolUse", "subagent", "")
+	says("postToolUse", "own", told)
+	says("postToolUse", "own", "")
+	mustRun(t, root, "birch", "send", "coral", "precious too")
+	says("beforeSubmitPrompt", "other", "")
+	says("postToolUse", "own", "")
+	if out := mustRun(t, root, coral.ID, "poll-inbox"); strings.Count(out, "precious") != 2 {
+		t.Errorf("what was told of was handed over: %s", out)
+	}
+	says("postToolUse", "other", "")
+}
+
 // A client may run its hooks in a directory of its own.
 func TestAHookFindsItsProjectByTheVariable(t *testing.T) {
 	home, project := t.TempDir(), t.TempDir()
