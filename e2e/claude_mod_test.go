@@ -191,3 +191,42 @@ func TestMailArrivesWhileAnotherModBlocksOurs(t *testing.T) {
 	p.Submit("prompt-three")
 	once(t, model.WaitText("Delivered by a plugin hook"), `"success":true`)
 }
+
+// For a client of before mods (2.1.240) the mod's files are a plugin that does nothing. Whether it has the socket its maker
+// says over the network, which the variable overrides.
+func TestMailArrivesInAClaudeOlderThanMods(t *testing.T) {
+	for _, way := range []struct{ socket, by, role string }{{"1", "read by socket", "user"}, {"0", "read by hook", "system"}} {
+		t.Run(way.by, func(t *testing.T) {
+			t.Parallel()
+			l, model := claudeLab(t, nil, "CLAUDE_CODE_HARBOR_KITE="+way.socket)
+			l.UseOlder(lab.Claude)
+			p := l.ClaudeTUI(model, "--permission-mode", "default", "--debug-file", l.Home+"/debug.log")
+			done := make(chan struct{})
+			model.Script(register(lab.Claude, "amber"), bash("true").After(done), lab.Say("Finished."))
+			p.Command("prompt-one") // it takes an Enter right behind a paste for a part of that
+			model.WaitText("registered amber")
+			l.Run("sh", "-c", sendAs("birch", "amber", "working"))
+			close(done)
+			model.WaitText("word-working")
+			p.WaitShown("Finished.")
+			l.WaitFile(".claude/sessions/*.json", `"status":"idle"`)
+			wantRead(t, l, "id-working", "read by hook")
+
+			model.Script(lab.Say("Woken."))
+			l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+			model.WaitText("word-meanwhile")
+			p.WaitShown("Woken.")
+			wantRead(t, l, "id-meanwhile", way.by)
+			l.WaitFile("debug.log", "Loaded plugins - Enabled: 1, Disabled: 0, Commands: 0, Agents: 0, Errors: 0")
+
+			model.Script(sendMessage("birch", "word-to-birch"))
+			p.Command("prompt-two")
+			once(t, model.WaitText("No agent named 'birch' is reachable"), `"success":false`)
+			onlyOnce(t, model.Turns(), "word-working", "system")
+			onlyOnce(t, model.Turns(), "word-meanwhile", way.role)
+			if got := waiting(l, "birch"); strings.Contains(got, "word-to-birch") {
+				t.Errorf("birch has %s", got)
+			}
+		})
+	}
+}

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,15 +40,16 @@ func clients() map[Client]struct{ program, tool string } {
 // Programs says where the programs under test are.
 type Programs struct {
 	Clients map[Client]string
-	Node    string // the folder with the node that some clients run on
-	Bin     string // the folder with c2c and c2cd, or empty
-	Scratch string // where homes are made; Codex behaves differently below /tmp
+	Older   map[Client]string // a version of before something that c2c uses
+	Node    string            // the folder with the node that some clients run on
+	Bin     string            // the folder with c2c and c2cd, or empty
+	Scratch string            // where homes are made; Codex behaves differently below /tmp
 }
 
 // FindPrograms completes p with the clients in folders, where scripts/e2e.sh has npm put them. A client that is
-// missing fails the tests that start it.
+// missing fails the tests that start it. The second folder of a client has an older version.
 func FindPrograms(folders []string, p Programs) (Programs, error) {
-	p.Clients = map[Client]string{}
+	p.Clients, p.Older = map[Client]string{}, map[Client]string{}
 	for _, folder := range folders {
 		modules := filepath.Join(folder, "node_modules")
 		for client, is := range clients() {
@@ -55,8 +57,10 @@ func FindPrograms(folders []string, p Programs) (Programs, error) {
 			if err != nil {
 				return p, err
 			}
-			if len(paths) > 0 {
+			if len(paths) > 0 && p.Clients[client] == "" {
 				p.Clients[client] = paths[0]
+			} else if len(paths) > 0 {
+				p.Older[client] = paths[0]
 			}
 		}
 		if nodes, err := filepath.Glob(filepath.Join(modules, "node-linux-*/bin")); err != nil {
@@ -73,6 +77,12 @@ func (l *Lab) Version(c Client) string {
 	l.t.Helper()
 	folder, _, _ := strings.Cut(l.programs.Clients[c], "/node_modules/")
 	return folder[strings.LastIndexByte(folder, '@')+1:]
+}
+
+// UseOlder has this lab start the older version of a client from now on.
+func (l *Lab) UseOlder(c Client) {
+	l.programs.Clients = maps.Clone(l.programs.Clients)
+	l.programs.Clients[c] = l.programs.Older[c]
 }
 
 // path is a search path with the clients before the folders of path.
