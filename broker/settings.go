@@ -22,10 +22,10 @@ func (b *Broker) Rang(ctx context.Context, sid string, ring wake.Ring) (err erro
 	if ring.Outcome != wake.Coalesced && ring.Outcome != wake.Filtered {
 		err = b.changeFacts(ctx, sid, func(f *facts) {
 			last := f.LastRing
-			told := last.Method == ByHook && last.Outcome == wake.Rang && last.Oldest == ring.Oldest && last.From == ring.From
-			if !told || ring.Outcome == wake.Rang {
-				f.LastRing = ring
-			} // else a ringer tried in vain what a hook of the running turn has told meanwhile
+			if last.Method == ByHook && last.Outcome == wake.Rang && last.SameMail(ring) && ring.Outcome != wake.Rang {
+				return // a ringer tried in vain what a hook of the running turn has told meanwhile
+			}
+			f.LastRing = ring
 		})
 	}
 	b.record(ctx, "ring", Note{"session_id", sid}, Note{"method", ring.Method}, Note{"outcome", ring.Outcome},

@@ -44,7 +44,10 @@ func (r Ring) For(m inbox.Message) Ring {
 }
 
 // IsFor says whether m was the oldest that waited.
-func (r Ring) IsFor(m inbox.Message) bool { return r.Oldest == m.ID && r.From == m.From }
+func (r Ring) IsFor(m inbox.Message) bool { return r.SameMail(Ring{}.For(m)) }
+
+// SameMail says whether the same message was the oldest that waited at both.
+func (r Ring) SameMail(other Ring) bool { return r.Oldest == other.Oldest && r.From == other.From }
 
 // String is the ring in words.
 func (r Ring) String() string {

@@ -169,8 +169,7 @@ func (w *Watcher) ringIfAllowed(ctx context.Context, msgs []inbox.Message, busy 
 
 // record passes on what is new: nobody wants a line a second about the same.
 func (w *Watcher) record(ctx context.Context, r wake.Ring) {
-	same := r.Outcome == w.last.Outcome && r.Oldest == w.last.Oldest && r.From == w.last.From && r.Method == w.last.Method
-	if r.Outcome != wake.Rang && same {
+	if r.Outcome != wake.Rang && r.Outcome == w.last.Outcome && r.Method == w.last.Method && r.SameMail(w.last) {
 		return
 	}
 	w.last = r
