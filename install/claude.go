@@ -59,12 +59,8 @@ func claudeFiles(o Options) []target {
 	if set {
 		user = filepath.Join(dir, ".claude.json")
 	}
-	server := serverEditor{serversKey, serverEntry{
-		Type: "stdio", Command: o.Binary, Args: []string{"mcp"},
-		Env: map[string]string{"C2C_MCP_CLIENT_TYPE": Claude},
-		// Without it the tools hide behind ToolSearch until the model looks.
-		AlwaysLoad: true,
-	}, o.Binary}
+	// Without AlwaysLoad the tools hide behind ToolSearch until the model looks.
+	server := mcpServer(Claude, o, serverEntry{Type: "stdio", AlwaysLoad: true})
 	return append([]target{
 		{path: script, mode: 0o755, editor: scriptEditor{"hook script", o.HookScript}},
 		{path: filepath.Join(dir, "settings.json"), editor: claudeHooks(script)},

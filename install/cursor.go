@@ -23,8 +23,7 @@ func cursor() setup {
 func cursorFiles(o Options) []target {
 	dir, _ := configDir(Cursor, o)
 	return []target{
-		{path: filepath.Join(dir, "mcp.json"), editor: serverEditor{serversKey,
-			serverEntry{Type: "stdio", Command: o.Binary, Args: []string{"mcp"}, Env: map[string]string{"C2C_MCP_CLIENT_TYPE": Cursor}}, o.Binary}},
+		{path: filepath.Join(dir, "mcp.json"), editor: mcpServer(Cursor, o, serverEntry{Type: "stdio"})},
 		// Cursor ignores the whole file for one event that it does not know.
 		{path: filepath.Join(dir, "hooks.json"), editor: cursorHooks{commandHooks(Cursor, o, hookEvent{name: "beforeSubmitPrompt"}, hookEvent{name: "postToolUse"}, hookEvent{name: cursorStop})}},
 	}

@@ -23,7 +23,7 @@ func geminiFiles(o Options) []target {
 	hooks := commandHooks(Gemini, o, hookEvent{name: "SessionStart"}, hookEvent{name: "BeforeAgent"}, hookEvent{name: "AfterTool"}, hookEvent{name: "AfterAgent"})
 	hooks.name, hooks.milli = "c2c", true
 	return []target{{path: filepath.Join(dir, "settings.json"), editor: joint{
-		serverEditor{serversKey, serverEntry{Command: o.Binary, Args: []string{"mcp"}, Env: map[string]string{"C2C_MCP_CLIENT_TYPE": Gemini}, Trust: true}, o.Binary},
+		mcpServer(Gemini, o, serverEntry{Trust: true}),
 		hooks,
 	}}}
 }

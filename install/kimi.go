@@ -15,8 +15,7 @@ func kimi() setup {
 func kimiFiles(o Options) []target {
 	dir, _ := configDir(Kimi, o)
 	return []target{
-		{path: filepath.Join(dir, "mcp.json"), editor: serverEditor{serversKey,
-			serverEntry{Command: o.Binary, Args: []string{"mcp"}, Env: map[string]string{"C2C_MCP_CLIENT_TYPE": Kimi}}, o.Binary}},
+		{path: filepath.Join(dir, "mcp.json"), editor: mcpServer(Kimi, o, serverEntry{})},
 		// Kimi Code refuses the whole list for one key or event that it does not know.
 		{path: filepath.Join(dir, "config.toml"), editor: tomlHooks{commandHooks(Kimi, o, hookEvent{name: "SessionStart"}, hookEvent{name: "UserPromptSubmit"}, hookEvent{name: "Stop"})}},
 	}

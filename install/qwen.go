@@ -20,7 +20,7 @@ func qwen() setup {
 func qwenFiles(o Options) []target {
 	dir, _ := configDir(Qwen, o)
 	return []target{{path: filepath.Join(dir, "settings.json"), editor: joint{
-		serverEditor{serversKey, serverEntry{Command: o.Binary, Args: []string{"mcp"}, Env: map[string]string{"C2C_MCP_CLIENT_TYPE": Qwen}, Trust: true}, o.Binary},
+		mcpServer(Qwen, o, serverEntry{Trust: true}),
 		commandHooks(Qwen, o,
 			hookEvent{name: "SessionStart"}, hookEvent{name: "UserPromptSubmit"}, hookEvent{name: "PostToolUse"}, hookEvent{name: "Stop"},
 			hookEvent{name: "Notification", matcher: "idle_prompt"}),

@@ -44,6 +44,12 @@ type serverEditor struct {
 
 const serversKey = "mcpServers"
 
+// mcpServer puts our MCP server where most clients have theirs, with what the client wants more of an entry.
+func mcpServer(client string, o Options, more serverEntry) serverEditor {
+	more.Command, more.Args, more.Env = o.Binary, []string{"mcp"}, map[string]string{"C2C_MCP_CLIENT_TYPE": client}
+	return serverEditor{serversKey, more, o.Binary}
+}
+
 // add replaces the entry of another implementation as a whole. Of our own it
 // only corrects the command: people may have tuned the rest.
 func (e serverEditor) add(path string, data []byte) ([]byte, error) {
