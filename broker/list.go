@@ -40,7 +40,7 @@ func (b *Broker) List(ctx context.Context) ([]Listed, error) {
 		}
 		waits = waits || s.HasMailToMove()
 		row := Listed{ID: s.ID, Alias: s.Alias, PID: s.PID, Client: s.Client, Role: s.Role,
-			Registered: inbox.Seconds(s.Registered), State: s.Presence(waits), Waiting: waits, LastRing: s.LastRing}
+			Registered: inbox.Seconds(s.Registered), State: s.presence(waits), Waiting: waits, LastRing: s.LastRing}
 		if s.State == Alive || s.State == Absent {
 			alive := s.State == Alive
 			row.Alive = &alive

@@ -25,9 +25,9 @@ const (
 // Away is a session whose client lives and shows it in no terminal.
 const Away State = "away"
 
-// Presence is the state that people are shown. Away is known from the last ring alone, so only a session with mail can
+// presence is the state that people are shown. Away is known from the last ring alone, so only a session with mail can
 // be away.
-func (s Session) Presence(waits bool) State {
+func (s Session) presence(waits bool) State {
 	if waits && s.State == Alive && s.LastRing.Outcome == wake.Away {
 		return Away
 	}

@@ -65,14 +65,10 @@ func (a *app) hook(ctx context.Context, name string) error {
 		pid = os.Getppid()
 	}
 	caller := broker.Caller{Client: name, ClientID: e.SessionID, PID: pid, Getenv: a.getenv}
-	s, err := hookSession(ctx, b, e, caller)
+	s, err := hookSession(ctx, b, &e, caller)
 	if err != nil || s.ID == "" {
 		return err
 	}
-	if e.Prompted() {
-		return b.SetConversation(ctx, s, e.Conversation)
-	}
-	e.Within(s.Conversation())
 	if profile.Plugin && b.HasRinger(s.ID) {
 		return nil // its plugin brings the mail
 	}
@@ -125,8 +121,8 @@ func (a *app) ringByFile(ctx context.Context, b *broker.Broker, s broker.Session
 	return errTold
 }
 
-// hookSession gives the session of an event. It has no id when the event may be that of none.
-func hookSession(ctx context.Context, b *broker.Broker, e hooks.Event, c broker.Caller) (broker.Session, error) {
+// hookSession gives the session of an event. It has no id when the event may be that of none, or needs nothing more.
+func hookSession(ctx context.Context, b *broker.Broker, e *hooks.Event, c broker.Caller) (broker.Session, error) {
 	if !e.ByProcess() {
 		return b.Attach(ctx, c)
 	}
@@ -134,6 +130,10 @@ func hookSession(ctx context.Context, b *broker.Broker, e hooks.Event, c broker.
 	if errors.Is(err, broker.ErrNoSession) || err == nil && s.Client != c.Client {
 		return broker.Session{}, nil // its server has not been called yet, or it runs inside another client
 	}
+	if err == nil && e.Prompted() {
+		return broker.Session{}, b.SetConversation(ctx, s, e.Conversation)
+	}
+	e.Within(s.Conversation())
 	return s, err
 }
 

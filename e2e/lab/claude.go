@@ -53,24 +53,6 @@ func (l *Lab) ClaudeTUI(model *Model, args ...string) *Proc {
 	return l.tui(Claude, l.ClaudeEnv(model), []string{"shift+tab to cycle", "? for shortcuts"}, args...)
 }
 
-// ClaudeStream starts one session that takes several prompts on its standard input (see SendPrompt).
-func (l *Lab) ClaudeStream(model *Model, args ...string) *Proc {
-	l.t.Helper()
-	return l.Claude(model, append([]string{"-p", "--verbose",
-		"--input-format", "stream-json", "--output-format", "stream-json"}, args...)...)
-}
-
-// SendPrompt gives a ClaudeStream session its next prompt.
-func (p *Proc) SendPrompt(text string) {
-	p.t.Helper()
-	line, err := json.Marshal(map[string]any{
-		"type": "user", "message": map[string]any{"role": "user", "content": text}})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	p.Send(string(line) + "\n")
-}
-
 // ClaudeHook is one command hook in the form of ~/.claude/settings.json.
 func ClaudeHook(command string) []any {
 	return []any{map[string]any{"hooks": []any{map[string]any{"type": "command", "command": command}}}}

@@ -10,7 +10,7 @@ import (
 // error when the screen shows anything but a prompt that waits: a key could answer a dialog or join a turn.
 // Another layout than those that were recorded is an error too.
 func Prompt(client string, s *Screen) (draft string, err error) {
-	if !s.Pasting() {
+	if !s.pasting {
 		return "", errors.New("it does not read from a prompt of its own")
 	}
 	layout, known := layouts()[client]

@@ -28,7 +28,7 @@ type Screen struct {
 	main, alt  *page
 	pen        Cell
 	wraps      bool // the next character goes to the next line
-	pasting    bool // the client asked for brackets around what is pasted
+	pasting    bool // the client asked for brackets around what is pasted, to tell it from what is typed
 	hidden     bool // the cursor
 }
 
@@ -99,10 +99,6 @@ func (s *Screen) Rows() int { return s.rows }
 func (s *Screen) Position() (row, col int, visible bool) {
 	return s.shown.row, s.shown.col, !s.hidden
 }
-
-// Pasting says whether the client wants brackets around what is pasted, which
-// tells it from what is typed.
-func (s *Screen) Pasting() bool { return s.pasting }
 
 // Text is a line without what surrounds its words.
 func Text(line []Cell) string {
