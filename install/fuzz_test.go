@@ -23,7 +23,7 @@ func meaning(t *testing.T, data []byte) (v any) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return map[string]any{}
 	}
-	standard, err := hujson.Standardize(bytes.Clone(data))
+	standard, err := hujson.Standardize(append(bytes.Clone(data), '\n')) // a comment may end it
 	if err == nil {
 		dec := json.NewDecoder(bytes.NewReader(standard))
 		dec.UseNumber() // one may be none of Go's

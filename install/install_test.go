@@ -269,6 +269,7 @@ func TestUninstallRestoresEveryByte(t *testing.T) {
 		"tabs":    "{\n\t\"model\": \"opus\",\n\t\"hooks\": {\n\t\t\"Stop\": []\n\t}\n}\n",
 		"compact": `{"model":"opus","hooks":{}}`, "one line": `{ "model": "opus" }`,
 		"comments":       "// mine\n{\n  /* a */ \"model\": \"opus\", // b\n  // c\n}\n// d\n",
+		"comment at end": "{\n  \"model\": \"opus\"\n}\n// d",
 		"trailing comma": "{\n  \"model\": \"opus\",\n}\n", "bom": "\ufeff{\"a\": 1}",
 	}
 	toml := map[string]string{

@@ -32,7 +32,7 @@ func parseJSON(path string, data []byte) (d *jsonDoc, err error) {
 	if len(bytes.TrimSpace(d.src)) == 0 {
 		d.src = []byte("{}" + d.newline)
 	}
-	if d.root, err = hujson.Parse(bytes.Clone(d.src)); err != nil { // it keeps slices of its input
+	if d.root, err = parseWhole(d.src); err != nil {
 		return nil, fmt.Errorf("parse %s: %s; correct it or move it away, then run again",
 			path, strings.TrimPrefix(err.Error(), "hujson: "))
 	}
@@ -46,6 +46,20 @@ func parseJSON(path string, data []byte) (d *jsonDoc, err error) {
 		d.compact = !onLines(before[:len(kids)])
 	}
 	return d, nil
+}
+
+// parseWhole is hujson.Parse, which wants a line break behind a comment that ends the file. It keeps slices of its input.
+func parseWhole(data []byte) (hujson.Value, error) {
+	v, err := hujson.Parse(bytes.Clone(data))
+	if err == nil {
+		return v, nil
+	}
+	longer, failed := hujson.Parse(append(bytes.Clone(data), '\n'))
+	if failed != nil {
+		return v, err
+	}
+	longer.AfterExtra = longer.AfterExtra[:len(longer.AfterExtra)-1]
+	return longer, nil
 }
 
 // editJSON returns data as edit has changed it. Without an edit that is what was read: a blank file must
