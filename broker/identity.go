@@ -137,35 +137,47 @@ func (b *Broker) resolve(rows []row, c Caller) (string, error) {
 	return near, nil
 }
 
-// isInherited says whether C2C_MCP_SESSION_ID came down from a client in whose shell the caller's client was started:
-// c2c start sets it, and all that the client runs has it.
+// isInherited says whether C2C_MCP_SESSION_ID tells of another client than the caller's, or of a session that the
+// caller's client has left. c2c start sets it, and all that the client runs has it: a client in its shell, or in a
+// terminal that its shell has started.
 func (b *Broker) isInherited(rows []row, sid string, c Caller) bool {
 	i := findSID(rows, sid)
 	if i < 0 {
 		return false
 	}
-	s, pid := b.session(rows[i]), c.PID
+	s := b.session(rows[i])
+	own, named := b.sidHere(rows, c)
 	switch _, known := client.Find(s.Client); {
-	case pid > 0 && s.Process == pid:
+	case c.PID > 0 && own == sid:
 		return false
 	case known && c.Client != "" && client.Name(c.Client) != s.Client && s.PID != 0 && s.State != Absent:
 		return true // also where the other process cannot be seen
+	case own == sid:
+		return false
+	case named && (s.facts.Started || len(s.ClientIDs) > 0):
+		return true // it was resumed there, say
 	case s.Process == 0 || s.facts.Started: // a launcher may be above its client, until that has named its session
 		return false
 	}
-	if pid == 0 {
-		near, err := b.nearestAncestor(rows)
-		if i = findSID(rows, near); err != nil || i < 0 || near == sid {
-			return false
-		}
-		pid = b.session(rows[i]).Process
+	return own != "" || c.PID > 0 && !b.DescendsFrom(s, c.PID)
+}
+
+// sidHere gives the session of the caller's process, or of the nearest one above that has one. named says that its client
+// has named it, and has no other one at the same time.
+func (b *Broker) sidHere(rows []row, c Caller) (sid string, named bool) {
+	var err error
+	if c.PID == 0 {
+		sid, err = b.nearestAncestor(rows)
+	} else if p, failed := b.proc.find(c.PID); failed == nil {
+		sid, err = b.sidOfProcess(rows, p, c.Client)
 	}
-	for p := range b.ancestors(pid) {
-		if p.parent == s.Process {
-			return true
-		}
+	i := findSID(rows, sid)
+	if err != nil || i < 0 {
+		return "", false
 	}
-	return false
+	s := b.session(rows[i])
+	p, known := client.Find(s.Client)
+	return sid, known && len(s.ClientIDs) > 0 && !p.Shared(s.Process, c.Getenv)
 }
 
 // sidOfStart gives the mailbox that the terminal of a client was started with, until a session of the client has it.

@@ -338,11 +338,52 @@ func TestAClientInAnothersShellIsNotThatSession(t *testing.T) {
 	nested := w.attach(Caller{Client: "kimi", ClientID: "k1", PID: 90, Getenv: inherited})
 	w.wantResolve(nested.ID, Caller{Getenv: inherited}) // a command in its shell
 
+	// A client in tmux has lost its parents, and may outlive the one that started it.
+	w.procs[90] = process{pid: 90, parent: 20, start: 8}
+	apart := w.attach(Caller{Client: "claude", ClientID: "u4", PID: 20, Getenv: inherited})
+	if apart.ID == outer.ID {
+		t.Fatal("a client in a terminal that another one has started got its mailbox")
+	}
+	for range 2 {
+		w.wantResolve(apart.ID, Caller{Client: "claude", PID: 20, Getenv: inherited})
+		w.wantResolve(apart.ID, Caller{Getenv: inherited})
+		delete(w.procs, 10)
+	}
+	w.procs[10] = process{pid: 10, parent: 1, start: 1}
+
 	w.proc = elsewhere{w.procs}
 	w.wantNobody(ErrNoSession, Caller{Client: "gemini", ClientID: "g1", PID: 12, Getenv: inherited})
 	w.proc = w.procs
 	delete(w.procs, 10) // its client has ended: another one may take the session
-	w.wantResolve(outer.ID, Caller{Client: "gemini", ClientID: "g1", PID: 20, Getenv: inherited})
+	w.wantResolve(outer.ID, Caller{Client: "gemini", ClientID: "g1", PID: 30, Getenv: inherited})
+}
+
+// Its hooks say which one it has now. Its server and its shells must not go on as the one that it was started as.
+func TestAClientThatResumesAnotherSessionIsThatOne(t *testing.T) {
+	for _, atOnce := range []bool{true, false} {
+		w := newWorld(t)
+		old := w.attach(Caller{Client: "claude", ClientID: "u1", PID: 20})
+		delete(w.procs, 20)
+		w.procs[90] = process{pid: 90, parent: 10, start: 6} // a command in its shell
+		amber := w.register("amber", Caller{Start: "amber", Client: "claude", PID: 10})
+		started := env("C2C_MCP_SESSION_ID", amber.ID)
+		own := Caller{Client: "claude", PID: 10, Getenv: started}
+		w.wantResolve(amber.ID, own)
+		if !atOnce {
+			w.attach(Caller{Client: "claude", ClientID: "u2", PID: 10, Getenv: started})
+			w.wantResolve(amber.ID, own)
+		}
+		if got := w.attach(Caller{Client: "claude", ClientID: "u1", PID: 10, Getenv: started}); got.ID != old.ID {
+			t.Fatalf("the resumed session is %s, want %s", got.ID, old.ID)
+		}
+		w.wantResolve(old.ID, own)
+		w.wantResolve(old.ID, Caller{Getenv: started})
+		if !atOnce {
+			w.attach(Caller{Client: "claude", ClientID: "u2", PID: 10, Getenv: started}) // and back
+			w.wantResolve(amber.ID, own)
+			w.wantResolve(amber.ID, Caller{Getenv: started})
+		}
+	}
 }
 
 func TestAnotherWordForAClientIsTheSameClient(t *testing.T) {
