@@ -58,9 +58,9 @@ func (a *app) wake(ctx context.Context, args []string) error {
 	case "start":
 		return d.start(ctx)
 	case "stop":
-		return d.stop(ctx)
+		return a.stopDaemon(ctx, d.Daemon)
 	case "restart":
-		if err := d.stop(ctx); err != nil {
+		if err := a.stopDaemon(ctx, d.Daemon); err != nil {
 			return err
 		}
 		return d.start(ctx)

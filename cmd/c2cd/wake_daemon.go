@@ -49,20 +49,27 @@ func (d *wakeDaemon) start(ctx context.Context) error {
 		places = append(places, p.ConfigEnv)
 	}
 	env := append(daemon.Places(os.Environ(), places), "C2C_MCP_BROKER_ROOT="+d.b.Root())
-	if pid, err = d.Start(ctx, "/", env, "wake", "run", "--min-inject-gap", d.gap.String()); err == nil {
-		fmt.Fprintf(d.a.stdout, "wake daemon runs, process %d\n", pid)
+	return d.a.startDaemon(ctx, d.Daemon, "/", env, "wake", "run", "--min-inject-gap", d.gap.String())
+}
+
+// startDaemon starts a daemon and says so.
+func (a *app) startDaemon(ctx context.Context, d daemon.Daemon, dir string, env []string, args ...string) error {
+	pid, err := d.Start(ctx, dir, env, args...)
+	if err == nil {
+		fmt.Fprintf(a.stdout, "%s runs, process %d\n", d.What, pid)
 	}
 	return err
 }
 
-func (d *wakeDaemon) stop(ctx context.Context) error {
+// stopDaemon ends a daemon and says so.
+func (a *app) stopDaemon(ctx context.Context, d daemon.Daemon) error {
 	ran, err := d.Stop(ctx)
 	switch {
 	case err != nil:
 	case ran:
-		fmt.Fprintln(d.a.stdout, "wake daemon ended")
+		fmt.Fprintf(a.stdout, "%s ended\n", d.What)
 	default:
-		fmt.Fprintln(d.a.stdout, "no wake daemon runs")
+		fmt.Fprintf(a.stdout, "no %s runs\n", d.What)
 	}
 	return err
 }

@@ -111,7 +111,7 @@ func (a *app) wireDaemon(ctx context.Context, args []string) error {
 	case "start":
 		return d.start(ctx)
 	case "stop":
-		return d.stop(ctx)
+		return d.a.stopDaemon(ctx, d.Daemon)
 	case "restart":
 		return d.restart(ctx)
 	case "status":
@@ -206,23 +206,7 @@ func (d *wireDaemon) start(ctx context.Context) error {
 	args := []string{"wire-daemon", "run", "--alias", d.alias, fmt.Sprintf("--approve=%t", d.Approve), "--pidfile", d.PIDFile, "--"}
 	// All of the environment: the agent may need any of it.
 	env := append(os.Environ(), "C2C_MCP_BROKER_ROOT="+d.b.Root())
-	pid, err := d.Start(ctx, d.In, env, append(args, d.Agent...)...)
-	if err == nil {
-		fmt.Fprintf(d.a.stdout, "%s runs, process %d\n", d.What, pid)
-	}
-	return err
-}
-
-func (d *wireDaemon) stop(ctx context.Context) error {
-	ran, err := d.Stop(ctx)
-	switch {
-	case err != nil:
-	case ran:
-		fmt.Fprintf(d.a.stdout, "%s ended\n", d.What)
-	default:
-		fmt.Fprintf(d.a.stdout, "no %s runs\n", d.What)
-	}
-	return err
+	return d.a.startDaemon(ctx, d.Daemon, d.In, env, append(args, d.Agent...)...)
 }
 
 // restart uses what the daemon was started with, if nothing else was said.
@@ -236,7 +220,7 @@ func (d *wireDaemon) restart(ctx context.Context) error {
 			d.wireOptions = kept.wireOptions
 		}
 	}
-	if err := d.stop(ctx); err != nil {
+	if err := d.a.stopDaemon(ctx, d.Daemon); err != nil {
 		return err
 	}
 	return d.start(ctx)
