@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestEveryProfileIsComplete(t *testing.T) {
@@ -127,6 +128,21 @@ func TestAProjectsFileProposesAnAlias(t *testing.T) {
 	if got := p.ProposedAlias(dir); got != "" {
 		t.Errorf("of a FIFO: %q", got)
 	}
+}
+
+func FuzzAProjectsFile(f *testing.F) {
+	f.Add(`{"session_id":"opencode-x","alias":"amber"}`)
+	f.Add(`[{"alias":{"alias":"amber"}}]`)
+	f.Fuzz(func(t *testing.T, text string) {
+		p, dir := opencode(), t.TempDir()
+		path := filepath.Join(dir, p.ProjectFile)
+		if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.ProposedAlias(dir); len(got) > maxFile || !utf8.ValidString(got) {
+			t.Errorf("proposed %d bytes: %.40q", len(got), got)
+		}
+	})
 }
 
 func TestAProcessSaysThatItServesManySessions(t *testing.T) {

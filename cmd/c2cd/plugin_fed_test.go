@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -169,5 +170,37 @@ func TestASessionThatCannotBeMetCostsNoOther(t *testing.T) {
 	f.send(sid, "m-1")
 	if got := f.told(); len(got.Mail) != 1 {
 		t.Errorf("given %+v", got)
+	}
+}
+
+// The file comes with the project, and a client may be made to say anything.
+func TestAProjectsFileAndAPluginTakeNobodysName(t *testing.T) {
+	for file, lines := range map[string]string{
+		`{"alias":"amber"}`:                        `{"session":"ses-1","has":["k"]}` + "\n" + `{"session":"ses-1","shown":true}` + "\n{",
+		`{"alias":"birch","session_id":"birch"}`:   `{"session":"birch"}` + "\n" + `{"session":"../birch"}` + "\n" + `{"session":"birch","refused":"x"}`,
+		`{"alias":"a\u001b[2J"}`:                   `{"session":"` + strings.Repeat("s", 1<<16) + `"}` + "\n" + `{"session":"\u001b"}` + "\n" + `{"session":"ses-1"}`,
+		strings.Repeat(`{"alias":["birch"]}`, 1e4): strings.Repeat(`{"session":"ses-1"}`+"\n", 5),
+	} {
+		f := newFed(t)
+		birch, err := f.b.Register(t.Context(), broker.Caller{Explicit: "birch", PID: os.Getpid()}, "birch")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cwd := t.TempDir()
+		if err := errors.Join(os.Mkdir(cwd+"/.opencode", 0o700), os.WriteFile(cwd+"/.opencode/c2c-plugin.json", []byte(file), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		a := &app{stdin: strings.NewReader(lines), stdout: io.Discard, stderr: io.Discard, log: slog.New(slog.DiscardHandler), cwd: cwd,
+			getenv: func(name string) string { return map[string]string{"C2C_MCP_BROKER_ROOT": f.root}[name] }}
+		a.main(t.Context(), []string{"plugin", "opencode"})
+		all, err := f.b.Sessions(t.Context())
+		if err != nil || len(all) < 2 {
+			t.Errorf("%.40s: %d sessions, %v", file, len(all), err)
+		}
+		for _, s := range all {
+			if inbox.CheckAlias(s.Alias) != nil || (s.ID == birch.ID) != (s.Alias == "birch") || s.ID == birch.ID && len(s.ClientIDs) > 0 {
+				t.Errorf("%.40s: there is %+v", file, s)
+			}
+		}
 	}
 }
