@@ -202,14 +202,14 @@ func ownFile(s source, name string) bool {
 	return stem == name && slices.Contains(clientLayers, s.pkg) || s.pkg == "wake/"+name
 }
 
-// mentions lists where a file names a client: in text, or in code on more than one line. Some clients
+// mentions lists where a file names a client: in text, or in code but for one line of a list. Some clients
 // are called like a thing: a terminal has a cursor. So in text the name counts as the first word, in a path
 // or behind an option, and with a capital letter. A lower-case word inside of a sentence does not.
 func mentions(fset *token.FileSet, file *ast.File, name string) (found []string) {
 	large := "(?:" + strings.ToUpper(name[:1]) + name[1:] + "|" + strings.ToUpper(name) + ")"
 	inText := regexp.MustCompile(`(?:^|[-/.@=:~]|-\w+ )` + name + `(?:\W|$)|\b` + name + `[-/=@:]\w|(?:^|[\W_])` + large + `(?:[\W_]|$)`)
 	inCode := regexp.MustCompile(`^` + name + `(?:[A-Z_\d]|$)|` + large + `(?:[A-Z_\d]|$)`)
-	lines := map[int]bool{}
+	lines, list := map[int]bool{}, token.NoPos // the end of the list that is looked at
 	ast.Inspect(file, func(n ast.Node) bool {
 		line := 0
 		if n != nil {
@@ -218,13 +218,15 @@ func mentions(fset *token.FileSet, file *ast.File, name string) (found []string)
 		switch n := n.(type) {
 		case *ast.ImportSpec:
 			return false // TestLayers looks at these
+		case *ast.CompositeLit:
+			list = max(list, n.End())
 		case *ast.BasicLit:
 			if text, _ := strconv.Unquote(n.Value); n.Kind == token.STRING && inText.MatchString(text) {
 				found = append(found, "line "+strconv.Itoa(line)+": "+n.Value)
 			}
 		case *ast.Ident:
 			if inCode.MatchString(n.Name) && !lines[line] {
-				if lines[line] = true; len(lines) > 1 {
+				if lines[line] = true; len(lines) > 1 || n.Pos() >= list {
 					found = append(found, "line "+strconv.Itoa(line)+": "+n.Name)
 				}
 			}
@@ -236,16 +238,17 @@ func mentions(fset *token.FileSet, file *ast.File, name string) (found []string)
 
 func TestMentionsAreToldFromOtherWords(t *testing.T) {
 	for code, want := range map[string]int{
-		`switch x { case "cursor": }`:                       1,
-		`if x == "cursor" || x == "cursor-agent" {}`:        2,
-		`_ = "/home/.cursor/mcp.json" + "cursor://open"`:    2,
-		`_ = "CURSOR_API_KEY" + "start Cursor anew"`:        2,
-		`_ = "c2c hook --client cursor" + "cursor resume"`:  2,
-		`_ = install.Cursor`:                                0, // the line that registers it
-		"_ = install.Cursor\n_ = isCursor\n_ = cursorFiles": 2,
-		`_ = "no cursor on its screen"`:                     0,
-		`_ = "#{pane_id} #{cursor_x}" + "the precursor"`:    0,
-		"_ = cursors\n_ = Precursor\n_ = recursor":          0,
+		`switch x { case "cursor": }`:                          1,
+		`if x == "cursor" || x == "cursor-agent" {}`:           2,
+		`_ = "/home/.cursor/mcp.json" + "cursor://open"`:       2,
+		`_ = "CURSOR_API_KEY" + "start Cursor anew"`:           2,
+		`_ = "c2c hook --client cursor" + "cursor resume"`:     2,
+		`_ = []setup{install.Cursor, cursorFiles}`:             0, // the line that registers it
+		"_ = []setup{cursor()}\n_ = isCursor\n_ = cursorFiles": 2,
+		`if x == Cursor {}`:                                    1,
+		`_ = "no cursor on its screen"`:                        0,
+		`_ = "#{pane_id} #{cursor_x}" + "the precursor"`:       0,
+		"_ = cursors\n_ = Precursor\n_ = recursor":             0,
 	} {
 		fset := token.NewFileSet()
 		file, err := parser.ParseFile(fset, "x.go", "package x\nfunc f() {\n"+code+"\n}", parser.SkipObjectResolution)
