@@ -120,7 +120,7 @@ func TestAttachDoesNotWaitForTheOldMailbox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if _, err := w.Register(ctx, heir, "birch"); err != nil {
 		t.Fatal(err)

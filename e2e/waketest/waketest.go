@@ -40,8 +40,8 @@ type Adapter struct {
 func Run(t *testing.T, a Adapter) {
 	t.Run("NilWhenTheClientHasTakenIt", func(t *testing.T) { rung(t, a.Taking(t), "amber") })
 	t.Run("TwoRingsAreTwo", a.twice)
-	t.Run("ErrUnreachableWhenNobodyIsThere", func(t *testing.T) { a.refused(t, a.Gone, wake.ErrUnreachable, wake.ErrUncaptured) })
-	t.Run("ErrUncapturedWhenItIsNotTaken", func(t *testing.T) { a.refused(t, a.Deaf, wake.ErrUncaptured, wake.ErrUnreachable) })
+	t.Run("ErrUnreachableWhenNobodyIsThere", func(t *testing.T) { a.refused(t, a.Gone, soon, wake.ErrUnreachable, wake.ErrUncaptured) })
+	t.Run("ErrUncapturedWhenItIsNotTaken", func(t *testing.T) { a.refused(t, a.Deaf, hang, wake.ErrUncaptured, wake.ErrUnreachable) })
 	t.Run("AnEndedContextDoesNothing", a.ended)
 	t.Run("NoAliasIsMoreThanAName", a.hostile)
 	t.Run("TwoSessionsDoNotMix", a.apart)
@@ -100,15 +100,15 @@ func (a Adapter) twice(t *testing.T) {
 // hang is how long a client that does not answer is given, and soon how long anything may take after that.
 const (
 	hang = time.Second
-	soon = 5 * time.Second
+	soon = 10 * time.Second
 )
 
 // refused wants one kind of error and not the other, by which a watcher decides whether to try another method.
-func (a Adapter) refused(t *testing.T, bells Bells, want, not error) {
+func (a Adapter) refused(t *testing.T, bells Bells, limit time.Duration, want, not error) {
 	check := func(t *testing.T, f func(context.Context) error) {
 		t.Helper()
 		ctx, cancel := context.WithCancel(t.Context())
-		defer time.AfterFunc(hang, cancel).Stop()
+		defer time.AfterFunc(limit, cancel).Stop()
 		defer cancel()
 		start := time.Now()
 		err := f(ctx)
@@ -117,7 +117,7 @@ func (a Adapter) refused(t *testing.T, bells Bells, want, not error) {
 		} else if strings.ContainsFunc(err.Error(), unicode.IsControl) {
 			t.Errorf("its words are not quoted in %q", err)
 		}
-		if took := time.Since(start); took > hang+soon {
+		if took := time.Since(start); took > limit+soon {
 			t.Errorf("it took %v", took)
 		}
 	}

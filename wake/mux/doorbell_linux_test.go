@@ -71,7 +71,9 @@ func TestADialogThatOpensAfterThePasteGetsNoEnter(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			both(t, func(t *testing.T, l *lab) {
 				l.say("arm " + mode)
-				err := l.bell().Ring(t.Context(), notice)
+				b := l.bell()
+				b.answer = time.Second / 2
+				err := b.Ring(t.Context(), notice)
 				if !errors.Is(err, wake.ErrUncaptured) || !strings.Contains(err.Error(), "pasted, and not sent") {
 					t.Error(err)
 				}
@@ -121,6 +123,7 @@ func TestAnIgnoredLineIsReportedAndNotRepeated(t *testing.T) {
 	both(t, func(t *testing.T, l *lab) {
 		l.say("mode deaf")
 		b := l.bell()
+		b.answer = 2 * time.Second // by then it must have drawn the line
 		err := b.Ring(t.Context(), notice)
 		if !errors.Is(err, wake.ErrUncaptured) || !strings.Contains(err.Error(), "the line stays in its prompt") {
 			t.Error(err)

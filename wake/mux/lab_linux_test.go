@@ -26,7 +26,7 @@ import (
 )
 
 // tooLong is when a test gives up.
-const tooLong = 20 * time.Second
+const tooLong = time.Minute
 
 // lab is a client in a pane of a tmux or a screen of its own.
 type lab struct {
@@ -119,7 +119,8 @@ func (l *lab) say(order string) report {
 	return l.said
 }
 
-// bell is for the client, a minute after everything was typed, and waits until the client has drawn.
+// bell is for the client, a minute after everything was typed, and waits until the client has drawn. It is for a client
+// that answers, even on a busy machine.
 func (l *lab) bell() *Doorbell {
 	l.t.Helper()
 	pane, err := Here(func(key string) string { return l.said.Env[key] })
@@ -128,7 +129,7 @@ func (l *lab) bell() *Doorbell {
 	}
 	return &Doorbell{Pane: pane, Client: "lab", Process: l.said.Pid, prompt: labPrompt, Getenv: l.getenv,
 		LookPath: func(name string, _ func(string) string) (string, error) { return exec.LookPath(name) },
-		now:      func() time.Time { return time.Now().Add(time.Minute) }, answer: time.Second / 2,
+		now:      func() time.Time { return time.Now().Add(time.Minute) }, answer: tooLong / 2,
 		wait: func(context.Context, time.Duration) error {
 			l.say("sync")
 			return nil

@@ -337,7 +337,7 @@ func TestWhatAnAgentHasStartedEndsWithIt(t *testing.T) {
 	defer a.close()
 	<-a.ended
 	held.Close()
-	reader.SetReadDeadline(time.Now().Add(10 * time.Second))
+	reader.SetReadDeadline(time.Now().Add(time.Minute))
 	if _, err := reader.Read(make([]byte, 1)); err != io.EOF {
 		t.Errorf("its child runs on: %v", err)
 	}
