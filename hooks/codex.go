@@ -17,11 +17,6 @@ func codex() protocol {
 			}
 			return nothing
 		},
-		encode: func(e Event, text string) any {
-			if e.Name == "Stop" {
-				return map[string]string{"decision": "block", "reason": text}
-			}
-			return context(e, text)
-		},
+		encode: blockOrContext,
 	}
 }

@@ -48,12 +48,7 @@ func qwen() protocol {
 			read := sync.OnceValue(func() []string { return qwenRecord(e.Transcript) })
 			return func(m inbox.Message) bool { return QwenShows(read(), m) }
 		},
-		encode: func(e Event, text string) any {
-			if e.Name == "Stop" {
-				return map[string]string{"decision": "block", "reason": text}
-			}
-			return context(e, text)
-		},
+		encode: blockOrContext,
 	}
 }
 

@@ -133,3 +133,11 @@ func context(e Event, text string) any {
 	}
 	return map[string]any{"hookSpecificOutput": own}
 }
+
+// blockOrContext keeps a turn from its end, and adds context at any other event.
+func blockOrContext(e Event, text string) any {
+	if e.Name == "Stop" {
+		return map[string]string{"decision": "block", "reason": text}
+	}
+	return context(e, text)
+}
