@@ -12,6 +12,7 @@ import (
 // Attach finds the caller's session, or makes one, and records the client's id and process with it. A
 // session that was swept gets its mailbox, its alias if that is still free, and its dead letters back.
 func (b *Broker) Attach(ctx context.Context, c Caller) (Session, error) {
+	c = c.looked()
 	if s, ok := b.attached(c); ok {
 		return s, nil
 	}
@@ -44,7 +45,7 @@ func (b *Broker) Register(ctx context.Context, c Caller, alias string) (Session,
 			return Session{}, err
 		}
 	}
-	return b.attach(ctx, c, alias)
+	return b.attach(ctx, c.looked(), alias)
 }
 
 // attachment is one Attach while it holds the registry's lock.
@@ -95,8 +96,7 @@ func (b *Broker) bind(ctx context.Context, rows []row, a *attachment) ([]row, er
 	}
 	i := findSID(rows, a.sid)
 	a.created = a.sid == "" || i < 0
-	p, _ := client.Find(a.client)
-	if _, serves := p.Server(a.process.pid, a.caller.Getenv); serves && !a.created && b.state(rows[i]) == Alive {
+	if a.caller.serves && !a.created && b.state(rows[i]) == Alive {
 		a.process = process{} // a window that has opened the session keeps it: its person would not see there what the server does
 	}
 	if a.created && a.id == "" && a.caller.Explicit == "" {
@@ -177,7 +177,7 @@ func (b *Broker) bindRow(rows []row, a *attachment, former string) ([]row, error
 // unbindOthers takes the process away from other sessions. A client that has one session at a time has left
 // them, for example by /resume.
 func (b *Broker) unbindOthers(rows []row, a *attachment) {
-	if p, known := client.Find(a.client); a.process.pid == 0 || !known || p.Shared(a.process.pid, a.caller.Getenv) {
+	if p, known := client.Find(a.client); a.process.pid == 0 || !known || p.SharedProcess || a.caller.serves {
 		return
 	}
 	for i, r := range rows {

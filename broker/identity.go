@@ -42,6 +42,15 @@ type Caller struct {
 	// Proposed says that Alias is the word of a project's file, which may be anybody's: then an absent session keeps it,
 	// and its mail.
 	Proposed bool
+
+	serves bool // the client's process serves many sessions, by a file of the client's
+}
+
+// looked is c with what the client's files say of its process. They are read before the registry is locked.
+func (c Caller) looked() Caller {
+	p, _ := client.Find(c.Client)
+	_, c.serves = p.Server(c.PID, c.Getenv)
+	return c
 }
 
 func (c Caller) env(name string) string {
@@ -64,7 +73,7 @@ func (b *Broker) Resolve(ctx context.Context, c Caller) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
-	sid, err := b.resolve(rows, c)
+	sid, err := b.resolve(rows, c.looked())
 	if err != nil {
 		return Session{}, err
 	}
@@ -97,7 +106,7 @@ func (b *Broker) resolve(rows []row, c Caller) (string, error) {
 		}
 		// All that follows is about our process. Sessions may share it (Codex's daemon): then it
 		// does not tell which of them calls.
-		if p, _ := client.Find(c.Client); p.Shared(c.PID, c.Getenv) {
+		if p, _ := client.Find(c.Client); p.SharedProcess || c.serves {
 			return b.sidOfStart(c, p), nil
 		}
 	}

@@ -386,6 +386,25 @@ func TestAClientThatResumesAnotherSessionIsThatOne(t *testing.T) {
 	}
 }
 
+// Whoever waits for the registry's lock would wait for a disk of the client's, too.
+func TestAClientsFilesAreReadBeforeTheRegistryIsLocked(t *testing.T) {
+	w := newWorld(t)
+	looked := 0
+	getenv := func(name string) string {
+		if name == "KIMI_CODE_HOME" {
+			if looked++; w.isHeld(RegistryLock) {
+				t.Error("read with the registry locked")
+			}
+		}
+		return ""
+	}
+	w.attach(Caller{Client: "kimi", ClientID: "k1", PID: 10, Getenv: getenv})
+	w.register("amber", Caller{Client: "kimi", ClientID: "k1", PID: 20, Getenv: getenv})
+	if looked != 2 {
+		t.Errorf("looked %d times", looked)
+	}
+}
+
 func TestAnotherWordForAClientIsTheSameClient(t *testing.T) {
 	w := newWorld(t)
 	w.writeRegistry(`[{"session_id":"s1","alias":"amber","client_type":"claude-code"}]`)

@@ -2,9 +2,12 @@ package client
 
 import (
 	"errors"
+	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -152,17 +155,27 @@ func TestAProcessSaysThatItServesManySessions(t *testing.T) {
 	if err := os.MkdirAll(files, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"a.json": `{"pid":7,"port":4999,"host":"127.0.0.1"}`, "b.json": `{`, "c.json": `{"pid":8,"port":5000}`} {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	port, self := l.Addr().(*net.TCPAddr).Port, os.Getpid()
+	for name, text := range map[string]string{"a.json": fmt.Sprintf(`{"pid":%d,"port":%d,"host":"127.0.0.1"}`, self, port), "b.json": `{`} {
 		if err := os.WriteFile(filepath.Join(files, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for pid, want := range map[int]int{7: 4999, 8: 5000, 9: 0, 0: 0} {
+	for pid, want := range map[int]int{self: port, os.Getppid(): 0, 0: 0} {
 		if port, ok := kimi().Server(pid, getenv); port != want || ok != (want != 0) || kimi().Shared(pid, getenv) != ok {
 			t.Errorf("process %d: port %d, %v", pid, port, ok)
 		}
 	}
-	if !codex().Shared(9, getenv) || claude().Shared(7, getenv) {
+	if !codex().Shared(9, getenv) || claude().Shared(self, getenv) {
 		t.Error("another client")
+	}
+	// The process that wrote the file has ended, or is in another container: this one has its number.
+	if l.Close(); runtime.GOOS == "linux" && kimi().Shared(self, getenv) {
+		t.Error("a process that does not listen there is taken for a server")
 	}
 }

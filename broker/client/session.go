@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"c2c/broker/procstat"
 	"c2c/inbox/atomicfile"
 )
 
@@ -45,7 +46,8 @@ func readJSON(path string, into any) bool {
 }
 
 // Server gives the port on which a process of the client serves many sessions to programs of this machine, by the
-// client's own file; ok is false when it does not.
+// client's own file; ok is false when it does not. The file may be an old one, or of another container: so the process has
+// to listen there.
 func (p Profile) Server(pid int, getenv func(string) string) (port int, ok bool) {
 	if p.Servers == "" || pid <= 0 || getenv == nil {
 		return 0, false
@@ -55,7 +57,7 @@ func (p Profile) Server(pid int, getenv func(string) string) (port int, ok bool)
 	files, _ := os.ReadDir(dir)
 	for _, file := range files {
 		var said struct{ PID, Port int }
-		if readJSON(filepath.Join(dir, file.Name()), &said) && said.PID == pid {
+		if readJSON(filepath.Join(dir, file.Name()), &said) && said.PID == pid && procstat.Listens(pid, said.Port) {
 			return said.Port, true
 		}
 	}

@@ -26,7 +26,7 @@ var layers = map[string]string{
 	"inbox/fields":     "",
 	"inbox/filelock":   "inbox/atomicfile golang.org/x/sys",
 	"inbox":            "inbox/atomicfile inbox/fields inbox/filelock",
-	"broker/client":    "inbox/atomicfile",
+	"broker/client":    "broker/procstat inbox/atomicfile",
 	"broker/doctor":    "",
 	"broker/procstat":  "",
 	"broker":           "broker/client broker/doctor broker/procstat inbox inbox/atomicfile inbox/fields inbox/filelock wake golang.org/x/sys",
