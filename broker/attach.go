@@ -108,6 +108,11 @@ func (b *Broker) bind(ctx context.Context, rows []row, a *attachment) ([]row, er
 	if isPersonID(a.sid) {
 		a.client = ClientHuman
 	}
+	if a.caller.Start == "" && !a.created {
+		if s := b.session(rows[i]); s.Client == ClientWire && s.State == Alive {
+			a.client, a.process = ClientWire, process{}
+		}
+	}
 	if a.sid == "" {
 		if a.client == "" && a.caller.PID == 0 {
 			return nil, fmt.Errorf("find out who is calling: %w", ErrNoSession)

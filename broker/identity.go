@@ -155,8 +155,15 @@ func (b *Broker) isInherited(rows []row, sid string, c Caller) bool {
 		return false
 	}
 	s := b.session(rows[i])
+	_, known := client.Find(s.Client)
+	if s.Client == ClientWire {
+		_, known = client.Find(c.Client) // an agent that a daemon carries mail to is none of these
+	}
 	own, named := b.sidHere(rows, c)
-	switch _, known := client.Find(s.Client); {
+	switch {
+	case s.Client == ClientWire && s.Process != 0 && c.PID > 0:
+		agent, err := b.proc.find(c.PID)
+		return err != nil || agent.parent != s.Process
 	case c.PID > 0 && own == sid:
 		return false
 	case known && c.Client != "" && client.Name(c.Client) != s.Client && s.PID != 0 && s.State != Absent:
@@ -165,7 +172,7 @@ func (b *Broker) isInherited(rows []row, sid string, c Caller) bool {
 		return false
 	case named && (s.facts.Started || len(s.ClientIDs) > 0):
 		return true // it was resumed there, say
-	case s.Process == 0 || s.facts.Started: // a launcher may be above its client, until that has named its session
+	case s.Process == 0 || s.facts.Started && s.Client != ClientWire: // a launcher may be above its client, until that has named its session
 		return false
 	}
 	return own != "" || c.PID > 0 && !b.DescendsFrom(s, c.PID)
@@ -186,7 +193,7 @@ func (b *Broker) sidHere(rows []row, c Caller) (sid string, named bool) {
 	}
 	s := b.session(rows[i])
 	p, known := client.Find(s.Client)
-	return sid, known && len(s.ClientIDs) > 0 && !p.Shared(s.Process, c.Getenv)
+	return sid, known && len(s.ClientIDs) > 0 && !p.SharedProcess && !c.serves
 }
 
 // sidOfStart gives the mailbox that the terminal of a client was started with, until a session of the client has it.
@@ -196,7 +203,7 @@ func (b *Broker) sidOfStart(c Caller, p client.Profile) string {
 	if !p.Plugin || checkSID(sid) != nil || isPersonID(sid) {
 		return ""
 	}
-	if f := b.factsOf(sid); !f.Started && len(f.ClientIDs) > 0 {
+	if f := b.factsOf(sid); !f.Started && len(f.ClientIDs) > 0 || !sameClient(f.Client, c.Client) {
 		return ""
 	}
 	return sid

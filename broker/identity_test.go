@@ -316,7 +316,7 @@ func TestAClientInAnothersShellIsNotThatSession(t *testing.T) {
 	w.procs[12] = process{pid: 12, parent: 11, start: 12}
 	outer := w.register("amber", Caller{Start: "amber", Client: "claude", PID: 10})
 	inherited := env("C2C_MCP_SESSION_ID", outer.ID)
-	for _, name := range []string{"gemini", "kimi", "gem"} { // also before the outer one has named its session
+	for _, name := range []string{"gemini", "kimi", "copilot", "gem"} { // also before the outer one has named its session
 		w.wantNobody(ErrNoSession, Caller{Client: name, ClientID: "x", PID: 12, Getenv: inherited})
 		w.wantNobody(ErrNoSession, Caller{Client: name, PID: 12, Getenv: inherited})
 	}
@@ -384,6 +384,53 @@ func TestAClientThatResumesAnotherSessionIsThatOne(t *testing.T) {
 			w.wantResolve(amber.ID, Caller{Getenv: started})
 		}
 	}
+}
+
+// A wire daemon hands its session on in the same way. The agent itself need not call anything of c2c, so who calls first
+// is not the agent: its process is the one that the daemon has started.
+func TestAClientInTheShellOfAWireAgentIsNotThatSession(t *testing.T) {
+	w := newWorld(t)
+	w.procs[11] = process{pid: 11, parent: 10, start: 11} // the agent
+	w.procs[12] = process{pid: 12, parent: 11, start: 12} // a client that its shell has become
+	outer := w.register("amber", Caller{Start: "amber", Client: ClientWire, PID: 10})
+	inherited := env("C2C_MCP_SESSION_ID", outer.ID)
+	wantNobody := func() {
+		t.Helper()
+		for _, name := range []string{"claude", "gemini", "kimi", "mcp"} {
+			w.wantNobody(ErrNoSession, Caller{Client: name, ClientID: "x", PID: 12, Getenv: inherited})
+			w.wantNobody(ErrNoSession, Caller{Client: name, PID: 12, Getenv: inherited})
+		}
+	}
+	wantNobody()
+	agent := Caller{Client: "mcp", PID: 11, Getenv: inherited}
+	for _, agent.Client = range []string{"mcp", "kimi"} { // C2C_MCP_CLIENT_TYPE may say so
+		if got := w.attach(agent); got.ID != outer.ID || got.Process != 10 || got.Client != ClientWire {
+			t.Fatalf("the agent as %s got %+v, want %s", agent.Client, got, outer.ID)
+		}
+	}
+	wantNobody()
+
+	w.procs[90] = process{pid: 90, parent: 11, start: 6} // above our own process
+	w.wantResolve(outer.ID, Caller{Getenv: inherited})   // a command in the agent's shell
+	w.procs[90] = process{pid: 90, parent: 12, start: 6}
+	w.wantNobody(ErrNoSession, Caller{Client: "copilot", ClientID: "c1", Getenv: inherited}) // its hook does not tell its process
+	nested := w.attach(Caller{Client: "claude", ClientID: "u1", PID: 12, Getenv: inherited})
+	w.wantResolve(nested.ID, Caller{Getenv: inherited}) // a command in the shell of that one
+
+	delete(w.procs, 11)                                  // the daemon starts another agent
+	w.procs[14] = process{pid: 14, parent: 1, start: 14} // what the first one had started runs on
+	w.wantNobody(ErrNoSession, Caller{Client: "mcp", PID: 14, Getenv: inherited})
+	w.procs[13] = process{pid: 13, parent: 10, start: 13}
+	w.wantResolve(outer.ID, Caller{Client: "mcp", PID: 13, Getenv: inherited})
+
+	serves, err := w.Serve(outer.ID) // the daemon, seen from another PID namespace
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer serves()
+	w.proc = elsewhere{w.procs}
+	w.wantNobody(ErrNoSession, Caller{Client: "gemini", PID: 14, Getenv: inherited})
+	w.wantResolve(outer.ID, Caller{Client: "mcp", PID: 14, Getenv: inherited})
 }
 
 // Whoever waits for the registry's lock would wait for a disk of the client's, too.

@@ -57,6 +57,10 @@ func isPersonID(sid string) bool {
 // ClientHuman is the original's client_type of somebody at a terminal.
 const ClientHuman = "human"
 
+// ClientWire is the client of a session whose mail a wire daemon carries. The daemon is its process: it starts the agent,
+// and one after another.
+const ClientWire = "wire"
+
 // firstAlias is what the mailbox of a person is called when it is made.
 func (u *User) firstAlias(rows []row) string {
 	alias := u.Login

@@ -38,9 +38,6 @@ tested against the agent's documentation and its npm client, not with the agent.
   list                   all of this root
 `
 
-// wireClient is the client of its sessions in the registry.
-const wireClient = "wire"
-
 // wireDir is where the files of these daemons are, below the root.
 const wireDir = "wire"
 
@@ -134,7 +131,7 @@ func (d *wireDaemon) run(ctx context.Context) error {
 		return err
 	}
 	// Before anybody is told that it runs: the alias may be somebody else's.
-	sid, err := d.a.register(ctx, broker.Caller{Start: d.alias, Client: wireClient, PID: os.Getpid()}, d.alias)
+	sid, err := d.a.register(ctx, broker.Caller{Start: d.alias, Client: broker.ClientWire, PID: os.Getpid()}, d.alias)
 	if err != nil {
 		return err
 	}
