@@ -25,7 +25,12 @@ func (m *Mailbox) Stamp() (s Stamp, err error) {
 		}
 		s += Stamp(fmt.Sprintln(name, info.Sys().(*syscall.Stat_t).Ino, info.Size(), info.ModTime().UnixNano()))
 	}
-	held := 0 // files in the hands of readers
+	held, err := m.InHand()
+	return s + Stamp(fmt.Sprint(held)), err
+}
+
+// InHand counts the messages that readers have in their hands. It takes no lock.
+func (m *Mailbox) InHand() (count int, err error) {
 	err = m.inLease(func(dir *atomicfile.Dir) error {
 		files, err := mailFiles(dir)
 		for _, mf := range files {
@@ -33,11 +38,11 @@ func (m *Mailbox) Stamp() (s Stamp, err error) {
 				continue // in nobody's hands
 			}
 			var free bool
-			if free, err = mf.free(dir); !free {
-				held++
+			if free, err = mf.free(dir); err == nil && !free {
+				count += mf.count
 			}
 		}
 		return err
 	})
-	return s + Stamp(fmt.Sprint(held)), err
+	return count, err
 }

@@ -143,7 +143,7 @@ func (a *app) checkSettings() []doctor.Finding {
 	return report
 }
 
-// checkRoot also looks at the sessions in it, and at the wake daemon.
+// checkRoot also looks at the sessions in it, and at the daemons.
 func (a *app) checkRoot(ctx context.Context) []doctor.Finding {
 	root, source, err := broker.FindRoot(a.getenv, a.cwd)
 	if err != nil {
@@ -161,7 +161,7 @@ func (a *app) checkRoot(ctx context.Context) []doctor.Finding {
 	defer b.Close()
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	return append([]doctor.Finding{f, a.checkDaemon(ctx, b)}, b.Check(ctx, canWake)...)
+	return slices.Concat([]doctor.Finding{f, a.checkDaemon(ctx, b)}, a.checkWire(ctx, b), b.Check(ctx, canWake))
 }
 
 // canWake says whether there is a way to wake sessions of a client.

@@ -2,10 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,8 +14,6 @@ import (
 	"c2c/broker"
 	"c2c/broker/client"
 	"c2c/broker/ringer"
-	"c2c/cmd/cli"
-	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/wake"
 	"c2c/wake/daemon"
@@ -28,9 +25,10 @@ const wireHelp = `usage: c2c wire-daemon [options] <verb> [-- command of the age
 
 Carries the mail of a session to an agent that speaks the Wire protocol: the
 older client of Python, %q. The npm client of that name does not
-speak it. The agent is started in this directory when there is mail. Mail waits
-until its model has answered; what fails is tried again, later and later. It was
-tested against the agent's documentation and its npm client, not with the agent.
+speak it. The agent is tried at the start, and started in this directory when
+there is mail. Mail waits until its model has answered; what fails is tried
+again, later and later. It was tested against the agent's documentation and its
+npm client, not with the agent.
 
   start, stop, restart   the daemon of the session --alias
   run                    the same, in front; with --once until the mail is read
@@ -63,7 +61,7 @@ func (a *app) wireDaemon(ctx context.Context, args []string) error {
 	fs := a.verb("wire-daemon", fmt.Sprintf(wireHelp, strings.Join(client.Wire(), " ")), "wire-daemon start --alias amber")
 	alias := fs.String("alias", "", "the session's `name`, the same mailbox each time")
 	approve := fs.Bool("approve", false, "approve what the agent asks for; else it is rejected")
-	pidFile := fs.String("pidfile", "", "start, run: write the process id to this `file`, too")
+	pidFile := fs.String("pidfile", "", "start, run: write the process id to this new `file`, too")
 	once := fs.Bool("once", false, "run: give it what waits, and end")
 	asJSON := fs.Bool("json", false, "status, list: print JSON")
 	var agent []string
@@ -82,11 +80,13 @@ func (a *app) wireDaemon(ctx context.Context, args []string) error {
 		return err
 	}
 	defer b.Close()
-	dir, err := b.Dir().Sub(wireDir, true)
+	dir, err := openWire(b, slices.Contains([]string{"run", "start", "restart"}, verbs[0]))
 	if err != nil {
 		return err
 	}
-	defer dir.Close()
+	if dir != nil {
+		defer dir.Close()
+	}
 	if verbs[0] == "list" {
 		return a.listWire(ctx, b, dir, *asJSON)
 	}
@@ -117,6 +117,15 @@ func (a *app) wireDaemon(ctx context.Context, args []string) error {
 	return fmt.Errorf("%w: c2c wire-daemon %s is not known", errUsage, verbs[0])
 }
 
+// openWire gives nil if nothing is there, and nothing is to be made.
+func openWire(b *broker.Broker, create bool) (*atomicfile.Dir, error) {
+	dir, err := b.Dir().Sub(wireDir, create)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return dir, err
+}
+
 func (a *app) wireOf(b *broker.Broker, dir *atomicfile.Dir, alias string) *wireDaemon {
 	return &wireDaemon{Daemon: daemon.Daemon{Dir: dir, Name: strings.ToLower(alias), // an alias is the same in any case
 		What: "wire daemon of " + alias, Verb: "wire-daemon --alias " + alias}, alias: alias, a: a, b: b}
@@ -127,8 +136,13 @@ func (d *wireDaemon) run(ctx context.Context) error {
 	if len(d.Agent) == 0 {
 		d.Agent = client.Wire()
 	}
-	if err := d.free(); err != nil {
+	if err := d.Free(); err != nil {
 		return err
+	}
+	if !d.once { // who starts it in the background would not hear of it later
+		if err := d.bridge().Check(ctx); err != nil {
+			return fmt.Errorf("%w\nhint: %q is to be an agent that speaks Wire; another one stands after --", err, strings.Join(d.Agent, " "))
+		}
 	}
 	// Before anybody is told that it runs: the alias may be somebody else's.
 	sid, err := d.a.register(ctx, broker.Caller{Start: d.alias, Client: broker.ClientWire, PID: os.Getpid()}, d.alias)
@@ -141,13 +155,10 @@ func (d *wireDaemon) run(ctx context.Context) error {
 	return errors.Join(err, failed)
 }
 
-// free fails when the daemon runs.
-func (d *wireDaemon) free() error {
-	pid, err := d.PID()
-	if err == nil && pid != 0 {
-		err = fmt.Errorf("the %s runs already, process %d; c2c %s stop ends it", d.What, pid, d.Verb)
-	}
-	return err
+// bridge is the way to its agent, whose environment has more.
+func (d *wireDaemon) bridge(more ...string) *wire.Bridge {
+	return wire.New(wire.Config{Argv: d.Agent, Dir: d.In, Approve: d.Approve, Version: broker.Version, Tell: d.tell,
+		Env: append(append(client.Clean(os.Environ()), "C2C_MCP_BROKER_ROOT="+d.b.Root()), more...)})
 }
 
 // work is run with the daemon's lock.
@@ -160,8 +171,7 @@ func (d *wireDaemon) work(ctx context.Context, sid string) error {
 	if release != nil {
 		defer release()
 	}
-	bridge := wire.New(wire.Config{Argv: d.Agent, Dir: d.In, Approve: d.Approve, Version: broker.Version, Tell: d.tell,
-		Env: append(client.Clean(os.Environ()), "C2C_MCP_SESSION_ID="+sid, "C2C_MCP_BROKER_ROOT="+d.b.Root())})
+	bridge := d.bridge("C2C_MCP_SESSION_ID=" + sid)
 	d.a.log.Info("wire daemon runs", "process", os.Getpid(), "session", sid, "root", d.b.Root())
 	if d.once {
 		err = d.carryOnce(ctx, sid, bridge)
@@ -197,7 +207,7 @@ func (d *wireDaemon) carryOnce(ctx context.Context, sid string, bridge *wire.Bri
 }
 
 func (d *wireDaemon) start(ctx context.Context) error {
-	if err := d.free(); err != nil {
+	if err := d.Free(); err != nil {
 		return err
 	}
 	args := []string{"wire-daemon", "run", "--alias", d.alias, fmt.Sprintf("--approve=%t", d.Approve), "--pidfile", d.PIDFile, "--"}
@@ -221,134 +231,4 @@ func (d *wireDaemon) restart(ctx context.Context) error {
 		return err
 	}
 	return d.start(ctx)
-}
-
-// wireKept is the file of a daemon: what it was started with, and what its agent does.
-type wireKept struct {
-	wireOptions
-	State wire.State `json:"state,omitzero"`
-}
-
-func (d *wireDaemon) tell(s wire.State) {
-	text, err := json.Marshal(wireKept{d.wireOptions, s})
-	if err == nil {
-		err = d.Dir.Replace(d.Name+wireSuffix, append(text, '\n'))
-	}
-	if err != nil {
-		d.a.log.Warn("state is not kept", "err", err)
-	}
-	d.a.log.Info("agent", "state", s.Agent, "cause", s.Cause, "approval", s.Approval)
-}
-
-const wireSuffix = ".json"
-
-func (d *wireDaemon) kept() (k wireKept, err error) {
-	text, err := d.Dir.ReadIf(d.Name + wireSuffix)
-	if err == nil && text != nil {
-		err = json.Unmarshal(text, &k)
-	}
-	if err != nil {
-		err = fmt.Errorf("read the state of the %s: %w", d.What, err)
-	}
-	return k, err
-}
-
-// wireStatus is what is known of one daemon.
-type wireStatus struct {
-	Alias string `json:"alias"`
-	PID   int    `json:"pid,omitempty"` // 0: it does not run
-	wireKept
-	Waiting  int       `json:"waiting"` // messages
-	LastRing wake.Ring `json:"last_ring,omitzero"`
-}
-
-func (d *wireDaemon) look(ctx context.Context) (st wireStatus, err error) {
-	st.Alias = d.alias
-	if st.PID, err = d.PID(); err != nil {
-		return st, err
-	}
-	if st.wireKept, err = d.kept(); err != nil {
-		st.State.Cause = err.Error() // a damaged file hides nobody else
-	}
-	if st.PID == 0 && st.State.Agent != wire.Failed {
-		st.State.Agent = wire.Off // it may have been killed
-	}
-	s, err := d.b.Resolve(ctx, broker.Caller{Explicit: d.alias})
-	if errors.Is(err, broker.ErrNoSession) {
-		return st, nil
-	}
-	var box *inbox.Mailbox
-	if err == nil {
-		st.LastRing = s.LastRing
-		box, err = d.b.Mailbox(s.ID)
-	}
-	if err != nil {
-		return st, err
-	}
-	msgs, err := box.Peek(ctx)
-	st.Waiting = len(msgs)
-	return st, err
-}
-
-func (st wireStatus) print(w io.Writer) {
-	state := "no wire daemon runs"
-	if st.PID != 0 {
-		state = fmt.Sprintf("wire daemon runs, process %d", st.PID)
-	}
-	fmt.Fprintf(w, "%s: %s\n", st.Alias, state)
-	if len(st.Agent) > 0 {
-		fmt.Fprintf(w, "  agent %q in %s\n", strings.Join(st.Agent, " "), st.In)
-	}
-	agent := st.State.Agent
-	if st.State.Cause != "" {
-		agent += ": " + st.State.Cause
-	}
-	fmt.Fprintf(w, "  %s\n", agent)
-	if st.State.Approval != "" {
-		fmt.Fprintf(w, "  %s\n", st.State.Approval)
-	}
-	if !st.LastRing.At.IsZero() {
-		fmt.Fprintf(w, "  last mail: %s\n", st.LastRing)
-	}
-	fmt.Fprintf(w, "  %d waiting\n", st.Waiting)
-}
-
-func (d *wireDaemon) status(ctx context.Context, asJSON bool) error {
-	st, err := d.look(ctx)
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		return cli.JSON(d.a.stdout, st)
-	}
-	st.print(d.a.stdout)
-	return nil
-}
-
-// listWire tells of all daemons of a root that ever ran.
-func (a *app) listWire(ctx context.Context, b *broker.Broker, dir *atomicfile.Dir, asJSON bool) error {
-	names, err := dir.Names()
-	if err != nil {
-		return err
-	}
-	all := []wireStatus{}
-	slices.Sort(names)
-	for _, name := range names {
-		alias, ok := strings.CutSuffix(name, wireSuffix)
-		if !ok || atomicfile.IsTemp(name) {
-			continue
-		}
-		st, err := a.wireOf(b, dir, alias).look(ctx)
-		if err != nil {
-			return err
-		}
-		all = append(all, st)
-	}
-	if asJSON {
-		return cli.JSON(a.stdout, all)
-	}
-	for _, st := range all {
-		st.print(a.stdout)
-	}
-	return nil
 }

@@ -169,24 +169,31 @@ func TestAWireDaemonCarriesMailUntilItIsStopped(t *testing.T) {
 
 func TestABridgeKilledBetweenDrainAndPromptDeliversOnceAfterwards(t *testing.T) {
 	t.Parallel()
-	p := newWirePlace(t, wireagent.Mute)
+	p := newWirePlace(t, "")
 	p.known()
 	p.run(p.words("start")...)
+	p.becomes(wireagent.Mute)
 	p.send("m-1")
-	p.until("the agent is asked", func() bool { return strings.Contains(p.got(), `"initialize"`) })
-	if m := p.message("m-1"); m.State != "handed" {
-		t.Errorf("in its hands: %+v", m)
+	p.until("the agent is asked", func() bool { return strings.Count(p.got(), `"initialize"`) == 2 }) // start has tried one
+	if m, st := p.message("m-1"), p.status(); m.State != "handed" || st.Waiting != 0 || st.Handed != 1 {
+		t.Errorf("in its hands: %+v, %+v", m, st)
 	}
 	if err := syscall.Kill(p.status().PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	p.until("it is gone", func() bool { return p.status().PID == 0 })
-	if st, m := p.status(), p.message("m-1"); st.Waiting != 1 || st.State.Agent != wire.Off || m.State != "queued" && m.State != "rung" {
+	if out := p.run("doctor"); !strings.Contains(out, "wire daemon of amber: it was killed, and mail waits (1): c2c wire-daemon --alias amber restart") {
+		t.Errorf("doctor:\n%s", out)
+	}
+	if st, m := p.status(), p.message("m-1"); st.Waiting != 1 || st.Handed != 0 || st.State.Agent != wire.Off || m.State != "queued" && m.State != "rung" {
 		t.Errorf("after the kill: %+v, %+v", st, m)
 	}
 	p.becomes("")
-	p.run(p.words("start")...)
+	p.run(p.words("restart")...)
 	p.until("m-1 is read", func() bool { return p.message("m-1").State == "read" })
+	if out := p.run("doctor"); strings.Contains(out, "it was killed") {
+		t.Errorf("doctor:\n%s", out)
+	}
 	if n := strings.Count(p.got(), "the body of m-1"); n != 1 {
 		t.Errorf("the agents were given m-1 %d times:\n%s", n, p.got())
 	}
@@ -226,6 +233,43 @@ func TestWhatAnAgentDoesNotTakeIsToldByStatusAndWaits(t *testing.T) {
 	}
 }
 
+func TestWhatIsNoWireAgentIsToldAtStart(t *testing.T) {
+	t.Parallel()
+	p := newWirePlace(t, wireagent.Exits)
+	out, err := p.try(p.words("start")...)
+	for _, want := range []string{"did not start", "unknown option '--wire'", "is to be an agent that speaks Wire"} {
+		if err == nil || !strings.Contains(out, want) {
+			t.Errorf("%v, without %q:\n%s", err, want, out)
+		}
+	}
+	if st := p.status(); st.PID != 0 || st.State.Agent != wire.Failed {
+		t.Errorf("status %+v", st)
+	}
+	if out := p.run("list"); strings.Contains(out, "amber") {
+		t.Errorf("it is a session:\n%s", out)
+	}
+}
+
+func TestWhoLooksForWireDaemonsMakesNothing(t *testing.T) {
+	t.Parallel()
+	p := newWirePlace(t, "")
+	for verb, want := range map[string]string{"status": "amber: no wire daemon runs", "stop": "no wire daemon of amber runs"} {
+		if out := p.run(p.words(verb)...); !strings.Contains(out, want) {
+			t.Errorf("%s: %s", verb, out)
+		}
+	}
+	if out := p.run("wire-daemon", "list"); !strings.Contains(out, "no wire daemon was started here") {
+		t.Errorf("list: %q", out)
+	}
+	if out := p.run("wire-daemon", "list", "--json"); out != "[]\n" {
+		t.Errorf("list --json: %q", out)
+	}
+	p.run("doctor")
+	if _, err := os.Stat(filepath.Join(p.root(), wireDir)); err == nil {
+		t.Error("a directory was made")
+	}
+}
+
 func TestAWireDaemonTakesNobodysAlias(t *testing.T) {
 	t.Parallel()
 	p := newWirePlace(t, "")
@@ -240,7 +284,7 @@ func TestAWireDaemonTakesNobodysAlias(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer serves.Release()
-	if out, err := p.try(p.words("start")...); err == nil || !strings.Contains(out, "did not start") {
+	if out, err := p.try(p.words("start")...); err == nil || !strings.Contains(out, `"amber" is alive already`) {
 		t.Errorf("%v, %s", err, out)
 	}
 	if _, err := p.try("wire-daemon", "start"); err == nil {

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -33,7 +34,7 @@ const (
 
 // Daemon is one background process.
 type Daemon struct {
-	Dir  *atomicfile.Dir // where its files are
+	Dir  *atomicfile.Dir // where its files are; nil if nobody has made that: then no daemon runs
 	Name string          // how their names begin
 	What string          // what people call it
 	Verb string          // the command of c2c that has start and stop for it
@@ -64,21 +65,14 @@ func (d Daemon) Run(ctx context.Context, work func(context.Context)) (err error)
 		return err
 	}
 	if !ok {
-		which := ""
-		if pid, err := d.PID(); err == nil && pid != 0 {
-			which = fmt.Sprintf(", process %d", pid)
-		}
-		return fmt.Errorf("a %s runs already%s; c2c %s stop ends it", d.What, which, d.Verb)
+		pid, _ := d.PID()
+		return d.errRuns(pid)
 	}
 	if d.Also != "" { // first: who has seen the other one may read it
-		if err := os.WriteFile(d.Also, pidLine(), 0o600); err != nil {
+		if err := d.writeAlso(); err != nil {
 			return err
 		}
-		defer func() {
-			if rerr := os.Remove(d.Also); !errors.Is(rerr, fs.ErrNotExist) {
-				err = errors.Join(err, rerr)
-			}
-		}()
+		defer func() { err = errors.Join(err, d.removeAlso()) }()
 	}
 	if err := d.Dir.Replace(d.pidFile(), pidLine()); err != nil {
 		return err
@@ -96,6 +90,24 @@ func (d Daemon) Run(ctx context.Context, work func(context.Context)) (err error)
 	defer changes.Close()
 	changes.Until(ctx, filepath.Join(d.Dir.Path(), d.pidFile()), d.stopped)
 	return nil
+}
+
+// Free fails when the daemon runs.
+func (d Daemon) Free() error {
+	pid, err := d.PID()
+	if err == nil && pid != 0 {
+		err = d.errRuns(pid)
+	}
+	return err
+}
+
+// errRuns says that the daemon runs. pid is 0 if it has just begun.
+func (d Daemon) errRuns(pid int) error {
+	which := ""
+	if pid != 0 {
+		which = fmt.Sprintf(", process %d", pid)
+	}
+	return fmt.Errorf("a %s runs already%s; c2c %s stop ends it", d.What, which, d.Verb)
 }
 
 func pidLine() []byte { return append(strconv.AppendInt(nil, int64(os.Getpid()), 10), '\n') }
@@ -116,6 +128,9 @@ func (d Daemon) removePID() error {
 // runs says whether there is a daemon. It makes no lock file, and does not take the lock: a daemon that starts
 // at that moment would think that another one runs.
 func (d Daemon) runs() (bool, error) {
+	if d.Dir == nil {
+		return false, nil
+	}
 	lock, err := d.Dir.Open(d.lockFile(), os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -126,6 +141,18 @@ func (d Daemon) runs() (bool, error) {
 	defer lock.Close()
 	free, err := filelock.FreeFile(lock)
 	return err == nil && !free, err
+}
+
+// Killed says whether the last daemon has not ended by itself.
+func (d Daemon) Killed() (bool, error) {
+	if runs, err := d.runs(); err != nil || runs {
+		return false, err
+	}
+	_, err := d.Dir.Stat(d.pidFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // PID is the daemon's process as it sees itself, 0 when none runs. It is for people to read: in another PID namespace
@@ -156,6 +183,10 @@ func (d Daemon) Start(ctx context.Context, dir string, env []string, args ...str
 		return 0, err
 	}
 	defer log.Close()
+	begin, err := log.Seek(0, io.SeekEnd)
+	if err != nil {
+		return 0, err
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return 0, fmt.Errorf("find c2cd: %w", err)
@@ -177,10 +208,27 @@ func (d Daemon) Start(ctx context.Context, dir string, env []string, args ...str
 		case <-ctx.Done():
 			return 0, context.Cause(ctx)
 		case <-ended:
-			return 0, fmt.Errorf("the %s did not start; %s tells why", d.What, d.Log())
+			return 0, fmt.Errorf("the %s did not start (%s): %s", d.What, d.Log(), d.whySince(begin))
 		case <-time.After(lookTime):
 		}
 	}
+}
+
+// whySince is the error in the log since a place in it, as c2c prints one.
+func (d Daemon) whySince(place int64) string {
+	log, err := d.Dir.Open(d.logFile(), os.O_RDONLY)
+	if err != nil {
+		return err.Error()
+	}
+	defer log.Close()
+	said, _ := io.ReadAll(io.NewSectionReader(log, place, maxLog))
+	var why []string
+	for line := range strings.Lines(string(said)) {
+		if text, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "c2c: "); ok {
+			why = append(why, text)
+		}
+	}
+	return strings.Join(why, "\n")
 }
 
 func (d Daemon) openLog() (*os.File, error) {

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,5 +60,93 @@ func TestStopEndsTheDaemonAndNoProcessByItsNumber(t *testing.T) {
 	}
 	if ran, err := d.Stop(t.Context()); err != nil || ran {
 		t.Errorf("stopped again: %v, %v", ran, err)
+	}
+}
+
+// A person may name any file.
+func TestAFileThatIsNoPIDFileOfOursStays(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	dir, err := atomicfile.Create(filepath.Join(home, "root"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	d := Wake(dir)
+	d.Also = filepath.Join(home, "also.pid")
+	write := func(path, text string) error { return os.WriteFile(path, []byte(text), 0o600) }
+	other := filepath.Join(home, "other")
+	for what, put := range map[string]func() error{
+		"a text":            func() error { return write(d.Also, "dear diary") },
+		"another's process": func() error { return write(d.Also, "1\n") },
+		"a directory":       func() error { return os.Mkdir(d.Also, 0o700) },
+		"a FIFO":            func() error { return syscall.Mkfifo(d.Also, 0o600) },
+		"a link":            func() error { return errors.Join(write(other, ""), os.Symlink(other, d.Also)) },
+		"a link to nothing": func() error { return os.Symlink(filepath.Join(home, "none"), d.Also) },
+	} {
+		if err := put(); err != nil {
+			t.Fatal(err)
+		}
+		before, _ := os.Lstat(d.Also)
+		if err := d.Run(t.Context(), func(context.Context) { t.Errorf("%s: it runs", what) }); err == nil || !strings.Contains(err.Error(), d.Also) {
+			t.Errorf("%s: %v", what, err)
+		}
+		after, err := os.Lstat(d.Also)
+		if err != nil || !os.SameFile(before, after) || before.Size() != after.Size() {
+			t.Errorf("%s: it is now %v, %v", what, after, err)
+		}
+		if err := os.Remove(d.Also); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text, err := os.ReadFile(other); err != nil || len(text) > 0 {
+		t.Errorf("behind the link: %q, %v", text, err)
+	}
+}
+
+func TestTheOtherPIDFileIsThereWhileItRuns(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	dir, err := atomicfile.Create(filepath.Join(home, "root"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	d := Wake(dir)
+	d.Also = filepath.Join(home, "also.pid")
+	runs := func(what string) {
+		t.Helper()
+		err := d.Run(t.Context(), func(context.Context) {
+			if text, err := os.ReadFile(d.Also); err != nil || string(text) != string(pidLine()) {
+				t.Errorf("%s: it holds %q, %v", what, text, err)
+			}
+		})
+		if _, serr := os.Stat(d.Also); err != nil || serr == nil {
+			t.Errorf("%s: %v; it stays: %v", what, err, serr == nil)
+		}
+	}
+	runs("no file")
+	if err := os.WriteFile(d.Also, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runs("an empty file")
+	left := []byte("123456789\n") // of a daemon that was killed
+	if err := errors.Join(dir.Replace(d.pidFile(), left), os.WriteFile(d.Also, left, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if killed, err := d.Killed(); !killed || err != nil {
+		t.Errorf("killed: %v, %v", killed, err)
+	}
+	runs("what a killed one has left")
+	if killed, err := d.Killed(); killed || err != nil {
+		t.Errorf("ended: %v, %v", killed, err)
+	}
+	err = d.Run(t.Context(), func(context.Context) {
+		if err := os.WriteFile(d.Also, []byte("mine"), 0o600); err != nil {
+			t.Error(err)
+		}
+	})
+	if text, rerr := os.ReadFile(d.Also); err != nil || rerr != nil || string(text) != "mine" {
+		t.Errorf("what somebody has written there meanwhile: %q, %v, %v", text, rerr, err)
 	}
 }

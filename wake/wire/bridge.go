@@ -94,6 +94,15 @@ func (b *Bridge) Ready(context.Context) error {
 	return nil
 }
 
+// Check starts the agent and ends it: it fails when that is none that speaks Wire.
+func (b *Bridge) Check(ctx context.Context) error {
+	if err := b.open(ctx); err != nil {
+		return b.failed(ctx, err)
+	}
+	b.Close(ctx)
+	return nil
+}
+
 // Carry implements wake.Carrier. The agent has all of the messages or none.
 func (b *Bridge) Carry(ctx context.Context, msgs []inbox.Message) (had []string, err error) {
 	if err := b.open(ctx); err != nil {

@@ -1,0 +1,66 @@
+package daemon
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// maxPIDLine is more than a process id takes.
+const maxPIDLine = 32
+
+// writeAlso writes the process id to a file that a person has named. What stands there is kept, unless a daemon of ours that
+// was killed has left it: then our own pid file is left, too, and says the same.
+func (d Daemon) writeAlso() (err error) {
+	foreign := fmt.Errorf("%s is no pid file of the %s: name another one, or remove it", d.Also, d.What)
+	f, err := os.OpenFile(d.Also, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	if errors.Is(err, syscall.ELOOP) {
+		return foreign
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	left, err := d.Dir.ReadIf(d.pidFile())
+	if err != nil {
+		return err
+	}
+	if !holds(f, left) {
+		return foreign
+	}
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err = f.WriteAt(pidLine(), 0)
+	return err
+}
+
+// holds says whether a regular file holds a text, or nothing.
+func holds(f *os.File, text []byte) bool {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxPIDLine))
+	return err == nil && (len(data) == 0 || bytes.Equal(data, text))
+}
+
+// removeAlso removes the file, if it is still what we have written.
+func (d Daemon) removeAlso() error {
+	f, err := os.OpenFile(d.Also, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || info.Size() == 0 || !holds(f, pidLine()) {
+		return err
+	}
+	return os.Remove(d.Also)
+}
