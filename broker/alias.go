@@ -14,8 +14,8 @@ import (
 
 // AliasTakenError says that another session has the alias and is, or may be, alive.
 type AliasTakenError struct {
-	Alias, Holder string // the alias as its holder writes it; the holder's session id
-	Suggested     string // free at this moment
+	Alias     string // as its holder writes it
+	Suggested string // free at this moment
 }
 
 func (e *AliasTakenError) Error() string {

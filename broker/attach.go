@@ -208,7 +208,7 @@ func (b *Broker) claimAlias(rows []row, a *attachment) ([]row, error) {
 			a.alias, a.evicted = "", nil
 			return rows, nil
 		default:
-			return nil, &AliasTakenError{Alias: r.alias(), Holder: r.sid(), Suggested: freeAlias(rows, a.alias)}
+			return nil, &AliasTakenError{Alias: r.alias(), Suggested: freeAlias(rows, a.alias)}
 		}
 	}
 	return kept, nil

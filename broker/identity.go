@@ -232,7 +232,7 @@ func (b *Broker) sidToStart(rows []row, c Caller) (string, error) {
 	if r := b.receiver(rows, c.Start); r != nil {
 		s := b.session(r)
 		if own := c.PID > 0 && s.Process == c.PID; !own && s.State != Absent && (s.State != Unknown || s.PID != 0) {
-			return "", &AliasTakenError{Alias: s.Alias, Holder: s.ID, Suggested: freeAlias(rows, c.Start)}
+			return "", &AliasTakenError{Alias: s.Alias, Suggested: freeAlias(rows, c.Start)}
 		}
 		return s.ID, nil
 	}

@@ -75,7 +75,7 @@ func TestTakeoverNeedsAnAbsentHolderAndMovesTheMail(t *testing.T) {
 	r := w.send(amber, "birch", "for birch")
 	_, err := w.Register(ctx, Caller{PID: 30}, "BIRCH")
 	var taken *AliasTakenError
-	if !errors.As(err, &taken) || taken.Holder != birch.ID || taken.Suggested != "BIRCH-2" {
+	if !errors.As(err, &taken) || taken.Alias != birch.Alias || taken.Suggested != "BIRCH-2" {
 		t.Fatalf("alive holder: %v", err)
 	}
 	delete(w.procs, 20)
