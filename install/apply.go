@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"c2c/inbox/atomicfile"
@@ -106,6 +107,9 @@ func (p *Plan) steps() (steps []Change, dirs []string, err error) {
 	}
 	if p.recorded {
 		p.journal.Dirs = mergeDirs(p.journal.Dirs, dirs)
+		if !slices.Contains(dirs, filepath.Dir(p.stateDir)) { // it was there
+			p.journal.Dirs = mergeDirs(p.journal.Dirs, p.unlisted())
+		}
 		steps[0] = p.journal.change()
 	}
 	return steps, dirs, nil
@@ -211,8 +215,19 @@ func (p *Plan) finish() error {
 		return err
 	}
 	// Those that have our name are ours even when a crash came before the journal.
-	_, err = removeDirs(mergeDirs(j.Dirs, []string{filepath.Dir(p.stateDir), p.stateDir}))
+	_, err = removeDirs(slices.Concat(j.Dirs, p.unlisted(), []string{filepath.Dir(p.stateDir), p.stateDir}))
 	return err
+}
+
+// unlisted are our directories and those above them in the home, where there was no journal: a kill may have come before
+// it was there, or after it went, and nothing else tells who has made them.
+func (p *Plan) unlisted() (dirs []string) {
+	if p.journal.file.data == nil {
+		for dir := p.stateDir; strings.HasPrefix(dir, p.home+"/"); dir = filepath.Dir(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
 }
 
 // removeDirs removes what is empty of dirs, innermost first, and returns those

@@ -34,12 +34,9 @@ func (b *box) crash(p *Plan, count int) bool {
 	return done < len(steps)
 }
 
-// whole is a box whose home has the directories that are nobody's own.
-func whole(t *testing.T) *box {
+// shared is a box whose project has another server.
+func shared(t *testing.T) *box {
 	b := newBox(t)
-	if err := os.MkdirAll(b.path("home/.local/state"), 0o700); err != nil {
-		t.Fatal(err)
-	}
 	b.write("project/.mcp.json", `{"mcpServers": {"other": {"command": "other"}}}`, 0o644)
 	return b
 }
@@ -49,7 +46,7 @@ func TestACrashBetweenAnyTwoStepsCanBeUndone(t *testing.T) {
 		for _, again := range []bool{false, true} {
 			for count, more := 0, true; more; count++ {
 				t.Run(fmt.Sprintf("%s %d %v", client, count, again), func(t *testing.T) {
-					b := whole(t)
+					b := shared(t)
 					before := b.tree()
 					more = b.crash(b.plan(client), count)
 					if again {
@@ -67,7 +64,7 @@ func TestACrashOfAnUninstallIsCompletedByTheNext(t *testing.T) {
 	for _, client := range Clients() {
 		for count, more := 0, true; more; count++ {
 			t.Run(fmt.Sprintf("%s %d", client, count), func(t *testing.T) {
-				b := whole(t)
+				b := shared(t)
 				before := b.tree()
 				b.install(client)
 				p, err := PlanUninstall(client, b.o)
@@ -105,7 +102,7 @@ func TestWhatADeadWriterLeftGoesAndALivingOnesStays(t *testing.T) {
 }
 
 func TestWhatADeadInstallLeftBesideAnUnchangedFileGoes(t *testing.T) {
-	b := whole(t)
+	b := shared(t)
 	before := b.tree()
 	b.crash(b.plan(Claude), 3) // the script's directory is made, and no file is edited
 	b.write("home/.claude/hooks/.c2c.tmp.999999999.1", "half", 0o600)
@@ -113,20 +110,39 @@ func TestWhatADeadInstallLeftBesideAnUnchangedFileGoes(t *testing.T) {
 	b.wantTree(before)
 }
 
-// The list of what c2c made goes before the directories that it is in: a crash in between leaves them empty.
+// The list of what c2c made goes before the directories that it is in, and comes after them: a kill leaves them empty.
 func TestEmptyDirectoriesOfOursGo(t *testing.T) {
-	for _, name := range []string{"home/.local/state/c2c/install", "home/.local/state/c2c"} {
-		b := whole(t)
+	const ours = ".local/state/c2c/install"
+	for dir := ours; dir != "."; dir = filepath.Dir(dir) {
+		b := shared(t)
 		before := b.tree()
-		if err := os.MkdirAll(b.path(name), 0o700); err != nil {
+		if err := os.MkdirAll(b.path("home/"+dir), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		b.uninstall(Claude)
 		b.wantTree(before)
 	}
-	b := whole(t)
-	b.write("home/.local/state/c2c/install/mine", "", fs.FileMode(0o600))
+	for dir := ours; dir != "."; dir = filepath.Dir(dir) {
+		b := shared(t)
+		b.write("home/"+dir+"/mine", "", fs.FileMode(0o600))
+		before := b.tree()
+		b.uninstall(Claude)
+		b.wantTree(before)
+	}
+	// With the list nobody else's goes: neither an empty one of the person's, nor what is above another directory for state.
+	b := shared(t)
+	if err := os.MkdirAll(b.path("home/.local/state"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	before := b.tree()
+	b.install(Claude)
+	b.uninstall(Claude)
+	b.wantTree(before)
+	b.o.StateDir = b.path("state/of/mine/c2c/install")
+	if err := os.MkdirAll(b.path("state/of/mine"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	before = b.tree()
 	b.uninstall(Claude)
 	b.wantTree(before)
 }

@@ -59,15 +59,15 @@ func TestCommentsAroundOursStay(t *testing.T) {
 		before, want string
 	}{
 		{"first of two", claudeServerEditor(o),
-			"{\n  \"mcpServers\": {\n    // one\n    \"c2c\": {},\n    // two\n    \"b\": {} // three\n  }\n}\n",
+			"{\n  \"mcpServers\": {\n    // one\n    \"c2c\": {\"args\": [\"mcp\"]},\n    // two\n    \"b\": {} // three\n  }\n}\n",
 			"{\n  \"mcpServers\": {\n    // one\n    // two\n    \"b\": {} // three\n  }\n}\n"},
 		{"last of two", claudeServerEditor(o),
-			"{\n  \"mcpServers\": {\n    \"b\": {}, // one\n    \"c2c\": {} // two\n  }\n}\n",
+			"{\n  \"mcpServers\": {\n    \"b\": {}, // one\n    \"c2c\": {\"args\": [\"mcp\"]} // two\n  }\n}\n",
 			"{\n  \"mcpServers\": {\n    \"b\": {} // one\n // two\n  }\n}\n"},
 		{"table", codexServer(o),
-			"a = 1\n\n# one\n[mcp_servers.c2c]\nb = 1\n# two\n\n# three\n[c]\n", "a = 1\n\n# one\n# two\n\n# three\n[c]\n"},
+			"a = 1\n\n# one\n[mcp_servers.c2c]\nargs = [\"mcp\"]\n# two\n\n# three\n[c]\n", "a = 1\n\n# one\n# two\n\n# three\n[c]\n"},
 	} {
-		got, err := c.editor.strip("f", []byte(c.before), nil)
+		got, err := c.editor.strip("f", []byte(c.before), []byte{})
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s: error %v and\n%s\nwant\n%s", c.name, err, got, c.want)
 		}

@@ -8,7 +8,8 @@
 // On disk, in Options.StateDir: undo.json, with what each edited file was before
 // and the hash of what we made of it, and with the directories that we created.
 // Uninstall puts a file back byte for byte when nobody else edited it since, and
-// else takes out only what is ours. When nothing is left to undo, it goes too.
+// else takes out only what is ours. A file that it cannot understand stays, with its
+// record. When nothing is left to undo, the records go too.
 //
 // Plans are applied one after the other, under a lock, and only while every file
 // is still as it was planned from. The package prints nothing.
@@ -22,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -59,7 +61,9 @@ type Plan struct {
 	Client  string
 	Changes []Change
 	Notes   []string // what the person should know or do afterwards
+	Left    []error  // of an uninstall: files that it cannot edit, and why
 
+	home     string
 	stateDir string
 	journal  *journal
 	recorded bool                  // the journal has new records
@@ -182,9 +186,22 @@ func PlanUninstall(client string, o Options) (*Plan, error) {
 	if targets, err = p.withRecorded(targets); err != nil {
 		return nil, err
 	}
+	var left []byte // what stands in files that cannot be edited
 	for _, t := range targets {
-		if err := p.remove(t); err != nil {
-			return nil, err
+		if t.editor.kind() == kindScript && bytes.Contains(left, []byte(t.path)) {
+			continue // it would be missing there
+		}
+		f, err := readFile(t.path)
+		if err == nil {
+			err = p.remove(t, f)
+		}
+		if err != nil {
+			p.Left = append(p.Left, err)
+			if f != nil {
+				left = append(left, f.data...)
+			}
+		} else if p.journal.find(t.path) != nil {
+			p.finished = append(p.finished, t.path)
 		}
 	}
 	return p, nil
@@ -198,7 +215,7 @@ func begin(client string, o Options) (setup, []target, *Plan, error) {
 	}
 	j, err := readJournal(o.StateDir)
 	// After the journal was read: who has the lock now may be at the files that are read next.
-	return s, targets, &Plan{Client: client, stateDir: o.StateDir, journal: j, overlaps: isLocked(o.StateDir)}, err
+	return s, targets, &Plan{Client: client, home: filepath.Clean(o.Home), stateDir: o.StateDir, journal: j, overlaps: isLocked(o.StateDir)}, err
 }
 
 // withRecorded adds the files of which only undo records tell, such as the .mcp.json of another project,
@@ -220,15 +237,11 @@ func (p *Plan) withRecorded(targets []target) ([]target, error) {
 	return targets, nil
 }
 
-// remove plans to take our part out of t, where it is.
-func (p *Plan) remove(t target) error {
+// remove plans to take our part out of t, where it is. f is its file.
+func (p *Plan) remove(t target, f *file) (err error) {
 	r := p.journal.find(t.path)
-	if r != nil {
-		p.finished = append(p.finished, t.path)
-	}
-	f, err := readFile(t.path)
-	if err != nil || f.data == nil || r != nil && r.untouched(f.data) {
-		return err
+	if f.data == nil || r != nil && r.untouched(f.data) {
+		return nil
 	}
 	c := f.change(nil, f.mode)
 	if r != nil && hash(f.data) == r.AfterSHA256 {
@@ -245,8 +258,11 @@ func (p *Plan) remove(t target) error {
 	if c.After != nil && bytes.Equal(c.After, f.data) && c.Mode == f.mode {
 		return nil
 	}
+	if err := f.writable(); err != nil {
+		return err
+	}
 	p.Changes = append(p.Changes, c)
-	return f.writable()
+	return nil
 }
 
 // stripped returns data, which somebody edited after us, without our part; nil

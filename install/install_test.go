@@ -525,8 +525,8 @@ func TestBrokenConfigIsNamedAndNothingIsWritten(t *testing.T) {
 		b := newBox(t)
 		b.write(c.name, c.text, 0o600)
 		before := b.tree()
-		for _, plan := range []func(string, Options) (*Plan, error){PlanInstall, PlanUninstall} {
-			_, err := plan(c.client, b.o)
+		_, err := PlanInstall(c.client, b.o)
+		for _, err := range append(b.uninstall(c.client).Left, err) {
 			if err == nil || !strings.Contains(err.Error(), b.path(c.name)) || !strings.Contains(err.Error(), c.want) ||
 				!strings.Contains(err.Error(), "run again") {
 				t.Errorf("%s with %q: error %v, want %q", c.name, c.text, err, c.want)
@@ -534,6 +534,95 @@ func TestBrokenConfigIsNamedAndNothingIsWritten(t *testing.T) {
 		}
 		b.wantTree(before)
 	}
+}
+
+// All but the damaged file is as before, and when that is mended the next uninstall completes it.
+func TestUninstallUndoesAllButADamagedFile(t *testing.T) {
+	for _, name := range []string{"home/.claude.json", "home/.claude/settings.json", "project/.mcp.json"} {
+		b := newBox(t)
+		b.write("home/.claude.json", "{\n  \"mine\": 1\n}\n", 0o600)
+		b.write("home/.claude/settings.json", "{\n  \"mine\": 1\n}\n", 0o600)
+		b.write("project/.mcp.json", "{\n  \"mine\": 1\n}\n", 0o600)
+		before := b.tree()
+		b.install(Claude)
+		b.o.Global = true
+		b.install(Claude)
+		installed, script := b.tree(), "home/.claude/hooks/"+scriptName
+		b.edit(name, `"mine": 1`, `"mine": `)
+		damaged := b.tree()[name]
+		p := b.uninstall(Claude)
+		if len(p.Left) != 1 || !strings.Contains(p.Left[0].Error(), b.path(name)) {
+			t.Errorf("%s: it tells of %v", name, p.Left)
+		}
+		for file, now := range b.tree() {
+			switch {
+			case strings.HasPrefix(file, "home/.local"), strings.HasPrefix(file, filepath.Dir(script)) && strings.HasSuffix(name, "settings.json"):
+			case file == name && now != damaged, file != name && now != before[file]:
+				t.Errorf("%s is damaged: %s is\n%s", name, file, now)
+			}
+		}
+		if got := b.tree()[script]; (got == installed[script]) != strings.HasSuffix(name, "settings.json") {
+			t.Errorf("%s is damaged: the script, which the hooks name, is %q", name, got)
+		}
+		b.edit(name, `"mine": `, `"mine": 1`)
+		if p := b.uninstall(Claude); p.Left != nil {
+			t.Error(p.Left)
+		}
+		b.wantTree(before)
+	}
+}
+
+// In a file that the client has written to since, as Claude Code does at each start.
+func TestUninstallKeepsAnEntryOfThePersons(t *testing.T) {
+	for _, own := range []string{`{"command": "mine", "args": ["serve"] /* why */}`, `{"command": "/x/c2c", "args": ["mcp"]}`} {
+		for _, global := range []bool{false, true} { // whether install has replaced it
+			b := newBox(t)
+			text := "{\n  \"mcpServers\": {\n    \"c2c\": " + own + "\n  }\n}\n"
+			b.write("home/.claude.json", text, 0o600)
+			b.o.Global = global
+			before := b.tree()
+			b.install(Claude)
+			if !global { // before anything was recorded, too
+				b.write("home/.claude.json", strings.Replace(text, "{", `{"starts": 1,`, 1), 0o600)
+			} else {
+				b.edit("home/.claude.json", "{\n  \"mcp", "{\"starts\": 1,\n  \"mcp")
+			}
+			b.uninstall(Claude)
+			b.edit("home/.claude.json", `"starts": 1,`, "")
+			b.wantTree(before)
+			b.uninstall(Claude) // nothing is known any more
+			b.wantTree(before)
+		}
+	}
+}
+
+// Where c2c's was once, and where nothing tells what was there.
+func TestUninstallKeepsWhatAPersonHasPutInThePlaceOfOurs(t *testing.T) {
+	for _, recorded := range []bool{true, false} {
+		b := newBox(t)
+		b.o.Global = true
+		if recorded {
+			b.install(Claude)
+			b.install(Codex)
+		}
+		mcp := `{"mcpServers": {"c2c": {"command": "mine", "env": {"C2C_MCP_CLIENT_TYPE": "x"}}}}`
+		b.write("home/.claude.json", mcp, 0o600)
+		toml := "[mcp_servers.c2c]\ncommand = \"mine\"\nenv = {}\n"
+		b.write("home/.codex/config.toml", toml, 0o600)
+		b.uninstall(Claude)
+		b.uninstall(Codex)
+		if got := b.read("home/.claude.json"); got != mcp {
+			t.Errorf(".claude.json is %s", got)
+		}
+		if got := b.read("home/.codex/config.toml"); got != toml {
+			t.Errorf("config.toml is %s", got)
+		}
+	}
+	b := newBox(t)
+	b.write("home/.codex/config.toml", "[mcp_servers.c2c]\ncommand = \"/x/c2c\"\nargs = [\"mcp\"]\n", 0o600)
+	before := b.tree()
+	b.uninstall(Codex)
+	b.wantTree(before)
 }
 
 func TestReadOnlyAndStrangeFilesAreRefused(t *testing.T) {

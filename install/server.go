@@ -65,11 +65,17 @@ func (e serverEditor) add(path string, data []byte) ([]byte, error) {
 	})
 }
 
+// strip leaves an entry of a person's own, and brings back one that add has replaced. Where nothing is known of the
+// file, ours is what names its client.
 func (e serverEditor) strip(path string, data, original []byte) ([]byte, error) {
 	return editJSON(path, data, func(d *jsonDoc) error {
 		v, there, err := d.find(e.key, serverName)
-		if err != nil || there < 2 {
+		if err != nil || there < 2 || !isOurServer(v) || original == nil && !namesClient(v) {
 			return err
+		}
+		if own := member(original, e.key, serverName); own != nil {
+			v.Value, d.changed = own.Value, true
+			return nil
 		}
 		d.remove(d.root.Find("/"+e.key), v)
 		d.removeEmpty(original, e.key)
@@ -102,6 +108,11 @@ func (e serverEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, e
 func isOurServer(v *hujson.Value) bool {
 	words := commandLine(v)
 	return len(words) == 2 && words[1] == "mcp"
+}
+
+// namesClient tells what add writes from what a person may have pasted (ServerEntry).
+func namesClient(v *hujson.Value) bool {
+	return v.Find("/env/C2C_MCP_CLIENT_TYPE") != nil || v.Find("/environment/C2C_MCP_CLIENT_TYPE") != nil
 }
 
 // commandLine is what a server's entry runs: some clients have all of it in one array. It has at least one word.

@@ -237,10 +237,14 @@ func (d *tomlDoc) without(spans []statements) []byte {
 	return append(out, strings.Join(d.lines[next:], "")...)
 }
 
-func (e tomlEditor) strip(path string, data, _ []byte) ([]byte, error) {
+// strip leaves a table of a person's own. Where nothing is known of the file, ours is what has an environment.
+func (e tomlEditor) strip(path string, data, original []byte) ([]byte, error) {
 	d, err := parseTOML(path, data)
 	if err != nil {
 		return nil, err
+	}
+	if !d.isOurTable() || original == nil && d.First("mcp_servers", serverName, "env") == nil {
+		return data, nil
 	}
 	out := d.withoutOurs()
 	_, err = parseTOML(path, out)

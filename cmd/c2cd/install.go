@@ -84,6 +84,10 @@ func (a *app) edit(verb string, args []string, plan func(string, install.Options
 		}
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", name, err))
+			continue
+		}
+		for _, err := range p.Left {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", name, err))
 		}
 	}
 	for _, name := range clients {
@@ -150,10 +154,13 @@ func (a *app) apply(client string, p *install.Plan, dry bool) error {
 	for _, note := range p.Notes {
 		fmt.Fprintf(a.stdout, "%s: %s\n", client, note)
 	}
-	if p.Empty() {
-		fmt.Fprintf(a.stdout, "%s: nothing to change\n", client)
-		return nil
+	done := "done"
+	switch {
+	case p.Left != nil:
+		done = "not all is undone"
+	case p.Empty():
+		done = "nothing to change"
 	}
-	fmt.Fprintf(a.stdout, "%s: done\n", client)
+	fmt.Fprintf(a.stdout, "%s: %s\n", client, done)
 	return nil
 }

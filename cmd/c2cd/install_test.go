@@ -49,7 +49,10 @@ func TestADamagedClientKeepsNoOtherFromItsTurn(t *testing.T) {
 	}
 	check(s.run("install"))
 	s.write(".claude/settings.json", "{")
-	check(s.run("uninstall"))
+	code, out, errs := s.run("uninstall")
+	if check(code, out, errs); !strings.Contains(out, "claude: not all is undone") || strings.Contains(out, "claude: done") {
+		t.Errorf("it says %s", out)
+	}
 	s.write(".codex/hooks.json", "{")
 	if code, _, errs := s.run("install"); code != 1 || strings.Count(errs, "\nc2c: codex: ") != 1 {
 		t.Errorf("exit %d: %s", code, errs)
