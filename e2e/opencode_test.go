@@ -178,6 +178,32 @@ func TestAKilledOpenCodeHasItsMailOnce(t *testing.T) {
 	wantMailboxes(t, l, lab.OpenCode, 1)
 }
 
+// Undone before its model had it: it comes again, once.
+func TestMailThatIsUndoneInOpenCodeComesAgain(t *testing.T) {
+	t.Parallel()
+	l, model, p := opencodeAt(t, nil)
+	model.Script(lab.Call("bash", map[string]any{"command": "sleep 60", "description": "work"}))
+	p.Submit("prompt-two")
+	model.WaitText("prompt-two")
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	p.WaitShown("word-meanwhile")
+	p.Command("/undo") // it ends the turn, and puts the text into the prompt
+	p.WaitShown("1 message reverted")
+	p.Send(lab.CtrlC)
+	p.WaitGone("word-meanwhile")
+	model.Script(lab.Say("Answered."))
+	p.Submit("prompt-three")
+	p.WaitShown("Answered.")
+	if eventually(func() bool { return strings.Contains(status(l, "id-meanwhile"), "undone") }); len(model.WaitText("prompt-three").Find("word-meanwhile")) > 0 {
+		t.Error("the model has what was undone")
+	}
+	model.Script(lab.Say("Woken."))
+	model.WaitText("word-meanwhile")
+	p.WaitShown("Woken.")
+	wantRead(t, l, "id-meanwhile", "read by plugin")
+	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
+}
+
 // A dialog stays for the person; the mail comes behind the answer.
 func TestADialogOfOpenCodeStaysUntouched(t *testing.T) {
 	t.Parallel()

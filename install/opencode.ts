@@ -13,8 +13,10 @@ const argument = "_session_id" // of the tools of c2c: which session calls
 const variable = "C2C_OPENCODE_SESSION_ID" // the same for shells
 const patience = 3000 // ms, until c2c knows a session
 
+// Of each session: who waits to be heard, the message that each key stands in, and the keys that its model has seen.
+type Session = { waiting: (() => void)[]; keys: Map<string, string>; seen: Set<string> }
+
 // With --port OpenCode makes the plugin twice, and only the second one gets events: they share this.
-type Session = { waiting: (() => void)[]; keys: Set<string>; seen: Set<string> }
 const state = ((globalThis as any).__c2c ??= { sessions: new Map(), parents: new Map(), wait: 1000 }) as {
   client?: any
   directory?: string
@@ -32,7 +34,7 @@ function say(line: object) {
 
 function session(id: string): Session {
   let s = state.sessions.get(id)
-  if (!s) state.sessions.set(id, (s = { waiting: [], keys: new Set(), seen: new Set() }))
+  if (!s) state.sessions.set(id, (s = { waiting: [], keys: new Map(), seen: new Set() }))
   return s
 }
 
@@ -79,6 +81,20 @@ function start() {
   for (const id of state.sessions.keys()) say({ session: id, shown: state.shown === id })
 }
 
+// stands remembers in which message of a session mail stands.
+function stands(id: string, message: string, parts: any[]) {
+  for (const part of parts) if (part.metadata?.c2c) session(id).keys.set(part.metadata.c2c, message)
+}
+
+// undone tells c2c of mail that its person took out of the conversation before the model had it. It is offered again.
+function undone(id: string, message: string) {
+  const s = state.sessions.get(id)
+  if (!s) return
+  const gone = [...s.keys].filter(([key, where]) => where === message && !s.seen.has(key))
+  for (const [key] of gone) s.keys.delete(key)
+  if (gone.length) say({ session: id, refused: "its person has undone it" })
+}
+
 type Mail = { key: string; from?: string; text: string }
 
 // put gives mail to a session, as one prompt. The session's last agent and model stay what they are.
@@ -89,7 +105,7 @@ async function put(id: string, mail: Mail[]) {
     const messages = (await state.client.session.messages({ path: { id } })).data ?? []
     for (const m of messages) {
       if (m.info.role === "user") last = m.info
-      for (const part of m.parts) if (part.metadata?.c2c) s.keys.add(part.metadata.c2c)
+      stands(id, m.info.id, m.parts)
     }
     const has = mail.filter((m) => s.seen.has(m.key)).map((m) => m.key)
     if (has.length) say({ session: id, has })
@@ -104,7 +120,7 @@ async function put(id: string, mail: Mail[]) {
       },
     })
     if (error) throw error
-    for (const m of fresh) s.keys.add(m.key)
+    for (const m of fresh) if (!s.keys.has(m.key)) s.keys.set(m.key, "")
     const from = [...new Set(fresh.map((m) => m.from ?? "another agent"))].join(", ")
     void state.client.tui.showToast({ body: { title: "c2c", message: "Mail from " + from, variant: "info" } }).catch(() => {})
   } catch (e: any) {
@@ -121,10 +137,12 @@ async function server(input: any) {
     event: async ({ event }: any) => {
       const info = event.properties?.info
       if (event.type === "session.created" && info && !info.parentID) void meet(info.id, true)
+      if (event.type === "message.removed") undone(event.properties.sessionID, event.properties.messageID)
     },
     "chat.message": async (message: any, output: any) => {
       const id = message.sessionID
       if ((await root(id)) !== id) return // a subagent's
+      stands(id, output.message.id, output.parts)
       await meet(id, !output.parts.some((part: any) => part.metadata?.c2c))
     },
     "tool.execute.before": async (call: any, output: any) => {
@@ -147,7 +165,6 @@ async function server(input: any) {
           const key = part.metadata?.c2c
           const s = key && session(m.info.sessionID)
           if (!s || s.seen.has(key)) continue
-          s.keys.add(key)
           s.seen.add(key)
           has.set(m.info.sessionID, [...(has.get(m.info.sessionID) ?? []), key])
         }

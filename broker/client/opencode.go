@@ -39,6 +39,7 @@ func opencodeGuide() Guide {
 		Quirks: []string{
 			"A session that was left with `/new` is `away`: its mail waits until its person writes there again.",
 			"A new session has mail from its first prompt on.",
+			"Mail that you undo before the model has it comes again.",
 			"At its first start with a plugin it fetches a package of its own: offline the screen is black for more than a minute.",
 			"OpenCode 2 loads the plugin and has nothing of it: only its MCP tools work. It could not be had, so it is not tested.",
 		},
