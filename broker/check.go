@@ -68,7 +68,7 @@ func checkMods(all []Session) (found []doctor.Finding) {
 		for _, s := range all {
 			switch {
 			case !p.Mod || s.Client != p.Name || s.Process == 0:
-			case s.facts.ModStart == s.facts.StartTime && s.facts.StartTime != 0:
+			case s.HasMod():
 				with = append(with, s.Alias)
 			default:
 				without = append(without, s.Alias)

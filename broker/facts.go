@@ -38,7 +38,7 @@ type facts struct {
 	Turn string `json:"turn,omitempty"`
 	// Conversation: see Session.
 	Conversation string `json:"conversation,omitempty"`
-	// ModStart is StartTime of the last process in which a mod of ours was seen.
+	// ModStart is StartTime of the last process in which a mod or plugin of ours was seen.
 	ModStart int64 `json:"mod_start_time,omitempty"`
 	// MoveFrom are the sessions whose mail is to come here, its own id for the dead letters. It is written before
 	// the registry changes hands and dropped when the mail is here: after a crash the next Attach brings it.

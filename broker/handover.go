@@ -30,6 +30,19 @@ type Reader struct {
 	Write func() error
 }
 
+// LeftToPlugin says whether the plugin of a session brings its mail. What a plugin that was killed had put into the
+// client stays there while the client lives: so that mail waits for the next plugin.
+func (b *Broker) LeftToPlugin(s Session) (bool, error) {
+	if rings := b.HasRinger(s.ID); rings || !s.HasMod() {
+		return rings, nil
+	}
+	box, err := b.Mailbox(s.ID)
+	if err != nil {
+		return false, err
+	}
+	return box.TakenBy(wake.ByPlugin)
+}
+
 // HandOver leases, writes, and only then acknowledges: killed in between, the mail is offered again.
 func (b *Broker) HandOver(ctx context.Context, s Session, h Reader) error {
 	box, err := b.Mailbox(s.ID)

@@ -75,6 +75,9 @@ func (s Session) ClientID() string {
 // Conversation is the one of several in its process in which its person has written last, or empty: its hooks do not tell.
 func (s Session) Conversation() string { return s.facts.Conversation }
 
+// HasMod says whether a mod or plugin of ours was seen in the process that the session has now.
+func (s Session) HasMod() bool { return s.Process != 0 && s.facts.ModStart == s.facts.StartTime }
+
 // HasMailToMove says whether mail of another session, or a dead letter, is still to be moved to it. Attach moves it.
 func (s Session) HasMailToMove() bool { return len(s.facts.MoveFrom) > 0 }
 

@@ -53,7 +53,7 @@ func (b *Broker) SetConversation(ctx context.Context, s Session, id string) erro
 	return b.changeFacts(ctx, s.ID, func(f *facts) { f.Conversation = id })
 }
 
-// SetMod records that a mod of ours runs in a session's process.
+// SetMod records that a mod or plugin of ours runs in a session's process.
 func (b *Broker) SetMod(ctx context.Context, s Session) error {
 	if s.facts.ModStart == s.facts.StartTime {
 		return nil // it says so at each look

@@ -1,8 +1,13 @@
 package e2e
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"c2c/e2e/lab"
@@ -71,4 +76,24 @@ func aLongMessageComesWhole(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.P
 	once(t, model.WaitText(body), body)
 	p.WaitShown("Woken.")
 	wantRead(t, l, "id-long", read)
+}
+
+// killPlugin kills what a plugin of ours in a client has started, which is started again.
+func killPlugin(t *testing.T, p *lab.Proc) {
+	t.Helper()
+	words := fmt.Sprintf("plugin\x00--process\x00%d\x00", p.Pid())
+	killed := 0
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		if line, _ := os.ReadFile(file); strings.Contains(string(line), words) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			killed++
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if killed != 1 {
+		t.Fatalf("%d processes are the plugin's", killed)
+	}
 }

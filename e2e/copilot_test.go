@@ -195,6 +195,22 @@ func TestAKilledCopilotHasItsMailOnce(t *testing.T) {
 	wantMailboxes(t, l, lab.Copilot, 1)
 }
 
+// Killed when the client has the mail and shows a dialog: the hook behind the tool runs before it is started again.
+func TestAKilledPluginOfCopilotShowsItsMailOnce(t *testing.T) {
+	t.Parallel()
+	l, model, p := copilotAt(t, map[string]any{"defaultPermissionMode": "manual"}, "--allow-tool", "c2c")
+	model.Script(copilotBash("touch ran"), lab.Say("Finished."))
+	p.Submit("prompt-two")
+	p.WaitShown("Do you want to run this command?")
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	p.WaitShown("word-meanwhile")
+	killPlugin(t, p)
+	p.Send(lab.Enter)
+	p.WaitShown("Finished.")
+	wantRead(t, l, "id-meanwhile", "read by plugin")
+	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
+}
+
 func TestADialogOfCopilotStaysUntouched(t *testing.T) {
 	t.Parallel()
 	l, model, p := copilotAt(t, map[string]any{"defaultPermissionMode": "manual"}, "--allow-tool", "c2c")

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 
 	"c2c/e2e/lab"
@@ -176,6 +177,40 @@ func TestAKilledOpenCodeHasItsMailOnce(t *testing.T) {
 	wantRead(t, l, "id-meanwhile", "read by plugin")
 	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
 	wantMailboxes(t, l, lab.OpenCode, 1)
+}
+
+// Its plugin's c2c killed while it gives the mail to a client that does not read, and when the mail is put: once all
+// the same.
+func TestAKilledPluginOfOpenCodeCostsNoMail(t *testing.T) {
+	t.Parallel()
+	l, model, p := opencodeAt(t, nil)
+	model.Script(lab.Say("Woken."))
+	if err := syscall.Kill(p.Pid(), syscall.SIGSTOP); err != nil { // what it is offered it takes later
+		t.Fatal(err)
+	}
+	body := sized(200_000, "x") // more than a pipe holds
+	l.Write("letter", body)
+	l.Run("sh", "-c", "C2C_MCP_SESSION_ID=birch "+c2c()+" send amber --id id-leased -F "+l.Home+"/letter")
+	eventually(func() bool { return strings.Contains(status(l, "id-leased"), "handed") })
+	killPlugin(t, p)
+	if err := syscall.Kill(p.Pid(), syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	p.WaitShown("Woken.")
+	wantRead(t, l, "id-leased", "read by plugin")
+
+	model.Script(lab.Call("bash", map[string]any{"command": "until test -e go; do sleep 0.1; done", "description": "work"}), lab.Say("Finished."))
+	p.Submit("prompt-two")
+	model.WaitText("prompt-two")
+	l.Run("sh", "-c", sendAs("birch", "amber", "put"))
+	p.WaitShown("word-put")
+	killPlugin(t, p)
+	l.WriteProject("go", "")
+	p.WaitShown("Finished.")
+	wantRead(t, l, "id-put", "read by plugin")
+	for _, text := range []string{body, "word-put"} {
+		onlyOnce(t, model.Turns(), text, "user")
+	}
 }
 
 // Undone before its model had it: it comes again, once.

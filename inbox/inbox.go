@@ -40,6 +40,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -150,6 +151,16 @@ func (m *Mailbox) Waiting() (some bool, err error) {
 				some, err = files[i].free(dir)
 			}
 		}
+		return err
+	})
+	return some, err
+}
+
+// TakenBy says whether a reader was the last one who had some of the mail that is not acknowledged.
+func (m *Mailbox) TakenBy(reader string) (some bool, err error) {
+	err = m.inLease(func(dir *atomicfile.Dir) error {
+		files, err := mailFiles(dir)
+		some = slices.ContainsFunc(files, func(mf *mailFile) bool { return mf.by == reader && !mf.done })
 		return err
 	})
 	return some, err

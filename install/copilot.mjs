@@ -19,6 +19,7 @@ const entered = new Set() // keys of what stands in the conversation
 const early = new Set() // ids of messages that stood there before send had told their id
 let seen = [] // entered, and no request to the model since
 let child
+let putting = Promise.resolve() // one offer after the other: a c2c that was killed may have made the same one
 let wait = 1000 // ms, before c2c is started again
 
 function say(line) {
@@ -83,9 +84,14 @@ function start() {
   const mine = (child = spawn(c2c, ["plugin", "--process", client, "copilot"], { stdio: ["pipe", "pipe", "ignore"] }))
   mine.stdin.on("error", () => {})
   createInterface({ input: mine.stdout }).on("line", (line) => {
+    let told
+    try {
+      told = JSON.parse(line)
+    } catch {
+      return // half of it, from a c2c that was killed
+    }
     wait = 1000
-    const told = JSON.parse(line)
-    if (told.mail) void put(told.mail)
+    if (told.mail) putting = putting.then(() => put(told.mail))
   })
   let over = false
   const again = () => {

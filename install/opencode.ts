@@ -14,7 +14,7 @@ const variable = "C2C_OPENCODE_SESSION_ID" // the same for shells
 const patience = 3000 // ms, until c2c knows a session
 
 // Of each session: who waits to be heard, the message that each key stands in, and the keys that its model has seen.
-type Session = { waiting: (() => void)[]; keys: Map<string, string>; seen: Set<string> }
+type Session = { waiting: (() => void)[]; keys: Map<string, string>; seen: Set<string>; putting?: Promise<void> }
 
 // With --port OpenCode makes the plugin twice, and only the second one gets events: they share this.
 const state = ((globalThis as any).__c2c ??= { sessions: new Map(), parents: new Map(), wait: 1000 }) as {
@@ -64,9 +64,14 @@ function start() {
   state.child = child
   child.stdin.on("error", () => {})
   createInterface({ input: child.stdout }).on("line", (line) => {
+    let told: any
+    try {
+      told = JSON.parse(line)
+    } catch {
+      return // half of it, from a c2c that was killed
+    }
     state.wait = 1000
-    const told = JSON.parse(line)
-    if (told.mail) void put(told.session, told.mail)
+    if (told.mail) putNext(told.session, told.mail)
     else for (const heard of session(told.session).waiting.splice(0)) heard()
   })
   let over = false
@@ -96,6 +101,13 @@ function undone(id: string, message: string) {
 }
 
 type Mail = { key: string; from?: string; text: string }
+
+// putNext puts mail when what was put before stands in the session: what a c2c that was killed had offered is offered
+// again by the next one.
+function putNext(id: string, mail: Mail[]) {
+  const s = session(id)
+  s.putting = (s.putting ?? Promise.resolve()).then(() => put(id, mail))
+}
 
 // put gives mail to a session, as one prompt. The session's last agent and model stay what they are.
 async function put(id: string, mail: Mail[]) {

@@ -69,8 +69,10 @@ func (a *app) hook(ctx context.Context, name string) error {
 	if err != nil || s.ID == "" {
 		return err
 	}
-	if profile.Plugin && b.HasRinger(s.ID) {
-		return nil // its plugin brings the mail
+	if profile.Plugin {
+		if ours, err := b.LeftToPlugin(s); err != nil || ours {
+			return err
+		}
 	}
 	if told {
 		if err := b.SetTurn(ctx, s, runs); err != nil {

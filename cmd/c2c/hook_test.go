@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -14,6 +15,7 @@ import (
 	"c2c/broker"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/wake"
 )
 
 // claudeEvent answers an event of amber's Claude Code.
@@ -126,6 +128,37 @@ func TestAPluginThatServesASessionLeavesItsHooksNothing(t *testing.T) {
 	}
 	if err := lock.Release(); err != nil {
 		t.Fatal(err)
+	}
+	// What a plugin that was killed had put into the client stays there.
+	client := exec.Command("sleep", "1000")
+	if err := client.Start(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := broker.Open(broker.Config{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	s, err := b.Attach(t.Context(), broker.Caller{Explicit: "amber", Client: "copilot", ClientID: "u1", PID: client.Process.Pid})
+	if err == nil {
+		err = b.SetMod(t.Context(), s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := b.Mailbox(s.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease, err := box.Lease(t.Context(), wake.ByPlugin, 1)
+	if err == nil {
+		err = lease.Release()
+	}
+	out := afterTool()
+	client.Process.Kill()
+	client.Wait()
+	if out != "" || err != nil {
+		t.Errorf("it shows what the plugin had: %s, %v", out, err)
 	}
 	if out := afterTool(); !strings.Contains(out, "hello") {
 		t.Errorf("without it: %s", out)

@@ -73,6 +73,9 @@ func (p *pluginSessions) meet(ctx context.Context, id string) (sid string, err e
 		return "", err
 	}
 	s, err := b.Attach(ctx, broker.Caller{Client: p.client, ClientID: id, PID: p.pid, Getenv: p.app.getenv, Alias: p.alias, Proposed: true})
+	if err == nil {
+		err = b.SetMod(ctx, s)
+	}
 	if err != nil || p.served[s.ID] != nil {
 		return s.ID, err
 	}
