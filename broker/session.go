@@ -59,6 +59,7 @@ type Session struct {
 	Pane       string    // the pane of a multiplexer that its person lets c2c type into, see wake/mux
 	Turn       string    // TurnRuns or TurnOver, as its hooks have told; empty: they do not tell
 	Unattended bool      // its person wants it woken when no terminal shows it
+	Started    bool      // c2c start has made it, and no session of its client has it yet
 	LastRing   wake.Ring // zero when it was never rung
 
 	facts facts
@@ -124,6 +125,7 @@ func (b *Broker) sessionWith(r row, f facts, held func(lock string) bool) Sessio
 		Pane:       f.Pane,
 		Turn:       f.Turn,
 		Unattended: f.Unattended,
+		Started:    f.Started,
 		LastRing:   f.LastRing,
 		facts:      f,
 	}

@@ -38,11 +38,43 @@ func TestIdleOpenCodeIsWoken(t *testing.T) {
 	wakes(t, l, model, p, func() {}, "amber", "user", "read by plugin")
 }
 
-// c2c does not type into OpenCode, so nothing in its prompt is in the way: its session is not there yet.
+// Mail that waited before the window was there, and mail that comes while it shows its home screen: there is no session
+// yet, so it begins one, which the window shows.
+func TestMailOnTheHomeScreenOfOpenCodeBeginsASession(t *testing.T) {
+	t.Parallel()
+	l, model := opencodeLab(t, nil)
+	l.Run(c2c(), "register", "amber", "--session-id", "amber")
+	l.Run("sh", "-c", sendAs("birch", "amber", "before"))
+	model.Script(lab.Say("Woken."), lab.Say("Answered."))
+	first := l.Terminal(l.OpenCodeEnv(), c2c(), "start", "--alias", "amber", "opencode")
+	first.WaitShown("Woken.")
+	first.Submit("prompt-one")
+	first.WaitShown("Answered.")
+	onlyOnce(t, model.Turns(), "word-before", "user")
+	wantRead(t, l, "id-before", "read by plugin")
+
+	second := l.Terminal(l.OpenCodeEnv(), c2c(), "start", "--alias", "coral", "opencode")
+	second.WaitShown("Ask anything")
+	second.Send("my-draft")
+	second.WaitShown("my-draft")
+	model.Script(lab.Say("Woken too."), lab.Say("Answered too."))
+	l.Run("sh", "-c", sendAs("birch", "coral", "meanwhile"))
+	second.WaitShown("Woken too.")
+	second.WaitShown("my-draft")
+	second.Send(lab.Enter)
+	second.WaitShown("Answered too.")
+	onlyOnce(t, model.Turns()[2:], "word-meanwhile", "user")
+	onlyOnce(t, model.Turns()[2:], "my-draft", "user")
+	wantRead(t, l, "id-meanwhile", "read by plugin")
+	wantMailboxes(t, l, lab.OpenCode, 2)
+}
+
+// A window that was started with arguments may show something else than the home screen. c2c does not type into it, so
+// nothing in its prompt is in the way.
 func TestMailForAnOpenCodeWithoutASessionComesWithItsFirstPrompt(t *testing.T) {
 	t.Parallel()
 	l, model := opencodeLab(t, nil)
-	p := l.Terminal(l.OpenCodeEnv(), c2c(), "start", "--alias", "amber", "opencode")
+	p := l.Terminal(l.OpenCodeEnv(), c2c(), "start", "--alias", "amber", "opencode", "--", "--model", "lab/lab-model")
 	p.WaitShown("Ask anything")
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
 	if got := status(l, "id-meanwhile"); !strings.Contains(got, "queued") {

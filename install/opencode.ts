@@ -6,12 +6,14 @@
 // nothing is put twice, not even after a crash.
 
 import { spawn } from "node:child_process"
+import { readFile } from "node:fs/promises"
 import { createInterface } from "node:readline"
 
 const c2c = "c2c"
 const argument = "_session_id" // of the tools of c2c: which session calls
 const variable = "C2C_OPENCODE_SESSION_ID" // the same for shells
 const patience = 3000 // ms, until c2c knows a session
+const settled = Date.now() + 30000 // the window is drawn by then, and listens
 
 // Of each session: who waits to be heard, the message that each key stands in, and the keys that its model has seen.
 type Session = { waiting: (() => void)[]; keys: Map<string, string>; seen: Set<string>; putting?: Promise<void> }
@@ -71,7 +73,8 @@ function start() {
       return // half of it, from a c2c that was killed
     }
     state.wait = 1000
-    if (told.mail) putNext(told.session, told.mail)
+    if (told.begin) void begin().catch(() => {}) // its mail waits for the first prompt
+    else if (told.mail) putNext(told.session, told.mail)
     else for (const heard of session(told.session).waiting.splice(0)) heard()
   })
   let over = false
@@ -84,6 +87,19 @@ function start() {
   child.on("error", again)
   child.on("exit", again)
   for (const id of state.sessions.keys()) say({ session: id, shown: state.shown === id })
+}
+
+// begin begins a session on the home screen, where no mail can be shown, and has the window show it. A client with
+// arguments may show something else, or have no window.
+async function begin() {
+  const words = (await readFile("/proc/self/cmdline", "utf8")).split("\0").filter(Boolean)
+  if (words.length > 1 || state.shown) return
+  const { data } = await state.client.session.create({ body: {} })
+  while (!state.shown || state.shown === data.id) {
+    await state.client.tui.publish({ body: { type: "tui.session.select", properties: { sessionID: data.id } } })
+    if (Date.now() > settled) return
+    await new Promise((done) => setTimeout(done, 1000)) // a window that is not drawn yet does not hear it
+  }
 }
 
 // stands remembers in which message of a session mail stands.

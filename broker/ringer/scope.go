@@ -95,18 +95,24 @@ func isNested(b *broker.Broker, all []broker.Session, s broker.Session) bool {
 }
 
 // Plugin is a plugin of ours inside the client called name, which says what sessions there are and takes their mail.
-func Plugin(name string, link *plugin.Link) Scope {
+// started is the mailbox that c2c start has given to the client's first session, or empty.
+func Plugin(name, started string, link *plugin.Link) Scope {
 	return Scope{
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]broker.Session, error) {
 			return choose(ctx, b, func(s broker.Session) bool {
 				id := s.ClientID()
-				return s.Client == name && id != "" && link.Knows(id)
+				return s.Client == name && (id != "" && link.Knows(id) || s.ID == started && s.Started)
 			})
 		},
 		changed: link.Moved(),
 		ways: func(_ wake.Place, s wake.Session) (wake.Ways, error) {
 			// What the client was given stays given when its person goes to another session.
-			ready := func(context.Context) error {
+			ready := func(ctx context.Context) error {
+				if !link.Knows(s.ID) {
+					if err := link.Begin(ctx, s.ID); err != nil {
+						return err
+					}
+				}
 				if !s.Unattended && !link.Shows(s.ID) {
 					return wake.ErrAway
 				}

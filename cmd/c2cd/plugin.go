@@ -38,7 +38,7 @@ func (a *app) plugin(ctx context.Context, args []string) error {
 	p := &pluginSessions{app: a, client: profile.Name, pid: *pid, alias: profile.ProposedAlias(a.cwd)}
 	defer p.leave()
 	link := plugin.New(a.stdout, p.meet)
-	defer a.ringer(ringer.Plugin(profile.Name, link)).Start(ctx)()
+	defer a.ringer(ringer.Plugin(profile.Name, a.getenv(client.StartEnv), link)).Start(ctx)()
 	return link.Run(ctx, a.stdin)
 }
 

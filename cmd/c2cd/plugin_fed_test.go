@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -29,6 +30,7 @@ type fed struct {
 type fedLine struct {
 	Session, SID string
 	Mail         []struct{ Key, Text string }
+	Begin        bool
 }
 
 func newFed(t *testing.T) *fed {
@@ -123,6 +125,37 @@ func TestStartGivesAPluginTheSameMailboxEachTime(t *testing.T) {
 		if got := f.say(`{"session":"` + session + `-new","shown":true}`); got.SID == s.ID {
 			t.Error("two sessions have one mailbox")
 		}
+		f.in.Close()
+		<-f.ended
+	}
+}
+
+// On its home screen a client has no session. The first one has the mail at once, also when it is an older one.
+func TestMailBeforeTheFirstSessionAsksForOne(t *testing.T) {
+	f := newFed(t)
+	for i, session := range []string{"ses-1", "ses-2", "ses-2"} {
+		s, err := f.b.Register(t.Context(), broker.Caller{Start: "amber", Client: "opencode", PID: os.Getppid()}, "amber")
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := fmt.Sprint("m-", i)
+		f.send(s.ID, id)
+		f.start(s.ID)
+		if got := f.told(); !got.Begin {
+			t.Errorf("told %+v", got)
+		}
+		if st, err := f.b.Status(t.Context(), id); err != nil || st.State != broker.Queued {
+			t.Errorf("%s is %s, %v", id, st.State, err)
+		}
+		f.say(`{"session":"` + session + `","shown":true}`)
+		mail := f.told().Mail
+		if len(mail) != 1 || !strings.Contains(mail[0].Text, "word-"+id) {
+			t.Fatalf("%s is given %+v", session, mail)
+		}
+		if _, err := io.WriteString(f.in, `{"session":"`+session+`","has":["`+mail[0].Key+`"]}`+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		f.wantRead(id)
 		f.in.Close()
 		<-f.ended
 	}

@@ -32,9 +32,10 @@ type said struct {
 
 // told is a line to the plugin.
 type told struct {
-	Session string `json:"session"`
+	Session string `json:"session,omitempty"`
 	SID     string `json:"sid,omitempty"` // the mailbox of the session, when it was asked for
 	Mail    []mail `json:"mail,omitempty"`
+	Begin   bool   `json:"begin,omitempty"` // mail waits, and the client has no session yet
 }
 
 // mail is one message. The key is the same whenever it is offered, and holds no word of its sender.
@@ -50,6 +51,7 @@ type Link struct {
 	writing chan struct{} // holds one: who writes to out
 	meet    func(ctx context.Context, session string) (sid string, err error)
 	moved   chan struct{} // gets a value when another session is shown
+	named   chan struct{} // closed when the plugin has named a session
 
 	mu       sync.Mutex
 	shown    string
@@ -66,7 +68,7 @@ type session struct {
 
 // New makes a link that writes to out. meet finds or makes the mailbox of a session.
 func New(out io.Writer, meet func(ctx context.Context, session string) (sid string, err error)) *Link {
-	return &Link{out: out, writing: make(chan struct{}, 1), meet: meet, moved: make(chan struct{}, 1), sessions: map[string]*session{}}
+	return &Link{out: out, writing: make(chan struct{}, 1), meet: meet, moved: make(chan struct{}, 1), named: make(chan struct{}), sessions: map[string]*session{}}
 }
 
 // Run reads what the plugin says until its end, when the client is gone.
@@ -116,6 +118,9 @@ func (l *Link) hear(ctx context.Context, s said) error {
 func (l *Link) show(s said) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if len(l.sessions) == 0 {
+		close(l.named)
+	}
 	if l.sessions[s.Session] == nil {
 		l.sessions[s.Session] = &session{has: map[string]bool{}, changed: make(chan struct{})}
 	}
@@ -179,6 +184,23 @@ func (l *Link) Shows(id string) bool {
 
 // Moved gets a value when the plugin has named a session.
 func (l *Link) Moved() <-chan struct{} { return l.moved }
+
+// Begin has the client begin a session, and returns when the plugin has named the one with this id, or ctx ends: the
+// session that begins may have another id.
+func (l *Link) Begin(ctx context.Context, id string) error {
+	if err := l.tell(ctx, told{Begin: true}); err != nil {
+		return err
+	}
+	select {
+	case <-l.named:
+		if l.Knows(id) {
+			return nil
+		}
+		<-ctx.Done()
+	case <-ctx.Done():
+	}
+	return context.Cause(ctx)
+}
 
 // Carrier carries mail to a session that the plugin has named.
 func (l *Link) Carrier(id string) wake.Carrier { return carrier{l, id} }
