@@ -268,7 +268,13 @@ func removeSocket(path string) {
 
 // sweepSockets removes the sockets at which nobody listens any more: the client may have removed their records.
 func sweepSockets() {
-	left, _ := filepath.Glob(filepath.Join(os.TempDir(), ownDir+"*", peerSocket))
+	var left []string
+	for _, parent := range parents() {
+		found, _ := fs.Glob(os.DirFS(parent), ownDir+"*/"+peerSocket) // a [ in the parent is no pattern
+		for _, name := range found {
+			left = append(left, filepath.Join(parent, name))
+		}
+	}
 	for _, path := range left {
 		if conn, err := net.Dial("unix", path); err == nil {
 			conn.Close()

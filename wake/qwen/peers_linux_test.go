@@ -171,7 +171,20 @@ func TestWhatAKilledServerLeftIsRemoved(t *testing.T) {
 }
 
 func TestASocketWithoutARecordIsRemovedLater(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
+	for _, name := range []string{"[0-9]", strings.Repeat("too long ", 12)} { // the second is no place for sockets: they are in /tmp
+		t.Run(name, func(t *testing.T) {
+			tmp := filepath.Join(t.TempDir(), name)
+			if err := os.Mkdir(tmp, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("TMPDIR", tmp)
+			oldSocketsGo(t)
+		})
+	}
+}
+
+func oldSocketsGo(t *testing.T) {
+	t.Helper()
 	var dirs []string
 	for range 3 {
 		l, err := listen(peerSocket)
@@ -185,6 +198,7 @@ func TestASocketWithoutARecordIsRemovedLater(t *testing.T) {
 		}
 		l.(*net.UnixListener).SetUnlinkOnClose(false)
 		l.Close()
+		defer removeSocket(l.Addr().String())
 	}
 	old := time.Now().Add(-time.Hour)
 	for _, dir := range dirs[:2] {

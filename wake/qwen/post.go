@@ -44,7 +44,7 @@ func newPost() (*post, error) {
 
 // listen makes a socket in a directory of its own, which nobody else may enter. closeSocket removes both.
 func listen(name string) (l net.Listener, err error) {
-	for _, parent := range []string{os.TempDir(), "/tmp"} {
+	for _, parent := range parents() {
 		dir, failed := os.MkdirTemp(parent, ownDir) // 0700
 		if err = failed; err != nil {
 			continue
@@ -59,6 +59,9 @@ func listen(name string) (l net.Listener, err error) {
 	}
 	return nil, err
 }
+
+// parents are where such directories may be. The path of a socket has to be short, so there is a second one.
+func parents() []string { return []string{os.TempDir(), "/tmp"} }
 
 // ownDir is how the names of such directories begin.
 const ownDir = "c2c-"
