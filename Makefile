@@ -9,7 +9,7 @@ GOFLAGS_BUILD := -trimpath -ldflags='-s -w'
 PREFIX ?= $(HOME)/.local
 T ?= 60s
 ROUNDS ?= 50
-FUZZTIME ?= 10s
+FUZZTIME ?= 9s
 
 .PHONY: help build demo test race e2e certify bench torture faults powercut docs fuzz lint check install clean
 
@@ -50,7 +50,7 @@ powercut: build ## ROUNDS=50 power cuts on ext4 and XFS, then every message look
 docs: ## docs/clients.md from the guides in broker/client
 	$(GO) test ./broker/client -run TestTheClientsPage -update
 
-fuzz: ## every fuzzer for FUZZTIME=10s
+fuzz: ## every fuzzer for FUZZTIME=9s
 	@GO="$(GO)" bash scripts/fuzz.sh $(FUZZTIME)
 
 # govulncheck is not here: it needs the database of vulnerabilities, which comes from the network alone.

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -177,4 +178,41 @@ func TestARecordOfAProcessThatIsGoneStopsNothing(t *testing.T) {
 	if err := p.inject("s-1", "one"); err != nil {
 		t.Error(err)
 	}
+}
+
+// Whatever stands in a history, the message is added behind it as one line that names the last one, or nothing is changed.
+func FuzzInject(f *testing.F) {
+	for _, text := range []string{talk, strings.TrimSuffix(talk, "\n"), talk + `{"uuid":"u-4","mess`, `{"uuid":7}`, `{"uuid":"u-1","message":[[`,
+		strings.Repeat(`{"message":`, 11_000), `{"uuid":"` + strings.Repeat("u", 1<<16) + `"}`, strings.Repeat("x", 1<<16)} {
+		f.Add([]byte(text), "hello")
+	}
+	f.Fuzz(func(t *testing.T, before []byte, text string) {
+		file := filepath.Join(t.TempDir(), "s-1.jsonl")
+		if err := os.WriteFile(file, before, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		last, whole, _ := leaf(bytes.NewReader(before))
+		err := appendTo(file, wake.History{ID: "s-1", Text: text, Now: time.Unix(1, 0)})
+		after, rerr := os.ReadFile(file)
+		if rerr != nil {
+			t.Fatal(rerr)
+		}
+		added, kept := bytes.CutPrefix(after, before)
+		if !kept || err != nil && len(added) > 0 || (err == nil) != (last.UUID != "") {
+			t.Fatalf("%v; added %q, kept %v; the last is %q", err, added, kept, last.UUID)
+		}
+		if err != nil {
+			return
+		}
+		if !whole {
+			added = bytes.TrimPrefix(added, []byte("\n"))
+		}
+		var own entry
+		if err := json.Unmarshal(added, &own); err != nil || bytes.Count(added, []byte("\n")) != 1 || own.ParentUUID == nil || own.Message == nil {
+			t.Fatalf("added %q, %v", added, err)
+		}
+		if got, whole, err := leaf(bytes.NewReader(after)); err != nil || !whole || got.UUID != own.UUID {
+			t.Errorf("the last is now %q, %v, %v; want %q", got.UUID, whole, err, own.UUID)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package qwen
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -290,4 +291,67 @@ func TestWithoutMessagesBetweenSessionsNoNameIsShown(t *testing.T) {
 	if p := newPeers(func(string) string { return "" }, nil); p != nil {
 		t.Errorf("%v", p)
 	}
+}
+
+// Nothing is stored, and no receipt counts, without the token of this socket.
+func FuzzFrames(f *testing.F) {
+	const token, id = "t0ken", "m-1"
+	auth := `{"msgV":1,"type":"auth","token":"` + token + `"}` + "\n"
+	message := `{"msgV":1,"msgId":"m-1","type":"user","from":"/own.sock","replyToken":"0wn","toSessionId":"s-2","message":{"role":"user","content":"hello"}}` + "\n"
+	receipt := `{"type":"control","action":"delivery_status","status":"delivered","origMsgId":"` + id + `"}` + "\n"
+	for _, text := range []string{auth + message, auth + receipt, message + auth, receipt, auth, auth + strings.Repeat(`{"message":`, 11_000) + "\n",
+		strings.Repeat("x", maxFrame+1), auth + strings.Repeat("x", maxFrame) + "\n", "\n\n", "[]\n{}\n"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, sent []byte) {
+		records := t.TempDir()
+		self, err := json.Marshal(peerRecord{PID: os.Getpid(), SessionID: "s-1", IPCPath: "/own.sock", IPCToken: "0wn"})
+		if err == nil {
+			err = os.WriteFile(filepath.Join(records, fmt.Sprintf("%d.json", os.Getpid())), self, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored := []wake.Sent{}
+		d := &delivery{records, &peer{id: "s-2", token: token}, func(_ context.Context, s wake.Sent) error {
+			stored = append(stored, s)
+			return nil
+		}}
+		ours, theirs := socketPair(t)
+		wrote := make(chan bool)
+		go func() {
+			theirs.Write(sent) // fails when it is too long: nobody reads on
+			theirs.Close()
+			close(wrote)
+		}()
+		d.serve(ours)
+		<-wrote
+		p := &post{id: id, token: token, changed: make(chan struct{}, 1)}
+		p.read(bytes.NewReader(sent))
+		if known := bytes.Contains(bytes.ReplaceAll(sent, []byte(`\`), []byte(token)), []byte(token)); !known && (len(stored) > 0 || p.last() != "") {
+			t.Errorf("stored %+v, receipt %q", stored, p.last())
+		}
+		if string(sent) == auth+message && len(stored) != 1 || string(sent) == auth+receipt && p.last() != delivered {
+			t.Errorf("stored %+v, receipt %q", stored, p.last())
+		}
+	})
+}
+
+// socketPair gives both ends of a connection.
+func socketPair(t *testing.T) (ours, theirs *net.UnixConn) {
+	t.Helper()
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ends [2]*net.UnixConn
+	for i, fd := range fds {
+		file := os.NewFile(uintptr(fd), "socket")
+		conn, err := net.FileConn(file)
+		if err := errors.Join(err, file.Close()); err != nil {
+			t.Fatal(err)
+		}
+		ends[i] = conn.(*net.UnixConn)
+	}
+	return ends[0], ends[1]
 }

@@ -110,15 +110,18 @@ func start(argv, env []string, dir string, ask func(request) (any, bool), over f
 
 // read takes what the agent says until it ends.
 func (a *agent) read(out *io.PipeReader, stderr *tail) {
-	lines := bufio.NewScanner(out)
-	lines.Buffer(nil, maxLine)
-	for lines.Scan() {
+	lines := bufio.NewReader(out)
+	var err error
+	for err == nil {
+		var text []byte
 		var l line
-		if json.Unmarshal(lines.Bytes(), &l) == nil { // anything else that it prints is nothing for us
+		if text, err = readLine(lines); json.Unmarshal(text, &l) == nil { // anything else that it prints is nothing for us
 			a.hear(l)
 		}
 	}
-	err := lines.Err()
+	if err == io.EOF {
+		err = nil
+	}
 	out.CloseWithError(err) // what it writes after a line that is too long is not waited for
 	said := ""
 	if err != nil {
@@ -129,6 +132,21 @@ func (a *agent) read(out *io.PipeReader, stderr *tail) {
 	}
 	a.err = errors.New("the agent ended" + said)
 	close(a.ended)
+}
+
+// readLine gives the next line, or the last one with an error. A bufio.Scanner would search all of a long line again
+// after each read.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var text []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		if len(text)+len(part) > maxLine {
+			return nil, bufio.ErrTooLong
+		}
+		if text = append(text, part...); err != bufio.ErrBufferFull {
+			return text, err
+		}
+	}
 }
 
 func (a *agent) hear(l line) {

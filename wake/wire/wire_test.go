@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -342,3 +343,63 @@ func TestWhatAnAgentHasStartedEndsWithIt(t *testing.T) {
 		t.Errorf("its child runs on: %v", err)
 	}
 }
+
+// heard lets a bridge hear what an agent says until its end, and gives the words that it was given before.
+func heard(t *testing.T, says io.Reader) (*agent, *words) {
+	t.Helper()
+	b := New(Config{Tell: func(State) {}})
+	a := &agent{in: nowhere{}, writing: make(chan struct{}, 1), ask: b.answer, over: b.turned, ended: make(chan struct{}),
+		calls: map[string]chan reply{}, turn: &turn{id: "1"}, news: make(chan struct{})}
+	a.words = &words{event: "TurnBegin"}
+	out, in := io.Pipe()
+	go func() {
+		_, err := io.Copy(in, says)
+		in.CloseWithError(err)
+	}()
+	a.read(out, &tail{})
+	return a, a.words
+}
+
+type nowhere struct{}
+
+func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
+func (nowhere) Close() error                { return nil }
+
+// The model has the words only when the agent has said so, in this order.
+func FuzzLines(f *testing.F) {
+	event := func(kind string) string {
+		return `{"method":"event","params":{"type":"` + kind + `","payload":{}}}` + "\n"
+	}
+	turn := event("TurnBegin") + event("StepBegin") + event("ContentPart")
+	for _, text := range []string{turn, event("TurnBegin") + event("StepBegin") + `{"id":"1","result":{"status":"finished"}}` + "\n", event("ContentPart"),
+		`{"id":"1","error":{"code":-32003,"message":"x"}}` + "\n", `{"id":"1","result":[]}`, `{"id":7,"params":[]}` + "\n",
+		`{"method":"request","id":"r","params":{"type":"ApprovalRequest","payload":{"id":"a","action":"x\u0000\n"}}}` + "\n",
+		`{"method":"request","id":"r","params":{"type":"QuestionRequest","payload":7}}` + "\n",
+		strings.Repeat(`{"params":`, 20_000) + "\n" + turn, strings.Repeat("[", 1<<20) + "\n" + turn, strings.Repeat("x", 1<<20)} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, says []byte) {
+		a, w := heard(t, bytes.NewReader(says))
+		if w.had && !(bytes.Contains(says, []byte("TurnBegin")) && bytes.Contains(says, []byte("StepBegin"))) && !bytes.Contains(says, []byte(`\u`)) {
+			t.Error("the model has words that the agent has not taken")
+		}
+		if a.err == nil {
+			t.Error("it has not ended")
+		}
+		if strings.HasSuffix(string(says), "\n"+turn) && !w.had {
+			t.Error("what stands before hides that the model has them")
+		}
+	})
+}
+
+// To search all of a line again after each part of it would take minutes.
+func TestALineWithoutEndIsTheEndOfTheAgent(t *testing.T) {
+	t.Parallel()
+	if a, w := heard(t, endless{}); w.had || !strings.Contains(a.err.Error(), "too long") {
+		t.Errorf("it ended with %v", a.err)
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
