@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,6 +60,46 @@ func TestDoctorTellsWhetherClaudeHasApprovedTheServer(t *testing.T) {
 	}
 }
 
+// What a person, a project or an administrator has turned off: the client (2.1.329) keeps to it, and doctor tells.
+func TestDoctorTellsWhatKeepsClaudeFromC2C(t *testing.T) {
+	t.Parallel()
+	l, model := claudeLab(t, nil)
+	// The client reads the policy in /etc, of which this one gets a copy of its own.
+	l.Run("sh", "-c", `cp -a /etc "$HOME/etc" && mkdir -p "$HOME/etc/claude-code/managed-settings.d"`)
+	trusted := l.Read(".claude.json")
+	const tools, hooks = 1, 2
+	for _, is := range []struct {
+		file, text, says string
+		works            int
+	}{
+		{"proj/.claude/settings.json", `{"permissions": {"deny": ["mcp__c2c__*"]}}`, "claude permissions: permissions.deny has mcp__c2c__*", hooks},
+		{"proj/.claude/settings.local.json", `{"allowedMcpServers": [{"serverName": "other"}]}`, "claude approval: allowedMcpServers does not name c2c", hooks},
+		{"home/.claude.json", strings.Replace(trusted, `"hasTrust`, `"disabledMcpServers": ["c2c"], "hasTrust`, 1), "claude approval: its person has disabled c2c", hooks},
+		{"home/etc/claude-code/managed-settings.d/us.json", `{"deniedMcpServers": [{"serverName": "c2c"}]}`, "claude approval: deniedMcpServers names c2c", hooks},
+		{"home/etc/claude-code/managed-settings.json", `{"allowManagedHooksOnly": true}`, "claude hooks: allowManagedHooksOnly is true", tools},
+		{"home/etc/claude-code/managed-settings.json", `{"allowedMcpServers": [{"serverName": "c2c"}]}`, "", tools + hooks},
+	} {
+		path := l.Write("../"+is.file, is.text)
+		l.Run("rm", "-rf", l.Home+"/.c2c") // the pointer there is made by a hook
+		out := l.Terminal(l.ClaudeEnv(model), "unshare", "-m", "sh", "-c", `mount --bind "$HOME/etc" /etc; claude -p prompt-one; `+c2c()+` doctor; true`).Wait()
+		works, turns := 0, model.Turns()
+		if slices.Contains(turns[len(turns)-1].Tools, "mcp__c2c__send") {
+			works += tools
+		}
+		if found, err := filepath.Glob(l.Home + "/.c2c/pointers/*"); err == nil && len(found) > 0 {
+			works += hooks
+		}
+		if works != is.works {
+			t.Errorf("%s: works are %d, want %d", is.text, works, is.works)
+		}
+		if !strings.Contains(out, is.says) || is.says == "" && strings.Contains(out, "warning  claude") {
+			t.Errorf("%s: no %q in\n%s", is.text, is.says, out)
+		}
+		l.Run("rm", path)
+		l.Write(".claude.json", trusted)
+	}
+}
+
 // In a folder that its person does not trust Qwen Code (0.24.4) starts no MCP server.
 func TestDoctorTellsThatQwenDoesNotTrustTheFolder(t *testing.T) {
 	t.Parallel()
@@ -74,6 +116,31 @@ func TestDoctorTellsThatQwenDoesNotTrustTheFolder(t *testing.T) {
 		l.QwenPrompt(model, "prompt-"+rule).Wait()
 		if r := model.WaitText("prompt-" + rule); (len(r.Find("c2c carries messages")) > 0) == told {
 			t.Errorf("%s: what it says of the server: %v", rule, r.Find("c2c"))
+		}
+	}
+}
+
+// What a person writes for Codex, and `gemini mcp disable c2c` for Gemini CLI: the clients (0.169.0, 0.61.0) start no server then.
+func TestDoctorTellsThatAServerIsDisabled(t *testing.T) {
+	t.Parallel()
+	l, model := newLab(t), lab.NewModel(t)
+	l.SeedCodex(model, "")
+	l.SeedGemini(nil)
+	l.Run(c2c(), "install", "codex")
+	l.Run(c2c(), "install", "gemini")
+	l.Write(".codex/config.toml", strings.Replace(l.Read(".codex/config.toml"), "[mcp_servers.c2c]", "[mcp_servers.c2c]\nenabled = false", 1))
+	l.Write(".gemini/mcp-server-enablement.json", `{"c2c": {"enabled": false}}`)
+	l.CodexExec("prompt-one").Wait()
+	l.GeminiPrompt(model, "prompt-two").Wait()
+	for _, prompt := range []string{"prompt-one", "prompt-two"} {
+		if r := model.WaitText(prompt); strings.Contains(strings.Join(r.Tools, " "), "c2c") {
+			t.Errorf("%s: its tools are %v", prompt, r.Tools)
+		}
+	}
+	out, _ := l.Try(c2c(), "doctor")
+	for _, want := range []string{"codex mcp server: enabled is false", "gemini approval: its person has disabled c2c"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"c2c/broker/doctor"
+
+	"github.com/tailscale/hujson"
 )
 
 // Claude is the name of the client.
@@ -53,18 +55,14 @@ func (e modEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, erro
 }
 
 func claudeFiles(o Options) []target {
-	dir, set := configDir(Claude, o)
+	dir, _ := configDir(Claude, o)
 	script := filepath.Join(dir, "hooks", claudeScript)
-	user := filepath.Join(o.Home, ".claude.json") // beside ~/.claude, but inside CLAUDE_CONFIG_DIR
-	if set {
-		user = filepath.Join(dir, ".claude.json")
-	}
 	// Without AlwaysLoad the tools hide behind ToolSearch until the model looks.
 	server := mcpServer(Claude, o, serverEntry{Type: "stdio", AlwaysLoad: true})
 	return append([]target{
 		{path: script, mode: 0o755, editor: scriptEditor{"hook script", o.HookScript}},
 		{path: filepath.Join(dir, "settings.json"), editor: claudeHooks(script)},
-		{path: user, editor: server, other: !o.Global},
+		{path: claudeState(o), editor: server, other: !o.Global},
 		{path: filepath.Join(o.Project, ".mcp.json"), mode: 0o644, editor: server, other: o.Global},
 	}, claudeModFiles(o, dir)...)
 }
@@ -86,35 +84,91 @@ func claudeHooks(script string) hookEditor {
 	}
 }
 
-// claudeConsent looks for the answer to the question whether the project's server may be used: Claude Code (2.1.329)
-// asks at its next start, and after a "no" never again.
+// claudeConsent looks for what keeps c2c from working, although all that it needs is there: the answer to the question
+// whether the project's server may be used (Claude Code 2.1.329 asks at its next start, and after a "no" never again),
+// and what its person, the project or an administrator has turned off.
 func claudeConsent(o Options) (found []doctor.Finding) {
-	allowed, hooks := false, []doctor.Finding(nil)
-	for _, path := range claudeSettings(o) {
+	mcp, err := readFile(filepath.Join(o.Project, ".mcp.json"))
+	asks := err == nil && member(mcp.data, serversKey, serverName) != nil // of a server for all projects it does not ask
+	answered, allowed, only := false, false, ""
+	for _, path := range append(claudeSettings(o), claudeManaged()...) {
 		f, err := readFile(path)
 		if err != nil {
 			continue
 		}
-		if isTrue(member(f.data, "disableAllHooks")) {
-			hooks = append(hooks, off(Claude, "hooks", path, "disableAllHooks is true, so no hook runs: a ring wakes its model, and mail waits until that calls poll_inbox"))
+		found = append(found, claudeSwitches(path, f.data, o)...)
+		if asks && slices.Contains(texts(member(f.data, "disabledMcpjsonServers")), serverName) {
+			answered = true
+			found = append(found, off(Claude, "approval", path,
+				`Claude Code was told not to use the server; take "c2c" out of disabledMcpjsonServers there, and start it again`))
 		}
-		if slices.Contains(texts(member(f.data, "disabledMcpjsonServers")), serverName) {
-			found = append(found, doctor.Finding{Client: Claude, Status: doctor.Warning, Part: "approval", Path: path,
-				Detail: `Claude Code was told not to use the server; take "c2c" out of disabledMcpjsonServers there, and start it again`})
+		answered = answered || isTrue(member(f.data, "enableAllProjectMcpServers")) || slices.Contains(texts(member(f.data, "enabledMcpjsonServers")), serverName)
+		if list := member(f.data, "allowedMcpServers"); list != nil {
+			allowed, only = allowed || claudeLists(list, o), path
 		}
-		allowed = allowed || isTrue(member(f.data, "enableAllProjectMcpServers")) || slices.Contains(texts(member(f.data, "enabledMcpjsonServers")), serverName)
 	}
-	f, err := readFile(filepath.Join(o.Project, ".mcp.json"))
-	if err == nil && found == nil && !allowed && member(f.data, serversKey, serverName) != nil {
-		found = append(found, doctor.Finding{Client: Claude, Status: doctor.Warning, Part: "approval", Path: f.path,
-			Detail: `not yet approved for this project; start claude here and choose "Use this MCP server"`})
+	if only != "" && !allowed {
+		found = append(found, off(Claude, "approval", only, `allowedMcpServers does not name c2c, so its server is not started; add {"serverName": "c2c"} there`))
 	}
-	return append(found, hooks...)
+	if asks && !answered {
+		found = append(found, off(Claude, "approval", mcp.path, `not yet approved for this project; start claude here and choose "Use this MCP server"`))
+	}
+	state := claudeState(o)
+	if f, err := readFile(state); err == nil && slices.Contains(texts(member(f.data, "projects", o.Project, "disabledMcpServers")), serverName) {
+		found = append(found, off(Claude, "approval", state, "its person has disabled c2c in this project; /mcp in a session here enables it"))
+	}
+	return found
+}
+
+// claudeSwitches tells what a file of settings turns off, each measured with 2.1.329.
+func claudeSwitches(path string, data []byte, o Options) (found []doctor.Finding) {
+	say := func(part, detail string) {
+		found = append(found, off(Claude, part, path, detail+"; take that out there"))
+	}
+	for _, name := range []string{"disableAllHooks", "allowManagedHooksOnly"} {
+		if isTrue(member(data, name)) && (name == "disableAllHooks" || slices.Contains(claudeManaged(), path)) {
+			say("hooks", name+" is true, so no hook runs: a ring wakes its model, and mail waits until that calls poll_inbox")
+		}
+	}
+	for _, rule := range texts(member(data, "permissions", "deny")) {
+		if rule == "mcp__c2c" || rule == "mcp__c2c__*" || rule == "mcp__*" {
+			say("permissions", "permissions.deny has "+rule+", so its model has no tool of c2c: mail comes, and cannot be answered")
+		}
+	}
+	if claudeLists(member(data, "deniedMcpServers"), o) {
+		say("approval", "deniedMcpServers names c2c, so its server is not started")
+	}
+	return append(found, inbound(Claude, path, member(data, "crossSessionInbound"))...)
+}
+
+// claudeLists says whether a list of MCP servers names ours, by its name or by what it runs.
+func claudeLists(list *hujson.Value, o Options) bool {
+	return slices.ContainsFunc(elements(list), func(is *hujson.Value) bool {
+		return text(is.Find("/serverName")) == serverName || slices.Equal(texts(is.Find("/serverCommand")), []string{o.Binary, "mcp"})
+	})
 }
 
 func claudeSettings(o Options) []string {
 	dir, _ := configDir(Claude, o)
 	return []string{filepath.Join(dir, "settings.json"), filepath.Join(o.Project, ".claude", "settings.json"), filepath.Join(o.Project, ".claude", "settings.local.json")}
+}
+
+// claudeManaged are the settings of an administrator.
+func claudeManaged() (paths []string) {
+	for _, dir := range []string{"/etc/claude-code", "/Library/Application Support/ClaudeCode"} {
+		more, _ := filepath.Glob(filepath.Join(dir, "managed-settings.d", "*.json"))
+		paths = append(append(paths, filepath.Join(dir, "managed-settings.json")), more...)
+	}
+	return paths
+}
+
+// claudeState is the file with the servers of all projects, and what a person has answered in each.
+func claudeState(o Options) string {
+	dir, set := configDir(Claude, o)
+	if set {
+		return filepath.Join(dir, ".claude.json")
+	}
+	return filepath.Join(o.Home, ".claude.json") // beside ~/.claude
 }
 
 func claudePluginOn(o Options) string {

@@ -46,6 +46,12 @@ func geminiConsent(o Options) (found []doctor.Finding) {
 	if slices.Contains(texts(member(f.data, "hooksConfig", "disabled")), "c2c") {
 		found = append(found, off(Gemini, "hooks", path, "hooksConfig.disabled names c2c, so its hooks do not run: mail waits until its model calls poll_inbox"))
 	}
+	enablement := filepath.Join(filepath.Dir(path), "mcp-server-enablement.json")
+	if f, err := readFile(enablement); err == nil {
+		if flag := member(f.data, serverName, "enabled"); flag != nil && !isTrue(flag) {
+			found = append(found, off(Gemini, "approval", enablement, "its person has disabled c2c; gemini mcp enable c2c enables it"))
+		}
+	}
 	found = append(found, mcpRules(Gemini, path, filepath.Join(o.Project, ".gemini", "settings.json"))...)
 	if !isOff("security", "folderTrust", "enabled") {
 		found = append(found, folderTrust(Gemini, o)...)

@@ -326,5 +326,10 @@ func member(data []byte, names ...string) *hujson.Value {
 	return d.root.Find(pointer(names))
 }
 
-// pointer is a path of names as hujson takes it; ours need no escapes.
-func pointer(names []string) string { return strings.Join(append([]string{""}, names...), "/") }
+// pointer is a path of names as hujson takes it.
+func pointer(names []string) (path string) {
+	for _, name := range names {
+		path += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+	}
+	return path
+}

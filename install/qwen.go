@@ -31,9 +31,14 @@ func qwenFiles(o Options) []target {
 func qwenTrust(o Options) (found []doctor.Finding) {
 	paths := []string{qwenFiles(o)[0].path, filepath.Join(o.Project, ".qwen", "settings.json")}
 	for _, path := range paths {
-		if f, err := readFile(path); err == nil && isTrue(member(f.data, "disableAllHooks")) {
+		f, err := readFile(path)
+		if err != nil {
+			continue
+		}
+		if isTrue(member(f.data, "disableAllHooks")) {
 			found = append(found, off(Qwen, "hooks", path, "disableAllHooks is true, so no hook runs"))
 		}
+		found = append(found, inbound(Qwen, path, member(f.data, "agents", "crossSessionInbound"))...)
 	}
 	found = append(found, mcpRules(Qwen, paths...)...)
 	if f, err := readFile(paths[0]); err == nil && isTrue(member(f.data, "security", "folderTrust", "enabled")) {

@@ -97,11 +97,17 @@ func (e serverEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, e
 		return nil, err
 	}
 	found := t.inspectServer(isOurServer(v), commandLine(v)[0], o)
-	if enabled := v.Find("/enabled"); found.Status == doctor.OK && enabled != nil && !isTrue(enabled) {
-		found = off(t.client, partServer, t.path, "enabled is false in its entry, so the client does not start it")
+	switch enabled := v.Find("/enabled"); {
+	case found.Status != doctor.OK:
+	case enabled != nil && !isTrue(enabled):
+		found = off(t.client, partServer, t.path, notEnabled)
+	case isTrue(v.Find("/disabled")):
+		found = off(t.client, partServer, t.path, "disabled is true in its entry, so the client does not start it; take that out there")
 	}
 	return []doctor.Finding{found}, nil
 }
+
+const notEnabled = "enabled is false in its entry, so the client does not start it; take that out there"
 
 // isOurServer tells our entry from that of the original c2c, which starts
 // c2c-mcp-server without arguments.

@@ -264,7 +264,11 @@ func (e tomlEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, err
 		return nil, err
 	}
 	command, _ := tomlString(d.value("command"))
-	return []doctor.Finding{t.inspectServer(d.isOurTable(), command, o)}, nil
+	found := t.inspectServer(d.isOurTable(), command, o)
+	if d.value("enabled") != nil && !d.isTrue("mcp_servers", serverName, "enabled") && found.Status == doctor.OK {
+		found = off(t.client, partServer, t.path, notEnabled)
+	}
+	return []doctor.Finding{found}, nil
 }
 
 // isOurTable tells our table from that of the original c2c, which has no

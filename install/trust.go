@@ -56,6 +56,20 @@ func off(client, part, path, detail string) doctor.Finding {
 	return doctor.Finding{Client: client, Status: doctor.Warning, Part: part, Path: path, Detail: detail}
 }
 
+// inbound tells what a person lets other sessions do (crossSessionInbound), where that is less than waking.
+func inbound(client, path string, set *hujson.Value) []doctor.Finding {
+	detail := ""
+	switch text(set) {
+	case "refuse":
+		detail = "crossSessionInbound is refuse, so mail wakes nobody: the next prompt or tool call brings it; take that out there"
+	case "hold":
+		detail = "crossSessionInbound is hold, so mail wakes its model only when its person has accepted that; take that out there"
+	default:
+		return nil
+	}
+	return []doctor.Finding{off(client, "consent", path, detail)}
+}
+
 // mcpRules looks in settings for lists of servers that may not be used: mcp.excluded and mcp.allowed. A name that any
 // of the files allows is allowed.
 func mcpRules(client string, paths ...string) (found []doctor.Finding) {

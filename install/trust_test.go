@@ -102,24 +102,62 @@ func TestDoctorTellsWhetherTheServerIsApproved(t *testing.T) {
 	}
 }
 
+func TestDoctorTellsOfAServerThatIsTurnedOffInItsEntry(t *testing.T) {
+	for _, tc := range []struct{ client, file, old, new, want string }{
+		{Codex, "home/.codex/config.toml", "[mcp_servers.c2c]\n", "[mcp_servers.c2c]\nenabled = false\n", "enabled is false"},
+		{Codex, "home/.codex/config.toml", "[mcp_servers.c2c]\n", "[mcp_servers.c2c]\nenabled = true\n", ""},
+		{Cursor, "home/.cursor/mcp.json", `"c2c": {`, `"c2c": {"disabled": true,`, "disabled is true"},
+		{Cursor, "home/.cursor/mcp.json", `"c2c": {`, `"c2c": {"disabled": false,`, ""},
+	} {
+		b := newBox(t)
+		b.install(tc.client)
+		b.edit(tc.file, tc.old, tc.new)
+		got := ""
+		for _, f := range problemsOf(t, b, tc.client) {
+			if f.Part == partServer {
+				got += f.Detail
+			}
+		}
+		if !strings.Contains(got, tc.want) || tc.want == "" && got != "" {
+			t.Errorf("%s with %s: %q, want %q", tc.client, tc.new, got, tc.want)
+		}
+	}
+}
+
 // All entries of ours are there, and still no mail comes.
 func TestDoctorTellsWhatIsTurnedOff(t *testing.T) {
 	for _, tc := range []struct{ client, file, more, want string }{
 		{Claude, "project/.claude/settings.local.json", `"disableAllHooks": true`, "disableAllHooks is true"},
 		{Claude, "project/.claude/settings.local.json", `"disableAllHooks": false`, ""},
+		{Claude, "home/.claude/settings.json", `"permissions": {"deny": ["Bash", "mcp__c2c"]}`, "permissions.deny has mcp__c2c"},
+		{Claude, "project/.claude/settings.json", `"permissions": {"deny": ["mcp__c2cx"], "allow": ["mcp__c2c"]}`, ""},
+		{Claude, "project/.claude/settings.json", `"deniedMcpServers": [{"serverCommand": ["$BOX/bin/c2c", "mcp"]}]`, "deniedMcpServers names c2c"},
+		{Claude, "project/.claude/settings.json", `"deniedMcpServers": ["c2c", {"serverName": "other"}, {"serverCommand": ["c2c"]}]`, ""},
+		{Claude, "project/.claude/settings.json", `"allowManagedHooksOnly": true`, ""}, // from an administrator alone
+		{Claude, "home/.claude/settings.json", `"allowedMcpServers": []`, "allowedMcpServers does not name c2c"},
+		{Claude, "home/.claude/settings.json", `"allowedMcpServers": [{"serverCommand": ["$BOX/bin/c2c", "mcp"]}]`, ""},
+		{Claude, "home/.claude/settings.json", `"crossSessionInbound": "refuse"`, "crossSessionInbound is refuse"},
+		{Claude, "project/.claude/settings.json", `"crossSessionInbound": "hold"`, "crossSessionInbound is hold"},
+		{Claude, "home/.claude/settings.json", `"crossSessionInbound": "accept"`, ""},
+		{Claude, "home/.claude.json", `"projects": {"$BOX/project": {"disabledMcpServers": ["c2c"]}}`, "has disabled c2c in this project"},
+		{Claude, "home/.claude.json", `"projects": {"$BOX/other": {"disabledMcpServers": ["c2c"]}}`, ""},
 		{Qwen, "home/.qwen/settings.json", `"disableAllHooks": true`, "disableAllHooks is true"},
 		{Qwen, "project/.qwen/settings.json", `"disableAllHooks": true`, "disableAllHooks is true"},
 		{Qwen, "home/.qwen/settings.json", `"mcp": {"excluded": ["other", "c2c"]}`, "mcp.excluded names c2c"},
 		{Qwen, "home/.qwen/settings.json", `"mcp": {"excluded": ["other"], "allowed": ["c2c"]}`, ""},
+		{Qwen, "home/.qwen/settings.json", `"agents": {"crossSessionInbound": "hold"}`, "crossSessionInbound is hold"},
 		{Gemini, "home/.gemini/settings.json", `"mcp": {"allowed": ["other"]}`, "mcp.allowed does not name c2c"},
 		{Gemini, "home/.gemini/settings.json", `"mcp": {"allowed": []}`, ""},
 		{Gemini, "project/.gemini/settings.json", `"mcp": {"excluded": ["c2c"]}`, "mcp.excluded names c2c"},
 		{Gemini, "home/.gemini/settings.json", `"hooksConfig": {"disabled": ["c2c"]}`, "hooksConfig.disabled names c2c"},
+		{Gemini, "home/.gemini/mcp-server-enablement.json", `"c2c": {"enabled": false}`, "gemini mcp enable c2c"},
+		{Gemini, "home/.gemini/mcp-server-enablement.json", `"c2c": {"enabled": true}, "other": {"enabled": false}`, ""},
 		{OpenCode, "home/.config/opencode/opencode.json", "", ""},
 		{OpenCode, "home/.config/opencode/opencode.json", `"enabled": false`, "enabled is false"},
 	} {
 		b := newBox(t)
 		b.install(tc.client)
+		tc.more = strings.ReplaceAll(tc.more, "$BOX", b.dir)
 		switch text, err := os.ReadFile(filepath.Join(b.dir, tc.file)); {
 		case err != nil:
 			b.write(tc.file, "{"+tc.more+"}", 0o600)
