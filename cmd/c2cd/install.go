@@ -42,6 +42,7 @@ For any other client, --print mcp prints what its configuration needs.
 Takes out of the client's configuration what c2c install has put there, also in
 other projects. Mail stays. Without a client: every one that it knows, which are
 %s.
+A damaged file stays as it is. The rest is undone, and the exit status is 1.
 `,
 }
 
