@@ -299,7 +299,8 @@ func FuzzFrames(f *testing.F) {
 	auth := `{"msgV":1,"type":"auth","token":"` + token + `"}` + "\n"
 	message := `{"msgV":1,"msgId":"m-1","type":"user","from":"/own.sock","replyToken":"0wn","toSessionId":"s-2","message":{"role":"user","content":"hello"}}` + "\n"
 	receipt := `{"type":"control","action":"delivery_status","status":"delivered","origMsgId":"` + id + `"}` + "\n"
-	for _, text := range []string{auth + message, auth + receipt, message + auth, receipt, auth, auth + strings.Repeat(`{"message":`, 11_000) + "\n",
+	guess := strings.ReplaceAll(auth, token, "guess")
+	for _, text := range []string{auth + message, auth + receipt, guess + message, guess + receipt, message + auth, receipt, auth, auth + strings.Repeat(`{"message":`, 11_000) + "\n",
 		strings.Repeat("x", maxFrame+1), auth + strings.Repeat("x", maxFrame) + "\n", "\n\n", "[]\n{}\n"} {
 		f.Add([]byte(text))
 	}
