@@ -208,6 +208,11 @@ func TestWhatAnAgentDoesNotTakeIsToldByStatusAndWaits(t *testing.T) {
 		wireagent.NoModel: "the agent has no model",
 		wireagent.Exits:   "the agent ended, exit status 1: error: unknown option '--wire'",
 		wireagent.Busy:    "the agent refused",
+		wireagent.Dies:    "the agent ended, exit status 1: error: it broke",
+		wireagent.Broken:  "the agent's model failed",
+		wireagent.Cancels: "the agent's turn was cancelled",
+		wireagent.Stopped: "the agent ended its turn and did not ask its model",
+		wireagent.Future:  "the agent speaks version",
 	} {
 		p.becomes(mode)
 		if out, err := p.try(p.words("run", "--once")...); err == nil || !strings.Contains(out, cause) {

@@ -14,26 +14,30 @@ import (
 	"sync"
 )
 
-// Ways in which it behaves. Each is a word of the file "mode" in its folder; without one it does as it should.
+// Ways in which it behaves. One is the file "mode" in its folder; without one it does as it should. A version before it,
+// such as 1.4, is the one that it speaks.
 const (
-	Legacy   = "legacy"   // it does not know initialize
-	Old      = "old"      // it speaks 1.4, and does not say when it has taken a steer
-	Future   = "future"   // it speaks 2.0
-	Mute     = "mute"     // it reads and says nothing
-	NoModel  = "no-model" // it refuses each prompt
-	Busy     = "busy"     // a turn runs in it already
-	Broken   = "broken"   // its model fails, after it has taken the prompt
-	Stopped  = "stopped"  // a hook of its user stops the prompt: the model is not asked
-	Exits    = "exits"    // it ends when it is started
-	Dies     = "dies"     // it ends when it is given a prompt
-	Approval = "approval" // it asks for approval in each turn
-	Slow     = "slow"     // its model answers when the pipe "go" was written to, and calls a tool until "end" was
+	Legacy   = "legacy"    // it does not know initialize
+	Future   = "2.0"       // it speaks another protocol
+	Mute     = "mute"      // it reads and says nothing
+	NoModel  = "no-model"  // it refuses each prompt
+	BadModel = "bad-model" // the same: it does not know its model
+	Cancels  = "cancels"   // somebody ends each turn before the model answers
+	Busy     = "busy"      // a turn runs in it already
+	Broken   = "broken"    // its model fails, after it has taken the prompt
+	Stopped  = "stopped"   // a hook of its user stops the prompt: the model is not asked
+	Exits    = "exits"     // it ends when it is started
+	Dies     = "dies"      // it ends when it is given a prompt
+	Approval = "approval"  // it asks for approval in each turn
+	Slow     = "slow"      // its model answers when the pipe "go" was written to, and calls a tool until "end" was
 )
 
 type agent struct {
-	dir  string
-	mode string
-	out  *json.Encoder
+	dir     string
+	mode    string
+	version string
+	minor   int
+	out     *json.Encoder
 
 	mu      sync.Mutex
 	turn    bool
@@ -51,7 +55,13 @@ type message struct {
 // Run speaks until in ends. Each line that it reads is added to the file "got" in dir.
 func Run(dir string, in io.Reader, out io.Writer) error {
 	mode, _ := os.ReadFile(filepath.Join(dir, "mode"))
-	a := &agent{dir: dir, mode: strings.TrimSpace(string(mode)), out: json.NewEncoder(out), answers: map[string]chan json.RawMessage{}}
+	a := &agent{dir: dir, mode: strings.TrimSpace(string(mode)), version: "1.10", minor: 10, out: json.NewEncoder(out), answers: map[string]chan json.RawMessage{}}
+	if word, rest, _ := strings.Cut(a.mode, " "); strings.Contains(word, ".") {
+		a.version, a.mode = word, rest
+		if _, err := fmt.Sscanf(word, "1.%d", &a.minor); err != nil && word != Future {
+			return err
+		}
+	}
 	if a.mode == Exits {
 		return errors.New("unknown option '--wire'")
 	}
@@ -81,14 +91,8 @@ func Run(dir string, in io.Reader, out io.Writer) error {
 }
 
 func (a *agent) take(m message) error {
-	version := "1.10"
-	switch a.mode {
-	case Mute:
+	if a.mode == Mute {
 		return nil
-	case Old:
-		version = "1.4"
-	case Future:
-		version = "2.0"
 	}
 	var p struct {
 		Input any `json:"user_input"`
@@ -96,11 +100,11 @@ func (a *agent) take(m message) error {
 	json.Unmarshal(m.Params, &p)
 	switch {
 	case m.Method == "initialize" && a.mode != Legacy:
-		a.result(m.ID, map[string]any{"protocol_version": version, "server": map[string]any{"name": "Kimi Code CLI", "version": "1.49.0"},
+		a.result(m.ID, map[string]any{"protocol_version": a.version, "server": map[string]any{"name": "Kimi Code CLI", "version": "1.49.0"},
 			"slash_commands": []any{}, "capabilities": map[string]any{"supports_question": true}})
 	case m.Method == "prompt":
 		return a.prompt(m.ID, p.Input)
-	case m.Method == "steer" && a.mode != Legacy:
+	case m.Method == "steer" && a.mode != Legacy && a.minor >= 4:
 		a.steer(m.ID, p.Input)
 	case m.Method == "":
 		a.mu.Lock()
@@ -124,6 +128,9 @@ func (a *agent) prompt(id string, input any) error {
 		a.fail(id, -32000, "An agent turn is already in progress")
 	case a.mode == NoModel:
 		a.fail(id, -32001, "LLM is not set")
+		a.over()
+	case a.mode == BadModel:
+		a.fail(id, -32002, "LLM is not supported")
 		a.over()
 	case a.mode == Dies:
 		a.event("TurnBegin", map[string]any{"user_input": input})
@@ -166,12 +173,18 @@ func (a *agent) run(id string, input any) {
 		a.fail(id, -32003, "429 rate limit")
 		return
 	}
+	if a.mode == Cancels {
+		a.event("StepInterrupted", map[string]any{})
+		a.over()
+		a.result(id, map[string]any{"status": "cancelled"})
+		return
+	}
 	if a.mode == Approval {
 		a.approve()
 		step++
 		a.event("StepBegin", map[string]any{"n": step})
 	}
-	if a.mode == Slow || a.mode == Old || a.mode == Legacy {
+	if a.mode == Slow || a.mode == Legacy {
 		a.await("go")
 		a.tool("Shell", map[string]any{"is_error": false, "output": "", "message": "", "display": []any{}}, func() { a.await("end") })
 	}
@@ -237,7 +250,7 @@ func (a *agent) over() {
 }
 
 func (a *agent) event(kind string, payload map[string]any) {
-	if kind == "SteerInput" && a.mode == Old {
+	if kind == "SteerInput" && a.minor < 5 {
 		return
 	}
 	a.send(map[string]any{"method": "event", "params": map[string]any{"type": kind, "payload": payload}})

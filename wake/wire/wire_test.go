@@ -154,7 +154,17 @@ func TestMailIsAPromptAndTheModelsAnswerTheReceipt(t *testing.T) {
 
 func TestABusyAgentIsSteeredAndAnswersInTheSameTurn(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, wireagent.Slow)
+	for _, version := range []string{"1.5", "1.6", "1.7", "1.8", "1.9", "1.10"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			wantSteered(t, version)
+		})
+	}
+}
+
+func wantSteered(t *testing.T, version string) {
+	t.Helper()
+	p := newPlace(t, version+" "+wireagent.Slow)
 	p.pipes("go", "end")
 	answered := make(chan error, 1)
 	go func() {
@@ -180,8 +190,8 @@ func TestABusyAgentIsSteeredAndAnswersInTheSameTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	steer := `{"id":"3","jsonrpc":"2.0","method":"steer","params":{"user_input":"Mail from `
-	if got := p.got(); strings.Count(got, `"prompt"`) != 1 || strings.Count(got, "m-2") != 2 || !strings.Contains(got, steer) {
-		t.Errorf("the agent got:\n%s", got)
+	if got := p.got(); strings.Count(got, `"prompt"`) != 1 || strings.Count(got, "m-2") != 2 || !strings.Contains(got, steer) || p.state().Protocol != version {
+		t.Errorf("the agent of %s got:\n%s", p.state().Protocol, got)
 	}
 }
 
@@ -196,10 +206,10 @@ func (p *place) waitGot(text string) {
 	}
 }
 
-// An agent that does not say when it takes a steer is given nothing while a turn runs.
+// An agent that does not say when it takes a steer (1.4), or knows none, is given nothing while a turn runs.
 func TestAnAgentThatCannotBeSteeredIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []string{wireagent.Old, wireagent.Legacy} {
+	for _, mode := range []string{"1.1 slow", "1.2 slow", "1.3 slow", "1.4 slow", wireagent.Legacy} {
 		p := newPlace(t, mode)
 		p.pipes("end")
 		if _, err := p.carry("m-1"); err != nil {
@@ -221,12 +231,14 @@ func TestAnAgentThatCannotBeSteeredIsWaitedFor(t *testing.T) {
 func TestWhatTheAgentDoesNotTakeIsSaidAndGivenToTheNext(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[string]struct{ outcome, cause string }{
-		wireagent.NoModel: {wake.Uncaptured, "the agent has no model: choose one in its own configuration (LLM is not set)"},
-		wireagent.Broken:  {wake.Uncaptured, "the agent's model failed: 429 rate limit"},
-		wireagent.Stopped: {wake.Uncaptured, "the agent ended its turn and did not ask its model"},
-		wireagent.Future:  {wake.Uncaptured, `the agent speaks version "2.0" of the protocol, c2c knows 1.1 to 1.10`},
-		wireagent.Exits:   {wake.Failed, "the agent ended, exit status 1: error: unknown option '--wire'"},
-		wireagent.Dies:    {wake.Failed, "the agent ended, exit status 1: error: it broke"},
+		wireagent.NoModel:  {wake.Uncaptured, "the agent has no model: choose one in its own configuration (LLM is not set)"},
+		wireagent.BadModel: {wake.Uncaptured, "the agent cannot use its model: LLM is not supported"},
+		wireagent.Cancels:  {wake.Uncaptured, "the agent's turn was cancelled"},
+		wireagent.Broken:   {wake.Uncaptured, "the agent's model failed: 429 rate limit"},
+		wireagent.Stopped:  {wake.Uncaptured, "the agent ended its turn and did not ask its model"},
+		wireagent.Future:   {wake.Uncaptured, `the agent speaks version "2.0" of the protocol, c2c knows 1.1 to 1.10`},
+		wireagent.Exits:    {wake.Failed, "the agent ended, exit status 1: error: unknown option '--wire'"},
+		wireagent.Dies:     {wake.Failed, "the agent ended, exit status 1: error: it broke"},
 	} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
