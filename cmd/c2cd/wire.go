@@ -140,7 +140,7 @@ func (d *wireDaemon) run(ctx context.Context) error {
 		return err
 	}
 	if !d.once { // who starts it in the background would not hear of it later
-		if err := d.bridge().Check(ctx); err != nil {
+		if err := d.bridge(func(wire.State) {}).Check(ctx); err != nil {
 			return fmt.Errorf("%w\nhint: %q is to be an agent that speaks Wire; another one stands after --", err, strings.Join(d.Agent, " "))
 		}
 	}
@@ -155,15 +155,15 @@ func (d *wireDaemon) run(ctx context.Context) error {
 	return errors.Join(err, failed)
 }
 
-// bridge is the way to its agent, whose environment has more.
-func (d *wireDaemon) bridge(more ...string) *wire.Bridge {
-	return wire.New(wire.Config{Argv: d.Agent, Dir: d.In, Approve: d.Approve, Version: broker.Version, Tell: d.tell,
-		Env: append(append(client.Clean(os.Environ()), "C2C_MCP_BROKER_ROOT="+d.b.Root()), more...)})
+// bridge is the way to its agent. tell is told of each state, and env is added to the agent's environment.
+func (d *wireDaemon) bridge(tell func(wire.State), env ...string) *wire.Bridge {
+	env = slices.Concat(client.Clean(os.Environ()), env, []string{"C2C_MCP_BROKER_ROOT=" + d.b.Root()})
+	return wire.New(wire.Config{Argv: d.Agent, Dir: d.In, Env: env, Approve: d.Approve, Version: broker.Version, Tell: tell})
 }
 
 // work is run with the daemon's lock.
 func (d *wireDaemon) work(ctx context.Context, sid string) error {
-	// What the agent starts may be the session's process later; this lock shows that the session is alive.
+	// Where our process cannot be seen, this lock shows that the session is alive.
 	release, err := d.b.Serve(sid)
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func (d *wireDaemon) work(ctx context.Context, sid string) error {
 	if release != nil {
 		defer release()
 	}
-	bridge := d.bridge("C2C_MCP_SESSION_ID=" + sid)
+	bridge := d.bridge(d.tell, "C2C_MCP_SESSION_ID="+sid)
 	d.a.log.Info("wire daemon runs", "process", os.Getpid(), "session", sid, "root", d.b.Root())
 	if d.once {
 		err = d.carryOnce(ctx, sid, bridge)

@@ -247,8 +247,8 @@ func TestWhatIsNoWireAgentIsToldAtStart(t *testing.T) {
 			t.Errorf("%v, without %q:\n%s", err, want, out)
 		}
 	}
-	if st := p.status(); st.PID != 0 || st.State.Agent != wire.Failed {
-		t.Errorf("status %+v", st)
+	if out := p.run("wire-daemon", "list"); !strings.Contains(out, "no wire daemon was started here") {
+		t.Errorf("it is a daemon:\n%s", out)
 	}
 	if out := p.run("list"); strings.Contains(out, "amber") {
 		t.Errorf("it is a session:\n%s", out)
