@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,6 +72,17 @@ func TestALineJoinsATurnOnlyWhereOneRunsAndNothingIsQueued(t *testing.T) {
 	for _, name := range []string{"kimi-idle", "kimi-busy-queued", "kimi-dialog", "kimi-btw"} {
 		if _, err := JoinPrompt(kimi, recorded(t, name)); err == nil {
 			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// Enter may have ended a line instead of sending it; the next one sends it.
+func TestADraftOfGeminiMayEndWithAnEmptyLine(t *testing.T) {
+	for name, want := range map[string]string{"gemini-draft": "half", "gemini-idle-yolo": geminiHint} {
+		s := recorded(t, name)
+		io.WriteString(s, "\r\x1b[B\x1b[3C")
+		if draft, err := Prompt(gemini, s); draft != want || err != nil {
+			t.Errorf("%s: %q, %v", name, draft, err)
 		}
 	}
 }
