@@ -29,6 +29,7 @@ func TestGeminiIsWokenThroughItsTerminal(t *testing.T) {
 		}
 		p.WaitShown("Had " + word + ".")
 		wantRead(t, l, "id-"+word, "read by hook")
+		geminiIdle(l, "amber") // or the end of this turn brings the next one
 	}
 	wantRings(t, l, 2)
 	wantMailboxes(t, l, lab.Gemini, 1)
