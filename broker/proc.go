@@ -87,6 +87,9 @@ func (b *Broker) setState(s *Session, r row, held func(lock string) bool) {
 // its client.
 func (b *Broker) HasRinger(sid string) bool { return b.isHeld(ringLock(sid)) }
 
+// HasServer says whether an MCP server or a plugin process of ours serves the session.
+func (b *Broker) HasServer(sid string) bool { return b.isHeld(serverLock(sid)) }
+
 func (b *Broker) isHeld(lock string) bool {
 	f, err := b.root.Open(lock, os.O_RDWR)
 	if err != nil {

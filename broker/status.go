@@ -97,6 +97,9 @@ func (b *Broker) status(id, sid string, found inbox.Found) MessageStatus {
 	m := found.Message
 	st := MessageStatus{ID: id, State: found.Where, At: found.At.UTC(), By: found.By, SessionID: sid, From: m.From, To: m.To}
 	if found.Where == inbox.Read {
+		if found.By == wake.ByTerminal { // it was typed, and nothing tells whether the model has it
+			st.State = Handed
+		}
 		return st
 	}
 	ring := b.factsOf(sid).LastRing

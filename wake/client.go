@@ -54,6 +54,7 @@ type Place struct {
 	Inside bool                                         // the client started this process, so its environment is the client's
 	Push   func(busy func(context.Context) bool) Method // nil: there is no other method
 	Box    *inbox.Mailbox
+	Served func() bool // an MCP server or a plugin of ours runs in the client
 	// Record tells what has become of a ring before it is over.
 	Record func(context.Context, Ring)
 }

@@ -130,7 +130,7 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 	if err != nil {
 		return nil, err
 	}
-	p := wake.Place{Getenv: r.Getenv, Box: box}
+	p := wake.Place{Getenv: r.Getenv, Box: box, Served: func() bool { return b.HasServer(s.SID) }}
 	if profile, ok := client.Find(s.Client); ok {
 		p.Config, _ = profile.Config(r.Getenv)
 	}

@@ -65,8 +65,8 @@ func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.
 }
 
 // Terminal is a terminal of ours, in which a client runs as process pid. bell types into it; joins says whether it can
-// do so while a turn runs.
-func Terminal(pid int, bell wake.Doorbell, joins bool) Scope {
+// do so while a turn runs. words types the mail itself while no server of ours runs in the client; nil: nobody does.
+func Terminal(pid int, bell wake.Doorbell, joins bool, words wake.Carrier) Scope {
 	return Scope{
 		borrows: true,
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]broker.Session, error) {
@@ -76,6 +76,15 @@ func Terminal(pid int, bell wake.Doorbell, joins bool) Scope {
 		},
 		ways: func(p wake.Place, s wake.Session) (wake.Ways, error) {
 			w := wake.Ways{Methods: []wake.Method{{Name: wake.ByTerminal, Doorbell: bell, Joins: joins}}}
+			if words != nil {
+				ready := func(context.Context) error {
+					if p.Served() {
+						return fmt.Errorf("%w: its server hands the mail over", wake.ErrUnreachable)
+					}
+					return nil
+				}
+				w.Methods = slices.Insert(w.Methods, 0, wake.Method{Name: wake.ByTerminal, Carrier: words, Idempotent: true, Ready: ready})
+			}
 			if s.Process == 0 {
 				return w, nil
 			}

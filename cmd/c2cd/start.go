@@ -15,6 +15,8 @@ import (
 	"c2c/broker"
 	"c2c/broker/client"
 	"c2c/broker/ringer"
+	"c2c/wake"
+	"c2c/wake/mux"
 	"c2c/wake/pty"
 )
 
@@ -25,6 +27,10 @@ const startHelp = `usage: c2c start [options] <client> [-- arguments of the clie
 
 Runs a client as a c2c session, with the mailbox of that name each time. Once
 the client runs, the exit status is the client's.
+
+With --full-delivery short mail itself is typed into an empty prompt, while no
+MCP server of c2c runs in the client. The client takes a peer's words for yours
+then: SECURITY.md tells what is done about that.
 `
 
 // start runs a client as a session with a name of its own, the same mailbox each time.
@@ -32,6 +38,7 @@ func (a *app) start(ctx context.Context, args []string) (status int, err error) 
 	fs := a.verb("start", startHelp, "start --alias amber "+client.Names()[0]+" -- --resume")
 	alias := fs.String("alias", "", "the session's `name`; without it, one is made up")
 	channel := fs.Bool("channel", false, "load c2c as a development channel; the client asks")
+	full := fs.Bool("full-delivery", false, "type short mail itself; needs --alias")
 	unattended := fs.Bool("unattended", false, "refused: call c2c register --unattended in it")
 	var theirs []string
 	if i := slices.Index(args, "--"); i >= 0 {
@@ -46,6 +53,12 @@ func (a *app) start(ctx context.Context, args []string) (status int, err error) 
 	}
 	name := names[0]
 	profile, _ := client.Find(name)
+	switch {
+	case *full && (profile.SharedProcess || !mux.Types(name)):
+		return 0, fmt.Errorf("%w: mail cannot be typed into %s: leave --full-delivery out", errUsage, name)
+	case *full && *alias == "":
+		return 0, fmt.Errorf("%w: --full-delivery is for a client that c2c is not set up in: name its session with --alias", errUsage)
+	}
 	if profile.SharedProcess && !profile.Plugin && *alias != "" {
 		// Its daemon gives every session the environment of the first terminal.
 		return 0, fmt.Errorf("%s names its sessions itself: leave --alias out, and call register in the session", name)
@@ -68,10 +81,11 @@ func (a *app) start(ctx context.Context, args []string) (status int, err error) 
 			env = append(env, channelVariable+"="+channelDoorbell)
 		}
 	}
-	return a.launch(ctx, name, *alias, argv, env)
+	return a.launch(ctx, name, *alias, argv, env, *full)
 }
 
-func (a *app) launch(ctx context.Context, name, alias string, argv, env []string) (status int, err error) {
+// launch runs it. full has mail typed itself.
+func (a *app) launch(ctx context.Context, name, alias string, argv, env []string, full bool) (status int, err error) {
 	sid := ""
 	if alias != "" {
 		// With our own process, before the client runs: of two that start under one alias, one does.
@@ -102,7 +116,11 @@ func (a *app) launch(ctx context.Context, name, alias string, argv, env []string
 	silent := *a
 	silent.log = slog.New(slog.DiscardHandler)
 	if t.Types() { // or each look would tell of a draft or a dialog, which has nothing to do with it
-		defer silent.ringer(ringer.Terminal(t.PID(), t, t.Joins())).Start(ctx)()
+		var words wake.Carrier
+		if full {
+			words = t
+		}
+		defer silent.ringer(ringer.Terminal(t.PID(), t, t.Joins(), words)).Start(ctx)()
 	}
 	return t.Run()
 }

@@ -34,10 +34,17 @@ type Adapter struct {
 	Deaf   Bells // it is there and takes no ring, or does not answer
 	// Carrier is for the same client as the doorbell, of which a root has the mailbox. Nil: the adapter only rings.
 	Carrier func(bell wake.Doorbell, box *inbox.Mailbox, root string) wake.Carrier
+	// Shows is a message that was carried, as the client's model sees it. Nil: its envelope.
+	Shows func(inbox.Message) string
+	// Single: it carries one message at a time.
+	Single bool
 }
 
 // Run tests everything that an adapter has.
 func Run(t *testing.T, a Adapter) {
+	if a.Shows == nil {
+		a.Shows = inbox.Message.Envelope
+	}
 	t.Run("NilWhenTheClientHasTakenIt", func(t *testing.T) { rung(t, a.Taking(t), "amber") })
 	t.Run("TwoRingsAreTwo", a.twice)
 	t.Run("ErrUnreachableWhenNobodyIsThere", func(t *testing.T) { a.refused(t, a.Gone, soon, wake.ErrUnreachable, wake.ErrUncaptured) })

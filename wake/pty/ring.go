@@ -52,6 +52,14 @@ func (k keyboard) Write(b []byte) (int, error) {
 
 // Ring types the notice into the client's prompt; see screen.Type.
 func (t *Terminal) Ring(ctx context.Context, n wake.Notice) error {
+	if n.Joins {
+		return t.put(ctx, typist{t: t, enter: screen.JoinKey(t.client), joins: true}, screen.JoinPrompt, n.Text(wake.Poll))
+	}
+	return t.put(ctx, typist{t: t, enter: "\r"}, screen.Prompt, n.Text(wake.Poll))
+}
+
+// put has p type a line into the prompt that read finds.
+func (t *Terminal) put(ctx context.Context, p typist, read func(string, *screen.Screen) (string, error), line string) error {
 	select {
 	case t.keys <- struct{}{}:
 		defer func() { <-t.keys }()
@@ -60,12 +68,8 @@ func (t *Terminal) Ring(ctx context.Context, n wake.Notice) error {
 	case <-ctx.Done():
 		return fmt.Errorf("%w: %w", wake.ErrHeld, ctx.Err())
 	}
-	p, read := typist{t: t, enter: "\r"}, screen.Prompt
-	if n.Joins {
-		p.enter, p.joins, read = screen.JoinKey(t.client), true, screen.JoinPrompt
-	}
 	prompt := func(s *screen.Screen) (string, error) { return read(t.client, s) }
-	return screen.Type(ctx, p, prompt, n.Text(wake.Poll), t.limits.answer)
+	return screen.Type(ctx, p, prompt, line, t.limits.answer)
 }
 
 // Types says whether a line can be typed at all: whether it is known how the client draws its prompt.

@@ -59,6 +59,7 @@ type Terminal struct {
 	drawn   time.Time     // when the client drew last
 	drew    chan struct{} // holds one: the client has drawn
 	ended   bool          // the client has
+	stood   string        // the mail that Carry has seen alone in the prompt last
 }
 
 // Start starts the client. The caller goes on with Run, or with Abandon.

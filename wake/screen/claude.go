@@ -4,6 +4,9 @@ import "strings"
 
 const claude = "claude"
 
+// claudeWord begins ultrathink, ultracode and others, with which a person has Claude Code 2.1.329 do more.
+const claudeWord = "ultra"
+
 // claudePrompt, as Claude Code 2.1.329 draws it: two rules, the prompt between them, the mode below.
 func claudePrompt(s *Screen) (string, error) {
 	row, col, _ := s.Position()

@@ -41,12 +41,13 @@ func JoinKey(client string) string { return layouts()[client].join }
 type layout struct {
 	read func(*Screen) (string, error) // the text in it, hints left out; fails with it and errTurn where join is set
 	join string                        // see JoinKey
+	word string                        // how words begin that are commands of its person wherever they stand in a prompt; "" if none do
 }
 
 // layouts has an entry for each client, by the client's name.
 func layouts() map[string]layout {
-	return map[string]layout{claude: {read: claudePrompt}, codex: {read: codexPrompt}, kimi: {kimiPrompt, "\x13"}, qwen: {read: qwenPrompt},
-		gemini: {read: geminiPrompt}}
+	return map[string]layout{claude: {read: claudePrompt, word: claudeWord}, codex: {read: codexPrompt}, kimi: {read: kimiPrompt, join: "\x13"},
+		qwen: {read: qwenPrompt}, gemini: {read: geminiPrompt}}
 }
 
 // Same says whether a prompt shows a text and nothing else. Blanks do not count: a narrow prompt breaks lines.

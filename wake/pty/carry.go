@@ -1,0 +1,61 @@
+package pty
+
+import (
+	"context"
+	"fmt"
+
+	"c2c/inbox"
+	"c2c/wake"
+	"c2c/wake/screen"
+)
+
+// Carry types the first message itself, where Ring would only tell that it waits: for a client that has no tool of c2c.
+// That the line stood alone in the prompt, and is gone, is all that tells that the client has it. A message that the
+// prompt may not show whole is rung for.
+func (t *Terminal) Carry(ctx context.Context, msgs []inbox.Message) (had []string, err error) {
+	line, p := screen.Mail(t.client, msgs[0]), typist{t: t, enter: "\r"}
+	t.mu.Lock()
+	fits, stood := t.screen.Fits(line), t.stood == line
+	t.mu.Unlock()
+	if !fits {
+		return nil, t.put(ctx, p, screen.Prompt, wake.NoticeOf(msgs).Text("run: c2c poll-inbox"))
+	}
+	gone := false
+	if stood { // Enter was late, or not pressed. It is not typed again: who has taken it out of the prompt has seen it.
+		if gone, err = p.without(ctx, line); err != nil {
+			return nil, fmt.Errorf("%w: %w", wake.ErrHeld, err)
+		}
+	}
+	if !gone {
+		err = t.put(ctx, p, func(client string, s *screen.Screen) (string, error) {
+			draft, err := screen.Prompt(client, s)
+			if err == nil && screen.Same(draft, line) {
+				t.stood = line // its lock is held by Look
+			}
+			return draft, err
+		}, line)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stood = "" // another message may have the same words and id
+	return []string{msgs[0].Handle()}, nil
+}
+
+// without says whether the prompt waits, and does not show a line.
+func (p typist) without(ctx context.Context, line string) (is bool, err error) {
+	if err := p.Idle(ctx); err != nil {
+		return false, err
+	}
+	lerr := p.Look(ctx, func(s *screen.Screen) {
+		var draft string
+		draft, err = screen.Prompt(p.t.client, s)
+		is = err == nil && !screen.Same(draft, line)
+	})
+	if lerr != nil {
+		err = lerr
+	}
+	return is, err
+}
