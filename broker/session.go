@@ -77,7 +77,10 @@ func (s Session) ClientID() string {
 func (s Session) Conversation() string { return s.facts.Conversation }
 
 // HasMod says whether a mod or plugin of ours was seen in the process that the session has now.
-func (s Session) HasMod() bool { return s.Process != 0 && s.facts.ModStart == s.facts.StartTime }
+func (s Session) HasMod() bool {
+	// Of a process that the original has registered the facts tell no start time.
+	return s.Process != 0 && s.facts.ModStart != 0 && s.facts.ModStart == s.facts.StartTime
+}
 
 // HasMailToMove says whether mail of another session, or a dead letter, is still to be moved to it. Attach moves it.
 func (s Session) HasMailToMove() bool { return len(s.facts.MoveFrom) > 0 }

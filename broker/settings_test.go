@@ -27,3 +27,13 @@ func TestWhatAHookHasAnnouncedIsNotAnnouncedAgainBecauseARingerFailed(t *testing
 		}
 	}
 }
+
+// The original writes the process of a session, and no facts.
+func TestAModThatHasSaidNothingIsNotSeen(t *testing.T) {
+	w := newWorld(t)
+	w.writeRegistry(`[{"session_id":"s","alias":"amber","client_type":"claude","pid":10,"pid_start_time":1}]`)
+	s, err := w.Resolve(t.Context(), Caller{Explicit: "amber"})
+	if err != nil || s.Process != 10 || s.HasMod() {
+		t.Errorf("process %d, mod %v, %v", s.Process, s.HasMod(), err)
+	}
+}
