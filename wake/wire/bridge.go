@@ -96,10 +96,10 @@ func (b *Bridge) Ready(context.Context) error {
 
 // Check starts the agent and ends it: it fails when that is none that speaks Wire.
 func (b *Bridge) Check(ctx context.Context) error {
+	defer b.Close(ctx) // also when ctx ends before the agent has answered
 	if err := b.open(ctx); err != nil {
 		return b.failed(ctx, err)
 	}
-	b.Close(ctx)
 	return nil
 }
 

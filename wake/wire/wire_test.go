@@ -326,6 +326,23 @@ func TestACarryEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// Ctrl-C does not reach the agent, which has a process group of its own.
+func TestACheckThatIsStoppedLeavesNoAgent(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, wireagent.Mute)
+	ctx, cancel := context.WithCancel(t.Context())
+	checked := make(chan error, 1)
+	go func() { checked <- p.Check(ctx) }()
+	p.waitGot(`"initialize"`)
+	cancel()
+	if err := <-checked; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if p.agent != nil {
+		t.Errorf("process %d of the agent still runs", p.agent.cmd.Process.Pid)
+	}
+}
+
 // Nobody looks at an agent that ends by itself until there is mail again.
 func TestWhatAnAgentHasStartedEndsWithIt(t *testing.T) {
 	t.Parallel()
