@@ -78,8 +78,11 @@ func (l *Link) Run(ctx context.Context, in io.Reader) error {
 	lines.Buffer(nil, maxLine)
 	for lines.Scan() && ctx.Err() == nil {
 		var s said
-		if err := json.Unmarshal(lines.Bytes(), &s); err != nil || s.Session == "" {
-			return fmt.Errorf("read from the plugin: a line of %d bytes names no session: %w", len(lines.Bytes()), err)
+		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
+			return fmt.Errorf("read from the plugin: %w", err)
+		}
+		if s.Session == "" {
+			return fmt.Errorf("read from the plugin: a line of %d bytes names no session", len(lines.Bytes()))
 		}
 		if err := l.hear(ctx, s); err != nil {
 			return err

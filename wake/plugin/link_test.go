@@ -206,8 +206,8 @@ func TestALineThatIsNoneEndsTheLink(t *testing.T) {
 	for _, line := range []string{`{`, `{"session":7}`, `{"has":["x"]}`, `[]`, strings.Repeat("x", 2<<20)} {
 		c := newClient(t)
 		go io.WriteString(c.in, line+"\n")
-		if err := <-c.ended; err == nil {
-			t.Errorf("%.40q is taken", line)
+		if err := <-c.ended; err == nil || strings.Contains(err.Error(), "%!") {
+			t.Errorf("%.40q: %v", line, err)
 		}
 	}
 }
