@@ -61,7 +61,7 @@ type Link struct {
 
 // session is one that the plugin has named.
 type session struct {
-	has     map[string]bool
+	has     map[string]bool // of each key that was offered last, whether the model has it
 	refused string
 	changed chan struct{} // closed and replaced at every change
 }
@@ -107,7 +107,9 @@ func (l *Link) hear(ctx context.Context, s said) error {
 		return nil // what it says of a session that it never named
 	}
 	for _, key := range s.Has {
-		known.has[key] = true
+		if _, offered := known.has[key]; offered {
+			known.has[key] = true
+		}
 	}
 	if s.Refused != "" { // kept until the next offer
 		known.refused = s.Refused
@@ -125,7 +127,7 @@ func (l *Link) show(s said) {
 		close(l.named)
 	}
 	if l.sessions[s.Session] == nil {
-		l.sessions[s.Session] = &session{has: map[string]bool{}, changed: make(chan struct{})}
+		l.sessions[s.Session] = &session{changed: make(chan struct{})}
 	}
 	if s.Shown {
 		l.shown = s.Session
@@ -219,16 +221,16 @@ func (c carrier) Carry(ctx context.Context, msgs []inbox.Message) (had []string,
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if !c.link.forget(c.id) {
+	offer := offerOf(c.id, msgs)
+	if !c.link.expect(offer) {
 		return nil, wake.ErrUnreachable
 	}
-	offer := offerOf(c.id, msgs)
 	if err := c.link.tell(ctx, offer); err != nil && ctx.Err() == nil {
 		return nil, fmt.Errorf("%w: %w", wake.ErrUnreachable, err)
 	}
-	for has := map[string]bool{}; ; {
+	for {
 		over := ctx.Err() != nil // asked first: what the plugin has said before the end counts
-		changed, err := c.link.take(c.id, has)
+		has, changed, err := c.link.state(c.id)
 		had = had[:0]
 		for i, m := range offer.Mail {
 			if has[m.Key] {
@@ -261,31 +263,33 @@ func offerOf(id string, msgs []inbox.Message) told {
 	return offer
 }
 
-// forget drops what the client has refused before; it is false when the link has ended.
-func (l *Link) forget(id string) bool {
+// expect makes an offer the last one, and drops what the client has refused before; it is false when the link has ended.
+func (l *Link) expect(offer told) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := l.sessions[id]
+	s := l.sessions[offer.Session]
 	if s == nil || l.ended {
 		return false
 	}
-	s.refused = ""
+	has := map[string]bool{}
+	for _, m := range offer.Mail {
+		has[m.Key] = s.has[m.Key]
+	}
+	s.has, s.refused = has, ""
 	return true
 }
 
-// take adds to has what the model of a session was given since the last time, and gives a channel that tells of
-// more. It fails when there is no more to wait for.
-func (l *Link) take(id string, has map[string]bool) (changed <-chan struct{}, err error) {
+// state says what of the last offer the model of a session has, and gives a channel that tells of more. It fails when
+// there is no more to wait for.
+func (l *Link) state(id string) (has map[string]bool, changed <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.sessions[id]
-	maps.Copy(has, s.has)
-	clear(s.has)
 	switch {
 	case l.ended:
 		err = wake.ErrUnreachable
 	case s.refused != "":
 		err = fmt.Errorf("%w: %q", wake.ErrUncaptured, s.refused)
 	}
-	return s.changed, err
+	return maps.Clone(s.has), s.changed, err
 }

@@ -231,18 +231,21 @@ func TestARefusalStaysUntilTheNextOffer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	offer := told{Session: "s", Mail: []mail{{Key: "key"}}}
 	hear(said{Session: "s"})
-	hear(said{Session: "s", Refused: "no such session"})
-	hear(said{Session: "s", Has: []string{"key"}})
-	has := map[string]bool{}
-	if _, err := l.take("s", has); !errors.Is(err, wake.ErrUncaptured) || !has["key"] {
-		t.Errorf("has %v, %v", has, err)
-	}
-	if !l.forget("s") {
+	if !l.expect(offer) {
 		t.Fatal("the session is gone")
 	}
-	if _, err := l.take("s", has); err != nil {
-		t.Errorf("another offer was refused: %v", err)
+	hear(said{Session: "s", Refused: "no such session"})
+	hear(said{Session: "s", Has: []string{"key", "other"}})
+	if has, _, err := l.state("s"); !errors.Is(err, wake.ErrUncaptured) || !has["key"] || len(has) != 1 {
+		t.Errorf("has %v, %v", has, err)
+	}
+	if !l.expect(offer) {
+		t.Fatal("the session is gone")
+	}
+	if has, _, err := l.state("s"); err != nil || !has["key"] {
+		t.Errorf("another offer: has %v, %v", has, err)
 	}
 }
 
