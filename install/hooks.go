@@ -161,8 +161,10 @@ func (e hookEditor) inspectEvents(t target, o Options, ours func(hookEvent) []ho
 	for _, event := range e.events {
 		wrong := "no entry"
 		for i, entry := range ours(event) {
-			command = entry.command
-			_, err := client.LookPath(firstWord(command), o.Getenv)
+			if command == "" {
+				command = entry.command // those of other events may have one word more
+			}
+			_, err := client.LookPath(firstWord(entry.command), o.Getenv)
 			switch wrong = ""; {
 			case i > 0:
 				wrong = "more than one entry, mail is looked for twice"

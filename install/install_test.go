@@ -740,6 +740,9 @@ func TestInspect(t *testing.T) {
 	b.write("home/.codex/config.toml", b.read("home/.codex/config.toml")+trust, 0o600)
 	check(problems(b, Codex))
 
+	if found, _ := Inspect(Claude, b.o); !slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Detail == b.path("home/.claude/hooks/"+scriptName) }) {
+		t.Errorf("one event's word is told of all: %+v", found)
+	}
 	b.o.Project = b.path("home") // where nobody asked for it
 	if found, err := Inspect(Claude, b.o); err != nil || found[0].Part != partServer || found[0].Status != doctor.Warning {
 		t.Errorf("in another project: %v, %v", found, err)
