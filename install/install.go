@@ -121,7 +121,7 @@ func PlanInstall(client string, o Options) (*Plan, error) {
 		return nil, err
 	}
 	if o.InProject && !s.inProject {
-		return nil, fmt.Errorf("plan %s: its files are for all projects; run it without --project", client)
+		return nil, fmt.Errorf("it cannot be set up for one project alone; run it without --project")
 	}
 	p.again = func() (*Plan, error) { return PlanInstall(client, o) }
 	if s.plugin != nil && s.plugin(o) != "" && !slices.ContainsFunc(targets, target.held) {

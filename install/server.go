@@ -2,6 +2,7 @@ package install
 
 import (
 	"encoding/json"
+	"path/filepath"
 
 	"c2c/broker/doctor"
 
@@ -27,6 +28,9 @@ func ServerEntry(o Options) ([]byte, error) {
 	env := map[string]string{}
 	for _, name := range []string{"C2C_MCP_BROKER_ROOT", "XDG_STATE_HOME"} {
 		if v := o.Getenv(name); v != "" {
+			if name == "C2C_MCP_BROKER_ROOT" && !filepath.IsAbs(v) {
+				v = filepath.Join(o.Project, v) // the client may start its servers elsewhere
+			}
 			env[name] = v
 		}
 	}

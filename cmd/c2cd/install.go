@@ -67,6 +67,9 @@ func (a *app) edit(verb string, args []string, plan func(string, install.Options
 	if err != nil {
 		return err
 	}
+	if *plugin && !*project {
+		return fmt.Errorf("%w: --install-global-plugin needs --project; without both, all of it is for all projects", errUsage)
+	}
 	o.InProject, o.SharedPlugin = *project, *plugin
 	if *entry != "" {
 		return a.printEntry(*entry, clients, o)
@@ -103,7 +106,7 @@ func (a *app) edit(verb string, args []string, plan func(string, install.Options
 // printEntry prints what a person pastes into the configuration of a client that c2c does not know.
 func (a *app) printEntry(what string, clients []string, o install.Options) error {
 	if what != "mcp" || len(clients) > 0 {
-		return fmt.Errorf("%w: c2c install --print mcp", errUsage)
+		return fmt.Errorf("%w: --print prints mcp alone, which is the same for every client: c2c install --print mcp", errUsage)
 	}
 	text, err := install.ServerEntry(o)
 	if err == nil {

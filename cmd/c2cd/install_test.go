@@ -102,9 +102,22 @@ func TestTheServersEntryIsPrintedForAnyClient(t *testing.T) {
 		t.Errorf("the home has %v, %v", left, err)
 	}
 	for _, args := range [][]string{{"--print", "hooks"}, {"--print", "mcp", "claude"}} {
-		if code, out, _ := s.run(append([]string{"install"}, args...)...); code != 2 || out != "" {
-			t.Errorf("%q: exit %d, %s", args, code, out)
+		if code, out, errs := s.run(append([]string{"install"}, args...)...); code != 2 || out != "" || !strings.Contains(errs, "prints mcp alone") {
+			t.Errorf("%q: exit %d, %s%s", args, code, out, errs)
 		}
+	}
+	// The client may start its servers in another directory.
+	s.env = map[string]string{"C2C_MCP_BROKER_ROOT": "mail"}
+	if _, out, _ := s.run("install", "--print", "mcp"); !strings.Contains(out, `"C2C_MCP_BROKER_ROOT": "`+s.home+`/mail"`) {
+		t.Errorf("it prints %s", out)
+	}
+}
+
+func TestAPluginForAllIsNotAskedForAlone(t *testing.T) {
+	s := shop{t: t, home: t.TempDir()}
+	code, _, errs := s.run("install", "--install-global-plugin", "opencode")
+	if left, err := os.ReadDir(s.home); code != 2 || !strings.Contains(errs, "needs --project") || err != nil || len(left) > 0 {
+		t.Errorf("exit %d: %sthe home has %v, %v", code, errs, left, err)
 	}
 }
 
