@@ -100,7 +100,7 @@ func (b *Broker) resolve(rows []row, c Caller) (string, error) {
 		return sid, err
 	}
 	if c.ClientID != "" {
-		sid, err := b.sidOf(c.Client, c.ClientID)
+		sid, err := b.sidOfID(rows, c, clientID{c.Client, c.ClientID})
 		if sid != "" || err != nil {
 			return sid, err
 		}
@@ -144,6 +144,20 @@ func (b *Broker) resolve(rows []row, c Caller) (string, error) {
 		return b.personHere(c.User)
 	}
 	return near, nil
+}
+
+// sidOfID gives the session to which a client's id belongs, "" when there is none. A window that goes on with another
+// conversation (/clear) keeps its mailbox while it lives: who opens the old one elsewhere has one of its own.
+func (b *Broker) sidOfID(rows []row, c Caller, id clientID) (string, error) {
+	sid, err := b.sidOf(id.client, id.id)
+	i := findSID(rows, sid)
+	if err != nil || i < 0 || c.PID == 0 || rows[i].integer("pid") == int64(c.PID) {
+		return sid, err
+	}
+	if s := b.session(rows[i]); s.Process != 0 && len(s.ClientIDs) > 0 && s.ClientID() != id.id {
+		return "", nil
+	}
+	return sid, nil
 }
 
 // isInherited says whether C2C_MCP_SESSION_ID tells of another client than the caller's, or of a session that the
@@ -272,7 +286,7 @@ func (b *Broker) fromEnv(rows []row, c Caller, near string) (string, error) {
 	}
 	found := ""
 	for _, id := range c.clientIDs() {
-		sid, err := b.sidOf(id.client, id.id)
+		sid, err := b.sidOfID(rows, c, id)
 		if err != nil {
 			return "", err
 		}

@@ -49,6 +49,24 @@ func TestClearKeepsTheMailbox(t *testing.T) {
 	w.wantResolve(s.ID, Caller{Client: "claude", ClientID: "u2"})
 }
 
+// The window that has the mailbox goes on in another conversation.
+func TestAConversationThatWasLeftAndIsOpenedElsewhereHasItsOwnMailbox(t *testing.T) {
+	w := newWorld(t)
+	first := w.register("amber", Caller{Client: "claude", ClientID: "u1", PID: 10})
+	w.attach(Caller{Client: "claude", ClientID: "u2", PID: 10}) // /clear
+	server := Caller{Client: "claude", PID: 20, Getenv: env("CLAUDE_CODE_SESSION_ID", "u1")}
+	w.wantNobody(ErrNoSession, server)
+	second := w.attach(Caller{Client: "claude", ClientID: "u1", PID: 20, Getenv: server.Getenv})
+	if second.ID == first.ID {
+		t.Fatal("two windows have one mailbox")
+	}
+	w.wantResolve(second.ID, server)
+	w.wantResolve(first.ID, Caller{Client: "claude", ClientID: "u2", PID: 10})
+	w.wantResolve(first.ID, Caller{Client: "claude", PID: 10, Getenv: server.Getenv})
+	delete(w.procs, 10)
+	w.wantResolve(first.ID, Caller{Client: "claude", ClientID: "u2", PID: 30})
+}
+
 func TestResumeBringsMailboxAndAliasBack(t *testing.T) {
 	w := newWorld(t)
 	first := w.register("amber", Caller{Client: "claude", ClientID: "u1", PID: 10})

@@ -183,6 +183,36 @@ func TestMailboxStaysAfterClearAndResume(t *testing.T) {
 	}
 }
 
+// After /clear the first window has another conversation, and goes on to have the mail.
+func TestAConversationThatClaudeHasLeftIsAnotherSessionElsewhere(t *testing.T) {
+	t.Parallel()
+	l, one := claudeLab(t, nil)
+	two := lab.NewModel(t)
+	p := claudeAt(t, l, one)
+	p.Command("/clear")
+	one.Script(lab.Say("Cleared."))
+	p.Submit("prompt-two")
+	p.WaitScreen(0, "Cleared.")
+
+	two.Script(whoami(lab.Claude), lab.Say("Resumed."))
+	q := l.ClaudeTUI(two, "--resume", one.Wait(0).ClaudeSession())
+	q.Submit("prompt-three")
+	q.WaitShown("Resumed.")
+	for _, item := range two.Wait(1).Find(`"alias":"amber"`) {
+		if item.Role == "tool" { // the conversation has the old call, too
+			t.Errorf("two windows are one session: %+v", item)
+		}
+	}
+	one.Script(lab.Say("Read."))
+	l.Run("sh", "-c", sendAs("birch", "amber", "later"))
+	onlyOnce(t, []*lab.Request{one.WaitText("word-later")}, "word-later", "")
+	for _, r := range two.Turns() {
+		if got := r.Find("word-later"); len(got) > 0 {
+			t.Errorf("the other window has its mail: %+v", got)
+		}
+	}
+}
+
 // A second terminal in the same project is another session, though the first is resumed beside it.
 func TestTwoClaudeSessionsInOneProjectHaveTwoMailboxes(t *testing.T) {
 	t.Parallel()
