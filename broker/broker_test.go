@@ -18,6 +18,8 @@ type table map[int]process
 
 func (t table) self() int { return 100 }
 
+func (t table) environ(int) []string { return nil }
+
 func (t table) namespace() string { return "pid:[1]" }
 
 func (t table) find(pid int) (process, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -182,6 +183,8 @@ func (b *Broker) isInherited(rows []row, sid string, c Caller) bool {
 		return false
 	case known && c.Client != "" && client.Name(c.Client) != s.Client && s.PID != 0 && s.State != Absent:
 		return true // also where the other process cannot be seen
+	case slices.ContainsFunc(c.clientIDs(), func(id clientID) bool { return b.isBelow(s, id) }):
+		return true
 	case own == sid:
 		return false
 	case named && (s.facts.Started || len(s.ClientIDs) > 0):
@@ -280,9 +283,9 @@ func sidByName(rows []row, name string) (string, error) {
 // fromEnv asks the variables of the clients whose environment may be believed. near is the session of the
 // nearest registered ancestor: when that is another client's, the variable was inherited through it.
 func (b *Broker) fromEnv(rows []row, c Caller, near string) (string, error) {
-	nearest := ""
+	var nearest Session
 	if i := findSID(rows, near); i >= 0 {
-		nearest = rows[i].text("client_type")
+		nearest = b.session(rows[i])
 	}
 	found := ""
 	for _, id := range c.clientIDs() {
@@ -290,7 +293,10 @@ func (b *Broker) fromEnv(rows []row, c Caller, near string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if sid == "" || sid != near && nearest != "" && nearest != id.client {
+		if b.isBelow(nearest, id) {
+			return sid, nil
+		}
+		if sid == "" || sid != near && nearest.Client != "" && nearest.Client != id.client {
 			continue
 		}
 		if found != "" {
@@ -299,6 +305,18 @@ func (b *Broker) fromEnv(rows []row, c Caller, near string) (string, error) {
 		found = sid
 	}
 	return found, nil
+}
+
+// isBelow says whether our environment has got a client's id below the process of a session: the session's client was
+// started without it. So the one that set it, whose process may not be known, runs in the shell of the other.
+func (b *Broker) isBelow(s Session, id clientID) bool {
+	if s.Process == 0 || s.Client == id.client {
+		return false
+	}
+	p, _ := client.Find(id.client)
+	had := b.proc.environ(s.Process)
+	sid, err := b.sidOf(id.client, id.id)
+	return err == nil && sid != "" && had != nil && !slices.Contains(had, p.SessionEnv+"="+id.id)
 }
 
 // A clientID is a client's own id of a session.

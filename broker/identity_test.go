@@ -376,6 +376,32 @@ func TestAClientInAnothersShellIsNotThatSession(t *testing.T) {
 	w.wantResolve(outer.ID, Caller{Client: "gemini", ClientID: "g1", PID: 30, Getenv: inherited})
 }
 
+// Codex tells its hooks no process. Its shells have the outer client's process above them, and both variables.
+func TestAShellOfACodexInTheShellOfClaudeIsThatOfCodex(t *testing.T) {
+	for _, start := range []string{"", "amber"} {
+		w := newWorld(t)
+		w.procs[90] = process{pid: 90, parent: 10, start: 6}
+		w.proc = inner{w.procs}
+		outer := w.attach(Caller{Start: start, Client: "claude", PID: 10})
+		w.attach(Caller{Client: "claude", ClientID: "u1", PID: 10})
+		variables := []string{"CLAUDE_CODE_SESSION_ID", "u1"}
+		if start != "" {
+			variables = append(variables, "C2C_MCP_SESSION_ID", outer.ID)
+		}
+		around, within := w.attach(Caller{Client: "codex", ClientID: "t0"}), w.attach(Caller{Client: "codex", ClientID: "t1"})
+		w.wantResolve(within.ID, Caller{Getenv: env(append(variables, "CODEX_THREAD_ID", "t1")...)})
+		w.wantResolve(outer.ID, Caller{Getenv: env(append(variables, "CODEX_THREAD_ID", "t0")...)})
+		if around.ID == within.ID {
+			t.Error("two threads are one session")
+		}
+	}
+}
+
+// inner are processes that were started in the shell of a Codex.
+type inner struct{ table }
+
+func (inner) environ(int) []string { return []string{"CODEX_THREAD_ID=t0"} }
+
 // Its hooks say which one it has now. Its server and its shells must not go on as the one that it was started as.
 func TestAClientThatResumesAnotherSessionIsThatOne(t *testing.T) {
 	for _, atOnce := range []bool{true, false} {

@@ -26,6 +26,8 @@ type processes interface {
 	self() int
 	// namespace says in which PID namespace the ids are looked up: its inode, the boot, the machine.
 	namespace() string
+	// environ gives the variables with which a process was started, nil where that is not told.
+	environ(pid int) []string
 }
 
 // noStart replaces the start time of a session that its client has left. No process has it, so the session is

@@ -18,6 +18,9 @@ func (*system) self() int { return os.Getpid() }
 // namespace is the same for all processes of the system.
 func (*system) namespace() string { return "macos" }
 
+// environ: the system tells no other program.
+func (*system) environ(int) []string { return nil }
+
 func (*system) find(pid int) (process, error) {
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	// The kernel answers with nothing, which the library reports as EIO, when there is no such process.

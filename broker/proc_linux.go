@@ -2,6 +2,7 @@ package broker
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"strconv"
@@ -40,6 +41,14 @@ func (s *system) namespace() string {
 		s.name = strings.Join(strings.Fields(inode+" "+string(boot)+" "+string(machine)), " ")
 	})
 	return s.name
+}
+
+func (*system) environ(pid int) []string {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil || len(data) == 0 {
+		return nil
+	}
+	return strings.Split(string(data), "\x00")
 }
 
 func (s *system) find(pid int) (process, error) {
