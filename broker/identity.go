@@ -134,7 +134,7 @@ func (b *Broker) resolve(rows []row, c Caller) (string, error) {
 		}
 		return "", nil
 	}
-	near, err := b.nearestAncestor(rows)
+	near, err := b.nearestAncestor(rows, c)
 	if err != nil {
 		return "", err
 	}
@@ -200,7 +200,7 @@ func (b *Broker) isInherited(rows []row, sid string, c Caller) bool {
 func (b *Broker) sidHere(rows []row, c Caller) (sid string, named bool) {
 	var err error
 	if c.PID == 0 {
-		sid, err = b.nearestAncestor(rows)
+		sid, err = b.nearestAncestor(rows, c)
 	} else if p, failed := b.proc.find(c.PID); failed == nil {
 		sid, err = b.sidOfProcess(rows, p, c.Client)
 	}
@@ -389,7 +389,7 @@ func (b *Broker) ancestors(pid int) iter.Seq[process] {
 	}
 }
 
-func (b *Broker) nearestAncestor(rows []row) (string, error) {
+func (b *Broker) nearestAncestor(rows []row, c Caller) (string, error) {
 	self := b.proc.self()
 	byPID := map[int64][]row{}
 	for _, r := range rows {
@@ -400,7 +400,17 @@ func (b *Broker) nearestAncestor(rows []row) (string, error) {
 		if p.pid == self {
 			continue
 		}
-		if sid, err := b.sidOfProcess(byPID[int64(p.pid)], p, ""); sid != "" || err != nil {
+		own := byPID[int64(p.pid)]
+		sid, err := b.sidOfProcess(own, p, "")
+		if errors.Is(err, ErrAmbiguous) {
+			for _, id := range c.clientIDs() { // the client tells its shells which
+				named, _ := b.sidOf(id.client, id.id)
+				if i := findSID(own, named); i >= 0 && b.isBoundTo(own[i], p) {
+					return named, nil
+				}
+			}
+		}
+		if sid != "" || err != nil {
 			return sid, err
 		}
 	}

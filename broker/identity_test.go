@@ -102,6 +102,21 @@ func TestCodexThreadsOfOneDaemonAreApart(t *testing.T) {
 	w.wantResolve(one.ID, Caller{Getenv: env("CODEX_THREAD_ID", "t1")}) // a shell
 }
 
+func TestAShellOfAClientWithSeveralSessionsIsThatOfItsOwn(t *testing.T) {
+	w := newWorld(t)
+	w.procs[90] = process{pid: 90, parent: 10, start: 6}
+	w.procs[10] = process{pid: 10, parent: 20, start: 1}
+	w.attach(Caller{Client: "claude", ClientID: "u1", PID: 20}) // in whose shell it runs
+	for _, id := range []string{"o1", "o2"} {
+		w.attach(Caller{Client: "opencode", ClientID: id, PID: 10})
+	}
+	for _, id := range []string{"o1", "o2"} {
+		s := w.attach(Caller{Client: "opencode", ClientID: id, PID: 10})
+		w.wantResolve(s.ID, Caller{Getenv: env("C2C_OPENCODE_SESSION_ID", id, "CLAUDE_CODE_SESSION_ID", "u1")})
+	}
+	w.wantNobody(ErrAmbiguous, Caller{Getenv: env("C2C_OPENCODE_SESSION_ID", "o3")})
+}
+
 // A client in the shell of another one has the variables of both.
 func TestTwoClientsInOneEnvironmentAreNotTakenForEachOther(t *testing.T) {
 	w := newWorld(t)

@@ -96,7 +96,7 @@ func (b *Broker) checkPerson(rows []row, sid string, c Caller) error {
 		return nil
 	}
 	if c.isPerson() && c.User.sid() == sid && c.PID == 0 && c.env("C2C_MCP_SESSION_ID") == "" {
-		near, err := b.nearestAncestor(rows)
+		near, err := b.nearestAncestor(rows, c)
 		if err == nil && (near == "" || c.User.Typing && !b.isAgent(rows, near)) {
 			return nil
 		}

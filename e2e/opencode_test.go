@@ -137,9 +137,13 @@ func TestEachSessionOfOpenCodeHasOneMailbox(t *testing.T) {
 	p.WaitScreen(0, "Known.")
 	answersAreAmbers(t, model, 2)
 	p.Command("/new")
-	model.Script(opencodeTool("register", map[string]any{"alias": "coral"}), lab.Say("Registered coral."))
+	model.Script(opencodeTool("register", map[string]any{"alias": "coral"}),
+		lab.Call("bash", map[string]any{"command": c2c() + " whoami", "description": "who"}), lab.Say("Registered coral."))
 	p.Submit("prompt-three")
 	p.WaitScreen(0, "Registered coral.")
+	if got := model.Turns()[len(model.Turns())-1].Find("coral (session "); len(got) != 1 {
+		t.Errorf("its shell does not say that it is coral, but %+v", got)
+	}
 	wantMailboxes(t, l, lab.OpenCode, 2)
 	model.Script(lab.Say("Woken."))
 	l.Run("sh", "-c", sendAs("birch", "coral", "newer"))
