@@ -3,6 +3,7 @@ package lab
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 
 	"c2c/wake/screen"
 )
@@ -61,10 +63,16 @@ const rows, columns = 40, 120
 func startTerminal(t testing.TB, dir string, env []string, argv ...string) *Proc {
 	t.Helper()
 	p := newProc(t, dir, env, argv)
-	terminal, err := pty.StartWithSize(p.cmd, &pty.Winsize{Cols: columns, Rows: rows})
+	blocking, err := pty.StartWithSize(p.cmd, &pty.Winsize{Cols: columns, Rows: rows})
 	if err != nil {
 		t.Fatalf("start %s: %v", p.name, err)
 	}
+	// Its end must end a read: GNU screen keeps the terminal open when the program that was started here has ended.
+	fd, err := unix.FcntlInt(blocking.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err := errors.Join(err, unix.SetNonblock(fd, true), blocking.Close()); err != nil {
+		t.Fatalf("open the terminal of %s: %v", p.name, err)
+	}
+	terminal := os.NewFile(uintptr(fd), blocking.Name())
 	p.in = terminal
 	p.view = &view{screen: screen.New(rows, columns)}
 	read := make(chan struct{})
@@ -118,6 +126,9 @@ func (p *Proc) end() string {
 
 func (p *Proc) reap(after func()) {
 	p.err = p.cmd.Wait()
+	if errors.Is(p.err, exec.ErrWaitDelay) {
+		p.err = nil
+	}
 	after()
 	close(p.done)
 	p.Out.end()
@@ -368,12 +379,16 @@ func terminalAnswers(output []byte) string {
 }
 
 // stopAll ends every process that has home as its HOME, and returns when they are gone: the daemons
-// that a client starts leave its process group but keep its environment.
+// that a client starts leave its process group but keep its environment. A process that is just beginning a program shows
+// none for a moment, so there must be none twice.
 func stopAll(home string) error {
-	for {
+	for none := 0; none < 2; none++ {
 		pids, err := processesOf(home)
-		if err != nil || len(pids) == 0 {
+		if err != nil {
 			return err
+		}
+		if len(pids) > 0 {
+			none = -1
 		}
 		for _, pid := range pids {
 			if err := stop(pid); err != nil {
@@ -381,6 +396,7 @@ func stopAll(home string) error {
 			}
 		}
 	}
+	return nil
 }
 
 func processesOf(home string) ([]int, error) {
