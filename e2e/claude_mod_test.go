@@ -35,7 +35,7 @@ func TestClaudesOwnSendMessageReachesCodexWhoseAnswerWakesIt(t *testing.T) {
 	q := l.CodexTUI()
 	q.Submit("prompt-of-codex")
 	q.WaitScreen(0, "Registered.")
-	l.WaitFile(".codex/sessions/*/*/*/rollout-*.jsonl", `"task_complete"`)
+	codexIdle(l, 1)
 	p := claudeAt(t, l, claude, "--permission-mode", "default")
 
 	asked := make(chan struct{})
@@ -43,7 +43,7 @@ func TestClaudesOwnSendMessageReachesCodexWhoseAnswerWakesIt(t *testing.T) {
 	claude.Script(sendMessage("cody", "word-from-claude"), lab.Say("Asked."), lab.Say("Woken."))
 	p.Submit("please ask")
 	p.WaitShown("Asked.")
-	l.WaitFile(".claude/sessions/*.json", `"status":"idle"`)
+	claudeIdle(l, claude)
 	if item := once(t, codex.WaitText("word-from-claude"), "word-from-claude"); item.Role == "developer" {
 		t.Errorf("Codex has it as %+v", item)
 	}
@@ -77,7 +77,7 @@ func TestSendMessageSaysDeliveredOnlyOfWhatIsStored(t *testing.T) {
 		t.Fatal(root, err)
 	}
 	l.Run("mount", "--bind", root[0], root[0])
-	t.Cleanup(func() { l.Run("umount", root[0]) })
+	t.Cleanup(func() { l.Run("umount", "--lazy", root[0]) }) // the client's hooks may still use it
 	l.Run("mount", "-o", "remount,bind,ro", root[0])
 	close(broken)
 	p.WaitShown("Sent.")
@@ -142,22 +142,11 @@ func TestMailArrivesWhereAPolicyForbidsTheMod(t *testing.T) {
 	model.Script(register(lab.Claude, "amber"), lab.Say("Registered."))
 	p.Submit("prompt-one")
 	p.WaitShown("Registered.")
-	l.WaitFile(".claude/sessions/*.json", `"status":"idle"`)
+	claudeIdle(l, model)
 	arrivesWithoutTheMod(t, l, model, p)
 }
 
 func arrivesWithoutTheMod(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc) {
-	t.Helper()
-	arrivesOnce(t, l, model, p)
-	model.Script(sendMessage("birch", "word-to-birch"))
-	p.Submit("prompt-two")
-	model.WaitText("No agent named 'birch' is reachable")
-	if got := l.Run(c2c(), "doctor"); !strings.Contains(got, "claude mod: not loaded in amber, where mail arrives all the same") {
-		t.Errorf("doctor says %s", got)
-	}
-}
-
-func arrivesOnce(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc) {
 	t.Helper()
 	model.Script(lab.Say("Woken."))
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
@@ -165,6 +154,12 @@ func arrivesOnce(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc) {
 	p.WaitShown("Woken.")
 	wantRead(t, l, "id-meanwhile", "read by socket")
 	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
+	model.Script(sendMessage("birch", "word-to-birch"))
+	p.Submit("prompt-two")
+	model.WaitText("No agent named 'birch' is reachable")
+	if got := l.Run(c2c(), "doctor"); !strings.Contains(got, "claude mod: not loaded in amber, where mail arrives all the same") {
+		t.Errorf("doctor says %s", got)
+	}
 }
 
 // All mods share one thread: while one of them spins, no other one does anything.
@@ -181,14 +176,15 @@ func TestMailArrivesWhileAnotherModBlocksOurs(t *testing.T) {
 }`)
 	p := claudeAt(t, l, model, "--permission-mode", "default", "--debug-file", l.Home+"/debug.log")
 	l.WaitFile("spins", "now")
-	arrivesOnce(t, l, model, p)
-	// Nobody answers for our names; the client notices, unloads the other mod and starts ours again.
-	model.Script(sendMessage("birch", "word-in-vain"), lab.Say("Unsent."), sendMessage("birch", "word-to-birch"), lab.Say("Sent."))
-	p.Submit("prompt-two")
+	// Nobody answers for our names. The client notices when it calls a mod, unloads the other one and starts ours again.
+	model.Script(sendMessage("birch", "word-in-vain"), lab.Say("Woken."), sendMessage("birch", "word-to-birch"), lab.Say("Sent."))
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
 	model.WaitText("No agent named 'birch' is reachable")
+	p.WaitShown("Woken.")
+	wantRead(t, l, "id-meanwhile", "read by socket")
+	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
 	l.WaitFileCount("debug.log", "/inbox listed", 2)
-	p.WaitShown("Unsent.")
-	p.Submit("prompt-three")
+	p.Submit("prompt-two")
 	once(t, model.WaitText("Delivered by a plugin hook"), `"success":true`)
 }
 
@@ -209,7 +205,7 @@ func TestMailArrivesInAClaudeOlderThanMods(t *testing.T) {
 			close(done)
 			model.WaitText("word-working")
 			p.WaitShown("Finished.")
-			l.WaitFile(".claude/sessions/*.json", `"status":"idle"`)
+			claudeIdle(l, model)
 			wantRead(t, l, "id-working", "read by hook")
 
 			model.Script(lab.Say("Woken."))

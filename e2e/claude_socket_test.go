@@ -30,7 +30,7 @@ func socketLab(t *testing.T) (*lab.Lab, *lab.Model, *lab.Proc, *claude.Socket) {
 	model.Script(lab.Say("Ready."))
 	p.Submit("prompt-one")
 	p.WaitScreen(0, "Ready.")
-	l.WaitFile(".claude/sessions/*.json", `"status":"idle"`)
+	claudeIdle(l, model)
 	env := environment(l, "prompt")
 	s, err := claude.FromEnv(func(name string) string { return env[name] }, time.Now)
 	if err != nil {
@@ -98,7 +98,7 @@ func TestClaudeTakesALineOfItsSocketForAPromptAsItIs(t *testing.T) {
 		carried <- receipt{ids, err}
 	}()
 	r := model.WaitText("id-15")
-	l.WaitFile(".claude/sessions/*.json", `"status":"busy"`)
+	claudeIs(l, "busy")
 	if got := state(); got != claude.Busy {
 		t.Errorf("while the model answers it says %q", got)
 	}
@@ -128,7 +128,7 @@ func TestClaudeTakesALineOfItsSocketForAPromptAsItIs(t *testing.T) {
 	}
 	close(answer)
 	p.WaitScreen(0, "Line read.")
-	l.WaitFile(".claude/sessions/*.json", `"status":"idle"`)
+	claudeIdle(l, model)
 	if got := state(); got != claude.Idle {
 		t.Errorf("after the turn it says %q", got)
 	}

@@ -22,7 +22,7 @@ func withoutServer(t *testing.T, args ...string) (*lab.Lab, *lab.Model, *lab.Pro
 	model.Script(shell(c2c()+" register cody"), lab.Say("Registered."))
 	p.Submit("prompt-one")
 	p.WaitScreen(0, "Registered.")
-	l.WaitFile(".codex/sessions/*/*/*/rollout-*.jsonl", `"task_complete"`)
+	codexIdle(l, 1)
 	return l, model, p
 }
 
@@ -63,7 +63,7 @@ func TestTheDaemonLeavesASessionToItsServer(t *testing.T) {
 	p := l.CodexTUI()
 	p.Submit("prompt-one")
 	p.WaitScreen(0, "Registered.")
-	l.WaitFile(".codex/sessions/*/*/*/rollout-*.jsonl", `"task_complete"`)
+	codexIdle(l, 1)
 	model.Script(lab.Say("Woken."))
 	l.Run("sh", "-c", sendAs("birch", "cody", "meanwhile"))
 	model.WaitText("word-meanwhile")
@@ -75,7 +75,7 @@ func TestTheDaemonLeavesASessionToItsServer(t *testing.T) {
 
 // inPane runs Claude Code, without the ways by which it is woken otherwise, in a pane that c2c knows nothing
 // of until the person attaches it. open and type are commands of the multiplexer.
-func inPane(t *testing.T, open, keys []string) (l *lab.Lab, model *lab.Model, typed func(...string)) {
+func inPane(t *testing.T, open, keys []string) (l *lab.Lab, model *lab.Model, p *lab.Proc, typed func(...string)) {
 	t.Helper()
 	l, model = newLab(t), lab.NewModel(t)
 	l.Setenv("CLAUDE_CODE_HARBOR_KITE", "0")
@@ -91,15 +91,16 @@ func inPane(t *testing.T, open, keys []string) (l *lab.Lab, model *lab.Model, ty
 		}
 		return out
 	}
-	l.Terminal(l.ClaudeEnv(model), home(open, "claude", "--permission-mode", "default")...)
+	p = l.Terminal(l.ClaudeEnv(model), home(open, "claude", "--permission-mode", "default")...)
 	typed = func(args ...string) { l.Run(home(keys, args...)...) }
-	l.WaitFile(".claude/sessions/*.json", `"status":"idle"`)
+	p.WaitShown("? for shortcuts")
 	model.Script(register(lab.Claude, "amber"), bash(c2c()+" wake attach"), lab.Say("Attached."))
 	typed("prompt-one")
+	p.WaitShown("prompt-one")
 	typed(lab.Enter)
 	model.WaitText("amber is woken through")
-	l.WaitFile(".claude/sessions/*.json", `"status":"idle"`)
-	return l, model, typed
+	claudeIdle(l, model)
+	return l, model, p, typed
 }
 
 func TestTheDaemonWakesAClientInAMultiplexer(t *testing.T) {
@@ -114,9 +115,10 @@ func TestTheDaemonWakesAClientInAMultiplexer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l, model, typed := inPane(t, with.open, with.keys)
+			l, model, p, typed := inPane(t, with.open, with.keys)
 			l.Run(c2c(), "wake", "start", "--min-inject-gap", "1s")
 			typed("half-typed-draft")
+			p.WaitShown("half-typed-draft")
 			l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
 			held(l)
 			model.Script(lab.Say("Woken."))

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"c2c/e2e/lab"
@@ -39,16 +38,8 @@ func geminiRegisters(l *lab.Lab, model *lab.Model, alias string, args ...string)
 	p := l.GeminiTUI(model, args...)
 	p.Submit("prompt-of-" + alias)
 	p.WaitShown("Registered " + alias + ".")
-	geminiIdle(l, alias)
+	hooksSayIdle(l, alias)
 	return p
-}
-
-// geminiIdle waits until its hook has told that the turn is over.
-func geminiIdle(l *lab.Lab, alias string) {
-	eventually(func() bool {
-		_, err := l.Try("sh", "-c", `grep -l '"alias": "`+alias+`"' ~/.c2c/repos/*/broker/sessions/*.json | xargs grep -q '"turn": "over"'`)
-		return err == nil
-	})
 }
 
 // A tool's hook brings mail to the turn that runs. What a tool that fails adds would be lost: the next one brings it.
@@ -121,12 +112,11 @@ func TestAWindowOfGeminiHasOneMailbox(t *testing.T) {
 		p.Submit(prompt)
 		p.WaitShown("Known: " + prompt)
 		answersAreAmbers(t, model, 2)
-		geminiIdle(l, "amber")
+		hooksSayIdle(l, "amber")
 		wantMailboxes(t, l, lab.Gemini, 1)
 	}
 	whoSays("prompt-two")
-	p.Command("/clear")
-	p.WaitGone("Known: prompt-two")
+	clears(p, "/clear", "Known: prompt-two", "Type your message")
 	l.Run("sh", "-c", sendAs("birch", "amber", "newer"))
 	whoSays("prompt-three")
 	if r := model.WaitText("word-newer"); len(r.Find("prompt-two")) > 0 {
@@ -149,45 +139,21 @@ func TestTwoGeminisInOneProjectHaveTwoMailboxes(t *testing.T) {
 	l, model, p := geminiAt(t, nil)
 	second := geminiRegisters(l, model, "coral")
 	wantMailboxes(t, l, lab.Gemini, 2)
-	for alias, window := range map[string]*lab.Proc{"amber": p, "coral": second} {
-		l.Run("sh", "-c", sendAs("birch", alias, "for-"+alias))
-		model.Script(lab.Say("Had " + alias + "."))
-		window.Submit("prompt-two")
-		window.WaitShown("Had " + alias + ".")
-		if r := model.WaitText("word-for-" + alias); len(r.Find("prompt-of-"+alias)) == 0 {
-			t.Errorf("the mail of %s went to the other window:\n%s", alias, r)
-		}
-		wantRead(t, l, "id-for-"+alias, "read by hook")
-	}
+	eachPromptBringsItsMail(t, l, model, p, second)
 }
 
 // Its tools' hooks run inside a subagent, too, and are told nothing of it. Its end brings the mail to the session.
 func TestASubagentOfGeminiHasNoMailbox(t *testing.T) {
 	t.Parallel()
 	l, model, p := geminiAt(t, nil)
-	steps := []lab.Reply{geminiTool("whoami", map[string]any{}), geminiShell(sendAs("birch", "amber", "meanwhile")), geminiShell("true"),
-		lab.Call("complete_task", map[string]any{"result": map[string]any{"response": "The subagent is done."}})}
-	var done atomic.Int32
-	model.Answer(func(r *lab.Request) (reply lab.Reply, ok bool) {
-		n := int(done.Load())
-		if len(r.Find("prompt-of-amber")) > 0 || n == len(steps) {
-			return reply, false
-		}
-		done.Add(1)
-		return steps[n], true
-	})
+	left := inside(model, "prompt-of-amber", geminiTool("whoami", map[string]any{}),
+		geminiShell(sendAs("birch", "amber", "meanwhile")), geminiShell("true"),
+		lab.Call("complete_task", map[string]any{"result": map[string]any{"response": "The subagent is done."}}))
 	model.Script(lab.Call("invoke_agent", map[string]any{"agent_name": "generalist", "prompt": "prompt-of-the-subagent"}),
 		geminiShell(sendAs("birch", "amber", "afterwards")), lab.Say("Finished."))
 	p.Submit("prompt-two")
 	p.WaitShown("Finished.")
-	if int(done.Load()) != len(steps) {
-		t.Errorf("the subagent did %d of %d steps", done.Load(), len(steps))
-	}
-	for _, r := range model.Turns() {
-		if len(r.Find("word-meanwhile")) > 0 && len(r.Find("prompt-of-amber")) == 0 {
-			t.Errorf("the subagent got the mail:\n%s", r)
-		}
-	}
+	mailStaysOutside(t, l, model, lab.Gemini, "prompt-of-amber", left)
 	for word, tool := range map[string]string{"meanwhile": "invoke_agent", "afterwards": "run_shell_command"} {
 		if item := once(t, model.WaitText("word-"+word), "word-"+word); item.Role != "tool" || item.Name != tool {
 			t.Errorf("shown as %+v", item)
@@ -195,7 +161,6 @@ func TestASubagentOfGeminiHasNoMailbox(t *testing.T) {
 		onlyOnce(t, model.Turns(), "word-"+word, "tool")
 		wantRead(t, l, "id-"+word, "read by hook")
 	}
-	wantMailboxes(t, l, lab.Gemini, 1)
 }
 
 // Esc makes it forget the turn. Its end runs a hook all the same, and what that hook shows would be lost.
@@ -210,7 +175,7 @@ func TestMailOfAnInterruptedGeminiIsReadAfterIt(t *testing.T) {
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
 	p.Send(lab.Esc)
 	p.WaitShown("Request cancelled.")
-	geminiIdle(l, "amber")
+	hooksSayIdle(l, "amber")
 	p.Submit("prompt-three")
 	p.WaitShown("Answered.")
 	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
@@ -270,7 +235,7 @@ func TestACommandInTheBackgroundWakesGemini(t *testing.T) {
 		lab.Say("Waiting."), lab.Say("Woken."))
 	p.Submit("prompt-two")
 	p.WaitShown("Waiting.")
-	geminiIdle(l, "amber")
+	hooksSayIdle(l, "amber")
 	p.Send("half-typed-draft")
 	p.WaitShown("half-typed-draft")
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))

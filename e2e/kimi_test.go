@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"c2c/e2e/lab"
@@ -43,12 +45,20 @@ func kimiRegisters(l *lab.Lab, model *lab.Model, alias string) *lab.Proc {
 	p := l.KimiTUI()
 	p.Submit("prompt-of-" + alias)
 	p.WaitShown("Registered " + alias + ".")
+	kimiIdle(l, "prompt-of-"+alias, 1)
 	return p
 }
 
-// kimiIdle waits until so many turns of its own agent are over.
-func kimiIdle(l *lab.Lab, n int) {
-	l.WaitFileCount(".kimi-code/sessions/*/*/agents/main/wire.jsonl", `"type":"turn.ended"`, n)
+// kimiIdle waits until so many turns of the session in which the prompt stands are over, and are in its log: what is not
+// there yet is lost when it is killed.
+func kimiIdle(l *lab.Lab, prompt string, turns int) {
+	l.WaitUntil("end of the turn of "+prompt, func() bool {
+		logs, _ := filepath.Glob(l.Home + "/.kimi-code/sessions/*/*/agents/main/wire.jsonl")
+		return slices.ContainsFunc(logs, func(path string) bool {
+			data, _ := os.ReadFile(path)
+			return strings.Contains(string(data), prompt) && strings.Count(string(data), `"type":"turn.ended"`) >= turns
+		})
+	})
 }
 
 func TestMailOfABusyKimiContinuesItsTurn(t *testing.T) {
@@ -69,7 +79,6 @@ func TestMailOfABusyKimiContinuesItsTurn(t *testing.T) {
 func TestAPromptBringsAnIdleKimiItsMail(t *testing.T) {
 	t.Parallel()
 	l, model, p := kimiAt(t)
-	kimiIdle(l, 1)
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
 	if got := status(l, "id-meanwhile"); !strings.Contains(got, "queued") {
 		t.Errorf("status %s", got)
@@ -94,27 +103,18 @@ func TestAWindowOfKimiHasOneMailbox(t *testing.T) {
 		model.Script(kimiBash(c2c()+" whoami"), kimiTool("whoami", map[string]any{}), lab.Say("Known: "+prompt))
 		p.Submit(prompt)
 		p.WaitShown("Known: " + prompt)
-		turns := model.Turns()
-		for _, r := range turns[len(turns)-2:] {
-			if !strings.Contains(r.Last().Text, "amber") {
-				t.Errorf("after %s its session is not amber: %s", prompt, r.Last().Text)
-			}
-		}
+		answersAreAmbers(t, model, 2)
 		wantMailboxes(t, l, lab.Kimi, 1)
 	}
 	whoSays("prompt-two")
-	kimiIdle(l, 2)
-	p.Command("/new")
-	p.WaitGone("Known: prompt-two")
+	kimiIdle(l, "prompt-two", 2)
+	clears(p, "/new", "Known: prompt-two", "context: 0%")
 	l.Run("sh", "-c", sendAs("birch", "amber", "newer"))
 	whoSays("prompt-three")
 	if r := model.WaitText("word-newer"); len(r.Find("prompt-two")) > 0 {
 		t.Errorf("the mail went to the session before /new:\n%s", r)
 	}
-	eventually(func() bool { // what is not in its log yet is lost with it
-		_, err := l.Try("sh", "-c", `grep -l prompt-three ~/.kimi-code/sessions/*/*/agents/main/wire.jsonl | xargs grep -q '"type":"turn.ended"'`)
-		return err == nil
-	})
+	kimiIdle(l, "prompt-three", 1)
 	p.Kill()
 	l.Run("sh", "-c", sendAs("birch", "amber", "later"))
 	p = l.KimiTUI("--continue")
@@ -130,16 +130,7 @@ func TestTwoKimisInOneProjectHaveTwoMailboxes(t *testing.T) {
 	l, model, p := kimiAt(t)
 	second := kimiRegisters(l, model, "coral")
 	wantMailboxes(t, l, lab.Kimi, 2)
-	for alias, window := range map[string]*lab.Proc{"amber": p, "coral": second} {
-		l.Run("sh", "-c", sendAs("birch", alias, "for-"+alias))
-		model.Script(lab.Say("Had " + alias + "."))
-		window.Submit("prompt-two")
-		window.WaitShown("Had " + alias + ".")
-		if r := model.WaitText("word-for-" + alias); len(r.Find("prompt-of-"+alias)) == 0 {
-			t.Errorf("the mail of %s went to the other window:\n%s", alias, r)
-		}
-		wantRead(t, l, "id-for-"+alias, "read by hook")
-	}
+	eachPromptBringsItsMail(t, l, model, p, second)
 }
 
 // Its hooks run inside a subagent, too, and are told nothing of it.
@@ -147,32 +138,15 @@ func TestASubagentOfKimiHasNoMailbox(t *testing.T) {
 	t.Parallel()
 	for _, background := range []bool{false, true} {
 		l, model, p := kimiAt(t)
-		steps := []lab.Reply{kimiTool("whoami", map[string]any{}), kimiBash(sendAs("birch", "amber", "meanwhile")),
-			lab.Say("The subagent is done and says so at some length, so that nobody asks it for more.")}
-		var done atomic.Int32
-		model.Answer(func(r *lab.Request) (reply lab.Reply, ok bool) {
-			n := int(done.Load())
-			if len(r.Find("prompt-of-amber")) > 0 || n == len(steps) {
-				return reply, false
-			}
-			done.Add(1)
-			return steps[n], true
-		})
+		left := inside(model, "prompt-of-amber", kimiTool("whoami", map[string]any{}), kimiBash(sendAs("birch", "amber", "meanwhile")),
+			lab.Say("The subagent is done and says so at some length, so that nobody asks it for more."))
 		model.Script(kimiAgent("prompt-of-the-subagent", background), lab.Say("Finished."), lab.Say("Answered."), lab.Say("Answered."))
 		p.Submit("prompt-two")
 		p.WaitShown("Answered.")
 		model.WaitText("word-meanwhile")
 		wantRead(t, l, "id-meanwhile", "read by hook")
-		if int(done.Load()) != len(steps) {
-			t.Errorf("the subagent did %d of %d steps", done.Load(), len(steps))
-		}
-		for _, r := range model.Turns() {
-			if len(r.Find("word-meanwhile")) > 0 && len(r.Find("prompt-of-amber")) == 0 {
-				t.Errorf("the subagent got the mail:\n%s", r)
-			}
-		}
+		mailStaysOutside(t, l, model, lab.Kimi, "prompt-of-amber", left)
 		onlyOnce(t, model.Turns(), "word-meanwhile", "user")
-		wantMailboxes(t, l, lab.Kimi, 1)
 	}
 }
 
@@ -180,7 +154,6 @@ func TestASubagentOfKimiHasNoMailbox(t *testing.T) {
 func TestASideQuestionOfKimiGetsNoMail(t *testing.T) {
 	t.Parallel()
 	l, model, p := kimiAt(t)
-	kimiIdle(l, 1)
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
 	model.Script(lab.Say("Side answer."), lab.Say("Answered."), lab.Say("Read."))
 	p.Submit("/btw side-question") // what is typed as fast as that is a paste, in which Enter is a line end
@@ -221,7 +194,7 @@ func TestACommandInTheBackgroundWakesKimi(t *testing.T) {
 		"disable_timeout": true, "description": "wait for mail"}), lab.Say("Waiting."), lab.Say("Woken."), lab.Say("Answered."))
 	p.Submit("prompt-two")
 	p.WaitShown("Waiting.")
-	kimiIdle(l, 2)
+	kimiIdle(l, "prompt-two", 2)
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
 	once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
 	p.WaitShown("Answered.")

@@ -18,7 +18,7 @@ func kimiWeb(t *testing.T) (l *lab.Lab, model *lab.Model, ask func(path string, 
 	l, model = kimiMail(t)
 	l.Terminal(l.KimiEnv(), "/bin/sh", "-c", "exec kimi web --no-open --port 0")
 	var server struct{ Port int }
-	eventually(func() bool {
+	l.WaitUntil("server of kimi web", func() bool {
 		files, _ := filepath.Glob(l.Home + "/.kimi-code/server/instances/*.json")
 		for _, file := range files {
 			data, _ := os.ReadFile(file)

@@ -39,7 +39,7 @@ func TestLabCopilotCallsMCPTools(t *testing.T) {
 	l, model := copilotLab(t)
 	p := l.CopilotTUI(model)
 	looksIn(t, lab.Copilot, model, p, "prompt-one")
-	clears(p, "/clear", "prompt-one", "? help")
+	clears(p, "/clear", "Looked: prompt-one", "? help")
 	looksIn(t, lab.Copilot, model, p, "prompt-two")
 	wantProbe(t, l, "copilot-cli", l.Version(lab.Copilot), "2025-11-25", "progressToken")
 	starts := probeStarts(t, l)

@@ -33,7 +33,7 @@ func TestLabGeminiCallsMCPTools(t *testing.T) {
 	l, model := geminiLab(t)
 	p := l.GeminiTUI(model)
 	looksIn(t, lab.Gemini, model, p, "prompt-one")
-	clears(p, "/clear", "prompt-one", "Type your message")
+	clears(p, "/clear", "Looked: prompt-one", "Type your message")
 	looksIn(t, lab.Gemini, model, p, "prompt-two")
 	wantProbe(t, l, "gemini-cli-mcp-client", l.Version(lab.Gemini), "2025-06-18", "progressToken")
 	starts := probeStarts(t, l)

@@ -76,7 +76,7 @@ func TestLabQwenCallsMCPTools(t *testing.T) {
 		t.Errorf("the session's chat: %v", err)
 	}
 
-	clears(p, "/clear", "prompt-one", "Type your message")
+	clears(p, "/clear", "Looked: prompt-one", "Type your message")
 	l.WaitUntil("another session in the record", func() bool {
 		return !strings.Contains(l.Read(".qwen/sessions/"+env["ppid"]+".json"), record.SessionID)
 	})

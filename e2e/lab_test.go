@@ -39,6 +39,15 @@ func probeGot(t *testing.T, l *lab.Lab, method string) (found []probed) {
 	return found
 }
 
+// cancelsOnce wants the call cancelled after it was answered.
+func cancelsOnce(t *testing.T, l *lab.Lab) {
+	t.Helper()
+	eventually(func() bool { return len(probeGot(t, l, "notifications/cancelled")) > 0 }) // the probe may not have read it yet
+	if n := len(probeGot(t, l, "notifications/cancelled")); n != 1 {
+		t.Errorf("%d calls are cancelled after they were answered", n)
+	}
+}
+
 // wantProbe compares what a client told the probe server with the facts: its name and version, the protocol, and
 // the keys of _meta at the tool calls.
 func wantProbe(t *testing.T, l *lab.Lab, name, version, protocol string, meta ...string) {
@@ -123,14 +132,12 @@ func looksIn(t *testing.T, c lab.Client, model *lab.Model, p *lab.Proc, prompt s
 	p.WaitShown("Looked: " + prompt)
 }
 
-// clears begins a new conversation by a command, after looksIn with the prompt. What is typed before the client shows
-// ready may be lost.
-func clears(p *lab.Proc, command, prompt string, ready ...string) {
+// clears begins a new conversation by a command, and waits until the end of the old one is gone. What is typed before
+// the client shows one of ready may be lost.
+func clears(p *lab.Proc, command, end string, ready ...string) {
 	p.Command(command)
-	p.WaitGone("Looked: " + prompt)
-	for _, text := range ready {
-		p.WaitShown(text)
-	}
+	p.WaitGone(end)
+	p.WaitShown(ready...)
 }
 
 // keepsDraft types half a prompt while the model thinks, and wants it as the beginning of the next one.

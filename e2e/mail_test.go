@@ -130,9 +130,7 @@ func TestClaudeAndCodexWriteToEachOther(t *testing.T) {
 	p.CloseInput()
 	p.Wait()
 	once(t, claude.Wait(3), "word-from-codex")
-	if got := status(l, "m-2"); !strings.Contains(got, "read by") {
-		t.Errorf("status %q", got)
-	}
+	wantRead(t, l, "m-2", "read by")
 }
 
 func TestASubagentDoesNotSwallowTheMainThreadsMail(t *testing.T) {

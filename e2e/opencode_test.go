@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -10,6 +11,12 @@ import (
 
 func opencodeTool(tool string, input map[string]any) lab.Reply {
 	return lab.CallMCP(lab.OpenCode, "c2c", tool, input)
+}
+
+// opencodeHas is a command of its model that ends when the word's mail is in the session: it comes with the next step.
+func opencodeHas(word string) lab.Reply {
+	const until = "until grep -q 'word-[%s]%s' ~/.local/share/opencode/opencode.db*; do sleep 0.1; done" // no word of the command itself
+	return lab.Call("bash", map[string]any{"command": fmt.Sprintf(until, word[:1], word[1:]), "description": "work"})
 }
 
 // opencodeLab has an OpenCode that c2c is installed in, and a birch who writes.
@@ -29,7 +36,7 @@ func opencodeAt(t *testing.T, settings map[string]any) (*lab.Lab, *lab.Model, *l
 	model.Script(opencodeTool("register", map[string]any{"alias": "amber"}), lab.Say("Registered."))
 	p := l.OpenCodeTUI()
 	p.Submit("prompt-one")
-	p.WaitScreen(0, "Registered.")
+	p.WaitShown("Registered.")
 	return l, model, p
 }
 
@@ -100,13 +107,13 @@ func TestABusyOpenCodeHasItsMailInTheSameTurn(t *testing.T) {
 	l, model, p := opencodeAt(t, nil)
 	release := make(chan struct{})
 	model.Script(lab.Call("bash", map[string]any{"command": sendAs("birch", "amber", "meanwhile"), "description": "send"}).After(release),
-		lab.Call("bash", map[string]any{"command": "sleep 1", "description": "work"}), lab.Say("Finished."))
+		opencodeHas("meanwhile"), lab.Say("Finished."))
 	p.Submit("prompt-two")
 	model.WaitText("prompt-two")
 	close(release)
 	r := model.WaitText("word-meanwhile")
 	once(t, r, "word-meanwhile")
-	p.WaitScreen(0, "Finished.")
+	p.WaitShown("Finished.")
 	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
 	wantRead(t, l, "id-meanwhile", "read by plugin")
 	wantMailboxes(t, l, lab.OpenCode, 1)
@@ -121,9 +128,9 @@ func TestACallThatOpenCodeCancelsAfterwardsHandsOverOnce(t *testing.T) {
 		opencodeTool("poll_inbox", map[string]any{}), opencodeTool("poll_inbox", map[string]any{}),
 		lab.Call("bash", map[string]any{"command": c2c() + " dnd off", "description": "ring again"}), lab.Say("Finished."), lab.Say("Answered."))
 	p.Submit("prompt-two")
-	p.WaitScreen(0, "Finished.")
+	p.WaitShown("Finished.")
 	p.Submit("prompt-three")
-	p.WaitScreen(0, "Answered.")
+	p.WaitShown("Answered.")
 	onlyOnce(t, model.Turns(), "word-meanwhile", "tool")
 	wantRead(t, l, "id-meanwhile", "read by")
 }
@@ -134,13 +141,13 @@ func TestEachSessionOfOpenCodeHasOneMailbox(t *testing.T) {
 	l, model, p := opencodeAt(t, nil)
 	model.Script(lab.Call("bash", map[string]any{"command": c2c() + " whoami", "description": "who"}), opencodeTool("whoami", map[string]any{}), lab.Say("Known."))
 	p.Submit("prompt-two")
-	p.WaitScreen(0, "Known.")
+	p.WaitShown("Known.")
 	answersAreAmbers(t, model, 2)
-	p.Command("/new")
+	clears(p, "/new", "Known.", "Ask anything")
 	model.Script(opencodeTool("register", map[string]any{"alias": "coral"}),
 		lab.Call("bash", map[string]any{"command": c2c() + " whoami", "description": "who"}), lab.Say("Registered coral."))
 	p.Submit("prompt-three")
-	p.WaitScreen(0, "Registered coral.")
+	p.WaitShown("Registered coral.")
 	if got := model.Turns()[len(model.Turns())-1].Find("coral (session "); len(got) != 1 {
 		t.Errorf("its shell does not say that it is coral, but %+v", got)
 	}
@@ -166,31 +173,14 @@ func TestEachSessionOfOpenCodeHasOneMailbox(t *testing.T) {
 func TestASubagentOfOpenCodeHasNoMailbox(t *testing.T) {
 	t.Parallel()
 	l, model, p := opencodeAt(t, nil)
-	subagent := []lab.Reply{
-		lab.Call("bash", map[string]any{"command": sendAs("birch", "amber", "meanwhile"), "description": "send"}),
-		opencodeTool("whoami", map[string]any{}), lab.Say("Subagent says done."),
-	}
-	model.Answer(func(r *lab.Request) (reply lab.Reply, ok bool) {
-		if len(r.Find("prompt-one")) > 0 || len(subagent) == 0 {
-			return reply, false
-		}
-		reply, subagent = subagent[0], subagent[1:]
-		return reply, true
-	})
+	left := inside(model, "prompt-one", lab.Call("bash", map[string]any{"command": sendAs("birch", "amber", "meanwhile"), "description": "send"}),
+		opencodeTool("whoami", map[string]any{}), lab.Say("Subagent says done."))
 	model.Script(lab.Call("task", map[string]any{"description": "work", "prompt": "prompt-of-the-subagent", "subagent_type": "general"}), lab.Say("Finished."))
 	p.Submit("prompt-two")
-	p.WaitScreen(0, "Finished.")
+	p.WaitShown("Finished.")
 	model.WaitText("word-meanwhile")
 	wantRead(t, l, "id-meanwhile", "read by plugin")
-	if len(subagent) > 0 {
-		t.Errorf("the subagent has %d steps to go", len(subagent))
-	}
-	for _, r := range model.Turns() {
-		if len(r.Find("word-meanwhile")) > 0 && len(r.Find("prompt-one")) == 0 {
-			t.Errorf("the subagent got the mail:\n%s", r)
-		}
-	}
-	wantMailboxes(t, l, lab.OpenCode, 1)
+	mailStaysOutside(t, l, model, lab.OpenCode, "prompt-one", left)
 }
 
 // Killed when the client has stored the mail and before its model had it: once all the same.
@@ -202,14 +192,14 @@ func TestAKilledOpenCodeHasItsMailOnce(t *testing.T) {
 	model.WaitText("prompt-two")
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
 	eventually(func() bool { return strings.Contains(status(l, "id-meanwhile"), "handed") })
-	l.Run("sh", "-c", "until grep -q word-meanwhile ~/.local/share/opencode/opencode.db*; do sleep 0.1; done")
+	l.WaitFile(".local/share/opencode/opencode.db*", "word-meanwhile")
 	p.Kill()
 	eventually(func() bool { return strings.Contains(status(l, "id-meanwhile"), "queued") })
 	p = l.Terminal(l.OpenCodeEnv(), "/usr/bin/env", "opencode", "--continue")
-	p.WaitScreen(0, "ctrl+p commands")
+	p.WaitShown("prompt-two") // the session is there
 	model.Script(lab.Say("Back."))
 	p.Submit("prompt-three")
-	p.WaitScreen(0, "Back.")
+	p.WaitShown("Back.")
 	wantRead(t, l, "id-meanwhile", "read by plugin")
 	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
 	wantMailboxes(t, l, lab.OpenCode, 1)
@@ -281,7 +271,7 @@ func TestADialogOfOpenCodeStaysUntouched(t *testing.T) {
 	l, model, p := opencodeAt(t, map[string]any{"permission": map[string]any{"bash": "ask"}})
 	model.Script(lab.Call("bash", map[string]any{"command": "touch ran", "description": "touch"}), lab.Say("Finished."))
 	p.Submit("prompt-two")
-	p.WaitScreen(0, "Allow once")
+	p.WaitShown("Allow once")
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
 	eventually(func() bool { return strings.Contains(status(l, "id-meanwhile"), "handed") })
 	if _, err := l.Try("test", "!", "-e", "ran"); err != nil {
@@ -290,7 +280,7 @@ func TestADialogOfOpenCodeStaysUntouched(t *testing.T) {
 	p.Send(lab.Enter)
 	r := model.WaitText("word-meanwhile")
 	once(t, r, "word-meanwhile")
-	p.WaitScreen(0, "Finished.")
+	p.WaitShown("Finished.")
 	wantRead(t, l, "id-meanwhile", "read by plugin")
 }
 
@@ -314,7 +304,7 @@ func TestOpenCodeHasItsMailOnceHoweverManyPluginsRun(t *testing.T) {
 	model.Script(opencodeTool("whoami", map[string]any{}), lab.Say("Known."))
 	p := l.OpenCodeTUI("--port", "0")
 	p.Submit("prompt-one")
-	p.WaitScreen(0, "Known.")
+	p.WaitShown("Known.")
 	if got := model.Wait(1).Last().Text; !strings.Contains(got, "amber") {
 		t.Errorf("with the project's file it is %q", got)
 	}
@@ -322,22 +312,22 @@ func TestOpenCodeHasItsMailOnceHoweverManyPluginsRun(t *testing.T) {
 		t.Helper()
 		model.Script(lab.Say("Woken by " + word + "."))
 		l.Run("sh", "-c", sendAs("birch", "amber", word))
-		p.WaitScreen(0, "Woken by "+word+".")
+		p.WaitShown("Woken by " + word + ".")
 		wantRead(t, l, "id-"+word, "read by plugin")
 	}
 	reads("first")
 	p.Kill()
 	l.Run(c2c(), "install", "opencode")
 	p = l.Terminal(l.OpenCodeEnv(), "/usr/bin/env", "opencode", "--continue", "--port", "0")
-	p.WaitScreen(0, "ctrl+p commands")
+	p.WaitShown("Woken by first.") // the session is there
 	model.Script(lab.Say("Continued."))
 	p.Submit("prompt-two")
-	p.WaitScreen(0, "Continued.")
+	p.WaitShown("Continued.")
 	reads("second")
 	model.Script(lab.Call("bash", map[string]any{"command": sendAs("birch", "amber", "third"), "description": "send"}),
-		lab.Call("bash", map[string]any{"command": "sleep 1", "description": "work"}), lab.Say("Finished."))
+		opencodeHas("third"), lab.Say("Finished."))
 	p.Submit("prompt-three")
-	p.WaitScreen(0, "Finished.")
+	p.WaitShown("Finished.")
 	wantRead(t, l, "id-third", "read by plugin")
 	for _, word := range []string{"first", "second", "third"} {
 		onlyOnce(t, model.Turns(), "word-"+word, "user")
@@ -357,9 +347,9 @@ func TestTwoOpenCodesInOneProjectHaveTwoMailboxes(t *testing.T) {
 	l, model, p := opencodeAt(t, nil)
 	model.Script(lab.Say("Ready."))
 	second := l.Terminal(l.OpenCodeEnv(), c2c(), "start", "--alias", "coral", "opencode")
-	second.WaitScreen(0, "Ask anything")
+	second.WaitShown("Ask anything")
 	second.Submit("prompt-of-coral")
-	second.WaitScreen(0, "Ready.")
+	second.WaitShown("Ready.")
 	eachWindowHasItsMail(t, l, model, p, second, "prompt-of-coral", "coral", "read by plugin")
 	wantMailboxes(t, l, lab.OpenCode, 2)
 }
@@ -370,17 +360,21 @@ func TestOpenCodeRunTakesItsMailAndEnds(t *testing.T) {
 	l, model := opencodeLab(t, nil)
 	model.Script(opencodeTool("register", map[string]any{"alias": "amber"}),
 		lab.Call("bash", map[string]any{"command": sendAs("birch", "amber", "meanwhile"), "description": "send"}),
-		lab.Call("bash", map[string]any{"command": "sleep 1", "description": "work"}), lab.Say("Finished."))
+		opencodeHas("meanwhile"), lab.Say("Finished."))
 	l.OpenCodeRun("prompt-one").Wait()
 	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
 	wantRead(t, l, "id-meanwhile", "read by plugin")
 	l.Run("sh", "-c", sendAs("birch", "amber", "later"))
+	eventually(func() bool { return strings.Contains(status(l, "id-later"), "queued") }) // its plugin may not have ended yet
 	if got := status(l, "id-later"); !strings.Contains(got, "queued") {
 		t.Errorf("status %s", got)
 	}
 	model.Script(lab.Say("Once more."))
 	l.OpenCodeRun("--continue", "prompt-two").Wait()
-	if got := status(l, "id-later"); strings.Contains(got, "read") != (len(model.Turns()[len(model.Turns())-1].Find("word-later")) > 0) {
-		t.Errorf("status %s, and the last request is\n%s", got, model.Turns()[len(model.Turns())-1])
+	turns := model.Turns()
+	if last := turns[len(turns)-1]; len(last.Find("word-later")) > 0 {
+		wantRead(t, l, "id-later", "read by plugin")
+	} else if got := status(l, "id-later"); strings.Contains(got, "read") {
+		t.Errorf("status %s, and the last request is\n%s", got, last)
 	}
 }

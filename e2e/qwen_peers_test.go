@@ -91,8 +91,8 @@ func TestQwensOwnToolWritesToOurNames(t *testing.T) {
 	if got := qwenTells(l, model, p, "nobody", "word-two"); !strings.Contains(got, `no reachable session named "nobody"`) {
 		t.Errorf("of an unknown name it was told %q", got)
 	}
-	clears(p, "/clear", "prompt-word-two")
-	qwenIdle(l)
+	clears(p, "/clear", "Done: word-two", "Type your message")
+	hooksSayIdle(l, "amber")
 	if got := qwenTells(l, model, p, "birch", "word-three"); !strings.Contains(got, "Sent to birch") {
 		t.Errorf("after /clear it was told %q", got)
 	}
@@ -158,7 +158,7 @@ func TestTwoQwensWriteToEachOther(t *testing.T) {
 	if err := syscall.Kill(amber.PID, syscall.SIGKILL); err != nil { // coral's server
 		t.Fatal(err)
 	}
-	qwenIdle(l)
+	hooksSayIdle(l, "amber")
 	if got := qwenTells(l, model, p, "birch", "word-after"); !strings.Contains(got, "Sent to birch") {
 		t.Errorf("it was told %q", got)
 	}

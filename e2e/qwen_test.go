@@ -34,21 +34,13 @@ func qwenAt(t *testing.T, settings map[string]any) (*lab.Lab, *lab.Model, *lab.P
 	p := l.QwenTUI(model)
 	p.Submit("prompt-one")
 	p.WaitScreen(0, "Registered.")
-	qwenIdle(l)
+	hooksSayIdle(l, "amber")
 	return l, model, p
-}
-
-// qwenIdle waits until its hook has told that the turn is over.
-func qwenIdle(l *lab.Lab) {
-	eventually(func() bool {
-		_, err := l.Try("sh", "-c", `grep -l '"alias": "amber"' ~/.c2c/repos/*/broker/sessions/*.json | xargs grep -q '"turn": "over"'`)
-		return err == nil
-	})
 }
 
 func TestIdleQwenIsWoken(t *testing.T) {
 	l, model, p := qwenAt(t, nil)
-	wakes(t, l, model, p, func() { qwenIdle(l) }, "amber", "user", "read by socket")
+	wakes(t, l, model, p, func() { hooksSayIdle(l, "amber") }, "amber", "user", "read by socket")
 	wantRings(t, l, 12)
 }
 
@@ -127,17 +119,12 @@ func TestAWindowOfQwenHasOneMailbox(t *testing.T) {
 		model.Script(qwenShell(c2c()+" whoami"), qwenTool("whoami", map[string]any{}), lab.Say("Known: "+prompt))
 		p.Submit(prompt)
 		p.WaitScreen(0, "Known: "+prompt)
-		turns := model.Turns()
-		for _, r := range turns[len(turns)-2:] {
-			if !strings.Contains(r.Last().Text, "amber") {
-				t.Errorf("after %s its session is not amber: %s", prompt, r.Last().Text)
-			}
-		}
-		qwenIdle(l)
+		answersAreAmbers(t, model, 2)
+		hooksSayIdle(l, "amber")
 		wantMailboxes(t, l, lab.Qwen, 1)
 	}
 	whoSays("prompt-two")
-	clears(p, "/clear", "prompt-two")
+	clears(p, "/clear", "Known: prompt-two", "Type your message")
 	model.Script(lab.Say("Woken."))
 	l.Run("sh", "-c", sendAs("birch", "amber", "cleared"))
 	if r := model.WaitText("word-cleared"); len(r.Find("prompt-one")) > 0 {
@@ -145,7 +132,7 @@ func TestAWindowOfQwenHasOneMailbox(t *testing.T) {
 	}
 	p.WaitScreen(0, "Woken.")
 	wantRead(t, l, "id-cleared", "read by socket")
-	qwenIdle(l)
+	hooksSayIdle(l, "amber")
 	whoSays("prompt-three")
 	p.Command("/quit")
 	p.Wait()
@@ -163,32 +150,15 @@ func TestAWindowOfQwenHasOneMailbox(t *testing.T) {
 func TestASubagentOfQwenHasNoMailbox(t *testing.T) {
 	t.Parallel()
 	l, model, p := qwenAt(t, nil)
-	steps := []lab.Reply{
-		qwenShell(sendAs("birch", "amber", "meanwhile")), qwenShell("true"),
-		qwenTool("whoami", map[string]any{}), lab.Say("Subagent says done."),
-	}
-	model.Answer(func(r *lab.Request) (reply lab.Reply, ok bool) {
-		if len(r.Find("prompt-one")) > 0 || len(steps) == 0 {
-			return reply, false
-		}
-		reply, steps = steps[0], steps[1:]
-		return reply, true
-	})
+	left := inside(model, "prompt-one", qwenShell(sendAs("birch", "amber", "meanwhile")), qwenShell("true"),
+		qwenTool("whoami", map[string]any{}), lab.Say("Subagent says done."))
 	model.Script(lab.Call("agent", map[string]any{"description": "work", "prompt": "prompt-of-the-subagent", "subagent_type": "general-purpose", "run_in_background": false}),
 		lab.Say("Finished."))
 	p.Submit("prompt-two")
 	p.WaitScreen(0, "Finished.")
 	model.WaitText("word-meanwhile")
 	wantRead(t, l, "id-meanwhile", "read by hook")
-	if len(steps) > 0 {
-		t.Errorf("the subagent has %d steps to go", len(steps))
-	}
-	for _, r := range model.Turns() {
-		if len(r.Find("word-meanwhile\n")) > 0 && len(r.Find("prompt-one")) == 0 {
-			t.Errorf("the subagent got the mail:\n%s", r)
-		}
-	}
-	wantMailboxes(t, l, lab.Qwen, 1)
+	mailStaysOutside(t, l, model, lab.Qwen, "prompt-one", left)
 }
 
 // A dialog stays for the person; the mail comes behind the answer.
@@ -254,7 +224,7 @@ func TestMailThatQwenHoldsIsTold(t *testing.T) {
 	if n := len(model.Turns()[len(model.Turns())-1].Find("word-meanwhile")); n > 0 {
 		t.Error("the model has what nobody accepted")
 	}
-	qwenIdle(l)
+	hooksSayIdle(l, "amber")
 	p.Command("/peers")
 	p.WaitShown("1 message waiting") // what it has not listed it does not accept
 	p.Command("/peers accept all")
@@ -278,12 +248,15 @@ func TestTwoQwensInOneProjectHaveTwoMailboxes(t *testing.T) {
 func TestABurstToQwenIsAFewTurns(t *testing.T) {
 	t.Parallel()
 	l, model, _ := qwenAt(t, nil)
+	sent := make(chan struct{})
+	model.Script(lab.Say("Read.").After(sent)) // or a busy machine sends more slowly than it reads
 	calls := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"lab","version":"0"}}}` + "\n"
 	for i := 100; i < 140; i++ {
 		calls += fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"send","arguments":{"to_alias":"amber","content":"word-%d-"}}}`+"\n", i, i)
 	}
 	l.WriteProject("calls", calls)
 	l.Run("sh", "-c", "C2C_MCP_SESSION_ID=birch "+c2c()+" mcp <calls")
+	close(sent)
 	last := model.WaitText("word-139-")
 	for i := 100; i < 140; i++ {
 		once(t, last, fmt.Sprintf("word-%d-", i))

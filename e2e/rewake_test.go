@@ -88,7 +88,7 @@ func TestAnIdleClaudeThatLostItsServerIsWokenByItsOwnWatch(t *testing.T) {
 			t.Errorf("the draft was sent:\n%s", r)
 		}
 		p.WaitScreen(0, answer)
-		l.WaitFile(".claude/sessions/*.json", `"status":"idle"`)
+		claudeIdle(l, model)
 	}
 	slices.Sort(took)
 	t.Logf("send to API request: min %v, median %v, max %v", took[0], took[trials/2], took[trials-1])
@@ -123,7 +123,7 @@ func TestABusyClaudeThatLostItsServerReadsOnce(t *testing.T) {
 	close(work)
 	model.WaitText("word-meanwhile")
 	p.WaitScreen(0, "Finished.")
-	l.WaitFile(".claude/sessions/*.json", `"status":"idle"`)
+	claudeIdle(l, model)
 	onlyOnce(t, model.Turns(), "word-meanwhile", "")
 }
 
@@ -150,8 +150,10 @@ func TestWhileTheServerLivesItAloneRings(t *testing.T) {
 	model.Script(bash("true").After(work), lab.Say("Finished."))
 	p.Submit("prompt-two")
 	model.WaitText("prompt-two")
+	claudeIs(l, "busy")
 	l.Run("sh", "-c", sendAs("birch", "amber", "busy"))
 	l.WaitFile("hooks", "FileChanged")
+	l.WaitFile("changed.jsonl", "FileChanged")
 	for _, line := range lines(l.Read("hooks")) {
 		if !strings.HasPrefix(line, "exit 0 of ") {
 			t.Errorf("%s", line)
@@ -160,7 +162,7 @@ func TestWhileTheServerLivesItAloneRings(t *testing.T) {
 	close(work)
 	once(t, model.WaitText("word-busy"), "word-busy")
 	p.WaitScreen(0, "Finished.")
-	l.WaitFile(".claude/sessions/*.json", `"status":"idle"`)
+	claudeIdle(l, model)
 
 	if err := os.Remove(l.Home + "/changed.jsonl"); err != nil {
 		t.Fatal(err)

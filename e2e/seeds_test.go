@@ -39,6 +39,7 @@ func TestThreeMessagesBeforeADrainAreOneRing(t *testing.T) {
 	model.Script(lab.CallMCP(lab.Claude, "c2c", "poll_inbox", map[string]any{}).After(drain), lab.Say("All read."))
 	l.Run("sh", "-c", sendAs("birch", "amber", "one"))
 	model.WaitText("message_pending")
+	claudeIs(l, "busy")
 	l.Run("sh", "-c", "rm ~/.claude/sessions/*.json") // or the client's own word would hold the ring back already
 	l.Run("sh", "-c", sendAs("birch", "amber", "two"))
 	l.Run("sh", "-c", sendAs("birch", "amber", "three"))
@@ -92,13 +93,14 @@ func TestMailThatWaitedRingsWhenCodexIsBack(t *testing.T) {
 	wantRings(t, l, 1)
 }
 
-// inMenu has the person open the client's list of servers and choose the first.
-func inMenu(p *lab.Proc) {
+// inMenu has the person open the client's list of servers and choose the first, which has that status.
+func inMenu(p *lab.Proc, status string) {
 	mark := p.Out.Mark()
 	p.Command("/mcp")
 	p.WaitScreen(mark, "Enter to view")
 	p.Send(lab.Enter)
 	p.WaitScreen(mark, "Disable in this project") // the last line
+	p.WaitShown(status)
 }
 
 // blindLab is wakeLab with a client that does not wake itself.
@@ -115,11 +117,11 @@ func TestAServerThatIsBackRingsForWhatWaited(t *testing.T) {
 	end(t, serverOf(t, p.Pid()))
 	l.Run("sh", "-c", sendAs("birch", "amber", "away"))
 	model.Script(lab.Say("Woken."))
-	inMenu(p)
+	inMenu(p, "✘ failed")
 	p.Send(lab.Enter) // Reconnect
 	model.WaitText("word-away")
 	p.WaitScreen(0, "Woken.")
-	l.WaitFile(".claude/sessions/*.json", `"status":"idle"`)
+	claudeIdle(l, model)
 	model.Script(lab.Say("And again."))
 	l.Run("sh", "-c", sendAs("birch", "amber", "again"))
 	model.WaitText("word-again")
@@ -140,7 +142,7 @@ func TestAChannelThatNobodyHearsGivesWayToTheSocket(t *testing.T) {
 	l.Run("sh", "-c", sendAs("birch", "amber", "first"))
 	model.WaitText("word-first") // after the gap behind the ring in vain
 	p.WaitScreen(0, "Woken.")
-	l.WaitFile(".claude/sessions/*.json", `"status":"idle"`)
+	claudeIdle(l, model)
 	model.Script(lab.Say("And again."))
 	l.Run("sh", "-c", sendAs("birch", "amber", "second"))
 	model.WaitText("word-second")
@@ -164,8 +166,7 @@ func TestTheLauncherMakesAChannel(t *testing.T) {
 	p.Send(lab.Enter)
 	p.WaitScreen(0, "shift+tab to cycle", "? for shortcuts")
 	l.WaitFile(".claude/debug/*.txt", "Channel notifications registered") // its list of servers does not tell
-	inMenu(p)
-	p.WaitScreen(0, "connected")
+	inMenu(p, "✔ connected")
 }
 
 // environmentOf is what a process was started with.

@@ -18,7 +18,7 @@ func TestASessionIsStartedByName(t *testing.T) {
 	model.Script(lab.Say("Ready."))
 	p.Submit("prompt-one")
 	p.WaitScreen(0, "Ready.")
-	l.WaitFile(".claude/sessions/*.json", `"status":"idle"`)
+	claudeIdle(l, model)
 	model.Script(whoami(lab.Claude), lab.Say("Woken."))
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
 	once(t, model.WaitText("word-meanwhile"), "word-meanwhile")

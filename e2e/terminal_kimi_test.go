@@ -26,19 +26,14 @@ func TestAnIdleKimiIsWokenThroughItsTerminal(t *testing.T) {
 	l, model, p := kimiStarted(t, `"auto"`)
 	wakes := func(word string) {
 		t.Helper()
-		model.Script(lab.Say("Had " + word + "."))
-		l.Run("sh", "-c", sendAs("birch", "amber", word))
-		r := model.WaitText("word-" + word)
-		if item := once(t, r, "word-"+word); item.Role != "user" || !strings.HasPrefix(item.Text, "<hook_result") {
+		if item := wokenByTyping(t, l, model, p, word); item.Role != "user" || !strings.HasPrefix(item.Text, "<hook_result") {
 			t.Errorf("shown as %+v", item)
 		}
-		p.WaitShown("Had " + word + ".")
-		wantRead(t, l, "id-"+word, "read by hook")
 	}
 	wakes("first")
-	kimiIdle(l, 1)
+	kimiIdle(l, "message_pending", 1)
 	wakes("second")
-	kimiIdle(l, 2)
+	kimiIdle(l, "message_pending", 2)
 	never := make(chan struct{})
 	defer close(never)
 	model.Script(lab.Say("Too late.").After(never))
@@ -79,30 +74,15 @@ func TestANoticeJoinsTheTurnOfABusyKimi(t *testing.T) {
 func TestNothingIsTypedOverADraftOfKimi(t *testing.T) {
 	t.Parallel()
 	l, model, p := kimiStarted(t, `"auto"`)
-	p.Send("\x1b[200~half-typed-draft\x1b[201~") // what is typed as fast as that is a paste, in which Enter is a line end
-	p.WaitShown("half-typed-draft")
-	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
-	held(l)
-	p.Send(lab.Enter)
-	r := model.WaitText("half-typed-draft")
-	if item := once(t, r, "half-typed-draft"); strings.Contains(item.Text, "message_pending") {
-		t.Errorf("the draft became %q", item.Text)
-	}
-	once(t, r, "word-meanwhile") // the prompt's hook has brought it
+	// What is typed as fast as that is a paste, in which Enter is a line end.
+	nothingIsTypedOverADraft(t, l, model, p, "\x1b[200~half-typed-draft\x1b[201~")
 }
 
 func TestNothingIsTypedIntoADialogOfKimi(t *testing.T) {
 	t.Parallel()
 	l, model, p := kimiStarted(t, `"manual"`)
-	target := l.Home + "/touched"
-	model.Script(kimiBash("touch "+target), lab.Say("Refused."), lab.Say("Woken."))
+	model.Script(kimiBash("touch "+touched(l)), lab.Say("Refused."), lab.Say("Woken."))
 	p.Submit("prompt-one")
 	p.WaitShown("Run this command?")
-	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
-	held(l)
-	p.Send(lab.Esc) // the person says no
-	once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
-	if _, err := l.Try("test", "-e", target); err == nil {
-		t.Error("the dialog was approved")
-	}
+	nothingIsTypedIntoADialog(t, l, model, p, "Run this command?")
 }

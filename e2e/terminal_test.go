@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"strings"
 	"testing"
 
 	"c2c/e2e/lab"
@@ -22,7 +21,7 @@ func terminalAt(t *testing.T, settings map[string]any) (*lab.Lab, *lab.Model, *l
 	model.Script(lab.Say("Ready."))
 	p.Submit("prompt-one")
 	p.WaitScreen(0, "Ready.")
-	l.WaitFile(".claude/sessions/*.json", `"status":"idle"`)
+	claudeIdle(l, model)
 	return l, model, p
 }
 
@@ -53,33 +52,18 @@ func TestAClientWithoutItsSocketIsWokenThroughItsTerminal(t *testing.T) {
 func TestNothingIsTypedOverADraft(t *testing.T) {
 	t.Parallel()
 	l, model, p := terminalAt(t, nil)
-	p.Send("half-typed-draft")
-	p.WaitScreen(0, "half-typed-draft")
-	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
-	held(l)
-	p.Send(lab.Enter)
-	r := model.WaitText("half-typed-draft")
-	if item := once(t, r, "half-typed-draft"); strings.Contains(item.Text, "message_pending") {
-		t.Errorf("the draft became %q", item.Text)
-	}
-	once(t, r, "word-meanwhile") // the prompt's hook has brought it
+	nothingIsTypedOverADraft(t, l, model, p, "half-typed-draft")
 }
 
 func TestNothingIsTypedIntoADialog(t *testing.T) {
 	t.Parallel()
 	l, model, p := terminalAt(t, map[string]any{"permissions": map[string]any{"allow": []string{"mcp__c2c"}}})
-	target := l.Home + "/touched"
-	model.Script(bash("touch "+target), lab.Say("Refused."), lab.Say("Woken."))
+	model.Script(bash("touch "+touched(l)), lab.Say("Refused."), lab.Say("Woken."))
 	p.Submit("prompt-two")
 	p.WaitScreen(0, "Do you want to proceed")
+	claudeIs(l, "waiting")
 	l.Run("sh", "-c", "rm ~/.claude/sessions/*.json") // or the client's own word would hold the ring back already
-	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
-	held(l)
-	p.Send(lab.Esc) // the person says no
-	model.WaitText("word-meanwhile")
-	if _, err := l.Try("test", "-e", target); err == nil {
-		t.Error("the dialog was approved")
-	}
+	nothingIsTypedIntoADialog(t, l, model, p, "Do you want to proceed")
 }
 
 // Without an MCP server, and so without a ringer of its own.
@@ -91,7 +75,7 @@ func TestCodexIsWokenThroughItsTerminal(t *testing.T) {
 	model.Script(shell(c2c()+" register cody"), lab.Say("Registered."))
 	p.Submit("prompt-one")
 	p.WaitScreen(0, "Registered.")
-	l.WaitFile(".codex/sessions/*/*/*/rollout-*.jsonl", `"task_complete"`)
+	codexIdle(l, 1)
 	model.Script(shell(c2c()+" poll-inbox"), lab.Say("Woken."))
 	l.Run("sh", "-c", sendAs("birch", "cody", "meanwhile"))
 	r := model.WaitText("word-meanwhile")

@@ -85,7 +85,7 @@ func TestAWakePassesInEveryPermissionModeAndKeepsIt(t *testing.T) {
 			model.Script(lab.Say("Ready."))
 			p.Submit("prompt-one")
 			p.WaitScreen(0, "Ready.")
-			l.WaitFile(".claude/sessions/*.json", `"status":"idle"`)
+			claudeIdle(l, model)
 			// In plan mode its model could not register by tool.
 			l.Run("sh", "-c", c2c()+` register amber --session-id "$(sed 's|.*/||' ~/.c2c/pointers/*)"`)
 			model.Script(lab.Say("Woken."))
@@ -112,8 +112,7 @@ var askFirst = map[string]any{"permissions": map[string]any{"allow": []string{"m
 // the mail has had its effect, and state is its status then.
 func answersNoDialog(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, wait func(), state string) {
 	t.Helper()
-	target := l.Home + "/touched"
-	model.Script(bash("touch "+target), lab.Say("Refused."), lab.Say("And woken."))
+	model.Script(bash("touch "+touched(l)), lab.Say("Refused."), lab.Say("And woken."))
 	p.Submit("prompt-two")
 	p.WaitScreen(0, "Do you want to proceed")
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
@@ -124,7 +123,7 @@ func answersNoDialog(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, wa
 	p.Send(lab.Esc) // the person says no
 	model.WaitText("word-meanwhile")
 	onlyOnce(t, model.Turns(), "word-meanwhile", "")
-	if _, err := os.Stat(target); err == nil {
+	if _, err := os.Stat(touched(l)); err == nil {
 		t.Error("the dialog was approved")
 	}
 }
@@ -138,6 +137,8 @@ func TestAnOpenDialogIsAnsweredByNobodyButThePerson(t *testing.T) {
 func TestABurstIsAFewRingsAndAllIsReadInOrder(t *testing.T) {
 	t.Parallel()
 	l, model, _ := wakeLab(t, nil)
+	sent := make(chan struct{})
+	model.Script(lab.Say("Read.").After(sent)) // or a busy machine sends more slowly than it reads
 	// One server sends them all: a process each takes a busy machine longer than a second.
 	calls := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"lab","version":"0"}}}` + "\n"
 	for i := 100; i < 200; i++ {
@@ -145,6 +146,7 @@ func TestABurstIsAFewRingsAndAllIsReadInOrder(t *testing.T) {
 	}
 	l.WriteProject("calls", calls)
 	l.Run("sh", "-c", "C2C_MCP_SESSION_ID=birch "+c2c()+" mcp <calls")
+	close(sent)
 	last := model.WaitText("word-199-")
 	before := -1
 	for i := 100; i < 200; i++ {
@@ -168,6 +170,7 @@ func TestABusySessionIsNotRung(t *testing.T) {
 	model.Script(bash("true").After(done), lab.Say("Finished."))
 	p.Submit("prompt-two")
 	model.WaitText("prompt-two")
+	claudeIs(l, "busy")
 	for _, word := range []string{"one", "two", "three"} {
 		l.Run("sh", "-c", sendAs("birch", "amber", word))
 	}
@@ -212,7 +215,7 @@ func channelAt(t *testing.T, mode string) (*lab.Lab, *lab.Model, *lab.Proc) {
 	model.Script(register(lab.Claude, "amber"), lab.Say("Registered."))
 	p.Submit("prompt-one")
 	p.WaitScreen(0, "Registered.")
-	l.WaitFile(".claude/sessions/*.json", `"status":"idle"`)
+	claudeIdle(l, model)
 	return l, model, p
 }
 

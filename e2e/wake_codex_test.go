@@ -26,7 +26,7 @@ func codexAt(t *testing.T, toml string, args ...string) (*lab.Lab, *lab.Model, *
 	p := l.CodexTUI(args...)
 	p.Submit("prompt-one")
 	p.WaitScreen(0, "Registered.")
-	l.WaitFile(".codex/sessions/*/*/*/rollout-*.jsonl", `"task_complete"`) // before, its Stop hook would bring the mail
+	codexIdle(l, 1) // before, its Stop hook would bring the mail
 	return l, model, p
 }
 

@@ -16,14 +16,14 @@ func claudeAt(t *testing.T, l *lab.Lab, model *lab.Model, args ...string) *lab.P
 	p := l.ClaudeTUI(model, args...)
 	p.Submit("prompt-one")
 	p.WaitScreen(0, "Registered.")
-	l.WaitFile(".claude/sessions/*.json", `"status":"idle"`) // before, its Stop hook would bring the mail
+	claudeIdle(l, model) // before, its Stop hook would bring the mail
 	return p
 }
 
 func TestIdleClaudeIsWoken(t *testing.T) {
 	l, model, p := wakeLab(t, nil) // not beside others: it tells times
 	// While the turn ends, its hooks would bring the next mail.
-	idle := func() { l.WaitFile(".claude/sessions/*.json", `"status":"idle"`) }
+	idle := func() { claudeIdle(l, model) }
 	wakes(t, l, model, p, idle, "amber", "user", "read by socket")
 }
 
@@ -32,7 +32,7 @@ func TestIdleCodexIsWoken(t *testing.T) {
 	turns := 1
 	idle := func() {
 		turns++
-		l.WaitFileCount(".codex/sessions/*/*/*/rollout-*.jsonl", `"task_complete"`, turns)
+		codexIdle(l, turns)
 	}
 	wakes(t, l, model, p, idle, "cody", "tool", "read by server")
 }
