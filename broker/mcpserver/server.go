@@ -96,7 +96,6 @@ func New(cfg Config) *server.MCPServer {
 		server.WithInstructions(instructions),
 		server.WithToolCapabilities(false),
 		server.WithPromptCapabilities(false),
-		server.WithInputSchemaValidation(),
 		server.WithRecovery(),
 	}
 	hooks := &server.Hooks{}
@@ -128,7 +127,11 @@ func askToPoll(context.Context, mcp.GetPromptRequest) (*mcp.GetPromptResult, err
 
 // answer makes an MCP handler. An error becomes a result that a model can read.
 func (t *tools) answer(tool tool) server.ToolHandlerFunc {
+	check := checker(tool.Tool)
 	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if err := check(req.Params.Arguments); err != nil {
+			return mcp.NewToolResultError(err.Error()), nil
+		}
 		b, err := t.open()
 		if err != nil {
 			return mcp.NewToolResultError("open the broker: " + err.Error() + "; c2c doctor tells more"), nil

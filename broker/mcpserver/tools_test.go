@@ -140,6 +140,16 @@ func TestWhatIsWrongIsSaidAndWhatToDo(t *testing.T) {
 	amber.refused("nonsense", `{}`, "nonsense")
 }
 
+// In words, so that a model can put it right.
+func TestWhatIsWrongWithArgumentsIsSaidInWords(t *testing.T) {
+	_, birch := pair(t)
+	birch.refused("send", `{"to":"amber","body":"hello"}`, "send: missing property 'content'; additional properties 'body', 'to' not allowed")
+	birch.refused("history", `{"limit":0}`, "history: at '/limit': minimum: got 0, want 1")
+	birch.refused("history", `{"limit":"all"}`, "history: at '/limit': got string, want integer")
+	birch.refused("send", `{"to_alias":"amber","content":"hello","kind":"joke"}`, "at '/kind': value must be one of 'message', ")
+	birch.refused("send", `["amber"]`, "send: got array, want object")
+}
+
 func TestListWhoamiAndLog(t *testing.T) {
 	amber, birch := pair(t)
 	var rows []map[string]any
