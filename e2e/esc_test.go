@@ -180,6 +180,7 @@ func TestASteerThatEscTakesIsHandedOverOnceMore(t *testing.T) {
 	model.WaitText("prompt-two")
 	l.Run("sh", "-c", sendAs("birch", "cody", "meanwhile"))
 	next(t, accepted)
+	p.WaitShown("esc to interrupt")
 	p.Send(lab.Esc)
 	if ring := next(t, rang); ring.Outcome != wake.Uncaptured {
 		t.Errorf("the first ring %+v", ring)

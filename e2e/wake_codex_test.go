@@ -108,6 +108,7 @@ func TestMailOfAnInterruptedTurnIsReadAfterIt(t *testing.T) {
 	p.Submit("prompt-two")
 	model.WaitText("prompt-two")
 	l.Run("sh", "-c", sendAs("birch", "cody", "meanwhile"))
+	p.WaitShown("esc to interrupt") // its daemon asks the model before the terminal knows of the turn
 	p.Send(lab.Esc)
 	once(t, model.WaitText("word-meanwhile"), "word-meanwhile\n")
 	p.WaitScreen(0, "Woken.")
