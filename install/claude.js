@@ -80,8 +80,13 @@ async function theirs($, to) {
   if (is("main") || (await $.agent.list()).some((a) => is(a.id) || is(a.name) || is(a.teammateId))) return true
   for (const file of await $.fs.list(sessions).catch(() => [])) {
     if (!file.name.endsWith(".json")) continue
-    const s = JSON.parse(await $.fs.read(sessions + "/" + file.name).catch(() => "{}")) // it may just have ended
-    if (is(s.name) || is(s.sessionId)) return true
+    let s
+    try {
+      s = JSON.parse(await $.fs.read(sessions + "/" + file.name))
+    } catch {
+      continue // it has just ended, or was killed while it wrote
+    }
+    if (is(s?.name) || is(s?.sessionId)) return true
   }
   return false
 }

@@ -156,3 +156,36 @@ console.log((await conversation()).join("|"))`
 		t.Errorf("%v, %s", err, out)
 	}
 }
+
+// A Claude Code that was killed may leave an empty file among its sessions.
+func TestADamagedSessionOfTheClientKeepsNoMessageOfTheMod(t *testing.T) {
+	need.Tools(t, "node")
+	dir := t.TempDir()
+	const test = `import { register } from "./claude.mjs"
+const files = { "sessions/1.json": "", "sessions/2.json": "null", "sessions/3.json": '{"name":"Birch"}' }
+const $ = {
+  session: { id: async () => "s", version: async () => ({ version: "2.1.329" }) },
+  command: { register: async () => {} },
+  clock: { every: () => {} },
+  ui: { status: () => {}, toast: () => {}, log: () => {} },
+  agent: { list: async () => [] },
+  fs: { list: async () => Object.keys(files).map((f) => ({ name: f.slice("sessions/".length) })), read: async (f) => files[f] },
+  process: { run: async (words) => ({ exitCode: 0, stdout: words.includes("--check") ? '{"count":0,"from":[],"watch":""}' : "", stderr: "" }) },
+}
+const on = {}
+register((event, ...rest) => (on[event] = rest.at(-1)))
+await on["session.start"]($, { cwd: "/" }, async () => {})
+await new Promise((done) => setTimeout(done))
+for (const to of ["amber", "birch"]) console.log(to, JSON.stringify(await on["session.send"]($, { to, text: "x" }, async () => "the client's")))`
+	for name, text := range map[string]string{"test.mjs": test, "claude.mjs": string(claudeMod)} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("node", "test.mjs")
+	cmd.Dir = dir
+	const want = "amber {\"isDelivered\":true}\nbirch \"the client's\"\n"
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != want {
+		t.Errorf("%v, %s", err, out)
+	}
+}
