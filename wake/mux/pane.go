@@ -25,10 +25,10 @@ type Pane struct {
 	ID     string // tmux: %<number>; screen: the number of the window
 }
 
-// String is the form that Parse reads: one line, the socket last.
 // Types says whether a line can be typed for a client: whether it is known how it draws its prompt.
 func Types(client string) bool { return screen.Knows(client) }
 
+// String is the form that Parse reads: one line, the socket last.
 func (p Pane) String() string { return p.Kind + ":" + p.ID + ":" + p.Socket }
 
 // Parse reads what String has written, and nothing else.
