@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"c2c/broker/doctor"
@@ -59,7 +60,11 @@ func (b *box) write(name, content string, mode fs.FileMode) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		b.t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(content), mode); err != nil {
+	// A program that another test starts now would have the file open to write, and then this one could not be started.
+	syscall.ForkLock.RLock()
+	err := os.WriteFile(path, []byte(content), mode)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		b.t.Fatal(err)
 	}
 	if err := os.Chmod(path, mode); err != nil {
