@@ -47,3 +47,17 @@ func TestNothingIsTypedIntoADialogOfGemini(t *testing.T) {
 	l.Run("sh", "-c", `sed -i 's/"turn": "runs"/"turn": "over"/' ~/.c2c/repos/*/broker/sessions/*.json`)
 	nothingIsTypedIntoADialog(t, l, model, p, "Allow once")
 }
+
+// In a folder that its person does not trust Gemini CLI runs no hook and has no tool of c2c: the line says what else to run.
+func TestAGeminiInAFolderThatIsNotTrustedIsToldToPollInItsShell(t *testing.T) {
+	t.Parallel()
+	l, model := geminiMail(t, map[string]any{"security": map[string]any{"folderTrust": map[string]any{"enabled": true}}})
+	l.Write(".gemini/trustedFolders.json", `{"`+l.Project+`":"DO_NOT_TRUST"}`)
+	p := l.Terminal(l.GeminiEnv(model), c2c(), "start", "--alias", "amber", "gemini")
+	p.WaitShown("Type your message")
+	l.Run("sh", "-c", sendAs("birch", "amber", "first"))
+	r := model.WaitText("run: c2c poll-inbox")
+	if len(r.Find("word-first")) > 0 {
+		t.Errorf("hooks brought it: %s", r)
+	}
+}

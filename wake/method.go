@@ -29,6 +29,7 @@ type Notice struct {
 	From   []string // aliases, each once, at most a few
 	Oldest string   // id of the oldest message that waits
 	Joins  bool     // a turn runs, and the ring is to join it: see Method
+	NoTool bool     // no tool of c2c was seen in the client
 }
 
 // NoticeOf sums messages up.
@@ -53,6 +54,14 @@ func (n Notice) Senders() string {
 
 // Poll is what a notice says to a model that has c2c's tools.
 const Poll = "poll mcp__c2c__poll_inbox"
+
+// What says what to do: a client that c2c is not set up in, or whose folder is not trusted, has no such tool.
+func (n Notice) What() string {
+	if n.NoTool {
+		return Poll + "; without that tool run: c2c poll-inbox"
+	}
+	return Poll
+}
 
 // Text is the notice as a client's model sees it, in ASCII; how says what to do. It has less than a
 // kilobyte: a terminal that nobody reads loses what is behind four.

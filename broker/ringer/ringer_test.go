@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -97,6 +98,28 @@ func TestAClientInTheShellOfAnotherIsNotRungByItsTerminal(t *testing.T) {
 	all, err := r.sessions(t.Context(), b)
 	if err != nil || len(all) != 1 || all[0].SID != outer.ID {
 		t.Errorf("it types for %+v, %v", all, err)
+	}
+}
+
+// A client whose folder is not trusted, or that c2c is not set up in, has no tool to poll with.
+func TestATerminalWithoutAServerIsToldWhatToRun(t *testing.T) {
+	r, b, s, rings := typing(t)
+	r.Scope = Terminal(os.Getpid(), rings, false, nil)
+	defer r.Start(t.Context())()
+	box, err := b.Mailbox(s.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := box.Deliver(t.Context(), inbox.Message{From: "birch", To: "amber", Content: "x", ID: "m-1"}); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case n := <-rings:
+		if text := n.Text(n.What()); !strings.Contains(text, "run: c2c poll-inbox") {
+			t.Errorf("typed %s", text)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("it is not rung")
 	}
 }
 
@@ -192,7 +215,7 @@ func TestMailItselfIsTypedOnlyWhileNoServerRuns(t *testing.T) {
 	deliver("m-3")
 	select {
 	case n := <-rings:
-		if n.Oldest != "m-3" {
+		if n.Oldest != "m-3" || n.NoTool {
 			t.Errorf("notice %+v", n)
 		}
 	case body := <-typed:

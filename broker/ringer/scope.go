@@ -75,7 +75,7 @@ func Terminal(pid int, bell wake.Doorbell, joins bool, words wake.Carrier) Scope
 			return slices.DeleteFunc(slices.Clone(all), func(s broker.Session) bool { return !isOpen(open, s) && isNested(b, all, s) }), err
 		},
 		ways: func(p wake.Place, s wake.Session) (wake.Ways, error) {
-			w := wake.Ways{Methods: []wake.Method{{Name: wake.ByTerminal, Doorbell: bell, Joins: joins}}}
+			w := wake.Ways{Methods: []wake.Method{{Name: wake.ByTerminal, Doorbell: tellsTools{bell, p.Served}, Joins: joins}}}
 			if words != nil {
 				ready := func(context.Context) error {
 					if p.Served() {
@@ -94,6 +94,17 @@ func Terminal(pid int, bell wake.Doorbell, joins bool, words wake.Carrier) Scope
 			return w, err
 		},
 	}
+}
+
+// tellsTools tells a doorbell when no server of ours runs in the client.
+type tellsTools struct {
+	wake.Doorbell
+	served func() bool
+}
+
+func (d tellsTools) Ring(ctx context.Context, n wake.Notice) error {
+	n.NoTool = !d.served()
+	return d.Doorbell.Ring(ctx, n)
 }
 
 // isNested says whether a session runs in the shell of another one, whose prompt the terminal shows.

@@ -53,9 +53,9 @@ func (k keyboard) Write(b []byte) (int, error) {
 // Ring types the notice into the client's prompt; see screen.Type.
 func (t *Terminal) Ring(ctx context.Context, n wake.Notice) error {
 	if n.Joins {
-		return t.put(ctx, typist{t: t, enter: screen.JoinKey(t.client), joins: true}, screen.JoinPrompt, n.Text(wake.Poll))
+		return t.put(ctx, typist{t: t, enter: screen.JoinKey(t.client), joins: true}, screen.JoinPrompt, n.Text(n.What()))
 	}
-	return t.put(ctx, typist{t: t, enter: "\r"}, screen.Prompt, n.Text(wake.Poll))
+	return t.put(ctx, typist{t: t, enter: "\r"}, screen.Prompt, n.Text(n.What()))
 }
 
 // put has p type a line into the prompt that read finds.
