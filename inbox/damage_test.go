@@ -30,6 +30,31 @@ func TestWhatWaitsIsSeenBehindWhatWasRead(t *testing.T) {
 	}
 }
 
+func TestWhoHadWhatStillWaits(t *testing.T) {
+	m, _ := newBox(t)
+	taken := func(what, by string, want bool) {
+		t.Helper()
+		if some, err := m.TakenBy(by); err != nil || some != want {
+			t.Errorf("%s: taken by %s is %v, %v", what, by, some, err)
+		}
+	}
+	deliver(t, m, mail("one"))
+	taken("new", "test", false)
+	l := lease(t, m)
+	taken("leased", "test", true)
+	taken("leased", "another", false)
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	taken("given back", "test", true)
+	l = lease(t, m)
+	if err := l.markDone(); err != nil { // the archive had no room
+		t.Fatal(err)
+	}
+	taken("acknowledged", "test", false)
+	l.Release()
+}
+
 func corrupt(t *testing.T, root, pattern string) []string {
 	t.Helper()
 	copies, err := filepath.Glob(filepath.Join(root, pattern+".corrupt-*"))

@@ -146,6 +146,10 @@ func TestAPluginThatServesASessionLeavesItsHooksNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if out := afterTool(); !strings.Contains(out, "hello") {
+		t.Errorf("what no plugin had is not shown: %s", out)
+	}
+	mustRun(t, root, "birch", "send", "amber", "world")
 	box, err := b.Mailbox(s.ID)
 	if err != nil {
 		t.Fatal(err)
@@ -160,7 +164,7 @@ func TestAPluginThatServesASessionLeavesItsHooksNothing(t *testing.T) {
 	if out != "" || err != nil {
 		t.Errorf("it shows what the plugin had: %s, %v", out, err)
 	}
-	if out := afterTool(); !strings.Contains(out, "hello") {
+	if out := afterTool(); !strings.Contains(out, "world") {
 		t.Errorf("without it: %s", out)
 	}
 	if out := afterTool(); out != "" {
