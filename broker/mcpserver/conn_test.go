@@ -24,6 +24,7 @@ type conn struct {
 	t     *testing.T
 	srv   *Server
 	in    io.WriteCloser
+	out   io.Reader // what lines reads from
 	lines *bufio.Reader
 	ended chan error // gets what Serve returns
 	id    int
@@ -36,7 +37,7 @@ func dialLimited(t *testing.T, cfg Config, name string, limits Limits) *conn {
 	t.Helper()
 	in, w := io.Pipe()
 	r, out := io.Pipe()
-	c := &conn{t: t, srv: New(cfg), in: w, lines: bufio.NewReader(r), ended: make(chan error, 1)}
+	c := &conn{t: t, srv: New(cfg), in: w, out: r, lines: bufio.NewReader(r), ended: make(chan error, 1)}
 	go func() {
 		err := Serve(t.Context(), in, out, c.srv, limits)
 		out.CloseWithError(io.EOF) // who still reads hears of it
