@@ -157,7 +157,11 @@ type server struct {
 }
 
 func (d demo) start(name string) (*server, error) {
-	cmd := exec.Command(filepath.Join(d.bin, "c2cd"), "mcp")
+	argv := []string{filepath.Join(d.bin, "c2cd"), "mcp"}
+	if name != "amber" { // whose client is this process: it runs the hook. Each client has one of its own.
+		argv = append([]string{"sh", "-c", `"$@"; :`, "client"}, argv...)
+	}
+	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env, cmd.Stderr = d.env(name), os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -172,7 +176,7 @@ func (d demo) start(name string) (*server, error) {
 	}
 	s := &server{name: name, cmd: cmd, in: in, out: bufio.NewReader(out)}
 	_, err = s.request("initialize", map[string]any{"protocolVersion": "2025-11-25",
-		"capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "demo", "version": "1"}})
+		"capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "claude-code", "version": "1"}})
 	if err == nil {
 		_, err = fmt.Fprintln(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	}
