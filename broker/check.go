@@ -186,6 +186,8 @@ func (b *Broker) mailThatRings(ctx context.Context, s Session) ([]inbox.Message,
 func remedy(s Session, r wake.Ring, wakes bool) string {
 	p, _ := client.Find(s.Client)
 	switch {
+	case r.Outcome == "" && s.Client == "":
+		return "it was registered in a shell, and no client has it: c2c poll-inbox --session-id " + s.Alias + " takes the mail"
 	case r.Outcome == "" && !wakes && s.Pane == "":
 		return fmt.Sprintf("c2c knows no way to wake a client %q: its next poll_inbox brings the mail", s.Client)
 	case r.Outcome == "":

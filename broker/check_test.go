@@ -1,0 +1,15 @@
+package broker
+
+import (
+	"strings"
+	"testing"
+
+	"c2c/wake"
+)
+
+// A mailbox of a script has no client, and no name of one to tell.
+func TestTheRemedyForAMailboxWithoutAClientIsACommand(t *testing.T) {
+	if got := remedy(Session{Alias: "nova"}, wake.Ring{}, false); !strings.Contains(got, "c2c poll-inbox --session-id nova") {
+		t.Errorf("doctor says %q", got)
+	}
+}
