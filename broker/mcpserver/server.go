@@ -283,10 +283,14 @@ const earlyWait = 2 * time.Second
 
 // registerEarly registers the session before it has called a tool, as the original does with that variable, so
 // that others find its alias. A client whose process has several sessions names one only in a call: then the
-// first call registers it.
+// first call registers it. Without the variable no session is made, and one that c2c start has made is served from now
+// on: mail is not typed there as its person's words.
 func (t *tools) registerEarly(ctx context.Context) {
 	c := t.caller(ctx, mcp.CallToolRequest{})
-	if p, _ := client.Find(c.Client); c.Alias == "" || p.Shared(c.PID, c.Getenv) {
+	if c.Alias == "" && (c.Getenv == nil || c.Getenv("C2C_MCP_SESSION_ID") == "") {
+		return
+	}
+	if p, _ := client.Find(c.Client); p.Shared(c.PID, c.Getenv) {
 		return
 	}
 	b, err := t.open()
@@ -295,7 +299,11 @@ func (t *tools) registerEarly(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(t.cfg.LockWait, earlyWait))
 	defer cancel()
-	if s, err := b.Attach(ctx, c); err == nil {
+	find := b.Attach
+	if c.Alias == "" {
+		find = b.Resolve
+	}
+	if s, err := find(ctx, c); err == nil {
 		t.remember(b, s)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -182,6 +183,26 @@ func TestNothingIsMadeBeforeATool(t *testing.T) {
 	if _, err := os.Lstat(c.root); !os.IsNotExist(err) {
 		t.Errorf("the root is there: %v", err)
 	}
+}
+
+// c2c start --full-delivery types mail as its person's words while nobody serves the session.
+func TestASessionThatWasStartedIsServedBeforeATool(t *testing.T) {
+	c := testClient{t: t, root: filepath.Join(t.TempDir(), "root"), env: map[string]string{"C2C_MCP_SESSION_ID": "amber"}}
+	b, err := broker.Open(broker.Config{Root: c.root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	s, err := b.Register(t.Context(), broker.Caller{Start: "amber", Client: "gemini", PID: os.Getpid()}, "amber")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := New(c.config())
+	exchange(t, srv, rpc(1, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"gemini","version":"0"}}`))
+	if !b.HasServer(s.ID) {
+		t.Error("nobody serves it")
+	}
+	runtime.KeepAlive(srv)
 }
 
 func TestAWarningOfTheOpeningIsToldWithTheAnswer(t *testing.T) {
