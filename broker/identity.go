@@ -369,11 +369,12 @@ func (b *Broker) Starter() int {
 	if err != nil {
 		return 0
 	}
-	leader, err := b.proc.find(sid)
-	if err != nil {
-		return 0
+	for p := range b.ancestors(b.proc.self()) { // a process that was left in the background is not below its leader
+		if p.pid == sid {
+			return p.parent
+		}
 	}
-	return leader.parent
+	return 0
 }
 
 // ancestors walks from a process towards init, as far as it can be seen.

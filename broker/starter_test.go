@@ -1,12 +1,16 @@
 package broker
 
 import (
+	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // A client starts its hooks in a session of their own, by way of a shell or not.
@@ -16,6 +20,11 @@ func TestTheStarterOfOurSessionIsFound(t *testing.T) {
 		b, err := Open(Config{Root: root})
 		if err != nil {
 			t.Fatal(err)
+		}
+		for own, _ := unix.Getsid(0); os.Getenv(variable+"_ORPHAN") != ""; runtime.Gosched() {
+			if parents, err := unix.Getsid(os.Getppid()); err == nil && parents != own {
+				break // our own parent has ended
+			}
 		}
 		fmt.Printf("starter %d\n", b.Starter())
 		os.Exit(0)
@@ -28,5 +37,32 @@ func TestTheStarterOfOurSessionIsFound(t *testing.T) {
 		if want := fmt.Sprintf("starter %d\n", os.Getpid()); err != nil || !strings.Contains(string(out), want) {
 			t.Errorf("%s: %v, %s, want %s", line, err, out, want)
 		}
+	}
+}
+
+// A program that was left in the background is in the session of a terminal, but not below who has started that.
+func TestAProcessThatIsNotBelowItsLeaderHasNoStarter(t *testing.T) {
+	const started = "TestTheStarterOfOurSessionIsFound"
+	cmd := exec.Command("sh", "-c", `("$0" "$1" &); read line`, os.Args[0], "-test.run=^"+started+"$")
+	cmd.Env = append(os.Environ(), "C2C_TEST_STARTER="+t.TempDir()+"/root", "C2C_TEST_STARTER_ORPHAN=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	leader, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || line != "starter 0\n" {
+		t.Errorf("%q, %v", line, err)
+	}
+	fmt.Fprintln(leader)
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
 	}
 }
