@@ -15,6 +15,7 @@ import (
 	"c2c/broker"
 	"c2c/broker/client"
 	"c2c/broker/ringer"
+	"c2c/install"
 	"c2c/wake"
 	"c2c/wake/mux"
 	"c2c/wake/pty"
@@ -53,11 +54,10 @@ func (a *app) start(ctx context.Context, args []string) (status int, err error) 
 	}
 	name := names[0]
 	profile, _ := client.Find(name)
-	switch {
-	case *full && (profile.SharedProcess || !mux.Types(name)):
-		return 0, fmt.Errorf("%w: mail cannot be typed into %s: leave --full-delivery out", errUsage, name)
-	case *full && *alias == "":
-		return 0, fmt.Errorf("%w: --full-delivery is for a client that c2c is not set up in: name its session with --alias", errUsage)
+	if *full {
+		if err := a.checkFull(name, *alias); err != nil {
+			return 0, fmt.Errorf("%w: %w", errUsage, err)
+		}
 	}
 	if profile.SharedProcess && !profile.Plugin && *alias != "" {
 		// Its daemon gives every session the environment of the first terminal.
@@ -82,6 +82,21 @@ func (a *app) start(ctx context.Context, args []string) (status int, err error) 
 		}
 	}
 	return a.launch(ctx, name, *alias, argv, env, *full)
+}
+
+// checkFull says why mail itself is not typed into a client.
+func (a *app) checkFull(name, alias string) error {
+	profile, _ := client.Find(name)
+	o, err := a.options(false)
+	switch {
+	case profile.SharedProcess || !mux.Types(name):
+		return fmt.Errorf("mail cannot be typed into %s: leave --full-delivery out", name)
+	case err == nil && install.HasServer(name, o):
+		return fmt.Errorf("c2c is set up in %s and brings its mail: leave --full-delivery out", name)
+	case alias == "":
+		return errors.New("--full-delivery is for a client that c2c is not set up in: name its session with --alias")
+	}
+	return nil
 }
 
 // launch runs it. full has mail typed itself.
