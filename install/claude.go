@@ -91,12 +91,13 @@ func claudeConsent(o Options) (found []doctor.Finding) {
 	mcp, err := readFile(filepath.Join(o.Project, ".mcp.json"))
 	asks := err == nil && member(mcp.data, serversKey, serverName) != nil // of a server for all projects it does not ask
 	answered, allowed, only := false, false, ""
-	for _, path := range append(claudeSettings(o), claudeManaged()...) {
+	managed := claudeManaged()
+	for _, path := range append(claudeSettings(o), managed...) {
 		f, err := readFile(path)
 		if err != nil {
 			continue
 		}
-		found = append(found, claudeSwitches(path, f.data, o)...)
+		found = append(found, claudeSwitches(path, f.data, slices.Contains(managed, path), o)...)
 		if asks && slices.Contains(texts(member(f.data, "disabledMcpjsonServers")), serverName) {
 			answered = true
 			found = append(found, off(Claude, "approval", path,
@@ -120,13 +121,14 @@ func claudeConsent(o Options) (found []doctor.Finding) {
 	return found
 }
 
-// claudeSwitches tells what a file of settings turns off, each measured with 2.1.329.
-func claudeSwitches(path string, data []byte, o Options) (found []doctor.Finding) {
+// claudeSwitches tells what a file of settings turns off, each measured with 2.1.329. managed says that an administrator
+// has written it.
+func claudeSwitches(path string, data []byte, managed bool, o Options) (found []doctor.Finding) {
 	say := func(part, detail string) {
 		found = append(found, off(Claude, part, path, detail+"; take that out there"))
 	}
 	for _, name := range []string{"disableAllHooks", "allowManagedHooksOnly"} {
-		if isTrue(member(data, name)) && (name == "disableAllHooks" || slices.Contains(claudeManaged(), path)) {
+		if isTrue(member(data, name)) && (name == "disableAllHooks" || managed) {
 			say("hooks", name+" is true, so no hook runs: a ring wakes its model, and mail waits until that calls poll_inbox")
 		}
 	}
