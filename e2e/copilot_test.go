@@ -182,14 +182,21 @@ func TestAKilledCopilotHasItsMailOnce(t *testing.T) {
 	wantMailboxes(t, l, lab.Copilot, 1)
 }
 
-// Killed when the client has the mail and shows a dialog: the hook behind the tool runs before it is started again.
-func TestAKilledPluginOfCopilotShowsItsMailOnce(t *testing.T) {
-	t.Parallel()
+// askingCopilot shows a dialog, and has been sent mail.
+func askingCopilot(t *testing.T) (*lab.Lab, *lab.Model, *lab.Proc) {
+	t.Helper()
 	l, model, p := copilotAt(t, map[string]any{"defaultPermissionMode": "manual"}, "--allow-tool", "c2c")
 	model.Script(copilotBash("touch ran"), lab.Say("Finished."))
 	p.Submit("prompt-two")
 	p.WaitShown("Do you want to run this command?")
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	return l, model, p
+}
+
+// Killed when the client has the mail and shows a dialog: the hook behind the tool runs before it is started again.
+func TestAKilledPluginOfCopilotShowsItsMailOnce(t *testing.T) {
+	t.Parallel()
+	l, model, p := askingCopilot(t)
 	p.WaitShown("word-meanwhile")
 	killPlugin(t, p)
 	p.Send(lab.Enter)
@@ -200,11 +207,7 @@ func TestAKilledPluginOfCopilotShowsItsMailOnce(t *testing.T) {
 
 func TestADialogOfCopilotStaysUntouched(t *testing.T) {
 	t.Parallel()
-	l, model, p := copilotAt(t, map[string]any{"defaultPermissionMode": "manual"}, "--allow-tool", "c2c")
-	model.Script(copilotBash("touch ran"), lab.Say("Finished."))
-	p.Submit("prompt-two")
-	p.WaitShown("Do you want to run this command?")
-	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	l, model, p := askingCopilot(t)
 	eventually(func() bool { return strings.Contains(status(l, "id-meanwhile"), "handed") })
 	if _, err := l.Try("test", "!", "-e", "ran"); err != nil {
 		t.Error("the command ran though nobody allowed it")

@@ -183,14 +183,21 @@ func TestASubagentOfOpenCodeHasNoMailbox(t *testing.T) {
 	mailStaysOutside(t, l, model, lab.OpenCode, "prompt-one", left)
 }
 
-// Killed when the client has stored the mail and before its model had it: once all the same.
-func TestAKilledOpenCodeHasItsMailOnce(t *testing.T) {
-	t.Parallel()
+// busyOpenCode runs a command for longer than a test, and has been sent mail.
+func busyOpenCode(t *testing.T) (*lab.Lab, *lab.Model, *lab.Proc) {
+	t.Helper()
 	l, model, p := opencodeAt(t, nil)
 	model.Script(lab.Call("bash", map[string]any{"command": "sleep 60", "description": "work"}))
 	p.Submit("prompt-two")
 	model.WaitText("prompt-two")
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	return l, model, p
+}
+
+// Killed when the client has stored the mail and before its model had it: once all the same.
+func TestAKilledOpenCodeHasItsMailOnce(t *testing.T) {
+	t.Parallel()
+	l, model, p := busyOpenCode(t)
 	eventually(func() bool { return strings.Contains(status(l, "id-meanwhile"), "handed") })
 	l.WaitFile(".local/share/opencode/opencode.db*", "word-meanwhile")
 	p.Kill()
@@ -242,11 +249,7 @@ func TestAKilledPluginOfOpenCodeCostsNoMail(t *testing.T) {
 // Undone before its model had it: it comes again, once.
 func TestMailThatIsUndoneInOpenCodeComesAgain(t *testing.T) {
 	t.Parallel()
-	l, model, p := opencodeAt(t, nil)
-	model.Script(lab.Call("bash", map[string]any{"command": "sleep 60", "description": "work"}))
-	p.Submit("prompt-two")
-	model.WaitText("prompt-two")
-	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	l, model, p := busyOpenCode(t)
 	p.WaitShown("word-meanwhile")
 	p.Command("/undo") // it ends the turn, and puts the text into the prompt
 	p.WaitShown("1 message reverted")

@@ -14,13 +14,20 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// The process id in wake.pid is another one in another PID namespace, and an old one after a crash.
-func TestStopEndsTheDaemonAndNoProcessByItsNumber(t *testing.T) {
-	dir, err := atomicfile.Create(filepath.Join(t.TempDir(), "root"))
+// wakeIn is a wake daemon with a root in a directory.
+func wakeIn(t *testing.T, home string) Daemon {
+	t.Helper()
+	dir, err := atomicfile.Create(filepath.Join(home, "root"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer dir.Close()
+	t.Cleanup(func() { dir.Close() })
+	return Wake(dir)
+}
+
+// The process id in wake.pid is another one in another PID namespace, and an old one after a crash.
+func TestStopEndsTheDaemonAndNoProcessByItsNumber(t *testing.T) {
+	d := wakeIn(t, t.TempDir())
 	other := exec.Command("sleep", "1000")
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
@@ -28,7 +35,6 @@ func TestStopEndsTheDaemonAndNoProcessByItsNumber(t *testing.T) {
 	exited := make(chan error, 1)
 	go func() { exited <- other.Wait() }()
 	defer func() { other.Process.Kill(); <-exited }()
-	d := Wake(dir)
 	works, ended := make(chan bool), make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -36,13 +42,13 @@ func TestStopEndsTheDaemonAndNoProcessByItsNumber(t *testing.T) {
 		ended <- d.Run(ctx, func(ctx context.Context) { close(works); <-ctx.Done() })
 	}()
 	<-works
-	if text, err := dir.Read(d.pidFile()); err != nil || string(text) != strconv.Itoa(os.Getpid())+"\n" {
+	if text, err := d.Dir.Read(d.pidFile()); err != nil || string(text) != strconv.Itoa(os.Getpid())+"\n" {
 		t.Errorf("%s holds %q, %v", d.pidFile(), text, err)
 	}
 	if err := d.Run(ctx, nil); err == nil || !strings.Contains(err.Error(), "runs already, process "+strconv.Itoa(os.Getpid())) {
 		t.Errorf("a second one: %v", err)
 	}
-	if err := dir.Replace(d.pidFile(), []byte(strconv.Itoa(other.Process.Pid))); err != nil {
+	if err := d.Dir.Replace(d.pidFile(), []byte(strconv.Itoa(other.Process.Pid))); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.Stop(t.Context()); err != nil {
@@ -55,7 +61,7 @@ func TestStopEndsTheDaemonAndNoProcessByItsNumber(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if _, err := dir.Stat(d.pidFile()); err == nil {
+	if _, err := d.Dir.Stat(d.pidFile()); err == nil {
 		t.Error("the pid file stays")
 	}
 	if ran, err := d.Stop(t.Context()); err != nil || ran {
@@ -67,12 +73,7 @@ func TestStopEndsTheDaemonAndNoProcessByItsNumber(t *testing.T) {
 func TestAFileThatIsNoPIDFileOfOursStays(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
-	dir, err := atomicfile.Create(filepath.Join(home, "root"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dir.Close()
-	d := Wake(dir)
+	d := wakeIn(t, home)
 	d.Also = filepath.Join(home, "also.pid")
 	write := func(path, text string) error { return os.WriteFile(path, []byte(text), 0o600) }
 	other := filepath.Join(home, "other")
@@ -107,12 +108,7 @@ func TestAFileThatIsNoPIDFileOfOursStays(t *testing.T) {
 func TestTheOtherPIDFileIsThereWhileItRuns(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
-	dir, err := atomicfile.Create(filepath.Join(home, "root"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dir.Close()
-	d := Wake(dir)
+	d := wakeIn(t, home)
 	d.Also = filepath.Join(home, "also.pid")
 	runs := func(what string) {
 		t.Helper()
@@ -131,7 +127,7 @@ func TestTheOtherPIDFileIsThereWhileItRuns(t *testing.T) {
 	}
 	runs("an empty file")
 	left := []byte("123456789\n") // of a daemon that was killed
-	if err := errors.Join(dir.Replace(d.pidFile(), left), os.WriteFile(d.Also, left, 0o600)); err != nil {
+	if err := errors.Join(d.Dir.Replace(d.pidFile(), left), os.WriteFile(d.Also, left, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if killed, err := d.Killed(); !killed || err != nil {
@@ -141,7 +137,7 @@ func TestTheOtherPIDFileIsThereWhileItRuns(t *testing.T) {
 	if killed, err := d.Killed(); killed || err != nil {
 		t.Errorf("ended: %v, %v", killed, err)
 	}
-	err = d.Run(t.Context(), func(context.Context) {
+	err := d.Run(t.Context(), func(context.Context) {
 		if err := os.WriteFile(d.Also, []byte("mine"), 0o600); err != nil {
 			t.Error(err)
 		}

@@ -44,11 +44,7 @@ func TestAMessageThatThePromptMayNotShowIsRungFor(t *testing.T) {
 }
 
 func TestNoMessageIsTypedOverADraftOrIntoADialog(t *testing.T) {
-	for name, open := range map[string]func(d *desk){
-		"a draft":  func(d *desk) { d.press("my", "❯ my") },
-		"a dialog": func(d *desk) { d.press("d", "2. No") },
-		"a turn":   func(d *desk) { d.press("b", "esc to interrupt") },
-	} {
+	for name, open := range inTheWay {
 		t.Run(name, func(t *testing.T) {
 			d := sitAtDesk(t, hasty)
 			open(d)

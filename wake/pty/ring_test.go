@@ -197,12 +197,15 @@ func TestTheClientEndsWithItsTerminalUnderNohup(t *testing.T) {
 
 const notice = `<c2c event="message_pending" count="1" from="birch">poll mcp__c2c__poll_inbox</c2c>`
 
+// inTheWay is what keeps a line from being typed.
+var inTheWay = map[string]func(d *desk){
+	"a draft":  func(d *desk) { d.press("my", "❯ my") },
+	"a dialog": func(d *desk) { d.press("d", "2. No") },
+	"a turn":   func(d *desk) { d.press("b", "esc to interrupt") },
+}
+
 func TestNothingIsTypedOverAPersonOrIntoWhatIsNoPrompt(t *testing.T) {
-	for name, open := range map[string]func(d *desk){
-		"a draft":  func(d *desk) { d.press("my", "❯ my") },
-		"a dialog": func(d *desk) { d.press("d", "2. No") },
-		"a turn":   func(d *desk) { d.press("b", "esc to interrupt") },
-	} {
+	for name, open := range inTheWay {
 		t.Run(name, func(t *testing.T) {
 			d := sitAtDesk(t, hasty)
 			open(d)
