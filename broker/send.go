@@ -29,8 +29,8 @@ func Kinds() []string {
 func Tags() []string { return []string{"fail", "blocking", "urgent"} }
 
 // Send puts a message into the mailbox of the alias m.To, in any case. Its kind is one of Kinds, its tag one of Tags,
-// or "". A chosen id makes a repeated send harmless: a mailbox takes an id of a sender once. Errors:
-// *UnknownAliasError, ErrSelfSend, and those of inbox.Mailbox.Deliver. When it returns nil the message survives a
+// or "". A chosen id makes a repeated send harmless: a mailbox takes an id of a sender once. Of m.InReplyTo a part is
+// enough, see MessageID. Errors: *UnknownAliasError, *AmbiguousIDError, ErrSelfSend, and those of inbox.Mailbox.Deliver. When it returns nil the message survives a
 // power cut.
 func (b *Broker) Send(ctx context.Context, from Session, m inbox.Message) (Receipt, error) {
 	if err := check(from, m); err != nil {
@@ -46,6 +46,9 @@ func (b *Broker) Send(ctx context.Context, from Session, m inbox.Message) (Recei
 	}
 	if to.sid() == from.ID || fold(to.alias()) == fold(from.Alias) {
 		return Receipt{}, fmt.Errorf("%w: %q is this session's own alias", ErrSelfSend, m.To)
+	}
+	if m.InReplyTo, err = b.answered(ctx, m.InReplyTo); err != nil {
+		return Receipt{}, err
 	}
 	return b.deliver(ctx, from, to, m)
 }

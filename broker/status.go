@@ -37,9 +37,13 @@ type MessageStatus struct {
 	Others    []MessageStatus `json:"others,omitempty"`   // further messages with this id: several senders, or several receivers
 }
 
-// Status finds a message by its id, or several when senders have chosen that id. ErrNoMessage when nobody knows
-// it: an ephemeral message that was read is only known when its sender chose the id.
-func (b *Broker) Status(ctx context.Context, id string) (MessageStatus, error) {
+// Status finds a message by what MessageID takes for its id, or several when senders have chosen that id. ErrNoMessage
+// when nobody knows it: an ephemeral message that was read is only known when its sender chose the id.
+func (b *Broker) Status(ctx context.Context, typed string) (MessageStatus, error) {
+	id, err := b.MessageID(ctx, typed)
+	if err != nil {
+		return MessageStatus{}, err
+	}
 	all, err := b.statuses(ctx, id)
 	if err == nil && len(all) == 0 {
 		err = fmt.Errorf("message %q: %w", id, ErrNoMessage)
@@ -53,9 +57,6 @@ func (b *Broker) Status(ctx context.Context, id string) (MessageStatus, error) {
 }
 
 func (b *Broker) statuses(ctx context.Context, id string) (all []MessageStatus, err error) {
-	if err := CheckID(id); err != nil {
-		return nil, err
-	}
 	sids, err := b.mailboxes(ctx)
 	if err != nil {
 		return nil, err

@@ -165,6 +165,22 @@ func (a *archive) eachRecord(place int64, ids map[string]bool, more func() bool,
 	})
 }
 
+// found is what the record proves.
+func (a Archived) found() Found {
+	return Found{Read, FromSeconds(a.DrainedAt), a.DrainedBy, a.Message}
+}
+
+// eachBackwards calls f for the lines, the last one first, until it returns false.
+func eachBackwards(lines []byte, f func(line []byte) (more bool)) {
+	for {
+		end := bytes.LastIndexByte(lines, '\n')
+		if !f(lines[end+1:]) || end < 0 {
+			return
+		}
+		lines = lines[:end]
+	}
+}
+
 // History returns what was handed over, newest first, at most limit of it.
 func (m *Mailbox) History(ctx context.Context, limit int) (found []Archived, err error) {
 	if limit <= 0 {
@@ -176,16 +192,13 @@ func (m *Mailbox) History(ctx context.Context, limit int) (found []Archived, err
 	}
 	defer a.close()
 	err = a.newestFirst(0, func(lines []byte) bool {
-		for more := true; more && len(found) < limit; {
-			end := bytes.LastIndexByte(lines, '\n')
+		eachBackwards(lines, func(line []byte) bool {
 			var record Archived
-			if json.Unmarshal(lines[end+1:], &record) == nil && !record.contentDropped {
+			if json.Unmarshal(line, &record) == nil && !record.contentDropped {
 				found = append(found, record)
 			}
-			if more = end >= 0; more {
-				lines = lines[:end]
-			}
-		}
+			return len(found) < limit
+		})
 		return len(found) < limit && ctx.Err() == nil
 	})
 	return found, errors.Join(err, ctx.Err())

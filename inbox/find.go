@@ -44,28 +44,37 @@ func (m *Mailbox) Find(ctx context.Context, id string) ([]Found, error) {
 // archived meanwhile: that one is read. The caller holds the lock.
 func (m *Mailbox) find(ids map[string]bool, enough func(Found) bool) ([]Found, error) {
 	var waiting []Found
-	err := m.eachWaiting(ids, math.MaxInt64, func(msg Message, holder *mailFile) {
-		st := Found{Where: Queued, At: msg.Time(), Message: msg}
-		if holder != nil {
-			st.Where, st.At, st.By = Handed, holder.at, holder.by
-		}
-		if holder != nil && holder.done {
-			st.Where = Read
-		}
+	err := m.eachWaiting(func(file []byte) bool { return mayHold(file, ids) }, math.MaxInt64, func(msg Message, holder *mailFile) {
 		if ids[msg.ID] {
-			waiting = append(waiting, st)
+			waiting = append(waiting, foundWaiting(msg, holder))
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
 	read, err := m.findArchived(ids, enough)
+	return append(withoutRead(waiting, read), read...), err
+}
+
+// foundWaiting is what the mailbox proves about a message that is not archived; holder is as in eachWaiting.
+func foundWaiting(msg Message, holder *mailFile) Found {
+	st := Found{Where: Queued, At: msg.Time(), Message: msg}
+	if holder != nil {
+		st.Where, st.At, st.By = Handed, holder.at, holder.by
+	}
+	if holder != nil && holder.done {
+		st.Where = Read
+	}
+	return st
+}
+
+// withoutRead drops what has been archived since it was seen waiting.
+func withoutRead(waiting, read []Found) []Found {
 	archived := map[key]bool{}
 	for _, st := range read {
 		archived[st.Message.recordKey()] = true
 	}
-	waiting = slices.DeleteFunc(waiting, func(st Found) bool { return archived[st.Message.recordKey()] })
-	return append(waiting, read...), err
+	return slices.DeleteFunc(waiting, func(st Found) bool { return archived[st.Message.recordKey()] })
 }
 
 // findArchived reads the newest file of the archive first, and stops after one in which it has found enough.
@@ -78,7 +87,7 @@ func (m *Mailbox) findArchived(ids map[string]bool, enough func(Found) bool) (fo
 	more := func() bool { return enough == nil || !slices.ContainsFunc(found, enough) }
 	err = a.eachRecord(0, ids, more, func(r Archived) {
 		if ids[r.ID] {
-			found = append(found, Found{Read, FromSeconds(r.DrainedAt), r.DrainedBy, r.Message})
+			found = append(found, r.found())
 		}
 	})
 	return found, err
@@ -121,10 +130,10 @@ func mentions(data []byte, ids map[string]bool) bool {
 	}
 }
 
-// mayHold says whether a mailbox file may hold one of the ids; nil is any. An id that c2c made for a message without one
-// (legacy-…) is in no file.
+// mayHold says whether a mailbox file may hold one of the ids. An id that c2c made for a message without one (legacy-…)
+// is in no file.
 func mayHold(file []byte, ids map[string]bool) bool {
-	if ids == nil || mentions(file, ids) {
+	if mentions(file, ids) {
 		return true
 	}
 	for id := range ids {
@@ -164,20 +173,20 @@ func (m *Mailbox) Head(ctx context.Context, enough int64) ([]Message, error) {
 
 // eachWaiting calls f for every message that is not archived, file by file until
 // it has enough bytes of those that wait; holder is nil unless a live reader has
-// it or an ack of it waits for space. With ids, files that hold none of them are
-// passed over. The caller holds the lock, so nobody takes a file while we look
-// at its lock.
-func (m *Mailbox) eachWaiting(ids map[string]bool, enough int64, f func(msg Message, holder *mailFile)) error {
+// it or an ack of it waits for space. Files of which holds says no are passed over;
+// nil passes over none. The caller holds the lock, so nobody takes a file while we
+// look at its lock.
+func (m *Mailbox) eachWaiting(holds func(file []byte) bool, enough int64, f func(msg Message, holder *mailFile)) error {
 	size := int64(0)
 	err := m.inLease(func(dir *atomicfile.Dir) (err error) {
-		size, err = m.eachLeased(dir, ids, enough, f)
+		size, err = m.eachLeased(dir, holds, enough, f)
 		return err
 	})
 	if err != nil || size >= enough {
 		return err
 	}
 	file, err := m.root.ReadIf(m.inboxName())
-	if err != nil || !mayHold(file, ids) {
+	if err != nil || holds != nil && !holds(file) {
 		return err
 	}
 	waiting, _ := decode(file)
@@ -189,7 +198,7 @@ func (m *Mailbox) eachWaiting(ids map[string]bool, enough int64, f func(msg Mess
 }
 
 // eachLeased is eachWaiting for the lease directory; it returns the bytes of what waits there.
-func (m *Mailbox) eachLeased(dir *atomicfile.Dir, ids map[string]bool, enough int64, f func(Message, *mailFile)) (size int64, err error) {
+func (m *Mailbox) eachLeased(dir *atomicfile.Dir, holds func([]byte) bool, enough int64, f func(Message, *mailFile)) (size int64, err error) {
 	files, err := mailFiles(dir)
 	if err != nil {
 		return 0, err
@@ -198,7 +207,7 @@ func (m *Mailbox) eachLeased(dir *atomicfile.Dir, ids map[string]bool, enough in
 		if size >= enough {
 			break
 		}
-		free, err := m.load(dir, mf, ids, false)
+		free, err := m.load(dir, mf, holds, false)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errForeign) {
 			return size, err
 		}

@@ -160,9 +160,9 @@ func (mf *mailFile) free(dir *atomicfile.Dir) (bool, error) {
 }
 
 // load opens a file and reads the messages in it, without those that a dead reader has archived. free says that no
-// reader has the file. With take, a free file is locked and stays open. With ids, a file that mentions none of them is
-// not parsed.
-func (m *Mailbox) load(dir *atomicfile.Dir, mf *mailFile, ids map[string]bool, take bool) (free bool, err error) {
+// reader has the file. With take, a free file is locked and stays open. A file of which holds says no is not parsed; nil
+// has each parsed.
+func (m *Mailbox) load(dir *atomicfile.Dir, mf *mailFile, holds func([]byte) bool, take bool) (free bool, err error) {
 	flag, lock := os.O_RDONLY, filelock.FreeFile
 	if take {
 		flag, lock = os.O_RDWR, filelock.TryFile
@@ -182,7 +182,7 @@ func (m *Mailbox) load(dir *atomicfile.Dir, mf *mailFile, ids map[string]bool, t
 	if err != nil {
 		return free, fmt.Errorf("read %q: %w", mf.file.Name(), err)
 	}
-	if !mayHold(data, ids) {
+	if holds != nil && !holds(data) {
 		return free, nil
 	}
 	mf.msgs, mf.damaged = decode(data)

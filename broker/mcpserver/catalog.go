@@ -72,7 +72,7 @@ func mailTools() []tool {
 			mcp.WithString("to_alias", mcp.Description("Alias of the receiver, as shown by list or as from_alias of its message. Required.")),
 			mcp.WithString("alias", mcp.Description("Old name of to_alias.")),
 			content(),
-			mcp.WithString("in_reply_to", mcp.Description("message_id of the message that this answers.")),
+			mcp.WithString("in_reply_to", mcp.Description("message_id of the message that this answers, or its last 8 characters.")),
 			kind(),
 			tag(),
 			deferrable(),
@@ -100,7 +100,7 @@ func mailTools() []tool {
 		),
 		entry("message_status", reads, (*toolCall).messageStatus,
 			"Tell how far a message that you sent has come: queued (stored), rung (the receiver was woken), handed (shown to it), read (it certainly has it), or dead (undeliverable).",
-			mcp.WithString("message_id", mcp.Required(), mcp.Description("As returned by send.")),
+			mcp.WithString("message_id", mcp.Required(), mcp.Description("As returned by send, or its last 8 characters.")),
 		),
 	}
 }

@@ -28,7 +28,7 @@ func commands() []command {
 		{"poll-inbox", "", "take the waiting messages", "c2c poll-inbox --wait=5m", asJSON | ofSession | patient, pollInbox},
 		{"peek-inbox", "", "show the waiting messages and leave them", "c2c peek-inbox --json", asJSON | ofSession, peekInbox},
 		{"history", "", "show what was handed over, newest first", "c2c history --limit 5", asJSON | ofSession | patient, history},
-		{"status", "<message-id>", "tell what became of a message", "c2c status 01890a5d-ac96-774b-bcce-b302099a8057", asJSON, status},
+		{"status", "<message-id>", "tell what became of a message", "c2c status 099a8057", asJSON, status},
 		{"list", "", "list the sessions", "c2c list", asJSON, list},
 		{"whoami", "", "tell which session this is", "c2c whoami", asJSON | ofSession, whoami},
 		{"register", "[alias]", "give this session an alias", "c2c register amber", asJSON | ofSession, register},

@@ -102,7 +102,7 @@ func (a *app) printReceipt(r broker.Receipt) {
 	case r.Recipient == broker.Absent:
 		note = "; " + r.To + " is absent, it waits"
 	}
-	a.printf("queued for %s as %s%s\n", r.To, r.ID, note)
+	a.printf("queued for %s as %s%s\n", r.To, inbox.ShortID(r.ID), note)
 }
 
 func send(c *call, fs *flag.FlagSet) action {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/inbox"
 )
 
 func status(c *call, _ *flag.FlagSet) action {
@@ -28,7 +29,7 @@ func status(c *call, _ *flag.FlagSet) action {
 				if s.By != "" {
 					by = " by " + s.By
 				}
-				c.printf("%s: %s%s at %s (%s to %s)\n", s.ID, s.State, by, s.At.Local().Format(time.RFC3339), s.From, s.To)
+				c.printf("%s: %s%s at %s (%s to %s)\n", inbox.ShortID(s.ID), s.State, by, s.At.Local().Format(time.RFC3339), s.From, s.To)
 				if r := s.LastRing; r.Cause != "" {
 					c.printf("  the ring by %s at %s: %s: %s\n", r.Method, r.At.Format(time.RFC3339), r.Outcome, r.Cause)
 				}

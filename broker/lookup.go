@@ -1,0 +1,132 @@
+package broker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"c2c/inbox"
+)
+
+// AmbiguousIDError says that what was typed is a part of several ids.
+type AmbiguousIDError struct {
+	Part    string
+	Matches []inbox.Message
+}
+
+// maxNamed is how many messages an AmbiguousIDError names.
+const maxNamed = 5
+
+func (e *AmbiguousIDError) Error() string {
+	var named []string
+	for _, m := range e.Matches[:min(len(e.Matches), maxNamed)] {
+		named = append(named, fmt.Sprintf("%s (%s to %s: %q)", m.ID, m.From, m.To, m.FirstWords(40)))
+	}
+	text := fmt.Sprintf("%d messages have an id that begins or ends with %q: %s", len(e.Matches), e.Part, strings.Join(named, ", "))
+	if more := len(e.Matches) - len(named); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text + "; type more of the id"
+}
+
+// MessageID gives the whole id that somebody means who has typed it, or at least inbox.ShortLen characters of its
+// beginning or end. A whole UUID is taken as it is. Errors: ErrNoMessage, when none is kept that has such an id, and
+// *AmbiguousIDError.
+func (b *Broker) MessageID(ctx context.Context, typed string) (string, error) {
+	if err := CheckID(typed); err != nil {
+		return "", err
+	}
+	if inbox.IsUUID(typed) {
+		return typed, nil
+	}
+	is := func(id string) bool {
+		part := len(typed) >= inbox.ShortLen && (strings.HasPrefix(id, typed) || strings.HasSuffix(id, typed))
+		return part || id == typed
+	}
+	matches, err := b.idsLike(ctx, typed, is)
+	switch {
+	case len(matches) == 0 && err != nil:
+		return "", fmt.Errorf("find message %q: %w", typed, err)
+	case len(matches) == 0:
+		return "", fmt.Errorf("message %q: %w", typed, ErrNoMessage)
+	case len(matches) == 1 || matches[0].ID == typed:
+		return matches[0].ID, nil
+	}
+	return "", &AmbiguousIDError{typed, matches}
+}
+
+// answered is the id of the message that somebody answers who has typed that. A word that cannot be a part of a UUID
+// stays as it is: its sender may have chosen it, and the message may not be kept any more.
+func (b *Broker) answered(ctx context.Context, typed string) (string, error) {
+	if len(typed) < inbox.ShortLen || CheckID(typed) != nil {
+		return typed, nil
+	}
+	id, err := b.MessageID(ctx, typed)
+	var several *AmbiguousIDError
+	if err != nil && !errors.As(err, &several) && !inbox.LooksLikeID(typed) {
+		return typed, nil
+	}
+	return id, err
+}
+
+// idsLike gives one message for each id of which is says yes. One whose id is the part itself comes first. The error says
+// what could not be looked into.
+func (b *Broker) idsLike(ctx context.Context, part string, is func(id string) bool) (matches []inbox.Message, err error) {
+	seen := map[string]bool{}
+	add := func(m inbox.Message) bool {
+		if !is(m.ID) || seen[m.ID] || CheckID(m.ID) != nil {
+			return false
+		}
+		seen[m.ID] = true
+		if matches = append(matches, m); m.ID == part {
+			last := len(matches) - 1
+			matches[0], matches[last] = matches[last], matches[0]
+		}
+		return false // nothing more is wanted of it
+	}
+	// The id that c2c makes for a message without one stands in no file.
+	made := strings.HasPrefix(part, "legacy-")
+	err = b.search(ctx, nil, inbox.Query{
+		Holds: func(data []byte) bool { return made || bytes.Contains(data, []byte(part)) },
+		Is:    add, Limit: math.MaxInt,
+	}, nil)
+	return matches, err
+}
+
+// search looks into mailboxes, nil for all of them and the dead letters, and calls f for each message found. The error
+// says what could not be looked into; the others were.
+func (b *Broker) search(ctx context.Context, sids []string, q inbox.Query, f func(sid string, found inbox.Found)) error {
+	var unread []error
+	if sids == nil {
+		var err error
+		if sids, err = b.mailboxes(ctx); err != nil {
+			return err
+		}
+		dead, err := b.DeadLetters(ctx, 0)
+		if err != nil {
+			unread = append(unread, err)
+		}
+		for _, d := range dead {
+			if q.Is(d.Message) {
+				f(d.SessionID, inbox.Found{Where: Dead, At: inbox.FromSeconds(d.DeletedAt), Message: d.Message})
+			}
+		}
+	}
+	for _, sid := range sids {
+		box, err := b.Mailbox(sid)
+		var found []inbox.Found
+		if err == nil {
+			found, err = box.Search(ctx, q)
+		}
+		if err != nil {
+			unread = append(unread, err)
+		}
+		for _, one := range found {
+			f(sid, one)
+		}
+	}
+	return errors.Join(unread...)
+}

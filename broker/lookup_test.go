@@ -1,0 +1,89 @@
+package broker
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"c2c/inbox"
+)
+
+func TestAPartOfAnIDIsEnough(t *testing.T) {
+	w := newWorld(t)
+	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	first := w.send(amber, "birch", "one").ID
+	w.read(birch.ID)
+	waiting := w.send(amber, "birch", "two").ID
+	for _, id := range []string{first, waiting} {
+		for _, typed := range []string{id, inbox.ShortID(id), id[len(id)-12:], id[:35]} {
+			st, err := w.Status(t.Context(), typed)
+			if err != nil || st.ID != id {
+				t.Errorf("%s: %+v, %v; want %s", typed, st, err, id)
+			}
+		}
+		if _, err := w.Status(t.Context(), id[len(id)-7:]); !errors.Is(err, ErrNoMessage) {
+			t.Errorf("seven characters: %v", err)
+		}
+		if _, err := w.Status(t.Context(), id[9:20]); !errors.Is(err, ErrNoMessage) {
+			t.Errorf("the middle: %v", err)
+		}
+	}
+}
+
+func TestAPartOfTwoIDsNamesBoth(t *testing.T) {
+	w := newWorld(t)
+	amber := w.register("amber", Caller{PID: 10})
+	w.register("birch", Caller{PID: 20})
+	for _, id := range []string{"release-1-notes", "release-1", "release-2"} {
+		if _, err := w.Send(t.Context(), amber, inbox.Message{To: "birch", ID: id, Content: "the words of " + id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := w.Status(t.Context(), "release-")
+	var several *AmbiguousIDError
+	if !errors.As(err, &several) || len(several.Matches) != 3 {
+		t.Fatalf("error %v", err)
+	}
+	for _, want := range []string{"3 messages", "release-1 (amber to birch", "the words of release-2"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q says nothing of %q", err, want)
+		}
+	}
+	if st, err := w.Status(t.Context(), "release-1"); err != nil || st.ID != "release-1" {
+		t.Errorf("a whole id that another one begins with: %+v, %v", st, err)
+	}
+}
+
+func TestAnAnswerIsStoredWithTheWholeID(t *testing.T) {
+	w := newWorld(t)
+	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	id := w.send(amber, "birch", "one").ID
+	const gone = "01890a5d-ac96-774b-bcce-b302099a8057"
+	for typed, want := range map[string]string{inbox.ShortID(id): id, "job-7": "job-7", "a-job-of-last-year": "a-job-of-last-year", gone: gone} {
+		if _, err := w.Send(t.Context(), birch, inbox.Message{To: "amber", Content: "x", InReplyTo: typed}); err != nil {
+			t.Errorf("%s: %v", typed, err)
+			continue
+		}
+		w.read(amber.ID)
+		if last, err := w.box(amber.ID).History(t.Context(), 1); err != nil || last[0].InReplyTo != want {
+			t.Errorf("%s: %+v, %v", typed, last, err)
+		}
+	}
+	_, err := w.Send(t.Context(), birch, inbox.Message{To: "amber", Content: "x", InReplyTo: "b302099a"})
+	if !errors.Is(err, ErrNoMessage) {
+		t.Errorf("a short id of nobody: %v", err)
+	}
+}
+
+// The message that another program has left there has an id that is none.
+func TestAnIDThatIsNoNameIsNotTaken(t *testing.T) {
+	w := newWorld(t)
+	w.register("birch", Caller{PID: 20, Explicit: "birch"})
+	plant := `[{"from_alias":"x","to_alias":"birch","content":"c","message_id":"abcdef12\u001b[31m"}]`
+	if err := w.Dir().Write("birch.inbox.json", []byte(plant)); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := w.Status(t.Context(), "abcdef12"); !errors.Is(err, ErrNoMessage) {
+		t.Errorf("%+v, %v", st, err)
+	}
+}

@@ -1,0 +1,68 @@
+package inbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+)
+
+// Query is what Search looks for.
+type Query struct {
+	// Holds says whether such a message may stand in these bytes of a file, so that others are not parsed. Nil: in any.
+	Holds func(data []byte) bool
+	// Is says whether a message is one.
+	Is func(Message) bool
+	// Limit is how many are wanted, the newest.
+	Limit int
+}
+
+func (q Query) mayBeIn(data []byte) bool { return q.Holds == nil || q.Holds(data) }
+
+// Search gives messages of the mailbox, the newest first: those that wait, and then those that are archived. It takes
+// the lock for what waits alone, and looks at that first: messages only go from there to the archive.
+func (m *Mailbox) Search(ctx context.Context, q Query) ([]Found, error) {
+	waiting, err := m.searchWaiting(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	a, err := m.openArchive()
+	if err != nil {
+		return nil, err
+	}
+	defer a.close()
+	var read []Found
+	err = a.newestFirst(0, func(lines []byte) bool {
+		if q.mayBeIn(lines) {
+			eachBackwards(lines, func(line []byte) bool {
+				var record Archived
+				if q.mayBeIn(line) && json.Unmarshal(line, &record) == nil && q.Is(record.Message) {
+					read = append(read, record.found())
+				}
+				return len(read) < q.Limit
+			})
+		}
+		return len(read) < q.Limit && ctx.Err() == nil
+	})
+	found := append(withoutRead(waiting, read), read...)
+	return found[:min(len(found), q.Limit)], errors.Join(err, ctx.Err())
+}
+
+func (m *Mailbox) searchWaiting(ctx context.Context, q Query) (found []Found, err error) {
+	if some, err := m.used(); err != nil || !some {
+		return nil, err
+	}
+	lk, err := m.lockToRead(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer lk.Release()
+	err = m.eachWaiting(q.Holds, math.MaxInt64, func(msg Message, holder *mailFile) {
+		if q.Is(msg) {
+			found = append(found, foundWaiting(msg, holder))
+		}
+	})
+	slices.Reverse(found)
+	return found, err
+}

@@ -1,0 +1,51 @@
+package inbox
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestSearchGivesTheNewestFirstWhereverTheyAre(t *testing.T) {
+	t.Parallel()
+	m, _ := newBox(t)
+	for i := range 4 {
+		deliver(t, m, mail(fmt.Sprintf("word %d", i)))
+		if i == 1 {
+			l := lease(t, m)
+			if err := l.Ack(t.Context(), Handles(l.Messages)...); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	deliver(t, m, mail("other"))
+	for limit, want := range map[int]string{2: "queued word 3, queued word 2", 9: "queued word 3, queued word 2, read word 1, read word 0"} {
+		found, err := m.Search(t.Context(), Query{
+			Holds: func(data []byte) bool { return bytes.Contains(data, []byte("word")) },
+			Is:    func(m Message) bool { return strings.HasPrefix(m.Content, "word") }, Limit: limit,
+		})
+		var got []string
+		for _, f := range found {
+			got = append(got, f.Where+" "+f.Message.Content)
+		}
+		if err != nil || strings.Join(got, ", ") != want {
+			t.Errorf("at most %d: %q, %v", limit, got, err)
+		}
+	}
+}
+
+func TestSearchTellsOnceOfAMessageThatIsArchivedAndNotRemovedYet(t *testing.T) {
+	t.Parallel()
+	m, _ := newBox(t)
+	deliver(t, m, mail("word"))
+	l := lease(t, m)
+	defer l.Release()
+	if err := m.archive(t.Context(), "hook", l.Messages, l.since()); err != nil {
+		t.Fatal(err)
+	}
+	found, err := m.Search(t.Context(), Query{Is: func(Message) bool { return true }, Limit: 9})
+	if err != nil || len(found) != 1 || found[0].Where != Read {
+		t.Errorf("found %+v, %v", found, err)
+	}
+}
