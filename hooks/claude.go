@@ -8,6 +8,9 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
+// PluginEnv is set for the hooks of a plugin from the client's marketplace, by Claude Code and by Codex (0.169.0).
+const PluginEnv = "CLAUDE_PLUGIN_ROOT"
+
 // claude is Claude Code 2.1.329. It replaces more than 10,000 characters of context, in UTF-16 units, by
 // a pointer to a file. A subagent's hook would put mail in front of the subagent. A Stop hook that answered
 // its own continuation would never let the turn end. What a SessionStart hook shows would lie beside an

@@ -68,8 +68,10 @@ func claudeFiles(o Options) []target {
 }
 
 func claudeHooks(script string) hookEditor {
+	quoted := shellQuote(script)
 	return hookEditor{
-		command: shellQuote(script),
+		// A session that runs while c2c is uninstalled keeps the entries, and would show an error at each event.
+		command: "[ ! -x " + quoted + " ] || exec " + quoted,
 		events: []hookEvent{
 			{name: "SessionStart"},
 			{name: "UserPromptSubmit"},
@@ -80,7 +82,7 @@ func claudeHooks(script string) hookEditor {
 			// The argument tells the script that it may wake the session.
 			{name: "FileChanged", args: " ring", rewake: true},
 		},
-		ours: func(command string) bool { return filepath.Base(firstWord(command)) == claudeScript },
+		ours: func(command string) bool { return filepath.Base(firstWord(hookLine(command))) == claudeScript },
 	}
 }
 

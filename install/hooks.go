@@ -164,7 +164,7 @@ func (e hookEditor) inspectEvents(t target, o Options, ours func(hookEvent) []ho
 			if command == "" {
 				command = entry.command // those of other events may have one word more
 			}
-			_, err := client.LookPath(firstWord(entry.command), o.Getenv)
+			_, err := client.LookPath(firstWord(hookLine(entry.command)), o.Getenv)
 			switch wrong = ""; {
 			case i > 0:
 				wrong = "more than one entry, mail is looked for twice"
@@ -184,7 +184,7 @@ func (e hookEditor) inspectEvents(t target, o Options, ours func(hookEvent) []ho
 	case command == "":
 		return nil
 	case good != nil:
-		ok := doctor.Finding{Client: t.client, Status: doctor.OK, Part: "hook " + strings.Join(good, ", "), Path: t.path, Detail: command}
+		ok := doctor.Finding{Client: t.client, Status: doctor.OK, Part: "hook " + strings.Join(good, ", "), Path: t.path, Detail: hookLine(command)}
 		found = slices.Insert(found, 0, ok)
 	}
 	return found

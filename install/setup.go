@@ -124,6 +124,14 @@ func firstWord(line string) string {
 	return word
 }
 
+// hookLine is what the command of a hook runs, without the test before it whether that is there.
+func hookLine(command string) string {
+	if _, line, found := strings.Cut(command, " ] || exec "); found {
+		return line
+	}
+	return command
+}
+
 // shellQuote returns s as one word of a POSIX shell, unquoted where possible
 // because people read these files.
 func shellQuote(s string) string {

@@ -39,6 +39,8 @@ type Config struct {
 	LockWait time.Duration
 	// Channel declares that this server pushes channel notifications.
 	Channel bool
+	// Uninstalled says whether c2c was taken out of the client since it started us: then each call is refused. nil: never.
+	Uninstalled func() bool
 	// Silent leaves everything to another server of ours: this one has no tools, and takes no session.
 	Silent bool
 }
@@ -132,6 +134,9 @@ func (t *tools) answer(tool tool) server.ToolHandlerFunc {
 		if err := check(req.Params.Arguments); err != nil {
 			return mcp.NewToolResultError(err.Error()), nil
 		}
+		if t.cfg.Uninstalled != nil && t.cfg.Uninstalled() {
+			return mcp.NewToolResultError(uninstalled), nil
+		}
 		b, err := t.open()
 		if err != nil {
 			return mcp.NewToolResultError("open the broker: " + err.Error() + "; c2c doctor tells more"), nil
@@ -162,6 +167,9 @@ func (t *tools) answer(tool tool) server.ToolHandlerFunc {
 		return res, nil
 	}
 }
+
+// uninstalled is the answer of a server that its client still runs.
+const uninstalled = "c2c was uninstalled while this session ran: its mail waits. Tell your user that c2c install brings it back"
 
 // isArray says whether the first text of an answer is a JSON array.
 func isArray(res *mcp.CallToolResult) bool {

@@ -20,10 +20,12 @@ type names struct {
 	own   int // the client's process: its model does not write to itself
 	log   *slog.Logger
 	peers wake.Peers
+	off   func() bool // c2c was taken out of the client
 }
 
 func (r *Ringer) names(b *broker.Broker) *names {
 	n := &names{b: b, own: r.Scope.process, log: r.Log}
+	n.off = func() bool { return broker.Uninstalled(r.Getenv, r.Scope.client.Name, n.own) }
 	if r.Scope.client.Peers != nil {
 		n.peers = r.Scope.client.Peers(r.Getenv, func(ctx context.Context, m wake.Sent) error {
 			err := store(ctx, b, r.Scope.client.Name, m)
@@ -46,6 +48,9 @@ func (n *names) show(ctx context.Context) {
 		return // whoever rings says so
 	}
 	var there []string
+	if n.off() {
+		sessions = nil
+	}
 	for _, s := range sessions {
 		if s.State != broker.Absent && s.Alias != "" && (s.Process == 0 || s.Process != n.own) {
 			there = append(there, s.Alias)

@@ -148,7 +148,7 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 		Box: box, Lock: lock, Methods: ways.Methods, Busy: ways.Busy, Now: time.Now, Gap: r.Gap,
 		Quiet: func() bool {
 			is, err := now()
-			return err == nil && is.Quiet
+			return err == nil && (is.Quiet || broker.Uninstalled(r.Getenv, is.Client, is.Process))
 		},
 		Record: p.Record,
 		// No hook tells of a turn that a ring starts.

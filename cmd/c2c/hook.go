@@ -64,6 +64,9 @@ func (a *app) hook(ctx context.Context, name string) error {
 	case profile.ChildHooks:
 		pid = os.Getppid()
 	}
+	if a.getenv(hooks.PluginEnv) == "" && broker.Uninstalled(a.getenv, name, pid) {
+		return nil // the client has read our hooks before they were taken out
+	}
 	caller := broker.Caller{Client: name, ClientID: e.SessionID, PID: pid, Getenv: a.getenv}
 	s, err := hookSession(ctx, b, &e, caller)
 	if err != nil || s.ID == "" {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/hooks"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
 	"c2c/wake"
@@ -336,4 +337,32 @@ func TestAHookFindsItsProjectByTheVariable(t *testing.T) {
 	if code := a.main(t.Context(), []string{"hook", "--client", "cursor"}); code != exitDone || a.cwd != project {
 		t.Errorf("exit %d in %s: %s", code, a.cwd, stderr.String())
 	}
+}
+
+// The client still runs the hooks that it has read before c2c was uninstalled. A plugin of the client's marketplace is
+// not taken out by that.
+func TestHooksOfAnUninstalledClientShowNothing(t *testing.T) {
+	root := scratch(t)
+	home := filepath.Join(filepath.Dir(root), "home")
+	if err := os.MkdirAll(filepath.Join(home, ".c2c"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"C2C_MCP_BROKER_ROOT": root, "C2C_MCP_SESSION_ID": "amber", "HOME": home}
+	getenv := func(name string) string { return env[name] }
+	if err := broker.MarkUninstalled(getenv, "claude"); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, root, "birch", "send", "amber", "hello")
+	shows := func(want bool) {
+		t.Helper()
+		var stdout, stderr bytes.Buffer
+		a := &app{strings.NewReader(`{"hook_event_name":"UserPromptSubmit","session_id":"u1"}`), &stdout, &stderr, getenv, home, 5 * time.Second}
+		code := a.main(t.Context(), []string{"hook", "--client", "claude"})
+		if code != exitDone || stderr.Len() > 0 || strings.Contains(stdout.String(), "hello") != want {
+			t.Errorf("exit %d, %s%s, want mail: %v", code, stdout.String(), stderr.String(), want)
+		}
+	}
+	shows(false)
+	env[hooks.PluginEnv] = "/plugin"
+	shows(true)
 }

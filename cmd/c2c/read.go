@@ -72,6 +72,9 @@ func (c *call) check(ctx context.Context, s broker.Session, m *inbox.Mailbox) er
 		return err
 	}
 	if c.getenv(client.ModEnv) != "" {
+		if broker.Uninstalled(c.getenv, s.Client, s.Process) {
+			return errNothing
+		}
 		if err := c.b.SetMod(ctx, s); err != nil {
 			fmt.Fprintf(c.stderr, "c2c: %v\n", err) // only doctor wants to know
 		}

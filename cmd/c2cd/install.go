@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"c2c/broker"
 	"c2c/broker/client"
 	"c2c/hooks"
 	"c2c/install"
@@ -84,7 +85,7 @@ func (a *app) edit(verb string, args []string, plan func(string, install.Options
 	for _, name := range clients {
 		p, err := plan(name, o)
 		if err == nil {
-			err = a.apply(name, p, *dry)
+			err = a.apply(verb, name, p, *dry)
 		}
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", name, err))
@@ -145,13 +146,23 @@ func anyOf(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-func (a *app) apply(client string, p *install.Plan, dry bool) error {
+func (a *app) apply(verb, client string, p *install.Plan, dry bool) error {
 	if dry {
 		fmt.Fprintf(a.stdout, "%s%s: nothing was changed (--dry-run)\n", p.Diff(), client)
 		return nil
 	}
+	// Before the first change: no running client is to be woken half way.
+	if verb == "uninstall" && !p.Empty() {
+		if err := broker.MarkUninstalled(a.getenv, client); err != nil {
+			return err
+		}
+	}
 	// Also when nothing changes: it drops undo records that have no use any more.
-	if err := p.Apply(); err != nil {
+	err := p.Apply()
+	if (err == nil) == (verb == "install") { // it is set up, or still is
+		err = errors.Join(err, broker.ClearUninstalled(a.getenv, client))
+	}
+	if err != nil {
 		return err
 	}
 	fmt.Fprint(a.stdout, p.Diff()) // not before: another install may have changed the plan

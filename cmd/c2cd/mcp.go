@@ -80,6 +80,7 @@ func (a *app) mcp(ctx context.Context, args []string) error {
 	srv = mcpserver.New(mcpserver.Config{
 		Channel: push != nil, Silent: silent,
 		Client: kind, Getenv: a.getenv, PID: parent,
+		Uninstalled: func() bool { return !*plugin && broker.Uninstalled(a.getenv, client.Name(kind), parent) },
 		Initialized: func(name string) {
 			once.Do(func() {
 				if scope, known := ringer.Server(name, parent, push); known {

@@ -418,3 +418,10 @@ func processesOf(home string) ([]int, error) {
 	}
 	return pids, nil
 }
+
+// Screen is what the terminal shows now.
+func (p *Proc) Screen() string {
+	p.view.mu.Lock()
+	defer p.view.mu.Unlock()
+	return p.view.screen.String()
+}

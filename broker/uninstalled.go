@@ -1,0 +1,81 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"c2c/inbox/atomicfile"
+)
+
+// A client may still run when c2c is uninstalled, with our server, plugin and hooks in it. They must not wake it, type
+// there or answer it any more, and nothing ends them. So uninstall leaves a note for them in the state directory:
+//
+//	uninstalled/<client>	"<boot> <start>": when uninstall ran, as the start of its process
+//
+// A client that was started later has what its person has set up since, such as a plugin, and is served.
+
+const uninstalledDir = "uninstalled"
+
+// MarkUninstalled tells the running programs of a client that c2c was taken out of it. Where c2c has never kept any state,
+// there is no session to tell, and nothing is written.
+func MarkUninstalled(getenv func(string) string, client string) error {
+	state, _ := StateDir(getenv)
+	if _, err := os.Stat(state); state == "" || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	proc := &system{}
+	self, err := proc.find(proc.self())
+	if err != nil {
+		return fmt.Errorf("find the time of this uninstall: %w", err)
+	}
+	dir, err := atomicfile.Create(filepath.Join(state, uninstalledDir))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Write(client, fmt.Appendf(nil, "%s %d\n", boot(proc), self.start))
+}
+
+// ClearUninstalled has the running programs of a client be served again.
+func ClearUninstalled(getenv func(string) string, client string) error {
+	state, _ := StateDir(getenv)
+	path := filepath.Join(state, uninstalledDir, client)
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	os.Remove(filepath.Dir(path)) // unless another client's is there
+	return nil
+}
+
+// Uninstalled says whether c2c was taken out of a client while its process ran. A process that cannot be seen, or is not
+// known (0), counts as one that ran.
+func Uninstalled(getenv func(string) string, client string, pid int) bool {
+	state, _ := StateDir(getenv)
+	if state == "" || client == "" {
+		return false
+	}
+	data, err := os.ReadFile(filepath.Join(state, uninstalledDir, client))
+	if err != nil {
+		return false
+	}
+	proc := &system{}
+	var at string
+	var start int64
+	if _, err := fmt.Sscan(string(data), &at, &start); err != nil || at != boot(proc) {
+		return false // what ran then has ended with the system
+	}
+	p, err := proc.find(pid)
+	return err != nil || p.start < start
+}
+
+// boot names the time since the system was started: start times of processes count from there.
+func boot(proc processes) string {
+	if is := strings.Fields(proc.namespace()); len(is) > 1 {
+		return is[1]
+	}
+	return "-"
+}
