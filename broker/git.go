@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,25 +12,31 @@ import (
 // maxGitFile is far more than a config has, and little enough to parse at every command.
 const maxGitFile = 16 << 20
 
-// repositoryName gives the URL of the remote "origin", else the top level of the work tree, else "".
-// It reads git's files itself: starting git twice costs more than the whole of a hook's other work.
-func repositoryName(cwd string) string {
+// repository is what git knows of the directory that we are in. All of it is empty outside of a repository.
+type repository struct {
+	url string // of the remote "origin"
+	top string // of the work tree
+	dir string // git's own, which all work trees of a repository share
+}
+
+// findRepository reads git's files itself: starting git twice costs more than the whole of a hook's other work.
+func findRepository(cwd string) repository {
 	for top := cwd; ; top = filepath.Dir(top) {
 		if dir := gitDirAt(filepath.Join(top, ".git")); dir != "" {
 			data, err := atomicfile.ReadForeign(filepath.Join(dir, "config"), maxGitFile)
 			url, ok := parseGitConfig(string(data))
 			if err == nil && !ok {
-				return askGit(cwd)
+				return askGit(cwd, dir)
 			}
-			return cmp.Or(url, top)
+			return repository{url, top, dir}
 		}
 		if _, err := os.Stat(filepath.Join(top, "HEAD")); err == nil {
 			if config, err := os.Stat(filepath.Join(top, "config")); err == nil && config.Mode().IsRegular() {
-				return askGit(cwd) // a bare repository, perhaps, or the inside of .git
+				return askGit(cwd, top) // a bare repository, perhaps, or the inside of .git
 			}
 		}
 		if top == filepath.Dir(top) {
-			return ""
+			return repository{}
 		}
 	}
 }
@@ -94,15 +99,20 @@ func parseGitConfig(text string) (url string, ok bool) {
 }
 
 // askGit does what the original does every time.
-func askGit(cwd string) string {
-	for _, args := range [][]string{{"config", "--get", "remote.origin.url"}, {"rev-parse", "--show-toplevel"}} {
-		cmd := exec.Command("git", args...)
+func askGit(cwd, dir string) repository {
+	r := repository{dir: dir}
+	for _, ask := range []struct {
+		answer *string
+		args   []string
+	}{{&r.url, []string{"config", "--get", "remote.origin.url"}}, {&r.top, []string{"rev-parse", "--show-toplevel"}}} {
+		cmd := exec.Command("git", ask.args...)
 		cmd.Dir = cwd
 		out, err := cmd.Output()
 		line, _, _ := strings.Cut(string(out), "\n")
 		if line = strings.TrimSpace(line); err == nil && line != "" {
-			return line
+			*ask.answer = line
+			break
 		}
 	}
-	return ""
+	return r
 }

@@ -1,8 +1,6 @@
 package broker
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -10,33 +8,71 @@ import (
 )
 
 // FindRoot says which directory holds the mail of the repository around cwd, and which variable
-// decided it. It creates nothing. Two checkouts of one remote share a root; the rules are those of the
-// original c2c, bit for bit, because both may run on one machine.
+// decided it. It creates nothing.
+//
+// All clones of one remote, and all work trees of one repository, share a root. The original has one for each spelling of the
+// remote's URL: repos/<fingerprint of the URL>. What of that is there is used, so that both may run on one machine:
+//
+//   - A directory repos/<fingerprint of this clone's own URL> is its root, whoever made it.
+//   - Else projects/<fingerprint of the project's name> leads to the root: a link that OpenHere makes before it first
+//     makes or uses a root of the project. Only one process can make it, so all that come later have the same root.
+//   - Else a directory of another usual spelling of the URL is the root; else it will be the one of the URL.
+//
+// Where the root is not the clone's own, OpenHere makes repos/<own fingerprint> a link to it: the original and our
+// older versions follow it, and no directory can come there later and take the clone away from the others.
 func FindRoot(getenv func(string) string, cwd string) (path, source string, err error) {
+	p, err := findPlace(getenv, cwd)
+	return p.path, p.source, err
+}
+
+// OpenHere opens the root of the repository around cwd, and makes it when there is none. The root of cfg is not used.
+func OpenHere(getenv func(string) string, cwd string, cfg Config) (*Broker, error) {
+	p, err := findPlace(getenv, cwd)
+	for err == nil && p.record() { // somebody else has just made a link: it is seen now
+		p, err = findPlace(getenv, cwd)
+	}
+	if err != nil {
+		return nil, err
+	}
+	cfg.Root = p.path
+	return Open(cfg)
+}
+
+// place is where the root of a project is.
+type place struct {
+	path, source string
+	state        string // "" when a variable names the root
+	project      project
+	links        []link // that are missing
+}
+
+func findPlace(getenv func(string) string, cwd string) (place, error) {
 	root := strings.TrimSpace(getenv("C2C_MCP_BROKER_ROOT"))
 	if isLegacy(root) {
 		root = ""
 	}
 	if filepath.IsAbs(root) {
-		return filepath.Clean(root), "C2C_MCP_BROKER_ROOT", nil
+		return place{path: filepath.Clean(root), source: "C2C_MCP_BROKER_ROOT"}, nil
 	}
 	// Without a directory every project would share the root "default".
 	real, err := filepath.EvalSymlinks(cwd) // as git prints it
 	if cwd == "" || err != nil {
-		return "", "", errors.New("find the root: there is no working directory, perhaps it was removed: " +
+		return place{}, errors.New("find the root: there is no working directory, perhaps it was removed: " +
 			"go to the project's directory, or set C2C_MCP_BROKER_ROOT to an absolute path")
 	}
 	if root != "" {
-		return filepath.Join(cwd, root), "C2C_MCP_BROKER_ROOT", nil
+		return place{path: filepath.Join(cwd, root), source: "C2C_MCP_BROKER_ROOT"}, nil
 	}
 	state, source := StateDir(getenv)
 	if state == "" {
-		return "", "", errors.New("find the root: none of C2C_MCP_BROKER_ROOT, XDG_STATE_HOME, HOME is set")
+		return place{}, errors.New("find the root: none of C2C_MCP_BROKER_ROOT, XDG_STATE_HOME, HOME is set")
 	}
 	if !filepath.IsAbs(state) { // each directory would have a root of its own
-		return "", "", fmt.Errorf("find the root: %s is %q: set it to an absolute path", source, getenv(source))
+		return place{}, fmt.Errorf("find the root: %s is %q: set it to an absolute path", source, getenv(source))
 	}
-	return filepath.Join(state, "repos", fingerprint(real), "broker"), source, nil
+	p := place{source: source, state: state, project: findProject(real)}
+	p.decide()
+	return p, nil
 }
 
 // StateDir is the directory of all roots and pointers, and which variable decided it; "" when none is set.
@@ -61,14 +97,4 @@ func absolute(cwd, path string) string {
 		return filepath.Clean(path)
 	}
 	return filepath.Join(cwd, path)
-}
-
-// fingerprint names the repository around cwd.
-func fingerprint(cwd string) string {
-	name := repositoryName(cwd)
-	if name == "" {
-		return "default"
-	}
-	sum := sha256.Sum256([]byte(name))
-	return hex.EncodeToString(sum[:])[:12]
 }

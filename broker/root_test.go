@@ -84,11 +84,11 @@ func TestFingerprintIsTheRemoteElseTheTopLevel(t *testing.T) {
 	write(t, filepath.Join(sub, "x"), "")
 	write(t, filepath.Join(dir, "repo", ".git", "HEAD"), "ref: refs/heads/main\n")
 	write(t, filepath.Join(dir, "repo", ".git", "config"), "[core]\n\tbare = false\n")
-	if got, want := fingerprint(sub), fp(filepath.Join(dir, "repo")); got != want {
+	if got, want := findProject(sub).own, fp(filepath.Join(dir, "repo")); got != want {
 		t.Errorf("no remote: %s, want %s", got, want)
 	}
 	write(t, filepath.Join(dir, "repo", ".git", "config"), "[remote \"origin\"]\n\turl = git@host:o/r.git\n")
-	if got, want := fingerprint(sub), fp("git@host:o/r.git"); got != want {
+	if got, want := findProject(sub).own, fp("git@host:o/r.git"); got != want {
 		t.Errorf("remote: %s, want %s", got, want)
 	}
 
@@ -97,7 +97,7 @@ func TestFingerprintIsTheRemoteElseTheTopLevel(t *testing.T) {
 	write(t, filepath.Join(gitdir, "HEAD"), "ref: refs/heads/x\n")
 	write(t, filepath.Join(gitdir, "commondir"), "../..\n")
 	write(t, filepath.Join(linked, ".git"), "gitdir: "+gitdir+"\n")
-	if got, want := fingerprint(linked), fp("git@host:o/r.git"); got != want {
+	if got, want := findProject(linked).own, fp("git@host:o/r.git"); got != want {
 		t.Errorf("linked work tree: %s, want %s", got, want)
 	}
 }
@@ -119,7 +119,7 @@ func TestWhatIsNoFileInARepositoryBlocksNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			done := make(chan string, 1)
-			go func() { done <- fingerprint(top) }()
+			go func() { done <- findProject(top).own }()
 			select {
 			case <-done:
 			case <-time.After(time.Minute):

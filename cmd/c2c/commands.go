@@ -56,11 +56,7 @@ var inC2cd = [][2]string{
 }
 
 func (a *app) open() (*broker.Broker, error) {
-	root, _, err := broker.FindRoot(a.getenv, a.cwd)
-	if err != nil {
-		return nil, err
-	}
-	return broker.Open(broker.Config{Root: root, Log: broker.Tell(func(sentence string) {
+	return broker.OpenHere(a.getenv, a.cwd, broker.Config{Log: broker.Tell(func(sentence string) {
 		fmt.Fprintf(a.stderr, "c2c: %s\n", sentence)
 	})})
 }

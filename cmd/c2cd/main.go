@@ -143,9 +143,5 @@ func (a *app) root() (string, error) {
 }
 
 func (a *app) open(log *slog.Logger) (*broker.Broker, error) {
-	root, err := a.root()
-	if err != nil {
-		return nil, err
-	}
-	return broker.Open(broker.Config{Root: root, Log: log})
+	return broker.OpenHere(a.getenv, a.cwd, broker.Config{Log: log})
 }

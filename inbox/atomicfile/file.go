@@ -194,6 +194,11 @@ func (d *Dir) Link(old string, to *Dir, new string) error {
 	return d.change("link", old, func() error { return unix.Linkat(d.fd(), old, to.fd(), new, 0) })
 }
 
+// Symlink makes a symbolic link. It is an error, fs.ErrExist, when the name is there.
+func (d *Dir) Symlink(target, name string) error {
+	return d.change("link", name, func() error { return unix.Symlinkat(target, d.fd(), name) })
+}
+
 // Remove deletes a file.
 func (d *Dir) Remove(name string) error {
 	return d.change("remove", name, func() error { return unix.Unlinkat(d.fd(), name, 0) })
