@@ -93,20 +93,29 @@ func word() string {
 	return list[rand.IntN(len(list))]
 }
 
-// closest gives up to three aliases that are longer, shorter, or differ by a few letters.
+// closest gives the aliases that are most like one.
 func closest(rows []row, alias string) []string {
-	want := fold(alias)
-	far := func(alias string) int {
-		have := fold(alias)
+	var all []string
+	for _, r := range rows {
+		all = append(all, r.alias())
+	}
+	return Closest(alias, all)
+}
+
+// Closest gives up to three words that are longer, shorter, or differ by a few letters.
+func Closest(word string, words []string) []string {
+	want := fold(word)
+	far := func(have string) int {
+		have = fold(have)
 		if strings.HasPrefix(have, want) || strings.HasPrefix(want, have) {
 			return 1
 		}
 		return distance(want, have)
 	}
 	var near []string
-	for _, r := range rows {
-		if alias := r.alias(); far(alias) <= max(2, len(want)/3) {
-			near = append(near, alias)
+	for _, have := range words {
+		if far(have) <= max(2, len(want)/3) {
+			near = append(near, have)
 		}
 	}
 	slices.SortStableFunc(near, func(x, y string) int { return cmp.Compare(far(x), far(y)) })

@@ -55,7 +55,7 @@ func TestBadInputIsRefusedWithWordsAndChangesNothing(t *testing.T) {
 		{[]string{"history", "--limit", "-1"}, exitUsage, "0 for all"},
 		{[]string{"dead-letter", "--limit", "-1"}, exitUsage, "0 for all"},
 		{[]string{"poll-inbox", "--check"}, exitNothing, ""},
-		{[]string{"nonsense"}, exitUsage, "no such command"},
+		{[]string{"nonsense"}, exitUsage, "no such verb"},
 	} {
 		root := scratch(t)
 		_, errs, code := run(t, root, "birch", tc.args...)

@@ -3,15 +3,15 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
 	"c2c/broker"
-	"c2c/hooks"
+	"c2c/cmd/cli"
 )
 
 // errNothing is the answer of --check: exit 3 and no words.
@@ -20,39 +20,32 @@ var errNothing = errors.New("nothing waits")
 // lockWait is how long a command waits for another one that is writing.
 const lockWait = 10 * time.Second
 
-// commands lists the verbs in the order in which help shows them.
+// commands lists the verbs that c2c has itself. What they take and how they are explained stands in package cli.
 func commands() []command {
 	return []command{
-		{"send", "<alias> [body | -]", "send a message", "c2c send amber 'The build is green again.'", asJSON | patient, send},
-		{"send-all", "[body | -]", "send a message to every other session", "c2c send-all 'main is frozen'", asJSON | patient, sendAll},
-		{"poll-inbox", "", "take the waiting messages", "c2c poll-inbox --wait=5m", asJSON | ofSession | patient, pollInbox},
-		{"peek-inbox", "", "show the waiting messages and leave them", "c2c peek-inbox --json", asJSON | ofSession, peekInbox},
-		{"history", "", "show what was handed over, newest first", "c2c history --limit 5", asJSON | ofSession | patient, history},
-		{"status", "<message-id>", "tell what became of a message", "c2c status 099a8057", asJSON, status},
-		{"list", "", "list the sessions", "c2c list", asJSON, list},
-		{"whoami", "", "tell which session this is", "c2c whoami", asJSON | ofSession, whoami},
-		{"register", "[alias]", "give this session an alias", "c2c register amber", asJSON | ofSession, register},
-		{"dnd", "[on | off]", "do not disturb: mail waits for the next turn and wakes nobody", "c2c dnd on", asJSON | ofSession, dnd},
-		{"sweep", "", "turn the mail of long gone sessions into dead letters", "c2c sweep --grace 168h", asJSON, sweep},
-		{"prune", "--older <age>", "remove old archives, and what sessions left that are gone", "c2c prune --older 90d --dry-run", asJSON, prune},
-		{"dead-letter", "", "show the dead letters, oldest first", "c2c dead-letter --limit 5", asJSON, deadLetter},
-		{"hook", "", "answer a client's hook event on stdin (exits 0; 2 to wake it)", "c2c hook --client " + hooks.Clients()[0] + " < event.json", alone, hook},
-		{"completion", "bash | zsh | fish", "print a completion script", "source <(c2c completion bash)", alone, completion},
-		{"version", "", "print the version", "c2c version", alone, version},
+		{"send", patient, send},
+		{"send-all", patient, sendAll},
+		{"poll-inbox", patient, pollInbox},
+		{"peek-inbox", 0, peekInbox},
+		{"history", patient, history},
+		{"status", 0, status},
+		{"list", 0, list},
+		{"whoami", 0, whoami},
+		{"register", 0, register},
+		{"dnd", 0, dnd},
+		{"sweep", 0, sweep},
+		{"prune", 0, prune},
+		{"dead-letter", 0, deadLetter},
+		{"hook", alone, hook},
+		{"completion", alone, completion},
+		{"version", alone, version},
 	}
 }
 
-// inC2cd are the commands that c2cd has.
-var inC2cd = [][2]string{
-	{"start", "run a client as a session with a name"},
-	{"wake", "wake sessions from outside: a daemon, tmux, screen"},
-	{"wire-daemon", "carry mail to an agent that speaks the Wire protocol"},
-	{"inject", "write into the history of an ended session (experimental)"},
-	{"mcp", "the MCP server that a client starts"},
-	{"plugin", "the other end of a plugin that a client runs"},
-	{"install", "set up a client; --dry-run shows the changes"},
-	{"uninstall", "take the changes back"},
-	{"doctor", "check the root and the installed clients"},
+// commandOf gives the command of a verb that is in the table.
+func commandOf(name string) command {
+	all := commands()
+	return all[slices.IndexFunc(all, func(c command) bool { return c.name == name })]
 }
 
 func (a *app) open() (*broker.Broker, error) {
@@ -99,7 +92,7 @@ func (a *app) runC2cd(args []string) error {
 	return fmt.Errorf("run %q: %w; c2c and c2cd belong into one directory", path, err)
 }
 
-func version(c *call, _ *flag.FlagSet) action {
+func version(c *call, _ *cli.Flags) action {
 	return func(context.Context) error {
 		c.printf("c2c %s\n", broker.Version)
 		return nil

@@ -2,25 +2,19 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"strings"
+
+	"c2c/cmd/cli"
 )
 
 // completion prints a script that completes the commands and, behind send, the aliases.
-func completion(c *call, _ *flag.FlagSet) action {
+func completion(c *call, _ *cli.Flags) action {
 	return func(context.Context) error {
-		var names []string
-		for _, other := range inC2cd {
-			names = append(names, other[0])
-		}
-		for _, other := range commands() {
-			names = append(names, other.name)
-		}
 		// A registry that others wrote may have any alias: the shell must not run a part of one.
 		const list = `c2c list 2>/dev/null | sed -n '1d; s/^\([A-Za-z0-9_][A-Za-z0-9._-]*\) .*/\1/p'`
 		const aliases = "$(" + list + ")"
-		words := strings.Join(names, " ")
+		words := strings.Join(cli.VerbNames(), " ")
 		switch strings.Join(c.words, " ") {
 		case "bash":
 			fmt.Fprintf(c.stdout, `_c2c() {

@@ -6,9 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+
+	"c2c/cmd/cli"
 )
 
 func mustRun(t *testing.T, root, session string, args ...string) string {
@@ -237,25 +240,58 @@ func TestAPlantedLogStopsNobody(t *testing.T) {
 	}
 }
 
+// A terminal has 24 lines of 80 columns, one of them for its prompt.
 func TestHelpFitsAScreen(t *testing.T) {
-	verbs := [][]string{{"help"}}
-	for _, c := range commands() {
-		verbs = append(verbs, []string{c.name, "--help"})
+	root := scratch(t)
+	tell := [][]string{{"help"}}
+	for _, v := range cli.Verbs() {
+		tell = append(tell, []string{"help", v.Name})
 	}
-	for _, args := range verbs {
-		out := mustRun(t, scratch(t), "amber", args...)
+	for _, topic := range cli.TopicNames() {
+		tell = append(tell, []string{"help", topic})
+	}
+	for _, args := range tell {
+		out := mustRun(t, root, "amber", args...)
 		lines := strings.Split(out, "\n")
-		most := 24
-		if args[0] == "help" {
-			most = 34
-		}
-		if len(lines) > most || !strings.Contains(strings.ToLower(out), "example") {
+		if len(args) == 1 && len(lines) > 24 {
 			t.Errorf("%q has %d lines", args, len(lines))
 		}
 		for _, line := range lines {
-			if len(line) > 80 || strings.HasSuffix(line, " ") || strings.Contains(line, "`") {
+			if len(line) > cli.Width || strings.HasSuffix(line, " ") || strings.ContainsAny(line, "`{") && args[1] != "scripting" {
 				t.Errorf("%q: %d columns: %q", args, len(line), line)
 			}
+		}
+	}
+}
+
+// Whatever way one asks for help, it is an answer: on standard output, and exit 0.
+func TestEachVerbHasHelp(t *testing.T) {
+	root := scratch(t)
+	for _, v := range cli.Verbs() {
+		want := mustRun(t, root, "amber", "help", v.Name)
+		if !strings.HasPrefix(want, "usage: c2c "+v.Name) || !strings.Contains(want, "\nexample:\n  c2c "+v.Name) && !strings.Contains(want, "c2c "+v.Name+" bash") {
+			t.Errorf("%s: %s", v.Name, want)
+		}
+		if v.C2cd {
+			continue // it answers itself
+		}
+		for _, option := range []string{"--help", "-h"} {
+			if out, errs, code := run(t, root, "amber", v.Name, option); code != exitDone || out != want || errs != "" {
+				t.Errorf("%s %s: exit %d, %s%s", v.Name, option, code, out, errs)
+			}
+		}
+	}
+}
+
+func TestEachCommandHasARowAndEachRowACommand(t *testing.T) {
+	for _, c := range commands() {
+		if v, ok := cli.Find(c.name); !ok || v.C2cd {
+			t.Errorf("%s has no row in the table", c.name)
+		}
+	}
+	for _, v := range cli.Verbs() {
+		if own := slices.ContainsFunc(commands(), func(c command) bool { return c.name == v.Name }); own == v.C2cd {
+			t.Errorf("%s: it is in c2c: %t, and its row says that it is in c2cd: %t", v.Name, own, v.C2cd)
 		}
 	}
 }
@@ -263,7 +299,7 @@ func TestHelpFitsAScreen(t *testing.T) {
 func TestHelpShowsWhatAnOptionTakes(t *testing.T) {
 	root := scratch(t)
 	help := mustRun(t, root, "", "poll-inbox", "--help") + mustRun(t, root, "", "send", "--help")
-	for _, want := range []string{"  --wait[=duration] ", "  --session-id session ", "  --json ", "  -F file ", "  --reply-to id "} {
+	for _, want := range []string{"  --wait [duration] ", "  --session-id, --from session ", "  --json ", "  -F file ", "  --reply-to id "} {
 		if !strings.Contains(help, want) {
 			t.Errorf("no %q in\n%s", want, help)
 		}

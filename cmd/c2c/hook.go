@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +13,7 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/client"
+	"c2c/cmd/cli"
 	"c2c/hooks"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
@@ -31,13 +32,12 @@ var errTold = errors.New("the client reads the answer from standard error")
 
 // hook answers one event. Its errors are told and are no exit status, which a
 // client may take for a verdict on the tool call.
-func hook(c *call, set *flag.FlagSet) action {
-	known := hooks.Clients()
-	name := set.String("client", known[0], strings.Join(known, ", "))
+func hook(c *call, f *cli.Flags) action {
+	name := f.Text("client")
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, hookTime)
 		defer cancel()
-		return c.hook(ctx, *name)
+		return c.hook(ctx, cmp.Or(*name, hooks.Clients()[0]))
 	}
 }
 

@@ -8,11 +8,9 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"c2c/broker"
@@ -41,14 +39,11 @@ type app struct {
 	lockWait       time.Duration // how long to wait for another process that is writing
 }
 
-// command is one verb. setup registers its flags, and returns what it does.
+// command is one verb, whose row is in the table of package cli. setup binds its options, and returns what it does.
 type command struct {
-	name    string
-	args    string
-	short   string
-	example string
-	takes   traits
-	setup   func(c *call, fs *flag.FlagSet) action
+	name  string
+	takes traits
+	setup func(c *call, f *cli.Flags) action
 }
 
 type action = func(ctx context.Context) error
@@ -57,22 +52,20 @@ type action = func(ctx context.Context) error
 type traits int
 
 const (
-	asJSON    traits = 1 << iota // --json
-	ofSession                    // --session-id
-	patient                      // may wait for more than a lock
-	alone                        // no broker, or one that it opens itself
+	patient traits = 1 << iota // may wait for more than a lock
+	alone                      // no broker, or one that it opens itself
 )
 
 // call is one run of a command.
 type call struct {
 	*app
 	b       *broker.Broker
-	words   []string // what is left after the flags
+	words   []string // what is left after the options
 	json    bool
 	session string // the one named, or ""
 }
 
-var errUsage = errors.New("usage")
+var errUsage = cli.ErrUsage
 
 func main() {
 	cwd, _ := os.Getwd() // without one, only an absolute root works
@@ -85,57 +78,50 @@ func main() {
 func (a *app) main(ctx context.Context, args []string) int {
 	a.stdout, a.stderr = &answer{to: a.stdout}, &inbox.VisibleWriter{W: a.stderr}
 	if len(args) == 0 {
-		a.help(a.stderr)
+		cli.Overview(a.stderr)
 		return exitUsage
 	}
 	name := args[0]
 	switch name {
 	case "help", "-h", "--help":
-		a.help(a.stdout)
-		return a.report(name, a.flush())
+		return a.report(args, errors.Join(a.help(args[1:]), a.flush()))
 	case "--version":
 		name = "version"
 	}
-	for _, c := range inC2cd {
-		if c[0] == name {
-			return a.report(name, a.runC2cd(args))
-		}
+	verb, known := cli.Find(name)
+	if !known {
+		return a.report(args, unknownVerb(name))
 	}
-	for _, c := range commands() {
-		if c.name == name {
-			err := errors.Join(a.run(ctx, c, args[1:]), a.flush())
-			if errors.Is(err, errTold) {
-				return exitTold
-			}
-			code := a.report(name, err)
-			if name == "hook" {
-				return exitDone // a client may take anything else for a verdict on the tool call
-			}
-			return code
-		}
+	if verb.C2cd {
+		return a.report(args, a.runC2cd(args))
 	}
-	fmt.Fprintf(a.stderr, "c2c: no such command %q\nc2c: hint: c2c help lists them\n", name)
-	return exitUsage
+	err := errors.Join(a.run(ctx, verb, args[1:]), a.flush())
+	if errors.Is(err, errTold) {
+		return exitTold
+	}
+	code := a.report(args, err)
+	if name == "hook" {
+		return exitDone // a client may take anything else for a verdict on the tool call
+	}
+	return code
 }
 
-func (a *app) run(ctx context.Context, cmd command, args []string) (err error) {
-	fs, c := flag.NewFlagSet(cmd.name, flag.ContinueOnError), &call{app: a}
-	do := cmd.setup(c, fs)
-	if cmd.takes&asJSON != 0 {
-		fs.BoolVar(&c.json, "json", false, "print JSON")
+func (a *app) run(ctx context.Context, verb cli.Verb, args []string) (err error) {
+	cmd, f, c := commandOf(verb.Name), cli.NewFlags(verb), &call{app: a}
+	do := cmd.setup(c, f)
+	if f.Has("json") {
+		f.BoolVar(&c.json, "json")
 	}
-	if cmd.takes&ofSession != 0 {
-		fs.StringVar(&c.session, "session-id", "", "`session` or alias, if not this one")
+	if f.Has("session-id") {
+		f.TextVar(&c.session, "session-id")
 	}
-	c.words, err = cli.Words(fs, args)
+	c.words, err = f.Parse(args)
 	switch {
-	case errors.Is(err, flag.ErrHelp):
-		a.commandHelp(cmd, fs)
+	case errors.Is(err, cli.ErrHelp):
+		verb.Help(a.stdout)
 		return nil
 	case err != nil:
-		return fmt.Errorf("%w: %v", errUsage, err)
-	case cmd.args == "" && len(c.words) > 0:
-		return fmt.Errorf("%w: unexpected %q", errUsage, c.words[0])
+		return err
 	case cmd.takes&alone != 0:
 		return do(ctx)
 	}
@@ -156,8 +142,8 @@ func (a *app) limited(ctx context.Context, do action) error {
 	return do(ctx)
 }
 
-// report turns an error into words for a person and an exit code.
-func (a *app) report(verb string, err error) int {
+// report turns an error into words for a person, or JSON for a program, and an exit code.
+func (a *app) report(args []string, err error) int {
 	if err == nil {
 		return exitDone
 	}
@@ -167,7 +153,7 @@ func (a *app) report(verb string, err error) int {
 	case errors.Is(err, errNothing):
 		return exitNothing
 	case errors.Is(err, errUsage):
-		code, hint = exitUsage, "c2c "+verb+" --help shows how"
+		code, hint = exitUsage, "c2c help "+args[0]+" shows how"
 	case errors.As(err, &unknown):
 		code, hint = exitNoAlias, "c2c list shows all"
 		if len(unknown.Closest) > 0 {
@@ -180,26 +166,6 @@ func (a *app) report(verb string, err error) int {
 	case errors.Is(err, broker.ErrNoSession):
 		hint = "run it inside an agent session, or name one with --session-id; c2c list shows all"
 	}
-	cli.Report(a.stderr, err, hint)
+	cli.Report(a.stderr, cli.NewFailure(err, hint, code), args)
 	return code
-}
-
-func (a *app) help(w io.Writer) {
-	fmt.Fprint(w, "usage: c2c <command> [arguments]\n\nMail between coding agents. It waits until it has been read.\n\n")
-	for _, c := range commands() {
-		fmt.Fprintf(w, "  %-12s %s\n", c.name, c.short)
-	}
-	for _, c := range inC2cd {
-		fmt.Fprintf(w, "  %-12s %s\n", c[0], c[1])
-	}
-	fmt.Fprint(w, "\nc2c <command> --help tells more. Example:\n\n  c2c send amber 'The build is green again.'\n")
-}
-
-func (a *app) commandHelp(c command, fs *flag.FlagSet) {
-	usage := strings.TrimSpace(c.name + " [options] " + c.args)
-	fmt.Fprintf(a.stdout, "usage: c2c %s\n\n%s.\n", usage, c.short)
-	cli.Options(a.stdout, fs)
-	fmt.Fprint(a.stdout, "\nexit status: 0 done, 1 failed, 2 usage, 3 nothing waiting (--check),\n"+
-		"4 no such alias, 5 mailbox full, 6 lock time-out\n")
-	fmt.Fprintf(a.stdout, "\nexample:\n  %s\n", c.example)
 }

@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"c2c/broker"
+	"c2c/cmd/cli"
 	"c2c/hooks"
 )
 
@@ -26,13 +26,13 @@ func parseAge(s string) (time.Duration, error) {
 	return d, err
 }
 
-func prune(c *call, fs *flag.FlagSet) action {
+func prune(c *call, f *cli.Flags) action {
 	var older time.Duration
-	fs.Func("older", "remove what is older than this `age`: 90d, 2160h", func(s string) (err error) {
+	f.Func("older", func(s string) (err error) {
 		older, err = parseAge(s)
 		return err
 	})
-	dry := fs.Bool("dry-run", false, "show what would go, and change nothing")
+	dry := f.Bool("dry-run")
 	return func(ctx context.Context) error {
 		if older == 0 {
 			return fmt.Errorf("%w: how old? --older 90d", errUsage)

@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math"
 
 	"c2c/broker"
 	"c2c/broker/client"
+	"c2c/cmd/cli"
 	"c2c/hooks"
 	"c2c/inbox"
 	"c2c/wake"
@@ -37,11 +37,11 @@ func (c *call) mailbox(ctx context.Context) (s broker.Session, m *inbox.Mailbox,
 	return s, m, err
 }
 
-func pollInbox(c *call, fs *flag.FlagSet) action {
-	peek := fs.Bool("peek", false, "leave the messages where they are")
-	check := fs.Bool("check", false, "print nothing, or --json: exit 0 if mail waits, else 3")
+func pollInbox(c *call, f *cli.Flags) action {
+	peek := f.Bool("peek")
+	check := f.Bool("check")
 	var wait waitFlag
-	fs.Var(&wait, "wait", "wait for mail, for this `duration` or for ever")
+	f.Var("wait", &wait)
 	return func(ctx context.Context) error {
 		s, m, err := c.mailbox(ctx)
 		if err == nil && wait.on {
@@ -108,7 +108,7 @@ type waiting struct {
 	Watch string   `json:"watch"` // a file whose time changes when mail comes
 }
 
-func peekInbox(c *call, _ *flag.FlagSet) action {
+func peekInbox(c *call, _ *cli.Flags) action {
 	return func(ctx context.Context) error {
 		_, m, err := c.mailbox(ctx)
 		if err != nil {
@@ -184,8 +184,8 @@ func indented(m inbox.Message) string {
 	return "  " + string(text) + ",\n"
 }
 
-func history(c *call, fs *flag.FlagSet) action {
-	limit := fs.Int("limit", 50, "at most this `number`, 0 for all")
+func history(c *call, f *cli.Flags) action {
+	limit := f.Int("limit")
 	return func(ctx context.Context) error {
 		if err := checkLimit(*limit); err != nil {
 			return err

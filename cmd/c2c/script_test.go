@@ -18,6 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"c2c/cmd/cli"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
 )
@@ -74,11 +75,13 @@ func hold(ts *testscript.TestScript, _ bool, args []string) {
 
 // example verb runs the example that the help of a verb shows, in bash.
 func example(ts *testscript.TestScript, _ bool, args []string) {
-	i := slices.IndexFunc(commands(), func(c command) bool { return c.name == args[0] })
-	if i < 0 {
-		ts.Fatalf("no command %s", args[0])
+	v, ok := cli.Find(args[0])
+	if !ok {
+		ts.Fatalf("no verb %s", args[0])
 	}
-	ts.Check(ts.Exec("bash", "-c", commands()[i].example))
+	for _, line := range v.Shows() {
+		ts.Check(ts.Exec("bash", "-c", line))
+	}
 }
 
 // impatient is c2c that does not wait for a lock.

@@ -3,61 +3,65 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 
 	"c2c/broker"
+	"c2c/cmd/cli"
 	"c2c/inbox"
 )
 
 // maxBody bounds what is read; the mailbox has the real limit and says so.
 const maxBody = 1 << 20
 
-// messageFlags are those of send and send-all.
-type messageFlags struct {
-	file, from             string
-	urgent, blocking, fail bool
-	message                inbox.Message
+// draft is the message of send and send-all, as their options make it.
+type draft struct {
+	file    string
+	tags    map[string]*bool
+	message inbox.Message
 }
 
-func (f *messageFlags) register(fs *flag.FlagSet) {
-	fs.StringVar(&f.file, "F", "", "read the body from this `file`")
-	fs.StringVar(&f.from, "from", "", "send as this `session` or alias")
-	fs.StringVar(&f.message.Kind, "kind", "", "`word` is message, question, task, review, status or ack")
-	fs.BoolVar(&f.urgent, "urgent", false, "mark the message as urgent")
-	fs.BoolVar(&f.blocking, "blocking", false, "mark the message as blocking the sender")
-	fs.BoolVar(&f.fail, "fail", false, "mark the message as the report of a failure")
-	fs.BoolVar(&f.message.Deferrable, "deferrable", false, "wake nobody; it is read at the next chance")
-	fs.BoolVar(&f.message.Ephemeral, "ephemeral", false, "do not archive it once it was read")
+func newDraft(f *cli.Flags) *draft {
+	d := &draft{tags: map[string]*bool{}}
+	f.TextVar(&d.file, "F")
+	f.Func("kind", func(kind string) error {
+		d.message.Kind = kind
+		return broker.CheckKind(kind)
+	})
+	f.BoolVar(&d.message.Deferrable, "deferrable")
+	f.BoolVar(&d.message.Ephemeral, "ephemeral")
+	for _, tag := range broker.Tags() {
+		d.tags[tag] = f.Bool(tag)
+	}
+	return d
 }
 
 // complete sets the tag and the body.
-func (f *messageFlags) complete(c *call, words []string) (err error) {
-	for tag, set := range map[string]bool{"urgent": f.urgent, "blocking": f.blocking, "fail": f.fail} {
-		if set && f.message.Tag != "" {
+func (d *draft) complete(c *call, words []string) (err error) {
+	for tag, set := range d.tags {
+		if *set && d.message.Tag != "" {
 			return fmt.Errorf("%w: only one of --urgent, --blocking and --fail", errUsage)
 		}
-		if set {
-			f.message.Tag = tag
+		if *set {
+			d.message.Tag = tag
 		}
 	}
-	f.message.Content, err = c.body(f.file, words)
-	if err == nil && f.message.Content == "" {
+	d.message.Content, err = c.body(d.file, words)
+	if err == nil && d.message.Content == "" {
 		err = fmt.Errorf("%w: the body is empty", errUsage) // as when the command before a pipe has failed
 	}
 	return err
 }
 
 // send completes the message, however long its body takes to come, and gives do the sender.
-func (f *messageFlags) send(ctx context.Context, c *call, words []string, do func(context.Context, broker.Session) error) error {
-	if err := f.complete(c, words); err != nil {
+func (d *draft) send(ctx context.Context, c *call, words []string, do func(context.Context, broker.Session) error) error {
+	if err := d.complete(c, words); err != nil {
 		return err
 	}
 	return c.limited(ctx, func(ctx context.Context) error {
-		from, err := c.attach(ctx, f.from)
+		from, err := c.attach(ctx, c.session)
 		if err != nil {
 			return err
 		}
@@ -105,21 +109,20 @@ func (a *app) printReceipt(r broker.Receipt) {
 	a.printf("queued for %s as %s%s\n", r.To, inbox.ShortID(r.ID), note)
 }
 
-func send(c *call, fs *flag.FlagSet) action {
-	var f messageFlags
-	f.register(fs)
-	fs.Func("id", "message `id` of your own: sending it again does no harm", func(id string) error {
-		f.message.ID = id
+func send(c *call, f *cli.Flags) action {
+	d := newDraft(f)
+	f.Func("id", func(id string) error {
+		d.message.ID = id
 		return broker.CheckID(id)
 	})
-	fs.StringVar(&f.message.InReplyTo, "reply-to", "", "`id` of the message that this one answers")
+	f.TextVar(&d.message.InReplyTo, "reply-to")
 	return func(ctx context.Context) error {
 		if len(c.words) == 0 {
 			return fmt.Errorf("%w: to whom?", errUsage)
 		}
-		f.message.To = c.words[0]
-		return f.send(ctx, c, c.words[1:], func(ctx context.Context, from broker.Session) error {
-			r, err := c.b.Send(ctx, from, f.message)
+		d.message.To = c.words[0]
+		return d.send(ctx, c, c.words[1:], func(ctx context.Context, from broker.Session) error {
+			r, err := c.b.Send(ctx, from, d.message)
 			if err != nil {
 				return err
 			}
@@ -128,12 +131,11 @@ func send(c *call, fs *flag.FlagSet) action {
 	}
 }
 
-func sendAll(c *call, fs *flag.FlagSet) action {
-	var f messageFlags
-	f.register(fs)
+func sendAll(c *call, f *cli.Flags) action {
+	d := newDraft(f)
 	return func(ctx context.Context) error {
-		return f.send(ctx, c, c.words, func(ctx context.Context, from broker.Session) error {
-			sent, skipped, err := c.b.SendAll(ctx, from, f.message)
+		return d.send(ctx, c, c.words, func(ctx context.Context, from broker.Session) error {
+			sent, skipped, err := c.b.SendAll(ctx, from, d.message)
 			if err != nil && len(sent) == 0 {
 				return err
 			}

@@ -3,17 +3,17 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 
 	"c2c/broker"
+	"c2c/cmd/cli"
 	"c2c/inbox"
 )
 
-func list(c *call, _ *flag.FlagSet) action {
+func list(c *call, _ *cli.Flags) action {
 	return func(ctx context.Context) error {
 		rows, err := c.b.List(ctx)
 		if err != nil {
@@ -59,7 +59,7 @@ func (c *call) printSession(s broker.Session) error {
 	})
 }
 
-func whoami(c *call, _ *flag.FlagSet) action {
+func whoami(c *call, _ *cli.Flags) action {
 	return func(ctx context.Context) error {
 		s, err := c.b.Resolve(ctx, c.caller(c.session))
 		if err != nil {
@@ -69,10 +69,10 @@ func whoami(c *call, _ *flag.FlagSet) action {
 	}
 }
 
-func register(c *call, fs *flag.FlagSet) action {
-	role := fs.String("role", "", "what it does, in a few `words`")
+func register(c *call, f *cli.Flags) action {
+	role := f.Text("role")
 	var unattended *bool
-	fs.BoolFunc("unattended", "wake it without a terminal, too; =false ends that", func(s string) error {
+	f.Func("unattended", func(s string) error {
 		on, err := strconv.ParseBool(s)
 		unattended = &on
 		return err
@@ -96,7 +96,7 @@ func register(c *call, fs *flag.FlagSet) action {
 }
 
 // dnd shows or changes whether a session may be woken.
-func dnd(c *call, _ *flag.FlagSet) action {
+func dnd(c *call, _ *cli.Flags) action {
 	return func(ctx context.Context) error {
 		if len(c.words) > 1 || len(c.words) == 1 && c.words[0] != "on" && c.words[0] != "off" {
 			return fmt.Errorf("%w: on or off", errUsage)

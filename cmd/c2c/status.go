@@ -3,15 +3,15 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"time"
 
 	"c2c/broker"
+	"c2c/cmd/cli"
 	"c2c/inbox"
 )
 
-func status(c *call, _ *flag.FlagSet) action {
+func status(c *call, _ *cli.Flags) action {
 	return func(ctx context.Context) error {
 		if len(c.words) != 1 {
 			return fmt.Errorf("%w: which message?", errUsage)
@@ -38,9 +38,9 @@ func status(c *call, _ *flag.FlagSet) action {
 	}
 }
 
-func sweep(c *call, fs *flag.FlagSet) action {
-	grace := fs.Duration("grace", 7*24*time.Hour, "leave sessions that were used within this `duration`")
-	dry := fs.Bool("dry-run", false, "show the sessions that would go, and change nothing")
+func sweep(c *call, f *cli.Flags) action {
+	grace := f.Duration("grace")
+	dry := f.Bool("dry-run")
 	return func(ctx context.Context) (err error) {
 		var s broker.Swept
 		if *dry {
@@ -74,8 +74,8 @@ func checkLimit(n int) error {
 	return nil
 }
 
-func deadLetter(c *call, fs *flag.FlagSet) action {
-	limit := fs.Int("limit", 50, "at most this `number`, 0 for all")
+func deadLetter(c *call, f *cli.Flags) action {
+	limit := f.Int("limit")
 	return func(ctx context.Context) error {
 		if err := checkLimit(*limit); err != nil {
 			return err

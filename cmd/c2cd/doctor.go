@@ -24,18 +24,10 @@ import (
 // maxSessions bounds the report to what a person reads.
 const maxSessions = 4
 
-const doctorHelp = `usage: c2c doctor [options]
-
-Shows every setting with its source, what is installed, and the sessions that
-could not be woken. With a problem it exits 1, with warnings alone 0.
-`
-
 // doctor looks at the root and at each client's configuration, and changes nothing.
-func (a *app) doctor(ctx context.Context, args []string) error {
-	fs := a.verb("doctor", doctorHelp, "doctor --roundtrip")
-	roundtrip := fs.Bool("roundtrip", false, "also send a message to itself, by hook and server")
-	asJSON := fs.Bool("json", false, "print JSON")
-	if err := fs.none(args); err != nil {
+func (a *call) doctor(ctx context.Context) error {
+	roundtrip, asJSON := a.Bool("roundtrip"), a.Bool("json")
+	if _, err := a.words(); err != nil {
 		return err
 	}
 	o, err := a.options(false)

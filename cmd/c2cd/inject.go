@@ -15,22 +15,12 @@ import (
 	"c2c/wake/clients"
 )
 
-const injectHelp = `usage: c2c inject --method history [options] <alias> [body | -]
-
-Experimental: writes a message into the history of a session that does not run,
-where its client shows it when the session is resumed. It is no mail: it has no
-status, and is not in c2c history. The file is the client's own; another
-version may not show it. A session that runs is refused: c2c send reaches it.
-`
-
 // maxInject bounds what is read; a message may have less, and says so.
 const maxInject = 1 << 20
 
-func (a *app) inject(ctx context.Context, args []string) error {
-	fs := a.verb("inject", injectHelp, "inject --method history --from birch amber 'The build is green again.'")
-	method := fs.String("method", "", "how: `history` is the only one")
-	from := fs.String("from", "", "write as this `session` or alias; default: this")
-	words, err := fs.read(args)
+func (a *call) inject(ctx context.Context) error {
+	method, from := a.Text("method"), a.Text("session-id")
+	words, err := a.words()
 	if err != nil {
 		return err
 	}

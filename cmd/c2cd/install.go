@@ -30,37 +30,10 @@ func (a *app) options(global bool) (install.Options, error) {
 	}, nil
 }
 
-var installHelp = map[string]string{
-	"install": `usage: c2c install [options] [client]
-
-Puts c2c's hooks and MCP server into the client's configuration. Without a
-client: every one found here. It knows
-%s.
-For any other client, --print mcp prints what its configuration needs.
-`,
-	"uninstall": `usage: c2c uninstall [options] [client]
-
-Takes out of the client's configuration what c2c install has put there, also in
-other projects. Mail stays. Without a client: every one that it knows, which are
-%s.
-A damaged file stays as it is. The rest is undone, and the exit status is 1.
-`,
-}
-
-// edit is install and uninstall, which differ in the plan alone.
-func (a *app) edit(verb string, args []string, plan func(string, install.Options) (*install.Plan, error)) error {
-	all := install.Clients()
-	fs := a.verb(verb, fmt.Sprintf(installHelp[verb], strings.Join(all, ", ")), verb+" --dry-run "+all[0])
-	dry := fs.Bool("dry-run", false, "show the changes and make none")
-	global, channel, project, plugin, entry := new(bool), new(bool), new(bool), new(bool), new(string)
-	if verb == "install" {
-		fs.BoolVar(global, "global", false, "the server for all projects, not for this one alone")
-		fs.BoolVar(project, "project", false, "all of it for this project alone, if the client can")
-		fs.BoolVar(plugin, "install-global-plugin", false, "with --project: the plugin is for all")
-		fs.StringVar(entry, "print", "", "mcp: print the MCP `server` to paste, no change")
-		fs.BoolVar(channel, "channel", false, "also tell how to start a client with c2c as a channel")
-	}
-	clients, err := fs.read(args)
+func (a *call) install() error {
+	global, project, plugin := a.Bool("global"), a.Bool("project"), a.Bool("install-global-plugin")
+	entry, channel, dry := a.Text("print"), a.Bool("channel"), a.Bool("dry-run")
+	clients, err := a.words()
 	if err != nil {
 		return err
 	}
@@ -75,17 +48,44 @@ func (a *app) edit(verb string, args []string, plan func(string, install.Options
 	if *entry != "" {
 		return a.printEntry(*entry, clients, o)
 	}
-	if verb == "uninstall" && len(clients) == 0 {
-		clients = all // one that is no longer here has left its part in projects
+	if clients, err = chosen(clients, o); err != nil {
+		return err
+	}
+	err = a.edit("install", clients, o, install.PlanInstall, *dry)
+	for _, name := range clients {
+		if p, _ := client.Find(name); *channel && p.Channel != "" && err == nil {
+			fmt.Fprintf(a.stdout, "%s: start it as a channel with: c2c start --channel %[1]s, or: %[2]s=%[3]s %[1]s %[4]s\n",
+				name, channelVariable, channelDoorbell, strings.Join(p.ChannelArgs, " "))
+		}
+	}
+	return err
+}
+
+func (a *call) uninstall() error {
+	dry := a.Bool("dry-run")
+	clients, err := a.words()
+	if err != nil {
+		return err
+	}
+	o, err := a.options(false)
+	if err != nil {
+		return err
+	}
+	if len(clients) == 0 {
+		clients = install.Clients() // one that is no longer here has left its part in projects
 	}
 	if clients, err = chosen(clients, o); err != nil {
 		return err
 	}
-	var failed error // a client whose files are damaged keeps no other from its turn
+	return a.edit("uninstall", clients, o, install.PlanUninstall, *dry)
+}
+
+// edit applies the plans of some clients. One whose files are damaged keeps no other from its turn.
+func (a *app) edit(verb string, clients []string, o install.Options, plan func(string, install.Options) (*install.Plan, error), dry bool) (failed error) {
 	for _, name := range clients {
 		p, err := plan(name, o)
 		if err == nil {
-			err = a.apply(verb, name, p, *dry)
+			err = a.apply(verb, name, p, dry)
 		}
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", name, err))
@@ -93,12 +93,6 @@ func (a *app) edit(verb string, args []string, plan func(string, install.Options
 		}
 		for _, err := range p.Left {
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", name, err))
-		}
-	}
-	for _, name := range clients {
-		if p, _ := client.Find(name); *channel && p.Channel != "" && failed == nil {
-			fmt.Fprintf(a.stdout, "%s: start it as a channel with: c2c start --channel %[1]s, or: %[2]s=%[3]s %[1]s %[4]s\n",
-				name, channelVariable, channelDoorbell, strings.Join(p.ChannelArgs, " "))
 		}
 	}
 	return failed

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -17,10 +16,9 @@ import (
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/inbox"
-	"c2c/install"
 )
 
-var errUsage = errors.New("usage")
+var errUsage = cli.ErrUsage
 
 // app is what the program reads, writes and knows of its surroundings.
 type app struct {
@@ -55,34 +53,12 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if len(args) > 0 && args[0] != "mcp" && args[0] != "start" && args[0] != "plugin" { // those pass on what a client writes
 		a.stdout, a.stderr = out, &inbox.VisibleWriter{W: a.stderr}
 	}
-	err := fmt.Errorf("%w: c2cd mcp | plugin | start | wake | wire-daemon | inject | install | uninstall | doctor", errUsage)
+	err := fmt.Errorf("%w: c2cd <verb>; people type c2c, which runs it", errUsage)
 	if len(args) > 0 {
-		switch args[0] {
-		case "mcp":
-			err = a.mcp(ctx, args[1:])
-		case "plugin":
-			err = a.plugin(ctx, args[1:])
-		case "start":
-			var status int
-			if status, err = a.start(ctx, args[1:]); err == nil {
-				return status
-			}
-		case "wake":
-			err = a.wake(ctx, args[1:])
-		case "wire-daemon":
-			err = a.wireDaemon(ctx, args[1:])
-		case "inject":
-			err = a.inject(ctx, args[1:])
-		case "install":
-			err = a.edit("install", args[1:], install.PlanInstall)
-		case "uninstall":
-			err = a.edit("uninstall", args[1:], install.PlanUninstall)
-		case "doctor":
-			err = a.doctor(ctx, args[1:])
+		var status int
+		if status, err = a.run(ctx, args[0], args[1:]); err == nil && status != 0 {
+			return status
 		}
-	}
-	if errors.Is(err, flag.ErrHelp) {
-		err = nil
 	}
 	if err == nil && out.Err != nil {
 		err = fmt.Errorf("write answer: %w", out.Err)
@@ -95,47 +71,58 @@ func (a *app) main(ctx context.Context, args []string) int {
 	case errors.Is(err, errUsage):
 		code = 2
 		if len(args) > 0 {
-			hint = "c2c " + args[0] + " --help shows how"
+			hint = "c2c help " + args[0] + " shows how"
 		}
 	case errors.Is(err, broker.ErrNoSession):
 		hint = "c2c list shows all"
 	}
-	cli.Report(a.stderr, err, hint)
+	cli.Report(a.stderr, cli.NewFailure(err, hint, code), args)
 	return code
 }
 
-// verb is a command with its flags and its help.
-type verb struct {
-	*flag.FlagSet
-	a              *app
-	usage, example string
-}
-
-func (a *app) verb(name, usage, example string) verb {
-	return verb{flag.NewFlagSet(name, flag.ContinueOnError), a, usage, example}
-}
-
-// read returns the words among args, after the flags were set.
-func (v verb) read(args []string) ([]string, error) {
-	words, err := cli.Words(v.FlagSet, args)
-	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(v.a.stdout, v.usage)
-		cli.Options(v.a.stdout, v.FlagSet)
-		fmt.Fprintf(v.a.stdout, "\nexit status: 0 done, 1 failed, 2 usage\n\nexample:\n  c2c %s\n", v.example)
-	} else if err != nil {
-		err = fmt.Errorf("%w: %w", errUsage, err)
+// run runs a verb. The status is that of a client that it has run.
+func (a *app) run(ctx context.Context, name string, args []string) (status int, err error) {
+	v, known := cli.Find(name)
+	if !known || !v.C2cd {
+		return 0, fmt.Errorf("%w: c2cd has no verb %q", errUsage, name)
 	}
-	return words, err
+	c := &call{app: a, Flags: cli.NewFlags(v), args: args}
+	switch name {
+	case "mcp":
+		err = c.mcp(ctx)
+	case "plugin":
+		err = c.plugin(ctx)
+	case "start":
+		status, err = c.start(ctx)
+	case "wake":
+		err = c.wake(ctx)
+	case "wire-daemon":
+		err = c.wireDaemon(ctx)
+	case "inject":
+		err = c.inject(ctx)
+	case "install":
+		err = c.install()
+	case "uninstall":
+		err = c.uninstall()
+	case "doctor":
+		err = c.doctor(ctx)
+	}
+	if errors.Is(err, cli.ErrHelp) {
+		v.Help(a.stdout)
+		err = nil
+	}
+	return status, err
 }
 
-// none is read for a verb that takes none.
-func (v verb) none(args []string) error {
-	found, err := v.read(args)
-	if err == nil && len(found) > 0 {
-		err = fmt.Errorf("%w: unexpected %q", errUsage, found[0])
-	}
-	return err
+// call is one run of a verb.
+type call struct {
+	*app
+	*cli.Flags // bound by the verb
+	args       []string
 }
+
+// words sets the options, and returns the words among the arguments.
+func (c *call) words() ([]string, error) { return c.Parse(c.args) }
 
 func (a *app) root() (string, error) {
 	root, _, err := broker.FindRoot(a.getenv, a.cwd)

@@ -39,17 +39,10 @@ func channelMode(value string) (string, error) {
 	return "", fmt.Errorf("%s is %q: want doorbell, content or 0", channelVariable, value)
 }
 
-const mcpHelp = `usage: c2c mcp
-
-The MCP server, on standard input and output, until the input ends. Clients
-start it; c2c install tells them how.
-`
-
 // mcp serves one client on standard input and output until its input ends.
-func (a *app) mcp(ctx context.Context, args []string) error {
-	fs := a.verb("mcp", mcpHelp, "mcp < requests.jsonl")
-	plugin := fs.Bool("plugin", false, "be silent where c2c install has set up the same client")
-	if err := fs.none(args); err != nil {
+func (a *call) mcp(ctx context.Context) error {
+	plugin := a.Bool("plugin")
+	if _, err := a.words(); err != nil {
 		return err
 	}
 	kind := a.getenv("C2C_MCP_CLIENT_TYPE")

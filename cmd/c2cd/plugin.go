@@ -11,17 +11,10 @@ import (
 	"c2c/wake/plugin"
 )
 
-const pluginHelp = `usage: c2c plugin <client>
-
-The other end of c2c's plugin inside a client, on standard input and output,
-until the input ends. The plugin starts it.
-`
-
 // plugin carries the mail of the sessions that a plugin of ours names.
-func (a *app) plugin(ctx context.Context, args []string) error {
-	fs := a.verb("plugin", pluginHelp, "plugin opencode < lines.jsonl")
-	pid := fs.Int("process", 0, "the client's process `id`; without it, the parent's")
-	names, err := fs.read(args)
+func (a *call) plugin(ctx context.Context) error {
+	pid := a.Int("process")
+	names, err := a.words()
 	if err != nil {
 		return err
 	}
@@ -35,7 +28,7 @@ func (a *app) plugin(ctx context.Context, args []string) error {
 	if *pid == 0 {
 		*pid = os.Getppid()
 	}
-	p := &pluginSessions{app: a, client: profile.Name, pid: *pid, alias: profile.ProposedAlias(a.cwd)}
+	p := &pluginSessions{app: a.app, client: profile.Name, pid: *pid, alias: profile.ProposedAlias(a.cwd)}
 	defer p.leave()
 	link := plugin.New(a.stdout, p.meet)
 	defer a.ringer(ringer.Plugin(profile.Name, a.getenv(client.StartEnv), link)).Start(ctx)()

@@ -24,28 +24,14 @@ import (
 // startTime bounds the registration of a session that is started.
 const startTime = 10 * time.Second
 
-const startHelp = `usage: c2c start [options] <client> [-- arguments of the client]
-
-Runs a client as a c2c session, with the mailbox of that name each time. Once
-the client runs, the exit status is the client's.
-
-With --full-delivery short mail itself is typed into an empty prompt, while no
-MCP server of c2c runs in the client. The client takes a peer's words for yours
-then: SECURITY.md tells what is done about that.
-`
-
 // start runs a client as a session with a name of its own, the same mailbox each time.
-func (a *app) start(ctx context.Context, args []string) (status int, err error) {
-	fs := a.verb("start", startHelp, "start --alias amber "+client.Names()[0]+" -- --resume")
-	alias := fs.String("alias", "", "the session's `name`; without it, one is made up")
-	channel := fs.Bool("channel", false, "load c2c as a development channel; the client asks")
-	full := fs.Bool("full-delivery", false, "type short mail itself; needs --alias")
-	unattended := fs.Bool("unattended", false, "refused: call c2c register --unattended in it")
+func (a *call) start(ctx context.Context) (status int, err error) {
+	alias, channel, full, unattended := a.Text("alias"), a.Bool("channel"), a.Bool("full-delivery"), a.Bool("unattended")
 	var theirs []string
-	if i := slices.Index(args, "--"); i >= 0 {
-		args, theirs = args[:i], args[i+1:]
+	if i := slices.Index(a.args, "--"); i >= 0 {
+		a.args, theirs = a.args[:i], a.args[i+1:]
 	}
-	names, err := fs.read(args)
+	names, err := a.words()
 	if err != nil {
 		return 0, err
 	}

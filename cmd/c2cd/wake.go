@@ -4,28 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"time"
 
 	"c2c/broker"
 	"c2c/wake/daemon"
 	"c2c/wake/mux"
 )
-
-const wakeHelp = `usage: c2c wake [options] <verb>
-
-Wakes sessions that have no MCP server of their own to do it: those that a
-daemon of their client serves, and clients in tmux or screen that you attach.
-A session's own MCP server has priority. While a session works it needs no
-daemon.
-
-  start, stop, restart   the daemon of this root
-  run                    the same, in front
-  status                 whether it runs, and the sessions that are attached or
-                         woken by their client's daemon, each with its last
-                         ring; c2c list shows all sessions
-  attach, detach         let c2c type into the pane that this runs in, when the
-                         client there is idle and its prompt is empty
-`
 
 const attachHow = `
 hint: run it inside the client, at a prompt that runs commands:
@@ -34,12 +17,9 @@ hint: or name the session and its pane:
 hint:   TMUX_PANE=%3 c2c wake attach --session-id amber`
 
 // wake runs the verbs of the wake daemon.
-func (a *app) wake(ctx context.Context, args []string) error {
-	fs := a.verb("wake", wakeHelp, "wake start")
-	gap := fs.Duration("min-inject-gap", 15*time.Second, "`time` between two rings for a message, doubling; 15s")
-	sid := fs.String("session-id", "", "attach, detach: `session` or alias; default: this")
-	asJSON := fs.Bool("json", false, "status: print JSON")
-	verbs, err := fs.read(args)
+func (a *call) wake(ctx context.Context) error {
+	gap, sid, asJSON := a.Duration("min-inject-gap"), a.Text("session-id"), a.Bool("json")
+	verbs, err := a.words()
 	if err != nil {
 		return err
 	}
@@ -51,7 +31,7 @@ func (a *app) wake(ctx context.Context, args []string) error {
 		return err
 	}
 	defer b.Close()
-	d := &wakeDaemon{Daemon: daemon.Wake(b.Dir()), a: a, b: b, gap: *gap}
+	d := &wakeDaemon{Daemon: daemon.Wake(b.Dir()), a: a.app, b: b, gap: *gap}
 	switch verbs[0] {
 	case "run":
 		return d.run(ctx)

@@ -21,21 +21,6 @@ import (
 	"c2c/wake/wire"
 )
 
-const wireHelp = `usage: c2c wire-daemon [options] <verb> [-- command of the agent]
-
-Carries the mail of a session to an agent that speaks the Wire protocol: the
-older client of Python, %q. The npm client of that name does not
-speak it. The agent is tried at the start, and started in this directory when
-there is mail. Mail waits until its model has answered; what fails is tried
-again, later and later. It was tested against the agent's documentation and its
-npm client, not with the agent.
-
-  start, stop, restart   the daemon of the session --alias
-  run                    the same, in front; with --once until the mail is read
-  status                 what it and its agent do
-  list                   all of this root
-`
-
 // wireDir is where the files of these daemons are, below the root.
 const wireDir = "wire"
 
@@ -57,18 +42,13 @@ type wireDaemon struct {
 	once  bool
 }
 
-func (a *app) wireDaemon(ctx context.Context, args []string) error {
-	fs := a.verb("wire-daemon", fmt.Sprintf(wireHelp, strings.Join(client.Wire(), " ")), "wire-daemon start --alias amber")
-	alias := fs.String("alias", "", "the session's `name`, the same mailbox each time")
-	approve := fs.Bool("approve", false, "approve what the agent asks for; else it is rejected")
-	pidFile := fs.String("pidfile", "", "start, run: write the process id to this new `file`, too")
-	once := fs.Bool("once", false, "run: give it what waits, and end")
-	asJSON := fs.Bool("json", false, "status, list: print JSON")
+func (a *call) wireDaemon(ctx context.Context) error {
+	alias, approve, pidFile, once, asJSON := a.Text("alias"), a.Bool("approve"), a.Text("pidfile"), a.Bool("once"), a.Bool("json")
 	var agent []string
-	if i := slices.Index(args, "--"); i >= 0 {
-		args, agent = args[:i], args[i+1:]
+	if i := slices.Index(a.args, "--"); i >= 0 {
+		a.args, agent = a.args[:i], a.args[i+1:]
 	}
-	verbs, err := fs.read(args)
+	verbs, err := a.words()
 	if err != nil {
 		return err
 	}

@@ -1,67 +1,70 @@
-// Package cli is how both programs read their command lines, show their options, report errors and print JSON.
+// Package cli is what both programs have in common: the table of all verbs, from which come their options, help,
+// completion and pages, and how errors and JSON are written.
 package cli
 
 import (
 	"encoding/json"
-	"flag"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
-// Words reads the flags, which may stand before, between and behind the words, and returns the words. After
-// -- all are words.
-func Words(fs *flag.FlagSet, args []string) (words []string, err error) {
-	fs.SetOutput(io.Discard) // the caller writes help and errors
-	for {
-		if err := fs.Parse(args); err != nil {
-			return nil, err
-		}
-		rest := fs.Args()
-		if used := len(args) - len(rest); used > 0 && args[used-1] == "--" {
-			return append(words, rest...), nil
-		}
-		if len(rest) == 0 {
-			return words, nil
-		}
-		words, args = append(words, rest[0]), rest[1:]
-	}
+// hinted is an error that knows what to do about it.
+type hinted struct {
+	error
+	hint string
 }
 
-// Options writes a line for each flag.
-func Options(w io.Writer, fs *flag.FlagSet) {
-	before := "\noptions:\n"
-	fs.VisitAll(func(f *flag.Flag) {
-		name, usage := option(f)
-		fmt.Fprintf(w, "%s  %-22s %s\n", before, name, usage)
-		before = ""
-	})
+func (h hinted) Unwrap() error { return h.error }
+
+// WithHint adds to an error what to do about it.
+func WithHint(err error, hint string) error {
+	if err == nil || hint == "" {
+		return err
+	}
+	return hinted{err, hint}
 }
 
-// option gives a flag as one types it, and what it does.
-func option(f *flag.Flag) (name, usage string) {
-	value, usage := flag.UnquoteUsage(f)
-	name = "--" + f.Name
-	if len(f.Name) == 1 {
-		name = "-" + f.Name
-	}
-	alone, ok := f.Value.(interface{ IsBoolFlag() bool })
-	switch {
-	case value == "":
-		return name, usage
-	case ok && alone.IsBoolFlag():
-		return name + "[=" + value + "]", usage
-	}
-	return name + " " + value, usage
+// Failure is an error as it is told: with what to do about it, and the exit status.
+type Failure struct {
+	Message string `json:"error"`
+	Hint    string `json:"hint,omitempty"`
+	Exit    int    `json:"exit"`
 }
 
-// Report writes an error for a person, each line with the name of the program, and a hint if there is one.
-func Report(w io.Writer, err error, hint string) {
-	words := strings.TrimPrefix(err.Error(), "usage: ")
-	if hint != "" {
-		words += "\nhint: " + hint
+// NewFailure takes the hint from the error, if it has one.
+func NewFailure(err error, hint string, exit int) Failure {
+	var h hinted
+	if errors.As(err, &h) {
+		hint = h.hint
+	}
+	return Failure{strings.TrimPrefix(err.Error(), ErrUsage.Error()+": "), hint, exit}
+}
+
+// Report writes an error for a person, each line with the name of the program. With --json among the arguments it is
+// one line of JSON instead.
+func Report(w io.Writer, f Failure, args []string) {
+	if wantsJSON(args) {
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		enc.Encode(f) // nobody is left to tell
+		return
+	}
+	words := f.Message
+	if f.Hint != "" {
+		words += "\nhint: " + strings.ReplaceAll(f.Hint, "\n", "\nhint: ")
 	}
 	fmt.Fprintf(w, "c2c: %s\n", strings.ReplaceAll(words, "\n", "\nc2c: "))
+}
+
+// wantsJSON looks at the arguments themselves: the mistake may stand before --json.
+func wantsJSON(args []string) bool {
+	if i := slices.Index(args, "--"); i >= 0 {
+		args = args[:i]
+	}
+	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
 }
 
 // JSON prints v as people can read it.

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"c2c/cmd/cli"
+)
+
+// help answers c2c help, c2c help <verb> and c2c help <topic>.
+func (a *app) help(words []string) error {
+	switch {
+	case len(words) == 0:
+		cli.Overview(a.stdout)
+		return nil
+	case len(words) > 1:
+		return fmt.Errorf("%w: one verb or topic at most", errUsage)
+	case words[0] == "all":
+		cli.All(a.stdout)
+		return nil
+	}
+	if v, ok := cli.Find(words[0]); ok {
+		v.Help(a.stdout)
+		return nil
+	}
+	if text, ok := cli.Topic(words[0]); ok {
+		fmt.Fprint(a.stdout, text)
+		return nil
+	}
+	return unknownWord(fmt.Errorf("%w: no verb or topic %q", errUsage, words[0]), words[0], cli.TopicNames())
+}
+
+func unknownVerb(name string) error {
+	return unknownWord(fmt.Errorf("%w: no such verb %q", errUsage, name), name, []string{"help"})
+}
+
+// unknownWord adds to an error which verb or other word may have been meant.
+func unknownWord(err error, word string, others []string) error {
+	hint := cli.DidYouMean(word, slices.Concat(cli.VerbNames(), others))
+	if hint != "" {
+		hint += " "
+	}
+	return cli.WithHint(err, hint+"c2c help all lists the verbs")
+}

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Width is how many columns help takes at most.
+const Width = 80
+
+// exits is the exit status of a verb that has no other one.
+const exits = "0 done, 1 failed, 2 usage, more: c2c help exit-codes"
+
+// Overview is the help that fits on a screen: what people do every day, and the names of the rest.
+func Overview(w io.Writer) {
+	fmt.Fprint(w, "usage: c2c <verb> [options] [words]        mail between coding agents\n\n")
+	more := ""
+	for _, g := range table {
+		title := g.Title
+		for _, v := range g.Verbs {
+			if !v.Everyday {
+				more += ", " + v.Name
+				continue
+			}
+			fmt.Fprintf(w, "%-9s %-11s %s\n", title, v.Name, v.Short)
+			title = ""
+		}
+	}
+	fmt.Fprintf(w, "\nAlso: %s\n\n", wrap(strings.TrimPrefix(more, ", "), "      "))
+	fmt.Fprintf(w, "c2c help <verb> tells more, c2c help all shows all verbs.\nTopics: c2c help %s\n", strings.Join(TopicNames(), " | "))
+}
+
+// All is the help with every verb.
+func All(w io.Writer) {
+	fmt.Fprint(w, "usage: c2c <verb> [options] [words]        mail between coding agents\n")
+	for _, g := range table {
+		fmt.Fprintf(w, "\n%s:\n", g.Title)
+		for _, v := range g.Verbs {
+			fmt.Fprintf(w, "  %-13s %s\n", v.Name, v.Short)
+		}
+	}
+}
+
+// wrap breaks a text between its words, and indents all lines but the first.
+func wrap(text, indent string) string {
+	out, column := "", len(indent)
+	for i, word := range strings.Fields(text) {
+		if i > 0 && column+len(word)+1 > Width {
+			out, column = out+"\n"+indent, len(indent)
+		} else if i > 0 {
+			out, column = out+" ", column+1
+		}
+		out, column = out+word, column+len(word)
+	}
+	return out
+}
+
+// Usage is the first line of a verb's help.
+func (v Verb) Usage() string {
+	usage := "c2c " + v.Name
+	if len(v.Options) > 0 {
+		usage += " [options]"
+	}
+	return strings.TrimSpace(usage + " " + v.Args)
+}
+
+// Help writes all that is to be known of a verb.
+func (v Verb) Help(w io.Writer) {
+	fmt.Fprintf(w, "usage: %s\n\n%s\n%s", v.Usage(), v.Does(), fill(v.Long))
+	column := 0
+	for _, o := range v.Options {
+		column = max(column, len(o.Usage())+4)
+	}
+	if column > 0 {
+		fmt.Fprint(w, "\noptions:\n")
+	}
+	for _, o := range v.Options {
+		fmt.Fprintf(w, "  %-*s%s\n", column-2, o.Usage(), wrap(o.Says(), strings.Repeat(" ", column)))
+	}
+	fmt.Fprintf(w, "\nexit status: %s\n\nexample:\n", cmp.Or(v.Exit, exits))
+	for _, e := range v.Shows() {
+		fmt.Fprintf(w, "  %s\n", e)
+	}
+}
+
+// Shows are the examples as they are typed.
+func (v Verb) Shows() (lines []string) {
+	for _, e := range v.Examples {
+		lines = append(lines, fill(e))
+	}
+	return lines
+}
+
+// Does is what a verb does, as a sentence.
+func (v Verb) Does() string { return strings.ToUpper(v.Short[:1]) + v.Short[1:] + "." }
+
+// Usage is an option as one types it.
+func (o Option) Usage() string {
+	name := typed(o.Name)
+	if o.Also != "" {
+		name += ", " + typed(o.Also)
+	}
+	switch {
+	case o.Optional:
+		return name + " [" + o.Value + "]"
+	case o.Value != "":
+		return name + " " + o.Value
+	}
+	return name
+}
+
+// Says is what an option does, and what holds without it.
+func (o Option) Says() string {
+	if o.Default == "" {
+		return fill(o.Short)
+	}
+	return fill(o.Short) + "; " + o.Default
+}

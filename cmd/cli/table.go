@@ -1,0 +1,98 @@
+package cli
+
+// The verbs that people and agents use every day. {client} and its like are explained at Verb.
+
+var writing = []Verb{
+	{Name: "send", Everyday: true, Args: "<alias> [text | -]", First: "alias", Short: "send a message",
+		Long: "It is on disk when the command ends, and waits until its session is there.\n" +
+			"With - the text comes from standard input.\n",
+		Options: []Option{
+			{Name: "F", Value: "file", Takes: "file", Short: "read the text from this file"},
+			asSession, kind, urgent, blocking, fail, deferrable, ephemeral,
+			{Name: "id", Value: "id", Short: "an id of your own: sending it again does no harm"},
+			{Name: "reply-to", Value: "id", Short: "the message that this one answers"},
+			asJSON,
+		},
+		Examples: []string{"c2c send amber 'The build is green again.'"}},
+	{Name: "send-all", Args: "[text | -]", Short: "send a message to every other session",
+		Options: []Option{
+			{Name: "F", Value: "file", Takes: "file", Short: "read the text from this file"},
+			asSession, kind, urgent, blocking, fail, deferrable, ephemeral, asJSON,
+		},
+		Examples: []string{"c2c send-all 'main is frozen'"}},
+}
+
+// What send and send-all say of a message.
+var (
+	kind       = Option{Name: "kind", Value: "word", Takes: "message question task review status ack", Short: "message, question, task, review, status or ack"}
+	urgent     = Option{Name: "urgent", Short: "mark the message as urgent"}
+	blocking   = Option{Name: "blocking", Short: "mark the message as blocking the sender"}
+	fail       = Option{Name: "fail", Short: "mark the message as the report of a failure"}
+	deferrable = Option{Name: "deferrable", Short: "wake nobody; it is read at the next chance"}
+	ephemeral  = Option{Name: "ephemeral", Short: "do not archive it once it was read"}
+)
+
+var reading = []Verb{
+	{Name: "poll-inbox", Everyday: true, Short: "take the waiting messages",
+		Options: []Option{
+			{Name: "wait", Value: "duration", Optional: true, Short: "wait for mail, for so long or for ever"},
+			{Name: "check", Short: "print nothing, or --json: exit 0 if mail waits, else 3"},
+			{Name: "peek", Short: "leave the messages where they are"},
+			asSession, asJSON,
+		},
+		Examples: []string{"c2c poll-inbox --wait 5m"}},
+	{Name: "peek-inbox", Short: "show the waiting messages and leave them",
+		Options: []Option{asSession, asJSON}, Examples: []string{"c2c peek-inbox --json"}},
+	{Name: "history", Everyday: true, Short: "show what was handed over, newest first",
+		Options: []Option{limit, asSession, asJSON}, Examples: []string{"c2c history --limit 5"}},
+	{Name: "status", Everyday: true, Args: "<message-id>", Short: "tell what became of a message",
+		Options: []Option{asJSON}, Examples: []string{"c2c status 099a8057"}},
+	{Name: "dead-letter", Short: "show the dead letters, oldest first",
+		Options: []Option{limit, asJSON}, Examples: []string{"c2c dead-letter --limit 5"}},
+}
+
+var sessions = []Verb{
+	{Name: "start", C2cd: true, Everyday: true, Args: "<client> [-- arguments of the client]", First: "client", Short: "run a client as a session with a name",
+		Long: `The mailbox of that name is the same each time.
+
+With --full-delivery short mail itself is typed into an empty prompt, while no
+MCP server of c2c runs in the client. The client takes a peer's words for yours
+then: SECURITY.md tells what is done about that.
+`,
+		Options: []Option{
+			{Name: "alias", Value: "name", Takes: "alias", Short: "the session's name; without it, one is made up"},
+			{Name: "channel", Short: "load c2c as a development channel; the client asks"},
+			{Name: "full-delivery", Short: "type short mail itself; needs --alias"},
+			{Name: "unattended", Short: "refused: call c2c register --unattended in it"},
+		},
+		Exit:     "once the client runs, its own; else 1 failed, 2 usage",
+		Examples: []string{"c2c start --alias amber {client} -- --resume"}},
+	{Name: "list", Everyday: true, Short: "list the sessions", Options: []Option{asJSON}, Examples: []string{"c2c list"}},
+	{Name: "whoami", Everyday: true, Short: "tell which session this is",
+		Options: []Option{asSession, asJSON}, Examples: []string{"c2c whoami"}},
+	{Name: "register", Everyday: true, Args: "[alias]", Short: "give this session an alias",
+		Options: []Option{
+			{Name: "role", Value: "words", Short: "what it does, in a few words"},
+			{Name: "unattended", Short: "wake it without a terminal, too; =false ends that"},
+			asSession, asJSON,
+		},
+		Examples: []string{"c2c register amber"}},
+	{Name: "dnd", Everyday: true, Args: "[on | off]", First: "on off", Short: "do not disturb: mail waits and wakes nobody",
+		Long:    "The next turn of the session shows the mail.\n",
+		Options: []Option{asSession, asJSON}, Examples: []string{"c2c dnd on"}},
+}
+
+var keeping = []Verb{
+	{Name: "sweep", Short: "turn the mail of long gone sessions into dead letters",
+		Options: []Option{
+			{Name: "grace", Value: "duration", Default: "168h", Short: "leave sessions that were used within this time"},
+			dryRun, asJSON,
+		},
+		Examples: []string{"c2c sweep --grace 168h"}},
+	{Name: "prune", Short: "remove old archives, and what gone sessions left",
+		Options: []Option{
+			{Name: "older", Value: "age", Short: "remove what is older: 90d, 2160h"},
+			dryRun, asJSON,
+		},
+		Examples: []string{"c2c prune --older 90d --dry-run"}},
+}

@@ -1,0 +1,109 @@
+package cli
+
+// The verbs that set c2c up, and those that clients and scripts call.
+
+var setup = []Verb{
+	{Name: "install", C2cd: true, Everyday: true, Args: "[client]", First: "client", Short: "set up the clients found here, or one",
+		Long: `Puts c2c's hooks and MCP server into the client's configuration. Without a
+client: every one found here. It knows
+{clients}.
+For any other client, --print mcp prints what its configuration needs.
+`,
+		Options: []Option{
+			{Name: "global", Short: "the server for all projects, not for this one alone"},
+			{Name: "project", Short: "all of it for this project alone, if the client can"},
+			{Name: "install-global-plugin", Short: "with --project: the plugin is for all"},
+			{Name: "print", Value: "what", Takes: "mcp", Short: "mcp: print the MCP server to paste, no change"},
+			{Name: "channel", Short: "also tell how to start a client with c2c as a channel"},
+			dryRun,
+		},
+		Examples: []string{"c2c install --dry-run {client}"}},
+	{Name: "uninstall", C2cd: true, Args: "[client]", First: "client", Short: "take the changes of install back",
+		Long: `Takes out of the client's configuration what c2c install has put there, also in
+other projects. Mail stays. Without a client: every one that it knows, which are
+{clients}.
+A damaged file stays as it is. The rest is undone, and the exit status is 1.
+`,
+		Options:  []Option{dryRun},
+		Examples: []string{"c2c uninstall --dry-run {client}"}},
+	{Name: "doctor", C2cd: true, Everyday: true, Short: "check the root and the installed clients",
+		Long: `Shows every setting with its source, what is installed, and the sessions that
+could not be woken. With a problem it exits 1, with warnings alone 0.
+`,
+		Options: []Option{
+			{Name: "roundtrip", Short: "also send a message to itself, by hook and server"},
+			asJSON,
+		},
+		Examples: []string{"c2c doctor --roundtrip"}},
+	{Name: "completion", Args: "bash | zsh | fish", First: "bash zsh fish", Short: "print a completion script",
+		Examples: []string{"source <(c2c completion bash)"}},
+	{Name: "version", Short: "print the version", Examples: []string{"c2c version"}},
+}
+
+var inside = []Verb{
+	{Name: "hook", Short: "answer a client's hook event on stdin",
+		Options:  []Option{{Name: "client", Value: "client", Default: "", Takes: "client", Short: "whose hook it is, if not {client}'s"}},
+		Exit:     "0; 2 has the client read standard error",
+		Examples: []string{"c2c hook --client {client} < event.json"}},
+	{Name: "mcp", C2cd: true, Short: "the MCP server that a client starts",
+		Long: `On standard input and output, until the input ends. Clients start it; c2c
+install tells them how.
+`,
+		Options:  []Option{{Name: "plugin", Short: "be silent where c2c install has set up the same client"}},
+		Examples: []string{"c2c mcp < requests.jsonl"}},
+	{Name: "plugin", C2cd: true, Args: "<client>", First: "client", Short: "the other end of a plugin that a client runs",
+		Long:     "On standard input and output, until the input ends. The plugin starts it.\n",
+		Options:  []Option{{Name: "process", Value: "id", Short: "the client's process; without it, the parent's"}},
+		Examples: []string{"c2c plugin {client} < lines.jsonl"}},
+	{Name: "wake", C2cd: true, Args: "<verb>", First: "start stop restart run status attach detach", Short: "wake sessions from outside: a daemon, tmux, screen",
+		Long: `Wakes sessions that have no MCP server of their own to do it: those that a
+daemon of their client serves, and clients in tmux or screen that you attach.
+A session's own MCP server has priority. While a session works it needs no
+daemon.
+
+  start, stop, restart   the daemon of this root
+  run                    the same, in front
+  status                 whether it runs, and the sessions that are attached or
+                         woken by their client's daemon, each with its last
+                         ring; c2c list shows all sessions
+  attach, detach         let c2c type into the pane that this runs in, when the
+                         client there is idle and its prompt is empty
+`,
+		Options: []Option{
+			{Name: "min-inject-gap", Value: "duration", Default: "15s", Short: "between two rings for a message, doubling"},
+			asSession, asJSON,
+		},
+		Examples: []string{"c2c wake start"}},
+	{Name: "wire-daemon", C2cd: true, Args: "<verb> [-- command of the agent]", First: "start stop restart run status list", Short: "carry mail to an agent that speaks Wire",
+		Long: `Carries the mail of a session to an agent that speaks the Wire protocol: the
+older client of Python, "{wire}". The npm client of that name does not
+speak it. The agent is tried at the start, and started in this directory when
+there is mail. Mail waits until its model has answered; what fails is tried
+again, later and later. It was tested against the agent's documentation and its
+npm client, not with the agent.
+
+  start, stop, restart   the daemon of the session --alias
+  run                    the same, in front; with --once until the mail is read
+  status                 what it and its agent do
+  list                   all of this root
+`,
+		Options: []Option{
+			{Name: "alias", Value: "name", Takes: "alias", Short: "the session's name, the same mailbox each time"},
+			{Name: "approve", Short: "approve what the agent asks for; else it is rejected"},
+			{Name: "pidfile", Value: "file", Takes: "file", Short: "start, run: write the process id to this new file, too"},
+			{Name: "once", Short: "run: give it what waits, and end"},
+			asJSON,
+		},
+		Examples: []string{"c2c wire-daemon start --alias amber"}},
+	{Name: "inject", C2cd: true, Args: "<alias> [text | -]", First: "alias", Short: "write into an ended session's history (experimental)",
+		Long: `Writes a message into the history of a session that does not run, where its
+client shows it when the session is resumed. It is no mail: it has no status,
+and is not in c2c history. The file is the client's own; another version may not
+show it. A session that runs is refused: c2c send reaches it.
+`,
+		Options: []Option{
+			{Name: "method", Value: "way", Takes: "history", Short: "how: history is the only one"},
+			asSession,
+		},
+		Examples: []string{"c2c inject --method history --from birch amber 'The build is green again.'"}},
+}

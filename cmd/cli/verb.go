@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"strings"
+
+	"c2c/broker"
+	"c2c/broker/client"
+)
+
+// Verb is one command, of c2c or of c2cd. A new one is a row in the table of its group, a line in the list of its
+// program (cmd/c2c/commands.go, cmd/c2cd/main.go), and a file with what it does.
+//
+// In its texts {client} stands for the name of a client, {clients} for all, and {wire} for the agent that speaks Wire.
+type Verb struct {
+	Name     string
+	Everyday bool   // the short help says what it does
+	C2cd     bool   // the program c2cd has it
+	Args     string // the words behind it, as help shows them; "" for none
+	First    string // what the first word may be, for completion: alias, client, file, verb, or the words themselves
+	Short    string // what it does, in a few words
+	Long     string // more, in lines of at most 80 columns, each with its end
+	Options  []Option
+	Exit     string // its exit status, where that is another one than that of the others
+	Examples []string
+}
+
+// Option is one option of a verb. One letter has one dash: -F.
+type Option struct {
+	Name     string
+	Also     string // another name of it
+	Value    string // what stands behind it; "" for nothing
+	Optional bool   // the value may be missing; then it stands behind =, or is the next word of a verb without words
+	Default  string
+	Takes    string // what the value may be, for completion, as in Verb.First
+	Short    string
+}
+
+// The options that several verbs have.
+var (
+	asJSON    = Option{Name: "json", Short: "print JSON, errors too"}
+	asSession = Option{Name: "session-id", Also: "from", Value: "session", Takes: "alias", Short: "act for this session or alias, if not this one"}
+	dryRun    = Option{Name: "dry-run", Short: "show what would change, and change nothing"}
+	limit     = Option{Name: "limit", Value: "number", Default: "50", Short: "at most so many, 0 for all"}
+)
+
+// Group is a heading of the help and its verbs.
+type Group struct {
+	Title string
+	Verbs []Verb
+}
+
+// table has all verbs, in the order in which help shows them.
+var table = [...]Group{
+	{"Write", writing}, {"Read", reading}, {"Sessions", sessions}, {"Set up", setup}, {"Keep", keeping}, {"For clients", inside},
+}
+
+// Verbs are all verbs.
+func Verbs() (all []Verb) {
+	for _, g := range table {
+		all = append(all, g.Verbs...)
+	}
+	return all
+}
+
+// VerbNames are their names.
+func VerbNames() (names []string) {
+	for _, v := range Verbs() {
+		names = append(names, v.Name)
+	}
+	return names
+}
+
+// Find gives a verb by its name. It makes no list: every hook begins here.
+func Find(name string) (Verb, bool) {
+	for i := range table {
+		for j := range table[i].Verbs {
+			if table[i].Verbs[j].Name == name {
+				return table[i].Verbs[j], true
+			}
+		}
+	}
+	return Verb{}, false
+}
+
+// typed is an option as one types it.
+func typed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}
+
+func (v Verb) option(typedAs string) (Option, bool) {
+	for _, o := range v.Options {
+		if typed(o.Name) == typedAs || o.Also != "" && typed(o.Also) == typedAs {
+			return o, true
+		}
+	}
+	return Option{}, false
+}
+
+// fill puts the clients' names into a text.
+func fill(text string) string {
+	if !strings.Contains(text, "{") {
+		return text
+	}
+	names := client.Names()
+	return strings.NewReplacer("{client}", names[0], "{clients}", strings.Join(names, ", "), "{wire}", strings.Join(client.Wire(), " ")).Replace(text)
+}
+
+// DidYouMean is the hint for a word that is none of these, or "" when none is like it.
+func DidYouMean(word string, words []string) string {
+	near := broker.Closest(word, words)
+	if len(near) == 0 {
+		return ""
+	}
+	return "did you mean " + near[0] + "?"
+}
