@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -97,32 +96,6 @@ func TestABrokenRegistryIsReportedAndKept(t *testing.T) {
 		}
 	}
 	t.Errorf("the broken registry is gone; there are %q", kept)
-}
-
-func TestCompletionIsAScript(t *testing.T) {
-	script, _, _ := run(t, scratch(t), "", "completion", "bash")
-	cmd := exec.Command("bash", "-c", script+`COMP_WORDS=(c2c pee); COMP_CWORD=1; _c2c; echo "${COMPREPLY[@]}"`)
-	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "peek-inbox\n" {
-		t.Errorf("completed to %q, %v", out, err)
-	}
-}
-
-// An alias that somebody wrote into the registry is no command for the shell of who presses Tab.
-func TestCompletionRunsNoAlias(t *testing.T) {
-	script, _, _ := run(t, scratch(t), "", "completion", "bash")
-	dir := t.TempDir()
-	hostile := "#!/bin/sh\necho ALIAS STATE\necho 'amber alive'\necho '$(touch${IFS}" + dir + "/ran) alive'\n"
-	if err := os.WriteFile(filepath.Join(dir, "c2c"), []byte(hostile), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("bash", "-c", script+`COMP_WORDS=(c2c send ""); COMP_CWORD=2; _c2c; echo "${COMPREPLY[@]}"`)
-	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
-	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "amber\n" {
-		t.Errorf("completed to %q, %v", out, err)
-	}
-	if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
-		t.Error("the alias was run")
-	}
 }
 
 func TestMailIsReadOnce(t *testing.T) {

@@ -2,45 +2,66 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 
+	"c2c/broker"
 	"c2c/cmd/cli"
+	"c2c/inbox"
 )
 
-// completion prints a script that completes the commands and, behind send, the aliases.
+// completion prints the script of a shell.
 func completion(c *call, _ *cli.Flags) action {
 	return func(context.Context) error {
-		// A registry that others wrote may have any alias: the shell must not run a part of one.
-		const list = `c2c list 2>/dev/null | sed -n '1d; s/^\([A-Za-z0-9_][A-Za-z0-9._-]*\) .*/\1/p'`
-		const aliases = "$(" + list + ")"
-		words := strings.Join(cli.VerbNames(), " ")
-		switch strings.Join(c.words, " ") {
-		case "bash":
-			fmt.Fprintf(c.stdout, `_c2c() {
-	local words
-	case $COMP_CWORD:${COMP_WORDS[1]} in
-	1:*) words='%s' ;;
-	2:send) words="%s" ;;
-	esac
-	COMPREPLY=($(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}"))
-}
-complete -o default -F _c2c c2c
-`, words, aliases)
-		case "zsh":
-			fmt.Fprintf(c.stdout, `#compdef c2c
-case $CURRENT:$words[2] in
-2:*) compadd -- %s ;;
-3:send) compadd -- %s ;;
-*) _files ;;
-esac
-`, words, aliases)
-		case "fish":
-			fmt.Fprintf(c.stdout, "complete -c c2c -n __fish_use_subcommand -f -a '%s'\n"+
-				"complete -c c2c -n '__fish_seen_subcommand_from send' -f -a \"(%s)\"\n", words, strings.ReplaceAll(list, `\`, `\\`))
-		default:
+		script, ok := cli.CompletionScript(strings.Join(c.words, " "))
+		if !ok {
 			return fmt.Errorf("%w: for which shell? bash, zsh or fish", errUsage)
 		}
+		fmt.Fprint(c.stdout, script)
 		return nil
 	}
+}
+
+// completeVerb is what these scripts call at each Tab.
+const completeVerb = "__complete"
+
+// complete answers it. What goes wrong is not told: it would stand in the line that is being typed.
+func (a *app) complete(ctx context.Context, words []string) {
+	choices, files := cli.Complete(words, func() []cli.Choice { return a.sessions(ctx) })
+	fmt.Fprint(a.stdout, cli.Lines(choices, files))
+}
+
+// sessions are those that an alias may name. Others may have written the registry, and a shell is to see nothing that
+// means something to it: so what is no alias is left out.
+func (a *app) sessions(ctx context.Context) (choices []cli.Choice) {
+	b, err := a.openThere()
+	if err != nil || b == nil {
+		return nil
+	}
+	defer b.Close()
+	all, err := b.Sessions(ctx)
+	if err != nil {
+		return nil
+	}
+	for _, s := range all {
+		if inbox.CheckAlias(s.Alias) == nil {
+			choices = append(choices, cli.Choice{Word: s.Alias, Says: inbox.Visible(strings.TrimSpace(s.Client+" "+string(s.State)), "")})
+		}
+	}
+	return choices
+}
+
+// openThere opens the root if it is there; nil when it is not.
+func (a *app) openThere() (*broker.Broker, error) {
+	root, _, err := broker.FindRoot(a.getenv, a.cwd)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return a.open()
 }

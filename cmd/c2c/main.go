@@ -87,6 +87,10 @@ func (a *app) main(ctx context.Context, args []string) int {
 		return a.report(args, errors.Join(a.help(args[1:]), a.flush()))
 	case "--version":
 		name = "version"
+	case completeVerb:
+		a.complete(ctx, args[1:])
+		a.flush() // the shell offers nothing if this fails
+		return exitDone
 	}
 	verb, known := cli.Find(name)
 	if !known {

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"c2c/broker/client"
+)
+
+// Choice is a word that may stand where the cursor is, and what it means.
+type Choice struct{ Word, Says string }
+
+// Complete gives what the last word may become. The words are those behind c2c. files says that the shell is to offer
+// files. sessions is called when an alias may stand there.
+func Complete(words []string, sessions func() []Choice) (choices []Choice, files bool) {
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	words = joined(words)
+	last := words[len(words)-1]
+	what, before := places(words)
+	switch what {
+	case "file":
+		return nil, true
+	case "verb":
+		for _, v := range Verbs() {
+			choices = append(choices, Choice{v.Name, v.Short})
+		}
+		choices = append(choices, Choice{"help", "tell more of a verb"})
+	case "topic":
+		choices, _ = Complete([]string{""}, sessions)
+		for _, name := range TopicNames() {
+			choices = append(choices, Choice{name, "a topic"})
+		}
+		choices = append(choices, Choice{"all", "all verbs"})
+	case "option":
+		v, _ := Find(words[0])
+		for _, o := range v.Options {
+			choices = append(choices, Choice{typed(o.Name), o.Says()})
+			if o.Also != "" {
+				choices = append(choices, Choice{typed(o.Also), o.Says()})
+			}
+		}
+		choices = append(choices, Choice{"--help", "tell more of it"})
+	case "alias":
+		choices = sessions()
+	case "client":
+		for _, p := range client.All() {
+			choices = append(choices, Choice{Word: p.Name})
+		}
+	default:
+		for _, word := range strings.Fields(what) {
+			choices = append(choices, Choice{Word: word})
+		}
+	}
+	for i := range choices {
+		choices[i].Word = before + choices[i].Word
+	}
+	return slices.DeleteFunc(choices, func(c Choice) bool { return !strings.HasPrefix(c.Word, last) }), false
+}
+
+// joined undoes what bash does to --option=value: it makes three words of it.
+func joined(words []string) (out []string) {
+	for i, word := range words {
+		n := len(out)
+		switch {
+		case word == "=" && n > 0 && strings.HasPrefix(out[n-1], "--") && i == len(words)-1:
+			out = append(out, "")
+		case word == "=" && n > 0 && strings.HasPrefix(out[n-1], "--"):
+		default:
+			out = append(out, word)
+		}
+	}
+	return out
+}
+
+// places says what the last word may be: one of the words of Verb.First, verb, topic or option. before is what of that
+// word stands already.
+func places(words []string) (what, before string) {
+	last, rest := words[len(words)-1], words[:len(words)-1]
+	if len(rest) == 0 {
+		return "verb", ""
+	}
+	v, known := Find(rest[0])
+	switch {
+	case rest[0] == "help" && len(rest) == 1:
+		return "topic", ""
+	case !known:
+		return "", ""
+	}
+	taken := 0 // words that stand before it
+	for i := 1; i < len(rest); i++ {
+		word := rest[i]
+		o, isOption := v.option(word)
+		switch {
+		case word == "--":
+			return "file", ""
+		case isOption && o.Value != "" && !o.Optional && i == len(rest)-1:
+			return o.Takes, ""
+		case isOption && o.Value != "" && !o.Optional:
+			i++
+		case !strings.HasPrefix(word, "-") || word == "-":
+			taken++
+		}
+	}
+	if name, _, has := strings.Cut(last, "="); has && strings.HasPrefix(last, "--") {
+		o, _ := v.option(name)
+		return o.Takes, name + "="
+	}
+	switch {
+	case strings.HasPrefix(last, "-"):
+		return "option", ""
+	case taken == 0:
+		return v.First, ""
+	}
+	return "", ""
+}
