@@ -39,7 +39,7 @@ func CheckAlias(s string) error {
 		return fmt.Errorf("alias %q is reserved for a person", s)
 	}
 	switch fold(s) {
-	case "c2c", "c2c-system", "broker": // senders of c2c's own messages
+	case "c2c", SystemAlias, "broker": // senders of c2c's own messages
 		return fmt.Errorf("alias %q is reserved", s)
 	}
 	return nil

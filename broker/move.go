@@ -153,6 +153,9 @@ func (b *Broker) moveMail(ctx context.Context, from, to string) error {
 		if derr := b.addDead(ctx, from, refused...); derr != nil {
 			return 0, errors.Join(err, derr)
 		}
+		if rows, rerr := b.readRegistry(); rerr == nil { // not rows, which may lock the registry
+			b.tellDead(ctx, rows, refused...)
+		}
 		return n, err
 	})
 }
@@ -202,7 +205,7 @@ func (b *Broker) emptyMailbox(ctx context.Context, sid string, put func([]inbox.
 func emptySome(ctx context.Context, box *inbox.Mailbox, put func([]inbox.Message) (n int, err error)) (more bool, err error) {
 	brief, cancel := context.WithTimeout(ctx, moveWait)
 	defer cancel()
-	lease, err := box.Lease(brief, mover, moveBytes)
+	lease, err := box.LeaseAll(brief, mover, moveBytes)
 	if err != nil {
 		return false, err
 	}

@@ -33,7 +33,16 @@ func (b *Broker) Ringing(sid string) (*filelock.Lock, error) {
 
 // BorrowRinging takes the right to ring a session, if no other process has it.
 func (b *Broker) BorrowRinging(sid string) (release func() error, ok bool, err error) {
-	lock, err := b.Ringing(sid)
+	return try(b.Ringing(sid))
+}
+
+// Keeping opens the right to act on what messages are owed, and does not take it.
+func (b *Broker) Keeping() (*filelock.Lock, error) { return filelock.Open(b.root, KeeperLock) }
+
+// tryKeeping takes that right, if no other process has it.
+func (b *Broker) tryKeeping() (release func() error, ok bool, err error) { return try(b.Keeping()) }
+
+func try(lock *filelock.Lock, err error) (release func() error, ok bool, _ error) {
 	if err != nil {
 		return nil, false, err
 	}

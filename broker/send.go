@@ -50,6 +50,9 @@ func (b *Broker) Send(ctx context.Context, from Session, m inbox.Message) (Recei
 		return Receipt{}, err
 	}
 	to := b.receiver(rows, m.To)
+	if to == nil && fold(m.To) == SystemAlias {
+		return Receipt{}, fmt.Errorf("%q is c2c itself, and reads no mail: there is nothing to answer", SystemAlias)
+	}
 	if to == nil {
 		return Receipt{}, &UnknownAliasError{Alias: m.To, Closest: closest(rows, m.To)}
 	}
@@ -62,9 +65,13 @@ func (b *Broker) Send(ctx context.Context, from Session, m inbox.Message) (Recei
 	return b.deliver(ctx, from, to, m)
 }
 
+// check refuses what nobody can send.
 func check(from Session, m inbox.Message) error {
 	if from.ID == "" || from.Alias == "" {
 		return fmt.Errorf("send: %w: the sender has no alias", ErrNoSession)
+	}
+	if fold(from.Alias) == SystemAlias {
+		return fmt.Errorf("send: %q is c2c itself: choose another alias with c2c register", from.Alias)
 	}
 	if m.ID != "" {
 		if err := CheckID(m.ID); err != nil {
@@ -103,7 +110,7 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, m inbox.Mess
 		return Receipt{}, err
 	}
 	r := Receipt{Queued: true, From: from.Alias, To: to.alias(), Recipient: b.state(to)}
-	m.From, m.To = from.Alias, to.alias()
+	m.From, m.To, m.ToAbsent = from.Alias, to.alias(), r.Recipient == Absent
 	if m.ID != "" {
 		m.FromSession = from.ID
 	}
@@ -133,6 +140,9 @@ func (b *Broker) SendAll(ctx context.Context, from Session, m inbox.Message, exc
 	rows, err := b.rows(ctx)
 	if err != nil {
 		return nil, nil, err
+	}
+	if m.TellAfter == 0 {
+		m.TellAfter = -1 // nobody wants to hear of each of many
 	}
 	var sent []Receipt
 	var skipped []Skipped

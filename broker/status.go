@@ -22,19 +22,25 @@ const (
 	Handed = inbox.Handed
 	Read   = inbox.Read
 	Dead   = "dead" // its session was swept
+	// Expired is a state too: it was not read in time, and is a dead letter.
 )
 
 // MessageStatus is what the disk proves about a message.
 type MessageStatus struct {
 	ID        string          `json:"message_id"`
-	State     string          `json:"state"`        // Queued, Rung, Handed, Read or Dead
+	State     string          `json:"state"`        // Queued, Rung, Handed, Read, Dead or Expired
 	At        time.Time       `json:"at"`           // when it came into that state; UTC
 	By        string          `json:"by,omitempty"` // the reader, or the method that rang
 	SessionID string          `json:"session_id"`   // whose mailbox it is in
 	From      string          `json:"from_alias"`
 	To        string          `json:"to_alias"`
 	LastRing  wake.Ring       `json:"last_ring,omitzero"` // of its session since it was sent, while it waits
-	Others    []MessageStatus `json:"others,omitempty"`   // further messages with this id: several senders, or several receivers
+	Reason    string          `json:"reason,omitempty"`   // why no mailbox takes it
+	Told      []Told          `json:"told,omitempty"`     // what its sender was told of it
+	ExpiresAt time.Time       `json:"expires_at,omitzero"`
+	NotBefore time.Time       `json:"not_before,omitzero"` // it is not handed over before
+	Held      bool            `json:"held,omitempty"`      // until a person lets the conversation go on
+	Others    []MessageStatus `json:"others,omitempty"`    // further messages with this id: several senders, or several receivers
 }
 
 // Status finds a message by what MessageID takes for its id, or several when senders have chosen that id. ErrNoMessage
@@ -72,7 +78,7 @@ func (b *Broker) statuses(ctx context.Context, id string) (all []MessageStatus, 
 			unread = append(unread, err)
 		}
 		for _, st := range found {
-			all = append(all, b.status(id, sid, st))
+			all = append(all, b.owed(ctx, st.Message, b.status(id, sid, st)))
 		}
 		if len(found) == 1 && found[0].Message.FromSession == "" {
 			return all, nil // nobody chose this id, so nobody else has it
@@ -84,14 +90,40 @@ func (b *Broker) statuses(ctx context.Context, id string) (all []MessageStatus, 
 	}
 	for _, d := range dead {
 		if d.Message.ID == id {
-			all = append(all, MessageStatus{ID: id, State: Dead, At: inbox.FromSeconds(d.DeletedAt).UTC(), SessionID: d.SessionID,
-				From: d.Message.From, To: d.Message.To})
+			all = append(all, b.deadStatus(ctx, id, d))
 		}
 	}
 	if len(all) == 0 && len(unread) > 0 {
 		return nil, fmt.Errorf("find message %q: %w", id, errors.Join(unread...))
 	}
 	return all, nil
+}
+
+func (b *Broker) deadStatus(ctx context.Context, id string, d DeadLetter) MessageStatus {
+	st := MessageStatus{ID: id, State: Dead, At: inbox.FromSeconds(d.DeletedAt).UTC(), SessionID: d.SessionID,
+		From: d.Message.From, To: d.Message.To, Reason: d.Reason}
+	if d.Reason == Expired {
+		st.State, st.Reason = Expired, ""
+	}
+	return b.owed(ctx, d.Message, st)
+}
+
+// owed adds to a status what the message is owed, and what its sender was told.
+func (b *Broker) owed(ctx context.Context, m inbox.Message, st MessageStatus) MessageStatus {
+	if m.ExpiresAt != 0 {
+		st.ExpiresAt = inbox.FromSeconds(m.ExpiresAt).UTC()
+	}
+	if now := inbox.Seconds(b.now()); m.NotBefore > now && st.State != Read {
+		st.NotBefore = inbox.FromSeconds(m.NotBefore).UTC()
+	}
+	rows, err := b.rows(ctx)
+	if err == nil && m.From != SystemAlias {
+		st.Told, err = b.told(ctx, rows, m)
+	}
+	if err != nil {
+		b.log.Warn("what the sender was told is not known", "message_id", m.ID, "err", err)
+	}
+	return st
 }
 
 func (b *Broker) status(id, sid string, found inbox.Found) MessageStatus {

@@ -97,6 +97,7 @@ func (b *Broker) sweepMailbox(ctx context.Context, sid string) (n int, err error
 			if err := b.addDead(ctx, sid, dead...); err != nil {
 				return 0, err
 			}
+			b.tellDead(ctx, rows, dead...)
 			n += len(messages)
 			return len(messages), nil
 		})

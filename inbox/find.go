@@ -39,6 +39,20 @@ func (m *Mailbox) Find(ctx context.Context, id string) ([]Found, error) {
 	return m.find(map[string]bool{id: true}, func(st Found) bool { return !st.Message.chosen() })
 }
 
+// FindAll is Find for ids that a sender has chosen.
+func (m *Mailbox) FindAll(ctx context.Context, ids ...string) ([]Found, error) {
+	lk, err := m.lockToRead(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer lk.Release()
+	set := map[string]bool{}
+	for _, id := range ids {
+		set[id] = true
+	}
+	return m.find(set, nil)
+}
+
 // find gives the states of all messages with these ids. It reads no older file of the archive once it has found a
 // state that is enough; with nil it reads all. It looks at what waits first, so it may find a message twice that is
 // archived meanwhile: that one is read. The caller holds the lock.
@@ -152,6 +166,15 @@ func (m *Mailbox) Peek(ctx context.Context) ([]Message, error) {
 
 // Head is Peek for the oldest messages: it reads no further file once it has enough bytes.
 func (m *Mailbox) Head(ctx context.Context, enough int64) ([]Message, error) {
+	return m.head(ctx, enough, false)
+}
+
+// PeekAll is Peek with what is not handed over now: it has expired, or its time has not come, or it is held.
+func (m *Mailbox) PeekAll(ctx context.Context) ([]Message, error) {
+	return m.head(ctx, math.MaxInt64, true)
+}
+
+func (m *Mailbox) head(ctx context.Context, enough int64, all bool) ([]Message, error) {
 	if some, err := m.Waiting(); err != nil || !some {
 		return nil, err
 	}
@@ -163,7 +186,7 @@ func (m *Mailbox) Head(ctx context.Context, enough int64) ([]Message, error) {
 	var msgs []Message
 	seen := map[key]bool{} // what a crash left in two places is offered once
 	err = m.eachWaiting(nil, enough, func(msg Message, holder *mailFile) {
-		if k := msg.key(); holder == nil && (!seen[k] || msg.legacy()) {
+		if k := msg.key(); holder == nil && (all || !m.hides(msg)) && (!seen[k] || msg.legacy()) {
 			seen[k] = true
 			msgs = append(msgs, msg)
 		}
@@ -213,7 +236,7 @@ func (m *Mailbox) eachLeased(dir *atomicfile.Dir, holds func([]byte) bool, enoug
 		}
 		holder := mf
 		if free && !mf.done { // one that is done may be long, and must not hide what comes behind it
-			holder, size = nil, size+sizeOf(mf.msgs)
+			holder, size = nil, size+m.sizeOf(mf.msgs)
 		}
 		for _, msg := range mf.msgs {
 			f(msg, holder)

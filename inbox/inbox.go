@@ -75,6 +75,8 @@ type Config struct {
 	Limits Limits           // only tests set them
 	Now    func() time.Time // nil: time.Now
 	Log    *slog.Logger     // nil: nothing is logged
+	// Held says whether a message that was held when it was sent is still held. Nil: none is.
+	Held func(Message) bool
 }
 
 // Mailbox is the mail of one session.
@@ -84,6 +86,7 @@ type Mailbox struct {
 	limits Limits
 	now    func() time.Time
 	log    *slog.Logger
+	held   func(Message) bool
 }
 
 // Open names a mailbox. It does not touch the disk.
@@ -91,7 +94,7 @@ func Open(root *atomicfile.Dir, sid string, cfg Config) (*Mailbox, error) {
 	if err := CheckName("session id", sid); err != nil {
 		return nil, err
 	}
-	m := &Mailbox{root: root, sid: sid, limits: cfg.Limits.withDefaults(), now: cfg.Now, log: cfg.Log}
+	m := &Mailbox{root: root, sid: sid, limits: cfg.Limits.withDefaults(), now: cfg.Now, log: cfg.Log, held: cfg.Held}
 	if m.now == nil {
 		m.now = time.Now
 	}

@@ -22,6 +22,7 @@ type Lease struct {
 	dir   *atomicfile.Dir
 	files []*mailFile // locked
 	size  int64       // bytes of the bodies
+	all   bool        // see LeaseAll
 }
 
 // Lease hands over what waits, oldest first, and what a dead holder had before
@@ -29,10 +30,19 @@ type Lease struct {
 // reader in the archive. It needs no space on the disk. The messages are offered
 // again unless Ack follows.
 func (m *Mailbox) Lease(ctx context.Context, by string, enough int64) (*Lease, error) {
+	return m.lease(ctx, by, enough, false)
+}
+
+// LeaseAll is Lease for who moves mail: it takes also what is not handed over now, see PeekAll.
+func (m *Mailbox) LeaseAll(ctx context.Context, by string, enough int64) (*Lease, error) {
+	return m.lease(ctx, by, enough, true)
+}
+
+func (m *Mailbox) lease(ctx context.Context, by string, enough int64, all bool) (*Lease, error) {
 	if err := CheckName("reader name", by); err != nil {
 		return nil, err
 	}
-	l := &Lease{box: m}
+	l := &Lease{box: m, all: all}
 	if some, err := m.used(); err != nil || !some {
 		return l, err
 	}
@@ -123,6 +133,9 @@ func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err er
 	if len(mf.msgs) == 0 {
 		return l.remove(mf)
 	}
+	if !slices.ContainsFunc(mf.msgs, l.offers) {
+		return nil // it stays where it is
+	}
 	old := mf.name()
 	if mf.by == "" {
 		mf.archived = as.archived
@@ -139,7 +152,7 @@ func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err er
 	}
 	taken = true
 	l.files = append(l.files, mf)
-	l.size += sizeOf(mf.msgs)
+	l.size += l.box.sizeOf(mf.msgs)
 	return nil
 }
 
@@ -212,8 +225,24 @@ func (l *Lease) assignHandles() {
 			}
 			handles[msg.handle] = true
 		}
-		l.Messages = append(l.Messages, mf.msgs...)
+		for _, msg := range mf.msgs {
+			if l.offers(msg) {
+				l.Messages = append(l.Messages, msg)
+			}
+		}
 	}
+}
+
+// offers says whether a message is handed over now.
+func (l *Lease) offers(msg Message) bool { return l.all || !l.box.hides(msg) }
+
+// holdsMore says whether there are messages in the files that were not offered.
+func (l *Lease) holdsMore() bool {
+	n := 0
+	for _, mf := range l.files {
+		n += len(mf.msgs)
+	}
+	return n > len(l.Messages)
 }
 
 // Release gives the messages back; they wait again, before any later ones. It
@@ -287,7 +316,7 @@ func (l *Lease) ack(ctx context.Context, read bool, handles []string) error {
 	if read {
 		err = l.box.archive(ctx, l.files[0].by, acked, l.since())
 	}
-	switch all := len(acked) == len(l.Messages); {
+	switch all := len(acked) == len(l.Messages) && !l.holdsMore(); {
 	case err == nil:
 		err = l.drop(ctx, handed, all)
 	case all:

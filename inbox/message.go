@@ -32,6 +32,14 @@ type Message struct {
 	Deferrable bool // rings nobody
 	Ephemeral  bool // is not archived
 
+	// What it is owed, beside being read; package broker says who is told when it is not. 0: nothing was said.
+	ExpiresAt float64 // Unix seconds: not handed over from then on
+	TellAfter float64 // seconds after which its sender is told that nobody has read it; negative: never
+
+	NotBefore float64 // Unix seconds: not handed over before
+	Held      string  // the pair of sessions whose conversation was stopped; it waits until a person lets that go on
+	ToAbsent  bool    // its receiver was absent when it was sent, and its sender was told so
+
 	// FromSession is the sender's session, when it chose the id. The id belongs to that session, whatever its
 	// alias is called later. A reader of the original that gives mail back drops it; then the alias counts.
 	FromSession string
@@ -160,7 +168,15 @@ func FromSeconds(s float64) time.Time {
 func Seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
 // textNames are the names of the text fields, in the order of a file. The first three are always there; ts is behind them.
-var textNames = [...]string{"from_alias", "to_alias", "content", "message_id", "kind", "in_reply_to", "tag", "from_session"}
+var textNames = [...]string{"from_alias", "to_alias", "content", "message_id", "kind", "in_reply_to", "tag", "from_session", "held"}
+
+// numberNames are the names of the times, which stand behind the texts.
+var numberNames = [...]string{"expires_at", "tell_after", "not_before"}
+
+// numbers are the fields of those names.
+func (m *Message) numbers() [len(numberNames)]*float64 {
+	return [...]*float64{&m.ExpiresAt, &m.TellAfter, &m.NotBefore}
+}
 
 const (
 	required = 3
@@ -169,7 +185,7 @@ const (
 
 // texts are the fields of those names.
 func (m *Message) texts() [len(textNames)]*string {
-	return [...]*string{&m.From, &m.To, &m.Content, &m.ID, &m.Kind, &m.InReplyTo, &m.Tag, &m.FromSession}
+	return [...]*string{&m.From, &m.To, &m.Content, &m.ID, &m.Kind, &m.InReplyTo, &m.Tag, &m.FromSession, &m.Held}
 }
 
 // appendFields writes the members of the message, each led by sep, then comma.
@@ -189,6 +205,15 @@ func (m Message) appendFields(b []byte, sep string) []byte {
 	}
 	if m.Ephemeral {
 		b = append(b, `,"ephemeral":true`...)
+	}
+	if m.ToAbsent {
+		b = append(b, `,"to_absent":true`...)
+	}
+	for i, number := range m.numbers() {
+		if *number != 0 {
+			b = append(append(append(b, `,"`...), numberNames[i]...), `":`...)
+			b = fields.AppendSeconds(b, *number)
+		}
 	}
 	for _, f := range m.Extra {
 		b = append(fields.AppendText(append(b, ','), f.Name), ':')
@@ -257,7 +282,15 @@ func (m *Message) set(i int, name string, value json.RawMessage) (err error) {
 		json.Unmarshal(value, &m.Deferrable) // which leaves it as it is when the value is of another type
 	case "ephemeral":
 		json.Unmarshal(value, &m.Ephemeral)
+	case "to_absent":
+		json.Unmarshal(value, &m.ToAbsent)
 	default:
+		if i := slices.Index(numberNames[:], name); i >= 0 {
+			if number, err := strconv.ParseFloat(string(value), 64); err == nil {
+				*m.numbers()[i] = number
+			}
+			return nil
+		}
 		var flat bytes.Buffer
 		if err := json.Compact(&flat, value); err != nil {
 			return err

@@ -76,6 +76,8 @@ func mailTools() []tool {
 			kind(),
 			tag(),
 			deferrable(),
+			mcp.WithString("ttl", mcp.Description("How long it is of use, such as 20m or 2h: it is not handed over later, and you are told. Default: for ever.")),
+			mcp.WithString("tell_after", mcp.Description("When you are told that it is still unread: such as 5m or 2h, or never. Default: 30m.")),
 			mcp.WithBoolean("ephemeral", mcp.Description("Keep no copy in the receiver's archive.")),
 			mcp.WithString("message_id", mcp.Description("Only to repeat a send of which you do not know whether it worked: give both the same UUID, and the message is stored once.")),
 			mcp.WithString("from_alias", mcp.Description("Ignored unless it is your own alias. Leave it out.")),

@@ -30,6 +30,16 @@ func (c *toolCall) send(ctx context.Context) (any, error) {
 	if l.To == "" {
 		return nil, fmt.Errorf("to_alias is missing; call list to see who is there")
 	}
+	if ttl := c.req.GetString("ttl", ""); ttl != "" {
+		if err := broker.SetTTL(&l, time.Now(), ttl); err != nil {
+			return nil, fmt.Errorf("ttl %q: %w", ttl, err)
+		}
+	}
+	if after := c.req.GetString("tell_after", ""); after != "" {
+		if err := broker.SetTellAfter(&l, after); err != nil {
+			return nil, fmt.Errorf("tell_after %q: %w", after, err)
+		}
+	}
 	s, err := c.attach(ctx)
 	if err != nil {
 		return nil, err

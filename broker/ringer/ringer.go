@@ -94,6 +94,7 @@ func (r *Ringer) ring(ctx context.Context) error {
 	defer w.stop(nil)
 	names := r.names(b)
 	defer names.close()
+	defer r.keep(ctx, b, changes)()
 	return changes.Until(ctx, registry, func() (bool, error) {
 		names.show(ctx)
 		return false, w.update(ctx)

@@ -54,6 +54,9 @@ func pollInbox(c *call, f *cli.Flags) action {
 			return c.limited(ctx, func(ctx context.Context) error { return c.check(ctx, s, m) })
 		}
 		return c.limited(ctx, func(ctx context.Context) error {
+			if s.State == broker.Person { // who has no server that looks after it
+				c.keep(ctx)
+			}
 			if *peek {
 				return c.peek(ctx, m)
 			}
@@ -67,7 +70,7 @@ const maxCounted = 1 << 20
 
 // check says by the exit status whether mail waits, and with --json also how much and from whom.
 func (c *call) check(ctx context.Context, s broker.Session, m *inbox.Mailbox) error {
-	some, err := m.Waiting()
+	some, err := m.Ready(ctx)
 	if err != nil {
 		return err
 	}

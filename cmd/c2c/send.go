@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"c2c/broker"
 	"c2c/cmd/cli"
@@ -32,6 +33,8 @@ func newDraft(f *cli.Flags) *draft {
 	})
 	f.BoolVar(&d.message.Deferrable, "deferrable")
 	f.BoolVar(&d.message.Ephemeral, "ephemeral")
+	f.Func("ttl", func(s string) error { return broker.SetTTL(&d.message, time.Now(), s) })
+	f.Func("tell-after", func(s string) error { return broker.SetTellAfter(&d.message, s) })
 	for _, tag := range broker.Tags() {
 		d.tags[tag] = f.Bool(tag)
 	}

@@ -15,6 +15,7 @@ import (
 
 func list(c *call, _ *cli.Flags) action {
 	return func(ctx context.Context) error {
+		c.keep(ctx)
 		rows, err := c.b.List(ctx)
 		if err != nil {
 			return err

@@ -19,6 +19,7 @@ func status(c *call, _ *cli.Flags) action {
 		if err := broker.CheckID(c.words[0]); err != nil {
 			return fmt.Errorf("%w: %v", errUsage, err)
 		}
+		c.keep(ctx)
 		found, err := c.b.Status(ctx, c.words[0])
 		if err != nil {
 			return err
@@ -30,6 +31,7 @@ func status(c *call, _ *cli.Flags) action {
 					by = " by " + s.By
 				}
 				c.printf("%s: %s%s at %s (%s to %s)\n", inbox.ShortID(s.ID), s.State, by, s.At.Local().Format(time.RFC3339), s.From, s.To)
+				c.printOwed(s)
 				if r := s.LastRing; r.Cause != "" {
 					c.printf("  the ring by %s at %s: %s: %s\n", r.Method, r.At.Format(time.RFC3339), r.Outcome, r.Cause)
 				}
@@ -86,7 +88,11 @@ func deadLetter(c *call, f *cli.Flags) action {
 		}
 		return c.show(append([]broker.DeadLetter{}, dead...), func() {
 			for _, d := range dead {
-				c.printf("# session %s\n", d.SessionID)
+				why := ""
+				if d.Reason != "" {
+					why = ": " + d.Reason
+				}
+				c.printf("# session %s%s\n", d.SessionID, why)
 				fmt.Fprintln(c.stdout, d.Message.Envelope())
 			}
 		})

@@ -44,7 +44,7 @@ func await(ctx context.Context, m *inbox.Mailbox, limit time.Duration) error {
 	tick := time.NewTicker(waitLook)
 	defer tick.Stop()
 	for {
-		if some, err := m.Waiting(); err != nil || some {
+		if some, err := m.Ready(ctx); ctx.Err() == nil && err != nil || some {
 			return err
 		}
 		select {

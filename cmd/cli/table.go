@@ -8,7 +8,7 @@ var writing = []Verb{
 			"With - the text comes from standard input.\n",
 		Options: []Option{
 			{Name: "F", Value: "file", Takes: "file", Short: "read the text from this file"},
-			asSession, kind, urgent, blocking, fail, deferrable, ephemeral,
+			asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter,
 			{Name: "id", Value: "id", Short: "an id of your own: sending it again does no harm"},
 			{Name: "reply-to", Value: "id", Short: "the message that this one answers"},
 			asJSON,
@@ -17,7 +17,7 @@ var writing = []Verb{
 	{Name: "send-all", Args: "[text | -]", Short: "send a message to every other session",
 		Options: []Option{
 			{Name: "F", Value: "file", Takes: "file", Short: "read the text from this file"},
-			asSession, kind, urgent, blocking, fail, deferrable, ephemeral, asJSON,
+			asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter, asJSON,
 		},
 		Examples: []string{"c2c send-all 'main is frozen'"}},
 }
@@ -30,6 +30,8 @@ var (
 	fail       = Option{Name: "fail", Short: "mark the message as the report of a failure"}
 	deferrable = Option{Name: "deferrable", Short: "wake nobody; it is read at the next chance"}
 	ephemeral  = Option{Name: "ephemeral", Short: "do not archive it once it was read"}
+	ttl        = Option{Name: "ttl", Value: "duration", Short: "hand it over within this time or not at all"}
+	tellAfter  = Option{Name: "tell-after", Value: "duration", Takes: "never", Short: "tell me if it is unread for so long (30m), or never"}
 )
 
 var reading = []Verb{

@@ -46,10 +46,10 @@ func NewChanges() *Changes {
 	return c
 }
 
-// subscribe watches a file that exists.
+// subscribe watches a file that exists; "" is none, and others are added.
 func (c *Changes) subscribe(file string) *subscription {
 	s := &subscription{changed: make(chan struct{}, 1), every: pollEvery, changes: c}
-	if s.add(file) {
+	if file == "" && c.source != nil || file != "" && s.add(file) {
 		s.every = recheck
 	}
 	c.mu.Lock()

@@ -1,0 +1,300 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"c2c/inbox"
+	"c2c/wake"
+)
+
+const (
+	// TellAfter is how long a message may wait before its sender is told, unless the sender says otherwise.
+	TellAfter = 30 * time.Minute
+	// endedAfter is how long a session must be gone until it counts as ended: a client may be started anew.
+	endedAfter = time.Minute
+	// maxTold bounds of how many messages of one sender that wait in one mailbox the sender is told: who does not read
+	// five does not read the sixth.
+	maxTold = 5
+	// keepWait bounds how long one mailbox may keep the others waiting.
+	keepWait = 2 * time.Second
+	// keepAgain is when a mailbox is looked at again that could not be looked into.
+	keepAgain = time.Minute
+)
+
+// KeeperLock is the file below the root whose lock the process has that acts on what messages are owed.
+const KeeperLock = "owed.lock"
+
+// Keeper acts on what messages are owed: their senders are told when they are not read in time, and they are not handed
+// over any more when they have expired. What a message is owed follows from the message itself while it waits. So a
+// send writes nothing for it, and nothing is lost with a Keeper: another one finds the same. One process of a root
+// has one at a time (KeeperLock); two would do the same, once.
+type Keeper struct {
+	b     *Broker
+	boxes map[string]*keptBox
+	told  map[string]bool // ids of notices that need not be tried again
+}
+
+// keptBox is what a Keeper remembers of a mailbox, so that it reads only what has changed.
+type keptBox struct {
+	stamp  inbox.Stamp
+	state  State
+	ring   wake.Ring
+	mail   bool      // something waits in it
+	gone   time.Time // since when its session was seen to be absent; zero: it is not
+	opens  time.Time // when the next message in it may be handed over that may not now; zero: none
+	next   time.Time // when it is to be looked at though nothing has changed; zero: never
+	failed bool
+}
+
+// Keeper is new: it knows of nothing that was done.
+func (b *Broker) Keeper() *Keeper {
+	return &Keeper{b: b, boxes: map[string]*keptBox{}, told: map[string]bool{}}
+}
+
+// KeepOnce acts on what is due now, if no process of the root does so all the time.
+func (b *Broker) KeepOnce(ctx context.Context) error {
+	lock, ok, err := b.tryKeeping()
+	if err != nil || !ok {
+		return err
+	}
+	_, err = b.Keeper().Look(ctx)
+	return errors.Join(err, lock())
+}
+
+// Look acts on each deadline that has passed, and says how long it is to the next one; 0: none is known. A mailbox that
+// cannot be looked into stops no other.
+func (k *Keeper) Look(ctx context.Context) (wait time.Duration, err error) {
+	rows, err := k.b.rows(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var next time.Time
+	there := map[string]bool{}
+	for _, r := range rows {
+		sid := r.sid()
+		if !inbox.ValidName(sid) || there[sid] {
+			continue
+		}
+		there[sid] = true
+		if k.boxes[sid] == nil {
+			k.boxes[sid] = &keptBox{}
+		}
+		if err := k.lookInto(ctx, rows, r, k.boxes[sid]); err != nil && ctx.Err() == nil {
+			if !k.boxes[sid].failed {
+				k.b.log.Warn("what messages are owed is not looked after", "session", sid, "err", err)
+			}
+			k.boxes[sid].failed, k.boxes[sid].next = true, k.b.now().Add(keepAgain)
+		}
+		next = earlier(next, k.boxes[sid].next)
+	}
+	for sid := range k.boxes {
+		if !there[sid] {
+			delete(k.boxes, sid)
+		}
+	}
+	if next.IsZero() {
+		return 0, ctx.Err()
+	}
+	return max(next.Sub(k.b.now()), time.Millisecond), ctx.Err()
+}
+
+// earlier gives the first of two times; a zero time is none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// lookInto looks at one mailbox if it has changed, or its time has come.
+func (k *Keeper) lookInto(ctx context.Context, rows []row, r row, kept *keptBox) error {
+	ctx, cancel := context.WithTimeout(ctx, keepWait)
+	defer cancel()
+	box, err := k.b.Mailbox(r.sid())
+	if err != nil {
+		return err
+	}
+	stamp, err := box.Stamp()
+	if err != nil {
+		return err
+	}
+	now := k.b.now()
+	changed := stamp != kept.stamp
+	due := !kept.next.IsZero() && !now.Before(kept.next)
+	if !changed && !due && !kept.mail {
+		return nil
+	}
+	s := k.b.session(r)
+	if s.State != Absent {
+		kept.gone = time.Time{}
+	} else if kept.gone.IsZero() {
+		kept.gone = now
+	}
+	if !changed && !due && s.State == kept.state && s.LastRing == kept.ring {
+		return nil
+	}
+	if !kept.opens.IsZero() && !now.Before(kept.opens) {
+		if err := box.Stir(ctx); err != nil {
+			return err
+		}
+	}
+	kept.stamp, kept.state, kept.ring, kept.failed = stamp, s.State, s.LastRing, false
+	msgs, err := box.PeekAll(ctx)
+	if err != nil {
+		kept.stamp = ""
+		return err
+	}
+	kept.mail, kept.next, kept.opens = len(msgs) > 0, time.Time{}, time.Time{}
+	return k.settle(ctx, rows, s, box, kept, msgs)
+}
+
+// settle acts on what waits in one mailbox.
+func (k *Keeper) settle(ctx context.Context, rows []row, s Session, box *inbox.Mailbox, kept *keptBox, msgs []inbox.Message) error {
+	now := k.b.now()
+	var expired []inbox.Message
+	var errs []error
+	count := map[string]int{}
+	for _, m := range msgs {
+		if m.Expired(inbox.Seconds(now)) {
+			expired = append(expired, m)
+			continue
+		}
+		if m.ExpiresAt != 0 {
+			kept.next = earlier(kept.next, inbox.FromSeconds(m.ExpiresAt))
+		}
+		if opens := inbox.FromSeconds(m.NotBefore); m.NotBefore != 0 && opens.After(now) {
+			kept.next, kept.opens = earlier(kept.next, opens), earlier(kept.opens, opens)
+		}
+		if !wantsNotice(m) {
+			continue
+		}
+		if count[fold(m.From)]++; count[fold(m.From)] > maxTold {
+			continue
+		}
+		for _, d := range deadlines(s, kept.gone, m) {
+			if d.at.After(now) {
+				kept.next = earlier(kept.next, d.at)
+			} else {
+				errs = append(errs, k.tell(ctx, rows, s, m, d.reason))
+			}
+		}
+	}
+	return errors.Join(append(errs, k.expire(ctx, rows, s.ID, box, expired))...)
+}
+
+// wantsNotice says whether the sender of a message wants to hear that it was not read. Who did not say so does not, of
+// what is only told to the other side, and of what need not be kept.
+func wantsNotice(m inbox.Message) bool {
+	switch {
+	case m.From == SystemAlias || m.TellAfter < 0:
+		return false
+	case m.TellAfter > 0:
+		return true
+	}
+	return m.Kind != "ack" && m.Kind != "status" && m.Kind != kindSystem && !m.Ephemeral
+}
+
+// deadline is when the sender of a message is told something.
+type deadline struct {
+	reason string
+	at     time.Time
+}
+
+// deadlines are those of a waiting message, beside that it expires.
+func deadlines(s Session, gone time.Time, m inbox.Message) (all []deadline) {
+	unread := m.Time().Add(tellAfter(m))
+	if r := s.LastRing; r.Outcome == wake.Refused && !r.At.Before(m.Time()) && len(wake.MayWake([]inbox.Message{m})) > 0 {
+		all = append(all, deadline{Refused, r.At})
+	}
+	switch {
+	case s.State == Absent && !m.ToAbsent: // who is told that is not told that it is unread, too
+		all = append(all, deadline{Ended, earlier(gone.Add(endedAfter), unread)})
+	case !m.Deferrable || m.TellAfter > 0: // else its sender wants it to wait
+		all = append(all, deadline{Unread, unread})
+	}
+	return all
+}
+
+// tellAfter is how long a message may wait before its sender is told.
+func tellAfter(m inbox.Message) time.Duration {
+	if m.TellAfter <= 0 {
+		return TellAfter
+	}
+	return time.Duration(min(m.TellAfter, (1000*24*time.Hour).Seconds()) * float64(time.Second))
+}
+
+// tell tells the sender of a message, unless this Keeper knows that it was told.
+func (k *Keeper) tell(ctx context.Context, rows []row, s Session, m inbox.Message, reason string) error {
+	id := noticeAbout(m, reason)
+	if k.told[id] {
+		return nil
+	}
+	text := ""
+	switch reason {
+	case Unread:
+		text = textUnread(s, m, tellAfter(m))
+	case Refused:
+		text = textRefused(s, m)
+	case Ended:
+		text = textEnded(s, m)
+	case Expired:
+		text = textExpired(m)
+	}
+	err := k.b.tell(ctx, rows, m, reason, text)
+	if err == nil {
+		k.told[id] = true
+	}
+	return err
+}
+
+// expire takes messages out of a mailbox that are not handed over any more. They become dead letters first, and their
+// senders are told before they are gone from the mailbox: a kill in between costs a second try.
+func (k *Keeper) expire(ctx context.Context, rows []row, sid string, box *inbox.Mailbox, expired []inbox.Message) error {
+	if len(expired) == 0 {
+		return nil
+	}
+	var dead []DeadLetter
+	for _, m := range expired {
+		kept := m
+		if m.Ephemeral {
+			kept.Content, kept.Extra = "", nil
+		}
+		dead = append(dead, DeadLetter{Reason: Expired, Message: kept})
+	}
+	if err := k.b.addDead(ctx, sid, dead...); err != nil {
+		return err
+	}
+	count := map[string]int{}
+	for _, m := range expired {
+		if count[fold(m.From)]++; count[fold(m.From)] > maxTold || !wantsNotice(m) {
+			continue
+		}
+		if err := k.tell(ctx, rows, Session{}, m, Expired); err != nil {
+			k.b.log.Warn("the sender of an expired message is not told", "message_id", m.ID, "err", err)
+		}
+	}
+	return box.Withdraw(ctx, expired...)
+}
+
+// Files are those whose closing tells that there may be something to do: mail came or went, a session was rung, or its
+// client has ended.
+func (k *Keeper) Files() []string {
+	files := []string{filepath.Join(k.b.Root(), RegistryLock)}
+	for sid, kept := range k.boxes {
+		names := []string{sid + ".inbox.lock"}
+		if kept.mail {
+			names = append(names, serverLock(sid), ringLock(sid), filepath.Join("sessions", sid+".lock"))
+		}
+		for _, name := range names {
+			path := filepath.Join(k.b.Root(), name)
+			if _, err := os.Stat(path); err == nil {
+				files = append(files, path)
+			}
+		}
+	}
+	return files
+}

@@ -1,0 +1,418 @@
+package broker
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"c2c/inbox"
+	"c2c/wake"
+)
+
+// notices gives the bodies of what c2c itself has written to a session.
+func (w *world) notices(sid string) (texts []string) {
+	w.t.Helper()
+	box, err := w.Mailbox(sid)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	msgs, err := box.PeekAll(context.Background())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, m := range msgs {
+		if m.From == SystemAlias {
+			if m.Kind != "system" || !m.Deferrable {
+				w.t.Errorf("notice %+v", m)
+			}
+			texts = append(texts, m.Content)
+		}
+	}
+	return texts
+}
+
+// wantNotices looks for one notice with each of the words, and for no other.
+func (w *world) wantNotices(sid string, words ...string) {
+	w.t.Helper()
+	got := w.notices(sid)
+	ok := len(got) == len(words)
+	for i := range words {
+		ok = ok && strings.Contains(got[i], words[i])
+	}
+	if !ok {
+		w.t.Errorf("notices to %s: %q, want %q", sid, got, words)
+	}
+}
+
+func (w *world) look(k *Keeper) time.Duration {
+	w.t.Helper()
+	wait, err := k.Look(context.Background())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return wait
+}
+
+func (w *world) pass(d time.Duration) { w.clock = w.clock.Add(d) }
+
+// pair is amber, who writes to birch. Both live.
+func pair(t *testing.T) (w *world, amber, birch Session) {
+	w = newWorld(t)
+	return w, w.register("amber", Caller{Client: "claude", ClientID: "a", PID: 10}), w.register("birch", Caller{Client: "codex", ClientID: "b", PID: 20})
+}
+
+func TestASenderIsToldOfWhatItsMessageIsOwed(t *testing.T) {
+	t.Parallel()
+	const min, ms = time.Minute, time.Millisecond
+	for _, c := range []struct {
+		name    string
+		message inbox.Message
+		before  time.Duration // after which nothing is told yet
+		after   time.Duration // then it is told
+		words   []string
+	}{
+		{"unread", inbox.Message{}, 30*min - ms, ms, []string{"birch has not read your message \"hello you\" ("}},
+		{"a question", inbox.Message{Kind: "question"}, 30*min - ms, ms, []string{"has not read"}},
+		{"another time", inbox.Message{TellAfter: 90}, 89 * time.Second, 2 * time.Second, []string{"for 90 s"}},
+		{"a long time", inbox.Message{TellAfter: 7200}, 119 * min, 2 * min, []string{"for 2 h."}},
+		{"never", inbox.Message{TellAfter: -1}, 30 * min, 1000 * time.Hour, nil},
+		{"a status", inbox.Message{Kind: "status"}, 30 * min, 1000 * time.Hour, nil},
+		{"an ack", inbox.Message{Kind: "ack"}, 30 * min, 1000 * time.Hour, nil},
+		{"a status whose sender asks", inbox.Message{Kind: "status", TellAfter: 60}, 59 * time.Second, time.Second, []string{"has not read"}},
+		{"ephemeral", inbox.Message{Ephemeral: true}, 30 * min, 1000 * time.Hour, nil},
+		{"what may wait", inbox.Message{Deferrable: true}, 30 * min, 1000 * time.Hour, nil},
+		{"expired", inbox.Message{ExpiresAt: 300}, 5*min - ms, ms, []string{"birch did not read your message \"hello you\" ("}},
+		{"unread and then expired", inbox.Message{TellAfter: 60, ExpiresAt: 300}, 59 * time.Second, 10 * min, []string{"within 5 min. It has expired"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w, amber, _ := pair(t)
+			m := c.message
+			m.To, m.Content = "birch", "hello\nyou"
+			if m.ExpiresAt != 0 {
+				m.ExpiresAt += inbox.Seconds(w.clock)
+			}
+			if _, err := w.Send(t.Context(), amber, m); err != nil {
+				t.Fatal(err)
+			}
+			k := w.Keeper()
+			wait := w.look(k)
+			if told := len(c.words) > 0; told != (wait > 0) || told && wait > c.before+c.after {
+				t.Errorf("looks again after %v", wait)
+			}
+			w.pass(c.before)
+			w.look(k)
+			w.wantNotices(amber.ID)
+			w.pass(c.after)
+			w.look(k)
+			w.wantNotices(amber.ID, c.words...)
+			w.pass(time.Hour)
+			w.look(k)
+			w.look(w.Keeper()) // another one, that knows nothing of the first
+			w.wantNotices(amber.ID, c.words...)
+		})
+	}
+}
+
+func TestWhatWasReadInTimeIsToldToNobody(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	w.send(amber, "birch", "x")
+	k := w.Keeper()
+	w.look(k)
+	w.read(birch.ID)
+	w.pass(time.Hour)
+	if wait := w.look(k); wait != 0 {
+		t.Errorf("looks again after %v, though nothing waits", wait)
+	}
+	w.wantNotices(amber.ID)
+}
+
+func TestASenderIsToldThatItsReceiverHasEnded(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	w.send(amber, "birch", "x")
+	k := w.Keeper()
+	w.look(k)
+	delete(w.procs, 20)
+	if wait := w.look(k); wait <= 0 || wait > endedAfter {
+		t.Errorf("looks again after %v", wait)
+	}
+	w.wantNotices(amber.ID)
+	w.pass(endedAfter)
+	w.look(k)
+	w.wantNotices(amber.ID, "birch has ended without reading your message")
+	w.pass(time.Hour)
+	w.look(k)
+	w.wantNotices(amber.ID, "has ended")
+	w.procs[20] = process{pid: 20, parent: 1, start: 2}
+	w.look(k)
+	w.wantNotices(amber.ID, "has ended", "has not read")
+	w.wantMail(birch.ID, "x")
+}
+
+// A client that is started anew within a minute has not ended, and what was sent to an absent session was said to wait.
+func TestNobodyIsToldOfAnEndThatIsNone(t *testing.T) {
+	t.Parallel()
+	w, amber, _ := pair(t)
+	w.send(amber, "birch", "x")
+	k := w.Keeper()
+	delete(w.procs, 20)
+	w.look(k)
+	w.procs[20] = process{pid: 20, parent: 1, start: 2}
+	w.pass(endedAfter)
+	w.look(k)
+	w.wantNotices(amber.ID)
+	delete(w.procs, 20)
+	w.register("coral", Caller{Client: "gem", PID: 30})
+	delete(w.procs, 30)
+	if r := w.send(amber, "coral", "y"); r.Recipient != Absent {
+		t.Fatalf("receipt %+v", r)
+	}
+	w.look(k)
+	w.pass(endedAfter)
+	w.look(k)
+	w.wantNotices(amber.ID, "birch has ended")
+	w.pass(TellAfter)
+	w.look(k)
+	w.wantNotices(amber.ID, "birch has ended", "coral has not read")
+}
+
+func TestASenderIsToldThatItsMessageIsRefused(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	w.send(amber, "birch", "x")
+	k := w.Keeper()
+	w.look(k)
+	if err := w.Rang(t.Context(), birch.ID, wake.Ring{At: w.clock, Method: "socket", Outcome: wake.Refused, Oldest: "x", From: "amber"}); err != nil {
+		t.Fatal(err)
+	}
+	w.look(k)
+	w.look(k)
+	w.wantNotices(amber.ID, "has its client refuse messages")
+	w.pass(TellAfter)
+	w.look(k)
+	w.wantNotices(amber.ID, "refuse", "has not read")
+}
+
+func TestASenderIsToldOfADeadLetter(t *testing.T) {
+	t.Parallel()
+	w, amber, _ := pair(t)
+	w.send(amber, "birch", "x")
+	delete(w.procs, 20)
+	w.pass(time.Hour)
+	for range 2 {
+		if _, err := w.Sweep(t.Context(), time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.wantNotices(amber.ID, "c2c dead-letter shows")
+}
+
+func TestANoticeIsAnsweredByNoNotice(t *testing.T) {
+	t.Parallel()
+	w, amber, _ := pair(t)
+	w.send(amber, "birch", "x")
+	w.pass(TellAfter)
+	k := w.Keeper()
+	w.look(k)
+	delete(w.procs, 10)
+	delete(w.procs, 20)
+	for range 5 {
+		w.pass(time.Hour)
+		w.look(k)
+	}
+	if _, err := w.Sweep(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if dead, err := w.DeadLetters(t.Context(), 0); err != nil || len(dead) != 3 {
+		t.Errorf("dead letters %v, %v: want the message and what was told of it: unread, ended", dead, err)
+	}
+	w.wantNotices(amber.ID)
+}
+
+// Who has written a hundred messages that nobody reads is not told a hundred times.
+func TestASenderIsToldOfAFewOfItsMessages(t *testing.T) {
+	t.Parallel()
+	w, amber, _ := pair(t)
+	for range 100 {
+		w.send(amber, "birch", "x")
+	}
+	w.pass(TellAfter)
+	w.look(w.Keeper())
+	if n := len(w.notices(amber.ID)); n != maxTold {
+		t.Errorf("told %d times, want %d", n, maxTold)
+	}
+}
+
+func TestAnExpiredMessageIsHandedOverToNobody(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	w.send(amber, "birch", "first")
+	m := inbox.Message{To: "birch", Content: "brief", ExpiresAt: inbox.Seconds(w.clock.Add(time.Minute))}
+	r, err := w.Send(t.Context(), amber, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.send(amber, "birch", "last")
+	w.wantMail(birch.ID, "first", "brief", "last")
+	w.pass(time.Minute)
+	w.wantMail(birch.ID, "first", "last") // before anybody has looked after it
+	k := w.Keeper()
+	w.look(k)
+	if all, err := w.box(birch.ID).PeekAll(t.Context()); err != nil || len(all) != 2 {
+		t.Errorf("left are %v, %v", all, err)
+	}
+	w.read(birch.ID)
+	st, err := w.Status(t.Context(), r.ID)
+	if err != nil || st.State != Expired || len(st.Told) != 1 || st.Told[0].Reason != Expired {
+		t.Errorf("status %+v, %v", st, err)
+	}
+	w.send(amber, "birch", "later")
+	delete(w.procs, 20)
+	w.register("birch", Caller{Client: "gem", PID: 30})
+	w.wantMail(w.register("birch", Caller{Client: "gem", PID: 30}).ID, "later") // and no dead letter comes back
+}
+
+// A reader that has leased a message before it expired hands it over, and its sender hears nothing.
+func TestAMessageThatExpiresInAReadersHandsIsRead(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	r, err := w.Send(t.Context(), amber, inbox.Message{To: "birch", Content: "brief", ExpiresAt: inbox.Seconds(w.clock.Add(time.Minute))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := w.Mailbox(birch.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := box.Lease(t.Context(), "test", 1<<20)
+	if err != nil || len(l.Messages) != 1 {
+		t.Fatalf("leased %v, %v", l, err)
+	}
+	w.pass(time.Hour)
+	w.look(w.Keeper())
+	if err := l.Ack(t.Context(), inbox.Handles(l.Messages)...); err != nil {
+		t.Fatal(err)
+	}
+	w.look(w.Keeper())
+	w.wantNotices(amber.ID)
+	if st, err := w.Status(t.Context(), r.ID); err != nil || st.State != Read {
+		t.Errorf("status %+v, %v", st, err)
+	}
+}
+
+func TestNobodyIsC2CItself(t *testing.T) {
+	t.Parallel()
+	w, amber, _ := pair(t)
+	for _, alias := range []string{"c2c-system", "C2C-System"} {
+		if _, err := w.Register(t.Context(), Caller{Client: "gem", PID: 30}, alias); err == nil {
+			t.Errorf("%s is somebody's alias", alias)
+		}
+		if _, err := w.Send(t.Context(), Session{ID: "x", Alias: alias}, inbox.Message{To: "amber", Content: "x"}); err == nil {
+			t.Errorf("sent as %s", alias)
+		}
+		if _, err := w.Send(t.Context(), amber, inbox.Message{To: alias, Content: "x"}); err == nil || !strings.Contains(err.Error(), "nothing to answer") {
+			t.Errorf("sent to %s: %v", alias, err)
+		}
+	}
+}
+
+// The steps by which a message expires, each of which may be the last of a killed process: the next one completes them.
+func TestAnExpiryIsResumedWhereItWasKilled(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]func(w *world, k *Keeper, m inbox.Message) error{
+		"before it began": func(*world, *Keeper, inbox.Message) error { return nil },
+		"behind the dead letter": func(w *world, _ *Keeper, m inbox.Message) error {
+			return w.addDead(w.t.Context(), "birch", DeadLetter{Reason: Expired, Message: m})
+		},
+		"behind the notice": func(w *world, k *Keeper, m inbox.Message) error {
+			if err := w.addDead(w.t.Context(), "birch", DeadLetter{Reason: Expired, Message: m}); err != nil {
+				return err
+			}
+			rows, err := w.rows(w.t.Context())
+			if err != nil {
+				return err
+			}
+			return k.tell(w.t.Context(), rows, Session{}, m, Expired)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			amber := w.register("amber", Caller{PID: 10})
+			w.register("birch", Caller{Explicit: "birch", PID: 20})
+			if _, err := w.Send(t.Context(), amber, inbox.Message{To: "birch", Content: "x", ExpiresAt: inbox.Seconds(w.clock.Add(time.Minute))}); err != nil {
+				t.Fatal(err)
+			}
+			w.pass(time.Hour)
+			msgs, err := w.box("birch").PeekAll(t.Context())
+			if err != nil || len(msgs) != 1 {
+				t.Fatalf("%v, %v", msgs, err)
+			}
+			if err := before(w, w.Keeper(), msgs[0]); err != nil {
+				t.Fatal(err)
+			}
+			w.pass(time.Second)
+			w.look(w.Keeper())
+			if left, err := w.box("birch").PeekAll(t.Context()); err != nil || len(left) != 0 {
+				t.Errorf("left are %v, %v", left, err)
+			}
+			if dead, err := w.DeadLetters(t.Context(), 0); err != nil || len(dead) != 1 || dead[0].Reason != Expired {
+				t.Errorf("dead letters %v, %v", dead, err)
+			}
+			w.wantNotices(amber.ID, "has expired")
+		})
+	}
+}
+
+func TestManyWhoLookAtOnceTellOnce(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	w.send(amber, "birch", "x")
+	if _, err := w.Send(t.Context(), amber, inbox.Message{To: "birch", Content: "y", ExpiresAt: inbox.Seconds(w.clock.Add(time.Minute))}); err != nil {
+		t.Fatal(err)
+	}
+	w.pass(TellAfter)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if _, err := w.Keeper().Look(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if texts := w.notices(amber.ID); len(texts) != 2 {
+		t.Errorf("notices %q", texts)
+	}
+	w.wantMail(birch.ID, "x")
+	if dead, err := w.DeadLetters(t.Context(), 0); err != nil || len(dead) != 1 {
+		t.Errorf("dead letters %v, %v", dead, err)
+	}
+}
+
+// A command acts on what is due only where no server does that all the time.
+func TestOneKeepsAtATime(t *testing.T) {
+	t.Parallel()
+	w, amber, _ := pair(t)
+	w.send(amber, "birch", "x")
+	w.pass(TellAfter)
+	release, ok, err := w.tryKeeping()
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	if err := w.KeepOnce(t.Context()); err != nil {
+		t.Error(err)
+	}
+	w.wantNotices(amber.ID)
+	if err := release(); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.KeepOnce(t.Context()); err != nil {
+		t.Error(err)
+	}
+	w.wantNotices(amber.ID, "has not read")
+}

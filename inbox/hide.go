@@ -1,0 +1,116 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+
+	"c2c/inbox/atomicfile"
+)
+
+// hides says whether a message is not handed over now. Other programs hand it over all the same.
+func (m *Mailbox) hides(msg Message) bool {
+	if msg.ExpiresAt == 0 && msg.NotBefore == 0 && msg.Held == "" {
+		return false
+	}
+	now := Seconds(m.now())
+	return msg.Expired(now) || now < msg.NotBefore || msg.Held != "" && m.held != nil && m.held(msg)
+}
+
+// Ready says whether anything waits that can be handed over now. Unlike Waiting it reads the mail.
+func (m *Mailbox) Ready(ctx context.Context) (bool, error) {
+	msgs, err := m.Head(ctx, 1)
+	return len(msgs) > 0, err
+}
+
+// Expired says whether the message is not handed over any more at a time.
+func (m Message) Expired(now float64) bool { return m.ExpiresAt != 0 && now >= m.ExpiresAt }
+
+// sizeOf gives the bytes of the bodies that can be handed over now.
+func (m *Mailbox) sizeOf(msgs []Message) int64 {
+	size := sizeOf(msgs)
+	for _, msg := range msgs {
+		if m.hides(msg) {
+			size -= int64(len(msg.Content))
+		}
+	}
+	return size
+}
+
+// Withdraw removes messages that the caller has put elsewhere. It leaves alone what a live reader has in hand, or has
+// handed over meanwhile, and archives nothing.
+func (m *Mailbox) Withdraw(ctx context.Context, msgs ...Message) error {
+	gone := map[key]bool{}
+	for _, msg := range msgs {
+		gone[msg.key()] = true
+	}
+	lk, err := m.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer lk.Release()
+	err = m.inLease(func(dir *atomicfile.Dir) error { return m.withdrawLeased(dir, gone) })
+	if err != nil {
+		return err
+	}
+	file, err := m.root.ReadIf(m.inboxName())
+	if err != nil {
+		return err
+	}
+	waiting, damaged := decode(file)
+	before := len(waiting)
+	if waiting = slices.DeleteFunc(waiting, func(msg Message) bool { return gone[msg.key()] }); len(waiting) == before {
+		return m.root.Sync()
+	}
+	if damaged {
+		if err := m.setAside(m.root, m.inboxName()); err != nil {
+			return err
+		}
+	}
+	return m.root.Replace(m.inboxName(), encode(waiting))
+}
+
+// withdrawLeased is Withdraw for the numbered files. The caller holds the lock of the mailbox.
+func (m *Mailbox) withdrawLeased(dir *atomicfile.Dir, gone map[key]bool) error {
+	files, err := mailFiles(dir)
+	if err != nil {
+		return err
+	}
+	is := func(msg Message) bool { return gone[msg.key()] }
+	l := &Lease{box: m, dir: dir}
+	for _, mf := range files {
+		if mf.done {
+			continue
+		}
+		free, err := m.load(dir, mf, nil, true)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errForeign) || err == nil && !free {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(mf.msgs, is) {
+			err = l.keepRest(mf, is)
+		}
+		if err := errors.Join(err, mf.file.Close()); err != nil {
+			return err
+		}
+	}
+	return dir.Sync()
+}
+
+// Stir has those who watch the mailbox look again, when a message in it may be handed over from now on.
+func (m *Mailbox) Stir(ctx context.Context) error {
+	lk, err := m.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer lk.Release()
+	err = m.root.Touch(m.inboxName(), m.now())
+	if errors.Is(err, fs.ErrNotExist) { // it is in a numbered file
+		err = m.inLease(func(dir *atomicfile.Dir) error { return m.root.Touch(m.LeaseName(), m.now()) })
+	}
+	m.notify()
+	return err
+}

@@ -1,0 +1,131 @@
+package inbox
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// bodiesOf gives what a mailbox hands over, and gives it back.
+func bodiesOf(t *testing.T, m *Mailbox) string {
+	t.Helper()
+	l, err := m.Lease(context.Background(), "test", 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bodies []string
+	for _, msg := range l.Messages {
+		bodies = append(bodies, msg.Content)
+	}
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	peeked, err := m.Peek(context.Background())
+	if err != nil || len(peeked) != len(bodies) {
+		t.Errorf("peek gives %v, %v; a lease %q", peeked, err, bodies)
+	}
+	return strings.Join(bodies, " ")
+}
+
+// What may not be handed over now stays where it is, in each kind of file, whatever is acknowledged around it.
+func TestWhatIsHiddenStays(t *testing.T) {
+	t.Parallel()
+	for _, older := range []bool{false, true} {
+		t.Run(fmt.Sprint("in a numbered file: ", older), func(t *testing.T) {
+			t.Parallel()
+			now, held := time.Unix(1_800_000_000, 0), true
+			m, _ := newBox(t)
+			m.now, m.held = func() time.Time { return now }, func(Message) bool { return held }
+			at := Seconds(now)
+			for _, msg := range []Message{
+				{Content: "gone", ExpiresAt: at}, {Content: "brief", ExpiresAt: at + 10}, {Content: "plain"},
+				{Content: "slow", NotBefore: at + 20}, {Content: "held", Held: "pair"},
+			} {
+				msg.From, msg.To = "amber", "birch"
+				deliver(t, m, msg)
+			}
+			if older {
+				bodiesOf(t, m)
+			}
+			if got := bodiesOf(t, m); got != "brief plain" {
+				t.Errorf("first: %q", got)
+			}
+			now = now.Add(10 * time.Second)
+			l, err := m.Lease(t.Context(), "test", 1<<30)
+			if err != nil || len(l.Messages) != 1 {
+				t.Fatal(l, err)
+			}
+			if err := l.Ack(t.Context(), Handles(l.Messages)...); err != nil {
+				t.Fatal(err)
+			}
+			if got := bodiesOf(t, m); got != "" {
+				t.Errorf("behind the ack: %q", got)
+			}
+			if ready, err := m.Ready(t.Context()); err != nil || ready {
+				t.Errorf("ready: %v, %v", ready, err)
+			}
+			now = now.Add(10 * time.Second)
+			if got := bodiesOf(t, m); got != "slow" {
+				t.Errorf("later: %q", got)
+			}
+			held = false
+			if got := bodiesOf(t, m); got != "slow held" {
+				t.Errorf("at last: %q", got)
+			}
+			all, err := m.PeekAll(t.Context())
+			if err != nil || len(all) != 4 {
+				t.Fatalf("all: %v, %v", all, err)
+			}
+			if err := m.Withdraw(t.Context(), all[0], all[1]); err != nil {
+				t.Fatal(err)
+			}
+			if all, err = m.PeekAll(t.Context()); err != nil || len(all) != 2 {
+				t.Errorf("left: %v, %v", all, err)
+			}
+			if got := bodiesOf(t, m); got != "slow held" {
+				t.Errorf("left to hand over: %q", got)
+			}
+		})
+	}
+}
+
+// A hidden message in front hides nothing that stands in a later file, however little a reader takes.
+func TestWhatIsHiddenHidesNothingBehindIt(t *testing.T) {
+	t.Parallel()
+	m, _ := newBox(t)
+	for _, msg := range []Message{{Content: strings.Repeat("x", maxInbox), ExpiresAt: 1}, {Content: "plain"}} {
+		msg.From, msg.To = "amber", "birch"
+		deliver(t, m, msg)
+	}
+	l, err := m.Lease(t.Context(), "test", 1)
+	if err != nil || len(l.Messages) != 1 || l.Messages[0].Content != "plain" {
+		t.Fatalf("leased %v, %v", l, err)
+	}
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if msgs, err := m.Head(t.Context(), 1); err != nil || len(msgs) != 1 {
+		t.Errorf("head %v, %v", msgs, err)
+	}
+}
+
+func TestAReadersMessageIsNotWithdrawn(t *testing.T) {
+	t.Parallel()
+	m, _ := newBox(t)
+	stored := deliver(t, m, mail("x"))
+	l, err := m.Lease(t.Context(), "test", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Withdraw(t.Context(), stored...); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if got := bodiesOf(t, m); got != "x" {
+		t.Errorf("waits: %q", got)
+	}
+}

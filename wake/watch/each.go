@@ -1,0 +1,51 @@
+package watch
+
+import (
+	"context"
+	"time"
+)
+
+// Each calls look now, when one of the files that it names was closed by a writer, when the time is over that it gives
+// (0: none), and once a minute. Between two calls is a gap, at the least. The files must exist.
+func (c *Changes) Each(ctx context.Context, gap time.Duration, look func() (files []string, wait time.Duration, err error)) error {
+	s := c.subscribe("")
+	defer s.Close()
+	watched := map[string]bool{}
+	for {
+		files, wait, err := look()
+		if err != nil {
+			return err
+		}
+		more := false
+		for _, file := range files {
+			if !watched[file] {
+				watched[file], more = true, true
+				s.add(file)
+			}
+		}
+		switch {
+		case more: // what has happened before the watch was armed is not told
+			wait = gap
+		case wait == 0 || wait > s.every:
+			wait = s.every
+		}
+		if err := s.rest(ctx, gap, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// rest waits for a change or the end of a time, and for the gap in any case.
+func (s *subscription) rest(ctx context.Context, gap, wait time.Duration) error {
+	over, again := time.After(gap), time.After(max(gap, wait))
+	select {
+	case <-ctx.Done():
+	case <-s.changed:
+		select {
+		case <-ctx.Done():
+		case <-over:
+		}
+	case <-again:
+	}
+	return context.Cause(ctx)
+}
