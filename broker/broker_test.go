@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker/client"
 	"c2c/inbox"
 )
 
@@ -21,6 +22,8 @@ func (t table) self() int { return 100 }
 func (t table) environ(int) []string { return nil }
 
 func (t table) namespace() string { return "pid:[1]" }
+
+func (t table) opened(client.Profile, int) (map[string]bool, bool) { return nil, false }
 
 func (t table) find(pid int) (process, error) {
 	if p, ok := t[pid]; ok {

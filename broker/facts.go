@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
@@ -34,8 +35,10 @@ type facts struct {
 	LastRing  wake.Ring `json:"last_ring,omitzero"`
 	// Unattended: see Session.
 	Unattended bool `json:"unattended,omitempty"`
-	// Turn is what its hooks have told last of its turn; empty: nothing.
-	Turn string `json:"turn,omitempty"`
+	// Turn is what was told last of its turn, when it came to be so and by whom; empty: nothing.
+	Turn   string    `json:"turn,omitempty"`
+	TurnAt time.Time `json:"turn_at,omitzero"`
+	TurnBy string    `json:"turn_by,omitempty"`
 	// Conversation: see Session.
 	Conversation string `json:"conversation,omitempty"`
 	// ModStart is StartTime of the last process in which a mod or plugin of ours was seen.

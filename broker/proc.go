@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 
+	"c2c/broker/client"
 	"c2c/inbox/filelock"
 )
 
@@ -28,6 +29,8 @@ type processes interface {
 	namespace() string
 	// environ gives the variables with which a process was started, nil where that is not told.
 	environ(pid int) []string
+	// opened gives the client's ids of the sessions that a process has open, see client.Profile.Open.
+	opened(p client.Profile, pid int) (ids map[string]bool, known bool)
 }
 
 // noStart replaces the start time of a session that its client has left. No process has it, so the session is
@@ -55,9 +58,44 @@ func (b *Broker) isBoundTo(r row, p process) bool {
 // state says whether a session's client lives, as far as it can be seen from here.
 func (b *Broker) state(r row) State { return b.session(r).State }
 
+// looks is how it is found out whether a client lives. A list looks once for all its sessions.
+type looks struct {
+	held   func(lock string) bool // a process holds a lock of the root
+	opened func(p client.Profile, pid int) (ids map[string]bool, known bool)
+}
+
+func (b *Broker) looks() looks { return looks{b.isHeld, b.proc.opened} }
+
+// lookOnce opens only locks that have a file, and looks at a process that many sessions share once.
+func (b *Broker) lookOnce() looks {
+	look := b.looks()
+	if names, err := b.root.Names(); err == nil {
+		there := make(map[string]bool, len(names))
+		for _, name := range names {
+			there[name] = true
+		}
+		look.held = func(lock string) bool { return there[lock] && b.isHeld(lock) }
+	}
+	type answer struct {
+		ids   map[string]bool
+		known bool
+	}
+	said := map[int]answer{}
+	look.opened = func(p client.Profile, pid int) (map[string]bool, bool) {
+		a, asked := said[pid]
+		if !asked {
+			a.ids, a.known = b.proc.opened(p, pid)
+			said[pid] = a
+		}
+		return a.ids, a.known
+	}
+	return look
+}
+
 // setState finds out whether the client of a session lives. A process id alone proves nothing, because another
-// process may have it by now. Its start time proves it, or a lock that the session's server holds.
-func (b *Broker) setState(s *Session, r row, held func(lock string) bool) {
+// process may have it by now. Its start time proves it, or a lock that the session's server holds. Where many sessions
+// share a process, which lives on when one of them has ended, the session has to be open in it, too.
+func (b *Broker) setState(s *Session, r row, look looks) {
 	if isPersonID(s.ID) || r.text("client_type") == ClientHuman {
 		s.State = Person
 		return
@@ -66,7 +104,11 @@ func (b *Broker) setState(s *Session, r row, held func(lock string) bool) {
 	if visible {
 		p, err := b.proc.find(s.PID)
 		if err == nil && start != 0 && p.start == start {
-			s.State, s.Process = Alive, s.PID
+			if b.hasEnded(s, look) {
+				s.State = Absent
+			} else {
+				s.State, s.Process = Alive, s.PID
+			}
 			return
 		}
 		gone = errors.Is(err, errNoProcess) || err == nil && start != 0
@@ -74,15 +116,26 @@ func (b *Broker) setState(s *Session, r row, held func(lock string) bool) {
 	switch {
 	case visible && start == noStart:
 		s.State = Absent
-	case held(serverLock(s.ID)): // the process that started the server has ended, the server has not
+	case look.held(serverLock(s.ID)): // the process that started the server has ended, the server has not
 		s.State = Alive
 	case gone:
 		s.State = Absent
-	case held(ringLock(s.ID)):
+	case look.held(ringLock(s.ID)):
 		s.State = Alive
 	default:
 		s.State = Unknown
 	}
+}
+
+// hasEnded says whether a session whose process lives is not open in it any more. While its server runs it is: to ask
+// that costs less.
+func (b *Broker) hasEnded(s *Session, look looks) bool {
+	p, _ := client.Find(s.Client)
+	if p.Open == nil || len(s.ClientIDs) == 0 || look.held(serverLock(s.ID)) {
+		return false
+	}
+	open, known := look.opened(p, s.PID)
+	return known && !open[s.ClientID()]
 }
 
 // HasRinger says whether a process has the right to ring the session. That is its server as a rule, a child of

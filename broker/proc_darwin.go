@@ -5,6 +5,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"c2c/broker/client"
 )
 
 // system is the machine's process table, from sysctl.
@@ -36,4 +38,8 @@ func (*system) find(pid int) (process, error) {
 		parent: int(info.Eproc.Ppid),
 		start:  started.Sec*1e6 + int64(started.Usec),
 	}, nil
+}
+
+func (*system) opened(p client.Profile, pid int) (ids map[string]bool, known bool) {
+	return p.Open(pid)
 }

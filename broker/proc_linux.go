@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"c2c/broker/client"
 	"c2c/broker/procstat"
 )
 
@@ -63,4 +64,8 @@ func (s *system) find(pid int) (process, error) {
 		return process{}, err
 	}
 	return process{pid: pid, parent: st.Parent, start: st.Start}, nil
+}
+
+func (*system) opened(p client.Profile, pid int) (ids map[string]bool, known bool) {
+	return p.Open(pid)
 }

@@ -18,7 +18,9 @@ type Receipt struct {
 	To        string  `json:"to_alias"`
 	ID        string  `json:"message_id"`
 	Recipient State   `json:"recipient"`
+	Now       Now     `json:"recipient_now"`       // what it does
 	Duplicate bool    `json:"duplicate,omitempty"` // the mailbox had this message before
+	Note      string  `json:"note,omitempty"`      // what keeps the receiver from reading it at once, in words
 }
 
 // Kinds lists the kinds of message.
@@ -109,7 +111,8 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, m inbox.Mess
 	if err != nil {
 		return Receipt{}, err
 	}
-	r := Receipt{Queued: true, From: from.Alias, To: to.alias(), Recipient: b.state(to)}
+	receiver := b.session(to)
+	r := Receipt{Queued: true, From: from.Alias, To: to.alias(), Recipient: receiver.State}
 	m.From, m.To, m.ToAbsent = from.Alias, to.alias(), r.Recipient == Absent
 	if m.ID != "" {
 		m.FromSession = from.ID
@@ -119,6 +122,8 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, m inbox.Mess
 		return Receipt{}, fmt.Errorf("send to %q: %w", to.alias(), err)
 	}
 	message := stored.Messages[0]
+	r.Now = b.nowOf(receiver, false, b.looks())
+	r.Note = receiver.note(r.Now, b.now())
 	r.ID, r.TS, r.Duplicate = message.ID, message.TS, stored.Already[0]
 	b.record(ctx, "dm_enqueue", Note{"from_alias", r.From}, Note{"to_alias", r.To}, Note{"message_id", r.ID})
 	b.forward(ctx, to.sid(), to.alias())

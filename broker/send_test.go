@@ -157,20 +157,6 @@ func TestWhatAClientHoldsIsQueued(t *testing.T) {
 	}
 }
 
-func TestHooksTellOfTurns(t *testing.T) {
-	w := newWorld(t)
-	s := w.register("amber", Caller{PID: 10})
-	for _, runs := range []bool{true, true, false, false} {
-		if err := w.SetTurn(t.Context(), s, runs); err != nil {
-			t.Fatal(err)
-		}
-		var err error
-		if s, err = w.Resolve(t.Context(), Caller{Explicit: s.ID}); err != nil || (s.Turn == TurnRuns) != runs || s.Turn == "" {
-			t.Errorf("turn %q, %v, want that it runs: %v", s.Turn, err, runs)
-		}
-	}
-}
-
 func TestAPartOfAnothersMessageIsNoPartOfThisOne(t *testing.T) {
 	w := newWorld(t)
 	birch := w.register("birch", Caller{PID: 20})

@@ -22,24 +22,6 @@ const (
 	Unknown State = "unknown"
 )
 
-// Away is a session whose client lives and shows it in no terminal.
-const Away State = "away"
-
-// presence is the state that people are shown. Away is known from the last ring alone, so only a session with mail can
-// be away.
-func (s Session) presence(waits bool) State {
-	if waits && s.State == Alive && s.LastRing.Outcome == wake.Away {
-		return Away
-	}
-	return s.State
-}
-
-// Words for Session.Turn.
-const (
-	TurnRuns = "runs"
-	TurnOver = "over"
-)
-
 // Session is a mailbox and who it belongs to.
 type Session struct {
 	ID    string
@@ -57,7 +39,7 @@ type Session struct {
 	Role       string    // what it says it does
 	Quiet      bool      // do not disturb: its mail waits for its next turn and rings nobody
 	Pane       string    // the pane of a multiplexer that its person lets c2c type into, see wake/mux
-	Turn       string    // TurnRuns or TurnOver, as its hooks have told; empty: they do not tell
+	Turn       State     // Busy, Idle or Waiting, as it was told last; empty: nobody tells
 	Unattended bool      // its person wants it woken when no terminal shows it
 	Started    bool      // c2c start has made it, and no session of its client has it yet
 	LastRing   wake.Ring // zero when it was never rung
@@ -87,35 +69,31 @@ func (s Session) HasMailToMove() bool { return len(s.facts.MoveFrom) > 0 }
 
 // Sessions lists every registered session, in the registry's order.
 func (b *Broker) Sessions(ctx context.Context) ([]Session, error) {
+	return b.sessions(ctx, b.lookOnce())
+}
+
+func (b *Broker) sessions(ctx context.Context, look looks) ([]Session, error) {
 	rows, err := b.rows(ctx)
 	if err != nil {
 		return nil, err
 	}
-	// There may be hundreds: the directory is opened once, and only locks that have a file are opened.
+	// There may be hundreds: the directory is opened once.
 	read := b.readFacts
 	if dir, err := b.sessionsDir(); err == nil {
 		defer dir.Close()
 		read = func(sid string) (facts, error) { return readFacts(dir, sid) }
 	}
-	held := b.isHeld
-	if names, err := b.root.Names(); err == nil {
-		there := make(map[string]bool, len(names))
-		for _, name := range names {
-			there[name] = true
-		}
-		held = func(lock string) bool { return there[lock] && b.isHeld(lock) }
-	}
 	list := make([]Session, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, b.sessionWith(r, b.loggedFacts(read, r.sid()), held))
+		list = append(list, b.sessionWith(r, b.loggedFacts(read, r.sid()), look))
 	}
 	return list, nil
 }
 
-func (b *Broker) session(r row) Session { return b.sessionWith(r, b.factsOf(r.sid()), b.isHeld) }
+func (b *Broker) session(r row) Session { return b.sessionWith(r, b.factsOf(r.sid()), b.looks()) }
 
-// sessionWith makes the session of a row. held says whether a process holds a lock of the root.
-func (b *Broker) sessionWith(r row, f facts, held func(lock string) bool) Session {
+// sessionWith makes the session of a row.
+func (b *Broker) sessionWith(r row, f facts, look looks) Session {
 	s := Session{
 		ID:         r.sid(),
 		Alias:      r.alias(),
@@ -126,12 +104,12 @@ func (b *Broker) sessionWith(r row, f facts, held func(lock string) bool) Sessio
 		Role:       r.text("role"),
 		Quiet:      b.quiet(r),
 		Pane:       f.Pane,
-		Turn:       f.Turn,
+		Turn:       turnOf(f.Turn),
 		Unattended: f.Unattended,
 		Started:    f.Started,
 		LastRing:   f.LastRing,
 		facts:      f,
 	}
-	b.setState(&s, r, held)
+	b.setState(&s, r, look)
 	return s
 }

@@ -33,16 +33,14 @@ func (b *Broker) Rang(ctx context.Context, sid string, ring wake.Ring) (err erro
 	return err
 }
 
-// SetTurn records whether a turn of a session runs.
-func (b *Broker) SetTurn(ctx context.Context, s Session, runs bool) error {
-	turn := TurnOver
-	if runs {
-		turn = TurnRuns
-	}
-	if s.Turn == turn {
+// SetTurn records that a session is Busy, Idle or Waiting, and who tells: ByHook, or the method of a ringer.
+func (b *Broker) SetTurn(ctx context.Context, s Session, does State, by string) error {
+	if s.Turn == does {
 		return nil // hooks say so at each tool call
 	}
-	return b.changeFacts(ctx, s.ID, func(f *facts) { f.Turn = turn })
+	return b.changeFacts(ctx, s.ID, func(f *facts) {
+		f.Turn, f.TurnAt, f.TurnBy = turns[does], b.now().UTC(), by
+	})
 }
 
 // SetConversation records in which conversation of its process a session's person has written last.

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode"
 
+	"c2c/broker/client"
 	"c2c/e2e/lab"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
@@ -83,8 +84,8 @@ func TestClaudeTakesALineOfItsSocketForAPromptAsItIs(t *testing.T) {
 	t.Parallel()
 	l, model, p, s := socketLab(t)
 	c, lease := awkwardMail(t, l, s)
-	state := func() claude.State { return claude.StateOf(filepath.Join(l.Home, ".claude"), p.Pid()) }
-	if got := state(); got != claude.Idle {
+	state := func() string { return client.ClaudeDoing(filepath.Join(l.Home, ".claude"), p.Pid(), "").Word }
+	if got := state(); got != client.Idle {
 		t.Errorf("before the line it says %q", got)
 	}
 	type receipt struct {
@@ -99,7 +100,7 @@ func TestClaudeTakesALineOfItsSocketForAPromptAsItIs(t *testing.T) {
 	}()
 	r := model.WaitText("id-15")
 	claudeIs(l, "busy")
-	if got := state(); got != claude.Busy {
+	if got := state(); got != client.Busy {
 		t.Errorf("while the model answers it says %q", got)
 	}
 
@@ -129,7 +130,7 @@ func TestClaudeTakesALineOfItsSocketForAPromptAsItIs(t *testing.T) {
 	close(answer)
 	p.WaitScreen(0, "Line read.")
 	claudeIdle(l, model)
-	if got := state(); got != claude.Idle {
+	if got := state(); got != client.Idle {
 		t.Errorf("after the turn it says %q", got)
 	}
 	if n := len(model.Turns()); n != 2 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/broker/client"
 	"c2c/e2e/lab"
 	"c2c/inbox"
 	"c2c/wake"
@@ -203,7 +204,7 @@ func socketAlone(t *testing.T) (*lab.Lab, *lab.Model, *lab.Proc, <-chan wake.Rin
 	env := environmentOf(t, server)
 	end(t, server)
 	busy := func(context.Context) bool {
-		return claude.StateOf(filepath.Join(l.Home, ".claude"), p.Pid()) == claude.Busy
+		return client.ClaudeDoing(filepath.Join(l.Home, ".claude"), p.Pid(), "").Word == client.Busy
 	}
 	rang := watched(t, l, "amber", func(_ broker.Session, box *inbox.Mailbox, root string) []wake.Method {
 		socket, err := claude.FromEnv(func(name string) string { return env[name] }, time.Now)

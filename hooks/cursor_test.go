@@ -44,7 +44,7 @@ func TestCursorIsToldInItsOwnConversation(t *testing.T) {
 		if e, err = Parse("claude", bytes.NewReader(bytes.Replace(in, []byte(`"postToolUse"`), []byte(`"PostToolUse"`), 1))); err != nil {
 			t.Fatal(err)
 		}
-		if _, told := e.Turn(); e.ShowsMail() || e.Watches() || e.Changed() || told {
+		if e.ShowsMail() || e.Watches() || e.Changed() || e.Does() != "" {
 			t.Errorf("%s: Claude Code's hook answers it", path)
 		}
 	}

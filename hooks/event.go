@@ -36,9 +36,9 @@ type protocol struct {
 	change string // event that tells of a change to that file, or empty
 	// inbound says how its person keeps others from writing to it, "" when they do not; nil: the client has no such setting.
 	inbound func(config string, getenv func(string) string) string
-	opened  string             // event that tells which process has opened the session, and no more; or empty
-	turn    func(e Event) turn // what the event says of the turn; nil: nothing
-	often   []string           // events that come many times in a turn
+	opened  string               // event that tells which process has opened the session, and no more; or empty
+	does    func(e Event) string // what the event says that the session does, a word below or ""; nil: nothing
+	often   []string             // events that come many times in a turn
 	// note is a sentence of ours for the model, or empty; nil: there is none.
 	note func(e Event) string
 	// shown says which messages the client's own record of the session has; nil: the record is not read.
@@ -58,13 +58,11 @@ const (
 	bodies
 )
 
-// turn is what an event says of the session's turn.
-type turn int
-
+// What a session does.
 const (
-	untold turn = iota
-	runs
-	over
+	Busy    = "busy"    // a turn runs
+	Idle    = "idle"    // none does
+	Waiting = "waiting" // a dialog is open: its person has to answer
 )
 
 // protocols has one line for each client.
@@ -219,13 +217,12 @@ func (e Event) ShowsMail() bool {
 	return e.protocol.shows(e) != nothing
 }
 
-// Turn says whether the session's turn runs, when the event tells.
-func (e Event) Turn() (running, told bool) {
-	if e.protocol.turn == nil {
-		return false, false
+// Does is what the session does by this event, or "" when it does not tell.
+func (e Event) Does() string {
+	if e.protocol.does == nil {
+		return ""
 	}
-	turn := e.protocol.turn(e)
-	return turn == runs, turn != untold
+	return e.protocol.does(e)
 }
 
 // Often says that the event comes many times in a turn, so that a message is announced once.

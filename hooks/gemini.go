@@ -36,14 +36,14 @@ func gemini() protocol {
 			}
 			return nothing
 		},
-		turn: func(e Event) turn {
+		does: func(e Event) string {
 			switch e.Name {
 			case "BeforeAgent", "AfterTool":
-				return runs
+				return Busy
 			case "SessionStart", "AfterAgent":
-				return over
+				return Idle
 			}
-			return untold
+			return ""
 		},
 		encode: func(e Event, text string) any {
 			if e.Name == "AfterAgent" {

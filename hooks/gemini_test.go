@@ -32,22 +32,22 @@ func TestGeminiIsShownMailWhereItPassesItOn(t *testing.T) {
 `
 	write(t, log, answered, 0o600)
 	for more, want := range map[string]struct {
-		shows         content
-		working, told bool
+		shows content
+		does  string
 	}{
-		`"hook_event_name":"SessionStart","source":"startup"`:                                                   {nothing, false, true},
-		`"hook_event_name":"BeforeAgent","prompt":"do it"`:                                                      {bodies, true, true},
-		`"hook_event_name":"BeforeAgent","prompt":"` + inbox.Preface + `\nx"`:                                   {nothing, true, true},
-		`"hook_event_name":"AfterTool","tool_name":"x","tool_response":{"llmContent":"a"}`:                      {bodies, true, true},
-		`"hook_event_name":"AfterTool","tool_name":"x","tool_response":"text"`:                                  {bodies, true, true},
-		`"hook_event_name":"AfterTool","tool_name":"x","tool_response":{"llmContent":"a","error":{"type":"e"}}`: {nothing, true, true},
-		`"hook_event_name":"AfterAgent","stop_hook_active":false`:                                               {bodies, false, true},
-		`"hook_event_name":"AfterAgent","stop_hook_active":true`:                                                {bodies, false, true},
-		`"hook_event_name":"BeforeTool","tool_name":"x"`:                                                        {nothing, false, false},
+		`"hook_event_name":"SessionStart","source":"startup"`:                                                   {nothing, Idle},
+		`"hook_event_name":"BeforeAgent","prompt":"do it"`:                                                      {bodies, Busy},
+		`"hook_event_name":"BeforeAgent","prompt":"` + inbox.Preface + `\nx"`:                                   {nothing, Busy},
+		`"hook_event_name":"AfterTool","tool_name":"x","tool_response":{"llmContent":"a"}`:                      {bodies, Busy},
+		`"hook_event_name":"AfterTool","tool_name":"x","tool_response":"text"`:                                  {bodies, Busy},
+		`"hook_event_name":"AfterTool","tool_name":"x","tool_response":{"llmContent":"a","error":{"type":"e"}}`: {nothing, Busy},
+		`"hook_event_name":"AfterAgent","stop_hook_active":false`:                                               {bodies, Idle},
+		`"hook_event_name":"AfterAgent","stop_hook_active":true`:                                                {bodies, Idle},
+		`"hook_event_name":"BeforeTool","tool_name":"x"`:                                                        {nothing, ""},
 	} {
 		e := geminiEvent(t, dir, more)
-		if working, told := e.Turn(); e.protocol.shows(e) != want.shows || working != want.working || told != want.told {
-			t.Errorf("%s: shows %v, works %v, told %v", more, e.protocol.shows(e), working, told)
+		if e.protocol.shows(e) != want.shows || e.Does() != want.does {
+			t.Errorf("%s: shows %v, does %q", more, e.protocol.shows(e), e.Does())
 		}
 	}
 	for more, shows := range map[string]bool{

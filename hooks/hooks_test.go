@@ -315,26 +315,26 @@ func TestCopilotIsShownMailInItsOwnTurnsAlone(t *testing.T) {
 
 func TestQwenTellsOfItsTurns(t *testing.T) {
 	for text, want := range map[string]struct {
-		shows         content
-		working, told bool
+		shows content
+		does  string
 	}{
-		`{"hook_event_name":"SessionStart","source":"clear"}`:                                {nothing, false, true},
-		`{"hook_event_name":"UserPromptSubmit","prompt":"do it","submitted_prompt":"do it"}`: {bodies, true, true},
-		`{"hook_event_name":"UserPromptSubmit","prompt":""}`:                                 {nothing, false, false}, // a step of the same turn
-		`{"hook_event_name":"PostToolUse","tool_name":"x"}`:                                  {bodies, true, true},
-		`{"hook_event_name":"PostToolUse","tool_name":"x","agent_id":"a-1"}`:                 {nothing, false, false},
-		`{"hook_event_name":"Stop","stop_hook_active":false}`:                                {bodies, false, false},
-		`{"hook_event_name":"Stop","stop_hook_active":true}`:                                 {nothing, false, false},
-		`{"hook_event_name":"Stop","agent_id":"a-1"}`:                                        {nothing, false, false},
-		`{"hook_event_name":"Notification","notification_type":"idle_prompt"}`:               {nothing, false, true},
-		`{"hook_event_name":"Notification","notification_type":"permission_prompt"}`:         {nothing, false, false},
+		`{"hook_event_name":"SessionStart","source":"clear"}`:                                {nothing, Idle},
+		`{"hook_event_name":"UserPromptSubmit","prompt":"do it","submitted_prompt":"do it"}`: {bodies, Busy},
+		`{"hook_event_name":"UserPromptSubmit","prompt":""}`:                                 {nothing, ""}, // a step of the same turn
+		`{"hook_event_name":"PostToolUse","tool_name":"x"}`:                                  {bodies, Busy},
+		`{"hook_event_name":"PostToolUse","tool_name":"x","agent_id":"a-1"}`:                 {nothing, ""},
+		`{"hook_event_name":"Stop","stop_hook_active":false}`:                                {bodies, ""},
+		`{"hook_event_name":"Stop","stop_hook_active":true}`:                                 {nothing, ""},
+		`{"hook_event_name":"Stop","agent_id":"a-1"}`:                                        {nothing, ""},
+		`{"hook_event_name":"Notification","notification_type":"idle_prompt"}`:               {nothing, Idle},
+		`{"hook_event_name":"Notification","notification_type":"permission_prompt"}`:         {nothing, ""},
 	} {
 		e, err := Parse("qwen", strings.NewReader(text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if working, told := e.Turn(); e.protocol.shows(e) != want.shows || working != want.working || told != want.told {
-			t.Errorf("%s: shows %v, works %v, told %v", text, e.protocol.shows(e), working, told)
+		if e.protocol.shows(e) != want.shows || e.Does() != want.does {
+			t.Errorf("%s: shows %v, does %q", text, e.protocol.shows(e), e.Does())
 		}
 	}
 	if got := text(t, render(t, event("qwen", "Stop"), msg("m1", "body"))); !strings.Contains(got, "\nbody\n") {

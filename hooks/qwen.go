@@ -33,15 +33,15 @@ func qwen() protocol {
 			}
 			return nothing
 		},
-		turn: func(e Event) turn {
+		does: func(e Event) string {
 			switch {
 			case e.AgentID != "":
 			case e.Name == "PostToolUse", e.Name == "UserPromptSubmit" && e.Prompt != "":
-				return runs
+				return Busy
 			case e.Name == "SessionStart", e.Name == "Notification" && e.Notification == "idle_prompt":
-				return over
+				return Idle
 			}
-			return untold
+			return ""
 		},
 		// A server that was killed has given back what the client had queued.
 		shown: func(e Event) func(inbox.Message) bool {

@@ -10,9 +10,9 @@ import (
 // Client is how one AI program is woken. Each has a folder of its own and a line in package clients.
 type Client struct {
 	Name string
-	// Open gives the client's own ids of the sessions that one of its processes has open. Nil: a process has
-	// one session, which is known by the process.
-	Open func(pid int) map[string]bool
+	// Dir gives the directory of a session that a process has open and nobody has named yet. ok is false when it is none of
+	// a person: a subagent works in it, say. Nil: nothing tells of such sessions.
+	Dir func(ctx context.Context, config, session string) (dir string, ok bool, err error)
 	// Outside says that a session can be reached without a server that the client has started.
 	Outside bool
 	Ways    func(Place, Session) (Ways, error)
@@ -71,7 +71,11 @@ type Session struct {
 }
 
 // Ways are the methods that may reach a session, the best first. Busy says whether it works now; nil: nobody knows.
+// Follow tells what the session does, in the words of broker/client, whenever that changes, until ctx ends; nil: its
+// client tells nobody. By is the method whose way that is.
 type Ways struct {
 	Methods []Method
 	Busy    func(context.Context) bool
+	Follow  func(ctx context.Context, tell func(does string))
+	By      string
 }

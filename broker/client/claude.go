@@ -1,5 +1,11 @@
 package client
 
+import (
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
 // ChannelCapability is the MCP capability of a server that pushes messages into the client's sessions.
 const ChannelCapability = "claude/channel"
 
@@ -12,11 +18,13 @@ func claude() Profile {
 		Aliases:     []string{"claude-code"},
 		Info:        "claude-code",
 		AliasPrefix: "claude",
+		InTurn:      "its hook brings the message at the next tool call, or at the end of the turn",
 		SessionEnv:  "CLAUDE_CODE_SESSION_ID",
 		TrustEnv:    true,
 		ShellEnv:    true,
 		ProcessEnv:  "CLAUDE_PID",
 		Mod:         true,
+		Doing:       ClaudeDoing,
 		Inherited:   []string{"CLAUDECODE", "CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN"},
 		// Measured with 2.1.329: from 50,000 UTF-16 units on, the texts of an answer counted together, the
 		// model gets a file name and 2 KB. At four characters to a token 25,000 tokens are more.
@@ -33,6 +41,35 @@ func claude() Profile {
 		Stream:      []string{"stream-json", "--input-format=stream-json"},
 		ChannelArgs: []string{"--dangerously-load-development-channels", "server:c2c"},
 	}
+}
+
+// ClaudeRecord is what a process of Claude Code says of itself in <config>/sessions/<pid>.json.
+type ClaudeRecord struct {
+	PID             int
+	SessionID       string
+	Status          string
+	StatusUpdatedAt int64 // in milliseconds
+}
+
+// ReadClaudeRecord reads such a file; ok is false when it is missing or damaged.
+func ReadClaudeRecord(path string) (r ClaudeRecord, ok bool) {
+	ok = readJSON(path, &r)
+	return r, ok
+}
+
+// ClaudeDoing is Profile.Doing of Claude Code. One of its processes has one session at a time.
+func ClaudeDoing(config string, pid int, _ string) (d Doing) {
+	r, ok := ReadClaudeRecord(filepath.Join(config, "sessions", strconv.Itoa(pid)+".json"))
+	if !ok || r.PID != pid || r.Status == "" {
+		return d
+	}
+	if d.Word = r.Status; d.Word != Idle && d.Word != Waiting {
+		d.Word = Busy // it also has words for kinds of being busy
+	}
+	if r.StatusUpdatedAt > 0 {
+		d.Since = time.UnixMilli(r.StatusUpdatedAt)
+	}
+	return d
 }
 
 func claudeGuide() Guide {

@@ -41,6 +41,13 @@ type Profile struct {
 	SessionFile string
 	// ProjectFile is a file of a project with JSON that proposes an alias there: {"alias": …}.
 	ProjectFile string
+	// Doing says by files below its configuration what a session of a process does; nil: it has no such files.
+	Doing func(config string, pid int, session string) Doing
+	// Open gives the client's own ids of the sessions that one of its processes has open, where many share it; known is
+	// false when the system does not tell. Nil: its sessions need not be open.
+	Open func(pid int) (ids map[string]bool, known bool)
+	// InTurn says how mail comes to its model while a turn runs.
+	InTurn string
 	// Servers, below its configuration, is a directory in which processes of the client say that they serve many sessions
 	// over HTTP: each file has JSON with pid and port.
 	Servers string

@@ -1,5 +1,15 @@
 package client
 
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"c2c/broker/procstat"
+)
+
 // codex is Codex. Its threads share a daemon that has the environment of whichever terminal started
 // first, so the variable may name another thread: only what Codex says in the call itself counts. For the
 // shells of its tools it sets the variable at each call.
@@ -8,10 +18,12 @@ func codex() Profile {
 		Name:          "codex",
 		Info:          "codex",
 		AliasPrefix:   "codex",
+		InTurn:        "its hook announces the message at the next tool call, and brings it at the end of the turn",
 		SessionEnv:    "CODEX_THREAD_ID",
 		ShellEnv:      true,
 		SessionMeta:   "threadId",
 		SharedProcess: true,
+		Open:          codexOpen,
 		Inherited:     []string{"CODEX_SESSION_ID"},
 		// Measured with 0.169.0: from 12,000 bytes on, the texts of an answer counted together, the middle is
 		// cut out for a model that it has no metadata of; for gpt-5.5 from 48,000 on.
@@ -23,6 +35,34 @@ func codex() Profile {
 		ConfigDir: ".codex",
 		Resume:    "codex resume",
 	}
+}
+
+// CodexLocks is where Codex holds a lock file for each thread that it has open, from its start to its end:
+// <CODEX_HOME>/thread-writer-locks/<thread>.lock.
+const CodexLocks = "thread-writer-locks"
+
+// codexOpen gives the threads that a process of Codex has open. The process may also be the script that npm puts before
+// it.
+func codexOpen(pid int) (open map[string]bool, known bool) {
+	open = map[string]bool{}
+	add := func(pid int) bool {
+		files, seen := procstat.Files(pid)
+		for _, path := range files {
+			folder, file := filepath.Split(path)
+			if thread, ok := strings.CutSuffix(file, ".lock"); ok && filepath.Base(folder) == CodexLocks {
+				open[thread] = true
+			}
+		}
+		return seen
+	}
+	known = add(pid)
+	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	for _, child := range strings.Fields(string(children)) {
+		if pid, err := strconv.Atoi(child); err == nil {
+			add(pid)
+		}
+	}
+	return open, known
 }
 
 func codexGuide() Guide {

@@ -8,6 +8,7 @@ func copilot() Profile {
 		Aliases:       []string{"copilot-cli", "github-copilot"},
 		Info:          "copilot-cli",
 		AliasPrefix:   "copilot",
+		InTurn:        "its extension brings the message with the next step of the turn",
 		SessionEnv:    "COPILOT_AGENT_SESSION_ID",
 		ShellEnv:      true,
 		SessionServer: true,

@@ -8,6 +8,7 @@ func gemini() Profile {
 		Aliases:     []string{"gemini-cli"},
 		Info:        "gemini",
 		AliasPrefix: "gemini",
+		InTurn:      "its hook brings the message at the next tool call, or at the end of the turn",
 		ChildHooks:  true,
 		Inherited:   []string{"GEMINI_CLI", "GEMINI_CLI_NO_RELAUNCH", "GEMINI_SESSION_ID", "GEMINI_PROJECT_DIR", "GEMINI_CWD", "GEMINI_PLANS_DIR"},
 		// Of more than 40,000 characters the model of 0.61.0 gets the first fifth and the last part, and a file name. In

@@ -10,6 +10,7 @@ func kimi() Profile {
 		Aliases:       []string{"kimi-code", "kimi-cli"},
 		Info:          "kimi",
 		AliasPrefix:   "kimi",
+		InTurn:        "its hook brings the message at the end of the turn",
 		DetachedHooks: true,
 		Servers:       "server/instances",
 		// Measured with 2.1.0, of a tool's answer as of a shell's output: of more than 50,000 characters the model gets a

@@ -7,6 +7,7 @@ func opencode() Profile {
 		Name:            "opencode",
 		Info:            "opencode",
 		AliasPrefix:     "opencode",
+		InTurn:          "its plugin brings the message with the next step of the turn",
 		SessionEnv:      "C2C_OPENCODE_SESSION_ID",
 		ShellEnv:        true,
 		SessionArgument: "_session_id",

@@ -10,6 +10,7 @@ func qwen() Profile {
 		Aliases:       []string{"qwen-code"},
 		Info:          "qwen",
 		AliasPrefix:   "qwen",
+		InTurn:        "its hook brings the message at the next tool call, or at the end of the turn",
 		SessionEnv:    "QWEN_CODE_SESSION_ID",
 		TrustEnv:      true,
 		ShellEnv:      true,

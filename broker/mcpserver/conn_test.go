@@ -146,14 +146,14 @@ func TestAnswersHaveTheFieldsOfTheOriginalAndMore(t *testing.T) {
 	called := map[string]bool{}
 	for _, tc := range []struct{ tool, args, want string }{
 		{"send", `{"to_alias":"birch","content":"hi","message_id":"m-1"}`,
-			"{from_alias:text message_id:text queued:bool recipient:text to_alias:text ts:float}"},
+			"{from_alias:text message_id:text queued:bool recipient:text recipient_now:{does:text} to_alias:text ts:float}"},
 		{"send", `{"alias":"birch","content":"hi","message_id":"m-1"}`,
-			"{duplicate:bool from_alias:text message_id:text queued:bool recipient:text to_alias:text ts:float}"},
+			"{duplicate:bool from_alias:text message_id:text queued:bool recipient:text recipient_now:{does:text} to_alias:text ts:float}"},
 		{"send_all", `{"content":"hi","exclude_aliases":["CORAL"]}`,
 			"{message_ids:{birch:text} sent_to:[text] skipped:[{alias:text reason:text}]}"},
 		{"message_status", `{"message_id":"m-1"}`,
 			"{at:text from_alias:text message_id:text session_id:text state:text to_alias:text}"},
-		{"list", `{"alive_only":true}`, "[{alias:text alive:bool client:text registered_at:float role:text session_id:text state:text waiting:bool}]"},
+		{"list", `{"alive_only":true}`, "[{alias:text alive:bool client:text now:{does:text} registered_at:float role:text session_id:text state:text waiting:bool}]"},
 		{"whoami", `{"session_id":"amber"}`, "{alias:text session_id:text}"},
 		{"peek_inbox", `{}`, mail},
 		{"poll_inbox", `{"session_id":"amber"}`, mail},
@@ -173,7 +173,7 @@ func TestAnswersHaveTheFieldsOfTheOriginalAndMore(t *testing.T) {
 		got := texts[0]
 		var v any
 		if json.Unmarshal([]byte(got), &v) == nil {
-			got = shape(v)
+			got = strings.ReplaceAll(shape(v), " known_by:text", "") // a lock that its server has left is closed some day
 		}
 		if isError || len(texts) != 1 || got != tc.want {
 			t.Errorf("%s %s: error %v, %q\nis  %s\nnot %s", tc.tool, tc.args, isError, texts, got, tc.want)

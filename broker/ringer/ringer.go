@@ -122,14 +122,32 @@ func (r *Ringer) session(s broker.Session) wake.Session {
 	return out
 }
 
-func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) (*watch.Watcher, error) {
+// turn records a turn that a ring begins, of which no hook tells. Behind a ring that was not taken the session does what
+// it did before.
+func turn(b *broker.Broker, now func() (broker.Session, error)) func(context.Context, bool) error {
+	before := broker.Idle
+	return func(ctx context.Context, runs bool) error {
+		is, err := now()
+		if err != nil || !is.ToldByHooks() {
+			return err
+		}
+		does := before
+		if before = is.Turn; runs {
+			does = broker.Busy
+		}
+		return b.SetTurn(ctx, is, does, broker.ByRing)
+	}
+}
+
+// watcher makes what rings a session, and what follows it, which is nil when its client does not tell what it does.
+func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) (*watch.Watcher, func(context.Context), error) {
 	box, err := b.Mailbox(s.SID)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	lock, err := b.Watchable(box.LockName())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	p := wake.Place{Getenv: r.Getenv, Box: box, Served: func() bool { return b.HasServer(s.SID) }}
 	if profile, ok := client.Find(s.Client); ok {
@@ -142,7 +160,7 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 	}
 	ways, err := r.Scope.ways(p, s)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	now := func() (broker.Session, error) { return b.Resolve(ctx, broker.Caller{Explicit: s.SID}) }
 	w := &watch.Watcher{
@@ -152,19 +170,12 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 			return err == nil && (is.Quiet || broker.Uninstalled(r.Getenv, is.Client, is.Process))
 		},
 		Record: p.Record,
-		// No hook tells of a turn that a ring starts.
-		Turn: func(ctx context.Context, runs bool) error {
-			is, err := now()
-			if err != nil || is.Turn == "" {
-				return err
-			}
-			return b.SetTurn(ctx, is, runs)
-		},
+		Turn:   turn(b, now),
 	}
 	if w.Busy == nil {
 		w.Busy = func(context.Context) bool {
 			is, err := now()
-			return err == nil && is.Turn == broker.TurnRuns
+			return err == nil && (is.Turn == broker.Busy || is.Turn == broker.Waiting)
 		}
 	}
 	if r.Scope.borrows {
@@ -180,5 +191,23 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 			return release, true, nil
 		}
 	}
-	return w, nil
+	return w, r.follower(b, s, ways), nil
+}
+
+// follower records what a session does as its client tells it.
+func (r *Ringer) follower(b *broker.Broker, s wake.Session, ways wake.Ways) func(context.Context) {
+	if ways.Follow == nil {
+		return nil
+	}
+	return func(ctx context.Context) {
+		ways.Follow(ctx, func(does string) {
+			is, err := b.Resolve(ctx, broker.Caller{Explicit: s.SID})
+			if err == nil {
+				err = b.SetTurn(ctx, is, broker.State(does), ways.By)
+			}
+			if err != nil && ctx.Err() == nil {
+				r.Log.Debug("what a session does is not recorded", "session", s.SID, "err", err)
+			}
+		})
+	}
 }

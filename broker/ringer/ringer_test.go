@@ -133,7 +133,7 @@ func TestWhatIsForbiddenMeanwhileIsNotTyped(t *testing.T) {
 	if err != nil || len(all) != 1 {
 		t.Fatal(all, err)
 	}
-	w, err := r.watcher(t.Context(), b, all[0])
+	w, _, err := r.watcher(t.Context(), b, all[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"c2c/broker"
@@ -35,7 +36,8 @@ type Scope struct {
 // tried first; nil: it has none. Not ok: c2c knows no way to wake the client.
 func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.Context) bool) wake.Method) (scope Scope, ok bool) {
 	c, ok := clients.Find(name)
-	scope.byProcess = c.Open == nil
+	profile, _ := client.Find(name)
+	scope.byProcess = profile.Open == nil
 	scope.client, scope.process = c, pid
 	scope.ways = func(p wake.Place, s wake.Session) (wake.Ways, error) {
 		p.Inside = true
@@ -45,11 +47,11 @@ func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.
 		return c.Ways(p, s)
 	}
 	scope.sessions = func(ctx context.Context, r *Ringer, b *broker.Broker) ([]broker.Session, error) {
-		if c.Open != nil {
-			open := c.Open(pid)
+		if profile.Open != nil {
+			open, _ := profile.Open(pid)
 			return choose(ctx, b, func(s broker.Session) bool { return s.Client == name && isOpen(open, s) })
 		}
-		if p, _ := client.Find(name); p.Shared(pid, r.Getenv) {
+		if profile.Shared(pid, r.Getenv) {
 			return choose(ctx, b, func(s broker.Session) bool { return s.Client == name && s.Process == pid })
 		}
 		if client.OneShot(name, pid) {
@@ -70,7 +72,7 @@ func Terminal(pid int, bell wake.Doorbell, joins bool, words wake.Carrier) Scope
 	return Scope{
 		borrows: true,
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]broker.Session, error) {
-			open := clients.Open(pid)
+			open := openIn(pid)
 			all, err := choose(ctx, b, func(s broker.Session) bool { return isOpen(open, s) || b.DescendsFrom(s, pid) })
 			return slices.DeleteFunc(slices.Clone(all), func(s broker.Session) bool { return !isOpen(open, s) && isNested(b, all, s) }), err
 		},
@@ -209,6 +211,18 @@ func ByDaemon() Scope {
 func DaemonMayRing(s broker.Session) bool {
 	c, _ := clients.Find(s.Client)
 	return s.Pane != "" || c.Outside && len(s.ClientIDs) > 0
+}
+
+// openIn gives the clients' own ids of the sessions that a process has open, whichever client it is.
+func openIn(pid int) map[string]bool {
+	open := map[string]bool{}
+	for _, p := range client.All() {
+		if p.Open != nil {
+			ids, _ := p.Open(pid)
+			maps.Copy(open, ids)
+		}
+	}
+	return open
 }
 
 // isOpen says whether the session is among those that a process has open.

@@ -98,9 +98,15 @@ func (w *watchers) watch(ctx context.Context, s wake.Session, r, before *running
 			return err
 		}
 	}
-	watcher, err := w.watcher(ctx, w.b, s)
+	watcher, follow, err := w.watcher(ctx, w.b, s)
 	if err != nil {
 		return err
+	}
+	if follow != nil && !w.Scope.borrows {
+		ctx, stop := context.WithCancel(ctx)
+		done := make(chan struct{})
+		go func() { defer close(done); follow(ctx) }()
+		defer func() { stop(); <-done }()
 	}
 	if before != nil && before.watcher != nil {
 		watcher.Continue(before.watcher)

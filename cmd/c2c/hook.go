@@ -45,8 +45,8 @@ func (a *app) hook(ctx context.Context, name string) error {
 	profile, _ := client.Find(name)
 	config, _ := profile.Config(a.getenv)
 	e, err := hooks.Parse(name, a.stdin)
-	runs, told := e.Turn()
-	if err != nil || !e.ShowsMail() && !e.Watches() && !e.Changed() && !e.Opened() && !e.Prompted() && !told {
+	does := broker.State(e.Does())
+	if err != nil || !e.ShowsMail() && !e.Watches() && !e.Changed() && !e.Opened() && !e.Prompted() && does == "" {
 		return err
 	}
 	if dir := a.getenv(profile.ProjectEnv); filepath.IsAbs(dir) {
@@ -77,8 +77,8 @@ func (a *app) hook(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	if told {
-		if err := b.SetTurn(ctx, s, runs); err != nil {
+	if does != "" {
+		if err := b.SetTurn(ctx, s, does, broker.ByHook); err != nil {
 			fmt.Fprintf(a.stderr, "c2c: %v\n", err) // no reason to keep its mail back
 		}
 	}

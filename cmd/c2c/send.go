@@ -106,8 +106,8 @@ func (a *app) printReceipt(r broker.Receipt) {
 	switch {
 	case r.Duplicate:
 		note = "; it had been sent before"
-	case r.Recipient == broker.Absent:
-		note = "; " + r.To + " is absent, it waits"
+	case r.Note != "":
+		note = "; " + r.Note
 	}
 	a.printf("queued for %s as %s%s\n", r.To, inbox.ShortID(r.ID), note)
 }

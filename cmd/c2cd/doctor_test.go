@@ -97,6 +97,16 @@ func TestDoctorTellsWhyASessionWasNotRungAndWhatToDo(t *testing.T) {
 	if _, err := other.StdinPipe(); err != nil { // it waits there
 		t.Fatal(err)
 	}
+	locks := filepath.Join(t.TempDir(), client.CodexLocks)
+	if err := os.Mkdir(locks, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	thread, err := os.Create(filepath.Join(locks, "of-amber.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer thread.Close()
+	other.ExtraFiles = []*os.File{thread} // as a Codex that has the thread open
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -119,25 +119,3 @@ func TestWhyThereIsNoSocket(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-func TestWhatTheClientSaysOfItself(t *testing.T) {
-	config := t.TempDir()
-	file := filepath.Join(config, "sessions", "7.json")
-	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for text, want := range map[string]State{
-		`{"pid":7,"status":"idle"}`: Idle, `{"pid":7,"status":"busy"}`: Busy, `{"pid":7,"status":"waiting"}`: Busy,
-		`{"pid":8,"status":"idle"}`: Unknown, `{"pid":7}`: Unknown, `{`: Unknown, ``: Unknown, `[]`: Unknown,
-	} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if got := StateOf(config, 7); got != want {
-			t.Errorf("%s: %q, want %q", text, got, want)
-		}
-	}
-	if got := StateOf(config, 9); got != Unknown {
-		t.Errorf("no file: %q", got)
-	}
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"c2c/broker/client"
 	"c2c/hooks"
 	"c2c/wake"
 )
@@ -13,7 +14,10 @@ import (
 func Client() wake.Client { return wake.Client{Name: "claude", Ways: ways, Inject: Inject} }
 
 func ways(p wake.Place, s wake.Session) (w wake.Ways, err error) {
-	w.Busy = func(context.Context) bool { return StateOf(p.Config, s.Process) == Busy }
+	w.Busy = func(context.Context) bool {
+		does := client.ClaudeDoing(p.Config, s.Process, s.ID).Word
+		return does == client.Busy || does == client.Waiting
+	}
 	if !p.Inside {
 		return w, nil
 	}

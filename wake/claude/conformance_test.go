@@ -13,8 +13,8 @@ import (
 	"c2c/wake"
 )
 
-// client drops a text that it has had already, as Claude Code does for 30 seconds.
-func client(t *testing.T) waketest.Client {
+// taking drops a text that it has had already, as Claude Code does for 30 seconds.
+func taking(t *testing.T) waketest.Client {
 	s, lines := listener(t)
 	had := map[string]bool{}
 	next := func() string {
@@ -55,7 +55,7 @@ func dead(t *testing.T) wake.Doorbell {
 
 func TestSocket(t *testing.T) {
 	waketest.Run(t, waketest.Adapter{
-		Taking: client,
+		Taking: taking,
 		Gone: waketest.Bells{
 			"its socket is gone":             alone(func(s *Socket) error { return os.Remove(s.Path) }),
 			"others may write to its folder": alone(func(s *Socket) error { return os.Chmod(filepath.Dir(s.Path), 0o777) }),

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 
+	"c2c/broker/client"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/wake"
@@ -100,8 +101,8 @@ func runs(dirs []string, id string) error {
 			return err
 		}
 		for _, r := range records {
-			said, err := readRecord(filepath.Join(dir, "sessions", r.Name()))
-			if err == nil && said.SessionID == id && said.PID > 0 && !errors.Is(syscall.Kill(said.PID, 0), syscall.ESRCH) {
+			said, ok := client.ReadClaudeRecord(filepath.Join(dir, "sessions", r.Name()))
+			if ok && said.SessionID == id && said.PID > 0 && !errors.Is(syscall.Kill(said.PID, 0), syscall.ESRCH) {
 				return fmt.Errorf("process %d has the session open: %w", said.PID, wake.ErrLives)
 			}
 		}

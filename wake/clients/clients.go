@@ -2,8 +2,6 @@
 package clients
 
 import (
-	"maps"
-
 	"c2c/wake"
 	"c2c/wake/claude"
 	"c2c/wake/codex"
@@ -24,15 +22,4 @@ func Find(name string) (c wake.Client, known bool) {
 		}
 	}
 	return wake.Client{Name: name, Ways: func(wake.Place, wake.Session) (wake.Ways, error) { return wake.Ways{}, nil }}, false
-}
-
-// Open gives the clients' own ids of the sessions that a process has open, whichever client it is.
-func Open(pid int) map[string]bool {
-	open := map[string]bool{}
-	for _, c := range all() {
-		if c.Open != nil {
-			maps.Copy(open, c.Open(pid))
-		}
-	}
-	return open
 }

@@ -6,10 +6,9 @@ import (
 	"c2c/wake"
 )
 
-// Client is how Codex is woken: by its app-server, or by its queue when it runs without one. Its daemon has one
-// process for many threads and starts a server of ours for each.
+// Client is how Codex is woken: by its app-server, or by its queue when it runs without one.
 func Client() wake.Client {
-	return wake.Client{Name: "codex", Open: openThreads, Outside: true, Ways: ways}
+	return wake.Client{Name: "codex", Outside: true, Ways: ways}
 }
 
 func ways(p wake.Place, s wake.Session) (wake.Ways, error) {

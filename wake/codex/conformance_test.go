@@ -12,8 +12,8 @@ import (
 	"c2c/wake"
 )
 
-// client is a thread that takes what it gets when it is asked for a receipt, and works until then.
-func client(t *testing.T) waketest.Client {
+// taking is a thread that takes what it gets when it is asked for a receipt, and works until then.
+func taking(t *testing.T) waketest.Client {
 	s := newAppServer(t)
 	var proved atomic.Bool
 	turns := make(chan string, 8)
@@ -53,7 +53,7 @@ func answering(method, said string) func(*testing.T) wake.Doorbell {
 
 func TestServer(t *testing.T) {
 	waketest.Run(t, waketest.Adapter{
-		Taking: client,
+		Taking: taking,
 		Gone: waketest.Bells{
 			"no server":             func(t *testing.T) wake.Doorbell { return &Server{Home: t.TempDir(), Thread: "thread-1"} },
 			"no app-server":         answering("initialize", `{"error":{"code":-32600,"message":"no"}}`),

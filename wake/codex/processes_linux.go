@@ -6,36 +6,13 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"c2c/broker/client"
 	"c2c/broker/procstat"
 )
-
-// locksDir is where Codex holds a lock file for each thread that it has open:
-// <CODEX_HOME>/thread-writer-locks/<thread>.lock.
-const locksDir = "thread-writer-locks"
-
-// openThreads are the threads that a Codex process has open. The process may
-// also be the script that npm puts before it.
-func openThreads(pid int) map[string]bool {
-	open := map[string]bool{}
-	add := func(pid int) {
-		for thread := range processOf(pid, "").threads {
-			open[thread] = true
-		}
-	}
-	add(pid)
-	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	for _, child := range strings.Fields(string(children)) {
-		if pid, err := strconv.Atoi(child); err == nil {
-			add(pid)
-		}
-	}
-	return open
-}
 
 // processes are those that have threads, or the databases of a CODEX_HOME, open.
 func processes(home string) (all []process) {
@@ -58,35 +35,25 @@ func resolved(path string) string {
 	return path
 }
 
-// processOf reads the open files of a process of ours; root sees those of others too. A lock file counts in the
-// CODEX_HOME at home alone, since a program is run because of it, or anywhere when home is "".
+// processOf reads the open files of a process of ours. A lock file counts in the CODEX_HOME at home alone, since a
+// program is run because of it.
 func processOf(pid int, home string) process {
 	p := process{pid: pid, threads: map[string]time.Time{}}
-	info, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
-	if err != nil || int(info.Sys().(*syscall.Stat_t).Uid) != os.Geteuid() {
-		return p
-	}
-	locks := resolved(filepath.Join(home, locksDir))
-	dir := fmt.Sprintf("/proc/%d/fd", pid)
-	entries, _ := os.ReadDir(dir)
-	for _, e := range entries {
-		path, err := os.Readlink(filepath.Join(dir, e.Name()))
-		if err != nil {
-			continue
-		}
+	locks := resolved(filepath.Join(home, client.CodexLocks))
+	files, _ := procstat.Files(pid)
+	for link, path := range files {
 		folder, file := filepath.Split(path)
 		folder = filepath.Clean(folder)
 		switch {
-		case folder == locks, home == "" && filepath.Base(folder) == locksDir:
+		case folder == locks:
 			if thread, ok := strings.CutSuffix(file, ".lock"); ok {
-				info, err := os.Stat(filepath.Join(dir, e.Name()))
-				if err == nil { // else it was closed meanwhile
+				if info, err := os.Stat(link); err == nil { // else it was closed meanwhile
 					p.threads[thread] = info.ModTime()
 				}
 			}
 		case folder == home && strings.HasSuffix(file, ".sqlite"):
 			p.client = true
-		case e.Name() == "0":
+		case filepath.Base(link) == "0":
 			p.terminal = strings.HasPrefix(path, "/dev/pts/") || strings.HasPrefix(path, "/dev/tty")
 		}
 	}

@@ -180,23 +180,3 @@ func TestALockFileOutsideOfCodexHomeIsNoThread(t *testing.T) {
 		t.Error("not found by a link to CODEX_HOME")
 	}
 }
-
-func TestOpenThreadsAreThoseWithALockFile(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "thread-writer-locks")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"thread-1.lock", "notes.txt"} {
-		f, err := os.Create(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-	}
-	if got := openThreads(os.Getpid()); len(got) != 1 || !got["thread-1"] {
-		t.Errorf("open %v", got)
-	}
-	if got := openThreads(1 << 30); len(got) != 0 {
-		t.Errorf("a process that is gone has %v open", got)
-	}
-}

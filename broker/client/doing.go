@@ -1,0 +1,17 @@
+package client
+
+import "time"
+
+// What a session does. What its hooks, its plugin or its client's server tell is recorded with the session; what the
+// client writes into files of its own is read there.
+const (
+	Busy    = "busy"    // a turn runs
+	Idle    = "idle"    // none does
+	Waiting = "waiting" // a dialog is open: its person has to answer
+)
+
+// Doing is what a client's own files say that a session does: Busy, Idle or Waiting, or "" when they do not tell.
+type Doing struct {
+	Word  string
+	Since time.Time // zero: not known
+}

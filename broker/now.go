@@ -1,0 +1,91 @@
+package broker
+
+import (
+	"strings"
+	"time"
+
+	"c2c/broker/client"
+	"c2c/wake"
+)
+
+// What a session does now. Those of State that say no more (Absent, Person, Unknown) are such words, too, and Alive is
+// a session whose client lives, and nothing tells whether a turn runs.
+const (
+	Busy    State = client.Busy
+	Idle    State = client.Idle
+	Waiting State = client.Waiting
+	Away    State = "away" // its client lives, and shows it in no terminal
+)
+
+// How it is known what a session does.
+const (
+	ByProcess = "process" // its process, or that of its server, runs or has ended
+	ByRecord  = "record"  // a file that its client writes
+	ByRing    = "ring"    // the last ring found it so, or has begun a turn
+)
+
+// Now is what a session does now. Only what something tells is said.
+type Now struct {
+	Does  State     `json:"does"`
+	Since time.Time `json:"since,omitzero"`     // UTC; zero: not known
+	Known string    `json:"known_by,omitempty"` // ByProcess, ByRecord, ByHook, ByPlugin, …
+}
+
+// nowOf finds out what a session does. waits says that mail waits for it: a ring for it may have found the session away.
+func (b *Broker) nowOf(s Session, waits bool, look looks) Now {
+	if s.State != Alive {
+		return Now{Does: s.State, Known: knownBy(s.State)}
+	}
+	if ring := s.LastRing; waits && ring.Outcome == wake.Away {
+		return Now{Away, ring.At.UTC(), ByRing}
+	}
+	if p, _ := client.Find(s.Client); p.Doing != nil && s.Process != 0 {
+		config, _ := p.Config(environment(b.proc.environ(s.Process)))
+		if said := p.Doing(config, s.Process, s.ClientID()); said.Word != "" {
+			return Now{State(said.Word), utc(said.Since), ByRecord}
+		}
+	}
+	if s.Turn == "" || s.followed() && !look.held(ringLock(s.ID)) { // who would tell has ended
+		return Now{Does: Alive, Known: ByProcess}
+	}
+	return Now{s.Turn, s.facts.TurnAt, s.facts.TurnBy}
+}
+
+// followed says whether it is a ringer that hears from the session's client what it does.
+func (s Session) followed() bool {
+	return s.facts.TurnBy == wake.ByServer || s.facts.TurnBy == wake.ByPlugin
+}
+
+// ToldByHooks says whether a session's hooks tell what it does.
+func (s Session) ToldByHooks() bool { return s.Turn != "" && !s.followed() }
+
+// turns are the words for what a session does that its facts have.
+var turns = map[State]string{Busy: "runs", Idle: "over", Waiting: "asks"}
+
+func turnOf(word string) State {
+	for does, w := range turns {
+		if w == word {
+			return does
+		}
+	}
+	return ""
+}
+
+func knownBy(s State) string {
+	if s == Absent {
+		return ByProcess
+	}
+	return ""
+}
+
+// environment gives the variables of a list as NAME=value.
+func environment(list []string) func(string) string {
+	return func(name string) string {
+		for _, v := range list {
+			if value, ok := strings.CutPrefix(v, name+"="); ok && name != "" {
+				return value
+			}
+		}
+		return ""
+	}
+}

@@ -1,0 +1,205 @@
+package broker
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"c2c/broker/client"
+	"c2c/inbox"
+	"c2c/wake"
+)
+
+// now is what a list says that a session does.
+func (w *world) now(sid string) Now { return w.listed(sid).Now }
+
+func (w *world) listed(sid string) Listed {
+	w.t.Helper()
+	rows, err := w.List(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, r := range rows {
+		if r.ID == sid {
+			return r
+		}
+	}
+	w.t.Fatalf("session %q is not listed", sid)
+	return Listed{}
+}
+
+func (w *world) turn(sid string, does State, by string) {
+	w.t.Helper()
+	s, err := w.Resolve(w.t.Context(), Caller{Explicit: sid})
+	if err == nil {
+		err = w.SetTurn(w.t.Context(), s, does, by)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func TestHooksTellWhatASessionDoesAndSinceWhen(t *testing.T) {
+	w := newWorld(t)
+	s := w.register("amber", Caller{Client: "qwen", PID: 10})
+	if got := w.now(s.ID); got != (Now{Does: Alive, Known: ByProcess}) {
+		t.Errorf("nobody has told anything: %+v", got)
+	}
+	for _, does := range []State{Busy, Busy, Waiting, Idle} {
+		before := w.now(s.ID)
+		w.clock = w.clock.Add(time.Minute)
+		w.turn(s.ID, does, ByHook)
+		want := Now{does, w.clock.UTC().Round(0), ByHook}
+		if before.Does == does {
+			want.Since = before.Since // it is told at each tool call
+		}
+		if got := w.now(s.ID); got != want {
+			t.Errorf("%s: %+v, want %+v", does, got, want)
+		}
+	}
+	delete(w.procs, 10)
+	if got := w.now(s.ID); got.Does != Absent {
+		t.Errorf("its process has ended: %+v", got)
+	}
+}
+
+// Who hears it from the client must live: what it has told last is true no longer than that.
+func TestWhatARingerHasToldIsTrueWhileItLives(t *testing.T) {
+	w := newWorld(t)
+	s := w.register("cody", Caller{Client: "codex", PID: 10})
+	w.turn(s.ID, Waiting, wake.ByServer)
+	if got := w.now(s.ID); got.Does != Alive {
+		t.Errorf("nobody rings it: %+v", got)
+	}
+	release, ok, err := w.BorrowRinging(s.ID)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	defer release()
+	if got := w.now(s.ID); got.Does != Waiting || got.Known != wake.ByServer {
+		t.Errorf("while its ringer lives: %+v", got)
+	}
+}
+
+// started are processes with a home of their own.
+type started struct {
+	table
+	home string
+}
+
+func (s started) environ(int) []string {
+	return []string{"HOME=/nowhere", "CLAUDE_CONFIG_DIR=" + s.home}
+}
+
+func TestWhatAClientWritesOfItselfComesFirst(t *testing.T) {
+	w := newWorld(t)
+	home := t.TempDir()
+	w.proc = started{w.procs, home}
+	s := w.register("amber", Caller{Client: "claude", PID: 10})
+	w.turn(s.ID, Idle, ByHook)
+	if err := os.Mkdir(filepath.Join(home, "sessions"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	record := fmt.Sprintf(`{"pid":10,"status":"waiting","statusUpdatedAt":%d}`, w.clock.UnixMilli())
+	if err := os.WriteFile(filepath.Join(home, "sessions", "10.json"), []byte(record), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.now(s.ID); got.Does != Waiting || got.Known != ByRecord || got.Since.UnixMilli() != w.clock.UnixMilli() {
+		t.Errorf("%+v", got)
+	}
+}
+
+// shared is a process that many sessions share, and which of them it has open.
+type shared struct {
+	table
+	open map[string]bool
+}
+
+func (s shared) opened(client.Profile, int) (map[string]bool, bool) { return s.open, s.open != nil }
+
+func TestASessionThatASharedProcessHasClosedIsAbsent(t *testing.T) {
+	w := newWorld(t)
+	s := w.attach(Caller{Client: "codex", ClientID: "t1", PID: 10})
+	for _, c := range []struct {
+		open map[string]bool
+		want State
+	}{{nil, Alive}, {map[string]bool{"t1": true}, Alive}, {map[string]bool{"t2": true}, Absent}, {map[string]bool{}, Absent}} {
+		w.proc = shared{w.procs, c.open}
+		if got := w.listed(s.ID); got.State != c.want || *got.Alive != (c.want == Alive) {
+			t.Errorf("open %v: %+v", c.open, got)
+		}
+	}
+	release, err := w.Serve(s.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	if got := w.listed(s.ID); got.State != Alive {
+		t.Errorf("its server runs: %+v", got)
+	}
+}
+
+func TestAListTellsOfMail(t *testing.T) {
+	w := newWorld(t)
+	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	if got := w.listed(birch.ID); got.Waiting || got.Count != 0 || !got.Oldest.IsZero() || !got.LastRead.IsZero() {
+		t.Errorf("new: %+v", got)
+	}
+	began := w.clock
+	for range 3 {
+		w.send(amber, "birch", "x")
+		w.clock = w.clock.Add(time.Minute)
+	}
+	if got := w.listed(birch.ID); !got.Waiting || got.Count != 3 || got.Oldest.Sub(began).Abs() > time.Millisecond {
+		t.Errorf("3 wait since %v: %+v", began, got)
+	}
+	box, err := w.Mailbox(birch.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := box.Lease(t.Context(), "test", 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := w.listed(birch.ID); got.Count != 0 {
+		t.Errorf("a reader has them: %+v", got)
+	}
+	if err := l.Ack(t.Context(), inbox.Handles(l.Messages[:1])...); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.listed(birch.ID); got.Count != 2 || got.Oldest.Sub(began.Add(time.Minute)).Abs() > time.Millisecond || got.LastRead.Sub(w.clock).Abs() > time.Millisecond {
+		t.Errorf("one was read at %v: %+v", w.clock, got)
+	}
+	if err := w.SetQuiet(t.Context(), birch.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.listed(birch.ID); !got.Quiet {
+		t.Errorf("do not disturb: %+v", got)
+	}
+}
+
+func TestASenderIsToldWhatItsReceiverDoes(t *testing.T) {
+	w := newWorld(t)
+	amber := w.register("amber", Caller{PID: 10})
+	birch := w.register("birch", Caller{Client: "qwen", PID: 20})
+	for _, c := range []struct {
+		does State
+		note string
+	}{
+		{Idle, ""},
+		{Busy, "birch is in a turn (3 min); its hook brings the message at the next tool call, or at the end of the turn"},
+		{Waiting, "birch waits for its person (3 min); nothing is brought while a dialog is open"},
+	} {
+		w.turn(birch.ID, c.does, ByHook)
+		w.clock = w.clock.Add(3*time.Minute + time.Second)
+		if r := w.send(amber, "birch", "x"); r.Note != c.note || r.Now.Does != c.does || r.Recipient != Alive {
+			t.Errorf("%s: %+v", c.does, r)
+		}
+	}
+	delete(w.procs, 20)
+	if r := w.send(amber, "birch", "x"); r.Note != "birch is absent; the message waits until it is back" || r.Recipient != Absent {
+		t.Errorf("its client has ended: %+v", r)
+	}
+}

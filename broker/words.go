@@ -1,0 +1,68 @@
+package broker
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"c2c/broker/client"
+)
+
+// Age is a span of time as people say it, in its largest unit: 40 s, 3 min, 2 h, 5 d.
+func Age(d time.Duration) string {
+	for _, unit := range []struct {
+		name string
+		size time.Duration
+	}{{"d", 24 * time.Hour}, {"h", time.Hour}, {"min", time.Minute}} {
+		if d >= unit.size {
+			return fmt.Sprintf("%d %s", d/unit.size, unit.name)
+		}
+	}
+	return fmt.Sprintf("%d s", max(0, d/time.Second))
+}
+
+// says are the words for what a session does, behind its name.
+var says = map[State]string{
+	Busy: "is in a turn", Idle: "is idle", Waiting: "waits for its person", Away: "is shown in no terminal",
+	Absent: "is absent", Person: "is a person", Alive: "runs", Unknown: "may run or not",
+}
+
+// Says is what a session does, in words: "birch waits for its person (3 min)".
+func (n Now) Says(alias string, now time.Time) string {
+	text := alias + " " + says[n.Does]
+	if !n.Since.IsZero() {
+		text += " (" + Age(now.Sub(n.Since)) + ")"
+	}
+	return text
+}
+
+// outlook says what becomes of a message that a session has not read yet, "" when nothing keeps it from being brought at
+// once. It says no more than what the session does tells.
+func (s Session) outlook(n Now) string {
+	profile, _ := client.Find(s.Client)
+	switch {
+	case n.Does == Busy:
+		return cmp.Or(profile.InTurn, "its next call of a tool of c2c tells of the message")
+	case n.Does == Waiting:
+		return "nothing is brought while a dialog is open"
+	case n.Does == Absent, n.Does == Away:
+		return "the message waits until it is back"
+	case n.Does == Person:
+		return "c2c poll-inbox there shows the message"
+	case s.Quiet:
+		return "it does not want to be disturbed, so the message waits for its next turn"
+	}
+	return ""
+}
+
+// note is what the sender of a message is told of its receiver; "" when that is idle, or nothing tells what it does.
+func (s Session) note(n Now, now time.Time) string {
+	if n.Does == Unknown || (n.Does == Alive || n.Does == Idle) && !s.Quiet {
+		return ""
+	}
+	text := n.Says(s.Alias, now)
+	if more := s.outlook(n); more != "" {
+		text += "; " + more
+	}
+	return text
+}
