@@ -16,8 +16,10 @@ import (
 
 const (
 	deadFile = "dead-letter.jsonl"
-	deadLock = "dead-letter.jsonl.lock"
 )
+
+// DeadLetterLock is the file below the root whose closing tells that the dead letters may have changed.
+const DeadLetterLock = deadFile + ".lock"
 
 // DeadLetter is a message whose session was swept before it was read, or that no mailbox takes.
 type DeadLetter struct {
@@ -78,7 +80,7 @@ func (b *Broker) addDead(ctx context.Context, sid string, dead ...DeadLetter) er
 	if len(dead) == 0 {
 		return nil
 	}
-	return b.locked(ctx, deadLock, func() error {
+	return b.locked(ctx, DeadLetterLock, func() error {
 		before, err := b.deadLines()
 		if err != nil {
 			return err
@@ -153,7 +155,7 @@ func messageKey(m inbox.Message) string {
 
 // dropDead takes lines out of the file, or gives those a reason that no mailbox takes.
 func (b *Broker) dropDead(ctx context.Context, sid string, gone map[string]string) error {
-	return b.locked(ctx, deadLock, func() error {
+	return b.locked(ctx, DeadLetterLock, func() error {
 		lines, err := b.deadLines()
 		if err != nil {
 			return err

@@ -146,7 +146,7 @@ func (b *Broker) HasRinger(sid string) bool { return b.isHeld(ringLock(sid)) }
 func (b *Broker) HasServer(sid string) bool { return b.isHeld(serverLock(sid)) }
 
 func (b *Broker) isHeld(lock string) bool {
-	f, err := b.root.Open(lock, os.O_RDWR)
+	f, err := b.root.Open(lock, os.O_RDONLY) // the close of a writer would wake whoever watches the file
 	if err != nil {
 		return false
 	}

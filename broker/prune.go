@@ -175,7 +175,7 @@ func (p *pruning) pruneDead(ctx context.Context) error {
 	if !b.mayHaveDead() {
 		return nil
 	}
-	return p.locked(ctx, deadLock, func() error {
+	return p.locked(ctx, DeadLetterLock, func() error {
 		lines, err := b.deadLines()
 		if err != nil {
 			return err

@@ -338,6 +338,9 @@ const legacyPrefix = "legacy-"
 // legacy says that the message came without an id. Two equal ones stay two.
 func (m Message) legacy() bool { return strings.HasPrefix(m.ID, legacyPrefix) }
 
+// IsUnnamed says that the sender gave no id, so that nothing tells the message from an equal one.
+func (m Message) IsUnnamed() bool { return m.ID == "" || m.legacy() }
+
 // legacyID names a message of a writer that gives no ids, the same at each reading.
 func (m Message) legacyID() string {
 	h := sha256.New()

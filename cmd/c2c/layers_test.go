@@ -31,6 +31,7 @@ var layers = map[string]string{
 	"broker/procstat":  "",
 	"broker":           "broker/client broker/doctor broker/procstat inbox inbox/atomicfile inbox/fields inbox/filelock wake golang.org/x/sys",
 	"broker/ringer":    "broker broker/client inbox wake wake/clients wake/mux wake/plugin wake/watch",
+	"broker/live":      "broker inbox wake wake/watch",
 	"broker/mcpserver": "broker broker/client inbox inbox/filelock wake wake/watch github.com/mark3labs/mcp-go github.com/santhosh-tekuri/jsonschema/v6",
 	"wake":             "inbox",
 	"wake/watch":       "inbox wake github.com/fsnotify/fsnotify golang.org/x/sys",

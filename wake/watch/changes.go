@@ -24,11 +24,17 @@ type Changes struct {
 	subs map[*subscription]bool
 }
 
-// source is the system's way to watch; nil: there is none. add returns a number that events carry.
+// source is the system's way to watch; nil: there is none. add returns a number that events carry. take reads what has
+// happened until now.
 type source interface {
 	add(file string) (id int, err error)
+	take()
 	close()
 }
+
+// notice is told of an event: the number of what was added and, in a directory, the name of the file. A negative number
+// is everything, after an overflow.
+type notice = func(id int, name string)
 
 // subscription is one watcher of files.
 type subscription struct {
@@ -42,7 +48,7 @@ type subscription struct {
 // subscribers look once a second.
 func NewChanges() *Changes {
 	c := &Changes{subs: map[*subscription]bool{}}
-	c.source = newSource(c.notify)
+	c.source = newSource(func(id int, _ string) { c.notify(id) })
 	return c
 }
 

@@ -1,8 +1,10 @@
 package watch
 
 import (
+	"bytes"
 	"encoding/binary"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,41 +17,65 @@ const recheck = time.Minute
 type inotify struct {
 	f    *os.File
 	done chan struct{}
+	tell notice
+
+	mu  sync.Mutex // of who reads, so that take returns when all was told
+	buf [4096]byte
 }
 
-func newSource(notify func(id int)) source {
+func newSource(tell notice) source {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
 		return nil // 128 instances per user are soon used up
 	}
-	in := &inotify{os.NewFile(uintptr(fd), "inotify"), make(chan struct{})}
-	go in.read(notify)
+	in := &inotify{f: os.NewFile(uintptr(fd), "inotify"), done: make(chan struct{}), tell: tell}
+	raw, err := in.f.SyscallConn()
+	if err != nil {
+		in.f.Close()
+		return nil
+	}
+	go func() {
+		defer close(in.done)
+		raw.Read(func(uintptr) (done bool) { // ends when the file is closed
+			in.take()
+			return false
+		})
+	}()
 	return in
 }
 
-func (in *inotify) read(notify func(id int)) {
-	defer close(in.done)
-	buf := make([]byte, 4096)
+func (in *inotify) take() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	for {
-		n, err := in.f.Read(buf)
-		if err != nil {
+		// Fd leaves the descriptor as it is: it makes only those block that package os has opened.
+		n, err := unix.Read(int(in.f.Fd()), in.buf[:])
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n <= 0 {
 			return
 		}
-		// struct inotify_event: wd, mask, cookie, len, name[len]
-		for b := buf[:n]; len(b) >= unix.SizeofInotifyEvent; {
-			wd, mask := int32(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint32(b[4:])
-			if mask&unix.IN_Q_OVERFLOW != 0 {
-				wd = -1
-			}
-			notify(int(wd))
-			b = b[min(len(b), unix.SizeofInotifyEvent+int(binary.NativeEndian.Uint32(b[12:]))):]
+		in.events(in.buf[:n])
+	}
+}
+
+// events takes a buffer apart. struct inotify_event: wd, mask, cookie, len, name[len]
+func (in *inotify) events(b []byte) {
+	for len(b) >= unix.SizeofInotifyEvent {
+		wd, mask := int32(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint32(b[4:])
+		if mask&unix.IN_Q_OVERFLOW != 0 {
+			wd = -1
 		}
+		end := min(len(b), unix.SizeofInotifyEvent+int(binary.NativeEndian.Uint32(b[12:])))
+		name, _, _ := bytes.Cut(b[unix.SizeofInotifyEvent:end], []byte{0})
+		in.tell(int(wd), string(name))
+		b = b[end:]
 	}
 }
 
 func (in *inotify) add(file string) (id int, err error) {
 	// IN_DELETE_SELF: the root may be made anew, and then the next look must not wait for long.
-	// Fd leaves the descriptor as it is: it makes only those block that package os has opened.
 	return unix.InotifyAddWatch(int(in.f.Fd()), file, unix.IN_CLOSE_WRITE|unix.IN_DELETE_SELF)
 }
 

@@ -24,17 +24,17 @@ type dirs struct {
 	ids map[string]int
 }
 
-func newSource(notify func(id int)) source {
+func newSource(tell notice) source {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil
 	}
 	d := &dirs{w: w, done: make(chan struct{}), ids: map[string]int{}}
-	go d.read(notify)
+	go d.read(tell)
 	return d
 }
 
-func (d *dirs) read(notify func(id int)) {
+func (d *dirs) read(tell notice) {
 	defer close(d.done)
 	for {
 		select {
@@ -47,14 +47,14 @@ func (d *dirs) read(notify func(id int)) {
 				id, known := d.ids[path]
 				d.mu.Unlock()
 				if known {
-					notify(id)
+					tell(id, filepath.Base(event.Name))
 				}
 			}
 		case _, ok := <-d.w.Errors:
 			if !ok {
 				return
 			}
-			notify(-1)
+			tell(-1, "")
 		}
 	}
 }
@@ -80,6 +80,9 @@ func (d *dirs) add(path string) (id int, err error) {
 	}
 	return id, nil
 }
+
+// take has nothing to do: what has happened is told at once.
+func (d *dirs) take() {}
 
 func (d *dirs) close() {
 	d.w.Close()

@@ -21,7 +21,7 @@ func TestADirectoryAndAFileAreWatched(t *testing.T) {
 			path = file
 		}
 		told := make(chan int, 100)
-		s := newSource(func(id int) { told <- id })
+		s := newSource(func(id int, _ string) { told <- id })
 		id, err := s.add(path)
 		if err != nil {
 			t.Fatal(err)

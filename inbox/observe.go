@@ -1,0 +1,341 @@
+package inbox
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+)
+
+// What a look of an Observer may find besides Queued, Handed and Read.
+const (
+	Gone    = "gone"    // it is in no file any more: an ephemeral one was read, or it was moved or swept
+	Damaged = "damaged" // a file cannot be read, or not all of it
+)
+
+// Step is what has become of a message since the look before.
+type Step struct {
+	What    string // Queued, Handed, Read, Gone or Damaged
+	At      time.Time
+	By      string // the reader, when handed or read
+	Trace   Trace
+	Message Message // its content only when First
+	First   bool    // no look has seen the message before
+	Why     string  // of Damaged, which has no message
+}
+
+// Trace tells messages apart for who follows them from file to file, and from one mailbox to another.
+type Trace [16]byte
+
+// Trace is the same wherever the message is. What has no id counts as one message with all that are equal to it.
+func (m Message) Trace() (t Trace) {
+	k := m.recordKey()
+	if m.IsUnnamed() {
+		k.id = "" // the original's archive has no time, of which such an id is made
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %x", k.from, m.To, k.id, k.sum))
+	copy(t[:], sum[:])
+	return t
+}
+
+// Observer follows a mailbox for somebody who only watches. It takes no lock and changes nothing, so nobody waits for it and
+// nothing wakes because of it. It remembers of a message that waits who wrote it to whom, and not what it says.
+type Observer struct {
+	m       *Mailbox
+	files   map[fileID]fileSeen // those of the last look
+	waits   map[Trace]waiting
+	place   int64 // how far the archive was read
+	started bool
+	trouble map[string]bool // what was told of damage
+}
+
+// fileID changes with the content of a file, since no file of a mailbox is written in place. The next file may have the same
+// inode, but not the same time, unless it was written in the same tick of the clock.
+type fileID struct {
+	inode       uint64
+	size, mtime int64
+}
+
+const tick = 100 * time.Millisecond // many times as long as that of any system
+
+type fileSeen struct {
+	msgs    []waiting
+	damaged bool
+	sure    bool // it was read in a later tick than it was written
+}
+
+type waiting struct {
+	trace Trace
+	msg   Message // without content
+	where string
+	by    string
+	at    time.Time
+}
+
+// Observe begins with what waits now. What was archived before is in History. Of a new mailbox nothing is left out.
+func (m *Mailbox) Observe(isNew bool) *Observer { return &Observer{m: m, started: isNew} }
+
+// Has says whether the message waited in the mailbox at the last look.
+func (o *Observer) Has(t Trace) bool {
+	_, has := o.waits[t]
+	return has
+}
+
+// Counts says how many messages wait, and how many of them readers have in hand.
+func (o *Observer) Counts() (queued, handed int) {
+	for _, w := range o.waits {
+		switch w.where {
+		case Queued:
+			queued++
+		case Handed:
+			handed++
+		}
+	}
+	return queued, handed
+}
+
+// look is one look at a mailbox.
+type look struct {
+	o       *Observer
+	files   map[fileID]fileSeen
+	waits   map[Trace]waiting
+	order   []Trace // of waits
+	fresh   map[Trace]Message
+	trouble map[string]bool
+}
+
+// Look gives what has happened since the last look, in the order of the mailbox. On an error it may be called again.
+func (o *Observer) Look() (steps []Step, err error) {
+	l := &look{o: o, files: map[fileID]fileSeen{}, waits: map[Trace]waiting{}, fresh: map[Trace]Message{}, trouble: map[string]bool{}}
+	if !o.started { // before anything else, or what is read meanwhile would be missed
+		if o.place, err = o.m.archiveSize(); err != nil {
+			return nil, err
+		}
+	}
+	// A message only goes from the inbox to a numbered file, and from there to the archive. In this order none is missed.
+	l.inbox()
+	if err := l.leased(); err != nil {
+		return nil, err
+	}
+	read, place, err := o.archivedBehind()
+	if err != nil {
+		return nil, err
+	}
+	steps = l.steps(read)
+	o.files, o.waits, o.place, o.trouble, o.started = l.files, l.waits, place, l.trouble, true
+	return steps, nil
+}
+
+// damaged records why a file cannot be read.
+func (l *look) damaged(name string, err error) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		l.trouble[fmt.Sprintf("%s: %v", name, err)] = true
+	}
+}
+
+var errDamaged = errors.New("not all of it can be read")
+
+func (l *look) inbox() {
+	name := l.o.m.inboxName()
+	f, err := l.o.m.root.Open(name, os.O_RDONLY)
+	if err != nil {
+		l.damaged(name, err)
+		return
+	}
+	defer f.Close()
+	seen, err := l.read(f)
+	l.damaged(name, err)
+	for _, w := range seen.msgs {
+		l.add(w, Queued, "", w.msg.Time())
+	}
+}
+
+// read takes a file apart, unless the last look has.
+func (l *look) read(f *os.File) (fileSeen, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return fileSeen{}, err
+	}
+	id := fileID{info.Sys().(*syscall.Stat_t).Ino, info.Size(), info.ModTime().UnixNano()}
+	seen := l.o.files[id]
+	if !seen.sure {
+		seen.sure = time.Since(info.ModTime()) > tick
+		data, err := atomicfile.ReadAll(f)
+		if err != nil {
+			return seen, err
+		}
+		seen.msgs, seen.damaged = l.decode(data)
+	}
+	l.files[id] = seen
+	if seen.damaged {
+		err = errDamaged
+	}
+	return seen, err
+}
+
+func (l *look) decode(data []byte) (seen []waiting, damaged bool) {
+	msgs, damaged := decode(data)
+	nameLegacy(msgs)
+	for _, msg := range msgs {
+		w := waiting{trace: msg.Trace(), msg: msg}
+		w.msg.Content, w.msg.Extra = "", nil
+		seen = append(seen, w)
+		if _, known := l.o.waits[w.trace]; !known {
+			l.fresh[w.trace] = msg
+		}
+	}
+	return seen, damaged
+}
+
+// add says where a message is. What is in several files is where the later one has it.
+func (l *look) add(w waiting, where, by string, at time.Time) {
+	if _, there := l.waits[w.trace]; !there {
+		l.order = append(l.order, w.trace)
+	}
+	w.where, w.by, w.at = where, by, at
+	l.waits[w.trace] = w
+}
+
+// leased reads the numbered files. One may be renamed or gone when it is opened: then they are listed again.
+func (l *look) leased() error {
+	return l.o.m.inLease(func(dir *atomicfile.Dir) error {
+		for again, tries := true, 0; again && tries < 10; tries++ {
+			files, err := mailFiles(dir)
+			if err != nil {
+				return err
+			}
+			again = false
+			for _, mf := range files {
+				if !l.leasedFile(dir, mf) {
+					again = true
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// leasedFile is false when there is no such file any more.
+func (l *look) leasedFile(dir *atomicfile.Dir, mf *mailFile) bool {
+	f, err := mf.open(dir, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	var seen fileSeen
+	free := true
+	if err == nil {
+		defer f.Close()
+		if free, err = filelock.FreeFile(f); err == nil {
+			seen, err = l.read(f)
+		}
+	}
+	l.damaged(dir.Path()+"/"+mf.name(), err)
+	for _, w := range seen.msgs {
+		switch {
+		case mf.done:
+			l.add(w, Read, mf.by, mf.at)
+		case !free && mf.by != "":
+			l.add(w, Handed, mf.by, mf.at)
+		default:
+			l.add(w, Queued, "", w.msg.Time())
+		}
+	}
+	return true
+}
+
+// archivedBehind gives the records that are new in the archive, oldest first, and the place behind them.
+func (o *Observer) archivedBehind() (read []Archived, place int64, err error) {
+	a, err := o.m.openArchive()
+	if err != nil {
+		return nil, 0, err
+	}
+	defer a.close()
+	if place = o.place; a.end() < place { // somebody has shortened it; what it has now was told
+		return nil, a.end(), nil
+	}
+	place = max(place, a.base)
+	var parts [][]Archived
+	err = a.newestFirst(o.place, func(lines []byte) bool {
+		if len(parts) == 0 && a.newest != nil {
+			lines = lines[:bytes.LastIndexByte(lines, '\n')+1] // a line may be on its way
+			place += int64(len(lines))
+		}
+		parts = append(parts, recordsIn(lines))
+		return true
+	})
+	slices.Reverse(parts)
+	return slices.Concat(parts...), place, err
+}
+
+func recordsIn(lines []byte) (records []Archived) {
+	for line := range bytes.Lines(lines) {
+		var r Archived
+		if json.Unmarshal(line, &r) == nil {
+			records = append(records, r)
+		}
+	}
+	return records
+}
+
+// steps compares the look with the one before.
+func (l *look) steps(read []Archived) (steps []Step) {
+	for what := range l.trouble {
+		if !l.o.trouble[what] {
+			steps = append(steps, Step{What: Damaged, Why: what})
+		}
+	}
+	slices.SortFunc(steps, func(a, b Step) int { return strings.Compare(a.Why, b.Why) })
+	told := map[Trace]bool{}
+	for _, r := range read {
+		t := r.Trace()
+		before, known := l.o.waits[t]
+		if told[t] = true; before.where == Read {
+			continue
+		}
+		step := Step{What: Read, At: FromSeconds(r.DrainedAt), By: r.DrainedBy, Trace: t, Message: r.Message, First: !known}
+		if msg, fresh := l.fresh[t]; fresh {
+			step.Message = msg // the archive has no content of an ephemeral one
+		}
+		steps = append(steps, step)
+	}
+	steps = append(steps, l.gone(told)...)
+	for _, t := range l.order {
+		w, before := l.waits[t], l.o.waits[t]
+		if told[t] || before.where == Read { // its file is not removed yet
+			w.where = Read
+			l.waits[t] = w
+			continue
+		}
+		if w.where == before.where && w.by == before.by {
+			continue
+		}
+		step := Step{What: w.where, At: w.at, By: w.by, Trace: t, Message: w.msg}
+		if msg, fresh := l.fresh[t]; fresh {
+			step.Message, step.First = msg, true
+		}
+		steps = append(steps, step)
+	}
+	return steps
+}
+
+// gone are the messages that are in no file any more, and not in the archive.
+func (l *look) gone(told map[Trace]bool) (steps []Step) {
+	for t, before := range l.o.waits {
+		if _, there := l.waits[t]; !there && !told[t] && before.where != Read {
+			steps = append(steps, Step{What: Gone, By: before.by, Trace: t, Message: before.msg})
+		}
+	}
+	slices.SortFunc(steps, func(a, b Step) int { return cmp.Compare(a.Message.TS, b.Message.TS) })
+	return steps
+}
