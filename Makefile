@@ -47,8 +47,9 @@ faults: build ## every system call of a command fails once, or is its last (need
 powercut: build ## ROUNDS=50 power cuts on ext4 and XFS, then every message looked for (needs root)
 	$(GO) run ./e2e/powercut -rounds $(ROUNDS) $(BIN)
 
-docs: ## docs/clients.md from the guides in broker/client
+docs: ## docs/clients.md from the guides in broker/client, docs/commands from the table in cmd/cli
 	$(GO) test ./broker/client -run TestTheClientsPage -update
+	$(GO) test ./cmd/cli -run TestTheCommandPages -update
 
 fuzz: ## every fuzzer for FUZZTIME=9s
 	@GO="$(GO)" bash scripts/fuzz.sh $(FUZZTIME)

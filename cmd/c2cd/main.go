@@ -104,6 +104,8 @@ func (a *app) run(ctx context.Context, name string, args []string) (status int, 
 		err = c.install()
 	case "uninstall":
 		err = c.uninstall()
+	case "man":
+		err = c.man()
 	case "doctor":
 		err = c.doctor(ctx)
 	}

@@ -68,7 +68,7 @@ func (v Verb) Usage() string {
 
 // Help writes all that is to be known of a verb.
 func (v Verb) Help(w io.Writer) {
-	fmt.Fprintf(w, "usage: %s\n\n%s\n%s", v.Usage(), v.Does(), fill(v.Long))
+	fmt.Fprintf(w, "usage: %s\n\n%s\n%s", v.Usage(), v.Does(), v.Text())
 	column := 0
 	for _, o := range v.Options {
 		column = max(column, len(o.Usage())+4)
@@ -79,7 +79,7 @@ func (v Verb) Help(w io.Writer) {
 	for _, o := range v.Options {
 		fmt.Fprintf(w, "  %-*s%s\n", column-2, o.Usage(), wrap(o.Says(), strings.Repeat(" ", column)))
 	}
-	fmt.Fprintf(w, "\nexit status: %s\n\nexample:\n", cmp.Or(v.Exit, exits))
+	fmt.Fprintf(w, "\nexit status: %s\n\nexample:\n", v.ExitStatus())
 	for _, e := range v.Shows() {
 		fmt.Fprintf(w, "  %s\n", e)
 	}
@@ -92,6 +92,12 @@ func (v Verb) Shows() (lines []string) {
 	}
 	return lines
 }
+
+// Text is what else there is to say of it.
+func (v Verb) Text() string { return fill(v.Long) }
+
+// ExitStatus is what its exit status means.
+func (v Verb) ExitStatus() string { return cmp.Or(v.Exit, exits) }
 
 // Does is what a verb does, as a sentence.
 func (v Verb) Does() string { return strings.ToUpper(v.Short[:1]) + v.Short[1:] + "." }
@@ -116,5 +122,5 @@ func (o Option) Says() string {
 	if o.Default == "" {
 		return fill(o.Short)
 	}
-	return fill(o.Short) + "; " + o.Default
+	return fill(o.Short) + " (default " + o.Default + ")"
 }

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cpuguy83/go-md2man/v2/md2man"
+
+	"c2c/broker"
+	"c2c/cmd/cli"
+)
+
+// man writes the man pages into a directory: c2c.1, and c2c-<verb>.1 for each verb.
+func (a *call) man() error {
+	words, err := a.words()
+	if err != nil {
+		return err
+	}
+	if len(words) != 1 {
+		return fmt.Errorf("%w: into which directory?", errUsage)
+	}
+	dir := words[0]
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	pages := manPages()
+	for name, text := range pages {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(a.stdout, "man pages written to %s: %d\n", dir, len(pages))
+	return nil
+}
+
+// manPages are the man pages by their names.
+func manPages() map[string][]byte {
+	render := func(name, short, text string) []byte {
+		head := fmt.Sprintf("%% %s 1 \"\" \"c2c %s\" \"c2c\"\n\n%s%s - %s\n\n", strings.ToUpper(name), broker.Version, inMan("Name"), name, short)
+		return md2man.Render([]byte(head + text))
+	}
+	all := map[string][]byte{"c2c.1": render("c2c", "mail between coding agents", cli.OverviewPage(inMan, "c2c-%s(1)"))}
+	for _, v := range cli.Verbs() {
+		text := inMan("Synopsis") + cli.Indented(v.Usage()) + "\n" + inMan("Description") + v.Page(inMan) + "\n" + inMan("See also") + "c2c(1)\n"
+		all["c2c-"+v.Name+".1"] = render("c2c-"+v.Name, v.Short, text)
+	}
+	return all
+}
+
+func inMan(title string) string { return "# " + strings.ToUpper(title) + "\n\n" }

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Pages are the pages of docs/commands by their names. c2cd makes man pages of the same parts.
+func Pages() map[string][]byte {
+	const made = "<!-- made by `make docs` from the table in cmd/cli -->\n"
+	all := map[string][]byte{"README.md": []byte(made + "# The verbs of c2c\n\nMail between coding agents.\n\n" + OverviewPage(inDocs, "[%s](%[1]s.md)"))}
+	for _, v := range Verbs() {
+		all[v.Name+".md"] = []byte(made + "# c2c " + v.Name + "\n\n" + Indented(v.Usage()) + "\n" + v.Page(inDocs))
+	}
+	return all
+}
+
+func inDocs(title string) string { return "## " + title + "\n\n" }
+
+// OverviewPage has all verbs, each with the link that the format makes of it, and the topics of the help.
+func OverviewPage(heading func(string) string, link string) string {
+	var out strings.Builder
+	for _, g := range table {
+		out.WriteString(heading(g.Title))
+		for _, v := range g.Verbs {
+			fmt.Fprintf(&out, "- "+link+": %s\n", v.Name, v.Short)
+		}
+		out.WriteString("\n")
+	}
+	for _, name := range TopicNames() {
+		text, _ := Topic(name)
+		out.WriteString(heading("c2c help "+name) + Indented(text) + "\n")
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+// Page is what both kinds of pages say of a verb.
+func (v Verb) Page(heading func(string) string) string {
+	out := v.Does() + "\n\n" + paragraphs(v.Text())
+	if len(v.Options) > 0 {
+		out += heading("Options")
+		for _, o := range v.Options {
+			out += "- `" + o.Usage() + "`: " + escaped(o.Says()) + "\n"
+		}
+		out += "\n"
+	}
+	return out + heading("Exit status") + v.ExitStatus() + "\n\n" + heading("Examples") + Indented(strings.Join(v.Shows(), "\n"))
+}
+
+// paragraphs is a text of the help in Markdown: what is indented there keeps its lines.
+func paragraphs(text string) (out string) {
+	if text == "" {
+		return ""
+	}
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "  ") {
+			out += "  " + line
+		} else {
+			out += escaped(line)
+		}
+	}
+	return out + "\n"
+}
+
+// escaped is a text that Markdown takes as it is.
+func escaped(text string) string {
+	return strings.NewReplacer("<", `\<`, "*", `\*`, "`", "\\`").Replace(text)
+}
+
+// Indented is a text that keeps its lines.
+func Indented(text string) (out string) {
+	for line := range strings.Lines(strings.TrimSuffix(text, "\n") + "\n") {
+		if line != "\n" {
+			line = "    " + line
+		}
+		out += line
+	}
+	return out
+}
