@@ -21,7 +21,9 @@ import (
 // facts is sessions/<sid>.json: what the registry has no field for. The original rewrites the registry
 // without fields it does not know.
 type facts struct {
-	Alias     string   `json:"alias,omitempty"` // for a session that comes back after a sweep
+	Alias string `json:"alias,omitempty"` // for a session that comes back after a sweep
+	// Former are the aliases that it had before, oldest first: answers to what it wrote then come here.
+	Former    []former `json:"former_aliases,omitempty"`
 	Client    string   `json:"client,omitempty"`
 	ClientIDs []string `json:"client_ids,omitempty"`
 	// Namespace is the PID namespace of the process PID that started at StartTime. A person has a namespace and no process.
@@ -49,6 +51,15 @@ type facts struct {
 
 	stored bool // there is a file
 }
+
+// former is an alias that a session had.
+type former struct {
+	Alias string  `json:"alias"`
+	Until float64 `json:"until"` // Unix seconds
+}
+
+// maxFormer bounds the list of them.
+const maxFormer = 16
 
 // maxClientIDs bounds the list: each /clear adds one. The index keeps all of them.
 const maxClientIDs = 16

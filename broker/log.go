@@ -17,6 +17,8 @@ const (
 	logLock = "broker.log.lock"
 	logMax  = 10 << 20 // bytes, as the original
 	logKeep = 5        // older files: broker.log.1 is the newest of them
+
+	logSent = "dm_enqueue" // the event of a message that was stored; the original's word
 )
 
 // Note is one fact of a log line; Value is a string or a bool.

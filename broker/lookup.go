@@ -17,19 +17,22 @@ type AmbiguousIDError struct {
 	Matches []inbox.Message
 }
 
-// maxNamed is how many messages an AmbiguousIDError names.
-const maxNamed = 5
-
 func (e *AmbiguousIDError) Error() string {
-	var named []string
-	for _, m := range e.Matches[:min(len(e.Matches), maxNamed)] {
-		named = append(named, fmt.Sprintf("%s (%s to %s: %q)", m.ID, m.From, m.To, m.FirstWords(40)))
+	return fmt.Sprintf("%d messages have an id that begins or ends with %q: %s; type more of the id", len(e.Matches), e.Part, named(e.Matches))
+}
+
+// named tells messages apart for a person, a few of them.
+func named(msgs []inbox.Message) string {
+	const most = 5
+	var names []string
+	for _, m := range msgs[:min(len(msgs), most)] {
+		names = append(names, fmt.Sprintf("%s (%s to %s: %q)", m.ID, m.From, m.To, m.FirstWords(40)))
 	}
-	text := fmt.Sprintf("%d messages have an id that begins or ends with %q: %s", len(e.Matches), e.Part, strings.Join(named, ", "))
-	if more := len(e.Matches) - len(named); more > 0 {
+	text := strings.Join(names, ", ")
+	if more := len(msgs) - len(names); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	return text + "; type more of the id"
+	return text
 }
 
 // MessageID gives the whole id that somebody means who has typed it, or at least inbox.ShortLen characters of its
@@ -87,46 +90,48 @@ func (b *Broker) idsLike(ctx context.Context, part string, is func(id string) bo
 		}
 		return false // nothing more is wanted of it
 	}
-	// The id that c2c makes for a message without one stands in no file.
-	made := strings.HasPrefix(part, "legacy-")
-	err = b.search(ctx, nil, inbox.Query{
-		Holds: func(data []byte) bool { return made || bytes.Contains(data, []byte(part)) },
+	whole := inbox.HoldsID(map[string]bool{part: true})
+	err = b.search(ctx, everywhere(inbox.Query{
+		Holds: func(data []byte) bool { return bytes.Contains(data, []byte(part)) || whole(data) },
 		Is:    add, Limit: math.MaxInt,
-	}, nil)
+	}), nil)
 	return matches, err
 }
 
-// search looks into mailboxes, nil for all of them and the dead letters, and calls f for each message found. The error
+// search looks into all mailboxes and the dead letters, with a query for each, and calls f for each message found. The error
 // says what could not be looked into; the others were.
-func (b *Broker) search(ctx context.Context, sids []string, q inbox.Query, f func(sid string, found inbox.Found)) error {
-	var unread []error
-	if sids == nil {
-		var err error
-		if sids, err = b.mailboxes(ctx); err != nil {
-			return err
-		}
-		dead, err := b.DeadLetters(ctx, 0)
-		if err != nil {
-			unread = append(unread, err)
-		}
-		for _, d := range dead {
-			if q.Is(d.Message) {
-				f(d.SessionID, inbox.Found{Where: Dead, At: inbox.FromSeconds(d.DeletedAt), Message: d.Message})
-			}
+func (b *Broker) search(ctx context.Context, query func(sid string) inbox.Query, f func(sid string, found inbox.Found)) error {
+	sids, err := b.mailboxes(ctx)
+	if err != nil {
+		return err
+	}
+	dead, err := b.DeadLetters(ctx, 0)
+	unread := []error{err}
+	for _, d := range dead {
+		if query(d.SessionID).Is(d.Message) {
+			f(d.SessionID, inbox.Found{Where: Dead, At: inbox.FromSeconds(d.DeletedAt), Message: d.Message})
 		}
 	}
 	for _, sid := range sids {
 		box, err := b.Mailbox(sid)
 		var found []inbox.Found
 		if err == nil {
-			found, err = box.Search(ctx, q)
+			found, err = box.Search(ctx, query(sid))
 		}
-		if err != nil {
-			unread = append(unread, err)
-		}
+		unread = append(unread, err)
 		for _, one := range found {
 			f(sid, one)
 		}
 	}
 	return errors.Join(unread...)
+}
+
+// everywhere is a query that is the same for each mailbox.
+func everywhere(q inbox.Query) func(sid string) inbox.Query {
+	return func(string) inbox.Query { return q }
+}
+
+// withIDs looks for all messages with these ids.
+func withIDs(ids map[string]bool) inbox.Query {
+	return inbox.Query{Holds: inbox.HoldsID(ids), Is: func(m inbox.Message) bool { return ids[m.ID] }, Limit: math.MaxInt}
 }

@@ -47,12 +47,7 @@ func noticeAbout(m inbox.Message, reason string) string {
 }
 
 // senderOf gives the row of a message's sender, nil when nobody has its alias any more.
-func (b *Broker) senderOf(rows []row, m inbox.Message) row {
-	if i := findSID(rows, m.FromSession); m.FromSession != "" && i >= 0 {
-		return rows[i]
-	}
-	return b.receiver(rows, m.From)
-}
+func (b *Broker) senderOf(rows []row, m inbox.Message) row { return b.authors(rows).of(m) }
 
 // tell puts a notice about a message into its sender's mailbox, once for each reason.
 func (b *Broker) tell(ctx context.Context, rows []row, m inbox.Message, reason, text string) error {

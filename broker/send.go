@@ -21,11 +21,12 @@ type Receipt struct {
 	Now       Now     `json:"recipient_now"`       // what it does
 	Duplicate bool    `json:"duplicate,omitempty"` // the mailbox had this message before
 	Note      string  `json:"note,omitempty"`      // what keeps the receiver from reading it at once, in words
+	InReplyTo string  `json:"in_reply_to,omitempty"`
 }
 
 // Kinds lists the kinds of message.
 func Kinds() []string {
-	return []string{"message", "question", "task", "review", "status", "ack", "system"}
+	return []string{"message", "question", "task", "review", "status", "ack", kindSystem}
 }
 
 // CheckKind refuses what is no kind of message.
@@ -112,7 +113,7 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, m inbox.Mess
 		return Receipt{}, err
 	}
 	receiver := b.session(to)
-	r := Receipt{Queued: true, From: from.Alias, To: to.alias(), Recipient: receiver.State}
+	r := Receipt{Queued: true, From: from.Alias, To: to.alias(), Recipient: receiver.State, InReplyTo: m.InReplyTo}
 	m.From, m.To, m.ToAbsent = from.Alias, to.alias(), r.Recipient == Absent
 	if m.ID != "" {
 		m.FromSession = from.ID
@@ -125,7 +126,7 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, m inbox.Mess
 	r.Now = b.nowOf(receiver, false, b.looks())
 	r.Note = receiver.note(r.Now, b.now())
 	r.ID, r.TS, r.Duplicate = message.ID, message.TS, stored.Already[0]
-	b.record(ctx, "dm_enqueue", Note{"from_alias", r.From}, Note{"to_alias", r.To}, Note{"message_id", r.ID})
+	b.record(ctx, logSent, Note{"from_alias", r.From}, Note{"to_alias", r.To}, Note{"message_id", r.ID})
 	b.forward(ctx, to.sid(), to.alias())
 	return r, nil
 }

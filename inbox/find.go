@@ -58,7 +58,7 @@ func (m *Mailbox) FindAll(ctx context.Context, ids ...string) ([]Found, error) {
 // archived meanwhile: that one is read. The caller holds the lock.
 func (m *Mailbox) find(ids map[string]bool, enough func(Found) bool) ([]Found, error) {
 	var waiting []Found
-	err := m.eachWaiting(func(file []byte) bool { return mayHold(file, ids) }, math.MaxInt64, func(msg Message, holder *mailFile) {
+	err := m.eachWaiting(HoldsID(ids), math.MaxInt64, func(msg Message, holder *mailFile) {
 		if ids[msg.ID] {
 			waiting = append(waiting, foundWaiting(msg, holder))
 		}
@@ -122,26 +122,49 @@ func mentions(data []byte, ids map[string]bool) bool {
 			return false
 		}
 	}
-	field := []byte(`"message_id"`)
+	for value, rest := nextText(data, "message_id"); value != nil; value, rest = nextText(rest, "message_id") {
+		if ids[string(value)] {
+			return true
+		}
+	}
+	return false
+}
+
+// nextText gives the text of the next field of a name, as it is written, and what stands behind it; nil when there is
+// none. In a body the quotes are escaped, so no body looks like a field.
+func nextText(data []byte, name string) (value, rest []byte) {
+	field := []byte(`"` + name + `"`)
 	for {
 		i := bytes.Index(data, field)
 		if i < 0 {
-			return false
+			return nil, nil
 		}
 		data = bytes.TrimLeft(data[i+len(field):], " \t\r\n")
 		value, ok := bytes.CutPrefix(data, []byte(":"))
 		value, ok2 := bytes.CutPrefix(bytes.TrimLeft(value, " \t\r\n"), []byte(`"`))
-		if !ok || !ok2 {
-			continue
-		}
-		end := bytes.IndexByte(value, '"')
-		if end < 0 {
-			return false
-		}
-		if ids[string(value[:end])] {
-			return true
+		if end := bytes.IndexByte(value, '"'); ok && ok2 && end >= 0 {
+			return value[:end:end], value[end:]
 		}
 	}
+}
+
+// LinkOf gives the ids of a message, and of the one that it answers ("" for none), from a line of a file without parsing it.
+// ok is false for a line that has to be parsed: it has several messages, or not the spelling of c2c.
+func LinkOf(line []byte) (id, answers string, ok bool) {
+	to, rest := nextText(line, "in_reply_to")
+	if to == nil {
+		return "", "", !bytes.Contains(line, []byte("in_reply_to"))
+	}
+	own, more := nextText(line, "message_id")
+	again, _ := nextText(rest, "in_reply_to")
+	second, _ := nextText(more, "message_id")
+	ok = own != nil && again == nil && second == nil && ValidName(string(own)) && ValidName(string(to))
+	return string(own), string(to), ok
+}
+
+// HoldsID gives a function for Query.Holds: whether a message with one of the ids may stand there.
+func HoldsID(ids map[string]bool) func(data []byte) bool {
+	return func(data []byte) bool { return mayHold(data, ids) }
 }
 
 // mayHold says whether a mailbox file may hold one of the ids. An id that c2c made for a message without one (legacy-…)

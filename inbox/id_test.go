@@ -261,7 +261,7 @@ func TestALookupParsesOnlyTheFileThatHasTheID(t *testing.T) {
 		deliver(t, m, mail(fmt.Sprintf("%03d%s", i, strings.Repeat("x", 1000))))
 	}
 	deliver(t, m, chosen("birch", "job-1", "one"))
-	holds := func(file []byte) bool { return mayHold(file, map[string]bool{"job-1": true}) }
+	holds := HoldsID(map[string]bool{"job-1": true})
 	seen := 0
 	err := m.eachWaiting(holds, 1<<40, func(Message, *mailFile) { seen++ })
 	if err != nil || seen == 0 || seen > 100 {

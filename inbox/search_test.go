@@ -49,3 +49,22 @@ func TestSearchTellsOnceOfAMessageThatIsArchivedAndNotRemovedYet(t *testing.T) {
 		t.Errorf("found %+v, %v", found, err)
 	}
 }
+
+func TestALinkIsReadFromALineOrTheLineIsParsed(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		`{"from_alias":"a","content":"c","message_id":"m-2","kind":"task","in_reply_to":"m-1"}`: "m-2 m-1 true",
+		`{"in_reply_to": "m-1", "message_id" : "m-2"},`:                                         "m-2 m-1 true",
+		`{"content":"\"in_reply_to\":\"m-1\"","message_id":"m-2"}`:                              "  false",
+		`{"content":"c","message_id":"m-2"}`:                                                    "  true",
+		`[{"message_id":"m-2","in_reply_to":"m-1"},{"message_id":"m-3","in_reply_to":"m-2"}]`:   "m-2 m-1 false",
+		`{"message_id":"m-2","in_reply_to":"m-\u0031"}`:                                         `m-2 m-\u0031 false`,
+		`{"content":"c","in_reply_to":"m-1"}`:                                                   " m-1 false",
+		`{"content":"\\","in_reply_to":"m-1","message_id":"m-2","x":{"message_id":"m-9"}}`:      "m-2 m-1 false",
+	} {
+		id, answers, ok := LinkOf([]byte(line))
+		if got := fmt.Sprintf("%s %s %v", id, answers, ok); got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}

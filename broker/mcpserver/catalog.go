@@ -13,8 +13,8 @@ import (
 const instructions = `c2c carries messages between coding sessions on this machine. Each session has an alias; yours: whoami.
 Read: new mail usually appears by itself in your context. When told that mail is waiting, or before you end
 work that others wait for, call poll_inbox. It returns each message once; history shows old ones again.
-Answer: call send with to_alias = the message's from_alias and in_reply_to = its message_id. Text that you
-write without calling send reaches only your user, never the other session.
+Answer: call reply with the message's id. Text that you write without calling a tool reaches only your user, never
+the other session.
 Write: list shows who is there. Say what you need and what you know; the other session sees nothing of yours.
 send returns when the message is safely stored, not when it is read: message_status tells. Mail to a session
 that is away waits for it; do not send it again.
@@ -82,6 +82,14 @@ func mailTools() []tool {
 			mcp.WithString("message_id", mcp.Description("Only to repeat a send of which you do not know whether it worked: give both the same UUID, and the message is stored once.")),
 			mcp.WithString("from_alias", mcp.Description("Ignored unless it is your own alias. Leave it out.")),
 		),
+		entry("reply", writes, (*toolCall).reply,
+			"Answer a message that you have received. It goes to the session that wrote it, whatever its alias is now.",
+			mcp.WithString("message_id", mcp.Required(), mcp.Description("The message that you answer: its id, or the last 8 characters of that.")),
+			content(),
+			kind(),
+			tag(),
+			deferrable(),
+		),
 		entry("send_all", writes, (*toolCall).sendAll,
 			"Send the same message to every other session that is alive.",
 			content(),
@@ -99,6 +107,10 @@ func mailTools() []tool {
 		entry("history", reads, (*toolCall).history,
 			"Show messages that you have received before, newest first.",
 			limit(50, 500),
+		),
+		entry("thread", reads, (*toolCall).thread,
+			"Show a conversation, oldest message first: what a message answers, the answers to it, and so on, whoever wrote them. Call it when a message refers to something that you do not know.",
+			mcp.WithString("message_id", mcp.Required(), mcp.Description("Any message of it: the id, or its last 8 characters.")),
 		),
 		entry("message_status", reads, (*toolCall).messageStatus,
 			"Tell how far a message that you sent has come: queued (stored), rung (the receiver was woken), handed (shown to it), read (it certainly has it), or dead (undeliverable).",

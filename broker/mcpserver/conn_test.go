@@ -143,7 +143,7 @@ func TestAnswersHaveTheFieldsOfTheOriginalAndMore(t *testing.T) {
 	c := dial(t, amber.config(), "claude-code")
 	defer c.close()
 	const mail = "[{content:text from_alias:text kind:text message_id:text to_alias:text ts:float}]"
-	called := map[string]bool{}
+	called, question := map[string]bool{}, ""
 	for _, tc := range []struct{ tool, args, want string }{
 		{"send", `{"to_alias":"birch","content":"hi","message_id":"m-1"}`,
 			"{from_alias:text message_id:text queued:bool recipient:text recipient_now:{does:text} to_alias:text ts:float}"},
@@ -159,6 +159,9 @@ func TestAnswersHaveTheFieldsOfTheOriginalAndMore(t *testing.T) {
 		{"poll_inbox", `{"session_id":"amber"}`, mail},
 		{"poll_inbox", `{}`, "[]"},
 		{"peek_inbox", `{}`, "[]"},
+		{"thread", `{"message_id":"m-1"}`, "[{at:text by:text content:text from_alias:text from_session:text message_id:text state:text to_alias:text ts:float}]"},
+		{"reply", `{"message_id":"QUESTION","content":"hi"}`,
+			"{from_alias:text in_reply_to:text message_id:text queued:bool recipient:text recipient_now:{does:text} to_alias:text ts:float}"},
 		{"history", `{"limit":1}`, "[{content:text drained_at:float drained_by:text from_alias:text kind:text message_id:text session_id:text to_alias:text ts:float}]"},
 		{"sweep", `{}`, "{deleted_inboxes:float dropped_regs:[] preserved_messages:float}"},
 		{"tail_log", `{"limit":1}`, "[{event:text ok:bool tool:text ts:float}]"},
@@ -166,10 +169,10 @@ func TestAnswersHaveTheFieldsOfTheOriginalAndMore(t *testing.T) {
 		{"register", `{"alias":"Amber"}`, "registered Amber"},
 	} {
 		if tc.tool == "peek_inbox" && !called["peek_inbox"] {
-			birch.want("send", `{"to_alias":"amber","content":"hi","kind":"question"}`)
+			question = fields(t, birch.want("send", `{"to_alias":"amber","content":"hi","kind":"question"}`))["message_id"].(string)
 		}
 		called[tc.tool] = true
-		texts, isError := c.tool(tc.tool, tc.args, "")
+		texts, isError := c.tool(tc.tool, strings.ReplaceAll(tc.args, "QUESTION", question), "")
 		got := texts[0]
 		var v any
 		if json.Unmarshal([]byte(got), &v) == nil {

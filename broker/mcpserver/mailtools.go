@@ -47,6 +47,20 @@ func (c *toolCall) send(ctx context.Context) (any, error) {
 	return c.b.Send(ctx, s, l)
 }
 
+func (c *toolCall) reply(ctx context.Context) (any, error) {
+	s, err := c.attach(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answered, err := c.b.Received(ctx, s, c.req.GetString("message_id", ""))
+	if err != nil {
+		return nil, err
+	}
+	m := c.message()
+	m.ID = "" // message_id names the other one
+	return c.b.Reply(ctx, s, answered, m)
+}
+
 func (c *toolCall) sendAll(ctx context.Context) (any, error) {
 	s, err := c.attach(ctx)
 	if err != nil {
@@ -200,6 +214,27 @@ func (c *toolCall) history(ctx context.Context) (any, error) {
 	}
 	return listing(c, found, 0, "messages were left out: the command c2c history shows all.",
 		func(h inbox.Archived) inbox.Message { return h.Message }, "What is marked as part 1 is cut: the command c2c history shows it whole.")
+}
+
+// thread shows as much of the end of a conversation as an answer holds.
+func (c *toolCall) thread(ctx context.Context) (any, error) {
+	all, more, err := c.b.Thread(ctx, c.req.GetString("message_id", ""))
+	if len(all) == 0 {
+		return nil, err
+	}
+	if err != nil {
+		c.warn("a part of c2c's mail cannot be looked into: " + err.Error())
+	}
+	first := c.lastThatFit(len(all), func(i int) int {
+		one, _ := toJSON(all[i])
+		return min(len(one), c.room()/2) // a longer one is cut
+	})
+	left := "older messages were left out: the command c2c thread shows all."
+	if more {
+		left = "or more messages were left out: the conversation is very long."
+	}
+	return listing(c, all[first:], first, left, func(m broker.Mail) inbox.Message { return m.Message },
+		"What is marked as part 1 is cut: the command c2c thread shows it whole.")
 }
 
 func (c *toolCall) messageStatus(ctx context.Context) (any, error) {

@@ -118,6 +118,17 @@ func (p *page) result(sentences ...string) *mcp.CallToolResult {
 	return res
 }
 
+// lastThatFit says from which of n entries on all fit one answer, when each has so many bytes.
+func (c *toolCall) lastThatFit(n int, bytes func(i int) int) (first int) {
+	room := c.room() - len("[]")
+	for first = n; first > 0; first-- {
+		if room -= bytes(first-1) + len(","); room < 0 {
+			break
+		}
+	}
+	return first
+}
+
 // listing answers with the first entries of all that fit. left is the sentence about the rest, before how many were
 // left out earlier. With message set, an entry longer than half the answer is shown as its message's first part, and
 // the sentence cut is added.

@@ -29,7 +29,8 @@ func TestTheResultOfEveryToolBringsMailOnce(t *testing.T) {
 		}
 		coral.want("register", `{"alias":"coral"}`)
 		args := map[string]string{
-			"send": `{"to_alias":"amber","content":"hi"}`, "send_all": `{"content":"hi"}`, "message_status": `{"message_id":"send"}`}
+			"send": `{"to_alias":"amber","content":"hi"}`, "send_all": `{"content":"hi"}`, "message_status": `{"message_id":"send"}`,
+			"reply": `{"message_id":"send","content":"hi"}`, "thread": `{"message_id":"send"}`}
 		for _, tool := range catalog() {
 			id := tool.Name
 			amber.want("send", `{"to_alias":"coral","content":"<hi> from amber","message_id":"`+id+`"}`)

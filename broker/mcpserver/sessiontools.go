@@ -69,11 +69,6 @@ func (c *toolCall) tailLog(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	room, size := c.room(), len("[]")
-	first := len(lines)
-	for first > 0 && size+len(lines[first-1])+len(",") <= room { // the newest that fit
-		first--
-		size += len(lines[first]) + len(",")
-	}
+	first := c.lastThatFit(len(lines), func(i int) int { return len(lines[i]) })
 	return listing(c, lines[first:], first, "were left out: older lines are in broker.log, in the root that server_info names.", nil, "")
 }

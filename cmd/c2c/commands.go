@@ -24,11 +24,15 @@ const lockWait = 10 * time.Second
 func commands() []command {
 	return []command{
 		{"send", patient, send},
+		{"reply", patient, reply},
 		{"send-all", patient, sendAll},
 		{"poll-inbox", patient, pollInbox},
 		{"peek-inbox", 0, peekInbox},
 		{"history", patient, history},
 		{"status", 0, status},
+		{"outbox", 0, outbox},
+		{"thread", 0, thread},
+		{"search", 0, search},
 		{"list", 0, list},
 		{"whoami", 0, whoami},
 		{"register", 0, register},

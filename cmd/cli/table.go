@@ -14,6 +14,15 @@ var writing = []Verb{
 			asJSON,
 		},
 		Examples: []string{"c2c send amber 'The build is green again.'"}},
+	{Name: "reply", Everyday: true, Args: "[message-id] [text | -]", Short: "answer a message",
+		Long: "It goes to the session that wrote the message, whatever that is called now.\n" +
+			"Without an id it answers the message that was handed over last, and says which.\n" +
+			"Of an id the last 8 characters are enough.\n",
+		Options: []Option{
+			{Name: "F", Value: "file", Takes: "file", Short: "read the text from this file"},
+			asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter, asJSON,
+		},
+		Examples: []string{"c2c reply 'Done, see main.'", "c2c reply 099a8057 'Yes.'"}},
 	{Name: "send-all", Args: "[text | -]", Short: "send a message to every other session",
 		Options: []Option{
 			{Name: "F", Value: "file", Takes: "file", Short: "read the text from this file"},
@@ -49,6 +58,16 @@ var reading = []Verb{
 		Options: []Option{limit, asSession, asJSON}, Examples: []string{"c2c history --limit 5"}},
 	{Name: "status", Everyday: true, Args: "<message-id>", Short: "tell what became of a message",
 		Options: []Option{asJSON}, Examples: []string{"c2c status 099a8057"}},
+	{Name: "outbox", Everyday: true, Short: "show what was sent, newest first, and what became of it",
+		Long:    "Ephemeral messages that were read are not kept, nor what c2c prune has removed.\n",
+		Options: []Option{limit, asSession, asJSON}, Examples: []string{"c2c outbox --limit 5"}},
+	{Name: "thread", Everyday: true, Args: "<message-id>", Short: "show a whole conversation, oldest message first",
+		Long:    "What the message answers, the answers to it, and so on, whoever wrote them.\n",
+		Options: []Option{asJSON}, Examples: []string{"c2c thread 099a8057"}},
+	{Name: "search", Everyday: true, Args: "<words>", Short: "look for words in what was sent and received",
+		Long: "A message is found if it has all of them, in its text or as an alias. Case does\n" +
+			"not count. A person at a terminal searches the mail of all sessions.\n",
+		Options: []Option{limit, asSession, asJSON}, Examples: []string{"c2c search build green"}},
 	{Name: "dead-letter", Short: "show the dead letters, oldest first",
 		Options: []Option{limit, asJSON}, Examples: []string{"c2c dead-letter --limit 5"}},
 }

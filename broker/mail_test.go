@@ -1,0 +1,142 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"c2c/inbox"
+)
+
+// bodies shows mail, each with its state.
+func bodies(all []Mail) string {
+	var words []string
+	for _, m := range all {
+		words = append(words, m.Content+" "+m.Status.State)
+	}
+	return strings.Join(words, ", ")
+}
+
+// sends sends a message a second later than the one before.
+func (w *world) sends(from Session, m inbox.Message) string {
+	w.t.Helper()
+	w.clock = w.clock.Add(time.Second)
+	r, err := w.Send(w.t.Context(), from, m)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r.ID
+}
+
+func TestTheOutboxTellsWhatBecameOfEach(t *testing.T) {
+	w := newWorld(t)
+	amber, birch := w.register("amber", Caller{PID: 10, Client: "claude"}), w.register("birch", Caller{PID: 20})
+	cedar := w.register("cedar", Caller{PID: 30})
+	w.sends(amber, inbox.Message{To: "birch", Content: "one"})
+	w.sends(birch, inbox.Message{To: "amber", Content: "of birch, that names \"amber\""})
+	w.read(birch.ID)
+	amber = w.register("amber-two", Caller{PID: 10, Client: "claude"})
+	w.clock = w.clock.Add(time.Second)
+	w.register("amber", Caller{Explicit: "other"})
+	w.sends(amber, inbox.Message{To: "cedar", Content: "two"})
+	w.sends(cedar, inbox.Message{To: "birch", Content: "of cedar"})
+	w.sends(amber, inbox.Message{To: "birch", Content: "three", ID: "job-3"})
+	for limit, want := range map[int]string{9: "three queued, two queued, one read", 2: "three queued, two queued"} {
+		if all, err := w.Outbox(t.Context(), amber, limit); err != nil || bodies(all) != want {
+			t.Errorf("at most %d: %s, %v; want %s", limit, bodies(all), err, want)
+		}
+	}
+	text, err := Mail{inbox.Message{From: "a", To: "b", Content: "c", TS: 1}, MessageStatus{State: Read, By: "hook", At: time.Unix(2, 0).UTC()}}.MarshalJSON()
+	if want := `{"from_alias":"a","to_alias":"b","content":"c","ts":1.0,"state":"read","at":"1970-01-01T00:00:02Z","by":"hook"}`; err != nil || string(text) != want {
+		t.Errorf("JSON %s, %v", text, err)
+	}
+}
+
+func TestAMailboxThatCannotBeReadHidesNoOther(t *testing.T) {
+	w := newWorld(t)
+	amber := w.register("amber", Caller{PID: 10})
+	w.register("birch", Caller{PID: 20, Explicit: "birch"})
+	w.register("cedar", Caller{PID: 30})
+	w.sends(amber, inbox.Message{To: "cedar", Content: "one"})
+	if err := os.Mkdir(filepath.Join(w.Root(), "birch.inbox.json"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := w.Outbox(t.Context(), amber, 9); err == nil || bodies(all) != "one queued" {
+		t.Errorf("%s, %v", bodies(all), err)
+	}
+}
+
+func TestASearchFindsWhatTheCallerMaySee(t *testing.T) {
+	w := newWorld(t)
+	amber, birch, cedar := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20}), w.register("cedar", Caller{PID: 30})
+	w.sends(amber, inbox.Message{To: "birch", Content: "The Build is green"})
+	w.read(birch.ID)
+	w.sends(birch, inbox.Message{To: "amber", Content: "which build?"})
+	w.sends(birch, inbox.Message{To: "cedar", Content: "a build that is Ärger"})
+	person := cedar
+	person.State, person.ID = Person, "person-1"
+	for _, c := range []struct {
+		who   Session
+		words []string
+		want  string
+	}{
+		{amber, []string{"BUILD"}, "which build? queued, The Build is green read"},
+		{amber, []string{"build green"}, "The Build is green read"},
+		{cedar, []string{"build"}, "a build that is Ärger queued"},
+		{cedar, []string{"ärger"}, "a build that is Ärger queued"},
+		{birch, []string{"cedar", "build"}, "a build that is Ärger queued"},
+		{cedar, []string{"green"}, ""},
+		{person, []string{"build"}, "a build that is Ärger queued, which build? queued, The Build is green read"},
+	} {
+		if all, err := w.Search(t.Context(), c.who, c.words, 9); err != nil || bodies(all) != c.want {
+			t.Errorf("%s looks for %q: %s, %v; want %s", c.who.Alias, c.words, bodies(all), err, c.want)
+		}
+	}
+}
+
+func TestAThreadIsWholeFromEachOfItsMessages(t *testing.T) {
+	w := newWorld(t)
+	amber, birch, cedar := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20}), w.register("cedar", Caller{PID: 30})
+	one := w.sends(amber, inbox.Message{To: "birch", Content: "one"})
+	w.read(birch.ID)
+	two := w.sends(birch, inbox.Message{To: "cedar", Content: "two", InReplyTo: one})
+	other := w.sends(birch, inbox.Message{To: "cedar", Content: "another"})
+	three := w.sends(cedar, inbox.Message{To: "amber", Content: "three", InReplyTo: two})
+	four := w.sends(amber, inbox.Message{To: "birch", Content: "four", InReplyTo: one})
+	for _, id := range []string{one, two, three, four} {
+		all, more, err := w.Thread(t.Context(), inbox.ShortID(id))
+		if want := "one read, two queued, three queued, four queued"; err != nil || more || bodies(all) != want {
+			t.Errorf("%s, %v, %v", bodies(all), more, err)
+		}
+	}
+	if all, _, err := w.Thread(t.Context(), other); err != nil || bodies(all) != "another queued" {
+		t.Errorf("%s, %v", bodies(all), err)
+	}
+	if _, _, err := w.Thread(t.Context(), "01890a5d-ac96-774b-bcce-b302099a8057"); !errors.Is(err, ErrNoMessage) {
+		t.Errorf("of nobody: %v", err)
+	}
+}
+
+func TestARingOfAnswersAndACrowdOfThemEnd(t *testing.T) {
+	w := newWorld(t)
+	w.register("birch", Caller{PID: 20, Explicit: "birch"})
+	var file strings.Builder
+	for i := range maxThread + 5 {
+		fmt.Fprintf(&file, `,{"from_alias":"x","to_alias":"birch","content":"c","ts":%d,"message_id":"m-%d","in_reply_to":"m-0"}`, i, i)
+	}
+	ring := `{"from_alias":"x","to_alias":"birch","content":"a","ts":1,"message_id":"a","in_reply_to":"b"},
+		{"from_alias":"x","to_alias":"birch","content":"b","ts":2,"message_id":"b","in_reply_to":"a"}`
+	if err := w.Dir().Write("birch.inbox.json", []byte("["+ring+file.String()+"]")); err != nil {
+		t.Fatal(err)
+	}
+	if all, more, err := w.Thread(t.Context(), "a"); err != nil || more || bodies(all) != "a queued, b queued" {
+		t.Errorf("a ring: %s, %v, %v", bodies(all), more, err)
+	}
+	if all, more, err := w.Thread(t.Context(), "m-3"); err != nil || !more || len(all) != maxThread {
+		t.Errorf("a crowd: %d, %v, %v", len(all), more, err)
+	}
+}

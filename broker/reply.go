@@ -1,0 +1,161 @@
+package broker
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"c2c/inbox"
+)
+
+// Reply sends m as the answer to a message that Received or LastReceived gave: to the session that wrote it, whatever
+// that is called now.
+func (b *Broker) Reply(ctx context.Context, from Session, answered, m inbox.Message) (Receipt, error) {
+	if err := check(from, m); err != nil {
+		return Receipt{}, err
+	}
+	short := inbox.ShortID(answered.ID)
+	if answered.Kind == kindSystem {
+		return Receipt{}, fmt.Errorf("message %s is a notice of c2c itself: nobody reads an answer to it", short)
+	}
+	rows, err := b.rows(ctx)
+	if err != nil {
+		return Receipt{}, err
+	}
+	to := b.senderOf(rows, answered)
+	if to == nil {
+		return Receipt{}, fmt.Errorf("answer message %s: %w", short, &UnknownAliasError{Alias: answered.From, Closest: closest(rows, answered.From)})
+	}
+	if to.sid() == from.ID {
+		return Receipt{}, fmt.Errorf("message %s is your own, to %s: %w; to write to %[2]s once more, send", short, answered.To, ErrSelfSend)
+	}
+	m.InReplyTo = answered.ID
+	return b.deliver(ctx, from, to, m)
+}
+
+// Received gives the message that a session wants to answer, by what MessageID takes for its id. It may be in another
+// mailbox: that of the session whose work this one has taken over. Of one that was pruned the log may know who wrote it.
+func (b *Broker) Received(ctx context.Context, s Session, typed string) (inbox.Message, error) {
+	id, err := b.MessageID(ctx, typed)
+	if errors.Is(err, ErrNoMessage) {
+		id, err = typed, nil
+	}
+	if err != nil {
+		return inbox.Message{}, err
+	}
+	own, others, err := b.withID(ctx, s, id)
+	if err == nil && len(own)+len(others) == 0 {
+		others, err = b.logged(id)
+	}
+	if len(own) == 0 {
+		own = others
+	}
+	switch {
+	case len(own) == 0 && err != nil:
+		return inbox.Message{}, fmt.Errorf("find message %q: %w", id, err)
+	case len(own) == 0:
+		return inbox.Message{}, fmt.Errorf("message %q: %w", typed, ErrNoMessage)
+	case len(own) > 1:
+		return inbox.Message{}, &SeveralError{"have the id " + id, own}
+	}
+	return own[0], nil
+}
+
+// withID gives one message of each sender that has the id: those in the mailbox of a session that others wrote, and all
+// others.
+func (b *Broker) withID(ctx context.Context, s Session, id string) (own, others []inbox.Message, err error) {
+	seen := map[string]bool{}
+	err = b.search(ctx, everywhere(withIDs(map[string]bool{id: true})), func(sid string, found inbox.Found) {
+		m := found.Message
+		place, list := "", &others
+		if sid == s.ID && fold(m.From) != fold(s.Alias) {
+			place, list = "own", &own
+		}
+		if key := place + "\x00" + fold(m.From); !seen[key] {
+			seen[key] = true
+			*list = append(*list, m)
+		}
+	})
+	return own, others, err
+}
+
+// logged gives who wrote a message that is not kept any more, as far as broker.log tells.
+func (b *Broker) logged(id string) (found []inbox.Message, err error) {
+	if len(id) < inbox.ShortLen {
+		return nil, nil
+	}
+	seen := map[string]bool{}
+	for n := 0; n <= logKeep && len(found) == 0; n++ {
+		name := logFile
+		if n > 0 {
+			name += "." + strconv.Itoa(n)
+		}
+		data, rerr := b.root.ReadIf(name)
+		err = errors.Join(err, rerr)
+		for line := range bytes.Lines(data) {
+			var sent struct {
+				Event string  `json:"event"`
+				TS    float64 `json:"ts"`
+				From  string  `json:"from_alias"`
+				To    string  `json:"to_alias"`
+				ID    string  `json:"message_id"`
+			}
+			if !bytes.Contains(line, []byte(id)) || json.Unmarshal(line, &sent) != nil || sent.Event != logSent || !strings.HasSuffix(sent.ID, id) {
+				continue
+			}
+			if key := sent.ID + "\x00" + fold(sent.From); !seen[key] {
+				seen[key] = true
+				found = append(found, inbox.Message{From: sent.From, To: sent.To, ID: sent.ID, TS: sent.TS})
+			}
+		}
+	}
+	return found, err
+}
+
+// SeveralError says that somebody who answers must say which of these messages.
+type SeveralError struct {
+	What    string
+	Matches []inbox.Message
+}
+
+func (e *SeveralError) Error() string {
+	return fmt.Sprintf("%d messages %s: %s", len(e.Matches), e.What, named(e.Matches))
+}
+
+// LastReceived gives the message that was handed over to a session last. When several came together, of several senders,
+// the error is a *SeveralError.
+func (b *Broker) LastReceived(ctx context.Context, s Session) (inbox.Message, error) {
+	box, err := b.Mailbox(s.ID)
+	if err != nil {
+		return inbox.Message{}, err
+	}
+	const looked = 50
+	all, err := box.History(ctx, looked)
+	if err != nil {
+		return inbox.Message{}, err
+	}
+	var last []inbox.Message
+	at := 0.0
+	for _, h := range all {
+		if h.Kind == kindSystem || fold(h.From) == fold(s.Alias) {
+			continue
+		}
+		if len(last) > 0 && h.DrainedAt != at {
+			break
+		}
+		last, at = append(last, h.Message), h.DrainedAt
+	}
+	for _, m := range last {
+		if fold(m.From) != fold(last[0].From) {
+			return inbox.Message{}, &SeveralError{"came together", last}
+		}
+	}
+	if len(last) == 0 {
+		return inbox.Message{}, fmt.Errorf("answer the last message: %w: nothing was handed over to %s yet", ErrNoMessage, s.Alias)
+	}
+	return last[0], nil
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"c2c/broker"
+	"c2c/cmd/cli"
+	"c2c/inbox"
+)
+
+// lister is a verb that lists messages of a session, at most so many.
+func (c *call) lister(f *cli.Flags, find func(context.Context, broker.Session, int) ([]broker.Mail, error), print func([]broker.Mail)) action {
+	limit := f.Int("limit")
+	return func(ctx context.Context) error {
+		if err := checkLimit(*limit); err != nil {
+			return err
+		}
+		if *limit == 0 {
+			*limit = math.MaxInt
+		}
+		s, err := c.attach(ctx, c.session)
+		if err != nil {
+			return err
+		}
+		found, err := find(ctx, s, *limit)
+		return errors.Join(c.show(append([]broker.Mail{}, found...), func() { print(found) }), err)
+	}
+}
+
+// outbox shows what a session has sent.
+func outbox(c *call, f *cli.Flags) action {
+	return c.lister(f, c.outbox, func(sent []broker.Mail) {
+		c.table(sent, func(m broker.Mail) []string {
+			return []string{inbox.ShortID(m.ID), clock(m.Time()), "to " + m.To, became(m.Status), words40(m.Message)}
+		})
+	})
+}
+
+func (c *call) outbox(ctx context.Context, s broker.Session, limit int) ([]broker.Mail, error) {
+	return c.b.Outbox(ctx, s, limit)
+}
+
+// search looks for words in what a session has sent and received.
+func search(c *call, f *cli.Flags) action {
+	find := func(ctx context.Context, s broker.Session, limit int) ([]broker.Mail, error) {
+		return c.b.Search(ctx, s, c.words, limit)
+	}
+	do := c.lister(f, find, func(found []broker.Mail) {
+		c.table(found, func(m broker.Mail) []string {
+			return []string{inbox.ShortID(m.ID), clock(m.Time()), m.From + " to " + m.To, around(m.Message, c.words)}
+		})
+	})
+	return func(ctx context.Context) error {
+		if len(c.words) == 0 {
+			return fmt.Errorf("%w: which words?", errUsage)
+		}
+		return do(ctx)
+	}
+}
+
+func thread(c *call, _ *cli.Flags) action {
+	return func(ctx context.Context) error {
+		if len(c.words) != 1 {
+			return fmt.Errorf("%w: which message?", errUsage)
+		}
+		all, more, err := c.b.Thread(ctx, c.words[0])
+		if len(all) == 0 {
+			return err
+		}
+		told := c.show(all, func() {
+			for i, m := range all {
+				if i > 0 {
+					c.printf("\n")
+				}
+				c.printOf(m)
+			}
+		})
+		if more {
+			fmt.Fprintf(c.stderr, "c2c: the conversation is longer: these are %d messages of it\n", len(all))
+		}
+		return errors.Join(told, err)
+	}
+}
+
+// printOf prints a message of a conversation. Each line of its text is indented, so that none looks like the head of another
+// message.
+func (c *call) printOf(m broker.Mail) {
+	notes := []string{inbox.ShortID(m.ID)}
+	if m.InReplyTo != "" {
+		notes = append(notes, "answers "+inbox.ShortID(m.InReplyTo))
+	}
+	for _, word := range []string{m.Kind, m.Tag} {
+		if word != "" {
+			notes = append(notes, word)
+		}
+	}
+	c.printf("%s to %s, %s (%s): %s\n", m.From, m.To, clock(m.Time()), strings.Join(notes, ", "), became(m.Status))
+	text := m.Content
+	if text == "" {
+		text = words40(m.Message)
+	}
+	for line := range strings.Lines(strings.TrimRight(text, "\n") + "\n") {
+		fmt.Fprint(c.stdout, "    "+line)
+	}
+}
+
+// table prints a line for each message, or that there is none.
+func (c *call) table(all []broker.Mail, row func(broker.Mail) []string) {
+	if len(all) == 0 {
+		c.printf("(no messages)\n")
+	}
+	w := tabwriter.NewWriter(c.stdout, 0, 8, 2, ' ', 0)
+	for _, m := range all {
+		cells := row(m)
+		for i, cell := range cells {
+			cells[i] = inbox.Visible(cell, "")
+		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
+	}
+	w.Flush()
+}
+
+// became says what became of a message, and when.
+func became(s broker.MessageStatus) string {
+	if s.By != "" {
+		return s.State + " " + clock(s.At) + " by " + s.By
+	}
+	if s.State == broker.Queued {
+		return s.State
+	}
+	return s.State + " " + clock(s.At)
+}
+
+// clock is a time as people read it: today's without the day.
+func clock(t time.Time) string {
+	t = t.Local()
+	if time.Since(t) < 12*time.Hour {
+		return t.Format("15:04:05")
+	}
+	return t.Format("2 Jan 2006 15:04")
+}
+
+// around is the part of a message that has the first of the words that it has, on one line.
+func around(m inbox.Message, words []string) string {
+	const before, most = 15, 45
+	text := strings.ToLower(m.Content)
+	for _, word := range words {
+		if i := strings.Index(text, strings.ToLower(word)); i > before && len(text) == len(m.Content) {
+			m.Content = m.Content[i-before:]
+			return "…" + m.FirstWords(most)
+		}
+	}
+	return m.FirstWords(most + 1)
+}
