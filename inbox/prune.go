@@ -159,6 +159,11 @@ func (m *Mailbox) Changed() (last time.Time, err error) {
 // and says so, when something waits or somebody has one of the locks: a name that ends in .lock is one. The caller
 // makes sure that the session is gone and does not come back meanwhile. With dry it only counts.
 func (m *Mailbox) Discard(dry bool, more ...Entry) (p Pruned, gone bool, err error) {
+	return m.discard(dry, func() error { return nil }, more...)
+}
+
+// discard calls before when nothing can change any more, and before anything is removed.
+func (m *Mailbox) discard(dry bool, before func() error, more ...Entry) (p Pruned, gone bool, err error) {
 	if some, err := m.used(); err != nil || dry && some {
 		return p, false, err
 	}
@@ -188,8 +193,12 @@ func (m *Mailbox) Discard(dry bool, more ...Entry) (p Pruned, gone bool, err err
 		return p, false, err
 	}
 	err = m.inLease(func(dir *atomicfile.Dir) error { _, err := removeLeftovers(dir); return err })
-	if some, uerr := m.used(); err != nil || uerr != nil || some {
-		return p, false, errors.Join(err, uerr)
+	some, uerr := m.used()
+	if err = errors.Join(err, uerr); err == nil && !some {
+		err = before()
+	}
+	if err != nil || some {
+		return p, false, err
 	}
 	// Whoever is killed in between leaves what the next prune finds.
 	return p, true, m.eachFile(func(dir *atomicfile.Dir, name string) error {

@@ -34,7 +34,7 @@ func (a *call) doctor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	report := slices.Concat(a.checkSettings(), a.checkRoot(ctx), install.InspectJournal(o))
+	report := slices.Concat(a.checkSettings(), a.checkRoot(ctx), a.checkRoots(), install.InspectJournal(o))
 	present := install.Detect(o)
 	if len(present) == 0 {
 		report = append(report, doctor.Finding{Status: doctor.Warning, Part: "clients", Detail: noClient(o)})

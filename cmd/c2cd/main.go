@@ -108,6 +108,8 @@ func (a *app) run(ctx context.Context, name string, args []string) (status int, 
 		err = c.man()
 	case "doctor":
 		err = c.doctor(ctx)
+	case "migrate-root":
+		err = c.migrateRoot(ctx)
 	}
 	if errors.Is(err, cli.ErrHelp) {
 		v.Help(a.stdout)

@@ -116,4 +116,16 @@ var keeping = []Verb{
 			dryRun, asJSON,
 		},
 		Examples: []string{"c2c prune --older 90d --dry-run"}},
+	{Name: "migrate-root", C2cd: true, Args: "[directory]", First: "file", Short: "bring a project's mail into one root",
+		Long: `Clones of one remote share a root. Older versions, and the original c2c, made
+one for each spelling of the remote's URL: c2c doctor tells when a project has
+several. This moves all mail, archives and sessions into the project's root.
+Ids stay. A session whose alias is taken there gets another. Without a
+directory: every other root that this project is known to have.
+`,
+		Options: []Option{
+			{Name: "live", Short: "even while sessions of the other root run"},
+			dryRun, asJSON,
+		},
+		Examples: []string{"c2c migrate-root --dry-run"}},
 }

@@ -1,0 +1,443 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"c2c/e2e/need"
+	"c2c/inbox"
+)
+
+// twoRoots is a project with the root of a clone, and one of another clone that an older version has made.
+type twoRoots struct {
+	machine
+	ssh, web string // the clones
+	into     *Broker
+	from     string
+}
+
+func newTwoRoots(t *testing.T) *twoRoots {
+	m := newMachine(t)
+	p := &twoRoots{machine: m, ssh: m.clone("ssh", "git@host.org:o/r.git"), web: m.clone("web", "https://host.org/o/r")}
+	m.old("git@host.org:o/r.git")
+	p.from = m.old("https://host.org/o/r")
+	p.into = p.broker(p.ssh)
+	m.open(p.web)
+	return p
+}
+
+func (p *twoRoots) broker(clone string) *Broker {
+	p.t.Helper()
+	b, err := OpenHere(p.getenv, clone, Config{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { b.Close() })
+	return b
+}
+
+// member registers a session whose client has ended.
+func (p *twoRoots) member(b *Broker, sid, alias string) Session {
+	p.t.Helper()
+	s, err := b.Register(p.t.Context(), Caller{Explicit: sid}, alias)
+	if err == nil {
+		err = b.changeRow(p.t.Context(), sid, func(r *row) { r.setInteger("pid", 1<<30); r.setInteger("pid_start_time", noStart) })
+	}
+	if err == nil {
+		err = b.changeFacts(p.t.Context(), sid, func(f *facts) { f.ClientIDs = addID(f.ClientIDs, "of-"+sid); f.Client = "claude" })
+	}
+	if err == nil {
+		err = b.bindID("claude", "of-"+sid, sid)
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return s
+}
+
+func (p *twoRoots) mail(b *Broker, from Session, to string, bodies ...string) {
+	p.t.Helper()
+	for _, body := range bodies {
+		if _, err := b.Send(p.t.Context(), from, inbox.Message{To: to, Content: body}); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// read hands over what waits for a session.
+func (p *twoRoots) read(b *Broker, sid string) {
+	p.t.Helper()
+	box, err := b.Mailbox(sid)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	l, err := box.Lease(p.t.Context(), "test", 1<<30)
+	if err == nil {
+		err = l.Ack(p.t.Context(), inbox.Handles(l.Messages)...)
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// bodies are what waits for a session, and what it was handed, oldest first.
+func (p *twoRoots) bodies(b *Broker, sid string) (waiting, read []string) {
+	p.t.Helper()
+	box, err := b.Mailbox(sid)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	msgs, err := box.Peek(p.t.Context())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, m := range msgs {
+		waiting = append(waiting, m.Content)
+	}
+	old, err := box.History(p.t.Context(), 1000)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, m := range slices.Backward(old) {
+		read = append(read, m.Content)
+	}
+	return waiting, read
+}
+
+func (p *twoRoots) merge(live, dry bool) (Merged, error) {
+	return p.into.MergeRoot(p.t.Context(), p.from, live, dry)
+}
+
+// fill gives both roots sessions with mail, an alias that both have, and a person who has a mailbox in both.
+func (p *twoRoots) fill() {
+	p.t.Helper()
+	from := p.broker(p.web)
+	for _, b := range []*Broker{p.into, from} {
+		place := "new"
+		if b == from {
+			place = "old"
+		}
+		amber, person := p.member(b, place+"-amber", "amber"), p.member(b, "both", "dana")
+		p.mail(b, person, "amber", place+" read")
+		p.read(b, amber.ID)
+		p.mail(b, person, "amber", place+" 1", place+" 2")
+		p.mail(b, amber, "dana", place+" to dana, read")
+		p.read(b, person.ID)
+		p.mail(b, amber, "dana", place+" to dana")
+		if err := b.addDead(p.t.Context(), "gone", DeadLetter{Message: inbox.Message{From: "x", To: "y", Content: place + " dead", ID: place}}); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	p.member(from, "only-old", "birch")
+	write(p.t, filepath.Join(p.from, "rooms", "hall", "history.jsonl"), "{}\n")
+}
+
+// check fails unless all of fill is in one root, once.
+func (p *twoRoots) check() {
+	p.t.Helper()
+	ctx, b := p.t.Context(), p.broker(p.web)
+	if b.Root() != p.into.Root() {
+		p.t.Fatalf("the old clone has root %s", b.Root())
+	}
+	aliases := map[string]string{}
+	all, err := b.Sessions(ctx)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, s := range all {
+		aliases[s.ID] = s.Alias
+	}
+	if want := map[string]string{"new-amber": "amber", "old-amber": "amber-2", "both": "dana", "only-old": "birch"}; fmt.Sprint(aliases) != fmt.Sprint(want) {
+		p.t.Errorf("aliases %v, want %v", aliases, want)
+	}
+	for sid, want := range map[string][2][]string{
+		"new-amber": {{"new 1", "new 2"}, {"new read"}},
+		"old-amber": {{"old 1", "old 2"}, {"old read"}},
+		"both":      {{"new to dana", "old to dana"}, {"new to dana, read", "old to dana, read"}},
+	} {
+		waiting, read := p.bodies(b, sid)
+		if got := [2][]string{waiting, read}; fmt.Sprint(got) != fmt.Sprint(want) {
+			p.t.Errorf("%s has %q, want %q", sid, got, want)
+		}
+	}
+	dead, err := b.DeadLetters(ctx, 0)
+	if err != nil || len(dead) != 2 || dead[0].Message.Content == dead[1].Message.Content {
+		p.t.Errorf("dead letters %v, %v", dead, err)
+	}
+	for _, sid := range []string{"old-amber", "only-old"} {
+		if s, err := b.Resolve(ctx, Caller{Client: "claude", ClientID: "of-" + sid}); err != nil || s.ID != sid {
+			p.t.Errorf("the client of %s finds %q, %v", sid, s.ID, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(b.Root(), "from-"+fp("https://host.org/o/r"), "rooms", "hall", "history.jsonl")); err != nil {
+		p.t.Error("a file of the original's is gone:", err)
+	}
+	if _, others, err := Roots(p.getenv, p.web); err != nil || len(others) > 0 {
+		p.t.Errorf("other roots: %q, %v", others, err)
+	}
+}
+
+func TestTwoRootsBecomeOne(t *testing.T) {
+	t.Parallel()
+	p := newTwoRoots(t)
+	p.fill()
+	for _, clone := range []string{p.ssh, p.web} {
+		if root, others, err := Roots(p.getenv, clone); root != p.into.Root() || fmt.Sprint(others) != fmt.Sprint([]string{p.from}) || err != nil {
+			t.Errorf("from %s: %s and %q, %v", clone, root, others, err)
+		}
+	}
+	dry, err := p.merge(false, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(p.from, "registry.json")); err != nil {
+		t.Fatal("the dry run has moved something:", err)
+	}
+	real, err := p.merge(false, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(dry.Sessions, dry.DeadLetters) != fmt.Sprint(real.Sessions, real.DeadLetters) || len(dry.Files) != len(real.Files) {
+		t.Errorf("would move %v, and moved %v", dry, real)
+	}
+	p.check()
+}
+
+// mergeVariable has the test binary merge a root into another one, and do nothing else.
+const mergeVariable = "C2C_TEST_MERGE"
+
+// TestMain merges, when a test has asked for it, on one thread: strace counts calls by threads.
+func TestMain(m *testing.M) {
+	into, from, ok := strings.Cut(os.Getenv(mergeVariable), "\n")
+	if !ok {
+		os.Exit(m.Run())
+	}
+	runtime.LockOSThread()
+	b, err := Open(Config{Root: into})
+	if err == nil {
+		_, err = b.MergeRoot(context.Background(), from, false, false)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// A merge that is killed before any change of a name loses nothing and doubles nothing, and the next one goes on.
+func TestAMergeThatIsKilledIsRunAgain(t *testing.T) {
+	need.Tools(t, "strace")
+	for _, call := range []string{"renameat", "unlinkat", "mkdirat", "symlinkat"} {
+		t.Run(call, func(t *testing.T) {
+			t.Parallel()
+			p, n := newTwoRoots(t), 1
+			p.fill()
+			state, saved := filepath.Join(p.dir, ".c2c"), filepath.Join(p.dir, "saved")
+			mustRun(t, "cp", "-a", state, saved)
+			step := 1
+			if call == "unlinkat" { // of many files that are removed, every other one
+				step = 2
+			}
+			for ; ; n += step {
+				mustRun(t, "rm", "-rf", state)
+				mustRun(t, "cp", "-a", saved, state)
+				p.into = p.broker(p.ssh)
+				cmd := exec.Command("strace", "-f", "-qq", "-o", os.DevNull, "-e", "trace="+call, "-e", fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n), os.Args[0])
+				cmd.Env = append(os.Environ(), mergeVariable+"="+p.into.Root()+"\n"+p.from)
+				out, err := cmd.CombinedOutput()
+				if err == nil {
+					break
+				}
+				if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() {
+					t.Fatalf("%v: %s", err, out)
+				}
+				if _, others, err := Roots(p.getenv, p.web); err != nil {
+					t.Fatal(err)
+				} else if len(others) > 0 {
+					if _, err := p.merge(false, false); err != nil {
+						t.Fatalf("after a kill at call %d: %v", n, err)
+					}
+				}
+				if p.check(); t.Failed() {
+					t.Fatalf("killed at call %d", n)
+				}
+			}
+			if call != "symlinkat" && n < 5 {
+				t.Errorf("only %d calls", n)
+			}
+		})
+	}
+}
+
+func mustRun(t *testing.T, name string, args ...string) {
+	t.Helper()
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s %q: %v, %s", name, args, err, out)
+	}
+}
+
+func TestARootWithLiveSessionsIsNotMerged(t *testing.T) {
+	t.Parallel()
+	p := newTwoRoots(t)
+	from := p.broker(p.web)
+	s, err := from.Register(t.Context(), Caller{Client: "claude", ClientID: "x", PID: os.Getpid()}, "birch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.mail(from, Session{ID: "person-7", Alias: "dana"}, "birch", "hello")
+	var live *LiveError
+	if _, err := p.merge(false, false); !errors.As(err, &live) || live.Aliases[0] != "birch" {
+		t.Fatalf("error %v", err)
+	}
+	if _, err := p.merge(true, false); err != nil {
+		t.Fatal(err)
+	}
+	if waiting, _ := p.bodies(p.into, s.ID); len(waiting) != 1 || !from.Replaced() {
+		t.Errorf("waiting %q, replaced %v", waiting, from.Replaced())
+	}
+	moved, err := p.into.Attach(t.Context(), Caller{Client: "claude", ClientID: "x", PID: os.Getpid()})
+	if err != nil || moved.ID != s.ID || moved.State != Alive {
+		t.Errorf("its next call finds %+v, %v", moved, err)
+	}
+}
+
+// A reader with mail in hand keeps it; a second run takes what it has given back.
+func TestMailInAReadersHandsStopsAMerge(t *testing.T) {
+	t.Parallel()
+	p := newTwoRoots(t)
+	from := p.broker(p.web)
+	s := p.member(from, "sid", "birch")
+	p.mail(from, Session{ID: "person-7", Alias: "dana"}, "birch", "hello")
+	box, err := from.Mailbox(s.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease, err := box.Lease(t.Context(), "test", 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.merge(false, false); err == nil || !strings.Contains(err.Error(), "in hand") {
+		t.Errorf("error %v", err)
+	}
+	if err := lease.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.merge(false, false); err != nil {
+		t.Fatal(err)
+	}
+	if waiting, _ := p.bodies(p.into, s.ID); len(waiting) != 1 {
+		t.Errorf("waiting %q", waiting)
+	}
+}
+
+// A sender that had the old root open while it was merged is told that nothing is stored, or its message is found.
+func TestWhoStillWritesToAMergedRootIsTold(t *testing.T) {
+	t.Parallel()
+	p := newTwoRoots(t)
+	from := p.broker(p.web)
+	p.member(from, "sid", "birch")
+	box, err := from.Mailbox("sid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.merge(false, false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := box.Deliver(t.Context(), inbox.Message{From: "dana", To: "birch", Content: "late"}); err == nil {
+		t.Error("a message was stored in a root that is gone")
+	}
+}
+
+func TestSendersDuringAMergeLoseNothing(t *testing.T) {
+	t.Parallel()
+	p := newTwoRoots(t)
+	from := p.broker(p.web)
+	p.member(from, "sid", "birch")
+	ctx, stop := context.WithCancel(t.Context())
+	stored := make(chan []string)
+	started := make(chan bool)
+	go func() {
+		var ids []string
+		for n := 0; ctx.Err() == nil; n++ {
+			b, err := OpenHere(p.getenv, p.web, Config{})
+			if err != nil {
+				continue
+			}
+			r, err := b.Send(context.Background(), Session{ID: "person-7", Alias: "dana"}, inbox.Message{To: "birch", Content: fmt.Sprint(n)})
+			b.Close()
+			if err == nil {
+				ids = append(ids, r.ID)
+			}
+			if n == 0 {
+				close(started)
+			}
+		}
+		stored <- ids
+	}()
+	<-started
+	var err error
+	for range 100 { // a sender that has just written there is a reason to run it again
+		if _, err = p.merge(false, false); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	box, err := p.into.Mailbox("sid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range <-stored {
+		if found, err := box.Find(t.Context(), id); err != nil || len(found) != 1 {
+			t.Errorf("message %s: found %d times, %v", id, len(found), err)
+		}
+	}
+}
+
+// Archives of one session become one, in the order of time, however long they are.
+func TestArchivesAreMergedInTheOrderOfTime(t *testing.T) {
+	t.Parallel()
+	p := newTwoRoots(t)
+	from := p.broker(p.web)
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	long := strings.Repeat("x", 100_000)
+	for n := range 40 {
+		b := p.into
+		if n%2 == 1 {
+			b = from
+		}
+		box, err := inbox.Open(b.root, "person-7", inbox.Config{Now: func() time.Time { return now.Add(time.Duration(n) * time.Hour) }})
+		if err == nil {
+			_, err = box.Deliver(t.Context(), inbox.Message{From: "x", To: "dana", Content: fmt.Sprintf("%02d%s", n, long)})
+		}
+		var l *inbox.Lease
+		if err == nil {
+			l, err = box.Lease(t.Context(), "test", 1<<30)
+		}
+		if err == nil {
+			err = l.Ack(t.Context(), inbox.Handles(l.Messages)...)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := p.merge(false, false); err != nil {
+		t.Fatal(err)
+	}
+	_, read := p.bodies(p.into, "person-7")
+	if len(read) != 40 || !slices.IsSorted(read) {
+		t.Errorf("%d records, sorted: %v", len(read), slices.IsSorted(read))
+	}
+}

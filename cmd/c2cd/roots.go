@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"c2c/broker"
+	"c2c/broker/doctor"
+	"c2c/cmd/cli"
+)
+
+// checkRoots tells of other roots that hold mail of this project.
+func (a *app) checkRoots() (found []doctor.Finding) {
+	root, others, err := broker.Roots(a.getenv, a.cwd)
+	if err != nil {
+		return nil // checkRoot says so
+	}
+	for _, other := range others {
+		found = append(found, doctor.Finding{Status: doctor.Warning, Part: "second root", Path: other,
+			Detail: "this project has mail here and in " + root + ", and sessions of the two do not see each other: run c2c migrate-root"})
+	}
+	return found
+}
+
+// migrateRoot merges the other roots of the project into its own.
+func (a *call) migrateRoot(ctx context.Context) error {
+	dry, live, asJSON := a.Bool("dry-run"), a.Bool("live"), a.Bool("json")
+	words, err := a.words()
+	if err != nil {
+		return err
+	}
+	root, others, err := broker.Roots(a.getenv, a.cwd)
+	if err != nil {
+		return err
+	}
+	if a.getenv("C2C_MCP_BROKER_ROOT") != "" {
+		return errors.New("C2C_MCP_BROKER_ROOT names the root: run it without that variable")
+	}
+	if len(words) > 0 {
+		others = words
+	}
+	merged := []broker.Merged{}
+	for _, other := range others {
+		m, merr := a.mergeRoot(ctx, root, other, *live, *dry)
+		merged, err = append(merged, m), errors.Join(err, merr)
+	}
+	if *asJSON {
+		return errors.Join(err, cli.JSON(a.stdout, merged))
+	}
+	for _, m := range merged {
+		a.printMerged(m, *dry)
+	}
+	if len(others) == 0 {
+		fmt.Fprintf(a.stdout, "this project has one root: %s\n", root)
+	}
+	if running := new(broker.LiveError); errors.As(err, &running) {
+		return fmt.Errorf("%w; end them, or say --live: they go on, and each follows with its next call", err)
+	}
+	return err
+}
+
+func (a *call) mergeRoot(ctx context.Context, root, other string, live, dry bool) (broker.Merged, error) {
+	if filepath.Base(other) != "broker" { // the directory above was named
+		other = filepath.Join(other, "broker")
+	}
+	if !filepath.IsAbs(other) {
+		other = filepath.Join(a.cwd, other)
+	}
+	b, err := broker.Open(broker.Config{Root: root, Log: a.log})
+	if err != nil {
+		return broker.Merged{From: other, Into: root}, err
+	}
+	defer b.Close()
+	return b.MergeRoot(ctx, other, live, dry)
+}
+
+func (a *call) printMerged(m broker.Merged, dry bool) {
+	verb := "moved"
+	if dry {
+		verb = "would move"
+	}
+	fmt.Fprintf(a.stdout, "%s from %s\n  to %s:\n", verb, m.From, m.Into)
+	for _, s := range m.Sessions {
+		var words []string
+		if s.Former != "" {
+			words = append(words, "was "+s.Former+", which another session is called there")
+		}
+		if s.Joined {
+			words = append(words, "joins the same session there")
+		}
+		name := s.Alias
+		if name == "" {
+			name = s.ID
+		}
+		words = append(words, count(s.Messages, "message waits", "messages wait"))
+		fmt.Fprintf(a.stdout, "  %-16s %s\n", name, strings.Join(words, "; "))
+	}
+	if m.DeadLetters > 0 {
+		fmt.Fprintf(a.stdout, "  %s\n", count(m.DeadLetters, "dead letter", "dead letters"))
+	}
+	for _, name := range m.Files {
+		fmt.Fprintf(a.stdout, "  kept as %s\n", name)
+	}
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

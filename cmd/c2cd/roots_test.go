@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"c2c/broker"
+	"c2c/inbox"
+)
+
+// A project with two roots of older versions: doctor tells, and the command that it names cures it.
+func TestDoctorTellsOfASecondRootAndMigrateRootMergesIt(t *testing.T) {
+	t.Parallel()
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(clone string, want int, args ...string) string {
+		t.Helper()
+		var out bytes.Buffer
+		a := &app{stdout: &out, stderr: &out, cwd: filepath.Join(home, clone), c2c: "/opt/c2c", getenv: func(name string) string {
+			return map[string]string{"HOME": home}[name]
+		}}
+		if code := a.main(t.Context(), args); code != want {
+			t.Fatalf("%q: exit %d, %s", args, code, out.Bytes())
+		}
+		return out.String()
+	}
+	roots := map[string]*broker.Broker{}
+	for clone, url := range map[string]string{"ssh": "git@host.org:o/r.git", "web": "https://host.org/o/r"} {
+		git := filepath.Join(home, clone, ".git")
+		if err := os.MkdirAll(git, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "config": "[remote \"origin\"]\n\turl = " + url + "\n"} {
+			if err := os.WriteFile(filepath.Join(git, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sum := sha256.Sum256([]byte(url))
+		b, err := broker.Open(broker.Config{Root: filepath.Join(home, ".c2c", "repos", hex.EncodeToString(sum[:])[:12], "broker")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		if _, err := b.Register(t.Context(), broker.Caller{Explicit: "of-" + clone}, "amber"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Send(t.Context(), broker.Session{ID: "birch", Alias: "birch"}, inbox.Message{To: "amber", Content: "hello"}); err != nil {
+			t.Fatal(err)
+		}
+		roots[clone] = b
+	}
+	b, err := broker.OpenHere(func(name string) string { return map[string]string{"HOME": home}[name] }, filepath.Join(home, "ssh"), broker.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Close()
+	for _, clone := range []string{"ssh", "web"} {
+		if out := run(clone, 0, "doctor"); !strings.Contains(out, "second root") || !strings.Contains(out, "c2c migrate-root") || !strings.Contains(out, "("+roots["web"].Root()+")") {
+			t.Errorf("doctor in %s:\n%s", clone, out)
+		}
+	}
+	dry := run("web", 0, "migrate-root", "--dry-run")
+	done := run("web", 0, "migrate-root")
+	if strings.Replace(dry, "would move", "moved", 1) != done || !strings.Contains(done, "amber-2          was amber, which another session is called there; 1 message waits\n") {
+		t.Errorf("dry run:\n%s\nand then:\n%s", dry, done)
+	}
+	if out := run("web", 0, "doctor"); strings.Contains(out, "second root") || !strings.Contains(out, roots["ssh"].Root()) {
+		t.Errorf("doctor after it:\n%s", out)
+	}
+	if out := run("web", 0, "migrate-root"); !strings.Contains(out, "one root: "+roots["ssh"].Root()) {
+		t.Errorf("run again: %s", out)
+	}
+	run("web", 1, "migrate-root", home)
+}
