@@ -30,6 +30,9 @@ type UnknownAliasError struct {
 
 func (e *UnknownAliasError) Error() string { return fmt.Sprintf("no such alias %q", e.Alias) }
 
+// Unwrap says that no session has it.
+func (e *UnknownAliasError) Unwrap() error { return ErrNoSession }
+
 // CheckAlias says why s cannot be an alias.
 func CheckAlias(s string) error {
 	if err := inbox.CheckAlias(s); err != nil {
@@ -39,6 +42,8 @@ func CheckAlias(s string) error {
 		return fmt.Errorf("alias %q is reserved for a person", s)
 	}
 	switch fold(s) {
+	case "all": // who sends to it means everybody
+		return fmt.Errorf("alias %q is reserved: c2c send-all writes to everybody", s)
 	case "c2c", SystemAlias, "broker": // senders of c2c's own messages
 		return fmt.Errorf("alias %q is reserved", s)
 	}

@@ -82,6 +82,9 @@ func (b *Broker) Resolve(ctx context.Context, c Caller) (Session, error) {
 		return Session{}, fmt.Errorf("find out who is calling: %w", ErrNoSession)
 	}
 	i := findSID(rows, sid)
+	if i < 0 && c.Explicit != "" {
+		return Session{}, &UnknownAliasError{Alias: c.Explicit, Closest: closest(rows, c.Explicit)}
+	}
 	if i < 0 {
 		return Session{}, fmt.Errorf("session %q is not registered: %w", sid, ErrNoSession)
 	}

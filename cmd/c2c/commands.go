@@ -12,6 +12,7 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
+	"c2c/inbox"
 )
 
 // errNothing is the answer of --check: exit 3 and no words.
@@ -61,6 +62,16 @@ func (a *app) open() (*broker.Broker, error) {
 // caller names the session that a command speaks for. A name typed wins.
 func (a *app) caller(explicit string) broker.Caller {
 	return broker.Caller{Explicit: explicit, Getenv: a.getenv, User: broker.UserHere(a.getenv, a.stdin)}
+}
+
+// acting is attach for a verb whose answer does not name the session: it says on standard error for whom the verb acts,
+// where that is not the agent whose shell it is.
+func (c *call) acting(ctx context.Context) (broker.Session, error) {
+	s, err := c.attach(ctx, c.session)
+	if err == nil && !c.json && !c.silent && (c.session != "" || s.State == broker.Person) {
+		fmt.Fprintf(c.stderr, "c2c: as %s\n", inbox.Visible(s.Alias, ""))
+	}
+	return s, err
 }
 
 // attach finds the caller's session. Without one it makes one: for a person at a terminal, so that an answer

@@ -2,13 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"strings"
 
-	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/inbox"
 )
@@ -37,8 +33,11 @@ func (a *app) complete(ctx context.Context, words []string) {
 // sessions are those that an alias may name. Others may have written the registry, and a shell is to see nothing that
 // means something to it: so what is no alias is left out.
 func (a *app) sessions(ctx context.Context) (choices []cli.Choice) {
-	b, err := a.openThere()
-	if err != nil || b == nil {
+	if a.needRoot() != nil {
+		return nil
+	}
+	b, err := a.open()
+	if err != nil {
 		return nil
 	}
 	defer b.Close()
@@ -52,16 +51,4 @@ func (a *app) sessions(ctx context.Context) (choices []cli.Choice) {
 		}
 	}
 	return choices
-}
-
-// openThere opens the root if it is there; nil when it is not.
-func (a *app) openThere() (*broker.Broker, error) {
-	root, _, err := broker.FindRoot(a.getenv, a.cwd)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return a.open()
 }

@@ -19,7 +19,7 @@ import (
 // layers is the policy: what a package may import besides the standard library, each of our packages by its
 // own name, another module by its path. docs/design.md explains it.
 var layers = map[string]string{
-	"cmd/cli":          "broker broker/client",
+	"cmd/cli":          "broker broker/client inbox inbox/filelock",
 	"cmd/c2c":          "broker broker/client cmd/cli hooks inbox inbox/atomicfile inbox/filelock wake golang.org/x/sys",
 	"cmd/c2cd":         "broker broker/client broker/doctor broker/mcpserver broker/ringer cmd/cli hooks inbox inbox/atomicfile inbox/filelock install wake wake/clients wake/daemon wake/mux wake/plugin wake/pty wake/watch wake/wire github.com/cpuguy83/go-md2man/v2",
 	"inbox/atomicfile": "golang.org/x/sys",

@@ -8,26 +8,25 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"time"
 
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/inbox"
-	"c2c/inbox/filelock"
 )
 
 // Exit codes, the same for every verb.
 const (
-	exitDone = iota
-	exitFailed
-	exitUsage
-	exitNothing // with --check
-	exitNoAlias
-	exitFull
-	exitLocked
+	exitDone    = cli.Done
+	exitFailed  = cli.Failed
+	exitUsage   = cli.Usage
+	exitNothing = cli.Nothing
+	exitNoAlias = cli.NoAlias
+	exitFull    = cli.Full
+	exitLocked  = cli.Locked
 )
 
 // app is what the program reads, writes and knows of its surroundings. A test makes its own.
@@ -63,6 +62,7 @@ type call struct {
 	words   []string // what is left after the options
 	json    bool
 	session string // the one named, or ""
+	silent  bool   // nothing but errors goes to standard error
 }
 
 var errUsage = cli.ErrUsage
@@ -129,6 +129,11 @@ func (a *app) run(ctx context.Context, verb cli.Verb, args []string) (err error)
 	case cmd.takes&alone != 0:
 		return do(ctx)
 	}
+	if empty, looks := emptyAnswer(verb.Name); looks {
+		if err := a.needRoot(); errors.Is(err, fs.ErrNotExist) {
+			return c.showEmpty(err, empty)
+		}
+	}
 	if c.b, err = a.open(); err != nil {
 		return err
 	}
@@ -151,25 +156,10 @@ func (a *app) report(args []string, err error) int {
 	if err == nil {
 		return exitDone
 	}
-	var unknown *broker.UnknownAliasError
-	code, hint := exitFailed, ""
-	switch {
-	case errors.Is(err, errNothing):
+	if errors.Is(err, errNothing) {
 		return exitNothing
-	case errors.Is(err, errUsage):
-		code, hint = exitUsage, "c2c help "+args[0]+" shows how"
-	case errors.As(err, &unknown):
-		code, hint = exitNoAlias, "c2c list shows all"
-		if len(unknown.Closest) > 0 {
-			hint = fmt.Sprintf("did you mean %q? %s", unknown.Closest[0], hint)
-		}
-	case errors.Is(err, inbox.ErrFull):
-		code = exitFull
-	case errors.Is(err, filelock.ErrTimeout):
-		code, hint = exitLocked, "another process holds the mailbox; try again, or look for a stopped c2c process"
-	case errors.Is(err, broker.ErrNoSession):
-		hint = "run it inside an agent session, or name one with --session-id; c2c list shows all"
 	}
-	cli.Report(a.stderr, cli.NewFailure(err, hint, code), args)
-	return code
+	f := cli.FailureOf(args[0], err)
+	cli.Report(a.stderr, f, args)
+	return f.Exit
 }

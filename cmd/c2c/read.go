@@ -28,7 +28,7 @@ func (c *call) printMail(msgs []inbox.Message) error {
 // mailbox is the caller's.
 func (c *call) mailbox(ctx context.Context) (s broker.Session, m *inbox.Mailbox, err error) {
 	err = c.limited(ctx, func(ctx context.Context) (err error) {
-		s, err = c.attach(ctx, c.session)
+		s, err = c.acting(ctx)
 		return err
 	})
 	if err == nil {
@@ -43,6 +43,7 @@ func pollInbox(c *call, f *cli.Flags) action {
 	var wait waitFlag
 	f.Var("wait", &wait)
 	return func(ctx context.Context) error {
+		c.silent = *check
 		s, m, err := c.mailbox(ctx)
 		if err == nil && wait.on {
 			err = await(ctx, m, wait.limit)

@@ -64,7 +64,7 @@ func (d *draft) send(ctx context.Context, c *call, words []string, do func(conte
 		return err
 	}
 	return c.limited(ctx, func(ctx context.Context) error {
-		from, err := c.attach(ctx, c.session)
+		from, err := c.acting(ctx)
 		if err != nil {
 			return err
 		}
@@ -126,11 +126,25 @@ func send(c *call, f *cli.Flags) action {
 		d.message.To = c.words[0]
 		return d.send(ctx, c, c.words[1:], func(ctx context.Context, from broker.Session) error {
 			r, err := c.b.Send(ctx, from, d.message)
+			if errors.Is(err, broker.ErrNoSession) && strings.EqualFold(d.message.To, "all") {
+				err = cli.WithHint(err, "c2c send-all writes to everybody")
+			}
 			if err != nil {
 				return err
 			}
+			c.warnOfTwo(ctx, c.words)
 			return c.show(r, func() { c.printReceipt(r) })
 		})
+	}
+}
+
+// warnOfTwo tells who wrote c2c send amber birch hi that birch is a word of the message.
+func (c *call) warnOfTwo(ctx context.Context, words []string) {
+	if len(words) < 3 {
+		return
+	}
+	if s, err := c.b.Resolve(ctx, broker.Caller{Explicit: words[1]}); err == nil && strings.EqualFold(s.Alias, words[1]) {
+		fmt.Fprintf(c.stderr, "c2c: %q is an alias, too, and was sent as a word of the message: c2c send writes to one session\n", inbox.Visible(s.Alias, ""))
 	}
 }
 

@@ -62,7 +62,7 @@ func (c *call) printSession(s broker.Session) error {
 
 func whoami(c *call, _ *cli.Flags) action {
 	return func(ctx context.Context) error {
-		s, err := c.b.Resolve(ctx, c.caller(c.session))
+		s, err := c.attach(ctx, c.session)
 		if err != nil {
 			return err
 		}
@@ -81,6 +81,11 @@ func register(c *call, f *cli.Flags) action {
 	return func(ctx context.Context) error {
 		if len(c.words) > 1 {
 			return fmt.Errorf("%w: one alias at most", errUsage)
+		}
+		if len(c.words) == 1 {
+			if err := broker.CheckAlias(c.words[0]); err != nil {
+				return fmt.Errorf("%w: %w", errUsage, err)
+			}
 		}
 		s, err := c.b.Register(ctx, c.caller(c.session), strings.Join(c.words, ""))
 		if err == nil {
@@ -102,7 +107,7 @@ func dnd(c *call, _ *cli.Flags) action {
 		if len(c.words) > 1 || len(c.words) == 1 && c.words[0] != "on" && c.words[0] != "off" {
 			return fmt.Errorf("%w: on or off", errUsage)
 		}
-		s, err := c.b.Resolve(ctx, c.caller(c.session))
+		s, err := c.attach(ctx, c.session)
 		if err == nil && len(c.words) == 1 {
 			s.Quiet = c.words[0] == "on"
 			err = c.b.SetQuiet(ctx, s.ID, s.Quiet)

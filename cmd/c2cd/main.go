@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"c2c/broker"
@@ -66,18 +67,9 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if err == nil {
 		return 0
 	}
-	code, hint := 1, ""
-	switch {
-	case errors.Is(err, errUsage):
-		code = 2
-		if len(args) > 0 {
-			hint = "c2c help " + args[0] + " shows how"
-		}
-	case errors.Is(err, broker.ErrNoSession):
-		hint = "c2c list shows all"
-	}
-	cli.Report(a.stderr, cli.NewFailure(err, hint, code), args)
-	return code
+	f := cli.FailureOf(strings.Join(args[:min(1, len(args))], ""), err)
+	cli.Report(a.stderr, f, args)
+	return f.Exit
 }
 
 // run runs a verb. The status is that of a client that it has run.

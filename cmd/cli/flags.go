@@ -2,16 +2,12 @@ package cli
 
 import (
 	"cmp"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 )
-
-// ErrUsage is a mistake in what was typed. Its text is not shown.
-var ErrUsage = errors.New("usage")
 
 // ErrHelp says that help was asked for.
 var ErrHelp = flag.ErrHelp

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+
+	"c2c/broker"
+	"c2c/cmd/cli"
+)
+
+// A verb that only looks makes no root: a name that was mistyped would leave directories, and answer as if it were right.
+
+// emptyAnswer is what such a verb prints with --json where there is no root.
+func emptyAnswer(verb string) (answer any, looks bool) {
+	switch verb {
+	case "list", "history", "peek-inbox", "dead-letter":
+		return []struct{}{}, true
+	case "sweep":
+		return broker.Swept{Sessions: []broker.SweptSession{}}, true
+	case "prune":
+		return broker.Pruned{}, true
+	case "status":
+		return broker.ErrNoMessage, true
+	}
+	return nil, false
+}
+
+// needRoot returns an error for fs.ErrNotExist when the root is not there.
+func (a *app) needRoot() error {
+	root, source, err := broker.FindRoot(a.getenv, a.cwd)
+	if err != nil {
+		return err
+	}
+	return cli.NeedRoot(root, source)
+}
+
+// showEmpty says on standard error that there is no root; it is no failure, because the first session makes it.
+func (c *call) showEmpty(missing error, answer any) error {
+	if err, failed := answer.(error); failed {
+		return fmt.Errorf("%w: %w", err, missing)
+	}
+	fmt.Fprintf(c.stderr, "c2c: %v\n", missing)
+	return c.show(answer, func() {})
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/creack/pty"
+)
+
+// Whatever a person types first, and in whatever order: it is the same person.
+func TestInOneTerminalAPersonIsOneSession(t *testing.T) {
+	for _, first := range []string{"whoami", "send amber first", "poll-inbox", "history", "dnd"} {
+		root, env := shellHome(t)
+		cmd := exec.Command("sh", "-c", "c2c "+first+"; c2c whoami; c2c send amber 'from here'; c2c poll-inbox; c2c send ada 'to me'")
+		cmd.Env, cmd.Dir = append(env, "USER=ada"), filepath.Dir(root)
+		screen, err := pty.Start(cmd) // its controlling terminal
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown, _ := io.ReadAll(screen) // until the shell has ended
+		cmd.Wait()
+		screen.Close()
+		out := string(shown)
+		if !strings.Contains(out, "ada (session person-") || strings.Count(out, "c2c: as ada\r\n") < 2 || !strings.Contains(out, "a message to yourself") {
+			t.Errorf("%s first: %s", first, out)
+		}
+		if mail := mustRun(t, root, "amber", "peek-inbox"); !strings.Contains(mail, `from="ada"`) || !strings.Contains(mail, "from here") {
+			t.Errorf("%s first: amber has %s", first, mail)
+		}
+	}
+}
+
+// Each verb that acts for a session takes its name in the same two ways, and says so.
+func TestASessionIsNamedAlikeEverywhere(t *testing.T) {
+	for _, option := range []string{"--session-id", "--from"} {
+		root := scratch(t)
+		for _, args := range [][]string{{"send", "birch", "hello"}, {"send-all", "hello"}, {"poll-inbox"}, {"peek-inbox"}, {"history"}, {"whoami"}, {"dnd"}, {"register", "--role", "x"}} {
+			out, errs, code := run(t, root, "", append(args, option, "amber")...)
+			if code != exitDone || !strings.Contains(errs, "c2c: as amber\n") && !strings.HasPrefix(out, "amber") {
+				t.Errorf("%q %s: exit %d, %s%s", args, option, code, out, errs)
+			}
+			if args[0] == "register" {
+				continue // it makes the session that is named
+			}
+			if _, errs, code := run(t, root, "", append(args, option, "ambr")...); code != exitNoAlias || !strings.Contains(errs, `did you mean "amber"`) {
+				t.Errorf("%q %s of nobody: exit %d, %s", args, option, code, errs)
+			}
+		}
+		if _, errs, code := run(t, root, "", "poll-inbox", "--check", option, "amber"); code != exitNothing || errs != "" {
+			t.Errorf("--check says %q, exit %d", errs, code)
+		}
+	}
+}
+
+// c2c send writes to one session; what was meant for two is not lost without a word.
+func TestASecondAliasBehindSendIsTold(t *testing.T) {
+	root := scratch(t)
+	mustRun(t, root, "", "register", "coral", "--session-id", "coral")
+	for line, warned := range map[string]bool{"amber coral hi": true, "amber Coral hi": true, "amber coral": false, "amber hi coral": false} {
+		_, errs, code := run(t, root, "birch", append([]string{"send"}, strings.Fields(line)...)...)
+		if code != exitDone || strings.Contains(errs, `"coral" is an alias, too`) != warned {
+			t.Errorf("send %s: exit %d, %s", line, code, errs)
+		}
+	}
+}
+
+func TestWhoLooksMakesNoRoot(t *testing.T) {
+	parent := t.TempDir()
+	root := filepath.Join(parent, "mistyped", "root")
+	for args, want := range map[string]string{"list": "", "list --json": "[]\n", "history --json": "[]\n", "peek-inbox": "", "dead-letter --json": "[]\n", "sweep --dry-run": "", "prune --older 90d --dry-run": ""} {
+		out, errs, code := run(t, root, "", strings.Fields(args)...)
+		if code != exitDone || out != want || !strings.HasPrefix(errs, `c2c: no mail was ever here: root "`+root+`" (decided by C2C_MCP_BROKER_ROOT)`) {
+			t.Errorf("%s: exit %d, %q, %s", args, code, out, errs)
+		}
+	}
+	if _, errs, code := run(t, root, "", "status", "some-id"); code != exitFailed || !strings.Contains(errs, "no such message") {
+		t.Errorf("status: exit %d, %s", code, errs)
+	}
+	if there, _ := filepath.Glob(filepath.Join(parent, "*")); len(there) > 0 {
+		t.Errorf("they made %q", there)
+	}
+}
+
+func TestHistoryWithoutALimitIsAll(t *testing.T) {
+	root := scratch(t)
+	for range 60 {
+		mustRun(t, root, "birch", "send", "amber", "hello")
+	}
+	mustRun(t, root, "amber", "poll-inbox")
+	for args, want := range map[string]int{"history": 50, "history --limit 0": 60, "history --limit=1": 1} {
+		if n := strings.Count(mustRun(t, root, "amber", strings.Fields(args)...), "\nhello\n"); n != want {
+			t.Errorf("%s shows %d, want %d", args, n, want)
+		}
+	}
+}

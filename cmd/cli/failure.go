@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"c2c/broker"
+	"c2c/inbox"
+	"c2c/inbox/filelock"
+)
+
+// What the exit status says, of every verb.
+const (
+	Done = iota
+	Failed
+	Usage
+	Nothing // with --check
+	NoAlias
+	Full
+	Locked
+)
+
+// ErrUsage is a mistake in what was typed. Its text is not shown.
+var ErrUsage = errors.New("usage")
+
+// hinted is an error that knows what to do about it.
+type hinted struct {
+	error
+	hint string
+}
+
+func (h hinted) Unwrap() error { return h.error }
+
+// WithHint adds to an error what to do about it.
+func WithHint(err error, hint string) error {
+	if err == nil || hint == "" {
+		return err
+	}
+	return hinted{err, hint}
+}
+
+// Failure is an error as it is told: with what to do about it, and the exit status.
+type Failure struct {
+	Message string `json:"error"`
+	Hint    string `json:"hint,omitempty"`
+	Exit    int    `json:"exit"`
+}
+
+// FailureOf tells what went wrong in a verb.
+func FailureOf(verb string, err error) Failure {
+	f := Failure{Message: strings.TrimPrefix(err.Error(), ErrUsage.Error()+": "), Exit: Failed}
+	var unknown *broker.UnknownAliasError
+	switch {
+	case errors.Is(err, ErrUsage):
+		f.Exit, f.Hint = Usage, "c2c help "+verb+" shows how"
+	case errors.As(err, &unknown):
+		f.Exit, f.Hint = NoAlias, "c2c list shows all"
+		if len(unknown.Closest) > 0 {
+			f.Hint = fmt.Sprintf("did you mean %q? %s", unknown.Closest[0], f.Hint)
+		}
+	case errors.Is(err, inbox.ErrFull):
+		f.Exit = Full
+	case errors.Is(err, filelock.ErrTimeout):
+		f.Exit, f.Hint = Locked, "another process holds the mailbox; try again, or look for a stopped c2c process"
+	case errors.Is(err, broker.ErrNoSession):
+		f.Hint = "run it inside an agent session, or name one with --session-id; c2c list shows all"
+	}
+	var h hinted
+	if errors.As(err, &h) {
+		f.Hint = h.hint
+	}
+	return f
+}
+
+// NeedRoot says that a root is not there.
+func NeedRoot(root, source string) error {
+	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
+		return WithHint(fmt.Errorf("no mail was ever here: root %q (decided by %s): %w", root, source, fs.ErrNotExist), "c2c doctor tells which root is used, and why")
+	}
+	return nil // what else is wrong is told when it is opened
+}
+
+// Report writes a failure for a person, each line with the name of the program. With --json among the arguments it is
+// one line of JSON instead.
+func Report(w io.Writer, f Failure, args []string) {
+	if wantsJSON(args) {
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		enc.Encode(f) // nobody is left to tell
+		return
+	}
+	words := f.Message
+	if f.Hint != "" {
+		words += "\nhint: " + strings.ReplaceAll(f.Hint, "\n", "\nhint: ")
+	}
+	fmt.Fprintf(w, "c2c: %s\n", strings.ReplaceAll(words, "\n", "\nc2c: "))
+}
+
+// wantsJSON looks at the arguments themselves: the mistake may stand before --json.
+func wantsJSON(args []string) bool {
+	if i := slices.Index(args, "--"); i >= 0 {
+		args = args[:i]
+	}
+	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
+}
