@@ -26,6 +26,8 @@ func MarkUninstalled(getenv func(string) string, client string) error {
 	state, _ := StateDir(getenv)
 	if _, err := os.Stat(state); state == "" || errors.Is(err, fs.ErrNotExist) {
 		return nil
+	} else if err != nil {
+		return err
 	}
 	proc := &system{}
 	self, err := proc.find(proc.self())

@@ -46,7 +46,7 @@ func TestDoctorTellsWhetherClaudeHasApprovedTheServer(t *testing.T) {
 	t.Parallel()
 	l, model := newLab(t), lab.NewModel(t)
 	l.SeedClaude(map[string]any{"enableAllProjectMcpServers": false})
-	l.Run(c2c(), "install", "claude")
+	l.Run(c2c(), "install", "--project", "claude")
 	for settings, asks := range map[string]bool{`{}`: true, `{"enabledMcpjsonServers": ["c2c"]}`: false} {
 		l.WriteProject(".claude/settings.local.json", settings)
 		if out, _ := l.Try(c2c(), "doctor"); strings.Contains(out, "claude approval: not yet approved") != asks {

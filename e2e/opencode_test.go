@@ -320,7 +320,8 @@ func TestOpenCodeHasItsMailOnceHoweverManyPluginsRun(t *testing.T) {
 	}
 	reads("first")
 	p.Kill()
-	l.Run(c2c(), "install", "opencode")
+	l.Run(c2c(), "install", "opencode") // it takes the project's away, which somebody has put back
+	l.WriteProject(".opencode/plugins/c2c.ts", l.Read(".config/opencode/plugins/c2c.ts"))
 	p = l.Terminal(l.OpenCodeEnv(), "/usr/bin/env", "opencode", "--continue", "--port", "0")
 	p.WaitShown("Woken by first.") // the session is there
 	model.Script(lab.Say("Continued."))

@@ -102,7 +102,7 @@ func TestUninstallAfterUseTakesOnlyOurPart(t *testing.T) {
 		}
 	}
 	config := l.Read(".codex/config.toml")
-	if strings.Contains(config, "mcp_servers") || !strings.Contains(config, "model_providers.lab") {
+	if strings.Contains(config, "mcp_servers") || strings.Contains(config, "hooks.state") || !strings.Contains(config, "model_providers.lab") {
 		t.Errorf("~/.codex/config.toml is\n%s", config)
 	}
 }

@@ -15,7 +15,7 @@ const Claude = "claude"
 
 // claude sets Claude Code up: https://code.claude.com/docs/en/hooks and .../mcp.
 func claude() setup {
-	return setup{name: Claude, files: claudeFiles, notes: claudeNotes, inspect: claudeConsent, plugin: claudePluginOn,
+	return setup{name: Claude, files: claudeFiles, inProject: true, allows: claudeAllows, inspect: claudeConsent, plugin: claudePluginOn,
 		event: `{"hook_event_name":"PostToolUse","session_id":"doctor"}`}
 }
 
@@ -61,10 +61,87 @@ func claudeFiles(o Options) []target {
 	server := mcpServer(Claude, o, serverEntry{Type: "stdio", AlwaysLoad: true})
 	return append([]target{
 		{path: script, mode: 0o755, editor: scriptEditor{"hook script", o.HookScript}},
-		{path: filepath.Join(dir, "settings.json"), editor: claudeHooks(script)},
-		{path: claudeState(o), editor: server, other: !o.Global},
-		{path: filepath.Join(o.Project, ".mcp.json"), mode: 0o644, editor: server, other: o.Global},
+		{path: filepath.Join(dir, "settings.json"), editor: claudeSettings{claudeHooks(script), o.Ask}},
+		{path: claudeState(o), editor: server, other: o.InProject},
+		{path: filepath.Join(top(o.Project), ".mcp.json"), mode: 0o644, editor: server, other: !o.InProject, with: "--project"},
 	}, claudeModFiles(o, dir)...)
+}
+
+// claudeSettings are our hooks, and a rule by which the model calls the tools of our server without asking (2.1.329).
+type claudeSettings struct {
+	hookEditor
+	ask bool // without the rule
+}
+
+const claudeRule = "mcp__c2c"
+
+var claudeRules = []string{"permissions", "allow"}
+
+// add puts the rule in with the first of our hooks alone: who has taken it out since wants to be asked.
+func (e claudeSettings) add(path string, data []byte) ([]byte, error) {
+	after, err := e.hookEditor.add(path, data)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case e.ask:
+		return e.withoutRule(path, after, nil)
+	case e.settled(data):
+		return after, nil
+	}
+	return editJSON(path, after, func(d *jsonDoc) error {
+		rules, err := d.array(claudeRules...)
+		switch {
+		case err != nil || slices.Contains(texts(rules), claudeRule):
+			return err
+		case rules == nil:
+			return d.put([]string{claudeRule}, claudeRules...)
+		}
+		return d.insert(rules, "", claudeRule)
+	})
+}
+
+// settled says whether a c2c that knows of the rule has written our hooks: those of an earlier one have another command.
+func (e claudeSettings) settled(data []byte) bool {
+	return slices.ContainsFunc(e.events, func(event hookEvent) bool {
+		return slices.ContainsFunc(e.entries(member(data, hooksKey, event.name)), func(r entryRef) bool {
+			return hookLine(text(r.command)) != text(r.command)
+		})
+	})
+}
+
+// strip leaves a rule of the person's own. Where nothing is known of the file, that beside our hooks is ours.
+func (e claudeSettings) strip(path string, data, original []byte) (_ []byte, err error) {
+	if original != nil || e.holds(data) {
+		if data, err = e.withoutRule(path, data, original); err != nil {
+			return nil, err
+		}
+	}
+	return e.hookEditor.strip(path, data, original)
+}
+
+func (e claudeSettings) withoutRule(path string, data, original []byte) ([]byte, error) {
+	if slices.Contains(texts(member(original, claudeRules...)), claudeRule) {
+		return data, nil
+	}
+	return editJSON(path, data, func(d *jsonDoc) error {
+		rules, err := d.array(claudeRules...)
+		if err != nil {
+			return err
+		}
+		for i, rule := range slices.Backward(elements(rules)) {
+			if text(rule) == claudeRule {
+				d.remove(rules, elements(rules)[i])
+				d.removeEmpty(original, claudeRules...)
+			}
+		}
+		return nil
+	})
+}
+
+func claudeAllows(o Options) bool {
+	f, err := readFile(claudeSettingsFiles(o)[0])
+	return err == nil && slices.Contains(texts(member(f.data, claudeRules...)), claudeRule)
 }
 
 func claudeHooks(script string) hookEditor {
@@ -94,7 +171,7 @@ func claudeConsent(o Options) (found []doctor.Finding) {
 	asks := err == nil && member(mcp.data, serversKey, serverName) != nil // of a server for all projects it does not ask
 	answered, allowed, only := false, false, ""
 	managed := claudeManaged()
-	for _, path := range append(claudeSettings(o), managed...) {
+	for _, path := range append(claudeSettingsFiles(o), managed...) {
 		f, err := readFile(path)
 		if err != nil {
 			continue
@@ -152,7 +229,7 @@ func claudeLists(list *hujson.Value, o Options) bool {
 	})
 }
 
-func claudeSettings(o Options) []string {
+func claudeSettingsFiles(o Options) []string {
 	dir, _ := configDir(Claude, o)
 	return []string{filepath.Join(dir, "settings.json"), filepath.Join(o.Project, ".claude", "settings.json"), filepath.Join(o.Project, ".claude", "settings.local.json")}
 }
@@ -176,19 +253,10 @@ func claudeState(o Options) string {
 }
 
 func claudePluginOn(o Options) string {
-	for _, path := range claudeSettings(o) {
+	for _, path := range claudeSettingsFiles(o) {
 		if f, err := readFile(path); err == nil && isTrue(member(f.data, "enabledPlugins", pluginName)) {
 			return path
 		}
 	}
 	return ""
-}
-
-func claudeNotes(o Options) []string {
-	notes := []string{"Claude Code asks once per project whether the new MCP server c2c may be used.",
-		"Claude Code sessions that are running see the change after a restart."}
-	if o.Global {
-		notes = slices.Delete(notes, 0, 1)
-	}
-	return notes
 }

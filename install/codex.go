@@ -15,26 +15,123 @@ const Codex = "codex"
 
 // codex sets Codex up: https://developers.openai.com/codex/config-reference.
 func codex() setup {
-	notes := func(Options) []string {
-		return []string{`Codex skips new hooks until you have reviewed them: at its next start it says "Hooks need review" once.`,
-			`Codex runs c2c's own tools without asking (default_tools_approval_mode = "approve"); for other tools nothing changes.`}
-	}
-	return setup{name: Codex, files: codexFiles, notes: notes, inspect: codexTrust, plugin: codexPluginOn}
+	return setup{name: Codex, files: codexFiles, allows: codexAllows, inspect: codexTrust, plugin: codexPluginOn}
 }
 
+// codexFiles has the hooks first: uninstall takes the notes of their review out of config.toml while hooks.json still says
+// which they are.
 func codexFiles(o Options) []target {
 	dir, _ := configDir(Codex, o)
+	// Its command must never change: Codex trusts a hook by the hash of its
+	// definition and skips a changed one until the user has reviewed it again.
+	hooks := commandHooks(Codex, o, hookEvent{name: "SessionStart"}, hookEvent{name: "UserPromptSubmit"}, hookEvent{name: "PostToolUse"}, hookEvent{name: "Stop"})
+	path := filepath.Join(dir, "hooks.json")
 	return []target{
-		{path: filepath.Join(dir, "config.toml"), editor: codexServer(o)},
-		// Its command must never change: Codex trusts a hook by the hash of its
-		// definition and skips a changed one until the user has reviewed it again.
-		{path: filepath.Join(dir, "hooks.json"), editor: commandHooks(Codex, o,
-			hookEvent{name: "SessionStart"}, hookEvent{name: "UserPromptSubmit"}, hookEvent{name: "PostToolUse"}, hookEvent{name: "Stop"})},
+		{path: path, editor: hooks},
+		{path: filepath.Join(dir, "config.toml"), editor: codexConfig{codexServer(o), path, hooks}},
 	}
+}
+
+// codexApproval is the key by which Codex calls a server's tools without asking.
+const codexApproval = "default_tools_approval_mode"
+
+func codexAllows(o Options) bool {
+	config, err := readFile(codexFiles(o)[1].path)
+	if err != nil {
+		return false
+	}
+	doc, err := parseTOML(config.path, config.data)
+	if err != nil {
+		return false
+	}
+	mode, _ := tomlString(doc.value(codexApproval))
+	return mode == "approve"
+}
+
+// codexConfig is our server, and what Codex notes of our hooks when its person has reviewed them (0.169.0):
+//
+//	[hooks.state."PATH:EVENT:GROUP:INDEX"]
+//	trusted_hash = "sha256:…"
+type codexConfig struct {
+	tomlEditor
+	hooksPath string
+	hooks     hookEditor
+}
+
+// noted is where a note tells of one of our hooks: "PATH:EVENT:GROUP:INDEX", by event.
+func (e codexConfig) noted(data []byte) (keys map[string][]string) {
+	keys = map[string][]string{}
+	for _, event := range e.hooks.events {
+		for _, ref := range e.hooks.entries(member(data, hooksKey, event.name)) {
+			keys[event.name] = append(keys[event.name], fmt.Sprintf("%s:%s:%s", e.hooksPath, snake(event.name), ref.place))
+		}
+	}
+	return keys
+}
+
+// isNote says whether a statement is in a note on the hook called key. Codex may name the file by another path to it.
+func isNote(s statement, key string) bool {
+	if len(s.full) < 3 || s.full[0] != "hooks" || s.full[1] != "state" {
+		return false
+	}
+	path, rest, _ := strings.Cut(s.full[2], ".json:")
+	own, place, _ := strings.Cut(key, ".json:")
+	if real, err := filepath.EvalSymlinks(own + ".json"); err == nil && path+".json" == real {
+		return rest == place
+	}
+	return s.full[2] == key
+}
+
+// strip also takes out the notes on our hooks, and the heading that Codex has put above them.
+func (e codexConfig) strip(path string, data, original []byte) ([]byte, error) {
+	data, err := e.tomlEditor.strip(path, data, original)
+	if err != nil {
+		return nil, err
+	}
+	hooks, err := readFile(e.hooksPath)
+	if err != nil {
+		return data, nil // told where that file is undone
+	}
+	d, err := parseTOML(path, data)
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	for _, of := range e.noted(hooks.data) {
+		keys = append(keys, of...)
+	}
+	var ours []statements
+	others := strings.Contains(string(original), "[hooks.state]")
+	heading := -1
+	for i := 0; i < len(d.all); i++ {
+		s := d.all[i]
+		if len(s.full) < 2 || s.full[0] != "hooks" || s.full[1] != "state" {
+			continue
+		}
+		switch first := i; {
+		case slices.ContainsFunc(keys, func(key string) bool { return s.heading && isNote(s, key) }):
+			for i+1 < len(d.all) && !d.all[i+1].heading {
+				i++
+			}
+			ours = append(ours, statements{first, i + 1})
+		case s.heading && len(s.full) == 2 && heading < 0:
+			heading = i
+		default:
+			others = true
+		}
+	}
+	if heading >= 0 && !others && len(ours) > 0 {
+		ours = slices.Insert(ours, 0, statements{heading, heading + 1})
+		slices.SortFunc(ours, func(a, b statements) int { return a.first - b.first })
+	}
+	if len(ours) == 0 {
+		return data, nil
+	}
+	return d.without(ours), nil
 }
 
 func codexServer(o Options) tomlEditor {
-	return tomlEditor{[]tomlLine{
+	lines := []tomlLine{
 		{"command", tomlQuote(o.Binary)},
 		{"args", `["mcp"]`},
 		{"env", `{ C2C_MCP_CLIENT_TYPE = "codex" }`},
@@ -42,10 +139,14 @@ func codexServer(o Options) tomlEditor {
 		// session is must come from each call, because a shared daemon has
 		// the environment of whichever terminal started it.
 		{"env_vars", `["C2C_MCP_BROKER_ROOT", "CODEX_HOME", "XDG_STATE_HOME"]`},
-		{"default_tools_approval_mode", `"approve"`},
+		{codexApproval, `"approve"`},
 		{"startup_timeout_sec", "20"},
 		{"tool_timeout_sec", "120"},
-	}}
+	}
+	if o.Ask {
+		return tomlEditor{slices.DeleteFunc(lines, func(l tomlLine) bool { return l.key == codexApproval }), codexApproval}
+	}
+	return tomlEditor{lines: lines}
 }
 
 // codexTrust looks for Codex's note that the user has reviewed our hooks:
@@ -53,8 +154,8 @@ func codexServer(o Options) tomlEditor {
 // it is not documented, so a note is no proof, but no note means no hook.
 func codexTrust(o Options) []doctor.Finding {
 	files := codexFiles(o)
-	config, err1 := readFile(files[0].path)
-	hooks, err2 := readFile(files[1].path)
+	hooks, err1 := readFile(files[0].path)
+	config, err2 := readFile(files[1].path)
 	if err1 != nil || err2 != nil {
 		return nil // reported where the file itself is inspected
 	}
@@ -63,20 +164,15 @@ func codexTrust(o Options) []doctor.Finding {
 		return nil
 	}
 	var missing []string
-	editor := files[1].editor.(hookEditor)
-	plugin := doc.isTrue("plugins", pluginName, "enabled") && !editor.holds(hooks.data)
-	for _, event := range editor.events {
-		var names []string // of our hooks, as the note ends
-		for _, ref := range editor.entries(member(hooks.data, hooksKey, event.name)) {
-			names = append(names, fmt.Sprintf("/%s:%s:%s", filepath.Base(hooks.path), snake(event.name), ref.place))
-		}
+	editor := files[1].editor.(codexConfig)
+	keys := editor.noted(hooks.data)
+	plugin := doc.isTrue("plugins", pluginName, "enabled") && !editor.hooks.holds(hooks.data)
+	for _, event := range editor.hooks.events {
 		if plugin {
-			names = append(names, fmt.Sprintf("%s:hooks/hooks.json:%s:0:0", pluginName, snake(event.name)))
+			keys[event.name] = append(keys[event.name], fmt.Sprintf("%s:hooks/hooks.json:%s:0:0", pluginName, snake(event.name)))
 		}
-		for _, name := range names {
-			if !slices.ContainsFunc(doc.all, func(s statement) bool {
-				return len(s.full) >= 3 && s.full[0] == "hooks" && s.full[1] == "state" && strings.HasSuffix(s.full[2], name)
-			}) {
+		for _, key := range keys[event.name] {
+			if !slices.ContainsFunc(doc.all, func(s statement) bool { return isNote(s, key) }) {
 				missing = append(missing, event.name)
 			}
 		}
@@ -85,12 +181,12 @@ func codexTrust(o Options) []doctor.Finding {
 		return nil
 	}
 	return []doctor.Finding{{Client: Codex, Status: doctor.Warning, Part: "hook trust", Path: config.path,
-		Detail: "not yet reviewed in Codex: " + strings.Join(missing, ", ") + `; start codex and answer "Hooks need review"`}}
+		Detail: `start codex and choose "Trust all and continue": until then these hooks do not run: ` + strings.Join(missing, ", ")}}
 }
 
 // codexPluginOn looks for enabled = true in [plugins."c2c@c2c"].
 func codexPluginOn(o Options) string {
-	config, err := readFile(codexFiles(o)[0].path)
+	config, err := readFile(codexFiles(o)[1].path)
 	if err != nil {
 		return ""
 	}

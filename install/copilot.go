@@ -21,13 +21,13 @@ func copilot() setup {
 }
 
 func copilotNotes(o Options) []string {
-	extensions := "Copilot now runs every extension that it finds (enabledFeatureFlags.EXTENSIONS), not c2c's alone."
+	extensions := "it now runs every extension that it finds, not c2c's alone (enabledFeatureFlags.EXTENSIONS)"
 	if f, err := readFile(copilotSettings(o)); err == nil {
 		if flag := member(f.data, copilotFlag.names...); flag != nil && !isTrue(flag) {
-			extensions = "Copilot's extensions stay off (enabledFeatureFlags.EXTENSIONS), as you have set it: " + withoutExtensions + "."
+			extensions = "its extensions stay off, as you have set it (enabledFeatureFlags.EXTENSIONS): " + withoutExtensions
 		}
 	}
-	return []string{"Copilot sessions that are running see the change after a restart.", extensions}
+	return []string{extensions}
 }
 
 const withoutExtensions = "hooks show mail while Copilot works, and nothing wakes an idle session. Set it to true for that"
@@ -49,8 +49,8 @@ func copilotFiles(o Options) []target {
 		{path: filepath.Join(dir, "hooks", "c2c.json"), editor: commandHooks(Copilot, o,
 			hookEvent{name: "UserPromptSubmit"}, hookEvent{name: "PostToolUse"}, hookEvent{name: "Stop"})},
 		{path: copilotSettings(o), editor: copilotFlag},
-		{path: filepath.Join(dir, "mcp-config.json"), editor: serverEditor{serversKey, copilotEntry{
-			"local", o.Binary, []string{"mcp"}, map[string]string{"C2C_MCP_CLIENT_TYPE": Copilot}, []string{"*"}}, o.Binary}},
+		{path: filepath.Join(dir, "mcp-config.json"), editor: serverEditor{key: serversKey, entry: copilotEntry{
+			"local", o.Binary, []string{"mcp"}, map[string]string{"C2C_MCP_CLIENT_TYPE": Copilot}, []string{"*"}}, command: o.Binary}},
 	}
 }
 

@@ -162,7 +162,7 @@ func TestInstallsAtOnceLoseNoRecord(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 8 {
 			o := b.o
-			o.Project = b.path(fmt.Sprintf("p%d", i))
+			o.InProject, o.Project = true, b.path(fmt.Sprintf("p%d", i))
 			wg.Go(func() {
 				p, err := PlanInstall(Claude, o)
 				if err == nil {
@@ -184,6 +184,7 @@ func TestInstallsAtOnceLoseNoRecord(t *testing.T) {
 
 func TestAnInstallAfterAnUninstallThatCameBetweenIsWhole(t *testing.T) {
 	b := newBox(t)
+	b.o.InProject = true
 	b.install(Claude)
 	b.o.Project = b.path("other")
 	if err := os.Mkdir(b.o.Project, 0o755); err != nil {

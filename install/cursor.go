@@ -16,7 +16,7 @@ const Cursor = "cursor"
 func cursor() setup {
 	return setup{name: Cursor, files: cursorFiles,
 		notes: func(Options) []string {
-			return []string{"These files are made by Cursor's documentation: Cursor could not be run in the tests of c2c.", "The CLI uses the server after: cursor-agent mcp enable c2c"}
+			return []string{"run cursor-agent mcp enable c2c, if you use its CLI (Cursor could not be run in the tests of c2c)"}
 		}}
 }
 

@@ -93,7 +93,7 @@ func FuzzEditSettings(f *testing.F) {
 	}
 	o := fuzzOptions()
 	hooks := claudeFiles(o)[1].editor
-	editors := []editor{hooks, codexFiles(o)[1].editor, claudeServerEditor(o), joint{claudeServerEditor(o), hooks}, qwenFiles(o)[0].editor, geminiFiles(o)[0].editor, cursorFiles(o)[1].editor}
+	editors := []editor{hooks, codexFiles(o)[0].editor, claudeServerEditor(o), joint{claudeServerEditor(o), hooks}, qwenFiles(o)[0].editor, geminiFiles(o)[0].editor, cursorFiles(o)[1].editor}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, e := range editors {
 			after, without := checkEditor(t, e, data)

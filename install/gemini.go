@@ -12,10 +12,8 @@ const Gemini = "gemini"
 
 // gemini sets Gemini CLI up: docs/hooks and docs/tools/mcp-server.md in its package.
 func gemini() setup {
-	return setup{name: Gemini, files: geminiFiles, inspect: geminiConsent, notes: func(Options) []string {
-		return []string{"Gemini CLI sessions that are running see the change after a restart.",
-			"Gemini CLI runs c2c's own tools without asking (trust); for other tools nothing changes."}
-	}}
+	allows := func(o Options) bool { return trusted(geminiFiles(o)[0].path) }
+	return setup{name: Gemini, files: geminiFiles, inspect: geminiConsent, allows: allows}
 }
 
 func geminiFiles(o Options) []target {
@@ -23,7 +21,7 @@ func geminiFiles(o Options) []target {
 	hooks := commandHooks(Gemini, o, hookEvent{name: "SessionStart"}, hookEvent{name: "BeforeAgent"}, hookEvent{name: "AfterTool"}, hookEvent{name: "AfterAgent"})
 	hooks.name, hooks.milli = "c2c", true
 	return []target{{path: filepath.Join(dir, "settings.json"), editor: joint{
-		mcpServer(Gemini, o, serverEntry{Trust: true}),
+		mcpServer(Gemini, o, serverEntry{Trust: !o.Ask}),
 		hooks,
 	}}}
 }

@@ -116,7 +116,11 @@ func (t target) problem(part, what string) doctor.Finding {
 
 // inspectServer reports on an MCP server entry that starts command.
 func (t target) inspectServer(ours bool, command string, o Options) doctor.Finding {
-	if !ours {
+	switch {
+	case !ours && t.other:
+		return doctor.Finding{Client: t.client, Status: doctor.Problem, Part: partServer, Path: t.path,
+			Detail: fmt.Sprintf("another server is called c2c here, and comes before c2c's own (it runs %q); take its entry out there", command)}
+	case !ours:
 		return t.problem(partServer, fmt.Sprintf("the entry c2c is not this c2c's (it runs %q)", command))
 	}
 	if _, err := client.LookPath(command, o.Getenv); err != nil {

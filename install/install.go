@@ -37,9 +37,9 @@ import (
 type Options struct {
 	Home         string
 	Getenv       func(string) string // the clients' variables and PATH are asked for
-	Project      string              // directory that gets .mcp.json
-	Global       bool                // put the MCP server into the user's file instead of the project's
-	InProject    bool                // put everything into the project's files, for a client that is set up for all projects otherwise
+	Project      string              // directory in which its person is
+	InProject    bool                // set the client up for this project alone, and not for all
+	Ask          bool                // leave out the rule by which its model calls c2c's tools without asking
 	SharedPlugin bool                // with InProject: the plugin is for all projects all the same
 	Binary       string              // the c2c to put into configurations
 	HookScript   []byte              // content of c2c-inbox-check.sh
@@ -61,6 +61,7 @@ type Plan struct {
 	Client  string
 	Changes []Change
 	Notes   []string // what the person should know or do afterwards
+	Moved   []string // files of one project that an install for all projects takes c2c out of
 	Left    []error  // of an uninstall: files that it cannot edit, and why
 
 	home     string
@@ -70,6 +71,7 @@ type Plan struct {
 	finished []string              // files whose undo record is no longer needed
 	again    func() (*Plan, error) // makes the plan anew
 	made     []string              // directories that the lock needed
+	byPlugin bool                  // a marketplace plugin does it
 	overlaps bool                  // another plan was applied while this one was made
 }
 
@@ -120,12 +122,18 @@ func PlanInstall(client string, o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.InProject && !s.inProject {
+	elsewhere := slices.ContainsFunc(targets, func(t target) bool {
+		return t.other && t.part() == partServer && p.journal.find(t.path) != nil && t.held()
+	})
+	switch {
+	case o.InProject && !s.inProject:
 		return nil, fmt.Errorf("it cannot be set up for one project alone; run it without --project")
+	case o.InProject && elsewhere:
+		return nil, fmt.Errorf("it is set up for all projects; to have it in this one alone run c2c uninstall %s before", client)
 	}
 	p.again = func() (*Plan, error) { return PlanInstall(client, o) }
 	if s.plugin != nil && s.plugin(o) != "" && !slices.ContainsFunc(targets, target.held) {
-		p.Notes = []string{"the plugin " + pluginName + " is on and does the same; to have this instead, uninstall the plugin first"}
+		p.byPlugin, p.Notes = true, []string{"the plugin " + pluginName + " is on and does the same; to have this instead, uninstall the plugin first"}
 		return p, nil
 	}
 	for _, t := range targets {
@@ -137,9 +145,42 @@ func PlanInstall(client string, o Options) (*Plan, error) {
 		}
 	}
 	if !p.Empty() && s.notes != nil {
-		p.Notes = s.notes(o)
+		p.Notes = append(s.notes(o), p.Notes...)
 	}
-	return p, nil
+	if o.InProject {
+		return p, nil
+	}
+	if targets, err = p.withRecorded(targets); err == nil {
+		p.takeOver(targets)
+	}
+	return p, err
+}
+
+// takeOver plans to take c2c out of the files of single projects, where an earlier install has put it: what is set up for
+// all projects would be there twice. A file that cannot be edited is told, and is no reason to stop.
+func (p *Plan) takeOver(targets []target) {
+	for _, t := range targets {
+		if !t.other {
+			continue
+		}
+		f, err := readFile(t.path)
+		before := len(p.Changes)
+		if err == nil {
+			err = p.remove(t, f)
+		}
+		switch {
+		case err != nil:
+			p.Notes = append(p.Notes, fmt.Sprintf("c2c is still set up in a project, too: %v", err))
+			continue
+		case len(p.Changes) > before:
+			p.Moved = append(p.Moved, t.path)
+		default:
+			p.Notes = append(p.Notes, foreign(t, f)...)
+		}
+		if p.journal.find(t.path) != nil {
+			p.finished = append(p.finished, t.path)
+		}
+	}
 }
 
 // add plans to put our part into t, where it is not.
@@ -172,6 +213,17 @@ func (p *Plan) add(t target, o Options) error {
 	p.recorded = true
 	p.Changes = append(p.Changes, f.change(after, mode))
 	return nil
+}
+
+// foreign tells of a server in the file of a project that has our name and comes before ours.
+func foreign(t target, f *file) (notes []string) {
+	found, _ := t.editor.inspect(t, f, Options{Getenv: func(string) string { return "" }})
+	for _, is := range found {
+		if is.Part == partServer && !t.held() {
+			notes = append(notes, fmt.Sprintf("%s (%s)", is.Detail, is.Path))
+		}
+	}
+	return notes
 }
 
 // PlanUninstall plans to take c2c out of every file that it was put into for
@@ -230,7 +282,7 @@ func (p *Plan) withRecorded(targets []target) ([]target, error) {
 			return nil, fmt.Errorf("read undo record of %q: unknown kind %q for client %q", r.Path, r.Kind, r.Client)
 		}
 		t := targets[i]
-		t.path = r.Path
+		t.path, t.other = r.Path, true
 		targets = append(targets, t)
 	}
 	slices.Reverse(targets)

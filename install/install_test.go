@@ -194,7 +194,6 @@ func TestGolden(t *testing.T) {
 				kept = append(kept, f)
 				b.write(f.Name, strings.ReplaceAll(string(f.Data), "$BOX", b.dir), 0o600)
 			}
-			b.o.Global = strings.Contains(name, "global")
 			b.o.InProject = strings.Contains(name, "project")
 			b.o.SharedPlugin = strings.Contains(name, "shared")
 			client, _, _ := strings.Cut(filepath.Base(name), "-")
@@ -287,7 +286,7 @@ func TestUninstallRestoresEveryByte(t *testing.T) {
 			t.Run("claude/"+name, func(t *testing.T) {
 				b := newBox(t)
 				b.write("home/.claude/settings.json", text, mode)
-				b.write("project/.mcp.json", text, mode)
+				b.write("home/.claude.json", text, mode)
 				before := b.tree()
 				b.install(Claude)
 				b.uninstall(Claude)
@@ -344,22 +343,22 @@ func TestUpgradeAfterAnEditGoesBackToTheUsersVersion(t *testing.T) {
 	for _, existed := range []bool{true, false} {
 		b := newBox(t)
 		if existed {
-			b.write("project/.mcp.json", "{\n  \"mcpServers\": {}\n}\n", 0o644)
+			b.write("home/.claude.json", "{\n  \"mcpServers\": {}\n}\n", 0o644)
 		}
 		before := b.tree()
 		b.install(Claude)
-		b.edit("project/.mcp.json", "\"mcpServers\": {", "\"mcpServers\": {\n    \"mine\": {\"command\": \"m\"},")
+		b.edit("home/.claude.json", "\"mcpServers\": {", "\"mcpServers\": {\n    \"mine\": {\"command\": \"m\"},")
 		b.write("opt/c2c", "", 0o755)
 		b.o.Binary = b.path("opt/c2c")
 		b.install(Claude)
-		if !strings.Contains(b.read("project/.mcp.json"), b.o.Binary) {
+		if !strings.Contains(b.read("home/.claude.json"), b.o.Binary) {
 			t.Error("the entry still has the old path")
 		}
 		b.uninstall(Claude)
 		before["opt"], before["opt/c2c"] = "drwxr-xr-x", "-rwxr-xr-x\n"
-		before["project/.mcp.json"] = b.tree()["project/.mcp.json"]
-		if got := b.read("project/.mcp.json"); got != "{\n  \"mcpServers\": {\n    \"mine\": {\"command\": \"m\"}\n  }\n}\n" {
-			t.Errorf(".mcp.json is %q", got)
+		before["home/.claude.json"] = b.tree()["home/.claude.json"]
+		if got := b.read("home/.claude.json"); got != "{\n  \"mcpServers\": {\n    \"mine\": {\"command\": \"m\"}\n  }\n}\n" {
+			t.Errorf(".claude.json is %q", got)
 		}
 		b.wantTree(before)
 	}
@@ -420,17 +419,19 @@ func TestUninstallWithoutRecordsRemovesOnlyOurs(t *testing.T) {
 	}
 }
 
-func TestUninstallReachesOtherProjectsAndBothScopes(t *testing.T) {
+func TestUninstallReachesOtherProjects(t *testing.T) {
 	b := newBox(t)
 	b.write("second/x", "", 0o600)
 	before := b.tree()
-	b.install(Claude)
-	b.o.Global = true
-	b.install(Claude)
-	b.o.Global, b.o.Project = false, b.path("second")
-	b.install(Claude)
-	b.uninstall(Claude)
-	b.wantTree(before)
+	for _, client := range []string{Claude, OpenCode} {
+		b.o.InProject, b.o.Project = true, b.path("project")
+		b.install(client)
+		b.o.Project = b.path("second")
+		b.install(client)
+		b.o.InProject = false
+		b.uninstall(client)
+		b.wantTree(before)
+	}
 }
 
 func TestUninstallOfOneClientLeavesTheOther(t *testing.T) {
@@ -518,7 +519,7 @@ func TestBrokenConfigIsNamedAndNothingIsWritten(t *testing.T) {
 		{Claude, "home/.claude/settings.json", "{\n\"hooks\": []}", `line 2: "hooks" is not an object`},
 		{Claude, "home/.claude/settings.json", "{\"hooks\": {\n\n\"Stop\": 1}}", `line 3: "Stop" is not an array`},
 		{Claude, "home/.claude/settings.json", "{\"hooks\": {},\n\"hooks\": {}}", `line 2: second member "hooks"`},
-		{Claude, "project/.mcp.json", `{"mcpServers": {"c2c": `, "line 1"},
+		{Claude, "home/.claude.json", `{"mcpServers": {"c2c": `, "line 1"},
 		{Codex, "home/.codex/config.toml", "a = 1\nb = [1,\n", "line 2: unclosed array value"},
 		{Codex, "home/.codex/config.toml", "a = 1\n[x\n", "line 2"},
 		{Codex, "home/.codex/config.toml", "\n[x] y = 1\n", "line 2"},
@@ -549,8 +550,7 @@ func TestUninstallUndoesAllButADamagedFile(t *testing.T) {
 		b.write("home/.claude/settings.json", "{\n  \"mine\": 1\n}\n", 0o600)
 		b.write("project/.mcp.json", "{\n  \"mine\": 1\n}\n", 0o600)
 		before := b.tree()
-		b.install(Claude)
-		b.o.Global = true
+		b.o.InProject = strings.HasPrefix(name, "project")
 		b.install(Claude)
 		installed, script := b.tree(), "home/.claude/hooks/"+scriptName
 		b.edit(name, `"mine": 1`, `"mine": `)
@@ -584,7 +584,7 @@ func TestUninstallKeepsAnEntryOfThePersons(t *testing.T) {
 			b := newBox(t)
 			text := "{\n  \"mcpServers\": {\n    \"c2c\": " + own + "\n  }\n}\n"
 			b.write("home/.claude.json", text, 0o600)
-			b.o.Global = global
+			b.o.InProject = !global
 			before := b.tree()
 			b.install(Claude)
 			if !global { // before anything was recorded, too
@@ -605,7 +605,6 @@ func TestUninstallKeepsAnEntryOfThePersons(t *testing.T) {
 func TestUninstallKeepsWhatAPersonHasPutInThePlaceOfOurs(t *testing.T) {
 	for _, recorded := range []bool{true, false} {
 		b := newBox(t)
-		b.o.Global = true
 		if recorded {
 			b.install(Claude)
 			b.install(Codex)
@@ -654,7 +653,6 @@ func TestReadOnlyAndStrangeFilesAreRefused(t *testing.T) {
 func TestConfigDirectoriesComeFromTheEnvironment(t *testing.T) {
 	b := newBox(t)
 	b.env["CLAUDE_CONFIG_DIR"], b.env["CODEX_HOME"] = b.path("cc"), b.path("cx")
-	b.o.Global = true
 	before := b.tree()
 	b.install(Claude)
 	b.install(Codex)
@@ -720,7 +718,7 @@ func TestInspect(t *testing.T) {
 	}
 	status(doctor.Warning) // nobody wanted it
 	b.install(Claude)
-	for _, name := range []string{"home/.claude", "project/.mcp.json"} {
+	for _, name := range []string{"home/.claude", "home/.claude.json"} {
 		if err := os.RemoveAll(b.path(name)); err != nil {
 			t.Fatal(err)
 		}
@@ -733,8 +731,6 @@ func TestInspect(t *testing.T) {
 	b.write("home/.codex/hooks.json", "{}", 0o600)
 	b.install(Claude)
 	b.install(Codex)
-	check(problems(b, Claude), "approval")
-	b.write("project/.claude/settings.json", `{"enabledMcpjsonServers": ["c2c"]}`, 0o600)
 	check(problems(b, Claude))
 	check(problems(b, Codex), "hook trust")
 
@@ -748,11 +744,6 @@ func TestInspect(t *testing.T) {
 	if found, _ := Inspect(Claude, b.o); !slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Detail == b.path("home/.claude/hooks/"+scriptName) }) {
 		t.Errorf("one event's word is told of all: %+v", found)
 	}
-	b.o.Project = b.path("home") // where nobody asked for it
-	if found, err := Inspect(Claude, b.o); err != nil || found[0].Part != partServer || found[0].Status != doctor.Warning {
-		t.Errorf("in another project: %v, %v", found, err)
-	}
-	b.o.Project = b.path("project")
 	if err := os.Chmod(b.path("home/.claude/hooks/"+scriptName), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -768,8 +759,7 @@ func TestInspect(t *testing.T) {
 		b.install(Claude)
 	}
 	b.write("project/.claude/settings.local.json", `{"disabledMcpjsonServers": ["other", "c2c"]}`, 0o600)
-	check(problems(b, Claude), "approval")
-	b.write("project/.claude/settings.local.json", `{}`, 0o600)
+	check(problems(b, Claude)) // that is for servers of a project
 	b.install(OpenCode)
 	if err := os.RemoveAll(b.path("home/.config/opencode/plugins")); err != nil {
 		t.Fatal(err)
@@ -781,7 +771,170 @@ func TestInspect(t *testing.T) {
 	check(problems(b, Claude), "mcp server")
 	check(problems(b, Codex), slices.Concat([]string{"mcp server"}, events)...)
 	b.write("project/.mcp.json", "{", 0o600)
-	check(problems(b, Claude), "mcp server")
+	check(problems(b, Claude), "mcp server", "mcp server")
+}
+
+// As one that was set up in a project, seen from another.
+func TestASetUpOfAnotherProjectIsNoProblemHere(t *testing.T) {
+	b := newBox(t)
+	b.o.InProject = true
+	b.install(Claude)
+	b.o.InProject, b.o.Project = false, b.path("home") // as doctor looks, where nobody asked for it
+	if found, err := Inspect(Claude, b.o); err != nil || found[0].Part != partServer || found[0].Status != doctor.Warning || !strings.Contains(found[0].Detail, "none in this project") {
+		t.Errorf("in another project: %v, %v", found, err)
+	}
+}
+
+// What an earlier install has put into single projects goes when c2c is set up for all. What its owner has there stays.
+func TestAnInstallForAllProjectsTakesOverThoseOfSingleOnes(t *testing.T) {
+	mine := "{\n  \"mcpServers\": {\n    \"mine\": {\"command\": \"m\"}\n  }\n}\n"
+	for _, client := range []string{Claude, OpenCode} {
+		b := newBox(t)
+		b.write("second/.mcp.json", mine, 0o644)
+		b.write("second/.opencode/x", "", 0o644)
+		b.write("gone/x", "", 0o644)
+		b.write("damaged/x", "", 0o644)
+		before := b.tree()
+		b.o.InProject = true
+		for _, project := range []string{"project", "second", "gone", "damaged"} {
+			b.o.Project = b.path(project)
+			b.install(client)
+		}
+		b.o.Project = b.path("home")
+		if err := os.RemoveAll(b.path("gone")); err != nil {
+			t.Fatal(err)
+		}
+		damaged := map[string]string{Claude: "damaged/.mcp.json", OpenCode: "damaged/.opencode/opencode.json"}[client]
+		b.write(damaged, "{", 0o644)
+		b.o.InProject = false
+		p := b.plan(client)
+		if len(p.Moved) < 2 || !slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, damaged) }) {
+			t.Errorf("%s: taken out of %q, it tells %q", client, p.Moved, p.Notes)
+		}
+		if err := p.Apply(); err != nil {
+			t.Fatal(err)
+		}
+		now := b.tree()
+		for name, want := range before {
+			if strings.HasPrefix(name, "project") || strings.HasPrefix(name, "second") {
+				if now[name] != want {
+					t.Errorf("%s: %s is %q, want %q", client, name, now[name], want)
+				}
+				delete(now, name)
+			}
+		}
+		for name := range now {
+			if strings.HasPrefix(name, "project") || strings.HasPrefix(name, "second") {
+				t.Errorf("%s: %s is left", client, name)
+			}
+		}
+		if err := os.RemoveAll(b.path("damaged")); err != nil {
+			t.Fatal(err)
+		}
+		if p := b.plan(client); !p.Empty() || p.Notes != nil {
+			t.Errorf("%s: the next install still wants\n%s%q", client, p.Diff(), p.Notes)
+		}
+		b.uninstall(client)
+		for name := range b.tree() {
+			if _, there := before[name]; !there {
+				t.Errorf("%s: uninstall leaves %s", client, name)
+			}
+		}
+	}
+}
+
+func TestAProjectIsNotSetUpBesideAllProjects(t *testing.T) {
+	b := newBox(t)
+	b.install(Claude)
+	b.o.InProject = true
+	if _, err := PlanInstall(Claude, b.o); err == nil || !strings.Contains(err.Error(), "c2c uninstall claude") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Claude Code and OpenCode look for these files in the directory of a session and above it.
+func TestAProjectIsSetUpAtItsTop(t *testing.T) {
+	b := newBox(t)
+	b.write("project/.git/HEAD", "ref: refs/heads/main\n", 0o644)
+	b.write("project/deep/down/x", "", 0o644)
+	b.o.InProject, b.o.Project = true, b.path("project/deep/down")
+	b.install(Claude)
+	b.install(OpenCode)
+	b.read("project/.mcp.json")
+	b.read("project/.opencode/opencode.json")
+}
+
+// Where a client has a rule for it, its model calls c2c's tools without asking. A person who takes the rule out, or says
+// --ask, is asked from then on, also after an update.
+func TestWhoWantsToBeAskedStaysAsked(t *testing.T) {
+	for client, rule := range map[string][2]string{
+		Claude: {"home/.claude/settings.json", claudeRule + `"`}, Codex: {"home/.codex/config.toml", codexApproval},
+		Qwen: {"home/.qwen/settings.json", `"trust": true`}, Gemini: {"home/.gemini/settings.json", `"trust": true`},
+	} {
+		b := newBox(t)
+		before := b.tree()
+		wants := func(what string, rules bool) {
+			t.Helper()
+			p := b.plan(client)
+			if err := p.Apply(); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(b.read(rule[0]), rule[1]) != rules || strings.Contains(p.Told(b.o), "without asking") != rules {
+				t.Errorf("%s: %s: it tells %q, and the file is\n%s", client, what, p.Told(b.o), b.read(rule[0]))
+			}
+		}
+		wants("the first install", true)
+		b.o.Ask = true
+		wants("--ask", false)
+		b.o.Ask = false
+		wants("the next install", false)
+		b.write("opt/c2c", "", 0o755)
+		b.o.Binary = b.path("opt/c2c")
+		wants("after an update", false)
+		b.uninstall(client)
+		wants("a new install", true)
+		b.uninstall(client)
+		before["opt"], before["opt/c2c"] = "drwxr-xr-x", "-rwxr-xr-x\n"
+		b.wantTree(before)
+	}
+}
+
+// The hooks of an earlier c2c stand there without the rule, and in another form.
+func TestAnUpdateOfAnEarlierC2CAddsTheRule(t *testing.T) {
+	b := newBox(t)
+	script := b.path("home/.claude/hooks/" + scriptName)
+	b.write("home/.claude/settings.json", `{"permissions": {"allow": ["Bash(ls)"]}, "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "`+script+`"}]}]}}`, 0o600)
+	b.install(Claude)
+	if got := b.read("home/.claude/settings.json"); !strings.Contains(got, `"Bash(ls)","mcp__c2c"`) {
+		t.Errorf("settings.json is %s", got)
+	}
+}
+
+// What Codex has noted of our hooks goes with them, and what it has noted of others stays.
+func TestUninstallTakesOutTheReviewOfOurHooks(t *testing.T) {
+	note := func(b *box, place string) string {
+		return "\n[hooks.state.\"" + b.path("home/.codex/hooks.json") + ":" + place + "\"]\ntrusted_hash = \"sha256:1\"\n"
+	}
+	ours := []string{"session_start:0:0", "user_prompt_submit:0:0", "post_tool_use:0:0", "stop:1:0"}
+	for _, others := range []bool{false, true} {
+		b := newBox(t)
+		b.write("home/.codex/config.toml", "model = \"x\"\n", 0o600)
+		b.write("home/.codex/hooks.json", `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}}`, 0o600)
+		before := b.tree()
+		b.install(Codex)
+		text, rest := b.read("home/.codex/config.toml")+"\n[hooks.state]\n", ""
+		if others {
+			rest = "\n[hooks.state]\n" + note(b, "stop:0:0")
+			text += note(b, "stop:0:0")
+		}
+		for _, place := range ours {
+			text += note(b, place)
+		}
+		b.write("home/.codex/config.toml", text, 0o600)
+		b.uninstall(Codex)
+		before["home/.codex/config.toml"] += rest
+		b.wantTree(before)
+	}
 }
 
 // As in a settings file that has the server and the hooks of a client.
@@ -807,11 +960,5 @@ func TestAPartThatIsMissingBesideAnotherIsTold(t *testing.T) {
 		if got := strings.Join(parts, " "); err != nil || got != want {
 			t.Errorf("found %q, %v, want %q", got, err, want)
 		}
-	}
-}
-
-func TestInstallTellsWhichToolsRunWithoutAsking(t *testing.T) {
-	if notes := newBox(t).plan(Codex).Notes; !strings.Contains(strings.Join(notes, "\n"), `default_tools_approval_mode = "approve"`) {
-		t.Errorf("notes are %q", notes)
 	}
 }

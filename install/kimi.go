@@ -7,9 +7,7 @@ const Kimi = "kimi"
 
 // kimi sets Kimi Code up.
 func kimi() setup {
-	return setup{name: Kimi, files: kimiFiles, notes: func(Options) []string {
-		return []string{"Kimi Code sessions that are running see the change after a restart."}
-	}}
+	return setup{name: Kimi, files: kimiFiles}
 }
 
 func kimiFiles(o Options) []target {

@@ -10,9 +10,7 @@ const OpenCode = "opencode"
 
 // opencode sets OpenCode up: https://opencode.ai/docs/plugins and .../mcp-servers.
 func opencode() setup {
-	return setup{name: OpenCode, files: opencodeFiles, inProject: true, notes: func(Options) []string {
-		return []string{"OpenCode sessions that are running see the change after a restart."}
-	}}
+	return setup{name: OpenCode, files: opencodeFiles, inProject: true}
 }
 
 //go:embed opencode.ts
@@ -24,8 +22,8 @@ func opencodeFiles(o Options) []target {
 	dir, _ := configDir(OpenCode, o)
 	command := []string{o.Binary, "mcp"}
 	plugin := scriptEditor{"plugin", runs(opencodePlugin, o.Binary)}
-	server := serverEditor{"mcp", opencodeEntry{"local", command, true, map[string]string{"C2C_MCP_CLIENT_TYPE": OpenCode}}, command}
-	project, with := filepath.Join(o.Project, ".opencode"), "--project"
+	server := serverEditor{key: "mcp", entry: opencodeEntry{"local", command, true, map[string]string{"C2C_MCP_CLIENT_TYPE": OpenCode}}, command: command}
+	project, with := filepath.Join(top(o.Project), ".opencode"), "--project"
 	shared := !o.InProject || o.SharedPlugin
 	return []target{
 		{path: filepath.Join(dir, "plugins", "c2c.ts"), mode: 0o644, editor: plugin, other: !shared},

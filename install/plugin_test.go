@@ -19,13 +19,13 @@ func TestTheMarketplaceHasWhatInstallWrites(t *testing.T) {
 	o.Binary = "c2c"
 	server := func(client string, more map[string]any) serverEditor {
 		more["command"], more["args"], more["env"] = "c2c", []string{"mcp", "--plugin"}, map[string]string{"C2C_MCP_CLIENT_TYPE": client}
-		return serverEditor{serversKey, more, "c2c"}
+		return serverEditor{key: serversKey, entry: more, command: "c2c"}
 	}
 	codexMore := map[string]any{}
 	for _, line := range codexServer(o).lines {
 		codexMore[line.key] = json.RawMessage(line.value)
 	}
-	claudeEvents, codexEvents := claudeHooks("c2c-inbox-check.sh"), codexFiles(o)[1].editor.(hookEditor)
+	claudeEvents, codexEvents := claudeHooks("c2c-inbox-check.sh"), codexFiles(o)[0].editor.(hookEditor)
 	claudeEvents.command = `[ -e "${CLAUDE_CONFIG_DIR:-$HOME/.claude}/hooks/c2c-inbox-check.sh" ] || exec sh "${CLAUDE_PLUGIN_ROOT}/hooks/c2c-inbox-check.sh"`
 	codexEvents.command = `grep -qs "hook --client codex" "${CODEX_HOME:-$HOME/.codex}/hooks.json" || exec ` + codexEvents.command
 	script, err := os.ReadFile("../hooks/c2c-inbox-check.sh")

@@ -11,16 +11,14 @@ const Qwen = "qwen"
 
 // qwen sets Qwen Code up: users/features/hooks and mcp in its documentation.
 func qwen() setup {
-	return setup{name: Qwen, files: qwenFiles, inspect: qwenTrust, event: `{"hook_event_name":"PostToolUse","session_id":"doctor"}`, notes: func(Options) []string {
-		return []string{"Qwen Code sessions that are running see the change after a restart.",
-			"In a folder that you trust, Qwen Code runs c2c's own tools without asking (trust); for other tools nothing changes."}
-	}}
+	allows := func(o Options) bool { return trusted(qwenFiles(o)[0].path) } // in a folder that its person trusts
+	return setup{name: Qwen, files: qwenFiles, inspect: qwenTrust, allows: allows, event: `{"hook_event_name":"PostToolUse","session_id":"doctor"}`}
 }
 
 func qwenFiles(o Options) []target {
 	dir, _ := configDir(Qwen, o)
 	return []target{{path: filepath.Join(dir, "settings.json"), editor: joint{
-		mcpServer(Qwen, o, serverEntry{Trust: true}),
+		mcpServer(Qwen, o, serverEntry{Trust: !o.Ask}),
 		commandHooks(Qwen, o,
 			hookEvent{name: "SessionStart"}, hookEvent{name: "UserPromptSubmit"}, hookEvent{name: "PostToolUse"}, hookEvent{name: "Stop"},
 			hookEvent{name: "Notification", matcher: "idle_prompt"}),

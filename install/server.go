@@ -43,15 +43,29 @@ func ServerEntry(o Options) ([]byte, error) {
 type serverEditor struct {
 	key     string
 	entry   any
-	command any // what the entry has under "command"
+	command any    // what the entry has under "command"
+	without string // a member that is taken out of an entry of ours
 }
+
+// trustKey is the member by which some clients call a server's tools without asking.
+const trustKey = "trust"
 
 const serversKey = "mcpServers"
 
 // mcpServer puts our MCP server where most clients have theirs, with what the client wants more of an entry.
 func mcpServer(client string, o Options, more serverEntry) serverEditor {
 	more.Command, more.Args, more.Env = o.Binary, []string{"mcp"}, map[string]string{"C2C_MCP_CLIENT_TYPE": client}
-	return serverEditor{serversKey, more, o.Binary}
+	e := serverEditor{key: serversKey, entry: more, command: o.Binary}
+	if o.Ask {
+		e.without = trustKey
+	}
+	return e
+}
+
+// trusted says whether the entry of our server in the file at path has its tools called without asking.
+func trusted(path string) bool {
+	f, err := readFile(path)
+	return err == nil && isTrue(member(f.data, serversKey, serverName, trustKey))
 }
 
 // add replaces the entry of another implementation as a whole. Of our own it
@@ -63,6 +77,9 @@ func (e serverEditor) add(path string, data []byte) ([]byte, error) {
 		case err != nil:
 			return err
 		case there == 2 && isOurServer(v):
+			if own := v.Find("/" + e.without); e.without != "" && own != nil {
+				d.remove(v, own)
+			}
 			return d.put(e.command, e.key, serverName, "command")
 		}
 		return d.put(e.entry, e.key, serverName)

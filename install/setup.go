@@ -3,6 +3,7 @@ package install
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,6 +22,9 @@ type setup struct {
 	inProject bool
 	// notes are for the person, after files were changed; nil for none.
 	notes func(o Options) []string
+	// allows says whether the model calls c2c's own tools without asking its person, by a rule that install has written; nil
+	// for a client without such a rule.
+	allows func(o Options) bool
 	// inspect looks at what the files cannot tell by themselves; nil for nothing.
 	inspect func(o Options) []doctor.Finding
 	// plugin gives the file by which its person has switched our marketplace plugin on, "" when there is none; nil where we have none. With one,
@@ -100,6 +104,19 @@ const kindOfServers = "mcp-"
 
 // kindScript is a file that is ours as a whole, with its mode.
 const kindScript = "script"
+
+// top is the top of the repository around dir, where the files of a project are looked for, or dir itself.
+func top(dir string) string {
+	for at := dir; filepath.IsAbs(at); at = filepath.Dir(at) {
+		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
+			return at
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	return dir
+}
 
 // configDir is where the client called name has its configuration, and whether a variable says so.
 func configDir(name string, o Options) (dir string, set bool) {

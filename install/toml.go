@@ -18,7 +18,10 @@ import (
 type tomlLine struct{ key, value string }
 
 // tomlEditor puts the table [mcp_servers.c2c] into a TOML file.
-type tomlEditor struct{ lines []tomlLine } // the command first
+type tomlEditor struct {
+	lines   []tomlLine // the command first
+	without string     // a key that is taken out of a table of ours
+}
 
 // A statement is a heading or a key with its value.
 type statement struct {
@@ -127,8 +130,14 @@ func (e tomlEditor) add(path string, data []byte) ([]byte, error) {
 	}
 	if d.isOurTable() {
 		want := e.lines[0].value
-		if got, ok := tomlString(d.value("command")); ok && tomlQuote(got) == want {
+		extra := slices.IndexFunc(d.all, func(s statement) bool {
+			return !s.heading && s.full.Equals(parser.Key{"mcp_servers", serverName, e.without})
+		})
+		if got, ok := tomlString(d.value("command")); ok && tomlQuote(got) == want && extra < 0 {
 			return data, nil
+		}
+		if extra >= 0 {
+			d.lines[d.all[extra].line] = ""
 		}
 		if out := d.withCommand(want); out != nil {
 			return e.check(path, out)

@@ -78,6 +78,7 @@ func TestDoctorTellsWhatAPersonHasTurnedOffInGemini(t *testing.T) {
 
 func TestDoctorTellsWhetherTheServerIsApproved(t *testing.T) {
 	b := newBox(t)
+	b.o.InProject = true
 	b.install(Claude)
 	for settings, want := range map[string]string{
 		`{}`: "not yet approved", `{"enabledMcpjsonServers": ["other"]}`: "not yet approved", `{"enableAllProjectMcpServers": false}`: "not yet approved",
@@ -95,7 +96,7 @@ func TestDoctorTellsWhetherTheServerIsApproved(t *testing.T) {
 	}
 	b.write("project/.claude/settings.local.json", `{}`, 0o600)
 	b.uninstall(Claude)
-	b.o.Global = true
+	b.o.InProject = false
 	b.install(Claude) // the person's own server needs no approval
 	if found := problemsOf(t, b, Claude); len(found) > 0 {
 		t.Errorf("for all projects: %+v", found)

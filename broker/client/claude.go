@@ -79,10 +79,12 @@ func claudeGuide() Guide {
 		Idle:    "its socket for messages of other sessions; without our server, its own file watcher",
 		Last:    "a line typed into an empty prompt (`c2c start`, tmux, screen)",
 		Receipt: "its `UserPromptSubmit` hook sees the message in the prompt",
-		SetUp: "An MCP server in the project's `.mcp.json`, or for all projects with `--global`; a hook script, which starts no program while " +
-			"the mailbox is empty, and its entries in `~/.claude/settings.json`; a mod in `~/.claude/skills/c2c`, from 2.1.305 on. At its next start in the project Claude Code asks about the server: choose \"Use this MCP server\".",
+		SetUp: "An MCP server in `~/.claude.json`, for all projects; a hook script, which starts no program while the mailbox is empty, and its " +
+			"entries in `~/.claude/settings.json`; a mod in `~/.claude/skills/c2c`, from 2.1.305 on. The rule `mcp__c2c` in `permissions.allow` lets its model " +
+			"call c2c's own tools without asking; `--ask` leaves it out. Claude Code asks nothing about all this.",
 		Quirks: []string{
-			"Enter alone at that question means no, and it is not asked again. `c2c doctor` tells how to undo it.",
+			"With `--project` the server stands in `.mcp.json` at the top of the repository, for this project alone; the hooks are for all. Then Claude Code asks " +
+				"about the server: choose \"Use this MCP server\". Enter alone means no, and it is not asked again: `c2c doctor` tells how to undo that.",
 			"The MCP server is not started again when it was killed: `/mcp` or `/clear` does that.",
 			"As a plugin instead: `claude plugin marketplace add <c2c's source>/install/marketplace`, then `claude plugin install c2c@c2c`. " +
 				"Its tools have longer names, and it asks nothing. Beside `c2c install` the plugin does nothing.",

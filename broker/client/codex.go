@@ -73,7 +73,7 @@ func codexGuide() Guide {
 		Last:    "a line typed into an empty prompt (`c2c start`, tmux, screen)",
 		Receipt: "the line stands in the thread's items",
 		SetUp: "An MCP server in `~/.codex/config.toml` and hooks in `~/.codex/hooks.json`, for all projects. At its next start Codex " +
-			"says \"Hooks need review\": choose \"Trust all and continue\". c2c's own tools run without being asked about.",
+			"says \"Hooks need review\": choose \"Trust all and continue\". c2c's own tools run without being asked about, unless you say `--ask`.",
 		Quirks: []string{
 			"Mail at the end of a turn stands under the words \"Blocked by hook\". That is no error.",
 			"As a plugin instead: `codex plugin marketplace add <c2c's source>/install/marketplace`, then `codex plugin add c2c@c2c`; " +

@@ -30,7 +30,7 @@ func (a *call) doctor(ctx context.Context) error {
 	if _, err := a.words(); err != nil {
 		return err
 	}
-	o, err := a.options(false)
+	o, err := a.options()
 	if err != nil {
 		return err
 	}

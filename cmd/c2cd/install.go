@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,7 +17,7 @@ import (
 )
 
 // options describes this machine to package install.
-func (a *app) options(global bool) (install.Options, error) {
+func (a *app) options() (install.Options, error) {
 	home := a.getenv("HOME")
 	if home == "" {
 		return install.Options{}, fmt.Errorf("HOME is not set")
@@ -24,78 +27,236 @@ func (a *app) options(global bool) (install.Options, error) {
 		state = filepath.Join(home, ".local", "state")
 	}
 	return install.Options{
-		Home: home, Getenv: a.getenv, Project: a.cwd, Global: global,
+		Home: home, Getenv: a.getenv, Project: a.cwd,
 		Binary: a.c2c, HookScript: hooks.ScriptFor(a.c2c),
 		StateDir: filepath.Join(state, "c2c", "install"),
 	}, nil
 }
 
+// editor is one run of install or uninstall, which differ in the plan.
+type editor struct {
+	*app
+	o            install.Options
+	plan         func(string, install.Options) (*install.Plan, error)
+	undo         bool // uninstall
+	dry, verbose bool
+}
+
 func (a *call) install() error {
-	global, project, plugin := a.Bool("global"), a.Bool("project"), a.Bool("install-global-plugin")
-	entry, channel, dry := a.Text("print"), a.Bool("channel"), a.Bool("dry-run")
-	clients, err := a.words()
+	project, plugin, ask, channel := a.Bool("project"), a.Bool("install-global-plugin"), a.Bool("ask"), a.Bool("channel")
+	entry, dry, verbose := a.Text("print"), a.Bool("dry-run"), a.Bool("verbose")
+	named, err := a.words()
 	if err != nil {
 		return err
 	}
-	o, err := a.options(*global)
+	o, err := a.options()
 	if err != nil {
 		return err
 	}
 	if *plugin && !*project {
 		return fmt.Errorf("%w: --install-global-plugin needs --project; without both, all of it is for all projects", errUsage)
 	}
-	o.InProject, o.SharedPlugin = *project, *plugin
+	o.InProject, o.SharedPlugin, o.Ask = *project, *plugin, *ask
 	if *entry != "" {
-		return a.printEntry(*entry, clients, o)
+		return a.printEntry(*entry, named, o)
 	}
-	if clients, err = chosen(clients, o); err != nil {
+	clients, err := chosen(named, o)
+	if err == nil && *channel {
+		err = withChannel(named)
+	}
+	if err != nil {
 		return err
 	}
-	err = a.edit("install", clients, o, install.PlanInstall, *dry)
-	for _, name := range clients {
-		if p, _ := client.Find(name); *channel && p.Channel != "" && err == nil {
-			fmt.Fprintf(a.stdout, "%s: start it as a channel with: c2c start --channel %[1]s, or: %[2]s=%[3]s %[1]s %[4]s\n",
-				name, channelVariable, channelDoorbell, strings.Join(p.ChannelArgs, " "))
-		}
+	e := editor{app: a.app, o: o, plan: install.PlanInstall, dry: *dry, verbose: *verbose}
+	done, failed := e.edit(clients, true)
+	if *channel {
+		a.tellChannels(done)
 	}
-	return err
+	if !*dry {
+		a.tellNext(done)
+	}
+	return failed
 }
 
 func (a *call) uninstall() error {
-	dry := a.Bool("dry-run")
-	clients, err := a.words()
+	dry, verbose := a.Bool("dry-run"), a.Bool("verbose")
+	named, err := a.words()
 	if err != nil {
 		return err
 	}
-	o, err := a.options(false)
+	o, err := a.options()
 	if err != nil {
 		return err
 	}
-	if len(clients) == 0 {
+	clients := named
+	if len(named) == 0 {
 		clients = install.Clients() // one that is no longer here has left its part in projects
 	}
 	if clients, err = chosen(clients, o); err != nil {
 		return err
 	}
-	return a.edit("uninstall", clients, o, install.PlanUninstall, *dry)
+	e := editor{app: a.app, o: o, plan: install.PlanUninstall, undo: true, dry: *dry, verbose: *verbose}
+	_, err = e.edit(clients, len(named) > 0)
+	return err
 }
 
-// edit applies the plans of some clients. One whose files are damaged keeps no other from its turn.
-func (a *app) edit(verb string, clients []string, o install.Options, plan func(string, install.Options) (*install.Plan, error), dry bool) (failed error) {
-	for _, name := range clients {
-		p, err := plan(name, o)
+// edit plans and edits each client, and gives those that went well. A client whose files are damaged keeps no other from
+// its turn. asked: they were named, so each is told of when nothing changes, too.
+func (e editor) edit(names []string, asked bool) (done []string, failed error) {
+	said := false
+	for _, name := range names {
+		p, err := e.plan(name, e.o)
 		if err == nil {
-			err = a.apply(verb, name, p, dry)
+			err = e.apply(p, asked, &said)
 		}
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", name, err))
 			continue
 		}
+		done = append(done, name)
 		for _, err := range p.Left {
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", name, err))
 		}
 	}
-	return failed
+	if !said && failed == nil {
+		fmt.Fprintln(e.stdout, "c2c is set up in no client: nothing to take out")
+	}
+	return done, failed
+}
+
+// apply carries out a plan, and says so in a line.
+func (e editor) apply(p *install.Plan, asked bool, said *bool) error {
+	if !e.dry {
+		if err := e.carryOut(p); err != nil {
+			return err
+		}
+	}
+	if e.undo && p.Empty() && p.Left == nil && p.Notes == nil && !asked {
+		return nil
+	}
+	*said = true
+	if e.dry || e.verbose {
+		fmt.Fprint(e.stdout, p.Diff()) // not before: another install may have changed the plan
+	}
+	switch {
+	case e.dry:
+		fmt.Fprintf(e.stdout, "%s: nothing was changed (--dry-run)\n", p.Client)
+		return nil
+	case !e.undo:
+		fmt.Fprintf(e.stdout, "%s: %s\n", p.Client, p.Told(e.o))
+	case p.Left != nil:
+		fmt.Fprintf(e.stdout, "%s: not all is undone\n", p.Client)
+	case p.Empty():
+		fmt.Fprintf(e.stdout, "%s: nothing to take out\n", p.Client)
+	default:
+		fmt.Fprintf(e.stdout, "%s: taken out; a session that still runs gets no mail\n", p.Client)
+	}
+	owed := p.Notes
+	if !e.undo {
+		owed = p.Owed(e.o)
+	}
+	if len(owed) > 0 {
+		fmt.Fprintf(e.stdout, "%s: to do: %s\n", p.Client, strings.Join(owed, "; "))
+	}
+	return nil
+}
+
+// carryOut applies a plan. Programs of ours that the client runs are told before the first change: it is not to be woken
+// half way.
+func (e editor) carryOut(p *install.Plan) error {
+	if e.undo && !p.Empty() {
+		if err := broker.MarkUninstalled(e.getenv, p.Client); err != nil {
+			return err
+		}
+	}
+	// Also when nothing changes: it drops undo records that have no use any more.
+	err := p.Apply()
+	if (err == nil) != e.undo { // it is set up, or still is
+		err = errors.Join(err, broker.ClearUninstalled(e.getenv, p.Client))
+	}
+	return err
+}
+
+// withChannel refuses a channel for clients that were named and have none.
+func withChannel(named []string) error {
+	var with []string
+	for _, p := range client.All() {
+		if p.Channel != "" {
+			with = append(with, p.Name)
+		}
+	}
+	for _, name := range named {
+		if p, _ := client.Find(name); p.Channel == "" {
+			return fmt.Errorf("%w: %s has no channel; --channel is for %s", errUsage, name, strings.Join(with, ", "))
+		}
+	}
+	return nil
+}
+
+func (a *app) tellChannels(clients []string) {
+	for _, name := range clients {
+		if p, _ := client.Find(name); p.Channel != "" {
+			fmt.Fprintf(a.stdout, "%s: start it as a channel with: c2c start --channel %[1]s, or: %[2]s=%[3]s %[1]s %[4]s\n",
+				name, channelVariable, channelDoorbell, strings.Join(p.ChannelArgs, " "))
+		}
+	}
+}
+
+// tellNext ends an install with a command that works here, where a client can be started.
+func (a *app) tellNext(clients []string) {
+	c2c := "c2c"
+	switch found, err := client.LookPath(c2c, a.getenv); {
+	case err != nil:
+		c2c = a.c2c
+		fmt.Fprintf(a.stdout, "to do: add %s to your PATH\n", filepath.Dir(a.c2c))
+	case !sameFile(found, a.c2c):
+		c2c = a.c2c
+		fmt.Fprintf(a.stdout, "to do: your PATH has another c2c first, %s; put %s before it\n", found, filepath.Dir(a.c2c))
+	}
+	for _, name := range clients {
+		p, _ := client.Find(name)
+		if _, err := client.LookPath(cmp.Or(p.Program, name), a.getenv); err != nil {
+			continue
+		}
+		alias := a.freeAlias()
+		if alias == "" || p.SharedProcess && !p.Plugin {
+			fmt.Fprintf(a.stdout, "try: %s start %s\n", c2c, name)
+		} else {
+			fmt.Fprintf(a.stdout, "try: %s start --alias %s %s, and in another terminal: %[1]s send %[2]s hello\n", c2c, alias, name)
+		}
+		return
+	}
+	fmt.Fprintf(a.stdout, "try: %s doctor\n", c2c)
+}
+
+func sameFile(one, other string) bool {
+	a, aerr := os.Stat(one)
+	b, berr := os.Stat(other)
+	return aerr == nil && berr == nil && os.SameFile(a, b)
+}
+
+// freeAlias is a name that no session here has; empty when all are taken. It makes no root.
+func (a *app) freeAlias() string {
+	names := []string{"amber", "birch", "coral", "dune"}
+	root, err := a.root()
+	if err != nil {
+		return ""
+	}
+	if _, err := os.Stat(root); err != nil {
+		return names[0]
+	}
+	b, err := a.open(a.log)
+	if err != nil {
+		return ""
+	}
+	defer b.Close()
+	all, err := b.Sessions(context.Background())
+	for _, name := range names {
+		if err == nil && !slices.ContainsFunc(all, func(s broker.Session) bool { return s.Alias == name }) {
+			return name
+		}
+	}
+	return ""
 }
 
 // printEntry prints what a person pastes into the configuration of a client that c2c does not know.
@@ -138,38 +299,4 @@ func noClient(o install.Options) string {
 func anyOf(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]
-}
-
-func (a *app) apply(verb, client string, p *install.Plan, dry bool) error {
-	if dry {
-		fmt.Fprintf(a.stdout, "%s%s: nothing was changed (--dry-run)\n", p.Diff(), client)
-		return nil
-	}
-	// Before the first change: no running client is to be woken half way.
-	if verb == "uninstall" && !p.Empty() {
-		if err := broker.MarkUninstalled(a.getenv, client); err != nil {
-			return err
-		}
-	}
-	// Also when nothing changes: it drops undo records that have no use any more.
-	err := p.Apply()
-	if (err == nil) == (verb == "install") { // it is set up, or still is
-		err = errors.Join(err, broker.ClearUninstalled(a.getenv, client))
-	}
-	if err != nil {
-		return err
-	}
-	fmt.Fprint(a.stdout, p.Diff()) // not before: another install may have changed the plan
-	for _, note := range p.Notes {
-		fmt.Fprintf(a.stdout, "%s: %s\n", client, note)
-	}
-	done := "done"
-	switch {
-	case p.Left != nil:
-		done = "not all is undone"
-	case p.Empty():
-		done = "nothing to change"
-	}
-	fmt.Fprintf(a.stdout, "%s: %s\n", client, done)
-	return nil
 }

@@ -22,7 +22,7 @@ func (s shop) run(args ...string) (code int, stdout, stderr string) {
 	s.t.Helper()
 	var out, errs bytes.Buffer
 	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, cwd: s.home, c2c: "/opt/c2c", getenv: func(name string) string {
-		return cmp.Or(map[string]string{"HOME": s.home, "PATH": "/nowhere"}[name], s.env[name])
+		return cmp.Or(s.env[name], map[string]string{"HOME": s.home, "PATH": "/nowhere"}[name])
 	}}
 	code = a.main(s.t.Context(), args)
 	return code, out.String(), errs.String()
@@ -43,21 +43,80 @@ func TestADamagedClientKeepsNoOtherFromItsTurn(t *testing.T) {
 	s := shop{t: t, home: t.TempDir()}
 	s.write(".claude/settings.json", "{")
 	s.write(".codex/config.toml", "model = 'x'\n")
-	check := func(code int, out, errs string) {
+	check := func(code int, out, errs, done string) {
 		t.Helper()
-		if code != 1 || !strings.Contains(out, "codex: done") || !strings.Contains(errs, "c2c: claude: ") || !strings.Contains(errs, "settings.json") {
+		if code != 1 || !strings.Contains(out, "codex: "+done) || !strings.Contains(errs, "c2c: claude: ") || !strings.Contains(errs, "settings.json") {
 			t.Errorf("exit %d: %s%s", code, out, errs)
 		}
 	}
-	check(s.run("install"))
+	code, out, errs := s.run("install")
+	check(code, out, errs, "set up for all projects")
 	s.write(".claude/settings.json", "{")
-	code, out, errs := s.run("uninstall")
-	if check(code, out, errs); !strings.Contains(out, "claude: not all is undone") || strings.Contains(out, "claude: done") {
+	code, out, errs = s.run("uninstall")
+	if check(code, out, errs, "taken out"); !strings.Contains(out, "claude: not all is undone") || strings.Contains(out, "claude: taken out") {
 		t.Errorf("it says %s", out)
 	}
 	s.write(".codex/hooks.json", "{")
 	if code, _, errs := s.run("install"); code != 1 || strings.Count(errs, "\nc2c: codex: ") != 1 {
 		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// program puts an executable on the PATH.
+func (s shop) program(name string) {
+	s.t.Helper()
+	s.write("bin/"+name, "#!/bin/sh\n")
+	if err := os.Chmod(filepath.Join(s.home, "bin", name), 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	s.env["PATH"] = filepath.Join(s.home, "bin")
+}
+
+// One line for each client of what was done, one of what is left to do, and a command that works here. The changes are
+// shown to who asks for them.
+func TestInstallSaysWhatItDidWhatIsLeftAndWhatToTry(t *testing.T) {
+	s := shop{t: t, home: t.TempDir(), env: map[string]string{}}
+	s.program("claude")
+	s.program("codex")
+	want := `claude: set up for all projects; its model calls c2c's tools without asking (--ask: it asks)
+codex: set up for all projects; its model calls c2c's tools without asking (--ask: it asks)
+codex: to do: start codex and choose "Trust all and continue": until then these hooks do not run: SessionStart, UserPromptSubmit, PostToolUse, Stop (` + s.home + `/.codex/config.toml)
+to do: add /opt to your PATH
+try: /opt/c2c start --alias amber claude, and in another terminal: /opt/c2c send amber hello
+`
+	if code, out, errs := s.run("install", "--dry-run"); code != 0 || !strings.Contains(out, "+++ "+s.home+"/.claude.json") || strings.Contains(out, "try:") || errs != "" {
+		t.Errorf("--dry-run: exit %d, %s%s", code, out, errs)
+	}
+	if code, out, errs := s.run("install"); code != 0 || out != want || errs != "" {
+		t.Errorf("exit %d, %s%s, want\n%s", code, out, errs, want)
+	}
+	want = strings.ReplaceAll(want, "set up for all projects", "nothing to change")
+	if code, out, _ := s.run("install", "--verbose"); code != 0 || out != want {
+		t.Errorf("again: exit %d, %s", code, out)
+	}
+	if code, out, _ := s.run("install", "--verbose", "--ask"); code != 0 || !strings.Contains(out, "+++ "+s.home+"/.claude/settings.json") || !strings.Contains(out, "claude: set up for all projects; it asks before") {
+		t.Errorf("--ask: exit %d, %s", code, out)
+	}
+	if code, out, _ := s.run("uninstall"); code != 0 || out != "claude: taken out; a session that still runs gets no mail\ncodex: taken out; a session that still runs gets no mail\n" {
+		t.Errorf("uninstall: exit %d, %s", code, out)
+	}
+	if code, out, _ := s.run("uninstall"); code != 0 || out != "c2c is set up in no client: nothing to take out\n" {
+		t.Errorf("uninstall again: exit %d, %s", code, out)
+	}
+	s.program("c2c")
+	if _, out, _ := s.run("install", "codex"); !strings.Contains(out, "to do: your PATH has another c2c first, "+s.home+"/bin/c2c; put /opt before it\ntry: /opt/c2c start codex\n") {
+		t.Errorf("with another c2c: %s", out)
+	}
+}
+
+func TestAChannelIsRefusedForAClientThatHasNone(t *testing.T) {
+	s := shop{t: t, home: t.TempDir()}
+	code, _, errs := s.run("install", "--channel", "codex")
+	if left, err := os.ReadDir(s.home); code != 2 || !strings.Contains(errs, "codex has no channel; --channel is for claude") || err != nil || len(left) > 0 {
+		t.Errorf("exit %d: %sthe home has %v, %v", code, errs, left, err)
+	}
+	if code, out, errs := s.run("install", "--channel", "claude"); code != 0 || !strings.Contains(out, "c2c start --channel claude") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
 }
 

@@ -47,7 +47,7 @@ func (a *call) mcp(ctx context.Context) error {
 	}
 	kind := a.getenv("C2C_MCP_CLIENT_TYPE")
 	silent := false
-	if o, err := a.options(false); *plugin && err == nil {
+	if o, err := a.options(); *plugin && err == nil {
 		silent = install.HasServer(client.Name(kind), o)
 	}
 	channel, err := channelMode(a.getenv(channelVariable))

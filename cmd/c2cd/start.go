@@ -73,7 +73,7 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 // checkFull says why mail itself is not typed into a client.
 func (a *app) checkFull(name, alias string) error {
 	profile, _ := client.Find(name)
-	o, err := a.options(false)
+	o, err := a.options()
 	switch {
 	case profile.SharedProcess || !mux.Types(name):
 		return fmt.Errorf("mail cannot be typed into %s: leave --full-delivery out", name)

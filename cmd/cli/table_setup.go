@@ -4,27 +4,32 @@ package cli
 
 var setup = []Verb{
 	{Name: "install", C2cd: true, Everyday: true, Args: "[client]", First: "client", Short: "set up the clients found here, or one",
-		Long: `Puts c2c's hooks and MCP server into the client's configuration. Without a
-client: every one found here. It knows
+		Long: `Sets c2c up in a client, for all projects: its MCP server, and its hooks or
+plugin. Without a client: in every one found here. It knows
 {clients}.
+It says what it did, and what you must still do. Run it again after an update:
+it moves every path. Where the client has a rule for it, its model calls c2c's
+own tools without asking you; --ask leaves that out.
 For any other client, --print mcp prints what its configuration needs.
 `,
 		Options: []Option{
-			{Name: "global", Short: "the server for all projects, not for this one alone"},
-			{Name: "project", Short: "all of it for this project alone, if the client can"},
+			{Name: "ask", Short: "have it ask before its model calls a tool of c2c"},
+			{Name: "project", Short: "for this project alone, if the client can"},
 			{Name: "install-global-plugin", Short: "with --project: the plugin is for all"},
 			{Name: "print", Value: "what", Takes: "mcp", Short: "mcp: print the MCP server to paste, no change"},
 			{Name: "channel", Short: "also tell how to start a client with c2c as a channel"},
+			{Name: "verbose", Short: "also show each change"},
 			dryRun,
 		},
 		Examples: []string{"c2c install --dry-run {client}"}},
 	{Name: "uninstall", C2cd: true, Args: "[client]", First: "client", Short: "take the changes of install back",
 		Long: `Takes out of the client's configuration what c2c install has put there, also in
-other projects. Mail stays. Without a client: every one that it knows, which are
+other projects. Mail stays, and a session that still runs gets none. Without a
+client: every one that it knows, which are
 {clients}.
 A damaged file stays as it is. The rest is undone, and the exit status is 1.
 `,
-		Options:  []Option{dryRun},
+		Options:  []Option{{Name: "verbose", Short: "also show each change"}, dryRun},
 		Examples: []string{"c2c uninstall --dry-run {client}"}},
 	{Name: "doctor", C2cd: true, Everyday: true, Short: "check the root and the installed clients",
 		Long: `Shows every setting with its source, what is installed, and the sessions that

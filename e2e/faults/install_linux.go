@@ -12,7 +12,7 @@ var own = map[string]string{
 	"home/.claude/settings.json": "{\n\t\"model\": \"x\", // mine\n\t\"hooks\": {\"Stop\": []}\n}\n",
 	"home/.codex/config.toml":    "# mine\nmodel = \"x\"\n\n[mcp_servers.other]\ncommand = \"other\"\n",
 	"home/.codex/hooks.json":     "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"mine\"}]}]}}\n",
-	"project/.mcp.json":          "{\n  \"mcpServers\": {\"other\": {\"command\": \"other\"}}\n}\n",
+	"home/.claude.json":          "{\n  \"mcpServers\": {\"other\": {\"command\": \"other\"}}\n}\n",
 }
 
 // equip gives the person files of their own.

@@ -22,7 +22,7 @@ func (l *Lab) SeedClaude(settings map[string]any) {
 	}))
 	all := map[string]any{
 		"enableAllProjectMcpServers": true,
-		"permissions":                map[string]any{"allow": []string{"Bash", "mcp__c2c", "mcp__probe"}},
+		"permissions":                map[string]any{"allow": []string{"Bash", "mcp__probe"}},
 	}
 	for k, v := range settings {
 		all[k] = v

@@ -1,0 +1,49 @@
+package install
+
+import (
+	"fmt"
+	"strings"
+
+	"c2c/broker/doctor"
+)
+
+// Told says in one line what an install has done, once it was applied.
+func (p *Plan) Told(o Options) string {
+	s, _, err := findSetup(p.Client, o)
+	if err != nil || p.byPlugin {
+		return "nothing to change"
+	}
+	var said []string
+	switch {
+	case p.Empty():
+		said = append(said, "nothing to change")
+	case o.InProject:
+		said = append(said, "set up for "+top(o.Project))
+	default:
+		said = append(said, "set up for all projects")
+	}
+	switch {
+	case s.allows == nil:
+	case s.allows(o):
+		said = append(said, "its model calls c2c's tools without asking (--ask: it asks)")
+	default:
+		said = append(said, "it asks before its model calls a tool of c2c")
+	}
+	if p.Moved != nil {
+		said = append(said, "c2c was taken out of "+strings.Join(p.Moved, ", "))
+	}
+	return strings.Join(said, "; ")
+}
+
+// Owed is what its person must still do after an install was applied, each a sentence.
+func (p *Plan) Owed(o Options) (all []string) {
+	all = append(all, p.Notes...)
+	if s, _, err := findSetup(p.Client, o); err == nil && s.inspect != nil {
+		for _, f := range s.inspect(o) {
+			if f.Status != doctor.OK {
+				all = append(all, fmt.Sprintf("%s (%s)", f.Detail, f.Path))
+			}
+		}
+	}
+	return all
+}
