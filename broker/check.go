@@ -29,7 +29,7 @@ func (b *Broker) Check(ctx context.Context, wakes func(client string) bool) []do
 	if err != nil {
 		return []doctor.Finding{doctor.Failed("sessions", b.Root(), err)}
 	}
-	found, damaged := []doctor.Finding{}, b.checkDamage()
+	found, damaged := []doctor.Finding{}, b.checkDamage(ctx, all)
 	absent := 0 // sessions with mail
 	for _, s := range all {
 		if !inbox.ValidName(s.ID) {
@@ -98,7 +98,7 @@ func few(names []string) string {
 }
 
 // checkDamage lists what was kept aside because it did not parse, until somebody has taken it away.
-func (b *Broker) checkDamage() (found []doctor.Finding) {
+func (b *Broker) checkDamage(ctx context.Context, all []Session) (found []doctor.Finding) {
 	for _, pattern := range []string{"*.corrupt-*", "sessions/*.corrupt-*"} {
 		names, _ := fs.Glob(os.DirFS(b.Root()), pattern) // so that a [ in the path of the root is no pattern
 		for _, name := range names {
@@ -106,19 +106,25 @@ func (b *Broker) checkDamage() (found []doctor.Finding) {
 				Detail: "what could be read of it was kept; look at the rest, then move it away"})
 		}
 	}
-	return append(found, b.checkForeign()...)
+	return append(found, b.checkMailboxes(ctx, all)...)
 }
 
-// checkForeign lists what stands in a mailbox and is no mail file of ours: readers pass it over.
-func (b *Broker) checkForeign() (found []doctor.Finding) {
+// checkMailboxes tells of mail that cannot be read, and of what stands in a mailbox and is no mail file of ours: readers
+// pass it over.
+func (b *Broker) checkMailboxes(ctx context.Context, all []Session) (found []doctor.Finding) {
 	sids, err := inbox.Sessions(b.root)
 	for _, sid := range slices.Sorted(maps.Keys(sids)) {
 		box, berr := b.Mailbox(sid)
 		if berr != nil {
 			continue
 		}
+		damaged, derr := box.Damaged(ctx)
+		if damaged {
+			found = append(found, doctor.Finding{Status: doctor.Problem, Part: "mailbox of " + sid, Path: filepath.Join(b.Root(), sid+".inbox.json"),
+				Detail: "a part of it cannot be read; its next look at its mail hands over the rest, and puts that part aside: " + lookNow(sid, all)})
+		}
 		foreign, ferr := box.ForeignFiles()
-		if err = errors.Join(err, ferr); len(foreign) > 0 {
+		if err = errors.Join(err, derr, ferr); len(foreign) > 0 {
 			found = append(found, doctor.Finding{Status: doctor.Warning, Part: "mailbox of " + sid,
 				Path: filepath.Join(b.Root(), box.LeaseName()), Detail: errors.Join(foreign...).Error() + "; it is passed over: move it away"})
 		}
@@ -127,6 +133,16 @@ func (b *Broker) checkForeign() (found []doctor.Finding) {
 		found = append(found, doctor.Failed("mailboxes", b.Root(), err))
 	}
 	return found
+}
+
+// lookNow is a command that has a session look at its mail.
+func lookNow(sid string, all []Session) string {
+	for _, s := range all {
+		if s.ID == sid && s.State == Alive {
+			return fmt.Sprintf("c2c send %s 'Read your mail.'", s.Alias)
+		}
+	}
+	return "c2c poll-inbox --session-id " + sid
 }
 
 // checkSession looks at the last ring of one session, and at its mail. ok is false if there is nothing to tell.

@@ -50,7 +50,8 @@ func uninstalledWhileItRuns(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.P
 
 func TestAClaudeThatRunsWhileC2CIsUninstalledIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	l, model, p := wakeLab(t, nil)
+	// It reads its rules anew when they change: this one is the person's own, and stays.
+	l, model, p := wakeLab(t, map[string]any{"permissions": map[string]any{"allow": []string{"Bash", "mcp__c2c"}}})
 	uninstalledWhileItRuns(t, l, model, p, lab.Claude, "amber", bash("true"))
 }
 

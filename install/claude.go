@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"c2c/broker/doctor"
 
@@ -212,8 +213,10 @@ func claudeSwitches(path string, data []byte, managed bool, o Options) (found []
 		}
 	}
 	for _, rule := range texts(member(data, "permissions", "deny")) {
-		if rule == "mcp__c2c" || rule == "mcp__c2c__*" || rule == "mcp__*" {
+		if rule == claudeRule || rule == claudeRule+"__*" || rule == "mcp__*" {
 			say("permissions", "permissions.deny has "+rule+", so its model has no tool of c2c: mail comes, and cannot be answered")
+		} else if tool, ours := strings.CutPrefix(rule, claudeRule+"__"); ours {
+			say("permissions", "permissions.deny has "+rule+", so its model cannot call "+tool)
 		}
 	}
 	if claudeLists(member(data, "deniedMcpServers"), o) {

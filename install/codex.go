@@ -180,8 +180,8 @@ func codexTrust(o Options) []doctor.Finding {
 	if missing == nil {
 		return nil
 	}
-	return []doctor.Finding{{Client: Codex, Status: doctor.Warning, Part: "hook trust", Path: config.path,
-		Detail: `start codex and choose "Trust all and continue": until then these hooks do not run: ` + strings.Join(missing, ", ")}}
+	return []doctor.Finding{off(Codex, "hook trust", config.path,
+		`start codex and choose "Trust all and continue": until then these hooks do not run: `+strings.Join(missing, ", "))}
 }
 
 // codexPluginOn looks for enabled = true in [plugins."c2c@c2c"].

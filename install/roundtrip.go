@@ -46,7 +46,7 @@ func Roundtrip(ctx context.Context, o Options) doctor.Finding {
 	if err != nil {
 		return doctor.Failed(part, "", err)
 	}
-	return doctor.Finding{Status: doctor.OK, Part: part, Detail: "sent, taken by the hook and by poll_inbox, read"}
+	return doctor.Finding{Status: doctor.OK, Part: part, Detail: "c2c by itself: sent, taken by the hook and by poll_inbox, read"}
 }
 
 // send sends a message to a session that is called like it, takes it by one path, and wants its status to be read. No

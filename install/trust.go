@@ -17,7 +17,7 @@ import (
 func folderTrust(client string, o Options) []doctor.Finding {
 	dir, _ := configDir(client, o)
 	path := filepath.Join(dir, "trustedFolders.json")
-	finding := doctor.Finding{Client: client, Status: doctor.Warning, Part: "folder trust", Path: path}
+	finding := off(client, "folder trust", path, "")
 	f, err := readFile(path)
 	var rules map[string]string
 	if err == nil && f.data != nil {
@@ -27,7 +27,7 @@ func folderTrust(client string, o Options) []doctor.Finding {
 		}
 	}
 	if err != nil {
-		finding.Status, finding.Detail = doctor.Problem, err.Error()
+		finding.Detail = err.Error()
 		return []doctor.Finding{finding}
 	}
 	nearest, answer := "", ""
@@ -51,9 +51,9 @@ func folderTrust(client string, o Options) []doctor.Finding {
 	return []doctor.Finding{finding}
 }
 
-// off is a finding on what a person has turned off in the settings at path.
+// off is a finding on what a person has turned off in the settings at path, so that mail does not arrive as it should.
 func off(client, part, path, detail string) doctor.Finding {
-	return doctor.Finding{Client: client, Status: doctor.Warning, Part: part, Path: path, Detail: detail}
+	return doctor.Finding{Client: client, Status: doctor.Problem, Part: part, Path: path, Detail: detail}
 }
 
 // inbound tells what a person lets other sessions do (crossSessionInbound), where that is less than waking.
@@ -67,7 +67,7 @@ func inbound(client, path string, set *hujson.Value) []doctor.Finding {
 	default:
 		return nil
 	}
-	return []doctor.Finding{off(client, "consent", path, detail)}
+	return []doctor.Finding{{Client: client, Status: doctor.Warning, Part: "consent", Path: path, Detail: detail}} // mail arrives all the same
 }
 
 // mcpRules looks in settings for lists of servers that may not be used: mcp.excluded and mcp.allowed. A name that any

@@ -34,39 +34,59 @@ func (a *call) doctor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	report := slices.Concat(a.checkSettings(), a.checkRoot(ctx), a.checkRoots(), install.InspectJournal(o))
-	present := install.Detect(o)
-	if len(present) == 0 {
-		report = append(report, doctor.Finding{Status: doctor.Warning, Part: "clients", Detail: noClient(o)})
+	clients, err := checkClients(ctx, o)
+	if err != nil {
+		return err
 	}
-	for _, name := range present {
-		found, err := install.Inspect(name, o)
-		if err != nil {
-			return err
-		}
-		if len(found) > 1 || found[0].Status == doctor.OK { // else it is not set up
-			report = append(report, install.Program(ctx, name, o))
-		}
-		report = append(report, found...)
-	}
+	report := slices.Concat(a.checkSettings(), a.checkRoot(ctx), a.checkRoots(), a.checkPrograms(), install.InspectJournal(o), clients)
 	if *roundtrip {
-		report = append(report, install.Roundtrip(ctx, o))
+		f := install.Roundtrip(ctx, o)
+		if f.Status == doctor.OK && problems(clients) > 0 {
+			f.Detail += "; what keeps a client from its mail stands above"
+		}
+		report = append(report, f)
 	}
 	if *asJSON {
 		err = cli.JSON(a.stdout, report)
 	} else {
 		a.printReport(report)
 	}
-	problems := 0
-	for _, f := range report {
-		if f.Status == doctor.Problem {
-			problems++
-		}
-	}
-	if err == nil && problems > 0 {
-		err = fmt.Errorf("problems found: %d", problems)
+	if n := problems(report); err == nil && n > 0 {
+		err = fmt.Errorf("problems found: %d", n)
 	}
 	return err
+}
+
+func problems(report []doctor.Finding) (n int) {
+	for _, f := range report {
+		if f.Status == doctor.Problem {
+			n++
+		}
+	}
+	return n
+}
+
+// checkClients looks at each client that is here. Where none can have mail, that is a problem.
+func checkClients(ctx context.Context, o install.Options) (report []doctor.Finding, err error) {
+	present, set := install.Detect(o), false
+	if len(present) == 0 {
+		return []doctor.Finding{{Status: doctor.Problem, Part: "clients", Detail: noClient(o) + "; install one of them, then run c2c install"}}, nil
+	}
+	for _, name := range present {
+		found, err := install.Inspect(name, o)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) > 1 || found[0].Status == doctor.OK { // else it is not set up
+			set = true
+			report = append(report, install.Program(ctx, name, o))
+		}
+		report = append(report, found...)
+	}
+	if !set {
+		report = append(report, doctor.Finding{Status: doctor.Problem, Part: "clients", Detail: "none is set up, so nobody gets mail: c2c install"})
+	}
+	return report, nil
 }
 
 func (a *app) printReport(report []doctor.Finding) {
@@ -142,6 +162,10 @@ func (a *app) checkRoot(ctx context.Context) []doctor.Finding {
 		return []doctor.Finding{doctor.Failed("root", "", err)}
 	}
 	f := doctor.Finding{Status: doctor.OK, Part: "root", Path: root, Detail: "private and ours; decided by " + source}
+	if v := a.getenv(source); v != "" && !filepath.IsAbs(v) {
+		return []doctor.Finding{{Status: doctor.Problem, Part: "root", Path: root,
+			Detail: fmt.Sprintf("%s is %q, so each directory has a root of its own: set it to an absolute path, or not at all", source, v)}}
+	}
 	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
 		f.Detail = "not there yet; the first session makes it; decided by " + source
 		return []doctor.Finding{f}

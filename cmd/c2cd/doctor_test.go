@@ -7,8 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -364,5 +366,100 @@ func TestDoctorTellsInWhichSessionsTheModIsLoaded(t *testing.T) {
 	}
 	if got := c.line("ok       claude mod: "); !strings.Contains(got, "not loaded in amber") {
 		t.Error(got)
+	}
+}
+
+// What can be read of it comes when its session looks, as doctor says.
+func TestDoctorTellsOfADamagedMailboxAndHowToMendIt(t *testing.T) {
+	c := newClinic(t)
+	id, _ := c.session("claude", "amber", 0)
+	path := filepath.Join(c.b.Root(), id+".inbox.json")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(data, []byte(`{"from_al`)...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := c.line("problem  mailbox of " + id)
+	if !strings.Contains(got, "c2c poll-inbox --session-id "+id) || !strings.Contains(got, path) {
+		t.Error(got)
+	}
+	box, err := c.b.Mailbox(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease, err := box.Lease(t.Context(), "test", 1<<20) // as that command does
+	if err != nil || len(lease.Messages) != 1 {
+		t.Fatalf("%v, %v", lease, err)
+	}
+	if err := lease.Ack(t.Context(), inbox.Handles(lease.Messages)...); err != nil {
+		t.Fatal(err)
+	}
+	if out := c.run("doctor"); strings.Contains(out, "mailbox of") || !strings.Contains(out, "warning  damaged file") {
+		t.Errorf("afterwards it says\n%s", out)
+	}
+}
+
+func TestDoctorTellsOfARelativeRoot(t *testing.T) {
+	s := shop{t: t, home: t.TempDir(), env: map[string]string{"C2C_MCP_BROKER_ROOT": "mail"}}
+	code, out, _ := s.run("doctor")
+	if code != 1 || !strings.Contains(out, `problem  root: C2C_MCP_BROKER_ROOT is "mail", so each directory has a root of its own: set it to an absolute path`) {
+		t.Errorf("exit %d, %s", code, out)
+	}
+	s.env["C2C_MCP_BROKER_ROOT"] = filepath.Join(s.home, "mail")
+	if _, out, _ := s.run("doctor"); strings.Contains(out, "problem  root") {
+		t.Error(out)
+	}
+}
+
+// The program of a server that an update has replaced.
+func TestDoctorTellsOfAServerOfAnotherVersion(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		return // nothing tells there
+	}
+	bin := t.TempDir()
+	cat, err := os.ReadFile("/bin/cat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := filepath.Join(bin, "c2cd")
+	write := func() {
+		t.Helper()
+		syscall.ForkLock.RLock() // or a child of another test has it open to write
+		defer syscall.ForkLock.RUnlock()
+		os.Remove(old)
+		if err := os.WriteFile(old, cat, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write()
+	if err := syscall.Mkfifo(filepath.Join(bin, "mcp"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := exec.Command(old, "mcp") // it waits for somebody to write there
+	server.Dir, server.Env = bin, []string{"HOME=" + bin}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { server.Process.Kill(); server.Wait() }()
+	doctor := func() string {
+		var out bytes.Buffer
+		a := &app{stdout: &out, stderr: &out, cwd: bin, c2c: filepath.Join(bin, "c2c"), getenv: func(name string) string { return map[string]string{"HOME": bin}[name] }}
+		a.main(t.Context(), []string{"doctor"})
+		return out.String()
+	}
+	if out := doctor(); strings.Contains(out, "another version") {
+		t.Errorf("it is the same program:\n%s", out)
+	}
+	write()
+	want := fmt.Sprintf("warning  process %d: c2c mcp runs another version of c2c than this one: close the session", server.Process.Pid)
+	if out := doctor(); !strings.Contains(out, want) || !strings.Contains(out, fmt.Sprintf("(process %d, ", os.Getpid())) {
+		t.Errorf("no %q in\n%s", want, out)
+	}
+	server.Process.Kill()
+	server.Wait()
+	if out := doctor(); strings.Contains(out, "another version") {
+		t.Errorf("it has ended:\n%s", out)
 	}
 }

@@ -212,7 +212,7 @@ func TestClientsThatAreNotThereAreTold(t *testing.T) {
 	if code, _, errs := s.run("install"); code != 1 || !strings.Contains(errs, where) {
 		t.Errorf("install: exit %d, %s", code, errs)
 	}
-	if code, out, _ := s.run("doctor"); code != 0 || !strings.Contains(out, "warning  clients: "+where+"\n") {
+	if code, out, _ := s.run("doctor"); code != 1 || !strings.Contains(out, "problem  clients: "+where+"; install one of them, then run c2c install\n") {
 		t.Errorf("doctor: exit %d, %s", code, out)
 	}
 	if code, _, errs := s.run("start", "claude"); code != 1 || errs != "c2c: claude is not installed or not on PATH; c2c start knows claude, codex, opencode, copilot, qwen, kimi, gemini, cursor\n" {
@@ -222,7 +222,7 @@ func TestClientsThatAreNotThereAreTold(t *testing.T) {
 		t.Errorf("start: %s", errs)
 	}
 	s.write(".claude/settings.json", "{}")
-	if code, out, _ := s.run("doctor"); code != 0 || !strings.Contains(out, "warning  claude c2c: not set up: c2c install claude, if it is to have mail\n") || strings.Contains(out, "hook") || strings.Contains(out, "claude program") {
+	if code, out, _ := s.run("doctor"); code != 1 || !strings.Contains(out, "warning  claude c2c: not set up: c2c install claude, if it is to have mail\n") || !strings.Contains(out, "problem  clients: none is set up, so nobody gets mail: c2c install\n") || strings.Contains(out, "hook") || strings.Contains(out, "claude program") {
 		t.Errorf("doctor: exit %d, %s", code, out)
 	}
 }

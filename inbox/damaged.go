@@ -1,0 +1,23 @@
+package inbox
+
+import (
+	"context"
+	"math"
+)
+
+// Damaged says whether something that waits cannot be read. It changes nothing: the next reader hands over the rest, and
+// puts the file aside.
+func (m *Mailbox) Damaged(ctx context.Context) (bool, error) {
+	lk, err := m.lockToRead(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer lk.Release()
+	damaged := false
+	err = m.eachWaiting(func(file []byte) bool {
+		_, is := decode(file)
+		damaged = damaged || is
+		return false
+	}, math.MaxInt64, nil)
+	return damaged, err
+}
