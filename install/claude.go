@@ -195,7 +195,7 @@ func claudeConsent(o Options) (found []doctor.Finding) {
 		found = append(found, off(Claude, "approval", mcp.path, `not yet approved for this project; start claude here and choose "Use this MCP server"`))
 	}
 	state := claudeState(o)
-	if f, err := readFile(state); err == nil && slices.Contains(texts(member(f.data, "projects", o.Project, "disabledMcpServers")), serverName) {
+	if f, err := readFile(state); err == nil && slices.Contains(texts(member(f.data, "projects", top(o.Project), "disabledMcpServers")), serverName) {
 		found = append(found, off(Claude, "approval", state, "its person has disabled c2c in this project; /mcp in a session here enables it"))
 	}
 	return found
