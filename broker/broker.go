@@ -93,7 +93,9 @@ func (b *Broker) Watchable(lock string) (path string, err error) {
 
 // Mailbox opens the mail of a session.
 func (b *Broker) Mailbox(sid string) (*inbox.Mailbox, error) {
-	return inbox.Open(b.root, sid, b.mail)
+	cfg := b.mail
+	cfg.Awaited = func(m inbox.Message) bool { return b.awaits(sid, m) }
+	return inbox.Open(b.root, sid, cfg)
 }
 
 // locked runs f under a lock file of the root.

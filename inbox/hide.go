@@ -11,6 +11,9 @@ import (
 
 // hides says whether a message is not handed over now. Other programs hand it over all the same.
 func (m *Mailbox) hides(msg Message) bool {
+	if msg.InReplyTo != "" && m.awaited != nil && m.awaited(msg) {
+		return true
+	}
 	if msg.ExpiresAt == 0 && msg.NotBefore == 0 && msg.Held == "" {
 		return false
 	}

@@ -77,6 +77,8 @@ type Config struct {
 	Log    *slog.Logger     // nil: nothing is logged
 	// Held says whether a message that was held when it was sent is still held. Nil: none is.
 	Held func(Message) bool
+	// Awaited says whether somebody waits for an answer, and takes it. Nil: nobody does.
+	Awaited func(Message) bool
 }
 
 // Mailbox is the mail of one session.
@@ -87,6 +89,8 @@ type Mailbox struct {
 	now    func() time.Time
 	log    *slog.Logger
 	held   func(Message) bool
+
+	awaited func(Message) bool
 }
 
 // Open names a mailbox. It does not touch the disk.
@@ -94,7 +98,7 @@ func Open(root *atomicfile.Dir, sid string, cfg Config) (*Mailbox, error) {
 	if err := CheckName("session id", sid); err != nil {
 		return nil, err
 	}
-	m := &Mailbox{root: root, sid: sid, limits: cfg.Limits.withDefaults(), now: cfg.Now, log: cfg.Log, held: cfg.Held}
+	m := &Mailbox{root: root, sid: sid, limits: cfg.Limits.withDefaults(), now: cfg.Now, log: cfg.Log, held: cfg.Held, awaited: cfg.Awaited}
 	if m.now == nil {
 		m.now = time.Now
 	}

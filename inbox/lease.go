@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -23,6 +24,7 @@ type Lease struct {
 	files []*mailFile // locked
 	size  int64       // bytes of the bodies
 	all   bool        // see LeaseAll
+	only  func(Message) bool
 }
 
 // Lease hands over what waits, oldest first, and what a dead holder had before
@@ -30,19 +32,24 @@ type Lease struct {
 // reader in the archive. It needs no space on the disk. The messages are offered
 // again unless Ack follows.
 func (m *Mailbox) Lease(ctx context.Context, by string, enough int64) (*Lease, error) {
-	return m.lease(ctx, by, enough, false)
+	return m.lease(ctx, by, enough, &Lease{box: m})
 }
 
 // LeaseAll is Lease for who moves mail: it takes also what is not handed over now, see PeekAll.
 func (m *Mailbox) LeaseAll(ctx context.Context, by string, enough int64) (*Lease, error) {
-	return m.lease(ctx, by, enough, true)
+	return m.lease(ctx, by, enough, &Lease{box: m, all: true})
 }
 
-func (m *Mailbox) lease(ctx context.Context, by string, enough int64, all bool) (*Lease, error) {
+// LeaseOnly is Lease for the messages of which is says yes, kept back from others or not. Others stay where they are; in
+// the same file nobody else can have them meanwhile.
+func (m *Mailbox) LeaseOnly(ctx context.Context, by string, is func(Message) bool) (*Lease, error) {
+	return m.lease(ctx, by, math.MaxInt64, &Lease{box: m, only: is})
+}
+
+func (m *Mailbox) lease(ctx context.Context, by string, enough int64, l *Lease) (*Lease, error) {
 	if err := CheckName("reader name", by); err != nil {
 		return nil, err
 	}
-	l := &Lease{box: m, all: all}
 	if some, err := m.used(); err != nil || !some {
 		return l, err
 	}
@@ -234,7 +241,12 @@ func (l *Lease) assignHandles() {
 }
 
 // offers says whether a message is handed over now.
-func (l *Lease) offers(msg Message) bool { return l.all || !l.box.hides(msg) }
+func (l *Lease) offers(msg Message) bool {
+	if l.only != nil {
+		return l.only(msg)
+	}
+	return l.all || !l.box.hides(msg)
+}
 
 // holdsMore says whether there are messages in the files that were not offered.
 func (l *Lease) holdsMore() bool {

@@ -14,13 +14,15 @@ type Query struct {
 	Holds func(data []byte) bool
 	// Is says whether a message is one.
 	Is func(Message) bool
-	// Limit is how many are wanted, the newest.
+	// Limit is how many of those are wanted that are archived, the newest.
 	Limit int
+	// Since is the place in the archive behind which it looks.
+	Since Mark
 }
 
 func (q Query) mayBeIn(data []byte) bool { return q.Holds == nil || q.Holds(data) }
 
-// Search gives messages of the mailbox, the newest first: those that wait, and then those that are archived. It takes
+// Search gives messages of the mailbox: those that wait, and then those that are archived, of each the newest first. It takes
 // the lock for what waits alone, and looks at that first: messages only go from there to the archive.
 func (m *Mailbox) Search(ctx context.Context, q Query) ([]Found, error) {
 	waiting, err := m.searchWaiting(ctx, q)
@@ -33,7 +35,7 @@ func (m *Mailbox) Search(ctx context.Context, q Query) ([]Found, error) {
 	}
 	defer a.close()
 	var read []Found
-	err = a.newestFirst(0, func(lines []byte) bool {
+	err = a.newestFirst(int64(q.Since), func(lines []byte) bool {
 		if q.mayBeIn(lines) {
 			eachBackwards(lines, func(line []byte) bool {
 				var record Archived
@@ -45,8 +47,7 @@ func (m *Mailbox) Search(ctx context.Context, q Query) ([]Found, error) {
 		}
 		return len(read) < q.Limit && ctx.Err() == nil
 	})
-	found := append(withoutRead(waiting, read), read...)
-	return found[:min(len(found), q.Limit)], errors.Join(err, ctx.Err())
+	return append(withoutRead(waiting, read), read...), errors.Join(err, ctx.Err())
 }
 
 func (m *Mailbox) searchWaiting(ctx context.Context, q Query) (found []Found, err error) {

@@ -26,6 +26,7 @@ func commands() []command {
 	return []command{
 		{"send", patient, send},
 		{"reply", patient, reply},
+		{"ask", patient, ask},
 		{"send-all", patient, sendAll},
 		{"poll-inbox", patient, pollInbox},
 		{"peek-inbox", 0, peekInbox},

@@ -20,7 +20,7 @@ const (
 	Done = iota
 	Failed
 	Usage
-	Nothing // with --check
+	Nothing // with --check, and when ask has no answer in time
 	NoAlias
 	Full
 	Locked
@@ -64,6 +64,8 @@ func FailureOf(verb string, err error) Failure {
 		if len(unknown.Closest) > 0 {
 			f.Hint = fmt.Sprintf("did you mean %q? %s", unknown.Closest[0], f.Hint)
 		}
+	case errors.Is(err, broker.ErrNoAnswer):
+		f.Exit = Nothing
 	case errors.Is(err, inbox.ErrFull):
 		f.Exit = Full
 	case errors.Is(err, filelock.ErrTimeout):

@@ -23,6 +23,17 @@ var writing = []Verb{
 			asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter, asJSON,
 		},
 		Examples: []string{"c2c reply 'Done, see main.'", "c2c reply 099a8057 'Yes.'"}},
+	{Name: "ask", Everyday: true, Args: "<alias> [text | -]", First: "alias", Short: "ask a question and wait for the answer",
+		Long: "The answer is what the other session sends with reply. It is printed here and\n" +
+			"shown to nobody else. An answer that comes later is mail. Two that would wait\n" +
+			"for each other are refused. In a client's shell keep --wait below the time that\n" +
+			"the shell gives a command.\n",
+		Options: []Option{
+			{Name: "wait", Value: "duration", Default: "90s", Short: "how long to wait"},
+			{Name: "F", Value: "file", Takes: "file", Short: "read the text from this file"},
+			asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter, asJSON,
+		},
+		Examples: []string{"c2c ask amber 'Is the build green?' --wait 5m"}},
 	{Name: "send-all", Args: "[text | -]", Short: "send a message to every other session",
 		Options: []Option{
 			{Name: "F", Value: "file", Takes: "file", Short: "read the text from this file"},
@@ -61,10 +72,10 @@ var reading = []Verb{
 	{Name: "outbox", Everyday: true, Short: "show what was sent, newest first, and what became of it",
 		Long:    "Ephemeral messages that were read are not kept, nor what c2c prune has removed.\n",
 		Options: []Option{limit, asSession, asJSON}, Examples: []string{"c2c outbox --limit 5"}},
-	{Name: "thread", Everyday: true, Args: "<message-id>", Short: "show a whole conversation, oldest message first",
+	{Name: "thread", Args: "<message-id>", Short: "show a whole conversation, oldest message first",
 		Long:    "What the message answers, the answers to it, and so on, whoever wrote them.\n",
 		Options: []Option{asJSON}, Examples: []string{"c2c thread 099a8057"}},
-	{Name: "search", Everyday: true, Args: "<words>", Short: "look for words in what was sent and received",
+	{Name: "search", Args: "<words>", Short: "look for words in what was sent and received",
 		Long: "A message is found if it has all of them, in its text or as an alias. Case does\n" +
 			"not count. A person at a terminal searches the mail of all sessions.\n",
 		Options: []Option{limit, asSession, asJSON}, Examples: []string{"c2c search build green"}},

@@ -1,0 +1,130 @@
+package broker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"c2c/inbox"
+)
+
+// ByAsk names who has asked a question and takes the answer as a reader.
+const ByAsk = "ask"
+
+// ErrNoAnswer: the time of who waits is over.
+var ErrNoAnswer = errors.New("no answer yet")
+
+// Question is a message whose sender waits for the answer. One goroutine uses it.
+type Question struct {
+	Receipt
+
+	b     *Broker
+	box   *inbox.Mailbox
+	wait  *asking
+	asked string // the session; "" when nobody had the alias
+	since inbox.Mark
+	stamp inbox.Stamp
+}
+
+// Ask sends a question. The answer is then taken by Look, and shown to nobody else while this process lives: a hook or a
+// ringer of the session leaves it alone. Errors are those of Send, and *RingError.
+func (b *Broker) Ask(ctx context.Context, from Session, m inbox.Message) (*Question, error) {
+	rows, err := b.rows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q := &Question{b: b} // of an alias that nobody has Send says what is wrong
+	if q.box, err = b.Mailbox(from.ID); err != nil {
+		return nil, err
+	}
+	if q.since, err = q.box.Mark(ctx); err != nil {
+		return nil, err
+	}
+	if to := b.receiver(rows, m.To); to != nil {
+		q.asked = to.sid()
+	}
+	if q.wait, err = b.startWait(ctx, rows, wait{asks: from.ID, asked: q.asked, alias: m.To}); err != nil {
+		return nil, err
+	}
+	if q.Receipt, err = b.Send(ctx, from, m); err == nil {
+		if err = q.wait.begins(q.ID); err != nil {
+			err = fmt.Errorf("message %s was sent, and its answer will be mail: %w", inbox.ShortID(q.ID), err)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, q.wait.end())
+	}
+	return q, nil
+}
+
+// Changed is a file whose closing tells that Look may find something.
+func (q *Question) Changed() (path string, err error) { return q.b.Watchable(q.box.LockName()) }
+
+// Answer is the answer to a question, in the hands of who asked.
+type Answer struct {
+	inbox.Message
+	lease *inbox.Lease
+}
+
+// TakenError says that another reader of the session has had the answer.
+type TakenError struct{ ID, By string }
+
+func (e *TakenError) Error() string {
+	return fmt.Sprintf("the answer %s was handed over to this session by %s", inbox.ShortID(e.ID), e.By)
+}
+
+// Look takes the answer, if it has come: nil if not. It is cheap while nothing has changed. *TakenError: another one has
+// had it.
+func (q *Question) Look(ctx context.Context) (*Answer, error) {
+	stamp, err := q.box.Stamp()
+	if err != nil || stamp == q.stamp {
+		return nil, err
+	}
+	found, err := q.find(ctx)
+	if err != nil || len(found) == 0 {
+		q.stamp = stamp
+		return nil, err
+	}
+	if found[0].Where == inbox.Read {
+		return nil, &TakenError{found[0].Message.ID, found[0].By}
+	}
+	l, err := q.box.LeaseOnly(ctx, ByAsk, q.isAnswer)
+	if err != nil {
+		return nil, err
+	}
+	if len(l.Messages) == 0 { // another reader has it in hand
+		return nil, l.Release()
+	}
+	return &Answer{l.Messages[0], l}, nil
+}
+
+func (q *Question) find(ctx context.Context) ([]inbox.Found, error) {
+	return q.box.Search(ctx, inbox.Query{
+		Holds: func(data []byte) bool { return bytes.Contains(data, []byte(q.ID)) }, Is: q.isAnswer, Limit: 1, Since: q.since,
+	})
+}
+
+// isAnswer says whether a message is the answer: of the session that was asked, and no notice of c2c.
+func (q *Question) isAnswer(m inbox.Message) bool {
+	return m.InReplyTo == q.ID && m.Kind != kindSystem && q.b.isOf(q.asked, q.To, m)
+}
+
+// Ack says that the answer was handed over, when err is nil; else it waits again, as mail. Others that came with it stay
+// mail.
+func (a *Answer) Ack(ctx context.Context, err error) error {
+	if err != nil {
+		return a.lease.Release()
+	}
+	return a.lease.Ack(ctx, a.Handle())
+}
+
+// Close ends the wait. An answer that is there or comes later is mail.
+func (q *Question) Close(ctx context.Context) error {
+	err := q.wait.end()
+	found, ferr := q.find(ctx)
+	if ferr == nil && len(found) > 0 && found[0].Where == inbox.Queued {
+		ferr = q.box.Stir(ctx) // those who ring have left it alone
+	}
+	return errors.Join(err, ferr)
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"c2c/broker"
+	"c2c/cmd/cli"
+	"c2c/inbox"
+)
+
+func ask(c *call, f *cli.Flags) action {
+	d := newDraft(f)
+	d.message.Kind = "question"
+	wait := f.Duration("wait")
+	return func(ctx context.Context) error {
+		if len(c.words) == 0 {
+			return fmt.Errorf("%w: whom?", errUsage)
+		}
+		if *wait <= 0 {
+			return fmt.Errorf("%w: --wait %v: want a duration such as 90s or 5m", errUsage, *wait)
+		}
+		d.message.To = c.words[0]
+		var from broker.Session
+		var q *broker.Question
+		err := d.send(ctx, c, c.words[1:], func(ctx context.Context, s broker.Session) (err error) {
+			from = s
+			q, err = c.b.Ask(ctx, s, d.message)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if !c.json {
+			fmt.Fprintf(c.stderr, "c2c: asked %s as %s; waiting for the answer, %v at most\n", q.To, inbox.ShortID(q.ID), *wait)
+		}
+		err = c.awaitAnswer(ctx, from, q, *wait)
+		return errors.Join(err, c.limited(ctx, q.Close))
+	}
+}
+
+// awaitAnswer hands the answer over when it comes.
+func (c *call) awaitAnswer(ctx context.Context, s broker.Session, q *broker.Question, limit time.Duration) error {
+	late := time.After(limit)
+	tick := time.NewTicker(waitLook)
+	defer tick.Stop()
+	for {
+		var a *broker.Answer
+		err := c.limited(ctx, func(ctx context.Context) (err error) {
+			a, err = q.Look(ctx)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if a != nil {
+			return c.limited(ctx, func(ctx context.Context) error { return c.handAnswer(ctx, s, a) })
+		}
+		select {
+		case <-late:
+			return c.noAnswer(ctx, q, limit)
+		case <-tick.C:
+		}
+	}
+}
+
+// handAnswer prints the answer as poll-inbox would. One that is too long for the shell that we run in stays mail.
+func (c *call) handAnswer(ctx context.Context, s broker.Session, a *broker.Answer) error {
+	r := c.reader(s)
+	shown, _, err := r.Render([]inbox.Message{a.Message}, false)
+	if err == nil {
+		err = r.Write()
+	}
+	if err == nil && len(shown) == 0 {
+		return a.Ack(ctx, errors.New("too long"))
+	}
+	return errors.Join(err, a.Ack(ctx, err))
+}
+
+func (c *call) noAnswer(ctx context.Context, q *broker.Question, limit time.Duration) error {
+	became := ""
+	c.limited(ctx, func(ctx context.Context) error {
+		st, err := c.b.Status(ctx, q.ID)
+		if err == nil {
+			became = ": the question is " + st.State
+		}
+		return err
+	})
+	return cli.WithHint(fmt.Errorf("%s has not answered %s in %v%s; %w", q.To, inbox.ShortID(q.ID), limit, became, broker.ErrNoAnswer),
+		"a later answer comes as mail and says what it answers; do not ask again")
+}
