@@ -60,10 +60,9 @@ type Event struct {
 	Why     string
 }
 
-// Session is one session with the mail in its mailbox.
+// Session is one session. Count and LastRead are as new as the events.
 type Session struct {
 	broker.Listed
-	Queued int // messages that wait
 	Handed int // messages that readers have in hand
 }
 
@@ -81,8 +80,11 @@ type Config struct {
 	Now     func() time.Time // nil: time.Now
 }
 
-// listGap is how long the list of sessions may be behind: to make it, all their files are read.
-const listGap = 200 * time.Millisecond
+// The list of sessions may be behind for listGap, or listShare times as long as it takes to make: all their files are read.
+const (
+	listGap   = 200 * time.Millisecond
+	listShare = 10
+)
 
 // maxDone bounds what is remembered of messages that are in no mailbox any more.
 const maxDone = 8192
@@ -95,9 +97,9 @@ type View struct {
 
 	boxes    map[string]*inbox.Observer
 	sessions []Session
-	listed   time.Time
-	stale    bool // the list is
-	soon     bool // a directory was removed; the root may follow, and nothing tells of that while we have it open
+	nextList time.Time // not before
+	stale    bool      // the list is
+	soon     bool      // a directory was removed; the root may follow, and nothing tells of that while we have it open
 	dead     map[inbox.Trace]bool
 	begun    bool
 
@@ -159,7 +161,7 @@ func (v *View) wait(ctx context.Context) (all bool, err error) {
 	defer timer.Stop()
 	var list <-chan time.Time
 	if v.stale {
-		list = time.After(time.Until(v.listed.Add(listGap)))
+		list = time.After(time.Until(v.nextList))
 	}
 	select {
 	case <-ctx.Done():
@@ -193,7 +195,7 @@ func (v *View) look(ctx context.Context, all bool) (u Update, err error) {
 	// The list first: an event of a mailbox names its alias.
 	v.stale = v.stale || list
 	before := slices.Clone(v.sessions)
-	if v.stale && (!v.begun || all || !time.Now().Before(v.listed.Add(listGap))) {
+	if v.stale && (!v.begun || all || !time.Now().Before(v.nextList)) {
 		if err := v.list(ctx); err != nil {
 			return u, err
 		}
@@ -213,7 +215,7 @@ func (v *View) look(ctx context.Context, all bool) (u Update, err error) {
 		}
 	}
 	if !v.begun || !reflect.DeepEqual(before, v.sessions) {
-		u.Sessions = slices.Clone(v.sessions)
+		u.Sessions = append([]Session{}, v.sessions...)
 	}
 	u.Events = v.due(began)
 	v.begun = true
@@ -309,6 +311,7 @@ func (v *View) lookInto(sid string) {
 	}
 	if now, inHand := box.Counts(); queued+handed > 0 && now+inHand == 0 {
 		v.event(Event{What: Drained, SessionID: sid, At: v.cfg.Now()})
+		v.stale = true // whether mail is still to be moved there is in the list
 	}
 }
 
@@ -332,6 +335,9 @@ func (v *View) step(sid string, s inbox.Step) {
 	switch s.What {
 	case inbox.Read:
 		e.What = Read
+		if i := v.find(sid); i >= 0 && v.begun {
+			v.sessions[i].LastRead = s.At.UTC()
+		}
 		v.forget(s.Trace)
 	case inbox.Handed:
 		e.What = Handed
@@ -415,11 +421,13 @@ func inOrder(events []Event) {
 	copy(events, append(messages, rest...))
 }
 
+func (v *View) find(sid string) int {
+	return slices.IndexFunc(v.sessions, func(s Session) bool { return s.ID == sid })
+}
+
 func (v *View) alias(sid string) string {
-	for _, s := range v.sessions {
-		if s.ID == sid {
-			return s.Alias
-		}
+	if i := v.find(sid); i >= 0 {
+		return v.sessions[i].Alias
 	}
 	return ""
 }

@@ -257,7 +257,7 @@ func TestWhatWasThereIsToldFirstUpToTheBacklog(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("told %q, want %q", got, want)
 	}
-	if i := slices.IndexFunc(w.rows, func(s Session) bool { return s.Alias == "birch" }); i < 0 || w.rows[i].Queued != 3 {
+	if i := slices.IndexFunc(w.rows, func(s Session) bool { return s.Alias == "birch" }); i < 0 || w.rows[i].Count != 3 {
 		t.Errorf("sessions %+v", w.rows)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 // list reads all sessions anew, and tells who came, went, was rung or has changed.
 func (v *View) list(ctx context.Context) error {
+	began := time.Now()
 	rows, err := v.b.List(ctx)
 	if err != nil {
 		return err
@@ -22,16 +23,17 @@ func (v *View) list(ctx context.Context) error {
 	for _, s := range v.sessions {
 		before[s.ID] = s
 	}
-	v.stale, v.listed, v.sessions = false, time.Now(), nil
+	v.stale, v.sessions = false, nil
+	v.nextList = time.Now().Add(max(listGap, listShare*time.Since(began)))
 	for _, row := range rows {
 		old, known := before[row.ID]
 		delete(before, row.ID)
-		v.sessions = append(v.sessions, Session{row, old.Queued, old.Handed})
+		v.sessions = append(v.sessions, Session{row, old.Handed})
 		if !v.begun {
 			continue
 		}
 		if what := change(old.Listed, row, known); what != "" {
-			v.event(Event{What: what, At: v.cfg.Now(), SessionID: row.ID, Alias: row.Alias, Why: string(row.State)})
+			v.event(Event{What: what, At: v.cfg.Now(), SessionID: row.ID, Alias: row.Alias, Why: string(row.Now.Does)})
 		}
 		if !reflect.DeepEqual(row.LastRing, old.LastRing) {
 			v.ring(row)
@@ -45,7 +47,9 @@ func (v *View) list(ctx context.Context) error {
 
 // change names the event for what has changed of a session; "" when nothing did.
 func change(old, now broker.Listed, known bool) string {
-	old.Waiting, old.LastRing, now.Waiting, now.LastRing = false, wake.Ring{}, false, wake.Ring{}
+	for _, l := range []*broker.Listed{&old, &now} { // the mail has events of its own
+		l.Waiting, l.Count, l.Oldest, l.LastRead, l.LastRing = false, 0, time.Time{}, time.Time{}, wake.Ring{}
+	}
 	switch {
 	case !known, old.State == broker.Absent && now.State != broker.Absent:
 		return Came
@@ -72,7 +76,9 @@ func (v *View) ring(row broker.Listed) {
 func (v *View) count() {
 	for i := range v.sessions {
 		if box := v.boxes[v.sessions[i].ID]; box != nil {
-			v.sessions[i].Queued, v.sessions[i].Handed = box.Counts()
+			s := &v.sessions[i]
+			s.Count, s.Handed = box.Counts()
+			s.Waiting = s.Waiting || s.Count > 0
 		}
 	}
 }

@@ -51,7 +51,7 @@ func findC2C() string {
 
 func (a *app) main(ctx context.Context, args []string) int {
 	out := &inbox.VisibleWriter{W: a.stdout}
-	if len(args) > 0 && args[0] != "mcp" && args[0] != "start" && args[0] != "plugin" { // those pass on what a client writes
+	if len(args) > 0 && args[0] != "mcp" && args[0] != "start" && args[0] != "plugin" && args[0] != "monitor" { // those write lines of their own, or what a client writes
 		a.stdout, a.stderr = out, &inbox.VisibleWriter{W: a.stderr}
 	}
 	err := fmt.Errorf("%w: c2cd <verb>; people type c2c, which runs it", errUsage)
@@ -80,6 +80,8 @@ func (a *app) run(ctx context.Context, name string, args []string) (status int, 
 	}
 	c := &call{app: a, Flags: cli.NewFlags(v), args: args}
 	switch name {
+	case "monitor":
+		err = c.monitor(ctx)
 	case "mcp":
 		err = c.mcp(ctx)
 	case "plugin":

@@ -69,7 +69,7 @@ var reading = []Verb{
 		Options: []Option{limit, asSession, asJSON}, Examples: []string{"c2c history --limit 5"}},
 	{Name: "status", Everyday: true, Args: "<message-id>", Short: "tell what became of a message",
 		Options: []Option{asJSON}, Examples: []string{"c2c status 099a8057"}},
-	{Name: "outbox", Everyday: true, Short: "show what was sent, newest first, and what became of it",
+	{Name: "outbox", Short: "show what was sent, newest first, and what became of it",
 		Long:    "Ephemeral messages that were read are not kept, nor what c2c prune has removed.\n",
 		Options: []Option{limit, asSession, asJSON}, Examples: []string{"c2c outbox --limit 5"}},
 	{Name: "thread", Args: "<message-id>", Short: "show a whole conversation, oldest message first",
@@ -79,6 +79,25 @@ var reading = []Verb{
 		Long: "A message is found if it has all of them, in its text or as an alias. Case does\n" +
 			"not count. A person at a terminal searches the mail of all sessions.\n",
 		Options: []Option{limit, asSession, asJSON}, Examples: []string{"c2c search build green"}},
+	{Name: "monitor", C2cd: true, Short: "follow the mail and the sessions, one line for each event",
+		Long: `Writes a line for each message and for each session that comes or goes, until
+nobody reads the lines any more. It reads only: no message is taken or marked.
+Without --alias and C2C_MCP_SESSION_ID it tells of all mail, and of what becomes
+of it.
+`,
+		Options: []Option{
+			{Name: "alias", Value: "name", Takes: "alias", Short: "only mail for this session or alias"},
+			{Name: "all", Short: "with --alias: other mail, too"},
+			{Name: "from", Value: "alias", Takes: "alias", Short: "only mail of this sender"},
+			{Name: "include-self", Short: "with --alias: also what that one has sent"},
+			{Name: "archive", Short: "tell of a message when it is read, not when it is stored"},
+			{Name: "full-body", Also: "body", Short: "the whole text, not the first 80 bytes of it"},
+			{Name: "drains", Short: "tell when nothing waits in a mailbox any more"},
+			{Name: "sweeps", Short: "tell when a mailbox is removed"},
+			{Name: "broker-root", Also: "root", Value: "directory", Takes: "file", Short: "of another root than this one"},
+			{Name: "json", Short: "print a line of JSON for each event, errors too"},
+		},
+		Examples: []string{"c2c monitor --json | head -n 1"}},
 	{Name: "dead-letter", Short: "show the dead letters, oldest first",
 		Options: []Option{limit, asJSON}, Examples: []string{"c2c dead-letter --limit 5"}},
 }
