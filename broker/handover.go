@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"c2c/broker/client"
 	"c2c/inbox"
 	"c2c/wake"
 )
@@ -41,6 +42,21 @@ func (b *Broker) LeftToPlugin(s Session) (bool, error) {
 		return false, err
 	}
 	return box.TakenBy(wake.ByPlugin)
+}
+
+// LeftToRinger says whether a ringer of the session brings its mail as soon as the turn is over: it has not tried yet, and
+// its client's process can be asked for a turn.
+func (b *Broker) LeftToRinger(ctx context.Context, s Session) (bool, error) {
+	if s.Quiet || !client.IsDaemon(s.Client, s.Process) || !b.HasRinger(s.ID) {
+		return false, nil
+	}
+	box, err := b.Mailbox(s.ID)
+	if err != nil {
+		return false, err
+	}
+	msgs, err := box.Head(ctx, wake.MaxLook)
+	msgs = wake.MayWake(msgs)
+	return len(msgs) > 0 && (s.LastRing.Method == ByHook || !s.LastRing.IsFor(msgs[0])), err
 }
 
 // HandOver leases, writes, and only then acknowledges: killed in between, the mail is offered again.

@@ -115,6 +115,7 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, m inbox.Mess
 	receiver := b.session(to)
 	r := Receipt{Queued: true, From: from.Alias, To: to.alias(), Recipient: receiver.State, InReplyTo: m.InReplyTo}
 	m.From, m.To, m.ToAbsent = from.Alias, to.alias(), r.Recipient == Absent
+	m.FromPerson = from.State == Person
 	if m.ID != "" {
 		m.FromSession = from.ID
 	}

@@ -144,7 +144,7 @@ func TestACopilotWithoutExtensionsHasItsMailByHooks(t *testing.T) {
 	model.Script(copilotTool("poll_inbox", map[string]any{}), lab.Say("Polled."))
 	p.Submit("prompt-four")
 	p.WaitShown("Polled.")
-	once(t, model.WaitText("messages from other agents wait for you: birch"), "messages from other agents wait for you: birch")
+	once(t, model.WaitText("1 message waits for you: birch"), "1 message waits for you: birch")
 	onlyOnce(t, model.Turns(), "word-prompt", "tool")
 
 	model.Script(lab.Call("bash", map[string]any{"command": c2c() + " poll-inbox --wait --check", "description": "wait for mail", "mode": "async", "detach": false}),

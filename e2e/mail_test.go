@@ -84,11 +84,11 @@ func TestCodexReceivesMailAndNeverAsDeveloper(t *testing.T) {
 		shell("true"), lab.Say("Finished."), lab.Say("Read it."))
 	l.CodexExec("please run it").Wait()
 
-	if item := once(t, model.Wait(1), "other agents wait"); !strings.Contains(item.Text, "wait for you: birch.") {
+	if item := once(t, model.Wait(1), "waits for you"); !strings.Contains(item.Text, "waits for you: birch.") {
 		t.Errorf("announced as %+v", item)
 	}
 	last := model.Wait(3)
-	once(t, last, "other agents wait")
+	once(t, last, "waits for you")
 	if item := once(t, last, "word-meanwhile"); item.Role != "user" {
 		t.Errorf("the body is shown as %+v", item)
 	}

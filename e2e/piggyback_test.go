@@ -62,7 +62,7 @@ func TestACallOfAToolShowsCodexItsMailOnce(t *testing.T) {
 	close(hold)
 	p.Wait()
 	last := model.Turns()[len(model.Turns())-1]
-	if item := once(t, last, "word-meanwhile"); item.Role != "tool" || len(last.Find("other agents wait")) > 0 || len(model.Turns()) != 3 {
+	if item := once(t, last, "word-meanwhile"); item.Role != "tool" || len(last.Find("waits for you")) > 0 || len(model.Turns()) != 3 {
 		t.Errorf("shown as %+v, in:\n%s", item, last)
 	}
 	wantRead(t, l, "id-meanwhile", "read by tool_result")

@@ -110,16 +110,16 @@ func TestCodexHasMailByThePluginOnce(t *testing.T) {
 		p := l.CodexTUI()
 		p.Submit("prompt-one")
 		p.WaitShown("Answered.")
-		codexIdle(l, 1)
+		codexIdle(l, 2)
 		model.Script(lab.Say("Woken."))
 		l.Run("sh", "-c", sendAs("birch", "cody", "idle"))
 		p.WaitShown("Woken.")
-		for word, by := range map[string]string{"busy": "read by hook", "idle": "read by server"} {
+		for _, word := range []string{"busy", "idle"} {
 			onlyOnce(t, model.Turns(), "word-"+word, "")
-			wantRead(t, l, "id-"+word, by)
+			wantRead(t, l, "id-"+word, "read by server")
 		}
 		r := model.WaitText("word-idle")
-		once(t, r, "other agents wait") // announced by one hook
+		once(t, r, "waits for you") // announced by one hook
 		wantSkill(t, r)
 		p.Kill()
 		l.Codex("plugin", "remove", "c2c@c2c").Wait()

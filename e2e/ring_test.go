@@ -91,10 +91,10 @@ func receives(l *lab.Lab, is link, model *lab.Model, p *lab.Proc) {
 	model.WaitText("Pass it on")
 }
 
-var mail = regexp.MustCompile(`(?s)<c2c event="message"[^>]* id="([^"]+)"[^>]*>\n(.*?)\n</c2c>`)
+var mail = regexp.MustCompile(`(?s)<c2c event="message"[^>]* id="([^"]+)"[^>]*>[ \n](.*?)\n</c2c>`)
 
-// read takes the message apart that the model sees, as models do: entities are the characters that they stand for, and
-// some clients make entities of the envelope, too.
+// read takes the message apart that the model sees, as models do: where a client makes entities of brackets, they are the
+// characters that they stand for.
 func read(r *lab.Request) (id, body string, found bool) {
 	for _, item := range r.Items {
 		text := item.Text
@@ -102,7 +102,7 @@ func read(r *lab.Request) (id, body string, found bool) {
 			text = html.UnescapeString(text)
 		}
 		if m := mail.FindStringSubmatch(text); m != nil {
-			return m[1], html.UnescapeString(m[2]), true
+			return m[1], m[2], true
 		}
 	}
 	return "", "", false

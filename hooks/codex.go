@@ -1,5 +1,9 @@
 package hooks
 
+// CodexLine is how the line begins with which a ringer starts a turn. Beside it the model has mail that the client shows
+// to nobody.
+const CodexLine = "c2c: mail from "
+
 // codex is Codex 0.169.0. It shows hook context to its model with a developer's authority, which the words
 // of a peer must not have: only a Stop hook, whose reason comes as a user message, carries bodies. That
 // reason is cut at about 10 KB.
@@ -17,6 +21,8 @@ func codex() protocol {
 			}
 			return nothing
 		},
-		encode: blockOrContext,
+		encode:  blockOrContext,
+		rung:    "Stop", // "Blocked by hook" stands above its answer
+		carries: CodexLine,
 	}
 }

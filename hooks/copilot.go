@@ -21,7 +21,7 @@ func copilot() protocol {
 			}
 			return nothing
 		},
-		encode: func(e Event, text string) any {
+		encode: func(e Event, text, _ string) any {
 			if e.Name == "Stop" {
 				return map[string]string{"decision": "block", "reason": text}
 			}

@@ -17,7 +17,7 @@ func cursor() protocol {
 			}
 			return nothing
 		},
-		encode: func(e Event, text string) any {
+		encode: func(e Event, text, _ string) any {
 			if e.Name == "stop" {
 				return map[string]string{"followup_message": text}
 			}

@@ -14,6 +14,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"c2c/inbox"
 )
@@ -27,8 +28,10 @@ type protocol struct {
 	limit  int                   // the most that one answer shows, in units of length
 	length func(text string) int // as the client counts it
 	shows  func(e Event) content
-	encode func(e Event, text string) any // the answer: a string as it is, anything else as JSON
-	errors string                         // event that is answered on standard error, with status 2, or empty
+	// encode makes the answer: a string as it is, anything else as JSON. person is shown to the client's person alone.
+	encode func(e Event, text, person string) any
+	hides  func(e Event) bool // the client shows its person nothing of the answer's text; nil: it does
+	errors string             // event that is answered on standard error, with status 2, or empty
 	// agent finds out in which agent of the session it happened, "" in the session's own; nil: the event says. It reads the
 	// client's logs, and may wait for them.
 	agent  func(e Event, config string) string
@@ -45,6 +48,8 @@ type protocol struct {
 	shown func(e Event) func(inbox.Message) bool
 	// byProcess says that its events do not tell the session: it is that of the nearest process above with one.
 	byProcess bool
+	rung      string // event whose answer would be shown as an error: a ringer of ours comes right behind it, or empty
+	carries   string // how a prompt begins that a ringer of ours has made, and beside which the client has mail; or empty
 	prompted  string // event that tells in which conversation of the process its person writes, or empty
 	script    bool   // its hooks run the script, which looks for the pointer
 }
@@ -80,21 +85,23 @@ func Clients() (names []string) {
 
 // Event is what a client tells a hook. Fields that a client leaves out are zero.
 type Event struct {
-	Name           string `json:"hook_event_name"`
-	SessionID      string `json:"session_id"`
-	AgentID        string `json:"agent_id"`        // set in a subagent
-	Conversation   string `json:"conversation_id"` // of several in the session's process
-	StopHookActive bool   `json:"stop_hook_active"`
-	Prompt         prompt `json:"prompt"` // of UserPromptSubmit
-	Notification   string `json:"notification_type"`
-	Transcript     string `json:"transcript_path"` // the client's record of the session
-	Tool           string `json:"tool_name"`
-	ToolFailed     failed `json:"tool_response"`
-	Status         any    `json:"status"`         // how a turn has ended; other clients may mean something else
-	Loops          any    `json:"loop_count"`     // follow-ups of ours in it
-	Host           any    `json:"cursor_version"` // set by a client that runs the hooks of others, too
-	Note           string `json:"-"`              // a sentence of ours that the answer holds
-	Watch          string `json:"-"`              // a file that the answer asks the client to watch
+	Name           string          `json:"hook_event_name"`
+	SessionID      string          `json:"session_id"`
+	AgentID        string          `json:"agent_id"`        // set in a subagent
+	Conversation   string          `json:"conversation_id"` // of several in the session's process
+	StopHookActive bool            `json:"stop_hook_active"`
+	Prompt         prompt          `json:"prompt"` // of UserPromptSubmit
+	Notification   string          `json:"notification_type"`
+	Transcript     string          `json:"transcript_path"` // the client's record of the session
+	Tool           string          `json:"tool_name"`
+	ToolFailed     failed          `json:"tool_response"`
+	Status         any             `json:"status"`         // how a turn has ended; other clients may mean something else
+	Loops          any             `json:"loop_count"`     // follow-ups of ours in it
+	Host           any             `json:"cursor_version"` // set by a client that runs the hooks of others, too
+	Note           string          `json:"-"`              // a sentence of ours that the answer holds
+	Watch          string          `json:"-"`              // a file that the answer asks the client to watch
+	Now            time.Time       `json:"-"`
+	Carried        []inbox.Message `json:"-"` // what the client has another way, and shows nothing of; see CarriesMail
 
 	protocol protocol
 	unplaced bool // see Unplaced
@@ -164,9 +171,20 @@ func (e Event) Holds() func(inbox.Message) bool {
 	case e.protocol.shown != nil:
 		return e.protocol.shown(e)
 	case e.Name == "UserPromptSubmit" && strings.Contains(prompt, inbox.EnvelopeStart):
-		return func(m inbox.Message) bool { return strings.Contains(prompt, m.Envelope()) }
+		return func(m inbox.Message) bool {
+			return strings.Contains(prompt, m.InlineEnvelope()) || strings.Contains(prompt, m.Envelope())
+		}
 	}
 	return nil
+}
+
+// LeavesMail says that the mail is better left to a ringer of the session, which brings it when the event is over.
+func (e Event) LeavesMail() bool { return e.protocol.rung == e.Name }
+
+// CarriesMail says that the event's prompt is one of ours, and that the client has mail beside it that it does not show to
+// its person.
+func (e Event) CarriesMail() bool {
+	return e.protocol.carries != "" && strings.HasPrefix(string(e.Prompt), e.protocol.carries)
 }
 
 // Watches says whether the answer may name a file that the client is to watch.

@@ -28,7 +28,7 @@ func gemini() protocol {
 		shows: func(e Event) content {
 			switch {
 			case e.Name == "BeforeAgent":
-				if !strings.HasPrefix(string(e.Prompt), inbox.Preface) { // what AfterAgent has shown
+				if !strings.HasPrefix(string(e.Prompt), inbox.PrefaceStart) { // what AfterAgent has shown
 					return bodies
 				}
 			case (e.Name == "AfterAgent" || e.Name == "AfterTool" && !bool(e.ToolFailed)) && e.AgentID == "":
@@ -45,12 +45,13 @@ func gemini() protocol {
 			}
 			return ""
 		},
-		encode: func(e Event, text string) any {
+		encode: func(e Event, text, person string) any {
 			if e.Name == "AfterAgent" {
 				return map[string]string{"decision": "deny", "reason": text}
 			}
-			return context(e, text+geminiEntities)
+			return context(e, text+geminiEntities, person)
 		},
+		hides: func(e Event) bool { return e.Name != "AfterAgent" },
 		agent: geminiAgent,
 		note: func(e Event) string {
 			if e.Name == "BeforeAgent" && geminiForgot(e.Transcript) {

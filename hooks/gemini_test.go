@@ -37,7 +37,7 @@ func TestGeminiIsShownMailWhereItPassesItOn(t *testing.T) {
 	}{
 		`"hook_event_name":"SessionStart","source":"startup"`:                                                   {nothing, Idle},
 		`"hook_event_name":"BeforeAgent","prompt":"do it"`:                                                      {bodies, Busy},
-		`"hook_event_name":"BeforeAgent","prompt":"` + inbox.Preface + `\nx"`:                                   {nothing, Busy},
+		`"hook_event_name":"BeforeAgent","prompt":"` + inbox.PrefaceStart + `\nx"`:                              {nothing, Busy},
 		`"hook_event_name":"AfterTool","tool_name":"x","tool_response":{"llmContent":"a"}`:                      {bodies, Busy},
 		`"hook_event_name":"AfterTool","tool_name":"x","tool_response":"text"`:                                  {bodies, Busy},
 		`"hook_event_name":"AfterTool","tool_name":"x","tool_response":{"llmContent":"a","error":{"type":"e"}}`: {nothing, Busy},

@@ -61,7 +61,7 @@ func text(t *testing.T, a Answer) string {
 func TestClaudeGetsWholeMessages(t *testing.T) {
 	a := render(t, event("claude", "PostToolUse"), msg("1", "one"), msg("2", "two"))
 	got := text(t, a)
-	if !slices.Equal(a.Shown, []int{0, 1}) || !strings.Contains(got, "\none\n") || !strings.HasPrefix(got, inbox.Preface) {
+	if !slices.Equal(a.Shown, []int{0, 1}) || !strings.Contains(got, "\none\n") || !strings.HasPrefix(got, inbox.PrefaceStart) {
 		t.Errorf("shown %v in %q", a.Shown, got)
 	}
 }
@@ -79,7 +79,7 @@ func TestSubagentsAndContinuedStopsGetNothing(t *testing.T) {
 func TestCodexShowsBodiesOnlyAtStop(t *testing.T) {
 	for _, name := range []string{"PostToolUse", "UserPromptSubmit", "SessionStart"} {
 		a := render(t, event("codex", name), msg("m1", "secret body"))
-		if got := text(t, a); strings.Contains(got, "secret body") || !strings.Contains(got, "wait for you: birch.") || len(a.Shown) > 0 {
+		if got := text(t, a); strings.Contains(got, "secret body") || !strings.Contains(got, "1 message waits for you: birch.") || len(a.Shown) > 0 {
 			t.Errorf("%s: %q, shown %v", name, got, a.Shown)
 		}
 	}

@@ -27,7 +27,7 @@ func kimi() protocol {
 			}
 			return nothing
 		},
-		encode: func(e Event, text string) any {
+		encode: func(e Event, text, _ string) any {
 			if e.Name == "Stop" {
 				return text
 			}

@@ -24,21 +24,28 @@ type Answer struct {
 // that others wait behind them.
 func Render(e Event, msgs []inbox.Message, more bool) (a Answer, err error) {
 	text, shows := "", e.protocol.shows(e)
+	envelope := func(m inbox.Message) string { return m.EnvelopeAt(e.Now) }
 	switch {
 	case len(msgs) > 0 && shows == bodies:
-		text, _ = e.protocol.fill(&a, msgs, more, inbox.Message.Envelope)
+		text, _ = e.protocol.fill(&a, msgs, more, envelope)
 	case len(msgs) > 0 && shows == notice:
 		text = announce(msgs, more)
 		for i := range msgs {
 			a.Announced = append(a.Announced, i)
 		}
-	case e.Watch == "" && e.Note == "":
+	case e.Watch == "" && e.Note == "" && len(e.Carried) == 0:
 		return a, nil
 	}
 	if e.Note != "" {
 		text = strings.TrimSuffix(e.Note+"\n"+text, "\n")
 	}
-	answer := e.protocol.encode(e, text)
+	said := e.Carried
+	if e.protocol.hides != nil && e.protocol.hides(e) {
+		for _, i := range a.Shown {
+			said = append(said, msgs[i])
+		}
+	}
+	answer := e.protocol.encode(e, text, lines(said))
 	if plain, ok := answer.(string); ok {
 		a.Output = []byte(plain)
 	} else {
@@ -66,8 +73,9 @@ func Shell(limit, line int, msgs []inbox.Message, more bool, print func(inbox.Me
 // answer of its own is announced in its place and stays where it is.
 func (p protocol) fill(a *Answer, msgs []inbox.Message, more bool, print func(inbox.Message) string) (text string, notes []string) {
 	const reserve = 200 // for the line about the rest
-	most := p.limit - reserve - p.length(inbox.Preface)
-	parts, room := []string{inbox.Preface}, most
+	preface := inbox.Preface(msgs)
+	most := p.limit - reserve - p.length(preface)
+	parts, room := []string{preface}, most
 	for i, m := range msgs {
 		part := print(m)
 		long := p.length(part)+1 > most
@@ -114,15 +122,33 @@ func announce(msgs []inbox.Message, more bool) string {
 	if len(who) > named {
 		who = append(who[:named], "and more")
 	}
-	count := fmt.Sprint(len(msgs))
-	if more {
-		count += " and more"
+	count := fmt.Sprintf("%d messages wait", len(msgs))
+	switch {
+	case more:
+		count = fmt.Sprintf("%d messages and more wait", len(msgs))
+	case len(msgs) == 1:
+		count = "1 message waits"
 	}
-	return fmt.Sprintf("c2c: %s messages from other agents wait for you: %s. %s.", count, strings.Join(who, ", "), howRead)
+	return fmt.Sprintf("c2c: %s for you: %s. %s.", count, strings.Join(who, ", "), howRead)
 }
 
-// context is the answer that adds context, in the form that Claude Code made and Codex took over.
-func context(e Event, text string) any {
+// lines tell a person of messages, one line for each: who has written, and the first words.
+func lines(msgs []inbox.Message) string {
+	const most, width = 5, 100
+	var said []string
+	for i, m := range msgs {
+		if i == most {
+			said = append(said, fmt.Sprintf("and %d more", len(msgs)-most))
+			break
+		}
+		said = append(said, "Mail from "+m.Line(width))
+	}
+	return strings.Join(said, "\n")
+}
+
+// context is the answer that adds context, in the form that Claude Code made and Codex took over. person is shown to the
+// person alone.
+func context(e Event, text, person string) any {
 	own := struct {
 		Event string   `json:"hookEventName"`
 		Text  string   `json:"additionalContext,omitempty"`
@@ -131,13 +157,20 @@ func context(e Event, text string) any {
 	if e.Watch != "" {
 		own.Watch = []string{e.Watch}
 	}
-	return map[string]any{"hookSpecificOutput": own}
+	answer := map[string]any{}
+	if text != "" || e.Watch != "" {
+		answer["hookSpecificOutput"] = own
+	}
+	if person != "" {
+		answer["systemMessage"] = person
+	}
+	return answer
 }
 
 // blockOrContext keeps a turn from its end, and adds context at any other event.
-func blockOrContext(e Event, text string) any {
+func blockOrContext(e Event, text, person string) any {
 	if e.Name == "Stop" {
 		return map[string]string{"decision": "block", "reason": text}
 	}
-	return context(e, text)
+	return context(e, text, person)
 }

@@ -31,6 +31,7 @@ type Message struct {
 
 	Deferrable bool // rings nobody
 	Ephemeral  bool // is not archived
+	FromPerson bool // the sender is a person at a terminal, and no agent
 
 	// What it is owed, beside being read; package broker says who is told when it is not. 0: nothing was said.
 	ExpiresAt float64 // Unix seconds: not handed over from then on
@@ -209,6 +210,9 @@ func (m Message) appendFields(b []byte, sep string) []byte {
 	if m.ToAbsent {
 		b = append(b, `,"to_absent":true`...)
 	}
+	if m.FromPerson {
+		b = append(b, `,"from_person":true`...)
+	}
 	for i, number := range m.numbers() {
 		if *number != 0 {
 			b = append(append(append(b, `,"`...), numberNames[i]...), `":`...)
@@ -284,6 +288,8 @@ func (m *Message) set(i int, name string, value json.RawMessage) (err error) {
 		json.Unmarshal(value, &m.Ephemeral)
 	case "to_absent":
 		json.Unmarshal(value, &m.ToAbsent)
+	case "from_person":
+		json.Unmarshal(value, &m.FromPerson)
 	default:
 		if i := slices.Index(numberNames[:], name); i >= 0 {
 			if number, err := strconv.ParseFloat(string(value), 64); err == nil {

@@ -37,6 +37,24 @@ func (m *Mailbox) Receive(ctx context.Context, has func(Message) bool, by ...str
 	return err
 }
 
+// Held gives the messages that live readers with these names have in their hands.
+func (m *Mailbox) Held(ctx context.Context, by ...string) (msgs []Message, err error) {
+	lk, err := m.lockToRead(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer lk.Release()
+	err = m.inLease(func(dir *atomicfile.Dir) error {
+		_, err := m.eachLeased(dir, nil, math.MaxInt64, func(msg Message, holder *mailFile) {
+			if holder != nil && !holder.done && slices.Contains(by, holder.by) {
+				msgs = append(msgs, msg)
+			}
+		})
+		return err
+	})
+	return msgs, err
+}
+
 // ArchiveLock is the path of the file whose closing tells that messages were archived.
 func (m *Mailbox) ArchiveLock() string {
 	return filepath.Join(m.root.Path(), archiveDir, m.archiveLockName())

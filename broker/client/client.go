@@ -62,6 +62,8 @@ type Profile struct {
 	// SharedProcess says that one process of the client serves many sessions, so the process does not tell which. The
 	// environment tells it only with SessionServer, or in a shell with ShellEnv.
 	SharedProcess bool
+	// Daemon is an argument of such a process that runs without a window, and can be asked for a turn.
+	Daemon string
 	// Plugin says that a plugin of ours runs in the client: its sessions have the environment of their own terminal.
 	Plugin bool
 	// Mod says that a mod of ours may run in the client. It carries no mail.

@@ -23,6 +23,7 @@ func codex() Profile {
 		ShellEnv:      true,
 		SessionMeta:   "threadId",
 		SharedProcess: true,
+		Daemon:        "app-server",
 		Open:          codexOpen,
 		Inherited:     []string{"CODEX_SESSION_ID"},
 		// Measured with 0.169.0: from 12,000 bytes on, the texts of an answer counted together, the middle is
@@ -68,14 +69,14 @@ func codexOpen(pid int) (open map[string]bool, known bool) {
 func codexGuide() Guide {
 	return Guide{
 		Client: "codex", Title: "Codex", Package: "@openai/codex", Tested: "0.169.0", Date: "2026-11-21",
-		Active:  "hooks announce it after a tool call and with a prompt, where their words count as a developer's; the result of a call of a tool of c2c brings it, or else the end of the turn",
+		Active:  "hooks announce it after a tool call and with a prompt, where their words count as a developer's; the result of a call of a tool of c2c brings it, or else its app-server, right behind the turn",
 		Idle:    "its app-server (`turn/start`); a session without one through `codex queue`, within ten seconds",
 		Last:    "a line typed into an empty prompt (`c2c start`, tmux, screen)",
 		Receipt: "the line stands in the thread's items",
 		SetUp: "An MCP server in `~/.codex/config.toml` and hooks in `~/.codex/hooks.json`, for all projects. At its next start Codex " +
 			"says \"Hooks need review\": choose \"Trust all and continue\". c2c's own tools run without being asked about, unless you say `--ask`.",
 		Quirks: []string{
-			"Mail at the end of a turn stands under the words \"Blocked by hook\". That is no error.",
+			"Mail at the end of a turn of `codex exec`, or of a session without the app-server, stands under the words \"Blocked by hook\". That is no error.",
 			"As a plugin instead: `codex plugin marketplace add <c2c's source>/install/marketplace`, then `codex plugin add c2c@c2c`; " +
 				"its hooks need the same review. Beside `c2c install` the plugin does nothing.",
 			"In its sandbox the shell can neither write mail nor use sockets: agents send with the MCP tool.",

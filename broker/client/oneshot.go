@@ -15,6 +15,14 @@ func OneShot(client string, pid int) bool {
 	return err == nil && p.isOneShot(strings.Split(string(cmdline), "\x00"))
 }
 
+// IsDaemon says whether a client's process is the one that its windows share, and that can be asked for a turn. Where
+// there is no /proc, it is false.
+func IsDaemon(client string, pid int) bool {
+	cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	p, _ := Find(client)
+	return err == nil && p.Daemon != "" && slices.Contains(strings.Split(string(cmdline), "\x00"), p.Daemon)
+}
+
 // isOneShot says whether a process with these arguments ends with its answer to one prompt.
 func (p Profile) isOneShot(argv []string) (is bool) {
 	for _, arg := range argv {

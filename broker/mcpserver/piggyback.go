@@ -39,10 +39,12 @@ func (c *toolCall) addMail(ctx context.Context, tool string, res *mcp.CallToolRe
 }
 
 // mailPreface stands before such mail.
-const mailPreface = inbox.Preface + " It waited for you and is handed over here, as poll_inbox would do it:\n"
+func mailPreface(msgs []inbox.Message) string {
+	return inbox.Preface(msgs) + " It waited for you and is handed over here, as poll_inbox would do it:\n"
+}
 
 func (c *toolCall) addLeased(ctx context.Context, sid string, box *inbox.Mailbox, res *mcp.CallToolResult) error {
-	room := c.room() - len(mailPreface)
+	room := c.room()
 	for _, content := range res.Content {
 		if text, ok := content.(mcp.TextContent); ok {
 			room -= len(text.Text)
@@ -52,7 +54,8 @@ func (c *toolCall) addLeased(ctx context.Context, sid string, box *inbox.Mailbox
 	if err != nil {
 		return err
 	}
-	page := page{room: room}
+	preface := mailPreface(l.Messages)
+	page := page{room: room - len(preface)}
 	for _, m := range l.Messages {
 		if one, err := toJSON(m); err != nil || !page.add(one) {
 			break
@@ -62,7 +65,7 @@ func (c *toolCall) addLeased(ctx context.Context, sid string, box *inbox.Mailbox
 		if err := c.settle(ctx, sid, byResult, l, page.count, part{}); err != nil {
 			return err
 		}
-		res.Content = append(res.Content, mcp.NewTextContent(mailPreface+page.text.String()+"]"))
+		res.Content = append(res.Content, mcp.NewTextContent(preface+page.text.String()+"]"))
 	} else if err := l.Release(); err != nil {
 		return err
 	}

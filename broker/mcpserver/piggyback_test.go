@@ -12,7 +12,7 @@ import (
 func mailIn(t *testing.T, texts []string) (msgs []piece) {
 	t.Helper()
 	for _, text := range texts[1:] {
-		if list, ok := strings.CutPrefix(text, mailPreface); ok {
+		if list, ok := strings.CutPrefix(text, mailPreface(nil)); ok {
 			msgs = append(msgs, pieces(t, list)...)
 		}
 	}

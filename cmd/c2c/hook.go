@@ -82,6 +82,11 @@ func (a *app) hook(ctx context.Context, name string) error {
 			fmt.Fprintf(a.stderr, "c2c: %v\n", err) // no reason to keep its mail back
 		}
 	}
+	if e.LeavesMail() {
+		if left, err := b.LeftToRinger(ctx, s); err != nil || left {
+			return err
+		}
+	}
 	state, _ := broker.StateDir(a.getenv)
 	if err := a.writePointer(e.Pointer(state), filepath.Join(b.Root(), s.ID)); err != nil {
 		fmt.Fprintf(a.stderr, "c2c: %v\n", err) // without it each hook asks us
@@ -146,6 +151,16 @@ func hookSession(ctx context.Context, b *broker.Broker, e *hooks.Event, c broker
 func (a *app) answerHook(ctx context.Context, b *broker.Broker, s broker.Session, e hooks.Event) error {
 	var out hooks.Answer
 	told := false
+	e.Now = time.Now()
+	if e.CarriesMail() {
+		box, err := b.Mailbox(s.ID)
+		if err == nil {
+			e.Carried, err = box.Held(ctx, wake.ByServer)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	h := broker.Reader{
 		By: broker.ByHook, Limit: int64(4 * e.Limit()), Often: e.Often(),
 		Render: func(msgs []inbox.Message, more bool) (shown, announced []int, err error) {

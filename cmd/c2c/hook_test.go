@@ -246,7 +246,7 @@ func TestAnAnswerOnStandardError(t *testing.T) {
 // Its events do not tell the session: the MCP server has bound it to a process above the hook.
 func TestAnEventWithoutASessionIsThatOfTheProcessAbove(t *testing.T) {
 	for _, tc := range []struct{ hook, above, says string }{
-		{"cursor", "cursor", `{"followup_message":"c2c: 1 messages from other agents wait for you: birch.`},
+		{"cursor", "cursor", `{"followup_message":"c2c: 1 message waits for you: birch.`},
 		{"cursor", "claude", ""}, // inside of another client
 		{"cursor", "", ""},       // before the first call of a tool
 		{"claude", "cursor", ""}, // Cursor runs Claude Code's hooks, too
@@ -310,7 +310,7 @@ func TestCursorIsToldWhereItsPersonWrites(t *testing.T) {
 			t.Errorf("%s in %q: %q, want %q", event, conversation, out, want)
 		}
 	}
-	const told = `{"additional_context":"c2c: 1 messages from other agents wait for you: birch.`
+	const told = `{"additional_context":"c2c: 1 message waits for you: birch.`
 	mustRun(t, root, "birch", "send", "coral", "precious")
 	says("postToolUse", "own", "") // nobody knows whose it is
 	says("postToolUse", "", "")

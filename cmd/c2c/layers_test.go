@@ -40,7 +40,7 @@ var layers = map[string]string{
 	"wake/plugin":      "inbox wake",
 	"wake/clients":     "wake wake/claude wake/codex wake/kimi wake/qwen",
 	"wake/daemon":      "inbox/atomicfile inbox/filelock wake/watch",
-	"wake/codex":       "broker/client broker/procstat inbox wake wake/socket github.com/coder/websocket golang.org/x/sys",
+	"wake/codex":       "broker/client broker/procstat hooks inbox wake wake/socket github.com/coder/websocket golang.org/x/sys",
 	"wake/kimi":        "broker/client hooks inbox/atomicfile wake wake/socket",
 	"wake/qwen":        "broker/client broker/procstat hooks inbox inbox/atomicfile wake wake/socket",
 	"wake/screen":      "inbox wake github.com/charmbracelet/x/ansi",

@@ -93,7 +93,7 @@ func deadLetter(c *call, f *cli.Flags) action {
 					why = ": " + d.Reason
 				}
 				c.printf("# session %s%s\n", d.SessionID, why)
-				fmt.Fprintln(c.stdout, d.Message.Envelope())
+				fmt.Fprintln(c.stdout, d.Message.EnvelopeAt(time.Now()))
 			}
 		})
 	}

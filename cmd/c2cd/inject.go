@@ -80,7 +80,7 @@ func (a *app) injectInto(ctx context.Context, b *broker.Broker, m inbox.Message)
 	if !ok {
 		return fmt.Errorf("another process is about to wake session %q: try again", s.Alias)
 	}
-	h := wake.History{Getenv: a.getenv, ID: s.ClientID(), Text: inbox.Preface + "\n" + m.Envelope(), Now: time.Now()}
+	h := wake.History{Getenv: a.getenv, ID: s.ClientID(), Text: inbox.Preface([]inbox.Message{m}) + "\n" + m.Envelope(), Now: time.Now()}
 	h.Config, _ = profile.Config(a.getenv)
 	path, err := c.Inject(h)
 	if err = errors.Join(err, release()); err != nil {

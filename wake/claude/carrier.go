@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"strings"
+	"unicode"
 
 	"c2c/hooks"
 	"c2c/inbox"
@@ -33,22 +34,39 @@ func (c *Carrier) Carry(ctx context.Context, msgs []inbox.Message) (had []string
 	}, c.Socket)
 }
 
-// likeBracket are the characters that the client (2.1.329) reads as "<". Behind
-// one, with only signs between, it looks for four tags of its own in any
-// spelling (cross-session-message, teammate-message, agent-message, cited), and
-// writes a backslash there. A text with none of them stays as it is.
-const likeBracket = "\u02c2\u1438\u16b2\u2039\u226a\u226e\u227a\u2280\u22d6\u22d8\u2329\u276c\u276e\u2770\u27e8\u27ea" +
-	"\u2991\u2993\u29fc\u2a79\u2aa1\u2aa6\u2af7\u3008\ufe3d\ufe3f\ufe64\uff1c\U0001d236"
+// mayAlter says whether the client may write something of a body anew. Behind what it reads as "<", with only signs
+// between, it (2.1.329) looks for four tags of its own in any spelling (cross-session-message, teammate-message,
+// agent-message, cited), and writes a backslash there.
+func mayAlter(body string) bool {
+	behind := false // a bracket, with only signs between
+	for i, r := range body {
+		switch {
+		case r == '<':
+			behind = true
+		case inbox.IsBracket(r):
+			return true
+		case behind && (unicode.IsLetter(r) || unicode.IsDigit(r)):
+			behind = false
+			name := inbox.Letters(body[i:], 12)
+			for _, tag := range []string{"crosssession", "teammatemess", "agentmessage", "cited"} {
+				if strings.HasPrefix(name, tag) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
 
 // pack takes messages in order. One that the client may alter is left to the hooks: it is not found in the prompt,
 // so that it would come twice.
 func pack(msgs []inbox.Message) (text string, names, ids []string) {
 	seen := map[string]bool{}
 	for _, m := range msgs {
-		part := m.Envelope()
-		if strings.ContainsAny(part, likeBracket) {
+		if mayAlter(m.Content) || strings.ContainsFunc(m.From+m.ID+m.InReplyTo+m.Kind+m.Tag, inbox.IsBracket) {
 			break
 		}
+		part := m.InlineEnvelope()
 		if text != "" {
 			text += "\n"
 		}

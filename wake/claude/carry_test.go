@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"c2c/inbox"
@@ -14,20 +15,32 @@ func carried(msgs ...inbox.Message) string {
 	return fmt.Sprint(ids)
 }
 
-// The client writes a backslash behind such a character, and the hook would not know the message again.
+// The client writes a backslash into such a text, and the hook would not know the message again.
 func TestAMessageThatTheClientWouldAlterIsNotCarried(t *testing.T) {
-	for _, r := range likeBracket {
-		for _, m := range []inbox.Message{
-			letter("m-1", "birch", "a "+string(r)+"/cross-session-message b"),
-			{From: "birch", To: "amber", Content: "word", ID: "m-1", Tag: string(r)},
-		} {
-			if got := carried(letter("m-0", "birch", "word"), m); got != "[m-0]" {
+	n := 0
+	for r := rune(0x80); r <= unicode.MaxRune; r++ {
+		if inbox.IsBracket(r) {
+			n++
+			if got := carried(letter("m-0", "birch", "word"), letter("m-1", "birch", "a "+string(r)+"b")); got != "[m-0]" {
 				t.Errorf("%U: carried %s", r, got)
 			}
 		}
 	}
-	if n := len([]rune(likeBracket)); n != 29 {
+	if n != 29 {
 		t.Errorf("%d characters, the client of 2.1.329 has 29", n)
+	}
+	for body, alters := range map[string]bool{
+		"</cross-session-message>": true, "< / Cross_Session Message": true, "x<<--teammate-message>": true, "<agent.message": true,
+		"\uff1cx": true, "<cited>": true, "a < b, cited": false, "cross-session-message": false, "<div> 3 < 4 </c2c>": false, "a <": false,
+	} {
+		if got := carried(letter("m-0", "birch", "word"), letter("m-1", "birch", body)); (got == "[m-0]") != alters {
+			t.Errorf("%q: carried %s", body, got)
+		}
+	}
+	m := letter("m-1", "birch", "word")
+	m.Tag = "\u2039"
+	if got := carried(m); got != "[]" {
+		t.Errorf("with a bracket in an attribute: carried %s", got)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -61,7 +62,7 @@ func letter(id, from, body string) inbox.Message {
 
 func TestTheLinesAreThoseThatWereMeasured(t *testing.T) {
 	s, lines := listener(t)
-	text, names, _ := pack([]inbox.Message{letter("m-1", "birch", "one </cross-session-message> \"two\""), letter("m-2", "coral", "three")})
+	text, names, _ := pack([]inbox.Message{letter("m-1", "birch", "one < \"two\" & </c2c>"), letter("m-2", "coral", "three")})
 	if err := s.write(t.Context(), strings.Join(names, ", "), text); err != nil {
 		t.Fatal(err)
 	}
@@ -84,13 +85,16 @@ func TestTheLinesAreThoseThatWereMeasured(t *testing.T) {
 	}
 }
 
+var frame = regexp.MustCompile(`(?i)<[^\pL\pN]*(cross\PL*session|teammate|agent\PL*message|cited)`)
+
 func FuzzNoMessageClosesItsFrame(f *testing.F) {
 	f.Add("birch", "</cross-session-message>", "m-1")
 	f.Add("a\"><x", "</c2c>", "m\n1")
 	f.Add("birch", "\uff1c/cross-session-message\uff1e", "m\u20391")
 	f.Fuzz(func(t *testing.T, from, body, id string) {
 		text, names, _ := pack([]inbox.Message{{From: from, To: "amber", Content: body, ID: id}})
-		if strings.Contains(text, "cross-session-message>") || strings.ContainsAny(text, likeBracket) || strings.ContainsAny(label(names), "\"<>\n") {
+		like := func(r rune) bool { return r != '<' && inbox.IsBracket(r) }
+		if frame.MatchString(text) || strings.ContainsFunc(text, like) || strings.ContainsAny(label(names), "\"<>\n") {
 			t.Errorf("%q from %q", text, names)
 		}
 	})

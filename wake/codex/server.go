@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"c2c/hooks"
 	"c2c/inbox"
 	"c2c/wake"
 )
@@ -122,14 +123,15 @@ func pack(msgs []inbox.Message) (text string, ids []string) {
 // line is what the person sees in the terminal and the model as the user's turn, so it holds nothing of
 // the messages but well-formed aliases.
 func line(msgs []inbox.Message, carried int) string {
-	from := ""
-	if names := wake.NoticeOf(msgs[:carried]).From; len(names) > 0 {
-		from = " (" + strings.Join(names, ", ") + ")"
+	names := wake.NoticeOf(msgs[:carried]).From
+	if len(names) == 0 {
+		names = []string{"another agent"}
 	}
-	text := fmt.Sprintf("c2c: %d messages from other agents%s, in the tool output above. They are not from your user.", carried, from)
-	if carried == 1 {
-		text = fmt.Sprintf("c2c: 1 message from another agent%s, in the tool output above. It is not from your user.", from)
+	text := hooks.CodexLine + strings.Join(names, ", ") + ", not from your user"
+	if carried > 1 {
+		text += fmt.Sprintf(" (%d messages)", carried)
 	}
+	text += "."
 	if left := len(msgs) - carried; left > 0 {
 		text += fmt.Sprintf(" %d more wait: poll mcp__c2c__poll_inbox.", left)
 	}

@@ -256,7 +256,7 @@ func offerOf(id string, msgs []inbox.Message) told {
 		text := m.Envelope()
 		sum := sha256.Sum256([]byte(text))
 		if i == 0 {
-			text = inbox.Preface + "\n" + text // the client shows it to its model as its user's words
+			text = inbox.Preface(msgs) + "\n" + text // the client shows it to its model as its user's words
 		}
 		offer.Mail = append(offer.Mail, mail{hex.EncodeToString(sum[:16]), m.Sender(), text})
 	}

@@ -28,7 +28,7 @@ var letters = &unicode.RangeTable{R16: []unicode.Range16{{'0', '9', 1}, {'A', 'Z
 func Mail(client string, m inbox.Message) string {
 	var b strings.Builder
 	b.WriteString(mailPreface)
-	text, word := m.Envelope(), layouts()[client].word
+	text, word := m.EscapedEnvelope(), layouts()[client].word
 	for i, r := range text {
 		closes := r == '/' && i > 0 && text[i-1] == '<' // of the envelope's last tag
 		command := word != "" && strings.EqualFold(text[i:min(i+len(word), len(text))], word)

@@ -36,10 +36,10 @@ func FuzzTypedMailIsOneLineWithoutCommands(f *testing.F) {
 				t.Fatalf("%s: %q", client, line)
 			}
 			if got, err := parsed(envelope); err == nil {
-				if want, err := parsed(m.Envelope()); err != nil || got != want {
+				if want, err := parsed(m.EscapedEnvelope()); err != nil || got != want {
 					t.Errorf("%q says %q, want %q, %v", line, got, want, err)
 				}
-			} else if _, werr := parsed(m.Envelope()); werr == nil { // XML has not all characters
+			} else if _, werr := parsed(m.EscapedEnvelope()); werr == nil { // XML has not all characters
 				t.Errorf("%q: %v", line, err)
 			}
 		}
@@ -58,7 +58,7 @@ func parsed(envelope string) (string, error) {
 
 func TestMailIsTypedAsItIsRead(t *testing.T) {
 	got := Mail("kimi", hostile("Grüße, 世界!\nsee @main.go"))
-	want := mailPreface + `<c2c event="message" from="birch" alias="birch" to="amber" id="m-1" ts="1970-01-01T00:00:05Z" reply_via="c2c_send">` +
+	want := mailPreface + `<c2c event="message" from="birch" id="m-1">` +
 		`&#10;Grüße, 世界&#33;&#10;see &#64;main.go&#10;</c2c>`
 	if got != want {
 		t.Errorf("%q\nwant %q", got, want)

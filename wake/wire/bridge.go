@@ -118,7 +118,7 @@ func (b *Bridge) Carry(ctx context.Context, msgs []inbox.Message) (had []string,
 // text is what the agent shows to its model as its user's words. It begins with no slash, which would be a command.
 func text(msgs []inbox.Message) string {
 	var out strings.Builder
-	out.WriteString(inbox.Preface)
+	out.WriteString(inbox.Preface(msgs))
 	for _, m := range msgs {
 		out.WriteString("\n" + m.Envelope())
 	}

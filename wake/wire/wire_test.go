@@ -144,7 +144,7 @@ func TestMailIsAPromptAndTheModelsAnswerTheReceipt(t *testing.T) {
 			t.Errorf("%s came not once in:\n%s", id, got)
 		}
 	}
-	if strings.Contains(got, `"user_input":"/`) || !strings.Contains(got, inbox.Preface) {
+	if strings.Contains(got, `"user_input":"/`) || !strings.Contains(got, inbox.PrefaceStart) {
 		t.Errorf("a peer's words are a command, or have no preface:\n%s", got)
 	}
 	if s := p.state(); s.Agent == Failed || s.Protocol != "1.10" {
@@ -189,7 +189,7 @@ func wantSteered(t *testing.T, version string) {
 	if err := <-answered; err != nil {
 		t.Fatal(err)
 	}
-	steer := `{"id":"3","jsonrpc":"2.0","method":"steer","params":{"user_input":"Mail from `
+	steer := `{"id":"3","jsonrpc":"2.0","method":"steer","params":{"user_input":"Mail carried by `
 	if got := p.got(); strings.Count(got, `"prompt"`) != 1 || strings.Count(got, "m-2") != 2 || !strings.Contains(got, steer) || p.state().Protocol != version {
 		t.Errorf("the agent of %s got:\n%s", p.state().Protocol, got)
 	}
