@@ -38,17 +38,19 @@ var (
 
 // Config says where the root is and whose clock and log to use.
 type Config struct {
-	Root string
-	Now  func() time.Time // nil is time.Now
-	Log  *slog.Logger     // nil discards
+	Root  string
+	Now   func() time.Time // nil is time.Now
+	Log   *slog.Logger     // nil discards
+	Storm StormLimits
 }
 
 // Broker is an open root.
 type Broker struct {
-	root *atomicfile.Dir
-	now  func() time.Time
-	log  *slog.Logger
-	mail inbox.Config
+	root  *atomicfile.Dir
+	now   func() time.Time
+	log   *slog.Logger
+	mail  inbox.Config
+	storm StormLimits
 
 	proc processes
 }
@@ -59,7 +61,7 @@ func Open(cfg Config) (*Broker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open root: %w", err)
 	}
-	b := &Broker{root: root, now: cfg.Now, log: cfg.Log, proc: new(system)}
+	b := &Broker{root: root, now: cfg.Now, log: cfg.Log, storm: cfg.Storm.withDefaults(), proc: new(system)}
 	if b.now == nil {
 		b.now = time.Now
 	}
@@ -95,6 +97,7 @@ func (b *Broker) Watchable(lock string) (path string, err error) {
 func (b *Broker) Mailbox(sid string) (*inbox.Mailbox, error) {
 	cfg := b.mail
 	cfg.Awaited = func(m inbox.Message) bool { return b.awaits(sid, m) }
+	cfg.Held = func(m inbox.Message) bool { return b.held(sid, m) }
 	return inbox.Open(b.root, sid, cfg)
 }
 

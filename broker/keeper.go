@@ -169,7 +169,13 @@ func (k *Keeper) settle(ctx context.Context, rows []row, s Session, box *inbox.M
 		if opens := inbox.FromSeconds(m.NotBefore); m.NotBefore != 0 && opens.After(now) {
 			kept.next, kept.opens = earlier(kept.next, opens), earlier(kept.opens, opens)
 		}
-		if !wantsNotice(m) {
+		held := m.Held != "" && k.b.held(s.ID, m)
+		if held && !k.told["storm "+m.ID] { // who held it may have been killed before it told anybody
+			err := k.b.tellStorm(ctx, s.ID, m)
+			k.told["storm "+m.ID] = err == nil
+			errs = append(errs, err)
+		}
+		if held || !wantsNotice(m) {
 			continue
 		}
 		if count[fold(m.From)]++; count[fold(m.From)] > maxTold {

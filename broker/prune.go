@@ -36,11 +36,12 @@ func (b *Broker) Prune(ctx context.Context, older time.Duration, pointers string
 // pruning is one Prune.
 type pruning struct {
 	Pruned
-	b      *Broker
-	before time.Time
-	dry    bool
-	facts  *atomicfile.Dir // nil: no session has facts
-	gone   map[string]bool // the sessions whose files are removed
+	b       *Broker
+	before  time.Time
+	dry     bool
+	facts   *atomicfile.Dir // nil: no session has facts
+	ledgers *atomicfile.Dir // nil: no session has a ledger
+	gone    map[string]bool // the sessions whose files are removed
 }
 
 func (p *pruning) pruneSessions(ctx context.Context, pointers string) error {
@@ -58,6 +59,13 @@ func (p *pruning) pruneSessions(ctx context.Context, pointers string) error {
 		err = inbox.AddSessions(sids, facts, ".json", ".lock")
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	ledgers, err := p.b.root.Sub(ledgerDir, false)
+	if err == nil {
+		defer ledgers.Close()
+		p.ledgers = ledgers
+	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	var errs []error // a broken mailbox stops no other
@@ -98,7 +106,8 @@ func (p *pruning) pruneSession(ctx context.Context, sid string) error {
 		used, err := box.Changed()
 		if err == nil && lastFacts(p.facts, sid, used).Before(p.before) {
 			files, p.gone[sid], err = box.Discard(p.dry, inbox.Entry{Dir: b.root, Name: ringLock(sid)}, inbox.Entry{Dir: b.root, Name: serverLock(sid)},
-				inbox.Entry{Dir: p.facts, Name: sid + ".json"}, inbox.Entry{Dir: p.facts, Name: sid + ".lock"})
+				inbox.Entry{Dir: p.facts, Name: sid + ".json"}, inbox.Entry{Dir: p.facts, Name: sid + ".lock"},
+				inbox.Entry{Dir: p.ledgers, Name: ledgerName(sid)}, inbox.Entry{Dir: p.ledgers, Name: olderName(sid)}, inbox.Entry{Dir: p.ledgers, Name: sid + ".lock"})
 		}
 		return err
 	})

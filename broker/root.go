@@ -34,7 +34,7 @@ func OpenHere(getenv func(string) string, cwd string, cfg Config) (*Broker, erro
 	if err != nil {
 		return nil, err
 	}
-	cfg.Root = p.path
+	cfg.Root, cfg.Storm = p.path, StormLimitsOf(getenv)
 	return Open(cfg)
 }
 

@@ -1,7 +1,9 @@
 package broker
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,6 +23,7 @@ type Receipt struct {
 	Now       Now     `json:"recipient_now"`       // what it does
 	Duplicate bool    `json:"duplicate,omitempty"` // the mailbox had this message before
 	Note      string  `json:"note,omitempty"`      // what keeps the receiver from reading it at once, in words
+	Held      bool    `json:"held,omitempty"`      // it is not handed over until a person lets the two go on
 	InReplyTo string  `json:"in_reply_to,omitempty"`
 }
 
@@ -119,6 +122,13 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, m inbox.Mess
 	if m.ID != "" {
 		m.FromSession = from.ID
 	}
+	v, err := b.judge(from, to, &m)
+	if errors.Is(err, ErrStorm) {
+		return Receipt{}, err
+	}
+	if err != nil { // mail is stored all the same
+		b.log.Warn("a message is not counted", "to", to.sid(), "err", err)
+	}
 	stored, err := box.Deliver(ctx, m)
 	if err != nil {
 		return Receipt{}, fmt.Errorf("send to %q: %w", to.alias(), err)
@@ -128,6 +138,10 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, m inbox.Mess
 	r.Note = receiver.note(r.Now, b.now())
 	r.ID, r.TS, r.Duplicate = message.ID, message.TS, stored.Already[0]
 	b.record(ctx, logSent, Note{"from_alias", r.From}, Note{"to_alias", r.To}, Note{"message_id", r.ID})
+	if !r.Duplicate {
+		r.Held, r.Note = m.Held != "", cmp.Or(v.note, r.Note)
+		b.count(ctx, v, message)
+	}
 	b.forward(ctx, to.sid(), to.alias())
 	return r, nil
 }

@@ -116,6 +116,7 @@ func (b *Broker) owed(ctx context.Context, m inbox.Message, st MessageStatus) Me
 	if now := inbox.Seconds(b.now()); m.NotBefore > now && st.State != Read {
 		st.NotBefore = inbox.FromSeconds(m.NotBefore).UTC()
 	}
+	st.Held = m.Held != "" && st.State == Queued && b.held(st.SessionID, m)
 	rows, err := b.rows(ctx)
 	if err == nil && m.From != SystemAlias {
 		st.Told, err = b.told(ctx, rows, m)

@@ -39,6 +39,7 @@ func commands() []command {
 		{"whoami", 0, whoami},
 		{"register", 0, register},
 		{"dnd", 0, dnd},
+		{"resume", 0, resume},
 		{"sweep", 0, sweep},
 		{"prune", 0, prune},
 		{"dead-letter", 0, deadLetter},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/cmd/cli"
 )
 
 // keep acts on what is due in the root, if no server does. A command that answers something else fails for no reason
@@ -28,10 +29,34 @@ func (c *call) printOwed(s broker.MessageStatus) {
 	if !s.NotBefore.IsZero() {
 		c.printf("  it is not handed over before %s\n", clock(s.NotBefore))
 	}
+	if s.Held {
+		c.printf("  it is held: the two have answered each other too often; c2c resume %s %s lets them go on\n", s.From, s.To)
+	}
 	if s.Reason != "" {
 		c.printf("  %s\n", s.Reason)
 	}
 	for _, t := range s.Told {
 		c.printf("  %s was told at %s: %s\n", s.From, clock(t.At), t.Reason)
+	}
+}
+
+// resume lets two agents go on that c2c has stopped. That is a person's word: a model that is told to go on and on would
+// type it, too.
+func resume(c *call, _ *cli.Flags) action {
+	return func(ctx context.Context) error {
+		if len(c.words) != 2 {
+			return fmt.Errorf("%w: which two sessions?", errUsage)
+		}
+		s, err := c.b.Resolve(ctx, c.caller(""))
+		if err == nil && s.State != broker.Person {
+			return fmt.Errorf("only a person lets agents go on, and this is the shell of %s: ask your user to type it in a terminal of theirs", s.Alias)
+		}
+		held, err := c.b.Resume(ctx, c.words[0], c.words[1])
+		if err != nil {
+			return err
+		}
+		return c.show(map[string]any{"aliases": c.words, "held": held}, func() {
+			c.printf("%s and %s go on; messages that were held: %d\n", c.words[0], c.words[1], held)
+		})
 	}
 }

@@ -122,6 +122,8 @@ var settings = [][2]string{
 	{"C2C_MCP_BROKER_ROOT", "the repository decides"},
 	{"C2C_MCP_SESSION_ID", "the client says which session calls"},
 	{"C2C_MCP_AUTO_REGISTER_ALIAS", "a new session gets an alias made up"},
+	{broker.StormAnswersVariable, "two agents answer each other 120 times an hour at most"},
+	{broker.StormHopsVariable, "50 answers in a row at most"},
 	{"C2C_MCP_CLIENT_TYPE", "the MCP client says what it is"},
 	{channelVariable, "no channel: the client is woken in another way"},
 	{"XDG_STATE_HOME", "~/.c2c for mail, ~/.local/state/c2c for undo records"},

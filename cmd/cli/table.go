@@ -131,6 +131,10 @@ then: SECURITY.md tells what is done about that.
 	{Name: "dnd", Everyday: true, Args: "[on | off]", First: "on off", Short: "do not disturb: mail waits and wakes nobody",
 		Long:    "The next turn of the session shows the mail.\n",
 		Options: []Option{asSession, asJSON}, Examples: []string{"c2c dnd on"}},
+	{Name: "resume", Args: "<alias> <alias>", First: "alias", Short: "let two agents go on that c2c has stopped",
+		Long: "Two agents that answer each other too often without a person are slowed, and\n" +
+			"then their mail is held. This hands it over. Only a person can say it.\n",
+		Options: []Option{asJSON}, Examples: []string{"c2c resume amber birch"}},
 }
 
 var keeping = []Verb{

@@ -1,0 +1,261 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"c2c/inbox"
+)
+
+// ErrStorm: two agents have answered each other too often, and no more of their mail is stored until a person lets them
+// go on.
+var ErrStorm = errors.New("too many answers")
+
+const (
+	// The limits when nobody has set others. A model's turn takes ten seconds and more, so two that only answer each other
+	// pass a hundred in half an hour; two that work in between write some ten messages an hour.
+	stormAnswers = 120
+	stormHops    = 50
+	// stormTime is the time for which answers are counted.
+	stormTime = time.Hour
+	// stormPause ends a row of answers: somebody has worked, or thought, in between.
+	stormPause = 15 * time.Minute
+	// maxSlow is the longest time that a message is kept back to slow a conversation.
+	maxSlow = time.Minute
+	// maxHeld is how many messages of one side are held; further ones are refused.
+	maxHeld = 3
+)
+
+// StormLimits bound how two agents may answer each other without a person. From half of a limit on they are slowed.
+type StormLimits struct {
+	Answers int // within an hour; 0: 120; negative: no limit
+	Hops    int // in a row, each to the one before and within 15 min; 0: 50; negative: no limit
+}
+
+// Variables that set them; 0 is no limit.
+const (
+	StormAnswersVariable = "C2C_STORM_ANSWERS"
+	StormHopsVariable    = "C2C_STORM_HOPS"
+)
+
+// StormLimitsOf reads the limits from the environment. What is no number counts as not set.
+func StormLimitsOf(getenv func(string) string) StormLimits {
+	limit := func(name string) int {
+		n, err := strconv.Atoi(strings.TrimSpace(getenv(name)))
+		if err == nil && n <= 0 {
+			return -1
+		}
+		return n
+	}
+	return StormLimits{limit(StormAnswersVariable), limit(StormHopsVariable)}
+}
+
+func (l StormLimits) withDefaults() StormLimits {
+	if l.Answers == 0 {
+		l.Answers = stormAnswers
+	}
+	if l.Hops == 0 {
+		l.Hops = stormHops
+	}
+	return l
+}
+
+// over says by how much a count is over half of a limit, and whether it is over the limit.
+func over(count, limit int) (half int, all bool) {
+	if limit < 0 {
+		return 0, false
+	}
+	return count - limit/2, count > limit
+}
+
+// verdict is what becomes of a message that an agent sends to another.
+type verdict struct {
+	entry entry
+	to    string
+	long  []entry // the receiver's ledger, if it is time for a new file
+	note  string  // for its sender
+}
+
+// judge decides whether a message is slowed, held or refused, and marks it. A person's messages are not counted.
+func (b *Broker) judge(from Session, to row, m *inbox.Message) (v verdict, err error) {
+	m.Held, m.NotBefore = "", 0
+	sid := to.sid()
+	if isPersonID(from.ID) || isPersonID(sid) || !inbox.ValidName(from.ID) || !inbox.ValidName(sid) {
+		return v, nil
+	}
+	mine, _, err := b.ledger(from.ID)
+	if err != nil {
+		return v, err
+	}
+	theirs, size, err := b.ledger(sid)
+	if err != nil {
+		return v, err
+	}
+	now := b.now()
+	x := exchanged(from.ID, sid, mine, theirs)
+	hops := hopsOf(mine, m.InReplyTo, now.Add(-stormPause))
+	v = verdict{entry: entry{now.UnixMilli(), sentMark, hops, from.ID, ""}, to: sid}
+	if size >= ledgerMax {
+		v.long = theirs
+	}
+	answers := x.answers(now.Add(-stormTime), from.ID)
+	halfAnswers, allAnswers := over(answers, b.storm.Answers)
+	halfHops, allHops := over(hops, b.storm.Hops)
+	switch held := x.held(); {
+	case len(held) > 0 || allAnswers || allHops:
+		return v, b.hold(from, to, m, &v, held)
+	case halfAnswers > 0 || halfHops > 0:
+		slow := min(time.Duration(max(halfAnswers, halfHops))*time.Second, maxSlow)
+		m.NotBefore = inbox.Seconds(now.Add(slow))
+		v.note = fmt.Sprintf("you and %s have answered each other %d times without a person: it is handed over in %s", to.alias(), max(answers, hops), span(slow))
+	}
+	return v, nil
+}
+
+// hold holds a message, or refuses it when as many of this sender are held. The ledger is written before the message: a
+// message that is marked and not in the ledger would be handed over.
+func (b *Broker) hold(from Session, to row, m *inbox.Message, v *verdict, held []entry) error {
+	n := 0
+	for _, e := range held {
+		if e.from == from.ID {
+			n++
+		}
+	}
+	why := fmt.Sprintf("you and %s have answered each other too often without a person", to.alias())
+	then := fmt.Sprintf("Tell your user: c2c resume %s %s lets you go on", from.Alias, to.alias())
+	if n >= maxHeld {
+		return fmt.Errorf("%w: %s, and %d messages are held already, so this one was not stored. %s", ErrStorm, why, n, then)
+	}
+	m.Held = from.ID
+	v.entry.mark, v.entry.id = heldMark, "-"
+	v.note = fmt.Sprintf("it is stored and held: %s. %s", why, then)
+	return b.enter(v.to, v.entry)
+}
+
+// count puts a message that was stored into the ledger, or tells the people when it is held. Errors are only logged:
+// the message is stored.
+func (b *Broker) count(ctx context.Context, v verdict, m inbox.Message) {
+	if v.to == "" {
+		return
+	}
+	var err error
+	if v.entry.mark == heldMark {
+		err = b.tellStorm(ctx, v.to, m)
+	} else {
+		v.entry.id = m.ID
+		err = b.enter(v.to, v.entry)
+	}
+	if v.long != nil {
+		err = errors.Join(err, b.turnLedger(v.to, v.long))
+	}
+	if err != nil {
+		b.log.Warn("a message is not counted", "message_id", m.ID, "err", err)
+	}
+}
+
+// held says whether a message in the mailbox of a session, that was held when it was sent, is still held. A message in
+// another mailbox is not: that session has taken over, which is a person's word.
+func (b *Broker) held(sid string, m inbox.Message) bool {
+	received, _, err := b.ledger(sid)
+	if err != nil {
+		return true // it is not lost, and c2c resume says why
+	}
+	for _, e := range received {
+		switch {
+		case e.from != m.Held:
+		case e.mark == resumeMark && e.at >= int64(m.TS*1000):
+			return false
+		}
+	}
+	for _, e := range received {
+		if e.mark == heldMark && e.from == m.Held {
+			return true
+		}
+	}
+	return false
+}
+
+// tellStorm tells both agents and their people, once for each time that a pair is stopped.
+func (b *Broker) tellStorm(ctx context.Context, to string, m inbox.Message) error {
+	rows, err := b.rows(ctx)
+	if err != nil {
+		return err
+	}
+	i, j := findSID(rows, m.Held), findSID(rows, to)
+	if i < 0 || j < 0 {
+		return nil
+	}
+	mine, _, err := b.ledger(m.Held)
+	if err != nil {
+		return err
+	}
+	theirs, _, err := b.ledger(to)
+	if err != nil {
+		return err
+	}
+	one, two := min(m.Held, to), max(m.Held, to)
+	since := strconv.FormatInt(exchanged(m.Held, to, mine, theirs).resumed, 10)
+	a, c := rows[i].alias(), rows[j].alias()
+	person := personPrefix + strconv.Itoa(os.Getuid())
+	text := func(subject string) string {
+		return fmt.Sprintf("%s have answered each other too often without a person, so c2c holds their mail. c2c resume %s %s hands it over and lets them go on.", subject, a, c)
+	}
+	var errs []error
+	for _, n := range []struct{ sid, alias, text string }{
+		{rows[i].sid(), a, text("You and " + c)}, {rows[j].sid(), c, text("You and " + a)}, {person, person, text(a + " and " + c)},
+	} {
+		id := noticeID("storm", one, two, since, n.sid)
+		errs = append(errs, b.notify(ctx, n.sid, inbox.Message{To: n.alias, ID: id, Content: n.text}, "storm"))
+	}
+	return errors.Join(errs...)
+}
+
+// Resume lets two sessions go on that were stopped, or slowed. held says how many messages are handed over now.
+func (b *Broker) Resume(ctx context.Context, one, two string) (held int, err error) {
+	rows, err := b.rows(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var sids [2]string
+	for i, alias := range []string{one, two} {
+		r := b.receiver(rows, alias)
+		if r == nil {
+			return 0, &UnknownAliasError{Alias: alias, Closest: closest(rows, alias)}
+		}
+		sids[i] = r.sid()
+	}
+	if sids[0] == sids[1] {
+		return 0, fmt.Errorf("%q and %q are one session", one, two)
+	}
+	mine, _, err := b.ledger(sids[0])
+	if err != nil {
+		return 0, err
+	}
+	theirs, _, err := b.ledger(sids[1])
+	if err != nil {
+		return 0, err
+	}
+	held = len(exchanged(sids[0], sids[1], mine, theirs).held())
+	at := b.now().UnixMilli()
+	for i, sid := range sids {
+		if err := b.enter(sid, entry{at, resumeMark, 0, sids[1-i], "-"}); err != nil {
+			return 0, err
+		}
+	}
+	b.record(ctx, "resume", Note{"session_id", sids[0]}, Note{"with", sids[1]})
+	for _, sid := range sids {
+		box, err := b.Mailbox(sid)
+		if err == nil {
+			err = box.Stir(ctx)
+		}
+		if err != nil {
+			return held, err
+		}
+	}
+	return held, nil
+}

@@ -1,0 +1,273 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"c2c/inbox"
+)
+
+// stormy is amber and birch in a root with narrow limits.
+func stormy(t *testing.T, l StormLimits) (w *world, amber, birch Session) {
+	w, amber, birch = pair(t)
+	w.storm = l.withDefaults()
+	return w, amber, birch
+}
+
+// reply sends, and lets the receiver read what it may; it gives the receipt and what was read.
+func (w *world) reply(from Session, to Session, m inbox.Message) Receipt {
+	w.t.Helper()
+	m.To, m.Content = to.Alias, "x"
+	r, err := w.Send(w.t.Context(), from, m)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.pass(time.Millisecond)
+	return r
+}
+
+func (w *world) person() string { return fmt.Sprintf("person-%d", os.Getuid()) }
+
+// Two that answer each other are slowed from half of the limit on, then stopped. Each person is told once, and one word
+// lets them go on, with what was held.
+func TestAStormIsSlowedThenStoppedUntilAPersonLetsItGoOn(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := stormy(t, StormLimits{Answers: 6})
+	sides := [2]Session{amber, birch}
+	for i := range 6 {
+		r := w.reply(sides[i%2], sides[1-i%2], inbox.Message{})
+		if slow := i >= 3; r.Held || slow != (r.Note != "") {
+			t.Errorf("message %d: %+v", i+1, r)
+		}
+		w.read(sides[1-i%2].ID)
+	}
+	waiting, err := w.box(birch.ID).PeekAll(t.Context())
+	if err != nil || len(waiting) != 1 || waiting[0].NotBefore == 0 {
+		t.Errorf("slowed and not read yet: %v, %v", waiting, err)
+	}
+	if wait := w.look(w.Keeper()); wait <= 0 || wait > 2*time.Second {
+		t.Errorf("it is handed over in %v", wait)
+	}
+	w.pass(3 * time.Second)
+	w.read(amber.ID)
+	w.read(birch.ID)
+	r := w.reply(amber, birch, inbox.Message{})
+	if !r.Held || !strings.Contains(r.Note, "c2c resume amber birch") {
+		t.Errorf("receipt %+v", r)
+	}
+	if st, err := w.Status(t.Context(), r.ID); err != nil || st.State != Queued || !st.Held {
+		t.Errorf("status %+v, %v", st, err)
+	}
+	if again := w.reply(birch, amber, inbox.Message{}); !again.Held {
+		t.Errorf("the other side's %+v", again)
+	}
+	for sid, want := range map[string]string{amber.ID: "You and birch", birch.ID: "You and amber", w.person(): "amber and birch"} {
+		w.wantNotices(sid, want+" have answered each other too often")
+	}
+	w.pass(24 * time.Hour)
+	w.look(w.Keeper())
+	w.read(birch.ID)
+	w.read(amber.ID)
+	if left, err := w.box(birch.ID).PeekAll(t.Context()); err != nil || len(left) != 1 {
+		t.Errorf("held for a day: %v, %v", left, err)
+	}
+	if held, err := w.Resume(t.Context(), "Birch", "amber"); err != nil || held != 2 {
+		t.Errorf("resumed %d, %v", held, err)
+	}
+	w.wantMail(birch.ID, "x")
+	w.wantMail(amber.ID, "x")
+	w.pass(time.Millisecond)
+	if r := w.reply(birch, amber, inbox.Message{}); r.Note != "" {
+		t.Errorf("the first one behind: %+v", r)
+	}
+	if texts := w.notices(w.person()); len(texts) != 1 {
+		t.Errorf("the person was told %q", texts)
+	}
+}
+
+// Of a side that goes on all the same a few messages are held, and the others refused.
+func TestNoMoreThanAFewAreHeld(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := stormy(t, StormLimits{Answers: 1})
+	w.reply(birch, amber, inbox.Message{})
+	for range maxHeld {
+		w.reply(amber, birch, inbox.Message{})
+	}
+	_, err := w.Send(t.Context(), amber, inbox.Message{To: "birch", Content: "x"})
+	if !errors.Is(err, ErrStorm) || !strings.Contains(err.Error(), "c2c resume amber birch") {
+		t.Errorf("error %v", err)
+	}
+	if all, err := w.box(birch.ID).PeekAll(t.Context()); err != nil || len(all) != maxHeld+1 { // and the notice
+		t.Errorf("%v, %v", all, err)
+	}
+}
+
+func TestHonestWorkIsNoStorm(t *testing.T) {
+	t.Parallel()
+	for name, work := range map[string]func(w *world, amber, birch Session) []Receipt{
+		"many messages that nobody answers": func(w *world, amber, birch Session) (all []Receipt) {
+			for range 200 {
+				all = append(all, w.reply(amber, birch, inbox.Message{Deferrable: true}))
+			}
+			return all
+		},
+		"an answer a minute for hours": func(w *world, amber, birch Session) (all []Receipt) {
+			for range 4 * 60 / 2 {
+				all = append(all, w.reply(amber, birch, inbox.Message{}))
+				w.pass(time.Minute)
+				all = append(all, w.reply(birch, amber, inbox.Message{}))
+				w.pass(time.Minute + time.Second)
+				w.read(amber.ID)
+				w.read(birch.ID)
+			}
+			return all
+		},
+		"a long thread with work in between": func(w *world, amber, birch Session) (all []Receipt) {
+			m := inbox.Message{}
+			for range 100 {
+				m.InReplyTo = w.reply(amber, birch, m).ID
+				w.pass(16 * time.Minute)
+				r := w.reply(birch, amber, m)
+				m.InReplyTo, all = r.ID, append(all, r)
+				w.pass(time.Minute)
+				w.read(amber.ID)
+				w.read(birch.ID)
+			}
+			return all
+		},
+		"a person": func(w *world, amber, _ Session) (all []Receipt) {
+			me := w.attach(Caller{User: &User{UID: 77, Login: "dana", Terminal: true}})
+			for range 150 {
+				all = append(all, w.reply(me, amber, inbox.Message{}), w.reply(amber, me, inbox.Message{}))
+			}
+			return all
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, amber, birch := stormy(t, StormLimits{})
+			for _, r := range work(w, amber, birch) {
+				if r.Held || strings.Contains(r.Note, "without a person") {
+					t.Fatalf("receipt %+v", r)
+				}
+			}
+		})
+	}
+}
+
+// Three that answer in a ring never answer each other: the hops of the messages tell.
+func TestARingOfThreeIsStopped(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := stormy(t, StormLimits{Hops: 8})
+	coral := w.register("coral", Caller{Client: "gem", ClientID: "c", PID: 30})
+	ring := [3]Session{amber, birch, coral}
+	id := ""
+	for i := range 9 {
+		r := w.reply(ring[i%3], ring[(i+1)%3], inbox.Message{InReplyTo: id})
+		id = r.ID
+		if held := i == 8; r.Held != held || (i >= 4) != (r.Note != "") {
+			t.Errorf("message %d: %+v", i+1, r)
+		}
+	}
+}
+
+func TestLimitsThatAreSwitchedOffHoldNobody(t *testing.T) {
+	t.Parallel()
+	off := StormLimitsOf(func(name string) string {
+		return map[string]string{StormAnswersVariable: "0", StormHopsVariable: " 0"}[name]
+	})
+	w, amber, birch := stormy(t, off)
+	id := ""
+	for range 200 {
+		id = w.reply(amber, birch, inbox.Message{InReplyTo: id, Deferrable: true}).ID
+		r := w.reply(birch, amber, inbox.Message{InReplyTo: id, Deferrable: true})
+		if id = r.ID; r.Note != "" {
+			t.Fatalf("receipt %+v", r)
+		}
+	}
+	if l := StormLimitsOf(func(string) string { return "many" }).withDefaults(); l != (StormLimits{stormAnswers, stormHops}) {
+		t.Errorf("limits of what is no number: %+v", l)
+	}
+}
+
+// A sender that is killed behind the ledger, or behind the message, holds nothing for ever and keeps nobody in the dark.
+func TestASenderThatIsKilledWhileItHoldsAMessageLeavesNothingHalf(t *testing.T) {
+	t.Parallel()
+	for name, kill := range map[string]func(w *world, from Session, to row) error{
+		"behind the ledger": func(w *world, from Session, to row) error {
+			_, err := w.judge(from, to, &inbox.Message{To: "birch", Content: "x"})
+			return err
+		},
+		"behind the message": func(w *world, from Session, to row) error {
+			m := inbox.Message{From: "amber", To: "birch", Content: "x"}
+			if _, err := w.judge(from, to, &m); err != nil {
+				return err
+			}
+			_, err := w.box(to.sid()).Deliver(w.t.Context(), m)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, amber, birch := stormy(t, StormLimits{Answers: 1})
+			w.reply(birch, amber, inbox.Message{})
+			rows, err := w.rows(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := kill(w, amber, rows[findSID(rows, birch.ID)]); err != nil {
+				t.Fatal(err)
+			}
+			w.look(w.Keeper())
+			if name == "behind the message" {
+				w.wantNotices(birch.ID, "You and amber")
+				w.wantMail(birch.ID, w.notices(birch.ID)...) // and nothing else
+			}
+			w.pass(time.Second)
+			if r := w.reply(amber, birch, inbox.Message{}); !r.Held {
+				t.Errorf("receipt %+v", r)
+			}
+			w.wantNotices(w.person(), "amber and birch")
+			if _, err := w.Resume(t.Context(), "amber", "birch"); err != nil {
+				t.Fatal(err)
+			}
+			if left, err := w.box(birch.ID).Peek(t.Context()); err != nil || len(left) < 2 {
+				t.Errorf("handed over are %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// A ledger does not grow, whoever writes to the session, and what is held stays held.
+func TestALedgerIsTurnedAndForgetsNoHold(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := stormy(t, StormLimits{Answers: 1})
+	w.reply(birch, amber, inbox.Message{})
+	w.reply(amber, birch, inbox.Message{})
+	coral := w.register("coral", Caller{Client: "gem", ClientID: "c", PID: 30})
+	for range 3 {
+		for range ledgerMax / 60 {
+			if err := w.enter(birch.ID, entry{w.clock.UnixMilli(), sentMark, 1, coral.ID, "message"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.reply(coral, birch, inbox.Message{})
+	}
+	for _, name := range []string{ledgerName(birch.ID), olderName(birch.ID)} {
+		info, err := os.Stat(filepath.Join(w.Root(), ledgerDir, name))
+		if err != nil || info.Size() > 2*ledgerMax {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+	if !w.held(birch.ID, inbox.Message{Held: amber.ID, TS: inbox.Seconds(w.clock)}) {
+		t.Error("what was held is free")
+	}
+	if r := w.reply(birch, amber, inbox.Message{}); !r.Held {
+		t.Errorf("receipt %+v", r)
+	}
+}

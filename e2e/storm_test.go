@@ -1,0 +1,87 @@
+package e2e
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"c2c/e2e/lab"
+)
+
+var ball = regexp.MustCompile(`ball-\d+-of-(\w+)`)
+
+// player is a model that answers each message with another one, for ever.
+func player(c lab.Client, alias, peer string) func(*lab.Request) (lab.Reply, bool) {
+	return func(r *lab.Request) (lab.Reply, bool) {
+		if !called(r, "register") {
+			return register(c, alias), true
+		}
+		had, sent := map[string]bool{}, 0
+		for _, item := range r.Items {
+			switch {
+			case item.Role == "assistant" && strings.HasSuffix(item.Name, "send"):
+				sent++
+			case item.Role != "assistant":
+				for _, m := range ball.FindAllStringSubmatch(item.Text, -1) {
+					if m[1] == peer {
+						had[m[0]] = true
+					}
+				}
+			}
+		}
+		if len(r.Find("serve the ball")) > 0 {
+			had["the first"] = true
+		}
+		if len(had) <= sent {
+			return lab.Say(fmt.Sprintf("Said %d.", sent)), true
+		}
+		return lab.CallMCP(c, "c2c", "send", map[string]any{"to_alias": peer, "content": fmt.Sprintf("ball-%d-of-%s", sent+1, alias)}), true
+	}
+}
+
+// The models of two clients always answer each other. c2c slows and stops them, tells the people at both, and lets them
+// go on at a person's word.
+func TestAStormOfTwoClientsIsStoppedUntilAPersonLetsItGoOn(t *testing.T) {
+	t.Parallel()
+	l, claude, codex := newLab(t), lab.NewModel(t), lab.NewModel(t)
+	l.Setenv("C2C_STORM_ANSWERS", "4")
+	l.SeedClaude(nil)
+	l.SeedCodex(codex, "")
+	l.Run(c2c(), "install", "claude")
+	l.Run(c2c(), "install", "codex")
+	l.TrustCodexHooks()
+	claude.Answer(player(lab.Claude, "amber", "cody"))
+	codex.Answer(player(lab.Codex, "cody", "amber"))
+	one, two := l.ClaudeTUI(claude), l.CodexTUI()
+	two.Submit("take your name")
+	two.WaitShown("Said 0.")
+	codexIdle(l, 1)
+	one.Submit("take your name and serve the ball")
+
+	claude.WaitText("answered each other too often") // in the receipt of its third message, or in the notice
+	codex.WaitText("ball-2-of-amber")
+	const held = `cat ~/.c2c/repos/*/broker/person-*.inbox.json`
+	l.WaitUntil("notice to the person", func() bool {
+		text, err := l.Try("sh", "-c", held)
+		return err == nil && strings.Contains(text, "c2c resume")
+	})
+	one.WaitShown("Said ")
+	if text := l.Run("sh", "-c", held); strings.Count(text, "too often") != 1 {
+		t.Errorf("the person was told %s", text)
+	}
+	for _, r := range codex.Turns() {
+		if len(r.Find("ball-3-of-amber")) > 0 {
+			t.Fatalf("what is held was read:\n%s", r)
+		}
+	}
+	if out, err := l.Try("sh", "-c", "C2C_MCP_SESSION_ID=$("+c2c()+" whoami --session-id amber --json | sed -n 's/.*\"session_id\": \"\\(.*\\)\".*/\\1/p') "+c2c()+" resume amber cody"); err == nil {
+		t.Errorf("an agent's shell lets agents go on: %s", out)
+	}
+
+	l.Run(c2c(), "resume", "amber", "cody")
+	codex.WaitText("ball-3-of-amber")
+	claude.WaitText("ball-4-of-cody")
+	two.Submit("what did c2c say?") // what was not shown yet is shown with the next turn of its person
+	codex.WaitText("You and amber have answered each other too often")
+}
