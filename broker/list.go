@@ -2,7 +2,7 @@ package broker
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"time"
 
 	"c2c/inbox"
@@ -36,26 +36,53 @@ func (b *Broker) List(ctx context.Context) ([]Listed, error) {
 	if err != nil {
 		return nil, err
 	}
-	used, err := inbox.Sessions(b.root)
+	boxes, err := inbox.OpenBacklogs(b.root)
 	if err != nil {
 		return nil, err
 	}
+	defer boxes.Close()
 	rows := []Listed{}
 	for _, s := range sessions {
-		rows = append(rows, b.listed(s, used[s.ID], look))
+		rows = append(rows, b.listed(s, boxes, look))
 	}
 	return rows, nil
 }
 
-// listed is a session in a list. used says whether it has a mailbox.
-func (b *Broker) listed(s Session, used bool, look looks) Listed {
+// Look gives a session as a list shows it.
+func (b *Broker) Look(s Session) (Listed, error) {
+	boxes, err := inbox.OpenBacklogs(b.root)
+	if err != nil {
+		return Listed{}, err
+	}
+	defer boxes.Close()
+	return b.listed(s, boxes, b.looks()), nil
+}
+
+// Lines say of a session what it does, if that is known, and what waits for it.
+func (l Listed) Lines(now time.Time) (lines []string) {
+	if does := l.Now.Does; does != Alive && does != Unknown && does != Person {
+		lines = append(lines, l.Now.Says("it", now))
+	}
+	switch {
+	case l.Count == 1:
+		lines = append(lines, "1 message waits, for "+Age(now.Sub(l.Oldest)))
+	case l.Count > 1:
+		lines = append(lines, fmt.Sprintf("%d messages wait, the oldest for %s", l.Count, Age(now.Sub(l.Oldest))))
+	}
+	if l.Quiet {
+		lines = append(lines, "do not disturb is on: mail waits for its next turn")
+	}
+	return lines
+}
+
+func (b *Broker) listed(s Session, boxes *inbox.Backlogs, look looks) Listed {
 	row := Listed{ID: s.ID, Alias: s.Alias, PID: s.PID, Client: s.Client, Role: s.Role, Registered: inbox.Seconds(s.Registered),
 		State: s.State, Quiet: s.Quiet, LastRing: s.LastRing}
-	if used {
-		if err := b.addMail(&row); err != nil {
-			row.Error = err.Error()
-		}
+	mail, err := boxes.Of(s.ID)
+	if err != nil {
+		row.Error = err.Error()
 	}
+	row.Count, row.Oldest, row.LastRead = mail.Count, utc(mail.Oldest), utc(mail.LastRead)
 	row.Waiting = row.Count > 0 || s.HasMailToMove()
 	if row.Now = b.nowOf(s, row.Waiting, look); row.Now.Does == Away {
 		row.State = Away
@@ -65,17 +92,6 @@ func (b *Broker) listed(s Session, used bool, look looks) Listed {
 		row.Alive = &alive
 	}
 	return row
-}
-
-func (b *Broker) addMail(row *Listed) error {
-	box, err := b.Mailbox(row.ID)
-	if err != nil {
-		return err
-	}
-	waits, err := box.Backlog()
-	read, rerr := box.LastRead()
-	row.Count, row.Oldest, row.LastRead = waits.Count, utc(waits.Oldest), utc(read)
-	return errors.Join(err, rerr)
 }
 
 // utc leaves the zero time what it is.

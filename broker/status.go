@@ -40,7 +40,12 @@ type MessageStatus struct {
 	ExpiresAt time.Time       `json:"expires_at,omitzero"`
 	NotBefore time.Time       `json:"not_before,omitzero"` // it is not handed over before
 	Held      bool            `json:"held,omitempty"`      // until a person lets the conversation go on
-	Others    []MessageStatus `json:"others,omitempty"`    // further messages with this id: several senders, or several receivers
+	StoredAt  time.Time       `json:"stored_at,omitzero"`
+	Way       []string        `json:"way,omitempty"`          // what has happened to it, in words with local times
+	Receiver  *Now            `json:"receiver_now,omitempty"` // what its receiver does, while it waits
+	Why       string          `json:"why,omitempty"`          // what keeps it from being read, in words
+	Do        string          `json:"do,omitempty"`           // what one can do about that
+	Others    []MessageStatus `json:"others,omitempty"`       // further messages with this id: several senders, or several receivers
 }
 
 // Status finds a message by what MessageID takes for its id, or several when senders have chosen that id. ErrNoMessage
@@ -78,7 +83,9 @@ func (b *Broker) statuses(ctx context.Context, id string) (all []MessageStatus, 
 			unread = append(unread, err)
 		}
 		for _, st := range found {
-			all = append(all, b.owed(ctx, st.Message, b.status(id, sid, st)))
+			is := b.owed(ctx, st.Message, b.status(id, sid, st))
+			b.tellWay(&is, st.Message, b.registered(ctx, sid))
+			all = append(all, is)
 		}
 		if len(found) == 1 && found[0].Message.FromSession == "" {
 			return all, nil // nobody chose this id, so nobody else has it
@@ -105,7 +112,20 @@ func (b *Broker) deadStatus(ctx context.Context, id string, d DeadLetter) Messag
 	if d.Reason == Expired {
 		st.State, st.Reason = Expired, ""
 	}
-	return b.owed(ctx, d.Message, st)
+	st = b.owed(ctx, d.Message, st)
+	b.tellWay(&st, d.Message, nil)
+	return st
+}
+
+// registered gives a session, nil when it is not registered.
+func (b *Broker) registered(ctx context.Context, sid string) *Session {
+	rows, err := b.rows(ctx)
+	i := findSID(rows, sid)
+	if err != nil || i < 0 {
+		return nil
+	}
+	s := b.session(rows[i])
+	return &s
 }
 
 // owed adds to a status what the message is owed, and what its sender was told.

@@ -57,7 +57,7 @@ func hooksSayIdle(l *lab.Lab, alias string) {
 // wantMailboxes wants so many sessions of a client in the list.
 func wantMailboxes(t *testing.T, l *lab.Lab, client lab.Client, n int) {
 	t.Helper()
-	list, found := l.Run(c2c(), "list"), 0
+	list, found := l.Run(c2c(), "list", "--all"), 0
 	for _, line := range lines(list) {
 		if slices.Contains(strings.Fields(line), string(client)) {
 			found++

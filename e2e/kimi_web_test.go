@@ -68,7 +68,7 @@ func TestIdleSessionsOfKimiWebAreWoken(t *testing.T) {
 	kimiSession(l, model, ask, "prompt-of-amber", kimiTool("register", map[string]any{"alias": "amber"}))
 	kimiSession(l, model, ask, "prompt-of-the-other", kimiTool("whoami", map[string]any{}))
 	var others []string
-	for _, line := range lines(l.Run(c2c(), "list")) {
+	for _, line := range lines(l.Run(c2c(), "list", "--all")) {
 		if strings.Contains(line, "kimi") && !strings.HasPrefix(line, "amber") {
 			others = append(others, strings.Fields(line)[0])
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"c2c/broker"
 	"c2c/e2e/lab"
 	"c2c/wake"
 )
@@ -115,9 +116,12 @@ func answersNoDialog(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, wa
 	model.Script(bash("touch "+touched(l)), lab.Say("Refused."), lab.Say("And woken."))
 	p.Submit("prompt-two")
 	p.WaitScreen(0, "Do you want to proceed")
+	if row := does(l, "amber", broker.Waiting); row.Now.Known != broker.ByRecord || row.Now.Since.IsZero() {
+		t.Errorf("listed behind the dialog as %+v", row)
+	}
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
 	wait()
-	if got := status(l, "id-meanwhile"); !strings.Contains(got, state) {
+	if got := status(l, "id-meanwhile"); !strings.Contains(got, state) || !strings.Contains(got, "amber waits for its person (") || !strings.Contains(got, "answer the dialog") {
 		t.Errorf("status behind the dialog %q", got)
 	}
 	p.Send(lab.Esc) // the person says no
@@ -172,7 +176,12 @@ func TestABusySessionIsNotRung(t *testing.T) {
 	model.WaitText("prompt-two")
 	claudeIs(l, "busy")
 	for _, word := range []string{"one", "two", "three"} {
-		l.Run("sh", "-c", sendAs("birch", "amber", word))
+		if got := l.Run("sh", "-c", sendAs("birch", "amber", word)); !strings.Contains(got, "amber is in a turn (") {
+			t.Errorf("receipt %q", got)
+		}
+	}
+	if got := status(l, "id-one"); !strings.Contains(got, "stored at") || !strings.Contains(got, "amber is in a turn (") {
+		t.Errorf("status %q", got)
 	}
 	close(done)
 	r := model.WaitText("word-three")

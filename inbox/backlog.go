@@ -13,62 +13,100 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// Backlog is what waits in a mailbox.
+// Backlog is what waits in a mailbox, and when it was read.
 type Backlog struct {
-	Count  int       // messages that no live reader has in its hands
-	Oldest time.Time // when the first of them was sent; zero: not known
+	Count    int       // messages that no live reader has in its hands
+	Oldest   time.Time // when the first of them was sent; zero: not known
+	LastRead time.Time // when mail was handed over last; zero: never, or not known
 }
 
-// maxFirst bounds what is read of a file to find its first message.
-const maxFirst = 1 << 20
+// Backlogs looks into the mailboxes of a root. It takes no lock, believes the names of the numbered files, and opens only
+// what is there: a list asks it about hundreds.
+type Backlogs struct {
+	root, archives    *atomicfile.Dir // archives is nil when there is none
+	there, isArchived map[string]bool // the names in both
+}
 
-// Backlog takes no lock. It believes the names of the numbered files, and reads little: lists ask it of each session.
-func (m *Mailbox) Backlog() (b Backlog, err error) {
-	first := ""
-	err = m.inLease(func(dir *atomicfile.Dir) error {
-		files, err := mailFiles(dir)
-		for _, mf := range files {
-			if err != nil || mf.done || mf.count == 0 {
-				continue
-			}
-			var free bool
-			if free, err = mf.free(dir); free {
-				if b.Count == 0 {
-					first = mf.name()
-				}
-				b.Count += mf.count
-			}
-		}
-		if first != "" {
-			b.Oldest = oldest(dir, first)
-		}
-		return err
-	})
-	if err != nil {
-		return b, err
+// OpenBacklogs sees what stands below a root now.
+func OpenBacklogs(root *atomicfile.Dir) (b *Backlogs, err error) {
+	b = &Backlogs{root: root}
+	if b.there, err = namesIn(root); err != nil {
+		return nil, err
 	}
-	n, at, err := m.inboxBacklog()
-	if b.Count == 0 {
-		b.Oldest = at
+	if b.archives, err = root.Sub(archiveDir, false); err != nil {
+		return b, unlessAbsent(err)
 	}
-	b.Count += n
+	if b.isArchived, err = namesIn(b.archives); err != nil {
+		b.archives.Close()
+	}
 	return b, err
 }
 
-func (m *Mailbox) inboxBacklog() (n int, first time.Time, err error) {
-	if some, err := m.inboxWaits(); err != nil || !some {
-		return 0, first, err
+// Close ends the use.
+func (b *Backlogs) Close() {
+	if b.archives != nil {
+		b.archives.Close()
 	}
-	file, err := m.root.ReadIf(m.inboxName())
-	if err != nil {
-		return 0, first, err
-	}
-	n, _ = count(file)
-	return n, firstOf(bytes.NewReader(file)), nil
 }
 
-// oldest is when the first message of a file was sent.
-func oldest(dir *atomicfile.Dir, name string) time.Time {
+func namesIn(dir *atomicfile.Dir) (map[string]bool, error) {
+	names, err := dir.Names()
+	there := make(map[string]bool, len(names))
+	for _, name := range names {
+		there[name] = true
+	}
+	return there, err
+}
+
+// unlessAbsent passes over the error that something is not there.
+func unlessAbsent(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// maxFirst bounds what is read of a file to find one message.
+const maxFirst = 1 << 20
+
+// Of gives the backlog of a session.
+func (b *Backlogs) Of(sid string) (found Backlog, err error) {
+	if !ValidName(sid) {
+		return found, nil // the original allows any id; such a session can have no mailbox
+	}
+	m := &Mailbox{root: b.root, sid: sid}
+	if b.there[m.LeaseName()] {
+		err = m.inLease(found.addLeased)
+	}
+	if b.there[m.inboxName()] && err == nil {
+		err = found.addInbox(m)
+	}
+	if b.isArchived[m.archiveName()] && err == nil {
+		found.LastRead, err = lastRead(b.archives, m.archiveName())
+	}
+	return found, err
+}
+
+func (b *Backlog) addLeased(dir *atomicfile.Dir) error {
+	files, err := mailFiles(dir)
+	for _, mf := range files {
+		if err != nil || mf.done || mf.count == 0 {
+			continue
+		}
+		var free bool
+		if free, err = mf.free(dir); !free {
+			continue
+		}
+		if b.Count == 0 {
+			b.Oldest = oldestIn(dir, mf.name())
+		}
+		b.Count += mf.count
+	}
+	return err
+}
+
+// oldestIn is when the first message of a file was sent.
+func oldestIn(dir *atomicfile.Dir, name string) time.Time {
 	f, err := dir.Open(name, os.O_RDONLY)
 	if err != nil {
 		return time.Time{} // a reader has just removed it
@@ -77,7 +115,24 @@ func oldest(dir *atomicfile.Dir, name string) time.Time {
 	return firstOf(f)
 }
 
-// firstOf reads the first message of a file in our own layout, one a line.
+func (b *Backlog) addInbox(m *Mailbox) error {
+	info, err := m.root.Stat(m.inboxName())
+	if err != nil || info.Size() <= int64(len("[]\n")) && info.Mode().IsRegular() {
+		return unlessAbsent(err)
+	}
+	file, err := m.root.ReadIf(m.inboxName())
+	if err != nil {
+		return err
+	}
+	n, _ := count(file)
+	if b.Count == 0 {
+		b.Oldest = firstOf(bytes.NewReader(file))
+	}
+	b.Count += n
+	return nil
+}
+
+// firstOf is when the first message of a file in our own layout, one a line, was sent.
 func firstOf(file io.Reader) (at time.Time) {
 	lines := bufio.NewReader(io.LimitReader(file, maxFirst))
 	for {
@@ -95,19 +150,14 @@ func firstOf(file io.Reader) (at time.Time) {
 	}
 }
 
-// lastTail is how much of the archive is read at first to find its last record.
+// lastTail is how much of an archive is read at first to find its last record.
 const lastTail = 4 << 10
 
-// LastRead is when mail was handed over last; zero: never, or not known. The archive has a line for each message.
-func (m *Mailbox) LastRead() (at time.Time, err error) {
-	dir, err := m.root.Sub(archiveDir, false)
+// lastRead is when the last record of an archive was written. It has a line for each message.
+func lastRead(dir *atomicfile.Dir, name string) (at time.Time, err error) {
+	f, size, err := openSized(dir, name)
 	if err != nil {
-		return at, ifAny(err)
-	}
-	defer dir.Close()
-	f, size, err := openSized(dir, m.archiveName())
-	if err != nil {
-		return at, ifAny(err)
+		return at, unlessAbsent(err)
 	}
 	defer f.Close()
 	for most := int64(lastTail); ; most *= 16 {
@@ -129,12 +179,4 @@ func (m *Mailbox) LastRead() (at time.Time, err error) {
 		}
 		return at, nil
 	}
-}
-
-// ifAny passes over the error that something is not there.
-func ifAny(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }

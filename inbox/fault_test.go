@@ -150,7 +150,7 @@ func TestMailIsReadOnAFullDiskAndArchivedLater(t *testing.T) {
 		if h, err := m.History(t.Context(), 100); err != nil || len(h) != count || h[0].ID != stored[count-1].ID {
 			t.Errorf("%d records, %v, want %d", len(h), err, count)
 		}
-		if some, err := m.used(); some || err != nil {
+		if some, err := m.Used(); some || err != nil {
 			t.Errorf("something is left: %v, %v", some, err)
 		}
 	}

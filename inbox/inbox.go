@@ -185,8 +185,8 @@ func (m *Mailbox) inboxWaits() (bool, error) {
 	return size > int64(len("[]\n")), f.Close()
 }
 
-// used says whether the mailbox holds anything at all, a live reader's included.
-func (m *Mailbox) used() (some bool, err error) {
+// Used says whether the mailbox holds anything at all, a live reader's mail included. It takes no lock.
+func (m *Mailbox) Used() (some bool, err error) {
 	if some, err := m.inboxWaits(); err != nil || some {
 		return some, err
 	}

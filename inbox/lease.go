@@ -50,7 +50,7 @@ func (m *Mailbox) lease(ctx context.Context, by string, enough int64, l *Lease) 
 	if err := CheckName("reader name", by); err != nil {
 		return nil, err
 	}
-	if some, err := m.used(); err != nil || !some {
+	if some, err := m.Used(); err != nil || !some {
 		return l, err
 	}
 	lk, err := m.lock(ctx)

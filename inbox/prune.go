@@ -164,7 +164,7 @@ func (m *Mailbox) Discard(dry bool, more ...Entry) (p Pruned, gone bool, err err
 
 // discard calls before when nothing can change any more, and before anything is removed.
 func (m *Mailbox) discard(dry bool, before func() error, more ...Entry) (p Pruned, gone bool, err error) {
-	if some, err := m.used(); err != nil || dry && some {
+	if some, err := m.Used(); err != nil || dry && some {
 		return p, false, err
 	}
 	count := func(dir *atomicfile.Dir, name string) error { return p.Remove(dir, name, true) }
@@ -193,7 +193,7 @@ func (m *Mailbox) discard(dry bool, before func() error, more ...Entry) (p Prune
 		return p, false, err
 	}
 	err = m.inLease(func(dir *atomicfile.Dir) error { _, err := removeLeftovers(dir); return err })
-	some, uerr := m.used()
+	some, uerr := m.Used()
 	if err = errors.Join(err, uerr); err == nil && !some {
 		err = before()
 	}

@@ -14,7 +14,7 @@ import (
 // readers with these names have leased. Such a reader carries messages to the client
 // and cannot see whether they arrive. Its own ack archives nothing twice.
 func (m *Mailbox) Receive(ctx context.Context, has func(Message) bool, by ...string) error {
-	if some, err := m.used(); err != nil || !some {
+	if some, err := m.Used(); err != nil || !some {
 		return err
 	}
 	lk, err := m.lock(ctx)

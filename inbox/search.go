@@ -51,7 +51,7 @@ func (m *Mailbox) Search(ctx context.Context, q Query) ([]Found, error) {
 }
 
 func (m *Mailbox) searchWaiting(ctx context.Context, q Query) (found []Found, err error) {
-	if some, err := m.used(); err != nil || !some {
+	if some, err := m.Used(); err != nil || !some {
 		return nil, err
 	}
 	lk, err := m.lockToRead(ctx)

@@ -10,8 +10,8 @@ import (
 // Client is how one AI program is woken. Each has a folder of its own and a line in package clients.
 type Client struct {
 	Name string
-	// Dir gives the directory of a session that a process has open and nobody has named yet. ok is false when it is none of
-	// a person: a subagent works in it, say. Nil: nothing tells of such sessions.
+	// Dir gives the directory in which a session of the client works that has called nothing of ours yet. ok is false for one
+	// that no person sees. Nil: nothing tells of such sessions.
 	Dir func(ctx context.Context, config, session string) (dir string, ok bool, err error)
 	// Outside says that a session can be reached without a server that the client has started.
 	Outside bool

@@ -42,7 +42,7 @@ func (c *toolCall) whoami(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]string{"alias": s.Alias, "session_id": s.ID}, nil
+	return c.b.Look(s)
 }
 
 func (c *toolCall) list(ctx context.Context) (any, error) {

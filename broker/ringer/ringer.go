@@ -122,6 +122,14 @@ func (r *Ringer) session(s broker.Session) wake.Session {
 	return out
 }
 
+// config is the directory of a client's configuration, "" for a client that has no profile.
+func (r *Ringer) config(name string) (dir string) {
+	if profile, ok := client.Find(name); ok {
+		dir, _ = profile.Config(r.Getenv)
+	}
+	return dir
+}
+
 // turn records a turn that a ring begins, of which no hook tells. Behind a ring that was not taken the session does what
 // it did before.
 func turn(b *broker.Broker, now func() (broker.Session, error)) func(context.Context, bool) error {
@@ -150,9 +158,7 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 		return nil, nil, err
 	}
 	p := wake.Place{Getenv: r.Getenv, Box: box, Served: func() bool { return b.HasServer(s.SID) }}
-	if profile, ok := client.Find(s.Client); ok {
-		p.Config, _ = profile.Config(r.Getenv)
-	}
+	p.Config = r.config(s.Client)
 	p.Record = func(ctx context.Context, ring wake.Ring) {
 		if err := b.Rang(ctx, s.SID, ring); err != nil {
 			r.Log.Warn("ring is not recorded", "session", s.SID, "err", err)

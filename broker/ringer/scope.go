@@ -49,6 +49,7 @@ func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.
 	scope.sessions = func(ctx context.Context, r *Ringer, b *broker.Broker) ([]broker.Session, error) {
 		if profile.Open != nil {
 			open, _ := profile.Open(pid)
+			r.meet(ctx, b, c, pid, open)
 			return choose(ctx, b, func(s broker.Session) bool { return s.Client == name && isOpen(open, s) })
 		}
 		if profile.Shared(pid, r.Getenv) {

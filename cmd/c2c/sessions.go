@@ -2,57 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
-	"text/tabwriter"
+	"time"
 
 	"c2c/broker"
 	"c2c/cmd/cli"
-	"c2c/inbox"
 )
-
-func list(c *call, _ *cli.Flags) action {
-	return func(ctx context.Context) error {
-		c.keep(ctx)
-		rows, err := c.b.List(ctx)
-		if err != nil {
-			return err
-		}
-		var broken []error // mailboxes that could not be looked into
-		for _, r := range rows {
-			if r.Error != "" {
-				broken = append(broken, fmt.Errorf("look into the mailbox of %s: %s", r.Alias, r.Error))
-			}
-		}
-		err = c.show(rows, func() { c.printList(rows) })
-		return errors.Join(append(broken, err)...)
-	}
-}
-
-func (c *call) printList(rows []broker.Listed) {
-	w := tabwriter.NewWriter(c.stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "ALIAS\tSTATE\tMAIL\tCLIENT\tRING\tSESSION\tROLE")
-	for _, r := range rows {
-		mail, ring := "-", "-"
-		if r.Waiting {
-			mail = "waits"
-		}
-		if r.Error != "" {
-			mail = "broken"
-		}
-		if r.LastRing.Outcome != "" {
-			ring = r.LastRing.Outcome + " " + r.LastRing.Method
-		}
-		row := []string{r.Alias, string(r.State), mail, r.Client, ring, r.ID, r.Role}
-		for i, cell := range row {
-			row[i] = inbox.Visible(cell, "")
-		}
-		fmt.Fprintln(w, strings.Join(row, "\t"))
-	}
-	w.Flush()
-}
 
 func (c *call) printSession(s broker.Session) error {
 	return c.show(map[string]string{"session_id": s.ID, "alias": s.Alias}, func() {
@@ -66,7 +23,16 @@ func whoami(c *call, _ *cli.Flags) action {
 		if err != nil {
 			return err
 		}
-		return c.printSession(s)
+		is, err := c.b.Look(s)
+		if err != nil {
+			return err
+		}
+		return c.show(is, func() {
+			c.printf("%s (session %s)\n", s.Alias, s.ID)
+			for _, line := range is.Lines(time.Now()) {
+				c.printf("%s\n", line)
+			}
+		})
 	}
 }
 

@@ -31,9 +31,10 @@ func status(c *call, _ *cli.Flags) action {
 					by = " by " + s.By
 				}
 				c.printf("%s: %s%s at %s (%s to %s)\n", inbox.ShortID(s.ID), s.State, by, s.At.Local().Format(time.RFC3339), s.From, s.To)
+				c.printf("  %s\n", s.Sentence())
 				c.printOwed(s)
-				if r := s.LastRing; r.Cause != "" {
-					c.printf("  the ring by %s at %s: %s: %s\n", r.Method, r.At.Format(time.RFC3339), r.Outcome, r.Cause)
+				if s.Do != "" {
+					c.printf("  %s\n", s.Do)
 				}
 			}
 		})

@@ -118,7 +118,11 @@ then: SECURITY.md tells what is done about that.
 		},
 		Exit:     "once the client runs, its own; else 1 failed, 2 usage",
 		Examples: []string{"c2c start --alias amber {client} -- --resume"}},
-	{Name: "list", Everyday: true, Short: "list the sessions", Options: []Option{asJSON}, Examples: []string{"c2c list"}},
+	{Name: "list", Everyday: true, Short: "list the sessions", Long: `NOW is what a session does, and FOR how long; c2c help states tells the words.
+MAIL waits there, OLDEST for how long; READ is how long ago mail was read.
+`,
+		Options:  []Option{{Name: "all", Short: "ended sessions and session ids, too"}, asJSON},
+		Examples: []string{"c2c list"}},
 	{Name: "whoami", Everyday: true, Short: "tell which session this is",
 		Options: []Option{asSession, asJSON}, Examples: []string{"c2c whoami"}},
 	{Name: "register", Everyday: true, Args: "[alias]", Short: "give this session an alias",

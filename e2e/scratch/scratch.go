@@ -97,7 +97,7 @@ func (h Home) FirstClient() error {
 		if err := h.Client(fmt.Sprintf("client-first-%d", lifetime.Milliseconds()), lifetime); err != nil {
 			return err
 		}
-		if out, err := h.Command(context.Background(), "", "list").Output(); err == nil && bytes.Contains(out, []byte(Moving)) {
+		if out, err := h.Command(context.Background(), "", "list", "--all").Output(); err == nil && bytes.Contains(out, []byte(Moving)) {
 			return nil
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 // Client is how Codex is woken: by its app-server, or by its queue when it runs without one.
 func Client() wake.Client {
-	return wake.Client{Name: "codex", Outside: true, Ways: ways}
+	return wake.Client{Name: "codex", Outside: true, Ways: ways, Dir: dirOf}
 }
 
 func ways(p wake.Place, s wake.Session) (wake.Ways, error) {
@@ -18,6 +18,7 @@ func ways(p wake.Place, s wake.Session) (wake.Ways, error) {
 		st, err := server.State(ctx)
 		return err == nil && (st == Busy || st == Waiting)
 	}
-	return wake.Ways{Busy: busy, Methods: []wake.Method{
+	follow := &Server{Home: p.Config, Thread: s.ID} // beside the carrier
+	return wake.Ways{Busy: busy, Follow: follow.Follow, By: wake.ByServer, Methods: []wake.Method{
 		{Name: wake.ByServer, Carrier: server, Doorbell: server, Ready: server.Ready}, {Name: wake.ByQueue, Doorbell: bell}}}, nil
 }

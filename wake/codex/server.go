@@ -64,12 +64,7 @@ func (s *Server) State(ctx context.Context) (State, error) {
 
 func (s *Server) state(ctx context.Context, c *conn) (State, error) {
 	var read struct {
-		Thread struct {
-			Status struct {
-				Type        State
-				ActiveFlags []State
-			}
-		}
+		Thread struct{ Status status }
 	}
 	err := c.call(ctx, "thread/read", map[string]string{"threadId": s.Thread}, &read)
 	var said *serverError
@@ -79,16 +74,7 @@ func (s *Server) state(ctx context.Context, c *conn) (State, error) {
 	if err != nil {
 		return Unknown, err
 	}
-	for _, flag := range read.Thread.Status.ActiveFlags {
-		if flag == Waiting || flag == "waitingOnUserInput" {
-			return Waiting, nil
-		}
-	}
-	switch st := read.Thread.Status.Type; st {
-	case Idle, Busy, NotLoaded:
-		return st, nil
-	}
-	return Unknown, nil
+	return read.Thread.Status.state(), nil
 }
 
 // Ring starts a turn with a line that holds no mail, or has a running one take it.

@@ -1,0 +1,33 @@
+package ringer
+
+import (
+	"context"
+	"os"
+	"slices"
+
+	"c2c/broker"
+	"c2c/wake"
+)
+
+// meet makes mailboxes for the sessions that the client's process has open, and that have called nothing of ours yet: before
+// their first prompt. A process may have sessions of other projects open, each with a server of its own. So a session
+// counts when its directory is ours; where nothing tells that, when the process has no other.
+func (r *Ringer) meet(ctx context.Context, b *broker.Broker, c wake.Client, pid int, open map[string]bool) {
+	here, err := os.Stat(".")
+	sessions, serr := b.Sessions(ctx)
+	if c.Dir == nil || err != nil || serr != nil {
+		return
+	}
+	for id := range open {
+		if slices.ContainsFunc(sessions, func(s broker.Session) bool { return s.Client == c.Name && slices.Contains(s.ClientIDs, id) }) {
+			continue
+		}
+		dir, ok, err := c.Dir(ctx, r.config(c.Name), id)
+		if there, serr := os.Stat(dir); err == nil && (!ok || serr != nil || !os.SameFile(there, here)) || err != nil && len(open) > 1 {
+			continue
+		}
+		if _, err := b.Attach(ctx, broker.Caller{Client: c.Name, ClientID: id, PID: pid}); err != nil {
+			r.Log.Debug("a session is not listed before its first prompt", "client", c.Name, "id", id, "err", err)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package broker
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"c2c/inbox"
+	"c2c/wake"
+)
+
+// way is the status of a message to birch, in words.
+func (w *world) way(id string) (sentence, do string) {
+	w.t.Helper()
+	st, err := w.Status(w.t.Context(), id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return st.Sentence(), st.Do
+}
+
+func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
+	for name, c := range map[string]struct {
+		message inbox.Message
+		do      func(w *world, birch Session, m inbox.Message)
+		want    string // behind "stored at …; "
+		cure    string
+	}{
+		"in a turn": {do: func(w *world, birch Session, _ inbox.Message) { w.turn(birch.ID, Busy, ByHook) },
+			want: "birch is in a turn (0 s); its hook brings the message at the next tool call, or at the end of the turn"},
+		"in a dialog": {do: func(w *world, birch Session, _ inbox.Message) { w.turn(birch.ID, Waiting, ByHook) },
+			want: "birch waits for its person (0 s); nothing is brought while a dialog is open", cure: "answer the dialog in its terminal"},
+		"absent": {do: func(w *world, birch Session, _ inbox.Message) { delete(w.procs, 20) },
+			want: "birch is absent; the message waits until it is back", cure: "its next prompt brings the mail"},
+		"do not disturb": {do: func(w *world, birch Session, _ inbox.Message) {
+			w.turn(birch.ID, Idle, ByHook)
+			if err := w.SetQuiet(w.t.Context(), birch.ID, true); err != nil {
+				w.t.Fatal(err)
+			}
+		}, want: "birch is idle (0 s); it does not want to be disturbed, so the message waits for its next turn", cure: "c2c dnd off"},
+		"deferrable": {message: inbox.Message{Deferrable: true}, do: func(w *world, birch Session, _ inbox.Message) { w.turn(birch.ID, Idle, ByHook) },
+			want: "birch is idle (0 s); the message is deferrable and wakes nobody: the next turn brings it"},
+		"nobody rings": {do: func(w *world, birch Session, _ inbox.Message) {},
+			want: "birch runs; nothing rings it: its next turn brings the message", cure: "c2c doctor"},
+		"a draft": {do: func(w *world, birch Session, m inbox.Message) {
+			w.rang(birch.ID, wake.Ring{At: w.clock, Method: wake.ByTerminal, Outcome: wake.Uncaptured, Cause: "a draft stands in the prompt"}.For(m))
+		}, want: "did not ring birch at TIME by its terminal: a draft stands in the prompt; birch runs", cure: "empty its prompt"},
+		"its person's settings": {do: func(w *world, birch Session, m inbox.Message) {
+			w.rang(birch.ID, wake.Ring{At: w.clock, Method: wake.BySocket, Outcome: wake.Refused, Cause: "its person refuses"}.For(m))
+		}, want: "did not ring birch at TIME by its messaging socket: its person refuses; birch runs", cure: "its next prompt"},
+		"no terminal": {do: func(w *world, birch Session, m inbox.Message) {
+			w.rang(birch.ID, wake.Ring{At: w.clock, Method: wake.ByServer, Outcome: wake.Away, Cause: "no terminal shows it"}.For(m))
+		}, want: "did not ring birch at TIME by its app-server: no terminal shows it; birch is shown in no terminal (0 s); the message waits until it is back",
+			cure: "register --unattended"},
+		"just rung": {do: func(w *world, birch Session, m inbox.Message) {
+			w.turn(birch.ID, Idle, ByHook)
+			w.rang(birch.ID, wake.Ring{At: w.clock, Method: wake.BySocket, Outcome: wake.Rang}.For(m))
+		}, want: "rang birch at TIME by its messaging socket; birch is idle (0 s); it has been rung just now"},
+		"rung in vain": {do: func(w *world, birch Session, m inbox.Message) {
+			w.turn(birch.ID, Idle, ByHook)
+			w.rang(birch.ID, wake.Ring{At: w.clock, Method: wake.BySocket, Outcome: wake.Rang}.For(m))
+			w.clock = w.clock.Add(2 * time.Minute)
+		}, want: "rang birch at TIME by its messaging socket; birch is idle (2 min); nobody has read since the ring", cure: "c2c doctor"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.clock = time.Date(2026, 11, 22, 12, 0, 0, 0, time.Local)
+			amber := w.register("amber", Caller{PID: 10})
+			birch := w.register("birch", Caller{Client: "qwen", PID: 20})
+			c.message.To, c.message.Content, c.message.ID = "birch", "x", "m-1"
+			if _, err := w.Send(t.Context(), amber, c.message); err != nil {
+				t.Fatal(err)
+			}
+			c.do(w, birch, inbox.Message{ID: "m-1", From: "amber"})
+			got, cure := w.way("m-1")
+			if want := "stored at 12:00:00; " + strings.ReplaceAll(c.want, "TIME", "12:00:00"); got != want {
+				t.Errorf("is  %s\nnot %s", got, want)
+			}
+			if !strings.Contains(cure, c.cure) || c.cure == "" && cure != "" {
+				t.Errorf("one can %q, want %q", cure, c.cure)
+			}
+		})
+	}
+}
+
+func (w *world) rang(sid string, r wake.Ring) {
+	w.t.Helper()
+	if err := w.Rang(w.t.Context(), sid, r); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func TestAStatusTellsTheWholeWay(t *testing.T) {
+	w := newWorld(t)
+	w.clock = time.Date(2026, 11, 22, 23, 59, 59, 0, time.Local)
+	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	id := w.send(amber, "birch", "x").ID
+	w.clock = w.clock.Add(time.Second)
+	box, err := w.Mailbox(birch.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := box.Lease(t.Context(), wake.ByPlugin, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := w.way(id); got != "stored at 2026-11-22 23:59:59; handed at 00:00:00 by its plugin, and its receipt has not come" {
+		t.Errorf("in its plugin's hands: %s", got)
+	}
+	if err := l.Ack(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := w.way(id); got != "stored at 2026-11-22 23:59:59; read at 00:00:00 by its plugin" {
+		t.Errorf("read: %s", got)
+	}
+}

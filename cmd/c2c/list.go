@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"c2c/broker"
+	"c2c/cmd/cli"
+	"c2c/inbox"
+)
+
+// lineWidth is what a line of the list may take, in columns.
+const lineWidth = 80
+
+func list(c *call, f *cli.Flags) action {
+	all := f.Bool("all")
+	return func(ctx context.Context) error {
+		c.keep(ctx)
+		rows, err := c.b.List(ctx)
+		if err != nil {
+			return err
+		}
+		var broken []error // mailboxes that could not be looked into
+		for _, r := range rows {
+			if r.Error != "" {
+				broken = append(broken, fmt.Errorf("look into the mailbox of %s: %s", r.Alias, r.Error))
+			}
+		}
+		err = c.show(rows, func() { c.printList(rows, *all, time.Now()) })
+		return errors.Join(append(broken, err)...)
+	}
+}
+
+// printList leaves out ended sessions and ids, unless all says otherwise: then lines may be long.
+func (c *call) printList(rows []broker.Listed, all bool, now time.Time) {
+	t := table{{"ALIAS", "NOW", "FOR", "MAIL", "OLDEST", "READ", "CLIENT", "ROLE"}}
+	ended, withMail := 0, 0
+	for _, r := range rows {
+		if r.State == broker.Absent && !all {
+			ended++
+			if r.Waiting {
+				withMail++
+			}
+			continue
+		}
+		row := t.add(r, now)
+		if all {
+			*row = append(*row, r.ID)
+		}
+	}
+	if all {
+		t[0] = append(t[0], "SESSION")
+	}
+	if len(t) > 1 {
+		fmt.Fprint(c.stdout, t.text(all))
+	} else {
+		c.printf("(no sessions)\n")
+	}
+	switch {
+	case withMail > 0:
+		c.printf("Ended and not shown: %d, %d of them with mail. c2c list --all shows them.\n", ended, withMail)
+	case ended > 0:
+		c.printf("Ended and not shown: %d. c2c list --all shows them.\n", ended)
+	}
+}
+
+// table has a row for each session behind its head. The first cell is the alias, which may be long.
+type table [][]string
+
+func (t *table) add(r broker.Listed, now time.Time) *[]string {
+	ago := func(at time.Time) string {
+		if at.IsZero() {
+			return "-"
+		}
+		return broker.Age(now.Sub(at))
+	}
+	does, mail := string(r.Now.Does), "-"
+	if r.Quiet {
+		does += ", dnd"
+	}
+	if r.Waiting {
+		mail = strconv.Itoa(max(1, r.Count))
+	}
+	if r.Error != "" {
+		mail = "broken"
+	}
+	row := []string{r.Alias, does, ago(r.Now.Since), mail, ago(r.Oldest), ago(r.LastRead), r.Client, r.Role}
+	for i, cell := range row {
+		row[i] = inbox.Visible(cell, "")
+	}
+	*t = append(*t, row)
+	return &(*t)[len(*t)-1]
+}
+
+// text lines the cells up. A line fits unless wide says that it need not: an alias that is too long has a line of its own,
+// and a role is cut.
+func (t table) text(wide bool) string {
+	const gap, role = 2, 7
+	widths := make([]int, len(t[0]))
+	for _, row := range t {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	room := lineWidth
+	for _, w := range widths[1:role] {
+		room -= w + gap
+	}
+	if !wide {
+		widths[0] = 0
+		for _, row := range t {
+			if n := len(row[0]); n <= room {
+				widths[0] = max(widths[0], n)
+			}
+		}
+	}
+	var out strings.Builder
+	for _, row := range t {
+		line := ""
+		for i, cell := range row {
+			if i == 0 && len(cell) > widths[0] {
+				out.WriteString(cell + "\n")
+				cell = ""
+			}
+			line += cell + strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(cell))+gap)
+		}
+		if line = strings.TrimRight(line, " "); !wide {
+			line = cut(line, lineWidth)
+		}
+		out.WriteString(line + "\n")
+	}
+	return out.String()
+}
+
+// cut shortens a line to so many characters, and shows that.
+func cut(line string, most int) string {
+	runes := []rune(line)
+	if len(runes) <= most {
+		return line
+	}
+	return strings.TrimRight(string(runes[:most-1]), " ") + "…"
+}

@@ -1,0 +1,115 @@
+package codex
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"c2c/broker/client"
+)
+
+// The app-server is asked again when it has ended the connection, or there was none: after followFirst, doubling.
+const (
+	followFirst = time.Second
+	followMost  = time.Minute
+)
+
+// status is a thread's, as the app-server gives it.
+type status struct {
+	Type        State
+	ActiveFlags []State
+}
+
+func (s status) state() State {
+	for _, flag := range s.ActiveFlags {
+		if flag == Waiting || flag == "waitingOnUserInput" {
+			return Waiting
+		}
+	}
+	switch s.Type {
+	case Idle, Busy, NotLoaded:
+		return s.Type
+	}
+	return Unknown
+}
+
+// doing is the word for a state that others are told; "" for one that says nothing.
+func doing(st State) string {
+	return map[State]string{Idle: client.Idle, Busy: client.Busy, Waiting: client.Waiting}[st]
+}
+
+// Follow tells what the thread does, whenever that changes, until ctx ends. The app-server tells all its clients of all
+// its threads: nothing is subscribed to, since a subscriber is asked for approvals, too.
+func (s *Server) Follow(ctx context.Context, tell func(does string)) {
+	wait := followFirst
+	for ctx.Err() == nil {
+		if s.follow(ctx, tell) {
+			wait = followFirst
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+			wait = min(2*wait, followMost)
+		}
+	}
+}
+
+// follow does so for as long as one connection lasts. heard is false when there was none.
+func (s *Server) follow(ctx context.Context, tell func(does string)) (heard bool) {
+	c, err := dial(ctx, s.Home)
+	if err != nil {
+		return false
+	}
+	defer c.close()
+	// What changes before the answer to this is in the answer.
+	st, err := s.state(ctx, c)
+	for ; err == nil; st, err = c.changed(ctx, s.Thread) {
+		heard = true
+		if does := doing(st); does != "" {
+			tell(does)
+		}
+	}
+	return heard
+}
+
+// changed waits until the app-server tells of another state of a thread.
+func (c *conn) changed(ctx context.Context, thread string) (State, error) {
+	for {
+		_, data, err := c.ws.Read(ctx)
+		if err != nil {
+			return Unknown, fmt.Errorf("hear of thread %s: %w", thread, err)
+		}
+		var note struct {
+			Method string
+			Params struct {
+				ThreadID string
+				Status   status
+			}
+		}
+		// A request of the server's, or one of another form, is for others.
+		if json.Unmarshal(data, &note) == nil && note.Method == "thread/status/changed" && note.Params.ThreadID == thread {
+			return note.Params.Status.state(), nil
+		}
+	}
+}
+
+// dirOf gives the directory in which a thread of the app-server works. ok is false for one that no person sees: a
+// subagent's, or one that lasts for a moment.
+func dirOf(ctx context.Context, home, thread string) (dir string, ok bool, err error) {
+	c, err := dial(ctx, home)
+	if err != nil {
+		return "", false, err
+	}
+	defer c.close()
+	var read struct {
+		Thread struct {
+			Cwd       string
+			Parent    string `json:"parentThreadId"`
+			Ephemeral bool
+		}
+	}
+	err = c.call(ctx, "thread/read", map[string]string{"threadId": thread}, &read)
+	is := read.Thread
+	return is.Cwd, err == nil && is.Parent == "" && !is.Ephemeral, err
+}

@@ -1,0 +1,79 @@
+package codex
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"c2c/broker/client"
+)
+
+// A follower hears what the thread does when it comes, of each change, and from the next app-server, too.
+func TestWhatAThreadDoesIsToldWheneverItChanges(t *testing.T) {
+	more := []string{
+		`{"method":"thread/status/changed","params":{"threadId":"another","status":{"type":"idle"}}}`,
+		`{"id":7,"method":"item/commandExecution/requestApproval","params":{"threadId":"thread-1"}}`,
+		`{"method":"thread/status/changed","params":{"threadId":"thread-1","status":{"type":"active","activeFlags":["waitingOnApproval"]}}}`,
+		`{"method":"thread/status/changed","params":{"threadId":"thread-1","status":{"type":"somethingNew"}}}`,
+		`{"method":"thread/status/changed","params":{"threadId":"thread-1","status":{"type":"idle"}}}`,
+	}
+	home := listen(t, &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ws, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer ws.CloseNow() // and the follower comes again
+		write := func(text string) { ws.Write(r.Context(), websocket.MessageText, []byte(text)) }
+		for {
+			_, data, err := ws.Read(r.Context())
+			var req struct {
+				ID     json.RawMessage
+				Method string
+			}
+			if err != nil || json.Unmarshal(data, &req) != nil {
+				return
+			}
+			switch req.Method {
+			case "initialize":
+				write(`{"id":` + string(req.ID) + `,"result":{}}`)
+			case "thread/read":
+				write(`{"id":` + string(req.ID) + `,"result":{"thread":{"status":{"type":"active","activeFlags":[]}}}}`)
+				for _, text := range more {
+					write(text)
+				}
+				return
+			}
+		}
+	})})
+	ctx, stop := context.WithCancel(t.Context())
+	var told []string
+	(&Server{Home: home, Thread: "thread-1"}).Follow(ctx, func(does string) {
+		if told = append(told, does); len(told) == 6 {
+			stop()
+		}
+	})
+	want := []string{client.Busy, client.Waiting, client.Idle}
+	if !slices.Equal(told, append(want, want...)) {
+		t.Errorf("told %q", told)
+	}
+}
+
+func TestTheDirectoryOfAThreadThatAPersonSees(t *testing.T) {
+	for said, want := range map[string]string{
+		`{"thread":{"cwd":"/p","parentThreadId":null,"ephemeral":false}}`: "/p",
+		`{"thread":{"cwd":"/p","parentThreadId":"t-0"}}`:                  "",
+		`{"thread":{"cwd":"/p","ephemeral":true}}`:                        "",
+		`{"error":{"code":-32600,"message":"no such thread"}}`:            "",
+	} {
+		s := newAppServer(t)
+		s.answer("thread/read", said)
+		dir, ok, _ := dirOf(t.Context(), s.home, "thread-1")
+		if ok != (want != "") || ok && dir != want {
+			t.Errorf("%s: %q, %v", said, dir, ok)
+		}
+	}
+}
