@@ -13,8 +13,8 @@ import (
 const instructions = `c2c carries messages between coding sessions on this machine. Each session has an alias; yours: whoami.
 Read: new mail usually appears by itself in your context. When told that mail is waiting, or before you end
 work that others wait for, call poll_inbox. It returns each message once; history shows old ones again.
-Answer: call reply with the message's id. Text that you write without calling a tool reaches only your user, never
-the other session.
+Answer: call reply with the message's id, at once if it is a question: its sender may be waiting for you. Text
+that you write without calling a tool reaches only your user, never the other session.
 Write: list shows who is there. Say what you need and what you know; the other session sees nothing of yours.
 send returns when the message is safely stored, not when it is read: message_status tells. Mail to a session
 that is away waits for it; do not send it again.
@@ -45,7 +45,8 @@ type handler = func(c *toolCall, ctx context.Context) (any, error)
 // tool is a tool as clients see it, and what answers it: with a value for JSON, or a string as it is.
 type tool struct {
 	mcp.Tool
-	handle handler
+	handle  handler
+	patient bool // it may wait for more than a lock
 }
 
 func entry(name string, e effect, handle handler, description string, params ...mcp.ToolOption) tool {
@@ -57,7 +58,12 @@ func entry(name string, e effect, handle handler, description string, params ...
 		mcp.WithIdempotentHintAnnotation(e == reads),
 		mcp.WithOpenWorldHintAnnotation(false),
 	}, params...)
-	return tool{mcp.NewTool(name, options...), handle}
+	return tool{Tool: mcp.NewTool(name, options...), handle: handle}
+}
+
+func patiently(t tool) tool {
+	t.patient = true
+	return t
 }
 
 // catalog lists the tools. Their names are the original's, so prompts and permission rules carry over.
@@ -90,6 +96,12 @@ func mailTools() []tool {
 			tag(),
 			deferrable(),
 		),
+		patiently(entry(toolAsk, writes, (*toolCall).ask,
+			"Ask another session a question and wait for its answer, which is the result. Only when you cannot go on without it and the other session is at work or idle (list); otherwise send, and the answer comes as mail.",
+			mcp.WithString("to_alias", mcp.Required(), mcp.Description("Alias of the session, as shown by list.")),
+			content(),
+			mcp.WithInteger("wait_seconds", mcp.Min(1), mcp.Max(askMost), mcp.DefaultNumber(askWait), mcp.Description("How long to wait. A later answer comes as mail. Your client may end a longer call.")),
+		)),
 		entry("send_all", writes, (*toolCall).sendAll,
 			"Send the same message to every other session that is alive.",
 			content(),

@@ -44,7 +44,7 @@ func TestCatalogIsWhatClientsNeed(t *testing.T) {
 	golden(t, "tools.json", append(tools, '\n'))
 
 	want := map[string]effect{
-		"register": writes, "whoami": reads, "list": reads, "send": writes, "reply": writes, "send_all": writes,
+		"register": writes, "whoami": reads, "list": reads, "send": writes, "reply": writes, "ask": writes, "send_all": writes,
 		"poll_inbox": writes, "peek_inbox": reads, "history": reads, "message_status": reads, "thread": reads,
 		"sweep": removes, "server_info": reads, "tail_log": reads,
 	}

@@ -162,6 +162,7 @@ func TestAnswersHaveTheFieldsOfTheOriginalAndMore(t *testing.T) {
 		{"thread", `{"message_id":"m-1"}`, "[{at:text by:text content:text from_alias:text from_session:text message_id:text state:text to_alias:text ts:float}]"},
 		{"reply", `{"message_id":"QUESTION","content":"hi"}`,
 			"{from_alias:text in_reply_to:text message_id:text queued:bool recipient:text recipient_now:{does:text} to_alias:text ts:float}"},
+		{"ask", `{"to_alias":"birch","content":"hi?","wait_seconds":1}`, "{answered:bool message_id:text note:text state:text to_alias:text}"},
 		{"history", `{"limit":1}`, "[{content:text drained_at:float drained_by:text from_alias:text kind:text message_id:text session_id:text to_alias:text ts:float}]"},
 		{"sweep", `{}`, "{deleted_inboxes:float dropped_regs:[] preserved_messages:float}"},
 		{"tail_log", `{"limit":1}`, "[{event:text ok:bool tool:text ts:float}]"},

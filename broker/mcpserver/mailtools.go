@@ -25,10 +25,15 @@ func (c *toolCall) message() inbox.Message {
 	}
 }
 
+var (
+	errNoReceiver = errors.New("to_alias is missing; call list to see who is there")
+	errCannotTell = errors.New("this transport cannot tell when an answer was written; use c2c poll-inbox")
+)
+
 func (c *toolCall) send(ctx context.Context) (any, error) {
 	l := c.message()
 	if l.To == "" {
-		return nil, fmt.Errorf("to_alias is missing; call list to see who is there")
+		return nil, errNoReceiver
 	}
 	if ttl := c.req.GetString("ttl", ""); ttl != "" {
 		if err := broker.SetTTL(&l, time.Now(), ttl); err != nil {
@@ -132,8 +137,9 @@ func (c *toolCall) settle(ctx context.Context, sid, by string, l *inbox.Lease, n
 	}
 	if !AfterWrite(ctx, written) {
 		l.Release()
-		return fmt.Errorf("this transport cannot tell when an answer was written; use c2c poll-inbox")
+		return errCannotTell
 	}
+	c.settled = true
 	return nil
 }
 

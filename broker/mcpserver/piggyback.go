@@ -19,7 +19,7 @@ const byResult = "tool_result"
 func (c *toolCall) addMail(ctx context.Context, tool string, res *mcp.CallToolResult) {
 	p, known := client.Find(c.caller.Client)
 	// peek_inbox has just shown what waits, and promises to leave it.
-	if known && !p.ResultMail || slices.Contains([]string{toolPollInbox, toolPeekInbox}, tool) {
+	if known && !p.ResultMail || c.settled || slices.Contains([]string{toolPollInbox, toolPeekInbox}, tool) {
 		return
 	}
 	s, err := c.b.Resolve(ctx, c.tools.caller(ctx, c.req)) // the call may have registered it

@@ -33,6 +33,9 @@ func TestTheResultOfEveryToolBringsMailOnce(t *testing.T) {
 			"reply": `{"message_id":"send","content":"hi"}`, "thread": `{"message_id":"send"}`}
 		for _, tool := range catalog() {
 			id := tool.Name
+			if id == toolAsk {
+				continue // it ends when the client hangs up, and leaves other mail
+			}
 			amber.want("send", `{"to_alias":"coral","content":"<hi> from amber","message_id":"`+id+`"}`)
 			in := args[tool.Name]
 			if in == "" {

@@ -37,6 +37,8 @@ type Config struct {
 	// LockWait is how long a call waits for a process that holds a lock. When zero: 10 s, at initialize 2 s; only tests
 	// set it.
 	LockWait time.Duration
+	// Progress is the time between two notifications that a call goes on; only tests set it.
+	Progress time.Duration
 	// Channel declares that this server pushes channel notifications.
 	Channel bool
 	// Uninstalled says whether c2c was taken out of the client since it started us: then each call is refused. nil: never.
@@ -45,7 +47,7 @@ type Config struct {
 	Silent bool
 }
 
-// lockWait is Config.LockWait by default. No tool waits for anything else.
+// lockWait is Config.LockWait by default. No tool but ask waits for anything else.
 const lockWait = 10 * time.Second
 
 // maxWarning bounds what a warning adds to an answer, in bytes.
@@ -141,10 +143,17 @@ func (t *tools) answer(tool tool) server.ToolHandlerFunc {
 		if err != nil {
 			return mcp.NewToolResultError("open the broker: " + err.Error() + "; c2c doctor tells more"), nil
 		}
-		callCtx, cancel := context.WithTimeout(ctx, cmp.Or(t.cfg.LockWait, lockWait))
-		defer cancel()
-		call := &toolCall{t, b, req, t.caller(ctx, req)}
-		v, err := tool.handle(call, callCtx)
+		call := &toolCall{tools: t, b: b, req: req, caller: t.caller(ctx, req)}
+		var v any
+		handle := func(ctx context.Context) (err error) {
+			v, err = tool.handle(call, ctx)
+			return err
+		}
+		if tool.patient {
+			err = handle(ctx)
+		} else {
+			err = call.limited(ctx, handle)
+		}
 		// A log line that cannot be written is no reason to refuse the call.
 		b.LogEvent(ctx, "rpc", broker.Note{Name: "tool", Value: tool.Name}, broker.Note{Name: "ok", Value: err == nil})
 		if err != nil {
@@ -154,7 +163,10 @@ func (t *tools) answer(tool tool) server.ToolHandlerFunc {
 		if err != nil {
 			return mcp.NewToolResultError(err.Error()), nil
 		}
-		call.addMail(callCtx, tool.Name, res)
+		call.limited(ctx, func(ctx context.Context) error {
+			call.addMail(ctx, tool.Name, res)
+			return nil
+		})
 		if p, _ := client.Find(call.caller.Client); p.NoArrays && isArray(res) {
 			res.Content = slices.Insert(res.Content, 0, mcp.Content(mcp.NewTextContent("c2c:")))
 		}
@@ -347,6 +359,8 @@ type toolCall struct {
 	b      *broker.Broker
 	req    mcp.CallToolRequest
 	caller broker.Caller
+
+	settled bool // AfterWrite was called for its answer
 }
 
 // attach is the caller's session, registered if it was not.

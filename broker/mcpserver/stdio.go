@@ -32,7 +32,10 @@ const queued = 64
 
 const stdioID = "stdio" // a process has one client
 
-var errCancelled = errors.New("the client cancelled the request")
+var (
+	errCancelled = errors.New("the client cancelled the request")
+	errHungUp    = errors.New("the client has hung up")
+)
 
 // Serve answers the JSON-RPC lines of in on out until in ends, and then returns
 // nil once every request has been answered or the drain limit is over. When ctx
@@ -44,7 +47,8 @@ var errCancelled = errors.New("the client cancelled the request")
 // be ended while the client does not read (measured, v1.2.1).
 //
 // Tool calls run one at a time, in the order they came: what a client sends
-// first is delivered first, and a poll sees what an earlier one left. All other
+// first is delivered first, and a poll sees what an earlier one left. Only a call
+// that waits for somebody else lets the next one begin, see StepAside. All other
 // requests are answered as they are read, so a ping is answered beside a slow tool.
 //
 // A read of in, or a write to out, that is blocked for good when Serve returns
@@ -178,19 +182,62 @@ func (t *stdio) begin(ctx context.Context, m message, refusal *mcp.JSONRPCError)
 // answerCalls works off the calls, and then ends the output, unless ctx is done before.
 func (t *stdio) answerCalls(ctx context.Context) {
 	defer close(t.answered)
+	aside := asides{hungUp: make(chan struct{})}
+	defer aside.wait.Wait()
 	for {
 		select {
 		case r, ok := <-t.calls:
 			if !ok {
+				close(aside.hungUp) // nobody waits for those answers any more
+				aside.wait.Wait()
 				close(t.out.lines) // the reader, which writes too, has ended
 				return
 			}
-			t.answer(r)
+			aside.answer(t, r)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
+
+// asides are the calls under way that have stepped aside.
+type asides struct {
+	wait   sync.WaitGroup
+	hungUp chan struct{} // closed: they end
+}
+
+// answer returns when the call is answered, or has stepped aside.
+func (a *asides) answer(t *stdio, r *request) {
+	stepped, done := make(chan struct{}), make(chan struct{})
+	step := sync.OnceFunc(func() { close(stepped) })
+	r.ctx = context.WithValue(r.ctx, stepAside{}, step)
+	a.wait.Go(func() {
+		defer close(done)
+		t.answer(r)
+	})
+	select {
+	case <-done:
+		return
+	case <-stepped:
+	}
+	a.wait.Go(func() {
+		select {
+		case <-a.hungUp:
+			r.cancel(errHungUp)
+		case <-done:
+		}
+	})
+}
+
+// StepAside lets the transport take the next tool call while this one, to which ctx belongs, waits for somebody else. Such a
+// call ends when the client hangs up.
+func StepAside(ctx context.Context) {
+	if step, ok := ctx.Value(stepAside{}).(func()); ok {
+		step()
+	}
+}
+
+type stepAside struct{} // the key in the context
 
 // answer has r handled, writes the answer and calls what AfterWrite was given.
 func (t *stdio) answer(r *request) {
@@ -211,8 +258,8 @@ func (t *stdio) answer(r *request) {
 // to the operating system; no more can be known about a pipe.
 //
 // done runs outside the request, whose context has ended by then. The transport
-// waits for it before it takes the next tool call and before it ends, so it
-// must be quick. A handler calls AfterWrite once at most and not from other
+// waits for it before it takes the next tool call, unless this one has stepped aside,
+// and before it ends, so it must be quick. A handler calls AfterWrite once at most and not from other
 // goroutines. It reports false, and never calls done, when ctx does not come
 // from a transport that can tell.
 func AfterWrite(ctx context.Context, done func(error)) bool {

@@ -1,0 +1,162 @@
+package mcpserver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"c2c/broker"
+	"c2c/inbox"
+	"c2c/wake/watch"
+)
+
+const (
+	toolAsk = "ask"
+	// askWait is how long ask waits when the call does not say: clients made with the MCP SDK end a call after 60 s.
+	askWait, askMost = 50, 600 // seconds
+	// progressEvery is how often a client hears that a call goes on. Some begin to count its time anew then.
+	progressEvery = 5 * time.Second // Config.Progress by default
+)
+
+// ask sends a question and waits for the answer, while other calls are answered.
+func (c *toolCall) ask(ctx context.Context) (any, error) {
+	m := c.message()
+	if m.To == "" {
+		return nil, errNoReceiver
+	}
+	m.Kind = "question"
+	var q *broker.Question
+	err := c.limited(ctx, func(ctx context.Context) error {
+		s, err := c.attach(ctx)
+		if err == nil {
+			q, err = c.b.Ask(ctx, s, m)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	StepAside(ctx)
+	seconds := c.req.GetInt("wait_seconds", askWait)
+	a, err := c.await(ctx, q, time.Duration(seconds)*time.Second)
+	var res any
+	if a != nil {
+		res, err = c.handAnswer(ctx, q, a)
+	} else if err == nil {
+		res, err = c.noAnswer(ctx, q, fmt.Sprintf("no answer in %d s", seconds))
+	}
+	if taken := new(broker.TakenError); errors.As(err, &taken) {
+		res, err = c.noAnswer(ctx, q, taken.Error())
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
+	defer cancel()
+	return res, errors.Join(err, q.Close(end))
+}
+
+// limited calls do with as much time as a lock may be waited for.
+func (c *toolCall) limited(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.cfg.LockWait, lockWait))
+	defer cancel()
+	return do(ctx)
+}
+
+// await returns with the answer, or without it when the time is over.
+func (c *toolCall) await(ctx context.Context, q *broker.Question, limit time.Duration) (a *broker.Answer, err error) {
+	file, err := q.Changed()
+	if err != nil {
+		return nil, err
+	}
+	changes := watch.NewChanges()
+	defer changes.Close()
+	brief, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	defer c.tellProgress(brief, q)()
+	err = changes.Until(brief, file, func() (bool, error) {
+		err := c.limited(brief, func(ctx context.Context) (err error) {
+			a, err = q.Look(ctx)
+			return err
+		})
+		return a != nil, err
+	})
+	if a == nil && brief.Err() != nil && ctx.Err() == nil {
+		return nil, nil
+	}
+	return a, err
+}
+
+// tellProgress tells the client now and then that the call goes on, if it has asked for that, until stop is called.
+func (c *toolCall) tellProgress(ctx context.Context, q *broker.Question) (stop func()) {
+	srv := server.ServerFromContext(ctx)
+	if srv == nil || c.req.Params.Meta == nil || c.req.Params.Meta.ProgressToken == nil {
+		return func() {}
+	}
+	every := cmp.Or(c.cfg.Progress, progressEvery)
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for n := 1; ; n++ {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			srv.SendNotificationToClient(ctx, "notifications/progress", map[string]any{ // a client that does not read has other troubles
+				"progressToken": c.req.Params.Meta.ProgressToken, "progress": float64(n) * every.Seconds(),
+				"message": "waiting for the answer of " + q.To,
+			})
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+// handAnswer makes the answer the result. It counts as read once that is written. One that is too long for a result stays
+// mail, which comes in parts.
+func (c *toolCall) handAnswer(ctx context.Context, q *broker.Question, a *broker.Answer) (any, error) {
+	text, err := toJSON(a.Message)
+	if err == nil && len(text) > c.room() {
+		err = a.Ack(ctx, errors.New("too long"))
+		return outcome{true, q.ID, q.To, "", "the answer is long: call poll_inbox, which hands it over in parts"}, err
+	}
+	if err != nil {
+		return nil, errors.Join(err, a.Ack(ctx, err))
+	}
+	c.settled = true
+	written := func(err error) {
+		ctx, cancel := context.WithTimeout(context.Background(), ackTime)
+		defer cancel()
+		if err := a.Ack(ctx, err); err != nil {
+			c.logFailure(ctx, q.ID, toolAsk, err)
+		}
+	}
+	if !AfterWrite(ctx, written) {
+		return nil, errors.Join(errCannotTell, a.Ack(ctx, errCannotTell))
+	}
+	return mcp.NewToolResultText(text), nil
+}
+
+// outcome is the result of ask without an answer in it.
+type outcome struct {
+	Answered bool   `json:"answered"`
+	ID       string `json:"message_id"` // of the question
+	To       string `json:"to_alias"`
+	State    string `json:"state,omitempty"` // of the question
+	Note     string `json:"note"`
+}
+
+func (c *toolCall) noAnswer(ctx context.Context, q *broker.Question, why string) (any, error) {
+	var st broker.MessageStatus
+	err := c.limited(ctx, func(ctx context.Context) (err error) {
+		st, err = c.b.Status(ctx, q.ID)
+		return err
+	})
+	note := why + "; a later answer comes as mail, with in_reply_to " + inbox.ShortID(q.ID) + ". Go on with something else, and do not ask again"
+	return outcome{false, q.ID, q.To, st.State, note}, err
+}
