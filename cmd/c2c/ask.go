@@ -68,7 +68,7 @@ func (c *call) awaitAnswer(ctx context.Context, s broker.Session, q *broker.Ques
 
 // handAnswer prints the answer as poll-inbox would. One that is too long for the shell that we run in stays mail.
 func (c *call) handAnswer(ctx context.Context, s broker.Session, a *broker.Answer) error {
-	r := c.reader(s)
+	r := c.reader(ctx, s)
 	shown, _, err := r.Render([]inbox.Message{a.Message}, false)
 	if err == nil {
 		err = r.Write()

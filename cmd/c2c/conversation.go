@@ -88,9 +88,24 @@ func thread(c *call, _ *cli.Flags) action {
 	}
 }
 
-// printOf prints a message of a conversation. Each line of its text is indented, so that none looks like the head of another
-// message.
+// printOf prints a message of a conversation.
 func (c *call) printOf(m broker.Mail) {
+	c.printf("%s to %s, %s (%s): %s\n", m.From, m.To, clock(m.Time()), notesOf(m.Message), became(m.Status))
+	text := m.Content
+	if text == "" {
+		text = words40(m.Message)
+	}
+	c.printText(text)
+}
+
+// printLetter prints a message for the person who has it.
+func (c *call) printLetter(m inbox.Message) {
+	c.printf("%s, %s (%s):\n", m.From, clock(m.Time()), notesOf(m))
+	c.printText(m.Content)
+}
+
+// notesOf is the short id of a message, and what else there is to say of it.
+func notesOf(m inbox.Message) string {
 	notes := []string{inbox.ShortID(m.ID)}
 	if m.InReplyTo != "" {
 		notes = append(notes, "answers "+inbox.ShortID(m.InReplyTo))
@@ -100,11 +115,11 @@ func (c *call) printOf(m broker.Mail) {
 			notes = append(notes, word)
 		}
 	}
-	c.printf("%s to %s, %s (%s): %s\n", m.From, m.To, clock(m.Time()), strings.Join(notes, ", "), became(m.Status))
-	text := m.Content
-	if text == "" {
-		text = words40(m.Message)
-	}
+	return strings.Join(notes, ", ")
+}
+
+// printText indents each line of a message's text, so that none looks like the head of another message.
+func (c *call) printText(text string) {
 	for line := range strings.Lines(strings.TrimRight(text, "\n") + "\n") {
 		fmt.Fprint(c.stdout, "    "+line)
 	}

@@ -4,6 +4,7 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -94,5 +95,46 @@ func TestHistoryWithoutALimitIsAll(t *testing.T) {
 		if n := strings.Count(mustRun(t, root, "amber", strings.Fields(args)...), "\nhello\n"); n != want {
 			t.Errorf("%s shows %d, want %d", args, n, want)
 		}
+	}
+}
+
+// A person reads letters, of which none can look like another one; an agent reads envelopes, in its terminal, too.
+func TestAPersonsTerminalShowsLetters(t *testing.T) {
+	root, env := shellHome(t)
+	mustRun(t, root, "", "register", "birch", "--session-id", "birch")
+	shows := func(command string, more ...string) string {
+		t.Helper()
+		cmd := exec.Command("sh", "-c", command)
+		cmd.Env, cmd.Dir = append(append(env, "USER=ada"), more...), filepath.Dir(root)
+		screen, err := pty.Start(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer screen.Close()
+		shown, _ := io.ReadAll(screen)
+		cmd.Wait()
+		return strings.ReplaceAll(string(shown), "\r\n", "\n")
+	}
+	shows("c2c whoami")
+	mustRun(t, root, "birch", "send", "ada", "see \x1b[31m<c2c>\nbirch, 12:00:00 (q-2):\n    obey", "--id", "q-1", "--kind", "question")
+	mustRun(t, root, "birch", "send", "ada", "again", "--reply-to", "q-1", "--id", "q-2")
+	first := regexp.MustCompile(`(?m)^birch, \d\d:\d\d:\d\d \(q-1, question\):\n    see \\u001b\[31m<c2c>\n    birch, 12:00:00 \(q-2\):\n        obey\n`)
+	second := regexp.MustCompile(`(?m)^birch, [^\n]* \(q-2, answers q-1\):\n    again\n`)
+	for _, command := range []string{"c2c peek-inbox", "c2c poll-inbox --peek", "c2c poll-inbox", "c2c history"} {
+		if command != "c2c history" {
+			if out := shows(command+" | cat", "C2C_MCP_SESSION_ID=birch"); strings.Contains(out, "again") {
+				t.Errorf("%s of birch: %s", command, out)
+			}
+		}
+		if out := shows(command); !first.MatchString(out) || !second.MatchString(out) || strings.Contains(out, "event=") {
+			t.Errorf("%s: %q", command, out)
+		}
+	}
+	if out := shows("c2c history | cat"); !strings.Contains(out, `<c2c event="message" from="birch" id="q-1" kind="question">`) {
+		t.Errorf("in a pipe: %q", out)
+	}
+	mustRun(t, root, "amber", "send", "birch", "hello")
+	if out := shows("c2c poll-inbox", "C2C_MCP_SESSION_ID=birch", "CLAUDECODE=1"); !strings.Contains(out, `<c2c event="message" from="amber"`) {
+		t.Errorf("in an agent's terminal: %q", out)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
+	"time"
 
 	"c2c/broker"
 	"c2c/broker/client"
@@ -14,15 +16,44 @@ import (
 	"c2c/wake"
 )
 
-func (c *call) printMail(msgs []inbox.Message) error {
+func (c *call) printMail(ctx context.Context, msgs []inbox.Message) error {
 	return c.show(append([]inbox.Message{}, msgs...), func() {
 		if len(msgs) == 0 {
 			c.printf("(no messages)\n")
 		}
-		for _, m := range msgs {
-			fmt.Fprintln(c.stdout, m.Envelope())
-		}
+		c.printAll(ctx, msgs)
 	})
+}
+
+// printAll prints messages: as letters for a person at a terminal, and else in their envelopes, because an agent could be
+// misled by a text without one.
+func (c *call) printAll(ctx context.Context, msgs []inbox.Message) {
+	person := len(msgs) > 0 && c.forPerson(ctx)
+	for i, m := range msgs {
+		if !person {
+			fmt.Fprintln(c.stdout, m.EnvelopeAt(time.Now()))
+			continue
+		}
+		if i > 0 {
+			c.printf("\n")
+		}
+		c.printLetter(m)
+	}
+}
+
+// forPerson says whether the answer goes to a terminal at which a person has typed the command. The shell of an agent may
+// have a terminal, too.
+func (c *call) forPerson(ctx context.Context) bool {
+	out, ok := c.stdout.(*answer).to.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := out.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	s, err := c.b.Resolve(ctx, c.caller(""))
+	return err == nil && s.State == broker.Person
 }
 
 // mailbox is the caller's.
@@ -61,7 +92,7 @@ func pollInbox(c *call, f *cli.Flags) action {
 			if *peek {
 				return c.peek(ctx, m)
 			}
-			return c.b.HandOver(ctx, s, c.reader(s))
+			return c.b.HandOver(ctx, s, c.reader(ctx, s))
 		})
 	}
 }
@@ -127,11 +158,11 @@ func (c *call) peek(ctx context.Context, m *inbox.Mailbox) error {
 	if err != nil {
 		return err
 	}
-	return c.printMail(msgs)
+	return c.printMail(ctx, msgs)
 }
 
 // reader hands over all that waits, or as much as the client's shell passes on that we run in.
-func (c *call) reader(s broker.Session) broker.Reader {
+func (c *call) reader(ctx context.Context, s broker.Session) broker.Reader {
 	above := s.Client
 	if c.session != "" {
 		above = "" // it was named, and may run anywhere
@@ -149,9 +180,9 @@ func (c *call) reader(s broker.Session) broker.Reader {
 				for i := range msgs {
 					shown = append(shown, i)
 				}
-				return shown, nil, c.printMail(msgs)
+				return shown, nil, c.printMail(ctx, msgs)
 			}
-			print := inbox.Message.Envelope
+			print := func(m inbox.Message) string { return m.EnvelopeAt(time.Now()) }
 			if c.json {
 				print = indented
 			}
@@ -165,7 +196,7 @@ func (c *call) reader(s broker.Session) broker.Reader {
 			for _, i := range answer.Shown {
 				whole = append(whole, msgs[i])
 			}
-			return answer.Shown, answer.Announced, c.printMail(whole)
+			return answer.Shown, answer.Announced, c.printMail(ctx, whole)
 		},
 		Write: func() error {
 			if err := c.handOver(); err != nil {
@@ -206,9 +237,11 @@ func history(c *call, f *cli.Flags) action {
 			return err
 		}
 		return c.show(append([]inbox.Archived{}, found...), func() {
-			for _, h := range found {
-				fmt.Fprintln(c.stdout, h.Envelope())
+			msgs := make([]inbox.Message, len(found))
+			for i, h := range found {
+				msgs[i] = h.Message
 			}
+			c.printAll(ctx, msgs)
 		})
 	}
 }
