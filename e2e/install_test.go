@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,8 +57,11 @@ func TestAnInstallTakesOverWhatWasSetUpForAProject(t *testing.T) {
 		t.Errorf("below the top of its project it has the tools %s", got)
 	}
 	l.WriteProject(".claude/settings.local.json", `{"enableAllProjectMcpServers": false, "disabledMcpjsonServers": ["c2c"]}`)
-	if out, err := l.Try(c2c(), "doctor"); err == nil || !strings.Contains(out, "claude approval: Claude Code was told not to use the server") {
-		t.Errorf("doctor: %v\n%s", err, out)
+	out, err := l.Try(c2c(), "doctor", "--roundtrip")
+	for _, want := range []string{"problem  claude approval: Claude Code was told not to use the server", "what keeps a client from its mail stands above"} {
+		if err == nil || !strings.Contains(out, want) {
+			t.Errorf("doctor: %v, no %q in\n%s", err, want, out)
+		}
 	}
 	if got := tools(".", "prompt-two"); strings.Contains(got, "mcp__c2c__send") {
 		t.Errorf("it was told not to use the server, and has the tools %s", got)
@@ -79,9 +83,19 @@ func TestTheReviewOfOurHooksGoesWithThem(t *testing.T) {
 	l.SeedCodex(model, "")
 	before := l.Read(".codex/config.toml")
 	l.Run(c2c(), "install", "codex")
+	told := func() bool {
+		out, _ := l.Try(c2c(), "doctor")
+		return strings.Contains(out, `problem  codex hook trust: start codex and choose "Trust all and continue"`)
+	}
+	if !told() {
+		t.Error("doctor does not tell of the review")
+	}
 	p := l.Terminal(l.CodexEnv(), "sh", "-c", "exec codex --no-daemon")
 	trustsCodexHooks(l, p)
 	l.WaitFileCount(".codex/config.toml", "trusted_hash", 4)
+	if told() {
+		t.Error("doctor still tells of it")
+	}
 	model.Script(lab.Say("Answered."))
 	p.Submit("prompt-one")
 	p.WaitShown("Answered.")
@@ -89,27 +103,29 @@ func TestTheReviewOfOurHooksGoesWithThem(t *testing.T) {
 	p.Wait()
 	l.Run(c2c(), "uninstall", "codex")
 	after := l.Read(".codex/config.toml")
-	if !strings.HasPrefix(after, before) || strings.Contains(after, "hooks.state") || strings.Contains(after, "c2c") {
+	if !strings.HasPrefix(after, strings.TrimSpace(before)) || strings.Contains(after, "hooks.state") || strings.Contains(after, "mcp_servers") {
 		t.Errorf("config.toml is\n%s", after)
 	}
 }
 
-// trustsCodexHooks chooses "Trust all and continue", as its person would. Keys that come soon after the question was drawn
-// are lost (0.169.0): they are pressed until they show.
+// trustsCodexHooks chooses "Trust all and continue", as its person would.
 func trustsCodexHooks(l *lab.Lab, p *lab.Proc) {
 	p.WaitShown("Hooks need review")
-	press := func(key, shows string) {
-		tick := time.NewTicker(time.Second)
-		defer tick.Stop()
-		l.WaitUntil(shows, func() bool {
-			if strings.Contains(p.Screen(), shows) {
-				return true
-			}
-			p.Send(key)
-			<-tick.C
-			return false
-		})
-	}
-	press(lab.Down, "› 2. Trust all")
-	press(lab.Enter, "Ask Codex to do anything")
+	press(l, p, lab.Down, "› 2. Trust all")
+	press(l, p, lab.Enter, "Ask Codex to do anything")
+}
+
+// press presses a key until the terminal shows one of the texts. Keys that come soon after a question was drawn are lost
+// (Codex 0.169.0).
+func press(l *lab.Lab, p *lab.Proc, key string, shows ...string) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	l.WaitUntil(strings.Join(shows, " or "), func() bool {
+		if slices.ContainsFunc(shows, func(text string) bool { return strings.Contains(p.Screen(), text) }) {
+			return true
+		}
+		p.Send(key)
+		<-tick.C
+		return false
+	})
 }

@@ -18,6 +18,8 @@ import (
 //	C2C_E2E_CLIENTS=dirs  where scripts/e2e.sh has installed them, one folder each, with colons between them
 //	C2C_E2E_BIN=dir       c2c and c2cd to test
 //	C2C_E2E_SCRATCH=dir   where homes and projects are made, not below /tmp
+//	C2C_E2E_SOURCE=dir    c2c's source, to build it as its README says
+//	C2C_E2E_GO=dirs       GOROOT, GOCACHE and GOMODCACHE for that, with colons between them
 func TestMain(m *testing.M) {
 	if done, err := helper(os.Args[1:]); done {
 		if err != nil {
@@ -31,7 +33,8 @@ func TestMain(m *testing.M) {
 		fmt.Println("e2e: the real clients are off; `make e2e` installs and runs them")
 		os.Exit(0)
 	}
-	keep := append(clientFolders(), os.Getenv("C2C_E2E_BIN"), os.Getenv("C2C_E2E_SCRATCH"))
+	keep := append(clientFolders(), os.Getenv("C2C_E2E_BIN"), os.Getenv("C2C_E2E_SCRATCH"), os.Getenv("C2C_E2E_SOURCE"))
+	keep = append(keep, filepath.SplitList(os.Getenv("C2C_E2E_GO"))...)
 	status, isolated, err := lab.Isolate(keep...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)

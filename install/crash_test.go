@@ -212,3 +212,26 @@ func TestARefusedInstallLeavesNoDirectory(t *testing.T) {
 		t.Errorf("the directory of the journal is left: %v", err)
 	}
 }
+
+// An install for all projects that is killed while it takes over what single projects had: the next one completes it, and
+// uninstall leaves nothing.
+func TestACrashWhileProjectsAreTakenOverIsCompletedByTheNext(t *testing.T) {
+	for _, client := range []string{Claude, OpenCode} {
+		for count, more := 0, true; more; count++ {
+			t.Run(fmt.Sprintf("%s %d", client, count), func(t *testing.T) {
+				b := shared(t)
+				before := b.tree()
+				b.o.InProject = true
+				b.install(client)
+				b.o.InProject = false
+				more = b.crash(b.plan(client), count)
+				b.install(client)
+				if p := b.plan(client); !p.Empty() || b.tree()["project/.mcp.json"] != before["project/.mcp.json"] {
+					t.Errorf("the project has %s, and the next install wants\n%s", b.tree()["project/.mcp.json"], p.Diff())
+				}
+				b.uninstall(client)
+				b.wantTree(before)
+			})
+		}
+	}
+}

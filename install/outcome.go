@@ -18,9 +18,9 @@ func (p *Plan) Told(o Options) string {
 	case p.Empty():
 		said = append(said, "nothing to change")
 	case o.InProject:
-		said = append(said, "set up for "+top(o.Project))
+		said = append(said, "set up for "+top(o.Project)+", from the next start of a session on")
 	default:
-		said = append(said, "set up for all projects")
+		said = append(said, "set up for all projects, from the next start of a session on")
 	}
 	switch {
 	case s.allows == nil:

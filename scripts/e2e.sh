@@ -60,7 +60,12 @@ done
 say 'building c2c and c2cd'
 CGO_ENABLED=0 "${GO:-go}" build -trimpath -o "$scratch/bin/" ./cmd/c2c ./cmd/c2cd
 cp -r install/marketplace "$scratch/bin/"
+# A clone for the test that follows the README. It builds without the network, so the build needs what is here already.
+mkdir "$scratch/source"
+git ls-files -z --cached --others --exclude-standard | tar --null -T - --ignore-failed-read -cf - 2>/dev/null | tar -xf - -C "$scratch/source"
+goenv=$("${GO:-go}" env GOROOT GOCACHE GOMODCACHE | paste -sd:)
 
 say 'running the tests'
 C2C_E2E=1 C2C_E2E_CLIENTS=$(IFS=:; echo "${clients[*]}") C2C_E2E_BIN=$scratch/bin C2C_E2E_SCRATCH=$scratch \
+	C2C_E2E_SOURCE=$scratch/source C2C_E2E_GO=$goenv \
 	"${GO:-go}" test -count=1 -timeout 30m -v "$@" ./e2e/...

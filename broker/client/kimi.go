@@ -34,6 +34,7 @@ func kimiGuide() Guide {
 		Receipt: "the hook's answer was written",
 		SetUp:   "An MCP server in `~/.kimi-code/mcp.json` and hooks in `~/.kimi-code/config.toml`, for all projects.",
 		Quirks: []string{
+			"In its mode `manual` it asks before each call of a tool, c2c's too: it reads no rule for that from its configuration.",
 			"Without `c2c start` nothing wakes it but `c2c poll-inbox --wait --check` in the background, with `disable_timeout`. When it ends Kimi Code starts a turn, whose end shows the mail; then it has to be run again.",
 			"`kimi web` does not show what a terminal shows: a session that a window has open is not woken there. While it has several sessions, c2c's tools do not know which one calls, and refuse.",
 			"The older kimi-cli of Python is another program, and is not set up. `c2c wire-daemon` carries mail to an agent of it that c2c starts (`kimi --wire`). That could not be had, so it was tested against its documentation and its npm client alone.",

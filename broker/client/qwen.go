@@ -39,7 +39,7 @@ func qwenGuide() Guide {
 		Idle:    "its socket for messages of other sessions",
 		Last:    "a line typed into an empty prompt (`c2c start`, tmux, screen)",
 		Receipt: "its own record of the session shows the message",
-		SetUp:   "An MCP server and hooks in `~/.qwen/settings.json`, for all projects. In a folder that its person trusts, c2c's own tools run without being asked about.",
+		SetUp:   "An MCP server and hooks in `~/.qwen/settings.json`, for all projects. In a folder that its person trusts, c2c's own tools run without being asked about, unless you say `--ask`.",
 		Quirks: []string{
 			"`crossSessionInbound` in its settings is kept to: `c2c status` says `held` or `refused`.",
 			"Its own `send_message` reaches every session of the project by its alias, and `list_agents` shows them (Linux). A name that two projects have is shown with its directory, and the model has to choose.",

@@ -164,14 +164,15 @@ func (e editor) apply(p *install.Plan, asked bool, said *bool) error {
 // carryOut applies a plan. Programs of ours that the client runs are told before the first change: it is not to be woken
 // half way.
 func (e editor) carryOut(p *install.Plan) error {
-	if e.undo && !p.Empty() {
+	marks := e.undo && !p.Empty()
+	if marks {
 		if err := broker.MarkUninstalled(e.getenv, p.Client); err != nil {
 			return err
 		}
 	}
 	// Also when nothing changes: it drops undo records that have no use any more.
 	err := p.Apply()
-	if (err == nil) != e.undo { // it is set up, or still is
+	if !e.undo && err == nil || marks && err != nil { // it is set up, or still is
 		err = errors.Join(err, broker.ClearUninstalled(e.getenv, p.Client))
 	}
 	return err

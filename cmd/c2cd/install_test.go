@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"c2c/cmd/cli"
+	"c2c/install"
 )
 
 // shop is a home in which clients are set up.
@@ -16,12 +18,13 @@ type shop struct {
 	t    *testing.T
 	home string
 	env  map[string]string // besides the two that run sets
+	c2c  string            // the program, where there must be one
 }
 
 func (s shop) run(args ...string) (code int, stdout, stderr string) {
 	s.t.Helper()
 	var out, errs bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, cwd: s.home, c2c: "/opt/c2c", getenv: func(name string) string {
+	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, cwd: s.home, c2c: cmp.Or(s.c2c, "/opt/c2c"), getenv: func(name string) string {
 		return cmp.Or(s.env[name], map[string]string{"HOME": s.home, "PATH": "/nowhere"}[name])
 	}}
 	code = a.main(s.t.Context(), args)
@@ -78,8 +81,8 @@ func TestInstallSaysWhatItDidWhatIsLeftAndWhatToTry(t *testing.T) {
 	s := shop{t: t, home: t.TempDir(), env: map[string]string{}}
 	s.program("claude")
 	s.program("codex")
-	want := `claude: set up for all projects; its model calls c2c's tools without asking (--ask: it asks)
-codex: set up for all projects; its model calls c2c's tools without asking (--ask: it asks)
+	want := `claude: set up for all projects, from the next start of a session on; its model calls c2c's tools without asking (--ask: it asks)
+codex: set up for all projects, from the next start of a session on; its model calls c2c's tools without asking (--ask: it asks)
 codex: to do: start codex and choose "Trust all and continue": until then these hooks do not run: SessionStart, UserPromptSubmit, PostToolUse, Stop (` + s.home + `/.codex/config.toml)
 to do: add /opt to your PATH
 try: /opt/c2c start --alias amber claude, and in another terminal: /opt/c2c send amber hello
@@ -90,11 +93,11 @@ try: /opt/c2c start --alias amber claude, and in another terminal: /opt/c2c send
 	if code, out, errs := s.run("install"); code != 0 || out != want || errs != "" {
 		t.Errorf("exit %d, %s%s, want\n%s", code, out, errs, want)
 	}
-	want = strings.ReplaceAll(want, "set up for all projects", "nothing to change")
+	want = strings.ReplaceAll(want, "set up for all projects, from the next start of a session on", "nothing to change")
 	if code, out, _ := s.run("install", "--verbose"); code != 0 || out != want {
 		t.Errorf("again: exit %d, %s", code, out)
 	}
-	if code, out, _ := s.run("install", "--verbose", "--ask"); code != 0 || !strings.Contains(out, "+++ "+s.home+"/.claude/settings.json") || !strings.Contains(out, "claude: set up for all projects; it asks before") {
+	if code, out, _ := s.run("install", "--verbose", "--ask"); code != 0 || !strings.Contains(out, "+++ "+s.home+"/.claude/settings.json") || !strings.Contains(out, "claude: set up for all projects, from the next start of a session on; it asks before") {
 		t.Errorf("--ask: exit %d, %s", code, out)
 	}
 	if code, out, _ := s.run("uninstall"); code != 0 || out != "claude: taken out; a session that still runs gets no mail\ncodex: taken out; a session that still runs gets no mail\n" {
@@ -225,4 +228,56 @@ func TestClientsThatAreNotThereAreTold(t *testing.T) {
 	if code, out, _ := s.run("doctor"); code != 1 || !strings.Contains(out, "warning  claude c2c: not set up: c2c install claude, if it is to have mail\n") || !strings.Contains(out, "problem  clients: none is set up, so nobody gets mail: c2c install\n") || strings.Contains(out, "hook") || strings.Contains(out, "claude program") {
 		t.Errorf("doctor: exit %d, %s", code, out)
 	}
+}
+
+// Whatever of a set-up is gone: doctor says which install puts it right, and that does.
+func TestWhatDoctorFindsMissingIsPutRightByTheInstallThatItNames(t *testing.T) {
+	for _, name := range install.Clients() {
+		s := shop{t: t, home: t.TempDir(), env: map[string]string{}}
+		s.program(name)
+		s.program("c2c")
+		s.c2c = filepath.Join(s.home, "bin", "c2c")
+		setUp := func() {
+			t.Helper()
+			if code, out, errs := s.run("install", name); code != 0 {
+				t.Fatalf("exit %d, %s%s", code, out, errs)
+			}
+		}
+		report := func() (missing string) {
+			t.Helper()
+			_, out, _ := s.run("doctor")
+			for line := range strings.Lines(out) {
+				if strings.HasPrefix(line, "problem  "+name) && strings.Contains(line, "c2c install "+name) {
+					missing += line
+				}
+			}
+			return missing
+		}
+		setUp()
+		if got := report(); got != "" {
+			t.Errorf("%s is set up, and doctor says %s", name, got)
+		}
+		for _, path := range strings.Fields(written(t, s.home)) {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			if report() == "" {
+				t.Errorf("%s without %s: doctor tells of nothing", name, path)
+			}
+			setUp()
+			if got := report(); got != "" {
+				t.Errorf("%s without %s: after the install doctor says %s", name, path, got)
+			}
+		}
+	}
+}
+
+// written lists the files of clients below a home.
+func written(t *testing.T, home string) string {
+	t.Helper()
+	out, err := exec.Command("find", home, "-type", "f", "-not", "-path", "*/.local/*", "-not", "-path", "*/bin/*").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
 }

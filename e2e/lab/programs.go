@@ -95,6 +95,22 @@ func (p Programs) path(path string) string {
 	return strings.Join(append(slices.Compact(dirs), path), ":")
 }
 
+// Path is a search path on which these clients stand before the system's own programs, and no others.
+func (l *Lab) Path(cs ...Client) string {
+	l.t.Helper()
+	p := Programs{Clients: map[Client]string{}}
+	for _, c := range cs {
+		p.Clients[c] = l.command(c)[0]
+	}
+	return p.path("/usr/local/bin:/usr/bin:/bin")
+}
+
+// Shell starts a line of a shell on a terminal, with this environment.
+func (l *Lab) Shell(env []string, line string) *Proc {
+	l.t.Helper()
+	return startTerminal(l.t, l.Project, env, "sh", "-c", line)
+}
+
 // command is the command line that runs a client.
 func (l *Lab) command(c Client, args ...string) []string {
 	l.t.Helper()

@@ -1,0 +1,150 @@
+package e2e
+
+import (
+	_ "embed"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"c2c/e2e/lab"
+)
+
+// What a newcomer types and sees, until the first message is read: testdata/first-message.txt.
+//
+//go:embed testdata/first-message.txt
+var firstMessage string
+
+// A newcomer is at a computer with Claude Code and Codex, which have never met c2c, with c2c's source, and with a project
+// of their own.
+type newcomer struct {
+	t      *testing.T
+	l      *lab.Lab
+	env    []string
+	script strings.Builder // what they type and see
+	steps  int
+}
+
+// README gives the commands of the README, as they stand there.
+func readme(t *testing.T) (commands []string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(os.Getenv("C2C_E2E_SOURCE"), "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(data), "\n## Install\n")
+	text, _, _ = strings.Cut(text, "\n## ")
+	for line := range strings.Lines(text) {
+		command, code := strings.CutPrefix(line, "    ")
+		if command, _, _ = strings.Cut(command, " #"); code && regexp.MustCompile(`^(make|c2c) `).MatchString(command) {
+			commands = append(commands, strings.TrimSpace(command))
+		}
+	}
+	return commands
+}
+
+// types runs a command of one step, and writes down the lines of what it says that begin so.
+func (n *newcomer) types(where, command, begin string) (out string) {
+	n.t.Helper()
+	n.step(where, command)
+	dir := map[string]string{"source": os.Getenv("C2C_E2E_SOURCE"), "project": n.l.Project}[where]
+	p := n.l.Shell(append(n.env, "TERM=dumb"), "cd "+dir+" && "+command)
+	out = strings.ReplaceAll(p.Wait(), "\r", "")
+	for line := range strings.Lines(out) {
+		if strings.HasPrefix(line, begin) {
+			n.script.WriteString(line)
+		}
+	}
+	return out
+}
+
+func (n *newcomer) step(where, command string) {
+	n.steps++
+	n.script.WriteString("\n# in the " + where + "\n$ " + command + "\n")
+}
+
+// sees writes down what a client shows or does.
+func (n *newcomer) sees(what string) { n.script.WriteString(what + "\n") }
+
+// From the README alone, in a project that is not the clone: the first message is read by a Claude Code and by a Codex in
+// at most five steps and after one question of each.
+func TestTheFirstMessageByTheREADME(t *testing.T) {
+	t.Parallel()
+	l, claude, codex := newLab(t), lab.NewModel(t), lab.NewModel(t)
+	l.SeedClaude(map[string]any{"enableAllProjectMcpServers": false, "permissions": map[string]any{}})
+	l.SeedCodex(codex, "")
+	l.Write(".claude.json", strings.ReplaceAll(l.Read(".claude.json"), l.Project, "/elsewhere")) // Claude Code was never here
+	n := &newcomer{t: t, l: l}
+	build := filepath.SplitList(os.Getenv("C2C_E2E_GO"))
+	path := l.Home + "/.local/bin:" + l.Path(lab.Claude, lab.Codex)
+	n.env = append(l.ClaudeEnv(claude), "LAB_KEY=lab-key", "PATH="+path+":"+build[0]+"/bin",
+		"GOROOT="+build[0], "GOCACHE="+build[1], "GOMODCACHE="+build[2], "GOPROXY=off", "GOFLAGS=-mod=mod")
+
+	commands := readme(t)
+	if len(commands) != 4 {
+		t.Fatalf("the README has the commands %q", commands)
+	}
+	for i, begins := range []string{"make install", "c2c install", "c2c start --alias amber claude", "c2c send amber "} {
+		if !strings.HasPrefix(commands[i], begins) {
+			t.Fatalf("the README has the commands %q", commands)
+		}
+	}
+	n.step("source", commands[0])
+	n.l.Shell(n.env, "cd "+os.Getenv("C2C_E2E_SOURCE")+" && "+commands[0]).Wait()
+	n.types("project", commands[1], "")
+	n.writesToClaude(claude, commands[2], commands[3])
+	if n.steps > 5 {
+		t.Errorf("%d steps", n.steps)
+	}
+	n.steps -= 2 // make install and c2c install are done for both
+	n.writesToCodex(codex)
+	if n.steps > 5 {
+		t.Errorf("%d steps", n.steps)
+	}
+
+	got := strings.NewReplacer(l.Home, "~", l.Project, "~/project").Replace(n.script.String())
+	got = regexp.MustCompile(`\b[0-9a-f]{8}\b`).ReplaceAllString(got, "<id>")
+	got = regexp.MustCompile(`(?m)^codex-.*`).ReplaceAllString(got, "codex-<name> …") // one line of the list
+	got = regexp.MustCompile(`codex-[a-z0-9-]+`).ReplaceAllString(got, "codex-<name>")
+	if strings.TrimSpace(got) != strings.TrimSpace(firstMessage) {
+		t.Errorf("testdata/first-message.txt should be:\n%s", got)
+	}
+}
+
+func (n *newcomer) writesToClaude(model *lab.Model, start, send string) {
+	n.t.Helper()
+	n.step("project, in one terminal", start)
+	p := n.l.Shell(n.env, start)
+	p.WaitShown("❯ No, exit")
+	n.sees("Claude Code asks: Is this a project you created or one you trust?")
+	press(n.l, p, lab.Down, "❯ Yes, I trust this folder")
+	press(n.l, p, lab.Enter, "shift+tab to cycle", "? for shortcuts")
+	model.Script(lab.Say("I have read it."))
+	n.types("project", send, "queued")
+	once(n.t, model.WaitText("The build is green again."), "The build is green again.")
+	p.WaitShown("I have read it.")
+	n.sees("Claude Code reads: The build is green again.")
+	p.Kill()
+}
+
+func (n *newcomer) writesToCodex(model *lab.Model) {
+	n.t.Helper()
+	n.step("project, in one terminal", "c2c start codex")
+	p := n.l.Shell(n.env, "c2c start codex")
+	p.WaitShown("Hooks need review")
+	n.sees("Codex asks: Hooks need review")
+	trustsCodexHooks(n.l, p)
+	model.Script(lab.Say("Hello."))
+	p.Submit("Hello, Codex.")
+	p.WaitShown("• Hello.")
+	codexIdle(n.l, 1)
+	list := n.types("project", "c2c list", "codex-")
+	name := regexp.MustCompile(`codex-[a-z0-9-]+`).FindString(list)
+	model.Script(lab.Say("I have read it."))
+	n.types("project", "c2c send "+name+" 'The build is green again.'", "queued")
+	model.WaitText("The build is green again.")
+	p.WaitShown("I have read it.")
+	n.sees("Codex reads: The build is green again.")
+	p.Kill()
+}
