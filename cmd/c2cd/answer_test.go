@@ -15,6 +15,7 @@ func (unwritable) Write([]byte) (int, error) { return 0, errors.New("no space le
 
 func TestAnAnswerThatCannotBeWrittenIsAFailure(t *testing.T) {
 	c := newClinic(t)
+	c.session("gem", "amber", 0) // without any, doctor would fail anyway
 	for _, args := range [][]string{{"doctor"}, {"wake", "status"}} {
 		var stderr bytes.Buffer
 		a := &app{stdout: unwritable{}, stderr: &stderr, cwd: c.home, c2c: c.c2c, getenv: func(name string) string {

@@ -34,7 +34,7 @@ func (a *call) doctor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	clients, err := checkClients(ctx, o)
+	clients, err := a.checkClients(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -66,11 +66,17 @@ func problems(report []doctor.Finding) (n int) {
 	return n
 }
 
-// checkClients looks at each client that is here. Where none can have mail, that is a problem.
-func checkClients(ctx context.Context, o install.Options) (report []doctor.Finding, err error) {
+// checkClients looks at each client that is here. Where none can have mail, that is a problem, but not where a client
+// that c2c does not set up has sessions.
+func (a *app) checkClients(ctx context.Context, o install.Options) (report []doctor.Finding, err error) {
+	none := doctor.Finding{Status: doctor.Problem, Part: "clients"}
+	if a.hasSessions(ctx) {
+		none.Status = doctor.Warning
+	}
 	present, set := install.Detect(o), false
 	if len(present) == 0 {
-		return []doctor.Finding{{Status: doctor.Problem, Part: "clients", Detail: noClient(o) + "; install one of them, then run c2c install"}}, nil
+		none.Detail = noClient(o) + "; install one of them, then run c2c install"
+		return []doctor.Finding{none}, nil
 	}
 	for _, name := range present {
 		found, err := install.Inspect(name, o)
@@ -84,9 +90,28 @@ func checkClients(ctx context.Context, o install.Options) (report []doctor.Findi
 		report = append(report, found...)
 	}
 	if !set {
-		report = append(report, doctor.Finding{Status: doctor.Problem, Part: "clients", Detail: "none is set up, so nobody gets mail: c2c install"})
+		none.Detail = "none of these is set up: c2c install"
+		report = append(report, none)
 	}
 	return report, nil
+}
+
+// hasSessions says whether the root has sessions of any client.
+func (a *app) hasSessions(ctx context.Context) bool {
+	root, err := a.root()
+	if err != nil {
+		return false
+	}
+	if _, err := os.Stat(root); err != nil {
+		return false
+	}
+	b, err := broker.Open(broker.Config{Root: root})
+	if err != nil {
+		return false
+	}
+	defer b.Close()
+	all, err := b.Sessions(ctx)
+	return err == nil && slices.ContainsFunc(all, func(s broker.Session) bool { return s.Client != "" && s.State != broker.Person })
 }
 
 func (a *app) printReport(report []doctor.Finding) {

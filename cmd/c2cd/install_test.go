@@ -225,7 +225,7 @@ func TestClientsThatAreNotThereAreTold(t *testing.T) {
 		t.Errorf("start: %s", errs)
 	}
 	s.write(".claude/settings.json", "{}")
-	if code, out, _ := s.run("doctor"); code != 1 || !strings.Contains(out, "warning  claude c2c: not set up: c2c install claude, if it is to have mail\n") || !strings.Contains(out, "problem  clients: none is set up, so nobody gets mail: c2c install\n") || strings.Contains(out, "hook") || strings.Contains(out, "claude program") {
+	if code, out, _ := s.run("doctor"); code != 1 || !strings.Contains(out, "warning  claude c2c: not set up: c2c install claude, if it is to have mail\n") || !strings.Contains(out, "problem  clients: none of these is set up: c2c install\n") || strings.Contains(out, "hook") || strings.Contains(out, "claude program") {
 		t.Errorf("doctor: exit %d, %s", code, out)
 	}
 }

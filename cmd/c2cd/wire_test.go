@@ -269,7 +269,7 @@ func TestWhoLooksForWireDaemonsMakesNothing(t *testing.T) {
 	if out := p.run("wire-daemon", "list", "--json"); out != "[]\n" {
 		t.Errorf("list --json: %q", out)
 	}
-	p.run("doctor")
+	p.try("doctor") // it finds no client
 	if _, err := os.Stat(filepath.Join(p.root(), wireDir)); err == nil {
 		t.Error("a directory was made")
 	}
