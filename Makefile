@@ -11,13 +11,16 @@ T ?= 60s
 ROUNDS ?= 50
 FUZZTIME ?= 9s
 
-.PHONY: help build demo test race e2e certify bench torture faults powercut docs fuzz lint check install clean
+.PHONY: help build dist demo test race e2e certify bench torture faults powercut docs fuzz lint check install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 build: ## bin/c2c and bin/c2cd
 	$(GO) build $(GOFLAGS_BUILD) -o $(BIN)/ ./cmd/...
+
+dist: ## archives, .deb, .rpm and npm packages for Linux and macOS, with checksums, into dist
+	$(GO) run ./e2e/dist dist
 
 test: build ## all tests but those of the real clients
 	@GO="$(GO)" bash scripts/test.sh
@@ -69,4 +72,4 @@ install: build ## put both programs into PREFIX/bin (default ~/.local/bin)
 	install -m 0755 $(BIN)/c2c $(BIN)/c2cd $(PREFIX)/bin/
 
 clean: ## remove what was built
-	rm -rf $(BIN)
+	rm -rf $(BIN) dist

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"syscall"
 	"time"
@@ -109,9 +111,37 @@ func (a *app) runC2cd(args []string) error {
 	return fmt.Errorf("run %q: %w; c2c and c2cd belong into one directory", path, err)
 }
 
+// built is what c2c version says.
+type built struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit"`             // of git, or "" when it was not built in a clone
+	Modified bool   `json:"modified,omitempty"` // the sources were not those of the commit
+	Go       string `json:"go"`
+	System   string `json:"system"`
+}
+
 func version(c *call, _ *cli.Flags) action {
 	return func(context.Context) error {
-		c.printf("c2c %s\n", broker.Version)
-		return nil
+		v := built{Version: broker.Version, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
+		if info, ok := debug.ReadBuildInfo(); ok {
+			for _, s := range info.Settings {
+				switch s.Key {
+				case "vcs.revision":
+					v.Commit = s.Value
+				case "vcs.modified":
+					v.Modified = s.Value == "true"
+				}
+			}
+		}
+		return c.show(v, func() {
+			commit := "no commit"
+			if v.Commit != "" {
+				commit = "commit " + v.Commit[:min(len(v.Commit), 12)]
+			}
+			if v.Modified {
+				commit += " and changes"
+			}
+			c.printf("c2c %s (%s, %s, %s)\n", v.Version, commit, v.Go, v.System)
+		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
@@ -40,13 +41,22 @@ func main() {
 	os.Exit(a.main(ctx, os.Args[1:]))
 }
 
-// findC2C returns the c2c in the directory of this program.
+// findC2C returns the c2c in the directory of this program. Where that is a directory of one version, a link in PATH may lead
+// there (/usr/local/bin/c2c): then it returns the link, because clients keep the path.
 func findC2C() string {
 	self, err := os.Executable()
 	if err != nil {
 		return "c2c"
 	}
-	return filepath.Join(filepath.Dir(self), "c2c")
+	own := filepath.Join(filepath.Dir(self), "c2c")
+	link, err := exec.LookPath("c2c")
+	if err != nil || !filepath.IsAbs(link) {
+		return own
+	}
+	if real, err := filepath.EvalSymlinks(link); err == nil && real != link && real == own {
+		return link
+	}
+	return own
 }
 
 func (a *app) main(ctx context.Context, args []string) int {

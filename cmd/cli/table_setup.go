@@ -44,7 +44,7 @@ could not be woken. With a problem it exits 1, with warnings alone 0.
 		Examples: []string{"source <(c2c completion bash)"}},
 	{Name: "man", C2cd: true, Args: "<directory>", First: "file", Short: "write the man pages into a directory",
 		Examples: []string{"c2c man ~/.local/share/man/man1"}},
-	{Name: "version", Short: "print the version", Examples: []string{"c2c version"}},
+	{Name: "version", Short: "print the version, the commit and Go's version", Options: []Option{asJSON}, Examples: []string{"c2c version"}},
 }
 
 var inside = []Verb{
