@@ -24,7 +24,7 @@ func TestASessionIsStartedByName(t *testing.T) {
 	once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
 	model.WaitText(`"alias":"amber"`)
 	p.WaitScreen(0, "Woken.")
-	if out, err := l.Try(c2c(), "start", "--alias", "amber", "sh"); err == nil || !strings.Contains(err.Error(), "alive already") {
+	if out, err := l.Try(c2c(), "start", "--alias", "amber", "sh", "--"); err == nil || !strings.Contains(err.Error(), "alive already") {
 		t.Errorf("a second amber: %v: %s", err, out)
 	}
 	p.Command("/exit")

@@ -70,7 +70,7 @@ func register(c *call, f *cli.Flags) action {
 // dnd shows or changes whether a session may be woken.
 func dnd(c *call, _ *cli.Flags) action {
 	return func(ctx context.Context) error {
-		if len(c.words) > 1 || len(c.words) == 1 && c.words[0] != "on" && c.words[0] != "off" {
+		if len(c.words) > 1 {
 			return fmt.Errorf("%w: on or off", errUsage)
 		}
 		s, err := c.attach(ctx, c.session)

@@ -38,7 +38,7 @@ func (a *call) inject(ctx context.Context) error {
 	if body == "" {
 		return fmt.Errorf("%w: the body is empty", errUsage)
 	}
-	b, err := a.open(a.log)
+	b, err := a.openThere()
 	if err != nil {
 		return err
 	}

@@ -137,6 +137,18 @@ func (a *app) root() (string, error) {
 	return root, err
 }
 
+// openThere opens the root for a verb that makes none.
+func (a *app) openThere() (*broker.Broker, error) {
+	root, source, err := broker.FindRoot(a.getenv, a.cwd)
+	if err == nil {
+		err = cli.NeedRoot(root, source)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a.open(a.log)
+}
+
 func (a *app) open(log *slog.Logger) (*broker.Broker, error) {
 	return broker.OpenHere(a.getenv, a.cwd, broker.Config{Log: log})
 }

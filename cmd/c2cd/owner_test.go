@@ -51,7 +51,7 @@ func TestStartComesBackToItsMailbox(t *testing.T) {
 	if other := start("echo $C2C_MCP_SESSION_ID"); strings.HasPrefix(other, id) {
 		t.Errorf("the mailbox of fir is %q for elm too", other)
 	}
-	s.refused("c2c start --alias amber sh -- -c 'c2c start --alias amber sh'", "alive already")
+	s.refused("c2c start --alias amber sh -- -c 'c2c start --alias amber sh --'", "alive already")
 }
 
 func TestASessionIDInTheEnvironmentIsNoAlias(t *testing.T) {
@@ -102,7 +102,7 @@ func TestAPersonsMailboxIsNobodyElses(t *testing.T) {
 		"c2c register x --session-id " + id:            "person",
 		"c2c register " + id:                           "reserved",
 		"c2c register amy":                             "belongs to another session",
-		"c2c start --alias amy sh":                     "amy",
+		"c2c start --alias amy sh --":                  "amy",
 		"C2C_MCP_CLIENT_TYPE=claude C2C_MCP_SESSION_ID=" + id + ` c2c hook <<<'{"hook_event_name":"Stop","session_id":"u"}' 2>&1; false`: "person",
 	} {
 		s.refused(script, says)

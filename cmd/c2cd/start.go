@@ -15,6 +15,7 @@ import (
 	"c2c/broker"
 	"c2c/broker/client"
 	"c2c/broker/ringer"
+	"c2c/cmd/cli"
 	"c2c/install"
 	"c2c/wake"
 	"c2c/wake/mux"
@@ -28,8 +29,9 @@ const startTime = 10 * time.Second
 func (a *call) start(ctx context.Context) (status int, err error) {
 	alias, channel, full, unattended := a.Text("alias"), a.Bool("channel"), a.Bool("full-delivery"), a.Bool("unattended")
 	var theirs []string
-	if i := slices.Index(a.args, "--"); i >= 0 {
-		a.args, theirs = a.args[:i], a.args[i+1:]
+	dashes := slices.Index(a.args, "--")
+	if dashes >= 0 {
+		a.args, theirs = a.args[:dashes], a.args[dashes+1:]
 	}
 	names, err := a.words()
 	if err != nil {
@@ -39,7 +41,16 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 		return 0, fmt.Errorf("%w: c2c start <client>, and its arguments behind --", errUsage)
 	}
 	name := names[0]
-	profile, _ := client.Find(name)
+	profile, known := client.Find(name)
+	if !known && dashes < 0 && !strings.ContainsRune(name, os.PathSeparator) {
+		return 0, cli.WithHint(fmt.Errorf("%w: %q is no client that c2c knows", errUsage, name), strings.TrimSpace(fmt.Sprintf(
+			"%s c2c start knows %s\nanother program is started with: c2c start %s --", cli.DidYouMean(name, client.Names()), strings.Join(client.Names(), ", "), name)))
+	}
+	if *alias != "" {
+		if err := broker.CheckAlias(*alias); err != nil {
+			return 0, fmt.Errorf("%w: %w", errUsage, err)
+		}
+	}
 	if *full {
 		if err := a.checkFull(name, *alias); err != nil {
 			return 0, fmt.Errorf("%w: %w", errUsage, err)
@@ -47,7 +58,7 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 	}
 	if profile.SharedProcess && !profile.Plugin && *alias != "" {
 		// Its daemon gives every session the environment of the first terminal.
-		return 0, fmt.Errorf("%s names its sessions itself: leave --alias out, and call register in the session", name)
+		return 0, fmt.Errorf("%w: %s names its sessions itself: leave --alias out, and call register in the session", errUsage, name)
 	}
 	if *unattended {
 		// A terminal may show one thread after another, and Codex tells no process which one.

@@ -21,7 +21,7 @@ func TestMailIsTypedOnlyWhereItCanBe(t *testing.T) {
 	for want, args := range map[string][]string{
 		"name its session with --alias":        {"claude"},
 		"mail cannot be typed into codex":      {"--alias", "amber", "codex"},
-		"mail cannot be typed into some-shell": {"--alias", "amber", "some-shell"},
+		"mail cannot be typed into some-shell": {"--alias", "amber", "some-shell", "--"},
 		"c2c is set up in kimi":                {"--alias", "amber", "kimi"},
 	} {
 		if out, err := k.try(append([]string{"start", "--full-delivery"}, args...)...); err == nil || !strings.Contains(out, want) {

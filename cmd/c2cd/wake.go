@@ -6,15 +6,15 @@ import (
 	"fmt"
 
 	"c2c/broker"
+	"c2c/cmd/cli"
 	"c2c/wake/daemon"
 	"c2c/wake/mux"
 )
 
-const attachHow = `
-hint: run it inside the client, at a prompt that runs commands:
-hint:   ! c2c wake attach
-hint: or name the session and its pane:
-hint:   TMUX_PANE=%3 c2c wake attach --session-id amber`
+const attachHow = `run it inside the client, at a prompt that runs commands:
+  ! c2c wake attach
+or name the session and its pane:
+  TMUX_PANE=%3 c2c wake attach --session-id amber`
 
 // wake runs the verbs of the wake daemon.
 func (a *call) wake(ctx context.Context) error {
@@ -23,8 +23,11 @@ func (a *call) wake(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(verbs) != 1 || *gap <= 0 {
-		return fmt.Errorf("%w: c2c wake start | stop | restart | status | run | attach | detach", errUsage)
+	if len(verbs) != 1 {
+		return fmt.Errorf("%w: one of start, stop, restart, status, run, attach and detach", errUsage)
+	}
+	if *gap <= 0 {
+		return fmt.Errorf("%w: --min-inject-gap %s: want more than nothing", errUsage, *gap)
 	}
 	b, err := a.open(a.log)
 	if err != nil {
@@ -49,13 +52,13 @@ func (a *call) wake(ctx context.Context) error {
 	case "attach":
 		pane, err := mux.Here(a.getenv)
 		if err != nil {
-			return fmt.Errorf("%w%s", err, attachHow)
+			return cli.WithHint(err, attachHow)
 		}
 		return d.setPane(ctx, *sid, pane.String())
 	case "detach":
 		return d.setPane(ctx, *sid, "")
 	}
-	return fmt.Errorf("%w: c2c wake %s is not known", errUsage, verbs[0])
+	return nil // the table knows no other
 }
 
 // setPane stores into which pane c2c may type for a session, or that it may not.
@@ -65,7 +68,7 @@ func (d *wakeDaemon) setPane(ctx context.Context, name, pane string) error {
 	s, err := d.b.Resolve(ctx, broker.Caller{Explicit: name, Getenv: d.a.getenv})
 	if err != nil {
 		if pane != "" {
-			return fmt.Errorf("%w%s", err, attachHow)
+			return cli.WithHint(err, attachHow)
 		}
 		return fmt.Errorf("%w; name one with --session-id", err)
 	}

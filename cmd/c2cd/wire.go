@@ -14,6 +14,7 @@ import (
 	"c2c/broker"
 	"c2c/broker/client"
 	"c2c/broker/ringer"
+	"c2c/cmd/cli"
 	"c2c/inbox/atomicfile"
 	"c2c/wake"
 	"c2c/wake/daemon"
@@ -52,8 +53,13 @@ func (a *call) wireDaemon(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(verbs) != 1 || *alias == "" && verbs[0] != "list" {
-		return fmt.Errorf("%w: c2c wire-daemon --alias <name> start | stop | restart | status | run, or list", errUsage)
+	if len(verbs) != 1 {
+		return fmt.Errorf("%w: one of start, stop, restart, status, run and list", errUsage)
+	}
+	if verbs[0] != "list" {
+		if err := broker.CheckAlias(*alias); err != nil {
+			return fmt.Errorf("%w: --alias: %w", errUsage, err)
+		}
 	}
 	b, err := a.open(a.log)
 	if err != nil {
@@ -69,9 +75,6 @@ func (a *call) wireDaemon(ctx context.Context) error {
 	}
 	if verbs[0] == "list" {
 		return a.listWire(ctx, b, dir, *asJSON)
-	}
-	if err := broker.CheckAlias(*alias); err != nil {
-		return err
 	}
 	d := a.wireOf(b, dir, *alias)
 	d.once = *once
@@ -94,7 +97,7 @@ func (a *call) wireDaemon(ctx context.Context) error {
 	case "status":
 		return d.status(ctx, *asJSON)
 	}
-	return fmt.Errorf("%w: c2c wire-daemon %s is not known", errUsage, verbs[0])
+	return nil // the table knows no other
 }
 
 // openWire gives nil if nothing is there, and nothing is to be made.
@@ -121,7 +124,7 @@ func (d *wireDaemon) run(ctx context.Context) error {
 	}
 	if !d.once { // who starts it in the background would not hear of it later
 		if err := d.bridge(func(wire.State) {}).Check(ctx); err != nil {
-			return fmt.Errorf("%w\nhint: %q is to be an agent that speaks Wire; another one stands after --", err, strings.Join(d.Agent, " "))
+			return cli.WithHint(err, fmt.Sprintf("%q is to be an agent that speaks Wire; another one stands after --", strings.Join(d.Agent, " ")))
 		}
 	}
 	// Before anybody is told that it runs: the alias may be somebody else's.

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -109,7 +110,8 @@ func (f *Flags) Parse(args []string) (words []string, err error) {
 		arg := args[0]
 		args = args[1:]
 		if arg == "--" {
-			return append(words, args...), nil
+			words = append(words, args...)
+			break
 		}
 		if arg == "-" || !strings.HasPrefix(arg, "-") {
 			words = append(words, arg)
@@ -138,10 +140,23 @@ func (f *Flags) Parse(args []string) (words []string, err error) {
 			return nil, fmt.Errorf("%w: %s %q: %s", ErrUsage, name, value, wanted(o, err))
 		}
 	}
-	if f.verb.Args == "" && len(words) > 0 {
-		return nil, fmt.Errorf("%w: unexpected %q: %s takes no words", ErrUsage, words[0], f.verb.Name)
+	return words, f.verb.check(words)
+}
+
+// check looks at the words as far as the row says what they may be.
+func (v Verb) check(words []string) error {
+	if len(words) == 0 {
+		return nil
 	}
-	return words, nil
+	if v.Args == "" {
+		return fmt.Errorf("%w: unexpected %q: %s takes no words", ErrUsage, words[0], v.Name)
+	}
+	known := strings.Fields(v.First)
+	if len(known) < 2 || slices.Contains(known, words[0]) { // else it is a kind of word
+		return nil
+	}
+	err := fmt.Errorf("%w: %s %q: want %s or %s", ErrUsage, v.Name, words[0], strings.Join(known[:len(known)-1], ", "), known[len(known)-1])
+	return WithHint(err, DidYouMean(words[0], known))
 }
 
 // wanted says what is wrong with a value. The standard library says "parse error".

@@ -104,7 +104,9 @@ of it.
 
 var sessions = []Verb{
 	{Name: "start", C2cd: true, Everyday: true, Args: "<client> [-- arguments of the client]", First: "client", Short: "run a client as a session with a name",
-		Long: `The mailbox of that name is the same each time.
+		Long: `The mailbox of that name is the same each time. The clients are
+{clients}.
+Another program is started with its path, or with -- behind it.
 
 With --full-delivery short mail itself is typed into an empty prompt, while no
 MCP server of c2c runs in the client. The client takes a peer's words for yours
