@@ -117,9 +117,13 @@ func Closest(word string, words []string) []string {
 		}
 		return distance(want, have)
 	}
+	most := max(2, len(want)/3)
+	if len(want) < 4 {
+		most = 1
+	}
 	var near []string
 	for _, have := range words {
-		if far(have) <= max(2, len(want)/3) {
+		if want != "" && far(have) <= most {
 			near = append(near, have)
 		}
 	}

@@ -75,6 +75,9 @@ func (b *Broker) Resolve(ctx context.Context, c Caller) (Session, error) {
 		return Session{}, err
 	}
 	sid, err := b.resolve(rows, c.looked())
+	if errors.Is(err, ErrNoSession) && c.Explicit != "" {
+		return Session{}, &UnknownAliasError{Alias: c.Explicit}
+	}
 	if err != nil {
 		return Session{}, err
 	}

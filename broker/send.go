@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"c2c/inbox"
 )
@@ -30,14 +29,6 @@ type Receipt struct {
 // Kinds lists the kinds of message.
 func Kinds() []string {
 	return []string{"message", "question", "task", "review", "status", "ack", kindSystem}
-}
-
-// CheckKind refuses what is no kind of message.
-func CheckKind(kind string) error {
-	if kind != "" && !slices.Contains(Kinds(), kind) {
-		return fmt.Errorf("no such kind; there are %s", strings.Join(Kinds(), ", "))
-	}
-	return nil
 }
 
 // Tags lists the words that mark a message for its reader's eye.
@@ -84,8 +75,8 @@ func check(from Session, m inbox.Message) error {
 			return err
 		}
 	}
-	if err := CheckKind(m.Kind); err != nil {
-		return fmt.Errorf("kind %q: %w", m.Kind, err)
+	if m.Kind != "" && !slices.Contains(Kinds(), m.Kind) {
+		return fmt.Errorf("kind %q is none of %q", m.Kind, Kinds())
 	}
 	if m.Tag != "" && !slices.Contains(Tags(), m.Tag) {
 		return fmt.Errorf("tag %q is none of %q", m.Tag, Tags())

@@ -2,13 +2,16 @@ package mcpserver
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	fault "github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
 // checker gives a function that says what is wrong with the arguments of a call. mcp-go 1.2.1 can check them, too, but
@@ -53,8 +56,30 @@ func checker(tool mcp.Tool) func(arguments any) error {
 		}
 		var all []string
 		for _, cause := range wrong.Causes {
-			all = append(all, strings.TrimPrefix(cause.Error(), "at '': "))
+			all = append(all, sentence(cause))
 		}
 		return errors.New(tool.Name + ": " + strings.Join(all, "; "))
 	}
+}
+
+// sentence says what is wrong with an argument, in words that a model need not guess at.
+func sentence(wrong *jsonschema.ValidationError) string {
+	name := cmp.Or(strings.Join(wrong.InstanceLocation, "."), "arguments")
+	switch k := wrong.ErrorKind.(type) {
+	case *fault.Required:
+		return "it needs " + strings.Join(k.Missing, " and ")
+	case *fault.AdditionalProperties:
+		return "it takes no " + strings.Join(k.Properties, " and no ")
+	case *fault.Type:
+		return fmt.Sprintf("%s: got %s, want %s", name, k.Got, strings.Join(k.Want, " or "))
+	case *fault.MinLength:
+		return name + " is empty"
+	case *fault.Enum:
+		var words []string
+		for _, word := range k.Want {
+			words = append(words, fmt.Sprint(word))
+		}
+		return fmt.Sprintf("%s: got %q, want one of %s", name, fmt.Sprint(k.Got), strings.Join(words, ", "))
+	}
+	return strings.TrimPrefix(wrong.Error(), "at '': ")
 }

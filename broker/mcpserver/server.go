@@ -222,7 +222,7 @@ func advice(err error) string {
 	var unknown *broker.UnknownAliasError
 	switch {
 	case errors.As(err, &unknown) && len(unknown.Closest) > 0:
-		return fmt.Sprintf("%v; the closest are %s", err, strings.Join(unknown.Closest, ", "))
+		return fmt.Sprintf("%v; did you mean %s? list shows all", err, strings.Join(unknown.Closest, " or "))
 	case errors.As(err, &unknown):
 		return err.Error() + "; call list to see who is there"
 	case errors.Is(err, broker.ErrNoSession):

@@ -144,11 +144,11 @@ func TestWhatIsWrongIsSaidAndWhatToDo(t *testing.T) {
 // In words, so that a model can put it right.
 func TestWhatIsWrongWithArgumentsIsSaidInWords(t *testing.T) {
 	_, birch := pair(t)
-	birch.refused("send", `{"to_alias":"amber","body":"hello"}`, "send: missing property 'content'; additional properties 'body' not allowed")
+	birch.refused("send", `{"to_alias":"amber","body":"hello"}`, "send: it needs content; it takes no body")
 	birch.refused("history", `{"limit":0}`, "history: at '/limit': minimum: got 0, want 1")
-	birch.refused("history", `{"limit":"all"}`, "history: at '/limit': got string, want integer")
-	birch.refused("send", `{"to_alias":"amber","content":"hello","kind":"joke"}`, "at '/kind': value must be one of 'message', ")
-	birch.refused("send", `["amber"]`, "send: got array, want object")
+	birch.refused("history", `{"limit":"all"}`, "history: limit: got string, want integer")
+	birch.refused("send", `{"to_alias":"amber","content":"hello","kind":"joke"}`, "send: kind: got \"joke\", want one of message, question, ")
+	birch.refused("send", `["amber"]`, "send: arguments: got array, want object")
 }
 
 func TestListWhoamiAndLog(t *testing.T) {

@@ -14,7 +14,7 @@ func (a *app) help(words []string) error {
 		cli.Overview(a.stdout)
 		return nil
 	case len(words) > 1:
-		return fmt.Errorf("%w: one verb or topic at most", errUsage)
+		return cli.WithHint(fmt.Errorf("%w: one verb or topic at most", errUsage), "c2c help all lists the verbs")
 	case words[0] == "all":
 		cli.All(a.stdout)
 		return nil

@@ -13,17 +13,22 @@ import (
 	"c2c/hooks"
 )
 
+var errAge = errors.New("want an age such as 90d or 2160h")
+
 // parseAge reads a duration, in days too: 90d.
 func parseAge(s string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		n, err := strconv.ParseUint(days, 10, 16)
-		return time.Duration(n) * 24 * time.Hour, err
+		if err != nil {
+			return 0, errAge
+		}
+		return time.Duration(n) * 24 * time.Hour, nil
 	}
 	d, err := time.ParseDuration(s)
-	if err == nil && d < 0 {
-		err = fmt.Errorf("it is negative")
+	if err != nil || d < 0 {
+		return 0, errAge
 	}
-	return d, err
+	return d, nil
 }
 
 func prune(c *call, f *cli.Flags) action {

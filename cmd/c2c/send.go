@@ -27,10 +27,7 @@ type draft struct {
 func newDraft(f *cli.Flags) *draft {
 	d := &draft{tags: map[string]*bool{}}
 	f.TextVar(&d.file, "F")
-	f.Func("kind", func(kind string) error {
-		d.message.Kind = kind
-		return broker.CheckKind(kind)
-	})
+	f.TextVar(&d.message.Kind, "kind")
 	f.BoolVar(&d.message.Deferrable, "deferrable")
 	f.BoolVar(&d.message.Ephemeral, "ephemeral")
 	f.Func("ttl", func(s string) error { return broker.SetTTL(&d.message, time.Now(), s) })
@@ -118,7 +115,10 @@ func send(c *call, f *cli.Flags) action {
 		d.message.ID = id
 		return broker.CheckID(id)
 	})
-	f.TextVar(&d.message.InReplyTo, "reply-to")
+	f.Func("reply-to", func(id string) error {
+		d.message.InReplyTo = id
+		return broker.CheckID(id)
+	})
 	return func(ctx context.Context) error {
 		if len(c.words) == 0 {
 			return fmt.Errorf("%w: to whom?", errUsage)

@@ -71,7 +71,7 @@ func register(c *call, f *cli.Flags) action {
 func dnd(c *call, _ *cli.Flags) action {
 	return func(ctx context.Context) error {
 		if len(c.words) > 1 {
-			return fmt.Errorf("%w: on or off", errUsage)
+			return fmt.Errorf("%w: on or off, or nothing to see which it is", errUsage)
 		}
 		s, err := c.attach(ctx, c.session)
 		if err == nil && len(c.words) == 1 {

@@ -24,8 +24,11 @@ func (a *call) inject(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if *method != "history" || len(words) < 1 || len(words) > 2 {
-		return fmt.Errorf("%w: c2c inject --method history <alias> [body | -]", errUsage)
+	if *method != "history" {
+		return fmt.Errorf("%w: by which way? --method history is the only one", errUsage)
+	}
+	if len(words) < 1 || len(words) > 2 {
+		return fmt.Errorf("%w: one alias, and the text as one word or on standard input", errUsage)
 	}
 	body := strings.Join(words[1:], "")
 	if body == "" || body == "-" {

@@ -19,7 +19,7 @@ func (a *call) plugin(ctx context.Context) error {
 		return err
 	}
 	if len(names) != 1 {
-		return fmt.Errorf("%w: c2c plugin <client>", errUsage)
+		return fmt.Errorf("%w: of which client?", errUsage)
 	}
 	profile, known := client.Find(names[0])
 	if !known || !profile.Plugin {

@@ -38,7 +38,7 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 		return 0, err
 	}
 	if len(names) != 1 {
-		return 0, fmt.Errorf("%w: c2c start <client>, and its arguments behind --", errUsage)
+		return 0, fmt.Errorf("%w: which client? one, and its own arguments behind --", errUsage)
 	}
 	name := names[0]
 	profile, known := client.Find(name)

@@ -35,8 +35,12 @@ func (k *keeper) try(args ...string) (string, error) {
 func (k *keeper) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(k.bin, "c2c"), args...)
 	cmd.Dir = k.home
-	cmd.Env = []string{"HOME=" + k.home, "PATH=" + os.Getenv("PATH"), "C2C_MCP_BROKER_ROOT=" + k.root(), "SECRET_KEY=hush"}
+	cmd.Env = k.env()
 	return cmd
+}
+
+func (k *keeper) env() []string {
+	return []string{"HOME=" + k.home, "PATH=" + k.bin + ":" + os.Getenv("PATH"), "C2C_MCP_BROKER_ROOT=" + k.root(), "SECRET_KEY=hush"}
 }
 
 func (k *keeper) run(args ...string) string {

@@ -57,6 +57,9 @@ func (a *call) wireDaemon(ctx context.Context) error {
 		return fmt.Errorf("%w: one of start, stop, restart, status, run and list", errUsage)
 	}
 	if verbs[0] != "list" {
+		if *alias == "" {
+			return fmt.Errorf("%w: of which session? --alias and its name", errUsage)
+		}
 		if err := broker.CheckAlias(*alias); err != nil {
 			return fmt.Errorf("%w: --alias: %w", errUsage, err)
 		}

@@ -1,13 +1,15 @@
 package cli
 
 import (
-	"cmp"
 	"flag"
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"c2c/broker"
 )
 
 // ErrHelp says that help was asked for.
@@ -113,7 +115,7 @@ func (f *Flags) Parse(args []string) (words []string, err error) {
 			words = append(words, args...)
 			break
 		}
-		if arg == "-" || !strings.HasPrefix(arg, "-") {
+		if !isOption(arg) {
 			words = append(words, arg)
 			continue
 		}
@@ -125,10 +127,10 @@ func (f *Flags) Parse(args []string) (words []string, err error) {
 		case !known:
 			return nil, f.unknown(name)
 		case has:
-		case o.Value == "" || o.Optional && !(f.verb.Args == "" && len(args) > 0 && !strings.HasPrefix(args[0], "-")):
+		case o.Value == "" || o.Optional && (f.verb.Args != "" || len(args) == 0 || isOption(args[0])):
 			value = "true"
 		case len(args) == 0:
-			return nil, fmt.Errorf("%w: %s needs a value: %s", ErrUsage, name, o.Value)
+			return nil, fmt.Errorf("%w: %s needs %s", ErrUsage, name, aWord(o.Value))
 		default:
 			value, args = args[0], args[1:]
 		}
@@ -136,8 +138,11 @@ func (f *Flags) Parse(args []string) (words []string, err error) {
 			return nil, fmt.Errorf("%w: %s and %s are the same: give one of them", ErrUsage, was, name)
 		}
 		given[o.Name] = name
+		if err := oneOf(name, value, o.Takes); value != "" && err != nil {
+			return nil, err
+		}
 		if err := f.set.Set(o.Name, value); err != nil {
-			return nil, fmt.Errorf("%w: %s %q: %s", ErrUsage, name, value, wanted(o, err))
+			return nil, fmt.Errorf("%w: %s", ErrUsage, wrong(o, name, value, err))
 		}
 	}
 	return words, f.verb.check(words)
@@ -151,37 +156,60 @@ func (v Verb) check(words []string) error {
 	if v.Args == "" {
 		return fmt.Errorf("%w: unexpected %q: %s takes no words", ErrUsage, words[0], v.Name)
 	}
-	known := strings.Fields(v.First)
-	if len(known) < 2 || slices.Contains(known, words[0]) { // else it is a kind of word
-		return nil
-	}
-	err := fmt.Errorf("%w: %s %q: want %s or %s", ErrUsage, v.Name, words[0], strings.Join(known[:len(known)-1], ", "), known[len(known)-1])
-	return WithHint(err, DidYouMean(words[0], known))
+	return oneOf(v.Name, words[0], v.First)
 }
 
-// wanted says what is wrong with a value. The standard library says "parse error".
-func wanted(o Option, err error) string {
-	switch {
-	case err.Error() != "parse error" && !strings.Contains(err.Error(), "invalid syntax") && err.Error() != "value out of range":
-		return err.Error()
-	case o.Value == "duration":
-		return "want a duration such as 90s or 5m"
+// oneOf refuses a word that is none of several. A single one in the table is a kind of word: alias, client, file.
+func oneOf(what, word, words string) error {
+	known := strings.Fields(words)
+	last := len(known) - 1
+	if last < 1 || slices.Contains(known, word) {
+		return nil
 	}
-	return "want " + cmp.Or(map[bool]string{true: "true or false"}[o.Value == ""], "a "+o.Value)
+	return fmt.Errorf("%w: %s %q: want %s or %s", ErrUsage, what, word, strings.Join(known[:last], ", "), known[last])
+}
+
+// isOption tells an option from a word and from a negative number.
+func isOption(arg string) bool {
+	return len(arg) > 1 && arg[0] == '-' && (arg[1] < '0' || arg[1] > '9')
+}
+
+// wrong says what is wrong with a value. The standard library says "parse error" of most.
+func wrong(o Option, name, value string, err error) string {
+	says := err.Error()
+	switch {
+	case o.Value == "":
+		says = "want true or false"
+	case strings.Contains(says, strconv.Quote(value)): // what else checks it has named it
+		return name + ": " + says
+	case says != "parse error" && says != "value out of range":
+	case o.Value == "duration":
+		says = "want a duration such as 90s or 5m"
+	default:
+		says = "want " + aWord(o.Value)
+	}
+	return fmt.Sprintf("%s %q: %s", name, value, says)
+}
+
+func aWord(word string) string {
+	if strings.ContainsRune("aeiou", rune(word[0])) {
+		return "an " + word
+	}
+	return "a " + word
 }
 
 func (f *Flags) unknown(name string) error {
 	var names []string
 	for _, o := range f.verb.Options {
-		names = append(names, typed(o.Name))
+		names = append(names, o.Name)
 		if o.Also != "" {
-			names = append(names, typed(o.Also))
+			names = append(names, o.Also)
 		}
 	}
 	hint := ""
-	if _, ok := f.verb.option("-" + name); ok {
-		hint = "did you mean -" + name + "?"
-	} else if hint = DidYouMean(name, names); hint == "" && strings.Contains(f.verb.Args, "text") {
+	if near := broker.Closest(strings.TrimLeft(name, "-"), names); len(near) > 0 {
+		hint = "did you mean " + typed(near[0]) + "?"
+	} else if strings.Contains(f.verb.Args, "text") {
 		hint = "if it is text, put -- before it"
 	}
 	return WithHint(fmt.Errorf("%w: %s has no option %s", ErrUsage, f.verb.Name, name), hint)
