@@ -42,20 +42,28 @@ func (c *toolCall) ask(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	StepAside(ctx)
-	seconds := c.req.GetInt("wait_seconds", askWait)
-	a, err := c.await(ctx, q, time.Duration(seconds)*time.Second)
-	var res any
-	if a != nil {
-		res, err = c.handAnswer(ctx, q, a)
-	} else if err == nil {
-		res, err = c.noAnswer(ctx, q, fmt.Sprintf("no answer in %d s", seconds))
-	}
-	if taken := new(broker.TakenError); errors.As(err, &taken) {
-		res, err = c.noAnswer(ctx, q, taken.Error())
-	}
+	res, err := c.askedAndWaited(ctx, q, c.req.GetInt("wait_seconds", askWait))
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
 	defer cancel()
 	return res, errors.Join(err, q.Close(end))
+}
+
+// askedAndWaited gives the result of ask. Nobody waits for a session that is not there.
+func (c *toolCall) askedAndWaited(ctx context.Context, q *broker.Question, seconds int) (any, error) {
+	if q.Recipient == broker.Absent {
+		return c.noAnswer(ctx, q, q.To+" is absent, and the question waits for it")
+	}
+	a, err := c.await(ctx, q, time.Duration(seconds)*time.Second)
+	taken := new(broker.TakenError)
+	switch {
+	case a != nil:
+		return c.handAnswer(ctx, q, a)
+	case err == nil:
+		return c.noAnswer(ctx, q, fmt.Sprintf("no answer in %d s", seconds))
+	case errors.As(err, &taken):
+		return c.noAnswer(ctx, q, taken.Error())
+	}
+	return nil, err
 }
 
 // limited calls do with as much time as a lock may be waited for.

@@ -34,7 +34,11 @@ func ask(c *call, f *cli.Flags) action {
 			return err
 		}
 		if !c.json {
-			fmt.Fprintf(c.stderr, "c2c: asked %s as %s; waiting for the answer, %v at most\n", q.To, inbox.ShortID(q.ID), *wait)
+			note := ""
+			if q.Note != "" {
+				note = "; " + q.Note
+			}
+			fmt.Fprintf(c.stderr, "c2c: asked %s as %s, and wait %v at most%s\n", q.To, inbox.ShortID(q.ID), *wait, note)
 		}
 		err = c.awaitAnswer(ctx, from, q, *wait)
 		return errors.Join(err, c.limited(ctx, q.Close))
