@@ -56,6 +56,9 @@ func TestTheLastMessageIsAnsweredAndNoNotice(t *testing.T) {
 	if _, err := w.answer(birch, ""); !errors.Is(err, ErrNoMessage) || !strings.Contains(err.Error(), "birch") {
 		t.Errorf("before the first: %v", err)
 	}
+	w.send(cedar, "birch", "of cedar, before")
+	w.read(birch.ID)
+	w.clock = w.clock.Add(time.Second)
 	w.send(amber, "birch", "one")
 	last := w.send(amber, "birch", "two").ID
 	w.read(birch.ID)

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,20 @@ func TestALateAnswerToAskIsMail(t *testing.T) {
 		if got := fields(t, amber.want("poll_inbox", `{}`)); got["content"] != name || got["in_reply_to"] == nil {
 			t.Errorf("%s: amber has %v", name, got)
 		}
+	}
+}
+
+func TestAnAnswerThatTheClientDoesNotTakeIsMail(t *testing.T) {
+	amber, birch := pair(t)
+	c := dial(t, amber.config(), "claude-code")
+	c.asks(`{"to_alias":"birch","content":"one?","wait_seconds":600}`, "")
+	c.out.(io.Closer).Close()
+	birch.want("reply", `{"message_id":"`+birch.question()+`","content":"forty-two"}`)
+	if err := <-c.ended; err == nil {
+		t.Error("the answer was written")
+	}
+	if got := amber.want("poll_inbox", `{}`); !strings.Contains(got, "forty-two") {
+		t.Errorf("amber has %s", got)
 	}
 }
 
