@@ -190,7 +190,7 @@ func TestASenderIsToldWhatItsReceiverDoes(t *testing.T) {
 	}{
 		{Idle, ""},
 		{Busy, "birch is in a turn (3 min); its hook brings the message at the next tool call, or at the end of the turn"},
-		{Waiting, "birch waits for its person (3 min); nothing is brought while a dialog is open"},
+		{Waiting, "birch waits for its person (3 min); its model reads nothing until then"},
 	} {
 		w.turn(birch.ID, c.does, ByHook)
 		w.clock = w.clock.Add(3*time.Minute + time.Second)

@@ -54,6 +54,9 @@ func (b *Broker) tellWay(st *MessageStatus, m inbox.Message, s *Session) {
 		st.Way = append(st.Way, "read"+at(st.At)+by(st.By))
 	case Handed:
 		st.Way = append(st.Way, handedWords(*st, at(st.At)+by(st.By)))
+		if is := b.receiverNow(st, s); is.Does == Busy || is.Does == Waiting {
+			st.Why = is.Says(s.Alias, now)
+		}
 	case Expired:
 		st.Way = append(st.Way, "expired"+at(st.At)+", and nobody had read it")
 	case Dead:
@@ -82,6 +85,15 @@ func handedWords(st MessageStatus, how string) string {
 	return "handed" + how + ", and its receipt has not come"
 }
 
+// receiverNow adds to a status what its receiver does; nothing is known of nil.
+func (b *Broker) receiverNow(st *MessageStatus, s *Session) (is Now) {
+	if s != nil {
+		is = b.nowOf(*s, true, b.looks())
+		st.Receiver = &is
+	}
+	return is
+}
+
 // tellWhy says what keeps a message that waits from being read.
 func (b *Broker) tellWhy(st *MessageStatus, m inbox.Message, s *Session) {
 	if s == nil {
@@ -89,8 +101,7 @@ func (b *Broker) tellWhy(st *MessageStatus, m inbox.Message, s *Session) {
 		st.Do = "c2c sweep turns it into a dead letter"
 		return
 	}
-	is := b.nowOf(*s, true, b.looks())
-	st.Receiver = &is
+	is := b.receiverNow(st, s)
 	ring, says := st.LastRing, is.Says(s.Alias, b.now())
 	mayWake := len(wake.MayWake([]inbox.Message{m})) > 0
 	switch {

@@ -29,7 +29,7 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 		"in a turn": {do: func(w *world, birch Session, _ inbox.Message) { w.turn(birch.ID, Busy, ByHook) },
 			want: "birch is in a turn (0 s); its hook brings the message at the next tool call, or at the end of the turn"},
 		"in a dialog": {do: func(w *world, birch Session, _ inbox.Message) { w.turn(birch.ID, Waiting, ByHook) },
-			want: "birch waits for its person (0 s); nothing is brought while a dialog is open", cure: "answer the dialog in its terminal"},
+			want: "birch waits for its person (0 s); its model reads nothing until then", cure: "answer the dialog in its terminal"},
 		"absent": {do: func(w *world, birch Session, _ inbox.Message) { delete(w.procs, 20) },
 			want: "birch is absent; the message waits until it is back", cure: "its next prompt brings the mail"},
 		"do not disturb": {do: func(w *world, birch Session, _ inbox.Message) {

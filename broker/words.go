@@ -44,7 +44,7 @@ func (s Session) outlook(n Now) string {
 	case n.Does == Busy:
 		return cmp.Or(profile.InTurn, "its next call of a tool of c2c tells of the message")
 	case n.Does == Waiting:
-		return "nothing is brought while a dialog is open"
+		return "its model reads nothing until then"
 	case n.Does == Absent, n.Does == Away:
 		return "the message waits until it is back"
 	case n.Does == Person:

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"c2c/broker"
 	"c2c/e2e/lab"
 )
 
@@ -189,6 +190,7 @@ func askingCopilot(t *testing.T) (*lab.Lab, *lab.Model, *lab.Proc) {
 	model.Script(copilotBash("touch ran"), lab.Say("Finished."))
 	p.Submit("prompt-two")
 	p.WaitShown("Do you want to run this command?")
+	does(l, "amber", broker.Busy) // nothing tells of the dialog
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
 	return l, model, p
 }
@@ -216,6 +218,7 @@ func TestADialogOfCopilotStaysUntouched(t *testing.T) {
 	once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
 	p.WaitShown("Finished.")
 	wantRead(t, l, "id-meanwhile", "read by plugin")
+	does(l, "amber", broker.Idle)
 }
 
 func TestTwoCopilotsInOneProjectHaveTwoMailboxes(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 
+	"c2c/broker"
 	"c2c/e2e/lab"
 )
 
@@ -275,6 +276,9 @@ func TestADialogOfOpenCodeStaysUntouched(t *testing.T) {
 	model.Script(lab.Call("bash", map[string]any{"command": "touch ran", "description": "touch"}), lab.Say("Finished."))
 	p.Submit("prompt-two")
 	p.WaitShown("Allow once")
+	if row := does(l, "amber", broker.Waiting); row.Now.Known != "plugin" {
+		t.Errorf("listed behind the dialog as %+v", row)
+	}
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
 	eventually(func() bool { return strings.Contains(status(l, "id-meanwhile"), "handed") })
 	if _, err := l.Try("test", "!", "-e", "ran"); err != nil {
@@ -285,6 +289,7 @@ func TestADialogOfOpenCodeStaysUntouched(t *testing.T) {
 	once(t, r, "word-meanwhile")
 	p.WaitShown("Finished.")
 	wantRead(t, l, "id-meanwhile", "read by plugin")
+	does(l, "amber", broker.Idle)
 }
 
 func TestUninstallRestoresOpenCode(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"c2c/broker"
 	"c2c/e2e/lab"
 )
 
@@ -84,5 +85,8 @@ func TestNothingIsTypedIntoADialogOfKimi(t *testing.T) {
 	model.Script(kimiBash("touch "+touched(l)), lab.Say("Refused."), lab.Say("Woken."))
 	p.Submit("prompt-one")
 	p.WaitShown("Run this command?")
+	if row := does(l, "amber", broker.Waiting); row.Now.Known != broker.ByRecord {
+		t.Errorf("listed behind the dialog as %+v", row)
+	}
 	nothingIsTypedIntoADialog(t, l, model, p, "Run this command?")
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"c2c/broker/client"
 	"c2c/inbox"
 )
 
@@ -132,7 +133,7 @@ type geminiLine struct {
 // geminiTurn says when the turn began that runs in a session, or has run last, and whether its model has said something
 // since. After Esc the log goes on with all messages that are left, without those of the turn.
 func geminiTurn(log string) (began time.Time, answered bool) {
-	for _, r := range records[geminiLine](log) {
+	for _, r := range client.Records[geminiLine](log) {
 		var parts []struct{ Text string }
 		switch {
 		case r.Set.Messages != nil:
@@ -152,7 +153,7 @@ func geminiTurn(log string) (began time.Time, answered bool) {
 // geminiForgot says whether the last turn in a log is one with mail of which nothing is left.
 func geminiForgot(log string) (forgot bool) {
 	mail := false
-	for line, r := range records[geminiLine](log) {
+	for line, r := range client.Records[geminiLine](log) {
 		switch {
 		case r.Set.Messages != nil:
 			forgot = mail
@@ -169,7 +170,7 @@ func geminiForgot(log string) (forgot bool) {
 // geminiDone says whether a subagent has told its result: then its log ends with a summary of it. One that has failed
 // tells none.
 func geminiDone(log string) (done bool) {
-	for _, r := range records[geminiLine](log) {
+	for _, r := range client.Records[geminiLine](log) {
 		done = r.Set.Summary != nil || done && r.ID == ""
 	}
 	return done

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker/client"
 	"c2c/inbox"
 )
 
@@ -142,7 +143,7 @@ func TestNoSubagentOfGeminiIsGivenMail(t *testing.T) {
 		"one beside the session":             {log: prompt, agents: "skill-extraction-1", agent: working, at: after},
 		"one of another session":             {log: prompt, agents: "s-2", agent: working, at: after, mail: true},
 		"no log":                             {},
-		"no prompt in its end":               {log: strings.Repeat("x", logTail) + prompt[strings.Index(prompt, "\n"):]},
+		"no prompt in its end":               {log: strings.Repeat("x", client.LogTail) + prompt[strings.Index(prompt, "\n"):]},
 		"an id that is a path":               {log: prompt, id: "../s-1"},
 		"an id that the client writes anew":  {log: prompt, id: "s.1"},
 	} {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"c2c/broker/client"
 )
 
 func FuzzLogs(f *testing.F) {
@@ -21,7 +23,7 @@ func FuzzLogs(f *testing.F) {
 
 func TestALongLineInALogHidesNothingBehindIt(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{strings.Repeat("x", logTail+7), `{"type":"` + strings.Repeat("y", logTail-20) + `"}`} {
+	for _, line := range []string{strings.Repeat("x", client.LogTail+7), `{"type":"` + strings.Repeat("y", client.LogTail-20) + `"}`} {
 		lastLineCounts(t, []byte(line))
 	}
 }
@@ -36,10 +38,10 @@ func lastLineCounts(t *testing.T, before []byte) {
 		}
 		return log
 	}
-	if runs, stops := kimiTurn(endsWith(`{"type":"turn.ended"}`)); runs || stops {
+	if runs, stops := client.KimiTurn(endsWith(`{"type":"turn.ended"}`)); runs || stops {
 		t.Errorf("a turn that is over: %v, %v", runs, stops)
 	}
-	if runs, stops := kimiTurn(endsWith(`{"type":"agent.turn.started"}`)); !runs || stops {
+	if runs, stops := client.KimiTurn(endsWith(`{"type":"agent.turn.started"}`)); !runs || stops {
 		t.Errorf("a turn that begins: %v, %v", runs, stops)
 	}
 	if _, answered := geminiTurn(endsWith(`{"type":"gemini"}`)); !answered {

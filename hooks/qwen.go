@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"c2c/broker/client"
 	"c2c/inbox"
 )
 
@@ -57,7 +58,7 @@ const maxTail = 4 << 20
 
 // qwenRecord gives what other sessions have written to a session lately.
 func qwenRecord(path string) []string {
-	return QwenNotes(tail(path, maxTail))
+	return QwenNotes(client.Tail(path, maxTail))
 }
 
 // QwenNotes gives the texts that other sessions have written, as the lines of a session's record show them.

@@ -22,6 +22,18 @@ let child
 let putting = Promise.resolve() // one offer after the other: a c2c that was killed may have made the same one
 let wait = 1000 // ms, before c2c is started again
 
+let does // what the session does now
+
+// tell says what the session does, when that changes. No event tells of a dialog.
+function tell(now) {
+  if (now === does) return
+  does = now
+  say({ does })
+}
+
+session.on("assistant.turn_start", () => tell("busy"))
+session.on("session.idle", () => tell("idle"))
+
 function say(line) {
   child?.stdin.write(JSON.stringify({ session: session.sessionId, ...line }) + "\n", () => {})
 }
@@ -103,6 +115,7 @@ function start() {
   mine.on("error", again)
   mine.on("exit", again)
   say({ shown: true })
+  if (does) say({ does })
 }
 
 start()

@@ -16,7 +16,15 @@ const patience = 3000 // ms, until c2c knows a session
 const settled = Date.now() + 30000 // the window is drawn by then, and listens
 
 // Of each session: who waits to be heard, the message that each key stands in, and the keys that its model has seen.
-type Session = { waiting: (() => void)[]; keys: Map<string, string>; seen: Set<string>; putting?: Promise<void> }
+// Whether a turn of it runs, and which dialogs it has open, as far as events have told.
+type Session = {
+  waiting: (() => void)[]
+  keys: Map<string, string>
+  seen: Set<string>
+  putting?: Promise<void>
+  busy?: boolean
+  asks: Set<string>
+}
 
 // With --port OpenCode makes the plugin twice, and only the second one gets events: they share this.
 const state = ((globalThis as any).__c2c ??= { sessions: new Map(), parents: new Map(), wait: 1000 }) as {
@@ -36,7 +44,7 @@ function say(line: object) {
 
 function session(id: string): Session {
   let s = state.sessions.get(id)
-  if (!s) state.sessions.set(id, (s = { waiting: [], keys: new Map(), seen: new Set() }))
+  if (!s) state.sessions.set(id, (s = { waiting: [], keys: new Map(), seen: new Set(), asks: new Set() }))
   return s
 }
 
@@ -86,7 +94,32 @@ function start() {
   }
   child.on("error", again)
   child.on("exit", again)
-  for (const id of state.sessions.keys()) say({ session: id, shown: state.shown === id })
+  for (const id of state.sessions.keys()) {
+    say({ session: id, shown: state.shown === id })
+    tell(id)
+  }
+}
+
+// tell says what a session does, if events have told.
+function tell(id: string) {
+  const s = session(id)
+  if (s.asks.size) say({ session: id, does: "waiting" })
+  else if (s.busy !== undefined) say({ session: id, does: s.busy ? "busy" : "idle" })
+}
+
+// hear keeps what an event tells of a session. A subagent's dialog is open in the window of its parent, whose turn runs.
+async function hear(event: any) {
+  const p = event.properties ?? {}
+  if (!p.sessionID || !/^(session\.status|permission\.|question\.)/.test(event.type)) return
+  const id = await root(p.sessionID)
+  const s = session(id)
+  if (event.type === "session.status") {
+    if (id !== p.sessionID) return
+    s.busy = p.status?.type !== "idle"
+    if (!s.busy) s.asks.clear()
+  } else if (/asked|updated/.test(event.type)) s.asks.add(p.id)
+  else s.asks.delete(p.requestID ?? p.permissionID)
+  tell(id)
 }
 
 // begin begins a session on the home screen, where no mail can be shown, and has the window show it. A client with
@@ -165,6 +198,7 @@ async function server(input: any) {
     event: async ({ event }: any) => {
       const info = event.properties?.info
       if (event.type === "session.created" && info && !info.parentID) void meet(info.id, true)
+      void hear(event).catch(() => {})
       if (event.type === "message.removed") undone(event.properties.sessionID, event.properties.messageID)
     },
     "chat.message": async (message: any, output: any) => {

@@ -60,3 +60,44 @@ func TestWhatIsNoFileOfClaudeSaysNothing(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatTheLogOfKimiTells(t *testing.T) {
+	config := t.TempDir()
+	dir := filepath.Join(config, "sessions", "wd", "session_1", "agents", KimiOwn)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	log := ""
+	for _, c := range []struct {
+		line, word string
+		since      int64
+	}{
+		{`{"type":"metadata","created_at":1}`, Idle, 0},
+		{`{"type":"turn.prompt","agentId":"main","turnId":0,"time":1000}`, Busy, 1000},
+		{`{"turnId":0,"type":"agent.turn.started","time":1001,"kind":"event"}`, Busy, 1000},
+		{`{"type":"interaction.request","agentId":"main","id":"approval_1","kind":"approval","time":1002}`, Waiting, 1002},
+		{`{"type":"token_counting.measured","time":1003}`, Waiting, 1002},
+		{`{"type":"interaction.response","id":"approval_1","time":1004}`, Busy, 1000},
+		{`{"type":"interaction.request","id":"approval_2","time":1005}`, Waiting, 1005},
+		{`{"message":{"message":{"role":"tool"}},"type":"agent.message.appended","time":1006}`, Busy, 1000},
+		{`{"type":"turn.ended","time":1007}`, Idle, 1007},
+		{`{"message":{},"type":"agent.message.appended","time":1008}`, Idle, 1007},
+	} {
+		log += c.line + "\n"
+		if err := os.WriteFile(filepath.Join(dir, KimiLog), []byte(log), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want := Doing{Word: c.word}
+		if c.since > 0 {
+			want.Since = time.UnixMilli(c.since)
+		}
+		if got := kimi().Doing(config, 7, "session_1"); got != want {
+			t.Errorf("after %s: %+v, want %+v", c.line, got, want)
+		}
+	}
+	for _, session := range []string{"", "session_2", "../wd/session_1"} {
+		if got := kimi().Doing(config, 7, session); got.Word != "" {
+			t.Errorf("session %q: %+v", session, got)
+		}
+	}
+}

@@ -12,6 +12,7 @@ func kimi() Profile {
 		AliasPrefix:   "kimi",
 		InTurn:        "its hook brings the message at the end of the turn",
 		DetachedHooks: true,
+		Doing:         kimiDoing,
 		Servers:       "server/instances",
 		// Measured with 2.1.0, of a tool's answer as of a shell's output: of more than 50,000 characters the model gets a
 		// file name and 5,000 of them.

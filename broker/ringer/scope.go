@@ -141,7 +141,7 @@ func Plugin(name, started string, link *plugin.Link) Scope {
 				}
 				return nil
 			}
-			return wake.Ways{Methods: []wake.Method{{Name: wake.ByPlugin, Carrier: link.Carrier(s.ID), Idempotent: true, Ready: ready}}}, nil
+			return wake.Ways{Follow: link.Follow(s.ID), By: wake.ByPlugin, Methods: []wake.Method{{Name: wake.ByPlugin, Carrier: link.Carrier(s.ID), Idempotent: true, Ready: ready}}}, nil
 		},
 	}
 }

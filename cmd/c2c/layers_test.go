@@ -41,13 +41,13 @@ var layers = map[string]string{
 	"wake/clients":     "wake wake/claude wake/codex wake/kimi wake/qwen",
 	"wake/daemon":      "inbox/atomicfile inbox/filelock wake/watch",
 	"wake/codex":       "broker/client broker/procstat hooks inbox wake wake/socket github.com/coder/websocket golang.org/x/sys",
-	"wake/kimi":        "broker/client hooks inbox/atomicfile wake wake/socket",
+	"wake/kimi":        "broker/client inbox/atomicfile wake wake/socket",
 	"wake/qwen":        "broker/client broker/procstat hooks inbox inbox/atomicfile wake wake/socket",
 	"wake/screen":      "inbox wake github.com/charmbracelet/x/ansi",
 	"wake/mux":         "broker/procstat wake wake/screen wake/socket golang.org/x/sys",
 	"wake/pty":         "inbox wake wake/screen github.com/creack/pty golang.org/x/sys golang.org/x/term",
 	"wake/wire":        "inbox wake",
-	"hooks":            "inbox inbox/atomicfile",
+	"hooks":            "broker/client inbox inbox/atomicfile",
 	"install":          "broker/client broker/doctor inbox/atomicfile github.com/tailscale/hujson github.com/creachadair/tomledit github.com/rogpeppe/go-internal/diff",
 }
 

@@ -7,7 +7,6 @@ import (
 	"context"
 
 	"c2c/broker/client"
-	"c2c/hooks"
 	"c2c/wake"
 )
 
@@ -17,12 +16,15 @@ const name = "kimi"
 func Client() wake.Client { return wake.Client{Name: name, Ways: ways} }
 
 func ways(p wake.Place, s wake.Session) (w wake.Ways, err error) {
+	profile, _ := client.Find(name)
 	// The session is known since its first prompt: before that no turn runs.
-	w.Busy = func(context.Context) bool { return hooks.KimiRuns(p.Config, s.ID) }
+	w.Busy = func(context.Context) bool {
+		does := profile.Doing(p.Config, s.Process, s.ID).Word
+		return does == client.Busy || does == client.Waiting
+	}
 	if !p.Inside {
 		return w, nil
 	}
-	profile, _ := client.Find(name)
 	port, ok := profile.Server(s.Process, p.Getenv)
 	if !ok {
 		return w, wake.ErrUnreachable

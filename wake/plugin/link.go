@@ -28,6 +28,7 @@ type said struct {
 	Shown   bool     `json:"shown"`   // its person works in it now, and in no other one of this client
 	Has     []string `json:"has"`     // keys of messages that its model was given
 	Refused string   `json:"refused"` // why the client did not take what was offered last
+	Does    string   `json:"does"`    // what the session does now, in the words of broker/client
 }
 
 // told is a line to the plugin.
@@ -61,6 +62,7 @@ type Link struct {
 
 // session is one that the plugin has named.
 type session struct {
+	does    string          // "" until the plugin has told
 	has     map[string]bool // of each key that was offered last, whether the model has it
 	refused string
 	changed chan struct{} // closed and replaced at every change
@@ -92,7 +94,7 @@ func (l *Link) Run(ctx context.Context, in io.Reader) error {
 }
 
 func (l *Link) hear(ctx context.Context, s said) error {
-	if s.Has == nil && s.Refused == "" {
+	if s.Has == nil && s.Refused == "" && s.Does == "" {
 		sid, err := l.meet(ctx, s.Session)
 		if err != nil { // it costs this session alone
 			return l.tell(ctx, told{Session: s.Session})
@@ -110,6 +112,9 @@ func (l *Link) hear(ctx context.Context, s said) error {
 		if _, offered := known.has[key]; offered {
 			known.has[key] = true
 		}
+	}
+	if s.Does != "" {
+		known.does = s.Does
 	}
 	if s.Refused != "" { // kept until the next offer
 		known.refused = s.Refused
@@ -205,6 +210,36 @@ func (l *Link) Begin(ctx context.Context, id string) error {
 	case <-ctx.Done():
 	}
 	return context.Cause(ctx)
+}
+
+// Follow tells what a session does, whenever the plugin says that it has changed, until ctx ends.
+func (l *Link) Follow(id string) func(ctx context.Context, tell func(does string)) {
+	return func(ctx context.Context, tell func(does string)) {
+		told := ""
+		for {
+			l.mu.Lock()
+			s := l.sessions[id]
+			ended := l.ended || s == nil
+			var does string
+			var changed <-chan struct{}
+			if !ended {
+				does, changed = s.does, s.changed
+			}
+			l.mu.Unlock()
+			if ended {
+				return
+			}
+			if does != told {
+				told = does
+				tell(does)
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-changed:
+			}
+		}
+	}
 }
 
 // Carrier carries mail to a session that the plugin has named.

@@ -300,3 +300,25 @@ func TestWhatTheModelHasCountsWhenTheCarryingEndsAtOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatASessionDoesIsPassedOn(t *testing.T) {
+	c := newClient(t)
+	c.say(`{"session":"s","does":"busy"}`) // it was never named
+	c.meet("s")
+	heard := make(chan string)
+	ctx, stop := context.WithCancel(t.Context())
+	over := make(chan bool)
+	go func() {
+		c.link.Follow("s")(ctx, func(does string) { heard <- does })
+		close(over)
+	}()
+	for _, does := range []string{"busy", "waiting", "busy", "idle"} {
+		c.say(`{"session":"s","does":"` + does + `"}`)
+		if got := <-heard; got != does {
+			t.Errorf("heard %q, want %q", got, does)
+		}
+	}
+	stop()
+	<-over
+	c.link.Follow("nobody")(t.Context(), func(string) { t.Error("nobody does something") })
+}

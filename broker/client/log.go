@@ -1,4 +1,4 @@
-package hooks
+package client
 
 import (
 	"bytes"
@@ -9,13 +9,13 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// logTail is how much of a log is read, in bytes.
-const logTail = 1 << 20
+// LogTail is how much of a log is read, in bytes.
+const LogTail = 1 << 20
 
-// records reads the end of a log of JSON lines. It gives each with its line.
-func records[T any](log string) iter.Seq2[[]byte, T] {
+// Records reads the end of a log of JSON lines. It gives each with its line.
+func Records[T any](log string) iter.Seq2[[]byte, T] {
 	return func(yield func([]byte, T) bool) {
-		for line := range bytes.Lines(tail(log, logTail)) {
+		for line := range bytes.Lines(Tail(log, LogTail)) {
 			var r T
 			if json.Unmarshal(line, &r) == nil && !yield(line, r) { // the first may be a part of a line
 				return
@@ -24,9 +24,9 @@ func records[T any](log string) iter.Seq2[[]byte, T] {
 	}
 }
 
-// tail gives the end of a file in which a client writes a line for each thing that happens, at most so many bytes;
+// Tail gives the end of a file in which a client writes a line for each thing that happens, at most so many bytes;
 // nil when it cannot be read. The first line may be a part of one.
-func tail(path string, most int64) []byte {
+func Tail(path string, most int64) []byte {
 	f, size, err := atomicfile.OpenForeign(path)
 	if err != nil {
 		return nil

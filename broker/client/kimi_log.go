@@ -1,0 +1,90 @@
+package client
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Below a session's directory each agent has one of its own, called by its id, with its log.
+const (
+	KimiOwn = "main" // the session's own agent
+	KimiLog = "wire.jsonl"
+)
+
+// KimiAgents gives the directories of a session's agents.
+func KimiAgents(config, session string) (dirs []string) {
+	sessions := filepath.Join(config, "sessions")
+	projects, _ := os.ReadDir(sessions)
+	for _, project := range projects {
+		dir := filepath.Join(sessions, project.Name(), session, "agents")
+		agents, _ := os.ReadDir(dir) // the session is in one of them
+		for _, agent := range agents {
+			dirs = append(dirs, filepath.Join(dir, agent.Name()))
+		}
+	}
+	return dirs
+}
+
+// kimiDoing is Profile.Doing of Kimi Code, by the log of the session's own agent.
+func kimiDoing(config string, _ int, session string) (d Doing) {
+	if session == "" || session != filepath.Base(session) {
+		return d
+	}
+	for _, dir := range KimiAgents(config, session) {
+		if filepath.Base(dir) == KimiOwn {
+			d = kimiLogged(filepath.Join(dir, KimiLog))
+		}
+	}
+	return d
+}
+
+// kimiLogged says what an agent does by its log, in which times are in milliseconds. A dialog is a request, which any other
+// record of its kind, or of the turn, answers.
+func kimiLogged(log string) (d Doing) {
+	type record struct {
+		Type string
+		Time int64
+	}
+	var turn time.Time
+	d.Word = Idle // a session is known since its first prompt: before that no turn runs
+	for _, r := range Records[record](log) {
+		at := time.Time{}
+		if r.Time > 0 {
+			at = time.UnixMilli(r.Time)
+		}
+		switch {
+		case r.Type == "turn.prompt", r.Type == "agent.turn.started" && d.Word == Idle:
+			turn = at
+			d = Doing{Busy, turn}
+		case r.Type == "interaction.request":
+			d = Doing{Waiting, at}
+		case r.Type == "context.append_loop_event", strings.HasPrefix(r.Type, "interaction."), r.Type == "agent.message.appended" && d.Word == Waiting:
+			d = Doing{Busy, turn}
+		case r.Type == "turn.ended":
+			d = Doing{Idle, at}
+		}
+	}
+	return d
+}
+
+// KimiTurn says by the log of an agent whether a turn of it runs, and whether a Stop hook may run now: its model has
+// answered and calls no tool, and the turn is not over. Each line is a JSON object.
+func KimiTurn(log string) (runs, stops bool) {
+	type record struct {
+		Type  string
+		Event struct{ Type, FinishReason string }
+	}
+	for _, r := range Records[record](log) {
+		switch r.Type {
+		case "turn.prompt", "agent.turn.started":
+			runs, stops = true, false
+		case "context.append_loop_event":
+			runs, stops = true, r.Event.Type == "step.end" && r.Event.FinishReason != "tool_use"
+		case "turn.ended":
+			runs, stops = false, false
+		}
+	}
+	return runs, stops
+}
