@@ -127,7 +127,9 @@ func (e codexConfig) strip(path string, data, original []byte) ([]byte, error) {
 	if len(ours) == 0 {
 		return data, nil
 	}
-	return d.without(ours), nil
+	out := d.without(ours)
+	_, err = parseTOML(path, out)
+	return out, err
 }
 
 func codexServer(o Options) tomlEditor {

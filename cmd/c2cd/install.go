@@ -33,6 +33,9 @@ func (a *app) options() (install.Options, error) {
 	}, nil
 }
 
+// maxPlans is how often an edit is planned anew because a file has changed meanwhile.
+const maxPlans = 5
+
 // editor is one run of install or uninstall, which differ in the plan.
 type editor struct {
 	*app
@@ -105,9 +108,15 @@ func (a *call) uninstall() error {
 func (e editor) edit(names []string, asked bool) (done []string, failed error) {
 	said := false
 	for _, name := range names {
-		p, err := e.plan(name, e.o)
-		if err == nil {
-			err = e.apply(p, asked, &said)
+		var p *install.Plan
+		err := install.ErrChanged
+		for range maxPlans { // a client that runs writes to its files, too
+			if !errors.Is(err, install.ErrChanged) {
+				break
+			}
+			if p, err = e.plan(name, e.o); err == nil {
+				err = e.apply(p, asked, &said)
+			}
 		}
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", name, err))
