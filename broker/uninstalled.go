@@ -18,7 +18,10 @@ import (
 //
 // A client that was started later has what its person has set up since, such as a plugin, and is served.
 
-const uninstalledDir = "uninstalled"
+const (
+	uninstalledDir = "uninstalled"
+	maxMark        = 256 // bytes
+)
 
 // MarkUninstalled tells the running programs of a client that c2c was taken out of it. Where c2c has never kept any state,
 // there is no session to tell, and nothing is written.
@@ -60,7 +63,7 @@ func Uninstalled(getenv func(string) string, client string, pid int) bool {
 	if state == "" || client == "" {
 		return false
 	}
-	data, err := os.ReadFile(filepath.Join(state, uninstalledDir, client))
+	data, err := atomicfile.ReadForeign(filepath.Join(state, uninstalledDir, client), maxMark)
 	if err != nil {
 		return false
 	}

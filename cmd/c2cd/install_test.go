@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/install"
 )
@@ -304,5 +305,29 @@ func TestAFileThatItsClientWritesMeanwhileIsPlannedAnew(t *testing.T) {
 		if done, err := e.edit([]string{"claude"}, true); (err == nil) != want || (len(done) == 1) != want {
 			t.Errorf("written %d times: %v, %v, %s", often, done, err, out.String())
 		}
+	}
+}
+
+// A kill came between the note for what runs and the first change.
+func TestAnUninstallThatWasCutOffIsToldAndCured(t *testing.T) {
+	s := shop{t: t, home: t.TempDir(), env: map[string]string{}}
+	s.write(".c2c/x", "")
+	s.program("claude")
+	s.run("install", "claude")
+	if err := broker.MarkUninstalled(func(name string) string { return map[string]string{"HOME": s.home}[name] }, "claude"); err != nil {
+		t.Fatal(err)
+	}
+	told := func() bool {
+		_, out, _ := s.run("doctor")
+		return strings.Contains(out, "problem  claude uninstall: it was cut off") && strings.Contains(out, "c2c install claude puts it right")
+	}
+	if !told() {
+		t.Error("doctor tells of nothing")
+	}
+	if s.run("install", "claude"); told() {
+		t.Error("it is installed again, and doctor still tells of it")
+	}
+	if s.run("uninstall", "claude"); told() {
+		t.Error("it is uninstalled whole, and doctor tells of it")
 	}
 }
