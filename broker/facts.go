@@ -49,6 +49,9 @@ type facts struct {
 	// the registry changes hands and dropped when the mail is here: after a crash the next Attach brings it.
 	MoveFrom []string `json:"move_from,omitempty"`
 
+	// TookOver is the session whose alias and mail it was given last.
+	TookOver string `json:"took_over,omitempty"`
+
 	stored bool // there is a file
 }
 

@@ -165,6 +165,9 @@ func (b *Broker) held(sid string, m inbox.Message) bool {
 	if err != nil {
 		return true // it is not lost, and c2c resume says why
 	}
+	if rows, err := b.readRegistry(); err == nil && findSID(rows, m.Held) < 0 {
+		return false // its sender is gone, and nobody could name the pair
+	}
 	for _, e := range received {
 		switch {
 		case e.from != m.Held:

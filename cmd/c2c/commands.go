@@ -42,6 +42,7 @@ func commands() []command {
 		{"register", 0, register},
 		{"dnd", 0, dnd},
 		{"resume", 0, resume},
+		{"handover", 0, handover},
 		{"sweep", 0, sweep},
 		{"prune", 0, prune},
 		{"dead-letter", 0, deadLetter},

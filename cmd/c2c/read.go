@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -229,6 +230,11 @@ func history(c *call, f *cli.Flags) action {
 			*limit = math.MaxInt
 		}
 		_, m, err := c.mailbox(ctx)
+		if errors.Is(err, broker.ErrNoSession) && c.session != "" { // one that is gone: its archive stays
+			if left, lerr := c.b.LeftMailbox(c.session); lerr == nil {
+				m, err = left, nil
+			}
+		}
 		if err != nil {
 			return err
 		}

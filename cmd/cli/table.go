@@ -137,6 +137,14 @@ MAIL waits there, OLDEST for how long; READ is how long ago mail was read.
 	{Name: "dnd", Everyday: true, Args: "[on | off]", First: "on off", Short: "do not disturb: mail waits and wakes nobody",
 		Long:    "The next turn of the session shows the mail.\n",
 		Options: []Option{asSession, asJSON}, Examples: []string{"c2c dnd on"}},
+	{Name: "handover", Args: "<gone> <heir>", First: "alias", Short: "give a gone session's name and mail to another",
+		Long: "The heir goes on with its work under its name, and gives up its own. Who wrote\n" +
+			"to it is told. What it had read stays where it is.\n",
+		Options: []Option{
+			{Name: "force", Short: "also when it may still run"},
+			dryRun, asJSON,
+		},
+		Examples: []string{"c2c handover birch coral --dry-run"}},
 	{Name: "resume", Args: "<alias> <alias>", First: "alias", Short: "let two agents go on that c2c has stopped",
 		Long: "Two agents that answer each other too often without a person are slowed, and\n" +
 			"then their mail is held. This hands it over. Only a person can say it.\n",
