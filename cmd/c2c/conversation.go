@@ -24,7 +24,7 @@ func (c *call) lister(f *cli.Flags, find func(context.Context, broker.Session, i
 		if *limit == 0 {
 			*limit = math.MaxInt
 		}
-		s, err := c.attach(ctx, c.session)
+		s, err := c.acting(ctx)
 		if err != nil {
 			return err
 		}

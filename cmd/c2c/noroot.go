@@ -12,13 +12,13 @@ import (
 // emptyAnswer is what such a verb prints with --json where there is no root.
 func emptyAnswer(verb string) (answer any, looks bool) {
 	switch verb {
-	case "list", "history", "peek-inbox", "dead-letter":
+	case "list", "history", "outbox", "search", "peek-inbox", "dead-letter":
 		return []struct{}{}, true
 	case "sweep":
 		return broker.Swept{Sessions: []broker.SweptSession{}}, true
 	case "prune":
 		return broker.Pruned{}, true
-	case "status":
+	case "status", "thread":
 		return broker.ErrNoMessage, true
 	}
 	return nil, false

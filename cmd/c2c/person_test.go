@@ -25,7 +25,7 @@ func TestInOneTerminalAPersonIsOneSession(t *testing.T) {
 		cmd.Wait()
 		screen.Close()
 		out := string(shown)
-		if !strings.Contains(out, "ada (session person-") || strings.Count(out, "c2c: as ada\r\n") < 2 || !strings.Contains(out, "a message to yourself") {
+		if !strings.Contains(out, "ada (session person-") || strings.Count(out, "c2c: as ada\r\n") < 2 || !strings.Contains(out, "a message to yourself") || !strings.Contains(out, "c2c register gives you another name") {
 			t.Errorf("%s first: %s", first, out)
 		}
 		if mail := mustRun(t, root, "amber", "peek-inbox"); !strings.Contains(mail, `from="ada"`) || !strings.Contains(mail, "from here") {
@@ -38,7 +38,7 @@ func TestInOneTerminalAPersonIsOneSession(t *testing.T) {
 func TestASessionIsNamedAlikeEverywhere(t *testing.T) {
 	for _, option := range []string{"--session-id", "--from"} {
 		root := scratch(t)
-		for _, args := range [][]string{{"send", "birch", "hello"}, {"send-all", "hello"}, {"poll-inbox"}, {"peek-inbox"}, {"history"}, {"whoami"}, {"dnd"}, {"register", "--role", "x"}} {
+		for _, args := range [][]string{{"send", "birch", "hello"}, {"send-all", "hello"}, {"poll-inbox"}, {"peek-inbox"}, {"history"}, {"outbox"}, {"search", "hello"}, {"whoami"}, {"dnd"}, {"register", "--role", "x"}} {
 			out, errs, code := run(t, root, "", append(args, option, "amber")...)
 			if code != exitDone || !strings.Contains(errs, "c2c: as amber\n") && !strings.HasPrefix(out, "amber") {
 				t.Errorf("%q %s: exit %d, %s%s", args, option, code, out, errs)
@@ -71,7 +71,7 @@ func TestASecondAliasBehindSendIsTold(t *testing.T) {
 func TestWhoLooksMakesNoRoot(t *testing.T) {
 	parent := t.TempDir()
 	root := filepath.Join(parent, "mistyped", "root")
-	for args, want := range map[string]string{"list": "", "list --json": "[]\n", "history --json": "[]\n", "peek-inbox": "", "dead-letter --json": "[]\n", "sweep --dry-run": "", "prune --older 90d --dry-run": ""} {
+	for args, want := range map[string]string{"list": "", "list --json": "[]\n", "history --json": "[]\n", "outbox": "", "search word --json": "[]\n", "peek-inbox": "", "dead-letter --json": "[]\n", "sweep --dry-run": "", "prune --older 90d --dry-run": ""} {
 		out, errs, code := run(t, root, "", strings.Fields(args)...)
 		if code != exitDone || out != want || !strings.HasPrefix(errs, `c2c: no mail was ever here: root "`+root+`" (decided by C2C_MCP_BROKER_ROOT)`) {
 			t.Errorf("%s: exit %d, %q, %s", args, code, out, errs)

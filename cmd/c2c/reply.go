@@ -17,7 +17,7 @@ func reply(c *call, f *cli.Flags) action {
 		words := c.words
 		// What it answers is found out before its text comes: meanwhile other mail may be handed over.
 		err := c.limited(ctx, func(ctx context.Context) (err error) {
-			if from, err = c.attach(ctx, c.session); err == nil {
+			if from, err = c.acting(ctx); err == nil {
 				answered, words, err = c.toAnswer(ctx, from, words, d.file != "")
 			}
 			return err

@@ -29,6 +29,9 @@ func whoami(c *call, _ *cli.Flags) action {
 		}
 		return c.show(is, func() {
 			c.printf("%s (session %s)\n", s.Alias, s.ID)
+			if s.State == broker.Person {
+				c.printf("you, at a terminal; c2c register gives you another name\n")
+			}
 			for _, line := range is.Lines(time.Now()) {
 				c.printf("%s\n", line)
 			}
