@@ -50,9 +50,10 @@ faults: build ## every system call of a command fails once, or is its last (need
 powercut: build ## ROUNDS=50 power cuts on ext4 and XFS, then every message looked for (needs root)
 	$(GO) run ./e2e/powercut -rounds $(ROUNDS) $(BIN)
 
-docs: ## docs/clients.md from the guides in broker/client, docs/commands from the table in cmd/cli
+docs: build ## docs/clients.md from the guides in broker/client, docs/commands from the table in cmd/cli, the picture from a run
 	$(GO) test ./broker/client -run TestTheClientsPage -update
 	$(GO) test ./cmd/cli -run TestTheCommandPages -update
+	$(GO) run ./e2e/picture $(BIN) docs/two-terminals.svg
 
 fuzz: ## every fuzzer for FUZZTIME=9s
 	@GO="$(GO)" bash scripts/fuzz.sh $(FUZZTIME)

@@ -1,0 +1,141 @@
+// Command picture draws docs/two-terminals.svg: a person at a terminal, a session of an agent in the shell of another one, and what
+// c2c really prints there. Ids and times are another at each run, and are drawn as the same ones. It needs script(1).
+//
+//	go run ./e2e/picture <directory of c2c and c2cd> <file>
+package main
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// scene is what is typed, in this order: on the left by dana, a person, on the right by birch, an agent.
+var scene = []struct{ who, command string }{
+	{"dana", "c2c send birch 'Is the build green?'"},
+	{"birch", "c2c poll-inbox"},
+	{"birch", "c2c reply 'Yes, since this morning.'"},
+	{"dana", "c2c poll-inbox"},
+	{"dana", "c2c outbox"},
+}
+
+func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: picture <directory of c2c and c2cd> <file>")
+		os.Exit(2)
+	}
+	drawing, err := picture(os.Args[1])
+	if err == nil {
+		err = os.WriteFile(os.Args[2], drawing, 0o644)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "picture: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func picture(bin string) ([]byte, error) {
+	bin, err := filepath.Abs(bin)
+	if err != nil {
+		return nil, err
+	}
+	home, err := os.MkdirTemp("", "c2c-picture-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(home)
+	run := func(who, command string) (string, error) {
+		cmd := exec.Command("sh", "-c", command)
+		cmd.Dir, cmd.Env = home, []string{"HOME=" + home, "PATH=" + bin + ":/usr/bin:/bin", "USER=dana", "TERM=dumb"}
+		if who == "dana" {
+			cmd.Args = []string{"script", "-qec", command, os.DevNull}
+			cmd.Path = "/usr/bin/script"
+		} else {
+			cmd.Env = append(cmd.Env, "C2C_MCP_SESSION_ID="+who)
+		}
+		out, err := cmd.CombinedOutput()
+		out = bytes.ReplaceAll(out, []byte("\r"), nil)
+		if err != nil {
+			err = fmt.Errorf("%s: %w: %s", command, err, out)
+		}
+		return string(out), err
+	}
+	if _, err := run("birch", "c2c register --session-id birch birch"); err != nil {
+		return nil, err
+	}
+	panes := map[string][]string{}
+	for _, s := range scene {
+		out, err := run(s.who, s.command)
+		if err != nil {
+			return nil, err
+		}
+		panes[s.who] = append(append(panes[s.who], "$ "+s.command), strings.Split(strings.TrimSuffix(out, "\n"), "\n")...)
+	}
+	return draw(same(panes["dana"], panes["birch"])), nil
+}
+
+var id, clock = regexp.MustCompile(`\b[0-9a-f]{8}\b`), regexp.MustCompile(`\b[0-9]{2}:[0-9]{2}:[0-9]{2}\b`)
+
+// same gives each id and each time its place in a fixed row, so that the picture is the same at each run.
+func same(panes ...[]string) [][]string {
+	seen := map[string]string{}
+	for _, pane := range panes {
+		for i, line := range pane {
+			line = clock.ReplaceAllString(line, "09:41:07")
+			pane[i] = id.ReplaceAllStringFunc(line, func(s string) string {
+				if seen[s] == "" {
+					seen[s] = []string{"29a76b39", "41d774f1", "5be0cd19", "6a09e667"}[len(seen)%4]
+				}
+				return seen[s]
+			})
+		}
+	}
+	return panes
+}
+
+// Sizes in the picture.
+const (
+	column, lineHeight = 6.7, 18
+	width, top         = 78, 46 // columns of a terminal, and where its text begins
+)
+
+func draw(panes [][]string) []byte {
+	rows := 0
+	for i, pane := range panes {
+		var lines []string
+		for _, line := range pane {
+			for len(line) > width-2 { // as a terminal does it
+				lines, line = append(lines, line[:width-2]), line[width-2:]
+			}
+			lines = append(lines, line)
+		}
+		panes[i] = lines
+		rows = max(rows, len(lines))
+	}
+	paneWidth := width * column
+	height := top + rows*lineHeight + 12
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %d" font-family="ui-monospace, Menlo, Consolas, monospace" font-size="11">`+"\n", 2*paneWidth+36, height+24)
+	for i, pane := range panes {
+		x := 12 + float64(i)*(paneWidth+12)
+		name := []string{"dana, a person", "birch, an agent, in its shell"}[i]
+		fmt.Fprintf(&b, `<rect x="%.1f" y="12" width="%.1f" height="%d" rx="8" fill="#1e2227"/>`+"\n", x, paneWidth, height)
+		fmt.Fprintf(&b, `<text x="%.1f" y="30" fill="#8b949e">%s</text>`+"\n", x+12, name)
+		for n, line := range pane {
+			colour := "#c9d1d9"
+			if strings.HasPrefix(line, "$ ") {
+				colour = "#7ee787"
+			}
+			var text strings.Builder
+			xml.EscapeText(&text, []byte(line))
+			fmt.Fprintf(&b, `<text x="%.1f" y="%d" fill="%s" xml:space="preserve">%s</text>`+"\n", x+12, top+12+n*lineHeight, colour, text.String())
+		}
+	}
+	b.WriteString("</svg>\n")
+	return []byte(b.String())
+}
