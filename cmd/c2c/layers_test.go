@@ -21,7 +21,8 @@ import (
 var layers = map[string]string{
 	"cmd/cli":          "broker broker/client inbox inbox/filelock",
 	"cmd/c2c":          "broker broker/client cmd/cli hooks inbox inbox/atomicfile inbox/filelock wake golang.org/x/sys",
-	"cmd/c2cd":         "broker broker/client broker/doctor broker/live broker/mcpserver broker/procstat broker/ringer cmd/cli hooks inbox inbox/atomicfile inbox/fields inbox/filelock install wake wake/clients wake/daemon wake/mux wake/plugin wake/pty wake/watch wake/wire github.com/cpuguy83/go-md2man/v2 golang.org/x/sys",
+	"cmd/c2cd":         "broker broker/client broker/doctor broker/live broker/mcpserver broker/procstat broker/ringer cmd/cli cmd/watch hooks inbox inbox/atomicfile inbox/fields inbox/filelock install wake wake/clients wake/daemon wake/mux wake/plugin wake/pty wake/watch wake/wire github.com/cpuguy83/go-md2man/v2 golang.org/x/sys",
+	"cmd/watch":        "broker broker/live inbox github.com/gdamore/tcell/v2 github.com/rivo/uniseg",
 	"inbox/atomicfile": "golang.org/x/sys",
 	"inbox/fields":     "",
 	"inbox/filelock":   "inbox/atomicfile golang.org/x/sys",
@@ -203,6 +204,9 @@ func ownFile(s source, name string) bool {
 	return stem == name && slices.Contains(clientLayers, s.pkg) || s.pkg == "wake/"+name
 }
 
+// ofLibraries are names of a library for terminals, which have a cursor.
+var ofLibraries = []string{"ShowCursor", "HideCursor"}
+
 // mentions lists where a file names a client: in text, or in code but for one line of a list. Some clients
 // are called like a thing: a terminal has a cursor. So in text the name counts as the first word, in a path
 // or behind an option, and with a capital letter. A lower-case word inside of a sentence does not.
@@ -226,7 +230,7 @@ func mentions(fset *token.FileSet, file *ast.File, name string) (found []string)
 				found = append(found, "line "+strconv.Itoa(line)+": "+n.Value)
 			}
 		case *ast.Ident:
-			if inCode.MatchString(n.Name) && !lines[line] {
+			if inCode.MatchString(n.Name) && !lines[line] && !slices.Contains(ofLibraries, n.Name) {
 				if lines[line] = true; len(lines) > 1 || n.Pos() >= list {
 					found = append(found, "line "+strconv.Itoa(line)+": "+n.Name)
 				}

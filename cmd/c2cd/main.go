@@ -90,6 +90,8 @@ func (a *app) run(ctx context.Context, name string, args []string) (status int, 
 	}
 	c := &call{app: a, Flags: cli.NewFlags(v), args: args}
 	switch name {
+	case "watch":
+		err = c.watch(ctx)
 	case "monitor":
 		err = c.monitor(ctx)
 	case "mcp":

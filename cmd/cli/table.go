@@ -79,6 +79,15 @@ var reading = []Verb{
 		Long: "A message is found if it has all of them, in its text or as an alias. Case does\n" +
 			"not count. A person at a terminal searches the mail of all sessions.\n",
 		Options: []Option{limit, asSession, asJSON}, Examples: []string{"c2c search build green"}},
+	{Name: "watch", C2cd: true, Everyday: true, Short: "sessions and mail on the whole screen, as they change",
+		Long: `Shows who is there and what each session does, the mail as it flows, whole
+threads, and a search. From here you write and answer as yourself, ask why a
+message was not read, and switch do-not-disturb. The last line shows the keys,
+? more of them; the mouse works, too. It reads only: no message is taken or
+marked, but your own when you press m. NO_COLOR=1 leaves the colours out.
+`,
+		Options:  []Option{asSession},
+		Examples: []string{"c2c watch"}},
 	{Name: "monitor", C2cd: true, Short: "follow the mail and the sessions, one line for each event",
 		Long: `Writes a line for each message and for each session that comes or goes, until
 nobody reads the lines any more. It reads only: no message is taken or marked.

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os/signal"
+	"syscall"
+
+	"c2c/broker"
+	"c2c/cmd/watch"
+)
+
+// watch shows the root on the whole screen.
+func (c *call) watch(ctx context.Context) error {
+	session := c.Text("session-id")
+	if _, err := c.words(); err != nil {
+		return err
+	}
+	user := broker.UserHere(c.getenv, c.stdin)
+	if !user.Terminal || !user.Typing {
+		return errors.New("watch needs a terminal; c2c monitor writes lines instead")
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
+	defer stop()
+	caller := broker.Caller{Explicit: *session, Getenv: c.getenv, User: user}
+	return watch.Run(ctx, watch.Config{
+		Open: func() (*broker.Broker, error) { return c.open(slog.New(slog.DiscardHandler)) },
+		Who: func(ctx context.Context, b *broker.Broker) (broker.Session, error) {
+			s, err := b.Attach(ctx, caller)
+			if err != nil {
+				return s, fmt.Errorf("%w; say who writes: c2c watch --session-id", err)
+			}
+			return s, nil
+		},
+	})
+}

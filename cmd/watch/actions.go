@@ -1,0 +1,261 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"c2c/broker"
+	"c2c/inbox"
+)
+
+// patience is how long an action may wait for a lock.
+const patience = 10 * time.Second
+
+// job does something slow that answers with a sentence, or with something else to do.
+func (a *app) job(do func(context.Context, *broker.Broker) (says string, then func(), err error)) {
+	b := a.b
+	a.background(func() func() {
+		ctx, cancel := context.WithTimeout(a.ctx, patience)
+		defer cancel()
+		says, then, err := do(ctx, b)
+		return func() {
+			if a.says = says; err != nil {
+				a.says = err.Error()
+			}
+			if then != nil {
+				then()
+			}
+		}
+	})
+}
+
+// status is the last line but one: what was just said, or more of what is selected.
+func (a *app) status() string {
+	if a.says != "" {
+		return word(a.says)
+	}
+	s := a.session()
+	if !a.onList || s == nil {
+		if m := a.pane().message(); m != nil && !a.onList {
+			return word(fmt.Sprintf("%s: %s", inbox.ShortID(m.ID), m.became()))
+		}
+		return ""
+	}
+	text := fmt.Sprintf("%s: %s", s.Alias, words[s.Now.Does])
+	if words[s.Now.Does] == "" {
+		text = fmt.Sprintf("%s is %s", s.Alias, s.Now.Does)
+	}
+	if !s.Now.Since.IsZero() {
+		text += " since " + clock(s.Now.Since)
+	}
+	for _, more := range []string{s.Client, s.Role, s.Error} {
+		if more != "" {
+			text += " · " + more
+		}
+	}
+	if s.Quiet {
+		text += " · do not disturb"
+	}
+	if !s.Oldest.IsZero() && s.Count > 0 {
+		text += " · oldest mail " + clock(s.Oldest)
+	}
+	if !s.LastRead.IsZero() {
+		text += " · last read " + clock(s.LastRead)
+	}
+	return word(text)
+}
+
+var words = map[broker.State]string{
+	broker.Busy: "a turn runs", broker.Idle: "no turn runs", broker.Waiting: "waits for its person", broker.Absent: "its client has ended",
+	broker.Away: "no terminal shows it", broker.Person: "a person at a terminal", broker.Alive: "its client runs",
+}
+
+// compose writes to the session that is picked, or to the sender of the message.
+func (a *app) compose() {
+	to := ""
+	if s := a.session(); s != nil {
+		to = s.Alias
+	} else if m := a.pane().message(); m != nil && !a.onList {
+		to = m.From
+	}
+	if to == "" {
+		a.says = "pick a session first: to whom?"
+		return
+	}
+	a.edit("to "+word(to), func(ctx context.Context, b *broker.Broker, from broker.Session, text string) (broker.Receipt, error) {
+		return b.Send(ctx, from, inbox.Message{To: to, Content: text})
+	})
+}
+
+// reply answers the selected message.
+func (a *app) reply() {
+	m := a.pane().message()
+	if m == nil {
+		a.says = "there is no message to answer"
+		return
+	}
+	a.edit(fmt.Sprintf("to %s, about %s", word(m.From), word(inbox.ShortID(m.ID))), func(ctx context.Context, b *broker.Broker, from broker.Session, text string) (broker.Receipt, error) {
+		return b.Reply(ctx, from, m.Message, inbox.Message{Content: text})
+	})
+}
+
+// edit has the person type, and sends that as the person's.
+func (a *app) edit(title string, send func(context.Context, *broker.Broker, broker.Session, string) (broker.Receipt, error)) {
+	a.typing = &editor{title: title, done: func(text string) {
+		a.says = "sending"
+		a.job(func(ctx context.Context, b *broker.Broker) (string, func(), error) {
+			from, err := a.cfg.Who(ctx, b)
+			if err != nil {
+				return "", func() { a.draft = editor{title: title, text: []rune(text), at: len([]rune(text))} }, err
+			}
+			r, err := send(ctx, b, from, text)
+			if err != nil {
+				return "", func() { a.draft = editor{title: title, text: []rune(text), at: len([]rune(text))} }, err
+			}
+			says := fmt.Sprintf("queued for %s as %s", r.To, inbox.ShortID(r.ID))
+			if r.Note != "" {
+				says += "; " + r.Note
+			}
+			return says, nil, nil
+		})
+	}}
+	if a.draft.title == title {
+		a.typing.text, a.typing.at = a.draft.text, a.draft.at
+	}
+}
+
+// finish ends the typing and does what it was for.
+func (a *app) finish() {
+	e := a.typing
+	text := strings.TrimSpace(string(e.text))
+	if a.typing = nil; text == "" {
+		return
+	}
+	a.draft = editor{}
+	e.done(text)
+}
+
+// thread shows the whole conversation of the selected message.
+func (a *app) thread() {
+	m := a.pane().message()
+	if m == nil {
+		return
+	}
+	a.job(func(ctx context.Context, b *broker.Broker) (string, func(), error) {
+		all, more, err := b.Thread(ctx, m.ID)
+		if len(all) == 0 {
+			return "", nil, err
+		}
+		says := ""
+		if more {
+			says = "there are more messages in this thread"
+		}
+		return says, func() { a.open("thread of "+inbox.ShortID(m.ID), all, m.ID) }, err
+	})
+}
+
+// search asks for words and shows the messages that have them.
+func (a *app) search() {
+	a.typing = &editor{title: "search", one: true, done: func(text string) {
+		a.says = "searching"
+		a.job(func(ctx context.Context, b *broker.Broker) (string, func(), error) {
+			// Who watches sees the mail of all, as a person does.
+			all, err := b.Search(ctx, broker.Session{State: broker.Person}, strings.Fields(text), 200)
+			for i, j := 0, len(all)-1; i < j; i, j = i+1, j-1 { // the newest last, as in the flow
+				all[i], all[j] = all[j], all[i]
+			}
+			return count(len(all), "message") + " found", func() { a.open("found: "+text, all, "") }, err
+		})
+	}}
+}
+
+// open shows messages in front of the flow, and selects the one with the id.
+func (a *app) open(title string, all []broker.Mail, id string) {
+	p := &pane{title: word(title), whole: true}
+	for _, found := range all {
+		m := &mail{Message: found.Message, trace: found.Trace(), sid: found.Status.SessionID, state: found.Status.State, by: found.Status.By, at: found.Status.At}
+		p.mails = append(p.mails, m)
+		if p.selected == nil || m.ID == id {
+			p.selected = m
+		}
+	}
+	a.found, a.onList = p, false
+}
+
+// why tells what keeps the selected message from being read.
+func (a *app) why() {
+	m := a.pane().message()
+	if m == nil {
+		return
+	}
+	a.job(func(ctx context.Context, b *broker.Broker) (string, func(), error) {
+		st, err := b.Status(ctx, m.ID)
+		if err != nil {
+			return "", nil, err
+		}
+		var lines []string
+		for _, s := range append([]broker.MessageStatus{st}, st.Others...) {
+			lines = append(lines, fmt.Sprintf("%s, from %s to %s", inbox.ShortID(s.ID), s.From, s.To), tellStatus(s), "")
+		}
+		return "", func() { a.box = cleanAll(lines) }, nil
+	})
+}
+
+func cleanAll(lines []string) []string {
+	for i := range lines {
+		lines[i] = clean(lines[i])
+	}
+	return lines
+}
+
+// toggleQuiet has mail wake the session, or not.
+func (a *app) toggleQuiet() {
+	s := a.session()
+	if s == nil {
+		a.says = "pick a session first: whose do-not-disturb?"
+		return
+	}
+	id, alias, quiet := s.ID, s.Alias, !s.Quiet
+	a.job(func(ctx context.Context, b *broker.Broker) (string, func(), error) {
+		if err := b.SetQuiet(ctx, id, quiet); err != nil {
+			return "", nil, err
+		}
+		if quiet {
+			return alias + ": mail waits for its next turn", nil, nil
+		}
+		return alias + ": mail wakes it", nil, nil
+	})
+}
+
+// takeMine takes the person's own mail, which the flow shows: it is read then.
+func (a *app) takeMine() {
+	a.job(func(ctx context.Context, b *broker.Broker) (string, func(), error) {
+		who, err := a.cfg.Who(ctx, b)
+		if err != nil {
+			return "", nil, err
+		}
+		box, err := b.Mailbox(who.ID)
+		if err != nil {
+			return "", nil, err
+		}
+		l, err := box.Lease(ctx, "watch", 1<<20)
+		if err != nil {
+			return "", nil, err
+		}
+		return who.Alias + ": " + count(len(l.Messages), "message") + " read", nil, l.Ack(ctx, inbox.Handles(l.Messages)...)
+	})
+}
+
+// tellStatus is what c2c status says.
+func tellStatus(s broker.MessageStatus) string {
+	text := s.State + " since " + clock(s.At)
+	if s.By != "" {
+		text += ", by " + s.By
+	}
+	if r := s.LastRing; r.Cause != "" {
+		text += fmt.Sprintf("; the ring by %s at %s: %s, %s", r.Method, clock(r.At), r.Outcome, r.Cause)
+	}
+	return text
+}

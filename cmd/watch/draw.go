@@ -1,0 +1,361 @@
+package watch
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gdamore/tcell/v2"
+
+	"c2c/broker"
+	"c2c/inbox"
+)
+
+var (
+	plain = tcell.StyleDefault
+	bold  = plain.Bold(true)
+	dim   = plain.Dim(true)
+	bar   = plain.Reverse(true)
+)
+
+// colours of senders. With NO_COLOR the terminal library leaves all of them out.
+var colours = []tcell.Color{tcell.ColorTeal, tcell.ColorGreen, tcell.ColorOlive, tcell.ColorPurple, tcell.ColorNavy, tcell.ColorMaroon}
+
+func colourOf(name string) tcell.Style {
+	sum := 0
+	for _, c := range name {
+		sum = sum*31 + int(c)
+	}
+	return bold.Foreground(colours[(sum&0x7fffffff)%len(colours)])
+}
+
+// area is a part of the screen.
+type area struct{ x, y, w, h int }
+
+func (r area) has(x, y int) bool { return x >= r.x && x < r.x+r.w && y >= r.y && y < r.y+r.h }
+
+// hit is a place where a click is a key.
+type hit struct {
+	area
+	key rune
+}
+
+// line is one of the lines in which messages are shown.
+type line struct {
+	mail  *mail
+	parts []part
+}
+
+type part struct {
+	text  string
+	style tcell.Style
+}
+
+// put draws a text in at most so many columns, and returns how many it took.
+func (a *app) put(x, y, most int, text string, style tcell.Style) (used int) {
+	cells(cut(text, most), func(char string, w int) bool {
+		a.screen.Put(x+used, y, char, style)
+		used += w
+		return true
+	})
+	return used
+}
+
+// fill draws a text and the rest of its columns.
+func (a *app) fill(r area, text string, style tcell.Style) {
+	for n := a.put(r.x, r.y, r.w, text, style); n < r.w; n++ {
+		a.screen.Put(r.x+n, r.y, " ", style)
+	}
+}
+
+// draw shows all anew. Only the cells that have changed are written to the terminal.
+func (a *app) draw() {
+	w, h := a.screen.Size()
+	a.screen.Clear()
+	a.screen.HideCursor()
+	a.keys = nil
+	if w < 20 || h < 6 {
+		a.put(0, 0, w, "too small", plain)
+		a.screen.Show()
+		return
+	}
+	waiting := 0
+	for _, s := range a.sessions {
+		waiting += s.Count
+	}
+	a.fill(area{0, 0, w, 1}, fmt.Sprintf(" c2c watch · %s · %s", count(len(a.sessions), "session"), count(waiting, "message")+" waiting"), bar)
+	bottom := h - 2
+	if a.typing != nil {
+		bottom = a.drawEditor(w, h-2)
+	}
+	if side := w >= 64; side {
+		a.list = area{0, 1, min(34, w/3), bottom - 1}
+		a.right = area{a.list.w + 1, 1, w - a.list.w - 1, bottom - 1}
+		for y := 1; y < bottom; y++ {
+			a.screen.Put(a.list.w, y, "│", dim)
+		}
+	} else {
+		a.list = area{0, 1, w, min(len(a.sessions)+1, max(2, (bottom-1)/3))}
+		a.right = area{0, 1 + a.list.h, w, bottom - 1 - a.list.h}
+	}
+	a.drawSessions()
+	a.drawMail()
+	if a.typing == nil {
+		a.put(0, h-2, w, a.status(), dim)
+	}
+	a.drawKeys(w, h-1)
+	if a.box != nil {
+		a.drawBox(w, h)
+	}
+	a.screen.Show()
+}
+
+// count is a number with its noun.
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
+// marks stand before a session, so that the eye finds who needs its person.
+var marks = map[broker.State]string{broker.Busy: "»", broker.Idle: "·", broker.Waiting: "!", broker.Absent: "-", broker.Person: "@"}
+
+// does is what a session does, in a word.
+func does(s broker.Now) string {
+	if s.Does == broker.Waiting {
+		return "asks"
+	}
+	return string(s.Does)
+}
+
+func (a *app) drawSessions() {
+	at := 0
+	for i := range a.sessions {
+		if a.sessions[i].ID == a.picked {
+			at = i + 1
+		}
+	}
+	a.listTop = max(0, min(a.listTop, at, len(a.sessions)+1-a.list.h), at-a.list.h+1)
+	for y := range a.list.h {
+		i := a.listTop + y
+		if i > len(a.sessions) {
+			break
+		}
+		style := plain
+		if i == at {
+			if style = bold; a.onList {
+				style = bar
+			}
+		}
+		r := area{a.list.x, a.list.y + y, a.list.w, 1}
+		if i == 0 {
+			a.fill(r, "  everybody", style)
+			continue
+		}
+		s := a.sessions[i-1]
+		right := does(s.Now)
+		if s.Quiet {
+			right = "dnd " + right
+		}
+		if n := s.Count + s.Handed; n > 0 {
+			right += fmt.Sprintf(" %d", n)
+		}
+		mark := cmp.Or(marks[s.Now.Does], " ")
+		if s.Error != "" {
+			mark = "?"
+		}
+		room := r.w - width(right) - 4
+		a.fill(r, fmt.Sprintf("%s %s%s %s", mark, cut(word(s.Alias), room), strings.Repeat(" ", max(0, room-width(word(s.Alias)))), right), style)
+	}
+}
+
+// clock is a time of today, or a date with it.
+func clock(at time.Time) string {
+	at = at.Local()
+	if at.Format(time.DateOnly) == time.Now().Format(time.DateOnly) {
+		return at.Format("15:04:05")
+	}
+	return at.Format("Jan _2 15:04")
+}
+
+type wrapping struct {
+	width int
+	whole bool
+}
+
+// flowLines is how many lines of a body the flow shows.
+const flowLines = 4
+
+func (m *mail) body(columns int, whole bool) []string {
+	k := wrapping{columns, whole}
+	lines, known := m.wrapped[k]
+	if !known {
+		text := clean(strings.TrimSpace(m.Content))
+		if most := columns * flowLines * 4; !whole && len(text) > most {
+			text = strings.ToValidUTF8(text[:most], "")
+		}
+		lines = wrap(text, columns)
+		if !whole && len(lines) > flowLines {
+			lines = append(lines[:flowLines-1:flowLines-1], cut(lines[flowLines-1], columns-2)+" …")
+		}
+		m.wrapped = map[wrapping][]string{k: lines}
+	}
+	return lines
+}
+
+// became says what has become of a message.
+func (m *mail) became() string {
+	text := m.state
+	if m.state != broker.Queued {
+		text += " " + clock(m.at)
+	}
+	if m.by != "" {
+		text += " by " + m.by
+	}
+	return text
+}
+
+func (a *app) mailLines(p *pane, columns int) (lines []line) {
+	for _, m := range p.mails {
+		head := []part{{clock(m.Time()) + " ", dim}, {word(m.From), colourOf(m.From)}, {" → ", dim}, {word(m.To), colourOf(m.To)}}
+		for _, more := range []string{m.Kind, m.Tag} {
+			if more != "" && more != "message" {
+				head = append(head, part{" " + word(more), bold})
+			}
+		}
+		tail := " · " + m.became()
+		if columns < 60 {
+			tail = " · " + m.state
+		}
+		head = append(head, part{tail, dim})
+		if m.InReplyTo != "" {
+			head = append(head, part{" · answers " + word(inbox.ShortID(m.InReplyTo)), dim})
+		}
+		lines = append(lines, line{m, head})
+		for _, text := range m.body(columns-2, p.whole) {
+			lines = append(lines, line{m, []part{{"  " + text, plain}}})
+		}
+	}
+	return lines
+}
+
+func (a *app) drawMail() {
+	p := a.pane()
+	title := p.title
+	if p.selected == nil && !p.whole {
+		title += ", as it comes"
+	}
+	a.fill(area{a.right.x, a.right.y, a.right.w, 1}, " "+title, plain.Underline(true))
+	view := area{a.right.x, a.right.y + 1, a.right.w, a.right.h - 1}
+	a.lines = a.mailLines(p, view.w-1)
+	if len(a.lines) == 0 {
+		a.put(view.x, view.y, view.w, "  nothing yet", dim)
+		return
+	}
+	selected := p.message()
+	p.show(a.lines, view.h)
+	for y := range view.h {
+		if p.top+y >= len(a.lines) {
+			break
+		}
+		l := a.lines[p.top+y]
+		edge := " "
+		if l.mail == selected && !a.onList {
+			edge = "▌"
+		}
+		x := view.x + a.put(view.x, view.y+y, 1, edge, bold)
+		for _, part := range l.parts {
+			x += a.put(x, view.y+y, view.x+view.w-x, part.text, part.style)
+		}
+	}
+}
+
+// show moves the view so that the selected message is in it, or as much of it as fits.
+func (p *pane) show(lines []line, height int) {
+	last := max(0, len(lines)-height)
+	if p.selected == nil {
+		p.top = last
+		if p.whole {
+			p.top = 0
+		}
+		return
+	}
+	from, to := len(lines), 0
+	for i, l := range lines {
+		if l.mail == p.selected {
+			from, to = min(from, i), max(to, i)
+		}
+	}
+	if from < len(lines) && to-from < height {
+		p.top = max(min(p.top, from), to-height+1)
+	}
+	p.top = max(0, min(p.top, last))
+}
+
+// drawEditor shows what is typed above the last line, and returns its first row.
+func (a *app) drawEditor(w, bottom int) (top int) {
+	e := a.typing
+	before := wrap(string(e.text[:e.at])+"_", w-1)
+	lines := wrap(string(e.text)+"_", w-1)
+	height := 1
+	if !e.one {
+		height = max(3, min(len(lines), 8))
+	}
+	height = min(height, max(1, bottom-6))
+	top = bottom - height
+	a.fill(area{0, top, w, 1}, " "+e.title, bar)
+	row := len(before) - 1
+	first := max(0, row-height+1)
+	for y := range height {
+		if i := first + y; i < len(lines) {
+			text := lines[i]
+			if i == len(lines)-1 {
+				text = strings.TrimSuffix(text, "_")
+			}
+			a.put(0, top+1+y, w, clean(text), plain)
+		}
+	}
+	a.screen.ShowCursor(min(w-1, width(before[row])-1), top+1+row-first)
+	return top
+}
+
+func (a *app) drawBox(w, h int) {
+	inner := min(w-4, 76)
+	var lines []string
+	for _, text := range a.box {
+		lines = append(lines, wrap(text, inner)...)
+	}
+	lines = lines[:min(len(lines), h-4)]
+	r := area{(w - inner - 4) / 2, max(1, (h-len(lines)-2)/2), inner + 4, 1}
+	for y := -1; y <= len(lines); y++ {
+		text := ""
+		if y >= 0 && y < len(lines) {
+			text = lines[y]
+		}
+		a.fill(area{r.x, r.y + 1 + y, r.w, 1}, "  "+text, bar)
+	}
+}
+
+func (a *app) drawKeys(w, y int) {
+	x := 0
+	for _, k := range a.help() {
+		text := string(k.key)
+		switch k.key {
+		case tab:
+			text = "Tab"
+		case enter:
+			text = "Enter"
+		case esc:
+			text = "Esc"
+		}
+		n := width(text) + 1 + width(k.says)
+		if x+n > w {
+			break
+		}
+		a.keys = append(a.keys, hit{area{x, y, n, 1}, k.key})
+		x += a.put(x, y, w-x, text, bold)
+		x += a.put(x, y, w-x, " "+k.says, dim) + 2
+	}
+}

@@ -1,0 +1,82 @@
+package watch
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gdamore/tcell/v2"
+)
+
+// editor is a text that the person types.
+type editor struct {
+	title string
+	text  []rune
+	at    int
+	one   bool // one line: a search
+	done  func(text string)
+}
+
+// key changes the text. It is false when the key means something else.
+func (e *editor) key(k *tcell.EventKey, pasting bool) bool {
+	switch k.Key() {
+	case tcell.KeyRune:
+		if k.Modifiers()&tcell.ModAlt != 0 {
+			return false
+		}
+		e.insert(k.Rune())
+	case tcell.KeyCtrlJ:
+		e.newLine()
+	case tcell.KeyEnter:
+		if !pasting && k.Modifiers()&tcell.ModAlt == 0 {
+			return false
+		}
+		e.newLine()
+	case tcell.KeyTab:
+		if !pasting {
+			return false
+		}
+		e.insert(' ')
+	case tcell.KeyBackspace, tcell.KeyBackspace2:
+		if e.at > 0 {
+			e.at--
+			e.text = slices.Delete(e.text, e.at, e.at+1)
+		}
+	case tcell.KeyDelete:
+		if e.at < len(e.text) {
+			e.text = slices.Delete(e.text, e.at, e.at+1)
+		}
+	case tcell.KeyLeft:
+		e.at = max(0, e.at-1)
+	case tcell.KeyRight:
+		e.at = min(len(e.text), e.at+1)
+	case tcell.KeyHome, tcell.KeyCtrlA:
+		e.at = 0
+	case tcell.KeyEnd, tcell.KeyCtrlE:
+		e.at = len(e.text)
+	case tcell.KeyCtrlU:
+		e.text, e.at = slices.Clone(e.text[e.at:]), 0
+	case tcell.KeyCtrlW:
+		from := len([]rune(strings.TrimRight(string(e.text[:e.at]), " ")))
+		for from > 0 && e.text[from-1] != ' ' && e.text[from-1] != '\n' {
+			from--
+		}
+		e.text = slices.Delete(e.text, from, e.at)
+		e.at = from
+	default:
+		return false
+	}
+	return true
+}
+
+func (e *editor) insert(r rune) {
+	e.text = slices.Insert(e.text, e.at, r)
+	e.at++
+}
+
+func (e *editor) newLine() {
+	if e.one {
+		e.insert(' ')
+		return
+	}
+	e.insert('\n')
+}

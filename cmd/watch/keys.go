@@ -1,0 +1,259 @@
+package watch
+
+import (
+	"slices"
+
+	"github.com/gdamore/tcell/v2"
+)
+
+// Keys that are no characters, as help names them.
+const (
+	tab   = '\t'
+	enter = '\r'
+	esc   = '\x1b'
+)
+
+// binding is a key and what it does.
+type binding struct {
+	key  rune
+	says string
+	do   func()
+}
+
+// help gives the keys that mean something now, the most wanted first: a narrow screen shows the first ones.
+func (a *app) help() []binding {
+	switch {
+	case a.box != nil:
+		return []binding{{esc, "back", a.back}}
+	case a.typing != nil && a.typing.one:
+		return []binding{{enter, "search", a.finish}, {esc, "leave", a.back}}
+	case a.typing != nil:
+		return []binding{{enter, "send", a.finish}, {esc, "leave", a.back}, {'^', "J new line", func() {}}}
+	}
+	keys := []binding{
+		{'q', "quit", func() { a.quit = true }}, {'c', "compose", a.compose}, {'r', "reply", a.reply}, {'?', "help", a.showHelp},
+		{enter, "thread", a.thread}, {'w', "why", a.why}, {'/', "search", a.search}, {tab, "other side", func() { a.onList = !a.onList }},
+		{'d', "dnd", a.toggleQuiet}, {'m', "take my mail", a.takeMine},
+	}
+	if a.found != nil {
+		keys = slices.Insert(keys, 1, binding{esc, "back", a.back})
+	}
+	return keys
+}
+
+func (a *app) showHelp() {
+	a.box = []string{
+		"Tab        the sessions, or the messages",
+		"Up, Down   the next one; also j and k, Page Up, Page Down, Home, End",
+		"Enter      of a session its mail; of a message the whole thread",
+		"c          write to the session, or to the sender of the message",
+		"r          answer the message",
+		"w          why the message was not read yet",
+		"/          search in all mail that is kept",
+		"d          do not disturb: mail wakes the session, or does not",
+		"m          take my own mail: it counts as read then",
+		"Esc        back",
+		"q          leave",
+		"",
+		"The mouse picks, scrolls, and presses the keys of the last line. Nothing is taken or marked because you look at it.",
+	}
+}
+
+// back leaves what is in front.
+func (a *app) back() {
+	switch {
+	case a.box != nil:
+		a.box = nil
+	case a.typing != nil:
+		if !a.typing.one {
+			a.draft = *a.typing
+		}
+		a.typing = nil
+	case a.found != nil:
+		a.found = nil
+	case a.flow.selected != nil:
+		a.flow.selected = nil
+	default:
+		a.picked = ""
+	}
+}
+
+func (a *app) event(e tcell.Event, pasting bool) {
+	switch e := e.(type) {
+	case *tcell.EventResize:
+		a.screen.Sync()
+	case *tcell.EventMouse:
+		a.mouse(e)
+	case *tcell.EventKey:
+		if a.says = ""; e.Key() == tcell.KeyCtrlC {
+			a.quit = true
+			return
+		}
+		if a.box == nil && a.typing != nil && a.typing.key(e, pasting) || pasting {
+			return
+		}
+		a.key(e)
+	}
+}
+
+func (a *app) key(e *tcell.EventKey) {
+	key := e.Rune()
+	switch e.Key() {
+	case tcell.KeyEscape:
+		a.back()
+		return
+	case tcell.KeyEnter:
+		key = enter
+	case tcell.KeyTab, tcell.KeyBacktab:
+		key = tab
+	case tcell.KeyUp:
+		key = 'k'
+	case tcell.KeyDown:
+		key = 'j'
+	case tcell.KeyRune:
+	default:
+		key = 0
+	}
+	if a.box == nil && a.typing == nil && a.move(e.Key(), key) {
+		return
+	}
+	a.press(key)
+}
+
+// press does what a key means now.
+func (a *app) press(key rune) {
+	if key == enter && a.onList && a.box == nil && a.typing == nil {
+		a.onList = false
+		return
+	}
+	for _, k := range a.help() {
+		if k.key == key {
+			k.do()
+			return
+		}
+	}
+}
+
+// move goes to another session or message. It is false for other keys.
+func (a *app) move(k tcell.Key, r rune) bool {
+	page := max(1, a.right.h-2)
+	n := map[rune]int{'k': -1, 'j': 1}[r]
+	switch k {
+	case tcell.KeyPgUp, tcell.KeyPgDn:
+		if n = page; k == tcell.KeyPgUp {
+			n = -page
+		}
+		if !a.onList {
+			a.scroll(n)
+			return true
+		}
+	case tcell.KeyHome:
+		n = -1 << 20
+	case tcell.KeyEnd:
+		n = 1 << 20
+	}
+	if n == 0 {
+		return false
+	}
+	if a.onList {
+		at := 0
+		for i, s := range a.sessions {
+			if s.ID == a.picked {
+				at = i + 1
+			}
+		}
+		a.pick(min(max(0, at+n), len(a.sessions)))
+		return true
+	}
+	p := a.pane()
+	at := slices.Index(p.mails, p.message())
+	p.selectAt(at + n)
+	return true
+}
+
+// pick shows the mail of a session of the list; 0 is everybody.
+func (a *app) pick(i int) {
+	a.picked = ""
+	if i > 0 {
+		a.picked = a.sessions[i-1].ID
+	}
+	a.found, a.flow.selected = nil, nil
+}
+
+// selectAt selects a message. Behind the last one, the flow follows what comes.
+func (p *pane) selectAt(i int) {
+	switch {
+	case len(p.mails) == 0 || i >= len(p.mails)-1 && !p.whole:
+		p.selected = nil
+	default:
+		p.selected = p.mails[min(max(0, i), len(p.mails)-1)]
+	}
+}
+
+// scroll moves the view, and selects the first message that begins in it when the selected one is not.
+func (a *app) scroll(n int) {
+	p, height := a.pane(), a.right.h-1
+	top := max(0, min(p.top+n, len(a.lines)-height))
+	if top == max(0, len(a.lines)-height) && !p.whole {
+		p.selected = nil
+		return
+	}
+	p.top = top
+	for i := top; i < len(a.lines); i++ {
+		if i == 0 || a.lines[i].mail != a.lines[i-1].mail || i == top && i+1 < len(a.lines) && a.lines[i+1].mail == a.lines[i].mail && p.whole {
+			p.selected = a.lines[i].mail
+			return
+		}
+	}
+}
+
+func (a *app) mouse(e *tcell.EventMouse) {
+	x, y := e.Position()
+	switch e.Buttons() {
+	case tcell.WheelUp, tcell.WheelDown:
+		n := 3
+		if e.Buttons() == tcell.WheelUp {
+			n = -3
+		}
+		if a.list.has(x, y) {
+			a.listTop = max(0, a.listTop+n)
+		} else if a.right.has(x, y) {
+			a.scroll(n)
+		}
+	case tcell.Button1:
+		a.click(x, y)
+	}
+}
+
+func (a *app) click(x, y int) {
+	for _, k := range a.keys {
+		if k.has(x, y) {
+			if k.key == esc {
+				a.back()
+			} else {
+				a.press(k.key)
+			}
+			return
+		}
+	}
+	switch {
+	case a.box != nil:
+		a.box = nil
+	case a.typing != nil:
+	case a.list.has(x, y):
+		if i := a.listTop + y - a.list.y; i <= len(a.sessions) {
+			a.onList = true
+			a.pick(i)
+		}
+	case a.right.has(x, y) && y > a.right.y:
+		p := a.pane()
+		if i := p.top + y - a.right.y - 1; i < len(a.lines) {
+			again := !a.onList && p.message() == a.lines[i].mail
+			a.onList = false
+			p.selectAt(slices.Index(p.mails, a.lines[i].mail))
+			if again {
+				a.thread()
+			}
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package watch
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/rivo/uniseg"
+
+	"c2c/inbox"
+)
+
+// clean is a foreign text that can be drawn: no control sequence, nothing that turns the order of a line.
+func clean(text string) string {
+	return strings.ReplaceAll(inbox.Visible(strings.ReplaceAll(text, "\r\n", "\n"), "\n\t"), "\t", "    ")
+}
+
+// word is clean for what stands within a line.
+func word(text string) string { return inbox.Visible(text, "") }
+
+// cells gives the characters of a line, and how many columns each takes. Terminals do not agree how wide a character of
+// several parts is; of what is joined or coloured by another one only the first part is drawn, the accents of a letter are.
+func cells(line string, f func(char string, width int) (more bool)) {
+	state := -1
+	for line != "" {
+		var cluster string
+		cluster, line, _, state = uniseg.FirstGraphemeClusterInString(line, state)
+		char := ""
+		for i, r := range cluster {
+			if i == 0 || len(char) < 16 && unicode.Is(unicode.Mn, r) && (r < 0xfe00 || r > 0xfe0f) {
+				char += string(r)
+			}
+		}
+		if width := uniseg.StringWidth(char); width > 0 && !f(char, min(width, 2)) {
+			return
+		}
+	}
+}
+
+// width is how many columns a line takes.
+func width(line string) (n int) {
+	cells(line, func(_ string, w int) bool { n += w; return true })
+	return n
+}
+
+// cut makes a line fit, with … at its end if something is missing.
+func cut(line string, most int) string {
+	if most <= 0 {
+		return ""
+	}
+	if width(line) <= most {
+		return line
+	}
+	n, kept := 0, strings.Builder{}
+	cells(line, func(char string, w int) bool {
+		if n+w > most-1 {
+			return false
+		}
+		n += w
+		kept.WriteString(char)
+		return true
+	})
+	return kept.String() + "…"
+}
+
+// wrap breaks a text into lines of at most so many columns, between words where it can.
+func wrap(text string, most int) (lines []string) {
+	most = max(most, 2)
+	for para := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		line, columns := "", 0 // what is not complete yet
+		for _, w := range strings.SplitAfter(para, " ") {
+			if n := width(strings.TrimRight(w, " ")); columns > 0 && columns+n > most {
+				lines = append(lines, strings.TrimRight(line, " "))
+				line, columns = "", 0
+			}
+			cells(w, func(char string, n int) bool {
+				if columns+n > most {
+					lines = append(lines, line)
+					line, columns = "", 0
+				}
+				line, columns = line+char, columns+n
+				return true
+			})
+		}
+		lines = append(lines, strings.TrimRight(line, " "))
+	}
+	return lines
+}

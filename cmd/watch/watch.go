@@ -1,0 +1,254 @@
+// Package watch is the screen of c2c watch: the sessions of a root, their mail as it flows, and a person who reads and
+// writes. It looks at everything and takes nothing: only the person's own mail is taken, when the person says so.
+//
+// One goroutine draws and answers keys. It sleeps until something happens, and only what has changed is written to the
+// terminal. Whatever others have written is shown cleaned: no sequence of theirs reaches the terminal.
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/gdamore/tcell/v2"
+
+	"c2c/broker"
+	"c2c/broker/live"
+	"c2c/inbox"
+)
+
+// Config is what the screen needs.
+type Config struct {
+	Open func() (*broker.Broker, error) // the root
+	// Who writes when the person answers.
+	Who func(context.Context, *broker.Broker) (broker.Session, error)
+}
+
+// backlog is how many messages are there at the beginning, maxMails how many are kept.
+const (
+	backlog  = 300
+	maxMails = 2000
+)
+
+// app is the state of the screen.
+type app struct {
+	cfg    Config
+	screen tcell.Screen
+	b      *broker.Broker
+	ctx    context.Context
+
+	jobs    sync.WaitGroup
+	results chan func()
+
+	sessions []live.Session
+	mails    []*mail
+	byTrace  map[inbox.Trace]*mail
+
+	onList bool   // the keys move in the list of sessions, not among the messages
+	picked string // whose mail is shown: an id; "" is everybody's
+	flow   pane
+	found  *pane // a thread, or what a search has found, in front of the flow
+	typing *editor
+	draft  editor   // what was not sent
+	box    []string // a text in front of everything
+	says   string   // the last line but one
+	quit   bool
+
+	// What was drawn where, for the mouse.
+	keys        []hit
+	list, right area
+	listTop     int
+	lines       []line
+}
+
+// mail is a message and what has become of it.
+type mail struct {
+	inbox.Message
+	trace inbox.Trace
+	sid   string
+	state string
+	by    string
+	at    time.Time
+	dead  string
+
+	wrapped map[wrapping][]string
+}
+
+// pane is a list of messages, of which one is selected.
+type pane struct {
+	title    string
+	mails    []*mail
+	selected *mail // nil: the last one, whatever comes
+	top      int   // the first line that is shown
+	whole    bool  // bodies are not cut off
+}
+
+// Run shows the screen until the person leaves or ctx ends. The terminal is then as it was.
+func Run(ctx context.Context, cfg Config) error {
+	screen, err := tcell.NewScreen()
+	if err == nil {
+		err = screen.Init()
+	}
+	if err != nil {
+		return fmt.Errorf("open the terminal: %w; c2c monitor needs none", err)
+	}
+	defer screen.Fini() // when something panics, too
+	screen.EnableMouse(tcell.MouseButtonEvents)
+	screen.EnablePaste()
+	a := &app{cfg: cfg, screen: screen, results: make(chan func()), byTrace: map[inbox.Trace]*mail{}, onList: true}
+	return a.run(ctx)
+}
+
+func (a *app) run(ctx context.Context) (err error) {
+	if a.b, err = a.cfg.Open(); err != nil {
+		return err
+	}
+	var cancel context.CancelFunc
+	a.ctx, cancel = context.WithCancel(ctx)
+	defer func() {
+		cancel()
+		a.jobs.Wait()
+		a.b.Close()
+	}()
+	var failed error
+	a.background(func() func() {
+		err := a.follow()
+		return func() { failed = err }
+	})
+	events, stop := make(chan tcell.Event), make(chan struct{})
+	go a.screen.ChannelEvents(events, stop)
+	defer close(stop)
+	pasting := false
+	for !a.quit && failed == nil {
+		a.draw()
+		select {
+		case <-a.ctx.Done():
+			return nil
+		case f := <-a.results:
+			f()
+		case e := <-events:
+			if p, ok := e.(*tcell.EventPaste); ok {
+				pasting = p.Start()
+			}
+			a.event(e, pasting)
+		}
+	}
+	return failed
+}
+
+// background does something slow. What it returns is done by the goroutine that draws. A panic is one of that goroutine's,
+// which gives the terminal back.
+func (a *app) background(do func() func()) {
+	a.jobs.Go(func() {
+		var then func()
+		defer func() {
+			if p := recover(); p != nil {
+				then = func() { panic(p) }
+			}
+			if then != nil {
+				a.then(then)
+			}
+		}()
+		then = do()
+	})
+}
+
+func (a *app) then(f func()) {
+	select {
+	case a.results <- f:
+	case <-a.ctx.Done():
+	}
+}
+
+// follow looks at the root until the screen is closed. When the root is made anew, it begins again.
+func (a *app) follow() error {
+	b := a.b
+	for {
+		err := live.New(live.Config{Broker: b, Backlog: backlog}).Run(a.ctx, func(u live.Update) error {
+			a.then(func() { a.update(u) })
+			return nil
+		})
+		if !errors.Is(err, live.ErrReplaced) {
+			return err
+		}
+		if b, err = a.cfg.Open(); err != nil {
+			return err
+		}
+		a.then(func() {
+			a.b.Close()
+			a.b, a.sessions, a.mails, a.byTrace = b, nil, nil, map[inbox.Trace]*mail{}
+		})
+	}
+}
+
+// update takes in what has changed.
+func (a *app) update(u live.Update) {
+	if u.Sessions != nil {
+		a.sessions = u.Sessions
+	}
+	for _, e := range u.Events {
+		m := a.byTrace[e.Trace]
+		switch e.What {
+		case live.Stored:
+			m = &mail{Message: e.Message, trace: e.Trace, sid: e.SessionID, state: broker.Queued, at: e.At}
+			a.byTrace[e.Trace] = m
+			a.mails = append(a.mails, m)
+		case live.Handed, live.Read, live.Back, live.Dead:
+			if m != nil {
+				m.state, m.by, m.at, m.dead = stateOf[e.What], e.By, e.At, e.Why
+			}
+		case live.Rung:
+			for _, m := range a.mails {
+				if m.sid == e.SessionID && m.state == broker.Queued && !m.Deferrable {
+					m.state, m.by, m.at = broker.Rung, e.Ring.Method, e.At
+				}
+			}
+		case live.Damaged:
+			a.says = "the mailbox of " + e.Alias + " is damaged: " + e.Why
+		}
+	}
+	for len(a.mails) > maxMails {
+		delete(a.byTrace, a.mails[0].trace)
+		a.mails = a.mails[1:]
+	}
+}
+
+// stateOf is the state of a message after an event.
+var stateOf = map[string]string{live.Handed: broker.Handed, live.Read: broker.Read, live.Back: broker.Queued, live.Dead: broker.Dead}
+
+// session is the one that is picked, or nil.
+func (a *app) session() *live.Session {
+	for i := range a.sessions {
+		if a.sessions[i].ID == a.picked {
+			return &a.sessions[i]
+		}
+	}
+	return nil
+}
+
+// pane is the list that is shown.
+func (a *app) pane() *pane {
+	if a.found != nil {
+		return a.found
+	}
+	a.flow.mails, a.flow.title = a.mails, "all mail"
+	if s := a.session(); s != nil {
+		a.flow.title, a.flow.mails = "mail of "+s.Alias, nil
+		for _, m := range a.mails {
+			if m.sid == s.ID || m.From == s.Alias || m.To == s.Alias {
+				a.flow.mails = append(a.flow.mails, m)
+			}
+		}
+	}
+	return &a.flow
+}
+
+// message is the one that is selected, or nil.
+func (p *pane) message() *mail {
+	if p.selected == nil && len(p.mails) > 0 {
+		return p.mails[len(p.mails)-1]
+	}
+	return p.selected
+}
