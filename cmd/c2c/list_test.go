@@ -1,0 +1,65 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"c2c/broker"
+)
+
+// shown is the list of some sessions, line by line.
+func shown(t *testing.T, rows []broker.Listed, all bool) (lines []string) {
+	t.Helper()
+	var out bytes.Buffer
+	c := &call{app: &app{stdout: &out}}
+	c.printList(rows, all, time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC))
+	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+}
+
+func ago(d time.Duration) time.Time { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC).Add(-d) }
+
+func TestAListFitsEightyColumns(t *testing.T) {
+	long := strings.Repeat("a", 64)
+	lines := shown(t, []broker.Listed{
+		{Alias: "amber", Client: "opencode", Now: broker.Now{Does: broker.Waiting, Since: ago(59 * time.Minute)}, Quiet: true, Waiting: true,
+			Count: 20_000, Oldest: ago(400 * 24 * time.Hour), LastRead: ago(59 * time.Minute), Role: "reviews what others have written, \x1b[2J and says so"},
+		{Alias: long, Client: "claude", Now: broker.Now{Does: broker.Idle, Since: ago(2 * time.Hour)}},
+		{Alias: "birch", Now: broker.Now{Does: broker.Unknown}, Role: strings.Repeat("ü", 200)},
+	}, false)
+	for _, line := range lines {
+		if n := utf8.RuneCountInString(line); n > 80 || strings.Contains(line, "\x1b") {
+			t.Errorf("%d columns: %q", n, line)
+		}
+	}
+	all := strings.Join(lines, "\n")
+	for _, want := range []string{"waiting, dnd  59 min  20000  400 d", "\n" + long + "\n", "idle          2 h ", "reviews", "…"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %q in\n%s", want, all)
+		}
+	}
+}
+
+func TestAListLeavesOutWhatHasEnded(t *testing.T) {
+	rows := []broker.Listed{
+		{ID: "sid-1", Alias: "amber", State: broker.Absent, Now: broker.Now{Does: broker.Absent}, Waiting: true, Count: 1},
+		{ID: "sid-2", Alias: "birch", State: broker.Absent, Now: broker.Now{Does: broker.Absent}},
+		{ID: "sid-3", Alias: "coral", State: broker.Alive, Now: broker.Now{Does: broker.Alive}},
+	}
+	got := strings.Join(shown(t, rows, false), "\n")
+	if strings.Contains(got, "amber") || strings.Contains(got, "birch") || strings.Contains(got, "sid-") || !strings.Contains(got, "coral") ||
+		!strings.HasSuffix(got, "Ended and not shown: 2, 1 of them with mail. c2c list --all shows them.") {
+		t.Errorf("shown:\n%s", got)
+	}
+	got = strings.Join(shown(t, rows, true), "\n")
+	for _, want := range []string{"amber", "birch", "coral", "sid-1", "SESSION"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q with --all:\n%s", want, got)
+		}
+	}
+	if got := shown(t, rows[1:2], false); got[0] != "(no sessions)" || len(got) != 2 {
+		t.Errorf("all have ended: %q", got)
+	}
+}
