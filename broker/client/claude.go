@@ -3,7 +3,6 @@ package client
 import (
 	"path/filepath"
 	"strconv"
-	"time"
 )
 
 // ChannelCapability is the MCP capability of a server that pushes messages into the client's sessions.
@@ -66,9 +65,7 @@ func ClaudeDoing(config string, pid int, _ string) (d Doing) {
 	if d.Word = r.Status; d.Word != Idle && d.Word != Waiting {
 		d.Word = Busy // it also has words for kinds of being busy
 	}
-	if r.StatusUpdatedAt > 0 {
-		d.Since = time.UnixMilli(r.StatusUpdatedAt)
-	}
+	d.Since = millis(r.StatusUpdatedAt)
 	return d
 }
 

@@ -15,3 +15,11 @@ type Doing struct {
 	Word  string
 	Since time.Time // zero: not known
 }
+
+// millis is a time in a client's file, in milliseconds; zero for one that JSON could not write.
+func millis(n int64) time.Time {
+	if at := time.UnixMilli(n); n > 0 && at.Year() < 10_000 {
+		return at
+	}
+	return time.Time{}
+}

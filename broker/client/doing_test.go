@@ -34,6 +34,12 @@ func TestWhatClaudeSaysOfItself(t *testing.T) {
 	if got := claude().Doing(config, 7, "s"); !got.Since.Equal(time.UnixMilli(1795321261985)) {
 		t.Errorf("since %v", got.Since)
 	}
+	if err := os.WriteFile(file, []byte(`{"pid":7,"status":"busy","statusUpdatedAt":9000000000000000000}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := claude().Doing(config, 7, "s"); got.Word != Busy || !got.Since.IsZero() {
+		t.Errorf("since a year that JSON cannot write: %+v", got)
+	}
 	if got := claude().Doing(config, 9, "s"); got.Word != "" {
 		t.Errorf("no file: %+v", got)
 	}

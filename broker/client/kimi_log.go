@@ -50,10 +50,7 @@ func kimiLogged(log string) (d Doing) {
 	var turn time.Time
 	d.Word = Idle // a session is known since its first prompt: before that no turn runs
 	for _, r := range Records[record](log) {
-		at := time.Time{}
-		if r.Time > 0 {
-			at = time.UnixMilli(r.Time)
-		}
+		at := millis(r.Time)
 		switch {
 		case r.Type == "turn.prompt", r.Type == "agent.turn.started" && d.Word == Idle:
 			turn = at

@@ -39,6 +39,7 @@ func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.
 	profile, _ := client.Find(name)
 	scope.byProcess = profile.Open == nil
 	scope.client, scope.process = c, pid
+	met := map[string]bool{}
 	scope.ways = func(p wake.Place, s wake.Session) (wake.Ways, error) {
 		p.Inside = true
 		if push != nil {
@@ -49,7 +50,7 @@ func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.
 	scope.sessions = func(ctx context.Context, r *Ringer, b *broker.Broker) ([]broker.Session, error) {
 		if profile.Open != nil {
 			open, _ := profile.Open(pid)
-			r.meet(ctx, b, c, pid, open)
+			r.meet(ctx, b, c, pid, open, met)
 			return choose(ctx, b, func(s broker.Session) bool { return s.Client == name && isOpen(open, s) })
 		}
 		if profile.Shared(pid, r.Getenv) {
