@@ -26,20 +26,21 @@ type newcomer struct {
 	steps  int
 }
 
-// README gives the commands of the README, as they stand there.
-func readme(t *testing.T) (commands []string) {
+// readme gives the commands of the README that begin so, as they stand there, in their order.
+func readme(t *testing.T, begins ...string) (commands []string) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(os.Getenv("C2C_E2E_SOURCE"), "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, _ := strings.Cut(string(data), "\n## Install\n")
-	text, _, _ = strings.Cut(text, "\n## ")
-	for line := range strings.Lines(text) {
-		command, code := strings.CutPrefix(line, "    ")
-		if command, _, _ = strings.Cut(command, " #"); code && regexp.MustCompile(`^(make|c2c) `).MatchString(command) {
+	for line := range strings.Lines(string(data)) {
+		command, code := strings.CutPrefix(strings.TrimRight(line, "\n"), "    ")
+		if command, _, _ = strings.Cut(command, "  #"); code && len(commands) < len(begins) && strings.HasPrefix(command, begins[len(commands)]) {
 			commands = append(commands, strings.TrimSpace(command))
 		}
+	}
+	if len(commands) != len(begins) {
+		t.Fatalf("the README has %q, and then no command that begins with %s", commands, begins[len(commands)])
 	}
 	return commands
 }
@@ -79,17 +80,9 @@ func TestTheFirstMessageByTheREADME(t *testing.T) {
 	build := filepath.SplitList(os.Getenv("C2C_E2E_GO"))
 	path := l.Home + "/.local/bin:" + l.Path(lab.Claude, lab.Codex)
 	n.env = append(l.ClaudeEnv(claude), "LAB_KEY=lab-key", "PATH="+path+":"+build[0]+"/bin",
-		"GOROOT="+build[0], "GOCACHE="+build[1], "GOMODCACHE="+build[2], "GOPROXY=off", "GOFLAGS=-mod=mod")
+		"GOROOT="+build[0], "GOCACHE="+build[1], "GOMODCACHE="+build[2], "GOPROXY=off")
 
-	commands := readme(t)
-	if len(commands) != 4 {
-		t.Fatalf("the README has the commands %q", commands)
-	}
-	for i, begins := range []string{"make install", "c2c install", "c2c start --alias amber claude", "c2c send amber "} {
-		if !strings.HasPrefix(commands[i], begins) {
-			t.Fatalf("the README has the commands %q", commands)
-		}
-	}
+	commands := readme(t, "make install", "c2c install", "c2c start --alias amber claude", "c2c send amber ")
 	n.step("source", commands[0])
 	n.l.Shell(n.env, "cd "+os.Getenv("C2C_E2E_SOURCE")+" && "+commands[0]).Wait()
 	n.types("project", commands[1], "")

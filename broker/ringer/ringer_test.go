@@ -224,3 +224,58 @@ func TestMailItselfIsTypedOnlyWhileNoServerRuns(t *testing.T) {
 		t.Fatal("it is not rung")
 	}
 }
+
+// What it has still loaded of c2c could not show the mail. After a new install it is rung again.
+func TestAClientFromBeforeAnUninstallIsNotRung(t *testing.T) {
+	r, b, s, rings := typing(t)
+	home := t.TempDir()
+	r.Getenv = func(name string) string { return map[string]string{"HOME": home}[name] }
+	if err := os.Mkdir(filepath.Join(home, ".c2c"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := broker.MarkUninstalled(r.Getenv, s.Client); err != nil {
+		t.Fatal(err)
+	}
+	mark := filepath.Join(home, ".c2c", "uninstalled", s.Client)
+	data, err := os.ReadFile(mark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	boot, _, _ := strings.Cut(string(data), " ")
+	if err := os.WriteFile(mark, []byte(boot+" 9000000000000000000\n"), 0o600); err != nil { // this process is its client's
+		t.Fatal(err)
+	}
+	if err := b.SetPane(t.Context(), s.ID, "tmux:%0:/tmp/x"); err != nil {
+		t.Fatal(err)
+	}
+	box, err := b.Mailbox(s.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deliver := func(id string) {
+		t.Helper()
+		if _, err := box.Deliver(t.Context(), inbox.Message{From: "birch", To: "amber", Content: "x", ID: id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deliver("m-1")
+	defer r.Start(t.Context())()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for looked := false; !looked; <-tick.C {
+		log, _ := os.ReadFile(filepath.Join(b.Root(), "broker.log"))
+		looked = strings.Contains(string(log), `"outcome":"filtered"`)
+		select {
+		case n := <-rings:
+			t.Fatalf("it is rung: %+v", n)
+		default:
+		}
+	}
+	if err := broker.ClearUninstalled(r.Getenv, s.Client); err != nil {
+		t.Fatal(err)
+	}
+	deliver("m-2")
+	if n := <-rings; n.Count != 2 || n.Oldest != "m-1" {
+		t.Errorf("after the install: %+v", n)
+	}
+}
