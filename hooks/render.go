@@ -102,10 +102,15 @@ func (p protocol) fill(a *Answer, msgs []inbox.Message, more bool, print func(in
 
 // rest tells how many messages were left out; behind those there may be others, which nobody has counted.
 func rest(n int, more bool) string {
+	least := ""
 	if more {
-		return fmt.Sprintf("At least %d more wait. %s", n+1, howRead)
+		n, least = n+1, "At least "
 	}
-	return fmt.Sprintf("%d more wait. %s", n, howRead)
+	wait := "wait"
+	if n == 1 {
+		wait = "waits"
+	}
+	return fmt.Sprintf("%s%d more %s. %s", least, n, wait, howRead)
 }
 
 // sender names who wrote a message. No id is shown outside an envelope.

@@ -187,13 +187,17 @@ func (p part) sentence(n int, more bool) (s string) {
 
 // waiting says that n more messages wait, and with more others behind them; "" when none does.
 func waiting(n int, more bool) string {
-	switch {
-	case more:
-		return fmt.Sprintf("At least %d more messages wait", n+1)
-	case n > 0:
-		return fmt.Sprintf("%d more messages wait", n)
+	least := ""
+	if more {
+		n, least = n+1, "At least "
 	}
-	return ""
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return least + "1 more message waits"
+	}
+	return fmt.Sprintf("%s%d more messages wait", least, n)
 }
 
 func (c *toolCall) peekInbox(ctx context.Context) (any, error) {

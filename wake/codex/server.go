@@ -118,7 +118,11 @@ func line(msgs []inbox.Message, carried int) string {
 		text += fmt.Sprintf(" (%d messages)", carried)
 	}
 	text += "."
-	if left := len(msgs) - carried; left > 0 {
+	switch left := len(msgs) - carried; left {
+	case 0:
+	case 1:
+		text += " 1 more waits: poll mcp__c2c__poll_inbox."
+	default:
 		text += fmt.Sprintf(" %d more wait: poll mcp__c2c__poll_inbox.", left)
 	}
 	return text
