@@ -64,6 +64,9 @@ func (s Session) HasMod() bool {
 	return s.Process != 0 && s.facts.ModStart != 0 && s.facts.ModStart == s.facts.StartTime
 }
 
+// Unseen are the ids of messages that its client has given to the model, and has not shown to its person yet.
+func (s Session) Unseen() []string { return s.facts.Unseen }
+
 // HasMailToMove says whether mail of another session, or a dead letter, is still to be moved to it. Attach moves it.
 func (s Session) HasMailToMove() bool { return len(s.facts.MoveFrom) > 0 }
 

@@ -51,6 +51,17 @@ func (b *Broker) SetConversation(ctx context.Context, s Session, id string) erro
 	return b.changeFacts(ctx, s.ID, func(f *facts) { f.Conversation = id })
 }
 
+// maxUnseen bounds what a person is told later.
+const maxUnseen = 50
+
+// SetUnseen records which messages a session's person is still to be told of.
+func (b *Broker) SetUnseen(ctx context.Context, s Session, ids []string) error {
+	if len(ids) == 0 && len(s.facts.Unseen) == 0 {
+		return nil
+	}
+	return b.changeFacts(ctx, s.ID, func(f *facts) { f.Unseen = ids[max(0, len(ids)-maxUnseen):] })
+}
+
 // SetMod records that a mod or plugin of ours runs in a session's process.
 func (b *Broker) SetMod(ctx context.Context, s Session) error {
 	if s.facts.ModStart == s.facts.StartTime {

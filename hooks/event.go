@@ -30,7 +30,8 @@ type protocol struct {
 	shows  func(e Event) content
 	// encode makes the answer: a string as it is, anything else as JSON. person is shown to the client's person alone.
 	encode func(e Event, text, person string) any
-	hides  func(e Event) bool // the client shows its person nothing of the answer's text; nil: it does
+	hides  func(e Event) bool // the client shows its person nothing of the answer's text, but person; nil: it does
+	secret string             // event of whose answer the client shows its person nothing at all, or empty
 	errors string             // event that is answered on standard error, with status 2, or empty
 	// agent finds out in which agent of the session it happened, "" in the session's own; nil: the event says. It reads the
 	// client's logs, and may wait for them.
@@ -48,6 +49,7 @@ type protocol struct {
 	shown func(e Event) func(inbox.Message) bool
 	// byProcess says that its events do not tell the session: it is that of the nearest process above with one.
 	byProcess bool
+	tells     string // event that tells the person of what the model was given before, and nothing showed; or empty
 	rung      string // event whose answer would be shown as an error: a ringer of ours comes right behind it, or empty
 	carries   string // how a prompt begins that a ringer of ours has made, and beside which the client has mail; or empty
 	prompted  string // event that tells in which conversation of the process its person writes, or empty
@@ -180,6 +182,12 @@ func (e Event) Holds() func(inbox.Message) bool {
 
 // LeavesMail says that the mail is better left to a ringer of the session, which brings it when the event is over.
 func (e Event) LeavesMail() bool { return e.protocol.rung == e.Name }
+
+// TellsLater says that the answer can tell the person of mail that Untold events have shown to the model alone.
+func (e Event) TellsLater() bool { return e.protocol.tells == e.Name && e.AgentID == "" }
+
+// Untold says that its client shows its person nothing of the mail in the answer, and that a later event can.
+func (e Event) Untold() bool { return e.protocol.tells != "" && e.protocol.tells != e.Name }
 
 // CarriesMail says that the event's prompt is one of ours, and that the client has mail beside it that it does not show to
 // its person.

@@ -481,3 +481,53 @@ func TestOneMessageWaitsAndTwoWait(t *testing.T) {
 		}
 	}
 }
+
+// What the client shows of an answer is not said twice; what it does not show is said, to the person alone.
+func TestAPersonIsToldWhatTheClientDoesNotShow(t *testing.T) {
+	for name, told := range map[string]bool{
+		"claude PostToolUse": true, "claude UserPromptSubmit": true, "claude Stop": false, "gemini BeforeAgent": true, "gemini AfterTool": true,
+		"gemini AfterAgent": false, "codex PostToolUse": false, "codex Stop": false, "qwen PostToolUse": false, "qwen Stop": false, "kimi UserPromptSubmit": false,
+	} {
+		client, event_, _ := strings.Cut(name, " ")
+		var answer struct{ SystemMessage string }
+		a := render(t, event(client, event_), msg("1", "one\ntwo"), msg("2", "three"))
+		json.Unmarshal(a.Output, &answer)
+		want := ""
+		if told {
+			want = "Mail from birch: one two\nMail from birch: three"
+		}
+		if answer.SystemMessage != want {
+			t.Errorf("%s: the person sees %q, want %q", name, answer.SystemMessage, want)
+		}
+	}
+	e := event("codex", "UserPromptSubmit")
+	e.Prompt = CodexLine + "birch, not from your user."
+	e.Carried = []inbox.Message{msg("1", "one")}
+	if a := render(t, e); !e.CarriesMail() || string(a.Output) != `{"systemMessage":"Mail from birch: one"}`+"\n" {
+		t.Errorf("beside a ring: %s", a.Output)
+	}
+	if e.Prompt = "do it"; e.CarriesMail() {
+		t.Error("a person's prompt carries mail")
+	}
+	late := event("qwen", "Stop")
+	late.Carried = []inbox.Message{msg("1", "one")}
+	if a := render(t, late); !late.TellsLater() || string(a.Output) != `{"systemMessage":"Mail from birch: one"}`+"\n" {
+		t.Errorf("at the end of the turn: %s", a.Output)
+	}
+	if late.AgentID = "a-1"; late.TellsLater() {
+		t.Error("the end of a subagent's turn tells")
+	}
+	if got := text(t, render(t, event("kimi", "Stop"), msg("1", "one"))); !strings.HasSuffix(got, notShown) {
+		t.Errorf("its model is not asked to tell: %s", got)
+	}
+}
+
+func TestManyMessagesAreAFewLines(t *testing.T) {
+	var msgs []inbox.Message
+	for i := range 9 {
+		msgs = append(msgs, msg(fmt.Sprint(i), "word"))
+	}
+	if got := lines(msgs); strings.Count(got, "\n") != 5 || !strings.HasSuffix(got, "\nand 4 more") {
+		t.Errorf("%q", got)
+	}
+}

@@ -33,6 +33,7 @@ func kimi() protocol {
 			return map[string]string{"message": text}
 		},
 		errors: "Stop",
+		secret: "Stop",
 		opened: "SessionStart",
 		agent:  kimiAgent,
 	}

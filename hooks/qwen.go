@@ -50,6 +50,7 @@ func qwen() protocol {
 			return func(m inbox.Message) bool { return QwenShows(read(), m) }
 		},
 		encode: blockOrContext,
+		tells:  "Stop", // of systemMessage it shows only that of this event
 	}
 }
 

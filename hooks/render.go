@@ -12,6 +12,9 @@ import (
 
 const howRead = "Read it with the poll_inbox tool of c2c, or run: c2c poll-inbox"
 
+// notShown asks the model to do what its client does not.
+const notShown = "c2c: your user is not shown this mail. Say in your answer who has written, and what."
+
 // Answer is what a hook prints, and what that hands over. Shown and Announced
 // count in the messages that Render was given.
 type Answer struct {
@@ -28,6 +31,9 @@ func Render(e Event, msgs []inbox.Message, more bool) (a Answer, err error) {
 	switch {
 	case len(msgs) > 0 && shows == bodies:
 		text, _ = e.protocol.fill(&a, msgs, more, envelope)
+		if e.protocol.secret == e.Name && len(a.Shown) > 0 {
+			text += "\n" + notShown
+		}
 	case len(msgs) > 0 && shows == notice:
 		text = announce(msgs, more)
 		for i := range msgs {
@@ -72,7 +78,7 @@ func Shell(limit, line int, msgs []inbox.Message, more bool, print func(inbox.Me
 // fill takes whole messages in order while they fit. One that would not fit an
 // answer of its own is announced in its place and stays where it is.
 func (p protocol) fill(a *Answer, msgs []inbox.Message, more bool, print func(inbox.Message) string) (text string, notes []string) {
-	const reserve = 200 // for the line about the rest
+	const reserve = 300 // for the line about the rest, and notShown
 	preface := inbox.Preface(msgs)
 	most := p.limit - reserve - p.length(preface)
 	parts, room := []string{preface}, most
@@ -174,8 +180,15 @@ func context(e Event, text, person string) any {
 
 // blockOrContext keeps a turn from its end, and adds context at any other event.
 func blockOrContext(e Event, text, person string) any {
-	if e.Name == "Stop" {
-		return map[string]string{"decision": "block", "reason": text}
+	if e.Name != "Stop" {
+		return context(e, text, person)
 	}
-	return context(e, text, person)
+	answer := map[string]string{}
+	if text != "" {
+		answer["decision"], answer["reason"] = "block", text
+	}
+	if person != "" {
+		answer["systemMessage"] = person
+	}
+	return answer
 }

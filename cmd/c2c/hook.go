@@ -46,7 +46,7 @@ func (a *app) hook(ctx context.Context, name string) error {
 	config, _ := profile.Config(a.getenv)
 	e, err := hooks.Parse(name, a.stdin)
 	does := broker.State(e.Does())
-	if err != nil || !e.ShowsMail() && !e.Watches() && !e.Changed() && !e.Opened() && !e.Prompted() && does == "" {
+	if err != nil || !e.ShowsMail() && !e.TellsLater() && !e.Watches() && !e.Changed() && !e.Opened() && !e.Prompted() && does == "" {
 		return err
 	}
 	if dir := a.getenv(profile.ProjectEnv); filepath.IsAbs(dir) {
@@ -104,7 +104,7 @@ func (a *app) hook(ctx context.Context, name string) error {
 		}
 		e.Place(config)
 	}
-	if !e.ShowsMail() && !e.Watches() {
+	if !e.ShowsMail() && !e.Watches() && !(e.TellsLater() && len(s.Unseen()) > 0) {
 		return nil
 	}
 	return a.answerHook(ctx, b, s, e)
@@ -151,20 +151,18 @@ func hookSession(ctx context.Context, b *broker.Broker, e *hooks.Event, c broker
 func (a *app) answerHook(ctx context.Context, b *broker.Broker, s broker.Session, e hooks.Event) error {
 	var out hooks.Answer
 	told := false
+	var shown []string
 	e.Now = time.Now()
-	if e.CarriesMail() {
-		box, err := b.Mailbox(s.ID)
-		if err == nil {
-			e.Carried, err = box.Held(ctx, wake.ByServer)
-		}
-		if err != nil {
-			return err
-		}
+	if err := carried(ctx, b, s, &e); err != nil {
+		return err
 	}
 	h := broker.Reader{
 		By: broker.ByHook, Limit: int64(4 * e.Limit()), Often: e.Often(),
-		Render: func(msgs []inbox.Message, more bool) (shown, announced []int, err error) {
+		Render: func(msgs []inbox.Message, more bool) (_, announced []int, err error) {
 			out, err = hooks.Render(e, msgs, more)
+			for _, i := range out.Shown {
+				shown = append(shown, msgs[i].ID)
+			}
 			return out.Shown, out.Announced, err
 		},
 		Write: func() error {
@@ -179,7 +177,15 @@ func (a *app) answerHook(ctx context.Context, b *broker.Broker, s broker.Session
 	}
 	if !e.Watches() {
 		err := b.HandOver(ctx, s, h)
-		if err == nil && told {
+		switch {
+		case err != nil:
+			return err
+		case e.TellsLater():
+			err = b.SetUnseen(ctx, s, nil)
+		case e.Untold() && len(shown) > 0:
+			err = b.SetUnseen(ctx, s, append(s.Unseen(), shown...))
+		}
+		if told {
 			return errTold
 		}
 		return err
@@ -196,6 +202,30 @@ func (a *app) answerHook(ctx context.Context, b *broker.Broker, s broker.Session
 		return err
 	}
 	return h.Write()
+}
+
+// carried finds the mail that the model has, and the client's person was not told of.
+func carried(ctx context.Context, b *broker.Broker, s broker.Session, e *hooks.Event) error {
+	if !e.CarriesMail() && !(e.TellsLater() && len(s.Unseen()) > 0) {
+		return nil
+	}
+	box, err := b.Mailbox(s.ID)
+	if err == nil && e.CarriesMail() {
+		e.Carried, err = box.Held(ctx, wake.ByServer)
+	}
+	if err != nil || e.CarriesMail() {
+		return err
+	}
+	for _, id := range s.Unseen() {
+		found, err := box.Find(ctx, id)
+		if err != nil {
+			return err
+		}
+		for _, f := range found {
+			e.Carried = append(e.Carried, f.Message)
+		}
+	}
+	return nil
 }
 
 // writePointer tells the hook script where the mailbox is, so that it need not ask us
