@@ -31,6 +31,7 @@ func geminiGuide() Guide {
 		Idle:    "a line typed into an empty prompt (`c2c start`, tmux, screen); else `c2c poll-inbox --wait --check`, which the agent runs in the background",
 		Last:    "the hooks of the next prompt",
 		Receipt: "the hook's answer was written",
+		Sees:    "with a prompt, in a turn and behind a dialog: `ℹ Mail from birch: Please look at… [c2c]`; at the end of a turn the whole message below `Agent execution blocked:`",
 		SetUp:   "An MCP server and hooks in `~/.gemini/settings.json`, for all projects. c2c's own tools run without being asked about, in a folder that its person trusts, unless you say `--ask`.",
 		Quirks: []string{
 			"In a folder that is not trusted it runs neither c2c's server nor its hooks: only `c2c start` tells of mail, with a line that says to run `c2c poll-inbox`.",

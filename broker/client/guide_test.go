@@ -76,6 +76,14 @@ its session.
 
 `
 
+const sightHead = `
+## What the person sees
+Each message is seen once: who has written, and the first words. The tests read these lines from the screen of the client.
+
+| client | what its person sees of a message of birch |
+|---|---|
+`
+
 func clientsPage() []byte {
 	var b bytes.Buffer
 	b.WriteString(pageHead)
@@ -83,6 +91,10 @@ func clientsPage() []byte {
 	for _, g := range Guides() {
 		tested := cmp.Or(g.Tested, "not run: by its documentation")
 		fmt.Fprintf(&b, "| %s | %s, %s | %s | %s | %s | %s |\n", g.Title, tested, g.Date, g.Active, g.Idle, g.Last, g.Receipt)
+	}
+	b.WriteString(sightHead)
+	for _, g := range Guides() {
+		fmt.Fprintf(&b, "| %s | %s |\n", g.Title, g.Sees)
 	}
 	for _, g := range Guides() {
 		fmt.Fprintf(&b, "\n## %s\n`c2c install %s`", g.Title, g.Client)

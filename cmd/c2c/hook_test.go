@@ -22,12 +22,47 @@ import (
 // claudeEvent answers an event of amber's Claude Code.
 func claudeEvent(t *testing.T, root, name string) (out, errs string, code int) {
 	t.Helper()
+	return clientEvent(t, root, "claude", fmt.Sprintf(`{"hook_event_name":%q,"session_id":"u1"}`, name))
+}
+
+// clientEvent answers an event of amber's client.
+func clientEvent(t *testing.T, root, client, event string) (out, errs string, code int) {
+	t.Helper()
 	var stdout, stderr bytes.Buffer
 	env := map[string]string{"C2C_MCP_BROKER_ROOT": root, "C2C_MCP_SESSION_ID": "amber", "HOME": filepath.Dir(root)}
-	event := fmt.Sprintf(`{"hook_event_name":%q,"session_id":"u1"}`, name)
 	a := &app{strings.NewReader(event), &stdout, &stderr, func(name string) string { return env[name] }, filepath.Dir(root), 5 * time.Second}
-	code = a.main(t.Context(), []string{"hook", "--client", "claude"})
+	code = a.main(t.Context(), []string{"hook", "--client", client})
 	return stdout.String(), stderr.String(), code
+}
+
+// Qwen Code shows its person nothing of the mail that comes in a turn, until its end.
+func TestWhatCameInATurnIsToldAtItsEndOnce(t *testing.T) {
+	root := scratch(t)
+	qwen := func(event string) string {
+		t.Helper()
+		out, errs, code := clientEvent(t, root, "qwen", `{"session_id":"u1","hook_event_name":`+event+`}`)
+		if errs != "" || code != exitDone {
+			t.Errorf("%s: exit %d, %s", event, code, errs)
+		}
+		return out
+	}
+	for _, word := range []string{"one", "two"} {
+		mustRun(t, root, "birch", "send", "amber", word)
+		if out := qwen(`"PostToolUse"`); !strings.Contains(out, `\n`+word+`\n`) {
+			t.Errorf("in the turn: %s", out)
+		}
+	}
+	if out := qwen(`"Stop","agent_id":"a-1"`); out != "" {
+		t.Errorf("at the end of a subagent: %s", out)
+	}
+	const told = `"systemMessage":"Mail from birch: one\nMail from birch: two"`
+	mustRun(t, root, "birch", "send", "amber", "three")
+	if out := qwen(`"Stop"`); !strings.Contains(out, told) || !strings.Contains(out, `\nthree\n`) || strings.Contains(out, "birch: three") {
+		t.Errorf("at its end: %s", out)
+	}
+	if out := qwen(`"Stop","stop_hook_active":true`) + qwen(`"Stop"`); out != "" {
+		t.Errorf("once more: %s", out)
+	}
 }
 
 func TestASessionStartAsksForAWatchOfItsLockFile(t *testing.T) {

@@ -28,7 +28,7 @@ func TestInOneTerminalAPersonIsOneSession(t *testing.T) {
 		if !strings.Contains(out, "ada (session person-") || strings.Count(out, "c2c: as ada\r\n") < 2 || !strings.Contains(out, "a message to yourself") || !strings.Contains(out, "c2c register gives you another name") {
 			t.Errorf("%s first: %s", first, out)
 		}
-		if mail := mustRun(t, root, "amber", "peek-inbox"); !strings.Contains(mail, `from="ada"`) || !strings.Contains(mail, "from here") {
+		if mail := mustRun(t, root, "amber", "peek-inbox"); !strings.Contains(mail, `from="ada" by="person"`) || !strings.Contains(mail, "from here") {
 			t.Errorf("%s first: amber has %s", first, mail)
 		}
 	}
