@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -29,6 +30,8 @@ type Now struct {
 	Does  State     `json:"does"`
 	Since time.Time `json:"since,omitzero"`     // UTC; zero: not known
 	Known string    `json:"known_by,omitempty"` // ByProcess, ByRecord, ByHook, ByPlugin, …
+	// Dir is the client's directory in which files change when this does, if there is one.
+	Dir string `json:"-"`
 }
 
 // nowOf finds out what a session does. waits says that mail waits for it: a ring for it may have found the session away.
@@ -37,18 +40,22 @@ func (b *Broker) nowOf(s Session, waits bool, look looks) Now {
 		return Now{Does: s.State, Known: knownBy(s.State)}
 	}
 	if ring := s.LastRing; waits && ring.Outcome == wake.Away {
-		return Now{Away, ring.At.UTC(), ByRing}
+		return Now{Does: Away, Since: ring.At.UTC(), Known: ByRing}
 	}
 	if p, _ := client.Find(s.Client); p.Doing != nil && s.Process != 0 {
 		config, _ := p.Config(environment(b.proc.environ(s.Process)))
 		if said := p.Doing(config, s.Process, s.ClientID()); said.Word != "" {
-			return Now{State(said.Word), utc(said.Since), ByRecord}
+			now := Now{Does: State(said.Word), Since: utc(said.Since), Known: ByRecord}
+			if p.DoingDir != "" {
+				now.Dir = filepath.Join(config, p.DoingDir)
+			}
+			return now
 		}
 	}
 	if s.Turn == "" || s.followed() && !look.held(ringLock(s.ID)) { // who would tell has ended
 		return Now{Does: Alive, Known: ByProcess}
 	}
-	return Now{s.Turn, s.facts.TurnAt, s.facts.TurnBy}
+	return Now{Does: s.Turn, Since: s.facts.TurnAt, Known: s.facts.TurnBy}
 }
 
 // followed says whether it is a ringer that hears from the session's client what it does.

@@ -51,7 +51,7 @@ func TestHooksTellWhatASessionDoesAndSinceWhen(t *testing.T) {
 		before := w.now(s.ID)
 		w.clock = w.clock.Add(time.Minute)
 		w.turn(s.ID, does, ByHook)
-		want := Now{does, w.clock.UTC().Round(0), ByHook}
+		want := Now{Does: does, Since: w.clock.UTC().Round(0), Known: ByHook}
 		if before.Does == does {
 			want.Since = before.Since // it is told at each tool call
 		}

@@ -24,6 +24,7 @@ func claude() Profile {
 		ProcessEnv:  "CLAUDE_PID",
 		Mod:         true,
 		Doing:       ClaudeDoing,
+		DoingDir:    "sessions",
 		Inherited:   []string{"CLAUDECODE", "CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN"},
 		// Measured with 2.1.329: from 50,000 UTF-16 units on, the texts of an answer counted together, the
 		// model gets a file name and 2 KB. At four characters to a token 25,000 tokens are more.

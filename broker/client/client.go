@@ -43,6 +43,8 @@ type Profile struct {
 	ProjectFile string
 	// Doing says by files below its configuration what a session of a process does; nil: it has no such files.
 	Doing func(config string, pid int, session string) Doing
+	// DoingDir is the directory of those files, below its configuration.
+	DoingDir string
 	// Open gives the client's own ids of the sessions that one of its processes has open, where many share it; known is
 	// false when the system does not tell. Nil: its sessions need not be open.
 	Open func(pid int) (ids map[string]bool, known bool)

@@ -248,8 +248,10 @@ func (v *View) sort(changed map[string]bool) (boxes map[string]bool, list, dead 
 			} else if _, ok := cut(name, "sessions", "archive", ".lease"); ok {
 				v.soon = true
 			}
-		case dir == v.b.Root(), filepath.Base(dir) == "sessions":
+		case dir == v.b.Root(), dir == filepath.Join(v.b.Root(), "sessions"):
 			list = true
+		case !strings.HasPrefix(dir, v.b.Root()+"/"): // of a client, which may still put the file in its place
+			list, v.nextList = true, later(v.nextList, time.Now().Add(listGap))
 		case filepath.Base(dir) == "archive":
 			if sid, ok := cut(name, ".lock", ".jsonl"); ok {
 				boxes[sid] = true
@@ -261,6 +263,13 @@ func (v *View) sort(changed map[string]bool) (boxes map[string]bool, list, dead 
 		}
 	}
 	return boxes, list, dead
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // cut takes one of the suffixes off.

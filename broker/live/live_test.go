@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -277,6 +278,46 @@ func TestSessionsComeChangeAndGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.want("changed cedar")
+}
+
+// What a client's own file says is told when that file is written, though nothing in the root has changed.
+func TestAClientsOwnRecordIsFollowed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	dir := t.TempDir()
+	client := exec.Command("sleep", "1000")
+	client.Env = []string{"CLAUDE_CONFIG_DIR=" + dir}
+	if err := client.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		client.Process.Kill()
+		client.Wait()
+	})
+	says := func(status string) {
+		t.Helper()
+		record := fmt.Sprintf(`{"pid":%d,"status":%q,"statusUpdatedAt":%d}`, client.Process.Pid, status, time.Now().UnixMilli())
+		temp := filepath.Join(dir, "sessions", "temp")
+		if err := os.WriteFile(temp, []byte(record), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(temp, filepath.Join(dir, "sessions", fmt.Sprint(client.Process.Pid, ".json"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "sessions"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	says("idle")
+	if _, err := w.b.Register(t.Context(), broker.Caller{Explicit: "amber", Client: "claude", PID: client.Process.Pid}, "amber"); err != nil {
+		t.Fatal(err)
+	}
+	w.watch(0)
+	says("waiting")
+	w.want("changed amber")
+	if got := w.rows[0].Now.Does; got != broker.Waiting {
+		t.Errorf("it is %s", got)
+	}
 }
 
 func TestADeadLetterIsTold(t *testing.T) {

@@ -29,6 +29,9 @@ func (v *View) list(ctx context.Context) error {
 		old, known := before[row.ID]
 		delete(before, row.ID)
 		v.sessions = append(v.sessions, Session{row, old.Handed})
+		if row.Now.Dir != "" {
+			v.files.Watch(row.Now.Dir) // when that fails, the list is a minute behind
+		}
 		if !v.begun {
 			continue
 		}

@@ -255,7 +255,7 @@ func showsSessionsAndMail(t *testing.T, k *keeper) {
 	r.press("kk")
 	r.shows("m-2: queued")
 	r.press("w")
-	r.shows("m-2, from birch to amber", "queued")
+	r.shows("m-2, from birch to amber: queued", "stored")
 	r.press("\x1b")
 	r.gone("m-2, from birch")
 	r.press("\r")

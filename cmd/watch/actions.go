@@ -197,7 +197,13 @@ func (a *app) why() {
 		}
 		var lines []string
 		for _, s := range append([]broker.MessageStatus{st}, st.Others...) {
-			lines = append(lines, fmt.Sprintf("%s, from %s to %s", inbox.ShortID(s.ID), s.From, s.To), tellStatus(s), "")
+			lines = append(lines, fmt.Sprintf("%s, from %s to %s: %s", inbox.ShortID(s.ID), s.From, s.To, s.State), "")
+			lines = append(lines, s.Way...)
+			for _, more := range []string{s.Why, s.Do} {
+				if more != "" {
+					lines = append(lines, "", more)
+				}
+			}
 		}
 		return "", func() { a.box = cleanAll(lines) }, nil
 	})
@@ -246,16 +252,4 @@ func (a *app) takeMine() {
 		}
 		return who.Alias + ": " + count(len(l.Messages), "message") + " read", nil, l.Ack(ctx, inbox.Handles(l.Messages)...)
 	})
-}
-
-// tellStatus is what c2c status says.
-func tellStatus(s broker.MessageStatus) string {
-	text := s.State + " since " + clock(s.At)
-	if s.By != "" {
-		text += ", by " + s.By
-	}
-	if r := s.LastRing; r.Cause != "" {
-		text += fmt.Sprintf("; the ring by %s at %s: %s, %s", r.Method, clock(r.At), r.Outcome, r.Cause)
-	}
-	return text
 }
