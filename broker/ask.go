@@ -28,7 +28,7 @@ type Question struct {
 }
 
 // Ask sends a question. The answer is then taken by Look, and shown to nobody else while this process lives: a hook or a
-// ringer of the session leaves it alone. Errors are those of Send, and *RingError.
+// ringer of the session leaves it alone. Errors are those of Send, and *CircleError.
 func (b *Broker) Ask(ctx context.Context, from Session, m inbox.Message) (*Question, error) {
 	rows, err := b.rows(ctx)
 	if err != nil {

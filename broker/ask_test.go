@@ -138,8 +138,8 @@ func TestNobodyWaitsForOneWhoWaitsForHim(t *testing.T) {
 	refused := func(from Session, to string, says ...string) {
 		t.Helper()
 		_, err := w.Ask(t.Context(), from, inbox.Message{To: to, Content: "x"})
-		var ring *RingError
-		if !errors.As(err, &ring) {
+		var circle *CircleError
+		if !errors.As(err, &circle) {
 			t.Fatalf("%s asks %s: %v", from.Alias, to, err)
 		}
 		for _, words := range says {

@@ -32,14 +32,14 @@ type wait struct {
 	alias       string // of the one who is asked
 }
 
-// RingError says that who is asked waits for the one who asks, directly or through others.
-type RingError struct {
+// CircleError says that who is asked waits for the one who asks, directly or through others.
+type CircleError struct {
 	Asked    string   // alias
 	Through  []string // aliases of the others in between
 	Question string   // what the one who asks is to answer first: an id
 }
 
-func (e *RingError) Error() string {
+func (e *CircleError) Error() string {
 	chain := e.Asked + " waits for "
 	for _, alias := range e.Through {
 		chain += alias + ", which waits for "
@@ -115,7 +115,7 @@ func (b *Broker) startWait(ctx context.Context, rows []row, w wait) (a *asking, 
 	err = filelock.With(ctx, dir, askingLock, func() error {
 		waits, err := waitsIn(dir)
 		if err == nil {
-			err = checkRing(rows, waits, w.asks, w.asked)
+			err = checkCircle(rows, waits, w.asks, w.asked)
 		}
 		if err != nil {
 			return err
@@ -154,8 +154,8 @@ func waitsIn(dir *atomicfile.Dir) (waits []wait, err error) {
 	return waits, err
 }
 
-// checkRing refuses to wait for one who waits, perhaps through others, for the one who asks.
-func checkRing(rows []row, waits []wait, asks, asked string) error {
+// checkCircle refuses to wait for one who waits, perhaps through others, for the one who asks.
+func checkCircle(rows []row, waits []wait, asks, asked string) error {
 	alias := func(sid string) string {
 		if i := findSID(rows, sid); i >= 0 {
 			return rows[i].alias()
@@ -174,7 +174,7 @@ func checkRing(rows []row, waits []wait, asks, asked string) error {
 				continue
 			}
 			if w.asked == asks {
-				return &RingError{alias(asked), at.through, w.question}
+				return &CircleError{alias(asked), at.through, w.question}
 			}
 			if !slices.Contains(seen, w.asked) {
 				seen = append(seen, w.asked)

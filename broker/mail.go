@@ -178,7 +178,7 @@ func (l links) addLines(file []byte) (others bool) {
 	return others
 }
 
-// around gives the ids that an id is linked with, the nearest ones when there are too many. A ring of answers, which
+// around gives the ids that an id is linked with, the nearest ones when there are too many. A circle of answers, which
 // only a hostile sender makes, is gone through once.
 func (l links) around(id string, most int) (ids map[string]bool, more bool) {
 	ids = map[string]bool{id: true}

@@ -121,20 +121,20 @@ func TestAThreadIsWholeFromEachOfItsMessages(t *testing.T) {
 	}
 }
 
-func TestARingOfAnswersAndACrowdOfThemEnd(t *testing.T) {
+func TestACircleOfAnswersAndACrowdOfThemEnd(t *testing.T) {
 	w := newWorld(t)
 	w.register("birch", Caller{PID: 20, Explicit: "birch"})
 	var file strings.Builder
 	for i := range maxThread + 5 {
 		fmt.Fprintf(&file, `,{"from_alias":"x","to_alias":"birch","content":"c","ts":%d,"message_id":"m-%d","in_reply_to":"m-0"}`, i, i)
 	}
-	ring := `{"from_alias":"x","to_alias":"birch","content":"a","ts":1,"message_id":"a","in_reply_to":"b"},
+	circle := `{"from_alias":"x","to_alias":"birch","content":"a","ts":1,"message_id":"a","in_reply_to":"b"},
 		{"from_alias":"x","to_alias":"birch","content":"b","ts":2,"message_id":"b","in_reply_to":"a"}`
-	if err := w.Dir().Write("birch.inbox.json", []byte("["+ring+file.String()+"]")); err != nil {
+	if err := w.Dir().Write("birch.inbox.json", []byte("["+circle+file.String()+"]")); err != nil {
 		t.Fatal(err)
 	}
 	if all, more, err := w.Thread(t.Context(), "a"); err != nil || more || bodies(all) != "a queued, b queued" {
-		t.Errorf("a ring: %s, %v, %v", bodies(all), more, err)
+		t.Errorf("a circle: %s, %v, %v", bodies(all), more, err)
 	}
 	if all, more, err := w.Thread(t.Context(), "m-3"); err != nil || !more || len(all) != maxThread {
 		t.Errorf("a crowd: %d, %v, %v", len(all), more, err)

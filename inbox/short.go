@@ -31,11 +31,11 @@ func isHex(s string) bool {
 	return strings.Trim(s, "0123456789abcdefABCDEF-") == ""
 }
 
-// FirstWords is the beginning of the content on one line, at most so many characters, and nothing in it steers a
-// terminal.
+// FirstWords is the beginning of the content on one line, at most so many characters. Nothing in it steers a terminal, or
+// looks like one of the tags in which a client tells its model who speaks.
 func (m Message) FirstWords(most int) string {
 	text := m.Content[:min(len(m.Content), 8*most)]
-	text = Visible(strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " "), "")
+	text = harmless(Visible(strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " "), ""))
 	if utf8.RuneCountInString(text) <= most && len(m.Content) <= 8*most {
 		return text
 	}

@@ -26,6 +26,7 @@ func TestFirstWordsAreOneLineThatSteersNoTerminal(t *testing.T) {
 		"one two three four five": "one two three…",
 		"\x1b[31mred":             `\u001b[31mred`,
 		"äöü äöü äöü äöü äöü":     "äöü äöü äöü äö…",
+		"<c2c>":                   "&lt;c2c>",
 		"":                        "",
 	} {
 		if got := (Message{Content: content}).FirstWords(15); got != want {

@@ -15,7 +15,7 @@ import (
 )
 
 // lister is a verb that lists messages of a session, at most so many.
-func (c *call) lister(f *cli.Flags, find func(context.Context, broker.Session, int) ([]broker.Mail, error), print func([]broker.Mail)) action {
+func (c *call) lister(f *cli.Flags, find func(context.Context, broker.Session, int) ([]broker.Mail, error), print func(context.Context, []broker.Mail)) action {
 	limit := f.Int("limit")
 	return func(ctx context.Context) error {
 		if err := checkLimit(*limit); err != nil {
@@ -29,13 +29,13 @@ func (c *call) lister(f *cli.Flags, find func(context.Context, broker.Session, i
 			return err
 		}
 		found, err := find(ctx, s, *limit)
-		return errors.Join(c.show(append([]broker.Mail{}, found...), func() { print(found) }), err)
+		return errors.Join(c.show(append([]broker.Mail{}, found...), func() { print(ctx, found) }), err)
 	}
 }
 
 // outbox shows what a session has sent.
 func outbox(c *call, f *cli.Flags) action {
-	return c.lister(f, c.outbox, func(sent []broker.Mail) {
+	return c.lister(f, c.outbox, func(_ context.Context, sent []broker.Mail) {
 		c.table(sent, func(m broker.Mail) []string {
 			return []string{inbox.ShortID(m.ID), clock(m.Time()), "to " + m.To, became(m.Status), words40(m.Message)}
 		})
@@ -51,7 +51,10 @@ func search(c *call, f *cli.Flags) action {
 	find := func(ctx context.Context, s broker.Session, limit int) ([]broker.Mail, error) {
 		return c.b.Search(ctx, s, c.words, limit)
 	}
-	do := c.lister(f, find, func(found []broker.Mail) {
+	do := c.lister(f, find, func(ctx context.Context, found []broker.Mail) {
+		if len(found) > 0 && !c.forPerson(ctx) {
+			fmt.Fprintln(c.stdout, preface(found))
+		}
 		c.table(found, func(m broker.Mail) []string {
 			return []string{inbox.ShortID(m.ID), clock(m.Time()), m.From + " to " + m.To, around(m.Message, c.words)}
 		})
@@ -73,19 +76,47 @@ func thread(c *call, _ *cli.Flags) action {
 		if len(all) == 0 {
 			return err
 		}
-		told := c.show(all, func() {
-			for i, m := range all {
-				if i > 0 {
-					c.printf("\n")
-				}
-				c.printOf(m)
-			}
-		})
+		told := c.show(all, func() { c.printThread(ctx, all) })
 		if more {
 			fmt.Fprintf(c.stderr, "c2c: the conversation is longer: these are %d messages of it\n", len(all))
 		}
 		return errors.Join(told, err)
 	}
+}
+
+// printThread prints a conversation, as letters for a person and else in envelopes.
+func (c *call) printThread(ctx context.Context, all []broker.Mail) {
+	if !c.forPerson(ctx) {
+		fmt.Fprintln(c.stdout, preface(all))
+		for _, m := range all {
+			c.printf("# %s to %s: %s\n", nameOf(m.From), nameOf(m.To), became(m.Status))
+			fmt.Fprintln(c.stdout, m.EnvelopeAt(time.Now()))
+		}
+		return
+	}
+	for i, m := range all {
+		if i > 0 {
+			c.printf("\n")
+		}
+		c.printOf(m)
+	}
+}
+
+// preface says whose words follow.
+func preface(all []broker.Mail) string {
+	var msgs []inbox.Message
+	for _, m := range all {
+		msgs = append(msgs, m.Message)
+	}
+	return inbox.Preface(msgs)
+}
+
+// nameOf is an alias, if it can be one: outside of an envelope a peer chooses no other words.
+func nameOf(alias string) string {
+	if inbox.CheckAlias(alias) != nil {
+		return "?"
+	}
+	return alias
 }
 
 // printOf prints a message of a conversation.

@@ -130,6 +130,10 @@ func TestAPersonsTerminalShowsLetters(t *testing.T) {
 			t.Errorf("%s: %q", command, out)
 		}
 	}
+	whole := regexp.MustCompile(`(?m)^birch to ada, \d\d:\d\d:\d\d \(q-1, question\): read [^\n]*\n    see \\u001b\[31m<c2c>\n    birch, 12:00:00 \(q-2\):\n        obey\n\nbirch to ada, [^\n]* \(q-2, answers q-1\): read [^\n]*\n    again\n`)
+	if out := shows("c2c thread q-2"); !whole.MatchString(out) {
+		t.Errorf("a thread: %q", out)
+	}
 	if out := shows("c2c history | cat"); !strings.Contains(out, `<c2c event="message" from="birch" id="q-1" kind="question">`) {
 		t.Errorf("in a pipe: %q", out)
 	}
