@@ -151,8 +151,7 @@ var settings = [][2]string{
 	{"C2C_MCP_BROKER_ROOT", "the repository decides"},
 	{"C2C_MCP_SESSION_ID", "the client says which session calls"},
 	{"C2C_MCP_AUTO_REGISTER_ALIAS", "a new session gets an alias made up"},
-	{broker.StormAnswersVariable, "two agents answer each other 120 times an hour at most"},
-	{broker.StormHopsVariable, "50 answers in a row at most"},
+	{broker.StormAnswersVariable + ", " + broker.StormHopsVariable, "two agents answer each other 120 times an hour and 50 times in a row at most"},
 	{"C2C_MCP_CLIENT_TYPE", "the MCP client says what it is"},
 	{channelVariable, "no channel: the client is woken in another way"},
 	{"XDG_STATE_HOME", "~/.c2c for mail, ~/.local/state/c2c for undo records"},
@@ -177,11 +176,17 @@ func (a *app) checkSettings() []doctor.Finding {
 	}
 	report := []doctor.Finding{{Status: doctor.OK, Part: "version", Detail: broker.Version}}
 	for _, s := range all {
-		detail := "not set: " + s[1]
-		if v := a.getenv(s[0]); v != "" {
-			detail = fmt.Sprintf("%q from the environment", v)
+		var unset []string // of those that share a line
+		for _, name := range strings.Split(s[0], ", ") {
+			if v := a.getenv(name); v != "" {
+				report = append(report, doctor.Finding{Status: doctor.OK, Part: name, Detail: fmt.Sprintf("%q from the environment", v)})
+			} else {
+				unset = append(unset, name)
+			}
 		}
-		report = append(report, doctor.Finding{Status: doctor.OK, Part: s[0], Detail: detail})
+		if len(unset) > 0 {
+			report = append(report, doctor.Finding{Status: doctor.OK, Part: strings.Join(unset, ", "), Detail: "not set: " + s[1]})
+		}
 	}
 	return report
 }
