@@ -192,11 +192,11 @@ func (m *mail) body(columns int, whole bool) []string {
 	k := wrapping{columns, whole}
 	lines, known := m.wrapped[k]
 	if !known {
-		text := clean(strings.TrimSpace(m.Content))
-		if most := columns * flowLines * 4; !whole && len(text) > most {
+		text := strings.TrimSpace(m.Content)
+		if most := (columns + 1) * flowLines * 4; !whole && len(text) > most { // a body may have megabytes of what takes no column
 			text = strings.ToValidUTF8(text[:most], "")
 		}
-		lines = wrap(text, columns)
+		lines = wrap(clean(text), columns)
 		if !whole && len(lines) > flowLines {
 			lines = append(lines[:flowLines-1:flowLines-1], cut(lines[flowLines-1], columns-2)+" …")
 		}

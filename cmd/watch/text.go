@@ -73,6 +73,9 @@ func wrap(text string, most int) (lines []string) {
 				line, columns = "", 0
 			}
 			cells(w, func(char string, n int) bool {
+				if columns+n > most && char == " " {
+					return true
+				}
 				if columns+n > most {
 					lines = append(lines, line)
 					line, columns = "", 0

@@ -1,0 +1,93 @@
+package watch
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/gdamore/tcell/v2"
+
+	"c2c/broker"
+	"c2c/broker/live"
+	"c2c/inbox"
+)
+
+// newApp is a screen in memory, with sessions and mail that are as bad as others may make them.
+func newApp(t *testing.T) (*app, tcell.SimulationScreen) {
+	t.Helper()
+	screen := tcell.NewSimulationScreen("UTF-8")
+	if err := screen.Init(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(screen.Fini)
+	a := &app{screen: screen, byTrace: map[inbox.Trace]*mail{}, onList: true}
+	var u live.Update
+	for i, body := range []string{"", "short", strings.Repeat("x", 300<<10), strings.Repeat("日本", 500), "a" + strings.Repeat("\u0301", 5000),
+		strings.Repeat("word ", 200), "\x1b[2J\x1b]0;title\x07\r\n\t\u202e\x9b31m\xff", strings.Repeat("\n", 50) + "end", "👩‍💻👨‍👩‍👧‍👦 🇩🇪 ⚠️ e\u0301"} {
+		alias := strings.Repeat("n", 1+i*9)
+		u.Sessions = append(u.Sessions, live.Session{Listed: broker.Listed{ID: fmt.Sprint(i), Alias: alias, Count: i, Quiet: i%2 == 0}})
+		u.Events = append(u.Events, live.Event{What: live.Stored, SessionID: fmt.Sprint(i), Trace: inbox.Trace{byte(i)},
+			Message: inbox.Message{From: alias + "\n", To: "amber\x1b[31m", Content: body, ID: fmt.Sprint("m-", i), InReplyTo: "x\n"}})
+	}
+	a.update(u)
+	return a, screen
+}
+
+func TestNoSizeAndNoKeyBreaksTheScreen(t *testing.T) {
+	t.Parallel()
+	a, screen := newApp(t)
+	keys := []*tcell.EventKey{}
+	for _, r := range "jjkj\tjjkG/ab?c" {
+		keys = append(keys, tcell.NewEventKey(tcell.KeyRune, r, 0))
+	}
+	for _, k := range []tcell.Key{tcell.KeyTab, tcell.KeyPgUp, tcell.KeyUp, tcell.KeyHome, tcell.KeyPgDn, tcell.KeyEnd, tcell.KeyEscape, tcell.KeyEscape} {
+		keys = append(keys, tcell.NewEventKey(k, 0, 0))
+	}
+	for w := 1; w < 130; w += 17 {
+		for h := 1; h < 40; h += 5 {
+			screen.SetSize(w, h)
+			for _, k := range keys {
+				a.event(k, false)
+				a.draw()
+				a.event(tcell.NewEventMouse(w/2, h/2, tcell.WheelDown, 0), false)
+				a.draw()
+			}
+		}
+	}
+}
+
+func TestNothingOfABodySteersTheTerminal(t *testing.T) {
+	t.Parallel()
+	a, screen := newApp(t)
+	screen.SetSize(120, 60)
+	a.draw()
+	all, _, _ := screen.GetContents()
+	for _, c := range all {
+		for _, r := range c.Runes {
+			if r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x202e || r == 0x200d {
+				t.Errorf("%U is on the screen", r)
+			}
+		}
+	}
+}
+
+func TestLinesAreAsWideAsTheyMayBe(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                           "",
+		"one two three":              "one two|three",
+		"abcdefghijklmno":            "abcdefgh|ijklmno",
+		"日本語日本語":                     "日本語日|本語",
+		"a 日本語日本語":                   "a|日本語日|本語",
+		"first\n\n  indented text\n": "first|||indented|text",
+	} {
+		if got := strings.Join(wrap(text, 8), "|"); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	for text, want := range map[string]string{"short": "short", "exactly8": "exactly8", "more than 8": "more th…", "日本語日本": "日本語…"} {
+		if got := cut(text, 8); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
