@@ -155,6 +155,7 @@ func wokenByTyping(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, word
 	l.Run("sh", "-c", sendAs("birch", "amber", word))
 	item := once(t, model.WaitText("word-"+word), "word-"+word)
 	p.WaitShown("Had " + word + ".")
+	seesOnce(t, p, "word-"+word)
 	wantRead(t, l, "id-"+word, "read by hook")
 	return item
 }

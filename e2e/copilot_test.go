@@ -59,6 +59,7 @@ func TestABusyCopilotHasItsMailInTheSameTurn(t *testing.T) {
 	p.Submit("prompt-two")
 	once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
 	p.WaitShown("Finished.")
+	seesOnce(t, p, "word-meanwhile")
 	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
 	wantRead(t, l, "id-meanwhile", "read by plugin")
 	wantMailboxes(t, l, lab.Copilot, 1)
@@ -217,6 +218,7 @@ func TestADialogOfCopilotStaysUntouched(t *testing.T) {
 	p.Send(lab.Enter)
 	once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
 	p.WaitShown("Finished.")
+	seesOnce(t, p, "word-meanwhile")
 	wantRead(t, l, "id-meanwhile", "read by plugin")
 	does(l, "amber", broker.Idle)
 }

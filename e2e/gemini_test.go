@@ -61,6 +61,7 @@ func TestABusyGeminiHasItsMailInTheSameTurn(t *testing.T) {
 		t.Errorf("nothing explains the escapes: %+v", item)
 	}
 	p.WaitShown("Finished.")
+	seesOnce(t, p, "word-meanwhile")
 	onlyOnce(t, model.Turns(), "word-meanwhile", "tool")
 	wantRead(t, l, "id-meanwhile", "read by hook")
 	wantMailboxes(t, l, lab.Gemini, 1)
@@ -221,6 +222,7 @@ func TestADialogOfGeminiStaysUntouched(t *testing.T) {
 	p.Send(lab.Enter)
 	once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
 	p.WaitShown("Finished.")
+	seesOnce(t, p, "word-meanwhile")
 	wantRead(t, l, "id-meanwhile", "read by hook")
 }
 

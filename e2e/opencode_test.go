@@ -115,6 +115,7 @@ func TestABusyOpenCodeHasItsMailInTheSameTurn(t *testing.T) {
 	r := model.WaitText("word-meanwhile")
 	once(t, r, "word-meanwhile")
 	p.WaitShown("Finished.")
+	seesOnce(t, p, "word-meanwhile")
 	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
 	wantRead(t, l, "id-meanwhile", "read by plugin")
 	wantMailboxes(t, l, lab.OpenCode, 1)
@@ -288,6 +289,7 @@ func TestADialogOfOpenCodeStaysUntouched(t *testing.T) {
 	r := model.WaitText("word-meanwhile")
 	once(t, r, "word-meanwhile")
 	p.WaitShown("Finished.")
+	seesOnce(t, p, "word-meanwhile")
 	wantRead(t, l, "id-meanwhile", "read by plugin")
 	does(l, "amber", broker.Idle)
 }

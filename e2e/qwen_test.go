@@ -65,6 +65,7 @@ func TestABusyQwenHasItsMailInTheSameTurn(t *testing.T) {
 		t.Errorf("shown as %+v", item)
 	}
 	p.WaitScreen(0, "Finished.")
+	seesOnce(t, p, "word-meanwhile")
 	onlyOnce(t, model.Turns(), "word-meanwhile", "tool")
 	wantRead(t, l, "id-meanwhile", "read by hook")
 	if n := rings(l, "rang"); n != 0 {
@@ -178,6 +179,7 @@ func TestADialogOfQwenStaysUntouched(t *testing.T) {
 	p.Send(lab.Enter)
 	once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
 	p.WaitScreen(0, "Finished.")
+	seesOnce(t, p, "word-meanwhile")
 	wantRead(t, l, "id-meanwhile", "read by hook")
 	if n := rings(l, "rang"); n != 0 {
 		t.Errorf("%d rings", n)

@@ -127,6 +127,7 @@ func answersNoDialog(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, wa
 	p.Send(lab.Esc) // the person says no
 	model.WaitText("word-meanwhile")
 	onlyOnce(t, model.Turns(), "word-meanwhile", "")
+	seesOnce(t, p, "word-meanwhile")
 	if _, err := os.Stat(touched(l)); err == nil {
 		t.Error("the dialog was approved")
 	}
@@ -188,6 +189,7 @@ func TestABusySessionIsNotRung(t *testing.T) {
 	for _, word := range []string{"one", "two", "three"} {
 		once(t, r, "word-"+word)
 		wantRead(t, l, "id-"+word, "read by hook")
+		seesOnce(t, p, "word-"+word)
 	}
 	if n := rings(l, "rang"); n != 0 {
 		t.Errorf("%d rings", n)
