@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"c2c/broker"
@@ -109,5 +110,9 @@ func wantsJSON(args []string) bool {
 	if i := slices.Index(args, "--"); i >= 0 {
 		args = args[:i]
 	}
-	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
+	return slices.ContainsFunc(args, func(arg string) bool {
+		value, given := strings.CutPrefix(arg, "--json=")
+		on, err := strconv.ParseBool(value)
+		return arg == "--json" || given && err == nil && on
+	})
 }

@@ -16,7 +16,7 @@ type Verb struct {
 	Everyday bool   // the short help says what it does
 	C2cd     bool   // the program c2cd has it
 	Args     string // the words behind it, as help shows them; "" for none
-	First    string // what the first word may be, for completion: alias, client, file, verb, or the words themselves
+	First    string // what the first word may be: alias, client, file, or the words themselves; of several it must be one
 	Short    string // what it does, in a few words
 	Long     string // more, in lines of at most 80 columns, each with its end
 	Options  []Option
@@ -31,7 +31,7 @@ type Option struct {
 	Value    string // what stands behind it; "" for nothing
 	Optional bool   // the value may be missing; then it stands behind =, or is the next word of a verb without words
 	Default  string
-	Takes    string // what the value may be, for completion, as in Verb.First
+	Takes    string // what the value may be, as in Verb.First
 	Short    string
 }
 
