@@ -96,6 +96,12 @@ func (k *Keeper) Look(ctx context.Context) (wait time.Duration, err error) {
 			delete(k.boxes, sid)
 		}
 	}
+	answer, err := k.answers(ctx, rows)
+	if err != nil && ctx.Err() == nil {
+		k.b.log.Warn("late answers are not looked after", "err", err)
+		answer = earlier(answer, k.b.now().Add(keepAgain))
+	}
+	next = earlier(next, answer)
 	if next.IsZero() {
 		return 0, ctx.Err()
 	}

@@ -17,6 +17,15 @@ func SetTTL(m *inbox.Message, now time.Time, ttl string) error {
 	return err
 }
 
+// SetAnswerBy sets within which time, from now on, a message is to be answered.
+func SetAnswerBy(m *inbox.Message, now time.Time, within string) error {
+	d, err := lifetime(within)
+	if err == nil {
+		m.AnswerBy = inbox.Seconds(now.Add(d))
+	}
+	return err
+}
+
 // SetTellAfter sets after which time the sender of a message is told that nobody has read it; it may be "never".
 func SetTellAfter(m *inbox.Message, after string) error {
 	if after == "never" {

@@ -108,7 +108,7 @@ func (b *Broker) told(ctx context.Context, rows []row, m inbox.Message) (all []T
 	}
 	reasons := map[string]string{}
 	var ids []string
-	for _, reason := range []string{Refused, Unread, Ended, Expired, Dead} {
+	for _, reason := range []string{Refused, Unread, Ended, Expired, Dead, Unanswered} {
 		id := noticeAbout(m, reason)
 		reasons[id], ids = reason, append(ids, id)
 	}

@@ -41,6 +41,7 @@ type pruning struct {
 	dry     bool
 	facts   *atomicfile.Dir // nil: no session has facts
 	ledgers *atomicfile.Dir // nil: no session has a ledger
+	owed    *atomicfile.Dir // nil: nobody was to answer
 	gone    map[string]bool // the sessions whose files are removed
 }
 
@@ -61,12 +62,14 @@ func (p *pruning) pruneSessions(ctx context.Context, pointers string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	ledgers, err := p.b.root.Sub(ledgerDir, false)
-	if err == nil {
-		defer ledgers.Close()
-		p.ledgers = ledgers
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return err
+	for name, dir := range map[string]**atomicfile.Dir{ledgerDir: &p.ledgers, owedDir: &p.owed} {
+		sub, err := p.b.root.Sub(name, false)
+		if err == nil {
+			defer sub.Close()
+			*dir = sub
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	var errs []error // a broken mailbox stops no other
 	for sid := range sids {
@@ -107,7 +110,8 @@ func (p *pruning) pruneSession(ctx context.Context, sid string) error {
 		if err == nil && lastFacts(p.facts, sid, used).Before(p.before) {
 			files, p.gone[sid], err = box.Discard(p.dry, inbox.Entry{Dir: b.root, Name: ringLock(sid)}, inbox.Entry{Dir: b.root, Name: serverLock(sid)},
 				inbox.Entry{Dir: p.facts, Name: sid + ".json"}, inbox.Entry{Dir: p.facts, Name: sid + ".lock"},
-				inbox.Entry{Dir: p.ledgers, Name: ledgerName(sid)}, inbox.Entry{Dir: p.ledgers, Name: olderName(sid)}, inbox.Entry{Dir: p.ledgers, Name: sid + ".lock"})
+				inbox.Entry{Dir: p.ledgers, Name: ledgerName(sid)}, inbox.Entry{Dir: p.ledgers, Name: olderName(sid)}, inbox.Entry{Dir: p.ledgers, Name: sid + ".lock"},
+				inbox.Entry{Dir: p.owed, Name: sid + owedEnd}, inbox.Entry{Dir: p.owed, Name: sid + ".lock"})
 		}
 		return err
 	})

@@ -129,6 +129,11 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, m inbox.Mess
 	r.Note = receiver.note(r.Now, b.now())
 	r.ID, r.TS, r.Duplicate = message.ID, message.TS, stored.Already[0]
 	b.record(ctx, logSent, Note{"from_alias", r.From}, Note{"to_alias", r.To}, Note{"message_id", r.ID})
+	if message.AnswerBy != 0 {
+		if err := b.owe(ctx, to.sid(), message); err != nil { // it is stored, and waits for its answer all the same
+			b.log.Warn("nobody will be told when there is no answer", "message_id", message.ID, "err", err)
+		}
+	}
 	if !r.Duplicate {
 		r.Held, r.Note = m.Held != "", cmp.Or(v.note, r.Note)
 		b.count(ctx, v, message)

@@ -209,7 +209,8 @@ func (b *Broker) writers(ctx context.Context, rows []row, from, to Session) (let
 		if w == nil || w.sid() == to.ID || w.sid() == from.ID {
 			continue
 		}
-		if answered, err := b.hasAnswered(ctx, w.sid(), h.Message, from); err != nil || answered {
+		byIt := func(a inbox.Message) bool { return fold(a.From) == fold(from.Alias) }
+		if answered, err := b.hasAnswer(ctx, w.sid(), h.ID, byIt); err != nil || answered {
 			continue
 		}
 		if l := find(h.Message); len(l.open) < maxOpen {
@@ -217,21 +218,6 @@ func (b *Broker) writers(ctx context.Context, rows []row, from, to Session) (let
 		}
 	}
 	return letters, nil
-}
-
-// hasAnswered says whether a session has answered a message of another one, as far as the mailbox of this one shows.
-func (b *Broker) hasAnswered(ctx context.Context, sid string, m inbox.Message, by Session) (bool, error) {
-	box, err := b.Mailbox(sid)
-	if err != nil {
-		return false, err
-	}
-	is := func(a inbox.Message) bool { return a.InReplyTo == m.ID && fold(a.From) == fold(by.Alias) }
-	waiting, err := box.PeekAll(ctx)
-	if err != nil || slices.ContainsFunc(waiting, is) {
-		return err == nil, err
-	}
-	read, err := box.History(ctx, openLook)
-	return slices.ContainsFunc(read, func(a inbox.Archived) bool { return is(a.Message) }), err
 }
 
 func (b *Broker) tellWriter(ctx context.Context, t Takeover, l letter) error {

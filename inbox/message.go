@@ -35,6 +35,7 @@ type Message struct {
 
 	// What it is owed, beside being read; package broker says who is told when it is not. 0: nothing was said.
 	ExpiresAt float64 // Unix seconds: not handed over from then on
+	AnswerBy  float64 // Unix seconds: its sender is told when there is no answer by then
 	TellAfter float64 // seconds after which its sender is told that nobody has read it; negative: never
 
 	NotBefore float64 // Unix seconds: not handed over before
@@ -172,11 +173,11 @@ func Seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 var textNames = [...]string{"from_alias", "to_alias", "content", "message_id", "kind", "in_reply_to", "tag", "from_session", "held"}
 
 // numberNames are the names of the times, which stand behind the texts.
-var numberNames = [...]string{"expires_at", "tell_after", "not_before"}
+var numberNames = [...]string{"expires_at", "tell_after", "not_before", "answer_by"}
 
 // numbers are the fields of those names.
 func (m *Message) numbers() [len(numberNames)]*float64 {
-	return [...]*float64{&m.ExpiresAt, &m.TellAfter, &m.NotBefore}
+	return [...]*float64{&m.ExpiresAt, &m.TellAfter, &m.NotBefore, &m.AnswerBy}
 }
 
 const (

@@ -82,6 +82,7 @@ func mailTools() []tool {
 			kind(),
 			tag(),
 			deferrable(),
+			mcp.WithString("answer_by", mcp.Description("Within which time you want an answer, such as 20m or 2h: you are told when there is none. Default: you are not.")),
 			mcp.WithString("ttl", mcp.Description("How long it is of use, such as 20m or 2h: it is not handed over later, and you are told. Default: for ever.")),
 			mcp.WithString("tell_after", mcp.Description("When you are told that it is still unread: such as 5m or 2h, or never. Default: 30m.")),
 			mcp.WithBoolean("ephemeral", mcp.Description("Keep no copy in the receiver's archive.")),

@@ -35,6 +35,11 @@ func (c *toolCall) send(ctx context.Context) (any, error) {
 	if l.To == "" {
 		return nil, errNoReceiver
 	}
+	if within := c.req.GetString("answer_by", ""); within != "" {
+		if err := broker.SetAnswerBy(&l, time.Now(), within); err != nil {
+			return nil, fmt.Errorf("answer_by %q: %w", within, err)
+		}
+	}
 	if ttl := c.req.GetString("ttl", ""); ttl != "" {
 		if err := broker.SetTTL(&l, time.Now(), ttl); err != nil {
 			return nil, fmt.Errorf("ttl %q: %w", ttl, err)

@@ -111,6 +111,7 @@ func (a *app) printReceipt(r broker.Receipt) {
 
 func send(c *call, f *cli.Flags) action {
 	d := newDraft(f)
+	f.Func("answer-by", func(s string) error { return broker.SetAnswerBy(&d.message, time.Now(), s) })
 	f.Func("id", func(id string) error {
 		d.message.ID = id
 		return broker.CheckID(id)

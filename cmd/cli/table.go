@@ -8,7 +8,7 @@ var writing = []Verb{
 			"With - the text comes from standard input.\n",
 		Options: []Option{
 			{Name: "F", Value: "file", Takes: "file", Short: "read the text from this file"},
-			asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter,
+			asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter, answerBy,
 			{Name: "id", Value: "id", Short: "an id of your own: sending it again does no harm"},
 			{Name: "reply-to", Value: "id", Short: "the message that this one answers"},
 			asJSON,
@@ -51,6 +51,7 @@ var (
 	deferrable = Option{Name: "deferrable", Short: "wake nobody; it is read at the next chance"}
 	ephemeral  = Option{Name: "ephemeral", Short: "do not archive it once it was read"}
 	ttl        = Option{Name: "ttl", Value: "duration", Short: "hand it over within this time or not at all"}
+	answerBy   = Option{Name: "answer-by", Value: "duration", Short: "tell me if it is not answered within this time"}
 	tellAfter  = Option{Name: "tell-after", Value: "duration", Takes: "never", Short: "tell me if it is unread for so long (30m), or never"}
 )
 

@@ -1,0 +1,120 @@
+package broker
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"c2c/inbox"
+)
+
+// owing is amber, who wants an answer of birch within an hour.
+func owing(t *testing.T) (w *world, amber, birch Session, r Receipt) {
+	w, amber, birch = pair(t)
+	r, err := w.Send(t.Context(), amber, inbox.Message{To: "birch", Content: "which port", TellAfter: -1, AnswerBy: inbox.Seconds(w.clock.Add(time.Hour))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w, amber, birch, r
+}
+
+// left says whether an answer is still waited for.
+func (w *world) left(sid string) bool {
+	_, err := os.Stat(filepath.Join(w.Root(), owedDir, sid+owedEnd))
+	return err == nil
+}
+
+func TestASenderIsToldThatAnAnswerIsLate(t *testing.T) {
+	t.Parallel()
+	for name, does := range map[string]func(w *world, birch Session){
+		"unread":                    func(*world, Session) {},
+		"read":                      func(w *world, birch Session) { w.read(birch.ID) },
+		"written to in other words": func(w *world, birch Session) { w.read(birch.ID); w.send(birch, "amber", "other words") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, amber, birch, r := owing(t)
+			does(w, birch)
+			k := w.Keeper()
+			if wait := w.look(k); wait <= 0 || wait > time.Hour {
+				t.Errorf("looks again after %v", wait)
+			}
+			w.pass(time.Hour)
+			for range 2 {
+				w.look(k)
+				w.look(w.Keeper())
+			}
+			w.wantNotices(amber.ID, `birch has not answered your message "which port" (`)
+			if st, err := w.Status(t.Context(), r.ID); err != nil || len(st.Told) != 1 || st.Told[0].Reason != Unanswered {
+				t.Errorf("status %+v, %v", st, err)
+			}
+			if w.left(birch.ID) {
+				t.Error("the record stays")
+			}
+		})
+	}
+}
+
+func TestNobodyIsToldOfAnAnswerThatHasCome(t *testing.T) {
+	t.Parallel()
+	for name, read := range map[string]bool{"waits": false, "was read": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, amber, birch, r := owing(t)
+			w.read(birch.ID)
+			if _, err := w.Send(t.Context(), birch, inbox.Message{To: "amber", Content: "80", InReplyTo: r.ID}); err != nil {
+				t.Fatal(err)
+			}
+			if read {
+				w.read(amber.ID)
+			}
+			w.pass(time.Hour)
+			w.look(w.Keeper())
+			w.wantNotices(amber.ID)
+			if w.left(birch.ID) {
+				t.Error("the record stays")
+			}
+		})
+	}
+}
+
+// A sender that was killed behind the message repeats it, and one that tells of the late answer is killed before the
+// record is dropped.
+func TestALateAnswerIsToldOnceWhereverSomebodyIsKilled(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	m := inbox.Message{To: "birch", Content: "x", ID: "m-1", TellAfter: -1, AnswerBy: inbox.Seconds(w.clock.Add(time.Hour))}
+	for range 2 {
+		if _, err := w.Send(t.Context(), amber, m); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join(w.Root(), owedDir, birch.ID+owedEnd)); err != nil { // as if it had been killed before
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		if _, err := w.Send(t.Context(), amber, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.read(birch.ID)
+	w.pass(time.Hour)
+	rows, err := w.rows(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent, err := w.box(birch.ID).History(t.Context(), 1)
+	if err != nil || len(sent) != 1 {
+		t.Fatal(sent, err)
+	}
+	if err := w.Keeper().tellUnanswered(t.Context(), rows, sent[0].Message); err != nil {
+		t.Fatal(err)
+	}
+	w.wantNotices(amber.ID, "has not answered")
+	w.look(w.Keeper())
+	w.wantNotices(amber.ID, "has not answered")
+	if w.left(birch.ID) {
+		t.Error("the record stays")
+	}
+}
