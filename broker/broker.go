@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"c2c/inbox"
@@ -53,6 +54,9 @@ type Broker struct {
 	storm StormLimits
 
 	proc processes
+
+	authorsMu   sync.Mutex
+	lastAuthors authors // of the rows that were asked about last
 }
 
 // Open opens the root, and makes it when there is none.
