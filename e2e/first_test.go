@@ -98,6 +98,7 @@ func TestTheFirstMessageByTheREADME(t *testing.T) {
 
 	got := strings.NewReplacer(l.Home, "~", l.Project, "~/project").Replace(n.script.String())
 	got = regexp.MustCompile(`\b[0-9a-f]{8}\b`).ReplaceAllString(got, "<id>")
+	got = regexp.MustCompile(`(?m)^(queued for .* as <id>).*`).ReplaceAllString(got, "$1") // its turn may just be ending
 	got = regexp.MustCompile(`(?m)^codex-.*`).ReplaceAllString(got, "codex-<name> …") // one line of the list
 	got = regexp.MustCompile(`codex-[a-z0-9-]+`).ReplaceAllString(got, "codex-<name>")
 	if strings.TrimSpace(got) != strings.TrimSpace(firstMessage) {
@@ -111,8 +112,10 @@ func (n *newcomer) writesToClaude(model *lab.Model, start, send string) {
 	p := n.l.Shell(n.env, start)
 	p.WaitShown("❯ No, exit")
 	n.sees("Claude Code asks: Is this a project you created or one you trust?")
-	press(n.l, p, lab.Down, "❯ Yes, I trust this folder")
-	press(n.l, p, lab.Enter, "shift+tab to cycle", "? for shortcuts")
+	p.Send(lab.Down)
+	p.WaitShown("❯ Yes, I trust this folder")
+	p.Send(lab.Enter)
+	p.WaitShown("shift+tab to cycle", "? for shortcuts")
 	model.Script(lab.Say("I have read it."))
 	n.types("project", send, "queued")
 	once(n.t, model.WaitText("The build is green again."), "The build is green again.")

@@ -118,7 +118,7 @@ func trustsCodexHooks(l *lab.Lab, p *lab.Proc) {
 // press presses a key until the terminal shows one of the texts. Keys that come soon after a question was drawn are lost
 // (Codex 0.169.0).
 func press(l *lab.Lab, p *lab.Proc, key string, shows ...string) {
-	tick := time.NewTicker(time.Second)
+	tick := time.NewTicker(3 * time.Second) // a key that is late must not count twice
 	defer tick.Stop()
 	l.WaitUntil(strings.Join(shows, " or "), func() bool {
 		if slices.ContainsFunc(shows, func(text string) bool { return strings.Contains(p.Screen(), text) }) {
