@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"c2c/e2e/lab"
 )
@@ -99,7 +100,7 @@ func TestTheFirstMessageByTheREADME(t *testing.T) {
 	got := strings.NewReplacer(l.Home, "~", l.Project, "~/project").Replace(n.script.String())
 	got = regexp.MustCompile(`\b[0-9a-f]{8}\b`).ReplaceAllString(got, "<id>")
 	got = regexp.MustCompile(`(?m)^(queued for .* as <id>).*`).ReplaceAllString(got, "$1") // its turn may just be ending
-	got = regexp.MustCompile(`(?m)^codex-.*`).ReplaceAllString(got, "codex-<name> …") // one line of the list
+	got = regexp.MustCompile(`(?m)^codex-.*`).ReplaceAllString(got, "codex-<name> …")      // one line of the list
 	got = regexp.MustCompile(`codex-[a-z0-9-]+`).ReplaceAllString(got, "codex-<name>")
 	if strings.TrimSpace(got) != strings.TrimSpace(firstMessage) {
 		t.Errorf("testdata/first-message.txt should be:\n%s", got)
@@ -112,10 +113,20 @@ func (n *newcomer) writesToClaude(model *lab.Model, start, send string) {
 	p := n.l.Shell(n.env, start)
 	p.WaitShown("❯ No, exit")
 	n.sees("Claude Code asks: Is this a project you created or one you trust?")
-	p.Send(lab.Down)
-	p.WaitShown("❯ Yes, I trust this folder")
-	p.Send(lab.Enter)
-	p.WaitShown("shift+tab to cycle", "? for shortcuts")
+	tick := time.NewTicker(2 * time.Second)
+	defer tick.Stop()
+	n.l.WaitUntil("prompt of Claude Code", func() bool { // it draws the question anew, and forgets the keys before
+		switch screen := p.Screen(); {
+		case strings.Contains(screen, "❯ No, exit"):
+			p.Send(lab.Down)
+		case strings.Contains(screen, "❯ Yes, I trust this folder"):
+			p.Send(lab.Enter)
+		case strings.Contains(screen, "shift+tab to cycle"), strings.Contains(screen, "? for shortcuts"):
+			return true
+		}
+		<-tick.C
+		return false
+	})
 	model.Script(lab.Say("I have read it."))
 	n.types("project", send, "queued")
 	once(n.t, model.WaitText("The build is green again."), "The build is green again.")
