@@ -27,6 +27,16 @@ const claudeScript = "c2c-inbox-check.sh"
 //go:embed claude.js
 var claudeMod []byte
 
+// skill tells a model when to write, ask, answer and be quiet: docs/for-agents.md, with a head. Claude Code and Codex give its
+// description to their models, which read the rest when they need it.
+//
+//go:embed marketplace/claude/skills/c2c/SKILL.md
+var skill []byte
+
+func skillFile(dir string) target {
+	return target{path: filepath.Join(dir, "SKILL.md"), mode: 0o644, editor: modEditor{scriptEditor{"skill", skill}}}
+}
+
 const (
 	claudePlugin  = `{"name": "c2c", "version": "1.0.0", "description": "Mail between coding sessions"}` + "\n"
 	claudeModules = `{"modules": ["./c2c.js"], "hooks": {}}` + "\n" // without hooks a client before mods reports an error
@@ -41,10 +51,11 @@ func claudeModFiles(o Options, dir string) []target {
 		{path: filepath.Join(plugin, "hooks", "c2c.js"), mode: 0o644, editor: modEditor{scriptEditor{"mod", module}}},
 		{path: filepath.Join(plugin, "hooks", "hooks.json"), mode: 0o644, editor: modEditor{scriptEditor{"mod", []byte(claudeModules)}}},
 		{path: filepath.Join(plugin, ".claude-plugin", "plugin.json"), mode: 0o644, editor: modEditor{scriptEditor{"mod", []byte(claudePlugin)}}},
+		skillFile(filepath.Join(plugin, "skills", "c2c")),
 	}
 }
 
-// modEditor is for a file of the mod. It tells only what is wrong: which sessions have loaded the mod says broker.Check.
+// modEditor is for a file of the mod, or the skill. It tells only what is wrong: which sessions have loaded the mod says broker.Check.
 type modEditor struct{ scriptEditor }
 
 func (e modEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, error) {

@@ -29,6 +29,7 @@ func codexFiles(o Options) []target {
 	return []target{
 		{path: path, editor: hooks},
 		{path: filepath.Join(dir, "config.toml"), editor: codexConfig{codexServer(o), path, hooks}},
+		skillFile(filepath.Join(dir, "skills", "c2c")),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,16 +33,19 @@ func TestTheMarketplaceHasWhatInstallWrites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	skill, err := os.ReadFile("marketplace/claude/skills/c2c/SKILL.md")
+	page, err := os.ReadFile("../docs/for-agents.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	head, _, _ := bytes.Cut(skill, []byte("\n---\n"))
+	skill := slices.Concat(head, []byte("\n---\n"), page)
 	for name, e := range map[string]editor{
 		"claude/.mcp.json":                server(Claude, map[string]any{"alwaysLoad": true}),
 		"claude/hooks/hooks.json":         claudeEvents,
 		"claude/hooks/c2c-inbox-check.sh": scriptEditor{"script", script},
 		"codex/.mcp.json":                 server(Codex, codexMore),
 		"codex/hooks/hooks.json":          codexEvents,
+		"claude/skills/c2c/SKILL.md":      scriptEditor{"skill", skill},
 		"codex/skills/c2c/SKILL.md":       scriptEditor{"skill", skill},
 	} {
 		path := filepath.Join("marketplace", filepath.FromSlash(name))

@@ -74,7 +74,7 @@ func codexGuide() Guide {
 		Last:    "a line typed into an empty prompt (`c2c start`, tmux, screen)",
 		Receipt: "the line stands in the thread's items",
 		Sees:    "`↳ Hook · Mail from birch: Please look at…` above the line of the ring, idle, at the end of a turn and behind a dialog; in a turn, when its model calls a tool of c2c, the message in the result of that tool",
-		SetUp: "An MCP server in `~/.codex/config.toml` and hooks in `~/.codex/hooks.json`, for all projects. At its next start Codex " +
+		SetUp: "An MCP server in `~/.codex/config.toml`, hooks in `~/.codex/hooks.json` and a skill in `~/.codex/skills/c2c`, for all projects. At its next start Codex " +
 			"says \"Hooks need review\": choose \"Trust all and continue\". c2c's own tools run without being asked about, unless you say `--ask`.",
 		Quirks: []string{
 			"Mail at the end of a turn of `codex exec`, or of a session without the app-server, stands under the words \"Blocked by hook\". That is no error.",
