@@ -1,6 +1,9 @@
 package broker
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // maxURL is longer than any URL of a remote.
 const maxURL = 4096
@@ -14,7 +17,7 @@ var defaultPorts = map[string]string{
 // (user@host:path), https, with and without .git. The user does not count, but for a path in the user's home. ok is false for what is on
 // this machine (a path, file://), for git's other helpers, and for what is no URL: those have their own text as name.
 func remoteName(url string) (name string, ok bool) {
-	if len(url) > maxURL || strings.ContainsFunc(url, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+	if len(url) > maxURL || !utf8.ValidString(url) || strings.ContainsFunc(url, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return "", false
 	}
 	scheme, rest, isURL := strings.Cut(url, "://")
