@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"c2c/inbox"
+	"c2c/inbox/fields"
 )
 
 // Mail is a message and what became of it.
@@ -27,7 +28,7 @@ func (m Mail) MarshalJSON() ([]byte, error) {
 	at, err := m.Status.At.MarshalText()
 	b = fmt.Appendf(b[:len(b)-1], `,"state":%q,"at":%q`, m.Status.State, at)
 	if m.Status.By != "" {
-		b = fmt.Appendf(b, `,"by":%q`, m.Status.By)
+		b = fields.AppendText(append(b, `,"by":`...), m.Status.By) // others write archives, too
 	}
 	return append(b, '}'), err
 }

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -53,6 +54,18 @@ func TestTheOutboxTellsWhatBecameOfEach(t *testing.T) {
 	text, err := Mail{inbox.Message{From: "a", To: "b", Content: "c", TS: 1}, MessageStatus{State: Read, By: "hook", At: time.Unix(2, 0).UTC()}}.MarshalJSON()
 	if want := `{"from_alias":"a","to_alias":"b","content":"c","ts":1.0,"state":"read","at":"1970-01-01T00:00:02Z","by":"hook"}`; err != nil || string(text) != want {
 		t.Errorf("JSON %s, %v", text, err)
+	}
+}
+
+func TestAReaderWithAnOddNameBreaksNoJSON(t *testing.T) {
+	const odd = "x\x1b[31m\a\"é\U000e0041"
+	text, err := json.Marshal([]Mail{{inbox.Message{From: "a", To: "b", Content: "c", TS: 1}, MessageStatus{State: Read, By: odd, At: time.Unix(2, 0).UTC()}}})
+	var got []struct{ By string }
+	if err == nil {
+		err = json.Unmarshal(text, &got)
+	}
+	if err != nil || got[0].By != odd {
+		t.Errorf("%s, %v", text, err)
 	}
 }
 
