@@ -179,8 +179,13 @@ func claudeHooks(script string) hookEditor {
 // whether the project's server may be used (Claude Code 2.1.329 asks at its next start, and after a "no" never again),
 // and what its person, the project or an administrator has turned off.
 func claudeConsent(o Options) (found []doctor.Finding) {
-	mcp, err := readFile(filepath.Join(o.Project, ".mcp.json"))
-	asks := err == nil && member(mcp.data, serversKey, serverName) != nil // of a server for all projects it does not ask
+	asks := "" // the file for which it asks; of a server for all projects it does not
+	for _, dir := range claudeProjects(o) {
+		path := filepath.Join(dir, ".mcp.json")
+		if f, err := readFile(path); err == nil && member(f.data, serversKey, serverName) != nil {
+			asks = path
+		}
+	}
 	answered, allowed, only := false, false, ""
 	managed := claudeManaged()
 	for _, path := range append(claudeSettingsFiles(o), managed...) {
@@ -189,7 +194,7 @@ func claudeConsent(o Options) (found []doctor.Finding) {
 			continue
 		}
 		found = append(found, claudeSwitches(path, f.data, slices.Contains(managed, path), o)...)
-		if asks && slices.Contains(texts(member(f.data, "disabledMcpjsonServers")), serverName) {
+		if asks != "" && slices.Contains(texts(member(f.data, "disabledMcpjsonServers")), serverName) {
 			answered = true
 			found = append(found, off(Claude, "approval", path,
 				`Claude Code was told not to use the server; take "c2c" out of disabledMcpjsonServers there, and start it again`))
@@ -202,8 +207,8 @@ func claudeConsent(o Options) (found []doctor.Finding) {
 	if only != "" && !allowed {
 		found = append(found, off(Claude, "approval", only, `allowedMcpServers does not name c2c, so its server is not started; add {"serverName": "c2c"} there`))
 	}
-	if asks && !answered {
-		found = append(found, off(Claude, "approval", mcp.path, `not yet approved for this project; start claude here and choose "Use this MCP server"`))
+	if asks != "" && !answered {
+		found = append(found, off(Claude, "approval", asks, `not yet approved for this project; start claude here and choose "Use this MCP server"`))
 	}
 	state := claudeState(o)
 	if f, err := readFile(state); err == nil && slices.Contains(texts(member(f.data, "projects", top(o.Project), "disabledMcpServers")), serverName) {
@@ -245,8 +250,15 @@ func claudeLists(list *hujson.Value, o Options) bool {
 
 func claudeSettingsFiles(o Options) []string {
 	dir, _ := configDir(Claude, o)
-	return []string{filepath.Join(dir, "settings.json"), filepath.Join(o.Project, ".claude", "settings.json"), filepath.Join(o.Project, ".claude", "settings.local.json")}
+	files := []string{filepath.Join(dir, "settings.json")}
+	for _, project := range claudeProjects(o) {
+		files = append(files, filepath.Join(project, ".claude", "settings.json"), filepath.Join(project, ".claude", "settings.local.json"))
+	}
+	return files
 }
+
+// claudeProjects are the directories that may have files of the project: the top of the repository, and where its person is.
+func claudeProjects(o Options) []string { return slices.Compact([]string{top(o.Project), o.Project}) }
 
 // claudeManaged are the settings of an administrator.
 func claudeManaged() (paths []string) {

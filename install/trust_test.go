@@ -103,6 +103,21 @@ func TestDoctorTellsWhetherTheServerIsApproved(t *testing.T) {
 	}
 }
 
+// c2c install --project writes into the top of the repository, wherever below it doctor is run.
+func TestDoctorTellsOfTheApprovalBelowTheTopOfARepository(t *testing.T) {
+	b := newBox(t)
+	b.write("project/.git/HEAD", "", 0o600)
+	b.write("project/sub/file", "", 0o600)
+	b.o.InProject, b.o.Project = true, b.path("project/sub")
+	b.install(Claude)
+	for settings, want := range map[string]string{`{}`: "not yet approved", `{"disabledMcpjsonServers": ["c2c"]}`: "was told not to use"} {
+		b.write("project/.claude/settings.local.json", settings, 0o600)
+		if found := problemsOf(t, b, Claude); len(found) != 1 || !strings.Contains(found[0].Detail, want) {
+			t.Errorf("%s: %+v, want %q", settings, found, want)
+		}
+	}
+}
+
 func TestDoctorTellsOfAServerThatIsTurnedOffInItsEntry(t *testing.T) {
 	for _, tc := range []struct{ client, file, old, new, want string }{
 		{Codex, "home/.codex/config.toml", "[mcp_servers.c2c]\n", "[mcp_servers.c2c]\nenabled = false\n", "enabled is false"},
