@@ -26,8 +26,10 @@ func (p *Plan) Told(o Options) string {
 	case s.allows == nil:
 	case s.allows(o):
 		said = append(said, "its model calls c2c's tools without asking (--ask: it asks)")
-	default:
+	case o.Ask:
 		said = append(said, "it asks before its model calls a tool of c2c")
+	default:
+		said = append(said, fmt.Sprintf("it asks before its model calls a tool of c2c (c2c uninstall %s, and then install: it does not)", p.Client))
 	}
 	if p.Moved != nil {
 		said = append(said, "c2c was taken out of "+strings.Join(p.Moved, ", "))

@@ -101,6 +101,12 @@ try: /opt/c2c start --alias amber claude, and in another terminal: /opt/c2c send
 	if code, out, _ := s.run("install", "--verbose", "--ask"); code != 0 || !strings.Contains(out, "+++ "+s.home+"/.claude/settings.json") || !strings.Contains(out, "claude: set up for all projects, from the next start of a session on; it asks before") {
 		t.Errorf("--ask: exit %d, %s", code, out)
 	}
+	for _, name := range []string{"claude", "codex"} { // who has chosen that is not asked again, and told how to change it
+		want := name + ": nothing to change; it asks before its model calls a tool of c2c (c2c uninstall " + name + ", and then install: it does not)\n"
+		if code, out, _ := s.run("install", name); code != 0 || !strings.Contains(out, want) {
+			t.Errorf("after --ask: exit %d, %s", code, out)
+		}
+	}
 	if code, out, _ := s.run("uninstall"); code != 0 || out != "claude: taken out; a session that still runs gets no mail\ncodex: taken out; a session that still runs gets no mail\n" {
 		t.Errorf("uninstall: exit %d, %s", code, out)
 	}
