@@ -69,10 +69,11 @@ func search(c *call, f *cli.Flags) action {
 
 func thread(c *call, _ *cli.Flags) action {
 	return func(ctx context.Context) error {
-		if len(c.words) != 1 {
-			return fmt.Errorf("%w: which message?", errUsage)
+		id, err := c.messageID()
+		if err != nil {
+			return err
 		}
-		all, more, err := c.b.Thread(ctx, c.words[0])
+		all, more, err := c.b.Thread(ctx, id)
 		if len(all) == 0 {
 			return err
 		}

@@ -13,14 +13,12 @@ import (
 
 func status(c *call, _ *cli.Flags) action {
 	return func(ctx context.Context) error {
-		if len(c.words) != 1 {
-			return fmt.Errorf("%w: which message?", errUsage)
-		}
-		if err := broker.CheckID(c.words[0]); err != nil {
-			return fmt.Errorf("%w: %v", errUsage, err)
+		id, err := c.messageID()
+		if err != nil {
+			return err
 		}
 		c.keep(ctx)
-		found, err := c.b.Status(ctx, c.words[0])
+		found, err := c.b.Status(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -39,6 +37,17 @@ func status(c *call, _ *cli.Flags) action {
 			}
 		})
 	}
+}
+
+// messageID is the only word: the id of a message, or a part of it.
+func (c *call) messageID() (string, error) {
+	if len(c.words) != 1 {
+		return "", fmt.Errorf("%w: which message?", errUsage)
+	}
+	if err := broker.CheckID(c.words[0]); err != nil {
+		return "", fmt.Errorf("%w: %w", errUsage, err)
+	}
+	return c.words[0], nil
 }
 
 func sweep(c *call, f *cli.Flags) action {
