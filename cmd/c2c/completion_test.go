@@ -26,6 +26,9 @@ func TestCompletionKnowsVerbsOptionsAliasesAndFiles(t *testing.T) {
 		"send --kind=ques":           "--kind=question",
 		"send --kind = ques":         "question", // as bash takes it apart
 		"send amber --dry":           "",
+		"send amber b":               "",
+		"resume amber b":             "birch",
+		"handover birch ":            "amber birch",
 		"send amber --def":           "--deferrable",
 		"send -F ":                   ":",
 		"send -- a":                  ":",

@@ -110,7 +110,7 @@ func places(words []string) (what, before string) {
 	switch {
 	case strings.HasPrefix(last, "-"):
 		return "option", ""
-	case taken == 0:
+	case taken == 0, v.First == "alias" && taken < strings.Count(v.Args, "<"): // handover has two aliases
 		return v.First, ""
 	}
 	return "", ""
