@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -235,8 +236,9 @@ func (a *app) toggleQuiet() {
 	})
 }
 
-// takeMine takes the person's own mail, which the flow shows: it is read then.
+// takeMine takes the person's own mail, as far as the flow has it: it is read then. What has come meanwhile waits.
 func (a *app) takeMine() {
+	seen := maps.Clone(a.byTrace)
 	a.job(func(ctx context.Context, b *broker.Broker) (string, func(), error) {
 		who, err := a.cfg.Who(ctx, b)
 		if err != nil {
@@ -250,6 +252,16 @@ func (a *app) takeMine() {
 		if err != nil {
 			return "", nil, err
 		}
-		return who.Alias + ": " + count(len(l.Messages), "message") + " read", nil, l.Ack(ctx, inbox.Handles(l.Messages)...)
+		var read []string
+		for _, m := range l.Messages {
+			if seen[m.Trace()] != nil {
+				read = append(read, m.Handle())
+			}
+		}
+		says := who.Alias + ": " + count(len(read), "message") + " read"
+		if more := len(l.Messages) - len(read); more > 0 {
+			says += fmt.Sprintf("; not shown here, and left: %d. c2c poll-inbox shows them", more)
+		}
+		return says, nil, l.Ack(ctx, read...)
 	})
 }

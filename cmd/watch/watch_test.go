@@ -1,7 +1,10 @@
 package watch
 
 import (
+	"context"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,5 +92,58 @@ func TestLinesAreAsWideAsTheyMayBe(t *testing.T) {
 		if got := cut(text, 8); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
+	}
+}
+
+// What came between the last drawing and the key counts as read by nobody.
+func TestOnlyMailThatTheScreenHasIsTaken(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	b, err := broker.Open(broker.Config{Root: filepath.Join(t.TempDir(), "root")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	dana, err := b.Register(ctx, broker.Caller{Explicit: "dana"}, "dana")
+	for _, id := range []string{"m-1", "m-2"} {
+		if err == nil {
+			_, err = b.Send(ctx, broker.Session{ID: "birch", Alias: "birch"}, inbox.Message{To: "dana", Content: "hello", ID: id})
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := b.Mailbox(dana.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting := func() (ids []string) {
+		t.Helper()
+		msgs, err := box.Peek(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range msgs {
+			ids = append(ids, m.ID)
+		}
+		return ids
+	}
+	a := &app{b: b, ctx: ctx, results: make(chan func()), byTrace: map[inbox.Trace]*mail{}}
+	a.cfg.Who = func(context.Context, *broker.Broker) (broker.Session, error) { return dana, nil }
+	msgs, err := box.Peek(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.update(live.Update{Events: []live.Event{{What: live.Stored, SessionID: dana.ID, Trace: msgs[0].Trace(), Message: msgs[0]}}})
+	a.takeMine()
+	(<-a.results)()
+	if left := waiting(); !slices.Equal(left, []string{"m-2"}) || !strings.HasPrefix(a.says, "dana: 1 message read; ") {
+		t.Errorf("left %q, and it says %q", left, a.says)
+	}
+	a.update(live.Update{Events: []live.Event{{What: live.Stored, SessionID: dana.ID, Trace: msgs[1].Trace(), Message: msgs[1]}}})
+	a.takeMine()
+	(<-a.results)()
+	if left := waiting(); len(left) > 0 || a.says != "dana: 1 message read" {
+		t.Errorf("left %q, and it says %q", left, a.says)
 	}
 }
