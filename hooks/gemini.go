@@ -40,9 +40,9 @@ func gemini() protocol {
 		does: func(e Event) string {
 			switch e.Name {
 			case "BeforeAgent", "AfterTool":
-				return Busy
+				return client.Busy
 			case "SessionStart", "AfterAgent":
-				return Idle
+				return client.Idle
 			}
 			return ""
 		},

@@ -36,14 +36,14 @@ func TestGeminiIsShownMailWhereItPassesItOn(t *testing.T) {
 		shows content
 		does  string
 	}{
-		`"hook_event_name":"SessionStart","source":"startup"`:                                                   {nothing, Idle},
-		`"hook_event_name":"BeforeAgent","prompt":"do it"`:                                                      {bodies, Busy},
-		`"hook_event_name":"BeforeAgent","prompt":"` + inbox.PrefaceStart + `\nx"`:                              {nothing, Busy},
-		`"hook_event_name":"AfterTool","tool_name":"x","tool_response":{"llmContent":"a"}`:                      {bodies, Busy},
-		`"hook_event_name":"AfterTool","tool_name":"x","tool_response":"text"`:                                  {bodies, Busy},
-		`"hook_event_name":"AfterTool","tool_name":"x","tool_response":{"llmContent":"a","error":{"type":"e"}}`: {nothing, Busy},
-		`"hook_event_name":"AfterAgent","stop_hook_active":false`:                                               {bodies, Idle},
-		`"hook_event_name":"AfterAgent","stop_hook_active":true`:                                                {bodies, Idle},
+		`"hook_event_name":"SessionStart","source":"startup"`:                                                   {nothing, client.Idle},
+		`"hook_event_name":"BeforeAgent","prompt":"do it"`:                                                      {bodies, client.Busy},
+		`"hook_event_name":"BeforeAgent","prompt":"` + inbox.PrefaceStart + `\nx"`:                              {nothing, client.Busy},
+		`"hook_event_name":"AfterTool","tool_name":"x","tool_response":{"llmContent":"a"}`:                      {bodies, client.Busy},
+		`"hook_event_name":"AfterTool","tool_name":"x","tool_response":"text"`:                                  {bodies, client.Busy},
+		`"hook_event_name":"AfterTool","tool_name":"x","tool_response":{"llmContent":"a","error":{"type":"e"}}`: {nothing, client.Busy},
+		`"hook_event_name":"AfterAgent","stop_hook_active":false`:                                               {bodies, client.Idle},
+		`"hook_event_name":"AfterAgent","stop_hook_active":true`:                                                {bodies, client.Idle},
 		`"hook_event_name":"BeforeTool","tool_name":"x"`:                                                        {nothing, ""},
 	} {
 		e := geminiEvent(t, dir, more)

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"c2c/broker/client"
 	"c2c/inbox"
 	"c2c/wake"
 )
@@ -318,15 +319,15 @@ func TestQwenTellsOfItsTurns(t *testing.T) {
 		shows content
 		does  string
 	}{
-		`{"hook_event_name":"SessionStart","source":"clear"}`:                                {nothing, Idle},
-		`{"hook_event_name":"UserPromptSubmit","prompt":"do it","submitted_prompt":"do it"}`: {bodies, Busy},
+		`{"hook_event_name":"SessionStart","source":"clear"}`:                                {nothing, client.Idle},
+		`{"hook_event_name":"UserPromptSubmit","prompt":"do it","submitted_prompt":"do it"}`: {bodies, client.Busy},
 		`{"hook_event_name":"UserPromptSubmit","prompt":""}`:                                 {nothing, ""}, // a step of the same turn
-		`{"hook_event_name":"PostToolUse","tool_name":"x"}`:                                  {bodies, Busy},
+		`{"hook_event_name":"PostToolUse","tool_name":"x"}`:                                  {bodies, client.Busy},
 		`{"hook_event_name":"PostToolUse","tool_name":"x","agent_id":"a-1"}`:                 {nothing, ""},
 		`{"hook_event_name":"Stop","stop_hook_active":false}`:                                {bodies, ""},
 		`{"hook_event_name":"Stop","stop_hook_active":true}`:                                 {nothing, ""},
 		`{"hook_event_name":"Stop","agent_id":"a-1"}`:                                        {nothing, ""},
-		`{"hook_event_name":"Notification","notification_type":"idle_prompt"}`:               {nothing, Idle},
+		`{"hook_event_name":"Notification","notification_type":"idle_prompt"}`:               {nothing, client.Idle},
 		`{"hook_event_name":"Notification","notification_type":"permission_prompt"}`:         {nothing, ""},
 	} {
 		e, err := Parse("qwen", strings.NewReader(text))

@@ -38,9 +38,9 @@ func qwen() protocol {
 			switch {
 			case e.AgentID != "":
 			case e.Name == "PostToolUse", e.Name == "UserPromptSubmit" && e.Prompt != "":
-				return Busy
+				return client.Busy
 			case e.Name == "SessionStart", e.Name == "Notification" && e.Notification == "idle_prompt":
-				return Idle
+				return client.Idle
 			}
 			return ""
 		},
