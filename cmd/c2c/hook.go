@@ -57,13 +57,7 @@ func (a *app) hook(ctx context.Context, name string) error {
 		return err
 	}
 	defer b.Close()
-	pid, _ := strconv.Atoi(a.getenv(profile.ProcessEnv)) // 0: not told
-	switch {
-	case profile.DetachedHooks:
-		pid = b.Starter()
-	case profile.ChildHooks:
-		pid = os.Getppid()
-	}
+	pid := a.clientProcess(profile, b)
 	if a.getenv(hooks.PluginEnv) == "" && broker.Uninstalled(a.getenv, name, pid) {
 		return nil // the client has read our hooks before they were taken out
 	}
@@ -94,20 +88,41 @@ func (a *app) hook(ctx context.Context, name string) error {
 	if e.Changed() {
 		return a.ringByFile(ctx, b, s, e, config, pid)
 	}
-	if e.Unplaced() && e.ShowsMail() {
-		box, err := b.Mailbox(s.ID)
-		if err != nil {
-			return err
-		}
-		if some, err := box.Waiting(); err != nil || !some && e.Note == "" {
-			return err
-		}
-		e.Place(config)
+	if shows, err := place(b, s, &e, config); err != nil || !shows {
+		return err
 	}
 	if !e.ShowsMail() && !e.Watches() && !(e.TellsLater() && len(s.Unseen()) > 0) {
 		return nil
 	}
 	return a.answerHook(ctx, b, s, e)
+}
+
+// clientProcess is the client's process that runs a hook, 0 when nothing tells.
+func (a *app) clientProcess(p client.Profile, b *broker.Broker) int {
+	switch {
+	case p.DetachedHooks:
+		return b.Starter()
+	case p.ChildHooks:
+		return os.Getppid()
+	}
+	pid, _ := strconv.Atoi(a.getenv(p.ProcessEnv))
+	return pid
+}
+
+// place finds out in which agent an event has happened, which may take time: so not when there is nothing to show.
+func place(b *broker.Broker, s broker.Session, e *hooks.Event, config string) (shows bool, err error) {
+	if !e.Unplaced() || !e.ShowsMail() {
+		return true, nil
+	}
+	box, err := b.Mailbox(s.ID)
+	if err != nil {
+		return false, err
+	}
+	if some, err := box.Waiting(); err != nil || !some && e.Note == "" {
+		return false, err
+	}
+	e.Place(config)
+	return true, nil
 }
 
 // ringByFile rings the session of a client whose file watcher has called, when nobody else rings it.
