@@ -89,7 +89,7 @@ func (a *app) injectInto(ctx context.Context, b *broker.Broker, m inbox.Message)
 	if err = errors.Join(err, release()); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "%s is in %s (experimental)\n", m.ID, path)
+	fmt.Fprintf(a.stdout, "%s of %s is in %s (experimental)\n", m.ID, m.From, path)
 	if profile.Resume != "" {
 		fmt.Fprintf(a.stdout, "%s %s shows it\n", profile.Resume, s.ClientID())
 	}
