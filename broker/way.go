@@ -26,8 +26,8 @@ func by(who string) string {
 	return " by " + who
 }
 
-// clock is a time as a person reads it here: with the day unless that is today.
-func clock(at, now time.Time) string {
+// Clock is a time as a person reads it here: with the day unless that is today.
+func Clock(at, now time.Time) string {
 	at, now = at.Local(), now.Local()
 	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
 		return at.Format(time.TimeOnly)
@@ -39,7 +39,7 @@ func clock(at, now time.Time) string {
 // is its receiver, nil when that is no longer registered.
 func (b *Broker) tellWay(st *MessageStatus, m inbox.Message, s *Session) {
 	now := b.now()
-	at := func(t time.Time) string { return " at " + clock(t, now) }
+	at := func(t time.Time) string { return " at " + Clock(t, now) }
 	if sent := m.Time(); !sent.IsZero() {
 		st.StoredAt = sent.UTC()
 		st.Way = append(st.Way, "stored"+at(sent))
@@ -60,7 +60,7 @@ func (b *Broker) tellWay(st *MessageStatus, m inbox.Message, s *Session) {
 	case Expired:
 		st.Way = append(st.Way, "expired"+at(st.At)+", and nobody had read it")
 	case Dead:
-		st.Way = append(st.Way, "a dead letter since "+clock(st.At, now))
+		st.Way = append(st.Way, "a dead letter since "+Clock(st.At, now))
 		st.Do = "c2c dead-letter shows it"
 	default:
 		b.tellWhy(st, m, s)
