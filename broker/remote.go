@@ -38,6 +38,9 @@ func remoteName(url string) (name string, ok bool) {
 	if inside, ok := strings.CutPrefix(at, "["); ok && !isURL && strings.Count(at, ":") == 1 { // [host:port]:path
 		at, port = strings.TrimSuffix(inside, "]"), defaultPorts["ssh"]
 	}
+	if strings.ContainsFunc(at, func(r rune) bool { return r >= utf8.RuneSelf }) { // two hosts may be one in lower case
+		return "", false
+	}
 	host, ok := cutPort(strings.ToLower(at), port)
 	for last := ""; last != path; {
 		last, path = path, strings.TrimSuffix(strings.Trim(path, "/"), ".git")

@@ -31,7 +31,7 @@ func TestWhatIsOnThisMachineIsNoRemote(t *testing.T) {
 	for _, url := range []string{
 		"", "/srv/r.git", "../r.git", "r.git", "./host:o/r", "a/b:c", "file:///srv/r.git", "FILE://host/srv/r", "ext::ssh host %S /r", "codecommit::eu://r",
 		"unknown://host/o/r", "https://", "https:///o/r", "https://host", "https://host/", "https://host/.git", "host:", ":path", "git@:o/r", "-oProxyCommand=x:o/r",
-		"ssh://-oProxyCommand=x/r", "git@host:o/\nr", "git@host:o/\x00", "h\xa1:o/r", "[::1", "[::1]", "https://host/" + strings.Repeat("x", maxURL),
+		"ssh://-oProxyCommand=x/r", "git@host:o/\nr", "git@host:o/\x00", "h\xa1:o/r", "ssh://\u212aernel.org/o/r", "[::1", "[::1]", "https://host/" + strings.Repeat("x", maxURL),
 	} {
 		if name, ok := remoteName(url); ok {
 			t.Errorf("%q is called %q", url, name)
@@ -41,7 +41,7 @@ func TestWhatIsOnThisMachineIsNoRemote(t *testing.T) {
 
 // What a name's usual spellings are called is that name again: so they meet.
 func FuzzRemoteName(f *testing.F) {
-	for _, seed := range []string{"git@host:o/r.git", "https://u:p@Host:443//o//r.git//", "ssh://a@h/~/r", "[h:1]:p", "a@[::1]:p", "::", "h:.git/.git"} {
+	for _, seed := range []string{"git@host:o/r.git", "https://u:p@Host:443//o//r.git//", "ssh://a@h/~/r", "[h:1]:p", "a@[::1]:p", "::", "h:.git/.git", "http://h/://p"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, url string) {
@@ -55,7 +55,7 @@ func FuzzRemoteName(f *testing.F) {
 		}
 		for _, other := range spellings(name) {
 			again, ok := remoteName(other)
-			if strings.Contains(other, "://") && len(other) <= maxURL && (again != name || !ok) {
+			if !strings.HasPrefix(other, "git@") && len(other) <= maxURL && (again != name || !ok) {
 				t.Fatalf("%q is called %q, and its spelling %q %q, %v", url, name, other, again, ok)
 			}
 		}
