@@ -45,6 +45,9 @@ func (b *Broker) owe(ctx context.Context, sid string, m inbox.Message) error {
 		if err != nil || bytes.Contains(before, line) { // it was sent twice
 			return err
 		}
+		if n := len(before); n > 0 && before[n-1] != '\n' { // a power cut has left half of a line
+			line = append([]byte{'\n'}, line...)
+		}
 		return dir.Append(sid+owedEnd, line)
 	})
 }
@@ -78,6 +81,7 @@ func (k *Keeper) answersOf(ctx context.Context, rows []row, dir *atomicfile.Dir,
 		return next, err
 	}
 	over := map[string]bool{} // lines
+	var errs []error          // one sender that cannot be told stops no other
 	for line := range bytes.Lines(data) {
 		var m inbox.Message
 		if json.Unmarshal(line, &m) != nil {
@@ -88,14 +92,15 @@ func (k *Keeper) answersOf(ctx context.Context, rows []row, dir *atomicfile.Dir,
 			continue
 		}
 		if err := k.tellUnanswered(ctx, rows, m); err != nil {
-			return next, err
+			errs = append(errs, err)
+			continue
 		}
 		over[string(line)] = true
 	}
 	if len(over) == 0 {
-		return next, nil
+		return next, errors.Join(errs...)
 	}
-	return next, filelock.With(ctx, dir, sid+".lock", func() error {
+	err = filelock.With(ctx, dir, sid+".lock", func() error {
 		data, err := dir.ReadIf(sid + owedEnd)
 		if err != nil {
 			return err
@@ -111,6 +116,7 @@ func (k *Keeper) answersOf(ctx context.Context, rows []row, dir *atomicfile.Dir,
 		}
 		return dir.Replace(sid+owedEnd, kept)
 	})
+	return next, errors.Join(append(errs, err)...)
 }
 
 func (k *Keeper) tellUnanswered(ctx context.Context, rows []row, m inbox.Message) error {

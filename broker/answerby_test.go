@@ -118,3 +118,30 @@ func TestALateAnswerIsToldOnceWhereverSomebodyIsKilled(t *testing.T) {
 		t.Error("the record stays")
 	}
 }
+
+// One sender cannot be told, and half a line was left by a power cut: both cost the others nothing.
+func TestALateAnswerIsToldToOthersAllTheSame(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, _ := owing(t)
+	cedar := w.register("cedar", Caller{PID: 30})
+	path := filepath.Join(w.Root(), owedDir, birch.ID+owedEnd)
+	whole, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, append(whole, `{"from_alias":"amb`...), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Send(t.Context(), cedar, inbox.Message{To: "birch", Content: "which host", TellAfter: -1, AnswerBy: inbox.Seconds(w.clock.Add(time.Hour))}); err != nil {
+		t.Fatal(err)
+	}
+	unblock := w.block(amber.ID)
+	w.pass(time.Hour)
+	k := w.Keeper()
+	w.look(k)
+	w.wantNotices(cedar.ID, `birch has not answered your message "which host" (`)
+	unblock()
+	w.pass(keepAgain)
+	w.look(k)
+	w.wantNotices(amber.ID, `birch has not answered your message "which port" (`)
+}

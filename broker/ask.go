@@ -93,7 +93,8 @@ func (q *Question) Look(ctx context.Context) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(l.Messages) == 0 { // another reader has it in hand
+	if len(l.Messages) == 0 { // another reader has it in hand, and the stamp changes when that one ends or gives it back
+		q.stamp = stamp
 		return nil, l.Release()
 	}
 	return &Answer{l.Messages[0], l}, nil

@@ -178,3 +178,25 @@ func TestOddFilesOfWaitsStopNobody(t *testing.T) {
 	}
 	w.ask(birch, "amber", "two?").Close(t.Context())
 }
+
+// A look closes the lock file, and who waits for that looks again: so there is none while nothing can come of it.
+func TestAnAnswerInAnothersHandsIsAwaitedAtRest(t *testing.T) {
+	w := newWorld(t)
+	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	q := w.ask(amber, "birch", "one?")
+	if _, err := w.answer(birch, q.ID); err != nil {
+		t.Fatal(err)
+	}
+	l, err := w.box(amber.ID).LeaseAll(t.Context(), "other", 1)
+	if err != nil || len(l.Messages) != 1 {
+		t.Fatal(l, err)
+	}
+	w.wantAnswer(q, "")
+	if stamp, err := w.box(amber.ID).Stamp(); err != nil || q.stamp != stamp {
+		t.Errorf("it looks again at %q, %v", stamp, err)
+	}
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	w.wantAnswer(q, "the answer")
+}

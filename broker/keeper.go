@@ -21,6 +21,9 @@ const (
 	maxTold = 5
 	// keepWait bounds how long one mailbox may keep the others waiting.
 	keepWait = 2 * time.Second
+	// A mailbox with more than keptLong messages is left alone for a millisecond for each: all are read, under the lock that
+	// its senders and its hooks wait for.
+	keptLong = 1000
 	// keepAgain is when a mailbox is looked at again that could not be looked into.
 	keepAgain = time.Minute
 )
@@ -45,6 +48,7 @@ type keptBox struct {
 	ring   wake.Ring
 	mail   bool      // something waits in it
 	gone   time.Time // since when its session was seen to be absent; zero: it is not
+	rest   time.Time // until then it is looked at only when its time has come, because it is long
 	opens  time.Time // when the next message in it may be handed over that may not now; zero: none
 	next   time.Time // when it is to be looked at though nothing has changed; zero: never
 	failed bool
@@ -124,8 +128,11 @@ func (k *Keeper) lookInto(ctx context.Context, rows []row, r row, kept *keptBox)
 	if err != nil {
 		return err
 	}
-	if some, err := box.Used(); kept.stamp == "" && (err != nil || !some) {
-		return err // most of hundreds: what a command does once must not cost much
+	if kept.stamp == "" { // most of hundreds are empty: what a command does once must not cost much
+		if some, err := box.Used(); err != nil || !some {
+			kept.next = time.Time{}
+			return err
+		}
 	}
 	stamp, err := box.Stamp()
 	if err != nil {
@@ -135,6 +142,10 @@ func (k *Keeper) lookInto(ctx context.Context, rows []row, r row, kept *keptBox)
 	changed := stamp != kept.stamp
 	due := !kept.next.IsZero() && !now.Before(kept.next)
 	if !changed && !due && !kept.mail {
+		return nil
+	}
+	if !due && now.Before(kept.rest) {
+		kept.next = earlier(kept.next, kept.rest)
 		return nil
 	}
 	s := k.b.session(r)
@@ -158,6 +169,9 @@ func (k *Keeper) lookInto(ctx context.Context, rows []row, r row, kept *keptBox)
 		return err
 	}
 	kept.mail, kept.next, kept.opens = len(msgs) > 0, time.Time{}, time.Time{}
+	if len(msgs) > keptLong {
+		kept.rest = now.Add(time.Duration(len(msgs)) * time.Millisecond)
+	}
 	return k.settle(ctx, rows, s, box, kept, msgs)
 }
 

@@ -2,6 +2,8 @@ package broker
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -415,4 +417,64 @@ func TestOneKeepsAtATime(t *testing.T) {
 		t.Error(err)
 	}
 	w.wantNotices(amber.ID, "has not read")
+}
+
+func TestAKeeperRestsWhenATroubleIsOver(t *testing.T) {
+	t.Parallel()
+	w, _, birch := pair(t)
+	path := filepath.Join(w.Root(), birch.ID+".inbox.json")
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	k := w.Keeper()
+	if wait := w.look(k); wait != keepAgain {
+		t.Errorf("looks again after %v", wait)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	w.pass(keepAgain)
+	if wait := w.look(k); wait != 0 {
+		t.Errorf("nothing waits, and it looks again after %v", wait)
+	}
+}
+
+// All that waits is read at each look, while senders and hooks wait.
+func TestAKeeperLooksAtALongMailboxMoreSeldom(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	many := make([]inbox.Message, 3*keptLong)
+	for i := range many {
+		many[i] = inbox.Message{From: "amber", To: "birch", Content: "x", TS: inbox.Seconds(w.clock)}
+	}
+	if _, err := w.box(birch.ID).Deliver(t.Context(), many...); err != nil {
+		t.Fatal(err)
+	}
+	k := w.Keeper()
+	w.look(k)
+	if _, err := w.Send(t.Context(), amber, inbox.Message{To: "birch", Content: "x", ExpiresAt: inbox.Seconds(w.clock)}); err != nil {
+		t.Fatal(err)
+	}
+	if wait := w.look(k); wait != 3*time.Second {
+		t.Errorf("looks again after %v", wait)
+	}
+	w.wantNotices(amber.ID)
+	w.pass(3 * time.Second)
+	w.look(k)
+	w.wantNotices(amber.ID, "It has expired")
+}
+
+func TestWhoRepeatsWhatHasExpiredIsTold(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	m := inbox.Message{To: "birch", ID: "once", Content: "x", ExpiresAt: inbox.Seconds(w.clock.Add(time.Minute))}
+	for _, want := range []string{"", "expired"} {
+		r, err := w.Send(t.Context(), amber, m)
+		if err != nil || r.Duplicate != (want != "") || !strings.Contains(r.Note, want) {
+			t.Errorf("%+v, %v", r, err)
+		}
+		w.pass(time.Minute)
+	}
+	w.read(birch.ID)
+	w.wantMail(birch.ID)
 }

@@ -116,7 +116,9 @@ func (b *Broker) search(ctx context.Context, query func(sid string) inbox.Query,
 		box, err := b.Mailbox(sid)
 		var found []inbox.Found
 		if err == nil {
-			found, err = box.Search(ctx, query(sid))
+			q := query(sid)
+			q.Wait = keepWait // who has it locked may be stopped
+			found, err = box.Search(ctx, q)
 		}
 		unread = append(unread, err)
 		for _, one := range found {

@@ -1,11 +1,14 @@
 package broker
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"c2c/inbox"
+	"c2c/inbox/filelock"
 )
 
 func TestAPartOfAnIDIsEnough(t *testing.T) {
@@ -85,5 +88,25 @@ func TestAnIDThatIsNoNameIsNotTaken(t *testing.T) {
 	}
 	if st, err := w.Status(t.Context(), "abcdef12"); !errors.Is(err, ErrNoMessage) {
 		t.Errorf("%+v, %v", st, err)
+	}
+}
+
+// A process that was stopped may have a mailbox locked: that is no reason to find nothing in the others.
+func TestALockedMailboxHidesNoOther(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	cedar := w.register("cedar", Caller{PID: 30})
+	w.send(amber, "cedar", "waits")
+	id := w.send(amber, "birch", "one").ID
+	lock, err := filelock.Acquire(t.Context(), w.root, w.box(cedar.ID).LockName())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Release()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := w.Send(ctx, birch, inbox.Message{To: "amber", Content: "two", InReplyTo: inbox.ShortID(id)})
+	if err != nil || r.InReplyTo != id {
+		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -134,6 +134,9 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, m inbox.Mess
 			b.log.Warn("nobody will be told when there is no answer", "message_id", message.ID, "err", err)
 		}
 	}
+	if r.Duplicate && message.Expired(inbox.Seconds(b.now())) {
+		r.Note = "it has expired and is not handed over any more: to send it again, give it another id"
+	}
 	if !r.Duplicate {
 		r.Held, r.Note = m.Held != "", cmp.Or(v.note, r.Note)
 		b.count(ctx, v, message)

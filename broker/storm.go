@@ -108,7 +108,8 @@ func (b *Broker) judge(from Session, to row, m *inbox.Message) (v verdict, err e
 	halfHops, allHops := over(hops, b.storm.Hops)
 	switch held := x.held(); {
 	case len(held) > 0 || allAnswers || allHops:
-		return v, b.hold(from, to, m, &v, held)
+		err = b.hold(from, to, m, &v, held)
+		return v, err
 	case halfAnswers > 0 || halfHops > 0:
 		slow := min(time.Duration(max(halfAnswers, halfHops))*time.Second, maxSlow)
 		m.NotBefore = inbox.Seconds(now.Add(slow))

@@ -2,10 +2,13 @@ package inbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"c2c/inbox/atomicfile"
 )
 
 // bodiesOf gives what a mailbox hands over, and gives it back.
@@ -127,5 +130,61 @@ func TestAReadersMessageIsNotWithdrawn(t *testing.T) {
 	}
 	if got := bodiesOf(t, m); got != "x" {
 		t.Errorf("waits: %q", got)
+	}
+}
+
+// What is held may wait for days beside what is read. No look at it reads all that was archived meanwhile, and what a
+// killed reader has archived is not handed over again.
+func TestWhatIsHiddenCostsNoMoreTheLongerItWaits(t *testing.T) {
+	t.Parallel()
+	for _, killed := range []bool{false, true} {
+		t.Run(fmt.Sprint("its reader was killed: ", killed), func(t *testing.T) {
+			t.Parallel()
+			m, _ := newBox(t)
+			held := true
+			m.held = func(Message) bool { return held }
+			hidden := mail("held")
+			hidden.Held = "pair"
+			stored := deliver(t, m, mail("first"), hidden)
+			l, err := m.Lease(t.Context(), "test", 1<<30)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if killed {
+				err = errors.Join(m.archive(t.Context(), "test", stored[:1], 0), l.close())
+			} else {
+				err = l.Ack(t.Context(), Handles(l.Messages)...)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 4 {
+				deliver(t, m, mail(strings.Repeat("x", reread)))
+				l, err := m.Lease(t.Context(), "test", 1<<30)
+				if err != nil || len(l.Messages) != 1 {
+					t.Fatalf("leased %d messages, %v", len(l.Messages), err)
+				}
+				if err := l.Ack(t.Context(), Handles(l.Messages)...); err != nil {
+					t.Fatal(err)
+				}
+			}
+			size, err := m.archiveSize()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := m.inLease(func(dir *atomicfile.Dir) error {
+				files, err := mailFiles(dir)
+				if !killed && (len(files) != 1 || size-files[0].archived > 3*reread) {
+					t.Errorf("%d bytes are archived, and looked through behind %s", size, files[0].name())
+				}
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			held = false
+			if got := bodiesOf(t, m); got != "held" {
+				t.Errorf("at last: %q", got)
+			}
+		})
 	}
 }

@@ -115,6 +115,10 @@ func (l *Lease) take(ctx context.Context, by string, enough int64) error {
 	return l.takeInbox(ctx, next)
 }
 
+// reread is how much of the archive may be read, in bytes, at each look at a file that a reader had before. What is not
+// handed over now may stay in such a file for days, while other mail is archived.
+const reread = 64 << 10
+
 // takeFile takes a numbered file unless a live reader has it. What a dead reader
 // has archived of it is not handed over again.
 func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err error) {
@@ -140,12 +144,15 @@ func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err er
 	if len(mf.msgs) == 0 {
 		return l.remove(mf)
 	}
-	if !slices.ContainsFunc(mf.msgs, l.offers) {
-		return nil // it stays where it is
+	offers, old := slices.ContainsFunc(mf.msgs, l.offers), mf.name()
+	if !offers && (mf.by == "" || mf.read || as.archived-mf.archived < reread) {
+		return nil // it stays as it is
 	}
-	old := mf.name()
-	if mf.by == "" {
+	if !mf.read { // so none of its messages is archived before this place
 		mf.archived = as.archived
+	}
+	if !offers {
+		return l.dir.Rename(old, mf.name())
 	}
 	mf.count, mf.at, mf.by = len(mf.msgs), as.at, as.by
 	name, err := mf.newName()

@@ -36,6 +36,7 @@ type mailFile struct {
 	done    bool     // acknowledged, but the archive had no room yet
 	file    *os.File // open and locked while we hold it
 	damaged bool
+	read    bool // a dead reader has archived some of its messages
 	msgs    []Message
 }
 
@@ -190,7 +191,9 @@ func (m *Mailbox) load(dir *atomicfile.Dir, mf *mailFile, holds func([]byte) boo
 	if free && mf.by != "" && len(mf.msgs) > 0 { // what no reader ever took was handed over to nobody
 		var gone map[key]bool
 		gone, err = m.archivedSince(mf.archived)
+		before := len(mf.msgs)
 		mf.msgs = slices.DeleteFunc(mf.msgs, func(msg Message) bool { return gone[msg.recordKey()] })
+		mf.read = len(mf.msgs) < before
 	}
 	return free, err
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"time"
 )
 
 // Query is what Search looks for.
@@ -18,6 +19,8 @@ type Query struct {
 	Limit int
 	// Since is the place in the archive behind which it looks.
 	Since Mark
+	// Wait is how long another process may keep the mailbox locked; 0: until the caller's time is over.
+	Wait time.Duration
 }
 
 func (q Query) mayBeIn(data []byte) bool { return q.Holds == nil || q.Holds(data) }
@@ -53,6 +56,11 @@ func (m *Mailbox) Search(ctx context.Context, q Query) ([]Found, error) {
 func (m *Mailbox) searchWaiting(ctx context.Context, q Query) (found []Found, err error) {
 	if some, err := m.Used(); err != nil || !some {
 		return nil, err
+	}
+	if q.Wait > 0 {
+		brief, cancel := context.WithTimeout(ctx, q.Wait)
+		defer cancel()
+		ctx = brief
 	}
 	lk, err := m.lockToRead(ctx)
 	if err != nil {

@@ -100,11 +100,11 @@ func (a *app) body(file string, words []string) (string, error) {
 
 func (a *app) printReceipt(r broker.Receipt) {
 	note := ""
-	switch {
-	case r.Duplicate:
+	if r.Duplicate {
 		note = "; it had been sent before"
-	case r.Note != "":
-		note = "; " + r.Note
+	}
+	if r.Note != "" {
+		note += "; " + r.Note
 	}
 	a.printf("queued for %s as %s%s\n", r.To, inbox.ShortID(r.ID), note)
 }
