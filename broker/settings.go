@@ -73,13 +73,18 @@ func (b *Broker) SetMod(ctx context.Context, s Session) error {
 // maxDescription bounds what a session says of itself, in bytes.
 const maxDescription = 200
 
+// CheckRole says what is wrong with what a session would say of itself.
+func CheckRole(role string) error {
+	if len(role) > maxDescription || !utf8.ValidString(role) || strings.ContainsFunc(role, unicode.IsControl) {
+		return fmt.Errorf("role %q: want plain text of at most %d bytes on one line", role, maxDescription)
+	}
+	return nil
+}
+
 // Describe records what a session says of itself; "" changes nothing.
 func (b *Broker) Describe(ctx context.Context, sid, role string) error {
-	if len(role) > maxDescription || !utf8.ValidString(role) || strings.ContainsFunc(role, unicode.IsControl) {
-		return fmt.Errorf("describe session: %q: want plain text of at most %d bytes on one line", role, maxDescription)
-	}
-	if role == "" {
-		return nil
+	if err := CheckRole(role); role == "" || err != nil {
+		return err
 	}
 	return b.changeRow(ctx, sid, func(r *row) { r.setText("role", role) })
 }

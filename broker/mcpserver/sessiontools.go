@@ -18,12 +18,16 @@ func (c *toolCall) register(ctx context.Context) (any, error) {
 			return nil, err
 		}
 	}
+	role := c.req.GetString("role", "")
+	if err := broker.CheckRole(role); err != nil {
+		return nil, err
+	}
 	s, err := c.b.Register(ctx, c.caller, c.req.GetString("alias", ""))
 	if err != nil {
 		return nil, err
 	}
 	c.remember(c.b, s)
-	if err := c.b.Describe(ctx, s.ID, c.req.GetString("role", "")); err != nil {
+	if err := c.b.Describe(ctx, s.ID, role); err != nil {
 		return nil, err
 	}
 	if on, said := c.req.GetArguments()["unattended"].(bool); said {

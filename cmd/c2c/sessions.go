@@ -40,7 +40,11 @@ func whoami(c *call, _ *cli.Flags) action {
 }
 
 func register(c *call, f *cli.Flags) action {
-	role := f.Text("role")
+	role := ""
+	f.Func("role", func(s string) error {
+		role = s
+		return broker.CheckRole(s)
+	})
 	var unattended *bool
 	f.Func("unattended", func(s string) error {
 		on, err := strconv.ParseBool(s)
@@ -58,7 +62,7 @@ func register(c *call, f *cli.Flags) action {
 		}
 		s, err := c.b.Register(ctx, c.caller(c.session), strings.Join(c.words, ""))
 		if err == nil {
-			err = c.b.Describe(ctx, s.ID, *role)
+			err = c.b.Describe(ctx, s.ID, role)
 		}
 		if err == nil && unattended != nil {
 			err = c.b.SetUnattended(ctx, s.ID, *unattended)
