@@ -199,12 +199,12 @@ func (a *app) why() {
 		var lines []string
 		for _, s := range append([]broker.MessageStatus{st}, st.Others...) {
 			lines = append(lines, fmt.Sprintf("%s, from %s to %s: %s", inbox.ShortID(s.ID), s.From, s.To, s.State), "")
-			lines = append(lines, s.Way...)
-			for _, more := range []string{s.Why, s.Do} {
+			for _, more := range []string{s.Why, s.Do} { // what can be done stands above what a small screen cuts off
 				if more != "" {
-					lines = append(lines, "", more)
+					lines = append(lines, more, "")
 				}
 			}
+			lines = append(append(lines, s.Way...), "")
 		}
 		return "", func() { a.box = cleanAll(lines) }, nil
 	})

@@ -327,7 +327,9 @@ func (a *app) drawBox(w, h int) {
 	for _, text := range a.box {
 		lines = append(lines, wrap(text, inner)...)
 	}
-	lines = lines[:min(len(lines), h-4)]
+	if most := h - 4; len(lines) > most {
+		lines = append(lines[:most-1:most-1], "…")
+	}
 	r := area{(w - inner - 4) / 2, max(1, (h-len(lines)-2)/2), inner + 4, 1}
 	for y := -1; y <= len(lines); y++ {
 		text := ""

@@ -147,3 +147,50 @@ func TestOnlyMailThatTheScreenHasIsTaken(t *testing.T) {
 		t.Errorf("left %q, and it says %q", left, a.says)
 	}
 }
+
+// What is cut off is told, and it is not what one can do.
+func TestWhyAMessageWaitsFitsASmallScreen(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	b, err := broker.Open(broker.Config{Root: filepath.Join(t.TempDir(), "root")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	_, err = b.Register(ctx, broker.Caller{Explicit: "amber"}, "amber")
+	if err == nil {
+		_, err = b.Send(ctx, broker.Session{ID: "birch", Alias: "birch"}, inbox.Message{To: "amber", Content: "hello", ID: "m-1"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, screen := newApp(t)
+	a.b, a.ctx, a.results = b, ctx, make(chan func())
+	a.open("thread", []broker.Mail{{Message: inbox.Message{ID: "m-1"}}}, "m-1")
+	a.why()
+	(<-a.results)()
+	text := strings.Join(a.box, "\n")
+	if why, way := strings.Index(text, "its next call of c2c brings"), strings.Index(text, "stored at"); why < 0 || way < why {
+		t.Errorf("it says\n%s", text)
+	}
+	a.box = strings.Split(strings.Repeat("line\n", 40), "\n")
+	screen.SetSize(40, 12)
+	a.draw()
+	all, width, _ := screen.GetContents()
+	shown, more := 0, 0
+	for i := 0; i < len(all); i += width {
+		row := ""
+		for _, c := range all[i : i+width] {
+			row += string(c.Runes)
+		}
+		if strings.Contains(row, "line") {
+			shown++
+		}
+		if strings.TrimSpace(row) == "…" {
+			more++
+		}
+	}
+	if shown != 7 || more != 1 {
+		t.Errorf("%d lines and %d signs that there are more", shown, more)
+	}
+}
