@@ -1,7 +1,9 @@
 package broker
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +14,8 @@ import (
 	"strings"
 
 	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
 )
 
 // Merged is what a merge of two roots has moved, or would move.
@@ -67,7 +71,7 @@ func (b *Broker) MergeRoot(ctx context.Context, path string, live, dry bool) (Me
 	}
 	defer m.from.Close()
 	m.from.proc = b.proc
-	for _, step := range []func(context.Context) error{m.check, m.sessions, m.deadLetters, m.rest} {
+	for _, step := range []func(context.Context) error{m.check, m.sessions, m.owed, m.deadLetters, m.rest} {
 		if err := step(ctx); err != nil {
 			return m.Merged, fmt.Errorf("merge %s: %w", path, err)
 		}
@@ -338,6 +342,45 @@ func (m *merging) moveMail(ctx context.Context, sid string, to *inbox.Mailbox) (
 		return n, err
 	})
 	return count, err
+}
+
+// owed moves the records of the messages that are to be answered by a time.
+func (m *merging) owed(ctx context.Context) error {
+	if m.dry {
+		return nil
+	}
+	dir, err := m.from.root.Sub(owedDir, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	names, err := dir.Names()
+	for _, name := range names {
+		if sid, ok := strings.CutSuffix(name, owedEnd); ok && err == nil {
+			err = filelock.With(ctx, dir, sid+".lock", func() error { return m.moveOwed(ctx, dir, sid) })
+		}
+	}
+	return err
+}
+
+func (m *merging) moveOwed(ctx context.Context, dir *atomicfile.Dir, sid string) error {
+	data, err := dir.ReadIf(sid + owedEnd)
+	if err != nil {
+		return err
+	}
+	for line := range bytes.Lines(data) {
+		var msg inbox.Message
+		if json.Unmarshal(line, &msg) != nil {
+			continue // see answersOf
+		}
+		if err := m.to.owe(ctx, sid, msg); err != nil {
+			return err
+		}
+	}
+	return dir.Remove(sid + owedEnd)
 }
 
 // deadLetters moves them line by line, those that do not parse too.

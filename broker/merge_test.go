@@ -133,7 +133,9 @@ func (p *twoRoots) fill() {
 		p.mail(b, person, "amber", place+" 1", place+" 2")
 		p.mail(b, amber, "dana", place+" to dana, read")
 		p.read(b, person.ID)
-		p.mail(b, amber, "dana", place+" to dana")
+		if _, err := b.Send(p.t.Context(), amber, inbox.Message{To: "dana", Content: place + " to dana", AnswerBy: inbox.Seconds(time.Now().Add(time.Hour))}); err != nil {
+			p.t.Fatal(err)
+		}
 		if err := b.addDead(p.t.Context(), "gone", DeadLetter{Message: inbox.Message{From: "x", To: "y", Content: place + " dead", ID: place}}); err != nil {
 			p.t.Fatal(err)
 		}
@@ -169,6 +171,10 @@ func (p *twoRoots) check() {
 		if got := [2][]string{waiting, read}; fmt.Sprint(got) != fmt.Sprint(want) {
 			p.t.Errorf("%s has %q, want %q", sid, got, want)
 		}
+	}
+	owed, err := os.ReadFile(filepath.Join(b.Root(), owedDir, "both"+owedEnd))
+	if err != nil || strings.Count(string(owed), `"new to dana"`) != 1 || strings.Count(string(owed), `"old to dana"`) != 1 {
+		p.t.Errorf("answers are owed for %s, %v", owed, err)
 	}
 	dead, err := b.DeadLetters(ctx, 0)
 	if err != nil || len(dead) != 2 || dead[0].Message.Content == dead[1].Message.Content {

@@ -71,7 +71,7 @@ func (m *merging) eachRest(dir *atomicfile.Dir, at string, keep func(dir *atomic
 		path := filepath.Join(at, name)
 		switch {
 		case err != nil:
-		case path == "sessions", path == "sessions/ids", path == archives:
+		case path == "sessions", path == "sessions/ids", path == archives, path == owedDir:
 			err = m.eachBelow(dir, path, keep)
 		case path == deadFile && m.dry, path == registryFile, isMail(path):
 		case at == "sessions/ids", path == deadFile && isEmpty(dir, name), strings.HasSuffix(name, ".lock"), atomicfile.IsTemp(name):
@@ -90,7 +90,7 @@ const archives = "archive" // of package inbox
 // isMail says whether a path below a root is that of a session's file.
 func isMail(path string) bool {
 	at, name := filepath.Split(path)
-	for _, suffix := range map[string][]string{"": {".inbox.json", ".lease"}, archives + "/": {".jsonl", ".old"}, "sessions/": {".json"}}[at] {
+	for _, suffix := range map[string][]string{"": {".inbox.json", ".lease"}, archives + "/": {".jsonl", ".old"}, "sessions/": {".json"}, owedDir + "/": {owedEnd}}[at] {
 		if sid, ok := strings.CutSuffix(name, suffix); ok && inbox.ValidName(sid) {
 			return true
 		}

@@ -22,9 +22,10 @@ import (
 //	<number>-<count>-<bytes>-<archived>-<unix ms>-<reader>.json  since a reader took it
 //
 // count is how many of its messages wait. archived is the size of the archive
-// when a reader first took the file: what the archive has behind that was handed
-// over, and is not handed over again. The name does not say whether a reader
-// still has the file. The lock on the file says that.
+// when a reader took the file: what the archive has behind that was handed
+// over, and is not handed over again. The next reader moves it on when none of
+// the messages stands there. The name does not say whether a reader still has
+// the file. The lock on the file says that.
 type mailFile struct {
 	number   int
 	count    int

@@ -39,7 +39,7 @@ type Message struct {
 	TellAfter float64 // seconds after which its sender is told that nobody has read it; negative: never
 
 	NotBefore float64 // Unix seconds: not handed over before
-	Held      string  // the pair of sessions whose conversation was stopped; it waits until a person lets that go on
+	Held      string  // its sender's session, whose conversation was stopped; it waits until a person lets that go on
 	ToAbsent  bool    // its receiver was absent when it was sent, and its sender was told so
 
 	// FromSession is the sender's session, when it chose the id. The id belongs to that session, whatever its
