@@ -113,7 +113,7 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, m inbox.Mess
 	if m.ID != "" {
 		m.FromSession = from.ID
 	}
-	v, err := b.judge(from, to, &m)
+	v, err := b.judge(ctx, from, to, box, &m)
 	if errors.Is(err, ErrStorm) {
 		return Receipt{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -82,7 +83,7 @@ type verdict struct {
 }
 
 // judge decides whether a message is slowed, held or refused, and marks it. A person's messages are not counted.
-func (b *Broker) judge(from Session, to row, m *inbox.Message) (v verdict, err error) {
+func (b *Broker) judge(ctx context.Context, from Session, to row, box *inbox.Mailbox, m *inbox.Message) (v verdict, err error) {
 	m.Held, m.NotBefore = "", 0
 	sid := to.sid()
 	if isPersonID(from.ID) || isPersonID(sid) || !inbox.ValidName(from.ID) || !inbox.ValidName(sid) {
@@ -108,6 +109,9 @@ func (b *Broker) judge(from Session, to row, m *inbox.Message) (v verdict, err e
 	halfHops, allHops := over(hops, b.storm.Hops)
 	switch held := x.held(); {
 	case len(held) > 0 || allAnswers || allHops:
+		if hasOf(ctx, box, from, m.ID) { // it is sent once more, and nothing more is stored
+			return verdict{}, nil
+		}
 		err = b.hold(from, to, m, &v, held)
 		return v, err
 	case halfAnswers > 0 || halfHops > 0:
@@ -116,6 +120,15 @@ func (b *Broker) judge(from Session, to row, m *inbox.Message) (v verdict, err e
 		v.note = fmt.Sprintf("you and %s have answered each other %d times without a person: it is handed over in %s", to.alias(), max(answers, hops), span(slow))
 	}
 	return v, nil
+}
+
+// hasOf says whether a mailbox has had a message with an id that the sender has chosen.
+func hasOf(ctx context.Context, box *inbox.Mailbox, from Session, id string) bool {
+	if id == "" {
+		return false
+	}
+	found, err := box.FindAll(ctx, id)
+	return err == nil && slices.ContainsFunc(found, func(f inbox.Found) bool { return f.Message.FromSession == from.ID })
 }
 
 // hold holds a message, or refuses it when as many of this sender are held. The ledger is written before the message: a

@@ -200,12 +200,12 @@ func TestASenderThatIsKilledWhileItHoldsAMessageLeavesNothingHalf(t *testing.T) 
 	t.Parallel()
 	for name, kill := range map[string]func(w *world, from Session, to row) error{
 		"behind the ledger": func(w *world, from Session, to row) error {
-			_, err := w.judge(from, to, &inbox.Message{To: "birch", Content: "x"})
+			_, err := w.judge(w.t.Context(), from, to, w.box(to.sid()), &inbox.Message{To: "birch", Content: "x"})
 			return err
 		},
 		"behind the message": func(w *world, from Session, to row) error {
 			m := inbox.Message{From: "amber", To: "birch", Content: "x"}
-			if _, err := w.judge(from, to, &m); err != nil {
+			if _, err := w.judge(w.t.Context(), from, to, w.box(to.sid()), &m); err != nil {
 				return err
 			}
 			_, err := w.box(to.sid()).Deliver(w.t.Context(), m)
@@ -269,5 +269,24 @@ func TestALedgerIsTurnedAndForgetsNoHold(t *testing.T) {
 	}
 	if r := w.reply(birch, amber, inbox.Message{}); !r.Held {
 		t.Errorf("receipt %+v", r)
+	}
+}
+
+// A sender that repeats a message stores nothing more, so nothing more is held or refused.
+func TestWhatIsHeldAndRepeatedIsHeldOnce(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := stormy(t, StormLimits{Answers: 1})
+	w.reply(amber, birch, inbox.Message{})
+	w.reply(birch, amber, inbox.Message{})
+	for i := range 2 * maxHeld {
+		if r := w.reply(amber, birch, inbox.Message{ID: "once"}); r.Duplicate != (i > 0) {
+			t.Errorf("receipt %+v", r)
+		}
+	}
+	if r := w.reply(amber, birch, inbox.Message{}); !r.Held {
+		t.Errorf("another one: %+v", r)
+	}
+	if held, err := w.Resume(t.Context(), "amber", "birch"); err != nil || held != 3 {
+		t.Errorf("resumed %d, %v", held, err)
 	}
 }
