@@ -178,10 +178,10 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 		Record: p.Record,
 		Turn:   turn(b, now),
 	}
-	if w.Busy == nil {
+	if w.Busy == nil { // then its hooks may tell, and bring the mail; what its plugin tells does not keep that from bringing it
 		w.Busy = func(context.Context) bool {
 			is, err := now()
-			return err == nil && (is.Turn == broker.Busy || is.Turn == broker.Waiting)
+			return err == nil && is.ToldByHooks() && (is.Turn == broker.Busy || is.Turn == broker.Waiting)
 		}
 	}
 	if r.Scope.borrows {
