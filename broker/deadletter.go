@@ -90,9 +90,6 @@ func (b *Broker) addDead(ctx context.Context, sid string, dead ...DeadLetter) er
 			there[withoutTime(line)] = true
 		}
 		var lines []byte
-		if n := len(before); n > 0 && len(before[n-1]) > 0 { // the last line has no end: a power cut, or the original
-			lines = append(lines, '\n')
-		}
 		for _, d := range dead {
 			d.DeletedAt, d.SessionID = inbox.Seconds(b.now()), sid
 			line, err := formatDead(d)
@@ -103,7 +100,7 @@ func (b *Broker) addDead(ctx context.Context, sid string, dead ...DeadLetter) er
 				lines = append(lines, line...)
 			}
 		}
-		if err := b.root.Append(deadFile, lines); err != nil {
+		if err := b.root.AppendLines(deadFile, lines); err != nil {
 			return err
 		}
 		b.logDead(ctx, sid, dead)

@@ -417,9 +417,6 @@ func (b *Broker) addDeadLines(ctx context.Context, lines [][]byte) (count int, e
 			there[strings.TrimSpace(string(line))] = true
 		}
 		var all []byte
-		if n := len(own); n > 0 && len(own[n-1]) > 0 {
-			all = append(all, '\n')
-		}
 		for _, line := range lines {
 			if text := strings.TrimSpace(string(line)); !there[text] {
 				there[text] = true
@@ -430,7 +427,7 @@ func (b *Broker) addDeadLines(ctx context.Context, lines [][]byte) (count int, e
 		if count == 0 {
 			return nil
 		}
-		return b.root.Append(deadFile, all)
+		return b.root.AppendLines(deadFile, all)
 	})
 	return count, err
 }

@@ -94,16 +94,7 @@ func (m *Mailbox) appendArchive(dir *atomicfile.Dir, by string, msgs []Message, 
 			m.log.Warn("archive is not rotated", "session", m.sid, "err", err)
 		}
 	}
-	if a.size > 0 { // a line that a power cut left half is closed, and skipped by readers
-		var last [1]byte
-		if _, err := a.newest.ReadAt(last[:], a.size-1); err != nil {
-			return err
-		}
-		if last[0] != '\n' {
-			lines = slices.Insert(lines, 0, '\n')
-		}
-	}
-	return dir.Append(m.archiveName(), lines)
+	return dir.AppendLines(m.archiveName(), lines) // half a line of a power cut is skipped by readers
 }
 
 func (m *Mailbox) archiveLines(by string, msgs []Message, gone map[key]bool) ([]byte, error) {

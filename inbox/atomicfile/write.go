@@ -108,11 +108,27 @@ func (d *Dir) replace(name, tmp string, data []byte, prepare func(*os.File) erro
 // Append adds data to the end of the file and syncs it. The caller holds the
 // lock. What a failed call wrote is cut off again, so that nothing is half
 // written on a full disk.
-func (d *Dir) Append(name string, data []byte) error {
+func (d *Dir) Append(name string, data []byte) error { return d.appendSynced(name, data, false) }
+
+// AppendLines is Append for whole lines: a line that a power cut has left half is ended first.
+func (d *Dir) AppendLines(name string, lines []byte) error {
+	return d.appendSynced(name, lines, len(lines) > 0)
+}
+
+func (d *Dir) appendSynced(name string, data []byte, lines bool) error {
 	size := int64(0)
 	err := d.append(name, os.O_RDWR|os.O_CREATE, func(f *os.File) (err error) {
 		if size, err = f.Seek(0, io.SeekEnd); err != nil {
 			return err
+		}
+		if lines && size > 0 {
+			var last [1]byte
+			if _, err := f.ReadAt(last[:], size-1); err != nil {
+				return err
+			}
+			if last[0] != '\n' {
+				data = append([]byte{'\n'}, data...)
+			}
 		}
 		_, err = f.Write(data)
 		if err == nil {
