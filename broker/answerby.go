@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,20 +45,14 @@ func (b *Broker) owe(ctx context.Context, sid string, m inbox.Message) error {
 		if err != nil || bytes.Contains(before, line) { // it was sent twice
 			return err
 		}
-		if n := len(before); n > 0 && before[n-1] != '\n' { // a power cut has left half of a line
-			line = append([]byte{'\n'}, line...)
-		}
-		return dir.Append(sid+owedEnd, line)
+		return dir.AppendLines(sid+owedEnd, line)
 	})
 }
 
 // answers tells the senders whose answer is late, and gives the time of the next answer that is due.
 func (k *Keeper) answers(ctx context.Context, rows []row) (next time.Time, err error) {
-	dir, err := k.b.root.Sub(owedDir, false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return next, nil
-	}
-	if err != nil {
+	dir, err := k.b.subIfThere(owedDir)
+	if err != nil || dir == nil {
 		return next, err
 	}
 	defer dir.Close()
@@ -140,15 +134,9 @@ func (b *Broker) hasAnswer(ctx context.Context, sid, id string, from func(inbox.
 	}
 	is := func(a inbox.Message) bool { return a.InReplyTo == id && a.From != SystemAlias && from(a) }
 	waiting, err := box.PeekAll(ctx)
-	for i := 0; i < len(waiting) && !found; i++ {
-		found = is(waiting[i])
-	}
-	if err != nil || found {
-		return found, err
+	if err != nil || slices.ContainsFunc(waiting, is) {
+		return err == nil, err
 	}
 	read, err := box.History(ctx, openLook)
-	for i := 0; i < len(read) && !found; i++ {
-		found = is(read[i].Message)
-	}
-	return found, err
+	return slices.ContainsFunc(read, func(a inbox.Archived) bool { return is(a.Message) }), err
 }

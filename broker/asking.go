@@ -48,9 +48,9 @@ func (e *CircleError) Error() string {
 		chain, inbox.ShortID(e.Question))
 }
 
-// openAsking opens the directory; nil when there is none.
-func (b *Broker) openAsking() (*atomicfile.Dir, error) {
-	dir, err := b.root.Sub(askingDir, false)
+// subIfThere opens a directory below the root; nil when there is none.
+func (b *Broker) subIfThere(name string) (*atomicfile.Dir, error) {
+	dir, err := b.root.Sub(name, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -62,7 +62,7 @@ func (b *Broker) awaits(sid string, m inbox.Message) bool {
 	if m.Kind == kindSystem || !inbox.IsUUID(m.InReplyTo) {
 		return false
 	}
-	dir, err := b.openAsking()
+	dir, err := b.subIfThere(askingDir)
 	if err != nil || dir == nil {
 		return false
 	}

@@ -2,8 +2,6 @@ package broker
 
 import (
 	"bytes"
-	"errors"
-	"io/fs"
 	"strconv"
 	"strings"
 	"time"
@@ -59,11 +57,8 @@ func olderName(sid string) string  { return sid + ".old" }
 
 // ledger reads the ledger of a session, oldest line first; size is that of its newer file.
 func (b *Broker) ledger(sid string) (entries []entry, size int, err error) {
-	dir, err := b.root.Sub(ledgerDir, false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, nil
-	}
-	if err != nil {
+	dir, err := b.subIfThere(ledgerDir)
+	if err != nil || dir == nil {
 		return nil, 0, err
 	}
 	defer dir.Close()

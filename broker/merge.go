@@ -349,11 +349,8 @@ func (m *merging) owed(ctx context.Context) error {
 	if m.dry {
 		return nil
 	}
-	dir, err := m.from.root.Sub(owedDir, false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	dir, err := m.from.subIfThere(owedDir)
+	if err != nil || dir == nil {
 		return err
 	}
 	defer dir.Close()

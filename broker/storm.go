@@ -182,19 +182,17 @@ func (b *Broker) held(sid string, m inbox.Message) bool {
 	if rows, err := b.readRegistry(); err == nil && findSID(rows, m.Held) < 0 {
 		return false // its sender is gone, and nobody could name the pair
 	}
+	held := false
 	for _, e := range received {
-		switch {
-		case e.from != m.Held:
-		case e.mark == resumeMark && e.at >= int64(m.TS*1000):
+		if e.from != m.Held {
+			continue
+		}
+		if e.mark == resumeMark && e.at >= int64(m.TS*1000) {
 			return false
 		}
+		held = held || e.mark == heldMark
 	}
-	for _, e := range received {
-		if e.mark == heldMark && e.from == m.Held {
-			return true
-		}
-	}
-	return false
+	return held
 }
 
 // tellStorm tells both agents and their people, once for each time that a pair is stopped.

@@ -16,6 +16,9 @@ type Doing struct {
 	Since time.Time // zero: not known
 }
 
+// InTurn says whether a turn runs, perhaps with a dialog open in it.
+func (d Doing) InTurn() bool { return d.Word == Busy || d.Word == Waiting }
+
 // millis is a time in a client's file, in milliseconds; zero for one that JSON could not write.
 func millis(n int64) time.Time {
 	if at := time.UnixMilli(n); n > 0 && at.Year() < 10_000 {

@@ -15,8 +15,7 @@ func Client() wake.Client { return wake.Client{Name: "claude", Ways: ways, Injec
 
 func ways(p wake.Place, s wake.Session) (w wake.Ways, err error) {
 	w.Busy = func(context.Context) bool {
-		does := client.ClaudeDoing(p.Config, s.Process, s.ID).Word
-		return does == client.Busy || does == client.Waiting
+		return client.ClaudeDoing(p.Config, s.Process, s.ID).InTurn()
 	}
 	if !p.Inside {
 		return w, nil

@@ -19,8 +19,7 @@ func ways(p wake.Place, s wake.Session) (w wake.Ways, err error) {
 	profile, _ := client.Find(name)
 	// The session is known since its first prompt: before that no turn runs.
 	w.Busy = func(context.Context) bool {
-		does := profile.Doing(p.Config, s.Process, s.ID).Word
-		return does == client.Busy || does == client.Waiting
+		return profile.Doing(p.Config, s.Process, s.ID).InTurn()
 	}
 	if !p.Inside {
 		return w, nil
