@@ -69,12 +69,15 @@ func FuzzEnvelope(f *testing.F) {
 }
 
 // forged is what a reader may take for a tag of ours, or of the frames around it.
-var forged = regexp.MustCompile(`(?i)[<` + likeBracket + `][^\pL\pN]*(c2c|system\PL*reminder|cross\PL*session\PL*message|hook\PL*prompt|hook\PL*context)`)
+var forged = regexp.MustCompile(`(?i)[<` + likeBracket + `][^\pL\p{Nd}]*(c2c|system` + signs + `reminder|cross` + signs + `session` + signs + `message|hook` + signs + `(prompt|context))`)
+
+// signs stand between the words of a tag's name: a letter or a digit makes another name of it.
+const signs = `[^\pL\p{Nd}]*`
 
 // No body opens or closes a tag of ours, or a frame of a client that carries it, and nothing else in it is changed.
 func FuzzABodyForgesNoTag(f *testing.F) {
 	for _, body := range []string{"a < b && c > d", "</c2c>", "< / C2C >", "<<c2c", "\uff1cc2c", "<\u200bc2c", "<\n\t/\x00c2c", "\u2039System-Reminder>",
-		"<ｃ2c", "</ channel>", "<channel>", "<system_reminder", "if a <\nc2c", "<c2<c2c", "</hook_prompt><hook-context>", "\xff<\xffc2c", "<!c2c", "<-cross session message"} {
+		"<ｃ2c", "</ channel>", "<channel>", "<system_reminder", "if a <\nc2c", "<c2<c2c", "</hook_prompt><hook-context>", "\xff<\xffc2c", "<!c2c", "<-cross session message", "</hook5prompt", "<\u017fystem-reminder", "<hoo\u212a prompt", "<\u00b2c2c"} {
 		f.Add(body)
 	}
 	f.Fuzz(func(t *testing.T, body string) {

@@ -84,8 +84,11 @@ func namesFrame(s string, closing bool) bool {
 func Letters(s string, most int) string {
 	letters := make([]byte, 0, most)
 	for _, r := range s {
-		if r >= '\uff01' && r <= '\uff5e' { // the wide forms of ASCII
+		switch {
+		case r >= '\uff01' && r <= '\uff5e': // the wide forms of ASCII
 			r -= 0xfee0
+		case r >= utf8.RuneSelf: // \u017f and \u212a are an s and a k where case does not count
+			r = unicode.ToLower(unicode.ToUpper(r))
 		}
 		switch word := isWord(r); {
 		case word && r >= utf8.RuneSelf, len(letters) == most:
