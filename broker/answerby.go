@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,8 +15,8 @@ import (
 )
 
 // An answer may be due after its message was read, when nothing in the mailbox tells of it any more. So a message with
-// answer_by has a record beside the mailbox: owed/<sid>.jsonl, the message on a line, its content cut. It is written by
-// the sender, and dropped when the time is over.
+// answer_by has a record beside the mailbox: owed/<sid>.jsonl, the message on a line, its content cut, or left out when it is
+// ephemeral. It is written by the sender, and dropped when the time is over.
 const (
 	owedDir = "owed"
 	owedEnd = ".jsonl"
@@ -35,6 +34,9 @@ func (b *Broker) owe(ctx context.Context, sid string, m inbox.Message) error {
 	}
 	defer dir.Close()
 	m.Content, m.Extra = strings.ToValidUTF8(m.Content[:min(len(m.Content), owedCut)], ""), nil
+	if m.Ephemeral {
+		m.Content = ""
+	}
 	line, err := m.MarshalJSON()
 	if err != nil {
 		return err
@@ -126,17 +128,16 @@ func (k *Keeper) tellUnanswered(ctx context.Context, rows []row, m inbox.Message
 	return k.b.tell(ctx, rows, m, Unanswered, text)
 }
 
-// hasAnswer says whether a session has got an answer to a message of its own, from somebody of whom from says yes.
-func (b *Broker) hasAnswer(ctx context.Context, sid, id string, from func(inbox.Message) bool) (found bool, err error) {
+// hasAnswer says whether a session has got an answer to a message of its own, from somebody of whom from says yes. What a
+// reader has in hand counts, too.
+func (b *Broker) hasAnswer(ctx context.Context, sid, id string, from func(inbox.Message) bool) (bool, error) {
 	box, err := b.Mailbox(sid)
 	if err != nil {
 		return false, err
 	}
-	is := func(a inbox.Message) bool { return a.InReplyTo == id && a.From != SystemAlias && from(a) }
-	waiting, err := box.PeekAll(ctx)
-	if err != nil || slices.ContainsFunc(waiting, is) {
-		return err == nil, err
-	}
-	read, err := box.History(ctx, openLook)
-	return slices.ContainsFunc(read, func(a inbox.Archived) bool { return is(a.Message) }), err
+	found, err := box.Search(ctx, inbox.Query{
+		Holds: func(data []byte) bool { return bytes.Contains(data, []byte(id)) },
+		Is:    func(a inbox.Message) bool { return a.InReplyTo == id && a.From != SystemAlias && from(a) }, Limit: 1,
+	})
+	return len(found) > 0, err
 }

@@ -3,6 +3,7 @@ package broker
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -144,4 +145,49 @@ func TestALateAnswerIsToldToOthersAllTheSame(t *testing.T) {
 	w.pass(keepAgain)
 	w.look(k)
 	w.wantNotices(amber.ID, `birch has not answered your message "which port" (`)
+}
+
+// The answer may be in a reader's hands when its time is over, or far back in the archive.
+func TestAnAnswerThatHasComeIsFoundWhereverItIs(t *testing.T) {
+	t.Parallel()
+	for name, then := range map[string]func(w *world, amber, birch Session){
+		"in hand": func(w *world, amber, _ Session) { w.t.Cleanup(w.lease(amber.ID)) },
+		"long read": func(w *world, amber, birch Session) {
+			for range openLook + 1 {
+				w.send(birch, "amber", "more")
+			}
+			w.read(amber.ID)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, amber, birch, r := owing(t)
+			w.read(birch.ID)
+			if _, err := w.Send(t.Context(), birch, inbox.Message{To: "amber", Content: "80", InReplyTo: r.ID}); err != nil {
+				t.Fatal(err)
+			}
+			then(w, amber, birch)
+			w.pass(time.Hour)
+			w.look(w.Keeper())
+			w.wantNotices(amber.ID)
+		})
+	}
+}
+
+// Nothing keeps the words of an ephemeral message that was read.
+func TestNoWordOfAnEphemeralMessageIsKeptForItsAnswer(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	m := inbox.Message{To: "birch", Content: "the password", Ephemeral: true, AnswerBy: inbox.Seconds(w.clock.Add(time.Hour))}
+	r, err := w.Send(t.Context(), amber, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.read(birch.ID)
+	if record := w.file(filepath.Join(owedDir, birch.ID+owedEnd)); strings.Contains(record, "password") || !strings.Contains(record, r.ID) {
+		t.Errorf("the record is %s", record)
+	}
+	w.pass(time.Hour)
+	w.look(w.Keeper())
+	w.wantNotices(amber.ID, "birch has not answered your message "+inbox.ShortID(r.ID)+" within 1 h")
 }

@@ -119,10 +119,13 @@ func (b *Broker) told(ctx context.Context, rows []row, m inbox.Message) (all []T
 	return all, err
 }
 
-// what names a message to who wrote it: its first words and its short id.
+// what names a message to who wrote it: its first words, when they are kept, and its short id.
 func what(m inbox.Message) string {
 	const most = 40
 	words := []rune(strings.Join(strings.Fields(m.Content), " "))
+	if len(words) == 0 {
+		return inbox.ShortID(m.ID)
+	}
 	if len(words) > most {
 		words = append(words[:most], '…')
 	}
