@@ -161,6 +161,9 @@ func (b *Broker) status(id, sid string, found inbox.Found) MessageStatus {
 	if ring.At.Before(m.Time()) || found.Where != inbox.Queued && !held {
 		return st
 	}
+	if ring.At.Before(inbox.FromSeconds(m.NotBefore)) || m.Held != "" && b.held(sid, m) { // the ring was for others
+		return st
+	}
 	st.State, st.LastRing = Queued, ring
 	switch {
 	case ring.Outcome == wake.Rang:

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"c2c/inbox"
+	"c2c/wake"
 )
 
 // stormy is amber and birch in a root with narrow limits.
@@ -288,5 +289,31 @@ func TestWhatIsHeldAndRepeatedIsHeldOnce(t *testing.T) {
 	}
 	if held, err := w.Resume(t.Context(), "amber", "birch"); err != nil || held != 3 {
 		t.Errorf("resumed %d, %v", held, err)
+	}
+}
+
+// A ring tells of what may be handed over, and of nothing else.
+func TestWhatIsHeldOrSlowedIsNotRung(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := stormy(t, StormLimits{Answers: 2})
+	w.reply(amber, birch, inbox.Message{})
+	slowed := w.reply(birch, amber, inbox.Message{})
+	held := w.reply(amber, birch, inbox.Message{})
+	if !held.Held {
+		t.Fatalf("receipt %+v", held)
+	}
+	for _, s := range []Session{amber, birch} {
+		w.rang(s.ID, wake.Ring{At: w.clock, Method: wake.BySocket, Outcome: wake.Rang})
+	}
+	if st, err := w.Status(t.Context(), slowed.ID); err != nil || st.State != Queued || st.NotBefore.IsZero() {
+		t.Errorf("slowed: %+v, %v", st, err)
+	}
+	if st, err := w.Status(t.Context(), held.ID); err != nil || st.State != Queued || !st.Held || strings.Contains(st.Sentence(), "rang") {
+		t.Errorf("held: %+v, %v", st, err)
+	}
+	w.pass(time.Minute)
+	w.rang(amber.ID, wake.Ring{At: w.clock, Method: wake.BySocket, Outcome: wake.Rang})
+	if st, err := w.Status(t.Context(), slowed.ID); err != nil || st.State != Rung {
+		t.Errorf("slowed no more: %+v, %v", st, err)
 	}
 }

@@ -201,7 +201,7 @@ func (a *app) update(u live.Update) {
 			}
 		case live.Rung:
 			for _, m := range a.mails {
-				if m.sid == e.SessionID && m.state == broker.Queued && !m.Deferrable {
+				if m.sid == e.SessionID && m.state == broker.Queued && !m.Deferrable && m.ringsAt(e.At) {
 					m.state, m.by, m.at = broker.Rung, e.Ring.Method, e.At
 				}
 			}
@@ -213,6 +213,11 @@ func (a *app) update(u live.Update) {
 		delete(a.byTrace, a.mails[0].trace)
 		a.mails = a.mails[1:]
 	}
+}
+
+// ringsAt says whether a ring at that time can have told of the message: not what had not been sent, or is held or slowed.
+func (m *mail) ringsAt(at time.Time) bool {
+	return m.Held == "" && !at.Before(m.Time()) && !at.Before(inbox.FromSeconds(m.NotBefore))
 }
 
 // stateOf is the state of a message after an event.
