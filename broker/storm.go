@@ -255,8 +255,14 @@ func (b *Broker) Resume(ctx context.Context, one, two string) (held int, err err
 	if err != nil {
 		return 0, err
 	}
-	held = len(exchanged(sids[0], sids[1], mine, theirs).held())
+	x := exchanged(sids[0], sids[1], mine, theirs)
+	held = len(x.held())
 	at := b.now().UnixMilli()
+	for _, e := range x.entries { // the clock may have been set back since; a held message is a little younger than its entry
+		if e.at >= at {
+			at = e.at + time.Second.Milliseconds()
+		}
+	}
 	for i, sid := range sids {
 		if err := b.enter(sid, entry{at, resumeMark, 0, sids[1-i], "-"}); err != nil {
 			return 0, err

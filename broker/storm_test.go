@@ -317,3 +317,22 @@ func TestWhatIsHeldOrSlowedIsNotRung(t *testing.T) {
 		t.Errorf("slowed no more: %+v, %v", st, err)
 	}
 }
+
+// Whoever sets the clock back does not take the person's word away.
+func TestOneWordLetsThemGoOnWhateverTheClockSays(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := stormy(t, StormLimits{Answers: 1})
+	w.reply(birch, amber, inbox.Message{})
+	w.read(amber.ID)
+	if r := w.reply(amber, birch, inbox.Message{}); !r.Held {
+		t.Fatalf("receipt %+v", r)
+	}
+	w.pass(-time.Hour)
+	if held, err := w.Resume(t.Context(), "amber", "birch"); err != nil || held != 1 {
+		t.Errorf("resumed %d, %v", held, err)
+	}
+	w.wantMail(birch.ID, append([]string{"x"}, w.notices(birch.ID)...)...)
+	if r := w.reply(birch, amber, inbox.Message{}); r.Held {
+		t.Errorf("receipt %+v", r)
+	}
+}
