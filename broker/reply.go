@@ -19,7 +19,7 @@ func (b *Broker) Reply(ctx context.Context, from Session, answered, m inbox.Mess
 		return Receipt{}, err
 	}
 	short := inbox.ShortID(answered.ID)
-	if answered.Kind == kindSystem {
+	if answered.From == SystemAlias { // an archive of the original has no kind
 		return Receipt{}, fmt.Errorf("message %s is a notice of c2c itself: nobody reads an answer to it", short)
 	}
 	rows, err := b.rows(ctx)
@@ -141,7 +141,7 @@ func (b *Broker) LastReceived(ctx context.Context, s Session) (inbox.Message, er
 	var last []inbox.Message
 	at := 0.0
 	for _, h := range all {
-		if h.Kind == kindSystem || fold(h.From) == fold(s.Alias) {
+		if h.From == SystemAlias || fold(h.From) == fold(s.Alias) {
 			continue
 		}
 		if len(last) > 0 && h.DrainedAt != at {

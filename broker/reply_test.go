@@ -63,7 +63,7 @@ func TestTheLastMessageIsAnsweredAndNoNotice(t *testing.T) {
 	last := w.send(amber, "birch", "two").ID
 	w.read(birch.ID)
 	w.clock = w.clock.Add(time.Second)
-	notice := inbox.Message{From: SystemAlias, To: "birch", Content: "your mail waits", Kind: kindSystem, ID: "notice-1"}
+	notice := inbox.Message{From: SystemAlias, To: "birch", Content: "your mail waits", ID: "notice-1"} // a reader of the original drops its kind
 	if _, err := w.box(birch.ID).Deliver(t.Context(), notice); err != nil {
 		t.Fatal(err)
 	}

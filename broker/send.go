@@ -26,9 +26,9 @@ type Receipt struct {
 	InReplyTo string  `json:"in_reply_to,omitempty"`
 }
 
-// Kinds lists the kinds of message.
+// Kinds lists the kinds of message that a session can send: "system" is c2c's own.
 func Kinds() []string {
-	return []string{"message", "question", "task", "review", "status", "ack", kindSystem}
+	return []string{"message", "question", "task", "review", "status", "ack"}
 }
 
 // Tags lists the words that mark a message for its reader's eye.

@@ -26,10 +26,6 @@ const (
 	toolPeekInbox = "peek_inbox"
 )
 
-// messageKinds are the kinds a session may give its messages; "system" is for
-// c2c itself.
-var messageKinds = []string{"message", "question", "task", "review", "status", "ack"}
-
 // effect says what a tool does to the world. Clients decide by it whether to
 // ask their user first; Codex lets only the first two run unasked.
 type effect int
@@ -165,7 +161,7 @@ func content() mcp.ToolOption {
 }
 
 func kind() mcp.ToolOption {
-	return mcp.WithString("kind", mcp.Enum(messageKinds...), mcp.Description("What the message is; default message."))
+	return mcp.WithString("kind", mcp.Enum(broker.Kinds()...), mcp.Description("What the message is; default message."))
 }
 
 func tag() mcp.ToolOption {
