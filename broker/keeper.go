@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -16,9 +17,6 @@ const (
 	TellAfter = 30 * time.Minute
 	// endedAfter is how long a session must be gone until it counts as ended: a client may be started anew.
 	endedAfter = time.Minute
-	// maxTold bounds of how many messages of one sender that wait in one mailbox the sender is told: who does not read
-	// five does not read the sixth.
-	maxTold = 5
 	// keepWait bounds how long one mailbox may keep the others waiting.
 	keepWait = 2 * time.Second
 	// A mailbox with more than keptLong messages is left alone for a millisecond for each: all are read, under the lock that
@@ -39,6 +37,7 @@ type Keeper struct {
 	b     *Broker
 	boxes map[string]*keptBox
 	told  map[string]bool // ids of notices that need not be tried again
+	asked map[string]bool // sessions whose mailboxes have said which notices they had
 }
 
 // keptBox is what a Keeper remembers of a mailbox, so that it reads only what has changed.
@@ -56,7 +55,7 @@ type keptBox struct {
 
 // Keeper is new: it knows of nothing that was done.
 func (b *Broker) Keeper() *Keeper {
-	return &Keeper{b: b, boxes: map[string]*keptBox{}, told: map[string]bool{}}
+	return &Keeper{b: b, boxes: map[string]*keptBox{}, told: map[string]bool{}, asked: map[string]bool{}}
 }
 
 // KeepOnce acts on what is due now, if no process of the root does so all the time.
@@ -180,7 +179,7 @@ func (k *Keeper) settle(ctx context.Context, rows []row, s Session, box *inbox.M
 	now := k.b.now()
 	var expired []inbox.Message
 	var errs []error
-	count := map[string]int{}
+	unread := quota{}
 	for _, m := range msgs {
 		if m.Expired(inbox.Seconds(now)) {
 			expired = append(expired, m)
@@ -198,10 +197,7 @@ func (k *Keeper) settle(ctx context.Context, rows []row, s Session, box *inbox.M
 			k.told["storm "+m.ID] = err == nil
 			errs = append(errs, err)
 		}
-		if held || !wantsNotice(m) {
-			continue
-		}
-		if count[fold(m.From)]++; count[fold(m.From)] > maxTold {
+		if held || !unread.take(m) {
 			continue
 		}
 		for _, d := range deadlines(s, kept.gone, m) {
@@ -256,10 +252,38 @@ func tellAfter(m inbox.Message) time.Duration {
 	return time.Duration(min(m.TellAfter, (1000*24*time.Hour).Seconds()) * float64(time.Second))
 }
 
-// tell tells the sender of a message, unless this Keeper knows that it was told.
+// keptTold bounds of how many notices a Keeper remembers that they were told.
+const keptTold = 10_000
+
+// wasTold says whether a session has had a notice, as far as that is known without trying it. A command that looks where no
+// server does would try each again, which costs two syncs.
+func (k *Keeper) wasTold(ctx context.Context, sid, id string) bool {
+	if len(k.told) > keptTold {
+		clear(k.told)
+		clear(k.asked)
+	}
+	if k.told[id] || k.asked[sid] {
+		return k.told[id]
+	}
+	k.asked[sid] = true
+	box, err := k.b.Mailbox(sid)
+	if err != nil {
+		return false
+	}
+	found, _ := box.Search(ctx, inbox.Query{ // what cannot be read is tried
+		Holds: func(data []byte) bool { return bytes.Contains(data, []byte(SystemAlias)) },
+		Is:    func(m inbox.Message) bool { return m.From == SystemAlias }, Limit: openLook,
+	})
+	for _, f := range found {
+		k.told[f.Message.ID] = true
+	}
+	return k.told[id]
+}
+
+// tell tells the sender of a message once.
 func (k *Keeper) tell(ctx context.Context, rows []row, s Session, m inbox.Message, reason string) error {
 	id := noticeAbout(m, reason)
-	if k.told[id] {
+	if to := k.b.senderOf(rows, m); to == nil || k.wasTold(ctx, to.sid(), id) {
 		return nil
 	}
 	text := ""
@@ -297,9 +321,9 @@ func (k *Keeper) expire(ctx context.Context, rows []row, sid string, box *inbox.
 	if err := k.b.addDead(ctx, sid, dead...); err != nil {
 		return err
 	}
-	count := map[string]int{}
+	told := quota{}
 	for _, m := range expired {
-		if count[fold(m.From)]++; count[fold(m.From)] > maxTold || !wantsNotice(m) {
+		if !told.take(m) {
 			continue
 		}
 		if err := k.tell(ctx, rows, Session{}, m, Expired); err != nil {

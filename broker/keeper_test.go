@@ -478,3 +478,65 @@ func TestWhoRepeatsWhatHasExpiredIsTold(t *testing.T) {
 	w.read(birch.ID)
 	w.wantMail(birch.ID)
 }
+
+// What its sender does not want to hear of takes no place of what it wants to hear of.
+func TestWhatIsNotToldTakesNoPlaceOfWhatIs(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]struct {
+		lost func(w *world)
+		told string
+	}{
+		"expired": {func(w *world) { w.look(w.Keeper()) }, "has expired"},
+		"swept": {func(w *world) {
+			delete(w.procs, 20)
+			for range 2 {
+				if _, err := w.Sweep(w.t.Context(), time.Minute); err != nil {
+					w.t.Fatal(err)
+				}
+			}
+		}, "Nobody has read your message"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, amber, _ := pair(t)
+			m := inbox.Message{To: "birch", Content: "x"}
+			if name == "expired" {
+				m.ExpiresAt = inbox.Seconds(w.clock.Add(time.Minute))
+			}
+			for i := range maxTold + 2 {
+				m.Kind = "status"
+				if i > maxTold {
+					m.Kind = "question"
+				}
+				if _, err := w.Send(t.Context(), amber, m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.pass(time.Hour)
+			end.lost(w)
+			w.wantNotices(amber.ID, end.told)
+		})
+	}
+}
+
+// Each c2c list looks where no server does: what was told costs no second commit.
+func TestWhoLooksOnceAgainTellsNothingAgain(t *testing.T) {
+	t.Parallel()
+	w, amber, _ := pair(t)
+	w.send(amber, "birch", "x")
+	w.pass(TellAfter)
+	if err := w.KeepOnce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.wantNotices(amber.ID, "has not read")
+	lease := filepath.Join(w.Root(), amber.ID+".lease") // which each delivery makes sure of
+	if err := os.Remove(lease); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.KeepOnce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(lease); err == nil {
+		t.Error("the notice was delivered once more")
+	}
+}

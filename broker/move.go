@@ -145,6 +145,7 @@ func (b *Broker) moveMail(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
+	told := quota{}
 	return b.emptyMailbox(ctx, from, func(messages []inbox.Message) (int, error) {
 		refused, n, err := deliverSome(ctx, box, messages)
 		if err != nil {
@@ -154,7 +155,7 @@ func (b *Broker) moveMail(ctx context.Context, from, to string) error {
 			return 0, errors.Join(err, derr)
 		}
 		if rows, rerr := b.readRegistry(); rerr == nil { // not rows, which may lock the registry
-			b.tellDead(ctx, rows, refused...)
+			b.tellDead(ctx, rows, told, refused...)
 		}
 		return n, err
 	})

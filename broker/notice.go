@@ -24,7 +24,6 @@ const (
 	Refused = "refused" // the client's person lets others not write to it
 	Expired = "expired" // nobody has read it before it expired
 	Ended   = "ended"   // its receiver's session has ended
-
 )
 
 // Told is one notice to the sender of a message.
@@ -62,12 +61,27 @@ func (b *Broker) tell(ctx context.Context, rows []row, m inbox.Message, reason, 
 	return b.notify(ctx, to.sid(), inbox.Message{To: to.alias(), ID: noticeAbout(m, reason), InReplyTo: about, Content: text}, reason)
 }
 
-// tellDead tells the senders of dead letters, before those are gone from the mailbox: a kill in between costs a second
+// maxTold bounds of how many messages in one mailbox their sender is told: who does not read five does not read the sixth.
+const maxTold = 5
+
+// quota counts, by folded alias, of how many messages in a mailbox their senders were told.
+type quota map[string]int
+
+// take says whether the sender of a message is told of it, and counts that. What its sender does not want to hear of
+// counts for nothing.
+func (q quota) take(m inbox.Message) bool {
+	if !wantsNotice(m) {
+		return false
+	}
+	q[fold(m.From)]++
+	return q[fold(m.From)] <= maxTold
+}
+
+// tellDead tells the senders of dead letters of one mailbox, before those are gone from it: a kill in between costs a second
 // try. It stops nobody.
-func (b *Broker) tellDead(ctx context.Context, rows []row, dead ...DeadLetter) {
-	count := map[string]int{}
+func (b *Broker) tellDead(ctx context.Context, rows []row, told quota, dead ...DeadLetter) {
 	for _, d := range dead {
-		if count[fold(d.Message.From)]++; !wantsNotice(d.Message) || count[fold(d.Message.From)] > maxTold {
+		if !told.take(d.Message) {
 			continue
 		}
 		if err := b.tell(ctx, rows, d.Message, Dead, textDead(d.Message, d.Reason)); err != nil {

@@ -89,6 +89,7 @@ func (b *Broker) sweepMailbox(ctx context.Context, sid string) (n int, err error
 		if findSID(rows, sid) >= 0 {
 			return rows, nil
 		}
+		told := quota{}
 		err := b.emptyMailbox(ctx, sid, func(messages []inbox.Message) (int, error) {
 			var dead []DeadLetter
 			for _, m := range messages {
@@ -97,7 +98,7 @@ func (b *Broker) sweepMailbox(ctx context.Context, sid string) (n int, err error
 			if err := b.addDead(ctx, sid, dead...); err != nil {
 				return 0, err
 			}
-			b.tellDead(ctx, rows, dead...)
+			b.tellDead(ctx, rows, told, dead...)
 			n += len(messages)
 			return len(messages), nil
 		})
