@@ -61,13 +61,28 @@ func (b *Broker) MessageID(ctx context.Context, typed string) (string, error) {
 	return "", &AmbiguousIDError{typed, matches}
 }
 
-// answered is the id of the message that somebody answers who has typed that. A word that cannot be a part of a UUID
-// stays as it is: its sender may have chosen it, and the message may not be kept any more.
-func (b *Broker) answered(ctx context.Context, typed string) (string, error) {
-	if len(typed) < inbox.ShortLen || CheckID(typed) != nil {
+// answered is the id of the message that a session answers, who has typed that. What the session was shown stands in its own
+// mailbox as a rule, and no other is read then. Of one that is not kept any more the log may know the id. A word that cannot
+// be a part of a UUID stays as it is: its sender may have chosen it.
+func (b *Broker) answered(ctx context.Context, s Session, typed string) (string, error) {
+	if len(typed) < inbox.ShortLen || inbox.IsUUID(typed) || CheckID(typed) != nil {
 		return typed, nil
 	}
+	if box, err := b.Mailbox(s.ID); err == nil {
+		own, err := box.Search(ctx, inbox.Query{
+			Holds: func(data []byte) bool { return bytes.Contains(data, []byte(typed)) },
+			Is:    func(m inbox.Message) bool { return inbox.ShortID(m.ID) == typed }, Limit: 2, Wait: keepWait,
+		})
+		if err == nil && len(own) == 1 {
+			return own[0].Message.ID, nil
+		}
+	}
 	id, err := b.MessageID(ctx, typed)
+	if errors.Is(err, ErrNoMessage) {
+		if sent, err := b.logged(typed); err == nil && len(sent) == 1 {
+			return sent[0].ID, nil
+		}
+	}
 	var several *AmbiguousIDError
 	if err != nil && !errors.As(err, &several) && !inbox.LooksLikeID(typed) {
 		return typed, nil

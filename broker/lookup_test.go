@@ -110,3 +110,48 @@ func TestALockedMailboxHidesNoOther(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
+
+// Of what is not kept the log knows the id: an ephemeral message, and one whose chosen id looks like a part of another.
+func TestAMessageThatIsNotKeptCanBeAnswered(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	ids := map[string]string{"20261122-1": "20261122-1"}
+	for _, m := range []inbox.Message{{Ephemeral: true}, {ID: "20261122-1"}} {
+		m.To, m.Content = "birch", "one"
+		r, err := w.Send(t.Context(), amber, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[inbox.ShortID(r.ID)] = r.ID
+	}
+	w.read(birch.ID)
+	if _, err := w.box(birch.ID).PruneArchive(t.Context(), time.Now().Add(time.Hour), false); err != nil {
+		t.Fatal(err)
+	}
+	for typed, id := range ids {
+		r, err := w.Send(t.Context(), birch, inbox.Message{To: "amber", Content: "two", InReplyTo: typed})
+		if err != nil || r.InReplyTo != id {
+			t.Errorf("%s: %+v, %v", typed, r, err)
+		}
+	}
+}
+
+// What others have that ends like an id that one was shown is nothing to who answers.
+func TestAShortIDMeansTheOwnMessageFirst(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	cedar := w.register("cedar", Caller{PID: 30})
+	const end = "1890a5d-ac96-774b-bcce-b302099a8057"
+	for to, id := range map[string]string{"birch": "0" + end, "cedar": "1" + end} {
+		if _, err := w.Send(t.Context(), amber, inbox.Message{To: to, ID: id, Content: "x"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.read(birch.ID)
+	for id, from := range map[string]Session{"0" + end: birch, "1" + end: cedar} {
+		r, err := w.Send(t.Context(), from, inbox.Message{To: "amber", Content: "two", InReplyTo: "099a8057"})
+		if err != nil || r.InReplyTo != id {
+			t.Errorf("%s: %+v, %v", id, r, err)
+		}
+	}
+}

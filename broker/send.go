@@ -56,7 +56,7 @@ func (b *Broker) Send(ctx context.Context, from Session, m inbox.Message) (Recei
 	if to.sid() == from.ID || fold(to.alias()) == fold(from.Alias) {
 		return Receipt{}, fmt.Errorf("%w: %q is this session's own alias", ErrSelfSend, m.To)
 	}
-	if m.InReplyTo, err = b.answered(ctx, m.InReplyTo); err != nil {
+	if m.InReplyTo, err = b.answered(ctx, from, m.InReplyTo); err != nil {
 		return Receipt{}, err
 	}
 	return b.deliver(ctx, from, to, m)
