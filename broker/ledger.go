@@ -2,6 +2,7 @@ package broker
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,7 +22,7 @@ const (
 // What a line of a ledger tells.
 const (
 	sentMark   = 's'
-	heldMark   = 'h' // the message was held: so is the mail of the pair until the next resumeMark
+	heldMark   = 'h' // the sender's mail is held from then on, until the next resumeMark
 	resumeMark = 'r'
 )
 
@@ -55,26 +56,39 @@ func parseEntry(line []byte) (e entry, ok bool) {
 func ledgerName(sid string) string { return sid + ".log" }
 func olderName(sid string) string  { return sid + ".old" }
 
-// ledger reads the ledger of a session, oldest line first; size is that of its newer file.
-func (b *Broker) ledger(sid string) (entries []entry, size int, err error) {
+// ledger is what a session was sent lately, oldest first; size is that of the newer file.
+type ledger struct {
+	entries []entry
+	size    int
+}
+
+// ledgers reads the ledgers of two sessions.
+func (b *Broker) ledgers(one, other string) (first, second ledger, err error) {
 	dir, err := b.subIfThere(ledgerDir)
 	if err != nil || dir == nil {
-		return nil, 0, err
+		return first, second, err
 	}
 	defer dir.Close()
+	if first, err = readLedger(dir, one); err == nil && other != "" {
+		second, err = readLedger(dir, other)
+	}
+	return first, second, err
+}
+
+func readLedger(dir *atomicfile.Dir, sid string) (l ledger, err error) {
 	for _, name := range []string{olderName(sid), ledgerName(sid)} {
 		data, err := dir.ReadIf(name)
 		if err != nil {
-			return nil, 0, err
+			return l, err
 		}
-		size = len(data)
+		l.size = len(data)
 		for line := range bytes.Lines(data) {
 			if e, ok := parseEntry(line); ok {
-				entries = append(entries, e)
+				l.entries = append(l.entries, e)
 			}
 		}
 	}
-	return entries, size, nil
+	return l, nil
 }
 
 // enter adds lines to the ledger of a session.
@@ -174,14 +188,9 @@ func exchanged(a, b string, ofA, ofB []entry) (x exchange) {
 	return x
 }
 
-// held gives the entries of the messages that are held.
-func (x exchange) held() (held []entry) {
-	for _, e := range x.entries {
-		if e.mark == heldMark {
-			held = append(held, e)
-		}
-	}
-	return held
+// stopped says whether the mail of one of them is held; "": that of either.
+func (x exchange) stopped(from string) bool {
+	return slices.ContainsFunc(x.entries, func(e entry) bool { return e.mark == heldMark && (from == "" || e.from == from) })
 }
 
 // answers counts how often the two have taken turns since a time: what one sends before the other does is one.

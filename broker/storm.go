@@ -89,30 +89,26 @@ func (b *Broker) judge(ctx context.Context, from Session, to row, box *inbox.Mai
 	if isPersonID(from.ID) || isPersonID(sid) || !inbox.ValidName(from.ID) || !inbox.ValidName(sid) {
 		return v, nil
 	}
-	mine, _, err := b.ledger(from.ID)
-	if err != nil {
-		return v, err
-	}
-	theirs, size, err := b.ledger(sid)
+	mine, theirs, err := b.ledgers(from.ID, sid)
 	if err != nil {
 		return v, err
 	}
 	now := b.now()
-	x := exchanged(from.ID, sid, mine, theirs)
-	hops := hopsOf(mine, m.InReplyTo, now.Add(-stormPause))
+	x := exchanged(from.ID, sid, mine.entries, theirs.entries)
+	hops := hopsOf(mine.entries, m.InReplyTo, now.Add(-stormPause))
 	v = verdict{entry: entry{now.UnixMilli(), sentMark, hops, from.ID, ""}, to: sid}
-	if size >= ledgerMax {
-		v.long = theirs
+	if theirs.size >= ledgerMax {
+		v.long = theirs.entries
 	}
 	answers := x.answers(now.Add(-stormTime), from.ID)
 	halfAnswers, allAnswers := over(answers, b.storm.Answers)
 	halfHops, allHops := over(hops, b.storm.Hops)
-	switch held := x.held(); {
-	case len(held) > 0 || allAnswers || allHops:
+	switch {
+	case x.stopped("") || allAnswers || allHops:
 		if hasOf(ctx, box, from, m.ID) { // it is sent once more, and nothing more is stored
 			return verdict{}, nil
 		}
-		err = b.hold(from, to, m, &v, held)
+		err = b.hold(ctx, from, to, box, m, &v, x)
 		return v, err
 	case halfAnswers > 0 || halfHops > 0:
 		slow := min(time.Duration(max(halfAnswers, halfHops))*time.Second, maxSlow)
@@ -131,23 +127,30 @@ func hasOf(ctx context.Context, box *inbox.Mailbox, from Session, id string) boo
 	return err == nil && slices.ContainsFunc(found, func(f inbox.Found) bool { return f.Message.FromSession == from.ID })
 }
 
-// hold holds a message, or refuses it when as many of this sender are held. The ledger is written before the message: a
-// message that is marked and not in the ledger would be handed over.
-func (b *Broker) hold(from Session, to row, m *inbox.Message, v *verdict, held []entry) error {
-	n := 0
-	for _, e := range held {
-		if e.from == from.ID {
-			n++
-		}
+// heldOf gives the messages of one session that are held in the mailbox of another.
+func (b *Broker) heldOf(ctx context.Context, from, to string, box *inbox.Mailbox) ([]inbox.Message, error) {
+	all, err := box.PeekAll(ctx)
+	return slices.DeleteFunc(all, func(m inbox.Message) bool { return m.Held != from || !b.held(to, m) }), err
+}
+
+// hold holds a message, or refuses it when as many of this sender are held. The ledger tells of the first one, and is
+// written before it: a message that is marked when the ledger tells of none would be handed over.
+func (b *Broker) hold(ctx context.Context, from Session, to row, box *inbox.Mailbox, m *inbox.Message, v *verdict, x exchange) error {
+	held, err := b.heldOf(ctx, from.ID, v.to, box)
+	if err != nil {
+		return err
 	}
 	why := fmt.Sprintf("you and %s have answered each other too often without a person", to.alias())
 	then := fmt.Sprintf("Tell your user: c2c resume %s %s lets you go on", from.Alias, to.alias())
-	if n >= maxHeld {
-		return fmt.Errorf("%w: %s, and %d messages are held already, so this one was not stored. %s", ErrStorm, why, n, then)
+	if len(held) >= maxHeld {
+		return fmt.Errorf("%w: %s, and %d messages are held already, so this one was not stored. %s", ErrStorm, why, len(held), then)
 	}
 	m.Held = from.ID
 	v.entry.mark, v.entry.id = heldMark, "-"
 	v.note = fmt.Sprintf("it is stored and held: %s. %s", why, then)
+	if x.stopped(from.ID) {
+		return nil
+	}
 	return b.enter(v.to, v.entry)
 }
 
@@ -175,7 +178,7 @@ func (b *Broker) count(ctx context.Context, v verdict, m inbox.Message) {
 // held says whether a message in the mailbox of a session, that was held when it was sent, is still held. A message in
 // another mailbox is not: that session has taken over, which is a person's word.
 func (b *Broker) held(sid string, m inbox.Message) bool {
-	received, _, err := b.ledger(sid)
+	received, _, err := b.ledgers(sid, "")
 	if err != nil {
 		return true // it is not lost, and c2c resume says why
 	}
@@ -183,7 +186,7 @@ func (b *Broker) held(sid string, m inbox.Message) bool {
 		return false // its sender is gone, and nobody could name the pair
 	}
 	held := false
-	for _, e := range received {
+	for _, e := range received.entries {
 		if e.from != m.Held {
 			continue
 		}
@@ -205,16 +208,12 @@ func (b *Broker) tellStorm(ctx context.Context, to string, m inbox.Message) erro
 	if i < 0 || j < 0 {
 		return nil
 	}
-	mine, _, err := b.ledger(m.Held)
-	if err != nil {
-		return err
-	}
-	theirs, _, err := b.ledger(to)
+	mine, theirs, err := b.ledgers(m.Held, to)
 	if err != nil {
 		return err
 	}
 	one, two := min(m.Held, to), max(m.Held, to)
-	since := strconv.FormatInt(exchanged(m.Held, to, mine, theirs).resumed, 10)
+	since := strconv.FormatInt(exchanged(m.Held, to, mine.entries, theirs.entries).resumed, 10)
 	a, c := rows[i].alias(), rows[j].alias()
 	person := personPrefix + strconv.Itoa(os.Getuid())
 	text := func(subject string) string {
@@ -247,20 +246,25 @@ func (b *Broker) Resume(ctx context.Context, one, two string) (held int, err err
 	if sids[0] == sids[1] {
 		return 0, fmt.Errorf("%q and %q are one session", one, two)
 	}
-	mine, _, err := b.ledger(sids[0])
+	mine, theirs, err := b.ledgers(sids[0], sids[1])
 	if err != nil {
 		return 0, err
 	}
-	theirs, _, err := b.ledger(sids[1])
-	if err != nil {
-		return 0, err
-	}
-	x := exchanged(sids[0], sids[1], mine, theirs)
-	held = len(x.held())
 	at := b.now().UnixMilli()
-	for _, e := range x.entries { // the clock may have been set back since; a held message is a little younger than its entry
-		if e.at >= at {
-			at = e.at + time.Second.Milliseconds()
+	for _, e := range exchanged(sids[0], sids[1], mine.entries, theirs.entries).entries { // the clock may have been set back since
+		at = max(at, e.at)
+	}
+	var boxes [2]*inbox.Mailbox
+	for i, sid := range sids {
+		if boxes[i], err = b.Mailbox(sid); err != nil {
+			return 0, err
+		}
+		msgs, err := b.heldOf(ctx, sids[1-i], sid, boxes[i])
+		if err != nil {
+			return 0, err
+		}
+		for _, m := range msgs {
+			held, at = held+1, max(at, int64(m.TS*1000))
 		}
 	}
 	for i, sid := range sids {
@@ -269,12 +273,8 @@ func (b *Broker) Resume(ctx context.Context, one, two string) (held int, err err
 		}
 	}
 	b.record(ctx, "resume", Note{"session_id", sids[0]}, Note{"with", sids[1]})
-	for _, sid := range sids {
-		box, err := b.Mailbox(sid)
-		if err == nil {
-			err = box.Stir(ctx)
-		}
-		if err != nil {
+	for _, box := range boxes {
+		if err := box.Stir(ctx); err != nil {
 			return held, err
 		}
 	}

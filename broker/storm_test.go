@@ -336,3 +336,23 @@ func TestOneWordLetsThemGoOnWhateverTheClockSays(t *testing.T) {
 		t.Errorf("receipt %+v", r)
 	}
 }
+
+// What could not be stored is not held.
+func TestWhatIsNotStoredIsNotHeld(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := stormy(t, StormLimits{Answers: 1})
+	w.reply(birch, amber, inbox.Message{})
+	for range maxHeld + 1 {
+		_, err := w.Send(t.Context(), amber, inbox.Message{To: "birch", Content: strings.Repeat("x", 1<<20)})
+		if !errors.Is(err, inbox.ErrTooLarge) {
+			t.Errorf("error %v", err)
+		}
+	}
+	if r := w.reply(amber, birch, inbox.Message{}); !r.Held {
+		t.Errorf("receipt %+v", r)
+	}
+	if held, err := w.Resume(t.Context(), "amber", "birch"); err != nil || held != 1 {
+		t.Errorf("resumed %d, %v", held, err)
+	}
+	w.wantMail(birch.ID, append([]string{"x"}, w.notices(birch.ID)...)...)
+}
