@@ -221,11 +221,8 @@ func (b *Broker) bindFacts(ctx context.Context, a *attachment, alias string) err
 		}
 	}
 	return b.changeFacts(ctx, a.sid, func(f *facts) {
-		if f.Alias != "" && fold(f.Alias) != fold(alias) {
-			f.Former = append(f.Former, former{f.Alias, inbox.Seconds(b.now())})
-			f.Former = f.Former[max(0, len(f.Former)-maxFormer):]
-		}
-		f.Alias, f.MoveFrom = alias, addMissing(f.MoveFrom, a.moveFrom...)
+		f.rename(alias, b.now())
+		f.MoveFrom = addMissing(f.MoveFrom, a.moveFrom...)
 		if a.client != "" {
 			f.Client = a.client
 		}

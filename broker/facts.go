@@ -66,6 +66,15 @@ type former struct {
 // maxFormer bounds the list of them.
 const maxFormer = 16
 
+// rename gives the session an alias, and keeps the one that it had: in another case, too, since files have what was written.
+func (f *facts) rename(alias string, now time.Time) {
+	if f.Alias != "" && f.Alias != alias {
+		f.Former = append(f.Former, former{f.Alias, inbox.Seconds(now)})
+		f.Former = f.Former[max(0, len(f.Former)-maxFormer):]
+	}
+	f.Alias = alias
+}
+
 // maxClientIDs bounds the list: each /clear adds one. The index keeps all of them.
 const maxClientIDs = 16
 

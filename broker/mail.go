@@ -36,8 +36,14 @@ func (m Mail) MarshalJSON() ([]byte, error) {
 // collector gathers messages from many mailboxes. One that a crash or a move has left in two places is there once.
 type collector struct {
 	b    *Broker
-	all  []Mail
+	all  []foundIn
 	seen map[string]bool
+}
+
+// foundIn is a message and the mailbox that it is in.
+type foundIn struct {
+	inbox.Found
+	sid string
 }
 
 func (b *Broker) collector() *collector { return &collector{b: b, seen: map[string]bool{}} }
@@ -48,13 +54,18 @@ func (c *collector) add(sid string, found inbox.Found) {
 		return
 	}
 	c.seen[key] = true
-	c.all = append(c.all, Mail{found.Message, c.b.status(found.Message.ID, sid, found)})
+	c.all = append(c.all, foundIn{found, sid})
 }
 
-// newest gives at most so many, newest first.
+// newest gives at most so many, newest first. What became of the others is not looked for: thousands may wait.
 func (c *collector) newest(limit int) []Mail {
-	slices.SortStableFunc(c.all, func(a, b Mail) int { return cmp.Compare(b.TS, a.TS) })
-	return c.all[:min(len(c.all), limit)]
+	slices.SortStableFunc(c.all, func(a, b foundIn) int { return cmp.Compare(b.Message.TS, a.Message.TS) })
+	c.all = c.all[:min(len(c.all), limit)]
+	mail := make([]Mail, 0, len(c.all))
+	for _, f := range c.all {
+		mail = append(mail, Mail{f.Message, c.b.status(f.Message.ID, f.sid, f.Found)})
+	}
+	return mail
 }
 
 // Outbox gives the newest messages that a session has sent and that are kept, newest first: no ephemeral ones that were

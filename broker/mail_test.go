@@ -153,3 +153,13 @@ func TestACircleOfAnswersAndACrowdOfThemEnd(t *testing.T) {
 		t.Errorf("a crowd: %d, %v, %v", len(all), more, err)
 	}
 }
+
+func TestTheOutboxHasWhatWasSentUnderTheAliasInAnotherCase(t *testing.T) {
+	t.Parallel()
+	w, amber, _ := pair(t)
+	w.sends(amber, inbox.Message{To: "birch", Content: "one"})
+	amber = w.register("Amber", Caller{Client: "claude", ClientID: "a", PID: 10})
+	if all, err := w.Outbox(t.Context(), amber, 9); err != nil || bodies(all) != "one queued" {
+		t.Errorf("%s, %v", bodies(all), err)
+	}
+}

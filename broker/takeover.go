@@ -54,12 +54,7 @@ func (b *Broker) Takeover(ctx context.Context, old, heir string, force, dry bool
 	if dry {
 		return t, nil
 	}
-	for _, l := range letters { // before anything moves: behind it nobody knows any more whose mail it was
-		if err := b.tellWriter(ctx, t, l); err != nil {
-			b.log.Warn("a writer is not told of a takeover", "session", l.to.sid(), "err", err)
-		}
-	}
-	if err := b.change(ctx, func(rows []row) ([]row, error) { return b.giveAlias(ctx, rows, t, force) }); err != nil {
+	if err := b.change(ctx, func(rows []row) ([]row, error) { return b.giveAlias(ctx, rows, t, letters, force) }); err != nil {
 		return t, err
 	}
 	b.record(ctx, "handover", Note{"from_session", t.From}, Note{"to_session", t.To}, Note{"alias", t.Alias})
@@ -112,9 +107,10 @@ func (b *Broker) tookOver(rows []row, old, heir string) (t Takeover, ok bool) {
 	return Takeover{From: f.TookOver, To: r.sid(), Alias: r.alias(), Former: f.Former[n-1].Alias, Told: []string{}, Ended: true}, true
 }
 
-// giveAlias is a takeover in the registry. The facts are written before it: from then on each call of the session brings
-// the mail.
-func (b *Broker) giveAlias(ctx context.Context, rows []row, t Takeover, force bool) ([]row, error) {
+// giveAlias is a takeover in the registry. The writers are told before it, when nothing can stop it but a full disk: behind
+// it nobody knows any more whose mail it was. The facts are written before it, too: from then on each call of the session
+// brings the mail.
+func (b *Broker) giveAlias(ctx context.Context, rows []row, t Takeover, letters []letter, force bool) ([]row, error) {
 	i, j := findSID(rows, t.From), findSID(rows, t.To)
 	if i < 0 || j < 0 || fold(rows[i].alias()) != fold(t.Alias) {
 		return nil, fmt.Errorf("hand over %q: its session has changed meanwhile; look with c2c list and try again", t.Alias)
@@ -122,12 +118,17 @@ func (b *Broker) giveAlias(ctx context.Context, rows []row, t Takeover, force bo
 	if err := refuseRunning(b.session(rows[i]), force); err != nil { // it may have been started meanwhile
 		return nil, err
 	}
+	for _, l := range letters {
+		if err := b.tellWriter(ctx, t, l); err != nil {
+			b.log.Warn("a writer is not told of a takeover", "session", l.to.sid(), "err", err)
+		}
+	}
 	err := b.changeFacts(ctx, t.To, func(f *facts) {
 		if f.Alias != t.Alias { // else a call before was killed behind this
-			f.Former = append(f.Former, former{t.Former, inbox.Seconds(b.now())})
-			f.Former = f.Former[max(0, len(f.Former)-maxFormer):]
+			f.Alias = t.Former
 		}
-		f.Alias, f.Named, f.Proposed, f.TookOver = t.Alias, true, false, t.From
+		f.rename(t.Alias, b.now())
+		f.Named, f.Proposed, f.TookOver = true, false, t.From
 		f.MoveFrom = addMissing(f.MoveFrom, t.From)
 	})
 	if err != nil {
@@ -201,6 +202,7 @@ func (b *Broker) writers(ctx context.Context, rows []row, from, to Session) (let
 			find(m).waiting++
 		}
 	}
+	byIt := func(a inbox.Message) bool { return fold(a.From) == fold(from.Alias) }
 	for _, h := range slices.Backward(read) {
 		if !slices.Contains([]string{"question", "task", "review"}, h.Kind) {
 			continue
@@ -209,7 +211,6 @@ func (b *Broker) writers(ctx context.Context, rows []row, from, to Session) (let
 		if w == nil || w.sid() == to.ID || w.sid() == from.ID {
 			continue
 		}
-		byIt := func(a inbox.Message) bool { return fold(a.From) == fold(from.Alias) }
 		if answered, err := b.hasAnswer(ctx, w.sid(), h.ID, byIt); err != nil || answered {
 			continue
 		}

@@ -136,7 +136,7 @@ func TestATakeoverIsResumedWhereItWasKilled(t *testing.T) {
 		"behind the facts": func(w *world, took Takeover) error {
 			rows, err := w.rows(w.t.Context())
 			if err == nil {
-				_, err = w.giveAlias(w.t.Context(), rows, took, false)
+				_, err = w.giveAlias(w.t.Context(), rows, took, nil, false)
 			}
 			return err
 		},
@@ -210,4 +210,25 @@ func TestWhatWasHeldForOneThatIsGoneIsFree(t *testing.T) {
 			t.Errorf("%s is handed %v, %v", sid, msgs, err)
 		}
 	}
+}
+
+// The session was started between the question whether it runs and the takeover.
+func TestNobodyIsToldOfATakeoverThatIsRefused(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, coral, dune := gone(t)
+	rows, err := w.rows(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	letters, err := w.writers(t.Context(), rows, birch, dune)
+	if err != nil || len(letters) == 0 {
+		t.Fatal(letters, err)
+	}
+	w.procs[20] = process{pid: 20, parent: 1, start: 2}
+	_, err = w.giveAlias(t.Context(), rows, Takeover{From: birch.ID, To: dune.ID, Alias: "birch", Former: "dune"}, letters, false)
+	if !errors.Is(err, ErrRuns) {
+		t.Errorf("error %v", err)
+	}
+	w.wantNotices(amber.ID)
+	w.wantNotices(coral.ID)
 }
