@@ -31,12 +31,16 @@ type Listed struct {
 
 // List gives all sessions: what they do now, and what waits for them.
 func (b *Broker) List(ctx context.Context) ([]Listed, error) {
-	look := b.lookOnce()
+	there, err := b.root.NameSet()
+	if err != nil {
+		return nil, err
+	}
+	look := b.lookOnce(there)
 	sessions, err := b.sessions(ctx, look)
 	if err != nil {
 		return nil, err
 	}
-	boxes, err := inbox.OpenBacklogs(b.root)
+	boxes, err := inbox.OpenBacklogs(b.root, there)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +54,11 @@ func (b *Broker) List(ctx context.Context) ([]Listed, error) {
 
 // Look gives a session as a list shows it.
 func (b *Broker) Look(s Session) (Listed, error) {
-	boxes, err := inbox.OpenBacklogs(b.root)
+	there, err := b.root.NameSet()
+	if err != nil {
+		return Listed{}, err
+	}
+	boxes, err := inbox.OpenBacklogs(b.root, there)
 	if err != nil {
 		return Listed{}, err
 	}

@@ -66,16 +66,10 @@ type looks struct {
 
 func (b *Broker) looks() looks { return looks{b.isHeld, b.proc.opened} }
 
-// lookOnce opens only locks that have a file, and looks at a process that many sessions share once.
-func (b *Broker) lookOnce() looks {
+// lookOnce opens only locks that are among the names of the root, and looks at a process that many sessions share once.
+func (b *Broker) lookOnce(there map[string]bool) looks {
 	look := b.looks()
-	if names, err := b.root.Names(); err == nil {
-		there := make(map[string]bool, len(names))
-		for _, name := range names {
-			there[name] = true
-		}
-		look.held = func(lock string) bool { return there[lock] && b.isHeld(lock) }
-	}
+	look.held = func(lock string) bool { return there[lock] && b.isHeld(lock) }
 	type answer struct {
 		ids   map[string]bool
 		known bool

@@ -72,7 +72,11 @@ func (s Session) HasMailToMove() bool { return len(s.facts.MoveFrom) > 0 }
 
 // Sessions lists every registered session, in the registry's order.
 func (b *Broker) Sessions(ctx context.Context) ([]Session, error) {
-	return b.sessions(ctx, b.lookOnce())
+	there, err := b.root.NameSet()
+	if err != nil {
+		return nil, err
+	}
+	return b.sessions(ctx, b.lookOnce(there))
 }
 
 func (b *Broker) sessions(ctx context.Context, look looks) ([]Session, error) {

@@ -27,16 +27,13 @@ type Backlogs struct {
 	there, isArchived map[string]bool // the names in both
 }
 
-// OpenBacklogs sees what stands below a root now.
-func OpenBacklogs(root *atomicfile.Dir) (b *Backlogs, err error) {
-	b = &Backlogs{root: root}
-	if b.there, err = namesIn(root); err != nil {
-		return nil, err
-	}
+// OpenBacklogs looks into a root with these names in it.
+func OpenBacklogs(root *atomicfile.Dir, there map[string]bool) (b *Backlogs, err error) {
+	b = &Backlogs{root: root, there: there}
 	if b.archives, err = root.Sub(archiveDir, false); err != nil {
 		return b, unlessAbsent(err)
 	}
-	if b.isArchived, err = namesIn(b.archives); err != nil {
+	if b.isArchived, err = b.archives.NameSet(); err != nil {
 		b.archives.Close()
 	}
 	return b, err
@@ -47,15 +44,6 @@ func (b *Backlogs) Close() {
 	if b.archives != nil {
 		b.archives.Close()
 	}
-}
-
-func namesIn(dir *atomicfile.Dir) (map[string]bool, error) {
-	names, err := dir.Names()
-	there := make(map[string]bool, len(names))
-	for _, name := range names {
-		there[name] = true
-	}
-	return there, err
 }
 
 // unlessAbsent passes over the error that something is not there.

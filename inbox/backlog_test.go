@@ -34,7 +34,11 @@ func TestABacklogIsFoundBehindLongMessages(t *testing.T) {
 
 func backlogOf(t *testing.T, m *Mailbox) Backlog {
 	t.Helper()
-	all, err := OpenBacklogs(m.root)
+	there, err := m.root.NameSet()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := OpenBacklogs(m.root, there)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -152,3 +152,13 @@ func (d *Dir) Names() ([]string, error) {
 	names, err := f.Readdirnames(-1)
 	return names, d.fail("list", "", err)
 }
+
+// NameSet is Names for who looks for some of them.
+func (d *Dir) NameSet() (map[string]bool, error) {
+	names, err := d.Names()
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set, err
+}
