@@ -1,9 +1,6 @@
 package inbox
 
-import (
-	"context"
-	"math"
-)
+import "context"
 
 // Damaged says whether something that waits cannot be read. It changes nothing: the next reader hands over the rest, and
 // puts the file aside.
@@ -18,6 +15,6 @@ func (m *Mailbox) Damaged(ctx context.Context) (bool, error) {
 		_, is := decode(file)
 		damaged = damaged || is
 		return false
-	}, math.MaxInt64, nil)
+	}, always, nil)
 	return damaged, err
 }

@@ -58,7 +58,7 @@ func (m *Mailbox) FindAll(ctx context.Context, ids ...string) ([]Found, error) {
 // archived meanwhile: that one is read. The caller holds the lock.
 func (m *Mailbox) find(ids map[string]bool, enough func(Found) bool) ([]Found, error) {
 	var waiting []Found
-	err := m.eachWaiting(HoldsID(ids), math.MaxInt64, func(msg Message, holder *mailFile) {
+	err := m.eachWaiting(HoldsID(ids), always, func(msg Message, holder *mailFile) {
 		if ids[msg.ID] {
 			waiting = append(waiting, foundWaiting(msg, holder))
 		}
@@ -197,7 +197,7 @@ func (m *Mailbox) PeekAll(ctx context.Context) ([]Message, error) {
 	return m.head(ctx, math.MaxInt64, true)
 }
 
-func (m *Mailbox) head(ctx context.Context, enough int64, all bool) ([]Message, error) {
+func (m *Mailbox) head(ctx context.Context, enough int64, hidden bool) ([]Message, error) {
 	if some, err := m.Waiting(); err != nil || !some {
 		return nil, err
 	}
@@ -207,28 +207,28 @@ func (m *Mailbox) head(ctx context.Context, enough int64, all bool) ([]Message, 
 	}
 	defer lk.Release()
 	var msgs []Message
+	size := int64(0)
 	seen := map[key]bool{} // what a crash left in two places is offered once
-	err = m.eachWaiting(nil, enough, func(msg Message, holder *mailFile) {
-		if k := msg.key(); holder == nil && (all || !m.hides(msg)) && (!seen[k] || msg.legacy()) {
+	err = m.eachWaiting(nil, func() bool { return size < enough }, func(msg Message, holder *mailFile) {
+		if k := msg.key(); holder == nil && (hidden || !m.hides(msg)) && (!seen[k] || msg.legacy()) {
 			seen[k] = true
 			msgs = append(msgs, msg)
+			size += int64(len(msg.Content))
 		}
 	})
 	return msgs, err
 }
 
-// eachWaiting calls f for every message that is not archived, file by file until
-// it has enough bytes of those that wait; holder is nil unless a live reader has
-// it or an ack of it waits for space. Files of which holds says no are passed over;
-// nil passes over none. The caller holds the lock, so nobody takes a file while we
-// look at its lock.
-func (m *Mailbox) eachWaiting(holds func(file []byte) bool, enough int64, f func(msg Message, holder *mailFile)) error {
-	size := int64(0)
-	err := m.inLease(func(dir *atomicfile.Dir) (err error) {
-		size, err = m.eachLeased(dir, holds, enough, f)
-		return err
-	})
-	if err != nil || size >= enough {
+// always is for who looks at each file.
+func always() bool { return true }
+
+// eachWaiting calls f for every message that is not archived, file by file, while
+// more says yes; holder is nil unless a live reader has it or an ack of it waits
+// for space. Files of which holds says no are passed over; nil passes over none.
+// The caller holds the lock, so nobody takes a file while we look at its lock.
+func (m *Mailbox) eachWaiting(holds func(file []byte) bool, more func() bool, f func(msg Message, holder *mailFile)) error {
+	err := m.inLease(func(dir *atomicfile.Dir) error { return m.eachLeased(dir, holds, more, f) })
+	if err != nil || !more() {
 		return err
 	}
 	file, err := m.root.ReadIf(m.inboxName())
@@ -243,27 +243,27 @@ func (m *Mailbox) eachWaiting(holds func(file []byte) bool, enough int64, f func
 	return nil
 }
 
-// eachLeased is eachWaiting for the lease directory; it returns the bytes of what waits there.
-func (m *Mailbox) eachLeased(dir *atomicfile.Dir, holds func([]byte) bool, enough int64, f func(Message, *mailFile)) (size int64, err error) {
+// eachLeased is eachWaiting for the lease directory.
+func (m *Mailbox) eachLeased(dir *atomicfile.Dir, holds func([]byte) bool, more func() bool, f func(Message, *mailFile)) error {
 	files, err := mailFiles(dir)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	for _, mf := range files {
-		if size >= enough {
+		if !more() {
 			break
 		}
 		free, err := m.load(dir, mf, holds, false)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errForeign) {
-			return size, err
+			return err
 		}
 		holder := mf
-		if free && !mf.done { // one that is done may be long, and must not hide what comes behind it
-			holder, size = nil, size+m.sizeOf(mf.msgs)
+		if free && !mf.done {
+			holder = nil
 		}
 		for _, msg := range mf.msgs {
 			f(msg, holder)
 		}
 	}
-	return size, nil
+	return nil
 }

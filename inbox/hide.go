@@ -30,17 +30,6 @@ func (m *Mailbox) Ready(ctx context.Context) (bool, error) {
 // Expired says whether the message is not handed over any more at a time.
 func (m Message) Expired(now float64) bool { return m.ExpiresAt != 0 && now >= m.ExpiresAt }
 
-// sizeOf gives the bytes of the bodies that can be handed over now.
-func (m *Mailbox) sizeOf(msgs []Message) int64 {
-	size := sizeOf(msgs)
-	for _, msg := range msgs {
-		if m.hides(msg) {
-			size -= int64(len(msg.Content))
-		}
-	}
-	return size
-}
-
 // Withdraw removes messages that the caller has put elsewhere. It leaves alone what a live reader has in hand, or has
 // handed over meanwhile, and archives nothing.
 func (m *Mailbox) Withdraw(ctx context.Context, msgs ...Message) error {
@@ -62,6 +51,7 @@ func (m *Mailbox) Withdraw(ctx context.Context, msgs ...Message) error {
 		return err
 	}
 	waiting, damaged := decode(file)
+	nameLegacy(waiting)
 	before := len(waiting)
 	if waiting = slices.DeleteFunc(waiting, func(msg Message) bool { return gone[msg.key()] }); len(waiting) == before {
 		return m.root.Sync()

@@ -188,3 +188,26 @@ func TestWhatIsHiddenCostsNoMoreTheLongerItWaits(t *testing.T) {
 		})
 	}
 }
+
+// Written by hand, without an id.
+func TestAMessageWithoutAnIDIsWithdrawn(t *testing.T) {
+	t.Parallel()
+	m, root := newBox(t)
+	plant := `[{"from_alias":"amber","to_alias":"birch","content":"x","expires_at":1},{"from_alias":"amber","to_alias":"birch","content":"y"}]`
+	if err := m.root.Write(m.inboxName(), []byte(plant)); err != nil {
+		t.Fatal(root, err)
+	}
+	all, err := m.PeekAll(t.Context())
+	if err != nil || len(all) != 2 {
+		t.Fatal(all, err)
+	}
+	if err := m.Withdraw(t.Context(), all[0]); err != nil {
+		t.Fatal(err)
+	}
+	if got := bodiesOf(t, m); got != "y" {
+		t.Errorf("left: %q", got)
+	}
+	if left, err := m.PeekAll(t.Context()); err != nil || len(left) != 1 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}

@@ -144,7 +144,15 @@ func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err er
 	if len(mf.msgs) == 0 {
 		return l.remove(mf)
 	}
-	offers, old := slices.ContainsFunc(mf.msgs, l.offers), mf.name()
+	size, offers, old := int64(0), false, mf.name()
+	for i := range mf.msgs {
+		if msg := &mf.msgs[i]; l.offers(*msg) {
+			offers = true
+			size += int64(len(msg.Content))
+		} else {
+			msg.hidden = true
+		}
+	}
 	if !offers && (mf.by == "" || mf.read || as.archived-mf.archived < reread) {
 		return nil // it stays as it is
 	}
@@ -166,7 +174,7 @@ func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err er
 	}
 	taken = true
 	l.files = append(l.files, mf)
-	l.size += l.box.sizeOf(mf.msgs)
+	l.size += size
 	return nil
 }
 
@@ -240,7 +248,7 @@ func (l *Lease) assignHandles() {
 			handles[msg.handle] = true
 		}
 		for _, msg := range mf.msgs {
-			if l.offers(msg) {
+			if !msg.hidden {
 				l.Messages = append(l.Messages, msg)
 			}
 		}

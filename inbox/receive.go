@@ -3,7 +3,6 @@ package inbox
 import (
 	"context"
 	"errors"
-	"math"
 	"path/filepath"
 	"slices"
 
@@ -24,12 +23,11 @@ func (m *Mailbox) Receive(ctx context.Context, has func(Message) bool, by ...str
 	defer lk.Release()
 	held := map[*mailFile][]Message{}
 	err = m.inLease(func(dir *atomicfile.Dir) error {
-		_, err := m.eachLeased(dir, nil, math.MaxInt64, func(msg Message, holder *mailFile) {
+		return m.eachLeased(dir, nil, always, func(msg Message, holder *mailFile) {
 			if holder != nil && !holder.done && slices.Contains(by, holder.by) && has(msg) {
 				held[holder] = append(held[holder], msg)
 			}
 		})
-		return err
 	})
 	for mf, msgs := range held {
 		err = errors.Join(err, m.archive(ctx, mf.by, msgs, mf.archived))
@@ -45,12 +43,11 @@ func (m *Mailbox) Held(ctx context.Context, by ...string) (msgs []Message, err e
 	}
 	defer lk.Release()
 	err = m.inLease(func(dir *atomicfile.Dir) error {
-		_, err := m.eachLeased(dir, nil, math.MaxInt64, func(msg Message, holder *mailFile) {
+		return m.eachLeased(dir, nil, always, func(msg Message, holder *mailFile) {
 			if holder != nil && !holder.done && slices.Contains(by, holder.by) {
 				msgs = append(msgs, msg)
 			}
 		})
-		return err
 	})
 	return msgs, err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"math"
 	"slices"
 	"time"
 )
@@ -67,7 +66,7 @@ func (m *Mailbox) searchWaiting(ctx context.Context, q Query) (found []Found, er
 		return nil, err
 	}
 	defer lk.Release()
-	err = m.eachWaiting(q.Holds, math.MaxInt64, func(msg Message, holder *mailFile) {
+	err = m.eachWaiting(q.Holds, always, func(msg Message, holder *mailFile) {
 		if q.Is(msg) {
 			found = append(found, foundWaiting(msg, holder))
 		}
