@@ -16,15 +16,15 @@ func (c *Changes) Each(ctx context.Context, gap time.Duration, look func() (file
 		if err != nil {
 			return err
 		}
-		more := false
+		before, named := len(s.ids), map[string]bool{}
 		for _, file := range files {
-			if !watched[file] {
-				watched[file], more = true, true
+			if named[file] = true; !watched[file] {
 				s.add(file)
 			}
 		}
+		watched = named // one that was removed may come back as another file
 		switch {
-		case more: // what has happened before the watch was armed is not told
+		case len(s.ids) > before: // what has happened before the watch was armed is not told
 			wait = gap
 		case wait == 0 || wait > s.every:
 			wait = s.every

@@ -1,0 +1,49 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// A lock file is removed with its mailbox, and made anew when the session is back.
+func TestAFileThatIsMadeAnewIsWatchedAgain(t *testing.T) {
+	dir := t.TempDir()
+	stays, goes := filepath.Join(dir, "stays"), filepath.Join(dir, "goes")
+	write := func(path string) {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(stays)
+	write(goes)
+	changes := NewChanges()
+	defer changes.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	done := errors.New("done")
+	looks := 0
+	err := changes.Each(ctx, time.Millisecond, func() (files []string, wait time.Duration, err error) {
+		files = []string{stays, goes}
+		switch looks++; looks {
+		case 2: // the first look that can be sure of its watches
+			files = files[:1]
+			if err := os.Remove(goes); err != nil {
+				t.Fatal(err)
+			}
+		case 3:
+			write(goes)
+		case 4:
+			write(goes)
+		case 5:
+			return nil, 0, done
+		}
+		return files, 0, nil
+	})
+	if !errors.Is(err, done) {
+		t.Errorf("%d looks, %v", looks, err)
+	}
+}
