@@ -110,7 +110,7 @@ func (p *place) decideProject() (root string) {
 	switch {
 	case there && other == "":
 		root = own
-		if recorded != "" && follow(p.state, recorded) != own {
+		if recorded != "" && recorded != own && follow(p.state, recorded) != own {
 			l := link{projectsDir, name + "." + own, own} // so that doctor knows it in every clone
 			if _, known := linked(p.state, l.dir, l.name); !known {
 				p.links = append(p.links, l)
