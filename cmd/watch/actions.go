@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,11 +33,17 @@ func (a *app) job(do func(context.Context, *broker.Broker) (says string, then fu
 	})
 }
 
-// status is the last line but one: what was just said, or more of what is selected.
-func (a *app) status() string {
+// status is what stands above the last line: what was just said, in so many lines at the most, or else the selection.
+func (a *app) status(columns, most int) []string {
 	if a.says != "" {
-		return word(a.says)
+		lines := wrap(word(a.says), columns)
+		return lines[:min(most, len(lines))]
 	}
+	return []string{a.selection()}
+}
+
+// selection is more of what is selected.
+func (a *app) selection() string {
 	s := a.session()
 	if !a.onList || s == nil {
 		if m := a.pane().message(); m != nil && !a.onList {
@@ -104,16 +111,17 @@ func (a *app) reply() {
 
 // edit has the person type, and sends that as the person's.
 func (a *app) edit(title string, send func(context.Context, *broker.Broker, broker.Session, string) (broker.Receipt, error)) {
-	a.typing = &editor{title: title, done: func(text string) {
+	text := a.drafts[title]
+	a.typing = &editor{title: title, text: text, at: len(text), done: func(text string) {
 		a.says = "sending"
 		a.job(func(ctx context.Context, b *broker.Broker) (string, func(), error) {
 			from, err := a.cfg.Who(ctx, b)
-			if err != nil {
-				return "", func() { a.draft = editor{title: title, text: []rune(text), at: len([]rune(text))} }, err
+			var r broker.Receipt
+			if err == nil {
+				r, err = send(ctx, b, from, text)
 			}
-			r, err := send(ctx, b, from, text)
 			if err != nil {
-				return "", func() { a.draft = editor{title: title, text: []rune(text), at: len([]rune(text))} }, err
+				return "", func() { a.keep(title, text) }, fmt.Errorf("not sent %s, and kept: %w", title, err)
 			}
 			says := fmt.Sprintf("queued for %s as %s", r.To, inbox.ShortID(r.ID))
 			if r.Note != "" {
@@ -122,20 +130,29 @@ func (a *app) edit(title string, send func(context.Context, *broker.Broker, brok
 			return says, nil, nil
 		})
 	}}
-	if a.draft.title == title {
-		a.typing.text, a.typing.at = a.draft.text, a.draft.at
+}
+
+// keep has a text in the editor with that title, now or when it is next opened, before what else is there.
+func (a *app) keep(title, text string) {
+	kept := []rune(text)
+	if e := a.typing; e != nil && e.title == title {
+		e.text, e.at = slices.Concat(kept, []rune("\n"), e.text), e.at+len(kept)+1
+		return
 	}
+	if later := a.drafts[title]; len(later) > 0 {
+		kept = slices.Concat(kept, []rune("\n"), later)
+	}
+	a.drafts[title] = kept
 }
 
 // finish ends the typing and does what it was for.
 func (a *app) finish() {
 	e := a.typing
 	text := strings.TrimSpace(string(e.text))
-	if a.typing = nil; text == "" {
-		return
+	delete(a.drafts, e.title)
+	if a.typing = nil; text != "" {
+		e.done(text)
 	}
-	a.draft = editor{}
-	e.done(text)
 }
 
 // thread shows the whole conversation of the selected message.
@@ -153,7 +170,10 @@ func (a *app) thread() {
 		if more {
 			says = "there are more messages in this thread"
 		}
-		return says, func() { a.open("thread of "+inbox.ShortID(m.ID), all, m.ID) }, err
+		return says, func() {
+			a.open("thread of "+inbox.ShortID(m.ID), all, m.ID)
+			a.found.thread = true
+		}, err
 	})
 }
 
@@ -176,7 +196,11 @@ func (a *app) search() {
 func (a *app) open(title string, all []broker.Mail, id string) {
 	p := &pane{title: word(title), whole: true}
 	for _, found := range all {
-		m := &mail{Message: found.Message, trace: found.Trace(), sid: found.Status.SessionID, state: found.Status.State, by: found.Status.By, at: found.Status.At}
+		st := found.Status
+		m := &mail{Message: found.Message, trace: found.Trace(), sid: st.SessionID, fate: &fate{state: st.State, by: st.By, at: st.At}}
+		if known := a.byTrace[m.trace]; known != nil {
+			m.fate = known.fate
+		}
 		p.mails = append(p.mails, m)
 		if p.selected == nil || m.ID == id {
 			p.selected = m
@@ -206,7 +230,11 @@ func (a *app) why() {
 			}
 			lines = append(append(lines, s.Way...), "")
 		}
-		return "", func() { a.box = cleanAll(lines) }, nil
+		return "", func() {
+			if a.typing == nil { // else the box would have the keys
+				a.box = cleanAll(lines)
+			}
+		}, nil
 	})
 }
 

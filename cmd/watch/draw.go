@@ -3,6 +3,7 @@ package watch
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,10 +42,10 @@ type hit struct {
 	key rune
 }
 
-// line is one of the lines in which messages are shown.
+// line is one of the lines in which messages are shown: 0 is the head of a message, the others are its body.
 type line struct {
-	mail  *mail
-	parts []part
+	mail *mail
+	n    int
 }
 
 type part struct {
@@ -85,7 +86,8 @@ func (a *app) draw() {
 		waiting += s.Count
 	}
 	a.fill(area{0, 0, w, 1}, fmt.Sprintf(" c2c watch · %s · %s", count(len(a.sessions), "session"), count(waiting, "message")+" waiting"), bar)
-	bottom := h - 2
+	status := a.status(w, max(1, min(3, h-9)))
+	bottom := h - 1 - len(status)
 	if a.typing != nil {
 		bottom = a.drawEditor(w, h-2)
 	}
@@ -102,12 +104,14 @@ func (a *app) draw() {
 	a.drawSessions()
 	a.drawMail()
 	if a.typing == nil {
-		a.put(0, h-2, w, a.status(), dim)
+		for i, text := range status {
+			a.put(0, bottom+i, w, text, dim)
+		}
 	}
-	a.drawKeys(w, h-1)
 	if a.box != nil {
 		a.drawBox(w, h)
 	}
+	a.drawKeys(w, h-1)
 	a.screen.Show()
 }
 
@@ -137,7 +141,10 @@ func (a *app) drawSessions() {
 			at = i + 1
 		}
 	}
-	a.listTop = max(0, min(a.listTop, at, len(a.sessions)+1-a.list.h), at-a.list.h+1)
+	if now := (listed{at, a.list.h}); now != a.listed { // the one that is picked comes into the view, and the mouse may move that
+		a.listed, a.listTop = now, max(min(a.listTop, at), at-a.list.h+1)
+	}
+	a.listTop = max(0, min(a.listTop, len(a.sessions)+1-a.list.h))
 	for y := range a.list.h {
 		i := a.listTop + y
 		if i > len(a.sessions) {
@@ -189,20 +196,18 @@ type wrapping struct {
 const flowLines = 4
 
 func (m *mail) body(columns int, whole bool) []string {
-	k := wrapping{columns, whole}
-	lines, known := m.wrapped[k]
-	if !known {
+	if k := (wrapping{columns, whole}); k != m.wrapping {
 		text := strings.TrimSpace(m.Content)
 		if most := (columns + 1) * flowLines * 4; !whole && len(text) > most { // a body may have megabytes of what takes no column
 			text = strings.ToValidUTF8(text[:most], "")
 		}
-		lines = wrap(clean(text), columns)
+		lines := wrap(clean(text), columns)
 		if !whole && len(lines) > flowLines {
 			lines = append(lines[:flowLines-1:flowLines-1], cut(lines[flowLines-1], columns-2)+" …")
 		}
-		m.wrapped = map[wrapping][]string{k: lines}
+		m.wrapped, m.wrapping = lines, k
 	}
-	return lines
+	return m.wrapped
 }
 
 // became says what has become of a message.
@@ -214,31 +219,42 @@ func (m *mail) became() string {
 	if m.by != "" {
 		text += " by " + m.by
 	}
+	if m.why != "" {
+		text += ": " + m.why
+	}
 	return text
 }
 
-func (a *app) mailLines(p *pane, columns int) (lines []line) {
+func mailLines(p *pane, columns int) (lines []line) {
 	for _, m := range p.mails {
-		head := []part{{clock(m.Time()) + " ", dim}, {word(m.From), colourOf(m.From)}, {" → ", dim}, {word(m.To), colourOf(m.To)}}
-		for _, more := range []string{m.Kind, m.Tag} {
-			if more != "" && more != "message" {
-				head = append(head, part{" " + word(more), bold})
-			}
-		}
-		tail := " · " + m.became()
-		if columns < 60 {
-			tail = " · " + m.state
-		}
-		head = append(head, part{tail, dim})
-		if m.InReplyTo != "" {
-			head = append(head, part{" · answers " + word(inbox.ShortID(m.InReplyTo)), dim})
-		}
-		lines = append(lines, line{m, head})
-		for _, text := range m.body(columns-2, p.whole) {
-			lines = append(lines, line{m, []part{{"  " + text, plain}}})
+		for n := range 1 + len(m.body(columns-2, p.whole)) {
+			lines = append(lines, line{m, n})
 		}
 	}
 	return lines
+}
+
+// parts are what stands in a line.
+func (l line) parts(columns int, whole bool) []part {
+	m := l.mail
+	if l.n > 0 {
+		return []part{{"  " + m.body(columns-2, whole)[l.n-1], plain}}
+	}
+	head := []part{{clock(m.Time()) + " ", dim}, {word(m.From), colourOf(m.From)}, {" → ", dim}, {word(m.To), colourOf(m.To)}}
+	for _, more := range []string{m.Kind, m.Tag} {
+		if more != "" && more != "message" {
+			head = append(head, part{" " + word(more), bold})
+		}
+	}
+	tail := " · " + word(m.became())
+	if columns < 60 {
+		tail = " · " + m.state
+	}
+	head = append(head, part{tail, dim})
+	if m.InReplyTo != "" {
+		head = append(head, part{" · answers " + word(inbox.ShortID(m.InReplyTo)), dim})
+	}
+	return head
 }
 
 func (a *app) drawMail() {
@@ -249,13 +265,13 @@ func (a *app) drawMail() {
 	}
 	a.fill(area{a.right.x, a.right.y, a.right.w, 1}, " "+title, plain.Underline(true))
 	view := area{a.right.x, a.right.y + 1, a.right.w, a.right.h - 1}
-	a.lines = a.mailLines(p, view.w-1)
+	a.lines = mailLines(p, view.w-1)
 	if len(a.lines) == 0 {
 		a.put(view.x, view.y, view.w, "  nothing yet", dim)
 		return
 	}
 	selected := p.message()
-	p.show(a.lines, view.h)
+	p.show(a.lines, view)
 	for y := range view.h {
 		if p.top+y >= len(a.lines) {
 			break
@@ -266,30 +282,30 @@ func (a *app) drawMail() {
 			edge = "▌"
 		}
 		x := view.x + a.put(view.x, view.y+y, 1, edge, bold)
-		for _, part := range l.parts {
+		for _, part := range l.parts(view.w-1, p.whole) {
 			x += a.put(x, view.y+y, view.x+view.w-x, part.text, part.style)
 		}
 	}
 }
 
-// show moves the view so that the selected message is in it, or as much of it as fits.
-func (p *pane) show(lines []line, height int) {
-	last := max(0, len(lines)-height)
+// show moves the view so that a message that is newly selected is in it, or as much of it as fits.
+func (p *pane) show(lines []line, view area) {
+	last := max(0, len(lines)-view.h)
 	if p.selected == nil {
-		p.top = last
-		if p.whole {
+		if p.top = last; p.whole {
 			p.top = 0
 		}
-		return
 	}
-	from, to := len(lines), 0
-	for i, l := range lines {
-		if l.mail == p.selected {
-			from, to = min(from, i), max(to, i)
+	if now := (shown{p.selected, view}); now != p.shown {
+		p.shown = now
+		from := slices.IndexFunc(lines, func(l line) bool { return l.mail == p.selected })
+		to := from
+		for to >= 0 && to+1 < len(lines) && lines[to+1].mail == p.selected {
+			to++
 		}
-	}
-	if from < len(lines) && to-from < height {
-		p.top = max(min(p.top, from), to-height+1)
+		if from >= 0 {
+			p.top = min(max(p.top, to-view.h+1), from)
+		}
 	}
 	p.top = max(0, min(p.top, last))
 }
@@ -297,27 +313,23 @@ func (p *pane) show(lines []line, height int) {
 // drawEditor shows what is typed above the last line, and returns its first row.
 func (a *app) drawEditor(w, bottom int) (top int) {
 	e := a.typing
-	before := wrap(string(e.text[:e.at])+"_", w-1)
-	lines := wrap(string(e.text)+"_", w-1)
+	lines, row, col := e.layout(w - 1)
 	height := 1
 	if !e.one {
 		height = max(3, min(len(lines), 8))
 	}
 	height = min(height, max(1, bottom-6))
 	top = bottom - height
-	a.fill(area{0, top, w, 1}, " "+e.title, bar)
-	row := len(before) - 1
-	first := max(0, row-height+1)
-	for y := range height {
-		if i := first + y; i < len(lines) {
-			text := lines[i]
-			if i == len(lines)-1 {
-				text = strings.TrimSuffix(text, "_")
-			}
-			a.put(0, top+1+y, w, clean(text), plain)
-		}
+	title := " " + e.title
+	if a.says != "" {
+		title += " · " + word(a.says)
 	}
-	a.screen.ShowCursor(min(w-1, width(before[row])-1), top+1+row-first)
+	a.fill(area{0, top, w, 1}, title, bar)
+	first := max(0, row-height+1)
+	for y, text := range lines[first:min(first+height, len(lines))] {
+		a.put(0, top+1+y, w, text, plain)
+	}
+	a.screen.ShowCursor(col, top+1+row-first)
 	return top
 }
 
@@ -327,8 +339,9 @@ func (a *app) drawBox(w, h int) {
 	for _, text := range a.box {
 		lines = append(lines, wrap(text, inner)...)
 	}
-	if most := h - 4; len(lines) > most {
-		lines = append(lines[:most-1:most-1], "…")
+	if a.rest = nil; len(lines) > h-4 {
+		a.rest = lines[h-5:]
+		lines = append(lines[:h-5:h-5], "…")
 	}
 	r := area{(w - inner - 4) / 2, max(1, (h-len(lines)-2)/2), inner + 4, 1}
 	for y := -1; y <= len(lines); y++ {

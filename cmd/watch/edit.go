@@ -3,8 +3,10 @@ package watch
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gdamore/tcell/v2"
+	"github.com/rivo/uniseg"
 )
 
 // editor is a text that the person types.
@@ -79,4 +81,32 @@ func (e *editor) newLine() {
 		return
 	}
 	e.insert('\n')
+}
+
+// layout breaks the text into lines of at most so many columns, and says where the cursor stands. It breaks within words:
+// what stands before the cursor does not move because of what is behind it.
+func (e *editor) layout(columns int) (lines []string, row, col int) {
+	line, used, at := "", 0, 0
+	text, state := string(e.text), -1
+	for {
+		if at <= e.at {
+			row, col = len(lines), used
+		}
+		if text == "" {
+			return append(lines, line), row, col
+		}
+		var char string
+		var n int
+		char, text, n, state = uniseg.FirstGraphemeClusterInString(text, state)
+		shown, runes := word(char), utf8.RuneCountInString(char)
+		if at += runes; runes > 1 || shown != char {
+			n = width(shown)
+		}
+		if char == "\n" || used+n > columns {
+			lines, line, used = append(lines, line), "", 0
+		}
+		if char != "\n" {
+			line, used = line+shown, used+n
+		}
+	}
 }

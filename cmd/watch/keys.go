@@ -23,12 +23,14 @@ type binding struct {
 // help gives the keys that mean something now, the most wanted first: a narrow screen shows the first ones.
 func (a *app) help() []binding {
 	switch {
+	case a.box != nil && len(a.rest) > 0:
+		return []binding{{enter, "more", a.more}, {esc, "back", a.back}}
 	case a.box != nil:
 		return []binding{{esc, "back", a.back}}
 	case a.typing != nil && a.typing.one:
 		return []binding{{enter, "search", a.finish}, {esc, "leave", a.back}}
 	case a.typing != nil:
-		return []binding{{enter, "send", a.finish}, {esc, "leave", a.back}, {'^', "J new line", func() {}}}
+		return []binding{{enter, "send", a.finish}, {esc, "leave", a.back}, {'^', "J new line", a.typing.newLine}}
 	}
 	keys := []binding{
 		{'q', "quit", func() { a.quit = true }}, {'c', "compose", a.compose}, {'r', "reply", a.reply}, {'?', "help", a.showHelp},
@@ -59,6 +61,9 @@ func (a *app) showHelp() {
 	}
 }
 
+// more shows what is left of the box, if there is something.
+func (a *app) more() { a.box = a.rest }
+
 // back leaves what is in front.
 func (a *app) back() {
 	switch {
@@ -66,7 +71,7 @@ func (a *app) back() {
 		a.box = nil
 	case a.typing != nil:
 		if !a.typing.one {
-			a.draft = *a.typing
+			a.drafts[a.typing.title] = a.typing.text
 		}
 		a.typing = nil
 	case a.found != nil:
@@ -85,7 +90,10 @@ func (a *app) event(e tcell.Event, pasting bool) {
 	case *tcell.EventMouse:
 		a.mouse(e)
 	case *tcell.EventKey:
-		if a.says = ""; e.Key() == tcell.KeyCtrlC {
+		if a.typing == nil { // else its bar shows what has become of what was sent before
+			a.says = ""
+		}
+		if e.Key() == tcell.KeyCtrlC {
 			a.quit = true
 			return
 		}
@@ -114,10 +122,12 @@ func (a *app) key(e *tcell.EventKey) {
 	default:
 		key = 0
 	}
-	if a.box == nil && a.typing == nil && a.move(e.Key(), key) {
-		return
+	switch {
+	case a.box != nil:
+		a.more()
+	case a.typing != nil || !a.move(e.Key(), key):
+		a.press(key)
 	}
-	a.press(key)
 }
 
 // press does what a key means now.
@@ -190,34 +200,41 @@ func (p *pane) selectAt(i int) {
 	}
 }
 
-// scroll moves the view, and selects the first message that begins in it when the selected one is not.
+// scroll moves the view, and selects the first message that begins in it, or else the one that fills it.
 func (a *app) scroll(n int) {
-	p, height := a.pane(), a.right.h-1
-	top := max(0, min(p.top+n, len(a.lines)-height))
-	if top == max(0, len(a.lines)-height) && !p.whole {
+	p, height := a.pane(), max(1, a.right.h-1)
+	last := max(0, len(a.lines)-height)
+	top := max(0, min(p.top+n, last))
+	if len(a.lines) == 0 || top == last && !p.whole {
 		p.selected = nil
 		return
 	}
-	p.top = top
-	for i := top; i < len(a.lines); i++ {
-		if i == 0 || a.lines[i].mail != a.lines[i-1].mail || i == top && i+1 < len(a.lines) && a.lines[i+1].mail == a.lines[i].mail && p.whole {
-			p.selected = a.lines[i].mail
-			return
+	p.top, p.selected = top, a.lines[top].mail
+	for _, l := range a.lines[top:min(top+height, len(a.lines))] {
+		if l.n == 0 {
+			p.selected = l.mail
+			break
 		}
 	}
+	p.shown.selected = p.selected // it stays where it is
 }
 
 func (a *app) mouse(e *tcell.EventMouse) {
 	x, y := e.Position()
+	if a.typing == nil && e.Buttons() != tcell.ButtonNone {
+		a.says = ""
+	}
 	switch e.Buttons() {
 	case tcell.WheelUp, tcell.WheelDown:
 		n := 3
 		if e.Buttons() == tcell.WheelUp {
 			n = -3
 		}
-		if a.list.has(x, y) {
-			a.listTop = max(0, a.listTop+n)
-		} else if a.right.has(x, y) {
+		switch {
+		case a.box != nil:
+		case a.list.has(x, y):
+			a.listTop += n
+		case a.right.has(x, y):
 			a.scroll(n)
 		}
 	case tcell.Button1:
@@ -238,7 +255,7 @@ func (a *app) click(x, y int) {
 	}
 	switch {
 	case a.box != nil:
-		a.box = nil
+		a.more()
 	case a.typing != nil:
 	case a.list.has(x, y):
 		if i := a.listTop + y - a.list.y; i <= len(a.sessions) {

@@ -6,9 +6,12 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,10 +29,11 @@ type Config struct {
 	Who func(context.Context, *broker.Broker) (broker.Session, error)
 }
 
-// backlog is how many messages are there at the beginning, maxMails how many are kept.
+// backlog is how many messages are there at the beginning, maxMails how many are kept, maxFlow how many bytes of each.
 const (
 	backlog  = 300
 	maxMails = 2000
+	maxFlow  = 16 << 10
 )
 
 // app is the state of the screen.
@@ -51,29 +55,39 @@ type app struct {
 	flow   pane
 	found  *pane // a thread, or what a search has found, in front of the flow
 	typing *editor
-	draft  editor   // what was not sent
-	box    []string // a text in front of everything
-	says   string   // the last line but one
+	drafts map[string][]rune // what was not sent, by the title of its editor
+	box    []string          // a text in front of everything
+	rest   []string          // of box, what the screen has no room for
+	says   string            // the last line but one
 	quit   bool
 
 	// What was drawn where, for the mouse.
 	keys        []hit
 	list, right area
 	listTop     int
+	listed      listed
 	lines       []line
 }
 
-// mail is a message and what has become of it.
+// listed is what of the list of sessions the last drawing has seen to: which one is picked, in how many lines.
+type listed struct{ at, height int }
+
+// mail is a message and what has become of it. That is one thing for the flow and for what is in front of it.
 type mail struct {
 	inbox.Message
 	trace inbox.Trace
 	sid   string
+	*fate
+
+	wrapped  []string // the body, as it was wrapped last
+	wrapping wrapping
+}
+
+type fate struct {
 	state string
 	by    string
 	at    time.Time
-	dead  string
-
-	wrapped map[wrapping][]string
+	why   string // of a dead letter
 }
 
 // pane is a list of messages, of which one is selected.
@@ -82,7 +96,15 @@ type pane struct {
 	mails    []*mail
 	selected *mail // nil: the last one, whatever comes
 	top      int   // the first line that is shown
-	whole    bool  // bodies are not cut off
+	shown    shown
+	whole    bool // bodies are not cut off
+	thread   bool // answers join it
+}
+
+// shown is what the last drawing has seen to: which message is selected, in which area.
+type shown struct {
+	selected *mail
+	view     area
 }
 
 // Run shows the screen until the person leaves or ctx ends. The terminal is then as it was.
@@ -97,8 +119,11 @@ func Run(ctx context.Context, cfg Config) error {
 	defer screen.Fini() // when something panics, too
 	screen.EnableMouse(tcell.MouseButtonEvents)
 	screen.EnablePaste()
-	a := &app{cfg: cfg, screen: screen, results: make(chan func()), byTrace: map[inbox.Trace]*mail{}, onList: true}
-	return a.run(ctx)
+	return newApp(cfg, screen).run(ctx)
+}
+
+func newApp(cfg Config, screen tcell.Screen) *app {
+	return &app{cfg: cfg, screen: screen, results: make(chan func()), byTrace: map[inbox.Trace]*mail{}, drafts: map[string][]rune{}, onList: true}
 }
 
 func (a *app) run(ctx context.Context) (err error) {
@@ -122,7 +147,9 @@ func (a *app) run(ctx context.Context) (err error) {
 	defer close(stop)
 	pasting := false
 	for !a.quit && failed == nil {
-		a.draw()
+		if !pasting { // what is pasted comes character by character
+			a.draw()
+		}
 		select {
 		case <-a.ctx.Done():
 			return nil
@@ -179,6 +206,7 @@ func (a *app) follow() error {
 		a.then(func() {
 			a.b.Close()
 			a.b, a.sessions, a.mails, a.byTrace = b, nil, nil, map[inbox.Trace]*mail{}
+			a.found, a.flow, a.picked, a.says = nil, pane{}, "", "the root was removed or made anew"
 		})
 	}
 }
@@ -187,22 +215,21 @@ func (a *app) follow() error {
 func (a *app) update(u live.Update) {
 	if u.Sessions != nil {
 		a.sessions = u.Sessions
+		slices.SortStableFunc(a.sessions, func(a, b live.Session) int { return cmp.Compare(ended(a), ended(b)) })
 	}
 	for _, e := range u.Events {
 		m := a.byTrace[e.Trace]
 		switch e.What {
 		case live.Stored:
-			m = &mail{Message: e.Message, trace: e.Trace, sid: e.SessionID, state: broker.Queued, at: e.At}
-			a.byTrace[e.Trace] = m
-			a.mails = append(a.mails, m)
+			a.stored(e)
 		case live.Handed, live.Read, live.Back, live.Dead:
 			if m != nil {
-				m.state, m.by, m.at, m.dead = stateOf[e.What], e.By, e.At, e.Why
+				*m.fate = fate{stateOf[e.What], e.By, e.At, e.Why}
 			}
 		case live.Rung:
 			for _, m := range a.mails {
 				if m.sid == e.SessionID && m.state == broker.Queued && !m.Deferrable && m.ringsAt(e.At) {
-					m.state, m.by, m.at = broker.Rung, e.Ring.Method, e.At
+					*m.fate = fate{broker.Rung, e.Ring.Method, e.At, ""}
 				}
 			}
 		case live.Damaged:
@@ -218,6 +245,28 @@ func (a *app) update(u live.Update) {
 // ringsAt says whether a ring at that time can have told of the message: not what had not been sent, or is held or slowed.
 func (m *mail) ringsAt(at time.Time) bool {
 	return m.Held == "" && !at.Before(m.Time()) && !at.Before(inbox.FromSeconds(m.NotBefore))
+}
+
+// ended is 1 for a session whose client has ended: those stand last.
+func ended(s live.Session) int {
+	if s.State == broker.Absent {
+		return 1
+	}
+	return 0
+}
+
+// stored takes in a message that has come. The flow keeps of a body what it may show, because it has many.
+func (a *app) stored(e live.Event) {
+	m := &mail{Message: e.Message, trace: e.Trace, sid: e.SessionID, fate: &fate{state: broker.Queued, at: e.At}}
+	if t := a.found; t != nil && t.thread && m.InReplyTo != "" && slices.ContainsFunc(t.mails, func(o *mail) bool { return o.ID == m.InReplyTo }) {
+		whole := *m
+		t.mails = append(t.mails, &whole)
+	}
+	if len(m.Content) > maxFlow {
+		m.Content = strings.ToValidUTF8(strings.Clone(m.Content[:maxFlow]), "")
+	}
+	a.byTrace[e.Trace] = m
+	a.mails = append(a.mails, m)
 }
 
 // stateOf is the state of a message after an event.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,15 +18,15 @@ import (
 	"c2c/inbox"
 )
 
-// newApp is a screen in memory, with sessions and mail that are as bad as others may make them.
-func newApp(t *testing.T) (*app, tcell.SimulationScreen) {
+// bad is a screen in memory, with sessions and mail that are as bad as others may make them.
+func bad(t *testing.T) (*app, tcell.SimulationScreen) {
 	t.Helper()
 	screen := tcell.NewSimulationScreen("UTF-8")
 	if err := screen.Init(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(screen.Fini)
-	a := &app{screen: screen, byTrace: map[inbox.Trace]*mail{}, onList: true}
+	a := newApp(Config{}, screen)
 	var u live.Update
 	for i, body := range []string{"", "short", strings.Repeat("x", 300<<10), strings.Repeat("日本", 500), "a" + strings.Repeat("\u0301", 5000),
 		strings.Repeat("word ", 200), "\x1b[2J\x1b]0;title\x07\r\n\t\u202e\x9b31m\xff", strings.Repeat("\n", 50) + "end", "👩‍💻👨‍👩‍👧‍👦 🇩🇪 ⚠️ e\u0301"} {
@@ -39,7 +41,7 @@ func newApp(t *testing.T) (*app, tcell.SimulationScreen) {
 
 func TestNoSizeAndNoKeyBreaksTheScreen(t *testing.T) {
 	t.Parallel()
-	a, screen := newApp(t)
+	a, screen := bad(t)
 	keys := []*tcell.EventKey{}
 	for _, r := range "jjkj\tjjkG/ab?c" {
 		keys = append(keys, tcell.NewEventKey(tcell.KeyRune, r, 0))
@@ -50,7 +52,10 @@ func TestNoSizeAndNoKeyBreaksTheScreen(t *testing.T) {
 	for w := 1; w < 130; w += 17 {
 		for h := 1; h < 40; h += 5 {
 			screen.SetSize(w, h)
-			for _, k := range keys {
+			for i, k := range keys {
+				if a.says = strings.Repeat("said ", i*9); i == 5 {
+					a.open("thread", []broker.Mail{{Message: a.mails[3].Message}, {Message: a.mails[4].Message}}, "")
+				}
 				a.event(k, false)
 				a.draw()
 				a.event(tcell.NewEventMouse(w/2, h/2, tcell.WheelDown, 0), false)
@@ -62,7 +67,7 @@ func TestNoSizeAndNoKeyBreaksTheScreen(t *testing.T) {
 
 func TestNothingOfABodySteersTheTerminal(t *testing.T) {
 	t.Parallel()
-	a, screen := newApp(t)
+	a, screen := bad(t)
 	screen.SetSize(120, 60)
 	a.draw()
 	all, _, _ := screen.GetContents()
@@ -129,8 +134,8 @@ func TestOnlyMailThatTheScreenHasIsTaken(t *testing.T) {
 		}
 		return ids
 	}
-	a := &app{b: b, ctx: ctx, results: make(chan func()), byTrace: map[inbox.Trace]*mail{}}
-	a.cfg.Who = func(context.Context, *broker.Broker) (broker.Session, error) { return dana, nil }
+	a := newApp(Config{Who: func(context.Context, *broker.Broker) (broker.Session, error) { return dana, nil }}, nil)
+	a.b, a.ctx = b, ctx
 	msgs, err := box.Peek(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -165,8 +170,8 @@ func TestWhyAMessageWaitsFitsASmallScreen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, screen := newApp(t)
-	a.b, a.ctx, a.results = b, ctx, make(chan func())
+	a, screen := bad(t)
+	a.b, a.ctx = b, ctx
 	a.open("thread", []broker.Mail{{Message: inbox.Message{ID: "m-1"}}}, "m-1")
 	a.why()
 	(<-a.results)()
@@ -177,13 +182,8 @@ func TestWhyAMessageWaitsFitsASmallScreen(t *testing.T) {
 	a.box = strings.Split(strings.Repeat("line\n", 40), "\n")
 	screen.SetSize(40, 12)
 	a.draw()
-	all, width, _ := screen.GetContents()
 	shown, more := 0, 0
-	for i := 0; i < len(all); i += width {
-		row := ""
-		for _, c := range all[i : i+width] {
-			row += string(c.Runes)
-		}
+	for _, row := range rows(screen) {
 		if strings.Contains(row, "line") {
 			shown++
 		}
@@ -213,12 +213,227 @@ func TestARingIsForWhatItCanTellOf(t *testing.T) {
 	} {
 		m := inbox.Message{From: "amber", To: "birch", ID: name, TS: inbox.Seconds(sent)}
 		c.change(&m)
-		a := &app{byTrace: map[inbox.Trace]*mail{}}
+		a := newApp(Config{}, nil)
 		a.update(live.Update{Events: []live.Event{
 			{What: live.Stored, SessionID: "b", Trace: m.Trace(), Message: m}, {What: live.Rung, SessionID: "b", At: ring},
 		}})
 		if got := a.mails[0].state; got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
+	}
+}
+
+// rows is what the screen shows, a text for each line.
+func rows(screen tcell.SimulationScreen) (rows []string) {
+	all, width, _ := screen.GetContents()
+	for i := 0; i < len(all); i += width {
+		row := ""
+		for _, c := range all[i : i+width] {
+			row += string(c.Runes)
+		}
+		rows = append(rows, strings.TrimRight(row, " "))
+	}
+	return rows
+}
+
+// A wheel moves the view by less than a message has lines.
+func TestTheWheelReachesBothEnds(t *testing.T) {
+	t.Parallel()
+	a, screen := bad(t)
+	screen.SetSize(100, 20)
+	var all []broker.Mail
+	for i := range 9 {
+		all = append(all, broker.Mail{Message: inbox.Message{ID: fmt.Sprint("t-", i), Content: fmt.Sprintf("begin %d%send %[1]d", i, strings.Repeat("\n", 12))}})
+	}
+	a.open("thread", all, "t-0")
+	a.draw()
+	turn := func(x int, wheel tcell.ButtonMask) string {
+		for range 60 {
+			a.event(tcell.NewEventMouse(x, 5, wheel, 0), false)
+			a.draw()
+		}
+		return strings.Join(rows(screen), "\n")
+	}
+	if text := turn(60, tcell.WheelDown); !strings.Contains(text, "end 8") {
+		t.Errorf("it stays at\n%s", text)
+	}
+	if text := turn(60, tcell.WheelUp); !strings.Contains(text, "begin 0") {
+		t.Errorf("it stays at\n%s", text)
+	}
+	screen.SetSize(100, 8) // five lines for ten sessions
+	a.draw()
+	if text := turn(1, tcell.WheelDown); !strings.Contains(text, "dnd  8") || a.picked != "" {
+		t.Errorf("%q is picked, and it stays at\n%s", a.picked, text)
+	}
+	if text := turn(1, tcell.WheelUp); !strings.Contains(text, "everybody") {
+		t.Errorf("it stays at\n%s", text)
+	}
+}
+
+func TestALongBoxIsReadToItsEnd(t *testing.T) {
+	t.Parallel()
+	a, screen := bad(t)
+	screen.SetSize(40, 12)
+	a.showHelp()
+	text := ""
+	for n := 0; a.box != nil; n++ {
+		if n > 20 {
+			t.Fatal("it does not end")
+		}
+		a.draw()
+		text += strings.Join(rows(screen), " ")
+		a.event(tcell.NewEventKey(tcell.KeyDown, 0, 0), false)
+	}
+	for _, want := range []string{"the sessions, or", "leave", "you look at it."} {
+		if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
+			t.Errorf("%q is not in %s", want, text)
+		}
+	}
+}
+
+func typeInto(a *app, text string) {
+	for _, r := range text {
+		a.event(tcell.NewEventKey(tcell.KeyRune, r, 0), false)
+	}
+}
+
+// Two letters are begun, and a third one cannot be sent while its writer is at the next. Nor can a fourth, while its
+// writer goes on with it.
+func TestNothingThatWasTypedIsLost(t *testing.T) {
+	t.Parallel()
+	a, screen := bad(t)
+	screen.SetSize(100, 20)
+	a.ctx = t.Context()
+	a.cfg.Who = func(context.Context, *broker.Broker) (broker.Session, error) {
+		return broker.Session{}, fmt.Errorf("nobody")
+	}
+	write := func(to int, text string, end tcell.Key) {
+		a.pick(to)
+		a.compose()
+		typeInto(a, text)
+		a.event(tcell.NewEventKey(end, 0, 0), false)
+	}
+	write(1, "for the first", tcell.KeyEscape)
+	write(2, "for the second", tcell.KeyEscape)
+	write(3, "for the third", tcell.KeyEnter)
+	a.pick(1)
+	a.compose()
+	(<-a.results)()
+	typeInto(a, "!")
+	a.draw()
+	if text := strings.Join(rows(screen), "\n"); string(a.typing.text) != "for the first!" || !strings.Contains(text, "and kept: nobody") {
+		t.Errorf("the screen is\n%s", text)
+	}
+	a.back()
+	for to, want := range []string{"", "for the first!", "for the second", "for the third"} {
+		if to > 0 {
+			a.pick(to)
+			a.compose()
+			if string(a.typing.text) != want {
+				t.Errorf("%q is left of %q", string(a.typing.text), want)
+			}
+			a.back()
+		}
+	}
+	write(3, ", once more", tcell.KeyEnter)
+	write(3, "and more", tcell.KeyEscape)
+	(<-a.results)()
+	if left := string(a.drafts["to "+a.sessions[2].Alias]); left != "for the third, once more\nand more" {
+		t.Errorf("%q is left", left)
+	}
+	a.compose()
+	a.finish()
+	a.compose()
+	typeInto(a, "!")
+	(<-a.results)()
+	if left := string(a.typing.text); left != "for the third, once more\nand more\n!" || a.typing.at != len(left) {
+		t.Errorf("%q is left, and the cursor at %d", left, a.typing.at)
+	}
+}
+
+// An answer comes while its thread is looked at, and is read.
+func TestAThreadThatIsLookedAtGoesOn(t *testing.T) {
+	t.Parallel()
+	a, screen := bad(t)
+	screen.SetSize(100, 20)
+	a.open("thread", []broker.Mail{{Message: inbox.Message{ID: "q", Content: "question"}}}, "q")
+	a.found.thread = true
+	tell := func(e live.Event) string {
+		a.update(live.Update{Events: []live.Event{e}})
+		a.draw()
+		return strings.Join(rows(screen), "\n")
+	}
+	answer := inbox.Message{ID: "a", InReplyTo: "q", From: "birch", To: "amber", Content: "the answer"}
+	text := tell(live.Event{What: live.Stored, SessionID: "amber", Trace: inbox.Trace{99}, Message: answer})
+	if !strings.Contains(text, "the answer") || !strings.Contains(text, "queued") {
+		t.Errorf("the screen is\n%s", text)
+	}
+	if text := tell(live.Event{What: live.Dead, SessionID: "amber", Trace: inbox.Trace{99}, Message: answer, Why: "swept"}); !strings.Contains(text, "dead") || !strings.Contains(text, ": swept") {
+		t.Errorf("the screen is\n%s", text)
+	}
+}
+
+func TestTheCursorStandsWhereItTypes(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"|":              "[] 0 0",
+		"word|":          "[word] 0 4",
+		"one two| three": "[one two  three] 0 7",
+		"one two th|ree": "[one two  three] 1 2",
+		"12345678|":      "[12345678] 0 8",
+		"123456789|":     "[12345678 9] 1 1",
+		"a\n|\nb":        "[a  b] 1 0",
+		"a\n\n|":         "[a  ] 2 0",
+		"日本語日|本":         "[日本語日 本] 0 8",
+		"e\u0301|x":      "[e\u0301x] 0 1",
+		"x\u202e|y":      "[x\\u202ey] 0 7",
+	} {
+		before, _, _ := strings.Cut(text, "|")
+		e := &editor{text: []rune(strings.Replace(text, "|", "", 1)), at: len([]rune(before))}
+		lines, row, col := e.layout(8)
+		if got := fmt.Sprint(lines, row, col); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// counting is a screen that counts how often it is drawn.
+type counting struct {
+	tcell.SimulationScreen
+	shows atomic.Int64
+}
+
+func (c *counting) Show() {
+	c.shows.Add(1)
+	c.SimulationScreen.Show()
+}
+
+// What is pasted comes as one event for each character, and each drawing breaks all of it into lines.
+func TestWhatIsPastedIsDrawnOnce(t *testing.T) {
+	t.Parallel()
+	_, simulated := bad(t)
+	screen := &counting{SimulationScreen: simulated}
+	a := newApp(Config{Open: func() (*broker.Broker, error) {
+		return broker.Open(broker.Config{Root: filepath.Join(t.TempDir(), "root")})
+	}}, screen)
+	ended := make(chan error)
+	go func() { ended <- a.run(t.Context()) }()
+	post := func(e tcell.Event) {
+		for screen.PostEvent(e) != nil { // the queue is full
+			runtime.Gosched()
+		}
+	}
+	post(tcell.NewEventKey(tcell.KeyRune, '/', 0))
+	post(tcell.NewEventPaste(true))
+	for range 1000 {
+		post(tcell.NewEventKey(tcell.KeyRune, 'x', 0))
+	}
+	post(tcell.NewEventPaste(false))
+	post(tcell.NewEventKey(tcell.KeyCtrlC, 0, 0))
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if len(a.typing.text) != 1000 || screen.shows.Load() > 100 {
+		t.Errorf("drawn %d times, and %d characters are there", screen.shows.Load(), len(a.typing.text))
 	}
 }
