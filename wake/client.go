@@ -71,8 +71,8 @@ type Session struct {
 }
 
 // Ways are the methods that may reach a session, the best first. Busy says whether it works now; nil: nobody knows.
-// Follow tells what the session does, in the words of broker/client, whenever that changes, until ctx ends; nil: its
-// client tells nobody. By is the method whose way that is.
+// Follow tells what the session does, in the words of broker/client or "" when that is not known, whenever it changes,
+// until ctx ends; nil: its client tells nobody. By is the method whose way that is.
 type Ways struct {
 	Methods []Method
 	Busy    func(context.Context) bool

@@ -66,9 +66,10 @@ func (s *Server) follow(ctx context.Context, tell func(does string)) (heard bool
 	st, err := s.state(ctx, c)
 	for ; err == nil; st, err = c.changed(ctx, s.Thread) {
 		heard = true
-		if does := doing(st); does != "" {
-			tell(does)
-		}
+		tell(doing(st))
+	}
+	if heard && ctx.Err() == nil {
+		tell("")
 	}
 	return heard
 }
