@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -54,12 +55,17 @@ func (b *Broker) SetConversation(ctx context.Context, s Session, id string) erro
 // maxUnseen bounds what a person is told later.
 const maxUnseen = 50
 
-// SetUnseen records which messages a session's person is still to be told of.
-func (b *Broker) SetUnseen(ctx context.Context, s Session, ids []string) error {
-	if len(ids) == 0 && len(s.facts.Unseen) == 0 {
+// ChangeUnseen records which messages a session's person was told of, and of which others the person is still to be told.
+// Hooks of one session run at once.
+func (b *Broker) ChangeUnseen(ctx context.Context, s Session, told, unseen []string) error {
+	if len(told)+len(unseen) == 0 {
 		return nil
 	}
-	return b.changeFacts(ctx, s.ID, func(f *facts) { f.Unseen = ids[max(0, len(ids)-maxUnseen):] })
+	return b.changeFacts(ctx, s.ID, func(f *facts) {
+		left := slices.DeleteFunc(f.Unseen, func(id string) bool { return slices.Contains(told, id) })
+		left = append(left, unseen...)
+		f.Unseen = left[max(0, len(left)-maxUnseen):]
+	})
 }
 
 // SetMod records that a mod or plugin of ours runs in a session's process.

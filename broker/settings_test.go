@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"slices"
 	"testing"
 
 	"c2c/wake"
@@ -35,5 +36,29 @@ func TestAModThatHasSaidNothingIsNotSeen(t *testing.T) {
 	s, err := w.Resolve(t.Context(), Caller{Explicit: "amber"})
 	if err != nil || s.Process != 10 || s.HasMod() {
 		t.Errorf("process %d, mod %v, %v", s.Process, s.HasMod(), err)
+	}
+}
+
+// Both have read the session before either has written.
+func TestTwoHooksAtOnceForgetNothingThatAPersonIsToBeTold(t *testing.T) {
+	t.Parallel()
+	w, amber, _ := pair(t)
+	change := func(told, unseen []string) []string {
+		t.Helper()
+		if err := w.ChangeUnseen(t.Context(), amber, told, unseen); err != nil {
+			t.Fatal(err)
+		}
+		s, err := w.Resolve(t.Context(), Caller{Explicit: amber.ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Unseen()
+	}
+	change(nil, []string{"one"})
+	if left := change(nil, []string{"two"}); !slices.Equal(left, []string{"one", "two"}) {
+		t.Errorf("it has %q", left)
+	}
+	if left := change([]string{"one"}, nil); !slices.Equal(left, []string{"two"}) {
+		t.Errorf("after one was told it has %q", left)
 	}
 }

@@ -196,9 +196,9 @@ func (a *app) answerHook(ctx context.Context, b *broker.Broker, s broker.Session
 		case err != nil:
 			return err
 		case e.TellsLater():
-			err = b.SetUnseen(ctx, s, nil)
-		case e.Untold() && len(shown) > 0:
-			err = b.SetUnseen(ctx, s, append(s.Unseen(), shown...))
+			err = b.ChangeUnseen(ctx, s, s.Unseen(), nil)
+		case e.Untold():
+			err = b.ChangeUnseen(ctx, s, nil, shown)
 		}
 		if told {
 			return errTold
