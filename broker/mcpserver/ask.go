@@ -30,10 +30,10 @@ func (c *toolCall) ask(ctx context.Context) (any, error) {
 		return nil, errNoReceiver
 	}
 	m.Kind = "question"
+	var s broker.Session
 	var q *broker.Question
-	err := c.limited(ctx, func(ctx context.Context) error {
-		s, err := c.attach(ctx)
-		if err == nil {
+	err := c.limited(ctx, func(ctx context.Context) (err error) {
+		if s, err = c.attach(ctx); err == nil {
 			q, err = c.b.Ask(ctx, s, m)
 		}
 		return err
@@ -42,28 +42,28 @@ func (c *toolCall) ask(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	StepAside(ctx)
-	res, err := c.askedAndWaited(ctx, q, c.req.GetInt("wait_seconds", askWait))
+	res, err := c.askedAndWaited(ctx, s.ID, q, c.req.GetInt("wait_seconds", askWait))
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
 	defer cancel()
-	return res, errors.Join(err, q.Close(end))
+	if err := q.Close(end); err != nil {
+		c.logFailure(end, s.ID, toolAsk, err)
+	}
+	return res, err
 }
 
 // askedAndWaited gives the result of ask. Nobody waits for a session that is not there.
-func (c *toolCall) askedAndWaited(ctx context.Context, q *broker.Question, seconds int) (any, error) {
+func (c *toolCall) askedAndWaited(ctx context.Context, sid string, q *broker.Question, seconds int) (any, error) {
 	if q.Recipient == broker.Absent {
-		return c.noAnswer(ctx, q, q.To+" is absent, and the question waits for it")
+		return c.noAnswer(ctx, q, q.To+" is absent, and the question waits for it"), nil
 	}
 	a, err := c.await(ctx, q, time.Duration(seconds)*time.Second)
-	taken := new(broker.TakenError)
 	switch {
 	case a != nil:
-		return c.handAnswer(ctx, q, a)
+		return c.handAnswer(ctx, sid, q, a)
 	case err == nil:
-		return c.noAnswer(ctx, q, fmt.Sprintf("no answer in %d s", seconds))
-	case errors.As(err, &taken):
-		return c.noAnswer(ctx, q, taken.Error())
+		err = fmt.Errorf("no answer in %d s", seconds)
 	}
-	return nil, err
+	return c.noAnswer(ctx, q, err.Error()), nil
 }
 
 // limited calls do with as much time as a lock may be waited for.
@@ -127,7 +127,7 @@ func (c *toolCall) tellProgress(ctx context.Context, q *broker.Question) (stop f
 
 // handAnswer makes the answer the result. It counts as read once that is written. One that is too long for a result stays
 // mail, which comes in parts.
-func (c *toolCall) handAnswer(ctx context.Context, q *broker.Question, a *broker.Answer) (any, error) {
+func (c *toolCall) handAnswer(ctx context.Context, sid string, q *broker.Question, a *broker.Answer) (any, error) {
 	text, err := toJSON(a.Message)
 	if err == nil && len(text) > c.room() {
 		err = a.Ack(ctx, errors.New("too long"))
@@ -141,7 +141,7 @@ func (c *toolCall) handAnswer(ctx context.Context, q *broker.Question, a *broker
 		ctx, cancel := context.WithTimeout(context.Background(), ackTime)
 		defer cancel()
 		if err := a.Ack(ctx, err); err != nil {
-			c.logFailure(ctx, q.ID, toolAsk, err)
+			c.logFailure(ctx, sid, toolAsk, err)
 		}
 	}
 	if !AfterWrite(ctx, written) {
@@ -159,12 +159,14 @@ type outcome struct {
 	Note     string `json:"note"`
 }
 
-func (c *toolCall) noAnswer(ctx context.Context, q *broker.Question, why string) (any, error) {
+// noAnswer is no failure of the call, whatever the reason: the question was sent, and a model that is told of a failure
+// sends it again.
+func (c *toolCall) noAnswer(ctx context.Context, q *broker.Question, why string) outcome {
 	var st broker.MessageStatus
-	err := c.limited(ctx, func(ctx context.Context) (err error) {
+	c.limited(ctx, func(ctx context.Context) (err error) { // else the result goes without its state
 		st, err = c.b.Status(ctx, q.ID)
 		return err
 	})
 	note := why + "; a later answer comes as mail, with in_reply_to " + inbox.ShortID(q.ID) + ". Go on with something else, and do not ask again"
-	return outcome{false, q.ID, q.To, st.State, note}, err
+	return outcome{false, q.ID, q.To, st.State, note}
 }

@@ -3,6 +3,8 @@ package mcpserver
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -135,6 +137,28 @@ func TestAClientHearsThatAskGoesOn(t *testing.T) {
 			}
 			break
 		}
+	}
+	c.close()
+}
+
+// A model that is told of a failure would send the question again.
+func TestAnAnswerThatCannotBeLookedForIsNoFailureOfAsk(t *testing.T) {
+	amber, birch := pair(t)
+	c := dial(t, amber.config(), "claude-code")
+	c.asks(`{"to_alias":"birch","content":"one?","wait_seconds":600}`, "")
+	birch.question()
+	err := os.Mkdir(filepath.Join(amber.root, "amber.inbox.json"), 0o700) // in the way of the answer
+	var lock *os.File
+	if err == nil {
+		lock, err = os.OpenFile(filepath.Join(amber.root, "amber.inbox.lock"), os.O_RDWR, 0) // who waits looks when it is closed
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock.Close()
+	texts, isError := c.read().texts(t)
+	if got := fields(t, texts[0]); isError || got["answered"] != false || !strings.Contains(got["note"].(string), "do not ask again") {
+		t.Errorf("%v, %q", isError, texts)
 	}
 	c.close()
 }
