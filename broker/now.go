@@ -67,12 +67,12 @@ func (s Session) followed() bool {
 func (s Session) ToldByHooks() bool { return s.Turn != "" && !s.followed() }
 
 // turns are the words for what a session does that its facts have.
-var turns = map[State]string{Busy: "runs", Idle: "over", Waiting: "asks"}
+var turns = pairs{{string(Busy), "runs"}, {string(Idle), "over"}, {string(Waiting), "asks"}}
 
 func turnOf(word string) State {
-	for does, w := range turns {
-		if w == word {
-			return does
+	for _, row := range turns {
+		if row[1] == word {
+			return State(row[0])
 		}
 	}
 	return ""

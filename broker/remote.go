@@ -9,8 +9,8 @@ import (
 const maxURL = 4096
 
 // defaultPorts are the schemes by which git reaches another machine, each with its port.
-var defaultPorts = map[string]string{
-	"ssh": "22", "git+ssh": "22", "ssh+git": "22", "http": "80", "https": "443", "git": "9418", "ftp": "21", "ftps": "990",
+var defaultPorts = pairs{
+	{"ssh", "22"}, {"git+ssh", "22"}, {"ssh+git", "22"}, {"http", "80"}, {"https", "443"}, {"git", "9418"}, {"ftp", "21"}, {"ftps", "990"},
 }
 
 // remoteName gives host/path of a remote, the same for all URLs that name one repository: ssh, its short form
@@ -22,7 +22,8 @@ func remoteName(url string) (name string, ok bool) {
 	}
 	scheme, rest, isURL := strings.Cut(url, "://")
 	scheme = strings.ToLower(scheme)
-	port, known := defaultPorts[scheme]
+	port := defaultPorts.of(scheme)
+	known := port != ""
 	at, path, _ := strings.Cut(rest, "/")
 	if !isURL {
 		at, path, known = cutShort(url)
@@ -36,7 +37,7 @@ func remoteName(url string) (name string, ok bool) {
 		at = at[i+1:]
 	}
 	if inside, ok := strings.CutPrefix(at, "["); ok && !isURL && strings.Count(at, ":") == 1 { // [host:port]:path
-		at, port = strings.TrimSuffix(inside, "]"), defaultPorts["ssh"]
+		at, port = strings.TrimSuffix(inside, "]"), defaultPorts.of("ssh")
 	}
 	if strings.ContainsFunc(at, func(r rune) bool { return r >= utf8.RuneSelf }) { // two hosts may be one in lower case
 		return "", false

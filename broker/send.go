@@ -89,16 +89,16 @@ func CheckID(id string) error { return inbox.CheckName("message id", id) }
 
 // receiver gives the row of an alias; when the original has left several, one that is alive.
 func (b *Broker) receiver(rows []row, alias string) row {
-	var best row
-	for _, r := range holders(rows, alias) {
-		if b.state(r) == Alive {
+	all := holders(rows, alias)
+	for _, r := range all {
+		if len(all) == 1 || b.state(r) == Alive { // to look whether it is costs more than a send can spare
 			return r
 		}
-		if best == nil {
-			best = r
-		}
 	}
-	return best
+	if len(all) == 0 {
+		return nil
+	}
+	return all[0]
 }
 
 func (b *Broker) deliver(ctx context.Context, from Session, to row, m inbox.Message) (Receipt, error) {

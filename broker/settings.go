@@ -40,7 +40,7 @@ func (b *Broker) SetTurn(ctx context.Context, s Session, does State, by string) 
 		return nil // hooks say so at each tool call
 	}
 	return b.changeFacts(ctx, s.ID, func(f *facts) {
-		f.Turn, f.TurnAt, f.TurnBy = turns[does], b.now().UTC(), by
+		f.Turn, f.TurnAt, f.TurnBy = turns.of(string(does)), b.now().UTC(), by
 	})
 }
 

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -10,20 +11,17 @@ import (
 )
 
 // through are the words for what rang a session, or handed mail over.
-var through = map[string]string{
-	wake.BySocket: "its messaging socket", wake.ByChannel: "its channel", wake.ByServer: "its app-server", wake.ByQueue: "its queue",
-	wake.ByFile: "its file watcher", wake.ByTerminal: "its terminal", wake.ByPlugin: "its plugin", wake.ByWire: "its wire daemon",
-	ByHook: "its hook", "poll_inbox": "its tool poll_inbox", "tool_result": "the result of a tool of c2c", "cli_poll": "c2c poll-inbox",
+var through = pairs{
+	{wake.BySocket, "its messaging socket"}, {wake.ByChannel, "its channel"}, {wake.ByServer, "its app-server"}, {wake.ByQueue, "its queue"},
+	{wake.ByFile, "its file watcher"}, {wake.ByTerminal, "its terminal"}, {wake.ByPlugin, "its plugin"}, {wake.ByWire, "its wire daemon"},
+	{ByHook, "its hook"}, {"poll_inbox", "its tool poll_inbox"}, {"tool_result", "the result of a tool of c2c"}, {"cli_poll", "c2c poll-inbox"},
 }
 
 func by(who string) string {
-	switch word, known := through[who]; {
-	case who == "":
+	if who == "" {
 		return ""
-	case known:
-		return " by " + word
 	}
-	return " by " + who
+	return " by " + cmp.Or(through.of(who), who)
 }
 
 // Clock is a time as a person reads it here: with the day unless that is today.

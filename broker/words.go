@@ -21,15 +21,27 @@ func Age(d time.Duration) string {
 	return fmt.Sprintf("%d s", max(0, d/time.Second))
 }
 
+// pairs is a small map. The linker lays it out, so that it costs no start.
+type pairs [][2]string
+
+func (p pairs) of(key string) string {
+	for _, row := range p {
+		if row[0] == key {
+			return row[1]
+		}
+	}
+	return ""
+}
+
 // says are the words for what a session does, behind its name.
-var says = map[State]string{
-	Busy: "is in a turn", Idle: "is idle", Waiting: "waits for its person", Away: "is shown in no terminal",
-	Absent: "is absent", Person: "is a person", Alive: "runs", Unknown: "may run or not",
+var says = pairs{
+	{string(Busy), "is in a turn"}, {string(Idle), "is idle"}, {string(Waiting), "waits for its person"}, {string(Away), "is shown in no terminal"},
+	{string(Absent), "is absent"}, {string(Person), "is a person"}, {string(Alive), "runs"}, {string(Unknown), "may run or not"},
 }
 
 // Says is what a session does, in words: "birch waits for its person (3 min)".
 func (n Now) Says(alias string, now time.Time) string {
-	text := alias + " " + says[n.Does]
+	text := alias + " " + says.of(string(n.Does))
 	if !n.Since.IsZero() {
 		text += " (" + Age(now.Sub(n.Since)) + ")"
 	}

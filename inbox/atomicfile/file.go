@@ -1,7 +1,6 @@
 package atomicfile
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -119,17 +118,17 @@ func ReadAll(f *os.File) ([]byte, error) {
 	return readAll(f, info.Size())
 }
 
+// readAll reads as much as the file had a moment ago, in one call: a send and a hook read many small files.
 func readAll(f *os.File, size int64) ([]byte, error) {
 	if size > MaxFile {
 		return nil, fmt.Errorf("%w: %d bytes", ErrTooLarge, size)
 	}
-	var data bytes.Buffer
-	data.Grow(int(size) + bytes.MinRead)
-	_, err := data.ReadFrom(io.LimitReader(f, MaxFile+1))
-	if err == nil && data.Len() > MaxFile {
-		err = ErrTooLarge // it grows
+	data := make([]byte, size)
+	n, err := io.ReadFull(f, data)
+	if err == io.EOF || err == io.ErrUnexpectedEOF { // it was cut short since
+		err = nil
 	}
-	return data.Bytes(), err
+	return data[:n], err
 }
 
 // Stat describes a name without following a link. It needs no right to read the file.
