@@ -36,12 +36,12 @@ func (m Mail) MarshalJSON() ([]byte, error) {
 // collector gathers messages from many mailboxes. One that a crash or a move has left in two places is there once.
 type collector struct {
 	b    *Broker
-	all  []foundIn
+	all  []inMailbox
 	seen map[string]bool
 }
 
-// foundIn is a message and the mailbox that it is in.
-type foundIn struct {
+// inMailbox is a message in the mailbox of a session.
+type inMailbox struct {
 	inbox.Found
 	sid string
 }
@@ -54,18 +54,17 @@ func (c *collector) add(sid string, found inbox.Found) {
 		return
 	}
 	c.seen[key] = true
-	c.all = append(c.all, foundIn{found, sid})
+	c.all = append(c.all, inMailbox{found, sid})
 }
 
-// newest gives at most so many, newest first. What became of the others is not looked for: thousands may wait.
-func (c *collector) newest(limit int) []Mail {
-	slices.SortStableFunc(c.all, func(a, b foundIn) int { return cmp.Compare(b.Message.TS, a.Message.TS) })
-	c.all = c.all[:min(len(c.all), limit)]
-	mail := make([]Mail, 0, len(c.all))
-	for _, f := range c.all {
-		mail = append(mail, Mail{f.Message, c.b.status(f.Message.ID, f.sid, f.Found)})
+// newest gives at most so many, newest first. For the state of a message the facts of its receiver are read, so it is found
+// out for these alone.
+func (c *collector) newest(limit int) (all []Mail) {
+	slices.SortStableFunc(c.all, func(a, b inMailbox) int { return cmp.Compare(b.Message.TS, a.Message.TS) })
+	for _, m := range c.all[:min(len(c.all), limit)] {
+		all = append(all, Mail{m.Message, c.b.status(m.Message.ID, m.sid, m.Found)})
 	}
-	return mail
+	return all
 }
 
 // Outbox gives the newest messages that a session has sent and that are kept, newest first: no ephemeral ones that were
