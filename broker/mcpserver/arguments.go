@@ -72,6 +72,10 @@ func sentence(wrong *jsonschema.ValidationError) string {
 		return "it takes no " + strings.Join(k.Properties, " and no ")
 	case *fault.Type:
 		return fmt.Sprintf("%s: got %s, want %s", name, k.Got, strings.Join(k.Want, " or "))
+	case *fault.Minimum:
+		return fmt.Sprintf("%s: got %s, want %s or more", name, k.Got.RatString(), k.Want.RatString())
+	case *fault.Maximum:
+		return fmt.Sprintf("%s: got %s, want %s or less", name, k.Got.RatString(), k.Want.RatString())
 	case *fault.MinLength:
 		return name + " is empty"
 	case *fault.Enum:

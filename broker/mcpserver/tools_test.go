@@ -145,7 +145,7 @@ func TestWhatIsWrongIsSaidAndWhatToDo(t *testing.T) {
 func TestWhatIsWrongWithArgumentsIsSaidInWords(t *testing.T) {
 	_, birch := pair(t)
 	birch.refused("send", `{"to_alias":"amber","body":"hello"}`, "send: it needs content; it takes no body")
-	birch.refused("history", `{"limit":0}`, "history: at '/limit': minimum: got 0, want 1")
+	birch.refused("history", `{"limit":0}`, "history: limit: got 0, want 1 or more")
 	birch.refused("history", `{"limit":"all"}`, "history: limit: got string, want integer")
 	birch.refused("send", `{"to_alias":"amber","content":"hello","kind":"joke"}`, "send: kind: got \"joke\", want one of message, question, ")
 	birch.refused("send", `["amber"]`, "send: arguments: got array, want object")
