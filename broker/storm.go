@@ -113,7 +113,11 @@ func (b *Broker) judge(ctx context.Context, from Session, to row, box *inbox.Mai
 	case halfAnswers > 0 || halfHops > 0:
 		slow := min(time.Duration(max(halfAnswers, halfHops))*time.Second, maxSlow)
 		m.NotBefore = inbox.Seconds(now.Add(slow))
-		v.note = fmt.Sprintf("you and %s have answered each other %d times without a person: it is handed over in %s", to.alias(), max(answers, hops), span(slow))
+		times := fmt.Sprintf("%d times", max(answers, hops))
+		if max(answers, hops) == 1 {
+			times = "once"
+		}
+		v.note = fmt.Sprintf("you and %s have answered each other %s without a person: it is handed over in %s", to.alias(), times, span(slow))
 	}
 	return v, nil
 }

@@ -95,7 +95,9 @@ func TestAStormIsSlowedThenStoppedUntilAPersonLetsItGoOn(t *testing.T) {
 func TestNoMoreThanAFewAreHeld(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := stormy(t, StormLimits{Answers: 1})
-	w.reply(birch, amber, inbox.Message{})
+	if r := w.reply(birch, amber, inbox.Message{}); !strings.Contains(r.Note, "have answered each other once without a person") {
+		t.Errorf("receipt %+v", r)
+	}
 	for range maxHeld {
 		w.reply(amber, birch, inbox.Message{})
 	}
