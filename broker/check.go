@@ -16,6 +16,7 @@ import (
 	"c2c/broker/client"
 	"c2c/broker/doctor"
 	"c2c/inbox"
+	"c2c/inbox/atomicfile"
 	"c2c/wake"
 )
 
@@ -36,6 +37,9 @@ func (b *Broker) Check(ctx context.Context, wakes func(client string) bool) []do
 			continue // the original allows any id; we open no such mailbox
 		}
 		waits, err := b.mailThatRings(ctx, s)
+		if errors.Is(err, atomicfile.ErrNotOurs) {
+			continue // checkMailboxes has told
+		}
 		if err != nil {
 			found = append(found, doctor.Failed("session "+s.Alias, "", err))
 			continue
@@ -124,7 +128,14 @@ func (b *Broker) checkMailboxes(ctx context.Context, all []Session) (found []doc
 				Detail: "a part of it cannot be read; its next look at its mail hands over the rest, and puts that part aside: " + lookNow(sid, all)})
 		}
 		foreign, ferr := box.ForeignFiles()
-		if err = errors.Join(err, derr, ferr); len(foreign) > 0 {
+		if derr = errors.Join(derr, ferr); derr != nil {
+			f := doctor.Failed("mailbox of "+sid, filepath.Join(b.Root(), sid+".inbox.json"), derr)
+			if errors.Is(derr, atomicfile.ErrNotOurs) {
+				f.Detail += "; nothing can be sent or read there until it is moved away"
+			}
+			found = append(found, f)
+		}
+		if len(foreign) > 0 {
 			found = append(found, doctor.Finding{Status: doctor.Warning, Part: "mailbox of " + sid,
 				Path: filepath.Join(b.Root(), box.LeaseName()), Detail: errors.Join(foreign...).Error() + "; it is passed over: move it away"})
 		}

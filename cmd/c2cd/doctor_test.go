@@ -401,6 +401,29 @@ func TestDoctorTellsOfADamagedMailboxAndHowToMendIt(t *testing.T) {
 	}
 }
 
+// What stands in the place of a mailbox and is none stops the mail of its session alone, and has a cure.
+func TestDoctorTellsOfWhatIsNoMailbox(t *testing.T) {
+	c := newClinic(t)
+	id, _ := c.session("claude", "amber", 0)
+	path := filepath.Join(c.b.Root(), id+".inbox.json")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	out := c.run("doctor")
+	if got := c.line("problem  mailbox of " + id); !strings.Contains(got, "until it is moved away") || !strings.Contains(got, path) || strings.Count(out, id+".inbox.json\":") > 1 {
+		t.Error(out)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if out := c.run("doctor"); strings.Contains(out, "mailbox of") {
+		t.Errorf("afterwards it says\n%s", out)
+	}
+}
+
 func TestDoctorTellsOfARelativeRoot(t *testing.T) {
 	s := shop{t: t, home: t.TempDir(), env: map[string]string{"C2C_MCP_BROKER_ROOT": "mail"}}
 	code, out, _ := s.run("doctor")
