@@ -175,13 +175,19 @@ func (a *app) checkSettings() []doctor.Finding {
 		all = append(all, [2]string{strings.Join(unset, ", "), strings.Join(dirs, ", ")})
 	}
 	report := []doctor.Finding{{Status: doctor.OK, Part: "version", Detail: broker.Version}}
+	limits := broker.StormLimitsOf(a.getenv)
+	noNumber := map[string]bool{broker.StormAnswersVariable: limits.Answers == 0, broker.StormHopsVariable: limits.Hops == 0}
 	for _, s := range all {
 		var unset []string // of those that share a line
 		for _, name := range strings.Split(s[0], ", ") {
-			if v := a.getenv(name); v != "" {
-				report = append(report, doctor.Finding{Status: doctor.OK, Part: name, Detail: fmt.Sprintf("%q from the environment", v)})
-			} else {
+			switch v := a.getenv(name); {
+			case v == "":
 				unset = append(unset, name)
+			case noNumber[name]:
+				report = append(report, doctor.Finding{Status: doctor.Warning, Part: name,
+					Detail: fmt.Sprintf("%q from the environment is no number, and counts as not set: set it to one, or not at all", v)})
+			default:
+				report = append(report, doctor.Finding{Status: doctor.OK, Part: name, Detail: fmt.Sprintf("%q from the environment", v)})
 			}
 		}
 		if len(unset) > 0 {
