@@ -89,7 +89,7 @@ func TestClaudeAndCodexAskEachOther(t *testing.T) {
 	onlyOnce(t, codex.Turns(), "answer-of-claude", "tool")
 	onlyOnce(t, claude.Turns(), "late-answer", "user")
 	sent := ""
-	eventually(func() bool {
+	eventually(t, func() bool {
 		sent = l.Run(c2c(), "outbox", "--from", "cody")
 		return strings.Count(sent, "read ") == 3
 	})

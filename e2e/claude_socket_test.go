@@ -252,7 +252,7 @@ func TestARefusalOfClaudeIsTold(t *testing.T) {
 	for _, refusing := range []func(*testing.T, map[string]any, ...string) (*lab.Lab, *lab.Model, *lab.Proc){wakeLab, aloneLab} {
 		l, model, p := refusing(t, map[string]any{"crossSessionInbound": "refuse"})
 		l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
-		eventually(func() bool { return strings.Contains(status(l, "id-meanwhile"), "refused") })
+		eventually(t, func() bool { return strings.Contains(status(l, "id-meanwhile"), "refused") })
 		if got := status(l, "id-meanwhile"); !strings.Contains(got, "queued") || !strings.Contains(got, "crossSessionInbound") {
 			t.Errorf("status %s", got)
 		}
@@ -266,8 +266,8 @@ func TestAClaudeThatHoldsWhatOthersWriteHasItsMailOnce(t *testing.T) {
 	l, model, p := wakeLab(t, map[string]any{"crossSessionInbound": "hold"})
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
 	p.WaitShown("Held peer message")
-	eventually(func() bool { return strings.Contains(status(l, "id-meanwhile"), "held") })
-	if got := status(l, "id-meanwhile"); !strings.Contains(got, "queued") || !strings.Contains(got, "crossSessionInbound") {
+	eventually(t, func() bool { return strings.Contains(status(l, "id-meanwhile"), "crossSessionInbound to hold") })
+	if got := status(l, "id-meanwhile"); !strings.Contains(got, "queued") {
 		t.Errorf("status %s", got)
 	}
 	broughtByTheNextPrompt(t, l, model, p)

@@ -136,7 +136,7 @@ func inside(model *lab.Model, prompt string, steps ...lab.Reply) (left func() in
 // mailStaysOutside wants all of a subagent's steps done, no mail shown in it, and no mailbox for it.
 func mailStaysOutside(t *testing.T, l *lab.Lab, model *lab.Model, client lab.Client, prompt string, left func() int) {
 	t.Helper()
-	eventually(func() bool { return left() == 0 }) // it may go on in the background
+	eventually(t, func() bool { return left() == 0 }) // it may go on in the background
 	if left() > 0 {
 		t.Errorf("the subagent has %d steps to go", left())
 	}

@@ -42,14 +42,9 @@ func copilotAt(t *testing.T, settings map[string]any, args ...string) (*lab.Lab,
 func copilotIdle(p *lab.Proc) { p.WaitShown("? help") }
 
 func TestIdleCopilotIsWoken(t *testing.T) {
-	l, model, p := copilotAt(t, nil)
-	wakes(t, l, model, p, func() {}, "amber", "user", "read by plugin")
-}
-
-func TestAWakeKeepsTheDraftOfCopilot(t *testing.T) {
 	t.Parallel()
 	l, model, p := copilotAt(t, nil)
-	keepsTheDraft(t, l, model, p, "amber")
+	wakes(t, l, model, p, func() { copilotIdle(p) }, "amber", "user", "read by plugin")
 }
 
 func TestABusyCopilotHasItsMailInTheSameTurn(t *testing.T) {
@@ -171,9 +166,9 @@ func TestAKilledCopilotHasItsMailOnce(t *testing.T) {
 	p.Submit("prompt-two")
 	model.WaitText("prompt-two")
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
-	eventually(func() bool { return strings.Contains(status(l, "id-meanwhile"), "handed") })
+	eventually(t, func() bool { return strings.Contains(status(l, "id-meanwhile"), "handed") })
 	p.Kill()
-	eventually(func() bool { return strings.Contains(status(l, "id-meanwhile"), "queued") })
+	eventually(t, func() bool { return strings.Contains(status(l, "id-meanwhile"), "queued") })
 	model.Script(lab.Say("Back."), lab.Say("Back again."))
 	p = l.CopilotTUI(model, "--continue")
 	model.WaitText("word-meanwhile")
@@ -211,7 +206,7 @@ func TestAKilledPluginOfCopilotShowsItsMailOnce(t *testing.T) {
 func TestADialogOfCopilotStaysUntouched(t *testing.T) {
 	t.Parallel()
 	l, model, p := askingCopilot(t)
-	eventually(func() bool { return strings.Contains(status(l, "id-meanwhile"), "handed") })
+	eventually(t, func() bool { return strings.Contains(status(l, "id-meanwhile"), "handed") })
 	if _, err := l.Try("test", "!", "-e", "ran"); err != nil {
 		t.Error("the command ran though nobody allowed it")
 	}

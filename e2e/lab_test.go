@@ -42,7 +42,7 @@ func probeGot(t *testing.T, l *lab.Lab, method string) (found []probed) {
 // cancelsOnce wants the call cancelled after it was answered.
 func cancelsOnce(t *testing.T, l *lab.Lab) {
 	t.Helper()
-	eventually(func() bool { return len(probeGot(t, l, "notifications/cancelled")) > 0 }) // the probe may not have read it yet
+	eventually(t, func() bool { return len(probeGot(t, l, "notifications/cancelled")) > 0 }) // the probe may not have read it yet
 	if n := len(probeGot(t, l, "notifications/cancelled")); n != 1 {
 		t.Errorf("%d calls are cancelled after they were answered", n)
 	}

@@ -34,17 +34,23 @@ func status(l *lab.Lab, id string) string { return l.Run(c2c(), "status", id) }
 // wantRead waits until a message was read: the client may have it before its receipt is on the disk.
 func wantRead(t *testing.T, l *lab.Lab, id, by string) {
 	t.Helper()
-	eventually(func() bool { return strings.Contains(status(l, id), "read by") })
+	eventually(t, func() bool { return strings.Contains(status(l, id), "read by") })
 	if got := status(l, id); !strings.Contains(got, by) {
 		t.Errorf("status %q, want %s", got, by)
 	}
 }
 
-// eventually returns when ok says true, and at the latest when nothing is to be hoped for.
-func eventually(ok func() bool) {
+// eventually returns when ok says true. After a minute there is nothing to be hoped for: the test has failed, and what it
+// looks at next tells more.
+func eventually(t *testing.T, ok func() bool) {
+	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(time.Minute); !ok() && time.Now().Before(end); <-tick.C {
+	for end := time.Now().Add(time.Minute); !ok(); <-tick.C {
+		if time.Now().After(end) {
+			t.Error("what it waits for does not come")
+			return
+		}
 	}
 }
 

@@ -42,6 +42,7 @@ func opencodeAt(t *testing.T, settings map[string]any) (*lab.Lab, *lab.Model, *l
 }
 
 func TestIdleOpenCodeIsWoken(t *testing.T) {
+	t.Parallel()
 	l, model, p := opencodeAt(t, nil)
 	wakes(t, l, model, p, func() {}, "amber", "user", "read by plugin")
 }
@@ -94,12 +95,6 @@ func TestMailForAnOpenCodeWithoutASessionComesWithItsFirstPrompt(t *testing.T) {
 	if log := l.Run("sh", "-c", "cat ~/.c2c/repos/*/broker/broker.log"); strings.Contains(log, `"method":"terminal"`) {
 		t.Errorf("its terminal was tried: %s", log)
 	}
-}
-
-func TestAWakeKeepsTheDraftOfOpenCode(t *testing.T) {
-	t.Parallel()
-	l, model, p := opencodeAt(t, nil)
-	keepsTheDraft(t, l, model, p, "amber")
 }
 
 // Mail joins the turn that runs, behind the tool's result.
@@ -162,7 +157,7 @@ func TestEachSessionOfOpenCodeHasOneMailbox(t *testing.T) {
 	wantRead(t, l, "id-newer", "read by plugin")
 	// Nobody looks at the older one now.
 	l.Run("sh", "-c", sendAs("birch", "amber", "older"))
-	eventually(func() bool { return strings.Contains(l.Run(c2c(), "list"), "away") })
+	eventually(t, func() bool { return strings.Contains(l.Run(c2c(), "list"), "away") })
 	if list := l.Run(c2c(), "list"); !strings.Contains(list, "away") {
 		t.Errorf("the session that nobody sees is not away:\n%s", list)
 	}
@@ -200,10 +195,10 @@ func busyOpenCode(t *testing.T) (*lab.Lab, *lab.Model, *lab.Proc) {
 func TestAKilledOpenCodeHasItsMailOnce(t *testing.T) {
 	t.Parallel()
 	l, model, p := busyOpenCode(t)
-	eventually(func() bool { return strings.Contains(status(l, "id-meanwhile"), "handed") })
+	eventually(t, func() bool { return strings.Contains(status(l, "id-meanwhile"), "handed") })
 	l.WaitFile(".local/share/opencode/opencode.db*", "word-meanwhile")
 	p.Kill()
-	eventually(func() bool { return strings.Contains(status(l, "id-meanwhile"), "queued") })
+	eventually(t, func() bool { return strings.Contains(status(l, "id-meanwhile"), "queued") })
 	p = l.Terminal(l.OpenCodeEnv(), "/usr/bin/env", "opencode", "--continue")
 	p.WaitShown("prompt-two") // the session is there
 	model.Script(lab.Say("Back."))
@@ -226,7 +221,7 @@ func TestAKilledPluginOfOpenCodeCostsNoMail(t *testing.T) {
 	body := sized(200_000, "x") // more than a pipe holds
 	l.Write("letter", body)
 	l.Run("sh", "-c", "C2C_MCP_SESSION_ID=birch "+c2c()+" send amber --id id-leased -F "+l.Home+"/letter")
-	eventually(func() bool { return strings.Contains(status(l, "id-leased"), "handed") })
+	eventually(t, func() bool { return strings.Contains(status(l, "id-leased"), "handed") })
 	killPlugin(t, p)
 	if err := syscall.Kill(p.Pid(), syscall.SIGCONT); err != nil {
 		t.Fatal(err)
@@ -260,7 +255,7 @@ func TestMailThatIsUndoneInOpenCodeComesAgain(t *testing.T) {
 	model.Script(lab.Say("Answered."))
 	p.Submit("prompt-three")
 	p.WaitShown("Answered.")
-	if eventually(func() bool { return strings.Contains(status(l, "id-meanwhile"), "undone") }); len(model.WaitText("prompt-three").Find("word-meanwhile")) > 0 {
+	if eventually(t, func() bool { return strings.Contains(status(l, "id-meanwhile"), "undone") }); len(model.WaitText("prompt-three").Find("word-meanwhile")) > 0 {
 		t.Error("the model has what was undone")
 	}
 	model.Script(lab.Say("Woken."))
@@ -281,7 +276,7 @@ func TestADialogOfOpenCodeStaysUntouched(t *testing.T) {
 		t.Errorf("listed behind the dialog as %+v", row)
 	}
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
-	eventually(func() bool { return strings.Contains(status(l, "id-meanwhile"), "handed") })
+	eventually(t, func() bool { return strings.Contains(status(l, "id-meanwhile"), "handed") })
 	if _, err := l.Try("test", "!", "-e", "ran"); err != nil {
 		t.Error("the command ran though nobody allowed it")
 	}
@@ -376,7 +371,7 @@ func TestOpenCodeRunTakesItsMailAndEnds(t *testing.T) {
 	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
 	wantRead(t, l, "id-meanwhile", "read by plugin")
 	l.Run("sh", "-c", sendAs("birch", "amber", "later"))
-	eventually(func() bool { return strings.Contains(status(l, "id-later"), "queued") }) // its plugin may not have ended yet
+	eventually(t, func() bool { return strings.Contains(status(l, "id-later"), "queued") }) // its plugin may not have ended yet
 	if got := status(l, "id-later"); !strings.Contains(got, "queued") {
 		t.Errorf("status %s", got)
 	}

@@ -209,7 +209,7 @@ func TestClaudeWatchesAFileThatStays(t *testing.T) {
 	p.WaitScreen(0, "Done.")
 	for i := range 3 {
 		l.Run("sh", "-c", "cd && : <>stays; touch stays") // opening and closing is no change
-		eventually(func() bool { return len(changes(l)) > i })
+		eventually(t, func() bool { return len(changes(l)) > i })
 		if got := changes(l); len(got) != i+1 || got[i] != "stays change" {
 			t.Fatalf("after change %d: %q", i+1, got)
 		}

@@ -67,22 +67,22 @@ func TestAMessageGoesRoundAllClients(t *testing.T) {
 			continue
 		}
 		close(ready[i-1])
-		receives(l, is, models[i], procs[i])
+		receives(t, l, is, models[i], procs[i])
 		if i > 1 {
 			procs[i-1].WaitShown("Passed on.")
 			procs[i-1].Kill()
 		}
 	}
 	close(ready[len(ring)-1])
-	receives(l, ring[0], models[0], procs[0])
+	receives(t, l, ring[0], models[0], procs[0])
 	procs[0].WaitShown("The ring is closed.")
 	wantThread(t, l)
 }
 
 // receives returns when the client's model has the message.
-func receives(l *lab.Lab, is link, model *lab.Model, p *lab.Proc) {
+func receives(t *testing.T, l *lab.Lab, is link, model *lab.Model, p *lab.Proc) {
 	if is.asked {
-		eventually(func() bool {
+		eventually(t, func() bool {
 			_, err := l.Try(c2c(), "poll-inbox", "--check", "--session-id", "at-"+string(is.client))
 			return err == nil
 		})
@@ -148,7 +148,7 @@ func wantThread(t *testing.T, l *lab.Lab) {
 		Body string `json:"content"`
 	}
 	var all []message
-	eventually(func() bool { // the last receipt
+	eventually(t, func() bool { // the last receipt
 		all = nil
 		paths, _ := filepath.Glob(l.Home + "/.c2c/repos/*/broker/archive/*.jsonl")
 		for _, path := range paths {

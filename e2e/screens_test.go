@@ -16,7 +16,7 @@ func seesOnce(t *testing.T, p *lab.Proc, word string) {
 	shown := func() string {
 		return strings.NewReplacer(" ", "", "\u00a0", "", "\n", "", "┃", "", "│", "", "█", "").Replace(p.Screen())
 	}
-	eventually(func() bool { return strings.Contains(shown(), word) })
+	eventually(t, func() bool { return strings.Contains(shown(), word) })
 	screen := shown()
 	at := strings.Index(screen, word)
 	if at < 0 || strings.Count(screen, word) != 1 || !strings.Contains(screen[max(0, at-head):at], "birch") {

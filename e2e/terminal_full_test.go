@@ -49,7 +49,7 @@ func TestMailIsTypedIntoAClientWithoutC2C(t *testing.T) {
 				t.Errorf("the words of a peer were a command:\n%s", r)
 			}
 			p.WaitShown("Had the first.")
-			eventually(func() bool { return !strings.Contains(status(l, "id-first"), ": queued") })
+			eventually(t, func() bool { return !strings.Contains(status(l, "id-first"), ": queued") })
 			if got := status(l, "id-first"); !strings.Contains(got, ": handed by terminal at") {
 				t.Errorf("status %q", got)
 			}

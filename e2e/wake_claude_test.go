@@ -59,16 +59,10 @@ func wantRingsBy(t *testing.T, l *lab.Lab, method string, n int) {
 
 func countsTo(t *testing.T, n int, what string, count func() int) {
 	t.Helper()
-	eventually(func() bool { return count() >= n })
+	eventually(t, func() bool { return count() >= n })
 	if got := count(); got != n {
 		t.Errorf("%d %s, want %d", got, what, n)
 	}
-}
-
-func TestAWakeKeepsTheDraft(t *testing.T) {
-	t.Parallel()
-	l, model, p := wakeLab(t, nil)
-	keepsTheDraft(t, l, model, p, "amber")
 }
 
 func TestAWakePassesInEveryPermissionModeAndKeepsIt(t *testing.T) {
@@ -162,7 +156,7 @@ func TestABurstIsAFewRingsAndAllIsReadInOrder(t *testing.T) {
 		}
 		before = item.Message
 	}
-	eventually(func() bool { return rings(l, "rang") > 0 })
+	eventually(t, func() bool { return rings(l, "rang") > 0 })
 	if n := rings(l, "rang"); n < 1 || n > 3 {
 		t.Errorf("%d rings for a burst", n)
 	}

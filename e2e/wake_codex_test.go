@@ -30,12 +30,6 @@ func codexAt(t *testing.T, toml string, args ...string) (*lab.Lab, *lab.Model, *
 	return l, model, p
 }
 
-func TestAWakeOfCodexKeepsTheDraft(t *testing.T) {
-	t.Parallel()
-	l, model, p := codexAt(t, "")
-	keepsTheDraft(t, l, model, p, "cody")
-}
-
 // keepsTheDraft wakes a client whose person is typing, and then sends what was typed.
 func keepsTheDraft(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, alias string) {
 	t.Helper()

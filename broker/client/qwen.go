@@ -42,7 +42,7 @@ func qwenGuide() Guide {
 		Sees:    "idle: `● Message from a process this session started (birch): <c2c event=\"message\" from=\"birch\" id=\"33643022\"> Please look at…`, its own line, of 120 characters; in a turn and behind a dialog: `⎿ Stop says: Mail from birch: Please look at…` when the turn ends; at the end of a turn the whole message",
 		SetUp:   "An MCP server and hooks in `~/.qwen/settings.json`, for all projects. In a folder that its person trusts, c2c's own tools run without being asked about, unless you say `--ask`.",
 		Quirks: []string{
-			"`crossSessionInbound` in its settings is kept to: `c2c status` says `held` or `refused`.",
+			"`crossSessionInbound` in its settings is kept to, and `c2c status` says so.",
 			"Its own `send_message` reaches every session of the project by its alias, and `list_agents` shows them (Linux). A name that two projects have is shown with its directory, and the model has to choose.",
 			"Mail at the end of a turn stands under the words \"Stop hook error\". That is no error.",
 		},
