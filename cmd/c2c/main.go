@@ -129,7 +129,7 @@ func (a *app) run(ctx context.Context, verb cli.Verb, args []string) (err error)
 	case cmd.takes&alone != 0:
 		return do(ctx)
 	}
-	if empty, looks := emptyAnswer(verb.Name); looks {
+	if empty, looks := c.emptyAnswer(verb.Name, f); looks {
 		if err := a.needRoot(); errors.Is(err, fs.ErrNotExist) {
 			return c.showEmpty(err, empty)
 		}

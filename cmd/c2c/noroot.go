@@ -9,8 +9,11 @@ import (
 
 // A verb that only looks makes no root: a name that was mistyped would leave directories, and answer as if it were right.
 
-// emptyAnswer is what such a verb prints with --json where there is no root.
-func emptyAnswer(verb string) (answer any, looks bool) {
+// emptyAnswer is what such a verb prints with --json where there is no root, or the error that it fails with.
+func (c *call) emptyAnswer(verb string, f *cli.Flags) (answer any, looks bool) {
+	if verb == "poll-inbox" && f.Given("peek") {
+		verb = "peek-inbox"
+	}
 	switch verb {
 	case "list", "history", "outbox", "search", "peek-inbox", "dead-letter":
 		return []struct{}{}, true
@@ -20,8 +23,12 @@ func emptyAnswer(verb string) (answer any, looks bool) {
 		return broker.Pruned{}, true
 	case "status", "thread":
 		return broker.ErrNoMessage, true
+	case "register":
+		return nil, false
+	case "resume", "handover":
+		return broker.ErrNoSession, len(c.words) == 2
 	}
-	return nil, false
+	return &broker.UnknownAliasError{Alias: c.session}, c.session != "" // who is named must be there
 }
 
 // needRoot returns an error for fs.ErrNotExist when the root is not there.

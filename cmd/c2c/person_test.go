@@ -71,7 +71,7 @@ func TestASecondAliasBehindSendIsTold(t *testing.T) {
 func TestWhoLooksMakesNoRoot(t *testing.T) {
 	parent := t.TempDir()
 	root := filepath.Join(parent, "mistyped", "root")
-	for args, want := range map[string]string{"list": "", "list --json": "[]\n", "history --json": "[]\n", "outbox": "", "search word --json": "[]\n", "peek-inbox": "", "dead-letter --json": "[]\n", "sweep --dry-run": "", "prune --older 90d --dry-run": ""} {
+	for args, want := range map[string]string{"list": "", "list --json": "[]\n", "history --json": "[]\n", "outbox": "", "poll-inbox --peek": "", "search word --json": "[]\n", "peek-inbox": "", "dead-letter --json": "[]\n", "sweep --dry-run": "", "prune --older 90d --dry-run": ""} {
 		out, errs, code := run(t, root, "", strings.Fields(args)...)
 		if code != exitDone || out != want || !strings.HasPrefix(errs, `c2c: no mail was ever here: root "`+root+`" (decided by C2C_MCP_BROKER_ROOT)`) {
 			t.Errorf("%s: exit %d, %q, %s", args, code, out, errs)
@@ -79,6 +79,11 @@ func TestWhoLooksMakesNoRoot(t *testing.T) {
 	}
 	if _, errs, code := run(t, root, "", "status", "some-id"); code != exitFailed || !strings.Contains(errs, "no such message") {
 		t.Errorf("status: exit %d, %s", code, errs)
+	}
+	for _, line := range []string{"whoami --session-id amber", "poll-inbox --session-id amber", "send birch hi --from amber", "resume amber birch", "handover amber birch"} {
+		if _, errs, code := run(t, root, "", strings.Fields(line)...); code == exitDone || !strings.Contains(errs, "no mail was ever here") {
+			t.Errorf("%s: exit %d, %s", line, code, errs)
+		}
 	}
 	if there, _ := filepath.Glob(filepath.Join(parent, "*")); len(there) > 0 {
 		t.Errorf("they made %q", there)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -248,11 +249,8 @@ func sameFile(one, other string) bool {
 // freeAlias is a name that no session here has; empty when all are taken. It makes no root.
 func (a *app) freeAlias() string {
 	names := []string{"amber", "birch", "coral", "dune"}
-	root, err := a.root()
-	if err != nil {
-		return ""
-	}
-	if _, err := os.Stat(root); err != nil {
+	b, err := a.openThere()
+	if errors.Is(err, fs.ErrNotExist) {
 		return names[0]
 	}
 	b, err := a.open(a.log)

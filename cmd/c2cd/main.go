@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"c2c/broker"
 	"c2c/cmd/cli"
@@ -149,6 +151,48 @@ func (a *app) openThere() (*broker.Broker, error) {
 		return nil, err
 	}
 	return a.open(a.log)
+}
+
+// openIfThere is openThere for a verb that only looks: nil, and a line for the person, when there is no root.
+func (a *app) openIfThere() (*broker.Broker, error) {
+	b, err := a.openThere()
+	if errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintf(a.stderr, "c2c: %v\n", err)
+		return nil, nil
+	}
+	return b, err
+}
+
+// awaitRoot returns when somebody has made the root, or ctx ends. tell is told that it waits.
+func (a *app) awaitRoot(ctx context.Context, tell func(missing error)) error {
+	tick := time.NewTicker(rootLook)
+	defer tick.Stop()
+	for waits := false; ; waits = true {
+		root, source, err := broker.FindRoot(a.getenv, a.cwd) // anew: another clone of the project may have made one
+		if err != nil {
+			return err
+		}
+		missing := cli.NeedRoot(root, source)
+		if missing == nil {
+			return nil
+		}
+		if !waits {
+			tell(missing)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-tick.C:
+		}
+	}
+}
+
+// rootLook is how often awaitRoot looks: there is nothing yet that could be watched.
+const rootLook = time.Second
+
+// tellWait is for awaitRoot.
+func (a *app) tellWait(missing error) {
+	fmt.Fprintf(a.stderr, "c2c: %v; waiting for the first session\n", missing)
 }
 
 func (a *app) open(log *slog.Logger) (*broker.Broker, error) {

@@ -75,7 +75,7 @@ func (c *call) monitor(ctx context.Context) error {
 	}
 	for {
 		err := c.follow(ctx, &m)
-		if errors.Is(err, syscall.EPIPE) || errors.Is(context.Cause(ctx), errGone) {
+		if errors.Is(err, syscall.EPIPE) || ctx.Err() != nil {
 			return nil
 		}
 		if !errors.Is(err, live.ErrReplaced) {
@@ -84,8 +84,11 @@ func (c *call) monitor(ctx context.Context) error {
 	}
 }
 
-// follow tells what happens in the root until it is removed or made anew.
+// follow tells what happens in the root, once it is there, until it is removed or made anew.
 func (c *call) follow(ctx context.Context, m *monitor) error {
+	if err := c.awaitRoot(ctx, c.tellWait); err != nil {
+		return err
+	}
 	b, err := c.open(c.log)
 	if err != nil {
 		return err

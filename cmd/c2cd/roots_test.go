@@ -80,3 +80,32 @@ func TestDoctorTellsOfASecondRootAndMigrateRootMergesIt(t *testing.T) {
 	}
 	run("web", 1, "migrate-root", home)
 }
+
+// A root that was mistyped would answer as if it were right, and stay.
+func TestWhatOnlyLooksMakesNoRoot(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	for line, want := range map[string]string{
+		"wake status": "no wake daemon runs", "wake stop": "no wake daemon runs", "wake detach --session-id amber": "",
+		"wire-daemon status --alias amber": "no wire daemon runs", "wire-daemon stop --alias amber": "no wire daemon of amber runs",
+		"wire-daemon list": "no wire daemon was started here",
+	} {
+		out, err := k.try(strings.Fields(line)...)
+		if !strings.Contains(out, "no mail was ever here") || !strings.Contains(out, want) || (err == nil) != (want != "") {
+			t.Errorf("%s: %v, %s", line, err, out)
+		}
+	}
+	k.try("doctor")
+	m := k.monitor("--json") // it waits for the root
+	if _, err := os.Stat(k.root()); !os.IsNotExist(err) {
+		t.Errorf("they made the root: %v", err)
+	}
+	k.run("register", "amber", "--session-id", "amber")
+	if got := m.event(); got != `{"event_type":"monitor.ready","monitor_ts":0}` {
+		t.Errorf("the monitor tells %s", got)
+	}
+	m.stop()
+	if err := m.wait(); err != nil {
+		t.Error(err)
+	}
+}

@@ -29,12 +29,22 @@ func (a *call) wake(ctx context.Context) error {
 	if *gap <= 0 {
 		return fmt.Errorf("%w: --min-inject-gap %s: want more than nothing", errUsage, *gap)
 	}
-	b, err := a.open(a.log)
+	d := &wakeDaemon{Daemon: daemon.Wake(nil), a: a.app, gap: *gap}
+	switch verbs[0] {
+	case "run", "start", "restart":
+		d.b, err = a.open(a.log)
+	case "stop", "status":
+		d.b, err = a.openIfThere()
+	default:
+		d.b, err = a.openThere()
+	}
 	if err != nil {
 		return err
 	}
-	defer b.Close()
-	d := &wakeDaemon{Daemon: daemon.Wake(b.Dir()), a: a.app, b: b, gap: *gap}
+	if d.b != nil {
+		defer d.b.Close()
+		d.Dir = d.b.Dir()
+	}
 	switch verbs[0] {
 	case "run":
 		return d.run(ctx)

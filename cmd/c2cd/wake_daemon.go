@@ -19,7 +19,7 @@ import (
 type wakeDaemon struct {
 	daemon.Daemon
 	a   *app
-	b   *broker.Broker
+	b   *broker.Broker // nil: there is no root
 	gap time.Duration
 }
 
@@ -94,11 +94,17 @@ func (d *wakeDaemon) status(ctx context.Context, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	all, err := d.b.Sessions(ctx)
+	root, err := d.a.root()
 	if err != nil {
 		return err
 	}
-	st := wakeStatus{PID: pid, Root: d.b.Root(), Sessions: []wakeTarget{}}
+	var all []broker.Session
+	if d.b != nil {
+		if all, err = d.b.Sessions(ctx); err != nil {
+			return err
+		}
+	}
+	st := wakeStatus{PID: pid, Root: root, Sessions: []wakeTarget{}}
 	for _, s := range all {
 		if ringer.DaemonMayRing(s) {
 			st.Sessions = append(st.Sessions, wakeTarget{s.ID, s.Alias, s.Pane, s.Unattended, s.LastRing})

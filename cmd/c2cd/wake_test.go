@@ -55,7 +55,11 @@ func (k *keeper) run(args ...string) string {
 func (k *keeper) pid() int {
 	k.t.Helper()
 	var st wakeStatus
-	if err := json.Unmarshal([]byte(k.run("wake", "status", "--json")), &st); err != nil {
+	out, err := k.command("wake", "status", "--json").Output()
+	if err == nil {
+		err = json.Unmarshal(out, &st)
+	}
+	if err != nil {
 		k.t.Fatal(err)
 	}
 	return st.PID

@@ -25,8 +25,19 @@ func (c *call) watch(ctx context.Context) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer stop()
 	caller := broker.Caller{Explicit: *session, Getenv: c.getenv, User: user}
+	if err := c.awaitRoot(ctx, c.tellWait); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
 	return watch.Run(ctx, watch.Config{
-		Open: func() (*broker.Broker, error) { return c.open(slog.New(slog.DiscardHandler)) },
+		Open: func(ctx context.Context) (*broker.Broker, error) {
+			if err := c.awaitRoot(ctx, func(error) {}); err != nil { // it may be removed while the screen shows it
+				return nil, err
+			}
+			return c.open(slog.New(slog.DiscardHandler))
+		},
 		Who: func(ctx context.Context, b *broker.Broker) (broker.Session, error) {
 			s, err := b.Attach(ctx, caller)
 			if err != nil {

@@ -39,7 +39,7 @@ type wireDaemon struct {
 	wireOptions
 	alias string
 	a     *app
-	b     *broker.Broker
+	b     *broker.Broker // nil: there is no root
 	once  bool
 }
 
@@ -64,14 +64,21 @@ func (a *call) wireDaemon(ctx context.Context) error {
 			return fmt.Errorf("%w: --alias: %w", errUsage, err)
 		}
 	}
-	b, err := a.open(a.log)
+	makes := slices.Contains([]string{"run", "start", "restart"}, verbs[0])
+	open := a.openIfThere
+	if makes {
+		open = func() (*broker.Broker, error) { return a.open(a.log) }
+	}
+	b, err := open()
 	if err != nil {
 		return err
 	}
-	defer b.Close()
-	dir, err := openWire(b, slices.Contains([]string{"run", "start", "restart"}, verbs[0]))
-	if err != nil {
-		return err
+	var dir *atomicfile.Dir
+	if b != nil {
+		defer b.Close()
+		if dir, err = openWire(b, makes); err != nil {
+			return err
+		}
 	}
 	if dir != nil {
 		defer dir.Close()

@@ -73,6 +73,9 @@ func (d *wireDaemon) look(ctx context.Context) (st wireStatus, err error) {
 	if st.PID == 0 && st.State.Agent != wire.Failed {
 		st.State.Agent = wire.Off // it may have been killed
 	}
+	if d.b == nil {
+		return st, nil
+	}
 	s, err := d.b.Resolve(ctx, broker.Caller{Explicit: d.alias})
 	if errors.Is(err, broker.ErrNoSession) {
 		return st, nil

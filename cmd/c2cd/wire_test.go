@@ -258,6 +258,7 @@ func TestWhatIsNoWireAgentIsToldAtStart(t *testing.T) {
 func TestWhoLooksForWireDaemonsMakesNothing(t *testing.T) {
 	t.Parallel()
 	p := newWirePlace(t, "")
+	p.run("register", "birch", "--session-id", "birch")
 	for verb, want := range map[string]string{"status": "amber: no wire daemon runs", "stop": "no wire daemon of amber runs"} {
 		if out := p.run(p.words(verb)...); !strings.Contains(out, want) {
 			t.Errorf("%s: %s", verb, out)

@@ -81,13 +81,21 @@ func FailureOf(verb string, err error) Failure {
 	return f
 }
 
-// NeedRoot says that a root is not there.
+// NeedRoot says that a root is not there, with an error that is fs.ErrNotExist.
 func NeedRoot(root, source string) error {
 	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
-		return WithHint(fmt.Errorf("no mail was ever here: root %q (decided by %s): %w", root, source, fs.ErrNotExist), "c2c doctor tells which root is used, and why")
+		return WithHint(noRootError{root, source}, "c2c doctor tells which root is used, and why")
 	}
 	return nil // what else is wrong is told when it is opened
 }
+
+type noRootError struct{ root, source string }
+
+func (e noRootError) Error() string {
+	return fmt.Sprintf("no mail was ever here: root %q (decided by %s)", e.root, e.source)
+}
+
+func (e noRootError) Is(err error) bool { return err == fs.ErrNotExist }
 
 // Report writes a failure for a person, each line with the name of the program. With --json among the arguments it is
 // one line of JSON instead.

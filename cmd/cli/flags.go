@@ -35,6 +35,9 @@ func (f *Flags) Has(name string) bool {
 	return ok
 }
 
+// Given says whether an option without a value was given, once the command line was read.
+func (f *Flags) Given(name string) bool { return f.set.Lookup(name).Value.String() == "true" }
+
 // Var binds an option to a value of the caller's.
 func (f *Flags) Var(name string, v flag.Value) {
 	o, ok := f.verb.option(typed(name))

@@ -24,7 +24,7 @@ import (
 
 // Config is what the screen needs.
 type Config struct {
-	Open func() (*broker.Broker, error) // the root
+	Open func(context.Context) (*broker.Broker, error) // the root, once it is there
 	// Who writes when the person answers.
 	Who func(context.Context, *broker.Broker) (broker.Session, error)
 }
@@ -127,7 +127,7 @@ func newApp(cfg Config, screen tcell.Screen) *app {
 }
 
 func (a *app) run(ctx context.Context) (err error) {
-	if a.b, err = a.cfg.Open(); err != nil {
+	if a.b, err = a.cfg.Open(ctx); err != nil {
 		return err
 	}
 	var cancel context.CancelFunc
@@ -200,7 +200,7 @@ func (a *app) follow() error {
 		if !errors.Is(err, live.ErrReplaced) {
 			return err
 		}
-		if b, err = a.cfg.Open(); err != nil {
+		if b, err = a.cfg.Open(a.ctx); err != nil {
 			return err
 		}
 		a.then(func() {

@@ -413,7 +413,7 @@ func TestWhatIsPastedIsDrawnOnce(t *testing.T) {
 	t.Parallel()
 	_, simulated := bad(t)
 	screen := &counting{SimulationScreen: simulated}
-	a := newApp(Config{Open: func() (*broker.Broker, error) {
+	a := newApp(Config{Open: func(context.Context) (*broker.Broker, error) {
 		return broker.Open(broker.Config{Root: filepath.Join(t.TempDir(), "root")})
 	}}, screen)
 	ended := make(chan error)
