@@ -33,6 +33,10 @@ func ask(c *call, f *cli.Flags) action {
 		if err != nil {
 			return err
 		}
+		if q.Recipient == broker.Absent {
+			err = noAnswer(fmt.Sprintf("%s is absent, and question %s waits for it", q.To, inbox.ShortID(q.ID)))
+			return errors.Join(err, c.limited(ctx, q.Close))
+		}
 		if !c.json {
 			note := ""
 			if q.Note != "" {
@@ -64,7 +68,7 @@ func (c *call) awaitAnswer(ctx context.Context, s broker.Session, q *broker.Ques
 		}
 		select {
 		case <-late:
-			return c.noAnswer(ctx, q, limit)
+			return c.late(ctx, q, limit)
 		case <-tick.C:
 		}
 	}
@@ -83,7 +87,7 @@ func (c *call) handAnswer(ctx context.Context, s broker.Session, a *broker.Answe
 	return errors.Join(err, a.Ack(ctx, err))
 }
 
-func (c *call) noAnswer(ctx context.Context, q *broker.Question, limit time.Duration) error {
+func (c *call) late(ctx context.Context, q *broker.Question, limit time.Duration) error {
 	became := ""
 	c.limited(ctx, func(ctx context.Context) error {
 		st, err := c.b.Status(ctx, q.ID)
@@ -92,6 +96,9 @@ func (c *call) noAnswer(ctx context.Context, q *broker.Question, limit time.Dura
 		}
 		return err
 	})
-	return cli.WithHint(fmt.Errorf("%s has not answered %s in %v%s; %w", q.To, inbox.ShortID(q.ID), limit, became, broker.ErrNoAnswer),
-		"a later answer comes as mail and says what it answers; do not ask again")
+	return noAnswer(fmt.Sprintf("%s has not answered %s in %v%s", q.To, inbox.ShortID(q.ID), limit, became))
+}
+
+func noAnswer(why string) error {
+	return cli.WithHint(fmt.Errorf("%s; %w", why, broker.ErrNoAnswer), "a later answer comes as mail and says what it answers; do not ask again")
 }

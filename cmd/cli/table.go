@@ -25,9 +25,9 @@ var writing = []Verb{
 		Examples: []string{"c2c reply 'Done, see main.'", "c2c reply 099a8057 'Yes.'"}},
 	{Name: "ask", Everyday: true, Args: "<alias> [text | -]", First: "alias", Short: "ask a question and wait for the answer",
 		Long: "The answer is what the other session sends with reply. It is printed here and\n" +
-			"shown to nobody else. An answer that comes later is mail. Two that would wait\n" +
-			"for each other are refused. In a client's shell keep --wait below the time that\n" +
-			"the shell gives a command.\n",
+			"shown to nobody else. An answer that comes later is mail. A session that has\n" +
+			"ended is not waited for, and two that would wait for each other are refused. In\n" +
+			"a client's shell keep --wait below the time that the shell gives a command.\n",
 		Options: []Option{
 			{Name: "wait", Value: "duration", Default: "90s", Short: "how long to wait"},
 			{Name: "F", Value: "file", Takes: "file", Short: "read the text from this file"},
