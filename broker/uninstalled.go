@@ -6,8 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
+	"c2c/broker/client"
 	"c2c/inbox/atomicfile"
 )
 
@@ -15,17 +17,18 @@ import (
 // there or answer it any more, and nothing ends them. So uninstall leaves a note for them in the state directory:
 //
 //	uninstalled/<client>	"<boot> <start>": when uninstall ran, as the start of its process
+//	uninstalled/<client>	"<boot> <start> <directory>": the same, while another configuration of the client stays set up
 //
 // A client that was started later has what its person has set up since, such as a plugin, and is served.
 
 const (
 	uninstalledDir = "uninstalled"
-	maxMark        = 256 // bytes
+	maxMark        = 8192 // bytes
 )
 
 // MarkUninstalled tells the running programs of a client that c2c was taken out of it. Where c2c has never kept any state,
-// there is no session to tell, and nothing is written.
-func MarkUninstalled(getenv func(string) string, client string) error {
+// there is no session to tell, and nothing is written. config is the configuration directory, if it is for that one alone.
+func MarkUninstalled(getenv func(string) string, client, config string) error {
 	state, _ := StateDir(getenv)
 	if _, err := os.Stat(state); state == "" || errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -42,12 +45,15 @@ func MarkUninstalled(getenv func(string) string, client string) error {
 		return err
 	}
 	defer dir.Close()
-	return dir.Write(client, fmt.Appendf(nil, "%s %d\n", boot(proc), self.start))
+	return dir.Write(client, fmt.Appendf(nil, "%s\n", strings.TrimSpace(fmt.Sprintf("%s %d %s", boot(proc), self.start, config))))
 }
 
 // ClearUninstalled has the running programs of a client be served again.
 func ClearUninstalled(getenv func(string) string, client string) error {
 	state, _ := StateDir(getenv)
+	if _, _, other := readMark(getenv, state, client); other {
+		return nil
+	}
 	path := filepath.Join(state, uninstalledDir, client)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -63,18 +69,32 @@ func Uninstalled(getenv func(string) string, client string, pid int) bool {
 	if state == "" || client == "" {
 		return false
 	}
-	data, err := atomicfile.ReadForeign(filepath.Join(state, uninstalledDir, client), maxMark)
-	if err != nil {
-		return false
-	}
+	at, start, other := readMark(getenv, state, client)
 	proc := &system{}
-	var at string
-	var start int64
-	if _, err := fmt.Sscan(string(data), &at, &start); err != nil || at != boot(proc) {
+	if other || at != boot(proc) {
 		return false // what ran then has ended with the system
 	}
 	p, err := proc.find(pid)
 	return err != nil || p.start < start
+}
+
+// readMark reads when c2c was taken out of a client: at is empty if it was not, or nothing can be read. other says that it
+// was taken out of another configuration than that of the environment.
+func readMark(getenv func(string) string, state, name string) (at string, start int64, other bool) {
+	data, err := atomicfile.ReadForeign(filepath.Join(state, uninstalledDir, name), maxMark)
+	words := strings.SplitN(strings.TrimSpace(string(data)), " ", 3)
+	if err != nil || len(words) < 2 {
+		return "", 0, false
+	}
+	if start, err = strconv.ParseInt(words[1], 10, 64); err != nil {
+		return "", 0, false
+	}
+	if len(words) == 3 {
+		p, _ := client.Find(name)
+		dir, _ := p.Config(getenv)
+		other = dir != words[2]
+	}
+	return words[0], start, other
 }
 
 // boot names the time since the system was started: start times of processes count from there.

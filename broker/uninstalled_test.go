@@ -19,7 +19,7 @@ func TestUninstallIsToldToWhatRanThen(t *testing.T) {
 		}
 	}
 	mark := filepath.Join(home, ".c2c", "uninstalled")
-	if err := MarkUninstalled(getenv, "codex"); err != nil {
+	if err := MarkUninstalled(getenv, "codex", ""); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Dir(mark)); err == nil {
@@ -29,7 +29,7 @@ func TestUninstallIsToldToWhatRanThen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // a second time is like the first
-		if err := MarkUninstalled(getenv, "codex"); err != nil {
+		if err := MarkUninstalled(getenv, "codex", ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -46,6 +46,19 @@ func TestUninstallIsToldToWhatRanThen(t *testing.T) {
 	check("codex", 0, true)
 	check("claude", os.Getppid(), false)
 	check("", 0, false)
+
+	// Another configuration stays set up: what runs there is served, and its install is no word for this one.
+	if err := MarkUninstalled(getenv, "codex", home+"/a b"); err != nil {
+		t.Fatal(err)
+	}
+	check("codex", os.Getppid(), false)
+	if err := ClearUninstalled(getenv, "codex"); err != nil {
+		t.Fatal(err)
+	}
+	here := func(name string) string { return map[string]string{"HOME": home, "CODEX_HOME": home + "/a b"}[name] }
+	if !Uninstalled(here, "codex", os.Getppid()) {
+		t.Error("what runs in the configuration that c2c was taken out of is served")
+	}
 
 	proc := &system{}
 	for text, want := range map[string]bool{

@@ -65,6 +65,7 @@ type Plan struct {
 	Left    []error  // of an uninstall: files that it cannot edit, and why
 
 	home     string
+	config   string // the client's configuration directory
 	stateDir string
 	journal  *journal
 	recorded bool                  // the journal has new records
@@ -108,7 +109,7 @@ func Detect(o Options) []string {
 	var found []string
 	for _, name := range Clients() {
 		dir, _ := configDir(name, o)
-		if _, err := client.LookPath(name, o.Getenv); err == nil || isDir(dir) {
+		if _, err := client.LookPath(client.ProgramOf(name), o.Getenv); err == nil || isDir(dir) {
 			found = append(found, name)
 		}
 	}
@@ -207,7 +208,7 @@ func (p *Plan) add(t target, o Options) error {
 	if err != nil {
 		return err
 	}
-	r.AfterMode, r.AfterSHA256 = mode, hash(after)
+	r.Config, r.AfterMode, r.AfterSHA256 = p.config, mode, hash(after)
 	p.journal.forget(t.path)
 	p.journal.Files = append(p.journal.Files, r)
 	p.recorded = true
@@ -267,14 +268,16 @@ func begin(client string, o Options) (setup, []target, *Plan, error) {
 	}
 	j, err := readJournal(o.StateDir)
 	// After the journal was read: who has the lock now may be at the files that are read next.
-	return s, targets, &Plan{Client: client, home: filepath.Clean(o.Home), stateDir: o.StateDir, journal: j, overlaps: isLocked(o.StateDir)}, err
+	p := &Plan{Client: client, home: filepath.Clean(o.Home), stateDir: o.StateDir, journal: j, overlaps: isLocked(o.StateDir)}
+	p.config, _ = configDir(client, o)
+	return s, targets, p, err
 }
 
 // withRecorded adds the files of which only undo records tell, such as the .mcp.json of another project,
 // and returns all in the opposite order of installing: the hook entries go before the script that they name.
 func (p *Plan) withRecorded(targets []target) ([]target, error) {
 	for _, r := range p.journal.Files {
-		if r.Client != p.Client || slices.ContainsFunc(targets, func(t target) bool { return t.path == r.Path }) {
+		if r.Client != p.Client || p.isOther(r) || slices.ContainsFunc(targets, func(t target) bool { return t.path == r.Path }) {
 			continue
 		}
 		i := slices.IndexFunc(targets, func(t target) bool { return t.editor.kind() == r.Kind })
@@ -287,6 +290,17 @@ func (p *Plan) withRecorded(targets []target) ([]target, error) {
 	}
 	slices.Reverse(targets)
 	return targets, nil
+}
+
+// isOther says that a file was edited for another configuration of the client, which stays as it is.
+func (p *Plan) isOther(r *record) bool { return r.Config != "" && r.Config != p.config }
+
+// OneOf is the configuration directory that the plan is for, if c2c is set up in another one of the client, too; else "".
+func (p *Plan) OneOf() string {
+	if slices.ContainsFunc(p.journal.Files, func(r *record) bool { return r.Client == p.Client && p.isOther(r) }) {
+		return p.config
+	}
+	return ""
 }
 
 // remove plans to take our part out of t, where it is. f is its file.

@@ -669,6 +669,34 @@ func TestConfigDirectoriesComeFromTheEnvironment(t *testing.T) {
 	b.wantTree(before)
 }
 
+// Somebody has two configurations of one client: each is set up, and taken out, by itself.
+func TestTwoConfigurationsOfAClientAreSetUpApart(t *testing.T) {
+	for client, variable := range map[string]string{Claude: "CLAUDE_CONFIG_DIR", Codex: "CODEX_HOME"} {
+		b := newBox(t)
+		before := b.tree()
+		b.install(client)
+		first := b.tree()
+		b.env[variable] = b.path("second")
+		b.install(client)
+		delete(b.env, variable)
+		if p := b.plan(client); !p.Empty() || p.OneOf() == "" {
+			t.Errorf("%s: the second install has changed the first:\n%s", client, p.Diff())
+		}
+		b.env[variable] = b.path("second")
+		b.uninstall(client)
+		for name, want := range first {
+			if got := b.tree()[name]; got != want && !strings.Contains(name, "undo.json") {
+				t.Errorf("%s: %s is %q, want %q", client, name, got, want)
+			}
+		}
+		delete(b.env, variable)
+		if p := b.uninstall(client); p.OneOf() != "" {
+			t.Errorf("%s: the last one counts as one of two", client)
+		}
+		b.wantTree(before)
+	}
+}
+
 func TestDetect(t *testing.T) {
 	b := newBox(t)
 	if got := Detect(b.o); got != nil {
@@ -676,7 +704,12 @@ func TestDetect(t *testing.T) {
 	}
 	b.write("home/.claude/x", "", 0o600)
 	b.write("bin/codex", "", 0o755)
+	b.write("bin/cursor", "", 0o755) // opens an editor
 	if got := Detect(b.o); !slices.Equal(got, []string{Claude, Codex}) {
+		t.Errorf("found %q", got)
+	}
+	b.write("bin/cursor-agent", "", 0o755)
+	if got := Detect(b.o); !slices.Equal(got, []string{Claude, Codex, Cursor}) {
 		t.Errorf("found %q", got)
 	}
 }

@@ -26,6 +26,7 @@ type record struct {
 	Client      string      `json:"client"`
 	Kind        string      `json:"kind"`
 	Path        string      `json:"path"`
+	Config      string      `json:"config,omitempty"` // the client's configuration directory then
 	Existed     bool        `json:"existed"`
 	Mode        fs.FileMode `json:"mode"`     // before us; 0 when it did not exist
 	Original    []byte      `json:"original"` // base64

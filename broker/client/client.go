@@ -4,6 +4,7 @@
 package client
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -110,6 +111,12 @@ var profiles = []Profile{claude(), codex(), opencode(), copilot(), qwen(), kimi(
 
 // All lists every profile, to be read only.
 func All() []Profile { return profiles }
+
+// ProgramOf is how the program of a client is called: of one that we do not know, by its name.
+func ProgramOf(name string) string {
+	p, _ := Find(name)
+	return cmp.Or(p.Program, name)
+}
 
 // Find gives the profile of a client by its name or another word for it.
 func Find(name string) (Profile, bool) {

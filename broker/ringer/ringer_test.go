@@ -233,7 +233,7 @@ func TestAClientFromBeforeAnUninstallIsNotRung(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(home, ".c2c"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := broker.MarkUninstalled(r.Getenv, s.Client); err != nil {
+	if err := broker.MarkUninstalled(r.Getenv, s.Client, ""); err != nil {
 		t.Fatal(err)
 	}
 	mark := filepath.Join(home, ".c2c", "uninstalled", s.Client)

@@ -384,7 +384,7 @@ func TestHooksOfAnUninstalledClientShowNothing(t *testing.T) {
 	}
 	env := map[string]string{"C2C_MCP_BROKER_ROOT": root, "C2C_MCP_SESSION_ID": "amber", "HOME": home}
 	getenv := func(name string) string { return env[name] }
-	if err := broker.MarkUninstalled(getenv, "claude"); err != nil {
+	if err := broker.MarkUninstalled(getenv, "claude", ""); err != nil {
 		t.Fatal(err)
 	}
 	mustRun(t, root, "birch", "send", "amber", "hello")

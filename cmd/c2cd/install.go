@@ -1,11 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"io/fs"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -176,7 +175,7 @@ func (e editor) apply(p *install.Plan, asked bool, said *bool) error {
 func (e editor) carryOut(p *install.Plan) error {
 	marks := e.undo && !p.Empty()
 	if marks {
-		if err := broker.MarkUninstalled(e.getenv, p.Client); err != nil {
+		if err := broker.MarkUninstalled(e.getenv, p.Client, p.OneOf()); err != nil {
 			return err
 		}
 	}
@@ -226,7 +225,7 @@ func (a *app) tellNext(clients []string) {
 	}
 	for _, name := range clients {
 		p, _ := client.Find(name)
-		if _, err := client.LookPath(cmp.Or(p.Program, name), a.getenv); err != nil {
+		if _, err := client.LookPath(client.ProgramOf(name), a.getenv); err != nil {
 			continue
 		}
 		alias := a.freeAlias()
@@ -253,7 +252,6 @@ func (a *app) freeAlias() string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return names[0]
 	}
-	b, err := a.open(a.log)
 	if err != nil {
 		return ""
 	}
@@ -295,13 +293,13 @@ func chosen(clients []string, o install.Options) ([]string, error) {
 
 // noClient says where clients were looked for.
 func noClient(o install.Options) string {
-	var dirs []string
+	var programs, dirs []string
 	for _, name := range install.Clients() {
 		p, _ := client.Find(name)
 		dir, _ := p.Config(o.Getenv)
-		dirs = append(dirs, dir)
+		programs, dirs = append(programs, client.ProgramOf(name)), append(dirs, dir)
 	}
-	return fmt.Sprintf("no client found: no %s on PATH, and no directory %s", anyOf(install.Clients()), anyOf(dirs))
+	return fmt.Sprintf("no client found: no %s on PATH, and no directory %s", anyOf(programs), anyOf(dirs))
 }
 
 func anyOf(words []string) string {

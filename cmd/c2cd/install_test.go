@@ -218,7 +218,7 @@ func TestHelpIsAnAnswerAndAWrongFlagIsOneLineWithAHint(t *testing.T) {
 
 func TestClientsThatAreNotThereAreTold(t *testing.T) {
 	s := shop{t: t, home: t.TempDir()}
-	where := "no client found: no claude, codex, opencode, copilot, qwen, kimi, gemini or cursor on PATH, and no directory " + s.home + "/.claude, " + s.home + "/.codex, " + s.home + "/.config/opencode, " + s.home + "/.copilot, " + s.home + "/.qwen, " + s.home + "/.kimi-code, " + s.home + "/.gemini or " + s.home + "/.cursor"
+	where := "no client found: no claude, codex, opencode, copilot, qwen, kimi, gemini or cursor-agent on PATH, and no directory " + s.home + "/.claude, " + s.home + "/.codex, " + s.home + "/.config/opencode, " + s.home + "/.copilot, " + s.home + "/.qwen, " + s.home + "/.kimi-code, " + s.home + "/.gemini or " + s.home + "/.cursor"
 	if code, _, errs := s.run("install"); code != 1 || !strings.Contains(errs, where) {
 		t.Errorf("install: exit %d, %s", code, errs)
 	}
@@ -320,7 +320,7 @@ func TestAnUninstallThatWasCutOffIsToldAndCured(t *testing.T) {
 	s.write(".c2c/x", "")
 	s.program("claude")
 	s.run("install", "claude")
-	if err := broker.MarkUninstalled(func(name string) string { return map[string]string{"HOME": s.home}[name] }, "claude"); err != nil {
+	if err := broker.MarkUninstalled(func(name string) string { return map[string]string{"HOME": s.home}[name] }, "claude", ""); err != nil {
 		t.Fatal(err)
 	}
 	told := func() bool {

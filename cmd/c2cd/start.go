@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,9 +63,9 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 		// A terminal may show one thread after another, and Codex tells no process which one.
 		return 0, fmt.Errorf("%w: which session a terminal will show is not known when it starts: call c2c register --unattended in the session", errUsage)
 	}
-	path, err := client.LookPath(cmp.Or(profile.Program, name), a.getenv)
+	path, err := client.LookPath(client.ProgramOf(name), a.getenv)
 	if err != nil {
-		return 0, fmt.Errorf("%s is not installed or not on PATH; c2c start knows %s", cmp.Or(profile.Program, name), strings.Join(client.Names(), ", "))
+		return 0, fmt.Errorf("%s is not installed or not on PATH; c2c start knows %s", client.ProgramOf(name), strings.Join(client.Names(), ", "))
 	}
 	argv, env := append([]string{path}, theirs...), client.Clean(os.Environ())
 	if *channel {
