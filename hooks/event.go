@@ -135,7 +135,7 @@ func (f *failed) UnmarshalJSON(data []byte) error {
 func Parse(client string, r io.Reader) (Event, error) {
 	i := slices.Index(Clients(), client)
 	if i < 0 {
-		return Event{}, fmt.Errorf("client %q: hooks are known of %s", client, strings.Join(Clients(), " and "))
+		return Event{}, fmt.Errorf("client %q: hooks are known of %s", client, strings.Join(Clients(), ", "))
 	}
 	e := Event{protocol: protocols()[i]}
 	err := json.NewDecoder(io.LimitReader(r, maxEvent)).Decode(&e)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -13,9 +11,6 @@ import (
 	"c2c/cmd/cli"
 	"c2c/inbox"
 )
-
-// maxBody bounds what is read; the mailbox has the real limit and says so.
-const maxBody = 1 << 20
 
 // draft is the message of send and send-all, as their options make it.
 type draft struct {
@@ -48,10 +43,7 @@ func (d *draft) complete(c *call, words []string) (err error) {
 			d.message.Tag = tag
 		}
 	}
-	d.message.Content, err = c.body(d.file, words)
-	if err == nil && d.message.Content == "" {
-		err = fmt.Errorf("%w: the body is empty", errUsage) // as when the command before a pipe has failed
-	}
+	d.message.Content, err = cli.Body(c.stdin, d.file, words)
 	return err
 }
 
@@ -67,35 +59,6 @@ func (d *draft) send(ctx context.Context, c *call, words []string, do func(conte
 		}
 		return do(ctx, from)
 	})
-}
-
-func (a *app) body(file string, words []string) (string, error) {
-	var in io.Reader
-	switch {
-	case file != "" && len(words) > 0:
-		return "", fmt.Errorf("%w: a body and -F: give one of them", errUsage)
-	case file != "":
-		f, err := os.Open(file)
-		if err != nil {
-			return "", fmt.Errorf("read body: %w", err)
-		}
-		defer f.Close()
-		in = f
-	case len(words) == 1 && words[0] == "-":
-		in = a.stdin
-	case len(words) > 0:
-		return strings.Join(words, " "), nil
-	default:
-		return "", fmt.Errorf("%w: no body: give it as an argument, with -F file, or - for standard input", errUsage)
-	}
-	data, err := io.ReadAll(io.LimitReader(in, maxBody+1))
-	if err == nil && len(data) > maxBody {
-		err = fmt.Errorf("%w: more than %d bytes; put it into a file and send its path", inbox.ErrTooLarge, maxBody)
-	}
-	if err != nil {
-		return "", fmt.Errorf("read body: %w", err)
-	}
-	return string(data), nil
 }
 
 func (a *app) printReceipt(r broker.Receipt) {

@@ -4,19 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"strings"
 	"time"
 
 	"c2c/broker"
 	"c2c/broker/client"
+	"c2c/cmd/cli"
 	"c2c/inbox"
 	"c2c/wake"
 	"c2c/wake/clients"
 )
-
-// maxInject bounds what is read; a message may have less, and says so.
-const maxInject = 1 << 20
 
 func (a *call) inject(ctx context.Context) error {
 	method, from := a.Text("method"), a.Text("session-id")
@@ -27,19 +23,12 @@ func (a *call) inject(ctx context.Context) error {
 	if *method != "history" {
 		return fmt.Errorf("%w: by which way? --method history is the only one", errUsage)
 	}
-	if len(words) < 1 || len(words) > 2 {
-		return fmt.Errorf("%w: one alias, and the text as one word or on standard input", errUsage)
+	if len(words) < 2 {
+		return fmt.Errorf("%w: an alias, and the text, or - for standard input", errUsage)
 	}
-	body := strings.Join(words[1:], "")
-	if body == "" || body == "-" {
-		data, err := io.ReadAll(io.LimitReader(a.stdin, maxInject))
-		if err != nil {
-			return fmt.Errorf("read the body: %w", err)
-		}
-		body = string(data)
-	}
-	if body == "" {
-		return fmt.Errorf("%w: the body is empty", errUsage)
+	body, err := cli.Body(a.stdin, "", words[1:])
+	if err != nil {
+		return err
 	}
 	b, err := a.openThere()
 	if err != nil {

@@ -21,7 +21,9 @@ func TestInjectSaysWhyItCannot(t *testing.T) {
 		{[]string{"--method", "pty", "amber", "x"}, "--method history"},
 		{[]string{"--method", "history", "amber", "x"}, "say who writes with --from"},
 		{[]string{"--method", "history", "--from", "birch", "nobody", "x"}, "c2c list shows all"},
-		{[]string{"--method", "history", "--from", "birch", "amber"}, "the body is empty"},
+		{[]string{"--method", "history", "--from", "birch", "amber"}, "or - for standard input"},
+		{[]string{"--method", "history", "--from", "birch", "amber", "-"}, "the body is empty"},
+		{[]string{"--method", "history", "--from", "birch", "amber", "two", "words"}, "c2c send works"},
 		{[]string{"--method", "history", "--from", "birch", "amber", strings.Repeat("x", 100_000)}, "c2c send works"},
 	} {
 		if out, err := k.try(append([]string{"inject"}, tc.args...)...); err == nil || !strings.Contains(out, tc.want) {

@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"c2c/inbox"
+)
+
+// maxBody bounds what is read; the mailbox has the real limit and says so.
+const maxBody = 1 << 20
+
+// Body is the text of a message: the words, - for standard input, or what is in a file.
+func Body(stdin io.Reader, file string, words []string) (string, error) {
+	text, in := strings.Join(words, " "), io.Reader(nil)
+	switch {
+	case file != "" && len(words) > 0:
+		return "", fmt.Errorf("%w: a body and -F: give one of them", ErrUsage)
+	case file != "":
+		f, err := os.Open(file)
+		if err != nil {
+			return "", fmt.Errorf("read body: %w", err)
+		}
+		defer f.Close()
+		in = f
+	case len(words) == 0:
+		return "", fmt.Errorf("%w: no body: give it as an argument, with -F file, or - for standard input", ErrUsage)
+	case text == "-":
+		in = stdin
+	}
+	if in != nil {
+		data, err := io.ReadAll(io.LimitReader(in, maxBody+1))
+		if err == nil && len(data) > maxBody {
+			err = fmt.Errorf("%w: more than %d bytes; put it into a file and send its path", inbox.ErrTooLarge, maxBody)
+		}
+		if err != nil {
+			return "", fmt.Errorf("read body: %w", err)
+		}
+		text = string(data)
+	}
+	if text == "" { // as when the command before a pipe has failed
+		return "", fmt.Errorf("%w: the body is empty", ErrUsage)
+	}
+	return text, nil
+}
