@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
+	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/inbox"
 )
@@ -26,13 +29,16 @@ const completeVerb = "__complete"
 
 // complete answers it. What goes wrong is not told: it would stand in the line that is being typed.
 func (a *app) complete(ctx context.Context, words []string) {
-	choices, files := cli.Complete(words, func() []cli.Choice { return a.sessions(ctx) })
+	choices, files := cli.Complete(words, func(what string) []cli.Choice { return a.offer(ctx, what) })
 	fmt.Fprint(a.stdout, cli.Lines(choices, files))
 }
 
-// sessions are those that an alias may name. Others may have written the registry, and a shell is to see nothing that
-// means something to it: so what is no alias is left out.
-func (a *app) sessions(ctx context.Context) (choices []cli.Choice) {
+// offerTime is how long a person who presses Tab waits at most: then what was found is offered.
+const offerTime = 500 * time.Millisecond
+
+// offer gives what of the root may stand in a line. Others have written it, and a shell is to see nothing that means
+// something to it: so what an alias could not be is left out, ids too.
+func (a *app) offer(ctx context.Context, what string) (choices []cli.Choice) {
 	if a.needRoot() != nil {
 		return nil
 	}
@@ -41,14 +47,50 @@ func (a *app) sessions(ctx context.Context) (choices []cli.Choice) {
 		return nil
 	}
 	defer b.Close()
-	all, err := b.Sessions(ctx)
+	ctx, cancel := context.WithTimeout(ctx, offerTime)
+	defer cancel()
+	if what == "alias" {
+		choices = sessions(ctx, b)
+	} else {
+		choices = messages(ctx, b, a.caller(""), what == "received")
+	}
+	return slices.DeleteFunc(choices, func(c cli.Choice) bool { return inbox.CheckAlias(c.Word) != nil })
+}
+
+func sessions(ctx context.Context, b *broker.Broker) (choices []cli.Choice) {
+	all, _ := b.Sessions(ctx)
+	for _, s := range all {
+		choices = append(choices, cli.Choice{Word: s.Alias, Says: inbox.Visible(strings.TrimSpace(s.Client+" "+string(s.State)), "")})
+	}
+	return choices
+}
+
+// messages are the last ones that the caller has received, and has sent.
+func messages(ctx context.Context, b *broker.Broker, caller broker.Caller, received bool) (choices []cli.Choice) {
+	const most = 10
+	add := func(m inbox.Message, says string) {
+		choices = append(choices, cli.Choice{Word: inbox.ShortID(m.ID), Says: inbox.Visible(says+": "+m.FirstWords(40), "")})
+	}
+	s, err := b.Resolve(ctx, caller)
 	if err != nil {
 		return nil
 	}
-	for _, s := range all {
-		if inbox.CheckAlias(s.Alias) == nil {
-			choices = append(choices, cli.Choice{Word: s.Alias, Says: inbox.Visible(strings.TrimSpace(s.Client+" "+string(s.State)), "")})
+	if box, err := b.Mailbox(s.ID); err == nil {
+		waiting, _ := box.Head(ctx, maxCounted)
+		for _, m := range waiting[:min(len(waiting), most)] {
+			add(m, "from "+m.From)
 		}
+		read, _ := box.History(ctx, most)
+		for _, h := range read {
+			add(h.Message, "from "+h.From)
+		}
+	}
+	if received {
+		return choices
+	}
+	sent, _ := b.Outbox(ctx, s, most)
+	for _, m := range sent {
+		add(m.Message, "to "+m.To)
 	}
 	return choices
 }

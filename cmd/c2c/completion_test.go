@@ -15,6 +15,8 @@ import (
 
 func TestCompletionKnowsVerbsOptionsAliasesAndFiles(t *testing.T) {
 	root := scratch(t)
+	mustRun(t, root, "amber", "send", "birch", "--id", "q-1", "one")
+	mustRun(t, root, "birch", "send", "amber", "--id", "q-2", "three")
 	for line, want := range map[string]string{
 		"pee":                        "peek-inbox",
 		"help exi":                   "exit-codes",
@@ -39,8 +41,13 @@ func TestCompletionKnowsVerbsOptionsAliasesAndFiles(t *testing.T) {
 		"wire-daemon st":             "start stop status",
 		"completion f":               "fish",
 		"nonsense ":                  "",
+		"status ":                    "q-2 q-1",
+		"thread q-":                  "q-2 q-1",
+		"reply ":                     "q-2",
+		"send birch --reply-to ":     "q-2",
+		"reply q-2 ":                 "",
 	} {
-		out := mustRun(t, root, "", append([]string{completeVerb}, strings.Split(line, " ")...)...)
+		out := mustRun(t, root, "amber", append([]string{completeVerb}, strings.Split(line, " ")...)...)
 		var words []string
 		for line := range strings.Lines(out) {
 			word, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
@@ -62,8 +69,8 @@ func TestCompletionKnowsVerbsOptionsAliasesAndFiles(t *testing.T) {
 	}
 }
 
-// An alias that somebody wrote into the registry is no command for the shell of who presses Tab.
-func TestCompletionOffersNoAliasThatAShellWouldRun(t *testing.T) {
+// An alias or id that somebody wrote into a file is no command for the shell of who presses Tab.
+func TestCompletionOffersNoWordThatAShellWouldRun(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "root")
 	if err := os.Mkdir(root, 0o700); err != nil {
 		t.Fatal(err)
@@ -76,6 +83,13 @@ func TestCompletionOffersNoAliasThatAShellWouldRun(t *testing.T) {
 	out := mustRun(t, root, "", completeVerb, "send", "")
 	if !strings.HasPrefix(out, "amber\t") || strings.Count(out, "\n") != 1 {
 		t.Errorf("it offers %q", out)
+	}
+	mail := `[{"from_alias":"x\n","to_alias":"amber","content":"\u001b[2J\n:","ts":1.5,"message_id":"$(touch${IFS}ran)"},{"from_alias":"b","to_alias":"amber","content":"\u001b[2J\n:","ts":1.5,"message_id":"q-1"}]`
+	if err := os.WriteFile(filepath.Join(root, "d.inbox.json"), []byte(mail), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out := mustRun(t, root, "d", completeVerb, "reply", ""); !strings.HasPrefix(out, "q-1\t") || strings.Count(out, "\n") != 1 || strings.Contains(out, "\x1b") {
+		t.Errorf("of messages it offers %q", out)
 	}
 }
 

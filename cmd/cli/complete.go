@@ -11,8 +11,9 @@ import (
 type Choice struct{ Word, Says string }
 
 // Complete gives what the last word may become. The words are those behind c2c. files says that the shell is to offer
-// files. sessions is called when an alias may stand there.
-func Complete(words []string, sessions func() []Choice) (choices []Choice, files bool) {
+// files. find is called when something of the root may stand there: an alias, a message, or one that the session has
+// received.
+func Complete(words []string, find func(what string) []Choice) (choices []Choice, files bool) {
 	if len(words) == 0 {
 		words = []string{""}
 	}
@@ -28,7 +29,7 @@ func Complete(words []string, sessions func() []Choice) (choices []Choice, files
 		}
 		choices = append(choices, Choice{"help", "tell more of a verb"})
 	case "topic":
-		choices, _ = Complete([]string{""}, sessions)
+		choices, _ = Complete([]string{""}, find)
 		for _, name := range TopicNames() {
 			choices = append(choices, Choice{name, "a topic"})
 		}
@@ -42,8 +43,8 @@ func Complete(words []string, sessions func() []Choice) (choices []Choice, files
 			}
 		}
 		choices = append(choices, Choice{"--help", "tell more of it"})
-	case "alias":
-		choices = sessions()
+	case "alias", "message", "received":
+		choices = find(what)
 	case "client":
 		for _, p := range client.All() {
 			choices = append(choices, Choice{Word: p.Name})

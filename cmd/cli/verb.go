@@ -16,7 +16,7 @@ type Verb struct {
 	Everyday bool   // the short help says what it does
 	C2cd     bool   // the program c2cd has it
 	Args     string // the words behind it, as help shows them; "" for none
-	First    string // what the first word may be: alias, client, file, or the words themselves; of several it must be one
+	First    string // what the first word may be: alias, client, file, message, received (a message), or the words themselves; of several it must be one
 	Short    string // what it does, in a few words
 	Long     string // more, in lines of at most 80 columns, each with its end
 	Options  []Option
