@@ -115,7 +115,7 @@ func mailTools() []tool {
 			"Show your waiting messages and leave them waiting."),
 		entry("history", reads, (*toolCall).history,
 			"Show messages that you have received before, newest first.",
-			limit(50, 500),
+			limit(),
 		),
 		entry("thread", reads, (*toolCall).thread,
 			"Show a conversation, oldest message first: what a message answers, the answers to it, and so on, whoever wrote them. Call it when a message refers to something that you do not know.",
@@ -151,7 +151,7 @@ func sessionTools() []tool {
 			"Show version, root and process of this c2c server."),
 		entry("tail_log", reads, (*toolCall).tailLog,
 			"Show the end of the broker's log, oldest first.",
-			limit(50, 500),
+			limit(),
 		),
 	}
 }
@@ -176,6 +176,6 @@ func sessionID() mcp.ToolOption {
 	return mcp.WithString("session_id", mcp.Description("Leave it out: your session is known. If given, it must be yours."))
 }
 
-func limit(usual, most float64) mcp.ToolOption {
-	return mcp.WithInteger("limit", mcp.Min(1), mcp.Max(most), mcp.DefaultNumber(usual), mcp.Description("At most so many."))
+func limit() mcp.ToolOption {
+	return mcp.WithInteger("limit", mcp.Min(0), mcp.DefaultNumber(usualLimit), mcp.Description("At most so many, 0 for all that an answer holds."))
 }

@@ -223,7 +223,7 @@ func (c *toolCall) history(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := box.History(ctx, c.req.GetInt("limit", 50))
+	found, err := box.History(ctx, c.limit())
 	if err != nil {
 		return nil, err
 	}

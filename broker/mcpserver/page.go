@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -17,6 +18,7 @@ const (
 	carefulAnswer = 8000 // bytes of an answer to a client that nobody has measured
 	leastAnswer   = 2000 // what an answer may always have: less would show nothing
 	reserve       = 500  // bytes of these for the sentences behind the messages
+	usualLimit    = 50   // messages or lines that a listing looks for
 	maxName       = 128  // bytes of JSON of another field than the content, in a message that is cut
 )
 
@@ -31,6 +33,14 @@ func (c *toolCall) room() int {
 		}
 	}
 	return max(room, leastAnswer) - reserve
+}
+
+// limit is how many a call asks for.
+func (c *toolCall) limit() int {
+	if n := c.req.GetInt("limit", usualLimit); n > 0 {
+		return n
+	}
+	return math.MaxInt
 }
 
 // part is a message of which an answer holds only a piece.

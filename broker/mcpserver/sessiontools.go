@@ -69,7 +69,7 @@ func (c *toolCall) serverInfo(ctx context.Context) (any, error) {
 }
 
 func (c *toolCall) tailLog(ctx context.Context) (any, error) {
-	lines, err := c.b.TailLog(ctx, c.req.GetInt("limit", 50))
+	lines, err := c.b.TailLog(ctx, c.limit())
 	if err != nil {
 		return nil, err
 	}

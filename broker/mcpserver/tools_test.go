@@ -109,6 +109,9 @@ func TestAMessageGoesFromToolToToolAndItsStatusFollows(t *testing.T) {
 	if got := fields(t, amber.want("message_status", `{"message_id":"m-1"}`)); got["state"] != "read" || got["by"] != "poll_inbox" {
 		t.Errorf("status %v", got)
 	}
+	if got := birch.want("history", `{"limit":0}`); !strings.Contains(got, "hi <there>") {
+		t.Errorf("the whole history is %s", got)
+	}
 	if got := fields(t, birch.want("history", `{"limit":1}`)); got["content"] != "hi <there>" || got["drained_at"] == nil {
 		t.Errorf("history %v", got)
 	}
@@ -145,7 +148,7 @@ func TestWhatIsWrongIsSaidAndWhatToDo(t *testing.T) {
 func TestWhatIsWrongWithArgumentsIsSaidInWords(t *testing.T) {
 	_, birch := pair(t)
 	birch.refused("send", `{"to_alias":"amber","body":"hello"}`, "send: it needs content; it takes no body")
-	birch.refused("history", `{"limit":0}`, "history: limit: got 0, want 1 or more")
+	birch.refused("history", `{"limit":-1}`, "history: limit: got -1, want 0 or more")
 	birch.refused("history", `{"limit":"all"}`, "history: limit: got string, want integer")
 	birch.refused("send", `{"to_alias":"amber","content":"hello","kind":"joke"}`, "send: kind: got \"joke\", want one of message, question, ")
 	birch.refused("send", `["amber"]`, "send: arguments: got array, want object")
