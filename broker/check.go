@@ -146,14 +146,20 @@ func (b *Broker) checkMailboxes(ctx context.Context, all []Session) (found []doc
 	return found
 }
 
-// lookNow is a command that has a session look at its mail.
+// lookNow says how a session looks at its mail. Mail of an agent is taken by nobody else.
 func lookNow(sid string, all []Session) string {
 	for _, s := range all {
-		if s.ID == sid && s.State == Alive {
+		switch {
+		case s.ID != sid:
+		case s.Client == "" || s.State == Person:
+			return "c2c poll-inbox --session-id " + sid
+		case s.State == Absent:
+			return remedy(s, wake.Ring{Outcome: wake.Failed}, true)
+		default:
 			return fmt.Sprintf("c2c send %s 'Read your mail.'", s.Alias)
 		}
 	}
-	return "c2c poll-inbox --session-id " + sid
+	return "c2c sweep, since no session has it any more"
 }
 
 // checkSession looks at the last ring of one session, and at its mail. ok is false if there is nothing to tell.

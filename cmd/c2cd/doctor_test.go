@@ -382,14 +382,14 @@ func TestDoctorTellsOfADamagedMailboxAndHowToMendIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := c.line("problem  mailbox of " + id)
-	if !strings.Contains(got, "c2c poll-inbox --session-id "+id) || !strings.Contains(got, path) {
+	if !strings.Contains(got, "c2c send amber") || !strings.Contains(got, path) {
 		t.Error(got)
 	}
 	box, err := c.b.Mailbox(id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lease, err := box.Lease(t.Context(), "test", 1<<20) // as that command does
+	lease, err := box.Lease(t.Context(), "test", 1<<20) // as it does then
 	if err != nil || len(lease.Messages) != 1 {
 		t.Fatalf("%v, %v", lease, err)
 	}
