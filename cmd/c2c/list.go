@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
+	"unicode"
 
 	"c2c/broker"
 	"c2c/cmd/cli"
@@ -104,7 +104,7 @@ func (t table) text(wide bool) string {
 	widths := make([]int, len(t[0]))
 	for _, row := range t {
 		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], columns(cell))
 		}
 	}
 	room := lineWidth
@@ -127,7 +127,7 @@ func (t table) text(wide bool) string {
 				out.WriteString(cell + "\n")
 				cell = ""
 			}
-			line += cell + strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(cell))+gap)
+			line += cell + strings.Repeat(" ", max(0, widths[i]-columns(cell))+gap)
 		}
 		if line = strings.TrimRight(line, " "); !wide {
 			line = cut(line, lineWidth)
@@ -137,11 +137,40 @@ func (t table) text(wide bool) string {
 	return out.String()
 }
 
-// cut shortens a line to so many characters, and shows that.
+// cut shortens a line to so many columns, and shows that.
 func cut(line string, most int) string {
-	runes := []rune(line)
-	if len(runes) <= most {
+	if columns(line) <= most {
 		return line
 	}
-	return strings.TrimRight(string(runes[:most-1]), " ") + "…"
+	taken := 0
+	for i, r := range line {
+		if taken += width(r); taken >= most {
+			return strings.TrimRight(line[:i], " ") + "…"
+		}
+	}
+	return line
+}
+
+// columns is how many columns of a terminal a line takes.
+func columns(line string) (n int) {
+	for _, r := range line {
+		n += width(r)
+	}
+	return n
+}
+
+// wide are the blocks whose characters take two columns, the first and the last of each: East Asian scripts and pictures.
+// The library that c2c watch uses knows each character, and would cost every hook its tables.
+var wide = [...][2]rune{{0x1100, 0x115f}, {0x2e80, 0xa4cf}, {0xac00, 0xd7a3}, {0xf900, 0xfaff}, {0xfe30, 0xfe6f}, {0xff00, 0xff60}, {0xffe0, 0xffe6}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd}}
+
+func width(r rune) int {
+	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) { // on the letter before it, or not seen
+		return 0
+	}
+	for _, block := range wide {
+		if block[0] <= r && r <= block[1] {
+			return 2
+		}
+	}
+	return 1
 }

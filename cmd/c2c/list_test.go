@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
 
 	"c2c/broker"
 )
@@ -28,9 +29,10 @@ func TestAListFitsEightyColumns(t *testing.T) {
 			Count: 20_000, Oldest: ago(400 * 24 * time.Hour), LastRead: ago(59 * time.Minute), Role: "reviews what others have written, \x1b[2J and says so"},
 		{Alias: long, Client: "claude", Now: broker.Now{Does: broker.Idle, Since: ago(2 * time.Hour)}},
 		{Alias: "birch", Now: broker.Now{Does: broker.Unknown}, Role: strings.Repeat("ü", 200)},
+		{Alias: "coral", Now: broker.Now{Does: broker.Unknown}, Role: strings.Repeat("漢🙂e\u0301", 100)},
 	}, false)
 	for _, line := range lines {
-		if n := utf8.RuneCountInString(line); n > 80 || strings.Contains(line, "\x1b") {
+		if n := uniseg.StringWidth(line); n > 80 || strings.Contains(line, "\x1b") {
 			t.Errorf("%d columns: %q", n, line)
 		}
 	}
