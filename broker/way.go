@@ -24,15 +24,6 @@ func by(who string) string {
 	return " by " + cmp.Or(through.of(who), who)
 }
 
-// Clock is a time as a person reads it here: with the day unless that is today.
-func Clock(at, now time.Time) string {
-	at, now = at.Local(), now.Local()
-	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
-		return at.Format(time.TimeOnly)
-	}
-	return at.Format(time.DateTime)
-}
-
 // tellWay adds to a status the way of the message so far, what keeps it from being read, and what can be done about that. s
 // is its receiver, nil when that is no longer registered.
 func (b *Broker) tellWay(st *MessageStatus, m inbox.Message, s *Session) {

@@ -104,13 +104,13 @@ func TestAStatusTellsTheWholeWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, _ := w.way(id); got != "stored at 2026-11-22 23:59:59; handed at 00:00:00 by its plugin, and its receipt has not come" {
+	if got, _ := w.way(id); got != "stored at 2026-11-22 23:59; handed at 00:00:00 by its plugin, and its receipt has not come" {
 		t.Errorf("in its plugin's hands: %s", got)
 	}
 	if err := l.Ack(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	if got, _ := w.way(id); got != "stored at 2026-11-22 23:59:59; read at 00:00:00 by its plugin" {
+	if got, _ := w.way(id); got != "stored at 2026-11-22 23:59; read at 00:00:00 by its plugin" {
 		t.Errorf("read: %s", got)
 	}
 }

@@ -33,6 +33,35 @@ func (p pairs) of(key string) string {
 	return ""
 }
 
+// Clock is a time as a person reads it here: of today with seconds, else with the day.
+func Clock(at, now time.Time) string {
+	at, now = at.Local(), now.Local()
+	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return at.Format(time.TimeOnly)
+	}
+	return at.Format("2006-01-02 15:04")
+}
+
+// Count is a number with its noun.
+func Count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// Became says what became of a message, when, and by whom: "read 13:24:01 by hook".
+func (s MessageStatus) Became(now time.Time) string {
+	text := s.State
+	if s.State != Queued {
+		text += " " + Clock(s.At, now)
+	}
+	if s.By != "" {
+		text += " by " + s.By
+	}
+	return text
+}
+
 // says are the words for what a session does, behind its name.
 var says = pairs{
 	{string(Busy), "is in a turn"}, {string(Idle), "is idle"}, {string(Waiting), "waits for its person"}, {string(Away), "is shown in no terminal"},

@@ -37,7 +37,7 @@ func (c *call) lister(f *cli.Flags, find func(context.Context, broker.Session, i
 func outbox(c *call, f *cli.Flags) action {
 	return c.lister(f, c.outbox, func(_ context.Context, sent []broker.Mail) {
 		c.table(sent, func(m broker.Mail) []string {
-			return []string{inbox.ShortID(m.ID), clock(m.Time()), "to " + m.To, became(m.Status), words40(m.Message)}
+			return []string{inbox.ShortID(m.ID), clock(m.Time()), "to " + m.To, became(m), words40(m.Message)}
 		})
 	})
 }
@@ -90,7 +90,7 @@ func (c *call) printThread(ctx context.Context, all []broker.Mail) {
 	if !c.forPerson(ctx) {
 		fmt.Fprintln(c.stdout, preface(all))
 		for _, m := range all {
-			c.printf("# %s to %s: %s\n", nameOf(m.From), nameOf(m.To), became(m.Status))
+			c.printf("# %s to %s: %s\n", nameOf(m.From), nameOf(m.To), became(m))
 			fmt.Fprintln(c.stdout, m.EnvelopeAt(time.Now()))
 		}
 		return
@@ -122,7 +122,7 @@ func nameOf(alias string) string {
 
 // printOf prints a message of a conversation.
 func (c *call) printOf(m broker.Mail) {
-	c.printf("%s to %s, %s (%s): %s\n", m.From, m.To, clock(m.Time()), notesOf(m.Message), became(m.Status))
+	c.printf("%s to %s, %s (%s): %s\n", m.From, m.To, clock(m.Time()), notesOf(m.Message), became(m))
 	text := m.Content
 	if text == "" {
 		text = words40(m.Message)
@@ -173,25 +173,9 @@ func (c *call) table(all []broker.Mail, row func(broker.Mail) []string) {
 	w.Flush()
 }
 
-// became says what became of a message, and when.
-func became(s broker.MessageStatus) string {
-	if s.By != "" {
-		return s.State + " " + clock(s.At) + " by " + s.By
-	}
-	if s.State == broker.Queued {
-		return s.State
-	}
-	return s.State + " " + clock(s.At)
-}
+func became(m broker.Mail) string { return m.Status.Became(time.Now()) }
 
-// clock is a time as people read it: today's without the day.
-func clock(t time.Time) string {
-	t = t.Local()
-	if time.Since(t) < 12*time.Hour {
-		return t.Format("15:04:05")
-	}
-	return t.Format("2 Jan 2006 15:04")
-}
+func clock(at time.Time) string { return broker.Clock(at, time.Now()) }
 
 // around is the part of a message that has the first of the words that it has, on one line.
 func around(m inbox.Message, words []string) string {

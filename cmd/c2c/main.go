@@ -2,7 +2,7 @@
 //
 // It is kept small on purpose: a hook runs it on every tool call and scripts
 // call send, so it must start like an empty program. Whatever needs a large
-// library is in c2cd, which the verbs mcp, plugin, start, wake, wire-daemon, inject, install, uninstall and doctor run.
+// library is in c2cd, which c2c runs for the verbs that need it.
 package main
 
 import (

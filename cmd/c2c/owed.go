@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"syscall"
-	"time"
 
 	"c2c/broker"
 	"c2c/cmd/cli"
@@ -22,7 +21,6 @@ func (c *call) keep(ctx context.Context) {
 
 // printOwed says what a message is owed, and what its sender was told.
 func (c *call) printOwed(s broker.MessageStatus) {
-	clock := func(t time.Time) string { return broker.Clock(t, time.Now()) }
 	if !s.ExpiresAt.IsZero() && s.State != broker.Expired && s.State != broker.Read {
 		c.printf("  it expires at %s\n", clock(s.ExpiresAt))
 	}

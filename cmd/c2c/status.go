@@ -28,7 +28,7 @@ func status(c *call, _ *cli.Flags) action {
 				if s.By != "" {
 					by = " by " + s.By
 				}
-				c.printf("%s: %s%s at %s (%s to %s)\n", inbox.ShortID(s.ID), s.State, by, broker.Clock(s.At, time.Now()), s.From, s.To)
+				c.printf("%s: %s%s at %s (%s to %s)\n", inbox.ShortID(s.ID), s.State, by, clock(s.At), s.From, s.To)
 				c.printf("  %s\n", s.Sentence())
 				c.printOwed(s)
 				if s.Do != "" {

@@ -95,20 +95,13 @@ func (a *call) printMerged(m broker.Merged, dry bool) {
 		if name == "" {
 			name = s.ID
 		}
-		words = append(words, count(s.Messages, "message waits", "messages wait"))
+		words = append(words, broker.Count(s.Messages, "message waits", "messages wait"))
 		fmt.Fprintf(a.stdout, "  %-16s %s\n", name, strings.Join(words, "; "))
 	}
 	if m.DeadLetters > 0 {
-		fmt.Fprintf(a.stdout, "  %s\n", count(m.DeadLetters, "dead letter", "dead letters"))
+		fmt.Fprintf(a.stdout, "  %s\n", broker.Count(m.DeadLetters, "dead letter", "dead letters"))
 	}
 	for _, name := range m.Files {
 		fmt.Fprintf(a.stdout, "  kept as %s\n", name)
 	}
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -109,6 +109,7 @@ of it.
 		},
 		Examples: []string{"c2c monitor --json | head -n 1"}},
 	{Name: "dead-letter", Short: "show the dead letters, oldest first",
+		Long:    "Mail that is handed over to nobody any more: it has expired, or c2c sweep has\nfound that its session is long gone.\n",
 		Options: []Option{limit, asJSON}, Examples: []string{"c2c dead-letter --limit 5"}},
 }
 

@@ -187,7 +187,7 @@ func (a *app) search() {
 			for i, j := 0, len(all)-1; i < j; i, j = i+1, j-1 { // the newest last, as in the flow
 				all[i], all[j] = all[j], all[i]
 			}
-			return count(len(all), "message") + " found", func() { a.open("found: "+text, all, "") }, err
+			return broker.Count(len(all), "message", "messages") + " found", func() { a.open("found: "+text, all, "") }, err
 		})
 	}}
 }
@@ -286,7 +286,7 @@ func (a *app) takeMine() {
 				read = append(read, m.Handle())
 			}
 		}
-		says := who.Alias + ": " + count(len(read), "message") + " read"
+		says := who.Alias + ": " + broker.Count(len(read), "message", "messages") + " read"
 		if more := len(l.Messages) - len(read); more > 0 {
 			says += fmt.Sprintf("; not shown here, and left: %d. c2c poll-inbox shows them", more)
 		}

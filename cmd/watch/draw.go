@@ -85,7 +85,7 @@ func (a *app) draw() {
 	for _, s := range a.sessions {
 		waiting += s.Count
 	}
-	a.fill(area{0, 0, w, 1}, fmt.Sprintf(" c2c watch · %s · %s", count(len(a.sessions), "session"), count(waiting, "message")+" waiting"), bar)
+	a.fill(area{0, 0, w, 1}, fmt.Sprintf(" c2c watch · %s · %s", broker.Count(len(a.sessions), "session", "sessions"), broker.Count(waiting, "message", "messages")+" waiting"), bar)
 	status := a.status(w, max(1, min(3, h-9)))
 	bottom := h - 1 - len(status)
 	if a.typing != nil {
@@ -113,14 +113,6 @@ func (a *app) draw() {
 	}
 	a.drawKeys(w, h-1)
 	a.screen.Show()
-}
-
-// count is a number with its noun.
-func count(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
 }
 
 // marks stand before a session, so that the eye finds who needs its person.
@@ -178,14 +170,7 @@ func (a *app) drawSessions() {
 	}
 }
 
-// clock is a time of today, or a date with it.
-func clock(at time.Time) string {
-	at = at.Local()
-	if at.Format(time.DateOnly) == time.Now().Format(time.DateOnly) {
-		return at.Format("15:04:05")
-	}
-	return at.Format("Jan _2 15:04")
-}
+func clock(at time.Time) string { return broker.Clock(at, time.Now()) }
 
 type wrapping struct {
 	width int
@@ -210,15 +195,8 @@ func (m *mail) body(columns int, whole bool) []string {
 	return m.wrapped
 }
 
-// became says what has become of a message.
 func (m *mail) became() string {
-	text := m.state
-	if m.state != broker.Queued {
-		text += " " + clock(m.at)
-	}
-	if m.by != "" {
-		text += " by " + m.by
-	}
+	text := broker.MessageStatus{State: m.state, At: m.at, By: m.by}.Became(time.Now())
 	if m.why != "" {
 		text += ": " + m.why
 	}
