@@ -103,6 +103,14 @@ func (b *Broker) judge(ctx context.Context, from Session, to row, box *inbox.Mai
 	answers := x.answers(now.Add(-stormTime), from.ID)
 	halfAnswers, allAnswers := over(answers, b.storm.Answers)
 	halfHops, allHops := over(hops, b.storm.Hops)
+	count, opens := max(answers, hops), now.Add(slowed(max(halfAnswers, halfHops)))
+	for _, e := range x.entries { // what is sent behind a slowed message is slowed, too, or it would overtake that one
+		half, _ := over(e.hops, b.storm.Hops)
+		until := time.UnixMilli(e.at + 1).Add(slowed(half))
+		if half > 0 && e.from == from.ID && until.After(opens) && !until.After(now.Add(maxSlow)) {
+			count, opens = max(count, e.hops), until
+		}
+	}
 	switch {
 	case x.stopped("") || allAnswers || allHops:
 		if hasOf(ctx, box, from, m.ID) { // it is sent once more, and nothing more is stored
@@ -110,16 +118,20 @@ func (b *Broker) judge(ctx context.Context, from Session, to row, box *inbox.Mai
 		}
 		err = b.hold(ctx, from, to, box, m, &v, x)
 		return v, err
-	case halfAnswers > 0 || halfHops > 0:
-		slow := min(time.Duration(max(halfAnswers, halfHops))*time.Second, maxSlow)
-		m.NotBefore = inbox.Seconds(now.Add(slow))
-		times := fmt.Sprintf("%d times", max(answers, hops))
-		if max(answers, hops) == 1 {
+	case opens.After(now):
+		m.NotBefore = inbox.Seconds(opens)
+		times := fmt.Sprintf("%d times", count)
+		if count == 1 {
 			times = "once"
 		}
-		v.note = fmt.Sprintf("you and %s have answered each other %s without a person: it is handed over in %s", to.alias(), times, span(slow))
+		v.note = fmt.Sprintf("you and %s have answered each other %s without a person: it is handed over in %s", to.alias(), times, span(opens.Sub(now)))
 	}
 	return v, nil
+}
+
+// slowed is for how long a message is kept back that is so many answers over half of a limit.
+func slowed(answers int) time.Duration {
+	return min(time.Duration(max(answers, 0))*time.Second, maxSlow)
 }
 
 // hasOf says whether a mailbox has had a message with an id that the sender has chosen.

@@ -320,6 +320,31 @@ func TestWhatIsHeldOrSlowedIsNotRung(t *testing.T) {
 	}
 }
 
+// A slowed answer is not overtaken by what its sender writes behind it.
+func TestASlowedMessageIsNotOvertaken(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := stormy(t, StormLimits{Hops: 10})
+	last, sides := Receipt{}, [2]Session{amber, birch}
+	for i := range 8 {
+		last = w.reply(sides[i%2], sides[1-i%2], inbox.Message{InReplyTo: last.ID})
+	}
+	w.pass(time.Minute)
+	w.read(amber.ID)
+	w.read(birch.ID)
+	for _, m := range []inbox.Message{{Content: "one", InReplyTo: last.ID}, {Content: "two"}} {
+		m.To = "birch"
+		if r, err := w.Send(t.Context(), amber, m); err != nil || !strings.Contains(r.Note, "9 times without a person: it is handed over in 4 s") {
+			t.Errorf("receipt %+v, %v", r, err)
+		}
+	}
+	w.wantMail(birch.ID)
+	w.pass(5 * time.Second)
+	w.wantMail(birch.ID, "one", "two")
+	if r, err := w.Send(t.Context(), amber, inbox.Message{To: "birch", Content: "three"}); err != nil || r.Note != "" {
+		t.Errorf("receipt %+v, %v", r, err)
+	}
+}
+
 // Whoever sets the clock back does not take the person's word away.
 func TestOneWordLetsThemGoOnWhateverTheClockSays(t *testing.T) {
 	t.Parallel()
