@@ -34,7 +34,7 @@ func TestLabCopilotAnswersOnePrompt(t *testing.T) {
 }
 
 // After /clear another MCP server has another session id.
-func TestLabCopilotCallsMCPTools(t *testing.T) {
+func TestLabCopilotCallsMCPToolsAndKeepsADraft(t *testing.T) {
 	t.Parallel()
 	l, model := copilotLab(t)
 	p := l.CopilotTUI(model)
@@ -52,10 +52,5 @@ func TestLabCopilotCallsMCPTools(t *testing.T) {
 		wantEnv(t, env, map[string]string{"ppid": pid, "COPILOT_LOADER_PID": pid})
 		l.WaitFile(".copilot/session-state/"+env["COPILOT_AGENT_SESSION_ID"]+"/events.jsonl", "prompt-")
 	}
-}
-
-func TestLabCopilotKeepsADraft(t *testing.T) {
-	t.Parallel()
-	l, model := copilotLab(t)
-	keepsDraft(t, model, l.CopilotTUI(model))
+	keepsDraft(t, model, p)
 }

@@ -28,7 +28,7 @@ func TestLabGeminiAnswersOnePrompt(t *testing.T) {
 }
 
 // The session is a child of the process that was started.
-func TestLabGeminiCallsMCPTools(t *testing.T) {
+func TestLabGeminiCallsMCPToolsAndKeepsADraft(t *testing.T) {
 	t.Parallel()
 	l, model := geminiLab(t)
 	p := l.GeminiTUI(model)
@@ -44,10 +44,5 @@ func TestLabGeminiCallsMCPTools(t *testing.T) {
 	if launcher := parent(t, starts[0]["ppid"]); launcher != strconv.Itoa(p.Pid()) {
 		t.Errorf("the session's parent is %s, started was %d", launcher, p.Pid())
 	}
-}
-
-func TestLabGeminiKeepsADraft(t *testing.T) {
-	t.Parallel()
-	l, model := geminiLab(t)
-	keepsDraft(t, model, l.GeminiTUI(model))
+	keepsDraft(t, model, p)
 }

@@ -32,7 +32,7 @@ func TestLabKimiAnswersOnePrompt(t *testing.T) {
 }
 
 // Nothing tells its MCP server which session it is.
-func TestLabKimiCallsMCPTools(t *testing.T) {
+func TestLabKimiCallsMCPToolsAndKeepsADraft(t *testing.T) {
 	t.Parallel()
 	l, model := kimiLab(t)
 	p := l.KimiTUI()
@@ -49,10 +49,5 @@ func TestLabKimiCallsMCPTools(t *testing.T) {
 			t.Errorf("the MCP server has %s", key)
 		}
 	}
-}
-
-func TestLabKimiKeepsADraft(t *testing.T) {
-	t.Parallel()
-	l, model := kimiLab(t)
-	keepsDraft(t, model, l.KimiTUI())
+	keepsDraft(t, model, p)
 }

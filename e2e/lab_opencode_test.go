@@ -28,7 +28,7 @@ func TestLabOpenCodeAnswersOnePrompt(t *testing.T) {
 	cancelsOnce(t, l)
 }
 
-func TestLabOpenCodeCallsMCPTools(t *testing.T) {
+func TestLabOpenCodeCallsMCPToolsAndKeepsADraft(t *testing.T) {
 	t.Parallel()
 	l, model := openCodeLab(t)
 	p := l.OpenCodeTUI()
@@ -41,12 +41,7 @@ func TestLabOpenCodeCallsMCPTools(t *testing.T) {
 		t.Errorf("after /new there are %d MCP servers", len(starts))
 	}
 	wantEnv(t, starts[0], map[string]string{"ppid": pid, "OPENCODE_PID": pid, "OPENCODE": "1", "AGENT": "1"})
-}
-
-func TestLabOpenCodeKeepsADraft(t *testing.T) {
-	t.Parallel()
-	l, model := openCodeLab(t)
-	keepsDraft(t, model, l.OpenCodeTUI())
+	keepsDraft(t, model, p)
 }
 
 // The text of plugins is TypeScript as it is, and the session's id comes to a tool call only from them.

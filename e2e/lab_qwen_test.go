@@ -52,7 +52,7 @@ func TestLabQwenAnswersOnePrompt(t *testing.T) {
 }
 
 // The session is a grandchild of the process that was started. What /clear changes, only its record tells.
-func TestLabQwenCallsMCPTools(t *testing.T) {
+func TestLabQwenCallsMCPToolsAndKeepsADraft(t *testing.T) {
 	t.Parallel()
 	l, model := qwenLab(t)
 	p := l.QwenTUI(model)
@@ -87,10 +87,5 @@ func TestLabQwenCallsMCPTools(t *testing.T) {
 	if starts := probeStarts(t, l); len(starts) != 1 {
 		t.Errorf("after /clear there are %d MCP servers", len(starts))
 	}
-}
-
-func TestLabQwenKeepsADraft(t *testing.T) {
-	t.Parallel()
-	l, model := qwenLab(t)
-	keepsDraft(t, model, l.QwenTUI(model))
+	keepsDraft(t, model, p)
 }
