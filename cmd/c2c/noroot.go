@@ -45,6 +45,6 @@ func (c *call) showEmpty(missing error, answer any) error {
 	if err, failed := answer.(error); failed {
 		return fmt.Errorf("%w: %w", err, missing)
 	}
-	fmt.Fprintf(c.stderr, "c2c: %v\n", missing)
+	cli.Report(c.stderr, cli.FailureOf("", missing), nil)
 	return c.show(answer, func() {})
 }

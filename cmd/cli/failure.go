@@ -81,21 +81,22 @@ func FailureOf(verb string, err error) Failure {
 	return f
 }
 
-// NeedRoot says that a root is not there, with an error that is fs.ErrNotExist.
+// noRoot says that a root is not there. It is fs.ErrNotExist.
+type noRoot string
+
+func (e noRoot) Error() string        { return string(e) }
+func (e noRoot) Is(target error) bool { return target == fs.ErrNotExist }
+
+// NeedRoot says that a root is not there. A person may have named it wrongly, or is where no session was yet.
 func NeedRoot(root, source string) error {
-	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
-		return WithHint(noRootError{root, source}, "c2c doctor tells which root is used, and why")
+	if _, err := os.Stat(root); !errors.Is(err, fs.ErrNotExist) {
+		return nil // what else is wrong is told when it is opened
 	}
-	return nil // what else is wrong is told when it is opened
+	if source == "C2C_MCP_BROKER_ROOT" {
+		return WithHint(noRoot(fmt.Sprintf("%s names %q, which is not there", source, root)), "the first session makes it; if it is mistyped, set it right")
+	}
+	return WithHint(noRoot("nobody has used c2c in this project yet"), fill("c2c start --alias amber {client} begins a session; c2c doctor tells where its mail will be"))
 }
-
-type noRootError struct{ root, source string }
-
-func (e noRootError) Error() string {
-	return fmt.Sprintf("no mail was ever here: root %q (decided by %s)", e.root, e.source)
-}
-
-func (e noRootError) Is(err error) bool { return err == fs.ErrNotExist }
 
 // Report writes a failure for a person, each line with the name of the program. With --json among the arguments it is
 // one line of JSON instead.
