@@ -271,6 +271,12 @@ func TestHelpFitsAScreen(t *testing.T) {
 // Whatever way one asks for help, it is an answer: on standard output, and exit 0.
 func TestEachVerbHasHelp(t *testing.T) {
 	root := scratch(t)
+	overview := mustRun(t, root, "amber", "help")
+	for _, word := range []string{"help", "--help", "-h"} {
+		if out := mustRun(t, root, "amber", "help", word); out != overview {
+			t.Errorf("help %s: %s", word, out)
+		}
+	}
 	for _, v := range cli.Verbs() {
 		want := mustRun(t, root, "amber", "help", v.Name)
 		if !strings.HasPrefix(want, "usage: c2c "+v.Name) || !strings.Contains(want, "\nexample:\n  c2c "+v.Name) && !strings.Contains(want, "c2c "+v.Name+" bash") {

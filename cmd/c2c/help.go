@@ -10,7 +10,7 @@ import (
 // help answers c2c help, c2c help <verb> and c2c help <topic>.
 func (a *app) help(words []string) error {
 	switch {
-	case len(words) == 0:
+	case len(words) == 0, words[0] == "help", words[0] == "--help", words[0] == "-h":
 		cli.Overview(a.stdout)
 		return nil
 	case len(words) > 1:
@@ -31,6 +31,9 @@ func (a *app) help(words []string) error {
 }
 
 func unknownVerb(name string) error {
+	if _, ok := cli.Topic(name); ok {
+		return cli.WithHint(fmt.Errorf("%w: no such verb %q", errUsage, name), "c2c help "+name+" shows that topic")
+	}
 	return unknownWord(fmt.Errorf("%w: no such verb %q", errUsage, name), name, []string{"help"})
 }
 
