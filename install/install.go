@@ -60,7 +60,7 @@ type Change struct {
 type Plan struct {
 	Client  string
 	Changes []Change
-	Notes   []string // what the person should know or do afterwards
+	Notes   []string // what the person should know afterwards
 	Moved   []string // files of one project that an install for all projects takes c2c out of
 	Left    []error  // of an uninstall: files that it cannot edit, and why
 

@@ -39,7 +39,6 @@ func (p *Plan) Told(o Options) string {
 
 // Owed is what its person must still do after an install was applied, each a sentence.
 func (p *Plan) Owed(o Options) (all []string) {
-	all = append(all, p.Notes...)
 	if s, _, err := findSetup(p.Client, o); err == nil && s.inspect != nil {
 		for _, f := range s.inspect(o) {
 			if f.Status != doctor.OK {

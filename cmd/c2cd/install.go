@@ -12,6 +12,7 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/client"
+	"c2c/cmd/cli"
 	"c2c/hooks"
 	"c2c/install"
 )
@@ -160,11 +161,10 @@ func (e editor) apply(p *install.Plan, asked bool, said *bool) error {
 	default:
 		fmt.Fprintf(e.stdout, "%s: taken out; a session that still runs gets no mail\n", p.Client)
 	}
-	owed := p.Notes
-	if !e.undo {
-		owed = p.Owed(e.o)
+	if len(p.Notes) > 0 {
+		fmt.Fprintf(e.stdout, "%s: note: %s\n", p.Client, strings.Join(p.Notes, "; "))
 	}
-	if len(owed) > 0 {
+	if owed := p.Owed(e.o); !e.undo && len(owed) > 0 {
 		fmt.Fprintf(e.stdout, "%s: to do: %s\n", p.Client, strings.Join(owed, "; "))
 	}
 	return nil
@@ -280,12 +280,13 @@ func (a *app) printEntry(what string, clients []string, o install.Options) error
 func chosen(clients []string, o install.Options) ([]string, error) {
 	if len(clients) == 0 {
 		if clients = install.Detect(o); len(clients) == 0 {
-			return nil, fmt.Errorf("%s; name one to set it up all the same", noClient(o))
+			return nil, cli.WithHint(errors.New(noClient(o)), "c2c install "+install.Clients()[0]+" sets it up all the same")
 		}
 	}
 	for _, c := range clients {
 		if !slices.Contains(install.Clients(), c) {
-			return nil, fmt.Errorf("%w: no such client %q; there are %s", errUsage, c, strings.Join(install.Clients(), ", "))
+			err := fmt.Errorf("%w: no such client %q; there are %s", errUsage, c, strings.Join(install.Clients(), ", "))
+			return nil, cli.WithHint(err, cli.DidYouMean(c, install.Clients()))
 		}
 	}
 	return clients, nil
@@ -297,6 +298,9 @@ func noClient(o install.Options) string {
 	for _, name := range install.Clients() {
 		p, _ := client.Find(name)
 		dir, _ := p.Config(o.Getenv)
+		if rest, below := strings.CutPrefix(dir, o.Home+"/"); below {
+			dir = "~/" + rest
+		}
 		programs, dirs = append(programs, client.ProgramOf(name)), append(dirs, dir)
 	}
 	return fmt.Sprintf("no client found: no %s on PATH, and no directory %s", anyOf(programs), anyOf(dirs))

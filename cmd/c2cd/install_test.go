@@ -218,8 +218,8 @@ func TestHelpIsAnAnswerAndAWrongFlagIsOneLineWithAHint(t *testing.T) {
 
 func TestClientsThatAreNotThereAreTold(t *testing.T) {
 	s := shop{t: t, home: t.TempDir()}
-	where := "no client found: no claude, codex, opencode, copilot, qwen, kimi, gemini or cursor-agent on PATH, and no directory " + s.home + "/.claude, " + s.home + "/.codex, " + s.home + "/.config/opencode, " + s.home + "/.copilot, " + s.home + "/.qwen, " + s.home + "/.kimi-code, " + s.home + "/.gemini or " + s.home + "/.cursor"
-	if code, _, errs := s.run("install"); code != 1 || !strings.Contains(errs, where) {
+	where := "no client found: no claude, codex, opencode, copilot, qwen, kimi, gemini or cursor-agent on PATH, and no directory ~/.claude, ~/.codex, ~/.config/opencode, ~/.copilot, ~/.qwen, ~/.kimi-code, ~/.gemini or ~/.cursor"
+	if code, _, errs := s.run("install"); code != 1 || !strings.Contains(errs, where+"\nc2c: hint: c2c install claude sets it up all the same\n") {
 		t.Errorf("install: exit %d, %s", code, errs)
 	}
 	if code, out, _ := s.run("doctor"); code != 1 || !strings.Contains(out, "problem  clients: "+where+"; install one of them, then run c2c install\n") {
