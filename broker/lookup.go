@@ -18,15 +18,15 @@ type AmbiguousIDError struct {
 }
 
 func (e *AmbiguousIDError) Error() string {
-	return fmt.Sprintf("%d messages have an id that begins or ends with %q: %s; type more of the id", len(e.Matches), e.Part, named(e.Matches))
+	return fmt.Sprintf("%d messages have an id that begins or ends with %q: %s; type more of the id", len(e.Matches), e.Part, named(e.Matches, func(id string) string { return id }))
 }
 
-// named tells messages apart for a person, a few of them.
-func named(msgs []inbox.Message) string {
+// named tells messages apart for a person, a few of them, each by what is shown of its id.
+func named(msgs []inbox.Message, shown func(id string) string) string {
 	const most = 5
 	var names []string
 	for _, m := range msgs[:min(len(msgs), most)] {
-		names = append(names, fmt.Sprintf("%s (%s to %s: %q)", m.ID, m.From, m.To, m.FirstWords(40)))
+		names = append(names, fmt.Sprintf("%s (%s to %s: %q)", shown(m.ID), m.From, m.To, m.FirstWords(40)))
 	}
 	text := strings.Join(names, ", ")
 	if more := len(msgs) - len(names); more > 0 {

@@ -123,7 +123,7 @@ type SeveralError struct {
 }
 
 func (e *SeveralError) Error() string {
-	return fmt.Sprintf("%d messages %s: %s", len(e.Matches), e.What, named(e.Matches))
+	return fmt.Sprintf("%d messages %s: %s", len(e.Matches), e.What, named(e.Matches, inbox.ShortID))
 }
 
 // LastReceived gives the message that was handed over to a session last. When several came together, of several senders,

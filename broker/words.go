@@ -50,14 +50,11 @@ func Count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// Became says what became of a message, when, and by whom: "read 13:24:01 by hook".
+// Became says what became of a message, and when: "read 13:24:01". Way tells how, in words.
 func (s MessageStatus) Became(now time.Time) string {
 	text := s.State
 	if s.State != Queued {
 		text += " " + Clock(s.At, now)
-	}
-	if s.By != "" {
-		text += " by " + s.By
 	}
 	return text
 }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"regexp"
 	"strings"
 	"testing"
@@ -88,18 +89,14 @@ func TestClaudeAndCodexAskEachOther(t *testing.T) {
 	onlyOnce(t, claude.Turns(), "answer-of-codex", "tool")
 	onlyOnce(t, codex.Turns(), "answer-of-claude", "tool")
 	onlyOnce(t, claude.Turns(), "late-answer", "user")
-	sent := ""
-	eventually(t, func() bool {
-		sent = l.Run(c2c(), "outbox", "--from", "cody")
-		return strings.Count(sent, "read ") == 3
-	})
-	for text, by := range map[string]string{"answer-of-codex": "by ask", "late-answer": "by socket", "question-of-codex": "read"} {
-		found := false
-		for line := range strings.Lines(sent) {
-			found = found || strings.Contains(line, text) && strings.Contains(line, by)
-		}
-		if !found {
-			t.Errorf("%s is not %s in\n%s", text, by, sent)
+	eventually(t, func() bool { return strings.Count(l.Run(c2c(), "outbox", "--from", "cody"), "read ") == 3 })
+	var sent []struct{ Content, By string }
+	if err := json.Unmarshal([]byte(l.Run(c2c(), "outbox", "--from", "cody", "--json")), &sent); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range sent {
+		if by := map[string]string{"answer-of-codex": "ask", "late-answer": "socket", "question-of-codex": m.By}[m.Content]; by == "" || m.By != by {
+			t.Errorf("%s was read by %q, want %q", m.Content, m.By, by)
 		}
 	}
 }

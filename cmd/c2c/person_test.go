@@ -88,7 +88,7 @@ func TestWhoLooksMakesNoRoot(t *testing.T) {
 		t.Errorf("status: exit %d, %s", code, errs)
 	}
 	for _, line := range []string{"whoami --session-id amber", "poll-inbox --session-id amber", "send birch hi --from amber", "resume amber birch", "handover amber birch"} {
-		if _, errs, code := run(t, root, "", strings.Fields(line)...); code == exitDone || !strings.Contains(errs, "no mail was ever here") {
+		if _, errs, code := run(t, root, "", strings.Fields(line)...); code == exitDone || !strings.Contains(errs, "names \""+root+"\", which is not there") {
 			t.Errorf("%s: exit %d, %s", line, code, errs)
 		}
 	}

@@ -91,7 +91,7 @@ func TestWhatOnlyLooksMakesNoRoot(t *testing.T) {
 		"wire-daemon list": "no wire daemon was started here",
 	} {
 		out, err := k.try(strings.Fields(line)...)
-		if !strings.Contains(out, "no mail was ever here") || !strings.Contains(out, want) || (err == nil) != (want != "") {
+		if !strings.Contains(out, "which is not there") || !strings.Contains(out, want) || (err == nil) != (want != "") {
 			t.Errorf("%s: %v, %s", line, err, out)
 		}
 	}

@@ -197,7 +197,7 @@ func (a *app) open(title string, all []broker.Mail, id string) {
 	p := &pane{title: word(title), whole: true}
 	for _, found := range all {
 		st := found.Status
-		m := &mail{Message: found.Message, trace: found.Trace(), sid: st.SessionID, fate: &fate{state: st.State, by: st.By, at: st.At}}
+		m := &mail{Message: found.Message, trace: found.Trace(), sid: st.SessionID, fate: &fate{state: st.State, at: st.At}}
 		if known := a.byTrace[m.trace]; known != nil {
 			m.fate = known.fate
 		}

@@ -196,7 +196,7 @@ func (m *mail) body(columns int, whole bool) []string {
 }
 
 func (m *mail) became() string {
-	text := broker.MessageStatus{State: m.state, At: m.at, By: m.by}.Became(time.Now())
+	text := broker.MessageStatus{State: m.state, At: m.at}.Became(time.Now())
 	if m.why != "" {
 		text += ": " + m.why
 	}
@@ -342,6 +342,8 @@ func (a *app) drawKeys(w, y int) {
 			text = "Enter"
 		case esc:
 			text = "Esc"
+		case '^':
+			text = "^J"
 		}
 		n := width(text) + 1 + width(k.says)
 		if x+n > w {

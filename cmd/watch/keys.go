@@ -30,7 +30,7 @@ func (a *app) help() []binding {
 	case a.typing != nil && a.typing.one:
 		return []binding{{enter, "search", a.finish}, {esc, "leave", a.back}}
 	case a.typing != nil:
-		return []binding{{enter, "send", a.finish}, {esc, "leave", a.back}, {'^', "J new line", a.typing.newLine}}
+		return []binding{{enter, "send", a.finish}, {esc, "leave", a.back}, {'^', "new line", a.typing.newLine}}
 	}
 	keys := []binding{
 		{'q', "quit", func() { a.quit = true }}, {'c', "compose", a.compose}, {'r', "reply", a.reply}, {'?', "help", a.showHelp},

@@ -85,7 +85,6 @@ type mail struct {
 
 type fate struct {
 	state string
-	by    string
 	at    time.Time
 	why   string // of a dead letter
 }
@@ -224,12 +223,12 @@ func (a *app) update(u live.Update) {
 			a.stored(e)
 		case live.Handed, live.Read, live.Back, live.Dead:
 			if m != nil {
-				*m.fate = fate{stateOf[e.What], e.By, e.At, e.Why}
+				*m.fate = fate{stateOf[e.What], e.At, e.Why}
 			}
 		case live.Rung:
 			for _, m := range a.mails {
 				if m.sid == e.SessionID && m.state == broker.Queued && !m.Deferrable && m.ringsAt(e.At) {
-					*m.fate = fate{broker.Rung, e.Ring.Method, e.At, ""}
+					*m.fate = fate{broker.Rung, e.At, ""}
 				}
 			}
 		case live.Damaged:
