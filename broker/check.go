@@ -197,9 +197,9 @@ func (b *Broker) checkSession(s Session, waits []inbox.Message, wakes bool) (f d
 		f.Status = doctor.Warning
 		f.Detail += "; " + remedy(s, r, wakes) + "; "
 		if b.HasRinger(s.ID) {
-			f.Detail += "a process has the right to ring it"
+			f.Detail += "a process of c2c looks after it"
 		} else {
-			f.Detail += "no process has the right to ring it"
+			f.Detail += "no process of c2c looks after it"
 		}
 	}
 	return f, true

@@ -58,7 +58,7 @@ func TestAnInstallTakesOverWhatWasSetUpForAProject(t *testing.T) {
 	}
 	l.WriteProject(".claude/settings.local.json", `{"enableAllProjectMcpServers": false, "disabledMcpjsonServers": ["c2c"]}`)
 	out, err := l.Try(c2c(), "doctor", "--roundtrip")
-	for _, want := range []string{"problem  claude approval: Claude Code was told not to use the server", "what keeps a client from its mail stands above"} {
+	for _, want := range []string{"problem  claude approval: Claude Code was told not to use the server", "but a client is kept from its mail: see the problems"} {
 		if err == nil || !strings.Contains(out, want) {
 			t.Errorf("doctor: %v, no %q in\n%s", err, want, out)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +43,7 @@ func (a *call) doctor(ctx context.Context) error {
 	if *roundtrip {
 		f := install.Roundtrip(ctx, o)
 		if f.Status == doctor.OK && problems(clients) > 0 {
-			f.Detail += "; what keeps a client from its mail stands above"
+			f.Detail += "; but a client is kept from its mail: see the problems"
 		}
 		report = append(report, f)
 	}
@@ -56,6 +57,8 @@ func (a *call) doctor(ctx context.Context) error {
 	}
 	return err
 }
+
+var severity = []doctor.Status{doctor.OK, doctor.Warning, doctor.Problem}
 
 func problems(report []doctor.Finding) (n int) {
 	for _, f := range report {
@@ -119,7 +122,11 @@ func (a *app) hasSessions(ctx context.Context) bool {
 }
 
 func (a *app) printReport(report []doctor.Finding) {
-	for _, f := range shorten(report) {
+	lines := shorten(report)
+	slices.SortStableFunc(lines, func(one, other doctor.Finding) int { // what asks for a person stands last, where the eye is
+		return cmp.Compare(slices.Index(severity, one.Status), slices.Index(severity, other.Status))
+	})
+	for _, f := range lines {
 		what := strings.TrimSpace(f.Client + " " + f.Part)
 		where := ""
 		if f.Path != "" {

@@ -183,7 +183,7 @@ func TestDoctorTellsOfMailThatNobodyHasRungFor(t *testing.T) {
 			}
 		}
 	}
-	check("no process has the right to ring it")
+	check("no process of c2c looks after it")
 	if _, err := os.Stat(filepath.Join(c.b.Root(), id+".wake.lock")); err == nil {
 		t.Error("doctor made a lock file")
 	}
@@ -191,11 +191,11 @@ func TestDoctorTellsOfMailThatNobodyHasRungFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check("; a process has the right to ring it")
+	check("; a process of c2c looks after it")
 	if err := release(); err != nil {
 		t.Error(err)
 	}
-	check("no process has the right to ring it")
+	check("no process of c2c looks after it")
 }
 
 func TestDoctorTellsOfAClientThatNobodyCanRing(t *testing.T) {

@@ -216,6 +216,20 @@ func TestHelpIsAnAnswerAndAWrongFlagIsOneLineWithAHint(t *testing.T) {
 	}
 }
 
+// What is only to be known is no to do, and what one has to act on stands last in a report.
+func TestNotesAreNoToDoAndProblemsStandLast(t *testing.T) {
+	s := shop{t: t, home: t.TempDir(), env: map[string]string{}}
+	s.program("codex")
+	s.program("copilot")
+	if code, out, _ := s.run("install"); code != 0 || !strings.Contains(out, "\ncopilot: note: it now runs every extension") || strings.Contains(out, "copilot: to do") {
+		t.Errorf("install: exit %d, %s", code, out)
+	}
+	_, out, _ := s.run("doctor")
+	if strings.LastIndex(out, "\nok ") > strings.Index(out, "\nproblem ") {
+		t.Errorf("doctor: %s", out)
+	}
+}
+
 func TestClientsThatAreNotThereAreTold(t *testing.T) {
 	s := shop{t: t, home: t.TempDir()}
 	where := "no client found: no claude, codex, opencode, copilot, qwen, kimi, gemini or cursor-agent on PATH, and no directory ~/.claude, ~/.codex, ~/.config/opencode, ~/.copilot, ~/.qwen, ~/.kimi-code, ~/.gemini or ~/.cursor"
