@@ -18,17 +18,15 @@ import (
 )
 
 func (c *call) printMail(ctx context.Context, msgs []inbox.Message) error {
-	return c.show(append([]inbox.Message{}, msgs...), func() {
-		if len(msgs) == 0 {
-			c.printf("(no messages)\n")
-		}
-		c.printAll(ctx, msgs)
-	})
+	return c.show(append([]inbox.Message{}, msgs...), func() { c.printAll(ctx, msgs) })
 }
 
 // printAll prints messages: as letters for a person at a terminal, and else in their envelopes, because an agent could be
 // misled by a text without one.
 func (c *call) printAll(ctx context.Context, msgs []inbox.Message) {
+	if len(msgs) == 0 {
+		c.printf("(no messages)\n")
+	}
 	person := len(msgs) > 0 && c.forPerson(ctx)
 	for i, m := range msgs {
 		if !person {

@@ -100,6 +100,9 @@ func deadLetter(c *call, f *cli.Flags) action {
 			return err
 		}
 		return c.show(append([]broker.DeadLetter{}, dead...), func() {
+			if len(dead) == 0 {
+				c.printf("(no dead letters)\n")
+			}
 			for _, d := range dead {
 				why := ""
 				if d.Reason != "" {
