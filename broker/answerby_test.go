@@ -99,6 +99,9 @@ func TestALateAnswerIsToldOnceWhereverSomebodyIsKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if owed := w.file("owed/" + birch.ID + ".jsonl"); strings.Count(owed, "\n") != 1 {
+		t.Errorf("owed is %s", owed)
+	}
 	w.read(birch.ID)
 	w.pass(time.Hour)
 	rows, err := w.rows(t.Context())

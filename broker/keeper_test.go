@@ -540,3 +540,62 @@ func TestWhoLooksOnceAgainTellsNothingAgain(t *testing.T) {
 		t.Error("the notice was delivered once more")
 	}
 }
+
+// A refusal is of the mail that was rung for.
+func TestARefusalOfOtherMailIsToldToNobody(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	refused := wake.Ring{At: w.clock, Method: wake.BySocket, Outcome: wake.Refused}
+	w.rang(birch.ID, refused)
+	w.pass(time.Second)
+	w.send(amber, "birch", "younger")
+	k := w.Keeper()
+	w.look(k)
+	w.wantNotices(amber.ID)
+	w.read(birch.ID)
+	if _, err := w.Send(t.Context(), amber, inbox.Message{To: "birch", Content: "rings nobody", Deferrable: true}); err != nil {
+		t.Fatal(err)
+	}
+	w.pass(time.Second)
+	refused.At = w.clock
+	w.rang(birch.ID, refused)
+	w.look(k)
+	w.wantNotices(amber.ID)
+}
+
+func TestOfAnEphemeralMessageThatExpiresNoWordIsKept(t *testing.T) {
+	t.Parallel()
+	w, amber, _ := pair(t)
+	m := inbox.Message{To: "birch", Content: "secret", Ephemeral: true, ExpiresAt: inbox.Seconds(w.clock.Add(time.Minute))}
+	if _, err := w.Send(t.Context(), amber, m); err != nil {
+		t.Fatal(err)
+	}
+	w.pass(time.Minute)
+	w.look(w.Keeper())
+	if dead, err := w.DeadLetters(t.Context(), 0); err != nil || len(dead) != 1 || dead[0].Message.Content != "" {
+		t.Errorf("dead letters %+v, %v", dead, err)
+	}
+}
+
+// Two that look at once may find other words: it was told all the same. And of a message of another program, whose id is no
+// name, its sender is told, too.
+func TestANoticeInOtherWordsAndOfAnOddMessage(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	odd := strings.Repeat("x", 200)
+	plant := `[{"from_alias":"amber","to_alias":"birch","content":"hello","ts":1,"message_id":"` + odd + `"}]`
+	if err := w.Dir().Write(birch.ID+".inbox.json", []byte(plant)); err != nil {
+		t.Fatal(err)
+	}
+	w.look(w.Keeper())
+	w.wantNotices(amber.ID, `birch has not read your message "hello"`)
+	rows, err := w.rows(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := inbox.Message{From: "amber", To: "birch", ID: odd}
+	if err := w.tell(t.Context(), rows, m, Unread, "in other words"); err != nil {
+		t.Error(err)
+	}
+	w.wantNotices(amber.ID, "has not read")
+}

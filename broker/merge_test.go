@@ -447,3 +447,47 @@ func TestArchivesAreMergedInTheOrderOfTime(t *testing.T) {
 		t.Errorf("%d records, sorted: %v", len(read), slices.IsSorted(read))
 	}
 }
+
+// A session that both roots have keeps the alias and the ids of the new one, and gets what the old one knows.
+func TestWhatBothRootsKnowOfASessionIsJoined(t *testing.T) {
+	t.Parallel()
+	p := newTwoRoots(t)
+	from, ctx := p.broker(p.web), t.Context()
+	p.member(p.into, "both", "dana")
+	p.member(p.into, "new", "amber")
+	p.member(from, "both", "dora")
+	p.member(from, "old", "amber")
+	err := from.changeFacts(ctx, "both", func(f *facts) {
+		f.ClientIDs, f.MoveFrom = []string{"older", "elsewhere"}, []string{"gone"}
+	})
+	if err == nil {
+		err = from.changeRow(ctx, "old", func(r *row) { r.setText("canonical_alias", "amber#r@host") })
+	}
+	for id, of := range map[*Broker]string{p.into: "new", from: "both"} {
+		if err == nil {
+			err = id.bindID("claude", "elsewhere", of)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	did, err := p.merge(false, false)
+	if err != nil || did.Sessions[0].Alias != "dana" || !did.Sessions[0].Joined {
+		t.Errorf("merged %+v, %v", did.Sessions, err)
+	}
+	f, err := p.into.readFacts("both")
+	if got := fmt.Sprint(f.ClientIDs, f.MoveFrom); err != nil || got != "[older elsewhere of-both] [gone]" {
+		t.Errorf("known of it: %s, %v", got, err)
+	}
+	if sid, err := p.into.sidOf("claude", "elsewhere"); err != nil || sid != "new" {
+		t.Errorf("an id of another session leads to %q, %v", sid, err)
+	}
+	rows, err := p.into.rows(ctx)
+	i := findSID(rows, "old")
+	if err != nil || i < 0 || rows[i].alias() != "amber-2" || rows[i].text("canonical_alias") != "" {
+		t.Errorf("%s, %v", rows, err)
+	}
+	if f, err := p.into.readFacts("old"); err != nil || f.Alias != "amber-2" {
+		t.Errorf("it comes back as %q, %v", f.Alias, err)
+	}
+}

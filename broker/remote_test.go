@@ -29,9 +29,9 @@ func TestSpellingsOfARemoteHaveOneName(t *testing.T) {
 
 func TestWhatIsOnThisMachineIsNoRemote(t *testing.T) {
 	for _, url := range []string{
-		"", "/srv/r.git", "../r.git", "r.git", "./host:o/r", "a/b:c", "file:///srv/r.git", "FILE://host/srv/r", "ext::ssh host %S /r", "codecommit::eu://r",
+		"", "/srv/r.git", "../r.git", "r.git", "./host:o/r", "a/b:c", "file:///srv/r.git", "FILE://host/srv/r", "ext::ssh host %S /r", "codecommit::eu://r", "ext::x/r",
 		"unknown://host/o/r", "https://", "https:///o/r", "https://host", "https://host/", "https://host/.git", "host:", ":path", "git@:o/r", "-oProxyCommand=x:o/r",
-		"ssh://-oProxyCommand=x/r", "git@host:o/\nr", "git@host:o/\x00", "h\xa1:o/r", "ssh://\u212aernel.org/o/r", "[::1", "[::1]", "https://host/" + strings.Repeat("x", maxURL),
+		"ssh://-oProxyCommand=x/r", "git@host:o/\nr", "git@host:o/\x00", "git@host:o/r\x7f", "https://ho]st/r", "https://a:b:1/r", "https://host:abc/r", "h\xa1:o/r", "ssh://\u212aernel.org/o/r", "[::1", "[::1]", "https://host/" + strings.Repeat("x", maxURL),
 	} {
 		if name, ok := remoteName(url); ok {
 			t.Errorf("%q is called %q", url, name)

@@ -383,3 +383,58 @@ func TestWhatIsNotStoredIsNotHeld(t *testing.T) {
 	}
 	w.wantMail(birch.ID, append([]string{"x"}, w.notices(birch.ID)...)...)
 }
+
+func TestAMessageIsSlowedByAMinuteAtMost(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := stormy(t, StormLimits{Answers: 400})
+	sides := [2]Session{amber, birch}
+	for i := range 300 {
+		w.reply(sides[i%2], sides[1-i%2], inbox.Message{Deferrable: true})
+	}
+	all, err := w.box(amber.ID).PeekAll(t.Context())
+	if last := all[len(all)-1]; err != nil || last.NotBefore == 0 || last.NotBefore > last.TS+maxSlow.Seconds() {
+		t.Errorf("sent at %f, handed over at %f; %v", last.TS, last.NotBefore, err)
+	}
+}
+
+// Only a storm holds or slows, whatever the sender's program says.
+func TestASenderHoldsNothingItself(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	m := inbox.Message{To: "birch", Content: "x", Held: amber.ID, NotBefore: inbox.Seconds(w.clock.Add(time.Hour))}
+	if _, err := w.Send(t.Context(), amber, m); err != nil {
+		t.Fatal(err)
+	}
+	w.wantMail(birch.ID, "x")
+	if all, err := w.box(birch.ID).PeekAll(t.Context()); err != nil || all[0].Held != "" || all[0].NotBefore != 0 {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// Whoever rings must look again, and what cannot be looked up is not handed over.
+func TestWhatWasHeldIsRungForAndAnUnreadableLedgerHolds(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := stormy(t, StormLimits{Answers: 1})
+	w.reply(birch, amber, inbox.Message{})
+	if r := w.reply(amber, birch, inbox.Message{}); !r.Held {
+		t.Fatalf("receipt %+v", r)
+	}
+	path := filepath.Join(w.Root(), ledgerDir, ledgerName(birch.ID))
+	if err := errors.Join(os.Rename(path, path+"-kept"), os.Mkdir(path, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	w.wantMail(birch.ID, w.notices(birch.ID)...)
+	if err := errors.Join(os.Remove(path), os.Rename(path+"-kept", path)); err != nil {
+		t.Fatal(err)
+	}
+	before, err := w.box(birch.ID).Stamp()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Resume(t.Context(), "amber", "birch"); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := w.box(birch.ID).Stamp(); err != nil || after == before {
+		t.Errorf("nothing tells of it: %q, %v", after, err)
+	}
+}
