@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
 )
@@ -218,7 +217,7 @@ func hopsOf(received []entry, id string, pause time.Time) int {
 		if e.mark == resumeMark || e.at < pause.UnixMilli() {
 			return 1
 		}
-		if e.id == id || len(id) >= inbox.ShortLen && (strings.HasPrefix(e.id, id) || strings.HasSuffix(e.id, id)) {
+		if e.id == id {
 			return e.hops + 1
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 )
@@ -106,6 +107,10 @@ func TestWorkTreesWithoutARemoteShareARoot(t *testing.T) {
 		} else {
 			m.same(linked, top, other)
 		}
+		if err := os.Symlink(top, filepath.Join(m.dir, "link")); err != nil {
+			t.Fatal(err)
+		}
+		m.same(top, m.workTree(filepath.Join(m.dir, "link"), "by-link"))
 		if m.open(m.clone("another", "")) == m.open(top) {
 			t.Error("another repository shares the root")
 		}
@@ -172,8 +177,43 @@ func TestOldRootsKeepWorking(t *testing.T) {
 			t.Errorf("root %s, want %s", got, wantSSH)
 		}
 	}
-	if got := m.open(m.clone("web", "https://host.org/o/r")); got != wantOdd {
+	web := m.clone("web", "https://host.org/o/r")
+	if got := m.open(web); got != wantOdd {
 		t.Errorf("a new clone has %s", got)
+	}
+	third := m.old("carol@host.org:o/r.git")
+	if got := m.open(m.clone("carol", "carol@host.org:o/r.git")); got != third {
+		t.Errorf("root %s, want %s", got, third)
+	}
+	if _, others, err := Roots(m.getenv, web); err != nil || !slices.Contains(others, wantSSH) || !slices.Contains(others, third) {
+		t.Errorf("another clone knows of %q, %v", others, err)
+	}
+}
+
+// A root was merged into another one, and that one later into a third.
+func TestRootsThatWereMergedLeadToTheLast(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	top := m.clone("ssh", "git@host.org:o/r.git")
+	p, last := findProject(top), m.old("c")
+	repos, recorded := filepath.Join(m.dir, ".c2c", "repos"), filepath.Join(m.dir, ".c2c", "projects", p.name)
+	link := func(target, name string) {
+		if err := os.Symlink(target, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link(fp("c"), filepath.Join(repos, fp("b")))
+	link(fp("b"), filepath.Join(repos, fp("a")))
+	link(fp("a"), filepath.Join(repos, p.own))
+	if got := m.open(top); got != last {
+		t.Errorf("by the link of the clone: %s, want %s", got, last)
+	}
+	if err := errors.Join(os.Remove(filepath.Join(repos, p.own)), os.Remove(recorded)); err != nil {
+		t.Fatal(err)
+	}
+	link("../repos/"+fp("a"), recorded)
+	if got := m.open(top); got != last {
+		t.Errorf("by the link of the project: %s, want %s", got, last)
 	}
 }
 

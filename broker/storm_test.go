@@ -170,12 +170,21 @@ func TestARingOfThreeIsStopped(t *testing.T) {
 	coral := w.register("coral", Caller{Client: "gem", ClientID: "c", PID: 30})
 	ring := [3]Session{amber, birch, coral}
 	id := ""
+	var ids []string
 	for i := range 9 {
 		r := w.reply(ring[i%3], ring[(i+1)%3], inbox.Message{InReplyTo: id})
 		id = r.ID
+		ids = append(ids, id)
 		if held := i == 8; r.Held != held || (i >= 4) != (r.Note != "") {
 			t.Errorf("message %d: %+v", i+1, r)
 		}
+	}
+	if _, err := w.Resume(t.Context(), "coral", "amber"); err != nil {
+		t.Fatal(err)
+	}
+	w.pass(time.Minute)                                                             // nothing that was slowed waits any more
+	if r := w.reply(amber, birch, inbox.Message{InReplyTo: ids[5]}); r.Note != "" { // what coral sent it before
+		t.Errorf("behind a person's word: %+v", r)
 	}
 }
 
