@@ -31,7 +31,7 @@ func (b *Broker) Reply(ctx context.Context, from Session, answered, m inbox.Mess
 		return Receipt{}, fmt.Errorf("answer message %s: %w", short, &UnknownAliasError{Alias: answered.From, Closest: closest(rows, answered.From)})
 	}
 	if to.sid() == from.ID {
-		return Receipt{}, fmt.Errorf("message %s is your own, to %s: %w; to write to %[2]s once more, send", short, answered.To, ErrSelfSend)
+		return Receipt{}, fmt.Errorf("%s is your own message: write to %s anew (%w)", short, answered.To, ErrSelfSend)
 	}
 	m.InReplyTo = answered.ID
 	return b.deliver(ctx, from, to, m)

@@ -89,7 +89,7 @@ func TestAnOwnMessageIsNotAnswered(t *testing.T) {
 	w := newWorld(t)
 	amber := w.register("amber", Caller{PID: 10})
 	w.register("birch", Caller{PID: 20})
-	if _, err := w.answer(amber, w.send(amber, "birch", "one").ID); !errors.Is(err, ErrSelfSend) || !strings.Contains(err.Error(), "to birch") {
+	if _, err := w.answer(amber, w.send(amber, "birch", "one").ID); !errors.Is(err, ErrSelfSend) || !strings.Contains(err.Error(), "is your own message: write to birch anew (") {
 		t.Errorf("error %v", err)
 	}
 }
