@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -417,6 +418,37 @@ func processesOf(home string) ([]int, error) {
 		}
 	}
 	return pids, nil
+}
+
+// WaitSettled waits until all that runs in the lab has only waited for a while. What a client draws does not always say that
+// it reads keys.
+func (l *Lab) WaitSettled() {
+	l.t.Helper()
+	const looks = 20 // of WaitUntil
+	quiet := 0
+	l.WaitUntil("end of what runs in "+l.Home, func() bool {
+		quiet++
+		pids, err := processesOf(l.Home)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		for _, pid := range pids {
+			if works(pid) {
+				quiet = 0
+			}
+		}
+		return quiet >= looks
+	})
+}
+
+// works says whether a thread of a process runs, or could.
+func works(pid int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	return slices.ContainsFunc(threads, func(path string) bool {
+		stat, _ := os.ReadFile(path) // it may have ended
+		_, after, _ := strings.Cut(string(stat), ") ")
+		return strings.HasPrefix(after, "R") || strings.HasPrefix(after, "D")
+	})
 }
 
 // Screen is what the terminal shows now.
