@@ -1,6 +1,10 @@
 package hooks
 
-import "strings"
+import (
+	"strings"
+
+	"c2c/broker/client"
+)
 
 // copilot is GitHub Copilot CLI 1.0.102. Events whose names begin with a capital letter get and take the fields of
 // Claude Code's. What PostToolUse adds stands behind the tool's result; the reason of Stop becomes the next prompt. What
@@ -20,6 +24,13 @@ func copilot() protocol {
 				return notice
 			}
 			return nothing
+		},
+		// What its extension is not told: it tells when the dialog is closed.
+		does: func(e Event) string {
+			if e.Name == "Notification" && e.Notification == "permission_prompt" {
+				return client.Waiting
+			}
+			return ""
 		},
 		encode: func(e Event, text, _ string) any {
 			if e.Name == "Stop" {

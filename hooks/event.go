@@ -176,8 +176,11 @@ func (e Event) Holds() func(inbox.Message) bool {
 // LeavesMail says that the mail is better left to a ringer of the session, which brings it when the event is over.
 func (e Event) LeavesMail() bool { return e.protocol.rung == e.Name }
 
-// TellsLater says that the answer can tell the person of mail that Untold events have shown to the model alone.
-func (e Event) TellsLater() bool { return e.protocol.tells == e.Name && e.AgentID == "" }
+// TellsLater says that the answer can tell the person of mail that Untold events have shown to the model alone, in the
+// session's own agent if it is unplaced.
+func (e Event) TellsLater() bool {
+	return e.protocol.tells == e.Name && (e.AgentID == "" || e.unplaced)
+}
 
 // Untold says that its client shows its person nothing of the mail in the answer, and that a later event can.
 func (e Event) Untold() bool { return e.protocol.tells != "" && e.protocol.tells != e.Name }

@@ -18,7 +18,8 @@ import (
 // the turn goes on, with a BeforeAgent of its own. Of a shell's output and what is added to it, it cuts the middle when
 // they are longer than 40,000 characters. The result of a tool that failed leaves out what was added. AfterTool runs
 // inside subagents, with the id of the session and without a mark. AfterAgent also runs when Esc has ended the turn: then
-// its reason is lost. After Esc while the model answers, the client forgets all of the turn.
+// its reason is lost. After Esc while the model answers, the client forgets all of the turn. A notification tells of a
+// dialog that opens; nothing tells of its end but what follows the tool.
 func gemini() protocol {
 	return protocol{
 		name:  "gemini",
@@ -38,11 +39,13 @@ func gemini() protocol {
 			return nothing
 		},
 		does: func(e Event) string {
-			switch e.Name {
-			case "BeforeAgent", "AfterTool":
+			switch {
+			case e.Name == "BeforeAgent", e.Name == "AfterTool":
 				return client.Busy
-			case "SessionStart", "AfterAgent":
+			case e.Name == "SessionStart", e.Name == "AfterAgent":
 				return client.Idle
+			case e.Name == "Notification" && e.Notification == "ToolPermission":
+				return client.Waiting
 			}
 			return ""
 		},

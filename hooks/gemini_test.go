@@ -44,6 +44,8 @@ func TestGeminiIsShownMailWhereItPassesItOn(t *testing.T) {
 		`"hook_event_name":"AfterTool","tool_name":"x","tool_response":{"llmContent":"a","error":{"type":"e"}}`: {nothing, client.Busy},
 		`"hook_event_name":"AfterAgent","stop_hook_active":false`:                                               {bodies, client.Idle},
 		`"hook_event_name":"AfterAgent","stop_hook_active":true`:                                                {bodies, client.Idle},
+		`"hook_event_name":"Notification","notification_type":"ToolPermission"`:                                 {nothing, client.Waiting},
+		`"hook_event_name":"Notification","notification_type":"other"`:                                          {nothing, ""},
 		`"hook_event_name":"BeforeTool","tool_name":"x"`:                                                        {nothing, ""},
 	} {
 		e := geminiEvent(t, dir, more)

@@ -319,16 +319,20 @@ func TestQwenTellsOfItsTurns(t *testing.T) {
 		shows content
 		does  string
 	}{
-		`{"hook_event_name":"SessionStart","source":"clear"}`:                                {nothing, client.Idle},
-		`{"hook_event_name":"UserPromptSubmit","prompt":"do it","submitted_prompt":"do it"}`: {bodies, client.Busy},
-		`{"hook_event_name":"UserPromptSubmit","prompt":""}`:                                 {nothing, ""}, // a step of the same turn
-		`{"hook_event_name":"PostToolUse","tool_name":"x"}`:                                  {bodies, client.Busy},
-		`{"hook_event_name":"PostToolUse","tool_name":"x","agent_id":"a-1"}`:                 {nothing, ""},
-		`{"hook_event_name":"Stop","stop_hook_active":false}`:                                {bodies, ""},
-		`{"hook_event_name":"Stop","stop_hook_active":true}`:                                 {nothing, ""},
-		`{"hook_event_name":"Stop","agent_id":"a-1"}`:                                        {nothing, ""},
-		`{"hook_event_name":"Notification","notification_type":"idle_prompt"}`:               {nothing, client.Idle},
-		`{"hook_event_name":"Notification","notification_type":"permission_prompt"}`:         {nothing, ""},
+		`{"hook_event_name":"SessionStart","source":"clear"}`:                                         {nothing, client.Idle},
+		`{"hook_event_name":"UserPromptSubmit","prompt":"do it","submitted_prompt":"do it"}`:          {bodies, client.Busy},
+		`{"hook_event_name":"UserPromptSubmit","prompt":""}`:                                          {nothing, ""}, // a step of the same turn
+		`{"hook_event_name":"PostToolUse","tool_name":"x"}`:                                           {bodies, client.Busy},
+		`{"hook_event_name":"PostToolUse","tool_name":"x","agent_id":"a-1"}`:                          {nothing, ""},
+		`{"hook_event_name":"Stop","stop_hook_active":false}`:                                         {bodies, ""},
+		`{"hook_event_name":"Stop","stop_hook_active":true}`:                                          {nothing, ""},
+		`{"hook_event_name":"Stop","agent_id":"a-1"}`:                                                 {nothing, ""},
+		`{"hook_event_name":"Notification","notification_type":"idle_prompt"}`:                        {nothing, client.Idle},
+		`{"hook_event_name":"Notification","notification_type":"permission_prompt"}`:                  {nothing, client.Waiting},
+		`{"hook_event_name":"Notification","notification_type":"permission_prompt","agent_id":"a-1"}`: {nothing, ""},
+		`{"hook_event_name":"Notification","notification_type":"auth_success"}`:                       {nothing, ""},
+		`{"hook_event_name":"PreToolUse","tool_name":"x"}`:                                            {nothing, client.Busy},
+		`{"hook_event_name":"PreToolUse","tool_name":"x","agent_id":"a-1"}`:                           {nothing, ""},
 	} {
 		e, err := Parse("qwen", strings.NewReader(text))
 		if err != nil {
@@ -518,8 +522,22 @@ func TestAPersonIsToldWhatTheClientDoesNotShow(t *testing.T) {
 	if late.AgentID = "a-1"; late.TellsLater() {
 		t.Error("the end of a subagent's turn tells")
 	}
-	if got := text(t, render(t, event("kimi", "Stop"), msg("1", "one"))); !strings.HasSuffix(got, notShown) {
+	stop, prompt := event("kimi", "Stop"), event("kimi", "UserPromptSubmit")
+	if got := text(t, render(t, stop, msg("1", "one"))); !stop.Untold() || !strings.HasSuffix(got, notShown) {
 		t.Errorf("its model is not asked to tell: %s", got)
+	}
+	prompt.Carried = []inbox.Message{msg("1", "one")}
+	if got := text(t, render(t, prompt)); !prompt.TellsLater() || got != "Mail from birch: one\n"+kimiLate {
+		t.Errorf("with the next prompt: %q", got)
+	}
+	if got := text(t, render(t, prompt, msg("2", "two"))); !strings.Contains(got, "\ntwo\n") || !strings.HasSuffix(got, "\nMail from birch: one\n"+kimiLate) {
+		t.Errorf("with the next prompt and other mail: %q", got)
+	}
+	if prompt.AgentID, prompt.unplaced = unknownAgent, true; !prompt.TellsLater() {
+		t.Error("a prompt of which nobody has asked in which agent it is does not tell")
+	}
+	if prompt.unplaced = false; prompt.TellsLater() {
+		t.Error("a side question tells")
 	}
 }
 

@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"path/filepath"
+	"strings"
 	"time"
 
 	"c2c/broker/client"
@@ -26,18 +27,25 @@ func kimi() protocol {
 			}
 			return nothing
 		},
-		encode: func(e Event, text, _ string) any {
+		encode: func(e Event, text, person string) any {
 			if e.Name == "Stop" {
 				return text
+			}
+			if person != "" { // here both read it
+				text = strings.TrimPrefix(text+"\n"+person+"\n"+kimiLate, "\n")
 			}
 			return map[string]string{"message": text}
 		},
 		errors: "Stop",
+		tells:  "UserPromptSubmit", // of the answer to Stop it shows nothing
 		secret: "Stop",
 		opened: "SessionStart",
 		agent:  kimiAgent,
 	}
 }
+
+// kimiLate stands below the lines that tell of mail which Stop has brought to the model.
+const kimiLate = "c2c: that came at the end of an earlier turn, where Kimi Code shows nothing."
 
 // A log is synced to the disk line by line, and so is behind: 150 ms were seen. kimiLag is how long it is waited for
 // when another agent may be meant; until one is found it is read every kimiLook, kimiLooks times.

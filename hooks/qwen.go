@@ -15,7 +15,8 @@ import (
 // which the tool has at most 30,000 and 1,000. UserPromptSubmit comes again at each step of a turn, with an empty
 // prompt. What a SessionStart hook shows would have the authority of the system. The turn is over with the
 // notification that the client waits for its user, which comes after Esc, too; a turn that another session's message
-// starts is told by its tools alone. In a subagent each event has agent_id.
+// starts is told by its tools alone. A notification tells of a dialog that opens, and PreToolUse that its person has
+// allowed the tool. In a subagent each event has agent_id.
 func qwen() protocol {
 	return protocol{
 		name:  "qwen",
@@ -37,8 +38,10 @@ func qwen() protocol {
 		does: func(e Event) string {
 			switch {
 			case e.AgentID != "":
-			case e.Name == "PostToolUse", e.Name == "UserPromptSubmit" && e.Prompt != "":
-				return client.Busy
+			case e.Name == "Notification" && e.Notification == "permission_prompt":
+				return client.Waiting
+			case e.Name == "PreToolUse", e.Name == "PostToolUse", e.Name == "UserPromptSubmit" && e.Prompt != "":
+				return client.Busy // PreToolUse comes behind the dialog
 			case e.Name == "SessionStart", e.Name == "Notification" && e.Notification == "idle_prompt":
 				return client.Idle
 			}

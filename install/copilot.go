@@ -47,7 +47,8 @@ func copilotFiles(o Options) []target {
 	return []target{
 		{path: filepath.Join(dir, "extensions", "c2c", "extension.mjs"), mode: 0o644, editor: scriptEditor{"extension", runs(copilotExtension, o.Binary)}},
 		{path: filepath.Join(dir, "hooks", "c2c.json"), editor: commandHooks(Copilot, o,
-			hookEvent{name: "UserPromptSubmit"}, hookEvent{name: "PostToolUse"}, hookEvent{name: "Stop"})},
+			hookEvent{name: "UserPromptSubmit"}, hookEvent{name: "PostToolUse"}, hookEvent{name: "Stop"},
+			hookEvent{name: "Notification"})},
 		{path: copilotSettings(o), editor: copilotFlag},
 		{path: filepath.Join(dir, "mcp-config.json"), editor: serverEditor{key: serversKey, entry: copilotEntry{
 			"local", o.Binary, []string{"mcp"}, map[string]string{"C2C_MCP_CLIENT_TYPE": Copilot}, []string{"*"}}, command: o.Binary}},

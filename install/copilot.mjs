@@ -24,14 +24,14 @@ let wait = 1000 // ms, before c2c is started again
 
 let does // what the session does now
 
-// tell says what the session does, when that changes. No event tells of a dialog.
+// tell says what the session does. Of a dialog that opens a hook tells c2c, so it says again what it said before.
 function tell(now) {
-  if (now === does) return
   does = now
   say({ does })
 }
 
 session.on("assistant.turn_start", () => tell("busy"))
+session.on("permission.completed", () => tell("busy"))
 session.on("session.idle", () => tell("idle"))
 
 function say(line) {

@@ -18,7 +18,8 @@ func gemini() setup {
 
 func geminiFiles(o Options) []target {
 	dir, _ := configDir(Gemini, o)
-	hooks := commandHooks(Gemini, o, hookEvent{name: "SessionStart"}, hookEvent{name: "BeforeAgent"}, hookEvent{name: "AfterTool"}, hookEvent{name: "AfterAgent"})
+	hooks := commandHooks(Gemini, o, hookEvent{name: "SessionStart"}, hookEvent{name: "BeforeAgent"}, hookEvent{name: "AfterTool"}, hookEvent{name: "AfterAgent"},
+		hookEvent{name: "Notification"})
 	hooks.name, hooks.milli = "c2c", true
 	return []target{{path: filepath.Join(dir, "settings.json"), editor: joint{
 		mcpServer(Gemini, o, serverEntry{Trust: !o.Ask}),

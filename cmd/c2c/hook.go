@@ -67,9 +67,14 @@ func (a *app) hook(ctx context.Context, name string) error {
 		return err
 	}
 	if profile.Plugin {
-		if ours, err := b.LeftToPlugin(s); err != nil || ours {
+		ours, err := b.LeftToPlugin(s)
+		if err == nil && ours && does != "" {
+			err = b.SetTurn(ctx, s, does, wake.ByPlugin) // it tells the rest
+		}
+		if err != nil || ours {
 			return err
 		}
+		does = ""
 	}
 	if does != "" {
 		if err := b.SetTurn(ctx, s, does, broker.ByHook); err != nil {
@@ -118,7 +123,8 @@ func place(b *broker.Broker, s broker.Session, e *hooks.Event, config string) (s
 	if err != nil {
 		return false, err
 	}
-	if some, err := box.Waiting(); err != nil || !some && e.Note == "" {
+	late := e.TellsLater() && len(s.Unseen()) > 0
+	if some, err := box.Waiting(); err != nil || !some && e.Note == "" && !late {
 		return false, err
 	}
 	e.Place(config)

@@ -148,19 +148,29 @@ func TestAPluginThatServesASessionLeavesItsHooksNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustRun(t, root, "birch", "send", "amber", "hello")
-	afterTool := func() string {
+	copilot := func(event string) string {
 		t.Helper()
-		var stdout, stderr bytes.Buffer
-		env := map[string]string{"C2C_MCP_BROKER_ROOT": root, "C2C_MCP_SESSION_ID": "amber", "HOME": filepath.Dir(root)}
-		a := &app{strings.NewReader(`{"hook_event_name":"PostToolUse","session_id":"u1"}`), &stdout, &stderr, func(name string) string { return env[name] },
-			filepath.Dir(root), 5 * time.Second}
-		if code := a.main(t.Context(), []string{"hook", "--client", "copilot"}); code != exitDone || stderr.Len() > 0 {
-			t.Errorf("exit %d, %s", code, stderr.String())
+		out, errs, code := clientEvent(t, root, "copilot", `{"session_id":"u1","hook_event_name":`+event+`}`)
+		if code != exitDone || errs != "" {
+			t.Errorf("exit %d, %s", code, errs)
 		}
-		return stdout.String()
+		return out
+	}
+	afterTool := func() string { return copilot(`"PostToolUse"`) }
+	asks := func() bool {
+		t.Helper()
+		copilot(`"Notification","notification_type":"permission_prompt"`)
+		data, err := os.ReadFile(filepath.Join(root, "sessions", "amber.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(string(data), `"turn": "asks"`) && strings.Contains(string(data), `"turn_by": "plugin"`)
 	}
 	if out := afterTool(); out != "" {
 		t.Errorf("beside the plugin it shows %s", out)
+	}
+	if !asks() { // nothing tells the plugin of that
+		t.Error("that a dialog is open is not told")
 	}
 	if err := lock.Release(); err != nil {
 		t.Fatal(err)
@@ -257,11 +267,8 @@ func TestAnAnswerOnStandardError(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop := func() (out, errs string, code int) {
-		var stdout, stderr bytes.Buffer
-		env := map[string]string{"C2C_MCP_BROKER_ROOT": root, "C2C_MCP_SESSION_ID": "amber", "HOME": home}
-		a := &app{strings.NewReader(`{"hook_event_name":"Stop","session_id":"s1"}`), &stdout, &stderr, func(name string) string { return env[name] }, home, 5 * time.Second}
-		code = a.main(t.Context(), []string{"hook", "--client", "kimi"})
-		return stdout.String(), stderr.String(), code
+		t.Helper()
+		return clientEvent(t, root, "kimi", `{"hook_event_name":"Stop","session_id":"s1"}`)
 	}
 	if out, errs, code := stop(); out+errs != "" || code != exitDone {
 		t.Errorf("without mail: exit %d, %q, %q", code, out, errs)
@@ -275,6 +282,14 @@ func TestAnAnswerOnStandardError(t *testing.T) {
 	}
 	if out, errs, code := stop(); out+errs != "" || code != exitDone {
 		t.Errorf("once more: exit %d, %q, %q", code, out, errs)
+	}
+
+	// It has shown its person nothing of that: the next prompt does, once.
+	for _, told := range []bool{true, false} {
+		out, errs, code := clientEvent(t, root, "kimi", `{"hook_event_name":"UserPromptSubmit","session_id":"s1","prompt":"do it"}`)
+		if errs != "" || code != exitDone || strings.Contains(out, "Mail from birch: hello") != told || !told && out != "" {
+			t.Errorf("with a prompt: exit %d, %q, %q", code, out, errs)
+		}
 	}
 }
 

@@ -63,6 +63,7 @@ type Link struct {
 // session is one that the plugin has named.
 type session struct {
 	does    string          // "" until the plugin has told
+	tells   int             // how often it has
 	has     map[string]bool // of each key that was offered last, whether the model has it
 	refused string
 	changed chan struct{} // closed and replaced at every change
@@ -115,6 +116,7 @@ func (l *Link) hear(ctx context.Context, s said) error {
 	}
 	if s.Does != "" {
 		known.does = s.Does
+		known.tells++
 	}
 	if s.Refused != "" { // kept until the next offer
 		known.refused = s.Refused
@@ -212,25 +214,27 @@ func (l *Link) Begin(ctx context.Context, id string) error {
 	return context.Cause(ctx)
 }
 
-// Follow tells what a session does, whenever the plugin says that it has changed, until ctx ends.
+// Follow tells what a session does, whenever the plugin says so, until ctx ends: that may be what it said last, when somebody
+// else has told of a change in between.
 func (l *Link) Follow(id string) func(ctx context.Context, tell func(does string)) {
 	return func(ctx context.Context, tell func(does string)) {
-		told := ""
+		told := 0
 		for {
 			l.mu.Lock()
 			s := l.sessions[id]
 			ended := l.ended || s == nil
 			var does string
+			var tells int
 			var changed <-chan struct{}
 			if !ended {
-				does, changed = s.does, s.changed
+				does, tells, changed = s.does, s.tells, s.changed
 			}
 			l.mu.Unlock()
 			if ended {
 				return
 			}
-			if does != told {
-				told = does
+			if tells != told {
+				told = tells
 				tell(does)
 			}
 			select {

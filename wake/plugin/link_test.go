@@ -312,7 +312,7 @@ func TestWhatASessionDoesIsPassedOn(t *testing.T) {
 		c.link.Follow("s")(ctx, func(does string) { heard <- does })
 		close(over)
 	}()
-	for _, does := range []string{"busy", "waiting", "busy", "idle"} {
+	for _, does := range []string{"busy", "waiting", "busy", "busy", "idle"} {
 		c.say(`{"session":"s","does":"` + does + `"}`)
 		if got := <-heard; got != does {
 			t.Errorf("heard %q, want %q", got, does)
