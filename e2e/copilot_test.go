@@ -54,7 +54,7 @@ func TestABusyCopilotHasItsMailInTheSameTurn(t *testing.T) {
 	p.Submit("prompt-two")
 	once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
 	p.WaitShown("Finished.")
-	seesOnce(t, p, "word-meanwhile")
+	seesRecorded(t, l, p, lab.Copilot, "turn", "word-meanwhile")
 	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
 	wantRead(t, l, "id-meanwhile", "read by plugin")
 	wantMailboxes(t, l, lab.Copilot, 1)
@@ -183,10 +183,10 @@ func TestAKilledCopilotHasItsMailOnce(t *testing.T) {
 func askingCopilot(t *testing.T) (*lab.Lab, *lab.Model, *lab.Proc) {
 	t.Helper()
 	l, model, p := copilotAt(t, map[string]any{"defaultPermissionMode": "manual"}, "--allow-tool", "c2c")
-	model.Script(copilotBash("touch ran"), lab.Say("Finished."))
+	model.Script(copilotBash("touch ran && until test -e go; do sleep 0.1; done"), lab.Say("Finished."))
 	p.Submit("prompt-two")
 	p.WaitShown("Do you want to run this command?")
-	does(l, "amber", broker.Busy) // nothing tells of the dialog
+	does(l, "amber", broker.Waiting)
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
 	return l, model, p
 }
@@ -197,6 +197,7 @@ func TestAKilledPluginOfCopilotShowsItsMailOnce(t *testing.T) {
 	l, model, p := askingCopilot(t)
 	p.WaitShown("word-meanwhile")
 	killPlugin(t, p)
+	l.WriteProject("go", "")
 	p.Send(lab.Enter)
 	p.WaitShown("Finished.")
 	wantRead(t, l, "id-meanwhile", "read by plugin")
@@ -210,10 +211,12 @@ func TestADialogOfCopilotStaysUntouched(t *testing.T) {
 	if _, err := l.Try("test", "!", "-e", "ran"); err != nil {
 		t.Error("the command ran though nobody allowed it")
 	}
+	seesRecorded(t, l, p, lab.Copilot, "dialog", "word-meanwhile")
 	p.Send(lab.Enter)
+	does(l, "amber", broker.Busy) // what its person has allowed runs
+	l.WriteProject("go", "")
 	once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
 	p.WaitShown("Finished.")
-	seesOnce(t, p, "word-meanwhile")
 	wantRead(t, l, "id-meanwhile", "read by plugin")
 	does(l, "amber", broker.Idle)
 }

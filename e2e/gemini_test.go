@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"c2c/broker"
 	"c2c/e2e/lab"
 )
 
@@ -61,7 +62,7 @@ func TestABusyGeminiHasItsMailInTheSameTurn(t *testing.T) {
 		t.Errorf("nothing explains the escapes: %+v", item)
 	}
 	p.WaitShown("Finished.")
-	seesOnce(t, p, "word-meanwhile")
+	seesRecorded(t, l, p, lab.Gemini, "turn", "word-meanwhile")
 	onlyOnce(t, model.Turns(), "word-meanwhile", "tool")
 	wantRead(t, l, "id-meanwhile", "read by hook")
 	wantMailboxes(t, l, lab.Gemini, 1)
@@ -212,6 +213,7 @@ func TestADialogOfGeminiStaysUntouched(t *testing.T) {
 	model.Script(geminiShell("touch ran"), lab.Say("Finished."))
 	p.Submit("prompt-two")
 	p.WaitShown("Allow once")
+	does(l, "amber", broker.Waiting)
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
 	if got := status(l, "id-meanwhile"); !strings.Contains(got, "queued") {
 		t.Errorf("status %s", got)
@@ -222,8 +224,9 @@ func TestADialogOfGeminiStaysUntouched(t *testing.T) {
 	p.Send(lab.Enter)
 	once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
 	p.WaitShown("Finished.")
-	seesOnce(t, p, "word-meanwhile")
+	seesRecorded(t, l, p, lab.Gemini, "dialog", "word-meanwhile")
 	wantRead(t, l, "id-meanwhile", "read by hook")
+	does(l, "amber", broker.Idle)
 }
 
 // With two settings of its person, a command in the background that ends starts a turn, whose hook brings the mail.

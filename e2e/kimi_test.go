@@ -74,6 +74,15 @@ func TestMailOfABusyKimiContinuesItsTurn(t *testing.T) {
 	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
 	wantRead(t, l, "id-meanwhile", "read by hook")
 	wantMailboxes(t, l, lab.Kimi, 1)
+	toldWithTheNextPrompt(l, model, p)
+	seesRecorded(t, l, p, lab.Kimi, "turn", "word-meanwhile")
+}
+
+// toldWithTheNextPrompt gives a prompt: of what came at the end of a turn the client has shown nothing.
+func toldWithTheNextPrompt(l *lab.Lab, model *lab.Model, p *lab.Proc) {
+	model.Script(lab.Say("Told."))
+	p.Submit("next-prompt")
+	p.WaitShown("Told.")
 }
 
 func TestAPromptBringsAnIdleKimiItsMail(t *testing.T) {

@@ -110,7 +110,7 @@ func TestABusyOpenCodeHasItsMailInTheSameTurn(t *testing.T) {
 	r := model.WaitText("word-meanwhile")
 	once(t, r, "word-meanwhile")
 	p.WaitShown("Finished.")
-	seesOnce(t, p, "word-meanwhile")
+	seesRecorded(t, l, p, lab.OpenCode, "turn", "word-meanwhile")
 	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
 	wantRead(t, l, "id-meanwhile", "read by plugin")
 	wantMailboxes(t, l, lab.OpenCode, 1)
@@ -280,11 +280,11 @@ func TestADialogOfOpenCodeStaysUntouched(t *testing.T) {
 	if _, err := l.Try("test", "!", "-e", "ran"); err != nil {
 		t.Error("the command ran though nobody allowed it")
 	}
+	seesRecorded(t, l, p, lab.OpenCode, "dialog", "word-meanwhile")
 	p.Send(lab.Enter)
 	r := model.WaitText("word-meanwhile")
 	once(t, r, "word-meanwhile")
 	p.WaitShown("Finished.")
-	seesOnce(t, p, "word-meanwhile")
 	wantRead(t, l, "id-meanwhile", "read by plugin")
 	does(l, "amber", broker.Idle)
 }

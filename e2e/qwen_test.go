@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"c2c/broker"
 	"c2c/e2e/lab"
 )
 
@@ -60,7 +61,7 @@ func TestABusyQwenHasItsMailInTheSameTurn(t *testing.T) {
 		t.Errorf("shown as %+v", item)
 	}
 	p.WaitScreen(0, "Finished.")
-	seesOnce(t, p, "word-meanwhile")
+	seesRecorded(t, l, p, lab.Qwen, "turn", "word-meanwhile")
 	onlyOnce(t, model.Turns(), "word-meanwhile", "tool")
 	wantRead(t, l, "id-meanwhile", "read by hook")
 	if n := rings(l, "rang"); n != 0 {
@@ -161,9 +162,10 @@ func TestASubagentOfQwenHasNoMailbox(t *testing.T) {
 func TestADialogOfQwenStaysUntouched(t *testing.T) {
 	t.Parallel()
 	l, model, p := qwenAt(t, map[string]any{"tools": map[string]any{"approvalMode": "default"}})
-	model.Script(qwenShell("touch ran"), lab.Say("Finished."))
+	model.Script(qwenShell("touch ran && until test -e go; do sleep 0.1; done"), lab.Say("Finished."))
 	p.Submit("prompt-two")
 	p.WaitScreen(0, "Yes, allow once")
+	does(l, "amber", broker.Waiting)
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
 	if got := status(l, "id-meanwhile"); !strings.Contains(got, "queued") {
 		t.Errorf("status %s", got)
@@ -172,9 +174,11 @@ func TestADialogOfQwenStaysUntouched(t *testing.T) {
 		t.Error("the command ran though nobody allowed it")
 	}
 	p.Send(lab.Enter)
+	does(l, "amber", broker.Busy) // what its person has allowed runs
+	l.WriteProject("go", "")
 	once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
 	p.WaitScreen(0, "Finished.")
-	seesOnce(t, p, "word-meanwhile")
+	seesRecorded(t, l, p, lab.Qwen, "dialog", "word-meanwhile")
 	wantRead(t, l, "id-meanwhile", "read by hook")
 	if n := rings(l, "rang"); n != 0 {
 		t.Errorf("%d rings", n)

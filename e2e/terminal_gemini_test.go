@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"c2c/broker"
 	"c2c/e2e/lab"
 )
 
@@ -26,6 +27,7 @@ func TestGeminiIsWokenThroughItsTerminal(t *testing.T) {
 		}
 		hooksSayIdle(l, "amber") // or the end of this turn brings the next one
 	}
+	seesRecorded(t, l, p, lab.Gemini, "idle", "word-first")
 	wantRings(t, l, 2)
 	wantMailboxes(t, l, lab.Gemini, 1)
 }
@@ -43,8 +45,9 @@ func TestNothingIsTypedIntoADialogOfGemini(t *testing.T) {
 	l.Run("sh", "-c", sendAs("birch", "amber", "first"))
 	p.WaitShown("Allow once")
 	wantRings(t, l, 1) // it is written down where the next line writes
+	does(l, "amber", broker.Waiting)
 	// Or the hooks' own word would hold the ring back already.
-	l.Run("sh", "-c", `sed -i 's/"turn": "runs"/"turn": "over"/' ~/.c2c/repos/*/broker/sessions/*.json`)
+	l.Run("sh", "-c", `sed -i 's/"turn": "asks"/"turn": "over"/' ~/.c2c/repos/*/broker/sessions/*.json`)
 	nothingIsTypedIntoADialog(t, l, model, p, "Allow once")
 }
 

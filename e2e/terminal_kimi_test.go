@@ -32,6 +32,7 @@ func TestAnIdleKimiIsWokenThroughItsTerminal(t *testing.T) {
 		}
 	}
 	wakes("first")
+	seesRecorded(t, l, p, lab.Kimi, "idle", "word-first")
 	kimiIdle(l, "message_pending", 1)
 	wakes("second")
 	kimiIdle(l, "message_pending", 2)
@@ -89,4 +90,7 @@ func TestNothingIsTypedIntoADialogOfKimi(t *testing.T) {
 		t.Errorf("listed behind the dialog as %+v", row)
 	}
 	nothingIsTypedIntoADialog(t, l, model, p, "Run this command?")
+	p.WaitShown("Woken.")
+	toldWithTheNextPrompt(l, model, p)
+	seesRecorded(t, l, p, lab.Kimi, "dialog", "word-meanwhile")
 }

@@ -3,6 +3,7 @@ package e2e
 import (
 	"testing"
 
+	"c2c/broker"
 	"c2c/e2e/lab"
 )
 
@@ -40,7 +41,8 @@ func TestNothingIsTypedIntoADialogOfQwen(t *testing.T) {
 	model.Script(qwenShell("touch "+touched(l)), lab.Say("Woken."))
 	p.Submit("prompt-one")
 	p.WaitShown("Allow execution")
+	does(l, "amber", broker.Waiting)
 	// Or the hooks' own word would hold the ring back already.
-	l.Run("sh", "-c", `sed -i 's/"turn": "runs"/"turn": "over"/' ~/.c2c/repos/*/broker/sessions/*.json`)
+	l.Run("sh", "-c", `sed -i 's/"turn": "asks"/"turn": "over"/' ~/.c2c/repos/*/broker/sessions/*.json`)
 	nothingIsTypedIntoADialog(t, l, model, p, "Allow execution")
 }

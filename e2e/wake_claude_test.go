@@ -131,6 +131,7 @@ func TestAnOpenDialogIsAnsweredByNobodyButThePerson(t *testing.T) {
 	t.Parallel()
 	l, model, p := wakeLab(t, askFirst, "--permission-mode", "default")
 	answersNoDialog(t, l, model, p, func() {}, "queued")
+	seesRecorded(t, l, p, lab.Claude, "dialog", "word-meanwhile")
 }
 
 func TestABurstIsAFewRingsAndAllIsReadInOrder(t *testing.T) {
@@ -185,6 +186,8 @@ func TestABusySessionIsNotRung(t *testing.T) {
 		wantRead(t, l, "id-"+word, "read by hook")
 		seesOnce(t, p, "word-"+word)
 	}
+	p.WaitShown("Finished.")
+	seesRecorded(t, l, p, lab.Claude, "turn", "word-one")
 	if n := rings(l, "rang"); n != 0 {
 		t.Errorf("%d rings", n)
 	}

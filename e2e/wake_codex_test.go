@@ -41,7 +41,7 @@ func keepsTheDraft(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, alia
 		t.Errorf("the draft was sent:\n%s", r)
 	}
 	p.WaitShown("Woken.")
-	seesOnce(t, p, "word-meanwhile")
+	seesRecorded(t, l, p, lab.Client(listed(l, alias).Client), "idle", "word-meanwhile")
 	p.Send(lab.Enter)
 	r := model.WaitText("half-typed-draft")
 	once(t, r, "word-meanwhile")
@@ -79,7 +79,7 @@ func TestMailAtTheEndOfATurnOfCodexIsNoError(t *testing.T) {
 	}
 	wantRead(t, l, "id-meanwhile", "read by server")
 	p.WaitShown("Mail from birch: word-meanwhile")
-	seesOnce(t, p, "word-meanwhile")
+	seesRecorded(t, l, p, lab.Codex, "turn", "word-meanwhile")
 	codexIdle(l, 3)
 
 	model.Script(lab.Call("exec_command", map[string]any{"cmd": "true", "sandbox_permissions": "require_escalated", "justification": "the lab"}),
@@ -89,7 +89,7 @@ func TestMailAtTheEndOfATurnOfCodexIsNoError(t *testing.T) {
 	l.Run("sh", "-c", sendAs("birch", "cody", "dialog"))
 	p.Send(lab.Enter)
 	p.WaitShown("Read at last.")
-	seesOnce(t, p, "word-dialog")
+	seesRecorded(t, l, p, lab.Codex, "dialog", "word-dialog")
 }
 
 // A thread that nobody has open cannot be rung; its mail waits for its next turn.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests on the real clients: installs the pinned versions from npm, builds c2c and c2cd,
-# and runs ./e2e in namespaces with loopback alone. Arguments go to `go test`, e.g. -run Codex.
+# and runs ./e2e in namespaces with loopback alone. Arguments go to `go test`, e.g. -run Codex. With -update the screens in
+# e2e/testdata are recorded anew.
 #
 #   C2C_E2E_CACHE   what is kept between runs (default ${XDG_CACHE_HOME:-~/.cache}/c2c-e2e)
 #   C2C_E2E_INSTEAD package@version that is tested in the place of the pinned one (make certify); kept in newest below
@@ -65,7 +66,10 @@ mkdir "$scratch/source"
 git ls-files -z --cached --others --exclude-standard | tar --null -T - --ignore-failed-read -cf - 2>/dev/null | tar -xf - -C "$scratch/source"
 goenv=$("${GO:-go}" env GOROOT GOCACHE GOMODCACHE | paste -sd:)
 
+packages=./e2e/...
+[[ " $* " != *' -update '* ]] || packages=./e2e # the others have no such flag
+
 say 'running the tests'
 C2C_E2E=1 C2C_E2E_CLIENTS=$(IFS=:; echo "${clients[*]}") C2C_E2E_BIN=$scratch/bin C2C_E2E_SCRATCH=$scratch \
 	C2C_E2E_SOURCE=$scratch/source C2C_E2E_GO=$goenv \
-	"${GO:-go}" test -count=1 -timeout 30m -v "$@" ./e2e/...
+	"${GO:-go}" test -count=1 -timeout 30m -v "$packages" "$@"

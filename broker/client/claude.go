@@ -77,7 +77,7 @@ func claudeGuide() Guide {
 		Idle:    "its socket for messages of other sessions; without our server, its own file watcher",
 		Last:    "a line typed into an empty prompt (`c2c start`, tmux, screen)",
 		Receipt: "its `UserPromptSubmit` hook sees the message in the prompt",
-		Sees:    "idle and at a dialog that is declined: `› Message from @birch: <c2c event=\"message\" from=\"birch\" id=\"df3d3eaa\"> Please look at…`, its own line, of 120 characters; in a turn: `⎿ PostToolUse:Bash says: Mail from birch: Please look at…`; at the end of a turn the whole message below `Stop hook says:`",
+		Sees:    "It shows 120 characters. The dialog is declined here. Mail at the end of a turn stands whole below `Stop hook says:`.",
 		SetUp: "An MCP server in `~/.claude.json`, for all projects; a hook script, which starts no program while the mailbox is empty, and its " +
 			"entries in `~/.claude/settings.json`; a mod in `~/.claude/skills/c2c`, from 2.1.305 on, with a skill that tells the model when to write, ask and answer. The rule `mcp__c2c` in `permissions.allow` lets its model " +
 			"call c2c's own tools without asking; `--ask` leaves it out. Claude Code asks nothing about all this.",

@@ -33,13 +33,14 @@ func copilotGuide() Guide {
 		Idle:    "our extension, at once",
 		Last:    "the tool `poll_inbox`",
 		Receipt: "its event `user.message` with the message's id, and a request to the model behind it",
-		Sees:    "the whole message, as a line of its own in the conversation, at a dialog too",
+		Sees:    "The dialog is open here: its model has the message when that is answered.",
 		SetUp: "An MCP server in `~/.copilot/mcp-config.json`, an extension in `~/.copilot/extensions/c2c`, hooks in `~/.copilot/hooks/c2c.json`, and the flag " +
 			"`enabledFeatureFlags.EXTENSIONS` in `~/.copilot/settings.json`, unless it is set there, for all projects.",
 		Quirks: []string{
 			"The flag is for all extensions: Copilot then runs each one that it finds.",
 			"Where the flag is `false` it stays so. Then hooks show mail after a tool call and at the end of a turn, and announce it with a prompt. " +
 				"Nothing wakes an idle session; `c2c poll-inbox --wait --check`, which the agent runs in the background, does. While the extension runs, the hooks show nothing.",
+			"While the extension runs, `c2c list` says what the session does, and that it waits for its person; without it only that it lives.",
 			"`/clear` begins another session, with a mailbox of its own.",
 		},
 	}

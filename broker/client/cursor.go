@@ -23,7 +23,7 @@ func cursorGuide() Guide {
 		Idle:    "nothing wakes it",
 		Last:    "the tool `poll_inbox`",
 		Receipt: "the result was written",
-		Sees:    "not known",
+		Sees:    "It could not be run: not known.",
 		SetUp: "An MCP server in `~/.cursor/mcp.json` and hooks in `~/.cursor/hooks.json`, for all projects. The files are made by its " +
 			"documentation: Cursor could not be run here. The CLI uses the server after `cursor-agent mcp enable c2c` in the project.",
 		Quirks: []string{

@@ -31,11 +31,12 @@ func geminiGuide() Guide {
 		Idle:    "a line typed into an empty prompt (`c2c start`, tmux, screen); else `c2c poll-inbox --wait --check`, which the agent runs in the background",
 		Last:    "the hooks of the next prompt",
 		Receipt: "the hook's answer was written",
-		Sees:    "with a prompt, in a turn and behind a dialog: `ℹ Mail from birch: Please look at… [c2c]`; at the end of a turn the whole message below `Agent execution blocked:`",
+		Sees:    "Idle it is rung by a line in its prompt here. The dialog is answered here. Mail at the end of a turn stands whole below `Agent execution blocked:`.",
 		SetUp:   "An MCP server and hooks in `~/.gemini/settings.json`, for all projects. c2c's own tools run without being asked about, in a folder that its person trusts, unless you say `--ask`.",
 		Quirks: []string{
 			"In a folder that is not trusted it runs neither c2c's server nor its hooks: only `c2c start` tells of mail, with a line that says to run `c2c poll-inbox`.",
 			"Mail at the end of a turn stands under the words \"Agent execution blocked\". That is no error.",
+			"It tells when it asks its person something, and not when that is answered. So it is `waiting` until the tool that it asked about has ended, or until the next prompt.",
 			"Esc while the model answers makes Gemini CLI forget the whole turn, with the mail that came in it. With the next prompt it is told so, and that `history` shows the mail.",
 			"Without `c2c start` nothing wakes it but `c2c poll-inbox --wait --check` in the background, and only with both settings, `\"tools\": {\"shell\": {\"backgroundCompletionBehavior\": \"inject\"}}` and `\"experimental\": {\"modelSteering\": true}`. c2c does not set them: then what any background command prints counts as words of the person.",
 		},

@@ -11,7 +11,7 @@ type Guide struct {
 	// Active, Idle and Last say how mail reaches a session that works, one that waits for its person, and either when
 	// that way is missing. Receipt is what proves that the model has it.
 	Active, Idle, Last, Receipt string
-	Sees                        string   // what its person sees of a message when it is idle, and in a turn or behind a dialog
+	Sees                        string   // what the recorded screens (e2e/testdata/screens) do not say of what its person sees
 	SetUp                       string   // what c2c install puts where, and what the client asks its person
 	Quirks                      []string // what may surprise a person
 }

@@ -49,7 +49,7 @@ func TestTheGuidesNameThePinnedVersions(t *testing.T) {
 
 func TestTheClientsPageIsMadeOfTheGuides(t *testing.T) {
 	page := filepath.Join("..", "..", "docs", "clients.md")
-	want := clientsPage()
+	want := clientsPage(t)
 	if *update {
 		if err := os.WriteFile(page, want, 0o644); err != nil {
 			t.Fatal(err)
@@ -78,13 +78,33 @@ its session.
 
 const sightHead = `
 ## What the person sees
-Each message is seen once: who has written, and the first words. The tests read these lines from the screen of the client.
-
-| client | what its person sees of a message of birch |
-|---|---|
+Each message is seen once: who has written, and the first words. These are parts of the real screens, as the tests record them
+(` + "`e2e/testdata/screens`" + `): birch has sent one word.
 `
 
-func clientsPage() []byte {
+// screens is the part of the page with a client's recorded screens. Situations that look the same stand together.
+func screens(t *testing.T, client string) string {
+	var looks []string
+	at := map[string][]string{}
+	for _, when := range []string{"idle", "turn", "dialog"} {
+		data, err := os.ReadFile(filepath.Join("..", "..", "e2e", "testdata", "screens", client+"-"+when+".txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		look := string(data)
+		if !slices.Contains(looks, look) {
+			looks = append(looks, look)
+		}
+		at[look] = append(at[look], map[string]string{"idle": "idle", "turn": "in a turn", "dialog": "at a dialog"}[when])
+	}
+	var b strings.Builder
+	for _, look := range looks {
+		fmt.Fprintf(&b, "\n%s:\n\n```text\n%s```\n", strings.Join(at[look], ", "), look)
+	}
+	return b.String()
+}
+
+func clientsPage(t *testing.T) []byte {
 	var b bytes.Buffer
 	b.WriteString(pageHead)
 	b.WriteString("| client | tested | while it works | when it is idle | last way | receipt |\n|---|---|---|---|---|---|\n")
@@ -94,7 +114,10 @@ func clientsPage() []byte {
 	}
 	b.WriteString(sightHead)
 	for _, g := range Guides() {
-		fmt.Fprintf(&b, "| %s | %s |\n", g.Title, g.Sees)
+		fmt.Fprintf(&b, "\n### %s\n%s\n", g.Title, g.Sees)
+		if g.Package != "" {
+			b.WriteString(screens(t, g.Client))
+		}
 	}
 	for _, g := range Guides() {
 		fmt.Fprintf(&b, "\n## %s\n`c2c install %s`", g.Title, g.Client)

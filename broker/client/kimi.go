@@ -33,7 +33,7 @@ func kimiGuide() Guide {
 		Idle:    "a line typed into an empty prompt (`c2c start`, tmux, screen); a session of `kimi web` through that server; else `c2c poll-inbox --wait --check`, which the agent runs in the background",
 		Last:    "the hooks of the next prompt",
 		Receipt: "the hook's answer was written",
-		Sees:    "with a prompt or a ring: the whole message below `UserPromptSubmit hook`; at the end of a turn: nothing, so its model is asked to tell",
+		Sees:    "Idle it is rung by a line in its prompt here. Of mail at the end of a turn, also behind a dialog that is declined, it shows nothing: its model is asked to tell, and the next prompt, as here, tells its person.",
 		SetUp:   "An MCP server in `~/.kimi-code/mcp.json` and hooks in `~/.kimi-code/config.toml`, for all projects.",
 		Quirks: []string{
 			"In its mode `manual` it asks before each call of a tool, c2c's too: it reads no rule for that from its configuration.",
