@@ -480,7 +480,7 @@ func TestALogOfKimiIsWaitedFor(t *testing.T) {
 }
 
 func TestOneMessageWaitsAndTwoWait(t *testing.T) {
-	for want, got := range map[string]string{"1 more waits. ": rest(1, false), "2 more wait. ": rest(2, false), "At least 1 more waits. ": rest(0, true), "At least 3 more wait. ": rest(2, true)} {
+	for want, got := range map[string]string{"1 more message waits. ": rest(1, false), "2 more messages wait. ": rest(2, false), "At least 1 more message waits. ": rest(0, true), "At least 3 more messages wait. ": rest(2, true)} {
 		if got != want+howRead {
 			t.Errorf("%q, want %q", got, want)
 		}

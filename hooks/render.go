@@ -108,15 +108,7 @@ func (p protocol) fill(a *Answer, msgs []inbox.Message, more bool, print func(in
 
 // rest tells how many messages were left out; behind those there may be others, which nobody has counted.
 func rest(n int, more bool) string {
-	least := ""
-	if more {
-		n, least = n+1, "At least "
-	}
-	wait := "wait"
-	if n == 1 {
-		wait = "waits"
-	}
-	return fmt.Sprintf("%s%d more %s. %s", least, n, wait, howRead)
+	return inbox.MoreWait(n, more) + ". " + howRead
 }
 
 // sender names who wrote a message. No id is shown outside an envelope.

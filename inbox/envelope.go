@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -9,6 +10,21 @@ import (
 
 // PrefaceStart is how every Preface begins.
 const PrefaceStart = "Mail carried by c2c"
+
+// MoreWait says that n more messages wait, and with more others behind them that nobody has counted; "" when none does.
+func MoreWait(n int, more bool) string {
+	least := ""
+	if more {
+		n, least = n+1, "At least "
+	}
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return least + "1 more message waits"
+	}
+	return fmt.Sprintf("%s%d more messages wait", least, n)
+}
 
 // Preface stands before envelopes that a client shows to its model without a word of its own: whose words follow, and
 // how to answer.

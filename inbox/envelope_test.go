@@ -179,3 +179,12 @@ func TestALineHasTheSenderAndTheFirstWords(t *testing.T) {
 		}
 	}
 }
+
+func TestOneMessageWaitsAndTwoWait(t *testing.T) {
+	for want, got := range map[string]string{"": MoreWait(0, false), "1 more message waits": MoreWait(1, false), "2 more messages wait": MoreWait(2, false),
+		"At least 1 more message waits": MoreWait(0, true), "At least 3 more messages wait": MoreWait(2, true)} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

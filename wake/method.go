@@ -52,13 +52,13 @@ func (n Notice) Senders() string {
 	return strings.Join(names, ",")
 }
 
-// Poll is what a notice says to a model that has c2c's tools.
-const Poll = "poll mcp__c2c__poll_inbox"
+// Poll is what a notice says to a model that has c2c's tools. Each client has another way to write the name of a tool.
+const Poll = "call the c2c tool poll_inbox"
 
 // What says what to do: a client that c2c is not set up in, or whose folder is not trusted, has no such tool.
 func (n Notice) What() string {
 	if n.NoTool {
-		return Poll + "; without that tool run: c2c poll-inbox"
+		return Poll + "; without it run: c2c poll-inbox"
 	}
 	return Poll
 }

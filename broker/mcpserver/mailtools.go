@@ -184,25 +184,10 @@ func (p part) sentence(n int, more bool) (s string) {
 	if p.N < p.Of {
 		s += "Call poll_inbox again for the next. "
 	}
-	if rest := waiting(n, more); rest != "" {
+	if rest := inbox.MoreWait(n, more); rest != "" {
 		s += rest + ": call poll_inbox again."
 	}
 	return strings.TrimSpace(s)
-}
-
-// waiting says that n more messages wait, and with more others behind them; "" when none does.
-func waiting(n int, more bool) string {
-	least := ""
-	if more {
-		n, least = n+1, "At least "
-	}
-	switch n {
-	case 0:
-		return ""
-	case 1:
-		return least + "1 more message waits"
-	}
-	return fmt.Sprintf("%s%d more messages wait", least, n)
 }
 
 func (c *toolCall) peekInbox(ctx context.Context) (any, error) {

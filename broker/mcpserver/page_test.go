@@ -210,12 +210,3 @@ func FuzzParts(f *testing.F) {
 		}
 	})
 }
-
-func TestOneMessageWaitsAndTwoWait(t *testing.T) {
-	for want, got := range map[string]string{"": waiting(0, false), "1 more message waits": waiting(1, false), "2 more messages wait": waiting(2, false),
-		"At least 1 more message waits": waiting(0, true), "At least 3 more messages wait": waiting(2, true)} {
-		if got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}

@@ -69,7 +69,7 @@ func (c *toolCall) addLeased(ctx context.Context, sid string, box *inbox.Mailbox
 	} else if err := l.Release(); err != nil {
 		return err
 	}
-	if rest := waiting(len(l.Messages)-page.count, l.More); rest != "" {
+	if rest := inbox.MoreWait(len(l.Messages)-page.count, l.More); rest != "" {
 		res.Content = append(res.Content, mcp.NewTextContent(rest+": call poll_inbox."))
 	}
 	return nil

@@ -39,7 +39,7 @@ func TestInAClientsShellPollGivesWhatTheShellPassesOn(t *testing.T) {
 	poll(&out)
 	text := strings.TrimSpace(out.String())
 	last := text[strings.LastIndexByte(text, '\n')+1:]
-	if len(text) > 9000 || !strings.Contains(text, "letter-05") || !strings.Contains(last, "more wait. ") ||
+	if len(text) > 9000 || !strings.Contains(text, "letter-05") || !strings.Contains(last, "more messages wait. ") ||
 		!strings.Contains(text, "of 12000 bytes from birch is too long") || !strings.Contains(text, "c2c poll-inbox > file") {
 		t.Errorf("%d bytes, the last line %q, %.600s", len(text), last, text)
 	}
@@ -50,7 +50,7 @@ func TestInAClientsShellPollGivesWhatTheShellPassesOn(t *testing.T) {
 	out.Reset()
 	said := poll(&out, "--json")
 	var msgs []struct{ Content string }
-	if err := json.Unmarshal(out.Bytes(), &msgs); err != nil || len(msgs) < 3 || out.Len() > 9000 || !strings.Contains(said, "more wait. ") || !strings.Contains(said, "too long") {
+	if err := json.Unmarshal(out.Bytes(), &msgs); err != nil || len(msgs) < 3 || out.Len() > 9000 || !strings.Contains(said, "more messages wait. ") || !strings.Contains(said, "too long") {
 		t.Errorf("%d messages in %d bytes, %v, says %s", len(msgs), out.Len(), err, said)
 	}
 

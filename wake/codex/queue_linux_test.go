@@ -75,7 +75,7 @@ func TestTheQueueGetsALineAndNoKeys(t *testing.T) {
 	}
 	got, err := os.ReadFile(filepath.Join(q.Home, "queued"))
 	want := strings.Join([]string{"queue", "--thread", q.Thread, "--message",
-		`<c2c event="message_pending" count="2" from="amber,birch">poll mcp__c2c__poll_inbox</c2c>`,
+		`<c2c event="message_pending" count="2" from="amber,birch">call the c2c tool poll_inbox</c2c>`,
 		"HOME=my-HOME", "PATH=my-PATH", "CODEX_HOME=" + q.Home}, "\n")
 	if err != nil || string(got) != want {
 		t.Errorf("%v, got\n%s\nwant\n%s", err, got, want)

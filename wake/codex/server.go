@@ -118,12 +118,8 @@ func line(msgs []inbox.Message, carried int) string {
 		text += fmt.Sprintf(" (%d messages)", carried)
 	}
 	text += "."
-	switch left := len(msgs) - carried; left {
-	case 0:
-	case 1:
-		text += " 1 more waits: poll mcp__c2c__poll_inbox."
-	default:
-		text += fmt.Sprintf(" %d more wait: poll mcp__c2c__poll_inbox.", left)
+	if rest := inbox.MoreWait(len(msgs)-carried, false); rest != "" {
+		text += " " + rest + ": " + wake.Poll + "."
 	}
 	return text
 }

@@ -187,7 +187,7 @@ func TestWhatDoesNotFitStaysAndIsAnnounced(t *testing.T) {
 	if err != nil || strings.Join(had, "") != "a" {
 		t.Errorf("had %q, %v", had, err)
 	}
-	if visible := s.started["input"].([]any)[0].(map[string]any)["text"].(string); !strings.Contains(visible, "2 more wait") {
+	if visible := s.started["input"].([]any)[0].(map[string]any)["text"].(string); !strings.Contains(visible, "2 more messages wait") {
 		t.Errorf("line %q", visible)
 	}
 	had, err = s.thread().Carry(t.Context(), letters(strings.Repeat("x", 5000)))

@@ -17,7 +17,7 @@ import (
 
 var notice = wake.Notice{Count: 2, From: []string{"amber", "birch"}, Oldest: "a"}
 
-const sentinel = `<c2c event="message_pending" count="2" from="amber,birch">poll mcp__c2c__poll_inbox</c2c>`
+const sentinel = `<c2c event="message_pending" count="2" from="amber,birch">call the c2c tool poll_inbox</c2c>`
 
 // both runs a test in each kind of pane.
 func both(t *testing.T, test func(t *testing.T, l *lab)) {

@@ -195,7 +195,7 @@ func TestTheClientEndsWithItsTerminalUnderNohup(t *testing.T) {
 	}
 }
 
-const notice = `<c2c event="message_pending" count="1" from="birch">poll mcp__c2c__poll_inbox</c2c>`
+const notice = `<c2c event="message_pending" count="1" from="birch">call the c2c tool poll_inbox</c2c>`
 
 // inTheWay is what keeps a line from being typed.
 var inTheWay = map[string]func(d *desk){
