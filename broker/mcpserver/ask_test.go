@@ -150,7 +150,7 @@ func TestAnAnswerThatCannotBeLookedForIsNoFailureOfAsk(t *testing.T) {
 	err := os.Mkdir(filepath.Join(amber.root, "amber.inbox.json"), 0o700) // in the way of the answer
 	var lock *os.File
 	if err == nil {
-		lock, err = os.OpenFile(filepath.Join(amber.root, "amber.inbox.lock"), os.O_RDWR, 0) // who waits looks when it is closed
+		lock, err = os.OpenFile(filepath.Join(amber.root, "amber.inbox.lock"), os.O_RDWR|os.O_CREATE, 0o600) // who waits looks when it is closed
 	}
 	if err != nil {
 		t.Fatal(err)
