@@ -45,6 +45,11 @@ func seesRecorded(t *testing.T, l *lab.Lab, p *lab.Proc, c lab.Client, when, wor
 // from run to run is masked.
 func excerpt(screen, word string) string {
 	lines := strings.Split(screen, "\n")
+	for i, line := range lines { // a scroll bar in the last column
+		if runes := []rune(line); len(runes) >= 119 && strings.ContainsRune("┃█", runes[len(runes)-1]) {
+			lines[i] = string(runes[:len(runes)-1])
+		}
+	}
 	var text strings.Builder // without what wraps it
 	var row []int            // of each byte of text
 	for i, line := range lines {
