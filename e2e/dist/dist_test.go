@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -104,9 +105,19 @@ func TestPackagesInstall(t *testing.T) {
 	})
 }
 
-// checkShare looks for what shells and man find without being told.
+// checkShare looks for what shells and man find without being told, and for all that the README links to.
 func checkShare(t *testing.T, share string) {
 	t.Helper()
+	doc := filepath.Join(share, "doc", "c2c")
+	readme, err := os.ReadFile(filepath.Join(doc, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, link := range regexp.MustCompile(`\]\(([^)#]*)`).FindAllSubmatch(readme, -1) {
+		if _, err := os.Stat(filepath.Join(doc, string(link[1]))); err != nil {
+			t.Error(err)
+		}
+	}
 	for _, name := range []string{"man/man1/c2c.1", "man/man1/c2c-send.1", "bash-completion/completions/c2c", "zsh/site-functions/_c2c", "fish/vendor_completions.d/c2c.fish"} {
 		if info, err := os.Stat(filepath.Join(share, name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", name, err)

@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -145,11 +146,11 @@ func (r *release) share(scratch string) error {
 	if _, err := run(scratch, env, filepath.Join(dir, "c2cd"), "man", man); err != nil {
 		return err
 	}
-	pages, err := os.ReadDir(man)
+	manPages, err := os.ReadDir(man)
 	if err != nil {
 		return err
 	}
-	for _, page := range pages {
+	for _, page := range manPages {
 		data, err := os.ReadFile(filepath.Join(man, page.Name()))
 		if err != nil {
 			return err
@@ -163,8 +164,17 @@ func (r *release) share(scratch string) error {
 		}
 		r.shared = append(r.shared, file{name: place, data: data})
 	}
-	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
-		data, err := os.ReadFile(filepath.Join(r.module, name))
+	module := os.DirFS(r.module)
+	docs, err := fs.Glob(module, "docs/*.*")
+	if err != nil {
+		return err
+	}
+	pages, err := fs.Glob(module, "docs/commands/*")
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Concat([]string{"LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"}, docs, pages) {
+		data, err := fs.ReadFile(module, name)
 		if err != nil {
 			return err
 		}

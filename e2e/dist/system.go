@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 )
 
 // system makes the packages of Linux distributions, with nfpm, which scripts/tools.mod names.
@@ -32,8 +31,13 @@ func (r *release) system(t target, programs []file, scratch string) error {
 		}
 	}
 	for _, f := range r.shared {
-		if err := add("/usr/share/"+strings.Replace(f.name, "doc/c2c/LICENSE", "doc/c2c/copyright", 1), f); err != nil {
+		if err := add("/usr/share/"+f.name, f); err != nil {
 			return err
+		}
+		if f.name == "doc/c2c/LICENSE" { // Debian looks for it by another name
+			if err := add("/usr/share/doc/c2c/copyright", f); err != nil {
+				return err
+			}
 		}
 	}
 	config, err := json.Marshal(map[string]any{ // JSON is YAML
