@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,20 +41,26 @@ func (e entry) line() []byte {
 	return append(append(append(b, ' '), e.id...), '\n')
 }
 
-func parseEntry(line []byte) (e entry, ok bool) {
-	part := strings.Split(string(bytes.TrimSuffix(line, []byte("\n"))), " ")
-	if len(part) != 5 || len(part[1]) != 1 {
+// parseEntry allocates nothing: each send reads two ledgers, of some hundred lines each.
+func parseEntry(line string) (e entry, ok bool) {
+	at, rest, _ := strings.Cut(line, " ")
+	mark, rest, _ := strings.Cut(rest, " ")
+	hops, rest, _ := strings.Cut(rest, " ")
+	if e.from, e.id, ok = strings.Cut(rest, " "); !ok || len(mark) != 1 || strings.Contains(e.id, " ") {
 		return e, false
 	}
-	at, err := strconv.ParseInt(part[0], 10, 64)
-	hops, herr := strconv.Atoi(part[2])
-	return entry{at, part[1][0], hops, part[3], part[4]}, err == nil && herr == nil
+	var err, herr error
+	e.at, err = strconv.ParseInt(at, 10, 64)
+	e.hops, herr = strconv.Atoi(hops)
+	e.mark = mark[0]
+	return e, err == nil && herr == nil
 }
 
 func ledgerName(sid string) string { return sid + ".log" }
 func olderName(sid string) string  { return sid + ".old" }
 
-// ledger is what a session was sent lately, oldest first; size is that of the newer file.
+// ledger is what a session was sent in the time that counts, and what holds mail or lets it go on, oldest first; size is
+// that of the newer file.
 type ledger struct {
 	entries []entry
 	size    int
@@ -68,21 +73,22 @@ func (b *Broker) ledgers(one, other string) (first, second ledger, err error) {
 		return first, second, err
 	}
 	defer dir.Close()
-	if first, err = readLedger(dir, one); err == nil && other != "" {
-		second, err = readLedger(dir, other)
+	since := b.now().Add(-max(stormTime, stormPause)).UnixMilli()
+	if first, err = readLedger(dir, one, since); err == nil && other != "" {
+		second, err = readLedger(dir, other, since)
 	}
 	return first, second, err
 }
 
-func readLedger(dir *atomicfile.Dir, sid string) (l ledger, err error) {
+func readLedger(dir *atomicfile.Dir, sid string, since int64) (l ledger, err error) {
 	for _, name := range []string{olderName(sid), ledgerName(sid)} {
 		data, err := dir.ReadIf(name)
 		if err != nil {
 			return l, err
 		}
 		l.size = len(data)
-		for line := range bytes.Lines(data) {
-			if e, ok := parseEntry(line); ok {
+		for line := range strings.Lines(string(data)) {
+			if e, ok := parseEntry(strings.TrimSuffix(line, "\n")); ok && (e.mark != sentMark || e.at >= since) {
 				l.entries = append(l.entries, e)
 			}
 		}
