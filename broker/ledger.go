@@ -98,7 +98,7 @@ func readLedger(dir *atomicfile.Dir, sid string, since int64) (l ledger, err err
 
 // enter adds lines to the ledger of a session.
 func (b *Broker) enter(sid string, entries ...entry) error {
-	dir, err := b.root.Sub(ledgerDir, true)
+	dir, err := b.root.LogSub(ledgerDir)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (b *Broker) enter(sid string, entries ...entry) error {
 // turnLedger begins a new file when the ledger of a session is long. What holds mail, or lets it go on, is carried over.
 // A line that another process adds meanwhile stands in one of the two files.
 func (b *Broker) turnLedger(sid string, entries []entry) error {
-	dir, err := b.root.Sub(ledgerDir, true)
+	dir, err := b.root.LogSub(ledgerDir)
 	if err != nil {
 		return err
 	}

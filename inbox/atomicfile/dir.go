@@ -123,23 +123,49 @@ func (e *SyncError) Unwrap() error { return e.Err }
 
 // Sub opens the directory name, and makes it first when create says so.
 func (d *Dir) Sub(name string, create bool) (*Dir, error) {
+	sub, err := d.sub(name)
+	if !create || !errors.Is(err, fs.ErrNotExist) {
+		return sub, err
+	}
+	if err := d.mkdir(name); err != nil {
+		return nil, err
+	}
+	if err := d.Sync(); err != nil {
+		return nil, err
+	}
+	return d.sub(name)
+}
+
+// LogSub is Sub for files that Log writes alone: they are not synced, and neither is their directory.
+func (d *Dir) LogSub(name string) (*Dir, error) {
+	sub, err := d.sub(name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return sub, err
+	}
+	if err := d.mkdir(name); err != nil {
+		return nil, err
+	}
+	return d.sub(name)
+}
+
+func (d *Dir) sub(name string) (*Dir, error) {
 	if err := component(name); err != nil {
 		return nil, err
 	}
 	f, err := d.openBeneath(name, os.O_RDONLY|syscall.O_DIRECTORY)
-	if errors.Is(err, fs.ErrNotExist) && create {
-		if err := unix.Mkdirat(d.fd(), name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, d.fail("make directory", name, err)
-		}
-		if err := d.Sync(); err != nil {
-			return nil, err
-		}
-		return d.Sub(name, false)
-	}
 	if err != nil {
 		return nil, d.fail("open directory", name, err)
 	}
 	return private(f, filepath.Join(d.path, name))
+}
+
+// mkdir makes a directory, which another process may do at the same time.
+func (d *Dir) mkdir(name string) error {
+	err := unix.Mkdirat(d.fd(), name, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return d.fail("make directory", name, err)
 }
 
 // Names lists what is in the directory, in no order.
