@@ -136,7 +136,7 @@ func (b *Broker) hasAnswer(ctx context.Context, sid, id string, from func(inbox.
 		return false, err
 	}
 	found, err := box.Search(ctx, inbox.Query{
-		Holds: func(data []byte) bool { return bytes.Contains(data, []byte(id)) },
+		Holds: holds(id),
 		Is:    func(a inbox.Message) bool { return a.InReplyTo == id && a.From != SystemAlias && from(a) }, Limit: 1,
 	})
 	return len(found) > 0, err

@@ -57,9 +57,20 @@ func TestASenderIsToldThatAnAnswerIsLate(t *testing.T) {
 	}
 }
 
+// The answer may wait, be in a reader's hands when its time is over, or be far back in the archive.
 func TestNobodyIsToldOfAnAnswerThatHasCome(t *testing.T) {
 	t.Parallel()
-	for name, read := range map[string]bool{"waits": false, "was read": true} {
+	for name, then := range map[string]func(w *world, amber, birch Session){
+		"waits":    func(*world, Session, Session) {},
+		"in hand":  func(w *world, amber, _ Session) { w.t.Cleanup(w.lease(amber.ID)) },
+		"was read": func(w *world, amber, _ Session) { w.read(amber.ID) },
+		"long read": func(w *world, amber, birch Session) {
+			for range openLook + 1 {
+				w.send(birch, "amber", "more")
+			}
+			w.read(amber.ID)
+		},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, amber, birch, r := owing(t)
@@ -67,9 +78,7 @@ func TestNobodyIsToldOfAnAnswerThatHasCome(t *testing.T) {
 			if _, err := w.Send(t.Context(), birch, inbox.Message{To: "amber", Content: "80", InReplyTo: r.ID}); err != nil {
 				t.Fatal(err)
 			}
-			if read {
-				w.read(amber.ID)
-			}
+			then(w, amber, birch)
 			w.pass(time.Hour)
 			w.look(w.Keeper())
 			w.wantNotices(amber.ID)
@@ -148,33 +157,6 @@ func TestALateAnswerIsToldToOthersAllTheSame(t *testing.T) {
 	w.pass(keepAgain)
 	w.look(k)
 	w.wantNotices(amber.ID, `birch has not answered your message "which port" (`)
-}
-
-// The answer may be in a reader's hands when its time is over, or far back in the archive.
-func TestAnAnswerThatHasComeIsFoundWhereverItIs(t *testing.T) {
-	t.Parallel()
-	for name, then := range map[string]func(w *world, amber, birch Session){
-		"in hand": func(w *world, amber, _ Session) { w.t.Cleanup(w.lease(amber.ID)) },
-		"long read": func(w *world, amber, birch Session) {
-			for range openLook + 1 {
-				w.send(birch, "amber", "more")
-			}
-			w.read(amber.ID)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w, amber, birch, r := owing(t)
-			w.read(birch.ID)
-			if _, err := w.Send(t.Context(), birch, inbox.Message{To: "amber", Content: "80", InReplyTo: r.ID}); err != nil {
-				t.Fatal(err)
-			}
-			then(w, amber, birch)
-			w.pass(time.Hour)
-			w.look(w.Keeper())
-			w.wantNotices(amber.ID)
-		})
-	}
 }
 
 // Nothing keeps the words of an ephemeral message that was read.

@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -102,7 +101,7 @@ func (q *Question) Look(ctx context.Context) (*Answer, error) {
 
 func (q *Question) find(ctx context.Context) ([]inbox.Found, error) {
 	return q.box.Search(ctx, inbox.Query{
-		Holds: func(data []byte) bool { return bytes.Contains(data, []byte(q.ID)) }, Is: q.isAnswer, Limit: 1, Since: q.since,
+		Holds: holds(q.ID), Is: q.isAnswer, Limit: 1, Since: q.since,
 	})
 }
 

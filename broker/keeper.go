@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -271,7 +270,7 @@ func (k *Keeper) wasTold(ctx context.Context, sid, id string) bool {
 		return false
 	}
 	found, _ := box.Search(ctx, inbox.Query{ // what cannot be read is tried
-		Holds: func(data []byte) bool { return bytes.Contains(data, []byte(SystemAlias)) },
+		Holds: holds(SystemAlias),
 		Is:    func(m inbox.Message) bool { return m.From == SystemAlias }, Limit: openLook,
 	})
 	for _, f := range found {

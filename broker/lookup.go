@@ -70,7 +70,7 @@ func (b *Broker) answered(ctx context.Context, s Session, typed string) (string,
 	}
 	if box, err := b.Mailbox(s.ID); err == nil {
 		own, err := box.Search(ctx, inbox.Query{
-			Holds: func(data []byte) bool { return bytes.Contains(data, []byte(typed)) },
+			Holds: holds(typed),
 			Is:    func(m inbox.Message) bool { return inbox.ShortID(m.ID) == typed }, Limit: 2, Wait: keepWait,
 		})
 		if err == nil && len(own) == 1 {
@@ -105,12 +105,17 @@ func (b *Broker) idsLike(ctx context.Context, part string, is func(id string) bo
 		}
 		return false // nothing more is wanted of it
 	}
-	whole := inbox.HoldsID(map[string]bool{part: true})
+	whole, some := inbox.HoldsID(map[string]bool{part: true}), holds(part)
 	err = b.search(ctx, everywhere(inbox.Query{
-		Holds: func(data []byte) bool { return bytes.Contains(data, []byte(part)) || whole(data) },
+		Holds: func(data []byte) bool { return some(data) || whole(data) },
 		Is:    add, Limit: math.MaxInt,
 	}), nil)
 	return matches, err
+}
+
+// holds passes over files without a text.
+func holds(text string) func([]byte) bool {
+	return func(data []byte) bool { return bytes.Contains(data, []byte(text)) }
 }
 
 // search looks into all mailboxes and the dead letters, with a query for each, and calls f for each message found. The error

@@ -20,6 +20,17 @@ func stormy(t *testing.T, l StormLimits) (w *world, amber, birch Session) {
 	return w, amber, birch
 }
 
+// heldOnce is stormy after two answers, of which the second one is held.
+func heldOnce(t *testing.T) (w *world, amber, birch Session) {
+	t.Helper()
+	w, amber, birch = stormy(t, StormLimits{Answers: 1})
+	w.reply(birch, amber, inbox.Message{})
+	if r := w.reply(amber, birch, inbox.Message{}); !r.Held {
+		t.Fatalf("receipt %+v", r)
+	}
+	return w, amber, birch
+}
+
 // reply sends, and lets the receiver read what it may; it gives the receipt and what was read.
 func (w *world) reply(from Session, to Session, m inbox.Message) Receipt {
 	w.t.Helper()
@@ -423,11 +434,7 @@ func TestASenderHoldsNothingItself(t *testing.T) {
 // Whoever rings must look again, and what cannot be looked up is not handed over.
 func TestWhatWasHeldIsRungForAndAnUnreadableLedgerHolds(t *testing.T) {
 	t.Parallel()
-	w, amber, birch := stormy(t, StormLimits{Answers: 1})
-	w.reply(birch, amber, inbox.Message{})
-	if r := w.reply(amber, birch, inbox.Message{}); !r.Held {
-		t.Fatalf("receipt %+v", r)
-	}
+	w, _, birch := heldOnce(t)
 	path := filepath.Join(w.Root(), ledgerDir, ledgerName(birch.ID))
 	if err := errors.Join(os.Rename(path, path+"-kept"), os.Mkdir(path, 0o700)); err != nil {
 		t.Fatal(err)

@@ -185,11 +185,7 @@ func TestATakeoverIsResumedWhereItWasKilled(t *testing.T) {
 // What was held between the gone session and another one is handed over to the heir.
 func TestWhatWasHeldForOneThatIsGoneIsFree(t *testing.T) {
 	t.Parallel()
-	w, amber, birch := stormy(t, StormLimits{Answers: 1})
-	w.reply(birch, amber, inbox.Message{})
-	if r := w.reply(amber, birch, inbox.Message{}); !r.Held {
-		t.Fatalf("receipt %+v", r)
-	}
+	w, amber, birch := heldOnce(t)
 	if r := w.reply(birch, amber, inbox.Message{}); !r.Held {
 		t.Fatalf("receipt %+v", r)
 	}

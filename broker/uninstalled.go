@@ -45,7 +45,7 @@ func MarkUninstalled(getenv func(string) string, client, config string) error {
 		return err
 	}
 	defer dir.Close()
-	return dir.Write(client, fmt.Appendf(nil, "%s\n", strings.TrimSpace(fmt.Sprintf("%s %d %s", boot(proc), self.start, config))))
+	return dir.Write(client, []byte(strings.TrimSpace(fmt.Sprintf("%s %d %s", boot(proc), self.start, config))+"\n"))
 }
 
 // ClearUninstalled has the running programs of a client be served again.

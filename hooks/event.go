@@ -41,7 +41,7 @@ type protocol struct {
 	// inbound says how its person keeps others from writing to it, "" when they do not; nil: the client has no such setting.
 	inbound func(config string, getenv func(string) string) string
 	opened  string               // event that tells which process has opened the session, and no more; or empty
-	does    func(e Event) string // what the event says that the session does, client.Busy or client.Idle or ""; nil: nothing
+	does    func(e Event) string // what the event says that the session does, a word of broker/client or ""; nil: nothing
 	often   []string             // events that come many times in a turn
 	// note is a sentence of ours for the model, or empty; nil: there is none.
 	note func(e Event) string

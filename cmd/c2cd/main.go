@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -161,6 +162,20 @@ func (a *app) openIfThere() (*broker.Broker, error) {
 		return nil, nil
 	}
 	return b, err
+}
+
+// runsDaemon says whether a verb of a daemon makes what is missing. The others look at it, or end it.
+func runsDaemon(verb string) bool { return slices.Contains([]string{"run", "start", "restart"}, verb) }
+
+// openDaemon opens the root for a verb of a daemon; nil when there is none to look at.
+func (a *app) openDaemon(verb string) (*broker.Broker, error) {
+	switch {
+	case runsDaemon(verb):
+		return a.open(a.log)
+	case verb == "attach", verb == "detach": // of a session, which must be there
+		return a.openThere()
+	}
+	return a.openIfThere()
 }
 
 // awaitRoot returns when somebody has made the root, or ctx ends. tell is told that it waits.

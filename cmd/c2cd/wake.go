@@ -30,15 +30,7 @@ func (a *call) wake(ctx context.Context) error {
 		return fmt.Errorf("%w: --min-inject-gap %s: want more than nothing", errUsage, *gap)
 	}
 	d := &wakeDaemon{Daemon: daemon.Wake(nil), a: a.app, gap: *gap}
-	switch verbs[0] {
-	case "run", "start", "restart":
-		d.b, err = a.open(a.log)
-	case "stop", "status":
-		d.b, err = a.openIfThere()
-	default:
-		d.b, err = a.openThere()
-	}
-	if err != nil {
+	if d.b, err = a.openDaemon(verbs[0]); err != nil {
 		return err
 	}
 	if d.b != nil {

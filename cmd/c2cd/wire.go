@@ -64,19 +64,14 @@ func (a *call) wireDaemon(ctx context.Context) error {
 			return fmt.Errorf("%w: --alias: %w", errUsage, err)
 		}
 	}
-	makes := slices.Contains([]string{"run", "start", "restart"}, verbs[0])
-	open := a.openIfThere
-	if makes {
-		open = func() (*broker.Broker, error) { return a.open(a.log) }
-	}
-	b, err := open()
+	b, err := a.openDaemon(verbs[0])
 	if err != nil {
 		return err
 	}
 	var dir *atomicfile.Dir
 	if b != nil {
 		defer b.Close()
-		if dir, err = openWire(b, makes); err != nil {
+		if dir, err = openWire(b, runsDaemon(verbs[0])); err != nil {
 			return err
 		}
 	}

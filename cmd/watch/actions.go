@@ -184,9 +184,7 @@ func (a *app) search() {
 		a.job(func(ctx context.Context, b *broker.Broker) (string, func(), error) {
 			// Who watches sees the mail of all, as a person does.
 			all, err := b.Search(ctx, broker.Session{State: broker.Person}, strings.Fields(text), 200)
-			for i, j := 0, len(all)-1; i < j; i, j = i+1, j-1 { // the newest last, as in the flow
-				all[i], all[j] = all[j], all[i]
-			}
+			slices.Reverse(all) // the newest last, as in the flow
 			return broker.Count(len(all), "message", "messages") + " found", func() { a.open("found: "+text, all, "") }, err
 		})
 	}}
