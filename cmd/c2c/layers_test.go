@@ -21,7 +21,7 @@ import (
 var layers = map[string]string{
 	"cmd/cli":          "broker broker/client inbox inbox/filelock",
 	"cmd/c2c":          "broker broker/client cmd/cli hooks inbox inbox/atomicfile inbox/filelock wake golang.org/x/sys",
-	"cmd/c2cd":         "broker broker/client broker/doctor broker/live broker/mcpserver broker/procstat broker/ringer cmd/cli cmd/watch hooks inbox inbox/atomicfile inbox/fields inbox/filelock install wake wake/clients wake/daemon wake/mux wake/plugin wake/pty wake/watch wake/wire github.com/cpuguy83/go-md2man/v2 golang.org/x/sys",
+	"cmd/c2cd":         "broker broker/client broker/doctor broker/httpd broker/live broker/mcpserver broker/procstat broker/ringer cmd/cli cmd/watch hooks inbox inbox/atomicfile inbox/fields inbox/filelock install wake wake/clients wake/daemon wake/mux wake/plugin wake/pty wake/watch wake/wire github.com/cpuguy83/go-md2man/v2 golang.org/x/sys",
 	"cmd/watch":        "broker broker/live inbox github.com/gdamore/tcell/v2 github.com/rivo/uniseg",
 	"inbox/atomicfile": "golang.org/x/sys",
 	"inbox/fields":     "",
@@ -33,6 +33,8 @@ var layers = map[string]string{
 	"broker":           "broker/client broker/doctor broker/procstat inbox inbox/atomicfile inbox/fields inbox/filelock wake golang.org/x/sys",
 	"broker/ringer":    "broker broker/client inbox wake wake/clients wake/mux wake/plugin wake/watch",
 	"broker/live":      "broker inbox wake wake/watch",
+	"broker/httpd":     "broker broker/procstat inbox/atomicfile inbox/filelock",
+	"broker/httpd/sse": "",
 	"broker/mcpserver": "broker broker/client inbox inbox/filelock wake wake/watch github.com/mark3labs/mcp-go github.com/santhosh-tekuri/jsonschema/v6",
 	"wake":             "inbox",
 	"wake/watch":       "inbox wake github.com/fsnotify/fsnotify golang.org/x/sys",
