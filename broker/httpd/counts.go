@@ -1,0 +1,67 @@
+package httpd
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"c2c/broker"
+)
+
+// counts are what the metrics tell.
+type counts struct {
+	start time.Time
+	mu    sync.Mutex
+	by    map[string]int // refused requests by reason; the reasons are our own words
+}
+
+func newCounts(now time.Time) *counts { return &counts{start: now, by: map[string]int{}} }
+
+func (c *counts) refused(reason string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.by[reason]++
+}
+
+func (c *counts) copy() map[string]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.by)
+}
+
+// health says that the server answers, and nothing that a stranger could use.
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	fmt.Fprintf(w, "{\"ok\":true,\"version\":%q}\n", broker.Version)
+}
+
+// metrics tells what the server itself knows, as Prometheus reads it (text format 0.0.4).
+func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	open, went := s.crowd.size()
+	gauge(w, "c2c_http_start_time_seconds", "When the daemon was started, in seconds since 1970.", s.counts.start.Unix())
+	gauge(w, "c2c_http_connections", "Connections that are open.", int64(open))
+	gauge(w, "c2c_http_streams", "Answers that may take long and are not over.", int64(s.open.size()))
+	gauge(w, "c2c_http_roots", "Roots that are open.", int64(s.places.size()))
+	fmt.Fprint(w, "# HELP c2c_http_connections_full_total Times that a connection had to go because there were too many.\n"+
+		"# TYPE c2c_http_connections_full_total counter\n")
+	fmt.Fprintf(w, "c2c_http_connections_full_total %d\n", went)
+	fmt.Fprint(w, "# HELP c2c_http_refused_total Requests that were refused.\n# TYPE c2c_http_refused_total counter\n")
+	by := s.counts.copy()
+	for _, reason := range slices.Sorted(maps.Keys(by)) {
+		fmt.Fprintf(w, "c2c_http_refused_total{reason=%q} %d\n", reason, by[reason])
+	}
+}
+
+func gauge(w io.Writer, name, help string, value int64) {
+	fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s gauge\n%s %d\n", name, help, name, name, value)
+}

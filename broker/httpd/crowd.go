@@ -1,0 +1,152 @@
+package httpd
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"c2c/broker/procstat"
+)
+
+// crowd are the connections that are open. When there is no room for another, the oldest one that has shown no key goes: who
+// only holds connections, or sends half a request in each, keeps nobody out who has a key.
+type crowd struct {
+	max   int
+	mu    sync.Mutex
+	conns []*conn // in the order in which they came
+	went  int     // how many had to go
+}
+
+func newCrowd(max int) *crowd { return &crowd{max: max} }
+
+// conn is a connection, and what is known of its other end.
+type conn struct {
+	net.Conn
+	crowd *crowd
+	known atomic.Bool // it has shown a key
+
+	uidOnce     sync.Once
+	uid         int
+	seen        bool
+	processOnce sync.Once
+	process     Process
+}
+
+// add takes a new connection in, or gives nil: then all that are there have shown a key.
+func (c *crowd) add(inner net.Conn) *conn {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.conns) >= c.max && !c.makeRoom() {
+		return nil
+	}
+	new := &conn{Conn: inner, crowd: c}
+	c.conns = append(c.conns, new)
+	return new
+}
+
+func (c *crowd) makeRoom() bool {
+	c.went++
+	for i, old := range c.conns {
+		if !old.known.Load() {
+			old.Conn.Close()
+			c.conns = append(c.conns[:i], c.conns[i+1:]...)
+			return true
+		}
+	}
+	return false
+}
+
+func (c *crowd) remove(gone *conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, one := range c.conns {
+		if one == gone {
+			c.conns = append(c.conns[:i], c.conns[i+1:]...)
+			return
+		}
+	}
+}
+
+// size is how many connections are open, and how many had to go.
+func (c *crowd) size() (open, went int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.conns), c.went
+}
+
+func (c *conn) Close() error {
+	c.crowd.remove(c)
+	return c.Conn.Close()
+}
+
+// listener hands the connections of a listener to the crowd.
+type listener struct {
+	net.Listener
+	crowd *crowd
+}
+
+func (l listener) Accept() (net.Conn, error) {
+	for {
+		inner, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if c := l.crowd.add(inner); c != nil {
+			return c, nil
+		}
+		inner.Close()
+	}
+}
+
+type connKey struct{}
+
+// connOf is the connection of a request; nil of one that came in another way.
+func connOf(r *http.Request) *conn {
+	c, _ := r.Context().Value(connKey{}).(*conn)
+	return c
+}
+
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+func (c *conn) letIn() {
+	if c != nil {
+		c.known.Store(true)
+	}
+}
+
+// ends are the addresses of the other end's socket, as it sees them.
+func (c *conn) ends() (local, remote netip.AddrPort) {
+	from, _ := c.RemoteAddr().(*net.TCPAddr)
+	to, _ := c.LocalAddr().(*net.TCPAddr)
+	return from.AddrPort(), to.AddrPort()
+}
+
+// stranger says whether the other end belongs to another user, who is not root. One that cannot be seen is none.
+func (c *conn) stranger() bool {
+	if c == nil {
+		return false
+	}
+	c.uidOnce.Do(func() { c.uid, c.seen = procstat.OwnerUID(c.ends()) })
+	return c.seen && c.uid != os.Geteuid() && c.uid != 0
+}
+
+// ProcessOf is the process at the other end of the connection of a request. It is looked for when it is asked for, since all
+// processes have to be looked at, and once for each connection.
+func ProcessOf(r *http.Request) Process {
+	c := connOf(r)
+	if c == nil {
+		return Process{}
+	}
+	c.processOnce.Do(func() {
+		if pid, uid, ok := procstat.Owner(c.ends()); ok {
+			c.process = Process{PID: pid, UID: uid}
+		}
+	})
+	return c.process
+}

@@ -1,0 +1,222 @@
+package httpd
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"path"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ServeHTTP lets a request through to its route, or refuses it. What it looks at, in this order: the name by which we were
+// called, whose page asks, the path, the key, then the limits of the route. It holds for every method.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.busy.Add(1)
+	defer s.busy.Done()
+	out := &answer{ResponseWriter: w, control: http.NewResponseController(w), write: s.limits.Write}
+	out.begin()
+	defer out.end()
+	defer s.recover(out, r)
+	if r.Body != nil && r.Body != http.NoBody { // without one the time would end a long answer
+		out.control.SetReadDeadline(time.Now().Add(s.limits.Body))
+		r.Body = &body{ReadCloser: r.Body, control: out.control}
+	}
+	switch {
+	case !s.hosts[r.Host]:
+		// A web site whose name was made to lead to this machine (DNS rebinding), or a proxy that we know nothing of.
+		s.refuse(out, http.StatusForbidden, "host", "this server is asked as 127.0.0.1, localhost or [::1] and its port alone")
+	case !s.ownPage(r):
+		s.refuse(out, http.StatusForbidden, "origin", "no other web site may ask this server")
+	case path.Clean(r.URL.Path) != r.URL.Path:
+		// The mux would lead to the clean one. Nobody of ours asks for such a path.
+		s.refuse(out, http.StatusNotFound, "path", "not found")
+	default:
+		s.mux.ServeHTTP(out, r)
+	}
+}
+
+// ownPage says whether a browser, if it is one, asks for our own page. Browsers say so; who is none has no key of theirs.
+func (s *Server) ownPage(r *http.Request) bool {
+	if origins, has := r.Header["Origin"]; has && (len(origins) != 1 || !s.origins[origins[0]]) {
+		return false
+	}
+	for _, site := range r.Header["Sec-Fetch-Site"] {
+		if site != "same-origin" && site != "none" { // "same-site" is another port of this machine
+			return false
+		}
+	}
+	return true
+}
+
+// guard is a route's handler behind its key and its limits.
+func (s *Server) guard(route Route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v, key, ok := s.visitor(r)
+		if !ok {
+			v = Visitor{}
+		}
+		switch {
+		case ok && !slices.Contains(route.Who, v.Kind) && !slices.Contains(route.Who, Anyone):
+			s.refuse(w, http.StatusForbidden, "kind", "this key is not for this")
+			return
+		case !ok && !slices.Contains(route.Who, Anyone):
+			s.counts.refused("key")
+			// Without resource_metadata: clients would begin to look for a login of OAuth.
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			s.refuse(w, http.StatusUnauthorized, "", "this needs the token: Authorization: Bearer and what is in http-mcp-token")
+			return
+		}
+		conn := connOf(r)
+		if ok {
+			conn.letIn()
+		}
+		if v.Kind != Outside && v.Kind != Anyone && conn.stranger() {
+			s.refuse(w, http.StatusForbidden, "user", "this server is for programs of its own user")
+			return
+		}
+		if !s.fits(w, r, route) {
+			return
+		}
+		r = r.WithContext(context.WithValue(r.Context(), visitorKey{}, v))
+		if !route.Stream {
+			route.Handler.ServeHTTP(w, r)
+			return
+		}
+		ctx, leave := s.open.enter(r, v.Kind, key)
+		if leave == nil {
+			w.Header().Set("Retry-After", "5")
+			s.refuse(w, http.StatusServiceUnavailable, "streams", "too many streams are open")
+			return
+		}
+		defer leave()
+		route.Handler.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// fits refuses what is too large for a route, and bounds what is read.
+func (s *Server) fits(w http.ResponseWriter, r *http.Request, route Route) bool {
+	if r.ContentLength > route.Body || route.Body == 0 && r.ContentLength != 0 {
+		s.refuse(w, http.StatusRequestEntityTooLarge, "size", fmt.Sprintf("a body may have %d bytes here", route.Body))
+		return false
+	}
+	if route.Stream && r.Method == http.MethodHead {
+		w.Header().Set("Allow", http.MethodGet)
+		s.refuse(w, http.StatusMethodNotAllowed, "method", "a stream has no end that one could ask for")
+		return false
+	}
+	if r.Body != nil {
+		r.Body = http.MaxBytesReader(w, r.Body, route.Body)
+	}
+	return true
+}
+
+// visitor says which key a request has. Of two it has none: a program has one, and a browser shows no token.
+func (s *Server) visitor(r *http.Request) (v Visitor, key [sha256.Size]byte, ok bool) {
+	token, has := bearer(r)
+	if !has {
+		if len(r.Header["Authorization"]) == 0 && s.cfg.Persons != nil {
+			v, ok = s.cfg.Persons.Person(r)
+		}
+		return v, key, ok
+	}
+	key = sha256.Sum256([]byte(token))
+	if s.keys.is(key) {
+		return Visitor{Kind: Tools}, key, true
+	}
+	if s.cfg.Senders != nil {
+		v, ok = s.cfg.Senders.Sender(token)
+	}
+	return v, key, ok
+}
+
+// bearer is the token of a request that shows one, and nothing else, in its header. A token in a URL would be logged.
+func bearer(r *http.Request) (token string, ok bool) {
+	values := r.Header["Authorization"]
+	if len(values) != 1 {
+		return "", false
+	}
+	scheme, token, ok := strings.Cut(values[0], " ")
+	return token, ok && strings.EqualFold(scheme, "Bearer") && token != ""
+}
+
+// refuse answers with a sentence, and ends the connection: who is refused does not keep it from others. reason is counted;
+// "" if that was done.
+func (s *Server) refuse(w http.ResponseWriter, status int, reason, why string) {
+	if reason != "" {
+		s.counts.refused(reason)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Connection", "close")
+	w.WriteHeader(status)
+	fmt.Fprintln(w, why)
+}
+
+// recover answers for a handler that has panicked. What it panicked with may hold a message, so the place alone is logged.
+func (s *Server) recover(w *answer, r *http.Request) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if p == http.ErrAbortHandler {
+		panic(p)
+	}
+	s.counts.refused("panic")
+	s.cfg.Log.Error("a handler panicked", "pattern", r.Pattern, "stack", string(debug.Stack()))
+	if w.wrote {
+		panic(http.ErrAbortHandler) // the client must not take half an answer for a whole one
+	}
+	s.refuse(w, http.StatusInternalServerError, "", "c2c made a mistake; its log says where")
+}
+
+// answer sets a time for each write: the server's own would end a stream that is open for long.
+type answer struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	write   time.Duration
+	own     bool // the handler sets its own times
+	wrote   bool
+}
+
+// begin takes away the time that the request before on this connection has left.
+func (a *answer) begin() { a.control.SetWriteDeadline(time.Time{}) }
+
+// end is for what the server itself still has to write.
+func (a *answer) end() { a.control.SetWriteDeadline(time.Now().Add(a.write)) }
+
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+func (a *answer) SetWriteDeadline(at time.Time) error {
+	a.own = true
+	return a.control.SetWriteDeadline(at)
+}
+
+func (a *answer) WriteHeader(status int) {
+	a.wrote = true
+	a.ResponseWriter.WriteHeader(status)
+}
+
+func (a *answer) Write(data []byte) (int, error) {
+	a.wrote = true
+	a.limit()
+	return a.ResponseWriter.Write(data)
+}
+
+func (a *answer) FlushError() error {
+	a.limit()
+	return a.control.Flush()
+}
+
+func (a *answer) Flush() { a.FlushError() }
+
+func (a *answer) limit() {
+	if !a.own {
+		a.control.SetWriteDeadline(time.Now().Add(a.write))
+	}
+}

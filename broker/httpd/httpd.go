@@ -1,0 +1,181 @@
+// Package httpd is the HTTP side of c2c: it listens on this machine alone, says who a visitor is, keeps the roots open that
+// requests need, and bounds what a visitor can take. What is answered at a path the caller of New hands in.
+//
+// One daemon serves all roots of a user. Nothing of c2c needs it or asks it, and it needs no file but these, in the state
+// directory:
+//
+//	http-mcp-token   the key of programs that use c2c's tools; made at the first start and kept
+//	http-mcp.json    where the daemon listens; there while it runs, and after a kill until somebody looks
+//	http/port        where it listened last, since clients keep one URL
+//	http/http-mcp.lock  held while http-mcp.json is written or removed
+//
+// A Server may be used by any goroutine. That only one runs is what its caller's lock is for (package daemon).
+package httpd
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"c2c/broker"
+	"c2c/inbox/atomicfile"
+)
+
+// Kind is which key a visitor has shown. None stands for another one.
+type Kind int
+
+const (
+	Anyone  Kind = iota // no key
+	Tools               // the tool token: an agent's client
+	Outside             // the token of a sender
+	Person              // the login of the page
+)
+
+func (k Kind) String() string {
+	return [...]string{"anyone", "tools", "outside", "person"}[k]
+}
+
+// Visitor is who has sent a request, as far as its key says. Name and Root are those of a sender or a person.
+type Visitor struct {
+	Kind       Kind
+	Name, Root string
+}
+
+// Process is the client's end of a connection. PID 0: it cannot be seen.
+type Process struct{ PID, UID int }
+
+// Route is what is answered at a path, and to whom.
+type Route struct {
+	Pattern string // as in http.ServeMux; without a method the handler answers all of them
+	Who     []Kind // with Anyone: a key is looked at, and none is needed
+	Body    int64  // the largest body, in bytes
+	// Stream says that an answer may take as long as it likes. The answer to a GET ends when the daemon is to end, or when
+	// the visitor's key is worth nothing any more.
+	Stream  bool
+	Handler http.Handler
+}
+
+// Senders knows the tokens of who may write from outside.
+type Senders interface {
+	Sender(token string) (v Visitor, ok bool)
+}
+
+// Persons knows who is logged in at the page.
+type Persons interface {
+	Person(r *http.Request) (v Visitor, ok bool)
+}
+
+// Limits bound what visitors take. The zero value of each stands for the number behind it.
+type Limits struct {
+	Connections int           // 512; of more, who has shown no key goes first
+	Streams     int           // 256
+	Places      int           // 128 roots open
+	Header      time.Duration // 5 s for the header of a request
+	Body        time.Duration // 30 s for its body
+	Idle        time.Duration // 60 s between two requests of a connection
+	Write       time.Duration // 10 s for what is written at once
+	Probe       time.Duration // 15 s between two probes of a connection that is silent
+	Grace       time.Duration // 5 s for answers when the daemon ends
+	PlaceIdle   time.Duration // 10 min until a root is closed that nobody needs
+}
+
+const maxHeader = 16 << 10 // bytes
+
+func (l Limits) withDefaults() Limits {
+	for p, v := range map[*int]int{&l.Connections: 512, &l.Streams: 256, &l.Places: 128} {
+		if *p == 0 {
+			*p = v
+		}
+	}
+	for p, v := range map[*time.Duration]time.Duration{&l.Header: 5 * time.Second, &l.Body: 30 * time.Second, &l.Idle: time.Minute,
+		&l.Write: 10 * time.Second, &l.Probe: 15 * time.Second, &l.Grace: 5 * time.Second, &l.PlaceIdle: 10 * time.Minute} {
+		if *p == 0 {
+			*p = v
+		}
+	}
+	return l
+}
+
+// Config says where the daemon's files are, and what it is to know.
+type Config struct {
+	State *atomicfile.Dir
+	// Port is where to listen. AnyPort is one that is free, LastPort the one of the last time, or 8788, or one that is free.
+	Port   int
+	Getenv func(string) string
+	Dir    string // its root is used when nothing says which one; absolute
+	Log    *slog.Logger
+	Now    func() time.Time
+
+	// Open opens a root that is there. OpenHere opens the one of a directory, and makes it.
+	Open     func(root string) (*broker.Broker, error)
+	OpenHere func(dir string) (*broker.Broker, error)
+
+	Senders Senders // nil: there are none
+	Persons Persons // nil: there is no page
+	Limits  Limits
+}
+
+// Server is the daemon's listener and all that it keeps.
+type Server struct {
+	cfg    Config
+	limits Limits
+	mux    *http.ServeMux
+	keys   *toolToken
+	counts *counts
+	places *places
+	crowd  *crowd
+	open   *streams
+
+	listeners []net.Listener
+	port      int
+	hosts     map[string]bool // what a request may call us
+	origins   map[string]bool // whose pages may ask
+	busy      sync.WaitGroup  // requests whose handler runs
+}
+
+// New makes a server, which does not listen yet. The health, the metrics and no other path is answered.
+func New(cfg Config) *Server {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	limits := cfg.Limits.withDefaults()
+	s := &Server{cfg: cfg, limits: limits, mux: http.NewServeMux(), keys: &toolToken{dir: cfg.State}, counts: newCounts(cfg.Now()),
+		crowd: newCrowd(limits.Connections), open: newStreams(limits.Streams)}
+	s.places = newPlaces(cfg.Open, limits.Places, limits.PlaceIdle)
+	s.Handle(
+		Route{Pattern: "GET /healthz", Who: []Kind{Anyone}, Handler: http.HandlerFunc(s.health)},
+		Route{Pattern: "GET /metrics", Who: []Kind{Tools}, Handler: http.HandlerFunc(s.metrics)})
+	return s
+}
+
+// Handle adds paths, before Run.
+func (s *Server) Handle(routes ...Route) {
+	for _, route := range routes {
+		s.mux.Handle(route.Pattern, s.guard(route))
+	}
+}
+
+// Place is an open root, which several requests use together. Who has it does not close it.
+type Place struct {
+	Broker *broker.Broker
+}
+
+// Place opens a root, if it is not open yet. The root must be there: a request never makes one by its name. done is called
+// when the place is not needed any more; that alone says that it may be closed.
+func (s *Server) Place(ctx context.Context, root string) (place *Place, done func(), err error) {
+	return s.places.use(ctx, root)
+}
+
+// VisitorOf is who has sent a request that came through a Server.
+func VisitorOf(r *http.Request) Visitor {
+	v, _ := r.Context().Value(visitorKey{}).(Visitor)
+	return v
+}
+
+type visitorKey struct{}

@@ -1,0 +1,205 @@
+package httpd
+
+import (
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"c2c/broker"
+)
+
+// roots makes some, and opens them.
+type roots struct {
+	dir    string
+	opened int
+}
+
+func (r *roots) path(t *testing.T, name string) string {
+	t.Helper()
+	path := filepath.Join(r.dir, name)
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func (r *roots) open(root string) (*broker.Broker, error) {
+	r.opened++
+	return broker.Open(broker.Config{Root: root})
+}
+
+func TestARootIsOpenWhileItIsNeededAndSomeTimeLonger(t *testing.T) {
+	r := &roots{dir: t.TempDir()}
+	a := r.path(t, "a")
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlaces(r.open, 2, time.Minute)
+		first, done, err := p.use(t.Context(), a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, alsoDone, err := p.use(t.Context(), a+"/")
+		if err != nil || first != second || r.opened != 1 {
+			t.Fatalf("opened %d times, %v", r.opened, err)
+		}
+		done()
+		done() // says nothing more
+		time.Sleep(time.Hour)
+		if p.size() != 1 {
+			t.Error("it was closed while somebody needed it")
+		}
+		alsoDone()
+		time.Sleep(59 * time.Second)
+		_, done, err = p.use(t.Context(), a)
+		if err != nil || r.opened != 1 {
+			t.Errorf("opened %d times, %v", r.opened, err)
+		}
+		done()
+		time.Sleep(61 * time.Second)
+		synctest.Wait()
+		if p.size() != 0 {
+			t.Error("it stays open")
+		}
+		if _, err := first.Broker.Dir().Names(); err == nil {
+			t.Error("its directory is still open")
+		}
+		p.end()
+	})
+}
+
+func TestARootThatIsNotThereIsNotMade(t *testing.T) {
+	r := &roots{dir: t.TempDir()}
+	p := newPlaces(r.open, 2, time.Hour)
+	for _, root := range []string{filepath.Join(r.dir, "none"), "relative", ""} {
+		if _, _, err := p.use(t.Context(), root); err == nil {
+			t.Errorf("%q is open", root)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(r.dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+func TestWhatNobodyNeedsMakesRoomAndWhatIsNeededStays(t *testing.T) {
+	r := &roots{dir: t.TempDir()}
+	p := newPlaces(r.open, 2, time.Hour)
+	use := func(name string) func() {
+		t.Helper()
+		_, done, err := p.use(t.Context(), r.path(t, name))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		return done
+	}
+	doneA, doneB := use("a"), use("b")
+	if _, _, err := p.use(t.Context(), r.path(t, "c")); !errors.Is(err, ErrBusy) {
+		t.Errorf("a third one: %v", err)
+	}
+	doneB()
+	doneC := use("c")
+	if p.has(r.path(t, "b")) || !p.has(r.path(t, "a")) {
+		t.Error("the wrong one was closed")
+	}
+	p.end()
+	doneA()
+	doneC()
+	if _, _, err := p.use(t.Context(), r.path(t, "a")); err == nil && p.size() > 0 {
+		t.Error("opened after the end")
+	}
+}
+
+// Who writes to a root that was removed and made anew would lose it.
+func TestARootThatWasMadeAnewIsOpenedAnew(t *testing.T) {
+	r := &roots{dir: t.TempDir()}
+	p := newPlaces(r.open, 2, time.Hour)
+	a := r.path(t, "a")
+	old, done, err := p.use(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(a); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := p.use(t.Context(), a); err == nil {
+		t.Error("a root that is gone is open")
+	}
+	r.path(t, "a")
+	fresh, freshDone, err := p.use(t.Context(), a)
+	if err != nil || fresh == old || fresh.Broker.Replaced() {
+		t.Fatalf("the old one: %v", err)
+	}
+	done()
+	if _, err := old.Broker.Dir().Names(); err == nil {
+		t.Error("the old one is open although nobody needs it")
+	}
+	if _, err := fresh.Broker.Dir().Names(); err != nil {
+		t.Error(err)
+	}
+	freshDone()
+	p.end()
+}
+
+func TestTheRootIsTheOneThatARequestNames(t *testing.T) {
+	f := newFace(t, Limits{})
+	project := filepath.Join(f.home, "project")
+	if err := os.MkdirAll(filepath.Join(project, ".git"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(project, ".git", "HEAD"), []byte("ref: refs/heads/main\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(project, ".git", "config"), []byte("[remote \"origin\"]\n\turl = https://example.com/a/b\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(f.home, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	getenv := f.s.cfg.Getenv
+	named, _, err := broker.FindRoot(getenv, project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	usual, _, err := broker.FindRoot(getenv, f.home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		header []string
+		root   string
+		by     string
+	}{
+		{[]string{project}, named, ByHeader},
+		{[]string{project + "/.git/.."}, named, ByHeader},
+		{nil, usual, ByDirectory},
+		{[]string{""}, usual, ByDirectory},
+		{[]string{"${workspaceFolder}"}, usual, ByDirectory},
+		{[]string{"relative"}, "", ""},
+		{[]string{filepath.Join(f.home, "none")}, "", ""},
+		{[]string{file}, "", ""},
+		{[]string{project, project}, "", ""},
+	} {
+		r, err := http.NewRequest("POST", "http://localhost/mcp", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header[ProjectHeader] = c.header
+		r.Header[http.CanonicalHeaderKey(ProjectHeader)] = c.header
+		root, by, err := f.s.RootFor(r)
+		if root != c.root || by != c.by || (err != nil) != (c.root == "") || err != nil && !errors.Is(err, ErrProject) {
+			t.Errorf("%q: %q by %q, %v; want %q by %q", c.header, root, by, err, c.root, c.by)
+		}
+		if err == nil {
+			place, done, err := f.s.Place(t.Context(), root)
+			if err != nil || place.Broker.Root() != root {
+				t.Errorf("%q: %v", c.header, err)
+				continue
+			}
+			done()
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package httpd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"c2c/broker"
+)
+
+// ErrBusy says that as many roots are in use as may be.
+var ErrBusy = errors.New("too many projects are in use")
+
+// places are the roots that are open.
+type places struct {
+	open func(root string) (*broker.Broker, error)
+	max  int
+	idle time.Duration
+
+	mu     sync.Mutex
+	all    map[string]*place
+	closed bool
+}
+
+// place is an open root, and how many need it.
+type place struct {
+	Place
+	users int
+	since time.Time   // when the last one had done with it
+	timer *time.Timer // runs while nobody needs it
+}
+
+func newPlaces(open func(string) (*broker.Broker, error), max int, idle time.Duration) *places {
+	return &places{open: open, max: max, idle: idle, all: map[string]*place{}}
+}
+
+var errEnds = errors.New("the daemon is about to end")
+
+// use gives the place of a root that is there.
+func (p *places) use(ctx context.Context, root string) (*Place, func(), error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	if !filepath.IsAbs(root) {
+		return nil, nil, fmt.Errorf("open root %q: it is no absolute path", root)
+	}
+	root = filepath.Clean(root)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if one := p.all[root]; one != nil && one.Broker.Replaced() && one.users == 0 {
+		p.close(root, one) // made anew: what is written to the old one is lost
+	}
+	if p.all[root] == nil || p.all[root].Broker.Replaced() {
+		if _, err := os.Stat(root); err != nil {
+			return nil, nil, fmt.Errorf("open root: %w", err)
+		}
+		b, err := p.open(root)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := p.add(root, b); err != nil {
+			return nil, nil, errors.Join(err, b.Close())
+		}
+	}
+	return p.take(root)
+}
+
+// take is called with the lock.
+func (p *places) take(root string) (*Place, func(), error) {
+	one := p.all[root]
+	one.users++
+	if one.timer != nil {
+		one.timer.Stop()
+		one.timer = nil
+	}
+	var once sync.Once
+	return &one.Place, func() { once.Do(func() { p.done(root, one) }) }, nil
+}
+
+// keep takes a root that somebody has just opened.
+func (p *places) keep(b *broker.Broker) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if one := p.all[b.Root()]; one != nil && !one.Broker.Replaced() {
+		return b.Close()
+	}
+	if err := p.add(b.Root(), b); err != nil {
+		return errors.Join(err, b.Close())
+	}
+	p.rest(b.Root(), p.all[b.Root()])
+	return nil
+}
+
+// add is called with the lock. A root that is replaced while somebody needs the old one leaves the list: its last user
+// closes it.
+func (p *places) add(root string, b *broker.Broker) error {
+	if p.closed {
+		return errEnds
+	}
+	if old := p.all[root]; old != nil && old.users == 0 {
+		p.close(root, old)
+	}
+	if len(p.all) >= p.max && p.all[root] == nil && !p.makeRoom() {
+		return ErrBusy
+	}
+	p.all[root] = &place{Place: Place{Broker: b}}
+	return nil
+}
+
+// makeRoom closes the root that nobody has needed for longest.
+func (p *places) makeRoom() bool {
+	oldest := ""
+	for root, one := range p.all {
+		if one.users == 0 && (oldest == "" || one.since.Before(p.all[oldest].since)) {
+			oldest = root
+		}
+	}
+	if oldest == "" {
+		return false
+	}
+	p.close(oldest, p.all[oldest])
+	return true
+}
+
+func (p *places) done(root string, one *place) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one.users--
+	switch {
+	case one.users > 0:
+	case p.closed || p.all[root] != one:
+		one.Broker.Close()
+	default:
+		p.rest(root, one)
+	}
+}
+
+// rest closes a place that nobody needs, after a time. It is called with the lock.
+func (p *places) rest(root string, one *place) {
+	one.since = time.Now()
+	one.timer = time.AfterFunc(p.idle, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.all[root] == one && one.users == 0 {
+			p.close(root, one)
+		}
+	})
+}
+
+// close is called with the lock, of a place that nobody needs.
+func (p *places) close(root string, one *place) {
+	if one.timer != nil {
+		one.timer.Stop()
+	}
+	delete(p.all, root)
+	one.Broker.Close()
+}
+
+// end closes all of them, those that are still needed when that is over.
+func (p *places) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for root, one := range p.all {
+		if one.users == 0 {
+			p.close(root, one)
+		}
+	}
+}
+
+func (p *places) size() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.all)
+}
+
+// has says whether a root is open, and the one that is there.
+func (p *places) has(root string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one := p.all[root]
+	return one != nil && !one.Broker.Replaced()
+}

@@ -1,0 +1,143 @@
+package httpd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"time"
+
+	"c2c/broker"
+	"c2c/broker/procstat"
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+)
+
+const (
+	urlFile = "http-mcp.json"
+	urlLock = "http-mcp.lock" // in http
+	// FilesDir is the directory, in the state directory, of the daemon's own files.
+	FilesDir = "http"
+)
+
+const maxURLFile = 16 << 10 // bytes; people edit it
+
+// At is where a daemon listens, as its file says.
+type At struct {
+	URL       string    `json:"url"`
+	Port      int       `json:"port"`
+	PID       int       `json:"pid"`
+	Start     int64     `json:"pid_start_time,omitempty"` // in ticks since boot
+	Namespace string    `json:"pid_namespace,omitempty"`
+	Version   string    `json:"version"`
+	Started   time.Time `json:"started_at"`
+	Root      string    `json:"root"` // of who says nothing else
+	Dir       string    `json:"dir"`  // whose root that is
+}
+
+// url is where clients find the tools. An address, since "localhost" is tried at ::1 first by some.
+func url(port int) string { return "http://127.0.0.1:" + strconv.Itoa(port) + "/mcp" }
+
+// here describes this process as the one that listens.
+func (s *Server) here() (At, error) {
+	root, _, err := broker.FindRoot(s.cfg.Getenv, s.cfg.Dir)
+	if err != nil {
+		return At{}, err
+	}
+	at := At{URL: url(s.port), Port: s.port, PID: os.Getpid(), Version: broker.Version, Started: s.cfg.Now().UTC().Truncate(time.Second),
+		Root: root, Dir: s.cfg.Dir}
+	if stat, err := procstat.Read(at.PID); err == nil {
+		at.Start = stat.Start
+	}
+	at.Namespace, _ = os.Readlink("/proc/self/ns/pid") // "" where there are none
+	return at, nil
+}
+
+// underURLLock runs f while nobody else writes or removes the file.
+func underURLLock(ctx context.Context, state *atomicfile.Dir, f func() error) (err error) {
+	dir, err := state.Sub(FilesDir, true)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	return filelock.With(ctx, dir, urlLock, f)
+}
+
+// publish tells where we listen, and keeps the port for the next time.
+func (s *Server) publish(ctx context.Context) error {
+	at, err := s.here()
+	if err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(at, "", "  ")
+	if err != nil {
+		return err
+	}
+	dir, err := s.cfg.State.Sub(FilesDir, true)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	port := append(strconv.AppendInt(nil, int64(s.port), 10), '\n')
+	if err := dir.Write(portFile, port); err != nil {
+		return fmt.Errorf("keep the port: %w", err)
+	}
+	return underURLLock(ctx, s.cfg.State, func() error { return s.cfg.State.Write(urlFile, append(text, '\n')) })
+}
+
+// withdraw removes the file, if it is still ours.
+func (s *Server) withdraw(ctx context.Context) error {
+	return underURLLock(ctx, s.cfg.State, func() error {
+		at, err := ReadAt(s.cfg.State)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && at.PID != os.Getpid() {
+			return nil
+		}
+		return remove(s.cfg.State)
+	})
+}
+
+func remove(state *atomicfile.Dir) error {
+	if err := state.Remove(urlFile); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// ReadAt says where a daemon listens, or did when it was killed. The error is fs.ErrNotExist if there is no file.
+func ReadAt(state *atomicfile.Dir) (at At, err error) {
+	info, err := state.Stat(urlFile)
+	if err == nil && info.Size() > maxURLFile {
+		err = fmt.Errorf("%s/%s has %d bytes, which is none of ours", state.Path(), urlFile, info.Size())
+	}
+	if err != nil {
+		return at, err
+	}
+	data, err := state.Read(urlFile)
+	if err != nil {
+		return at, err
+	}
+	if err := json.Unmarshal(data, &at); err != nil {
+		return At{}, fmt.Errorf("read %s/%s: %w", state.Path(), urlFile, err)
+	}
+	return at, nil
+}
+
+// Reap removes the file of a daemon that was killed. runs says whether one runs; it is asked while no other can write the
+// file, so what a daemon that starts meanwhile writes stays.
+func Reap(ctx context.Context, state *atomicfile.Dir, runs func() (bool, error)) (reaped bool, err error) {
+	if _, err := state.Stat(urlFile); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	err = underURLLock(ctx, state, func() error {
+		if up, err := runs(); err != nil || up {
+			return err
+		}
+		_, err := state.Stat(urlFile)
+		reaped = err == nil
+		return remove(state)
+	})
+	return reaped, err
+}

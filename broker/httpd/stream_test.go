@@ -1,0 +1,266 @@
+package httpd
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"c2c/broker/httpd/sse"
+)
+
+// events is a route of a stream: it says hello, and that it has ended.
+func events(ended chan<- bool, who ...Kind) Route {
+	return Route{Pattern: "/events", Who: who, Stream: true, Body: 10, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s, err := sse.Start(w, r, time.Minute)
+		if err == nil {
+			err = s.Send(sse.Event{Data: []byte("hello")})
+		}
+		if err != nil {
+			return
+		}
+		<-r.Context().Done()
+		ended <- true
+	})}
+}
+
+// follow opens a stream and reads its hello.
+func (f *face) follow(method, key string) (*bufio.Reader, *http.Response) {
+	f.t.Helper()
+	req, err := http.NewRequest(method, "http://"+f.address()+"/events", nil)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(func() { resp.Body.Close() })
+	r := bufio.NewReader(resp.Body)
+	if resp.StatusCode == http.StatusOK {
+		if line, err := r.ReadString('\n'); line != "data: hello\n" {
+			f.t.Fatalf("%q, %v", line, err)
+		}
+	}
+	return r, resp
+}
+
+func TestARotatedTokenEndsItsStreamsAndNoOthers(t *testing.T) {
+	ended := make(chan bool, 2)
+	f := newFace(t, Limits{}, events(ended, Tools, Outside))
+	old := f.token()
+	ofTools, _ := f.follow("GET", old)
+	ofSender, _ := f.follow("GET", senderToken)
+	if err := RotateToken(f.state); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(ofTools); err != nil {
+		t.Error(err)
+	}
+	<-ended
+	if _, resp := f.follow("GET", old); resp.StatusCode != http.StatusUnauthorized {
+		t.Errorf("the old token: %d", resp.StatusCode)
+	}
+	f.follow("GET", f.token())
+	if len(ended) > 0 {
+		t.Error("another stream has ended")
+	}
+	if err := f.stop(); err != nil { // ends both
+		t.Error(err)
+	}
+	if rest, err := io.ReadAll(ofSender); err != nil || string(rest) != "\n" {
+		t.Errorf("%q, %v", rest, err)
+	}
+}
+
+func TestThereAreOnlySoManyStreams(t *testing.T) {
+	ended := make(chan bool, 3)
+	f := newFace(t, Limits{Streams: 2}, events(ended, Tools))
+	_, first := f.follow("GET", f.token())
+	f.follow("POST", f.token())
+	_, third := f.follow("GET", f.token())
+	if third.StatusCode != http.StatusServiceUnavailable || third.Header.Get("Retry-After") == "" {
+		t.Errorf("the third: %d %q", third.StatusCode, third.Header)
+	}
+	first.Body.Close()
+	<-ended
+	for { // it is over once its handler has returned
+		if f.s.open.size() < 2 {
+			break
+		}
+	}
+	if _, resp := f.follow("GET", f.token()); resp.StatusCode != http.StatusOK {
+		t.Errorf("in its place: %d", resp.StatusCode)
+	}
+	if status, _, _ := f.ask("HEAD /events HTTP/1.1\nHost: localhost:{port}\nAuthorization: Bearer {token}\n\n"); status != http.StatusMethodNotAllowed {
+		t.Errorf("HEAD: %d", status)
+	}
+}
+
+// A call is answered although the daemon is told to end, and what only tells what happens does not keep it.
+func TestWhatWasBegunIsAnswered(t *testing.T) {
+	begun, ends, ended := make(chan bool), make(chan bool), make(chan bool, 1)
+	f := newFace(t, Limits{}, events(ended, Tools), Route{Pattern: "POST /call", Who: []Kind{Tools}, Stream: true,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			close(begun)
+			<-ends
+			if r.Context().Err() == nil {
+				fmt.Fprint(w, "answer")
+			}
+		})})
+	f.follow("GET", f.token())
+	token, said := f.token(), make(chan string)
+	go func() {
+		_, _, body := f.ask("POST /call HTTP/1.1\nHost: localhost:{port}\nAuthorization: Bearer " + token + "\n\n")
+		said <- body
+	}()
+	<-begun
+	stopped := make(chan error)
+	go func() { stopped <- f.stop() }()
+	<-ended // it is about to end
+	if _, err := os.Stat(f.state.Path() + "/" + urlFile); err == nil {
+		t.Error("clients are still told where it listens")
+	}
+	close(ends)
+	if got := <-said; got != "answer" {
+		t.Errorf("answered %q", got)
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWhoHoldsConnectionsKeepsNobodyOut(t *testing.T) {
+	f := newFace(t, Limits{Connections: 4, Header: time.Hour, Idle: time.Hour}, whoRoute("/tools", Tools))
+	good, err := net.Dial("tcp", f.address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer good.Close()
+	answers := bufio.NewReader(good)
+	ask := func() {
+		t.Helper()
+		fmt.Fprintf(good, "GET /tools HTTP/1.1\r\nHost: localhost:%d\r\nAuthorization: Bearer %s\r\n\r\n", f.s.port, f.token())
+		resp, err := http.ReadResponse(answers, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("%d, %v", resp.StatusCode, err)
+		}
+	}
+	ask()
+	var first net.Conn
+	for i := range 20 { // half a request in each
+		conn, err := net.Dial("tcp", f.address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		io.WriteString(conn, "GET /tools HT")
+		if i == 0 {
+			first = conn
+		}
+	}
+	ask()
+	if status, _, _ := f.ask("GET /tools HTTP/1.1\nHost: localhost:{port}\nAuthorization: Bearer {token}\n\n"); status != http.StatusOK {
+		t.Errorf("a new one: %d", status)
+	}
+	if _, err := io.Copy(io.Discard, first); err != nil && !strings.Contains(err.Error(), "reset") {
+		t.Error(err)
+	}
+	if open, went := f.s.crowd.size(); open > 4 || went < 16 {
+		t.Errorf("%d are open, %d had to go", open, went)
+	}
+}
+
+// The time of a body ends with it: a call may take longer than that.
+func TestASlowBodyIsRefusedAndASlowAnswerIsNot(t *testing.T) {
+	f := newFace(t, Limits{Body: 100 * time.Millisecond, Write: 50 * time.Millisecond}, Route{Pattern: "/slow", Who: []Kind{Tools}, Body: 100,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if _, err := io.ReadAll(r.Body); err != nil {
+				http.Error(w, "slow", http.StatusRequestTimeout)
+				return
+			}
+			select {
+			case <-r.Context().Done():
+				fmt.Fprint(w, "cut off")
+			case <-time.After(300 * time.Millisecond):
+				fmt.Fprint(w, "whole")
+			}
+		})}, whoRoute("/who", Anyone))
+	const head = " HTTP/1.1\nHost: localhost:{port}\nAuthorization: Bearer {token}\n"
+	for request, want := range map[string]string{
+		"POST /slow" + head + "Content-Length: 5\n\nwords": "whole",
+		"POST /slow" + head + "Content-Length: 5\n\nwor":   "slow\n",
+		"GET /slow" + head + "\n":                          "whole",
+	} {
+		if _, _, body := f.ask(request); body != want {
+			t.Errorf("%q: %q, want %q", request, body, want)
+		}
+	}
+	conn, err := net.Dial("tcp", f.address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	r := bufio.NewReader(conn)
+	for i := range 2 { // the second request has no time left of the first
+		fmt.Fprintf(conn, "POST /slow HTTP/1.1\r\nHost: localhost:%d\r\nAuthorization: Bearer %s\r\nContent-Length: 1\r\n\r\nx", f.s.port, f.token())
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body, err := io.ReadAll(resp.Body); string(body) != "whole" {
+			t.Errorf("request %d: %q, %v", i, body, err)
+		}
+	}
+}
+
+// What a handler panicked with may hold a message.
+func TestAPanicSaysWhereAndNotWhat(t *testing.T) {
+	f := newFace(t, Limits{}, Route{Pattern: "/boom", Who: []Kind{Anyone}, Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("secret") })},
+		Route{Pattern: "/half", Who: []Kind{Anyone}, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			io.WriteString(w, strings.Repeat("x", 8<<10))
+			panic("secret")
+		})})
+	if status, _, body := f.ask("GET /boom HTTP/1.1\nHost: localhost:{port}\n\n"); status != http.StatusInternalServerError || strings.Contains(body, "secret") {
+		t.Errorf("%d %q", status, body)
+	}
+	if status, _, _ := f.ask("GET /half HTTP/1.1\nHost: localhost:{port}\n\n"); status != 0 {
+		t.Errorf("half an answer is a whole one: %d", status)
+	}
+	if status, _, _ := f.ask("GET /healthz HTTP/1.1\nHost: localhost:{port}\n\n"); status != http.StatusOK {
+		t.Errorf("afterwards: %d", status)
+	}
+}
+
+func TestTheMetricsSayWhatWasRefused(t *testing.T) {
+	f := newFace(t, Limits{})
+	for range 3 {
+		f.ask("GET /metrics HTTP/1.1\nHost: localhost:{port}\n\n")
+	}
+	f.ask("GET /healthz HTTP/1.1\nHost: evil.example\n\n")
+	_, header, body := f.ask("GET /metrics HTTP/1.1\nHost: localhost:{port}\nAuthorization: Bearer {token}\nConnection: close\n\n")
+	for _, want := range []string{`c2c_http_refused_total{reason="key"} 3`, `c2c_http_refused_total{reason="host"} 1`, "c2c_http_streams 0", "c2c_http_roots 0"} {
+		if !strings.Contains(body, want+"\n") {
+			t.Errorf("no %s in\n%s", want, body)
+		}
+	}
+	if !strings.HasPrefix(header.Get("Content-Type"), "text/plain; version=0.0.4") {
+		t.Errorf("%q", header)
+	}
+	for line := range strings.Lines(body) {
+		f := strings.Fields(line)
+		if _, err := strconv.ParseFloat(f[len(f)-1], 64); f[0] != "#" && (len(f) != 2 || err != nil) {
+			t.Errorf("no line of Prometheus: %q", line)
+		}
+	}
+}
