@@ -26,9 +26,9 @@ const (
 func (c *toolCall) room() int {
 	p, _ := client.Find(c.caller.Client)
 	room := cmp.Or(p.Answer, carefulAnswer)
-	if c.cfg.Getenv != nil {
+	if c.guest.Getenv != nil {
 		// The client counts a token for four characters, and looks closer from half of them on.
-		if tokens, err := strconv.Atoi(c.cfg.Getenv(p.AnswerTokens)); err == nil && tokens > 0 {
+		if tokens, err := strconv.Atoi(c.guest.Getenv(p.AnswerTokens)); err == nil && tokens > 0 {
 			room = min(room, 2*tokens)
 		}
 	}

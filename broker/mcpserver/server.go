@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -41,8 +39,9 @@ type Config struct {
 	Progress time.Duration
 	// Channel declares that this server pushes channel notifications.
 	Channel bool
-	// Uninstalled says whether c2c was taken out of the client since it started us: then each call is refused. nil: never.
-	Uninstalled func() bool
+	// Uninstalled says whether c2c was taken out of the client with this process since it started: then each call is
+	// refused. nil: never.
+	Uninstalled func(client string, pid int) bool
 	// Silent leaves everything to another server of ours: this one has no tools, and takes no session.
 	Silent bool
 }
@@ -56,38 +55,16 @@ const maxWarning = 300
 // Server is what Serve runs.
 type Server = server.MCPServer
 
-// tools answers the tool calls of one client.
+// tools answers the tool calls.
 type tools struct {
-	cfg Config
-
-	mu     sync.Mutex
-	broker *broker.Broker // nil before the first call
-	last   string         // the session of the last call
-	unlock func() error   // of the server lock of that session, which shows that it is alive
-
-	progress sync.Map // by session id, a progress
-
-	warnMu   sync.Mutex // not mu: opening the broker warns
-	warnings []string   // that no answer has told yet
+	cfg  Config
+	only *peer // the client of a transport that has one; the others say whose request it is
 }
 
-// open gives the broker of the root as it is now: somebody may have removed it under a live session. The
-// old one is not closed, an answer may still be on its way through it.
-func (t *tools) open() (*broker.Broker, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.broker != nil && !t.broker.Replaced() {
-		return t.broker, nil
-	}
-	b, err := t.cfg.Open(broker.Tell(t.warn))
-	if err == nil {
-		t.broker = b
-		if t.unlock != nil {
-			t.unlock()
-			t.unlock = nil
-		}
-	}
-	return b, err
+func newTools(cfg Config) *tools {
+	t := &tools{cfg: cfg}
+	t.only = &peer{cfg: &t.cfg, guest: Guest{Client: cfg.Client, Process: cfg.PID, Getenv: cfg.Getenv, Open: cfg.Open}}
+	return t
 }
 
 // New is the MCP server of one session; Serve runs it.
@@ -95,7 +72,7 @@ func New(cfg Config) *server.MCPServer {
 	if cfg.Silent {
 		return server.NewMCPServer("c2c", broker.Version)
 	}
-	t := &tools{cfg: cfg}
+	t := newTools(cfg)
 	options := []server.ServerOption{
 		server.WithInstructions(instructions),
 		server.WithToolCapabilities(false),
@@ -107,9 +84,11 @@ func New(cfg Config) *server.MCPServer {
 		if cfg.Initialized != nil {
 			cfg.Initialized(clientName(req.Params.ClientInfo.Name, cfg.Client))
 		}
-		t.registerEarly(ctx)
+		t.peer(ctx).registerEarly(ctx)
 	})
-	hooks.AddBeforeCallTool(t.takeClaim)
+	hooks.AddBeforeCallTool(func(ctx context.Context, _ any, req *mcp.CallToolRequest) {
+		t.peer(ctx).takeClaim(ctx, req)
+	})
 	options = append(options, server.WithHooks(hooks))
 	if cfg.Channel {
 		options = append(options, server.WithExperimental(map[string]any{channelCapability: map[string]any{}}))
@@ -136,14 +115,15 @@ func (t *tools) answer(tool tool) server.ToolHandlerFunc {
 		if err := check(req.Params.Arguments); err != nil {
 			return mcp.NewToolResultError(err.Error()), nil
 		}
-		if t.cfg.Uninstalled != nil && t.cfg.Uninstalled() {
+		p := t.peer(ctx)
+		if t.cfg.Uninstalled != nil && t.cfg.Uninstalled(p.guest.Client, p.guest.Process) {
 			return mcp.NewToolResultError(uninstalled), nil
 		}
-		b, err := t.open()
+		b, err := p.open()
 		if err != nil {
 			return mcp.NewToolResultError("open the broker: " + err.Error() + "; c2c doctor tells more"), nil
 		}
-		call := &toolCall{tools: t, b: b, req: req, caller: t.caller(ctx, req)}
+		call := &toolCall{peer: p, b: b, req: req, caller: p.caller(ctx, req)}
 		var v any
 		handle := func(ctx context.Context) (err error) {
 			v, err = tool.handle(call, ctx)
@@ -167,15 +147,12 @@ func (t *tools) answer(tool tool) server.ToolHandlerFunc {
 			call.addMail(ctx, tool.Name, res)
 			return nil
 		})
-		if p, _ := client.Find(call.caller.Client); p.NoArrays && isArray(res) {
+		if profile, _ := client.Find(call.caller.Client); profile.NoArrays && isArray(res) {
 			res.Content = slices.Insert(res.Content, 0, mcp.Content(mcp.NewTextContent("c2c:")))
 		}
-		t.warnMu.Lock()
-		defer t.warnMu.Unlock()
-		for _, w := range t.warnings {
+		for _, w := range p.takeWarnings() {
 			res.Content = append(res.Content, mcp.NewTextContent("Tell your user: "+w+"."))
 		}
-		t.warnings = nil
 		return res, nil
 	}
 }
@@ -198,15 +175,6 @@ func result(v any) (*mcp.CallToolResult, error) {
 	}
 	text, err := toJSON(v)
 	return mcp.NewToolResultText(text), err
-}
-
-// warn keeps a warning for the next answer. One is enough: what else is wrong stands in broker.log.
-func (t *tools) warn(sentence string) {
-	t.warnMu.Lock()
-	defer t.warnMu.Unlock()
-	if len(t.warnings) == 0 {
-		t.warnings = append(t.warnings, strings.ToValidUTF8(sentence[:min(len(sentence), maxWarning)], ""))
-	}
 }
 
 func toJSON(v any) (string, error) {
@@ -237,125 +205,9 @@ func advice(err error) string {
 	return err.Error()
 }
 
-// caller says who calls: what the client says in this very call comes before
-// the environment, which is as old as this process.
-func (t *tools) caller(ctx context.Context, req mcp.CallToolRequest) broker.Caller {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	c := broker.Caller{Client: t.clientOf(ctx), Getenv: t.cfg.Getenv, PID: t.cfg.PID, Last: t.last}
-	if t.cfg.Getenv != nil {
-		c.Alias = strings.TrimSpace(t.cfg.Getenv(autoAlias))
-	}
-	p, _ := client.Find(c.Client)
-	if p.SessionServer && t.cfg.Getenv != nil {
-		c.ClientID = strings.TrimSpace(t.cfg.Getenv(p.SessionEnv))
-	}
-	if req.Params.Meta != nil {
-		if p.SessionMeta != "" {
-			c.ClientID, _ = req.Params.Meta.AdditionalFields[p.SessionMeta].(string)
-		}
-		c.Claimed, _ = req.Params.Meta.AdditionalFields[claim].(string)
-	}
-	if c.ClientID == "" {
-		c.ClientID = p.SessionOf(c.PID, t.cfg.Getenv)
-	}
-	return c
-}
-
-// claim is the key in _meta under which takeClaim leaves the session's id.
-const claim = "c2c/claim"
-
-// takeClaim takes the argument out of a call that a plugin of ours has put there: no tool has it.
-func (t *tools) takeClaim(ctx context.Context, _ any, req *mcp.CallToolRequest) {
-	if req.Params.Meta != nil {
-		delete(req.Params.Meta.AdditionalFields, claim) // nobody else writes it
-	}
-	p, _ := client.Find(t.clientOf(ctx))
-	args, _ := req.Params.Arguments.(map[string]any)
-	id, ok := args[p.SessionArgument].(string)
-	if p.SessionArgument == "" || !ok {
-		return
-	}
-	delete(args, p.SessionArgument)
-	if req.Params.Meta == nil {
-		req.Params.Meta = &mcp.Meta{}
-	}
-	if req.Params.Meta.AdditionalFields == nil {
-		req.Params.Meta.AdditionalFields = map[string]any{}
-	}
-	req.Params.Meta.AdditionalFields[claim] = id
-}
-
-// clientOf is the client behind a call.
-func (t *tools) clientOf(ctx context.Context) string {
-	info := ""
-	if s, ok := server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo); ok {
-		info = s.GetClientInfo().Name
-	}
-	return clientName(info, t.cfg.Client)
-}
-
-// autoAlias is the original's variable for what a session is to be called that was given no name yet.
-const autoAlias = "C2C_MCP_AUTO_REGISTER_ALIAS"
-
-// earlyWait is short: the client waits, and the first tool call does it otherwise.
-const earlyWait = 2 * time.Second
-
-// registerEarly registers the session before it has called a tool, as the original does with that variable, so
-// that others find its alias. A client whose process has several sessions names one only in a call: then the
-// first call registers it. Without the variable no session is made, and one that c2c start has made is served from now
-// on: mail is not typed there as its person's words.
-func (t *tools) registerEarly(ctx context.Context) {
-	c := t.caller(ctx, mcp.CallToolRequest{})
-	if c.Alias == "" && (c.Getenv == nil || c.Getenv("C2C_MCP_SESSION_ID") == "") {
-		return
-	}
-	if p, _ := client.Find(c.Client); p.Shared(c.PID, c.Getenv) {
-		return
-	}
-	b, err := t.open()
-	if err != nil {
-		return // the first tool call says so
-	}
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(t.cfg.LockWait, earlyWait))
-	defer cancel()
-	find := b.Attach
-	if c.Alias == "" {
-		find = b.Resolve
-	}
-	if s, err := find(ctx, c); err == nil {
-		t.remember(b, s)
-	}
-}
-
-// maxClientName bounds what a client that we do not know is called.
-const maxClientName = 32
-
-// clientName is the name of a client that we know, by what it says or else by what our configuration says;
-// otherwise a name made of what it says. It is never empty: that would be a plain shell.
-func clientName(info, configured string) string {
-	if p, ok := client.ByInfo(info); ok {
-		return p.Name
-	}
-	// A configuration may be read by other clients than the one it was written for.
-	if p, ok := client.Find(configured); ok && info == "" {
-		return p.Name
-	}
-	name := strings.Trim(strings.Map(func(r rune) rune {
-		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
-			return r
-		}
-		return '-'
-	}, strings.ToLower(cmp.Or(info, configured))), "-")
-	if name == broker.ClientHuman {
-		name = "" // a program is none
-	}
-	return cmp.Or(name[:min(len(name), maxClientName)], "mcp")
-}
-
 // toolCall is one call of a tool.
 type toolCall struct {
-	*tools
+	*peer
 	b      *broker.Broker
 	req    mcp.CallToolRequest
 	caller broker.Caller
@@ -387,17 +239,4 @@ func (c *toolCall) own(s broker.Session) error {
 		return fmt.Errorf("session_id %q is not yours; leave it out, yours is %q", sid, s.ID)
 	}
 	return nil
-}
-
-func (t *tools) remember(b *broker.Broker, s broker.Session) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.last == s.ID && t.unlock != nil {
-		return
-	}
-	if t.unlock != nil {
-		t.unlock()
-	}
-	t.last = s.ID
-	t.unlock, _ = b.Serve(s.ID) // without it, the client's process alone says that the session is alive
 }

@@ -210,7 +210,7 @@ type asides struct {
 func (a *asides) answer(t *stdio, r *request) {
 	stepped, done := make(chan struct{}), make(chan struct{})
 	step := sync.OnceFunc(func() { close(stepped) })
-	r.ctx = context.WithValue(r.ctx, stepAside{}, step)
+	r.ctx = withStepAside(r.ctx, step)
 	a.wait.Go(func() {
 		defer close(done)
 		t.answer(r)
@@ -229,83 +229,16 @@ func (a *asides) answer(t *stdio, r *request) {
 	})
 }
 
-// StepAside lets the transport take the next tool call while this one, to which ctx belongs, waits for somebody else. Such a
-// call ends when the client hangs up.
-func StepAside(ctx context.Context) {
-	if step, ok := ctx.Value(stepAside{}).(func()); ok {
-		step()
-	}
-}
-
-type stepAside struct{} // the key in the context
-
 // answer has r handled, writes the answer and calls what AfterWrite was given.
 func (t *stdio) answer(r *request) {
 	defer t.pending.Delete(string(r.id))
 	defer r.cancel(nil)
-	written := func(error) {}
-	resp, err := t.handle(context.WithValue(r.ctx, afterWrite{}, &written), r)
+	ctx, settlement := withSettlement(r.ctx)
+	resp, err := handle(ctx, t.srv, r.message, r.refusal)
 	if resp != nil && (r.id != nil || r.refusal != nil) {
 		err = errors.Join(err, t.send(resp))
 	}
-	written(err)
-}
-
-// AfterWrite has done called once: with nil after the answer to the request that
-// ctx belongs to has been written whole to the client, else with the reason why
-// not: a client that stalled or hung up, a request that it cancelled, a
-// shutdown, or an answer that says the request failed. "Written" means handed
-// to the operating system; no more can be known about a pipe.
-//
-// done runs outside the request, whose context has ended by then. The transport
-// waits for it before it takes the next tool call, unless this one has stepped aside,
-// and before it ends, so it must be quick. A handler calls AfterWrite once at most and not from other
-// goroutines. It reports false, and never calls done, when ctx does not come
-// from a transport that can tell.
-func AfterWrite(ctx context.Context, done func(error)) bool {
-	written, ok := ctx.Value(afterWrite{}).(*func(error))
-	if ok {
-		*written = done
-	}
-	return ok
-}
-
-type afterWrite struct{} // the key in the context
-
-// handle returns the answer, nil when there is none to give, and an error when
-// the request failed or was cancelled. A cancelled request gets no answer, as
-// MCP wants it.
-func (t *stdio) handle(ctx context.Context, r *request) (resp mcp.JSONRPCMessage, err error) {
-	defer func() {
-		// Panics of tools are caught closer to them; this is for the rest.
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-			resp = refuse(r.id, mcp.INTERNAL_ERROR, "internal error: "+err.Error())
-		}
-	}()
-	if r.refusal != nil {
-		return r.refusal, nil
-	}
-	if ctx.Err() == nil {
-		resp = t.srv.HandleMessage(ctx, r.raw)
-	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	return resp, answerError(resp)
-}
-
-// answerError reports an answer that tells the client of an error.
-func answerError(resp mcp.JSONRPCMessage) error {
-	switch resp := resp.(type) {
-	case mcp.JSONRPCError:
-		return fmt.Errorf("answered with an error: %s", resp.Error.Message)
-	case mcp.JSONRPCResponse:
-		if r, ok := resp.Result.(*mcp.CallToolResult); ok && r.IsError {
-			return errors.New("answered with a tool error")
-		}
-	}
-	return nil
+	settlement.end(err)
 }
 
 func (t *stdio) send(resp mcp.JSONRPCMessage) error {

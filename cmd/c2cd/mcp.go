@@ -73,7 +73,9 @@ func (a *call) mcp(ctx context.Context) error {
 	srv = mcpserver.New(mcpserver.Config{
 		Channel: push != nil, Silent: silent,
 		Client: kind, Getenv: a.getenv, PID: parent,
-		Uninstalled: func() bool { return !*plugin && broker.Uninstalled(a.getenv, client.Name(kind), parent) },
+		Uninstalled: func(name string, pid int) bool {
+			return !*plugin && broker.Uninstalled(a.getenv, client.Name(name), pid)
+		},
 		Initialized: func(name string) {
 			once.Do(func() {
 				if scope, known := ringer.Server(name, parent, push); known {

@@ -1,0 +1,97 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// StepAside lets the transport take the next tool call while this one, to which ctx belongs, waits for somebody else. Such a
+// call ends when the client hangs up.
+func StepAside(ctx context.Context) {
+	if step, ok := ctx.Value(stepAside{}).(func()); ok {
+		step()
+	}
+}
+
+type stepAside struct{} // the key in the context
+
+// withStepAside says what lets the transport take the next call.
+func withStepAside(ctx context.Context, step func()) context.Context {
+	return context.WithValue(ctx, stepAside{}, step)
+}
+
+// AfterWrite has done called once: with nil after the answer to the request that
+// ctx belongs to has been written whole to the client, else with the reason why
+// not: a client that stalled or hung up, a request that it cancelled, a
+// shutdown, or an answer that says the request failed. "Written" means handed
+// to the operating system; no more can be known about a pipe.
+//
+// done runs outside the request, whose context has ended by then. The transport
+// waits for it before it takes the next tool call, unless this one has stepped aside,
+// and before it ends, so it must be quick. A handler calls AfterWrite once at most and not from other
+// goroutines. It reports false, and never calls done, when ctx does not come
+// from a transport that can tell.
+func AfterWrite(ctx context.Context, done func(error)) bool {
+	s, ok := ctx.Value(afterWrite{}).(*settlement)
+	if ok {
+		s.done = done
+	}
+	return ok
+}
+
+type afterWrite struct{} // the key in the context
+
+// settlement is what AfterWrite was given for a request.
+type settlement struct{ done func(error) }
+
+func withSettlement(ctx context.Context) (context.Context, *settlement) {
+	s := new(settlement)
+	return context.WithValue(ctx, afterWrite{}, s), s
+}
+
+// end is called once, when it is known whether the answer was written.
+func (s *settlement) end(err error) {
+	if s.done != nil {
+		s.done(err)
+	}
+}
+
+// handle returns the answer, nil when there is none to give, and an error when
+// the request failed or was cancelled. A cancelled request gets no answer, as
+// MCP wants it.
+func handle(ctx context.Context, srv *server.MCPServer, m message, refusal *mcp.JSONRPCError) (resp mcp.JSONRPCMessage, err error) {
+	defer func() {
+		// Panics of tools are caught closer to them; this is for the rest.
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+			resp = refuse(m.id, mcp.INTERNAL_ERROR, "internal error: "+err.Error())
+		}
+	}()
+	if refusal != nil {
+		return refusal, nil
+	}
+	if ctx.Err() == nil {
+		resp = srv.HandleMessage(ctx, m.raw)
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return resp, answerError(resp)
+}
+
+// answerError reports an answer that tells the client of an error.
+func answerError(resp mcp.JSONRPCMessage) error {
+	switch resp := resp.(type) {
+	case mcp.JSONRPCError:
+		return fmt.Errorf("answered with an error: %s", resp.Error.Message)
+	case mcp.JSONRPCResponse:
+		if r, ok := resp.Result.(*mcp.CallToolResult); ok && r.IsError {
+			return errors.New("answered with a tool error")
+		}
+	}
+	return nil
+}
