@@ -38,6 +38,9 @@ type Caller struct {
 	// Last is the session that an earlier call of the same server found. It is used if nothing else tells the
 	// session, as when the client's process cannot be seen.
 	Last string
+	// Remote says that this process is no part of the caller's, as over HTTP. Then ClientID, Claimed, Last and PID count,
+	// in this order, and no PID never means our ancestors.
+	Remote bool
 	// Alias is for a session to which nobody has given one. It is used if it is free.
 	Alias string
 	// Proposed says that Alias is the word of a project's file, which may be anybody's: then an absent session keeps it,
@@ -96,6 +99,9 @@ func (b *Broker) Resolve(ctx context.Context, c Caller) (Session, error) {
 
 // resolve gives the caller's session id, registered or not, or "" when nothing names one.
 func (b *Broker) resolve(rows []row, c Caller) (string, error) {
+	if c.Remote {
+		return b.sidOfRemote(rows, c)
+	}
 	if c.Start != "" {
 		return b.sidToStart(rows, c)
 	}
