@@ -39,6 +39,9 @@ type Daemon struct {
 	What string          // what people call it
 	Verb string          // the command of c2c that has start and stop for it
 	Also string          // the path of another file that gets its process id; empty: none
+	// Prepare is done by the daemon, once it has the lock, before anybody is told that it runs. With an error it does not
+	// run. nil: nothing is to be done.
+	Prepare func() error
 }
 
 // Wake is the wake daemon of a root.
@@ -67,6 +70,11 @@ func (d Daemon) Run(ctx context.Context, work func(context.Context)) (err error)
 	if !ok {
 		pid, _ := d.PID()
 		return d.errRuns(pid)
+	}
+	if d.Prepare != nil {
+		if err := d.Prepare(); err != nil {
+			return err
+		}
 	}
 	if d.Also != "" { // first: who has seen the other one may read it
 		if err := d.writeAlso(); err != nil {
@@ -125,9 +133,9 @@ func (d Daemon) removePID() error {
 	return nil
 }
 
-// runs says whether there is a daemon. It makes no lock file, and does not take the lock: a daemon that starts
+// Runs says whether there is a daemon. It makes no lock file, and does not take the lock: a daemon that starts
 // at that moment would think that another one runs.
-func (d Daemon) runs() (bool, error) {
+func (d Daemon) Runs() (bool, error) {
 	if d.Dir == nil {
 		return false, nil
 	}
@@ -145,7 +153,7 @@ func (d Daemon) runs() (bool, error) {
 
 // Killed says whether the last daemon has not ended by itself.
 func (d Daemon) Killed() (bool, error) {
-	if runs, err := d.runs(); err != nil || runs {
+	if runs, err := d.Runs(); err != nil || runs {
 		return false, err
 	}
 	_, err := d.Dir.Stat(d.pidFile())
@@ -158,7 +166,7 @@ func (d Daemon) Killed() (bool, error) {
 // PID is the daemon's process as it sees itself, 0 when none runs. It is for people to read: in another PID namespace
 // it is somebody else.
 func (d Daemon) PID() (pid int, err error) {
-	if runs, err := d.runs(); err != nil || !runs {
+	if runs, err := d.Runs(); err != nil || !runs {
 		return 0, err
 	}
 	text, err := d.Dir.Read(d.pidFile())
@@ -264,7 +272,7 @@ func (d Daemon) Stop(ctx context.Context) (ran bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, stopTime)
 	defer cancel()
 	for ; ; ran = true {
-		if runs, err := d.runs(); err != nil || !runs {
+		if runs, err := d.Runs(); err != nil || !runs {
 			return ran, err
 		}
 		if err := d.removePID(); err != nil {

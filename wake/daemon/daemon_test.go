@@ -146,3 +146,32 @@ func TestTheOtherPIDFileIsThereWhileItRuns(t *testing.T) {
 		t.Errorf("what somebody has written there meanwhile: %q, %v, %v", text, rerr, err)
 	}
 }
+
+// Who starts a daemon is told that it runs when it has its pid file.
+func TestADaemonThatCannotBePreparedDoesNotRun(t *testing.T) {
+	t.Parallel()
+	d := wakeIn(t, t.TempDir())
+	taken := errors.New("the port is taken")
+	prepared := 0
+	d.Prepare = func() error {
+		prepared++
+		if runs, err := d.Runs(); !runs || err != nil {
+			t.Errorf("without the lock: %v", err)
+		}
+		if pid, err := d.PID(); pid != 0 || err != nil {
+			t.Errorf("it says already that it runs: %d, %v", pid, err)
+		}
+		return taken
+	}
+	if err := d.Run(t.Context(), func(context.Context) { t.Error("it runs") }); !errors.Is(err, taken) {
+		t.Error(err)
+	}
+	if runs, err := d.Runs(); runs || err != nil || prepared != 1 {
+		t.Errorf("it runs: %v, %v; prepared %d times", runs, err, prepared)
+	}
+	worked := false
+	d.Prepare = func() error { return nil }
+	if err := d.Run(t.Context(), func(context.Context) { worked = true }); err != nil || !worked {
+		t.Errorf("%v, %v", worked, err)
+	}
+}
