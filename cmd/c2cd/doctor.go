@@ -39,7 +39,7 @@ func (a *call) doctor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	report := slices.Concat(a.checkSettings(), a.checkRoot(ctx), a.checkRoots(), a.checkPrograms(), install.InspectJournal(o), clients)
+	report := slices.Concat(a.checkSettings(), a.checkRoot(ctx), a.checkRoots(), a.checkServe(ctx), a.checkPrograms(), install.InspectJournal(o), clients)
 	if *roundtrip {
 		f := install.Roundtrip(ctx, o)
 		if f.Status == doctor.OK && problems(clients) > 0 {

@@ -25,6 +25,8 @@ func (a *app) checkPrograms() (found []doctor.Finding) {
 		switch p.Args[1] {
 		case "wake":
 			cure = "c2c wake restart"
+		case "serve":
+			cure = "c2c serve restart"
 		case "wire-daemon":
 			cure = "c2c wire-daemon restart, with its --alias"
 		case "mcp", "plugin":

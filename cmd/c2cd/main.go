@@ -105,6 +105,8 @@ func (a *app) run(ctx context.Context, name string, args []string) (status int, 
 		status, err = c.start(ctx)
 	case "wake":
 		err = c.wake(ctx)
+	case "serve":
+		err = c.serve(ctx)
 	case "wire-daemon":
 		err = c.wireDaemon(ctx)
 	case "inject":

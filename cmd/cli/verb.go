@@ -51,7 +51,7 @@ type Group struct {
 
 // table has all verbs, in the order in which help shows them.
 var table = [...]Group{
-	{"Write", writing}, {"Read", reading}, {"Sessions", sessions}, {"Set up", setup}, {"Keep", keeping}, {"For clients", inside},
+	{"Write", writing}, {"Read", reading}, {"Sessions", sessions}, {"Set up", setup}, {"Keep", keeping}, {"Over HTTP", face}, {"For clients", inside},
 }
 
 // Verbs are all verbs.

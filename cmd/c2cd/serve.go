@@ -1,0 +1,289 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"c2c/broker"
+	"c2c/broker/client"
+	"c2c/broker/httpd"
+	"c2c/cmd/cli"
+	"c2c/inbox/atomicfile"
+	"c2c/wake/daemon"
+)
+
+const portVariable = "C2C_HTTP_PORT"
+
+// httpDaemon runs the daemon of c2c serve, or starts, stops and asks the one that runs.
+type httpDaemon struct {
+	daemon.Daemon
+	a     *app
+	state *atomicfile.Dir // nil: c2c has never kept anything here
+	port  int
+}
+
+// serve runs the verbs of the HTTP daemon.
+func (a *call) serve(ctx context.Context) error {
+	foreground, unit, asJSON := a.Bool("foreground"), a.Bool("unit"), a.Bool("json")
+	port, host := a.Text("port"), a.Text("host")
+	verbs, err := a.words()
+	if err != nil {
+		return err
+	}
+	if err := httpd.CheckHost(*host); err != nil {
+		return fmt.Errorf("%w: --host: %w", errUsage, err)
+	}
+	verb, err := oneVerb(verbs, *foreground, *unit)
+	if err != nil {
+		return err
+	}
+	at, err := a.httpPort(*port)
+	if err != nil {
+		return err
+	}
+	if verb == "unit" {
+		return a.printUnit()
+	}
+	d, err := a.httpDaemon(verb != "status" && verb != "stop")
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	d.port = at
+	switch verb {
+	case "run":
+		return d.run(ctx)
+	case "start":
+		return d.start(ctx, a.cwd)
+	case "stop":
+		return d.stop(ctx)
+	case "restart":
+		return d.restart(ctx)
+	case "rotate-token":
+		return d.rotate(ctx)
+	}
+	return d.status(ctx, *asJSON)
+}
+
+// oneVerb is what is to be done: a word, or one of the options that stand for one.
+func oneVerb(words []string, foreground, unit bool) (string, error) {
+	if foreground {
+		words = append(words, "run")
+	}
+	if unit {
+		words = append(words, "unit")
+	}
+	if len(words) != 1 {
+		return "", fmt.Errorf("%w: one of start, stop, restart, status, rotate-token, --foreground and --unit", errUsage)
+	}
+	return words[0], nil
+}
+
+// httpPort is the port that is asked for, by option or variable.
+func (a *app) httpPort(option string) (int, error) {
+	for _, from := range [][2]string{{"--port", option}, {portVariable, a.getenv(portVariable)}} {
+		if from[1] == "" {
+			continue
+		}
+		port, err := httpd.ParsePort(from[1])
+		if err != nil {
+			return 0, fmt.Errorf("%w: %s %q: %w", errUsage, from[0], from[1], err)
+		}
+		return port, nil
+	}
+	return httpd.LastPort, nil
+}
+
+// httpDaemon is the daemon with its files, which are made if create says so.
+func (a *app) httpDaemon(create bool) (*httpDaemon, error) {
+	path, source := broker.StateDir(a.getenv)
+	if path == "" || !filepath.IsAbs(path) {
+		return nil, fmt.Errorf("find the state directory: set XDG_STATE_HOME or HOME to an absolute path (%s is %q)", source, path)
+	}
+	d := &httpDaemon{Daemon: daemon.Daemon{Name: "serve", What: "HTTP daemon", Verb: "serve"}, a: a}
+	open := atomicfile.Open
+	if create {
+		open = atomicfile.Create
+	}
+	state, err := open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return d, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.state = state
+	d.Dir, err = state.Sub(httpd.FilesDir, create)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.Join(err, state.Close())
+	}
+	return d, nil
+}
+
+func (d *httpDaemon) close() {
+	if d.Dir != nil {
+		d.Dir.Close()
+	}
+	if d.state != nil {
+		d.state.Close()
+	}
+}
+
+// run is the daemon itself.
+func (d *httpDaemon) run(ctx context.Context) error {
+	s := httpd.New(httpd.Config{
+		State: d.state, Port: d.port, Getenv: d.a.getenv, Dir: d.a.cwd, Log: d.a.log,
+		Open: func(root string) (*broker.Broker, error) {
+			return broker.Open(broker.Config{Root: root, Log: d.a.log, Storm: broker.StormLimitsOf(d.a.getenv)})
+		},
+		OpenHere: func(dir string) (*broker.Broker, error) {
+			return broker.OpenHere(d.a.getenv, dir, broker.Config{Log: d.a.log})
+		},
+	})
+	var failed error
+	d.Prepare = func() error { return d.explain(s.Listen(ctx)) }
+	if err := os.Chdir("/"); err != nil { // for weeks, where somebody may want to remove a directory
+		return err
+	}
+	err := d.Run(ctx, func(ctx context.Context) {
+		d.a.log.Info("HTTP daemon runs", "process", os.Getpid(), "url", s.URL())
+		failed = s.Run(ctx)
+		d.a.log.Info("HTTP daemon ends")
+	})
+	return errors.Join(err, failed)
+}
+
+// explain says what to do about a port that somebody else has, and about a token that is none.
+func (d *httpDaemon) explain(err error) error {
+	if taken := new(httpd.TakenError); errors.As(err, &taken) {
+		return cli.WithHint(err, fmt.Sprintf("ss -ltnp 'sport = :%d' shows it; clients keep the URL, so c2c takes another port only when it is told: c2c serve start --port 0", taken.Port))
+	}
+	if errors.Is(err, httpd.ErrToken) {
+		return cli.WithHint(err, "c2c serve rotate-token makes a new one")
+	}
+	return err
+}
+
+// start starts the daemon for a directory, and says where it listens.
+func (d *httpDaemon) start(ctx context.Context, dir string) error {
+	if pid, err := d.PID(); err != nil {
+		return err
+	} else if pid != 0 {
+		fmt.Fprintf(d.a.stdout, "%s runs already, process %d\n", d.What, pid)
+		return d.printURL()
+	}
+	if _, err := d.reap(ctx); err != nil {
+		return err
+	}
+	more := []string{"C2C_MCP_BROKER_ROOT", broker.StormAnswersVariable, broker.StormHopsVariable}
+	for _, p := range client.All() {
+		more = append(more, p.ConfigEnv)
+	}
+	args := []string{"serve", "--foreground"}
+	if d.port != httpd.LastPort {
+		args = append(args, "--port", strconv.Itoa(d.port))
+	}
+	if err := d.a.startDaemon(ctx, d.Daemon, dir, daemon.Places(os.Environ(), more), args...); err != nil {
+		return err
+	}
+	return d.printURL()
+}
+
+func (d *httpDaemon) printURL() error {
+	at, err := httpd.ReadAt(d.state)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it has ended again
+	}
+	if err == nil {
+		fmt.Fprintf(d.a.stdout, "url %s\ntoken in %s\n", at.URL, httpd.TokenFile(d.state))
+	}
+	return err
+}
+
+func (d *httpDaemon) stop(ctx context.Context) error {
+	if err := d.a.stopDaemon(ctx, d.Daemon); err != nil {
+		return err
+	}
+	_, err := d.reap(ctx)
+	return err
+}
+
+// restart keeps the directory of the daemon that runs, or was killed: it decides the root of clients that name none.
+func (d *httpDaemon) restart(ctx context.Context) error {
+	dir := d.a.cwd
+	if at, err := httpd.ReadAt(d.state); err == nil && filepath.IsAbs(at.Dir) {
+		if info, err := os.Stat(at.Dir); err == nil && info.IsDir() {
+			dir = at.Dir
+		}
+	}
+	if err := d.stop(ctx); err != nil {
+		return err
+	}
+	return d.start(ctx, dir)
+}
+
+func (d *httpDaemon) rotate(context.Context) error {
+	if err := httpd.RotateToken(d.state); err != nil {
+		return err
+	}
+	fmt.Fprintf(d.a.stdout, "the token is a new one, in %s; with the old one nobody is let in any more, so put it into each client that c2c serve has\n",
+		httpd.TokenFile(d.state))
+	return nil
+}
+
+// reap removes what a daemon that was killed has left.
+func (d *httpDaemon) reap(ctx context.Context) (bool, error) {
+	if d.Dir == nil {
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	return httpd.Reap(ctx, d.state, d.Runs)
+}
+
+// printUnit prints a unit for systemd. Nothing is written: where units are is their person's choice.
+func (a *app) printUnit() error {
+	c2c, err := unitWord(a.c2c)
+	if err != nil {
+		return err
+	}
+	if _, err := unitWord(a.cwd); err != nil {
+		return err
+	}
+	dir := strings.ReplaceAll(a.cwd, "%", "%%") // this is a path up to the end of the line, and no word
+	_, err = io.WriteString(a.stdout, "# systemctl --user edit --force --full c2c-serve.service    (paste this, save)\n"+
+		"# systemctl --user enable --now c2c-serve.service\n"+
+		"[Unit]\nDescription=c2c over HTTP, on this machine alone\n\n"+
+		"[Service]\nExecStart="+c2c+" serve --foreground\nWorkingDirectory="+dir+"\n")
+	for _, name := range []string{"XDG_STATE_HOME", "C2C_MCP_BROKER_ROOT", portVariable} {
+		v := a.getenv(name)
+		if v == "" || err != nil {
+			continue
+		}
+		word, werr := unitWord(name + "=" + v)
+		if werr != nil {
+			return werr
+		}
+		_, err = fmt.Fprintf(a.stdout, "Environment=%s\n", word)
+	}
+	if err == nil {
+		_, err = io.WriteString(a.stdout, "Restart=on-failure\n\n[Install]\nWantedBy=default.target\n")
+	}
+	return err
+}
+
+// unitWord writes a word as systemd.syntax(7) has it: quoted, with % doubled, since systemd fills that in, and $, too.
+func unitWord(word string) (string, error) {
+	if strings.ContainsFunc(word, unicode.IsControl) {
+		return "", fmt.Errorf("%q cannot stand in a unit", word)
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%").Replace(word) + `"`, nil
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"c2c/broker/doctor"
+	"c2c/broker/httpd"
+	"c2c/cmd/cli"
+)
+
+// answerTime is how long a daemon that runs may take to say so.
+const answerTime = 2 * time.Second
+
+// httpStatus is what can be said of the daemon without it.
+type httpStatus struct {
+	Running  bool      `json:"running"`
+	PID      int       `json:"pid,omitempty"`
+	URL      string    `json:"url,omitempty"`
+	Port     int       `json:"port,omitempty"`
+	Version  string    `json:"version,omitempty"`
+	Started  time.Time `json:"started_at,omitzero"`
+	Root     string    `json:"root,omitempty"`
+	Dir      string    `json:"dir,omitempty"`
+	Token    string    `json:"token_file,omitempty"`
+	Answers  bool      `json:"answers"`
+	Reaped   bool      `json:"reaped,omitempty"`        // a daemon that was killed had left its file
+	Stranger bool      `json:"stranger,omitempty"`      // somebody else listens at the port that clients know
+	Private  bool      `json:"token_private,omitempty"` // nobody else may read the token
+}
+
+func (d *httpDaemon) status(ctx context.Context, asJSON bool) error {
+	st, err := d.look(ctx)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return cli.JSON(d.a.stdout, st)
+	}
+	st.print(d.a.stdout)
+	return nil
+}
+
+// look finds out how the daemon is.
+func (d *httpDaemon) look(ctx context.Context) (st httpStatus, err error) {
+	if d.Dir == nil {
+		return st, nil
+	}
+	if st.Reaped, err = d.reap(ctx); err != nil {
+		return st, err
+	}
+	if st.Running, err = d.Runs(); err != nil {
+		return st, err
+	}
+	st.Token = httpd.TokenFile(d.state)
+	info, err := os.Lstat(st.Token)
+	if errors.Is(err, fs.ErrNotExist) {
+		st.Token = ""
+	} else if err != nil {
+		return st, err
+	}
+	st.Private = info != nil && info.Mode().Perm()&0o077 == 0
+	if !st.Running {
+		if st.Port, err = httpd.PortBefore(d.Dir); err == nil && st.Port != 0 {
+			st.Stranger = listens(ctx, st.Port)
+		}
+		return st, err
+	}
+	if st.PID, err = d.PID(); err != nil {
+		return st, err
+	}
+	at, err := httpd.ReadAt(d.state)
+	if errors.Is(err, fs.ErrNotExist) {
+		return st, nil // it begins, or is about to end
+	}
+	st.URL, st.Port, st.Version, st.Started, st.Root, st.Dir = at.URL, at.Port, at.Version, at.Started, at.Root, at.Dir
+	st.Answers = err == nil && answers(ctx, at.Port)
+	return st, err
+}
+
+func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+// listens says whether anybody takes connections at a port. Nothing is sent there.
+func listens(ctx context.Context, port int) bool {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address(port))
+	if err == nil {
+		conn.Close()
+	}
+	return err == nil
+}
+
+// answers asks for the health, which needs no token. No proxy is asked: the port is one of this machine.
+func answers(ctx context.Context, port int) bool {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address(port)+"/healthz", nil)
+	if err != nil {
+		return false
+	}
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	said, err := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
+	return err == nil && resp.StatusCode == http.StatusOK && strings.HasPrefix(string(said), `{"ok":true,`)
+}
+
+func (st httpStatus) print(w io.Writer) {
+	if st.Reaped {
+		fmt.Fprintln(w, "the last HTTP daemon was killed; its port file is removed")
+	}
+	if !st.Running {
+		fmt.Fprintln(w, "no HTTP daemon runs; c2c serve start starts one")
+		if st.Stranger {
+			fmt.Fprintln(w, st.warnStranger())
+		}
+		return
+	}
+	fmt.Fprintf(w, "HTTP daemon runs, process %d, version %s\nurl %s\nroot %s, of %s\ntoken in %s\n", st.PID, st.Version, st.URL, st.Root, st.Dir, st.Token)
+	if !st.Answers {
+		fmt.Fprintln(w, "it does not answer; c2c serve restart starts another")
+	}
+}
+
+func (st httpStatus) warnStranger() string {
+	return fmt.Sprintf("another program listens at port %d, where clients look for c2c: they send it the token. Stop it, or run c2c serve rotate-token and c2c serve start --port 0", st.Port)
+}
+
+// checkServe looks at the HTTP daemon. Where nobody has ever started one there is nothing to say.
+func (a *app) checkServe(ctx context.Context) []doctor.Finding {
+	f := doctor.Finding{Status: doctor.OK, Part: "HTTP daemon"}
+	d, err := a.httpDaemon(false)
+	if err != nil {
+		return []doctor.Finding{doctor.Failed(f.Part, "", err)}
+	}
+	defer d.close()
+	if d.Dir == nil {
+		return nil
+	}
+	f.Path = d.Log()
+	st, err := d.look(ctx)
+	switch {
+	case err != nil:
+		return []doctor.Finding{doctor.Failed(f.Part, f.Path, err)}
+	case st.Stranger:
+		f.Status, f.Detail = doctor.Problem, "does not run, and "+st.warnStranger()
+	case st.Token != "" && !st.Private:
+		f.Status, f.Path, f.Detail = doctor.Problem, st.Token, "others may read its token: run c2c serve rotate-token"
+	case !st.Running && st.Reaped:
+		f.Status, f.Detail = doctor.Warning, "was killed, and its port file is removed: c2c serve start"
+	case !st.Running:
+		f.Path, f.Detail = "", "does not run; only clients that c2c reaches over HTTP need it"
+	case !st.Answers:
+		f.Status, f.Detail = doctor.Problem, fmt.Sprintf("process %d does not answer at %s: c2c serve restart", st.PID, st.URL)
+	default:
+		f.Detail = fmt.Sprintf("runs, process %d, %s", st.PID, st.URL)
+	}
+	return []doctor.Finding{f}
+}

@@ -1,0 +1,294 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"c2c/broker/httpd"
+)
+
+// host is somebody with a shell who runs c2c serve in a home of their own.
+type host struct {
+	*keeper
+	port string
+}
+
+func newHost(t *testing.T) *host {
+	t.Helper()
+	h := &host{keeper: &keeper{t, programs(t), t.TempDir()}}
+	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free, as a person chooses one
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.port = strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	l.Close()
+	t.Cleanup(func() { h.try("serve", "stop") })
+	return h
+}
+
+func (h *host) status() (st httpStatus) {
+	h.t.Helper()
+	if err := json.Unmarshal([]byte(h.run("serve", "status", "--json")), &st); err != nil {
+		h.t.Fatal(err)
+	}
+	return st
+}
+
+func (h *host) file(name ...string) string {
+	return filepath.Join(append([]string{h.home, ".c2c"}, name...)...)
+}
+
+func (h *host) token() string {
+	h.t.Helper()
+	data, err := os.ReadFile(h.file("http-mcp-token"))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(data))
+}
+
+// get asks for a path, with a key or without one.
+func (h *host) get(path, key string) (status int, body string) {
+	h.t.Helper()
+	req, err := http.NewRequest("GET", "http://127.0.0.1:"+h.port+path, nil)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		h.t.Error(err)
+	}
+	return resp.StatusCode, string(data)
+}
+
+func TestServeStartsAnswersAndStops(t *testing.T) {
+	h := newHost(t)
+	if st := h.status(); st.Running || st.Token != "" {
+		t.Fatalf("before: %+v", st)
+	}
+	if _, err := os.Stat(h.file()); err == nil {
+		t.Error("status has made files")
+	}
+	out := h.run("serve", "start", "--port", h.port)
+	if url := "url http://127.0.0.1:" + h.port + "/mcp\n"; !strings.Contains(out, url) || strings.Contains(out, h.token()) {
+		t.Errorf("start says %q", out)
+	}
+	first := h.status()
+	if !first.Running || !first.Answers || strconv.Itoa(first.Port) != h.port || first.Root != h.root() || first.Dir != h.home {
+		t.Errorf("%+v", first)
+	}
+	if env, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(first.PID), "environ")); err == nil && strings.Contains(string(env), "hush") {
+		t.Error("it keeps a key of the shell that started it")
+	}
+	if dir, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(first.PID), "cwd")); err == nil && dir != "/" {
+		t.Errorf("it keeps %s busy", dir)
+	}
+	if code, body := h.get("/healthz", ""); code != 200 || body != `{"ok":true,"version":"`+first.Version+"\"}\n" {
+		t.Errorf("health: %d %q", code, body)
+	}
+	if code, _ := h.get("/metrics", ""); code != 401 {
+		t.Errorf("metrics without a token: %d", code)
+	}
+	if code, body := h.get("/metrics", h.token()); code != 200 || !strings.Contains(body, "c2c_http_refused_total{reason=\"key\"} 1\n") {
+		t.Errorf("metrics: %d %q", code, body)
+	}
+	if out := h.run("serve", "start"); !strings.Contains(out, "runs already") || h.status().PID != first.PID {
+		t.Errorf("a second start: %s", out)
+	}
+	if out, err := h.try("serve", "--foreground"); err == nil || !strings.Contains(out, "runs already") {
+		t.Errorf("a second one in front: %v, %s", err, out)
+	}
+	token := h.token()
+	if out := h.run("serve", "restart"); !strings.Contains(out, h.port) || h.status().PID == first.PID || h.token() != token {
+		t.Errorf("restart: %s", out)
+	}
+	h.run("serve", "stop")
+	if st := h.status(); st.Running || st.Reaped || st.Stranger {
+		t.Errorf("stopped: %+v", st)
+	}
+	for _, name := range []string{"http-mcp.json", "http/serve.pid"} {
+		if _, err := os.Stat(h.file(name)); err == nil {
+			t.Errorf("%s stays", name)
+		}
+	}
+	if out := h.run("serve", "stop"); !strings.Contains(out, "no HTTP daemon runs") {
+		t.Errorf("a second stop: %s", out)
+	}
+	log, err := os.ReadFile(h.file("http", "serve.log"))
+	if err != nil || !strings.Contains(string(log), "HTTP daemon ends") || strings.Contains(string(log), token) {
+		t.Errorf("log %q, %v", log, err)
+	}
+}
+
+func TestTheOldTokenIsWorthNothing(t *testing.T) {
+	h := newHost(t)
+	h.run("serve", "start", "--port", h.port)
+	old := h.token()
+	if out := h.run("serve", "rotate-token"); strings.Contains(out, h.token()) || h.token() == old {
+		t.Errorf("it says %q", out)
+	}
+	if code, _ := h.get("/metrics", old); code != 401 {
+		t.Errorf("the old one: %d", code)
+	}
+	if code, _ := h.get("/metrics", h.token()); code != 200 {
+		t.Errorf("the new one: %d", code)
+	}
+}
+
+// A crash leaves the port file; a client that reads it would wait for nobody.
+func TestWhatAKilledDaemonLeavesIsReaped(t *testing.T) {
+	h := newHost(t)
+	h.run("serve", "start", "--port", h.port)
+	for _, reaper := range []string{"status", "start", "doctor", "stop"} {
+		pid := h.status().PID
+		if pid == 0 {
+			t.Fatal("it does not run")
+		}
+		h.kill(pid)
+		if _, err := os.Stat(h.file("http-mcp.json")); err != nil {
+			t.Fatal(err)
+		}
+		switch reaper {
+		case "status":
+			if out := h.run("serve", "status"); !strings.Contains(out, "was killed") || !strings.Contains(out, "no HTTP daemon runs") {
+				t.Error(out)
+			}
+		case "doctor":
+			if out, _ := h.try("doctor"); !strings.Contains(out, "was killed, and its port file is removed") {
+				t.Error(out)
+			}
+		default:
+			h.run("serve", reaper)
+		}
+		if _, err := os.Stat(h.file("http-mcp.json")); err == nil && reaper != "start" {
+			t.Errorf("%s leaves the port file", reaper)
+		}
+		h.run("serve", "start")
+		if st := h.status(); !st.Answers || strconv.Itoa(st.Port) != h.port {
+			t.Errorf("after %s it starts as %+v", reaper, st)
+		}
+	}
+}
+
+// kill ends a daemon at once, and waits until its lock is free.
+func (h *host) kill(pid int) {
+	h.t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		h.t.Fatal(err)
+	}
+	lock, err := os.OpenFile(h.file("http", "serve.lock"), os.O_RDWR, 0)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer lock.Close()
+	if err := syscall.FcntlFlock(lock.Fd(), syscall.F_SETLKW, &syscall.Flock_t{Type: syscall.F_WRLCK}); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func TestOfManyStartsOneDaemonRuns(t *testing.T) {
+	h := newHost(t)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if out, err := h.try("serve", "start", "--port", h.port); err != nil && !strings.Contains(out, "runs already") {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+	wg.Wait()
+	st := h.status()
+	if !st.Running || !st.Answers {
+		t.Errorf("%+v", st)
+	}
+	h.run("serve", "stop")
+	if h.status().Running {
+		t.Error("one is left")
+	}
+}
+
+// Clients know the port, and send the token there.
+func TestAStrangerAtThePortIsTold(t *testing.T) {
+	h := newHost(t)
+	h.run("serve", "start", "--port", h.port)
+	h.run("serve", "stop")
+	l, err := net.Listen("tcp", "127.0.0.1:"+h.port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if out, err := h.try("serve", "start"); err == nil || !strings.Contains(out, "port "+h.port+" of this machine is taken") || !strings.Contains(out, "hint: ") {
+		t.Errorf("start: %v, %s", err, out)
+	}
+	if out := h.run("serve", "status"); !strings.Contains(out, "another program listens at port "+h.port) {
+		t.Errorf("status: %s", out)
+	}
+	if out, err := h.try("doctor"); err == nil || !strings.Contains(out, "another program listens at port "+h.port) {
+		t.Errorf("doctor: %v, %s", err, out)
+	}
+	if out := h.run("serve", "start", "--port", "0"); strings.Contains(out, ":"+h.port+"/") {
+		t.Errorf("another port: %s", out)
+	}
+	if st := h.status(); !st.Answers || st.Stranger {
+		t.Errorf("%+v", st)
+	}
+}
+
+func TestAUnitForSystemdIsPrintedAndNothingIsDone(t *testing.T) {
+	h := newHost(t)
+	dir := filepath.Join(h.home, `a "b" 100% $x`)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := h.command("serve", "--unit")
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, want := range []string{
+		fmt.Sprintf("ExecStart=\"%s/c2c\" serve --foreground\n", h.bin),
+		"WorkingDirectory=" + strings.ReplaceAll(dir, "%", "%%") + "\n", "Restart=on-failure\n",
+		fmt.Sprintf("Environment=\"C2C_MCP_BROKER_ROOT=%s\"\n", h.root()),
+	} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("no %s in\n%s", want, out)
+		}
+	}
+	if _, err := os.Stat(h.file()); err == nil {
+		t.Error("files were made")
+	}
+}
+
+func TestServeRefusesOtherAddresses(t *testing.T) {
+	h := newHost(t)
+	for _, args := range [][]string{{"--host", "0.0.0.0"}, {"--port", "65536"}, {"--port", "-1"}, {"--port", "x"}} {
+		if out, err := h.try(append([]string{"serve", "start"}, args...)...); err == nil || !strings.Contains(out, args[1]) {
+			t.Errorf("%q: %v, %s", args, err, out)
+		}
+	}
+	if _, err := os.Stat(h.file()); err == nil {
+		t.Error("files were made")
+	}
+	if err := httpd.CheckHost("localhost"); err != nil {
+		t.Error(err)
+	}
+}
