@@ -114,6 +114,10 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
+// LetIn says that a handler has found out by itself who sends a request, as by a signature. Its connection has the same right
+// to stay as one that has shown a key.
+func LetIn(r *http.Request) { connOf(r).letIn() }
+
 func (c *conn) letIn() {
 	if c != nil {
 		c.known.Store(true)
@@ -134,6 +138,16 @@ func (c *conn) stranger() bool {
 	}
 	c.uidOnce.Do(func() { c.uid, c.seen = procstat.OwnerUID(c.ends()) })
 	return c.seen && c.uid != os.Geteuid() && c.uid != 0
+}
+
+// ConnOf is the connection of a request as the system gave it, for who asks how much of an answer the client's kernel has; nil
+// if it is not known.
+func ConnOf(r *http.Request) net.Conn {
+	c := connOf(r)
+	if c == nil {
+		return nil
+	}
+	return c.Conn
 }
 
 // ProcessOf is the process at the other end of the connection of a request. It is looked for when it is asked for, since all

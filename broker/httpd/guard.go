@@ -55,10 +55,7 @@ func (s *Server) ownPage(r *http.Request) bool {
 // guard is a route's handler behind its key and its limits.
 func (s *Server) guard(route Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v, key, ok := s.visitor(r)
-		if !ok {
-			v = Visitor{}
-		}
+		v, ok := s.visitor(r)
 		switch {
 		case ok && !slices.Contains(route.Who, v.Kind) && !slices.Contains(route.Who, Anyone):
 			s.refuse(w, http.StatusForbidden, "kind", "this key is not for this")
@@ -86,7 +83,7 @@ func (s *Server) guard(route Route) http.Handler {
 			route.Handler.ServeHTTP(w, r)
 			return
 		}
-		ctx, leave := s.open.enter(r, v.Kind, key)
+		ctx, leave := s.open.enter(r, func() bool { return s.isStill(r, v) })
 		if leave == nil {
 			w.Header().Set("Retry-After", "5")
 			s.refuse(w, http.StatusServiceUnavailable, "streams", "too many streams are open")
@@ -109,28 +106,36 @@ func (s *Server) fits(w http.ResponseWriter, r *http.Request, route Route) bool 
 		return false
 	}
 	if r.Body != nil {
+		if a, ok := w.(*answer); ok {
+			w = a.ResponseWriter // the server's own, which then ends the connection
+		}
 		r.Body = http.MaxBytesReader(w, r.Body, route.Body)
 	}
 	return true
 }
 
 // visitor says which key a request has. Of two it has none: a program has one, and a browser shows no token.
-func (s *Server) visitor(r *http.Request) (v Visitor, key [sha256.Size]byte, ok bool) {
+func (s *Server) visitor(r *http.Request) (v Visitor, ok bool) {
 	token, has := bearer(r)
-	if !has {
-		if len(r.Header["Authorization"]) == 0 && s.cfg.Persons != nil {
-			v, ok = s.cfg.Persons.Person(r)
-		}
-		return v, key, ok
-	}
-	key = sha256.Sum256([]byte(token))
-	if s.keys.is(key) {
-		return Visitor{Kind: Tools}, key, true
-	}
-	if s.cfg.Senders != nil {
+	switch {
+	case has && s.keys.is(sha256.Sum256([]byte(token))):
+		return Visitor{Kind: Tools}, true
+	case has && s.cfg.Senders != nil:
 		v, ok = s.cfg.Senders.Sender(token)
+	case len(r.Header["Authorization"]) == 0 && s.cfg.Persons != nil:
+		v, ok = s.cfg.Persons.Person(r)
 	}
-	return v, key, ok
+	if !ok {
+		return Visitor{}, false
+	}
+	return v, true
+}
+
+// isStill says whether the key that a request was let in with is still worth it: a token may be made anew, a sender denied, a
+// login over.
+func (s *Server) isStill(r *http.Request, was Visitor) bool {
+	v, _ := s.visitor(r)
+	return v == was
 }
 
 // bearer is the token of a request that shows one, and nothing else, in its header. A token in a URL would be logged.

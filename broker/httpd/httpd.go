@@ -13,6 +13,7 @@
 package httpd
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
@@ -85,18 +86,11 @@ type Limits struct {
 const maxHeader = 16 << 10 // bytes
 
 func (l Limits) withDefaults() Limits {
-	for p, v := range map[*int]int{&l.Connections: 512, &l.Streams: 256, &l.Places: 128} {
-		if *p == 0 {
-			*p = v
-		}
+	return Limits{
+		cmp.Or(l.Connections, 512), cmp.Or(l.Streams, 256), cmp.Or(l.Places, 128),
+		cmp.Or(l.Header, 5*time.Second), cmp.Or(l.Body, 30*time.Second), cmp.Or(l.Idle, time.Minute), cmp.Or(l.Write, 10*time.Second),
+		cmp.Or(l.Probe, 15*time.Second), cmp.Or(l.Grace, 5*time.Second), cmp.Or(l.PlaceIdle, 10*time.Minute),
 	}
-	for p, v := range map[*time.Duration]time.Duration{&l.Header: 5 * time.Second, &l.Body: 30 * time.Second, &l.Idle: time.Minute,
-		&l.Write: 10 * time.Second, &l.Probe: 15 * time.Second, &l.Grace: 5 * time.Second, &l.PlaceIdle: 10 * time.Minute} {
-		if *p == 0 {
-			*p = v
-		}
-	}
-	return l
 }
 
 // Config says where the daemon's files are, and what it is to know.
@@ -131,6 +125,7 @@ type Server struct {
 
 	listeners []net.Listener
 	port      int
+	waits     bool            // it listens, and does not run yet
 	hosts     map[string]bool // what a request may call us
 	origins   map[string]bool // whose pages may ask
 	busy      sync.WaitGroup  // requests whose handler runs

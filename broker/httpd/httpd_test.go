@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -26,6 +27,7 @@ type face struct {
 	state *atomicfile.Dir
 	home  string
 	stop  func() error
+	deny  atomic.Bool // the sender
 }
 
 // newFace starts one that answers these routes, too.
@@ -65,18 +67,18 @@ func newFace(t *testing.T, limits Limits, routes ...Route) *face {
 func (f *face) config(limits Limits) Config {
 	env := map[string]string{"XDG_STATE_HOME": f.home}
 	getenv := func(name string) string { return env[name] }
-	return Config{State: f.state, Port: AnyPort, Getenv: getenv, Dir: f.home, Limits: limits, Senders: knownSenders{},
+	return Config{State: f.state, Port: AnyPort, Getenv: getenv, Dir: f.home, Limits: limits, Senders: knownSenders{&f.deny},
 		Open:     func(root string) (*broker.Broker, error) { return broker.Open(broker.Config{Root: root}) },
 		OpenHere: func(dir string) (*broker.Broker, error) { return broker.OpenHere(getenv, dir, broker.Config{}) }}
 }
 
 const senderToken = "a-token-of-a-sender"
 
-// knownSenders knows one.
-type knownSenders struct{}
+// knownSenders knows one, until it is denied.
+type knownSenders struct{ denied *atomic.Bool }
 
-func (knownSenders) Sender(token string) (Visitor, bool) {
-	return Visitor{Kind: Outside, Name: "ci", Root: "/r"}, token == senderToken
+func (k knownSenders) Sender(token string) (Visitor, bool) {
+	return Visitor{Kind: Outside, Name: "ci", Root: "/r"}, token == senderToken && !k.denied.Load()
 }
 
 func (f *face) token() string {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"c2c/inbox/atomicfile"
@@ -122,7 +123,7 @@ func PortBefore(dir *atomicfile.Dir) (int, error) {
 	if err != nil || data == nil {
 		return 0, err
 	}
-	port, err := ParsePort(string(data[:max(0, len(data)-1)]))
+	port, err := ParsePort(strings.TrimSpace(string(data)))
 	if err != nil || port == AnyPort {
 		return 0, fmt.Errorf("%s/%s holds no port: remove it, or say --port", dir.Path(), portFile)
 	}

@@ -143,18 +143,22 @@ func TestARootThatWasMadeAnewIsOpenedAnew(t *testing.T) {
 	p.end()
 }
 
+// newProject makes a clone of something.
+func newProject(t *testing.T, dir string) string {
+	t.Helper()
+	project := filepath.Join(dir, "project")
+	git := filepath.Join(project, ".git")
+	err := errors.Join(os.MkdirAll(git, 0o700), os.WriteFile(filepath.Join(git, "HEAD"), []byte("ref: refs/heads/main\n"), 0o600),
+		os.WriteFile(filepath.Join(git, "config"), []byte("[remote \"origin\"]\n\turl = https://example.com/a/b\n"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return project
+}
+
 func TestTheRootIsTheOneThatARequestNames(t *testing.T) {
 	f := newFace(t, Limits{})
-	project := filepath.Join(f.home, "project")
-	if err := os.MkdirAll(filepath.Join(project, ".git"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(project, ".git", "HEAD"), []byte("ref: refs/heads/main\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(project, ".git", "config"), []byte("[remote \"origin\"]\n\turl = https://example.com/a/b\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	project := newProject(t, f.home)
 	file := filepath.Join(f.home, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -187,7 +191,6 @@ func TestTheRootIsTheOneThatARequestNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Header[ProjectHeader] = c.header
 		r.Header[http.CanonicalHeaderKey(ProjectHeader)] = c.header
 		root, by, err := f.s.RootFor(r)
 		if root != c.root || by != c.by || (err != nil) != (c.root == "") || err != nil && !errors.Is(err, ErrProject) {

@@ -2,7 +2,6 @@ package httpd
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"net"
@@ -36,6 +35,7 @@ func (s *Server) Listen(ctx context.Context) (err error) {
 	if err := s.publish(ctx); err != nil {
 		return errors.Join(err, s.closeListeners())
 	}
+	s.waits = true
 	return nil
 }
 
@@ -46,11 +46,23 @@ func (s *Server) closeListeners() (err error) {
 	return err
 }
 
+// Close ends a server that listens and was not run, because something else went wrong.
+func (s *Server) Close() error {
+	if !s.waits {
+		return nil
+	}
+	s.waits = false
+	ctx, cancel := context.WithTimeout(context.Background(), s.limits.Grace)
+	defer cancel()
+	return errors.Join(s.withdraw(ctx), s.closeListeners())
+}
+
 // URL is where clients find the tools, after Listen.
 func (s *Server) URL() string { return url(s.port) }
 
 // Run answers until ctx ends and the answers that were begun are out, which takes Limits.Grace at most. Listen was called.
 func (s *Server) Run(ctx context.Context) error {
+	s.waits = false
 	server := &http.Server{
 		Handler: s, ReadHeaderTimeout: s.limits.Header, IdleTimeout: s.limits.Idle, MaxHeaderBytes: maxHeader,
 		ConnContext: withConn, DisableGeneralOptionsHandler: true,
@@ -76,9 +88,13 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(err, s.shutdown(server))
 }
 
-// endWorthless ends streams that were begun with a token that is not the token any more. What it costs is a stat.
+// endWorthless ends the streams whose key is worth nothing any more. For a key that is there that costs a stat.
 func (s *Server) endWorthless() {
-	s.open.end(func(kind Kind, key [sha256.Size]byte) bool { return kind == Tools && !s.keys.is(key) })
+	for _, one := range s.open.standing() {
+		if !one.still() {
+			one.cancel()
+		}
+	}
 }
 
 // shutdown lets answers out, and ends what only tells what happens. The server's own Shutdown would wait for those.
@@ -86,7 +102,9 @@ func (s *Server) shutdown(server *http.Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.limits.Grace)
 	defer cancel()
 	err := s.withdraw(ctx)
-	s.open.end(func(Kind, [sha256.Size]byte) bool { return true })
+	for _, one := range s.open.standing() {
+		one.cancel()
+	}
 	if serr := server.Shutdown(ctx); serr != nil && !errors.Is(serr, context.DeadlineExceeded) {
 		err = errors.Join(err, serr)
 	}

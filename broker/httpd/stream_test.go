@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -53,7 +54,7 @@ func (f *face) follow(method, key string) (*bufio.Reader, *http.Response) {
 }
 
 func TestARotatedTokenEndsItsStreamsAndNoOthers(t *testing.T) {
-	ended := make(chan bool, 2)
+	ended := make(chan bool, 3)
 	f := newFace(t, Limits{}, events(ended, Tools, Outside))
 	old := f.token()
 	ofTools, _ := f.follow("GET", old)
@@ -72,11 +73,13 @@ func TestARotatedTokenEndsItsStreamsAndNoOthers(t *testing.T) {
 	if len(ended) > 0 {
 		t.Error("another stream has ended")
 	}
-	if err := f.stop(); err != nil { // ends both
-		t.Error(err)
-	}
+	f.deny.Store(true)
 	if rest, err := io.ReadAll(ofSender); err != nil || string(rest) != "\n" {
-		t.Errorf("%q, %v", rest, err)
+		t.Errorf("that of a sender that was denied: %q, %v", rest, err)
+	}
+	<-ended
+	if err := f.stop(); err != nil { // ends the third one
+		t.Error(err)
 	}
 }
 
@@ -95,6 +98,7 @@ func TestThereAreOnlySoManyStreams(t *testing.T) {
 		if f.s.open.size() < 2 {
 			break
 		}
+		runtime.Gosched()
 	}
 	if _, resp := f.follow("GET", f.token()); resp.StatusCode != http.StatusOK {
 		t.Errorf("in its place: %d", resp.StatusCode)
