@@ -158,7 +158,7 @@ func (d *httpDaemon) run(ctx context.Context) error {
 		failed = s.Run(ctx)
 		d.a.log.Info("HTTP daemon ends")
 	})
-	return errors.Join(err, failed)
+	return errors.Join(err, failed, s.Close())
 }
 
 // explain says what to do about a port that somebody else has, and about a token that is none.

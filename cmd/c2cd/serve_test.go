@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -60,23 +61,28 @@ func (h *host) token() string {
 // get asks for a path, with a key or without one.
 func (h *host) get(path, key string) (status int, body string) {
 	h.t.Helper()
-	req, err := http.NewRequest("GET", "http://127.0.0.1:"+h.port+path, nil)
+	status, body, err := h.tryGet(path, key)
 	if err != nil {
 		h.t.Fatal(err)
+	}
+	return status, body
+}
+
+func (h *host) tryGet(path, key string) (status int, body string, err error) {
+	req, err := http.NewRequest("GET", "http://127.0.0.1:"+h.port+path, nil)
+	if err != nil {
+		return 0, "", err
 	}
 	if key != "" {
 		req.Header.Set("Authorization", "Bearer "+key)
 	}
 	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
 	if err != nil {
-		h.t.Fatal(err)
+		return 0, "", err
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		h.t.Error(err)
-	}
-	return resp.StatusCode, string(data)
+	return resp.StatusCode, string(data), err
 }
 
 func TestServeStartsAnswersAndStops(t *testing.T) {
@@ -117,8 +123,13 @@ func TestServeStartsAnswersAndStops(t *testing.T) {
 		t.Errorf("a second one in front: %v, %s", err, out)
 	}
 	token := h.token()
-	if out := h.run("serve", "restart"); !strings.Contains(out, h.port) || h.status().PID == first.PID || h.token() != token {
-		t.Errorf("restart: %s", out)
+	restart := h.command("serve", "restart")
+	restart.Dir = t.TempDir() // clients that name no project keep theirs
+	if out, err := restart.CombinedOutput(); err != nil || !strings.Contains(string(out), h.port) || h.token() != token {
+		t.Errorf("restart: %v, %s", err, out)
+	}
+	if st := h.status(); st.PID == first.PID || st.Dir != h.home || !st.Answers {
+		t.Errorf("restarted: %+v", st)
 	}
 	h.run("serve", "stop")
 	if st := h.status(); st.Running || st.Reaped || st.Stranger {
@@ -290,5 +301,70 @@ func TestServeRefusesOtherAddresses(t *testing.T) {
 	}
 	if err := httpd.CheckHost("localhost"); err != nil {
 		t.Error(err)
+	}
+}
+
+// What stands in the way is told by start, and nobody is told that a daemon listens.
+func TestAFileThatCannotBeWrittenIsToldByStart(t *testing.T) {
+	h := newHost(t)
+	h.run("serve", "start", "--port", h.port)
+	h.run("serve", "stop")
+	for _, name := range []string{"http/port", "http/serve.pid", "http-mcp.json", "http-mcp-token"} {
+		path := h.file(name)
+		kept, _ := os.ReadFile(path)
+		os.Remove(path)
+		if err := os.Mkdir(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := h.try("serve", "start", "--port", h.port); err == nil || !strings.Contains(out, filepath.Base(path)) {
+			t.Errorf("%s: %v, %s", name, err, out)
+		}
+		if _, err := os.ReadFile(h.file("http-mcp.json")); err == nil {
+			t.Errorf("%s: clients are told of a daemon", name)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if kept != nil {
+			if err := os.WriteFile(path, kept, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	h.run("serve", "start")
+	if st := h.status(); !st.Answers || strconv.Itoa(st.Port) != h.port {
+		t.Errorf("%+v", st)
+	}
+}
+
+// systemd ends a unit with SIGTERM.
+func TestTheDaemonInFrontEndsWhenItIsToldTo(t *testing.T) {
+	h := newHost(t)
+	cmd := h.command("serve", "--foreground", "--port", h.port)
+	said, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(said).ReadString('\n')
+	if err != nil || !strings.Contains(line, ":"+h.port+"/mcp") {
+		t.Errorf("%q, %v", line, err)
+	}
+	if code, _ := h.get("/healthz", ""); code != 200 {
+		t.Errorf("health: %d", code)
+	}
+	if st := h.status(); st.PID != cmd.Process.Pid { // c2c runs c2cd in its own place
+		t.Errorf("process %d, want %d", st.PID, cmd.Process.Pid)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if st := h.status(); st.Running || st.Reaped {
+		t.Errorf("%+v", st)
 	}
 }
