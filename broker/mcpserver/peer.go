@@ -19,6 +19,7 @@ import (
 type Guest struct {
 	Client  string // the AI program, as far as our configuration says: what it says of itself comes first, if we know it
 	Process int    // of the client
+	Remote  bool   // this process is no part of the client's, see broker.Caller
 	Getenv  func(string) string
 	// Open opens the broker, see Config.
 	Open func(log *slog.Logger) (*broker.Broker, error)
@@ -28,16 +29,29 @@ type Guest struct {
 type peer struct {
 	cfg   *Config
 	guest Guest
+	desk  desk // nil: the transport has no other client
 
 	mu     sync.Mutex
-	broker *broker.Broker // nil before the first call
-	last   string         // the session of the last call
-	unlock func() error   // of the server lock of that session, which shows that it is alive
+	broker *broker.Broker   // nil before the first call
+	left   []*broker.Broker // of a root that was replaced since
+	last   string           // the session of the last call
+	apart  bool             // another connection of the client's process has the mailbox of that process
+	unlock func() error     // of the server lock of that session, which shows that it is alive
 
 	progress sync.Map // by session id, a progress
 
 	warnMu   sync.Mutex // not mu: opening the broker warns
 	warnings []string   // that no answer has told yet
+}
+
+// desk is what a transport with many clients knows of the others.
+type desk interface {
+	// taken says whether another connection has the session now.
+	taken(sid string) bool
+	// bound is told the session of the connection before the call in which it was found is answered. said: the call named it.
+	bound(sid string, said bool) error
+	// one lets one connection at a time find its first session, until done is called.
+	one() (done func())
 }
 
 type peerKey struct{} // in the context of a request, for a transport that has several clients
@@ -65,6 +79,9 @@ func (p *peer) open() (*broker.Broker, error) {
 	}
 	b, err := p.guest.Open(broker.Tell(p.warn))
 	if err == nil {
+		if p.broker != nil {
+			p.left = append(p.left, p.broker)
+		}
 		p.broker = b
 		if p.unlock != nil {
 			p.unlock()
@@ -72,6 +89,57 @@ func (p *peer) open() (*broker.Broker, error) {
 		}
 	}
 	return b, err
+}
+
+// close gives up what the peer has open. No call of it is under way any more.
+func (p *peer) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.unlock != nil {
+		p.unlock()
+		p.unlock = nil
+	}
+	for _, b := range append(p.left, p.broker) {
+		if b != nil {
+			b.Close()
+		}
+	}
+	p.broker, p.left = nil, nil
+}
+
+// is says which process the client is.
+func (p *peer) is(process int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.guest.Process = process
+}
+
+// process is that of the client, 0 if it is not to tell who calls.
+func (p *peer) process() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.apart {
+		return 0
+	}
+	return p.guest.Process
+}
+
+// session is that of the last call, "" before the first.
+func (p *peer) session() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.last
+}
+
+// leave forgets the session: another connection has it from now on.
+func (p *peer) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.unlock != nil {
+		p.unlock()
+		p.unlock = nil
+	}
+	p.last = ""
 }
 
 // warn keeps a warning for the next answer. One is enough: what else is wrong stands in broker.log.
@@ -92,12 +160,29 @@ func (p *peer) takeWarnings() []string {
 	return all
 }
 
+// callerIn is caller, without the process if another connection of that process has its mailbox.
+func (p *peer) callerIn(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) broker.Caller {
+	c := p.caller(ctx, req)
+	if p.desk == nil || c.PID == 0 || c.Last != "" || c.ClientID != "" || c.Claimed != "" {
+		return c
+	}
+	if s, err := b.Resolve(ctx, c); err == nil && p.desk.taken(s.ID) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.apart, c.PID = true, 0
+	}
+	return c
+}
+
 // caller says who calls: what the client says in this very call comes before
 // the environment, which is as old as this process.
 func (p *peer) caller(ctx context.Context, req mcp.CallToolRequest) broker.Caller {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := broker.Caller{Client: p.clientOf(ctx), Getenv: p.guest.Getenv, PID: p.guest.Process, Last: p.last}
+	c := broker.Caller{Client: p.clientOf(ctx), Remote: p.guest.Remote, Getenv: p.guest.Getenv, PID: p.guest.Process, Last: p.last}
+	if p.apart {
+		c.PID = 0
+	}
 	if p.guest.Getenv != nil {
 		c.Alias = strings.TrimSpace(p.guest.Getenv(autoAlias))
 	}
@@ -148,6 +233,14 @@ func (p *peer) clientOf(ctx context.Context) string {
 		info = s.GetClientInfo().Name
 	}
 	return clientName(info, p.guest.Client)
+}
+
+// configured is the client for which c2c was set up here. A remote client says which one it is.
+func (p *peer) configured(ctx context.Context) string {
+	if p.guest.Remote {
+		return p.clientOf(ctx)
+	}
+	return p.guest.Client
 }
 
 // autoAlias is the original's variable for what a session is to be called that was given no name yet.

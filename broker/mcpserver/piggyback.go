@@ -22,7 +22,7 @@ func (c *toolCall) addMail(ctx context.Context, tool string, res *mcp.CallToolRe
 	if known && !p.ResultMail || c.settled || slices.Contains([]string{toolPollInbox, toolPeekInbox}, tool) {
 		return
 	}
-	s, err := c.b.Resolve(ctx, c.peer.caller(ctx, c.req)) // the call may have registered it
+	s, err := c.b.Resolve(ctx, c.callerIn(ctx, c.b, c.req)) // the call may have registered it
 	if err != nil {
 		return // who is not registered has no mail
 	}

@@ -73,27 +73,32 @@ func New(cfg Config) *server.MCPServer {
 		return server.NewMCPServer("c2c", broker.Version)
 	}
 	t := newTools(cfg)
-	options := []server.ServerOption{
-		server.WithInstructions(instructions),
-		server.WithToolCapabilities(false),
-		server.WithPromptCapabilities(false),
-		server.WithRecovery(),
-	}
 	hooks := &server.Hooks{}
 	hooks.AddAfterInitialize(func(ctx context.Context, _ any, req *mcp.InitializeRequest, _ *mcp.InitializeResult) {
 		if cfg.Initialized != nil {
 			cfg.Initialized(clientName(req.Params.ClientInfo.Name, cfg.Client))
 		}
-		t.peer(ctx).registerEarly(ctx)
+		t.only.registerEarly(ctx)
 	})
-	hooks.AddBeforeCallTool(func(ctx context.Context, _ any, req *mcp.CallToolRequest) {
-		t.peer(ctx).takeClaim(ctx, req)
-	})
-	options = append(options, server.WithHooks(hooks))
+	var options []server.ServerOption
 	if cfg.Channel {
 		options = append(options, server.WithExperimental(map[string]any{channelCapability: map[string]any{}}))
 	}
-	srv := server.NewMCPServer("c2c", broker.Version, options...)
+	return t.server(hooks, options...)
+}
+
+// server makes the MCP server of the tools, with more options of its transport.
+func (t *tools) server(hooks *server.Hooks, more ...server.ServerOption) *server.MCPServer {
+	hooks.AddBeforeCallTool(func(ctx context.Context, _ any, req *mcp.CallToolRequest) {
+		t.peer(ctx).takeClaim(ctx, req)
+	})
+	srv := server.NewMCPServer("c2c", broker.Version, append([]server.ServerOption{
+		server.WithInstructions(instructions),
+		server.WithToolCapabilities(false),
+		server.WithPromptCapabilities(false),
+		server.WithRecovery(),
+		server.WithHooks(hooks),
+	}, more...)...)
 	for _, tool := range catalog() {
 		srv.AddTool(tool.Tool, t.answer(tool))
 	}
@@ -116,14 +121,14 @@ func (t *tools) answer(tool tool) server.ToolHandlerFunc {
 			return mcp.NewToolResultError(err.Error()), nil
 		}
 		p := t.peer(ctx)
-		if t.cfg.Uninstalled != nil && t.cfg.Uninstalled(p.guest.Client, p.guest.Process) {
+		if t.cfg.Uninstalled != nil && t.cfg.Uninstalled(p.configured(ctx), p.process()) {
 			return mcp.NewToolResultError(uninstalled), nil
 		}
 		b, err := p.open()
 		if err != nil {
 			return mcp.NewToolResultError("open the broker: " + err.Error() + "; c2c doctor tells more"), nil
 		}
-		call := &toolCall{peer: p, b: b, req: req, caller: p.caller(ctx, req)}
+		call := &toolCall{peer: p, b: b, req: req, caller: p.callerIn(ctx, b, req)}
 		var v any
 		handle := func(ctx context.Context) (err error) {
 			v, err = tool.handle(call, ctx)
@@ -217,11 +222,25 @@ type toolCall struct {
 
 // attach is the caller's session, registered if it was not.
 func (c *toolCall) attach(ctx context.Context) (broker.Session, error) {
-	s, err := c.b.Attach(ctx, c.caller)
+	return c.meet(ctx, c.b.Attach)
+}
+
+// meet is the session that find finds or makes for the caller.
+func (c *toolCall) meet(ctx context.Context, find func(context.Context, broker.Caller) (broker.Session, error)) (broker.Session, error) {
+	if c.desk != nil && c.caller.Last == "" {
+		defer c.desk.one()()
+		c.caller = c.callerIn(ctx, c.b, c.req)
+	}
+	s, err := find(ctx, c.caller)
 	if err != nil {
 		return s, err
 	}
 	c.remember(c.b, s)
+	if c.desk != nil {
+		if err := c.desk.bound(s.ID, c.caller.ClientID != ""); err != nil {
+			return s, fmt.Errorf("keep whose session this connection is: %w", err)
+		}
+	}
 	c.caller.Last = s.ID
 	return s, c.own(s)
 }

@@ -22,11 +22,12 @@ func (c *toolCall) register(ctx context.Context) (any, error) {
 	if err := broker.CheckRole(role); err != nil {
 		return nil, err
 	}
-	s, err := c.b.Register(ctx, c.caller, c.req.GetString("alias", ""))
+	s, err := c.meet(ctx, func(ctx context.Context, caller broker.Caller) (broker.Session, error) {
+		return c.b.Register(ctx, caller, c.req.GetString("alias", ""))
+	})
 	if err != nil {
 		return nil, err
 	}
-	c.remember(c.b, s)
 	if err := c.b.Describe(ctx, s.ID, role); err != nil {
 		return nil, err
 	}

@@ -46,7 +46,10 @@ func AfterWrite(ctx context.Context, done func(error)) bool {
 type afterWrite struct{} // the key in the context
 
 // settlement is what AfterWrite was given for a request.
-type settlement struct{ done func(error) }
+type settlement struct {
+	done   func(error)
+	failed error // the answer tells of an error; noted only for a transport that does not see it
+}
 
 func withSettlement(ctx context.Context) (context.Context, *settlement) {
 	s := new(settlement)

@@ -1,0 +1,332 @@
+package mcpserver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"mime"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"c2c/broker"
+	"c2c/inbox/atomicfile"
+	"c2c/wake"
+)
+
+// HTTPConfig is what the tools need over Streamable HTTP. Of Config, Open, Client, Getenv, PID, Initialized, Channel and Silent
+// are not used: a client is known by its requests.
+type HTTPConfig struct {
+	Config
+	// Root gives the root of a request. A client is asked once, at its first call.
+	Root func(*http.Request) (string, error)
+	// Open opens a root for one client, which closes it.
+	Open func(root string, log *slog.Logger) (*broker.Broker, error)
+	// Process is the client's process, 0 if it cannot be seen.
+	Process func(*http.Request) int
+	// Conn is the connection of a request, nil if it is not known: then an answer counts as written when it is flushed.
+	Conn     func(*http.Request) net.Conn
+	Sessions *atomicfile.Dir // keeps which mailbox an MCP session has
+	Limits   HTTPLimits
+	Now      func() time.Time // nil is time.Now
+	Log      *slog.Logger     // nil discards
+}
+
+// HTTPLimits bound what clients can make the transport hold or wait for. Zero fields mean the values named here.
+type HTTPLimits struct {
+	Body     int64         // bytes of one message; 2 MiB, since 256 KiB of text may be 1.5 MiB of JSON
+	Sessions int           // 256
+	Calls    int           // tool calls of a session that wait for the one that runs; 16
+	Requests int           // of a session at once; 64
+	Write    time.Duration // until the client has what was written; 10 s
+	Ping     time.Duration // between two pings on a stream; 15 s
+	Idle     time.Duration // until a session without a mailbox is forgotten; 30 min
+	Bound    time.Duration // the same with a mailbox, while its process lives; 24 h
+	Kept     time.Duration // how long the events of a request are kept behind its answer; 60 s
+}
+
+func (l HTTPLimits) withDefaults() HTTPLimits {
+	return HTTPLimits{
+		cmp.Or(l.Body, 2<<20), cmp.Or(l.Sessions, 256), cmp.Or(l.Calls, 16), cmp.Or(l.Requests, 64),
+		cmp.Or(l.Write, 10*time.Second), cmp.Or(l.Ping, 15*time.Second),
+		cmp.Or(l.Idle, 30*time.Minute), cmp.Or(l.Bound, 24*time.Hour), cmp.Or(l.Kept, time.Minute),
+	}
+}
+
+// HTTP answers the MCP path: Streamable HTTP up to 2025-11-25 by itself, because what a stream carried and which answer arrived
+// must be known; later revisions by mcp-go. It may be used by any number of goroutines.
+type HTTP struct {
+	cfg    HTTPConfig
+	limits HTTPLimits
+	srv    *server.MCPServer
+	modern *modern
+
+	ctx  context.Context // ends when Close is called
+	stop context.CancelCauseFunc
+	done sync.WaitGroup // the sweeper
+
+	first sync.Mutex // see desk.one
+
+	closing atomic.Bool
+
+	mu       sync.Mutex
+	sessions map[string]*httpSession
+	changed  map[string]chan struct{} // by root
+}
+
+// NewHTTP makes the handler; Close ends it.
+func NewHTTP(cfg HTTPConfig) *HTTP {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Conn == nil {
+		cfg.Conn = func(*http.Request) net.Conn { return nil }
+	}
+	h := &HTTP{cfg: cfg, limits: cfg.Limits.withDefaults(), sessions: map[string]*httpSession{}, changed: map[string]chan struct{}{}}
+	h.ctx, h.stop = context.WithCancelCause(context.Background())
+	t := &tools{cfg: cfg.Config}
+	h.srv = t.server(&server.Hooks{}, server.WithResourceCapabilities(true, false))
+	t.addInbox(h.srv)
+	h.modern = newModern(h, t)
+	h.done.Go(h.sweepNowAndThen)
+	return h
+}
+
+// Close ends the streams, waits for the answers under way until ctx ends, and gives up the sessions. What is bound on disk
+// stays there for the next start.
+func (h *HTTP) Close(ctx context.Context) error {
+	h.closing.Store(true)
+	all := h.all()
+	for _, s := range all {
+		s.hang()
+	}
+	err := h.idle(ctx)
+	h.stop(errStopping)
+	for _, s := range all {
+		s.end(errStopping)
+	}
+	h.modern.close()
+	h.done.Wait()
+	return err
+}
+
+// idle waits until no request of a session is under way.
+func (h *HTTP) idle(ctx context.Context) error {
+	for _, s := range h.all() {
+		free := s.free()
+		if free == nil {
+			continue
+		}
+		select {
+		case <-free:
+		case <-ctx.Done():
+			return fmt.Errorf("end the MCP sessions: %w", ctx.Err())
+		}
+	}
+	return nil
+}
+
+// all gives the sessions, in no order. Their own locks are never taken under that of the table.
+func (h *HTTP) all() []*httpSession {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Collect(maps.Values(h.sessions))
+}
+
+// ServeHTTP answers a request. Who may send one is the caller's business.
+func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// The connection may be used for other requests, and a deadline stays with it.
+	defer http.NewResponseController(w).SetWriteDeadline(time.Time{})
+	w.Header().Set("Cache-Control", "no-store")
+	switch {
+	case h.closing.Load():
+		sayLater(w, errStopping.Error())
+	case r.Method == http.MethodPost:
+		h.post(w, r)
+	case r.Method != http.MethodGet && r.Method != http.MethodDelete:
+		w.Header().Set("Allow", "GET, POST, DELETE")
+		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+	case isModern(r.Header.Get(mcp.HeaderProtocolVersion)):
+		w.Header().Set("Allow", "POST")
+		http.Error(w, "this revision of MCP has no sessions and no streams of them", http.StatusMethodNotAllowed)
+	case !knowsVersion(w, r):
+	case r.Method == http.MethodGet:
+		h.get(w, r)
+	default:
+		h.remove(w, r)
+	}
+}
+
+// knowsVersion refuses a request of a revision that nobody knows. Any that we know may be named, also another one than the
+// session has: the conformance suite does that.
+func knowsVersion(w http.ResponseWriter, r *http.Request) bool {
+	version := r.Header.Get(mcp.HeaderProtocolVersion)
+	if version == "" || slices.Contains(mcp.LegacyProtocolVersions(), version) {
+		return true
+	}
+	http.Error(w, "unsupported MCP-Protocol-Version", http.StatusBadRequest)
+	return false
+}
+
+// isModern says whether a version is one of those that mcp-go answers.
+func isModern(version string) bool {
+	return mcp.IsModernProtocol(version) && mcp.IsValidProtocolVersion(version)
+}
+
+// sayLater refuses what may work in a moment.
+func sayLater(w http.ResponseWriter, why string) {
+	w.Header().Set("Retry-After", "1")
+	http.Error(w, why, http.StatusServiceUnavailable)
+}
+
+func (h *HTTP) post(w http.ResponseWriter, r *http.Request) {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		http.Error(w, "Content-Type is to be application/json", http.StatusUnsupportedMediaType)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.limits.Body))
+	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+		http.Error(w, fmt.Sprintf("message longer than %d bytes", h.limits.Body), http.StatusRequestEntityTooLarge)
+		return
+	}
+	if err != nil {
+		http.Error(w, "the body did not arrive", http.StatusBadRequest)
+		return
+	}
+	m, refusal := parse(body)
+	a := &answer{h: h, w: w, r: r}
+	switch {
+	case refusal != nil:
+		a.json(http.StatusBadRequest, refusal)
+	case mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)) || mcp.IsModernProtocol(m.version()):
+		h.modern.serve(w, r, m, body)
+	case !knowsVersion(w, r):
+	case m.method == string(mcp.MethodInitialize) && m.id != nil:
+		h.initialize(a, m)
+	default:
+		if s, leave := h.enter(w, r); s != nil {
+			defer leave()
+			s.take(a, m, body)
+		}
+	}
+}
+
+// take answers one message of a session.
+func (s *httpSession) take(a *answer, m message, body []byte) {
+	cancelled := m.cancelled()
+	switch {
+	case m.method == "":
+		s.heard(answered(body))
+	case cancelled != "":
+		s.cancelRequest(cancelled)
+	case m.id == nil:
+		_, _ = handle(s.context(s.ctx, nil), s.h.srv, m, nil) // a notification has no answer, right or wrong
+	default:
+		s.request(a, m)
+		return
+	}
+	a.w.WriteHeader(http.StatusAccepted)
+}
+
+// initialize makes a session.
+func (h *HTTP) initialize(a *answer, m message) {
+	s := h.newSession(newSessionID())
+	resp, _ := handle(s.context(s.ctx, nil), h.srv, m, nil)
+	if _, ok := resp.(mcp.JSONRPCResponse); !ok {
+		s.end(errNoSession)
+		a.json(http.StatusOK, resp)
+		return
+	}
+	if h.add(s) == nil {
+		s.end(errNoSession)
+		sayLater(a.w, errFull.Error())
+		return
+	}
+	a.w.Header().Set(server.HeaderKeySessionID, s.id)
+	a.json(http.StatusOK, resp)
+}
+
+var errNoSession = errors.New("the session was not made")
+
+// remove ends a session, as its client wants.
+func (h *HTTP) remove(w http.ResponseWriter, r *http.Request) {
+	if s := h.find(w, r); s != nil {
+		h.drop(s, errEnded, true)
+		w.WriteHeader(http.StatusOK)
+	}
+}
+
+var errEnded = errors.New("the client has ended the session")
+
+// get opens the stream of a session, or goes on with that of a request.
+func (h *HTTP) get(w http.ResponseWriter, r *http.Request) {
+	s, leave := h.enter(w, r)
+	if s == nil {
+		return
+	}
+	defer leave()
+	if st, after, ok := s.streamOf(r.Header.Get(mcp.HeaderLastEventID)); ok {
+		s.resume(w, r, st, after)
+		return
+	}
+	s.listen(w, r)
+}
+
+// Streams gives a bell for each session of a root whose client has a stream open and answers there. A bell that is written
+// to the client's kernel has rung.
+func (h *HTTP) Streams(root string) map[string]wake.Doorbell {
+	bells := map[string]wake.Doorbell{}
+	for _, s := range h.all() {
+		if bell, ok := s.bell(); ok && s.rootNow() == root {
+			bells[s.peer.session()] = bell
+		}
+	}
+	delete(bells, "") // it has no mailbox yet
+	return bells
+}
+
+// Changed tells that Streams of a root may give others than before. It holds one.
+func (h *HTTP) Changed(root string) <-chan struct{} { return h.changes(root) }
+
+func (h *HTTP) changes(root string) chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.changed[root] == nil {
+		h.changed[root] = make(chan struct{}, 1)
+	}
+	return h.changed[root]
+}
+
+func (h *HTTP) tellChange(root string) {
+	if root == "" {
+		return
+	}
+	select {
+	case h.changes(root) <- struct{}{}:
+	default: // nobody has looked since the one before
+	}
+}
+
+// Roots gives the roots that sessions work in, sorted.
+func (h *HTTP) Roots() (roots []string) {
+	for _, s := range h.all() {
+		if root := s.rootNow(); root != "" {
+			roots = append(roots, root)
+		}
+	}
+	slices.Sort(roots)
+	return slices.Compact(roots)
+}
