@@ -148,14 +148,23 @@ func (d *httpDaemon) run(ctx context.Context) error {
 			return broker.OpenHere(d.a.getenv, dir, broker.Config{Log: d.a.log})
 		},
 	})
+	sessions, err := d.Dir.Sub("sessions", true)
+	if err != nil {
+		return err
+	}
+	defer sessions.Close()
 	var failed error
 	d.Prepare = func() error { return d.explain(s.Listen(ctx)) }
 	if err := os.Chdir("/"); err != nil { // for weeks, where somebody may want to remove a directory
 		return err
 	}
-	err := d.Run(ctx, func(ctx context.Context) {
+	err = d.Run(ctx, func(ctx context.Context) {
 		d.a.log.Info("HTTP daemon runs", "process", os.Getpid(), "url", s.URL())
+		ctx, stop := context.WithCancel(ctx) // the listener may fail
+		wait := d.serveTools(ctx, s, sessions)
 		failed = s.Run(ctx)
+		stop()
+		failed = errors.Join(failed, wait())
 		d.a.log.Info("HTTP daemon ends")
 	})
 	return errors.Join(err, failed, s.Close())

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"time"
+
+	"c2c/broker"
+	"c2c/broker/httpd"
+	"c2c/broker/mcpserver"
+	"c2c/inbox/atomicfile"
+)
+
+const (
+	maxMessage = 2 << 20         // of MCP, in bytes
+	mcpGrace   = 4 * time.Second // less than the listener gives the answers under way
+)
+
+// serveTools adds the path of the tools, until ctx ends: then those who wait there are answered. wait waits for that.
+func (d *httpDaemon) serveTools(ctx context.Context, s *httpd.Server, sessions *atomicfile.Dir) (wait func() error) {
+	tools := mcpserver.NewHTTP(mcpserver.HTTPConfig{
+		Config: mcpserver.Config{Uninstalled: func(name string, pid int) bool {
+			return pid != 0 && broker.Uninstalled(d.a.getenv, name, pid)
+		}},
+		Root: func(r *http.Request) (string, error) {
+			root, _, err := s.RootFor(r)
+			return root, err
+		},
+		Open:    d.openFor,
+		Process: func(r *http.Request) int { return httpd.ProcessOf(r).PID },
+		Conn:    httpd.ConnOf, Sessions: sessions, Log: d.a.log,
+		Limits: mcpserver.HTTPLimits{Body: maxMessage},
+	})
+	who := []httpd.Kind{httpd.Tools}
+	s.Handle(
+		httpd.Route{Pattern: "GET /mcp", Who: who, Stream: true, Handler: tools},
+		httpd.Route{Pattern: "/mcp", Who: who, Body: maxMessage, Handler: tools})
+	ended := make(chan error, 1)
+	context.AfterFunc(ctx, func() {
+		grace, cancel := context.WithTimeout(context.Background(), mcpGrace)
+		defer cancel()
+		ended <- tools.Close(grace)
+	})
+	return func() error { return <-ended }
+}
+
+// openFor opens a root for a client. It is there: that of a session from before the last start may be gone.
+func (d *httpDaemon) openFor(root string, log *slog.Logger) (*broker.Broker, error) {
+	if _, err := os.Stat(root); err != nil {
+		return nil, fmt.Errorf("open root: %w", err)
+	}
+	return broker.Open(broker.Config{Root: root, Log: log, Storm: broker.StormLimitsOf(d.a.getenv)})
+}

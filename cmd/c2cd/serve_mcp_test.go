@@ -1,0 +1,101 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// mcpClient is an MCP session of this process.
+type mcpClient struct {
+	*host
+	id string
+}
+
+// ask posts a message, and gives the answer's headers and body.
+func (c *mcpClient) ask(body string) (*http.Response, string) {
+	c.t.Helper()
+	req, err := http.NewRequest("POST", "http://127.0.0.1:"+c.port+"/mcp", strings.NewReader(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for name, value := range map[string]string{"Authorization": "Bearer " + c.token(), "Content-Type": "application/json",
+		"X-C2C-Project": c.home, "Mcp-Session-Id": c.id} {
+		if value != "" {
+			req.Header.Set(name, value)
+		}
+	}
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		c.t.Error(err)
+	}
+	return resp, string(data)
+}
+
+func (h *host) dialMCP(name string) *mcpClient {
+	h.t.Helper()
+	c := &mcpClient{host: h}
+	resp, body := c.ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"` + name + `","version":"0"}}}`)
+	if c.id = resp.Header.Get("Mcp-Session-Id"); c.id == "" {
+		h.t.Fatalf("initialize: %s, %s", resp.Status, body)
+	}
+	return c
+}
+
+// call gives the first text of a tool's answer.
+func (c *mcpClient) call(tool, args string) string {
+	c.t.Helper()
+	resp, body := c.ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, args))
+	var answer struct {
+		Result struct {
+			IsError bool
+			Content []struct{ Text string }
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &answer); err != nil || len(answer.Result.Content) == 0 || answer.Result.IsError {
+		c.t.Fatalf("%s: %s, %s", tool, resp.Status, body)
+	}
+	return answer.Result.Content[0].Text
+}
+
+// A client keeps its mailbox over a stop, a start and a kill of the daemon, and has it together with the command line.
+func TestToolsOverHTTP(t *testing.T) {
+	h := newHost(t)
+	h.run("serve", "start", "--port", h.port)
+	c := h.dialMCP("somebody")
+	c.call("register", `{"alias":"coral"}`)
+	if resp, body := (&mcpClient{host: h, id: "x"}).ask(`{"jsonrpc":"2.0","id":1,"method":"ping"}`); resp.StatusCode != http.StatusNotFound {
+		t.Errorf("a session that is none: %s, %s", resp.Status, body)
+	}
+	// Its name is needed: what this process starts is below the process of the client.
+	h.run("register", "--session-id", "dana", "dana")
+	for i, ends := range []func(){
+		func() {},
+		func() { h.run("serve", "restart") },
+		func() { h.kill(h.status().PID); h.run("serve", "start") },
+	} {
+		body := fmt.Sprintf("letter %d", i)
+		h.run("send", "--session-id", "dana", "coral", body)
+		ends()
+		if got := c.call("poll_inbox", `{}`); strings.Count(got, body) != 1 {
+			t.Errorf("polled %s", got)
+		}
+		if got := c.call("poll_inbox", `{}`); got != "[]" {
+			t.Errorf("handed over again: %s", got)
+		}
+	}
+	if got := c.call("whoami", `{}`); !strings.Contains(got, `"coral"`) {
+		t.Errorf("whoami %s", got)
+	}
+	if out := h.run("list"); strings.Count(out, "coral") != 1 {
+		t.Errorf("list: %s", out)
+	}
+}
