@@ -18,12 +18,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.busy.Add(1)
 	defer s.busy.Done()
 	out := &answer{ResponseWriter: w, control: http.NewResponseController(w), write: s.limits.Write}
-	out.begin()
 	defer out.end()
 	defer s.recover(out, r)
-	if r.Body != nil && r.Body != http.NoBody { // without one the time would end a long answer
+	if r.Body != nil && r.Body != http.NoBody {
+		// net/http takes the time away at the end of the body. Where there is none it would end a long answer.
 		out.control.SetReadDeadline(time.Now().Add(s.limits.Body))
-		r.Body = &body{ReadCloser: r.Body, control: out.control}
 	}
 	switch {
 	case !s.hosts[r.Host]:
@@ -188,9 +187,6 @@ type answer struct {
 	own     bool // the handler sets its own times
 	wrote   bool
 }
-
-// begin takes away the time that the request before on this connection has left.
-func (a *answer) begin() { a.control.SetWriteDeadline(time.Time{}) }
 
 // end is for what the server itself still has to write.
 func (a *answer) end() { a.control.SetWriteDeadline(time.Now().Add(a.write)) }

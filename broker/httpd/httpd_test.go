@@ -163,6 +163,7 @@ func TestOnlyWhoShowsTheKeyIsLetIn(t *testing.T) {
 		"GET /tools" + host + "Authorization: Basic {token}\n\n":                                                      401,
 		"GET /tools" + host + "Authorization: {token}\n\n":                                                            401,
 		"GET /tools" + host + "Authorization: Bearer x\n" + tools:                                                     401,
+		"GET /tools" + host + "Authorization: Bearer {token}\nAuthorization: Bearer x\n\n":                            401,
 		"GET /tools?token={token}&access_token={token}" + host + "\n":                                                 401,
 		"GET /tools" + host + "Authorization: Bearer " + senderToken + "x\n\n":                                        401,
 		"GET /tools" + host + sender:                                                                                  403,

@@ -9,7 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
+
+	"c2c/inbox/filelock"
 )
 
 // again makes a server that listens with the same files.
@@ -113,10 +117,19 @@ func TestATokenThatOthersMayReadIsRefused(t *testing.T) {
 			t.Errorf("%s: after it was made anew: %v", what, err)
 		}
 	}
+	// Somebody writes into the file itself, a moment later.
+	old := f.token()
+	edited := strings.Repeat("A", tokenLen)
+	if err := errors.Join(os.WriteFile(path, []byte(edited+"\n"), 0o600), os.Chtimes(path, time.Time{}, time.Now().Add(time.Second))); err != nil {
+		t.Fatal(err)
+	}
+	if f.s.keys.is(sha256.Sum256([]byte(old))) || !f.s.keys.is(sha256.Sum256([]byte(edited))) {
+		t.Error("the old token holds")
+	}
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{"", " ", "x"} { // an empty token is none
+	for _, key := range []string{"", " ", "x", edited} { // an empty token is none
 		if f.s.keys.is(sha256.Sum256([]byte(key))) {
 			t.Errorf("%q is the token of an empty file", key)
 		}
@@ -132,6 +145,19 @@ func TestOnlyTheFileOfADeadDaemonIsReaped(t *testing.T) {
 	// One that starts at this moment writes the file after the look, and it stays.
 	wrote := make(chan error, 1)
 	reaped, err := Reap(t.Context(), f.state, func() (bool, error) {
+		dir, err := f.state.Sub(FilesDir, false)
+		if err != nil {
+			return false, err
+		}
+		defer dir.Close()
+		lock, err := filelock.Open(dir, urlLock)
+		if err != nil {
+			return false, err
+		}
+		if free, err := lock.Try(); free || err != nil {
+			t.Errorf("another could write now: %v, %v", free, err)
+		}
+		lock.Release()
 		go func() { wrote <- f.s.publish(context.Background()) }()
 		return false, nil
 	})

@@ -59,7 +59,12 @@ func TestARootIsOpenWhileItIsNeededAndSomeTimeLonger(t *testing.T) {
 			t.Errorf("opened %d times, %v", r.opened, err)
 		}
 		done()
-		time.Sleep(61 * time.Second)
+		time.Sleep(59 * time.Second)
+		synctest.Wait()
+		if p.size() != 1 {
+			t.Error("it was closed too early: it was needed meanwhile")
+		}
+		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if p.size() != 0 {
 			t.Error("it stays open")
@@ -133,10 +138,10 @@ func TestARootThatWasMadeAnewIsOpenedAnew(t *testing.T) {
 		t.Fatalf("the old one: %v", err)
 	}
 	done()
-	if _, err := old.Broker.Dir().Names(); err == nil {
+	if err := old.Broker.Dir().Sync(); err == nil {
 		t.Error("the old one is open although nobody needs it")
 	}
-	if _, err := fresh.Broker.Dir().Names(); err != nil {
+	if err := fresh.Broker.Dir().Sync(); err != nil {
 		t.Error(err)
 	}
 	freshDone()

@@ -111,7 +111,7 @@ func TestThereAreOnlySoManyStreams(t *testing.T) {
 // A call is answered although the daemon is told to end, and what only tells what happens does not keep it.
 func TestWhatWasBegunIsAnswered(t *testing.T) {
 	begun, ends, ended := make(chan bool), make(chan bool), make(chan bool, 1)
-	f := newFace(t, Limits{}, events(ended, Tools), Route{Pattern: "POST /call", Who: []Kind{Tools}, Stream: true,
+	f := newFace(t, Limits{Grace: time.Hour}, events(ended, Tools), Route{Pattern: "POST /call", Who: []Kind{Tools}, Stream: true,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			close(begun)
 			<-ends
@@ -126,6 +126,9 @@ func TestWhatWasBegunIsAnswered(t *testing.T) {
 		said <- body
 	}()
 	<-begun
+	if n := len(f.s.open.standing()); n != 1 { // the call is none
+		t.Errorf("%d streams would be ended", n)
+	}
 	stopped := make(chan error)
 	go func() { stopped <- f.stop() }()
 	<-ended // it is about to end
@@ -225,6 +228,11 @@ func TestASlowBodyIsRefusedAndASlowAnswerIsNot(t *testing.T) {
 		if body, err := io.ReadAll(resp.Body); string(body) != "whole" {
 			t.Errorf("request %d: %q, %v", i, body, err)
 		}
+	}
+	f.ask("GET /slow" + head + "\n") // meanwhile the time for writing of the last answer is over
+	fmt.Fprintf(conn, "POST /slow HTTP/1.1\r\nHost: localhost:%d\r\nAuthorization: Bearer %s\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n", f.s.port, f.token())
+	if line, err := r.ReadString('\n'); line != "HTTP/1.1 100 Continue\r\n" {
+		t.Errorf("a client that waits for leave to send gets %q, %v", line, err)
 	}
 }
 

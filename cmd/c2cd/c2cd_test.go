@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"c2c/broker/doctor"
@@ -16,9 +18,35 @@ import (
 func programs(t *testing.T) string {
 	t.Helper()
 	bin := t.TempDir()
+	if err := buildPrograms(bin); err != nil {
+		t.Fatal(err)
+	}
+	return bin
+}
+
+func buildPrograms(bin string) error {
 	cmd := exec.Command("go", "build", "-o", bin+"/", "c2c/cmd/c2c", "c2c/cmd/c2cd")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+		return fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// kept are the programs of the tests that do not change them. TestMain removes them.
+var kept = sync.OnceValues(func() (bin string, err error) {
+	if bin, err = os.MkdirTemp("", "c2c-programs-"); err == nil {
+		keptBin, err = bin, buildPrograms(bin)
+	}
+	return bin, err
+})
+
+var keptBin string
+
+func keptPrograms(t *testing.T) string {
+	t.Helper()
+	bin, err := kept()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return bin
 }

@@ -26,7 +26,7 @@ type host struct {
 
 func newHost(t *testing.T) *host {
 	t.Helper()
-	h := &host{keeper: &keeper{t, programs(t), t.TempDir()}}
+	h := &host{keeper: &keeper{t, keptPrograms(t), t.TempDir()}}
 	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free, as a person chooses one
 	if err != nil {
 		t.Fatal(err)

@@ -28,7 +28,11 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if keptBin != "" {
+		os.RemoveAll(keptBin)
+	}
+	os.Exit(code)
 }
 
 // wirePlace is somebody who has an agent's mail carried.
