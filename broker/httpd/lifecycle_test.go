@@ -8,8 +8,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -52,6 +54,45 @@ func TestThePortAndTheTokenStay(t *testing.T) {
 	s, err := f.again(LastPort)
 	if err != nil || s.port != port || f.token() != token {
 		t.Errorf("port %d, was %d; the same token: %v; %v", s.port, port, f.token() == token, err)
+	}
+}
+
+// The next one takes the port at once. On a busy machine this one may not have begun to accept when it is told to end.
+func TestThePortIsFreeWhenTheServerHasEnded(t *testing.T) {
+	f := newFace(t, Limits{})
+	ended, end := context.WithCancel(context.Background())
+	end()
+	var busy sync.WaitGroup
+	defer busy.Wait()
+	over := make(chan bool)
+	defer close(over)
+	for range 2 * runtime.GOMAXPROCS(0) {
+		busy.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				default:
+				}
+			}
+		})
+	}
+	for range 5 {
+		s, err := f.again(AnyPort)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.port >= 32768 {
+			t.Errorf("port %d is one that the system gives to connections", s.port)
+		}
+		if err := s.Run(ended); err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range s.listeners {
+			if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+				t.Fatalf("it listens at %s although it has ended; %v", l.Addr(), err)
+			}
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"strconv"
 	"strings"
@@ -21,8 +22,12 @@ const (
 const (
 	usualPort = 8788 // that of the Channels reference
 	portFile  = "port"
-	tries     = 8 // to find a port that is free for both addresses
+	tries     = 64 // to find a port that is free for both addresses
 )
+
+// Where a free port is looked for: below those that Linux and macOS give to the ends of connections. Of those, any program's
+// connection may have ours when the daemon starts again, also that of a client which asks whether the daemon is back.
+const firstFree, lastFree = 10_000, 32_767
 
 // TakenError says that somebody else listens at the port.
 type TakenError struct{ Port int }
@@ -63,24 +68,13 @@ func listen(ctx context.Context, port, last int, each Limits) (all []net.Listene
 // listenAny finds a port that both addresses have free.
 func listenAny(ctx context.Context, each Limits) (all []net.Listener, port int, err error) {
 	for range tries {
-		four, err := listenOn(ctx, "tcp4", "127.0.0.1", 0, each)
-		if err != nil {
-			return nil, 0, err
-		}
-		port = four.Addr().(*net.TCPAddr).Port
-		six, err := listenOn(ctx, "tcp6", "::1", port, each)
-		if err == nil {
-			return []net.Listener{four, six}, port, nil
-		}
-		if isMissing(err) {
-			return []net.Listener{four}, port, nil
-		}
-		four.Close()
+		port = firstFree + rand.IntN(lastFree-firstFree+1)
+		all, err = listenAt(ctx, port, each)
 		if taken := new(TakenError); !errors.As(err, &taken) {
-			return nil, 0, err
+			return all, port, err
 		}
 	}
-	return nil, 0, errors.New("no port is free for both 127.0.0.1 and ::1")
+	return nil, 0, fmt.Errorf("find a port that is free for both 127.0.0.1 and ::1: %w", err)
 }
 
 // listenAt opens both addresses of a port. If somebody else has one of them, "localhost" would lead clients, and their

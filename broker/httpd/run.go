@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -69,8 +70,9 @@ func (s *Server) Run(ctx context.Context) error {
 		ErrorLog: slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelDebug), // what clients do wrong
 	}
 	failed := make(chan error, len(s.listeners))
+	var accepting sync.WaitGroup
 	for _, l := range s.listeners {
-		go func() { failed <- server.Serve(listener{l, s.crowd}) }()
+		accepting.Go(func() { failed <- server.Serve(listener{l, s.crowd}) })
 	}
 	var err error
 	look := time.NewTicker(keyTime)
@@ -85,7 +87,9 @@ func (s *Server) Run(ctx context.Context) error {
 			s.endWorthless()
 		}
 	}
-	return errors.Join(err, s.shutdown(server))
+	err = errors.Join(err, s.shutdown(server))
+	accepting.Wait() // one that has not begun yet closes its listener only now, and the next daemon needs the port
+	return err
 }
 
 // endWorthless ends the streams whose key is worth nothing any more. For a key that is there that costs a stat.

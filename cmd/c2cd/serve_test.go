@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -27,12 +28,14 @@ type host struct {
 func newHost(t *testing.T) *host {
 	t.Helper()
 	h := &host{keeper: &keeper{t, keptPrograms(t), t.TempDir()}}
-	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free, as a person chooses one
-	if err != nil {
-		t.Fatal(err)
+	for h.port == "" {
+		// One that is free, as a person chooses one. The system would give one that others' connections get, too.
+		port := strconv.Itoa(10_000 + rand.IntN(20_000))
+		if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			h.port = port
+			l.Close()
+		}
 	}
-	h.port = strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-	l.Close()
 	t.Cleanup(func() { h.try("serve", "stop") })
 	return h
 }
