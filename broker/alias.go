@@ -41,6 +41,9 @@ func CheckAlias(s string) error {
 	if isPersonID(s) {
 		return fmt.Errorf("alias %q is reserved for a person", s)
 	}
+	if isExternalID(s) {
+		return fmt.Errorf("alias %q is reserved for a sender outside", s)
+	}
 	switch fold(s) {
 	case "all": // who sends to it means everybody
 		return fmt.Errorf("alias %q is reserved: c2c send-all writes to everybody", s)
@@ -70,7 +73,7 @@ func newAlias(rows []row, clientName string) string {
 	if p, ok := client.Find(clientName); ok {
 		prefix = p.AliasPrefix
 	}
-	if CheckAlias(prefix) != nil || len(prefix) > 32 {
+	if CheckAlias(prefix+"-") != nil || len(prefix) > 32 {
 		prefix = "session"
 	}
 	return freeAlias(rows, prefix+"-"+word()+"-"+word())

@@ -151,6 +151,8 @@ func lookNow(sid string, all []Session) string {
 	for _, s := range all {
 		switch {
 		case s.ID != sid:
+		case s.State == External:
+			return "c2c send to it says what is wrong"
 		case s.Client == "" || s.State == Person:
 			return "c2c poll-inbox --session-id " + sid
 		case s.State == Absent:
@@ -176,7 +178,7 @@ func (b *Broker) checkSession(s Session, waits []inbox.Message, wakes bool) (f d
 		f.Detail = r.String()
 	case unread && there && now.Sub(r.At) > answerTime:
 		f.Detail = r.String() + ", and nobody has read since"
-	case !unread && len(waits) > 0 && there && s.State != Person && now.Sub(waits[0].Time()) > answerTime:
+	case !unread && len(waits) > 0 && there && s.State != Person && s.State != External && now.Sub(waits[0].Time()) > answerTime:
 		f.Detail, f.Ring, r = "mail waits since "+waits[0].Time().UTC().Format(time.RFC3339)+" and nobody has rung", nil, wake.Ring{}
 	case s.HasMailToMove():
 		f.Detail = "mail is still to be moved to it: its next call does that, or says what stops it"

@@ -229,7 +229,7 @@ func (b *Broker) sidHere(rows []row, c Caller) (sid string, named bool) {
 // A mailbox that only the environment names is for a session that is its first.
 func (b *Broker) sidOfStart(c Caller, p client.Profile) string {
 	sid := cmp.Or(c.env(client.StartEnv), c.env("C2C_MCP_SESSION_ID"))
-	if !p.Plugin || checkSID(sid) != nil || isPersonID(sid) {
+	if !p.Plugin || checkSID(sid) != nil || isPersonID(sid) || isExternalID(sid) {
 		return ""
 	}
 	if f := b.factsOf(sid); !f.Started && len(f.ClientIDs) > 0 || !sameClient(f.Client, c.Client) {
@@ -265,7 +265,7 @@ func (b *Broker) sidToStart(rows []row, c Caller) (string, error) {
 		}
 		return s.ID, nil
 	}
-	if findSID(rows, c.Start) >= 0 || checkSID(c.Start) != nil {
+	if findSID(rows, c.Start) >= 0 || checkSID(c.Start) != nil || isExternalID(c.Start) {
 		return "", nil
 	}
 	if f := b.factsOf(c.Start); f.Alias != "" && fold(f.Alias) != fold(c.Start) {

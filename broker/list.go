@@ -18,7 +18,7 @@ type Listed struct {
 	Registered float64   `json:"registered_at,omitempty"`
 	Client     string    `json:"client,omitempty"`
 	Role       string    `json:"role,omitempty"`
-	State      State     `json:"state"` // Alive, Away, Absent, Person or Unknown
+	State      State     `json:"state"` // Alive, Away, Absent, Person, External or Unknown
 	Now        Now       `json:"now"`
 	Waiting    bool      `json:"waiting"`
 	Count      int       `json:"waiting_count,omitempty"` // messages that wait
@@ -68,7 +68,7 @@ func (b *Broker) Look(s Session) (Listed, error) {
 
 // Lines say of a session what it does, if that is known, and what waits for it.
 func (l Listed) Lines(now time.Time) (lines []string) {
-	if does := l.Now.Does; does != Alive && does != Unknown && does != Person {
+	if does := l.Now.Does; does != Alive && does != Unknown && does != Person && does != External {
 		lines = append(lines, l.Now.Says("it", now))
 	}
 	switch {

@@ -9,7 +9,7 @@ import (
 	"c2c/wake"
 )
 
-// What a session does now. Those of State that say no more (Absent, Person, Unknown) are such words, too, and Alive is
+// What a session does now. Those of State that say no more (Absent, Person, External, Unknown) are such words, too, and Alive is
 // a session whose client lives, and nothing tells whether a turn runs.
 const (
 	Busy    State = client.Busy

@@ -90,10 +90,10 @@ func (b *Broker) isPersonsNamespace(sid string) bool {
 	return here != "" && (there == "" || there == here)
 }
 
-// checkPerson refuses a person's session to everybody else. The environment cannot name it, because it is inherited.
+// checkPerson refuses a person's session to everybody else, and a sender's to everybody. The environment cannot name it, because it is inherited.
 func (b *Broker) checkPerson(rows []row, sid string, c Caller) error {
 	if !isPersonID(sid) {
-		return nil
+		return checkExternal(sid)
 	}
 	if c.isPerson() && c.User.sid() == sid && c.PID == 0 && c.env("C2C_MCP_SESSION_ID") == "" {
 		near, err := b.nearestAncestor(rows, c)

@@ -94,6 +94,10 @@ func (b *Broker) setState(s *Session, r row, look looks) {
 		s.State = Person
 		return
 	}
+	if isExternalID(s.ID) {
+		s.State = External
+		return
+	}
 	start, visible, gone := r.integer("pid_start_time"), s.PID > 0 && !b.isElsewhere(r, s.facts), false
 	if visible {
 		p, err := b.proc.find(s.PID)

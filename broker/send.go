@@ -109,7 +109,10 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, m inbox.Mess
 	receiver := b.session(to)
 	r := Receipt{Queued: true, From: from.Alias, To: to.alias(), Recipient: receiver.State, InReplyTo: m.InReplyTo}
 	m.From, m.To, m.ToAbsent = from.Alias, to.alias(), r.Recipient == Absent
-	m.FromPerson = from.State == Person
+	m.FromPerson, m.External = from.State == Person, from.State == External
+	if m.External && m.TellAfter == 0 {
+		m.TellAfter = -1 // who wants to know asks for its status
+	}
 	if m.ID != "" {
 		m.FromSession = from.ID
 	}
@@ -151,7 +154,7 @@ type Skipped struct {
 	Reason string `json:"reason"`
 }
 
-// SendAll sends a message to every session but the sender, the excluded aliases and absent sessions. It goes
+// SendAll sends a message to every session but the sender, the excluded aliases, absent sessions and senders outside. It goes
 // on when one mailbox refuses, and when the time is over: each session is in the answer.
 func (b *Broker) SendAll(ctx context.Context, from Session, m inbox.Message, exclude ...string) ([]Receipt, []Skipped, error) {
 	if err := check(from, m); err != nil {
@@ -188,8 +191,11 @@ func (b *Broker) skip(to row, exclude []string) string {
 	if slices.ContainsFunc(exclude, func(s string) bool { return fold(s) == fold(to.alias()) }) {
 		return "excluded"
 	}
-	if b.state(to) == Absent {
+	switch b.state(to) {
+	case Absent:
 		return "absent"
+	case External:
+		return "outside"
 	}
 	return ""
 }

@@ -117,7 +117,7 @@ func (b *Broker) Stale(ctx context.Context, grace time.Duration) (Swept, error) 
 func (b *Broker) stale(rows []row, grace time.Duration) (kept []row, gone Swept) {
 	gone.Sessions = []SweptSession{}
 	for _, r := range rows {
-		if st := b.state(r); st == Alive || st == Person || b.now().Sub(b.lastUsed(r)) < grace {
+		if st := b.state(r); st == Alive || st == Person || st == External || b.now().Sub(b.lastUsed(r)) < grace {
 			kept = append(kept, r)
 		} else {
 			gone.Sessions = append(gone.Sessions, SweptSession{r.sid(), r.alias()})

@@ -78,6 +78,9 @@ func (b *Broker) takeoverPair(rows []row, old, heir string, force bool) (from, t
 		if isPersonID(sid) {
 			return from, to, fmt.Errorf("%q is a person, whose mail nobody takes over", name)
 		}
+		if err := checkExternal(sid); err != nil {
+			return from, to, err
+		}
 	}
 	from, to = both[0], both[1]
 	if from.ID == to.ID {

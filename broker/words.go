@@ -62,7 +62,7 @@ func (s MessageStatus) Became(now time.Time) string {
 // says are the words for what a session does, behind its name.
 var says = pairs{
 	{string(Busy), "is in a turn"}, {string(Idle), "is idle"}, {string(Waiting), "waits for its person"}, {string(Away), "is shown in no terminal"},
-	{string(Absent), "is absent"}, {string(Person), "is a person"}, {string(Alive), "runs"}, {string(Unknown), "may run or not"},
+	{string(Absent), "is absent"}, {string(Person), "is a person"}, {string(External), "is outside"}, {string(Alive), "runs"}, {string(Unknown), "may run or not"},
 }
 
 // Says is what a session does, in words: "birch waits for its person (3 min)".
@@ -85,6 +85,8 @@ func (s Session) outlook(n Now) string {
 		return "its model reads nothing until then"
 	case n.Does == Absent, n.Does == Away:
 		return "the message waits until it is back"
+	case n.Does == External:
+		return "its program gets the message from GET /events"
 	case n.Does == Person:
 		return "c2c poll-inbox there shows the message"
 	case s.Quiet:

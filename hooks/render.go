@@ -1,7 +1,6 @@
 package hooks
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -86,7 +85,7 @@ func (p protocol) fill(a *Answer, msgs []inbox.Message, more bool, print func(in
 		part := print(m)
 		long := p.length(part)+1 > most
 		if long {
-			part = fmt.Sprintf("A message of %d bytes from %s is too long to show here: the poll_inbox tool of c2c hands it over in parts, c2c poll-inbox > file whole.", len(m.Content), sender(m))
+			part = fmt.Sprintf("A message of %d bytes from %s is too long to show here: the poll_inbox tool of c2c hands it over in parts, c2c poll-inbox > file whole.", len(m.Content), m.Who())
 		}
 		if room -= p.length(part) + 1; room < 0 {
 			notes = append(notes, rest(len(msgs)-i, more))
@@ -111,14 +110,11 @@ func rest(n int, more bool) string {
 	return inbox.MoreWait(n, more) + ". " + howRead
 }
 
-// sender names who wrote a message. No id is shown outside an envelope.
-func sender(m inbox.Message) string { return cmp.Or(m.Sender(), "another agent") }
-
 func announce(msgs []inbox.Message, more bool) string {
 	const named = 10
 	var who []string
 	for _, m := range msgs {
-		if name := sender(m); !slices.Contains(who, name) {
+		if name := m.Who(); !slices.Contains(who, name) {
 			who = append(who, name)
 		}
 	}

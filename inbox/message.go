@@ -32,10 +32,12 @@ type Message struct {
 	Deferrable bool // rings nobody
 	Ephemeral  bool // is not archived
 	FromPerson bool // the sender is a person at a terminal, and no agent
+	External   bool // the sender is a program or a person outside of this machine's sessions, see Outside
 
 	// What it is owed, beside being read; package broker says who is told when it is not. 0: nothing was said.
 	ExpiresAt float64 // Unix seconds: not handed over from then on
 	AnswerBy  float64 // Unix seconds: its sender is told when there is no answer by then
+	Due       float64 // Unix seconds: its receiver is reminded when it has not answered by then
 	TellAfter float64 // seconds after which its sender is told that nobody has read it; negative: never
 
 	NotBefore float64 // Unix seconds: not handed over before
@@ -174,11 +176,11 @@ func Seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 var textNames = [...]string{"from_alias", "to_alias", "content", "message_id", "kind", "in_reply_to", "tag", "from_session", "held"}
 
 // numberNames are the names of the times, which stand behind the texts.
-var numberNames = [...]string{"expires_at", "tell_after", "not_before", "answer_by"}
+var numberNames = [...]string{"expires_at", "tell_after", "not_before", "answer_by", "due"}
 
 // numbers are the fields of those names.
 func (m *Message) numbers() [len(numberNames)]*float64 {
-	return [...]*float64{&m.ExpiresAt, &m.TellAfter, &m.NotBefore, &m.AnswerBy}
+	return [...]*float64{&m.ExpiresAt, &m.TellAfter, &m.NotBefore, &m.AnswerBy, &m.Due}
 }
 
 const (
@@ -214,6 +216,9 @@ func (m Message) appendFields(b []byte, sep string) []byte {
 	}
 	if m.FromPerson {
 		b = append(b, `,"from_person":true`...)
+	}
+	if m.External {
+		b = append(b, `,"external":true`...)
 	}
 	for i, number := range m.numbers() {
 		if *number != 0 {
@@ -292,6 +297,8 @@ func (m *Message) set(i int, name string, value json.RawMessage) (err error) {
 		json.Unmarshal(value, &m.ToAbsent)
 	case "from_person":
 		json.Unmarshal(value, &m.FromPerson)
+	case "external":
+		json.Unmarshal(value, &m.External)
 	default:
 		if i := slices.Index(numberNames[:], name); i >= 0 {
 			if number, err := strconv.ParseFloat(string(value), 64); err == nil {

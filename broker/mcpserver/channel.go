@@ -53,6 +53,9 @@ func meta(m inbox.Message) map[string]any {
 			meta[key] = name
 		}
 	}
+	for _, a := range m.OutsideAttributes() {
+		meta[a[0]] = a[1]
+	}
 	return meta
 }
 

@@ -147,6 +147,12 @@ func notesOf(m inbox.Message) string {
 			notes = append(notes, word)
 		}
 	}
+	if m.External {
+		notes = append(notes, "outside")
+	}
+	for _, a := range m.OutsideAttributes() {
+		notes = append(notes, a[0]+" "+a[1])
+	}
 	return strings.Join(notes, ", ")
 }
 

@@ -118,7 +118,9 @@ func (a *app) hasSessions(ctx context.Context) bool {
 	}
 	defer b.Close()
 	all, err := b.Sessions(ctx)
-	return err == nil && slices.ContainsFunc(all, func(s broker.Session) bool { return s.Client != "" && s.State != broker.Person })
+	return err == nil && slices.ContainsFunc(all, func(s broker.Session) bool {
+		return s.Client != "" && s.State != broker.Person && s.State != broker.External
+	})
 }
 
 func (a *app) printReport(report []doctor.Finding) {

@@ -247,7 +247,11 @@ func (m *monitor) message(e live.Event) error {
 			text = text[:cut] + "…"
 		}
 	}
-	return m.event("", fmt.Sprintf("%s  %s→%s  \"%s\"", sign, e.Message.From, to, text))
+	from := e.Message.From
+	if e.Message.External {
+		from += " (outside)"
+	}
+	return m.event("", fmt.Sprintf("%s  %s→%s  \"%s\"", sign, from, to, text))
 }
 
 // whole is where a text of at most so many bytes ends with a whole character.

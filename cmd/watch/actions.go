@@ -77,7 +77,7 @@ func (a *app) selection() string {
 
 var words = map[broker.State]string{
 	broker.Busy: "a turn runs", broker.Idle: "no turn runs", broker.Waiting: "waits for its person", broker.Absent: "its client has ended",
-	broker.Away: "no terminal shows it", broker.Person: "a person at a terminal", broker.Alive: "its client runs",
+	broker.Away: "no terminal shows it", broker.Person: "a person at a terminal", broker.External: "a sender outside, over HTTP", broker.Alive: "its client runs",
 }
 
 // compose writes to the session that is picked, or to the sender of the message.

@@ -116,7 +116,7 @@ func (a *app) draw() {
 }
 
 // marks stand before a session, so that the eye finds who needs its person.
-var marks = map[broker.State]string{broker.Busy: "»", broker.Idle: "·", broker.Waiting: "!", broker.Absent: "-", broker.Person: "@"}
+var marks = map[broker.State]string{broker.Busy: "»", broker.Idle: "·", broker.Waiting: "!", broker.Absent: "-", broker.Person: "@", broker.External: "<"}
 
 // does is what a session does, in a word.
 func does(s broker.Now) string {
@@ -219,6 +219,9 @@ func (l line) parts(columns int, whole bool) []part {
 		return []part{{"  " + m.body(columns-2, whole)[l.n-1], plain}}
 	}
 	head := []part{{clock(m.Time()) + " ", dim}, {word(m.From), colourOf(m.From)}, {" → ", dim}, {word(m.To), colourOf(m.To)}}
+	if m.External {
+		head = slices.Insert(head, 2, part{" (outside)", bold})
+	}
 	for _, more := range []string{m.Kind, m.Tag} {
 		if more != "" && more != "message" {
 			head = append(head, part{" " + word(more), bold})

@@ -31,7 +31,7 @@ func FuzzTypedMailIsOneLineWithoutCommands(f *testing.F) {
 			if found := typed.FindString(line); found != "" {
 				t.Fatalf("%s: %q in %q", client, found, line)
 			}
-			envelope, ok := strings.CutPrefix(line, mailPreface)
+			envelope, ok := strings.CutPrefix(line, mailPreface(m))
 			if !ok || client == claude && strings.Contains(strings.ToLower(envelope), claudeWord) {
 				t.Fatalf("%s: %q", client, line)
 			}
@@ -58,7 +58,7 @@ func parsed(envelope string) (string, error) {
 
 func TestMailIsTypedAsItIsRead(t *testing.T) {
 	got := Mail("kimi", hostile("Grüße, 世界!\nsee @main.go"))
-	want := mailPreface + `<c2c event="message" from="birch" id="m-1">` +
+	want := mailPreface(inbox.Message{}) + `<c2c event="message" from="birch" id="m-1">` +
 		`&#10;Grüße, 世界&#33;&#10;see &#64;main.go&#10;</c2c>`
 	if got != want {
 		t.Errorf("%q\nwant %q", got, want)
@@ -80,7 +80,7 @@ func TestALineThatAPromptMayNotShowWholeDoesNotFit(t *testing.T) {
 		{40, 60, strings.Repeat(strings.Repeat("a", 30)+" ", 10), false},
 		{24, 80, strings.Repeat("世", 35*6), true},
 		{24, 80, strings.Repeat("世", 35*7+1), false},
-		{40, 5, mailPreface, false},
+		{40, 5, mailPreface(inbox.Message{}), false},
 		{2, 80, "a", false},
 	} {
 		if New(c.rows, c.cols).Fits(c.line) != c.fits {

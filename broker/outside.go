@@ -1,0 +1,101 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"c2c/inbox"
+)
+
+// External is the state of a session that stands for a sender outside of this machine's sessions: a program or a person
+// that writes over HTTP. Its mailbox holds the answers to it, and nobody here can act as it.
+const External State = "external"
+
+const externalPrefix = "external-"
+
+// ClientExternal is the client of such a session.
+const ClientExternal = "external"
+
+// maxSender bounds the name of a sender, so that its session's alias is one.
+const maxSender = 64 - len(externalPrefix)
+
+// isExternalID says whether a session id or an alias is reserved for senders outside, in any case.
+func isExternalID(name string) bool { return strings.HasPrefix(fold(name), externalPrefix) }
+
+// CheckSender says why name cannot be the name of a sender outside. It stands in the name of files, and some file systems
+// know no case: so it has none.
+func CheckSender(name string) error {
+	if err := inbox.CheckAlias(name); err != nil {
+		return fmt.Errorf("name of a sender: %w", err)
+	}
+	switch {
+	case name != fold(name):
+		return fmt.Errorf("name of a sender: %q: write it in small letters", name)
+	case len(name) > maxSender:
+		return fmt.Errorf("name of a sender: %q has %d characters, at most %d", name, len(name), maxSender)
+	case isExternalID(name):
+		return fmt.Errorf("name of a sender: %q: leave %q out, c2c puts it before the name", name, externalPrefix)
+	}
+	return nil
+}
+
+type (
+	// Outside is what a message from outside says of where it comes from, and what an answer to one says of what it is to
+	// do there.
+	Outside = inbox.Outside
+	// File is a file of this machine that a message points at.
+	File = inbox.File
+)
+
+// OutsideOf is what a message says about the outside; ok is false when it says nothing.
+func OutsideOf(m inbox.Message) (o Outside, ok bool) { return m.Outside() }
+
+// Outside gives the session external-<name> of a sender, and makes it when it is not there.
+func (b *Broker) Outside(ctx context.Context, name string) (Session, error) {
+	if err := CheckSender(name); err != nil {
+		return Session{}, err
+	}
+	sid := externalPrefix + name
+	rows, err := b.rows(ctx)
+	if err != nil {
+		return Session{}, err
+	}
+	if i := findSID(rows, sid); i >= 0 {
+		return b.session(rows[i]), nil
+	}
+	var own row
+	err = b.change(ctx, func(rows []row) ([]row, error) {
+		if i := findSID(rows, sid); i >= 0 {
+			own = rows[i]
+			return rows, nil
+		}
+		own = row{}
+		own.setText("session_id", sid)
+		own.setText("alias", freeAlias(rows, sid))
+		own.setTime("registered_at", inbox.Seconds(b.now()))
+		own.setText("client_type", ClientExternal)
+		return append(rows, own), nil
+	})
+	if err != nil {
+		return Session{}, fmt.Errorf("make the session of sender %q: %w", name, err)
+	}
+	return b.session(own), nil
+}
+
+// SendOutside is Send with what the message says about the outside. From is the session of a sender, or an agent that
+// answers one.
+func (b *Broker) SendOutside(ctx context.Context, from Session, m inbox.Message, o Outside) (Receipt, error) {
+	if err := m.SetOutside(o); err != nil {
+		return Receipt{}, fmt.Errorf("send: %w", err)
+	}
+	return b.Send(ctx, from, m)
+}
+
+// checkExternal refuses the session of a sender outside to everybody here: what it writes counts as written by others.
+func checkExternal(sid string) error {
+	if isExternalID(sid) {
+		return fmt.Errorf("session %q belongs to a sender outside, who shows a token over HTTP; nobody here may use it", sid)
+	}
+	return nil
+}
