@@ -50,6 +50,17 @@ func (b *Broker) LogEvent(ctx context.Context, event string, notes ...Note) erro
 	return b.root.Log(logFile, append(r, '\n'))
 }
 
+// LogPairs is LogEvent for packages that do not know a Note: names and values in turn. Empty values are left out.
+func (b *Broker) LogPairs(ctx context.Context, event string, pairs ...string) error {
+	var notes []Note
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			notes = append(notes, Note{pairs[i], pairs[i+1]})
+		}
+	}
+	return b.LogEvent(ctx, event, notes...)
+}
+
 func (b *Broker) logIsFull() bool {
 	info, err := b.root.Stat(logFile)
 	return err == nil && info.Size() >= logMax

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/broker/permission"
 	"c2c/inbox/atomicfile"
 )
 
@@ -158,7 +159,8 @@ func (s *Server) Handle(routes ...Route) {
 
 // Place is an open root, which several requests use together. Who has it does not close it.
 type Place struct {
-	Broker *broker.Broker
+	Broker     *broker.Broker
+	Permission *permission.Store // the tool calls of its sessions that wait for a person
 }
 
 // Place opens a root, if it is not open yet. The root must be there: a request never makes one by its name. done is called

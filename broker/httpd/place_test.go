@@ -6,11 +6,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"c2c/broker"
+	"c2c/broker/permission"
 )
 
 // roots makes some, and opens them.
@@ -209,5 +211,24 @@ func TestTheRootIsTheOneThatARequestNames(t *testing.T) {
 			}
 			done()
 		}
+	}
+}
+
+func TestAVerdictInAPlaceIsInItsLog(t *testing.T) {
+	r := &roots{dir: t.TempDir()}
+	p := newPlaces(r.open, 2, time.Minute)
+	defer p.end()
+	a := r.path(t, "a")
+	place, done, err := p.use(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	if _, err := place.Permission.Decide(t.Context(), "abcde", permission.Verdict{By: "ci", Via: "webhook"}); !errors.Is(err, permission.ErrUnknown) {
+		t.Error(err)
+	}
+	log, err := os.ReadFile(filepath.Join(a, "broker.log"))
+	if want := `"event":"permission","id":"abcde","verdict":"deny","by":"ci","via":"webhook","result":"refused: unknown"}`; err != nil || !strings.Contains(string(log), want) {
+		t.Errorf("logged %q, %v", log, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/broker/permission"
 )
 
 // ErrBusy says that as many roots are in use as may be.
@@ -107,7 +108,7 @@ func (p *places) add(root string, b *broker.Broker) error {
 	if len(p.all) >= p.max && p.all[root] == nil && !p.makeRoom() {
 		return ErrBusy
 	}
-	p.all[root] = &place{Place: Place{Broker: b}}
+	p.all[root] = &place{Place: Place{Broker: b, Permission: permission.Open(b.Dir(), time.Now).LogTo(b.LogPairs)}}
 	return nil
 }
 
