@@ -68,6 +68,9 @@ type Session struct {
 	Pane       string // the pane that its person lets c2c type into
 	Hooked     bool   // our hooks have run in it
 	Unattended bool   // its person wants it rung when no terminal shows it
+	// Bell is the session's own way to be rung, such as a stream that its client has open; nil: it has none. One that is
+	// opened anew is another Bell.
+	Bell Doorbell
 }
 
 // Ways are the methods that may reach a session, the best first. Busy says whether it works now; nil: nobody knows.

@@ -21,6 +21,7 @@ const (
 	ByTerminal = "terminal"
 	ByPlugin   = "plugin" // a plugin of ours inside the client
 	ByWire     = "wire"   // an agent that c2c has started
+	ByStream   = "sse"    // the event stream that a client of the HTTP daemon has open
 )
 
 // Notice is what a doorbell may tell: that mail waits, how much and from whom, never what it says.
@@ -30,6 +31,7 @@ type Notice struct {
 	Oldest string   // id of the oldest message that waits
 	Joins  bool     // a turn runs, and the ring is to join it: see Method
 	NoTool bool     // no tool of c2c was seen in the client
+	Trace  string   // names this ring wherever it is recorded; "" where nobody records each
 }
 
 // NoticeOf sums messages up.

@@ -35,6 +35,7 @@ type Ring struct {
 	Count   int       `json:"count,omitempty"`  // how many waited
 	Tries   int       `json:"tries,omitempty"`  // rings in a row for the oldest, by a ringer that does not live to count them
 	Cause   string    `json:"cause,omitempty"`  // why, when it did not ring
+	Trace   string    `json:"trace_id,omitempty"`
 }
 
 // For is the ring with the oldest message that waited.

@@ -14,6 +14,7 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/client"
+	"c2c/inbox"
 	"c2c/wake"
 	"c2c/wake/watch"
 )
@@ -105,9 +106,16 @@ func (r *Ringer) sessions(ctx context.Context, b *broker.Broker) (all []wake.Ses
 	if b.Replaced() {
 		return nil, errRootGone
 	}
+	var bells map[string]wake.Doorbell
+	if r.Scope.bells != nil {
+		bells = r.Scope.bells()
+	}
 	list, err := r.Scope.sessions(ctx, r, b)
 	for _, s := range list {
-		all = append(all, r.session(s))
+		one := r.session(s)
+		if one.Bell = bells[s.ID]; one.Bell != nil || r.Scope.bells == nil {
+			all = append(all, one)
+		}
 	}
 	return all, err
 }
@@ -177,6 +185,9 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 		},
 		Record: p.Record,
 		Turn:   turn(b, now),
+	}
+	if r.Scope.bells != nil {
+		w.Heard = func(ctx context.Context, msgs []inbox.Message, ring wake.Ring) { b.LogDoorbell(ctx, s.SID, msgs, ring) }
 	}
 	if w.Busy == nil { // then its hooks may tell, and bring the mail; what its plugin tells does not keep that from bringing it
 		w.Busy = func(context.Context) bool {

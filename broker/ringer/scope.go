@@ -25,6 +25,8 @@ type Scope struct {
 	// its way, and that is no other session.
 	byProcess bool
 	changed   <-chan struct{} // tells that there may be others, or mail to look at; nil: the registry tells
+	// bells are the sessions' own bells, by session id: it rings those that have one. nil: ways makes them.
+	bells func() map[string]wake.Doorbell
 	// borrows: it takes the right to ring for one ring at a time, so that a session's own server comes first.
 	borrows bool
 	// client and process are those of the server's own client, where its sessions can write to names of ours.
@@ -159,6 +161,24 @@ func Agent(sid string, m wake.Method) Scope {
 			return []broker.Session{{ID: s.ID}}, err
 		},
 		ways: func(wake.Place, wake.Session) (wake.Ways, error) { return wake.Ways{Methods: []wake.Method{m}}, nil },
+	}
+}
+
+// Streams are sessions whose clients have a stream of events open at this process. list gives a bell for each, by session
+// id; changed tells that it may give others.
+func Streams(list func() map[string]wake.Doorbell, changed <-chan struct{}) Scope {
+	return Scope{
+		bells: list, changed: changed,
+		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) (all []broker.Session, err error) {
+			sessions, err := b.Sessions(ctx)
+			for _, s := range sessions {
+				all = append(all, broker.Session{ID: s.ID, Client: s.Client}) // all else may change under a ring
+			}
+			return all, err
+		},
+		ways: func(_ wake.Place, s wake.Session) (wake.Ways, error) {
+			return wake.Ways{Methods: []wake.Method{{Name: wake.ByStream, Doorbell: s.Bell}}}, nil
+		},
 	}
 }
 

@@ -36,6 +36,9 @@ type Watcher struct {
 	// already.
 	Borrow func() (release func() error, ok bool, err error)
 	Record func(context.Context, wake.Ring)
+	// Heard is told what became of each message: for a ring all that may wake, and once, with the outcome, what was
+	// coalesced or filtered. Its Trace is that of the ring, of one that was coalesced that of the ring before. Nil: nobody is.
+	Heard func(context.Context, []inbox.Message, wake.Ring)
 	// Turn is told before a ring that a turn runs, and behind one that was not taken that it does not. Nil: nobody is.
 	Turn func(_ context.Context, runs bool) error
 	Now  func() time.Time
@@ -44,10 +47,13 @@ type Watcher struct {
 	policy      wake.Policy
 	last        wake.Ring // the last one recorded
 	unreachable bool      // no method reached the client
+	heard       heard
 }
 
 // Continue has w know of the rings of another watcher of the session, which has ended.
-func (w *Watcher) Continue(before *Watcher) { w.policy, w.last = before.policy, before.last }
+func (w *Watcher) Continue(before *Watcher) {
+	w.policy, w.last, w.heard = before.policy, before.last, before.heard
+}
 
 // Run rings until ctx ends. It gives up with ErrUnreachable when no method reaches the client and the right
 // to ring is ours, so that another process may try its own.
@@ -117,6 +123,7 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 	w.policy.Joins = slices.ContainsFunc(w.Methods, func(m wake.Method) bool { return m.Joins })
 	d := w.policy.Decide(now, msgs, busy, w.Quiet != nil && w.Quiet())
 	if !d.Ring {
+		w.hearUnrung(ctx, msgs, d.Outcome)
 		if d.Outcome != "" {
 			w.record(ctx, wake.Ring{At: now, Outcome: d.Outcome, Count: len(msgs)}.For(msgs[0]))
 		}
@@ -139,6 +146,7 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 	w.unreachable = r.Outcome == wake.Failed && errors.Is(cause, wake.ErrUnreachable)
 	if r.Outcome != "" {
 		w.record(ctx, r)
+		w.hearRing(ctx, msgs, r)
 	}
 	return again, nil
 }
@@ -185,6 +193,9 @@ func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message, busy bool) (r 
 		w.Methods = w.Methods[1:]
 	}
 	r = wake.Ring{At: w.Now(), Outcome: wake.Failed, Count: len(msgs)}.For(wake.MayWake(msgs)[0])
+	if w.Heard != nil {
+		r.Trace = inbox.NewID(r.At)
+	}
 	cause = wake.ErrUnreachable
 	for _, m := range w.Methods {
 		var err error
@@ -193,7 +204,7 @@ func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message, busy bool) (r 
 			err = HandOver(ctx, w.Box, m)
 		case m.Doorbell != nil:
 			n := wake.NoticeOf(wake.MayWake(msgs))
-			n.Joins = busy && m.Joins
+			n.Joins, n.Trace = busy && m.Joins, r.Trace
 			err = m.Doorbell.Ring(ctx, n)
 		default:
 			continue

@@ -1,0 +1,85 @@
+package watch
+
+import (
+	"context"
+	"slices"
+
+	"c2c/inbox"
+	"c2c/wake"
+)
+
+// heard is which of the messages that wait Watcher.Heard was told of, and the last ring. It has no more than one look sees.
+type heard struct {
+	of    map[mailKey]bool
+	trace string
+}
+
+// mailKey tells messages apart: two senders may use one id.
+type mailKey struct{ id, from string }
+
+func keyOf(m inbox.Message) mailKey { return mailKey{m.ID, m.From} }
+
+// hearRing tells of a ring: of all messages that it was for, and of those that wake nobody.
+func (w *Watcher) hearRing(ctx context.Context, msgs []inbox.Message, r wake.Ring) {
+	if w.Heard == nil {
+		return
+	}
+	w.heard.trace = r.Trace
+	rung, others := split(msgs)
+	w.Heard(ctx, rung, r)
+	w.tellNew(ctx, others, wake.Ring{At: r.At, Outcome: wake.Filtered, Trace: inbox.NewID(r.At)})
+	w.remember(msgs)
+}
+
+// hearUnrung tells what came since the look before and was not rung for. outcome is empty while nothing is decided: the
+// session works, or was rung a moment ago.
+func (w *Watcher) hearUnrung(ctx context.Context, msgs []inbox.Message, outcome string) {
+	if w.Heard == nil {
+		return
+	}
+	now := w.Now()
+	filtered := wake.Ring{At: now, Outcome: wake.Filtered, Trace: inbox.NewID(now)}
+	rung, others := split(msgs)
+	switch outcome {
+	case wake.Filtered: // all of them: somebody does not want to be disturbed
+		rung, others = nil, msgs
+	case wake.Coalesced:
+		w.tellNew(ctx, rung, wake.Ring{At: now, Outcome: wake.Coalesced, Trace: w.heard.trace})
+	default:
+		rung = slices.DeleteFunc(rung, func(m inbox.Message) bool { return !w.heard.of[keyOf(m)] })
+	}
+	w.tellNew(ctx, others, filtered)
+	w.remember(append(rung, others...))
+}
+
+// split parts the messages that may wake somebody from the others.
+func split(msgs []inbox.Message) (rung, others []inbox.Message) {
+	rung = wake.MayWake(msgs)
+	may := map[mailKey]bool{}
+	for _, m := range rung {
+		may[keyOf(m)] = true
+	}
+	for _, m := range msgs {
+		if !may[keyOf(m)] {
+			others = append(others, m)
+		}
+	}
+	return rung, others
+}
+
+func (w *Watcher) tellNew(ctx context.Context, msgs []inbox.Message, r wake.Ring) {
+	news := slices.DeleteFunc(slices.Clone(msgs), func(m inbox.Message) bool { return w.heard.of[keyOf(m)] })
+	if len(news) == 0 {
+		return
+	}
+	r.Count = len(news)
+	w.Heard(ctx, news, r.For(news[0]))
+}
+
+// remember keeps of which messages it was told. Those that are read meanwhile are forgotten.
+func (w *Watcher) remember(msgs []inbox.Message) {
+	w.heard.of = make(map[mailKey]bool, len(msgs))
+	for _, m := range msgs {
+		w.heard.of[keyOf(m)] = true
+	}
+}
