@@ -33,7 +33,8 @@ func (b *Broker) attached(c Caller) (s Session, ok bool) {
 	}
 	s = b.session(rows[i])
 	same := (c.PID == 0 || s.Process == c.PID) && (c.Client == "" || s.Client == c.Client) &&
-		(c.ClientID == "" || s.ClientID() == c.ClientID) && (c.Alias == "" || s.facts.Named)
+		(c.ClientID == "" || s.ClientID() == c.ClientID) && (c.Alias == "" || s.facts.Named) &&
+		(c.Transport == "" || s.facts.Transport == c.Transport)
 	return s, same && s.facts.stored && !s.HasMailToMove()
 }
 
@@ -235,6 +236,9 @@ func (b *Broker) bindFacts(ctx context.Context, a *attachment, alias string) err
 		}
 		if isPersonID(a.sid) && a.caller.User != nil && a.caller.User.Terminal {
 			f.Namespace = b.proc.namespace()
+		}
+		if t := a.caller.Transport; t != "" && t != f.Transport {
+			f.Transport, f.TransportAt = t, b.now().UTC()
 		}
 		f.Named = f.Named || a.named
 		if a.alias != "" {

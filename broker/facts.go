@@ -41,6 +41,9 @@ type facts struct {
 	Turn   string    `json:"turn,omitempty"`
 	TurnAt time.Time `json:"turn_at,omitzero"`
 	TurnBy string    `json:"turn_by,omitempty"`
+	// Transport is that of the last call of a tool, since TransportAt.
+	Transport   string    `json:"transport,omitempty"`
+	TransportAt time.Time `json:"transport_at,omitzero"`
 	// Conversation: see Session.
 	Conversation string `json:"conversation,omitempty"`
 	// ModStart is StartTime of the last process in which a mod or plugin of ours was seen.

@@ -41,6 +41,8 @@ type Caller struct {
 	// Remote says that this process is no part of the caller's, as over HTTP. Then ClientID, Claimed, Last and PID count,
 	// in this order, and no PID never means our ancestors.
 	Remote bool
+	// Transport is how the caller's tools reach us: TransportHTTP or TransportStdio; empty: it has called no tool.
+	Transport string
 	// Alias is for a session to which nobody has given one. It is used if it is free.
 	Alias string
 	// Proposed says that Alias is the word of a project's file, which may be anybody's: then an absent session keeps it,

@@ -26,7 +26,8 @@ type Listed struct {
 	LastRead   time.Time `json:"last_read_at,omitzero"` // when it was handed mail last
 	Quiet      bool      `json:"dnd,omitempty"`
 	LastRing   wake.Ring `json:"last_ring,omitzero"`
-	Error      string    `json:"error,omitempty"` // why its mailbox cannot be looked into
+	Surface    string    `json:"surface_support,omitempty"` // SurfaceFull or SurfaceDegraded, of one that is alive
+	Error      string    `json:"error,omitempty"`           // why its mailbox cannot be looked into
 }
 
 // List gives all sessions: what they do now, and what waits for them.
@@ -86,6 +87,7 @@ func (l Listed) Lines(now time.Time) (lines []string) {
 func (b *Broker) listed(s Session, boxes *inbox.Backlogs, look looks) Listed {
 	row := Listed{ID: s.ID, Alias: s.Alias, PID: s.PID, Client: s.Client, Role: s.Role, Registered: inbox.Seconds(s.Registered),
 		State: s.State, Quiet: s.Quiet, LastRing: s.LastRing}
+	row.Surface, _ = b.surface(s, look)
 	mail, err := boxes.Of(s.ID)
 	if err != nil {
 		row.Error = err.Error()

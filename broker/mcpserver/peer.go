@@ -180,6 +180,9 @@ func (p *peer) caller(ctx context.Context, req mcp.CallToolRequest) broker.Calle
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c := broker.Caller{Client: p.clientOf(ctx), Remote: p.guest.Remote, Getenv: p.guest.Getenv, PID: p.guest.Process, Last: p.last}
+	if c.Transport = broker.TransportStdio; p.guest.Remote {
+		c.Transport = broker.TransportHTTP
+	}
 	if p.apart {
 		c.PID = 0
 	}

@@ -104,7 +104,7 @@ func TestACallThatFailsOrIsCancelledLeavesTheMail(t *testing.T) {
 func TestMailThatDoesNotFitBehindAResultWaits(t *testing.T) {
 	amber, birch := pair(t)
 	for i := range 6 {
-		amber.want("send", fmt.Sprintf(`{"to_alias":"birch","content":"%d%s"}`, i, strings.Repeat("x", 2000)))
+		amber.want("send", fmt.Sprintf(`{"to_alias":"birch","content":"%d%s"}`, i, strings.Repeat("x", 1950)))
 	}
 	texts, _ := birch.call("whoami", `{}`)
 	got := mailIn(t, texts)

@@ -1,0 +1,38 @@
+package broker
+
+import (
+	"c2c/wake"
+)
+
+// How the tools of a session reach us.
+const (
+	TransportStdio = "stdio" // a server that its client has started
+	TransportHTTP  = "http"  // the HTTP daemon
+)
+
+// What can be done for a live session: SPEC-091 4.5. It is never decided by the name of a client.
+const (
+	SurfaceFull     = "full"     // mail wakes it
+	SurfaceDegraded = "degraded" // mail waits for its next turn
+)
+
+// surface says whether mail wakes a session now, and why; "" for one that has no client that runs.
+func (b *Broker) surface(s Session, look looks) (support, why string) {
+	last := s.LastRing
+	switch {
+	case s.State == Person || s.State == Absent || s.Client == "": // a mailbox that somebody reads in a shell
+		return "", ""
+	case look.held(ringLock(s.ID)) && s.facts.Transport == TransportHTTP:
+		return SurfaceFull, "its client has a stream of events open, and answers there"
+	case look.held(ringLock(s.ID)):
+		return SurfaceFull, "a process of c2c that rings it runs beside its client"
+	// Who borrows the right to ring has it for one ring at a time: how the last one went is all that can be known.
+	case last.Outcome == wake.Rang && last.Method == wake.ByTerminal:
+		return SurfaceFull, "its terminal was rung last"
+	case last.Outcome == wake.Rang && (last.Method == wake.ByQueue || last.Method == wake.ByServer) && look.held(wakeLock):
+		return SurfaceFull, "the wake daemon rings it"
+	case s.facts.Transport == TransportHTTP:
+		return SurfaceDegraded, "its client has no stream of events open, or does not answer there: mail waits for its next call of a tool"
+	}
+	return SurfaceDegraded, "no process of c2c rings it: its hooks and its next call of a tool bring the mail"
+}
