@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/broker/live"
 	"c2c/broker/permission"
 	"c2c/inbox/atomicfile"
 )
@@ -160,6 +161,7 @@ func (s *Server) Handle(routes ...Route) {
 // Place is an open root, which several requests use together. Who has it does not close it.
 type Place struct {
 	Broker     *broker.Broker
+	Live       *live.Hub         // looks from the first time that somebody asks it
 	Permission *permission.Store // the tool calls of its sessions that wait for a person
 }
 

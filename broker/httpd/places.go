@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/broker/live"
 	"c2c/broker/permission"
 )
 
@@ -30,9 +31,25 @@ type places struct {
 // place is an open root, and how many need it.
 type place struct {
 	Place
+	stop  context.CancelFunc // ends Live
+	looks sync.WaitGroup     // Live
 	users int
 	since time.Time   // when the last one had done with it
 	timer *time.Timer // runs while nobody needs it
+}
+
+func newPlace(b *broker.Broker) *place {
+	ctx, stop := context.WithCancel(context.Background())
+	p := &place{stop: stop, Place: Place{Broker: b, Live: live.NewHub(live.Config{Broker: b}),
+		Permission: permission.Open(b.Dir(), time.Now).LogTo(b.LogPairs)}}
+	p.looks.Go(func() { p.Live.Run(ctx) }) // who follows is told how that ends
+	return p
+}
+
+func (p *place) close() {
+	p.stop()
+	p.looks.Wait()
+	p.Broker.Close()
 }
 
 func newPlaces(open func(string) (*broker.Broker, error), max int, idle time.Duration) *places {
@@ -108,7 +125,7 @@ func (p *places) add(root string, b *broker.Broker) error {
 	if len(p.all) >= p.max && p.all[root] == nil && !p.makeRoom() {
 		return ErrBusy
 	}
-	p.all[root] = &place{Place: Place{Broker: b, Permission: permission.Open(b.Dir(), time.Now).LogTo(b.LogPairs)}}
+	p.all[root] = newPlace(b)
 	return nil
 }
 
@@ -134,7 +151,7 @@ func (p *places) done(root string, one *place) {
 	switch {
 	case one.users > 0:
 	case p.closed || p.all[root] != one:
-		one.Broker.Close()
+		one.close()
 	default:
 		p.rest(root, one)
 	}
@@ -158,7 +175,7 @@ func (p *places) close(root string, one *place) {
 		one.timer.Stop()
 	}
 	delete(p.all, root)
-	one.Broker.Close()
+	one.close()
 }
 
 // end closes all of them, those that are still needed when that is over.

@@ -3,12 +3,12 @@ package watch
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"c2c/broker"
+	"c2c/broker/live"
 	"c2c/inbox"
 )
 
@@ -195,9 +195,9 @@ func (a *app) open(title string, all []broker.Mail, id string) {
 	p := &pane{title: word(title), whole: true}
 	for _, found := range all {
 		st := found.Status
-		m := &mail{Message: found.Message, trace: found.Trace(), sid: st.SessionID, fate: &fate{state: st.State, at: st.At}}
-		if known := a.byTrace[m.trace]; known != nil {
-			m.fate = known.fate
+		m := &mail{Message: found.Message, fate: a.known.Known(found.Trace())}
+		if m.fate == nil {
+			m.fate = &live.Mail{SessionID: st.SessionID, State: st.State, At: st.At}
 		}
 		p.mails = append(p.mails, m)
 		if p.selected == nil || m.ID == id {
@@ -264,7 +264,10 @@ func (a *app) toggleQuiet() {
 
 // takeMine takes the person's own mail, as far as the flow has it: it is read then. What has come meanwhile waits.
 func (a *app) takeMine() {
-	seen := maps.Clone(a.byTrace)
+	seen := map[inbox.Trace]bool{}
+	for _, m := range a.mails {
+		seen[m.fate.Key] = true
+	}
 	a.job(func(ctx context.Context, b *broker.Broker) (string, func(), error) {
 		who, err := a.cfg.Who(ctx, b)
 		if err != nil {
@@ -280,7 +283,7 @@ func (a *app) takeMine() {
 		}
 		var read []string
 		for _, m := range l.Messages {
-			if seen[m.Trace()] != nil {
+			if seen[m.Trace()] {
 				read = append(read, m.Handle())
 			}
 		}

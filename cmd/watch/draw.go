@@ -196,9 +196,9 @@ func (m *mail) body(columns int, whole bool) []string {
 }
 
 func (m *mail) became() string {
-	text := broker.MessageStatus{State: m.state, At: m.at}.Became(time.Now())
-	if m.why != "" {
-		text += ": " + m.why
+	text := broker.MessageStatus{State: m.fate.State, At: m.fate.At}.Became(time.Now())
+	if m.fate.Why != "" {
+		text += ": " + m.fate.Why
 	}
 	return text
 }
@@ -229,7 +229,7 @@ func (l line) parts(columns int, whole bool) []part {
 	}
 	tail := " · " + word(m.became())
 	if columns < 60 {
-		tail = " · " + m.state
+		tail = " · " + m.fate.State
 	}
 	head = append(head, part{tail, dim})
 	if m.InReplyTo != "" {

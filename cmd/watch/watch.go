@@ -11,9 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/gdamore/tcell/v2"
 
@@ -47,8 +45,8 @@ type app struct {
 	results chan func()
 
 	sessions []live.Session
-	mails    []*mail
-	byTrace  map[inbox.Trace]*mail
+	known    *live.Mails
+	mails    []*mail // those that are known
 
 	onList bool   // the keys move in the list of sessions, not among the messages
 	picked string // whose mail is shown: an id; "" is everybody's
@@ -72,21 +70,13 @@ type app struct {
 // listed is what of the list of sessions the last drawing has seen to: which one is picked, in how many lines.
 type listed struct{ at, height int }
 
-// mail is a message and what has become of it. That is one thing for the flow and for what is in front of it.
+// mail is a message as it is shown. What has become of it is one thing for the flow and for what is in front of it.
 type mail struct {
 	inbox.Message
-	trace inbox.Trace
-	sid   string
-	*fate
+	fate *live.Mail
 
 	wrapped  []string // the body, as it was wrapped last
 	wrapping wrapping
-}
-
-type fate struct {
-	state string
-	at    time.Time
-	why   string // of a dead letter
 }
 
 // pane is a list of messages, of which one is selected.
@@ -121,8 +111,10 @@ func Run(ctx context.Context, cfg Config) error {
 	return newApp(cfg, screen).run(ctx)
 }
 
+func newMails() *live.Mails { return live.NewMails(maxMails, maxFlow) }
+
 func newApp(cfg Config, screen tcell.Screen) *app {
-	return &app{cfg: cfg, screen: screen, results: make(chan func()), byTrace: map[inbox.Trace]*mail{}, drafts: map[string][]rune{}, onList: true}
+	return &app{cfg: cfg, screen: screen, results: make(chan func()), known: newMails(), drafts: map[string][]rune{}, onList: true}
 }
 
 func (a *app) run(ctx context.Context) (err error) {
@@ -204,7 +196,7 @@ func (a *app) follow() error {
 		}
 		a.then(func() {
 			a.b.Close()
-			a.b, a.sessions, a.mails, a.byTrace = b, nil, nil, map[inbox.Trace]*mail{}
+			a.b, a.sessions, a.mails, a.known = b, nil, nil, newMails()
 			a.found, a.flow, a.picked, a.says = nil, pane{}, "", "the root was removed or made anew"
 		})
 	}
@@ -216,34 +208,16 @@ func (a *app) update(u live.Update) {
 		a.sessions = u.Sessions
 		slices.SortStableFunc(a.sessions, func(a, b live.Session) int { return cmp.Compare(ended(a), ended(b)) })
 	}
+	a.known.Add(u.Events)
 	for _, e := range u.Events {
-		m := a.byTrace[e.Trace]
 		switch e.What {
 		case live.Stored:
 			a.stored(e)
-		case live.Handed, live.Read, live.Back, live.Dead:
-			if m != nil {
-				*m.fate = fate{stateOf[e.What], e.At, e.Why}
-			}
-		case live.Rung:
-			for _, m := range a.mails {
-				if m.sid == e.SessionID && m.state == broker.Queued && !m.Deferrable && m.ringsAt(e.At) {
-					*m.fate = fate{broker.Rung, e.At, ""}
-				}
-			}
 		case live.Damaged:
 			a.says = "the mailbox of " + e.Alias + " is damaged: " + e.Why
 		}
 	}
-	for len(a.mails) > maxMails {
-		delete(a.byTrace, a.mails[0].trace)
-		a.mails = a.mails[1:]
-	}
-}
-
-// ringsAt says whether a ring at that time can have told of the message: not what had not been sent, or is held or slowed.
-func (m *mail) ringsAt(at time.Time) bool {
-	return m.Held == "" && !at.Before(m.Time()) && !at.Before(inbox.FromSeconds(m.NotBefore))
+	a.mails = a.mails[max(0, len(a.mails)-maxMails):]
 }
 
 // ended is 1 for a session whose client has ended: those stand last.
@@ -254,22 +228,17 @@ func ended(s live.Session) int {
 	return 0
 }
 
-// stored takes in a message that has come. The flow keeps of a body what it may show, because it has many.
+// stored takes in a message that has come. The flow has of a body what it may show, because it has many.
 func (a *app) stored(e live.Event) {
-	m := &mail{Message: e.Message, trace: e.Trace, sid: e.SessionID, fate: &fate{state: broker.Queued, at: e.At}}
-	if t := a.found; t != nil && t.thread && m.InReplyTo != "" && slices.ContainsFunc(t.mails, func(o *mail) bool { return o.ID == m.InReplyTo }) {
-		whole := *m
-		t.mails = append(t.mails, &whole)
+	known := a.known.Of(e)
+	if known == nil {
+		return // more came at once than are kept
 	}
-	if len(m.Content) > maxFlow {
-		m.Content = strings.ToValidUTF8(strings.Clone(m.Content[:maxFlow]), "")
+	if t := a.found; t != nil && t.thread && e.Message.InReplyTo != "" && slices.ContainsFunc(t.mails, func(o *mail) bool { return o.ID == e.Message.InReplyTo }) {
+		t.mails = append(t.mails, &mail{Message: e.Message, fate: known})
 	}
-	a.byTrace[e.Trace] = m
-	a.mails = append(a.mails, m)
+	a.mails = append(a.mails, &mail{Message: known.Message, fate: known})
 }
-
-// stateOf is the state of a message after an event.
-var stateOf = map[string]string{live.Handed: broker.Handed, live.Read: broker.Read, live.Back: broker.Queued, live.Dead: broker.Dead}
 
 // session is the one that is picked, or nil.
 func (a *app) session() *live.Session {
@@ -290,7 +259,7 @@ func (a *app) pane() *pane {
 	if s := a.session(); s != nil {
 		a.flow.title, a.flow.mails = "mail of "+s.Alias, nil
 		for _, m := range a.mails {
-			if m.sid == s.ID || m.From == s.Alias || m.To == s.Alias {
+			if m.fate.SessionID == s.ID || m.From == s.Alias || m.To == s.Alias {
 				a.flow.mails = append(a.flow.mails, m)
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/gdamore/tcell/v2"
 
@@ -193,33 +192,6 @@ func TestWhyAMessageWaitsFitsASmallScreen(t *testing.T) {
 	}
 	if shown != 7 || more != 1 {
 		t.Errorf("%d lines and %d signs that there are more", shown, more)
-	}
-}
-
-// A ring tells of what had been sent by then and may be handed over.
-func TestARingIsForWhatItCanTellOf(t *testing.T) {
-	t.Parallel()
-	sent, ring := time.Unix(100, 0), time.Unix(200, 0)
-	for name, c := range map[string]struct {
-		change func(m *inbox.Message)
-		want   string
-	}{
-		"waits":          {func(*inbox.Message) {}, broker.Rung},
-		"wakes nobody":   {func(m *inbox.Message) { m.Deferrable = true }, broker.Queued},
-		"sent behind it": {func(m *inbox.Message) { m.TS = inbox.Seconds(ring) + 1 }, broker.Queued},
-		"held":           {func(m *inbox.Message) { m.Held = "a" }, broker.Queued},
-		"slowed":         {func(m *inbox.Message) { m.NotBefore = inbox.Seconds(ring) + 1 }, broker.Queued},
-		"slowed before":  {func(m *inbox.Message) { m.NotBefore = inbox.Seconds(ring) - 1 }, broker.Rung},
-	} {
-		m := inbox.Message{From: "amber", To: "birch", ID: name, TS: inbox.Seconds(sent)}
-		c.change(&m)
-		a := newApp(Config{}, nil)
-		a.update(live.Update{Events: []live.Event{
-			{What: live.Stored, SessionID: "b", Trace: m.Trace(), Message: m}, {What: live.Rung, SessionID: "b", At: ring},
-		}})
-		if got := a.mails[0].state; got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
 	}
 }
 
