@@ -12,33 +12,11 @@ import (
 // that writes over HTTP. Its mailbox holds the answers to it, and nobody here can act as it.
 const External State = "external"
 
-const externalPrefix = "external-"
-
 // ClientExternal is the client of such a session.
 const ClientExternal = "external"
 
-// maxSender bounds the name of a sender, so that its session's alias is one.
-const maxSender = 64 - len(externalPrefix)
-
 // isExternalID says whether a session id or an alias is reserved for senders outside, in any case.
-func isExternalID(name string) bool { return strings.HasPrefix(fold(name), externalPrefix) }
-
-// CheckSender says why name cannot be the name of a sender outside. It stands in the name of files, and some file systems
-// know no case: so it has none.
-func CheckSender(name string) error {
-	if err := inbox.CheckAlias(name); err != nil {
-		return fmt.Errorf("name of a sender: %w", err)
-	}
-	switch {
-	case name != fold(name):
-		return fmt.Errorf("name of a sender: %q: write it in small letters", name)
-	case len(name) > maxSender:
-		return fmt.Errorf("name of a sender: %q has %d characters, at most %d", name, len(name), maxSender)
-	case isExternalID(name):
-		return fmt.Errorf("name of a sender: %q: leave %q out, c2c puts it before the name", name, externalPrefix)
-	}
-	return nil
-}
+func isExternalID(name string) bool { return strings.HasPrefix(fold(name), inbox.ExternalPrefix) }
 
 type (
 	// Outside is what a message from outside says of where it comes from, and what an answer to one says of what it is to
@@ -53,10 +31,10 @@ func OutsideOf(m inbox.Message) (o Outside, ok bool) { return m.Outside() }
 
 // Outside gives the session external-<name> of a sender, and makes it when it is not there.
 func (b *Broker) Outside(ctx context.Context, name string) (Session, error) {
-	if err := CheckSender(name); err != nil {
+	if err := inbox.CheckSender(name); err != nil {
 		return Session{}, err
 	}
-	sid := externalPrefix + name
+	sid := inbox.ExternalPrefix + name
 	rows, err := b.rows(ctx)
 	if err != nil {
 		return Session{}, err

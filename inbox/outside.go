@@ -26,6 +26,27 @@ type File struct {
 	SHA256 string `json:"sha256"` // in hex
 }
 
+// ExternalPrefix stands before the name of a sender outside: so its session is called, and no other one.
+const ExternalPrefix = "external-"
+
+// CheckSender says why name cannot be the name of a sender outside. It stands in the names of files, and some file systems
+// know no case: so it has none.
+func CheckSender(name string) error {
+	const most = 64 - len(ExternalPrefix)
+	if err := CheckAlias(name); err != nil {
+		return fmt.Errorf("name of a sender: %w", err)
+	}
+	switch {
+	case name != strings.ToLower(name):
+		return fmt.Errorf("name of a sender: %q: write it in small letters", name)
+	case len(name) > most:
+		return fmt.Errorf("name of a sender: %q has %d characters, at most %d", name, len(name), most)
+	case strings.HasPrefix(name, ExternalPrefix):
+		return fmt.Errorf("name of a sender: %q: leave %q out, c2c puts it before the name", name, ExternalPrefix)
+	}
+	return nil
+}
+
 const (
 	outsideField = "outside"
 	maxFiles     = 10

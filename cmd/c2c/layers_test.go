@@ -35,6 +35,7 @@ var layers = map[string]string{
 	"broker/live":      "broker inbox wake wake/watch",
 	"broker/httpd":     "broker broker/live broker/permission broker/procstat inbox/atomicfile inbox/filelock",
 	"broker/httpd/sse": "",
+	"broker/senders":   "inbox inbox/atomicfile inbox/filelock",
 	"broker/mcpserver": "broker broker/client broker/httpd/sse broker/procstat inbox inbox/atomicfile inbox/filelock wake wake/watch golang.org/x/sys github.com/mark3labs/mcp-go github.com/santhosh-tekuri/jsonschema/v6",
 	"wake":             "inbox",
 	"wake/watch":       "inbox wake github.com/fsnotify/fsnotify golang.org/x/sys",

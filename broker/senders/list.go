@@ -1,0 +1,244 @@
+package senders
+
+import (
+	"bytes"
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+)
+
+const (
+	listFile = "senders.json"
+	lockFile = listFile + ".lock"
+	maxList  = 64 << 10
+)
+
+// List is the senders of a user. Any goroutine may use it.
+type List struct {
+	dir *atomicfile.Dir
+	now func() time.Time
+
+	mu   sync.Mutex
+	file fs.FileInfo // of what was read last; nil: nothing
+	all  []Sender
+}
+
+// Open gives the list in a directory, which stays the caller's. now is the clock.
+func Open(dir *atomicfile.Dir, now func() time.Time) *List { return &List{dir: dir, now: now} }
+
+// All gives the senders, in the order in which they were allowed.
+func (l *List) All() ([]Sender, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.look(); err != nil {
+		return nil, err
+	}
+	return slices.Clone(l.all), nil
+}
+
+// look reads the file if it is another one than before. One that cannot be read lets nobody in.
+func (l *List) look() error {
+	info, err := l.dir.Stat(listFile)
+	if err == nil && l.file != nil && os.SameFile(info, l.file) && info.ModTime().Equal(l.file.ModTime()) &&
+		info.Size() == l.file.Size() && info.Mode() == l.file.Mode() {
+		return nil
+	}
+	l.file, l.all = nil, nil
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if l.all, err = l.read(); err == nil {
+		l.file = info
+	}
+	return err
+}
+
+// read is called with the lock of the list, of the process or of the file.
+func (l *List) read() ([]Sender, error) {
+	f, err := l.dir.Open(listFile, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case info.Mode().Perm()&0o077 != 0:
+		return nil, l.damaged(fmt.Errorf("it may be read by others (mode %04o)", info.Mode().Perm()))
+	case info.Size() > maxList:
+		return nil, l.damaged(fmt.Errorf("it has %d bytes, at most %d", info.Size(), maxList))
+	}
+	data, err := atomicfile.ReadAll(f)
+	if err != nil {
+		return nil, err
+	}
+	var all []Sender
+	if err := json.Unmarshal(data, &all); err != nil {
+		return nil, l.damaged(err)
+	}
+	names := map[string]bool{}
+	for _, s := range all {
+		if err := errors.Join(s.check(), s.complete()); err != nil {
+			return nil, l.damaged(err)
+		}
+		if names[s.Name] {
+			return nil, l.damaged(fmt.Errorf("sender %q is there twice", s.Name))
+		}
+		names[s.Name] = true
+	}
+	return all, nil
+}
+
+// DamagedError says that the list cannot be used as it is. Nobody is let in by it until a person has looked.
+type DamagedError struct {
+	Path string
+	Err  error
+}
+
+func (e *DamagedError) Error() string { return fmt.Sprintf("list of senders %s: %v", e.Path, e.Err) }
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+func (l *List) damaged(err error) error { return &DamagedError{l.dir.Path() + "/" + listFile, err} }
+
+// ByToken gives the sender that has a token. The time it takes says nothing of any token.
+func (l *List) ByToken(token string) (found Sender, ok bool) {
+	sum := []byte(sumOf(token))
+	all, err := l.All()
+	if err != nil {
+		return Sender{}, false
+	}
+	for _, s := range all {
+		if s.Scheme == "" && subtle.ConstantTimeCompare(sum, []byte(s.TokenSum)) == 1 {
+			found, ok = s, true
+		}
+	}
+	return found, ok
+}
+
+// ByName gives the sender with a name.
+func (l *List) ByName(name string) (Sender, bool) {
+	all, err := l.All()
+	if i := indexOf(all, name); err == nil && i >= 0 {
+		return all[i], true
+	}
+	return Sender{}, false
+}
+
+func indexOf(all []Sender, name string) int {
+	return slices.IndexFunc(all, func(s Sender) bool { return s.Name == name })
+}
+
+// Allow adds a sender, and gives what it is to show: its token, or the secret of its signature. Nobody can be told that a
+// second time. The sender is on the disk by then. Errors: ErrExists, ErrFull.
+func (l *List) Allow(ctx context.Context, s Sender) (token string, err error) {
+	if err := s.check(); err != nil {
+		return "", err
+	}
+	token = s.makeKey()
+	s.Created, s.LastUsed = inbox.Seconds(l.now()), ""
+	err = l.change(ctx, func(all []Sender) ([]Sender, error) {
+		if indexOf(all, s.Name) >= 0 {
+			return nil, fmt.Errorf("allow %q: %w", s.Name, ErrExists)
+		}
+		return append(all, s), nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return token, nil
+}
+
+// Deny removes a sender. Its key, its identities and its open codes are worth nothing from then on. Errors: ErrUnknown.
+func (l *List) Deny(ctx context.Context, name string) error {
+	return l.change(ctx, func(all []Sender) ([]Sender, error) {
+		i := indexOf(all, name)
+		if i < 0 {
+			return nil, fmt.Errorf("deny %q: %w", name, ErrUnknown)
+		}
+		// The codes first: a kill in between leaves a sender without codes, and no code for another sender of that name.
+		if err := l.dropCodes(name); err != nil {
+			return nil, err
+		}
+		return slices.Delete(all, i, i+1), nil
+	})
+}
+
+// Used writes down on which day a sender has written last. It writes once a day.
+func (l *List) Used(ctx context.Context, name string) error {
+	today := l.now().UTC().Format(time.DateOnly)
+	if s, ok := l.ByName(name); !ok || s.LastUsed == today {
+		return nil
+	}
+	return l.change(ctx, func(all []Sender) ([]Sender, error) {
+		if i := indexOf(all, name); i >= 0 {
+			all[i].LastUsed = today
+		}
+		return all, nil
+	})
+}
+
+// change edits the list under its lock. The new list is on the disk when it returns.
+func (l *List) change(ctx context.Context, edit func([]Sender) ([]Sender, error)) error {
+	return filelock.With(ctx, l.dir, lockFile, func() error {
+		before, err := l.read()
+		if err != nil {
+			return err
+		}
+		after, err := edit(slices.Clone(before))
+		if err != nil {
+			return err
+		}
+		was, err := format(before)
+		if err != nil {
+			return err
+		}
+		data, err := format(after)
+		if err != nil {
+			return err
+		}
+		if bytes.Equal(was, data) {
+			return l.dir.RemoveLeftover(listFile)
+		}
+		if len(data) > maxList && len(data) > len(was) {
+			return ErrFull
+		}
+		return l.dir.Replace(listFile, data)
+	})
+}
+
+// format writes one sender a line, so that a person may read the file.
+func format(all []Sender) ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('[')
+	for i, s := range all {
+		line, err := json.Marshal(s)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('\n')
+		b.Write(line)
+	}
+	b.WriteString("\n]\n")
+	return b.Bytes(), nil
+}

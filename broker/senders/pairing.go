@@ -1,0 +1,222 @@
+package senders
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+)
+
+const (
+	pairingFile = "pairing.json"
+
+	maxCodes = 3         // that are open for one bridge
+	codeTime = time.Hour // for which a code is open
+	codeLen  = 8
+
+	maxGuesses = 5 // wrong codes
+	guessTime  = time.Minute
+)
+
+// letters of a code: none is taken for another one.
+const codeLetters = "abcdefghjkmnpqrstuvwxyz23456789"
+
+// pairing is the file of that name.
+type pairing struct {
+	Codes []code    `json:"codes"`
+	Wrong []float64 `json:"wrong"` // when wrong codes were tried
+}
+
+// code is what somebody behind a bridge was given.
+type code struct {
+	Code     string  `json:"code"`
+	Bridge   string  `json:"bridge"`
+	Identity string  `json:"identity"`
+	Expires  float64 `json:"expires"`
+}
+
+// Knocked is a code that nobody has approved yet, for a list. The code itself only its owner knows, who tells it to a person.
+type Knocked struct {
+	Bridge   string  `json:"bridge"`
+	Identity string  `json:"identity"`
+	Expires  float64 `json:"expires"`
+}
+
+// Knock is called when somebody unknown writes through a bridge. The first time it makes a code for them; while that is
+// open, or three others are, there is none: first is false, and they are told nothing. Errors: ErrUnknown.
+func (l *List) Knock(ctx context.Context, bridge Sender, identity string) (shown string, first bool, err error) {
+	if err := CheckIdentity(identity); err != nil {
+		return "", false, err
+	}
+	err = l.locked(ctx, func(all []Sender, p *pairing) error {
+		i := indexOf(all, bridge.Name)
+		if i < 0 || !all[i].Bridge {
+			return fmt.Errorf("pair with %q: %w", bridge.Name, ErrUnknown)
+		}
+		open := 0
+		for _, c := range p.Codes {
+			if c.Bridge != bridge.Name {
+				continue
+			}
+			if open++; c.Identity == identity {
+				return nil
+			}
+		}
+		if open >= maxCodes || all[i].Knows(identity) {
+			return nil
+		}
+		shown, first = newCode(), true
+		p.Codes = append(p.Codes, code{shown, bridge.Name, identity, inbox.Seconds(l.now().Add(codeTime))})
+		return nil
+	})
+	if err != nil {
+		return "", false, err
+	}
+	return shown, first, nil
+}
+
+func newCode() string {
+	var b strings.Builder
+	for range codeLen {
+		n, _ := rand.Int(rand.Reader, big.NewInt(int64(len(codeLetters)))) // never fails
+		b.WriteByte(codeLetters[n.Int64()])
+	}
+	return b.String()
+}
+
+// Pair lets the one who was given a code write through its bridge. The code may be typed in any case, with blanks or
+// hyphens. Errors: ErrCode, ErrGuesses, ErrFull.
+func (l *List) Pair(ctx context.Context, typed string) (bridge Sender, identity string, err error) {
+	wanted := strings.NewReplacer(" ", "", "-", "").Replace(strings.ToLower(typed))
+	err = l.change(ctx, func(all []Sender) ([]Sender, error) {
+		p, err := l.readPairing()
+		if err != nil {
+			return nil, err
+		}
+		if len(p.Wrong) >= maxGuesses {
+			return nil, ErrGuesses
+		}
+		i := slices.IndexFunc(p.Codes, func(c code) bool { return c.Code == wanted })
+		j := -1
+		if i >= 0 {
+			j = indexOf(all, p.Codes[i].Bridge)
+		}
+		if j < 0 {
+			p.Wrong = append(p.Wrong, inbox.Seconds(l.now()))
+			return nil, errors.Join(ErrCode, l.writePairing(p))
+		}
+		// The code stays until it expires: a kill behind it changes nothing, and Knock gives none to who is known.
+		bridge, identity = all[j], p.Codes[i].Identity
+		if !bridge.Knows(identity) {
+			bridge.Identities = append(slices.Clone(bridge.Identities), identity)
+			all[j] = bridge
+		}
+		return all, nil
+	})
+	if err != nil {
+		return Sender{}, "", err
+	}
+	return bridge, identity, l.dropCode(ctx, wanted)
+}
+
+// Waiting gives who has a code that nobody has approved yet.
+func (l *List) Waiting() (all []Knocked, err error) {
+	p, err := l.readPairing()
+	for _, c := range p.Codes {
+		all = append(all, Knocked{c.Bridge, c.Identity, c.Expires})
+	}
+	return all, err
+}
+
+// dropCode removes a code that was used.
+func (l *List) dropCode(ctx context.Context, used string) error {
+	return l.locked(ctx, func(_ []Sender, p *pairing) error {
+		p.Codes = slices.DeleteFunc(p.Codes, func(c code) bool { return c.Code == used })
+		return nil
+	})
+}
+
+// dropCodes removes the codes of a bridge. The caller holds the lock.
+func (l *List) dropCodes(bridge string) error {
+	p, err := l.readPairing()
+	if err != nil {
+		return err
+	}
+	n := len(p.Codes)
+	p.Codes = slices.DeleteFunc(p.Codes, func(c code) bool { return c.Bridge == bridge })
+	if len(p.Codes) == n {
+		return nil
+	}
+	return l.writePairing(p)
+}
+
+// locked edits the codes under the lock of the list.
+func (l *List) locked(ctx context.Context, edit func(all []Sender, p *pairing) error) error {
+	return filelock.With(ctx, l.dir, lockFile, func() error {
+		all, err := l.read()
+		if err != nil {
+			return err
+		}
+		p, err := l.readPairing()
+		if err != nil {
+			return err
+		}
+		n := len(p.Codes)
+		if err := edit(all, &p); err != nil {
+			return err
+		}
+		if len(p.Codes) == n {
+			return nil
+		}
+		return l.writePairing(p)
+	})
+}
+
+// readPairing gives the codes that are still open. What cannot be read counts as empty: who was given a code gets another.
+func (l *List) readPairing() (p pairing, err error) {
+	f, err := l.dir.Open(pairingFile, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err != nil {
+		return p, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || info.Size() > maxList {
+		return p, err
+	}
+	data, err := atomicfile.ReadAll(f)
+	if err != nil {
+		return p, err
+	}
+	if json.Unmarshal(data, &p) != nil {
+		return pairing{}, nil
+	}
+	now := l.now()
+	p.Codes = slices.DeleteFunc(p.Codes, func(c code) bool {
+		return c.Expires <= inbox.Seconds(now) || len(c.Code) != codeLen || CheckIdentity(c.Identity) != nil
+	})
+	p.Wrong = slices.DeleteFunc(p.Wrong, func(at float64) bool {
+		return at <= inbox.Seconds(now.Add(-guessTime)) || at > inbox.Seconds(now)
+	})
+	return p, nil
+}
+
+func (l *List) writePairing(p pairing) error {
+	data, err := json.MarshalIndent(p, "", " ")
+	if err != nil {
+		return err
+	}
+	return l.dir.Replace(pairingFile, append(data, '\n'))
+}

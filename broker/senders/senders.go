@@ -1,0 +1,180 @@
+// Package senders keeps who may write from outside: a list of names, and what each has to show.
+//
+// A sender shows a token, or signs what it sends. A bridge is a program that brings what many people write: its token says
+// that the bridge may speak, and the list of identities who behind it may. Somebody new behind a bridge is given a code
+// once, which a person of this machine approves (Pair).
+//
+// All is files of the state directory's http, and any number of processes may use them at once. The daemon sees each change
+// with the next request.
+//
+//	senders.json       the list, at most 64 KiB. Of a token only its hash is there; the secret of a signature has to be
+//	pairing.json       codes that nobody has approved yet, and when wrong ones were tried
+//	senders.json.lock  held while either is changed; its holder takes no other lock
+package senders
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"c2c/inbox"
+)
+
+// How a sender that shows no token signs what it sends.
+const (
+	GitHub   = "github"   // X-Hub-Signature-256
+	Standard = "standard" // Standard Webhooks
+)
+
+// Sender is one who may write from outside.
+type Sender struct {
+	Name       string   `json:"name"`
+	Root       string   `json:"root"` // absolute
+	To         []string `json:"to"`   // the aliases it may write to; the first is for what names none
+	TokenSum   string   `json:"token_sha256,omitempty"`
+	Secret     string   `json:"secret,omitempty"` // of its signature, as it is set up there
+	Scheme     string   `json:"scheme,omitempty"` // GitHub, Standard, or "": it shows a token
+	Bridge     bool     `json:"bridge,omitempty"`
+	Identities []string `json:"identities,omitempty"` // who may write through a bridge
+	Verdicts   bool     `json:"verdicts,omitempty"`   // it may answer permission requests
+	Created    float64  `json:"created"`
+	LastUsed   string   `json:"last_used_day,omitempty"` // as 2006-01-02, UTC
+}
+
+// The errors of a List. Its doc says which call gives which.
+var (
+	ErrUnknown = errors.New("no such sender")
+	ErrExists  = errors.New("there is a sender with this name")
+	ErrFull    = errors.New("the list of senders is full")
+	ErrCode    = errors.New("no such pairing code; it may have expired")
+	ErrGuesses = errors.New("too many wrong pairing codes; wait a minute")
+)
+
+// MayWrite says whether the sender may write to an alias, in any case, and how the list writes that.
+func (s Sender) MayWrite(alias string) (to string, ok bool) {
+	if inbox.CheckAlias(alias) != nil {
+		return "", false // also what only looks like an alias in lower case
+	}
+	i := slices.IndexFunc(s.To, func(to string) bool { return strings.ToLower(to) == strings.ToLower(alias) })
+	if i < 0 {
+		return "", false
+	}
+	return s.To[i], true
+}
+
+// Knows says whether somebody may write through the bridge.
+func (s Sender) Knows(identity string) bool {
+	return s.Bridge && slices.Contains(s.Identities, identity)
+}
+
+// standardPrefix is how secrets of Standard Webhooks begin.
+const standardPrefix = "whsec_"
+
+// Key is what the sender's signature is made with; nil when it signs nothing.
+func (s Sender) Key() []byte {
+	switch s.Scheme {
+	case GitHub:
+		return []byte(s.Secret)
+	case Standard:
+		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(s.Secret, standardPrefix))
+		if err == nil {
+			return key
+		}
+	}
+	return nil
+}
+
+// minKey is the least that a signature's key has, in bytes.
+const minKey = 24
+
+// maxTo bounds the aliases of a sender.
+const maxTo = 32
+
+// check refuses what cannot be a sender of the list.
+func (s Sender) check() error {
+	if err := inbox.CheckSender(s.Name); err != nil {
+		return err
+	}
+	if !filepath.IsAbs(s.Root) || len(s.Root) > 4096 {
+		return fmt.Errorf("sender %q: root %.100q is no absolute path", s.Name, s.Root)
+	}
+	if len(s.To) == 0 || len(s.To) > maxTo {
+		return fmt.Errorf("sender %q: it may write to 1 to %d aliases", s.Name, maxTo)
+	}
+	for _, to := range s.To {
+		if err := inbox.CheckAlias(to); err != nil {
+			return err
+		}
+		if strings.HasPrefix(strings.ToLower(to), inbox.ExternalPrefix) {
+			return fmt.Errorf("alias %q is that of another sender outside, who reads no such mail", to)
+		}
+	}
+	switch s.Scheme {
+	case "", GitHub, Standard:
+	default:
+		return fmt.Errorf("sender %q: scheme %q is none of %q", s.Name, s.Scheme, []string{GitHub, Standard})
+	}
+	if s.Scheme != "" && s.Bridge {
+		return fmt.Errorf("sender %q: a signature does not cover X-Sender, so a bridge shows a token", s.Name)
+	}
+	if s.Scheme != "" && len(s.To) > 1 {
+		return fmt.Errorf("sender %q: a signature does not cover the path, so it may write to one alias", s.Name)
+	}
+	if s.Verdicts && s.Scheme != "" {
+		return fmt.Errorf("sender %q: permission requests are read with a token, so who decides shows one", s.Name)
+	}
+	for _, id := range s.Identities {
+		if err := CheckIdentity(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckIdentity refuses what cannot name who writes through a bridge.
+func CheckIdentity(id string) error {
+	if id == "" {
+		return errors.New("an identity cannot be empty")
+	}
+	return inbox.CheckWord("identity", id)
+}
+
+// complete says whether there is a key by which the sender can be known.
+func (s Sender) complete() error {
+	switch sum, err := hex.DecodeString(s.TokenSum); {
+	case s.Scheme == "" && (err != nil || len(sum) != sha256.Size || s.Secret != ""):
+		return fmt.Errorf("sender %q: its token_sha256 is no SHA-256 in hex", s.Name)
+	case s.Scheme != "" && (s.TokenSum != "" || len(s.Key()) < minKey):
+		return fmt.Errorf("sender %q: its secret is too short, or no secret of %s", s.Name, s.Scheme)
+	}
+	return nil
+}
+
+// makeKey gives the sender a new key, and returns what the sender is to show or sign with.
+func (s *Sender) makeKey() (shown string) {
+	var key [32]byte
+	rand.Read(key[:]) // never fails
+	s.TokenSum, s.Secret = "", ""
+	switch s.Scheme {
+	case Standard:
+		s.Secret = standardPrefix + base64.StdEncoding.EncodeToString(key[:])
+		return s.Secret
+	case GitHub:
+		s.Secret = base64.RawURLEncoding.EncodeToString(key[:])
+		return s.Secret
+	}
+	token := base64.RawURLEncoding.EncodeToString(key[:])
+	s.TokenSum = sumOf(token)
+	return token
+}
+
+func sumOf(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
