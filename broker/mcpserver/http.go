@@ -79,9 +79,12 @@ type HTTP struct {
 
 	closing atomic.Bool
 
-	mu       sync.Mutex
-	sessions map[string]*httpSession
-	changed  map[string]chan struct{} // by root
+	mu        sync.Mutex
+	sessions  map[string]*httpSession
+	changed   map[string]chan struct{} // by root
+	listeners uint64                   // that were opened
+
+	moved chan struct{} // holds one: changed of some root was told
 }
 
 // NewHTTP makes the handler; Close ends it.
@@ -95,7 +98,7 @@ func NewHTTP(cfg HTTPConfig) *HTTP {
 	if cfg.Conn == nil {
 		cfg.Conn = func(*http.Request) net.Conn { return nil }
 	}
-	h := &HTTP{cfg: cfg, limits: cfg.Limits.withDefaults(), sessions: map[string]*httpSession{}, changed: map[string]chan struct{}{}}
+	h := &HTTP{cfg: cfg, limits: cfg.Limits.withDefaults(), sessions: map[string]*httpSession{}, changed: map[string]chan struct{}{}, moved: make(chan struct{}, 1)}
 	h.ctx, h.stop = context.WithCancelCause(context.Background())
 	t := &tools{cfg: cfg.Config}
 	h.srv = t.server(&server.Hooks{}, server.WithResourceCapabilities(true, false))
@@ -288,13 +291,22 @@ func (h *HTTP) get(w http.ResponseWriter, r *http.Request) {
 // Streams gives a bell for each session of a root whose client has a stream open and answers there. A bell that is written
 // to the client's kernel has rung.
 func (h *HTTP) Streams(root string) map[string]wake.Doorbell {
-	bells := map[string]wake.Doorbell{}
+	newest := map[string]*listener{}
 	for _, s := range h.all() {
-		if bell, ok := s.bell(); ok && s.rootNow() == root {
-			bells[s.peer.session()] = bell
+		bell, ok := s.bell()
+		sid := s.peer.session()
+		if !ok || sid == "" || s.rootNow() != root {
+			continue
+		}
+		// Two connections may have one mailbox, when each call says whose it is.
+		if other := newest[sid]; other == nil || other.number < bell.number {
+			newest[sid] = bell
 		}
 	}
-	delete(bells, "") // it has no mailbox yet
+	bells := make(map[string]wake.Doorbell, len(newest))
+	for sid, bell := range newest {
+		bells[sid] = bell
+	}
 	return bells
 }
 
@@ -314,11 +326,16 @@ func (h *HTTP) tellChange(root string) {
 	if root == "" {
 		return
 	}
-	select {
-	case h.changes(root) <- struct{}{}:
-	default: // nobody has looked since the one before
+	for _, tell := range []chan struct{}{h.changes(root), h.moved} {
+		select {
+		case tell <- struct{}{}:
+		default: // nobody has looked since the one before
+		}
 	}
 }
+
+// Moved tells that Streams of some root may give others than before. It holds one.
+func (h *HTTP) Moved() <-chan struct{} { return h.moved }
 
 // Roots gives the roots that sessions work in, sorted.
 func (h *HTTP) Roots() (roots []string) {

@@ -23,6 +23,7 @@ type listener struct {
 	s      *httpSession
 	name   string // its pings are called by it
 	events *stream
+	number uint64 // a later one has a higher one
 
 	over chan struct{} // closed: it is to end
 	end  func()        // closes over
@@ -41,6 +42,7 @@ type listener struct {
 func (s *httpSession) listen(w http.ResponseWriter, r *http.Request) {
 	l := &listener{s: s, name: rand.Text(), over: make(chan struct{}), gone: make(chan struct{}), moved: make(chan struct{})}
 	l.end = sync.OnceFunc(func() { close(l.over) })
+	l.number = s.h.nextListener()
 	s.open(l, r.Header.Get(mcp.HeaderLastEventID))
 	defer s.left(l)
 	defer close(l.gone)
@@ -157,7 +159,7 @@ func (s *httpSession) heard(id string) {
 }
 
 // bell is that of the stream, if there is one whose client has answered there.
-func (s *httpSession) bell() (wake.Doorbell, bool) {
+func (s *httpSession) bell() (*listener, bool) {
 	s.mu.Lock()
 	l := s.listener
 	s.mu.Unlock()
@@ -169,12 +171,19 @@ func (s *httpSession) bell() (wake.Doorbell, bool) {
 	return l, l.heard
 }
 
+// traceKey is the member of _meta that names a bell, as broker.log names it.
+const traceKey = "trace_id"
+
 // Ring tells the client that its inbox has changed: the standard's way to say so, which has no words of anybody. nil says that
 // the client's kernel has it, and that it is sent again to a client which has lost the stream.
-func (l *listener) Ring(ctx context.Context, _ wake.Notice) error {
+func (l *listener) Ring(ctx context.Context, n wake.Notice) error {
+	params := mcp.NotificationParams{AdditionalFields: map[string]any{"uri": inboxURI}}
+	if n.Trace != "" {
+		params.Meta = map[string]any{traceKey: n.Trace}
+	}
 	data, err := json.Marshal(mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION, Notification: mcp.Notification{
 		Method: mcp.MethodNotificationResourceUpdated,
-		Params: mcp.NotificationParams{AdditionalFields: map[string]any{"uri": inboxURI}},
+		Params: params,
 	}})
 	if err != nil {
 		return err
@@ -182,13 +191,13 @@ func (l *listener) Ring(ctx context.Context, _ wake.Notice) error {
 	if l.hasGone() {
 		return fmt.Errorf("%w: its stream has ended", wake.ErrUnreachable)
 	}
-	n := l.add(data)
-	if n == 0 {
+	number := l.add(data)
+	if number == 0 {
 		return fmt.Errorf("%w: the ring before it is not written yet", wake.ErrUncaptured)
 	}
 	for {
 		sent, moved := l.progress()
-		if sent >= n {
+		if sent >= number {
 			return nil
 		}
 		select {
@@ -225,4 +234,11 @@ func (l *listener) progress() (sent int, moved <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.sent, l.moved
+}
+
+func (h *HTTP) nextListener() uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.listeners++
+	return h.listeners
 }

@@ -21,14 +21,14 @@ func TestABellHasNoWords(t *testing.T) {
 	e, leave := birch.watched()
 	all := e.answering(birch)
 	bell := birch.bellOf(birch.sid())
-	if err := bell.Ring(t.Context(), wake.Notice{Count: 1, From: []string{"amber"}}); err != nil {
+	if err := bell.Ring(t.Context(), wake.Notice{Count: 1, From: []string{"amber"}, Trace: "t-1"}); err != nil {
 		t.Fatal(err)
 	}
 	for v := range all {
 		if v.data == "" {
 			continue
 		}
-		if want := `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"c2c://inbox"}}`; v.data != want || v.id == "" {
+		if want := `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"_meta":{"trace_id":"t-1"},"uri":"c2c://inbox"}}`; v.data != want || v.id == "" {
 			t.Errorf("rung by %+v", v)
 		}
 		break

@@ -38,13 +38,17 @@ func (d *httpDaemon) serveTools(ctx context.Context, s *httpd.Server, sessions *
 	s.Handle(
 		httpd.Route{Pattern: "GET /mcp", Who: who, Stream: true, Handler: tools},
 		httpd.Route{Pattern: "/mcp", Who: who, Body: maxMessage, Handler: tools})
+	quiet := d.ringStreams(ctx, tools)
 	ended := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
 		grace, cancel := context.WithTimeout(context.Background(), mcpGrace)
 		defer cancel()
 		ended <- tools.Close(grace)
 	})
-	return func() error { return <-ended }
+	return func() error {
+		quiet()
+		return <-ended
+	}
 }
 
 // openFor opens a root for a client. It is there: that of a session from before the last start may be gone.

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"c2c/broker"
+)
+
+// bellLimit is for a loaded machine: each wait in these tests is for something that happens.
+const bellLimit = 2 * time.Minute
+
+// listen opens the stream of the session, answers the pings there, and passes on all else until leave is called or the stream ends.
+func (c *mcpClient) listen() (messages <-chan string, leave context.CancelFunc) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), bellLimit)
+	c.t.Cleanup(cancel)
+	req, err := http.NewRequestWithContext(ctx, "GET", "http://127.0.0.1:"+c.port+"/mcp", nil)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for name, value := range map[string]string{"Authorization": "Bearer " + c.token(), "Accept": "text/event-stream", "Mcp-Session-Id": c.id} {
+		req.Header.Set(name, value)
+	}
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		c.t.Fatalf("stream: %s", resp.Status)
+	}
+	all := make(chan string, 100)
+	go func() {
+		defer close(all)
+		defer resp.Body.Close()
+		lines := bufio.NewScanner(resp.Body)
+		for lines.Scan() {
+			data, ok := strings.CutPrefix(lines.Text(), "data: ")
+			var ping struct{ ID, Method string }
+			switch {
+			case !ok || data == "":
+			case json.Unmarshal([]byte(data), &ping) == nil && ping.Method == "ping":
+				c.ask(`{"jsonrpc":"2.0","id":"` + ping.ID + `","result":{}}`)
+			default:
+				all <- data
+			}
+		}
+	}()
+	return all, cancel
+}
+
+// bell is the trace id of the next bell on a stream.
+func (c *mcpClient) bell(messages <-chan string) string {
+	c.t.Helper()
+	var m struct {
+		Method string
+		Params struct {
+			URI  string
+			Meta struct {
+				Trace string `json:"trace_id"`
+			} `json:"_meta"`
+		}
+	}
+	data, ok := <-messages
+	if err := json.Unmarshal([]byte(data), &m); !ok || err != nil || m.Method != "notifications/resources/updated" || m.Params.URI != "c2c://inbox" || m.Params.Meta.Trace == "" {
+		c.t.Fatalf("on the stream comes %q, %v", data, err)
+	}
+	return m.Params.Meta.Trace
+}
+
+func (h *host) surface(alias string) string {
+	h.t.Helper()
+	var all []broker.Listed
+	if err := json.Unmarshal([]byte(h.run("list", "--json")), &all); err != nil {
+		h.t.Fatal(err)
+	}
+	for _, s := range all {
+		if s.Alias == alias {
+			return s.Surface
+		}
+	}
+	h.t.Fatalf("%s is not listed: %+v", alias, all)
+	return ""
+}
+
+// broker is the broker's log.
+func (h *host) broker() string {
+	h.t.Helper()
+	data, err := os.ReadFile(filepath.Join(h.root(), "broker.log"))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return string(data)
+}
+
+// until asks again and again: a lock that is taken or given up tells nobody.
+func (h *host) until(what string, ready func() bool) {
+	h.t.Helper()
+	for end := time.Now().Add(bellLimit); !ready(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			h.t.Fatal("never comes: " + what)
+		}
+	}
+}
+
+func TestMailRingsAClientThatHasAStreamOpen(t *testing.T) {
+	h := newHost(t)
+	h.run("serve", "start", "--port", h.port)
+	h.run("register", "--session-id", "dana", "dana")
+	c := h.dialMCP("somebody")
+	c.call("register", `{"alias":"coral"}`)
+	if got := h.surface("coral"); got != broker.SurfaceDegraded {
+		t.Errorf("without a stream its surface is %q", got)
+	}
+	messages, leave := c.listen()
+	h.until("full", func() bool { return h.surface("coral") == broker.SurfaceFull })
+	h.run("send", "--session-id", "dana", "coral", "precious words")
+	trace := c.bell(messages)
+	if got := c.call("poll_inbox", `{}`); !strings.Contains(got, "precious words") {
+		t.Errorf("polled %s", got)
+	}
+	h.run("send", "--session-id", "dana", "coral", "more words")
+	if again := c.bell(messages); again == trace {
+		t.Errorf("both bells are %s", again)
+	}
+	logged := h.broker()
+	for _, want := range []string{`"event":"surface_doorbell_sent","result":"rang"`, `"trace_id":"` + trace + `"`, `"method":"sse"`} {
+		if !strings.Contains(logged, want) || strings.Contains(logged, "words") {
+			t.Errorf("broker.log has no %s, or a body: %s", want, logged)
+		}
+	}
+	leave()
+	h.until("degraded", func() bool { return h.surface("coral") == broker.SurfaceDegraded })
+
+	// What waits is rung for on the next stream, also after a kill of the daemon.
+	for _, between := range []func(){func() {}, func() { h.kill(h.status().PID); h.run("serve", "start") }} {
+		between()
+		messages, leave = c.listen()
+		c.bell(messages)
+		leave()
+	}
+}
+
+func TestMailThatWakesNobodyRingsNoStream(t *testing.T) {
+	h := newHost(t)
+	h.run("serve", "start", "--port", h.port)
+	h.run("register", "--session-id", "dana", "dana")
+	c := h.dialMCP("somebody")
+	c.call("register", `{"alias":"coral"}`)
+	messages, _ := c.listen()
+	h.until("full", func() bool { return h.surface("coral") == broker.SurfaceFull })
+	h.run("send", "--session-id", "dana", "--deferrable", "coral", "later")
+	h.until("filtered", func() bool { return strings.Contains(h.broker(), `"result":"filtered"`) })
+	h.run("send", "--session-id", "dana", "coral", "now")
+	c.bell(messages)
+	select {
+	case data := <-messages:
+		t.Errorf("there is more on the stream: %s", data)
+	default:
+	}
+}
