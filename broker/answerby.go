@@ -1,118 +1,270 @@
 package broker
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"math"
+	"syscall"
 	"time"
 
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
-)
-
-// An answer may be due after its message was read, when nothing in the mailbox tells of it any more. So a message with
-// answer_by has a record beside the mailbox: owed/<sid>.jsonl, the message on a line, its content cut, or left out when it is
-// ephemeral. It is written by the sender, and dropped when the time is over.
-const (
-	owedDir = "owed"
-	owedEnd = ".jsonl"
-	owedCut = 200 // bytes of the content
 )
 
 // Unanswered is the reason when an answer has not come in time.
 const Unanswered = "unanswered"
 
-// owe records that a message that is stored in the mailbox of a session is to be answered.
-func (b *Broker) owe(ctx context.Context, sid string, m inbox.Message) error {
-	dir, err := b.root.Sub(owedDir, true)
-	if err != nil {
-		return err
+const (
+	// So often a session is reminded of what it owes: when the answer is due, and then after twice the time each. Who cannot be
+	// rung is told once.
+	maxRemindersFull     = 3
+	maxRemindersDegraded = 1
+	// keptOverdue is for how long an obligation is kept that nobody answers.
+	keptOverdue = 30 * 24 * time.Hour
+)
+
+func maxReminders(surface string) int {
+	if surface == SurfaceFull {
+		return maxRemindersFull
 	}
-	defer dir.Close()
-	m.Content, m.Extra = strings.ToValidUTF8(m.Content[:min(len(m.Content), owedCut)], ""), nil
-	if m.Ephemeral {
-		m.Content = ""
-	}
-	line, err := m.MarshalJSON()
-	if err != nil {
-		return err
-	}
-	line = append(line, '\n')
-	return filelock.With(ctx, dir, sid+".lock", func() error {
-		before, err := dir.ReadIf(sid + owedEnd)
-		if err != nil || bytes.Contains(before, line) { // it was sent twice
-			return err
-		}
-		return dir.AppendLines(sid+owedEnd, line)
-	})
+	return maxRemindersDegraded
 }
 
-// answers tells the senders whose answer is late, and gives the time of the next answer that is due.
+// keptOwed is what a Keeper remembers of the records of a session.
+type keptOwed struct {
+	stamp owedStamp
+	next  time.Time // zero: nothing is due as long as nothing changes
+	last  float64   // when the newest message was sent whose answers were looked for
+}
+
+// owedStamp changes with a file of records: it is put in place anew, or becomes longer.
+type owedStamp struct {
+	inode       uint64
+	size, mtime int64
+}
+
+func stampOf(dir *atomicfile.Dir, name string) (s owedStamp, err error) {
+	info, err := dir.Stat(name)
+	if err == nil {
+		s = owedStamp{info.Sys().(*syscall.Stat_t).Ino, info.Size(), info.ModTime().UnixNano()}
+	}
+	return s, err
+}
+
+// answers looks after the records: it tells the senders whose answer is late, closes what was answered, reminds those who owe an
+// answer that is due, and gives the time when the next one is.
 func (k *Keeper) answers(ctx context.Context, rows []row) (next time.Time, err error) {
 	dir, err := k.b.subIfThere(owedDir)
 	if err != nil || dir == nil {
 		return next, err
 	}
 	defer dir.Close()
-	names, err := dir.Names()
-	var errs []error
-	for _, name := range names {
-		if sid, ok := strings.CutSuffix(name, owedEnd); ok {
-			due, err := k.answersOf(ctx, rows, dir, sid)
-			next, errs = earlier(next, due), append(errs, err)
+	sids, err := owedSessions(dir)
+	errs := []error{err}
+	there := map[string]bool{}
+	for _, sid := range sids {
+		there[sid] = true
+		if k.owed[sid] == nil {
+			k.owed[sid] = &keptOwed{}
+		}
+		errs = append(errs, k.answersOf(ctx, rows, dir, sid, k.owed[sid]))
+		next = earlier(next, k.owed[sid].next)
+	}
+	for sid := range k.owed {
+		if !there[sid] {
+			delete(k.owed, sid)
 		}
 	}
-	return next, errors.Join(append(errs, err)...)
+	return next, errors.Join(errs...)
 }
 
-// answersOf is answers for what one session is to answer. A sender is told before the record is dropped: a kill in
-// between costs a second try.
-func (k *Keeper) answersOf(ctx context.Context, rows []row, dir *atomicfile.Dir, sid string) (next time.Time, err error) {
-	data, err := dir.ReadIf(sid + owedEnd)
+// answersOf is answers for one session, if its records have changed or something is due.
+func (k *Keeper) answersOf(ctx context.Context, rows []row, dir *atomicfile.Dir, sid string, kept *keptOwed) error {
+	stamp, err := stampOf(dir, sid+owedEnd)
+	if err != nil || stamp == kept.stamp && (kept.next.IsZero() || k.b.now().Before(kept.next)) {
+		return err
+	}
+	debts, err := readDebts(dir, sid)
 	if err != nil {
-		return next, err
+		return err
 	}
-	over := map[string]bool{} // lines
-	var errs []error          // one sender that cannot be told stops no other
-	for line := range bytes.Lines(data) {
-		var m inbox.Message
-		if json.Unmarshal(line, &m) != nil {
-			continue // a power cut has left half of it
+	l := owedLook{k: k, rows: rows, sid: sid, edits: map[debtKey]owedEdit{}}
+	if i := findSID(rows, sid); i >= 0 {
+		s := k.b.session(rows[i])
+		l.s = &s
+	}
+	l.closeAnswered(ctx, debts, kept)
+	var errs []error // one sender that cannot be told stops no other
+	for _, d := range debts {
+		if !d.half && l.edits[d.key()].answer == nil {
+			errs = append(errs, l.look(ctx, d))
 		}
-		if due := inbox.FromSeconds(m.AnswerBy); due.After(k.b.now()) {
-			next = earlier(next, due)
+	}
+	if len(l.edits) > 0 {
+		err = k.b.changeDebts(ctx, dir, sid, l.edit)
+	}
+	kept.stamp, kept.next = stamp, l.next
+	if err := errors.Join(append(errs, err)...); err != nil {
+		kept.stamp, kept.next = owedStamp{}, earlier(l.next, k.b.now().Add(keepAgain))
+		return err
+	}
+	return nil
+}
+
+// owedLook is one look at the records of a session.
+type owedLook struct {
+	k     *Keeper
+	rows  []row
+	sid   string
+	s     *Session // nil: it is not registered
+	next  time.Time
+	edits map[debtKey]owedEdit
+}
+
+// owedEdit is what becomes of a record.
+type owedEdit struct {
+	answer    *inbox.Message
+	observed  time.Time
+	told      bool // its sender knows that there was no answer by answer_by
+	reminders int
+	how       string
+}
+
+// edit changes a record as the look has found. Whoever has closed it meanwhile was right.
+func (l *owedLook) edit(d *debt) (changed, drop bool) {
+	e, ok := l.edits[d.key()]
+	switch {
+	case !ok:
+		return false, false
+	case !d.Owes():
+		return false, e.told
+	case e.answer != nil:
+		return d.answered(*e.answer, e.observed), false
+	case e.how != "":
+		d.How, d.ClosedAt = e.how, l.k.b.now().UTC()
+		return true, false
+	}
+	d.SenderTold, d.Reminders = d.SenderTold || e.told, max(d.Reminders, e.reminders)
+	return true, false
+}
+
+// closeAnswered finds answers of which the records do not tell: they were faster than the record, or come from the original.
+// They are looked for when a record is seen first by a process that looks all the time, and when the answer is due.
+func (l *owedLook) closeAnswered(ctx context.Context, debts []debt, kept *keptOwed) {
+	var asked []debt
+	newest := kept.last
+	for _, d := range debts {
+		if d.half || !d.Owes() {
 			continue
 		}
-		if err := k.tellUnanswered(ctx, rows, m); err != nil {
+		fresh := !l.k.once && d.TS > kept.last
+		if newest = max(newest, d.TS); fresh || !l.k.b.now().Before(l.nextReminder(d)) {
+			asked = append(asked, d)
+		}
+	}
+	kept.last = newest
+	if len(asked) == 0 {
+		return
+	}
+	ids := map[string]bool{}
+	answers := l.k.b.answersTo(ctx, l.rows, map[string][]debt{l.sid: asked})
+	for key := range answers {
+		ids[key.id] = true
+	}
+	if len(ids) == 0 {
+		return
+	}
+	observed := l.k.b.observed(ctx, l.sid, ids)
+	for key, m := range answers {
+		l.edits[key.debtKey] = owedEdit{answer: &m, observed: observed[key.debtKey]}
+	}
+}
+
+// look acts on what is due of one record.
+func (l *owedLook) look(ctx context.Context, d debt) error {
+	now, e := l.k.b.now(), owedEdit{reminders: d.Reminders}
+	var errs []error
+	if by := inbox.FromSeconds(d.AnswerBy); d.AnswerBy != 0 && !d.SenderTold {
+		if by.After(now) {
+			l.next = earlier(l.next, by)
+		} else if err := l.k.tellUnanswered(ctx, l.rows, d.Message); err != nil {
 			errs = append(errs, err)
-			continue
+		} else {
+			e.told = true
 		}
-		over[string(line)] = true
 	}
-	if len(over) == 0 {
-		return next, errors.Join(errs...)
+	if d.Owes() {
+		errs = append(errs, l.remind(ctx, d, &e))
 	}
-	err = filelock.With(ctx, dir, sid+".lock", func() error {
-		data, err := dir.ReadIf(sid + owedEnd)
-		if err != nil {
+	if e != (owedEdit{reminders: d.Reminders}) {
+		l.edits[d.key()] = e
+	}
+	return errors.Join(errs...)
+}
+
+// nextReminder is when the next reminder of an answer is due: when the answer is, and then after twice the time each.
+func (l *owedLook) nextReminder(d debt) time.Time { return reminderAt(d, d.Reminders+1) }
+
+// reminderAt is when reminder n is due, n being 1 or more.
+func reminderAt(d debt, n int) time.Time {
+	due := inbox.FromSeconds(d.Due)
+	within := max(due.Sub(d.Time()), time.Second)
+	return due.Add(time.Duration(min(float64(within)*(math.Pow(2, float64(n-1))-1), float64(keptOverdue))))
+}
+
+// remind reminds a session of an answer that is due, if it has not been reminded often enough. When nobody has looked for long
+// it is reminded once, and not of each time that has passed.
+func (l *owedLook) remind(ctx context.Context, d debt, e *owedEdit) error {
+	b, now := l.k.b, l.k.b.now()
+	due := inbox.FromSeconds(d.Due)
+	if due.After(now) {
+		l.next = earlier(l.next, due)
+		return nil
+	}
+	if forget := due.Add(keptOverdue); forget.After(now) {
+		l.next = earlier(l.next, forget)
+	} else {
+		e.how = GivenUp
+		return nil
+	}
+	if l.s == nil || l.s.State == External {
+		return nil // c2c sweep closes it; and who is outside is sent nothing but answers
+	}
+	most, n := maxReminders(b.surfaceOf(*l.s)), d.Reminders
+	for n < most && !reminderAt(d, n+1).After(now) {
+		n++
+	}
+	if n > d.Reminders && !(d.Held != "" && b.held(l.sid, d.Message)) && now.Unix() >= int64(d.NotBefore) {
+		if err := b.remind(ctx, *l.s, d, n); err != nil {
 			return err
 		}
-		var kept []byte
-		for line := range bytes.Lines(data) {
-			if !over[string(line)] {
-				kept = append(kept, line...)
-			}
-		}
-		if len(kept) == 0 {
-			return dir.Remove(sid + owedEnd)
-		}
-		return dir.Replace(sid+owedEnd, kept)
-	})
-	return next, errors.Join(append(errs, err)...)
+		e.reminders = n
+	}
+	if n < most {
+		l.next = earlier(l.next, reminderAt(d, n+1))
+	}
+	return nil
+}
+
+// remind puts a reminder into the mailbox of a session, once for each message and number. Unlike other notices it rings.
+func (b *Broker) remind(ctx context.Context, s Session, d debt, n int) error {
+	about := d.ID
+	if CheckID(about) != nil {
+		about = ""
+	}
+	now := b.now()
+	text := fmt.Sprintf("%s waits for your answer to its %s %s, sent %s ago; it was due %s. Answer with c2c reply %s TEXT, or c2c reply --fail %[6]s TEXT if it cannot be done.",
+		d.From, d.Kind, what(d.Message), Age(now.Sub(d.Time())), dueWords(now.Sub(inbox.FromSeconds(d.Due))), inbox.ShortID(d.ID))
+	id := noticeID("reminder", s.ID, fold(d.From), d.FromSession, d.ID, fmt.Sprint(n))
+	return b.notify(ctx, s.ID, inbox.Message{To: s.Alias, ID: id, InReplyTo: about, Content: text}, Reminder)
+}
+
+func dueWords(late time.Duration) string {
+	if late < time.Second {
+		return "now"
+	}
+	return Age(late) + " ago"
 }
 
 func (k *Keeper) tellUnanswered(ctx context.Context, rows []row, m inbox.Message) error {

@@ -43,6 +43,13 @@ type Config struct {
 	Now   func() time.Time // nil is time.Now
 	Log   *slog.Logger     // nil discards
 	Storm StormLimits
+	Times ObligationTimes
+}
+
+// ConfigOf is a Config with what the environment sets. c2c doctor tells what is wrong there.
+func ConfigOf(getenv func(string) string, root string, log *slog.Logger) Config {
+	times, _ := ObligationTimesOf(getenv)
+	return Config{Root: root, Log: log, Storm: StormLimitsOf(getenv), Times: times}
 }
 
 // Broker is an open root.
@@ -52,6 +59,7 @@ type Broker struct {
 	log   *slog.Logger
 	mail  inbox.Config
 	storm StormLimits
+	times ObligationTimes
 
 	proc processes
 
@@ -65,7 +73,7 @@ func Open(cfg Config) (*Broker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open root: %w", err)
 	}
-	b := &Broker{root: root, now: cfg.Now, log: cfg.Log, storm: cfg.Storm.withDefaults(), proc: new(system)}
+	b := &Broker{root: root, now: cfg.Now, log: cfg.Log, storm: cfg.Storm.withDefaults(), times: cfg.Times.withDefaults(), proc: new(system)}
 	if b.now == nil {
 		b.now = time.Now
 	}

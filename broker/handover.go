@@ -89,7 +89,8 @@ func (b *Broker) HandOver(ctx context.Context, s Session, h Reader) error {
 		err = l.Ack(written, handed...)
 	}
 	if err == nil && !known && announced.ID != "" {
-		err = b.Rang(written, s.ID, wake.Ring{At: b.now(), Method: h.By, Outcome: wake.Rang}.For(announced))
+		ring := wake.Ring{At: b.now(), Method: h.By, Outcome: wake.Rang}.For(announced)
+		err = errors.Join(b.Rang(written, s.ID, ring), b.Pushed(written, s.ID, []inbox.Message{announced}, ring))
 	}
 	return err
 }
@@ -147,5 +148,5 @@ func (b *Broker) RingOnce(ctx context.Context, sid string, say func(wake.Notice)
 			rang, ring.Outcome, ring.Cause = false, wake.OutcomeOf(err), err.Error()
 		}
 	}
-	return rang, b.Rang(ctx, sid, ring)
+	return rang, errors.Join(b.Rang(ctx, sid, ring), b.Pushed(ctx, sid, msgs, ring))
 }

@@ -37,6 +37,8 @@ type Keeper struct {
 	boxes map[string]*keptBox
 	told  map[string]bool // ids of notices that need not be tried again
 	asked map[string]bool // sessions whose mailboxes have said which notices they had
+	owed  map[string]*keptOwed
+	once  bool // it looks once and is gone
 }
 
 // keptBox is what a Keeper remembers of a mailbox, so that it reads only what has changed.
@@ -54,7 +56,7 @@ type keptBox struct {
 
 // Keeper is new: it knows of nothing that was done.
 func (b *Broker) Keeper() *Keeper {
-	return &Keeper{b: b, boxes: map[string]*keptBox{}, told: map[string]bool{}, asked: map[string]bool{}}
+	return &Keeper{b: b, boxes: map[string]*keptBox{}, told: map[string]bool{}, asked: map[string]bool{}, owed: map[string]*keptOwed{}}
 }
 
 // KeepOnce acts on what is due now, if no process of the root does so all the time.
@@ -63,7 +65,9 @@ func (b *Broker) KeepOnce(ctx context.Context) error {
 	if err != nil || !ok {
 		return err
 	}
-	_, err = b.Keeper().Look(ctx)
+	k := b.Keeper()
+	k.once = true
+	_, err = k.Look(ctx)
 	return errors.Join(err, lock())
 }
 
@@ -183,6 +187,9 @@ func (k *Keeper) settle(ctx context.Context, rows []row, s Session, box *inbox.M
 		if m.Expired(inbox.Seconds(now)) {
 			expired = append(expired, m)
 			continue
+		}
+		if m.Owes() && m.Due > inbox.Seconds(now) { // its record may be written behind this look
+			kept.next = earlier(kept.next, inbox.FromSeconds(m.Due))
 		}
 		if m.ExpiresAt != 0 {
 			kept.next = earlier(kept.next, inbox.FromSeconds(m.ExpiresAt))
@@ -329,13 +336,20 @@ func (k *Keeper) expire(ctx context.Context, rows []row, sid string, box *inbox.
 			k.b.log.Warn("the sender of an expired message is not told", "message_id", m.ID, "err", err)
 		}
 	}
-	return box.Withdraw(ctx, expired...)
+	err := box.Withdraw(ctx, expired...)
+	if err == nil {
+		k.b.closeMessages(ctx, sid, Expired, expired)
+	}
+	return err
 }
 
 // Files are those whose closing tells that there may be something to do: mail came or went, a session was rung, or its
 // client has ended.
 func (k *Keeper) Files() []string {
 	files := []string{filepath.Join(k.b.Root(), RegistryLock)}
+	if len(k.owed) > 0 {
+		files = append(files, filepath.Join(k.b.Root(), owedDir)) // a directory: any file of it
+	}
 	for sid, kept := range k.boxes {
 		names := []string{sid + ".inbox.lock"}
 		if kept.mail {

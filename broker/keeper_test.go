@@ -13,7 +13,7 @@ import (
 	"c2c/wake"
 )
 
-// notices gives the bodies of what c2c itself has written to a session.
+// notices gives the bodies of what c2c itself has written to a session, but for reminders.
 func (w *world) notices(sid string) (texts []string) {
 	w.t.Helper()
 	box, err := w.Mailbox(sid)
@@ -25,8 +25,8 @@ func (w *world) notices(sid string) (texts []string) {
 		w.t.Fatal(err)
 	}
 	for _, m := range msgs {
-		if m.From == SystemAlias {
-			if m.Kind != "system" || !m.Deferrable {
+		if m.From == SystemAlias && m.Deferrable {
+			if m.Kind != "system" {
 				w.t.Errorf("notice %+v", m)
 			}
 			texts = append(texts, m.Content)

@@ -1,9 +1,7 @@
 package broker
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -364,18 +362,13 @@ func (m *merging) owed(ctx context.Context) error {
 }
 
 func (m *merging) moveOwed(ctx context.Context, dir *atomicfile.Dir, sid string) error {
-	data, err := dir.ReadIf(sid + owedEnd)
+	debts, err := readDebts(dir, sid)
 	if err != nil {
 		return err
 	}
-	for line := range bytes.Lines(data) {
-		var msg inbox.Message
-		if json.Unmarshal(line, &msg) != nil {
-			continue // see answersOf
-		}
-		if err := m.to.owe(ctx, sid, msg); err != nil {
-			return err
-		}
+	whole := slices.DeleteFunc(debts, func(d debt) bool { return d.half })
+	if err := m.to.owe(ctx, sid, true, whole...); err != nil {
+		return err
 	}
 	return dir.Remove(sid + owedEnd)
 }

@@ -157,8 +157,21 @@ func (b *Broker) moveMail(ctx context.Context, from, to string) error {
 		if rows, rerr := b.readRegistry(); rerr == nil { // not rows, which may lock the registry
 			b.tellDead(ctx, rows, told, refused...)
 		}
+		b.moveOwed(ctx, from, to, messages[:n], refused)
 		return n, err
 	})
+}
+
+// moveOwed has a session owe the answers to messages that were moved to it. What was refused nobody answers.
+func (b *Broker) moveOwed(ctx context.Context, from, to string, moved []inbox.Message, refused []DeadLetter) {
+	dead := map[debtKey]bool{}
+	for _, d := range refused {
+		dead[keyOf(d.Message)] = true
+		b.closeMessages(ctx, from, Dead, []inbox.Message{d.Message})
+	}
+	moved = slices.DeleteFunc(slices.Clone(moved), func(m inbox.Message) bool { return dead[keyOf(m)] })
+	b.oweMoved(ctx, to, moved)
+	b.closeMessages(ctx, from, HandedOver, moved)
 }
 
 // deliverSome delivers as many messages as go, in order and in few commits: the first n. refused are those of
@@ -254,6 +267,7 @@ func (b *Broker) redeliver(ctx context.Context, own row, from []string) (done bo
 		err = fmt.Errorf("redeliver %d dead letters: %w", len(messages)-n, err)
 	}
 	gone := map[string]string{}
+	b.oweMoved(ctx, own.sid(), messages[:n])
 	for _, m := range messages[:n] {
 		for _, line := range mine[messageKey(m)] {
 			gone[line] = ""

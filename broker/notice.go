@@ -13,10 +13,10 @@ import (
 )
 
 // SystemAlias is the sender of c2c's own messages. Nobody can have this alias, and nobody is answered there.
-const SystemAlias = "c2c-system"
+const SystemAlias = inbox.SystemAlias
 
 // kindSystem is the kind of c2c's own messages.
-const kindSystem = "system"
+const kindSystem = inbox.KindSystem
 
 // Reasons for which the sender of a message is told something. Dead is another one.
 const (
@@ -25,6 +25,9 @@ const (
 	Expired = "expired" // nobody has read it before it expired
 	Ended   = "ended"   // its receiver's session has ended
 )
+
+// Reminder is the reason of a notice to who owes an answer. It is the only notice that rings.
+const Reminder = "reminder"
 
 // Told is one notice to the sender of a message.
 type Told struct {
@@ -96,7 +99,7 @@ func (b *Broker) notify(ctx context.Context, sid string, m inbox.Message, reason
 	if err != nil {
 		return err
 	}
-	m.From, m.FromSession, m.Kind, m.Deferrable = SystemAlias, SystemAlias, kindSystem, true
+	m.From, m.FromSession, m.Kind, m.Deferrable = SystemAlias, SystemAlias, kindSystem, reason != Reminder
 	stored, err := box.Deliver(ctx, m)
 	if taken := new(inbox.IDTakenError); errors.As(err, &taken) {
 		return nil // in other words: it was told at another time

@@ -34,7 +34,8 @@ func OpenHere(getenv func(string) string, cwd string, cfg Config) (*Broker, erro
 	if err != nil {
 		return nil, err
 	}
-	cfg.Root, cfg.Storm = p.path, StormLimitsOf(getenv)
+	set := ConfigOf(getenv, p.path, nil)
+	cfg.Root, cfg.Storm, cfg.Times = set.Root, set.Storm, set.Times
 	return Open(cfg)
 }
 

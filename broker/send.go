@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"c2c/inbox"
 )
@@ -24,6 +25,22 @@ type Receipt struct {
 	Note      string  `json:"note,omitempty"`      // what keeps the receiver from reading it at once, in words
 	Held      bool    `json:"held,omitempty"`      // it is not handed over until a person lets the two go on
 	InReplyTo string  `json:"in_reply_to,omitempty"`
+	Asked
+}
+
+// Asked says of a message that asks within which time its receiver owes an answer. It is zero of any other.
+type Asked struct {
+	Due    time.Time `json:"due,omitzero"`
+	Bucket string    `json:"bucket,omitempty"`          // blocking, urgent or normal
+	Action bool      `json:"action_required,omitempty"` // SPEC-091 section 5.3
+	Reply  bool      `json:"reply_required,omitempty"`
+}
+
+func asked(m inbox.Message) Asked {
+	if !m.Owes() {
+		return Asked{}
+	}
+	return Asked{inbox.FromSeconds(m.Due).UTC(), m.Bucket(), true, true}
 }
 
 // Kinds lists the kinds of message that a session can send: "system" is c2c's own.
@@ -109,7 +126,7 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, m inbox.Mess
 	receiver := b.session(to)
 	r := Receipt{Queued: true, From: from.Alias, To: to.alias(), Recipient: receiver.State, InReplyTo: m.InReplyTo}
 	m.From, m.To, m.ToAbsent = from.Alias, to.alias(), r.Recipient == Absent
-	m.FromPerson, m.External = from.State == Person, from.State == External
+	m.FromPerson, m.External, m.Due = from.State == Person, from.State == External, b.dueOf(m)
 	if m.External && m.TellAfter == 0 {
 		m.TellAfter = -1 // who wants to know asks for its status
 	}
@@ -132,10 +149,12 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, m inbox.Mess
 	r.Note = receiver.note(r.Now, b.now())
 	r.ID, r.TS, r.Duplicate = message.ID, message.TS, stored.Already[0]
 	b.record(ctx, logSent, Note{"from_alias", r.From}, Note{"to_alias", r.To}, Note{"message_id", r.ID})
-	if message.AnswerBy != 0 {
-		if err := b.owe(ctx, to.sid(), message); err != nil { // it is stored, and waits for its answer all the same
-			b.log.Warn("nobody will be told when there is no answer", "message_id", message.ID, "err", err)
-		}
+	r.Asked = asked(message)
+	if err := b.oweFor(ctx, receiver, message, r.Duplicate); err != nil { // it is stored, and waits for its answer all the same
+		b.log.Warn("nobody will be told when there is no answer", "message_id", message.ID, "err", err)
+	}
+	if err := b.recordAnswer(ctx, from.ID, to, message); err != nil { // who looks after what is owed will see it
+		b.log.Warn("an answer is not recorded", "message_id", message.ID, "err", err)
 	}
 	if r.Duplicate && message.Expired(inbox.Seconds(b.now())) {
 		r.Note = "it has expired and is not handed over any more: to send it again, give it another id"
@@ -167,6 +186,7 @@ func (b *Broker) SendAll(ctx context.Context, from Session, m inbox.Message, exc
 	if m.TellAfter == 0 {
 		m.TellAfter = -1 // nobody wants to hear of each of many
 	}
+	m.Due = notAsked
 	var sent []Receipt
 	var skipped []Skipped
 	for _, to := range rows {

@@ -27,25 +27,26 @@ const (
 
 // MessageStatus is what the disk proves about a message.
 type MessageStatus struct {
-	ID        string          `json:"message_id"`
-	State     string          `json:"state"`        // Queued, Rung, Handed, Read, Dead or Expired
-	At        time.Time       `json:"at"`           // when it came into that state; UTC
-	By        string          `json:"by,omitempty"` // the reader, or the method that rang
-	SessionID string          `json:"session_id"`   // whose mailbox it is in
-	From      string          `json:"from_alias"`
-	To        string          `json:"to_alias"`
-	LastRing  wake.Ring       `json:"last_ring,omitzero"` // of its session since it was sent, while it waits
-	Reason    string          `json:"reason,omitempty"`   // why no mailbox takes it
-	Told      []Told          `json:"told,omitempty"`     // what its sender was told of it
-	ExpiresAt time.Time       `json:"expires_at,omitzero"`
-	NotBefore time.Time       `json:"not_before,omitzero"` // it is not handed over before
-	Held      bool            `json:"held,omitempty"`      // until a person lets the conversation go on
-	StoredAt  time.Time       `json:"stored_at,omitzero"`
-	Way       []string        `json:"way,omitempty"`          // what has happened to it, in words with local times
-	Receiver  *Now            `json:"receiver_now,omitempty"` // what its receiver does, while it waits
-	Why       string          `json:"why,omitempty"`          // what keeps it from being read, in words
-	Do        string          `json:"do,omitempty"`           // what one can do about that
-	Others    []MessageStatus `json:"others,omitempty"`       // further messages with this id: several senders, or several receivers
+	ID        string    `json:"message_id"`
+	State     string    `json:"state"`        // Queued, Rung, Handed, Read, Dead or Expired
+	At        time.Time `json:"at"`           // when it came into that state; UTC
+	By        string    `json:"by,omitempty"` // the reader, or the method that rang
+	SessionID string    `json:"session_id"`   // whose mailbox it is in
+	From      string    `json:"from_alias"`
+	To        string    `json:"to_alias"`
+	LastRing  wake.Ring `json:"last_ring,omitzero"` // of its session since it was sent, while it waits
+	Reason    string    `json:"reason,omitempty"`   // why no mailbox takes it
+	Told      []Told    `json:"told,omitempty"`     // what its sender was told of it
+	ExpiresAt time.Time `json:"expires_at,omitzero"`
+	NotBefore time.Time `json:"not_before,omitzero"` // it is not handed over before
+	Held      bool      `json:"held,omitempty"`      // until a person lets the conversation go on
+	Asked
+	StoredAt time.Time       `json:"stored_at,omitzero"`
+	Way      []string        `json:"way,omitempty"`          // what has happened to it, in words with local times
+	Receiver *Now            `json:"receiver_now,omitempty"` // what its receiver does, while it waits
+	Why      string          `json:"why,omitempty"`          // what keeps it from being read, in words
+	Do       string          `json:"do,omitempty"`           // what one can do about that
+	Others   []MessageStatus `json:"others,omitempty"`       // further messages with this id: several senders, or several receivers
 }
 
 // Status finds a message by what MessageID takes for its id, or several when senders have chosen that id. ErrNoMessage
@@ -130,6 +131,7 @@ func (b *Broker) registered(ctx context.Context, sid string) *Session {
 
 // owed adds to a status what the message is owed, and what its sender was told.
 func (b *Broker) owed(ctx context.Context, m inbox.Message, st MessageStatus) MessageStatus {
+	st.Asked = asked(m)
 	if m.ExpiresAt != 0 {
 		st.ExpiresAt = inbox.FromSeconds(m.ExpiresAt).UTC()
 	}

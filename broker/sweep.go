@@ -102,6 +102,9 @@ func (b *Broker) sweepMailbox(ctx context.Context, sid string) (n int, err error
 			n += len(messages)
 			return len(messages), nil
 		})
+		if err == nil {
+			b.closeDebts(ctx, sid, WasSwept, func(inbox.Message) bool { return true })
+		}
 		return rows, err
 	})
 	return n, err

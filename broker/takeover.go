@@ -156,6 +156,8 @@ func (b *Broker) completeTakeover(ctx context.Context, t *Takeover) error {
 	}
 	b.finishMoves(ctx, b.factsOf(t.To).MoveFrom, rows[i])
 	t.Left = slices.Contains(b.factsOf(t.To).MoveFrom, t.From)
+	// What it has read and not answered, its writers were told of. What it has not read the other session owes.
+	b.closeDebts(ctx, t.From, HandedOver, func(inbox.Message) bool { return true })
 	text := fmt.Sprintf("You go on with the work of %s: you are %[1]s now, and no longer %s. What it had not read comes to you. What it had read: c2c history --session-id %s",
 		t.Alias, t.Former, t.From)
 	return b.notify(ctx, t.To, inbox.Message{To: t.Alias, ID: noticeID("handover", t.From, t.To), Content: text}, "handover")

@@ -226,6 +226,7 @@ func (m Message) appendFields(b []byte, sep string) []byte {
 			b = fields.AppendSeconds(b, *number)
 		}
 	}
+	b = m.appendOwed(b)
 	for _, f := range m.Extra {
 		b = append(fields.AppendText(append(b, ','), f.Name), ':')
 		b = append(b, f.Value...)
@@ -266,6 +267,7 @@ func (m *Message) parse(data []byte) error {
 		return m.set(i, name, value)
 	})
 	m.contentDropped = !had[content]
+	m.dropOwed()
 	if err == nil && !(had[0] && had[1]) {
 		err = errNoMessage
 	}

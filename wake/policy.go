@@ -38,7 +38,7 @@ type Decision struct {
 // MayWake are the messages that may wake somebody.
 func MayWake(msgs []inbox.Message) (out []inbox.Message) {
 	for _, m := range msgs {
-		if !m.Deferrable && m.Kind != "system" {
+		if m.Rings() {
 			out = append(out, m)
 		}
 	}

@@ -142,7 +142,7 @@ func TestAnswersHaveTheFieldsOfTheOriginalAndMore(t *testing.T) {
 	coral.want("register", `{"alias":"coral"}`)
 	c := dial(t, amber.config(), "claude-code")
 	defer c.close()
-	const mail = "[{content:text from_alias:text kind:text message_id:text to_alias:text ts:float}]"
+	const mail = "[{action_required:bool bucket:text content:text due:float from_alias:text kind:text message_id:text reply_required:bool to_alias:text ts:float}]"
 	called, question := map[string]bool{}, ""
 	for _, tc := range []struct{ tool, args, want string }{
 		{"send", `{"to_alias":"birch","content":"hi","message_id":"m-1"}`,
@@ -163,7 +163,7 @@ func TestAnswersHaveTheFieldsOfTheOriginalAndMore(t *testing.T) {
 		{"reply", `{"message_id":"QUESTION","content":"hi"}`,
 			"{from_alias:text in_reply_to:text message_id:text queued:bool recipient:text recipient_now:{does:text} to_alias:text ts:float}"},
 		{"ask", `{"to_alias":"birch","content":"hi?","wait_seconds":1}`, "{answered:bool message_id:text note:text state:text to_alias:text}"},
-		{"history", `{"limit":1}`, "[{content:text drained_at:float drained_by:text from_alias:text kind:text message_id:text session_id:text to_alias:text ts:float}]"},
+		{"history", `{"limit":1}`, "[{action_required:bool bucket:text content:text drained_at:float drained_by:text due:float from_alias:text kind:text message_id:text reply_required:bool session_id:text to_alias:text ts:float}]"},
 		{"sweep", `{}`, "{deleted_inboxes:float dropped_regs:[] preserved_messages:float}"},
 		{"tail_log", `{"limit":1}`, "[{event:text ok:bool tool:text ts:float}]"},
 		{"server_info", `{}`, "{name:text pid:float root:text version:text}"},

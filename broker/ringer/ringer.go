@@ -186,8 +186,13 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 		Record: p.Record,
 		Turn:   turn(b, now),
 	}
-	if r.Scope.bells != nil {
-		w.Heard = func(ctx context.Context, msgs []inbox.Message, ring wake.Ring) { b.LogDoorbell(ctx, s.SID, msgs, ring) }
+	w.Heard = func(ctx context.Context, msgs []inbox.Message, ring wake.Ring) {
+		if r.Scope.bells != nil {
+			b.LogDoorbell(ctx, s.SID, msgs, ring)
+		}
+		if err := b.Pushed(ctx, s.SID, msgs, ring); err != nil {
+			r.Log.Warn("a ring is not counted for what is owed", "session", s.SID, "err", err)
+		}
 	}
 	if w.Busy == nil { // then its hooks may tell, and bring the mail; what its plugin tells does not keep that from bringing it
 		w.Busy = func(context.Context) bool {

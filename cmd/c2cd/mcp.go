@@ -110,6 +110,6 @@ func (a *app) startRinging(ctx context.Context, scope ringer.Scope) (stop func()
 func (a *app) ringer(scope ringer.Scope) *ringer.Ringer {
 	return &ringer.Ringer{Scope: scope, Getenv: a.getenv, Log: a.log, Root: a.root,
 		Open: func(root string) (*broker.Broker, error) {
-			return broker.Open(broker.Config{Root: root, Log: a.log, Storm: broker.StormLimitsOf(a.getenv)})
+			return broker.Open(broker.ConfigOf(a.getenv, root, a.log))
 		}}
 }

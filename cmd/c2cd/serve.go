@@ -142,7 +142,7 @@ func (d *httpDaemon) run(ctx context.Context) error {
 	s := httpd.New(httpd.Config{
 		State: d.state, Port: d.port, Getenv: d.a.getenv, Dir: d.a.cwd, Log: d.a.log,
 		Open: func(root string) (*broker.Broker, error) {
-			return broker.Open(broker.Config{Root: root, Log: d.a.log, Storm: broker.StormLimitsOf(d.a.getenv)})
+			return broker.Open(broker.ConfigOf(d.a.getenv, root, d.a.log))
 		},
 		OpenHere: func(dir string) (*broker.Broker, error) {
 			return broker.OpenHere(d.a.getenv, dir, broker.Config{Log: d.a.log})
@@ -192,7 +192,7 @@ func (d *httpDaemon) start(ctx context.Context, dir string) error {
 	if _, err := d.reap(ctx); err != nil {
 		return err
 	}
-	more := []string{"C2C_MCP_BROKER_ROOT", broker.StormAnswersVariable, broker.StormHopsVariable}
+	more := []string{"C2C_MCP_BROKER_ROOT", broker.StormAnswersVariable, broker.StormHopsVariable, broker.ObligationTimesVariable}
 	for _, p := range client.All() {
 		more = append(more, p.ConfigEnv)
 	}

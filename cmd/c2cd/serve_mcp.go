@@ -56,5 +56,5 @@ func (d *httpDaemon) openFor(root string, log *slog.Logger) (*broker.Broker, err
 	if _, err := os.Stat(root); err != nil {
 		return nil, fmt.Errorf("open root: %w", err)
 	}
-	return broker.Open(broker.Config{Root: root, Log: log, Storm: broker.StormLimitsOf(d.a.getenv)})
+	return broker.Open(broker.ConfigOf(d.a.getenv, root, log))
 }

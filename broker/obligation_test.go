@@ -1,0 +1,265 @@
+package broker
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"c2c/inbox"
+	"c2c/wake"
+)
+
+// asking is amber, who has asked birch something of a kind.
+func asks(t *testing.T, m inbox.Message) (w *world, amber, birch Session, r Receipt) {
+	t.Helper()
+	w, amber, birch = pair(t)
+	return w, amber, birch, w.put(amber, "birch", m)
+}
+
+// put sends a message of any kind.
+func (w *world) put(from Session, to string, m inbox.Message) Receipt {
+	w.t.Helper()
+	if m.To = to; m.Content == "" {
+		m.Content = "which port"
+	}
+	r, err := w.Send(context.Background(), from, m)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+// reminders gives the bodies of what c2c has written to a session so that it rings.
+func (w *world) reminders(sid string) (texts []string) {
+	w.t.Helper()
+	msgs, err := w.box(sid).PeekAll(context.Background())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, m := range msgs {
+		if m.From == SystemAlias && !m.Deferrable {
+			if len(wake.MayWake([]inbox.Message{m})) != 1 {
+				w.t.Errorf("reminder %+v wakes nobody", m)
+			}
+			texts = append(texts, m.Content)
+		}
+	}
+	return texts
+}
+
+func (w *world) wantReminders(sid string, n int) {
+	w.t.Helper()
+	if got := w.reminders(sid); len(got) != n {
+		w.t.Errorf("%d reminders to %s, want %d: %q", len(got), sid, n, got)
+	}
+}
+
+func (w *world) owes(s Session, all bool) []Obligation {
+	w.t.Helper()
+	list, err := w.Obligations(context.Background(), s, all)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return list
+}
+
+// owesOne is the only obligation that a session sees, over or not.
+func (w *world) owesOne(s Session) Obligation {
+	w.t.Helper()
+	list := w.owes(s, true)
+	if len(list) != 1 {
+		w.t.Fatalf("obligations %+v", list)
+	}
+	return list[0]
+}
+
+func (w *world) wantState(s Session, state string) Obligation {
+	w.t.Helper()
+	o := w.owesOne(s)
+	if o.State != state {
+		w.t.Errorf("obligation %+v, want it %s", o, state)
+	}
+	return o
+}
+
+func TestWhatAsksIsDueByItsBucket(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		m      inbox.Message
+		bucket string
+		within time.Duration // 0: nothing is owed
+	}{
+		"question":        {inbox.Message{Kind: "question"}, "normal", 4 * time.Hour},
+		"urgent task":     {inbox.Message{Kind: "task", Tag: "urgent"}, "urgent", 30 * time.Minute},
+		"blocking review": {inbox.Message{Kind: "review", Tag: "blocking"}, "blocking", 10 * time.Minute},
+		"answer by":       {inbox.Message{Kind: "task", Tag: "blocking", AnswerBy: -1}, "blocking", 90 * time.Second},
+		"message":         {inbox.Message{Tag: "urgent"}, "", 0},
+		"status":          {inbox.Message{Kind: "status"}, "", 0},
+		"ack":             {inbox.Message{Kind: "ack"}, "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, amber, birch := pair(t)
+			if c.m.AnswerBy != 0 {
+				c.m.AnswerBy = inbox.Seconds(w.clock.Add(c.within))
+			}
+			r := w.put(amber, "birch", c.m)
+			mine, theirs := w.owes(birch, false), w.owes(amber, false)
+			if c.within == 0 {
+				if len(mine)+len(theirs) != 0 || r.Asked != (Asked{}) || w.left(birch.ID) {
+					t.Fatalf("owed %+v, %+v, receipt %+v", mine, theirs, r)
+				}
+				return
+			}
+			due := w.clock.Add(c.within).UTC().Truncate(time.Microsecond)
+			if len(mine) != 1 || len(theirs) != 1 || mine[0].Side != SideOwe || theirs[0].Side != SideOwed {
+				t.Fatalf("owed %+v, %+v", mine, theirs)
+			}
+			if o := mine[0]; o.State != StillOpen || o.Bucket != c.bucket || !o.Due.Equal(due) || !o.Action || !o.Answer || o.From != "amber" || o.To != "birch" || o.ID != r.ID {
+				t.Errorf("obligation %+v, want it due at %v", o, due)
+			}
+			if !r.Asked.Due.Equal(due) || r.Bucket != c.bucket || !r.Action || !r.Reply {
+				t.Errorf("receipt %+v", r)
+			}
+			if st, err := w.Status(t.Context(), r.ID); err != nil || st.Asked != r.Asked {
+				t.Errorf("status %+v, %v", st, err)
+			}
+			stored, err := w.box(birch.ID).Peek(t.Context())
+			if err != nil || len(stored) != 1 {
+				t.Fatal(stored, err)
+			}
+			if text, _ := stored[0].MarshalJSON(); !strings.Contains(string(text), `"action_required":true,"reply_required":true,"bucket":"`+c.bucket+`"`) || stored[0].Due != inbox.Seconds(due) {
+				t.Errorf("the message is %s", text)
+			}
+		})
+	}
+}
+
+func TestNobodyOwesAnythingForAMessageToAll(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	sent, _, err := w.SendAll(t.Context(), amber, inbox.Message{Kind: "question", Content: "who is there"})
+	if err != nil || len(sent) != 1 || w.left(birch.ID) || len(w.owes(birch, true)) != 0 || sent[0].Asked != (Asked{}) {
+		t.Errorf("sent %+v, %v; owed %+v", sent, err, w.owes(birch, true))
+	}
+}
+
+func TestAnObligationEndsWithTheRightAnswer(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answer inbox.Message
+		state  string
+		acked  bool
+	}{
+		"message":  {inbox.Message{}, Answered, true},
+		"review":   {inbox.Message{Kind: "review"}, Answered, true},
+		"failure":  {inbox.Message{Tag: "fail"}, Refused, true},
+		"ack":      {inbox.Message{Kind: "ack"}, StillOpen, true},
+		"status":   {inbox.Message{Kind: "status"}, StillOpen, true},
+		"question": {inbox.Message{Kind: "question"}, StillOpen, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, amber, birch, r := asks(t, inbox.Message{Kind: "task"})
+			w.pass(time.Minute)
+			w.read(birch.ID)
+			read := w.clock
+			w.pass(time.Minute)
+			a := c.answer
+			a.InReplyTo = r.ID
+			answer := w.put(birch, "amber", a)
+			list := w.owes(amber, true)
+			i := 0
+			for list[i].ID != r.ID {
+				i++
+			}
+			o := list[i]
+			if o.State != c.state || o.AckedAt.IsZero() || !o.ObservedAt.Equal(read.Truncate(time.Microsecond)) {
+				t.Errorf("obligation %+v", o)
+			}
+			over := c.state != StillOpen
+			if over != (o.Reply == answer.ID) || over != !o.ClosedAt.IsZero() || over == w.left(birch.ID) {
+				t.Errorf("obligation %+v, record there: %v", o, w.left(birch.ID))
+			}
+		})
+	}
+}
+
+// Only who was asked can answer, and only to who has asked.
+func TestAnObligationDoesNotEndByOthers(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, r := asks(t, inbox.Message{Kind: "question"})
+	coral := w.register("coral", Caller{PID: 30})
+	w.put(coral, "amber", inbox.Message{InReplyTo: r.ID})
+	w.put(birch, "coral", inbox.Message{InReplyTo: r.ID})
+	w.put(birch, "amber", inbox.Message{})
+	if o := w.wantState(birch, StillOpen); !o.AckedAt.IsZero() {
+		t.Errorf("obligation %+v", o)
+	}
+	w.pass(4 * time.Hour)
+	w.look(w.Keeper())
+	w.wantState(amber, Overdue)
+	w.wantReminders(birch.ID, 1)
+}
+
+func TestRingsAreCountedForWhatIsOwed(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, r := asks(t, inbox.Message{Kind: "task"})
+	w.put(amber, "birch", inbox.Message{})
+	waiting, err := w.box(birch.ID).PeekAll(t.Context())
+	if err != nil || len(waiting) != 2 {
+		t.Fatal(waiting, err)
+	}
+	start := w.clock
+	for _, outcome := range []string{wake.Coalesced, wake.Rang, wake.Rang, wake.Filtered} {
+		w.pass(time.Minute)
+		if err := w.Pushed(t.Context(), birch.ID, waiting, wake.Ring{At: w.clock, Method: "sse", Outcome: outcome}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := w.wantState(amber, StillOpen)
+	at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute).UTC() }
+	want := Wakes{Count: 4, RangAt: at(2), First: at(1), Last: at(4), Path: "sse", Result: wake.Filtered}
+	if w := got.Wakes; w.Count != want.Count || !w.RangAt.Equal(want.RangAt) || !w.First.Equal(want.First) || !w.Last.Equal(want.Last) || w.Path != want.Path || w.Result != want.Result {
+		t.Errorf("wakes %+v, want %+v", got.Wakes, want)
+	}
+	w.put(birch, "amber", inbox.Message{InReplyTo: r.ID})
+	if o := w.wantState(amber, Answered); o.Wakes.Count != 4 {
+		t.Errorf("obligation %+v", o)
+	}
+}
+
+// A ringer may be faster than the sender, who writes the record behind the message.
+func TestARingBeforeTheRecordIsCounted(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	m := inbox.Message{From: "amber", To: "birch", Content: "x", Kind: "question", Due: inbox.Seconds(w.clock.Add(time.Hour))}
+	stored, err := w.box(birch.ID).Deliver(t.Context(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m = stored.Messages[0]
+	ring := wake.Ring{At: w.clock, Method: "socket", Outcome: wake.Rang}
+	if err := w.Pushed(t.Context(), birch.ID, []inbox.Message{m}, ring); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.oweFor(t.Context(), birch, m, false); err != nil {
+		t.Fatal(err)
+	}
+	if o := w.owesOne(amber); o.Wakes.Count != 1 || o.Wakes.RangAt.IsZero() {
+		t.Errorf("obligation %+v", o)
+	}
+	if err := w.Pushed(t.Context(), birch.ID, []inbox.Message{m}, ring); err != nil {
+		t.Fatal(err)
+	}
+	if o := w.owesOne(amber); o.Wakes.Count != 2 || strings.Count(w.file("owed/"+birch.ID+".jsonl"), "\n") != 1 {
+		t.Errorf("obligation %+v in %s", o, w.file("owed/"+birch.ID+".jsonl"))
+	}
+	// A ring for a message that was answered long ago, and still waits, begins nothing anew.
+	w.put(birch, "amber", inbox.Message{InReplyTo: m.ID})
+	w.pass(time.Minute)
+	if err := w.Pushed(t.Context(), birch.ID, []inbox.Message{m}, ring); err != nil || w.left(birch.ID) {
+		t.Errorf("%v, record there: %v", err, w.left(birch.ID))
+	}
+}
