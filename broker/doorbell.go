@@ -1,8 +1,10 @@
 package broker
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 
 	"c2c/inbox"
 	"c2c/wake"
@@ -40,4 +42,60 @@ func (b *Broker) LogDoorbell(ctx context.Context, sid string, msgs []inbox.Messa
 		b.record(ctx, doorbellEvent, Note{"result", resultOf(r.Outcome)}, Note{"message_id", m.ID}, Note{"kind", cmp.Or(m.Kind, "message")},
 			Note{"trace_id", r.Trace}, Note{"session_id", sid}, Note{"method", wake.ByStream})
 	}
+}
+
+// Doorbells counts the results for one session in broker.log, and has the last of them. Of older ones nothing is kept.
+type Doorbells struct {
+	Rang       int        `json:"rang"`
+	Coalesced  int        `json:"coalesced"`
+	Filtered   int        `json:"filtered"`
+	Uncaptured int        `json:"uncaptured"`
+	Failed     int        `json:"send_failed"`
+	Last       []Doorbell `json:"last,omitempty"` // the newest last
+}
+
+// Doorbell is one result.
+type Doorbell struct {
+	At      float64 `json:"ts"` // Unix seconds
+	Result  string  `json:"result"`
+	Message string  `json:"message_id"`
+	Kind    string  `json:"kind"`
+	Trace   string  `json:"trace_id"`
+	Method  string  `json:"method"`
+}
+
+// lastDoorbells is how many of them Doorbells has.
+const lastDoorbells = 5
+
+// DoorbellsOf reads broker.log for the results of the bells for a session.
+func (b *Broker) DoorbellsOf(sid string) (d Doorbells, err error) {
+	data, err := b.root.ReadIf(logFile)
+	if err != nil {
+		return d, err
+	}
+	event := []byte(`"` + doorbellEvent + `"`)
+	for line := range bytes.Lines(data) {
+		var one struct {
+			Doorbell
+			Event   string `json:"event"`
+			Session string `json:"session_id"`
+		}
+		if !bytes.Contains(line, event) || json.Unmarshal(line, &one) != nil || one.Event != doorbellEvent || one.Session != sid {
+			continue
+		}
+		switch one.Result {
+		case ResultRang:
+			d.Rang++
+		case ResultCoalesced:
+			d.Coalesced++
+		case ResultFiltered:
+			d.Filtered++
+		case ResultUncaptured:
+			d.Uncaptured++
+		case ResultFailed:
+			d.Failed++
+		}
+		d.Last = append(d.Last[max(0, len(d.Last)-lastDoorbells+1):], one.Doorbell)
+	}
+	return d, nil
 }

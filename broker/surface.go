@@ -16,6 +16,12 @@ const (
 	SurfaceDegraded = "degraded" // mail waits for its next turn
 )
 
+// Surface says whether mail wakes a session now, as its client can be reached, and why; "" for one that no AI program has.
+func (b *Broker) Surface(s Session) (support, why string) { return b.surface(s, b.looks()) }
+
+// Transport is how the tools of the session reached us at their last call: TransportHTTP, TransportStdio, or "".
+func (s Session) Transport() string { return s.facts.Transport }
+
 // surface says whether mail wakes a session now, and why; "" for one that has no client that runs.
 func (b *Broker) surface(s Session, look looks) (support, why string) {
 	last := s.LastRing

@@ -149,6 +149,8 @@ func sessionTools() []tool {
 			"Clear away sessions that ended long ago. Mail that they never read is kept in dead-letter.jsonl. Do this only when your user asks."),
 		entry("server_info", reads, (*toolCall).serverInfo,
 			"Show version, root and process of this c2c server."),
+		entry("runtime_diagnostics", reads, (*toolCall).runtimeDiagnostics,
+			"Show how your tools reach c2c (stdio or http), whether mail wakes you, and why not."),
 		entry("tail_log", reads, (*toolCall).tailLog,
 			"Show the end of the broker's log, oldest first.",
 			limit(),

@@ -46,7 +46,7 @@ func TestCatalogIsWhatClientsNeed(t *testing.T) {
 	want := map[string]effect{
 		"register": writes, "whoami": reads, "list": reads, "send": writes, "reply": writes, "ask": writes, "send_all": writes,
 		"poll_inbox": writes, "peek_inbox": reads, "history": reads, "message_status": reads, "thread": reads,
-		"sweep": removes, "server_info": reads, "tail_log": reads,
+		"sweep": removes, "server_info": reads, "runtime_diagnostics": reads, "tail_log": reads,
 	}
 	for _, tool := range catalog() {
 		e, ok := want[tool.Name]

@@ -167,6 +167,7 @@ func TestAnswersHaveTheFieldsOfTheOriginalAndMore(t *testing.T) {
 		{"sweep", `{}`, "{deleted_inboxes:float dropped_regs:[] preserved_messages:float}"},
 		{"tail_log", `{"limit":1}`, "[{event:text ok:bool tool:text ts:float}]"},
 		{"server_info", `{}`, "{name:text pid:float root:text version:text}"},
+		{"runtime_diagnostics", `{}`, "{alias:text client:text doorbells:{coalesced:float filtered:float rang:float send_failed:float uncaptured:float} pid:float protocol:text root:text session_id:text surface_support:text surface_why:text transport:text transport_why:text version:text}"},
 		{"register", `{"alias":"Amber"}`, "registered Amber"},
 	} {
 		if tc.tool == "peek_inbox" && !called["peek_inbox"] {

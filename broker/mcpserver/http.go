@@ -28,8 +28,9 @@ import (
 // are not used: a client is known by its requests.
 type HTTPConfig struct {
 	Config
-	// Root gives the root of a request. A client is asked once, at its first call.
-	Root func(*http.Request) (string, error)
+	// Root gives the root of a request, and how it was chosen. A client is asked once, at its first call.
+	Root func(*http.Request) (root, by string, err error)
+	URL  string // at which clients find this handler
 	// Open opens a root for one client, which closes it.
 	Open func(root string, log *slog.Logger) (*broker.Broker, error)
 	// Process is the client's process, 0 if it cannot be seen.

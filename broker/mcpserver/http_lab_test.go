@@ -125,12 +125,13 @@ func (p pipeListener) Addr() net.Addr { return &net.UnixAddr{} }
 func (l *httpLab) handler(limits HTTPLimits) *HTTP {
 	return NewHTTP(HTTPConfig{
 		Config: Config{LockWait: time.Hour, Progress: 50 * time.Millisecond},
-		Root: func(r *http.Request) (string, error) {
+		Root: func(r *http.Request) (root, by string, err error) {
 			if r.Header.Get("X-Test-Root") == "none" {
-				return "", errors.New("there is none")
+				return "", "", errors.New("there is none")
 			}
-			return l.root, nil
+			return l.root, "test", nil
 		},
+		URL: "http://127.0.0.1:1/mcp",
 		Open: func(root string, log *slog.Logger) (*broker.Broker, error) {
 			return broker.Open(broker.Config{Root: root, Log: log})
 		},
@@ -145,6 +146,17 @@ func (l *httpLab) handler(limits HTTPLimits) *HTTP {
 		Sessions: l.dir, Limits: limits,
 		Now: func() time.Time { return time.Now().Add(time.Duration(l.clock.Load()) * time.Second) },
 	})
+}
+
+// broker is another process's view of the root.
+func (l *httpLab) broker(t *testing.T) *broker.Broker {
+	t.Helper()
+	b, err := broker.Open(broker.Config{Root: l.root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	return b
 }
 
 // start is what the daemon does, again after stop.

@@ -126,7 +126,7 @@ func (m *modern) enter(r *http.Request) (*modernPeer, error) {
 	if pid == 0 {
 		return nil, errors.New("c2c cannot see which process calls, and this revision of MCP has no session: use 2025-11-25, beginning with initialize")
 	}
-	root, err := m.h.cfg.Root(r)
+	root, by, err := m.h.cfg.Root(r)
 	if err != nil {
 		return nil, fmt.Errorf("find out which project this client works in: %w", err)
 	}
@@ -145,7 +145,9 @@ func (m *modern) enter(r *http.Request) (*modernPeer, error) {
 		p = &modernPeer{m: m, pid: pid, start: start}
 		p.peer = &peer{cfg: &m.h.cfg.Config, desk: noDesk{m.h}, guest: Guest{Remote: true, Process: pid, Open: func(log *slog.Logger) (*broker.Broker, error) {
 			return m.h.cfg.Open(root, log)
-		}}}
+		}}, connection: func() connection {
+			return m.h.connection("this revision of MCP has no stream on which mail could ring", by, mcp.ProtocolVersion20260728)
+		}}
 		m.peers[key] = p
 	}
 	p.active++

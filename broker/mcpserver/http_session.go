@@ -33,6 +33,7 @@ type httpSession struct {
 
 	mu       sync.Mutex
 	root     string // "" before
+	rootBy   string
 	kept     record // what stands on disk; zero: nothing
 	info     mcp.Implementation
 	protocol string
@@ -64,7 +65,7 @@ func (h *HTTP) newSession(id string) *httpSession {
 	s.ctx, s.stop = context.WithCancelCause(h.ctx)
 	s.peer = &peer{cfg: &h.cfg.Config, desk: s, guest: Guest{Remote: true, Open: func(log *slog.Logger) (*broker.Broker, error) {
 		return h.cfg.Open(s.rootNow(), log)
-	}}}
+	}}, connection: s.connection}
 	return s
 }
 
@@ -132,13 +133,13 @@ func (s *httpSession) decide(r *http.Request) error {
 	if s.decided {
 		return nil
 	}
-	root, err := s.h.cfg.Root(r)
+	root, by, err := s.h.cfg.Root(r)
 	if err != nil {
 		return err
 	}
 	s.peer.is(s.h.cfg.Process(r))
 	s.mu.Lock()
-	s.root = root
+	s.root, s.rootBy = root, by
 	s.mu.Unlock()
 	s.decided = true
 	return nil

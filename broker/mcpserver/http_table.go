@@ -22,6 +22,7 @@ import (
 type record struct {
 	ID        string  `json:"id"`
 	Root      string  `json:"root"`
+	RootBy    string  `json:"root_by,omitempty"`
 	SID       string  `json:"sid"`
 	Client    string  `json:"client"` // as it calls itself
 	Protocol  string  `json:"protocol"`
@@ -163,7 +164,7 @@ func (h *HTTP) drop(s *httpSession, why error, forget bool) {
 // revive brings a session back that has a mailbox, after a start of the daemon; nil: there is no room for it.
 func (h *HTTP) revive(k record) *httpSession {
 	s := h.newSession(k.ID)
-	s.decided, s.root, s.kept, s.protocol, s.info = true, k.Root, k, k.Protocol, mcp.Implementation{Name: k.Client}
+	s.decided, s.root, s.rootBy, s.kept, s.protocol, s.info = true, k.Root, k.RootBy, k, k.Protocol, mcp.Implementation{Name: k.Client}
 	s.peer.last = k.SID
 	if k.lives() {
 		s.peer.guest.Process = k.PID
@@ -213,7 +214,7 @@ func (s *httpSession) one() (done func()) {
 // each call whose session it is needs it only once.
 func (s *httpSession) bound(sid string, said bool) error {
 	s.mu.Lock()
-	k, client, protocol, root := s.kept, s.info.Name, s.protocol, s.root
+	k, client, protocol, root, by := s.kept, s.info.Name, s.protocol, s.root, s.rootBy
 	s.mu.Unlock()
 	pid := s.peer.process()
 	if k.SID != "" && (said || k.SID == sid && k.PID == pid) {
@@ -222,7 +223,7 @@ func (s *httpSession) bound(sid string, said bool) error {
 	if k.ID == "" {
 		k = record{ID: s.id, Created: float64(s.h.cfg.Now().UnixMilli()) / 1000}
 	}
-	k.SID, k.Root, k.Client, k.Protocol, k.PID, k.StartTime, k.Namespace = sid, root, client, protocol, pid, 0, ""
+	k.SID, k.Root, k.RootBy, k.Client, k.Protocol, k.PID, k.StartTime, k.Namespace = sid, root, by, client, protocol, pid, 0, ""
 	if pid != 0 {
 		if p, err := procstat.Read(pid); err == nil {
 			k.StartTime, k.Namespace = p.Start, namespace()

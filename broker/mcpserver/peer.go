@@ -30,13 +30,16 @@ type peer struct {
 	cfg   *Config
 	guest Guest
 	desk  desk // nil: the transport has no other client
+	// connection tells of the transport; nil: it is that of a server that the client has started.
+	connection func() connection
 
-	mu     sync.Mutex
-	broker *broker.Broker   // nil before the first call
-	left   []*broker.Broker // of a root that was replaced since
-	last   string           // the session of the last call
-	apart  bool             // another connection of the client's process has the mailbox of that process
-	unlock func() error     // of the server lock of that session, which shows that it is alive
+	mu       sync.Mutex
+	broker   *broker.Broker   // nil before the first call
+	left     []*broker.Broker // of a root that was replaced since
+	last     string           // the session of the last call
+	apart    bool             // another connection of the client's process has the mailbox of that process
+	protocol string           // that was agreed on, where the transport does not keep it
+	unlock   func() error     // of the server lock of that session, which shows that it is alive
 
 	progress sync.Map // by session id, a progress
 

@@ -42,6 +42,8 @@ type Config struct {
 	// Uninstalled says whether c2c was taken out of the client with this process since it started: then each call is
 	// refused. nil: never.
 	Uninstalled func(client string, pid int) bool
+	// RootBy says how the root was chosen; nil: it is not known.
+	RootBy func() string
 	// Silent leaves everything to another server of ours: this one has no tools, and takes no session.
 	Silent bool
 }
@@ -74,7 +76,8 @@ func New(cfg Config) *server.MCPServer {
 	}
 	t := newTools(cfg)
 	hooks := &server.Hooks{}
-	hooks.AddAfterInitialize(func(ctx context.Context, _ any, req *mcp.InitializeRequest, _ *mcp.InitializeResult) {
+	hooks.AddAfterInitialize(func(ctx context.Context, _ any, req *mcp.InitializeRequest, res *mcp.InitializeResult) {
+		t.only.speaks(res.ProtocolVersion)
 		if cfg.Initialized != nil {
 			cfg.Initialized(clientName(req.Params.ClientInfo.Name, cfg.Client))
 		}

@@ -228,7 +228,7 @@ func (a *app) checkRoot(ctx context.Context) []doctor.Finding {
 	defer b.Close()
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	return slices.Concat([]doctor.Finding{f, a.checkDaemon(ctx, b)}, a.checkWire(ctx, b), b.Check(ctx, canWake))
+	return slices.Concat([]doctor.Finding{f, a.checkDaemon(ctx, b)}, a.checkWire(ctx, b), b.Check(ctx, canWake), checkSurfaces(ctx, b))
 }
 
 // canWake says whether there is a way to wake sessions of a client.

@@ -84,6 +84,10 @@ func (a *call) mcp(ctx context.Context) error {
 			})
 		},
 		Open: a.open,
+		RootBy: func() string {
+			_, source, _ := broker.FindRoot(a.getenv, a.cwd)
+			return source
+		},
 	})
 	defer func() {
 		once.Do(func() {}) // who was never initialized does not start to ring now

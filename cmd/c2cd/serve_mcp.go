@@ -25,10 +25,7 @@ func (d *httpDaemon) serveTools(ctx context.Context, s *httpd.Server, sessions *
 		Config: mcpserver.Config{Uninstalled: func(name string, pid int) bool {
 			return pid != 0 && broker.Uninstalled(d.a.getenv, name, pid)
 		}},
-		Root: func(r *http.Request) (string, error) {
-			root, _, err := s.RootFor(r)
-			return root, err
-		},
+		Root: s.RootFor, URL: s.URL(),
 		Open:    d.openFor,
 		Process: func(r *http.Request) int { return httpd.ProcessOf(r).PID },
 		Conn:    httpd.ConnOf, Sessions: sessions, Log: d.a.log,
