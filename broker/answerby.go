@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -253,18 +254,19 @@ func (b *Broker) remind(ctx context.Context, s Session, d debt, n int) error {
 	if CheckID(about) != nil {
 		about = ""
 	}
-	now := b.now()
-	text := fmt.Sprintf("%s waits for your answer to its %s %s, sent %s ago; it was due %s. Answer with c2c reply %s TEXT, or c2c reply --fail %[6]s TEXT if it cannot be done.",
-		d.From, d.Kind, what(d.Message), Age(now.Sub(d.Time())), dueWords(now.Sub(inbox.FromSeconds(d.Due))), inbox.ShortID(d.ID))
+	now, short := b.now(), inbox.ShortID(d.ID)
+	// Not a word of the message: it would stand there as if c2c had said it.
+	text := fmt.Sprintf("%s waits for your answer to its %s %s, sent %s ago; %s. c2c thread %s shows it. Answer with c2c reply %[3]s TEXT, or with c2c reply --fail %[3]s TEXT if it cannot be done.",
+		cmp.Or(d.Sender(), "somebody"), d.Kind, short, Age(now.Sub(d.Time())), dueWords(now.Sub(inbox.FromSeconds(d.Due))), short)
 	id := noticeID("reminder", s.ID, fold(d.From), d.FromSession, d.ID, fmt.Sprint(n))
 	return b.notify(ctx, s.ID, inbox.Message{To: s.Alias, ID: id, InReplyTo: about, Content: text}, Reminder)
 }
 
 func dueWords(late time.Duration) string {
 	if late < time.Second {
-		return "now"
+		return "it is due now"
 	}
-	return Age(late) + " ago"
+	return "it was due " + Age(late) + " ago"
 }
 
 func (k *Keeper) tellUnanswered(ctx context.Context, rows []row, m inbox.Message) error {

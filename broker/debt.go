@@ -20,7 +20,8 @@ import (
 //
 //	owed/<sid>.jsonl    a line each: the message, its content cut, or left out when it is ephemeral; of one that asks what has
 //	                    become of it, in the field "obligation"
-//	owed/.closed.jsonl  such lines of obligations that are over, for c2c stats; nothing depends on them, and they are not synced
+//	owed/.closed.jsonl  such lines of obligations that are over, without content, for c2c stats; nothing depends on them, and
+//	                    they are not synced
 //	owed/.closed.old    older ones
 //
 // The sender writes the record behind the message, and syncs it. A session that answers takes it out.
@@ -232,7 +233,7 @@ func (b *Broker) changeDebts(ctx context.Context, dir *atomicfile.Dir, sid strin
 			line := d.line
 			if any = any || changed || drop; changed && !drop {
 				if d.How != "" {
-					d.Session = sid
+					d.Session, d.Content = sid, "" // the archive keeps the words, as long as its person wants
 				}
 				if line, err = d.format(); err != nil {
 					return err

@@ -227,7 +227,7 @@ func (b *Broker) answersTo(ctx context.Context, rows []row, bySession map[string
 			wanted[id] = true
 		}
 		found, err := b.searchOne(ctx, sid, inbox.Query{
-			Holds: inbox.HoldsID(wanted), Is: func(m inbox.Message) bool { return wanted[m.InReplyTo] && isAnswer(m) }, Limit: math.MaxInt,
+			Holds: inbox.HoldsAnswer(wanted), Is: func(m inbox.Message) bool { return wanted[m.InReplyTo] && isAnswer(m) }, Limit: math.MaxInt,
 		})
 		if err != nil {
 			b.log.Warn("answers are not looked for", "session", sid, "err", err)

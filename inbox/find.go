@@ -112,7 +112,9 @@ const fewIDs = 8
 
 // mentions says whether a message in data may have one of the ids. It looks for the bytes of the field, in the
 // spelling of every known writer: parsing takes a hundred times as long.
-func mentions(data []byte, ids map[string]bool) bool {
+func mentions(data []byte, ids map[string]bool) bool { return mentionsAs(data, "message_id", ids) }
+
+func mentionsAs(data []byte, name string, ids map[string]bool) bool {
 	if len(ids) <= fewIDs {
 		some := false
 		for id := range ids {
@@ -122,7 +124,7 @@ func mentions(data []byte, ids map[string]bool) bool {
 			return false
 		}
 	}
-	for value, rest := nextText(data, "message_id"); value != nil; value, rest = nextText(rest, "message_id") {
+	for value, rest := nextText(data, name); value != nil; value, rest = nextText(rest, name) {
 		if ids[string(value)] {
 			return true
 		}
@@ -160,6 +162,11 @@ func LinkOf(line []byte) (id, answers string, ok bool) {
 	second, _ := nextText(more, "message_id")
 	ok = own != nil && again == nil && second == nil && ValidName(string(own)) && ValidName(string(to))
 	return string(own), string(to), ok
+}
+
+// HoldsAnswer gives a function for Query.Holds: whether an answer to one of the ids may stand there.
+func HoldsAnswer(ids map[string]bool) func(data []byte) bool {
+	return func(data []byte) bool { return mentionsAs(data, "in_reply_to", ids) }
 }
 
 // HoldsID gives a function for Query.Holds: whether a message with one of the ids may stand there.

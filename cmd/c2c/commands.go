@@ -35,6 +35,7 @@ func commands() []command {
 		{"history", patient, history},
 		{"status", 0, status},
 		{"outbox", 0, outbox},
+		{"obligations", 0, obligations},
 		{"thread", 0, thread},
 		{"search", 0, search},
 		{"list", 0, list},

@@ -15,7 +15,7 @@ func (c *call) emptyAnswer(verb string, f *cli.Flags) (answer any, looks bool) {
 		verb = "peek-inbox"
 	}
 	switch verb {
-	case "list", "history", "outbox", "search", "peek-inbox", "dead-letter":
+	case "list", "history", "outbox", "search", "peek-inbox", "dead-letter", "obligations":
 		return []struct{}{}, true
 	case "sweep":
 		return broker.Swept{Sessions: []broker.SweptSession{}}, true

@@ -24,6 +24,9 @@ func (c *call) printOwed(s broker.MessageStatus) {
 	if !s.ExpiresAt.IsZero() && s.State != broker.Expired && s.State != broker.Read {
 		c.printf("  it expires at %s\n", clock(s.ExpiresAt))
 	}
+	if !s.Asked.Due.IsZero() {
+		c.printf("  it asks for an answer by %s (%s); c2c obligations tells whether one is owed\n", clock(s.Asked.Due), s.Bucket)
+	}
 	if !s.NotBefore.IsZero() {
 		c.printf("  it is not handed over before %s\n", clock(s.NotBefore))
 	}

@@ -160,6 +160,7 @@ var settings = [][2]string{
 	{"C2C_MCP_BROKER_ROOT", "the repository decides"},
 	{"C2C_MCP_SESSION_ID", "the client says which session calls"},
 	{"C2C_MCP_AUTO_REGISTER_ALIAS", "a new session gets an alias made up"},
+	{broker.ObligationTimesVariable, "a question, a task or a review is to be answered by " + (broker.ObligationTimes{}).String()},
 	{broker.StormAnswersVariable + ", " + broker.StormHopsVariable, "two agents answer each other 120 times an hour and 50 times in a row at most"},
 	{"C2C_MCP_CLIENT_TYPE", "the MCP client says what it is"},
 	{channelVariable, "no channel: the client is woken in another way"},
@@ -185,6 +186,7 @@ func (a *app) checkSettings() []doctor.Finding {
 	}
 	report := []doctor.Finding{{Status: doctor.OK, Part: "version", Detail: broker.Version}}
 	limits := broker.StormLimitsOf(a.getenv)
+	_, wrongTimes := broker.ObligationTimesOf(a.getenv)
 	noNumber := map[string]bool{broker.StormAnswersVariable: limits.Answers == 0, broker.StormHopsVariable: limits.Hops == 0}
 	for _, s := range all {
 		var unset []string // of those that share a line
@@ -192,6 +194,8 @@ func (a *app) checkSettings() []doctor.Finding {
 			switch v := a.getenv(name); {
 			case v == "":
 				unset = append(unset, name)
+			case name == broker.ObligationTimesVariable && wrongTimes != nil:
+				report = append(report, doctor.Finding{Status: doctor.Warning, Part: name, Detail: wrongTimes.Error() + "; that part counts as not set"})
 			case noNumber[name]:
 				report = append(report, doctor.Finding{Status: doctor.Warning, Part: name,
 					Detail: fmt.Sprintf("%q from the environment is no number, and counts as not set: set it to one, or not at all", v)})

@@ -73,6 +73,15 @@ var reading = []Verb{
 	{Name: "outbox", Short: "show what was sent, newest first, and what became of it",
 		Long:    "Ephemeral messages that were read are not kept, nor what c2c prune has removed.\n",
 		Options: []Option{limit, asSession, asJSON}, Examples: []string{"c2c outbox --limit 5"}},
+	{Name: "obligations", Short: "what is to be answered, by whom and by when",
+		Long: `A question, a task or a review is to be answered in time: within 10 minutes if
+it is marked as blocking, 30 if it is urgent, else 4 hours. C2C_OBLIGATION_TIMES
+sets other times, and --answer-by one for a message. An answer ends it, unless
+it is a status, an ack or a question; so does reply --fail. Who has not answered
+when it is due is reminded. A person at a terminal sees those of all sessions.
+`,
+		Options:  []Option{{Name: "all", Short: "those that are over, too"}, asSession, asJSON},
+		Examples: []string{"c2c obligations"}},
 	{Name: "thread", Args: "<message-id>", First: "message", Short: "show a whole conversation, oldest message first",
 		Long:    "What the message answers, the answers to it, and so on, whoever wrote them.\n",
 		Options: []Option{asJSON}, Examples: []string{"c2c thread 099a8057"}},

@@ -1,0 +1,366 @@
+package broker
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"c2c/inbox"
+)
+
+// rings makes a session one that can be rung, until free is called.
+func (w *world) rings(s Session) (free func()) {
+	w.t.Helper()
+	release, ok, err := w.BorrowRinging(s.ID)
+	if err != nil || !ok {
+		w.t.Fatal(ok, err)
+	}
+	return func() {
+		if err := release(); err != nil {
+			w.t.Error(err)
+		}
+	}
+}
+
+func TestWhoDoesNotAnswerIsReminded(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		full bool
+		want []int // reminders after each hour since the message, that is due in one
+	}{
+		"can be rung":    {true, []int{1, 2, 2, 3, 3, 3, 3, 3, 3}},
+		"cannot be rung": {false, []int{1, 1, 1, 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, amber, birch := pair(t)
+			if c.full {
+				defer w.rings(birch)()
+			}
+			r := w.put(amber, "birch", inbox.Message{Kind: "task", AnswerBy: inbox.Seconds(w.clock.Add(time.Hour)), TellAfter: -1})
+			k := w.Keeper()
+			wait := w.look(k)
+			if wait <= 0 || wait > time.Hour {
+				t.Errorf("looks again after %v", wait)
+			}
+			w.pass(time.Hour - time.Second)
+			w.look(k)
+			w.wantReminders(birch.ID, 0)
+			w.pass(time.Second)
+			for hour, n := range c.want {
+				for range 2 {
+					w.look(k)
+					w.look(w.Keeper()) // another one, that knows nothing of the first
+				}
+				if got := w.reminders(birch.ID); len(got) != n || !strings.Contains(got[0], "amber waits for your answer to its task "+inbox.ShortID(r.ID)) {
+					t.Fatalf("%d hours: %q, want %d", hour+1, got, n)
+				}
+				if o := w.owesOne(birch); o.Reminders != n || o.State != Overdue || o.MaxWakes != maxReminders(o.Surface) {
+					t.Errorf("obligation %+v", o)
+				}
+				w.pass(time.Hour)
+			}
+			w.wantNotices(amber.ID, "birch has not answered")
+		})
+	}
+}
+
+// When nobody has looked for long there is one reminder, and not one of each time that has passed.
+func TestAReminderIsNotMadeUpFor(t *testing.T) {
+	t.Parallel()
+	w, _, birch, _ := asks(t, inbox.Message{Kind: "question"})
+	defer w.rings(birch)()
+	w.pass(48 * time.Hour)
+	w.look(w.Keeper())
+	w.wantReminders(birch.ID, 1)
+	w.look(w.Keeper())
+	w.wantReminders(birch.ID, 1)
+}
+
+func TestTwoWhoLookRemindOnce(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	for range 20 {
+		w.put(amber, "birch", inbox.Message{Kind: "question"})
+	}
+	w.pass(4 * time.Hour)
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			if _, err := w.Keeper().Look(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	w.wantReminders(birch.ID, 20)
+	for _, o := range w.owes(birch, false) {
+		if o.Reminders != 1 {
+			t.Errorf("obligation %+v", o)
+		}
+	}
+}
+
+// A Keeper is killed between the reminder and its record.
+func TestAReminderIsThereOnceWhereverItsKeeperIsKilled(t *testing.T) {
+	t.Parallel()
+	w, _, birch, _ := asks(t, inbox.Message{Kind: "question"})
+	before := w.file("owed/" + birch.ID + ".jsonl")
+	w.pass(4 * time.Hour)
+	for range 3 {
+		w.look(w.Keeper())
+		if err := os.WriteFile(filepath.Join(w.Root(), owedDir, birch.ID+owedEnd), []byte(before), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.pass(time.Second)
+	}
+	w.wantReminders(birch.ID, 1)
+}
+
+// The answer is faster than the record, or nobody has closed it: whoever looks finds it.
+func TestAnAnswerIsFoundThatTheRecordDoesNotTell(t *testing.T) {
+	t.Parallel()
+	for name, look := range map[string]func(w *world){
+		"by who looks all the time": func(w *world) { w.look(w.Keeper()) },
+		"when it is due":            func(w *world) { w.pass(4 * time.Hour); w.once() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, amber, birch, r := asks(t, inbox.Message{Kind: "question"})
+			path := filepath.Join(w.Root(), owedDir, birch.ID+owedEnd)
+			record := w.file("owed/" + birch.ID + ".jsonl")
+			w.pass(time.Minute)
+			w.read(birch.ID)
+			w.pass(time.Minute)
+			answer := w.put(birch, "amber", inbox.Message{InReplyTo: r.ID})
+			at := w.clock
+			if w.left(birch.ID) {
+				t.Fatal("the record stays")
+			}
+			if err := os.WriteFile(path, []byte(record), 0o600); err != nil { // as if it had been written now
+				t.Fatal(err)
+			}
+			if o := w.owes(amber, false); len(o) != 0 {
+				t.Errorf("still owed: %+v", o)
+			}
+			w.pass(time.Minute)
+			look(w)
+			o := w.wantState(birch, Answered)
+			if o.Reply != answer.ID || !o.ClosedAt.Equal(at.Truncate(time.Microsecond)) || !o.ObservedAt.Equal(at.Add(-time.Minute).Truncate(time.Microsecond)) || w.left(birch.ID) {
+				t.Errorf("obligation %+v, record there: %v", o, w.left(birch.ID))
+			}
+			w.wantReminders(birch.ID, 0)
+		})
+	}
+}
+
+// once looks as a command does, where no process looks all the time.
+func (w *world) once() {
+	w.t.Helper()
+	if err := w.KeepOnce(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// A message that is sent again, because its sender was killed before the record, is owed once, and not at all once it was
+// answered.
+func TestARepeatedQuestionIsOwedOnce(t *testing.T) {
+	t.Parallel()
+	m := inbox.Message{Kind: "question", ID: "q-1"}
+	w, amber, birch, r := asks(t, m)
+	w.put(amber, "birch", m)
+	w.wantState(amber, StillOpen)
+	path := filepath.Join(w.Root(), owedDir, birch.ID+owedEnd)
+	if err := os.Remove(path); err != nil { // as if it had been killed
+		t.Fatal(err)
+	}
+	if o := w.owes(amber, true); len(o) != 0 {
+		t.Fatalf("obligations %+v", o)
+	}
+	w.pass(time.Hour)
+	if again := w.put(amber, "birch", m); !again.Duplicate || !again.Asked.Due.Equal(r.Asked.Due) {
+		t.Errorf("receipt %+v, the first was %+v", again, r)
+	}
+	if o := w.wantState(amber, StillOpen); !o.Due.Equal(r.Asked.Due) {
+		t.Errorf("obligation %+v", o)
+	}
+	w.put(birch, "amber", inbox.Message{InReplyTo: r.ID})
+	w.put(amber, "birch", m)
+	w.wantState(amber, Answered)
+	if w.left(birch.ID) {
+		t.Error("it is owed again")
+	}
+}
+
+func TestARenamedSenderIsStillOwed(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, r := asks(t, inbox.Message{Kind: "review"})
+	w.pass(time.Second)
+	amber = w.register("ash", Caller{Client: "claude", ClientID: "a", PID: 10})
+	if o := w.wantState(amber, StillOpen); o.From != "ash" || o.Side != SideOwed {
+		t.Errorf("obligation %+v", o)
+	}
+	w.put(birch, "ash", inbox.Message{InReplyTo: r.ID})
+	w.wantState(amber, Answered)
+}
+
+// What waits goes to the heir, who owes it then; what was read and not answered is over, and its sender was told.
+func TestAnObligationIsHandedOver(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, read := asks(t, inbox.Message{Kind: "question"})
+	w.read(birch.ID)
+	waits := w.put(amber, "birch", inbox.Message{Kind: "task"})
+	coral := w.register("coral", Caller{Client: "gem", PID: 30})
+	delete(w.procs, 20)
+	if _, err := w.Takeover(t.Context(), "birch", "coral", false, false); err != nil {
+		t.Fatal(err)
+	}
+	states := map[string]string{}
+	for _, o := range w.owes(amber, true) {
+		states[o.ID+" "+o.SessionID] = o.State
+	}
+	if states[read.ID+" "+birch.ID] != HandedOver || states[waits.ID+" "+coral.ID] != StillOpen || w.left(birch.ID) {
+		t.Errorf("obligations %v", states)
+	}
+	w.put(coral, "amber", inbox.Message{InReplyTo: waits.ID})
+	if list := w.owes(coral, false); len(list) != 0 || w.left(coral.ID) {
+		t.Errorf("obligations %+v", list)
+	}
+}
+
+func TestASweptSessionOwesNothing(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, _ := asks(t, inbox.Message{Kind: "question"})
+	w.read(birch.ID)
+	waits := w.put(amber, "birch", inbox.Message{Kind: "task"})
+	delete(w.procs, 20)
+	w.pass(2 * time.Hour)
+	if _, err := w.Sweep(t.Context(), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range w.owes(amber, true) {
+		if o.State != WasSwept {
+			t.Errorf("obligation %+v", o)
+		}
+	}
+	w.procs[20] = process{pid: 20, parent: 1, start: 44}
+	birch = w.register("birch", Caller{Client: "codex", ClientID: "b", PID: 20}) // it is back, and has its dead letters
+	if list := w.owes(amber, false); len(list) != 1 || list[0].ID != waits.ID || list[0].SessionID != birch.ID {
+		t.Errorf("obligations %+v", list)
+	}
+}
+
+func TestAnExpiredQuestionIsOver(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	w.put(amber, "birch", inbox.Message{Kind: "question", ExpiresAt: inbox.Seconds(w.clock.Add(time.Minute))})
+	w.pass(time.Minute)
+	w.look(w.Keeper())
+	w.wantState(amber, Expired)
+	w.pass(5 * time.Hour)
+	w.look(w.Keeper())
+	w.wantReminders(birch.ID, 0)
+}
+
+// Nobody is reminded of what it cannot see.
+func TestNobodyIsRemindedOfWhatIsHeld(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	w.storm = StormLimits{Answers: 2, Hops: -1}
+	for range 2 {
+		w.put(amber, "birch", inbox.Message{})
+		w.pass(time.Second)
+		w.put(birch, "amber", inbox.Message{})
+		w.pass(time.Second)
+	}
+	r := w.put(amber, "birch", inbox.Message{Kind: "question"})
+	if !r.Held {
+		t.Fatalf("receipt %+v", r)
+	}
+	w.pass(4 * time.Hour)
+	w.look(w.Keeper())
+	w.wantReminders(birch.ID, 0)
+	if o := w.owesOne(birch); o.State != Overdue || !strings.Contains(o.Why, "it is held") || !strings.Contains(o.Do, "c2c resume amber birch") {
+		t.Errorf("obligation %+v", o)
+	}
+	if _, err := w.Resume(t.Context(), "amber", "birch"); err != nil {
+		t.Fatal(err)
+	}
+	w.pass(time.Minute)
+	w.look(w.Keeper())
+	w.wantReminders(birch.ID, 1)
+}
+
+func TestAnObligationThatNobodyAnswersIsGivenUp(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, _ := asks(t, inbox.Message{Kind: "question"})
+	k := w.Keeper()
+	w.look(k)
+	w.pass(4*time.Hour + keptOverdue)
+	w.look(k)
+	w.wantState(amber, GivenUp)
+	if w.left(birch.ID) {
+		t.Error("the record stays")
+	}
+}
+
+// Far more than any session is asked: a look at all, and an answer to one.
+func TestTenThousandObligations(t *testing.T) {
+	w, amber, birch := pair(t)
+	var debts []debt
+	for i := range 10_000 {
+		m := inbox.Message{From: "amber", To: "birch", Content: "x", Kind: "question", ID: inbox.NewID(w.clock), TS: inbox.Seconds(w.clock), Due: inbox.Seconds(w.clock.Add(time.Hour + time.Duration(i)*time.Second))}
+		debts = append(debts, newDebt(m))
+	}
+	if err := w.owe(t.Context(), birch.ID, false, debts...); err != nil {
+		t.Fatal(err)
+	}
+	k := w.Keeper()
+	if wait := w.look(k); wait <= 0 || wait > time.Hour {
+		t.Errorf("looks again after %v", wait)
+	}
+	list := w.owes(amber, false)
+	if len(list) != 10_000 || list[0].ID != debts[0].ID || list[9_999].Due.Before(list[0].Due) || list[0].Why == "" || list[9_999].Why != "" {
+		t.Errorf("%d obligations", len(list))
+	}
+	w.put(birch, "amber", inbox.Message{InReplyTo: debts[77].ID})
+	if left := w.owes(amber, false); len(left) != 9_999 {
+		t.Errorf("%d obligations are left", len(left))
+	}
+}
+
+// A file of records that others have written in stops nobody.
+func TestRecordsThatAreNoneStopNobody(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, r := asks(t, inbox.Message{Kind: "question"})
+	path := filepath.Join(w.Root(), owedDir, birch.ID+owedEnd)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	odd := `{"from_alias":"amb` + "\n" + `[]` + "\n" + `{"from_alias":"amber","to_alias":"birch","content":"","message_id":"m","kind":"task","due":1e300,"obligation":{"wakes":7}}` + "\n" +
+		`{"from_alias":"amber","to_alias":"birch","content":"","message_id":"../x","kind":"task","due":1,"ts":1e300,"obligation":[]}` + "\n"
+	if err := os.WriteFile(path, append([]byte(odd), data...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".x.jsonl", "..jsonl", "a b.jsonl"} {
+		if err := os.WriteFile(filepath.Join(w.Root(), owedDir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k := w.Keeper()
+	w.look(k)
+	w.pass(5 * time.Hour)
+	w.look(k)
+	if list, err := json.Marshal(w.owes(amber, true)); err != nil || !strings.Contains(string(list), r.ID) {
+		t.Errorf("%s, %v", list, err)
+	}
+	w.put(birch, "amber", inbox.Message{InReplyTo: r.ID})
+	if left := w.file("owed/" + birch.ID + ".jsonl"); strings.Contains(left, r.ID) || !strings.Contains(left, `{"from_alias":"amb`+"\n") {
+		t.Errorf("left is %s", left)
+	}
+}

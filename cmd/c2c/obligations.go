@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"c2c/broker"
+	"c2c/cmd/cli"
+	"c2c/inbox"
+)
+
+// obligations shows what a session owes, and what is owed to it.
+func obligations(c *call, f *cli.Flags) action {
+	all := f.Bool("all")
+	return func(ctx context.Context) error {
+		s, err := c.acting(ctx)
+		if err != nil {
+			return err
+		}
+		c.keep(ctx)
+		list, err := c.b.Obligations(ctx, s, *all)
+		if err != nil {
+			return err
+		}
+		return c.show(append([]broker.Obligation{}, list...), func() { c.printObligations(list, time.Now()) })
+	}
+}
+
+// printObligations prints them by side, what is due first coming first.
+func (c *call) printObligations(list []broker.Obligation, now time.Time) {
+	if len(list) == 0 {
+		c.printf("(no obligations)\n")
+	}
+	for _, side := range [][2]string{{broker.SideOwe, "You owe:"}, {broker.SideOwed, "You are owed:"}, {broker.SideOther, "Between others:"}} {
+		head := side[1]
+		for _, o := range list {
+			if o.Side != side[0] {
+				continue
+			}
+			if head != "" {
+				c.printf("%s\n", head)
+				head = ""
+			}
+			c.printObligation(o, now)
+		}
+	}
+}
+
+func (c *call) printObligation(o broker.Obligation, now time.Time) {
+	who := "to " + nameOf(o.From)
+	switch o.Side {
+	case broker.SideOwed:
+		who = "by " + nameOf(o.To)
+	case broker.SideOther:
+		who = "by " + nameOf(o.To) + " to " + nameOf(o.From)
+	}
+	words := ""
+	if o.Words != "" {
+		words = "  " + inbox.Visible(o.Words, "")
+	}
+	c.printf("  %s  %s %s, %s%s\n", inbox.ShortID(o.ID), o.Kind, who, stateOf(o, now), words)
+	if o.Why != "" {
+		c.printf("    %s\n", inbox.Visible(o.Why, ""))
+	}
+	if o.Do != "" {
+		c.printf("    %s\n", inbox.Visible(o.Do, ""))
+	}
+}
+
+// stateOf says how an obligation stands, in words.
+func stateOf(o broker.Obligation, now time.Time) string {
+	urgency := ""
+	if o.Bucket != inbox.Normal {
+		urgency = o.Bucket + ", "
+	}
+	switch o.State {
+	case broker.StillOpen:
+		return urgency + "due in " + broker.Age(o.Due.Sub(now))
+	case broker.Overdue:
+		text := urgency + "overdue for " + broker.Age(now.Sub(o.Due))
+		if o.Reminders > 0 {
+			text += ", " + broker.Count(o.Reminders, "reminder", "reminders")
+		}
+		return text
+	}
+	text := strings.ReplaceAll(o.State, "-", " ") + " " + clock(o.ClosedAt)
+	if o.ClosedAt.After(o.Due) {
+		text += ", late"
+	}
+	return text
+}
