@@ -39,6 +39,8 @@ type Config struct {
 	Progress time.Duration
 	// Channel declares that this server pushes channel notifications.
 	Channel bool
+	// Relay relays the permission dialogs of a client with a channel; nil: nobody does. Its owner closes it.
+	Relay *Relay
 	// Uninstalled says whether c2c was taken out of the client with this process since it started: then each call is
 	// refused. nil: never.
 	Uninstalled func(client string, pid int) bool
@@ -87,7 +89,11 @@ func New(cfg Config) *server.MCPServer {
 	if cfg.Channel {
 		options = append(options, server.WithExperimental(map[string]any{channelCapability: map[string]any{}}))
 	}
-	return t.server(hooks, options...)
+	srv := t.server(hooks, options...)
+	if cfg.Channel && cfg.Relay != nil {
+		cfg.Relay.attach(t, srv, hooks)
+	}
+	return srv
 }
 
 // server makes the MCP server of the tools, with more options of its transport.

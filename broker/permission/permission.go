@@ -15,6 +15,7 @@
 package permission
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -358,6 +359,20 @@ func (s *Store) List(ctx context.Context) ([]Request, error) {
 		all[i] = d.current(all[i])
 	}
 	return all, err
+}
+
+// Get gives one request, or ErrUnknown.
+func (s *Store) Get(ctx context.Context, session, id string) (r Request, err error) {
+	d, err := s.open(false)
+	if err != nil || d == nil {
+		return r, cmp.Or(err, ErrUnknown)
+	}
+	defer d.dir.Close()
+	r, ok := d.read(fileOf(session, id) + ending)
+	if !ok || r.ID != id || r.Session != session {
+		return Request{}, ErrUnknown
+	}
+	return d.current(r), nil
 }
 
 // Expire writes the end of requests that have waited too long. Every change does that, too.

@@ -21,7 +21,7 @@ import (
 var layers = map[string]string{
 	"cmd/cli":          "broker broker/client inbox inbox/filelock",
 	"cmd/c2c":          "broker broker/client cmd/cli hooks inbox inbox/atomicfile inbox/filelock wake golang.org/x/sys",
-	"cmd/c2cd":         "broker broker/client broker/doctor broker/httpd broker/live broker/mcpserver broker/procstat broker/ringer cmd/cli cmd/watch hooks inbox inbox/atomicfile inbox/fields inbox/filelock install wake wake/clients wake/daemon wake/mux wake/plugin wake/pty wake/watch wake/wire github.com/cpuguy83/go-md2man/v2 golang.org/x/sys",
+	"cmd/c2cd":         "broker broker/client broker/doctor broker/httpd broker/live broker/mcpserver broker/permission broker/procstat broker/ringer cmd/cli cmd/watch hooks inbox inbox/atomicfile inbox/fields inbox/filelock install wake wake/clients wake/daemon wake/mux wake/plugin wake/pty wake/watch wake/wire github.com/cpuguy83/go-md2man/v2 golang.org/x/sys",
 	"cmd/watch":        "broker broker/live inbox github.com/gdamore/tcell/v2 github.com/rivo/uniseg",
 	"inbox/atomicfile": "golang.org/x/sys",
 	"inbox/fields":     "",
@@ -36,7 +36,7 @@ var layers = map[string]string{
 	"broker/httpd":     "broker broker/live broker/permission broker/procstat inbox/atomicfile inbox/filelock",
 	"broker/httpd/sse": "",
 	"broker/senders":   "inbox inbox/atomicfile inbox/filelock",
-	"broker/mcpserver": "broker broker/client broker/httpd/sse broker/procstat inbox inbox/atomicfile inbox/filelock wake wake/watch golang.org/x/sys github.com/mark3labs/mcp-go github.com/santhosh-tekuri/jsonschema/v6",
+	"broker/mcpserver": "broker broker/client broker/httpd/sse broker/permission broker/procstat inbox inbox/atomicfile inbox/filelock wake wake/watch golang.org/x/sys github.com/mark3labs/mcp-go github.com/santhosh-tekuri/jsonschema/v6",
 	"wake":             "inbox",
 	"wake/watch":       "inbox wake github.com/fsnotify/fsnotify golang.org/x/sys",
 	"wake/claude":      "broker/client hooks inbox inbox/atomicfile wake wake/socket wake/watch",

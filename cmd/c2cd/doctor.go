@@ -164,6 +164,7 @@ var settings = [][2]string{
 	{broker.StormAnswersVariable + ", " + broker.StormHopsVariable, "two agents answer each other 120 times an hour and 50 times in a row at most"},
 	{"C2C_MCP_CLIENT_TYPE", "the MCP client says what it is"},
 	{channelVariable, "no channel: the client is woken in another way"},
+	{lifetimeVariable, "a permission request waits 10 minutes for a verdict"},
 	{"XDG_STATE_HOME", "~/.c2c for mail, ~/.local/state/c2c for undo records"},
 }
 

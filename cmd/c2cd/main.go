@@ -107,6 +107,8 @@ func (a *app) run(ctx context.Context, name string, args []string) (status int, 
 		err = c.wake(ctx)
 	case "serve":
 		err = c.serve(ctx)
+	case "allow", "deny":
+		err = c.verdict(ctx, name == "allow")
 	case "wire-daemon":
 		err = c.wireDaemon(ctx)
 	case "inject":

@@ -54,6 +54,12 @@ func (a *call) mcp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	lifetime, err := permissionLifetime(a.getenv(lifetimeVariable))
+	if err != nil {
+		return err
+	}
+	relay := &mcpserver.Relay{Present: a.approverThere, Lifetime: lifetime, Log: a.log}
+	defer relay.Close()
 	var srv *mcpserver.Server
 	var push func(*inbox.Mailbox, func(context.Context) bool) wake.Method
 	if channel != channelOff {
@@ -71,7 +77,7 @@ func (a *call) mcp(ctx context.Context) error {
 	var once sync.Once
 	stop := func() {}
 	srv = mcpserver.New(mcpserver.Config{
-		Channel: push != nil, Silent: silent,
+		Channel: push != nil, Relay: relay, Silent: silent,
 		Client: kind, Getenv: a.getenv, PID: parent,
 		Uninstalled: func(name string, pid int) bool {
 			return !*plugin && broker.Uninstalled(a.getenv, client.Name(name), pid)

@@ -21,7 +21,9 @@ func Overview(w io.Writer) {
 		title := g.Title
 		for _, v := range g.Verbs {
 			if !v.Everyday {
-				more += ", " + v.Name
+				if g.Title != forClients { // people seldom type those, and the screen is full
+					more += ", " + v.Name
+				}
 				continue
 			}
 			fmt.Fprintf(w, "%-9s %-11s %s\n", title, v.Name, v.Short)

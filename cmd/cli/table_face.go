@@ -24,4 +24,17 @@ the URL, so a port that is taken is an error; 0 is one that is free.
 			asJSON,
 		},
 		Examples: []string{"c2c serve start", "c2c serve status --json"}},
+	{Name: "allow", C2cd: true, Args: "[id]", Short: "let a tool run that a session asks permission for",
+		Long: `Answers a permission dialog that a client with a channel has told c2c of (c2c
+start --channel). The dialog stays open in the client, too: the first answer
+counts. Without an id it shows what is open. If two sessions have the same id,
+name one: amber/abcde. Only a person can say it. "Sent" means that the session
+was told, not that the tool ran.
+`,
+		Options:  []Option{asJSON},
+		Examples: []string{"c2c allow", "c2c allow abcde"}},
+	{Name: "deny", C2cd: true, Args: "[id]", Short: "refuse a tool that a session asks permission for",
+		Long:     "As allow, with the other answer: the tool does not run, and the session is told.\n",
+		Options:  []Option{asJSON},
+		Examples: []string{"c2c deny abcde"}},
 }

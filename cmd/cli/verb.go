@@ -51,8 +51,10 @@ type Group struct {
 
 // table has all verbs, in the order in which help shows them.
 var table = [...]Group{
-	{"Write", writing}, {"Read", reading}, {"Sessions", sessions}, {"Set up", setup}, {"Keep", keeping}, {"Over HTTP", face}, {"For clients", inside},
+	{"Write", writing}, {"Read", reading}, {"Sessions", sessions}, {"Set up", setup}, {"Keep", keeping}, {"Over HTTP", face}, {forClients, inside},
 }
+
+const forClients = "For clients"
 
 // Verbs are all verbs.
 func Verbs() (all []Verb) {

@@ -1,0 +1,331 @@
+package mcpserver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"c2c/broker"
+	"c2c/broker/client"
+	"c2c/broker/permission"
+	"c2c/inbox"
+	"c2c/wake/watch"
+)
+
+// The contract of the permission relay (Channels reference, "Relay permission prompts").
+const (
+	permissionCapability = client.ChannelCapability + "/permission"
+	permissionRequest    = channelNotification + "/permission_request"
+	permissionVerdict    = channelNotification + "/permission"
+)
+
+// Relay writes the permission dialogs of a channel's client as requests of package permission, and tells the client the
+// verdicts. The dialog stays open meanwhile, and its own answer counts as well.
+//
+// It waits for nobody in the client's way: what the client says is handed to a goroutine, which Close ends.
+type Relay struct {
+	// Present says whether somebody is there who can show requests to a person. It is asked once, when the client
+	// initializes: the protocol has no later moment for it. It leaves no trace.
+	Present  func() bool
+	Lifetime time.Duration // of a request; zero: permission.Lifetime
+	Log      *slog.Logger  // nil: nobody is told what cannot be relayed
+
+	peer *peer
+	srv  *server.MCPServer
+
+	mu       sync.Mutex
+	declared bool
+	queue    []asking // that the goroutine has not taken
+	runs     bool
+	changes  *watch.Changes // of the goroutine while requests are open
+	came     chan struct{}  // holds one
+	ctx      context.Context
+	stop     context.CancelFunc
+	done     sync.WaitGroup
+
+	client string // that has asked; the goroutine's
+}
+
+const (
+	maxAsking   = 64 // requests that wait for the goroutine
+	relayGap    = 50 * time.Millisecond
+	relayRetry  = time.Second
+	closingTime = 2 * time.Second // to write that the client is gone; who is late is found out by its lock
+	behind      = 3 * time.Second // the client's record is never so late
+	betweenTwo  = 1500 * time.Millisecond
+)
+
+// asking is a request as the client sends it.
+type asking struct {
+	permission.Request
+	caller broker.Caller
+}
+
+// asked is a request that is on the disk.
+type asked struct {
+	permission.Request
+	store  *permission.Store
+	waited bool      // the client was seen to wait for its person
+	left   time.Time // since when it does not any more
+	sent   bool      // the client was told
+}
+
+// attach makes the relay part of a server, before it is served.
+func (r *Relay) attach(t *tools, srv *server.MCPServer, hooks *server.Hooks) {
+	r.peer, r.srv, r.came = t.only, srv, make(chan struct{}, 1)
+	r.ctx, r.stop = context.WithCancel(context.Background())
+	hooks.AddAfterInitialize(func(_ context.Context, _ any, _ *mcp.InitializeRequest, result *mcp.InitializeResult) {
+		if r.Present == nil || !r.Present() {
+			return
+		}
+		r.mu.Lock()
+		r.declared = true
+		r.mu.Unlock()
+		// A copy: mcp-go gives the same map to every client.
+		all := maps.Clone(result.Capabilities.Experimental)
+		all[permissionCapability] = map[string]any{}
+		result.Capabilities.Experimental = all
+	})
+	srv.AddNotificationHandler(permissionRequest, r.hear)
+}
+
+// hear takes a request from the client.
+func (r *Relay) hear(ctx context.Context, n mcp.JSONRPCNotification) {
+	text := func(key string) string {
+		s, _ := n.Params.AdditionalFields[key].(string)
+		return s
+	}
+	a := asking{caller: r.peer.caller(ctx, mcp.CallToolRequest{}), Request: permission.Request{ID: text("request_id"),
+		Tool: text("tool_name"), Description: text("description"), Input: text("input_preview")}}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.declared || r.ctx.Err() != nil {
+		return
+	}
+	if len(r.queue) >= maxAsking {
+		r.warn("permission request is not relayed", permission.ErrFull)
+		return
+	}
+	r.queue = append(r.queue, a)
+	if !r.runs {
+		r.runs = true
+		r.done.Go(r.run)
+	}
+	select {
+	case r.came <- struct{}{}:
+	default:
+	}
+	if r.changes != nil {
+		r.changes.Recheck()
+	}
+}
+
+// Close ends the relay when its client is gone.
+func (r *Relay) Close() {
+	if r == nil || r.stop == nil {
+		return
+	}
+	r.stop()
+	r.done.Wait()
+}
+
+func (r *Relay) warn(what string, err error) {
+	if r.Log != nil {
+		r.Log.Warn(what, "err", err)
+	}
+}
+
+func (r *Relay) take() []asking {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := r.queue
+	r.queue = nil
+	return all
+}
+
+func (r *Relay) run() {
+	var open []*asked
+	for {
+		select {
+		case <-r.came:
+		case <-r.ctx.Done():
+			r.leave(open)
+			return
+		}
+		open = r.follow(open)
+	}
+}
+
+// follow returns when no request is open any more, or the relay is closed.
+func (r *Relay) follow(open []*asked) []*asked {
+	changes := watch.NewChanges()
+	defer changes.Close()
+	r.watch(changes)
+	defer r.watch(nil)
+	errNone := errors.New("no request is open")
+	err := changes.Each(r.ctx, relayGap, func() (files []string, wait time.Duration, err error) {
+		for _, a := range r.take() {
+			if one := r.ask(a); one != nil {
+				open = append(open, one)
+			}
+		}
+		open, files, wait = r.look(open)
+		if len(open) == 0 {
+			return nil, 0, errNone
+		}
+		return files, wait, nil
+	})
+	if r.ctx.Err() == nil && err != nil && !errors.Is(err, errNone) {
+		r.warn("permission requests are not watched", err)
+	}
+	return open
+}
+
+func (r *Relay) watch(c *watch.Changes) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.changes = c
+}
+
+// ask writes a request; nil when that fails: the dialog of the client is open all the same.
+func (r *Relay) ask(a asking) *asked {
+	if r.peer.cfg.Uninstalled != nil && r.peer.cfg.Uninstalled(r.peer.guest.Client, r.peer.process()) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(r.ctx, cmp.Or(r.peer.cfg.LockWait, lockWait))
+	defer cancel()
+	b, err := r.peer.open()
+	if err != nil {
+		r.warn("open the broker for a permission request", err)
+		return nil
+	}
+	s, err := b.Attach(ctx, a.caller)
+	if err != nil {
+		r.warn("permission request of no session", err)
+		return nil
+	}
+	r.peer.remember(b, s)
+	a.Session, a.Alias = s.ID, s.Alias
+	r.client = a.caller.Client
+	now := time.Now()
+	a.AskedAt, a.ExpiresAt = inbox.Seconds(now), inbox.Seconds(now.Add(cmp.Or(r.Lifetime, permission.Lifetime)))
+	store := permission.Open(b.Dir(), time.Now).LogTo(b.LogPairs)
+	if err := store.Ask(ctx, a.Request); err != nil {
+		r.warn("permission request is not relayed", err)
+		return nil
+	}
+	return &asked{Request: a.Request, store: store}
+}
+
+// look sees what became of the requests, tells the client, and gives those that are open still, the files that tell of
+// changes, and when to look again.
+func (r *Relay) look(open []*asked) (left []*asked, files []string, wait time.Duration) {
+	doing, dir := r.doing()
+	for _, a := range open {
+		over, again := r.settle(a, doing)
+		if over {
+			continue
+		}
+		left, files = append(left, a), append(files, a.store.LockPath())
+		if again > 0 && (wait == 0 || again < wait) {
+			wait = again
+		}
+	}
+	if dir != "" {
+		files = append(files, dir)
+	}
+	return left, files, wait
+}
+
+// doing is what the client's own record says, and the directory that changes with it.
+func (r *Relay) doing() (client.Doing, string) {
+	profile, _ := client.Find(r.client)
+	if profile.Doing == nil || r.peer.guest.Getenv == nil {
+		return client.Doing{}, ""
+	}
+	config, _ := profile.Config(r.peer.guest.Getenv)
+	return profile.Doing(config, r.peer.process(), ""), filepath.Join(config, profile.DoingDir)
+}
+
+// settle is over when nothing is to be done for a request any more. Else it says when to look again.
+func (r *Relay) settle(a *asked, doing client.Doing) (over bool, again time.Duration) {
+	ctx, cancel := context.WithTimeout(r.ctx, cmp.Or(r.peer.cfg.LockWait, lockWait))
+	defer cancel()
+	now, err := a.store.Get(ctx, a.Session, a.ID)
+	how := permission.SettledGone // it has ended by itself, which is written down by that
+	switch {
+	case errors.Is(err, permission.ErrUnknown):
+	case err != nil:
+		r.warn("read a permission request", err)
+		return false, relayRetry
+	case now.State == permission.StateOpen:
+		answered, again := a.answered(doing, time.Now())
+		if !answered {
+			return false, cmp.Or(again, max(time.Until(inbox.FromSeconds(now.ExpiresAt)), relayGap))
+		}
+		how = permission.SettledTerminal
+	case now.State == permission.StateAllowed || now.State == permission.StateDenied:
+		if !a.sent {
+			if err := r.tell(now); err != nil {
+				return false, relayRetry
+			}
+			a.sent = true
+		}
+		how = permission.SettledSent
+	}
+	if err := a.store.Settle(ctx, a.Session, a.ID, how); err != nil && !errors.Is(err, permission.ErrUnknown) {
+		r.warn("write how a permission request ended", err)
+		return false, relayRetry
+	}
+	return true, 0
+}
+
+// answered says whether the client's dialog is over: the client has waited for its person, and does not any more. Between
+// two dialogs it does not wait for a moment, so it has to go on for a while. again says when to look anew.
+func (a *asked) answered(doing client.Doing, now time.Time) (yes bool, again time.Duration) {
+	switch {
+	case doing.Word == "":
+		return false, 0
+	case doing.Word == client.Waiting:
+		a.waited, a.left = true, time.Time{}
+		return false, 0
+	case !a.waited && !doing.Since.After(inbox.FromSeconds(a.AskedAt).Add(behind)):
+		return false, 0 // its record may be written a moment behind the request
+	case a.left.IsZero():
+		a.left = now
+	}
+	again = a.left.Add(betweenTwo).Sub(now)
+	return again <= 0, max(again, 0)
+}
+
+// tell gives the client a verdict. That it took it nobody knows: it drops what it did not ask for without a word.
+func (r *Relay) tell(q permission.Request) error {
+	behavior := "deny"
+	if q.State == permission.StateAllowed {
+		behavior = "allow"
+	}
+	err := r.srv.SendNotificationToSpecificClient(stdioID, permissionVerdict, map[string]any{"request_id": q.ID, "behavior": behavior})
+	if err != nil && !errors.Is(err, server.ErrNotificationChannelBlocked) {
+		r.warn("send a verdict to the client", err)
+	}
+	return err
+}
+
+// leave writes that the client is gone.
+func (r *Relay) leave(open []*asked) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), closingTime)
+	defer cancel()
+	for _, a := range open {
+		if err := a.store.Settle(ctx, a.Session, a.ID, permission.SettledGone); err != nil {
+			r.warn("write that the session of a permission request is gone", err)
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+
+	"c2c/broker/permission"
+	"c2c/inbox/atomicfile"
+	"c2c/wake/watch"
+)
+
+// asker is an MCP server with a channel, as a client runs it.
+type asker struct {
+	*keeper
+	in   io.WriteCloser
+	out  *bufio.Reader
+	caps map[string]any // what it offered
+}
+
+// newAsker starts the server of a session, below a shell of its own: the test itself is not the client. present: somebody
+// is there who can show requests.
+func newAsker(t *testing.T, present bool) *asker {
+	t.Helper()
+	a := &asker{keeper: newKeeper(t)}
+	if present {
+		if err := os.Mkdir(a.root(), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		leave, err := a.store().Attend()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { leave() })
+	}
+	cmd := a.command("mcp")
+	cmd.Args = []string{"sh", "-c", cmd.Path + " mcp; exit 0"}
+	cmd.Path = "/bin/sh"
+	cmd.Env = append(cmd.Env, "C2C_MCP_CHANNEL_DELIVERY=doorbell", "C2C_MCP_CLIENT_TYPE=claude", "CLAUDE_CODE_SESSION_ID=claude-1")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.in, err = cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.in.Close(); cmd.Wait() })
+	a.out = bufio.NewReader(out)
+	a.say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"claude-code","version":"2.1.329"}}}`)
+	var answer struct {
+		Result struct {
+			Capabilities struct{ Experimental map[string]any }
+		}
+	}
+	if err := json.Unmarshal([]byte(a.hear()), &answer); err != nil {
+		t.Fatal(err)
+	}
+	a.caps = answer.Result.Capabilities.Experimental
+	return a
+}
+
+// store is opened anew for each use, as other processes do.
+func (k *keeper) store() *permission.Store {
+	k.t.Helper()
+	dir, err := atomicfile.Open(k.root())
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	k.t.Cleanup(func() { dir.Close() })
+	return permission.Open(dir, time.Now)
+}
+
+func (a *asker) say(line string) {
+	a.t.Helper()
+	if _, err := io.WriteString(a.in, line+"\n"); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+func (a *asker) hear() string {
+	a.t.Helper()
+	line, err := a.out.ReadString('\n')
+	if err != nil {
+		a.t.Fatalf("the server says %q, %v", line, err)
+	}
+	return line
+}
+
+// ask returns when others see the request.
+func (a *asker) ask(id string) {
+	a.t.Helper()
+	a.say(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/claude/channel/permission_request","params":{"request_id":%q,"tool_name":"Bash","description":"show the date\u001b[2J","input_preview":"{\"command\":\"date\"}"}}`, id))
+	changes := watch.NewChanges()
+	defer changes.Close()
+	ctx, cancel := context.WithTimeout(a.t.Context(), 5*time.Minute)
+	defer cancel()
+	store := a.store()
+	err := changes.Until(ctx, store.LockPath(), func() (bool, error) {
+		all, err := store.List(ctx)
+		return slices.ContainsFunc(all, func(r permission.Request) bool { return r.ID == id }), err
+	})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// types is what a person gets to see who types it in a terminal. env is what an agent has in addition.
+func (k *keeper) types(line string, env ...string) string {
+	k.t.Helper()
+	cmd := k.command()
+	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", line}
+	cmd.Env = append(cmd.Env, append(env, "USER=ada", "TERM=xterm")...)
+	screen, err := pty.Start(cmd)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	defer screen.Close()
+	shown, _ := io.ReadAll(screen) // until the shell has ended
+	cmd.Wait()
+	return strings.ReplaceAll(string(shown), "\r\n", "\n")
+}
+
+func TestAPersonAllowsAndDenies(t *testing.T) {
+	a := newAsker(t, true)
+	if _, ok := a.caps["claude/channel/permission"]; !ok {
+		t.Fatalf("the server offers %v", a.caps)
+	}
+	if out := a.types("c2c allow"); !strings.Contains(out, "no session waits for a permission") {
+		t.Errorf("nothing is open: %s", out)
+	}
+	a.ask("abcde")
+	if out := a.types("c2c deny"); !strings.HasPrefix(out, "abcde  claude-") || !strings.Contains(out, " asks for Bash, for ") ||
+		!strings.Contains(out, "\n    show the date\\u001b[2J\n    {\"command\":\"date\"}\n") {
+		t.Errorf("one is open: %s", out)
+	}
+	if out := a.types("c2c allow abcdx; echo exit $?"); !strings.Contains(out, `no permission request has this id: "abcdx"`) ||
+		!strings.Contains(out, "c2c allow shows those that are open") || !strings.Contains(out, "exit 1") {
+		t.Errorf("another id: %s", out)
+	}
+	if out := a.types("c2c allow ABCDE"); !strings.HasPrefix(out, "sent to claude-") || !strings.HasSuffix(out, ": allow for Bash\n") {
+		t.Errorf("allowed: %s", out)
+	}
+	if got := a.hear(); !strings.Contains(got, `"method":"notifications/claude/channel/permission"`) || !strings.Contains(got, `{"behavior":"allow","request_id":"abcde"}`) {
+		t.Errorf("the client got %s", got)
+	}
+	if out := a.types("c2c deny abcde; echo exit $?"); !strings.Contains(out, "was allowed already, by ada (terminal)") || !strings.Contains(out, "exit 1") {
+		t.Errorf("a second verdict: %s", out)
+	}
+	a.ask("bcdef")
+	var r permission.Request
+	if out := a.types("c2c deny bcdef --json"); json.Unmarshal([]byte(out), &r) != nil || r.State != permission.StateDenied || r.By != "ada" || r.SentAt == 0 {
+		t.Errorf("denied: %s", out)
+	}
+	if got := a.hear(); !strings.Contains(got, `{"behavior":"deny","request_id":"bcdef"}`) {
+		t.Errorf("the client got %s", got)
+	}
+	log, err := os.ReadFile(filepath.Join(a.root(), "broker.log"))
+	if want := `"tool":"Bash","verdict":"deny","by":"ada","via":"terminal","result":"recorded"`; err != nil || !strings.Contains(string(log), want) || strings.Contains(string(log), "date") {
+		t.Errorf("the log: %s, %v", log, err)
+	}
+}
+
+// A model types what its user could type.
+func TestAnAgentGivesNoVerdict(t *testing.T) {
+	a := newAsker(t, true)
+	a.ask("abcde")
+	for _, env := range []string{"CLAUDE_CODE_SESSION_ID=claude-1", "CLAUDE_CODE_SESSION_ID=another", "C2C_MCP_SESSION_ID=dune"} {
+		if out := a.types("c2c allow abcde; echo exit $?", env); !strings.Contains(out, "only a person answers a permission request, and this is the shell of ") ||
+			!strings.Contains(out, "exit 1") {
+			t.Errorf("%s: %s", env, out)
+		}
+	}
+	if out, err := a.try("allow", "abcde"); err == nil || !strings.Contains(out, "no terminal") {
+		t.Errorf("without a terminal: %s", out)
+	}
+	all, err := a.store().List(t.Context())
+	if err != nil || len(all) != 1 || all[0].State != permission.StateOpen {
+		t.Errorf("it is %+v, %v", all, err)
+	}
+	audit, err := os.ReadFile(filepath.Join(a.root(), "permission", "audit.jsonl"))
+	if err != nil || strings.Count(string(audit), `"result":"refused: no right"`) != 4 {
+		t.Errorf("audit %s, %v", audit, err)
+	}
+}
+
+// Nobody is there: the client is not asked to tell of its dialogs, and a server that does nothing makes nothing.
+func TestNobodyIsThere(t *testing.T) {
+	a := newAsker(t, false)
+	if _, ok := a.caps["claude/channel/permission"]; ok || len(a.caps) != 1 {
+		t.Errorf("the server offers %v", a.caps)
+	}
+	if _, err := os.Stat(a.root()); !os.IsNotExist(err) {
+		t.Errorf("it has made its root: %v", err)
+	}
+}
+
+func TestPermissionLifetimeIsATime(t *testing.T) {
+	for value, want := range map[string]time.Duration{"": permission.Lifetime, "90s": 90 * time.Second, "24h": 24 * time.Hour} {
+		if got, err := permissionLifetime(value); got != want || err != nil {
+			t.Errorf("%q: %v, %v", value, got, err)
+		}
+	}
+	for _, value := range []string{"10", "0s", "-1m", "25h", "soon"} {
+		if _, err := permissionLifetime(value); err == nil || !strings.Contains(err.Error(), "C2C_PERMISSION_TTL is") {
+			t.Errorf("%q: %v", value, err)
+		}
+	}
+}
