@@ -76,13 +76,21 @@ func (r *Request) ClaudeSession() string {
 	return id
 }
 
-// AllowChannels adds the feature flag of channels to what SeedClaude wrote, as the client caches it.
-func (l *Lab) AllowChannels() {
+// AllowChannels adds the feature flag of channels to what SeedClaude wrote, as the client caches it, and others: the one of
+// the permission relay is PermissionFlag.
+func (l *Lab) AllowChannels(more ...string) {
 	l.t.Helper()
 	var config map[string]any
 	if err := json.Unmarshal([]byte(l.Read(".claude.json")), &config); err != nil {
 		l.t.Fatal(err)
 	}
-	config["cachedGrowthBookFeatures"] = map[string]any{"tengu_harbor": true}
+	flags := map[string]any{}
+	for _, name := range append(more, "tengu_harbor") {
+		flags[name] = true
+	}
+	config["cachedGrowthBookFeatures"] = flags
 	l.Write(".claude.json", mustJSON(config))
 }
+
+// PermissionFlag has Claude Code tell its channels of permission dialogs, and take their verdicts.
+const PermissionFlag = "tengu_harbor_permissions"

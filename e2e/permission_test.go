@@ -1,0 +1,171 @@
+package e2e
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"c2c/broker/permission"
+	"c2c/e2e/lab"
+	"c2c/inbox/atomicfile"
+)
+
+// asking is a Claude Code with a channel, and somebody who can decide.
+type asking struct {
+	*lab.Lab
+	t     *testing.T
+	model *lab.Model
+	p     *lab.Proc
+	store *permission.Store
+}
+
+// relayAt starts the session amber, which asks its person before it runs a command.
+func relayAt(t *testing.T) *asking {
+	t.Helper()
+	l, model := newLab(t), lab.NewModel(t)
+	l.Setenv("C2C_MCP_CHANNEL_DELIVERY", "doorbell")
+	l.SeedClaude(map[string]any{"permissions": map[string]any{"allow": []string{"mcp__c2c", "Bash(" + c2c() + " allow:*)"}}})
+	l.AllowChannels(lab.PermissionFlag)
+	l.Run(c2c(), "install", "claude")
+	l.Run(c2c(), "register", "birch", "--session-id", "birch")
+	a := &asking{Lab: l, t: t, model: model}
+	roots, err := filepath.Glob(l.Home + "/.c2c/repos/*/broker")
+	if err != nil || len(roots) != 1 {
+		t.Fatalf("%q, %v", roots, err)
+	}
+	dir, err := atomicfile.Open(roots[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dir.Close() })
+	a.store = permission.Open(dir, time.Now)
+	leave, err := a.store.Attend()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { leave() })
+	env := append(l.ClaudeEnv(model), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=", "CLAUDE_CODE_HARBOR_KITE=0")
+	a.p = l.Terminal(env, c2c(), "start", "--channel", "claude", "--", "--permission-mode", "default")
+	a.p.WaitScreen(0, "local development")
+	a.p.Send(lab.Enter)
+	a.p.WaitScreen(0, "shift+tab to cycle", "? for shortcuts")
+	model.Script(register(lab.Claude, "amber"), lab.Say("Registered."))
+	a.p.Submit("prompt-one")
+	a.p.WaitScreen(0, "Registered.")
+	claudeIdle(l, model)
+	return a
+}
+
+// dialog has the model call a command, and gives the request that others see once the dialog is there.
+func (a *asking) dialog(command string) permission.Request {
+	a.t.Helper()
+	a.model.Script(bash(command), lab.Say("It is over."))
+	a.p.Submit("prompt-two")
+	a.p.WaitScreen(0, "Do you want to proceed")
+	return a.request(func(r permission.Request) bool {
+		return r.State == permission.StateOpen && strings.Contains(r.Input, command)
+	})
+}
+
+func (a *asking) request(is func(permission.Request) bool) (r permission.Request) {
+	a.t.Helper()
+	a.WaitUntil("permission request", func() bool {
+		all, err := a.store.List(a.t.Context())
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		i := slices.IndexFunc(all, is)
+		if i >= 0 {
+			r = all[i]
+		}
+		return i >= 0
+	})
+	return r
+}
+
+// person types a command in a terminal of its own.
+func (a *asking) person(args ...string) string {
+	a.t.Helper()
+	p := a.Terminal(a.Env("USER=ada"), "sh", "-c", strings.Join(append([]string{c2c()}, args...), " ")+"; exit 0")
+	p.Wait()
+	return p.Screen()
+}
+
+func (a *asking) ran() bool {
+	_, err := os.Stat(touched(a.Lab))
+	return err == nil
+}
+
+func TestAPersonElsewhereAllows(t *testing.T) {
+	t.Parallel()
+	a := relayAt(t)
+	r := a.dialog("touch " + touched(a.Lab))
+	if r.Alias != "amber" || r.Tool != "Bash" || r.Description != "run it" {
+		t.Errorf("asked %+v", r)
+	}
+	if out := a.person("allow", strings.ToUpper(r.ID)); !strings.Contains(out, "sent to amber: allow for Bash") {
+		t.Errorf("the person sees %s", out)
+	}
+	a.p.WaitScreen(0, "It is over.")
+	if !a.ran() {
+		t.Error("the tool did not run")
+	}
+	if out := a.person("deny", r.ID); !strings.Contains(out, "was allowed already, by ada (terminal)") {
+		t.Errorf("a second verdict: %s", out)
+	}
+	claudeIdle(a.Lab, a.model)
+	os.Remove(touched(a.Lab))
+	r = a.dialog("touch " + touched(a.Lab)) // neither verdict says anything of the next one
+	if out := a.person("deny", r.ID); !strings.Contains(out, "sent to amber: deny for Bash") {
+		t.Errorf("the person sees %s", out)
+	}
+	a.p.WaitGone("Do you want to proceed")
+	a.request(func(q permission.Request) bool {
+		return q.ID == r.ID && q.State == permission.StateDenied && q.SentAt > 0
+	})
+	if a.ran() {
+		t.Error("the tool ran")
+	}
+}
+
+func TestThePersonInTheTerminalIsFirst(t *testing.T) {
+	t.Parallel()
+	a := relayAt(t)
+	r := a.dialog("touch " + touched(a.Lab))
+	// A dialog takes no key for a moment after it was drawn, so that nobody answers it by accident.
+	var pressed time.Time
+	a.WaitUntil("dialog that takes Enter", func() bool {
+		open := strings.Contains(a.p.Screen(), "Do you want to proceed")
+		if open && time.Since(pressed) > time.Second {
+			a.p.Send(lab.Enter) // yes
+			pressed = time.Now()
+		}
+		return !open
+	})
+	a.p.WaitScreen(0, "It is over.")
+	if !a.ran() {
+		t.Error("the tool did not run")
+	}
+	a.request(func(q permission.Request) bool { return q.ID == r.ID && q.State == permission.StateTerminal })
+	var decided *permission.DecidedError
+	if _, err := a.store.Decide(t.Context(), r.ID, permission.Verdict{By: "dana", Via: "page"}); !errors.As(err, &decided) {
+		t.Errorf("a verdict behind it: %v", err)
+	}
+	if out := a.person("deny", r.ID); !strings.Contains(out, "was answered in the session's own dialog") {
+		t.Errorf("the person sees %s", out)
+	}
+}
+
+// The model types what its user could type, in the very session.
+func TestAModelAllowsItselfNothing(t *testing.T) {
+	t.Parallel()
+	a := relayAt(t)
+	a.model.Script(bash(c2c()+" allow abcde"), lab.Say("Refused."))
+	a.p.Submit("prompt-two")
+	a.p.WaitScreen(0, "Refused.")
+	once(t, a.model.WaitText("only a person answers a permission request"), "this is the shell of amber")
+}
