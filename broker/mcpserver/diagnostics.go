@@ -20,6 +20,7 @@ type connection struct {
 	URL       string `json:"daemon_url,omitempty"`
 	Version   string `json:"version"`
 	PID       int    `json:"pid"`
+	Relay     string `json:"permission_relay,omitempty"` // of a client with a channel: whether it tells of its dialogs
 
 	noBell string // why mail cannot ring on it; "": it can, or that is another one's business
 }
@@ -53,6 +54,9 @@ func (p *peer) reached() connection {
 	p.mu.Unlock()
 	if p.cfg.RootBy != nil {
 		c.RootBy = p.cfg.RootBy()
+	}
+	if p.cfg.Channel && p.cfg.Relay != nil {
+		c.Relay = p.cfg.Relay.why()
 	}
 	return c
 }

@@ -97,6 +97,16 @@ func (r *Relay) attach(t *tools, srv *server.MCPServer, hooks *server.Hooks) {
 	srv.AddNotificationHandler(permissionRequest, r.hear)
 }
 
+// why says whether the client was asked to tell of its dialogs.
+func (r *Relay) why() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.declared {
+		return "on: the client was asked to tell of its permission dialogs; it says to nobody whether it does"
+	}
+	return "off: when the client started, nobody was there to decide: no page was open, and no sender may give verdicts"
+}
+
 // hear takes a request from the client.
 func (r *Relay) hear(ctx context.Context, n mcp.JSONRPCNotification) {
 	text := func(key string) string {

@@ -126,6 +126,20 @@ func TestRelayIsOfferedOnlyWhileSomebodyIsThere(t *testing.T) {
 	}
 }
 
+func TestDiagnosticsTellOfTheRelay(t *testing.T) {
+	amber, _ := pair(t)
+	for there, want := range map[bool]string{true: `"permission_relay":"on: `, false: `"permission_relay":"off: `} {
+		cfg := amber.config()
+		cfg.Channel, cfg.Relay = true, &Relay{Present: func() bool { return there }}
+		c := dial(t, cfg, "claude-code")
+		if texts, isError := c.tool("runtime_diagnostics", "{}", ""); isError || !strings.Contains(texts[0], want) {
+			t.Errorf("%q", texts)
+		}
+		c.close()
+		cfg.Relay.Close()
+	}
+}
+
 func TestVerdictReachesTheClient(t *testing.T) {
 	r := relayLab(t, 0)
 	for _, tc := range []struct {

@@ -36,6 +36,7 @@ func (d *httpDaemon) serveTools(ctx context.Context, s *httpd.Server, sessions *
 		httpd.Route{Pattern: "GET /mcp", Who: who, Stream: true, Handler: tools},
 		httpd.Route{Pattern: "/mcp", Who: who, Body: maxMessage, Handler: tools})
 	quiet := d.ringStreams(ctx, tools)
+	left := d.attendForSenders(ctx)
 	ended := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
 		grace, cancel := context.WithTimeout(context.Background(), mcpGrace)
@@ -44,6 +45,7 @@ func (d *httpDaemon) serveTools(ctx context.Context, s *httpd.Server, sessions *
 	})
 	return func() error {
 		quiet()
+		left()
 		return <-ended
 	}
 }

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"c2c/broker/permission"
+	"c2c/broker/senders"
+	"c2c/inbox/atomicfile"
+	"c2c/wake/watch"
+)
+
+// approvers say, in each root with a sender that may decide, that somebody is there: so clients are asked to tell of their
+// permission dialogs. The page says so itself while it is open.
+type approvers struct {
+	a    *app
+	list *senders.List
+	held map[string]attending // by root
+}
+
+// attending is a root in which somebody is there.
+type attending struct {
+	dir   *atomicfile.Dir
+	leave func() error
+}
+
+// approversGap is how soon a change of the list is seen, at the most.
+const approversGap = 200 * time.Millisecond
+
+// attendForSenders goes on until ctx ends; wait waits until nobody is said to be there any more.
+func (d *httpDaemon) attendForSenders(ctx context.Context) (wait func()) {
+	p := &approvers{a: d.a, list: senders.Open(d.Dir, time.Now), held: map[string]attending{}}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer p.keep(nil)
+		changes := watch.NewChanges()
+		defer changes.Close()
+		// The directory: the list may not be there yet.
+		changes.Each(ctx, approversGap, func() ([]string, time.Duration, error) {
+			p.update()
+			return []string{d.Dir.Path()}, 0, nil
+		})
+	}()
+	return func() { <-done }
+}
+
+// update attends where a sender may decide, and nowhere else.
+func (p *approvers) update() {
+	all, err := p.list.All()
+	if err != nil {
+		p.a.log.Warn("nobody outside can decide", "err", err)
+	}
+	wanted := map[string]bool{}
+	for _, s := range all {
+		if s.Verdicts {
+			wanted[s.Root] = true
+		}
+	}
+	p.keep(wanted)
+	for root := range wanted {
+		if _, there := p.held[root]; there {
+			continue
+		}
+		dir, err := atomicfile.Open(root) // never made: it may come back
+		if err != nil {
+			continue
+		}
+		leave, err := permission.Open(dir, time.Now).Attend()
+		if err != nil {
+			p.a.log.Warn("clients are not asked for their permission dialogs", "root", root, "err", err)
+			dir.Close()
+			continue
+		}
+		p.held[root] = attending{dir, leave}
+	}
+}
+
+// keep leaves all roots but these, and those that were made anew.
+func (p *approvers) keep(wanted map[string]bool) {
+	for root, one := range p.held {
+		if wanted[root] && !one.dir.Replaced() {
+			continue
+		}
+		one.leave()
+		one.dir.Close()
+		delete(p.held, root)
+	}
+}
