@@ -77,3 +77,41 @@ func checkExternal(sid string) error {
 	}
 	return nil
 }
+
+// HasRoomFrom says whether fewer than most messages of a sender wait in the mailbox of an alias. Only where as many wait at
+// all they are looked at.
+func (b *Broker) HasRoomFrom(ctx context.Context, from Session, alias string, most int) (bool, error) {
+	rows, err := b.rows(ctx)
+	if err != nil {
+		return false, err
+	}
+	to := b.receiver(rows, alias)
+	if to == nil {
+		return true, nil // the send says so
+	}
+	there, err := b.root.NameSet()
+	if err != nil {
+		return false, err
+	}
+	boxes, err := inbox.OpenBacklogs(b.root, there)
+	if err != nil {
+		return false, err
+	}
+	defer boxes.Close()
+	mail, err := boxes.Of(to.sid())
+	if err != nil || mail.Count < most {
+		return err == nil, err
+	}
+	box, err := b.Mailbox(to.sid())
+	if err != nil {
+		return false, err
+	}
+	all, err := box.PeekAll(ctx)
+	n := 0
+	for _, m := range all {
+		if fold(m.From) == fold(from.Alias) {
+			n++
+		}
+	}
+	return n < most, err
+}

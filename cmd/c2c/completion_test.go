@@ -20,7 +20,7 @@ func TestCompletionKnowsVerbsOptionsAliasesAndFiles(t *testing.T) {
 	for line, want := range map[string]string{
 		"pee":                        "peek-inbox",
 		"help exi":                   "exit-codes",
-		"help se":                    "send send-all search serve",
+		"help se":                    "send send-all search serve senders",
 		"send ":                      "amber birch",
 		"send --from b":              "birch",
 		"send --urgent a":            "amber",

@@ -109,6 +109,8 @@ func (a *app) run(ctx context.Context, name string, args []string) (status int, 
 		err = c.serve(ctx)
 	case "allow", "deny":
 		err = c.verdict(ctx, name == "allow")
+	case "senders":
+		err = c.senders(ctx)
 	case "wire-daemon":
 		err = c.wireDaemon(ctx)
 	case "inject":

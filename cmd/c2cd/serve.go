@@ -10,11 +10,14 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"c2c/broker"
 	"c2c/broker/client"
 	"c2c/broker/httpd"
+	"c2c/broker/httpd/webhook"
+	"c2c/broker/senders"
 	"c2c/cmd/cli"
 	"c2c/inbox/atomicfile"
 	"c2c/wake/daemon"
@@ -139,8 +142,10 @@ func (d *httpDaemon) close() {
 
 // run is the daemon itself.
 func (d *httpDaemon) run(ctx context.Context) error {
+	list := senders.Open(d.Dir, time.Now)
 	s := httpd.New(httpd.Config{
-		State: d.state, Port: d.port, Getenv: d.a.getenv, Dir: d.a.cwd, Log: d.a.log,
+		Senders: webhook.Keys{List: list},
+		State:   d.state, Port: d.port, Getenv: d.a.getenv, Dir: d.a.cwd, Log: d.a.log,
 		Open: func(root string) (*broker.Broker, error) {
 			return broker.Open(broker.ConfigOf(d.a.getenv, root, d.a.log))
 		},
@@ -162,6 +167,7 @@ func (d *httpDaemon) run(ctx context.Context) error {
 		d.a.log.Info("HTTP daemon runs", "process", os.Getpid(), "url", s.URL())
 		ctx, stop := context.WithCancel(ctx) // the listener may fail
 		wait := d.serveTools(ctx, s, sessions)
+		d.serveHooks(s, list)
 		failed = s.Run(ctx)
 		stop()
 		failed = errors.Join(failed, wait())

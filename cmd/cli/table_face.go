@@ -37,4 +37,28 @@ was told, not that the tool ran.
 		Long:     "As allow, with the other answer: the tool does not run, and the session is told.\n",
 		Options:  []Option{asJSON},
 		Examples: []string{"c2c deny abcde"}},
+	{Name: "senders", C2cd: true, Args: "<verb> [name]", First: "allow deny list pair", Short: "who may write here from outside",
+		Long: `Programs and people that are no session of this machine write over HTTP, to
+c2c serve. Each has a name and a key, which is printed once: a token, or the
+secret of a signature. Its mail comes from external-NAME and has no authority.
+
+  allow NAME --to ALIAS   let it write to sessions of this project
+  deny NAME               take its key away
+  list                    show all, of all projects
+  pair CODE               let somebody write through a bridge
+
+A bridge is a program that brings what many people write. It says who in the
+header X-Sender. Who is new there is given a code, once, and tells it to you.
+
+All but list are for a person at a terminal: no agent lets others in.
+`,
+		Options: []Option{
+			{Name: "to", Value: "aliases", Takes: "alias", Short: "to whom it may write, with commas; the first is the usual one"},
+			{Name: "verdicts", Short: "it may also answer permission requests of these sessions"},
+			{Name: "bridge", Short: "many people write through it"},
+			{Name: "github", Short: "it signs as GitHub does"},
+			{Name: "standard", Short: "it signs as Standard Webhooks says"},
+			asJSON,
+		},
+		Examples: []string{"c2c senders allow ci --to birch", "c2c senders list"}},
 }

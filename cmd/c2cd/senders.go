@@ -1,0 +1,254 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"c2c/broker"
+	"c2c/broker/httpd"
+	"c2c/broker/senders"
+	"c2c/cmd/cli"
+	"c2c/inbox"
+)
+
+// senders runs the verbs of who may write from outside.
+func (c *call) senders(ctx context.Context) error {
+	s := senders.Sender{}
+	to, asJSON := c.Text("to"), c.Bool("json")
+	bridge, verdicts := c.Bool("bridge"), c.Bool("verdicts")
+	github, standard := c.Bool("github"), c.Bool("standard")
+	words, err := c.words()
+	if err != nil {
+		return err
+	}
+	verb := strings.Join(words[:min(1, len(words))], "")
+	most := map[string]int{"list": 1, "allow": 2, "deny": 2, "pair": 2}[verb]
+	if most == 0 || len(words) != most {
+		return fmt.Errorf("%w: one of list, allow NAME --to ALIAS, deny NAME, and pair CODE", errUsage)
+	}
+	if verb != "allow" && (*to != "" || *bridge || *verdicts || *github || *standard) {
+		return fmt.Errorf("%w: these options are for c2c senders allow", errUsage)
+	}
+	if verb == "list" {
+		return c.listSenders(*asJSON)
+	}
+	s.Bridge, s.Verdicts = *bridge, *verdicts
+	for _, alias := range strings.Split(*to, ",") {
+		if alias = strings.TrimSpace(alias); alias != "" {
+			s.To = append(s.To, alias)
+		}
+	}
+	switch {
+	case *github && *standard:
+		return fmt.Errorf("%w: --github or --standard", errUsage)
+	case *github:
+		s.Scheme = senders.GitHub
+	case *standard:
+		s.Scheme = senders.Standard
+	}
+	b, err := c.openThere()
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if _, err := c.onlyPerson(ctx, b, "decides who may write from outside"); err != nil {
+		return err
+	}
+	d, err := c.httpDaemon(true)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	l := senders.Open(d.Dir, time.Now)
+	switch verb {
+	case "allow":
+		s.Name, s.Root = words[1], b.Root()
+		return c.allowSender(ctx, d, b, l, s, *asJSON)
+	case "deny":
+		return c.denySender(ctx, l, words[1], *asJSON)
+	}
+	return c.pairSender(ctx, l, words[1], *asJSON)
+}
+
+// allowed is a new sender, as it is shown once.
+type allowed struct {
+	Name  string   `json:"name"`
+	To    []string `json:"to"`
+	Token string   `json:"token,omitempty"`
+	Secr  string   `json:"secret,omitempty"`
+	URL   string   `json:"url"`
+}
+
+func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker, l *senders.List, s senders.Sender, asJSON bool) error {
+	if len(s.To) == 0 {
+		return fmt.Errorf("%w: --to says to which alias it may write", errUsage)
+	}
+	key, err := l.Allow(ctx, s)
+	if errors.Is(err, senders.ErrExists) {
+		return cli.WithHint(err, fmt.Sprintf("c2c senders deny %s takes its key away; then allow it anew", s.Name))
+	}
+	if err != nil {
+		return err
+	}
+	all, err := b.Sessions(ctx)
+	if err != nil {
+		return err
+	}
+	for _, to := range s.To {
+		if !slices.ContainsFunc(all, func(one broker.Session) bool { return strings.EqualFold(one.Alias, to) }) {
+			fmt.Fprintf(c.stderr, "c2c: nobody is called %s now: mail to it is refused until a session is\n", to)
+		}
+	}
+	a := allowed{Name: s.Name, To: s.To, URL: d.hookURL(s)}
+	if s.Scheme == "" {
+		a.Token = key
+	} else {
+		a.Secr = key
+	}
+	if asJSON {
+		return cli.JSON(c.stdout, a)
+	}
+	a.print(c, s)
+	return nil
+}
+
+// hookURL is where a sender writes to its first alias.
+func (d *httpDaemon) hookURL(s senders.Sender) string {
+	port := 8788
+	if at, err := httpd.ReadAt(d.state); err == nil {
+		port = at.Port
+	}
+	url := fmt.Sprintf("http://127.0.0.1:%d/in/%s", port, s.To[0])
+	if s.Scheme != "" {
+		url += "?from=" + s.Name
+	}
+	return url
+}
+
+func (a allowed) print(c *call, s senders.Sender) {
+	fmt.Fprintf(c.stdout, "%s may write to %s, as external-%s\n", a.Name, strings.Join(a.To, ", "), a.Name)
+	if a.Secr != "" {
+		fmt.Fprintf(c.stdout, "secret %s\nurl %s\nEnter both there. The secret is not shown again.\n", a.Secr, a.URL)
+		return
+	}
+	who := ""
+	if s.Bridge {
+		who = "-H 'X-Sender: <who has written>' "
+	}
+	fmt.Fprintf(c.stdout, "token %s\nIt is not shown again. So it is used:\n  curl -H 'Authorization: Bearer %s' %s-d 'build failed' %s\n", a.Token, a.Token, who, a.URL)
+}
+
+func (c *call) denySender(ctx context.Context, l *senders.List, name string, asJSON bool) error {
+	err := l.Deny(ctx, name)
+	if errors.Is(err, senders.ErrUnknown) {
+		return cli.WithHint(err, "c2c senders list shows all")
+	}
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return cli.JSON(c.stdout, map[string]string{"denied": name})
+	}
+	fmt.Fprintf(c.stdout, "%s may not write any more\n", name)
+	return nil
+}
+
+func (c *call) pairSender(ctx context.Context, l *senders.List, code string, asJSON bool) error {
+	s, identity, err := l.Pair(ctx, code)
+	if errors.Is(err, senders.ErrCode) {
+		return cli.WithHint(err, "who writes through the bridge once more is given another one, if the first has expired")
+	}
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return cli.JSON(c.stdout, map[string]any{"sender": s.Name, "identity": identity, "to": s.To})
+	}
+	fmt.Fprintf(c.stdout, "%s may write through %s to %s\n", identity, s.Name, strings.Join(s.To, ", "))
+	return nil
+}
+
+// listed is a sender as a list shows it: no key, and no secret.
+type listed struct {
+	Name       string            `json:"name"`
+	Root       string            `json:"root"`
+	To         []string          `json:"to"`
+	Scheme     string            `json:"scheme"` // token, github, standard
+	Bridge     bool              `json:"bridge,omitempty"`
+	Identities []string          `json:"identities,omitempty"`
+	Verdicts   bool              `json:"verdicts,omitempty"`
+	Created    time.Time         `json:"created"`
+	LastUsed   string            `json:"last_used_day,omitempty"`
+	Waiting    []senders.Knocked `json:"waiting,omitempty"` // for a person, with a code
+}
+
+func (c *call) listSenders(asJSON bool) error {
+	d, err := c.httpDaemon(false)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	rows := []listed{}
+	if d.Dir != nil {
+		if rows, err = listOf(senders.Open(d.Dir, time.Now)); err != nil {
+			return err
+		}
+	}
+	if asJSON {
+		return cli.JSON(c.stdout, rows)
+	}
+	if len(rows) == 0 {
+		fmt.Fprintln(c.stdout, "(nobody may write from outside)")
+		return nil
+	}
+	w := tabwriter.NewWriter(c.stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tTO\tKEY\tMAY\tUSED\tPROJECT")
+	for _, r := range rows {
+		may := "write"
+		if r.Verdicts {
+			may += ", decide"
+		}
+		if r.Bridge {
+			may += fmt.Sprintf(", bridge for %d", len(r.Identities))
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, strings.Join(r.To, ","), r.Scheme, may, cmp.Or(r.LastUsed, "-"), r.Root)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		for _, k := range r.Waiting {
+			fmt.Fprintf(c.stdout, "%s asks to write through %s: c2c senders pair, with the code that was given\n", k.Identity, k.Bridge)
+		}
+	}
+	return nil
+}
+
+func listOf(l *senders.List) (rows []listed, err error) {
+	all, err := l.All()
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := l.Waiting()
+	if err != nil {
+		return nil, err
+	}
+	rows = []listed{}
+	for _, s := range all {
+		r := listed{Name: s.Name, Root: s.Root, To: s.To, Scheme: cmp.Or(s.Scheme, "token"), Bridge: s.Bridge, Identities: s.Identities,
+			Verdicts: s.Verdicts, Created: inbox.FromSeconds(s.Created).UTC(), LastUsed: s.LastUsed}
+		for _, k := range waiting {
+			if k.Bridge == s.Name {
+				r.Waiting = append(r.Waiting, k)
+			}
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}

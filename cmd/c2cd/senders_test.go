@@ -1,0 +1,197 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/creack/pty"
+)
+
+// atTerminal runs c2c as a person types it.
+func (h *host) atTerminal(args ...string) (string, error) {
+	h.t.Helper()
+	keyboard, tty, err := pty.Open()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer keyboard.Close()
+	defer tty.Close()
+	cmd := h.command(args...)
+	cmd.Stdin, cmd.SysProcAttr = tty, &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// typed is atTerminal for what must succeed.
+func (h *host) typed(args ...string) string {
+	h.t.Helper()
+	out, err := h.atTerminal(args...)
+	if err != nil {
+		h.t.Fatalf("c2c %q: %v: %s", args, err, out)
+	}
+	return out
+}
+
+// curl runs that, and gives what the server has answered.
+func (h *host) curl(args ...string) string {
+	h.t.Helper()
+	cmd := exec.Command("curl", append([]string{"-sS", "--max-time", "60"}, args...)...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		h.t.Fatalf("curl %q: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+func (h *host) url(path string) string { return "http://127.0.0.1:" + h.port + path }
+
+var tokenLine = regexp.MustCompile(`(?m)^(?:token|secret) (\S+)$`)
+
+func (h *host) allows(args ...string) (key, says string) {
+	h.t.Helper()
+	says = h.typed(append([]string{"senders", "allow"}, args...)...)
+	found := tokenLine.FindStringSubmatch(says)
+	if found == nil {
+		h.t.Fatalf("no key in %q", says)
+	}
+	return found[1], says
+}
+
+// What the help says, typed as it stands, with curl itself.
+func TestMailFromCurl(t *testing.T) {
+	h := newHost(t)
+	h.run("register", "birch", "--session-id", "s-birch")
+	h.run("serve", "start", "--port", h.port)
+	key, says := h.allows("ci", "--to", "birch")
+	line := regexp.MustCompile(`(?m)^  (curl .*)$`).FindStringSubmatch(says)
+	if line == nil || strings.Contains(says, "nobody is called") {
+		t.Fatalf("%q", says)
+	}
+	if out, err := exec.Command("sh", "-c", line[1]+" -sS").Output(); err != nil || !strings.Contains(string(out), `"queued":true`) {
+		t.Errorf("%s: %v: %s", line[1], err, out)
+	}
+	bearer := "Authorization: Bearer " + key
+	if out := h.curl("-H", bearer, "-H", "X-Sender: ci", "-d", "build failed on main: https://ci.example.com/run/1234", h.url("/")); out != "ok" {
+		t.Errorf("as the reference has it: %q", out)
+	}
+	if out := h.curl("-H", bearer, "-H", "Content-Type: application/json", "-d", `{"text":"look","kind":"question","chat_id":"42"}`, h.url("/in/birch")); !strings.Contains(out, "message_id") {
+		t.Errorf("%q", out)
+	}
+	if out := h.curl("-w", "%{http_code}", "-o", "/dev/null", "-d", "x", h.url("/")); out != "401" {
+		t.Errorf("without a key: %s", out)
+	}
+	mail := h.run("poll-inbox", "--session-id", "s-birch")
+	for _, want := range []string{`from="external-ci" by="external" chat_id="ci" path="/" method="POST"`, "run/1234", `chat_id="42" path="/in/birch"`, `kind="question"`} {
+		if !strings.Contains(mail, want) {
+			t.Errorf("%s is not in %s", want, mail)
+		}
+	}
+	if out := h.run("history", "--session-id", "s-birch"); !strings.Contains(out, "external-ci") {
+		t.Errorf("history: %s", out)
+	}
+	h.wantNoKey(key)
+	h.typed("senders", "deny", "ci")
+	if out := h.curl("-w", "%{http_code}", "-o", "/dev/null", "-H", bearer, "-d", "x", h.url("/")); out != "401" {
+		t.Errorf("denied: %s", out)
+	}
+}
+
+// wantNoKey fails if a key, or words of a message, stand in a log.
+func (h *host) wantNoKey(key string) {
+	h.t.Helper()
+	for _, name := range []string{h.file("http", "serve.log"), filepath.Join(h.root(), "broker.log")} {
+		data, err := os.ReadFile(name)
+		if err != nil || len(data) == 0 {
+			h.t.Errorf("%s: %d bytes, %v", name, len(data), err)
+		}
+		for _, secret := range []string{key, "run/1234"} {
+			if strings.Contains(string(data), secret) {
+				h.t.Errorf("%s has %q", name, secret)
+			}
+		}
+	}
+}
+
+func TestOnlyAPersonLetsOthersIn(t *testing.T) {
+	h := newHost(t)
+	h.run("register", "birch", "--session-id", "s-birch")
+	refused := func(out string, err error, says string) {
+		t.Helper()
+		if err == nil || !strings.Contains(out, says) {
+			t.Errorf("%v: %s; want %q", err, out, says)
+		}
+	}
+	for _, args := range [][]string{{"allow", "ci", "--to", "birch"}, {"deny", "ci"}, {"pair", "abcdefgh"}} {
+		args = append([]string{"senders"}, args...)
+		out, err := h.try(args...) // a script, or an agent that nobody knows
+		refused(out, err, "find out who is calling")
+		cmd := h.command(args...)
+		cmd.Env = append(cmd.Env, "C2C_MCP_SESSION_ID=s-birch")
+		shell, err := cmd.CombinedOutput()
+		refused(string(shell), err, "only a person decides who may write from outside, and this is the shell of birch")
+	}
+	if out := h.run("senders", "list"); !strings.Contains(out, "nobody may write") {
+		t.Errorf("%s", out)
+	}
+	h.allows("ci", "--to", "birch,oak")
+	out, err := h.atTerminal("senders", "allow", "ci", "--to", "birch")
+	refused(out, err, "there is a sender with this name")
+	out, err = h.atTerminal("senders", "deny", "ghost")
+	refused(out, err, "no such sender")
+	out, err = h.atTerminal("senders", "allow", "CI", "--to", "birch")
+	refused(out, err, "small letters")
+	out, err = h.atTerminal("senders", "allow", "cd")
+	refused(out, err, "--to says")
+	secret, says := h.allows("hub", "--to", "birch", "--github")
+	if !strings.Contains(says, "/in/birch?from=hub") || strings.Contains(says, "curl") {
+		t.Errorf("%s", says)
+	}
+	var all []listed
+	text := h.run("senders", "list", "--json")
+	if err := json.Unmarshal([]byte(text), &all); err != nil || len(all) != 2 || all[0].Root != h.root() || all[1].Scheme != "github" || strings.Contains(text, secret) {
+		t.Errorf("%s: %v", text, err)
+	}
+}
+
+// Who is new behind a bridge gets a code, and a person lets them in. An answer goes back to them.
+func TestPairing(t *testing.T) {
+	h := newHost(t)
+	h.run("register", "birch", "--session-id", "s-birch")
+	h.run("serve", "start", "--port", h.port)
+	key, _ := h.allows("chat", "--to", "birch", "--bridge")
+	post := func(text string) string {
+		return h.curl("-H", "Authorization: Bearer "+key, "-H", "X-Sender: u1", "-d", text, h.url("/"))
+	}
+	code := regexp.MustCompile(`pair (\S+)`).FindStringSubmatch(post("let me in"))
+	if code == nil {
+		t.Fatal("no code")
+	}
+	if out := post("hello?"); out != "" {
+		t.Errorf("a stranger is told %q", out)
+	}
+	if out := h.run("senders", "list"); !strings.Contains(out, "u1 asks to write through chat") || strings.Contains(out, code[1]) {
+		t.Errorf("%s", out)
+	}
+	if out := h.typed("senders", "pair", code[1]); !strings.Contains(out, "u1 may write through chat to birch") {
+		t.Errorf("%s", out)
+	}
+	if out := post("hello"); out != "ok" {
+		t.Errorf("%s", out)
+	}
+	if mail := h.run("poll-inbox", "--session-id", "s-birch"); strings.Contains(mail, "let me in") || !strings.Contains(mail, `identity="u1"`) {
+		t.Errorf("%s", mail)
+	}
+	h.run("reply", "--from", "s-birch", "hi there")
+	if out := h.run("list", "--json"); !strings.Contains(out, `"state":"external"`) && !strings.Contains(out, `"state": "external"`) {
+		t.Errorf("%s", out)
+	}
+	if out, err := h.try("poll-inbox", "--session-id", "external-chat"); err == nil || !strings.Contains(out, "nobody here may use it") {
+		t.Errorf("its mail was read: %s", out)
+	}
+}
