@@ -1,11 +1,17 @@
 package broker
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // sidOfRemote gives the session of a caller of which this process is no part, as over HTTP: what the call says, then the
 // session of an earlier call of the same connection, then the client's process, if that has one session. Our own
 // environment and ancestors are somebody else's. Where nothing tells, it is a new session.
 func (b *Broker) sidOfRemote(rows []row, c Caller) (string, error) {
+	if c.User != nil {
+		return b.sidOfRemotePerson(c)
+	}
 	if c.ClientID != "" {
 		// Another id is another session, whatever the process or the connection had before.
 		return b.sidOfID(rows, c, clientID{c.Client, c.ClientID})
@@ -28,4 +34,17 @@ func (b *Broker) sidOfRemote(rows []row, c Caller) (string, error) {
 		return "", nil // the process serves many sessions, and this connection is none of those that it has named
 	}
 	return sid, err
+}
+
+// sidOfRemotePerson gives the session of a person who has shown a login, as at the page: its caller has looked at that. The
+// session was made at a terminal, which must be in our PID namespace.
+func (b *Broker) sidOfRemotePerson(c Caller) (string, error) {
+	sid := c.User.sid()
+	if c.Client != "" || c.ClientID != "" || c.Claimed != "" || c.Last != "" || c.Explicit != "" || c.PID != 0 {
+		return "", fmt.Errorf("session %q belongs to a person, and no program may use it", sid)
+	}
+	if !b.isPersonsNamespace(sid) {
+		return "", fmt.Errorf("find out who is calling: %w: the person's terminal is in another PID namespace than c2c serve", ErrNoSession)
+	}
+	return sid, nil
 }

@@ -1,6 +1,9 @@
 package broker
 
-import "testing"
+import (
+	"errors"
+	"testing"
+)
 
 func TestARemoteCallerIsKnownByWhatItSaysThenByItsConnectionThenByItsProcess(t *testing.T) {
 	w := newWorld(t)
@@ -36,4 +39,36 @@ func TestARemoteCallerOfAProcessWithManySessionsGetsOneOfItsOwn(t *testing.T) {
 	w.wantNobody(ErrNoSession, Caller{Remote: true, Client: "codex", PID: 10})
 	own := w.attach(Caller{Remote: true, Client: "codex", PID: 10})
 	w.wantResolve(own.ID, Caller{Remote: true, Client: "codex", PID: 10, Last: own.ID})
+}
+
+// A login is looked at by who makes such a caller. What an agent's client can say never makes one.
+func TestAPersonWhoHasLoggedInIsThePerson(t *testing.T) {
+	w := newWorld(t)
+	person := &User{UID: 1000, Login: "dana"}
+	far := Caller{Remote: true, User: person}
+	if s, err := w.Resolve(t.Context(), far); !errors.Is(err, ErrNoSession) {
+		t.Errorf("before the person was at a terminal: %+v, %v", s, err)
+	}
+	at := *person
+	at.Terminal = true
+	want, err := w.Attach(t.Context(), Caller{User: &at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := w.Resolve(t.Context(), far); err != nil || s.ID != want.ID || s.State != Person {
+		t.Errorf("%+v, %v", s, err)
+	}
+	for _, c := range []Caller{
+		{Remote: true, User: person, Client: "claude"}, {Remote: true, User: person, PID: 10}, {Remote: true, User: person, Last: want.ID},
+		{Remote: true, User: person, ClientID: "x"}, {Remote: true, User: person, Claimed: "x"}, {Remote: true, User: person, Explicit: want.ID},
+		{Remote: true, User: &User{UID: 1001}}, {Remote: true, Last: "nobody"},
+	} {
+		if s, err := w.Resolve(t.Context(), c); err == nil {
+			t.Errorf("%+v is %s", c, s.ID)
+		}
+	}
+	w.proc = elsewhere{w.procs}
+	if s, err := w.Resolve(t.Context(), far); err == nil {
+		t.Errorf("in another namespace: %+v", s)
+	}
 }

@@ -56,19 +56,26 @@ func (b *Broker) Status(ctx context.Context, typed string) (MessageStatus, error
 	if err != nil {
 		return MessageStatus{}, err
 	}
-	all, err := b.statuses(ctx, id)
-	if err == nil && len(all) == 0 {
-		err = fmt.Errorf("message %q: %w", id, ErrNoMessage)
-	}
+	all, err := b.Mails(ctx, id)
 	if err != nil {
 		return MessageStatus{}, err
 	}
-	first := all[0]
-	first.Others = all[1:]
+	first := all[0].Status
+	for _, m := range all[1:] {
+		first.Others = append(first.Others, m.Status)
+	}
 	return first, nil
 }
 
-func (b *Broker) statuses(ctx context.Context, id string) (all []MessageStatus, err error) {
+// Mails gives the messages with a whole id, as a rule one, each with all that is known of it. ErrNoMessage as in Status.
+func (b *Broker) Mails(ctx context.Context, id string) (all []Mail, err error) {
+	if all, err = b.withWay(ctx, id); err == nil && len(all) == 0 {
+		err = fmt.Errorf("message %q: %w", id, ErrNoMessage)
+	}
+	return all, err
+}
+
+func (b *Broker) withWay(ctx context.Context, id string) (all []Mail, err error) {
 	sids, err := b.mailboxes(ctx)
 	if err != nil {
 		return nil, err
@@ -86,7 +93,7 @@ func (b *Broker) statuses(ctx context.Context, id string) (all []MessageStatus, 
 		for _, st := range found {
 			is := b.owed(ctx, st.Message, b.status(id, sid, st))
 			b.tellWay(&is, st.Message, b.registered(ctx, sid))
-			all = append(all, is)
+			all = append(all, Mail{st.Message, is})
 		}
 		if len(found) == 1 && found[0].Message.FromSession == "" {
 			return all, nil // nobody chose this id, so nobody else has it
@@ -98,7 +105,7 @@ func (b *Broker) statuses(ctx context.Context, id string) (all []MessageStatus, 
 	}
 	for _, d := range dead {
 		if d.Message.ID == id {
-			all = append(all, b.deadStatus(ctx, id, d))
+			all = append(all, Mail{d.Message, b.deadStatus(ctx, id, d)})
 		}
 	}
 	if len(all) == 0 && len(unread) > 0 {

@@ -140,6 +140,9 @@ func (c *conn) stranger() bool {
 	return c.seen && c.uid != os.Geteuid() && c.uid != 0
 }
 
+// Stranger says whether a request comes from another user of this machine, who is not root.
+func Stranger(r *http.Request) bool { return connOf(r).stranger() }
+
 // ConnOf is the connection of a request as the system gave it, for who asks how much of an answer the client's kernel has; nil
 // if it is not known.
 func ConnOf(r *http.Request) net.Conn {

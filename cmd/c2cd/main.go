@@ -111,6 +111,8 @@ func (a *app) run(ctx context.Context, name string, args []string) (status int, 
 		err = c.verdict(ctx, name == "allow")
 	case "senders":
 		err = c.senders(ctx)
+	case "open":
+		err = c.openPage(ctx)
 	case "wire-daemon":
 		err = c.wireDaemon(ctx)
 	case "inject":

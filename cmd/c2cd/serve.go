@@ -16,6 +16,7 @@ import (
 	"c2c/broker"
 	"c2c/broker/client"
 	"c2c/broker/httpd"
+	"c2c/broker/httpd/page"
 	"c2c/broker/httpd/webhook"
 	"c2c/broker/senders"
 	"c2c/cmd/cli"
@@ -143,9 +144,11 @@ func (d *httpDaemon) close() {
 // run is the daemon itself.
 func (d *httpDaemon) run(ctx context.Context) error {
 	list := senders.Open(d.Dir, time.Now)
+	shown := page.New(page.Config{Files: d.Dir, Log: d.a.log})
+	defer shown.Close()
 	s := httpd.New(httpd.Config{
-		Senders: webhook.Keys{List: list},
-		State:   d.state, Port: d.port, Getenv: d.a.getenv, Dir: d.a.cwd, Log: d.a.log,
+		Senders: webhook.Keys{List: list}, Persons: shown,
+		State: d.state, Port: d.port, Getenv: d.a.getenv, Dir: d.a.cwd, Log: d.a.log,
 		Open: func(root string) (*broker.Broker, error) {
 			return broker.Open(broker.ConfigOf(d.a.getenv, root, d.a.log))
 		},
@@ -153,6 +156,7 @@ func (d *httpDaemon) run(ctx context.Context) error {
 			return broker.OpenHere(d.a.getenv, dir, broker.Config{Log: d.a.log})
 		},
 	})
+	s.Handle(shown.Routes(s)...)
 	sessions, err := d.Dir.Sub("sessions", true)
 	if err != nil {
 		return err

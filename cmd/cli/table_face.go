@@ -61,4 +61,12 @@ All but list are for a person at a terminal: no agent lets others in.
 			asJSON,
 		},
 		Examples: []string{"c2c senders allow ci --to birch", "c2c senders list"}},
+	{Name: "open", C2cd: true, Short: "show the page of this project in the browser",
+		Long: `Makes a link that works once, within a minute, and gives it to the browser. The
+page shows the sessions and their mail, and its person writes, answers and
+decides there. It needs c2c serve. Only a person gets a link: an agent's shell
+is refused.
+`,
+		Options:  []Option{{Name: "print", Short: "print the link, and start no browser"}},
+		Examples: []string{"c2c open", "c2c open --print"}},
 }

@@ -1,0 +1,191 @@
+package page
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"c2c/broker"
+	"c2c/broker/httpd"
+)
+
+// patience is how long a request may wait for a lock.
+const patience = 10 * time.Second
+
+// call is one request of somebody who is logged in.
+type call struct {
+	context.Context
+	r     *http.Request
+	who   httpd.Visitor
+	place *httpd.Place
+}
+
+func (c *call) b() *broker.Broker { return c.place.Broker }
+
+// me is the person's session.
+func (c *call) me() (broker.Session, error) { return personOf(c.r, c.who, c.b()) }
+
+// refusal is an error that the person can do something about.
+type refusal struct {
+	status int
+	error
+}
+
+func wrong(format string, a ...any) error {
+	return refusal{http.StatusBadRequest, fmt.Errorf(format, a...)}
+}
+
+// api answers a request with what f gives, in JSON.
+func (p *Page) api(f func(*call) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		who := httpd.VisitorOf(r)
+		ctx, cancel := context.WithTimeout(r.Context(), patience)
+		defer cancel()
+		place, done, err := p.places.Place(ctx, who.Root)
+		if err != nil {
+			p.fails(w, "open the project", err)
+			return
+		}
+		defer done()
+		given, err := f(&call{ctx, r.WithContext(ctx), who, place})
+		if err == nil {
+			answer(w, given)
+			return
+		}
+		if ctx.Err() != nil && r.Context().Err() == nil {
+			err = fmt.Errorf("another program has the mail locked: %w", err)
+		}
+		fail(w, statusOf(err), err.Error())
+	}
+}
+
+func statusOf(err error) int {
+	var refused refusal
+	var unknown *broker.UnknownAliasError
+	switch {
+	case errors.As(err, &refused):
+		return refused.status
+	case errors.Is(err, broker.ErrNoMessage), errors.As(err, &unknown):
+		return http.StatusNotFound
+	case errors.Is(err, broker.ErrNoSession):
+		return http.StatusForbidden
+	case errors.Is(err, context.DeadlineExceeded):
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusUnprocessableEntity
+}
+
+const (
+	maxPage  = 200 // messages at once
+	maxQuery = 256 // bytes of what is searched for
+)
+
+// listing is messages, and whether there are more.
+type listing struct {
+	Mails []mail `json:"mails"`
+	More  bool   `json:"more"`
+	Note  string `json:"note,omitempty"` // what could not be looked into
+}
+
+func listed(all []broker.Mail, more bool, err error) (any, error) {
+	if err != nil && len(all) == 0 {
+		return nil, err
+	}
+	l := listing{Mails: foundMails(all), More: more}
+	if err != nil {
+		l.Note = visible(err.Error())
+	}
+	return l, nil
+}
+
+// history gives messages before one, newest first: of all sessions, or one.
+func (p *Page) history(c *call) (any, error) {
+	q := c.r.URL.Query()
+	limit, err := strconv.Atoi(q.Get("limit"))
+	if q.Get("limit") == "" {
+		limit, err = maxPage, nil
+	}
+	if err != nil || limit < 1 || limit > maxPage {
+		return nil, wrong("limit: want 1 to %d", maxPage)
+	}
+	before, err := momentOf(q.Get("before"))
+	if err != nil {
+		return nil, err
+	}
+	all, more, err := c.b().Past(c, q.Get("session"), before, limit)
+	return listed(all, more, err)
+}
+
+// momentOf reads the place in the history that the page has come to: the time of a message, as JSON gave it, and its key.
+func momentOf(text string) (broker.Moment, error) {
+	if text == "" {
+		return broker.Latest, nil
+	}
+	at, key, _ := strings.Cut(text, "/")
+	m := broker.Moment{}
+	var err error
+	m.TS, err = strconv.ParseFloat(at, 64)
+	if n, herr := hex.Decode(m.Trace[:], []byte(key[:min(len(key), 2*len(m.Trace))])); err != nil || herr != nil || n != len(m.Trace) || math.IsNaN(m.TS) {
+		return m, wrong("before: want the time of a message and its key")
+	}
+	return m, nil
+}
+
+// search gives the newest messages that have all the words.
+func (p *Page) search(c *call) (any, error) {
+	words := c.r.URL.Query().Get("q")
+	if len(words) > maxQuery {
+		return nil, wrong("search for at most %d bytes", maxQuery)
+	}
+	fields := strings.Fields(words)
+	if len(fields) == 0 {
+		return nil, wrong("search for a word")
+	}
+	// Who watches sees the mail of all, as a person does.
+	all, err := c.b().Search(c, broker.Session{State: broker.Person}, fields, maxPage)
+	return listed(all, len(all) == maxPage, err)
+}
+
+// thread gives a whole conversation, oldest first.
+func (p *Page) thread(c *call) (any, error) {
+	all, more, err := c.b().Thread(c, c.r.URL.Query().Get("id"))
+	return listed(all, more, err)
+}
+
+// whole is a message with all of its text, and all that is known of its way.
+type whole struct {
+	mail
+	Way   []string `json:"way"`
+	Keeps string   `json:"keeps,omitempty"` // what keeps it from being read
+	Do    string   `json:"do,omitempty"`    // what one can do about that
+}
+
+// message gives one message by its id and key: an id is the sender's choice, and two may have the same.
+func (p *Page) message(c *call) (any, error) {
+	q := c.r.URL.Query()
+	id, err := c.b().MessageID(c, q.Get("id"))
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.b().Mails(c, id)
+	if err != nil {
+		return nil, err
+	}
+	m := all[0]
+	for _, one := range all {
+		if keyOf(one.Trace()) == q.Get("key") {
+			m = one
+		}
+	}
+	w := whole{mail: foundMail(m, -1), Way: []string{}, Keeps: visible(m.Status.Why), Do: visible(m.Status.Do)}
+	for _, line := range m.Status.Way {
+		w.Way = append(w.Way, visible(line))
+	}
+	return w, nil
+}

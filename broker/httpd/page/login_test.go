@@ -1,0 +1,212 @@
+package page
+
+import (
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestALinkWorksOnceWithinAMinuteForItsUser(t *testing.T) {
+	l := newLab(t)
+	code := l.code(l.who())
+	tab := l.tab()
+	resp := tab.request("POST", "/login", map[string]string{"code": code})
+	resp.Body.Close()
+	set := resp.Header.Get("Set-Cookie")
+	for _, want := range []string{"; Path=/", "; HttpOnly", "; SameSite=Strict", "; Max-Age=43200"} {
+		if resp.StatusCode != http.StatusOK || !strings.Contains(set, want) || strings.Contains(set, "Domain") {
+			t.Errorf("%d, cookie %q: want %q", resp.StatusCode, set, want)
+		}
+	}
+	late := l.code(l.who())
+	other := l.who()
+	other.UID++
+	foreign := l.code(other)
+	for name, code := range map[string]string{"twice": code, "a wrong one": newKey(16), "none": "", "a path": "../../../../etc/passwd", "another user's": foreign} {
+		if status, body := l.tab().login(code); status != http.StatusForbidden {
+			t.Errorf("%s: %d %s", name, status, body)
+		}
+	}
+	l.clock.add(codeTime)
+	if status, body := l.tab().login(late); status != http.StatusForbidden || !strings.Contains(body, "c2c open") {
+		t.Errorf("late: %d %s", status, body)
+	}
+	early := l.code(l.who())
+	l.clock.add(-24 * time.Hour)
+	if status, _ := l.tab().login(early); status != http.StatusForbidden {
+		t.Errorf("with a clock that was set back: %d", status)
+	}
+}
+
+func TestOfManyWithOneLinkOneIsLetIn(t *testing.T) {
+	l := newLab(t)
+	code := l.code(l.who())
+	var in sync.Map
+	var all sync.WaitGroup
+	for i := range 16 {
+		all.Go(func() {
+			if status, _ := l.tab().login(code); status == http.StatusOK {
+				in.Store(i, true)
+			}
+		})
+	}
+	all.Wait()
+	n := 0
+	in.Range(func(any, any) bool { n++; return true })
+	if n != 1 {
+		t.Errorf("%d were let in", n)
+	}
+}
+
+func TestNeitherTheCookieNorTheKeyIsEnough(t *testing.T) {
+	l := newLab(t)
+	tab, other := l.loggedIn(), l.loggedIn()
+	change := func(f func(*tab2)) *tab2 {
+		c := &tab2{l.tab()}
+		c.key = tab.key
+		for name, value := range tab.cookies {
+			c.cookies[name] = value
+		}
+		f(c)
+		return c
+	}
+	for name, try := range map[string]*tab2{
+		"nothing":                  {l.tab()},
+		"no key":                   change(func(c *tab2) { c.key = "" }),
+		"no cookie":                change(func(c *tab2) { c.cookies = nil }),
+		"the key of another login": change(func(c *tab2) { c.key = other.key }),
+		"another cookie": change(func(c *tab2) {
+			for name := range c.cookies {
+				c.cookies[name] = newKey(32)
+			}
+		}),
+		"the cookie of another port": change(func(c *tab2) {
+			for name, value := range c.cookies {
+				c.cookies = map[string]string{strings.Replace(name, "c2c-", "c2c-9", 1): value}
+			}
+		}),
+		"two keys":           change(func(c *tab2) { c.header[KeyHeader], c.key = []string{tab.key, tab.key}, "" }),
+		"the hash of a key":  change(func(c *tab2) { c.key = hash(tab.key) }),
+		"a token beside it":  change(func(c *tab2) { c.header.Set("Authorization", "Bearer x") }),
+		"another page":       change(func(c *tab2) { c.header.Set("Origin", "http://127.0.0.1:1") }),
+		"a page of the net":  change(func(c *tab2) { c.header.Set("Sec-Fetch-Site", "cross-site") }),
+		"another port's one": change(func(c *tab2) { c.header.Set("Sec-Fetch-Site", "same-site") }),
+	} {
+		for _, path := range []string{"/api/history", "/api/live", "/api/search?q=x"} {
+			if status, _ := try.do("GET", path, nil); status != http.StatusUnauthorized && status != http.StatusForbidden {
+				t.Errorf("%s: %s answers %d", name, path, status)
+			}
+		}
+		if status, _ := try.do("POST", "/api/send", map[string]string{"to": "amber", "text": "x", "id": "00000000-0000-4000-8000-000000000000"}); status != http.StatusUnauthorized && status != http.StatusForbidden {
+			t.Errorf("%s: send answers %d", name, status)
+		}
+	}
+	if status, body := tab.do("GET", "/api/history", nil); status != http.StatusOK {
+		t.Errorf("with both: %d %s", status, body)
+	}
+}
+
+type tab2 struct{ *tab }
+
+func TestASecondLinkKeepsTheFirstTab(t *testing.T) {
+	l := newLab(t)
+	first := l.loggedIn()
+	key := first.key
+	if status, _ := first.login(l.code(l.who())); status != http.StatusOK || first.key == key || len(first.cookies) != 1 {
+		t.Fatalf("%d, %d cookies", status, len(first.cookies))
+	}
+	for _, k := range []string{key, first.key} {
+		first.key = k
+		if status, _ := first.do("GET", "/api/history", nil); status != http.StatusOK {
+			t.Errorf("a tab is answered %d", status)
+		}
+	}
+	// The page of another project has a login of its own in the same browser.
+	who := l.who()
+	who.Root = l.root(t.TempDir()).Root()
+	if status, _ := first.login(l.code(who)); status != http.StatusOK || len(first.cookies) != 2 {
+		t.Fatalf("%d, %d cookies", status, len(first.cookies))
+	}
+	first.key = key
+	if status, _ := first.do("GET", "/api/history", nil); status != http.StatusOK {
+		t.Errorf("behind the login of another project: %d", status)
+	}
+}
+
+func TestALoginEnds(t *testing.T) {
+	l := newLab(t)
+	one, two := l.loggedIn(), l.loggedIn()
+	if status, _ := one.do("POST", "/api/logout", map[string]string{}); status != http.StatusOK || len(one.cookies) != 0 {
+		t.Errorf("%d, %d cookies", status, len(one.cookies))
+	}
+	if status, _ := one.do("GET", "/api/history", nil); status != http.StatusUnauthorized {
+		t.Errorf("behind the end: %d", status)
+	}
+	stream := two.request("GET", "/api/live", nil)
+	defer stream.Body.Close()
+	l.clock.add(loginTime)
+	if status, _ := two.do("GET", "/api/history", nil); status != http.StatusUnauthorized {
+		t.Errorf("after half a day: %d", status)
+	}
+	buf := make([]byte, 4096)
+	for {
+		if _, err := stream.Body.Read(buf); err != nil {
+			break // the stream has ended, too
+		}
+	}
+}
+
+func TestNoKeyStandsOnTheDisk(t *testing.T) {
+	l := newLab(t)
+	code, tab := l.code(l.who()), l.loggedIn()
+	secrets := []string{code, tab.key}
+	for _, value := range tab.cookies {
+		secrets = append(secrets, value)
+	}
+	files := 0
+	err := filepath.WalkDir(l.files.Path(), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		files++
+		text, err := os.ReadFile(path)
+		if info, ierr := d.Info(); ierr != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %v", path, info.Mode())
+		}
+		for _, secret := range secrets {
+			if strings.Contains(path+string(text), secret) {
+				t.Errorf("%s holds a key", path)
+			}
+		}
+		return err
+	})
+	if err != nil || files < 2 {
+		t.Errorf("%d files, %v", files, err)
+	}
+}
+
+func TestOldCodesAndLoginsLeaveTheDisk(t *testing.T) {
+	l := newLab(t)
+	for range maxLogins + 5 {
+		l.clock.add(time.Millisecond)
+		l.code(l.who())
+	}
+	dir, err := l.files.Sub(codesDir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	if names, err := dir.Names(); err != nil || len(names) > maxLogins {
+		t.Errorf("%d codes, %v", len(names), err)
+	}
+	l.clock.add(time.Hour)
+	l.code(l.who())
+	if names, err := dir.Names(); err != nil || len(names) != 1 {
+		t.Errorf("an hour later: %q, %v", names, err)
+	}
+}

@@ -1,0 +1,918 @@
+'use strict';
+// The page of c2c. What others wrote comes into it as text alone: nothing here parses HTML, and the browser forbids it, too
+// (Trusted Types). The server has made control characters visible.
+(() => {
+  const $ = (id) => document.getElementById(id);
+  const keyName = 'c2c-key';
+
+  // make builds an element. Text children are text, whatever they look like.
+  function make(tag, props, ...children) {
+    const e = document.createElement(tag);
+    for (const [name, value] of Object.entries(props || {})) {
+      if (value === undefined || value === null || value === false) continue;
+      if (name.startsWith('on')) e.addEventListener(name.slice(2), value);
+      else if (name === 'class') e.className = value;
+      else if (name === 'hidden') e.hidden = true;
+      else e.setAttribute(name, value === true ? '' : value);
+    }
+    for (const c of children.flat()) if (c !== null && c !== undefined && c !== false) e.append(c);
+    return e;
+  }
+
+  // --- The server -------------------------------------------------------------------------------------------------
+
+  class Refused extends Error {
+    constructor(status, text) { super(text); this.status = status; }
+  }
+
+  async function request(path, body) {
+    const init = { headers: { 'X-C2C-Key': key() }, cache: 'no-store' };
+    if (body !== undefined) {
+      init.method = 'POST';
+      init.headers['Content-Type'] = 'application/json';
+      init.body = JSON.stringify(body);
+    }
+    let answer;
+    try { answer = await fetch(path, init); } catch { throw new Refused(0, 'c2c does not answer; is c2c serve running?'); }
+    if (answer.ok) return answer;
+    if (answer.status === 401) gate('This login is over.');
+    const text = await answer.text();
+    let why = text.trim();
+    try { why = JSON.parse(text).error || why; } catch { /* the guard answers with a sentence */ }
+    throw new Refused(answer.status, why);
+  }
+  const ask = async (path, body) => (await request(path, body)).json();
+
+  const key = () => { try { return sessionStorage.getItem(keyName) || ''; } catch { return ''; } };
+
+  async function login() {
+    const code = location.hash.slice(1);
+    history.replaceState(null, '', '/'); // so that it is in no list of pages
+    if (!code) return !!key();
+    try {
+      const { key: fresh } = await ask('/login', { code });
+      sessionStorage.setItem(keyName, fresh);
+      return true;
+    } catch (e) {
+      gate(e.message);
+      return null;
+    }
+  }
+
+  function gate(why) {
+    stopped = true;
+    $('main').hidden = $('tabs').hidden = $('find').hidden = true;
+    $('notify').hidden = $('logout').hidden = true;
+    $('gate').hidden = false;
+    $('gate-why').textContent = why;
+    link('not logged in', false);
+    $('gate-title').focus();
+  }
+
+  // --- What is known ----------------------------------------------------------------------------------------------
+
+  let stopped = false;
+  let me = { id: '', alias: '' };
+  let sessions = [];
+  const mails = new Map(); // by key
+  const byID = new Map(); // the first message with an id
+  const maxKnown = 60000; // then the page begins anew
+  let drafted = null; // the message that is answered
+  let last = null; // the draft that was sent last, and its id
+
+  function know(m) {
+    const old = mails.get(m.key);
+    if (old) {
+      // A list has the text as it is; of a message that was shown whole the text stays.
+      const text = old.cut ? m.text : old.text, cut = old.cut ? m.cut : 0;
+      Object.assign(old, { state: m.state, since: m.since, by: m.by, why: m.why, held: m.held, session: m.session, text, cut });
+      return old;
+    }
+    mails.set(m.key, m);
+    if (m.id && !byID.has(m.id)) byID.set(m.id, m);
+    return m;
+  }
+
+  // --- Time -------------------------------------------------------------------------------------------------------
+
+  const dayFormat = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' });
+  const clockFormat = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
+  const fullFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+  const valid = (ms) => ms > 0 && ms < 8.64e15;
+  const day = (ms) => (valid(ms) ? dayFormat.format(ms) : '');
+  const clock = (ms) => (valid(ms) ? clockFormat.format(ms) : '');
+  const short = (ms) => (!valid(ms) ? '' : day(ms) === day(Date.now()) ? clock(ms) : fullFormat.format(ms));
+  const sent = (m) => Math.round(m.ts * 1000);
+
+  function age(ms) {
+    const s = Math.max(0, Math.round((Date.now() - ms) / 1000));
+    if (s < 60) return s + ' s';
+    if (s < 3600) return Math.floor(s / 60) + ' min';
+    if (s < 48 * 3600) return Math.floor(s / 3600) + ' h';
+    return Math.floor(s / 86400) + ' days';
+  }
+  const count = (n, one, many) => n + ' ' + (n === 1 ? one : many);
+
+  // --- One message ------------------------------------------------------------------------------------------------
+
+  function colour(name) {
+    let sum = 0;
+    for (let i = 0; i < name.length; i++) sum = (sum * 31 + name.charCodeAt(i)) >>> 0;
+    return 'n' + (sum % 8);
+  }
+  const name = (text, more) => make('bdi', { class: colour(text) + (more || '') }, text);
+
+  const longText = (text) => text.length > 1600 || (text.match(/\n/g) || []).length > 13;
+
+  function fate(m) {
+    const what = { queued: 'waits', rung: 'waits, rung', handed: 'in hand', read: 'read', dead: 'dead letter', expired: 'expired' }[m.state] || m.state;
+    let text = m.held ? 'held' : what;
+    if (m.state !== 'queued' && m.since) text += ' ' + short(m.since);
+    return text;
+  }
+
+  function answersLine(m) {
+    if (!m.answers) return null;
+    const to = byID.get(m.answers);
+    const first = to && to.text.trim().split('\n', 1)[0].slice(0, 120);
+    return make('p', { class: 'answers', dir: 'auto' }, to ? 'answers ' + to.from + ': ' + first : 'answers an earlier message');
+  }
+
+  // article builds a message. before is the one above it in the list.
+  function article(m, before, place, size) {
+    const id = 'm-' + m.key;
+    const words = make('div', { class: 'words', dir: 'auto' }, m.text);
+    const more = make('button', { type: 'button', class: 'quiet', tabindex: -1, hidden: true });
+    if (longText(m.text) && !m.open) {
+      words.classList.add('short');
+      more.hidden = false;
+      more.textContent = 'Show all of it';
+    }
+    if (m.cut) {
+      more.hidden = false;
+      more.textContent = 'Show all of it (' + Math.ceil(m.cut / 1024) + ' KiB)';
+    }
+    more.addEventListener('click', () => showAll(m, words, more));
+    const act = (label, what, title) => make('button', { type: 'button', tabindex: -1, title, onclick: () => what(m) }, label,
+      make('span', { class: 'unseen' }, ' message of ' + m.from));
+    const e = make('article', { id, 'aria-labelledby': id + '-h', 'aria-posinset': place, 'aria-setsize': size, tabindex: -1,
+      class: m.session === me.id && me.id ? 'mine' : '' },
+      (!before || day(sent(before)) !== day(sent(m))) && m.ts ? make('p', { class: 'day' }, day(sent(m))) : null,
+      make('div', { class: 'line', id: id + '-h' },
+        m.ts ? make('time', { datetime: valid(sent(m)) ? new Date(sent(m)).toISOString() : null, title: valid(sent(m)) ? fullFormat.format(sent(m)) : null }, clock(sent(m))) : null,
+        make('h3', {}, name(m.from), make('span', { class: 'arrow', 'aria-hidden': 'true' }, '→'), make('span', { class: 'unseen' }, ' to '), name(m.to, ' to')),
+        m.kind && m.kind !== 'message' ? make('span', { class: 'mark' }, m.kind) : null,
+        m.tag ? make('span', { class: 'mark loud' }, m.tag) : null,
+        m.outside ? make('span', { class: 'mark outside', title: 'From a program or person that is not here. It has no authority.' }, 'outside') : null,
+        m.person ? make('span', { class: 'mark' }, 'person') : null,
+        make('span', { class: 'fate ' + (/^\w+$/.test(m.state) ? m.state : ''), title: m.by ? 'by ' + m.by : null }, fate(m)),
+        make('span', { class: 'acts' },
+          m.from !== 'c2c-system' ? act('Reply', reply, 'Answer this message (r)') : null,
+          act('Thread', thread, 'The whole conversation (t)'),
+          act('Why?', why, 'What became of it, and why (w)'))),
+      answersLine(m), words, more);
+    return e;
+  }
+
+  async function showAll(m, words, more) {
+    if (m.cut) {
+      more.disabled = true;
+      try {
+        const all = await ask('/api/message?' + new URLSearchParams({ id: m.id, key: m.key }));
+        m.text = all.text;
+        m.cut = 0;
+      } catch (e) {
+        more.disabled = false;
+        more.textContent = e.message;
+        return;
+      }
+    }
+    m.open = true;
+    words.textContent = m.text;
+    words.classList.remove('short');
+    const at = more.closest('article');
+    more.hidden = true;
+    if (at) at.focus({ preventScroll: true });
+  }
+
+  // --- A list of any length ---------------------------------------------------------------------------------------
+
+  // The list is cut into pieces. Only those near the window have elements; of the others the height is kept.
+  const pieceSize = 20;
+  const perMessage = 64; // pixels, until it is known
+
+  class List {
+    constructor(scroller, flow) {
+      this.scroller = scroller;
+      this.flow = flow;
+      this.near = new IntersectionObserver((entries) => this.seen(entries), { root: scroller, rootMargin: '900px 0px' });
+      this.clear();
+      flow.addEventListener('keydown', (e) => this.keydown(e));
+      flow.addEventListener('focusin', (e) => this.focused(e.target.closest('article')));
+    }
+    clear() {
+      this.near.disconnect();
+      this.items = [];
+      this.at = new Map(); // key → index, made when it is asked for
+      this.pieces = [];
+      this.current = null;
+      this.flow.replaceChildren();
+    }
+    get size() { return this.items.length; }
+    has(m) { return this.keys().has(m.key); }
+    keys() {
+      if (this.at.size !== this.items.length) this.at = new Map(this.items.map((m, i) => [m.key, i]));
+      return this.at;
+    }
+
+    piece(items, first) {
+      const p = { first, count: items.length, el: make('div', { class: 'piece', role: 'none' }), shown: false };
+      p.el.piece = p;
+      p.el.style.height = items.length * perMessage + 'px';
+      return p;
+    }
+    // set shows other messages, and the end of them or the beginning.
+    set(items, atEnd) {
+      this.clear();
+      this.items = items.slice();
+      for (let i = 0; i < items.length; i += pieceSize) this.pieces.push(this.piece(items.slice(i, i + pieceSize), i));
+      this.flow.append(...this.pieces.map((p) => p.el));
+      const first = atEnd ? this.pieces.slice(-3) : this.pieces.slice(0, 3);
+      for (const p of first) this.show(p); // at once, so that nothing flickers
+      for (const p of this.pieces) this.near.observe(p.el);
+      this.scroller.scrollTop = atEnd ? this.scroller.scrollHeight : 0;
+    }
+    prepend(items) {
+      const fromEnd = this.scroller.scrollHeight - this.scroller.scrollTop;
+      this.items = items.concat(this.items);
+      this.at.clear();
+      for (const p of this.pieces) p.first += items.length;
+      const fresh = [];
+      for (let i = 0; i < items.length; i += pieceSize) fresh.push(this.piece(items.slice(i, i + pieceSize), i));
+      const old = this.pieces[0];
+      this.pieces = fresh.concat(this.pieces);
+      this.flow.prepend(...fresh.map((p) => p.el));
+      if (old && old.shown) this.redraw(old); // its first message may not begin a day any more
+      for (const p of fresh) this.near.observe(p.el);
+      // A browser that anchors has done this by itself, unless the list stood at its very top.
+      this.scroller.scrollTop = this.scroller.scrollHeight - fromEnd;
+    }
+    append(m) {
+      const atEnd = this.isAtEnd();
+      this.items.push(m);
+      if (this.at.size) this.at.set(m.key, this.items.length - 1);
+      let p = this.pieces[this.pieces.length - 1];
+      if (!p || p.count >= pieceSize) {
+        p = this.piece([m], this.items.length - 1);
+        this.pieces.push(p);
+        this.flow.append(p.el);
+        if (atEnd) this.show(p);
+        this.near.observe(p.el);
+      } else {
+        p.count++;
+        if (p.shown) p.el.append(this.build(this.items.length - 1));
+        else p.el.style.height = parseFloat(p.el.style.height) + perMessage + 'px';
+      }
+      if (atEnd) this.toEnd();
+      return atEnd;
+    }
+    // changed draws the state of a message anew, if it is drawn at all.
+    changed(m) {
+      const el = document.getElementById('m-' + m.key);
+      if (!el || !this.flow.contains(el)) return;
+      const f = el.querySelector('.fate');
+      f.className = 'fate ' + (/^\w+$/.test(m.state) ? m.state : '');
+      f.textContent = fate(m);
+      f.title = m.by ? 'by ' + m.by : '';
+    }
+    build(i) {
+      const el = article(this.items[i], this.items[i - 1], i + 1, this.complete ? this.items.length : -1);
+      if (this.current === this.items[i].key || (!this.current && i === this.items.length - 1)) this.reachable(el, true);
+      return el;
+    }
+    show(p) {
+      if (p.shown) return;
+      p.shown = true;
+      const all = [];
+      for (let i = p.first; i < p.first + p.count; i++) all.push(this.build(i));
+      p.el.replaceChildren(...all);
+      p.el.style.height = '';
+    }
+    hide(p) {
+      if (!p.shown || p.el.contains(document.activeElement)) return;
+      p.shown = false;
+      p.el.style.height = p.el.offsetHeight + 'px';
+      p.el.replaceChildren();
+    }
+    redraw(p) {
+      if (p.el.contains(document.activeElement)) return;
+      p.shown = false;
+      this.show(p);
+    }
+    seen(entries) {
+      // All heights first: to read one behind a change would lay the list out again each time.
+      const gone = entries.filter((e) => !e.isIntersecting).map((e) => e.target.piece).filter((p) => p.shown && !p.el.contains(document.activeElement));
+      const heights = gone.map((p) => p.el.offsetHeight);
+      gone.forEach((p, i) => {
+        p.shown = false;
+        p.el.style.height = heights[i] + 'px';
+        p.el.replaceChildren();
+      });
+      for (const e of entries) if (e.isIntersecting) this.show(e.target.piece);
+    }
+    isAtEnd() { return this.scroller.scrollHeight - this.scroller.scrollTop - this.scroller.clientHeight < 60; }
+    toEnd() { this.scroller.scrollTop = this.scroller.scrollHeight; }
+
+    // One message can be reached with Tab, and its buttons with it. The keys go on from there.
+    reachable(el, on) {
+      el.tabIndex = on ? 0 : -1;
+      for (const b of el.querySelectorAll('button')) b.tabIndex = on ? 0 : -1;
+    }
+    focused(el) {
+      if (!el) return;
+      const k = el.id.slice(2);
+      if (k !== this.current) {
+        for (const other of this.flow.querySelectorAll('article[tabindex="0"]')) this.reachable(other, false);
+        this.current = k;
+      }
+      this.reachable(el, true);
+    }
+    go(to) {
+      if (to < 0 || to >= this.items.length) return;
+      const p = this.pieces.find((q) => to >= q.first && to < q.first + q.count);
+      this.show(p);
+      const el = document.getElementById('m-' + this.items[to].key);
+      el.focus({ preventScroll: true });
+      el.scrollIntoView({ block: 'nearest' });
+    }
+    keydown(e) {
+      const el = e.target.closest('article');
+      if (!el || e.ctrlKey || e.metaKey || e.altKey) return;
+      const i = this.keys().get(el.id.slice(2));
+      const m = this.items[i];
+      const moves = { j: 1, k: -1, PageDown: 1, PageUp: -1, ArrowDown: 1, ArrowUp: -1 };
+      if (e.key in moves) this.go(i + moves[e.key]);
+      else if (e.key === 'End') this.go(this.items.length - 1);
+      else if (e.key === 'Home') this.go(0);
+      else if (e.key === 'r') reply(m);
+      else if (e.key === 't') thread(m);
+      else if (e.key === 'w') why(m);
+      else return;
+      e.preventDefault();
+    }
+  }
+
+  const list = new List($('scroll'), $('flow'));
+
+  // --- What the list shows ----------------------------------------------------------------------------------------
+
+  // view is all mail, that of a session, a thread or what was found.
+  let view = { kind: 'all', title: 'All mail' };
+  let flowMails = []; // of all sessions, the oldest first, without a gap to the newest
+  let flowMore = true; // there are older ones
+
+  const inView = (m) => view.kind === 'all' || (view.kind === 'session' && (m.session === view.session || m.from === view.alias || m.to === view.alias)) ||
+    (view.kind === 'thread' && m.answers && list.items.some((o) => o.id === m.answers));
+
+  const order = (a, b) => a.ts - b.ts || (a.key < b.key ? -1 : 1);
+
+  function open(v, items, atEnd) {
+    view = v;
+    list.complete = !v.more;
+    $('talk-title').textContent = v.title;
+    $('back').hidden = v.kind === 'all';
+    note(v.note);
+    fresh(0);
+    list.set(items, atEnd);
+    older();
+    $('empty').hidden = items.length > 0 || v.kind !== 'all';
+    drawSessions();
+    part('talk');
+  }
+
+  function note(text) {
+    $('talk-note').hidden = !text;
+    $('talk-note').textContent = text || '';
+  }
+
+  function older() {
+    const e = $('older');
+    e.hidden = list.size === 0 && !view.more;
+    e.textContent = view.more ? 'Older mail comes as you scroll up' : { thread: 'The beginning of this conversation', found: '' }[view.kind] ?? 'This is the beginning';
+    if (!e.textContent) e.hidden = true;
+  }
+
+  function openAll() {
+    open({ kind: 'all', title: 'All mail', more: flowMore }, flowMails, true);
+  }
+
+  async function openSession(s) {
+    const v = { kind: 'session', title: 'Mail of ' + s.alias, session: s.id, alias: s.alias, more: true };
+    open(v, flowMails.filter((m) => m.session === s.id || m.from === s.alias || m.to === s.alias), true);
+    if (list.size < 30) await loadOlder();
+  }
+
+  async function thread(m) {
+    await fetched('/api/thread?' + new URLSearchParams({ id: m.id }), (l) => {
+      open({ kind: 'thread', title: 'Conversation of ' + m.from + ' and ' + m.to, more: false,
+        note: l.more ? 'This conversation has more messages than are shown here.' : l.note }, l.mails, false);
+      const at = l.mails.findIndex((o) => o.key === m.key);
+      if (at >= 0) list.go(at);
+    });
+  }
+
+  async function search(words) {
+    if (!words.trim()) return openAll();
+    await fetched('/api/search?' + new URLSearchParams({ q: words }), (l) => {
+      open({ kind: 'found', title: count(l.mails.length, 'message has', 'messages have') + ' “' + words + '”', more: false,
+        note: l.more ? 'These are the newest. More words find less.' : l.note }, l.mails.reverse(), true);
+      aloud(count(l.mails.length, 'message', 'messages') + ' found');
+      $('talk-title').focus();
+    });
+  }
+
+  // fetched shows the answer to the newest question: an earlier one may be answered later.
+  let asked = 0;
+  async function fetched(path, then) {
+    const mine = ++asked;
+    try {
+      const l = await ask(path);
+      if (mine !== asked) return;
+      l.mails = l.mails.map(know);
+      then(l);
+    } catch (e) {
+      if (mine === asked) note(e.message);
+    }
+  }
+
+  let loading = false;
+  async function loadOlder() {
+    if (loading || !view.more) return;
+    loading = true;
+    $('flow').setAttribute('aria-busy', 'true');
+    const v = view;
+    const oldest = list.items[0];
+    const q = new URLSearchParams({ limit: 200 });
+    if (oldest) q.set('before', oldest.ts + '/' + oldest.key);
+    if (v.kind === 'session') q.set('session', v.session);
+    let again = false;
+    try {
+      const l = await ask('/api/history?' + q);
+      if (view !== v) return;
+      v.more = l.more;
+      const items = l.mails.map(know).filter((m) => !list.has(m)).reverse();
+      if (v.kind === 'all') {
+        flowMails = items.concat(flowMails);
+        flowMore = l.more;
+      }
+      list.prepend(items);
+      note(l.note);
+      again = l.more && list.scroller.scrollTop < 1200;
+    } catch (e) {
+      if (view === v) note(e.message);
+    } finally {
+      loading = false;
+      $('flow').removeAttribute('aria-busy');
+      older();
+    }
+    if (again) requestAnimationFrame(loadOlder);
+  }
+
+  let unseenBelow = 0;
+  function fresh(n) {
+    unseenBelow = n;
+    $('newer').hidden = n === 0;
+    $('newer').textContent = count(n, 'new message', 'new messages') + ' ↓';
+  }
+
+  // --- Sessions ---------------------------------------------------------------------------------------------------
+
+  const doesWords = { busy: 'a turn runs', idle: 'idle', waiting: 'waits for its person', absent: 'ended', away: 'in no terminal', person: 'a person', alive: 'runs', unknown: 'not known' };
+
+  function about(s) {
+    const parts = [];
+    if (s.error) parts.push(s.error);
+    let does = doesWords[s.does] || s.does;
+    if (s.since && s.does !== 'person' && s.does !== 'absent') does += ' for ' + age(s.since);
+    if (s.id === me.id) does = 'you';
+    parts.push(does);
+    if (s.waiting && s.oldest) parts.push('oldest mail ' + age(s.oldest) + ' old');
+    if (s.quiet) parts.push('do not disturb');
+    if (s.client && s.client !== 'human') parts.push(s.client);
+    if (s.role) parts.push(s.role);
+    return parts.join(' · ');
+  }
+
+  function sessionTitle(s) {
+    const more = [];
+    if (s.ring) more.push('last ring: ' + s.ring + (s.ring_at ? ', ' + short(s.ring_at) : ''));
+    if (s.surface) more.push('reached: ' + s.surface);
+    if (s.last_read) more.push('last read mail ' + short(s.last_read));
+    if (s.handed) more.push(count(s.handed, 'message', 'messages') + ' in hand');
+    return more.join('\n');
+  }
+
+  const rank = (s) => (s.id === me.id ? 0 : s.state === 'absent' ? 2 : 1);
+  const sorted = () => sessions.slice().sort((a, b) => rank(a) - rank(b));
+
+  function drawSessions() {
+    const ul = $('sessions');
+    const had = document.activeElement && ul.contains(document.activeElement) ? document.activeElement.id : '';
+    const row = (id, attrs, ...inside) => make('li', {}, make('button', { type: 'button', id, class: 'session' + (attrs.gone ? ' gone' : ''), 'aria-pressed': String(!!attrs.on), title: attrs.title || null, onclick: attrs.open }, ...inside));
+    ul.replaceChildren(
+      row('s-all', { on: view.kind === 'all', open: openAll }, make('span', {}), make('span', { class: 'name' }, 'All mail')),
+      ...sorted().map((s) => row('s-' + s.id, { on: view.kind === 'session' && view.session === s.id, gone: s.state === 'absent', title: sessionTitle(s), open: () => openSession(s) },
+        make('span', { class: 'dot ' + (/^\w+$/.test(s.does) ? s.does : '') }),
+        make('span', { class: 'name' }, name(s.alias)),
+        s.waiting ? make('span', { class: 'badge' }, s.waiting, make('span', { class: 'unseen' }, s.waiting === 1 ? ' message waits' : ' messages wait')) : make('span', {}),
+        make('span', { class: 'about' }, about(s)))));
+    if (had && $(had)) $(had).focus({ preventScroll: true });
+    drawTo();
+  }
+
+  function drawTo() {
+    const to = $('to');
+    const chosen = to.value;
+    const others = sorted().filter((s) => s.id !== me.id);
+    const names = others.map((s) => s.alias + '\n' + s.state).join('\n');
+    if (to.names === names) return;
+    to.names = names;
+    to.replaceChildren(make('option', { value: '' }, 'choose a session'), ...others.map((s) => make('option', { value: s.alias }, s.state === 'absent' ? s.alias + ' (ended)' : s.alias)));
+    to.value = others.some((s) => s.alias === chosen) ? chosen : '';
+  }
+
+  // --- Writing ----------------------------------------------------------------------------------------------------
+
+  function reply(m) {
+    drafted = m;
+    $('to-label').hidden = true;
+    $('about').hidden = false;
+    const first = m.text.trim().split('\n', 1)[0];
+    $('about-text').textContent = 'Answer to ' + m.from + ', about “' + (first.length > 90 ? first.slice(0, 90) + '…' : first) + '”';
+    said('');
+    $('text').focus();
+  }
+  function dropReply() {
+    drafted = null;
+    $('to-label').hidden = false;
+    $('about').hidden = true;
+  }
+  function said(text, wrong) {
+    $('sent').textContent = text;
+    $('sent').classList.toggle('wrong', !!wrong);
+  }
+  function uuid() {
+    const b = crypto.getRandomValues(new Uint8Array(16));
+    b[6] = (b[6] & 0x0f) | 0x40;
+    b[8] = (b[8] & 0x3f) | 0x80;
+    const h = Array.from(b, (x) => x.toString(16).padStart(2, '0')).join('');
+    return [h.slice(0, 8), h.slice(8, 12), h.slice(12, 16), h.slice(16, 20), h.slice(20)].join('-');
+  }
+
+  let sending = false;
+  async function send() {
+    const text = $('text').value;
+    if (sending) return;
+    if (!text.trim()) return said('There is nothing to send yet.', true);
+    if (!drafted && !$('to').value) {
+      said('Choose to whom it goes.', true);
+      return $('to').focus();
+    }
+    const draft = { text, kind: $('kind').value, tag: $('tag').value };
+    if (drafted) Object.assign(draft, { answers: drafted.id, key: drafted.key });
+    else draft.to = $('to').value;
+    // The same words to the same session, sent again because no answer came, are the same message.
+    const same = JSON.stringify(draft);
+    if (!last || last.same !== same) last = { same, id: uuid() };
+    draft.id = last.id;
+    sending = true;
+    $('send').disabled = true;
+    said('Sending');
+    try {
+      const r = await ask(drafted ? '/api/reply' : '/api/send', draft);
+      last = null;
+      if ($('text').value === text) $('text').value = '';
+      $('kind').value = 'message';
+      $('tag').value = '';
+      dropReply();
+      said('Stored for ' + r.to + (r.note ? '. ' + r.note : ''));
+    } catch (e) {
+      said('Not sent, and kept here: ' + e.message, true);
+    } finally {
+      sending = false;
+      $('send').disabled = false;
+    }
+  }
+
+  // --- Why --------------------------------------------------------------------------------------------------------
+
+  async function why(m) {
+    const from = document.activeElement;
+    $('more-title').textContent = 'The message of ' + m.from + ' to ' + m.to;
+    $('more-text').replaceChildren(make('p', {}, 'Looking'));
+    const d = $('more');
+    d.showModal();
+    d.addEventListener('close', () => from && from.focus && from.focus({ preventScroll: true }), { once: true });
+    try {
+      const w = await ask('/api/message?' + new URLSearchParams({ id: m.id, key: m.key }));
+      $('more-text').replaceChildren(...[
+        w.keeps && make('p', { class: 'why' }, w.keeps),
+        w.do && make('p', {}, w.do),
+        w.why && make('p', { class: 'why' }, w.why),
+        make('ol', {}, w.way.map((line) => make('li', {}, line))),
+        make('p', { class: 'soft' }, 'Its id is ' + w.short + (m.id !== w.short ? ' (the end of a longer one)' : '') + '.'),
+      ].filter(Boolean));
+    } catch (e) {
+      $('more-text').replaceChildren(make('p', { class: 'why' }, e.message));
+    }
+  }
+
+  // --- For the person ---------------------------------------------------------------------------------------------
+
+  const myMail = () => flowMails.filter((m) => me.id && m.session === me.id && ['queued', 'rung', 'handed'].includes(m.state));
+
+  function drawMine() {
+    const box = $('mine');
+    const waits = myMail();
+    const total = (sessions.find((s) => s.id === me.id) || {}).waiting || 0;
+    box.hidden = !waits.length;
+    if (waits.length) {
+      const had = box.contains(document.activeElement);
+      const b = make('button', { type: 'button', onclick: readMine }, 'Mark as read');
+      box.replaceChildren(make('h3', {}, count(Math.max(total, waits.length), 'message for you waits', 'messages for you wait')),
+        make('p', { class: 'soft' }, 'From ' + [...new Set(waits.map((m) => m.from))].slice(0, 6).join(', ') + '. Its sender is told that nobody has read it until you say so.'),
+        make('div', { class: 'row' }, b, make('button', { type: 'button', onclick: () => { const s = sessions.find((o) => o.id === me.id); if (s) openSession(s); } }, 'Show')));
+      if (had) b.focus();
+    }
+    counts();
+  }
+
+  function counts() {
+    const n = myMail().length + $('asks').querySelectorAll('.card').length;
+    $('todo-count').hidden = n === 0;
+    $('todo-count').textContent = n;
+    $('todo-empty').hidden = n > 0 || $('owed').querySelectorAll('.card').length > 0;
+    document.title = (n ? '(' + n + ') ' : '') + 'c2c' + (projectName ? ' · ' + projectName : '');
+  }
+
+  async function readMine() {
+    const keys = myMail().map((m) => m.key);
+    try {
+      const r = await ask('/api/read', { keys });
+      aloud(count(r.read, 'message', 'messages') + ' marked as read');
+    } catch (e) {
+      note(e.message);
+    }
+  }
+
+  // Tool calls that wait for a person. Nothing leads the focus to a button of theirs, Enter does not press them, and a card is
+  // dead for a moment after it has come: who was about to press something else must not decide.
+  const asks = new Map(); // name → card
+  const armed = 700; // milliseconds
+
+  function drawAsks(open) {
+    const box = $('asks');
+    const names = new Set(open.map((a) => a.session + '/' + a.id));
+    for (const [name, card] of asks) {
+      if (names.has(name)) continue;
+      if (card.contains(document.activeElement)) $('todo-title').focus({ preventScroll: true });
+      card.remove();
+      asks.delete(name);
+    }
+    for (const a of open) {
+      const name = a.session + '/' + a.id;
+      if (asks.has(name)) continue;
+      const card = askCard(a);
+      asks.set(name, card);
+      box.append(card);
+      aloud(a.alias + ' asks whether it may use ' + a.tool);
+      notify(a.alias + ' asks for permission', a.tool + ': ' + (a.about || ''));
+    }
+    counts();
+  }
+
+  function askCard(a) {
+    const answer = make('p', { class: 'soft', role: 'status' });
+    let dead = true;
+    const decide = async (allow) => {
+      if (dead) return;
+      dead = true;
+      draw();
+      answer.textContent = 'Sending';
+      try {
+        await ask('/api/decide', { id: a.id, session: a.session, allow });
+        answer.textContent = allow ? 'Allowed. Its client is told.' : 'Denied. Its client is told.';
+      } catch (e) {
+        answer.textContent = e.message;
+        if (e.status !== 409) dead = false;
+        draw();
+      }
+    };
+    const button = (allow, label, what) => {
+      const b = make('button', { type: 'button', class: allow ? '' : 'main', 'aria-disabled': 'true', onclick: () => decide(allow) }, label, make('span', { class: 'unseen' }, what));
+      b.addEventListener('keydown', (e) => { if (e.key === 'Enter') e.preventDefault(); }); // the space bar presses it
+      return b;
+    };
+    const of = ' ' + a.tool + ' of ' + a.alias;
+    const buttons = [button(false, 'Deny', of), button(true, 'Allow', of)];
+    const draw = () => { for (const b of buttons) b.setAttribute('aria-disabled', String(dead)); };
+    setTimeout(() => { if (dead && !answer.textContent) { dead = false; draw(); } }, armed);
+    return make('section', { class: 'card ask', 'aria-label': a.alias + ' asks for ' + a.tool },
+      make('h3', {}, name(a.alias), ' asks to use ', make('bdi', {}, a.tool)),
+      a.about ? make('p', { dir: 'auto' }, a.about) : null,
+      a.input ? make('pre', { dir: 'auto', tabindex: 0, role: 'region', 'aria-label': 'What it would do' }, a.input) : null,
+      make('p', { class: 'soft' }, a.id + ', until ' + short(a.until) + '. Its own dialog is open, too.'),
+      make('div', { class: 'row' }, ...buttons), answer);
+  }
+
+  // Browser notifications, if the person has asked for them in this browser.
+  const wanted = () => { try { return localStorage.getItem('c2c-notify') === 'yes'; } catch { return false; } };
+  function drawNotify() {
+    const b = $('notify');
+    b.hidden = !('Notification' in window);
+    b.setAttribute('aria-pressed', String(!b.hidden && wanted() && Notification.permission === 'granted'));
+  }
+  async function toggleNotify() {
+    const on = wanted() && Notification.permission === 'granted';
+    if (!on && Notification.permission !== 'granted' && (await Notification.requestPermission()) !== 'granted') {
+      note('The browser does not let this page notify you. Its settings for this site have that.');
+      return drawNotify();
+    }
+    try { localStorage.setItem('c2c-notify', on ? 'no' : 'yes'); } catch { /* for this page only, then */ }
+    drawNotify();
+    aloud(on ? 'No notifications' : 'Mail to you comes as a notification while this page is not in front');
+  }
+  function notify(title, text) {
+    if (!document.hidden || !wanted() || !('Notification' in window) || Notification.permission !== 'granted') return;
+    const n = new Notification(title, { body: text.slice(0, 200), icon: '/icon.svg', tag: 'c2c' });
+    n.addEventListener('click', () => { window.focus(); n.close(); });
+  }
+
+  // What a screen reader says. Of many at once the number is enough.
+  let spoken = [];
+  function aloud(text) {
+    spoken.push(text);
+    if (spoken.length > 1) return;
+    setTimeout(() => {
+      $('aloud').textContent = spoken.length > 3 ? spoken.length + ' new messages' : spoken.join('. ');
+      spoken = [];
+    }, 700);
+  }
+
+  // --- The stream -------------------------------------------------------------------------------------------------
+
+  let projectName = '';
+
+  function link(text, up) {
+    if ($('link').textContent !== text) $('link').textContent = text;
+    $('link').classList.toggle('up', up);
+  }
+
+  function begin(all) {
+    me = { id: all.me, alias: all.alias };
+    sessions = all.sessions;
+    projectName = all.dir.split('/').pop();
+    $('root').textContent = all.dir || all.root;
+    $('root').title = 'Its mail is in ' + all.root;
+    for (const m of all.mails) know(m);
+    const mine = all.mails.map((m) => mails.get(m.key)).sort(order);
+    // After a break the list goes on where it was, if nothing is missing between.
+    const oldest = mine[0];
+    const joins = flowMails.length > 0 && oldest && flowMails.some((m) => m.key === oldest.key);
+    if (joins) {
+      const had = new Set(flowMails.map((m) => m.key));
+      for (const m of mine) if (had.has(m.key)) list.changed(m); else came(m);
+    } else {
+      flowMails = mine;
+      flowMore = true;
+      if (view.kind === 'all') openAll();
+      if (mine.length < 500) loadOlder();
+    }
+    $('gate').hidden = true;
+    $('main').hidden = $('tabs').hidden = $('find').hidden = $('logout').hidden = false;
+    if (view.kind === 'all' && !joins) list.toEnd(); // it had no height before
+    drawNotify();
+    drawSessions();
+    drawMine();
+  }
+
+  // came takes in a message that is new.
+  function came(m) {
+    flowMails.push(m);
+    $('empty').hidden = true;
+    if (inView(m) && !list.has(m)) {
+      const atEnd = list.append(m);
+      if (!atEnd) fresh(unseenBelow + 1);
+    }
+    aloud('Message from ' + m.from + ' to ' + m.to);
+    if (me.id && m.session === me.id) notify('Mail from ' + m.from, m.text);
+  }
+
+  function change(c) {
+    if (c.sessions) sessions = c.sessions;
+    for (const fresh of c.mails || []) {
+      const isNew = !mails.has(fresh.key);
+      const m = know(fresh);
+      if (isNew) came(m);
+      else list.changed(m);
+    }
+    if (c.sessions) drawSessions();
+    drawMine();
+    if (mails.size > maxKnown) location.reload();
+  }
+
+  const handlers = { now: begin, change, asks: drawAsks, wrong: (w) => note(w.error) };
+
+  // stream reads events until the connection ends. fetch sends our key; an EventSource cannot.
+  async function stream() {
+    const answer = await request('/api/live');
+    link('live', true);
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = '';
+    for (;;) {
+      const quiet = new Promise((_, no) => setTimeout(() => no(new Refused(0, 'nothing was heard for long')), 45000));
+      const { value, done } = await Promise.race([reader.read(), quiet]).catch((e) => { reader.cancel().catch(() => {}); throw e; });
+      if (done) return;
+      rest += value;
+      let end;
+      while ((end = rest.indexOf('\n\n')) >= 0) {
+        event(rest.slice(0, end));
+        rest = rest.slice(end + 2);
+      }
+    }
+  }
+  function event(text) {
+    let what = 'message';
+    const data = [];
+    for (const line of text.split('\n')) {
+      if (line.startsWith('event: ')) what = line.slice(7);
+      else if (line.startsWith('data: ')) data.push(line.slice(6));
+    }
+    if (data.length && handlers[what]) handlers[what](JSON.parse(data.join('\n')));
+  }
+
+  async function follow() {
+    let wait = 500;
+    while (!stopped) {
+      const began = Date.now();
+      try { await stream(); } catch (e) {
+        if (e.status === 403) gate(e.message);
+        if (!(e instanceof Refused)) console.error(e);
+      }
+      if (stopped) return;
+      link('reconnecting', false);
+      if (Date.now() - began > 10000) wait = 500;
+      await new Promise((go) => setTimeout(go, wait));
+      wait = Math.min(wait * 2, 10000);
+    }
+  }
+
+  // --- The keys and the buttons -----------------------------------------------------------------------------------
+
+  function part(name) {
+    $('main').dataset.part = name;
+    for (const b of $('tabs').children) {
+      if (b.dataset.part === name) b.setAttribute('aria-current', 'true');
+      else b.removeAttribute('aria-current');
+    }
+  }
+
+  $('tabs').addEventListener('click', (e) => {
+    const b = e.target.closest('button');
+    if (b) part(b.dataset.part);
+  });
+  $('find').addEventListener('submit', (e) => {
+    e.preventDefault();
+    search($('words').value);
+  });
+  $('words').addEventListener('search', () => { if (!$('words').value && view.kind === 'found') openAll(); });
+  $('write').addEventListener('submit', (e) => {
+    e.preventDefault();
+    send();
+  });
+  $('text').addEventListener('keydown', (e) => {
+    if (e.key === 'Enter' && (e.ctrlKey || e.metaKey) && !e.isComposing) {
+      e.preventDefault();
+      send();
+    } else if (e.key === 'Escape' && drafted) dropReply();
+  });
+  $('about-drop').addEventListener('click', () => { dropReply(); $('to').focus(); });
+  $('back').addEventListener('click', openAll);
+  $('newer').addEventListener('click', () => { list.toEnd(); fresh(0); });
+  $('scroll').addEventListener('scroll', () => {
+    if (unseenBelow && list.isAtEnd()) fresh(0);
+    if (view.more && $('scroll').scrollTop < 1200) loadOlder();
+  }, { passive: true });
+  $('notify').addEventListener('click', toggleNotify);
+  $('logout').addEventListener('click', async () => {
+    try { await ask('/api/logout', {}); } catch { /* it is over here in any case */ }
+    sessionStorage.removeItem(keyName);
+    gate('You have logged out, in all tabs of this project.');
+  });
+  setInterval(() => { if (!document.hidden && !stopped && !$('main').hidden) drawSessions(); }, 30000);
+
+  login().then((ok) => {
+    if (ok) follow();
+    else if (ok === false) gate('Nobody is logged in here.');
+  });
+})();

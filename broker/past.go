@@ -1,0 +1,79 @@
+package broker
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"c2c/inbox"
+)
+
+// Moment is a place in the order of all messages: the time of one, and of several at that time its trace. Nothing is kept of
+// it, so whoever pages through the past can go on after any time.
+type Moment struct {
+	TS    float64
+	Trace inbox.Trace
+}
+
+// Latest is behind all messages.
+var Latest = Moment{TS: math.Inf(1)}
+
+// MomentOf is the place of a message.
+func MomentOf(m inbox.Message) Moment { return Moment{m.TS, m.Trace()} }
+
+func (m Moment) compare(other Moment) int {
+	return cmp.Or(cmp.Compare(m.TS, other.TS), bytes.Compare(m.Trace[:], other.Trace[:]))
+}
+
+// Past gives the newest messages that stand before a moment, newest first: all that are kept, whether they were read or wait,
+// or those that the session with an id has sent and received. more says that there are others. The error says what could not
+// be looked into; the rest is there all the same.
+func (b *Broker) Past(ctx context.Context, sid string, before Moment, limit int) (all []Mail, more bool, err error) {
+	rows, err := b.rows(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	own := b.authors(rows)
+	newest := &newest{most: limit + 1}
+	found := b.collector()
+	err = b.search(ctx, func(box string) inbox.Query {
+		return inbox.Query{Limit: math.MaxInt, Is: func(m inbox.Message) bool {
+			// An archive is in the order of reading, so an earlier line may be the later message. What cannot be among the
+			// newest is passed over, and does not take memory.
+			if sid != "" && box != sid && !own.are(sid, m) {
+				return false
+			}
+			if m.TS > before.TS || newest.isFull() && m.TS < newest.all[limit].TS {
+				return false // which spares the trace
+			}
+			at := MomentOf(m)
+			return at.compare(before) < 0 && newest.add(at)
+		}}
+	}, found.add)
+	slices.SortStableFunc(found.all, func(a, b inMailbox) int { return MomentOf(b.Message).compare(MomentOf(a.Message)) })
+	return found.newest(limit), len(found.all) > limit, err
+}
+
+// newest are the latest moments of all that were added, at most so many, the latest first.
+type newest struct {
+	most int
+	all  []Moment
+}
+
+func (n *newest) isFull() bool { return len(n.all) == n.most }
+
+// add says whether a moment is one of them so far. One that is there already is: a message may stand in two files.
+func (n *newest) add(at Moment) bool {
+	i, there := slices.BinarySearchFunc(n.all, at, func(one, at Moment) int { return at.compare(one) })
+	if there {
+		return true
+	}
+	if i >= n.most {
+		return false
+	}
+	n.all = slices.Insert(n.all, i, at)
+	n.all = n.all[:min(len(n.all), n.most)]
+	return true
+}

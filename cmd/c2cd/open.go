@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"time"
+
+	"c2c/broker"
+	"c2c/broker/httpd"
+	"c2c/broker/httpd/page"
+	"c2c/cmd/cli"
+)
+
+// openPage makes a link that opens the page of this project once, and gives it to the browser.
+func (c *call) openPage(ctx context.Context) error {
+	onlyPrint := c.Bool("print")
+	if words, err := c.words(); err != nil {
+		return err
+	} else if len(words) > 0 {
+		return fmt.Errorf("%w: open takes no words", errUsage)
+	}
+	b, err := c.open(c.log)
+	if err != nil {
+		return err
+	}
+	root := b.Root()
+	_, err = c.onlyPerson(ctx, b, "opens the page") // who has a mailbox here then
+	if err := errors.Join(err, b.Close()); err != nil {
+		return err
+	}
+	d, err := c.httpDaemon(false)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	at, err := d.running()
+	if err != nil {
+		return err
+	}
+	code, err := page.NewCode(d.Dir, page.Who{Root: root, Dir: c.cwd, UID: os.Getuid(), Login: broker.UserHere(c.getenv, c.stdin).Login}, time.Now())
+	if err != nil {
+		return fmt.Errorf("make a link: %w", err)
+	}
+	link := fmt.Sprintf("http://127.0.0.1:%d/login#%s", at.Port, code)
+	if !*onlyPrint {
+		err := c.browse(ctx, link)
+		if err == nil {
+			fmt.Fprintln(c.stdout, "the browser has a link to the page, which works once, within a minute")
+			return nil
+		}
+		fmt.Fprintf(c.stderr, "c2c: no browser was started: %v\n", err)
+	}
+	_, err = fmt.Fprintf(c.stdout, "%s\nopen this within a minute; it works once\n", link)
+	return err
+}
+
+// running says where the daemon listens.
+func (d *httpDaemon) running() (at httpd.At, err error) {
+	pid := 0
+	if d.Dir != nil {
+		pid, err = d.PID()
+	}
+	if err == nil && pid != 0 {
+		at, err = httpd.ReadAt(d.state)
+	}
+	if err != nil {
+		return at, err
+	}
+	if pid == 0 || at.Port == 0 {
+		return at, cli.WithHint(errors.New("c2c serve does not run, so there is no page"), "c2c serve start")
+	}
+	return at, nil
+}
+
+// browsers are the programs that open a link, by system.
+var browsers = map[string][]string{"darwin": {"open"}, "linux": {"xdg-open", "sensible-browser", "wslview"}}
+
+// browseTime is how long such a program may take to say that it cannot. Most go on as the browser itself.
+const browseTime = 3 * time.Second
+
+// browse gives a link to the person's browser. Other users of this machine may see the link among its arguments; the page
+// lets nobody but this user in with it.
+func (a *app) browse(ctx context.Context, link string) error {
+	screen := func(name string) bool { return a.getenv(name) != "" }
+	if runtime.GOOS == "linux" && !slices.ContainsFunc([]string{"DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME"}, screen) {
+		return errors.New("this terminal has no screen to show one on")
+	}
+	for _, name := range browsers[runtime.GOOS] {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		cmd := exec.Command(path, link)
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		select {
+		case err := <-ended:
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		case <-time.After(browseTime):
+		case <-ctx.Done():
+		}
+		return nil
+	}
+	return errors.New("no program is there that opens links")
+}
