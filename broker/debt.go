@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -304,7 +305,7 @@ func closedDebts(dir *atomicfile.Dir) (all []debt, err error) {
 		}
 		for line := range bytes.Lines(data) {
 			d := parseDebt(line)
-			if d.half || d.How == "" {
+			if d.half || !d.Owes() || !slices.Contains(endings[:], d.How) {
 				continue
 			}
 			key := fmt.Sprintf("%s\x00%+v", d.Session, d.key())

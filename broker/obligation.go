@@ -24,6 +24,9 @@ const (
 	GivenUp    = "given-up"    // it has been overdue for so long that nobody waits
 )
 
+// endings are how an obligation can end.
+var endings = [...]string{Answered, Refused, Expired, Dead, WasSwept, HandedOver, GivenUp}
+
 // Sides of an obligation, as who looks at it sees it.
 const (
 	SideOwe   = "owe"   // this session owes the answer

@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -42,8 +43,15 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintf(w, "{\"ok\":true,\"version\":%q}\n", broker.Version)
 }
 
+// Measure has the metrics tell more: write adds lines as Prometheus reads them, within the time that it is given. It is called
+// before Run.
+func (s *Server) Measure(write func(context.Context, io.Writer)) { s.more = append(s.more, write) }
+
+// metricsTime is how long the metrics may take: who asks comes again.
+const metricsTime = 5 * time.Second
+
 // metrics tells what the server itself knows, as Prometheus reads it (text format 0.0.4).
-func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
@@ -59,6 +67,11 @@ func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
 	by := s.counts.copy()
 	for _, reason := range slices.Sorted(maps.Keys(by)) {
 		fmt.Fprintf(w, "c2c_http_refused_total{reason=%q} %d\n", reason, by[reason])
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), metricsTime)
+	defer cancel()
+	for _, write := range s.more {
+		write(ctx, w)
 	}
 }
 

@@ -15,6 +15,7 @@ package httpd
 import (
 	"cmp"
 	"context"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -124,6 +125,7 @@ type Server struct {
 	places *places
 	crowd  *crowd
 	open   *streams
+	more   []func(context.Context, io.Writer) // of the metrics
 
 	listeners []net.Listener
 	port      int
@@ -170,6 +172,9 @@ type Place struct {
 func (s *Server) Place(ctx context.Context, root string) (place *Place, done func(), err error) {
 	return s.places.use(ctx, root)
 }
+
+// Roots are those that are open.
+func (s *Server) Roots() []string { return s.places.roots() }
 
 // VisitorOf is who has sent a request that came through a Server.
 func VisitorOf(r *http.Request) Visitor {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -188,6 +190,12 @@ func (p *places) end() {
 			p.close(root, one)
 		}
 	}
+}
+
+func (p *places) roots() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Sorted(maps.Keys(p.all))
 }
 
 func (p *places) size() int {

@@ -127,6 +127,8 @@ func (a *app) run(ctx context.Context, name string, args []string) (status int, 
 		err = c.doctor(ctx)
 	case "migrate-root":
 		err = c.migrateRoot(ctx)
+	case "stats":
+		err = c.stats(ctx)
 	}
 	if errors.Is(err, cli.ErrHelp) {
 		v.Help(a.stdout)

@@ -35,6 +35,7 @@ func (d *httpDaemon) serveTools(ctx context.Context, s *httpd.Server, sessions *
 	s.Handle(
 		httpd.Route{Pattern: "GET /mcp", Who: who, Stream: true, Handler: tools},
 		httpd.Route{Pattern: "/mcp", Who: who, Body: maxMessage, Handler: tools})
+	s.Measure(d.measure(func() []string { return append(s.Roots(), tools.Roots()...) }))
 	quiet := d.ringStreams(ctx, tools)
 	left := d.attendForSenders(ctx)
 	ended := make(chan error, 1)

@@ -184,6 +184,15 @@ var keeping = []Verb{
 			dryRun, asJSON,
 		},
 		Examples: []string{"c2c prune --older 90d --dry-run"}},
+	{Name: "stats", C2cd: true, Short: "how soon questions, tasks and reviews are read and answered",
+		Long: `Of all that are open, and of those that are over some thousands: how many were
+sent, pushed (its session was rung for it), observed (read), acknowledged (any
+answer has come), answered, and answered in time; and how long each took since
+it was sent, half of them, 95 of 100, and the longest. A session is full if it
+could be rung when it was asked, and degraded if not.
+`,
+		Options:  []Option{asJSON},
+		Examples: []string{"c2c stats"}},
 	{Name: "migrate-root", C2cd: true, Args: "[directory]", First: "file", Short: "bring a project's mail into one root",
 		Long: `Clones of one remote share a root. Older versions, and the original c2c, made
 one for each spelling of the remote's URL: c2c doctor tells when a project has

@@ -1,0 +1,222 @@
+package broker
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"c2c/inbox"
+	"c2c/wake"
+)
+
+func (w *world) stats() Stats {
+	w.t.Helper()
+	st, err := w.Stats(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return st
+}
+
+// One was answered in time, one late, one refused, one is read and one is not.
+func measured(t *testing.T) (w *world, amber, birch Session) {
+	t.Helper()
+	w, amber, birch = pair(t)
+	free := w.rings(birch)
+	ask := func(m inbox.Message) string { return w.put(amber, "birch", m).ID }
+	first, late, refused := ask(inbox.Message{Kind: "question"}), ask(inbox.Message{Kind: "task", Tag: "blocking"}), ask(inbox.Message{Kind: "review"})
+	waiting, err := w.box(birch.ID).PeekAll(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.pass(10 * time.Second)
+	if err := w.Pushed(t.Context(), birch.ID, waiting[:2], wake.Ring{At: w.clock, Method: "sse", Outcome: wake.Rang}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Pushed(t.Context(), birch.ID, waiting[2:], wake.Ring{At: w.clock, Outcome: wake.Filtered}); err != nil {
+		t.Fatal(err)
+	}
+	w.pass(10 * time.Second)
+	w.read(birch.ID)
+	w.pass(10 * time.Second)
+	w.put(birch, "amber", inbox.Message{InReplyTo: first})
+	w.put(birch, "amber", inbox.Message{InReplyTo: refused, Tag: "fail"})
+	w.put(birch, "amber", inbox.Message{InReplyTo: late, Kind: "ack"})
+	w.pass(time.Hour)
+	w.put(birch, "amber", inbox.Message{InReplyTo: late})
+	free()
+	ask(inbox.Message{Kind: "question", Tag: "urgent"})
+	w.pass(time.Minute)
+	w.read(birch.ID)
+	ask(inbox.Message{Kind: "question"})
+	w.pass(29 * time.Minute)
+	return w, amber, birch
+}
+
+func TestStatsCountWhatBecameOfObligations(t *testing.T) {
+	t.Parallel()
+	w, _, _ := measured(t)
+	st := w.stats()
+	if st.Open != 2 || st.Overdue != 1 || !reflect.DeepEqual(st.Over, map[string]int{Answered: 2, Refused: 1}) || st.Root != w.Root() {
+		t.Errorf("stats %+v", st)
+	}
+	same := func(of string, seconds ...float64) (l Latency) {
+		l.Count = len(seconds)
+		for _, s := range seconds {
+			l.Sum += s
+		}
+		l.P50, l.P95, l.Max = seconds[(len(seconds)-1)/2], seconds[len(seconds)-1], seconds[len(seconds)-1]
+		return l
+	}
+	full := SurfaceStats{Surface: SurfaceFull, Sent: 3, Pushed: 2, Observed: 3, Acknowledged: 3, Answered: 3, InTime: 2,
+		Push: same("push", 10, 10), Observe: same("observe", 20, 20, 20), Ack: same("ack", 30, 30, 30), Answer: same("answer", 30, 30, 3630)}
+	degraded := SurfaceStats{Surface: SurfaceDegraded, Sent: 2, Observed: 1, Observe: same("observe", 60)}
+	if len(st.Surfaces) != 2 || !near(st.Surfaces[0], full) || !near(st.Surfaces[1], degraded) {
+		t.Errorf("stats %+v, want %+v and %+v", st.Surfaces, full, degraded)
+	}
+	total := full
+	total.Surface, total.Sent, total.Observed, total.Observe = "", 5, 4, same("observe", 20, 20, 20, 60)
+	if !near(st.Total, total) {
+		t.Errorf("total %+v, want %+v", st.Total, total)
+	}
+	again := w.stats()
+	if !reflect.DeepEqual(again, st) {
+		t.Errorf("stats %+v, and before %+v", again, st)
+	}
+}
+
+// near compares but for what a file rounds away.
+func near(got, want SurfaceStats) bool {
+	for _, l := range []*Latency{&got.Push, &got.Observe, &got.Ack, &got.Answer} {
+		for _, f := range []*float64{&l.P50, &l.P95, &l.Max, &l.Sum} {
+			*f = float64(int64(*f*1000+0.5)) / 1000
+		}
+	}
+	return got == want
+}
+
+// Whoever closes one is killed before its record is gone: it is counted once.
+func TestAnObligationIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, r := asks(t, inbox.Message{Kind: "question"})
+	record := w.file("owed/" + birch.ID + ".jsonl")
+	for range 2 {
+		w.pass(time.Second)
+		w.put(birch, "amber", inbox.Message{InReplyTo: r.ID})
+		if err := os.WriteFile(filepath.Join(w.Root(), owedDir, birch.ID+owedEnd), []byte(record), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if st := w.stats(); st.Total.Sent != 1 || st.Total.Answered != 1 || st.Open != 0 {
+			t.Errorf("stats %+v", st)
+		}
+	}
+	if lines := strings.Count(w.file("owed/"+closedFile), "\n"); lines != 2 {
+		t.Errorf("%d lines", lines)
+	}
+	if strings.Contains(w.file("owed/"+closedFile), "which port") {
+		t.Error("the words of what is over are kept")
+	}
+	w.look(w.Keeper())
+	if w.left(birch.ID) {
+		t.Error("the record stays")
+	}
+	w.wantState(amber, Answered)
+}
+
+// What is over does not grow for ever.
+func TestWhatIsOverIsForgottenAtSomeTime(t *testing.T) {
+	t.Parallel()
+	w, _, birch, _ := asks(t, inbox.Message{Kind: "question"})
+	dir, err := w.root.Sub(owedDir, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	for i := range 12 {
+		var lines []byte
+		for j := range 1000 {
+			d := newDebt(inbox.Message{From: "amber", To: "birch", Kind: "task", ID: "m-" + strings.Repeat("x", i+1) + inbox.NewID(w.clock), TS: float64(1 + i*1000 + j), Due: 1e9})
+			d.Session, d.How, d.ClosedAt = birch.ID, Answered, w.clock
+			line, err := d.format()
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines = append(lines, line...)
+		}
+		w.keepClosed(dir, lines)
+	}
+	size := 0
+	for _, name := range []string{closedFile, closedOld} {
+		data, err := dir.ReadIf(name)
+		if err != nil || len(data) == 0 && name == closedOld {
+			t.Fatal(len(data), err)
+		}
+		size += len(data)
+	}
+	if n := w.stats().Over[Answered]; size > 3*closedMax || n < 2000 || n >= 12_000 {
+		t.Errorf("%d bytes, %d counted", size, n)
+	}
+}
+
+var sample = regexp.MustCompile(`^([a-z][a-z0-9_]*)\{(?:[a-z_]+="(?:[^"\\\n]|\\[\\"n])*",?)+\} (?:[0-9.e+]+)$`)
+
+func TestPrometheusReadsTheStatistics(t *testing.T) {
+	t.Parallel()
+	w, _, _ := measured(t)
+	one, other := w.stats(), w.stats()
+	other.Root = "/odd \"root\"\\\nwith lines\xff"
+	var text bytes.Buffer
+	if err := Prometheus(&text, one, other); err != nil {
+		t.Fatal(err)
+	}
+	named, declared := "", map[string]bool{}
+	for line := range strings.Lines(text.String()) {
+		line = strings.TrimSuffix(line, "\n")
+		if name, is := strings.CutPrefix(line, "# TYPE "); is {
+			named, _, _ = strings.Cut(name, " ")
+			if declared[named] {
+				t.Errorf("%s is declared twice", named)
+			}
+			declared[named] = true
+			continue
+		}
+		if strings.HasPrefix(line, "# HELP ") {
+			continue
+		}
+		found := sample.FindStringSubmatch(line)
+		if found == nil || found[1] != named && found[1] != named+"_sum" && found[1] != named+"_count" {
+			t.Errorf("behind %s stands %s", named, line)
+		}
+	}
+	for _, want := range []string{
+		`c2c_obligations{root="` + w.Root() + `",state="overdue"} 1`,
+		`c2c_obligations{root="` + w.Root() + `",state="answered"} 2`,
+		`c2c_obligations_in_time{root="/odd \"root\"\\\nwith lines?",surface_support="full"} 2`,
+		`c2c_obligation_observe_seconds_count{root="` + w.Root() + `",surface_support="degraded"} 1`,
+		`c2c_obligation_push_seconds{root="` + w.Root() + `",surface_support="full",quantile="0.95"} 10`,
+	} {
+		if !strings.Contains(text.String(), want+"\n") {
+			t.Errorf("no line %s in\n%s", want, &text)
+		}
+	}
+	var same bytes.Buffer
+	if err := one.Prometheus(&same); err != nil || !strings.Contains(text.String(), strings.Split(same.String(), "\n")[2]) {
+		t.Errorf("%v, %s", err, &same)
+	}
+}
+
+func TestARootWithoutObligationsHasStatistics(t *testing.T) {
+	t.Parallel()
+	w, amber, _ := pair(t)
+	w.send(amber, "birch", "x")
+	st := w.stats()
+	var text bytes.Buffer
+	if err := st.Prometheus(&text); err != nil || st.Open != 0 || st.Over == nil || st.Surfaces == nil || !strings.Contains(text.String(), `state="open"} 0`) {
+		t.Errorf("stats %+v, %v, %s", st, err, &text)
+	}
+}

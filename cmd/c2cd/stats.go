@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"c2c/broker"
+	"c2c/cmd/cli"
+)
+
+// stats shows how soon what asks is read and answered.
+func (a *call) stats(ctx context.Context) error {
+	asJSON := a.Bool("json")
+	words, err := a.words()
+	if err != nil {
+		return err
+	}
+	if len(words) > 0 {
+		return fmt.Errorf("%w: stats takes no words", errUsage)
+	}
+	st := broker.Stats{Over: map[string]int{}, Surfaces: []broker.SurfaceStats{}}
+	b, err := a.openIfThere()
+	if err != nil {
+		return err
+	}
+	if b != nil {
+		defer b.Close()
+		if st, err = b.Stats(ctx); err != nil {
+			return err
+		}
+	}
+	if *asJSON {
+		return cli.JSON(a.stdout, st)
+	}
+	return printStats(a.stdout, st)
+}
+
+func printStats(out io.Writer, st broker.Stats) error {
+	var over []string
+	for how, n := range st.Over {
+		over = append(over, fmt.Sprintf("%d %s", n, strings.ReplaceAll(how, "-", " ")))
+	}
+	slices.Sort(over)
+	line := fmt.Sprintf("open: %d, overdue: %d", st.Open, st.Overdue)
+	if len(over) > 0 {
+		line += "; over: " + strings.Join(over, ", ")
+	}
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(out, line)
+	columns := append([]broker.SurfaceStats{st.Total}, st.Surfaces...)
+	if st.Total.Sent == 0 {
+		return nil
+	}
+	row := func(name string, cell func(broker.SurfaceStats) string) {
+		cells := []string{name}
+		for _, s := range columns {
+			cells = append(cells, cell(s))
+		}
+		fmt.Fprintln(w, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
+	}
+	row("", func(s broker.SurfaceStats) string {
+		if s.Surface == "" {
+			return "all"
+		}
+		return s.Surface
+	})
+	count := func(name string, of func(broker.SurfaceStats) int) {
+		row(name, func(s broker.SurfaceStats) string { return strconv.Itoa(of(s)) })
+	}
+	took := func(name string, of func(broker.SurfaceStats) broker.Latency) {
+		row(name, func(s broker.SurfaceStats) string { return latencyText(of(s)) })
+	}
+	count("sent", func(s broker.SurfaceStats) int { return s.Sent })
+	count("pushed", func(s broker.SurfaceStats) int { return s.Pushed })
+	count("observed", func(s broker.SurfaceStats) int { return s.Observed })
+	count("acknowledged", func(s broker.SurfaceStats) int { return s.Acknowledged })
+	count("answered", func(s broker.SurfaceStats) int { return s.Answered })
+	count("in time", func(s broker.SurfaceStats) int { return s.InTime })
+	row("p50 / p95 / max", func(broker.SurfaceStats) string { return "" })
+	took("until pushed", func(s broker.SurfaceStats) broker.Latency { return s.Push })
+	took("until observed", func(s broker.SurfaceStats) broker.Latency { return s.Observe })
+	took("until acknowledged", func(s broker.SurfaceStats) broker.Latency { return s.Ack })
+	took("until answered", func(s broker.SurfaceStats) broker.Latency { return s.Answer })
+	return w.Flush()
+}
+
+func latencyText(l broker.Latency) string {
+	if l.Count == 0 {
+		return "-"
+	}
+	var parts []string
+	for _, seconds := range []float64{l.P50, l.P95, l.Max} {
+		d := time.Duration(min(seconds, 1e9) * float64(time.Second)) // who writes there may have no clock
+		if d < time.Minute {
+			parts = append(parts, d.Round(10*time.Millisecond).String())
+		} else {
+			parts = append(parts, broker.Age(d))
+		}
+	}
+	return strings.Join(parts, " / ")
+}
+
+// measure tells the statistics of the roots that the daemon has open. A root that cannot be read is left out, and logged.
+func (d *httpDaemon) measure(roots func() []string) func(context.Context, io.Writer) {
+	return func(ctx context.Context, w io.Writer) {
+		var all []broker.Stats
+		for _, root := range slices.Compact(slices.Sorted(slices.Values(roots()))) {
+			st, err := d.statsOf(ctx, root)
+			if err != nil {
+				d.a.log.Warn("what is owed is not measured", "root", root, "err", err)
+				continue
+			}
+			all = append(all, st)
+		}
+		broker.Prometheus(w, all...) // when nobody reads it nobody can be told
+	}
+}
+
+// statsOf opens the root for itself: who measures keeps no root open.
+func (d *httpDaemon) statsOf(ctx context.Context, root string) (broker.Stats, error) {
+	b, err := d.openFor(root, d.a.log)
+	if err != nil {
+		return broker.Stats{}, err
+	}
+	defer b.Close()
+	return b.Stats(ctx)
+}

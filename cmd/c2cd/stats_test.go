@@ -1,0 +1,77 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"c2c/broker"
+)
+
+func (h *host) owed(session string) (list []broker.Obligation) {
+	h.t.Helper()
+	if err := json.Unmarshal([]byte(h.run("obligations", "--all", "--session-id", session, "--json")), &list); err != nil {
+		h.t.Fatal(err)
+	}
+	return list
+}
+
+// The daemon rings for a question, reminds of it when the answer is due, and tells what became of it to who has the token.
+func TestWhatIsOwedOverHTTP(t *testing.T) {
+	h := newHost(t)
+	h.run("serve", "start", "--port", h.port)
+	h.run("register", "--session-id", "dana", "dana")
+	c := h.dialMCP("somebody")
+	c.call("register", `{"alias":"coral"}`)
+	messages, _ := c.listen()
+	h.until("its stream rings it", func() bool { return h.surface("coral") == broker.SurfaceFull })
+	h.run("send", "--session-id", "dana", "coral", "which port", "--kind", "question", "--answer-by", "1s")
+	c.bell(messages)
+	h.until("the bell is counted", func() bool { o := h.owed("dana"); return len(o) == 1 && o[0].Wakes.Count > 0 })
+	if o := h.owed("dana")[0]; o.Surface != broker.SurfaceFull || o.Wakes.Path != "sse" || o.Wakes.Result != "rang" || o.Wakes.RangAt.IsZero() || o.MaxWakes != 3 {
+		t.Errorf("obligation %+v", o)
+	}
+	if got := c.call("poll_inbox", `{}`); !strings.Contains(got, `"action_required":true,"reply_required":true`) {
+		t.Errorf("polled %s", got)
+	}
+	for { // of the messages there may have been one more
+		c.bell(messages)
+		got := c.call("poll_inbox", `{}`)
+		if strings.Contains(got, "dana waits for your answer to its question") {
+			break
+		}
+		if got != "[]" {
+			t.Fatalf("polled %s", got)
+		}
+	}
+	c.call("send", `{"to_alias":"dana","content":"8080","in_reply_to":"`+h.owed("dana")[0].ID+`"}`)
+	if o := h.owed("dana")[0]; o.State != broker.Answered || o.Reminders == 0 || o.ObservedAt.IsZero() {
+		t.Errorf("obligation %+v", o)
+	}
+	var st broker.Stats
+	if err := json.Unmarshal([]byte(h.run("stats", "--json")), &st); err != nil || st.Total.Answered != 1 || st.Total.InTime != 0 || st.Total.Pushed != 1 {
+		t.Errorf("stats %+v, %v", st, err)
+	}
+	if text := h.run("stats"); !strings.Contains(text, "over: 1 answered") || !strings.Contains(text, "in time") {
+		t.Errorf("stats say %s", text)
+	}
+	code, body := h.get("/metrics", h.token())
+	for _, want := range []string{`c2c_http_streams 1`, `c2c_obligations{root="` + h.root() + `",state="answered"} 1`, `c2c_obligations_pushed{root="` + h.root() + `",surface_support="full"} 1`} {
+		if code != http.StatusOK || !strings.Contains(body, want+"\n") {
+			t.Errorf("%d: no %s in %s", code, want, body)
+		}
+	}
+	if code, body := h.get("/metrics", ""); code != http.StatusUnauthorized || strings.Contains(body, "c2c_") {
+		t.Errorf("without a token: %d, %s", code, body)
+	}
+}
+
+func TestStatsOfNoRoot(t *testing.T) {
+	h := newHost(t)
+	var st broker.Stats
+	_, out, _ := strings.Cut(h.run("stats", "--json"), "\n") // behind a line that says that there is none
+	if err := json.Unmarshal([]byte(out), &st); err != nil || st.Total.Sent != 0 || !strings.Contains(out, `"surfaces": []`) {
+		t.Errorf("stats %s", out)
+	}
+}
