@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,6 +20,8 @@ import (
 //
 //	C2C_E2E_TOOLS=dirs  the programs of scripts/e2e-tools.txt, where scripts/e2e.sh has installed them, with colons between;
 //	                    without it nothing runs here
+//	C2C_E2E_CLIENTS=dirs  the same for the AI programs of scripts/e2e-clients.txt
+//	C2C_E2E_SCRATCH=dir   where homes and projects are made, not below /tmp
 //	C2C_E2E_BIN=dir     c2c and c2cd to test
 func TestMain(m *testing.M) {
 	// Not a skip: the CI forbids those, and runs these as a step of its own.
@@ -26,7 +29,7 @@ func TestMain(m *testing.M) {
 		fmt.Println("face: the programs of others are off; `make e2e` installs and runs them")
 		os.Exit(0)
 	}
-	status, isolated, err := lab.Isolate(append(tools(), os.Getenv("C2C_E2E_BIN"), os.Getenv("C2C_E2E_SCRATCH"))...)
+	status, isolated, err := lab.Isolate(slices.Concat(tools(), clients(), []string{os.Getenv("C2C_E2E_BIN"), os.Getenv("C2C_E2E_SCRATCH")})...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "face:", err)
 	}
@@ -35,6 +38,8 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(status)
 }
+
+func clients() []string { return filepath.SplitList(os.Getenv("C2C_E2E_CLIENTS")) }
 
 func tools() []string { return filepath.SplitList(os.Getenv("C2C_E2E_TOOLS")) }
 
