@@ -22,8 +22,10 @@ func cursor() setup {
 
 func cursorFiles(o Options) []target {
 	dir, _ := configDir(Cursor, o)
+	server := mcpServer(Cursor, o, serverEntry{Type: "stdio"})
+	server.http = o.HTTP
 	return []target{
-		{path: filepath.Join(dir, "mcp.json"), editor: mcpServer(Cursor, o, serverEntry{Type: "stdio"})},
+		{path: filepath.Join(dir, "mcp.json"), editor: server, private: o.HTTP != nil && o.HTTP.Runs},
 		// Cursor ignores the whole file for one event that it does not know.
 		{path: filepath.Join(dir, "hooks.json"), editor: cursorHooks{commandHooks(Cursor, o, hookEvent{name: "beforeSubmitPrompt"}, hookEvent{name: "postToolUse"}, hookEvent{name: cursorStop})}},
 	}

@@ -87,6 +87,7 @@ func FuzzEditSettings(f *testing.F) {
 		"\ufeff{\r\n \"mcpServers\" : {\r\n }\r\n}\r\n", "[]", "{\"hooks\":[]}", "{\"\":44e44444}",
 		"{\"hooks\":{\"Stop\":[{\"hooks\":[{\"command\":\"c2c hook --client codex\"}]}]}}",
 		"{\"mcpServers\":{\"c2c\":{\"args\":[\"mcp\"],\"trust\":false}},\"hooks\":{\"Notification\":[{\"matcher\":\"\",\"hooks\":[{\"command\":\"c2c hook --client qwen\"}]}]}}",
+		"{\"mcpServers\":{\"c2c\":{\"url\":\"http://localhost:1/mcp\",\"headers\":{\"X-C2C-Project\":1,\"authorization\":2}}}}",
 		"{\"hooks\":{\"stop\":[1,{\"command\":\"c2c hook --client cursor\"},{\"command\":\"x\"},{\"command\":\"'/c 2c/c2c' hook --client cursor\",\"loop_limit\":9}]},\"version\":2}",
 	} {
 		f.Add([]byte(seed))
@@ -94,6 +95,8 @@ func FuzzEditSettings(f *testing.F) {
 	o := fuzzOptions()
 	hooks := claudeFiles(o)[1].editor
 	editors := []editor{hooks, codexFiles(o)[0].editor, claudeServerEditor(o), joint{claudeServerEditor(o), hooks}, qwenFiles(o)[0].editor, geminiFiles(o)[0].editor, cursorFiles(o)[1].editor}
+	o.HTTP = &HTTP{URL: "http://127.0.0.1:8788/mcp", Token: "secret", Runs: true}
+	editors = append(editors, cursorFiles(o)[0].editor)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, e := range editors {
 			after, without := checkEditor(t, e, data)

@@ -44,6 +44,7 @@ type Options struct {
 	Binary       string              // the c2c to put into configurations
 	HookScript   []byte              // content of c2c-inbox-check.sh
 	StateDir     string              // where undo records are kept
+	HTTP         *HTTP               // the daemon through which a client is to have the tools; nil: it starts a server itself
 }
 
 // A Change is one file before and after. A nil Before means that there is no
@@ -98,7 +99,7 @@ func (p *Plan) Diff() string {
 		if c.target != c.Path {
 			fmt.Fprintf(&out, "%s is a link; the file edited is %s\n", c.Path, c.target)
 		}
-		out.Write(diff.Diff(oldName, c.Before, newName, c.After))
+		out.Write(diff.Diff(oldName, masked(c.Before), newName, masked(c.After)))
 	}
 	return out.String()
 }
@@ -197,6 +198,9 @@ func (p *Plan) add(t target, o Options) error {
 	mode := cmp.Or(t.mode, 0o600)
 	if f.data != nil && t.editor.kind() != kindScript {
 		mode = f.mode
+	}
+	if t.private {
+		mode &^= 0o077
 	}
 	if f.data != nil && bytes.Equal(after, f.data) && mode == f.mode {
 		return nil
@@ -320,6 +324,8 @@ func (p *Plan) remove(t target, f *file) (err error) {
 		return nil
 	} else if err != nil {
 		return err
+	} else if r != nil && r.Existed && f.mode == r.AfterMode {
+		c.Mode = r.Mode
 	}
 	if c.After != nil && bytes.Equal(c.After, f.data) && c.Mode == f.mode {
 		return nil

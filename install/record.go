@@ -125,6 +125,9 @@ func nextRecord(old *record, t target, f *file) (*record, error) {
 		return nil, err
 	}
 	r.Original = without
+	if old != nil && old.Existed && f.mode == old.AfterMode {
+		r.Mode = old.Mode // the mode is ours, whoever edited the words
+	}
 	if old != nil && !old.Existed && blank(without) {
 		r.Existed, r.Mode, r.Original = false, 0, nil
 	}

@@ -45,6 +45,7 @@ type serverEditor struct {
 	entry   any
 	command any    // what the entry has under "command"
 	without string // a member that is taken out of an entry of ours
+	http    *HTTP  // the daemon, where the client can have the tools through it; nil: an entry of that kind stays
 }
 
 // trustKey is the member by which some clients call a server's tools without asking.
@@ -76,7 +77,11 @@ func (e serverEditor) add(path string, data []byte) ([]byte, error) {
 		switch {
 		case err != nil:
 			return err
-		case there == 2 && isOurServer(v):
+		case e.http != nil && e.http.Runs:
+			return e.addHTTP(d, v, there == 2 && isRemote(v))
+		case there == 2 && isRemote(v) && e.http == nil:
+			return nil // it was set up so; an update changes nothing there
+		case there == 2 && isOurServer(v) && !isRemote(v):
 			if own := v.Find("/" + e.without); e.without != "" && own != nil {
 				d.remove(v, own)
 			}
@@ -118,6 +123,9 @@ func (e serverEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, e
 		return nil, err
 	}
 	found := t.inspectServer(isOurServer(v), commandLine(v)[0], o)
+	if isRemote(v) {
+		found = t.inspectHTTP(v, f, o.HTTP)
+	}
 	switch enabled := v.Find("/enabled"); {
 	case found.Status != doctor.OK:
 	case enabled != nil && !isTrue(enabled):
@@ -134,12 +142,12 @@ const notEnabled = "enabled is false in its entry, so the client does not start 
 // c2c-mcp-server without arguments.
 func isOurServer(v *hujson.Value) bool {
 	words := commandLine(v)
-	return len(words) == 2 && words[1] == "mcp"
+	return len(words) == 2 && words[1] == "mcp" || isRemote(v)
 }
 
 // namesClient tells what add writes from what a person may have pasted (ServerEntry).
 func namesClient(v *hujson.Value) bool {
-	return v.Find("/env/C2C_MCP_CLIENT_TYPE") != nil || v.Find("/environment/C2C_MCP_CLIENT_TYPE") != nil
+	return text(v.Find("/headers/"+projectHeader)) == windowProject || v.Find("/env/C2C_MCP_CLIENT_TYPE") != nil || v.Find("/environment/C2C_MCP_CLIENT_TYPE") != nil
 }
 
 // commandLine is what a server's entry runs: some clients have all of it in one array. It has at least one word.

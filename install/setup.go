@@ -74,12 +74,13 @@ func findSetup(name string, o Options) (s setup, targets []target, err error) {
 // A target is a file that holds a part of ours, and the editor that knows
 // which part.
 type target struct {
-	client string
-	path   string
-	mode   fs.FileMode // of a file that we create, 0600 when zero
-	other  bool        // for another scope than the one asked for: only looked at and cleaned
-	with   string      // the option of c2c install for this scope, or empty
-	editor editor
+	client  string
+	path    string
+	mode    fs.FileMode // of a file that we create, 0600 when zero
+	private bool        // nobody else may read it, whatever its mode was
+	other   bool        // for another scope than the one asked for: only looked at and cleaned
+	with    string      // the option of c2c install for this scope, or empty
+	editor  editor
 }
 
 // An editor puts our part into the text of a file and takes it out again. All

@@ -49,6 +49,9 @@ func RotateToken(state *atomicfile.Dir) error {
 // TokenFile is the path of the tool token.
 func TokenFile(state *atomicfile.Dir) string { return state.Path() + "/" + tokenFile }
 
+// Token is the token of programs that use c2c's tools; fs.ErrNotExist when no daemon has ever run.
+func Token(state *atomicfile.Dir) (string, error) { return readToken(state) }
+
 func readToken(state *atomicfile.Dir) (string, error) {
 	data, err := state.Read(tokenFile)
 	if err != nil {

@@ -46,7 +46,8 @@ type editor struct {
 	dry, verbose bool
 }
 
-func (a *call) install() error {
+func (a *call) install(ctx context.Context) error {
+	overHTTP := a.Bool("http")
 	project, plugin, ask, channel := a.Bool("project"), a.Bool("install-global-plugin"), a.Bool("ask"), a.Bool("channel")
 	entry, dry, verbose := a.Text("print"), a.Bool("dry-run"), a.Bool("verbose")
 	named, err := a.words()
@@ -64,6 +65,11 @@ func (a *call) install() error {
 	if *entry != "" {
 		return a.printEntry(*entry, named, o)
 	}
+	if *overHTTP {
+		if o.HTTP, err = a.forHTTP(ctx, named); err != nil {
+			return err
+		}
+	}
 	clients, err := chosen(named, o)
 	if err == nil && *channel {
 		err = withChannel(named)
@@ -75,6 +81,9 @@ func (a *call) install() error {
 	done, failed := e.edit(clients, true)
 	if *channel {
 		a.tellChannels(done)
+	}
+	if *overHTTP && !o.HTTP.Runs {
+		fmt.Fprintf(a.stdout, "no HTTP daemon answers, so the tools of %s are over stdio now: c2c serve start, then run this again\n", strings.Join(done, ", "))
 	}
 	if !*dry {
 		a.tellNext(done)

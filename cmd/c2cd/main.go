@@ -118,7 +118,7 @@ func (a *app) run(ctx context.Context, name string, args []string) (status int, 
 	case "inject":
 		err = c.inject(ctx)
 	case "install":
-		err = c.install()
+		err = c.install(ctx)
 	case "uninstall":
 		err = c.uninstall()
 	case "man":

@@ -228,6 +228,14 @@ func (d *httpDaemon) printURL() error {
 }
 
 func (d *httpDaemon) stop(ctx context.Context) error {
+	if err := d.halt(ctx); err != nil {
+		return err
+	}
+	d.a.tellOverHTTP("its tools are over HTTP, and reach nobody until c2c serve start; c2c install %s --http takes stdio instead")
+	return nil
+}
+
+func (d *httpDaemon) halt(ctx context.Context) error {
 	if err := d.a.stopDaemon(ctx, d.Daemon); err != nil {
 		return err
 	}
@@ -243,7 +251,7 @@ func (d *httpDaemon) restart(ctx context.Context) error {
 			dir = at.Dir
 		}
 	}
-	if err := d.stop(ctx); err != nil {
+	if err := d.halt(ctx); err != nil {
 		return err
 	}
 	return d.start(ctx, dir)
@@ -255,6 +263,7 @@ func (d *httpDaemon) rotate(context.Context) error {
 	}
 	fmt.Fprintf(d.a.stdout, "the token is a new one, in %s; with the old one nobody is let in any more, so put it into each client that c2c serve has\n",
 		httpd.TokenFile(d.state))
+	d.a.tellOverHTTP("it has the old one: c2c install %s --http")
 	return nil
 }
 

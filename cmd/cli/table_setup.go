@@ -10,12 +10,15 @@ plugin. Without a client: in every one found here. It knows
 It says what it did, and what you must still do. Run it again after an update:
 it moves every path. Where the client has a rule for it, its model calls c2c's
 own tools without asking you; --ask leaves that out.
-For any other client, --print mcp prints what its configuration needs.
+For any other client, --print mcp prints what its configuration needs. With
+--http a client has the tools through the daemon (c2c serve), if that runs, and
+over standard input and output if not; today Cursor alone.
 `,
 		Options: []Option{
 			{Name: "ask", Short: "have it ask before its model calls a tool of c2c"},
 			{Name: "project", Short: "for this project alone, if the client can"},
 			{Name: "install-global-plugin", Short: "with --project: the plugin is for all"},
+			{Name: "http", Short: "through the HTTP daemon: cursor"},
 			{Name: "print", Value: "what", Takes: "mcp", Short: "mcp: print the MCP server to paste, no change"},
 			{Name: "channel", Short: "also tell how to start a client with c2c as a channel"},
 			{Name: "verbose", Short: "also show each change"},

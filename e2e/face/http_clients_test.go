@@ -127,11 +127,14 @@ func (p *person) kill() {
 	p.Run("sh", "-c", "cd && exec c2c serve start")
 }
 
-// reads has the model poll until it has the message. The first call may break with the connection to the old daemon (Qwen
-// does not repeat it): then the mail still waits.
+// reads has the model poll until it has the message. A call may break with the connection to the old daemon, and Qwen
+// 0.24.4 then connects anew behind the next prompt. Until it has, each call is an error, and the mail waits: no call may find
+// nothing.
 func (p *person) reads(word string) {
 	p.t.Helper()
-	for _, prompt := range []string{"prompt-" + word, "again-" + word} {
+	const prompts = 8
+	for i := range prompts {
+		prompt := fmt.Sprint("prompt-", word, "-", i)
 		p.turn(prompt, "poll_inbox", map[string]any{})
 		got := p.last(prompt)
 		if n := strings.Count(got, "word-"+word); n == 1 {

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"slices"
+	"strings"
+
+	"c2c/broker/httpd"
+	"c2c/install"
+)
+
+// forHTTP is the daemon for clients that are to have their tools over HTTP.
+func (a *app) forHTTP(ctx context.Context, named []string) (*install.HTTP, error) {
+	can := slices.DeleteFunc(install.Clients(), func(name string) bool { return !install.CanHTTP(name) })
+	if len(named) == 0 || slices.ContainsFunc(named, func(name string) bool { return !install.CanHTTP(name) }) {
+		return nil, fmt.Errorf("%w: --http is for %s; docs/any-client.md shows how to set up another client over HTTP by hand", errUsage, strings.Join(can, ", "))
+	}
+	return a.overHTTP(ctx)
+}
+
+// overHTTP is the daemon as a client's configuration has to name it. Without one that answers and takes its token, Runs is false.
+func (a *app) overHTTP(ctx context.Context) (*install.HTTP, error) {
+	d, err := a.httpDaemon(false)
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	if d.Dir == nil {
+		return &install.HTTP{}, nil
+	}
+	at, err := httpd.ReadAt(d.state)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &install.HTTP{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	token, err := httpd.Token(d.state)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &install.HTTP{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	runs, err := d.Runs()
+	// Ours is asked, by its lock: a stranger at the port would get the token.
+	return &install.HTTP{URL: at.URL, Token: token, Runs: err == nil && runs && takes(ctx, at.Port, token)}, err
+}
+
+// takes says whether the daemon answers and takes the token.
+func takes(ctx context.Context, port int, token string) bool {
+	if !answers(ctx, port) {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address(port)+"/metrics", nil)
+	if err != nil {
+		return false
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	if err != nil {
+		return false
+	}
+	resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
+
+// tellOverHTTP tells what a change of the daemon means for clients that have their tools through it. what is put behind their names.
+func (a *app) tellOverHTTP(what string) {
+	o, err := a.options()
+	if err != nil {
+		return // there is no home, and so no configuration
+	}
+	for _, name := range install.OverHTTP(o) {
+		fmt.Fprintf(a.stdout, "%s: %s\n", name, fmt.Sprintf(what, name))
+	}
+}

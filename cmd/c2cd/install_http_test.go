@@ -1,0 +1,78 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func (h *host) cursor() string {
+	h.t.Helper()
+	data, err := os.ReadFile(filepath.Join(h.home, ".cursor", "mcp.json"))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return string(data)
+}
+
+func wantText(t *testing.T, what, got string, words ...string) {
+	t.Helper()
+	for _, word := range words {
+		without, no := strings.CutPrefix(word, "!")
+		if strings.Contains(got, without) == no {
+			t.Errorf("%s: %q in\n%s", what, word, got)
+		}
+	}
+}
+
+// The entry leads to the daemon that runs, and whoever changes the daemon tells when it does not any more.
+func TestCursorIsSetUpOverHTTPWhileTheDaemonRuns(t *testing.T) {
+	h := newHost(t)
+	wantText(t, "no daemon", h.run("install", "cursor", "--http"), "no HTTP daemon answers", "stdio")
+	wantText(t, "no daemon", h.cursor(), `"command"`, "!url")
+
+	h.run("serve", "start", "--port", h.port)
+	wantText(t, "dry", h.run("install", "cursor", "--http", "--dry-run"), `"Authorization": "Bearer …"`, "!"+h.token())
+	wantText(t, "installed", h.run("install", "cursor", "--http"), "!"+h.token(), "!no HTTP daemon")
+	wantText(t, "installed", h.cursor(), "http://127.0.0.1:"+h.port+"/mcp", "Bearer "+h.token(), "!command")
+	out, _ := h.try("doctor")
+	wantText(t, "doctor", out, "cursor mcp server: http://127.0.0.1:"+h.port+"/mcp", "!"+h.token())
+	c := h.dialMCP("cursor-vscode")
+	wantText(t, "diagnostics", c.call("runtime_diagnostics", `{}`), `"transport":"http"`, `"daemon_url":"http://127.0.0.1:`+h.port+`/mcp"`, `"root_chosen_by":"header"`)
+
+	old := h.token()
+	wantText(t, "rotated", h.run("serve", "rotate-token"), "cursor: it has the old one: c2c install cursor --http")
+	out, _ = h.try("doctor")
+	wantText(t, "doctor", out, "it has an old token")
+	h.run("install", "cursor", "--http")
+	wantText(t, "installed again", h.cursor(), "Bearer "+h.token(), "!"+old)
+
+	wantText(t, "restarted", h.run("serve", "restart"), "!cursor")
+	wantText(t, "stopped", h.run("serve", "stop"), "cursor: its tools are over HTTP, and reach nobody until c2c serve start")
+	out, _ = h.try("doctor")
+	wantText(t, "doctor", out, "no HTTP daemon answers")
+	h.run("install") // an update
+	wantText(t, "updated", h.cursor(), "Bearer "+h.token())
+	h.run("uninstall", "cursor")
+	if _, err := os.Stat(filepath.Join(h.home, ".cursor", "mcp.json")); !os.IsNotExist(err) {
+		t.Errorf("after uninstall: %v", err)
+	}
+	for _, args := range [][]string{{"install", "--http"}, {"install", "gemini", "--http"}} {
+		if out, err := h.try(args...); err == nil || !strings.Contains(err.Error()+out, "--http is for cursor") {
+			t.Errorf("%q: %v, %s", args, err, out)
+		}
+	}
+}
+
+// Who listens at the port and is not ours gets no token.
+func TestAStrangerIsNoDaemonToInstall(t *testing.T) {
+	h := newHost(t)
+	h.run("serve", "start", "--port", h.port)
+	h.run("serve", "stop")
+	if err := os.WriteFile(h.file("http-mcp.json"), []byte(`{"url":"http://127.0.0.1:`+h.port+`/mcp","port":`+h.port+`}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantText(t, "a file of a daemon that was killed", h.run("install", "cursor", "--http"), "no HTTP daemon answers")
+	wantText(t, "stdio", h.cursor(), "!url")
+}

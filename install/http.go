@@ -1,0 +1,118 @@
+package install
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"c2c/broker/doctor"
+
+	"github.com/tailscale/hujson"
+)
+
+// HTTP is the daemon of c2c serve, as a client's configuration names it.
+type HTTP struct {
+	URL, Token string
+	Runs       bool // it answers, and takes the token
+}
+
+const (
+	projectHeader = "X-C2C-Project" // see broker/httpd
+	// windowProject is the directory that a window shows. A client that does not fill it in sends it as it stands, which the
+	// daemon takes for nothing said.
+	windowProject = "${workspaceFolder}"
+	keyHeader     = "Authorization"
+	bearer        = "Bearer "
+)
+
+// A remoteEntry is an MCP server that is reached over HTTP (SPEC-091, 7).
+type remoteEntry struct {
+	URL     string            `json:"url"`
+	Headers map[string]string `json:"headers"`
+}
+
+// isRemote says whether an entry is c2c's over HTTP: at this machine, with a header that nobody else knows.
+func isRemote(v *hujson.Value) bool {
+	at, err := url.Parse(text(v.Find("/url")))
+	if err != nil || at.Scheme != "http" || at.Path != "/mcp" {
+		return false
+	}
+	host := at.Hostname()
+	return (host == "127.0.0.1" || host == "localhost" || host == "::1") && v.Find("/headers/"+projectHeader) != nil
+}
+
+// addHTTP writes the entry. Of one that is ours it corrects the URL and the key alone: people may have tuned the rest.
+func (e serverEditor) addHTTP(d *jsonDoc, v *hujson.Value, ours bool) error {
+	key := bearer + e.http.Token
+	if !ours {
+		return d.put(remoteEntry{e.http.URL, map[string]string{keyHeader: key, projectHeader: windowProject}}, e.key, serverName)
+	}
+	if text(v.Find("/url")) != e.http.URL {
+		if err := d.put(e.http.URL, e.key, serverName, "url"); err != nil {
+			return err
+		}
+	}
+	if text(v.Find("/headers/"+keyHeader)) == key {
+		return nil
+	}
+	return d.put(key, e.key, serverName, "headers", keyHeader)
+}
+
+// inspectHTTP looks whether an entry leads to the daemon.
+func (t target) inspectHTTP(v *hujson.Value, f *file, daemon *HTTP) doctor.Finding {
+	at, again := text(v.Find("/url")), "c2c install "+t.client+" --http puts it right"
+	problem := func(detail string) doctor.Finding {
+		return doctor.Finding{Client: t.client, Status: doctor.Problem, Part: partServer, Path: t.path, Detail: detail}
+	}
+	switch {
+	case daemon == nil || !daemon.Runs:
+		return problem("its tools are at " + at + ", and no HTTP daemon answers: c2c serve start; or c2c install " + t.client + " --http, which takes stdio then")
+	case at != daemon.URL:
+		return problem("its tools are at " + at + ", and the HTTP daemon is at " + daemon.URL + "; " + again)
+	case text(v.Find("/headers/"+keyHeader)) != bearer+daemon.Token:
+		return problem("it has an old token of the HTTP daemon; " + again)
+	case f.mode.Perm()&0o077 != 0:
+		return problem(fmt.Sprintf("others may read the token in it (mode %04o); %s", f.mode.Perm(), again))
+	}
+	return doctor.Finding{Client: t.client, Status: doctor.OK, Part: partServer, Path: t.path, Detail: at}
+}
+
+// OverHTTP gives the clients whose tools are set up over HTTP.
+func OverHTTP(o Options) (names []string) {
+	for _, name := range Clients() {
+		_, targets, err := findSetup(name, o)
+		if err != nil {
+			continue
+		}
+		for _, t := range targets {
+			e, ok := t.editor.(serverEditor)
+			if !ok {
+				continue
+			}
+			f, err := readFile(t.path)
+			if err != nil {
+				continue
+			}
+			if v := member(f.data, e.key, serverName); v != nil && isRemote(v) {
+				names = append(names, name)
+				break
+			}
+		}
+	}
+	return names
+}
+
+// CanHTTP says whether c2c install can set a client up over HTTP.
+func CanHTTP(name string) bool { return name == Cursor }
+
+// key finds what stands behind Bearer in a file, whatever is quoted there.
+var key = regexp.MustCompile(`(?i)(bearer\s+)[A-Za-z0-9._~+/=-]+`)
+
+// masked is a file as it may be shown: without anybody's key.
+func masked(data []byte) []byte {
+	if data == nil || !strings.Contains(strings.ToLower(string(data)), "bearer") {
+		return data
+	}
+	return key.ReplaceAll(data, []byte("${1}…"))
+}
