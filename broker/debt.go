@@ -2,6 +2,7 @@ package broker
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -132,9 +133,8 @@ func readDebts(dir *atomicfile.Dir, sid string) (debts []debt, err error) {
 // merge takes over what the line of the sender knows: the line of the ring stands before it.
 func (d *debt) merge(sent debt) {
 	d.line = append(bytes.Clone(d.line), sent.line...)
-	if sent.Surface != "" {
-		d.Surface = sent.Surface
-	}
+	d.Surface = cmp.Or(sent.Surface, d.Surface)
+	d.Wakes.Count += sent.Wakes.Count // two ringers may have been faster
 }
 
 // owedSessions gives the sessions that have records.

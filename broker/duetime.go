@@ -58,7 +58,7 @@ func ObligationTimesOf(getenv func(string) string) (t ObligationTimes, err error
 		within, perr := lifetime(strings.TrimSpace(text))
 		switch is := strings.TrimSpace(bucket); {
 		case perr != nil:
-			err = fmt.Errorf("%s: %q: %w", ObligationTimesVariable, part, perr)
+			err = fmt.Errorf("%q: %w", part, perr)
 		case is == inbox.Blocking:
 			t.Blocking = within
 		case is == inbox.Urgent:
@@ -66,7 +66,7 @@ func ObligationTimesOf(getenv func(string) string) (t ObligationTimes, err error
 		case is == inbox.Normal:
 			t.Normal = within
 		default:
-			err = fmt.Errorf("%s: %q: want blocking, urgent or normal, each with = and a duration, and commas in between", ObligationTimesVariable, part)
+			err = fmt.Errorf("%q: want blocking, urgent or normal, each with = and a duration, and commas in between", part)
 		}
 	}
 	return t, err

@@ -352,13 +352,33 @@ func (m *merging) owed(ctx context.Context) error {
 		return err
 	}
 	defer dir.Close()
-	names, err := dir.Names()
-	for _, name := range names {
-		if sid, ok := strings.CutSuffix(name, owedEnd); ok && err == nil {
+	sids, err := owedSessions(dir)
+	for _, sid := range sids {
+		if err == nil {
 			err = filelock.With(ctx, dir, sid+".lock", func() error { return m.moveOwed(ctx, dir, sid) })
 		}
 	}
+	for _, name := range []string{closedOld, closedFile} {
+		if err == nil {
+			err = m.moveClosed(dir, name)
+		}
+	}
 	return err
+}
+
+// moveClosed moves what is owed no more. After a kill some of it stands there twice, and counts once.
+func (m *merging) moveClosed(from *atomicfile.Dir, name string) error {
+	data, err := from.ReadIf(name)
+	if err != nil || data == nil {
+		return err
+	}
+	to, err := m.to.root.Sub(owedDir, true)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	m.to.keepClosed(to, data)
+	return from.Remove(name)
 }
 
 func (m *merging) moveOwed(ctx context.Context, dir *atomicfile.Dir, sid string) error {

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"bytes"
 	"context"
 	"strings"
 	"testing"
@@ -261,5 +262,72 @@ func TestARingBeforeTheRecordIsCounted(t *testing.T) {
 	w.pass(time.Minute)
 	if err := w.Pushed(t.Context(), birch.ID, []inbox.Message{m}, ring); err != nil || w.left(birch.ID) {
 		t.Errorf("%v, record there: %v", err, w.left(birch.ID))
+	}
+}
+
+func TestObligationsMoveWithTheirRoot(t *testing.T) {
+	p := newTwoRoots(t)
+	from := p.broker(p.web)
+	amber, birch := p.member(from, "amber", "amber"), p.member(from, "birch", "birch")
+	ask := func(body string) Receipt {
+		r, err := from.Send(t.Context(), amber, inbox.Message{To: "birch", Content: body, Kind: "question"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	over, open := ask("one"), ask("two")
+	if _, err := from.Send(t.Context(), birch, inbox.Message{To: "amber", Content: "1", InReplyTo: over.ID}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.merge(false, false); err != nil {
+		t.Fatal(err)
+	}
+	list, err := p.into.Obligations(t.Context(), Session{ID: "birch"}, true)
+	if err != nil || len(list) != 2 || list[0].ID != open.ID || list[0].State != StillOpen || list[1].ID != over.ID || list[1].State != Answered {
+		t.Errorf("obligations %+v, %v", list, err)
+	}
+}
+
+// A line is what was written, whatever somebody has put there; and it is one line.
+func FuzzDebt(f *testing.F) {
+	f.Add([]byte(`{"from_alias":"amber","to_alias":"birch","content":"x","ts":1.5,"message_id":"m","kind":"task","tag":"urgent","due":7.25,"action_required":true,"reply_required":true,"bucket":"urgent","obligation":{"surface":"full","wakes":{"count":2,"last":"2026-11-22T10:00:00Z","result":"rang"},"reminders":1}}`))
+	f.Add([]byte(`{"from_alias":"amber","to_alias":"birch","content":"","message_id":"m","answer_by":9.5}`))
+	f.Add([]byte(`{"from_alias":"a","to_alias":"b","content":"","kind":"task","due":1e300,"obligation":7}`))
+	f.Add([]byte(`{"from_alias":"amb`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		d := parseDebt(line)
+		if d.half {
+			return
+		}
+		once, err := d.format()
+		if err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		again := parseDebt(once)
+		if again.half || bytes.Count(once, []byte("\n")) != 1 || again.key() != d.key() || again.Owes() != d.Owes() || again.Wakes != d.Wakes && d.Owes() {
+			t.Fatalf("%q becomes %q", line, once)
+		}
+		if twice, err := again.format(); err != nil || !bytes.Equal(once, twice) {
+			t.Fatalf("%q becomes %q, %v", once, twice, err)
+		}
+	})
+}
+
+// Hooks ring, too: they say that mail waits, or ring a session that has no server.
+func TestRingsOfHooksAreCounted(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, _ := asks(t, inbox.Message{Kind: "question"})
+	err := w.HandOver(t.Context(), birch, Reader{
+		By: ByHook, Limit: 1 << 20, Write: func() error { return nil },
+		Render: func([]inbox.Message, bool) (shown, announced []int, err error) { return nil, []int{0}, nil },
+	})
+	if o := w.owesOne(amber); err != nil || o.Wakes.Count != 1 || o.Wakes.Path != ByHook || o.Wakes.RangAt.IsZero() {
+		t.Errorf("%v, wakes %+v", err, o.Wakes)
+	}
+	w.pass(time.Hour)
+	rang, err := w.RingOnce(t.Context(), birch.ID, func(wake.Notice) error { return nil })
+	if o := w.owesOne(amber); err != nil || !rang || o.Wakes.Count != 2 || o.Wakes.Path != wake.ByFile || o.Wakes.Result != wake.Rang {
+		t.Errorf("%v, %v, wakes %+v", rang, err, o.Wakes)
 	}
 }
