@@ -550,3 +550,13 @@ func TestManyMessagesAreAFewLines(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestAnAnnouncementSaysThatMailIsFromOutside(t *testing.T) {
+	msgs := []inbox.Message{{From: "external-ci", External: true}, {From: "birch"}, {From: "external-ci", External: true}}
+	if got := announce(msgs, false); !strings.Contains(got, ": external-ci (outside), birch.") {
+		t.Error(got)
+	}
+	if got := lines(msgs[:1]); got != "Mail from external-ci (outside): " {
+		t.Errorf("%q", got)
+	}
+}

@@ -60,3 +60,18 @@ func TestChannel(t *testing.T) {
 		},
 	})
 }
+
+// The client writes it around the message: what could close its tag is not among it.
+func TestAChannelSaysWhereMailFromOutsideComesFrom(t *testing.T) {
+	m := inbox.Message{From: "external-ci", To: "birch", External: true}
+	if err := m.SetOutside(inbox.Outside{ChatID: "42", Path: "/", Method: "POST"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := meta(m); got["chat_id"] != "42" || got["path"] != "/" || got["method"] != "POST" || got["from"] != "external-ci" || got["identity"] != nil {
+		t.Errorf("%v", got)
+	}
+	m.Extra[0].Value = json.RawMessage(`{"chat_id":"4\" onload=\"2","path":"/"}`)
+	if got := meta(m); got["chat_id"] != nil || got["path"] != nil {
+		t.Errorf("%v", got)
+	}
+}

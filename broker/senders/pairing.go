@@ -130,6 +130,18 @@ func (l *List) Pair(ctx context.Context, typed string) (bridge Sender, identity 
 	return bridge, identity, l.dropCode(ctx, wanted)
 }
 
+// Unpair takes the right to write through a bridge from one of those who have it. Errors: ErrUnknown.
+func (l *List) Unpair(ctx context.Context, bridge, identity string) error {
+	return l.change(ctx, func(all []Sender) ([]Sender, error) {
+		i := indexOf(all, bridge)
+		if i < 0 || !all[i].Knows(identity) {
+			return nil, fmt.Errorf("deny %q of %q: %w", identity, bridge, ErrUnknown)
+		}
+		all[i].Identities = slices.DeleteFunc(slices.Clone(all[i].Identities), func(id string) bool { return id == identity })
+		return all, nil
+	})
+}
+
 // Waiting gives who has a code that nobody has approved yet.
 func (l *List) Waiting() (all []Knocked, err error) {
 	p, err := l.readPairing()

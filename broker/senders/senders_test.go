@@ -247,6 +247,17 @@ func TestWhoeverIsPairedMayWrite(t *testing.T) {
 	if again := d.knock("chat", "u1"); again != "" {
 		t.Errorf("who is known has the code %q", again)
 	}
+	for _, who := range []string{"u2", "U1", ""} {
+		if err := d.Unpair(t.Context(), "chat", who); !errors.Is(err, ErrUnknown) {
+			t.Errorf("%q: %v", who, err)
+		}
+	}
+	if err := d.Unpair(t.Context(), "chat", "u1"); err != nil {
+		t.Fatal(err)
+	}
+	if s, _ = d.open().ByName("chat"); s.Knows("u1") || d.knock("chat", "u1") == "" {
+		t.Errorf("denied, and %+v", s)
+	}
 }
 
 func TestCodesAreFewAndExpire(t *testing.T) {

@@ -145,3 +145,15 @@ func TestMonitorEndsWithItsReader(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestMonitorSaysThatMailIsFromOutside(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	m := monitor{out: &out}
+	if err := m.tell(live.Event{What: live.Stored, Message: inbox.Message{From: "external-ci", To: "amber", Content: "red", External: true}}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "external-ci (outside)→amber  \"red\"") {
+		t.Error(out.String())
+	}
+}

@@ -29,8 +29,9 @@ func (c *call) senders(ctx context.Context) error {
 	}
 	verb := strings.Join(words[:min(1, len(words))], "")
 	most := map[string]int{"list": 1, "allow": 2, "deny": 2, "pair": 2}[verb]
-	if most == 0 || len(words) != most {
-		return fmt.Errorf("%w: one of list, allow NAME --to ALIAS, deny NAME, and pair CODE", errUsage)
+	one := verb == "deny" && len(words) == 3 // of those behind a bridge
+	if most == 0 || len(words) != most && !one {
+		return fmt.Errorf("%w: one of list, allow NAME --to ALIAS, deny NAME [WHO], and pair CODE", errUsage)
 	}
 	if verb != "allow" && (*to != "" || *bridge || *verdicts || *github || *standard) {
 		return fmt.Errorf("%w: these options are for c2c senders allow", errUsage)
@@ -71,7 +72,7 @@ func (c *call) senders(ctx context.Context) error {
 		s.Name, s.Root = words[1], b.Root()
 		return c.allowSender(ctx, d, b, l, s, *asJSON)
 	case "deny":
-		return c.denySender(ctx, l, words[1], *asJSON)
+		return c.denySender(ctx, l, words[1:], *asJSON)
 	}
 	return c.pairSender(ctx, l, words[1], *asJSON)
 }
@@ -144,8 +145,14 @@ func (a allowed) print(c *call, s senders.Sender) {
 	fmt.Fprintf(c.stdout, "token %s\nIt is not shown again. So it is used:\n  curl -H 'Authorization: Bearer %s' %s-d 'build failed' %s\n", a.Token, a.Token, who, a.URL)
 }
 
-func (c *call) denySender(ctx context.Context, l *senders.List, name string, asJSON bool) error {
-	err := l.Deny(ctx, name)
+// denySender takes a sender's key away, or lets one of those behind a bridge write no more.
+func (c *call) denySender(ctx context.Context, l *senders.List, names []string, asJSON bool) (err error) {
+	denied := names[len(names)-1]
+	if len(names) == 1 {
+		err = l.Deny(ctx, names[0])
+	} else {
+		err = l.Unpair(ctx, names[0], names[1])
+	}
 	if errors.Is(err, senders.ErrUnknown) {
 		return cli.WithHint(err, "c2c senders list shows all")
 	}
@@ -153,9 +160,9 @@ func (c *call) denySender(ctx context.Context, l *senders.List, name string, asJ
 		return err
 	}
 	if asJSON {
-		return cli.JSON(c.stdout, map[string]string{"denied": name})
+		return cli.JSON(c.stdout, map[string]string{"denied": denied})
 	}
-	fmt.Fprintf(c.stdout, "%s may not write any more\n", name)
+	fmt.Fprintf(c.stdout, "%s may not write any more\n", denied)
 	return nil
 }
 

@@ -188,6 +188,10 @@ func TestPairing(t *testing.T) {
 		t.Errorf("%s", mail)
 	}
 	h.run("reply", "--from", "s-birch", "hi there")
+	h.typed("senders", "deny", "chat", "u1")
+	if out := post("again"); !strings.Contains(out, "pair") {
+		t.Errorf("denied, and told %q", out)
+	}
 	if out := h.run("list", "--json"); !strings.Contains(out, `"state":"external"`) && !strings.Contains(out, `"state": "external"`) {
 		t.Errorf("%s", out)
 	}

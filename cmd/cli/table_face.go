@@ -37,13 +37,14 @@ was told, not that the tool ran.
 		Long:     "As allow, with the other answer: the tool does not run, and the session is told.\n",
 		Options:  []Option{asJSON},
 		Examples: []string{"c2c deny abcde"}},
-	{Name: "senders", C2cd: true, Args: "<verb> [name]", First: "allow deny list pair", Short: "who may write here from outside",
+	{Name: "senders", C2cd: true, Args: "<verb> [name] [who]", First: "allow deny list pair", Short: "who may write here from outside",
 		Long: `Programs and people that are no session of this machine write over HTTP, to
 c2c serve. Each has a name and a key, which is printed once: a token, or the
 secret of a signature. Its mail comes from external-NAME and has no authority.
 
   allow NAME --to ALIAS   let it write to sessions of this project
-  deny NAME               take its key away
+  deny NAME [WHO]         take its key away; or let WHO, behind a bridge, write
+                          no more
   list                    show all, of all projects
   pair CODE               let somebody write through a bridge
 

@@ -409,3 +409,15 @@ func TestWhatIsPastedIsDrawnOnce(t *testing.T) {
 		t.Errorf("drawn %d times, and %d characters are there", screen.shows.Load(), len(a.typing.text))
 	}
 }
+
+func TestTheFlowSaysThatMailIsFromOutside(t *testing.T) {
+	t.Parallel()
+	m := &mail{Message: inbox.Message{From: "external-ci", To: "amber", Kind: "task", External: true}, fate: &live.Mail{State: broker.Queued}}
+	text := ""
+	for _, p := range (line{mail: m}).parts(100, false) {
+		text += p.text
+	}
+	if !strings.Contains(text, " external-ci (outside) → amber task") {
+		t.Error(text)
+	}
+}

@@ -88,3 +88,14 @@ func TestALineThatAPromptMayNotShowWholeDoesNotFit(t *testing.T) {
 		}
 	}
 }
+
+func TestMailFromOutsideIsTypedAsThat(t *testing.T) {
+	m := inbox.Message{From: "external-ci", Content: "red", External: true}
+	if err := m.SetOutside(inbox.Outside{ChatID: "@x#1", Path: "/in/b"}); err != nil {
+		t.Fatal(err)
+	}
+	got := Mail("kimi", m)
+	if !strings.Contains(got, "mail from outside,") || strings.Contains(got, "another agent") || !strings.Contains(got, `by="external" chat_id="&#64;x&#35;1" path="&#47;in&#47;b"`) {
+		t.Error(got)
+	}
+}

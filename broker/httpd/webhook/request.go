@@ -125,6 +125,9 @@ func (h *Hooks) nobody() error {
 	if !h.rates.takeBad() {
 		return &refusal{http.StatusTooManyRequests, "too many requests without a key", 1}
 	}
+	if _, err := h.cfg.Senders.All(); err != nil {
+		h.cfg.Log.Error("nobody outside is let in", "err", err)
+	}
 	h.cfg.Log.Info("a request from outside has no key that is known")
 	return refuse(http.StatusUnauthorized, "this needs the token of a sender, or its signature: c2c senders allow makes one")
 }
