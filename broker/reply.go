@@ -34,7 +34,21 @@ func (b *Broker) Reply(ctx context.Context, from Session, answered, m inbox.Mess
 		return Receipt{}, fmt.Errorf("%s is your own message: write to %s anew (%w)", short, answered.To, ErrSelfSend)
 	}
 	m.InReplyTo = answered.ID
+	if err := answerOutside(&m, answered); err != nil {
+		return Receipt{}, fmt.Errorf("answer message %s: %w", short, err)
+	}
 	return b.deliver(ctx, from, to, m)
+}
+
+// answerOutside has an answer to a sender outside say to which conversation there it belongs, and to whom behind a bridge.
+func answerOutside(m *inbox.Message, answered inbox.Message) error {
+	asked, ok := answered.Outside()
+	if !ok || !answered.External {
+		return nil
+	}
+	o, _ := m.Outside()
+	o.ChatID, o.Identity = asked.ChatID, asked.Identity
+	return m.SetOutside(o)
 }
 
 // Received gives the message that a session wants to answer, by what MessageID takes for its id. It may be in another

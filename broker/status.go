@@ -25,6 +25,18 @@ const (
 	// Expired is a state too: it was not read in time, and is a dead letter.
 )
 
+// ByEvents is the reader that writes the answers to a sender outside on its stream. Nothing tells whether anybody reads them
+// there.
+const ByEvents = "events"
+
+// AfterRead is the state of a message that a reader has handed over in full: Handed where nothing tells whether it was read.
+func AfterRead(by string) string {
+	if by == wake.ByTerminal || by == ByEvents {
+		return Handed
+	}
+	return Read
+}
+
 // MessageStatus is what the disk proves about a message.
 type MessageStatus struct {
 	ID        string    `json:"message_id"`
@@ -160,9 +172,7 @@ func (b *Broker) status(id, sid string, found inbox.Found) MessageStatus {
 	m := found.Message
 	st := MessageStatus{ID: id, State: found.Where, At: found.At.UTC(), By: found.By, SessionID: sid, From: m.From, To: m.To}
 	if found.Where == inbox.Read {
-		if found.By == wake.ByTerminal { // it was typed, and nothing tells whether the model has it
-			st.State = Handed
-		}
+		st.State = AfterRead(found.By)
 		return st
 	}
 	ring := b.factsOf(sid).LastRing

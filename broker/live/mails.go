@@ -43,7 +43,7 @@ func (m *Mails) Of(e Event) *Mail { return m.byKey[e.Trace] }
 func (m *Mails) Known(key inbox.Trace) *Mail { return m.byKey[key] }
 
 // stateOf is the state of a message after an event.
-var stateOf = map[string]string{Handed: broker.Handed, Read: broker.Read, Back: broker.Queued, Dead: broker.Dead}
+var stateOf = map[string]string{Handed: broker.Handed, Back: broker.Queued, Dead: broker.Dead}
 
 // Add takes events in, in their order, and gives the messages that are new or have another state now, each of them once.
 func (m *Mails) Add(events []Event) (changed []*Mail) {
@@ -62,6 +62,9 @@ func (m *Mails) Add(events []Event) (changed []*Mail) {
 		case Handed, Read, Back, Dead:
 			if one != nil {
 				one.State, one.At, one.By, one.Why = stateOf[e.What], e.At, e.By, e.Why
+				if e.What == Read {
+					one.State = broker.AfterRead(e.By)
+				}
 				change(one)
 			}
 		case Rung:

@@ -172,6 +172,7 @@ func (d *httpDaemon) run(ctx context.Context) error {
 		ctx, stop := context.WithCancel(ctx) // the listener may fail
 		wait := d.serveTools(ctx, s, sessions)
 		d.serveHooks(s, list)
+		d.serveEvents(s, list)
 		failed = s.Run(ctx)
 		stop()
 		failed = errors.Join(failed, wait())

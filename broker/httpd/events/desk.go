@@ -1,0 +1,128 @@
+package events
+
+import (
+	"context"
+	"reflect"
+	"sync"
+	"time"
+
+	"c2c/broker/httpd"
+	"c2c/broker/permission"
+	"c2c/wake/watch"
+)
+
+// desks are those of all roots that have listeners.
+type desks struct {
+	mu  sync.Mutex
+	all map[*httpd.Place]*desk
+}
+
+// desk is what the listeners of a root share: one look at its permission requests, and whose turn it is to take the mail of
+// a sender. It is there while there is a listener.
+type desk struct {
+	place *httpd.Place
+	users int
+	stop  context.CancelFunc
+	looks sync.WaitGroup
+
+	mu       sync.Mutex
+	requests []permission.Request
+	turn     chan struct{}   // closed when requests have changed, or a mailbox is free, and replaced
+	taken    map[string]bool // the sessions whose mail a listener has in hand; true: another one wants it
+}
+
+// of gives the desk of a place, and what to do when it is not needed any more.
+func (d *desks) of(place *httpd.Place) (one *desk, leave func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	one = d.all[place]
+	if one == nil {
+		ctx, stop := context.WithCancel(context.Background())
+		one = &desk{place: place, stop: stop, turn: make(chan struct{}), taken: map[string]bool{}}
+		d.all[place] = one
+		one.look(ctx) // once before anybody asks
+		one.looks.Go(func() { one.follow(ctx) })
+	}
+	one.users++
+	return one, func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if one.users--; one.users == 0 {
+			delete(d.all, place)
+			one.stop()
+			one.looks.Wait()
+		}
+	}
+}
+
+// follow looks at the requests whenever one has changed, or has waited too long.
+func (d *desk) follow(ctx context.Context) {
+	changes := watch.NewChanges()
+	defer changes.Close()
+	var expiry *time.Timer
+	defer func() {
+		if expiry != nil {
+			expiry.Stop()
+		}
+	}()
+	changes.Until(ctx, d.place.Permission.LockPath(), func() (bool, error) {
+		next := d.look(ctx)
+		if expiry != nil {
+			expiry.Stop()
+		}
+		if expiry = nil; !next.IsZero() {
+			expiry = time.AfterFunc(max(0, time.Until(next))+time.Second, changes.Recheck)
+		}
+		return false, nil
+	})
+}
+
+// look reads the requests, and says when the next one of them has waited too long.
+func (d *desk) look(ctx context.Context) (next time.Time) {
+	all, err := d.place.Permission.List(ctx)
+	if err != nil { // it looks again before long; what is known stays
+		return next
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !reflect.DeepEqual(all, d.requests) {
+		d.requests = all
+		d.tell()
+	}
+	return permission.Until(all)
+}
+
+// tell is called with the lock.
+func (d *desk) tell() {
+	close(d.turn)
+	d.turn = make(chan struct{})
+}
+
+// now gives the requests, and what is closed when they have changed.
+func (d *desk) now() ([]permission.Request, <-chan struct{}) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.requests, d.turn
+}
+
+// take says whether the mail of a session is the caller's to hand over, until free. One at a time does that, so that the
+// answers come in one order. Who has to wait is told.
+func (d *desk) take(sid string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, is := d.taken[sid]; is {
+		d.taken[sid] = true
+		return false
+	}
+	d.taken[sid] = false
+	return true
+}
+
+func (d *desk) free(sid string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	wanted := d.taken[sid]
+	if delete(d.taken, sid); wanted {
+		d.tell()
+	}
+}

@@ -1,0 +1,48 @@
+package events
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"c2c/inbox"
+)
+
+// position is how far a client has come, and the id of the event that has brought it there.
+type position struct {
+	epoch string
+	n     uint64 // updates of the hub
+	place int64  // in the archive of a sender
+	had   string // a message that is not in the archive before the place, and that it has
+}
+
+func (p position) String() string {
+	id := fmt.Sprintf("%s.%d.%d", p.epoch, p.n, p.place)
+	if p.had != "" {
+		id += "." + p.had
+	}
+	return id
+}
+
+// parsePosition reads what a client says. It may say anything: what is no position is none.
+func parsePosition(id string) (p position, ok bool) {
+	parts := strings.SplitN(id, ".", 4)
+	if len(id) > 300 || len(parts) < 3 || parts[0] == "" {
+		return position{}, false
+	}
+	n, err := strconv.ParseUint(parts[1], 10, 64)
+	if err != nil {
+		return position{}, false
+	}
+	place, err := strconv.ParseInt(parts[2], 10, 64)
+	if err != nil || place < 0 {
+		return position{}, false
+	}
+	p = position{epoch: parts[0], n: n, place: place}
+	if len(parts) == 4 {
+		if p.had = parts[3]; !inbox.ValidName(p.had) {
+			return position{}, false
+		}
+	}
+	return p, true
+}

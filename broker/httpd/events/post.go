@@ -1,0 +1,154 @@
+package events
+
+import (
+	"context"
+	"time"
+
+	"c2c/broker"
+	"c2c/inbox"
+)
+
+const (
+	batch   = 32               // messages that are acknowledged at once
+	ackTime = 10 * time.Second // for a lock
+)
+
+// post is the mail of a sender outside, as one stream gives it.
+type post struct {
+	l   *listener
+	sid string
+	box *inbox.Mailbox
+
+	had  string               // a message behind the place that the client has had, by what it says
+	seen int                  // messages since it said that
+	sent map[inbox.Trace]bool // that were written before they were in the archive
+	wait time.Time            // the mailbox could not be looked into
+}
+
+func newPost(l *listener, sid string) (*post, error) {
+	box, err := l.place.Broker.Mailbox(sid)
+	if err != nil {
+		return nil, err
+	}
+	return &post{l: l, sid: sid, box: box, sent: map[inbox.Trace]bool{}}, nil
+}
+
+// deliver writes what there is. An error is one of the stream.
+func (p *post) deliver(ctx context.Context) error {
+	if time.Now().Before(p.wait) {
+		return nil
+	}
+	for {
+		if ok, err := p.fromArchive(); err != nil || !ok {
+			return err
+		}
+		if ready, err := p.box.Ready(ctx); err != nil || !ready {
+			p.trouble(ctx, err)
+			return nil
+		}
+		if !p.l.desk.take(p.sid) {
+			return nil // another stream writes it, and it is in the archive then
+		}
+		n, err := p.hand(ctx)
+		p.l.desk.free(p.sid)
+		if err != nil || n == 0 {
+			return err
+		}
+		if ok, err := p.fromArchive(); err != nil || !ok { // which says where they are
+			return err
+		}
+		if n > 1 { // else a client that has all of them would get the others again
+			if err := p.l.mark(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// trouble puts off what cannot be done now.
+func (p *post) trouble(ctx context.Context, err error) {
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	p.wait = time.Now().Add(mailGap)
+	p.l.h.cfg.Log.Warn("the mailbox of a sender outside cannot be looked into", "session_id", p.sid, "err", err)
+}
+
+// fromArchive writes what others have handed over. It is not ok when that cannot be read now.
+func (p *post) fromArchive() (ok bool, err error) {
+	for {
+		r, behind, there, err := p.box.NextArchived(p.l.at.place)
+		if err != nil {
+			p.trouble(context.Background(), err)
+			return false, nil
+		}
+		p.l.at.place, p.l.at.had = behind, ""
+		if !there {
+			return true, nil
+		}
+		switch t := r.Trace(); {
+		case p.sent[t]:
+			delete(p.sent, t)
+			continue
+		case p.had != "" && p.had == r.ID:
+			p.had = ""
+			continue
+		}
+		p.count()
+		if err := p.l.reply(r.Message); err != nil {
+			return false, err
+		}
+	}
+}
+
+// count forgets what the client has had when that must be further behind.
+func (p *post) count() {
+	if p.seen++; p.seen > batch {
+		p.had = ""
+	}
+}
+
+// first writes a message that is not in the archive yet, unless the client has had it before the daemon could say so there.
+func (p *post) first(m inbox.Message) error {
+	if p.had != "" && m.ID == p.had {
+		p.had = ""
+		return nil
+	}
+	p.count()
+	if inbox.ValidName(m.ID) {
+		p.l.at.had = m.ID
+	}
+	return p.l.reply(m)
+}
+
+// hand writes what waits and puts it into the archive: from then on it is handed. A message whose stream broke waits again.
+// The caller's turn it is.
+func (p *post) hand(ctx context.Context) (n int, err error) {
+	if ok, err := p.fromArchive(); err != nil || !ok {
+		return 0, err
+	}
+	lease, err := p.box.Lease(ctx, broker.ByEvents, 1)
+	if err != nil {
+		p.trouble(ctx, err)
+		return 0, nil
+	}
+	msgs := lease.Messages[:min(len(lease.Messages), batch)]
+	for _, m := range msgs {
+		if err := p.first(m); err != nil {
+			lease.Release()
+			return 0, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
+	defer cancel()
+	if err := lease.Ack(ctx, inbox.Handles(msgs)...); err != nil {
+		p.trouble(ctx, err) // it may come again, with the same id
+		return 0, nil
+	}
+	for _, m := range msgs {
+		if !m.Ephemeral {
+			p.sent[m.Trace()] = true
+		}
+	}
+	return len(msgs), nil
+}

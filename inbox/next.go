@@ -1,0 +1,88 @@
+package inbox
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"c2c/inbox/atomicfile"
+)
+
+// ArchiveEnd is the place behind all that is archived. Places count bytes since the first message was archived, so they
+// mean the same when an older part has been pruned.
+func (m *Mailbox) ArchiveEnd() (place int64, err error) { return m.archiveSize() }
+
+// NextArchived gives the first message that the archive has behind a place, and the place behind that message. Without one,
+// ok is false and behind is where it will be. What cannot be read is passed over, and so is what was ephemeral. An archive
+// that ends before the place is another one, and is read from its beginning.
+func (m *Mailbox) NextArchived(place int64) (r Archived, behind int64, ok bool, err error) {
+	a, err := m.openArchive()
+	if err != nil {
+		return r, place, false, err
+	}
+	defer a.close()
+	if place < 0 || place > a.end() {
+		place = 0
+	}
+	for i, base := range a.bases {
+		end := a.base
+		if i+1 < len(a.bases) {
+			end = a.bases[i+1]
+		}
+		if place >= end {
+			continue
+		}
+		f, err := a.old.Open(partName(base), os.O_RDONLY)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it was pruned just now
+		}
+		if err != nil {
+			return r, place, false, err
+		}
+		r, behind, ok, err = firstIn(f, base, max(place, base))
+		f.Close()
+		if ok || err != nil {
+			return r, behind, ok, err
+		}
+		place = end // half a line of a power cut may stand before it
+	}
+	place = max(place, a.base)
+	if a.newest == nil {
+		return r, place, false, nil
+	}
+	return firstIn(a.newest, a.base, place)
+}
+
+// maxNext is more than any line of ours has: content of 256 KiB may be six times as long in JSON.
+const maxNext = 8 << 20
+
+// firstIn looks into a file that begins at base. A last line without an end may be on its way.
+func firstIn(f *os.File, base, place int64) (r Archived, behind int64, ok bool, err error) {
+	lines := bufio.NewReader(io.NewSectionReader(f, place-base, atomicfile.MaxFile))
+	var line []byte
+	size := 0 // of the line, as far as it is read
+	for {
+		piece, err := lines.ReadSlice('\n')
+		if size += len(piece); size <= maxNext {
+			line = append(line, piece...)
+		}
+		if err == bufio.ErrBufferFull {
+			continue
+		}
+		if err == io.EOF {
+			return Archived{}, place, false, nil
+		}
+		if err != nil {
+			return Archived{}, place, false, err
+		}
+		place += int64(size)
+		r = Archived{}
+		if size <= maxNext && json.Unmarshal(line, &r) == nil && !r.contentDropped {
+			return r, place, true, nil
+		}
+		line, size = line[:0], 0
+	}
+}
