@@ -14,7 +14,7 @@ const Cursor = "cursor"
 
 // cursor sets Cursor up: mcp and agent/hooks in its documentation.
 func cursor() setup {
-	return setup{name: Cursor, files: cursorFiles,
+	return setup{name: Cursor, files: cursorFiles, overHTTP: true,
 		notes: func(Options) []string {
 			return []string{"run cursor-agent mcp enable c2c, if you use its CLI (Cursor could not be run in the tests of c2c)"}
 		}}

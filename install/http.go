@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"c2c/broker/doctor"
@@ -104,7 +105,9 @@ func OverHTTP(o Options) (names []string) {
 }
 
 // CanHTTP says whether c2c install can set a client up over HTTP.
-func CanHTTP(name string) bool { return name == Cursor }
+func CanHTTP(name string) bool {
+	return slices.ContainsFunc(setups(), func(s setup) bool { return s.name == name && s.overHTTP })
+}
 
 // key finds what stands behind Bearer in a file, whatever is quoted there.
 var key = regexp.MustCompile(`(?i)(bearer\s+)[A-Za-z0-9._~+/=-]+`)

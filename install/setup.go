@@ -20,6 +20,8 @@ type setup struct {
 	files func(o Options) []target
 	// inProject says that files knows Options.InProject.
 	inProject bool
+	// overHTTP says that files knows Options.HTTP.
+	overHTTP bool
 	// notes are for the person, after files were changed; nil for none.
 	notes func(o Options) []string
 	// allows says whether the model calls c2c's own tools without asking its person, by a rule that install has written; nil

@@ -12,7 +12,7 @@ it moves every path. Where the client has a rule for it, its model calls c2c's
 own tools without asking you; --ask leaves that out.
 For any other client, --print mcp prints what its configuration needs. With
 --http a client has the tools through the daemon (c2c serve), if that runs, and
-over standard input and output if not; today Cursor alone.
+over standard input and output if not; --http alone says which clients can.
 `,
 		Options: []Option{
 			{Name: "ask", Short: "have it ask before its model calls a tool of c2c"},
