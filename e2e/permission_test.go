@@ -169,3 +169,26 @@ func TestAModelAllowsItselfNothing(t *testing.T) {
 	a.p.WaitScreen(0, "Refused.")
 	once(t, a.model.WaitText("only a person answers a permission request"), "this is the shell of amber")
 }
+
+// A model may call two tools at once. Each has a dialog of its own, one behind the other.
+func TestTwoDialogsAreTwoRequests(t *testing.T) {
+	t.Parallel()
+	a := relayAt(t)
+	one, two := touched(a.Lab)+"-one", touched(a.Lab)+"-two"
+	calls := lab.Reply{}
+	for _, path := range []string{one, two} {
+		calls.Calls = append(calls.Calls, bash("touch "+path).Calls...)
+	}
+	a.model.Script(calls, lab.Say("It is over."))
+	a.p.Submit("prompt-two")
+	allow := func(path string) {
+		r := a.request(func(r permission.Request) bool { return r.State == permission.StateOpen && strings.Contains(r.Input, path) })
+		if out := a.person("allow", r.ID); !strings.Contains(out, "sent to amber: allow for Bash") {
+			t.Errorf("the person sees %s", out)
+		}
+		a.WaitUntil("file "+path, func() bool { _, err := os.Stat(path); return err == nil })
+	}
+	allow(one)
+	allow(two)
+	a.p.WaitScreen(0, "It is over.")
+}

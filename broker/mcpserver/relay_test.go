@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mark3labs/mcp-go/mcp"
+
 	"c2c/broker"
 	"c2c/broker/client"
 	"c2c/broker/permission"
@@ -255,6 +257,16 @@ func TestStrangeRequestsStopNobody(t *testing.T) {
 		if q.State == permission.StateOpen || len(q.Input) > 5000 {
 			t.Errorf("left is %s, %s, with %d bytes", q.ID, q.State, len(q.Input))
 		}
+	}
+}
+
+func TestRequestsThatWaitAreBounded(t *testing.T) {
+	r := &Relay{peer: newTools(Config{}).only, declared: true, runs: true, came: make(chan struct{}, 1), ctx: t.Context()}
+	for range 2 * maxAsking {
+		r.hear(t.Context(), mcp.JSONRPCNotification{})
+	}
+	if len(r.queue) != maxAsking {
+		t.Errorf("%d wait", len(r.queue))
 	}
 }
 

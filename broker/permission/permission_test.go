@@ -408,8 +408,9 @@ func TestPlantedFilesAreNoRequests(t *testing.T) {
 	elsewhere := filepath.Join(t.TempDir(), "f")
 	foul := strings.NewReplacer("abcde", "bcdef", "show a secret word", `\u001b[2J`).Replace(string(good))
 	for name, text := range map[string]string{
-		"bcdef.s2.json": string(good), "cdefg.s1.json": string(good) + strings.Repeat(" ", maxFile), "defgh.s1.json": "{", "efghi.s1.json": "",
-		"fghij.s1.json": strings.NewReplacer("abcde", "fghij", `"open"`, `"any"`).Replace(string(good)), "x": "x", "bcdef.s1.json": foul,
+		"bcdef.s2.json": string(good), "cdefg.s1.json": strings.ReplaceAll(string(good), "abcde", "cdefg") + strings.Repeat(" ", maxFile), "defgh.s1.json": "{", "efghi.s1.json": "",
+		"fghij.s1.json": strings.NewReplacer("abcde", "fghij", `"open"`, `"any"`).Replace(string(good)), "x": "x",
+		"mnopq.s1.json": strings.NewReplacer("abcde", "mnopq", "s1-alias", `a\u001b/b`).Replace(string(good)), "bcdef.s1.json": foul,
 	} {
 		if err := os.WriteFile(l.file(name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
