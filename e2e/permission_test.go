@@ -23,8 +23,20 @@ type asking struct {
 	store *permission.Store
 }
 
-// relayAt starts the session amber, which asks its person before it runs a command.
+// relayAt starts the session amber, which asks its person before it runs a command, while somebody is there.
 func relayAt(t *testing.T) *asking {
+	t.Helper()
+	return relayFor(t, func(a *asking) {
+		leave, err := a.store.Attend()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { leave() })
+	})
+}
+
+// relayFor has there bring somebody who can decide, before the session starts.
+func relayFor(t *testing.T, there func(*asking)) *asking {
 	t.Helper()
 	l, model := newLab(t), lab.NewModel(t)
 	l.Setenv("C2C_MCP_CHANNEL_DELIVERY", "doorbell")
@@ -43,11 +55,8 @@ func relayAt(t *testing.T) *asking {
 	}
 	t.Cleanup(func() { dir.Close() })
 	a.store = permission.Open(dir, time.Now)
-	leave, err := a.store.Attend()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { leave() })
+	there(a)
+	a.WaitUntil("somebody who can decide", a.store.Present)
 	env := append(l.ClaudeEnv(model), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=", "CLAUDE_CODE_HARBOR_KITE=0")
 	a.p = l.Terminal(env, c2c(), "start", "--channel", "claude", "--", "--permission-mode", "default")
 	a.p.WaitScreen(0, "local development")
@@ -182,7 +191,9 @@ func TestTwoDialogsAreTwoRequests(t *testing.T) {
 	a.model.Script(calls, lab.Say("It is over."))
 	a.p.Submit("prompt-two")
 	allow := func(path string) {
-		r := a.request(func(r permission.Request) bool { return r.State == permission.StateOpen && strings.Contains(r.Input, path) })
+		r := a.request(func(r permission.Request) bool {
+			return r.State == permission.StateOpen && strings.Contains(r.Input, path)
+		})
 		if out := a.person("allow", r.ID); !strings.Contains(out, "sent to amber: allow for Bash") {
 			t.Errorf("the person sees %s", out)
 		}
@@ -191,4 +202,52 @@ func TestTwoDialogsAreTwoRequests(t *testing.T) {
 	allow(one)
 	allow(two)
 	a.p.WaitScreen(0, "It is over.")
+}
+
+// The Channels reference, "Relay permission prompts", with its own words and curl. The sender's right brings the relay: the
+// daemon says that somebody is there.
+func TestCurlAnswersADialog(t *testing.T) {
+	t.Parallel()
+	var ci outsider
+	a := relayFor(t, func(a *asking) { ci = outsideOf(t, a.Lab, "--verdicts") })
+	stream := a.Terminal(a.Env(), "curl", "-sN", "-H", "Authorization: Bearer "+ci.key, ci.url+"/events")
+	r := a.dialog("touch " + touched(a.Lab))
+	stream.WaitShown(r.ID)
+	key := strings.TrimSpace(a.Read(".c2c/http-mcp-token"))
+	code := a.Run("curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}", "-H", "Authorization: Bearer "+key, "-d", "yes "+r.ID, ci.url+"/")
+	if code != "403" {
+		t.Errorf("the key of agents gives verdicts: %s", code)
+	}
+	if out := ci.curl("/", "yes abcde"); strings.Contains(out, "recorded") {
+		t.Errorf("an id of no request: %s", out)
+	}
+	if out := ci.curl("/", "Yes "+strings.ToUpper(r.ID)+"\n"); !strings.Contains(out, "verdict recorded") {
+		t.Errorf("curl: %s", out)
+	}
+	a.p.WaitScreen(0, "It is over.")
+	if !a.ran() {
+		t.Error("the tool did not run")
+	}
+	if out := a.person("deny", r.ID); !strings.Contains(out, "was allowed already, by ci (webhook)") {
+		t.Errorf("a second verdict: %s", out)
+	}
+	claudeIdle(a.Lab, a.model)
+	os.Remove(touched(a.Lab))
+	first := strings.ToUpper(r.ID)
+	r = a.dialog("touch " + touched(a.Lab))
+	if out := ci.curl("/in/amber", "no "+r.ID); !strings.Contains(out, "verdict recorded") {
+		t.Errorf("curl: %s", out)
+	}
+	a.p.WaitGone("Do you want to proceed")
+	a.request(func(q permission.Request) bool {
+		return q.ID == r.ID && q.State == permission.StateDenied && q.SentAt > 0
+	})
+	if a.ran() {
+		t.Error("the tool ran")
+	}
+	for _, turn := range a.model.Turns() {
+		if found := turn.Find(first); len(found) > 0 {
+			t.Errorf("a verdict is mail: %v", found)
+		}
+	}
 }
