@@ -242,8 +242,8 @@ func (l *owedLook) remind(ctx context.Context, d debt, e *owedEdit) error {
 		}
 		e.reminders = n
 	}
-	if n < most {
-		l.next = earlier(l.next, reminderAt(d, n+1))
+	if at := reminderAt(d, n+1); n < maxRemindersFull && at.After(now) { // by then it may be one that can be rung
+		l.next = earlier(l.next, at)
 	}
 	return nil
 }

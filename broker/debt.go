@@ -299,10 +299,8 @@ func turnClosed(dir *atomicfile.Dir) (err error) {
 func closedDebts(dir *atomicfile.Dir) (all []debt, err error) {
 	place := map[string]int{}
 	for _, name := range []string{closedOld, closedFile} {
-		data, err := dir.ReadIf(name)
-		if err != nil {
-			return nil, err
-		}
+		data, rerr := dir.ReadIf(name)
+		err = errors.Join(err, rerr)
 		for line := range bytes.Lines(data) {
 			d := parseDebt(line)
 			if d.half || !d.Owes() || !slices.Contains(endings[:], d.How) {
@@ -317,7 +315,7 @@ func closedDebts(dir *atomicfile.Dir) (all []debt, err error) {
 			all = append(all, d)
 		}
 	}
-	return all, nil
+	return all, err
 }
 
 // withDebts calls f for the directory if the session has records: most have none, and then this costs a look.

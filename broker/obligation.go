@@ -3,6 +3,7 @@ package broker
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -85,7 +86,8 @@ func (b *Broker) surfaceOf(s Session) string {
 }
 
 // Obligations gives what a session owes and what is owed to it, what is due first coming first; a person sees everybody's.
-// With all also those that are over, the newest last. It takes no lock of the records and changes nothing.
+// With all also those that are over, the newest last. It takes no lock of the records and changes nothing. With an error comes
+// what could be read.
 func (b *Broker) Obligations(ctx context.Context, s Session, all bool) ([]Obligation, error) {
 	dir, err := b.subIfThere(owedDir)
 	if err != nil || dir == nil {
@@ -98,14 +100,9 @@ func (b *Broker) Obligations(ctx context.Context, s Session, all bool) ([]Obliga
 	}
 	v := view{b: b, rows: rows, authors: b.authors(rows), who: s}
 	open, over, err := v.open(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
 	if all {
-		closed, err := closedDebts(dir)
-		if err != nil {
-			return nil, err
-		}
+		closed, cerr := closedDebts(dir)
+		err = errors.Join(err, cerr)
 		for _, d := range closed {
 			if v.side(d.Session, d) != "" {
 				over = append(over, v.obligation(d.Session, d))
@@ -117,7 +114,7 @@ func (b *Broker) Obligations(ctx context.Context, s Session, all bool) ([]Obliga
 	slices.SortStableFunc(open, func(a, b Obligation) int { return a.Due.Compare(b.Due) })
 	slices.SortStableFunc(over, func(a, b Obligation) int { return a.ClosedAt.Compare(b.ClosedAt) })
 	v.tellWhy(ctx, open[:min(len(open), maxWhy)])
-	return append(open, over[max(0, len(over)-maxClosed):]...), nil
+	return append(open, over[max(0, len(over)-maxClosed):]...), err
 }
 
 // view is one look at obligations.
@@ -145,15 +142,10 @@ func (v view) side(sid string, d debt) string {
 // or the original has written it.
 func (v view) open(ctx context.Context, dir *atomicfile.Dir) (open, over []Obligation, err error) {
 	sids, err := owedSessions(dir)
-	if err != nil {
-		return nil, nil, err
-	}
 	bySession := map[string][]debt{}
 	for _, sid := range sids {
-		debts, err := readDebts(dir, sid)
-		if err != nil {
-			return nil, nil, err
-		}
+		debts, derr := readDebts(dir, sid)
+		err = errors.Join(err, derr)
 		for _, d := range debts {
 			if !d.half && d.Owes() && v.side(sid, d) != "" {
 				bySession[sid] = append(bySession[sid], d)
@@ -176,7 +168,7 @@ func (v view) open(ctx context.Context, dir *atomicfile.Dir) (open, over []Oblig
 	slices.SortFunc(open, func(a, b Obligation) int {
 		return cmp.Or(cmp.Compare(a.SessionID, b.SessionID), cmp.Compare(a.ID, b.ID))
 	})
-	return open, over, nil
+	return open, over, err
 }
 
 func (v view) obligation(sid string, d debt) Obligation {

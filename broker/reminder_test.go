@@ -198,14 +198,14 @@ func TestARepeatedQuestionIsOwedOnce(t *testing.T) {
 
 func TestARenamedSenderIsStillOwed(t *testing.T) {
 	t.Parallel()
-	w, amber, birch, r := asks(t, inbox.Message{Kind: "review"})
+	w, _, birch, r := asks(t, inbox.Message{Kind: "review"})
 	w.pass(time.Second)
-	amber = w.register("ash", Caller{Client: "claude", ClientID: "a", PID: 10})
-	if o := w.wantState(amber, StillOpen); o.From != "ash" || o.Side != SideOwed {
+	ash := w.register("ash", Caller{Client: "claude", ClientID: "a", PID: 10})
+	if o := w.wantState(ash, StillOpen); o.From != "ash" || o.Side != SideOwed {
 		t.Errorf("obligation %+v", o)
 	}
 	w.put(birch, "ash", inbox.Message{InReplyTo: r.ID})
-	w.wantState(amber, Answered)
+	w.wantState(ash, Answered)
 }
 
 // What waits goes to the heir, who owes it then; what was read and not answered is over, and its sender was told.
@@ -363,4 +363,28 @@ func TestRecordsThatAreNoneStopNobody(t *testing.T) {
 	if left := w.file("owed/" + birch.ID + ".jsonl"); strings.Contains(left, r.ID) || !strings.Contains(left, `{"from_alias":"amb`+"\n") {
 		t.Errorf("left is %s", left)
 	}
+}
+
+// What stands in the place of a file of records stops nobody else, and is told.
+func TestWhatIsNoFileOfRecordsStopsNobodyElse(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, r := asks(t, inbox.Message{Kind: "question"})
+	coral := w.register("coral", Caller{Client: "gem", PID: 30})
+	if err := os.Mkdir(filepath.Join(w.Root(), owedDir, coral.ID+owedEnd), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	sent := w.put(amber, "coral", inbox.Message{Kind: "question"})
+	if sent.ID == "" || sent.Duplicate {
+		t.Errorf("receipt %+v", sent)
+	}
+	w.put(coral, "amber", inbox.Message{InReplyTo: sent.ID})
+	list, err := w.Obligations(t.Context(), amber, true)
+	if err == nil || len(list) != 1 || list[0].ID != r.ID {
+		t.Errorf("obligations %+v, %v", list, err)
+	}
+	w.pass(4 * time.Hour)
+	if _, err := w.Keeper().Look(t.Context()); err != nil {
+		t.Error(err)
+	}
+	w.wantReminders(birch.ID, 1)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -20,10 +21,15 @@ func obligations(c *call, f *cli.Flags) action {
 		}
 		c.keep(ctx)
 		list, err := c.b.Obligations(ctx, s, *all)
-		if err != nil {
+		if err != nil && len(list) == 0 {
 			return err
 		}
-		return c.show(append([]broker.Obligation{}, list...), func() { c.printObligations(list, time.Now()) })
+		for i := range list {
+			if list[i].Side != broker.SideOwed && s.State != broker.Person {
+				list[i].Words = "" // an agent is shown the words of others in an envelope, or not at all
+			}
+		}
+		return errors.Join(err, c.show(append([]broker.Obligation{}, list...), func() { c.printObligations(list, time.Now()) }))
 	}
 }
 
