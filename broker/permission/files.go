@@ -42,6 +42,8 @@ func (s *Store) change(ctx context.Context, do func(*files) error) error {
 		return err
 	}
 	defer d.dir.Close()
+	ctx, cancel := context.WithTimeout(ctx, s.wait) // a stopped process may have it
+	defer cancel()
 	err = filelock.With(ctx, d.dir, lockFile, func() error { return do(d) })
 	for _, pairs := range d.lines {
 		// Behind the lock, because a log may have one of its own. The audit has the line, so a log that cannot be written
@@ -51,12 +53,15 @@ func (s *Store) change(ctx context.Context, do func(*files) error) error {
 	return err
 }
 
-// LockPath is the file that is closed after every change, for a file watcher. It is made if it is missing and can be made.
+// LockPath is the file that is closed after every change, for a file watcher. It is made if it is missing and can be made;
+// who asks again closes nothing, and does not wake itself.
 func (s *Store) LockPath() string {
 	if d, err := s.open(true); err == nil {
 		defer d.dir.Close()
-		if lock, err := filelock.Open(d.dir, lockFile); err == nil {
-			lock.Release()
+		if _, err := d.dir.Stat(lockFile); err != nil {
+			if lock, err := filelock.Open(d.dir, lockFile); err == nil {
+				lock.Release()
+			}
 		}
 	}
 	return filepath.Join(s.root.Path(), dirName, lockFile)

@@ -119,6 +119,7 @@ func (e *AmbiguousError) Error() string {
 const (
 	Lifetime = 10 * time.Minute // of a request that does not say how long it waits
 
+	lockWait   = 10 * time.Second
 	kept       = time.Hour // after its end, so that a late verdict is told why it is late
 	maxText    = 4 << 10   // bytes of each text of a request
 	maxName    = 64        // and of a tool's or a person's name
@@ -140,6 +141,7 @@ const (
 type Store struct {
 	root *atomicfile.Dir
 	now  func() time.Time
+	wait time.Duration // for a process that has the lock; only tests set another
 	log  func(ctx context.Context, event string, pairs ...string) error
 
 	mu   sync.Mutex
@@ -148,7 +150,7 @@ type Store struct {
 
 // Open is the requests of a root, which stays the caller's. now is the clock.
 func Open(root *atomicfile.Dir, now func() time.Time) *Store {
-	return &Store{root: root, now: now, held: map[string]*filelock.Lock{}}
+	return &Store{root: root, now: now, wait: lockWait, held: map[string]*filelock.Lock{}}
 }
 
 // LogTo also gives each line of the audit to log, as names and values in turn. It is called before the store is used.

@@ -494,6 +494,26 @@ func TestAuditIsBoundedAndLogged(t *testing.T) {
 	}
 }
 
+// A process may be stopped while it has the lock.
+func TestALockThatIsHeldIsNotWaitedForForEver(t *testing.T) {
+	l := newLab(t)
+	l.ask("s1", "abcde")
+	d, err := l.other().open(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.dir.Close()
+	lock, err := filelock.Acquire(t.Context(), d.dir, lockFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Release()
+	l.wait = time.Millisecond
+	if _, err := l.Decide(context.Background(), "abcde", yes); !errors.Is(err, filelock.ErrTimeout) || l.one().State != StateOpen {
+		t.Errorf("decided: %v", err)
+	}
+}
+
 func TestPresence(t *testing.T) {
 	l := newLab(t)
 	if l.Present() {
