@@ -254,3 +254,43 @@ func callUntil(ctx context.Context, c *httpClient) {
 		}
 	}
 }
+
+// A client that says in each call whose session it is may have two connections for one mailbox. Each look at them has the same
+// bell, or its ringer would begin anew, and ring, at each.
+func TestOfTwoStreamsOfOneMailboxTheNewestRings(t *testing.T) {
+	l := newHTTPLab(t, HTTPLimits{})
+	said := func(c *httpClient) {
+		body := drain(t, c.post(rpc(1, "tools/call", `{"name":"register","arguments":{"alias":"amber"},"_meta":{"threadId":"t-1"}}`)))
+		if !strings.Contains(body, "registered amber") {
+			t.Fatal(body)
+		}
+	}
+	var last, sid = wake.Doorbell(nil), ""
+	for range 8 {
+		c := l.dial("codex-mcp-client", 0)
+		said(c)
+		if sid == "" {
+			for _, s := range l.h.all() {
+				sid = s.peer.session()
+			}
+		}
+		c.stream().answering(c)
+		for {
+			bell := l.h.Streams(l.root)[sid]
+			if bell != nil && bell != last {
+				last = bell
+				break
+			}
+			select {
+			case <-l.h.Changed(l.root):
+			case <-t.Context().Done():
+				t.Fatal("no bell")
+			}
+		}
+	}
+	for range 20 {
+		if got := l.h.Streams(l.root); len(got) != 1 || got[sid] != last {
+			t.Fatalf("now the bells are %v, want %v", got, last)
+		}
+	}
+}

@@ -86,6 +86,10 @@ func (l *listed) until(held bool) {
 
 func TestASessionIsRungWhileItsStreamIsOpen(t *testing.T) {
 	l, s := newStreams(t)
+	other, err := l.b.Register(t.Context(), broker.Caller{Client: "gem", ClientID: "birch"}, "birch")
+	if err != nil {
+		t.Fatal(err)
+	}
 	l.deliver()
 	l.until(false)
 	s.are(map[string]wake.Doorbell{l.amber.ID: l.rings, "somebody-else": l.rings})
@@ -94,6 +98,9 @@ func TestASessionIsRungWhileItsStreamIsOpen(t *testing.T) {
 		t.Errorf("notice %+v", n)
 	}
 	l.until(true)
+	if l.b.HasRinger(other.ID) {
+		t.Error("a session without a stream is held, too: its surface counts as full")
+	}
 	if got, err := l.b.Look(l.amber); err != nil || got.Surface != broker.SurfaceFull {
 		t.Errorf("surface %q, %v", got.Surface, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -100,6 +101,22 @@ func (h *host) broker() string {
 	return string(data)
 }
 
+// watches counts the daemon's watches of the system: a user has few.
+func (h *host) watches() (n int) {
+	h.t.Helper()
+	dir := fmt.Sprintf("/proc/%d/fd", h.status().PID)
+	fds, err := os.ReadDir(dir)
+	if err != nil {
+		return 0 // it cannot be seen here
+	}
+	for _, fd := range fds {
+		if to, _ := os.Readlink(filepath.Join(dir, fd.Name())); strings.Contains(to, "inotify") {
+			n++
+		}
+	}
+	return n
+}
+
 // until asks again and again: a lock that is taken or given up tells nobody.
 func (h *host) until(what string, ready func() bool) {
 	h.t.Helper()
@@ -119,6 +136,7 @@ func TestMailRingsAClientThatHasAStreamOpen(t *testing.T) {
 	if got := h.surface("coral"); got != broker.SurfaceDegraded {
 		t.Errorf("without a stream its surface is %q", got)
 	}
+	before := h.watches()
 	messages, leave := c.listen()
 	h.until("full", func() bool { return h.surface("coral") == broker.SurfaceFull })
 	h.run("send", "--session-id", "dana", "coral", "precious words")
@@ -141,6 +159,7 @@ func TestMailRingsAClientThatHasAStreamOpen(t *testing.T) {
 	}
 	leave()
 	h.until("degraded", func() bool { return h.surface("coral") == broker.SurfaceDegraded })
+	h.until("as few watches of the system as before", func() bool { return h.watches() == before })
 
 	// What waits is rung for on the next stream, also after a kill of the daemon.
 	for _, between := range []func(){func() {}, func() { h.kill(h.status().PID); h.run("serve", "start") }} {
