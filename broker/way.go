@@ -68,6 +68,8 @@ func handedWords(st MessageStatus, how string) string {
 	switch {
 	case st.By == wake.ByTerminal:
 		return "typed" + how + ", and nothing tells whether the model has it"
+	case st.By == ByEvents:
+		return "written to the stream of events of its sender outside, and nothing tells whether anybody has read it"
 	case st.LastRing.Outcome == Handed:
 		return "handed in part" + how
 	}

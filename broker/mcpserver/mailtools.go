@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,18 +58,68 @@ func (c *toolCall) send(ctx context.Context) (any, error) {
 	return c.b.Send(ctx, s, l)
 }
 
+// maxFiles is how many files an answer may point at.
+const maxFiles = 10
+
+// answer is the text of a reply, which the Channels reference calls text.
+func (c *toolCall) answer() (inbox.Message, error) {
+	m := c.message()
+	m.ID = "" // message_id names the other one
+	text := c.req.GetString("text", "")
+	if m.Content != "" && text != "" && m.Content != text {
+		return m, errors.New("reply: content and text are two names for one thing; give one of them")
+	}
+	if m.Content = cmp.Or(m.Content, text); m.Content == "" {
+		return m, errors.New("reply: it needs content")
+	}
+	return m, nil
+}
+
 func (c *toolCall) reply(ctx context.Context) (any, error) {
+	m, err := c.answer()
+	if err != nil {
+		return nil, err
+	}
 	s, err := c.attach(ctx)
 	if err != nil {
 		return nil, err
 	}
-	answered, err := c.b.Received(ctx, s, c.req.GetString("message_id", ""))
+	answered, err := c.answered(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	m := c.message()
-	m.ID = "" // message_id names the other one
-	return c.b.Reply(ctx, s, answered, m)
+	files, edits := c.req.GetStringSlice("files", nil), c.req.GetString("edits", "")
+	if len(files) == 0 && edits == "" {
+		return c.b.Reply(ctx, s, answered, m)
+	}
+	if len(files) > maxFiles {
+		return nil, fmt.Errorf("reply: %d files, at most %d", len(files), maxFiles)
+	}
+	o := broker.Outside{Edits: edits}
+	for _, path := range files {
+		file, err := broker.FileOf(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		o.Files = append(o.Files, file)
+	}
+	return c.b.ReplyOutside(ctx, s, answered, m, o)
+}
+
+// answered is the message that a reply is for.
+func (c *toolCall) answered(ctx context.Context, s broker.Session) (inbox.Message, error) {
+	id, chat := c.req.GetString("message_id", ""), c.req.GetString("chat_id", "")
+	switch {
+	case id == "" && chat == "":
+		return inbox.Message{}, errors.New("reply: it needs message_id, or the chat_id of a message from outside")
+	case id == "":
+		return c.b.ReceivedInChat(ctx, s, chat)
+	}
+	m, err := c.b.Received(ctx, s, id)
+	if o, ok := m.Outside(); err == nil && chat != "" && (!ok || o.ChatID != chat) {
+		return inbox.Message{}, fmt.Errorf("reply: message %s has another chat_id than %q; give one of the two", inbox.ShortID(m.ID), chat)
+	}
+	return m, err
 }
 
 func (c *toolCall) sendAll(ctx context.Context) (any, error) {

@@ -1,0 +1,108 @@
+package broker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"c2c/inbox"
+)
+
+// maxChat bounds how many messages of one conversation are looked at to find who writes there.
+const maxChat = 200
+
+// ReceivedInChat gives the newest message from outside that a session has with a chat id. When several senders use that id,
+// the error is a *SeveralError: an answer must not go to whoever has chosen somebody else's.
+func (b *Broker) ReceivedInChat(ctx context.Context, s Session, chatID string) (inbox.Message, error) {
+	if err := inbox.CheckWord("chat id", chatID); err != nil {
+		return inbox.Message{}, err
+	}
+	box, err := b.Mailbox(s.ID)
+	if err != nil {
+		return inbox.Message{}, err
+	}
+	found, err := box.Search(ctx, inbox.Query{
+		Holds: func(data []byte) bool { return bytes.Contains(data, []byte(`"outside"`)) },
+		Is: func(m inbox.Message) bool {
+			o, ok := m.Outside()
+			return ok && m.External && chatID != "" && o.ChatID == chatID
+		},
+		Limit: maxChat,
+	})
+	if err != nil {
+		return inbox.Message{}, err
+	}
+	var senders []inbox.Message // the newest of each
+	seen := map[string]bool{}
+	newest := inbox.Message{}
+	for _, f := range found {
+		m := f.Message
+		if m.TS > newest.TS || newest.From == "" {
+			newest = m
+		}
+		if !seen[fold(m.From)] {
+			seen[fold(m.From)] = true
+			senders = append(senders, m)
+		}
+	}
+	switch len(senders) {
+	case 0:
+		return inbox.Message{}, fmt.Errorf("chat %q: %w from outside", chatID, ErrNoMessage)
+	case 1:
+		return newest, nil
+	}
+	return inbox.Message{}, &SeveralError{"of several senders outside have the chat id " + chatID, senders}
+}
+
+// ReplyOutside is Reply to a message from outside, with what is to be done there: o.Files, and o.Edits, which names an earlier
+// answer of the session to the same sender, or a part of its id.
+func (b *Broker) ReplyOutside(ctx context.Context, from Session, answered, m inbox.Message, o Outside) (Receipt, error) {
+	short := inbox.ShortID(answered.ID)
+	if !answered.External {
+		return Receipt{}, fmt.Errorf("message %s is from a session of this machine: files and edits are for senders outside", short)
+	}
+	if o.Edits != "" {
+		id, err := b.edited(ctx, from, answered, o.Edits)
+		if err != nil {
+			return Receipt{}, fmt.Errorf("edit %q: %w", o.Edits, err)
+		}
+		o.Edits = id
+	}
+	if err := m.SetOutside(o); err != nil {
+		return Receipt{}, fmt.Errorf("answer message %s: %w", short, err)
+	}
+	return b.Reply(ctx, from, answered, m)
+}
+
+var errNotOwnAnswer = errors.New("it is no answer of yours to this sender")
+
+// edited gives the whole id of an answer that a session has sent to who wrote a message.
+func (b *Broker) edited(ctx context.Context, from Session, answered inbox.Message, typed string) (id string, err error) {
+	if id, err = b.MessageID(ctx, typed); err != nil {
+		return "", err
+	}
+	rows, err := b.rows(ctx)
+	if err != nil {
+		return "", err
+	}
+	to := b.senderOf(rows, answered)
+	if to == nil {
+		return "", &UnknownAliasError{Alias: answered.From, Closest: closest(rows, answered.From)}
+	}
+	box, err := b.Mailbox(to.sid())
+	if err != nil {
+		return "", err
+	}
+	found, err := box.FindAll(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	authors := b.authors(rows)
+	for _, f := range found {
+		if authors.are(from.ID, f.Message) {
+			return id, nil
+		}
+	}
+	return "", errNotOwnAnswer
+}

@@ -1,0 +1,127 @@
+package broker
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"c2c/inbox"
+)
+
+// reads takes the mail of a session.
+func (w *world) reads(s Session) {
+	w.t.Helper()
+	box, err := w.Mailbox(s.ID)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	l, err := box.Lease(w.t.Context(), "test", 1<<20)
+	if err == nil {
+		err = l.Ack(w.t.Context(), inbox.Handles(l.Messages)...)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func TestAnAnswerGoesToWhoHasTheChat(t *testing.T) {
+	w := newWorld(t)
+	birch := w.register("birch", Caller{PID: 10, Client: "gem"})
+	ci, desk := w.outside("ci"), w.outside("desk")
+	say := func(from Session, text, chat string) {
+		t.Helper()
+		if _, err := w.SendOutside(t.Context(), from, inbox.Message{To: "birch", Content: text}, Outside{ChatID: chat, Identity: "max"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say(ci, "first", "7")
+	w.reads(birch)
+	say(ci, "second", "7")
+	say(ci, "other", "8")
+	for chat, want := range map[string]string{"7": "second", "8": "other"} {
+		got, err := w.ReceivedInChat(t.Context(), birch, chat)
+		if err != nil || got.Content != want {
+			t.Errorf("chat %s: %q, %v; want %q", chat, got.Content, err, want)
+		}
+	}
+	for _, chat := range []string{"", "9", "7 "} {
+		if got, err := w.ReceivedInChat(t.Context(), birch, chat); err == nil {
+			t.Errorf("chat %q: %+v", chat, got)
+		}
+	}
+	got, err := w.ReceivedInChat(t.Context(), birch, "7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Reply(t.Context(), birch, got, inbox.Message{Content: "yes"}); err != nil {
+		t.Fatal(err)
+	}
+	answer := w.waiting(ci)[0]
+	if o, ok := OutsideOf(answer); !ok || o.ChatID != "7" || o.Identity != "max" || o.Path != "" || answer.External {
+		t.Errorf("%+v %v", o, ok)
+	}
+	// Somebody else who takes the same id gets nothing.
+	say(desk, "me too", "7")
+	several := new(SeveralError)
+	if got, err := w.ReceivedInChat(t.Context(), birch, "7"); !errors.As(err, &several) || len(several.Matches) != 2 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	// An agent's message is not from outside, whatever it says.
+	amber := w.register("amber", Caller{PID: 11, Client: "gem"})
+	if _, err := w.SendOutside(t.Context(), amber, inbox.Message{To: "birch", Content: "mine"}, Outside{ChatID: "8"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := w.ReceivedInChat(t.Context(), birch, "8"); err != nil || got.Content != "other" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestOnlyAnOwnAnswerToTheSenderIsEdited(t *testing.T) {
+	w := newWorld(t)
+	birch, amber := w.register("birch", Caller{PID: 10, Client: "gem"}), w.register("amber", Caller{PID: 11, Client: "gem"})
+	ci, desk := w.outside("ci"), w.outside("desk")
+	ask := func(from Session, to string) inbox.Message {
+		t.Helper()
+		r, err := w.Send(t.Context(), from, inbox.Message{To: to, Content: "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return inbox.Message{From: from.Alias, To: to, ID: r.ID, External: from.State == External}
+	}
+	reply := func(from Session, to inbox.Message, o Outside) (Receipt, error) {
+		return w.ReplyOutside(t.Context(), from, to, inbox.Message{Content: "y"}, o)
+	}
+	asked, elsewhere := ask(ci, "birch"), ask(desk, "birch")
+	own, err := reply(birch, asked, Outside{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	toDesk, err := reply(birch, elsewhere, Outside{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign, err := reply(amber, ask(ci, "amber"), Outside{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reply(birch, asked, Outside{Edits: own.ID[28:]}); err != nil {
+		t.Error(err)
+	}
+	w.reads(ci) // also when it was handed over
+	if r, err := reply(birch, asked, Outside{Edits: own.ID}); err != nil {
+		t.Error(err)
+	} else if m := w.waiting(ci)[0]; m.ID != r.ID {
+		t.Errorf("%+v", m)
+	} else if o, _ := OutsideOf(m); o.Edits != own.ID {
+		t.Errorf("it edits %q, want %q", o.Edits, own.ID)
+	}
+	for name, id := range map[string]string{"to another sender": toDesk.ID, "somebody else's": foreign.ID, "what the sender wrote": asked.ID, "nothing": "0000aaaa"} {
+		if _, err := reply(birch, asked, Outside{Edits: id}); err == nil {
+			t.Errorf("%s is edited", name)
+		}
+	}
+	inside := ask(amber, "birch")
+	if _, err := reply(birch, inside, Outside{}); err == nil || !strings.Contains(err.Error(), "of this machine") {
+		t.Errorf("to a session: %v", err)
+	}
+}

@@ -1,0 +1,92 @@
+package broker
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxAttachment is the most that a file may have which an answer points at. It is read once, for its hash.
+const maxAttachment = 50 << 20
+
+// FileOf describes a file of this user to a program outside: where it is, how long, and its hash. Nothing of what is in it
+// goes anywhere. The path is absolute, and is followed; what it leads to must be a regular file on a disk.
+func FileOf(ctx context.Context, path string) (File, error) {
+	fail := func(err error) (File, error) { return File{}, fmt.Errorf("attach %q: %w", path, err) }
+	if !filepath.IsAbs(path) {
+		return fail(errors.New("the path must be absolute"))
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return fail(pathCause(err))
+	}
+	// Without waiting: a pipe in its place has nobody at the other end.
+	f, err := os.OpenFile(real, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return fail(pathCause(err))
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return fail(pathCause(err))
+	}
+	if err := checkAttachment(f, info); err != nil {
+		return fail(err)
+	}
+	sum := sha256.New()
+	n, err := io.Copy(sum, io.LimitReader(withContext{ctx, f}, info.Size()+1))
+	if err != nil {
+		return fail(pathCause(err))
+	}
+	if after, err := f.Stat(); err != nil || n != info.Size() || after.Size() != n || !after.ModTime().Equal(info.ModTime()) {
+		return fail(errors.New("it is being written; attach it when it is complete"))
+	}
+	return File{Path: real, Size: n, SHA256: hex.EncodeToString(sum.Sum(nil))}, nil
+}
+
+// checkAttachment refuses what is no file of this user on a disk. A file of the kernel's may hold what a process keeps secret.
+func checkAttachment(f *os.File, info os.FileInfo) error {
+	var stat unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &stat); err != nil {
+		return err
+	}
+	switch {
+	case !info.Mode().IsRegular():
+		return errors.New("it is no regular file")
+	case int(stat.Uid) != os.Geteuid():
+		return errors.New("it belongs to another user")
+	case info.Size() > maxAttachment:
+		return fmt.Errorf("it has %d bytes, at most %d", info.Size(), maxAttachment)
+	case ofKernel(f):
+		return errors.New("it is no file on a disk")
+	}
+	return nil
+}
+
+// pathCause leaves out the path, which the error names already.
+func pathCause(err error) error {
+	if wrapped := new(os.PathError); errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	return err
+}
+
+// withContext reads until ctx ends.
+type withContext struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c withContext) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
+}
