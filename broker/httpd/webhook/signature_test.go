@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -63,10 +64,11 @@ func TestWhatGitHubSignsIsMail(t *testing.T) {
 	if n := len(d.mail("birch")); n != 2 {
 		t.Errorf("%d messages", n)
 	}
-	// And what was seen is refused when another session has the alias, whose mailbox never had it.
-	if err := d.dir.Rename("gone", "seen"); err == nil {
-		t.Fatal("the refusal was not remembered")
+	// And what was seen is refused when the alias has another mailbox, which never had it.
+	if err := os.Remove(filepath.Join(d.b.Root(), "s-birch.inbox.json")); err != nil {
+		t.Fatal(err)
 	}
+	d.want(409, "sent before", "/in/birch?from=hub", body, sign(body)...)
 }
 
 func TestASignatureThatIsWrongIsNobodys(t *testing.T) {
@@ -174,4 +176,28 @@ func FuzzSignatures(f *testing.F) {
 			t.Fatalf("let in with %q %q %q", id, stamp, signatures) // nobody finds a MAC by chance
 		}
 	})
+}
+
+func TestTheListOfWhatWasSeenIsBounded(t *testing.T) {
+	d := newDesk(t)
+	secret := d.allow(senders.Sender{Name: "hub", Scheme: senders.GitHub})
+	first := []string{hubHeader, signHub(secret, "{}")}
+	d.want(200, "ok", "/?from=hub", "{}", first...)
+	path := filepath.Join(d.dir.Path(), seenDir, "hub.log")
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(strings.Repeat(strings.Repeat("0", 2*seenSize)+"\n", maxSeen/(2*seenSize+1)+1)); err != nil {
+		t.Fatal(err)
+	}
+	d.want(200, "ok", "/?from=hub", "{ }", hubHeader, signHub(secret, "{ }"))
+	if info, err := os.Stat(path); err != nil || info.Size() > 100 {
+		t.Errorf("%v %v", info, err)
+	}
+	if err := os.Remove(filepath.Join(d.b.Root(), "s-birch.inbox.json")); err != nil {
+		t.Fatal(err)
+	}
+	d.want(409, "sent before", "/?from=hub", "{}", first...)
 }

@@ -11,13 +11,12 @@ import (
 	"c2c/broker/senders"
 )
 
-func (d *desk) asks(id, alias string) *permission.Store {
+// asks asks for permission as the server of a session does. Its store holds the locks of what it has asked.
+func (d *desk) asks(store *permission.Store, id, alias string) {
 	d.t.Helper()
-	store := permission.Open(d.b.Dir(), time.Now)
 	if err := store.Ask(d.t.Context(), permission.Request{ID: id, Session: "s-" + alias, Alias: alias, Tool: "Bash", Input: "rm"}); err != nil {
 		d.t.Fatal(err)
 	}
-	return store
 }
 
 func TestASenderWithTheRightDecides(t *testing.T) {
@@ -25,9 +24,10 @@ func TestASenderWithTheRightDecides(t *testing.T) {
 	key := d.allow(senders.Sender{Name: "phone", Verdicts: true, To: []string{"Birch"}})
 	ci := d.allow(senders.Sender{Name: "ci"})
 	chat := d.allow(senders.Sender{Name: "chat", Verdicts: true, Bridge: true, Identities: []string{"u1"}})
-	store := d.asks("abcde", "birch")
-	d.asks("bcdef", "birch")
-	d.asks("cdefg", "elm")
+	store := permission.Open(d.b.Dir(), time.Now)
+	d.asks(store, "abcde", "birch")
+	d.asks(store, "bcdef", "birch")
+	d.asks(store, "cdefg", "elm")
 	d.want(403, "may not answer", "/", "yes abcde", "key", ci)
 	d.want(404, "no permission request", "/", "yes zzzzz", "key", key)
 	d.want(404, "no permission request", "/", "yes cdefg", "key", key) // of a session to which it may not write
@@ -56,4 +56,24 @@ func TestASenderWithTheRightDecides(t *testing.T) {
 		t.Errorf("who had no right is not in the audit: %s %v", audit, err)
 	}
 	d.want(200, "ok", "/", "yes abcdef", "key", ci) // another form is mail
+}
+
+// Two sessions may ask with one id. The path says which is meant.
+func TestAVerdictForOneOfTwo(t *testing.T) {
+	d := newDesk(t)
+	key := d.allow(senders.Sender{Name: "phone", Verdicts: true, To: []string{"birch", "elm"}})
+	store := permission.Open(d.b.Dir(), time.Now)
+	d.asks(store, "abcde", "birch")
+	d.asks(store, "abcde", "elm")
+	d.want(409, "post to /in/<alias>", "/", "no abcde", "key", key)
+	d.want(200, "verdict recorded", "/in/elm", "no abcde", "key", key)
+	all, err := store.List(t.Context())
+	for _, r := range all {
+		if want := map[string]permission.State{"birch": permission.StateOpen, "elm": permission.StateDenied}[r.Alias]; r.State != want {
+			t.Errorf("%s is %s", r.Name(), r.State)
+		}
+	}
+	if err != nil || len(all) != 2 {
+		t.Errorf("%+v %v", all, err)
+	}
 }

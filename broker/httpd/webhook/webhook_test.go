@@ -89,7 +89,7 @@ func newDesk(t *testing.T) *desk {
 func (d *desk) serve(state *atomicfile.Dir, home string) {
 	d.t.Helper()
 	getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": home}[name] }
-	s := httpd.New(httpd.Config{State: state, Port: httpd.AnyPort, Getenv: getenv, Dir: home, Senders: Keys{d.list},
+	s := httpd.New(httpd.Config{State: state, Port: httpd.AnyPort, Getenv: getenv, Dir: home, Senders: Keys{d.list}, Limits: httpd.Limits{Body: time.Hour},
 		Open:     func(root string) (*broker.Broker, error) { return broker.Open(broker.Config{Root: root}) },
 		OpenHere: func(dir string) (*broker.Broker, error) { return broker.OpenHere(getenv, dir, broker.Config{}) }})
 	s.Handle(New(Config{Senders: d.list, Place: s.Place, Files: d.dir, Now: d.now, Log: slog.New(slog.NewTextHandler(&d.log, nil))}).Routes()...)
@@ -255,6 +255,7 @@ func TestABodyIsTextOrAMessage(t *testing.T) {
 		`{"text":"hi","content":"ho"}`:                  {Content: `{"text":"hi","content":"ho"}`},
 		`{"text":["hi"]}`:                               {Content: `{"text":["hi"]}`},
 		`{"text":"a","text":"b"}`:                       {Content: `{"text":"a","text":"b"}`},
+		`{"text":"a","kind":"task","kind":"ack"}`:       {Content: `{"text":"a","kind":"task","kind":"ack"}`},
 		`{"kind":"task"}`:                               {Content: `{"kind":"task"}`},
 		`[1,2]`:                                         {Content: `[1,2]`},
 		`{"text":"cut`:                                  {Content: `{"text":"cut`},
