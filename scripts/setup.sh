@@ -4,10 +4,10 @@
 #   python3  peers that lock with lockf      strace  system calls that fail    tmux, screen  panes to type into
 #   npm      the real clients                gcc     the race detector         git           projects
 #   zsh, fish  shells that complete c2c's words    mandoc   checks the man pages
-#   rpm      the package for it
+#   rpm      the package for it              chromium  the page (make e2e)
 set -euo pipefail
 
-[ $# -gt 0 ] || set -- python3 strace tmux screen zsh fish mandoc rpm git npm gcc
+[ $# -gt 0 ] || set -- python3 strace tmux screen zsh fish mandoc rpm git npm gcc # chromium: scripts/e2e-install.sh
 missing=()
 for tool in "$@"; do
 	command -v "$tool" >/dev/null || missing+=("$tool")

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Installs what the tests on the real clients need and this machine lacks: the pinned clients and the programs of others that
+# try the HTTP side, from npm, and a browser from Debian. It prints two lines, the folders of the clients and those of the
+# programs, with colons between. Two may run at once.
+#
+#   C2C_E2E_CACHE   where they are kept (default ${XDG_CACHE_HOME:-~/.cache}/c2c-e2e)
+#   C2C_E2E_INSTEAD package@version that is installed in the place of the pinned one (make certify); kept in newest below
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+say() { printf 'e2e: %s\n' "$*" >&2; }
+die() { say "$@"; exit 1; }
+
+command -v npm >/dev/null || die 'npm is not installed'
+case $(uname -m) in
+x86_64) arch=x64 ;;
+aarch64) arch=arm64 ;;
+*) die "the clients have no programs for $(uname -m)" ;;
+esac
+
+cache=${C2C_E2E_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/c2c-e2e}
+mkdir -p "$cache"
+cache=$(cd "$cache" && pwd)
+scratch=$(mktemp -d "$cache/install.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+
+# install puts one pin into the folder given, which has the name only when it is whole.
+install() {
+	say "installing $1 from npm"
+	mkdir "$scratch/one"
+	# Without scripts: they only copy native programs, which the tests start where npm puts them.
+	npm install --prefix "$scratch/one" --ignore-scripts --no-audit --no-fund --no-save --loglevel=error "$1" >&2
+	# Another run may have been faster.
+	mv -T "$scratch/one" "$2" 2>/dev/null || rm -r "$scratch/one"
+	[ -d "$2" ] || die "could not move the install to $2"
+}
+
+pins() { grep -v '^#' "$1"; }
+
+clients=() tools=() installed= instead=${C2C_E2E_INSTEAD:-}
+mapfile -t all < <(pins scripts/e2e-clients.txt)
+for pin in "${all[@]//'{arch}'/$arch}"; do
+	folder=$cache/${pin//\//+}
+	if [ "${pin%@*}" = "${instead%@*}" ] && [ "$pin" != "$instead" ]; then
+		pin=$instead
+		folder=$cache/newest/${pin//\//+}
+		mkdir -p "$cache/newest"
+		[ -d "$folder" ] || rm -rf "${folder%@*}"@* # an older newest
+	fi
+	clients+=("$folder")
+	case $pin in node-linux-*) tools+=("$folder") ;; esac # the programs below run on it, too
+	if [ ! -d "$folder" ]; then
+		install "$pin" "$folder"
+		installed=yes
+	fi
+done
+mapfile -t all < <(pins scripts/e2e-tools.txt)
+for pin in "${all[@]}"; do
+	tools+=("$cache/${pin//\//+}")
+	if [ ! -d "${tools[-1]}" ]; then
+		install "$pin" "${tools[-1]}"
+		installed=yes
+	fi
+done
+[ -z "$installed" ] || say "all of them together take $(du -csm "${clients[@]}" "${tools[@]}" | tail -1 | cut -f1) MB in $cache"
+bash scripts/setup.sh chromium >&2 || say 'the tests of the page need it'
+
+(IFS=:; echo "${clients[*]}"; echo "${tools[*]}")
