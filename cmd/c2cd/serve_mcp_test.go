@@ -18,9 +18,28 @@ type mcpClient struct {
 // ask posts a message, and gives the answer's headers and body.
 func (c *mcpClient) ask(body string) (*http.Response, string) {
 	c.t.Helper()
-	req, err := http.NewRequest("POST", "http://127.0.0.1:"+c.port+"/mcp", strings.NewReader(body))
+	resp, data, err := c.tryAsk(body)
 	if err != nil {
 		c.t.Fatal(err)
+	}
+	return resp, data
+}
+
+func (c *mcpClient) tryAsk(body string) (*http.Response, string, error) {
+	resp, err := c.send("POST", strings.NewReader(body))
+	if err != nil {
+		return nil, "", err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	return resp, string(data), err
+}
+
+// send sends a request of the session.
+func (c *mcpClient) send(method string, body io.Reader) (*http.Response, error) {
+	req, err := http.NewRequest(method, "http://127.0.0.1:"+c.port+"/mcp", body)
+	if err != nil {
+		return nil, err
 	}
 	for name, value := range map[string]string{"Authorization": "Bearer " + c.token(), "Content-Type": "application/json",
 		"X-C2C-Project": c.home, "Mcp-Session-Id": c.id} {
@@ -28,16 +47,7 @@ func (c *mcpClient) ask(body string) (*http.Response, string) {
 			req.Header.Set(name, value)
 		}
 	}
-	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		c.t.Error(err)
-	}
-	return resp, string(data)
+	return (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
 }
 
 func (h *host) dialMCP(name string) *mcpClient {
@@ -53,7 +63,23 @@ func (h *host) dialMCP(name string) *mcpClient {
 // call gives the first text of a tool's answer.
 func (c *mcpClient) call(tool, args string) string {
 	c.t.Helper()
-	resp, body := c.ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, args))
+	text, err := c.tryCall(tool, args)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return text
+}
+
+// refusedError is what the daemon has answered instead of what was asked for.
+type refusedError struct{ said string }
+
+func (e *refusedError) Error() string { return e.said }
+
+func (c *mcpClient) tryCall(tool, args string) (string, error) {
+	resp, body, err := c.tryAsk(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, args))
+	if err != nil {
+		return "", err
+	}
 	var answer struct {
 		Result struct {
 			IsError bool
@@ -61,9 +87,9 @@ func (c *mcpClient) call(tool, args string) string {
 		}
 	}
 	if err := json.Unmarshal([]byte(body), &answer); err != nil || len(answer.Result.Content) == 0 || answer.Result.IsError {
-		c.t.Fatalf("%s: %s, %s", tool, resp.Status, body)
+		return "", &refusedError{fmt.Sprintf("%s: %s, %s", tool, resp.Status, body)}
 	}
-	return answer.Result.Content[0].Text
+	return answer.Result.Content[0].Text, nil
 }
 
 // A client keeps its mailbox over a stop, a start and a kill of the daemon, and has it together with the command line.
