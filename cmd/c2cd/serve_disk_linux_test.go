@@ -2,13 +2,11 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"c2c/e2e/namespace"
-	"c2c/e2e/need"
 )
 
 // fillDisk leaves nothing free on the disk of a file.
@@ -55,46 +53,5 @@ func TestServeOnAFullDiskRefusesAndKeepsTheToken(t *testing.T) {
 	}
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// The daemon is there, and nothing looks whether it is.
-func TestNothingAsksTheDaemon(t *testing.T) {
-	need.Tools(t, "strace")
-	strace, err := exec.LookPath("strace")
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := newHost(t)
-	h.run("serve", "start", "--port", h.port)
-	h.run("register", "amber", "--session-id", "amber")
-	h.run("register", "birch", "--session-id", "birch")
-	const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}
-{"jsonrpc":"2.0","method":"notifications/initialized"}
-{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list","arguments":{}}}
-`
-	for _, c := range []struct{ input, args string }{
-		{"", "send amber hi --from birch"},
-		{"", "poll-inbox --session-id amber"},
-		{"", "list"},
-		{`{"hook_event_name":"SessionStart","session_id":"uuid-1"}`, "hook"},
-		{initialize, "mcp"},
-	} {
-		out := filepath.Join(t.TempDir(), "trace")
-		cmd := h.command(strings.Fields(c.args)...)
-		cmd.Args = append([]string{"strace", "-f", "-qq", "-s", "300", "-e", "trace=?open,openat,?stat,?newfstatat,readlinkat,connect,socket", "-o", out, "--"}, append([]string{cmd.Path}, cmd.Args[1:]...)...)
-		cmd.Path, cmd.Stdin = strace, strings.NewReader(c.input)
-		if said, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v: %s", c.args, err, said)
-		}
-		trace, err := os.ReadFile(out)
-		if err != nil || len(trace) == 0 {
-			t.Fatalf("%s: no trace, %v", c.args, err)
-		}
-		for line := range strings.Lines(string(trace)) {
-			if strings.Contains(line, "AF_INET") || strings.Contains(line, "http-mcp") || strings.Contains(line, `"http"`) || strings.Contains(line, "/http/") {
-				t.Errorf("c2c %s: %s", c.args, line)
-			}
-		}
 	}
 }
