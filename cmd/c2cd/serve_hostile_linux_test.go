@@ -76,6 +76,7 @@ func TestNobodyIsLetInAndTheGoodClientIsAnswered(t *testing.T) {
 	pid := h.status().PID
 	good := newGoodClient(h)
 	good.begin()
+	h.slowReaders()
 	h.hold()
 	bad, slow := h.fill(badRequests), h.fill(slowRequests)
 	next := make(chan string)
@@ -115,6 +116,27 @@ func TestNobodyIsLetInAndTheGoodClientIsAnswered(t *testing.T) {
 	}
 }
 
+// slowReaders have streams open that nobody reads, and get mail that rings there.
+func (h *host) slowReaders() {
+	h.t.Helper()
+	for i := range 20 {
+		c := h.dialMCP("slow")
+		alias := "slow-" + strconv.Itoa(i)
+		c.call("register", `{"alias":"`+alias+`"}`)
+		resp, err := c.send("GET", nil)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		h.t.Cleanup(func() { resp.Body.Close() })
+		if resp.StatusCode != http.StatusOK {
+			h.t.Fatalf("stream %d: %s", i, resp.Status)
+		}
+		if i > 0 {
+			c.call("send", `{"to_alias":"slow-`+strconv.Itoa(i-1)+`","content":"hello"}`)
+		}
+	}
+}
+
 // hold opens more connections than there may be, and says half of something in each.
 func (h *host) hold() {
 	h.t.Helper()
@@ -146,19 +168,20 @@ func (h *host) send(request string) int {
 	return resp.StatusCode
 }
 
-// goodClient has the token, and asks again and again.
+// goodClient is a session that calls a tool again and again.
 type goodClient struct {
-	h     *host
+	*mcpClient
 	stop  chan bool
 	times chan []time.Duration
 }
 
 func newGoodClient(h *host) *goodClient {
-	return &goodClient{h, make(chan bool), make(chan []time.Duration, 1)}
+	c := h.dialMCP("good")
+	c.call("register", `{"alias":"good"}`)
+	return &goodClient{c, make(chan bool), make(chan []time.Duration, 1)}
 }
 
 func (g *goodClient) begin() {
-	token := g.h.token()
 	go func() {
 		var times []time.Duration
 		for {
@@ -169,8 +192,8 @@ func (g *goodClient) begin() {
 			default:
 			}
 			began := time.Now()
-			if code, _, err := g.h.tryGet("/metrics", token); code != http.StatusOK || err != nil {
-				g.h.t.Errorf("the good client: %d, %v", code, err)
+			if _, err := g.tryCall("poll_inbox", `{}`); err != nil {
+				g.t.Errorf("the good client: %v", err)
 			}
 			times = append(times, time.Since(began))
 		}

@@ -41,7 +41,7 @@ var parts = []struct {
 }{
 	{"start", (*bench).start}, {"lookups", (*bench).lookups}, {"archive", (*bench).archive}, {"sessions", (*bench).sessions},
 	{"crowds", (*bench).crowds}, {"drain", (*bench).drain}, {"mcp", (*bench).mcp}, {"rings", (*bench).rings},
-	{"terminal", (*bench).terminal}, {"idle", (*bench).idle},
+	{"terminal", (*bench).terminal}, {"idle", (*bench).idle}, {"http", (*bench).http},
 }
 
 func names() (all []string) {

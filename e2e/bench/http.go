@@ -1,0 +1,271 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	streamsOpen  = 200
+	slowOnes     = 40 // of the streams: nobody reads them
+	halfRequests = 600
+	badRequests  = 10_000
+	badAtOnce    = 16
+	quietCalls   = 400
+)
+
+// face is the HTTP daemon of a world.
+type face struct {
+	w           *world
+	host, token string
+	pid         int
+}
+
+// guest is one MCP session, with a connection of its own.
+type guest struct {
+	*face
+	id   string
+	http *http.Transport
+}
+
+// http tells what a tool call over HTTP takes: alone, with many streams open, and while others try to get in.
+func (b *bench) http() (err error) {
+	f, err := b.now.startFace()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_, serr := b.now.time(b.now.program("c2c"), "serve", "stop")
+		err = errors.Join(err, serr)
+	}()
+	fmt.Print("\n## The HTTP daemon\n\n`send` over HTTP, one call after the other on one connection, each to another session.\n\n" +
+		"| meanwhile | calls | p50 ms | p99 ms | most memory, MB |\n|---|---:|---:|---:|---:|\n")
+	birch, err := f.dial("http-birch")
+	if err != nil {
+		return err
+	}
+	var all []*guest
+	for i := range streamsOpen {
+		g, err := f.dial("http-" + strconv.Itoa(i))
+		if err != nil {
+			return err
+		}
+		all = append(all, g)
+	}
+	if err := birch.report("nothing else", calls(quietCalls)); err != nil {
+		return err
+	}
+	var open sync.WaitGroup
+	defer open.Wait()
+	for i, g := range all {
+		end, err := g.listen(i%(streamsOpen/slowOnes) != 0, &open)
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
+	if err := birch.report(fmt.Sprintf("%d streams are open, of which %d are not read", streamsOpen, slowOnes), calls(quietCalls)); err != nil {
+		return err
+	}
+	end, err := f.hold()
+	if err != nil {
+		return err
+	}
+	defer end()
+	done := f.attack()
+	return birch.report(fmt.Sprintf("and %d bad requests, %d at once, with %d half ones held", badRequests, badAtOnce, halfRequests),
+		func(int) bool { return !ended(done) })
+}
+
+func calls(n int) func(int) bool { return func(i int) bool { return i < n } }
+
+func ended(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (w *world) startFace() (*face, error) {
+	if _, err := w.time(w.program("c2c"), "serve", "start", "--port", "0"); err != nil {
+		return nil, err
+	}
+	state := filepath.Join(w.home, ".c2c")
+	token, err := os.ReadFile(filepath.Join(state, "http-mcp-token"))
+	if err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(filepath.Join(state, "http-mcp.json"))
+	if err != nil {
+		return nil, err
+	}
+	var at struct{ Port, PID int }
+	err = json.Unmarshal(data, &at)
+	return &face{w, "127.0.0.1:" + strconv.Itoa(at.Port), strings.TrimSpace(string(token)), at.PID}, err
+}
+
+// dial begins a session with an alias.
+func (f *face) dial(alias string) (*guest, error) {
+	g := &guest{face: f, http: &http.Transport{}}
+	resp, err := g.send("POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`)
+	if err != nil {
+		return nil, err
+	}
+	io.Copy(io.Discard, resp.Body)
+	resp.Body.Close()
+	g.id = resp.Header.Get("Mcp-Session-Id")
+	_, err = g.call("register", `{"alias":"`+alias+`"}`)
+	return g, err
+}
+
+func (g *guest) send(method, body string) (*http.Response, error) {
+	req, err := http.NewRequest(method, "http://"+g.host+"/mcp", strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range map[string]string{"Authorization": "Bearer " + g.token, "Content-Type": "application/json",
+		"X-C2C-Project": g.w.home, "Mcp-Session-Id": g.id} {
+		if value != "" {
+			req.Header.Set(name, value)
+		}
+	}
+	return g.http.RoundTrip(req)
+}
+
+// call returns milliseconds.
+func (g *guest) call(tool, arguments string) (float64, error) {
+	start := time.Now()
+	resp, err := g.send("POST", request(tool, arguments))
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	took := since(start)
+	if err == nil && (resp.StatusCode != http.StatusOK || strings.Contains(string(text), `"isError":true`)) {
+		err = fmt.Errorf("%s: %s: %.200s", tool, resp.Status, text)
+	}
+	return took, err
+}
+
+// report calls for as long as it may, and prints a row.
+func (g *guest) report(meanwhile string, more func(i int) bool) error {
+	var took []float64
+	for i := 0; more(i); i++ {
+		ms, err := g.call("send", fmt.Sprintf(`{"to_alias":"http-%d","content":"hello"}`, i%streamsOpen))
+		if err != nil {
+			return fmt.Errorf("%s: %w", meanwhile, err)
+		}
+		took = append(took, ms)
+	}
+	memory, err := g.memory()
+	fmt.Printf("| %s | %d | %.2f | %.2f | %.0f |\n", meanwhile, len(took), at(took, 50), at(took, 99), memory)
+	return err
+}
+
+// memory is the most that the daemon has had, in MB.
+func (f *face) memory() (float64, error) {
+	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(f.pid), "status"))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(string(data), "VmHWM:")
+	kib, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+	return kib / 1000 * 1.024, err
+}
+
+// listen opens the stream of the session. Who reads answers the pings, too.
+func (g *guest) listen(reads bool, open *sync.WaitGroup) (end func(), err error) {
+	resp, err := g.send("GET", "")
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("stream: %s", resp.Status)
+	}
+	if reads {
+		open.Go(func() {
+			lines := bufio.NewScanner(resp.Body)
+			for lines.Scan() {
+				var ping struct{ ID, Method string }
+				data, _ := strings.CutPrefix(lines.Text(), "data: ")
+				if json.Unmarshal([]byte(data), &ping) != nil || ping.Method != "ping" {
+					continue
+				}
+				if answer, err := g.send("POST", `{"jsonrpc":"2.0","id":"`+ping.ID+`","result":{}}`); err == nil {
+					answer.Body.Close()
+				}
+			}
+		})
+	}
+	return func() { resp.Body.Close() }, nil
+}
+
+// hold says half of something on many connections.
+func (f *face) hold() (end func(), err error) {
+	var all []net.Conn
+	end = func() {
+		for _, c := range all {
+			c.Close()
+		}
+	}
+	for range halfRequests {
+		c, err := net.Dial("tcp", f.host)
+		if err != nil {
+			return end, err
+		}
+		all = append(all, c)
+		io.WriteString(c, "POST /mcp HTTP/1.1\r\nHost: "+f.host+"\r\nContent-Le")
+	}
+	return end, nil
+}
+
+// attack sends requests of which nobody is let in, until all were answered.
+func (f *face) attack() (done <-chan struct{}) {
+	key := "Authorization: Bearer " + f.token + "\r\n"
+	bad := []string{
+		"POST /mcp HTTP/1.1\r\nHost: " + f.host + "\r\nAuthorization: Bearer wrong\r\nContent-Length: 2\r\n\r\n{}",
+		"POST /mcp HTTP/1.1\r\nHost: evil.example\r\n" + key + "Content-Length: 2\r\n\r\n{}",
+		"POST /mcp HTTP/1.1\r\nHost: " + f.host + "\r\nOrigin: http://evil.example\r\n" + key + "Content-Length: 2\r\n\r\n{}",
+		"POST /mcp HTTP/1.1\r\nHost: " + f.host + "\r\n" + key + "Content-Type: application/json\r\nContent-Length: 99999999\r\n\r\n{}",
+		"POST /mcp HTTP/1.1\r\nHost: " + f.host + "\r\n" + key + "Content-Type: application/json\r\nMcp-Session-Id: x\r\nContent-Length: 2\r\n\r\n{}",
+		"GET /mcp HTTP/1.1\r\nHost: " + f.host + "\r\n" + key + "Mcp-Session-Id: 00000000000000000000000000000000\r\n\r\n",
+		"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n",
+	}
+	next, all := make(chan string), make(chan struct{})
+	var workers sync.WaitGroup
+	for range badAtOnce {
+		workers.Go(func() {
+			for request := range next {
+				if c, err := net.Dial("tcp", f.host); err == nil {
+					io.WriteString(c, request)
+					c.(*net.TCPConn).CloseWrite()
+					io.Copy(io.Discard, c)
+					c.Close()
+				}
+			}
+		})
+	}
+	go func() {
+		defer close(all)
+		for i := range badRequests {
+			next <- bad[i%len(bad)]
+		}
+		close(next)
+		workers.Wait()
+	}()
+	return all
+}
