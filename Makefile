@@ -12,7 +12,7 @@ KILLS ?= 200
 ROUNDS ?= 50
 FUZZTIME ?= 9s
 
-.PHONY: help build dist demo test race e2e certify bench torture faults powercut docs fuzz lint check install clean
+.PHONY: help build dist demo test race e2e conformance certify bench torture faults powercut docs fuzz lint check install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -35,6 +35,9 @@ race: ## the tests under the race detector (needs a C compiler)
 
 e2e: ## the tests on the real clients, and of the HTTP side with programs of others, installed from npm into a cache
 	bash scripts/e2e.sh
+
+conformance: ## the whole conformance suite of MCP on the HTTP daemon, into docs/conformance.md
+	bash scripts/e2e.sh ./e2e/face -run Conformance -page $(CURDIR)/docs/conformance.md
 
 certify: ## the tests on the newest version of each client, or of CLIENTS="..."; writes docs/certified.md
 	$(GO) run ./e2e/certify $(CLIENTS)

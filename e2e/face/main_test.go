@@ -1,6 +1,7 @@
 package face
 
 import (
+	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -29,7 +30,12 @@ func TestMain(m *testing.M) {
 		fmt.Println("face: the programs of others are off; `make e2e` installs and runs them")
 		os.Exit(0)
 	}
-	status, isolated, err := lab.Isolate(slices.Concat(tools(), clients(), []string{os.Getenv("C2C_E2E_BIN"), os.Getenv("C2C_E2E_SCRATCH")})...)
+	flag.Parse()
+	keep := slices.Concat(tools(), clients(), []string{os.Getenv("C2C_E2E_BIN"), os.Getenv("C2C_E2E_SCRATCH")})
+	if *page != "" {
+		keep = append(keep, filepath.Dir(*page))
+	}
+	status, isolated, err := lab.Isolate(keep...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "face:", err)
 	}

@@ -1,22 +1,24 @@
-// Two clients of the TypeScript SDK, version 1, that talk with each other: node drive.mjs URL TOKEN PROJECT
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-
-const [url, token, project] = process.argv.slice(2);
+// Two clients of the TypeScript SDK that talk with each other: node drive.mjs URL TOKEN PROJECT VERSION
+const [url, token, project, version] = process.argv.slice(2);
+const { Client, StreamableHTTPClientTransport } = version === '2' ? await import('@modelcontextprotocol/client') : {
+  ...await import('@modelcontextprotocol/sdk/client/index.js'),
+  ...await import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
+};
 
 async function dial(alias) {
   const headers = { Authorization: `Bearer ${token}`, 'X-C2C-Project': project };
   const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
   const client = new Client({ name: alias, version: '0' });
+  const rung = new Promise((done) => { client.fallbackNotificationHandler = async (note) => done(note); });
   await client.connect(transport);
   const call = async (name, args, options) => {
-    const result = await client.callTool({ name, arguments: args ?? {} }, undefined, options);
+    const result = await client.callTool({ name, arguments: args ?? {} }, ...version === '2' ? [options] : [undefined, options]);
     const text = result.content[0].text;
     if (result.isError) throw new Error(`${name}: ${text}`);
     return text;
   };
   await call('register', { alias });
-  return { client, transport, call };
+  return { client, transport, call, rung };
 }
 
 const amber = await dial('amber');
@@ -25,6 +27,8 @@ const said = {};
 said.tools = (await amber.client.listTools()).tools.length;
 said.prompts = (await amber.client.listPrompts()).prompts.length;
 await amber.call('send', { to_alias: 'birch', content: 'hello' });
+const bell = await birch.rung;
+said.bell = `${bell.method} ${bell.params.uri} ${typeof bell.params._meta.trace_id}`;
 said.inbox = (await birch.client.readResource({ uri: 'c2c://inbox' })).contents[0].text;
 said.polled = JSON.parse(await birch.call('poll_inbox'))[0].content;
 
