@@ -1,6 +1,7 @@
 package install
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -102,6 +103,18 @@ func OverHTTP(o Options) (names []string) {
 		}
 	}
 	return names
+}
+
+// KeyFiles are the files into which an install over HTTP puts the token, links followed.
+func KeyFiles(name string, o Options) (paths []string, err error) {
+	_, targets, err := findSetup(name, o)
+	for _, t := range targets {
+		if t.private {
+			path, lerr := followLink(t.path)
+			paths, err = append(paths, path), errors.Join(err, lerr)
+		}
+	}
+	return paths, err
 }
 
 // CanHTTP says whether c2c install can set a client up over HTTP.

@@ -66,7 +66,10 @@ func (a *call) install(ctx context.Context) error {
 		return a.printEntry(*entry, named, o)
 	}
 	if *overHTTP {
-		if o.HTTP, err = a.forHTTP(ctx, named); err != nil {
+		if o.HTTP, err = a.forHTTP(ctx, named); err == nil {
+			err = a.checkNotInGit(ctx, named, o)
+		}
+		if err != nil {
 			return err
 		}
 	}

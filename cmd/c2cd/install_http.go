@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"c2c/broker/httpd"
+	"c2c/cmd/cli"
 	"c2c/install"
 )
 
@@ -69,6 +72,33 @@ func takes(ctx context.Context, port int, token string) bool {
 	}
 	resp.Body.Close()
 	return resp.StatusCode == http.StatusOK
+}
+
+// checkNotInGit refuses to put the token into a file that git tracks, as people keep their configuration: whoever gets the
+// repository would have it.
+func (a *app) checkNotInGit(ctx context.Context, named []string, o install.Options) error {
+	for _, name := range named {
+		paths, err := install.KeyFiles(name, o)
+		if err != nil {
+			return err
+		}
+		for _, path := range paths {
+			if isTracked(ctx, path) {
+				return cli.WithHint(fmt.Errorf("%s: git tracks %s, and would get the token of the HTTP daemon", name, path),
+					"git rm --cached takes it out there, and the file stays; without --http it gets no token")
+			}
+		}
+	}
+	return nil
+}
+
+// isTracked says whether git has a file. Without git nobody has.
+func isTracked(ctx context.Context, path string) bool {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	// Without what the repository's own configuration would run.
+	cmd := exec.CommandContext(ctx, "git", "-c", "core.fsmonitor=false", "-C", filepath.Dir(path), "ls-files", "--error-unmatch", "--", ":(literal)"+filepath.Base(path))
+	return cmd.Run() == nil
 }
 
 // tellOverHTTP tells what a change of the daemon means for clients that have their tools through it. what is put behind their names.

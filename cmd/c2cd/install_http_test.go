@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -75,4 +76,41 @@ func TestAStrangerIsNoDaemonToInstall(t *testing.T) {
 	}
 	wantText(t, "a file of a daemon that was killed", h.run("install", "cursor", "--http"), "no HTTP daemon answers")
 	wantText(t, "stdio", h.cursor(), "!url")
+}
+
+// People keep their configuration in git, also by a link.
+func TestNoTokenGoesIntoGit(t *testing.T) {
+	h := newHost(t)
+	h.run("serve", "start", "--port", h.port)
+	kept := filepath.Join(h.home, "kept")
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-C", kept, "-c", "user.name=x", "-c", "user.email=x@example.invalid"}, args...)...)
+		cmd.Env = append(h.env(), "GIT_CONFIG_NOSYSTEM=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v, %s", args, err, out)
+		}
+	}
+	for _, dir := range []string{kept, filepath.Join(h.home, ".cursor")} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(kept, "mcp[1].json"), []byte("{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(kept, "mcp[1].json"), filepath.Join(h.home, ".cursor", "mcp.json")); err != nil {
+		t.Fatal(err)
+	}
+	git("init", "-q")
+	git("add", ".")
+	git("commit", "-q", "-m", "x")
+	out, err := h.try("install", "cursor", "--http")
+	if err == nil || !strings.Contains(err.Error()+out, "git tracks") {
+		t.Errorf("%v, %s", err, out)
+	}
+	wantText(t, "refused", h.cursor(), "!Bearer")
+	git("rm", "-q", "--cached", "mcp[1].json")
+	h.run("install", "cursor", "--http")
+	wantText(t, "not tracked any more", h.cursor(), "Bearer "+h.token())
 }
