@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"syscall"
 	"time"
@@ -83,11 +84,20 @@ func (k *Keeper) answers(ctx context.Context, rows []row) (next time.Time, err e
 // answersOf is answers for one session, if its records have changed or something is due.
 func (k *Keeper) answersOf(ctx context.Context, rows []row, dir *atomicfile.Dir, sid string, kept *keptOwed) error {
 	stamp, err := stampOf(dir, sid+owedEnd)
-	if err != nil || stamp == kept.stamp && (kept.next.IsZero() || k.b.now().Before(kept.next)) {
+	if errors.Is(err, fs.ErrNotExist) { // the last record was just closed
+		*kept = keptOwed{last: kept.last}
+		return nil
+	}
+	if err != nil {
+		kept.next = k.b.now().Add(keepAgain)
 		return err
+	}
+	if stamp == kept.stamp && (kept.next.IsZero() || k.b.now().Before(kept.next)) {
+		return nil
 	}
 	debts, err := readDebts(dir, sid)
 	if err != nil {
+		kept.next = k.b.now().Add(keepAgain)
 		return err
 	}
 	l := owedLook{k: k, rows: rows, sid: sid, edits: map[debtKey]owedEdit{}}
