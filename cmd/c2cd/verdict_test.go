@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,7 +33,7 @@ type asker struct {
 // is there who can show requests.
 func newAsker(t *testing.T, present bool) *asker {
 	t.Helper()
-	a := &asker{keeper: newKeeper(t)}
+	a := &asker{keeper: &keeper{t, keptPrograms(t), t.TempDir()}}
 	if present {
 		if err := os.Mkdir(a.root(), 0o700); err != nil {
 			t.Fatal(err)
@@ -46,6 +47,14 @@ func newAsker(t *testing.T, present bool) *asker {
 	cmd := a.command("mcp")
 	cmd.Args = []string{"sh", "-c", cmd.Path + " mcp; exit 0"}
 	cmd.Path = "/bin/sh"
+	a.start(cmd)
+	return a
+}
+
+// start starts its server.
+func (a *asker) start(cmd *exec.Cmd) {
+	t := a.t
+	t.Helper()
 	cmd.Env = append(cmd.Env, "C2C_MCP_CHANNEL_DELIVERY=doorbell", "C2C_MCP_CLIENT_TYPE=claude", "CLAUDE_CODE_SESSION_ID=claude-1")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -69,7 +78,6 @@ func newAsker(t *testing.T, present bool) *asker {
 		t.Fatal(err)
 	}
 	a.caps = answer.Result.Capabilities.Experimental
-	return a
 }
 
 // store is opened anew for each use, as other processes do.
@@ -193,6 +201,30 @@ func TestAnAgentGivesNoVerdict(t *testing.T) {
 	audit, err := os.ReadFile(filepath.Join(a.root(), "permission", "audit.jsonl"))
 	if err != nil || strings.Count(string(audit), `"result":"refused: no right"`) != 4 {
 		t.Errorf("audit %s, %v", audit, err)
+	}
+}
+
+// Whatever a model takes out of the environment, and with a terminal of its own: its client is above it. Here the test is
+// the client.
+func TestWhoRunsBelowAClientGivesNoVerdict(t *testing.T) {
+	a := &asker{keeper: &keeper{t, keptPrograms(t), t.TempDir()}}
+	if err := os.Mkdir(a.root(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	leave, err := a.store().Attend()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leave()
+	a.start(a.command("mcp"))
+	a.ask("abcde")
+	for _, line := range []string{"c2c allow abcde", "setsid -w c2c allow abcde", "c2c allow abcde --json </dev/null", "sh -c '(c2c allow abcde; true)'"} {
+		if out := a.types(line); strings.Contains(out, "sent to") || !strings.Contains(out, "only a person answers") && !strings.Contains(out, "no terminal") {
+			t.Errorf("%s: %s", line, out)
+		}
+	}
+	if all, err := a.store().List(t.Context()); err != nil || len(all) != 1 || all[0].State != permission.StateOpen {
+		t.Errorf("it is %+v, %v", all, err)
 	}
 }
 
