@@ -14,6 +14,8 @@ for tool in "$@"; do
 done
 # The compiler is of no use without the headers of C.
 [[ " ${missing[*]-} " != *' gcc '* ]] || missing+=(libc6-dev)
+# A browser shows no letter without a font.
+[[ " ${missing[*]-} " != *' chromium '* ]] || missing+=(fonts-dejavu-core)
 [ "${#missing[@]}" -gt 0 ] || exit 0
 if ! command -v apt-get >/dev/null || [ "$(id -u)" -ne 0 ]; then
 	printf 'setup: install %s, and run this again\n' "${missing[*]}" >&2

@@ -24,6 +24,7 @@ import (
 //	C2C_E2E_CLIENTS=dirs  the same for the AI programs of scripts/e2e-clients.txt
 //	C2C_E2E_SCRATCH=dir   where homes and projects are made, not below /tmp
 //	C2C_E2E_BIN=dir     c2c and c2cd to test
+//	C2C_PAGE_SHOTS=dir  where pictures of the page go, for somebody to look at
 func TestMain(m *testing.M) {
 	// Not a skip: the CI forbids those, and runs these as a step of its own.
 	if os.Getenv("C2C_E2E_TOOLS") == "" {
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	flag.Parse()
-	keep := slices.Concat(tools(), clients(), []string{os.Getenv("C2C_E2E_BIN"), os.Getenv("C2C_E2E_SCRATCH")})
+	keep := slices.Concat(tools(), clients(), []string{os.Getenv("C2C_E2E_BIN"), os.Getenv("C2C_E2E_SCRATCH"), os.Getenv(shotsVariable)})
 	if *page != "" {
 		keep = append(keep, filepath.Dir(*page))
 	}

@@ -226,3 +226,20 @@ func TestAPermissionIsDecidedOnThePage(t *testing.T) {
 		t.Errorf("%+v, %v", all, err)
 	}
 }
+
+func TestThePageShowsWhoOwesAnAnswer(t *testing.T) {
+	l := newLab(t)
+	tab := l.loggedIn()
+	if got := get[owedList](tab, "GET", "/api/owed", nil); len(got.Owed) != 0 {
+		t.Errorf("before anybody asks: %+v", got)
+	}
+	for _, m := range []inbox.Message{{To: "birch", Content: "do it\x1b[2J", Kind: "task"}, {To: "dana", Content: "is it so?", Kind: "question", Tag: "urgent"}} {
+		if _, err := l.b.Send(t.Context(), l.amber, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := get[owedList](tab, "GET", "/api/owed", nil).Owed
+	if len(got) != 2 || got[0].To != "dana" || !got[0].Mine || got[1].To != "birch" || got[1].Mine || got[1].Kind != "task" || got[1].Late || got[1].Due <= got[1].Sent || strings.Contains(got[1].Words, "\x1b") {
+		t.Errorf("what is due first comes first: %+v", got)
+	}
+}

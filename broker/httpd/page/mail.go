@@ -119,12 +119,13 @@ type session struct {
 	Quiet    bool   `json:"quiet,omitempty"`
 	Ring     string `json:"ring,omitempty"` // what became of the last one, in words
 	RingAt   int64  `json:"ring_at,omitempty"`
+	Surface  string `json:"surface,omitempty"` // full: mail wakes it; degraded: it sees mail when it next does something
 	Error    string `json:"error,omitempty"`
 }
 
 func sessionOf(s live.Session) session {
 	one := session{ID: s.ID, Alias: visible(s.Alias), Client: visible(s.Client), Role: visible(s.Role), State: string(s.State), Does: string(s.Now.Does),
-		Since: milli(s.Now.Since), Waiting: s.Count, Handed: s.Handed, LastRead: milli(s.LastRead), Quiet: s.Quiet, Error: visible(s.Error)}
+		Since: milli(s.Now.Since), Waiting: s.Count, Handed: s.Handed, LastRead: milli(s.LastRead), Quiet: s.Quiet, Surface: visible(s.Surface), Error: visible(s.Error)}
 	if s.Count > 0 {
 		one.Oldest = milli(s.Oldest)
 	}

@@ -92,6 +92,7 @@ func (p *Page) Routes(places Places) []httpd.Route {
 		"GET /api/search":  p.api(p.search),
 		"GET /api/thread":  p.api(p.thread),
 		"GET /api/message": p.api(p.message),
+		"GET /api/owed":    p.api(p.owed),
 	} {
 		routes = append(routes, httpd.Route{Pattern: pattern, Who: person, Handler: handler})
 	}

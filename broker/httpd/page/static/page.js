@@ -101,7 +101,8 @@
   const valid = (ms) => ms > 0 && ms < 8.64e15;
   const day = (ms) => (valid(ms) ? dayFormat.format(ms) : '');
   const clock = (ms) => (valid(ms) ? clockFormat.format(ms) : '');
-  const short = (ms) => (!valid(ms) ? '' : day(ms) === day(Date.now()) ? clock(ms) : fullFormat.format(ms));
+  const sameDay = (a, b) => new Date(a).toDateString() === new Date(b).toDateString(); // a format takes many times as long
+  const short = (ms) => (!valid(ms) ? '' : sameDay(ms, Date.now()) ? clock(ms) : fullFormat.format(ms));
   const sent = (m) => Math.round(m.ts * 1000);
 
   function age(ms) {
@@ -157,7 +158,7 @@
       make('span', { class: 'unseen' }, ' message of ' + m.from));
     const e = make('article', { id, 'aria-labelledby': id + '-h', 'aria-posinset': place, 'aria-setsize': size, tabindex: -1,
       class: m.session === me.id && me.id ? 'mine' : '' },
-      (!before || day(sent(before)) !== day(sent(m))) && m.ts ? make('p', { class: 'day' }, day(sent(m))) : null,
+      (!before || !sameDay(sent(before), sent(m))) && valid(sent(m)) ? make('p', { class: 'day' }, day(sent(m))) : null,
       make('div', { class: 'line', id: id + '-h' },
         m.ts ? make('time', { datetime: valid(sent(m)) ? new Date(sent(m)).toISOString() : null, title: valid(sent(m)) ? fullFormat.format(sent(m)) : null }, clock(sent(m))) : null,
         make('h3', {}, name(m.from), make('span', { class: 'arrow', 'aria-hidden': 'true' }, '→'), make('span', { class: 'unseen' }, ' to '), name(m.to, ' to')),
@@ -167,7 +168,7 @@
         m.person ? make('span', { class: 'mark' }, 'person') : null,
         make('span', { class: 'fate ' + (/^\w+$/.test(m.state) ? m.state : ''), title: m.by ? 'by ' + m.by : null }, fate(m)),
         make('span', { class: 'acts' },
-          m.from !== 'c2c-system' ? act('Reply', reply, 'Answer this message (r)') : null,
+          m.from !== 'c2c-system' && m.from !== me.alias ? act('Reply', reply, 'Answer this message (r)') : null,
           act('Thread', thread, 'The whole conversation (t)'),
           act('Why?', why, 'What became of it, and why (w)'))),
       answersLine(m), words, more);
@@ -197,26 +198,32 @@
 
   // --- A list of any length ---------------------------------------------------------------------------------------
 
-  // The list is cut into pieces. Only those near the window have elements; of the others the height is kept.
+  // The list is cut into pieces. Only those near the window are in the document; two empty blocks stand for the others. What
+  // is in the window stays where it is, whatever comes above it.
   const pieceSize = 20;
-  const perMessage = 64; // pixels, until it is known
+  const perMessage = 90; // pixels, until it is known
+  const margin = 900; // pixels above and below the window
 
   class List {
     constructor(scroller, flow) {
       this.scroller = scroller;
       this.flow = flow;
-      this.near = new IntersectionObserver((entries) => this.seen(entries), { root: scroller, rootMargin: '900px 0px' });
+      this.above = make('div', { role: 'none' });
+      this.below = make('div', { role: 'none' });
       this.clear();
+      scroller.addEventListener('scroll', () => this.update(), { passive: true });
+      new ResizeObserver(() => this.update()).observe(scroller);
       flow.addEventListener('keydown', (e) => this.keydown(e));
       flow.addEventListener('focusin', (e) => this.focused(e.target.closest('article')));
     }
     clear() {
-      this.near.disconnect();
       this.items = [];
       this.at = new Map(); // key → index, made when it is asked for
       this.pieces = [];
+      this.drawn = []; // those of them that are in the document, in their order
       this.current = null;
-      this.flow.replaceChildren();
+      this.flow.replaceChildren(this.above, this.below);
+      this.flow.hidden = true; // a list of nothing
     }
     get size() { return this.items.length; }
     has(m) { return this.keys().has(m.key); }
@@ -225,54 +232,49 @@
       return this.at;
     }
 
-    piece(items, first) {
-      const p = { first, count: items.length, el: make('div', { class: 'piece', role: 'none' }), shown: false };
-      p.el.piece = p;
-      p.el.style.height = items.length * perMessage + 'px';
-      return p;
+    cut(items) {
+      const pieces = [];
+      for (let i = 0; i < items.length; i += pieceSize) {
+        const n = Math.min(pieceSize, items.length - i);
+        pieces.push({ count: n, height: n * perMessage, el: null });
+      }
+      return pieces;
     }
     // set shows other messages, and the end of them or the beginning.
     set(items, atEnd) {
       this.clear();
       this.items = items.slice();
-      for (let i = 0; i < items.length; i += pieceSize) this.pieces.push(this.piece(items.slice(i, i + pieceSize), i));
-      this.flow.append(...this.pieces.map((p) => p.el));
-      const first = atEnd ? this.pieces.slice(-3) : this.pieces.slice(0, 3);
-      for (const p of first) this.show(p); // at once, so that nothing flickers
-      for (const p of this.pieces) this.near.observe(p.el);
-      this.scroller.scrollTop = atEnd ? this.scroller.scrollHeight : 0;
+      this.pieces = this.cut(items);
+      this.flow.hidden = items.length === 0;
+      this.update();
+      if (atEnd) this.toEnd();
+      else this.scroller.scrollTop = 0;
+      this.update();
     }
     prepend(items) {
-      const fromEnd = this.scroller.scrollHeight - this.scroller.scrollTop;
       this.items = items.concat(this.items);
+      this.flow.hidden = this.items.length === 0;
       this.at.clear();
-      for (const p of this.pieces) p.first += items.length;
-      const fresh = [];
-      for (let i = 0; i < items.length; i += pieceSize) fresh.push(this.piece(items.slice(i, i + pieceSize), i));
-      const old = this.pieces[0];
-      this.pieces = fresh.concat(this.pieces);
-      this.flow.prepend(...fresh.map((p) => p.el));
-      if (old && old.shown) this.redraw(old); // its first message may not begin a day any more
-      for (const p of fresh) this.near.observe(p.el);
-      // A browser that anchors has done this by itself, unless the list stood at its very top.
-      this.scroller.scrollTop = this.scroller.scrollHeight - fromEnd;
+      const first = this.pieces[0];
+      this.pieces = this.cut(items).concat(this.pieces);
+      this.update();
+      if (first && first.el) this.draw(first, first.from); // its first message may not begin a day any more
+      for (const p of this.drawn) [...p.el.children].forEach((el, i) => el.setAttribute('aria-posinset', p.from + i + 1));
     }
     append(m) {
       const atEnd = this.isAtEnd();
+      this.flow.hidden = false;
       this.items.push(m);
       if (this.at.size) this.at.set(m.key, this.items.length - 1);
-      let p = this.pieces[this.pieces.length - 1];
+      const p = this.pieces[this.pieces.length - 1];
       if (!p || p.count >= pieceSize) {
-        p = this.piece([m], this.items.length - 1);
-        this.pieces.push(p);
-        this.flow.append(p.el);
-        if (atEnd) this.show(p);
-        this.near.observe(p.el);
+        this.pieces.push({ count: 1, height: perMessage, el: null });
       } else {
         p.count++;
-        if (p.shown) p.el.append(this.build(this.items.length - 1));
-        else p.el.style.height = parseFloat(p.el.style.height) + perMessage + 'px';
+        p.height += perMessage;
+        if (p.el) p.el.append(this.build(this.items.length - 1));
       }
+      this.update();
       if (atEnd) this.toEnd();
       return atEnd;
     }
@@ -290,38 +292,64 @@
       if (this.current === this.items[i].key || (!this.current && i === this.items.length - 1)) this.reachable(el, true);
       return el;
     }
-    show(p) {
-      if (p.shown) return;
-      p.shown = true;
-      const all = [];
-      for (let i = p.first; i < p.first + p.count; i++) all.push(this.build(i));
-      p.el.replaceChildren(...all);
-      p.el.style.height = '';
-    }
-    hide(p) {
-      if (!p.shown || p.el.contains(document.activeElement)) return;
-      p.shown = false;
-      p.el.style.height = p.el.offsetHeight + 'px';
-      p.el.replaceChildren();
-    }
-    redraw(p) {
+    draw(p, from) {
+      p.el = p.el || make('div', { class: 'piece', role: 'none' });
       if (p.el.contains(document.activeElement)) return;
-      p.shown = false;
-      this.show(p);
+      const all = [];
+      for (let i = from; i < from + p.count; i++) all.push(this.build(i));
+      p.el.replaceChildren(...all);
     }
-    seen(entries) {
-      // All heights first: to read one behind a change would lay the list out again each time.
-      const gone = entries.filter((e) => !e.isIntersecting).map((e) => e.target.piece).filter((p) => p.shown && !p.el.contains(document.activeElement));
-      const heights = gone.map((p) => p.el.offsetHeight);
-      gone.forEach((p, i) => {
-        p.shown = false;
-        p.el.style.height = heights[i] + 'px';
-        p.el.replaceChildren();
-      });
-      for (const e of entries) if (e.isIntersecting) this.show(e.target.piece);
+    // update draws what is near the window, and removes what is not. To read a height behind a change would lay the list out
+    // again each time, so all are read first.
+    update() {
+      const box = this.scroller.getBoundingClientRect();
+      if (box.height === 0) return;
+      for (const p of this.drawn) p.height = p.el.offsetHeight;
+      const still = this.drawn.find((p) => p.el.getBoundingClientRect().bottom > box.top);
+      const was = still && still.el.getBoundingClientRect().top;
+      // Where a drawn piece is tells where the others are: what stands above it may have grown by now.
+      const index = still ? this.pieces.indexOf(still) : -1;
+      let y = still ? was - box.top : this.flow.getBoundingClientRect().top - box.top;
+      for (let k = 0; k < index; k++) y -= this.pieces[k].height;
+      const near = [];
+      let above = 0, below = 0, from = 0;
+      for (const p of this.pieces) {
+        p.from = from;
+        if (y + p.height < -margin) above += p.height;
+        else if (y > box.height + margin) below += p.height;
+        else near.push(p);
+        y += p.height;
+        from += p.count;
+      }
+      const keep = new Set(near);
+      for (const p of this.drawn) {
+        if (keep.has(p)) continue;
+        if (p.el.contains(document.activeElement)) this.scroller.focus({ preventScroll: true });
+        p.el.remove();
+        p.el = null;
+      }
+      let before = this.above;
+      for (const p of near) {
+        if (!p.el) this.draw(p, p.from);
+        if (before.nextSibling !== p.el) before.after(p.el);
+        before = p.el;
+      }
+      this.drawn = near;
+      this.above.style.height = above + 'px';
+      this.below.style.height = below + 'px';
+      if (still && still.el) {
+        const moved = still.el.getBoundingClientRect().top - was;
+        if (Math.abs(moved) >= 1) this.scroller.scrollTop += moved;
+      }
     }
     isAtEnd() { return this.scroller.scrollHeight - this.scroller.scrollTop - this.scroller.clientHeight < 60; }
-    toEnd() { this.scroller.scrollTop = this.scroller.scrollHeight; }
+    toEnd() {
+      for (let n = 0; n < 4; n++) { // what is drawn there may be higher than was thought
+        this.scroller.scrollTop = this.scroller.scrollHeight;
+        this.update();
+      }
+      this.scroller.scrollTop = this.scroller.scrollHeight;
+    }
 
     // One message can be reached with Tab, and its buttons with it. The keys go on from there.
     reachable(el, on) {
@@ -339,11 +367,25 @@
     }
     go(to) {
       if (to < 0 || to >= this.items.length) return;
-      const p = this.pieces.find((q) => to >= q.first && to < q.first + q.count);
-      this.show(p);
-      const el = document.getElementById('m-' + this.items[to].key);
+      const find = () => document.getElementById('m-' + this.items[to].key);
+      for (let n = 0; n < 4 && !find(); n++) { // it is far away
+        let y = 0;
+        for (const p of this.pieces) {
+          if (to < p.from + p.count) break;
+          y += p.height;
+        }
+        this.drawn.forEach((p) => { p.el.remove(); p.el = null; });
+        this.drawn = [];
+        this.above.style.height = y + 'px';
+        this.below.style.height = this.pieces.reduce((sum, p) => sum + p.height, -y) + 'px';
+        this.scroller.scrollTop = this.flow.offsetTop + y;
+        this.update();
+      }
+      const el = find();
+      if (!el) return;
       el.focus({ preventScroll: true });
       el.scrollIntoView({ block: 'nearest' });
+      this.update();
     }
     keydown(e) {
       const el = e.target.closest('article');
@@ -487,15 +529,15 @@
 
   // --- Sessions ---------------------------------------------------------------------------------------------------
 
-  const doesWords = { busy: 'a turn runs', idle: 'idle', waiting: 'waits for its person', absent: 'ended', away: 'in no terminal', person: 'a person', alive: 'runs', unknown: 'not known' };
+  const doesWords = { busy: 'a turn runs', idle: 'idle', waiting: 'waits for its person', absent: 'ended', away: 'in no terminal', person: 'a person', alive: 'runs', unknown: '' };
 
   function about(s) {
     const parts = [];
     if (s.error) parts.push(s.error);
-    let does = doesWords[s.does] || s.does;
-    if (s.since && s.does !== 'person' && s.does !== 'absent') does += ' for ' + age(s.since);
+    let does = s.does in doesWords ? doesWords[s.does] : s.does;
+    if (does && s.since && s.does !== 'person' && s.does !== 'absent') does += ' for ' + age(s.since);
     if (s.id === me.id) does = 'you';
-    parts.push(does);
+    if (does) parts.push(does);
     if (s.waiting && s.oldest) parts.push('oldest mail ' + age(s.oldest) + ' old');
     if (s.quiet) parts.push('do not disturb');
     if (s.client && s.client !== 'human') parts.push(s.client);
@@ -506,7 +548,7 @@
   function sessionTitle(s) {
     const more = [];
     if (s.ring) more.push('last ring: ' + s.ring + (s.ring_at ? ', ' + short(s.ring_at) : ''));
-    if (s.surface) more.push('reached: ' + s.surface);
+    if (s.surface) more.push(s.surface === 'full' ? 'mail wakes it' : 'mail does not wake it: it sees it when it next does something');
     if (s.last_read) more.push('last read mail ' + short(s.last_read));
     if (s.handed) more.push(count(s.handed, 'message', 'messages') + ' in hand');
     return more.join('\n');
@@ -544,6 +586,7 @@
   // --- Writing ----------------------------------------------------------------------------------------------------
 
   function reply(m) {
+    if (m.from === me.alias) return note('This is your own message. Choose to whom you write below.');
     drafted = m;
     $('to-label').hidden = true;
     $('about').hidden = false;
@@ -648,7 +691,7 @@
   }
 
   function counts() {
-    const n = myMail().length + $('asks').querySelectorAll('.card').length;
+    const n = myMail().length + $('asks').querySelectorAll('.card').length + $('owed').querySelectorAll('.late').length;
     $('todo-count').hidden = n === 0;
     $('todo-count').textContent = n;
     $('todo-empty').hidden = n > 0 || $('owed').querySelectorAll('.card').length > 0;
@@ -717,12 +760,48 @@
     const buttons = [button(false, 'Deny', of), button(true, 'Allow', of)];
     const draw = () => { for (const b of buttons) b.setAttribute('aria-disabled', String(dead)); };
     setTimeout(() => { if (dead && !answer.textContent) { dead = false; draw(); } }, armed);
-    return make('section', { class: 'card ask', 'aria-label': a.alias + ' asks for ' + a.tool },
+    return make('div', { class: 'card ask', role: 'group', 'aria-label': a.alias + ' asks for ' + a.tool },
       make('h3', {}, name(a.alias), ' asks to use ', make('bdi', {}, a.tool)),
       a.about ? make('p', { dir: 'auto' }, a.about) : null,
       a.input ? make('pre', { dir: 'auto', tabindex: 0, role: 'region', 'aria-label': 'What it would do' }, a.input) : null,
       make('p', { class: 'soft' }, a.id + ', until ' + short(a.until) + '. Its own dialog is open, too.'),
       make('div', { class: 'row' }, ...buttons), answer);
+  }
+
+  // Answers that somebody waits for. They are asked for anew when something has happened, at most every few seconds.
+  let owedTimer = 0, owedText = '';
+  function owedSoon(ms) {
+    if (owedTimer) return;
+    owedTimer = setTimeout(async () => {
+      owedTimer = 0;
+      if (stopped || document.hidden) return;
+      try { drawOwed(await ask('/api/owed')); } catch (e) { if (e.status) note(e.message); }
+    }, ms);
+  }
+
+  function drawOwed(l) {
+    const text = JSON.stringify(l);
+    if (text === owedText) return;
+    owedText = text;
+    const box = $('owed');
+    const had = box.contains(document.activeElement) ? document.activeElement.id : '';
+    const group = (title, all) => (all.length ? [make('h3', { class: 'group' }, title), ...all.map(owedCard)] : []);
+    box.replaceChildren(...group('You owe an answer', l.owed.filter((o) => o.mine)), ...group('Answers that are waited for', l.owed.filter((o) => !o.mine)),
+      ...(l.more ? [make('p', { class: 'soft' }, 'and ' + l.more + ' more: c2c obligations shows all')] : []));
+    if (had && $(had)) $(had).focus({ preventScroll: true });
+    counts();
+  }
+
+  function owedCard(o) {
+    const when = o.late ? 'overdue since ' + short(o.due) : 'due ' + short(o.due);
+    return make('div', { class: 'card' + (o.late ? ' late' : ''), role: 'group', 'aria-label': o.kind + ' of ' + o.from },
+      make('h3', {}, name(o.from), make('span', { class: 'soft' }, ' waits for '), o.mine ? 'you' : name(o.to)),
+      make('p', { dir: 'auto' }, o.words),
+      make('p', { class: 'soft' }, make('span', { class: o.late ? 'fate dead' : '' }, o.kind + ', ' + when), o.reminders ? ', reminded ' + count(o.reminders, 'time', 'times') : ''),
+      o.why && !o.mine ? make('p', { class: 'soft', dir: 'auto' }, o.why + (o.do ? '. ' + o.do : '')) : null,
+      make('div', { class: 'row' },
+        o.mine && byID.has(o.id) ? make('button', { type: 'button', onclick: () => { part('talk'); reply(byID.get(o.id)); } }, 'Answer', make('span', { class: 'unseen' }, ' ' + o.from)) : null,
+        make('button', { type: 'button', class: 'quiet', id: 'o-' + o.id, onclick: () => thread({ id: o.id, from: o.from, to: o.to }) }, 'Show', make('span', { class: 'unseen' }, ' the ' + o.kind + ' of ' + o.from))));
   }
 
   // Browser notifications, if the person has asked for them in this browser.
@@ -794,6 +873,7 @@
     drawNotify();
     drawSessions();
     drawMine();
+    owedSoon(0);
   }
 
   // came takes in a message that is new.
@@ -818,6 +898,7 @@
     }
     if (c.sessions) drawSessions();
     drawMine();
+    owedSoon(2000);
     if (mails.size > maxKnown) location.reload();
   }
 
@@ -909,7 +990,11 @@
     sessionStorage.removeItem(keyName);
     gate('You have logged out, in all tabs of this project.');
   });
-  setInterval(() => { if (!document.hidden && !stopped && !$('main').hidden) drawSessions(); }, 30000);
+  setInterval(() => {
+    if (document.hidden || stopped || $('main').hidden) return;
+    drawSessions();
+    owedSoon(0);
+  }, 30000);
 
   login().then((ok) => {
     if (ok) follow();

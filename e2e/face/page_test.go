@@ -1,0 +1,285 @@
+package face
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+
+	"c2c/broker"
+	"c2c/broker/permission"
+	"c2c/inbox"
+)
+
+// browserProgram is Debian's; scripts/setup.sh installs it.
+const browserProgram = "/usr/bin/chromium"
+
+// manyMails is how many there are in the list that is scrolled from its end to its beginning.
+const manyMails = 10_000
+
+// hostile are bodies that would do something if anything but text were made of them. What the browser would do then, it says
+// by setting window.pwned, by asking somebody, or by an element.
+var hostile = []string{
+	`<img src=x onerror="window.pwned=1"><svg onload="window.pwned=2"></svg>`,
+	`</script><script>window.pwned=3</script></div></article></main>`,
+	`<a href="javascript:window.pwned=4">click</a> javascript:window.pwned=4 <iframe src="javascript:parent.pwned=5"></iframe>`,
+	`<style>*{display:none}</style><link rel=stylesheet href="http://192.0.2.1/x.css"><base href="http://192.0.2.1/"><meta http-equiv=refresh content="0;url=http://192.0.2.1/">`,
+	`"><form action="http://192.0.2.1/"><input autofocus onfocus="window.pwned=6"><button>Allow</button></form>`,
+	"{{constructor.constructor('window.pwned=7')()}} ${window.pwned=8} <!-- <template><dialog open>",
+	"\u202egnp.exe\u2066 \u200b\u2028 turned \x1b]0;title\x07\x1b[2J and gone\u2069",
+	strings.Repeat("W", 250<<10),
+	strings.Repeat("👩‍👩‍👧‍👦🏴‍☠️", 500),
+	strings.Repeat("line\n", 3000),
+	strings.Repeat("a\u0301\u0302\u0303\u0304\u0305\u0306\u0307\u0308", 200),
+	"العربية עברית mixed with latin",
+}
+
+// people are those who write in a page test, with the person who looks.
+type people struct {
+	*daemon
+	b            *broker.Broker
+	dana         broker.Session
+	amber, birch broker.Session
+	store        *permission.Store
+}
+
+func newPeople(t *testing.T) *people {
+	t.Helper()
+	p := &people{daemon: start(t)}
+	if p.link() == "" { // which also gives the person a mailbox
+		t.Fatal("there is no link")
+	}
+	getenv := func(name string) string { return map[string]string{"HOME": p.home}[name] }
+	var err error
+	if p.b, err = broker.OpenHere(getenv, p.home, broker.Config{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.b.Close() })
+	p.store = permission.Open(p.b.Dir(), time.Now)
+	p.amber, p.birch = p.session("amber", "claude"), p.session("birch", "codex")
+	all, err := p.b.Sessions(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		if s.State == broker.Person {
+			p.dana = s
+		}
+	}
+	return p
+}
+
+func (p *people) session(alias, client string) broker.Session {
+	p.t.Helper()
+	s, err := p.b.Attach(p.t.Context(), broker.Caller{Client: client, ClientID: alias + "-1", Alias: alias})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return s
+}
+
+var pageLink = regexp.MustCompile(`http://127\.0\.0\.1:\d+/login#\S+`)
+
+// link is what a person gets who types c2c open in a terminal.
+func (p *people) link() string {
+	p.t.Helper()
+	cmd := exec.Command(filepath.Join(os.Getenv("C2C_E2E_BIN"), "c2c"), "open", "--print")
+	cmd.Env = []string{"HOME=" + p.home, "PATH=/usr/bin:/bin", "USER=dana", "TERM=xterm"}
+	cmd.Dir = p.home
+	screen, err := pty.Start(cmd)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer screen.Close()
+	shown, _ := io.ReadAll(screen) // an error when the program has ended
+	if err := cmd.Wait(); err != nil {
+		p.t.Fatalf("%v, %s", err, shown)
+	}
+	return string(pageLink.Find(shown))
+}
+
+// mail puts a message where Send would, without what a browser cannot show.
+func (p *people) mail(from broker.Session, to, kind, text string) (string, error) {
+	r, err := p.b.Send(p.t.Context(), from, inbox.Message{To: to, Content: text, Kind: kind})
+	return r.ID, err
+}
+
+// past fills a mailbox, and has all of it read.
+func (p *people) past(n int) {
+	p.t.Helper()
+	box, err := p.b.Mailbox(p.birch.ID)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	began := time.Now().Add(-time.Duration(n) * time.Minute)
+	for done := 0; done < n; done += 500 {
+		var some []inbox.Message
+		for i := done; i < min(n, done+500); i++ {
+			some = append(some, inbox.Message{From: "amber", To: "birch", ID: inbox.NewID(began.Add(time.Duration(i) * time.Minute)),
+				TS: inbox.Seconds(began.Add(time.Duration(i) * time.Minute)), Content: fmt.Sprintf("number %d\n%s", i, strings.Repeat("some words of it ", i%40))})
+		}
+		if _, err := box.Deliver(p.t.Context(), some...); err != nil {
+			p.t.Fatal(err)
+		}
+		lease, err := box.Lease(p.t.Context(), "hook", 1<<30)
+		if err == nil {
+			err = lease.Ack(p.t.Context(), inbox.Handles(lease.Messages)...)
+		}
+		if err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// wish is what the script in the browser wants done.
+type wish struct {
+	Do, From, To, Kind, Text, ID string
+
+	Check string // what was tried
+	Wrong string // what was wrong about it
+	Told  string // for who reads the log
+}
+
+// does does it.
+func (p *people) does(w wish) (any, error) {
+	who := map[string]broker.Session{"amber": p.amber, "birch": p.birch, "dana": p.dana}
+	switch w.Do {
+	case "link":
+		return p.link(), nil
+	case "send":
+		return p.mail(who[w.From], w.To, w.Kind, w.Text)
+	case "hostile":
+		for _, text := range hostile {
+			if _, err := p.mail(p.amber, "birch", "", text); err != nil {
+				return nil, err
+			}
+		}
+		return len(hostile), nil
+	case "waits":
+		return p.waiting(who[w.To])
+	case "ask":
+		return nil, p.store.Ask(p.t.Context(), permission.Request{ID: w.ID, Session: who[w.From].ID, Alias: w.From, Tool: "Bash",
+			Description: "<b>remove</b> everything", Input: `{"command":"rm -rf build/"}` + strings.Repeat("x", 150)})
+	case "asked":
+		all, err := p.store.List(p.t.Context())
+		for _, r := range all {
+			if r.ID == w.ID {
+				return r.State, err
+			}
+		}
+		return "none", err
+	case "count":
+		return manyMails, nil
+	case "stop":
+		return p.c2c("serve", "stop"), nil
+	case "start":
+		return p.c2c("serve", "start"), nil
+	}
+	return nil, errors.New("nobody knows how to " + w.Do)
+}
+
+func (p *people) waiting(s broker.Session) (texts []string, err error) {
+	box, err := p.b.Mailbox(s.ID)
+	if err != nil {
+		return nil, err
+	}
+	all, err := box.Peek(p.t.Context())
+	for _, m := range all {
+		texts = append(texts, m.From+": "+m.Content+" ("+m.InReplyTo+")")
+	}
+	return texts, err
+}
+
+// shotsVariable names a directory for pictures of the page, for somebody to look at.
+const shotsVariable = "C2C_PAGE_SHOTS"
+
+// browse runs one part of page.mjs, and does what it wants done: a line for each wish, and a line for each answer.
+func (p *people) browse(part string) {
+	p.t.Helper()
+	dir := p.t.TempDir()
+	script, err := os.ReadFile(filepath.Join("testdata", "page.mjs"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "page.mjs"), script, 0o600)
+	}
+	if err == nil {
+		err = os.Mkdir(filepath.Join(dir, "node_modules"), 0o700)
+	}
+	for _, name := range []string{"playwright-core", "axe-core"} {
+		if err == nil {
+			err = os.Symlink(filepath.Join(tool(p.t, name+"@"), name), filepath.Join(dir, "node_modules", name))
+		}
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	cmd := node(p.t, "page.mjs", part, browserProgram, strings.TrimSuffix(p.url, "/mcp"), os.Getenv(shotsVariable))
+	cmd.Dir = dir
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	checks := p.serve(bufio.NewScanner(out), json.NewEncoder(in))
+	if err := cmd.Wait(); err != nil || checks == 0 {
+		p.t.Errorf("%d checks, %v", checks, err)
+	}
+}
+
+// serve answers wishes until the script has ended, and counts what it has checked.
+func (p *people) serve(lines *bufio.Scanner, answers *json.Encoder) (checks int) {
+	p.t.Helper()
+	for lines.Scan() {
+		var w wish
+		if err := json.Unmarshal(lines.Bytes(), &w); err != nil {
+			p.t.Errorf("%s", lines.Text())
+			continue
+		}
+		switch {
+		case w.Told != "":
+			p.t.Log(w.Told)
+		case w.Wrong != "":
+			p.t.Errorf("%s: %s", w.Check, w.Wrong)
+		case w.Check != "":
+			checks++
+		default:
+			given, err := p.does(w)
+			if err != nil {
+				p.t.Errorf("%+v: %v", w, err)
+			}
+			if err := answers.Encode(map[string]any{"given": given}); err != nil {
+				p.t.Error(err)
+			}
+		}
+	}
+	return checks
+}
+
+func TestThePageInChromium(t *testing.T) {
+	for _, part := range []string{"login", "hostile", "write", "permission", "reconnect", "looks"} {
+		t.Run(part, func(t *testing.T) { newPeople(t).browse(part) })
+	}
+}
+
+// The whole of a long history can be read, and the browser holds a part of it.
+func TestThePageWithTenThousandMessages(t *testing.T) {
+	p := newPeople(t)
+	p.past(manyMails)
+	p.browse("many")
+}

@@ -1,0 +1,349 @@
+// The page of c2c in Chromium. The test in Go runs one part of this at a time, and does what is wished for: a line of JSON out
+// for each wish, a line in for its answer.
+import { createInterface } from 'node:readline';
+import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
+import { chromium } from 'playwright-core';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const [part, program, origin, shots] = process.argv.slice(2);
+const patience = 120000; // for what comes by itself, on a machine that has much else to do
+
+const say = (line) => process.stdout.write(JSON.stringify(line) + '\n');
+const answers = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+async function wish(what, more = {}) {
+  say({ do: what, ...more });
+  return JSON.parse((await answers.next()).value).given;
+}
+function check(what, ok, more = '') { say(ok ? { check: what } : { check: what, wrong: 'no' + (more ? ': ' + more : '') }); }
+function same(what, got, want) { check(what, JSON.stringify(got) === JSON.stringify(want), JSON.stringify(got) + ', want ' + JSON.stringify(want)); }
+
+const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-background-networking', '--disable-component-update'] });
+
+// open is a browser window whose requests are all ours, and in which nothing goes wrong.
+async function open(options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(patience);
+  page.wrong = [];
+  page.expected = [];
+  context.on('request', (r) => { if (!r.url().startsWith(origin + '/')) page.wrong.push('asks ' + r.url()); });
+  page.on('dialog', (d) => { page.wrong.push('dialog ' + d.message()); d.dismiss(); });
+  page.on('pageerror', (e) => page.wrong.push(e.stack));
+  page.on('console', (m) => { if (m.type() === 'error' && !page.expected.some((e) => m.text().includes(e))) page.wrong.push(m.text()); });
+  page.on('popup', () => page.wrong.push('a window opens'));
+  page.end = async (what) => {
+    same(what + ': nothing went wrong', page.wrong, []);
+    await context.close();
+  };
+  return page;
+}
+
+async function loggedIn(options) {
+  const page = await open(options);
+  await page.goto(await wish('link'));
+  await page.waitForSelector('#main:not([hidden])');
+  return page;
+}
+
+const shown = (page, text) => page.locator('#flow article').filter({ has: page.locator('.words', { hasText: text }) });
+async function picture(page, name) { if (shots) await page.screenshot({ path: shots + '/' + name + '.png' }); }
+
+// lint is axe on what is shown now. It reads the page from outside, so the policy of the page stays as it is.
+async function lint(page, what) {
+  const session = await page.context().newCDPSession(page);
+  const run = (expression) => session.send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true });
+  await run(axe);
+  const { result, exceptionDetails } = await run('axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.html.slice(0, 160) + " " + n.failureSummary).join(" | ")))');
+  await session.detach();
+  same('axe: ' + what, exceptionDetails ? exceptionDetails.exception.description : result.value, []);
+}
+
+const parts = {
+  async login() {
+    const page = await open();
+    page.expected = ['403', '401'];
+    await page.goto(origin + '/');
+    await page.waitForSelector('#gate:not([hidden])');
+    check('without a login there is only the gate', await page.isHidden('#main') && (await page.textContent('#gate')).includes('c2c open'));
+    await lint(page, 'the gate');
+    await picture(page, 'gate');
+    const link = await wish('link');
+    await page.goto(link);
+    await page.waitForSelector('#main:not([hidden])');
+    same('the code leaves the address', page.url(), origin + '/');
+    check('it is in no history', !(await page.evaluate(() => JSON.stringify(history.state) + location.href)).includes(link.split('#')[1]));
+    const cookies = await page.context().cookies();
+    same('one cookie, for us alone', cookies.map((c) => [c.httpOnly, c.sameSite, c.path, c.domain]), [[true, 'Strict', '/', '127.0.0.1']]);
+    await page.reload();
+    await page.waitForSelector('#main:not([hidden])');
+    check('the tab stays logged in', true);
+    // The same browser, another tab: the cookie alone opens nothing.
+    const second = await page.context().newPage();
+    await second.goto(origin + '/');
+    await second.waitForSelector('#gate:not([hidden])');
+    check('another tab is not logged in', await second.isHidden('#main'));
+    await second.close();
+    await page.goto(link);
+    await page.waitForSelector('#gate:not([hidden])');
+    check('a link works once', (await page.textContent('#gate-why')).includes('used already'));
+    await page.goto(origin + '/');
+    await page.waitForSelector('#main:not([hidden])');
+    await page.click('#logout');
+    await page.waitForSelector('#gate:not([hidden])');
+    await page.goto(origin + '/');
+    await page.waitForSelector('#gate:not([hidden])');
+    check('whoever has logged out is out', await page.isHidden('#main'));
+    await page.end('login');
+  },
+
+  async hostile() {
+    await wish('hostile');
+    const page = await loggedIn();
+    page.expected = ['TrustedHTML', 'Trusted Type'];
+    await wish('hostile'); // and as they come
+    await wish('send', { from: 'amber', to: 'birch', text: 'the last one' });
+    await shown(page, 'the last one').waitFor();
+    // Every message is drawn once, and every long one in full.
+    for (let n = 0; n < 400; n++) {
+      const more = page.locator('#flow .words + .quiet:not([hidden])').last();
+      if (!(await more.count())) break;
+      await more.click();
+      await page.waitForFunction(() => !document.querySelector('#flow .words + .quiet:disabled:not([hidden])'));
+    }
+    const odd = await page.evaluate(() => ({
+      pwned: window.pwned ?? null,
+      tags: [...new Set([...document.querySelectorAll('#flow *')].map((e) => e.localName))].filter((t) => !['article', 'div', 'p', 'time', 'h3', 'bdi', 'span', 'button'].includes(t)),
+      scripts: [...document.scripts].map((s) => s.getAttribute('src')),
+      handlers: [...document.querySelectorAll('*')].flatMap((e) => [...e.attributes]).filter((a) => a.name.startsWith('on') || a.value.startsWith('javascript:')).length,
+      base: document.baseURI, title: document.title,
+      raw: /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200b\u2028]/.test(document.querySelector('#flow').textContent),
+      wide: document.querySelector('#scroll').scrollWidth - document.querySelector('#scroll').clientWidth,
+    }));
+    same('others write text and nothing else', [odd.pwned, odd.tags, odd.scripts, odd.handlers, odd.raw, odd.wide], [null, [], ['/page.js'], 0, false, 0]);
+    check('the page is where it was', odd.base === origin + '/' && odd.title.includes('c2c'), odd.base + ' ' + odd.title);
+    const tried = await page.evaluate(() => {
+      try { document.querySelector('#flow').innerHTML = '<b>x</b>'; return 'it is made'; } catch (e) { return e.name; }
+    });
+    same('the browser makes no markup of text', tried, 'TypeError');
+    for (const word of ['onerror', 'gnp.exe', 'العربية']) {
+      await page.fill('#words', word);
+      await page.press('#words', 'Enter');
+      await shown(page, word).first().waitFor();
+    }
+    check('they are found', true);
+    await shown(page, 'العربية').first().getByRole('button', { name: 'Thread' }).click({ force: true });
+    await page.waitForFunction(() => document.querySelector('#talk-title').textContent.startsWith('Conversation'));
+    await picture(page, 'hostile');
+    await lint(page, 'hostile mail');
+    await page.setViewportSize({ width: 360, height: 740 });
+    same('nothing makes it wide', await page.evaluate(() => document.documentElement.scrollWidth), 360);
+    await page.end('hostile');
+  },
+
+  async write() {
+    const first = await wish('send', { from: 'birch', to: 'dana', kind: 'question', text: 'Shall I go on?' });
+    const page = await loggedIn();
+    // By keyboard alone.
+    await shown(page, 'Shall I go on?').focus();
+    await page.keyboard.press('r');
+    same('r answers the message', await page.evaluate(() => document.activeElement.id), 'text');
+    await page.keyboard.type('Yes, go on.');
+    await page.keyboard.press('Control+Enter');
+    await page.waitForFunction(() => document.querySelector('#sent').textContent.startsWith('Stored for birch'));
+    same('it is an answer', await wish('waits', { to: 'birch' }), ['dana: Yes, go on. (' + first + ')']);
+    await shown(page, 'Yes, go on.').waitFor();
+    await page.selectOption('#to', 'amber');
+    await page.selectOption('#kind', 'task');
+    await page.fill('#text', 'Please look at it.');
+    await page.click('#send');
+    await page.waitForFunction(() => document.querySelector('#sent').textContent.startsWith('Stored for amber'));
+    same('it goes to whom was chosen', await wish('waits', { to: 'amber' }), ['dana: Please look at it. ()']);
+    await page.locator('#owed .card', { hasText: 'Please look at it.' }).waitFor();
+    check('who owes an answer is shown', (await page.textContent('#owed')).includes('amber'));
+    // What cannot be sent is kept.
+    page.expected = ['422'];
+    await page.selectOption('#to', 'amber');
+    await page.fill('#text', 'x'.repeat(300 * 1024));
+    await page.click('#send');
+    await page.waitForFunction(() => document.querySelector('#sent').classList.contains('wrong'));
+    same('a text that is too long is kept', (await page.inputValue('#text')).length, 300 * 1024);
+    await page.fill('#text', '');
+    // Threads, and why something waits.
+    await shown(page, 'Shall I go on?').focus();
+    await page.keyboard.press('t');
+    await page.waitForFunction(() => document.querySelector('#talk-title').textContent.startsWith('Conversation'));
+    same('the thread has both', await page.locator('#flow article').count(), 2);
+    await page.keyboard.press('w');
+    await page.locator('#more[open] ol li').first().waitFor();
+    await lint(page, 'why');
+    await picture(page, 'why');
+    await page.keyboard.press('Escape');
+    check('Escape closes it, and the focus is where it was', await page.evaluate(() => !document.querySelector('#more').open && document.activeElement.closest('article') !== null));
+    await page.click('#back');
+    await page.click('#sessions button:has-text("amber")');
+    await page.waitForFunction(() => document.querySelector('#talk-title').textContent === 'Mail of amber');
+    same('mail of one session', await page.locator('#flow article').count(), 1);
+    await page.click('#sessions button:has-text("All mail")');
+    // The person's own mail.
+    await page.getByRole('button', { name: 'Mark as read' }).click();
+    await page.waitForSelector('#mine', { state: 'hidden' });
+    same('it is read then', await wish('waits', { to: 'dana' }), null);
+    // A notification, when the page is not in front.
+    await page.context().grantPermissions(['notifications'], { origin });
+    await page.evaluate(() => {
+      window.told = [];
+      window.Notification = class extends EventTarget { static permission = 'granted'; static requestPermission = async () => 'granted'; constructor(title, o) { super(); window.told.push([title, o.body]); } close() {} };
+    });
+    await page.click('#notify');
+    await page.evaluate(() => Object.defineProperty(document, 'hidden', { get: () => true, configurable: true }));
+    await wish('send', { from: 'amber', to: 'birch', text: 'not for dana' });
+    await wish('send', { from: 'amber', to: 'dana', text: 'for dana' });
+    await page.waitForFunction(() => window.told.length > 0);
+    same('mail to the person is told of', await page.evaluate(() => window.told), [['Mail from amber', 'for dana']]);
+    await page.end('write');
+  },
+
+  async permission() {
+    const page = await loggedIn();
+    await page.click('#text');
+    await page.keyboard.type('in the middle of a wor');
+    await wish('ask', { from: 'amber', id: 'abcde' });
+    const card = page.locator('#asks .card', { hasText: 'abcde' });
+    await card.waitFor();
+    same('the focus stays where it is', await page.evaluate(() => document.activeElement.id), 'text');
+    check('what it wants is shown as text', (await card.textContent()).includes('<b>remove</b> everything') && (await card.textContent()).includes('rm -rf build/'));
+    const allow = card.getByRole('button', { name: 'Allow' });
+    // At once, as somebody whose click was meant for what was there before.
+    await allow.dispatchEvent('click');
+    same('a click that comes too early does nothing', await wish('asked', { id: 'abcde' }), 'open');
+    await page.locator('#asks button[aria-disabled="false"]').first().waitFor();
+    await allow.focus();
+    await page.keyboard.press('Enter');
+    same('Enter does not decide', await wish('asked', { id: 'abcde' }), 'open');
+    await lint(page, 'a permission');
+    await picture(page, 'permission');
+    await page.keyboard.press('Space');
+    await card.waitFor({ state: 'detached' });
+    same('Space does', await wish('asked', { id: 'abcde' }), 'allowed');
+    check('the focus is not lost', await page.evaluate(() => document.activeElement !== document.body));
+    await wish('ask', { from: 'birch', id: 'bcdef' });
+    await page.locator('#asks button[aria-disabled="false"]').first().waitFor();
+    await page.getByRole('button', { name: 'Deny' }).click();
+    await page.locator('#asks .card').waitFor({ state: 'detached' });
+    same('Deny denies', await wish('asked', { id: 'bcdef' }), 'denied');
+    same('what was typed is there', await page.inputValue('#text'), 'in the middle of a wor');
+    await page.end('permission');
+  },
+
+  async reconnect() {
+    const page = await loggedIn();
+    page.expected = ['ERR_', 'Failed to load'];
+    await wish('send', { from: 'amber', to: 'birch', text: 'before the break' });
+    await shown(page, 'before the break').waitFor();
+    await wish('stop');
+    await page.waitForFunction(() => document.querySelector('#link').textContent === 'reconnecting');
+    await page.selectOption('#to', 'birch');
+    await page.fill('#text', 'written in the break');
+    await page.click('#send');
+    await page.waitForFunction(() => document.querySelector('#sent').classList.contains('wrong'));
+    await wish('send', { from: 'amber', to: 'birch', text: 'in the break' });
+    await wish('start');
+    await page.waitForFunction(() => document.querySelector('#link').textContent === 'live');
+    await shown(page, 'in the break').first().waitFor();
+    await page.click('#send');
+    await shown(page, 'written in the break').waitFor();
+    same('each is there once', await page.evaluate(() => [...document.querySelectorAll('#flow .words')].map((e) => e.textContent)), ['before the break', 'in the break', 'written in the break']);
+    await page.end('reconnect');
+  },
+
+  async looks() {
+    await wish('send', { from: 'amber', to: 'birch', kind: 'task', text: 'The importer drops the last row when the file has no newline at its end. Find out why, and add a test.\n\nFiles:\n- importer/read.go\n- importer/testdata/no_newline.csv' });
+    await wish('send', { from: 'birch', to: 'amber', kind: 'question', text: 'Is the CSV dialect fixed, or can a user choose the separator? I see `Separator rune` in importer/options.go, but nothing sets it.' });
+    await wish('send', { from: 'amber', to: 'birch', text: 'Only the comma. Options.Separator is dead code; remove it while you are there.' });
+    await wish('send', { from: 'birch', to: 'dana', kind: 'question', text: 'Shall an empty file be an error for the user, or an import of no rows?' });
+    await wish('send', { from: 'birch', to: 'amber', kind: 'status', text: 'panic: runtime error: index out of range [0] with length 0\ngoroutine 42 [running]:\n\texample/importer.(*Reader).header(0xc000124000)\n\t\t/src/importer/read.go:71 +0x1f4' });
+    for (const colorScheme of ['light', 'dark']) {
+      for (const [name, width, height] of [['wide', 1280, 800], ['middle', 900, 700], ['phone', 360, 740]]) {
+        const page = await loggedIn({ colorScheme, viewport: { width, height }, hasTouch: name === 'phone', isMobile: name === 'phone' });
+        await wish('ask', { from: 'amber', id: 'cdefg' });
+        await page.locator('#asks .card').waitFor({ state: 'attached' });
+        await page.locator('#owed .card').first().waitFor({ state: 'attached' });
+        await shown(page, 'Only the comma').waitFor();
+        for (const part of name === 'phone' ? ['talk', 'who', 'todo'] : ['talk']) {
+          if (name === 'phone') await page.click('#tabs button[data-part=' + part + ']');
+          same(name + ' ' + part + ' needs no sideways scroll', await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
+          await lint(page, [colorScheme, name, part].join(' '));
+          await picture(page, [colorScheme, name, part].join('-'));
+        }
+        await page.end('looks');
+      }
+    }
+    const page = await loggedIn();
+    let best = Infinity;
+    for (let n = 0; n < 5; n++) {
+      await page.reload();
+      await page.waitForSelector('#flow article');
+      best = Math.min(best, await page.evaluate(() => performance.getEntriesByName('first-paint')[0].startTime));
+    }
+    say({ told: 'first paint after ' + best.toFixed(0) + ' ms, the best of 5' });
+    await page.end('paint');
+  },
+
+  async many() {
+    const count = await wish('count');
+    const page = await loggedIn();
+    await shown(page, 'number ' + (count - 1)).waitFor();
+    await page.evaluate(() => {
+      window.long = [];
+      new PerformanceObserver((l) => window.long.push(...l.getEntries().map((e) => e.duration))).observe({ type: 'longtask' });
+      window.most = 0;
+    });
+    const began = Date.now();
+    // As somebody who only scrolls up, fast. The list must bring what is older by itself.
+    await page.evaluate(async () => {
+      const scroll = document.querySelector('#scroll');
+      while (!document.querySelector('#older').textContent.startsWith('This is the beginning') || scroll.scrollTop > 0) {
+        scroll.scrollTop -= 3000;
+        await new Promise((go) => requestAnimationFrame(go));
+        window.most = Math.max(window.most, document.querySelectorAll('#flow article').length);
+      }
+    });
+    const took = Date.now() - began;
+    await shown(page, 'number 0').first().waitFor();
+    // And down again. Each message that is drawn is in its place, and each comes that is in the window.
+    const seen = await page.evaluate(async () => {
+      const scroll = document.querySelector('#scroll');
+      const seen = new Set(), wrong = [];
+      for (let at = 0; ; at++) {
+        await new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)));
+        let last = 0;
+        for (const a of document.querySelectorAll('#flow article')) {
+          const n = Number(/number (\d+)/.exec(a.querySelector('.words').textContent)[1]);
+          const place = Number(a.getAttribute('aria-posinset'));
+          if (place !== n + 1 || last && place !== last + 1) wrong.push([n, place, last]);
+          last = place;
+          seen.add(n);
+        }
+        const box = scroll.getBoundingClientRect();
+        if (!document.elementFromPoint(box.left + 40, box.top + box.height / 2).closest('article')) wrong.push('nothing is drawn at ' + scroll.scrollTop);
+        if (scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 2) break;
+        scroll.scrollTop += at < 300 ? 1400 : 7000; // the first ones without a gap
+      }
+      let without = 0;
+      while (seen.has(without)) without++;
+      return [without > 2000, seen.has(9999), wrong.slice(0, 3)];
+    });
+    same('each message is in its place', seen, [true, true, []]);
+    const { most, long, nodes } = await page.evaluate(() => ({ most: window.most, long: window.long, nodes: document.querySelectorAll('*').length }));
+    check('the browser holds a part of them', most < 200 && nodes < 6000, most + ' articles, ' + nodes + ' elements');
+    say({ told: 'to the beginning of ' + count + ' messages in ' + took + ' ms; longest task ' + Math.max(0, ...long).toFixed(0) + ' ms, ' + long.length + ' above 50 ms; at most ' + most + ' messages drawn' });
+    await page.end('many');
+  },
+};
+
+let failed = '';
+try { await parts[part](); } catch (e) { failed = e.stack; }
+if (failed) say({ check: part, wrong: failed });
+await browser.close();
+process.exit(0);
