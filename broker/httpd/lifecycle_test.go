@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -64,16 +65,11 @@ func TestThePortIsFreeWhenTheServerHasEnded(t *testing.T) {
 	end()
 	var busy sync.WaitGroup
 	defer busy.Wait()
-	over := make(chan bool)
-	defer close(over)
+	var over atomic.Bool
+	defer over.Store(true)
 	for range 2 * runtime.GOMAXPROCS(0) {
 		busy.Go(func() {
-			for {
-				select {
-				case <-over:
-					return
-				default:
-				}
+			for !over.Load() {
 			}
 		})
 	}

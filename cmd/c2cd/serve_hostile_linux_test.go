@@ -61,14 +61,6 @@ var halfRequests = []string{"", "G", "GET /metrics HTTP/1.1\nHost: 127.0.0.1:{po
 
 const badConnections, slowConnections = 10_000, 50
 
-func (h *host) fill(requests []string) (all []string) {
-	r := strings.NewReplacer("\n", "\r\n", "{port}", h.port, "{token}", h.token())
-	for _, request := range requests {
-		all = append(all, r.Replace(request))
-	}
-	return all
-}
-
 // 10,000 connections of which nobody is let in, and a client with the token that is always answered.
 func TestNobodyIsLetInAndTheGoodClientIsAnswered(t *testing.T) {
 	h := newHost(t)

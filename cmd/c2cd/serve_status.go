@@ -19,7 +19,7 @@ import (
 )
 
 // answerTime is how long a daemon that runs may take to say so.
-const answerTime = 2 * time.Second
+const answerTime = 5 * time.Second
 
 // httpStatus is what can be said of the daemon without it.
 type httpStatus struct {

@@ -88,6 +88,15 @@ func (h *host) tryGet(path, key string) (status int, body string, err error) {
 	return resp.StatusCode, string(data), err
 }
 
+// fill puts the port and the token into requests.
+func (h *host) fill(requests []string) (all []string) {
+	r := strings.NewReplacer("\n", "\r\n", "{port}", h.port, "{token}", h.token())
+	for _, request := range requests {
+		all = append(all, r.Replace(request))
+	}
+	return all
+}
+
 func TestServeStartsAnswersAndStops(t *testing.T) {
 	h := newHost(t)
 	if st := h.status(); st.Running || st.Token != "" {
