@@ -22,7 +22,8 @@ const (
 // doorbellEvent is the event of such a result in broker.log.
 const doorbellEvent = "surface_doorbell_sent"
 
-func resultOf(outcome string) string {
+// ResultOf gives the result for the outcome of a ring.
+func ResultOf(outcome string) string {
 	switch outcome {
 	case wake.Rang:
 		return ResultRang
@@ -39,7 +40,7 @@ func resultOf(outcome string) string {
 // LogDoorbell writes what became of messages that wait for a session, one line for each, into broker.log.
 func (b *Broker) LogDoorbell(ctx context.Context, sid string, msgs []inbox.Message, r wake.Ring) {
 	for _, m := range msgs {
-		b.record(ctx, doorbellEvent, Note{"result", resultOf(r.Outcome)}, Note{"message_id", m.ID}, Note{"kind", cmp.Or(m.Kind, "message")},
+		b.record(ctx, doorbellEvent, Note{"result", ResultOf(r.Outcome)}, Note{"message_id", m.ID}, Note{"kind", cmp.Or(m.Kind, "message")},
 			Note{"trace_id", r.Trace}, Note{"session_id", sid}, Note{"method", wake.ByStream})
 	}
 }

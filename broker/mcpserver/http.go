@@ -311,6 +311,21 @@ func (h *HTTP) Streams(root string) map[string]wake.Doorbell {
 	return bells
 }
 
+// Surfaces counts the MCP sessions that have a mailbox: full are those whose client has a stream open and answers there.
+func (h *HTTP) Surfaces() (full, degraded int) {
+	for _, s := range h.all() {
+		if s.peer.session() == "" {
+			continue
+		}
+		if _, ok := s.bell(); ok {
+			full++
+		} else {
+			degraded++
+		}
+	}
+	return full, degraded
+}
+
 // Changed tells that Streams of a root may give others than before. It holds one.
 func (h *HTTP) Changed(root string) <-chan struct{} { return h.changes(root) }
 

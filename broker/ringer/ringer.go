@@ -40,7 +40,9 @@ type Ringer struct {
 	// Hooked says whether our hooks have run in a session, by the client's own id; nil: not known.
 	Hooked func(clientID string) bool
 	Gap    time.Duration // between two rings for the same message, doubling; the policy's when zero
-	Log    *slog.Logger
+	// Counted is told how many messages had an outcome, of sessions with a stream; nil: nobody counts.
+	Counted func(outcome string, messages int)
+	Log     *slog.Logger
 }
 
 // Start rings until stop is called.
@@ -186,14 +188,7 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 		Record: p.Record,
 		Turn:   turn(b, now),
 	}
-	w.Heard = func(ctx context.Context, msgs []inbox.Message, ring wake.Ring) {
-		if r.Scope.bells != nil {
-			b.LogDoorbell(ctx, s.SID, msgs, ring)
-		}
-		if err := b.Pushed(ctx, s.SID, msgs, ring); err != nil {
-			r.Log.Warn("a ring is not counted for what is owed", "session", s.SID, "err", err)
-		}
-	}
+	w.Heard = r.heard(b, s.SID)
 	if w.Busy == nil { // then its hooks may tell, and bring the mail; what its plugin tells does not keep that from bringing it
 		w.Busy = func(context.Context) bool {
 			is, err := now()
@@ -214,6 +209,21 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 		}
 	}
 	return w, r.follower(b, s, ways), nil
+}
+
+// heard tells what became of messages that wait for a session.
+func (r *Ringer) heard(b *broker.Broker, sid string) func(context.Context, []inbox.Message, wake.Ring) {
+	return func(ctx context.Context, msgs []inbox.Message, ring wake.Ring) {
+		if r.Scope.bells != nil {
+			b.LogDoorbell(ctx, sid, msgs, ring)
+			if r.Counted != nil {
+				r.Counted(ring.Outcome, len(msgs))
+			}
+		}
+		if err := b.Pushed(ctx, sid, msgs, ring); err != nil {
+			r.Log.Warn("a ring is not counted for what is owed", "session", sid, "err", err)
+		}
+	}
 }
 
 // follower records what a session does as its client tells it.

@@ -2,7 +2,11 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"sync"
 
+	"c2c/broker"
 	"c2c/broker/mcpserver"
 	"c2c/broker/ringer"
 	"c2c/wake"
@@ -13,11 +17,14 @@ type bells struct {
 	d       *httpDaemon
 	tools   *mcpserver.HTTP
 	running map[string]func() // what stops the ringer of a root
+
+	mu      sync.Mutex
+	results map[string]int // messages by what became of them
 }
 
-// ringStreams rings until ctx ends; wait waits until nobody does any more.
-func (d *httpDaemon) ringStreams(ctx context.Context, tools *mcpserver.HTTP) (wait func()) {
-	b := &bells{d: d, tools: tools, running: map[string]func(){}}
+// ringStreams rings until ctx ends; wait waits until nobody does any more. measure writes what became of it, for /metrics.
+func (d *httpDaemon) ringStreams(ctx context.Context, tools *mcpserver.HTTP) (measure func(context.Context, io.Writer), wait func()) {
+	b := &bells{d: d, tools: tools, running: map[string]func(){}, results: map[string]int{}}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -31,7 +38,7 @@ func (d *httpDaemon) ringStreams(ctx context.Context, tools *mcpserver.HTTP) (wa
 			}
 		}
 	}()
-	return func() { <-done }
+	return b.measure, func() { <-done }
 }
 
 // update has a ringer for each root with streams, and for no other: each holds a watch of the system, of which a user has few.
@@ -53,6 +60,7 @@ func (b *bells) update(ctx context.Context) {
 func (b *bells) start(ctx context.Context, root string) (stop func()) {
 	r := b.d.a.ringer(ringer.Streams(func() map[string]wake.Doorbell { return b.tools.Streams(root) }, b.tools.Changed(root)))
 	r.Root = func() (string, error) { return root, nil }
+	r.Counted = b.count
 	return r.Start(ctx)
 }
 
@@ -63,5 +71,24 @@ func (b *bells) stop(but map[string]bool) {
 			stop()
 			delete(b.running, root)
 		}
+	}
+}
+
+func (b *bells) count(outcome string, messages int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.results[broker.ResultOf(outcome)] += messages
+}
+
+// measure writes in Prometheus' format. Each result is there from the start, or the first one of a kind would be no increase.
+func (b *bells) measure(_ context.Context, w io.Writer) {
+	full, degraded := b.tools.Surfaces()
+	fmt.Fprintf(w, "# HELP c2c_mcp_sessions MCP sessions over HTTP that have a mailbox.\n# TYPE c2c_mcp_sessions gauge\n"+
+		"c2c_mcp_sessions{surface_support=%q} %d\nc2c_mcp_sessions{surface_support=%q} %d\n", broker.SurfaceFull, full, broker.SurfaceDegraded, degraded)
+	fmt.Fprint(w, "# HELP c2c_doorbells_total Messages for sessions with a stream, by what became of their bell.\n# TYPE c2c_doorbells_total counter\n")
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, result := range []string{broker.ResultRang, broker.ResultCoalesced, broker.ResultFiltered, broker.ResultUncaptured, broker.ResultFailed} {
+		fmt.Fprintf(w, "c2c_doorbells_total{result=%q} %d\n", result, b.results[result])
 	}
 }

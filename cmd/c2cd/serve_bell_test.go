@@ -182,6 +182,9 @@ func TestMailThatWakesNobodyRingsNoStream(t *testing.T) {
 	h.until("filtered", func() bool { return strings.Contains(h.broker(), `"result":"filtered"`) })
 	h.run("send", "--session-id", "dana", "coral", "now")
 	c.bell(messages)
+	_, metrics := h.get("/metrics", h.token())
+	wantText(t, "metrics", metrics, `c2c_mcp_sessions{surface_support="full"} 1`, `c2c_mcp_sessions{surface_support="degraded"} 0`,
+		`c2c_doorbells_total{result="filtered"} 1`, `c2c_doorbells_total{result="send-failed"} 0`)
 	select {
 	case data := <-messages:
 		t.Errorf("there is more on the stream: %s", data)

@@ -36,7 +36,8 @@ func (d *httpDaemon) serveTools(ctx context.Context, s *httpd.Server, sessions *
 		httpd.Route{Pattern: "GET /mcp", Who: who, Stream: true, Handler: tools},
 		httpd.Route{Pattern: "/mcp", Who: who, Body: maxMessage, Handler: tools})
 	s.Measure(d.measure(func() []string { return append(s.Roots(), tools.Roots()...) }))
-	quiet := d.ringStreams(ctx, tools)
+	measure, quiet := d.ringStreams(ctx, tools)
+	s.Measure(measure)
 	left := d.attendForSenders(ctx)
 	ended := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
