@@ -84,11 +84,7 @@ func TestAStreamThatBreaksInTheMiddleOfManyGoesOnThere(t *testing.T) {
 	w := newWorld(t)
 	w.serve()
 	amber, ci := w.session("amber"), w.outside("ci")
-	var all []string
-	for i := range 3 * batch {
-		all = append(all, fmt.Sprint("m-", i))
-		w.answer(amber, ci, all[i], "x")
-	}
+	all := w.answers(amber, ci, 3*batch, 1)
 	s := w.listen("ci", "")
 	wantIDs(t, s.replies(len(all)), all...)
 	s.marked()
@@ -122,7 +118,7 @@ func TestManyListenersOfASenderAllGetEachAnswerInOneOrder(t *testing.T) {
 	w := newWorld(t)
 	w.serve()
 	amber, ci := w.session("amber"), w.outside("ci")
-	const listeners, answers = 200, 20
+	const listeners, answers = 200, 8
 	var streams []*stream
 	for range listeners {
 		streams = append(streams, w.listen("ci", ""))
@@ -159,15 +155,10 @@ func TestAClientThatDoesNotReadIsLeftBehind(t *testing.T) {
 		t.Fatalf("%q, %v", line, err)
 	}
 	good := w.listen("ci", "")
-	var want []string
-	for i := range 60 { // more than the kernel keeps for it
-		want = append(want, fmt.Sprint("m-", i))
-	}
+	const many = 40 // with 200 KiB each that is more than the kernel keeps for it
 	got := make(chan []string)
-	go func() { got <- good.replies(len(want)) }()
-	for _, id := range want {
-		w.answer(amber, ci, id, strings.Repeat("x", 200<<10))
-	}
+	go func() { got <- good.replies(many) }()
+	want := w.answers(amber, ci, many, 200<<10)
 	wantIDs(t, <-got, want...)
 	<-w.ended
 	w.answer(amber, ci, "m-last", "x") // the others go on

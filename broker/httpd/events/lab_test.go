@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -150,6 +151,24 @@ func (w *world) send(from broker.Session, m inbox.Message, o inbox.Outside) stri
 func (w *world) answer(from, to broker.Session, id, text string) {
 	w.t.Helper()
 	w.send(from, inbox.Message{To: to.Alias, ID: id, Content: text}, inbox.Outside{ChatID: "7"})
+}
+
+// answers writes many at once, each of so many bytes, and gives their ids.
+func (w *world) answers(from, to broker.Session, count, size int) (ids []string) {
+	w.t.Helper()
+	box, err := w.b.Mailbox(to.ID)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var all []inbox.Message
+	for i := range count {
+		ids = append(ids, fmt.Sprint("m-", i))
+		all = append(all, inbox.Message{From: from.Alias, To: to.Alias, ID: ids[i], Content: strings.Repeat("x", size)})
+	}
+	if _, err := box.Deliver(w.t.Context(), all...); err != nil {
+		w.t.Fatal(err)
+	}
+	return ids
 }
 
 func (w *world) status(id string) broker.MessageStatus {

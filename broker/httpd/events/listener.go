@@ -96,6 +96,7 @@ func (l *listener) run(ctx context.Context) error {
 }
 
 func (l *listener) begin() error {
+	defer func() { l.start = live.Snapshot{} }() // a stream is open for days
 	if err := l.out.Send(sse.Event{Comment: "connected"}); err != nil {
 		return err
 	}
@@ -215,9 +216,11 @@ func (l *listener) own(mails []live.Mail) (own []live.Mail) {
 // isFrom says whether a sender outside has written a message. Its alias is that of its session: nobody else may have it.
 func isFrom(m inbox.Message, sid string) bool { return m.From == sid || m.FromSession == sid }
 
-// concerns says whether the listener's own mailbox has changed.
+// concerns says whether there may be something new for the listener in its mailbox, or behind the place where it is.
 func (l *listener) concerns(events []live.Event) bool {
-	return l.post != nil && slices.ContainsFunc(events, func(e live.Event) bool { return e.SessionID == l.post.sid })
+	return l.post != nil && slices.ContainsFunc(events, func(e live.Event) bool {
+		return e.SessionID == l.post.sid && e.What != live.Handed && e.What != live.Drained
+	})
 }
 
 // take writes what is new.

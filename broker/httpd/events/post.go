@@ -42,7 +42,7 @@ func (p *post) deliver(ctx context.Context) error {
 		if ok, err := p.fromArchive(); err != nil || !ok {
 			return err
 		}
-		if ready, err := p.box.Ready(ctx); err != nil || !ready {
+		if ready, err := p.ready(ctx); err != nil || !ready {
 			p.trouble(ctx, err)
 			return nil
 		}
@@ -63,6 +63,14 @@ func (p *post) deliver(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// ready says whether something waits that can be handed over now. Only who sees that something waits takes the mailbox's lock.
+func (p *post) ready(ctx context.Context) (bool, error) {
+	if some, err := p.box.Waiting(); err != nil || !some {
+		return false, err
+	}
+	return p.box.Ready(ctx)
 }
 
 // trouble puts off what cannot be done now.
