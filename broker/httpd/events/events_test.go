@@ -309,7 +309,8 @@ func TestASenderIsToldWhatBecomesOfItsMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	state(s, broker.Read)
-	state(w.listen("ci", "other.1.0"), broker.Read) // it knows of another daemon
+	// Who knows of another daemon is told anew, whatever number it has.
+	state(w.listen("ci", "other."+strings.Split(s.id, ".")[1]+".0"), broker.Read)
 }
 
 func TestEditsAndFilesAreToldAsWhatTheyAre(t *testing.T) {
@@ -324,7 +325,7 @@ func TestEditsAndFilesAreToldAsWhatTheyAre(t *testing.T) {
 	if got, err := json.Marshal(s.want("reply")["files"]); err != nil || string(got) != `[{"path":"/tmp/x","sha256":"`+sum+`","size":5}]` {
 		t.Errorf("%s, %v", got, err)
 	}
-	if got := s.want("edit", "reply"); got["edits"] != "m-1" || got["text"] != "the text" || got["chat_id"] != "7" {
+	if got := s.want("edit"); got["edits"] != "m-1" || got["text"] != "the text" || got["chat_id"] != "7" {
 		t.Errorf("%v", got)
 	}
 }

@@ -71,7 +71,7 @@ func (w *world) serve() {
 		Open:     func(root string) (*broker.Broker, error) { return broker.Open(broker.Config{Root: root}) },
 		OpenHere: func(string) (*broker.Broker, error) { return broker.Open(broker.Config{Root: w.b.Root()}) },
 	})
-	h := New(Config{Place: s.Place, Write: w.write, Log: slog.New(toldOf{slog.DiscardHandler, w.ended}), Root: func(*http.Request) (string, error) { return w.b.Root(), nil },
+	h := New(Config{Place: s.Place, Write: w.write, Heartbeat: time.Hour, Log: slog.New(toldOf{slog.DiscardHandler, w.ended}), Root: func(*http.Request) (string, error) { return w.b.Root(), nil },
 		Decides: func(name string) []string {
 			if name == "desk" {
 				return []string{"Amber"}
