@@ -5,9 +5,10 @@
 #   npm      the real clients                gcc     the race detector         git           projects
 #   zsh, fish  shells that complete c2c's words    mandoc   checks the man pages
 #   rpm      the package for it              chromium  the page (make e2e)
+#   curl     mail from outside
 set -euo pipefail
 
-[ $# -gt 0 ] || set -- python3 strace tmux screen zsh fish mandoc rpm git npm gcc # chromium: scripts/e2e-install.sh
+[ $# -gt 0 ] || set -- python3 strace tmux screen zsh fish mandoc rpm curl git npm gcc # chromium: scripts/e2e-install.sh
 missing=()
 for tool in "$@"; do
 	command -v "$tool" >/dev/null || missing+=("$tool")

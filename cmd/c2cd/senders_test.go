@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/creack/pty"
+
+	"c2c/e2e/need"
 )
 
 // atTerminal runs c2c as a person types it.
@@ -41,6 +43,7 @@ func (h *host) typed(args ...string) string {
 // curl runs that, and gives what the server has answered.
 func (h *host) curl(args ...string) string {
 	h.t.Helper()
+	need.Tools(h.t, "curl")
 	cmd := exec.Command("curl", append([]string{"-sS", "--max-time", "60"}, args...)...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {

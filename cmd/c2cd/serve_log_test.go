@@ -1,41 +1,46 @@
 package main
 
 import (
+	"encoding/json"
 	"io"
 	"io/fs"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
 
 // secretWords are what stands in requests and mail, and must stand in no log.
 const (
-	bodyOverHTTP  = "zebra-quartz"
-	bodyFromShell = "walrus-jasper"
-	wrongToken    = "osprey-beryl"
-	wordOfQuery   = "badger-topaz"
-	wordOfHeader  = "lynx-garnet"
-	wordOfNoJSON  = "otter-onyx"
-	wordOfNoTool  = "marten-agate"
-	wordOfPath    = "stoat-pearl"
+	bodyOverHTTP    = "zebra-quartz"
+	bodyFromShell   = "walrus-jasper"
+	bodyFromOutside = "ermine-ruby"
+	wrongToken      = "osprey-beryl"
+	wordOfQuery     = "badger-topaz"
+	wordOfHeader    = "lynx-garnet"
+	wordOfNoJSON    = "otter-onyx"
+	wordOfNoTool    = "marten-agate"
+	wordOfPath      = "stoat-pearl"
 )
 
 // Whoever may read a log is not one who may read mail, or let himself in.
 func TestNoLogHasAKeyOrAWordOfAMessage(t *testing.T) {
 	h := newHost(t)
 	h.run("serve", "start", "--port", h.port)
+	h.run("register", "dana", "--session-id", "dana")
+	secrets := append(h.lettersFromOutside(), h.login()...) // a client of this process makes it an agent's
 	amber, birch := h.dialMCP("amber"), h.dialMCP("birch")
-	secrets := []string{h.token(), amber.id, birch.id, bodyOverHTTP, bodyFromShell, wrongToken, wordOfQuery, wordOfHeader,
-		wordOfNoJSON, wordOfNoTool, wordOfPath}
+	secrets = append(secrets, h.token(), amber.id, birch.id, bodyOverHTTP, bodyFromShell, wrongToken, wordOfQuery, wordOfHeader,
+		wordOfNoJSON, wordOfNoTool, wordOfPath)
 	amber.call("register", `{"alias":"amber"}`)
 	birch.call("register", `{"alias":"birch"}`)
 	messages, leave := birch.listen()
 	amber.call("send", `{"to_alias":"birch","kind":"question","message_id":"q-1","content":"`+bodyOverHTTP+`"}`)
 	birch.bell(messages)
 	leave()
-	h.run("register", "dana", "--session-id", "dana")
 	h.run("send", "birch", bodyFromShell, "--session-id", "dana")
 	if got := birch.call("poll_inbox", `{}`); !strings.Contains(got, bodyOverHTTP) || !strings.Contains(got, bodyFromShell) {
 		t.Fatalf("polled %s", got)
@@ -62,6 +67,56 @@ func TestNoLogHasAKeyOrAWordOfAMessage(t *testing.T) {
 	h.run("serve", "start")
 	h.run("serve", "stop")
 	h.noLogHas(secrets)
+}
+
+// lettersFromOutside comes from a sender and from a stranger behind a bridge, and gives their keys and codes.
+func (h *host) lettersFromOutside() (secrets []string) {
+	h.t.Helper()
+	post := func(key, path, who string) string {
+		req, err := http.NewRequest("POST", h.url(path), strings.NewReader(bodyFromOutside))
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+key)
+		req.Header.Set("X-Sender", who)
+		resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		said, _ := io.ReadAll(resp.Body)
+		return string(said)
+	}
+	ci, _ := h.allows("ci", "--to", "dana")
+	if said := post(ci, "/in/dana", "ci"); !strings.Contains(said, "message_id") {
+		h.t.Errorf("from outside: %s", said)
+	}
+	chat, _ := h.allows("chat", "--to", "dana", "--bridge")
+	code := regexp.MustCompile(`pair (\S+)`).FindStringSubmatch(post(chat, "/", "u1"))
+	if code == nil {
+		h.t.Fatal("no code")
+	}
+	h.typed("senders", "pair", code[1])
+	return []string{bodyFromOutside, ci, chat, code[1]}
+}
+
+// login opens the page, and gives the code, the cookie and the key.
+func (h *host) login() (secrets []string) {
+	h.t.Helper()
+	found := linkOfPage.FindStringSubmatch(h.types("c2c open --print"))
+	if found == nil {
+		h.t.Fatal("no link")
+	}
+	resp, err := http.Post(h.url("/login"), "application/json", strings.NewReader(`{"code":"`+found[1]+`"}`))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var said struct{ Key string }
+	if err := json.NewDecoder(resp.Body).Decode(&said); err != nil || said.Key == "" || len(resp.Cookies()) != 1 {
+		h.t.Fatalf("login: %s, %v", resp.Status, err)
+	}
+	return []string{found[1], said.Key, resp.Cookies()[0].Value}
 }
 
 // say sends what is no good request, and waits for the end of the answer.
