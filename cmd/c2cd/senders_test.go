@@ -2,11 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -200,5 +202,66 @@ func TestPairing(t *testing.T) {
 	}
 	if out, err := h.try("poll-inbox", "--session-id", "external-chat"); err == nil || !strings.Contains(out, "nobody here may use it") {
 		t.Errorf("its mail was read: %s", out)
+	}
+}
+
+// A sender that gets no answer sends the same again, with the same id. Nothing is lost, and nothing is there twice.
+func TestMailFromOutsideOverKills(t *testing.T) {
+	h := newHost(t)
+	h.run("register", "birch", "--session-id", "s-birch")
+	h.run("serve", "start", "--port", h.port)
+	key, _ := h.allows("ci", "--to", "birch")
+	const lives, each = 4, 8 // below the rate of a sender in each life
+	open := map[string]bool{}
+	for life := range lives {
+		for i := range each - len(open) {
+			open[fmt.Sprintf("m-%d-%d", life, i)] = true
+		}
+		taken, answered := make(chan string, each), make(chan bool, each)
+		var posts sync.WaitGroup
+		for id := range open {
+			posts.Go(func() {
+				out, _ := exec.Command("curl", "-sS", "--max-time", "60", "-H", "Authorization: Bearer "+key, "-d", `{"text":"x","message_id":"`+id+`"}`, h.url("/in/birch")).Output()
+				if strings.Contains(string(out), `"queued":true`) {
+					taken <- id
+				} else if life == lives-1 {
+					t.Errorf("%s: %s", id, out)
+				}
+				answered <- true
+			})
+		}
+		<-answered // the others are on their way
+		if life < lives-1 {
+			h.kill(h.status().PID)
+		}
+		posts.Wait()
+		close(taken)
+		for id := range taken {
+			delete(open, id)
+		}
+		if life < lives-1 {
+			h.run("serve", "start", "--port", h.port)
+		}
+	}
+	if len(open) > 0 {
+		t.Errorf("not taken although nobody was killed: %v", open)
+	}
+	var all []struct {
+		ID string `json:"message_id"`
+	}
+	if err := json.Unmarshal([]byte(h.run("poll-inbox", "--session-id", "s-birch", "--json")), &all); err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]int{}
+	for _, m := range all {
+		ids[m.ID]++
+	}
+	for life := range lives {
+		for i := 0; ids[fmt.Sprintf("m-%d-%d", life, i)] > 0; i++ {
+			delete(ids, fmt.Sprintf("m-%d-%d", life, i))
+		}
+	}
+	if len(ids) > 0 || len(all) < each {
+		t.Errorf("%d messages, of which these are out of place: %v", len(all), ids)
 	}
 }

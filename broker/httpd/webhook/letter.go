@@ -33,7 +33,8 @@ func (q *request) letter() (l letter, err error) {
 	body := q.body
 	if q.sender.Scheme == senders.GitHub {
 		body, err = q.payload()
-	} else if q.media != "text/plain" {
+	} else if q.media == jsonMedia || q.media != "text/plain" && !q.sender.Bridge {
+		// A bridge passes on what somebody has typed, who would choose another's chat: it says itself that this is JSON.
 		err = l.members(body)
 	}
 	if err != nil {
@@ -51,6 +52,8 @@ func (q *request) letter() (l letter, err error) {
 	}
 	return l, l.check()
 }
+
+const jsonMedia = "application/json"
 
 // members takes a message out of a JSON object, if that is one of ours.
 func (l *letter) members(body []byte) error {

@@ -35,6 +35,14 @@ func TestAStrangerBehindABridgeIsLetInByAPerson(t *testing.T) {
 	if m, o := d.last("birch"); m.From != "external-chat" || o.Identity != "u1" || o.ChatID != "u1" || m.Content != "hello" {
 		t.Errorf("%+v %+v", m, o)
 	}
+	d.want(200, "ok", "/", `{"text":"x","chat_id":"u2"}`, "key", key, "X-Sender", "u1", "Content-Type", "application/x-www-form-urlencoded")
+	if m, o := d.last("birch"); o.ChatID != "u1" || m.Content != `{"text":"x","chat_id":"u2"}` {
+		t.Errorf("who writes through a bridge chooses the chat: %+v %+v", m, o)
+	}
+	d.want(200, "ok", "/", `{"text":"x","chat_id":"u1-7"}`, "key", key, "X-Sender", "u1", "Content-Type", "application/json")
+	if m, o := d.last("birch"); o.ChatID != "u1-7" || m.Content != "x" {
+		t.Errorf("the bridge cannot choose it: %+v %+v", m, o)
+	}
 	d.want(400, "X-Sender", "/", "x", "key", key)
 	d.want(400, "identity", "/", "x", "key", key, "X-Sender", "a b")
 	d.want(400, "times", "/", "x", "key", key, "X-Sender", "u1", "X-Sender", "u1")

@@ -36,7 +36,7 @@ func TestASenderWithTheRightDecides(t *testing.T) {
 		t.Errorf("the reference says: verdict recorded; this %q", text)
 	}
 	d.want(409, "allowed already, by phone", "/", "no abcde", "key", key)
-	d.want(200, "verdict recorded", "/", `{"text":"no bcdef"}`, "key", chat, "X-Sender", "u1")
+	d.want(200, "verdict recorded", "/", `{"text":"no bcdef"}`, "key", chat, "X-Sender", "u1", "Content-Type", "application/json")
 	for id, want := range map[string]string{"abcde": "allowed phone", "bcdef": "denied chat/u1", "cdefg": "open "} {
 		all, err := store.List(t.Context())
 		if err != nil {
