@@ -534,7 +534,7 @@
   function about(s) {
     const parts = [];
     if (s.error) parts.push(s.error);
-    let does = s.does in doesWords ? doesWords[s.does] : s.does;
+    let does = Object.hasOwn(doesWords, s.does) ? doesWords[s.does] : s.does;
     if (does && s.since && s.does !== 'person' && s.does !== 'absent') does += ' for ' + age(s.since);
     if (s.id === me.id) does = 'you';
     if (does) parts.push(does);
