@@ -163,11 +163,10 @@ var settings = [][2]string{
 	{"C2C_MCP_BROKER_ROOT", "the repository decides"},
 	{"C2C_MCP_SESSION_ID", "the client says which session calls"},
 	{"C2C_MCP_AUTO_REGISTER_ALIAS", "a new session gets an alias made up"},
-	{broker.ObligationTimesVariable, "a question, a task or a review is to be answered by " + (broker.ObligationTimes{}).String()},
-	{broker.StormAnswersVariable + ", " + broker.StormHopsVariable, "two agents answer each other 120 times an hour and 50 times in a row at most"},
+	{broker.StormAnswersVariable + ", " + broker.StormHopsVariable + ", " + broker.ObligationTimesVariable + ", " + lifetimeVariable,
+		"two agents answer each other 120 times an hour and 50 times in a row at most; what asks is to be answered by " + (broker.ObligationTimes{}).String() + "; a permission request waits 10 minutes for a verdict"},
 	{"C2C_MCP_CLIENT_TYPE", "the MCP client says what it is"},
 	{channelVariable, "no channel: the client is woken in another way"},
-	{lifetimeVariable, "a permission request waits 10 minutes for a verdict"},
 	{"XDG_STATE_HOME", "~/.c2c for mail, ~/.local/state/c2c for undo records"},
 }
 

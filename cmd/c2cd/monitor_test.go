@@ -47,7 +47,7 @@ func (m *monitored) line() string {
 	return line
 }
 
-var changing = regexp.MustCompile(`"(monitor_ts|ts)":"?[0-9.]+"?|\[\d\d:\d\d:\d\d\]`)
+var changing = regexp.MustCompile(`"(monitor_ts|ts|due)":"?[0-9.]+"?|\[\d\d:\d\d:\d\d\]`)
 
 // event is a line of JSON without what differs from run to run.
 func (m *monitored) event() string {
@@ -76,7 +76,7 @@ func TestMonitorWritesTheOriginalsJSON(t *testing.T) {
 	k.run("register", "birch", "--session-id", "birch")
 	want(`{"event_type":"peer.alive","monitor_ts":0,"alias":"birch","session_id":"birch","reason":"unknown"}`)
 	k.run("send", "--from", "birch", "amber", "--id", "m-1", "--kind", "task", "one\ntwo")
-	want(`{"event_type":"message","monitor_ts":0,"from_alias":"birch","to_alias":"amber","content":"one\ntwo","ts":0,"message_id":"m-1","kind":"task","from_session":"birch"}`)
+	want(`{"event_type":"message","monitor_ts":0,"from_alias":"birch","to_alias":"amber","content":"one\ntwo","ts":0,"message_id":"m-1","kind":"task","from_session":"birch","due":0,"action_required":true,"reply_required":true,"bucket":"normal"}`)
 	k.run("poll-inbox", "--session-id", "amber")
 	event := m.event()
 	for strings.Contains(event, `"message.handed"`) { // it may be seen in hand first
