@@ -65,6 +65,9 @@ func TestWhoDoesNotAnswerIsReminded(t *testing.T) {
 				w.pass(time.Hour)
 			}
 			w.wantNotices(amber.ID, "birch has not answered")
+			if record := w.file("owed/" + birch.ID + ".jsonl"); !strings.Contains(record, `"sender_told":true`) {
+				t.Errorf("whoever looks tells the sender again: %s", record)
+			}
 		})
 	}
 }
