@@ -61,7 +61,7 @@ func (s Sender) MayWrite(alias string) (to string, ok bool) {
 	if inbox.CheckAlias(alias) != nil {
 		return "", false // also what only looks like an alias in lower case
 	}
-	i := slices.IndexFunc(s.To, func(to string) bool { return strings.ToLower(to) == strings.ToLower(alias) })
+	i := slices.IndexFunc(s.To, func(to string) bool { return strings.EqualFold(to, alias) })
 	if i < 0 {
 		return "", false
 	}

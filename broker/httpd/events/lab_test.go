@@ -186,7 +186,6 @@ type stream struct {
 	r    *bufio.Reader
 	body io.Closer
 	id   string // of the last event
-	stop context.CancelFunc
 }
 
 // as are the headers of who asks.

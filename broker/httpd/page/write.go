@@ -98,9 +98,6 @@ func (p *Page) reply(c *call) (any, error) {
 	return receiptOf(r), nil
 }
 
-// maxRead is how much of the person's mail is looked at to take it, in bytes of its contents.
-const maxRead = 1 << 20
-
 // read takes those messages of the person's own mail that the page has shown. What has come meanwhile waits.
 func (p *Page) read(c *call) (any, error) {
 	var asked struct {

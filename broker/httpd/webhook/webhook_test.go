@@ -208,8 +208,7 @@ func TestATokenWrites(t *testing.T) {
 func TestWhoMayNotWrite(t *testing.T) {
 	d := newDesk(t)
 	key := d.allow(senders.Sender{Name: "ci"})
-	tool, err := d.dir.Read("../http-mcp-token")
-	if err == nil {
+	if _, err := d.dir.Read("../http-mcp-token"); err == nil {
 		t.Fatal("a path led out of the directory")
 	}
 	state, err := atomicfile.Open(filepath.Dir(d.dir.Path()))
@@ -217,7 +216,8 @@ func TestWhoMayNotWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer state.Close()
-	if tool, err = state.Read("http-mcp-token"); err != nil {
+	tool, err := state.Read("http-mcp-token")
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/", "/in/birch", "/in/birch?from=ci", "/in/nobody"} {
