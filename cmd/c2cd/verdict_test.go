@@ -66,7 +66,8 @@ func (a *asker) start(cmd *exec.Cmd) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { a.in.Close(); cmd.Wait() })
+	in := a.in // a second server has another
+	t.Cleanup(func() { in.Close(); cmd.Wait() })
 	a.out = bufio.NewReader(out)
 	a.say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"claude-code","version":"2.1.329"}}}`)
 	var answer struct {
@@ -236,6 +237,18 @@ func TestNobodyIsThere(t *testing.T) {
 	}
 	if _, err := os.Stat(a.root()); !os.IsNotExist(err) {
 		t.Errorf("it has made its root: %v", err)
+	}
+	if err := os.Mkdir(a.root(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	leave, err := a.store().Attend()
+	if err != nil {
+		t.Fatal(err)
+	}
+	leave()
+	a.start(a.command("mcp"))
+	if _, ok := a.caps["claude/channel/permission"]; ok {
+		t.Errorf("who was there has left, and the server offers %v", a.caps)
 	}
 }
 
