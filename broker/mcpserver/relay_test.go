@@ -84,13 +84,13 @@ func inState(s permission.State) func(permission.Request) bool {
 	return func(q permission.Request) bool { return q.State == s }
 }
 
-func (r *relayed) record(status string) {
+func (r *relayed) record(status string, at time.Time) {
 	r.t.Helper()
 	dir := filepath.Join(r.home, "sessions")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		r.t.Fatal(err)
 	}
-	text := fmt.Sprintf(`{"pid":%d,"sessionId":"x","status":%q,"statusUpdatedAt":%d}`, os.Getpid(), status, time.Now().UnixMilli())
+	text := fmt.Sprintf(`{"pid":%d,"sessionId":"x","status":%q,"statusUpdatedAt":%d}`, os.Getpid(), status, at.UnixMilli())
 	if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(os.Getpid(), ".json")), []byte(text), 0o600); err != nil {
 		r.t.Fatal(err)
 	}
@@ -167,10 +167,10 @@ func TestVerdictReachesTheClient(t *testing.T) {
 
 func TestAnswerInTheTerminalEndsARequest(t *testing.T) {
 	r := relayLab(t, 0)
-	r.record("waiting")
+	r.record("waiting", time.Now())
 	r.ask("abcde", "date")
 	r.await("abcde", inState(permission.StateOpen))
-	r.record("busy")
+	r.record("busy", time.Now().Add(2*behind)) // so it counts also if the relay has not seen it wait
 	r.await("abcde", inState(permission.StateTerminal))
 	var decided *permission.DecidedError
 	if _, err := r.store.Decide(t.Context(), "abcde", permission.Verdict{Allow: true, By: "max"}); !errors.As(err, &decided) {

@@ -194,9 +194,12 @@ func (d *httpDaemon) explain(err error) error {
 
 // start starts the daemon for a directory, and says where it listens.
 func (d *httpDaemon) start(ctx context.Context, dir string) error {
-	if pid, err := d.PID(); err != nil {
+	switch pid, up, err := d.settled(ctx); {
+	case err != nil:
 		return err
-	} else if pid != 0 {
+	case pid != 0 && !up:
+		return cli.WithHint(fmt.Errorf("%s runs already, process %d, and does not answer", d.What, pid), "c2c serve restart ends it, and starts another one")
+	case pid != 0:
 		fmt.Fprintf(d.a.stdout, "%s runs already, process %d\n", d.What, pid)
 		return d.printURL()
 	}
@@ -215,6 +218,29 @@ func (d *httpDaemon) start(ctx context.Context, dir string) error {
 		return err
 	}
 	return d.printURL()
+}
+
+const lookAgain = 50 * time.Millisecond
+
+// settled gives the process of the daemon, 0 if none runs, and whether it answers. One that was killed has its lock for
+// another moment, and one that begins does not answer yet: so it looks until answerTime is over.
+func (d *httpDaemon) settled(ctx context.Context) (pid int, up bool, err error) {
+	late := time.After(answerTime)
+	for {
+		if pid, err = d.PID(); err != nil || pid == 0 {
+			return 0, false, err
+		}
+		if at, err := httpd.ReadAt(d.state); err == nil && answers(ctx, at.Port) {
+			return pid, true, nil
+		}
+		select {
+		case <-ctx.Done():
+			return pid, false, context.Cause(ctx)
+		case <-late:
+			return pid, false, nil
+		case <-time.After(lookAgain):
+		}
+	}
 }
 
 func (d *httpDaemon) printURL() error {

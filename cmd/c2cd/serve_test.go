@@ -227,6 +227,27 @@ func (h *host) kill(pid int) {
 	}
 }
 
+// A daemon that was killed has its lock for another moment.
+func TestAStartBehindAKillStartsAnother(t *testing.T) {
+	t.Parallel()
+	h := newHost(t)
+	h.run("serve", "start", "--port", h.port)
+	pid := h.status().PID
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := h.try("serve", "start"); err == nil || !strings.Contains(out, "does not answer") {
+		t.Errorf("one that stands still runs: %v %s", err, out)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	h.run("serve", "start")
+	if st := h.status(); !st.Answers || st.PID == pid {
+		t.Errorf("%+v", st)
+	}
+}
+
 func TestOfManyStartsOneDaemonRuns(t *testing.T) {
 	h := newHost(t)
 	var wg sync.WaitGroup
