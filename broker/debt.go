@@ -130,11 +130,11 @@ func readDebts(dir *atomicfile.Dir, sid string) (debts []debt, err error) {
 	return debts, err
 }
 
-// merge takes over what the line of the sender knows: the line of the ring stands before it.
-func (d *debt) merge(sent debt) {
-	d.line = append(bytes.Clone(d.line), sent.line...)
-	d.Surface = cmp.Or(sent.Surface, d.Surface)
-	d.Wakes.Count += sent.Wakes.Count // two ringers may have been faster
+// merge takes over what a further line knows: the sender's knows the surface, those of ringers what they did. They come in any order.
+func (d *debt) merge(more debt) {
+	d.line = append(bytes.Clone(d.line), more.line...)
+	d.Surface = cmp.Or(more.Surface, d.Surface)
+	d.Wakes.merge(more.Wakes)
 }
 
 // owedSessions gives the sessions that have records.

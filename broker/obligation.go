@@ -386,3 +386,15 @@ func (w *Wakes) add(r wake.Ring) {
 		w.RangAt = at
 	}
 }
+
+// merge adds the rings of another record.
+func (w *Wakes) merge(o Wakes) {
+	first, last := *w, o
+	if o.Last.Before(w.Last) {
+		first, last = o, *w
+	}
+	*w = Wakes{
+		Count: w.Count + o.Count, RangAt: earlier(w.RangAt, o.RangAt), First: earlier(w.First, o.First),
+		Last: last.Last, Path: cmp.Or(last.Path, first.Path), Result: last.Result,
+	}
+}

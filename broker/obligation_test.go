@@ -265,6 +265,30 @@ func TestARingBeforeTheRecordIsCounted(t *testing.T) {
 	}
 }
 
+// The sender may write the record just after a ringer has found that there is none: the line of the ring comes behind it then.
+func TestARingBesideTheRecordIsCounted(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	w.put(amber, "birch", inbox.Message{Kind: "question"})
+	waiting, err := w.box(birch.ID).PeekAll(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rung := newDebt(waiting[0])
+	rung.Wakes.add(wake.Ring{At: w.clock.Add(time.Second), Method: "socket", Outcome: wake.Rang})
+	later := newDebt(waiting[0])
+	later.Wakes.add(wake.Ring{At: w.clock.Add(time.Minute), Outcome: wake.Coalesced})
+	for _, d := range []debt{later, rung} {
+		if err := w.owe(t.Context(), birch.ID, false, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := Wakes{Count: 2, RangAt: w.clock.Add(time.Second).UTC(), First: w.clock.Add(time.Second).UTC(), Last: w.clock.Add(time.Minute).UTC(), Path: "socket", Result: wake.Coalesced}
+	if o := w.owesOne(amber); o.Wakes != want {
+		t.Errorf("wakes %+v, want %+v", o.Wakes, want)
+	}
+}
+
 func TestObligationsMoveWithTheirRoot(t *testing.T) {
 	p := newTwoRoots(t)
 	from := p.broker(p.web)
