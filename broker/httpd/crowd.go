@@ -83,6 +83,15 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
+// CloseWrite tells the other end that nothing more comes. net/http asks for it, then waits and closes, when the other end may
+// still send: it is to find the answer, not a reset.
+func (c *conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
 // listener hands the connections of a listener to the crowd.
 type listener struct {
 	net.Listener

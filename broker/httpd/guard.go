@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"net/http"
 	"path"
 	"runtime/debug"
@@ -95,7 +96,14 @@ func (s *Server) guard(route Route) http.Handler {
 
 // fits refuses what is too large for a route, and bounds what is read.
 func (s *Server) fits(w http.ResponseWriter, r *http.Request, route Route) bool {
+	server := w
+	if a, ok := w.(*answer); ok {
+		server = a.ResponseWriter // the server's own, which then ends the connection
+	}
 	if r.ContentLength > route.Body || route.Body == 0 && r.ContentLength != 0 {
+		// As if too much were read: the server then waits a moment before it closes. A client that still sends is to find the
+		// answer, not a reset. By itself net/http does not wait for one that has said Connection: close (Go 1.26).
+		http.MaxBytesReader(server, io.NopCloser(strings.NewReader("x")), 0).Read(make([]byte, 1))
 		s.refuse(w, http.StatusRequestEntityTooLarge, "size", fmt.Sprintf("a body may have %d bytes here", route.Body))
 		return false
 	}
@@ -105,10 +113,7 @@ func (s *Server) fits(w http.ResponseWriter, r *http.Request, route Route) bool 
 		return false
 	}
 	if r.Body != nil {
-		if a, ok := w.(*answer); ok {
-			w = a.ResponseWriter // the server's own, which then ends the connection
-		}
-		r.Body = http.MaxBytesReader(w, r.Body, route.Body)
+		r.Body = http.MaxBytesReader(server, r.Body, route.Body)
 	}
 	return true
 }

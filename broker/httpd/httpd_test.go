@@ -234,3 +234,21 @@ func TestAHandlerKnowsWhoAsks(t *testing.T) {
 		t.Errorf("process %+v", p)
 	}
 }
+
+// What the server leaves unread makes the system end the connection with a reset, which a client may see instead of the answer.
+func TestWhoSendsTooMuchReadsTheAnswerToItsEnd(t *testing.T) {
+	f := newFace(t, Limits{}, whoRoute("/tools", Tools))
+	for _, header := range []string{"", "Connection: close\r\n"} {
+		conn, err := net.Dial("tcp", f.address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "POST /tools HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n%sContent-Length: 1000000\r\n\r\n%s",
+			f.address(), f.token(), header, strings.Repeat("x", 32<<10))
+		answer, err := io.ReadAll(conn)
+		if !strings.HasPrefix(string(answer), "HTTP/1.1 413 ") || err != nil {
+			t.Errorf("%q: %q, %v", header, answer, err)
+		}
+	}
+}
