@@ -21,17 +21,12 @@ func Owner(local, remote netip.AddrPort) (pid, uid int, ok bool) {
 		return 0, 0, false
 	}
 	want := "socket:[" + inode + "]"
-	dirs, _ := filepath.Glob("/proc/[0-9]*/fd")
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range dirs {
-		files, err := os.Open(dir)
-		if err != nil {
-			continue // somebody else's, or it has just ended
-		}
-		names, _ := files.Readdirnames(-1)
-		files.Close()
-		for _, name := range names {
-			if to, err := os.Readlink(filepath.Join(dir, name)); err == nil && to == want {
-				pid, _ = strconv.Atoi(filepath.Base(filepath.Dir(dir)))
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		files, _ := Files(pid)
+		for _, to := range files {
+			if to == want {
 				return pid, uid, true
 			}
 		}
