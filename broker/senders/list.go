@@ -174,7 +174,7 @@ func (l *List) Deny(ctx context.Context, name string) error {
 			return nil, fmt.Errorf("deny %q: %w", name, ErrUnknown)
 		}
 		// The codes first: a kill in between leaves a sender without codes, and no code for another sender of that name.
-		if err := l.dropCodes(name); err != nil {
+		if err := l.dropCodes(func(c code) bool { return c.Bridge == name }); err != nil {
 			return nil, err
 		}
 		return slices.Delete(all, i, i+1), nil

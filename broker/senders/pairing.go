@@ -59,7 +59,15 @@ func (l *List) Knock(ctx context.Context, bridge Sender, identity string) (shown
 	if err := CheckIdentity(identity); err != nil {
 		return "", false, err
 	}
-	err = l.locked(ctx, func(all []Sender, p *pairing) error {
+	err = filelock.With(ctx, l.dir, lockFile, func() error {
+		all, err := l.read()
+		if err != nil {
+			return err
+		}
+		p, err := l.readPairing()
+		if err != nil {
+			return err
+		}
 		i := indexOf(all, bridge.Name)
 		if i < 0 || !all[i].Bridge {
 			return fmt.Errorf("pair with %q: %w", bridge.Name, ErrUnknown)
@@ -78,7 +86,7 @@ func (l *List) Knock(ctx context.Context, bridge Sender, identity string) (shown
 		}
 		shown, first = newCode(), true
 		p.Codes = append(p.Codes, code{shown, bridge.Name, identity, inbox.Seconds(l.now().Add(codeTime))})
-		return nil
+		return l.writePairing(p)
 	})
 	if err != nil {
 		return "", false, err
@@ -127,7 +135,9 @@ func (l *List) Pair(ctx context.Context, typed string) (bridge Sender, identity 
 	if err != nil {
 		return Sender{}, "", err
 	}
-	return bridge, identity, l.dropCode(ctx, wanted)
+	return bridge, identity, filelock.With(ctx, l.dir, lockFile, func() error {
+		return l.dropCodes(func(c code) bool { return c.Code == wanted })
+	})
 }
 
 // Unpair takes the right to write through a bridge from one of those who have it. Errors: ErrUnknown.
@@ -151,48 +161,18 @@ func (l *List) Waiting() (all []Knocked, err error) {
 	return all, err
 }
 
-// dropCode removes a code that was used.
-func (l *List) dropCode(ctx context.Context, used string) error {
-	return l.locked(ctx, func(_ []Sender, p *pairing) error {
-		p.Codes = slices.DeleteFunc(p.Codes, func(c code) bool { return c.Code == used })
-		return nil
-	})
-}
-
-// dropCodes removes the codes of a bridge. The caller holds the lock.
-func (l *List) dropCodes(bridge string) error {
+// dropCodes removes codes. The caller holds the lock.
+func (l *List) dropCodes(which func(code) bool) error {
 	p, err := l.readPairing()
 	if err != nil {
 		return err
 	}
 	n := len(p.Codes)
-	p.Codes = slices.DeleteFunc(p.Codes, func(c code) bool { return c.Bridge == bridge })
+	p.Codes = slices.DeleteFunc(p.Codes, which)
 	if len(p.Codes) == n {
 		return nil
 	}
 	return l.writePairing(p)
-}
-
-// locked edits the codes under the lock of the list.
-func (l *List) locked(ctx context.Context, edit func(all []Sender, p *pairing) error) error {
-	return filelock.With(ctx, l.dir, lockFile, func() error {
-		all, err := l.read()
-		if err != nil {
-			return err
-		}
-		p, err := l.readPairing()
-		if err != nil {
-			return err
-		}
-		n := len(p.Codes)
-		if err := edit(all, &p); err != nil {
-			return err
-		}
-		if len(p.Codes) == n {
-			return nil
-		}
-		return l.writePairing(p)
-	})
 }
 
 // readPairing gives the codes that are still open. What cannot be read counts as empty: who was given a code gets another.
