@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -141,12 +142,7 @@ func (u *unproven) enter(w http.ResponseWriter) (leave func()) {
 func (u *unproven) remove(one *reading) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for i, other := range u.all {
-		if other == one {
-			u.all = append(u.all[:i:i], u.all[i+1:]...)
-			return
-		}
-	}
+	u.all = slices.DeleteFunc(u.all, func(other *reading) bool { return other == one })
 }
 
 // firstLine says what GitHub tells of.

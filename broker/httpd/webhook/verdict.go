@@ -4,17 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
-	"strings"
 
 	"c2c/broker"
 	"c2c/broker/httpd"
 	"c2c/broker/permission"
-	"c2c/inbox"
 )
-
-// verdictOf reads a verdict as the Channels reference has it. It is never mail, whoever sends it.
-func verdictOf(l letter) (id string, allow, ok bool) { return permission.ParseReply(l.Content) }
 
 // decide records the verdict of a sender that may give one, on a request of a session that it may write to.
 func (h *Hooks) decide(ctx context.Context, place *httpd.Place, q *request, id string, allow bool) (said, error) {
@@ -55,19 +49,15 @@ func (h *Hooks) decide(ctx context.Context, place *httpd.Place, q *request, id s
 }
 
 // mayDecideFor gives the sessions for which a verdict counts: that of the alias in the path, or all that the sender may
-// write to. It is never empty without an error, since nil would mean everybody.
+// write to. It is never nil without an error, since nil would mean everybody.
 func (h *Hooks) mayDecideFor(ctx context.Context, b *broker.Broker, q *request) ([]string, error) {
-	aliases := q.sender.To
-	if !q.first {
-		aliases = []string{q.to}
-	}
 	all, err := b.Sessions(ctx)
 	if err != nil {
 		return nil, err
 	}
 	sids := []string{}
 	for _, s := range all {
-		if slices.ContainsFunc(aliases, func(a string) bool { return inbox.CheckAlias(s.Alias) == nil && strings.EqualFold(a, s.Alias) }) {
+		if to, ok := q.sender.MayWrite(s.Alias); ok && (q.first || to == q.to) {
 			sids = append(sids, s.ID)
 		}
 	}

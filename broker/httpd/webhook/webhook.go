@@ -24,6 +24,7 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/httpd"
+	"c2c/broker/permission"
 	"c2c/broker/senders"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
@@ -153,7 +154,7 @@ func (h *Hooks) take(w http.ResponseWriter, r *http.Request) (said, error) {
 		return said{}, &refusal{http.StatusServiceUnavailable, "the project of this sender cannot be opened now", 60}
 	}
 	defer done()
-	if id, allow, ok := verdictOf(l); ok {
+	if id, allow, ok := permission.ParseReply(l.Content); ok { // as the Channels reference has it; never mail, whoever sends it
 		return h.decide(ctx, place, q, id, allow)
 	}
 	return h.deliver(ctx, place.Broker, q, l)
