@@ -71,10 +71,8 @@ func (p *places) use(ctx context.Context, root string) (*Place, func(), error) {
 	root = filepath.Clean(root)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if one := p.all[root]; one != nil && one.Broker.Replaced() && one.users == 0 {
-		p.close(root, one) // made anew: what is written to the old one is lost
-	}
-	if p.all[root] == nil || p.all[root].Broker.Replaced() {
+	one := p.current(root)
+	if one == nil {
 		if _, err := os.Stat(root); err != nil {
 			return nil, nil, fmt.Errorf("open root: %w", err)
 		}
@@ -82,16 +80,10 @@ func (p *places) use(ctx context.Context, root string) (*Place, func(), error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := p.add(root, b); err != nil {
-			return nil, nil, errors.Join(err, b.Close())
+		if one, err = p.add(root, b); err != nil {
+			return nil, nil, err
 		}
 	}
-	return p.take(root)
-}
-
-// take is called with the lock.
-func (p *places) take(root string) (*Place, func(), error) {
-	one := p.all[root]
 	one.users++
 	if one.timer != nil {
 		one.timer.Stop()
@@ -105,30 +97,46 @@ func (p *places) take(root string) (*Place, func(), error) {
 func (p *places) keep(b *broker.Broker) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if one := p.all[b.Root()]; one != nil && !one.Broker.Replaced() {
+	root := b.Root()
+	if p.current(root) != nil {
 		return b.Close()
 	}
-	if err := p.add(b.Root(), b); err != nil {
-		return errors.Join(err, b.Close())
+	one, err := p.add(root, b)
+	if err == nil {
+		p.rest(root, one)
 	}
-	p.rest(b.Root(), p.all[b.Root()])
+	return err
+}
+
+// current gives the place of a root that is open, or nil. What is written to a root that was removed or made anew is lost, so
+// its place leaves the list: if somebody needs it still, the last one who does closes it. It is called with the lock.
+func (p *places) current(root string) *place {
+	one := p.all[root]
+	switch {
+	case one == nil || !one.Broker.Replaced():
+		return one
+	case one.users == 0:
+		p.close(root, one)
+	default:
+		delete(p.all, root)
+	}
 	return nil
 }
 
-// add is called with the lock. A root that is replaced while somebody needs the old one leaves the list: its last user
-// closes it.
-func (p *places) add(root string, b *broker.Broker) error {
-	if p.closed {
-		return errEnds
+// add puts a root into the list that is not there, or closes it. It is called with the lock.
+func (p *places) add(root string, b *broker.Broker) (*place, error) {
+	var err error
+	switch {
+	case p.closed:
+		err = errEnds
+	case len(p.all) >= p.max && !p.makeRoom():
+		err = ErrBusy
+	default:
+		one := newPlace(b)
+		p.all[root] = one
+		return one, nil
 	}
-	if old := p.all[root]; old != nil && old.users == 0 {
-		p.close(root, old)
-	}
-	if len(p.all) >= p.max && p.all[root] == nil && !p.makeRoom() {
-		return ErrBusy
-	}
-	p.all[root] = newPlace(b)
-	return nil
+	return nil, errors.Join(err, b.Close())
 }
 
 // makeRoom closes the root that nobody has needed for longest.
@@ -208,6 +216,5 @@ func (p *places) size() int {
 func (p *places) has(root string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	one := p.all[root]
-	return one != nil && !one.Broker.Replaced()
+	return p.current(root) != nil
 }
