@@ -109,7 +109,7 @@ func (s *Server) shutdown(server *http.Server) error {
 	for _, one := range s.open.standing() {
 		one.cancel()
 	}
-	if serr := server.Shutdown(ctx); serr != nil && !errors.Is(serr, context.DeadlineExceeded) {
+	if serr := server.Shutdown(ctx); serr != nil && !errors.Is(serr, context.DeadlineExceeded) && !errors.Is(serr, net.ErrClosed) {
 		err = errors.Join(err, serr)
 	}
 	server.Close() // and with it the requests: their handlers are told
@@ -121,8 +121,5 @@ func (s *Server) shutdown(server *http.Server) error {
 		err = errors.Join(err, errors.New("a request goes on although the daemon has ended"))
 	}
 	s.places.end()
-	if errors.Is(err, net.ErrClosed) {
-		err = nil
-	}
 	return err
 }
