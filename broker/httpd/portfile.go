@@ -56,14 +56,14 @@ func (s *Server) here() (At, error) {
 	return at, nil
 }
 
-// underURLLock runs f while nobody else writes or removes the file.
-func underURLLock(ctx context.Context, state *atomicfile.Dir, f func() error) (err error) {
+// underURLLock runs f while nobody else writes or removes the file. files is the directory http.
+func underURLLock(ctx context.Context, state *atomicfile.Dir, f func(files *atomicfile.Dir) error) (err error) {
 	dir, err := state.Sub(FilesDir, true)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
-	return filelock.With(ctx, dir, urlLock, f)
+	return filelock.With(ctx, dir, urlLock, func() error { return f(dir) })
 }
 
 // publish tells where we listen, and keeps the port for the next time.
@@ -76,21 +76,18 @@ func (s *Server) publish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	dir, err := s.cfg.State.Sub(FilesDir, true)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	port := append(strconv.AppendInt(nil, int64(s.port), 10), '\n')
-	if err := dir.Write(portFile, port); err != nil {
-		return fmt.Errorf("keep the port: %w", err)
-	}
-	return underURLLock(ctx, s.cfg.State, func() error { return s.cfg.State.Write(urlFile, append(text, '\n')) })
+	return underURLLock(ctx, s.cfg.State, func(files *atomicfile.Dir) error {
+		port := append(strconv.AppendInt(nil, int64(s.port), 10), '\n')
+		if err := files.Write(portFile, port); err != nil {
+			return fmt.Errorf("keep the port: %w", err)
+		}
+		return s.cfg.State.Write(urlFile, append(text, '\n'))
+	})
 }
 
 // withdraw removes the file, if it is still ours.
 func (s *Server) withdraw(ctx context.Context) error {
-	return underURLLock(ctx, s.cfg.State, func() error {
+	return underURLLock(ctx, s.cfg.State, func(*atomicfile.Dir) error {
 		at, err := ReadAt(s.cfg.State)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && at.PID != os.Getpid() {
 			return nil
@@ -131,7 +128,7 @@ func Reap(ctx context.Context, state *atomicfile.Dir, runs func() (bool, error))
 	if _, err := state.Stat(urlFile); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	err = underURLLock(ctx, state, func() error {
+	err = underURLLock(ctx, state, func(*atomicfile.Dir) error {
 		if up, err := runs(); err != nil || up {
 			return err
 		}
