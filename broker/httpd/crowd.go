@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -53,7 +54,7 @@ func (c *crowd) makeRoom() bool {
 	for i, old := range c.conns {
 		if !old.known.Load() {
 			old.Conn.Close()
-			c.conns = append(c.conns[:i], c.conns[i+1:]...)
+			c.conns = slices.Delete(c.conns, i, i+1)
 			return true
 		}
 	}
@@ -63,11 +64,8 @@ func (c *crowd) makeRoom() bool {
 func (c *crowd) remove(gone *conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i, one := range c.conns {
-		if one == gone {
-			c.conns = append(c.conns[:i], c.conns[i+1:]...)
-			return
-		}
+	if i := slices.Index(c.conns, gone); i >= 0 {
+		c.conns = slices.Delete(c.conns, i, i+1)
 	}
 }
 

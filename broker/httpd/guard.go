@@ -61,10 +61,9 @@ func (s *Server) guard(route Route) http.Handler {
 			s.refuse(w, http.StatusForbidden, "kind", "this key is not for this")
 			return
 		case !ok && !slices.Contains(route.Who, Anyone):
-			s.counts.refused("key")
 			// Without resource_metadata: clients would begin to look for a login of OAuth.
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			s.refuse(w, http.StatusUnauthorized, "", "this needs the token: Authorization: Bearer and what is in http-mcp-token")
+			s.refuse(w, http.StatusUnauthorized, "key", "this needs the token: Authorization: Bearer and what is in http-mcp-token")
 			return
 		}
 		conn := connOf(r)
@@ -152,12 +151,9 @@ func bearer(r *http.Request) (token string, ok bool) {
 	return token, ok && strings.EqualFold(scheme, "Bearer") && token != ""
 }
 
-// refuse answers with a sentence, and ends the connection: who is refused does not keep it from others. reason is counted;
-// "" if that was done.
+// refuse answers with a sentence, and ends the connection: who is refused does not keep it from others. reason is counted.
 func (s *Server) refuse(w http.ResponseWriter, status int, reason, why string) {
-	if reason != "" {
-		s.counts.refused(reason)
-	}
+	s.counts.refused(reason)
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -176,12 +172,12 @@ func (s *Server) recover(w *answer, r *http.Request) {
 	if p == http.ErrAbortHandler {
 		panic(p)
 	}
-	s.counts.refused("panic")
 	s.cfg.Log.Error("a handler panicked", "pattern", r.Pattern, "stack", string(debug.Stack()))
 	if w.wrote {
+		s.counts.refused("panic")
 		panic(http.ErrAbortHandler) // the client must not take half an answer for a whole one
 	}
-	s.refuse(w, http.StatusInternalServerError, "", "c2c made a mistake; its log says where")
+	s.refuse(w, http.StatusInternalServerError, "panic", "c2c made a mistake; its log says where")
 }
 
 // answer sets a time for each write: the server's own would end a stream that is open for long.

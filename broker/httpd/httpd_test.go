@@ -83,7 +83,7 @@ func (k knownSenders) Sender(token string) (Visitor, bool) {
 
 func (f *face) token() string {
 	f.t.Helper()
-	token, err := readToken(f.state)
+	token, err := Token(f.state)
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func MakeToken(state *atomicfile.Dir) error {
 	if info.Mode().Perm()&0o077 != 0 {
 		return fmt.Errorf("%w: %s may be read by others (mode %04o)", ErrToken, TokenFile(state), info.Mode().Perm())
 	}
-	_, err = readToken(state)
+	_, err = Token(state)
 	return err
 }
 
@@ -50,9 +50,7 @@ func RotateToken(state *atomicfile.Dir) error {
 func TokenFile(state *atomicfile.Dir) string { return state.Path() + "/" + tokenFile }
 
 // Token is the token of programs that use c2c's tools; fs.ErrNotExist when no daemon has ever run.
-func Token(state *atomicfile.Dir) (string, error) { return readToken(state) }
-
-func readToken(state *atomicfile.Dir) (string, error) {
+func Token(state *atomicfile.Dir) (string, error) {
 	data, err := state.Read(tokenFile)
 	if err != nil {
 		return "", err
@@ -92,7 +90,7 @@ func (t *toolToken) look() {
 	if err != nil {
 		return
 	}
-	token, err := readToken(t.dir)
+	token, err := Token(t.dir)
 	if err != nil {
 		return // looked at again with the next request
 	}
