@@ -36,10 +36,7 @@ func NewMails(most, room int) *Mails {
 // All are the messages, in the order in which they were told.
 func (m *Mails) All() []*Mail { return m.all }
 
-// Of is the message that an event is about, or nil.
-func (m *Mails) Of(e Event) *Mail { return m.byKey[e.Trace] }
-
-// Known is a message that another reader has found, or nil.
+// Known is the message with that key, or nil.
 func (m *Mails) Known(key inbox.Trace) *Mail { return m.byKey[key] }
 
 // stateOf is the state of a message after an event.

@@ -230,7 +230,7 @@ func ended(s live.Session) int {
 
 // stored takes in a message that has come. The flow has of a body what it may show, because it has many.
 func (a *app) stored(e live.Event) {
-	known := a.known.Of(e)
+	known := a.known.Known(e.Trace)
 	if known == nil {
 		return // more came at once than are kept
 	}
