@@ -55,25 +55,18 @@ func (d *desks) of(place *httpd.Place) (one *desk, leave func()) {
 	}
 }
 
+// lookGap is between two looks at the requests.
+const lookGap = 50 * time.Millisecond
+
 // follow looks at the requests whenever one has changed, or has waited too long.
 func (d *desk) follow(ctx context.Context) {
 	changes := watch.NewChanges()
 	defer changes.Close()
-	var expiry *time.Timer
-	defer func() {
-		if expiry != nil {
-			expiry.Stop()
+	changes.Each(ctx, lookGap, func() (files []string, wait time.Duration, err error) {
+		if next := d.look(ctx); !next.IsZero() {
+			wait = max(0, time.Until(next)) + time.Second
 		}
-	}()
-	changes.Until(ctx, d.place.Permission.LockPath(), func() (bool, error) {
-		next := d.look(ctx)
-		if expiry != nil {
-			expiry.Stop()
-		}
-		if expiry = nil; !next.IsZero() {
-			expiry = time.AfterFunc(max(0, time.Until(next))+time.Second, changes.Recheck)
-		}
-		return false, nil
+		return []string{d.place.Permission.LockPath()}, wait, nil
 	})
 }
 

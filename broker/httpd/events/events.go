@@ -1,8 +1,8 @@
 // Package events is GET /events: what happens in a root, as a stream of server-sent events, for whoever has a key.
 //
 // A sender outside gets the answers to it, what becomes of the messages that it has sent, and, if it may decide, the
-// permission requests of the sessions to which it may write. The page gets the states of all messages, the sessions and all
-// requests. A program with the tool token gets the states of the sessions, and nobody's words.
+// permission requests of the sessions to which it may write. A person who is logged in gets the states of all messages, the
+// sessions and all requests; the page has a stream of its own, see package page. A program with the tool token gets the states of the sessions, and nobody's words.
 //
 //	hello       who the reader is here. Behind it come all requests that are open
 //	reply       an answer to the sender

@@ -56,16 +56,13 @@ func (h *Handler) listen(r *http.Request, v httpd.Visitor, place *httpd.Place) (
 		if l.post, err = newPost(l, inbox.ExternalPrefix+v.Name); err != nil {
 			return nil, err
 		}
-		if l.at.place = before.place; !ok {
-			l.at.place, err = l.post.box.ArchiveEnd()
+		if l.at.place, l.post.had = before.place, before.had; !ok {
+			if l.at.place, err = l.post.box.ArchiveEnd(); err != nil {
+				return nil, err
+			}
 		}
-		l.post.had = before.had
 	}
 	l.desk, l.leave = h.desks.of(place)
-	if err != nil {
-		l.leave()
-		return nil, err
-	}
 	l.start.Mails = l.own(start.Mails)
 	if !ok {
 		l.start.Mails = nil // it knows of no message yet
