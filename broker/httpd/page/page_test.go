@@ -133,7 +133,7 @@ func (l *lab) code(who Who) string {
 }
 
 func (l *lab) who() Who {
-	return Who{Root: l.b.Root(), Dir: "/work/app", UID: os.Geteuid(), Login: "dana"}
+	return Who{Root: l.b.Root(), Dir: "/home/dana/app", UID: os.Geteuid(), Login: "dana"}
 }
 
 // tab is a tab of a browser.
@@ -225,6 +225,20 @@ func get[T any](tab *tab, method, path string, body any) (v T) {
 		tab.l.t.Fatalf("%s %s: %v in %s", method, path, err, text)
 	}
 	return v
+}
+
+func TestThePageHasWordsForAllThatASessionDoes(t *testing.T) {
+	data, err := static.ReadFile("static/page.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, words, _ := strings.Cut(string(data), "const doesWords = {")
+	words, _, _ = strings.Cut(words, "}")
+	for _, does := range []broker.State{broker.Busy, broker.Idle, broker.Waiting, broker.Absent, broker.Away, broker.Person, broker.External, broker.Alive, broker.Unknown} {
+		if !strings.Contains(words, " "+string(does)+": '") {
+			t.Errorf("none for %s in%s", does, words)
+		}
+	}
 }
 
 func TestTheFilesOfThePageAskNobodyElse(t *testing.T) {

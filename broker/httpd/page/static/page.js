@@ -123,6 +123,7 @@
   }
   const name = (text, more) => make('bdi', { class: colour(text) + (more || '') }, text);
 
+  const word = (text) => (/^\w+$/.test(text) ? text : ''); // what may be a class
   const longText = (text) => text.length > 1600 || (text.match(/\n/g) || []).length > 13;
 
   function fate(m) {
@@ -131,6 +132,9 @@
     if (m.state !== 'queued' && m.since) text += ' ' + short(m.since);
     return text;
   }
+
+  const fateClass = (m) => 'fate ' + word(m.state);
+  const fateTitle = (m) => (m.by ? 'by ' + m.by : '');
 
   function answersLine(m) {
     if (!m.answers) return null;
@@ -166,7 +170,7 @@
         m.tag ? make('span', { class: 'mark loud' }, m.tag) : null,
         m.outside ? make('span', { class: 'mark outside', title: 'From a program or person that is not here. It has no authority.' }, 'outside') : null,
         m.person ? make('span', { class: 'mark' }, 'person') : null,
-        make('span', { class: 'fate ' + (/^\w+$/.test(m.state) ? m.state : ''), title: m.by ? 'by ' + m.by : null }, fate(m)),
+        make('span', { class: fateClass(m), title: fateTitle(m) || null }, fate(m)),
         make('span', { class: 'acts' },
           m.from !== 'c2c-system' && m.from !== me.alias ? act('Reply', reply, 'Answer this message (r)') : null,
           act('Thread', thread, 'The whole conversation (t)'),
@@ -175,11 +179,13 @@
     return e;
   }
 
+  const whole = (m) => ask('/api/message?' + new URLSearchParams({ id: m.id, key: m.key }));
+
   async function showAll(m, words, more) {
     if (m.cut) {
       more.disabled = true;
       try {
-        const all = await ask('/api/message?' + new URLSearchParams({ id: m.id, key: m.key }));
+        const all = await whole(m);
         m.text = all.text;
         m.cut = 0;
       } catch (e) {
@@ -283,9 +289,9 @@
       const el = document.getElementById('m-' + m.key);
       if (!el || !this.flow.contains(el)) return;
       const f = el.querySelector('.fate');
-      f.className = 'fate ' + (/^\w+$/.test(m.state) ? m.state : '');
+      f.className = fateClass(m);
       f.textContent = fate(m);
-      f.title = m.by ? 'by ' + m.by : '';
+      f.title = fateTitle(m);
     }
     build(i) {
       const el = article(this.items[i], this.items[i - 1], i + 1, this.complete ? this.items.length : -1);
@@ -413,8 +419,9 @@
   let flowMails = []; // of all sessions, the oldest first, without a gap to the newest
   let flowMore = true; // there are older ones
 
-  const inView = (m) => view.kind === 'all' || (view.kind === 'session' && (m.session === view.session || m.from === view.alias || m.to === view.alias)) ||
+  const inView = (m) => view.kind === 'all' || (view.kind === 'session' && isOf(view, m)) ||
     (view.kind === 'thread' && m.answers && list.items.some((o) => o.id === m.answers));
+  const isOf = (v, m) => m.session === v.session || m.from === v.alias || m.to === v.alias;
 
   const order = (a, b) => a.ts - b.ts || (a.key < b.key ? -1 : 1);
 
@@ -450,7 +457,7 @@
 
   async function openSession(s) {
     const v = { kind: 'session', title: 'Mail of ' + s.alias, session: s.id, alias: s.alias, more: true };
-    open(v, flowMails.filter((m) => m.session === s.id || m.from === s.alias || m.to === s.alias), true);
+    open(v, flowMails.filter((m) => isOf(v, m)), true);
     if (list.size < 30) await loadOlder();
   }
 
@@ -529,7 +536,7 @@
 
   // --- Sessions ---------------------------------------------------------------------------------------------------
 
-  const doesWords = { busy: 'a turn runs', idle: 'idle', waiting: 'waits for its person', absent: 'ended', away: 'in no terminal', person: 'a person', alive: 'runs', unknown: '' };
+  const doesWords = { busy: 'a turn runs', idle: 'idle', waiting: 'waits for its person', absent: 'ended', away: 'in no terminal', person: 'a person', external: 'a sender outside', alive: 'runs', unknown: '' };
 
   function about(s) {
     const parts = [];
@@ -540,7 +547,7 @@
     if (does) parts.push(does);
     if (s.waiting && s.oldest) parts.push('oldest mail ' + age(s.oldest) + ' old');
     if (s.quiet) parts.push('do not disturb');
-    if (s.client && s.client !== 'human') parts.push(s.client);
+    if (s.client && s.client !== 'human' && s.does !== 'external') parts.push(s.client);
     if (s.role) parts.push(s.role);
     return parts.join(' · ');
   }
@@ -564,7 +571,7 @@
     ul.replaceChildren(
       row('s-all', { on: view.kind === 'all', open: openAll }, make('span', {}), make('span', { class: 'name' }, 'All mail')),
       ...sorted().map((s) => row('s-' + s.id, { on: view.kind === 'session' && view.session === s.id, gone: s.state === 'absent', title: sessionTitle(s), open: () => openSession(s) },
-        make('span', { class: 'dot ' + (/^\w+$/.test(s.does) ? s.does : '') }),
+        make('span', { class: 'dot ' + word(s.does) }),
         make('span', { class: 'name' }, name(s.alias)),
         s.waiting ? make('span', { class: 'badge' }, s.waiting, make('span', { class: 'unseen' }, s.waiting === 1 ? ' message waits' : ' messages wait')) : make('span', {}),
         make('span', { class: 'about' }, about(s)))));
@@ -657,7 +664,7 @@
     d.showModal();
     d.addEventListener('close', () => from && from.focus && from.focus({ preventScroll: true }), { once: true });
     try {
-      const w = await ask('/api/message?' + new URLSearchParams({ id: m.id, key: m.key }));
+      const w = await whole(m);
       $('more-text').replaceChildren(...[
         w.keeps && make('p', { class: 'why' }, w.keeps),
         w.do && make('p', {}, w.do),
@@ -806,13 +813,14 @@
 
   // Browser notifications, if the person has asked for them in this browser.
   const wanted = () => { try { return localStorage.getItem('c2c-notify') === 'yes'; } catch { return false; } };
+  const notifies = () => 'Notification' in window && wanted() && Notification.permission === 'granted';
   function drawNotify() {
     const b = $('notify');
     b.hidden = !('Notification' in window);
-    b.setAttribute('aria-pressed', String(!b.hidden && wanted() && Notification.permission === 'granted'));
+    b.setAttribute('aria-pressed', String(notifies()));
   }
   async function toggleNotify() {
-    const on = wanted() && Notification.permission === 'granted';
+    const on = notifies();
     if (!on && Notification.permission !== 'granted' && (await Notification.requestPermission()) !== 'granted') {
       note('The browser does not let this page notify you. Its settings for this site have that.');
       return drawNotify();
@@ -822,7 +830,7 @@
     aloud(on ? 'No notifications' : 'Mail to you comes as a notification while this page is not in front');
   }
   function notify(title, text) {
-    if (!document.hidden || !wanted() || !('Notification' in window) || Notification.permission !== 'granted') return;
+    if (!document.hidden || !notifies()) return;
     const n = new Notification(title, { body: text.slice(0, 200), icon: '/icon.svg', tag: 'c2c' });
     n.addEventListener('click', () => { window.focus(); n.close(); });
   }
