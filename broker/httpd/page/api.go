@@ -13,6 +13,7 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/httpd"
+	"c2c/inbox"
 )
 
 // patience is how long a request may wait for a lock.
@@ -39,6 +40,14 @@ type refusal struct {
 
 func wrong(format string, a ...any) error {
 	return refusal{http.StatusBadRequest, fmt.Errorf(format, a...)}
+}
+
+// body reads the request.
+func (c *call) body(into any) error {
+	if err := readJSON(c.r, into); err != nil {
+		return refusal{http.StatusBadRequest, err}
+	}
+	return nil
 }
 
 // api answers a request with what f gives, in JSON.
@@ -128,13 +137,12 @@ func momentOf(text string) (broker.Moment, error) {
 		return broker.Latest, nil
 	}
 	at, key, _ := strings.Cut(text, "/")
-	m := broker.Moment{}
-	var err error
-	m.TS, err = strconv.ParseFloat(at, 64)
-	if n, herr := hex.Decode(m.Trace[:], []byte(key[:min(len(key), 2*len(m.Trace))])); err != nil || herr != nil || n != len(m.Trace) || math.IsNaN(m.TS) {
-		return m, wrong("before: want the time of a message and its key")
+	ts, err := strconv.ParseFloat(at, 64)
+	trace, kerr := hex.DecodeString(key)
+	if err != nil || kerr != nil || math.IsNaN(ts) || len(trace) != len(inbox.Trace{}) {
+		return broker.Moment{}, wrong("before: want the time of a message and its key")
 	}
-	return m, nil
+	return broker.Moment{TS: ts, Trace: inbox.Trace(trace)}, nil
 }
 
 // search gives the newest messages that have all the words.
@@ -166,22 +174,31 @@ type whole struct {
 	Do    string   `json:"do,omitempty"`    // what one can do about that
 }
 
-// message gives one message by its id and key: an id is the sender's choice, and two may have the same.
+// found is the message with an id and a key: an id is the sender's choice, and two may have the same.
+func (c *call) found(id, key string) (m broker.Mail, err error) {
+	all, err := c.b().Mails(c, id)
+	if err != nil {
+		return m, err
+	}
+	m = all[0]
+	for _, one := range all {
+		if keyOf(one.Trace()) == key {
+			m = one
+		}
+	}
+	return m, nil
+}
+
+// message gives one message by its id and key.
 func (p *Page) message(c *call) (any, error) {
 	q := c.r.URL.Query()
 	id, err := c.b().MessageID(c, q.Get("id"))
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.b().Mails(c, id)
+	m, err := c.found(id, q.Get("key"))
 	if err != nil {
 		return nil, err
-	}
-	m := all[0]
-	for _, one := range all {
-		if keyOf(one.Trace()) == q.Get("key") {
-			m = one
-		}
 	}
 	w := whole{mail: foundMail(m, -1), Way: []string{}, Keeps: visible(m.Status.Why), Do: visible(m.Status.Do)}
 	for _, line := range m.Status.Way {

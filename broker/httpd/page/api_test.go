@@ -65,7 +65,7 @@ func TestThePageFollowsTheMail(t *testing.T) {
 	l.send(l.amber, "birch", "before")
 	e := l.loggedIn().live()
 	first := until(e, "now", always[now])
-	if first.Me != l.me.ID || first.Alias != "dana" || first.Dir != "/work/app" || len(first.Sessions) != 3 || len(first.Mails) != 1 || first.Mails[0].Text != "before" {
+	if first.Me != l.me.ID || first.Alias != "dana" || first.Dir != "/home/dana/app" || len(first.Sessions) != 3 || len(first.Mails) != 1 || first.Mails[0].Text != "before" {
 		t.Errorf("%+v", first)
 	}
 	l.send(l.birch, "amber", "after\x1b[31m\u202e")
@@ -163,7 +163,7 @@ func TestTheHistoryComesInPages(t *testing.T) {
 		t.Error(got)
 	}
 	for _, bad := range []string{"limit=0", "limit=201", "limit=x", "before=x", "before=1", "before=1/zz", "before=NaN/00000000000000000000000000000000", "before=1/" + strings.Repeat("0", 64)} {
-		if status, body := tab.do("GET", "/api/history?"+bad, nil); status != http.StatusBadRequest && bad != "before=1/"+strings.Repeat("0", 64) {
+		if status, body := tab.do("GET", "/api/history?"+bad, nil); status != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", bad, status, body)
 		}
 	}

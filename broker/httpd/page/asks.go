@@ -54,7 +54,7 @@ func openAsks(all []permission.Request) []ask {
 	for _, r := range all {
 		if r.State == permission.StateOpen {
 			open = append(open, ask{ID: r.ID, Session: r.Session, Alias: visible(r.Alias), Tool: visible(r.Tool), About: inbox.Visible(r.Description, "\n\t"),
-				Input: inbox.Visible(r.Input, "\n\t"), Since: millis(r.AskedAt), Until: millis(r.ExpiresAt)})
+				Input: inbox.Visible(r.Input, "\n\t"), Since: milli(inbox.FromSeconds(r.AskedAt)), Until: milli(inbox.FromSeconds(r.ExpiresAt))})
 		}
 	}
 	return open
@@ -67,8 +67,8 @@ func (p *Page) decide(c *call) (any, error) {
 		Session string `json:"session"`
 		Allow   *bool  `json:"allow"`
 	}
-	if err := readJSON(c.r, &asked); err != nil {
-		return nil, refusal{http.StatusBadRequest, err}
+	if err := c.body(&asked); err != nil {
+		return nil, err
 	}
 	if asked.Allow == nil || asked.Session == "" || asked.ID == "" {
 		return nil, wrong("want the id and the session of a request, and whether it is allowed")

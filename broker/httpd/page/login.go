@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,7 +62,7 @@ func NewCode(files *atomicfile.Dir, who Who, now time.Time) (code string, err er
 		return "", err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
-	if err := sweep(dir, now, maxLogins); err != nil {
+	if err := sweep(dir, now); err != nil {
 		return "", err
 	}
 	code = newKey(16)
@@ -121,8 +122,8 @@ func (g grant) holds(now time.Time) bool {
 	return g.UID == os.Geteuid() && filepath.IsAbs(g.Root) && now.Before(g.Expires) && !g.Expires.After(now.Add(loginTime))
 }
 
-// sweep removes what is over, and of more than most those that end first.
-func sweep(dir *atomicfile.Dir, now time.Time, most int) error {
+// sweep removes what is over, and those that end first where no other one would have room.
+func sweep(dir *atomicfile.Dir, now time.Time) error {
 	names, err := dir.Names()
 	if err != nil {
 		return err
@@ -139,21 +140,23 @@ func sweep(dir *atomicfile.Dir, now time.Time, most int) error {
 		g, err := readFile(dir, name)
 		if err == nil && g.holds(now) {
 			all = append(all, left{name, g.Expires})
-		} else if err := dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		} else if err := remove(dir, name); err != nil {
 			return err
 		}
 	}
-	for len(all) >= most {
-		first := 0
-		for i := range all {
-			if all[i].ends.Before(all[first].ends) {
-				first = i
-			}
-		}
-		if err := dir.Remove(all[first].name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	slices.SortStableFunc(all, func(a, b left) int { return a.ends.Compare(b.ends) })
+	for _, one := range all[:max(0, len(all)-maxLogins+1)] {
+		if err := remove(dir, one.name); err != nil {
 			return err
 		}
-		all = append(all[:first], all[first+1:]...)
+	}
+	return nil
+}
+
+// remove removes a file that another request may have removed.
+func remove(dir *atomicfile.Dir, name string) error {
+	if err := dir.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return nil
 }
@@ -288,7 +291,7 @@ func (p *Page) enter(r *http.Request, who Who) (cookie, key string, err error) {
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
 	now := p.now()
-	if err := sweep(dir, now, maxLogins); err != nil {
+	if err := sweep(dir, now); err != nil {
 		return "", "", err
 	}
 	g := grant{Who: who}
@@ -315,7 +318,7 @@ func (p *Page) logout(w http.ResponseWriter, r *http.Request) {
 	}
 	defer dir.Close()
 	if cookie, g, ok := p.find(r); ok {
-		if err := dir.Remove(hash(cookie) + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := remove(dir, hash(cookie)+suffix); err != nil {
 			p.fails(w, "end a login", err)
 			return
 		}

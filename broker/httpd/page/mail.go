@@ -12,23 +12,21 @@ import (
 
 // mail is a message as the page shows it. Its words are made visible: no control character, and none that turns a line.
 type mail struct {
-	Key      string  `json:"key"` // the same wherever the message is
-	ID       string  `json:"id"`
-	Short    string  `json:"short"`
-	From     string  `json:"from"`
-	To       string  `json:"to"`
-	Session  string  `json:"session,omitempty"` // whose mailbox it is in
-	Text     string  `json:"text"`
-	Cut      int     `json:"cut,omitempty"` // bytes of the whole text, when this is its beginning
-	TS       float64 `json:"ts"`            // when it was sent, in seconds; 0: not known
-	Kind     string  `json:"kind,omitempty"`
-	Tag      string  `json:"tag,omitempty"`
-	Answers  string  `json:"answers,omitempty"` // an id
-	Person   bool    `json:"person,omitempty"`
-	Outside  bool    `json:"outside,omitempty"` // from outside of c2c
-	AnswerBy int64   `json:"answer_by,omitempty"`
-	Expires  int64   `json:"expires,omitempty"`
-	Held     bool    `json:"held,omitempty"` // until a person lets the conversation go on
+	Key     string  `json:"key"` // the same wherever the message is
+	ID      string  `json:"id"`
+	Short   string  `json:"short"`
+	From    string  `json:"from"`
+	To      string  `json:"to"`
+	Session string  `json:"session,omitempty"` // whose mailbox it is in
+	Text    string  `json:"text"`
+	Cut     int     `json:"cut,omitempty"` // bytes of the whole text, when this is its beginning
+	TS      float64 `json:"ts"`            // when it was sent, in seconds; 0: not known
+	Kind    string  `json:"kind,omitempty"`
+	Tag     string  `json:"tag,omitempty"`
+	Answers string  `json:"answers,omitempty"` // an id
+	Person  bool    `json:"person,omitempty"`
+	Outside bool    `json:"outside,omitempty"` // from outside of c2c
+	Held    bool    `json:"held,omitempty"`    // until a person lets the conversation go on
 
 	State string `json:"state"`
 	Since int64  `json:"since,omitempty"` // when it came into that state
@@ -49,21 +47,13 @@ func body(text string) string {
 // mailOf is a message with at most so many bytes of its text; negative: all.
 func mailOf(m inbox.Message, most int) mail {
 	one := mail{ID: m.ID, Short: visible(inbox.ShortID(m.ID)), From: visible(m.From), To: visible(m.To), Kind: visible(m.Kind), Tag: visible(m.Tag),
-		Answers: m.InReplyTo, Person: m.FromPerson, Outside: m.External, Held: m.Held != "", TS: m.TS, AnswerBy: millis(m.AnswerBy), Expires: millis(m.ExpiresAt)}
+		Answers: m.InReplyTo, Person: m.FromPerson, Outside: m.External, Held: m.Held != "", TS: m.TS}
 	text := m.Content
 	if most >= 0 && len(text) > most {
 		text, one.Cut = strings.ToValidUTF8(text[:most], ""), len(text)
 	}
 	one.Text = body(text)
 	return one
-}
-
-// millis are those since 1970 of a time of a message; 0: there is none.
-func millis(seconds float64) int64 {
-	if seconds == 0 {
-		return 0
-	}
-	return inbox.FromSeconds(seconds).UnixMilli()
 }
 
 func milli(t time.Time) int64 {

@@ -1,8 +1,6 @@
 package page
 
 import (
-	"cmp"
-	"net/http"
 	"strings"
 
 	"c2c/broker"
@@ -29,17 +27,19 @@ type receipt struct {
 	Again bool   `json:"again,omitempty"`
 }
 
-func (c *call) draft() (d draft, err error) {
-	if err := readJSON(c.r, &d); err != nil {
-		return d, refusal{http.StatusBadRequest, err}
+// draft reads what the person has written, and gives the person's session.
+func (c *call) draft() (d draft, me broker.Session, err error) {
+	if err := c.body(&d); err != nil {
+		return d, me, err
 	}
 	if strings.TrimSpace(d.Text) == "" {
-		return d, wrong("there is nothing to send")
+		return d, me, wrong("there is nothing to send")
 	}
 	if !inbox.IsUUID(d.ID) {
-		return d, wrong("id: want a UUID")
+		return d, me, wrong("id: want a UUID")
 	}
-	return d, nil
+	me, err = c.me()
+	return d, me, err
 }
 
 func (d draft) message() inbox.Message {
@@ -50,52 +50,30 @@ func (d draft) message() inbox.Message {
 	return inbox.Message{To: d.To, Content: d.Text, Kind: kind, Tag: d.Tag, ID: d.ID}
 }
 
-func receiptOf(r broker.Receipt) receipt {
-	return receipt{ID: r.ID, To: visible(r.To), Note: visible(r.Note), Again: r.Duplicate}
+func receiptOf(r broker.Receipt, err error) (any, error) {
+	return receipt{ID: r.ID, To: visible(r.To), Note: visible(r.Note), Again: r.Duplicate}, err
 }
 
 // send sends the person's message to an alias.
 func (p *Page) send(c *call) (any, error) {
-	d, err := c.draft()
+	d, me, err := c.draft()
 	if err != nil {
 		return nil, err
 	}
-	me, err := c.me()
-	if err != nil {
-		return nil, err
-	}
-	r, err := c.b().Send(c, me, d.message())
-	if err != nil {
-		return nil, err
-	}
-	return receiptOf(r), nil
+	return receiptOf(c.b().Send(c, me, d.message()))
 }
 
 // reply answers a message: whoever wrote it, whatever that is called now.
 func (p *Page) reply(c *call) (any, error) {
-	d, err := c.draft()
+	d, me, err := c.draft()
 	if err != nil {
 		return nil, err
 	}
-	me, err := c.me()
+	answered, err := c.found(d.Answers, d.Key)
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.b().Mails(c, d.Answers)
-	if err != nil {
-		return nil, err
-	}
-	answered := all[0]
-	for _, one := range all {
-		if keyOf(one.Trace()) == d.Key {
-			answered = one
-		}
-	}
-	r, err := c.b().Reply(c, me, answered.Message, d.message())
-	if err != nil {
-		return nil, err
-	}
-	return receiptOf(r), nil
+	return receiptOf(c.b().Reply(c, me, answered.Message, d.message()))
 }
 
 // read takes those messages of the person's own mail that the page has shown. What has come meanwhile waits.
@@ -103,8 +81,8 @@ func (p *Page) read(c *call) (any, error) {
 	var asked struct {
 		Keys []string `json:"keys"`
 	}
-	if err := readJSON(c.r, &asked); err != nil {
-		return nil, refusal{http.StatusBadRequest, err}
+	if err := c.body(&asked); err != nil {
+		return nil, err
 	}
 	me, err := c.me()
 	if err != nil {
@@ -122,6 +100,5 @@ func (p *Page) read(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = l.Ack(c, inbox.Handles(l.Messages)...)
-	return map[string]int{"read": len(l.Messages)}, cmp.Or(err, nil)
+	return map[string]int{"read": len(l.Messages)}, l.Ack(c, inbox.Handles(l.Messages)...)
 }
