@@ -6,7 +6,8 @@ import (
 )
 
 // Each calls look now, when one of the files that it names was closed by a writer, when the time is over that it gives
-// (0: none), and once a minute. Between two calls is a gap, at the least. The files must exist.
+// (0: none), and once a minute; once a second while one of the files cannot be watched. Between two calls is a gap, at the
+// least. The files should exist.
 func (c *Changes) Each(ctx context.Context, gap time.Duration, look func() (files []string, wait time.Duration, err error)) error {
 	s := c.subscribe("")
 	defer s.Close()
@@ -16,18 +17,20 @@ func (c *Changes) Each(ctx context.Context, gap time.Duration, look func() (file
 		if err != nil {
 			return err
 		}
-		before, named := len(s.ids), map[string]bool{}
+		before, every, named := len(s.ids), s.every, map[string]bool{}
 		for _, file := range files {
-			if named[file] = true; !watched[file] {
-				s.add(file)
+			if watched[file] || s.add(file) {
+				named[file] = true
+			} else {
+				every = pollEvery
 			}
 		}
 		watched = named // one that was removed may come back as another file
 		switch {
 		case len(s.ids) > before: // what has happened before the watch was armed is not told
 			wait = gap
-		case wait == 0 || wait > s.every:
-			wait = s.every
+		case wait == 0 || wait > every:
+			wait = every
 		}
 		if err := s.rest(ctx, gap, wait); err != nil {
 			return err

@@ -47,3 +47,28 @@ func TestAFileThatIsMadeAnewIsWatchedAgain(t *testing.T) {
 		t.Errorf("%d looks, %v", looks, err)
 	}
 }
+
+// Its directory may not be there yet, or the user's watches have run out: /proc/sys/user/max_inotify_watches.
+func TestAFileThatCannotBeWatchedIsLookedAtEverySecond(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "comes")
+	changes := NewChanges()
+	defer changes.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	done := errors.New("done")
+	looks := 0
+	err := changes.Each(ctx, time.Millisecond, func() (files []string, wait time.Duration, err error) {
+		switch looks++; looks {
+		case 2, 3: // nobody has told of the second look. The third is the first with a watch
+			if err := os.WriteFile(file, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		case 4:
+			return nil, 0, done
+		}
+		return []string{file}, 0, nil
+	})
+	if !errors.Is(err, done) {
+		t.Errorf("%d looks, %v", looks, err)
+	}
+}
