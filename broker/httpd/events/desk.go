@@ -70,11 +70,11 @@ func (d *desk) follow(ctx context.Context) {
 	})
 }
 
-// look reads the requests, and says when the next one of them has waited too long.
+// look reads the requests, and says when the next one of them has waited too long; now, if they cannot be read.
 func (d *desk) look(ctx context.Context) (next time.Time) {
 	all, err := d.place.Permission.List(ctx)
-	if err != nil { // it looks again before long; what is known stays
-		return next
+	if err != nil {
+		return time.Now() // it looks again in a second; what is known stays
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -2,7 +2,8 @@
 //
 // A sender outside gets the answers to it, what becomes of the messages that it has sent, and, if it may decide, the
 // permission requests of the sessions to which it may write. A person who is logged in gets the states of all messages, the
-// sessions and all requests; the page has a stream of its own, see package page. A program with the tool token gets the states of the sessions, and nobody's words.
+// sessions and all requests; the page has a stream of its own, see package page. A program with the tool token gets the
+// states of the sessions, and nobody's words.
 //
 //	hello       who the reader is here. Behind it come all requests that are open
 //	reply       an answer to the sender
