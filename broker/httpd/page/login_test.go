@@ -1,6 +1,7 @@
 package page
 
 import (
+	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -65,37 +66,37 @@ func TestOfManyWithOneLinkOneIsLetIn(t *testing.T) {
 
 func TestNeitherTheCookieNorTheKeyIsEnough(t *testing.T) {
 	l := newLab(t)
-	tab, other := l.loggedIn(), l.loggedIn()
-	change := func(f func(*tab2)) *tab2 {
-		c := &tab2{l.tab()}
-		c.key = tab.key
-		for name, value := range tab.cookies {
+	mine, other := l.loggedIn(), l.loggedIn()
+	change := func(f func(*tab)) *tab {
+		c := l.tab()
+		c.key = mine.key
+		for name, value := range mine.cookies {
 			c.cookies[name] = value
 		}
 		f(c)
 		return c
 	}
-	for name, try := range map[string]*tab2{
-		"nothing":                  {l.tab()},
-		"no key":                   change(func(c *tab2) { c.key = "" }),
-		"no cookie":                change(func(c *tab2) { c.cookies = nil }),
-		"the key of another login": change(func(c *tab2) { c.key = other.key }),
-		"another cookie": change(func(c *tab2) {
+	for name, try := range map[string]*tab{
+		"nothing":                  l.tab(),
+		"no key":                   change(func(c *tab) { c.key = "" }),
+		"no cookie":                change(func(c *tab) { c.cookies = nil }),
+		"the key of another login": change(func(c *tab) { c.key = other.key }),
+		"another cookie": change(func(c *tab) {
 			for name := range c.cookies {
 				c.cookies[name] = newKey(32)
 			}
 		}),
-		"the cookie of another port": change(func(c *tab2) {
+		"the cookie of another port": change(func(c *tab) {
 			for name, value := range c.cookies {
 				c.cookies = map[string]string{strings.Replace(name, "c2c-", "c2c-9", 1): value}
 			}
 		}),
-		"two keys":           change(func(c *tab2) { c.header[KeyHeader], c.key = []string{tab.key, tab.key}, "" }),
-		"the hash of a key":  change(func(c *tab2) { c.key = hash(tab.key) }),
-		"a token beside it":  change(func(c *tab2) { c.header.Set("Authorization", "Bearer x") }),
-		"another page":       change(func(c *tab2) { c.header.Set("Origin", "http://127.0.0.1:1") }),
-		"a page of the net":  change(func(c *tab2) { c.header.Set("Sec-Fetch-Site", "cross-site") }),
-		"another port's one": change(func(c *tab2) { c.header.Set("Sec-Fetch-Site", "same-site") }),
+		"two keys":           change(func(c *tab) { c.header[KeyHeader], c.key = []string{mine.key, mine.key}, "" }),
+		"the hash of a key":  change(func(c *tab) { c.key = hash(mine.key) }),
+		"a token beside it":  change(func(c *tab) { c.header.Set("Authorization", "Bearer x") }),
+		"another page":       change(func(c *tab) { c.header.Set("Origin", "http://127.0.0.1:1") }),
+		"a page of the net":  change(func(c *tab) { c.header.Set("Sec-Fetch-Site", "cross-site") }),
+		"another port's one": change(func(c *tab) { c.header.Set("Sec-Fetch-Site", "same-site") }),
 	} {
 		for _, path := range []string{"/api/history", "/api/live", "/api/search?q=x"} {
 			if status, _ := try.do("GET", path, nil); status != http.StatusUnauthorized && status != http.StatusForbidden {
@@ -106,12 +107,10 @@ func TestNeitherTheCookieNorTheKeyIsEnough(t *testing.T) {
 			t.Errorf("%s: send answers %d", name, status)
 		}
 	}
-	if status, body := tab.do("GET", "/api/history", nil); status != http.StatusOK {
+	if status, body := mine.do("GET", "/api/history", nil); status != http.StatusOK {
 		t.Errorf("with both: %d %s", status, body)
 	}
 }
-
-type tab2 struct{ *tab }
 
 func TestASecondLinkKeepsTheFirstTab(t *testing.T) {
 	l := newLab(t)
@@ -153,12 +152,7 @@ func TestALoginEnds(t *testing.T) {
 	if status, _ := two.do("GET", "/api/history", nil); status != http.StatusUnauthorized {
 		t.Errorf("after half a day: %d", status)
 	}
-	buf := make([]byte, 4096)
-	for {
-		if _, err := stream.Body.Read(buf); err != nil {
-			break // the stream has ended, too
-		}
-	}
+	io.Copy(io.Discard, stream.Body) // until the stream has ended, too
 }
 
 func TestNoKeyStandsOnTheDisk(t *testing.T) {
