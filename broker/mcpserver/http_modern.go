@@ -112,8 +112,9 @@ func (m *modern) serve(w http.ResponseWriter, r *http.Request, msg message, body
 	if settlement.done == nil {
 		return
 	}
+	err := errors.Join(settlement.failed, ctx.Err()) // mcp-go writes no answer when ctx has ended, and tells nobody
 	out.Flush()
-	err := errors.Join(settlement.failed, out.err)
+	err = errors.Join(err, out.err)
 	if err == nil {
 		err = arrived(r.Context(), m.h.cfg.Conn(r), m.h.limits.Write)
 	}

@@ -784,6 +784,24 @@ func TestALaterRevisionIsAnswered(t *testing.T) {
 	}
 }
 
+// mcp-go writes nothing then. The connection is there, and the client has all of that nothing.
+func TestAnAnswerOfALaterRevisionThatWasNotWrittenDidNotArrive(t *testing.T) {
+	l := newHTTPLab(t, HTTPLimits{})
+	settled := make(chan error, 1)
+	srv := scripted(func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		AfterWrite(ctx, func(err error) { settled <- err })
+		l.h.stop(errStopping) // as Close does
+		<-ctx.Done()
+		return mcp.NewToolResultText("precious"), nil
+	})
+	l.h.modern.handler = server.NewStreamableHTTPServer(srv, server.WithStateLess(true), server.WithDisableLocalhostProtection(true))
+	c := &httpClient{httpLab: l, process: os.Getpid()}
+	body := c.modern("tools/call", "t", `"name":"t","arguments":{}`)
+	if err := <-settled; err == nil || strings.Contains(body, "precious") {
+		t.Errorf("answered %q, and it counts as arrived: %v", body, err == nil)
+	}
+}
+
 func TestAToolErrorSettlesNothingInALaterRevision(t *testing.T) {
 	for _, fails := range []server.ToolHandlerFunc{
 		func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
