@@ -27,7 +27,7 @@ func (w *Watcher) hearRing(ctx context.Context, msgs []inbox.Message, r wake.Rin
 	w.heard.trace = r.Trace
 	rung, others := split(msgs)
 	w.Heard(ctx, rung, r)
-	w.tellNew(ctx, others, wake.Ring{At: r.At, Outcome: wake.Filtered, Trace: inbox.NewID(r.At)})
+	w.tellNew(ctx, others, wake.Ring{At: r.At, Outcome: wake.Filtered})
 	w.remember(msgs)
 }
 
@@ -38,7 +38,6 @@ func (w *Watcher) hearUnrung(ctx context.Context, msgs []inbox.Message, outcome 
 		return
 	}
 	now := w.Now()
-	filtered := wake.Ring{At: now, Outcome: wake.Filtered, Trace: inbox.NewID(now)}
 	rung, others := split(msgs)
 	switch outcome {
 	case wake.Filtered: // all of them: somebody does not want to be disturbed
@@ -48,31 +47,31 @@ func (w *Watcher) hearUnrung(ctx context.Context, msgs []inbox.Message, outcome 
 	default:
 		rung = slices.DeleteFunc(rung, func(m inbox.Message) bool { return !w.heard.of[keyOf(m)] })
 	}
-	w.tellNew(ctx, others, filtered)
+	w.tellNew(ctx, others, wake.Ring{At: now, Outcome: wake.Filtered})
 	w.remember(append(rung, others...))
 }
 
 // split parts the messages that may wake somebody from the others.
 func split(msgs []inbox.Message) (rung, others []inbox.Message) {
-	rung = wake.MayWake(msgs)
-	may := map[mailKey]bool{}
-	for _, m := range rung {
-		may[keyOf(m)] = true
-	}
 	for _, m := range msgs {
-		if !may[keyOf(m)] {
+		if m.Rings() {
+			rung = append(rung, m)
+		} else {
 			others = append(others, m)
 		}
 	}
 	return rung, others
 }
 
+// tellNew tells of those that it was not told of. Without a ring, what is told has a trace of its own.
 func (w *Watcher) tellNew(ctx context.Context, msgs []inbox.Message, r wake.Ring) {
 	news := slices.DeleteFunc(slices.Clone(msgs), func(m inbox.Message) bool { return w.heard.of[keyOf(m)] })
 	if len(news) == 0 {
 		return
 	}
-	r.Count = len(news)
+	if r.Count = len(news); r.Trace == "" {
+		r.Trace = inbox.NewID(r.At)
+	}
 	w.Heard(ctx, news, r.For(news[0]))
 }
 
