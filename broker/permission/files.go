@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -97,10 +98,7 @@ func (d *files) list(ctx context.Context) (all []Request, err error) {
 		}
 	}
 	slices.SortFunc(all, func(a, b Request) int {
-		if n := compare(a.AskedAt, b.AskedAt); n != 0 {
-			return n
-		}
-		return strings.Compare(fileOf(a.Session, a.ID), fileOf(b.Session, b.ID))
+		return cmp.Or(cmp.Compare(a.AskedAt, b.AskedAt), strings.Compare(fileOf(a.Session, a.ID), fileOf(b.Session, b.ID)))
 	})
 	return all, nil
 }
@@ -118,10 +116,7 @@ func (d *files) read(name string) (r Request, ok bool) {
 	if err != nil || json.Unmarshal(data, &r) != nil || check(r) != nil || !r.State.known() {
 		return r, false
 	}
-	by, via, at, sent := r.By, r.Via, r.At, r.SentAt
-	r = r.shown()
-	r.By, r.Via, r.At, r.SentAt = short(by), short(via), at, sent
-	return r, true
+	return r.shown(), true
 }
 
 func (s State) known() bool {

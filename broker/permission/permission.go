@@ -166,6 +166,7 @@ func (s *Store) Ask(ctx context.Context, r Request) error {
 		return err
 	}
 	r = r.shown()
+	r.By, r.Via, r.At, r.SentAt = "", "", 0, 0
 	return s.change(ctx, func(d *files) error {
 		all, err := d.tidy(ctx)
 		if err != nil {
@@ -200,12 +201,11 @@ func check(r Request) error {
 	return inbox.CheckAlias(r.Alias)
 }
 
-// shown cuts what the client says, and makes it visible.
+// shown cuts what the client and who decided say, and makes it visible.
 func (r Request) shown() Request {
-	r.Tool = short(r.Tool)
+	r.Tool, r.By, r.Via = short(r.Tool), short(r.By), short(r.Via)
 	r.Description = cut(inbox.Visible(r.Description, "\n\t"), maxText)
 	r.Input = cut(inbox.Visible(r.Input, "\n\t"), maxText)
-	r.By, r.Via, r.At, r.SentAt = "", "", 0, 0
 	return r
 }
 
@@ -288,7 +288,7 @@ func find(all []Request, id string, v Verdict) (Request, error) {
 		}
 		return Request{}, e
 	}
-	r := slices.MaxFunc(found, func(a, b Request) int { return compare(a.At, b.At) })
+	r := slices.MaxFunc(found, func(a, b Request) int { return cmp.Compare(a.At, b.At) })
 	switch r.State {
 	case StateOpen:
 		return r, nil
@@ -296,16 +296,6 @@ func find(all []Request, id string, v Verdict) (Request, error) {
 		return r, &ExpiredError{r}
 	}
 	return r, &DecidedError{r}
-}
-
-func compare(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // What the server of the session tells of a request.
@@ -375,12 +365,4 @@ func (s *Store) Get(ctx context.Context, session, id string) (r Request, err err
 		return Request{}, ErrUnknown
 	}
 	return d.current(r), nil
-}
-
-// Expire writes the end of requests that have waited too long. Every change does that, too.
-func (s *Store) Expire(ctx context.Context) error {
-	return s.change(ctx, func(d *files) error {
-		_, err := d.tidy(ctx)
-		return err
-	})
 }

@@ -74,6 +74,14 @@ func (l *lab) ask(session, id string) {
 	}
 }
 
+// tidy is a change of nothing.
+func (l *lab) tidy(ctx context.Context) error {
+	return l.change(ctx, func(d *files) error {
+		_, err := d.tidy(ctx)
+		return err
+	})
+}
+
 func request(session, id string) Request {
 	return Request{ID: id, Session: session, Alias: session + "-alias", Tool: "Bash", Description: "show a secret word", Input: `{"command":"secret"}`}
 }
@@ -359,7 +367,7 @@ func TestWhatIsOverIsForgotten(t *testing.T) {
 	l.Settle(ctx, "s1", "abcde", SettledSent)
 	l.clock.add(kept + time.Second)
 	l.Settle(ctx, "s1", "bcdef", SettledGone)
-	if err := l.Expire(ctx); err != nil {
+	if err := l.tidy(ctx); err != nil {
 		t.Fatal(err)
 	}
 	names, _ := os.ReadDir(l.file(""))
@@ -389,7 +397,7 @@ func TestManyThatAreOver(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := l.Expire(ctx); err != nil {
+	if err := l.tidy(ctx); err != nil {
 		t.Fatal(err)
 	}
 	all, err := l.List(ctx)
