@@ -150,8 +150,8 @@ func (s *httpSession) request(a *answer, m message) {
 		done <- handled{resp, err}
 	}()
 	out := a.await(s, call, notes, done)
+	defer release() // net/http goes on after a panic, and the session's other calls wait for it
 	settlement.end(errors.Join(out.err, a.finish(s, m, out, settlement.done != nil)))
-	release()
 }
 
 // await tells what is to be told until the handler has ended.

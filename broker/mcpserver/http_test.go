@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -450,6 +451,25 @@ func TestCallsOfASessionWaitForTheirTurn(t *testing.T) {
 		if got := <-all; got != http.StatusOK {
 			t.Errorf("answered %d", got)
 		}
+	}
+}
+
+func TestACallThatPanicsWhenItSettlesLetsTheNextOneBegin(t *testing.T) {
+	l := newHTTPLab(t, HTTPLimits{})
+	l.script(func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		AfterWrite(ctx, func(error) { panic("x") })
+		return mcp.NewToolResultText("ok"), nil
+	})
+	c := l.dial("one", 0)
+	s := l.h.known(c.id)
+	m, _ := parse([]byte(call(1)))
+	func() {
+		defer func() { recover() }()
+		s.request(&answer{h: l.h, w: httptest.NewRecorder(), r: c.request(http.MethodPost, "")}, m)
+		t.Error("it has not panicked")
+	}()
+	if len(s.gate) > 0 {
+		t.Error("the calls behind it wait for ever")
 	}
 }
 
