@@ -183,9 +183,7 @@ func (m *modern) sweep() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for key, p := range m.peers {
-		now, err := procstat.Read(p.pid)
-		gone := p.start != 0 && (errors.Is(err, procstat.ErrNone) || err == nil && now.Start != p.start)
-		if p.active == 0 && (gone || m.h.cfg.Now().Sub(p.used) > m.h.limits.Bound) {
+		if p.active == 0 && (hasEnded(p.pid, p.start) || m.h.cfg.Now().Sub(p.used) > m.h.limits.Bound) {
 			p.close()
 			delete(m.peers, key)
 		}

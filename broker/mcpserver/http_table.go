@@ -16,6 +16,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"c2c/broker/procstat"
+	"c2c/inbox"
 )
 
 // record is what is kept of an MCP session that has a mailbox. The time of the file is about that of its last request.
@@ -91,11 +92,16 @@ func (s *httpSession) isOf(r *http.Request) bool {
 
 // lives says whether the process of a session goes on. One that cannot be seen from here is taken to.
 func (k record) lives() bool {
-	if k.PID == 0 || k.StartTime == 0 || k.Namespace != namespace() {
-		return true
+	return k.PID == 0 || k.Namespace != namespace() || !hasEnded(k.PID, k.StartTime)
+}
+
+// hasEnded says whether a process has ended. Of one without a start time nobody can tell.
+func hasEnded(pid int, start int64) bool {
+	if start == 0 {
+		return false
 	}
-	p, err := procstat.Read(k.PID)
-	return err == nil && p.Start == k.StartTime || err != nil && !errors.Is(err, procstat.ErrNone)
+	p, err := procstat.Read(pid)
+	return err == nil && p.Start != start || errors.Is(err, procstat.ErrNone)
 }
 
 // namespace names the PID namespace of this process, "" where there is none.
@@ -221,7 +227,7 @@ func (s *httpSession) bound(sid string, said bool) error {
 		return nil
 	}
 	if k.ID == "" {
-		k = record{ID: s.id, Created: float64(s.h.cfg.Now().UnixMilli()) / 1000}
+		k = record{ID: s.id, Created: inbox.Seconds(s.h.cfg.Now())}
 	}
 	k.SID, k.Root, k.RootBy, k.Client, k.Protocol, k.PID, k.StartTime, k.Namespace = sid, root, by, client, protocol, pid, 0, ""
 	if pid != 0 {
