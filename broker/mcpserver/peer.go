@@ -86,10 +86,7 @@ func (p *peer) open() (*broker.Broker, error) {
 			p.left = append(p.left, p.broker)
 		}
 		p.broker = b
-		if p.unlock != nil {
-			p.unlock()
-			p.unlock = nil
-		}
+		p.unserve()
 	}
 	return b, err
 }
@@ -98,10 +95,7 @@ func (p *peer) open() (*broker.Broker, error) {
 func (p *peer) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.unlock != nil {
-		p.unlock()
-		p.unlock = nil
-	}
+	p.unserve()
 	for _, b := range append(p.left, p.broker) {
 		if b != nil {
 			b.Close()
@@ -138,11 +132,16 @@ func (p *peer) session() string {
 func (p *peer) leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.unserve()
+	p.last = ""
+}
+
+// unserve gives up the server lock, if there is one. The caller holds mu.
+func (p *peer) unserve() {
 	if p.unlock != nil {
 		p.unlock()
 		p.unlock = nil
 	}
-	p.last = ""
 }
 
 // warn keeps a warning for the next answer. One is enough: what else is wrong stands in broker.log.
@@ -313,9 +312,7 @@ func (p *peer) remember(b *broker.Broker, s broker.Session) {
 	if p.last == s.ID && p.unlock != nil {
 		return
 	}
-	if p.unlock != nil {
-		p.unlock()
-	}
+	p.unserve()
 	p.last = s.ID
 	p.unlock, _ = b.Serve(s.ID) // without it, the client's process alone says that the session is alive
 }
