@@ -8,7 +8,6 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"c2c/broker"
-	"c2c/inbox"
 	"c2c/wake"
 )
 
@@ -55,14 +54,12 @@ func (p *peer) waiting(ctx context.Context) (string, error) {
 		return "", err
 	}
 	msgs, err := box.Peek(ctx)
-	if err != nil || len(msgs) == 0 {
-		return `{"waiting":0}`, err
+	if err != nil {
+		return "", err
 	}
-	w.Waiting = len(msgs)
-	for _, name := range wake.NoticeOf(msgs).From {
-		if inbox.CheckAlias(name) == nil {
-			w.From = append(w.From, name)
-		}
+	if len(msgs) > 0 {
+		n := wake.NoticeOf(msgs)
+		w.Waiting, w.From = n.Count, n.From
 	}
 	return toJSON(w)
 }
