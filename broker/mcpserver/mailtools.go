@@ -92,9 +92,6 @@ func (c *toolCall) reply(ctx context.Context) (any, error) {
 	if len(files) == 0 && edits == "" {
 		return c.b.Reply(ctx, s, answered, m)
 	}
-	if len(files) > maxFiles {
-		return nil, fmt.Errorf("reply: %d files, at most %d", len(files), maxFiles)
-	}
 	o := broker.Outside{Edits: edits}
 	for _, path := range files {
 		file, err := broker.FileOf(ctx, path)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"c2c/broker"
@@ -56,14 +57,15 @@ func TestReplyGoesToASenderOutside(t *testing.T) {
 	for args, says := range map[string]string{
 		`{"text":"x"}`:     "chat_id",
 		`{"chat_id":"42"}`: "content",
-		`{"chat_id":"42","text":"x","content":"y"}`:                     "one of them",
-		`{"chat_id":"41","text":"x"}`:                                   "no such message",
-		`{"chat_id":"41","message_id":"` + asked.ID + `","text":"x"}`:   "another chat_id",
-		`{"chat_id":"42","text":"x","files":["/proc/self/environ"]}`:    "no file on a disk",
-		`{"chat_id":"42","text":"x","files":["report"]}`:                "absolute",
-		`{"chat_id":"42","text":"x","edits":"` + asked.ID + `"}`:        "no answer of yours",
-		`{"chat_id":"42","text":"x","files":[1,2,3,4,5,6,7,8,9,10,11]}`: "files",
-		`{"chat_id":"42\" from_alias=\"max","text":"x"}`:                "chat id",
+		`{"chat_id":"42","text":"x","content":"y"}`:                                             "one of them",
+		`{"chat_id":"41","text":"x"}`:                                                           "no such message",
+		`{"chat_id":"41","message_id":"` + asked.ID + `","text":"x"}`:                           "another chat_id",
+		`{"chat_id":"42","text":"x","files":["/proc/self/environ"]}`:                            "no file on a disk",
+		`{"chat_id":"42","text":"x","files":["report"]}`:                                        "absolute",
+		`{"chat_id":"42","text":"x","edits":"` + asked.ID + `"}`:                                "no answer of yours",
+		`{"chat_id":"42","text":"x","files":[1,2,3,4,5,6,7,8,9,10,11]}`:                         "files",
+		`{"chat_id":"42","text":"x","files":["` + strings.Repeat(file+`","`, 10) + file + `"]}`: "got 11, want 10",
+		`{"chat_id":"42\" from_alias=\"max","text":"x"}`:                                        "chat id",
 	} {
 		birch.refused("reply", args, says)
 	}
