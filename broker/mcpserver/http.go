@@ -24,8 +24,8 @@ import (
 	"c2c/wake"
 )
 
-// HTTPConfig is what the tools need over Streamable HTTP. Of Config, Open, Client, Getenv, PID, Initialized, Channel and Silent
-// are not used: a client is known by its requests.
+// HTTPConfig is what the tools need over Streamable HTTP. Of Config only LockWait, Progress and Uninstalled are used: a client
+// is known by its requests.
 type HTTPConfig struct {
 	Config
 	// Root gives the root of a request, and how it was chosen. A client is asked once, at its first call.
