@@ -369,18 +369,23 @@ func (b *Broker) closeMessages(ctx context.Context, sid, how string, msgs []inbo
 // letters.
 func (b *Broker) oweMoved(ctx context.Context, sid string, msgs []inbox.Message) {
 	var debts []debt
+	for _, m := range msgs {
+		if m.AnswerBy != 0 || m.Owes() {
+			debts = append(debts, newDebt(m))
+		}
+	}
+	if len(debts) == 0 {
+		return
+	}
 	s := Session{ID: sid}
 	if rows, err := b.readRegistry(); err == nil { // not rows, which may lock the registry
 		if i := findSID(rows, sid); i >= 0 {
 			s = b.session(rows[i])
 		}
 	}
-	for _, m := range msgs {
-		if m.AnswerBy != 0 || m.Owes() {
-			d := newDebt(m)
-			d.Surface = b.surfaceOf(s)
-			debts = append(debts, d)
-		}
+	surface := b.surfaceOf(s)
+	for i := range debts {
+		debts[i].Surface = surface
 	}
 	if err := b.owe(ctx, sid, true, debts...); err != nil {
 		b.log.Warn("nobody will be told when there is no answer", "session", sid, "err", err)

@@ -164,14 +164,23 @@ func (b *Broker) moveMail(ctx context.Context, from, to string) error {
 
 // moveOwed has a session owe the answers to messages that were moved to it. What was refused nobody answers.
 func (b *Broker) moveOwed(ctx context.Context, from, to string, moved []inbox.Message, refused []DeadLetter) {
+	var dead []inbox.Message
+	for _, d := range refused {
+		dead = append(dead, d.Message)
+	}
+	b.closeMessages(ctx, from, Dead, dead)
+	moved = without(moved, refused)
+	b.oweMoved(ctx, to, moved)
+	b.closeMessages(ctx, from, HandedOver, moved)
+}
+
+// without gives those messages that were not refused.
+func without(msgs []inbox.Message, refused []DeadLetter) []inbox.Message {
 	dead := map[debtKey]bool{}
 	for _, d := range refused {
 		dead[keyOf(d.Message)] = true
-		b.closeMessages(ctx, from, Dead, []inbox.Message{d.Message})
 	}
-	moved = slices.DeleteFunc(slices.Clone(moved), func(m inbox.Message) bool { return dead[keyOf(m)] })
-	b.oweMoved(ctx, to, moved)
-	b.closeMessages(ctx, from, HandedOver, moved)
+	return slices.DeleteFunc(slices.Clone(msgs), func(m inbox.Message) bool { return dead[keyOf(m)] })
 }
 
 // deliverSome delivers as many messages as go, in order and in few commits: the first n. refused are those of
@@ -267,7 +276,7 @@ func (b *Broker) redeliver(ctx context.Context, own row, from []string) (done bo
 		err = fmt.Errorf("redeliver %d dead letters: %w", len(messages)-n, err)
 	}
 	gone := map[string]string{}
-	b.oweMoved(ctx, own.sid(), messages[:n])
+	b.oweMoved(ctx, own.sid(), without(messages[:n], refused))
 	for _, m := range messages[:n] {
 		for _, line := range mine[messageKey(m)] {
 			gone[line] = ""

@@ -250,6 +250,20 @@ func TestADeadLetterThatCannotBeKeptStaysOne(t *testing.T) {
 	}
 }
 
+// Nobody is reminded of a question that no mailbox takes.
+func TestNothingIsOwedForADeadLetterThatCannotBeKept(t *testing.T) {
+	w := newWorld(t)
+	bad := `{"from_alias":"amber","to_alias":"birch","content":"x","ts":1.5,"message_id":"../q","kind":"question","due":7.5}`
+	if err := w.Dir().Write(deadFile, []byte(`{"deleted_at":1.5,"from_session_id":"s","message":`+bad+"}\n")); err != nil {
+		t.Fatal(err)
+	}
+	w.register("birch", heir)
+	w.wantDead("x (refused)")
+	if w.left("heir") {
+		t.Error("it is owed: ", w.file("owed/heir.jsonl"))
+	}
+}
+
 // The heir of an heir: the first was stopped before the mail had come to it.
 func TestWhatWasToComeToAHeirComesToItsOwnHeir(t *testing.T) {
 	w, _ := absentHolder(t, "1")
