@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -295,27 +294,47 @@ func turnClosed(dir *atomicfile.Dir) (err error) {
 	return dir.Rename(closedFile, closedOld)
 }
 
-// closedDebts gives what is over, oldest first. A kill may have left one twice: the later one counts.
-func closedDebts(dir *atomicfile.Dir) (all []debt, err error) {
-	place := map[string]int{}
+// closedDebts gives what is over. A kill may have left one twice: the later one counts.
+func closedDebts(dir *atomicfile.Dir) (all map[owedKey]debt, err error) {
+	all = map[owedKey]debt{}
 	for _, name := range []string{closedOld, closedFile} {
 		data, rerr := dir.ReadIf(name)
 		err = errors.Join(err, rerr)
 		for line := range bytes.Lines(data) {
-			d := parseDebt(line)
-			if d.half || !d.Owes() || !slices.Contains(endings[:], d.How) {
-				continue
+			if d := parseDebt(line); !d.half && d.Owes() && slices.Contains(endings[:], d.How) {
+				all[owedKey{d.Session, d.key()}] = d
 			}
-			key := fmt.Sprintf("%s\x00%+v", d.Session, d.key())
-			if i, there := place[key]; there {
-				all[i] = d
-				continue
-			}
-			place[key] = len(all)
-			all = append(all, d)
 		}
 	}
 	return all, err
+}
+
+// allDebts gives by session what is owed, and if over says so what is over, each obligation once: a kill may have left the
+// record of one that was answered, and one that ended otherwise is open again when its message has come back. What is over is
+// read last, so that none is missed that ends meanwhile. With an error comes what could be read.
+func allDebts(dir *atomicfile.Dir, over bool) (open map[string][]debt, closed map[owedKey]debt, err error) {
+	open = map[string][]debt{}
+	sids, err := owedSessions(dir)
+	for _, sid := range sids {
+		debts, derr := readDebts(dir, sid)
+		err = errors.Join(err, derr)
+		open[sid] = slices.DeleteFunc(debts, func(d debt) bool { return d.half || !d.Owes() })
+	}
+	if !over {
+		return open, nil, err
+	}
+	closed, cerr := closedDebts(dir)
+	for sid, debts := range open {
+		open[sid] = slices.DeleteFunc(debts, func(d debt) bool {
+			key := owedKey{sid, d.key()}
+			if closed[key].hasAnswer() {
+				return true
+			}
+			delete(closed, key)
+			return false
+		})
+	}
+	return open, closed, errors.Join(err, cerr)
 }
 
 // withDebts calls f for the directory if the session has records: most have none, and then this costs a look.
@@ -425,6 +444,9 @@ func isAnswer(m inbox.Message) bool {
 	}
 	return m.From != SystemAlias
 }
+
+// hasAnswer says whether a debt is over because an answer came.
+func (d debt) hasAnswer() bool { return d.How == Answered || d.How == Refused }
 
 // answered records an answer, or that one will come. Who answers has read the message, even if nothing else tells when.
 func (d *debt) answered(m inbox.Message, observed time.Time) (changed bool) {

@@ -3,7 +3,6 @@ package broker
 import (
 	"cmp"
 	"context"
-	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -99,20 +98,20 @@ func (b *Broker) Obligations(ctx context.Context, s Session, all bool) ([]Obliga
 		return nil, err
 	}
 	v := view{b: b, rows: rows, authors: b.authors(rows), who: s}
-	open, over, err := v.open(ctx, dir)
-	if all {
-		closed, cerr := closedDebts(dir)
-		err = errors.Join(err, cerr)
-		for _, d := range closed {
-			if v.side(d.Session, d) != "" {
-				over = append(over, v.obligation(d.Session, d))
-			}
+	records, closed, err := allDebts(dir, all)
+	open, over := v.open(ctx, records)
+	for _, d := range closed {
+		if v.side(d.Session, d) != "" {
+			over = append(over, v.obligation(d.Session, d))
 		}
-	} else {
+	}
+	if !all {
 		over = nil
 	}
-	slices.SortStableFunc(open, func(a, b Obligation) int { return a.Due.Compare(b.Due) })
-	slices.SortStableFunc(over, func(a, b Obligation) int { return a.ClosedAt.Compare(b.ClosedAt) })
+	slices.SortFunc(open, func(a, b Obligation) int {
+		return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.SessionID, b.SessionID), cmp.Compare(a.ID, b.ID))
+	})
+	slices.SortFunc(over, func(a, b Obligation) int { return cmp.Or(a.ClosedAt.Compare(b.ClosedAt), cmp.Compare(a.ID, b.ID)) })
 	v.tellWhy(ctx, open[:min(len(open), maxWhy)])
 	return append(open, over[max(0, len(over)-maxClosed):]...), err
 }
@@ -140,20 +139,12 @@ func (v view) side(sid string, d debt) string {
 
 // open gives what is open, and what has an answer of which the record does not tell yet: the answer was faster than the record,
 // or the original has written it.
-func (v view) open(ctx context.Context, dir *atomicfile.Dir) (open, over []Obligation, err error) {
-	sids, err := owedSessions(dir)
-	bySession := map[string][]debt{}
-	for _, sid := range sids {
-		debts, derr := readDebts(dir, sid)
-		err = errors.Join(err, derr)
-		for _, d := range debts {
-			if !d.half && d.Owes() && v.side(sid, d) != "" {
-				bySession[sid] = append(bySession[sid], d)
-			}
-		}
+func (v view) open(ctx context.Context, records map[string][]debt) (open, over []Obligation) {
+	for sid, debts := range records {
+		records[sid] = slices.DeleteFunc(debts, func(d debt) bool { return v.side(sid, d) == "" })
 	}
-	answers := v.b.answersTo(ctx, v.rows, bySession)
-	for sid, debts := range bySession {
+	answers := v.b.answersTo(ctx, v.rows, records)
+	for sid, debts := range records {
 		for _, d := range debts {
 			if a, ok := answers[owedKey{sid, d.key()}]; ok {
 				d.answered(a, time.Time{})
@@ -165,10 +156,7 @@ func (v view) open(ctx context.Context, dir *atomicfile.Dir) (open, over []Oblig
 			}
 		}
 	}
-	slices.SortFunc(open, func(a, b Obligation) int {
-		return cmp.Or(cmp.Compare(a.SessionID, b.SessionID), cmp.Compare(a.ID, b.ID))
-	})
-	return open, over, err
+	return open, over
 }
 
 func (v view) obligation(sid string, d debt) Obligation {

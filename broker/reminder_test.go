@@ -255,6 +255,12 @@ func TestASweptSessionOwesNothing(t *testing.T) {
 	if list := w.owes(amber, false); len(list) != 1 || list[0].ID != waits.ID || list[0].SessionID != birch.ID {
 		t.Errorf("obligations %+v", list)
 	}
+	if list := w.owes(amber, true); len(list) != 2 || list[0].ID != waits.ID || list[0].State != StillOpen || list[1].State != WasSwept {
+		t.Errorf("with what is over %+v", list)
+	}
+	if st := w.stats(); st.Open != 1 || st.Over[WasSwept] != 1 || st.Total.Sent != 2 {
+		t.Errorf("stats %+v", st)
+	}
 }
 
 func TestAnExpiredQuestionIsOver(t *testing.T) {

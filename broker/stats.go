@@ -59,27 +59,16 @@ func (b *Broker) Stats(ctx context.Context) (Stats, error) {
 		return st, err
 	}
 	defer dir.Close()
-	over, err := closedDebts(dir) // first: one that ends meanwhile is counted once, by its key
-	if err != nil {
-		return st, err
-	}
-	sids, err := owedSessions(dir)
+	open, over, err := allDebts(dir, true)
 	if err != nil {
 		return st, err
 	}
 	c := counting{by: map[string]*surfaceCount{}}
-	seen := map[owedKey]bool{}
 	for _, d := range over {
-		seen[owedKey{d.Session, d.key()}] = true
 		st.Over[d.How]++
 		c.add(d)
 	}
-	for _, sid := range sids {
-		debts, err := readDebts(dir, sid)
-		if err != nil {
-			return st, err
-		}
-		debts = slices.DeleteFunc(debts, func(d debt) bool { return d.half || !d.Owes() || seen[owedKey{sid, d.key()}] })
+	for sid, debts := range open {
 		b.addObserved(ctx, sid, debts)
 		for _, d := range debts {
 			if st.Open++; !b.now().Before(inbox.FromSeconds(d.Due)) {
@@ -140,7 +129,7 @@ func (s *surfaceCount) add(d debt) {
 	took(&s.Pushed, &s.push, d.Wakes.RangAt)
 	took(&s.Observed, &s.observe, d.ObservedAt)
 	took(&s.Acknowledged, &s.ack, d.AckedAt)
-	if d.How != Answered && d.How != Refused {
+	if !d.hasAnswer() {
 		return
 	}
 	took(&s.Answered, &s.answer, d.ClosedAt)

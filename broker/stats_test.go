@@ -114,6 +114,7 @@ func TestAnObligationIsCountedOnce(t *testing.T) {
 		if st := w.stats(); st.Total.Sent != 1 || st.Total.Answered != 1 || st.Open != 0 {
 			t.Errorf("stats %+v", st)
 		}
+		w.wantState(amber, Answered)
 	}
 	if lines := strings.Count(w.file("owed/"+closedFile), "\n"); lines != 2 {
 		t.Errorf("%d lines", lines)
