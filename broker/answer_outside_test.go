@@ -8,22 +8,6 @@ import (
 	"c2c/inbox"
 )
 
-// reads takes the mail of a session.
-func (w *world) reads(s Session) {
-	w.t.Helper()
-	box, err := w.Mailbox(s.ID)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	l, err := box.Lease(w.t.Context(), "test", 1<<20)
-	if err == nil {
-		err = l.Ack(w.t.Context(), inbox.Handles(l.Messages)...)
-	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
-}
-
 func TestAnAnswerGoesToWhoHasTheChat(t *testing.T) {
 	w := newWorld(t)
 	birch := w.register("birch", Caller{PID: 10, Client: "gem"})
@@ -35,7 +19,7 @@ func TestAnAnswerGoesToWhoHasTheChat(t *testing.T) {
 		}
 	}
 	say(ci, "first", "7")
-	w.reads(birch)
+	w.read(birch.ID)
 	say(ci, "second", "7")
 	say(ci, "other", "8")
 	for chat, want := range map[string]string{"7": "second", "8": "other"} {
@@ -56,7 +40,7 @@ func TestAnAnswerGoesToWhoHasTheChat(t *testing.T) {
 	if _, err := w.Reply(t.Context(), birch, got, inbox.Message{Content: "yes"}); err != nil {
 		t.Fatal(err)
 	}
-	answer := w.waiting(ci)[0]
+	answer := w.waiting(ci.ID)[0]
 	if o, ok := OutsideOf(answer); !ok || o.ChatID != "7" || o.Identity != "max" || o.Path != "" || answer.External {
 		t.Errorf("%+v %v", o, ok)
 	}
@@ -107,10 +91,10 @@ func TestOnlyAnOwnAnswerToTheSenderIsEdited(t *testing.T) {
 	if _, err := reply(birch, asked, Outside{Edits: own.ID[28:]}); err != nil {
 		t.Error(err)
 	}
-	w.reads(ci) // also when it was handed over
+	w.read(ci.ID) // also when it was handed over
 	if r, err := reply(birch, asked, Outside{Edits: own.ID}); err != nil {
 		t.Error(err)
-	} else if m := w.waiting(ci)[0]; m.ID != r.ID {
+	} else if m := w.waiting(ci.ID)[0]; m.ID != r.ID {
 		t.Errorf("%+v", m)
 	} else if o, _ := OutsideOf(m); o.Edits != own.ID {
 		t.Errorf("it edits %q, want %q", o.Edits, own.ID)

@@ -16,15 +16,7 @@ import (
 // notices gives the bodies of what c2c itself has written to a session, but for reminders.
 func (w *world) notices(sid string) (texts []string) {
 	w.t.Helper()
-	box, err := w.Mailbox(sid)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	msgs, err := box.PeekAll(context.Background())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for _, m := range msgs {
+	for _, m := range w.waiting(sid) {
 		if m.From == SystemAlias && m.Deferrable {
 			if m.Kind != "system" {
 				w.t.Errorf("notice %+v", m)
@@ -55,6 +47,19 @@ func (w *world) look(k *Keeper) time.Duration {
 		w.t.Fatal(err)
 	}
 	return wait
+}
+
+// lookAtOnce looks with so many keepers at one time.
+func (w *world) lookAtOnce(n int) {
+	var all sync.WaitGroup
+	for range n {
+		all.Go(func() {
+			if _, err := w.Keeper().Look(w.t.Context()); err != nil {
+				w.t.Error(err)
+			}
+		})
+	}
+	all.Wait()
 }
 
 func (w *world) pass(d time.Duration) { w.clock = w.clock.Add(d) }
@@ -378,15 +383,7 @@ func TestManyWhoLookAtOnceTellOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.pass(TellAfter)
-	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() {
-			if _, err := w.Keeper().Look(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
+	w.lookAtOnce(8)
 	if texts := w.notices(amber.ID); len(texts) != 2 {
 		t.Errorf("notices %q", texts)
 	}

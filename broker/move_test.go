@@ -41,6 +41,16 @@ func (w *world) box(sid string) *inbox.Mailbox {
 	return box
 }
 
+// waiting is all that waits for a session.
+func (w *world) waiting(sid string) []inbox.Message {
+	w.t.Helper()
+	all, err := w.box(sid).PeekAll(context.Background())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return all
+}
+
 // lease is a reader that was stopped once it had the mail; ending its lease kills it.
 func (w *world) lease(sid string) (kill func()) {
 	w.t.Helper()

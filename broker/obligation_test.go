@@ -34,11 +34,7 @@ func (w *world) put(from Session, to string, m inbox.Message) Receipt {
 // reminders gives the bodies of what c2c has written to a session so that it rings.
 func (w *world) reminders(sid string) (texts []string) {
 	w.t.Helper()
-	msgs, err := w.box(sid).PeekAll(context.Background())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for _, m := range msgs {
+	for _, m := range w.waiting(sid) {
 		if m.From == SystemAlias && !m.Deferrable {
 			if len(wake.MayWake([]inbox.Message{m})) != 1 {
 				w.t.Errorf("reminder %+v wakes nobody", m)

@@ -29,7 +29,7 @@ func TestASenderOutsideIsASession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := w.waiting(birch)[0]
+	m := w.waiting(birch.ID)[0]
 	o, ok := OutsideOf(m)
 	if !m.External || m.FromPerson || !ok || o.ChatID != "42" || m.TellAfter >= 0 {
 		t.Errorf("%+v", m)
@@ -38,25 +38,12 @@ func TestASenderOutsideIsASession(t *testing.T) {
 	if err != nil || answer.Recipient != External || !strings.Contains(answer.Note, "/events") {
 		t.Errorf("%+v %v", answer, err)
 	}
-	if got := w.waiting(ci); len(got) != 1 || got[0].External || got[0].InReplyTo != r.ID {
+	if got := w.waiting(ci.ID); len(got) != 1 || got[0].External || got[0].InReplyTo != r.ID {
 		t.Errorf("%+v", got)
 	}
 	if st, err := w.Status(t.Context(), answer.ID); err != nil || st.State != Queued || !strings.Contains(st.Why, "is outside") {
 		t.Errorf("%+v %v", st, err)
 	}
-}
-
-func (w *world) waiting(s Session) []inbox.Message {
-	w.t.Helper()
-	box, err := w.Mailbox(s.ID)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	all, err := box.PeekAll(w.t.Context())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return all
 }
 
 // Whatever tells who calls: nobody here becomes a sender outside.

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -91,15 +90,7 @@ func TestTwoWhoLookRemindOnce(t *testing.T) {
 		w.put(amber, "birch", inbox.Message{Kind: "question"})
 	}
 	w.pass(4 * time.Hour)
-	var group sync.WaitGroup
-	for range 4 {
-		group.Go(func() {
-			if _, err := w.Keeper().Look(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	group.Wait()
+	w.lookAtOnce(4)
 	w.wantReminders(birch.ID, 20)
 	for _, o := range w.owes(birch, false) {
 		if o.Reminders != 1 {
