@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"syscall"
 	"time"
 
 	"c2c/inbox"
@@ -35,23 +34,17 @@ func maxReminders(surface string) int {
 
 // keptOwed is what a Keeper remembers of the records of a session.
 type keptOwed struct {
-	stamp owedStamp
-	next  time.Time // zero: nothing is due as long as nothing changes
-	last  float64   // when the newest message was sent whose answers were looked for
+	version atomicfile.Version
+	next    time.Time // zero: nothing is due as long as nothing changes
+	last    float64   // when the newest message was sent whose answers were looked for
 }
 
-// owedStamp changes with a file of records: it is put in place anew, or becomes longer.
-type owedStamp struct {
-	inode       uint64
-	size, mtime int64
-}
-
-func stampOf(dir *atomicfile.Dir, name string) (s owedStamp, err error) {
+func versionOf(dir *atomicfile.Dir, name string) (v atomicfile.Version, err error) {
 	info, err := dir.Stat(name)
 	if err == nil {
-		s = owedStamp{info.Sys().(*syscall.Stat_t).Ino, info.Size(), info.ModTime().UnixNano()}
+		v = atomicfile.VersionOf(info)
 	}
-	return s, err
+	return v, err
 }
 
 // answers looks after the records: it tells the senders whose answer is late, closes what was answered, reminds those who owe an
@@ -83,7 +76,7 @@ func (k *Keeper) answers(ctx context.Context, rows []row) (next time.Time, err e
 
 // answersOf is answers for one session, if its records have changed or something is due.
 func (k *Keeper) answersOf(ctx context.Context, rows []row, dir *atomicfile.Dir, sid string, kept *keptOwed) error {
-	stamp, err := stampOf(dir, sid+owedEnd)
+	version, err := versionOf(dir, sid+owedEnd)
 	if errors.Is(err, fs.ErrNotExist) { // the last record was just closed
 		*kept = keptOwed{last: kept.last}
 		return nil
@@ -92,7 +85,7 @@ func (k *Keeper) answersOf(ctx context.Context, rows []row, dir *atomicfile.Dir,
 		kept.next = k.b.now().Add(keepAgain)
 		return err
 	}
-	if stamp == kept.stamp && (kept.next.IsZero() || k.b.now().Before(kept.next)) {
+	if version == kept.version && (kept.next.IsZero() || k.b.now().Before(kept.next)) {
 		return nil
 	}
 	debts, err := readDebts(dir, sid)
@@ -115,9 +108,9 @@ func (k *Keeper) answersOf(ctx context.Context, rows []row, dir *atomicfile.Dir,
 	if len(l.edits) > 0 {
 		err = k.b.changeDebts(ctx, dir, sid, l.edit)
 	}
-	kept.stamp, kept.next = stamp, l.next
+	kept.version, kept.next = version, l.next
 	if err := errors.Join(append(errs, err)...); err != nil {
-		kept.stamp, kept.next = owedStamp{}, earlier(l.next, k.b.now().Add(keepAgain))
+		kept.version, kept.next = atomicfile.Version{}, earlier(l.next, k.b.now().Add(keepAgain))
 		return err
 	}
 	return nil

@@ -11,7 +11,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"c2c/inbox/atomicfile"
@@ -53,18 +52,11 @@ func (m Message) Trace() (t Trace) {
 // nothing wakes because of it. It remembers of a message that waits who wrote it to whom, and not what it says.
 type Observer struct {
 	m       *Mailbox
-	files   map[fileID]fileSeen // those of the last look
+	files   map[atomicfile.Version]fileSeen // those of the last look
 	waits   map[Trace]waiting
 	place   int64 // how far the archive was read
 	started bool
 	trouble map[string]bool // what was told of damage
-}
-
-// fileID changes with the content of a file, since no file of a mailbox is written in place. The next file may have the same
-// inode, but not the same time, unless it was written in the same tick of the clock.
-type fileID struct {
-	inode       uint64
-	size, mtime int64
 }
 
 const tick = 100 * time.Millisecond // many times as long as that of any system
@@ -108,7 +100,7 @@ func (o *Observer) Counts() (queued, handed int) {
 // look is one look at a mailbox.
 type look struct {
 	o       *Observer
-	files   map[fileID]fileSeen
+	files   map[atomicfile.Version]fileSeen
 	waits   map[Trace]waiting
 	order   []Trace // of waits
 	fresh   map[Trace]Message
@@ -117,7 +109,7 @@ type look struct {
 
 // Look gives what has happened since the last look, in the order of the mailbox. On an error it may be called again.
 func (o *Observer) Look() (steps []Step, err error) {
-	l := &look{o: o, files: map[fileID]fileSeen{}, waits: map[Trace]waiting{}, fresh: map[Trace]Message{}, trouble: map[string]bool{}}
+	l := &look{o: o, files: map[atomicfile.Version]fileSeen{}, waits: map[Trace]waiting{}, fresh: map[Trace]Message{}, trouble: map[string]bool{}}
 	if !o.started { // before anything else, or what is read meanwhile would be missed
 		if o.place, err = o.m.archiveSize(); err != nil {
 			return nil, err
@@ -167,7 +159,7 @@ func (l *look) read(f *os.File) (fileSeen, error) {
 	if err != nil {
 		return fileSeen{}, err
 	}
-	id := fileID{info.Sys().(*syscall.Stat_t).Ino, info.Size(), info.ModTime().UnixNano()}
+	id := atomicfile.VersionOf(info)
 	seen := l.o.files[id]
 	if !seen.sure {
 		seen.sure = time.Since(info.ModTime()) > tick

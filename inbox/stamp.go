@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"syscall"
 
 	"c2c/inbox/atomicfile"
 )
@@ -23,7 +22,7 @@ func (m *Mailbox) Stamp() (s Stamp, err error) {
 		if err != nil {
 			return "", err
 		}
-		s += Stamp(fmt.Sprintln(name, info.Sys().(*syscall.Stat_t).Ino, info.Size(), info.ModTime().UnixNano()))
+		s += Stamp(fmt.Sprintln(name, atomicfile.VersionOf(info)))
 	}
 	held, err := m.InHand()
 	return s + Stamp(fmt.Sprint(held)), err

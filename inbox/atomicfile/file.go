@@ -87,6 +87,18 @@ func (d *Dir) open(name string, flag int) (f *os.File, size int64, err error) {
 	return f, info.Size(), nil
 }
 
+// Version changes with the content of a file that is put in place anew or becomes longer. The next file may have the same
+// inode, but not the same time, unless it was written in the same tick of the clock.
+type Version struct {
+	inode       uint64
+	size, mtime int64
+}
+
+// VersionOf gives the version of a file.
+func VersionOf(info fs.FileInfo) Version {
+	return Version{info.Sys().(*syscall.Stat_t).Ino, info.Size(), info.ModTime().UnixNano()}
+}
+
 func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
 
 // Read returns the whole file; the error is fs.ErrNotExist when there is none.
