@@ -55,16 +55,20 @@ func (b *Broker) List(ctx context.Context) ([]Listed, error) {
 
 // Look gives a session as a list shows it.
 func (b *Broker) Look(s Session) (Listed, error) {
-	there, err := b.root.NameSet()
-	if err != nil {
-		return Listed{}, err
-	}
-	boxes, err := inbox.OpenBacklogs(b.root, there)
+	boxes, err := b.backlogs()
 	if err != nil {
 		return Listed{}, err
 	}
 	defer boxes.Close()
 	return b.listed(s, boxes, b.looks()), nil
+}
+
+func (b *Broker) backlogs() (*inbox.Backlogs, error) {
+	there, err := b.root.NameSet()
+	if err != nil {
+		return nil, err
+	}
+	return inbox.OpenBacklogs(b.root, there)
 }
 
 // Lines say of a session what it does, if that is known, and what waits for it.

@@ -89,11 +89,7 @@ func (b *Broker) HasRoomFrom(ctx context.Context, from Session, alias string, mo
 	if to == nil {
 		return true, nil // the send says so
 	}
-	there, err := b.root.NameSet()
-	if err != nil {
-		return false, err
-	}
-	boxes, err := inbox.OpenBacklogs(b.root, there)
+	boxes, err := b.backlogs()
 	if err != nil {
 		return false, err
 	}

@@ -169,9 +169,6 @@ func latency(all []float64) (l Latency) {
 	return l
 }
 
-// Prometheus writes the statistics of one root as Prometheus reads them.
-func (s Stats) Prometheus(w io.Writer) error { return Prometheus(w, s) }
-
 // Prometheus writes the statistics of several roots as Prometheus reads them (text format 0.0.4): each metric once, with the
 // root as a label. What is over is forgotten at some time, so nothing here is a counter.
 func Prometheus(w io.Writer, all ...Stats) error {

@@ -30,10 +30,7 @@ func measured(t *testing.T) (w *world, amber, birch Session) {
 	free := w.rings(birch)
 	ask := func(m inbox.Message) string { return w.put(amber, "birch", m).ID }
 	first, late, refused := ask(inbox.Message{Kind: "question"}), ask(inbox.Message{Kind: "task", Tag: "blocking"}), ask(inbox.Message{Kind: "review"})
-	waiting, err := w.box(birch.ID).PeekAll(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	waiting := w.waiting(birch.ID)
 	w.pass(10 * time.Second)
 	if err := w.Pushed(t.Context(), birch.ID, waiting[:2], wake.Ring{At: w.clock, Method: "sse", Outcome: wake.Rang}); err != nil {
 		t.Fatal(err)
@@ -206,7 +203,7 @@ func TestPrometheusReadsTheStatistics(t *testing.T) {
 		}
 	}
 	var same bytes.Buffer
-	if err := one.Prometheus(&same); err != nil || !strings.Contains(text.String(), strings.Split(same.String(), "\n")[2]) {
+	if err := Prometheus(&same, one); err != nil || !strings.Contains(text.String(), strings.Split(same.String(), "\n")[2]) {
 		t.Errorf("%v, %s", err, &same)
 	}
 }
@@ -217,7 +214,7 @@ func TestARootWithoutObligationsHasStatistics(t *testing.T) {
 	w.send(amber, "birch", "x")
 	st := w.stats()
 	var text bytes.Buffer
-	if err := st.Prometheus(&text); err != nil || st.Open != 0 || st.Over == nil || st.Surfaces == nil || !strings.Contains(text.String(), `state="open"} 0`) {
+	if err := Prometheus(&text, st); err != nil || st.Open != 0 || st.Over == nil || st.Surfaces == nil || !strings.Contains(text.String(), `state="open"} 0`) {
 		t.Errorf("stats %+v, %v, %s", st, err, &text)
 	}
 }
