@@ -105,14 +105,7 @@ func remove(state *atomicfile.Dir) error {
 
 // ReadAt says where a daemon listens, or did when it was killed. The error is fs.ErrNotExist if there is no file.
 func ReadAt(state *atomicfile.Dir) (at At, err error) {
-	info, err := state.Stat(urlFile)
-	if err == nil && info.Size() > maxURLFile {
-		err = fmt.Errorf("%s/%s has %d bytes, which is none of ours", state.Path(), urlFile, info.Size())
-	}
-	if err != nil {
-		return at, err
-	}
-	data, err := state.Read(urlFile)
+	data, err := state.ReadMost(urlFile, maxURLFile)
 	if err != nil {
 		return at, err
 	}

@@ -188,10 +188,10 @@ func (h *HTTP) read(id string) (k record, ok bool) {
 		return k, false
 	}
 	info, err := h.cfg.Sessions.Stat(id + recordSuffix)
-	if err != nil || info.Size() > maxRecord || h.cfg.Now().Sub(info.ModTime()) > h.limits.Bound {
+	if err != nil || h.cfg.Now().Sub(info.ModTime()) > h.limits.Bound {
 		return k, false
 	}
-	data, err := h.cfg.Sessions.ReadIf(id + recordSuffix)
+	data, err := h.cfg.Sessions.ReadMost(id+recordSuffix, maxRecord)
 	if err != nil || json.Unmarshal(data, &k) != nil || k.ID != id || k.SID == "" || k.Root == "" {
 		return k, false
 	}

@@ -104,15 +104,7 @@ func (d *files) list(ctx context.Context) (all []Request, err error) {
 }
 
 func (d *files) read(name string) (r Request, ok bool) {
-	f, err := d.dir.Open(name, os.O_RDONLY)
-	if err != nil {
-		return r, false
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || info.Size() > maxFile {
-		return r, false
-	}
-	data, err := atomicfile.ReadAll(f)
+	data, err := d.dir.ReadMost(name, maxFile)
 	if err != nil || json.Unmarshal(data, &r) != nil || check(r) != nil || !r.State.known() {
 		return r, false
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math/big"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -177,18 +176,10 @@ func (l *List) dropCodes(which func(code) bool) error {
 
 // readPairing gives the codes that are still open. What cannot be read counts as empty: who was given a code gets another.
 func (l *List) readPairing() (p pairing, err error) {
-	f, err := l.dir.Open(pairingFile, os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) {
+	data, err := l.dir.ReadMost(pairingFile, maxList)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, atomicfile.ErrTooLarge) {
 		return p, nil
 	}
-	if err != nil {
-		return p, err
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || info.Size() > maxList {
-		return p, err
-	}
-	data, err := atomicfile.ReadAll(f)
 	if err != nil {
 		return p, err
 	}

@@ -295,6 +295,25 @@ func TestCodesAreFewAndExpire(t *testing.T) {
 	}
 }
 
+func TestCodesThatCannotBeReadAreMadeAnew(t *testing.T) {
+	d := newDesk(t)
+	d.allow(Sender{Name: "chat", Root: "/r", To: []string{"elm"}, Bridge: true})
+	first := d.knock("chat", "u1")
+	path := filepath.Join(d.path, pairingFile)
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range [][]byte{good[:len(good)-4], append(good, bytes.Repeat([]byte(" "), maxList)...)} {
+		if err := os.WriteFile(path, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if again := d.knock("chat", "u1"); again == "" || again == first {
+			t.Errorf("%d bytes: the code %q", len(bad), again)
+		}
+	}
+}
+
 func TestCodesCannotBeGuessed(t *testing.T) {
 	d := newDesk(t)
 	d.allow(Sender{Name: "chat", Root: "/r", To: []string{"elm"}, Bridge: true})

@@ -345,3 +345,19 @@ func TestStatLooksBelowTheOpenDirectory(t *testing.T) {
 		t.Errorf("what is not there: %v", err)
 	}
 }
+
+func TestAFileThatIsTooLargeToBeOursIsNotRead(t *testing.T) {
+	d, _ := newDir(t)
+	if err := d.Write("f", []byte("1234")); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := d.ReadMost("f", 4); err != nil || string(data) != "1234" {
+		t.Errorf("%q, %v", data, err)
+	}
+	if data, err := d.ReadMost("f", 3); !errors.Is(err, ErrTooLarge) || data != nil {
+		t.Errorf("%q, %v", data, err)
+	}
+	if _, err := d.ReadMost("g", 3); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}

@@ -102,13 +102,16 @@ func VersionOf(info fs.FileInfo) Version {
 func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
 
 // Read returns the whole file; the error is fs.ErrNotExist when there is none.
-func (d *Dir) Read(name string) ([]byte, error) {
+func (d *Dir) Read(name string) ([]byte, error) { return d.ReadMost(name, MaxFile) }
+
+// ReadMost is Read for a file that has at most so many bytes when it is ours: ErrTooLarge if it has more.
+func (d *Dir) ReadMost(name string, most int64) ([]byte, error) {
 	f, size, err := d.open(name, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := readAll(f, size)
+	data, err := readAll(f, size, most)
 	return data, d.fail("read", name, err)
 }
 
@@ -127,12 +130,12 @@ func ReadAll(f *os.File) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readAll(f, info.Size())
+	return readAll(f, info.Size(), MaxFile)
 }
 
 // readAll reads as much as the file had a moment ago, in one call: a send and a hook read many small files.
-func readAll(f *os.File, size int64) ([]byte, error) {
-	if size > MaxFile {
+func readAll(f *os.File, size, most int64) ([]byte, error) {
+	if size > most {
 		return nil, fmt.Errorf("%w: %d bytes", ErrTooLarge, size)
 	}
 	data := make([]byte, size)

@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net/http"
 	"os"
@@ -102,14 +101,7 @@ func read(dir *atomicfile.Dir, key string, now time.Time) (g grant, ok bool) {
 }
 
 func readFile(dir *atomicfile.Dir, name string) (g grant, err error) {
-	info, err := dir.Stat(name)
-	if err == nil && info.Size() > maxFile {
-		err = fmt.Errorf("%s is no file of ours", name)
-	}
-	if err != nil {
-		return g, err
-	}
-	data, err := dir.Read(name)
+	data, err := dir.ReadMost(name, maxFile)
 	if err != nil {
 		return g, err
 	}
