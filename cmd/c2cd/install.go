@@ -113,6 +113,9 @@ func (a *call) uninstall() error {
 	}
 	e := editor{app: a.app, o: o, plan: install.PlanUninstall, undo: true, dry: *dry, verbose: *verbose}
 	_, err = e.edit(clients, len(named) > 0)
+	if len(named) == 0 {
+		err = errors.Join(err, a.tellDaemonRuns())
+	}
 	return err
 }
 

@@ -111,3 +111,20 @@ func (a *app) tellOverHTTP(what string) {
 		fmt.Fprintf(a.stdout, "%s: %s\n", name, fmt.Sprintf(what, name))
 	}
 }
+
+// tellDaemonRuns tells who takes c2c out of everything what is not in any client.
+func (a *app) tellDaemonRuns() error {
+	d, err := a.httpDaemon(false)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	if d.Dir == nil {
+		return nil
+	}
+	pid, err := d.PID()
+	if err == nil && pid != 0 {
+		fmt.Fprintf(a.stdout, "the HTTP daemon still runs (process %d): c2c serve stop ends it\n", pid)
+	}
+	return err
+}

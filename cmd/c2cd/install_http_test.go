@@ -66,6 +66,17 @@ func TestCursorIsSetUpOverHTTPWhileTheDaemonRuns(t *testing.T) {
 	}
 }
 
+func TestUninstallTellsThatTheDaemonRuns(t *testing.T) {
+	h := newHost(t)
+	const still = "c2c serve stop ends it"
+	wantText(t, "none runs", h.run("uninstall"), "!"+still)
+	h.run("serve", "start", "--port", h.port)
+	wantText(t, "one runs", h.run("uninstall"), "the HTTP daemon still runs", still)
+	wantText(t, "one client alone", h.run("uninstall", "cursor"), "!"+still)
+	h.run("serve", "stop")
+	wantText(t, "it has ended", h.run("uninstall"), "!"+still)
+}
+
 // Who listens at the port and is not ours gets no token.
 func TestAStrangerIsNoDaemonToInstall(t *testing.T) {
 	h := newHost(t)

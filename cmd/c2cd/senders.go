@@ -90,6 +90,11 @@ func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker,
 	if len(s.To) == 0 {
 		return fmt.Errorf("%w: --to says to which alias it may write", errUsage)
 	}
+	for _, to := range s.To {
+		if err := broker.CheckAlias(to); err != nil {
+			return fmt.Errorf("--to: %w", err)
+		}
+	}
 	key, err := l.Allow(ctx, s)
 	if errors.Is(err, senders.ErrExists) {
 		return cli.WithHint(err, fmt.Sprintf("c2c senders deny %s takes its key away; then allow it anew", s.Name))

@@ -153,6 +153,10 @@ func TestOnlyAPersonLetsOthersIn(t *testing.T) {
 	refused(out, err, "small letters")
 	out, err = h.atTerminal("senders", "allow", "cd")
 	refused(out, err, "--to says")
+	for _, to := range []string{"all", "birch,c2c-system", "person-1"} {
+		out, err = h.atTerminal("senders", "allow", "cd", "--to", to)
+		refused(out, err, "is reserved")
+	}
 	secret, says := h.allows("hub", "--to", "birch", "--github")
 	if !strings.Contains(says, "/in/birch?from=hub") || strings.Contains(says, "curl") {
 		t.Errorf("%s", says)
