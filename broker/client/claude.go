@@ -89,6 +89,7 @@ func claudeGuide() Guide {
 				"Its tools have longer names, and it asks nothing. Beside `c2c install` the plugin does nothing.",
 			"With the mod the client's own `SendMessage` and `ListAgents` know the sessions of c2c, after the client's own; " +
 				"`/inbox` and the status line show the person what waits. Mail arrives without it, too (2.1.240 is tested). Claude Code's first mod costs 0.1 s at its start, and 35 MB.",
+			"As a channel (`c2c start --channel claude`) its permission dialogs can be answered in another terminal or in a browser, too: [http.md](http.md#permission-dialogs).",
 			"`crossSessionInbound` in its settings is kept to, and `c2c status` says so.",
 			"With `disableAllHooks` in its settings c2c only rings: the mail waits for `poll_inbox`.",
 		},
