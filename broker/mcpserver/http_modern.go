@@ -109,12 +109,15 @@ func (m *modern) serve(w http.ResponseWriter, r *http.Request, msg message, body
 	r = r.WithContext(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	m.handler.ServeHTTP(out, r)
+	ended := ctx.Err() // then mcp-go has written no answer, and tells nobody
+	if errors.Is(context.Cause(m.h.ctx), errStopping) && !out.wrote {
+		sayLater(out, errStopping.Error())
+	}
 	if settlement.done == nil {
 		return
 	}
-	err := errors.Join(settlement.failed, ctx.Err()) // mcp-go writes no answer when ctx has ended, and tells nobody
 	out.Flush()
-	err = errors.Join(err, out.err)
+	err := errors.Join(settlement.failed, ended, out.err)
 	if err == nil {
 		err = arrived(r.Context(), m.h.cfg.Conn(r), m.h.limits.Write)
 	}
@@ -211,15 +214,22 @@ func (d noDesk) one() func() {
 	return d.h.first.Unlock
 }
 
-// noting notes the first error of writing, which mcp-go only logs, and bounds each write.
+// noting notes whether anything is written, and the first error of that, which mcp-go only logs, and bounds each write.
 type noting struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	limit   time.Duration
 	err     error
+	wrote   bool // something of an answer
+}
+
+func (n *noting) WriteHeader(status int) {
+	n.wrote = true
+	n.ResponseWriter.WriteHeader(status)
 }
 
 func (n *noting) Write(b []byte) (int, error) {
+	n.wrote = true
 	n.bound()
 	written, err := n.ResponseWriter.Write(b)
 	n.note(err)

@@ -820,6 +820,9 @@ func TestAnAnswerOfALaterRevisionThatWasNotWrittenDidNotArrive(t *testing.T) {
 	if err := <-settled; err == nil || strings.Contains(body, "precious") {
 		t.Errorf("answered %q, and it counts as arrived: %v", body, err == nil)
 	}
+	if !strings.Contains(body, errStopping.Error()) {
+		t.Errorf("the client is not told why: %q", body)
+	}
 }
 
 func TestAToolErrorSettlesNothingInALaterRevision(t *testing.T) {
