@@ -33,6 +33,7 @@ type conn struct {
 	uidOnce     sync.Once
 	uid         int
 	seen        bool
+	closed      bool // by the other end, before its user was looked for
 	processOnce sync.Once
 	process     Process
 }
@@ -138,13 +139,17 @@ func (c *conn) ends() (local, remote netip.AddrPort) {
 	return from.AddrPort(), to.AddrPort()
 }
 
-// stranger says whether the other end belongs to another user, who is not root. One that cannot be seen is none.
+// stranger says whether the other end belongs to another user, who is not root, or may have: who sends a request and closes
+// the connection at once wants no answer, and nothing tells any more who it was. One that cannot be seen at all is none.
 func (c *conn) stranger() bool {
 	if c == nil {
 		return false
 	}
-	c.uidOnce.Do(func() { c.uid, c.seen = procstat.OwnerUID(c.ends()) })
-	return c.seen && c.uid != os.Geteuid() && c.uid != 0
+	c.uidOnce.Do(func() {
+		c.uid, c.seen, c.closed = procstat.OwnerUID(c.ends())
+		c.closed = c.closed || !c.seen && isOver(c.Conn)
+	})
+	return c.closed || c.seen && c.uid != os.Geteuid() && c.uid != 0
 }
 
 // Stranger says whether a request comes from another user of this machine, who is not root.

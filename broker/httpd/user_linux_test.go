@@ -2,7 +2,9 @@ package httpd
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -94,5 +96,36 @@ func TestWithoutAHeaderTheClientsOwnDirectoryCounts(t *testing.T) {
 	t.Chdir(t.TempDir()) // in no repository: clients with windows run anywhere
 	if got, want := chosen(request), "directory "+usual+" <nil>"; got != want {
 		t.Errorf("elsewhere: %s, want %s", got, want)
+	}
+}
+
+// Whose a socket was that is closed nothing tells: another user's would pass for root's, or for one that cannot be seen.
+func TestWhoHasHungUpIsAStranger(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for name, hangUp := range map[string]func(*net.TCPConn) error{
+		"an end":  func(*net.TCPConn) error { return nil },
+		"a reset": func(c *net.TCPConn) error { return c.SetLinger(0) },
+	} {
+		far, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		near, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer near.Close()
+		fmt.Fprint(far, "a request")
+		if err := errors.Join(hangUp(far.(*net.TCPConn)), far.Close()); err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(io.Discard, near) // until it is over here, too
+		if !(&conn{Conn: near}).stranger() {
+			t.Errorf("behind %s the connection is let in", name)
+		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 // namespace, cannot be seen: pid is 0 then. ok is false when the connection itself cannot be seen, or its end was closed.
 func Owner(local, remote netip.AddrPort) (pid, uid int, ok bool) {
 	inode, uid, ok := findSocket(local, remote)
-	if !ok {
+	if !ok || inode == noInode {
 		return 0, 0, false
 	}
 	want := "socket:[" + inode + "]"
@@ -34,11 +34,18 @@ func Owner(local, remote netip.AddrPort) (pid, uid int, ok bool) {
 	return 0, uid, true
 }
 
-// OwnerUID is the user of an end of a TCP connection. It looks at no process.
-func OwnerUID(local, remote netip.AddrPort) (uid int, ok bool) {
-	_, uid, ok = findSocket(local, remote)
-	return uid, ok
+// OwnerUID is the user of an end of a TCP connection. It looks at no process. ok is false when that end cannot be seen.
+// closed: its program has closed it, so that nothing tells any more whose it was.
+func OwnerUID(local, remote netip.AddrPort) (uid int, ok, closed bool) {
+	inode, uid, ok := findSocket(local, remote)
+	if inode == noInode {
+		return 0, false, true
+	}
+	return uid, ok, false
 }
+
+// noInode is that of a socket which no process has any more.
+const noInode = "0"
 
 // findSocket looks into both tables: a program may use a socket of IPv6 for an address of IPv4.
 func findSocket(local, remote netip.AddrPort) (inode string, uid int, ok bool) {
@@ -58,7 +65,7 @@ func findSocket(local, remote netip.AddrPort) (inode string, uid int, ok bool) {
 }
 
 // findIn reads a table of proc(5): the second and third fields are the addresses, the eighth is the user, the tenth the
-// inode. A socket that no process has any more is of user 0, and has the inode 0.
+// inode. A socket that no process has any more is of user 0, whoever had it.
 func findIn(table io.Reader, local, remote netip.AddrPort) (inode string, uid int, ok bool) {
 	lines := bufio.NewScanner(table)
 	ends := fmt.Sprintf(":%04X ", local.Port())
@@ -68,7 +75,7 @@ func findIn(table io.Reader, local, remote netip.AddrPort) (inode string, uid in
 			continue
 		}
 		f := strings.Fields(line)
-		if len(f) < 10 || f[9] == "0" || parseEnd(f[1]) != local || parseEnd(f[2]) != remote {
+		if len(f) < 10 || parseEnd(f[1]) != local || parseEnd(f[2]) != remote {
 			continue
 		}
 		if uid, err := strconv.Atoi(f[7]); err == nil {

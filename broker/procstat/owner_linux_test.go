@@ -51,6 +51,9 @@ func TestAConnectionBelongsToItsProcess(t *testing.T) {
 		if pid, uid, ok := Owner(remote, local); ok {
 			t.Errorf("%s: closed, and still of process %d of user %d", c, pid, uid)
 		}
+		if uid, ok, closed := OwnerUID(remote, local); ok || !closed {
+			t.Errorf("%s: closed, and of user %d, %v, closed %v", c, uid, ok, closed)
+		}
 	}
 }
 
@@ -109,7 +112,7 @@ func TestTheTableIsReadByItsFields(t *testing.T) {
 		uid   int
 	}{
 		"127.0.0.1:54321":          {"222", 1001},
-		"127.0.0.1:54322":          {"", 0},
+		"127.0.0.1:54322":          {noInode, 0},
 		"127.0.0.1:54323":          {"444", 1002},
 		"[::ffff:127.0.0.1]:54321": {"222", 1001},
 		"127.0.0.1:54325":          {"", 0},

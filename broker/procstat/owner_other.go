@@ -8,4 +8,4 @@ import "net/netip"
 func Owner(local, remote netip.AddrPort) (pid, uid int, ok bool) { return 0, 0, false }
 
 // OwnerUID finds nobody.
-func OwnerUID(local, remote netip.AddrPort) (uid int, ok bool) { return 0, false }
+func OwnerUID(local, remote netip.AddrPort) (uid int, ok, closed bool) { return 0, false, false }

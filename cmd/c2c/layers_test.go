@@ -33,7 +33,7 @@ var layers = map[string]string{
 	"broker":           "broker/client broker/doctor broker/procstat inbox inbox/atomicfile inbox/fields inbox/filelock wake golang.org/x/sys",
 	"broker/ringer":    "broker broker/client inbox wake wake/clients wake/mux wake/plugin wake/watch",
 	"broker/live":      "broker inbox wake wake/watch",
-	"broker/httpd":     "broker broker/live broker/permission broker/procstat inbox/atomicfile inbox/filelock",
+	"broker/httpd":     "broker broker/live broker/permission broker/procstat inbox/atomicfile inbox/filelock golang.org/x/sys",
 	"broker/httpd/sse": "",
 	"broker/senders":   "inbox inbox/atomicfile inbox/filelock",
 	"broker/mcpserver": "broker broker/client broker/httpd/sse broker/permission broker/procstat inbox inbox/atomicfile inbox/filelock wake wake/watch golang.org/x/sys github.com/mark3labs/mcp-go github.com/santhosh-tekuri/jsonschema/v6",
