@@ -63,13 +63,16 @@ func (e serverEditor) addHTTP(d *jsonDoc, v *hujson.Value, ours bool) error {
 
 // inspectHTTP looks whether an entry leads to the daemon.
 func (t target) inspectHTTP(v *hujson.Value, f *file, daemon *HTTP) doctor.Finding {
-	at, again := text(v.Find("/url")), "c2c install "+t.client+" --http puts it right"
+	at, again, instead := text(v.Find("/url")), "whoever has set it up by hand can put it right", ""
+	if CanHTTP(t.client) {
+		again, instead = "c2c install "+t.client+" --http puts it right", "; or c2c install "+t.client+" --http, which takes stdio then"
+	}
 	problem := func(detail string) doctor.Finding {
 		return doctor.Finding{Client: t.client, Status: doctor.Problem, Part: partServer, Path: t.path, Detail: detail}
 	}
 	switch {
 	case daemon == nil || !daemon.Runs:
-		return problem("its tools are at " + at + ", and no HTTP daemon answers: c2c serve start; or c2c install " + t.client + " --http, which takes stdio then")
+		return problem("its tools are at " + at + ", and no HTTP daemon answers: c2c serve start" + instead)
 	case at != daemon.URL:
 		return problem("its tools are at " + at + ", and the HTTP daemon is at " + daemon.URL + "; " + again)
 	case text(v.Find("/headers/"+keyHeader)) != bearer+daemon.Token:

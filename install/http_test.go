@@ -127,6 +127,23 @@ func TestAnEntryOverHTTPIsInspected(t *testing.T) {
 	}
 }
 
+// A person may have set up over HTTP what c2c install cannot: then it is no cure.
+func TestWhatWasSetUpByHandIsNotForInstall(t *testing.T) {
+	b := newBox(t)
+	b.write("home/.claude.json", `{"mcpServers": {"c2c": {"type": "http", "url": "http://127.0.0.1:8788/mcp", "headers": {"Authorization": "Bearer old", "X-C2C-Project": "/p"}}}}`, 0o600)
+	for _, daemon := range []*HTTP{nil, daemonAt("9999", tokenOne), daemonAt("8788", tokenOne)} {
+		b.o.HTTP = daemon
+		found, err := Inspect(Claude, b.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(found, func(f doctor.Finding) bool { return f.Part == partServer && strings.Contains(f.Detail, "HTTP daemon") })
+		if i < 0 || strings.Contains(found[i].Detail, "--http") {
+			t.Errorf("%+v: %+v", daemon, found)
+		}
+	}
+}
+
 // A server of somebody else's stays theirs, and so does one that a person has set up by hand.
 func TestOnlyOurEntryOverHTTPIsOurs(t *testing.T) {
 	for entry, ours := range map[string]bool{

@@ -101,14 +101,19 @@ func isTracked(ctx context.Context, path string) bool {
 	return cmd.Run() == nil
 }
 
-// tellOverHTTP tells what a change of the daemon means for clients that have their tools through it. what is put behind their names.
-func (a *app) tellOverHTTP(what string) {
+// tellOverHTTP tells what a change of the daemon means for clients that have their tools through it. cure is
+// what c2c install can do for some of them, with a place for the name.
+func (a *app) tellOverHTTP(means, cure string) {
 	o, err := a.options()
 	if err != nil {
 		return // there is no home, and so no configuration
 	}
 	for _, name := range install.OverHTTP(o) {
-		fmt.Fprintf(a.stdout, "%s: %s\n", name, fmt.Sprintf(what, name))
+		line := name + ": " + means
+		if install.CanHTTP(name) {
+			line += fmt.Sprintf(cure, name)
+		}
+		fmt.Fprintln(a.stdout, line)
 	}
 }
 

@@ -72,7 +72,7 @@ func (a *call) serve(ctx context.Context) error {
 	case "restart":
 		return d.restart(ctx)
 	case "rotate-token":
-		return d.rotate(ctx)
+		return d.rotate()
 	}
 	return d.status(ctx, *asJSON)
 }
@@ -258,7 +258,7 @@ func (d *httpDaemon) stop(ctx context.Context) error {
 	if err := d.halt(ctx); err != nil {
 		return err
 	}
-	d.a.tellOverHTTP("its tools are over HTTP, and reach nobody until c2c serve start; c2c install %s --http takes stdio instead")
+	d.a.tellOverHTTP("its tools are over HTTP, and reach nobody until c2c serve start", "; c2c install %s --http takes stdio instead")
 	return nil
 }
 
@@ -284,13 +284,13 @@ func (d *httpDaemon) restart(ctx context.Context) error {
 	return d.start(ctx, dir)
 }
 
-func (d *httpDaemon) rotate(context.Context) error {
+func (d *httpDaemon) rotate() error {
 	if err := httpd.RotateToken(d.state); err != nil {
 		return err
 	}
 	fmt.Fprintf(d.a.stdout, "the token is a new one, in %s; with the old one nobody is let in any more, so put it into each client that c2c serve has\n",
 		httpd.TokenFile(d.state))
-	d.a.tellOverHTTP("it has the old one: c2c install %s --http")
+	d.a.tellOverHTTP("it has the old one", ": c2c install %s --http")
 	return nil
 }
 

@@ -165,7 +165,12 @@ func TestTheOldTokenIsWorthNothing(t *testing.T) {
 	h := newHost(t)
 	h.run("serve", "start", "--port", h.port)
 	old := h.token()
-	if out := h.run("serve", "rotate-token"); strings.Contains(out, h.token()) || h.token() == old {
+	byHand := `{"mcpServers": {"c2c": {"type": "http", "url": "` + h.url("/mcp") + `", "headers": {"X-C2C-Project": "/p"}}}}`
+	if err := os.WriteFile(filepath.Join(h.home, ".claude.json"), []byte(byHand), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// c2c install has no --http for that client.
+	if out := h.run("serve", "rotate-token"); strings.Contains(out, h.token()) || h.token() == old || !strings.HasSuffix(out, "\nclaude: it has the old one\n") {
 		t.Errorf("it says %q", out)
 	}
 	if code, _ := h.get("/metrics", old); code != 401 {
