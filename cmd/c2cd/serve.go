@@ -206,7 +206,7 @@ func (d *httpDaemon) start(ctx context.Context, dir string) error {
 	if _, err := d.reap(ctx); err != nil {
 		return err
 	}
-	more := []string{"C2C_MCP_BROKER_ROOT", broker.StormAnswersVariable, broker.StormHopsVariable, broker.ObligationTimesVariable}
+	more := serveSettings()
 	for _, p := range client.All() {
 		more = append(more, p.ConfigEnv)
 	}
@@ -218,6 +218,11 @@ func (d *httpDaemon) start(ctx context.Context, dir string) error {
 		return err
 	}
 	return d.printURL()
+}
+
+// serveSettings are the variables of c2c that the daemon goes by.
+func serveSettings() []string {
+	return []string{"C2C_MCP_BROKER_ROOT", broker.StormAnswersVariable, broker.StormHopsVariable, broker.ObligationTimesVariable}
 }
 
 const lookAgain = 50 * time.Millisecond
@@ -318,7 +323,7 @@ func (a *app) printUnit() error {
 		"# systemctl --user enable --now c2c-serve.service\n"+
 		"[Unit]\nDescription=c2c over HTTP, on this machine alone\n\n"+
 		"[Service]\nExecStart="+c2c+" serve --foreground\nWorkingDirectory="+dir+"\n")
-	for _, name := range []string{"XDG_STATE_HOME", "C2C_MCP_BROKER_ROOT", portVariable} {
+	for _, name := range append([]string{"XDG_STATE_HOME", portVariable}, serveSettings()...) {
 		v := a.getenv(name)
 		if v == "" || err != nil {
 			continue

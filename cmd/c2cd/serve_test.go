@@ -308,7 +308,7 @@ func TestAUnitForSystemdIsPrintedAndNothingIsDone(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := h.command("serve", "--unit")
-	cmd.Dir = dir
+	cmd.Dir, cmd.Env = dir, append(cmd.Env, "C2C_OBLIGATION_TIMES=normal=1h", "C2C_STORM_HOPS=7")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -317,6 +317,7 @@ func TestAUnitForSystemdIsPrintedAndNothingIsDone(t *testing.T) {
 		fmt.Sprintf("ExecStart=\"%s/c2c\" serve --foreground\n", h.bin),
 		"WorkingDirectory=" + strings.ReplaceAll(dir, "%", "%%") + "\n", "Restart=on-failure\n",
 		fmt.Sprintf("Environment=\"C2C_MCP_BROKER_ROOT=%s\"\n", h.root()),
+		"Environment=\"C2C_OBLIGATION_TIMES=normal=1h\"\n", "Environment=\"C2C_STORM_HOPS=7\"\n",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("no %s in\n%s", want, out)
