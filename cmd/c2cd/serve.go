@@ -171,10 +171,12 @@ func (d *httpDaemon) run(ctx context.Context) error {
 		d.a.log.Info("HTTP daemon runs", "process", os.Getpid(), "url", s.URL())
 		ctx, stop := context.WithCancel(ctx) // the listener may fail
 		wait := d.serveTools(ctx, s, sessions)
+		left := d.attendForSenders(ctx, list)
 		d.serveHooks(s, list)
 		d.serveEvents(s, list)
 		failed = s.Run(ctx)
 		stop()
+		left()
 		failed = errors.Join(failed, wait())
 		d.a.log.Info("HTTP daemon ends")
 	})

@@ -28,8 +28,8 @@ type attending struct {
 const approversGap = 200 * time.Millisecond
 
 // attendForSenders goes on until ctx ends; wait waits until nobody is said to be there any more.
-func (d *httpDaemon) attendForSenders(ctx context.Context) (wait func()) {
-	p := &approvers{a: d.a, list: senders.Open(d.Dir, time.Now), held: map[string]attending{}}
+func (d *httpDaemon) attendForSenders(ctx context.Context, list *senders.List) (wait func()) {
+	p := &approvers{a: d.a, list: list, held: map[string]attending{}}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -38,7 +38,6 @@ func (d *httpDaemon) serveTools(ctx context.Context, s *httpd.Server, sessions *
 	s.Measure(d.measure(func() []string { return append(s.Roots(), tools.Roots()...) }))
 	measure, quiet := d.ringStreams(ctx, tools)
 	s.Measure(measure)
-	left := d.attendForSenders(ctx)
 	ended := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
 		grace, cancel := context.WithTimeout(context.Background(), mcpGrace)
@@ -47,7 +46,6 @@ func (d *httpDaemon) serveTools(ctx context.Context, s *httpd.Server, sessions *
 	})
 	return func() error {
 		quiet()
-		left()
 		return <-ended
 	}
 }
