@@ -79,11 +79,11 @@ func (c *call) senders(ctx context.Context) error {
 
 // allowed is a new sender, as it is shown once.
 type allowed struct {
-	Name  string   `json:"name"`
-	To    []string `json:"to"`
-	Token string   `json:"token,omitempty"`
-	Secr  string   `json:"secret,omitempty"`
-	URL   string   `json:"url"`
+	Name   string   `json:"name"`
+	To     []string `json:"to"`
+	Token  string   `json:"token,omitempty"`
+	Secret string   `json:"secret,omitempty"`
+	URL    string   `json:"url"`
 }
 
 func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker, l *senders.List, s senders.Sender, asJSON bool) error {
@@ -115,7 +115,7 @@ func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker,
 	if s.Scheme == "" {
 		a.Token = key
 	} else {
-		a.Secr = key
+		a.Secret = key
 	}
 	if asJSON {
 		return cli.JSON(c.stdout, a)
@@ -126,9 +126,9 @@ func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker,
 
 // hookURL is where a sender writes to its first alias.
 func (d *httpDaemon) hookURL(s senders.Sender) string {
-	port := 8788
-	if at, err := httpd.ReadAt(d.state); err == nil {
-		port = at.Port
+	port, err := httpd.PortBefore(d.Dir)
+	if err != nil || port == 0 {
+		port = 8788 // where the first start listens, if nobody else does
 	}
 	url := fmt.Sprintf("http://127.0.0.1:%d/in/%s", port, s.To[0])
 	if s.Scheme != "" {
@@ -139,8 +139,8 @@ func (d *httpDaemon) hookURL(s senders.Sender) string {
 
 func (a allowed) print(c *call, s senders.Sender) {
 	fmt.Fprintf(c.stdout, "%s may write to %s, as external-%s\n", a.Name, strings.Join(a.To, ", "), a.Name)
-	if a.Secr != "" {
-		fmt.Fprintf(c.stdout, "secret %s\nurl %s\nEnter both there. The secret is not shown again.\n", a.Secr, a.URL)
+	if a.Secret != "" {
+		fmt.Fprintf(c.stdout, "secret %s\nurl %s\nEnter both there. The secret is not shown again.\n", a.Secret, a.URL)
 		return
 	}
 	who := ""

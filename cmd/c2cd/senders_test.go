@@ -168,6 +168,17 @@ func TestOnlyAPersonLetsOthersIn(t *testing.T) {
 	}
 }
 
+// While the daemon is down, a sender is told where it will be: the port is kept.
+func TestASenderIsToldThePortOfTheLastTime(t *testing.T) {
+	h := newHost(t)
+	h.run("register", "birch", "--session-id", "s-birch")
+	h.run("serve", "start", "--port", h.port)
+	h.run("serve", "stop")
+	if _, says := h.allows("ci", "--to", "birch"); !strings.Contains(says, h.url("/in/birch")) {
+		t.Errorf("%s", says)
+	}
+}
+
 // Who is new behind a bridge gets a code, and a person lets them in. An answer goes back to them.
 func TestPairing(t *testing.T) {
 	h := newHost(t)
