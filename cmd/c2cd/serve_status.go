@@ -15,7 +15,6 @@ import (
 
 	"c2c/broker/doctor"
 	"c2c/broker/httpd"
-	"c2c/cmd/cli"
 )
 
 // answerTime is how long a daemon that runs may take to say so.
@@ -43,11 +42,7 @@ func (d *httpDaemon) status(ctx context.Context, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return cli.JSON(d.a.stdout, st)
-	}
-	st.print(d.a.stdout)
-	return nil
+	return d.a.show(st, asJSON)
 }
 
 // look finds out how the daemon is.

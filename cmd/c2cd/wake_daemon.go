@@ -74,6 +74,15 @@ func (a *app) stopDaemon(ctx context.Context, d daemon.Daemon) error {
 	return err
 }
 
+// show prints the status of a daemon, for people or as JSON.
+func (a *app) show(status interface{ print(io.Writer) }, asJSON bool) error {
+	if asJSON {
+		return cli.JSON(a.stdout, status)
+	}
+	status.print(a.stdout)
+	return nil
+}
+
 type wakeStatus struct {
 	PID      int          `json:"pid,omitempty"` // 0: no daemon runs
 	Root     string       `json:"root"`
@@ -110,11 +119,7 @@ func (d *wakeDaemon) status(ctx context.Context, asJSON bool) error {
 			st.Sessions = append(st.Sessions, wakeTarget{s.ID, s.Alias, s.Pane, s.Unattended, s.LastRing})
 		}
 	}
-	if asJSON {
-		return cli.JSON(d.a.stdout, st)
-	}
-	st.print(d.a.stdout)
-	return nil
+	return d.a.show(st, asJSON)
 }
 
 func (st wakeStatus) print(w io.Writer) {

@@ -124,11 +124,7 @@ func (d *wireDaemon) status(ctx context.Context, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return cli.JSON(d.a.stdout, st)
-	}
-	st.print(d.a.stdout)
-	return nil
+	return d.a.show(st, asJSON)
 }
 
 // wireStatuses are all daemons of a root that ever ran.
