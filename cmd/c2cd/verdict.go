@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -106,7 +105,7 @@ func (c *call) showAsking(ctx context.Context, store *permission.Store, asJSON b
 	}
 	all = slices.DeleteFunc(all, func(r permission.Request) bool { return r.State != permission.StateOpen })
 	if asJSON {
-		return json.NewEncoder(c.stdout).Encode(slices.Concat([]permission.Request{}, all))
+		return cli.JSON(c.stdout, slices.Concat([]permission.Request{}, all))
 	}
 	if len(all) == 0 {
 		fmt.Fprintln(c.stdout, "no session waits for a permission that c2c was told of")
@@ -146,7 +145,7 @@ func (c *call) showSent(ctx context.Context, store *permission.Store, r permissi
 		return err
 	}
 	if asJSON {
-		return json.NewEncoder(c.stdout).Encode(r)
+		return cli.JSON(c.stdout, r)
 	}
 	word := "deny"
 	if r.State == permission.StateAllowed {
