@@ -35,9 +35,7 @@ func (a *call) doctor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if o.HTTP, err = a.overHTTP(ctx); err != nil {
-		o.HTTP = nil // who looks at the daemon says so
-	}
+	o.HTTP, _ = a.overHTTP(ctx) // checkServe tells an error
 	clients, err := a.checkClients(ctx, o)
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -50,8 +49,11 @@ func (a *app) overHTTP(ctx context.Context) (*install.HTTP, error) {
 		return nil, err
 	}
 	runs, err := d.Runs()
+	if err != nil {
+		return nil, err
+	}
 	// Ours is asked, by its lock: a stranger at the port would get the token.
-	return &install.HTTP{URL: at.URL, Token: token, Runs: err == nil && runs && takes(ctx, at.Port, token)}, err
+	return &install.HTTP{URL: at.URL, Token: token, Runs: runs && takes(ctx, at.Port, token)}, nil
 }
 
 // takes says whether the daemon answers and takes the token.
@@ -59,19 +61,8 @@ func takes(ctx context.Context, port int, token string) bool {
 	if !answers(ctx, port) {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address(port)+"/metrics", nil)
-	if err != nil {
-		return false
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
-	if err != nil {
-		return false
-	}
-	resp.Body.Close()
-	return resp.StatusCode == http.StatusOK
+	_, ok := ask(ctx, port, "/metrics", token)
+	return ok
 }
 
 // checkNotInGit refuses to put the token into a file that git tracks, as people keep their configuration: whoever gets the

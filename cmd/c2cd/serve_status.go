@@ -95,21 +95,31 @@ func listens(ctx context.Context, port int) bool {
 	return err == nil
 }
 
-// answers asks for the health, which needs no token. No proxy is asked: the port is one of this machine.
+// answers asks for the health, which needs no token.
 func answers(ctx context.Context, port int) bool {
+	said, ok := ask(ctx, port, "/healthz", "")
+	return ok && strings.HasPrefix(said, `{"ok":true,`)
+}
+
+// ask gets a path, with a token or without one: the beginning of the answer, and whether it is one. No proxy is asked: the
+// port is one of this machine.
+func ask(ctx context.Context, port int, path, token string) (said string, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address(port)+"/healthz", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address(port)+path, nil)
 	if err != nil {
-		return false
+		return "", false
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
 	if err != nil {
-		return false
+		return "", false
 	}
 	defer resp.Body.Close()
-	said, err := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
-	return err == nil && resp.StatusCode == http.StatusOK && strings.HasPrefix(string(said), `{"ok":true,`)
+	data, err := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
+	return string(data), err == nil && resp.StatusCode == http.StatusOK
 }
 
 func (st httpStatus) print(w io.Writer) {
