@@ -117,13 +117,26 @@ func (h *host) watches() (n int) {
 	return n
 }
 
-// until asks again and again: a lock that is taken or given up tells nobody.
+// wakes opens the stream of the session. When the bell for a first message has come, mail wakes it.
+func (h *host) wakes(c *mcpClient, alias string) (messages <-chan string, leave context.CancelFunc) {
+	h.t.Helper()
+	messages, leave = c.listen()
+	h.run("send", "--session-id", "dana", alias, "first")
+	c.bell(messages)
+	if got := c.call("poll_inbox", `{}`); !strings.Contains(got, "first") {
+		h.t.Errorf("polled %s", got)
+	}
+	if got := h.surface(alias); got != broker.SurfaceFull {
+		h.t.Errorf("with a stream its surface is %q", got)
+	}
+	return messages, leave
+}
+
+// until asks again and again, where nothing tells: a lock that is given up, a count that has changed.
 func (h *host) until(what string, ready func() bool) {
 	h.t.Helper()
-	for end := time.Now().Add(bellLimit); !ready(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			h.t.Fatal("never comes: " + what)
-		}
+	if !comes(bellLimit, ready) {
+		h.t.Fatal("never comes: " + what)
 	}
 }
 
@@ -137,8 +150,7 @@ func TestMailRingsAClientThatHasAStreamOpen(t *testing.T) {
 		t.Errorf("without a stream its surface is %q", got)
 	}
 	before := h.watches()
-	messages, leave := c.listen()
-	h.until("full", func() bool { return h.surface("coral") == broker.SurfaceFull })
+	messages, leave := h.wakes(c, "coral")
 	h.run("send", "--session-id", "dana", "coral", "precious words")
 	trace := c.bell(messages)
 	if got := c.call("poll_inbox", `{}`); !strings.Contains(got, "precious words") {
@@ -176,8 +188,7 @@ func TestMailThatWakesNobodyRingsNoStream(t *testing.T) {
 	h.run("register", "--session-id", "dana", "dana")
 	c := h.dialMCP("somebody")
 	c.call("register", `{"alias":"coral"}`)
-	messages, _ := c.listen()
-	h.until("full", func() bool { return h.surface("coral") == broker.SurfaceFull })
+	messages, _ := h.wakes(c, "coral")
 	h.run("send", "--session-id", "dana", "--deferrable", "coral", "later")
 	h.until("filtered", func() bool { return strings.Contains(h.broker(), `"result":"filtered"`) })
 	h.run("send", "--session-id", "dana", "coral", "now")

@@ -99,13 +99,21 @@ func (p *wirePlace) got() string {
 // until waits for what other processes do.
 func (p *wirePlace) until(what string, ok func() bool) {
 	p.t.Helper()
+	if !comes(time.Minute, ok) {
+		p.t.Fatalf("%s: never; the agent got\n%s\n%s", what, p.got(), p.run(p.words("status")...))
+	}
+}
+
+// comes waits for what other processes do and tell nobody. It is false if that has not come within a time.
+func comes(within time.Duration, ready func() bool) bool {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(time.Minute); !ok(); <-tick.C {
+	for end := time.Now().Add(within); !ready(); <-tick.C {
 		if time.Now().After(end) {
-			p.t.Fatalf("%s: never; the agent got\n%s\n%s", what, p.got(), p.run(p.words("status")...))
+			return false
 		}
 	}
+	return true
 }
 
 func (p *wirePlace) known() {
