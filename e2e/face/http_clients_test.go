@@ -56,13 +56,7 @@ func newPerson(t *testing.T, c remote) *person {
 	}
 	p := &person{Lab: lab.New(t, programs), t: t, client: c.is, model: lab.NewModel(t)}
 	// Not in the project: the client's own directory is to say which one it works in.
-	url := ""
-	for line := range strings.Lines(p.Run("sh", "-c", "cd && exec c2c serve start --port 0")) {
-		url, _ = strings.CutPrefix(strings.TrimSpace(line), "url ")
-		if strings.HasPrefix(url, "http://") {
-			break
-		}
-	}
+	url := urlIn(p.Run("sh", "-c", "cd && exec c2c serve start --port 0"))
 	p.Run("c2c", "register", "birch", "--session-id", "birch")
 	c.seed(p.Lab, p.model, url, strings.TrimSpace(p.Read(".c2c/http-mcp-token")))
 	p.window = c.tui(p.Lab, p.model)

@@ -82,17 +82,23 @@ func start(t *testing.T) *daemon {
 	d := &daemon{t: t, home: t.TempDir()}
 	out := d.c2c("serve", "start", "--port", "0")
 	t.Cleanup(func() { d.c2c("serve", "stop") })
-	for line := range strings.Lines(out) {
-		if url, ok := strings.CutPrefix(strings.TrimSpace(line), "url "); ok {
-			d.url = url
-		}
-	}
+	d.url = urlIn(out)
 	token, err := os.ReadFile(filepath.Join(d.home, ".c2c", "http-mcp-token"))
 	if err != nil || d.url == "" {
 		t.Fatalf("%v, %s", err, out)
 	}
 	d.token = strings.TrimSpace(string(token))
 	return d
+}
+
+// urlIn is where the daemon listens, as c2c serve start tells it; "" if it does not.
+func urlIn(said string) string {
+	for line := range strings.Lines(said) {
+		if url, ok := strings.CutPrefix(strings.TrimSpace(line), "url "); ok {
+			return url
+		}
+	}
+	return ""
 }
 
 func (d *daemon) c2c(args ...string) string {
