@@ -342,7 +342,8 @@ func (a *app) printUnit() error {
 	return err
 }
 
-// unitWord writes a word as systemd.syntax(7) has it: quoted, with % doubled, since systemd fills that in, and $, too.
+// unitWord writes a word as systemd.syntax(7) has it: quoted, with % doubled, since systemd fills that in. It fills
+// in no $ in the path of a program, and none in Environment=.
 func unitWord(word string) (string, error) {
 	if strings.ContainsFunc(word, unicode.IsControl) {
 		return "", fmt.Errorf("%q cannot stand in a unit", word)
