@@ -95,14 +95,14 @@ func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker,
 			return fmt.Errorf("--to: %w", err)
 		}
 	}
-	key, err := l.Allow(ctx, s)
-	if errors.Is(err, senders.ErrExists) {
-		return cli.WithHint(err, fmt.Sprintf("c2c senders deny %s takes its key away; then allow it anew", s.Name))
-	}
+	all, err := b.Sessions(ctx)
 	if err != nil {
 		return err
 	}
-	all, err := b.Sessions(ctx)
+	key, err := l.Allow(ctx, s) // last: the key is not shown again
+	if errors.Is(err, senders.ErrExists) {
+		return cli.WithHint(err, fmt.Sprintf("c2c senders deny %s takes its key away; then allow it anew", s.Name))
+	}
 	if err != nil {
 		return err
 	}
