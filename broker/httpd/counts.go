@@ -1,12 +1,14 @@
 package httpd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,9 +20,28 @@ type counts struct {
 	start time.Time
 	mu    sync.Mutex
 	by    map[string]int // refused requests by reason; the reasons are our own words
+	all   map[answered]int
 }
 
-func newCounts(now time.Time) *counts { return &counts{start: now, by: map[string]int{}} }
+// answered is what is counted of an answer.
+type answered struct {
+	route  string // its pattern; "" where there is none
+	status int
+}
+
+func newCounts(now time.Time) *counts {
+	return &counts{start: now, by: map[string]int{}, all: map[answered]int{}}
+}
+
+// answered counts an answer; one without a status was never begun.
+func (c *counts) answered(route string, status int) {
+	if status == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all[answered{route, status}]++
+}
 
 func (c *counts) refused(reason string) {
 	c.mu.Lock()
@@ -28,10 +49,10 @@ func (c *counts) refused(reason string) {
 	c.by[reason]++
 }
 
-func (c *counts) copy() map[string]int {
+func (c *counts) copy() (by map[string]int, all map[answered]int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return maps.Clone(c.by)
+	return maps.Clone(c.by), maps.Clone(c.all)
 }
 
 // health says that the server answers, and nothing that a stranger could use.
@@ -64,15 +85,23 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 		"# TYPE c2c_http_connections_full_total counter\n")
 	fmt.Fprintf(w, "c2c_http_connections_full_total %d\n", went)
 	fmt.Fprint(w, "# HELP c2c_http_refused_total Requests that were refused.\n# TYPE c2c_http_refused_total counter\n")
-	by := s.counts.copy()
+	by, all := s.counts.copy()
 	for _, reason := range slices.Sorted(maps.Keys(by)) {
 		fmt.Fprintf(w, "c2c_http_refused_total{reason=%q} %d\n", reason, by[reason])
+	}
+	fmt.Fprint(w, "# HELP c2c_http_answers_total Answers that are over, by the pattern of their route and their status.\n# TYPE c2c_http_answers_total counter\n")
+	for _, a := range slices.SortedFunc(maps.Keys(all), compareAnswered) {
+		fmt.Fprintf(w, "c2c_http_answers_total{route=%q,code=\"%d\"} %d\n", a.route, a.status, all[a])
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), metricsTime)
 	defer cancel()
 	for _, write := range s.more {
 		write(ctx, w)
 	}
+}
+
+func compareAnswered(a, b answered) int {
+	return cmp.Or(strings.Compare(a.route, b.route), cmp.Compare(a.status, b.status))
 }
 
 func gauge(w io.Writer, name, help string, value int64) {

@@ -20,6 +20,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.busy.Done()
 	out := &answer{ResponseWriter: w, control: http.NewResponseController(w), write: s.limits.Write}
 	defer out.end()
+	defer func() { s.counts.answered(r.Pattern, out.status) }()
 	defer s.recover(out, r)
 	if r.Body != nil && r.Body != http.NoBody {
 		// net/http takes the time away at the end of the body. Where there is none it would end a long answer.
@@ -173,7 +174,7 @@ func (s *Server) recover(w *answer, r *http.Request) {
 		panic(p)
 	}
 	s.cfg.Log.Error("a handler panicked", "pattern", r.Pattern, "stack", string(debug.Stack()))
-	if w.wrote {
+	if w.status != 0 {
 		s.counts.refused("panic")
 		panic(http.ErrAbortHandler) // the client must not take half an answer for a whole one
 	}
@@ -186,7 +187,7 @@ type answer struct {
 	control *http.ResponseController
 	write   time.Duration
 	own     bool // the handler sets its own times
-	wrote   bool
+	status  int  // 0: nothing is written
 }
 
 // end is for what the server itself still has to write.
@@ -200,12 +201,16 @@ func (a *answer) SetWriteDeadline(at time.Time) error {
 }
 
 func (a *answer) WriteHeader(status int) {
-	a.wrote = true
+	if a.status == 0 {
+		a.status = status
+	}
 	a.ResponseWriter.WriteHeader(status)
 }
 
 func (a *answer) Write(data []byte) (int, error) {
-	a.wrote = true
+	if a.status == 0 {
+		a.status = http.StatusOK
+	}
 	a.limit()
 	return a.ResponseWriter.Write(data)
 }

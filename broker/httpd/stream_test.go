@@ -7,8 +7,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"regexp"
 	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -261,7 +261,8 @@ func TestTheMetricsSayWhatWasRefused(t *testing.T) {
 	}
 	f.ask("GET /healthz HTTP/1.1\nHost: evil.example\n\n")
 	_, header, body := f.ask("GET /metrics HTTP/1.1\nHost: localhost:{port}\nAuthorization: Bearer {token}\nConnection: close\n\n")
-	for _, want := range []string{`c2c_http_refused_total{reason="key"} 3`, `c2c_http_refused_total{reason="host"} 1`, "c2c_http_streams 0", "c2c_http_roots 0"} {
+	for _, want := range []string{`c2c_http_refused_total{reason="key"} 3`, `c2c_http_refused_total{reason="host"} 1`,
+		`c2c_http_answers_total{route="GET /metrics",code="401"} 3`, `c2c_http_answers_total{route="",code="403"} 1`, "c2c_http_streams 0", "c2c_http_roots 0"} {
 		if !strings.Contains(body, want+"\n") {
 			t.Errorf("no %s in\n%s", want, body)
 		}
@@ -269,9 +270,9 @@ func TestTheMetricsSayWhatWasRefused(t *testing.T) {
 	if !strings.HasPrefix(header.Get("Content-Type"), "text/plain; version=0.0.4") {
 		t.Errorf("%q", header)
 	}
+	measured := regexp.MustCompile(`^[a-z0-9_]+(\{[a-z_]+="[^"\\]*"(,[a-z_]+="[^"\\]*")*\})? [0-9.e+]+\n$`)
 	for line := range strings.Lines(body) {
-		f := strings.Fields(line)
-		if _, err := strconv.ParseFloat(f[len(f)-1], 64); f[0] != "#" && (len(f) != 2 || err != nil) {
+		if !strings.HasPrefix(line, "# ") && !measured.MatchString(line) {
 			t.Errorf("no line of Prometheus: %q", line)
 		}
 	}

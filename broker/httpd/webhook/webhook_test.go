@@ -205,6 +205,25 @@ func TestATokenWrites(t *testing.T) {
 	}
 }
 
+func (d *desk) metrics(token string) string {
+	d.t.Helper()
+	req, err := http.NewRequestWithContext(d.t.Context(), "GET", d.url+"/metrics", nil)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return string(data)
+}
+
 func TestWhoMayNotWrite(t *testing.T) {
 	d := newDesk(t)
 	key := d.allow(senders.Sender{Name: "ci"})
@@ -236,6 +255,9 @@ func TestWhoMayNotWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.want(401, "token", "/", "x", "key", key)
+	if text := d.metrics(strings.TrimSpace(string(tool))); !strings.Contains(text, `c2c_http_answers_total{route="POST /in/{alias}",code="401"} 9`+"\n") {
+		t.Errorf("metrics %s", text)
+	}
 	for _, alias := range []string{"birch", "elm"} {
 		if all := d.mail(alias); len(all) > 0 {
 			t.Errorf("%s has %+v", alias, all)
