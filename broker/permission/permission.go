@@ -305,8 +305,9 @@ const (
 	SettledSent     = "sent"     // the client was told the verdict
 )
 
-// Settle writes how a request ended for the server that has asked, and gives up its lock. It changes nothing of what was
-// decided before: a verdict can only become one that was sent.
+// Settle writes how a request ended for the server that has asked, and gives up its lock: of a client that is gone also when
+// that cannot be written, since who finds the lock free knows as much. It changes nothing of what was decided before: a
+// verdict can only become one that was sent.
 func (s *Store) Settle(ctx context.Context, session, id, how string) error {
 	open := false
 	err := s.change(ctx, func(d *files) error {
@@ -333,7 +334,7 @@ func (s *Store) Settle(ctx context.Context, session, id, how string) error {
 		}
 		return d.end(r, "")
 	})
-	if err == nil && !open || errors.Is(err, ErrUnknown) {
+	if err == nil && !open || errors.Is(err, ErrUnknown) || how == SettledGone {
 		s.release(fileOf(session, id))
 	}
 	return err

@@ -240,6 +240,20 @@ func TestFirstAnswerWins(t *testing.T) {
 	}
 }
 
+// What a client that has ended has asked is not open, also if there was no time to write that.
+func TestAClientThatIsGoneLeavesNothingOpen(t *testing.T) {
+	l := newLab(t)
+	l.ask("s1", "abcde")
+	ctx, late := context.WithCancel(t.Context())
+	late()
+	if err := l.Settle(ctx, "s1", "abcde", SettledGone); err == nil {
+		t.Error("it was written behind its time")
+	}
+	if r := l.one(); r.State != StateGone {
+		t.Errorf("it is %s", r.State)
+	}
+}
+
 func TestSettledDoesNotChangeWhatWasDecided(t *testing.T) {
 	l, ctx := newLab(t), t.Context()
 	l.ask("s1", "abcde")
