@@ -3,6 +3,7 @@ package face
 import (
 	"flag"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -13,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/creack/pty"
 
 	"c2c/e2e/lab"
 )
@@ -111,6 +114,24 @@ func (d *daemon) c2c(args ...string) string {
 		d.t.Errorf("c2c %q: %v, %s", args, err, out)
 	}
 	return string(out)
+}
+
+// typed is what a person sees who types a command in a terminal.
+func typed(t *testing.T, home string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(filepath.Join(os.Getenv("C2C_E2E_BIN"), "c2c"), args...)
+	cmd.Env = []string{"HOME=" + home, "PATH=/usr/bin:/bin", "USER=dana", "TERM=xterm"}
+	cmd.Dir = home
+	screen, err := pty.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer screen.Close()
+	shown, _ := io.ReadAll(screen) // an error when the program has ended
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("c2c %q: %v, %s", args, err, shown)
+	}
+	return string(shown)
 }
 
 // open is the daemon for a program that can send no token: what comes has it. The proxy's own name becomes the daemon's, and

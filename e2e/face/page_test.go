@@ -5,16 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/creack/pty"
 
 	"c2c/broker"
 	"c2c/broker/permission"
@@ -93,19 +89,7 @@ var pageLink = regexp.MustCompile(`http://127\.0\.0\.1:\d+/login#\S+`)
 // link is what a person gets who types c2c open in a terminal.
 func (p *people) link() string {
 	p.t.Helper()
-	cmd := exec.Command(filepath.Join(os.Getenv("C2C_E2E_BIN"), "c2c"), "open", "--print")
-	cmd.Env = []string{"HOME=" + p.home, "PATH=/usr/bin:/bin", "USER=dana", "TERM=xterm"}
-	cmd.Dir = p.home
-	screen, err := pty.Start(cmd)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	defer screen.Close()
-	shown, _ := io.ReadAll(screen) // an error when the program has ended
-	if err := cmd.Wait(); err != nil {
-		p.t.Fatalf("%v, %s", err, shown)
-	}
-	return string(pageLink.Find(shown))
+	return pageLink.FindString(typed(p.t, p.home, "open", "--print"))
 }
 
 // mail puts a message where Send would, without what a browser cannot show.

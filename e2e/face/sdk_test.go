@@ -3,33 +3,21 @@ package face
 import (
 	"bytes"
 	"encoding/json"
-	"os"
-	"path/filepath"
+	"strings"
 	"testing"
 )
 
 // Most clients are made with this SDK: it decides what a stream, a session and an answer must look like.
 func TestTheSDKOfTypeScript(t *testing.T) {
-	for version, folder := range map[string]string{"1": "@modelcontextprotocol+sdk@", "2": "@modelcontextprotocol+client@"} {
-		t.Run(version, func(t *testing.T) { testSDK(t, version, tool(t, folder)) })
+	for version, module := range map[string]string{"1": "@modelcontextprotocol/sdk", "2": "@modelcontextprotocol/client"} {
+		t.Run(version, func(t *testing.T) { testSDK(t, version, module) })
 	}
 }
 
-func testSDK(t *testing.T, version, modules string) {
+func testSDK(t *testing.T, version, module string) {
 	d := start(t)
-	script, err := os.ReadFile(filepath.Join("testdata", "drive.mjs"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir() // its modules are looked for beside it
-	if err := os.WriteFile(filepath.Join(dir, "drive.mjs"), script, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
-		t.Fatal(err)
-	}
 	cmd := node(t, "drive.mjs", d.url, d.token, d.home, version)
-	cmd.Dir = dir
+	cmd.Dir = script(t, "drive.mjs", map[string]string{module: tool(t, strings.ReplaceAll(module, "/", "+")+"@")})
 	var out, wrong bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &wrong
 	if err := cmd.Run(); err != nil {
