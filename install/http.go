@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -36,12 +37,22 @@ type remoteEntry struct {
 
 // isRemote says whether an entry is c2c's over HTTP: at this machine, with a header that nobody else knows.
 func isRemote(v *hujson.Value) bool {
-	at, err := url.Parse(text(v.Find("/url")))
+	return isDaemon(remoteURL(v)) && v.Find("/headers/"+projectHeader) != nil
+}
+
+// remoteURL is where an entry over HTTP leads. Gemini CLI and Qwen Code have a name of their own for it.
+func remoteURL(v *hujson.Value) string {
+	return cmp.Or(text(v.Find("/url")), text(v.Find("/httpUrl")))
+}
+
+// isDaemon says whether a URL may be that of c2c serve.
+func isDaemon(s string) bool {
+	at, err := url.Parse(s)
 	if err != nil || at.Scheme != "http" || at.Path != "/mcp" {
 		return false
 	}
 	host := at.Hostname()
-	return (host == "127.0.0.1" || host == "localhost" || host == "::1") && v.Find("/headers/"+projectHeader) != nil
+	return host == "127.0.0.1" || host == "localhost" || host == "::1"
 }
 
 // addHTTP writes the entry. Of one that is ours it corrects the URL and the key alone: people may have tuned the rest.
@@ -61,24 +72,29 @@ func (e serverEditor) addHTTP(d *jsonDoc, v *hujson.Value, ours bool) error {
 	return d.put(key, e.key, serverName, "headers", keyHeader)
 }
 
-// inspectHTTP looks whether an entry leads to the daemon.
-func (t target) inspectHTTP(v *hujson.Value, f *file, daemon *HTTP) doctor.Finding {
-	at, again, instead := text(v.Find("/url")), "whoever has set it up by hand can put it right", ""
-	if CanHTTP(t.client) {
-		again, instead = "c2c install "+t.client+" --http puts it right", "; or c2c install "+t.client+" --http, which takes stdio then"
+// inspectHTTP looks whether an entry leads to the daemon. key is its Authorization, "" if the file does not have it.
+func (t target) inspectHTTP(at, key string, f *file, daemon *HTTP) doctor.Finding {
+	again := "c2c install " + t.client + " --http puts it right"
+	stdio := "c2c install " + t.client + " --http, which takes stdio then"
+	private := again
+	if !CanHTTP(t.client) {
+		again = "put the one that c2c serve status names there"
+		stdio = "take the entry out there, and c2c install " + t.client + " takes stdio"
+		private = "chmod 600 " + t.path
 	}
 	problem := func(detail string) doctor.Finding {
 		return doctor.Finding{Client: t.client, Status: doctor.Problem, Part: partServer, Path: t.path, Detail: detail}
 	}
+	elsewhere := key == "" || strings.Contains(key, "$") // in a variable
 	switch {
 	case daemon == nil || !daemon.Runs:
-		return problem("its tools are at " + at + ", and no HTTP daemon answers: c2c serve start" + instead)
+		return problem("its tools are at " + at + ", and no HTTP daemon answers: c2c serve start; or " + stdio)
 	case at != daemon.URL:
 		return problem("its tools are at " + at + ", and the HTTP daemon is at " + daemon.URL + "; " + again)
-	case text(v.Find("/headers/"+keyHeader)) != bearer+daemon.Token:
+	case !elsewhere && key != bearer+daemon.Token:
 		return problem("it has an old token of the HTTP daemon; " + again)
-	case f.mode.Perm()&0o077 != 0:
-		return problem(fmt.Sprintf("others may read the token in it (mode %04o); %s", f.mode.Perm(), again))
+	case !elsewhere && f.mode.Perm()&0o077 != 0:
+		return problem(fmt.Sprintf("others may read the token in it (mode %04o); %s", f.mode.Perm(), private))
 	}
 	return doctor.Finding{Client: t.client, Status: doctor.OK, Part: partServer, Path: t.path, Detail: at}
 }
@@ -87,25 +103,26 @@ func (t target) inspectHTTP(v *hujson.Value, f *file, daemon *HTTP) doctor.Findi
 func OverHTTP(o Options) (names []string) {
 	for _, name := range Clients() {
 		_, targets, err := findSetup(name, o)
-		if err != nil {
-			continue
-		}
-		for _, t := range targets {
-			e, ok := t.editor.(serverEditor)
-			if !ok {
-				continue
-			}
-			f, err := readFile(t.path)
-			if err != nil {
-				continue
-			}
-			if v := member(f.data, e.key, serverName); v != nil && isRemote(v) {
-				names = append(names, name)
-				break
-			}
+		if err == nil && slices.ContainsFunc(targets, target.overHTTP) {
+			names = append(names, name)
 		}
 	}
 	return names
+}
+
+// overHTTP says whether the file has the tools of c2c serve.
+func (t target) overHTTP() bool {
+	e, ok := t.editor.(interface{ remote(data []byte) bool })
+	if !ok {
+		return false
+	}
+	f, err := readFile(t.path)
+	return err == nil && e.remote(f.data)
+}
+
+// HTTPByHand says whether a client has its tools over HTTP as a person has written it: install neither makes nor corrects that.
+func HTTPByHand(name string, o Options) bool {
+	return !CanHTTP(name) && slices.Contains(OverHTTP(o), name)
 }
 
 // KeyFiles are the files into which an install over HTTP puts the token, links followed.

@@ -144,6 +144,49 @@ func TestWhatWasSetUpByHandIsNotForInstall(t *testing.T) {
 	}
 }
 
+// docs/any-client.md shows a person how to write the entry. There install has no --http, and does not say so.
+func TestToolsOverHTTPThatAPersonHasSetUp(t *testing.T) {
+	headers := `{"Authorization": "Bearer ` + tokenOne + `", "X-C2C-Project": "/p"}`
+	for client, is := range map[string]struct{ file, text string }{
+		Gemini:   {"home/.gemini/settings.json", `{"mcpServers": {"c2c": {"type": "http", "url": "http://127.0.0.1:8788/mcp", "headers": ` + headers + `}}}`},
+		Qwen:     {"home/.qwen/settings.json", `{"mcpServers": {"c2c": {"httpUrl": "http://127.0.0.1:8788/mcp", "headers": ` + headers + `}}}`},
+		OpenCode: {"home/.config/opencode/opencode.json", `{"mcp": {"c2c": {"type": "remote", "url": "http://127.0.0.1:8788/mcp", "headers": ` + headers + `}}}`},
+		Codex: {"home/.codex/config.toml", "[mcp_servers.c2c]\nurl = \"http://127.0.0.1:8788/mcp\"\n" +
+			`http_headers = { Authorization = "Bearer ` + tokenOne + `", X-C2C-Project = "/p" }` + "\n"},
+	} {
+		t.Run(client, func(t *testing.T) {
+			b := newBox(t)
+			b.write(is.file, is.text, 0o600)
+			want := func(daemon *HTTP, status doctor.Status, detail string) {
+				t.Helper()
+				b.o.HTTP = daemon
+				found, err := Inspect(client, b.o)
+				found = slices.DeleteFunc(found, func(f doctor.Finding) bool { return f.Part == "folder trust" })
+				if err != nil || len(found) != 1 || found[0].Part != partServer || found[0].Status != status ||
+					!strings.Contains(found[0].Detail, detail) || strings.Contains(found[0].Detail, "--http") {
+					t.Errorf("want %s with %q, got %+v, %v", status, detail, found, err)
+				}
+			}
+			want(daemonAt("8788", tokenOne), doctor.OK, "http://127.0.0.1:8788/mcp")
+			want(daemonAt("8788", tokenTwo), doctor.Problem, "old token of the HTTP daemon; put the one that c2c serve status names there")
+			want(daemonAt("9999", tokenOne), doctor.Problem, "the HTTP daemon is at http://127.0.0.1:9999/mcp; put the one")
+			want(nil, doctor.Problem, "c2c serve start; or take the entry out there")
+			if !slices.Equal(OverHTTP(b.o), []string{client}) || !HTTPByHand(client, b.o) {
+				t.Errorf("over HTTP are %q", OverHTTP(b.o))
+			}
+			b.install(client)
+			if got := b.read(is.file); !strings.Contains(got, "http://127.0.0.1:8788/mcp") {
+				t.Errorf("install has not kept it:\n%s", got)
+			}
+			b.write(is.file, strings.Replace(is.text, tokenOne, "$C2C_TOKEN", 1), 0o600)
+			b.o.HTTP = daemonAt("8788", tokenTwo)
+			if found, _ := Inspect(client, b.o); len(found) == 0 || found[0].Status != doctor.OK {
+				t.Errorf("a token in a variable: %+v", found)
+			}
+		})
+	}
+}
+
 // A server of somebody else's stays theirs, and so does one that a person has set up by hand.
 func TestOnlyOurEntryOverHTTPIsOurs(t *testing.T) {
 	for entry, ours := range map[string]bool{

@@ -56,6 +56,10 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 	if servers == nil && server != nil {
 		servers = []doctor.Finding{noServer(*server, j)}
 	}
+	// Who has set up the tools over HTTP by hand, and nothing else, misses nothing.
+	if others == nil && HTTPByHand(client, o) {
+		missing = nil
+	}
 	for _, t := range missing {
 		if slices.ContainsFunc(others, func(f doctor.Finding) bool { return f.Part == t.part() }) {
 			continue // it is there in another scope

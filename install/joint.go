@@ -1,6 +1,7 @@
 package install
 
 import (
+	"slices"
 	"strings"
 
 	"c2c/broker/doctor"
@@ -44,6 +45,13 @@ func (j joint) holds(data []byte) bool {
 	return false
 }
 
+func (j joint) remote(data []byte) bool {
+	return slices.ContainsFunc(j, func(e editor) bool {
+		r, ok := e.(interface{ remote(data []byte) bool })
+		return ok && r.remote(data)
+	})
+}
+
 // inspect also tells which part is missing beside others.
 func (j joint) inspect(t target, f *file, o Options) (found []doctor.Finding, err error) {
 	var missing []doctor.Finding
@@ -59,6 +67,9 @@ func (j joint) inspect(t target, f *file, o Options) (found []doctor.Finding, er
 	}
 	if found == nil {
 		return nil, nil
+	}
+	if len(missing) == len(j)-1 && HTTPByHand(t.client, o) {
+		return found, nil // see Inspect
 	}
 	return append(found, missing...), nil
 }

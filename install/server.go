@@ -116,6 +116,11 @@ func (e serverEditor) holds(data []byte) bool {
 	return v != nil && isOurServer(v)
 }
 
+func (e serverEditor) remote(data []byte) bool {
+	v := member(data, e.key, serverName)
+	return v != nil && isRemote(v)
+}
+
 func (e serverEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, error) {
 	_, err := parseJSON(t.path, f.data)
 	v := member(f.data, e.key, serverName)
@@ -124,7 +129,7 @@ func (e serverEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, e
 	}
 	found := t.inspectServer(isOurServer(v), commandLine(v)[0], o)
 	if isRemote(v) {
-		found = t.inspectHTTP(v, f, o.HTTP)
+		found = t.inspectHTTP(remoteURL(v), text(v.Find("/headers/"+keyHeader)), f, o.HTTP)
 	}
 	switch enabled := v.Find("/enabled"); {
 	case found.Status != doctor.OK:

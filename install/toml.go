@@ -128,6 +128,9 @@ func (e tomlEditor) add(path string, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if d.isRemote() {
+		return data, nil // its person has set it up so; an update changes nothing there
+	}
 	if d.isOurTable() {
 		want := e.lines[0].value
 		extra := slices.IndexFunc(d.all, func(s statement) bool {
@@ -267,6 +270,11 @@ func (tomlEditor) holds(data []byte) bool {
 	return err == nil && d.isOurTable()
 }
 
+func (tomlEditor) remote(data []byte) bool {
+	d, err := parseTOML("", data)
+	return err == nil && d.isRemote()
+}
+
 func (e tomlEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, error) {
 	d, err := parseTOML(t.path, f.data)
 	if err != nil || !slices.ContainsFunc(d.all, statement.ours) {
@@ -274,6 +282,10 @@ func (e tomlEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, err
 	}
 	command, _ := tomlString(d.value("command"))
 	found := t.inspectServer(d.isOurTable(), command, o)
+	if d.isRemote() {
+		at, _ := tomlString(d.value("url"))
+		found = t.inspectHTTP(at, d.header(keyHeader), f, o.HTTP)
+	}
 	if d.value("enabled") != nil && !d.isTrue("mcp_servers", serverName, "enabled") && found.Status == doctor.OK {
 		found = off(t.client, partServer, t.path, notEnabled)
 	}
@@ -290,6 +302,26 @@ func (d *tomlDoc) isOurTable() bool {
 	v, _ := args[0].(parser.Value)
 	arg, ok := tomlString(v.X)
 	return ok && arg == "mcp"
+}
+
+// isRemote says whether a person has our table lead to c2c serve, as docs/any-client.md shows it.
+func (d *tomlDoc) isRemote() bool {
+	at, _ := tomlString(d.value("url"))
+	return isDaemon(at)
+}
+
+// header returns one that the table says to send, or "".
+func (d *tomlDoc) header(name string) (s string) {
+	if e := d.First("mcp_servers", serverName, "http_headers", name); e != nil && e.IsMapping() {
+		s, _ = tomlString(e.Value.X)
+	}
+	all, _ := d.value("http_headers").(parser.Inline)
+	for _, kv := range all {
+		if kv.Name.Equals(parser.Key{name}) {
+			s, _ = tomlString(kv.Value.X)
+		}
+	}
+	return s
 }
 
 // value returns that of a key in mcp_servers.c2c, in whatever of TOML's ways it is written, or nil.

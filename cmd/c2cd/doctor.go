@@ -92,7 +92,7 @@ func (a *app) checkClients(ctx context.Context, o install.Options) (report []doc
 			report = append(report, install.Program(ctx, name, o))
 		}
 		report = append(report, found...)
-		if install.HasServer(name, o) && broker.Uninstalled(a.getenv, name, 0) {
+		if install.HasServer(name, o) && !install.HTTPByHand(name, o) && broker.Uninstalled(a.getenv, name, 0) {
 			report = append(report, doctor.Finding{Client: name, Status: doctor.Problem, Part: "uninstall",
 				Detail: "it was cut off, and a session from before it gets no mail; c2c install " + name + " puts it right"})
 		}

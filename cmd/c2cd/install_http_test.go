@@ -66,6 +66,27 @@ func TestCursorIsSetUpOverHTTPWhileTheDaemonRuns(t *testing.T) {
 	}
 }
 
+// As docs/any-client.md shows it. Nobody is told to run c2c install gemini --http, which is refused.
+func TestAClientThatAPersonHasSetUpOverHTTP(t *testing.T) {
+	h := newHost(t)
+	h.run("serve", "start", "--port", h.port)
+	h.run("install", "gemini")
+	h.run("uninstall", "gemini")
+	entry := `{"mcpServers": {"c2c": {"type": "http", "url": "http://127.0.0.1:` + h.port + `/mcp", "headers": {"Authorization": "Bearer ` + h.token() + `", "X-C2C-Project": "/p"}}}}`
+	if err := os.MkdirAll(filepath.Join(h.home, ".gemini"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(h.home, ".gemini", "settings.json"), []byte(entry), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := h.try("doctor")
+	wantText(t, "doctor", out, "gemini mcp server: http://127.0.0.1:"+h.port+"/mcp", "!cut off", "!gemini hooks")
+	wantText(t, "rotated", h.run("serve", "rotate-token"), "gemini: it has the old one\n")
+	out, _ = h.try("doctor")
+	wantText(t, "doctor", out, "gemini mcp server: it has an old token", "!--http")
+	wantText(t, "stopped", h.run("serve", "stop"), "gemini: its tools are over HTTP, and reach nobody until c2c serve start\n")
+}
+
 func TestUninstallTellsThatTheDaemonRuns(t *testing.T) {
 	h := newHost(t)
 	const still = "c2c serve stop ends it"

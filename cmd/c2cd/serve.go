@@ -295,7 +295,7 @@ func (d *httpDaemon) rotate() error {
 	if err := httpd.RotateToken(d.state); err != nil {
 		return err
 	}
-	fmt.Fprintf(d.a.stdout, "the token is a new one, in %s; with the old one nobody is let in any more, so put it into each client that c2c serve has\n",
+	fmt.Fprintf(d.a.stdout, "the token is a new one, in %s; with the old one nobody is let in any more, so put it into each client that uses c2c serve\n",
 		httpd.TokenFile(d.state))
 	d.a.tellOverHTTP("it has the old one", ": c2c install %s --http")
 	return nil
