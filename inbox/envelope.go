@@ -71,9 +71,9 @@ const EnvelopeStart = `<c2c event="message"`
 //	body
 //	</c2c>
 //
-// kind, tag and by="person" stand there when they say something. A message from outside has by="external", and what is known
-// of where it comes from. The body is as it was sent, but for what could be
-// taken for a tag of ours or of a client: see harmless.
+// kind, tag, answer_by and by="person" stand there when they say something. A message from outside has by="external", and
+// what is known of where it comes from. The body is as it was sent, but for what could be taken for a tag of ours or of a
+// client: see harmless.
 func (m Message) Envelope() string { return m.envelope(harmless, time.Time{}) }
 
 // InlineEnvelope is Envelope with the body's first words in its first line, for a client that shows its person only that.
@@ -120,6 +120,9 @@ func (m Message) envelope(body func(string) string, at time.Time) string {
 		attr("kind", m.Kind)
 	}
 	attr("tag", m.Tag)
+	if m.AnswerBy > 0 {
+		attr("answer_by", FromSeconds(m.AnswerBy).UTC().Format(time.RFC3339))
+	}
 	if !at.IsZero() && m.TS > 0 {
 		attr("ts", at.UTC().Format(time.RFC3339))
 	}

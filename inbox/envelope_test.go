@@ -135,14 +135,16 @@ func TestManyBracketsAreReadOnce(t *testing.T) {
 func TestAnEnvelopeSaysWhatSaysSomething(t *testing.T) {
 	m := Message{From: "dana", To: "amber", Content: "hi", ID: "01a20176-b0c6-7b2f-bda6-48e8cb101ab7", TS: 1795321200, Kind: "message"}
 	sent := m.Time()
-	person, task := m, m
+	person, task, ask := m, m, m
+	ask.Kind, ask.AnswerBy = "question", Seconds(sent.Add(20*time.Minute))
 	person.FromPerson, person.InReplyTo = true, "01a20176-b0c6-7b2f-bda6-48e8aaaaaaaa"
 	task.Kind, task.Tag = "task", "urgent"
 	for want, got := range map[string]string{
-		`<c2c event="message" from="dana" id="cb101ab7">`:                                    m.Envelope(),
-		`<c2c event="message" from="dana" by="person" id="cb101ab7" in_reply_to="aaaaaaaa">`: person.EnvelopeAt(sent.Add(time.Minute)),
-		`<c2c event="message" from="dana" id="cb101ab7" kind="task" tag="urgent">`:           task.Envelope(),
-		`<c2c event="message" from="dana" id="cb101ab7" ts="2026-11-22T04:20:00Z">`:          m.EnvelopeAt(sent.Add(time.Hour)),
+		`<c2c event="message" from="dana" id="cb101ab7">`:                                                  m.Envelope(),
+		`<c2c event="message" from="dana" by="person" id="cb101ab7" in_reply_to="aaaaaaaa">`:               person.EnvelopeAt(sent.Add(time.Minute)),
+		`<c2c event="message" from="dana" id="cb101ab7" kind="task" tag="urgent">`:                         task.Envelope(),
+		`<c2c event="message" from="dana" id="cb101ab7" kind="question" answer_by="2026-11-22T04:40:00Z">`: ask.Envelope(),
+		`<c2c event="message" from="dana" id="cb101ab7" ts="2026-11-22T04:20:00Z">`:                        m.EnvelopeAt(sent.Add(time.Hour)),
 	} {
 		if got != want+"\nhi\n</c2c>" {
 			t.Errorf("%s, want %s", got, want)
