@@ -13,8 +13,9 @@ import (
 	"c2c/broker/procstat"
 )
 
-// crowd are the connections that are open. When there is no room for another, the oldest one that has shown no key goes: who
-// only holds connections, or sends half a request in each, keeps nobody out who has a key.
+// crowd are the connections that are open. When there is no room for another, the oldest one that has shown no key goes, and
+// else the oldest one of a sender outside: who only holds connections, or sends half a request in each, keeps nobody out who
+// has a key, and no sender keeps out this user's own clients and page.
 type crowd struct {
 	max   int
 	mu    sync.Mutex
@@ -28,7 +29,7 @@ func newCrowd(max int) *crowd { return &crowd{max: max} }
 type conn struct {
 	net.Conn
 	crowd *crowd
-	known atomic.Bool // it has shown a key
+	right atomic.Int32 // to stay
 
 	uidOnce     sync.Once
 	uid         int
@@ -38,7 +39,14 @@ type conn struct {
 	process     Process
 }
 
-// add takes a new connection in, or gives nil: then all that are there have shown a key.
+// What right a connection has to stay.
+const (
+	ofAnyone  = iota // it has shown no key
+	ofOutside        // that of a sender
+	ofUser           // the tool token, or a login
+)
+
+// add takes a new connection in, or gives nil: then all that are there are the user's own.
 func (c *crowd) add(inner net.Conn) *conn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,9 +60,9 @@ func (c *crowd) add(inner net.Conn) *conn {
 
 func (c *crowd) makeRoom() bool {
 	c.went++
-	for i, old := range c.conns {
-		if !old.known.Load() {
-			old.Conn.Close()
+	for right := int32(ofAnyone); right < ofUser; right++ {
+		if i := slices.IndexFunc(c.conns, func(old *conn) bool { return old.right.Load() == right }); i >= 0 {
+			c.conns[i].Conn.Close()
 			c.conns = slices.Delete(c.conns, i, i+1)
 			return true
 		}
@@ -122,13 +130,17 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// LetIn says that a handler has found out by itself who sends a request, as by a signature. Its connection has the same right
-// to stay as one that has shown a key.
-func LetIn(r *http.Request) { connOf(r).letIn() }
+// LetIn says that a handler has found out by itself which sender has sent a request, as by a signature. Its connection has the
+// same right to stay as one that has shown a token.
+func LetIn(r *http.Request) { connOf(r).letIn(Outside) }
 
-func (c *conn) letIn() {
-	if c != nil {
-		c.known.Store(true)
+func (c *conn) letIn(kind Kind) {
+	switch {
+	case c == nil:
+	case kind != Outside:
+		c.right.Store(ofUser)
+	default:
+		c.right.CompareAndSwap(ofAnyone, ofOutside)
 	}
 }
 

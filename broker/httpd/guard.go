@@ -68,12 +68,12 @@ func (s *Server) guard(route Route) http.Handler {
 			return
 		}
 		conn := connOf(r)
-		if ok {
-			conn.letIn()
-		}
 		if v.Kind != Outside && v.Kind != Anyone && conn.stranger() {
 			s.refuse(w, http.StatusForbidden, "user", "this server is for programs of its own user")
 			return
+		}
+		if ok {
+			conn.letIn(v.Kind)
 		}
 		if !s.fits(w, r, route) {
 			return
@@ -83,7 +83,7 @@ func (s *Server) guard(route Route) http.Handler {
 			route.Handler.ServeHTTP(w, r)
 			return
 		}
-		ctx, leave := s.open.enter(r, func() bool { return s.isStill(r, v) })
+		ctx, leave := s.open.enter(r, v, func() bool { return s.isStill(r, v) })
 		if leave == nil {
 			w.Header().Set("Retry-After", "5")
 			s.refuse(w, http.StatusServiceUnavailable, "streams", "too many streams are open")

@@ -108,6 +108,19 @@ func TestThereAreOnlySoManyStreams(t *testing.T) {
 	}
 }
 
+func TestASenderLeavesStreamsToOthers(t *testing.T) {
+	ended := make(chan bool, 3)
+	f := newFace(t, Limits{Streams: 16}, events(ended, Tools, Outside))
+	for i, want := range []int{http.StatusOK, http.StatusOK, http.StatusServiceUnavailable} {
+		if _, resp := f.follow("GET", senderToken); resp.StatusCode != want {
+			t.Errorf("stream %d of the sender: %d", i+1, resp.StatusCode)
+		}
+	}
+	if _, resp := f.follow("GET", f.token()); resp.StatusCode != http.StatusOK {
+		t.Errorf("that of a client: %d", resp.StatusCode)
+	}
+}
+
 // A call is answered although the daemon is told to end, and what only tells what happens does not keep it.
 func TestWhatWasBegunIsAnswered(t *testing.T) {
 	begun, ends, ended := make(chan bool), make(chan bool), make(chan bool, 1)
@@ -186,6 +199,38 @@ func TestWhoHoldsConnectionsKeepsNobodyOut(t *testing.T) {
 	if open, went := f.s.crowd.size(); open > 4 || went < 16 {
 		t.Errorf("%d are open, %d had to go", open, went)
 	}
+}
+
+func TestASenderThatHoldsConnectionsKeepsNoClientOut(t *testing.T) {
+	f := newFace(t, Limits{Connections: 4, Idle: time.Hour}, whoRoute("/in", Outside), whoRoute("/tools", Tools))
+	ask := func(conn net.Conn, r *bufio.Reader, path, token string) {
+		t.Helper()
+		fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: localhost:%d\r\nAuthorization: Bearer %s\r\n\r\n", path, f.s.port, token)
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %d, %v", path, resp.StatusCode, err)
+		}
+	}
+	hold := func(path, token string) (net.Conn, *bufio.Reader) {
+		t.Helper()
+		conn, err := net.Dial("tcp", f.address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		r := bufio.NewReader(conn)
+		ask(conn, r, path, token)
+		return conn, r
+	}
+	own, answers := hold("/tools", f.token())
+	for range 8 {
+		hold("/in", senderToken)
+	}
+	hold("/tools", f.token())
+	ask(own, answers, "/tools", f.token()) // it was there before
 }
 
 // The time of a body ends with it: a call may take longer than that.

@@ -14,6 +14,7 @@ type streams struct {
 }
 
 type stream struct {
+	who    Visitor
 	still  func() bool // its key is worth what it was
 	stands bool        // it only tells what happens: nobody waits for its end
 	cancel context.CancelFunc
@@ -21,15 +22,18 @@ type stream struct {
 
 func newStreams(max int) *streams { return &streams{max: max, all: map[*stream]bool{}} }
 
+// share is the part of the streams that one sender outside may have: it keeps nobody else out.
+const share = 8
+
 // enter begins a stream. leave is nil when there are too many.
-func (s *streams) enter(r *http.Request, still func() bool) (ctx context.Context, leave func()) {
+func (s *streams) enter(r *http.Request, who Visitor, still func() bool) (ctx context.Context, leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.all) >= s.max {
+	if len(s.all) >= s.max || who.Kind == Outside && s.of(who) >= max(1, s.max/share) {
 		return nil, nil
 	}
 	ctx, cancel := context.WithCancel(r.Context())
-	one := &stream{still, r.Method == http.MethodGet, cancel}
+	one := &stream{who, still, r.Method == http.MethodGet, cancel}
 	s.all[one] = true
 	return ctx, func() {
 		s.mu.Lock()
@@ -37,6 +41,16 @@ func (s *streams) enter(r *http.Request, still func() bool) (ctx context.Context
 		s.mu.Unlock()
 		cancel()
 	}
+}
+
+// of counts the streams of a visitor. It is called with the lock.
+func (s *streams) of(who Visitor) (n int) {
+	for one := range s.all {
+		if one.who == who {
+			n++
+		}
+	}
+	return n
 }
 
 // standing are those that only tell what happens.
