@@ -101,7 +101,11 @@ func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker,
 	}
 	key, err := l.Allow(ctx, s) // last: the key is not shown again
 	if errors.Is(err, senders.ErrExists) {
-		return cli.WithHint(err, fmt.Sprintf("c2c senders deny %s takes its key away; then allow it anew", s.Name))
+		hint := fmt.Sprintf("c2c senders deny %s takes its key away; then allow it anew", s.Name)
+		if there, _ := l.ByName(s.Name); there.Root != s.Root { // one that somebody uses elsewhere
+			hint = "it writes to sessions of another project, see c2c senders list: take another name here"
+		}
+		return cli.WithHint(err, hint)
 	}
 	if err != nil {
 		return err
@@ -110,6 +114,9 @@ func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker,
 		if !slices.ContainsFunc(all, func(one broker.Session) bool { return strings.EqualFold(one.Alias, to) }) {
 			fmt.Fprintf(c.stderr, "c2c: nobody is called %s now: mail to it is refused until a session is\n", to)
 		}
+	}
+	if runs, err := d.Runs(); err == nil && !runs {
+		fmt.Fprintln(c.stderr, "c2c: nobody listens there yet: c2c serve start")
 	}
 	a := allowed{Name: s.Name, To: s.To, URL: d.hookURL(s)}
 	if s.Scheme == "" {
@@ -140,7 +147,7 @@ func (d *httpDaemon) hookURL(s senders.Sender) string {
 func (a allowed) print(c *call, s senders.Sender) {
 	fmt.Fprintf(c.stdout, "%s may write to %s, as external-%s\n", a.Name, strings.Join(a.To, ", "), a.Name)
 	if a.Secret != "" {
-		fmt.Fprintf(c.stdout, "secret %s\nurl %s\nEnter both there. The secret is not shown again.\n", a.Secret, a.URL)
+		fmt.Fprintf(c.stdout, "secret %s\nurl %s\nEnter both there. The secret is not shown again.\nOnly this machine reaches that url: docs/http.md says what a service elsewhere needs.\n", a.Secret, a.URL)
 		return
 	}
 	who := ""
@@ -219,6 +226,7 @@ func (c *call) listSenders(asJSON bool) error {
 		fmt.Fprintln(c.stdout, "(nobody may write from outside)")
 		return nil
 	}
+	here, _ := c.root()
 	w := tabwriter.NewWriter(c.stdout, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tTO\tKEY\tMAY\tUSED\tPROJECT")
 	for _, r := range rows {
@@ -229,7 +237,11 @@ func (c *call) listSenders(asJSON bool) error {
 		if r.Bridge {
 			may += fmt.Sprintf(", bridge for %d", len(r.Identities))
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, strings.Join(r.To, ","), r.Scheme, may, cmp.Or(r.LastUsed, "-"), r.Root)
+		project := r.Root
+		if project == here {
+			project = "this one"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, strings.Join(r.To, ","), r.Scheme, may, cmp.Or(r.LastUsed, "-"), project)
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -20,13 +20,17 @@ import (
 // atTerminal runs c2c as a person types it.
 func (h *host) atTerminal(args ...string) (string, error) {
 	h.t.Helper()
+	return h.onTerminal(h.command(args...))
+}
+
+func (h *host) onTerminal(cmd *exec.Cmd) (string, error) {
+	h.t.Helper()
 	keyboard, tty, err := pty.Open()
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	defer keyboard.Close()
 	defer tty.Close()
-	cmd := h.command(args...)
 	cmd.Stdin, cmd.SysProcAttr = tty, &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	out, err := cmd.CombinedOutput()
 	return string(out), err
@@ -75,7 +79,7 @@ func TestMailFromCurl(t *testing.T) {
 	h.run("serve", "start", "--port", h.port)
 	key, says := h.allows("ci", "--to", "birch")
 	line := regexp.MustCompile(`(?m)^  (curl .*)$`).FindStringSubmatch(says)
-	if line == nil || strings.Contains(says, "nobody is called") {
+	if line == nil || strings.Contains(says, "nobody") {
 		t.Fatalf("%q", says)
 	}
 	if out, err := exec.Command("sh", "-c", line[1]+" -sS").Output(); err != nil || !strings.Contains(string(out), `"queued":true`) {
@@ -147,6 +151,14 @@ func TestOnlyAPersonLetsOthersIn(t *testing.T) {
 	h.allows("ci", "--to", "birch,oak")
 	out, err := h.atTerminal("senders", "allow", "ci", "--to", "birch")
 	refused(out, err, "there is a sender with this name")
+	refused(out, err, "c2c senders deny ci")
+	other := h.command("senders", "allow", "ci", "--to", "birch")
+	other.Env = append(other.Env, "C2C_MCP_BROKER_ROOT="+t.TempDir())
+	out, err = h.onTerminal(other) // to deny it would take the key of who uses it
+	refused(out, err, "take another name here")
+	if out := h.run("senders", "list"); !strings.Contains(out, "this one") {
+		t.Errorf("%s", out)
+	}
 	out, err = h.atTerminal("senders", "deny", "ghost")
 	refused(out, err, "no such sender")
 	out, err = h.atTerminal("senders", "allow", "CI", "--to", "birch")
@@ -174,7 +186,7 @@ func TestASenderIsToldThePortOfTheLastTime(t *testing.T) {
 	h.run("register", "birch", "--session-id", "s-birch")
 	h.run("serve", "start", "--port", h.port)
 	h.run("serve", "stop")
-	if _, says := h.allows("ci", "--to", "birch"); !strings.Contains(says, h.url("/in/birch")) {
+	if _, says := h.allows("ci", "--to", "birch"); !strings.Contains(says, h.url("/in/birch")) || !strings.Contains(says, "nobody listens there yet: c2c serve start") {
 		t.Errorf("%s", says)
 	}
 }
