@@ -64,7 +64,11 @@ func (s *Server) guard(route Route) http.Handler {
 		case !ok && !slices.Contains(route.Who, Anyone):
 			// Without resource_metadata: clients would begin to look for a login of OAuth.
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			s.refuse(w, http.StatusUnauthorized, "key", "this needs the token: Authorization: Bearer and what is in http-mcp-token")
+			why := "this needs the token: Authorization: Bearer and what is in http-mcp-token"
+			if slices.Contains(route.Who, Outside) {
+				why = "this needs a token: Authorization: Bearer and that of a sender, which c2c senders allow makes, or what is in http-mcp-token"
+			}
+			s.refuse(w, http.StatusUnauthorized, "key", why)
 			return
 		}
 		conn := connOf(r)

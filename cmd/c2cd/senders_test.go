@@ -109,6 +109,9 @@ func TestMailFromCurl(t *testing.T) {
 	if out := h.curl("-w", "%{http_code}", "-o", "/dev/null", "-H", bearer, "-d", "x", h.url("/")); out != "401" {
 		t.Errorf("denied: %s", out)
 	}
+	if out := h.curl("-H", bearer, h.url("/events")); !strings.Contains(out, "c2c senders allow makes") {
+		t.Errorf("denied at the stream: %s", out)
+	}
 }
 
 // wantNoKey fails if a key, or words of a message, stand in a log.

@@ -236,7 +236,7 @@ func (h *Hooks) refusalOf(err error) *refusal {
 	case errors.As(err, &taken):
 		return &refusal{http.StatusConflict, "another message was sent with this id", 0}
 	case errors.As(err, &unknown):
-		return &refusal{http.StatusNotFound, fmt.Sprintf("nobody is called %q now", unknown.Alias), 0}
+		return &refusal{http.StatusNotFound, fmt.Sprintf("nobody is called %q now; c2c list shows who is there", unknown.Alias), 0}
 	case errors.Is(err, inbox.ErrTooLarge):
 		return &refusal{http.StatusRequestEntityTooLarge, "the message is too large; send less, or a link", 0}
 	case errors.Is(err, inbox.ErrBody):

@@ -416,7 +416,7 @@ func TestAMailboxTakesSoManyOfASender(t *testing.T) {
 func TestWhoIsMissingIsTold(t *testing.T) {
 	d := newDesk(t)
 	key := d.allow(senders.Sender{Name: "ci", To: []string{"ghost"}})
-	d.want(404, `nobody is called "ghost"`, "/", "x", "key", key)
+	d.want(404, `nobody is called "ghost" now; c2c list`, "/", "x", "key", key)
 }
 
 func signHub(secret, body string) string {
