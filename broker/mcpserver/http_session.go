@@ -5,8 +5,11 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 
@@ -126,11 +129,12 @@ func (s *httpSession) rootNow() string {
 	return s.root
 }
 
-// decide asks once in which root the client works, and which process it is.
+// decide asks once in which root the client works, and which process it is. It asks again when somebody has removed the root:
+// only who knows the client's directory makes a root.
 func (s *httpSession) decide(r *http.Request) error {
 	s.deciding.Lock()
 	defer s.deciding.Unlock()
-	if s.decided {
+	if s.decided && !isGone(s.rootNow()) {
 		return nil
 	}
 	root, by, err := s.h.cfg.Root(r)
@@ -143,6 +147,11 @@ func (s *httpSession) decide(r *http.Request) error {
 	s.mu.Unlock()
 	s.decided = true
 	return nil
+}
+
+func isGone(root string) bool {
+	_, err := os.Stat(root)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // enter finds the session of a request and counts that, or answers why not.

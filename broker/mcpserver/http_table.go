@@ -223,7 +223,7 @@ func (s *httpSession) bound(sid string, said bool) error {
 	k, client, protocol, root, by := s.kept, s.info.Name, s.protocol, s.root, s.rootBy
 	s.mu.Unlock()
 	pid := s.peer.process()
-	if k.SID != "" && (said || k.SID == sid && k.PID == pid) {
+	if k.SID != "" && k.Root == root && (said || k.SID == sid && k.PID == pid) {
 		return nil
 	}
 	if k.ID == "" {

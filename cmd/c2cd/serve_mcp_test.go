@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 )
@@ -123,5 +124,25 @@ func TestToolsOverHTTP(t *testing.T) {
 	}
 	if out := h.run("list"); strings.Count(out, "coral") != 1 {
 		t.Errorf("list: %s", out)
+	}
+}
+
+// A client does not notice that somebody has removed the root, and calls on with its MCP session.
+func TestToolsOverHTTPFollowARootThatIsMadeAnew(t *testing.T) {
+	h := newHost(t)
+	h.run("serve", "start", "--port", h.port)
+	c := h.dialMCP("somebody")
+	c.call("register", `{"alias":"coral"}`)
+	for _, between := range []func(){func() {}, func() { h.run("serve", "restart") }} {
+		if err := os.RemoveAll(h.root()); err != nil {
+			t.Fatal(err)
+		}
+		between()
+		c.call("register", `{"alias":"coral"}`)
+		h.run("register", "--session-id", "dana", "dana")
+		h.run("send", "--session-id", "dana", "coral", "hello again")
+		if got := c.call("poll_inbox", `{}`); !strings.Contains(got, "hello again") {
+			t.Errorf("polled %s", got)
+		}
 	}
 }
