@@ -353,10 +353,10 @@ func (h *HTTP) tellChange(root string) {
 // Moved tells that Streams of some root may give others than before. It holds one.
 func (h *HTTP) Moved() <-chan struct{} { return h.moved }
 
-// Roots gives the roots that sessions work in, sorted.
+// Roots gives the roots in which sessions have a mailbox, sorted. Moved tells that they may be others.
 func (h *HTTP) Roots() (roots []string) {
 	for _, s := range h.all() {
-		if root := s.rootNow(); root != "" {
+		if root := s.boundIn(); root != "" {
 			roots = append(roots, root)
 		}
 	}

@@ -178,6 +178,8 @@ func (h *HTTP) revive(k record) *httpSession {
 	there := h.add(s)
 	if there != s { // another request was faster, or there is no room
 		s.end(errNoSession)
+	} else {
+		h.tellChange(k.Root)
 	}
 	return there
 }
@@ -257,6 +259,13 @@ func (s *httpSession) bound(sid string, said bool) error {
 	}
 	s.h.tellChange(root)
 	return nil
+}
+
+// boundIn is the root of the session's mailbox, "" if it has none.
+func (s *httpSession) boundIn() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.kept.Root
 }
 
 // others gives the other MCP sessions that have a mailbox.

@@ -12,7 +12,8 @@ import (
 	"c2c/wake"
 )
 
-// bells rings the sessions that have a stream open, with one ringer for each root that has such sessions.
+// bells rings the sessions that have a stream open, with one ringer for each root in which a client over HTTP has a mailbox. It
+// also looks after what the messages there are owed, as the server of a client over stdio does, stream or not.
 type bells struct {
 	d       *httpDaemon
 	tools   *mcpserver.HTTP
@@ -41,13 +42,11 @@ func (d *httpDaemon) ringStreams(ctx context.Context, tools *mcpserver.HTTP) (me
 	return b.measure, func() { <-done }
 }
 
-// update has a ringer for each root with streams, and for no other: each holds a watch of the system, of which a user has few.
+// update has a ringer for each root with mailboxes, and for no other: each holds a watch of the system, of which a user has few.
 func (b *bells) update(ctx context.Context) {
 	open := map[string]bool{}
 	for _, root := range b.tools.Roots() {
-		if len(b.tools.Streams(root)) > 0 {
-			open[root] = true
-		}
+		open[root] = true
 	}
 	b.stop(open)
 	for root := range open {

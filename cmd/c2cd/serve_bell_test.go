@@ -144,12 +144,12 @@ func TestMailRingsAClientThatHasAStreamOpen(t *testing.T) {
 	h := newHost(t)
 	h.run("serve", "start", "--port", h.port)
 	h.run("register", "--session-id", "dana", "dana")
+	before := h.watches()
 	c := h.dialMCP("somebody")
 	c.call("register", `{"alias":"coral"}`)
 	if got := h.surface("coral"); got != broker.SurfaceDegraded {
 		t.Errorf("without a stream its surface is %q", got)
 	}
-	before := h.watches()
 	messages, leave := h.wakes(c, "coral")
 	h.run("send", "--session-id", "dana", "coral", "precious words")
 	trace := c.bell(messages)
@@ -171,7 +171,6 @@ func TestMailRingsAClientThatHasAStreamOpen(t *testing.T) {
 	}
 	leave()
 	h.until("degraded", func() bool { return h.surface("coral") == broker.SurfaceDegraded })
-	h.until("as few watches of the system as before", func() bool { return h.watches() == before })
 
 	// What waits is rung for on the next stream, also after a kill of the daemon.
 	for _, between := range []func(){func() {}, func() { h.kill(h.status().PID); h.run("serve", "start") }} {
@@ -179,6 +178,27 @@ func TestMailRingsAClientThatHasAStreamOpen(t *testing.T) {
 		messages, leave = c.listen()
 		c.bell(messages)
 		leave()
+	}
+	resp, err := c.send("DELETE", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	h.until("as few watches of the system as before", func() bool { return h.watches() == before })
+}
+
+// A client without a stream is not rung, and hears all the same that its answer is late, also behind a kill of the daemon. No
+// command is run meanwhile, since it would look itself.
+func TestALateAnswerIsToldWithoutAStream(t *testing.T) {
+	h := newHost(t)
+	h.run("serve", "start", "--port", h.port)
+	h.run("register", "--session-id", "dana", "dana")
+	c := h.dialMCP("somebody")
+	c.call("register", `{"alias":"coral"}`)
+	for _, between := range []func(){func() {}, func() { h.kill(h.status().PID); h.run("serve", "start") }} {
+		between()
+		c.call("send", `{"to_alias":"dana","content":"which port?","answer_by":"1s"}`)
+		h.until("told", func() bool { return strings.Contains(c.call("poll_inbox", `{}`), "dana has not answered") })
 	}
 }
 
