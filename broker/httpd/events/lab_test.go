@@ -68,6 +68,7 @@ func (w *world) serve() {
 	getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": w.dir}[name] }
 	s := httpd.New(httpd.Config{
 		State: w.state, Port: httpd.AnyPort, Getenv: getenv, Dir: w.dir, Senders: w, Persons: w,
+		Limits:   httpd.Limits{Streams: 2000}, // of which one sender has an eighth
 		Open:     func(root string) (*broker.Broker, error) { return broker.Open(broker.Config{Root: root}) },
 		OpenHere: func(string) (*broker.Broker, error) { return broker.Open(broker.Config{Root: w.b.Root()}) },
 	})
@@ -131,7 +132,7 @@ func (w *world) session(alias string) broker.Session {
 
 func (w *world) outside(name string) broker.Session {
 	w.t.Helper()
-	s, err := w.b.Outside(w.t.Context(), name)
+	s, err := w.b.Outside(w.t.Context(), name, broker.ClientExternal)
 	if err != nil {
 		w.t.Fatal(err)
 	}
