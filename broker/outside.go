@@ -12,8 +12,11 @@ import (
 // that writes over HTTP. Its mailbox holds the answers to it, and nobody here can act as it.
 const External State = "external"
 
-// ClientExternal is the client of such a session.
-const ClientExternal = "external"
+// The client of such a session.
+const (
+	ClientExternal = "external"        // a program with a token, which can read its answers
+	ClientSigned   = "external-signed" // a service that signs what it sends, and reads nothing
+)
 
 // isExternalID says whether a session id or an alias is reserved for senders outside, in any case.
 func isExternalID(name string) bool { return strings.HasPrefix(fold(name), inbox.ExternalPrefix) }
@@ -29,8 +32,9 @@ type (
 // OutsideOf is what a message says about the outside; ok is false when it says nothing.
 func OutsideOf(m inbox.Message) (o Outside, ok bool) { return m.Outside() }
 
-// Outside gives the session external-<name> of a sender, and makes it when it is not there.
-func (b *Broker) Outside(ctx context.Context, name string) (Session, error) {
+// Outside gives the session external-<name> of a sender, and makes it when it is not there. Its client is ClientExternal or
+// ClientSigned.
+func (b *Broker) Outside(ctx context.Context, name, client string) (Session, error) {
 	if err := inbox.CheckSender(name); err != nil {
 		return Session{}, err
 	}
@@ -39,21 +43,21 @@ func (b *Broker) Outside(ctx context.Context, name string) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
-	if i := findSID(rows, sid); i >= 0 {
+	if i := findSID(rows, sid); i >= 0 && rows[i].text("client_type") == client {
 		return b.session(rows[i]), nil
 	}
 	var own row
 	err = b.change(ctx, func(rows []row) ([]row, error) {
-		if i := findSID(rows, sid); i >= 0 {
-			own = rows[i]
-			return rows, nil
+		i := findSID(rows, sid)
+		if i < 0 {
+			i, rows = len(rows), append(rows, row{})
+			rows[i].setText("session_id", sid)
+			rows[i].setText("alias", freeAlias(rows[:i], sid))
+			rows[i].setTime("registered_at", inbox.Seconds(b.now()))
 		}
-		own = row{}
-		own.setText("session_id", sid)
-		own.setText("alias", freeAlias(rows, sid))
-		own.setTime("registered_at", inbox.Seconds(b.now()))
-		own.setText("client_type", ClientExternal)
-		return append(rows, own), nil
+		rows[i].setText("client_type", client)
+		own = rows[i]
+		return rows, nil
 	})
 	if err != nil {
 		return Session{}, fmt.Errorf("make the session of sender %q: %w", name, err)

@@ -11,7 +11,7 @@ import (
 
 func (w *world) outside(name string) Session {
 	w.t.Helper()
-	s, err := w.Outside(w.t.Context(), name)
+	s, err := w.Outside(w.t.Context(), name, ClientExternal)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -89,10 +89,30 @@ func TestASenderOutsideIsNotSweptAndNotEverybody(t *testing.T) {
 	}
 }
 
+// A service that only signs has no token for GET /events: who answers it is told that nobody reads that.
+func TestAServiceThatSignsReadsNoAnswers(t *testing.T) {
+	w := newWorld(t)
+	birch := w.register("birch", Caller{PID: 10, Client: "gem"})
+	says := func(client, want string) {
+		t.Helper()
+		hub, err := w.Outside(t.Context(), "hub", client)
+		if err != nil || hub.ID != "external-hub" || hub.Client != client {
+			t.Fatalf("%+v, %v", hub, err)
+		}
+		r := w.put(birch, "external-hub", inbox.Message{Content: "to " + client})
+		st, err := w.Status(t.Context(), r.ID)
+		if err != nil || !strings.Contains(st.Why, want) || !strings.Contains(r.Note, want) {
+			t.Errorf("%+v, %+v, %v", st, r, err)
+		}
+	}
+	says(ClientSigned, "nobody there gets the message")
+	says(ClientExternal, "GET /events") // it was denied, and allowed anew with a token
+}
+
 func TestNamesOfSenders(t *testing.T) {
 	w := newWorld(t)
 	for _, name := range []string{"", "CI", "a b", "ü", "\u212ait", "../x", "external-x", strings.Repeat("x", 56), "-x", "a\x00"} {
-		if s, err := w.Outside(t.Context(), name); err == nil {
+		if s, err := w.Outside(t.Context(), name, ClientExternal); err == nil {
 			t.Errorf("%q is %s", name, s.ID)
 		}
 	}

@@ -85,6 +85,8 @@ func (s Session) outlook(n Now) string {
 		return "its model reads nothing until then"
 	case n.Does == Absent, n.Does == Away:
 		return "the message waits until it is back"
+	case n.Does == External && s.Client == ClientSigned:
+		return "it signs what it sends and has no token to read with, so nobody there gets the message"
 	case n.Does == External:
 		return "its program gets the message from GET /events"
 	case n.Does == Person:

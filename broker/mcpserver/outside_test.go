@@ -19,7 +19,7 @@ func TestReplyGoesToASenderOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	ci, err := b.Outside(t.Context(), "ci")
+	ci, err := b.Outside(t.Context(), "ci", broker.ClientExternal)
 	if err != nil {
 		t.Fatal(err)
 	}

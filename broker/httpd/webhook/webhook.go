@@ -162,7 +162,11 @@ func (h *Hooks) take(w http.ResponseWriter, r *http.Request) (said, error) {
 
 // deliver stores a letter. The answer of POST / is that of the Channels reference.
 func (h *Hooks) deliver(ctx context.Context, b *broker.Broker, q *request, l letter) (said, error) {
-	from, err := b.Outside(ctx, q.sender.Name)
+	client := broker.ClientExternal
+	if q.sender.Scheme != "" {
+		client = broker.ClientSigned
+	}
+	from, err := b.Outside(ctx, q.sender.Name, client)
 	if err != nil {
 		return said{}, err
 	}
