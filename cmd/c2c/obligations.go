@@ -54,12 +54,12 @@ func (c *call) printObligations(list []broker.Obligation, now time.Time) {
 }
 
 func (c *call) printObligation(o broker.Obligation, now time.Time) {
-	who := "to " + nameOf(o.From)
+	who := "of " + nameOf(o.From)
 	switch o.Side {
 	case broker.SideOwed:
-		who = "by " + nameOf(o.To)
+		who = "to " + nameOf(o.To)
 	case broker.SideOther:
-		who = "by " + nameOf(o.To) + " to " + nameOf(o.From)
+		who += " to " + nameOf(o.To)
 	}
 	words := ""
 	if o.Words != "" {
