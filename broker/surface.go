@@ -12,7 +12,7 @@ const (
 
 // What can be done for a live session: SPEC-091 4.5. It is never decided by the name of a client.
 const (
-	SurfaceFull     = "full"     // mail wakes it
+	SurfaceFull     = "full"     // mail rings it
 	SurfaceDegraded = "degraded" // mail waits for its next turn
 )
 
@@ -26,7 +26,7 @@ func (s Session) Transport() string { return s.facts.Transport }
 func (b *Broker) surface(s Session, look looks) (support, why string) {
 	last := s.LastRing
 	switch {
-	case s.State == Person || s.State == Absent || s.Client == "": // a mailbox that somebody reads in a shell
+	case s.State == Person || s.State == External || s.State == Absent || s.Client == "": // a mailbox that somebody reads in a shell, or at the stream of events
 		return "", ""
 	case look.held(ringLock(s.ID)) && s.facts.Transport == TransportHTTP:
 		return SurfaceFull, "its client has a stream of events open, and answers there"

@@ -57,6 +57,11 @@ func TestSurfaceSupportSaysWhetherMailWakesASession(t *testing.T) {
 	w.wantSurface("its process has ended", gone.ID, "")
 	person := w.register("dana", Caller{Client: ClientHuman})
 	w.wantSurface("a person", person.ID, "")
+	outside, err := w.Outside(t.Context(), "ci", ClientExternal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.wantSurface("a sender outside", outside.ID, "")
 }
 
 func TestTheTransportOfTheLastCallIsKept(t *testing.T) {

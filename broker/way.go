@@ -115,6 +115,9 @@ func (b *Broker) tellWhy(st *MessageStatus, m inbox.Message, s *Session) {
 		return
 	case ring.Outcome == wake.Rang && b.now().Sub(ring.At) > answerTime:
 		st.Why, st.Do = says+"; nobody has read since the ring", "its hooks may not run: c2c doctor tells"
+		if ring.Method == wake.ByStream { // no client that was tried begins a turn on it
+			st.Do = "its client may do nothing on that: its next call of a tool brings the message"
+		}
 		return
 	case ring.Outcome == wake.Rang:
 		st.Why = says + "; it has been rung just now"
@@ -124,6 +127,9 @@ func (b *Broker) tellWhy(st *MessageStatus, m inbox.Message, s *Session) {
 		return
 	case b.HasRinger(s.ID):
 		st.Why = says + "; it is about to be rung"
+		return
+	case s.facts.Transport == TransportHTTP:
+		st.Why, st.Do = says+"; nothing rings it: its next call of a tool brings the message", "its client has no stream of events open, or does not answer there: c2c doctor tells more"
 		return
 	default:
 		st.Why, st.Do = says+"; nothing rings it: its next turn brings the message", "no server of c2c runs in it: c2c doctor tells why"

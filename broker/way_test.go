@@ -42,6 +42,9 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 			want: "birch is idle (0 s); the message is deferrable and wakes nobody: the next turn brings it"},
 		"nobody rings": {do: func(w *world, birch Session, _ inbox.Message) {},
 			want: "birch runs; nothing rings it: its next turn brings the message", cure: "c2c doctor"},
+		"nobody rings a client over HTTP": {do: func(w *world, _ Session, _ inbox.Message) {
+			w.attach(Caller{Client: "qwen", PID: 20, Transport: TransportHTTP})
+		}, want: "birch runs; nothing rings it: its next call of a tool brings the message", cure: "no stream of events"},
 		"a draft": {do: func(w *world, birch Session, m inbox.Message) {
 			w.rang(birch.ID, wake.Ring{At: w.clock, Method: wake.ByTerminal, Outcome: wake.Uncaptured, Cause: "a draft stands in the prompt"}.For(m))
 		}, want: "did not ring birch at TIME by its terminal: a draft stands in the prompt; birch runs", cure: "empty its prompt"},
@@ -61,6 +64,10 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 			w.rang(birch.ID, wake.Ring{At: w.clock, Method: wake.BySocket, Outcome: wake.Rang}.For(m))
 			w.clock = w.clock.Add(2 * time.Minute)
 		}, want: "rang birch at TIME by its messaging socket; birch is idle (2 min); nobody has read since the ring", cure: "c2c doctor"},
+		"a stream rung in vain": {do: func(w *world, birch Session, m inbox.Message) {
+			w.rang(birch.ID, wake.Ring{At: w.clock, Method: wake.ByStream, Outcome: wake.Rang}.For(m))
+			w.clock = w.clock.Add(2 * time.Minute)
+		}, want: "rang birch at TIME by its event stream; birch runs; nobody has read since the ring", cure: "its next call of a tool"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

@@ -109,7 +109,7 @@ type session struct {
 	Quiet    bool   `json:"quiet,omitempty"`
 	Ring     string `json:"ring,omitempty"` // what became of the last one, in words
 	RingAt   int64  `json:"ring_at,omitempty"`
-	Surface  string `json:"surface,omitempty"` // full: mail wakes it; degraded: it sees mail when it next does something
+	Surface  string `json:"surface,omitempty"` // full: mail rings it; degraded: it sees mail when it next does something
 	Error    string `json:"error,omitempty"`
 }
 

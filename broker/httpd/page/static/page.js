@@ -555,7 +555,7 @@
   function sessionTitle(s) {
     const more = [];
     if (s.ring) more.push('last ring: ' + s.ring + (s.ring_at ? ', ' + short(s.ring_at) : ''));
-    if (s.surface) more.push(s.surface === 'full' ? 'mail wakes it' : 'mail does not wake it: it sees it when it next does something');
+    if (s.surface) more.push(s.surface === 'full' ? 'mail rings it' : 'nothing rings it: it sees mail when it next does something');
     if (s.last_read) more.push('last read mail ' + short(s.last_read));
     if (s.handed) more.push(count(s.handed, 'message', 'messages') + ' in hand');
     return more.join('\n');
