@@ -37,15 +37,16 @@ func (b *Broker) Past(ctx context.Context, sid string, before Moment, limit int)
 	}
 	own := b.authors(rows)
 	newest := &newest{most: limit + 1}
+	// An archive is in the order of reading, so an earlier line may be the later message, and all lines are looked at. What
+	// cannot be among the newest is not parsed, and does not take memory.
+	mayBe := func(ts float64) bool { return ts <= before.TS && (!newest.isFull() || ts >= newest.all[limit].TS) }
 	found := b.collector()
 	err = b.search(ctx, func(box string) inbox.Query {
-		return inbox.Query{Limit: math.MaxInt, Is: func(m inbox.Message) bool {
-			// An archive is in the order of reading, so an earlier line may be the later message. What cannot be among the
-			// newest is passed over, and does not take memory.
+		return inbox.Query{Limit: math.MaxInt, MayBeOf: mayBe, Is: func(m inbox.Message) bool {
 			if sid != "" && box != sid && !own.are(sid, m) {
 				return false
 			}
-			if m.TS > before.TS || newest.isFull() && m.TS < newest.all[limit].TS {
+			if !mayBe(m.TS) {
 				return false // which spares the trace
 			}
 			at := MomentOf(m)

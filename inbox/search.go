@@ -1,10 +1,12 @@
 package inbox
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -12,6 +14,8 @@ import (
 type Query struct {
 	// Holds says whether such a message may stand in these bytes of a file, so that others are not parsed. Nil: in any.
 	Holds func(data []byte) bool
+	// MayBeOf says whether a message of that time may be one, so that the archive's others are not parsed. Nil: any time.
+	MayBeOf func(ts float64) bool
 	// Is says whether a message is one.
 	Is func(Message) bool
 	// Limit is how many of those are wanted that are archived, the newest.
@@ -23,6 +27,29 @@ type Query struct {
 }
 
 func (q Query) mayBeIn(data []byte) bool { return q.Holds == nil || q.Holds(data) }
+
+func (q Query) mayBe(line []byte) bool {
+	if q.MayBeOf == nil {
+		return true
+	}
+	ts, ok := timeOf(line)
+	return !ok || q.MayBeOf(ts)
+}
+
+// timeOf gives the time of a message from a line of the archive, without parsing it. ok is false for a line that has to be
+// parsed: it has not the spelling of c2c.
+func timeOf(line []byte) (ts float64, ok bool) {
+	if bytes.Count(line, []byte(`"ts"`)) != 1 { // within a text there is a backslash before the second quote
+		return 0, false
+	}
+	_, rest, _ := bytes.Cut(line, []byte(`,"ts":`))
+	end := bytes.IndexAny(rest, ",}")
+	if end < 0 {
+		return 0, false
+	}
+	ts, err := strconv.ParseFloat(string(rest[:end]), 64)
+	return ts, err == nil
+}
 
 // Search gives messages of the mailbox: those that wait, and then those that are archived, of each the newest first. It takes
 // the lock for what waits alone, and looks at that first: messages only go from there to the archive.
@@ -41,7 +68,7 @@ func (m *Mailbox) Search(ctx context.Context, q Query) ([]Found, error) {
 		if q.mayBeIn(lines) {
 			eachBackwards(lines, func(line []byte) bool {
 				var record Archived
-				if q.mayBeIn(line) && json.Unmarshal(line, &record) == nil && q.Is(record.Message) {
+				if q.mayBeIn(line) && q.mayBe(line) && json.Unmarshal(line, &record) == nil && q.Is(record.Message) {
 					read = append(read, record.found())
 				}
 				return len(read) < q.Limit

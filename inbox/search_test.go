@@ -68,3 +68,39 @@ func TestALinkIsReadFromALineOrTheLineIsParsed(t *testing.T) {
 		}
 	}
 }
+
+func TestATimeIsReadFromALineOrTheLineIsParsed(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		`{"from_alias":"a","to_alias":"b","content":"c","ts":1.5,"kind":"task"}`: "1.5 true",
+		`{"from_alias":"a","to_alias":"b","ts":2.0}`:                             "2 true",
+		`{"content":",\"ts\":9,","ts":1.5}`:                                      "1.5 true",
+		`{"content":"c","ts": 1.5}`:                                              "0 false",
+		`{"ts":1.5,"content":"c"}`:                                               "0 false",
+		`{"content":"c","ts":1.5,"x":{"ts":9}}`:                                  "0 false",
+		`{"from_alias":"ts","content":"c","ts":1.5}`:                             "0 false",
+		`{"content":"c","ts":"1.5"}`:                                             "0 false",
+		`{"content":"c"}`:                                                        "0 false",
+		`{"content":"c","ts":1.5`:                                                "0 false",
+	} {
+		ts, ok := timeOf([]byte(line))
+		if got := fmt.Sprint(ts, ok); got != want {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+	m, _ := newBox(t)
+	for _, ts := range []float64{3, 1, 2} {
+		one := mail(fmt.Sprint("of ", ts))
+		one.TS = ts
+		deliver(t, m, one)
+	}
+	l := lease(t, m)
+	if err := l.Ack(t.Context(), Handles(l.Messages)...); err != nil {
+		t.Fatal(err)
+	}
+	parsed := 0
+	found, err := m.Search(t.Context(), Query{Limit: 9, MayBeOf: func(ts float64) bool { return ts >= 2 }, Is: func(Message) bool { parsed++; return true }})
+	if err != nil || parsed != 2 || len(found) != 2 || found[0].Message.TS != 2 || found[1].Message.TS != 3 {
+		t.Errorf("%d were parsed; %+v, %v", parsed, found, err)
+	}
+}
