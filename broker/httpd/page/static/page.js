@@ -205,8 +205,9 @@
   // --- A list of any length ---------------------------------------------------------------------------------------
 
   // The list is cut into pieces. Only those near the window are in the document; two empty blocks stand for the others. What
-  // is in the window stays where it is, whatever comes above it.
-  const pieceSize = 20;
+  // is in the window stays where it is, whatever comes above it. What the window shows is drawn at once, and what is near it
+  // piece by piece afterwards: a frame has time for some twenty messages.
+  const pieceSize = 8;
   const perMessage = 90; // pixels, until it is known
   const margin = 900; // pixels above and below the window
 
@@ -228,6 +229,8 @@
       this.pieces = [];
       this.drawn = []; // those of them that are in the document, in their order
       this.current = null;
+      clearTimeout(this.later);
+      this.later = 0;
       this.flow.replaceChildren(this.above, this.below);
       this.flow.hidden = true; // a list of nothing
     }
@@ -305,9 +308,9 @@
       for (let i = from; i < from + p.count; i++) all.push(this.build(i));
       p.el.replaceChildren(...all);
     }
-    // update draws what is near the window, and removes what is not. To read a height behind a change would lay the list out
-    // again each time, so all are read first.
-    update() {
+    // update draws what is in the window and, later or at once, what is near it, and removes what is not. To read a height
+    // behind a change would lay the list out again each time, so all are read first.
+    update(atOnce) {
       const box = this.scroller.getBoundingClientRect();
       if (box.height === 0) return;
       for (const p of this.drawn) p.height = p.el.offsetHeight;
@@ -317,17 +320,32 @@
       const index = still ? this.pieces.indexOf(still) : -1;
       let y = still ? was - box.top : this.flow.getBoundingClientRect().top - box.top;
       for (let k = 0; k < index; k++) y -= this.pieces[k].height;
-      const near = [];
+      const near = [], away = []; // how far each of them is from the window
       let above = 0, below = 0, from = 0;
       for (const p of this.pieces) {
         p.from = from;
-        if (y + p.height < -margin) above += p.height;
-        else if (y > box.height + margin) below += p.height;
-        else near.push(p);
+        const far = Math.max(-(y + p.height), y - box.height);
+        if (far <= margin) {
+          near.push(p);
+          away.push(far);
+        } else if (y < 0) above += p.height;
+        else below += p.height;
         y += p.height;
         from += p.count;
       }
-      const keep = new Set(near);
+      // From the window outwards, what is there already stays, and one piece more is drawn.
+      let first = Math.max(0, away.findIndex((far) => far <= 0)), last = first;
+      while (last + 1 < near.length && away[last + 1] <= 0) last++;
+      let more = near.slice(first, last + 1).every((p) => p.el) ? 1 : 0;
+      if (atOnce) more = near.length;
+      const grows = (p) => p && (p.el || more-- > 0);
+      while (grows(near[first - 1])) first--;
+      while (grows(near[last + 1])) last++;
+      for (const p of near.slice(0, first)) above += p.height;
+      for (const p of near.slice(last + 1)) below += p.height;
+      const shown = near.slice(first, last + 1);
+      if (shown.length < near.length && !this.later) this.later = setTimeout(() => { this.later = 0; this.update(); });
+      const keep = new Set(shown);
       for (const p of this.drawn) {
         if (keep.has(p)) continue;
         if (p.el.contains(document.activeElement)) this.scroller.focus({ preventScroll: true });
@@ -335,12 +353,12 @@
         p.el = null;
       }
       let before = this.above;
-      for (const p of near) {
+      for (const p of shown) {
         if (!p.el) this.draw(p, p.from);
         if (before.nextSibling !== p.el) before.after(p.el);
         before = p.el;
       }
-      this.drawn = near;
+      this.drawn = shown;
       this.above.style.height = above + 'px';
       this.below.style.height = below + 'px';
       if (still && still.el) {
@@ -374,6 +392,7 @@
     go(to) {
       if (to < 0 || to >= this.items.length) return;
       const find = () => document.getElementById('m-' + this.items[to].key);
+      if (!find()) this.update(true);
       for (let n = 0; n < 4 && !find(); n++) { // it is far away
         let y = 0;
         for (const p of this.pieces) {
