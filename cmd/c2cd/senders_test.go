@@ -142,7 +142,7 @@ func TestOnlyAPersonLetsOthersIn(t *testing.T) {
 	for _, args := range [][]string{{"allow", "ci", "--to", "birch"}, {"deny", "ci"}, {"pair", "abcdefgh"}} {
 		args = append([]string{"senders"}, args...)
 		out, err := h.try(args...) // a script, or an agent that nobody knows
-		refused(out, err, "find out who is calling")
+		refused(out, err, "only a person decides who may write from outside, and this shell has no terminal\nc2c: hint: type it in a terminal of yours")
 		cmd := h.command(args...)
 		cmd.Env = append(cmd.Env, "C2C_MCP_SESSION_ID=s-birch")
 		shell, err := cmd.CombinedOutput()

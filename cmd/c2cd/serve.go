@@ -202,6 +202,9 @@ func (d *httpDaemon) start(ctx context.Context, dir string) error {
 	case pid != 0 && !up:
 		return cli.WithHint(fmt.Errorf("%s runs already, process %d, and does not answer", d.What, pid), "c2c serve restart ends it, and starts another one")
 	case pid != 0:
+		if at, err := httpd.ReadAt(d.state); err == nil && d.port > 0 && at.Port != d.port {
+			return cli.WithHint(fmt.Errorf("%s runs already, process %d, at port %d", d.What, pid, at.Port), fmt.Sprintf("c2c serve restart --port %d moves it", d.port))
+		}
 		fmt.Fprintf(d.a.stdout, "%s runs already, process %d\n", d.What, pid)
 		return d.printURL()
 	}

@@ -131,6 +131,9 @@ func TestServeStartsAnswersAndStops(t *testing.T) {
 	if out := h.run("serve", "start"); !strings.Contains(out, "runs already") || h.status().PID != first.PID {
 		t.Errorf("a second start: %s", out)
 	}
+	if out, err := h.try("serve", "start", "--port", "9"); err == nil || !strings.Contains(out, "at port "+h.port) || !strings.Contains(out, "c2c serve restart --port 9 moves it") {
+		t.Errorf("a second start, at another port: %v, %s", err, out)
+	}
 	if out, err := h.try("serve", "--foreground"); err == nil || !strings.Contains(out, "runs already") {
 		t.Errorf("a second one in front: %v, %s", err, out)
 	}

@@ -93,6 +93,8 @@ func (c *call) onlyPerson(ctx context.Context, b *broker.Broker, does string) (b
 	s, err := b.Attach(ctx, broker.Caller{Getenv: c.getenv, User: broker.UserHere(c.getenv, c.stdin)})
 	if err == nil && s.State != broker.Person {
 		err = fmt.Errorf("only a person %s, and this is the shell of %s: ask your user to type it in a terminal of theirs", does, s.Alias)
+	} else if errors.Is(err, broker.ErrNoSession) {
+		err = cli.WithHint(fmt.Errorf("only a person %s, and this shell has no terminal", does), "type it in a terminal of yours; an agent asks its user to")
 	}
 	return s, err
 }

@@ -13,8 +13,9 @@ directory of its process counts, or the one in which start was run.
   status                 whether it runs and answers, and where
   rotate-token           make a new token; the old one is worth nothing then
 
-The port is --port, C2C_HTTP_PORT, that of the last time, or 8788. Clients keep
-the URL, so a port that is taken is an error; 0 is one that is free.
+The port is --port, C2C_HTTP_PORT, that of the last time, or 8788. If that is
+taken the first time, it is one that is free. Clients keep the URL, so later a
+port that is taken is an error; 0 is one that is free.
 `,
 		Options: []Option{
 			{Name: "foreground", Short: "run it here, until it is told to end"},

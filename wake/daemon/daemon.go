@@ -115,7 +115,7 @@ func (d Daemon) errRuns(pid int) error {
 	if pid != 0 {
 		which = fmt.Sprintf(", process %d", pid)
 	}
-	return fmt.Errorf("a %s runs already%s; c2c %s stop ends it", d.What, which, d.Verb)
+	return fmt.Errorf("another %s runs already%s; c2c %s stop ends it", d.What, which, d.Verb)
 }
 
 func pidLine() []byte { return append(strconv.AppendInt(nil, int64(os.Getpid()), 10), '\n') }
