@@ -39,6 +39,15 @@ func remotes() []remote {
 	}
 }
 
+func newLab(t *testing.T) *lab.Lab {
+	t.Helper()
+	programs, err := lab.FindPrograms(clients(), lab.Programs{Bin: os.Getenv("C2C_E2E_BIN"), Scratch: os.Getenv("C2C_E2E_SCRATCH")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lab.New(t, programs)
+}
+
 // person is a computer on which the daemon runs, and the client's window.
 type person struct {
 	*lab.Lab
@@ -50,11 +59,7 @@ type person struct {
 
 func newPerson(t *testing.T, c remote) *person {
 	t.Helper()
-	programs, err := lab.FindPrograms(clients(), lab.Programs{Bin: os.Getenv("C2C_E2E_BIN"), Scratch: os.Getenv("C2C_E2E_SCRATCH")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &person{Lab: lab.New(t, programs), t: t, client: c.is, model: lab.NewModel(t)}
+	p := &person{Lab: newLab(t), t: t, client: c.is, model: lab.NewModel(t)}
 	// Not in the project: the client's own directory is to say which one it works in.
 	url := urlIn(p.Run("sh", "-c", "cd && exec c2c serve start --port 0"))
 	p.Run("c2c", "register", "birch", "--session-id", "birch")

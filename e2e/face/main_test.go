@@ -51,6 +51,9 @@ func TestMain(m *testing.M) {
 
 func clients() []string { return filepath.SplitList(os.Getenv("C2C_E2E_CLIENTS")) }
 
+// program is one of those that are tested.
+func program(name string) string { return filepath.Join(os.Getenv("C2C_E2E_BIN"), name) }
+
 func tools() []string { return filepath.SplitList(os.Getenv("C2C_E2E_TOOLS")) }
 
 // tool is the folder of one of them, by the beginning of its name.
@@ -106,7 +109,7 @@ func urlIn(said string) string {
 
 func (d *daemon) c2c(args ...string) string {
 	d.t.Helper()
-	cmd := exec.Command(filepath.Join(os.Getenv("C2C_E2E_BIN"), "c2c"), args...)
+	cmd := exec.Command(program("c2c"), args...)
 	cmd.Env = []string{"HOME=" + d.home, "PATH=/usr/bin:/bin", "USER=dana"}
 	cmd.Dir = d.home
 	out, err := cmd.CombinedOutput()
@@ -119,7 +122,7 @@ func (d *daemon) c2c(args ...string) string {
 // typed is what a person sees who types a command in a terminal.
 func typed(t *testing.T, home string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command(filepath.Join(os.Getenv("C2C_E2E_BIN"), "c2c"), args...)
+	cmd := exec.Command(program("c2c"), args...)
 	cmd.Env = []string{"HOME=" + home, "PATH=/usr/bin:/bin", "USER=dana", "TERM=xterm"}
 	cmd.Dir = home
 	screen, err := pty.Start(cmd)

@@ -187,10 +187,16 @@ func (p *people) waiting(s broker.Session) (texts []string, err error) {
 // shotsVariable names a directory for pictures of the page, for somebody to look at.
 const shotsVariable = "C2C_PAGE_SHOTS"
 
-// browse runs one part of page.mjs, and does what it wants done: a line for each wish, and a line for each answer.
 func (p *people) browse(part string) {
 	p.t.Helper()
-	dir := p.t.TempDir()
+	browse(p.t, p.url, part, p.does)
+}
+
+// browse runs one part of page.mjs on the page of a daemon, and has done what it wants done: a line for each wish, and a line
+// for each answer.
+func browse(t *testing.T, url, part string, does func(wish) (any, error)) {
+	t.Helper()
+	dir := t.TempDir()
 	script, err := os.ReadFile(filepath.Join("testdata", "page.mjs"))
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "page.mjs"), script, 0o600)
@@ -200,55 +206,55 @@ func (p *people) browse(part string) {
 	}
 	for _, name := range []string{"playwright-core", "axe-core"} {
 		if err == nil {
-			err = os.Symlink(filepath.Join(tool(p.t, name+"@"), name), filepath.Join(dir, "node_modules", name))
+			err = os.Symlink(filepath.Join(tool(t, name+"@"), name), filepath.Join(dir, "node_modules", name))
 		}
 	}
 	if err != nil {
-		p.t.Fatal(err)
+		t.Fatal(err)
 	}
-	cmd := node(p.t, "page.mjs", part, browserProgram, strings.TrimSuffix(p.url, "/mcp"), os.Getenv(shotsVariable))
+	cmd := node(t, "page.mjs", part, browserProgram, strings.TrimSuffix(url, "/mcp"), os.Getenv(shotsVariable))
 	cmd.Dir = dir
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
-		p.t.Fatal(err)
+		t.Fatal(err)
 	}
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
 	if err != nil {
-		p.t.Fatal(err)
+		t.Fatal(err)
 	}
-	checks := p.serve(bufio.NewScanner(out), json.NewEncoder(in))
+	checks := serve(t, bufio.NewScanner(out), json.NewEncoder(in), does)
 	if err := cmd.Wait(); err != nil || checks == 0 {
-		p.t.Errorf("%d checks, %v", checks, err)
+		t.Errorf("%d checks, %v", checks, err)
 	}
 }
 
 // serve answers wishes until the script has ended, and counts what it has checked.
-func (p *people) serve(lines *bufio.Scanner, answers *json.Encoder) (checks int) {
-	p.t.Helper()
+func serve(t *testing.T, lines *bufio.Scanner, answers *json.Encoder, does func(wish) (any, error)) (checks int) {
+	t.Helper()
 	for lines.Scan() {
 		var w wish
 		if err := json.Unmarshal(lines.Bytes(), &w); err != nil {
-			p.t.Errorf("%s", lines.Text())
+			t.Errorf("%s", lines.Text())
 			continue
 		}
 		switch {
 		case w.Told != "":
-			p.t.Log(w.Told)
+			t.Log(w.Told)
 		case w.Wrong != "":
-			p.t.Errorf("%s: %s", w.Check, w.Wrong)
+			t.Errorf("%s: %s", w.Check, w.Wrong)
 		case w.Check != "":
 			checks++
 		default:
-			given, err := p.does(w)
+			given, err := does(w)
 			if err != nil {
-				p.t.Errorf("%+v: %v", w, err)
+				t.Errorf("%+v: %v", w, err)
 			}
 			if err := answers.Encode(map[string]any{"given": given}); err != nil {
-				p.t.Error(err)
+				t.Error(err)
 			}
 		}
 	}

@@ -242,6 +242,27 @@ const parts = {
     await page.end('permission');
   },
 
+  // What a real client asks. The page is there before it: a client offers its dialogs only if somebody is, when it starts.
+  async claude() {
+    const page = await loggedIn();
+    await page.waitForFunction(() => document.querySelector('#link').textContent === 'live');
+    const [one, two] = await wish('begin'); // in one turn
+    const card = (path) => page.locator('#asks .card', { hasText: 'touch ' + path });
+    const decide = async (path, word) => {
+      await card(path).locator('button[aria-disabled="false"]', { hasText: word }).click();
+      await card(path).waitFor({ state: 'detached' });
+    };
+    await card(one).waitFor();
+    check('who asks, and for what', (await card(one).textContent()).includes('amber asks to use Bash'));
+    await picture(page, 'claude');
+    await decide(one, 'Allow');
+    same('the tool that was allowed', await wish('effect', { id: one }), 'allowed by ada (page)');
+    await decide(two, 'Deny');
+    same('the tool that was denied', await wish('effect', { id: two }), 'denied by ada (page)');
+    same('nothing is open', await page.locator('#asks .card').count(), 0);
+    await page.end('claude');
+  },
+
   async reconnect() {
     const page = await loggedIn();
     page.expected = ['ERR_', 'Failed to load'];
