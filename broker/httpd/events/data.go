@@ -142,7 +142,7 @@ func (l *listener) reply(m inbox.Message) error {
 // ask writes that a tool call waits for a person.
 func (l *listener) ask(r permission.Request) error {
 	if l.text {
-		return l.words(fmt.Sprintf("%s wants to run %s: %s\n\nReply \"yes %s\" or \"no %s\"", r.Alias, r.Tool, r.Description, r.ID, r.ID))
+		return l.words(requestText(r))
 	}
 	return l.send("permission", requestData{r.ID, r.Alias, r.Tool, r.Description, r.Input, r.AskedAt, r.ExpiresAt})
 }
@@ -151,6 +151,19 @@ func (l *listener) ask(r permission.Request) error {
 func (l *listener) words(text string) error {
 	return l.out.Send(sse.Event{Data: []byte(inbox.Visible(text, "\n\t"))})
 }
+
+// requestText is the reference's line, and what the tool is to do. The description alone may be a model's word for that.
+func requestText(r permission.Request) string {
+	does := r.Description
+	if r.Input != "" {
+		does += "\n" + r.Input
+	}
+	return fmt.Sprintf("%s wants to run %s: %s\n\nReply \"yes %s\" or \"no %s\"", r.Alias, r.Tool, indented(does), r.ID, r.ID)
+}
+
+// indented moves the further lines of others' words: no line that begins at the left is theirs. A text could look like another
+// request else, or like the end of its own.
+func indented(words string) string { return strings.ReplaceAll(words, "\n", "\n    ") }
 
 // replyText is the reference's line. What it does not have stands in lines of its own.
 func replyText(m inbox.Message, o inbox.Outside) string {
@@ -162,9 +175,9 @@ func replyText(m inbox.Message, o inbox.Outside) string {
 	if o.Edits != "" {
 		head = "Edit of " + o.Edits
 	}
-	lines := []string{head + ": " + m.Content}
+	lines := []string{head + ": " + indented(m.Content)}
 	for _, f := range o.Files {
-		lines = append(lines, fmt.Sprintf("File %s (%d bytes, sha256 %s)", f.Path, f.Size, f.SHA256))
+		lines = append(lines, fmt.Sprintf("File %s (%d bytes, sha256 %s)", indented(f.Path), f.Size, f.SHA256))
 	}
 	return strings.Join(lines, "\n")
 }
