@@ -186,7 +186,9 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 			return err == nil && (is.Quiet || broker.Uninstalled(r.Getenv, is.Client, is.Process))
 		},
 		Record: p.Record,
-		Turn:   turn(b, now),
+	}
+	if r.Scope.bells == nil { // a bell on a stream begins no turn that anybody knows of: what follows is the client's business
+		w.Turn = turn(b, now)
 	}
 	w.Heard = r.heard(b, s.SID)
 	if w.Busy == nil { // then its hooks may tell, and bring the mail; what its plugin tells does not keep that from bringing it

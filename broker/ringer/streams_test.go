@@ -111,6 +111,24 @@ func TestASessionIsRungWhileItsStreamIsOpen(t *testing.T) {
 	}
 }
 
+// Its hooks say what it does. If a bell counted as a turn, it would be busy from then on, and not rung for what comes later.
+func TestABellOnAStreamIsNoTurn(t *testing.T) {
+	l, s := newStreams(t)
+	if err := l.b.SetTurn(t.Context(), l.amber, broker.Idle, broker.ByHook); err != nil {
+		t.Fatal(err)
+	}
+	l.deliver()
+	s.are(map[string]wake.Doorbell{l.amber.ID: l.rings})
+	next(t, l.rings)
+	amber, err := l.b.Resolve(t.Context(), broker.Caller{Explicit: l.amber.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := l.b.Look(amber); err != nil || got.Now.Does != broker.Idle || got.Now.Known != broker.ByHook {
+		t.Errorf("it is %+v, %v", got.Now, err)
+	}
+}
+
 // A client that has lost its stream may have lost the bell with it.
 func TestANewStreamIsRungAnewForMailThatWaits(t *testing.T) {
 	l, s := newStreams(t)
