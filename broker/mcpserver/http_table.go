@@ -27,7 +27,8 @@ type record struct {
 	SID       string  `json:"sid"`
 	Client    string  `json:"client"` // as it calls itself
 	Protocol  string  `json:"protocol"`
-	PID       int     `json:"pid,omitempty"` // 0: the process is not to tell who calls
+	PID       int     `json:"pid,omitempty"`   // 0: it cannot be seen
+	Apart     bool    `json:"apart,omitempty"` // the process is not to tell who calls: another session of it has its mailbox
 	StartTime int64   `json:"pid_start_time,omitempty"`
 	Namespace string  `json:"pid_namespace,omitempty"`
 	Created   float64 `json:"created"`
@@ -37,7 +38,8 @@ const (
 	recordSuffix = ".json"
 	maxRecord    = 16 << 10
 	sweepEvery   = time.Minute
-	touchEvery   = time.Hour // the time of a record may be so old
+	goneEvery    = 2 * time.Second // so soon it is seen that a client has ended
+	touchEvery   = time.Hour       // the time of a record may be so old
 	idleTaker    = 10 * time.Minute
 )
 
@@ -171,7 +173,7 @@ func (h *HTTP) drop(s *httpSession, why error, forget bool) {
 func (h *HTTP) revive(k record) *httpSession {
 	s := h.newSession(k.ID)
 	s.decided, s.root, s.rootBy, s.kept, s.protocol, s.info = true, k.Root, k.RootBy, k, k.Protocol, mcp.Implementation{Name: k.Client}
-	s.peer.last = k.SID
+	s.peer.last, s.peer.apart = k.SID, k.Apart
 	if k.lives() {
 		s.peer.guest.Process = k.PID
 	}
@@ -224,14 +226,14 @@ func (s *httpSession) bound(sid string, said bool) error {
 	s.mu.Lock()
 	k, client, protocol, root, by := s.kept, s.info.Name, s.protocol, s.root, s.rootBy
 	s.mu.Unlock()
-	pid := s.peer.process()
-	if k.SID != "" && k.Root == root && (said || k.SID == sid && k.PID == pid) {
+	pid, apart := s.peer.processes()
+	if k.SID != "" && k.Root == root && (said || k.SID == sid && k.PID == pid && k.Apart == apart) {
 		return nil
 	}
 	if k.ID == "" {
 		k = record{ID: s.id, Created: inbox.Seconds(s.h.cfg.Now())}
 	}
-	k.SID, k.Root, k.RootBy, k.Client, k.Protocol, k.PID, k.StartTime, k.Namespace = sid, root, by, client, protocol, pid, 0, ""
+	k.SID, k.Root, k.RootBy, k.Client, k.Protocol, k.PID, k.Apart, k.StartTime, k.Namespace = sid, root, by, client, protocol, pid, apart, 0, ""
 	if pid != 0 {
 		if p, err := procstat.Read(pid); err == nil {
 			k.StartTime, k.Namespace = p.Start, namespace()
@@ -289,10 +291,13 @@ func (s *httpSession) unkeep() {
 
 // sweepNowAndThen forgets sessions that nobody uses, until Close.
 func (h *HTTP) sweepNowAndThen() {
-	tick := time.NewTicker(sweepEvery)
+	tick, gone := time.NewTicker(sweepEvery), time.NewTicker(goneEvery)
 	defer tick.Stop()
+	defer gone.Stop()
 	for {
 		select {
+		case <-gone.C:
+			h.dropGone()
 		case <-tick.C:
 			h.sweep()
 			h.modern.sweep()
@@ -302,14 +307,40 @@ func (h *HTTP) sweepNowAndThen() {
 	}
 }
 
+// dropGone forgets sessions whose client has ended: as long as they are served they are said to be alive.
+func (h *HTTP) dropGone() {
+	for _, s := range h.all() {
+		if s.hasEnded() {
+			h.drop(s, errEnded, true)
+		}
+	}
+}
+
+// isSeen says whether the client's process tells when it has ended.
+func (s *httpSession) isSeen() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.kept.PID != 0
+}
+
+func (s *httpSession) hasEnded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.requests == 0 && s.kept.ID != "" && !s.kept.lives()
+}
+
 func (h *HTTP) sweep() {
+	h.dropGone()
 	now := h.cfg.Now()
 	for _, s := range h.all() {
 		s.forget(now.Add(-h.limits.Kept))
 		if s.isIdle(now) {
 			h.drop(s, errIdle, true)
-		} else {
-			s.touch()
+			continue
+		}
+		s.touch()
+		if !s.isSeen() && !s.isThere() {
+			s.peer.rest()
 		}
 	}
 	if err := h.sweepRecords(now); err != nil {
@@ -327,7 +358,7 @@ func (s *httpSession) isIdle(now time.Time) bool {
 	case s.kept.ID == "":
 		return quiet > s.h.limits.Idle
 	}
-	return quiet > s.h.limits.Bound || !s.kept.lives()
+	return quiet > s.h.limits.Bound
 }
 
 // touch keeps the time of the record near that of the last request.

@@ -843,3 +843,59 @@ func TestAToolErrorSettlesNothingInALaterRevision(t *testing.T) {
 		}
 	}
 }
+
+// As long as a session is served it is said to be alive: so both sessions of a client go when it has ended.
+func TestSessionsOfAClientThatHasEndedGo(t *testing.T) {
+	l := newHTTPLab(t, HTTPLimits{})
+	process := exec.Command("sleep", "1000")
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	first, second := l.dial("one", process.Process.Pid), l.dial("one", process.Process.Pid)
+	first.want("register", `{"alias":"amber"}`)
+	second.want("register", `{"alias":"birch"}`)
+	sids := []string{first.sid(), second.sid()}
+	b := l.broker(t)
+	served := func() bool { return b.HasServer(sids[0]) || b.HasServer(sids[1]) }
+	l.stop()
+	l.start(HTTPLimits{})
+	first.want("poll_inbox", `{}`)
+	second.want("poll_inbox", `{}`)
+	if a, b := first.alias(), second.alias(); a != "amber" || b != "birch" || !served() {
+		t.Errorf("behind a restart they are %v and %v", a, b)
+	}
+	l.h.dropGone()
+	if l.h.known(first.id) == nil || l.h.known(second.id) == nil {
+		t.Error("a session of a client that runs is gone")
+	}
+	process.Process.Kill()
+	process.Wait()
+	l.h.dropGone()
+	if l.h.known(first.id) != nil || l.h.known(second.id) != nil || served() {
+		t.Error("a session of a client that has ended is there")
+	}
+}
+
+func TestAClientThatCannotBeSeenIsAliveOnlyWhileItIsThere(t *testing.T) {
+	l := newHTTPLab(t, HTTPLimits{})
+	amber, birch := l.two()
+	_, leave := birch.watched()
+	b := l.broker(t)
+	sids := []string{amber.sid(), birch.sid()}
+	served := func() []bool { return []bool{b.HasServer(sids[0]), b.HasServer(sids[1])} }
+	for i, step := range []struct {
+		do   func()
+		want []bool
+	}{
+		{func() { l.clock.Add(9 * 60) }, []bool{true, true}},
+		{func() { l.clock.Add(2 * 60) }, []bool{false, true}},
+		{leave, []bool{false, false}},
+		{func() { amber.want("poll_inbox", `{}`) }, []bool{true, false}},
+	} {
+		step.do()
+		l.h.sweep()
+		if got := served(); !slices.Equal(got, step.want) {
+			t.Errorf("step %d: served %v, want %v", i, got, step.want)
+		}
+	}
+}

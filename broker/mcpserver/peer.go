@@ -111,14 +111,17 @@ func (p *peer) is(process int) {
 	p.guest.Process = process
 }
 
-// process is that of the client, 0 if it is not to tell who calls.
+// process is that of the client, 0 if it is not known.
 func (p *peer) process() int {
+	pid, _ := p.processes()
+	return pid
+}
+
+// processes is process, and whether another connection of it has its mailbox.
+func (p *peer) processes() (pid int, apart bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.apart {
-		return 0
-	}
-	return p.guest.Process
+	return p.guest.Process, p.apart
 }
 
 // session is that of the last call, "" before the first.
@@ -134,6 +137,13 @@ func (p *peer) leave() {
 	defer p.mu.Unlock()
 	p.unserve()
 	p.last = ""
+}
+
+// rest says no more that the session is alive, until its next call.
+func (p *peer) rest() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.unserve()
 }
 
 // unserve gives up the server lock, if there is one. The caller holds mu.
