@@ -17,8 +17,19 @@ import (
 	"c2c/inbox"
 )
 
+// mendSenders is what to do about a list of senders that cannot be read.
+const mendSenders = "put it right (mode 0600), or move it away and allow each anew"
+
 // senders runs the verbs of who may write from outside.
 func (c *call) senders(ctx context.Context) error {
+	err := c.sendersVerb(ctx)
+	if errors.As(err, new(*senders.DamagedError)) {
+		err = cli.WithHint(err, mendSenders)
+	}
+	return err
+}
+
+func (c *call) sendersVerb(ctx context.Context) error {
 	s := senders.Sender{}
 	to, asJSON := c.Text("to"), c.Bool("json")
 	bridge, verdicts := c.Bool("bridge"), c.Bool("verdicts")

@@ -194,6 +194,25 @@ func TestASenderIsToldThePortOfTheLastTime(t *testing.T) {
 	}
 }
 
+func TestDoctorTellsWhyNobodyOutsideGetsIn(t *testing.T) {
+	h := newHost(t)
+	h.run("register", "birch", "--session-id", "s-birch")
+	h.run("serve", "start", "--port", h.port)
+	h.run("serve", "stop")
+	out, _ := h.try("doctor")
+	wantText(t, "nobody is to write", out, "ok       HTTP daemon: does not run")
+	h.allows("ci", "--to", "birch")
+	out, _ = h.try("doctor")
+	wantText(t, "it does not run", out, "warning  HTTP daemon: does not run, so nobody whom c2c senders list shows reaches a session: c2c serve start")
+	if err := os.Chmod(h.file("http", "senders.json"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, _ = h.try("doctor")
+	wantText(t, "the list is for all to read", out, "problem  senders: ", "may be read by others (mode 0644); nobody outside is let in: "+mendSenders)
+	out, _ = h.try("senders", "list")
+	wantText(t, "senders list", out, "hint: "+mendSenders)
+}
+
 // Who is new behind a bridge gets a code, and a person lets them in. An answer goes back to them.
 func TestPairing(t *testing.T) {
 	h := newHost(t)

@@ -15,6 +15,7 @@ import (
 
 	"c2c/broker/doctor"
 	"c2c/broker/httpd"
+	"c2c/broker/senders"
 )
 
 // answerTime is how long a daemon that runs may take to say so.
@@ -155,6 +156,7 @@ func (a *app) checkServe(ctx context.Context) []doctor.Finding {
 		return nil
 	}
 	f.Path = d.Log()
+	outside, damage := senders.Open(d.Dir, time.Now).All()
 	st, err := d.look(ctx)
 	switch {
 	case err != nil:
@@ -165,12 +167,17 @@ func (a *app) checkServe(ctx context.Context) []doctor.Finding {
 		f.Status, f.Path, f.Detail = doctor.Problem, st.Token, "others may read its token: run c2c serve rotate-token"
 	case !st.Running && st.Reaped:
 		f.Status, f.Detail = doctor.Warning, "was killed, and its port file is removed: c2c serve start"
+	case !st.Running && len(outside) > 0:
+		f.Status, f.Detail = doctor.Warning, "does not run, so nobody whom c2c senders list shows reaches a session: c2c serve start"
 	case !st.Running:
 		f.Path, f.Detail = "", "does not run; only clients that c2c reaches over HTTP need it"
 	case !st.Answers:
 		f.Status, f.Detail = doctor.Problem, fmt.Sprintf("process %d does not answer at %s: c2c serve restart", st.PID, st.URL)
 	default:
 		f.Detail = fmt.Sprintf("runs, process %d, %s", st.PID, st.URL)
+	}
+	if damage != nil {
+		return []doctor.Finding{f, {Status: doctor.Problem, Part: "senders", Detail: fmt.Sprintf("%v; nobody outside is let in: %s", damage, mendSenders)}}
 	}
 	return []doctor.Finding{f}
 }
