@@ -298,8 +298,12 @@ func (d *httpDaemon) rotate() error {
 	if err := httpd.RotateToken(d.state); err != nil {
 		return err
 	}
-	fmt.Fprintf(d.a.stdout, "the token is a new one, in %s; with the old one nobody is let in any more, so put it into each client that uses c2c serve\n",
-		httpd.TokenFile(d.state))
+	// Who could be sent the token was sent the login of a page that was open.
+	if err := page.EndLogins(d.Dir); err != nil {
+		return fmt.Errorf("the token is a new one; end the logins of the page: %w", err)
+	}
+	fmt.Fprintf(d.a.stdout, "the token is a new one, in %s; with the old one nobody is let in any more, so put it into each client that uses c2c serve\n"+
+		"the logins of the page are over: c2c open\n", httpd.TokenFile(d.state))
 	d.a.tellOverHTTP("it has the old one", ": c2c install %s --http")
 	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -172,9 +173,16 @@ func TestTheOldTokenIsWorthNothing(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(h.home, ".claude.json"), []byte(byHand), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	login := h.file("http", "page")
+	if err := errors.Join(os.Mkdir(login, 0o700), os.WriteFile(filepath.Join(login, "x.json"), []byte("{}"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	// c2c install has no --http for that client.
 	if out := h.run("serve", "rotate-token"); strings.Contains(out, h.token()) || h.token() == old || !strings.HasSuffix(out, "\nclaude: it has the old one\n") {
 		t.Errorf("it says %q", out)
+	}
+	if left, err := os.ReadDir(login); err != nil || len(left) > 0 {
+		t.Errorf("logins of the page that are left: %v, %v", left, err)
 	}
 	if code, _ := h.get("/metrics", old); code != 401 {
 		t.Errorf("the old one: %d", code)

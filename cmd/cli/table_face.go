@@ -11,7 +11,8 @@ directory of its process counts, or the one in which start was run.
 
   start, stop, restart   the daemon of this user
   status                 whether it runs and answers, and where
-  rotate-token           make a new token; the old one is worth nothing then
+  rotate-token           make a new token; the old one is worth nothing then,
+                         and the logins of the page are over
 
 The port is --port, C2C_HTTP_PORT, that of the last time, or 8788. If that is
 taken the first time, it is one that is free. Clients keep the URL, so later a

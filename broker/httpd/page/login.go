@@ -153,6 +153,35 @@ func remove(dir *atomicfile.Dir, name string) error {
 	return nil
 }
 
+// EndLogins ends all logins, and makes links worthless that were not used yet. files is the directory httpd.FilesDir.
+func EndLogins(files *atomicfile.Dir) (err error) {
+	for _, of := range []string{codesDir, loginsDir} {
+		err = errors.Join(err, removeAll(files, of))
+	}
+	return err
+}
+
+func removeAll(files *atomicfile.Dir, of string) (err error) {
+	dir, err := files.Sub(of, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	names, err := dir.Names()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
 // Person says who is logged in: the request has the cookie of a login, and the key of a tab of it.
 func (p *Page) Person(r *http.Request) (v httpd.Visitor, ok bool) {
 	_, g, ok := p.find(r)

@@ -44,6 +44,26 @@ func TestALinkWorksOnceWithinAMinuteForItsUser(t *testing.T) {
 	}
 }
 
+func TestLoginsAndLinksCanBeEnded(t *testing.T) {
+	l := newLab(t)
+	if err := EndLogins(l.files); err != nil {
+		t.Errorf("before there was one: %v", err)
+	}
+	in, code := l.loggedIn(), l.code(l.who())
+	if err := EndLogins(l.files); err != nil {
+		t.Fatal(err)
+	}
+	if status, _ := in.do("GET", "/api/history", nil); status != http.StatusUnauthorized {
+		t.Errorf("who was logged in: %d", status)
+	}
+	if status, _ := l.tab().login(code); status != http.StatusForbidden {
+		t.Errorf("a link from before: %d", status)
+	}
+	if status, body := l.loggedIn().do("GET", "/api/history", nil); status != http.StatusOK {
+		t.Errorf("who logs in anew: %d %s", status, body)
+	}
+}
+
 func TestOfManyWithOneLinkOneIsLetIn(t *testing.T) {
 	l := newLab(t)
 	code := l.code(l.who())
