@@ -107,11 +107,11 @@ func (o *output) failure() error {
 // write returns when b has been written whole, or with an error when that took
 // longer than the limit. The time that the write under way has taken already
 // counts, so a client that stopped reading costs its requests one limit
-// together, not one each.
+// together, not one each. A moment each has all the same: the client may have read that line just now, and then reads on.
 func (o *output) write(b []byte) error {
 	wait := o.limit
 	if began := o.busy.Load(); began != nil {
-		wait -= time.Since(*began)
+		wait = max(wait-time.Since(*began), o.limit/100)
 	}
 	late := time.NewTimer(wait)
 	defer late.Stop()
