@@ -124,6 +124,9 @@ func (c *call) showAsking(ctx context.Context, store *permission.Store, asJSON b
 			}
 		}
 	}
+	if len(all) > 0 {
+		fmt.Fprintln(c.stdout, "c2c allow ID lets it run, c2c deny ID refuses it")
+	}
 	return nil
 }
 

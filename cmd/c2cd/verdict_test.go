@@ -151,7 +151,7 @@ func TestAPersonAllowsAndDenies(t *testing.T) {
 		t.Errorf("nothing is open: %s", out)
 	}
 	a.ask("abcde")
-	if out := a.types("c2c deny"); !strings.HasPrefix(out, "abcde  claude-") || !strings.Contains(out, " asks for Bash, for ") ||
+	if out := a.types("c2c deny"); !strings.HasPrefix(out, "abcde  claude-") || !strings.Contains(out, "c2c allow ID lets it run") || !strings.Contains(out, " asks for Bash, for ") ||
 		!strings.Contains(out, "\n    show the date\\u001b[2J\n    {\"command\":\"date\"}\n") {
 		t.Errorf("one is open: %s", out)
 	}
