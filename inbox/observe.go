@@ -84,17 +84,20 @@ func (o *Observer) Has(t Trace) bool {
 	return has
 }
 
-// Counts says how many messages wait, and how many of them readers have in hand.
-func (o *Observer) Counts() (queued, handed int) {
+// Counts says how many messages wait and when the oldest of these was sent, and how many readers have in hand.
+func (o *Observer) Counts() (queued, handed int, oldest time.Time) {
 	for _, w := range o.waits {
 		switch w.where {
 		case Queued:
 			queued++
+			if at := w.msg.Time(); oldest.IsZero() || at.Before(oldest) {
+				oldest = at
+			}
 		case Handed:
 			handed++
 		}
 	}
-	return queued, handed
+	return queued, handed, oldest
 }
 
 // look is one look at a mailbox.

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"c2c/broker"
 	"c2c/inbox"
@@ -94,6 +96,32 @@ func TestAHubSaysHowThingsAreAndWhatBecomesOfThem(t *testing.T) {
 	if other := NewHub(Config{Broker: w.b}); other.epoch == s.Epoch {
 		t.Error("two hubs have one epoch")
 	}
+}
+
+// Also of mail that came after the list was read.
+func TestAHubSaysSinceWhenMailWaits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	amber, birch := w.session("amber"), w.session("birch")
+	w.send(amber, "birch", "m-1")
+	h := w.hub()
+	s := w.now(h)
+	w.drain(birch)
+	w.send(amber, "birch", "m-2")
+	w.send(amber, "birch", "m-3")
+	var sent time.Time
+	w.until(h, s.N, func(n Numbered) bool {
+		for _, m := range n.Mails {
+			if m.ID == "m-2" {
+				sent = m.Time()
+			}
+		}
+		i := slices.IndexFunc(n.Sessions, func(s Session) bool { return s.ID == birch.ID && s.Count == 2 })
+		if i >= 0 && !n.Sessions[i].Oldest.Equal(sent) {
+			t.Errorf("the oldest is of %v, want %v", n.Sessions[i].Oldest, sent)
+		}
+		return i >= 0
+	})
 }
 
 // A follower that does not come back holds nobody, and learns that it has missed something.

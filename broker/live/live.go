@@ -309,7 +309,7 @@ func (v *View) lookInto(sid string) {
 		v.boxes[sid] = box
 	}
 	v.watch(sid + ".lease")
-	queued, handed := box.Counts()
+	queued, handed, _ := box.Counts()
 	steps, err := box.Look()
 	if err != nil {
 		v.event(Event{What: Damaged, SessionID: sid, At: v.cfg.Now(), Why: err.Error()})
@@ -318,7 +318,7 @@ func (v *View) lookInto(sid string) {
 	for _, step := range steps {
 		v.step(sid, step)
 	}
-	if now, inHand := box.Counts(); queued+handed > 0 && now+inHand == 0 {
+	if now, inHand, _ := box.Counts(); queued+handed > 0 && now+inHand == 0 {
 		v.event(Event{What: Drained, SessionID: sid, At: v.cfg.Now()})
 		v.stale = true // whether mail is still to be moved there is in the list
 	}

@@ -80,7 +80,7 @@ func (v *View) count() {
 	for i := range v.sessions {
 		if box := v.boxes[v.sessions[i].ID]; box != nil {
 			s := &v.sessions[i]
-			s.Count, s.Handed = box.Counts()
+			s.Count, s.Handed, s.Oldest = box.Counts()
 			s.Waiting = s.Waiting || s.Count > 0
 		}
 	}
