@@ -107,7 +107,7 @@ func TestThePersonWritesAnswersAndReads(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	id := l.send(l.amber, "dana", "is it so?")
-	l.send(l.birch, "dana", "not shown yet")
+	l.send(l.birch, "dana", "not answered")
 	all := get[listing](tab, "GET", "/api/search?q="+url.QueryEscape("is it"), nil)
 	if len(all.Mails) != 1 || all.Mails[0].ID != id {
 		t.Fatalf("%+v", all)
@@ -116,12 +116,17 @@ func TestThePersonWritesAnswersAndReads(t *testing.T) {
 	if thread := get[listing](tab, "GET", "/api/thread?id="+id, nil); len(thread.Mails) != 2 || thread.Mails[1].Text != "it is" || thread.Mails[1].Answers != id {
 		t.Errorf("%+v", thread)
 	}
-	if r := get[map[string]int](tab, "POST", "/api/read", map[string]any{"keys": []string{all.Mails[0].Key, "zz"}}); r["read"] != 1 {
-		t.Errorf("%v", r)
-	}
 	mine, err := l.b.Mailbox(l.me.ID)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if left, err := mine.Peek(t.Context()); err != nil || len(left) != 1 || left[0].Content != "not answered" {
+		t.Errorf("what was answered is not read: %+v, %v", left, err)
+	}
+	l.send(l.birch, "dana", "not shown yet")
+	all = get[listing](tab, "GET", "/api/search?q="+url.QueryEscape("not answered"), nil)
+	if r := get[map[string]int](tab, "POST", "/api/read", map[string]any{"keys": []string{all.Mails[0].Key, "zz"}}); r["read"] != 1 {
+		t.Errorf("%v", r)
 	}
 	if left, err := mine.Peek(t.Context()); err != nil || len(left) != 1 || left[0].Content != "not shown yet" {
 		t.Errorf("%+v, %v", left, err)

@@ -1,6 +1,8 @@
 package page
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"c2c/broker"
@@ -63,7 +65,7 @@ func (p *Page) send(c *call) (any, error) {
 	return receiptOf(c.b().Send(c, me, d.message()))
 }
 
-// reply answers a message: whoever wrote it, whatever that is called now.
+// reply answers a message: whoever wrote it, whatever that is called now. The person has read what it answers.
 func (p *Page) reply(c *call) (any, error) {
 	d, me, err := c.draft()
 	if err != nil {
@@ -73,7 +75,13 @@ func (p *Page) reply(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return receiptOf(c.b().Reply(c, me, answered.Message, d.message()))
+	r, err := c.b().Reply(c, me, answered.Message, d.message())
+	if err == nil && answered.Status.SessionID == me.ID {
+		if _, err := c.take(me, keyOf(answered.Trace())); err != nil {
+			r.Note = fmt.Sprintf("What it answers could not be marked as read: %v", err)
+		}
+	}
+	return receiptOf(r, err)
 }
 
 // read takes those messages of the person's own mail that the page has shown. What has come meanwhile waits.
@@ -88,17 +96,19 @@ func (p *Page) read(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	n, err := c.take(me, asked.Keys...)
+	return map[string]int{"read": n}, err
+}
+
+// take marks those of the person's messages as read that wait and have one of the keys, and says how many they were.
+func (c *call) take(me broker.Session, keys ...string) (n int, err error) {
 	box, err := c.b().Mailbox(me.ID)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	shown := map[string]bool{}
-	for _, key := range asked.Keys {
-		shown[key] = true
-	}
-	l, err := box.LeaseOnly(c, "page", func(m inbox.Message) bool { return shown[keyOf(m.Trace())] })
+	l, err := box.LeaseOnly(c, "page", func(m inbox.Message) bool { return slices.Contains(keys, keyOf(m.Trace())) })
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	return map[string]int{"read": len(l.Messages)}, l.Ack(c, inbox.Handles(l.Messages)...)
+	return len(l.Messages), l.Ack(c, inbox.Handles(l.Messages)...)
 }
