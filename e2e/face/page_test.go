@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -162,6 +163,8 @@ func (p *people) does(w wish) (any, error) {
 			}
 		}
 		return "none", err
+	case "ended":
+		return nil, p.ended(w.From)
 	case "count":
 		return manyMails, nil
 	case "stop":
@@ -170,6 +173,18 @@ func (p *people) does(w wish) (any, error) {
 		return p.c2c("serve", "start"), nil
 	}
 	return nil, errors.New("nobody knows how to " + w.Do)
+}
+
+// ended makes a session whose client has ended.
+func (p *people) ended(alias string) error {
+	client := exec.Command("sleep", "infinity")
+	if err := client.Start(); err != nil {
+		return err
+	}
+	_, err := p.b.Attach(p.t.Context(), broker.Caller{Client: "gemini", ClientID: alias + "-1", Alias: alias, PID: client.Process.Pid})
+	client.Process.Kill()
+	client.Wait()
+	return err
 }
 
 func (p *people) waiting(s broker.Session) (texts []string, err error) {

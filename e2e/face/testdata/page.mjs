@@ -159,6 +159,8 @@ const parts = {
     await page.waitForFunction(() => document.querySelector('#sent').textContent.startsWith('Stored for birch'));
     same('it is an answer', await wish('waits', { to: 'birch' }), ['dana: Yes, go on. (' + first + ')']);
     await shown(page, 'Yes, go on.').waitFor();
+    await page.waitForSelector('#mine', { state: 'hidden' });
+    same('who answers has read it', await wish('waits', { to: 'dana' }), null);
     await page.selectOption('#to', 'amber');
     await page.selectOption('#kind', 'task');
     await page.fill('#text', 'Please look at it.');
@@ -190,8 +192,11 @@ const parts = {
     await page.click('#sessions button:has-text("amber")');
     await page.waitForFunction(() => document.querySelector('#talk-title').textContent === 'Mail of amber');
     same('mail of one session', await page.locator('#flow article').count(), 1);
+    check('what is known of it is text', (await page.textContent('#talk-facts')).includes('oldest mail'));
+    same('it is whom one writes to', await page.inputValue('#to'), 'amber');
     await page.click('#sessions button:has-text("All mail")');
     // The person's own mail.
+    await wish('send', { from: 'amber', to: 'dana', text: 'Look.' });
     await page.getByRole('button', { name: 'Mark as read' }).click();
     await page.waitForSelector('#mine', { state: 'hidden' });
     same('it is read then', await wish('waits', { to: 'dana' }), null);
@@ -199,14 +204,19 @@ const parts = {
     await page.context().grantPermissions(['notifications'], { origin });
     await page.evaluate(() => {
       window.told = [];
-      window.Notification = class extends EventTarget { static permission = 'granted'; static requestPermission = async () => 'granted'; constructor(title, o) { super(); window.told.push([title, o.body]); } close() {} };
+      window.Notification = class extends EventTarget { static permission = 'granted'; static requestPermission = async () => 'granted'; constructor(title, o) { super(); window.told.push([title, o.body, o.tag]); } close() {} };
     });
     await page.click('#notify');
-    await page.evaluate(() => Object.defineProperty(document, 'hidden', { get: () => true, configurable: true }));
+    await wish('send', { from: 'amber', to: 'dana', text: 'seen as it comes' });
+    await shown(page, 'seen as it comes').waitFor();
+    await page.evaluate(() => { document.hasFocus = () => false; }); // another window is in front
     await wish('send', { from: 'amber', to: 'birch', text: 'not for dana' });
     await wish('send', { from: 'amber', to: 'dana', text: 'for dana' });
-    await page.waitForFunction(() => window.told.length > 0);
-    same('mail to the person is told of', await page.evaluate(() => window.told), [['Mail from amber', 'for dana']]);
+    await wish('send', { from: 'birch', to: 'dana', text: 'for dana, too' });
+    await page.waitForFunction(() => window.told.length > 1);
+    const told = await page.evaluate(() => window.told);
+    same('mail to the person is told of', told.map((n) => n.slice(0, 2)), [['Mail from amber', 'for dana'], ['Mail from birch', 'for dana, too']]);
+    check('the second does not take the place of the first', told[0][2] !== told[1][2]);
     await page.end('write');
   },
 
@@ -290,6 +300,8 @@ const parts = {
     await wish('send', { from: 'amber', to: 'birch', text: 'Only the comma. Options.Separator is dead code; remove it while you are there.' });
     await wish('send', { from: 'birch', to: 'dana', kind: 'question', text: 'Shall an empty file be an error for the user, or an import of no rows?' });
     await wish('send', { from: 'birch', to: 'amber', kind: 'status', text: 'panic: runtime error: index out of range [0] with length 0\ngoroutine 42 [running]:\n\texample/importer.(*Reader).header(0xc000124000)\n\t\t/src/importer/read.go:71 +0x1f4' });
+    await wish('ended', { from: 'coral' });
+    await wish('ended', { from: 'dune' });
     for (const colorScheme of ['light', 'dark']) {
       for (const [name, width, height] of [['wide', 1280, 800], ['middle', 900, 700], ['phone', 360, 740]]) {
         const page = await loggedIn({ colorScheme, viewport: { width, height }, hasTouch: name === 'phone', isMobile: name === 'phone' });
@@ -307,6 +319,11 @@ const parts = {
       }
     }
     const page = await loggedIn();
+    const rows = () => page.locator('#sessions .name').allTextContents();
+    same('the sessions that have ended are a number', (await rows()).sort(), ['2 ended sessions', 'All mail', 'amber', 'birch', 'dana']);
+    await page.click('#s-ended');
+    same('they are shown to who wants that', (await rows()).sort(), ['2 ended sessions', 'All mail', 'amber', 'birch', 'coral', 'dana', 'dune']);
+    same('each session has a colour of its own', new Set(await page.locator('#sessions .name bdi').evaluateAll((all) => all.map((e) => e.className))).size, 5);
     let best = Infinity;
     for (let n = 0; n < 5; n++) {
       await page.reload();

@@ -116,10 +116,18 @@
 
   // --- One message ------------------------------------------------------------------------------------------------
 
+  // The first eight names have colours of their own. The others share them.
+  const colours = new Map();
   function colour(name) {
-    let sum = 0;
-    for (let i = 0; i < name.length; i++) sum = (sum * 31 + name.charCodeAt(i)) >>> 0;
-    return 'n' + (sum % 8);
+    if (!colours.has(name)) {
+      let n = 0;
+      for (let i = 0; i < name.length; i++) n = (n * 31 + name.charCodeAt(i)) >>> 0;
+      n %= 8;
+      const taken = [...colours.values()];
+      if (taken.length < 8) while (taken.includes(n)) n = (n + 1) % 8;
+      colours.set(name, n);
+    }
+    return 'n' + colours.get(name);
   }
   const name = (text, more) => make('bdi', { class: colour(text) + (more || '') }, text);
 
@@ -477,6 +485,7 @@
   async function openSession(s) {
     const v = { kind: 'session', title: 'Mail of ' + s.alias, session: s.id, alias: s.alias, more: true };
     open(v, flowMails.filter((m) => isOf(v, m)), true);
+    if (!$('text').value && s.id !== me.id) $('to').value = s.alias;
     if (list.size < 30) await loadOlder();
   }
 
@@ -571,29 +580,38 @@
     return parts.join(' · ');
   }
 
-  function sessionTitle(s) {
+  // sessionFacts is what there is no room for in the list.
+  function sessionFacts(s) {
     const more = [];
     if (s.ring) more.push('last ring: ' + s.ring + (s.ring_at ? ', ' + short(s.ring_at) : ''));
     if (s.surface) more.push(s.surface === 'full' ? 'mail rings it' : 'nothing rings it: it sees mail when it next does something');
     if (s.last_read) more.push('last read mail ' + short(s.last_read));
     if (s.handed) more.push(count(s.handed, 'message', 'messages') + ' in hand');
-    return more.join('\n');
+    return more;
   }
 
   const rank = (s) => (s.id === me.id ? 0 : s.state === 'absent' ? 2 : 1);
+  const hasEnded = (s) => s.state === 'absent' && !s.waiting;
+  const isShown = (s) => view.kind === 'session' && view.session === s.id;
+  let showEnded = false;
   const sorted = () => sessions.slice().sort((a, b) => rank(a) - rank(b));
 
   function drawSessions() {
     const ul = $('sessions');
+    const ended = sessions.filter(hasEnded).length;
     const had = document.activeElement && ul.contains(document.activeElement) ? document.activeElement.id : '';
     const row = (id, attrs, ...inside) => make('li', {}, make('button', { type: 'button', id, class: 'session' + (attrs.gone ? ' gone' : ''), 'aria-pressed': String(!!attrs.on), title: attrs.title || null, onclick: attrs.open }, ...inside));
     ul.replaceChildren(
       row('s-all', { on: view.kind === 'all', open: openAll }, make('span', {}), make('span', { class: 'name' }, 'All mail')),
-      ...sorted().map((s) => row('s-' + s.id, { on: view.kind === 'session' && view.session === s.id, gone: s.state === 'absent', title: sessionTitle(s), open: () => openSession(s) },
+      ...sorted().filter((s) => !hasEnded(s) || showEnded || isShown(s)).map((s) => row('s-' + s.id, { on: isShown(s), gone: s.state === 'absent', title: sessionFacts(s).join('\n'), open: () => openSession(s) },
         make('span', { class: 'dot ' + word(s.does) }),
         make('span', { class: 'name' }, name(s.alias)),
         s.waiting ? make('span', { class: 'badge' }, s.waiting, make('span', { class: 'unseen' }, s.waiting === 1 ? ' message waits' : ' messages wait')) : make('span', {}),
-        make('span', { class: 'about' }, about(s)))));
+        make('span', { class: 'about' }, about(s)))),
+      ended ? row('s-ended', { on: showEnded, gone: true, open: () => { showEnded = !showEnded; drawSessions(); } }, make('span', {}), make('span', { class: 'name' }, count(ended, 'ended session', 'ended sessions'))) : '');
+    const shown = sessions.find(isShown);
+    $('talk-facts').hidden = !shown;
+    $('talk-facts').textContent = shown ? [about(shown), ...sessionFacts(shown)].filter(Boolean).join(' · ') : '';
     if (had && $(had)) $(had).focus({ preventScroll: true });
     drawTo();
   }
@@ -755,7 +773,7 @@
       asks.set(name, card);
       box.append(card);
       aloud(a.alias + ' asks whether it may use ' + a.tool);
-      notify(a.alias + ' asks for permission', a.tool + ': ' + (a.about || ''));
+      notify(a.alias + ' asks for permission', a.tool + ': ' + (a.about || ''), name);
     }
     counts();
   }
@@ -819,10 +837,11 @@
   }
 
   function owedCard(o) {
+    const known = byID.get(o.id);
     const when = o.late ? 'overdue since ' + short(o.due) : 'due ' + short(o.due);
     return make('div', { class: 'card' + (o.late ? ' late' : ''), role: 'group', 'aria-label': o.kind + ' of ' + o.from },
       make('h3', {}, name(o.from), make('span', { class: 'soft' }, ' waits for '), o.mine ? 'you' : name(o.to)),
-      make('p', { dir: 'auto' }, o.words),
+      make('p', { class: 'brief', dir: 'auto' }, known && known.from === o.from ? known.text.slice(0, 600) : o.words),
       make('p', { class: 'soft' }, make('span', { class: o.late ? 'fate dead' : '' }, o.kind + ', ' + when), o.reminders ? ', reminded ' + count(o.reminders, 'time', 'times') : ''),
       o.why && !o.mine ? make('p', { class: 'soft', dir: 'auto' }, o.why + (o.do ? '. ' + o.do : '')) : null,
       make('div', { class: 'row' },
@@ -848,9 +867,10 @@
     drawNotify();
     aloud(on ? 'No notifications' : 'Mail to you comes as a notification while this page is not in front');
   }
-  function notify(title, text) {
-    if (!document.hidden || !notifies()) return;
-    const n = new Notification(title, { body: text.slice(0, 200), icon: '/icon.svg', tag: 'c2c' });
+  // Of one thing there is one notification, however many tabs tell it. A page may be seen while the person types elsewhere.
+  function notify(title, text, of) {
+    if (!document.hidden && document.hasFocus() || !notifies()) return;
+    const n = new Notification(title, { body: text.slice(0, 200), icon: '/icon.svg', tag: 'c2c-' + of });
     n.addEventListener('click', () => { window.focus(); n.close(); });
   }
 
@@ -877,6 +897,7 @@
   function begin(all) {
     me = { id: all.me, alias: all.alias };
     sessions = all.sessions;
+    for (const s of sorted()) colour(s.alias); // those that run come first
     projectName = all.dir.split('/').pop();
     $('root').textContent = all.dir || all.root;
     $('root').title = 'Its mail is in ' + all.root;
@@ -912,7 +933,7 @@
       if (!atEnd) fresh(unseenBelow + 1);
     }
     aloud('Message from ' + m.from + ' to ' + m.to);
-    if (me.id && m.session === me.id) notify('Mail from ' + m.from, m.text);
+    if (me.id && m.session === me.id) notify('Mail from ' + m.from, m.text, m.key);
   }
 
   function change(c) {
@@ -926,7 +947,7 @@
     if (c.sessions) drawSessions();
     drawMine();
     owedSoon(2000);
-    if (mails.size > maxKnown) location.reload();
+    if (mails.size > maxKnown && !$('text').value) location.reload();
   }
 
   const handlers = { now: begin, change, asks: drawAsks, wrong: (w) => note(w.error) };
@@ -1004,6 +1025,7 @@
       send();
     } else if (e.key === 'Escape' && drafted) dropReply();
   });
+  $('text').addEventListener('input', () => said(''));
   $('about-drop').addEventListener('click', () => { dropReply(); $('to').focus(); });
   $('back').addEventListener('click', openAll);
   $('newer').addEventListener('click', () => { list.toEnd(); fresh(0); });
@@ -1017,11 +1039,13 @@
     sessionStorage.removeItem(keyName);
     gate('You have logged out, in all tabs of this project.');
   });
-  setInterval(() => {
+  function refresh() {
     if (document.hidden || stopped || $('main').hidden) return;
     drawSessions();
     owedSoon(0);
-  }, 30000);
+  }
+  setInterval(refresh, 30000);
+  document.addEventListener('visibilitychange', refresh);
 
   login().then((ok) => {
     if (ok) follow();
