@@ -147,7 +147,7 @@ func TestAPersonAllowsAndDenies(t *testing.T) {
 	if _, ok := a.caps["claude/channel/permission"]; !ok {
 		t.Fatalf("the server offers %v", a.caps)
 	}
-	if out := a.types("c2c allow"); !strings.Contains(out, "no session waits for a permission") {
+	if out := a.types("c2c allow"); !strings.Contains(out, "no session waits for a permission") || !strings.Contains(out, "c2c start --channel") {
 		t.Errorf("nothing is open: %s", out)
 	}
 	a.ask("abcde")
