@@ -29,6 +29,7 @@ type desk struct {
 	requests []permission.Request
 	turn     chan struct{}   // closed when requests have changed, or a mailbox is free, and replaced
 	taken    map[string]bool // the sessions whose mail a listener has in hand; true: another one wants it
+	frees    int             // how often a listener had some no more in hand
 }
 
 // of gives the desk of a place, and what to do when it is not needed any more.
@@ -111,9 +112,29 @@ func (d *desk) take(sid string) bool {
 	return true
 }
 
+// freed is how often a listener had mail no more in hand, see nothing.
+func (d *desk) freed() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.frees
+}
+
+// nothing is asked by who has looked and found that no mail waits, and had asked for freed before. What another listener has in
+// hand does not wait, and that may be put back: then the caller is told. false: it was put back meanwhile, so look again.
+func (d *desk) nothing(sid string, freed int) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, is := d.taken[sid]; is {
+		d.taken[sid] = true
+		return true
+	}
+	return d.frees == freed
+}
+
 func (d *desk) free(sid string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.frees++
 	wanted := d.taken[sid]
 	if delete(d.taken, sid); wanted {
 		d.tell()

@@ -433,6 +433,22 @@ func TestWhoWantedTheMailHearsThatItIsFree(t *testing.T) {
 	if d.free("a"); d.turn == before || !d.take("a") {
 		t.Error("who wanted it is not told")
 	}
+	// Who finds nothing while another one has it in hand, who then puts it back.
+	freed := d.freed()
+	before = d.turn
+	if !d.nothing("a", freed) {
+		t.Error("it is in another's hands")
+	}
+	if d.free("a"); d.turn == before {
+		t.Error("who found nothing is not told")
+	}
+	if d.nothing("a", freed) {
+		t.Error("it was put back since it was looked for")
+	}
+	before = d.turn
+	if !d.nothing("a", d.freed()) || d.turn != before {
+		t.Error("there is nothing, and nobody has it")
+	}
 }
 
 func FuzzPosition(f *testing.F) {

@@ -42,9 +42,15 @@ func (p *post) deliver(ctx context.Context) error {
 		if ok, err := p.fromArchive(); err != nil || !ok {
 			return err
 		}
-		if ready, err := p.ready(ctx); err != nil || !ready {
+		freed := p.l.desk.freed()
+		switch ready, err := p.ready(ctx); {
+		case err != nil:
 			p.trouble(ctx, err)
 			return nil
+		case !ready && p.l.desk.nothing(p.sid, freed):
+			return nil
+		case !ready:
+			continue
 		}
 		if !p.l.desk.take(p.sid) {
 			return nil // another stream writes it, and it is in the archive then
