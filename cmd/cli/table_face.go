@@ -7,7 +7,8 @@ var face = []Verb{
 		Long: `Listens on 127.0.0.1 and ::1, and nowhere else, for programs of this user that
 show the token. Nothing else of c2c needs it. One daemon serves all projects: a
 client says in the header X-C2C-Project in which directory it works, or the
-directory of its process counts, or the one in which start was run.
+directory of its process counts, if that is in a repository, or else the one in
+which start was run.
 
   start, stop, restart   the daemon of this user
   status                 whether it runs and answers, and where
