@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -174,19 +175,18 @@ type whole struct {
 	Do    string   `json:"do,omitempty"`    // what one can do about that
 }
 
-// found is the message with an id and a key: an id is the sender's choice, and two may have the same.
+// found is the message with an id and a key. An id is the sender's choice, and two may have the same: where the one that the
+// page shows is not there any more, the other is not taken for it.
 func (c *call) found(id, key string) (m broker.Mail, err error) {
 	all, err := c.b().Mails(c, id)
 	if err != nil {
 		return m, err
 	}
-	m = all[0]
-	for _, one := range all {
-		if keyOf(one.Trace()) == key {
-			m = one
-		}
+	i := slices.IndexFunc(all, func(one broker.Mail) bool { return keyOf(one.Trace()) == key })
+	if i < 0 {
+		return m, fmt.Errorf("message %s: %w", visible(inbox.ShortID(id)), broker.ErrNoMessage)
 	}
-	return m, nil
+	return all[i], nil
 }
 
 // message gives one message by its id and key.

@@ -112,6 +112,13 @@ func TestThePersonWritesAnswersAndReads(t *testing.T) {
 	if len(all.Mails) != 1 || all.Mails[0].ID != id {
 		t.Fatalf("%+v", all)
 	}
+	other := strings.Repeat("0", len(all.Mails[0].Key)) // of a message with the same id that is not there any more
+	if status, body := tab.do("POST", "/api/reply", map[string]string{"id": someID + "2", "answers": id, "key": other, "text": "it is"}); status != http.StatusNotFound {
+		t.Errorf("an answer to another message than the one that was shown: %d %s", status, body)
+	}
+	if status, body := tab.do("GET", "/api/message?id="+id+"&key="+other, nil); status != http.StatusNotFound {
+		t.Errorf("another message than the one that was shown: %d %s", status, body)
+	}
 	get[receipt](tab, "POST", "/api/reply", map[string]string{"id": someID + "2", "answers": id, "key": all.Mails[0].Key, "text": "it is"})
 	if thread := get[listing](tab, "GET", "/api/thread?id="+id, nil); len(thread.Mails) != 2 || thread.Mails[1].Text != "it is" || thread.Mails[1].Answers != id {
 		t.Errorf("%+v", thread)
