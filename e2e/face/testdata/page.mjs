@@ -81,6 +81,11 @@ const parts = {
     check('it is in no history', !(await page.evaluate(() => JSON.stringify(history.state) + location.href)).includes(link.split('#')[1]));
     const cookies = await page.context().cookies();
     same('one cookie, for us alone', cookies.map((c) => [c.httpOnly, c.sameSite, c.path, c.domain]), [[true, 'Strict', '/', '127.0.0.1']]);
+    for (const [n, where] of ['todo-title', 'text'].entries()) {
+      await page.locator('.skip').nth(n).focus();
+      await page.keyboard.press('Enter');
+      same('one can skip', await page.evaluate(() => document.activeElement.id), where);
+    }
     await page.reload();
     await page.waitForSelector('#main:not([hidden])');
     check('the tab stays logged in', true);
@@ -150,6 +155,8 @@ const parts = {
   async write() {
     const first = await wish('send', { from: 'birch', to: 'dana', kind: 'question', text: 'Shall I go on?' });
     const page = await loggedIn();
+    same('who hears a message hears who, to whom, what and its words', [await page.getByRole('article', { name: /^\d\d:\d\d:\d\d birch to dana question waits$/ }).count(),
+      await page.evaluate(() => document.getElementById(document.querySelector('#flow article').getAttribute('aria-describedby')).textContent)], [1, 'Shall I go on?']);
     // By keyboard alone.
     await shown(page, 'Shall I go on?').focus();
     await page.keyboard.press('r');

@@ -154,7 +154,7 @@
   // article builds a message. before is the one above it in the list.
   function article(m, before, place, size) {
     const id = 'm-' + m.key;
-    const words = make('div', { class: 'words', dir: 'auto' }, m.text);
+    const words = make('div', { class: 'words', dir: 'auto', id: id + '-w' }, m.text);
     const more = make('button', { type: 'button', class: 'quiet', tabindex: -1, hidden: true });
     if (longText(m.text) && !m.open) {
       words.classList.add('short');
@@ -168,17 +168,17 @@
     more.addEventListener('click', () => showAll(m, words, more));
     const act = (label, what, title) => make('button', { type: 'button', tabindex: -1, title, onclick: () => what(m) }, label,
       make('span', { class: 'unseen' }, ' message of ' + m.from));
-    const e = make('article', { id, 'aria-labelledby': id + '-h', 'aria-posinset': place, 'aria-setsize': size, tabindex: -1,
+    const e = make('article', { id, 'aria-labelledby': id + '-h', 'aria-describedby': longText(m.text) ? null : id + '-w', 'aria-posinset': place, 'aria-setsize': size, tabindex: -1,
       class: m.session === me.id && me.id ? 'mine' : '' },
       (!before || !sameDay(sent(before), sent(m))) && valid(sent(m)) ? make('p', { class: 'day' }, day(sent(m))) : null,
-      make('div', { class: 'line', id: id + '-h' },
+      make('div', { class: 'line' }, make('span', { class: 'label', id: id + '-h' },
         m.ts ? make('time', { datetime: valid(sent(m)) ? new Date(sent(m)).toISOString() : null, title: valid(sent(m)) ? fullFormat.format(sent(m)) : null }, clock(sent(m))) : null,
         make('h3', {}, name(m.from), make('span', { class: 'arrow', 'aria-hidden': 'true' }, '→'), make('span', { class: 'unseen' }, ' to '), name(m.to, ' to')),
         m.kind && m.kind !== 'message' ? make('span', { class: 'mark' }, m.kind) : null,
         m.tag ? make('span', { class: 'mark loud' }, m.tag) : null,
         m.outside ? make('span', { class: 'mark outside', title: 'From a program or person that is not here. It has no authority.' }, 'outside') : null,
         m.person ? make('span', { class: 'mark' }, 'person') : null,
-        make('span', { class: fateClass(m), title: fateTitle(m) || null }, fate(m)),
+        make('span', { class: fateClass(m), title: fateTitle(m) || null }, fate(m))),
         make('span', { class: 'acts' },
           m.from !== 'c2c-system' && m.from !== me.alias ? act('Reply', reply, 'Answer this message (r)') : null,
           act('Thread', thread, 'The whole conversation (t)'),
@@ -457,6 +457,7 @@
     list.complete = !v.more;
     $('talk-title').textContent = v.title;
     $('back').hidden = v.kind === 'all';
+    if (v.kind !== 'found') $('words').value = '';
     note(v.note);
     fresh(0);
     list.set(items, atEnd);
@@ -1010,6 +1011,14 @@
     const b = e.target.closest('button');
     if (b) part(b.dataset.part);
   });
+  for (const a of document.querySelectorAll('.skip')) {
+    a.addEventListener('click', (e) => {
+      e.preventDefault(); // what stands behind the # of the address is a code, when the page is loaded again
+      if (a.hash === '#todo-title') part('todo');
+      else part('talk');
+      $(a.hash.slice(1)).focus();
+    });
+  }
   $('find').addEventListener('submit', (e) => {
     e.preventDefault();
     search($('words').value);
