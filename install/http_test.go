@@ -174,6 +174,9 @@ func TestToolsOverHTTPThatAPersonHasSetUp(t *testing.T) {
 			if !slices.Equal(OverHTTP(b.o), []string{client}) || !HTTPByHand(client, b.o) {
 				t.Errorf("over HTTP are %q", OverHTTP(b.o))
 			}
+			if says := b.plan(client).Told(b.o); !strings.Contains(says, "its tools stay over HTTP") || strings.Contains(says, "c2c uninstall") {
+				t.Errorf("install says %q", says)
+			}
 			b.install(client)
 			if got := b.read(is.file); !strings.Contains(got, "http://127.0.0.1:8788/mcp") {
 				t.Errorf("install has not kept it:\n%s", got)

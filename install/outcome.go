@@ -22,11 +22,15 @@ func (p *Plan) Told(o Options) string {
 	default:
 		said = append(said, "set up for all projects, from the next start of a session on")
 	}
+	byHand := HTTPByHand(p.Client, o)
+	if byHand {
+		said = append(said, "its tools stay over HTTP, as it was set up by hand")
+	}
 	switch {
 	case s.allows == nil:
 	case s.allows(o):
 		said = append(said, "its model calls c2c's tools without asking (--ask: it asks)")
-	case o.Ask:
+	case o.Ask || byHand: // an uninstall would leave that as it is
 		said = append(said, "it asks before its model calls a tool of c2c")
 	default:
 		said = append(said, fmt.Sprintf("it asks before its model calls a tool of c2c (c2c uninstall %s, and then install: it does not)", p.Client))
