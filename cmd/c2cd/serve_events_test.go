@@ -99,7 +99,7 @@ func TestAnAnswerIsReadWithCurl(t *testing.T) {
 	}
 	h.run("poll-inbox", "--session-id", "s-birch")
 	h.run("reply", "two\nfiles", "--session-id", "s-birch")
-	for _, want := range []string{"", "data: Reply to ci: two", "data: files", ""} {
+	for _, want := range []string{"", "data: Reply to ci: two", "data:     files", ""} {
 		if !text.lines.Scan() || text.lines.Text() != want {
 			t.Errorf("%q, want %q", text.lines.Text(), want)
 		}
