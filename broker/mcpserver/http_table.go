@@ -298,9 +298,9 @@ func (h *HTTP) sweepNowAndThen() {
 		select {
 		case <-gone.C:
 			h.dropGone()
+			h.modern.sweep()
 		case <-tick.C:
 			h.sweep()
-			h.modern.sweep()
 		case <-h.ctx.Done():
 			return
 		}
