@@ -3,6 +3,7 @@ package broker
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -212,7 +213,7 @@ func (b *Broker) answersTo(ctx context.Context, rows []row, bySession map[string
 		found, err := b.searchOne(ctx, sid, inbox.Query{
 			Holds: inbox.HoldsAnswer(wanted), Is: func(m inbox.Message) bool { return wanted[m.InReplyTo] && isAnswer(m) }, Limit: math.MaxInt,
 		})
-		if err != nil {
+		if err != nil && !errors.Is(err, context.Canceled) {
 			b.log.Warn("answers are not looked for", "session", sid, "err", err)
 		}
 		for _, f := range found { // the newest first
@@ -239,7 +240,7 @@ func (b *Broker) searchOne(ctx context.Context, sid string, q inbox.Query) ([]in
 func (b *Broker) found(ctx context.Context, sid string, ids map[string]bool) map[debtKey]inbox.Found {
 	all := map[debtKey]inbox.Found{}
 	found, err := b.searchOne(ctx, sid, withIDs(ids))
-	if err != nil {
+	if err != nil && !errors.Is(err, context.Canceled) {
 		b.log.Warn("what became of messages is not known", "session", sid, "err", err)
 	}
 	for _, f := range found {
