@@ -16,6 +16,7 @@ const External State = "external"
 const (
 	ClientExternal = "external"        // a program with a token, which can read its answers
 	ClientSigned   = "external-signed" // a service that signs what it sends, and reads nothing
+	ClientDenied   = "external-denied" // one whose key was taken away
 )
 
 // isExternalID says whether a session id or an alias is reserved for senders outside, in any case.
@@ -32,8 +33,8 @@ type (
 // OutsideOf is what a message says about the outside; ok is false when it says nothing.
 func OutsideOf(m inbox.Message) (o Outside, ok bool) { return m.Outside() }
 
-// Outside gives the session external-<name> of a sender, and makes it when it is not there. Its client is ClientExternal or
-// ClientSigned.
+// Outside gives the session external-<name> of a sender, and makes it when it is not there. Its client is ClientExternal,
+// ClientSigned or ClientDenied.
 func (b *Broker) Outside(ctx context.Context, name, client string) (Session, error) {
 	if err := inbox.CheckSender(name); err != nil {
 		return Session{}, err

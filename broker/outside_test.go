@@ -106,7 +106,8 @@ func TestAServiceThatSignsReadsNoAnswers(t *testing.T) {
 		}
 	}
 	says(ClientSigned, "nobody there gets the message")
-	says(ClientExternal, "GET /events") // it was denied, and allowed anew with a token
+	says(ClientDenied, "its key was taken away")
+	says(ClientExternal, "GET /events") // it was allowed anew with a token
 }
 
 func TestNamesOfSenders(t *testing.T) {

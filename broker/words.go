@@ -87,6 +87,8 @@ func (s Session) outlook(n Now) string {
 		return "the message waits until it is back"
 	case n.Does == External && s.Client == ClientSigned:
 		return "it signs what it sends and has no token to read with, so nobody there gets the message"
+	case n.Does == External && s.Client == ClientDenied:
+		return "its key was taken away, so nobody there gets the message until c2c senders allow makes another"
 	case n.Does == External:
 		return "its program gets the message from GET /events"
 	case n.Does == Person:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -121,6 +122,11 @@ func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker,
 	if err != nil {
 		return err
 	}
+	client := broker.ClientExternal
+	if s.Scheme != "" {
+		client = broker.ClientSigned
+	}
+	c.tellReads(ctx, s, client)
 	for _, to := range s.To {
 		if !slices.ContainsFunc(all, func(one broker.Session) bool { return strings.EqualFold(one.Alias, to) }) {
 			fmt.Fprintf(c.stderr, "c2c: nobody is called %s now: mail to it is refused until a session is\n", to)
@@ -172,7 +178,10 @@ func (a allowed) print(c *call, s senders.Sender) {
 func (c *call) denySender(ctx context.Context, l *senders.List, names []string, asJSON bool) (err error) {
 	denied := names[len(names)-1]
 	if len(names) == 1 {
-		err = l.Deny(ctx, names[0])
+		s, _ := l.ByName(names[0])
+		if err = l.Deny(ctx, names[0]); err == nil {
+			c.tellReads(ctx, s, broker.ClientDenied)
+		}
 	} else {
 		err = l.Unpair(ctx, names[0], names[1])
 	}
@@ -187,6 +196,25 @@ func (c *call) denySender(ctx context.Context, l *senders.List, names []string, 
 	}
 	fmt.Fprintf(c.stdout, "%s may not write any more\n", denied)
 	return nil
+}
+
+// tellReads has those who write to a sender learn whether anybody there reads it. What the sender may do does not depend on it.
+func (c *call) tellReads(ctx context.Context, s senders.Sender, client string) {
+	err := func() error {
+		b, err := broker.Open(broker.ConfigOf(c.getenv, s.Root, c.log))
+		if err != nil {
+			return err
+		}
+		defer b.Close()
+		all, err := b.Sessions(ctx)
+		if slices.ContainsFunc(all, func(one broker.Session) bool { return one.ID == inbox.ExternalPrefix+s.Name }) {
+			_, err = b.Outside(ctx, s.Name, client)
+		}
+		return err
+	}()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // its project may be gone
+		fmt.Fprintf(c.stderr, "c2c: who writes to external-%s is not told of that: %v\n", s.Name, err)
+	}
 }
 
 func (c *call) pairSender(ctx context.Context, l *senders.List, code string, asJSON bool) error {

@@ -109,8 +109,15 @@ func TestMailFromCurl(t *testing.T) {
 	if out := h.curl("-w", "%{http_code}", "-o", "/dev/null", "-H", bearer, "-d", "x", h.url("/")); out != "401" {
 		t.Errorf("denied: %s", out)
 	}
+	if out := h.run("send", "--from", "s-birch", "external-ci", "are you there?"); !strings.Contains(out, "its key was taken away, so nobody there gets the message") {
+		t.Errorf("who writes to it is told %s", out)
+	}
 	if out := h.curl("-H", bearer, h.url("/events")); !strings.Contains(out, "c2c senders allow makes") {
 		t.Errorf("denied at the stream: %s", out)
+	}
+	h.allows("ci", "--to", "birch")
+	if out := h.run("send", "--from", "s-birch", "external-ci", "and now?"); !strings.Contains(out, "gets the message from GET /events") {
+		t.Errorf("who writes to it once it is allowed anew is told %s", out)
 	}
 }
 
