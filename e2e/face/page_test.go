@@ -108,12 +108,7 @@ func (p *people) past(n int) {
 	}
 	began := time.Now().Add(-time.Duration(n) * time.Minute)
 	for done := 0; done < n; done += 500 {
-		var some []inbox.Message
-		for i := done; i < min(n, done+500); i++ {
-			some = append(some, inbox.Message{From: "amber", To: "birch", ID: inbox.NewID(began.Add(time.Duration(i) * time.Minute)),
-				TS: inbox.Seconds(began.Add(time.Duration(i) * time.Minute)), Content: fmt.Sprintf("number %d\n%s", i, strings.Repeat("some words of it ", i%40))})
-		}
-		if _, err := box.Deliver(p.t.Context(), some...); err != nil {
+		if _, err := box.Deliver(p.t.Context(), numbered(done, min(n, done+500), began)...); err != nil {
 			p.t.Fatal(err)
 		}
 		lease, err := box.Lease(p.t.Context(), "hook", 1<<30)
@@ -124,6 +119,25 @@ func (p *people) past(n int) {
 			p.t.Fatal(err)
 		}
 	}
+}
+
+// numbered are messages that were sent a minute after one another, those with these numbers.
+func numbered(from, to int, began time.Time) (some []inbox.Message) {
+	for i := from; i < to; i++ {
+		at := began.Add(time.Duration(i) * time.Minute)
+		some = append(some, inbox.Message{From: "amber", To: "birch", ID: inbox.NewID(at), TS: inbox.Seconds(at),
+			Content: fmt.Sprintf("number %d\n%s", i, strings.Repeat("some words of it ", i%40))})
+	}
+	return some
+}
+
+// burst is mail that comes all at once.
+func (p *people) burst(n int) error {
+	box, err := p.b.Mailbox(p.birch.ID)
+	if err == nil {
+		_, err = box.Deliver(p.t.Context(), numbered(manyMails, manyMails+n, time.Now().Add(-manyMails*time.Minute))...)
+	}
+	return err
 }
 
 // wish is what the script in the browser wants done.
@@ -163,6 +177,8 @@ func (p *people) does(w wish) (any, error) {
 			}
 		}
 		return "none", err
+	case "burst":
+		return nil, p.burst(500)
 	case "ended":
 		return nil, p.ended(w.From)
 	case "count":

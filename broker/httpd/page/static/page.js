@@ -278,18 +278,20 @@
       if (first && first.el) this.draw(first, first.from); // its first message may not begin a day any more
       for (const p of this.drawn) [...p.el.children].forEach((el, i) => el.setAttribute('aria-posinset', p.from + i + 1));
     }
-    append(m) {
+    append(items) {
       const atEnd = this.isAtEnd();
       this.flow.hidden = false;
-      this.items.push(m);
-      if (this.at.size) this.at.set(m.key, this.items.length - 1);
-      const p = this.pieces[this.pieces.length - 1];
-      if (!p || p.count >= pieceSize) {
-        this.pieces.push({ count: 1, height: perMessage, el: null });
-      } else {
-        p.count++;
-        p.height += perMessage;
-        if (p.el) p.el.append(this.build(this.items.length - 1));
+      for (const m of items) {
+        this.items.push(m);
+        if (this.at.size) this.at.set(m.key, this.items.length - 1);
+        const p = this.pieces[this.pieces.length - 1];
+        if (!p || p.count >= pieceSize) {
+          this.pieces.push({ count: 1, height: perMessage, el: null });
+        } else {
+          p.count++;
+          p.height += perMessage;
+          if (p.el) p.el.append(this.build(this.items.length - 1));
+        }
       }
       this.update();
       if (atEnd) this.toEnd();
@@ -446,8 +448,8 @@
   let flowMails = []; // of all sessions, the oldest first, without a gap to the newest
   let flowMore = true; // there are older ones
 
-  const inView = (m) => view.kind === 'all' || (view.kind === 'session' && isOf(view, m)) ||
-    (view.kind === 'thread' && m.answers && list.items.some((o) => o.id === m.answers));
+  const inView = (m, before) => view.kind === 'all' || (view.kind === 'session' && isOf(view, m)) ||
+    (view.kind === 'thread' && m.answers && [...list.items, ...before].some((o) => o.id === m.answers));
   const isOf = (v, m) => m.session === v.session || m.from === v.alias || m.to === v.alias;
 
   const order = (a, b) => a.ts - b.ts || (a.key < b.key ? -1 : 1);
@@ -909,7 +911,8 @@
     const joins = flowMails.length > 0 && oldest && flowMails.some((m) => m.key === oldest.key);
     if (joins) {
       const had = new Set(flowMails.map((m) => m.key));
-      for (const m of mine) if (had.has(m.key)) list.changed(m); else came(m);
+      for (const m of mine) if (had.has(m.key)) list.changed(m);
+      came(mine.filter((m) => !had.has(m.key)));
     } else {
       flowMails = mine;
       flowMore = true;
@@ -925,26 +928,32 @@
     owedSoon(0);
   }
 
-  // came takes in a message that is new.
-  function came(m) {
-    flowMails.push(m);
+  // came takes in messages that are new. The list is laid out once for all of them.
+  function came(all) {
+    if (!all.length) return;
     $('empty').hidden = true;
-    if (inView(m) && !list.has(m)) {
-      const atEnd = list.append(m);
-      if (!atEnd) fresh(unseenBelow + 1);
+    const seen = [];
+    for (const m of all) {
+      flowMails.push(m);
+      if (inView(m, seen) && !list.has(m)) seen.push(m);
+      aloud('Message from ' + m.from + ' to ' + m.to);
     }
-    aloud('Message from ' + m.from + ' to ' + m.to);
-    if (me.id && m.session === me.id) notify('Mail from ' + m.from, m.text, m.key);
+    if (seen.length && !list.append(seen)) fresh(unseenBelow + seen.length);
+    const mine = all.filter((m) => me.id && m.session === me.id);
+    if (mine.length > 3) notify(mine.length + ' messages for you', 'From ' + [...new Set(mine.map((m) => m.from))].join(', '), mine[0].key);
+    else for (const m of mine) notify('Mail from ' + m.from, m.text, m.key);
   }
 
   function change(c) {
     if (c.sessions) sessions = c.sessions;
-    for (const fresh of c.mails || []) {
-      const isNew = !mails.has(fresh.key);
-      const m = know(fresh);
-      if (isNew) came(m);
+    const all = [];
+    for (const told of c.mails || []) {
+      const isNew = !mails.has(told.key);
+      const m = know(told);
+      if (isNew) all.push(m);
       else list.changed(m);
     }
+    came(all);
     if (c.sessions) drawSessions();
     drawMine();
     owedSoon(2000);
