@@ -13,25 +13,51 @@ import (
 )
 
 // Owner is the process that has one end of a TCP connection on this machine: local is that end's own address, remote the
-// other one's. Of a socket that several processes have, it is one of them. A process of another user, or in another PID
-// namespace, cannot be seen: pid is 0 then. ok is false when the connection itself cannot be seen, or its end was closed.
+// other one's. Of a socket that a process shares with those below it, it is the one above. A process of another user, or in
+// another PID namespace, cannot be seen: pid is 0 then. ok is false when the connection itself cannot be seen, or its end was
+// closed.
 func Owner(local, remote netip.AddrPort) (pid, uid int, ok bool) {
 	inode, uid, ok := findSocket(local, remote)
 	if !ok || inode == noInode {
 		return 0, 0, false
 	}
-	want := "socket:[" + inode + "]"
+	socket := "socket:[" + inode + "]"
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range dirs {
 		pid, _ := strconv.Atoi(filepath.Base(dir))
-		files, _ := Files(pid)
-		for _, to := range files {
-			if to == want {
-				return pid, uid, true
-			}
+		if !holds(pid, socket) {
+			continue
+		}
+		if pid, ok := eldest(pid, socket); ok {
+			return pid, uid, true
 		}
 	}
 	return 0, uid, true
+}
+
+func holds(pid int, socket string) bool {
+	files, _ := Files(pid)
+	for _, to := range files {
+		if to == socket {
+			return true
+		}
+	}
+	return false
+}
+
+// eldest is the process from which one has inherited a socket: between fork and exec each child has all that its parent has.
+// ok is false when the process has ended.
+func eldest(pid int, socket string) (_ int, ok bool) {
+	for {
+		p, err := Read(pid)
+		if err != nil {
+			return 0, false
+		}
+		if !holds(p.Parent, socket) {
+			return pid, true
+		}
+		pid = p.Parent
+	}
 }
 
 // OwnerUID is the user of an end of a TCP connection. It looks at no process. ok is false when that end cannot be seen.

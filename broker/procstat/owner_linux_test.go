@@ -2,6 +2,7 @@ package procstat
 
 import (
 	"bufio"
+	"fmt"
 	"net"
 	"net/netip"
 	"os"
@@ -93,6 +94,38 @@ func TestAConnectionOfAnotherProcessIsItsOwn(t *testing.T) {
 }
 
 // The lines are of a machine of the usual order of bytes.
+// A client that starts a program has it hold all its connections for a moment, and must not be taken for that.
+func TestAConnectionThatAChildHasInheritedIsItsParents(t *testing.T) {
+	near, _ := connection(t, "127.0.0.1:0", "127.0.0.1")
+	f, err := near.(*net.TCPConn).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	socket, err := os.Readlink(fmt.Sprint("/proc/self/fd/", f.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := exec.Command("sleep", "1000")
+	child.ExtraFiles = []*os.File{f}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { child.Process.Kill(); child.Wait() }()
+	if !holds(child.Process.Pid, socket) {
+		t.Error("the child does not have the connection")
+	}
+	if pid, ok := eldest(child.Process.Pid, socket); pid != os.Getpid() || !ok {
+		t.Errorf("the connection of the child is that of process %d, %v", pid, ok)
+	}
+	if pid, _, ok := Owner(ends(near)); pid != os.Getpid() || !ok {
+		t.Errorf("the connection is that of process %d, %v", pid, ok)
+	}
+	if pid, ok := eldest(os.Getpid(), socket); pid != os.Getpid() || !ok {
+		t.Errorf("our own is that of process %d, %v", pid, ok)
+	}
+}
+
 func TestTheTableIsReadByItsFields(t *testing.T) {
 	table := `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 0100007F:2254 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 111 1 0 100 0 0 10 0
