@@ -111,7 +111,7 @@ func (c *call) showAsking(ctx context.Context, store *permission.Store, asJSON b
 	}
 	if len(all) == 0 {
 		fmt.Fprintln(c.stdout, "no session waits for a permission that c2c was told of")
-		fmt.Fprintln(c.stderr, "c2c: hint: Claude Code tells of its dialogs if it was started with c2c start --channel, while the page was open or a sender could decide")
+		fmt.Fprintln(c.stderr, "c2c: hint: a client tells of its dialogs if it was started with c2c start --channel, while the page was open or a sender could decide")
 	}
 	for _, r := range all {
 		name := r.ID
