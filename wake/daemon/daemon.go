@@ -271,6 +271,7 @@ func Places(env, more []string) []string {
 func (d Daemon) Stop(ctx context.Context) (ran bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, stopTime)
 	defer cancel()
+	pid, _ := d.PID() // it is only told
 	for ; ; ran = true {
 		if runs, err := d.Runs(); err != nil || !runs {
 			return ran, err
@@ -280,7 +281,11 @@ func (d Daemon) Stop(ctx context.Context) (ran bool, err error) {
 		}
 		select {
 		case <-ctx.Done():
-			return ran, fmt.Errorf("wait for the %s to end: %w", d.What, context.Cause(ctx))
+			err := fmt.Errorf("wait for the %s to end: %w", d.What, context.Cause(ctx))
+			if pid != 0 {
+				err = fmt.Errorf("%w; if process %d is stopped, kill -CONT %[2]d lets it end", err, pid)
+			}
+			return ran, err
 		case <-time.After(lookTime):
 		}
 	}

@@ -69,6 +69,22 @@ func TestStopEndsTheDaemonAndNoProcessByItsNumber(t *testing.T) {
 	}
 }
 
+func TestWhoWaitsInVainForADaemonIsToldItsProcess(t *testing.T) {
+	d := wakeIn(t, t.TempDir())
+	works, release, ended := make(chan bool), make(chan bool), make(chan error, 1)
+	go func() { ended <- d.Run(t.Context(), func(context.Context) { close(works); <-release }) }()
+	<-works
+	ctx, late := context.WithCancel(t.Context())
+	late()
+	if _, err := d.Stop(ctx); err == nil || !strings.Contains(err.Error(), "kill -CONT "+strconv.Itoa(os.Getpid())+" lets it end") {
+		t.Errorf("%v", err)
+	}
+	close(release)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 // A person may name any file.
 func TestAFileThatIsNoPIDFileOfOursStays(t *testing.T) {
 	t.Parallel()
