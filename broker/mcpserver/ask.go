@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -97,10 +98,17 @@ func (c *toolCall) await(ctx context.Context, q *broker.Question, limit time.Dur
 	return a, err
 }
 
+// maxToken bounds the token of a client that wants to hear of progress, in bytes of JSON. Each notification has it, and over
+// HTTP the newest of them are kept.
+const maxToken = 256
+
 // tellProgress tells the client now and then that the call goes on, if it has asked for that, until stop is called.
 func (c *toolCall) tellProgress(ctx context.Context, q *broker.Question) (stop func()) {
 	srv := server.ServerFromContext(ctx)
 	if srv == nil || c.req.Params.Meta == nil || c.req.Params.Meta.ProgressToken == nil {
+		return func() {}
+	}
+	if token, err := json.Marshal(c.req.Params.Meta.ProgressToken); err != nil || len(token) > maxToken {
 		return func() {}
 	}
 	every := cmp.Or(c.cfg.Progress, progressEvery)

@@ -141,6 +141,24 @@ func TestAClientHearsThatAskGoesOn(t *testing.T) {
 	c.close()
 }
 
+// Each notification of progress has its token.
+func TestAClientWithAHugeTokenHearsOfNoProgress(t *testing.T) {
+	amber, birch := pair(t)
+	cfg := amber.config()
+	cfg.Progress = time.Millisecond
+	c := dial(t, cfg, "claude-code")
+	c.asks(`{"to_alias":"birch","content":"one?"}`, `,"_meta":{"progressToken":"`+strings.Repeat("x", 1000)+`"}`)
+	birch.want("reply", `{"message_id":"`+birch.question()+`","content":"forty-two"}`)
+	told := 0
+	for r := c.read(); r.ID == nil; r = c.read() {
+		told++
+	}
+	if told > 0 {
+		t.Errorf("it is told %d times", told)
+	}
+	c.close()
+}
+
 // A model that is told of a failure would send the question again.
 func TestAnAnswerThatCannotBeLookedForIsNoFailureOfAsk(t *testing.T) {
 	amber, birch := pair(t)
