@@ -46,9 +46,9 @@ bench: build ## the hot paths as ratios to limits of the same run, into docs/per
 	$(GO) build $(GOFLAGS_BUILD) -o $(BIN)/ ./e2e/bench/empty ./e2e/bench/replace ./e2e/bench/noop
 	$(GO) run ./e2e/bench $(if $(BEFORE),-before $(BEFORE)) $(BIN) | tee $(if $(BEFORE),/dev/null,docs/performance.md)
 
-torture: build ## processes killed at random for T=60s, and the HTTP daemon KILLS=200 times; then every message looked for
+torture: build ## processes killed at random for T=60s, and the HTTP daemon KILLS=200 times, and 4000 bells; then every message looked for
 	$(GO) run ./e2e/torture -t $(T) $(BIN)
-	$(GO) test -count=1 -v ./cmd/c2cd -run TestADaemonThatIsKilledUnderLoad -kills $(KILLS)
+	$(GO) test -count=1 -v ./cmd/c2cd -run 'TestADaemonThatIsKilledUnderLoad|TestNobodyWaitsForABell' -kills $(KILLS) -bells 4000
 
 faults: build ## every system call of a command fails once, or is its last (needs strace)
 	$(GO) run ./e2e/faults $(BIN)
