@@ -10,7 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"c2c/broker/procstat"
+	"c2c/broker/procstat/sockets"
 )
 
 // crowd are the connections that are open. When there is no room for another, the oldest one that has shown no key goes, and
@@ -158,7 +158,7 @@ func (c *conn) stranger() bool {
 		return false
 	}
 	c.uidOnce.Do(func() {
-		c.uid, c.seen, c.closed = procstat.OwnerUID(c.ends())
+		c.uid, c.seen, c.closed = sockets.OwnerUID(c.ends())
 		c.closed = c.closed || !c.seen && isOver(c.Conn)
 	})
 	return c.closed || c.seen && c.uid != os.Geteuid() && c.uid != 0
@@ -185,7 +185,7 @@ func ProcessOf(r *http.Request) Process {
 		return Process{}
 	}
 	c.processOnce.Do(func() {
-		if pid, uid, ok := procstat.Owner(c.ends()); ok {
+		if pid, uid, ok := sockets.Owner(c.ends()); ok {
 			c.process = Process{PID: pid, UID: uid}
 		}
 	})

@@ -30,10 +30,13 @@ var layers = map[string]string{
 	"broker/client":    "broker/procstat inbox/atomicfile",
 	"broker/doctor":    "",
 	"broker/procstat":  "",
+
+	"broker/procstat/sockets": "broker/procstat",
+
 	"broker":           "broker/client broker/doctor broker/procstat inbox inbox/atomicfile inbox/fields inbox/filelock wake golang.org/x/sys",
 	"broker/ringer":    "broker broker/client inbox wake wake/clients wake/mux wake/plugin wake/watch",
 	"broker/live":      "broker inbox wake wake/watch",
-	"broker/httpd":     "broker broker/live broker/permission broker/procstat inbox/atomicfile inbox/filelock golang.org/x/sys",
+	"broker/httpd":     "broker broker/live broker/permission broker/procstat broker/procstat/sockets inbox/atomicfile inbox/filelock golang.org/x/sys",
 	"broker/httpd/sse": "",
 	"broker/senders":   "inbox inbox/atomicfile inbox/filelock",
 	"broker/mcpserver": "broker broker/client broker/httpd/sse broker/permission broker/procstat inbox inbox/atomicfile inbox/filelock wake wake/watch golang.org/x/sys github.com/mark3labs/mcp-go github.com/santhosh-tekuri/jsonschema/v6",
@@ -66,7 +69,7 @@ var layers = map[string]string{
 var adapters = []string{"wake/claude", "wake/codex", "wake/kimi", "wake/mux", "wake/plugin", "wake/pty", "wake/qwen", "wake/wire"}
 
 // slow is what c2c must not link, however far away it is imported: it costs at every hook.
-var slow = []string{"net/http", "text/template", "html/template", "regexp", "go/ast", "encoding/xml", "encoding/gob"}
+var slow = []string{"net", "net/netip", "net/http", "text/template", "html/template", "regexp", "go/ast", "encoding/xml", "encoding/gob"}
 
 // linked are the modules that c2c may link; several packages may import them.
 var linked = []string{"golang.org/x/sys"}

@@ -1,8 +1,9 @@
-package procstat
+package sockets
 
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -10,6 +11,19 @@ import (
 	"strings"
 	"testing"
 )
+
+func TestMain(m *testing.M) {
+	if address := os.Getenv("C2C_TEST_DIAL"); address != "" {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			os.Exit(1)
+		}
+		fmt.Fprintln(conn, "here")
+		io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
 
 func ends(c net.Conn) (local, remote netip.AddrPort) {
 	return c.LocalAddr().(*net.TCPAddr).AddrPort(), c.RemoteAddr().(*net.TCPAddr).AddrPort()
@@ -65,7 +79,7 @@ func TestAConnectionOfAnotherProcessIsItsOwn(t *testing.T) {
 	}
 	defer l.Close()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "PROCSTAT_DIAL="+l.Addr().String())
+	cmd.Env = append(os.Environ(), "C2C_TEST_DIAL="+l.Addr().String())
 	in, err := cmd.StdinPipe()
 	if err == nil {
 		err = cmd.Start()

@@ -1,4 +1,6 @@
-package procstat
+// Package sockets tells who has a connection. It is not part of procstat, since c2c, which has no connections, would pay for its
+// imports at every start.
+package sockets
 
 import (
 	"bufio"
@@ -10,6 +12,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"c2c/broker/procstat"
 )
 
 // Owner is the process that has one end of a TCP connection on this machine: local is that end's own address, remote the
@@ -36,7 +40,7 @@ func Owner(local, remote netip.AddrPort) (pid, uid int, ok bool) {
 }
 
 func holds(pid int, socket string) bool {
-	files, _ := Files(pid)
+	files, _ := procstat.Files(pid)
 	for _, to := range files {
 		if to == socket {
 			return true
@@ -49,7 +53,7 @@ func holds(pid int, socket string) bool {
 // ok is false when the process has ended.
 func eldest(pid int, socket string) (_ int, ok bool) {
 	for {
-		p, err := Read(pid)
+		p, err := procstat.Read(pid)
 		if err != nil {
 			return 0, false
 		}
