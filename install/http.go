@@ -112,12 +112,14 @@ func OverHTTP(o Options) (names []string) {
 
 // overHTTP says whether the file has the tools of c2c serve.
 func (t target) overHTTP() bool {
-	e, ok := t.editor.(interface{ remote(data []byte) bool })
-	if !ok {
-		return false
-	}
 	f, err := readFile(t.path)
-	return err == nil && e.remote(f.data)
+	return err == nil && isOverHTTP(t.editor, f.data)
+}
+
+// isOverHTTP says whether the part of a file that an editor knows leads to c2c serve. Those of hooks know no server.
+func isOverHTTP(e editor, data []byte) bool {
+	r, ok := e.(interface{ remote(data []byte) bool })
+	return ok && r.remote(data)
 }
 
 // HTTPByHand says whether a client has its tools over HTTP as a person has written it: install neither makes nor corrects that.

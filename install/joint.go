@@ -46,10 +46,7 @@ func (j joint) holds(data []byte) bool {
 }
 
 func (j joint) remote(data []byte) bool {
-	return slices.ContainsFunc(j, func(e editor) bool {
-		r, ok := e.(interface{ remote(data []byte) bool })
-		return ok && r.remote(data)
-	})
+	return slices.ContainsFunc(j, func(e editor) bool { return isOverHTTP(e, data) })
 }
 
 // inspect also tells which part is missing beside others.

@@ -40,11 +40,7 @@ func (a *asking) does(w wish) (any, error) {
 func (a *asking) begin() (paths []string) {
 	a.t.Helper()
 	a.WaitUntil("somebody who can decide", a.store.Present)
-	env := append(a.ClaudeEnv(a.model), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=", "CLAUDE_CODE_HARBOR_KITE=0")
-	a.window = a.Terminal(env, program("c2c"), "start", "--channel", "claude", "--", "--permission-mode", "default")
-	a.window.WaitScreen(0, "local development")
-	a.window.Send(lab.Enter)
-	a.window.WaitScreen(0, "shift+tab to cycle", "? for shortcuts")
+	a.window = a.ClaudeChannel(a.model, program("c2c"), "--", "--permission-mode", "default")
 	calls := lab.CallMCP(lab.Claude, "c2c", "register", map[string]any{"alias": "amber"})
 	var tools lab.Reply
 	for _, name := range []string{"one", "two"} {

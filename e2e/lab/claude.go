@@ -76,6 +76,17 @@ func (r *Request) ClaudeSession() string {
 	return id
 }
 
+// ClaudeChannel has c2c start Claude Code as a channel, says yes to its warning, and returns when its prompt is there.
+func (l *Lab) ClaudeChannel(model *Model, c2c string, args ...string) *Proc {
+	l.t.Helper()
+	env := append(l.ClaudeEnv(model), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=", "CLAUDE_CODE_HARBOR_KITE=0")
+	p := l.Terminal(env, append([]string{c2c, "start", "--channel", "claude"}, args...)...)
+	p.WaitScreen(0, "local development")
+	p.Send(Enter)
+	p.WaitScreen(0, "shift+tab to cycle", "? for shortcuts")
+	return p
+}
+
 // AllowChannels adds the feature flag of channels to what SeedClaude wrote, as the client caches it, and others: the one of
 // the permission relay is PermissionFlag.
 func (l *Lab) AllowChannels(more ...string) {

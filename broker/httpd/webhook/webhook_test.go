@@ -124,7 +124,12 @@ func (d *desk) allow(s senders.Sender) (key string) {
 // post sends a body. The headers are name and value in turn; "key" is short for the token.
 func (d *desk) post(path, body string, headers ...string) (status int, text string) {
 	d.t.Helper()
-	req, err := http.NewRequestWithContext(d.t.Context(), "POST", d.url+path, strings.NewReader(body))
+	return d.ask("POST", path, body, headers...)
+}
+
+func (d *desk) ask(method, path, body string, headers ...string) (status int, text string) {
+	d.t.Helper()
+	req, err := http.NewRequestWithContext(d.t.Context(), method, d.url+path, strings.NewReader(body))
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -205,25 +210,6 @@ func TestATokenWrites(t *testing.T) {
 	}
 }
 
-func (d *desk) metrics(token string) string {
-	d.t.Helper()
-	req, err := http.NewRequestWithContext(d.t.Context(), "GET", d.url+"/metrics", nil)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	return string(data)
-}
-
 func TestWhoMayNotWrite(t *testing.T) {
 	d := newDesk(t)
 	key := d.allow(senders.Sender{Name: "ci"})
@@ -255,7 +241,7 @@ func TestWhoMayNotWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.want(401, "token", "/", "x", "key", key)
-	if text := d.metrics(strings.TrimSpace(string(tool))); !strings.Contains(text, `c2c_http_answers_total{route="POST /in/{alias}",code="401"} 9`+"\n") {
+	if _, text := d.ask("GET", "/metrics", "", "key", strings.TrimSpace(string(tool))); !strings.Contains(text, `c2c_http_answers_total{route="POST /in/{alias}",code="401"} 9`+"\n") {
 		t.Errorf("metrics %s", text)
 	}
 	for _, alias := range []string{"birch", "elm"} {
