@@ -13,6 +13,7 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/httpd"
+	"c2c/broker/httpd/webhook"
 	"c2c/broker/senders"
 	"c2c/cmd/cli"
 	"c2c/inbox"
@@ -122,11 +123,7 @@ func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker,
 	if err != nil {
 		return err
 	}
-	client := broker.ClientExternal
-	if s.Scheme != "" {
-		client = broker.ClientSigned
-	}
-	c.tellReads(ctx, s, client)
+	c.tellReads(ctx, s, webhook.ClientOf(s))
 	for _, to := range s.To {
 		if !slices.ContainsFunc(all, func(one broker.Session) bool { return strings.EqualFold(one.Alias, to) }) {
 			fmt.Fprintf(c.stderr, "c2c: nobody is called %s now: mail to it is refused until a session is\n", to)

@@ -175,7 +175,7 @@ func removeAll(files *atomicfile.Dir, of string) (err error) {
 		return err
 	}
 	for _, name := range names {
-		if err := dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := remove(dir, name); err != nil {
 			return err
 		}
 	}

@@ -160,13 +160,17 @@ func (h *Hooks) take(w http.ResponseWriter, r *http.Request) (said, error) {
 	return h.deliver(ctx, place.Broker, q, l)
 }
 
+// ClientOf is the client of a sender's session.
+func ClientOf(s senders.Sender) string {
+	if s.Scheme != "" {
+		return broker.ClientSigned
+	}
+	return broker.ClientExternal
+}
+
 // deliver stores a letter. The answer of POST / is that of the Channels reference.
 func (h *Hooks) deliver(ctx context.Context, b *broker.Broker, q *request, l letter) (said, error) {
-	client := broker.ClientExternal
-	if q.sender.Scheme != "" {
-		client = broker.ClientSigned
-	}
-	from, err := b.Outside(ctx, q.sender.Name, client)
+	from, err := b.Outside(ctx, q.sender.Name, ClientOf(q.sender))
 	if err != nil {
 		return said{}, err
 	}
