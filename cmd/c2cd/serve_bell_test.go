@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,7 +22,7 @@ const bellLimit = 2 * time.Minute
 // listen opens the stream of the session, answers the pings there, and passes on all else until leave is called or the stream ends.
 func (c *mcpClient) listen() (messages <-chan string, leave context.CancelFunc) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), bellLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(c.patience, bellLimit))
 	c.t.Cleanup(cancel)
 	req, err := http.NewRequestWithContext(ctx, "GET", "http://127.0.0.1:"+c.port+"/mcp", nil)
 	if err != nil {
@@ -60,6 +61,16 @@ func (c *mcpClient) listen() (messages <-chan string, leave context.CancelFunc) 
 // bell is the trace id of the next bell on a stream.
 func (c *mcpClient) bell(messages <-chan string) string {
 	c.t.Helper()
+	data := <-messages
+	trace := traceOf(data)
+	if trace == "" {
+		c.t.Fatalf("on the stream comes %q", data)
+	}
+	return trace
+}
+
+// traceOf is the trace id of a message on a stream, "" if that is no bell.
+func traceOf(data string) string {
 	var m struct {
 		Method string
 		Params struct {
@@ -69,9 +80,8 @@ func (c *mcpClient) bell(messages <-chan string) string {
 			} `json:"_meta"`
 		}
 	}
-	data, ok := <-messages
-	if err := json.Unmarshal([]byte(data), &m); !ok || err != nil || m.Method != "notifications/resources/updated" || m.Params.URI != "c2c://inbox" || m.Params.Meta.Trace == "" {
-		c.t.Fatalf("on the stream comes %q, %v", data, err)
+	if err := json.Unmarshal([]byte(data), &m); err != nil || m.Method != "notifications/resources/updated" || m.Params.URI != "c2c://inbox" {
+		return ""
 	}
 	return m.Params.Meta.Trace
 }

@@ -8,12 +8,14 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 // mcpClient is an MCP session of this process.
 type mcpClient struct {
 	*host
-	id string
+	id       string
+	patience time.Duration // for what comes on its stream; 0: bellLimit
 }
 
 // ask posts a message, and gives the answer's headers and body.
