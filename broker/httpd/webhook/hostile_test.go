@@ -107,7 +107,7 @@ func TestADamagedListIsLogged(t *testing.T) {
 // Two robots: the one outside is told that it has to stop.
 func TestAStormIsToldToTheSender(t *testing.T) {
 	d := newDesk(t)
-	for err, status := range map[error]int{broker.ErrStorm: 429, errReplay: 409, errors.New("disk"): 500, &broker.UnknownAliasError{Alias: "x"}: 404} {
+	for err, status := range map[error]int{broker.ErrStorm: 429, errOtherBody: 409, errors.New("disk"): 500, &broker.UnknownAliasError{Alias: "x"}: 404} {
 		h := New(Config{Senders: d.list, Files: d.dir})
 		if no := h.refusalOf(fmt.Errorf("send: %w", err)); no.status != status || strings.Contains(no.text, "disk") {
 			t.Errorf("%v is %+v", err, no)

@@ -184,16 +184,15 @@ func (h *Hooks) deliver(ctx context.Context, b *broker.Broker, q *request, l let
 	} else if !room {
 		return said{}, &refusal{http.StatusTooManyRequests, fmt.Sprintf("%d messages of this sender wait there already", maxWaiting), 60}
 	}
-	var receipt broker.Receipt
-	store := func() error {
+	receipt := broker.Receipt{ID: l.ID}
+	store := func() (err error) {
 		receipt, err = b.SendOutside(ctx, from, l.Message, l.Outside)
-		if err == nil && receipt.Duplicate && q.proof != "" {
-			err = errReplay
-		}
 		return err
 	}
 	if q.proof != "" {
-		err = h.seen.once(q.sender, q.proof, store)
+		var again bool
+		again, err = h.seen.once(q.sender, q.proof, q.body, store)
+		receipt.Duplicate = receipt.Duplicate || again
 	} else {
 		err = store()
 	}
@@ -228,9 +227,6 @@ func wrote(ctx context.Context, b *broker.Broker, s broker.Session, id string) e
 	return err
 }
 
-// errReplay says that the same signed request came before.
-var errReplay = errors.New("this was sent before")
-
 // refusalOf says what an error is to a sender. What is told of the inside is what the sender can do something about.
 func (h *Hooks) refusalOf(err error) *refusal {
 	var no *refusal
@@ -239,8 +235,8 @@ func (h *Hooks) refusalOf(err error) *refusal {
 	switch {
 	case errors.As(err, &no):
 		return no
-	case errors.Is(err, errReplay):
-		return &refusal{http.StatusConflict, errReplay.Error(), 0}
+	case errors.Is(err, errOtherBody):
+		return &refusal{http.StatusConflict, errOtherBody.Error(), 0}
 	case errors.As(err, &taken):
 		return &refusal{http.StatusConflict, "another message was sent with this id", 0}
 	case errors.As(err, &unknown):
