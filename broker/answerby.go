@@ -36,6 +36,7 @@ func maxReminders(surface string) int {
 type keptOwed struct {
 	version atomicfile.Version
 	next    time.Time // zero: nothing is due as long as nothing changes
+	absent  bool      // reminders wait until the session is back
 	last    float64   // when the newest message was sent whose answers were looked for
 }
 
@@ -85,7 +86,8 @@ func (k *Keeper) answersOf(ctx context.Context, rows []row, dir *atomicfile.Dir,
 		kept.next = k.b.now().Add(keepAgain)
 		return err
 	}
-	if version == kept.version && (kept.next.IsZero() || k.b.now().Before(kept.next)) {
+	back := kept.absent && k.isBack(rows, sid)
+	if version == kept.version && !back && (kept.next.IsZero() || k.b.now().Before(kept.next)) {
 		return nil
 	}
 	debts, err := readDebts(dir, sid)
@@ -93,7 +95,7 @@ func (k *Keeper) answersOf(ctx context.Context, rows []row, dir *atomicfile.Dir,
 		kept.next = k.b.now().Add(keepAgain)
 		return err
 	}
-	l := owedLook{k: k, rows: rows, sid: sid, edits: map[debtKey]owedEdit{}}
+	l := owedLook{k: k, rows: rows, sid: sid, edits: map[debtKey]owedEdit{}, told: quota{}}
 	if i := findSID(rows, sid); i >= 0 {
 		s := k.b.session(rows[i])
 		l.s = &s
@@ -108,7 +110,7 @@ func (k *Keeper) answersOf(ctx context.Context, rows []row, dir *atomicfile.Dir,
 	if len(l.edits) > 0 {
 		err = k.b.changeDebts(ctx, dir, sid, l.edit)
 	}
-	kept.version, kept.next = version, l.next
+	kept.version, kept.next, kept.absent = version, l.next, l.absent
 	if err := errors.Join(append(errs, err)...); err != nil {
 		kept.version, kept.next = atomicfile.Version{}, earlier(l.next, k.b.now().Add(keepAgain))
 		return err
@@ -118,12 +120,14 @@ func (k *Keeper) answersOf(ctx context.Context, rows []row, dir *atomicfile.Dir,
 
 // owedLook is one look at the records of a session.
 type owedLook struct {
-	k     *Keeper
-	rows  []row
-	sid   string
-	s     *Session // nil: it is not registered
-	next  time.Time
-	edits map[debtKey]owedEdit
+	k      *Keeper
+	rows   []row
+	sid    string
+	s      *Session // nil: it is not registered
+	next   time.Time
+	absent bool // a reminder is due that an absent session does not get
+	told   quota
+	edits  map[debtKey]owedEdit
 }
 
 // owedEdit is what becomes of a record.
@@ -235,6 +239,10 @@ func (l *owedLook) remind(ctx context.Context, d debt, e *owedEdit) error {
 	if l.s == nil || l.s.State == External {
 		return nil // c2c sweep closes it; and who is outside is sent nothing but answers
 	}
+	if l.s.State == Absent { // it would be read by nobody: who has asked can ask another one
+		l.absent = true
+		return l.tellEnded(ctx, d)
+	}
 	most, n := maxReminders(b.surfaceOf(*l.s)), d.Reminders
 	for n < most && !reminderAt(d, n+1).After(now) {
 		n++
@@ -249,6 +257,21 @@ func (l *owedLook) remind(ctx context.Context, d debt, e *owedEdit) error {
 		l.next = earlier(l.next, at)
 	}
 	return nil
+}
+
+// isBack says whether a session is there, and not absent.
+func (k *Keeper) isBack(rows []row, sid string) bool {
+	i := findSID(rows, sid)
+	return i >= 0 && k.b.state(rows[i]) != Absent
+}
+
+// tellEnded tells who has asked that the session that was asked has ended without an answer. Who was told that it has
+// ended without reading the question is not told again.
+func (l *owedLook) tellEnded(ctx context.Context, d debt) error {
+	if !l.told.take(d.Message) {
+		return nil
+	}
+	return l.k.tell(ctx, l.rows, *l.s, d.Message, endedUnanswered)
 }
 
 // remind puts a reminder into the mailbox of a session, once for each message and number. Unlike other notices it rings.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 
 	"c2c/inbox"
@@ -75,8 +76,9 @@ func parseDead(line []byte) (d DeadLetter, ok bool) {
 }
 
 // addDead appends dead letters of a mailbox. One that is there already is not added again: an earlier sweep or move
-// was killed before it had emptied the mailbox.
+// was killed before it had emptied the mailbox. A notice never becomes one: c2c would tell c2c.
 func (b *Broker) addDead(ctx context.Context, sid string, dead ...DeadLetter) error {
+	dead = slices.DeleteFunc(slices.Clone(dead), func(d DeadLetter) bool { return d.Message.IsNotice() })
 	if len(dead) == 0 {
 		return nil
 	}

@@ -288,12 +288,18 @@ func (k *Keeper) wasTold(ctx context.Context, sid, id string) bool {
 
 // tell tells the sender of a message once.
 func (k *Keeper) tell(ctx context.Context, rows []row, s Session, m inbox.Message, reason string) error {
+	words := reason
+	if reason == endedUnanswered {
+		reason = Ended
+	}
 	id := noticeAbout(m, reason)
 	if to := k.b.senderOf(rows, m); to == nil || k.wasTold(ctx, to.sid(), id) {
 		return nil
 	}
 	text := ""
-	switch reason {
+	switch words {
+	case endedUnanswered:
+		text = textEndedUnanswered(s, m)
 	case Unread:
 		text = textUnread(s, m, tellAfter(m))
 	case Refused:

@@ -26,6 +26,9 @@ const (
 	Ended   = "ended"   // its receiver's session has ended
 )
 
+// endedUnanswered is Ended for a question that its receiver has read.
+const endedUnanswered = "ended-unanswered"
+
 // Reminder is the reason of a notice to who owes an answer. It is the only notice that rings.
 const Reminder = "reminder"
 
@@ -185,6 +188,11 @@ func textRefused(s Session, m inbox.Message) string {
 func textEnded(s Session, m inbox.Message) string {
 	return fmt.Sprintf("The session of %s has ended without reading your message %s. It gets it when it is started again; c2c handover %s NAME gives its mail to another session.",
 		s.Alias, what(m), s.Alias)
+}
+
+func textEndedUnanswered(s Session, m inbox.Message) string {
+	return fmt.Sprintf("The session of %s has ended without an answer to your message %s. It is reminded when it is started again; until then, ask another session.",
+		s.Alias, what(m))
 }
 
 func textExpired(m inbox.Message) string {

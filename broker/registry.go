@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"time"
 )
 
 // RegistryLock is the file below the root whose closing tells that the registry may have changed.
@@ -18,10 +16,6 @@ const (
 
 	// registryMax is where the original starts to read the file as empty, and then erases it.
 	registryMax = 65536
-
-	// hiddenFor is how long a session that cannot be seen keeps its row in a full registry: each start of a
-	// container has a PID namespace of its own, and none sees the sessions of the one before.
-	hiddenFor = 7 * 24 * time.Hour
 )
 
 // rows reads the registry. It needs no lock, because the file is only ever replaced whole.
@@ -56,7 +50,7 @@ func (b *Broker) change(ctx context.Context, f func(rows []row) ([]row, error)) 
 		}
 		// The original has written larger ones, which a sweep may make smaller step by step.
 		if len(data) > registryMax && len(data) >= len(formatRegistry(before)) {
-			return fmt.Errorf("write %s: %w: %d sessions take %d of %d bytes; c2c sweep drops the dead ones",
+			return fmt.Errorf("write %s: %w: %d sessions take %d of %d bytes; c2c sweep drops those that have ended, and keeps their mail as dead letters",
 				registryFile, ErrRegistryFull, len(rows), len(data), registryMax)
 		}
 		return b.root.Replace(registryFile, data)
@@ -73,36 +67,6 @@ func (b *Broker) changeRow(ctx context.Context, sid string, edit func(*row)) err
 		edit(&rows[i])
 		return rows, nil
 	})
-}
-
-// forget makes room in a registry of size bytes, until it is three quarters full. It removes sessions without mail
-// whose client is gone, or was not seen for long and is in another PID namespace: the longest unused first. Their
-// facts stay, as after a sweep, since they may come back. Rows that are not in before are those that the caller
-// wants to write; they stay.
-func (b *Broker) forget(rows, before []row, size int) []row {
-	used := map[string]time.Time{}
-	for _, r := range rows {
-		s, last := b.session(r), b.lastUsed(r)
-		hidden := s.State == Unknown && s.PID != 0 && b.now().Sub(last) > hiddenFor
-		if s.State != Absent && !hidden || !slices.ContainsFunc(before, func(old row) bool { return bytes.Equal(old, r) }) {
-			continue
-		}
-		if waits, err := b.waits(s.ID); err == nil && !waits {
-			used[s.ID] = last
-		}
-	}
-	oldest := slices.SortedFunc(maps.Keys(used), func(a, b string) int { return used[a].Compare(used[b]) })
-	all := len(rows)
-	for _, sid := range oldest {
-		if size <= registryMax/4*3 {
-			break
-		}
-		i := findSID(rows, sid)
-		size -= len(rows[i]) + len(",\n")
-		rows = slices.Delete(rows, i, i+1)
-	}
-	b.log.Info("registry was full", "forgotten", all-len(rows))
-	return rows
 }
 
 type damagedError struct{ err error }

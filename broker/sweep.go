@@ -93,13 +93,15 @@ func (b *Broker) sweepMailbox(ctx context.Context, sid string) (n int, err error
 		err := b.emptyMailbox(ctx, sid, func(messages []inbox.Message) (int, error) {
 			var dead []DeadLetter
 			for _, m := range messages {
-				dead = append(dead, DeadLetter{Message: m})
+				if !m.IsNotice() { // which is dropped
+					dead = append(dead, DeadLetter{Message: m})
+				}
 			}
 			if err := b.addDead(ctx, sid, dead...); err != nil {
 				return 0, err
 			}
 			b.tellDead(ctx, rows, told, dead...)
-			n += len(messages)
+			n += len(dead)
 			return len(messages), nil
 		})
 		if err == nil {

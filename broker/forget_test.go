@@ -1,0 +1,127 @@
+package broker
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"c2c/inbox"
+)
+
+// ends takes a process away. Its session is absent then.
+func (w *world) ends(pids ...int) {
+	for _, pid := range pids {
+		delete(w.procs, pid)
+	}
+}
+
+// A reminder to a session that has ended would be read by nobody. Who waits for the answer can ask somebody else.
+func TestNobodyIsRemindedWhoHasEnded(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, r := asks(t, inbox.Message{Kind: "question"})
+	k := w.Keeper()
+	w.look(k)
+	w.read(birch.ID)
+	w.ends(20)
+	w.pass(5 * time.Hour)
+	for range 3 {
+		w.look(k)
+		w.look(w.Keeper())
+		w.pass(time.Hour)
+	}
+	w.wantReminders(birch.ID, 0)
+	w.wantNotices(amber.ID, "birch has ended without an answer")
+	if st, err := w.Status(t.Context(), r.ID); err != nil || len(st.Told) != 1 || st.Told[0].Reason != Ended {
+		t.Errorf("status %+v, %v", st, err)
+	}
+	w.procs[20] = process{pid: 20, parent: 1, start: 44}
+	w.register("birch", Caller{Client: "codex", ClientID: "b", PID: 20})
+	w.look(k)
+	w.wantReminders(birch.ID, 1) // it is back, and owes the answer still
+	w.look(k)
+	w.wantReminders(birch.ID, 1)
+}
+
+// Who was told that nobody has read the question need not hear that nobody answers it.
+func TestAnAskerIsToldOnceOfASessionThatHasEnded(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, _ := asks(t, inbox.Message{Kind: "question"})
+	k := w.Keeper()
+	w.ends(20)
+	for range 8 {
+		w.look(k)
+		w.pass(time.Hour)
+	}
+	w.wantReminders(birch.ID, 0)
+	w.wantNotices(amber.ID, "has ended without reading")
+}
+
+// notice puts a notice of c2c into a mailbox.
+func (w *world) notice(s Session, words string) {
+	w.t.Helper()
+	if err := w.notify(w.t.Context(), s.ID, inbox.Message{To: s.Alias, ID: noticeID("test", s.ID, words), Content: words}, "test"); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// What c2c has written itself is worth nothing to a session that does not come back, and costs nobody else a mailbox.
+func TestNoticesPinNoRow(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	amber := w.register("amber", Caller{Explicit: "amber", PID: 10})
+	const each = `{"session_id":"s%d","alias":"s%[1]d","registered_at":1.0,"pid":77,"pid_start_time":1,"role":"%s"}`
+	var rows []string
+	for i := range 9 {
+		rows = append(rows, fmt.Sprintf(each, i, strings.Repeat("x", 7100)))
+		w.notice(Session{ID: fmt.Sprint("s", i), Alias: fmt.Sprint("s", i)}, "amber has not read")
+	}
+	rows = append(rows, strings.Trim(w.file(registryFile), "[]\n"))
+	w.writeRegistry("[\n" + strings.Join(rows, ",\n") + "\n]\n")
+	w.send(amber, "s3", "of a peer")
+	w.register("birch", Caller{Client: strings.Repeat("gem", 500), PID: 20})
+	left := w.file(registryFile)
+	for _, sid := range []string{"s3", "amber"} {
+		if !strings.Contains(left, `"session_id":"`+sid+`"`) {
+			t.Errorf("%s is forgotten", sid)
+		}
+	}
+	if strings.Contains(left, `"s0"`) {
+		t.Error("a notice pins its row")
+	}
+}
+
+func TestNoticesAreNoDeadLetters(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	w.notice(birch, "before")
+	w.send(amber, "birch", "of a peer")
+	w.notice(birch, "behind")
+	w.ends(20)
+	w.pass(2 * time.Hour)
+	swept, err := w.Sweep(t.Context(), time.Hour)
+	if err != nil || swept.Messages != 1 {
+		t.Errorf("swept %+v, %v", swept, err)
+	}
+	w.wantDead("of a peer")
+	w.wantMail(birch.ID)
+}
+
+// A session that comes back after it was forgotten finds its mailbox, its alias and what c2c has told it.
+func TestAForgottenSessionComesBack(t *testing.T) {
+	t.Parallel()
+	w, _, birch := pair(t)
+	w.notice(birch, "amber has not read")
+	w.ends(20)
+	w.pass(2 * time.Hour)
+	err := w.change(t.Context(), func(rows []row) ([]row, error) { return w.forget(rows, rows, registryMax), nil })
+	if err != nil || strings.Contains(w.file(registryFile), "birch") {
+		t.Fatalf("it is not forgotten: %v", err)
+	}
+	w.procs[20] = process{pid: 20, parent: 1, start: 44}
+	back := w.attach(Caller{Client: "codex", ClientID: "b", PID: 20})
+	if back.ID != birch.ID || back.Alias != "birch" {
+		t.Errorf("it is %+v", back)
+	}
+	w.wantMail(back.ID, "amber has not read")
+}

@@ -1,0 +1,62 @@
+package inbox
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+
+	"c2c/inbox/atomicfile"
+)
+
+// IsNotice says whether c2c itself wrote a message. An archive of the original keeps no kind, so the sender counts.
+func (m Message) IsNotice() bool { return m.From == SystemAlias }
+
+// HoldsMail says whether the mailbox holds a message that somebody else than c2c itself wrote, one in a live reader's
+// hands included. What cannot be read may be one. It takes no lock: messages only go from the inbox to the numbered
+// files, so in this order none is missed.
+func (m *Mailbox) HoldsMail() (some bool, err error) {
+	if some, err := m.Used(); err != nil || !some {
+		return some, err
+	}
+	file, err := m.root.ReadIf(m.inboxName())
+	if err != nil {
+		return false, err
+	}
+	if holdsMail(file) {
+		return true, nil
+	}
+	err = m.inLease(func(dir *atomicfile.Dir) error {
+		names, err := dir.Names()
+		for _, name := range names {
+			if mf, ok := parseMailFile(name); some || err != nil || ok && mf.done {
+				continue
+			}
+			var file []byte
+			if file, err = dir.Read(name); err == nil { // one that was renamed just now is in use
+				some = holdsMail(file)
+			}
+		}
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, atomicfile.ErrTooLarge) {
+		return true, nil // something is there that is not ours to judge
+	}
+	return some, err
+}
+
+// holdsMail looks at the messages of a file, one at a time.
+func holdsMail(file []byte) bool {
+	if len(bytes.Trim(file, "[], \t\r\n")) == 0 {
+		return false
+	}
+	if !bytes.Contains(file, []byte(`"`+SystemAlias+`"`)) {
+		return true // most mail: nothing has to be parsed
+	}
+	msgs, damaged := decode(file)
+	for _, msg := range msgs {
+		if !msg.IsNotice() {
+			return true
+		}
+	}
+	return damaged
+}
