@@ -1,7 +1,6 @@
 package inbox
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/fields"
 )
 
 // Backlog is what waits in a mailbox, and when it was read.
@@ -54,10 +54,10 @@ func unlessAbsent(err error) error {
 	return err
 }
 
-// maxFirst bounds what is read of a file to find one message.
+// maxFirst bounds what is read of an archive to find its last record.
 const maxFirst = 1 << 20
 
-// Of gives the backlog of a session.
+// Of gives the backlog of a session, as far as it can be read: an error says what cannot.
 func (b *Backlogs) Of(sid string) (found Backlog, err error) {
 	if !ValidName(sid) {
 		return found, nil // the original allows any id; such a session can have no mailbox
@@ -66,11 +66,13 @@ func (b *Backlogs) Of(sid string) (found Backlog, err error) {
 	if b.there[m.LeaseName()] {
 		err = m.inLease(found.addLeased)
 	}
-	if b.there[m.inboxName()] && err == nil {
-		err = found.addInbox(m)
+	if b.there[m.inboxName()] {
+		err = errors.Join(err, found.addInbox(m))
 	}
-	if b.isArchived[m.archiveName()] && err == nil {
-		found.LastRead, err = lastRead(b.archives, m.archiveName())
+	if b.isArchived[m.archiveName()] {
+		var rerr error
+		found.LastRead, rerr = lastRead(b.archives, m.archiveName())
+		err = errors.Join(err, rerr)
 	}
 	return found, err
 }
@@ -78,29 +80,33 @@ func (b *Backlogs) Of(sid string) (found Backlog, err error) {
 func (b *Backlog) addLeased(dir *atomicfile.Dir) error {
 	files, err := mailFiles(dir)
 	for _, mf := range files {
-		if err != nil || mf.done || mf.count == 0 {
+		if mf.done || mf.count == 0 {
 			continue
 		}
-		var free bool
-		if free, err = mf.free(dir); !free {
-			continue
+		free, ferr := mf.free(dir)
+		if ferr == nil && free && b.Count == 0 {
+			b.Oldest, ferr = oldestIn(dir, mf.name())
 		}
-		if b.Count == 0 {
-			b.Oldest = oldestIn(dir, mf.name())
+		if free {
+			b.Count += mf.count
 		}
-		b.Count += mf.count
+		err = errors.Join(err, ferr)
 	}
 	return err
 }
 
 // oldestIn is when the first message of a file was sent.
-func oldestIn(dir *atomicfile.Dir, name string) time.Time {
+func oldestIn(dir *atomicfile.Dir, name string) (time.Time, error) {
 	f, err := dir.Open(name, os.O_RDONLY)
 	if err != nil {
-		return time.Time{} // a reader has just removed it
+		return time.Time{}, unlessAbsent(err) // a reader has just removed it
 	}
 	defer f.Close()
-	return firstOf(f)
+	first, err := firstOf(f)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return first.Time(), nil
 }
 
 func (b *Backlog) addInbox(m *Mailbox) error {
@@ -112,30 +118,40 @@ func (b *Backlog) addInbox(m *Mailbox) error {
 	if err != nil {
 		return err
 	}
-	n, _ := count(file)
+	n, oldest, err := countFrom(file)
 	if b.Count == 0 {
-		b.Oldest = firstOf(bytes.NewReader(file))
+		b.Oldest = oldest
 	}
 	b.Count += n
-	return nil
+	return err
 }
 
-// firstOf is when the first message of a file in our own layout, one a line, was sent.
-func firstOf(file io.Reader) (at time.Time) {
-	lines := bufio.NewReader(io.LimitReader(file, maxFirst))
-	for {
-		line, err := lines.ReadBytes('\n')
-		if line = bytes.Trim(line, "[], \t\r\n"); len(line) > 0 {
-			var msg Message
-			if msg.UnmarshalJSON(line) == nil {
-				at = msg.Time()
-			}
-			return at
-		}
-		if err != nil {
-			return at
+// countFrom says how many messages a file has, and when the first of them was sent. Of a file in our own layout only that
+// one is parsed. An error says that not all of it can be read.
+func countFrom(file []byte) (n int, oldest time.Time, err error) {
+	if lines, ours := fields.Lines(file); ours {
+		var first Message
+		if json.Unmarshal(lines[0], &first) == nil {
+			return len(lines), first.Time(), nil
 		}
 	}
+	msgs, damaged := decode(file)
+	if damaged {
+		err = errDamaged
+	}
+	if len(msgs) > 0 {
+		oldest = msgs[0].Time()
+	}
+	return len(msgs), oldest, err
+}
+
+// firstOf reads the first message of a file in any layout, and no further.
+func firstOf(file io.Reader) (msg Message, err error) {
+	d := json.NewDecoder(io.LimitReader(file, maxRecord))
+	if open, err := d.Token(); err != nil || open != json.Delim('[') || d.Decode(&msg) != nil {
+		return Message{}, errDamaged
+	}
+	return msg, nil
 }
 
 // lastTail is how much of an archive is read at first to find its last record.

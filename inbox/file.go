@@ -64,12 +64,11 @@ const (
 	maxVain   = 128 << 20 // how much it reads in vain, which bounds what a hostile file costs
 )
 
-// salvage takes whatever message can be read at a `{"`. Inside a JSON string
-// the quote would be escaped, so no body can pretend to be a message.
+// salvage takes whatever message can be read where an object begins. Inside a JSON string the quote behind the brace
+// would be escaped, so no body can pretend to be a message.
 func salvage(file []byte) (msgs []Message) {
-	start := []byte(`{"`)
 	for vain := 0; vain < maxVain; {
-		i := bytes.Index(file, start)
+		i := objectIn(file)
 		if i < 0 {
 			return msgs
 		}
@@ -80,13 +79,27 @@ func salvage(file []byte) (msgs []Message) {
 		var m Message
 		if dec.Decode(&raw) != nil || json.Unmarshal(raw, &m) != nil {
 			vain += int(r.Size()) - r.Len()
-			file = file[len(start):]
+			file = file[1:]
 			continue
 		}
 		msgs = append(msgs, m)
 		file = file[dec.InputOffset():]
 	}
 	return append(msgs, salvageLines(file)...)
+}
+
+// objectIn is where the first object with a member may begin, or -1.
+func objectIn(file []byte) int {
+	for from := 0; ; from++ {
+		i := bytes.IndexByte(file[from:], '{')
+		if i < 0 {
+			return -1
+		}
+		from += i
+		if bytes.HasPrefix(bytes.TrimLeft(file[from+1:], " \t\r\n"), []byte(`"`)) {
+			return from
+		}
+	}
 }
 
 // salvageLines is quick: our own files have a message a line.

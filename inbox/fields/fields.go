@@ -11,19 +11,29 @@ import (
 	"unicode/utf8"
 )
 
-var errNoObject = errors.New("not a JSON object")
+var (
+	errNoObject = errors.New("not a JSON object")
+	errNotWhole = errors.New("a JSON object that is not whole")
+)
 
-// Each calls f for the members of an object that encoding/json has found valid,
-// and stops at the first error. A value has no space around it and shares the
-// memory of data.
+// Each calls f for the members of an object, and stops at the first error. A value has no space around it and shares
+// the memory of data. What encoding/json has not found valid may be cut off anywhere, or be no JSON at all: that is an
+// error, but not all that is wrong within a value is seen.
 func Each(data []byte, f func(name string, value json.RawMessage) error) error {
 	data = space(data)
-	if len(data) == 0 || data[0] != '{' {
+	if !begins(data, '{') {
 		return errNoObject
 	}
-	for data = space(data[1:]); data[0] != '}'; {
+	data = space(data[1:])
+	for more := !begins(data, '}'); more; {
 		quoted, rest := cut(data)
-		value, rest := cut(space(space(rest)[1:])) // behind the colon
+		if rest = space(rest); !begins(rest, ':') {
+			return errNotWhole
+		}
+		value, rest := cut(space(rest[1:]))
+		if len(value) == 0 {
+			return errNotWhole
+		}
 		name, err := Text(quoted)
 		if err != nil {
 			return err
@@ -31,19 +41,25 @@ func Each(data []byte, f func(name string, value json.RawMessage) error) error {
 		if err := f(name, value); err != nil {
 			return err
 		}
-		if data = space(rest); data[0] == ',' {
+		data = space(rest)
+		if more = begins(data, ','); more {
 			data = space(data[1:])
 		}
+	}
+	if !begins(data, '}') || len(space(data[1:])) > 0 {
+		return errNotWhole
 	}
 	return nil
 }
 
+func begins(data []byte, c byte) bool { return len(data) > 0 && data[0] == c }
+
 // Text reads a JSON string; an error says that the value is none.
 func Text(value json.RawMessage) (s string, err error) {
-	if n := len(value); n >= 2 && value[0] == '"' && bytes.IndexByte(value, '\\') < 0 && utf8.Valid(value) {
+	if n := len(value); n >= 2 && value[0] == '"' && value[n-1] == '"' && bytes.IndexByte(value, '\\') < 0 && utf8.Valid(value) {
 		return string(value[1 : n-1]), nil // nearly always
 	}
-	if len(value) > 0 && value[0] != '"' {
+	if !begins(value, '"') {
 		return "", errors.New("not a string")
 	}
 	err = json.Unmarshal(value, &s)
@@ -93,7 +109,7 @@ func space(data []byte) []byte {
 	return data
 }
 
-// cut takes the first value off valid JSON.
+// cut takes the first value off. It is empty where none begins, and goes to the end where it has no end.
 func cut(data []byte) (value json.RawMessage, rest []byte) {
 	depth := 0
 	for i := 0; i < len(data); i++ {

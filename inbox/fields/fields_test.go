@@ -28,8 +28,12 @@ func FuzzEachFindsWhatTheDecoderFinds(f *testing.F) {
 		`{"a":[],"b":{},"c":[[{}]]}`, `[]`, `null`, `"x"`, "{\"\xff\":\"\xff\"}", `{"a":"x\\","a":"\\\\\""}`} {
 		f.Add([]byte(s))
 	}
+	for _, s := range []string{``, `{`, `{"`, `{"a`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":"\`, `{"a":[`, `{]`, `{,}`, `{:1}`, `{"a":}`, `{"a":,}`, `{"a" 1}`, "\ufeff{}"} {
+		f.Add([]byte(s))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if !json.Valid(data) {
+			wantNoStop(t, data)
 			return
 		}
 		var got []member
@@ -56,4 +60,30 @@ func FuzzEachFindsWhatTheDecoderFinds(f *testing.F) {
 			}
 		}
 	})
+}
+
+// wantNoStop has Each read what is not JSON: a caller may have a line of a file that another program has cut off.
+func wantNoStop(t *testing.T, data []byte) {
+	t.Helper()
+	size := 0
+	err := Each(data, func(name string, value json.RawMessage) error {
+		size += len(value)
+		Text(value)
+		return nil
+	})
+	if size > len(data) {
+		t.Errorf("%q has members of %d bytes", data, size)
+	}
+	if err == nil && !bytes.HasSuffix(bytes.TrimRight(data, " \t\r\n"), []byte("}")) {
+		t.Errorf("%q is taken for an object", data)
+	}
+}
+
+func TestAnObjectThatIsCutOffIsAnError(t *testing.T) {
+	whole := `{"a":"x\\\"y","b":[1,{"c":null}],"d":-1.5e3 , "e" : true}`
+	for n := range len(whole) {
+		if err := Each([]byte(whole[:n]), func(string, json.RawMessage) error { return nil }); err == nil {
+			t.Errorf("%q is taken for an object", whole[:n])
+		}
+	}
 }
