@@ -387,6 +387,7 @@ func (b *Broker) closeMessages(ctx context.Context, sid, how string, msgs []inbo
 // oweMoved records what a session owes for messages that came to it from the mailbox of another one, or back from the dead
 // letters.
 func (b *Broker) oweMoved(ctx context.Context, sid string, msgs []inbox.Message) {
+	b.lookBy(b.now())
 	var debts []debt
 	for _, m := range msgs {
 		if m.AnswerBy != 0 || m.Owes() {

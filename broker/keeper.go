@@ -59,15 +59,26 @@ func (b *Broker) Keeper() *Keeper {
 	return &Keeper{b: b, boxes: map[string]*keptBox{}, told: map[string]bool{}, asked: map[string]bool{}, owed: map[string]*keptOwed{}}
 }
 
-// KeepOnce acts on what is due now, if no process of the root does so all the time.
+// keepBrief bounds how long a command looks: a person waits for it.
+const keepBrief = time.Second
+
+// KeepOnce acts on what is due, if something may be, and no process of the root does so all the time. As a rule that is one
+// system call. What it has no time for is acted on a minute later, or by the first process that stays.
 func (b *Broker) KeepOnce(ctx context.Context) error {
+	if b.untilLook() > 0 {
+		return nil
+	}
 	lock, ok, err := b.tryKeeping()
 	if err != nil || !ok {
 		return err
 	}
 	k := b.Keeper()
 	k.once = true
-	_, err = k.Look(ctx)
+	brief, cancel := context.WithTimeout(ctx, keepBrief)
+	defer cancel()
+	if _, err = k.Look(brief); ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		err = nil
+	}
 	return errors.Join(err, lock())
 }
 
@@ -78,10 +89,39 @@ func (k *Keeper) Look(ctx context.Context) (wait time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	var next time.Time
+	mark := k.b.beginLook(k.once)
+	next := k.lookIntoAll(ctx, rows)
+	answer, err := k.answers(ctx, rows)
+	if err != nil && ctx.Err() == nil {
+		k.b.log.Warn("late answers are not looked after", "err", err)
+		answer = earlier(answer, k.b.now().Add(keepAgain))
+	}
+	next = earlier(next, answer)
+	if k.once && ctx.Err() != nil { // the next command would not come further
+		next = earlier(next, k.b.now().Add(keepAgain))
+	}
+	if k.once || ctx.Err() == nil {
+		mark.end(next)
+	}
+	if next.IsZero() {
+		return 0, ctx.Err()
+	}
+	return max(next.Sub(k.b.now()), time.Millisecond), ctx.Err()
+}
+
+// lookIntoAll looks into the mailboxes, and gives the time when the next of them is to be looked into.
+func (k *Keeper) lookIntoAll(ctx context.Context, rows []row) (next time.Time) {
 	there := map[string]bool{}
-	for _, r := range rows {
+	first := 0
+	if k.once && len(rows) > 0 { // who has no time for all begins with another one each time
+		first = int(uint64(k.b.now().UnixNano()) % uint64(len(rows)))
+	}
+	for i := range rows {
+		r := rows[(first+i)%len(rows)]
 		sid := r.sid()
+		if k.once && ctx.Err() != nil {
+			break
+		}
 		if !inbox.ValidName(sid) || there[sid] {
 			continue
 		}
@@ -102,16 +142,7 @@ func (k *Keeper) Look(ctx context.Context) (wait time.Duration, err error) {
 			delete(k.boxes, sid)
 		}
 	}
-	answer, err := k.answers(ctx, rows)
-	if err != nil && ctx.Err() == nil {
-		k.b.log.Warn("late answers are not looked after", "err", err)
-		answer = earlier(answer, k.b.now().Add(keepAgain))
-	}
-	next = earlier(next, answer)
-	if next.IsZero() {
-		return 0, ctx.Err()
-	}
-	return max(next.Sub(k.b.now()), time.Millisecond), ctx.Err()
+	return next
 }
 
 // earlier gives the first of two times; a zero time is none.
@@ -136,11 +167,14 @@ func (k *Keeper) lookInto(ctx context.Context, rows []row, r row, kept *keptBox)
 			return err
 		}
 	}
+	now := k.b.now()
+	if k.once {
+		return k.readAll(ctx, rows, k.b.session(r), box, kept)
+	}
 	stamp, err := box.Stamp()
 	if err != nil {
 		return err
 	}
-	now := k.b.now()
 	changed := stamp != kept.stamp
 	due := !kept.next.IsZero() && !now.Before(kept.next)
 	if !changed && !due && !kept.mail {
@@ -165,6 +199,12 @@ func (k *Keeper) lookInto(ctx context.Context, rows []row, r row, kept *keptBox)
 		}
 	}
 	kept.stamp, kept.state, kept.ring, kept.failed = stamp, s.State, s.LastRing, false
+	return k.readAll(ctx, rows, s, box, kept)
+}
+
+// readAll reads what waits in a mailbox, and acts on it.
+func (k *Keeper) readAll(ctx context.Context, rows []row, s Session, box *inbox.Mailbox, kept *keptBox) error {
+	now := k.b.now()
 	msgs, err := box.PeekAll(ctx)
 	if err != nil {
 		kept.stamp = ""
@@ -194,7 +234,7 @@ func (k *Keeper) settle(ctx context.Context, rows []row, s Session, box *inbox.M
 		if m.ExpiresAt != 0 {
 			kept.next = earlier(kept.next, inbox.FromSeconds(m.ExpiresAt))
 		}
-		if opens := inbox.FromSeconds(m.NotBefore); m.NotBefore != 0 && opens.After(now) {
+		if opens := inbox.FromSeconds(m.NotBefore); opens.After(now) && !k.once { // nobody would be rung now
 			kept.next, kept.opens = earlier(kept.next, opens), earlier(kept.opens, opens)
 		}
 		held := m.Held != "" && k.b.held(s.ID, m)
@@ -235,15 +275,20 @@ type deadline struct {
 	at     time.Time
 }
 
-// deadlines are those of a waiting message, beside that it expires.
+// deadlines are those of a waiting message, beside that it expires. gone is since when its receiver was seen to be absent; who
+// looks once does not know that.
 func deadlines(s Session, gone time.Time, m inbox.Message) (all []deadline) {
 	unread := m.Time().Add(tellAfter(m))
+	ended := unread
+	if !gone.IsZero() {
+		ended = earlier(gone.Add(endedAfter), unread)
+	}
 	if r := s.LastRing; r.Outcome == wake.Refused && !r.At.Before(m.Time()) && len(wake.MayWake([]inbox.Message{m})) > 0 {
 		all = append(all, deadline{Refused, r.At})
 	}
 	switch {
 	case s.State == Absent && !m.ToAbsent: // who is told that is not told that it is unread, too
-		all = append(all, deadline{Ended, earlier(gone.Add(endedAfter), unread)})
+		all = append(all, deadline{Ended, ended})
 	case !m.Deferrable || m.TellAfter > 0: // else its sender wants it to wait
 		all = append(all, deadline{Unread, unread})
 	}

@@ -347,6 +347,7 @@ func (m *merging) owed(ctx context.Context) error {
 	if m.dry {
 		return nil
 	}
+	m.to.lookBy(m.to.now())
 	dir, err := m.from.subIfThere(owedDir)
 	if err != nil || dir == nil {
 		return err

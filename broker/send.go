@@ -140,11 +140,13 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, m inbox.Mess
 	if err != nil { // mail is stored all the same
 		b.log.Warn("a message is not counted", "to", to.sid(), "err", err)
 	}
+	b.announce(m)
 	stored, err := box.Deliver(ctx, m)
 	if err != nil {
 		return Receipt{}, fmt.Errorf("send to %q: %w", to.alias(), err)
 	}
 	message := stored.Messages[0]
+	b.announce(message)
 	r.Now = b.nowOf(receiver, false, b.looks())
 	r.Note = receiver.note(r.Now, b.now())
 	r.ID, r.TS, r.Duplicate = message.ID, message.TS, stored.Already[0]

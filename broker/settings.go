@@ -29,6 +29,9 @@ func (b *Broker) Rang(ctx context.Context, sid string, ring wake.Ring) (err erro
 			f.LastRing = ring
 		})
 	}
+	if ring.Outcome == wake.Refused { // which the senders are told
+		b.lookBy(b.now())
+	}
 	b.record(ctx, "ring", Note{"session_id", sid}, Note{"method", ring.Method}, Note{"outcome", ring.Outcome},
 		Note{"message_id", ring.Oldest}, Note{"cause", ring.Cause})
 	return err

@@ -109,6 +109,8 @@ type Config struct {
 	// Open opens a root that is there. OpenHere opens the one of a directory, and makes it.
 	Open     func(root string) (*broker.Broker, error)
 	OpenHere func(dir string) (*broker.Broker, error)
+	// Keep, if set, looks after what the messages of an open root are owed, until ctx ends.
+	Keep func(ctx context.Context, b *broker.Broker)
 
 	Senders Senders // nil: there are none
 	Persons Persons // nil: there is no page
@@ -147,6 +149,7 @@ func New(cfg Config) *Server {
 	s := &Server{cfg: cfg, limits: limits, mux: http.NewServeMux(), keys: &toolToken{dir: cfg.State}, counts: newCounts(cfg.Now()),
 		crowd: newCrowd(limits.Connections), open: newStreams(limits.Streams)}
 	s.places = newPlaces(cfg.Open, limits.Places, limits.PlaceIdle)
+	s.places.look = cfg.Keep
 	s.Handle(
 		Route{Pattern: "GET /healthz", Who: []Kind{Anyone}, Handler: http.HandlerFunc(s.health)},
 		Route{Pattern: "GET /metrics", Who: []Kind{Tools}, Handler: http.HandlerFunc(s.metrics)})

@@ -22,6 +22,7 @@ var ErrBusy = errors.New("too many projects are in use")
 // places are the roots that are open.
 type places struct {
 	open func(root string) (*broker.Broker, error)
+	look func(context.Context, *broker.Broker) // runs as long as a root is open; nil: nothing does
 	max  int
 	idle time.Duration
 
@@ -34,17 +35,20 @@ type places struct {
 type place struct {
 	Place
 	stop  context.CancelFunc // ends Live
-	looks sync.WaitGroup     // Live
+	looks sync.WaitGroup     // Live, and who looks after what messages are owed
 	users int
 	since time.Time   // when the last one had done with it
 	timer *time.Timer // runs while nobody needs it
 }
 
-func newPlace(b *broker.Broker) *place {
+func newPlace(b *broker.Broker, look func(context.Context, *broker.Broker)) *place {
 	ctx, stop := context.WithCancel(context.Background())
 	p := &place{stop: stop, Place: Place{Broker: b, Live: live.NewHub(live.Config{Broker: b}),
 		Permission: permission.Open(b.Dir(), time.Now).LogTo(b.LogPairs)}}
 	p.looks.Go(func() { p.Live.Run(ctx) }) // who follows is told how that ends
+	if look != nil {
+		p.looks.Go(func() { look(ctx, b) })
+	}
 	return p
 }
 
@@ -132,7 +136,7 @@ func (p *places) add(root string, b *broker.Broker) (*place, error) {
 	case len(p.all) >= p.max && !p.makeRoom():
 		err = ErrBusy
 	default:
-		one := newPlace(b)
+		one := newPlace(b, p.look)
 		p.all[root] = one
 		return one, nil
 	}

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
 	"slices"
 	"time"
 
@@ -46,23 +45,26 @@ type Ringer struct {
 }
 
 // Start rings until stop is called.
-func (r *Ringer) Start(ctx context.Context) (stop func()) {
+func (r *Ringer) Start(ctx context.Context) (stop func()) { return r.start(ctx, r.ring) }
+
+// start does something with the root until stop is called, and again when the root is made anew.
+func (r *Ringer) start(ctx context.Context, do func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r.run(ctx)
+		r.run(ctx, do)
 	}()
 	return func() { cancel(); <-done }
 }
 
-func (r *Ringer) run(ctx context.Context) {
+func (r *Ringer) run(ctx context.Context, do func(context.Context) error) {
 	wait := rootLook
 	for ctx.Err() == nil {
-		if err := r.ring(ctx); err == nil || errors.Is(err, errRootGone) {
+		if err := do(ctx); err == nil || errors.Is(err, errRootGone) {
 			wait = rootLook
 		} else {
-			r.Log.Debug("nobody can be rung yet", "err", err)
+			r.Log.Debug("nothing can be done for the root yet", "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -74,14 +76,7 @@ func (r *Ringer) run(ctx context.Context) {
 
 // ring rings until ctx ends or the root is gone.
 func (r *Ringer) ring(ctx context.Context) error {
-	root, err := r.Root()
-	if err != nil {
-		return err
-	}
-	if _, err := os.Stat(root); err != nil {
-		return err
-	}
-	b, err := r.Open(root)
+	b, err := r.open()
 	if err != nil {
 		return err
 	}

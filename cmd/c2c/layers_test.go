@@ -34,7 +34,7 @@ var layers = map[string]string{
 	"broker/procstat/sockets": "broker/procstat",
 
 	"broker":           "broker/client broker/doctor broker/procstat inbox inbox/atomicfile inbox/fields inbox/filelock wake golang.org/x/sys",
-	"broker/ringer":    "broker broker/client inbox wake wake/clients wake/mux wake/plugin wake/watch",
+	"broker/ringer":    "broker broker/client inbox inbox/filelock wake wake/clients wake/mux wake/plugin wake/watch",
 	"broker/live":      "broker inbox wake wake/watch",
 	"broker/httpd":     "broker broker/live broker/permission broker/procstat broker/procstat/sockets inbox/atomicfile inbox/filelock golang.org/x/sys",
 	"broker/httpd/sse": "",

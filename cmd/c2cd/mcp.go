@@ -86,6 +86,8 @@ func (a *call) mcp(ctx context.Context) error {
 			once.Do(func() {
 				if scope, known := ringer.Server(name, parent, push); known {
 					stop = a.startRinging(ctx, scope)
+				} else { // it stays, so no command need look after what messages are owed
+					stop = a.ringer(scope).StartKeeping(ctx)
 				}
 			})
 		},

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"c2c/broker/live"
+	"c2c/broker/ringer"
 	"c2c/inbox"
 	"c2c/inbox/fields"
 	"c2c/wake"
@@ -73,6 +74,7 @@ func (c *call) monitor(ctx context.Context) error {
 	if m.alias == "" {
 		m.alias = c.getenv("C2C_MCP_SESSION_ID")
 	}
+	defer c.app.ringer(ringer.Scope{}).StartKeeping(ctx)()
 	for {
 		err := c.follow(ctx, &m)
 		if errors.Is(err, syscall.EPIPE) || ctx.Err() != nil {

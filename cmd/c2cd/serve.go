@@ -18,6 +18,7 @@ import (
 	"c2c/broker/httpd"
 	"c2c/broker/httpd/page"
 	"c2c/broker/httpd/webhook"
+	"c2c/broker/ringer"
 	"c2c/broker/senders"
 	"c2c/cmd/cli"
 	"c2c/inbox/atomicfile"
@@ -154,6 +155,11 @@ func (d *httpDaemon) run(ctx context.Context) error {
 		},
 		OpenHere: func(dir string) (*broker.Broker, error) {
 			return broker.OpenHere(d.a.getenv, dir, broker.Config{Log: d.a.log})
+		},
+		Keep: func(ctx context.Context, b *broker.Broker) {
+			if err := ringer.Keep(ctx, b, d.a.log); err != nil && ctx.Err() == nil {
+				d.a.log.Debug("another process looks after what messages are owed", "root", b.Root(), "err", err)
+			}
 		},
 	})
 	s.Handle(shown.Routes(s)...)

@@ -132,6 +132,8 @@ func (a *app) launch(ctx context.Context, name, alias string, argv, env []string
 			words = t
 		}
 		defer silent.ringer(ringer.Terminal(t.PID(), t, t.Joins(), words)).Start(ctx)()
+	} else {
+		defer silent.ringer(ringer.Scope{}).StartKeeping(ctx)()
 	}
 	return t.Run()
 }

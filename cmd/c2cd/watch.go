@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"c2c/broker"
+	"c2c/broker/ringer"
 	"c2c/cmd/watch"
 )
 
@@ -31,6 +32,9 @@ func (c *call) watch(ctx context.Context) error {
 		}
 		return err
 	}
+	silent := *c.app // a log would be written over the screen
+	silent.log = slog.New(slog.DiscardHandler)
+	defer silent.ringer(ringer.Scope{}).StartKeeping(ctx)()
 	return watch.Run(ctx, watch.Config{
 		Open: func(ctx context.Context) (*broker.Broker, error) {
 			if err := c.awaitRoot(ctx, func(error) {}); err != nil { // it may be removed while the screen shows it

@@ -1,0 +1,245 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"c2c/inbox"
+)
+
+// isDue says whether a command would look at what messages are owed.
+func (w *world) isDue() bool { return w.untilLook() == 0 }
+
+// looked has somebody look, and nothing due then.
+func (w *world) looked() {
+	w.t.Helper()
+	w.once()
+	if w.isDue() {
+		w.t.Fatal("somebody has looked, and the next one looks again")
+	}
+}
+
+func TestACommandLooksWhenSomethingIsDueAndNotBefore(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		message inbox.Message
+		due     time.Duration // after it was sent
+	}{
+		"a plain message": {inbox.Message{}, TellAfter},
+		"a short time":    {inbox.Message{TellAfter: 60}, time.Minute},
+		"it expires":      {inbox.Message{ExpiresAt: 90}, 90 * time.Second},
+		"an answer":       {inbox.Message{AnswerBy: 300, TellAfter: -1}, 5 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, amber, _ := pair(t)
+			w.looked()
+			m := c.message
+			m.To, m.Content = "birch", "x"
+			for _, at := range []*float64{&m.ExpiresAt, &m.AnswerBy} {
+				if *at != 0 {
+					*at += inbox.Seconds(w.clock)
+				}
+			}
+			if _, err := w.Send(t.Context(), amber, m); err != nil {
+				t.Fatal(err)
+			}
+			if is, short := w.isDue(), c.due < lookEvery; is != short {
+				t.Errorf("behind the send somebody is to look: %v, want %v", is, short)
+			}
+			for passed := time.Duration(0); passed < c.due-time.Second; {
+				w.looked()
+				step := min(w.untilLook(), c.due-time.Second-passed)
+				passed += step
+				w.pass(step)
+			}
+			w.wantNotices(amber.ID)
+			w.pass(time.Second)
+			if !w.isDue() {
+				t.Error("nobody looks when it is due")
+			}
+			w.looked()
+			if len(w.notices(amber.ID)) != 1 {
+				t.Error("nobody is told")
+			}
+		})
+	}
+}
+
+// A plain message has nothing to do with the mark, and what waits is not read as long as nothing is due.
+func TestNothingIsReadThatIsNotDue(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	w.looked()
+	w.send(amber, "birch", "x")
+	w.once()
+	w.pass(lookEvery - time.Second)
+	if err := os.Chmod(filepath.Join(w.Root(), birch.ID+".inbox.json"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if w.isDue() {
+		t.Error("a plain message makes somebody look")
+	}
+	w.once()
+}
+
+// The mark can be wrong in many ways. Whatever has happened to it, nobody is told late by more than lookEvery.
+func TestAMarkThatIsWrongMakesSomebodyLookTooEarly(t *testing.T) {
+	t.Parallel()
+	path := func(w *world) string { return filepath.Join(w.Root(), dueMark) }
+	for name, c := range map[string]struct {
+		spoil func(w *world) error
+		late  time.Duration
+	}{
+		"removed":              {func(w *world) error { return os.Remove(path(w)) }, 0},
+		"empty":                {func(w *world) error { return os.Truncate(path(w), 0) }, 0},
+		"of a clock far ahead": {func(w *world) error { at := w.clock.Add(40 * 24 * time.Hour); return os.Chtimes(path(w), at, at) }, 0},
+		"of a clock behind":    {func(w *world) error { return os.Chtimes(path(w), time.Unix(9, 0), time.Unix(9, 0)) }, 0},
+		"the clock went back":  {func(w *world) error { w.pass(-40 * 24 * time.Hour); return nil }, 0},
+		"by an older version":  {func(*world) error { return nil }, lookEvery},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, amber, birch := pair(t)
+			w.looked()
+			box, err := w.Mailbox(birch.ID) // as one writes that knows of no mark
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := inbox.Seconds(w.clock.Add(time.Minute))
+			if _, err := box.Deliver(t.Context(), inbox.Message{From: "amber", To: "birch", Content: "x", ExpiresAt: at}); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.spoil(w); err != nil {
+				t.Fatal(err)
+			}
+			if w.isDue() != (c.late == 0) {
+				t.Errorf("due: %v", w.isDue())
+			}
+			w.once()
+			w.clock = inbox.FromSeconds(at).Add(c.late)
+			w.once()
+			w.wantNotices(amber.ID, "has expired")
+		})
+	}
+}
+
+// Somebody looks, and a message that is due soon is stored behind that look, before it is over.
+func TestNothingIsMissedThatIsStoredDuringALook(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]func(*world){
+		"there was a mark": (*world).looked,
+		"there was none":   func(*world) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, amber, _ := pair(t)
+			before(w)
+			mark := w.beginLook(true)
+			w.put(amber, "birch", inbox.Message{TellAfter: 60})
+			mark.end(time.Time{})
+			if !w.isDue() {
+				t.Error("the look says that nobody need look")
+			}
+		})
+	}
+}
+
+// A sender is killed behind the store, before it could tell that something is due.
+func TestASenderThatIsKilledIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	w.looked()
+	m := inbox.Message{From: "amber", To: "birch", Content: "x", TellAfter: 60}
+	w.announce(m) // and is killed behind the next step
+	box, err := w.Mailbox(birch.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := box.Deliver(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	w.pass(time.Minute)
+	w.once()
+	w.wantNotices(amber.ID, "has not read")
+}
+
+// A keeper is killed while it looks: the next one looks.
+func TestALookThatIsKilledIsDoneAgain(t *testing.T) {
+	t.Parallel()
+	w, _, _ := pair(t)
+	w.looked()
+	w.beginLook(true)
+	if !w.isDue() {
+		t.Error("nobody looks again")
+	}
+	if err := os.WriteFile(filepath.Join(w.Root(), dueMark+".tmp.c2c"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.looked()
+}
+
+// Who looks all the time keeps the mark, so that no command opens more than that.
+func TestAKeeperKeepsTheMark(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	k := w.Keeper()
+	for range 30 {
+		w.look(k)
+		if w.isDue() {
+			t.Fatal("the mark is over")
+		}
+		w.pass(time.Minute)
+	}
+	w.put(amber, "birch", inbox.Message{TellAfter: 60})
+	w.look(k)
+	if left := w.untilLook(); left <= 0 || left > time.Minute {
+		t.Errorf("somebody looks after %v", left)
+	}
+	w.put(amber, "birch", inbox.Message{TellAfter: 30})
+	w.look(k)
+	if left := w.untilLook(); left <= 0 || left > 30*time.Second {
+		t.Errorf("somebody looks after %v", left)
+	}
+	w.read(birch.ID)
+	w.look(k)
+	w.pass(time.Minute)
+	w.look(k)
+	w.wantNotices(amber.ID)
+}
+
+// A person waits for a command. What it has no time for is done a minute later, from another mailbox on.
+func TestACommandDoesNotLookForLong(t *testing.T) {
+	t.Parallel()
+	w, amber, _ := pair(t)
+	w.put(amber, "birch", inbox.Message{TellAfter: 60})
+	w.pass(time.Minute)
+	k := w.Keeper()
+	k.once = true
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := k.Look(over); !errors.Is(err, context.Canceled) {
+		t.Errorf("err %v", err)
+	}
+	if left := w.untilLook(); left <= 0 || left > keepAgain {
+		t.Errorf("the next one looks after %v", left)
+	}
+	w.pass(keepAgain)
+	w.once()
+	w.wantNotices(amber.ID, "has not read")
+}
+
+// Mail that moves to another mailbox brings what it is owed.
+func TestSomebodyLooksAtMailThatHasMoved(t *testing.T) {
+	t.Parallel()
+	w, _, birch := pair(t)
+	w.looked()
+	w.oweMoved(t.Context(), birch.ID, []inbox.Message{{Content: "x"}})
+	if !w.isDue() {
+		t.Error("nobody looks")
+	}
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"c2c/broker"
+	"c2c/inbox"
+	"c2c/wake/watch"
+)
+
+// Every process that stays looks after what messages are owed, so no command need do so: a sender is told in time, though nobody
+// runs any.
+func TestWhoStaysTellsTheSenderInTime(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]func(t *testing.T, k *keeper){
+		"monitor": func(t *testing.T, k *keeper) { k.monitor("--json").line() },
+		"watch":   func(t *testing.T, k *keeper) { k.watch(24, 80) },
+		"the server of a client without a doorbell": func(t *testing.T, k *keeper) {
+			startClient(t, k.bin, k.home, "gem").server(0)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKeeper(t)
+			k.run("register", "amber", "--session-id", "amber")
+			k.run("register", "birch", "--session-id", "birch")
+			start(t, k)
+			k.run("send", "--from", "amber", "birch", "--tell-after", "1s", "x")
+			wantTold(t, k.root(), "amber")
+		})
+	}
+}
+
+// wantTold waits until a session was told something.
+func wantTold(t *testing.T, root, sid string) {
+	t.Helper()
+	b, err := broker.Open(broker.Config{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	box, err := b.Mailbox(sid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Watchable(box.LockName()); err != nil {
+		t.Fatal(err)
+	}
+	changes := watch.NewChanges()
+	defer changes.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), robotPatience)
+	defer cancel()
+	err = changes.Until(ctx, filepath.Join(root, box.LockName()), func() (bool, error) {
+		msgs, err := box.Peek(ctx)
+		return len(msgs) == 1 && msgs[0].From == inbox.SystemAlias, err
+	})
+	if err != nil {
+		t.Errorf("the sender is not told: %v", err)
+	}
+}

@@ -1,0 +1,44 @@
+package atomicfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TimeOf gives the time of change and the size of a file, with one system call.
+func (d *Dir) TimeOf(name string) (changed time.Time, size int64, err error) {
+	var st unix.Stat_t
+	err = d.change("stat", name, func() error { return unix.Fstatat(d.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW) })
+	if err != nil {
+		return time.Time{}, 0, err
+	}
+	return time.Unix(st.Mtim.Unix()), st.Size, nil
+}
+
+// Mark makes a file with a time of change, unless its name is there: fs.ErrExist. It appears whole, and is not synced. The
+// caller holds a lock that all who mark it hold.
+func (d *Dir) Mark(name, text string, at time.Time) error {
+	tmp := lockedTemp(name)
+	f, err := d.openBeneath(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+	if errors.Is(err, fs.ErrExist) { // a writer died here
+		if err := d.RemoveLeftover(name); err != nil {
+			return err
+		}
+		f, err = d.openBeneath(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+	}
+	if err != nil {
+		return d.fail("mark", name, err)
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = d.Touch(tmp, at)
+	}
+	if err == nil {
+		err = d.Link(tmp, d, name)
+	}
+	return d.fail("mark", name, errors.Join(err, d.Remove(tmp)))
+}
