@@ -132,7 +132,7 @@ func mayHaveWord(words []string) func(data []byte) bool {
 			longest = word
 		}
 	}
-	return func(data []byte) bool { return bytes.Contains(bytes.ToLower(data), []byte(longest)) }
+	return newWordFinder(longest).in
 }
 
 // maxThread bounds a conversation, in messages: anybody can send thousands that answer one.
@@ -176,18 +176,9 @@ func (l links) link(id, answers string) {
 	}
 }
 
-// addLines keeps what the messages of a file answer, as far as that can be seen without parsing them, which takes a hundred
-// times as long. It says whether there are others.
-func (l links) addLines(file []byte) (others bool) {
-	for line := range bytes.Lines(file) {
-		id, answers, ok := inbox.LinkOf(line)
-		if ok {
-			l.link(id, answers)
-		}
-		others = others || !ok
-	}
-	return others
-}
+// addLines keeps what the messages of a file answer, as far as that can be seen without parsing them. It says whether there
+// are others.
+func (l links) addLines(file []byte) (others bool) { return inbox.EachLink(file, l.link) }
 
 // around gives the ids that an id is linked with, the nearest ones when there are too many. A circle of answers, which
 // only a hostile sender makes, is gone through once.

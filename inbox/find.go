@@ -108,7 +108,7 @@ func (m *Mailbox) findArchived(ids map[string]bool, enough func(Found) bool) (fo
 }
 
 // Up to fewIDs, looking for the bytes of each id is quicker than reading every id.
-const fewIDs = 8
+const fewIDs = 4
 
 // mentions says whether a message in data may have one of the ids. It looks for the bytes of the field, in the
 // spelling of every known writer: parsing takes a hundred times as long.
@@ -118,13 +118,14 @@ func mentionsAs(data []byte, name string, ids map[string]bool) bool {
 	if len(ids) <= fewIDs {
 		some := false
 		for id := range ids {
-			some = some || bytes.Contains(data, []byte(id))
+			some = some || id == "" || newFinder(id).index(data) >= 0
 		}
 		if !some {
 			return false
 		}
 	}
-	for value, rest := nextText(data, name); value != nil; value, rest = nextText(rest, name) {
+	field := newFinder(`"` + name + `"`)
+	for value, rest := nextText(data, field); value != nil; value, rest = nextText(rest, field) {
 		if ids[string(value)] {
 			return true
 		}
@@ -132,16 +133,15 @@ func mentionsAs(data []byte, name string, ids map[string]bool) bool {
 	return false
 }
 
-// nextText gives the text of the next field of a name, as it is written, and what stands behind it; nil when there is
-// none. In a body the quotes are escaped, so no body looks like a field.
-func nextText(data []byte, name string) (value, rest []byte) {
-	field := []byte(`"` + name + `"`)
+// nextText gives the text of the next field of a name, which field has with its quotes, as it is written, and what stands
+// behind it; nil when there is none. In a body the quotes are escaped, so no body looks like a field.
+func nextText(data []byte, field *finder) (value, rest []byte) {
 	for {
-		i := bytes.Index(data, field)
+		i := field.index(data)
 		if i < 0 {
 			return nil, nil
 		}
-		data = bytes.TrimLeft(data[i+len(field):], " \t\r\n")
+		data = bytes.TrimLeft(data[i+len(field.text):], " \t\r\n")
 		value, ok := bytes.CutPrefix(data, []byte(":"))
 		value, ok2 := bytes.CutPrefix(bytes.TrimLeft(value, " \t\r\n"), []byte(`"`))
 		if end := bytes.IndexByte(value, '"'); ok && ok2 && end >= 0 {
@@ -150,17 +150,33 @@ func nextText(data []byte, name string) (value, rest []byte) {
 	}
 }
 
-// LinkOf gives the ids of a message, and of the one that it answers ("" for none), from a line of a file without parsing it.
-// ok is false for a line that has to be parsed: it has several messages, or not the spelling of c2c.
-func LinkOf(line []byte) (id, answers string, ok bool) {
-	to, rest := nextText(line, "in_reply_to")
-	if to == nil {
-		return "", "", !bytes.Contains(line, []byte("in_reply_to"))
+// EachLink calls f with the ids of each message in a file that answers another one, and that one's, without parsing them, which
+// takes a hundred times as long. others says that there are messages that have to be parsed: several on a line, or not in
+// the spelling of c2c.
+func EachLink(file []byte, f func(id, answers string)) (others bool) {
+	word, to, own := newFinder("in_reply_to"), newFinder(`"in_reply_to"`), newFinder(`"message_id"`)
+	for {
+		i := word.index(file)
+		if i < 0 {
+			return others
+		}
+		line, rest, _ := bytes.Cut(file[i:], []byte("\n"))
+		line = file[bytes.LastIndexByte(file[:i], '\n')+1 : i+len(line)]
+		id, answers, ok := linkOf(line, own, to)
+		if ok {
+			f(id, answers)
+		}
+		file, others = rest, others || !ok
 	}
-	own, more := nextText(line, "message_id")
-	again, _ := nextText(rest, "in_reply_to")
-	second, _ := nextText(more, "message_id")
-	ok = own != nil && again == nil && second == nil && ValidName(string(own)) && ValidName(string(to))
+}
+
+// linkOf gives the ids of a message on a line, and of the one that it answers.
+func linkOf(line []byte, messageID, inReplyTo *finder) (id, answers string, ok bool) {
+	to, rest := nextText(line, inReplyTo)
+	own, more := nextText(line, messageID)
+	again, _ := nextText(rest, inReplyTo)
+	second, _ := nextText(more, messageID)
+	ok = to != nil && own != nil && again == nil && second == nil && ValidName(string(own)) && ValidName(string(to))
 	return string(own), string(to), ok
 }
 

@@ -52,19 +52,29 @@ func TestSearchTellsOnceOfAMessageThatIsArchivedAndNotRemovedYet(t *testing.T) {
 
 func TestALinkIsReadFromALineOrTheLineIsParsed(t *testing.T) {
 	t.Parallel()
+	links := func(file string) string {
+		all := ""
+		others := EachLink([]byte(file), func(id, answers string) { all += id + " " + answers + " " })
+		return fmt.Sprint(all, others)
+	}
 	for line, want := range map[string]string{
-		`{"from_alias":"a","content":"c","message_id":"m-2","kind":"task","in_reply_to":"m-1"}`: "m-2 m-1 true",
-		`{"in_reply_to": "m-1", "message_id" : "m-2"},`:                                         "m-2 m-1 true",
-		`{"content":"\"in_reply_to\":\"m-1\"","message_id":"m-2"}`:                              "  false",
-		`{"content":"c","message_id":"m-2"}`:                                                    "  true",
-		`[{"message_id":"m-2","in_reply_to":"m-1"},{"message_id":"m-3","in_reply_to":"m-2"}]`:   "m-2 m-1 false",
-		`{"message_id":"m-2","in_reply_to":"m-\u0031"}`:                                         `m-2 m-\u0031 false`,
-		`{"content":"c","in_reply_to":"m-1"}`:                                                   " m-1 false",
-		`{"content":"\\","in_reply_to":"m-1","message_id":"m-2","x":{"message_id":"m-9"}}`:      "m-2 m-1 false",
+		`{"from_alias":"a","content":"c","message_id":"m-2","kind":"task","in_reply_to":"m-1"}`: "m-2 m-1 false",
+		`{"in_reply_to": "m-1", "message_id" : "m-2"},`:                                         "m-2 m-1 false",
+		`{"content":"\"in_reply_to\":\"m-1\"","message_id":"m-2"}`:                              "true",
+		`{"content":"c","message_id":"m-2"}`:                                                    "false",
+		`[{"message_id":"m-2","in_reply_to":"m-1"},{"message_id":"m-3","in_reply_to":"m-2"}]`:   "true",
+		`{"message_id":"m-2","in_reply_to":"m-\u0031"}`:                                         "true",
+		`{"content":"c","in_reply_to":"m-1"}`:                                                   "true",
+		`{"content":"\\","in_reply_to":"m-1","message_id":"m-2","x":{"message_id":"m-9"}}`:      "true",
 	} {
-		id, answers, ok := LinkOf([]byte(line))
-		if got := fmt.Sprintf("%s %s %v", id, answers, ok); got != want {
+		if got := links(line); got != want {
 			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+		const before, behind = `{"message_id":"m-8","in_reply_to":"m-7"}`, `{"in_reply_to":"m-5","message_id":"m-6"}`
+		own := want[:strings.LastIndexAny(want, " ")+1]
+		want := "m-8 m-7 " + own + "m-6 m-5 " + want[len(own):]
+		if got := links(before + "\n" + line + "\n" + behind); got != want {
+			t.Errorf("%s between others: %q, want %q", line, got, want)
 		}
 	}
 }
