@@ -79,9 +79,9 @@ func (b *Broker) forget(rows, before []row, size int) []row {
 }
 
 // forgetIdle removes the rows of sessions without mail that were not used for long, before the registry is full.
-func (b *Broker) forgetIdle(rows []row) []row {
+func (b *Broker) forgetIdle(rows []row, idle []idleRow) []row {
 	size, now := len(formatRegistry(rows)), b.now()
-	for _, one := range b.idle(rows) {
+	for _, one := range idle {
 		unused := now.Sub(one.last)
 		if unused <= forgetAfter && (size <= crowded || unused <= forgetSoon) {
 			break // the others were used later

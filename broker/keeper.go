@@ -39,6 +39,8 @@ type Keeper struct {
 	asked map[string]bool // sessions whose mailboxes have said which notices they had
 	owed  map[string]*keptOwed
 	once  bool // it looks once and is gone
+
+	tidies time.Time // when the root is to be tidied; zero: not known yet
 }
 
 // keptBox is what a Keeper remembers of a mailbox, so that it reads only what has changed.
@@ -102,6 +104,9 @@ func (k *Keeper) Look(ctx context.Context) (wait time.Duration, err error) {
 	}
 	if k.once || ctx.Err() == nil {
 		mark.end(next)
+	}
+	if !k.once {
+		k.tidy(ctx)
 	}
 	if next.IsZero() {
 		return 0, ctx.Err()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -162,8 +163,22 @@ func (m *Mailbox) Discard(dry bool, more ...Entry) (p Pruned, gone bool, err err
 	return m.discard(dry, func() error { return nil }, more...)
 }
 
+// Rest is Discard for a session that may come back: the archive stays.
+func (m *Mailbox) Rest(more ...Entry) (gone bool, err error) {
+	keep := func(dir *atomicfile.Dir, name string) bool {
+		return filepath.Base(dir.Path()) == archiveDir && (name == m.archiveName() || name == m.oldName())
+	}
+	_, gone, err = m.discarding(false, func() error { return nil }, keep, more...)
+	return gone, err
+}
+
 // discard calls before when nothing can change any more, and before anything is removed.
 func (m *Mailbox) discard(dry bool, before func() error, more ...Entry) (p Pruned, gone bool, err error) {
+	return m.discarding(dry, before, func(*atomicfile.Dir, string) bool { return false }, more...)
+}
+
+// discarding is discard for all files but those to keep.
+func (m *Mailbox) discarding(dry bool, before func() error, keep func(dir *atomicfile.Dir, name string) bool, more ...Entry) (p Pruned, gone bool, err error) {
 	if some, err := m.Used(); err != nil || dry && some {
 		return p, false, err
 	}
@@ -202,6 +217,9 @@ func (m *Mailbox) discard(dry bool, before func() error, more ...Entry) (p Prune
 	}
 	// Whoever is killed in between leaves what the next prune finds.
 	return p, true, m.eachFile(func(dir *atomicfile.Dir, name string) error {
+		if keep(dir, name) {
+			return nil
+		}
 		return errors.Join(dir.RemoveLeftover(name), new(Pruned).Remove(dir, name, false), dir.Sync())
 	}, more...)
 }

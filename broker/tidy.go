@@ -1,0 +1,227 @@
+package broker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+)
+
+// The process that looks after what messages are owed also tidies the root, once a day: no command and no hook does.
+//
+// What goes is of no use to anybody: rows of sessions that were not used for long (forget.go), the locks, ledgers and
+// empty mailboxes of sessions without a row, and at last their facts, and the client ids that lead to them. What a
+// person may look for stays until c2c prune: archives, dead letters, and all mail that a peer wrote.
+//
+// A lock file is removed by the rules of docs/retention.md. The registry's lock is held, so nobody registers the
+// session meanwhile, and the original, which does not look whether a lock file was removed, sends nothing to it. Each
+// lock of the session is taken first, without waiting; if somebody has one, all stays. A process that waits for one, or
+// has opened it and not locked it yet, sees in package filelock that its file has no name any more, and opens the new one.
+const (
+	tidyEvery = 24 * time.Hour
+	tidyAgain = 10 * time.Minute // when there is more to tidy, or something was in the way
+	// tidyMost bounds how many sessions are tidied at one time: each holds the registry's lock for some milliseconds.
+	tidyMost = 50
+	// factsAfter is how long the facts of a session are kept that has no row and was not used.
+	factsAfter = 90 * 24 * time.Hour
+)
+
+// tidy tidies the root when it is time. The time of the last time is that of the Keeper's lock file, so it holds for the
+// Keepers of other processes, too.
+func (k *Keeper) tidy(ctx context.Context) {
+	b, now := k.b, k.b.now()
+	if k.tidies.IsZero() {
+		if info, err := b.root.Stat(KeeperLock); err == nil && !info.ModTime().After(now) {
+			k.tidies = info.ModTime().Add(tidyEvery)
+		}
+	}
+	if now.Before(k.tidies) {
+		return
+	}
+	more, err := b.tidy(ctx)
+	if err != nil && ctx.Err() == nil {
+		b.log.Warn("not all of the root is tidied", "err", err)
+	}
+	if k.tidies = now.Add(tidyEvery); more || err != nil {
+		k.tidies = now.Add(tidyAgain)
+	} else if err := b.root.Touch(KeeperLock, now); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		b.log.Warn("when the root was tidied is not recorded", "err", err)
+	}
+}
+
+// tidying is one time.
+type tidying struct {
+	b                       *Broker
+	archive                 *atomicfile.Dir
+	facts, ids, storm, owed *atomicfile.Dir // nil: there is none
+	dead                    []byte          // the dead letters
+	left                    int             // how many sessions may still be tidied
+}
+
+// tidy forgets rows and removes files. more says that there is more to do.
+func (b *Broker) tidy(ctx context.Context) (more bool, err error) {
+	var idle []idleRow
+	err = b.change(ctx, func(rows []row) ([]row, error) {
+		idle = b.idle(rows)
+		return b.forgetIdle(rows, idle), nil
+	})
+	if err != nil {
+		return false, err
+	}
+	t := &tidying{b: b, left: tidyMost}
+	for name, dir := range map[string]**atomicfile.Dir{"sessions": &t.facts, ledgerDir: &t.storm, owedDir: &t.owed, "archive": &t.archive} {
+		if *dir, err = b.subIfThere(name); err != nil {
+			return false, err
+		}
+		if *dir != nil {
+			defer (*dir).Close()
+		}
+	}
+	if t.dead, err = b.root.ReadIf(deadFile); err != nil {
+		return false, err
+	}
+	rows, err := b.readRegistry()
+	if err != nil {
+		return false, err
+	}
+	errs := []error{t.locks(idle)}
+	sids, err := t.untidy(rows)
+	errs = append(errs, err)
+	for _, sid := range sids {
+		if t.left <= 0 || ctx.Err() != nil {
+			return true, errors.Join(errs...)
+		}
+		errs = append(errs, t.session(ctx, sid)) // a broken mailbox stops no other
+	}
+	return false, errors.Join(append(errs, t.clientIDs(ctx))...)
+}
+
+// locks removes lock files of sessions that have a row and have ended, as far as nobody has them. Only those that the original
+// does not use: it may read for a session that is registered.
+func (t *tidying) locks(idle []idleRow) error {
+	var errs []error
+	for _, one := range idle {
+		if t.b.now().Sub(one.last) <= forgetSoon || !inbox.ValidName(one.sid) {
+			continue
+		}
+		for _, at := range t.ownLocks(one.sid) {
+			if at.Dir != nil {
+				errs = append(errs, filelock.Discard(at.Dir, at.Name))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ownLocks are the locks of a session that the original does not use.
+func (t *tidying) ownLocks(sid string) []inbox.Entry {
+	all := []inbox.Entry{{Dir: t.b.root, Name: ringLock(sid)}, {Dir: t.b.root, Name: serverLock(sid)}, {Dir: t.facts, Name: sid + ".lock"}}
+	if t.owed != nil {
+		if _, err := t.owed.Stat(sid + owedEnd); errors.Is(err, fs.ErrNotExist) { // else somebody is still to be told
+			all = append(all, inbox.Entry{Dir: t.owed, Name: sid + ".lock"})
+		}
+	}
+	return all
+}
+
+// untidy gives the sessions without a row that have more files than those that stay, or old facts.
+func (t *tidying) untidy(rows []row) (sids []string, err error) {
+	found := map[string]bool{}
+	var errs []error
+	for _, in := range []struct {
+		dir  *atomicfile.Dir
+		ends []string
+	}{
+		{t.b.root, []string{".inbox.json", ".inbox.lock", ".lease", ".wake.lock", ".server.lock"}},
+		{t.archive, []string{".lock"}}, {t.facts, []string{".lock"}},
+		{t.storm, []string{".log", ".old", ".lock"}}, {t.owed, []string{owedEnd, ".lock"}},
+	} {
+		if in.dir != nil {
+			errs = append(errs, inbox.AddSessions(found, in.dir, in.ends...))
+		}
+	}
+	if t.facts != nil {
+		names, err := t.facts.Names()
+		errs = append(errs, err)
+		for _, name := range names {
+			sid, ok := strings.CutSuffix(name, ".json")
+			if info, err := t.facts.Stat(name); ok && err == nil && inbox.ValidName(sid) && t.b.now().Sub(info.ModTime()) > factsAfter {
+				found[sid] = true
+			}
+		}
+	}
+	for sid := range found {
+		if findSID(rows, sid) < 0 && !isPersonID(sid) && !isExternalID(sid) {
+			sids = append(sids, sid)
+		}
+	}
+	slices.Sort(sids)
+	return sids, errors.Join(errs...)
+}
+
+// session tidies the files of one session, if it has no row and no mail.
+func (t *tidying) session(ctx context.Context, sid string) error {
+	b := t.b
+	box, err := b.Mailbox(sid)
+	if err != nil {
+		return err
+	}
+	return b.locked(ctx, RegistryLock, func() error {
+		rows, err := b.readRegistry()
+		if err != nil || findSID(rows, sid) >= 0 || b.hasMail(sid) {
+			return err
+		}
+		last, err := box.Changed()
+		if err != nil {
+			return err
+		}
+		unused := b.now().Sub(lastFacts(t.facts, sid, last))
+		if some, err := box.Used(); err != nil || some && unused <= forgetAfter {
+			return err // what c2c has told it is there when it comes back soon
+		}
+		t.left--
+		if err := t.dropNotices(ctx, sid); err != nil {
+			return err
+		}
+		b.closeDebts(ctx, sid, WasSwept, func(inbox.Message) bool { return true })
+		_, err = box.Rest(t.files(sid, unused)...)
+		return err
+	})
+}
+
+// files are those of a session that go, beside those of its mailbox.
+func (t *tidying) files(sid string, unused time.Duration) []inbox.Entry {
+	all := append(t.ownLocks(sid), inbox.Entry{Dir: t.storm, Name: ledgerName(sid)}, inbox.Entry{Dir: t.storm, Name: olderName(sid)},
+		inbox.Entry{Dir: t.storm, Name: sid + ".lock"})
+	if unused > factsAfter && !bytes.Contains(t.dead, []byte(`"`+sid+`"`)) { // for dead letters it may come back
+		all = append(all, inbox.Entry{Dir: t.facts, Name: sid + ".json"})
+	}
+	return all
+}
+
+// dropNotices empties a mailbox in which nobody but c2c itself has written.
+func (t *tidying) dropNotices(ctx context.Context, sid string) error {
+	return t.b.emptyMailbox(ctx, sid, func(messages []inbox.Message) (n int, err error) {
+		for n < len(messages) && messages[n].IsNotice() {
+			n++
+		}
+		return n, nil
+	})
+}
+
+// clientIDs removes those that lead to a session of which nothing is known any more.
+func (t *tidying) clientIDs(ctx context.Context) error {
+	if t.facts == nil {
+		return nil
+	}
+	p := &pruning{b: t.b, before: t.b.now().Add(-factsAfter), facts: t.facts, gone: map[string]bool{}}
+	ids, err := t.facts.Sub("ids", false)
+	return p.pruneNames(ctx, &p.ClientIDs, ids, err, "")
+}
