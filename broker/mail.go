@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -82,15 +81,9 @@ func (b *Broker) Outbox(ctx context.Context, s Session, limit int) ([]Mail, erro
 
 // writtenBy looks for what a session wrote.
 func (a authors) writtenBy(s Session, limit int) inbox.Query {
-	var names [][]byte
-	for _, name := range append(a.names(s), s.ID) {
-		names = append(names, []byte(`"`+name+`"`))
-	}
 	return inbox.Query{
-		Holds: func(data []byte) bool {
-			return slices.ContainsFunc(names, func(name []byte) bool { return bytes.Contains(data, name) })
-		},
-		Is: func(m inbox.Message) bool { return a.are(s.ID, m) }, Limit: limit,
+		Holds: inbox.HoldsSender(append(a.names(s), s.ID)),
+		Is:    func(m inbox.Message) bool { return a.are(s.ID, m) }, Limit: limit,
 	}
 }
 

@@ -185,6 +185,21 @@ func HoldsAnswer(ids map[string]bool) func(data []byte) bool {
 	return func(data []byte) bool { return mentionsAs(data, "in_reply_to", ids) }
 }
 
+// HoldsSender gives a function for Query.Holds: whether a message may stand there that was sent under one of the aliases, or by
+// one of the sessions. In a body the quotes are escaped, so no body looks like a field.
+func HoldsSender(names []string) func(data []byte) bool {
+	var marks [][]byte
+	for _, field := range []string{`"from_alias"`, `"from_session"`} {
+		for _, name := range names {
+			marks = append(marks, []byte(field+`:"`+name+`"`), []byte(field+`: "`+name+`"`))
+		}
+		marks = append(marks, []byte(field+" "), []byte(field+"\n")) // of a writer that nobody knows: it is parsed
+	}
+	return func(data []byte) bool {
+		return slices.ContainsFunc(marks, func(mark []byte) bool { return bytes.Contains(data, mark) })
+	}
+}
+
 // HoldsID gives a function for Query.Holds: whether a message with one of the ids may stand there.
 func HoldsID(ids map[string]bool) func(data []byte) bool {
 	return func(data []byte) bool { return mayHold(data, ids) }
@@ -247,7 +262,7 @@ func always() bool { return true }
 
 // eachWaiting calls f for every message that is not archived, file by file, while
 // more says yes; holder is nil unless a live reader has it or an ack of it waits
-// for space. Files of which holds says no are passed over; nil passes over none.
+// for space. What holds says no to, a file or a line of one, is passed over; nil passes over none.
 // The caller holds the lock, so nobody takes a file while we look at its lock.
 func (m *Mailbox) eachWaiting(holds func(file []byte) bool, more func() bool, f func(msg Message, holder *mailFile)) error {
 	err := m.inLease(func(dir *atomicfile.Dir) error { return m.eachLeased(dir, holds, more, f) })
@@ -255,12 +270,10 @@ func (m *Mailbox) eachWaiting(holds func(file []byte) bool, more func() bool, f 
 		return err
 	}
 	file, err := m.root.ReadIf(m.inboxName())
-	if err != nil || holds != nil && !holds(file) {
+	if err != nil {
 		return err
 	}
-	waiting, _ := decode(file)
-	nameLegacy(waiting)
-	for _, msg := range waiting {
+	for _, msg := range decodeSome(file, holds) {
 		f(msg, nil)
 	}
 	return nil
@@ -276,17 +289,25 @@ func (m *Mailbox) eachLeased(dir *atomicfile.Dir, holds func([]byte) bool, more 
 		if !more() {
 			break
 		}
-		free, err := m.load(dir, mf, holds, false)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errForeign) {
+		holder, err := m.peekFile(dir, mf, holds)
+		if err != nil {
 			return err
-		}
-		holder := mf
-		if free && !mf.done {
-			holder = nil
 		}
 		for _, msg := range mf.msgs {
 			f(msg, holder)
 		}
 	}
 	return nil
+}
+
+// peekFile reads a numbered file for who takes nothing; holder is as in eachWaiting.
+func (m *Mailbox) peekFile(dir *atomicfile.Dir, mf *mailFile, holds func([]byte) bool) (holder *mailFile, err error) {
+	free, err := m.load(dir, mf, holds, false)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errForeign) {
+		return nil, err
+	}
+	if free && !mf.done {
+		return nil, nil
+	}
+	return mf, nil
 }

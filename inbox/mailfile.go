@@ -162,8 +162,8 @@ func (mf *mailFile) free(dir *atomicfile.Dir) (bool, error) {
 }
 
 // load opens a file and reads the messages in it, without those that a dead reader has archived. free says that no
-// reader has the file. With take, a free file is locked and stays open. A file of which holds says no is not parsed; nil
-// has each parsed.
+// reader has the file. With take, a free file is locked and stays open. What holds says no to, a file or a line
+// of one, is not parsed; nil has each parsed, as who takes the file needs it.
 func (m *Mailbox) load(dir *atomicfile.Dir, mf *mailFile, holds func([]byte) bool, take bool) (free bool, err error) {
 	flag, lock := os.O_RDONLY, filelock.FreeFile
 	if take {
@@ -184,11 +184,12 @@ func (m *Mailbox) load(dir *atomicfile.Dir, mf *mailFile, holds func([]byte) boo
 	if err != nil {
 		return free, fmt.Errorf("read %q: %w", mf.file.Name(), err)
 	}
-	if holds != nil && !holds(data) {
-		return free, nil
+	if holds != nil {
+		mf.msgs = decodeSome(data, holds)
+	} else {
+		mf.msgs, mf.damaged = decode(data)
+		nameLegacy(mf.msgs)
 	}
-	mf.msgs, mf.damaged = decode(data)
-	nameLegacy(mf.msgs)
 	if free && mf.by != "" && len(mf.msgs) > 0 { // what no reader ever took was handed over to nobody
 		var gone map[key]bool
 		gone, err = m.archivedSince(mf.archived)

@@ -5,9 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strconv"
 	"time"
+
+	"c2c/inbox/atomicfile"
 )
 
 // Query is what Search looks for.
@@ -18,7 +19,7 @@ type Query struct {
 	MayBeOf func(ts float64) bool
 	// Is says whether a message is one.
 	Is func(Message) bool
-	// Limit is how many of those are wanted that are archived, the newest.
+	// Limit is how many are wanted of those that wait, and of those that are archived: the newest.
 	Limit int
 	// Since is the place in the archive behind which it looks.
 	Since Mark
@@ -93,11 +94,40 @@ func (m *Mailbox) searchWaiting(ctx context.Context, q Query) (found []Found, er
 		return nil, err
 	}
 	defer lk.Release()
-	err = m.eachWaiting(q.Holds, always, func(msg Message, holder *mailFile) {
+	err = m.newestWaiting(q, func(msg Message, holder *mailFile) (more bool) {
 		if q.Is(msg) {
 			found = append(found, foundWaiting(msg, holder))
 		}
+		return len(found) < q.Limit
 	})
-	slices.Reverse(found)
 	return found, err
+}
+
+// newestWaiting calls f for what waits, the newest first, until it returns false. No further file is read then, and of a file no message
+// is parsed that cannot be one. The caller holds the lock.
+func (m *Mailbox) newestWaiting(q Query, f func(Message, *mailFile) (more bool)) error {
+	file, err := m.root.ReadIf(m.inboxName())
+	if err != nil {
+		return err
+	}
+	more := true
+	each := func(msgs []Message, holder *mailFile) {
+		for i := len(msgs) - 1; i >= 0 && more; i-- {
+			more = f(msgs[i], holder)
+		}
+	}
+	each(decodeSome(file, q.mayBeIn), nil)
+	if !more {
+		return nil
+	}
+	return m.inLease(func(dir *atomicfile.Dir) error {
+		files, err := mailFiles(dir)
+		for i := len(files) - 1; i >= 0 && more && err == nil; i-- {
+			var holder *mailFile
+			if holder, err = m.peekFile(dir, files[i], q.mayBeIn); err == nil {
+				each(files[i].msgs, holder)
+			}
+		}
+		return err
+	})
 }

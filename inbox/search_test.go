@@ -3,6 +3,8 @@ package inbox
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -20,7 +22,7 @@ func TestSearchGivesTheNewestFirstWhereverTheyAre(t *testing.T) {
 		}
 	}
 	deliver(t, m, mail("other"))
-	for limit, want := range map[int]string{1: "queued word 3, queued word 2, read word 1", 9: "queued word 3, queued word 2, read word 1, read word 0"} {
+	for limit, want := range map[int]string{1: "queued word 3, read word 1", 9: "queued word 3, queued word 2, read word 1, read word 0"} {
 		found, err := m.Search(t.Context(), Query{
 			Holds: func(data []byte) bool { return bytes.Contains(data, []byte("word")) },
 			Is:    func(m Message) bool { return strings.HasPrefix(m.Content, "word") }, Limit: limit,
@@ -112,5 +114,57 @@ func TestATimeIsReadFromALineOrTheLineIsParsed(t *testing.T) {
 	found, err := m.Search(t.Context(), Query{Limit: 9, MayBeOf: func(ts float64) bool { return ts >= 2 }, Is: func(Message) bool { parsed++; return true }})
 	if err != nil || parsed != 2 || len(found) != 2 || found[0].Message.TS != 2 || found[1].Message.TS != 3 {
 		t.Errorf("%d were parsed; %+v, %v", parsed, found, err)
+	}
+}
+
+// What was sent last is wanted as a rule, so nothing that waits behind it is read.
+func TestSearchReadsNoMoreOfWhatWaitsThanItNeeds(t *testing.T) {
+	t.Parallel()
+	m, dir := newBox(t)
+	for i := range 40 {
+		deliver(t, m, mail(fmt.Sprint(i, strings.Repeat(" word", 2000))))
+	}
+	files, err := filepath.Glob(filepath.Join(dir, m.LeaseName(), "*"))
+	if err != nil || len(files) < 3 {
+		t.Fatal(files, err)
+	}
+	read, parsed := 0, 0
+	found, err := m.Search(t.Context(), Query{
+		Holds: func(data []byte) bool {
+			if data[0] == '[' {
+				read++
+			}
+			return bytes.Contains(data, []byte(`39 word`)) || bytes.Contains(data, []byte(`38 word`))
+		},
+		Is: func(m Message) bool { parsed++; return true }, Limit: 2,
+	})
+	if read > 2 {
+		t.Errorf("%d files are read of %d", read, len(files)+1)
+	}
+	if err != nil || len(found) != 2 || !strings.HasPrefix(found[0].Message.Content, "39") || parsed != 2 {
+		t.Errorf("found %d, %d parsed, %v", len(found), parsed, err)
+	}
+}
+
+// A file that another program has written, and one in which two messages have no id and are equal, are searched as well.
+func TestSearchFindsWhatIsWrittenInAnyWay(t *testing.T) {
+	t.Parallel()
+	const one = `{"from_alias":"birch","to_alias":"amber","content":"word","ts":1.0}`
+	for name, file := range map[string]string{
+		"a message a line": "[\n" + one + ",\n" + one + "\n]\n",
+		"pretty":           "[\n  " + one + ",\n\n  " + one + "]",
+		"on one line":      "[" + one + "," + one + "]",
+		"damaged":          "[\n" + one + ",\n{\"from_alias\":}\n,\n" + one + "\n]\n",
+	} {
+		m, dir := newBox(t)
+		if err := os.WriteFile(filepath.Join(dir, m.inboxName()), []byte(file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		found, err := m.Search(t.Context(), Query{
+			Holds: func(data []byte) bool { return bytes.Contains(data, []byte("word")) }, Is: func(Message) bool { return true }, Limit: 9,
+		})
+		if err != nil || len(found) != 2 || found[0].Message.ID == found[1].Message.ID {
+			t.Errorf("%s: %+v, %v", name, found, err)
+		}
 	}
 }
