@@ -92,8 +92,8 @@ func decodeSome(file []byte, holds func([]byte) bool) (msgs []Message) {
 var idField = []byte(`"message_id"`)
 
 const (
-	maxRecord = 2 << 20   // how far salvage reads for the end of one message
-	maxVain   = 128 << 20 // how much it reads in vain, which bounds what a hostile file costs
+	maxRecord = 2 << 20  // how far salvage reads for the end of one message
+	maxVain   = 16 << 20 // how much it reads in vain, which bounds what a hostile file costs
 )
 
 // salvage takes whatever message can be read where an object begins. Inside a JSON string the quote behind the brace
