@@ -61,7 +61,27 @@ func (b *Broker) Check(ctx context.Context, wakes func(client string) bool) []do
 	found = append(found, checkMods(all)...)
 	// Warnings come first.
 	slices.SortStableFunc(found, func(x, y doctor.Finding) int { return cmp.Compare(y.Status, x.Status) })
-	return append(damaged, found...)
+	return append(append(damaged, b.checkRoom(all)...), found...)
+}
+
+// warnFull is the part of the registry, in percent, from which on a person is warned.
+const warnFull = 70
+
+// checkRoom warns before the registry is full. What has ended is forgotten by itself, but for what mail waits for.
+func (b *Broker) checkRoom(all []Session) []doctor.Finding {
+	info, err := b.root.Stat(registryFile)
+	if err != nil || info.Size()*100 < registryMax*warnFull {
+		return nil // Sessions has told an error
+	}
+	waits := 0
+	for _, s := range all {
+		if s.State == Absent && b.hasMail(s.ID) {
+			waits++
+		}
+	}
+	return []doctor.Finding{{Status: doctor.Warning, Part: "registry", Path: filepath.Join(b.Root(), registryFile),
+		Detail: fmt.Sprintf("it is %d %% full (%d sessions, of which %d have ended and have not read their mail); when it is full, a new session gets no mailbox: %s",
+			info.Size()*100/registryMax, len(all), waits, FullHint)}}
 }
 
 // checkMods says in which running sessions a mod of ours was seen. One that is not loaded is no fault: its person or

@@ -125,3 +125,37 @@ func TestAForgottenSessionComesBack(t *testing.T) {
 	}
 	w.wantMail(back.ID, "amber has not read")
 }
+
+// full writes a registry that is so many percent full of sessions that have ended, each with mail of a peer or without.
+func (w *world) full(percent int, mail bool) {
+	w.t.Helper()
+	var rows []string
+	for size := 0; size < registryMax*percent/100-600; {
+		i := len(rows)
+		rows = append(rows, fmt.Sprintf(`{"session_id":"s%d","alias":"s%[1]d","registered_at":1.0,"pid":77,"pid_start_time":1,"role":"%0500d"}`, i, i))
+		size += len(rows[i]) + 2
+		if mail {
+			if _, err := w.box(fmt.Sprint("s", i)).Deliver(w.t.Context(), inbox.Message{From: "amber", To: fmt.Sprint("s", i), Content: "x"}); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+	}
+	w.writeRegistry("[\n" + strings.Join(rows, ",\n") + "\n]\n")
+}
+
+func TestTheDoctorWarnsBeforeTheRegistryIsFull(t *testing.T) {
+	t.Parallel()
+	for percent, warns := range map[int]bool{60: false, 75: true} {
+		w := newWorld(t)
+		w.full(percent, true)
+		var told []string
+		for _, f := range w.Check(t.Context(), func(string) bool { return true }) {
+			if f.Part == "registry" {
+				told = append(told, f.Detail)
+			}
+		}
+		if (len(told) == 1 && strings.Contains(told[0], "c2c sweep")) != warns {
+			t.Errorf("%d %% full: %q", percent, told)
+		}
+	}
+}

@@ -18,6 +18,9 @@ const (
 	registryMax = 65536
 )
 
+// FullHint says what to do about ErrRegistryFull.
+const FullHint = "c2c sweep makes room: it drops the sessions that have ended, and keeps their mail as dead letters"
+
 // rows reads the registry. It needs no lock, because the file is only ever replaced whole.
 func (b *Broker) rows(ctx context.Context) ([]row, error) {
 	rows, err := b.readRegistry()
@@ -50,8 +53,8 @@ func (b *Broker) change(ctx context.Context, f func(rows []row) ([]row, error)) 
 		}
 		// The original has written larger ones, which a sweep may make smaller step by step.
 		if len(data) > registryMax && len(data) >= len(formatRegistry(before)) {
-			return fmt.Errorf("write %s: %w: %d sessions take %d of %d bytes; c2c sweep drops those that have ended, and keeps their mail as dead letters",
-				registryFile, ErrRegistryFull, len(rows), len(data), registryMax)
+			return fmt.Errorf("write %s: %w: %d sessions take %d of %d bytes; %s",
+				registryFile, ErrRegistryFull, len(rows), len(data), registryMax, FullHint)
 		}
 		return b.root.Replace(registryFile, data)
 	})

@@ -239,6 +239,12 @@ func (e Event) ShowsMail() bool {
 	return e.protocol.shows(e) != nothing
 }
 
+// TellsTrouble says whether the answer may hold a sentence of ours without mail: where its person has just written. At the end
+// of a turn it would begin another one.
+func (e Event) TellsTrouble() bool {
+	return (e.Name == "UserPromptSubmit" || e.Name == "BeforeAgent") && e.ShowsMail()
+}
+
 // Does is what the session does by this event, or "" when it does not tell.
 func (e Event) Does() string {
 	if e.protocol.does == nil {

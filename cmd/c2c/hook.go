@@ -63,6 +63,9 @@ func (a *app) hook(ctx context.Context, name string) error {
 	}
 	caller := broker.Caller{Client: name, ClientID: e.SessionID, PID: pid, Getenv: a.getenv}
 	s, err := hookSession(ctx, b, &e, caller)
+	if errors.Is(err, broker.ErrRegistryFull) && e.TellsTrouble() {
+		return a.tellTrouble(e, err)
+	}
 	if err != nil || s.ID == "" {
 		return err
 	}
@@ -100,6 +103,17 @@ func (a *app) hook(ctx context.Context, name string) error {
 		return nil
 	}
 	return a.answerHook(ctx, b, s, e)
+}
+
+// tellTrouble has the client show why the session has no mailbox, and what to do: what stands on standard error nobody sees.
+func (a *app) tellTrouble(e hooks.Event, cause error) error {
+	e.Note = "c2c: this session has no mailbox, so it can neither write to other agents nor read what they write: " + cause.Error() + ". Tell your user."
+	out, err := hooks.Render(e, nil, false)
+	if err != nil {
+		return err
+	}
+	a.stdout.Write(out.Output)
+	return a.handOver()
 }
 
 // clientProcess is the client's process that runs a hook, 0 when nothing tells.
