@@ -306,7 +306,7 @@ func TestASessionWithoutAMailboxIsToldSo(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "registry.json"), []byte("[\n"+row+"\n]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	texts, isError := testClient{t: t, root: root, name: "gem"}.call("whoami", "{}")
+	texts, isError := testClient{t: t, root: root, name: "gem"}.call("poll_inbox", "{}")
 	if !isError || !strings.Contains(strings.Join(texts, ""), "this session has no mailbox: tell your user") || !strings.Contains(strings.Join(texts, ""), "c2c sweep") {
 		t.Errorf("error %v: %s", isError, texts)
 	}
