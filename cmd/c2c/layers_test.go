@@ -21,7 +21,7 @@ import (
 var layers = map[string]string{
 	"cmd/cli":          "broker broker/client inbox inbox/filelock",
 	"cmd/c2c":          "broker broker/client cmd/cli hooks inbox inbox/atomicfile inbox/filelock wake golang.org/x/sys",
-	"cmd/c2cd":         "broker broker/client broker/doctor broker/httpd broker/httpd/events broker/httpd/page broker/httpd/webhook broker/live broker/mcpserver broker/permission broker/procstat broker/ringer broker/senders cmd/cli cmd/watch hooks inbox inbox/atomicfile inbox/fields inbox/filelock install wake wake/clients wake/daemon wake/mux wake/plugin wake/pty wake/watch wake/wire github.com/cpuguy83/go-md2man/v2 golang.org/x/sys",
+	"cmd/c2cd":         "broker broker/client broker/doctor broker/httpd broker/httpd/events broker/httpd/page broker/httpd/webhook broker/live broker/mcpserver broker/permission broker/procstat broker/ringer broker/senders broker/survive cmd/cli cmd/watch hooks inbox inbox/atomicfile inbox/fields inbox/filelock install wake wake/clients wake/daemon wake/mux wake/plugin wake/pty wake/watch wake/wire github.com/cpuguy83/go-md2man/v2 golang.org/x/sys",
 	"cmd/watch":        "broker broker/live inbox github.com/gdamore/tcell/v2 github.com/rivo/uniseg",
 	"inbox/atomicfile": "golang.org/x/sys",
 	"inbox/fields":     "",
@@ -29,17 +29,18 @@ var layers = map[string]string{
 	"inbox":            "inbox/atomicfile inbox/fields inbox/filelock",
 	"broker/client":    "broker/procstat inbox/atomicfile",
 	"broker/doctor":    "",
+	"broker/survive":   "",
 	"broker/procstat":  "",
 
 	"broker/procstat/sockets": "broker/procstat",
 
 	"broker":           "broker/client broker/doctor broker/procstat inbox inbox/atomicfile inbox/fields inbox/filelock wake golang.org/x/sys",
-	"broker/ringer":    "broker broker/client inbox inbox/filelock wake wake/clients wake/mux wake/plugin wake/watch",
+	"broker/ringer":    "broker broker/client broker/survive inbox inbox/filelock wake wake/clients wake/mux wake/plugin wake/watch",
 	"broker/live":      "broker inbox wake wake/watch",
-	"broker/httpd":     "broker broker/live broker/permission broker/procstat broker/procstat/sockets inbox/atomicfile inbox/filelock golang.org/x/sys",
+	"broker/httpd":     "broker broker/live broker/permission broker/procstat broker/procstat/sockets broker/survive inbox/atomicfile inbox/filelock golang.org/x/sys",
 	"broker/httpd/sse": "",
 	"broker/senders":   "inbox inbox/atomicfile inbox/filelock",
-	"broker/mcpserver": "broker broker/client broker/httpd/sse broker/permission broker/procstat inbox inbox/atomicfile inbox/filelock wake wake/watch golang.org/x/sys github.com/mark3labs/mcp-go github.com/santhosh-tekuri/jsonschema/v6",
+	"broker/mcpserver": "broker broker/client broker/httpd/sse broker/permission broker/procstat broker/survive inbox inbox/atomicfile inbox/filelock wake wake/watch golang.org/x/sys github.com/mark3labs/mcp-go github.com/santhosh-tekuri/jsonschema/v6",
 	"wake":             "inbox",
 	"wake/watch":       "inbox wake github.com/fsnotify/fsnotify golang.org/x/sys",
 	"wake/claude":      "broker/client hooks inbox inbox/atomicfile wake wake/socket wake/watch",
@@ -60,9 +61,9 @@ var layers = map[string]string{
 	"broker/permission":    "inbox inbox/atomicfile inbox/filelock",
 	"broker/httpd/webhook": "broker broker/httpd broker/permission broker/senders inbox inbox/atomicfile inbox/fields",
 
-	"broker/httpd/page": "broker broker/httpd broker/httpd/sse broker/live broker/permission inbox inbox/atomicfile wake/watch",
+	"broker/httpd/page": "broker broker/httpd broker/httpd/sse broker/live broker/permission broker/survive inbox inbox/atomicfile wake/watch",
 
-	"broker/httpd/events": "broker broker/httpd broker/httpd/sse broker/live broker/permission inbox wake/watch",
+	"broker/httpd/events": "broker broker/httpd broker/httpd/sse broker/live broker/permission broker/survive inbox wake/watch",
 }
 
 // adapters know one client or one terminal each, and nothing of each other.
