@@ -148,7 +148,7 @@ func New(cfg Config) *Server {
 	limits := cfg.Limits.withDefaults()
 	s := &Server{cfg: cfg, limits: limits, mux: http.NewServeMux(), keys: &toolToken{dir: cfg.State}, counts: newCounts(cfg.Now()),
 		crowd: newCrowd(limits.Connections), open: newStreams(limits.Streams)}
-	s.places = newPlaces(cfg.Open, limits.Places, limits.PlaceIdle)
+	s.places = newPlaces(cfg.Open, limits.Places, limits.PlaceIdle, cfg.Log)
 	s.places.look = cfg.Keep
 	s.Handle(
 		Route{Pattern: "GET /healthz", Who: []Kind{Anyone}, Handler: http.HandlerFunc(s.health)},

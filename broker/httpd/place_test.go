@@ -3,6 +3,7 @@ package httpd
 import (
 	"errors"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -39,7 +40,7 @@ func TestARootIsOpenWhileItIsNeededAndSomeTimeLonger(t *testing.T) {
 	r := &roots{dir: t.TempDir()}
 	a := r.path(t, "a")
 	synctest.Test(t, func(t *testing.T) {
-		p := newPlaces(r.open, 2, time.Minute)
+		p := newPlaces(r.open, 2, time.Minute, slog.New(slog.DiscardHandler))
 		first, done, err := p.use(t.Context(), a)
 		if err != nil {
 			t.Fatal(err)
@@ -80,7 +81,7 @@ func TestARootIsOpenWhileItIsNeededAndSomeTimeLonger(t *testing.T) {
 
 func TestARootThatIsNotThereIsNotMade(t *testing.T) {
 	r := &roots{dir: t.TempDir()}
-	p := newPlaces(r.open, 2, time.Hour)
+	p := newPlaces(r.open, 2, time.Hour, slog.New(slog.DiscardHandler))
 	for _, root := range []string{filepath.Join(r.dir, "none"), "relative", ""} {
 		if _, _, err := p.use(t.Context(), root); err == nil {
 			t.Errorf("%q is open", root)
@@ -93,7 +94,7 @@ func TestARootThatIsNotThereIsNotMade(t *testing.T) {
 
 func TestWhatNobodyNeedsMakesRoomAndWhatIsNeededStays(t *testing.T) {
 	r := &roots{dir: t.TempDir()}
-	p := newPlaces(r.open, 2, time.Hour)
+	p := newPlaces(r.open, 2, time.Hour, slog.New(slog.DiscardHandler))
 	use := func(name string) func() {
 		t.Helper()
 		_, done, err := p.use(t.Context(), r.path(t, name))
@@ -122,7 +123,7 @@ func TestWhatNobodyNeedsMakesRoomAndWhatIsNeededStays(t *testing.T) {
 // Who writes to a root that was removed and made anew would lose it.
 func TestARootThatWasMadeAnewIsOpenedAnew(t *testing.T) {
 	r := &roots{dir: t.TempDir()}
-	p := newPlaces(r.open, 2, time.Hour)
+	p := newPlaces(r.open, 2, time.Hour, slog.New(slog.DiscardHandler))
 	a := r.path(t, "a")
 	old, done, err := p.use(t.Context(), a)
 	if err != nil {
@@ -216,7 +217,7 @@ func TestTheRootIsTheOneThatARequestNames(t *testing.T) {
 
 func TestAVerdictInAPlaceIsInItsLog(t *testing.T) {
 	r := &roots{dir: t.TempDir()}
-	p := newPlaces(r.open, 2, time.Minute)
+	p := newPlaces(r.open, 2, time.Minute, slog.New(slog.DiscardHandler))
 	defer p.end()
 	a := r.path(t, "a")
 	place, done, err := p.use(t.Context(), a)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"c2c/broker"
 	"c2c/broker/live"
 	"c2c/broker/permission"
+	"c2c/broker/survive"
 )
 
 // ErrBusy says that as many roots are in use as may be.
@@ -25,6 +27,9 @@ type places struct {
 	look func(context.Context, *broker.Broker) // runs as long as a root is open; nil: nothing does
 	max  int
 	idle time.Duration
+	log  *slog.Logger
+	// follow runs what looks at a root; a test has it fail.
+	follow func(context.Context, *live.Hub) error
 
 	mu     sync.Mutex
 	all    map[string]*place
@@ -41,15 +46,18 @@ type place struct {
 	timer *time.Timer // runs while nobody needs it
 }
 
-func newPlace(b *broker.Broker, look func(context.Context, *broker.Broker)) *place {
+func (p *places) newPlace(b *broker.Broker) *place {
 	ctx, stop := context.WithCancel(context.Background())
-	p := &place{stop: stop, Place: Place{Broker: b, Live: live.NewHub(live.Config{Broker: b}),
+	one := &place{stop: stop, Place: Place{Broker: b, Live: live.NewHub(live.Config{Broker: b}),
 		Permission: permission.Open(b.Dir(), time.Now).LogTo(b.LogPairs)}}
-	p.looks.Go(func() { p.Live.Run(ctx) }) // who follows is told how that ends
-	if look != nil {
-		p.looks.Go(func() { look(ctx, b) })
+	work := func(what string, do func()) {
+		one.looks.Go(func() { survive.Loop(ctx, p.log.With("root", b.Root()), what, do) })
 	}
-	return p
+	work("look at a root", func() { p.follow(ctx, one.Live) }) // who follows is told how that ends
+	if p.look != nil {
+		work("look after what messages are owed", func() { p.look(ctx, b) })
+	}
+	return one
 }
 
 func (p *place) close() {
@@ -58,8 +66,9 @@ func (p *place) close() {
 	p.Broker.Close()
 }
 
-func newPlaces(open func(string) (*broker.Broker, error), max int, idle time.Duration) *places {
-	return &places{open: open, max: max, idle: idle, all: map[string]*place{}}
+func newPlaces(open func(string) (*broker.Broker, error), max int, idle time.Duration, log *slog.Logger) *places {
+	return &places{open: open, max: max, idle: idle, log: log, all: map[string]*place{},
+		follow: func(ctx context.Context, h *live.Hub) error { return h.Run(ctx) }}
 }
 
 var errEnds = errors.New("the daemon is about to end")
@@ -136,7 +145,7 @@ func (p *places) add(root string, b *broker.Broker) (*place, error) {
 	case len(p.all) >= p.max && !p.makeRoom():
 		err = ErrBusy
 	default:
-		one := newPlace(b, p.look)
+		one := p.newPlace(b)
 		p.all[root] = one
 		return one, nil
 	}

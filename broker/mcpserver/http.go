@@ -20,6 +20,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"c2c/broker"
+	"c2c/broker/survive"
 	"c2c/inbox/atomicfile"
 	"c2c/wake"
 )
@@ -105,7 +106,7 @@ func NewHTTP(cfg HTTPConfig) *HTTP {
 	h.srv = t.server(&server.Hooks{}, server.WithResourceCapabilities(true, false))
 	t.addInbox(h.srv)
 	h.modern = newModern(h, t)
-	h.done.Go(h.sweepNowAndThen)
+	h.done.Go(func() { survive.Loop(h.ctx, cfg.Log, "forget MCP sessions", h.sweepNowAndThen) })
 	return h
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/broker/survive"
 	"c2c/inbox/filelock"
 	"c2c/wake/watch"
 )
@@ -25,9 +26,11 @@ func (r *Ringer) keep(ctx context.Context, b *broker.Broker, changes *watch.Chan
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := r.keepAlone(ctx, b, changes); err != nil && ctx.Err() == nil {
-			r.Log.Warn("nobody here looks after what messages are owed", "err", err)
-		}
+		survive.Loop(ctx, r.Log, "look after what messages are owed", func() {
+			if err := r.keepAlone(ctx, b, changes); err != nil && ctx.Err() == nil {
+				r.Log.Warn("nobody here looks after what messages are owed", "err", err)
+			}
+		})
 	}()
 	return func() { cancel(); <-done }
 }

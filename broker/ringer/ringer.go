@@ -13,6 +13,7 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/client"
+	"c2c/broker/survive"
 	"c2c/inbox"
 	"c2c/wake"
 	"c2c/wake/watch"
@@ -61,7 +62,7 @@ func (r *Ringer) start(ctx context.Context, do func(context.Context) error) (sto
 func (r *Ringer) run(ctx context.Context, do func(context.Context) error) {
 	wait := rootLook
 	for ctx.Err() == nil {
-		if err := do(ctx); err == nil || errors.Is(err, errRootGone) {
+		if err := survive.Call(r.Log, "ring", func() error { return do(ctx) }); err == nil || errors.Is(err, errRootGone) {
 			wait = rootLook
 		} else {
 			r.Log.Debug("nothing can be done for the root yet", "err", err)

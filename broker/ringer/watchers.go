@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"c2c/broker"
+	"c2c/broker/survive"
 	"c2c/wake"
 	"c2c/wake/watch"
 )
@@ -74,7 +75,8 @@ func (w *watchers) start(ctx context.Context, s wake.Session, before *running) *
 	r := &running{stop: stop, done: make(chan struct{})}
 	go func() {
 		defer close(r.done)
-		err := w.watch(ctx, s, r, before)
+		var err error
+		survive.Loop(ctx, w.Log, "watch a session", func() { err = w.watch(ctx, s, r, before) })
 		if errors.Is(err, wake.ErrUnreachable) {
 			w.Log.Debug("session cannot be reached from here", "session", s.SID)
 		} else if err != nil && ctx.Err() == nil {
@@ -105,7 +107,10 @@ func (w *watchers) watch(ctx context.Context, s wake.Session, r, before *running
 	if follow != nil && !w.Scope.borrows {
 		ctx, stop := context.WithCancel(ctx)
 		done := make(chan struct{})
-		go func() { defer close(done); follow(ctx) }()
+		go func() {
+			defer close(done)
+			survive.Loop(ctx, w.Log, "follow what a session does", func() { follow(ctx) })
+		}()
 		defer func() { stop(); <-done }()
 	}
 	if before != nil && before.watcher != nil {

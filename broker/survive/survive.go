@@ -20,7 +20,7 @@ const (
 	longPause  = time.Minute
 )
 
-// Call does some work. A panic is logged with its stack, and is ErrPanic. What it panicked with may be the words of a message,
+// Call does some work, for a goroutine of its own or for one root of several. A panic is logged with its stack, and is ErrPanic. What it panicked with may be the words of a message,
 // so only what the runtime itself says is logged.
 func Call(log *slog.Logger, what string, work func() error) (err error) {
 	defer func() {

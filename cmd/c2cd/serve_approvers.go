@@ -6,6 +6,7 @@ import (
 
 	"c2c/broker/permission"
 	"c2c/broker/senders"
+	"c2c/broker/survive"
 	"c2c/inbox/atomicfile"
 	"c2c/wake/watch"
 )
@@ -37,9 +38,11 @@ func (d *httpDaemon) attendForSenders(ctx context.Context, list *senders.List) (
 		changes := watch.NewChanges()
 		defer changes.Close()
 		// The directory: the list may not be there yet.
-		changes.Each(ctx, approversGap, func() ([]string, time.Duration, error) {
-			p.update()
-			return []string{d.Dir.Path()}, 0, nil
+		survive.Loop(ctx, d.a.log, "attend for senders", func() {
+			changes.Each(ctx, approversGap, func() ([]string, time.Duration, error) {
+				p.update()
+				return []string{d.Dir.Path()}, 0, nil
+			})
 		})
 	}()
 	return func() { <-done }

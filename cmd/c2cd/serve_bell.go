@@ -9,6 +9,7 @@ import (
 	"c2c/broker"
 	"c2c/broker/mcpserver"
 	"c2c/broker/ringer"
+	"c2c/broker/survive"
 	"c2c/wake"
 )
 
@@ -30,16 +31,20 @@ func (d *httpDaemon) ringStreams(ctx context.Context, tools *mcpserver.HTTP) (me
 	go func() {
 		defer close(done)
 		defer b.stop(nil)
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tools.Moved():
-				b.update(ctx)
-			}
-		}
+		survive.Loop(ctx, d.a.log, "have a ringer for each root", func() { b.follow(ctx) })
 	}()
 	return b.measure, func() { <-done }
+}
+
+func (b *bells) follow(ctx context.Context) {
+	for {
+		b.update(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-b.tools.Moved():
+		}
+	}
 }
 
 // update has a ringer for each root with mailboxes, and for no other: each holds a watch of the system, of which a user has few.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/broker/survive"
 	"c2c/cmd/cli"
 )
 
@@ -111,7 +112,11 @@ func (d *httpDaemon) measure(roots func() []string) func(context.Context, io.Wri
 	return func(ctx context.Context, w io.Writer) {
 		var all []broker.Stats
 		for _, root := range slices.Compact(slices.Sorted(slices.Values(roots()))) {
-			st, err := d.statsOf(ctx, root)
+			var st broker.Stats
+			err := survive.Call(d.a.log, "measure what is owed", func() (err error) {
+				st, err = d.statsOf(ctx, root)
+				return err
+			})
 			if err != nil {
 				d.a.log.Warn("what is owed is not measured", "root", root, "err", err)
 				continue

@@ -2,17 +2,20 @@ package events
 
 import (
 	"context"
+	"log/slog"
 	"reflect"
 	"sync"
 	"time"
 
 	"c2c/broker/httpd"
 	"c2c/broker/permission"
+	"c2c/broker/survive"
 	"c2c/wake/watch"
 )
 
 // desks are those of all roots that have listeners.
 type desks struct {
+	log *slog.Logger
 	mu  sync.Mutex
 	all map[*httpd.Place]*desk
 }
@@ -21,6 +24,7 @@ type desks struct {
 // a sender. It is there while there is a listener.
 type desk struct {
 	place *httpd.Place
+	log   *slog.Logger
 	users int
 	stop  context.CancelFunc
 	looks sync.WaitGroup
@@ -39,10 +43,10 @@ func (d *desks) of(place *httpd.Place) (one *desk, leave func()) {
 	one = d.all[place]
 	if one == nil {
 		ctx, stop := context.WithCancel(context.Background())
-		one = &desk{place: place, stop: stop, turn: make(chan struct{}), taken: map[string]bool{}}
+		one = &desk{place: place, log: d.log, stop: stop, turn: make(chan struct{}), taken: map[string]bool{}}
 		d.all[place] = one
 		one.look(ctx) // once before anybody asks
-		one.looks.Go(func() { one.follow(ctx) })
+		one.looks.Go(func() { survive.Loop(ctx, d.log, "follow permission requests", func() { one.follow(ctx) }) })
 	}
 	one.users++
 	return one, func() {
@@ -73,7 +77,11 @@ func (d *desk) follow(ctx context.Context) {
 
 // look reads the requests, and says when the next one of them has waited too long; now, if they cannot be read.
 func (d *desk) look(ctx context.Context) (next time.Time) {
-	all, err := d.place.Permission.List(ctx)
+	var all []permission.Request
+	err := survive.Call(d.log, "read permission requests", func() (err error) {
+		all, err = d.place.Permission.List(ctx)
+		return err
+	})
 	if err != nil {
 		return time.Now() // it looks again in a second; what is known stays
 	}

@@ -62,7 +62,7 @@ func New(cfg Config) *Handler {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Handler{cfg: cfg, desks: desks{all: map[*httpd.Place]*desk{}}}
+	return &Handler{cfg: cfg, desks: desks{log: cfg.Log, all: map[*httpd.Place]*desk{}}}
 }
 
 // Routes are the paths of the handler.

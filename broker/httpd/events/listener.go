@@ -14,6 +14,7 @@ import (
 	"c2c/broker/httpd/sse"
 	"c2c/broker/live"
 	"c2c/broker/permission"
+	"c2c/broker/survive"
 	"c2c/inbox"
 )
 
@@ -86,7 +87,9 @@ func (l *listener) run(ctx context.Context) error {
 		return err
 	}
 	next, ended := make(chan news), make(chan error, 1)
-	go func() { ended <- l.follow(ctx, next) }()
+	go func() {
+		ended <- survive.Call(l.h.cfg.Log, "follow a root", func() error { return l.follow(ctx, next) })
+	}()
 	err := l.write(ctx, next, ended)
 	cancel()
 	return errors.Join(err, <-ended)

@@ -11,6 +11,7 @@ import (
 	"c2c/broker/httpd"
 	"c2c/broker/httpd/sse"
 	"c2c/broker/live"
+	"c2c/broker/survive"
 )
 
 const (
@@ -92,10 +93,14 @@ func (p *Page) tellAll(ctx context.Context, place *httpd.Place, after uint64, s 
 	}
 	var sources sync.WaitGroup
 	sources.Go(func() {
-		cancel(place.Live.Follow(ctx, after, func(n live.Numbered) error { return put("change", changeOf(n)) }))
+		cancel(survive.Call(p.log, "follow a root", func() error {
+			return place.Live.Follow(ctx, after, func(n live.Numbered) error { return put("change", changeOf(n)) })
+		}))
 	})
 	sources.Go(func() {
-		cancel(p.followAsks(ctx, place.Permission, func(open []ask) error { return put("asks", open) }))
+		cancel(survive.Call(p.log, "follow permission requests", func() error {
+			return p.followAsks(ctx, place.Permission, func(open []ask) error { return put("asks", open) })
+		}))
 	})
 	cancel(send(ctx, s, next))
 	sources.Wait()
