@@ -126,6 +126,7 @@ func (a *app) launch(ctx context.Context, name, alias string, argv, env []string
 	// A log would be written over what the client draws.
 	silent := *a
 	silent.log = slog.New(slog.DiscardHandler)
+	ctx = context.WithoutCancel(ctx) // signals go on to the client: what it survives, its ringer survives
 	if t.Types() { // or each look would tell of a draft or a dialog, which has nothing to do with it
 		var words wake.Carrier
 		if full {

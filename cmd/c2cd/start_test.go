@@ -1,8 +1,13 @@
 package main
 
 import (
+	"bufio"
+	"io"
 	"strings"
+	"syscall"
 	"testing"
+
+	"github.com/creack/pty"
 )
 
 // The permission belongs to a session, and start does not know which one it will be.
@@ -27,5 +32,37 @@ func TestMailIsTypedOnlyWhereItCanBe(t *testing.T) {
 		if out, err := k.try(append([]string{"start", "--full-delivery"}, args...)...); err == nil || !strings.Contains(out, want) {
 			t.Errorf("%q: %v: %s", args, err, out)
 		}
+	}
+}
+
+// Ctrl-C in another terminal, or a script's kill, may reach the launcher alone. Its client decides what that means.
+func TestAStartedClientThatSurvivesAnInterruptIsLookedAfterStill(t *testing.T) {
+	k := newKeeper(t)
+	cmd := k.command("start", "--alias", "amber", "bash", "--", "-c",
+		`sleep 300 & trap 'echo survived' INT; trap 'kill %1; exit' TERM; echo ready; wait %1; wait %1`)
+	term, err := pty.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Signal(syscall.SIGTERM)
+		cmd.Wait()
+		term.Close()
+	})
+	lines := bufio.NewReader(term)
+	for _, want := range []string{"ready", "survived"} {
+		line, err := lines.ReadString('\n')
+		if err != nil || !strings.Contains(line, want) {
+			t.Fatalf("the client says %q, %v: want %q", line, err, want)
+		}
+		if want == "ready" {
+			cmd.Process.Signal(syscall.SIGINT)
+		}
+	}
+	go io.Copy(io.Discard, lines)
+	k.run("register", "birch", "--session-id", "birch")
+	k.run("send", "--from", "birch", "--tell-after", "1s", "amber", "is it green?")
+	if out := k.run("poll-inbox", "--session-id", "birch", "--wait", "60s"); !strings.Contains(out, "has not read your message") {
+		t.Errorf("birch reads %s", out)
 	}
 }
