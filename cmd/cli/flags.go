@@ -110,7 +110,7 @@ func (f *Flags) Parse(args []string) (words []string, err error) {
 			panic(f.verb.Name + " does not bind its option " + o.Name)
 		}
 	}
-	given := map[string]string{} // by the option's own name, the name that was typed
+	given := map[string][2]string{} // by the option's own name, the name that was typed and its value
 	for len(args) > 0 {
 		arg := args[0]
 		args = args[1:]
@@ -137,10 +137,13 @@ func (f *Flags) Parse(args []string) (words []string, err error) {
 		default:
 			value, args = args[0], args[1:]
 		}
-		if was := given[o.Name]; was != "" && was != name {
-			return nil, fmt.Errorf("%w: %s and %s are the same: give one of them", ErrUsage, was, name)
+		switch was, twice := given[o.Name]; {
+		case twice && was[0] != name:
+			return nil, fmt.Errorf("%w: %s and %s are the same: give one of them", ErrUsage, was[0], name)
+		case twice && was[1] != value:
+			return nil, fmt.Errorf("%w: %s was given twice, as %q and as %q: give it once%s", ErrUsage, name, was[1], value, o.several())
 		}
-		given[o.Name] = name
+		given[o.Name] = [2]string{name, value}
 		if err := oneOf(name, value, o.Takes); value != "" && err != nil {
 			return nil, err
 		}
@@ -149,6 +152,14 @@ func (f *Flags) Parse(args []string) (words []string, err error) {
 		}
 	}
 	return words, f.verb.check(words)
+}
+
+// several says how an option takes several values, if it does.
+func (o Option) several() string {
+	if strings.Contains(o.Short, "with commas") {
+		return ", with commas"
+	}
+	return ""
 }
 
 // check looks at the words as far as the row says what they may be.
