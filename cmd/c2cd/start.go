@@ -127,7 +127,7 @@ func (a *app) launch(ctx context.Context, name, alias string, argv, env []string
 	silent := *a
 	silent.log = slog.New(slog.DiscardHandler)
 	ctx = context.WithoutCancel(ctx) // signals go on to the client: what it survives, its ringer survives
-	if t.Types() { // or each look would tell of a draft or a dialog, which has nothing to do with it
+	if t.Types() {                   // or each look would tell of a draft or a dialog, which has nothing to do with it
 		var words wake.Carrier
 		if full {
 			words = t
