@@ -213,12 +213,3 @@ func (b *Broker) mailboxes(ctx context.Context) (sids []string, err error) {
 	}
 	return append(sids, slices.Sorted(maps.Keys(used))...), nil
 }
-
-// waits says whether a session has mail that nobody has in hand.
-func (b *Broker) waits(sid string) (bool, error) {
-	box, err := b.Mailbox(sid)
-	if err != nil {
-		return false, err
-	}
-	return box.Waiting()
-}

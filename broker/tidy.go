@@ -58,11 +58,11 @@ func (k *Keeper) tidy(ctx context.Context) {
 
 // tidying is one time.
 type tidying struct {
-	b                       *Broker
-	archive                 *atomicfile.Dir
-	facts, ids, storm, owed *atomicfile.Dir // nil: there is none
-	dead                    []byte          // the dead letters
-	left                    int             // how many sessions may still be tidied
+	b                  *Broker
+	archive            *atomicfile.Dir
+	facts, storm, owed *atomicfile.Dir // nil: there is none
+	dead               []byte          // the dead letters
+	left               int             // how many sessions may still be tidied
 }
 
 // tidy forgets rows and removes files. more says that there is more to do.

@@ -84,9 +84,11 @@ func (y *year) starts(id string, runs time.Duration) *living {
 	if err != nil {
 		y.t.Fatal(err)
 	}
-	if ring, ok, err := y.BorrowRinging(s.ID); err == nil && ok {
+	ring, ok, err := y.BorrowRinging(s.ID)
+	if err == nil && ok {
 		err = ring()
-	} else if err != nil {
+	}
+	if err != nil {
 		y.t.Fatal(err)
 	}
 	one := &living{s, y.pid, y.clock.Add(runs), release}
