@@ -45,20 +45,33 @@ func (b *Broker) MessageID(ctx context.Context, typed string) (string, error) {
 	if inbox.IsUUID(typed) {
 		return typed, nil
 	}
+	if all, err := b.idsShown(ctx, typed); err == nil && len(all) > 0 {
+		return oneOf(typed, all)
+	}
 	is := func(id string) bool {
 		part := len(typed) >= inbox.ShortLen && (strings.HasPrefix(id, typed) || strings.HasSuffix(id, typed))
 		return part || id == typed
 	}
 	matches, err := b.idsLike(ctx, typed, is)
-	switch {
-	case len(matches) == 0 && err != nil:
+	if len(matches) == 0 && err != nil {
 		return "", fmt.Errorf("find message %q: %w", typed, err)
+	}
+	return oneOf(typed, matches)
+}
+
+func oneOf(typed string, matches []inbox.Message) (string, error) {
+	switch {
 	case len(matches) == 0:
 		return "", fmt.Errorf("message %q: %w", typed, ErrNoMessage)
 	case len(matches) == 1 || matches[0].ID == typed:
 		return matches[0].ID, nil
 	}
 	return "", &AmbiguousIDError{typed, matches}
+}
+
+// idsShown gives one message for each id that is shown as that. Archives have an index of these, so nothing is read through.
+func (b *Broker) idsShown(ctx context.Context, shown string) ([]inbox.Message, error) {
+	return b.matches(ctx, shown, inbox.Query{IDs: map[string]bool{shown: true}}, func(id string) bool { return id == shown || inbox.ShortID(id) == shown })
 }
 
 // answered is the id of the message that a session answers, who has typed that. What the session was shown stands in its own
@@ -70,8 +83,8 @@ func (b *Broker) answered(ctx context.Context, s Session, typed string) (string,
 	}
 	if box, err := b.Mailbox(s.ID); err == nil {
 		own, err := box.Search(ctx, inbox.Query{
-			Holds: holds(typed),
-			Is:    func(m inbox.Message) bool { return inbox.ShortID(m.ID) == typed }, Limit: 2, Wait: keepWait,
+			IDs: map[string]bool{typed: true},
+			Is:  func(m inbox.Message) bool { return inbox.ShortID(m.ID) == typed }, Limit: 2, Wait: keepWait,
 		})
 		if err == nil && len(own) == 1 {
 			return own[0].Message.ID, nil
@@ -92,7 +105,13 @@ func (b *Broker) answered(ctx context.Context, s Session, typed string) (string,
 
 // idsLike gives one message for each id of which is says yes. One whose id is the part itself comes first. The error says
 // what could not be looked into.
-func (b *Broker) idsLike(ctx context.Context, part string, is func(id string) bool) (matches []inbox.Message, err error) {
+func (b *Broker) idsLike(ctx context.Context, part string, is func(id string) bool) ([]inbox.Message, error) {
+	whole, some := inbox.HoldsID(map[string]bool{part: true}), holds(part)
+	return b.matches(ctx, part, inbox.Query{Holds: func(data []byte) bool { return some(data) || whole(data) }}, is)
+}
+
+// matches is idsLike for a query.
+func (b *Broker) matches(ctx context.Context, part string, q inbox.Query, is func(id string) bool) (matches []inbox.Message, err error) {
 	seen := map[string]bool{}
 	add := func(m inbox.Message) bool {
 		if !is(m.ID) || seen[m.ID] || CheckID(m.ID) != nil {
@@ -105,11 +124,8 @@ func (b *Broker) idsLike(ctx context.Context, part string, is func(id string) bo
 		}
 		return false // nothing more is wanted of it
 	}
-	whole, some := inbox.HoldsID(map[string]bool{part: true}), holds(part)
-	err = b.search(ctx, everywhere(inbox.Query{
-		Holds: func(data []byte) bool { return some(data) || whole(data) },
-		Is:    add, Limit: math.MaxInt,
-	}), nil)
+	q.Is, q.Limit = add, math.MaxInt
+	err = b.search(ctx, everywhere(q), nil)
 	return matches, err
 }
 
@@ -155,5 +171,5 @@ func everywhere(q inbox.Query) func(sid string) inbox.Query {
 
 // withIDs looks for all messages with these ids.
 func withIDs(ids map[string]bool) inbox.Query {
-	return inbox.Query{Holds: inbox.HoldsID(ids), Is: func(m inbox.Message) bool { return ids[m.ID] }, Limit: math.MaxInt}
+	return inbox.Query{IDs: ids, Is: func(m inbox.Message) bool { return ids[m.ID] }, Limit: math.MaxInt}
 }

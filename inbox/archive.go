@@ -136,24 +136,13 @@ func (a *archive) since(place int64) (map[key]bool, error) {
 		place = 0
 	}
 	found := map[key]bool{}
-	err := a.eachRecord(place, nil, func() bool { return true }, func(r Archived) { found[r.recordKey()] = true })
-	return found, err
-}
-
-// eachRecord calls f for the records behind a place, beginning with the newest file. After each file it asks more
-// whether to go on. With ids, only records that mention one of them are parsed.
-func (a *archive) eachRecord(place int64, ids map[string]bool, more func() bool, f func(Archived)) error {
-	return a.newestFirst(place, func(lines []byte) bool {
-		if ids == nil || mentions(lines, ids) {
-			for line := range bytes.Lines(lines) {
-				var r Archived
-				if (ids == nil || mentions(line, ids)) && json.Unmarshal(line, &r) == nil {
-					f(r)
-				}
-			}
+	err := a.newestFirst(place, func(lines []byte) bool {
+		for _, r := range recordsIn(lines) {
+			found[r.recordKey()] = true
 		}
-		return more()
+		return true
 	})
+	return found, err
 }
 
 // found is what the record proves.

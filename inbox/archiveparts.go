@@ -18,7 +18,7 @@ import (
 // The archive of a session is a row of files:
 //
 //	archive/<sid>.jsonl              the newest; the original reads and writes it
-//	archive/<sid>.old/<base>.jsonl   older ones, which nobody writes any more
+//	archive/<sid>.old/<base>.jsonl   older ones, which nobody writes any more; their ids are in indexes (archiveids.go)
 //
 // A place in the archive is a number: how many bytes were archived before it, since the first message. base is the
 // place where a file begins. Places do not change when files are rotated or pruned.
@@ -62,6 +62,7 @@ func newPartName(base int64) (string, error) {
 type archive struct {
 	old    *atomicfile.Dir // nil: nothing was rotated yet
 	bases  []int64         // of the older files, oldest first
+	ids    []idFile        // the indexes of these
 	base   int64           // of the newest file
 	size   int64           // of the newest file
 	newest *os.File        // nil: there is none
@@ -116,6 +117,8 @@ func (m *Mailbox) listArchive(dir *atomicfile.Dir, a *archive) (err error) {
 	for _, name := range names {
 		if base, ok := parsePart(name); ok {
 			a.bases = append(a.bases, base)
+		} else if i, ok := parseIDFile(name); ok {
+			a.ids = append(a.ids, i)
 		}
 	}
 	if err != nil || len(a.bases) == 0 {

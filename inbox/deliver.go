@@ -46,6 +46,9 @@ func (m *Mailbox) deliver(ctx context.Context, msgs []Message, moved bool) (Stor
 		return Stored{}, err
 	}
 	d.moved = moved
+	if slices.Contains(d.chosen, true) {
+		m.indexIDs(ctx)
+	}
 	lk, err := filelock.Open(m.root, m.LockName())
 	if err != nil {
 		return Stored{}, err

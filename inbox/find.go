@@ -31,6 +31,7 @@ type Found struct {
 // Find tells where the messages with this id are: none when the mailbox has never seen it, several when several
 // senders chose it. Archived ones are looked for, newest first, until one is found whose id nobody chose.
 func (m *Mailbox) Find(ctx context.Context, id string) ([]Found, error) {
+	m.indexIDs(ctx)
 	lk, err := m.lockToRead(ctx)
 	if err != nil {
 		return nil, err
@@ -41,6 +42,7 @@ func (m *Mailbox) Find(ctx context.Context, id string) ([]Found, error) {
 
 // FindAll is Find for ids that a sender has chosen.
 func (m *Mailbox) FindAll(ctx context.Context, ids ...string) ([]Found, error) {
+	m.indexIDs(ctx)
 	lk, err := m.lockToRead(ctx)
 	if err != nil {
 		return nil, err
@@ -91,7 +93,7 @@ func withoutRead(waiting, read []Found) []Found {
 	return slices.DeleteFunc(waiting, func(st Found) bool { return archived[st.Message.recordKey()] })
 }
 
-// findArchived reads the newest file of the archive first, and stops after one in which it has found enough.
+// findArchived looks into the newest file of the archive first, and stops after one in which it has found enough.
 func (m *Mailbox) findArchived(ids map[string]bool, enough func(Found) bool) (found []Found, err error) {
 	a, err := m.openArchive()
 	if err != nil {
@@ -99,7 +101,7 @@ func (m *Mailbox) findArchived(ids map[string]bool, enough func(Found) bool) (fo
 	}
 	defer a.close()
 	more := func() bool { return enough == nil || !slices.ContainsFunc(found, enough) }
-	err = a.eachRecord(0, ids, more, func(r Archived) {
+	err = a.withIDs(ids, more, func(r Archived) {
 		if ids[r.ID] {
 			found = append(found, r.found())
 		}
@@ -217,6 +219,11 @@ func mayHold(file []byte, ids map[string]bool) bool {
 		}
 	}
 	return false
+}
+
+// mayShow is mayHold for ids and what is shown of them.
+func mayShow(file []byte, ids map[string]bool) bool {
+	return len(linesWith(file, ids)) > 0 || mayHold(file, ids)
 }
 
 // Peek returns what waits, oldest first, and changes nothing. What a live

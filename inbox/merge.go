@@ -47,6 +47,7 @@ func (m *Mailbox) takeArchive(ctx context.Context, from *Mailbox) error {
 		if err := own.writeMerged(other); err != nil {
 			return err
 		}
+		var gone []string
 		for _, base := range own.bases {
 			if base == own.base { // an empty one, in whose place the first of the new ones is
 				continue
@@ -54,6 +55,10 @@ func (m *Mailbox) takeArchive(ctx context.Context, from *Mailbox) error {
 			if err := own.old.Remove(partName(base)); err != nil {
 				return err
 			}
+			gone = append(gone, partName(base))
+		}
+		if err := own.pruneIndexes(gone); err != nil {
+			return err
 		}
 		return own.old.Sync()
 	})

@@ -112,6 +112,9 @@ func (m *Mailbox) pruneParts(dir *atomicfile.Dir, before time.Time) (p Pruned, e
 			err = a.old.Remove(name)
 		}
 	}
+	if err == nil {
+		err = a.pruneIndexes(gone)
+	}
 	return p, errors.Join(err, a.old.Sync())
 }
 

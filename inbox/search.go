@@ -13,6 +13,8 @@ import (
 
 // Query is what Search looks for.
 type Query struct {
+	// IDs are those that are looked for, whole or as they are shown (ShortID): the archive has an index of them. Nil: any.
+	IDs map[string]bool
 	// Holds says whether such a message may stand in these bytes of a file, so that others are not parsed. Nil: in any.
 	Holds func(data []byte) bool
 	// MayBeOf says whether a message of that time may be one, so that the archive's others are not parsed. Nil: any time.
@@ -27,7 +29,9 @@ type Query struct {
 	Wait time.Duration
 }
 
-func (q Query) mayBeIn(data []byte) bool { return q.Holds == nil || q.Holds(data) }
+func (q Query) mayBeIn(data []byte) bool {
+	return (q.Holds == nil || q.Holds(data)) && (q.IDs == nil || mayShow(data, q.IDs))
+}
 
 func (q Query) mayBe(line []byte) bool {
 	if q.MayBeOf == nil {
@@ -55,6 +59,9 @@ func timeOf(line []byte) (ts float64, ok bool) {
 // Search gives messages of the mailbox: those that wait, and then those that are archived, of each the newest first. It takes
 // the lock for what waits alone, and looks at that first: messages only go from there to the archive.
 func (m *Mailbox) Search(ctx context.Context, q Query) ([]Found, error) {
+	if q.IDs != nil {
+		m.indexIDs(ctx)
+	}
 	waiting, err := m.searchWaiting(ctx, q)
 	if err != nil {
 		return nil, err
@@ -65,6 +72,14 @@ func (m *Mailbox) Search(ctx context.Context, q Query) ([]Found, error) {
 	}
 	defer a.close()
 	var read []Found
+	if q.IDs != nil && q.Since == 0 {
+		err = a.withIDs(q.IDs, func() bool { return len(read) < q.Limit && ctx.Err() == nil }, func(r Archived) {
+			if len(read) < q.Limit && q.Is(r.Message) {
+				read = append(read, r.found())
+			}
+		})
+		return append(withoutRead(waiting, read), read...), errors.Join(err, ctx.Err())
+	}
 	err = a.newestFirst(int64(q.Since), func(lines []byte) bool {
 		if q.mayBeIn(lines) {
 			eachBackwards(lines, func(line []byte) bool {

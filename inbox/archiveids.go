@@ -1,0 +1,335 @@
+package inbox
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"c2c/inbox/atomicfile"
+)
+
+// Beside the older files of an archive stand their indexes (ids.go):
+//
+//	archive/<sid>.old/<from>-<to>.ids   the ids that stand behind the place from and before the place to
+//
+// An older file never changes, so an index is right for as long as the file is there. Whoever looks for an id makes the
+// indexes that are missing, before it locks the mailbox. The newest file has none: it is short, and is searched. So is a file
+// without an index, or with a damaged one: a message that is archived is found, whoever was killed and whatever is lost. A
+// place that is not in the archive any more was pruned.
+type idFile struct{ from, to int64 }
+
+func (i idFile) name() string { return fmt.Sprintf("%016d-%016d.ids", i.from, i.to) }
+
+func parseIDFile(name string) (i idFile, ok bool) {
+	stem, ok := strings.CutSuffix(name, ".ids")
+	from, to, ok2 := strings.Cut(stem, "-")
+	var err, err2 error
+	i.from, err = strconv.ParseInt(from, 10, 64)
+	i.to, err2 = strconv.ParseInt(to, 10, 64)
+	return i, ok && ok2 && err == nil && err2 == nil && 0 <= i.from && i.from < i.to && i.name() == name
+}
+
+// maxIndexed is how much of an archive one index is for. Two neighbours become one while they are smaller together.
+const maxIndexed = 64 << 20
+
+// older is an older file of the archive, as a stretch of places.
+func (a *archive) older() (all []idFile) {
+	for i, base := range a.bases {
+		end := a.base
+		if i+1 < len(a.bases) {
+			end = a.bases[i+1]
+		}
+		if base < end { // an empty one says where the next begins
+			all = append(all, idFile{base, end})
+		}
+	}
+	return all
+}
+
+// indexOf gives the largest index for a stretch.
+func (a *archive) indexOf(part idFile) (best idFile, ok bool) {
+	for _, i := range a.ids {
+		if i.from <= part.from && part.to <= i.to && i.to-i.from > best.to-best.from {
+			best, ok = i, true
+		}
+	}
+	return best, ok
+}
+
+// withIDs calls f for the records whose id is one of ids, or is shown as one of them (ShortID): those of a later file before
+// those of an earlier one. After each file it asks more whether to go on.
+func (a *archive) withIDs(ids map[string]bool, more func() bool, f func(Archived)) error {
+	scan := func(lines []byte) bool {
+		eachWithID(lines, ids, f)
+		return more()
+	}
+	if a.newest != nil {
+		lines, err := readBehind(a.newest, 0, nil)
+		if err != nil || !scan(lines) {
+			return err
+		}
+	}
+	all := a.older()
+	for len(all) > 0 && more() {
+		last := len(all) - 1
+		index, ok := a.indexOf(all[last])
+		if !ok {
+			if err := a.scanPart(all[last], scan); err != nil {
+				return err
+			}
+			all = all[:last]
+			continue
+		}
+		first := slices.IndexFunc(all, func(part idFile) bool { return part.from >= index.from })
+		records, err := a.lookUp(index, ids)
+		if err != nil {
+			for i := last; i >= first && err != nil; i-- {
+				if serr := a.scanPart(all[i], scan); serr != nil {
+					return serr
+				}
+			}
+		}
+		for _, r := range records {
+			f(r)
+		}
+		all = all[:first]
+	}
+	return nil
+}
+
+// scanPart searches an older file.
+func (a *archive) scanPart(part idFile, scan func(lines []byte) bool) error {
+	file, err := a.old.Open(partName(part.from), os.O_RDONLY)
+	if err != nil {
+		return unlessAbsent(err) // it was pruned meanwhile
+	}
+	defer file.Close()
+	lines, err := readBehind(file, 0, nil)
+	if err == nil {
+		scan(lines)
+	}
+	return err
+}
+
+// eachWithID calls f for the records in lines that have one of the ids, the last one first.
+func eachWithID(lines []byte, ids map[string]bool, f func(Archived)) {
+	for _, start := range slices.Backward(linesWith(lines, ids)) {
+		line, _, _ := bytes.Cut(lines[start:], []byte("\n"))
+		var r Archived
+		if json.Unmarshal(line, &r) == nil && isOne(r.ID, ids) {
+			f(r)
+		}
+	}
+}
+
+// isOne says whether an id is one of ids, or is shown as one of them.
+func isOne(id string, ids map[string]bool) bool { return ids[id] || ids[ShortID(id)] }
+
+// linesWith gives where the lines begin that may have one of the ids. Parsing them takes a hundred times as long.
+func linesWith(data []byte, ids map[string]bool) (starts []int) {
+	if len(ids) > fewIDs {
+		eachID(data, func(id string, start int) {
+			if isOne(id, ids) {
+				starts = append(starts, start)
+			}
+		})
+		return starts
+	}
+	for id := range ids {
+		for at := 0; id != "" && at < len(data); {
+			i := newFinder(id).index(data[at:])
+			if i < 0 {
+				break
+			}
+			at += i
+			starts = append(starts, bytes.LastIndexByte(data[:at], '\n')+1)
+			end := bytes.IndexByte(data[at:], '\n')
+			if end < 0 {
+				break
+			}
+			at += end + 1
+		}
+	}
+	slices.Sort(starts)
+	return slices.Compact(starts)
+}
+
+// eachID calls f for each id in data, with where its line begins.
+func eachID(data []byte, f func(id string, start int)) {
+	field := newFinder(`"message_id"`)
+	for value, rest := nextText(data, field); value != nil; value, rest = nextText(rest, field) {
+		f(string(value), bytes.LastIndexByte(data[:len(data)-len(rest)], '\n')+1)
+	}
+}
+
+// lookUp gives the records of an index that have one of the ids, the latest first. An error says that the index is no use.
+func (a *archive) lookUp(index idFile, ids map[string]bool) (found []Archived, err error) {
+	f, size, err := openSized(a.old, index.name())
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	places, err := placesOfAll(f, size, ids)
+	if err != nil {
+		a.old.Remove(index.name()) // whoever looks next makes it anew
+		return nil, err
+	}
+	for _, place := range slices.Backward(places) {
+		line, err := a.lineAt(place)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // pruned
+		}
+		if err == nil && len(linesWith(line, ids)) == 0 {
+			err = errIndex
+		}
+		if errors.Is(err, errIndex) { // somebody has changed the file
+			a.old.Remove(index.name())
+		}
+		if err != nil {
+			return nil, err
+		}
+		eachWithID(line, ids, func(r Archived) { found = append(found, r) })
+	}
+	return found, nil
+}
+
+// lineAt reads the line that begins at a place in one of the older files. It is errIndex when none begins there.
+func (a *archive) lineAt(place int64) (line []byte, err error) {
+	i, there := slices.BinarySearch(a.bases, place)
+	if !there {
+		i--
+	}
+	if i < 0 || place >= a.base {
+		return nil, fs.ErrNotExist
+	}
+	f, err := a.old.Open(partName(a.bases[i]), os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	at := place - a.bases[i]
+	var before [1]byte
+	if at > 0 {
+		if _, err := f.ReadAt(before[:], at-1); err != nil || before[0] != '\n' {
+			return nil, errIndex
+		}
+	}
+	line, err = bufio.NewReader(io.NewSectionReader(f, at, maxNext)).ReadBytes('\n')
+	if err == io.EOF {
+		err = nil
+	}
+	return line, err
+}
+
+// indexIDs makes the indexes of an archive that are missing. Without one a look for an id takes longer, and is as right: an
+// error is logged only. No lock of the mailbox is held meanwhile.
+func (m *Mailbox) indexIDs(ctx context.Context) {
+	a, err := m.openArchive()
+	if err == nil {
+		defer a.close()
+		err = m.indexMissing(ctx, a)
+	}
+	if err != nil && ctx.Err() == nil {
+		m.log.Debug("ids of the archive are not indexed", "session", m.sid, "err", err)
+	}
+}
+
+func (m *Mailbox) indexMissing(ctx context.Context, a *archive) error {
+	var run []idFile // neighbours without an index
+	var entries []idAt
+	write := func() error {
+		if len(run) == 0 {
+			return nil
+		}
+		index := idFile{run[0].from, run[len(run)-1].to}
+		err := m.writeIndex(ctx, a, index, entries)
+		run, entries = nil, nil
+		return err
+	}
+	for _, part := range a.older() {
+		_, has := a.indexOf(part)
+		if has || len(run) > 0 && (part.to-run[0].from > maxIndexed || run[len(run)-1].to != part.from) {
+			if err := write(); err != nil {
+				return err
+			}
+		}
+		if has {
+			continue
+		}
+		err := a.scanPart(part, func(lines []byte) bool {
+			eachID(lines, func(id string, start int) { entries = append(entries, idAt{idKey(id), part.from + int64(start)}) })
+			return true
+		})
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return err
+		}
+		run = append(run, part)
+	}
+	return write()
+}
+
+// writeIndex writes an index, and joins it with those before it that are not much larger.
+func (m *Mailbox) writeIndex(ctx context.Context, a *archive, index idFile, entries []idAt) error {
+	var joined []string
+	for again := true; again; {
+		again = false
+		for i, before := range a.ids {
+			if before.to != index.from || before.to-before.from > 2*(index.to-index.from) || index.to-before.from > maxIndexed {
+				continue
+			}
+			data, err := a.old.Read(before.name())
+			if err != nil {
+				break
+			}
+			some, err := decodeIDs(data)
+			if err != nil {
+				break
+			}
+			entries, index.from, again = append(entries, some...), before.from, true
+			joined = append(joined, before.name())
+			a.ids = slices.Delete(a.ids, i, i+1)
+			break
+		}
+	}
+	data := encodeIDs(entries)
+	return m.underArchiveLock(ctx, func(*atomicfile.Dir) error {
+		if err := a.old.Replace(index.name(), data); err != nil {
+			return err
+		}
+		a.ids = append(a.ids, index)
+		for _, name := range joined {
+			a.old.Remove(name) // one that stays says the same
+		}
+		return nil
+	})
+}
+
+// pruneIndexes removes those that are for nothing that is left. The caller holds the archive's lock.
+func (a *archive) pruneIndexes(gone []string) error {
+	removed := map[string]bool{}
+	for _, name := range gone {
+		removed[name] = true
+	}
+	for _, i := range a.ids {
+		left := slices.ContainsFunc(a.older(), func(part idFile) bool {
+			return !removed[partName(part.from)] && i.from <= part.from && part.to <= i.to
+		})
+		if left {
+			continue
+		}
+		if err := unlessAbsent(a.old.Remove(i.name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package inbox
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io"
+	"slices"
+	"sort"
+)
+
+// An index file says where in the archive the ids of some of its older files stand. It is blocks of idBlock bytes, each with
+// its checksum, in the order of the keys: so one id is found with a few reads, and damage is seen where it is read. All of it
+// follows from the archive: what is missing or damaged is made anew.
+const (
+	idBlock = 4096
+	idEntry = 16 // a key and a place
+	idFoot  = 16 // how many entries, how many blocks the file has, the version, and the checksum of all before it
+	idMost  = (idBlock - idFoot) / idEntry
+	idMagic = 0xc2c1d501
+)
+
+var errIndex = errors.New("index of ids is damaged")
+
+// idAt says that a message whose id has the key stands in the archive behind a place.
+type idAt struct {
+	key   uint64
+	place int64
+}
+
+// idKey is the same for a UUID and for what is shown of it.
+func idKey(id string) uint64 {
+	sum := sha256.Sum256([]byte(ShortID(id)))
+	return binary.BigEndian.Uint64(sum[:])
+}
+
+// encodeIDs writes an index file, which has a block even if there is nothing in it.
+func encodeIDs(all []idAt) []byte {
+	slices.SortFunc(all, func(a, b idAt) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.place, b.place)) })
+	all = slices.Compact(all)
+	blocks := max(1, (len(all)+idMost-1)/idMost)
+	data := make([]byte, blocks*idBlock)
+	for i := range blocks {
+		block, some := data[i*idBlock:(i+1)*idBlock], all[min(i*idMost, len(all)):min((i+1)*idMost, len(all))]
+		for j, one := range some {
+			binary.BigEndian.PutUint64(block[j*idEntry:], one.key)
+			binary.BigEndian.PutUint64(block[j*idEntry+8:], uint64(one.place))
+		}
+		foot := block[idBlock-idFoot:]
+		binary.BigEndian.PutUint32(foot, uint32(len(some)))
+		binary.BigEndian.PutUint32(foot[4:], uint32(blocks))
+		binary.BigEndian.PutUint32(foot[8:], idMagic)
+		binary.BigEndian.PutUint32(foot[12:], crc32.ChecksumIEEE(block[:idBlock-4]))
+	}
+	return data
+}
+
+// readIDs gives the entries of a block, of a file that has so many blocks.
+func readIDs(block []byte, blocks int64) (some []idAt, err error) {
+	foot := block[idBlock-idFoot:]
+	n := binary.BigEndian.Uint32(foot)
+	if n > idMost || int64(binary.BigEndian.Uint32(foot[4:])) != blocks || binary.BigEndian.Uint32(foot[8:]) != idMagic ||
+		binary.BigEndian.Uint32(foot[12:]) != crc32.ChecksumIEEE(block[:idBlock-4]) {
+		return nil, errIndex
+	}
+	for i := range int(n) {
+		some = append(some, idAt{binary.BigEndian.Uint64(block[i*idEntry:]), int64(binary.BigEndian.Uint64(block[i*idEntry+8:]))})
+	}
+	return some, nil
+}
+
+// decodeIDs reads a whole index file.
+func decodeIDs(data []byte) (all []idAt, err error) {
+	if len(data) == 0 || len(data)%idBlock != 0 {
+		return nil, errIndex
+	}
+	for block := range slices.Chunk(data, idBlock) {
+		some, err := readIDs(block, int64(len(data)/idBlock))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+// placesOfAll gives the places of ids, in their order, from an index file of a size.
+func placesOfAll(f io.ReaderAt, size int64, ids map[string]bool) (places []int64, err error) {
+	keys := map[uint64]bool{}
+	for id := range ids {
+		keys[idKey(id)] = true
+	}
+	if int64(len(keys)) <= size/idBlock/8 { // a search reads about as many blocks
+		for key := range keys {
+			some, err := placesOf(f, size, key)
+			if err != nil {
+				return nil, err
+			}
+			places = append(places, some...)
+		}
+	} else {
+		data := make([]byte, size)
+		if _, err := f.ReadAt(data, 0); err != nil {
+			return nil, err
+		}
+		all, err := decodeIDs(data)
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range all {
+			if keys[one.key] {
+				places = append(places, one.place)
+			}
+		}
+	}
+	slices.Sort(places)
+	return slices.Compact(places), nil
+}
+
+// placesOf gives the places of a key, from an index file of a size.
+func placesOf(f io.ReaderAt, size int64, key uint64) (places []int64, err error) {
+	if size == 0 || size%idBlock != 0 {
+		return nil, errIndex
+	}
+	blocks, buf := size/idBlock, make([]byte, idBlock)
+	read := func(i int) (some []idAt) {
+		if err == nil {
+			_, err = f.ReadAt(buf, int64(i)*idBlock)
+		}
+		if err == nil {
+			some, err = readIDs(buf, blocks)
+		}
+		return some
+	}
+	// The first block whose last key is not before the one that is looked for.
+	i := sort.Search(int(blocks), func(i int) bool {
+		some := read(i)
+		return len(some) == 0 || some[len(some)-1].key >= key
+	})
+	for ; i < int(blocks) && err == nil; i++ {
+		some := read(i)
+		for _, one := range some {
+			if one.key == key {
+				places = append(places, one.place)
+			}
+		}
+		if len(some) == 0 || some[len(some)-1].key > key {
+			break
+		}
+	}
+	return places, err
+}
