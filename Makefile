@@ -42,9 +42,9 @@ conformance: ## the whole conformance suite of MCP on the HTTP daemon, into docs
 certify: ## the tests on the newest version of each client, or of CLIENTS="..."; writes docs/certified.md
 	$(GO) run ./e2e/certify $(CLIENTS)
 
-bench: build ## the hot paths as ratios to limits of the same run, into docs/performance.md; BEFORE=dir compares
+bench: build ## the hot paths against limits of the same run, into docs/performance.md; fails above an aim; BEFORE=dir compares
 	$(GO) build $(GOFLAGS_BUILD) -o $(BIN)/ ./e2e/bench/empty ./e2e/bench/replace ./e2e/bench/noop
-	$(GO) run ./e2e/bench $(if $(BEFORE),-before $(BEFORE)) $(BIN) | tee $(if $(BEFORE),/dev/null,docs/performance.md)
+	$(GO) run ./e2e/bench $(if $(BEFORE),-before $(BEFORE),-page docs/performance.md) $(BIN)
 
 torture: build ## processes killed at random for T=60s, and the HTTP daemon KILLS=200 times, and 4000 bells; then every message looked for
 	$(GO) run ./e2e/torture -t $(T) $(BIN)

@@ -3,29 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 )
 
-const (
-	drained = 10_000
-	drains  = 15
-)
-
-// drain compares the reading of a long mailbox with the least that it takes: decode, archive, remove.
-func (b *bench) drain() error {
-	columns()
-	f := figure{what: fmt.Sprintf("c2c poll-inbox, %d waiting (%d pairs)", drained, drains), limit: "JSON decode, archive, 2 fsync", aim: "1.5"}
-	return b.row(f, drains, func(w *world) (float64, error) {
-		if _, err := w.fill("dune", drained); err != nil {
-			return 0, err
-		}
-		return c2c("poll-inbox", "--session-id", "dune", "--json")(w)
-	}, plainDrain)
-}
+const drained = 10_000
 
 // plain is a message as encoding/json reads and writes it by itself.
 type plain struct {
@@ -40,36 +24,36 @@ type plain struct {
 	Deferrable bool    `json:"deferrable"`
 }
 
-// plainDrain does with a plain file what a drain does with a mailbox.
-func plainDrain(w *world) (float64, error) {
+// plainDrain does with a plain file what a drain does with a mailbox: decode, archive, remove.
+func plainDrain(w *world) ([]float64, error) {
 	waiting := filepath.Join(w.home, "waiting")
-	line, err := json.Marshal(plain{From: "birch", To: "dune", Content: strings.Repeat("x", bodySize), TS: 1763712345.5,
+	line, err := json.Marshal(plain{From: "birch", To: "dune", Content: strings.Repeat("x", waitingBody), TS: 1763712345.5,
 		ID: "01890a5d-ac96-774b-bcce-b302099a8057", Deferrable: true})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	if err := os.WriteFile(waiting, bytes.Repeat(append(line, '\n'), drained), 0o600); err != nil {
-		return 0, err
+		return nil, err
 	}
 	dir, err := os.Open(w.home)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer dir.Close()
 	archive, err := os.Create(filepath.Join(w.home, "archive"))
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer archive.Close()
 	start := time.Now()
 	if err := plainArchive(archive, waiting); err != nil {
-		return 0, err
+		return nil, err
 	}
 	if err := os.Remove(waiting); err != nil {
-		return 0, err
+		return nil, err
 	}
 	err = dir.Sync()
-	return since(start), err
+	return one(since(start), err)
 }
 
 func plainArchive(f *os.File, waiting string) error {

@@ -23,6 +23,7 @@ const (
 	badRequests  = 10_000
 	badAtOnce    = 16
 	quietCalls   = 400
+	httpPeers    = 20
 )
 
 // face is the HTTP daemon of a world.
@@ -30,6 +31,7 @@ type face struct {
 	w           *world
 	host, token string
 	pid         int
+	table       string // what was measured
 }
 
 // guest is one MCP session, with a connection of its own.
@@ -39,53 +41,83 @@ type guest struct {
 	http *http.Transport
 }
 
+// httpRow is a call over HTTP, alone.
+func httpRow() row {
+	n := 0
+	return row{name: "send over HTTP", limit: replaceWords, against: replace, aim: 1.2, with: func(w *world) error {
+		f, err := w.startFace()
+		if err != nil {
+			return err
+		}
+		w.running = append(w.running, f.stop)
+		if w.caller, err = f.dial("http-birch"); err != nil {
+			return err
+		}
+		for i := range httpPeers {
+			if _, err := f.dial(fmt.Sprintf("http-%d", i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, do: func(w *world) ([]float64, error) {
+		n++
+		return one(w.caller.call("send", fmt.Sprintf(`{"to_alias":"http-%d","content":"hello"}`, n%httpPeers)))
+	}}
+}
+
+func (f *face) stop() error {
+	_, err := f.w.time(f.w.program("c2c"), "serve", "stop")
+	return err
+}
+
 // http tells what a tool call over HTTP takes: alone, with many streams open, and while others try to get in.
-func (b *bench) http() (err error) {
-	f, err := b.now.startFace()
-	if err != nil {
-		return err
+func (w *world) http() (table string, err error) {
+	if err := w.renew(""); err != nil {
+		return "", err
 	}
-	defer func() {
-		_, serr := b.now.time(b.now.program("c2c"), "serve", "stop")
-		err = errors.Join(err, serr)
-	}()
-	fmt.Print("\n## The HTTP daemon\n\n`send` over HTTP, one call after the other on one connection, each to another session.\n\n" +
-		"| meanwhile | calls | p50 ms | p99 ms | most memory, MB |\n|---|---:|---:|---:|---:|\n")
+	f, err := w.startFace()
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, f.stop()) }()
+	f.table = "\n## The HTTP daemon\n\n`send` over HTTP, one call after the other on one connection, each to another session.\n\n" +
+		"| meanwhile | calls | p50 ms | p99 ms | most memory, MB |\n|---|---:|---:|---:|---:|\n"
 	birch, err := f.dial("http-birch")
 	if err != nil {
-		return err
+		return "", err
 	}
 	var all []*guest
 	for i := range streamsOpen {
 		g, err := f.dial("http-" + strconv.Itoa(i))
 		if err != nil {
-			return err
+			return "", err
 		}
 		all = append(all, g)
 	}
 	if err := birch.report("nothing else", calls(quietCalls)); err != nil {
-		return err
+		return "", err
 	}
 	var open sync.WaitGroup
 	defer open.Wait()
 	for i, g := range all {
 		end, err := g.listen(i%(streamsOpen/slowOnes) != 0, &open)
 		if err != nil {
-			return err
+			return "", err
 		}
 		defer end()
 	}
 	if err := birch.report(fmt.Sprintf("%d streams are open, of which %d are not read", streamsOpen, slowOnes), calls(quietCalls)); err != nil {
-		return err
+		return "", err
 	}
 	end, err := f.hold()
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer end()
 	done := f.attack()
-	return birch.report(fmt.Sprintf("and %d bad requests, %d at once, with %d half ones held", badRequests, badAtOnce, halfRequests),
+	err = birch.report(fmt.Sprintf("and %d bad requests, %d at once, with %d half ones held", badRequests, badAtOnce, halfRequests),
 		func(int) bool { return !ended(done) })
+	return f.table, err
 }
 
 func calls(n int) func(int) bool { return func(i int) bool { return i < n } }
@@ -114,7 +146,7 @@ func (w *world) startFace() (*face, error) {
 	}
 	var at struct{ Port, PID int }
 	err = json.Unmarshal(data, &at)
-	return &face{w, "127.0.0.1:" + strconv.Itoa(at.Port), strings.TrimSpace(string(token)), at.PID}, err
+	return &face{w: w, host: "127.0.0.1:" + strconv.Itoa(at.Port), token: strings.TrimSpace(string(token)), pid: at.PID}, err
 }
 
 // dial begins a session with an alias.
@@ -172,7 +204,7 @@ func (g *guest) report(meanwhile string, more func(i int) bool) error {
 		took = append(took, ms)
 	}
 	memory, err := g.memory()
-	fmt.Printf("| %s | %d | %.2f | %.2f | %.0f |\n", meanwhile, len(took), at(took, 50), at(took, 99), memory)
+	g.table += fmt.Sprintf("| %s | %d | %.2f | %.2f | %.0f |\n", meanwhile, len(took), at(took, 50), at(took, 99), memory)
 	return err
 }
 

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -15,7 +15,7 @@ import (
 
 const (
 	idlers   = 100
-	idleTime = 20 * time.Second
+	idleTime = 10 * time.Second
 	ticks    = 100 // of CPU time a second, as /proc counts
 )
 
@@ -26,70 +26,62 @@ type idler struct {
 	pid   int // of the server
 }
 
-// idle starts a hundred sessions and tells what they cost while nothing happens, and what they cost a sender.
-func (b *bench) idle() error {
-	w := b.now
-	before, err := w.sends()
-	if err != nil {
-		return err
+// idleRows tell what sessions cost while nothing happens, and what they cost a sender.
+func idleRows() []row {
+	figure := func(i int) action {
+		return func(w *world) ([]float64, error) { return []float64{w.idle[i]}, nil }
 	}
+	return []row{
+		{name: "c2c send beside 100 idle sessions", do: emptied("amber", c2c("send", "amber", "hello")), limit: replaceWords, against: replace, with: withIdlers},
+		{name: "idle session, wake-ups in 10 s", unit: "times", do: figure(0), aim: 1, most: 1, with: measureIdlers},
+		{name: "idle session, CPU", unit: "ms in 10 s", do: figure(1), aim: 1, most: 1, with: measureIdlers},
+		{name: "idle session, memory", unit: "MB", do: figure(2), aim: 16, most: 1, with: measureIdlers},
+	}
+}
+
+// withIdlers starts a hundred sessions.
+func withIdlers(w *world) error {
 	client, err := net.Listen("unix", filepath.Join(w.home, "client.sock"))
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	var all []idler
-	defer func() {
-		for _, one := range all {
-			one.in.Close()
-			one.shell.Wait()
-		}
-	}()
+	w.running = append(w.running, client.Close)
+	w.idlers = nil
 	for i := range idlers {
 		one, err := w.startIdler(fmt.Sprintf("idle-%d", i))
 		if err != nil {
 			return err
 		}
-		all = append(all, one)
+		w.idlers = append(w.idlers, one.pid)
+		w.running = append(w.running, func() error { return errors.Join(one.in.Close(), one.shell.Wait()) })
 	}
-	time.Sleep(5 * time.Second) // until nothing happens any more
-	cpu, wakes, rss := usages(all)
-	time.Sleep(idleTime)
-	cpuAfter, wakesAfter, _ := usages(all)
-	watched := 0
-	for i := range all {
-		if _, err := os.Stat(filepath.Join(w.root, fmt.Sprintf("idle-%d.wake.lock", i))); err == nil {
-			watched++
-		}
-	}
-	after, err := w.sends()
-	if err != nil {
-		return err
-	}
-	fmt.Printf("\n%d idle sessions, %d of them watched: %.2f %% of a core, %.1f wake-ups each in 10 s (aim: 1), %.1f MB each (aim: 16).\n", len(all), watched,
-		100*float64(cpuAfter-cpu)/ticks/idleTime.Seconds(), float64(wakesAfter-wakes)/idlers/idleTime.Seconds()*10, float64(rss)/idlers/1024)
-	fmt.Printf("`c2c send` beside them: %.2f ms, without: %.2f ms, ratio %.2f.\n", at(after, 50), at(before, 50), at(after, 50)/at(before, 50))
 	return nil
 }
 
-func (w *world) sends() (took []float64, err error) {
-	for range pairs {
-		t, err := c2c("send", "amber", "hello")(w)
-		if err != nil {
-			return nil, err
-		}
-		took = append(took, t)
+// measureIdlers keeps the figures of one session, the first time that a row asks for them.
+func measureIdlers(w *world) error {
+	if w.idle != nil {
+		return nil
 	}
-	return took, nil
+	if err := withIdlers(w); err != nil {
+		return err
+	}
+	time.Sleep(3 * time.Second) // until nothing happens any more
+	cpu, wakes, kib := usages(w.idlers)
+	time.Sleep(idleTime)
+	cpuAfter, wakesAfter, _ := usages(w.idlers)
+	each := 10 / idleTime.Seconds() / idlers
+	w.idle = []float64{float64(wakesAfter-wakes) * each, (cpuAfter - cpu) * each, float64(kib) * 1024 / 1e6 / idlers}
+	return nil
 }
 
-// usages adds up what all the servers have used.
-func usages(all []idler) (cpu, switches, rss int) {
-	for _, one := range all {
-		c, s, r := usage(one.pid)
-		cpu, switches, rss = cpu+c, switches+s, rss+r
+// usages adds up what processes have used.
+func usages(pids []int) (cpu float64, switches, kib int) {
+	for _, pid := range pids {
+		c, s, k := usage(pid)
+		cpu, switches, kib = cpu+c, switches+s, kib+k
 	}
-	return cpu, switches, rss
+	return cpu, switches, kib
 }
 
 func (w *world) startIdler(name string) (one idler, err error) {
@@ -125,14 +117,14 @@ func (w *world) startIdler(name string) (one idler, err error) {
 	return one, err
 }
 
-// usage gives a process's CPU time in ticks, its voluntary switches and its memory in KiB.
-func usage(pid int) (cpu, switches, rss int) {
+// usage gives a process's CPU time in ms, its voluntary switches and its memory in KiB.
+func usage(pid int) (cpu float64, switches, kib int) {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if _, rest, ok := bytes.Cut(stat, []byte(") ")); ok {
-		f := strings.Fields(string(rest))
-		user, _ := strconv.Atoi(f[11])
-		system, _ := strconv.Atoi(f[12])
-		cpu = user + system
+	if _, rest, ok := strings.Cut(string(stat), ") "); ok {
+		f := strings.Fields(rest)
+		user, _ := strconv.ParseFloat(f[11], 64)
+		system, _ := strconv.ParseFloat(f[12], 64)
+		cpu = (user + system) * 1000 / ticks
 	}
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
 	for _, task := range tasks {
@@ -144,9 +136,9 @@ func usage(pid int) (cpu, switches, rss int) {
 				switches += n
 			}
 			if len(f) > 1 && f[0] == "VmRSS:" {
-				rss, _ = strconv.Atoi(f[1])
+				kib, _ = strconv.Atoi(f[1])
 			}
 		}
 	}
-	return cpu, switches, rss
+	return cpu, switches, kib
 }

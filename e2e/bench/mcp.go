@@ -7,10 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"time"
 )
 
@@ -21,55 +20,77 @@ type talk struct {
 	out *bufio.Reader
 }
 
-// mcp compares tools with one that does nothing, and with one that writes and syncs a line.
-func (b *bench) mcp() (err error) {
-	servers := map[*world]*talk{}
-	if err := b.both(func(w *world) (err error) {
-		servers[w], err = w.serve("dune", w.program("c2cd"), "mcp")
-		return err
-	}); err != nil {
-		return err
-	}
-	plain, err := b.now.serve("dune", b.now.program("noop"), filepath.Join(b.now.home, "kept"))
-	if err != nil {
-		return err
-	}
-	defer func() {
-		for _, t := range servers {
+// mcpRows compares tools with one that does nothing, and with one that writes and syncs a line.
+func mcpRows() []row {
+	start := func(w *world) ([]float64, error) { // until the answer to initialize
+		start := time.Now()
+		t, err := w.serve("dune", w.program("c2cd"), "mcp")
+		ms := since(start)
+		if t != nil {
 			err = errors.Join(err, t.end())
 		}
-		err = errors.Join(err, plain.end())
-	}()
-	call := func(tool, arguments string) action {
-		return func(w *world) (float64, error) { return servers[w].call(tool, arguments) }
-	}
-	limit := func(tool string) action {
-		return func(*world) (float64, error) { return plain.call(tool, "{}") }
+		return one(ms, err)
 	}
 	poll := call("poll_inbox", "{}")
-	columns()
-	for _, row := range []struct {
-		figure
-		do, limit action
-	}{
-		{figure{what: "poll_inbox over MCP, empty", limit: "mcp-go tool that does nothing", aim: "1.5"}, emptied("dune", poll), limit("noop")},
-		{figure{what: "poll_inbox over MCP, 1 message", limit: "mcp-go tool that syncs a line", aim: "1.5"}, func(w *world) (float64, error) {
+	does, keeps := limitOf("noop"), limitOf("keep")
+	return []row{
+		{name: "c2cd mcp, start to first answer", do: start, limit: "empty Go program", against: empty, aim: 5.5},
+		{name: "c2cd mcp, memory", unit: "MB", do: memoryOf, aim: 12, most: 5},
+		{name: "tools/list", unit: "bytes", do: listTools, aim: 7000, most: 1, with: withServers},
+		{name: "poll_inbox over stdio, empty", do: emptied("dune", poll), limit: "mcp-go tool that does nothing", against: does, aim: 1.5, with: withServers},
+		{name: "poll_inbox over stdio, 1 message", do: func(w *world) ([]float64, error) {
 			if err := w.read("dune"); err != nil {
-				return 0, err
+				return nil, err
 			}
-			if _, err := c2c("send", "dune", "hello")(w); err != nil {
-				return 0, err
+			if _, err := w.time(w.program("c2c"), "send", "dune", "hello"); err != nil {
+				return nil, err
 			}
 			return poll(w)
-		}, limit("keep")},
-		{figure{what: "send over MCP, which syncs twice", limit: "mcp-go tool that syncs a line", aim: "3"},
-			emptied("amber", call("send", `{"to_alias":"amber","content":"hello"}`)), limit("keep")},
-	} {
-		if err := b.row(row.figure, pairs, row.do, row.limit); err != nil {
-			return err
-		}
+		}, limit: "mcp-go tool that syncs a line", against: keeps, aim: 1.5, with: withServers},
+		{name: "send over stdio", do: emptied("amber", call("send", `{"to_alias":"amber","content":"hello"}`)),
+			limit: "mcp-go tool that syncs a line", against: keeps, aim: 3, with: withServers},
 	}
-	return nil
+}
+
+func call(tool, arguments string) action {
+	return func(w *world) ([]float64, error) { return one(w.server.call(tool, arguments)) }
+}
+
+func limitOf(tool string) action {
+	return func(w *world) ([]float64, error) { return one(w.plain.call(tool, "{}")) }
+}
+
+// withServers starts a server of dune's, and one that does nothing.
+func withServers(w *world) (err error) {
+	if w.server, err = w.serve("dune", w.program("c2cd"), "mcp"); err != nil {
+		return err
+	}
+	w.running = append(w.running, w.server.end)
+	if _, err := os.Stat(w.program("noop")); err != nil { // an older build has none
+		return nil
+	}
+	if w.plain, err = w.serve("dune", w.program("noop"), filepath.Join(w.home, "kept")); err == nil {
+		w.running = append(w.running, w.plain.end)
+	}
+	return err
+}
+
+const askTools = `{"jsonrpc":"2.0","id":3,"method":"tools/list"}`
+
+func listTools(w *world) ([]float64, error) {
+	tools, err := w.server.ask(askTools)
+	return []float64{float64(len(tools))}, err
+}
+
+// memoryOf is that of a server which has told its tools, in MB.
+func memoryOf(w *world) ([]float64, error) {
+	t, err := w.serve("dune", w.program("c2cd"), "mcp")
+	if err != nil {
+		return nil, err
+	}
+	_, err = t.ask(askTools)
+	_, _, kib := usage(t.cmd.Process.Pid)
+	return []float64{float64(kib) * 1024 / 1e6}, errors.Join(err, t.end())
 }
 
 // serve starts a server as a session's and shakes hands with it.
@@ -140,43 +161,4 @@ func (t *talk) call(tool, arguments string) (float64, error) {
 func (t *talk) end() error {
 	t.in.Close()
 	return t.cmd.Wait()
-}
-
-const (
-	bodySize = 200
-	onTheWay = 64 // requests without an answer
-)
-
-var uuid = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
-
-// fill sends n messages to a session, through a server of birch's, and returns the id of the last that was answered.
-func (w *world) fill(to string, n int) (last string, err error) {
-	t, err := w.serve("birch", w.program("c2cd"), "mcp")
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, t.end()) }()
-	line := request("send", `{"to_alias":"`+to+`","deferrable":true,"content":"`+strings.Repeat("x", bodySize)+`"}`)
-	room := make(chan struct{}, onTheWay)
-	written := make(chan error, 1)
-	go func() {
-		for range n {
-			room <- struct{}{}
-			if _, err := io.WriteString(t.in, line+"\n"); err != nil {
-				written <- err
-				return
-			}
-		}
-		written <- nil
-	}()
-	for range n {
-		answer, err := t.answer()
-		if err != nil {
-			t.cmd.Process.Kill()
-			return "", fmt.Errorf("fill %s: %w", to, err)
-		}
-		last = string(uuid.Find(answer))
-		<-room
-	}
-	return last, <-written
 }

@@ -16,8 +16,6 @@ import (
 	"c2c/wake/watch"
 )
 
-const ringPairs = 300
-
 // bell records when it was rung.
 type bell chan time.Time
 
@@ -26,46 +24,51 @@ func (b bell) Ring(context.Context, wake.Notice) error {
 	return nil
 }
 
-// rings compares how long after the release of a mailbox's lock its session is rung with how long after
+// bells are a watcher of amber's mailbox, and a thread that reads the events of another lock.
+type bells struct {
+	dir  *atomicfile.Dir
+	lock string
+	rung bell
+	raw  *rawLimit
+}
+
+// ringRows compare how long after the release of a mailbox's lock its session is rung with how long after
 // the release of another lock the kernel's own event is read.
-func (b *bench) rings() error {
-	columns()
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	if err := b.now.read("amber"); err != nil {
-		return err
-	}
-	dir, err := atomicfile.Open(b.now.root)
+func ringRows() []row {
+	return []row{{name: "lock release to Ring, in process", limit: "raw inotify read", aim: 1.5, with: withBells,
+		do:      func(w *world) ([]float64, error) { return one(ringOnce(w.bells.dir, w.bells.lock, w.bells.rung)) },
+		against: func(w *world) ([]float64, error) { return one(w.bells.raw.once()) },
+		reason:  "after the event the mailbox is locked and its oldest messages are read, which the raw read does not do"}}
+}
+
+func withBells(w *world) error {
+	dir, err := atomicfile.Open(w.root)
 	if err != nil {
 		return err
 	}
-	defer dir.Close()
 	box, err := inbox.Open(dir, "amber", inbox.Config{})
 	if err != nil {
 		return err
 	}
-	rung := make(bell, 1)
-	clock := time.Now()
-	watcher := &watch.Watcher{Box: box, Lock: filepath.Join(b.now.root, box.LockName()),
-		Methods: []wake.Method{{Name: "bench", Doorbell: rung}},
-		Now:     func() time.Time { clock = clock.Add(time.Hour); return clock }} // no ring is too soon
-	raw, err := newRawLimit(b.now.root, dir)
+	raw, err := newRawLimit(w.root, dir)
 	if err != nil {
 		return err
 	}
+	w.bells = &bells{dir, box.LockName(), make(bell, 1), raw}
+	clock := time.Now()
+	watcher := &watch.Watcher{Box: box, Lock: filepath.Join(w.root, box.LockName()),
+		Methods: []wake.Method{{Name: "bench", Doorbell: w.bells.rung}},
+		Now:     func() time.Time { clock = clock.Add(time.Hour); return clock }} // no ring is too soon
+	ctx, cancel := context.WithCancel(context.Background())
 	changes := watch.NewChanges()
-	defer changes.Close()
 	ended := make(chan error)
 	go func() { ended <- watcher.Run(ctx, changes) }()
-
-	f := figure{what: "lock release to Ring (300 pairs, in process)", limit: "raw inotify read", aim: "1.5"}
-	err = f.measure(ringPairs, warmUps, func() ([]float64, error) { return once(ringOnce(dir, box.LockName(), rung)) },
-		func() ([]float64, error) { return once(raw.once()) })
-	cancel()
-	if err := errors.Join(err, <-ended); err != nil {
-		return err
-	}
-	f.print()
+	w.running = append(w.running, func() error {
+		cancel()
+		err := <-ended
+		changes.Close()
+		return errors.Join(err, dir.Close())
+	})
 	return nil
 }
 

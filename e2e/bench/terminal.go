@@ -15,11 +15,7 @@ import (
 	"github.com/creack/pty"
 )
 
-const (
-	keys      = 500
-	shown     = 100 << 20 // bytes
-	showTimes = 5
-)
+const shown = 20 << 20 // bytes
 
 // window is a program on a terminal of its own.
 type window struct {
@@ -43,92 +39,76 @@ func (w *world) ways(command string) [3][]string {
 	}
 }
 
-// terminal compares a program in a terminal of c2c's with one in script's, and with a bare one.
-func (b *bench) terminal() error {
-	columns()
-	if _, err := exec.LookPath("script"); err != nil {
-		return err
+// terminalRows compare a program in a terminal of c2c's with one in script's, and with a bare one.
+func terminalRows() []row {
+	return []row{
+		{name: "key echoed in c2c start, beyond a bare terminal", do: func(w *world) ([]float64, error) {
+			ours, err := w.key(2)
+			bare, err2 := w.key(0)
+			return []float64{ours - bare}, errors.Join(err, err2)
+		}, aim: 0.3, with: withTerminals},
+		{name: "key echoed in c2c start", do: func(w *world) ([]float64, error) { return one(w.key(2)) }, limit: "in script(1)",
+			against: func(w *world) ([]float64, error) { return one(w.key(1)) }, with: withTerminals},
+		{name: "cat of 20 MB in c2c start", do: shows(2), limit: "in script(1)", against: shows(1), aim: 1.4},
+		{name: "cat of 20 MB in c2c start", do: shows(2), limit: "in a bare terminal", against: shows(0), most: fewest},
 	}
-	bare, scripted, ours, err := b.now.echo()
-	if err != nil {
-		return fmt.Errorf("echo: %w", err)
+}
+
+// withTerminals starts three programs that write back each key.
+func withTerminals(w *world) error {
+	for i, argv := range w.ways("stty raw -echo; echo ready; exec cat") {
+		win, err := w.window(argv)
+		if err != nil {
+			return err
+		}
+		w.windows[i] = win
+		w.running = append(w.running, win.end)
+		if err := win.await("ready\n"); err != nil {
+			return err
+		}
 	}
-	f := figure{what: fmt.Sprintf("key echoed in c2c start (%d keys)", keys), got: ours}
-	f.against("in a bare terminal (aim: 0.3 ms more)", "", bare)
-	f.against("in script(1)", "", scripted)
-	bare, scripted, ours, err = b.now.show()
-	if err != nil {
-		return fmt.Errorf("show: %w", err)
-	}
-	f = figure{what: fmt.Sprintf("cat of 100 MB in c2c start (%d times)", showTimes), got: ours}
-	f.against("in a bare terminal", "", bare)
-	f.against("in script(1)", "1.4", scripted)
 	return nil
 }
 
-// against prints a row with one of several limits.
-func (f figure) against(limit, aim string, base []float64) {
-	f.limit, f.aim, f.base = limit, aim, base
-	f.print()
+// key types a key into one of the programs and waits for it to come back.
+func (w *world) key(way int) (float64, error) {
+	time.Sleep(2 * time.Millisecond) // nobody types faster, and everything is at rest again
+	start := time.Now()
+	if _, err := w.windows[way].Write([]byte("k")); err != nil {
+		return 0, err
+	}
+	got := make([]byte, 16)
+	k, err := w.windows[way].Read(got)
+	if err == nil && string(got[:k]) != "k" {
+		err = fmt.Errorf("typed k, got %q", got[:k])
+	}
+	return since(start), err
 }
 
-// echo types keys into three programs that write back each, in turn.
-func (w *world) echo() (bare, scripted, ours []float64, err error) {
-	var windows [3]window
-	var took [3][]float64
-	for i, argv := range w.ways("stty raw -echo; echo ready; exec cat") {
-		if windows[i], err = w.window(argv); err != nil {
-			return nil, nil, nil, err
-		}
-		defer windows[i].end()
-		if err := windows[i].await("ready\n"); err != nil {
-			return nil, nil, nil, err
-		}
-	}
-	for n := range warmUps + keys {
-		key := []byte{byte('a' + n%26)}
-		for i, win := range windows {
-			time.Sleep(2 * time.Millisecond) // nobody types faster, and everything is at rest again
-			start := time.Now()
-			if _, err := win.Write(key); err != nil {
-				return nil, nil, nil, err
-			}
-			got := make([]byte, 16)
-			if k, err := win.Read(got); err != nil || !bytes.Equal(got[:k], key) {
-				return nil, nil, nil, fmt.Errorf("typed %q, got %q: %w", key, got[:k], err)
-			}
-			if n >= warmUps {
-				took[i] = append(took[i], since(start))
+// shows has a program write a long file, and reads it all.
+func shows(way int) action {
+	return func(w *world) ([]float64, error) {
+		path := filepath.Join(w.home, "long")
+		line := strings.Repeat("0123456789", 8)[:79] + "\n"
+		if _, err := os.Stat(path); err != nil {
+			if err := os.WriteFile(path, []byte(strings.Repeat(line, shown/len(line))), 0o600); err != nil {
+				return nil, err
 			}
 		}
-	}
-	return took[0], took[1], took[2], nil
-}
-
-// show has three programs write a long file, in turn, and reads it all.
-func (w *world) show() (bare, scripted, ours []float64, err error) {
-	path := filepath.Join(w.home, "long")
-	line := strings.Repeat("0123456789", 8)[:79] + "\n"
-	if err := os.WriteFile(path, []byte(strings.Repeat(line, shown/len(line))), 0o600); err != nil {
-		return nil, nil, nil, err
-	}
-	var took [3][]float64
-	for range showTimes {
-		for i, argv := range w.ways("exec cat " + path) {
-			start := time.Now()
-			win, err := w.window(argv)
-			if err != nil {
-				return nil, nil, nil, err
-			}
-			n, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{win}, make([]byte, 64<<10))
-			took[i] = append(took[i], since(start))
-			if want := int64(shown / len(line) * (len(line) + 1)); !errors.Is(err, syscall.EIO) || n != want {
-				return nil, nil, nil, fmt.Errorf("%v: %d of %d bytes: %w", argv, n, want, err)
-			}
-			win.end()
+		argv := w.ways("exec cat " + path)[way]
+		start := time.Now()
+		win, err := w.window(argv)
+		if err != nil {
+			return nil, err
 		}
+		defer win.end()
+		n, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{win}, make([]byte, 64<<10))
+		took := since(start)
+		if want := int64(shown / len(line) * (len(line) + 1)); !errors.Is(err, syscall.EIO) || n != want {
+			return nil, fmt.Errorf("%v: %d of %d bytes: %w", argv, n, want, err)
+		}
+		return []float64{took}, nil
 	}
-	return took[0], took[1], took[2], nil
 }
 
 // await reads until a word has come.
@@ -146,8 +126,9 @@ func (w window) await(word string) error {
 }
 
 // end closes the terminal and ends what runs on it; script(1) goes on without one.
-func (w window) end() {
+func (w window) end() error {
 	w.Close()
 	syscall.Kill(w.cmd.Process.Pid, syscall.SIGKILL)
 	w.cmd.Wait()
+	return nil
 }

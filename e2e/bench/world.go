@@ -3,10 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"c2c/hooks"
@@ -14,8 +17,23 @@ import (
 
 const event = `{"hook_event_name":"PostToolUse","session_id":"bench"}`
 
-// world is a scratch HOME with the mailboxes of amber, birch (the sender), cedar, dune and ebony.
-type world struct{ bin, home, root string }
+// world is a scratch HOME with programs and their mail. The mail is in two roots: that of the row, and zero, with nothing in it,
+// for rows whose limit is the same command where little is.
+type world struct {
+	bin, home, root string
+	made            map[string]bool   // the templates that are there
+	ids             map[string]string // of messages in them
+
+	// What runs while a row is measured.
+	server, plain *talk
+	windows       [3]window
+	bells         *bells
+	idlers        []int // their servers
+	idle          []float64
+	caller        *guest
+	used          *atomic.Int64  // ids
+	running       []func() error // what ends it
+}
 
 func newWorld(bin string) (*world, error) {
 	bin, err := filepath.Abs(bin)
@@ -26,34 +44,59 @@ func newWorld(bin string) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &world{bin: bin, home: home, root: filepath.Join(home, "broker")}
-	if err := w.prepare(); err != nil {
-		return nil, errors.Join(err, w.close())
-	}
-	return w, nil
+	w := &world{bin: bin, home: home, root: filepath.Join(home, "broker"), made: map[string]bool{}, ids: map[string]string{}, used: new(atomic.Int64)}
+	return w, os.WriteFile(w.script(), hooks.ScriptFor(w.program("c2c")), 0o700)
 }
 
 func (w *world) close() error { return os.RemoveAll(w.home) }
 
-// prepare registers the sessions. The script finds birch's mailbox by what its first hook leaves.
-func (w *world) prepare() error {
-	for _, name := range []string{"amber", "birch", "cedar", "dune", "ebony"} {
-		if _, err := w.time(w.program("c2c"), "register", name, "--session-id", name); err != nil {
-			return err
+// zero is the same world with the root that has nothing in it.
+func (w *world) zero() *world {
+	other := *w
+	other.root = filepath.Join(w.home, "zero")
+	return &other
+}
+
+// begin gives a row its mail and starts what runs meanwhile.
+func (w *world) begin(r row) (end func() error, err error) {
+	if err := errors.Join(w.renew(r.root), w.zero().renew("")); err != nil {
+		return nil, err
+	}
+	if r.with != nil {
+		if err = r.with(w); err != nil {
+			return nil, errors.Join(err, w.end())
 		}
 	}
-	if err := os.WriteFile(w.script(), hooks.ScriptFor(w.program("c2c")), 0o700); err != nil {
-		return err
+	return w.end, nil
+}
+
+func (w *world) end() (err error) {
+	for _, end := range slices.Backward(w.running) {
+		err = errors.Join(err, end())
 	}
-	_, err := w.time(w.program("c2c"), "hook")
+	w.running = nil
 	return err
 }
 
-// in is the same world with another root.
-func (w *world) in(root string) *world {
-	other := *w
-	other.root = filepath.Join(w.home, root)
-	return &other
+// renew makes the root a copy of a template. Only the first of its kind is made by commands and syncs.
+func (w *world) renew(template string) error {
+	from := filepath.Join(w.home, "templates", template+"-mail")
+	if !w.made[template] {
+		maker := *w
+		maker.root = from
+		if err := maker.fill(template); err != nil {
+			return fmt.Errorf("fill %q: %w", template, err)
+		}
+		w.made[template] = true
+	}
+	if err := os.RemoveAll(w.root); err != nil {
+		return err
+	}
+	// No row pays for what was copied.
+	if out, err := exec.Command("sh", "-c", `cp -a "$0" "$1" && sync`, from, w.root).CombinedOutput(); err != nil {
+		return fmt.Errorf("copy %s: %w: %s", from, err, out)
+	}
+	return nil
 }
 
 func (w *world) program(name string) string { return filepath.Join(w.bin, name) }
@@ -63,23 +106,29 @@ func (w *world) script() string { return filepath.Join(w.home, "check.sh") }
 // nothingWaits is the exit status of poll-inbox --check for an empty mailbox.
 const nothingWaits = 3
 
-// time runs a command as birch and returns milliseconds.
-func (w *world) time(name string, args ...string) (float64, error) {
+// run runs a command for a session and returns milliseconds. Its output is thrown away when to is nil: then c2c
+// does not take it for what a client's shell reads.
+func (w *world) run(sid string, to io.Writer, name string, args ...string) (float64, error) {
 	cmd := exec.Command(name, args...)
-	cmd.Dir, cmd.Env = w.home, w.env("birch")
+	cmd.Dir, cmd.Env = w.home, w.env(sid)
 	cmd.Stdin = strings.NewReader(event)
 	var errs strings.Builder
-	cmd.Stderr = &errs
+	cmd.Stdout, cmd.Stderr = to, &errs
 	start := time.Now()
 	err := cmd.Run()
-	took := since(start)
+	ms := since(start)
 	if ended := new(exec.ExitError); errors.As(err, &ended) && ended.ExitCode() == nothingWaits {
 		err = nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w: %.200s", strings.Join(append([]string{filepath.Base(name)}, args...), " "), err, errs.String())
+		err = fmt.Errorf("%s: %w: %.200s", strings.Join(append([]string{filepath.Base(name)}, args...), " "), err, errs.String())
 	}
-	return took, nil
+	return ms, err
+}
+
+// time runs a command as birch.
+func (w *world) time(name string, args ...string) (float64, error) {
+	return w.run("birch", nil, name, args...)
 }
 
 // read empties a mailbox.
@@ -90,7 +139,9 @@ func (w *world) read(sid string) error {
 
 func (w *world) env(sid string) []string {
 	return []string{"HOME=" + w.home, "PATH=" + w.bin + ":" + os.Getenv("PATH"), "C2C_MCP_BROKER_ROOT=" + w.root,
-		"C2C_MCP_SESSION_ID=" + sid, "CLAUDE_CODE_SESSION_ID=bench"}
+		"C2C_MCP_SESSION_ID=" + sid, "CLAUDE_CODE_SESSION_ID=bench", "USER=bench", "TERM=xterm-256color"}
 }
 
 func since(start time.Time) float64 { return float64(time.Since(start)) / float64(time.Millisecond) }
+
+func one(ms float64, err error) ([]float64, error) { return []float64{ms}, err }

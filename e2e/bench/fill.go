@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+)
+
+// The mail that rows begin with. Every root has the sessions amber, birch, who writes, cedar, dune and ebony.
+const (
+	nearlyFull = "19,400 waiting" // for cedar, of the 20,000 that c2c lets wait
+	full       = "19,900 waiting"
+	some       = "10,000 waiting" // for dune
+	old        = "100,000 archived"
+	long       = "60 MB archived" // for cedar
+	crowd      = "392 sessions"
+	pair       = "2 sessions"
+)
+
+const (
+	archivedBody = 170 // 37 MB in 100,000 messages
+	waitingBody  = 200
+	atOnce       = 150 // as many as about one file of a mailbox takes
+	oldWord      = "xylophone"
+)
+
+// fill makes the mail of a template, in c2c's own format and through its own packages, with one sync for many messages.
+func (w *world) fill(template string) error {
+	sessions := []string{"amber", "birch", "cedar", "dune", "ebony"}
+	switch template {
+	case pair:
+		sessions = sessions[:2]
+	case crowd:
+		for i := range 392 - len(sessions) {
+			sessions = append(sessions, fmt.Sprintf("s-%d", i))
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(w.root), 0o700); err != nil {
+		return err
+	}
+	for _, name := range sessions {
+		if _, err := w.time(w.program("c2c"), "register", name, "--session-id", name); err != nil {
+			return err
+		}
+	}
+	if _, err := w.time(w.program("c2c"), "hook"); err != nil { // the script finds birch's mailbox by what it leaves
+		return err
+	}
+	switch template {
+	case nearlyFull:
+		if err := w.store("cedar", 19_399, waitingBody); err != nil {
+			return err
+		}
+		return w.store("cedar", 0, 0, w.named("newest", waitingBody))
+	case full:
+		return w.store("cedar", 19_900, waitingBody)
+	case some:
+		return w.store("dune", 10_000, waitingBody)
+	case long:
+		return w.archive("cedar", 60_000, 850, nil)
+	case old:
+		question := w.named("oldest", 100)
+		question.Content += " " + oldWord
+		answer := message(archivedBody)
+		answer.InReplyTo = question.ID
+		if err := w.archive("ebony", 100_000-4, archivedBody, []inbox.Message{question, answer, answer, answer}); err != nil {
+			return err
+		}
+		return w.store("cedar", 0, 0, w.named("newest", waitingBody))
+	}
+	return nil
+}
+
+func message(size int) inbox.Message {
+	return inbox.Message{From: "birch", To: "somebody", Content: strings.Repeat("words ", size/6+1)[:size]}
+}
+
+// named is a message whose id the rows will need.
+func (w *world) named(what string, size int) inbox.Message {
+	m := message(size)
+	m.ID = inbox.NewID(time.Now())
+	w.ids[what] = m.ID
+	return m
+}
+
+// store has n messages wait, and last behind them.
+func (w *world) store(sid string, n, size int, last ...inbox.Message) error {
+	return w.mailbox(sid, func(ctx context.Context, box *inbox.Mailbox) error {
+		for ; n > 0; n -= atOnce {
+			msgs := make([]inbox.Message, min(n, atOnce))
+			for i := range msgs {
+				msgs[i] = message(size)
+			}
+			if _, err := box.Deliver(ctx, msgs...); err != nil {
+				return err
+			}
+		}
+		if last == nil {
+			return nil
+		}
+		_, err := box.Deliver(ctx, last...)
+		return err
+	})
+}
+
+// archive has first, and then n more, be read.
+func (w *world) archive(sid string, n, size int, first []inbox.Message) error {
+	if first != nil {
+		if err := w.store(sid, 0, 0, first...); err != nil {
+			return err
+		}
+	}
+	for ; n > 0; n -= 10_000 {
+		if err := w.store(sid, min(n, 10_000), size); err != nil {
+			return err
+		}
+		if err := w.mailbox(sid, func(ctx context.Context, box *inbox.Mailbox) error {
+			l, err := box.Lease(ctx, "bench", math.MaxInt64)
+			if err != nil {
+				return err
+			}
+			handles := make([]string, len(l.Messages))
+			for i, m := range l.Messages {
+				handles[i] = m.Handle()
+			}
+			return l.Ack(ctx, handles...)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *world) mailbox(sid string, do func(context.Context, *inbox.Mailbox) error) error {
+	dir, err := atomicfile.Open(w.root)
+	if err != nil {
+		return err
+	}
+	box, err := inbox.Open(dir, sid, inbox.Config{})
+	if err == nil {
+		err = do(context.Background(), box)
+	}
+	return errors.Join(err, dir.Close())
+}

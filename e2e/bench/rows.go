@@ -1,0 +1,285 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	replaceWords = "Go program with one durable replace"
+	emptyWords   = "empty Go program"
+	grepWords    = "grep -riF over the root"
+)
+
+// rows are all that is measured, with what each should be at most.
+func rows() []row {
+	return slices.Concat(startRows(), waitingRows(), archiveRows(), sessionRows(), crowdRows(), mcpRows(), askRows(), ringRows(),
+		terminalRows(), idleRows())
+}
+
+// startRows are whole processes that do little, and the sizes of the programs.
+func startRows() []row {
+	return []row{
+		{name: "c2c version", do: c2c("version"), limit: emptyWords, against: empty},
+		{name: "c2c hook, empty mailbox", do: emptied("birch", c2c("hook")), limit: emptyWords, against: empty, aim: 1.5},
+		{name: "c2c hook with mail", do: hookWithMail, limit: replaceWords, against: replace, aim: 2},
+		{name: "hook script, empty mailbox", do: func(w *world) ([]float64, error) { return one(w.time(w.script())) }, limit: "sh -c :",
+			against: func(w *world) ([]float64, error) { return one(w.time("sh", "-c", ":")) }, aim: 2},
+		{name: "c2c send", do: emptied("amber", c2c("send", "amber", "hello")), limit: replaceWords, against: replace, aim: 1.2,
+			beside: otherSend("amber"), patience: 15 * time.Second},
+		{name: "c2c send, undrained mailbox", do: c2c("send", "amber", "hello"), limit: replaceWords, against: replace, aim: 1.2},
+		{name: "c2c send --id", do: emptied("amber", withID("amber")), limit: replaceWords, against: replace, aim: 1.4},
+		{name: "c2c reply", anew: beforeLoop, do: reply, limit: replaceWords, against: replace, aim: 1.4},
+		{name: "c2c poll-inbox --check", do: emptied("amber", check("amber")), limit: emptyWords, against: empty, aim: 1.5},
+		{name: "c2c, size", unit: "MB", do: size("c2c"), aim: 3.6, most: 1},
+		{name: "c2cd, size", unit: "MB", do: size("c2cd"), aim: 13, most: 1},
+	}
+}
+
+// waitingRows are commands in a root where nearly as much waits as may.
+func waitingRows() []row {
+	send := c2c("send", "cedar", "hello")
+	lookAt := c2c("status", "newest")
+	return []row{
+		{name: "c2c send, 19,900 waiting", root: full, anew: 40, do: send, limit: "the same, 0 waiting", against: inZero("cedar", send), aim: 1.1,
+			beside: otherSend("cedar")},
+		{name: "c2c send, 19,900 waiting", root: full, anew: 40, do: send, limit: replaceWords, against: replace, aim: 1.3},
+		{name: "c2c list, 19,400 waiting", root: nearlyFull, do: c2c("list"), limit: emptyWords, against: empty, aim: 2.5},
+		{name: "c2c status, 19,400 waiting", root: nearlyFull, do: lookAt, limit: emptyWords, against: empty, aim: 2.5},
+		{name: "c2c outbox, 19,400 waiting", root: nearlyFull, do: c2c("outbox"), limit: emptyWords, against: empty, aim: 4},
+		{name: "c2c poll-inbox --check, 19,400 waiting", root: nearlyFull, do: check("cedar"), limit: emptyWords, against: empty, aim: 1.7},
+		{name: "c2c send --id, 19,400 waiting", root: nearlyFull, do: withID("cedar"), limit: replaceWords, against: replace, aim: 2.4},
+		{name: "c2c send --id, 19,400 waiting", root: nearlyFull, do: withID("cedar"), limit: "the same, 0 waiting",
+			against: inZero("cedar", withID("cedar")), aim: 2},
+		{name: "one of 32 x c2c send --id at once, 19,400 waiting", root: nearlyFull, most: 15, do: atOnceAll(32, sendsID),
+			limit: "one of 32 x replace", against: atOnceAll(32, replaces), aim: 2},
+		{name: "c2c poll-inbox, 10,000 waiting", root: some, anew: 1, most: 15, do: c2c("poll-inbox", "--session-id", "dune", "--json"),
+			limit: "JSON decode, archive, 2 fsync", against: plainDrain, aim: 1.5},
+	}
+}
+
+// archiveRows look for something in a long archive.
+func archiveRows() []row {
+	grep := func(w *world) ([]float64, error) { return one(w.time("grep", "-riF", oldWord, w.root)) }
+	send := withID("cedar")
+	return []row{
+		{name: "c2c send --id, 60 MB archive", root: long, do: emptied("cedar", send), limit: replaceWords, against: replace, aim: 2.4},
+		{name: "c2c send --id, 60 MB archive", root: long, do: emptied("cedar", send), limit: "the same, no archive", against: inZero("cedar", send), aim: 2},
+		{name: "c2c status <short id>, just sent, 100,000 archived", root: old, do: c2c("status", "newest short"), limit: emptyWords, against: empty, aim: 5},
+		{name: "c2c status <short id>, the oldest of 100,000 archived", root: old, do: c2c("status", "oldest short"), limit: emptyWords, against: empty, aim: 5},
+		{name: "c2c status <id>, the oldest of 100,000 archived", root: old, do: c2c("status", "oldest"), limit: emptyWords, against: empty, aim: 5},
+		{name: "c2c search, 100,000 archived", root: old, do: c2c("search", oldWord, "--session-id", "ebony"), limit: grepWords, against: grep, aim: 1.5},
+		{name: "c2c thread, 100,000 archived", root: old, do: c2c("thread", "oldest"), limit: grepWords, against: grep, aim: 1},
+		{name: "c2c history, 100,000 archived", root: old, do: c2c("history", "--session-id", "ebony"), limit: emptyWords, against: empty, aim: 5},
+	}
+}
+
+// sessionRows are what many registered sessions cost everybody.
+func sessionRows() []row {
+	list, hook, send := c2c("list"), emptied("birch", c2c("hook")), emptied("amber", c2c("send", "amber", "hello"))
+	return []row{
+		{name: "c2c list, 2 sessions", root: pair, do: list, limit: emptyWords, against: empty, aim: 2},
+		{name: "c2c list, 392 sessions", root: crowd, do: list, limit: "the same, 5 sessions", against: inZero("", list), aim: 3},
+		{name: "c2c list, 392 sessions", root: crowd, do: list, limit: emptyWords, against: empty, aim: 6},
+		{name: "c2c hook, empty mailbox, 392 sessions", root: crowd, do: hook, limit: "the same, 5 sessions", against: inZero("", hook), aim: 1.1},
+		{name: "c2c send, 392 sessions", root: crowd, do: send, limit: "the same, 5 sessions", against: inZero("", send), aim: 1.1},
+	}
+}
+
+// crowdRows are many senders to one mailbox.
+func crowdRows() (all []row) {
+	for _, c := range []struct {
+		senders int
+		aim     float64
+	}{{1, 1.22}, {8, 1.16}} {
+		name := fmt.Sprintf("%d senders, one message after the other, 0 lost", c.senders)
+		all = append(all, row{name: name, unit: "msg/s", do: stream(c.senders, true), limit: "as many loops of replace",
+			against: stream(c.senders, false), aim: c.aim, beside: otherStream(c.senders), patience: 12 * time.Second})
+	}
+	for _, n := range []int{8, 32, 100} {
+		do, limit := emptied("amber", atOnceAll(n, sends)), atOnceAll(n, replaces)
+		all = append(all, row{name: fmt.Sprintf("one of %d x c2c send at once", n), do: do, limit: fmt.Sprintf("one of %d x replace", n), against: limit, aim: 2},
+			row{name: fmt.Sprintf("the slowest of %d x c2c send at once", n), do: slowest(do), limit: fmt.Sprintf("the slowest of %d x replace", n),
+				against: slowest(limit), aim: 2})
+	}
+	return append(all, row{name: "the slowest of 32 x c2c send at once", do: slowest(emptied("amber", atOnceAll(32, sends))),
+		limit: "of 32 x empty, and one replace", aim: 1.6, against: func(w *world) ([]float64, error) {
+			all, err := slowest(atOnceAll(32, func(w *world, _ int) []string { return []string{w.program("empty")} }))(w)
+			if err != nil {
+				return nil, err
+			}
+			last, err := replace(w)
+			return []float64{all[0] + last[0]}, err
+		}})
+}
+
+// beforeLoop is after how many questions with answers a row has a new root: c2c holds back two sessions that only answer
+// each other.
+const beforeLoop = 15
+
+// c2c runs a command. A word that names a message of the template is replaced by its id, or by the short one.
+func c2c(args ...string) action {
+	return func(w *world) ([]float64, error) {
+		words := slices.Clone(args)
+		for i, word := range words {
+			name, short := strings.CutSuffix(word, " short")
+			if id := w.ids[name]; id != "" && short {
+				words[i] = id[len(id)-8:]
+			} else if id != "" {
+				words[i] = id
+			}
+		}
+		return one(w.time(w.program("c2c"), words...))
+	}
+}
+
+func check(sid string) action { return c2c("poll-inbox", "--check", "--session-id", sid) }
+
+// withID sends with an id that was never used.
+func withID(to string) action {
+	return func(w *world) ([]float64, error) { return c2c("send", to, "--id", w.fresh(), "hello")(w) }
+}
+
+func (w *world) fresh() string { return fmt.Sprintf("fresh-%d", w.used.Add(1)) }
+
+// emptied is an action on a mailbox out of which everything was read before.
+func emptied(sid string, do action) action {
+	return func(w *world) ([]float64, error) {
+		if err := w.read(sid); err != nil {
+			return nil, err
+		}
+		return do(w)
+	}
+}
+
+// inZero does it where nothing waits and nothing is archived. Without a mailbox nothing is read before.
+func inZero(sid string, do action) action {
+	if sid != "" {
+		do = emptied(sid, do)
+	}
+	return func(w *world) ([]float64, error) { return do(w.zero()) }
+}
+
+func empty(w *world) ([]float64, error) { return one(w.time(w.program("empty"))) }
+
+func replace(w *world) ([]float64, error) { return one(w.time(w.program("replace"), w.root)) }
+
+func size(program string) action {
+	return func(w *world) ([]float64, error) {
+		info, err := os.Stat(w.program(program))
+		if err != nil {
+			return nil, err
+		}
+		return []float64{float64(info.Size()) / 1e6}, nil
+	}
+}
+
+// hookWithMail is a hook that hands over one message.
+func hookWithMail(w *world) ([]float64, error) {
+	word := w.fresh()
+	if err := w.read("birch"); err != nil {
+		return nil, err
+	}
+	if _, err := w.run("amber", nil, w.program("c2c"), "send", "birch", word); err != nil {
+		return nil, err
+	}
+	var out strings.Builder
+	ms, err := w.run("birch", &out, w.program("c2c"), "hook")
+	if err == nil && !strings.Contains(out.String(), word) {
+		err = fmt.Errorf("the hook did not hand over the message: %.200q", out.String())
+	}
+	return []float64{ms}, err
+}
+
+// reply answers a message that was handed over just before.
+func reply(w *world) ([]float64, error) {
+	if err := errors.Join(w.read("birch"), w.read("amber")); err != nil {
+		return nil, err
+	}
+	if _, err := w.run("amber", nil, w.program("c2c"), "send", "birch", "a question"); err != nil {
+		return nil, err
+	}
+	if err := w.read("birch"); err != nil {
+		return nil, err
+	}
+	return one(w.time(w.program("c2c"), "reply", "an answer"))
+}
+
+// stream has senders send one message after the other, at the same time, and returns milliseconds a message.
+func stream(senders int, c2c bool) action {
+	each := 24 / senders
+	return func(w *world) ([]float64, error) {
+		argv := []string{w.program("replace"), w.root}
+		if c2c {
+			argv = []string{w.program("c2c"), "send", "amber", "hello"}
+			if err := w.read("amber"); err != nil {
+				return nil, err
+			}
+		}
+		start := time.Now()
+		if _, err := w.together(senders, each, func(int) []string { return argv }); err != nil {
+			return nil, err
+		}
+		ms := since(start) / float64(each*senders)
+		if !c2c {
+			return []float64{ms}, nil
+		}
+		var out strings.Builder
+		_, err := w.run("amber", &out, w.program("c2c"), "poll-inbox", "--json")
+		if got := strings.Count(out.String(), `"message_id"`); err == nil && got != each*senders {
+			err = fmt.Errorf("%d messages were sent and %d came", each*senders, got)
+		}
+		return []float64{ms}, err
+	}
+}
+
+func sends(w *world, _ int) []string { return []string{w.program("c2c"), "send", "amber", "hello"} }
+
+func sendsID(w *world, _ int) []string {
+	return []string{w.program("c2c"), "send", "cedar", "--id", w.fresh(), "hello"}
+}
+
+func replaces(w *world, _ int) []string { return []string{w.program("replace"), w.root} }
+
+// atOnceAll starts n commands at once.
+func atOnceAll(n int, argv func(*world, int) []string) action {
+	return func(w *world) ([]float64, error) {
+		return w.together(n, 1, func(i int) []string { return argv(w, i) })
+	}
+}
+
+func slowest(do action) action {
+	return func(w *world) ([]float64, error) {
+		took, err := do(w)
+		if err != nil {
+			return nil, err
+		}
+		return []float64{slices.Max(took)}, nil
+	}
+}
+
+// together runs n commands at once, each so many times, and returns how many milliseconds each took.
+func (w *world) together(n, times int, argv func(i int) []string) ([]float64, error) {
+	took, errs := make([]float64, n), make([]error, n)
+	begin := make(chan struct{})
+	var all sync.WaitGroup
+	for i := range n {
+		words := argv(i)
+		all.Go(func() {
+			<-begin
+			for range times {
+				if took[i], errs[i] = w.time(words[0], words[1:]...); errs[i] != nil {
+					return
+				}
+			}
+		})
+	}
+	close(begin)
+	all.Wait()
+	return took, errors.Join(errs...)
+}
