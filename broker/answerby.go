@@ -247,7 +247,7 @@ func (l *owedLook) remind(ctx context.Context, d debt, e *owedEdit) error {
 	for n < most && !reminderAt(d, n+1).After(now) {
 		n++
 	}
-	if n > d.Reminders && !(d.Held != "" && b.held(l.sid, d.Message)) && !inbox.FromSeconds(d.NotBefore).After(now) {
+	if n > d.Reminders && b.opens(l.sid, d.Message).IsZero() {
 		if err := b.remind(ctx, *l.s, d, n); err != nil {
 			return err
 		}

@@ -239,10 +239,11 @@ func (k *Keeper) settle(ctx context.Context, rows []row, s Session, box *inbox.M
 		if m.ExpiresAt != 0 {
 			kept.next = earlier(kept.next, inbox.FromSeconds(m.ExpiresAt))
 		}
-		if opens := inbox.FromSeconds(m.NotBefore); opens.After(now) && !k.once { // nobody would be rung now
+		opens := k.b.opens(s.ID, m)
+		if !opens.IsZero() && !k.once { // nobody would be rung now
 			kept.next, kept.opens = earlier(kept.next, opens), earlier(kept.opens, opens)
 		}
-		held := m.Held != "" && k.b.held(s.ID, m)
+		held := m.Held != "" && !opens.IsZero()
 		if held && !k.told["storm "+m.ID] { // who held it may have been killed before it told anybody
 			err := k.b.tellStorm(ctx, s.ID, m)
 			k.told["storm "+m.ID] = err == nil

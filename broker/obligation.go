@@ -309,13 +309,14 @@ func (v view) tellWhyOne(o *Obligation, found []inbox.Found) {
 		return
 	}
 	st := v.b.status(o.ID, o.SessionID, f)
-	st.Held = f.Message.Held != "" && v.b.held(o.SessionID, f.Message)
-	if st.Held {
-		o.Why, o.Do = "it is held: the two have answered each other too often", "c2c resume "+o.From+" "+o.To+" lets them go on"
+	opens := v.b.opens(o.SessionID, f.Message)
+	if st.Held = f.Message.Held != "" && !opens.IsZero(); st.Held {
+		o.Why = "it is held until " + Clock(opens, now) + ": the two have answered each other too often without any work in between"
+		o.Do = "c2c resume " + o.From + " " + o.To + " lets them go on now"
 		return
 	}
-	if at := inbox.FromSeconds(f.Message.NotBefore); at.After(now) {
-		o.Why = "it is not handed over before " + Clock(at, now)
+	if !opens.IsZero() {
+		o.Why = "it is not handed over before " + Clock(opens, now)
 		return
 	}
 	v.b.tellWhy(&st, f.Message, s)

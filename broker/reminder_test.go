@@ -269,25 +269,23 @@ func TestAnExpiredQuestionIsOver(t *testing.T) {
 // Nobody is reminded of what it cannot see.
 func TestNobodyIsRemindedOfWhatIsHeld(t *testing.T) {
 	t.Parallel()
-	w, amber, birch := pair(t)
-	w.storm = StormLimits{Answers: 2, Hops: -1}
-	for range 2 {
-		w.put(amber, "birch", inbox.Message{})
-		w.pass(time.Second)
-		w.put(birch, "amber", inbox.Message{})
-		w.pass(time.Second)
+	w, all := guarded(t, 2, 2)
+	amber, birch := all[0], all[1]
+	for i := range 3 {
+		w.says([]Session{birch, amber}[i%2], []Session{amber, birch}[i%2], inbox.Message{})
 	}
-	r := w.put(amber, "birch", inbox.Message{Kind: "question"})
+	w.times = ObligationTimes{Normal: 5 * time.Minute}.withDefaults()
+	r := w.put(amber, "s1", inbox.Message{Kind: "question"})
 	if !r.Held {
 		t.Fatalf("receipt %+v", r)
 	}
-	w.pass(4 * time.Hour)
+	w.pass(10 * time.Minute)
 	w.look(w.Keeper())
 	w.wantReminders(birch.ID, 0)
-	if o := w.owesOne(birch); o.State != Overdue || !strings.Contains(o.Why, "it is held") || !strings.Contains(o.Do, "c2c resume amber birch") {
+	if o := w.owesOne(birch); o.State != Overdue || !strings.Contains(o.Why, "it is held") || !strings.Contains(o.Do, "c2c resume s0 s1") {
 		t.Errorf("obligation %+v", o)
 	}
-	if _, err := w.Resume(t.Context(), "amber", "birch"); err != nil {
+	if _, err := w.Resume(t.Context(), "s0", "s1"); err != nil {
 		t.Fatal(err)
 	}
 	w.pass(time.Minute)

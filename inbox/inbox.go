@@ -75,7 +75,7 @@ type Config struct {
 	Limits Limits           // only tests set them
 	Now    func() time.Time // nil: time.Now
 	Log    *slog.Logger     // nil: nothing is logged
-	// Held says whether a message that was held when it was sent is still held. Nil: none is.
+	// Held says whether a message that the loop guard holds, and whose time has not come, is still held. Nil: it is.
 	Held func(Message) bool
 	// Awaited says whether somebody waits for an answer, and takes it. Nil: nobody does.
 	Awaited func(Message) bool
