@@ -97,7 +97,7 @@ func (m *Mailbox) withdrawLeased(dir *atomicfile.Dir, gone map[key]bool) error {
 		if mf.done {
 			continue
 		}
-		free, err := m.load(dir, mf, nil, true)
+		free, err := m.load(dir, mf, true)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errForeign) || err == nil && !free {
 			continue
 		}

@@ -137,9 +137,10 @@ func (m *Mailbox) newestWaiting(q Query, f func(Message, *mailFile) (more bool))
 	}
 	return m.inLease(func(dir *atomicfile.Dir) error {
 		files, err := mailFiles(dir)
+		var buf []byte
 		for i := len(files) - 1; i >= 0 && more && err == nil; i-- {
 			var holder *mailFile
-			if holder, err = m.peekFile(dir, files[i], q.mayBeIn); err == nil {
+			if holder, err = m.peekFile(dir, files[i], q.mayBeIn, &buf); err == nil {
 				each(files[i].msgs, holder)
 			}
 		}
