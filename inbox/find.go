@@ -221,11 +221,6 @@ func mayHold(file []byte, ids map[string]bool) bool {
 	return false
 }
 
-// mayShow is mayHold for ids and what is shown of them.
-func mayShow(file []byte, ids map[string]bool) bool {
-	return len(linesWith(file, ids)) > 0 || mayHold(file, ids)
-}
-
 // Peek returns what waits, oldest first, and changes nothing. What a live
 // reader has in its hands is not waiting.
 func (m *Mailbox) Peek(ctx context.Context) ([]Message, error) {

@@ -30,7 +30,7 @@ type Query struct {
 }
 
 func (q Query) mayBeIn(data []byte) bool {
-	return (q.Holds == nil || q.Holds(data)) && (q.IDs == nil || mayShow(data, q.IDs))
+	return q.Holds == nil || q.Holds(data)
 }
 
 func (q Query) mayBe(line []byte) bool {
@@ -61,6 +61,7 @@ func timeOf(line []byte) (ts float64, ok bool) {
 func (m *Mailbox) Search(ctx context.Context, q Query) ([]Found, error) {
 	if q.IDs != nil {
 		m.indexIDs(ctx)
+		q.Holds = showsID(q.IDs, q.Holds)
 	}
 	waiting, err := m.searchWaiting(ctx, q)
 	if err != nil {
