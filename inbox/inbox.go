@@ -7,7 +7,8 @@
 //	<sid>.inbox.json              the newest mail, at most 60 KiB
 //	<sid>.inbox.lock              the lock of both (package filelock)
 //	archive/<sid>.jsonl           messages that were handed over, append-only;
-//	                              older ones in archive/<sid>.old/ (archiveparts.go)
+//	                              older ones in archive/<sid>.old/ (archiveparts.go),
+//	                              with indexes of their ids (archiveids.go)
 //
 // A mailbox is a row of files in one format, a JSON array of messages: the
 // numbered files in their order, then the inbox. A reader takes mail by renaming
