@@ -39,7 +39,6 @@ type Keeper struct {
 	asked map[string]bool // sessions whose mailboxes have said which notices they had
 	owed  map[string]*keptOwed
 	once  bool // it looks once and is gone
-	clock keeperClock
 
 	tidies time.Time // when the root is to be tidied; zero: not known yet
 }
@@ -59,8 +58,7 @@ type keptBox struct {
 
 // Keeper is new: it knows of nothing that was done.
 func (b *Broker) Keeper() *Keeper {
-	return &Keeper{b: b, boxes: map[string]*keptBox{}, told: map[string]bool{}, asked: map[string]bool{}, owed: map[string]*keptOwed{},
-		clock: newKeeperClock()}
+	return &Keeper{b: b, boxes: map[string]*keptBox{}, told: map[string]bool{}, asked: map[string]bool{}, owed: map[string]*keptOwed{}}
 }
 
 // keepBrief bounds how long a command looks: a person waits for it.
@@ -92,10 +90,6 @@ func (k *Keeper) Look(ctx context.Context) (wait time.Duration, err error) {
 	rows, err := k.b.rows(ctx)
 	if err != nil {
 		return 0, err
-	}
-	if k.clock.begin(k.b.now()) {
-		clear(k.boxes)
-		clear(k.owed)
 	}
 	mark := k.b.beginLook(k.once)
 	next := k.lookIntoAll(ctx, rows)
@@ -234,14 +228,9 @@ func (k *Keeper) settle(ctx context.Context, rows []row, s Session, box *inbox.M
 	var expired []inbox.Message
 	var errs []error
 	unread := quota{}
-	if k.clock.waits(now) {
-		kept.next, kept.stamp = k.clock.calm, ""
-		return nil
-	}
-	for _, stored := range msgs {
-		m := k.clock.of(stored, now, k.once)
+	for _, m := range msgs {
 		if m.Expired(inbox.Seconds(now)) {
-			expired = append(expired, stored)
+			expired = append(expired, m)
 			continue
 		}
 		if m.Owes() && m.Due > inbox.Seconds(now) { // its record may be written behind this look
@@ -250,10 +239,11 @@ func (k *Keeper) settle(ctx context.Context, rows []row, s Session, box *inbox.M
 		if m.ExpiresAt != 0 {
 			kept.next = earlier(kept.next, inbox.FromSeconds(m.ExpiresAt))
 		}
-		if opens := inbox.FromSeconds(m.NotBefore); opens.After(now) && !k.once { // nobody would be rung now
+		opens := k.b.opens(s.ID, m)
+		if !opens.IsZero() && !k.once { // nobody would be rung now
 			kept.next, kept.opens = earlier(kept.next, opens), earlier(kept.opens, opens)
 		}
-		held := m.Held != "" && k.b.held(s.ID, m)
+		held := m.Held != "" && !opens.IsZero()
 		if held && !k.told["storm "+m.ID] { // who held it may have been killed before it told anybody
 			err := k.b.tellStorm(ctx, s.ID, m)
 			k.told["storm "+m.ID] = err == nil
@@ -262,7 +252,7 @@ func (k *Keeper) settle(ctx context.Context, rows []row, s Session, box *inbox.M
 		if held || !unread.take(m) {
 			continue
 		}
-		for _, d := range deadlines(s, kept.gone, m, now) {
+		for _, d := range deadlines(s, kept.gone, m) {
 			if d.at.After(now) {
 				kept.next = earlier(kept.next, d.at)
 			} else {
@@ -293,13 +283,13 @@ type deadline struct {
 
 // deadlines are those of a waiting message, beside that it expires. gone is since when its receiver was seen to be absent; who
 // looks once does not know that.
-func deadlines(s Session, gone time.Time, m inbox.Message, now time.Time) (all []deadline) {
+func deadlines(s Session, gone time.Time, m inbox.Message) (all []deadline) {
 	unread := m.Time().Add(tellAfter(m))
 	ended := unread
 	if !gone.IsZero() {
 		ended = earlier(gone.Add(endedAfter), unread)
 	}
-	if r := s.LastRing; r.Outcome == wake.Refused && !r.At.Before(m.Time()) && !isFuture(r.At, now) && len(wake.MayWake([]inbox.Message{m})) > 0 {
+	if r := s.LastRing; r.Outcome == wake.Refused && !r.At.Before(m.Time()) && len(wake.MayWake([]inbox.Message{m})) > 0 {
 		all = append(all, deadline{Refused, r.At})
 	}
 	switch {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -187,6 +188,45 @@ type owedKey struct {
 	debtKey
 }
 
+// answersTo finds the answers to records, by session, in the mailboxes of those who have asked. It reads each of these once.
+func (b *Broker) answersTo(ctx context.Context, rows []row, bySession map[string][]debt) map[owedKey]inbox.Message {
+	authors := b.authors(rows)
+	byAuthor := map[string]map[string][]owedKey{} // session, id
+	for sid, debts := range bySession {
+		for _, d := range debts {
+			if w := authors.of(d.Message); w != nil && inbox.ValidName(w.sid()) {
+				ids := byAuthor[w.sid()]
+				if ids == nil {
+					ids = map[string][]owedKey{}
+					byAuthor[w.sid()] = ids
+				}
+				ids[d.ID] = append(ids[d.ID], owedKey{sid, d.key()})
+			}
+		}
+	}
+	answers := map[owedKey]inbox.Message{}
+	for sid, ids := range byAuthor {
+		wanted := map[string]bool{}
+		for id := range ids {
+			wanted[id] = true
+		}
+		found, err := b.searchOne(ctx, sid, inbox.Query{
+			Holds: inbox.HoldsAnswer(wanted), Is: func(m inbox.Message) bool { return wanted[m.InReplyTo] && isAnswer(m) }, Limit: math.MaxInt,
+		})
+		if err != nil && !errors.Is(err, context.Canceled) {
+			b.log.Warn("answers are not looked for", "session", sid, "err", err)
+		}
+		for _, f := range found { // the newest first
+			for _, key := range ids[f.Message.InReplyTo] {
+				if authors.are(key.sid, f.Message) {
+					answers[key] = f.Message
+				}
+			}
+		}
+	}
+	return answers
+}
+
 func (b *Broker) searchOne(ctx context.Context, sid string, q inbox.Query) ([]inbox.Found, error) {
 	box, err := b.Mailbox(sid)
 	if err != nil {
@@ -269,13 +309,14 @@ func (v view) tellWhyOne(o *Obligation, found []inbox.Found) {
 		return
 	}
 	st := v.b.status(o.ID, o.SessionID, f)
-	st.Held = f.Message.Held != "" && v.b.held(o.SessionID, f.Message)
-	if st.Held {
-		o.Why, o.Do = "it is held: the two have answered each other too often", "c2c resume "+o.From+" "+o.To+" lets them go on"
+	opens := v.b.opens(o.SessionID, f.Message)
+	if st.Held = f.Message.Held != "" && !opens.IsZero(); st.Held {
+		o.Why = "it is held until " + Clock(opens, now) + ": the two have answered each other too often without any work in between"
+		o.Do = "c2c resume " + o.From + " " + o.To + " lets them go on now"
 		return
 	}
-	if at := inbox.FromSeconds(f.Message.NotBefore); at.After(now) {
-		o.Why = "it is not handed over before " + Clock(at, now)
+	if !opens.IsZero() {
+		o.Why = "it is not handed over before " + Clock(opens, now)
 		return
 	}
 	v.b.tellWhy(&st, f.Message, s)

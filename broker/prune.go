@@ -33,16 +33,18 @@ func (b *Broker) Prune(ctx context.Context, older time.Duration, pointers string
 	return p.Pruned, err
 }
 
+// oldLedgers is a directory in which versions before 0.2 counted answers. Nothing reads it any more.
+const oldLedgers = "storm"
+
 // pruning is one Prune.
 type pruning struct {
 	Pruned
-	b       *Broker
-	before  time.Time
-	dry     bool
-	facts   *atomicfile.Dir // nil: no session has facts
-	ledgers *atomicfile.Dir // nil: no session has a ledger
-	owed    *atomicfile.Dir // nil: nobody was to answer
-	gone    map[string]bool // the sessions whose files are removed
+	b      *Broker
+	before time.Time
+	dry    bool
+	facts  *atomicfile.Dir // nil: no session has facts
+	owed   *atomicfile.Dir // nil: nobody was to answer
+	gone   map[string]bool // the sessions whose files are removed
 }
 
 func (p *pruning) pruneSessions(ctx context.Context, pointers string) error {
@@ -62,16 +64,14 @@ func (p *pruning) pruneSessions(ctx context.Context, pointers string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for name, dir := range map[string]**atomicfile.Dir{ledgerDir: &p.ledgers, owedDir: &p.owed} {
-		sub, err := p.b.root.Sub(name, false)
-		if err == nil {
-			defer sub.Close()
-			*dir = sub
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+	owed, err := p.b.root.Sub(owedDir, false)
+	if err == nil {
+		defer owed.Close()
+		p.owed = owed
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	var errs []error // a broken mailbox stops no other
+	errs := []error{p.Files.Remove(p.b.root, oldLedgers, p.dry)} // a broken mailbox stops no other
 	for sid := range sids {
 		errs = append(errs, p.pruneSession(ctx, sid))
 	}
@@ -110,7 +110,7 @@ func (p *pruning) pruneSession(ctx context.Context, sid string) error {
 		if err == nil && lastFacts(p.facts, sid, used).Before(p.before) {
 			files, p.gone[sid], err = box.Discard(p.dry, inbox.Entry{Dir: b.root, Name: ringLock(sid)}, inbox.Entry{Dir: b.root, Name: serverLock(sid)},
 				inbox.Entry{Dir: p.facts, Name: sid + ".json"}, inbox.Entry{Dir: p.facts, Name: sid + ".lock"},
-				inbox.Entry{Dir: p.ledgers, Name: ledgerName(sid)}, inbox.Entry{Dir: p.ledgers, Name: olderName(sid)}, inbox.Entry{Dir: p.ledgers, Name: sid + ".lock"},
+				inbox.Entry{Dir: b.root, Name: workName(sid)},
 				inbox.Entry{Dir: p.owed, Name: sid + owedEnd}, inbox.Entry{Dir: p.owed, Name: sid + ".lock"})
 		}
 		return err

@@ -14,17 +14,18 @@ import (
 // Receipt says that a message is on the disk of the receiver's mailbox, and no more. The fields of the original
 // come first.
 type Receipt struct {
-	Queued    bool    `json:"queued"` // always
-	TS        float64 `json:"ts"`     // when it was sent, as in the message
-	From      string  `json:"from_alias"`
-	To        string  `json:"to_alias"`
-	ID        string  `json:"message_id"`
-	Recipient State   `json:"recipient"`
-	Now       Now     `json:"recipient_now"`       // what it does
-	Duplicate bool    `json:"duplicate,omitempty"` // the mailbox had this message before
-	Note      string  `json:"note,omitempty"`      // what keeps the receiver from reading it at once, in words
-	Held      bool    `json:"held,omitempty"`      // it is not handed over until a person lets the two go on
-	InReplyTo string  `json:"in_reply_to,omitempty"`
+	Queued    bool      `json:"queued"` // always
+	TS        float64   `json:"ts"`     // when it was sent, as in the message
+	From      string    `json:"from_alias"`
+	To        string    `json:"to_alias"`
+	ID        string    `json:"message_id"`
+	Recipient State     `json:"recipient"`
+	Now       Now       `json:"recipient_now"`       // what it does
+	Duplicate bool      `json:"duplicate,omitempty"` // the mailbox had this message before
+	Note      string    `json:"note,omitempty"`      // what keeps the receiver from reading it at once, in words
+	Held      bool      `json:"held,omitempty"`      // by the loop guard
+	HeldUntil time.Time `json:"held_until,omitzero"` // it is handed over then at the latest
+	InReplyTo string    `json:"in_reply_to,omitempty"`
 	Asked
 }
 
@@ -133,7 +134,7 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, m inbox.Mess
 	if m.ID != "" {
 		m.FromSession = from.ID
 	}
-	v, err := b.judge(ctx, from, to, box, &m)
+	note, err := b.guard(ctx, from, to, box, &m)
 	if errors.Is(err, ErrStorm) {
 		return Receipt{}, err
 	}
@@ -162,8 +163,10 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, m inbox.Mess
 		r.Note = "it has expired and is not handed over any more: to send it again, give it another id"
 	}
 	if !r.Duplicate {
-		r.Held, r.Note = m.Held != "", cmp.Or(v.note, r.Note)
-		b.count(ctx, v, message)
+		r.Held, r.HeldUntil, r.Note = m.Held != "", b.opens(to.sid(), message), cmp.Or(note, r.Note)
+		if r.Held {
+			b.tellHeld(ctx, to.sid(), message)
+		}
 	}
 	b.forward(ctx, to.sid(), to.alias())
 	return r, nil

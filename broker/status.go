@@ -51,7 +51,7 @@ type MessageStatus struct {
 	Told      []Told    `json:"told,omitempty"`     // what its sender was told of it
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
 	NotBefore time.Time `json:"not_before,omitzero"` // it is not handed over before
-	Held      bool      `json:"held,omitempty"`      // until a person lets the conversation go on
+	Held      bool      `json:"held,omitempty"`      // until then by the loop guard, or until somebody works
 	Asked
 	StoredAt time.Time       `json:"stored_at,omitzero"`
 	Way      []string        `json:"way,omitempty"`          // what has happened to it, in words with local times
@@ -154,10 +154,9 @@ func (b *Broker) owed(ctx context.Context, m inbox.Message, st MessageStatus) Me
 	if m.ExpiresAt != 0 {
 		st.ExpiresAt = inbox.FromSeconds(m.ExpiresAt).UTC()
 	}
-	if now := inbox.Seconds(b.now()); m.NotBefore > now && st.State != Read {
-		st.NotBefore = inbox.FromSeconds(m.NotBefore).UTC()
+	if opens := b.opens(st.SessionID, m); !opens.IsZero() && st.State == Queued {
+		st.NotBefore, st.Held = opens.UTC(), m.Held != ""
 	}
-	st.Held = m.Held != "" && st.State == Queued && b.held(st.SessionID, m)
 	rows, err := b.rows(ctx)
 	if err == nil && m.From != SystemAlias {
 		st.Told, err = b.told(ctx, rows, m)
@@ -177,10 +176,10 @@ func (b *Broker) status(id, sid string, found inbox.Found) MessageStatus {
 	}
 	ring := b.factsOf(sid).LastRing
 	held := ring.Outcome == wake.Held && found.Where == inbox.Handed && found.By == ring.Method // the client keeps it from its model
-	if ring.At.Before(m.Time()) || isFuture(ring.At, b.now()) || found.Where != inbox.Queued && !held {
+	if ring.At.Before(m.Time()) || found.Where != inbox.Queued && !held {
 		return st
 	}
-	if ring.At.Before(inbox.FromSeconds(m.NotBefore)) || m.Held != "" && b.held(sid, m) { // the ring was for others
+	if !b.opens(sid, m).IsZero() || m.Held == "" && ring.At.Before(inbox.FromSeconds(m.OpensAt())) { // the ring was for others
 		return st
 	}
 	st.State, st.LastRing = Queued, ring

@@ -16,7 +16,7 @@ import (
 
 // The process that looks after what messages are owed also tidies the root, once a day: no command and no hook does.
 //
-// What goes is of no use to anybody: rows of sessions that were not used for long (forget.go), the locks, ledgers and
+// What goes is of no use to anybody: rows of sessions that were not used for long (forget.go), the locks and
 // empty mailboxes of sessions without a row, and at last their facts, and the client ids that lead to them. What a
 // person may look for stays until c2c prune: archives, dead letters, and all mail that a peer wrote.
 //
@@ -58,11 +58,11 @@ func (k *Keeper) tidy(ctx context.Context) {
 
 // tidying is one time.
 type tidying struct {
-	b                  *Broker
-	archive            *atomicfile.Dir
-	facts, storm, owed *atomicfile.Dir // nil: there is none
-	dead               []byte          // the dead letters
-	left               int             // how many sessions may still be tidied
+	b           *Broker
+	archive     *atomicfile.Dir
+	facts, owed *atomicfile.Dir // nil: there is none
+	dead        []byte          // the dead letters
+	left        int             // how many sessions may still be tidied
 }
 
 // tidy forgets rows and removes files. more says that there is more to do.
@@ -76,7 +76,7 @@ func (b *Broker) tidy(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	t := &tidying{b: b, left: tidyMost}
-	for name, dir := range map[string]**atomicfile.Dir{"sessions": &t.facts, ledgerDir: &t.storm, owedDir: &t.owed, "archive": &t.archive} {
+	for name, dir := range map[string]**atomicfile.Dir{"sessions": &t.facts, owedDir: &t.owed, "archive": &t.archive} {
 		if *dir, err = b.subIfThere(name); err != nil {
 			return false, err
 		}
@@ -91,7 +91,7 @@ func (b *Broker) tidy(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	errs := []error{t.locks(idle)}
+	errs := []error{t.locks(idle), new(inbox.Pruned).Remove(b.root, oldLedgers, false)}
 	sids, err := t.untidy(rows)
 	errs = append(errs, err)
 	for _, sid := range sids {
@@ -103,13 +103,16 @@ func (b *Broker) tidy(ctx context.Context) (more bool, err error) {
 	return false, errors.Join(append(errs, t.clientIDs(ctx))...)
 }
 
-// locks removes lock files of sessions that have a row and have ended, as far as nobody has them. Only those that the original
+// locks removes what tells of the work of sessions that have a row and have ended, and their lock files, as far as nobody has them. Only those that the original
 // does not use: it may read for a session that is registered.
 func (t *tidying) locks(idle []idleRow) error {
 	var errs []error
 	for _, one := range idle {
 		if t.b.now().Sub(one.last) <= forgetSoon || !inbox.ValidName(one.sid) {
 			continue
+		}
+		if err := t.b.root.Remove(workName(one.sid)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
 		}
 		for _, at := range t.ownLocks(one.sid) {
 			if at.Dir != nil {
@@ -139,9 +142,9 @@ func (t *tidying) untidy(rows []row) (sids []string, err error) {
 		dir  *atomicfile.Dir
 		ends []string
 	}{
-		{t.b.root, []string{".inbox.json", ".inbox.lock", ".lease", ".wake.lock", ".server.lock"}},
+		{t.b.root, []string{".inbox.json", ".inbox.lock", ".lease", ".wake.lock", ".server.lock", workEnd}},
 		{t.archive, []string{".lock"}}, {t.facts, []string{".lock"}},
-		{t.storm, []string{".log", ".old", ".lock"}}, {t.owed, []string{owedEnd, ".lock"}},
+		{t.owed, []string{owedEnd, ".lock"}},
 	} {
 		if in.dir != nil {
 			errs = append(errs, inbox.AddSessions(found, in.dir, in.ends...))
@@ -198,8 +201,7 @@ func (t *tidying) session(ctx context.Context, sid string) error {
 
 // files are those of a session that go, beside those of its mailbox.
 func (t *tidying) files(sid string, unused time.Duration) []inbox.Entry {
-	all := append(t.ownLocks(sid), inbox.Entry{Dir: t.storm, Name: ledgerName(sid)}, inbox.Entry{Dir: t.storm, Name: olderName(sid)},
-		inbox.Entry{Dir: t.storm, Name: sid + ".lock"})
+	all := append(t.ownLocks(sid), inbox.Entry{Dir: t.b.root, Name: workName(sid)})
 	if unused > factsAfter && !bytes.Contains(t.dead, []byte(`"`+sid+`"`)) { // for dead letters it may come back
 		all = append(all, inbox.Entry{Dir: t.facts, Name: sid + ".json"})
 	}

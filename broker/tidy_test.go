@@ -15,6 +15,9 @@ func unused(t *testing.T, days int) (w *world, birch Session) {
 	w, amber, birch := pair(t)
 	w.put(amber, "birch", inbox.Message{Kind: "question", Content: "what it read"})
 	w.read(birch.ID)
+	if err := w.SawWork(birch.ID, true); err != nil {
+		t.Fatal(err)
+	}
 	w.ends(20)
 	w.pass(time.Duration(days) * 24 * time.Hour)
 	return w, birch
@@ -53,7 +56,7 @@ func TestASessionThatHasEndedLongAgoLeavesItsArchive(t *testing.T) {
 		registered bool
 		files      string
 	}{
-		{29, true, "ID.inbox.lock ID.lease archive/ID.jsonl archive/ID.lock owed/ID.jsonl owed/ID.lock sessions/ID.json storm/ID.log sessions/ids/codex.b"},
+		{29, true, "ID.inbox.lock ID.lease archive/ID.jsonl archive/ID.lock owed/ID.jsonl owed/ID.lock sessions/ID.json sessions/ids/codex.b"},
 		{31, false, "archive/ID.jsonl sessions/ID.json sessions/ids/codex.b"},
 		{91, false, "archive/ID.jsonl"},
 	} {

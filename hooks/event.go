@@ -89,6 +89,7 @@ type Event struct {
 	Notification   string          `json:"notification_type"`
 	Transcript     string          `json:"transcript_path"` // the client's record of the session
 	Tool           string          `json:"tool_name"`
+	Input          tool            `json:"tool_input"`
 	ToolFailed     failed          `json:"tool_response"`
 	Status         any             `json:"status"`         // how a turn has ended; other clients may mean something else
 	Loops          any             `json:"loop_count"`     // follow-ups of ours in it

@@ -3,6 +3,7 @@ package hooks
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -195,6 +196,21 @@ func TestScriptStartsNothingForAnEmptyMailbox(t *testing.T) {
 		check("lease", true)
 		if err := os.Remove(w.box + ".lease/00000001"); err != nil {
 			t.Fatal(err)
+		}
+		// The lock file changes when mail comes, the other one when the session works.
+		old, now := time.Now().Add(-time.Minute), time.Now()
+		write(t, w.box+".inbox.lock", "", 0o600)
+		check("mail came, and c2c knows of no work", true)
+		write(t, w.box+".work", "t", 0o600)
+		for _, tc := range []struct {
+			what       string
+			mail, work time.Time
+			want       bool
+		}{{"work since mail came", old, now, false}, {"mail since the last work", now, old, true}, {"both at once", now, now, false}} {
+			if err := errors.Join(os.Chtimes(w.box+".inbox.lock", tc.mail, tc.mail), os.Chtimes(w.box+".work", tc.work, tc.work)); err != nil {
+				t.Fatal(err)
+			}
+			check(tc.what, tc.want)
 		}
 		// Nobody writes into these, so a shell that opened one would hang.
 		for _, path := range []string{w.box + ".inbox.json", filepath.Join(w.home, ".c2c", "pointers", "u1")} {

@@ -172,6 +172,23 @@ func eachID(data []byte, f func(id string, start int)) {
 	}
 }
 
+// showsID gives a function for Query.Holds: whether a message may stand there whose id is one of ids, or is shown as one of
+// them, and that also may be one.
+func showsID(ids map[string]bool, also func([]byte) bool) func(data []byte) bool {
+	var few []*finder
+	legacy := false
+	for id := range ids {
+		legacy = legacy || strings.HasPrefix(id, legacyPrefix) // which c2c made, and which is in no file
+		if len(ids) <= fewIDs && id != "" {
+			few = append(few, newFinder(id))
+		}
+	}
+	return func(data []byte) bool {
+		some := legacy || slices.ContainsFunc(few, func(f *finder) bool { return f.index(data) >= 0 }) || len(ids) > fewIDs && len(linesWith(data, ids)) > 0
+		return some && (also == nil || also(data))
+	}
+}
+
 // lookUp gives the records of an index that have one of the ids, the latest first. An error says that the index is no use.
 func (a *archive) lookUp(index idFile, ids map[string]bool) (found []Archived, err error) {
 	f, size, err := openSized(a.old, index.name())

@@ -49,6 +49,11 @@ func (m *Mailbox) deliver(ctx context.Context, msgs []Message, moved bool) (Stor
 	if slices.Contains(d.chosen, true) {
 		m.indexIDs(ctx)
 	}
+	for i := range d.Messages {
+		if moved { // the session that it was held for has it no more
+			d.Messages[i].Held, d.Messages[i].NotBefore = "", 0
+		}
+	}
 	lk, err := filelock.Open(m.root, m.LockName())
 	if err != nil {
 		return Stored{}, err

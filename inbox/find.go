@@ -221,11 +221,6 @@ func mayHold(file []byte, ids map[string]bool) bool {
 	return false
 }
 
-// mayShow is mayHold for ids and what is shown of them.
-func mayShow(file []byte, ids map[string]bool) bool {
-	return len(linesWith(file, ids)) > 0 || mayHold(file, ids)
-}
-
 // Peek returns what waits, oldest first, and changes nothing. What a live
 // reader has in its hands is not waiting.
 func (m *Mailbox) Peek(ctx context.Context) ([]Message, error) {
@@ -292,11 +287,12 @@ func (m *Mailbox) eachLeased(dir *atomicfile.Dir, holds func([]byte) bool, more 
 	if err != nil {
 		return err
 	}
+	var buf []byte
 	for _, mf := range files {
 		if !more() {
 			break
 		}
-		holder, err := m.peekFile(dir, mf, holds)
+		holder, err := m.peekFile(dir, mf, holds, &buf)
 		if err != nil {
 			return err
 		}
@@ -307,9 +303,14 @@ func (m *Mailbox) eachLeased(dir *atomicfile.Dir, holds func([]byte) bool, more 
 	return nil
 }
 
-// peekFile reads a numbered file for who takes nothing; holder is as in eachWaiting.
-func (m *Mailbox) peekFile(dir *atomicfile.Dir, mf *mailFile, holds func([]byte) bool) (holder *mailFile, err error) {
-	free, err := m.load(dir, mf, holds, false)
+// peekFile reads a numbered file for who takes nothing; holder is as in eachWaiting, and buf is for the next file, too.
+func (m *Mailbox) peekFile(dir *atomicfile.Dir, mf *mailFile, holds func([]byte) bool, buf *[]byte) (holder *mailFile, err error) {
+	free := false
+	if holds == nil {
+		free, err = m.load(dir, mf, false)
+	} else {
+		free, *buf, err = m.loadSome(dir, mf, holds, *buf)
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errForeign) {
 		return nil, err
 	}

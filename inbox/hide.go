@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"time"
 
 	"c2c/inbox/atomicfile"
 )
@@ -18,8 +19,28 @@ func (m *Mailbox) hides(msg Message) bool {
 		return false
 	}
 	now := Seconds(m.now())
-	return msg.Expired(now) || now < msg.NotBefore || msg.Held != "" && m.held != nil && m.held(msg)
+	return msg.Expired(now) || msg.KeptBack(now) && (msg.Held == "" || m.held == nil || m.held(msg))
 }
+
+// LongestHold is the longest time that c2c keeps a message back. Whatever a file says, no message stays hidden for longer.
+const LongestHold = 15 * time.Minute
+
+// OpensAt is when a message is handed over that is kept back, in Unix seconds; 0: it never was. One that an older version
+// held has no time.
+func (m Message) OpensAt() float64 {
+	longest := m.TS + LongestHold.Seconds()
+	switch {
+	case m.NotBefore > 0:
+		return min(m.NotBefore, longest)
+	case m.Held != "":
+		return longest
+	}
+	return 0
+}
+
+// KeptBack says whether a message is not handed over yet at a time. One that was sent later than now has its times from a
+// clock that was wrong.
+func (m Message) KeptBack(now float64) bool { return m.TS <= now && now < m.OpensAt() }
 
 // Ready says whether anything waits that can be handed over now. Unlike Waiting it reads the mail.
 func (m *Mailbox) Ready(ctx context.Context) (bool, error) {
@@ -76,7 +97,7 @@ func (m *Mailbox) withdrawLeased(dir *atomicfile.Dir, gone map[key]bool) error {
 		if mf.done {
 			continue
 		}
-		free, err := m.load(dir, mf, nil, true)
+		free, err := m.load(dir, mf, true)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errForeign) || err == nil && !free {
 			continue
 		}

@@ -7,7 +7,8 @@
 //	<sid>.inbox.json              the newest mail, at most 60 KiB
 //	<sid>.inbox.lock              the lock of both (package filelock)
 //	archive/<sid>.jsonl           messages that were handed over, append-only;
-//	                              older ones in archive/<sid>.old/ (archiveparts.go)
+//	                              older ones in archive/<sid>.old/ (archiveparts.go),
+//	                              with indexes of their ids (archiveids.go)
 //
 // A mailbox is a row of files in one format, a JSON array of messages: the
 // numbered files in their order, then the inbox. A reader takes mail by renaming
@@ -75,7 +76,7 @@ type Config struct {
 	Limits Limits           // only tests set them
 	Now    func() time.Time // nil: time.Now
 	Log    *slog.Logger     // nil: nothing is logged
-	// Held says whether a message that was held when it was sent is still held. Nil: none is.
+	// Held says whether a message that the loop guard holds, and whose time has not come, is still held. Nil: it is.
 	Held func(Message) bool
 	// Awaited says whether somebody waits for an answer, and takes it. Nil: nobody does.
 	Awaited func(Message) bool

@@ -122,7 +122,7 @@ const reread = 64 << 10
 // takeFile takes a numbered file unless a live reader has it. What a dead reader
 // has archived of it is not handed over again.
 func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err error) {
-	free, err := l.box.load(l.dir, mf, nil, true)
+	free, err := l.box.load(l.dir, mf, true)
 	switch {
 	case errors.Is(err, errForeign):
 		l.box.log.Warn("a file in the mailbox is passed over", "session", l.box.sid, "err", err)

@@ -162,9 +162,8 @@ func (mf *mailFile) free(dir *atomicfile.Dir) (bool, error) {
 }
 
 // load opens a file and reads the messages in it, without those that a dead reader has archived. free says that no
-// reader has the file. With take, a free file is locked and stays open. What holds says no to, a file or a line
-// of one, is not parsed; nil has each parsed, as who takes the file needs it.
-func (m *Mailbox) load(dir *atomicfile.Dir, mf *mailFile, holds func([]byte) bool, take bool) (free bool, err error) {
+// reader has the file. With take, a free file is locked and stays open.
+func (m *Mailbox) load(dir *atomicfile.Dir, mf *mailFile, take bool) (free bool, err error) {
 	flag, lock := os.O_RDONLY, filelock.FreeFile
 	if take {
 		flag, lock = os.O_RDWR, filelock.TryFile
@@ -184,20 +183,44 @@ func (m *Mailbox) load(dir *atomicfile.Dir, mf *mailFile, holds func([]byte) boo
 	if err != nil {
 		return free, fmt.Errorf("read %q: %w", mf.file.Name(), err)
 	}
-	if holds != nil {
-		mf.msgs = decodeSome(data, holds)
-	} else {
-		mf.msgs, mf.damaged = decode(data)
-		nameLegacy(mf.msgs)
+	mf.msgs, mf.damaged = decode(data)
+	nameLegacy(mf.msgs)
+	return free, m.dropRead(mf, free)
+}
+
+// loadSome is load for who takes nothing, and wants only messages that holds says yes to, of a file and of a line. The others
+// are not parsed, and of a file with none of them nothing else is asked. It reads into buf, and returns it for the next file.
+func (m *Mailbox) loadSome(dir *atomicfile.Dir, mf *mailFile, holds func([]byte) bool, buf []byte) (free bool, _ []byte, err error) {
+	f, err := mf.open(dir, os.O_RDONLY)
+	if err != nil {
+		return false, buf, err
 	}
+	defer f.Close()
+	if buf, err = atomicfile.ReadInto(f, buf); err != nil {
+		return false, buf, fmt.Errorf("read %q: %w", f.Name(), err)
+	}
+	if !holds(buf) {
+		return false, buf, nil
+	}
+	if free, err = filelock.FreeFile(f); err != nil {
+		return free, buf, err
+	}
+	mf.msgs = decodeSome(buf, holds)
+	return free, buf, m.dropRead(mf, free)
+}
+
+// dropRead drops what a dead reader of the file has archived.
+func (m *Mailbox) dropRead(mf *mailFile, free bool) error {
 	if free && mf.by != "" && len(mf.msgs) > 0 { // what no reader ever took was handed over to nobody
-		var gone map[key]bool
-		gone, err = m.archivedSince(mf.archived)
+		gone, err := m.archivedSince(mf.archived)
+		if err != nil {
+			return err
+		}
 		before := len(mf.msgs)
 		mf.msgs = slices.DeleteFunc(mf.msgs, func(msg Message) bool { return gone[msg.recordKey()] })
 		mf.read = len(mf.msgs) < before
 	}
-	return free, err
+	return nil
 }
 
 // nameLegacy gives ids to messages that came without; two equal ones stay two.

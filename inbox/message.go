@@ -40,9 +40,15 @@ type Message struct {
 	Due       float64 // Unix seconds: its receiver is reminded when it has not answered by then
 	TellAfter float64 // seconds after which its sender is told that nobody has read it; negative: never
 
-	NotBefore float64 // Unix seconds: not handed over before
-	Held      string  // its sender's session, whose conversation was stopped; it waits until a person lets that go on
-	ToAbsent  bool    // its receiver was absent when it was sent, and its sender was told so
+	NotBefore float64 // Unix seconds: not handed over before; see OpensAt
+	Held      string  // its sender's session, when the loop guard holds it
+
+	// The loop guard of package broker counts here how many messages in a row, each sent because of the one before, nobody
+	// has worked between. GuardChain is the id of the first of them; empty: this one is.
+	GuardHops  float64
+	GuardChain string
+
+	ToAbsent bool // its receiver was absent when it was sent, and its sender was told so
 
 	// FromSession is the sender's session, when it chose the id. The id belongs to that session, whatever its
 	// alias is called later. A reader of the original that gives mail back drops it; then the alias counts.
@@ -173,14 +179,14 @@ func FromSeconds(s float64) time.Time {
 func Seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
 // textNames are the names of the text fields, in the order of a file. The first three are always there; ts is behind them.
-var textNames = [...]string{"from_alias", "to_alias", "content", "message_id", "kind", "in_reply_to", "tag", "from_session", "held"}
+var textNames = [...]string{"from_alias", "to_alias", "content", "message_id", "kind", "in_reply_to", "tag", "from_session", "held", "guard_chain"}
 
-// numberNames are the names of the times, which stand behind the texts.
-var numberNames = [...]string{"expires_at", "tell_after", "not_before", "answer_by", "due"}
+// numberNames are the names of the numbers, which stand behind the texts.
+var numberNames = [...]string{"expires_at", "tell_after", "not_before", "answer_by", "due", "guard_hops"}
 
 // numbers are the fields of those names.
 func (m *Message) numbers() [len(numberNames)]*float64 {
-	return [...]*float64{&m.ExpiresAt, &m.TellAfter, &m.NotBefore, &m.AnswerBy, &m.Due}
+	return [...]*float64{&m.ExpiresAt, &m.TellAfter, &m.NotBefore, &m.AnswerBy, &m.Due, &m.GuardHops}
 }
 
 const (
@@ -190,7 +196,7 @@ const (
 
 // texts are the fields of those names.
 func (m *Message) texts() [len(textNames)]*string {
-	return [...]*string{&m.From, &m.To, &m.Content, &m.ID, &m.Kind, &m.InReplyTo, &m.Tag, &m.FromSession, &m.Held}
+	return [...]*string{&m.From, &m.To, &m.Content, &m.ID, &m.Kind, &m.InReplyTo, &m.Tag, &m.FromSession, &m.Held, &m.GuardChain}
 }
 
 // appendFields writes the members of the message, each led by sep, then comma.

@@ -30,7 +30,7 @@ type Query struct {
 }
 
 func (q Query) mayBeIn(data []byte) bool {
-	return (q.Holds == nil || q.Holds(data)) && (q.IDs == nil || mayShow(data, q.IDs))
+	return q.Holds == nil || q.Holds(data)
 }
 
 func (q Query) mayBe(line []byte) bool {
@@ -61,6 +61,7 @@ func timeOf(line []byte) (ts float64, ok bool) {
 func (m *Mailbox) Search(ctx context.Context, q Query) ([]Found, error) {
 	if q.IDs != nil {
 		m.indexIDs(ctx)
+		q.Holds = showsID(q.IDs, q.Holds)
 	}
 	waiting, err := m.searchWaiting(ctx, q)
 	if err != nil {
@@ -137,9 +138,10 @@ func (m *Mailbox) newestWaiting(q Query, f func(Message, *mailFile) (more bool))
 	}
 	return m.inLease(func(dir *atomicfile.Dir) error {
 		files, err := mailFiles(dir)
+		var buf []byte
 		for i := len(files) - 1; i >= 0 && more && err == nil; i-- {
 			var holder *mailFile
-			if holder, err = m.peekFile(dir, files[i], q.mayBeIn); err == nil {
+			if holder, err = m.peekFile(dir, files[i], q.mayBeIn, &buf); err == nil {
 				each(files[i].msgs, holder)
 			}
 		}

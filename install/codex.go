@@ -141,7 +141,7 @@ func codexServer(o Options) tomlEditor {
 		// Codex passes on nothing else. Only where the mail is: who the
 		// session is must come from each call, because a shared daemon has
 		// the environment of whichever terminal started it.
-		{"env_vars", `["C2C_MCP_BROKER_ROOT", "C2C_STORM_ANSWERS", "C2C_STORM_HOPS", "CODEX_HOME", "XDG_STATE_HOME"]`},
+		{"env_vars", `["C2C_MCP_BROKER_ROOT", "C2C_STORM_HOPS", "CODEX_HOME", "XDG_STATE_HOME"]`},
 		{codexApproval, `"approve"`},
 		{"startup_timeout_sec", "20"},
 		{"tool_timeout_sec", "120"},

@@ -99,5 +99,5 @@ func (m *Mails) store(e Event) *Mail {
 
 // ringsAt says whether a ring at that time can have told of the message: not what had not been sent, or is held or slowed.
 func (m *Mail) ringsAt(at time.Time) bool {
-	return m.Held == "" && !at.Before(m.Time()) && !at.Before(inbox.FromSeconds(m.NotBefore))
+	return !at.Before(m.Time()) && !at.Before(inbox.FromSeconds(m.OpensAt()))
 }

@@ -204,6 +204,7 @@ func (c *toolCall) logFailure(ctx context.Context, sid, by string, err error) {
 // fillMail takes whole messages in order while they fit, or the next part of the first.
 func (c *toolCall) fillMail(p *page, sid string, msgs []inbox.Message) (piece part, err error) {
 	for _, m := range msgs {
+		m.GuardHops, m.GuardChain = 0, "" // they say nothing to a model
 		if one, err := toJSON(m); err != nil || !p.add(one) {
 			break
 		}

@@ -58,7 +58,7 @@ func (p part) MarshalJSON() ([]byte, error) {
 // parts cuts a message into pieces of at most room bytes each. Fields that c2c does not know are left out. A
 // field that is too long is cut: only a file written by hand has one.
 func parts(m inbox.Message, room int) []part {
-	m.Extra = nil
+	m.Extra, m.GuardHops, m.GuardChain = nil, 0, ""
 	for _, s := range []*string{&m.From, &m.To, &m.ID, &m.Kind, &m.InReplyTo, &m.Tag} {
 		for one, _ := toJSON(*s); len(one) > maxName; one, _ = toJSON(*s) {
 			*s = strings.ToValidUTF8((*s)[:len(*s)/2], "")

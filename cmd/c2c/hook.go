@@ -46,7 +46,7 @@ func (a *app) hook(ctx context.Context, name string) error {
 	config, _ := profile.Config(a.getenv)
 	e, err := hooks.Parse(name, a.stdin)
 	does := broker.State(e.Does())
-	if err != nil || !e.ShowsMail() && !e.TellsLater() && !e.Watches() && !e.Changed() && !e.Opened() && !e.Prompted() && does == "" {
+	if err != nil || !e.ShowsMail() && !e.TellsLater() && !e.Watches() && !e.Changed() && !e.Opened() && !e.Prompted() && !e.Works() && does == "" {
 		return err
 	}
 	if dir := a.getenv(profile.ProjectEnv); filepath.IsAbs(dir) {
@@ -68,6 +68,9 @@ func (a *app) hook(ctx context.Context, name string) error {
 	}
 	if err != nil || s.ID == "" {
 		return err
+	}
+	if err := sawWork(b, s, e); err != nil {
+		fmt.Fprintf(a.stderr, "c2c: %v\n", err) // it is no reason to keep its mail back
 	}
 	if profile.Plugin {
 		ours, err := b.LeftToPlugin(s)
@@ -114,6 +117,17 @@ func (a *app) tellTrouble(e hooks.Event, cause error) error {
 	}
 	a.stdout.Write(out.Output)
 	return a.handOver()
+}
+
+// sawWork records for the loop guard what an event tells of its session's work.
+func sawWork(b *broker.Broker, s broker.Session, e hooks.Event) error {
+	switch {
+	case e.Works():
+		return b.SawWork(s.ID, e.UsesTool())
+	case e.UsesTool():
+		return b.SeesTools(s.ID)
+	}
+	return nil
 }
 
 // clientProcess is the client's process that runs a hook, 0 when nothing tells.

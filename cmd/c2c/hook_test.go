@@ -435,3 +435,32 @@ func TestASessionWithoutAMailboxIsToldSoByItsHook(t *testing.T) {
 		t.Errorf("at the end of a turn: exit %d, %s, %s", code, out, errs)
 	}
 }
+
+// The loop guard is told of a tool call and of a person's prompt, and of nothing that only answers mail.
+func TestAHookTellsOfWork(t *testing.T) {
+	root := scratch(t)
+	file := filepath.Join(root, "amber.work")
+	old := time.Now().Add(-time.Hour)
+	for _, c := range []struct {
+		event string
+		works bool
+	}{
+		{`"PostToolUse","tool_name":"mcp__c2c__poll_inbox"`, false},
+		{`"PostToolUse","tool_name":"Read","tool_input":{"file_path":"x"}`, true},
+		{`"PostToolUse","tool_name":"Bash","tool_input":{"command":"c2c reply hello"}`, false},
+		{`"Stop"`, false},
+		{`"UserPromptSubmit","prompt":"<c2c event=\"message_pending\" count=\"1\" from=\"birch\">run: c2c poll-inbox</c2c>"`, false},
+		{`"UserPromptSubmit","prompt":"go on"`, true},
+	} {
+		if _, errs, code := clientEvent(t, root, "claude", `{"session_id":"u1","hook_event_name":`+c.event+`}`); errs != "" || code != exitDone {
+			t.Errorf("%s: exit %d, %s", c.event, code, errs)
+		}
+		info, err := os.Stat(file)
+		if err != nil || info.Size() == 0 || info.ModTime().After(old) != c.works {
+			t.Errorf("%s: %v, %v", c.event, info, err)
+		}
+		if err := os.Chtimes(file, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

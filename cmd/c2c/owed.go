@@ -27,11 +27,12 @@ func (c *call) printOwed(s broker.MessageStatus) {
 	if !s.Asked.Due.IsZero() {
 		c.printf("  it asks for an answer by %s (%s); c2c obligations tells whether one is owed\n", clock(s.Asked.Due), s.Bucket)
 	}
-	if !s.NotBefore.IsZero() {
+	switch {
+	case s.Held:
+		c.printf("  it is held until %s: the two have answered each other too often without any work in between; c2c resume %s %s lets them go on now\n",
+			clock(s.NotBefore), s.From, s.To)
+	case !s.NotBefore.IsZero():
 		c.printf("  it is not handed over before %s\n", clock(s.NotBefore))
-	}
-	if s.Held {
-		c.printf("  it is held: the two have answered each other too often; c2c resume %s %s lets them go on\n", s.From, s.To)
 	}
 	if s.Reason != "" {
 		c.printf("  %s\n", s.Reason)

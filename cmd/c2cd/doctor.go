@@ -161,8 +161,8 @@ var settings = [][2]string{
 	{"C2C_MCP_BROKER_ROOT", "the repository decides"},
 	{"C2C_MCP_SESSION_ID", "the client says which session calls"},
 	{"C2C_MCP_AUTO_REGISTER_ALIAS", "a new session gets an alias made up"},
-	{broker.StormAnswersVariable + ", " + broker.StormHopsVariable + ", " + broker.ObligationTimesVariable + ", " + lifetimeVariable,
-		"two agents answer each other 120 times an hour and 50 times in a row at most; what asks is to be answered by " + (broker.ObligationTimes{}).String() + "; a permission request waits 10 minutes for a verdict"},
+	{broker.StormHopsVariable + ", " + broker.ObligationTimesVariable + ", " + lifetimeVariable,
+		"agents answer each other 50 times in a row at most without any work in between; what asks is to be answered by " + (broker.ObligationTimes{}).String() + "; a permission request waits 10 minutes for a verdict"},
 	{"C2C_MCP_CLIENT_TYPE", "the MCP client says what it is"},
 	{channelVariable, "no channel: the client is woken in another way"},
 	{"XDG_STATE_HOME", "~/.c2c for mail, ~/.local/state/c2c for undo records"},
@@ -188,7 +188,7 @@ func (a *app) checkSettings() []doctor.Finding {
 	report := []doctor.Finding{{Status: doctor.OK, Part: "version", Detail: broker.Version}}
 	limits := broker.StormLimitsOf(a.getenv)
 	_, wrongTimes := broker.ObligationTimesOf(a.getenv)
-	noNumber := map[string]bool{broker.StormAnswersVariable: limits.Answers == 0, broker.StormHopsVariable: limits.Hops == 0}
+	noNumber := map[string]bool{broker.StormHopsVariable: limits.Hops == 0}
 	for _, s := range all {
 		var unset []string // of those that share a line
 		for _, name := range strings.Split(s[0], ", ") {

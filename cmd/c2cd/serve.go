@@ -233,7 +233,7 @@ func (d *httpDaemon) start(ctx context.Context, dir string) error {
 
 // serveSettings are the variables of c2c that the daemon goes by.
 func serveSettings() []string {
-	return []string{"C2C_MCP_BROKER_ROOT", broker.StormAnswersVariable, broker.StormHopsVariable, broker.ObligationTimesVariable}
+	return []string{"C2C_MCP_BROKER_ROOT", broker.StormHopsVariable, broker.ObligationTimesVariable}
 }
 
 const lookAgain = 50 * time.Millisecond

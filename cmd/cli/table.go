@@ -166,8 +166,9 @@ MAIL waits there, OLDEST for how long; READ is how long ago mail was read.
 		},
 		Examples: []string{"c2c handover birch coral --dry-run"}},
 	{Name: "resume", Args: "<alias> <alias>", First: "alias", Short: "let two agents go on that c2c has stopped",
-		Long: "Two agents that answer each other too often without a person are slowed, and\n" +
-			"then their mail is held. This hands it over. Only a person can say it.\n",
+		Long: "When agents only answer each other, and none works in between, one message is\n" +
+			"let through every 15 minutes until one works. This hands over what is held and\n" +
+			"lets them go on now. Only a person can say it.\n",
 		Options: []Option{asJSON}, Examples: []string{"c2c resume amber birch"}},
 }
 

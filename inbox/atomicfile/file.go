@@ -146,6 +146,27 @@ func readAll(f *os.File, size, most int64) ([]byte, error) {
 	return data[:n], err
 }
 
+// ReadInto is ReadAll into memory that the caller has, as far as that goes: who looks through many files for one word would
+// have new memory for each.
+func ReadInto(f *os.File, buf []byte) ([]byte, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	size := info.Size()
+	if size > MaxFile {
+		return nil, fmt.Errorf("%w: %d bytes", ErrTooLarge, size)
+	}
+	if int64(cap(buf)) < size {
+		buf = make([]byte, max(size, 64<<10))
+	}
+	n, err := io.ReadFull(f, buf[:size])
+	if err == io.EOF || err == io.ErrUnexpectedEOF { // it was cut short since
+		err = nil
+	}
+	return buf[:n], err
+}
+
 // Stat describes a name without following a link. It needs no right to read the file.
 func (d *Dir) Stat(name string) (fs.FileInfo, error) {
 	if err := component(name); err != nil {

@@ -47,7 +47,7 @@ func body(text string) string {
 // mailOf is a message with at most so many bytes of its text; negative: all.
 func mailOf(m inbox.Message, most int) mail {
 	one := mail{ID: m.ID, Short: visible(inbox.ShortID(m.ID)), From: visible(m.From), To: visible(m.To), Kind: visible(m.Kind), Tag: visible(m.Tag),
-		Answers: m.InReplyTo, Person: m.FromPerson, Outside: m.External, Held: m.Held != "", TS: m.TS}
+		Answers: m.InReplyTo, Person: m.FromPerson, Outside: m.External, Held: m.Held != "" && m.KeptBack(inbox.Seconds(time.Now())), TS: m.TS}
 	text := m.Content
 	if most >= 0 && len(text) > most {
 		text, one.Cut = strings.ToValidUTF8(text[:most], ""), len(text)

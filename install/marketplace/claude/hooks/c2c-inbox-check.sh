@@ -39,4 +39,9 @@ esac
 for f in "$box.lease"/*; do
 	[ ! -e "$f" ] || start
 done
+# Mail has come since the session's last work: c2c looks whether this event is work.
+if [ -e "$box.inbox.lock" ]; then
+	[ -e "$box.work" ] || start
+	[ ! "$box.inbox.lock" -nt "$box.work" ] || start
+fi
 exit 0

@@ -1,0 +1,193 @@
+package budget
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"c2c/broker"
+	"c2c/inbox"
+)
+
+// statusID is a message that waits.
+const statusID = "budget-1"
+
+// event is what Claude Code writes to a hook.
+const event = `{"hook_event_name":"PostToolUse","session_id":"budget-session"}`
+
+// world is a HOME and a root in it, with the sessions amber, birch and cedar. birch is the one that calls.
+type world struct {
+	dir  string
+	bin  string
+	root string
+}
+
+func newWorld(t *testing.T, bin string) *world {
+	t.Helper()
+	dir := t.TempDir()
+	w := &world{dir: dir, bin: bin, root: filepath.Join(dir, "root")}
+	for _, name := range []string{"amber", "birch", "cedar"} {
+		w.must(t, "register", name, "--session-id", name)
+	}
+	w.must(t, "hook") // it records the client's id
+	w.must(t, "hook")
+	w.must(t, "send", "cedar", "the one whose status is asked for", "--id", statusID)
+	w.must(t, "send", "amber", "hello") // a mailbox that was used once
+	nothingWaits("amber")(t, w)
+	oneWaits("birch")(t, w)
+	nothingWaits("birch")(t, w)
+	return w
+}
+
+func (w *world) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(w.bin, args...)
+	cmd.Dir, cmd.Stdin = w.dir, strings.NewReader(event)
+	cmd.Env = []string{"HOME=" + w.dir, "USER=budget", "PATH=" + filepath.Dir(w.bin) + ":" + os.Getenv("PATH"),
+		"C2C_MCP_BROKER_ROOT=" + w.root, "C2C_MCP_SESSION_ID=birch", "CLAUDE_CODE_SESSION_ID=budget-session"}
+	return cmd
+}
+
+func (w *world) must(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := w.command(args...)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("c2c %q: %v: %s", args, err, errs.Bytes())
+	}
+	return string(out)
+}
+
+func nothingWaits(sid string) func(*testing.T, *world) {
+	return func(t *testing.T, w *world) {
+		t.Helper()
+		w.must(t, "poll-inbox", "--session-id", sid)
+	}
+}
+
+func oneWaits(sid string) func(*testing.T, *world) {
+	return func(t *testing.T, w *world) {
+		t.Helper()
+		w.must(t, "send", sid, "hello", "--from", "cedar")
+	}
+}
+
+// measure gives the lowest of several runs, which is what the command itself needs: the scheduler of Go may add a little.
+func (w *world) measure(t *testing.T, args []string, before func(*testing.T, *world)) cost {
+	t.Helper()
+	least := cost{1 << 30, 1 << 30, 1 << 30, 1 << 30}
+	run := func(times int, f func()) {
+		for range times {
+			if before != nil {
+				before(t, w)
+			}
+			f()
+		}
+	}
+	run(4, func() {
+		c := w.trace(t, args)
+		least.calls, least.opens, least.syncs = min(least.calls, c.calls), min(least.opens, c.opens), min(least.syncs, c.syncs)
+	})
+	run(10, func() {
+		cmd := w.command(args...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("c2c %q: %v: %s", args, err, out)
+		}
+		least.faults = min(least.faults, int(cmd.ProcessState.SysUsage().(*syscall.Rusage).Minflt))
+	})
+	return least
+}
+
+// notCounted are the calls for memory, threads and signals, and the start and the end of the program.
+const notCounted = " mmap munmap madvise mprotect brk mremap mincore futex clone clone3 vfork sched_yield sched_getaffinity gettid getpid tgkill " +
+	"exit exit_group set_tid_address rseq set_robust_list arch_prctl prctl prlimit64 nanosleep clock_nanosleep clock_gettime " +
+	"rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack timer_create timer_settime timer_delete restart_syscall wait4 waitid execve "
+
+// trace counts the system calls of one run.
+func (w *world) trace(t *testing.T, args []string) (c cost) {
+	t.Helper()
+	file := filepath.Join(w.dir, "trace")
+	cmd := w.command(args...)
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Path, cmd.Args = strace, append([]string{"strace", "-f", "-qq", "-o", file}, cmd.Args...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%q: %v: %s", cmd.Args, err, out)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		_, line, _ = strings.Cut(line, " ") // the thread
+		name, _, isCall := strings.Cut(strings.TrimLeft(line, " "), "(")
+		switch {
+		case !isCall || strings.HasPrefix(name, "<...") || strings.HasPrefix(name, "---") || strings.HasPrefix(name, "+++"):
+			continue
+		case strings.Contains(notCounted, " "+name+" "):
+			continue
+		case strings.HasPrefix(name, "open"):
+			c.opens++
+		case name == "fsync" || name == "fdatasync":
+			c.syncs++
+		}
+		c.calls++
+	}
+	return c
+}
+
+// fill puts much into the root: mail that waits for cedar, mail that birch and cedar have read, and sessions.
+func (w *world) fill(t *testing.T, messages, sessions int) {
+	t.Helper()
+	b, err := broker.Open(broker.Config{Root: w.root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	for i := range sessions {
+		caller := broker.Caller{Explicit: fmt.Sprintf("session-%d", i), Client: "claude", ClientID: fmt.Sprintf("client-%d", i)}
+		if _, err := b.Attach(t.Context(), caller); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, sid := range []string{"birch", "cedar"} {
+		box, err := b.Mailbox(sid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		deliver(t, box, sid, messages)
+		lease, err := box.Lease(t.Context(), "budget", 1<<40)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := lease.Ack(t.Context(), inbox.Handles(lease.Messages)...); err != nil {
+			t.Fatal(err)
+		}
+		if sid == "cedar" {
+			deliver(t, box, sid, messages)
+		}
+	}
+}
+
+func deliver(t *testing.T, box *inbox.Mailbox, to string, messages int) {
+	t.Helper()
+	const batch = 250 // about as much as an inbox file holds
+	for range messages / batch {
+		some := make([]inbox.Message, batch)
+		for i := range some {
+			some[i] = inbox.Message{From: "amber", To: to, Content: "one of many"}
+		}
+		if _, err := box.Deliver(context.Background(), some...); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package inbox
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"c2c/inbox/atomicfile"
+)
+
+// How much of an archive file Recent reads, in bytes: the little first, which has the last message as a rule.
+const (
+	recentFirst = 8 << 10
+	recentMost  = 2 << 20 // a body of the largest size, escaped, and some more
+)
+
+// Recent calls f for what was handed over last, newest first, until it returns false. It looks at the end of the newest
+// files alone, takes no lock, and passes over what it cannot read.
+func (m *Mailbox) Recent(f func(Archived) (more bool)) error {
+	dir, err := m.root.Sub(archiveDir, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	more, err := recentIn(dir, m.archiveName(), f)
+	if err != nil || !more {
+		return err
+	}
+	old, err := dir.Sub(m.oldName(), false) // the newest file has just begun
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer old.Close()
+	names, err := old.Names()
+	last := int64(-1)
+	for _, name := range names {
+		if base, ok := parsePart(name); ok {
+			last = max(last, base)
+		}
+	}
+	if err != nil || last < 0 {
+		return err
+	}
+	_, err = recentIn(old, partName(last), f)
+	return err
+}
+
+// recentIn reads one file. more says that f wants to see what is older, and that this file has nothing older.
+func recentIn(dir *atomicfile.Dir, name string, f func(Archived) bool) (more bool, err error) {
+	file, size, err := openSized(dir, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	end := size
+	for _, window := range []int64{recentFirst, recentMost} {
+		begin := max(0, size-window)
+		lines, err := readBetween(file, begin, end)
+		if err != nil {
+			return false, err
+		}
+		first := end // where the oldest whole line begins that was read
+		stopped := false
+		eachBackwards(lines, func(line []byte) bool {
+			at := end - int64(len(line))
+			if at == begin && begin > 0 {
+				return false // the end of a line, perhaps
+			}
+			first, end = at, at-1
+			var record Archived
+			if len(line) > 0 && json.Unmarshal(line, &record) == nil {
+				stopped = !f(record)
+			}
+			return !stopped
+		})
+		if stopped || begin == 0 {
+			return !stopped, nil
+		}
+		end = first
+	}
+	return false, nil
+}
+
+func readBetween(file *os.File, begin, end int64) ([]byte, error) {
+	data := make([]byte, max(0, end-begin))
+	n, err := file.ReadAt(data, begin)
+	if err == io.EOF {
+		err = nil
+	}
+	return data[:n], err
+}
