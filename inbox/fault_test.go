@@ -219,3 +219,31 @@ func TestAReadOnlyRootIsStillLookedAt(t *testing.T) {
 		t.Errorf("history %+v, %v", h, err)
 	}
 }
+
+// The log has no lock, so each line must be whole whenever a full disk has room for a part of it.
+func TestALineThatHasNoRoomHarmsNoOtherLine(t *testing.T) {
+	if !namespace.Enter(t) {
+		return
+	}
+	m, dir := newDisk(t)
+	line := []byte(strings.Repeat("x", 999) + "\n")
+	if err := m.root.Log("broker.log", line); err != nil {
+		t.Fatal(err)
+	}
+	empty := fill(t, dir, 4096)
+	var err error
+	for err == nil {
+		err = m.root.Log("broker.log", line)
+	}
+	if !errors.Is(err, unix.ENOSPC) {
+		t.Fatal(err)
+	}
+	empty()
+	if err := m.root.Log("broker.log", line); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "root", "broker.log"))
+	if err != nil || len(data)%len(line) != 0 || strings.Replace(string(data), string(line), "", -1) != "" {
+		t.Errorf("%d bytes, %v", len(data), err)
+	}
+}

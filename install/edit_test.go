@@ -1,6 +1,7 @@
 package install
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -187,5 +188,15 @@ for (const to of ["amber", "birch"]) console.log(to, JSON.stringify(await on["se
 	const want = "amber {\"isDelivered\":true}\nbirch \"the client's\"\n"
 	if out, err := cmd.CombinedOutput(); err != nil || string(out) != want {
 		t.Errorf("%v, %s", err, out)
+	}
+}
+
+// Finding the line took as many looks at the file as it has lines behind the damage.
+func TestALongFileThatIsDamagedIsToldItsLine(t *testing.T) {
+	good := strings.Repeat("[a]\nb = 1\n", 5000)
+	for damage, line := range map[string]int{"oops\n" + good: 1, good + "b = \n" + good: 10_001, good + "[c\n": 10_001} {
+		if _, err := parseTOML("config.toml", []byte(damage)); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("line %d:", line)) {
+			t.Errorf("%v, want line %d", err, line)
+		}
 	}
 }

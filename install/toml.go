@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"c2c/broker/doctor"
@@ -55,12 +56,9 @@ func parseTOML(path string, data []byte) (*tomlDoc, error) {
 	parse := func(lines int) (*tomledit.Document, error) {
 		return tomledit.Parse(strings.NewReader(strings.Join(d.lines[:lines], "") + "\n"))
 	}
-	good := len(d.lines)
-	doc, err := parse(good)
-	for e := err; e != nil; _, e = parse(good) { // it tells where it noticed, and not what is wrong
-		good--
-	}
-	if err != nil {
+	doc, err := parse(len(d.lines))
+	if err != nil { // it tells where it noticed, and not what is wrong: that is behind the most lines that are understood
+		good := sort.Search(len(d.lines)+1, func(n int) bool { _, err := parse(n); return err != nil }) - 1
 		_, problem, _ := strings.Cut(err.Error(), ": ")
 		return nil, wrong(good, problem)
 	}

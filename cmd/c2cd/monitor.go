@@ -141,9 +141,9 @@ func hungUp(out *os.File) bool {
 	}
 }
 
-// isMine says whether a message is for the session that the monitor is run for.
+// isMine says whether a message is for the session that the monitor is run for. A mailbox may have no session in the list.
 func (m *monitor) isMine(e live.Event) bool {
-	return m.alias == "" || e.SessionID == m.id || strings.EqualFold(e.Message.To, m.alias)
+	return m.alias == "" || e.SessionID == cmp.Or(m.id, m.alias) || strings.EqualFold(e.Message.To, m.alias)
 }
 
 // wants says whether a message is to be shown.

@@ -116,6 +116,7 @@ func TestMonitorWritesALineForEachEvent(t *testing.T) {
 		{"all", monitor{drains: true}, "T 📬  birch→amber  " + short + "T 📬  amber→birch  \"own\"\nT birch→amber  m-1 handed\nT birch→amber  m-1 read\n" + peers +
 			"T cedar is busy\nT cedar: was rung by socket\nT cedar: was not rung: held, its person is asked\nT 📤  DRAIN  amber (inbox cleared)\n" + damage},
 		{"one session's", monitor{alias: "amber"}, "T 📬  birch→you  " + short + peers + damage},
+		{"of a mailbox without a session", monitor{alias: "s-amber"}, "T 📬  birch→you  " + short + peers + damage},
 		{"its own, too, whole", monitor{alias: "amber", self: true, all: true, full: true, from: "amber"}, "T 💬  amber→birch  \"own\"\n" + peers +
 			"T cedar is busy\nT cedar: was rung by socket\nT cedar: was not rung: held, its person is asked\n" + damage},
 		{"what is read", monitor{alias: "amber", read: true, full: true}, "T 📬  birch→you  \"two\"\n" + peers + damage},

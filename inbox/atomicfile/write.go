@@ -145,10 +145,18 @@ func (d *Dir) appendSynced(name string, data []byte, lines bool) error {
 	return d.Sync()
 }
 
-// Log adds a line to the end of a file that a power cut may shorten.
+// Log adds a line to the end of a file that a power cut may shorten. Half a line, for which a full disk had room, is cut off
+// again, or the next line would be lost with it.
 func (d *Dir) Log(name string, line []byte) error {
 	return d.append(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, func(f *os.File) error {
-		_, err := f.Write(line)
+		n, err := f.Write(line)
+		if err != nil && n > 0 {
+			end, serr := f.Seek(0, io.SeekCurrent)
+			info, ierr := f.Stat()
+			if serr == nil && ierr == nil && info.Size() == end { // nobody has added anything behind it
+				f.Truncate(end - int64(n))
+			}
+		}
 		return err
 	})
 }
