@@ -175,8 +175,9 @@ func (w mistaken) tool(call string) string {
 }
 
 // tree is every file of the home, without locks and logs, and who has mail.
+// tree is what is stored. That somebody has looked for what is due (owed.due) is nothing.
 func (w mistaken) tree() string {
-	out, err := exec.Command("find", w.home, "-type", "f", "-not", "-name", "*.lock", "-not", "-name", "*.log", "-size", "+0", "-printf", "%P %s\n").Output()
+	out, err := exec.Command("find", w.home, "-type", "f", "-not", "-name", "*.lock", "-not", "-name", "*.log", "-not", "-name", "owed.due", "-size", "+0", "-printf", "%P %s\n").Output()
 	if err != nil {
 		w.t.Fatal(err)
 	}
