@@ -40,12 +40,12 @@ func player(c lab.Client, alias, peer string) func(*lab.Request) (lab.Reply, boo
 	}
 }
 
-// The models of two clients always answer each other. c2c slows and stops them, tells the people at both, and lets them
+// The models of two clients always answer each other. c2c stops them, tells the people at both, and lets them
 // go on at a person's word.
 func TestAStormOfTwoClientsIsStoppedUntilAPersonLetsItGoOn(t *testing.T) {
 	t.Parallel()
 	l, claude, codex := newLab(t), lab.NewModel(t), lab.NewModel(t)
-	l.Setenv("C2C_STORM_ANSWERS", "4")
+	l.Setenv("C2C_STORM_HOPS", "3")
 	l.SeedClaude(nil)
 	l.SeedCodex(codex, "")
 	l.Run(c2c(), "install", "claude")
@@ -84,4 +84,37 @@ func TestAStormOfTwoClientsIsStoppedUntilAPersonLetsItGoOn(t *testing.T) {
 	claude.WaitText("ball-4-of-cody")
 	two.Submit("what did c2c say?") // what was not shown yet is shown with the next turn of its person
 	codex.WaitText("You and amber have answered each other too often")
+}
+
+// Of a turn that mail begins, Claude Code's hooks tell c2c of a tool call that is none of c2c's, and of no other.
+func TestAClaudeThatOnlyAnswersHasNotWorked(t *testing.T) {
+	t.Parallel()
+	l, model, p := wakeLab(t, nil)
+	turn := func(word string, calls ...lab.Reply) (work string) {
+		t.Helper()
+		model.Script(append(calls, lab.Say("Said "+word))...)
+		l.Run("sh", "-c", sendAs("birch", "amber", word))
+		model.WaitText("word-" + word)
+		p.WaitScreen(0, "Said "+word)
+		claudeIdle(l, model)
+		return l.Run("sh", "-c", "stat -c '%s %.9Y' ~/.c2c/repos/*/broker/*.work")
+	}
+	began := turn("begin", bash("true"))
+	if !strings.HasPrefix(began, "1 ") {
+		t.Errorf("the client tells of its tools: %s", began)
+	}
+	answered := turn("answer", lab.CallMCP(lab.Claude, "c2c", "send", map[string]any{"to_alias": "birch", "content": "thanks"}), bash(c2c()+" reply welcome"))
+	if answered != began {
+		t.Errorf("an answer counts as work: %s, before %s", answered, began)
+	}
+	if worked := turn("work", bash("ls")); worked == answered {
+		t.Errorf("a tool call is no work: %s", worked)
+	}
+	prompted := turn("nothing")
+	model.Script(lab.Say("Hello."))
+	p.Submit("go on yourself")
+	p.WaitScreen(0, "Hello.")
+	if after := l.Run("sh", "-c", "stat -c '%s %.9Y' ~/.c2c/repos/*/broker/*.work"); after == prompted {
+		t.Errorf("a person's prompt is no work: %s", after)
+	}
 }

@@ -17,10 +17,14 @@ type tool struct {
 func (t *tool) UnmarshalJSON(data []byte) error {
 	var input struct {
 		Command any    `json:"command"`
+		Cmd     any    `json:"cmd"` // Codex's name for it, to its model
 		Name    string `json:"name"`
 	}
 	json.Unmarshal(data, &input) // what has another form has none of these
 	t.Name = input.Name
+	if input.Command == nil {
+		input.Command = input.Cmd
+	}
 	switch c := input.Command.(type) {
 	case string:
 		t.Command = c

@@ -39,6 +39,7 @@ func TestWorkIsWhatHasNothingToDoWithMail(t *testing.T) {
 		`claude {"hook_event_name":"UserPromptSubmit","prompt":` + prompt(inbox.Preface([]inbox.Message{message})) + `}`:             {false, false},
 		`codex {"hook_event_name":"UserPromptSubmit","prompt":"` + CodexLine + `birch, not from your user"}`:                         {false, false},
 		`codex {"hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":["bash","-lc","c2c poll-inbox"]}}`:        {false, true},
+		`codex {"hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"cmd":"c2c reply thanks"}}`:                         {false, true},
 		`codex {"hook_event_name":"PostToolUse","tool_name":"apply_patch","tool_input":"*** Begin"}`:                                 {true, true},
 		`qwen {"hook_event_name":"PostToolUse","tool_name":"tool_call","tool_input":{"name":"mcp__c2c__send","arguments":{}}}`:       {false, true},
 		`qwen {"hook_event_name":"PostToolUse","tool_name":"tool_call","tool_input":{"name":"mcp__docs__find"}}`:                     {true, true},

@@ -12,6 +12,7 @@ import { createInterface } from "node:readline"
 const c2c = "c2c"
 const argument = "_session_id" // of the tools of c2c: which session calls
 const variable = "C2C_OPENCODE_SESSION_ID" // the same for shells
+const mailing = /(^|[\s;|&()"'`/])c2c\s+(send|send-all|reply|ask|poll-inbox|peek-inbox|history|list|whoami|thread|search|status|outbox|obligations)\b/
 const patience = 3000 // ms, until c2c knows a session
 const settled = Date.now() + 30000 // the window is drawn by then, and listens
 
@@ -140,6 +141,15 @@ function stands(id: string, message: string, parts: any[]) {
   for (const part of parts) if (part.metadata?.c2c) session(id).keys.set(part.metadata.c2c, message)
 }
 
+// worked tells the loop guard of c2c what a session does: it calls a tool, or a shell or tool of ours, or its person writes.
+async function worked(id: string, what: "tool" | "mail" | "prompt") {
+  try {
+    say({ session: await root(id), works: what })
+  } catch {
+    // the client does not know the session any more
+  }
+}
+
 // undone tells c2c of mail that its person took out of the conversation before the model had it. It is offered again.
 function undone(id: string, message: string) {
   const s = state.sessions.get(id)
@@ -205,10 +215,18 @@ async function server(input: any) {
       const id = message.sessionID
       if ((await root(id)) !== id) return // a subagent's
       stands(id, output.message.id, output.parts)
-      await meet(id, !output.parts.some((part: any) => part.metadata?.c2c))
+      const mail = output.parts.some((part: any) => part.metadata?.c2c)
+      await meet(id, !mail)
+      if (!mail) void worked(id, "prompt")
     },
     "tool.execute.before": async (call: any, output: any) => {
-      if (!call.tool.startsWith("c2c_") || typeof output.args !== "object") return
+      const ours = call.tool.startsWith("c2c_")
+      if (!ours && !mailing.test(String(output.args?.command ?? ""))) {
+        void worked(call.sessionID, "tool")
+        return
+      }
+      void worked(call.sessionID, "mail")
+      if (!ours || typeof output.args !== "object") return
       const id = await root(call.sessionID)
       await meet(id, false)
       output.args[argument] = id

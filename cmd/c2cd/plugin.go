@@ -31,6 +31,7 @@ func (a *call) plugin(ctx context.Context) error {
 	p := &pluginSessions{app: a.app, client: profile.Name, pid: *pid, alias: profile.ProposedAlias(a.cwd)}
 	defer p.leave()
 	link := plugin.New(a.stdout, p.meet)
+	link.Worked = p.worked
 	defer a.ringer(ringer.Plugin(profile.Name, a.getenv(client.StartEnv), link)).Start(ctx)()
 	return link.Run(ctx, a.stdin)
 }
@@ -77,6 +78,23 @@ func (p *pluginSessions) meet(ctx context.Context, id string) (sid string, err e
 		p.served[s.ID] = release
 	}
 	return s.ID, err
+}
+
+// worked records for the loop guard what a session has done.
+func (p *pluginSessions) worked(sid, how string) {
+	b, err := p.open()
+	if err != nil {
+		return // the next line that names a session tells why
+	}
+	switch how {
+	case plugin.ByTool, plugin.ByPrompt:
+		err = b.SawWork(sid, how == plugin.ByTool)
+	case plugin.ByMail:
+		err = b.SeesTools(sid)
+	}
+	if err != nil {
+		p.app.log.Warn("the work of a session is not recorded", "session", sid, "err", err)
+	}
 }
 
 func (p *pluginSessions) leave() {

@@ -29,6 +29,7 @@ type said struct {
 	Has     []string `json:"has"`     // keys of messages that its model was given
 	Refused string   `json:"refused"` // why the client did not take what was offered last
 	Does    string   `json:"does"`    // what the session does now, in the words of broker/client
+	Works   string   `json:"works"`   // see Link.Worked
 }
 
 // told is a line to the plugin.
@@ -51,8 +52,11 @@ type Link struct {
 	out     io.Writer
 	writing chan struct{} // holds one: who writes to out
 	meet    func(ctx context.Context, session string) (sid string, err error)
-	moved   chan struct{} // gets a value when another session is shown
-	named   chan struct{} // closed when the plugin has named a session
+	// Worked, if set before Run, is called for a session that has called a tool (ByTool), a tool or command of c2c's (ByMail), or
+	// whose person writes (ByPrompt).
+	Worked func(sid, how string)
+	moved  chan struct{} // gets a value when another session is shown
+	named  chan struct{} // closed when the plugin has named a session
 
 	mu       sync.Mutex
 	shown    string
@@ -60,8 +64,16 @@ type Link struct {
 	ended    bool
 }
 
+// What a plugin tells of a session's work.
+const (
+	ByTool   = "tool"
+	ByMail   = "mail"
+	ByPrompt = "prompt"
+)
+
 // session is one that the plugin has named.
 type session struct {
+	sid     string
 	does    string          // "" until the plugin has told
 	tells   int             // how often it has
 	has     map[string]bool // of each key that was offered last, whether the model has it
@@ -95,12 +107,16 @@ func (l *Link) Run(ctx context.Context, in io.Reader) error {
 }
 
 func (l *Link) hear(ctx context.Context, s said) error {
+	if s.Works != "" {
+		l.worked(s)
+		return nil
+	}
 	if s.Has == nil && s.Refused == "" && s.Does == "" {
 		sid, err := l.meet(ctx, s.Session)
 		if err != nil { // it costs this session alone
 			return l.tell(ctx, told{Session: s.Session})
 		}
-		l.show(s)
+		l.show(s, sid)
 		return l.tell(ctx, told{Session: s.Session, SID: sid})
 	}
 	l.mu.Lock()
@@ -126,8 +142,18 @@ func (l *Link) hear(ctx context.Context, s said) error {
 	return nil
 }
 
+// worked passes on what the plugin tells of the work of a session that it has named.
+func (l *Link) worked(s said) {
+	l.mu.Lock()
+	known := l.sessions[s.Session]
+	l.mu.Unlock()
+	if known != nil && l.Worked != nil {
+		l.Worked(known.sid, s.Works)
+	}
+}
+
 // show makes a session known, and the shown one if the plugin says so.
-func (l *Link) show(s said) {
+func (l *Link) show(s said, sid string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.sessions) == 0 {
@@ -136,6 +162,7 @@ func (l *Link) show(s said) {
 	if l.sessions[s.Session] == nil {
 		l.sessions[s.Session] = &session{changed: make(chan struct{})}
 	}
+	l.sessions[s.Session].sid = sid
 	if s.Shown {
 		l.shown = s.Session
 	}

@@ -260,7 +260,7 @@ func (s stuck) Write([]byte) (int, error) {
 func TestAClientThatDoesNotReadKeepsNobodyWaiting(t *testing.T) {
 	out := make(stuck)
 	l := New(out, nil)
-	l.show(said{Session: "s", Shown: true})
+	l.show(said{Session: "s", Shown: true}, "sid")
 	c := &client{t: t, link: l}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := c.carry(ctx, "s", messages("one"))
@@ -321,4 +321,23 @@ func TestWhatASessionDoesIsPassedOn(t *testing.T) {
 	stop()
 	<-over
 	c.link.Follow("nobody")(t.Context(), func(string) { t.Error("nobody does something") })
+}
+
+func TestTheWorkOfANamedSessionIsPassedOn(t *testing.T) {
+	var heard []string
+	link := New(io.Discard, func(_ context.Context, session string) (string, error) { return "sid-" + session, nil })
+	link.Worked = func(sid, how string) { heard = append(heard, sid+" "+how) }
+	lines := `{"session":"s","works":"tool"}
+{"session":"s","shown":true}
+{"session":"s","works":"mail"}
+{"session":"s","works":"tool"}
+{"session":"nobody","works":"prompt"}
+{"session":"s","works":"prompt"}
+`
+	if err := link.Run(t.Context(), strings.NewReader(lines)); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(heard, ", "); got != "sid-s mail, sid-s tool, sid-s prompt" {
+		t.Errorf("heard %s", got)
+	}
 }
