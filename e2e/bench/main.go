@@ -1,6 +1,6 @@
 // Command bench measures c2c's hot paths, each in turn with a limit that does not depend on c2c:
 //
-//	bench [-before dir] [-only words] [-page file] <directory of the programs>
+//	bench [-before dir] [-only pattern] [-page file] <directory of the programs>
 //
 // It exits 1 when a figure is above its aim. With -before each row is measured in turn with an older c2c and
 // c2cd, too, and one that has become slower fails.
@@ -11,19 +11,21 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 )
 
 func main() {
 	before := flag.String("before", "", "a directory with an older c2c and c2cd to compare with")
-	only := flag.String("only", "", "the rows whose name contains this, and no page")
+	only := flag.String("only", "", "the rows whose name matches this, and no page")
 	page := flag.String("page", "", "a Markdown file: what stands between its two marks is replaced when all was measured")
 	flag.Parse()
-	if flag.NArg() != 1 {
+	wanted, err := regexp.Compile(*only)
+	if flag.NArg() != 1 || err != nil {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := run(flag.Arg(0), *before, *only, *page); err != nil {
+	if err := run(flag.Arg(0), *before, wanted, *page); err != nil {
 		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
 		os.Exit(1)
 	}
@@ -36,7 +38,7 @@ type bench struct {
 	beside *beside
 }
 
-func run(bin, before, only, page string) (err error) {
+func run(bin, before string, only *regexp.Regexp, page string) (err error) {
 	b := &bench{}
 	if b.now, err = newWorld(bin); err != nil {
 		return err
@@ -52,7 +54,7 @@ func run(bin, before, only, page string) (err error) {
 	var results []result
 	var failed error
 	for _, r := range rows() {
-		if !strings.Contains(r.name, only) {
+		if !only.MatchString(r.name) {
 			continue
 		}
 		res, err := b.row(r)
@@ -69,7 +71,7 @@ func run(bin, before, only, page string) (err error) {
 		return errors.New("not everything could be measured, so no page is written")
 	}
 	text := b.report(results)
-	if only == "" {
+	if only.String() == "" {
 		meanwhile, err := b.now.http()
 		if err != nil {
 			return fmt.Errorf("http: %w", err)
@@ -77,7 +79,7 @@ func run(bin, before, only, page string) (err error) {
 		text += meanwhile
 	}
 	fmt.Print(text)
-	if page != "" && only == "" && before == "" {
+	if page != "" && only.String() == "" && before == "" {
 		if err := writePage(page, text); err != nil {
 			return err
 		}

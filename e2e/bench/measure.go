@@ -16,7 +16,7 @@ const (
 	fewest    = 15              // rounds
 	most      = 800             // rounds
 	soon      = 2 * time.Second // how long a row takes whose verdict is clear
-	usual     = 7 * time.Second // how long it goes on while it is not
+	usual     = 5 * time.Second // how long it goes on while it is not
 	certainty = 3               // standard deviations: 99.7 %
 	resamples = 200
 	block     = 4    // rounds that follow each other are drawn together, because a load lasts
