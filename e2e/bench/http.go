@@ -20,7 +20,7 @@ const (
 	streamsOpen  = 200
 	slowOnes     = 40 // of the streams: nobody reads them
 	halfRequests = 600
-	badRequests  = 10_000
+	badRequests  = 3_000
 	badAtOnce    = 16
 	quietCalls   = 400
 	httpPeers    = 20

@@ -13,6 +13,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"time"
 )
 
 func main() {
@@ -39,6 +40,8 @@ type bench struct {
 }
 
 func run(bin, before string, only *regexp.Regexp, page string) (err error) {
+	start := time.Now()
+	defer func() { fmt.Fprintf(os.Stderr, "bench: it took %v\n", time.Since(start).Round(time.Second)) }()
 	b := &bench{}
 	if b.now, err = newWorld(bin); err != nil {
 		return err

@@ -109,21 +109,28 @@ const nothingWaits = 3
 // run runs a command for a session and returns milliseconds. Its output is thrown away when to is nil: then c2c
 // does not take it for what a client's shell reads.
 func (w *world) run(sid string, to io.Writer, name string, args ...string) (float64, error) {
+	took, _, err := w.measured(sid, to, name, args...)
+	return took, err
+}
+
+// measured is run with the milliseconds of CPU that the command took, too.
+func (w *world) measured(sid string, to io.Writer, name string, args ...string) (took, cpu float64, err error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Env = w.home, w.env(sid)
 	cmd.Stdin = strings.NewReader(event)
 	var errs strings.Builder
 	cmd.Stdout, cmd.Stderr = to, &errs
 	start := time.Now()
-	err := cmd.Run()
-	ms := since(start)
+	err = cmd.Run()
+	took = since(start)
 	if ended := new(exec.ExitError); errors.As(err, &ended) && ended.ExitCode() == nothingWaits {
 		err = nil
 	}
 	if err != nil {
-		err = fmt.Errorf("%s: %w: %.200s", strings.Join(append([]string{filepath.Base(name)}, args...), " "), err, errs.String())
+		return took, 0, fmt.Errorf("%s: %w: %.200s", strings.Join(append([]string{filepath.Base(name)}, args...), " "), err, errs.String())
 	}
-	return ms, err
+	used := cmd.ProcessState
+	return took, float64(used.UserTime()+used.SystemTime()) / float64(time.Millisecond), nil
 }
 
 // time runs a command as birch.
