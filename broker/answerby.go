@@ -37,6 +37,7 @@ type keptOwed struct {
 	version atomicfile.Version
 	next    time.Time // zero: nothing is due as long as nothing changes
 	absent  bool      // reminders wait until the session is back
+	news    []news    // what those who have asked are to be told
 	last    float64   // when the newest message was sent whose answers were looked for
 }
 
@@ -110,7 +111,7 @@ func (k *Keeper) answersOf(ctx context.Context, rows []row, dir *atomicfile.Dir,
 	if len(l.edits) > 0 {
 		err = k.b.changeDebts(ctx, dir, sid, l.edit)
 	}
-	kept.version, kept.next, kept.absent = version, l.next, l.absent
+	kept.version, kept.next, kept.absent, kept.news = version, l.next, l.absent, l.news
 	if err := errors.Join(append(errs, err)...); err != nil {
 		kept.version, kept.next = atomicfile.Version{}, earlier(l.next, k.b.now().Add(keepAgain))
 		return err
@@ -127,6 +128,7 @@ type owedLook struct {
 	next   time.Time
 	absent bool // a reminder is due that an absent session does not get
 	told   quota
+	news   []news
 	edits  map[debtKey]owedEdit
 }
 
@@ -241,7 +243,8 @@ func (l *owedLook) remind(ctx context.Context, d debt, e *owedEdit) error {
 	}
 	if l.s.State == Absent { // it would be read by nobody: who has asked can ask another one
 		l.absent = true
-		return l.tellEnded(ctx, d)
+		l.tellEnded(d)
+		return nil
 	}
 	most, n := maxReminders(b.surfaceOf(*l.s)), d.Reminders
 	for n < most && !reminderAt(d, n+1).After(now) {
@@ -267,11 +270,10 @@ func (k *Keeper) isBack(rows []row, sid string) bool {
 
 // tellEnded tells who has asked that the session that was asked has ended without an answer. Who was told that it has
 // ended without reading the question is not told again.
-func (l *owedLook) tellEnded(ctx context.Context, d debt) error {
-	if !l.told.take(d.Message) {
-		return nil
+func (l *owedLook) tellEnded(d debt) {
+	if l.told.take(d.Message) {
+		l.news = append(l.news, news{m: d.Message, s: *l.s, reason: endedUnanswered})
 	}
-	return l.k.tell(ctx, l.rows, *l.s, d.Message, endedUnanswered)
 }
 
 // remind puts a reminder into the mailbox of a session, once for each message and number. Unlike other notices it rings.
@@ -303,9 +305,7 @@ func (k *Keeper) tellUnanswered(ctx context.Context, rows []row, m inbox.Message
 	if has, err := k.b.hasAnswer(ctx, to.sid(), m.ID, func(inbox.Message) bool { return true }); err != nil || has {
 		return err
 	}
-	text := fmt.Sprintf("%s has not answered your message %s within %s; c2c status %s tells whether it was read.",
-		m.To, what(m), span(inbox.FromSeconds(m.AnswerBy).Sub(m.Time())), inbox.ShortID(m.ID))
-	return k.b.tell(ctx, rows, m, Unanswered, text)
+	return k.b.tell(ctx, rows, m, Unanswered, textUnanswered(m))
 }
 
 // hasAnswer says whether a session has got an answer to a message of its own, from somebody of whom from says yes. What a

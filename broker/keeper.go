@@ -14,6 +14,10 @@ import (
 const (
 	// TellAfter is how long a message may wait before its sender is told, unless the sender says otherwise.
 	TellAfter = 30 * time.Minute
+	// tellQuiet and tellAbsent are how long, where its sender knows why: the receiver does not want to be disturbed, or was
+	// absent already when the message was sent, and the receipt said so.
+	tellQuiet  = 4 * time.Hour
+	tellAbsent = 24 * time.Hour
 	// endedAfter is how long a session must be gone until it counts as ended: a client may be started anew.
 	endedAfter = time.Minute
 	// keepWait bounds how long one mailbox may keep the others waiting.
@@ -33,12 +37,13 @@ const KeeperLock = "owed.lock"
 // send writes nothing for it, and nothing is lost with a Keeper: another one finds the same. One process of a root
 // has one at a time (KeeperLock); two would do the same, once.
 type Keeper struct {
-	b     *Broker
-	boxes map[string]*keptBox
-	told  map[string]bool // ids of notices that need not be tried again
-	asked map[string]bool // sessions whose mailboxes have said which notices they had
-	owed  map[string]*keptOwed
-	once  bool // it looks once and is gone
+	b      *Broker
+	boxes  map[string]*keptBox
+	told   map[string]bool      // ids of notices that need not be tried again
+	toldAt map[string]time.Time // when a session was told something last
+	asked  map[string]bool      // sessions whose mailboxes have said which notices they had
+	owed   map[string]*keptOwed
+	once   bool // it looks once and is gone
 
 	tidies time.Time // when the root is to be tidied; zero: not known yet
 }
@@ -54,11 +59,12 @@ type keptBox struct {
 	opens  time.Time // when the next message in it may be handed over that may not now; zero: none
 	next   time.Time // when it is to be looked at though nothing has changed; zero: never
 	failed bool
+	news   []news // what the senders of its messages are to be told
 }
 
 // Keeper is new: it knows of nothing that was done.
 func (b *Broker) Keeper() *Keeper {
-	return &Keeper{b: b, boxes: map[string]*keptBox{}, told: map[string]bool{}, asked: map[string]bool{}, owed: map[string]*keptOwed{}}
+	return &Keeper{b: b, boxes: map[string]*keptBox{}, told: map[string]bool{}, toldAt: map[string]time.Time{}, asked: map[string]bool{}, owed: map[string]*keptOwed{}}
 }
 
 // keepBrief bounds how long a command looks: a person waits for it.
@@ -98,7 +104,7 @@ func (k *Keeper) Look(ctx context.Context) (wait time.Duration, err error) {
 		k.b.log.Warn("late answers are not looked after", "err", err)
 		answer = earlier(answer, k.b.now().Add(keepAgain))
 	}
-	next = earlier(next, answer)
+	next = earlier(earlier(next, answer), k.tellNews(ctx, rows))
 	if k.once && ctx.Err() != nil { // the next command would not come further
 		next = earlier(next, k.b.now().Add(keepAgain))
 	}
@@ -228,6 +234,7 @@ func (k *Keeper) settle(ctx context.Context, rows []row, s Session, box *inbox.M
 	var expired []inbox.Message
 	var errs []error
 	unread := quota{}
+	kept.news = nil
 	for _, m := range msgs {
 		if m.Expired(inbox.Seconds(now)) {
 			expired = append(expired, m)
@@ -256,7 +263,7 @@ func (k *Keeper) settle(ctx context.Context, rows []row, s Session, box *inbox.M
 			if d.at.After(now) {
 				kept.next = earlier(kept.next, d.at)
 			} else {
-				errs = append(errs, k.tell(ctx, rows, s, m, d.reason))
+				kept.news = append(kept.news, news{m: m, s: s, reason: d.reason})
 			}
 		}
 	}
@@ -284,10 +291,10 @@ type deadline struct {
 // deadlines are those of a waiting message, beside that it expires. gone is since when its receiver was seen to be absent; who
 // looks once does not know that.
 func deadlines(s Session, gone time.Time, m inbox.Message) (all []deadline) {
-	unread := m.Time().Add(tellAfter(m))
-	ended := unread
+	unread := m.Time().Add(unreadAfter(s, m))
+	ended := m.Time().Add(tellAfter(m))
 	if !gone.IsZero() {
-		ended = earlier(gone.Add(endedAfter), unread)
+		ended = earlier(gone.Add(endedAfter), ended)
 	}
 	if r := s.LastRing; r.Outcome == wake.Refused && !r.At.Before(m.Time()) && len(wake.MayWake([]inbox.Message{m})) > 0 {
 		all = append(all, deadline{Refused, r.At})
@@ -307,6 +314,18 @@ func tellAfter(m inbox.Message) time.Duration {
 		return TellAfter
 	}
 	return time.Duration(min(m.TellAfter, (1000*24*time.Hour).Seconds()) * float64(time.Second))
+}
+
+// unreadAfter is how long it may wait before its sender is told that its receiver has not read it.
+func unreadAfter(s Session, m inbox.Message) time.Duration {
+	switch {
+	case m.TellAfter > 0:
+	case s.State == Absent && m.ToAbsent:
+		return tellAbsent
+	case s.Quiet:
+		return tellQuiet
+	}
+	return tellAfter(m)
 }
 
 // keptTold bounds of how many notices a Keeper remembers that they were told.
@@ -332,39 +351,14 @@ func (k *Keeper) wasTold(ctx context.Context, sid, id string) bool {
 		Is:    func(m inbox.Message) bool { return m.From == SystemAlias }, Limit: openLook,
 	})
 	for _, f := range found {
-		k.told[f.Message.ID] = true
+		for _, id := range noticesIn(f.Message) {
+			k.told[id] = true
+		}
+		if at := f.Message.Time(); f.Message.Deferrable && at.After(k.toldAt[sid]) && !at.After(k.b.now()) {
+			k.toldAt[sid] = at
+		}
 	}
 	return k.told[id]
-}
-
-// tell tells the sender of a message once.
-func (k *Keeper) tell(ctx context.Context, rows []row, s Session, m inbox.Message, reason string) error {
-	words := reason
-	if reason == endedUnanswered {
-		reason = Ended
-	}
-	id := noticeAbout(m, reason)
-	if to := k.b.senderOf(rows, m); to == nil || k.wasTold(ctx, to.sid(), id) {
-		return nil
-	}
-	text := ""
-	switch words {
-	case endedUnanswered:
-		text = textEndedUnanswered(s, m)
-	case Unread:
-		text = textUnread(s, m, tellAfter(m))
-	case Refused:
-		text = textRefused(s, m)
-	case Ended:
-		text = textEnded(s, m)
-	case Expired:
-		text = textExpired(m)
-	}
-	err := k.b.tell(ctx, rows, m, reason, text)
-	if err == nil {
-		k.told[id] = true
-	}
-	return err
 }
 
 // expire takes messages out of a mailbox that are not handed over any more. They become dead letters first, and their
@@ -385,14 +379,17 @@ func (k *Keeper) expire(ctx context.Context, rows []row, sid string, box *inbox.
 		return err
 	}
 	told := quota{}
+	var all []news
 	for _, m := range expired {
+		n := news{m: m, reason: Expired}
 		if !told.take(m) {
 			continue
 		}
-		if err := k.tell(ctx, rows, Session{}, m, Expired); err != nil {
-			k.b.log.Warn("the sender of an expired message is not told", "message_id", m.ID, "err", err)
+		if to := k.b.senderOf(rows, m); to != nil && !k.wasTold(ctx, to.sid(), n.notice()) { // by one that was killed behind it
+			all = append(all, n)
 		}
 	}
+	k.b.tellSenders(ctx, rows, all)
 	err := box.Withdraw(ctx, expired...)
 	if err == nil {
 		k.b.closeMessages(ctx, sid, Expired, expired)

@@ -1,11 +1,13 @@
 package broker
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -86,12 +88,31 @@ func (q quota) take(m inbox.Message) bool {
 // tellDead tells the senders of dead letters of one mailbox, before those are gone from it: a kill in between costs a second
 // try. It stops nobody.
 func (b *Broker) tellDead(ctx context.Context, rows []row, told quota, dead ...DeadLetter) {
+	var all []news
 	for _, d := range dead {
-		if !told.take(d.Message) {
+		if told.take(d.Message) {
+			all = append(all, news{m: d.Message, reason: Dead, why: d.Reason})
+		}
+	}
+	b.tellSenders(ctx, rows, all)
+}
+
+// tellSenders tells senders at once what has become of messages, each in one notice. It stops nobody.
+func (b *Broker) tellSenders(ctx context.Context, rows []row, all []news) {
+	bySender, order := map[string][]news{}, []row{}
+	for _, n := range all {
+		to := b.senderOf(rows, n.m)
+		if to == nil {
 			continue
 		}
-		if err := b.tell(ctx, rows, d.Message, Dead, textDead(d.Message, d.Reason)); err != nil {
-			b.log.Warn("the sender of a dead letter is not told", "message_id", d.Message.ID, "err", err)
+		if bySender[to.sid()] == nil {
+			order = append(order, to)
+		}
+		bySender[to.sid()] = append(bySender[to.sid()], n)
+	}
+	for _, to := range order {
+		if err := b.tellTogether(ctx, to, bySender[to.sid()]); err != nil {
+			b.log.Warn("a sender is not told that its messages are not handed over", "session", to.sid(), "err", err)
 		}
 	}
 }
@@ -132,10 +153,22 @@ func (b *Broker) told(ctx context.Context, rows []row, m inbox.Message) (all []T
 		id := noticeAbout(m, reason)
 		reasons[id], ids = reason, append(ids, id)
 	}
-	found, err := box.FindAll(ctx, ids...)
+	found, err := box.Search(ctx, inbox.Query{
+		Holds: func(data []byte) bool {
+			return slices.ContainsFunc(ids, func(id string) bool { return bytes.Contains(data, []byte(id)) })
+		},
+		Is: func(notice inbox.Message) bool {
+			return notice.IsNotice() && slices.ContainsFunc(noticesIn(notice), func(id string) bool { return reasons[id] != "" })
+		}, Limit: len(ids),
+	})
 	for _, f := range found {
-		all = append(all, Told{reasons[f.Message.ID], f.Message.Time().UTC()})
+		for _, id := range noticesIn(f.Message) {
+			if reasons[id] != "" {
+				all = append(all, Told{reasons[id], f.Message.Time().UTC()})
+			}
+		}
 	}
+	slices.SortStableFunc(all, func(a, b Told) int { return a.At.Compare(b.At) })
 	return all, err
 }
 
@@ -170,15 +203,23 @@ func span(d time.Duration) string {
 
 // textUnread tells that a message was not read for so long.
 func textUnread(s Session, m inbox.Message, after time.Duration) string {
-	why := ""
+	return fmt.Sprintf("%s has not read your message %s for %s.%s It still waits; c2c status %s tells more.",
+		s.Alias, what(m), span(after), unreadWhy(s), inbox.ShortID(m.ID))
+}
+
+func unreadWhy(s Session) string {
 	switch {
 	case s.State == Absent:
-		why = " " + s.Alias + " is absent."
+		return " " + s.Alias + " is absent."
 	case s.Quiet:
-		why = " " + s.Alias + " does not want to be disturbed."
+		return " " + s.Alias + " does not want to be disturbed."
 	}
-	return fmt.Sprintf("%s has not read your message %s for %s.%s It still waits; c2c status %s tells more.",
-		s.Alias, what(m), span(after), why, inbox.ShortID(m.ID))
+	return ""
+}
+
+func textUnanswered(m inbox.Message) string {
+	return fmt.Sprintf("%s has not answered your message %s within %s; c2c status %s tells whether it was read.",
+		m.To, what(m), span(inbox.FromSeconds(m.AnswerBy).Sub(m.Time())), inbox.ShortID(m.ID))
 }
 
 func textRefused(s Session, m inbox.Message) string {

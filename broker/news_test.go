@@ -1,0 +1,147 @@
+package broker
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"c2c/inbox"
+)
+
+// wantTold looks whether a status says what the sender of a message was told.
+func (w *world) wantTold(id string, reasons ...string) {
+	w.t.Helper()
+	st, err := w.Status(w.t.Context(), id)
+	var got []string
+	for _, t := range st.Told {
+		got = append(got, t.Reason)
+	}
+	if err != nil || strings.Join(got, " ") != strings.Join(reasons, " ") {
+		w.t.Errorf("told %q, %v; want %q", got, err, reasons)
+	}
+}
+
+// What a sender is to be told of several messages, of several receivers, is one notice, and the status of each tells of it.
+func TestASenderIsToldTogether(t *testing.T) {
+	t.Parallel()
+	w, amber, _ := pair(t)
+	w.register("coral", Caller{Client: "gem", PID: 30})
+	k := w.Keeper()
+	first := w.put(amber, "birch", inbox.Message{Content: "one"})
+	w.pass(time.Minute)
+	later := []Receipt{w.put(amber, "birch", inbox.Message{Content: "two"}), w.put(amber, "birch", inbox.Message{Content: "three"}), w.put(amber, "coral", inbox.Message{Content: "four"})}
+	w.pass(TellAfter - time.Minute)
+	w.look(k)
+	w.wantNotices(amber.ID, `birch has not read your message "one"`)
+	w.pass(2 * time.Minute)
+	if wait := w.look(k); wait <= 0 || wait > tellGap {
+		t.Errorf("looks again after %v", wait)
+	}
+	w.wantNotices(amber.ID, `"one"`)
+	w.ends(30) // of which it is told at once, and of the rest with it
+	w.look(k)
+	w.pass(endedAfter)
+	w.look(k)
+	for range 3 {
+		w.pass(tellGap)
+		w.look(k)
+		w.look(w.Keeper()) // another one, that knows nothing of the first
+	}
+	told := w.notices(amber.ID)
+	if len(told) != 2 || strings.Contains(told[1], `"one"`) || !strings.Contains(told[1], `birch has not read your messages "two" (`) ||
+		!strings.Contains(told[1], `"three" (`) || !strings.Contains(told[1], `coral has ended without reading your message "four" (`) {
+		t.Errorf("told %q", told)
+	}
+	w.wantTold(first.ID, Unread)
+	w.wantTold(later[0].ID, Unread)
+	w.wantTold(later[1].ID, Unread)
+	w.wantTold(later[2].ID, Ended)
+	w.read(amber.ID)
+	w.wantTold(later[1].ID, Unread)
+}
+
+// What was read while its sender was left alone is no news any more.
+func TestWhatWasReadMeanwhileIsNoNews(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	k := w.Keeper()
+	w.put(amber, "birch", inbox.Message{Content: "one"})
+	w.pass(time.Minute)
+	second := w.put(amber, "birch", inbox.Message{Content: "two"})
+	w.pass(TellAfter)
+	w.look(k) // of both
+	w.wantNotices(amber.ID, `"one"`)
+	third := w.put(amber, "birch", inbox.Message{Content: "three"})
+	w.pass(TellAfter)
+	w.look(k)
+	w.read(birch.ID)
+	w.pass(tellGap)
+	w.look(k)
+	w.wantNotices(amber.ID, `"two"`)
+	w.wantTold(second.ID, Unread)
+	w.wantTold(third.ID)
+}
+
+// Who has said when it wants to hear is told then, and of the rest with it.
+func TestASenderThatHasSaidWhenIsToldThen(t *testing.T) {
+	t.Parallel()
+	w, amber, _ := pair(t)
+	k := w.Keeper()
+	w.put(amber, "birch", inbox.Message{Content: "one"})
+	w.pass(time.Minute)
+	w.put(amber, "birch", inbox.Message{Content: "two"})
+	w.pass(TellAfter - time.Minute)
+	w.look(k)
+	w.wantNotices(amber.ID, `"one"`)
+	w.pass(time.Minute)
+	w.put(amber, "birch", inbox.Message{Content: "three", TellAfter: 60})
+	w.pass(time.Minute)
+	w.look(k)
+	w.wantNotices(amber.ID, `"one"`, `your messages "two"`)
+}
+
+// A sender that is gone reads nothing: it is told when it is back, of what still waits then.
+func TestASenderThatIsGoneIsToldWhenItIsBack(t *testing.T) {
+	t.Parallel()
+	w, amber, _ := pair(t)
+	k := w.Keeper()
+	w.put(amber, "birch", inbox.Message{Content: "one"})
+	w.ends(10)
+	w.pass(5 * time.Hour)
+	w.look(k)
+	w.wantNotices(amber.ID)
+	w.procs[10] = process{pid: 10, parent: 1, start: 77}
+	w.register("amber", Caller{Client: "claude", ClientID: "a", PID: 10})
+	w.look(k)
+	w.wantNotices(amber.ID, `"one"`)
+}
+
+// Several that expire, or die, together are told together.
+func TestWhatExpiresTogetherIsToldTogether(t *testing.T) {
+	t.Parallel()
+	w, amber, _ := pair(t)
+	var all []Receipt
+	for _, words := range []string{"one", "two"} {
+		all = append(all, w.put(amber, "birch", inbox.Message{Content: words, ExpiresAt: inbox.Seconds(w.clock.Add(time.Minute))}))
+	}
+	all = append(all, w.put(amber, "birch", inbox.Message{Content: "three", TellAfter: -1}), w.put(amber, "birch", inbox.Message{Content: "four"}),
+		w.put(amber, "birch", inbox.Message{Content: "five"}))
+	w.pass(time.Hour)
+	w.look(w.Keeper())
+	told := w.notices(amber.ID)
+	if len(told) != 2 || !strings.Contains(told[0], `birch did not read your messages "one" (`) {
+		t.Errorf("told %q", told)
+	}
+	w.ends(20)
+	w.pass(time.Hour)
+	if _, err := w.Sweep(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if told = w.notices(amber.ID); len(told) != 3 || !strings.Contains(told[2], `Nobody has read your messages "four" (`) {
+		t.Errorf("told %q", told)
+	}
+	w.wantTold(all[0].ID, Expired)
+	w.wantTold(all[1].ID, Expired)
+	w.wantTold(all[2].ID)
+	w.wantTold(all[4].ID, Unread, Dead)
+}
