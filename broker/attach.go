@@ -60,6 +60,7 @@ type attachment struct {
 	process  process // zero when not known
 	sid      string
 	created  bool     // the session had no row
+	new      bool     // nobody can have known its id before
 	evicted  []string // sessions that lost the alias to this one
 	moveFrom []string // see facts
 }
@@ -118,7 +119,7 @@ func (b *Broker) bind(ctx context.Context, rows []row, a *attachment) ([]row, er
 		if a.client == "" && a.caller.PID == 0 {
 			return nil, fmt.Errorf("find out who is calling: %w", ErrNoSession)
 		}
-		a.sid = inbox.NewID(b.now())
+		a.sid, a.new = inbox.NewID(b.now()), true
 	}
 	before, err := b.readFacts(a.sid)
 	if damaged := new(damagedError); err != nil && !errors.As(err, &damaged) {
@@ -133,7 +134,7 @@ func (b *Broker) bind(ctx context.Context, rows []row, a *attachment) ([]row, er
 		return nil, err
 	}
 	a.moveFrom = addMissing(before.MoveFrom, a.evicted...)
-	if (a.created || a.alias != "") && b.mayHaveDead() {
+	if (a.created && !a.new || a.alias != "") && b.mayHaveDead() {
 		a.moveFrom = addMissing(a.moveFrom, a.sid)
 	}
 	return bound, b.bindFacts(ctx, a, bound[findSID(bound, a.sid)].alias())

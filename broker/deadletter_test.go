@@ -77,3 +77,45 @@ func TestAFreeNameGetsNoMailOfWhoHadIt(t *testing.T) {
 	w.wantMail("old", "to old")
 	w.wantDead()
 }
+
+// What is dead is none of a session that is made just now, so it does not even look: a root may have 200,000 dead letters.
+func TestANewSessionDoesNotLookAmongTheDead(t *testing.T) {
+	w := newWorld(t)
+	if err := os.Mkdir(filepath.Join(w.Root(), deadFile), 0o700); err != nil { // which whoever reads it tells
+		t.Fatal(err)
+	}
+	out := w.logged()
+	w.attach(Caller{Client: "claude", ClientID: "u1", PID: 10})
+	if out.String() != "" {
+		t.Errorf("it has looked: %s", out)
+	}
+	w.register("amber", Caller{Client: "codex", ClientID: "u2", PID: 20})
+	if !strings.Contains(out.String(), "dead letters are still to come") {
+		t.Errorf("who has chosen an alias has not looked: %s", out)
+	}
+}
+
+// Of many dead letters only those are parsed that may be its own, in any spelling.
+func TestASessionGetsItsOwnAmongManyDead(t *testing.T) {
+	w, amber, birch := pair(t)
+	w.send(amber, "birch", "mine")
+	w.ends(20)
+	w.pass(2 * time.Hour)
+	if _, err := w.Sweep(t.Context(), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	var many strings.Builder
+	for range 5000 {
+		many.WriteString(`{"deleted_at":1795404279.5,"from_session_id":"other","message":{"from_alias":"a","to_alias":"c","content":"x","ts":1795404279.0,"message_id":"m"}}` + "\n")
+	}
+	spelled := `{"deleted_at":1795404279.5,"from_session_id":"orig","message":{"from_alias":"amber","to_alias":"\u0042irch","content":"of another","ts":1795404279.0,"message_id":"m2"}}` + "\n"
+	if err := w.Dir().Write(deadFile, []byte(many.String()+w.file(deadFile)+spelled)); err != nil {
+		t.Fatal(err)
+	}
+	w.procs[20] = process{pid: 20, parent: 1, start: 44}
+	back := w.register("birch", Caller{Client: "codex", ClientID: "b", PID: 20})
+	if back.ID != birch.ID {
+		t.Fatalf("it is %+v", back)
+	}
+	w.wantMail(back.ID, "mine", "of another")
+}

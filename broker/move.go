@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -251,9 +252,13 @@ func (b *Broker) redeliver(ctx context.Context, own row, from []string) (done bo
 		// What is no file of ours stays so until somebody repairs it: each call of the session would look in vain.
 		return errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, atomicfile.ErrTooLarge) || errors.Is(err, fs.ErrPermission), err
 	}
+	may := b.mayInherit(own, from)
 	mine := map[string][]string{} // lines by message: a sweep that was killed may have written one twice
 	var messages []inbox.Message
 	for _, line := range lines {
+		if !may(line) {
+			continue
+		}
 		d, ok := parseDead(line)
 		if !ok || d.Reason != "" || !b.inherits(own, from, d) {
 			continue
@@ -286,6 +291,21 @@ func (b *Broker) redeliver(ctx context.Context, own row, from []string) (done bo
 		gone[mine[messageKey(d.Message)][0]] = d.Reason
 	}
 	return n == len(messages), errors.Join(err, b.dropDead(ctx, own.sid(), gone))
+}
+
+// mayInherit gives a function that says whether a line may be a dead letter that a session gets. Nearly all of many thousands are not,
+// and to parse them all takes a hook seconds.
+func (b *Broker) mayInherit(own row, from []string) func(line []byte) bool {
+	names := [][]byte{[]byte(own.sid())}
+	for _, sid := range from {
+		names = append(names, []byte(sid))
+	}
+	f := b.factsOf(own.sid())
+	alias, chosen := []byte(fold(own.alias())), f.Named && !f.Proposed
+	return func(line []byte) bool {
+		has := func(name []byte) bool { return bytes.Contains(line, name) }
+		return slices.ContainsFunc(names, has) || chosen && bytes.Contains(bytes.ToLower(line), alias) || bytes.Contains(line, []byte(`\u`)) // which may spell a name
+	}
 }
 
 // inherits says whether a session gets a dead letter. It gets its own. As in the original, it also gets those that
