@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -76,13 +77,13 @@ func (b *bench) row(r row) (res result, err error) {
 	if err != nil {
 		return res, err
 	}
-	defer end()
-	sides := []*side{{do: r.do, in: b.now}}
+	defer func() { err = errors.Join(err, end()) }()
+	here, limit := &side{do: r.do, in: b.now}, &side{do: r.against, in: b.now}
+	old, other := &side{do: r.do, in: b.before}, &side{do: r.beside, in: b.now}
+	sides := []*side{here}
 	if r.against != nil {
-		sides = append(sides, &side{do: r.against, in: b.now})
+		sides = append(sides, limit)
 	}
-	limit := len(sides) - 1
-	old := &side{do: r.do, in: b.before}
 	if b.before != nil {
 		endBefore, err := b.before.begin(r)
 		if err == nil {
@@ -93,44 +94,48 @@ func (b *bench) row(r row) (res result, err error) {
 			sides = append(sides, old)
 		}
 	}
-	other := &side{do: r.beside, in: b.now}
 	if r.beside != nil && b.beside.missing == nil {
 		sides = append(sides, other)
 	}
-	start, next := time.Now(), 0
-	for n := 0; ; n++ {
-		if r.anew > 0 && n > 0 && n%r.anew == 0 {
-			for _, s := range sides {
-				if err := s.in.renew(r.root); err != nil {
-					return res, err
+	err = rounds(sides, r, func(n int, took time.Duration) (enough bool) {
+		res.rounds, res.ratios = n, compare(here.rounds, limit.rounds)
+		if old.rounds != nil {
+			res.before = compare(here.rounds, old.rounds)
+		}
+		return took > cmp.Or(r.patience, usual) || took > soon && res.clear()
+	})
+	res.got, res.base = here.all, limit.all
+	res.beforeValue, res.besideValue = at(old.rounds, 50), at(other.rounds, 50)
+	return res, err
+}
+
+// rounds measures the sides in turn until there was enough, which is asked less and less often.
+func rounds(sides []*side, r row, enough func(rounds int, took time.Duration) bool) error {
+	worlds := map[*world]bool{}
+	for _, s := range sides {
+		worlds[s.in] = true
+	}
+	start, ask := time.Now(), cmp.Or(r.most, fewest)
+	for n := -warmUps; n < cmp.Or(r.most, most); n++ {
+		if r.anew > 0 && (n+warmUps)%r.anew == 0 {
+			for w := range worlds {
+				if err := w.renew(r.root); err != nil {
+					return err
 				}
 			}
 		}
 		if err := round(sides, n); err != nil {
-			return res, err
+			return err
 		}
-		if res.rounds = n + 1 - warmUps; n < warmUps || res.rounds < cmp.Or(r.most, fewest) {
+		if n+1 < ask {
 			continue
 		}
-		if res.rounds < next && res.rounds != r.most {
-			continue
-		}
-		next = res.rounds + 1 + res.rounds/8
-		res.ratios = compare(sides[0].rounds, nil)
-		if limit > 0 {
-			res.ratios = compare(sides[0].rounds, sides[limit].rounds)
-		}
-		if len(old.rounds) > 0 {
-			res.before = compare(sides[0].rounds, old.rounds)
-		}
-		took := time.Since(start)
-		if res.rounds >= cmp.Or(r.most, most) || took > cmp.Or(r.patience, usual) || took > soon && res.clear() {
-			break
+		ask += 1 + n/8
+		if enough(n+1, time.Since(start)) {
+			return nil
 		}
 	}
-	res.got, res.base = sides[0].all, sides[limit].all
-	res.beforeValue, res.besideValue = at(old.rounds, 50), at(other.rounds, 50)
-	return res, nil
+	return nil
 }
 
 // side is one of the things that are measured in turn.
@@ -141,9 +146,10 @@ type side struct {
 	all    []float64
 }
 
+// round measures each side once; a negative one does not count.
 func round(sides []*side, n int) error {
 	for i := range sides {
-		if n%2 == 1 {
+		if n%2 != 0 {
 			i = len(sides) - 1 - i
 		}
 		s := sides[i]
@@ -151,7 +157,7 @@ func round(sides []*side, n int) error {
 		if err != nil {
 			return err
 		}
-		if n >= warmUps {
+		if n >= 0 {
 			s.rounds, s.all = append(s.rounds, at(got, 50)), append(s.all, got...)
 		}
 	}
