@@ -37,7 +37,7 @@ e2e: ## the tests on the real clients, and of the HTTP side with programs of oth
 	bash scripts/e2e.sh
 
 conformance: ## the whole conformance suite of MCP on the HTTP daemon, into docs/conformance.md
-	bash scripts/e2e.sh ./e2e/face -run Conformance -page $(CURDIR)/docs/conformance.md
+	C2C_E2E_NEEDS='node-linux- @modelcontextprotocol/conformance@' bash scripts/e2e.sh ./e2e/face -run Conformance -page $(CURDIR)/docs/conformance.md
 
 certify: ## the tests on the newest version of each client, or of CLIENTS="..."; writes docs/certified.md
 	$(GO) run ./e2e/certify $(CLIENTS)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what the tests on the real clients need and this machine lacks: the pinned clients and the programs of others that
 # try the HTTP side, from npm, and a browser from Debian. It prints two lines, the folders of the clients and those of the
-# programs, with colons between. Two may run at once.
+# programs, with colons between. Two may run at once. Arguments are how the names of packages begin, of which only those are
+# installed.
 #
 #   C2C_E2E_CACHE   where they are kept (default ${XDG_CACHE_HOME:-~/.cache}/c2c-e2e)
 #   C2C_E2E_INSTEAD package@version that is installed in the place of the pinned one (make certify); kept in newest below
@@ -35,7 +36,17 @@ install() {
 	[ -d "$2" ] || die "could not move the install to $2"
 }
 
-pins() { grep -v '^#' "$1"; }
+wanted=("$@")
+# pins are those of a file, or those of them that are wanted.
+pins() {
+	local pin want
+	while read -r pin; do
+		[ ${#wanted[@]} -gt 0 ] || echo "$pin"
+		for want in "${wanted[@]}"; do
+			[[ $pin != "$want"* ]] || echo "$pin"
+		done
+	done < <(grep -v '^#' "$1")
+}
 
 clients=() tools=() installed= instead=${C2C_E2E_INSTEAD:-}
 mapfile -t all < <(pins scripts/e2e-clients.txt)
@@ -63,6 +74,6 @@ for pin in "${all[@]}"; do
 	fi
 done
 [ -z "$installed" ] || say "all of them together take $(du -csm "${clients[@]}" "${tools[@]}" | tail -1 | cut -f1) MB in $cache"
-bash scripts/setup.sh chromium >&2 || say 'the tests of the page need it'
+[ ${#wanted[@]} -gt 0 ] || bash scripts/setup.sh chromium >&2 || say 'the tests of the page need it'
 
 (IFS=:; echo "${clients[*]}"; echo "${tools[*]}")

@@ -5,6 +5,7 @@
 # the screens in e2e/testdata are recorded anew.
 #
 #   GO              the go command
+#   C2C_E2E_NEEDS   how the names of the packages begin that the chosen tests need (default: all of them)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,7 +16,8 @@ die() { say "$@"; exit 1; }
 for tool in "${GO:-go}" git; do
 	command -v "$tool" >/dev/null || die "$tool is not installed"
 done
-folders=$(bash scripts/e2e-install.sh)
+read -ra needs <<<"${C2C_E2E_NEEDS-}"
+folders=$(bash scripts/e2e-install.sh "${needs[@]}")
 { read -r clients; read -r tools; } <<<"$folders"
 scratch=$(mktemp -d "$(dirname "${clients%%:*}")/run.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
