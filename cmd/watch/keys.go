@@ -93,7 +93,7 @@ func (a *app) event(e tcell.Event, pasting bool) {
 		if a.typing == nil { // else its bar shows what has become of what was sent before
 			a.says = ""
 		}
-		if e.Key() == tcell.KeyCtrlC {
+		if e.Key() == tcell.KeyCtrlC && !pasting {
 			a.quit = true
 			return
 		}

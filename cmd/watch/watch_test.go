@@ -400,12 +400,14 @@ func TestWhatIsPastedIsDrawnOnce(t *testing.T) {
 	for range 1000 {
 		post(tcell.NewEventKey(tcell.KeyRune, 'x', 0))
 	}
+	post(tcell.NewEventKey(tcell.KeyCtrlC, 0, 0)) // pasted: it is no wish to leave
+	post(tcell.NewEventKey(tcell.KeyRune, 'x', 0))
 	post(tcell.NewEventPaste(false))
 	post(tcell.NewEventKey(tcell.KeyCtrlC, 0, 0))
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	if len(a.typing.text) != 1000 || screen.shows.Load() > 100 {
+	if len(a.typing.text) != 1001 || screen.shows.Load() > 100 {
 		t.Errorf("drawn %d times, and %d characters are there", screen.shows.Load(), len(a.typing.text))
 	}
 }
