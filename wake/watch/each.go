@@ -11,21 +11,17 @@ import (
 func (c *Changes) Each(ctx context.Context, gap time.Duration, look func() (files []string, wait time.Duration, err error)) error {
 	s := c.subscribe("")
 	defer s.Close()
-	watched := map[string]bool{}
 	for {
 		files, wait, err := look()
 		if err != nil {
 			return err
 		}
-		before, every, named := len(s.ids), s.every, map[string]bool{}
+		before, every := len(s.ids), s.every
 		for _, file := range files {
-			if watched[file] || s.add(file) {
-				named[file] = true
-			} else {
+			if !s.add(file) { // each time: one that was removed may be there again, as another file
 				every = pollEvery
 			}
 		}
-		watched = named // one that was removed may come back as another file
 		switch {
 		case len(s.ids) > before: // what has happened before the watch was armed is not told
 			wait = gap

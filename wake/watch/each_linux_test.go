@@ -48,6 +48,40 @@ func TestAFileThatIsMadeAnewIsWatchedAgain(t *testing.T) {
 	}
 }
 
+// Whoever names it does not know that it is another file now.
+func TestAFileThatIsReplacedIsWatched(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	write := func() {
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write()
+	changes := NewChanges()
+	defer changes.Close()
+	done := errors.New("done")
+	looks := 0
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // without a watch it looks after a minute
+	defer cancel()
+	err := changes.Each(ctx, time.Millisecond, func() (files []string, wait time.Duration, err error) {
+		switch looks++; looks {
+		case 2: // the first look that can be sure of its watch
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+			write()
+		case 3, 4: // 3 may be told of the removal, or follow the new watch
+			write()
+		case 5:
+			return nil, 0, done
+		}
+		return []string{file}, 0, nil
+	})
+	if !errors.Is(err, done) {
+		t.Errorf("%d looks, %v", looks, err)
+	}
+}
+
 // Its directory may not be there yet, or the user's watches have run out: /proc/sys/user/max_inotify_watches.
 func TestAFileThatCannotBeWatchedIsLookedAtEverySecond(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "comes")
