@@ -68,6 +68,12 @@ func (s *Server) guard(route Route) http.Handler {
 			if slices.Contains(route.Who, Outside) {
 				why = "this needs a token: Authorization: Bearer and that of a sender, which c2c senders allow makes, or what is in http-mcp-token"
 			}
+			if exposed, first := s.keys.isExposed(); exposed {
+				why = "others may read http-mcp-token, so it lets nobody in: c2c serve rotate-token makes a new one"
+				if first {
+					s.cfg.Log.Error("nobody is let in with the tool token: others may read its file", "path", TokenFile(s.cfg.State))
+				}
+			}
 			s.refuse(w, http.StatusUnauthorized, "key", why)
 			return
 		}

@@ -83,6 +83,26 @@ func TestARotatedTokenEndsItsStreamsAndNoOthers(t *testing.T) {
 	}
 }
 
+func TestATokenThatOthersMayReadLetsNobodyIn(t *testing.T) {
+	f := newFace(t, Limits{})
+	metrics := "GET /metrics HTTP/1.1\nHost: localhost:{port}\nAuthorization: Bearer {token}\n\n"
+	if status, _, _ := f.ask(metrics); status != http.StatusOK {
+		t.Fatalf("before: %d", status)
+	}
+	if err := os.Chmod(TokenFile(f.state), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, body := f.ask(metrics); status != http.StatusUnauthorized || !strings.Contains(body, "rotate-token") {
+		t.Errorf("%d %q", status, body)
+	}
+	if err := RotateToken(f.state); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, _ := f.ask(metrics); status != http.StatusOK {
+		t.Errorf("with a new one: %d", status)
+	}
+}
+
 func TestThereAreOnlySoManyStreams(t *testing.T) {
 	ended := make(chan bool, 3)
 	f := newFace(t, Limits{Streams: 2}, events(ended, Tools))

@@ -70,6 +70,9 @@ type toolToken struct {
 	file fs.FileInfo
 	sum  [sha256.Size]byte
 	has  bool
+
+	exposed bool // others may read the file
+	told    bool // somebody was told that
 }
 
 // is says whether a key is the token. Both are hashed, so that the time it takes says nothing of either.
@@ -80,9 +83,24 @@ func (t *toolToken) is(key [sha256.Size]byte) bool {
 	return t.has && subtle.ConstantTimeCompare(key[:], t.sum[:]) == 1
 }
 
+// isExposed says that nobody is let in because others may read the file; first is true for whoever asks first.
+func (t *toolToken) isExposed() (exposed, first bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	first = t.exposed && !t.told
+	t.told = t.exposed
+	return t.exposed, first
+}
+
 // look reads the file if it is another one. Without a token nobody is let in.
 func (t *toolToken) look() {
 	info, err := t.dir.Stat(tokenFile)
+	if err == nil && info.Mode().Perm()&0o077 != 0 {
+		t.has, t.file = false, nil // others may know it; MakeToken and doctor say so, and here the refusal does
+		t.exposed = true
+		return
+	}
+	t.exposed = false
 	if err == nil && t.file != nil && os.SameFile(info, t.file) && info.ModTime().Equal(t.file.ModTime()) && info.Size() == t.file.Size() {
 		return
 	}
