@@ -1,12 +1,9 @@
 package broker
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
-	"math"
 	"time"
 
 	"c2c/inbox"
@@ -16,29 +13,15 @@ import (
 // Unanswered is the reason when an answer has not come in time.
 const Unanswered = "unanswered"
 
-const (
-	// So often a session is reminded of what it owes: when the answer is due, and then after twice the time each. Who cannot be
-	// rung is told once.
-	maxRemindersFull     = 3
-	maxRemindersDegraded = 1
-	// keptOverdue is for how long an obligation is kept that nobody answers.
-	keptOverdue = 30 * 24 * time.Hour
-)
-
-func maxReminders(surface string) int {
-	if surface == SurfaceFull {
-		return maxRemindersFull
-	}
-	return maxRemindersDegraded
-}
-
 // keptOwed is what a Keeper remembers of the records of a session.
 type keptOwed struct {
 	version atomicfile.Version
 	next    time.Time // zero: nothing is due as long as nothing changes
 	absent  bool      // reminders wait until the session is back
-	news    []news    // what those who have asked are to be told
-	last    float64   // when the newest message was sent whose answers were looked for
+	unread  bool      // reminders wait until its mail is read
+	stamp   inbox.Stamp
+	news    []news  // what those who have asked are to be told
+	last    float64 // when the newest message was sent whose answers were looked for
 }
 
 func versionOf(dir *atomicfile.Dir, name string) (v atomicfile.Version, err error) {
@@ -57,6 +40,9 @@ func (k *Keeper) answers(ctx context.Context, rows []row) (next time.Time, err e
 		return next, err
 	}
 	defer dir.Close()
+	if k.clock.waits(k.b.now()) {
+		return k.clock.calm, nil
+	}
 	sids, err := owedSessions(dir)
 	errs := []error{err}
 	there := map[string]bool{}
@@ -87,8 +73,12 @@ func (k *Keeper) answersOf(ctx context.Context, rows []row, dir *atomicfile.Dir,
 		kept.next = k.b.now().Add(keepAgain)
 		return err
 	}
-	back := kept.absent && k.isBack(rows, sid)
-	if version == kept.version && !back && (kept.next.IsZero() || k.b.now().Before(kept.next)) {
+	var stamp inbox.Stamp
+	if box := k.boxes[sid]; box != nil {
+		stamp = box.stamp
+	}
+	again := kept.absent && k.isBack(rows, sid) || kept.unread && stamp != kept.stamp
+	if version == kept.version && !again && (kept.next.IsZero() || k.b.now().Before(kept.next)) {
 		return nil
 	}
 	debts, err := readDebts(dir, sid)
@@ -108,10 +98,12 @@ func (k *Keeper) answersOf(ctx context.Context, rows []row, dir *atomicfile.Dir,
 			errs = append(errs, l.look(ctx, d))
 		}
 	}
+	errs = append(errs, l.remindOf(ctx, debts))
 	if len(l.edits) > 0 {
 		err = k.b.changeDebts(ctx, dir, sid, l.edit)
 	}
 	kept.version, kept.next, kept.absent, kept.news = version, l.next, l.absent, l.news
+	kept.unread, kept.stamp = l.unread, stamp
 	if err := errors.Join(append(errs, err)...); err != nil {
 		kept.version, kept.next = atomicfile.Version{}, earlier(l.next, k.b.now().Add(keepAgain))
 		return err
@@ -126,7 +118,9 @@ type owedLook struct {
 	sid    string
 	s      *Session // nil: it is not registered
 	next   time.Time
+	late   []lateAnswer
 	absent bool // a reminder is due that an absent session does not get
+	unread bool // a reminder is due of what was not read yet, or an earlier reminder was not
 	told   quota
 	news   []news
 	edits  map[debtKey]owedEdit
@@ -138,7 +132,10 @@ type owedEdit struct {
 	observed  time.Time
 	told      bool // its sender knows that there was no answer by answer_by
 	reminders int
+	reminder  string // the id of the last one
 	how       string
+	stale     *time.Time // since when it is seen to be overdue for too long
+	future    bool       // it was written while a clock was ahead
 }
 
 // edit changes a record as the look has found. Whoever has closed it meanwhile was right.
@@ -147,15 +144,24 @@ func (l *owedLook) edit(d *debt) (changed, drop bool) {
 	switch {
 	case !ok:
 		return false, false
-	case !d.Owes():
-		return false, e.told
+	case !d.Owes() && e.told:
+		return false, true
 	case e.answer != nil:
 		return d.answered(*e.answer, e.observed), false
 	case e.how != "":
 		d.How, d.ClosedAt = e.how, l.k.b.now().UTC()
 		return true, false
 	}
-	d.SenderTold, d.Reminders = d.SenderTold || e.told, max(d.Reminders, e.reminders)
+	if e.future {
+		d.Message = sentAt(d.Message, l.k.b.now())
+	}
+	if e.stale != nil {
+		d.StaleAt = *e.stale
+	}
+	d.SenderTold = d.SenderTold || e.told
+	if e.reminders > d.Reminders {
+		d.Reminders, d.Reminder, d.RemindedAt = e.reminders, e.reminder, l.k.b.now().UTC()
+	}
 	return true, false
 }
 
@@ -194,72 +200,26 @@ func (l *owedLook) closeAnswered(ctx context.Context, debts []debt, kept *keptOw
 // look acts on what is due of one record.
 func (l *owedLook) look(ctx context.Context, d debt) error {
 	now, e := l.k.b.now(), owedEdit{reminders: d.Reminders}
+	if e.future = isFuture(d.Time(), now); e.future {
+		d.Message = sentAt(d.Message, now)
+	}
 	var errs []error
 	if by := inbox.FromSeconds(d.AnswerBy); d.AnswerBy != 0 && !d.SenderTold {
 		if by.After(now) {
 			l.next = earlier(l.next, by)
-		} else if err := l.k.tellUnanswered(ctx, l.rows, d.Message); err != nil {
+		} else if err := l.tellUnanswered(ctx, d); err != nil {
 			errs = append(errs, err)
 		} else {
 			e.told = true
 		}
 	}
 	if d.Owes() {
-		errs = append(errs, l.remind(ctx, d, &e))
+		errs = append(errs, l.overdue(ctx, d, &e))
 	}
 	if e != (owedEdit{reminders: d.Reminders}) {
 		l.edits[d.key()] = e
 	}
 	return errors.Join(errs...)
-}
-
-// nextReminder is when the next reminder of an answer is due: when the answer is, and then after twice the time each.
-func (l *owedLook) nextReminder(d debt) time.Time { return reminderAt(d, d.Reminders+1) }
-
-// reminderAt is when reminder n is due, n being 1 or more.
-func reminderAt(d debt, n int) time.Time {
-	due := inbox.FromSeconds(d.Due)
-	within := max(due.Sub(d.Time()), time.Second)
-	return due.Add(time.Duration(min(float64(within)*(math.Pow(2, float64(n-1))-1), float64(keptOverdue))))
-}
-
-// remind reminds a session of an answer that is due, if it has not been reminded often enough. When nobody has looked for long
-// it is reminded once, and not of each time that has passed.
-func (l *owedLook) remind(ctx context.Context, d debt, e *owedEdit) error {
-	b, now := l.k.b, l.k.b.now()
-	due := inbox.FromSeconds(d.Due)
-	if due.After(now) {
-		l.next = earlier(l.next, due)
-		return nil
-	}
-	if forget := due.Add(keptOverdue); forget.After(now) {
-		l.next = earlier(l.next, forget)
-	} else {
-		e.how = GivenUp
-		return nil
-	}
-	if l.s == nil || l.s.State == External {
-		return nil // c2c sweep closes it; and who is outside is sent nothing but answers
-	}
-	if l.s.State == Absent { // it would be read by nobody: who has asked can ask another one
-		l.absent = true
-		l.tellEnded(d)
-		return nil
-	}
-	most, n := maxReminders(b.surfaceOf(*l.s)), d.Reminders
-	for n < most && !reminderAt(d, n+1).After(now) {
-		n++
-	}
-	if n > d.Reminders && b.opens(l.sid, d.Message).IsZero() {
-		if err := b.remind(ctx, *l.s, d, n); err != nil {
-			return err
-		}
-		e.reminders = n
-	}
-	if at := reminderAt(d, n+1); n < maxRemindersFull && at.After(now) { // by then it may be one that can be rung
-		l.next = earlier(l.next, at)
-	}
-	return nil
 }
 
 // isBack says whether a session is there, and not absent.
@@ -276,36 +236,19 @@ func (l *owedLook) tellEnded(d debt) {
 	}
 }
 
-// remind puts a reminder into the mailbox of a session, once for each message and number. Unlike other notices it rings.
-func (b *Broker) remind(ctx context.Context, s Session, d debt, n int) error {
-	about := d.ID
-	if CheckID(about) != nil {
-		about = ""
-	}
-	now, short := b.now(), inbox.ShortID(d.ID)
-	// Not a word of the message: it would stand there as if c2c had said it.
-	text := fmt.Sprintf("%s waits for your answer to its %s %s, sent %s ago; %s. c2c thread %s shows it. Answer with c2c reply %[3]s TEXT, or with c2c reply --fail %[3]s TEXT if it cannot be done.",
-		cmp.Or(d.Sender(), "somebody"), d.Kind, short, Age(now.Sub(d.Time())), dueWords(now.Sub(inbox.FromSeconds(d.Due))), short)
-	id := noticeID("reminder", s.ID, fold(d.From), d.FromSession, d.ID, fmt.Sprint(n))
-	return b.notify(ctx, s.ID, inbox.Message{To: s.Alias, ID: id, InReplyTo: about, Content: text}, Reminder)
-}
-
-func dueWords(late time.Duration) string {
-	if late < time.Second {
-		return "it is due now"
-	}
-	return "it was due " + Age(late) + " ago"
-}
-
-func (k *Keeper) tellUnanswered(ctx context.Context, rows []row, m inbox.Message) error {
-	to := k.b.senderOf(rows, m)
+func (l *owedLook) tellUnanswered(ctx context.Context, d debt) error {
+	k, m := l.k, d.Message
+	to := k.b.senderOf(l.rows, m)
 	if to == nil {
 		return nil
 	}
 	if has, err := k.b.hasAnswer(ctx, to.sid(), m.ID, func(inbox.Message) bool { return true }); err != nil || has {
 		return err
 	}
-	return k.b.tell(ctx, rows, m, Unanswered, textUnanswered(m))
+	if len(k.b.answersTo(ctx, l.rows, map[string][]debt{l.sid: {d}})) > 0 {
+		return nil
+	}
+	return k.b.tell(ctx, l.rows, m, Unanswered, textUnanswered(m))
 }
 
 // hasAnswer says whether a session has got an answer to a message of its own, from somebody of whom from says yes. What a

@@ -29,9 +29,18 @@ func (w *world) left(sid string) bool {
 func TestASenderIsToldThatAnAnswerIsLate(t *testing.T) {
 	t.Parallel()
 	for name, does := range map[string]func(w *world, birch Session){
-		"unread":                    func(*world, Session) {},
-		"read":                      func(w *world, birch Session) { w.read(birch.ID) },
-		"written to in other words": func(w *world, birch Session) { w.read(birch.ID); w.send(birch, "amber", "other words") },
+		"unread": func(*world, Session) {},
+		"read":   func(w *world, birch Session) { w.read(birch.ID) },
+		"written to before it was read": func(w *world, birch Session) {
+			w.send(birch, "amber", "other words")
+			w.pass(time.Second)
+			w.read(birch.ID)
+		},
+		"written to long after": func(w *world, birch Session) {
+			w.read(birch.ID)
+			w.pass(answeredWithin)
+			w.send(birch, "amber", "other words")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -121,7 +130,8 @@ func TestALateAnswerIsToldOnceWhereverSomebodyIsKilled(t *testing.T) {
 	if err != nil || len(sent) != 1 {
 		t.Fatal(sent, err)
 	}
-	if err := w.Keeper().tellUnanswered(t.Context(), rows, sent[0].Message); err != nil {
+	l := owedLook{k: w.Keeper(), rows: rows, sid: birch.ID}
+	if err := l.tellUnanswered(t.Context(), newDebt(sent[0].Message)); err != nil {
 		t.Fatal(err)
 	}
 	w.wantNotices(amber.ID, "has not answered")

@@ -54,6 +54,9 @@ type terms struct {
 	Surface    string    `json:"surface,omitempty"`
 	Wakes      Wakes     `json:"wakes,omitzero"`
 	Reminders  int       `json:"reminders,omitempty"`
+	Reminder   string    `json:"reminder,omitempty"` // the id of the last one
+	RemindedAt time.Time `json:"reminded_at,omitzero"`
+	StaleAt    time.Time `json:"stale_at,omitzero"`     // since when it is seen to be overdue for too long
 	SenderTold bool      `json:"sender_told,omitempty"` // that answer_by is over
 	ObservedAt time.Time `json:"observed_at,omitzero"`
 	AckedAt    time.Time `json:"acked_at,omitzero"`

@@ -44,6 +44,7 @@ type Keeper struct {
 	asked  map[string]bool      // sessions whose mailboxes have said which notices they had
 	owed   map[string]*keptOwed
 	once   bool // it looks once and is gone
+	clock  keeperClock
 
 	tidies time.Time // when the root is to be tidied; zero: not known yet
 }
@@ -64,7 +65,8 @@ type keptBox struct {
 
 // Keeper is new: it knows of nothing that was done.
 func (b *Broker) Keeper() *Keeper {
-	return &Keeper{b: b, boxes: map[string]*keptBox{}, told: map[string]bool{}, toldAt: map[string]time.Time{}, asked: map[string]bool{}, owed: map[string]*keptOwed{}}
+	return &Keeper{b: b, boxes: map[string]*keptBox{}, told: map[string]bool{}, toldAt: map[string]time.Time{}, asked: map[string]bool{}, owed: map[string]*keptOwed{},
+		clock: newKeeperClock()}
 }
 
 // keepBrief bounds how long a command looks: a person waits for it.
@@ -96,6 +98,11 @@ func (k *Keeper) Look(ctx context.Context) (wait time.Duration, err error) {
 	rows, err := k.b.rows(ctx)
 	if err != nil {
 		return 0, err
+	}
+	if k.clock.begin(k.b.now()) {
+		clear(k.boxes)
+		clear(k.owed)
+		clear(k.toldAt)
 	}
 	mark := k.b.beginLook(k.once)
 	next := k.lookIntoAll(ctx, rows)
@@ -235,9 +242,14 @@ func (k *Keeper) settle(ctx context.Context, rows []row, s Session, box *inbox.M
 	var errs []error
 	unread := quota{}
 	kept.news = nil
-	for _, m := range msgs {
+	if k.clock.waits(now) {
+		kept.next, kept.stamp = k.clock.calm, ""
+		return nil
+	}
+	for _, stored := range msgs {
+		m := k.clock.of(stored, now, k.once)
 		if m.Expired(inbox.Seconds(now)) {
-			expired = append(expired, m)
+			expired = append(expired, stored)
 			continue
 		}
 		if m.Owes() && m.Due > inbox.Seconds(now) { // its record may be written behind this look
@@ -259,7 +271,7 @@ func (k *Keeper) settle(ctx context.Context, rows []row, s Session, box *inbox.M
 		if held || !unread.take(m) {
 			continue
 		}
-		for _, d := range deadlines(s, kept.gone, m) {
+		for _, d := range deadlines(s, kept.gone, m, now) {
 			if d.at.After(now) {
 				kept.next = earlier(kept.next, d.at)
 			} else {
@@ -290,13 +302,13 @@ type deadline struct {
 
 // deadlines are those of a waiting message, beside that it expires. gone is since when its receiver was seen to be absent; who
 // looks once does not know that.
-func deadlines(s Session, gone time.Time, m inbox.Message) (all []deadline) {
+func deadlines(s Session, gone time.Time, m inbox.Message, now time.Time) (all []deadline) {
 	unread := m.Time().Add(unreadAfter(s, m))
 	ended := m.Time().Add(tellAfter(m))
 	if !gone.IsZero() {
 		ended = earlier(gone.Add(endedAfter), ended)
 	}
-	if r := s.LastRing; r.Outcome == wake.Refused && !r.At.Before(m.Time()) && len(wake.MayWake([]inbox.Message{m})) > 0 {
+	if r := s.LastRing; r.Outcome == wake.Refused && !r.At.Before(m.Time()) && !isFuture(r.At, now) && len(wake.MayWake([]inbox.Message{m})) > 0 {
 		all = append(all, deadline{Refused, r.At})
 	}
 	switch {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -186,45 +185,6 @@ func (v view) obligation(sid string, d debt) Obligation {
 type owedKey struct {
 	sid string
 	debtKey
-}
-
-// answersTo finds the answers to records, by session, in the mailboxes of those who have asked. It reads each of these once.
-func (b *Broker) answersTo(ctx context.Context, rows []row, bySession map[string][]debt) map[owedKey]inbox.Message {
-	authors := b.authors(rows)
-	byAuthor := map[string]map[string][]owedKey{} // session, id
-	for sid, debts := range bySession {
-		for _, d := range debts {
-			if w := authors.of(d.Message); w != nil && inbox.ValidName(w.sid()) {
-				ids := byAuthor[w.sid()]
-				if ids == nil {
-					ids = map[string][]owedKey{}
-					byAuthor[w.sid()] = ids
-				}
-				ids[d.ID] = append(ids[d.ID], owedKey{sid, d.key()})
-			}
-		}
-	}
-	answers := map[owedKey]inbox.Message{}
-	for sid, ids := range byAuthor {
-		wanted := map[string]bool{}
-		for id := range ids {
-			wanted[id] = true
-		}
-		found, err := b.searchOne(ctx, sid, inbox.Query{
-			Holds: inbox.HoldsAnswer(wanted), Is: func(m inbox.Message) bool { return wanted[m.InReplyTo] && isAnswer(m) }, Limit: math.MaxInt,
-		})
-		if err != nil && !errors.Is(err, context.Canceled) {
-			b.log.Warn("answers are not looked for", "session", sid, "err", err)
-		}
-		for _, f := range found { // the newest first
-			for _, key := range ids[f.Message.InReplyTo] {
-				if authors.are(key.sid, f.Message) {
-					answers[key] = f.Message
-				}
-			}
-		}
-	}
-	return answers
 }
 
 func (b *Broker) searchOne(ctx context.Context, sid string, q inbox.Query) ([]inbox.Found, error) {

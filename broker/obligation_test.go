@@ -3,6 +3,7 @@ package broker
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,10 +32,19 @@ func (w *world) put(from Session, to string, m inbox.Message) Receipt {
 	return r
 }
 
-// reminders gives the bodies of what c2c has written to a session so that it rings.
+// reminders gives the bodies of what c2c has written to a session so that it rings, read or not.
 func (w *world) reminders(sid string) (texts []string) {
 	w.t.Helper()
-	for _, m := range w.waiting(sid) {
+	history, err := w.box(sid).History(context.Background(), 1<<20)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var msgs []inbox.Message
+	for _, a := range history {
+		msgs = append(msgs, a.Message)
+	}
+	slices.Reverse(msgs)
+	for _, m := range append(msgs, w.waiting(sid)...) {
 		if m.From == SystemAlias && !m.Deferrable {
 			if len(wake.MayWake([]inbox.Message{m})) != 1 {
 				w.t.Errorf("reminder %+v wakes nobody", m)
@@ -190,7 +200,9 @@ func TestAnObligationDoesNotEndByOthers(t *testing.T) {
 	coral := w.register("coral", Caller{PID: 30})
 	w.put(coral, "amber", inbox.Message{InReplyTo: r.ID})
 	w.put(birch, "coral", inbox.Message{InReplyTo: r.ID})
-	w.put(birch, "amber", inbox.Message{})
+	w.put(birch, "amber", inbox.Message{}) // of one that has not read it
+	w.pass(time.Second)
+	w.read(birch.ID)
 	if o := w.wantState(birch, StillOpen); !o.AckedAt.IsZero() {
 		t.Errorf("obligation %+v", o)
 	}

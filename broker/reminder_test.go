@@ -41,6 +41,7 @@ func TestWhoDoesNotAnswerIsReminded(t *testing.T) {
 				defer w.rings(birch)()
 			}
 			r := w.put(amber, "birch", inbox.Message{Kind: "task", AnswerBy: inbox.Seconds(w.clock.Add(time.Hour)), TellAfter: -1})
+			w.read(birch.ID)
 			k := w.Keeper()
 			wait := w.look(k)
 			if wait <= 0 || wait > time.Hour {
@@ -61,6 +62,7 @@ func TestWhoDoesNotAnswerIsReminded(t *testing.T) {
 				if o := w.owesOne(birch); o.Reminders != n || o.State != Overdue || o.MaxWakes != maxReminders(o.Surface) {
 					t.Errorf("obligation %+v", o)
 				}
+				w.read(birch.ID)
 				w.pass(time.Hour)
 			}
 			w.wantNotices(amber.ID, "birch has not answered")
@@ -76,6 +78,7 @@ func TestAReminderIsNotMadeUpFor(t *testing.T) {
 	t.Parallel()
 	w, _, birch, _ := asks(t, inbox.Message{Kind: "question"})
 	defer w.rings(birch)()
+	w.read(birch.ID)
 	w.pass(48 * time.Hour)
 	w.look(w.Keeper())
 	w.wantReminders(birch.ID, 1)
@@ -89,9 +92,13 @@ func TestTwoWhoLookRemindOnce(t *testing.T) {
 	for range 20 {
 		w.put(amber, "birch", inbox.Message{Kind: "question"})
 	}
+	w.read(birch.ID)
 	w.pass(4 * time.Hour)
 	w.lookAtOnce(4)
-	w.wantReminders(birch.ID, 20)
+	w.wantReminders(birch.ID, 1)
+	if text := w.reminders(birch.ID)[0]; !strings.Contains(text, "20 answers of yours") || !strings.Contains(text, "and 15 more") {
+		t.Errorf("reminder %q", text)
+	}
 	for _, o := range w.owes(birch, false) {
 		if o.Reminders != 1 {
 			t.Errorf("obligation %+v", o)
@@ -104,6 +111,7 @@ func TestAReminderIsThereOnceWhereverItsKeeperIsKilled(t *testing.T) {
 	t.Parallel()
 	w, _, birch, _ := asks(t, inbox.Message{Kind: "question"})
 	before := w.file("owed/" + birch.ID + ".jsonl")
+	w.read(birch.ID)
 	w.pass(4 * time.Hour)
 	for range 3 {
 		w.look(w.Keeper())
@@ -288,7 +296,8 @@ func TestNobodyIsRemindedOfWhatIsHeld(t *testing.T) {
 	if _, err := w.Resume(t.Context(), "s0", "s1"); err != nil {
 		t.Fatal(err)
 	}
-	w.pass(time.Minute)
+	w.read(birch.ID)
+	w.pass(readGrace)
 	w.look(w.Keeper())
 	w.wantReminders(birch.ID, 1)
 }
@@ -299,6 +308,11 @@ func TestAnObligationThatNobodyAnswersIsGivenUp(t *testing.T) {
 	k := w.Keeper()
 	w.look(k)
 	w.pass(4*time.Hour + keptOverdue)
+	if wait := w.look(k); wait > giveUpAfter {
+		t.Errorf("looks again after %v", wait)
+	}
+	w.wantState(amber, Overdue)
+	w.pass(giveUpAfter)
 	w.look(k)
 	w.wantState(amber, GivenUp)
 	if w.left(birch.ID) {
@@ -380,6 +394,7 @@ func TestWhatIsNoFileOfRecordsStopsNobodyElse(t *testing.T) {
 	if err == nil || len(list) != 1 || list[0].ID != r.ID {
 		t.Errorf("obligations %+v, %v", list, err)
 	}
+	w.read(birch.ID)
 	w.pass(4 * time.Hour)
 	k := w.Keeper()
 	for range 2 { // it does not look again and again

@@ -176,7 +176,7 @@ func (b *Broker) status(id, sid string, found inbox.Found) MessageStatus {
 	}
 	ring := b.factsOf(sid).LastRing
 	held := ring.Outcome == wake.Held && found.Where == inbox.Handed && found.By == ring.Method // the client keeps it from its model
-	if ring.At.Before(m.Time()) || found.Where != inbox.Queued && !held {
+	if ring.At.Before(m.Time()) || isFuture(ring.At, b.now()) || found.Where != inbox.Queued && !held {
 		return st
 	}
 	if !b.opens(sid, m).IsZero() || m.Held == "" && ring.At.Before(inbox.FromSeconds(m.OpensAt())) { // the ring was for others

@@ -1,0 +1,102 @@
+package broker
+
+import (
+	"testing"
+	"time"
+
+	"c2c/inbox"
+	"c2c/wake"
+)
+
+const days30 = 30 * 24 * time.Hour
+
+// A message was sent while the clock was ahead. It is told of in time all the same, and not a month later.
+func TestAMessageFromTheFutureIsToldOfInTime(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	w.pass(days30)
+	w.send(amber, "birch", "x")
+	w.put(amber, "birch", inbox.Message{Content: "gone soon", ExpiresAt: inbox.Seconds(w.clock.Add(5 * time.Minute))})
+	w.pass(-days30)
+	k := w.Keeper()
+	if wait := w.look(k); wait <= 0 || wait > 5*time.Minute {
+		t.Errorf("looks again after %v", wait)
+	}
+	w.wantNotices(amber.ID)
+	w.pass(5 * time.Minute)
+	w.look(k)
+	w.wantNotices(amber.ID, "has expired")
+	w.wantMail(birch.ID, "x")
+	w.pass(25 * time.Minute)
+	w.look(k)
+	w.wantNotices(amber.ID, "has expired", "has not read")
+}
+
+// A command has not seen when the clock was set right. It tells the sender once, and takes nothing away.
+func TestACommandTellsOfAMessageFromTheFuture(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	w.pass(days30)
+	w.put(amber, "birch", inbox.Message{Content: "x", ExpiresAt: inbox.Seconds(w.clock.Add(time.Hour))})
+	w.pass(-days30)
+	for range 3 {
+		w.once()
+		w.pass(time.Hour)
+	}
+	w.wantNotices(amber.ID, "has not read")
+	w.wantMail(birch.ID, "x")
+}
+
+// The clock goes ahead by itself: nothing is told or taken away until it is clear that it stays so.
+func TestAKeeperWaitsWhenTheClockHasGoneAhead(t *testing.T) {
+	t.Parallel()
+	for name, stays := range map[string]bool{"it is set back": false, "it stays": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, amber, birch, _ := asks(t, inbox.Message{Kind: "question"})
+			w.put(amber, "birch", inbox.Message{Content: "a day", ExpiresAt: inbox.Seconds(w.clock.Add(24 * time.Hour))})
+			k := w.Keeper()
+			k.clock.elapsed = func(time.Time, time.Time) time.Duration { return time.Second }
+			w.look(k)
+			w.pass(days30)
+			if wait := w.look(k); wait <= 0 || wait > clockCalm {
+				t.Errorf("looks again after %v", wait)
+			}
+			w.wantNotices(amber.ID)
+			w.wantDead()
+			if !stays {
+				w.pass(time.Minute - days30)
+				w.look(k)
+				w.wantNotices(amber.ID)
+				w.wantMail(birch.ID, "which port", "a day")
+				return
+			}
+			k.clock.elapsed = func(from, to time.Time) time.Duration { return to.Sub(from) }
+			w.pass(clockCalm)
+			w.look(k)
+			if got := w.notices(amber.ID); len(got) != 2 {
+				t.Errorf("notices %q", got)
+			}
+			w.wantDead("a day (refused)")
+		})
+	}
+}
+
+// A ring that was recorded while the clock was ahead is not that of each later message.
+func TestARingFromTheFutureIsForNoMessage(t *testing.T) {
+	t.Parallel()
+	for _, outcome := range []string{wake.Rang, wake.Refused} {
+		w, amber, birch := pair(t)
+		if err := w.Rang(t.Context(), birch.ID, wake.Ring{At: w.clock.Add(days30), Method: "socket", Outcome: outcome}); err != nil {
+			t.Fatal(err)
+		}
+		r := w.put(amber, "birch", inbox.Message{Content: "x"})
+		if st, err := w.Status(t.Context(), r.ID); err != nil || st.State != Queued || !st.LastRing.At.IsZero() {
+			t.Errorf("%s: status %+v, %v", outcome, st, err)
+		}
+		k := w.Keeper()
+		if wait := w.look(k); wait > TellAfter {
+			t.Errorf("%s: looks again after %v", outcome, wait)
+		}
+	}
+}

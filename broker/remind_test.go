@@ -1,0 +1,201 @@
+package broker
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"c2c/inbox"
+)
+
+// What is not read rings by itself. Who reads it when the answer is due has some time for it.
+func TestNobodyIsRemindedOfWhatIsNotRead(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	defer w.rings(birch)()
+	for range 30 {
+		w.put(amber, "birch", inbox.Message{Kind: "question"})
+	}
+	k := w.Keeper()
+	for range 20 {
+		w.look(k)
+		w.once()
+		w.pass(time.Hour)
+	}
+	w.wantReminders(birch.ID, 0)
+	w.read(birch.ID)
+	if wait := w.look(k); wait <= 0 || wait > readGrace {
+		t.Errorf("looks again after %v", wait)
+	}
+	w.wantReminders(birch.ID, 0)
+	w.pass(readGrace)
+	w.look(k)
+	w.wantReminders(birch.ID, 1)
+}
+
+// However much a session owes, and however its askers have spread that over the day, it is reminded now and then, and never while it
+// has not read the reminder before.
+func TestManyLateAnswersMakeFewReminders(t *testing.T) {
+	t.Parallel()
+	for name, reads := range map[string]bool{"reads": true, "does not read": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, amber, birch := pair(t)
+			defer w.rings(birch)()
+			var debts []debt
+			for i := range 1500 {
+				at := w.clock.Add(time.Duration(i) * time.Minute / 4)
+				m := inbox.Message{From: "amber", To: "birch", Content: "x", Kind: "question", ID: fmt.Sprint("q-", i), FromSession: amber.ID,
+					TS: inbox.Seconds(at), Due: inbox.Seconds(at.Add(time.Hour))}
+				debts = append(debts, newDebt(m))
+			}
+			if err := w.owe(t.Context(), birch.ID, false, debts...); err != nil {
+				t.Fatal(err)
+			}
+			k := w.Keeper()
+			hours := 24
+			for range hours * 4 {
+				w.pass(15 * time.Minute)
+				w.look(k)
+				if reads {
+					w.read(birch.ID)
+				}
+			}
+			most := 1
+			if reads {
+				most = hours * int(time.Hour/remindGap)
+			}
+			if got := len(w.reminders(birch.ID)); got == 0 || got > most {
+				t.Errorf("%d reminders, want at most %d", got, most)
+			}
+		})
+	}
+}
+
+// A model often answers with send, and not with reply. That counts for what it has read shortly before, and for nothing else.
+func TestAPlainMessageToTheAskerAnswers(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, r := asks(t, inbox.Message{Kind: "question", AnswerBy: 0})
+	coral := w.register("coral", Caller{Client: "gem", ClientID: "c", PID: 30})
+	other := w.put(coral, "birch", inbox.Message{Kind: "question"})
+	w.read(birch.ID)
+	unread := w.put(amber, "birch", inbox.Message{Kind: "task"})
+	w.pass(time.Minute)
+	w.put(birch, "amber", inbox.Message{Kind: "status", Content: "I look"})
+	w.pass(time.Minute)
+	answer := w.put(birch, "amber", inbox.Message{Content: "it is 80"})
+	w.pass(time.Minute)
+	w.put(birch, "amber", inbox.Message{Content: "and now something else"})
+	states := func() map[string]string {
+		all := map[string]string{}
+		for _, o := range w.owes(birch, true) {
+			all[o.ID] = o.State + " " + o.Reply
+		}
+		return all
+	}
+	want := map[string]string{r.ID: Answered + " " + answer.ID, other.ID: StillOpen + " ", unread.ID: StillOpen + " "}
+	if got := states(); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("obligations %v, want %v", got, want)
+	}
+	w.pass(5 * time.Hour)
+	w.once()
+	if got := w.reminders(birch.ID); len(got) != 1 || !strings.Contains(got[0], "coral waits") {
+		t.Errorf("reminders %q", got)
+	}
+	if got := states()[r.ID]; got != want[r.ID] {
+		t.Errorf("the question is %s", got)
+	}
+}
+
+func TestAPlainMessageIsNoLateAnswer(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, _ := owing(t)
+	w.read(birch.ID)
+	w.pass(time.Minute)
+	w.send(birch, "amber", "it is 80")
+	w.pass(time.Hour)
+	w.look(w.Keeper())
+	w.wantNotices(amber.ID)
+}
+
+// The clock goes ahead by days, somebody looks, and it is set right. What was owed is owed still.
+func TestAClockThatWasAheadEndsNoObligation(t *testing.T) {
+	t.Parallel()
+	for name, look := range map[string]func(*world, *Keeper){
+		"a process that stays": func(w *world, k *Keeper) { w.look(k) },
+		"commands":             func(w *world, _ *Keeper) { w.once() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const jump = 40 * 24 * time.Hour
+			w, amber, birch, r := asks(t, inbox.Message{Kind: "question"})
+			w.read(birch.ID)
+			k := w.Keeper()
+			look(w, k)
+			for range 2 { // it happens again, later
+				w.pass(jump)
+				for range 3 {
+					look(w, k)
+					w.pass(time.Hour)
+				}
+				w.pass(-jump)
+				look(w, k)
+				if o := w.owesOne(amber); o.State != StillOpen && o.State != Overdue {
+					t.Fatalf("obligation %+v", o)
+				}
+				w.pass(10 * 24 * time.Hour)
+				look(w, k)
+			}
+			w.put(birch, "amber", inbox.Message{InReplyTo: r.ID})
+			w.wantState(amber, Answered)
+		})
+	}
+}
+
+// A question was asked while the clock was ahead. When it is set right its answer is due as long after that.
+func TestAQuestionFromTheFutureIsDueInTime(t *testing.T) {
+	t.Parallel()
+	const ahead = 30 * 24 * time.Hour
+	w, amber, birch := pair(t)
+	w.pass(ahead)
+	w.put(amber, "birch", inbox.Message{Kind: "question"})
+	w.read(birch.ID)
+	w.pass(-ahead)
+	k := w.Keeper()
+	if wait := w.look(k); wait <= 0 || wait > 4*time.Hour {
+		t.Errorf("looks again after %v", wait)
+	}
+	w.pass(4*time.Hour - time.Second)
+	w.look(k)
+	w.wantReminders(birch.ID, 0)
+	w.pass(time.Second)
+	w.look(k)
+	w.wantReminders(birch.ID, 1)
+}
+
+// A reminder was sent while the clock was ahead: that keeps no other back.
+func TestAReminderFromTheFutureKeepsNoneBack(t *testing.T) {
+	t.Parallel()
+	w, _, birch, _ := asks(t, inbox.Message{Kind: "question"})
+	defer w.rings(birch)()
+	w.read(birch.ID)
+	w.pass(4 * time.Hour)
+	w.once()
+	w.wantReminders(birch.ID, 1)
+	w.read(birch.ID)
+	path := filepath.Join(w.Root(), owedDir, birch.ID+owedEnd)
+	record := w.file("owed/" + birch.ID + ".jsonl")
+	was := `"reminded_at":"` + w.clock.UTC().Format("2006-01-02")
+	if !strings.Contains(record, was) {
+		t.Fatalf("record %s, want %s", record, was)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(record, was, `"reminded_at":"2999-01-02`, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.pass(4 * time.Hour)
+	w.once()
+	w.wantReminders(birch.ID, 2)
+}
