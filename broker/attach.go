@@ -235,7 +235,7 @@ func (b *Broker) bindFacts(ctx context.Context, a *attachment, alias string) err
 		if a.process.pid != 0 {
 			f.PID, f.StartTime, f.Namespace = a.process.pid, a.process.start, b.proc.namespace()
 		}
-		if isPersonID(a.sid) && a.caller.User != nil && a.caller.User.Terminal {
+		if isPersonID(a.sid) && a.caller.User != nil && a.caller.User.looked().Terminal {
 			f.Namespace = b.proc.namespace()
 		}
 		if t := a.caller.Transport; t != "" && t != f.Transport {

@@ -63,6 +63,8 @@ type Broker struct {
 
 	proc processes
 
+	lastRows lastRows
+
 	authorsMu   sync.Mutex
 	lastAuthors authors // of the rows that were asked about last
 }

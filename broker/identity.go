@@ -49,7 +49,8 @@ type Caller struct {
 	// and its mail.
 	Proposed bool
 
-	serves bool // the client's process serves many sessions, by a file of the client's
+	serves bool     // the client's process serves many sessions, by a file of the client's
+	seen   *Session // the one that the environment names, once it was looked at; nil: nobody asks
 }
 
 // looked is c with what the client's files say of its process. They are read before the registry is locked.
@@ -79,6 +80,7 @@ func (b *Broker) Resolve(ctx context.Context, c Caller) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
+	c.seen = &Session{}
 	sid, err := b.resolve(rows, c.looked())
 	if errors.Is(err, ErrNoSession) && c.Explicit != "" {
 		return Session{}, &UnknownAliasError{Alias: c.Explicit}
@@ -95,6 +97,9 @@ func (b *Broker) Resolve(ctx context.Context, c Caller) (Session, error) {
 	}
 	if i < 0 {
 		return Session{}, fmt.Errorf("session %q is not registered: %w", sid, ErrNoSession)
+	}
+	if c.seen.ID == sid {
+		return *c.seen, nil
 	}
 	return b.session(rows[i]), nil
 }
@@ -184,6 +189,9 @@ func (b *Broker) isInherited(rows []row, sid string, c Caller) bool {
 		return false
 	}
 	s := b.session(rows[i])
+	if c.seen != nil {
+		*c.seen = s
+	}
 	_, known := client.Find(s.Client)
 	if s.Client == ClientWire {
 		_, known = client.Find(c.Client) // an agent that a daemon carries mail to is none of these
@@ -408,8 +416,12 @@ func (b *Broker) nearestAncestor(rows []row, c Caller) (string, error) {
 	self := b.proc.self()
 	byPID := map[int64][]row{}
 	for _, r := range rows {
-		pid := r.integer("pid")
-		byPID[pid] = append(byPID[pid], r)
+		if pid := r.integer("pid"); pid > 0 {
+			byPID[pid] = append(byPID[pid], r)
+		}
+	}
+	if len(byPID) == 0 {
+		return "", nil // no session has a process that could be above ours
 	}
 	for p := range b.ancestors(self) {
 		if p.pid == self {

@@ -62,8 +62,8 @@ func (b *Broker) LogPairs(ctx context.Context, event string, pairs ...string) er
 }
 
 func (b *Broker) logIsFull() bool {
-	info, err := b.root.Stat(logFile)
-	return err == nil && info.Size() >= logMax
+	v, err := b.root.Version(logFile)
+	return err == nil && v.Size() >= logMax
 }
 
 // record is LogEvent, and only warns when it fails: what it logs has been done already.

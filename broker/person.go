@@ -18,18 +18,31 @@ type User struct {
 	Login    string // what the mailbox is called at first, if it is a free alias
 	Terminal bool   // the caller has a controlling terminal
 	Typing   bool   // its standard input is a terminal
+
+	look func(*User) // finds out the last two; nil: they are known
+}
+
+// looked is u with what its terminal says. It is asked when nothing else tells who calls.
+func (u *User) looked() *User {
+	if u.look != nil {
+		u.look(u)
+		u.look = nil
+	}
+	return u
 }
 
 // UserHere is the person at this terminal. stdin is the standard input.
 func UserHere(getenv func(string) string, stdin io.Reader) *User {
 	u := &User{UID: os.Getuid(), Login: getenv("USER")}
-	if tty, err := os.Open("/dev/tty"); err == nil {
-		u.Terminal = true
-		tty.Close()
-	}
-	if in, ok := stdin.(*os.File); ok {
-		_, err := unix.IoctlGetWinsize(int(in.Fd()), unix.TIOCGWINSZ)
-		u.Typing = err == nil
+	u.look = func(u *User) {
+		if tty, err := os.Open("/dev/tty"); err == nil {
+			u.Terminal = true
+			tty.Close()
+		}
+		if in, ok := stdin.(*os.File); ok {
+			_, err := unix.IoctlGetWinsize(int(in.Fd()), unix.TIOCGWINSZ)
+			u.Typing = err == nil
+		}
 	}
 	if u.Login == "" {
 		// Not os/user: with cgo, the whole program would start with the C library's name services.
@@ -76,7 +89,7 @@ func (c Caller) isPerson() bool { return c.User != nil && c.Client == "" && len(
 // personHere gives a person's session to a caller of which nothing else is known. An agent's process looks the same
 // when its parents have ended, or in its own PID namespace. So the terminal and the namespace are checked.
 func (b *Broker) personHere(u *User) (string, error) {
-	if !u.Terminal || !b.isPersonsNamespace(u.sid()) {
+	if !u.looked().Terminal || !b.isPersonsNamespace(u.sid()) {
 		return "", fmt.Errorf("find out who is calling: %w: no client runs this shell, and it has no terminal. A person's script says "+
 			"--session-id %s, once c2c register was run in a terminal", ErrNoSession, u.sid())
 	}
@@ -97,7 +110,7 @@ func (b *Broker) checkPerson(rows []row, sid string, c Caller) error {
 	}
 	if c.isPerson() && c.User.sid() == sid && c.PID == 0 && c.env("C2C_MCP_SESSION_ID") == "" {
 		near, err := b.nearestAncestor(rows, c)
-		if err == nil && (near == "" || c.User.Typing && !b.isAgent(rows, near)) {
+		if err == nil && (near == "" || c.User.looked().Typing && !b.isAgent(rows, near)) {
 			return nil
 		}
 	}

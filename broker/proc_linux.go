@@ -17,6 +17,18 @@ import (
 type system struct {
 	once sync.Once
 	name string
+
+	look sync.Once
+	ours bool
+}
+
+// sees says whether /proc shows the processes of our own PID namespace.
+func (s *system) sees() bool {
+	s.look.Do(func() {
+		self, err := os.Readlink("/proc/self")
+		s.ours = err == nil && self == strconv.Itoa(os.Getpid())
+	})
+	return s.ours
 }
 
 func (*system) self() int { return os.Getpid() }
@@ -26,19 +38,18 @@ func (*system) self() int { return os.Getpid() }
 // mounted its own.
 func (s *system) namespace() string {
 	s.once.Do(func() {
-		self, err := os.Readlink("/proc/self")
-		if err != nil || self != strconv.Itoa(os.Getpid()) {
+		if !s.sees() {
 			return
 		}
 		inode, err := os.Readlink("/proc/self/ns/pid")
 		if errors.Is(err, fs.ErrNotExist) {
 			inode, err = "pid", nil // a kernel without namespaces
 		}
-		boot, berr := os.ReadFile("/proc/sys/kernel/random/boot_id")
+		boot, berr := procstat.ReadFile("/proc/sys/kernel/random/boot_id")
 		if err != nil || berr != nil && !errors.Is(berr, fs.ErrNotExist) {
 			return
 		}
-		machine, _ := os.ReadFile("/etc/machine-id")
+		machine, _ := procstat.ReadFile("/etc/machine-id")
 		s.name = strings.Join(strings.Fields(inode+" "+string(boot)+" "+string(machine)), " ")
 	})
 	return s.name
@@ -53,7 +64,7 @@ func (*system) environ(pid int) []string {
 }
 
 func (s *system) find(pid int) (process, error) {
-	if s.namespace() == "" {
+	if !s.sees() {
 		return process{}, errors.New("the processes of this PID namespace cannot be seen")
 	}
 	st, err := procstat.Read(pid)

@@ -5,7 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
+	"sync"
+
+	"c2c/inbox/atomicfile"
 )
 
 // RegistryLock is the file below the root whose closing tells that the registry may have changed.
@@ -78,16 +82,41 @@ func (e *damagedError) Error() string { return e.err.Error() }
 
 // readRegistry takes the file apart and parses none of it, if it is in our own layout.
 func (b *Broker) readRegistry() ([]row, error) {
-	data, err := b.root.ReadIf(registryFile)
-	if err != nil || data == nil {
+	return b.lastRows.read(b.root)
+}
+
+// lastRows are the rows that were read last. A send asks for them three times, and a server for each call: the file is
+// read anew only when another one has its name.
+type lastRows struct {
+	mu      sync.Mutex
+	version atomicfile.Version
+	rows    []row // nil: none is known, or the file may have changed without a sign
+}
+
+func (l *lastRows) read(root *atomicfile.Dir) ([]row, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.rows != nil {
+		if now, err := root.Version(registryFile); err == nil && now == l.version {
+			return slices.Clone(l.rows), nil
+		}
+		l.rows = nil
+	}
+	data, version, settled, err := root.ReadVersion(registryFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
 		return nil, err
 	}
-	if rows, ok := splitRegistry(data); ok {
-		return rows, nil
+	rows, ok := splitRegistry(data)
+	if !ok {
+		if rows, err = parseRegistry(data); err != nil {
+			return nil, &damagedError{err}
+		}
 	}
-	rows, err := parseRegistry(data)
-	if err != nil {
-		return nil, &damagedError{err}
+	if settled {
+		l.version, l.rows = version, slices.Clone(rows)
 	}
 	return rows, nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -171,4 +173,38 @@ func TestAFullRegistryForgetsWhoCouldNotBeSeenForLong(t *testing.T) {
 	}
 	w.clock = w.clock.Add(hiddenFor + time.Hour)
 	w.attach(caller)
+}
+
+// A server keeps the rows that it has read, and sees at once what another process has changed.
+func TestRowsThatWereKeptAreThoseOfTheFile(t *testing.T) {
+	w := newWorld(t)
+	w.attach(Caller{Explicit: "amber"})
+	file := filepath.Join(w.Root(), registryFile)
+	old := time.Now().Add(-time.Hour)
+	for _, more := range []string{"birch", "cedar"} {
+		if err := os.Chtimes(file, old, old); err != nil { // as old as one that does not change in the same tick
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := w.Resolve(t.Context(), Caller{Explicit: "amber"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if w.lastRows.rows == nil {
+			t.Fatal("no rows are kept")
+		}
+		other, err := Open(Config{Root: w.Root()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		if _, err := other.Attach(t.Context(), Caller{Explicit: more}); err != nil {
+			t.Fatal(err)
+		}
+		w.wantResolve(more, Caller{Explicit: more})
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	w.wantNobody(ErrNoSession, Caller{Getenv: env("C2C_MCP_SESSION_ID", "amber")})
 }

@@ -11,9 +11,11 @@ package atomicfile
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -34,6 +36,9 @@ const MaxFile = 512 << 20
 type Dir struct {
 	f    *os.File
 	path string
+	uid  int // ours
+
+	listing sync.Mutex // the place in the directory is f's
 }
 
 // Open opens a directory that belongs to us and that nobody else may write.
@@ -42,7 +47,7 @@ func Open(path string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return private(d.f, path)
+	return private(d.f, path, os.Geteuid())
 }
 
 // Create is Open, after making the directory and its missing parents.
@@ -70,13 +75,13 @@ func Create(path string) (*Dir, error) {
 	return Open(path)
 }
 
-func private(f *os.File, path string) (*Dir, error) {
+func private(f *os.File, path string, uid int) (*Dir, error) {
 	info, err := f.Stat()
 	switch {
 	case err != nil:
 	case !info.IsDir():
 		err = fmt.Errorf("%w: not a directory", ErrNotOurs)
-	case owner(info) != os.Geteuid():
+	case owner(info) != uid:
 		err = fmt.Errorf("%w: it belongs to uid %d", ErrNotOurs, owner(info))
 	case info.Mode().Perm()&0o022 != 0:
 		err = fmt.Errorf("%w: others may write to it (mode %04o); choose another root, or run chmod go-w on it if it is yours alone", ErrNotOurs, info.Mode().Perm())
@@ -85,7 +90,7 @@ func private(f *os.File, path string) (*Dir, error) {
 		f.Close()
 		return nil, fmt.Errorf("open directory %q: %w", path, err)
 	}
-	return &Dir{f: f, path: path}, nil
+	return &Dir{f: f, path: path, uid: uid}, nil
 }
 
 // Path is the name that the directory was opened by.
@@ -157,7 +162,7 @@ func (d *Dir) sub(name string) (*Dir, error) {
 	if err != nil {
 		return nil, d.fail("open directory", name, err)
 	}
-	return private(f, filepath.Join(d.path, name))
+	return private(f, filepath.Join(d.path, name), d.uid)
 }
 
 // mkdir makes a directory, which another process may do at the same time.
@@ -171,12 +176,12 @@ func (d *Dir) mkdir(name string) error {
 
 // Names lists what is in the directory, in no order.
 func (d *Dir) Names() ([]string, error) {
-	f, err := d.openBeneath(".", os.O_RDONLY|syscall.O_DIRECTORY)
-	if err != nil {
+	d.listing.Lock()
+	defer d.listing.Unlock()
+	if _, err := d.f.Seek(0, io.SeekStart); err != nil {
 		return nil, d.fail("list", "", err)
 	}
-	defer f.Close()
-	names, err := f.Readdirnames(-1)
+	names, err := d.f.Readdirnames(-1)
 	return names, d.fail("list", "", err)
 }
 

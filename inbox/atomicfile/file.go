@@ -67,24 +67,24 @@ func (d *Dir) Open(name string, flag int) (*os.File, error) {
 	return f, err
 }
 
-func (d *Dir) open(name string, flag int) (f *os.File, size int64, err error) {
+func (d *Dir) open(name string, flag int) (f *os.File, info fs.FileInfo, err error) {
 	if err := component(name); err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	// O_NONBLOCK: a planted FIFO must not block us; it has no effect on files.
 	f, err = d.openBeneath(name, flag|syscall.O_NONBLOCK)
 	if err != nil {
-		return nil, 0, d.fail("open", name, err)
+		return nil, nil, d.fail("open", name, err)
 	}
-	info, err := f.Stat()
-	if err == nil && (!info.Mode().IsRegular() || owner(info) != os.Geteuid()) {
+	info, err = f.Stat()
+	if err == nil && (!info.Mode().IsRegular() || owner(info) != d.uid) {
 		err = fmt.Errorf("%w: mode %s, uid %d", ErrNotOurs, info.Mode(), owner(info))
 	}
 	if err != nil {
 		f.Close()
-		return nil, 0, d.fail("open", name, err)
+		return nil, nil, d.fail("open", name, err)
 	}
-	return f, info.Size(), nil
+	return f, info, nil
 }
 
 // Version changes with the content of a file that is put in place anew or becomes longer. The next file may have the same
@@ -93,6 +93,9 @@ type Version struct {
 	inode       uint64
 	size, mtime int64
 }
+
+// Size is how many bytes the file has.
+func (v Version) Size() int64 { return v.size }
 
 // VersionOf gives the version of a file.
 func VersionOf(info fs.FileInfo) Version {
@@ -106,13 +109,40 @@ func (d *Dir) Read(name string) ([]byte, error) { return d.ReadMost(name, MaxFil
 
 // ReadMost is Read for a file that has at most so many bytes when it is ours: ErrTooLarge if it has more.
 func (d *Dir) ReadMost(name string, most int64) ([]byte, error) {
-	f, size, err := d.open(name, os.O_RDONLY)
+	data, _, err := d.readVersion(name, most)
+	return data, err
+}
+
+// ReadVersion is Read, with the version that was read. Nothing tells it from a next one that is put in place in the same
+// tick of the clock: so it is settled only if it was older than that when it was read.
+func (d *Dir) ReadVersion(name string) (data []byte, v Version, settled bool, err error) {
+	data, info, err := d.readVersion(name, MaxFile)
 	if err != nil {
-		return nil, err
+		return nil, Version{}, false, err
+	}
+	return data, VersionOf(info), time.Since(info.ModTime()) > time.Second, nil
+}
+
+func (d *Dir) readVersion(name string, most int64) ([]byte, fs.FileInfo, error) {
+	f, info, err := d.open(name, os.O_RDONLY)
+	if err != nil {
+		return nil, nil, err
 	}
 	defer f.Close()
-	data, err := readAll(f, size, most)
-	return data, d.fail("read", name, err)
+	data, err := readAll(f, info.Size(), most)
+	return data, info, d.fail("read", name, err)
+}
+
+// Version gives the version of the file that has a name now, without opening it.
+func (d *Dir) Version(name string) (Version, error) {
+	if err := component(name); err != nil {
+		return Version{}, err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstatat(d.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return Version{}, d.fail("stat", name, err)
+	}
+	return Version{st.Ino, st.Size, st.Mtim.Nano()}, nil
 }
 
 // ReadIf is Read for a file that may be absent: nil then.
@@ -183,15 +213,18 @@ func (d *Dir) Stat(name string) (fs.FileInfo, error) {
 // IsFile says whether a name is still that of an open file. The number of its links does not tell: a backup may
 // be one more.
 func (d *Dir) IsFile(name string, f *os.File) (bool, error) {
-	was, err := f.Stat()
-	if err != nil {
+	if err := component(name); err != nil {
 		return false, err
 	}
-	now, err := d.Stat(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	var was, now unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &was); err != nil {
+		return false, d.fail("stat", name, err)
+	}
+	err := unix.Fstatat(d.fd(), name, &now, unix.AT_SYMLINK_NOFOLLOW)
+	if err == unix.ENOENT {
 		return false, nil
 	}
-	return err == nil && os.SameFile(was, now), err
+	return err == nil && was.Dev == now.Dev && was.Ino == now.Ino, d.fail("stat", name, err)
 }
 
 // change changes what a name stands for.

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // foreign marks what Rewrite left in a directory: other programs name their temporary files as we do.
@@ -54,11 +56,17 @@ func Sweep(path string) {
 }
 
 func openDir(dir string) (*Dir, error) {
-	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY, 0)
-	if err != nil {
-		return nil, fmt.Errorf("open directory %q: %w", dir, errors.Unwrap(err))
+	for {
+		// os.OpenFile would look whether a directory can be waited for, with six system calls.
+		fd, err := unix.Open(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("open directory %q: %w", dir, err)
+		}
+		return &Dir{f: os.NewFile(uintptr(fd), dir), path: dir, uid: os.Geteuid()}, nil
 	}
-	return &Dir{f: f, path: dir}, nil
 }
 
 // OpenForeign opens a file of another program to read, and gives its size. Only a regular file is opened: a pipe in its

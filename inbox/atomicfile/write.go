@@ -164,12 +164,11 @@ func (d *Dir) Log(name string, line []byte) error {
 // append opens a file to write into it. One that has other names becomes a
 // copy first: what is written must not change a backup.
 func (d *Dir) append(name string, flag int, write func(*os.File) error) error {
-	f, err := d.Open(name, flag)
+	f, info, err := d.open(name, flag)
 	if err != nil {
 		return err
 	}
-	info, err := f.Stat()
-	if err == nil && info.Sys().(*syscall.Stat_t).Nlink > 1 {
+	if info.Sys().(*syscall.Stat_t).Nlink > 1 {
 		f.Close()
 		data, err := d.Read(name)
 		if err == nil {
@@ -180,8 +179,6 @@ func (d *Dir) append(name string, flag int, write func(*os.File) error) error {
 		}
 		return d.append(name, flag, write)
 	}
-	if err == nil {
-		err = write(f)
-	}
+	err = write(f)
 	return d.fail("append to", name, errors.Join(err, f.Close()))
 }
