@@ -22,6 +22,7 @@ import (
 	"c2c/broker/procstat"
 	"c2c/inbox/atomicfile"
 	"c2c/wake"
+	"c2c/wake/socket"
 )
 
 // peers shows names of ours among the client's sessions: each has a record beside theirs, and a socket to which the
@@ -245,7 +246,7 @@ func (p *peers) Close() error {
 // serve ends when the listener is closed.
 func (p *peers) serve(n *peer) {
 	for {
-		conn, err := n.listener.Accept()
+		conn, err := socket.Accept(n.listener)
 		if err != nil {
 			return
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"c2c/wake"
+	"c2c/wake/socket"
 )
 
 // post is one message that was sent, and the socket to which the client writes what has become of it.
@@ -85,7 +86,7 @@ func (p *post) last() string {
 // serve ends with close.
 func (p *post) serve() {
 	for {
-		conn, err := p.listener.Accept()
+		conn, err := socket.Accept(p.listener)
 		if err != nil {
 			return
 		}

@@ -1,0 +1,33 @@
+package socket
+
+import (
+	"errors"
+	"net"
+	"syscall"
+	"time"
+)
+
+// longestBackOff is between two tries to accept. Whoever closes the listener waits as long, at the most.
+const longestBackOff = time.Second
+
+// Accept takes the next connection. When this process or the system has no file left it tries again, as net/http does: a
+// listener that ends then never comes back.
+func Accept(l net.Listener) (net.Conn, error) {
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, longestBackOff) {
+		conn, err := l.Accept()
+		if err == nil || !passes(err) {
+			return conn, err
+		}
+		time.Sleep(pause)
+	}
+}
+
+// passes says whether an error of accept(2) is over by itself.
+func passes(err error) bool {
+	for _, one := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED} {
+		if errors.Is(err, one) {
+			return true
+		}
+	}
+	return false
+}
