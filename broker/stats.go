@@ -173,6 +173,9 @@ func latency(all []float64) (l Latency) {
 // root as a label. What is over is forgotten at some time, so nothing here is a counter.
 func Prometheus(w io.Writer, all ...Stats) error {
 	var text strings.Builder
+	if len(all) == 0 { // no root is open: a series that is absent can raise no alarm
+		all = []Stats{{Surfaces: []SurfaceStats{{Surface: SurfaceFull}, {Surface: SurfaceDegraded}}}}
+	}
 	gauge := func(name, help string, samples func(Stats, func(labels string, value int))) {
 		fmt.Fprintf(&text, "# HELP %s %s\n# TYPE %[1]s gauge\n", name, help)
 		for _, s := range all {

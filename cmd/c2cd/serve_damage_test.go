@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,5 +103,17 @@ func TestAPrettyPrintedInboxEndsNoDaemon(t *testing.T) {
 	if status, _, err := h.tryGet("/metrics", h.token()); err != nil || status != 200 || h.status().PID != before {
 		log, _ := os.ReadFile(h.file("http", "serve.log"))
 		t.Errorf("%d, %v; process %d was %d\n%s", status, err, h.status().PID, before, log)
+	}
+}
+
+// A series that begins with its first value shows no increase, and one that is absent raises no alarm.
+func TestWhatIsOwedIsMeasuredFromTheStart(t *testing.T) {
+	h := newHost(t)
+	h.run("serve", "start", "--port", h.port)
+	_, body := h.get("/metrics", h.token())
+	for _, want := range []string{"\nc2c_obligations{root=\"\",state=\"open\"} 0\n", "\nc2c_obligations_answered{root=\"\",surface_support=\"full\"} 0\n"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("no %q in %s", want, body)
+		}
 	}
 }
