@@ -51,27 +51,27 @@ func ask(c *call, f *cli.Flags) action {
 
 // awaitAnswer hands the answer over when it comes.
 func (c *call) awaitAnswer(ctx context.Context, s broker.Session, q *broker.Question, limit time.Duration) error {
-	late := time.After(limit)
-	tick := time.NewTicker(waitLook)
-	defer tick.Stop()
-	for {
-		var a *broker.Answer
+	m, err := c.b.Mailbox(s.ID)
+	if err != nil {
+		return err
+	}
+	brief, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var a *broker.Answer
+	err = c.until(brief, m.LockName(), m.Stamp, func() (bool, error) {
 		err := c.limited(ctx, func(ctx context.Context) (err error) {
 			a, err = q.Look(ctx)
 			return err
 		})
-		if err != nil {
-			return err
-		}
-		if a != nil {
-			return c.limited(ctx, func(ctx context.Context) error { return c.handAnswer(ctx, s, a) })
-		}
-		select {
-		case <-late:
-			return c.late(ctx, q, limit)
-		case <-tick.C:
-		}
+		return a != nil, err
+	})
+	switch {
+	case a != nil:
+		return c.limited(ctx, func(ctx context.Context) error { return c.handAnswer(ctx, s, a) })
+	case brief.Err() != nil && ctx.Err() == nil:
+		return c.late(ctx, q, limit)
 	}
+	return err
 }
 
 // handAnswer prints the answer as poll-inbox would. One that is too long for the shell that we run in stays mail.

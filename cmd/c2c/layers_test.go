@@ -20,11 +20,12 @@ import (
 // own name, another module by its path. docs/design.md explains it.
 var layers = map[string]string{
 	"cmd/cli":          "broker broker/client inbox inbox/filelock",
-	"cmd/c2c":          "broker broker/client cmd/cli hooks inbox inbox/atomicfile inbox/filelock wake golang.org/x/sys",
+	"cmd/c2c":          "broker broker/client cmd/cli hooks inbox inbox/atomicfile inbox/filelock inbox/inotify wake golang.org/x/sys",
 	"cmd/c2cd":         "broker broker/client broker/doctor broker/httpd broker/httpd/events broker/httpd/page broker/httpd/webhook broker/live broker/mcpserver broker/permission broker/procstat broker/ringer broker/senders broker/survive cmd/cli cmd/watch hooks inbox inbox/atomicfile inbox/fields inbox/filelock install wake wake/clients wake/daemon wake/mux wake/plugin wake/pty wake/watch wake/wire github.com/cpuguy83/go-md2man/v2 golang.org/x/sys",
 	"cmd/watch":        "broker broker/live inbox github.com/gdamore/tcell/v2 github.com/rivo/uniseg",
 	"inbox/atomicfile": "golang.org/x/sys",
 	"inbox/fields":     "",
+	"inbox/inotify":    "golang.org/x/sys",
 	"inbox/filelock":   "inbox/atomicfile golang.org/x/sys",
 	"inbox":            "inbox/atomicfile inbox/fields inbox/filelock",
 	"broker/client":    "broker/procstat inbox/atomicfile",
@@ -42,7 +43,7 @@ var layers = map[string]string{
 	"broker/senders":   "inbox inbox/atomicfile inbox/filelock",
 	"broker/mcpserver": "broker broker/client broker/httpd/sse broker/permission broker/procstat broker/survive inbox inbox/atomicfile inbox/filelock wake wake/watch golang.org/x/sys github.com/mark3labs/mcp-go github.com/santhosh-tekuri/jsonschema/v6",
 	"wake":             "inbox",
-	"wake/watch":       "inbox wake github.com/fsnotify/fsnotify golang.org/x/sys",
+	"wake/watch":       "inbox inbox/inotify wake github.com/fsnotify/fsnotify",
 	"wake/claude":      "broker/client hooks inbox inbox/atomicfile wake wake/socket wake/watch",
 	"wake/socket":      "wake",
 	"wake/plugin":      "inbox wake",

@@ -76,7 +76,7 @@ func pollInbox(c *call, f *cli.Flags) action {
 		c.silent = *check
 		s, m, err := c.mailbox(ctx)
 		if err == nil && wait.on {
-			err = await(ctx, m, wait.limit)
+			err = c.await(ctx, m, wait.limit)
 		}
 		if err != nil {
 			return err

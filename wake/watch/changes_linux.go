@@ -1,85 +1,23 @@
 package watch
 
 import (
-	"bytes"
-	"encoding/binary"
-	"os"
-	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"c2c/inbox/inotify"
 )
 
 // recheck is the longest that a lost event can delay a message.
 const recheck = time.Minute
 
-// inotify is used itself: fsnotify has no IN_CLOSE_WRITE.
-type inotify struct {
-	f    *os.File
-	done chan struct{}
-	tell notice
-
-	mu  sync.Mutex // of who reads, so that take returns when all was told
-	buf [4096]byte
-}
+type closes struct{ w *inotify.Watch }
 
 func newSource(tell notice) source {
-	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
-	if err != nil {
-		return nil // 128 instances per user are soon used up
+	if w := inotify.Open(tell); w != nil {
+		return closes{w}
 	}
-	in := &inotify{f: os.NewFile(uintptr(fd), "inotify"), done: make(chan struct{}), tell: tell}
-	raw, err := in.f.SyscallConn()
-	if err != nil {
-		in.f.Close()
-		return nil
-	}
-	go func() {
-		defer close(in.done)
-		raw.Read(func(uintptr) (done bool) { // ends when the file is closed
-			in.take()
-			return false
-		})
-	}()
-	return in
+	return nil // 128 instances per user are soon used up
 }
 
-func (in *inotify) take() {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	for {
-		// Fd leaves the descriptor as it is: it makes only those block that package os has opened.
-		n, err := unix.Read(int(in.f.Fd()), in.buf[:])
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil || n <= 0 {
-			return
-		}
-		in.events(in.buf[:n])
-	}
-}
-
-// events takes a buffer apart. struct inotify_event: wd, mask, cookie, len, name[len]
-func (in *inotify) events(b []byte) {
-	for len(b) >= unix.SizeofInotifyEvent {
-		wd, mask := int32(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint32(b[4:])
-		if mask&unix.IN_Q_OVERFLOW != 0 {
-			wd = -1
-		}
-		end := min(len(b), unix.SizeofInotifyEvent+int(binary.NativeEndian.Uint32(b[12:])))
-		name, _, _ := bytes.Cut(b[unix.SizeofInotifyEvent:end], []byte{0})
-		in.tell(int(wd), string(name))
-		b = b[end:]
-	}
-}
-
-func (in *inotify) add(file string) (id int, err error) {
-	// IN_DELETE_SELF: the root may be made anew, and then the next look must not wait for long.
-	return unix.InotifyAddWatch(int(in.f.Fd()), file, unix.IN_CLOSE_WRITE|unix.IN_DELETE_SELF)
-}
-
-func (in *inotify) close() {
-	in.f.Close()
-	<-in.done
-}
+func (c closes) add(path string) (id int, err error) { return c.w.Add(path) }
+func (c closes) take()                               { c.w.Take() }
+func (c closes) close()                              { c.w.Close() }
