@@ -59,37 +59,40 @@ func TestAStormOfTwoClientsIsStoppedUntilAPersonLetsItGoOn(t *testing.T) {
 	codexIdle(l, 1)
 	one.Submit("take your name and serve the ball")
 
-	claude.WaitText("answered each other too often") // in the receipt of its third message, or in the notice
-	codex.WaitText("ball-2-of-amber")
 	const held = `cat ~/.c2c/repos/*/broker/person-*.inbox.json`
 	l.WaitUntil("notice to the person", func() bool {
 		text, err := l.Try("sh", "-c", held)
 		return err == nil && strings.Contains(text, "c2c resume")
 	})
-	one.WaitShown("Said ")
 	if text := l.Run("sh", "-c", held); strings.Count(text, "too often") != 1 {
 		t.Errorf("the person was told %s", text)
 	}
-	for _, r := range codex.Turns() {
-		if len(r.Find("ball-3-of-amber")) > 0 {
-			t.Fatalf("what is held was read:\n%s", r)
-		}
+	if n := balls(l); n > 12 { // whichever client the turn comes to: what it was handed last may not be archived yet
+		t.Errorf("%d were sent before they were stopped", n)
 	}
 	if out, err := l.Try("sh", "-c", "C2C_MCP_SESSION_ID=$("+c2c()+" whoami --session-id amber --json | sed -n 's/.*\"session_id\": \"\\(.*\\)\".*/\\1/p') "+c2c()+" resume amber cody"); err == nil {
 		t.Errorf("an agent's shell lets agents go on: %s", out)
 	}
 
+	sent := balls(l)
 	l.Run(c2c(), "resume", "amber", "cody")
-	codex.WaitText("ball-3-of-amber")
-	claude.WaitText("ball-4-of-cody")
-	two.Submit("what did c2c say?") // what was not shown yet is shown with the next turn of its person
+	l.WaitUntil("a further message", func() bool { return balls(l) > sent })
+	one.Submit("what did c2c say?") // what was not shown yet is shown with the next turn of its person
+	claude.WaitText("answered each other too often")
+	two.Submit("what did c2c say?")
 	codex.WaitText("You and amber have answered each other too often")
+}
+
+// balls counts what the log says that the two have sent each other.
+func balls(l *lab.Lab) int {
+	return strings.Count(l.Run("sh", "-c", "cat ~/.c2c/repos/*/broker/broker.log"), `"to_alias":"amber"`) +
+		strings.Count(l.Run("sh", "-c", "cat ~/.c2c/repos/*/broker/broker.log"), `"to_alias":"cody"`)
 }
 
 // Of a turn that mail begins, Claude Code's hooks tell c2c of a tool call that is none of c2c's, and of no other.
 func TestAClaudeThatOnlyAnswersHasNotWorked(t *testing.T) {
 	t.Parallel()
-	l, model, p := wakeLab(t, nil)
+	l, model, p := wakeLab(t, map[string]any{"permissions": map[string]any{"allow": []string{"mcp__c2c", "Bash"}}})
 	turn := func(word string, calls ...lab.Reply) (work string) {
 		t.Helper()
 		model.Script(append(calls, lab.Say("Said "+word))...)
