@@ -83,7 +83,10 @@ func (b *Backlog) addLeased(dir *atomicfile.Dir) error {
 		if mf.done || mf.count == 0 {
 			continue
 		}
-		free, ferr := mf.free(dir)
+		free, ferr := true, error(nil)
+		if mf.by != "" { // else no reader ever took it, and a long backlog is counted by its names
+			free, ferr = mf.free(dir)
+		}
 		if ferr == nil && free && b.Count == 0 {
 			b.Oldest, ferr = oldestIn(dir, mf.name())
 		}

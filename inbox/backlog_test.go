@@ -162,3 +162,36 @@ func FuzzBacklog(f *testing.F) {
 		}
 	})
 }
+
+// A long backlog is counted by the names of its files: only the oldest one is opened, and those that a reader took.
+func TestABacklogIsCountedByNames(t *testing.T) {
+	t.Parallel()
+	m, dir := newBox(t)
+	for range 40 {
+		deliver(t, m, mail(strings.Repeat("word ", 2000)))
+	}
+	files, err := filepath.Glob(filepath.Join(dir, m.LeaseName(), "*"))
+	if err != nil || len(files) < 3 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files[1:] {
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink("nowhere", name); err != nil { // it cannot be opened
+			t.Fatal(err)
+		}
+	}
+	there, err := m.root.NameSet()
+	if err != nil {
+		t.Fatal(err)
+	}
+	boxes, err := OpenBacklogs(m.root, there)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer boxes.Close()
+	if found, err := boxes.Of(m.sid); err != nil || found.Count != 40 {
+		t.Errorf("backlog %+v, %v", found, err)
+	}
+}
