@@ -174,8 +174,7 @@ func (w mistaken) tool(call string) string {
 	return ""
 }
 
-// tree is every file of the home, without locks and logs, and who has mail.
-// tree is what is stored. That somebody has looked for what is due (owed.due) is nothing.
+// tree is every file of the home, without locks and logs, the mark of a look for what is due, and who has mail.
 func (w mistaken) tree() string {
 	out, err := exec.Command("find", w.home, "-type", "f", "-not", "-name", "*.lock", "-not", "-name", "*.log", "-not", "-name", "owed.due", "-size", "+0", "-printf", "%P %s\n").Output()
 	if err != nil {
