@@ -3,6 +3,8 @@ package broker
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -153,5 +155,40 @@ func TestAShortIDMeansTheOwnMessageFirst(t *testing.T) {
 		if err != nil || r.InReplyTo != id {
 			t.Errorf("%s: %+v, %v", id, r, err)
 		}
+	}
+}
+
+// A status right behind a send looks into the receiver's mailbox alone. Where the log does not know better, or does not say
+// what is so, it looks everywhere.
+func TestAStatusOfWhatWasSentLatelyBelievesTheLogOnlyAsFarAsTheMailboxAgrees(t *testing.T) {
+	w := newWorld(t)
+	amber := w.register("amber", Caller{PID: 10})
+	w.register("birch", Caller{PID: 20})
+	w.register("coral", Caller{PID: 30})
+	id := w.send(amber, "birch", "is it green?").ID
+	log := w.file(logFile)
+	want := func(what string) {
+		t.Helper()
+		for _, typed := range []string{id, inbox.ShortID(id)} {
+			if st, err := w.Status(t.Context(), typed); err != nil || st.ID != id || st.To != "birch" || st.State != Queued {
+				t.Errorf("%s: %+v, %v", what, st, err)
+			}
+		}
+	}
+	want("as it is")
+	for what, other := range map[string]string{
+		"another receiver":           strings.ReplaceAll(log, `"to_alias":"birch"`, `"to_alias":"coral"`),
+		"another sender":             strings.ReplaceAll(log, `"from_alias":"amber"`, `"from_alias":"coral"`),
+		"nobody of that name":        strings.ReplaceAll(log, `"to_alias":"birch"`, `"to_alias":"../x"`),
+		"two with that end":          log + strings.ReplaceAll(log, id, "0"+id[1:]),
+		"half a line":                log[len(log)/2:],
+		"no log at all":              "",
+		"a line of another program":  log + `{"event":"dm_enqueue","message_id":["` + id + `"]}` + "\n",
+		"a line that is no sentence": log + id + "\n",
+	} {
+		if err := os.WriteFile(filepath.Join(w.Root(), logFile), []byte(other), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want(what)
 	}
 }

@@ -1,13 +1,9 @@
 package broker
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"c2c/inbox"
 )
@@ -95,39 +91,6 @@ func (b *Broker) withID(ctx context.Context, s Session, id string) (own, others 
 		}
 	})
 	return own, others, err
-}
-
-// logged gives who wrote a message that is not kept any more, as far as broker.log tells.
-func (b *Broker) logged(id string) (found []inbox.Message, err error) {
-	if len(id) < inbox.ShortLen {
-		return nil, nil
-	}
-	seen := map[string]bool{}
-	for n := 0; n <= logKeep && len(found) == 0; n++ {
-		name := logFile
-		if n > 0 {
-			name += "." + strconv.Itoa(n)
-		}
-		data, rerr := b.root.ReadIf(name)
-		err = errors.Join(err, rerr)
-		for line := range bytes.Lines(data) {
-			var sent struct {
-				Event string  `json:"event"`
-				TS    float64 `json:"ts"`
-				From  string  `json:"from_alias"`
-				To    string  `json:"to_alias"`
-				ID    string  `json:"message_id"`
-			}
-			if !bytes.Contains(line, []byte(id)) || json.Unmarshal(line, &sent) != nil || sent.Event != logSent || !strings.HasSuffix(sent.ID, id) {
-				continue
-			}
-			if key := sent.ID + "\x00" + fold(sent.From); !seen[key] {
-				seen[key] = true
-				found = append(found, inbox.Message{From: sent.From, To: sent.To, ID: sent.ID, TS: sent.TS})
-			}
-		}
-	}
-	return found, err
 }
 
 // SeveralError says that somebody who answers must say which of these messages.

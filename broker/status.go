@@ -64,6 +64,9 @@ type MessageStatus struct {
 // Status finds a message by what MessageID takes for its id, or several when senders have chosen that id. ErrNoMessage
 // when nobody knows it: an ephemeral message that was read is only known when its sender chose the id.
 func (b *Broker) Status(ctx context.Context, typed string) (MessageStatus, error) {
+	if m, ok := b.sentLately(ctx, typed); ok {
+		return m.Status, nil
+	}
 	id, err := b.MessageID(ctx, typed)
 	if err != nil {
 		return MessageStatus{}, err
@@ -103,9 +106,7 @@ func (b *Broker) withWay(ctx context.Context, id string) (all []Mail, err error)
 			unread = append(unread, err)
 		}
 		for _, st := range found {
-			is := b.owed(ctx, st.Message, b.status(id, sid, st))
-			b.tellWay(&is, st.Message, b.registered(ctx, sid))
-			all = append(all, Mail{st.Message, is})
+			all = append(all, b.mailOf(ctx, sid, st))
 		}
 		if len(found) == 1 && found[0].Message.FromSession == "" {
 			return all, nil // nobody chose this id, so nobody else has it
@@ -124,6 +125,40 @@ func (b *Broker) withWay(ctx context.Context, id string) (all []Mail, err error)
 		return nil, fmt.Errorf("find message %q: %w", id, errors.Join(unread...))
 	}
 	return all, nil
+}
+
+// mailOf is what was found in the mailbox of a session, with all that is known of it.
+func (b *Broker) mailOf(ctx context.Context, sid string, found inbox.Found) Mail {
+	is := b.owed(ctx, found.Message, b.status(found.Message.ID, sid, found))
+	b.tellWay(&is, found.Message, b.registered(ctx, sid))
+	return Mail{found.Message, is}
+}
+
+// sentLately finds a message by what send printed, in the one mailbox that the end of broker.log names. It is as cheap in a
+// root of many sessions as in an empty one. What is not found so is looked for everywhere: mail may have moved, and an id
+// that a sender chose may stand in several mailboxes.
+func (b *Broker) sentLately(ctx context.Context, typed string) (m Mail, ok bool) {
+	if !inbox.IsUUID(typed) && (len(typed) != inbox.ShortLen || !inbox.LooksLikeID(typed)) {
+		return m, false
+	}
+	sent, err := b.loggedLately(typed)
+	if err != nil || len(sent) != 1 {
+		return m, false
+	}
+	rows, err := b.rows(ctx)
+	to := holders(rows, sent[0].To)
+	if err != nil || len(to) != 1 {
+		return m, false
+	}
+	box, err := b.Mailbox(to[0].sid())
+	if err != nil {
+		return m, false
+	}
+	found, err := box.Find(ctx, sent[0].ID)
+	if err != nil || len(found) != 1 || found[0].Message.FromSession != "" || fold(found[0].Message.From) != fold(sent[0].From) {
+		return m, false
+	}
+	return b.mailOf(ctx, to[0].sid(), found[0]), true
 }
 
 func (b *Broker) deadStatus(ctx context.Context, id string, d DeadLetter) MessageStatus {
