@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,8 +16,8 @@ import (
 	"c2c/inbox"
 )
 
-// statusID is a message that waits.
-const statusID = "budget-1"
+// statusID stands for the id of a message that waits, as send has printed it.
+const statusID = "ID"
 
 // event is what Claude Code writes to a hook.
 const event = `{"hook_event_name":"PostToolUse","session_id":"budget-session"}`
@@ -26,6 +27,7 @@ type world struct {
 	dir  string
 	bin  string
 	root string
+	sent string // what statusID stands for
 }
 
 func newWorld(t *testing.T, bin string) *world {
@@ -37,7 +39,8 @@ func newWorld(t *testing.T, bin string) *world {
 	}
 	w.must(t, "hook") // it records the client's id
 	w.must(t, "hook")
-	w.must(t, "send", "cedar", "the one whose status is asked for", "--id", statusID)
+	words := strings.Fields(w.must(t, "send", "cedar", "the one whose status is asked for"))
+	w.sent = words[len(words)-1]
 	w.must(t, "send", "amber", "hello") // a mailbox that was used once
 	nothingWaits("amber")(t, w)
 	oneWaits("birch")(t, w)
@@ -46,6 +49,10 @@ func newWorld(t *testing.T, bin string) *world {
 }
 
 func (w *world) command(args ...string) *exec.Cmd {
+	args = slices.Clone(args)
+	for i := range args {
+		args[i] = strings.Replace(args[i], statusID, w.sent, 1)
+	}
 	cmd := exec.Command(w.bin, args...)
 	cmd.Dir, cmd.Stdin = w.dir, strings.NewReader(event)
 	cmd.Env = []string{"HOME=" + w.dir, "USER=budget", "PATH=" + filepath.Dir(w.bin) + ":" + os.Getenv("PATH"),
