@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -37,6 +38,8 @@ type bench struct {
 	now    *world
 	before *world // nil: nothing to compare with
 	beside *beside
+	end    time.Time // of the rows
+	left   int       // rows, this one included
 }
 
 func run(bin, before string, only *regexp.Regexp, page string) (err error) {
@@ -56,10 +59,10 @@ func run(bin, before string, only *regexp.Regexp, page string) (err error) {
 	b.beside = newBeside(b.now.home)
 	var results []result
 	var failed error
-	for _, r := range rows() {
-		if !only.MatchString(r.name) {
-			continue
-		}
+	wanted := slices.DeleteFunc(rows(), func(r row) bool { return !only.MatchString(r.name) })
+	b.end = start.Add(allRows)
+	for i, r := range wanted {
+		b.left = len(wanted) - i
 		res, err := b.row(r)
 		if err != nil {
 			err = fmt.Errorf("%s: %w", r.name, err)

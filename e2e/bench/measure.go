@@ -16,6 +16,7 @@ const (
 	warmUps   = 2
 	fewest    = 15              // rounds
 	most      = 800             // rounds
+	allRows   = 4 * time.Minute // for all of them; the templates and the HTTP daemon come on top
 	soon      = 2 * time.Second // how long a row takes whose verdict is clear
 	usual     = 5 * time.Second // how long it goes on while it is not
 	certainty = 3               // standard deviations: 99.7 %
@@ -102,12 +103,15 @@ func (b *bench) row(r row) (res result, err error) {
 		if old.rounds != nil {
 			res.before = compare(here.rounds, old.rounds)
 		}
-		return took > cmp.Or(r.patience, usual) || took > soon && res.clear()
+		return took > min(cmp.Or(r.patience, usual), b.share()) || took > soon && res.clear()
 	})
 	res.got, res.base = here.all, limit.all
 	res.beforeValue, res.besideValue = at(old.rounds, 50), at(other.rounds, 50)
 	return res, err
 }
+
+// share is how long a row may take when all that are left are to be measured in time. Most take less than their share.
+func (b *bench) share() time.Duration { return 2 * time.Until(b.end) / time.Duration(max(1, b.left)) }
 
 // rounds measures the sides in turn until there was enough, which is asked less and less often.
 func rounds(sides []*side, r row, enough func(rounds int, took time.Duration) bool) error {
