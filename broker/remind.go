@@ -19,7 +19,7 @@ const (
 	maxRemindersDegraded = 1
 	// remindGap is the least time between two reminders to one session, however many answers are due.
 	remindGap = 30 * time.Minute
-	// readGrace is how long a session has for an answer that is due when it reads the question.
+	// readGrace is how long a session has for an answer once it has read the question, if its asker did not want it sooner.
 	readGrace = 5 * time.Minute
 	// maxNamed is of how many messages a reminder tells the ids.
 	maxNamed = 5
@@ -145,7 +145,7 @@ func (l *owedLook) remindOf(ctx context.Context, debts []debt) error {
 			l.unread = true
 			return true
 		}
-		until := f.At.Add(readGrace)
+		until := f.At.Add(min(readGrace, inbox.FromSeconds(d.Due).Sub(d.Time())))
 		wait := kept && until.After(now) && !f.At.After(now)
 		if wait {
 			l.next = earlier(l.next, until)

@@ -43,7 +43,7 @@ func (a *app) flush() error {
 func (a *app) handOver() error {
 	f, ok := a.stdout.(*answer).to.(*os.File)
 	if ok && closed(f) {
-		return fmt.Errorf("write answer: standard output is closed, or is %s opened for reading and writing; the mail waits", os.DevNull)
+		return fmt.Errorf("write answer: standard output is closed, or is %s opened for reading and writing", os.DevNull)
 	}
 	if err := a.flush(); err != nil || !ok {
 		return err
