@@ -13,14 +13,16 @@ import (
 	"c2c/broker/procstat/sockets"
 )
 
-// crowd are the connections that are open. When there is no room for another, the oldest one that has shown no key goes, and
-// else the oldest one of a sender outside: who only holds connections, or sends half a request in each, keeps nobody out who
-// has a key, and no sender keeps out this user's own clients and page.
+// crowd are the connections that are open. When there is no room for another, the oldest one that has shown no key goes, or
+// else the oldest one of a sender outside, or else the one of this user that has been idle for longest, as a client must expect
+// of an idle connection. So half requests and connections that are only held keep out nobody who has a key, and no sender keeps
+// out this user's own clients and page.
 type crowd struct {
 	max   int
 	mu    sync.Mutex
-	conns []*conn // in the order in which they came
-	went  int     // how many had to go
+	conns []*conn      // in the order in which they came
+	went  int          // how many had to go
+	idles atomic.Int64 // how often one of them began to be idle
 }
 
 func newCrowd(max int) *crowd { return &crowd{max: max} }
@@ -30,6 +32,7 @@ type conn struct {
 	net.Conn
 	crowd *crowd
 	right atomic.Int32 // to stay
+	idle  atomic.Int64 // since when it waits for another request, counted as they begin to; 0: it does not
 
 	uidOnce     sync.Once
 	uid         int
@@ -46,7 +49,7 @@ const (
 	ofUser           // the tool token, or a login
 )
 
-// add takes a new connection in, or gives nil: then all that are there are the user's own.
+// add takes a new connection in, or gives nil: then all that are there are the user's own, and busy.
 func (c *crowd) add(inner net.Conn) *conn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,12 +65,37 @@ func (c *crowd) makeRoom() bool {
 	c.went++
 	for right := int32(ofAnyone); right < ofUser; right++ {
 		if i := slices.IndexFunc(c.conns, func(old *conn) bool { return old.right.Load() == right }); i >= 0 {
-			c.conns[i].Conn.Close()
-			c.conns = slices.Delete(c.conns, i, i+1)
+			c.evict(i)
 			return true
 		}
 	}
-	return false
+	longest, since := -1, int64(0)
+	for i, old := range c.conns {
+		if idle := old.idle.Load(); idle != 0 && (longest < 0 || idle < since) {
+			longest, since = i, idle
+		}
+	}
+	if longest >= 0 {
+		c.evict(longest)
+	}
+	return longest >= 0
+}
+
+func (c *crowd) evict(i int) {
+	c.conns[i].Conn.Close()
+	c.conns = slices.Delete(c.conns, i, i+1)
+}
+
+// note is told by the HTTP server what a connection does.
+func (c *crowd) note(inner net.Conn, state http.ConnState) {
+	one, ok := inner.(*conn)
+	switch {
+	case !ok:
+	case state == http.StateIdle:
+		one.idle.Store(c.idles.Add(1))
+	default:
+		one.idle.Store(0)
+	}
 }
 
 func (c *crowd) remove(gone *conn) {

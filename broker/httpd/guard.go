@@ -93,7 +93,7 @@ func (s *Server) guard(route Route) http.Handler {
 			route.Handler.ServeHTTP(w, r)
 			return
 		}
-		ctx, leave := s.open.enter(r, v, func() bool { return s.isStill(r, v) })
+		ctx, leave := s.open.enter(r, v, func() int { return ProcessOf(r).PID }, func() bool { return s.isStill(r, v) })
 		if leave == nil {
 			w.Header().Set("Retry-After", "5")
 			s.refuse(w, http.StatusServiceUnavailable, "streams", "too many streams are open")

@@ -74,8 +74,8 @@ type Persons interface {
 
 // Limits bound what visitors take. The zero value of each stands for the number behind it.
 type Limits struct {
-	Connections int           // 512; of more, who has shown no key goes first
-	Streams     int           // 256; an eighth of them for one sender outside
+	Connections int           // 512; of more, who has shown no key goes first, and an idle one of this user last
+	Streams     int           // 256; an eighth of them for one sender outside; of more, the visitor with most loses its oldest
 	Places      int           // 128 roots open
 	Header      time.Duration // 5 s for the header of a request
 	Body        time.Duration // 30 s for its body

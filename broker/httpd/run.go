@@ -66,7 +66,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.waits = false
 	server := &http.Server{
 		Handler: s, ReadHeaderTimeout: s.limits.Header, IdleTimeout: s.limits.Idle, MaxHeaderBytes: maxHeader,
-		ConnContext: withConn, DisableGeneralOptionsHandler: true,
+		ConnContext: withConn, ConnState: s.crowd.note, DisableGeneralOptionsHandler: true,
 		ErrorLog: slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelDebug), // what clients do wrong
 	}
 	failed := make(chan error, len(s.listeners))

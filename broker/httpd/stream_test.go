@@ -2,13 +2,16 @@ package httpd
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -141,6 +144,66 @@ func TestASenderLeavesStreamsToOthers(t *testing.T) {
 	}
 }
 
+// All clients of a user show one token, so one of them must not take all streams.
+func TestOneVisitorWithAllStreamsLeavesSomeToOthers(t *testing.T) {
+	ended := make(chan bool, 8)
+	f := newFace(t, Limits{Streams: 8}, events(ended, Tools, Outside))
+	var first *bufio.Reader
+	for i := range 8 {
+		r, resp := f.follow("GET", f.token())
+		if resp.StatusCode != http.StatusOK {
+			t.Fatalf("stream %d: %d", i+1, resp.StatusCode)
+		}
+		if i == 0 {
+			first = r
+		}
+	}
+	if _, resp := f.follow("GET", f.token()); resp.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("another one of the same: %d", resp.StatusCode)
+	}
+	if _, resp := f.follow("GET", senderToken); resp.StatusCode != http.StatusOK {
+		t.Fatalf("that of another: %d", resp.StatusCode)
+	}
+	if rest, err := io.ReadAll(first); err != nil || string(rest) != "\n" {
+		t.Errorf("the oldest goes on: %q, %v", rest, err)
+	}
+	<-ended
+	if len(ended) > 0 {
+		t.Error("another stream has ended, too")
+	}
+}
+
+func TestEachProcessHasItsPartOfTheStreams(t *testing.T) {
+	s := newStreams(6)
+	get, post := httptest.NewRequest("GET", "/events", nil), httptest.NewRequest("POST", "/events", nil)
+	enter := func(r *http.Request, pid int) (context.Context, func()) {
+		return s.enter(r, Visitor{Kind: Tools}, func() int { return pid }, nil)
+	}
+	var all []context.Context
+	for range 5 {
+		ctx, _ := enter(get, 1)
+		all = append(all, ctx)
+	}
+	_, leave := enter(post, 1)
+	for i := range 2 { // 5 and 0, then 4 and 1
+		if ctx, _ := enter(get, 2); ctx == nil || all[i].Err() == nil || all[i+1].Err() != nil {
+			t.Fatalf("stream %d of the second process", i+1)
+		}
+	}
+	if ctx, _ := enter(get, 2); ctx != nil {
+		t.Error("the two end each other's streams")
+	}
+	if ctx, _ := enter(get, 1); ctx != nil {
+		t.Error("the first has another one")
+	}
+	if ctx, _ := enter(post, 3); ctx == nil || all[2].Err() == nil {
+		t.Error("a call of a third process")
+	}
+	if leave(); s.size() != 5 {
+		t.Errorf("%d streams", s.size())
+	}
+}
+
 // A call is answered although the daemon is told to end, and what only tells what happens does not keep it.
 func TestWhatWasBegunIsAnswered(t *testing.T) {
 	begun, ends, ended := make(chan bool), make(chan bool), make(chan bool, 1)
@@ -251,6 +314,47 @@ func TestASenderThatHoldsConnectionsKeepsNoClientOut(t *testing.T) {
 	}
 	hold("/tools", f.token())
 	ask(own, answers, "/tools", f.token()) // it was there before
+}
+
+// A client must expect that an idle connection ends.
+func TestIdleConnectionsOfThisUserMakeRoom(t *testing.T) {
+	f := newFace(t, Limits{Connections: 4, Idle: time.Hour}, whoRoute("/tools", Tools))
+	ask := func(conn net.Conn, r *bufio.Reader) error {
+		fmt.Fprintf(conn, "GET /tools HTTP/1.1\r\nHost: localhost:%d\r\nAuthorization: Bearer %s\r\n\r\n", f.s.port, f.token())
+		resp, err := http.ReadResponse(r, nil)
+		if err == nil {
+			_, err = io.Copy(io.Discard, resp.Body)
+		}
+		return err
+	}
+	var conns []net.Conn
+	var answers []*bufio.Reader
+	for i := range 9 {
+		conn, err := net.Dial("tcp", f.address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		r := bufio.NewReader(conn)
+		if err := ask(conn, r); err != nil {
+			t.Fatalf("connection %d: %v", i+1, err)
+		}
+		for !f.s.crowd.isIdle(conn.LocalAddr().String()) { // the server notes it behind the answer
+			runtime.Gosched()
+		}
+		conns, answers = append(conns, conn), append(answers, r)
+	}
+	for i, conn := range conns {
+		if err := ask(conn, answers[i]); (err == nil) != (i >= 5) {
+			t.Errorf("connection %d of 9: %v", i+1, err)
+		}
+	}
+}
+
+func (c *crowd) isIdle(from string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.conns, func(one *conn) bool { return one.RemoteAddr().String() == from && one.idle.Load() != 0 })
 }
 
 // The time of a body ends with it: a call may take longer than that.
