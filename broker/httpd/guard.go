@@ -16,7 +16,11 @@ import (
 // ServeHTTP lets a request through to its route, or refuses it. What it looks at, in this order: the name by which we were
 // called, whose page asks, the path, the key, then the limits of the route. It holds for every method.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.busy.Add(1)
+	if !s.busy.begin() {
+		w.Header().Set("Connection", "close")
+		http.Error(w, "the daemon ends", http.StatusServiceUnavailable)
+		return
+	}
 	defer s.busy.Done()
 	out := &answer{ResponseWriter: w, control: http.NewResponseController(w), write: s.limits.Write}
 	defer out.end()

@@ -19,7 +19,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"c2c/broker"
@@ -134,7 +133,7 @@ type Server struct {
 	waits     bool            // it listens, and does not run yet
 	hosts     map[string]bool // what a request may call us
 	origins   map[string]bool // whose pages may ask
-	busy      sync.WaitGroup  // requests whose handler runs
+	busy      busy            // requests whose handler runs
 }
 
 // New makes a server, which does not listen yet. The health, the metrics and no other path is answered.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io/fs"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -212,5 +214,19 @@ func TestOnlyTheFileOfADeadDaemonIsReaped(t *testing.T) {
 	}
 	if reaped, err := Reap(t.Context(), f.state, lives(false)); reaped || err != nil {
 		t.Errorf("when there is none: %v, %v", reaped, err)
+	}
+}
+
+// A connection may bring a request when the server has begun to wait for the end of all.
+func TestARequestThatComesWithTheEndIsRefused(t *testing.T) {
+	f := newFace(t, Limits{}, whoRoute("/open", Anyone))
+	if err := f.stop(); err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest("GET", "/open", nil)
+	r.Host = "localhost:" + strconv.Itoa(f.s.port)
+	if f.s.ServeHTTP(w, r); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
