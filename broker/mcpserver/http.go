@@ -25,7 +25,7 @@ import (
 	"c2c/wake"
 )
 
-// HTTPConfig is what the tools need over Streamable HTTP. Of Config only LockWait, Progress and Uninstalled are used: a client
+// HTTPConfig is what the tools need over Streamable HTTP. Of Config only LockWait, Progress, Log and Uninstalled are used: a client
 // is known by its requests.
 type HTTPConfig struct {
 	Config
@@ -41,7 +41,6 @@ type HTTPConfig struct {
 	Sessions *atomicfile.Dir // keeps which mailbox an MCP session has
 	Limits   HTTPLimits
 	Now      func() time.Time // nil is time.Now
-	Log      *slog.Logger     // nil discards
 }
 
 // HTTPLimits bound what clients can make the transport hold or wait for. Zero fields mean the values named here.
@@ -238,7 +237,7 @@ func (s *httpSession) take(a *answer, m message, body []byte) {
 	case cancelled != "":
 		s.cancelRequest(cancelled)
 	case m.id == nil:
-		_, _ = handle(s.context(s.ctx, nil), s.h.srv, m, nil) // a notification has no answer, right or wrong
+		_, _ = handle(s.context(s.ctx, nil), s.h.cfg.Log, s.h.srv, m, nil) // a notification has no answer, right or wrong
 	default:
 		s.request(a, m)
 		return
@@ -249,7 +248,7 @@ func (s *httpSession) take(a *answer, m message, body []byte) {
 // initialize makes a session.
 func (h *HTTP) initialize(a *answer, m message) {
 	s := h.newSession(newSessionID())
-	resp, _ := handle(s.context(s.ctx, nil), h.srv, m, nil)
+	resp, _ := handle(s.context(s.ctx, nil), h.cfg.Log, h.srv, m, nil)
 	if _, ok := resp.(mcp.JSONRPCResponse); !ok {
 		s.end(errNoSession)
 		a.json(http.StatusOK, resp)

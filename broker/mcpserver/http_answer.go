@@ -146,7 +146,7 @@ func (s *httpSession) request(a *answer, m message) {
 			s.gate <- struct{}{} // whoever has it lets it go: its handler ends, at the latest with the session
 			s.goesOn()
 		}
-		resp, err := handle(s.context(ctx, notes), s.h.srv, m, nil)
+		resp, err := handle(s.context(ctx, notes), s.h.cfg.Log, s.h.srv, m, nil)
 		done <- handled{resp, err}
 	}()
 	out := a.await(s, call, notes, done)

@@ -28,6 +28,7 @@ type modern struct {
 
 	busy  sync.WaitGroup // requests under way
 	mu    sync.Mutex
+	over  bool                   // none begins any more
 	peers map[string]*modernPeer // by process and root
 }
 
@@ -89,7 +90,10 @@ func (m message) version() string {
 
 // serve answers a request whose body was read.
 func (m *modern) serve(w http.ResponseWriter, r *http.Request, msg message, body []byte) {
-	m.busy.Add(1)
+	if !m.begin() {
+		sayLater(w, errStopping.Error())
+		return
+	}
 	defer m.busy.Done()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -122,6 +126,16 @@ func (m *modern) serve(w http.ResponseWriter, r *http.Request, msg message, body
 		err = arrived(r.Context(), m.h.cfg.Conn(r), m.h.limits.Write)
 	}
 	settlement.end(err)
+}
+
+// begin counts a request, unless close already waits for those that were counted.
+func (m *modern) begin() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.over {
+		m.busy.Add(1)
+	}
+	return !m.over
 }
 
 // enter gives the peer of the process that calls. What is opened for it stays open for its next call.
@@ -195,6 +209,9 @@ func (m *modern) sweep() {
 
 // close waits for the requests under way, which the end of the transport cancels.
 func (m *modern) close() {
+	m.mu.Lock()
+	m.over = true
+	m.mu.Unlock()
 	m.busy.Wait()
 	m.mu.Lock()
 	defer m.mu.Unlock()

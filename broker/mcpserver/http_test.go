@@ -899,3 +899,15 @@ func TestAClientThatCannotBeSeenIsAliveOnlyWhileItIsThere(t *testing.T) {
 		}
 	}
 }
+
+// A request of a later revision may come when the daemon has begun to wait for the end of all.
+func TestARequestOfALaterRevisionThatComesWithTheEndIsRefused(t *testing.T) {
+	l := newHTTPLab(t, HTTPLimits{})
+	c := l.dial("one", 0)
+	l.h.modern.close()
+	w := httptest.NewRecorder()
+	m, _ := parse([]byte(rpc(1, "ping", "")))
+	if l.h.modern.serve(w, c.request(http.MethodPost, ""), m, m.raw); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}

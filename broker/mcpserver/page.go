@@ -20,6 +20,7 @@ const (
 	reserve       = 500  // bytes of these for the sentences behind the messages
 	usualLimit    = 50   // messages or lines that a listing looks for
 	maxName       = 128  // bytes of JSON of another field than the content, in a message that is cut
+	shortName     = 16   // the same where there is little room
 )
 
 // room is how many bytes of text the model of the caller's client surely gets of one answer.
@@ -56,17 +57,23 @@ func (p part) MarshalJSON() ([]byte, error) {
 }
 
 // parts cuts a message into pieces of at most room bytes each. Fields that c2c does not know are left out. A
-// field that is too long is cut: only a file written by hand has one.
+// field that is too long is cut: only a file written by hand has one. Where room is small, fields are cut until
+// a quarter of it is left for the content.
 func parts(m inbox.Message, room int) []part {
 	m.Extra, m.GuardHops, m.GuardChain = nil, 0, ""
-	for _, s := range []*string{&m.From, &m.To, &m.ID, &m.Kind, &m.InReplyTo, &m.Tag} {
-		for one, _ := toJSON(*s); len(one) > maxName; one, _ = toJSON(*s) {
-			*s = strings.ToValidUTF8((*s)[:len(*s)/2], "")
-		}
-	}
 	content := m.Content
 	m.Content = ""
-	head, _ := toJSON(part{m, 9999, 9999})
+	head := ""
+	for most := maxName; ; most = most * 3 / 4 {
+		for _, s := range []*string{&m.From, &m.To, &m.ID, &m.Kind, &m.InReplyTo, &m.Tag} {
+			for one, _ := toJSON(*s); len(one) > most; one, _ = toJSON(*s) {
+				*s = strings.ToValidUTF8((*s)[:len(*s)/2], "")
+			}
+		}
+		if head, _ = toJSON(part{m, 9999, 9999}); len(head) <= room*3/4 || most <= shortName {
+			break
+		}
+	}
 	var all []part
 	for len(all) == 0 || len(content) > 0 {
 		n, left := 0, room-len(head)

@@ -192,6 +192,27 @@ func TestADamagedMailboxIsToldToTheModel(t *testing.T) {
 	}
 }
 
+// A list has half an answer for a message: then its other fields must leave room for its content.
+func TestPartsFitASmallRoom(t *testing.T) {
+	long := strings.Repeat("x", 1000)
+	for _, room := range []int{750, 500, 400} {
+		m := inbox.Message{From: long, To: long, ID: long, Kind: long, InReplyTo: long, Tag: long, Content: strings.Repeat("word ", 200)}
+		all := parts(m, room)
+		for _, p := range all {
+			if one, _ := toJSON(p); len(one) > room {
+				t.Fatalf("room %d: a part of %d bytes", room, len(one))
+			}
+		}
+		if most := 1000/(room/4) + 1; len(all) > most {
+			t.Errorf("room %d: %d parts, at most %d are needed", room, len(all), most)
+		}
+	}
+	const id = "019a0b1c-2d3e-7f40-8a9b-0c1d2e3f4a5b"
+	if all := parts(inbox.Message{From: "amber", To: "birch", ID: id, InReplyTo: id, Content: long}, 750); all[0].ID != id || all[0].InReplyTo != id || all[0].From != "amber" {
+		t.Errorf("%+v", all[0])
+	}
+}
+
 func FuzzParts(f *testing.F) {
 	f.Add("amber", strings.Repeat("\x01\"\U0001F600", 3000), 1500)
 	f.Fuzz(func(t *testing.T, from, content string, room int) {

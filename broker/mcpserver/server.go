@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/client"
+	"c2c/broker/survive"
 	"c2c/inbox"
 	"c2c/inbox/filelock"
 )
@@ -46,6 +48,7 @@ type Config struct {
 	Uninstalled func(client string, pid int) bool
 	// RootBy says how the root was chosen; nil: it is not known.
 	RootBy func() string
+	Log    *slog.Logger // of mistakes of ours; nil discards
 	// Silent leaves everything to another server of ours: this one has no tools, and takes no session.
 	Silent bool
 }
@@ -66,6 +69,9 @@ type tools struct {
 }
 
 func newTools(cfg Config) *tools {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
 	t := &tools{cfg: cfg}
 	t.only = &peer{cfg: &t.cfg, guest: Guest{Client: cfg.Client, Process: cfg.PID, Getenv: cfg.Getenv, Open: cfg.Open}}
 	return t
@@ -105,7 +111,7 @@ func (t *tools) server(hooks *server.Hooks, more ...server.ServerOption) *server
 		server.WithInstructions(instructions),
 		server.WithToolCapabilities(false),
 		server.WithPromptCapabilities(false),
-		server.WithRecovery(),
+		server.WithToolHandlerMiddleware(t.recover),
 		server.WithHooks(hooks),
 	}, more...)...)
 	for _, tool := range catalog() {
@@ -113,6 +119,17 @@ func (t *tools) server(hooks *server.Hooks, more ...server.ServerOption) *server
 	}
 	srv.AddPrompt(mcp.NewPrompt(toolPollInbox, mcp.WithPromptDescription("Read the mail that waits for this session")), askToPoll)
 	return srv
+}
+
+// recover stands in for mcp-go's own, which tells the client the words of a panic: they may be those of somebody's message.
+func (t *tools) recover(next server.ToolHandlerFunc) server.ToolHandlerFunc {
+	return func(ctx context.Context, req mcp.CallToolRequest) (res *mcp.CallToolResult, err error) {
+		perr := survive.Call(t.cfg.Log, "answer a tool call", func() error {
+			res, err = next(ctx, req)
+			return nil
+		})
+		return res, cmp.Or(perr, err)
+	}
 }
 
 // askToPoll is the text of a slash command, where the client makes one of each prompt: /mcp__c2c__poll_inbox. The

@@ -2,11 +2,15 @@ package mcpserver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+
+	"c2c/broker/survive"
 )
 
 // StepAside lets the transport take the next tool call while this one, to which ctx belongs, waits for somebody else. Such a
@@ -65,25 +69,41 @@ func (s *settlement) end(err error) {
 
 // handle returns the answer, nil when there is none to give, and an error when
 // the request failed or was cancelled. A cancelled request gets no answer, as
-// MCP wants it.
-func handle(ctx context.Context, srv *server.MCPServer, m message, refusal *mcp.JSONRPCError) (resp mcp.JSONRPCMessage, err error) {
-	defer func() {
-		// Panics of tools are caught closer to them; this is for the rest.
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-			resp = refuse(m.id, mcp.INTERNAL_ERROR, "internal error: "+err.Error())
-		}
-	}()
+// MCP wants it. A panic is told to the client without its words, which may be those of somebody's message.
+func handle(ctx context.Context, log *slog.Logger, srv *server.MCPServer, m message, refusal *mcp.JSONRPCError) (resp mcp.JSONRPCMessage, err error) {
 	if refusal != nil {
 		return refusal, nil
 	}
 	if ctx.Err() == nil {
-		resp = srv.HandleMessage(ctx, m.raw)
+		err = survive.Call(log, "answer an MCP client", func() error {
+			resp = withID(srv.HandleMessage(ctx, m.raw), m.id)
+			return nil
+		})
 	}
-	if ctx.Err() != nil {
+	switch {
+	case err != nil:
+		return refuse(m.id, mcp.INTERNAL_ERROR, "internal error: "+err.Error()), err
+	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	}
 	return resp, answerError(resp)
+}
+
+// withID puts the id of the request into its answer as it came: mcp-go takes a number for a float, and one above 2^53 would
+// come back as another one.
+func withID(resp mcp.JSONRPCMessage, id json.RawMessage) mcp.JSONRPCMessage {
+	if id == nil {
+		return resp
+	}
+	switch resp := resp.(type) {
+	case mcp.JSONRPCResponse:
+		resp.ID = mcp.NewRequestId(id)
+		return resp
+	case mcp.JSONRPCError:
+		resp.ID = mcp.NewRequestId(id)
+		return resp
+	}
+	return resp
 }
 
 // answerError reports an answer that tells the client of an error.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -21,10 +22,14 @@ type Limits struct {
 	Line  int           // bytes in one message from the client; 4 MiB
 	Write time.Duration // for one answer to be taken by the client; 10 s
 	Drain time.Duration // from the end of input to the last answer; 5 s
+	Log   *slog.Logger  // of mistakes of ours; nil discards
 }
 
 func (l Limits) withDefaults() Limits {
-	return Limits{cmp.Or(l.Line, 4<<20), cmp.Or(l.Write, 10*time.Second), cmp.Or(l.Drain, 5*time.Second)}
+	if l.Log == nil {
+		l.Log = slog.New(slog.DiscardHandler)
+	}
+	return Limits{cmp.Or(l.Line, 4<<20), cmp.Or(l.Write, 10*time.Second), cmp.Or(l.Drain, 5*time.Second), l.Log}
 }
 
 // queued is how many tool calls may wait before reading pauses.
@@ -113,7 +118,7 @@ type stdio struct {
 	calls    chan *request // in the order in which they came
 	answered chan struct{} // closed when no call is under way any more
 
-	pending sync.Map // what cancels a request, by its id
+	pending sync.Map // the requests under way, by their ids
 }
 
 // A request is a message on its way to an answer; also a notification, which
@@ -147,8 +152,8 @@ func (t *stdio) read(ctx context.Context, in io.Reader) error {
 			refusal = refuse(m.id, mcp.METHOD_NOT_FOUND, "method not found: start with initialize")
 		}
 		if id := m.cancelled(); id != "" {
-			if cancel, ok := t.pending.Load(id); ok {
-				cancel.(context.CancelCauseFunc)(errCancelled)
+			if r, ok := t.pending.Load(id); ok {
+				r.(*request).cancel(errCancelled)
 			}
 			continue
 		}
@@ -174,7 +179,7 @@ func (t *stdio) begin(ctx context.Context, m message, refusal *mcp.JSONRPCError)
 	r := &request{message: m, refusal: refusal}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	if m.id != nil {
-		t.pending.Store(string(m.id), r.cancel)
+		t.pending.Store(string(m.id), r)
 	}
 	return r
 }
@@ -231,10 +236,10 @@ func (a *asides) answer(t *stdio, r *request) {
 
 // answer has r handled, writes the answer and calls what AfterWrite was given.
 func (t *stdio) answer(r *request) {
-	defer t.pending.Delete(string(r.id))
+	defer t.pending.CompareAndDelete(string(r.id), r) // a client may use an id again before the answer
 	defer r.cancel(nil)
 	ctx, settlement := withSettlement(r.ctx)
-	resp, err := handle(ctx, t.srv, r.message, r.refusal)
+	resp, err := handle(ctx, t.limits.Log, t.srv, r.message, r.refusal)
 	if resp != nil && (r.id != nil || r.refusal != nil) {
 		err = errors.Join(err, t.send(resp))
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strings"
 	"testing"
@@ -271,20 +272,94 @@ func TestPanickingHandlerIsAnsweredWithAnError(t *testing.T) {
 	var fate error
 	srv := scripted(func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		AfterWrite(ctx, func(err error) { fate = err })
-		panic("boom")
+		panic("words of a message")
 	})
-	got := exchange(t, srv, call(1)+rpc(2, "ping", ""))
+	var out, log bytes.Buffer
+	limits := patient
+	limits.Log = slog.New(slog.NewTextHandler(&log, nil))
+	if err := Serve(t.Context(), strings.NewReader(call(1)+rpc(2, "ping", "")), &out, srv, limits); err != nil {
+		t.Fatal(err)
+	}
+	got := replies(t, out.String())
 	codes := 0
 	for _, r := range got {
 		if r.Error != nil {
 			codes = r.Error.Code
 		}
 	}
+	if strings.Contains(out.String(), "words") || strings.Contains(log.String(), "words") || !strings.Contains(log.String(), "stdio_test.go") {
+		t.Errorf("answered %s\nlogged %s", &out, &log)
+	}
 	if len(got) != 2 || codes != mcp.INTERNAL_ERROR {
 		t.Errorf("got %+v", got)
 	}
 	if fate == nil {
 		t.Error("AfterWrite was told that all is well")
+	}
+}
+
+// mcp-go's own recovery tells the words, too.
+func TestAToolThatPanicsSaysNothingOfIt(t *testing.T) {
+	var log bytes.Buffer
+	srv := New(Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	srv.AddTool(mcp.NewTool("t"), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) { panic("words of a message") })
+	got := exchange(t, srv, call(1))
+	if len(got) != 1 || got[0].Error == nil || !strings.Contains(got[0].Error.Message, "its log says where") || strings.Contains(log.String(), "words") {
+		t.Errorf("%+v, logged %s", got[0].Error, &log)
+	}
+	if !strings.Contains(log.String(), "stdio_test.go") {
+		t.Errorf("no stack in %s", &log)
+	}
+}
+
+func TestAnIDComesBackAsItWas(t *testing.T) {
+	for _, id := range []string{"9007199254740993", "-9223372036854775809", "18446744073709551616", "0", `"a\u00e9"`} {
+		for _, line := range []string{
+			`{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`, `{"jsonrpc":"2.0","id":` + id + `,"method":"nope"}`,
+			`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"t"}}`,
+		} {
+			var out bytes.Buffer
+			if err := Serve(t.Context(), strings.NewReader(line), &out, scripted(answering("hi")), patient); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(out.String(), `"id":`+id+",") && !strings.Contains(out.String(), `"id":`+id+"}") {
+				t.Errorf("%s: %s", line, &out)
+			}
+		}
+	}
+}
+
+// The first call with an id ends; the second one, with the same id, can still be cancelled.
+func TestAnIDThatIsUsedAgainNamesTheLaterRequest(t *testing.T) {
+	started := make(chan int, 2)
+	ends := make(chan bool)
+	calls := 0
+	srv := scripted(func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		calls++
+		n := calls
+		started <- n
+		if n == 1 {
+			<-ends
+			return mcp.NewToolResultText("first"), nil
+		}
+		<-ctx.Done()
+		return mcp.NewToolResultText("too late"), nil
+	})
+	r, w := io.Pipe()
+	var out bytes.Buffer
+	served := make(chan error, 1)
+	go func() { served <- Serve(t.Context(), r, &out, srv, patient) }()
+	io.WriteString(w, call(1)+call(1)+rpc(2, "ping", "")+" ") // all three were read when the space is
+	<-started
+	close(ends)
+	<-started
+	io.WriteString(w, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`+"\n")
+	w.Close()
+	if err := <-served; err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); !strings.Contains(got, "first") || strings.Contains(got, "too late") {
+		t.Errorf("%s", got)
 	}
 }
 

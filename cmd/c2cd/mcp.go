@@ -77,7 +77,7 @@ func (a *call) mcp(ctx context.Context) error {
 	var once sync.Once
 	stop := func() {}
 	srv = mcpserver.New(mcpserver.Config{
-		Channel: push != nil, Relay: relay, Silent: silent,
+		Channel: push != nil, Relay: relay, Silent: silent, Log: a.log,
 		Client: kind, Getenv: a.getenv, PID: parent,
 		Uninstalled: func(name string, pid int) bool {
 			return !*plugin && broker.Uninstalled(a.getenv, client.Name(name), pid)
@@ -101,7 +101,7 @@ func (a *call) mcp(ctx context.Context) error {
 		once.Do(func() {}) // who was never initialized does not start to ring now
 		stop()
 	}()
-	err = mcpserver.Serve(ctx, a.stdin, a.stdout, srv, mcpserver.Limits{})
+	err = mcpserver.Serve(ctx, a.stdin, a.stdout, srv, mcpserver.Limits{Log: a.log})
 	if ctx.Err() != nil {
 		return nil // a signal is how clients end their servers
 	}

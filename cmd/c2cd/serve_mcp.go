@@ -22,13 +22,13 @@ const (
 // serveTools adds the path of the tools, until ctx ends: then those who wait there are answered. wait waits for that.
 func (d *httpDaemon) serveTools(ctx context.Context, s *httpd.Server, sessions *atomicfile.Dir) (wait func() error) {
 	tools := mcpserver.NewHTTP(mcpserver.HTTPConfig{
-		Config: mcpserver.Config{Uninstalled: func(name string, pid int) bool {
+		Config: mcpserver.Config{Log: d.a.log, Uninstalled: func(name string, pid int) bool {
 			return pid != 0 && broker.Uninstalled(d.a.getenv, name, pid)
 		}},
 		Root: s.RootFor, URL: s.URL(),
 		Open:    d.openFor,
 		Process: func(r *http.Request) int { return httpd.ProcessOf(r).PID },
-		Conn:    httpd.ConnOf, Sessions: sessions, Log: d.a.log,
+		Conn:    httpd.ConnOf, Sessions: sessions,
 		Limits: mcpserver.HTTPLimits{Body: maxMessage},
 	})
 	who := []httpd.Kind{httpd.Tools}
