@@ -34,9 +34,10 @@ func startRows() []row {
 			against: func(w *world) ([]float64, error) { return one(w.time("sh", "-c", ":")) }, aim: 2},
 		{name: "c2c send", do: emptied("amber", c2c("send", "amber", "hello")), limit: replaceWords, against: replace, aim: 1.2,
 			beside: otherSend("amber"), patience: 15 * time.Second},
-		// A disk is noisy, and hides a send that has become slower by a tenth. Its CPU time shows that one.
+		// A disk is noisy, and hides a send that has become slower by a tenth. Its CPU time shows that one: the aim is what it
+		// takes now, and 4 % more.
 		{name: "c2c send, CPU time", do: emptied("amber", cpuOf("c2c", "send", "amber", "hello")), limit: "of one durable replace",
-			against: func(w *world) ([]float64, error) { return cpuOf("replace", w.root)(w) }, aim: 2, patience: 15 * time.Second},
+			against: func(w *world) ([]float64, error) { return cpuOf("replace", w.root)(w) }, aim: 1.54, patience: 15 * time.Second},
 		{name: "c2c send, undrained mailbox", do: c2c("send", "amber", "hello"), limit: replaceWords, against: replace, aim: 1.2},
 		{name: "c2c send --id", do: emptied("amber", withID("amber")), limit: replaceWords, against: replace, aim: 1.4},
 		{name: "c2c reply", anew: beforeLoop, do: reply, limit: replaceWords, against: replace, aim: 1.4},
