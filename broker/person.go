@@ -31,6 +31,9 @@ func (u *User) looked() *User {
 	return u
 }
 
+// IsTyping says whether somebody types at a terminal here.
+func (u *User) IsTyping() bool { return u.looked().Terminal && u.Typing }
+
 // UserHere is the person at this terminal. stdin is the standard input.
 func UserHere(getenv func(string) string, stdin io.Reader) *User {
 	u := &User{UID: os.Getuid(), Login: getenv("USER")}

@@ -20,7 +20,7 @@ func (c *call) watch(ctx context.Context) error {
 		return err
 	}
 	user := broker.UserHere(c.getenv, c.stdin)
-	if !user.Terminal || !user.Typing {
+	if !user.IsTyping() {
 		return errors.New("watch needs a terminal; c2c monitor writes lines instead")
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
