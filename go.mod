@@ -2,6 +2,9 @@ module c2c
 
 go 1.26.0
 
+// mcp-go links it and we do not use it: see the package.
+replace github.com/santhosh-tekuri/jsonschema/v6 => ./broker/mcpserver/noschema
+
 require (
 	github.com/charmbracelet/x/ansi v0.11.9
 	github.com/coder/websocket v1.8.15
@@ -13,7 +16,7 @@ require (
 	github.com/mark3labs/mcp-go v1.2.1
 	github.com/rivo/uniseg v0.4.7
 	github.com/rogpeppe/go-internal v1.16.0
-	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2 // indirect
 	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f
 	golang.org/x/sys v0.49.0
 	golang.org/x/term v0.47.0

@@ -40,21 +40,16 @@ type handler = func(c *toolCall, ctx context.Context) (any, error)
 
 // tool is a tool as clients see it, and what answers it: with a value for JSON, or a string as it is.
 type tool struct {
-	mcp.Tool
-	handle  handler
-	patient bool // it may wait for more than a lock
+	name        string
+	effect      effect
+	description string
+	arguments   []argument
+	handle      handler
+	patient     bool // it may wait for more than a lock
 }
 
-func entry(name string, e effect, handle handler, description string, params ...mcp.ToolOption) tool {
-	options := append([]mcp.ToolOption{
-		mcp.WithDescription(description),
-		mcp.WithSchemaAdditionalProperties(false),
-		mcp.WithReadOnlyHintAnnotation(e == reads),
-		mcp.WithDestructiveHintAnnotation(e == removes),
-		mcp.WithIdempotentHintAnnotation(e == reads),
-		mcp.WithOpenWorldHintAnnotation(false),
-	}, params...)
-	return tool{Tool: mcp.NewTool(name, options...), handle: handle}
+func entry(name string, e effect, handle handler, description string, arguments ...argument) tool {
+	return tool{name: name, effect: e, handle: handle, description: description, arguments: arguments}
 }
 
 func patiently(t tool) tool {
@@ -62,7 +57,24 @@ func patiently(t tool) tool {
 	return t
 }
 
-// catalog lists the tools. Their names are the original's, so prompts and permission rules carry over.
+// listed is the tool in the answer to tools/list. Of the hints it says those whose default is another (MCP schema,
+// ToolAnnotations): a tool that changes nothing neither destroys nor repeats anything.
+func (t tool) listed() mcp.Tool {
+	no, hint := false, true
+	hints := mcp.ToolAnnotation{OpenWorldHint: &no}
+	switch t.effect {
+	case reads:
+		hints.ReadOnlyHint = &hint
+	case writes:
+		hints.DestructiveHint = &no
+	case removes:
+		hints.DestructiveHint = &hint
+	}
+	return mcp.Tool{Name: t.name, Description: t.description, Annotations: hints, RawInputSchema: schemaOf(t.arguments)}
+}
+
+// catalog lists the tools. Their names are the original's, so prompts and permission rules carry over. The texts stand
+// in the context of each session's model, so they say what prevents mistakes and nothing else.
 func catalog() []tool {
 	return append(mailTools(), sessionTools()...)
 }
@@ -70,64 +82,64 @@ func catalog() []tool {
 func mailTools() []tool {
 	return []tool{
 		entry("send", writes, (*toolCall).send,
-			"Send a message to another session. Returns when it is stored safely; the receiver reads it later, even if it is away now.",
-			mcp.WithString("to_alias", mcp.Description("Alias of the receiver, as shown by list or as from_alias of its message. Required.")),
-			mcp.WithString("alias", mcp.Description("Old name of to_alias.")),
+			"Send a message to another session, also to one that is away.",
+			str("to_alias", "From list, or from_alias of a message.").must().or("alias"),
+			str("alias", "").quiet(),
 			content(),
-			mcp.WithString("in_reply_to", mcp.Description("message_id of the message that this answers, or its last 8 characters.")),
+			str("in_reply_to", "message_id it answers, or its last 8 characters."),
 			kind(),
 			tag(),
 			deferrable(),
-			mcp.WithString("answer_by", mcp.Description("Within which time you want an answer, such as 20m or 2h: you are told when there is none. Default: you are not.")),
-			mcp.WithString("ttl", mcp.Description("How long it is of use, such as 20m or 2h: it is not handed over later, and you are told. Default: for ever.")),
-			mcp.WithString("tell_after", mcp.Description("When you are told that it is still unread: such as 5m or 2h, or never. Default: 30m.")),
-			mcp.WithBoolean("ephemeral", mcp.Description("Keep no copy in the receiver's archive.")),
-			mcp.WithString("message_id", mcp.Description("Only to repeat a send of which you do not know whether it worked: give both the same UUID, and the message is stored once.")),
-			mcp.WithString("from_alias", mcp.Description("Ignored unless it is your own alias. Leave it out.")),
+			str("answer_by", "You are told when no answer came within this time, such as 20m or 2h."),
+			str("ttl", "Not handed over after this time, such as 2h, and you are told. Default: for ever."),
+			str("tell_after", "When you are told that it is still unread: such as 2h, or never. Default: 30m."),
+			boolean("ephemeral", "Keep no copy in the receiver's archive."),
+			str("message_id", "Only to repeat a send that may have worked: give both the same UUID, and it is stored once."),
+			str("from_alias", "").quiet(),
 		),
 		entry("reply", writes, (*toolCall).reply,
-			"Answer a message that you have received. It goes to the session that wrote it, whatever its alias is now.",
-			mcp.WithString("message_id", mcp.Description("The message that you answer: its id, or the last 8 characters of that.")),
-			mcp.WithString("chat_id", mcp.Description("Instead of message_id, for a message from outside: its chat_id. You answer the newest one.")),
-			mcp.WithString("content", mcp.MinLength(1), mcp.Description("The message: any text up to 256 KiB.")),
-			mcp.WithString("text", mcp.MinLength(1), mcp.Description("Another name of content.")),
-			mcp.WithArray("files", mcp.WithStringItems(), mcp.MaxItems(maxFiles), mcp.Description("To a sender outside: absolute paths of files of yours. It is told the path, the size and the SHA-256, not what is in them.")),
-			mcp.WithString("edits", mcp.Description("To a sender outside: the id of your earlier answer in whose place this one stands.")),
+			"Answer a message. It goes to the session that wrote it, whatever its alias is now.",
+			str("message_id", "Its id, or the last 8 characters."),
+			str("chat_id", "Instead of message_id, for a message from outside: answers the newest of this chat."),
+			content().or("text"),
+			str("text", "").filled().quiet(),
+			list("files", "To a sender outside: absolute paths. It is told path, size and SHA-256, not what is in them.").most(maxFiles),
+			str("edits", "To a sender outside: id of your earlier answer that this replaces."),
 			kind(),
 			tag(),
 			deferrable(),
 		),
 		patiently(entry(toolAsk, writes, (*toolCall).ask,
-			"Ask another session a question and wait for its answer, which is the result. Only when you cannot go on without it and the other session is at work or idle (list); otherwise send, and the answer comes as mail.",
-			mcp.WithString("to_alias", mcp.Required(), mcp.Description("Alias of the session, as shown by list.")),
+			"Ask a session a question and wait for its answer, which is the result. Only when you cannot go on without it and the session is at work or idle (list); otherwise send.",
+			str("to_alias", "").must(),
 			content(),
-			mcp.WithInteger("wait_seconds", mcp.Min(1), mcp.Max(askMost), mcp.DefaultNumber(askWait), mcp.Description("How long to wait. A later answer comes as mail. Your client may end a longer call.")),
+			integer("wait_seconds", "A later answer comes as mail. Your client may end a longer call.", askWait).least(1).most(askMost),
 		)),
 		entry("send_all", writes, (*toolCall).sendAll,
-			"Send the same message to every other session that is alive.",
+			"Send a message to every other session that is alive.",
 			content(),
-			mcp.WithArray("exclude_aliases", mcp.WithStringItems(), mcp.Description("Aliases that shall not get it.")),
+			list("exclude_aliases", ""),
 			kind(),
 			tag(),
 			deferrable(),
 		),
 		entry(toolPollInbox, writes, (*toolCall).pollInbox,
-			"Take your waiting messages, oldest first, as a JSON array. Each is handed over once. When not all fit, and when a long message comes in parts, a text behind it says so: call again.",
+			"Take your waiting messages, oldest first, as a JSON array. Each is handed over once. When a text behind it says that there is more, call again.",
 			sessionID(),
 		),
 		entry(toolPeekInbox, reads, (*toolCall).peekInbox,
 			"Show your waiting messages and leave them waiting."),
 		entry("history", reads, (*toolCall).history,
-			"Show messages that you have received before, newest first.",
-			limit(),
+			"Show messages received before, newest first.",
+			limit("0: all that fit."),
 		),
 		entry("thread", reads, (*toolCall).thread,
-			"Show a conversation, oldest message first: what a message answers, the answers to it, and so on, whoever wrote them. Call it when a message refers to something that you do not know.",
-			mcp.WithString("message_id", mcp.Required(), mcp.Description("Any message of it: the id, or its last 8 characters.")),
+			"Show a message's whole conversation, oldest first, whoever wrote it. Call it when a message refers to something that you do not know.",
+			str("message_id", "Any of it, or its last 8 characters.").must(),
 		),
 		entry("message_status", reads, (*toolCall).messageStatus,
-			"Tell how far a message that you sent has come: queued (stored), rung (the receiver was woken), handed (shown to it), read (it certainly has it), or dead (undeliverable).",
-			mcp.WithString("message_id", mcp.Required(), mcp.Description("As returned by send, or its last 8 characters.")),
+			"Tell how far a message of yours has come: queued (stored), rung (receiver woken), handed (shown to it), read (it has it), or dead (undeliverable).",
+			str("message_id", "Or its last 8 characters.").must(),
 		),
 	}
 }
@@ -139,49 +151,38 @@ func sessionTools() []tool {
 			sessionID(),
 		),
 		entry("list", reads, (*toolCall).list,
-			"List the sessions you can send to, with alias and whether each is alive.",
-			mcp.WithBoolean("alive_only", mcp.Description("Leave out sessions known to have ended.")),
+			"List the sessions you can send to, and whether each is alive.",
+			boolean("alive_only", "Leave out sessions that ended."),
 		),
 		entry("register", writes, (*toolCall).register,
-			"Choose your alias, or get one. Needed only to be called something else: the first send or poll_inbox registers you.",
-			mcp.WithString("alias", mcp.Description("Letters, digits, '.', '_' and '-'. Left out: you keep yours, or one is made up.")),
+			"Choose your alias. Needed only to be called something else: the first send or poll_inbox registers you.",
+			str("alias", "Letters, digits, '.', '_', '-'. Left out: you keep yours, or one is made up."),
 			sessionID(),
-			mcp.WithString("role", mcp.Description("What you do here, in a few words, for others to see in list.")),
-			mcp.WithBoolean("unattended", mcp.Description("Mail wakes you even when no terminal shows you. Set it only when your user asks.")),
+			str("role", "What you do here, in a few words, for others to see in list."),
+			boolean("unattended", "Mail wakes you even when no terminal shows you. Only when your user asks."),
 		),
 		entry("sweep", removes, (*toolCall).sweep,
-			"Clear away sessions that ended long ago. Mail that they never read is kept in dead-letter.jsonl. Do this only when your user asks."),
+			"Clear away sessions that ended long ago. Their unread mail is kept in dead-letter.jsonl. Only when your user asks."),
 		entry("server_info", reads, (*toolCall).serverInfo,
 			"Show version, root and process of this c2c server."),
 		entry("runtime_diagnostics", reads, (*toolCall).runtimeDiagnostics,
-			"Show how your tools reach c2c (stdio or http), whether mail wakes you, and why not."),
+			"Show how you reach c2c (stdio or http), whether mail wakes you, and why not."),
 		entry("tail_log", reads, (*toolCall).tailLog,
 			"Show the end of the broker's log, oldest first.",
-			limit(),
+			limit(""),
 		),
 	}
 }
 
-func content() mcp.ToolOption {
-	return mcp.WithString("content", mcp.Required(), mcp.MinLength(1), mcp.Description("The message: any text up to 256 KiB."))
-}
+func content() argument { return str("content", "Up to 256 KiB.").must().filled() }
 
-func kind() mcp.ToolOption {
-	return mcp.WithString("kind", mcp.Enum(broker.Kinds()...), mcp.Description("What the message is; default message."))
-}
+func kind() argument { return str("kind", "").oneOf(broker.Kinds()) }
 
-func tag() mcp.ToolOption {
-	return mcp.WithString("tag", mcp.Enum(broker.Tags()...), mcp.Description("Mark the message for the receiver's eye."))
-}
+func tag() argument { return str("tag", "").oneOf(broker.Tags()) }
 
-func deferrable() mcp.ToolOption {
-	return mcp.WithBoolean("deferrable", mcp.Description("Do not wake the receiver for it."))
-}
+func deferrable() argument { return boolean("deferrable", "Do not wake the receiver.") }
 
-func sessionID() mcp.ToolOption {
-	return mcp.WithString("session_id", mcp.Description("Leave it out: your session is known. If given, it must be yours."))
-}
+// sessionID is taken from prompts of the original, and must be the caller's. The tools know the session without it.
+func sessionID() argument { return str("session_id", "").quiet() }
 
-func limit() mcp.ToolOption {
-	return mcp.WithInteger("limit", mcp.Min(0), mcp.DefaultNumber(usualLimit), mcp.Description("At most so many, 0 for all that an answer holds."))
-}
+func limit(description string) argument { return integer("limit", description, usualLimit).least(0) }

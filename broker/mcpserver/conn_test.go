@@ -186,8 +186,8 @@ func TestAnswersHaveTheFieldsOfTheOriginalAndMore(t *testing.T) {
 		}
 	}
 	for _, tool := range catalog() {
-		if !called[tool.Name] {
-			t.Errorf("%s was not called", tool.Name)
+		if !called[tool.name] {
+			t.Errorf("%s was not called", tool.name)
 		}
 	}
 }

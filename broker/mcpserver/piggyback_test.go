@@ -32,17 +32,17 @@ func TestTheResultOfEveryToolBringsMailOnce(t *testing.T) {
 			"send": `{"to_alias":"amber","content":"hi"}`, "send_all": `{"content":"hi"}`, "message_status": `{"message_id":"send"}`,
 			"reply": `{"message_id":"send","content":"hi"}`, "thread": `{"message_id":"send"}`}
 		for _, tool := range catalog() {
-			id := tool.Name
+			id := tool.name
 			if id == toolAsk {
 				continue // it ends when the client hangs up, and leaves other mail
 			}
 			amber.want("send", `{"to_alias":"coral","content":"<hi> from amber","message_id":"`+id+`"}`)
-			in := args[tool.Name]
+			in := args[tool.name]
 			if in == "" {
 				in = `{}`
 			}
-			texts, isError := coral.call(tool.Name, in)
-			got, own := mailIn(t, texts), tool.Name == "poll_inbox" || tool.Name == "peek_inbox"
+			texts, isError := coral.call(tool.name, in)
+			got, own := mailIn(t, texts), tool.name == "poll_inbox" || tool.name == "peek_inbox"
 			switch {
 			case isError:
 				t.Fatalf("%s %s: %q", name, id, texts)
@@ -51,10 +51,10 @@ func TestTheResultOfEveryToolBringsMailOnce(t *testing.T) {
 			case !own && (len(texts) != 2 || len(got) != 1 || got[0].ID != id || got[0].From != "amber" || got[0].Content != "<hi> from amber"):
 				t.Errorf("%s %s brings %q", name, id, texts[1:])
 			}
-			if tool.Name != "register" && !json.Valid([]byte(texts[0])) {
+			if tool.name != "register" && !json.Valid([]byte(texts[0])) {
 				t.Errorf("%s %s: a program reads %q", name, id, texts[0])
 			}
-			if again := coral.want("poll_inbox", `{}`); (again == "[]") == (tool.Name == "peek_inbox") {
+			if again := coral.want("poll_inbox", `{}`); (again == "[]") == (tool.name == "peek_inbox") {
 				t.Errorf("%s %s: then poll_inbox gives %s", name, id, again)
 			}
 			if got := fields(t, amber.want("message_status", `{"message_id":"`+id+`"}`)); got["state"] != "read" || !own && got["by"] != byResult {

@@ -115,7 +115,7 @@ func (t *tools) server(hooks *server.Hooks, more ...server.ServerOption) *server
 		server.WithHooks(hooks),
 	}, more...)...)
 	for _, tool := range catalog() {
-		srv.AddTool(tool.Tool, t.answer(tool))
+		srv.AddTool(tool.listed(), t.answer(tool))
 	}
 	srv.AddPrompt(mcp.NewPrompt(toolPollInbox, mcp.WithPromptDescription("Read the mail that waits for this session")), askToPoll)
 	return srv
@@ -141,9 +141,8 @@ func askToPoll(context.Context, mcp.GetPromptRequest) (*mcp.GetPromptResult, err
 
 // answer makes an MCP handler. An error becomes a result that a model can read.
 func (t *tools) answer(tool tool) server.ToolHandlerFunc {
-	check := checker(tool.Tool)
 	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		if err := check(req.Params.Arguments); err != nil {
+		if err := tool.check(req.Params.Arguments); err != nil {
 			return mcp.NewToolResultError(err.Error()), nil
 		}
 		p := t.peer(ctx)
@@ -166,7 +165,7 @@ func (t *tools) answer(tool tool) server.ToolHandlerFunc {
 			err = call.limited(ctx, handle)
 		}
 		// A log line that cannot be written is no reason to refuse the call.
-		b.LogEvent(ctx, "rpc", broker.Note{Name: "tool", Value: tool.Name}, broker.Note{Name: "ok", Value: err == nil})
+		b.LogEvent(ctx, "rpc", broker.Note{Name: "tool", Value: tool.name}, broker.Note{Name: "ok", Value: err == nil})
 		if err != nil {
 			return mcp.NewToolResultError(advice(err)), nil
 		}
@@ -175,7 +174,7 @@ func (t *tools) answer(tool tool) server.ToolHandlerFunc {
 			return mcp.NewToolResultError(err.Error()), nil
 		}
 		call.limited(ctx, func(ctx context.Context) error {
-			call.addMail(ctx, tool.Name, res)
+			call.addMail(ctx, tool.name, res)
 			return nil
 		})
 		if profile, _ := client.Find(call.caller.Client); profile.NoArrays && isArray(res) {

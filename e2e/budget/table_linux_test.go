@@ -37,6 +37,6 @@ var budgets = []struct {
 // client reads in each session.
 const (
 	bytesOfC2C   = 4_850_000
-	bytesOfC2CD  = 15_050_000
-	bytesOfTools = 10_210
+	bytesOfC2CD  = 14_330_000
+	bytesOfTools = 7_000
 )
