@@ -74,8 +74,11 @@ func (a *app) main(ctx context.Context, args []string) int {
 			return status
 		}
 	}
-	if err == nil && out.Err != nil {
+	if (err == nil || errors.Is(err, errDown)) && out.Err != nil {
 		err = fmt.Errorf("write answer: %w", out.Err)
+	}
+	if errors.Is(err, errDown) {
+		return cli.Nothing
 	}
 	if err == nil {
 		return 0

@@ -43,7 +43,7 @@ func (d *httpDaemon) status(ctx context.Context, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	return d.a.show(st, asJSON)
+	return d.a.show(st, st.Answers, asJSON)
 }
 
 // look finds out how the daemon is.

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"testing"
 
 	"c2c/broker/httpd"
+	"c2c/cmd/cli"
 )
 
 // host is somebody with a shell who runs c2c serve in a home of their own.
@@ -43,10 +45,23 @@ func newHost(t *testing.T) *host {
 
 func (h *host) status() (st httpStatus) {
 	h.t.Helper()
-	if err := json.Unmarshal([]byte(h.run("serve", "status", "--json")), &st); err != nil {
-		h.t.Fatal(err)
+	out, err := h.try("serve", "status", "--json")
+	if jerr := json.Unmarshal([]byte(out), &st); jerr != nil {
+		h.t.Fatalf("%v: %s", jerr, out)
 	}
+	h.exits(err, st.Answers)
 	return st
+}
+
+// exitOf is the exit status of a program that has ended with this error.
+func exitOf(err error) int {
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		return exit.ExitCode()
+	}
+	if err != nil {
+		return -1
+	}
+	return 0
 }
 
 func (h *host) file(name ...string) string {
@@ -207,7 +222,7 @@ func TestWhatAKilledDaemonLeavesIsReaped(t *testing.T) {
 		}
 		switch reaper {
 		case "status":
-			if out := h.run("serve", "status"); !strings.Contains(out, "was killed") || !strings.Contains(out, "no HTTP daemon runs") {
+			if out, err := h.try("serve", "status"); exitOf(err) != cli.Nothing || !strings.Contains(out, "was killed") || !strings.Contains(out, "no HTTP daemon runs") {
 				t.Error(out)
 			}
 		case "doctor":
@@ -298,7 +313,7 @@ func TestAStrangerAtThePortIsTold(t *testing.T) {
 	if out, err := h.try("serve", "start"); err == nil || !strings.Contains(out, "port "+h.port+" of this machine is taken") || !strings.Contains(out, "hint: ") {
 		t.Errorf("start: %v, %s", err, out)
 	}
-	if out := h.run("serve", "status"); !strings.Contains(out, "another program listens at port "+h.port) {
+	if out, err := h.try("serve", "status"); exitOf(err) != cli.Nothing || !strings.Contains(out, "another program listens at port "+h.port) {
 		t.Errorf("status: %s", out)
 	}
 	if out, err := h.try("doctor"); err == nil || !strings.Contains(out, "another program listens at port "+h.port) {

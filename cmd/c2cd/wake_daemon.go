@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -74,12 +75,22 @@ func (a *app) stopDaemon(ctx context.Context, d daemon.Daemon) error {
 	return err
 }
 
-// show prints the status of a daemon, for people or as JSON.
-func (a *app) show(status interface{ print(io.Writer) }, asJSON bool) error {
+// errDown says that a daemon does not run, or does not answer. The answer has told it already.
+var errDown = errors.New("no daemon")
+
+// show prints the status of a daemon, for people or as JSON. The error is errDown unless works is true: then the exit status
+// tells a script.
+func (a *app) show(status interface{ print(io.Writer) }, works, asJSON bool) error {
 	if asJSON {
-		return cli.JSON(a.stdout, status)
+		if err := cli.JSON(a.stdout, status); err != nil {
+			return err
+		}
+	} else {
+		status.print(a.stdout)
 	}
-	status.print(a.stdout)
+	if !works {
+		return errDown
+	}
 	return nil
 }
 
@@ -119,7 +130,7 @@ func (d *wakeDaemon) status(ctx context.Context, asJSON bool) error {
 			st.Sessions = append(st.Sessions, wakeTarget{s.ID, s.Alias, s.Pane, s.Unattended, s.LastRing})
 		}
 	}
-	return d.a.show(st, asJSON)
+	return d.a.show(st, pid != 0, asJSON)
 }
 
 func (st wakeStatus) print(w io.Writer) {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"c2c/cmd/cli"
 )
 
 // keeper is somebody with a shell who runs `c2c wake` in a home of their own.
@@ -56,13 +58,23 @@ func (k *keeper) pid() int {
 	k.t.Helper()
 	var st wakeStatus
 	out, err := k.command("wake", "status", "--json").Output()
-	if err == nil {
-		err = json.Unmarshal(out, &st)
+	if jerr := json.Unmarshal(out, &st); jerr != nil {
+		k.t.Fatalf("%v: %s", jerr, out)
 	}
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	k.exits(err, st.PID != 0)
 	return st.PID
+}
+
+// exits checks the exit status of a status verb.
+func (k *keeper) exits(err error, runs bool) {
+	k.t.Helper()
+	want := cli.Nothing
+	if runs {
+		want = cli.Done
+	}
+	if got := exitOf(err); got != want {
+		k.t.Errorf("exit status %d, not %d", got, want)
+	}
 }
 
 func TestOneWakeDaemonRunsUntilItIsStopped(t *testing.T) {

@@ -124,7 +124,7 @@ func (d *wireDaemon) status(ctx context.Context, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	return d.a.show(st, asJSON)
+	return d.a.show(st, st.PID != 0, asJSON)
 }
 
 // wireStatuses are all daemons of a root that ever ran.

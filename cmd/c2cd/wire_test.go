@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"c2c/cmd/cli"
 	"c2c/e2e/wireagent"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
@@ -70,9 +71,11 @@ func (p *wirePlace) words(verb string, more ...string) []string {
 
 func (p *wirePlace) status() (st wireStatus) {
 	p.t.Helper()
-	if err := json.Unmarshal([]byte(p.run(p.words("status", "--json")...)), &st); err != nil {
-		p.t.Fatal(err)
+	out, err := p.try(p.words("status", "--json")...)
+	if jerr := json.Unmarshal([]byte(out), &st); jerr != nil {
+		p.t.Fatalf("%v: %s", jerr, out)
 	}
+	p.exits(err, st.PID != 0)
 	return st
 }
 
@@ -100,7 +103,8 @@ func (p *wirePlace) got() string {
 func (p *wirePlace) until(what string, ok func() bool) {
 	p.t.Helper()
 	if !comes(time.Minute, ok) {
-		p.t.Fatalf("%s: never; the agent got\n%s\n%s", what, p.got(), p.run(p.words("status")...))
+		said, _ := p.try(p.words("status")...)
+		p.t.Fatalf("%s: never; the agent got\n%s\n%s", what, p.got(), said)
 	}
 }
 
@@ -272,8 +276,8 @@ func TestWhoLooksForWireDaemonsMakesNothing(t *testing.T) {
 	p := newWirePlace(t, "")
 	p.run("register", "birch", "--session-id", "birch")
 	for verb, want := range map[string]string{"status": "amber: no wire daemon runs", "stop": "no wire daemon of amber runs"} {
-		if out := p.run(p.words(verb)...); !strings.Contains(out, want) {
-			t.Errorf("%s: %s", verb, out)
+		if out, err := p.try(p.words(verb)...); !strings.Contains(out, want) || (exitOf(err) == cli.Nothing) != (verb == "status") {
+			t.Errorf("%s: %v %s", verb, err, out)
 		}
 	}
 	if out := p.run("wire-daemon", "list"); !strings.Contains(out, "no wire daemon was started here") {

@@ -21,7 +21,7 @@ const (
 	Done = iota
 	Failed
 	Usage
-	Nothing // with --check, and when ask has no answer in time
+	Nothing // with --check, when ask has no answer in time, and when the daemon whose status is asked for does not run
 	NoAlias
 	Full
 	Locked

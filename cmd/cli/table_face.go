@@ -11,7 +11,7 @@ directory of its process counts, if that is in a repository, or else the one in
 which start was run.
 
   start, stop, restart   the daemon of this user
-  status                 whether it runs and answers, and where
+  status                 whether it runs and answers, and where; if not, exit 3
   rotate-token           make a new token; the old one is worth nothing then,
                          and the logins of the page are over
 

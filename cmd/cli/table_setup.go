@@ -73,9 +73,9 @@ daemon.
 
   start, stop, restart   the daemon of this root
   run                    the same, in front
-  status                 whether it runs, and the sessions that are attached or
-                         woken by their client's daemon, each with its last
-                         ring; c2c list shows all sessions
+  status                 whether it runs (if not, exit 3), and the sessions that
+                         are attached or woken by their client's daemon, each
+                         with its last ring; c2c list shows all sessions
   attach, detach         let c2c type into the pane that this runs in, when the
                          client there is idle and its prompt is empty
 `,
@@ -94,7 +94,7 @@ npm client, not with the agent.
 
   start, stop, restart   the daemon of the session --alias
   run                    the same, in front; with --once until the mail is read
-  status                 what it and its agent do
+  status                 what it and its agent do; if it does not run, exit 3
   list                   all of this root
 `,
 		Options: []Option{
