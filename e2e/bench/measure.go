@@ -14,12 +14,12 @@ import (
 // only adds to a time, and to all times alike, which would make every ratio look like 1. So the ratio is that of the lower quartiles.
 const (
 	warmUps   = 2
-	fewest    = 15              // rounds
-	most      = 800             // rounds
-	allRows   = 4 * time.Minute // for all of them; the templates and the HTTP daemon come on top
-	soon      = 2 * time.Second // how long a row takes whose verdict is clear
-	usual     = 5 * time.Second // how long it goes on while it is not
-	certainty = 3               // standard deviations: 99.7 %
+	fewest    = 15                // rounds
+	most      = 800               // rounds
+	allRows   = 210 * time.Second // for all of them; the templates and the HTTP daemon come on top
+	soon      = 2 * time.Second   // how long a row takes whose verdict is clear
+	usual     = 5 * time.Second   // how long it goes on while it is not
+	certainty = 3                 // standard deviations: 99.7 %
 	resamples = 200
 	block     = 4    // rounds that follow each other are drawn together, because a load lasts
 	slowdown  = 1.05 // more than this, against before, is slower

@@ -19,8 +19,9 @@ func (b *bench) report(results []result) string {
 			cpu, _, _ = strings.Cut(rest, "\n")
 		}
 	}
-	fmt.Fprintf(&page, "Written by `make bench` on %s: %d x %s, %s, %s.\n\n", time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), cpu,
-		runtime.GOOS, runtime.Version())
+	load, _ := os.ReadFile("/proc/loadavg") // above the number of processors others worked, too, and the figures say little
+	fmt.Fprintf(&page, "Written by `make bench` on %s: %d x %s, %s, %s, load %.14s.\n\n", time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(),
+		cpu, runtime.GOOS, runtime.Version(), load)
 	page.WriteString(`Each row has mail of its own, and is measured in turn with its limit. The ratio is that of the lower quartiles; ± is
 how far off it may be (99.7 %). The aim is the most that it should be, of the figure itself where there is no limit. A row
 is **above** when it is so beyond doubt; then ` + "`make bench`" + ` fails.
