@@ -55,13 +55,17 @@ func (b *Broker) SawWork(sid string, byTool bool) error {
 
 // SeesTools records that a session's client tells of tool calls, though this one was no work.
 func (b *Broker) SeesTools(sid string) error {
-	if _, size, err := b.root.TimeOf(workName(sid)); err == nil && size > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+	at, size, err := b.root.TimeOf(workName(sid))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		at = noWork
+	case err != nil || size > 0:
 		return err
 	}
 	if err := b.makeWork(sid, true); err != nil {
 		return err
 	}
-	return b.root.Touch(workName(sid), noWork)
+	return b.root.Touch(workName(sid), at) // writing has changed it
 }
 
 func (b *Broker) makeWork(sid string, tools bool) error {
