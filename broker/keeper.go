@@ -103,6 +103,7 @@ func (k *Keeper) Look(ctx context.Context) (wait time.Duration, err error) {
 		clear(k.boxes)
 		clear(k.owed)
 		clear(k.toldAt)
+		k.tidies = time.Time{}
 	}
 	mark := k.b.beginLook(k.once)
 	next := k.lookIntoAll(ctx, rows)
@@ -118,7 +119,7 @@ func (k *Keeper) Look(ctx context.Context) (wait time.Duration, err error) {
 	if k.once || ctx.Err() == nil {
 		mark.end(next)
 	}
-	if !k.once {
+	if !k.once && !k.clock.waits(k.b.now()) {
 		k.tidy(ctx)
 	}
 	if next.IsZero() {
@@ -131,7 +132,7 @@ func (k *Keeper) Look(ctx context.Context) (wait time.Duration, err error) {
 func (k *Keeper) lookIntoAll(ctx context.Context, rows []row) (next time.Time) {
 	there := map[string]bool{}
 	first := 0
-	if k.once && len(rows) > 0 { // who has no time for all begins with another one each time
+	if k.once && len(rows) > 0 { // there may be no time for all: each command begins with another one
 		first = int(uint64(k.b.now().UnixNano()) % uint64(len(rows)))
 	}
 	for i := range rows {
@@ -300,8 +301,8 @@ type deadline struct {
 	at     time.Time
 }
 
-// deadlines are those of a waiting message, beside that it expires. gone is since when its receiver was seen to be absent; who
-// looks once does not know that.
+// deadlines are those of a waiting message, beside that it expires. gone is since when its receiver was seen to be absent: a
+// command, which looks once, does not know that.
 func deadlines(s Session, gone time.Time, m inbox.Message, now time.Time) (all []deadline) {
 	unread := m.Time().Add(unreadAfter(s, m))
 	ended := m.Time().Add(tellAfter(m))
@@ -312,7 +313,7 @@ func deadlines(s Session, gone time.Time, m inbox.Message, now time.Time) (all [
 		all = append(all, deadline{Refused, r.At})
 	}
 	switch {
-	case s.State == Absent && !m.ToAbsent: // who is told that is not told that it is unread, too
+	case s.State == Absent && !m.ToAbsent: // then its sender is not told that it is unread, too
 		all = append(all, deadline{Ended, ended})
 	case !m.Deferrable || m.TellAfter > 0: // else its sender wants it to wait
 		all = append(all, deadline{Unread, unread})

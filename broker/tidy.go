@@ -103,8 +103,8 @@ func (b *Broker) tidy(ctx context.Context) (more bool, err error) {
 	return false, errors.Join(append(errs, t.clientIDs(ctx))...)
 }
 
-// locks removes what tells of the work of sessions that have a row and have ended, and their lock files, as far as nobody has them. Only those that the original
-// does not use: it may read for a session that is registered.
+// locks removes the work files and the free locks of sessions that have a row and have ended. The locks that the original uses
+// stay: it may read for a session that is registered.
 func (t *tidying) locks(idle []idleRow) error {
 	var errs []error
 	for _, one := range idle {
@@ -134,7 +134,7 @@ func (t *tidying) ownLocks(sid string) []inbox.Entry {
 	return all
 }
 
-// untidy gives the sessions without a row that have more files than those that stay, or old facts.
+// untidy gives the sessions without a row that have files to remove, or old facts.
 func (t *tidying) untidy(rows []row) (sids []string, err error) {
 	found := map[string]bool{}
 	var errs []error

@@ -181,3 +181,31 @@ func TestARootIsTidiedOnceADay(t *testing.T) {
 		t.Errorf("the next one does not know: %v, %v", info.ModTime(), err)
 	}
 }
+
+// A clock that has gone ahead makes every session look as if it had not been used for long, and the next time to tidy far off.
+func TestAClockThatWasAheadForAMomentTidiesNothingAndDelaysNothing(t *testing.T) {
+	t.Parallel()
+	w, birch := unused(t, 1)
+	release, ok, err := w.tryKeeping()
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	defer release()
+	k := w.Keeper()
+	k.clock.elapsed = func(time.Time, time.Time) time.Duration { return time.Second }
+	w.look(k)
+	before := w.filesOf(birch.ID)
+	w.pass(40 * 24 * time.Hour)
+	w.look(k)
+	if got := w.filesOf(birch.ID); got != before || !strings.Contains(w.file(registryFile), birch.ID) {
+		t.Errorf("tidied by a clock that is ahead: %s\nbefore %s", got, before)
+	}
+	w.pass(2 * clockCalm)
+	w.look(k) // it stays ahead for a time
+	w.pass(-40 * 24 * time.Hour)
+	k.clock.elapsed = func(from, to time.Time) time.Duration { return to.Sub(from) }
+	w.look(k)
+	if until := k.tidies.Sub(w.clock); until > tidyEvery {
+		t.Errorf("it is tidied again after %v", until)
+	}
+}
