@@ -93,9 +93,9 @@ func (a *archive) withIDs(ids map[string]bool, more func() bool, f func(Archived
 		first := slices.IndexFunc(all, func(part idFile) bool { return part.from >= index.from })
 		records, err := a.lookUp(index, ids)
 		if err != nil {
-			for i := last; i >= first && err != nil; i-- {
-				if serr := a.scanPart(all[i], scan); serr != nil {
-					return serr
+			for i := last; i >= first && more(); i-- {
+				if err := a.scanPart(all[i], scan); err != nil {
+					return err
 				}
 			}
 		}
@@ -146,8 +146,12 @@ func linesWith(data []byte, ids map[string]bool) (starts []int) {
 		return starts
 	}
 	for id := range ids {
-		for at := 0; id != "" && at < len(data); {
-			i := newFinder(id).index(data[at:])
+		if id == "" {
+			continue
+		}
+		word := newFinder(id)
+		for at := 0; at < len(data); {
+			i := word.index(data[at:])
 			if i < 0 {
 				break
 			}
@@ -173,7 +177,7 @@ func eachID(data []byte, f func(id string, start int)) {
 }
 
 // showsID gives a function for Query.Holds: whether a message may stand there whose id is one of ids, or is shown as one of
-// them, and that also may be one.
+// them. If also is set, it must say yes as well.
 func showsID(ids map[string]bool, also func([]byte) bool) func(data []byte) bool {
 	var few []*finder
 	legacy := false
@@ -331,7 +335,7 @@ func (m *Mailbox) writeIndex(ctx context.Context, a *archive, index idFile, entr
 	})
 }
 
-// pruneIndexes removes those that are for nothing that is left. The caller holds the archive's lock.
+// pruneIndexes removes the indexes whose files are all gone. The caller holds the archive's lock.
 func (a *archive) pruneIndexes(gone []string) error {
 	removed := map[string]bool{}
 	for _, name := range gone {

@@ -49,8 +49,8 @@ func (m *Mailbox) deliver(ctx context.Context, msgs []Message, moved bool) (Stor
 	if slices.Contains(d.chosen, true) {
 		m.indexIDs(ctx)
 	}
-	for i := range d.Messages {
-		if moved { // the session that it was held for has it no more
+	if moved { // the loop guard held them for another session
+		for i := range d.Messages {
 			d.Messages[i].Held, d.Messages[i].NotBefore = "", 0
 		}
 	}

@@ -59,8 +59,8 @@ func decode(file []byte) (msgs []Message, damaged bool) {
 	return msgs, damaged
 }
 
-// decodeSome is decode for who wants only messages that holds says yes to, of a file and of a line. It does not parse the others; nil
-// is yes to all.
+// decodeSome is decode for those messages alone whose file and line holds says yes to. The others are not parsed. A nil holds says
+// yes to all.
 func decodeSome(file []byte, holds func([]byte) bool) (msgs []Message) {
 	if holds == nil {
 		msgs, _ = decode(file)

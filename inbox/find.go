@@ -303,7 +303,8 @@ func (m *Mailbox) eachLeased(dir *atomicfile.Dir, holds func([]byte) bool, more 
 	return nil
 }
 
-// peekFile reads a numbered file for who takes nothing; holder is as in eachWaiting, and buf is for the next file, too.
+// peekFile reads a numbered file and does not lock it; holder is as in eachWaiting. It reads into *buf, which serves for the next
+// file, too.
 func (m *Mailbox) peekFile(dir *atomicfile.Dir, mf *mailFile, holds func([]byte) bool, buf *[]byte) (holder *mailFile, err error) {
 	free := false
 	if holds == nil {

@@ -188,8 +188,8 @@ func (m *Mailbox) load(dir *atomicfile.Dir, mf *mailFile, take bool) (free bool,
 	return free, m.dropRead(mf, free)
 }
 
-// loadSome is load for who takes nothing, and wants only messages that holds says yes to, of a file and of a line. The others
-// are not parsed, and of a file with none of them nothing else is asked. It reads into buf, and returns it for the next file.
+// loadSome is load without take, for those messages alone whose file and line holds says yes to. The others are not parsed, and
+// the lock of a file with none of them is not looked at. It reads into buf, and returns it for the next file.
 func (m *Mailbox) loadSome(dir *atomicfile.Dir, mf *mailFile, holds func([]byte) bool, buf []byte) (free bool, _ []byte, err error) {
 	f, err := mf.open(dir, os.O_RDONLY)
 	if err != nil {

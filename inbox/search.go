@@ -29,9 +29,7 @@ type Query struct {
 	Wait time.Duration
 }
 
-func (q Query) mayBeIn(data []byte) bool {
-	return q.Holds == nil || q.Holds(data)
-}
+func (q Query) mayBeIn(data []byte) bool { return q.Holds == nil || q.Holds(data) }
 
 func (q Query) mayBe(line []byte) bool {
 	if q.MayBeOf == nil {

@@ -176,8 +176,8 @@ func readAll(f *os.File, size, most int64) ([]byte, error) {
 	return data[:n], err
 }
 
-// ReadInto is ReadAll into memory that the caller has, as far as that goes: who looks through many files for one word would
-// have new memory for each.
+// ReadInto is ReadAll into the caller's memory, if it is large enough: a look through many files for one word would take new
+// memory for each.
 func ReadInto(f *os.File, buf []byte) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {

@@ -15,7 +15,7 @@ type Watch struct {
 	done chan struct{}
 	tell func(id int, name string)
 
-	mu  sync.Mutex // of who reads, so that take returns when all was told
+	mu  sync.Mutex // held while reading, so that Take returns when all was told
 	buf [4096]byte
 }
 
