@@ -228,7 +228,7 @@ func (k *Keeper) isBack(rows []row, sid string) bool {
 	return i >= 0 && k.b.state(rows[i]) != Absent
 }
 
-// tellEnded tells who has asked that the session that was asked has ended without an answer. Who was told that it has
+// tellEnded tells the asker that the session that was asked has ended without an answer. Who was told that it has
 // ended without reading the question is not told again.
 func (l *owedLook) tellEnded(d debt) {
 	if l.told.take(d.Message) {

@@ -9,11 +9,11 @@ import (
 	"c2c/inbox"
 )
 
-// answeredWithin is the time after a question was read within which a message of its reader to who asked counts as the answer,
-// even if it does not say so: models often write it with send.
+// answeredWithin: a message that a reader writes to the asker so soon after reading the question counts as the answer, even if it
+// does not say so. Models often write it with send.
 const answeredWithin = 30 * time.Minute
 
-// asker is who waits for answers.
+// asker is a session that waits for answers.
 type asker struct {
 	debts   map[string][]owedKey        // by the id of the message
 	debtors map[string]map[debtKey]bool // by session
@@ -45,7 +45,7 @@ func (b *Broker) answersTo(ctx context.Context, rows []row, bySession map[string
 	}
 	answers := map[owedKey]inbox.Message{}
 	for sid, a := range askers {
-		plain := map[string][]inbox.Message{} // by who wrote them
+		plain := map[string][]inbox.Message{} // by the session that wrote them
 		for _, m := range b.mayAnswer(ctx, authors, sid, a) {
 			if m.InReplyTo == "" {
 				if r := authors.of(m); r != nil && a.debtors[r.sid()] != nil {
@@ -96,7 +96,7 @@ func (b *Broker) mayAnswer(ctx context.Context, authors authors, sid string, a *
 	return msgs
 }
 
-// plainAnswers adds the answers that do not say what they answer, msgs being what a session wrote to who waits for it, the newest
+// plainAnswers adds the answers that do not say what they answer, msgs being what the debtor wrote to the asker, the newest
 // first.
 func (b *Broker) plainAnswers(ctx context.Context, debtor string, debts map[debtKey]bool, msgs []inbox.Message, answers map[owedKey]inbox.Message) {
 	open := map[string]bool{}

@@ -62,7 +62,7 @@ func (c *keeperClock) begin(now time.Time) (back bool) {
 func (c *keeperClock) waits(now time.Time) bool { return now.Before(c.calm) }
 
 // of gives a message with times that can be right: one that was sent while the clock was ahead counts from when it was seen
-// first. Who looks once has seen nothing before; for that one it has waited long enough.
+// first. A command, which looks once, has seen nothing before: for it the message has waited long enough.
 func (c *keeperClock) of(m inbox.Message, now time.Time, once bool) inbox.Message {
 	if !isFuture(m.Time(), now) {
 		return m

@@ -82,8 +82,8 @@ type marking struct {
 	anew  bool
 }
 
-// beginLook takes the mark away, so that what is stored meanwhile is not missed. Who looks all the time does so only when half of
-// the mark's time is over.
+// beginLook takes the mark away, so that what is stored meanwhile is not missed. A process that stays, whose always is false, does
+// so only when half of the mark's time is over.
 func (b *Broker) beginLook(always bool) marking {
 	m := marking{b, b.now(), always || b.untilLook() < lookEvery/2}
 	if m.anew {

@@ -150,7 +150,7 @@ func (b *Broker) opens(sid string, m inbox.Message) time.Time {
 	return inbox.FromSeconds(m.OpensAt())
 }
 
-// tellHeld is tellStorm for the sender of the message. Whoever looks after what messages are owed tells them otherwise.
+// tellHeld is tellStorm, called by the process that has sent the message. If that fails or is killed, a Keeper tells them.
 func (b *Broker) tellHeld(ctx context.Context, to string, m inbox.Message) {
 	if err := b.tellStorm(ctx, to, m); err != nil {
 		b.log.Warn("nobody is told that a message is held", "message_id", m.ID, "err", err)

@@ -16,7 +16,7 @@ import (
 // logLately is how much of the end of broker.log is read for a message that was sent lately: some 300 lines.
 const logLately = 64 << 10
 
-// logged gives who wrote a message that is not kept any more, as far as broker.log tells.
+// logged gives sender, receiver and time of a message that is not kept any more, as far as broker.log tells.
 func (b *Broker) logged(id string) (found []inbox.Message, err error) {
 	for n := 0; n <= logKeep && len(found) == 0; n++ {
 		name := logFile

@@ -293,8 +293,8 @@ func (b *Broker) redeliver(ctx context.Context, own row, from []string) (done bo
 	return n == len(messages), errors.Join(err, b.dropDead(ctx, own.sid(), gone))
 }
 
-// mayInherit gives a function that says whether a line may be a dead letter that a session gets. Nearly all of many thousands are not,
-// and to parse them all takes a hook seconds.
+// mayInherit gives a function that says whether a line may be a dead letter that a session gets. Nearly all of many thousands
+// are not, and to parse them all takes a hook seconds.
 func (b *Broker) mayInherit(own row, from []string) func(line []byte) bool {
 	names := [][]byte{[]byte(own.sid())}
 	for _, sid := range from {
@@ -304,7 +304,8 @@ func (b *Broker) mayInherit(own row, from []string) func(line []byte) bool {
 	alias, chosen := []byte(fold(own.alias())), f.Named && !f.Proposed
 	return func(line []byte) bool {
 		has := func(name []byte) bool { return bytes.Contains(line, name) }
-		return slices.ContainsFunc(names, has) || chosen && bytes.Contains(bytes.ToLower(line), alias) || bytes.Contains(line, []byte(`\u`)) // which may spell a name
+		spelled := bytes.Contains(line, []byte(`\u`)) // perhaps one of the names
+		return spelled || slices.ContainsFunc(names, has) || chosen && bytes.Contains(bytes.ToLower(line), alias)
 	}
 }
 

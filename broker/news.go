@@ -13,8 +13,8 @@ import (
 )
 
 // What a sender is to be told comes together: one notice names several messages, of several receivers, and a sender that was
-// told something is left alone for tellGap, unless it has said when it wants to hear, or its receiver has ended. What has become of no matter until then
-// is not told at all. A sender that is absent is told when it is back.
+// told something is left alone for tellGap, unless it has said when it wants to hear, or its receiver has ended. What was
+// read by then is not told at all. A sender that is absent is told when it is back.
 const (
 	tellGap = 2 * time.Hour
 	// maxNews bounds the messages that one notice names.
@@ -44,8 +44,8 @@ func (n news) notice() string {
 // hear, or has to look for somebody else.
 func (n news) atOnce() bool { return n.m.TellAfter > 0 || n.reason == Ended }
 
-// isOld says whether other news of the message make these needless: who knows that its receiver refuses mail, or has ended,
-// knows why the message is unread.
+// isOld says whether other news of the message make these needless: a sender that was told that its receiver refuses mail, or has
+// ended, knows why the message is unread.
 func (k *Keeper) isOld(n news) bool {
 	return n.reason == Unread && n.m.TellAfter <= 0 && (k.told[noticeAbout(n.m, Refused)] || k.told[noticeAbout(n.m, Ended)])
 }

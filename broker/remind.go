@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// So often a session is reminded of what it owes: when the answer is due, and then after twice the time each. Who cannot be
-	// rung is told once.
+	// So often a session is reminded of what it owes: when the answer is due, and then after twice the time each. A session that
+	// cannot be rung is told once.
 	maxRemindersFull     = 3
 	maxRemindersDegraded = 1
 	// remindGap is the least time between two reminders to one session, however many answers are due.
@@ -65,9 +65,9 @@ func (l *owedLook) overdue(ctx context.Context, d debt, e *owedEdit) error {
 		return nil
 	}
 	if l.s == nil || l.s.State == External {
-		return nil // c2c sweep closes it; and who is outside is sent nothing but answers
+		return nil // c2c sweep closes it; and a sender outside gets nothing but answers
 	}
-	if l.s.State == Absent { // it would be read by nobody: who has asked can ask another one
+	if l.s.State == Absent { // nobody would read it, and the asker can ask another one
 		l.absent = true
 		l.tellEnded(d)
 		return nil

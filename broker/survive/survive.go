@@ -1,5 +1,5 @@
 // Package survive keeps one mistake of ours, met in one root, from ending a process that serves many: net/http catches the
-// panic of a handler, and nobody catches that of a goroutine which the handler, or the daemon itself, has begun.
+// panic of a handler, but not that of a goroutine which the handler, or the daemon itself, has begun.
 package survive
 
 import (
@@ -20,8 +20,8 @@ const (
 	longPause  = time.Minute
 )
 
-// Call does some work, for a goroutine of its own or for one root of several. A panic is logged with its stack, and is ErrPanic. What it panicked with may be the words of a message,
-// so only what the runtime itself says is logged.
+// Call does some work, for a goroutine of its own or for one root of several. A panic is logged with its stack, and is
+// ErrPanic. Its value may be the words of a message, so only what the runtime itself says is logged.
 func Call(log *slog.Logger, what string, work func() error) (err error) {
 	defer func() {
 		p := recover()
