@@ -33,6 +33,7 @@ type At struct {
 	Start     int64     `json:"pid_start_time,omitempty"` // in ticks since boot
 	Namespace string    `json:"pid_namespace,omitempty"`
 	Version   string    `json:"version"`
+	Build     string    `json:"build,omitempty"` // the id that Go gave to this build
 	Started   time.Time `json:"started_at"`
 	Root      string    `json:"root"` // of who says nothing else
 	Dir       string    `json:"dir"`  // whose root that is
@@ -52,8 +53,22 @@ func (s *Server) here() (At, error) {
 	if stat, err := procstat.Read(at.PID); err == nil {
 		at.Start = stat.Start
 	}
+	at.Build = ownBuild()
 	at.Namespace, _ = os.Readlink("/proc/self/ns/pid") // "" where there are none
 	return at, nil
+}
+
+// ownBuild is the id of the build that runs. Where there is no /proc the program's file may be another one by now, but a daemon
+// asks at its start.
+func ownBuild() string {
+	if id := procstat.BuildID("/proc/self/exe"); id != "" {
+		return id
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	return procstat.BuildID(path)
 }
 
 // underURLLock runs f while nobody else writes or removes the file. files is the directory http.

@@ -10,23 +10,23 @@ import (
 	"c2c/broker/procstat"
 )
 
-// checkPrograms tells of processes of c2c that run another program than this one: they were started before an update, or
-// belong to another c2c.
+// checkPrograms tells of processes of c2c that run another build than the one that is installed: they were started before an
+// update, or belong to another c2c. Builds without an id are told apart by their files. checkServe looks at the HTTP daemon.
 func (a *app) checkPrograms() (found []doctor.Finding) {
 	own, err := os.Stat(a.c2c + "d")
 	if err != nil {
 		return nil
 	}
+	build := procstat.BuildID(a.c2c + "d")
 	for _, p := range procstat.Programs("c2cd") {
-		if os.SameFile(p.File, own) || len(p.Args) < 2 || !slices.Contains(p.Env, "HOME="+a.getenv("HOME")) {
+		same := os.SameFile(p.File, own) || build != "" && procstat.BuildID(fmt.Sprintf("/proc/%d/exe", p.PID)) == build
+		if same || len(p.Args) < 2 || !slices.Contains(p.Env, "HOME="+a.getenv("HOME")) {
 			continue
 		}
 		cure := ""
 		switch p.Args[1] {
 		case "wake":
 			cure = "c2c wake restart"
-		case "serve":
-			cure = "c2c serve restart"
 		case "wire-daemon":
 			cure = "c2c wire-daemon restart, with its --alias"
 		case "mcp", "plugin":

@@ -15,6 +15,7 @@ import (
 
 	"c2c/broker/doctor"
 	"c2c/broker/httpd"
+	"c2c/broker/procstat"
 	"c2c/broker/senders"
 )
 
@@ -28,6 +29,8 @@ type httpStatus struct {
 	URL      string    `json:"url,omitempty"`
 	Port     int       `json:"port,omitempty"`
 	Version  string    `json:"version,omitempty"`
+	Build    string    `json:"build,omitempty"`
+	Other    bool      `json:"other_build,omitempty"` // than that of the c2c that is installed
 	Started  time.Time `json:"started_at,omitzero"`
 	Root     string    `json:"root,omitempty"`
 	Dir      string    `json:"dir,omitempty"`
@@ -74,11 +77,17 @@ func (d *httpDaemon) look(ctx context.Context) (st httpStatus, err error) {
 	if st.PID, err = d.PID(); err != nil {
 		return st, err
 	}
+	st.Build = procstat.BuildID(fmt.Sprintf("/proc/%d/exe", st.PID))
 	at, err := httpd.ReadAt(d.state)
 	if errors.Is(err, fs.ErrNotExist) {
 		return st, nil // it begins, or is about to end
 	}
 	st.URL, st.Port, st.Version, st.Started, st.Root, st.Dir = at.URL, at.Port, at.Version, at.Started, at.Root, at.Dir
+	if st.Build == "" && at.PID == st.PID {
+		st.Build = at.Build
+	}
+	installed := procstat.BuildID(d.a.c2c + "d")
+	st.Other = st.Build != "" && installed != "" && st.Build != installed
 	st.Answers = err == nil && answers(ctx, at.Port)
 	return st, err
 }
@@ -135,6 +144,9 @@ func (st httpStatus) print(w io.Writer) {
 		return
 	}
 	fmt.Fprintf(w, "HTTP daemon runs, process %d, version %s\nurl %s\nroot %s, of %s\ntoken in %s\n", st.PID, st.Version, st.URL, st.Root, st.Dir, st.Token)
+	if st.Other {
+		fmt.Fprintln(w, "it is another build of c2c than the one that is installed: c2c serve restart starts this one")
+	}
 	if !st.Answers {
 		fmt.Fprintln(w, "it does not answer; c2c serve restart starts another")
 	}
@@ -173,6 +185,8 @@ func (a *app) checkServe(ctx context.Context) []doctor.Finding {
 		f.Path, f.Detail = "", "does not run; only clients that c2c reaches over HTTP need it"
 	case !st.Answers:
 		f.Status, f.Detail = doctor.Problem, fmt.Sprintf("process %d does not answer at %s: c2c serve restart", st.PID, st.URL)
+	case st.Other:
+		f.Status, f.Detail = doctor.Warning, fmt.Sprintf("process %d is another build of c2c than the one that is installed: c2c serve restart", st.PID)
 	default:
 		f.Detail = fmt.Sprintf("runs, process %d, %s", st.PID, st.URL)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -431,5 +432,54 @@ func TestTheDaemonInFrontEndsWhenItIsToldTo(t *testing.T) {
 	}
 	if st := h.status(); st.Running || st.Reaped {
 		t.Errorf("%+v", st)
+	}
+}
+
+// An update replaces the program of a daemon that runs, and both may call themselves by one version.
+func TestADaemonOfAnotherBuildIsTold(t *testing.T) {
+	h := newHost(t)
+	shared := h.bin
+	h.bin = t.TempDir() // other tests use those programs, too
+	if err := os.CopyFS(h.bin, os.DirFS(shared)); err != nil {
+		t.Fatal(err)
+	}
+	h.run("serve", "start", "--port", h.port)
+	if st := h.status(); st.Build == "" || st.Other {
+		t.Fatalf("%+v", st)
+	}
+	path := filepath.Join(h.bin, "c2cd")
+	program, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	install := func(program []byte) {
+		t.Helper()
+		if err := os.WriteFile(path+".new", program, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(path+".new", path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	install(program)
+	if st := h.status(); st.Other {
+		t.Errorf("the same build, installed again: %+v", st)
+	}
+	if out, _ := h.try("doctor"); strings.Contains(out, "another build") || strings.Contains(out, "another version") {
+		t.Errorf("the same build, installed again: %s", out)
+	}
+	id := []byte(h.status().Build)
+	other := bytes.Clone(id)
+	other[0] ^= 1
+	install(bytes.ReplaceAll(program, id, other))
+	if out := h.run("serve", "status"); !strings.Contains(out, "c2c serve restart") {
+		t.Errorf("status: %s", out)
+	}
+	if out, _ := h.try("doctor"); strings.Count(out, "c2c serve restart") != 1 {
+		t.Errorf("doctor: %s", out)
+	}
+	h.run("serve", "restart")
+	if st := h.status(); st.Other || st.Build != string(other) {
+		t.Errorf("restarted: %+v", st)
 	}
 }

@@ -1,0 +1,56 @@
+package procstat
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"os"
+	"strings"
+)
+
+// maxHead is how much of a program BuildID reads. Go's linker puts the id near the beginning.
+const maxHead = 64 << 10
+
+// BuildID is the id that Go gave to a build of a program; "" where it has none, or it cannot be read. On Linux
+// /proc/<pid>/exe is the program of a process, although another one may have its name by now, or none.
+//
+// The package debug/buildinfo would link the readers of all formats of programs.
+func BuildID(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	head := make([]byte, maxHead)
+	n, err := io.ReadFull(f, head)
+	if err != nil && err != io.ErrUnexpectedEOF {
+		return ""
+	}
+	return buildIDIn(head[:n])
+}
+
+// buildIDIn finds it as cmd/internal/buildid does: in a note of ELF, with the sizes of its name and of the id, the type 4 and
+// the name "Go", or else behind a mark at the beginning of the code.
+func buildIDIn(head []byte) string {
+	name := []byte("\x04\x00\x00\x00Go\x00\x00")
+	for at := 0; ; {
+		i := bytes.Index(head[at:], name)
+		if i < 0 {
+			break
+		}
+		at += i
+		if at >= 8 {
+			size := int64(binary.NativeEndian.Uint32(head[at-4:]))
+			if id := head[at+len(name):]; size > 0 && size <= int64(len(id)) && size < 256 {
+				return strings.TrimRight(string(id[:size]), "\x00")
+			}
+		}
+		at += len(name)
+	}
+	_, id, found := bytes.Cut(head, []byte("\xff Go build ID: \""))
+	id, _, ended := bytes.Cut(id, []byte("\"\n \xff"))
+	if !found || !ended || len(id) >= 256 {
+		return ""
+	}
+	return string(id)
+}
