@@ -125,12 +125,13 @@ func (b *Broker) forward(ctx context.Context, sid, alias string) {
 	}
 }
 
-// recordMove tells who has an alias now that mail is to come from a mailbox; "" when nobody has it. It holds the
-// registry's lock: whoever takes the alias next finds the record and brings that mail, too.
+// recordMove tells who has an alias now that mail is to come from a mailbox; "" when nobody has it, or the session of the
+// mailbox itself, which is back. It holds the registry's lock: whoever takes the alias next finds the record and brings that
+// mail, too.
 func (b *Broker) recordMove(ctx context.Context, sid, alias string) (holder string, err error) {
 	err = b.change(ctx, func(rows []row) ([]row, error) {
 		r := b.receiver(rows, alias)
-		if r == nil {
+		if r == nil || r.sid() == sid {
 			return rows, nil
 		}
 		holder = r.sid()
@@ -142,6 +143,9 @@ func (b *Broker) recordMove(ctx context.Context, sid, alias string) (holder stri
 // moveMail moves what waits in one mailbox to another. The ids stay: if the mover is killed, the next one delivers
 // again, and the mailbox has those messages already. What it can never take becomes a dead letter.
 func (b *Broker) moveMail(ctx context.Context, from, to string) error {
+	if from == to { // each message would be there already, and then be removed
+		return nil
+	}
 	box, err := b.Mailbox(to)
 	if err != nil {
 		return err

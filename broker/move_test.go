@@ -570,3 +570,21 @@ func TestFactsThatNeedNoChangeLoseWhatAKilledWriterLeft(t *testing.T) {
 		t.Errorf("it is still there: %v", err)
 	}
 }
+
+// A sender that finds the receiver's row forgotten records that the mail is to move to who has the alias now. When the
+// receiver is back by then, its mail is where it belongs: moved to itself, it would be removed as there already.
+func TestMailIsNotMovedToItself(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	w.send(amber, "birch", "x")
+	if holder, err := w.recordMove(t.Context(), birch.ID, "birch"); err != nil || holder != "" {
+		t.Errorf("it is to move to %q, %v", holder, err)
+	}
+	if f, err := w.readFacts(birch.ID); err != nil || len(f.MoveFrom) > 0 {
+		t.Errorf("facts %+v, %v", f, err)
+	}
+	if err := w.moveMail(t.Context(), birch.ID, birch.ID); err != nil {
+		t.Error(err)
+	}
+	w.wantMail(birch.ID, "x")
+}
