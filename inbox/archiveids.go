@@ -56,10 +56,12 @@ func (a *archive) older() (all []idFile) {
 	return all
 }
 
-// indexOf gives the largest index for a stretch.
+// indexOf gives the largest index for a stretch. One that does not end where a file does is of an archive that is gone: who
+// removed that was killed.
 func (a *archive) indexOf(part idFile) (best idFile, ok bool) {
 	for _, i := range a.ids {
-		if i.from <= part.from && part.to <= i.to && i.to-i.from > best.to-best.from {
+		_, ends := slices.BinarySearch(a.bases, i.to)
+		if ends = ends || i.to == a.base; ends && i.from <= part.from && part.to <= i.to && i.to-i.from > best.to-best.from {
 			best, ok = i, true
 		}
 	}

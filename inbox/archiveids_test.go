@@ -388,3 +388,28 @@ func FuzzIDFileName(f *testing.F) {
 		}
 	})
 }
+
+// A process that was killed while it removed an archive may have left an index. The archive that begins there anew has other
+// files, of which it says nothing.
+func TestAnIndexOfAnArchiveThatIsGoneIsNotUsed(t *testing.T) {
+	m, root := newBox(t)
+	wantOnce(t, m, readChosen(t, m, "gone", 36, 100_000))
+	left := indexes(t, root)
+	for _, pattern := range []string{"amber.jsonl", "amber.old/*.jsonl"} {
+		files, err := filepath.Glob(filepath.Join(root, "archive", pattern))
+		if err != nil || len(files) == 0 {
+			t.Fatal(files, err)
+		}
+		for _, file := range files {
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for i := range 4 {
+		wantOnce(t, m, readChosen(t, m, fmt.Sprint("new-", i), 13, 90_000))
+	}
+	if len(left) == 0 {
+		t.Error("there was no index")
+	}
+}
