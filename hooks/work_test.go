@@ -2,12 +2,25 @@ package hooks
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
 	"c2c/inbox"
 	"c2c/wake"
 )
+
+// OpenCode's plugin sees commands itself, by the same list.
+func TestTheOpenCodePluginKnowsTheSameVerbs(t *testing.T) {
+	t.Parallel()
+	plugin, err := os.ReadFile("../install/opencode.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "c2c\\s+(" + strings.Join(mailVerbs, "|") + `)\b`; !strings.Contains(string(plugin), want) {
+		t.Errorf("install/opencode.ts has no %s", want)
+	}
+}
 
 // What is told of work is a tool call that is none of c2c's, and a prompt that c2c has not made.
 func TestWorkIsWhatHasNothingToDoWithMail(t *testing.T) {

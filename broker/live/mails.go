@@ -97,7 +97,7 @@ func (m *Mails) store(e Event) *Mail {
 	return one
 }
 
-// ringsAt says whether a ring at that time can have told of the message: not what had not been sent, or is held or slowed.
+// ringsAt says whether a ring at that time can have told of the message: not one that was sent later, or was kept back then.
 func (m *Mail) ringsAt(at time.Time) bool {
 	return !at.Before(m.Time()) && !at.Before(inbox.FromSeconds(m.OpensAt()))
 }

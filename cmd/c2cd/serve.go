@@ -158,7 +158,7 @@ func (d *httpDaemon) run(ctx context.Context) error {
 		},
 		Keep: func(ctx context.Context, b *broker.Broker) {
 			if err := ringer.Keep(ctx, b, d.a.log); err != nil && ctx.Err() == nil {
-				d.a.log.Debug("another process looks after what messages are owed", "root", b.Root(), "err", err)
+				d.a.log.Debug("the daemon does not look after what messages of this root are owed", "root", b.Root(), "err", err)
 			}
 		},
 	})

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// longestBackOff is between two tries to accept. Whoever closes the listener waits as long, at the most.
+// longestBackOff is the longest pause between two tries to accept. A close of the listener is noticed as late, at the most.
 const longestBackOff = time.Second
 
 // Accept takes the next connection. When this process or the system has no file left it tries again, as net/http does: a
