@@ -52,9 +52,7 @@ func TestNothingAsksTheDaemon(t *testing.T) {
 	h.run("register", "amber", "--session-id", "amber")
 	h.run("register", "birch", "--session-id", "birch")
 	pid := h.status().PID
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	h.stop(pid)
 	t.Cleanup(func() { syscall.Kill(pid, syscall.SIGCONT) }) // before it is told to stop
 	const begin = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}

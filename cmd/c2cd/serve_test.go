@@ -259,15 +259,32 @@ func (h *host) kill(pid int) {
 	}
 }
 
+// stop has a process stand still, and waits until each of its threads does: one may answer once more.
+func (h *host) stop(pid int) {
+	h.t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		h.t.Fatal(err)
+	}
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid)) // elsewhere nothing tells
+	for _, path := range threads {
+		for state := ""; state != "T"; {
+			stat, err := os.ReadFile(path)
+			if err != nil {
+				break // it has ended
+			}
+			_, behind, _ := strings.Cut(string(stat), ") ")
+			state, _, _ = strings.Cut(behind, " ")
+		}
+	}
+}
+
 // A daemon that was killed has its lock for another moment.
 func TestAStartBehindAKillStartsAnother(t *testing.T) {
 	t.Parallel()
 	h := newHost(t)
 	h.run("serve", "start", "--port", h.port)
 	pid := h.status().PID
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	h.stop(pid)
 	if out, err := h.try("serve", "start"); err == nil || !strings.Contains(out, "does not answer") {
 		t.Errorf("one that stands still runs: %v %s", err, out)
 	}
