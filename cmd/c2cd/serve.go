@@ -156,11 +156,7 @@ func (d *httpDaemon) run(ctx context.Context) error {
 		OpenHere: func(dir string) (*broker.Broker, error) {
 			return broker.OpenHere(d.a.getenv, dir, broker.Config{Log: d.a.log})
 		},
-		Keep: func(ctx context.Context, b *broker.Broker) {
-			if err := ringer.Keep(ctx, b, d.a.log); err != nil && ctx.Err() == nil {
-				d.a.log.Debug("the daemon does not look after what messages of this root are owed", "root", b.Root(), "err", err)
-			}
-		},
+		Keep: d.keep,
 	})
 	s.Handle(shown.Routes(s)...)
 	sessions, err := d.Dir.Sub("sessions", true)
@@ -187,6 +183,22 @@ func (d *httpDaemon) run(ctx context.Context) error {
 		d.a.log.Info("HTTP daemon ends")
 	})
 	return errors.Join(err, failed, s.Close())
+}
+
+// keepAgain is how long the daemon waits before it looks again after a root that it could not look after.
+const keepAgain = time.Minute
+
+// keep looks after what messages of an open root are owed, also after an error, until ctx ends or the root is gone.
+func (d *httpDaemon) keep(ctx context.Context, b *broker.Broker) {
+	for ctx.Err() == nil && !b.Replaced() {
+		if err := ringer.Keep(ctx, b, d.a.log); err != nil && ctx.Err() == nil {
+			d.a.log.Debug("the daemon does not look after what messages of this root are owed", "root", b.Root(), "err", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(keepAgain):
+		}
+	}
 }
 
 // explain says what to do about a port that somebody else has, and about a token that is none.
