@@ -218,6 +218,10 @@ func (b *Broker) Resume(ctx context.Context, one, two string) (held int, err err
 			return 0, err
 		}
 	}
+	// A reader of an older version that still runs hands over what is held once there is no ledger.
+	if err := new(inbox.Pruned).Remove(b.root, oldLedgers, false); err != nil {
+		b.log.Warn("a reader of an older version may not hand over what was held", "err", err)
+	}
 	b.record(ctx, "resume", Note{"session_id", sids[0]}, Note{"with", sids[1]})
 	for _, box := range boxes {
 		if err := box.Stir(ctx); err != nil {

@@ -586,3 +586,22 @@ func TestASenderHoldsNothingItself(t *testing.T) {
 		t.Errorf("receipt %+v", r)
 	}
 }
+
+// A server of an older version goes on hiding what it has held as long as its ledgers say so.
+func TestAResumeEndsTheLedgersOfAnOlderVersion(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, _ := heldOnce(t)
+	ledger := filepath.Join(w.Root(), "storm", birch.ID+".log")
+	if err := os.Mkdir(filepath.Dir(ledger), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(ledger, []byte("held\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if held, err := w.Resume(t.Context(), amber.Alias, birch.Alias); err != nil || held != 1 {
+		t.Fatal(held, err)
+	}
+	if _, err := os.Stat(ledger); !os.IsNotExist(err) {
+		t.Error(err)
+	}
+}
