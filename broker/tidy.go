@@ -169,34 +169,53 @@ func (t *tidying) untidy(rows []row) (sids []string, err error) {
 	return sids, errors.Join(errs...)
 }
 
-// session tidies the files of one session, if it has no row and no mail.
+// session tidies the files of one session, if it has no row and no mail. Mail that was stored while the row was forgotten
+// becomes dead letters a day later: nobody else looks there, and its senders are told.
 func (t *tidying) session(ctx context.Context, sid string) error {
 	b := t.b
 	box, err := b.Mailbox(sid)
 	if err != nil {
 		return err
 	}
-	return b.locked(ctx, RegistryLock, func() error {
+	mail := false
+	err = b.locked(ctx, RegistryLock, func() error {
 		rows, err := b.readRegistry()
-		if err != nil || findSID(rows, sid) >= 0 || b.hasMail(sid) {
+		if err != nil || findSID(rows, sid) >= 0 {
 			return err
 		}
-		last, err := box.Changed()
-		if err != nil {
-			return err
+		if mail = b.hasMail(sid); mail {
+			return nil
 		}
-		unused := b.now().Sub(lastFacts(t.facts, sid, last))
-		if some, err := box.Used(); err != nil || some && unused <= forgetAfter {
-			return err // what c2c has told it is there when it comes back soon
-		}
-		t.left--
-		if err := t.dropNotices(ctx, sid); err != nil {
-			return err
-		}
-		b.closeDebts(ctx, sid, WasSwept, func(inbox.Message) bool { return true })
-		_, err = box.Rest(t.files(sid, unused)...)
-		return err
+		return t.empty(ctx, sid, box)
 	})
+	if err != nil || !mail || b.now().Sub(b.lastChange(sid)) <= forgetSoon {
+		return err
+	}
+	t.left--
+	if _, err := b.sweepMailbox(ctx, sid); err != nil && ctx.Err() == nil { // it stays, as it did before
+		b.log.Warn("mail of a session that is forgotten is no dead letter", "session", sid, "err", err)
+	}
+	return nil
+}
+
+// empty tidies a mailbox without mail. The caller holds the registry's lock.
+func (t *tidying) empty(ctx context.Context, sid string, box *inbox.Mailbox) error {
+	b := t.b
+	last, err := box.Changed()
+	if err != nil {
+		return err
+	}
+	unused := b.now().Sub(lastFacts(t.facts, sid, last))
+	if some, err := box.Used(); err != nil || some && unused <= forgetAfter {
+		return err // what c2c has told it is there when it comes back soon
+	}
+	t.left--
+	if err := t.dropNotices(ctx, sid); err != nil {
+		return err
+	}
+	b.closeDebts(ctx, sid, WasSwept, func(inbox.Message) bool { return true })
+	_, err = box.Rest(t.files(sid, unused)...)
+	return err
 }
 
 // files are those of a session that go, beside those of its mailbox.

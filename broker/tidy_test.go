@@ -209,3 +209,32 @@ func TestAClockThatWasAheadForAMomentTidiesNothingAndDelaysNothing(t *testing.T)
 		t.Errorf("it is tidied again after %v", until)
 	}
 }
+
+// A sender that had looked up its receiver before that was forgotten has a receipt. It is told what became of its message.
+func TestMailThatCameWhileItsSessionWasForgottenIsADeadLetter(t *testing.T) {
+	t.Parallel()
+	w, birch := unused(t, 40)
+	rows, err := w.rows(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := rows[findSID(rows, birch.ID)]
+	amber := w.session(w.receiver(rows, "amber"))
+	w.tidied()
+	r, err := w.deliver(t.Context(), amber, to, inbox.Message{Content: "late", ID: "late"})
+	if err != nil || !r.Queued {
+		t.Fatal(r, err)
+	}
+	w.pass(time.Hour)
+	w.tidied()
+	w.wantMail(birch.ID, "late")
+	w.pass(forgetSoon)
+	w.tidied()
+	w.wantMail(birch.ID)
+	w.wantNotices(amber.ID, "that session is gone for long")
+	w.procs[20] = process{pid: 20, parent: 1, start: 44}
+	if s := w.attach(Caller{Client: "codex", ClientID: "b", PID: 20}); s.ID != birch.ID || s.Alias != "birch" {
+		t.Errorf("it is back as %+v", s)
+	}
+	w.wantMail(birch.ID, "late")
+}
