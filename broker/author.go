@@ -1,13 +1,30 @@
 package broker
 
-import "c2c/inbox"
+import (
+	"sync"
+
+	"c2c/inbox"
+)
 
 // authors tells whose session wrote a message. A message carries the alias that its sender had then, and the session
 // only when the sender chose the id.
 type authors struct {
-	b      *Broker
-	rows   []row
-	former map[string][]period // by folded alias
+	b    *Broker
+	rows []row
+	*known
+}
+
+// known is what was read to tell it.
+type known struct {
+	mu      sync.Mutex
+	holders map[string]holder   // by folded alias
+	former  map[string][]period // by folded alias; nil: not read yet
+}
+
+// holder is the session that has an alias now, and since when nobody else can have had it.
+type holder struct {
+	own   row // nil: nobody, or several
+	since float64
 }
 
 // period is the end of a session's time with an alias.
@@ -16,22 +33,15 @@ type period struct {
 	until float64
 }
 
-// authors reads the facts of all sessions, once for rows that were read together: whoever looks at many messages asks it of
-// each.
+// authors is for rows that were read together: whoever looks at many messages asks it of each.
 func (b *Broker) authors(rows []row) authors {
 	b.authorsMu.Lock()
 	defer b.authorsMu.Unlock()
 	if last := b.lastAuthors; len(rows) > 0 && len(last.rows) == len(rows) && &last.rows[0] == &rows[0] {
 		return last
 	}
-	a := authors{b, rows, map[string][]period{}}
-	b.lastAuthors = a
-	for _, r := range rows {
-		for _, f := range b.factsOf(r.sid()).Former {
-			a.former[fold(f.Alias)] = append(a.former[fold(f.Alias)], period{r, f.Until})
-		}
-	}
-	return a
+	b.lastAuthors = authors{b, rows, &known{holders: map[string]holder{}}}
+	return b.lastAuthors
 }
 
 // of gives the row of the session that chose the id, else of the one that had the alias then and has another one now,
@@ -40,8 +50,13 @@ func (a authors) of(m inbox.Message) row {
 	if i := findSID(a.rows, m.FromSession); m.FromSession != "" && i >= 0 {
 		return a.rows[i]
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if h := a.holder(m.From); h.own != nil && h.since <= m.TS {
+		return h.own // the facts of all others would say nothing else
+	}
 	var best period
-	for _, p := range a.former[fold(m.From)] {
+	for _, p := range a.formerly(m.From) {
 		if m.TS < p.until && (best.own == nil || p.until < best.until) {
 			best = p
 		}
@@ -50,6 +65,33 @@ func (a authors) of(m inbox.Message) row {
 		return best.own
 	}
 	return a.b.receiver(a.rows, m.From)
+}
+
+// holder reads the facts of the session that has an alias: it has it since it was registered, or since it was called otherwise.
+func (a authors) holder(alias string) holder {
+	alias = fold(alias)
+	h, there := a.holders[alias]
+	if all := holders(a.rows, alias); !there && len(all) == 1 {
+		h = holder{all[0], all[0].number("registered_at")}
+		for _, f := range a.b.factsOf(h.own.sid()).Former {
+			h.since = max(h.since, f.Until)
+		}
+	}
+	a.holders[alias] = h
+	return h
+}
+
+// formerly gives the sessions that had an alias and have another one. It reads the facts of all sessions, once.
+func (a authors) formerly(alias string) []period {
+	if a.former == nil {
+		a.former = map[string][]period{}
+		for _, r := range a.rows {
+			for _, f := range a.b.factsOf(r.sid()).Former {
+				a.former[fold(f.Alias)] = append(a.former[fold(f.Alias)], period{r, f.Until})
+			}
+		}
+	}
+	return a.former[fold(alias)]
 }
 
 // are says whether a session wrote a message.
