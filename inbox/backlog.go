@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"c2c/inbox/atomicfile"
@@ -105,9 +107,16 @@ func oldestIn(dir *atomicfile.Dir, name string) (time.Time, error) {
 		return time.Time{}, unlessAbsent(err) // a reader has just removed it
 	}
 	defer f.Close()
-	first, err := firstOf(f)
+	var first Message
+	info, err := f.Stat()
+	if err == nil && info.Size() > atomicfile.MaxFile {
+		err = atomicfile.ErrTooLarge
+	}
+	if err == nil {
+		first, err = firstOf(f)
+	}
 	if err != nil {
-		return time.Time{}, err
+		return time.Time{}, fmt.Errorf("read %q: %w", filepath.Join(dir.Path(), name), err)
 	}
 	return first.Time(), nil
 }

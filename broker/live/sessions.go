@@ -99,7 +99,9 @@ func (v *View) deadLetters(ctx context.Context) error {
 		if v.dead[t] = true; before[t] || !v.begun {
 			continue
 		}
-		v.event(Event{What: Dead, At: inbox.FromSeconds(d.DeletedAt), SessionID: d.SessionID, Trace: t, Message: d.Message, Why: d.Reason})
+		v.event(Event{What: Dead, At: inbox.FromSeconds(d.DeletedAt), SessionID: d.SessionID,
+			Alias: cmp.Or(v.alias(d.SessionID), d.Message.To), // its row may be gone by now
+			Trace: t, Message: d.Message, Why: d.Reason})
 	}
 	return nil
 }
