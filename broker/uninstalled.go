@@ -71,7 +71,7 @@ func Uninstalled(getenv func(string) string, client string, pid int) bool {
 	}
 	at, start, other := readMark(getenv, state, client)
 	proc := &system{}
-	if other || at != boot(proc) {
+	if at == "" || other || at != boot(proc) {
 		return false // what ran then has ended with the system
 	}
 	p, err := proc.find(pid)

@@ -37,9 +37,14 @@ type Dir struct {
 	f    *os.File
 	path string
 	uid  int // ours
+	node node
 
 	listing sync.Mutex // the place in the directory is f's
+	listed  bool       // it is no longer the beginning
 }
+
+// node tells a directory from any other while it is open.
+type node struct{ device, inode uint64 }
 
 // Open opens a directory that belongs to us and that nobody else may write.
 func Open(path string) (*Dir, error) {
@@ -47,7 +52,7 @@ func Open(path string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return private(d.f, path, os.Geteuid())
+	return private(d.f, path, d.uid)
 }
 
 // Create is Open, after making the directory and its missing parents.
@@ -90,7 +95,8 @@ func private(f *os.File, path string, uid int) (*Dir, error) {
 		f.Close()
 		return nil, fmt.Errorf("open directory %q: %w", path, err)
 	}
-	return &Dir{f: f, path: path, uid: uid}, nil
+	st := info.Sys().(*syscall.Stat_t)
+	return &Dir{f: f, path: path, uid: uid, node: node{uint64(st.Dev), st.Ino}}, nil
 }
 
 // Path is the name that the directory was opened by.
@@ -165,6 +171,13 @@ func (d *Dir) sub(name string) (*Dir, error) {
 	return private(f, filepath.Join(d.path, name), d.uid)
 }
 
+// Holds says whether an open directory still has the name in this one, and is ours alone.
+func (d *Dir) Holds(name string, sub *Dir) bool {
+	var st unix.Stat_t
+	err := d.change("stat", name, func() error { return unix.Fstatat(d.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW) })
+	return err == nil && node{uint64(st.Dev), st.Ino} == sub.node && int(st.Uid) == d.uid && st.Mode&0o022 == 0
+}
+
 // mkdir makes a directory, which another process may do at the same time.
 func (d *Dir) mkdir(name string) error {
 	err := unix.Mkdirat(d.fd(), name, 0o700)
@@ -178,9 +191,12 @@ func (d *Dir) mkdir(name string) error {
 func (d *Dir) Names() ([]string, error) {
 	d.listing.Lock()
 	defer d.listing.Unlock()
-	if _, err := d.f.Seek(0, io.SeekStart); err != nil {
-		return nil, d.fail("list", "", err)
+	if d.listed {
+		if _, err := d.f.Seek(0, io.SeekStart); err != nil {
+			return nil, d.fail("list", "", err)
+		}
 	}
+	d.listed = true
 	names, err := d.f.Readdirnames(-1)
 	return names, d.fail("list", "", err)
 }

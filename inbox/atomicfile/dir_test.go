@@ -361,3 +361,41 @@ func TestAFileThatIsTooLargeToBeOursIsNotRead(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestHoldsTellsADirectoryThatWasMadeAnew(t *testing.T) {
+	path := t.TempDir()
+	d, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	sub, err := d.Sub("sub", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Close()
+	want := func(what string, want bool) {
+		t.Helper()
+		if got := d.Holds("sub", sub); got != want {
+			t.Errorf("%s: Holds = %t", what, got)
+		}
+	}
+	name := filepath.Join(path, "sub")
+	do := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	want("as it was", true)
+	do(os.Chmod(name, 0o777))
+	want("others may write", false)
+	do(os.Chmod(name, 0o700))
+	do(os.Rename(name, name+".old"))
+	want("renamed", false)
+	do(os.Symlink("sub.old", name))
+	want("a link to it", false)
+	do(os.Remove(name))
+	do(os.Mkdir(name, 0o700))
+	want("made anew", false)
+}

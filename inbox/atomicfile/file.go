@@ -18,15 +18,28 @@ import (
 // link: O_NOFOLLOW at the open directory is all that "beneath" takes, and unlike openat2 it exists on every
 // kernel and on macOS. (os.Root would follow a link that stays inside the directory.)
 func (d *Dir) openBeneath(name string, flag int) (*os.File, error) {
+	fd, err := d.descriptor(name, flag)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), filepath.Join(d.path, name)), nil
+}
+
+// descriptor is openBeneath for who closes the file at once: os.NewFile asks the kernel about each file.
+func (d *Dir) descriptor(name string, flag int) (fd int, err error) {
+	err = again(func() error {
+		fd, err = unix.Openat(d.fd(), name, flag|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+		return err
+	})
+	return fd, err
+}
+
+// again repeats a system call that a signal has interrupted.
+func again(call func() error) error {
 	for {
-		fd, err := unix.Openat(d.fd(), name, flag|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
-		if err == unix.EINTR {
-			continue
+		if err := call(); err != unix.EINTR {
+			return err
 		}
-		if err != nil {
-			return nil, err
-		}
-		return os.NewFile(uintptr(fd), filepath.Join(d.path, name)), nil
 	}
 }
 
@@ -116,22 +129,75 @@ func (d *Dir) ReadMost(name string, most int64) ([]byte, error) {
 // ReadVersion is Read, with the version that was read. Nothing tells it from a next one that is put in place in the same
 // tick of the clock: so it is settled only if it was older than that when it was read.
 func (d *Dir) ReadVersion(name string) (data []byte, v Version, settled bool, err error) {
-	data, info, err := d.readVersion(name, MaxFile)
+	data, v, err = d.readVersion(name, MaxFile)
 	if err != nil {
 		return nil, Version{}, false, err
 	}
-	return data, VersionOf(info), time.Since(info.ModTime()) > time.Second, nil
+	return data, v, time.Since(time.Unix(0, v.mtime)) > time.Second, nil
 }
 
-func (d *Dir) readVersion(name string, most int64) ([]byte, fs.FileInfo, error) {
-	f, info, err := d.open(name, os.O_RDONLY)
+// readVersion takes four system calls: a send and a hook read many small files.
+func (d *Dir) readVersion(name string, most int64) ([]byte, Version, error) {
+	fd, st, err := d.openShortly(name, os.O_RDONLY)
 	if err != nil {
-		return nil, nil, err
+		return nil, Version{}, err
 	}
-	defer f.Close()
-	data, err := readAll(f, info.Size(), most)
-	return data, info, d.fail("read", name, err)
+	defer unix.Close(fd)
+	data, err := readAll(descriptor(fd), st.Size, most)
+	return data, Version{st.Ino, st.Size, st.Mtim.Nano()}, d.fail("read", name, err)
 }
+
+// openShortly is open for who closes the file at once.
+func (d *Dir) openShortly(name string, flag int) (fd int, st unix.Stat_t, err error) {
+	if err := component(name); err != nil {
+		return -1, st, err
+	}
+	fd, err = d.descriptor(name, flag|syscall.O_NONBLOCK) // see open
+	if err != nil {
+		return -1, st, d.fail("open", name, err)
+	}
+	err = again(func() error { return unix.Fstat(fd, &st) })
+	if err == nil && (st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != d.uid) {
+		err = fmt.Errorf("%w: mode %o, uid %d", ErrNotOurs, st.Mode, st.Uid)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, st, d.fail("open", name, err)
+	}
+	return fd, st, nil
+}
+
+// descriptor reads and writes an open file.
+type descriptor int
+
+func (fd descriptor) Read(p []byte) (n int, err error) {
+	err = again(func() error {
+		n, err = unix.Read(int(fd), p[:min(len(p), mostAtOnce)])
+		return err
+	})
+	if n == 0 && err == nil && len(p) > 0 {
+		err = io.EOF
+	}
+	return max(n, 0), err
+}
+
+func (fd descriptor) Write(p []byte) (written int, err error) {
+	for written < len(p) && err == nil {
+		n := 0
+		err = again(func() error {
+			n, err = unix.Write(int(fd), p[written:min(len(p), written+mostAtOnce)])
+			return err
+		})
+		if n == 0 && err == nil {
+			err = io.ErrShortWrite
+		}
+		written += max(n, 0)
+	}
+	return written, err
+}
+
+// mostAtOnce is what one system call takes everywhere: macOS refuses 2 GB.
+const mostAtOnce = 1 << 30
 
 // Version gives the version of the file that has a name now, without opening it.
 func (d *Dir) Version(name string) (Version, error) {
@@ -164,7 +230,7 @@ func ReadAll(f *os.File) ([]byte, error) {
 }
 
 // readAll reads as much as the file had a moment ago, in one call: a send and a hook read many small files.
-func readAll(f *os.File, size, most int64) ([]byte, error) {
+func readAll(f io.Reader, size, most int64) ([]byte, error) {
 	if size > most {
 		return nil, fmt.Errorf("%w: %d bytes", ErrTooLarge, size)
 	}

@@ -148,17 +148,34 @@ func (d *Dir) appendSynced(name string, data []byte, lines bool) error {
 // Log adds a line to the end of a file that a power cut may shorten. Half a line, for which a full disk had room, is cut off
 // again, or the next line would be lost with it.
 func (d *Dir) Log(name string, line []byte) error {
-	return d.append(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, func(f *os.File) error {
-		n, err := f.Write(line)
-		if err != nil && n > 0 {
-			end, serr := f.Seek(0, io.SeekCurrent)
-			info, ierr := f.Stat()
-			if serr == nil && ierr == nil && info.Size() == end { // nobody has added anything behind it
-				f.Truncate(end - int64(n))
-			}
-		}
+	fd, st, err := d.openShortly(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND)
+	if err != nil {
 		return err
-	})
+	}
+	if st.Nlink > 1 {
+		unix.Close(fd)
+		if err := d.unlinked(name); err != nil {
+			return err
+		}
+		return d.Log(name, line)
+	}
+	n, err := descriptor(fd).Write(line)
+	if err != nil && n > 0 {
+		end, serr := unix.Seek(fd, 0, io.SeekCurrent)
+		if ferr := unix.Fstat(fd, &st); serr == nil && ferr == nil && st.Size == end { // nobody has added anything behind it
+			unix.Ftruncate(fd, end-int64(n))
+		}
+	}
+	return d.fail("append to", name, errors.Join(err, unix.Close(fd)))
+}
+
+// unlinked makes a copy of a file that has other names.
+func (d *Dir) unlinked(name string) error {
+	data, err := d.Read(name)
+	if err != nil {
+		return err
+	}
+	return d.Write(name, data)
 }
 
 // append opens a file to write into it. One that has other names becomes a
@@ -170,11 +187,7 @@ func (d *Dir) append(name string, flag int, write func(*os.File) error) error {
 	}
 	if info.Sys().(*syscall.Stat_t).Nlink > 1 {
 		f.Close()
-		data, err := d.Read(name)
-		if err == nil {
-			err = d.Write(name, data)
-		}
-		if err != nil {
+		if err := d.unlinked(name); err != nil {
 			return err
 		}
 		return d.append(name, flag, write)
