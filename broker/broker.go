@@ -64,7 +64,6 @@ type Broker struct {
 	proc processes
 
 	lastRows lastRows
-	factsDir factsDir
 
 	authorsMu   sync.Mutex
 	lastAuthors authors // of the rows that were asked about last
@@ -88,7 +87,7 @@ func Open(cfg Config) (*Broker, error) {
 }
 
 // Close closes the root. Mailboxes that were opened through it must not be used afterwards.
-func (b *Broker) Close() error { return errors.Join(b.factsDir.close(), b.root.Close()) }
+func (b *Broker) Close() error { return b.root.Close() }
 
 // Root is the path of the root.
 func (b *Broker) Root() string { return b.root.Path() }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"c2c/inbox"
@@ -86,41 +85,12 @@ const sessionsName = "sessions"
 
 func (b *Broker) sessionsDir() (*atomicfile.Dir, error) { return b.root.Sub(sessionsName, true) }
 
-// factsDir is the directory sessions, once somebody has read in it: a send and a hook do so several times.
-type factsDir struct {
-	mu  sync.Mutex
-	dir *atomicfile.Dir
-}
-
-// open gives the directory that is there now. Nobody closes it but the broker: the former one of a directory that was
-// made anew may still be in use, and the collector closes it.
-func (d *factsDir) open(root *atomicfile.Dir) (*atomicfile.Dir, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.dir != nil && root.Holds(sessionsName, d.dir) {
-		return d.dir, nil
-	}
-	dir, err := root.Sub(sessionsName, true)
-	if err == nil {
-		d.dir = dir
-	}
-	return dir, err
-}
-
-func (d *factsDir) close() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.dir == nil {
-		return nil
-	}
-	return d.dir.Close()
-}
-
 func (b *Broker) readFacts(sid string) (f facts, err error) {
-	dir, err := b.factsDir.open(b.root)
+	dir, err := b.sessionsDir()
 	if err != nil {
 		return f, err
 	}
+	defer dir.Close()
 	return readFacts(dir, sid)
 }
 
@@ -192,10 +162,11 @@ func (b *Broker) openID(client, id string) (ids *atomicfile.Dir, name string, er
 	if client == "" || !inbox.ValidName(id) || !inbox.ValidName(name) || atomicfile.IsTemp(name) {
 		return nil, "", fmt.Errorf("session id %q of client %q is not a valid name", id, client)
 	}
-	dir, err := b.factsDir.open(b.root)
+	dir, err := b.sessionsDir()
 	if err != nil {
 		return nil, "", err
 	}
+	defer dir.Close()
 	ids, err = dir.Sub("ids", true)
 	return ids, name, err
 }

@@ -86,7 +86,8 @@ func (b *Broker) sessions(ctx context.Context, look looks) ([]Session, error) {
 	}
 	// There may be hundreds: the directory is opened once.
 	read := b.readFacts
-	if dir, err := b.factsDir.open(b.root); err == nil {
+	if dir, err := b.sessionsDir(); err == nil {
+		defer dir.Close()
 		read = func(sid string) (facts, error) { return readFacts(dir, sid) }
 	}
 	list := make([]Session, 0, len(rows))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,10 +22,13 @@ func TestAPanicOfOneRootsReaderEndsNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		p := newPlaces(r.open, 2, time.Minute, slog.New(slog.NewTextHandler(&log, nil)))
-		var looks [2]int // at the first place, and at the other one
+		var mu sync.Mutex // of what is below
+		var looks [2]int  // at the first place, and at the other one
 		ended := 0
 		var first *live.Hub
 		p.follow = func(ctx context.Context, h *live.Hub) error {
+			mu.Lock()
+			defer mu.Unlock()
 			which := 0
 			if first == nil {
 				first = h
@@ -35,7 +39,9 @@ func TestAPanicOfOneRootsReaderEndsNoOther(t *testing.T) {
 			if looks[which]++; looks[0] < 3 && which == 0 {
 				panic("words of a message")
 			}
+			mu.Unlock()
 			<-ctx.Done() // without a watch of the kernel, which is nothing for a test of time
+			mu.Lock()
 			ended++
 			return nil
 		}
@@ -44,17 +50,22 @@ func TestAPanicOfOneRootsReaderEndsNoOther(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
+		mu.Lock()
 		if looks[0] != 1 || !strings.Contains(log.String(), "root="+sick) || strings.Contains(log.String(), "words of") {
 			t.Errorf("%d looks, %s", looks[0], &log)
 		}
+		mu.Unlock()
 		_, goodDone, err := p.use(t.Context(), well)
 		if err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
+		mu.Lock()
 		if looks != [2]int{3, 1} || ended > 0 {
 			t.Errorf("looks %d, %d ended", looks, ended)
 		}
+		mu.Unlock()
 		badDone()
 		goodDone()
 		p.end()
