@@ -37,14 +37,10 @@ type Dir struct {
 	f    *os.File
 	path string
 	uid  int // ours
-	node node
 
 	listing sync.Mutex // the place in the directory is f's
 	listed  bool       // it is no longer the beginning
 }
-
-// node tells a directory from any other while it is open.
-type node struct{ device, inode uint64 }
 
 // Open opens a directory that belongs to us and that nobody else may write.
 func Open(path string) (*Dir, error) {
@@ -95,8 +91,7 @@ func private(f *os.File, path string, uid int) (*Dir, error) {
 		f.Close()
 		return nil, fmt.Errorf("open directory %q: %w", path, err)
 	}
-	st := info.Sys().(*syscall.Stat_t)
-	return &Dir{f: f, path: path, uid: uid, node: node{uint64(st.Dev), st.Ino}}, nil
+	return &Dir{f: f, path: path, uid: uid}, nil
 }
 
 // Path is the name that the directory was opened by.
@@ -169,13 +164,6 @@ func (d *Dir) sub(name string) (*Dir, error) {
 		return nil, d.fail("open directory", name, err)
 	}
 	return private(f, filepath.Join(d.path, name), d.uid)
-}
-
-// Holds says whether an open directory still has the name in this one, and is ours alone.
-func (d *Dir) Holds(name string, sub *Dir) bool {
-	var st unix.Stat_t
-	err := d.change("stat", name, func() error { return unix.Fstatat(d.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW) })
-	return err == nil && node{uint64(st.Dev), st.Ino} == sub.node && int(st.Uid) == d.uid && st.Mode&0o022 == 0
 }
 
 // mkdir makes a directory, which another process may do at the same time.
