@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"c2c/inbox"
 )
@@ -26,9 +27,9 @@ type Question struct {
 	stamp inbox.Stamp
 }
 
-// Ask sends a question. The answer is then taken by Look, and shown to nobody else while this process lives: a hook or a
-// ringer of the session leaves it alone. Errors are those of Send, and *CircleError.
-func (b *Broker) Ask(ctx context.Context, from Session, m inbox.Message) (*Question, error) {
+// Ask sends a question. The answer is then taken by Look, and shown to nobody else for the limit while this process lives: a hook
+// or a ringer of the session leaves it alone. Errors are those of Send, and *CircleError.
+func (b *Broker) Ask(ctx context.Context, from Session, m inbox.Message, limit time.Duration) (*Question, error) {
 	rows, err := b.rows(ctx)
 	if err != nil {
 		return nil, err
@@ -47,7 +48,7 @@ func (b *Broker) Ask(ctx context.Context, from Session, m inbox.Message) (*Quest
 		return nil, err
 	}
 	if q.Receipt, err = b.Send(ctx, from, m); err == nil {
-		if err = q.wait.begins(q.ID); err != nil {
+		if err = q.wait.begins(q.ID, b.now().Add(limit)); err != nil {
 			err = fmt.Errorf("message %s was sent, and its answer will be mail: %w", inbox.ShortID(q.ID), err)
 		}
 	}

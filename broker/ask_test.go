@@ -6,13 +6,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"c2c/inbox"
 )
 
+const askTime = time.Minute
+
 func (w *world) ask(from Session, to, body string) *Question {
 	w.t.Helper()
-	q, err := w.Ask(w.t.Context(), from, inbox.Message{To: to, Content: body})
+	q, err := w.Ask(w.t.Context(), from, inbox.Message{To: to, Content: body}, askTime)
 	if err != nil {
 		w.t.Fatalf("ask %s: %v", to, err)
 	}
@@ -64,6 +67,99 @@ func TestTheAnswerIsForWhoAskedAlone(t *testing.T) {
 	}
 	if names, err := os.ReadDir(filepath.Join(w.Root(), askingDir)); err != nil || len(names) != 1 {
 		t.Errorf("left: %v, %v", names, err)
+	}
+}
+
+// sweeps ends a process and forgets its session.
+func (w *world) sweeps(pid int) {
+	w.t.Helper()
+	delete(w.procs, pid)
+	w.clock = w.clock.Add(2 * time.Hour)
+	if swept, err := w.Sweep(w.t.Context(), time.Hour); err != nil || len(swept.Sessions) != 1 {
+		w.t.Fatal(swept, err)
+	}
+}
+
+func TestAStrangerOfTheSameNameIsNotTheOneThatWasAsked(t *testing.T) {
+	w := newWorld(t)
+	amber := w.register("amber", Caller{PID: 10, ClientID: "a", Client: "claude"})
+	w.register("birch", Caller{PID: 20, ClientID: "b", Client: "claude"})
+	q, err := w.Ask(t.Context(), amber, inbox.Message{To: "birch", Content: "one?"}, 9*time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.read(q.asked)
+	w.sweeps(20)
+	stranger := w.register("birch", Caller{PID: 30, ClientID: "c", Client: "codex"})
+	if stranger.ID == q.asked {
+		t.Fatal("the same session")
+	}
+	if _, err := w.Send(t.Context(), stranger, inbox.Message{To: "amber", Content: "of a stranger", InReplyTo: q.ID}); err != nil {
+		t.Fatal(err)
+	}
+	w.wantAnswer(q, "")
+	w.wantMail(amber.ID, "of a stranger")
+}
+
+func TestAnHeirAnswersForTheOneThatWasAsked(t *testing.T) {
+	w := newWorld(t)
+	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	q := w.ask(amber, "birch", "one?")
+	delete(w.procs, 20)
+	w.clock = w.clock.Add(time.Second)
+	heir := w.register("birch", Caller{PID: 30, Client: "codex"})
+	if heir.ID == birch.ID {
+		t.Fatal("the same session")
+	}
+	if _, err := w.answer(heir, q.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.wantMail(amber.ID)
+	w.wantAnswer(q, "the answer")
+}
+
+// A process that was stopped keeps its lock, and not what it waits for longer than it would have waited.
+func TestAStoppedAskKeepsNoAnswerBehindItsTime(t *testing.T) {
+	w := newWorld(t)
+	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	q := w.ask(amber, "birch", "one?")
+	if _, err := w.answer(birch, q.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.clock = w.clock.Add(askTime)
+	w.wantMail(amber.ID)
+	w.clock = w.clock.Add(waitGrace + time.Second)
+	w.wantMail(amber.ID, "the answer")
+	w.ask(birch, "amber", "two?").Close(t.Context()) // it waits for nobody any more, and its file goes
+	if err := q.Close(t.Context()); err != nil {
+		t.Errorf("it goes on, and ends: %v", err)
+	}
+	if names, err := os.ReadDir(filepath.Join(w.Root(), askingDir)); err != nil || len(names) != 1 {
+		t.Errorf("left: %v, %v", names, err)
+	}
+}
+
+// The version before wants three lines, each with an end, and nothing or one without behind them.
+func TestTheFileOfAWaitIsReadByOlderVersions(t *testing.T) {
+	w := newWorld(t)
+	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	q := w.ask(amber, "birch", "one?")
+	lines := strings.Split(w.file(askingDir+"/"+q.ID), "\n")
+	if len(lines) != 4 || lines[0] != amber.ID || lines[1] != birch.ID || lines[2] != "birch" {
+		t.Errorf("lines %q", lines)
+	}
+	if _, err := w.answer(birch, q.ID); err != nil {
+		t.Fatal(err)
+	}
+	for _, end := range []string{"", "x", "NaN", "-1", "1e400"} { // an older version writes none
+		if err := errors.Join(q.wait.file.Truncate(0), func() error {
+			_, err := q.wait.file.WriteAt([]byte(strings.Join(lines[:3], "\n")+"\n"+end), 0)
+			return err
+		}()); err != nil {
+			t.Fatal(err)
+		}
+		w.clock = w.clock.Add(time.Hour)
+		w.wantMail(amber.ID)
 	}
 }
 
@@ -137,7 +233,7 @@ func TestNobodyWaitsForOneWhoWaitsForHim(t *testing.T) {
 	first := w.ask(amber, "birch", "one?")
 	refused := func(from Session, to string, says ...string) {
 		t.Helper()
-		_, err := w.Ask(t.Context(), from, inbox.Message{To: to, Content: "x"})
+		_, err := w.Ask(t.Context(), from, inbox.Message{To: to, Content: "x"}, askTime)
 		var circle *CircleError
 		if !errors.As(err, &circle) {
 			t.Fatalf("%s asks %s: %v", from.Alias, to, err)
@@ -161,7 +257,7 @@ func TestNobodyWaitsForOneWhoWaitsForHim(t *testing.T) {
 	if names, err := os.ReadDir(filepath.Join(w.Root(), askingDir)); err != nil || len(names) != 1 {
 		t.Errorf("left of the killed one: %v, %v", names, err)
 	}
-	if _, err := w.Ask(t.Context(), birch, inbox.Message{To: "nobody", Content: "x"}); !errors.As(err, new(*UnknownAliasError)) {
+	if _, err := w.Ask(t.Context(), birch, inbox.Message{To: "nobody", Content: "x"}, askTime); !errors.As(err, new(*UnknownAliasError)) {
 		t.Errorf("nobody: %v", err)
 	}
 }

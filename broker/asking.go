@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
+	"time"
 
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
@@ -16,13 +18,17 @@ import (
 
 // Who waits for an answer has a file in asking/, below the root:
 //
-//	asking/<id of the question>   the sessions of who asks and who is asked, and the alias of this one, a line each
+//	asking/<id of the question>   the sessions of who asks and who is asked, and the alias of this one, a line each; and, without the
+//	                              end of a line, which older versions would not take, until when it waits, in Unix seconds
 //
 // Whoever waits has the file locked. So the wait ends with its process, and not with a word that somebody would have to
-// take back. The files of those that were killed are removed by the next one who asks.
+// take back. A process that is stopped keeps its lock: so nobody heeds a wait whose time is over. The files of those that were killed are removed by the next one who asks.
 const (
 	askingDir  = "asking"
 	askingLock = "lock" // held while somebody looks who waits for whom and begins to wait
+
+	// waitGrace is how much longer a wait is heeded than it may last: whoever waits takes the answer of the last moment.
+	waitGrace = 10 * time.Second
 )
 
 // wait is one who waits for an answer.
@@ -67,21 +73,23 @@ func (b *Broker) awaits(sid string, m inbox.Message) bool {
 		return false
 	}
 	defer dir.Close()
-	w, ok := readWait(dir, m.InReplyTo)
+	w, ok := readWait(dir, m.InReplyTo, b.now())
 	return ok && w.asks == sid && b.isOf(w.asked, w.alias, m)
 }
 
-// isOf says whether a message was written by a session, or by who has its alias now.
+// isOf says whether a message was written by a session, or by the one that goes on with its work under its alias.
 func (b *Broker) isOf(sid, alias string, m inbox.Message) bool {
-	if fold(m.From) == fold(alias) {
-		return true
-	}
 	rows, err := b.readRegistry()
-	return err == nil && b.authors(rows).are(sid, m)
+	if err != nil {
+		return false
+	}
+	authors := b.authors(rows)
+	r := authors.of(m)
+	return r != nil && (r.sid() == sid || authors.follows(r, sid, alias))
 }
 
-// readWait reads the file of one who waits. ok is false when that one has ended.
-func readWait(dir *atomicfile.Dir, name string) (w wait, ok bool) {
+// readWait reads the file of one who waits. ok is false when that one has ended, or waits longer than it may.
+func readWait(dir *atomicfile.Dir, name string, now time.Time) (w wait, ok bool) {
 	f, err := dir.Open(name, os.O_RDONLY)
 	if err != nil {
 		return w, false
@@ -94,6 +102,10 @@ func readWait(dir *atomicfile.Dir, name string) (w wait, ok bool) {
 	n, _ := f.ReadAt(data, 0)
 	lines := bytes.Split(data[:n], []byte("\n"))
 	if len(lines) != 4 {
+		return w, false
+	}
+	until, err := strconv.ParseInt(string(lines[3]), 10, 64)
+	if err == nil && until > 0 && now.Add(-waitGrace).Unix() >= until {
 		return w, false
 	}
 	return wait{name, string(lines[0]), string(lines[1]), string(lines[2])}, true
@@ -113,7 +125,7 @@ func (b *Broker) startWait(ctx context.Context, rows []row, w wait) (a *asking, 
 		return nil, err
 	}
 	err = filelock.With(ctx, dir, askingLock, func() error {
-		waits, err := waitsIn(dir)
+		waits, err := waitsIn(dir, b.now())
 		if err == nil {
 			err = checkCircle(rows, waits, w.asks, w.asked)
 		}
@@ -139,13 +151,13 @@ func (b *Broker) startWait(ctx context.Context, rows []row, w wait) (a *asking, 
 }
 
 // waitsIn lists who waits, and removes what those have left that were killed. The caller holds the lock.
-func waitsIn(dir *atomicfile.Dir) (waits []wait, err error) {
+func waitsIn(dir *atomicfile.Dir, now time.Time) (waits []wait, err error) {
 	names, err := dir.Names()
 	for _, name := range names {
 		if name == askingLock {
 			continue
 		}
-		if w, ok := readWait(dir, name); ok {
+		if w, ok := readWait(dir, name, now); ok {
 			waits = append(waits, w)
 		} else if info, err := dir.Stat(name); err == nil && info.Mode().IsRegular() {
 			dir.Remove(name) // when it fails, the next one tries again
@@ -185,8 +197,11 @@ func checkCircle(rows []row, waits []wait, asks, asked string) error {
 	return nil
 }
 
-// begins says which question it waits for.
-func (a *asking) begins(question string) error {
+// begins says which question it waits for, and until when.
+func (a *asking) begins(question string, until time.Time) error {
+	if _, err := a.file.WriteString(strconv.FormatInt(until.Unix()+1, 10)); err != nil {
+		return err
+	}
 	err := a.dir.Rename(a.name, question)
 	if err == nil {
 		a.name = question
@@ -194,7 +209,11 @@ func (a *asking) begins(question string) error {
 	return err
 }
 
-// end ends the wait.
+// end ends the wait. Its file is gone when that lasted too long.
 func (a *asking) end() error {
-	return errors.Join(a.dir.Remove(a.name), a.file.Close(), a.dir.Close())
+	err := a.dir.Remove(a.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, a.file.Close(), a.dir.Close())
 }

@@ -62,6 +62,7 @@ type attachment struct {
 	created  bool     // the session had no row
 	new      bool     // nobody can have known its id before
 	evicted  []string // sessions that lost the alias to this one
+	since    float64  // when the first of these had chosen it
 	moveFrom []string // see facts
 }
 
@@ -132,6 +133,9 @@ func (b *Broker) bind(ctx context.Context, rows []row, a *attachment) ([]row, er
 	bound, err := b.bindRow(rows, a, before.Alias)
 	if err != nil {
 		return nil, err
+	}
+	if len(a.evicted) > 0 {
+		a.since = b.factsOf(a.evicted[0]).AliasSince
 	}
 	a.moveFrom = addMissing(before.MoveFrom, a.evicted...)
 	if (a.created && !a.new || a.alias != "") && b.mayHaveDead() {
@@ -223,6 +227,15 @@ func (b *Broker) bindFacts(ctx context.Context, a *attachment, alias string) err
 		}
 	}
 	return b.changeFacts(ctx, a.sid, func(f *facts) {
+		known := f.Alias != "" || a.created // else an older version gave the alias, at a time that nobody knows
+		switch renamed := fold(f.Alias) != fold(alias); {
+		case len(a.evicted) > 0:
+			f.AliasSince = a.since
+		case renamed && known:
+			f.AliasSince = inbox.Seconds(b.now())
+		case renamed:
+			f.AliasSince = 0
+		}
 		f.rename(alias, b.now())
 		f.MoveFrom = addMissing(f.MoveFrom, a.moveFrom...)
 		if a.client != "" {

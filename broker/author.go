@@ -23,8 +23,9 @@ type known struct {
 
 // holder is the session that has an alias now, and since when nobody else can have had it.
 type holder struct {
-	own   row // nil: nobody, or several
-	since float64
+	own    row // nil: nobody, or several
+	since  float64
+	chosen float64 // what the alias said before is of a session that has ended; 0: of this one, or of one that it follows
 }
 
 // period is the end of a session's time with an alias.
@@ -45,7 +46,7 @@ func (b *Broker) authors(rows []row) authors {
 }
 
 // of gives the row of the session that chose the id, else of the one that had the alias then and has another one now,
-// else of the one that has the alias: it may have taken over the other's work. nil: nobody.
+// else of the one that has the alias, unless it has chosen that later: it may have taken over the other's work. nil: nobody.
 func (a authors) of(m inbox.Message) row {
 	if i := findSID(a.rows, m.FromSession); m.FromSession != "" && i >= 0 {
 		return a.rows[i]
@@ -64,6 +65,9 @@ func (a authors) of(m inbox.Message) row {
 	if best.own != nil {
 		return best.own
 	}
+	if h := a.holder(m.From); 0 < m.TS && m.TS < h.chosen {
+		return nil
+	}
 	return a.b.receiver(a.rows, m.From)
 }
 
@@ -72,9 +76,13 @@ func (a authors) holder(alias string) holder {
 	alias = fold(alias)
 	h, there := a.holders[alias]
 	if all := holders(a.rows, alias); !there && len(all) == 1 {
-		h = holder{all[0], all[0].number("registered_at")}
-		for _, f := range a.b.factsOf(h.own.sid()).Former {
+		facts := a.b.factsOf(all[0].sid())
+		h = holder{all[0], all[0].number("registered_at"), facts.AliasSince}
+		for _, f := range facts.Former {
 			h.since = max(h.since, f.Until)
+		}
+		if h.chosen > inbox.Seconds(a.b.now()) { // by a clock that was wrong
+			h.chosen = 0
 		}
 	}
 	a.holders[alias] = h
@@ -92,6 +100,12 @@ func (a authors) formerly(alias string) []period {
 		}
 	}
 	return a.former[fold(alias)]
+}
+
+// follows says whether the row's session goes on with the work of another, which is gone: it has its alias, from the time when that
+// one chose it.
+func (a authors) follows(r row, sid, alias string) bool {
+	return fold(r.alias()) == fold(alias) && findSID(a.rows, sid) < 0 && a.b.factsOf(r.sid()).AliasSince == a.b.factsOf(sid).AliasSince
 }
 
 // are says whether a session wrote a message.

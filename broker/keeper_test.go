@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -585,7 +586,8 @@ func TestANoticeInOtherWordsAndOfAnOddMessage(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
 	odd := strings.Repeat("x", 200)
-	plant := `[{"from_alias":"amber","to_alias":"birch","content":"hello","ts":1,"message_id":"` + odd + `"}]`
+	plant := fmt.Sprintf(`[{"from_alias":"amber","to_alias":"birch","content":"hello","ts":%f,"message_id":"%s"}]`, inbox.Seconds(w.clock), odd)
+	w.pass(time.Hour)
 	if err := w.Dir().Write(birch.ID+".inbox.json", []byte(plant)); err != nil {
 		t.Fatal(err)
 	}

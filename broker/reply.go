@@ -23,6 +23,9 @@ func (b *Broker) Reply(ctx context.Context, from Session, answered, m inbox.Mess
 		return Receipt{}, err
 	}
 	to := b.senderOf(rows, answered)
+	if to == nil && len(holders(rows, answered.From)) > 0 {
+		return Receipt{}, fmt.Errorf("answer message %s: its sender has ended, and the name %s is another session's now", short, answered.From)
+	}
 	if to == nil {
 		return Receipt{}, fmt.Errorf("answer message %s: %w", short, &UnknownAliasError{Alias: answered.From, Closest: closest(rows, answered.From)})
 	}

@@ -49,6 +49,92 @@ func TestAnAnswerGoesToWhoWroteWhateverItIsCalledNow(t *testing.T) {
 	}
 }
 
+// sweptAmber gives a message of a session that is forgotten, to another that has read it.
+func (w *world) sweptAmber(m inbox.Message) (birch Session, id string) {
+	w.t.Helper()
+	amber := w.register("amber", Caller{PID: 10, Client: "claude", ClientID: "a"})
+	birch = w.register("birch", Caller{PID: 20, Client: "claude", ClientID: "b"})
+	m.To, m.Content = "birch", "one"
+	r, err := w.Send(w.t.Context(), amber, m)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.read(birch.ID)
+	delete(w.procs, 10)
+	w.clock = w.clock.Add(2 * time.Hour)
+	if swept, err := w.Sweep(w.t.Context(), time.Hour); err != nil || len(swept.Sessions) != 1 {
+		w.t.Fatal(swept, err)
+	}
+	return birch, r.ID
+}
+
+func TestAnAnswerToASweptSessionDoesNotGoToAStrangerOfItsName(t *testing.T) {
+	for name, m := range map[string]inbox.Message{"an id of c2c": {}, "a chosen id": {ID: "job-1"}} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			birch, id := w.sweptAmber(m)
+			stranger := w.register("amber", Caller{PID: 30, Client: "codex", ClientID: "c"})
+			_, err := w.answer(birch, id)
+			if err == nil || !strings.Contains(err.Error(), "its sender has ended, and the name amber is another session's now") {
+				t.Errorf("error %v", err)
+			}
+			w.wantMail(stranger.ID)
+			if sent, err := w.Outbox(t.Context(), stranger, 9); err != nil || len(sent) != 0 {
+				t.Errorf("the stranger has sent %v, %v", sent, err)
+			}
+			w.clock = w.clock.Add(time.Minute)
+			if r, err := w.answer(birch, w.send(stranger, "birch", "two").ID); err != nil || r.To != "amber" {
+				t.Errorf("an answer to the stranger: %+v, %v", r, err)
+			}
+
+			// An heir of the stranger is none of the one before; the one that comes back is.
+			w.wantMail(stranger.ID, "the answer")
+			delete(w.procs, 30)
+			w.procs[40] = process{pid: 40, parent: 1, start: 4}
+			heir := w.register("amber", Caller{PID: 40, Client: "codex", ClientID: "d"})
+			if _, err := w.answer(birch, id); err == nil || heir.ID == stranger.ID {
+				t.Errorf("it went to the heir %v of the stranger", heir)
+			}
+			w.procs[10] = process{pid: 10, parent: 1, start: 9}
+			back := w.attach(Caller{PID: 10, Client: "claude", ClientID: "a"})
+			if r, err := w.answer(birch, id); err != nil || r.To != back.Alias || back.Alias == "amber" {
+				t.Errorf("to %+v, that is back: %+v, %v", back, r, err)
+			}
+		})
+	}
+}
+
+// Whoever takes over an absent session's name, with its mail, goes on with its work.
+func TestAnAnswerGoesToTheHeirOfAName(t *testing.T) {
+	w := newWorld(t)
+	w.register("amber", Caller{PID: 10, Client: "claude"})
+	birch := w.register("birch", Caller{PID: 20, Client: "claude"})
+	amber, err := w.Resolve(t.Context(), Caller{Explicit: "amber"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := w.send(amber, "birch", "one").ID
+	w.read(birch.ID)
+	delete(w.procs, 10)
+	w.clock = w.clock.Add(time.Hour)
+	heir := w.register("amber", Caller{PID: 30, Client: "codex"})
+	if r, err := w.answer(birch, id); err != nil || r.To != "amber" || heir.ID == amber.ID {
+		t.Errorf("%+v, %v", r, err)
+	}
+	w.wantMail(heir.ID, "the answer")
+}
+
+// A clock that was wrong when an alias was chosen takes nobody's mail away.
+func TestAnAliasThatIsChosenInTheFutureIsItsHolders(t *testing.T) {
+	w := newWorld(t)
+	w.clock = w.clock.Add(720 * time.Hour)
+	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	w.clock = w.clock.Add(-720 * time.Hour)
+	if r, err := w.answer(birch, w.send(amber, "birch", "one").ID); err != nil || r.To != "amber" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 func TestTheLastMessageIsAnsweredAndNoNotice(t *testing.T) {
 	w := newWorld(t)
 	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})

@@ -126,12 +126,13 @@ func (b *Broker) giveAlias(ctx context.Context, rows []row, t Takeover, letters 
 			b.log.Warn("a writer is not told of a takeover", "session", l.to.sid(), "err", err)
 		}
 	}
+	since := b.factsOf(t.From).AliasSince
 	err := b.changeFacts(ctx, t.To, func(f *facts) {
 		if f.Alias != t.Alias { // else a call before was killed behind this
 			f.Alias = t.Former
 		}
 		f.rename(t.Alias, b.now())
-		f.Named, f.Proposed, f.TookOver = true, false, t.From
+		f.Named, f.Proposed, f.TookOver, f.AliasSince = true, false, t.From, since
 		f.MoveFrom = addMissing(f.MoveFrom, t.From)
 	})
 	if err != nil {

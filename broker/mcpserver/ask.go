@@ -33,9 +33,10 @@ func (c *toolCall) ask(ctx context.Context) (any, error) {
 	m.Kind = "question"
 	var s broker.Session
 	var q *broker.Question
+	wait := time.Duration(c.req.GetInt("wait_seconds", askWait)) * time.Second
 	err := c.limited(ctx, func(ctx context.Context) (err error) {
 		if s, err = c.attach(ctx); err == nil {
-			q, err = c.b.Ask(ctx, s, m)
+			q, err = c.b.Ask(ctx, s, m, wait)
 		}
 		return err
 	})
@@ -43,7 +44,7 @@ func (c *toolCall) ask(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	StepAside(ctx)
-	res, err := c.askedAndWaited(ctx, s.ID, q, c.req.GetInt("wait_seconds", askWait))
+	res, err := c.askedAndWaited(ctx, s.ID, q, wait)
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
 	defer cancel()
 	if err := q.Close(end); err != nil {
@@ -53,16 +54,16 @@ func (c *toolCall) ask(ctx context.Context) (any, error) {
 }
 
 // askedAndWaited gives the result of ask. Nobody waits for a session that is not there.
-func (c *toolCall) askedAndWaited(ctx context.Context, sid string, q *broker.Question, seconds int) (any, error) {
+func (c *toolCall) askedAndWaited(ctx context.Context, sid string, q *broker.Question, wait time.Duration) (any, error) {
 	if q.Recipient == broker.Absent {
 		return c.noAnswer(ctx, q, q.To+" is absent, and the question waits for it"), nil
 	}
-	a, err := c.await(ctx, q, time.Duration(seconds)*time.Second)
+	a, err := c.await(ctx, q, wait)
 	switch {
 	case a != nil:
 		return c.handAnswer(ctx, sid, q, a)
 	case err == nil:
-		err = fmt.Errorf("no answer in %d s", seconds)
+		err = fmt.Errorf("no answer in %d s", int(wait.Seconds()))
 	}
 	return c.noAnswer(ctx, q, err.Error()), nil
 }

@@ -27,7 +27,7 @@ func ask(c *call, f *cli.Flags) action {
 		var q *broker.Question
 		err := d.send(ctx, c, c.words[1:], func(ctx context.Context, s broker.Session) (err error) {
 			from = s
-			q, err = c.b.Ask(ctx, s, d.message)
+			q, err = c.b.Ask(ctx, s, d.message, *wait)
 			return err
 		})
 		if err != nil {
