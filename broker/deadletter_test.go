@@ -95,6 +95,28 @@ func TestANewSessionDoesNotLookAmongTheDead(t *testing.T) {
 	}
 }
 
+// What stands across two pieces of the file is found, too.
+func TestADeadLetterIsFoundWhereverItStands(t *testing.T) {
+	w := newWorld(t)
+	name := "01a206ea-27ec-7ad8-af45-ca172588faf3"
+	own, _ := parseRow([]byte(`{"session_id":"` + name + `","alias":"amber"}`))
+	may, longest := w.mayInherit(own, nil)
+	for at := 256<<10 - 2*len(name); at < 256<<10+2*len(name); at++ {
+		if err := w.Dir().Write(deadFile, []byte(strings.Repeat("x", at)+name+strings.Repeat("x", 9))); err != nil {
+			t.Fatal(err)
+		}
+		if !w.anyDead(may, longest) {
+			t.Fatalf("not at %d", at)
+		}
+	}
+	if err := w.Dir().Write(deadFile, []byte(strings.Repeat("x", 1<<20))); err != nil {
+		t.Fatal(err)
+	}
+	if w.anyDead(may, longest) {
+		t.Error("found where there is none")
+	}
+}
+
 // Of many dead letters only those are parsed that may be its own, in any spelling.
 func TestASessionGetsItsOwnAmongManyDead(t *testing.T) {
 	w, amber, birch := pair(t)

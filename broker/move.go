@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"slices"
 	"time"
 
@@ -251,12 +253,15 @@ func emptySome(ctx context.Context, box *inbox.Mailbox, put func([]inbox.Message
 // inbox's); the ids make a second delivery harmless. One that can never be delivered stays where it is, with
 // the reason.
 func (b *Broker) redeliver(ctx context.Context, own row, from []string) (done bool, err error) {
+	may, longest := b.mayInherit(own, from)
+	if !b.anyDead(may, longest) {
+		return true, nil
+	}
 	lines, err := b.deadLines()
 	if err != nil {
 		// What is no file of ours stays so until somebody repairs it: each call of the session would look in vain.
 		return errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, atomicfile.ErrTooLarge) || errors.Is(err, fs.ErrPermission), err
 	}
-	may := b.mayInherit(own, from)
 	mine := map[string][]string{} // lines by message: a sweep that was killed may have written one twice
 	var messages []inbox.Message
 	for _, line := range lines {
@@ -297,19 +302,43 @@ func (b *Broker) redeliver(ctx context.Context, own row, from []string) (done bo
 	return n == len(messages), errors.Join(err, b.dropDead(ctx, own.sid(), gone))
 }
 
-// mayInherit gives a function that says whether a line may be a dead letter that a session gets. Nearly all of many thousands
-// are not, and to parse them all takes a hook seconds.
-func (b *Broker) mayInherit(own row, from []string) func(line []byte) bool {
-	names := [][]byte{[]byte(own.sid())}
-	for _, sid := range from {
-		names = append(names, []byte(sid))
+// mayInherit gives a function that says whether there may be a dead letter in some lines that a session gets, and how long the
+// names are that it looks for. Nearly all of many thousands are not, and to parse them all takes a hook seconds.
+func (b *Broker) mayInherit(own row, from []string) (may func(lines []byte) bool, longest int) {
+	names := append([]string{own.sid()}, from...)
+	if f := b.factsOf(own.sid()); f.Named && !f.Proposed {
+		names = append(names, own.alias())
 	}
-	f := b.factsOf(own.sid())
-	alias, chosen := []byte(fold(own.alias())), f.Named && !f.Proposed
-	return func(line []byte) bool {
-		has := func(name []byte) bool { return bytes.Contains(line, name) }
-		spelled := bytes.Contains(line, []byte(`\u`)) // perhaps one of the names
-		return spelled || slices.ContainsFunc(names, has) || chosen && bytes.Contains(bytes.ToLower(line), alias)
+	var finders []*wordFinder
+	for _, name := range names {
+		finders, longest = append(finders, newWordFinder(fold(name))), max(longest, len(name))
+	}
+	return func(lines []byte) bool {
+		is := func(f *wordFinder) bool { return f.in(lines) }
+		return bytes.Contains(lines, []byte(`\u`)) || slices.ContainsFunc(finders, is) // such a letter may spell one of the names
+	}, longest
+}
+
+// anyDead says whether there may be something in the dead letters, of which no name is longer than overlap. It reads the file in
+// pieces: one of 200,000 letters has 50 MB, and a hook of nearly every session that comes back finds nothing there. When it cannot
+// tell, reading them all will say why.
+func (b *Broker) anyDead(may func([]byte) bool, overlap int) bool {
+	f, err := b.root.Open(deadFile, os.O_RDONLY)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	defer f.Close()
+	piece, kept := make([]byte, overlap+256<<10), 0
+	for {
+		n, err := f.Read(piece[kept:])
+		if may(piece[:kept+n]) {
+			return true
+		}
+		if err != nil {
+			return !errors.Is(err, io.EOF)
+		}
+		end := kept + n
+		kept = copy(piece, piece[max(0, end-overlap):end])
 	}
 }
 
