@@ -580,6 +580,37 @@ var reply = regexp.MustCompile(`^[\t\n\v\f\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2
 	`[\t\n\v\f\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}]+([a-km-zA-KM-Z]{5})` +
 	`[\t\n\v\f\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}]*$`)
 
+// Whatever stands in a request's file, others are listed, and what is listed can be shown.
+func FuzzRequestFile(f *testing.F) {
+	for _, s := range []string{`{"id":"abcde","session":"s1","tool":"Bash","state":"open","asked_at":1,"expires_at":2}`, `{"state":"allowed"`, "[]", "null", "\x00", ""} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		l := newLab(t)
+		l.ask("s1", "abcde")
+		l.ask("s2", "abcdf")
+		if err := os.WriteFile(l.file(fileOf("s1", "abcde")+ending), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := l.change(t.Context(), func(d *files) error {
+			all, err := d.list(t.Context())
+			if !slices.ContainsFunc(all, func(r Request) bool { return r.Session == "s2" && r.ID == "abcdf" }) {
+				t.Errorf("%q: the other is not in %+v", data, all)
+			}
+			for _, r := range all {
+				if check(r) != nil || !r.State.known() {
+					t.Errorf("%q: %+v", data, r)
+				}
+			}
+			_, terr := d.tidy(t.Context())
+			return errors.Join(err, terr)
+		})
+		if err != nil {
+			t.Errorf("%q: %v", data, err)
+		}
+	})
+}
+
 func FuzzParseReply(f *testing.F) {
 	for _, text := range []string{"yes abcde", "Y\tABCDE\n", "no abcdl", "n\u2003abcde\ufeff", "yes", "yes abcde x", "yesabcde", "ye\u017f abcde", "y \u212abcde",
 		"y abcd\xff", "  no  zzzzz  ", "NO zzzzz\x85", ""} {

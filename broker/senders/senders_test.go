@@ -18,12 +18,12 @@ import (
 // desk is a list with a clock that the test moves.
 type desk struct {
 	*List
-	t     *testing.T
+	t     testing.TB
 	path  string
 	clock time.Time
 }
 
-func newDesk(t *testing.T) *desk {
+func newDesk(t testing.TB) *desk {
 	t.Helper()
 	d := &desk{t: t, path: filepath.Join(t.TempDir(), "http"), clock: time.Date(2026, 11, 22, 11, 0, 0, 0, time.UTC)}
 	d.List = d.open()
@@ -387,4 +387,66 @@ func TestWhereASenderMayWrite(t *testing.T) {
 			t.Errorf("%q: %q %t", alias, got, ok)
 		}
 	}
+}
+
+// Whoever is let in by a list has a name and a key, each name once; and a damaged list lets nobody in.
+func FuzzSendersFile(f *testing.F) {
+	d := newDesk(f)
+	d.allow(Sender{Name: "ci"})
+	good, err := os.ReadFile(filepath.Join(d.path, listFile))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, data := range [][]byte{good, good[:len(good)/2], []byte("null"), []byte("[null]"), []byte(`{"name":"ci"}`), {}} {
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d := newDesk(t)
+		if err := os.WriteFile(filepath.Join(d.path, listFile), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		all, err := d.All()
+		if err != nil && len(all) > 0 {
+			t.Fatalf("%q: %+v, %v", data, all, err)
+		}
+		seen := map[string]bool{}
+		for _, s := range all {
+			if errors.Join(s.check(), s.complete()) != nil || seen[s.Name] {
+				t.Fatalf("%q lets %+v in", data, s)
+			}
+			seen[s.Name] = true
+		}
+		if s, ok := d.ByToken(""); ok {
+			t.Fatalf("%q lets %+v in without a token", data, s)
+		}
+	})
+}
+
+// Whatever stands there, a code is right for one that was given it, and new ones can be given.
+func FuzzPairingFile(f *testing.F) {
+	for _, s := range []string{`{"codes":[{"code":"abcdefgh","bridge":"chat","identity":"7","expires":1e18}],"wrong":[1]}`, `{"codes":[null]}`, `{"wrong":[1e300,-1]}`, "[]", "", "\x00"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d := newDesk(t)
+		d.allow(Sender{Name: "chat", Bridge: true})
+		if err := os.WriteFile(filepath.Join(d.path, pairingFile), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		waiting, err := d.Waiting()
+		if err != nil {
+			t.Fatalf("%q: %v", data, err)
+		}
+		for _, k := range waiting {
+			if CheckIdentity(k.Identity) != nil {
+				t.Fatalf("%q: %+v", data, k)
+			}
+		}
+		if bridge, identity, err := d.Pair(t.Context(), "zzzzzzzz"); err == nil && (bridge.Name != "chat" || CheckIdentity(identity) != nil) {
+			t.Fatalf("%q: %+v %q", data, bridge, identity)
+		}
+		if _, _, err := d.Knock(t.Context(), Sender{Name: "chat"}, "8"); err != nil {
+			t.Fatalf("%q: %v", data, err)
+		}
+	})
 }
