@@ -56,7 +56,7 @@ func run(bin, before string, only *regexp.Regexp, page string) (err error) {
 		}
 		defer func() { err = errors.Join(err, b.before.close()) }()
 	}
-	b.beside = newBeside(b.now.home)
+	b.beside = newBeside(b.now)
 	var results []result
 	var failed error
 	wanted := slices.DeleteFunc(rows(), func(r row) bool { return !only.MatchString(r.name) })

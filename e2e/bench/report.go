@@ -26,12 +26,8 @@ func (b *bench) report(results []result) string {
 how far off it may be (99.7 %). The aim is the most that it should be, of the figure itself where there is no limit. A row
 is **above** when it is so beyond doubt; then ` + "`make bench`" + ` fails.
 `)
-	if b.beside.missing == nil {
-		fmt.Fprintf(&page, "\nAMQ is %s, in the same rounds.\n", besideVersion)
-	} else {
-		fmt.Fprintf(&page, "\nThe column AMQ is empty: %v.\n", b.beside.missing)
-	}
-	page.WriteString("\n| what | unit | p50 | p99 | limit | its p50 | ratio | ± | aim | | rounds | AMQ |")
+	fmt.Fprintf(&page, "\n%s\n", b.beside)
+	page.WriteString("\n| what | unit | p50 | p99 | limit | its p50 | ratio | ± | aim | | rounds | beside |")
 	if b.before != nil {
 		page.WriteString(" before | now against it | |")
 	}
