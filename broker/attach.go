@@ -26,6 +26,7 @@ func (b *Broker) attached(c Caller) (s Session, ok bool) {
 	if err != nil {
 		return s, false // attach repairs a damaged registry
 	}
+	b = b.glance()
 	sid, err := b.resolve(rows, c)
 	i := findSID(rows, sid)
 	if err != nil || i < 0 {

@@ -36,13 +36,19 @@ type period struct {
 
 // authors is for rows that were read together: whoever looks at many messages asks it of each.
 func (b *Broker) authors(rows []row) authors {
-	b.authorsMu.Lock()
-	defer b.authorsMu.Unlock()
-	if last := b.lastAuthors; len(rows) > 0 && len(last.rows) == len(rows) && &last.rows[0] == &rows[0] {
+	b.lastAuthors.mu.Lock()
+	defer b.lastAuthors.mu.Unlock()
+	if last := b.lastAuthors.of; len(rows) > 0 && len(last.rows) == len(rows) && &last.rows[0] == &rows[0] {
 		return last
 	}
-	b.lastAuthors = authors{b, rows, &known{holders: map[string]holder{}}}
-	return b.lastAuthors
+	b.lastAuthors.of = authors{b, rows, &known{holders: map[string]holder{}}}
+	return b.lastAuthors.of
+}
+
+// lastAuthors are those of the rows that were asked about last.
+type lastAuthors struct {
+	mu sync.Mutex
+	of authors
 }
 
 // of gives the row of the session that chose the id, else of the one that had the alias then and has another one now,

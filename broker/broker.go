@@ -17,7 +17,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"c2c/inbox"
@@ -62,11 +61,10 @@ type Broker struct {
 	times ObligationTimes
 
 	proc processes
+	read map[string]facts // what a glance has read; nil: facts are read anew each time
 
-	lastRows lastRows
-
-	authorsMu   sync.Mutex
-	lastAuthors authors // of the rows that were asked about last
+	lastRows    *lastRows
+	lastAuthors *lastAuthors
 }
 
 // Open opens the root, and makes it when there is none.
@@ -75,7 +73,8 @@ func Open(cfg Config) (*Broker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open root: %w", err)
 	}
-	b := &Broker{root: root, now: cfg.Now, log: cfg.Log, storm: cfg.Storm.withDefaults(), times: cfg.Times.withDefaults(), proc: new(system)}
+	b := &Broker{root: root, now: cfg.Now, log: cfg.Log, storm: cfg.Storm.withDefaults(), times: cfg.Times.withDefaults(), proc: new(system),
+		lastRows: new(lastRows), lastAuthors: new(lastAuthors)}
 	if b.now == nil {
 		b.now = time.Now
 	}

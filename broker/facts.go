@@ -115,7 +115,16 @@ func readFacts(dir *atomicfile.Dir, sid string) (f facts, err error) {
 }
 
 // factsOf gives no facts, and logs why, when they cannot be read: the registry says who a session is.
-func (b *Broker) factsOf(sid string) facts { return b.loggedFacts(b.readFacts, sid) }
+func (b *Broker) factsOf(sid string) facts {
+	f, known := b.read[sid]
+	if !known {
+		f = b.loggedFacts(b.readFacts, sid)
+		if b.read != nil {
+			b.read[sid] = f
+		}
+	}
+	return f
+}
 
 func (b *Broker) loggedFacts(read func(sid string) (facts, error), sid string) facts {
 	if !inbox.ValidName(sid) {

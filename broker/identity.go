@@ -49,8 +49,7 @@ type Caller struct {
 	// and its mail.
 	Proposed bool
 
-	serves bool     // the client's process serves many sessions, by a file of the client's
-	seen   *Session // the one that the environment names, once it was looked at; nil: nobody asks
+	serves bool // the client's process serves many sessions, by a file of the client's
 }
 
 // looked is c with what the client's files say of its process. They are read before the registry is locked.
@@ -80,7 +79,7 @@ func (b *Broker) Resolve(ctx context.Context, c Caller) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
-	c.seen = &Session{}
+	b = b.glance()
 	sid, err := b.resolve(rows, c.looked())
 	if errors.Is(err, ErrNoSession) && c.Explicit != "" {
 		return Session{}, &UnknownAliasError{Alias: c.Explicit}
@@ -97,9 +96,6 @@ func (b *Broker) Resolve(ctx context.Context, c Caller) (Session, error) {
 	}
 	if i < 0 {
 		return Session{}, fmt.Errorf("session %q is not registered: %w", sid, ErrNoSession)
-	}
-	if c.seen.ID == sid {
-		return *c.seen, nil
 	}
 	return b.session(rows[i]), nil
 }
@@ -189,9 +185,6 @@ func (b *Broker) isInherited(rows []row, sid string, c Caller) bool {
 		return false
 	}
 	s := b.session(rows[i])
-	if c.seen != nil {
-		*c.seen = s
-	}
 	_, known := client.Find(s.Client)
 	if s.Client == ClientWire {
 		_, known = client.Find(c.Client) // an agent that a daemon carries mail to is none of these
