@@ -2,13 +2,13 @@ package broker
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+
+	"c2c/inbox/digest"
 
 	"golang.org/x/sys/unix"
 )
@@ -40,7 +40,7 @@ func FileOf(ctx context.Context, path string) (File, error) {
 	if err := checkAttachment(f, info); err != nil {
 		return fail(err)
 	}
-	sum := sha256.New()
+	sum := digest.New()
 	n, err := io.Copy(sum, io.LimitReader(withContext{ctx, f}, info.Size()+1))
 	if err != nil {
 		return fail(pathCause(err))
@@ -48,7 +48,7 @@ func FileOf(ctx context.Context, path string) (File, error) {
 	if after, err := f.Stat(); err != nil || n != info.Size() || after.Size() != n || !after.ModTime().Equal(info.ModTime()) {
 		return fail(errors.New("it is being written; attach it when it is complete"))
 	}
-	return File{Path: real, Size: n, SHA256: hex.EncodeToString(sum.Sum(nil))}, nil
+	return File{Path: real, Size: n, SHA256: fmt.Sprintf("%x", sum.Sum())}, nil
 }
 
 // checkAttachment refuses what is no file of this user on a disk. A file of the kernel's may hold what a process keeps secret.

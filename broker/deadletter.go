@@ -3,8 +3,6 @@ package broker
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +11,7 @@ import (
 	"strconv"
 
 	"c2c/inbox"
+	"c2c/inbox/digest"
 )
 
 const (
@@ -69,8 +68,8 @@ func parseDead(line []byte) (d DeadLetter, ok bool) {
 		return d, false
 	}
 	if d.Message.ID == "" {
-		sum := sha256.Sum256(bytes.TrimSpace(line))
-		d.Message.ID = "dead-" + hex.EncodeToString(sum[:12])
+		sum := digest.Sum256(bytes.TrimSpace(line))
+		d.Message.ID = fmt.Sprintf("dead-%x", sum[:12])
 	}
 	return d, true
 }

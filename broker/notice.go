@@ -3,8 +3,6 @@ package broker
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +10,7 @@ import (
 	"time"
 
 	"c2c/inbox"
+	"c2c/inbox/digest"
 )
 
 // SystemAlias is the sender of c2c's own messages. Nobody can have this alias, and nobody is answered there.
@@ -43,10 +42,9 @@ type Told struct {
 // noticeID names the notice about a message for a reason. A mailbox takes an id of a sender once: so whoever tells the
 // sender a second time, after a kill or at the same moment, tells nothing.
 func noticeID(reason string, parts ...string) string {
-	sum := sha256.Sum256([]byte(reason + "\x00" + strings.Join(parts, "\x00")))
+	sum := digest.Sum256([]byte(reason + "\x00" + strings.Join(parts, "\x00")))
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // a UUID of version 8
-	h := hex.EncodeToString(sum[:16])
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+	return inbox.UUID([16]byte(sum[:16]))
 }
 
 func noticeAbout(m inbox.Message, reason string) string {

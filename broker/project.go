@@ -2,15 +2,15 @@ package broker
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/digest"
 )
 
 // Directories of the state directory.
@@ -49,8 +49,8 @@ func fingerprint(text string) string {
 	if text == "" {
 		return "default"
 	}
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])[:12]
+	sum := digest.Sum256([]byte(text))
+	return fmt.Sprintf("%x", sum[:6])
 }
 
 // link is a name below the state directory that leads to a root: a relative symbolic link.

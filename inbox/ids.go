@@ -2,13 +2,14 @@ package inbox
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
 	"io"
 	"slices"
 	"sort"
+
+	"c2c/inbox/digest"
 )
 
 // An index file says where in the archive the ids of some of its older files stand. It is blocks of idBlock bytes, each with
@@ -32,7 +33,7 @@ type idAt struct {
 
 // idKey is the same for a UUID and for what is shown of it.
 func idKey(id string) uint64 {
-	sum := sha256.Sum256([]byte(ShortID(id)))
+	sum := digest.Sum256([]byte(ShortID(id)))
 	return binary.BigEndian.Uint64(sum[:])
 }
 

@@ -3,12 +3,12 @@ package inbox
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"iter"
 	"os"
 
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/digest"
 )
 
 // MergeInto ends an empty mailbox: its archive goes to the mailbox of the same session in another root, and what else it has is
@@ -67,7 +67,7 @@ func (m *Mailbox) takeArchive(ctx context.Context, from *Mailbox) error {
 // writeMerged writes the records of two archives into files behind those that are there. The newest one was rotated.
 func (a *archive) writeMerged(other *archive) error {
 	var part []byte
-	base, seen := a.base, map[[sha256.Size]byte]bool{}
+	base, seen := a.base, map[[digest.Size]byte]bool{}
 	write := func() error {
 		name, err := newPartName(base)
 		if err == nil {
@@ -81,7 +81,7 @@ func (a *archive) writeMerged(other *archive) error {
 		if err != nil {
 			return err
 		}
-		if sum := sha256.Sum256(line); !seen[sum] {
+		if sum := digest.Sum256(line); !seen[sum] {
 			seen[sum] = true
 			part = append(part, line...)
 		}

@@ -3,9 +3,6 @@ package inbox
 import (
 	"bytes"
 	"cmp"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,7 +12,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"c2c/inbox/digest"
 	"c2c/inbox/fields"
+	"c2c/inbox/random"
 )
 
 // Message is one message, as it waits and as it is handed over.
@@ -69,15 +68,15 @@ func (m Message) Handle() string { return cmp.Or(m.handle, m.ID) }
 // by others may use it twice.
 type key struct {
 	session, from, id string
-	sum               [sha256.Size]byte
+	what              string // its content, or its time
 }
 
-func (m Message) key() key { return key{m.FromSession, m.From, m.ID, sha256.Sum256([]byte(m.Content))} }
+func (m Message) key() key { return key{m.FromSession, m.From, m.ID, m.Content} }
 
 // recordKey is key as far as the archive keeps it: of an ephemeral message the time is kept, not the content.
 func (m Message) recordKey() key {
 	if m.Ephemeral {
-		return key{m.FromSession, m.From, m.ID, sha256.Sum256(fields.AppendSeconds(nil, m.TS))}
+		return key{m.FromSession, m.From, m.ID, string(fields.AppendSeconds(nil, m.TS))}
 	}
 	return m.key()
 }
@@ -153,15 +152,19 @@ func CheckAlias(s string) error {
 // because the usual package links net and doubles the start of a hook.
 func NewID(now time.Time) string {
 	var b [16]byte
-	rand.Read(b[6:])
+	random.Fill(b[6:])
 	ms := uint64(now.UnixMilli())
 	for i := range 6 {
 		b[i] = byte(ms >> (40 - 8*i))
 	}
 	b[6] = b[6]&0x0f | 0x70
 	b[8] = b[8]&0x3f | 0x80
-	h := hex.EncodeToString(b[:])
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+	return UUID(b)
+}
+
+// UUID writes a UUID out.
+func UUID(b [16]byte) string {
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // Time is when the message was sent.
@@ -366,9 +369,10 @@ func (m Message) IsUnnamed() bool { return m.ID == "" || m.legacy() }
 
 // legacyID names a message of a writer that gives no ids, the same at each reading.
 func (m Message) legacyID() string {
-	h := sha256.New()
+	h := digest.New()
 	for _, s := range []string{m.From, m.To, strconv.FormatFloat(m.TS, 'f', -1, 64), m.Content} {
 		fmt.Fprintf(h, "%d:%s", len(s), s)
 	}
-	return legacyPrefix + hex.EncodeToString(h.Sum(nil)[:12])
+	sum := h.Sum()
+	return fmt.Sprintf(legacyPrefix+"%x", sum[:12])
 }

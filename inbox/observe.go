@@ -3,7 +3,6 @@ package inbox
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/digest"
 	"c2c/inbox/filelock"
 )
 
@@ -43,7 +43,7 @@ func (m Message) Trace() (t Trace) {
 	if m.IsUnnamed() {
 		k.id = "" // the original's archive has no time, of which such an id is made
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %x", k.from, m.To, k.id, k.sum))
+	sum := digest.Sum256(fmt.Appendf(nil, "%q %q %q %x", k.from, m.To, k.id, digest.Sum256([]byte(k.what))))
 	copy(t[:], sum[:])
 	return t
 }

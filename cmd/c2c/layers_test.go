@@ -25,9 +25,11 @@ var layers = map[string]string{
 	"cmd/watch":        "broker broker/live inbox github.com/gdamore/tcell/v2 github.com/rivo/uniseg",
 	"inbox/atomicfile": "golang.org/x/sys",
 	"inbox/fields":     "",
+	"inbox/digest":     "",
+	"inbox/random":     "golang.org/x/sys",
 	"inbox/inotify":    "golang.org/x/sys",
 	"inbox/filelock":   "inbox/atomicfile golang.org/x/sys",
-	"inbox":            "inbox/atomicfile inbox/fields inbox/filelock",
+	"inbox":            "inbox/atomicfile inbox/digest inbox/fields inbox/filelock inbox/random",
 	"broker/client":    "broker/procstat inbox/atomicfile",
 	"broker/doctor":    "",
 	"broker/survive":   "",
@@ -35,7 +37,7 @@ var layers = map[string]string{
 
 	"broker/procstat/sockets": "broker/procstat",
 
-	"broker":                    "broker/client broker/doctor broker/procstat inbox inbox/atomicfile inbox/fields inbox/filelock wake golang.org/x/sys",
+	"broker":                    "broker/client broker/doctor broker/procstat inbox inbox/atomicfile inbox/digest inbox/fields inbox/filelock wake golang.org/x/sys",
 	"broker/ringer":             "broker broker/client broker/survive inbox inbox/filelock wake wake/clients wake/mux wake/plugin wake/watch",
 	"broker/live":               "broker inbox wake wake/watch",
 	"broker/httpd":              "broker broker/live broker/permission broker/procstat broker/procstat/sockets broker/survive inbox/atomicfile inbox/filelock golang.org/x/sys",

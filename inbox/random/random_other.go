@@ -1,0 +1,5 @@
+//go:build !linux
+
+package random
+
+func fill(b []byte) error { return fromDevice(b) }
