@@ -14,7 +14,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -40,13 +39,13 @@ var (
 type Config struct {
 	Root  string
 	Now   func() time.Time // nil is time.Now
-	Log   *slog.Logger     // nil discards
+	Log   inbox.Log        // nil discards
 	Storm StormLimits
 	Times ObligationTimes
 }
 
 // ConfigOf is a Config with what the environment sets. c2c doctor tells what is wrong there.
-func ConfigOf(getenv func(string) string, root string, log *slog.Logger) Config {
+func ConfigOf(getenv func(string) string, root string, log inbox.Log) Config {
 	times, _ := ObligationTimesOf(getenv)
 	return Config{Root: root, Log: log, Storm: StormLimitsOf(getenv), Times: times}
 }
@@ -55,7 +54,7 @@ func ConfigOf(getenv func(string) string, root string, log *slog.Logger) Config 
 type Broker struct {
 	root  *atomicfile.Dir
 	now   func() time.Time
-	log   *slog.Logger
+	log   inbox.Log
 	mail  inbox.Config
 	storm StormLimits
 	times ObligationTimes
@@ -79,9 +78,9 @@ func Open(cfg Config) (*Broker, error) {
 		b.now = time.Now
 	}
 	if b.log == nil {
-		b.log = slog.New(slog.DiscardHandler)
+		b.log = inbox.NoLog
 	}
-	b.mail = inbox.Config{Now: b.now, Log: b.mailLog()}
+	b.mail = inbox.Config{Now: b.now, Log: mailLog{b}}
 	return b, nil
 }
 

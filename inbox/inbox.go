@@ -39,7 +39,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"log/slog"
 	"os"
 	"slices"
 	"syscall"
@@ -75,7 +74,7 @@ func (l Limits) withDefaults() Limits {
 type Config struct {
 	Limits Limits           // only tests set them
 	Now    func() time.Time // nil: time.Now
-	Log    *slog.Logger     // nil: nothing is logged
+	Log    Log              // nil: nothing is logged
 	// Held says whether a message that the loop guard holds, and whose time has not come, is still held. Nil: it is.
 	Held func(Message) bool
 	// Awaited says whether somebody waits for an answer, and takes it. Nil: nobody does.
@@ -88,7 +87,7 @@ type Mailbox struct {
 	sid    string
 	limits Limits
 	now    func() time.Time
-	log    *slog.Logger
+	log    Log
 	held   func(Message) bool
 
 	awaited func(Message) bool
@@ -104,7 +103,7 @@ func Open(root *atomicfile.Dir, sid string, cfg Config) (*Mailbox, error) {
 		m.now = time.Now
 	}
 	if m.log == nil {
-		m.log = slog.New(slog.DiscardHandler)
+		m.log = NoLog
 	}
 	return m, nil
 }

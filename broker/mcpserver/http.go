@@ -21,6 +21,7 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/survive"
+	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/wake"
 )
@@ -33,7 +34,7 @@ type HTTPConfig struct {
 	Root func(*http.Request) (root, by string, err error)
 	URL  string // at which clients find this handler
 	// Open opens a root for one client, which closes it.
-	Open func(root string, log *slog.Logger) (*broker.Broker, error)
+	Open func(root string, log inbox.Log) (*broker.Broker, error)
 	// Process is the client's process, 0 if it cannot be seen.
 	Process func(*http.Request) int
 	// Conn is the connection of a request, nil if it is not known: then an answer counts as written when it is flushed.

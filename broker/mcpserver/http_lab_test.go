@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -21,6 +20,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"c2c/broker"
+	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/wake"
 )
@@ -132,7 +132,7 @@ func (l *httpLab) handler(limits HTTPLimits) *HTTP {
 			return l.root, "test", nil
 		},
 		URL: "http://127.0.0.1:1/mcp",
-		Open: func(root string, log *slog.Logger) (*broker.Broker, error) {
+		Open: func(root string, log inbox.Log) (*broker.Broker, error) {
 			return broker.Open(broker.Config{Root: root, Log: log})
 		},
 		Process: func(r *http.Request) int {

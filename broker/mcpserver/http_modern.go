@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"strconv"
 	"sync"
@@ -18,6 +17,7 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/procstat"
+	"c2c/inbox"
 )
 
 // modern answers requests of 2026-07-28 and later, by mcp-go. That revision has no session, and no place for a bell: who calls
@@ -161,7 +161,7 @@ func (m *modern) enter(r *http.Request) (*modernPeer, error) {
 	}
 	if p == nil {
 		p = &modernPeer{m: m, pid: pid, start: start}
-		p.peer = &peer{cfg: &m.h.cfg.Config, desk: noDesk{m.h}, guest: Guest{Remote: true, Process: pid, Open: func(log *slog.Logger) (*broker.Broker, error) {
+		p.peer = &peer{cfg: &m.h.cfg.Config, desk: noDesk{m.h}, guest: Guest{Remote: true, Process: pid, Open: func(log inbox.Log) (*broker.Broker, error) {
 			return m.h.cfg.Open(root, log)
 		}}, connection: func() connection {
 			return m.h.connection("this revision of MCP has no stream on which mail could ring", by, mcp.ProtocolVersion20260728)

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"log/slog"
 	"net/http"
 	"os"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"c2c/broker"
+	"c2c/inbox"
 )
 
 // httpSession is one MCP session: a client from its initialize on.
@@ -66,7 +66,7 @@ func isSessionID(id string) bool {
 func (h *HTTP) newSession(id string) *httpSession {
 	s := &httpSession{h: h, id: id, gate: make(chan struct{}, 1), used: h.cfg.Now()}
 	s.ctx, s.stop = context.WithCancelCause(h.ctx)
-	s.peer = &peer{cfg: &h.cfg.Config, desk: s, guest: Guest{Remote: true, Open: func(log *slog.Logger) (*broker.Broker, error) {
+	s.peer = &peer{cfg: &h.cfg.Config, desk: s, guest: Guest{Remote: true, Open: func(log inbox.Log) (*broker.Broker, error) {
 		return h.cfg.Open(s.rootNow(), log)
 	}}, connection: s.connection}
 	return s

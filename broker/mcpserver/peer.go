@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"cmp"
 	"context"
-	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +12,7 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/client"
+	"c2c/inbox"
 )
 
 // Guest is a client as its transport knows it.
@@ -22,7 +22,7 @@ type Guest struct {
 	Remote  bool   // this process is no part of the client's, see broker.Caller
 	Getenv  func(string) string
 	// Open opens the broker, see Config.
-	Open func(log *slog.Logger) (*broker.Broker, error)
+	Open func(log inbox.Log) (*broker.Broker, error)
 }
 
 // peer is one client as the tools see it, and what they keep for it between two calls.

@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"encoding/json"
-	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,12 +9,13 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"c2c/broker"
+	"c2c/inbox"
 )
 
 // One server has many clients: who calls, and what is to be told to whom, is found by the request.
 func TestPeersOfOneServerAreToldApart(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "root")
-	srv := New(Config{Open: func(*slog.Logger) (*broker.Broker, error) {
+	srv := New(Config{Open: func(inbox.Log) (*broker.Broker, error) {
 		t.Error("the server has no client of its own")
 		return nil, nil
 	}})

@@ -26,7 +26,7 @@ type Config struct {
 	// Open opens the broker. It is called at the first tool call and not before:
 	// clients start throw-away copies of their servers, which must leave no trace.
 	// Its warnings are told with the next answer.
-	Open func(log *slog.Logger) (*broker.Broker, error)
+	Open func(log inbox.Log) (*broker.Broker, error)
 	// Client is the AI program that started us, as far as our configuration says. What it says at initialize
 	// comes first, if we know it.
 	Client string

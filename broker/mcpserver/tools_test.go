@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/inbox"
 )
 
 // client is one MCP server process on a shared root, as one session has it.
@@ -27,7 +27,7 @@ type testClient struct {
 
 func (c testClient) config() Config {
 	return Config{LockWait: time.Hour, Getenv: func(name string) string { return c.env[name] },
-		Open: func(log *slog.Logger) (*broker.Broker, error) {
+		Open: func(log inbox.Log) (*broker.Broker, error) {
 			return broker.Open(broker.Config{Root: c.root, Log: log})
 		}}
 }
@@ -212,7 +212,7 @@ func TestAWarningOfTheOpeningIsToldWithTheAnswer(t *testing.T) {
 	c := testClient{t: t, root: filepath.Join(t.TempDir(), "root"), name: "claude-code", env: map[string]string{"C2C_MCP_SESSION_ID": "s"}}
 	cfg := c.config()
 	open := cfg.Open
-	cfg.Open = func(log *slog.Logger) (*broker.Broker, error) {
+	cfg.Open = func(log inbox.Log) (*broker.Broker, error) {
 		log.Warn("something is odd", "file", "x")
 		return open(log)
 	}

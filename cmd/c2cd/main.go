@@ -223,6 +223,6 @@ func (a *app) tellWait(missing error) {
 	fmt.Fprintf(a.stderr, "c2c: %v; waiting for the first session\n", missing)
 }
 
-func (a *app) open(log *slog.Logger) (*broker.Broker, error) {
+func (a *app) open(log inbox.Log) (*broker.Broker, error) {
 	return broker.OpenHere(a.getenv, a.cwd, broker.Config{Log: log})
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"os"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"c2c/broker"
 	"c2c/broker/httpd"
 	"c2c/broker/mcpserver"
+	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 )
 
@@ -51,7 +51,7 @@ func (d *httpDaemon) serveTools(ctx context.Context, s *httpd.Server, sessions *
 }
 
 // openFor opens a root for a client. It is there: that of a session from before the last start may be gone.
-func (d *httpDaemon) openFor(root string, log *slog.Logger) (*broker.Broker, error) {
+func (d *httpDaemon) openFor(root string, log inbox.Log) (*broker.Broker, error) {
 	if _, err := os.Stat(root); err != nil {
 		return nil, fmt.Errorf("open root: %w", err)
 	}
