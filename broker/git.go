@@ -2,7 +2,6 @@ package broker
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -105,10 +104,8 @@ func askGit(cwd, dir string) repository {
 		answer *string
 		args   []string
 	}{{&r.url, []string{"config", "--get", "remote.origin.url"}}, {&r.top, []string{"rev-parse", "--show-toplevel"}}} {
-		cmd := exec.Command("git", ask.args...)
-		cmd.Dir = cwd
-		out, err := cmd.Output()
-		line, _, _ := strings.Cut(string(out), "\n")
+		out, err := runGit(cwd, ask.args...)
+		line, _, _ := strings.Cut(out, "\n")
 		if line = strings.TrimSpace(line); err == nil && line != "" {
 			*ask.answer = line
 			break
