@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"c2c/broker"
 	"c2c/cmd/cli"
@@ -168,15 +168,26 @@ func (c *call) table(all []broker.Mail, row func(broker.Mail) []string) {
 	if len(all) == 0 {
 		c.printf("(no messages)\n")
 	}
-	w := tabwriter.NewWriter(c.stdout, 0, 8, 2, ' ', 0)
+	var lines [][]string
+	var widths []int // of the columns
 	for _, m := range all {
 		cells := row(m)
 		for i, cell := range cells {
 			cells[i] = inbox.Visible(cell, "")
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cells[i]))
 		}
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
+		lines = append(lines, cells)
 	}
-	w.Flush()
+	for _, cells := range lines {
+		last := len(cells) - 1
+		for i, cell := range cells[:last] {
+			c.printf("%-*s  ", widths[i], cell)
+		}
+		c.printf("%s\n", cells[last])
+	}
 }
 
 func became(m broker.Mail) string { return m.Status.Became(time.Now()) }

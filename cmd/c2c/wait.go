@@ -16,9 +16,6 @@ type waitFlag struct {
 	limit time.Duration // 0: for ever
 }
 
-func (w *waitFlag) String() string   { return "" }
-func (w *waitFlag) IsBoolFlag() bool { return true }
-
 func (w *waitFlag) Set(s string) error {
 	if on, err := strconv.ParseBool(s); err == nil {
 		w.on = on

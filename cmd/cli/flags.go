@@ -1,32 +1,29 @@
 package cli
 
 import (
-	"flag"
+	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"c2c/broker"
 )
 
 // ErrHelp says that help was asked for.
-var ErrHelp = flag.ErrHelp
+var ErrHelp = errors.New("help was asked for")
 
-// Flags reads the options of a verb from its row of the table. The standard library keeps the values; it does not read
-// the command line, because it takes one dash for two, ends at the first word, and knows no option whose value may be missing.
+// Flags reads the options of a verb from its row of the table. Package flag takes one dash for two, ends at the first word,
+// and knows no option whose value may be missing.
 type Flags struct {
-	verb Verb
-	set  *flag.FlagSet
+	verb  Verb
+	bound map[string]Value
+	given map[string]bool
 }
 
 // NewFlags begins a command line of the verb. Each of its options is then bound to a variable by one of the methods.
 func NewFlags(v Verb) *Flags {
-	f := &Flags{v, flag.NewFlagSet(v.Name, flag.ContinueOnError)}
-	f.set.SetOutput(io.Discard)
-	return f
+	return &Flags{v, map[string]Value{}, map[string]bool{}}
 }
 
 // Has says whether the verb has this option.
@@ -36,77 +33,13 @@ func (f *Flags) Has(name string) bool {
 }
 
 // Given says whether an option without a value was given, once the command line was read.
-func (f *Flags) Given(name string) bool { return f.set.Lookup(name).Value.String() == "true" }
-
-// Var binds an option to a value of the caller's.
-func (f *Flags) Var(name string, v flag.Value) {
-	o, ok := f.verb.option(typed(name))
-	if !ok {
-		panic("the row of " + f.verb.Name + " has no option " + name)
-	}
-	f.set.Var(v, name, "")
-	if o.Default != "" {
-		if err := v.Set(o.Default); err != nil {
-			panic("the default of --" + name + ": " + err.Error())
-		}
-	}
-}
-
-// Func binds an option to a function, which is called when it is given.
-func (f *Flags) Func(name string, set func(string) error) { f.Var(name, funcValue(set)) }
-
-type funcValue func(string) error
-
-func (f funcValue) Set(s string) error { return f(s) }
-func (f funcValue) String() string     { return "" }
-
-// BoolVar and TextVar bind an option to a variable.
-func (f *Flags) BoolVar(p *bool, name string) {
-	f.Var(name, made(func(fs *flag.FlagSet) { fs.BoolVar(p, name, false, "") }))
-}
-
-func (f *Flags) TextVar(p *string, name string) {
-	f.Var(name, made(func(fs *flag.FlagSet) { fs.StringVar(p, name, "", "") }))
-}
-
-// Bool, Text, Int and Duration bind an option to a new variable.
-func (f *Flags) Bool(name string) *bool {
-	p := new(bool)
-	f.BoolVar(p, name)
-	return p
-}
-
-func (f *Flags) Text(name string) *string {
-	p := new(string)
-	f.TextVar(p, name)
-	return p
-}
-
-func (f *Flags) Int(name string) *int {
-	p := new(int)
-	f.Var(name, made(func(fs *flag.FlagSet) { fs.IntVar(p, name, 0, "") }))
-	return p
-}
-
-func (f *Flags) Duration(name string) *time.Duration {
-	p := new(time.Duration)
-	f.Var(name, made(func(fs *flag.FlagSet) { fs.DurationVar(p, name, 0, "") }))
-	return p
-}
-
-// made gives the flag.Value that the standard library makes for a variable.
-func made(register func(*flag.FlagSet)) (v flag.Value) {
-	var one flag.FlagSet
-	register(&one)
-	one.VisitAll(func(f *flag.Flag) { v = f.Value })
-	return v
-}
+func (f *Flags) Given(name string) bool { return f.given[name] }
 
 // Parse sets the options, which may stand before, between and behind the words, and returns the words. After -- all
 // are words.
 func (f *Flags) Parse(args []string) (words []string, err error) {
 	for _, o := range f.verb.Options {
-		if f.set.Lookup(o.Name) == nil {
+		if f.bound[o.Name] == nil {
 			panic(f.verb.Name + " does not bind its option " + o.Name)
 		}
 	}
@@ -147,9 +80,11 @@ func (f *Flags) Parse(args []string) (words []string, err error) {
 		if err := oneOf(name, value, o.Takes); value != "" && err != nil {
 			return nil, err
 		}
-		if err := f.set.Set(o.Name, value); err != nil {
+		if err := f.bound[o.Name].Set(value); err != nil {
 			return nil, fmt.Errorf("%w: %s", ErrUsage, wrong(o, name, value, err))
 		}
+		on, err := strconv.ParseBool(value)
+		f.given[o.Name] = err == nil && on
 	}
 	return words, f.verb.check(words)
 }
@@ -188,7 +123,7 @@ func isOption(arg string) bool {
 	return len(arg) > 1 && arg[0] == '-' && (arg[1] < '0' || arg[1] > '9')
 }
 
-// wrong says what is wrong with a value. The standard library says "parse error" of most.
+// wrong says what is wrong with a value.
 func wrong(o Option, name, value string, err error) string {
 	says := err.Error()
 	switch {
@@ -196,7 +131,7 @@ func wrong(o Option, name, value string, err error) string {
 		says = "want true or false"
 	case strings.Contains(says, strconv.Quote(value)): // what else checks it has named it
 		return name + ": " + says
-	case says != "parse error" && says != "value out of range":
+	case !errors.Is(err, errValue):
 	case o.Value == "duration":
 		says = "want a duration such as 90s or 5m"
 	default:

@@ -1,20 +1,33 @@
 package cli
 
-import (
-	"embed"
-	"strings"
-)
+import _ "embed"
 
-// topics are the pages of the help that are about no single verb.
-//
-//go:embed topics/*.txt
-var topics embed.FS
+// The pages of the help that are about no single verb.
+var (
+	//go:embed topics/environment.txt
+	environment string
+	//go:embed topics/exit-codes.txt
+	exitCodes string
+	//go:embed topics/scripting.txt
+	scripting string
+	//go:embed topics/states.txt
+	states string
+)
 
 // TopicNames lists them.
 func TopicNames() []string { return []string{"environment", "exit-codes", "scripting", "states"} }
 
 // Topic gives the page with that name.
 func Topic(name string) (text string, ok bool) {
-	data, err := topics.ReadFile("topics/" + name + ".txt")
-	return string(data), err == nil && !strings.Contains(name, "/")
+	switch name {
+	case "environment":
+		text = environment
+	case "exit-codes":
+		text = exitCodes
+	case "scripting":
+		text = scripting
+	case "states":
+		text = states
+	}
+	return text, text != ""
 }

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"errors"
+	"strconv"
+	"time"
+)
+
+// Value takes what is typed behind an option. An option without a value gets "true".
+type Value interface{ Set(string) error }
+
+// Var binds an option to a value of the caller's.
+func (f *Flags) Var(name string, v Value) {
+	o, ok := f.verb.option(typed(name))
+	if !ok {
+		panic("the row of " + f.verb.Name + " has no option " + name)
+	}
+	f.bound[name] = v
+	if o.Default != "" {
+		if err := v.Set(o.Default); err != nil {
+			panic("the default of --" + name + ": " + err.Error())
+		}
+	}
+}
+
+// Func binds an option to a function, which is called when it is given.
+func (f *Flags) Func(name string, set func(string) error) { f.Var(name, setter(set)) }
+
+type setter func(string) error
+
+func (f setter) Set(s string) error { return f(s) }
+
+// errValue says that a value cannot be read. What it should be is said by the option's row.
+var errValue = errors.New("not such a value")
+
+// BoolVar and TextVar bind an option to a variable.
+func (f *Flags) BoolVar(p *bool, name string) {
+	f.Func(name, func(s string) (err error) {
+		if *p, err = strconv.ParseBool(s); err != nil {
+			return errValue
+		}
+		return nil
+	})
+}
+
+func (f *Flags) TextVar(p *string, name string) {
+	f.Func(name, func(s string) error {
+		*p = s
+		return nil
+	})
+}
+
+// Bool, Text, Int and Duration bind an option to a new variable.
+func (f *Flags) Bool(name string) *bool {
+	p := new(bool)
+	f.BoolVar(p, name)
+	return p
+}
+
+func (f *Flags) Text(name string) *string {
+	p := new(string)
+	f.TextVar(p, name)
+	return p
+}
+
+func (f *Flags) Int(name string) *int {
+	p := new(int)
+	f.Func(name, func(s string) error {
+		n, err := strconv.ParseInt(s, 0, strconv.IntSize)
+		if err != nil {
+			return errValue
+		}
+		*p = int(n)
+		return nil
+	})
+	return p
+}
+
+func (f *Flags) Duration(name string) *time.Duration {
+	p := new(time.Duration)
+	f.Func(name, func(s string) (err error) {
+		if *p, err = time.ParseDuration(s); err != nil {
+			return errValue
+		}
+		return nil
+	})
+	return p
+}
