@@ -42,12 +42,15 @@ type Config struct {
 	Log   inbox.Log        // nil discards
 	Storm StormLimits
 	Times ObligationTimes
+	// Uninstalled says whether c2c was taken out of a client while its process ran; nil: it never was.
+	Uninstalled func(client string, pid int) bool
 }
 
 // ConfigOf is a Config with what the environment sets. c2c doctor tells what is wrong there.
 func ConfigOf(getenv func(string) string, root string, log inbox.Log) Config {
 	times, _ := ObligationTimesOf(getenv)
-	return Config{Root: root, Log: log, Storm: StormLimitsOf(getenv), Times: times}
+	gone := func(client string, pid int) bool { return Uninstalled(getenv, client, pid) }
+	return Config{Root: root, Log: log, Storm: StormLimitsOf(getenv), Times: times, Uninstalled: gone}
 }
 
 // Broker is an open root.
@@ -59,8 +62,9 @@ type Broker struct {
 	storm StormLimits
 	times ObligationTimes
 
-	proc processes
-	read map[string]facts // what a glance has read; nil: facts are read anew each time
+	uninstalled func(client string, pid int) bool
+	proc        processes
+	read        map[string]facts // what a glance has read; nil: facts are read anew each time
 
 	lastRows    *lastRows
 	lastAuthors *lastAuthors
@@ -73,7 +77,7 @@ func Open(cfg Config) (*Broker, error) {
 		return nil, fmt.Errorf("open root: %w", err)
 	}
 	b := &Broker{root: root, now: cfg.Now, log: cfg.Log, storm: cfg.Storm.withDefaults(), times: cfg.Times.withDefaults(), proc: new(system),
-		lastRows: new(lastRows), lastAuthors: new(lastAuthors)}
+		uninstalled: cfg.Uninstalled, lastRows: new(lastRows), lastAuthors: new(lastAuthors)}
 	if b.now == nil {
 		b.now = time.Now
 	}

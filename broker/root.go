@@ -35,7 +35,7 @@ func OpenHere(getenv func(string) string, cwd string, cfg Config) (*Broker, erro
 		return nil, err
 	}
 	set := ConfigOf(getenv, p.path, nil)
-	cfg.Root, cfg.Storm, cfg.Times = set.Root, set.Storm, set.Times
+	cfg.Root, cfg.Storm, cfg.Times, cfg.Uninstalled = set.Root, set.Storm, set.Times, set.Uninstalled
 	return Open(cfg)
 }
 

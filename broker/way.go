@@ -100,6 +100,9 @@ func (b *Broker) tellWhy(st *MessageStatus, m inbox.Message, s *Session) {
 		return // what holds it back is told with what it is owed
 	case is.Does == Absent:
 		st.Do = remedy(*s, wake.Ring{Outcome: wake.Failed}, true)
+	case b.uninstalled != nil && b.uninstalled(s.Client, s.Process):
+		st.Why, st.Do = says+"; c2c was taken out of its client while that ran, so nothing brings it mail", "c2c install brings it back"
+		return
 	case is.Does == Waiting:
 		st.Do = "answer the dialog in its terminal"
 	case is.Does == Away:

@@ -32,6 +32,11 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 			want: "birch waits for its person (0 s); its model reads nothing until then", cure: "answer the dialog in its terminal"},
 		"absent": {do: func(w *world, birch Session, _ inbox.Message) { delete(w.procs, 20) },
 			want: "birch is absent; the message waits until it is back", cure: "its next prompt brings the mail"},
+		"c2c was taken out of its client": {do: func(w *world, birch Session, _ inbox.Message) {
+			w.turn(birch.ID, Idle, ByHook)
+			w.hold(ringLock(birch.ID))
+			w.uninstalled = func(client string, pid int) bool { return client == "qwen" && pid == 20 }
+		}, want: "birch is idle (0 s); c2c was taken out of its client while that ran, so nothing brings it mail", cure: "c2c install"},
 		"do not disturb": {do: func(w *world, birch Session, _ inbox.Message) {
 			w.turn(birch.ID, Idle, ByHook)
 			if err := w.SetQuiet(w.t.Context(), birch.ID, true); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
+	"c2c/inbox"
 )
 
 // keep acts on what is due in the root, if no server does. A command that answers something else fails for no reason
@@ -25,7 +26,7 @@ func (c *call) printOwed(s broker.MessageStatus) {
 		c.printf("  it expires at %s\n", clock(s.ExpiresAt))
 	}
 	if !s.Asked.Due.IsZero() {
-		c.printf("  it asks for an answer by %s (%s); c2c obligations tells whether one is owed\n", clock(s.Asked.Due), s.Bucket)
+		c.printf("  it asks for an answer by %s (%s); c2c thread %s shows whether one came\n", clock(s.Asked.Due), s.Bucket, inbox.ShortID(s.ID))
 	}
 	switch {
 	case s.Held:

@@ -49,5 +49,6 @@ func (c *call) watch(ctx context.Context) error {
 			}
 			return s, nil
 		},
+		Left: c.stderr,
 	})
 }

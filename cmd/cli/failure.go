@@ -61,7 +61,7 @@ func FailureOf(verb string, err error) Failure {
 	case errors.Is(err, ErrUsage):
 		f.Exit, f.Hint = Usage, "c2c help "+verb+" shows how"
 	case errors.As(err, &unknown):
-		f.Exit, f.Hint = NoAlias, "c2c list shows all"
+		f.Exit, f.Hint = NoAlias, "c2c list shows all of this project"
 		if len(unknown.Closest) > 0 {
 			f.Hint = fmt.Sprintf("did you mean %q? %s", unknown.Closest[0], f.Hint)
 		}

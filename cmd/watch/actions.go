@@ -3,6 +3,8 @@ package watch
 import (
 	"context"
 	"fmt"
+	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -143,6 +145,18 @@ func (a *app) keep(title, text string) {
 		kept = slices.Concat(kept, []rune("\n"), later)
 	}
 	a.drafts[title] = kept
+}
+
+// tellDrafts writes down what was typed and not sent: nothing else has it when the screen is closed.
+func (a *app) tellDrafts(out io.Writer) {
+	if e := a.typing; e != nil && !e.one {
+		a.drafts[e.title] = e.text
+	}
+	for _, title := range slices.Sorted(maps.Keys(a.drafts)) {
+		if text := strings.TrimSpace(clean(string(a.drafts[title]))); text != "" {
+			fmt.Fprintf(out, "c2c: not sent %s:\n    %s\n", title, strings.ReplaceAll(text, "\n", "\n    "))
+		}
+	}
 }
 
 // finish ends the typing and does what it was for.

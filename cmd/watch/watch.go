@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 
@@ -25,6 +26,8 @@ type Config struct {
 	Open func(context.Context) (*broker.Broker, error) // the root, once it is there
 	// Who writes when the person answers.
 	Who func(context.Context, *broker.Broker) (broker.Session, error)
+	// Left is told what was typed and not sent when the screen is closed.
+	Left io.Writer
 }
 
 // backlog is how many messages are there at the beginning, maxMails how many are kept, maxFlow how many bytes of each.
@@ -108,7 +111,11 @@ func Run(ctx context.Context, cfg Config) error {
 	defer screen.Fini() // when something panics, too
 	screen.EnableMouse(tcell.MouseButtonEvents)
 	screen.EnablePaste()
-	return newApp(cfg, screen).run(ctx)
+	a := newApp(cfg, screen)
+	err = a.run(ctx)
+	screen.Fini()
+	a.tellDrafts(cfg.Left)
+	return err
 }
 
 func newMails() *live.Mails { return live.NewMails(maxMails, maxFlow) }

@@ -323,6 +323,34 @@ func TestNothingThatWasTypedIsLost(t *testing.T) {
 	}
 }
 
+// Who leaves with half a message gets it back on the terminal: nothing else has it.
+func TestWhoLeavesIsToldWhatWasNotSent(t *testing.T) {
+	t.Parallel()
+	a, _ := bad(t)
+	a.pick(1)
+	a.compose()
+	typeInto(a, "kept by Esc")
+	a.back()
+	a.search()
+	typeInto(a, "a search")
+	a.back()
+	a.pick(2)
+	a.compose()
+	typeInto(a, "still typed\x9b31m")
+	var out strings.Builder
+	a.tellDrafts(&out)
+	if got := out.String(); strings.Count(got, "\n") != 4 || !strings.Contains(got, "not sent to n:\n    kept by Esc\n") || !strings.Contains(got, ":\n    still typed") ||
+		strings.ContainsRune(got, '\x9b') {
+		t.Errorf("it says %q", got)
+	}
+	out.Reset()
+	a.typing = nil
+	a.drafts = map[string][]rune{"to birch": []rune(" \n")}
+	if a.tellDrafts(&out); out.Len() > 0 {
+		t.Errorf("nothing was typed, and it says %q", out.String())
+	}
+}
+
 // An answer comes while its thread is looked at, and is read.
 func TestAThreadThatIsLookedAtGoesOn(t *testing.T) {
 	t.Parallel()
