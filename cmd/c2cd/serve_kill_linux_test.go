@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 var kills = flag.Int("kills", 10, "how often the HTTP daemon is killed under load; make torture: 200")
@@ -195,7 +197,9 @@ func TestADaemonThatIsKilledUnderLoadLosesNothing(t *testing.T) {
 		}
 	}()
 	reading.Wait()
+	ended := k.end(k.status().PID)
 	k.run("serve", "stop")
+	ended() // it lets go of its lock, which ends the stop, and then ends itself
 	others.Wait()
 	twice := 0
 	for id := range k.sent {
@@ -213,6 +217,23 @@ func TestADaemonThatIsKilledUnderLoadLosesNothing(t *testing.T) {
 	k.nothingLeft()
 }
 
+// end gives a wait for the end of a process.
+func (k *killing) end(pid int) (wait func()) {
+	k.t.Helper()
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		k.t.Fatalf("open process %d: %v", pid, err)
+	}
+	return func() {
+		defer unix.Close(fd)
+		for {
+			if _, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1); err != unix.EINTR {
+				return
+			}
+		}
+	}
+}
+
 // nothingLeft looks for processes that have the home of this test, and for files that are half written.
 func (k *killing) nothingLeft() {
 	k.t.Helper()
@@ -222,7 +243,8 @@ func (k *killing) nothingLeft() {
 	}
 	for _, path := range all {
 		if env, _ := os.ReadFile(path); bytes.Contains(env, []byte("HOME="+k.home+"\x00")) {
-			k.t.Errorf("%s is left", filepath.Dir(path))
+			line, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+			k.t.Errorf("%s is left: %q", filepath.Dir(path), line)
 		}
 	}
 	filepath.WalkDir(k.file(), func(path string, _ os.DirEntry, err error) error {
