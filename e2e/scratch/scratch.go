@@ -15,15 +15,24 @@ import (
 	"time"
 )
 
-// Home is a home directory and its root. C2C is the program under test.
-type Home struct{ C2C, Dir string }
+// Home is a home directory and its root. C2C is the program under test. Older, if it is not empty, is one of another
+// version, which every second process is.
+type Home struct{ C2C, Dir, Older string }
 
 // Root is where the mail is.
 func (h Home) Root() string { return filepath.Join(h.Dir, "root") }
 
 // Command is c2c, run as a session.
 func (h Home) Command(ctx context.Context, as string, args ...string) *exec.Cmd {
-	return h.program(ctx, as, h.C2C, args...)
+	return h.program(ctx, as, h.either(), args...)
+}
+
+// either is one of the two versions by chance.
+func (h Home) either() string {
+	if h.Older != "" && rand.IntN(2) == 0 {
+		return h.Older
+	}
+	return h.C2C
 }
 
 func (h Home) program(ctx context.Context, as, name string, args ...string) *exec.Cmd {
@@ -75,7 +84,7 @@ while :; do printf %s "$event" | CLAUDE_PID=$$ "$C2C" hook; done
 // killed with all that it has started; the next one finds it absent.
 func (h Home) Client(sid string, lifetime time.Duration) error {
 	cmd := h.program(context.Background(), sid, "/bin/sh", "-c", client)
-	cmd.Env = append(cmd.Env, "C2C="+h.C2C, "C2C_MCP_CLIENT_TYPE=claude")
+	cmd.Env = append(cmd.Env, "C2C="+h.either(), "C2C_MCP_CLIENT_TYPE=claude")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return err

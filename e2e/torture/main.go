@@ -2,7 +2,7 @@
 // random moments, beside writers that know nothing of c2c but its file and its
 // lock. Then it looks for every message that was acknowledged:
 //
-//	torture -t 60s <directory of c2c>
+//	torture -t 60s [-beside <directory of an older c2c>] <directory of c2c>
 //
 // A send that was killed may or may not have stored its message, once. A reader
 // that was killed may have been shown messages that are offered again.
@@ -53,29 +53,40 @@ type torture struct {
 
 func main() {
 	length := flag.Duration("t", time.Minute, "how long")
+	beside := flag.String("beside", "", "directory of an older c2c, which makes the root and which every second process is")
 	flag.Parse()
 	if flag.NArg() != 1 {
-		fmt.Fprintln(os.Stderr, "usage: torture [-t 60s] <directory of c2c>")
+		fmt.Fprintln(os.Stderr, "usage: torture [-t 60s] [-beside <directory of an older c2c>] <directory of c2c>")
 		os.Exit(2)
 	}
-	if err := run(flag.Arg(0), *length); err != nil {
+	if err := run(flag.Arg(0), *beside, *length); err != nil {
 		fmt.Fprintf(os.Stderr, "torture: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func run(bin string, length time.Duration) error {
+func run(bin, beside string, length time.Duration) error {
 	c2c, err := filepath.Abs(filepath.Join(bin, "c2c"))
 	if err != nil {
 		return err
+	}
+	older := ""
+	if beside != "" {
+		if older, err = filepath.Abs(filepath.Join(beside, "c2c")); err != nil {
+			return err
+		}
 	}
 	home, err := os.MkdirTemp("", "c2c-torture-")
 	if err != nil {
 		return err
 	}
 	t := &torture{home: scratch.Home{C2C: c2c, Dir: home}, acked: map[string]bool{}, tried: map[string]bool{}, wrong: map[string]int{}}
+	first := t.home
+	if older != "" {
+		first.C2C, t.home.Older = older, older
+	}
 	for _, name := range t.names() {
-		if err := t.home.Run(name, "register", name); err != nil {
+		if err := first.Run(name, "register", name); err != nil {
 			return err
 		}
 	}
