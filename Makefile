@@ -8,6 +8,7 @@ export CGO_ENABLED ?= 0
 GOFLAGS_BUILD := -trimpath -ldflags='-s -w'
 PREFIX ?= $(HOME)/.local
 T ?= 60s
+BESIDE ?=
 KILLS ?= 200
 ROUNDS ?= 50
 FUZZTIME ?= 9s
@@ -46,8 +47,8 @@ bench: build ## the hot paths against limits of the same run, into docs/performa
 	$(GO) build $(GOFLAGS_BUILD) -o $(BIN)/ ./e2e/bench/empty ./e2e/bench/replace ./e2e/bench/noop
 	$(GO) run ./e2e/bench $(if $(BEFORE),-before $(BEFORE),-page docs/performance.md) $(BIN)
 
-torture: build ## processes killed at random for T=60s, and the HTTP daemon KILLS=200 times, and 4000 bells; then every message looked for
-	$(GO) run ./e2e/torture -t $(T) $(BIN)
+torture: build ## processes killed at random for T=60s, and the HTTP daemon KILLS=200 times, and 4000 bells; then every message looked for; BESIDE=dir: with an older version
+	$(GO) run ./e2e/torture -t $(T) $(if $(BESIDE),-beside $(BESIDE)) $(BIN)
 	$(GO) test -count=1 -v ./cmd/c2cd -run 'TestADaemonThatIsKilledUnderLoad|TestNobodyWaitsForABell' -kills $(KILLS) -bells 4000
 
 faults: build ## every system call of a command fails once, or is its last (needs strace)

@@ -116,6 +116,11 @@ func (a *call) uninstall() error {
 	if len(named) == 0 {
 		err = errors.Join(err, a.tellDaemonRuns())
 	}
+	if state, _ := broker.StateDir(a.getenv); len(named) == 0 && !*dry && err == nil {
+		if _, missing := os.Stat(state); missing == nil {
+			fmt.Fprintf(a.stdout, "the mail stays in %s until you delete that\n", state)
+		}
+	}
 	return err
 }
 

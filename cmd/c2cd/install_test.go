@@ -108,9 +108,22 @@ try: /opt/c2c start --alias amber claude, and in another terminal: /opt/c2c send
 		}
 	}
 	if code, out, _ := s.run("uninstall"); code != 0 || out != "claude: taken out; a session that still runs gets no mail\ncodex: taken out; a session that still runs gets no mail\n" {
+		t.Errorf("uninstall before any mail: exit %d, %s", code, out)
+	}
+	s.run("install")
+	if err := os.Mkdir(filepath.Join(s.home, ".c2c"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, _ := s.run("uninstall", "--dry-run"); code != 0 || strings.Contains(out, "the mail stays in") {
+		t.Errorf("uninstall --dry-run: exit %d, %s", code, out)
+	}
+	if code, out, _ := s.run("uninstall", "codex"); code != 0 || out != "codex: taken out; a session that still runs gets no mail\n" {
+		t.Errorf("uninstall codex: exit %d, %s", code, out)
+	}
+	if code, out, _ := s.run("uninstall"); code != 0 || out != "claude: taken out; a session that still runs gets no mail\nthe mail stays in "+s.home+"/.c2c until you delete that\n" {
 		t.Errorf("uninstall: exit %d, %s", code, out)
 	}
-	if code, out, _ := s.run("uninstall"); code != 0 || out != "c2c is set up in no client: nothing to take out\n" {
+	if code, out, _ := s.run("uninstall"); code != 0 || out != "c2c is set up in no client: nothing to take out\nthe mail stays in "+s.home+"/.c2c until you delete that\n" {
 		t.Errorf("uninstall again: exit %d, %s", code, out)
 	}
 	s.program("c2c")
