@@ -65,6 +65,7 @@ type Broker struct {
 	uninstalled func(client string, pid int) bool
 	proc        processes
 	read        map[string]facts // what a glance has read; nil: facts are read anew each time
+	locks       map[string]bool  // which locks it has looked at, likewise
 
 	lastRows    *lastRows
 	lastAuthors *lastAuthors

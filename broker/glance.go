@@ -1,11 +1,11 @@
 package broker
 
-// glance is b for one question of who is who: it reads each file of facts once, and looks at each process once. Nothing
-// may be changed through it, and callers must not keep it: what it has read stays as it was.
+// glance is b for one question of who is who: it reads each file of facts once, and looks at each process and each lock
+// once. Nothing may be changed through it, and callers must not keep it: what it has read stays as it was.
 func (b *Broker) glance() *Broker {
 	g := *b
 	g.lastAuthors = new(lastAuthors) // they remember b
-	g.read, g.proc = map[string]facts{}, glancedProcesses{b.proc, map[int]glancedProcess{}}
+	g.locks, g.read, g.proc = map[string]bool{}, map[string]facts{}, glancedProcesses{b.proc, map[int]glancedProcess{}}
 	return &g
 }
 

@@ -40,6 +40,13 @@ func TestAGlanceSeesOneState(t *testing.T) {
 	amber := w.attach(Caller{Explicit: "amber"})
 	g := w.glance()
 	before := g.factsOf(amber.ID)
+	if g.HasServer(amber.ID) {
+		t.Error("nobody serves it, and somebody does")
+	}
+	w.hold(serverLock(amber.ID))
+	if g.HasServer(amber.ID) || !w.glance().HasServer(amber.ID) || !w.HasServer(amber.ID) {
+		t.Error("its server is not what the first look of a glance has shown")
+	}
 	if err := w.SetPane(t.Context(), amber.ID, "%7"); err != nil {
 		t.Fatal(err)
 	}

@@ -144,6 +144,17 @@ func (b *Broker) HasRinger(sid string) bool { return b.isHeld(ringLock(sid)) }
 func (b *Broker) HasServer(sid string) bool { return b.isHeld(serverLock(sid)) }
 
 func (b *Broker) isHeld(lock string) bool {
+	held, known := b.locks[lock]
+	if !known {
+		held = b.isHeldNow(lock)
+		if b.locks != nil {
+			b.locks[lock] = held
+		}
+	}
+	return held
+}
+
+func (b *Broker) isHeldNow(lock string) bool {
 	f, err := b.root.Open(lock, os.O_RDONLY) // the close of a writer would wake whoever watches the file
 	if err != nil {
 		return false
