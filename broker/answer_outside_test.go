@@ -41,7 +41,7 @@ func TestAnAnswerGoesToWhoHasTheChat(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer := w.waiting(ci.ID)[0]
-	if o, ok := OutsideOf(answer); !ok || o.ChatID != "7" || o.Identity != "max" || o.Path != "" || answer.External {
+	if o, ok := answer.Outside(); !ok || o.ChatID != "7" || o.Identity != "max" || o.Path != "" || answer.External {
 		t.Errorf("%+v %v", o, ok)
 	}
 	// Somebody else who takes the same id gets nothing.
@@ -96,7 +96,7 @@ func TestOnlyAnOwnAnswerToTheSenderIsEdited(t *testing.T) {
 		t.Error(err)
 	} else if m := w.waiting(ci.ID)[0]; m.ID != r.ID {
 		t.Errorf("%+v", m)
-	} else if o, _ := OutsideOf(m); o.Edits != own.ID {
+	} else if o, _ := m.Outside(); o.Edits != own.ID {
 		t.Errorf("it edits %q, want %q", o.Edits, own.ID)
 	}
 	for name, id := range map[string]string{"to another sender": toDesk.ID, "somebody else's": foreign.ID, "what the sender wrote": asked.ID, "nothing": "0000aaaa"} {

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"slices"
 	"strconv"
 
@@ -59,6 +61,54 @@ func (b *Broker) deadLines() ([][]byte, error) {
 		return nil, err
 	}
 	return bytes.SplitAfter(data, []byte("\n")), nil
+}
+
+// eachDeadPiece calls f with the dead letters, piece by piece, while f wants more: 200,000 letters are 50 MB. Each piece begins with
+// the last overlap bytes of the one before, so that what is no longer than that stands whole in one of them.
+func (b *Broker) eachDeadPiece(overlap int, f func(piece []byte) (more bool)) error {
+	file, err := b.root.Open(deadFile, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	piece, kept := make([]byte, overlap+256<<10), 0
+	for {
+		n, err := file.Read(piece[kept:])
+		if !f(piece[:kept+n]) || errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", deadFile, err)
+		}
+		end := kept + n
+		kept = copy(piece, piece[max(0, end-overlap):end])
+	}
+}
+
+// namedByDead says which of some names stand in quotes in a dead letter.
+func (b *Broker) namedByDead(names map[string]bool) (named map[string]bool, err error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	longest := 0
+	for name := range names {
+		longest = max(longest, len(name))
+	}
+	named = map[string]bool{}
+	err = b.eachDeadPiece(longest+len(`""`), func(piece []byte) bool {
+		_, rest, more := bytes.Cut(piece, []byte(`"`))
+		for more {
+			var text []byte
+			if text, rest, more = bytes.Cut(rest, []byte(`"`)); more && names[string(text)] {
+				named[string(text)] = true
+			}
+		}
+		return len(named) < len(names)
+	})
+	return named, err
 }
 
 // parseDead reads a line. One that does not parse stays in the file and is passed over. A message of the

@@ -117,6 +117,31 @@ func TestADeadLetterIsFoundWhereverItStands(t *testing.T) {
 	}
 }
 
+// Nobody reads all dead letters to find out which sessions they are for.
+func TestTheSessionsThatDeadLettersNameAreFoundInPieces(t *testing.T) {
+	w := newWorld(t)
+	names := map[string]bool{"a": true, "in-the-middle-of-a-piece": true, "at-the-end": true, "part": true}
+	for at := 256<<10 - 40; at < 256<<10+40; at++ {
+		text := `"a"` + strings.Repeat("x", at) + `"in-the-middle-of-a-piece"` + strings.Repeat("y", 300<<10) + `,"no-part",part,"at-the-end"`
+		if err := w.Dir().Write(deadFile, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		named, err := w.namedByDead(names)
+		if err != nil || len(named) != 3 || named["part"] {
+			t.Fatalf("at %d: %v, %v", at, named, err)
+		}
+	}
+	if err := w.Dir().Write(deadFile, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(filepath.Join(w.Root(), deadFile), 4<<30); err != nil { // a hole that takes no space
+		t.Fatal(err)
+	}
+	if named, err := w.namedByDead(nil); len(named) != 0 || err != nil { // no look, no cost
+		t.Error(named, err)
+	}
+}
+
 // Of many dead letters only those are parsed that may be its own, in any spelling.
 func TestASessionGetsItsOwnAmongManyDead(t *testing.T) {
 	w, amber, birch := pair(t)

@@ -77,8 +77,8 @@ func (b *Broker) guard(ctx context.Context, from Session, to row, box *inbox.Mai
 		return "", nil
 	}
 	did := b.workOf(from.ID)
-	came, _, err := b.root.TimeOf(from.ID + ".inbox.lock") // no mail came since then
-	if err != nil || did.since(came) {
+	// No mail came since then. Without that file the archive says when it came.
+	if came, _, err := b.root.TimeOf(from.ID + ".inbox.lock"); err == nil && did.since(came) {
 		return "", nil
 	}
 	limit := b.storm.of(did)

@@ -60,7 +60,8 @@ type keptBox struct {
 	opens  time.Time // when the next message in it may be handed over that may not now; zero: none
 	next   time.Time // when it is to be looked at though nothing has changed; zero: never
 	failed bool
-	news   []news // what the senders of its messages are to be told
+	news   []news          // what the senders of its messages are to be told
+	held   map[string]bool // ids of the held messages in it of which both sides and their people were told
 }
 
 // Keeper is new: it knows of nothing that was done.
@@ -242,7 +243,8 @@ func (k *Keeper) settle(ctx context.Context, rows []row, s Session, box *inbox.M
 	var expired []inbox.Message
 	var errs []error
 	unread := quota{}
-	kept.news = nil
+	toldBefore := kept.held
+	kept.news, kept.held = nil, map[string]bool{}
 	if k.clock.waits(now) {
 		kept.next, kept.stamp = k.clock.calm, ""
 		return nil
@@ -264,9 +266,12 @@ func (k *Keeper) settle(ctx context.Context, rows []row, s Session, box *inbox.M
 			kept.next, kept.opens = earlier(kept.next, opens), earlier(kept.opens, opens)
 		}
 		held := m.Held != "" && !opens.IsZero()
-		if held && !k.told["storm "+m.ID] { // who held it may have been killed before it told anybody
-			err := k.b.tellStorm(ctx, s.ID, m)
-			k.told["storm "+m.ID] = err == nil
+		if held {
+			var err error
+			if !toldBefore[m.ID] { // who held it may have been killed before it told anybody
+				err = k.b.tellStorm(ctx, s.ID, m)
+			}
+			kept.held[m.ID] = err == nil
 			errs = append(errs, err)
 		}
 		if held || !unread.take(m) {

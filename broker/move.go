@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"time"
 
@@ -319,27 +317,14 @@ func (b *Broker) mayInherit(own row, from []string) (may func(lines []byte) bool
 	}, longest
 }
 
-// anyDead says whether there may be something in the dead letters, of which no name is longer than overlap. It reads the file in
-// pieces: one of 200,000 letters has 50 MB, and a hook of nearly every session that comes back finds nothing there. When it cannot
-// tell, reading them all will say why.
-func (b *Broker) anyDead(may func([]byte) bool, overlap int) bool {
-	f, err := b.root.Open(deadFile, os.O_RDONLY)
-	if err != nil {
-		return !errors.Is(err, fs.ErrNotExist)
-	}
-	defer f.Close()
-	piece, kept := make([]byte, overlap+256<<10), 0
-	for {
-		n, err := f.Read(piece[kept:])
-		if may(piece[:kept+n]) {
-			return true
-		}
-		if err != nil {
-			return !errors.Is(err, io.EOF)
-		}
-		end := kept + n
-		kept = copy(piece, piece[max(0, end-overlap):end])
-	}
+// anyDead says whether there may be something in the dead letters, of which no name is longer than overlap. A hook of nearly every
+// session that comes back finds nothing there. When it cannot tell, reading them all will say why.
+func (b *Broker) anyDead(may func([]byte) bool, overlap int) (found bool) {
+	err := b.eachDeadPiece(overlap, func(piece []byte) (more bool) {
+		found = may(piece)
+		return !found
+	})
+	return found || err != nil
 }
 
 // inherits says whether a session gets a dead letter. It gets its own. As in the original, it also gets those that

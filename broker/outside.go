@@ -30,9 +30,6 @@ type (
 	File = inbox.File
 )
 
-// OutsideOf is what a message says about the outside; ok is false when it says nothing.
-func OutsideOf(m inbox.Message) (o Outside, ok bool) { return m.Outside() }
-
 // Outside gives the session external-<name> of a sender, and makes it when it is not there. Its client is ClientExternal,
 // ClientSigned or ClientDenied.
 func (b *Broker) Outside(ctx context.Context, name, client string) (Session, error) {

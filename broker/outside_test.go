@@ -30,7 +30,7 @@ func TestASenderOutsideIsASession(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := w.waiting(birch.ID)[0]
-	o, ok := OutsideOf(m)
+	o, ok := m.Outside()
 	if !m.External || m.FromPerson || !ok || o.ChatID != "42" || m.TellAfter >= 0 {
 		t.Errorf("%+v", m)
 	}

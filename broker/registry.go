@@ -86,7 +86,8 @@ func (b *Broker) readRegistry() ([]row, error) {
 }
 
 // lastRows are the rows that were read last. A send asks for them three times, and a server for each call: the file is
-// read anew only when another one has its name.
+// read anew only when another one has its name. The rows share their bytes with the callers, since the bytes of a row are never
+// changed in place; the slices are their own.
 type lastRows struct {
 	mu      sync.Mutex
 	version atomicfile.Version

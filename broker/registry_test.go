@@ -208,3 +208,30 @@ func TestRowsThatWereKeptAreThoseOfTheFile(t *testing.T) {
 	}
 	w.wantNobody(ErrNoSession, Caller{Getenv: env("C2C_MCP_SESSION_ID", "amber")})
 }
+
+// The rows of a reading are kept for the next one: what a caller does with its own changes nothing there.
+func TestARowThatACallerChangesIsItsOwn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.attach(Caller{Explicit: "amber"})
+	w.attach(Caller{Explicit: "birch"})
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(filepath.Join(w.Root(), registryFile), old, old); err != nil { // so that the rows are kept
+		t.Fatal(err)
+	}
+	want := ""
+	for range 3 {
+		rows, err := w.readRegistry()
+		if err != nil || len(rows) != 2 {
+			t.Fatal(rows, err)
+		}
+		if got := string(formatRegistry(rows)); want == "" {
+			want = got
+		} else if got != want {
+			t.Fatalf("the registry is\n%s, was\n%s", got, want)
+		}
+		rows[0].setText("role", "a long text, which would not fit where the row was")
+		_ = append(rows[1], "and behind the row"...)
+		rows[0], rows[1] = rows[1], nil
+	}
+}

@@ -176,7 +176,7 @@ func splitRegistry(data []byte) (rows []row, ok bool) {
 	}
 	rows = make([]row, 0, len(lines))
 	for _, line := range lines {
-		r := row(line)
+		r := row(slices.Clip(line)) // what is added to a row goes into no other one
 		if !r.isWhole() {
 			return nil, false
 		}

@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -61,7 +60,8 @@ type tidying struct {
 	b           *Broker
 	archive     *atomicfile.Dir
 	facts, owed *atomicfile.Dir // nil: there is none
-	dead        []byte          // the dead letters
+	old         map[string]bool // sessions with facts that are older than factsAfter
+	dead        map[string]bool // those of them that dead letters name
 	left        int             // how many sessions may still be tidied
 }
 
@@ -75,7 +75,7 @@ func (b *Broker) tidy(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	t := &tidying{b: b, left: tidyMost}
+	t := &tidying{b: b, old: map[string]bool{}, left: tidyMost}
 	for name, dir := range map[string]**atomicfile.Dir{"sessions": &t.facts, owedDir: &t.owed, "archive": &t.archive} {
 		if *dir, err = b.subIfThere(name); err != nil {
 			return false, err
@@ -84,9 +84,6 @@ func (b *Broker) tidy(ctx context.Context) (more bool, err error) {
 			defer (*dir).Close()
 		}
 	}
-	if t.dead, err = b.root.ReadIf(deadFile); err != nil {
-		return false, err
-	}
 	rows, err := b.readRegistry()
 	if err != nil {
 		return false, err
@@ -94,6 +91,9 @@ func (b *Broker) tidy(ctx context.Context) (more bool, err error) {
 	errs := []error{t.locks(idle), new(inbox.Pruned).Remove(b.root, oldLedgers, false)}
 	sids, err := t.untidy(rows)
 	errs = append(errs, err)
+	if t.dead, err = b.namedByDead(t.old); err != nil {
+		return false, errors.Join(append(errs, err)...)
+	}
 	for _, sid := range sids {
 		if t.left <= 0 || ctx.Err() != nil {
 			return true, errors.Join(errs...)
@@ -156,13 +156,15 @@ func (t *tidying) untidy(rows []row) (sids []string, err error) {
 		for _, name := range names {
 			sid, ok := strings.CutSuffix(name, ".json")
 			if info, err := t.facts.Stat(name); ok && err == nil && inbox.ValidName(sid) && t.b.now().Sub(info.ModTime()) > factsAfter {
-				found[sid] = true
+				found[sid], t.old[sid] = true, true
 			}
 		}
 	}
 	for sid := range found {
 		if findSID(rows, sid) < 0 && !isPersonID(sid) && !isExternalID(sid) {
 			sids = append(sids, sid)
+		} else {
+			delete(t.old, sid)
 		}
 	}
 	slices.Sort(sids)
@@ -221,7 +223,7 @@ func (t *tidying) empty(ctx context.Context, sid string, box *inbox.Mailbox) err
 // files are those of a session that go, beside those of its mailbox.
 func (t *tidying) files(sid string, unused time.Duration) []inbox.Entry {
 	all := append(t.ownLocks(sid), inbox.Entry{Dir: t.b.root, Name: workName(sid)})
-	if unused > factsAfter && !bytes.Contains(t.dead, []byte(`"`+sid+`"`)) { // for dead letters it may come back
+	if t.old[sid] && unused > factsAfter && !t.dead[sid] { // for dead letters it may come back
 		all = append(all, inbox.Entry{Dir: t.facts, Name: sid + ".json"})
 	}
 	return all

@@ -46,12 +46,12 @@ func TestReplyGoesToASenderOutside(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	for i, want := range []broker.Outside{{ChatID: "42", Identity: "max"}, {ChatID: "42", Identity: "max", Edits: id}} {
-		o, _ := broker.OutsideOf(got[i])
+		o, _ := got[i].Outside()
 		if o.ChatID != want.ChatID || o.Identity != want.Identity || o.Edits != want.Edits || len(o.Files) != i {
 			t.Errorf("answer %d: %+v", i, o)
 		}
 	}
-	if o, _ := broker.OutsideOf(got[1]); o.Files[0].Path != file || o.Files[0].Size != 20 {
+	if o, _ := got[1].Outside(); o.Files[0].Path != file || o.Files[0].Size != 20 {
 		t.Errorf("%+v", o.Files)
 	}
 	for args, says := range map[string]string{

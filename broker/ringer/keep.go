@@ -100,7 +100,7 @@ func await(ctx context.Context, b *broker.Broker, lock *filelock.Lock) error {
 
 // StartKeeping is Start for a process that rings nobody: it only looks after what messages are owed.
 func (r *Ringer) StartKeeping(ctx context.Context) (stop func()) {
-	return r.start(ctx, func(ctx context.Context) error {
+	return r.start(ctx, "keep", func(ctx context.Context) error {
 		b, err := r.open()
 		if err != nil {
 			return err

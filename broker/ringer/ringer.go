@@ -46,26 +46,26 @@ type Ringer struct {
 }
 
 // Start rings until stop is called.
-func (r *Ringer) Start(ctx context.Context) (stop func()) { return r.start(ctx, r.ring) }
+func (r *Ringer) Start(ctx context.Context) (stop func()) { return r.start(ctx, "ring", r.ring) }
 
-// start does something with the root until stop is called, and again when the root is made anew.
-func (r *Ringer) start(ctx context.Context, do func(context.Context) error) (stop func()) {
+// start does something with the root until stop is called, and again when the root is made anew. what names it in the log.
+func (r *Ringer) start(ctx context.Context, what string, do func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r.run(ctx, do)
+		r.run(ctx, what, do)
 	}()
 	return func() { cancel(); <-done }
 }
 
-func (r *Ringer) run(ctx context.Context, do func(context.Context) error) {
+func (r *Ringer) run(ctx context.Context, what string, do func(context.Context) error) {
 	wait := rootLook
 	for ctx.Err() == nil {
-		if err := survive.Call(r.Log, "ring", func() error { return do(ctx) }); err == nil || errors.Is(err, errRootGone) {
+		if err := survive.Call(r.Log, what, func() error { return do(ctx) }); err == nil || errors.Is(err, errRootGone) {
 			wait = rootLook
 		} else {
-			r.Log.Debug("nothing can be done for the root yet", "err", err)
+			r.Log.Debug("nothing can be done for the root yet", "work", what, "err", err)
 		}
 		select {
 		case <-ctx.Done():

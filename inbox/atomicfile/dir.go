@@ -129,27 +129,14 @@ func (e *SyncError) Unwrap() error { return e.Err }
 
 // Sub opens the directory name, and makes it first when create says so.
 func (d *Dir) Sub(name string, create bool) (*Dir, error) {
-	if !create {
-		return d.sub(name)
-	}
-	return d.subMade(name, d.Sync)
-}
-
-// LogSub is Sub for files that Log writes alone: they are not synced, and neither is their directory.
-func (d *Dir) LogSub(name string) (*Dir, error) {
-	return d.subMade(name, func() error { return nil })
-}
-
-// subMade makes a directory that is missing, and has sync keep it.
-func (d *Dir) subMade(name string, sync func() error) (*Dir, error) {
 	sub, err := d.sub(name)
-	if !errors.Is(err, fs.ErrNotExist) {
+	if !create || !errors.Is(err, fs.ErrNotExist) {
 		return sub, err
 	}
 	if err := d.mkdir(name); err != nil {
 		return nil, err
 	}
-	if err := sync(); err != nil {
+	if err := d.Sync(); err != nil {
 		return nil, err
 	}
 	return d.sub(name)

@@ -182,7 +182,7 @@ func (d *desk) last(alias string) (inbox.Message, broker.Outside) {
 		d.t.Fatalf("no mail for %s", alias)
 	}
 	m := all[len(all)-1]
-	o, _ := broker.OutsideOf(m)
+	o, _ := m.Outside()
 	return m, o
 }
 
