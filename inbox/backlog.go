@@ -90,7 +90,7 @@ func (b *Backlog) addLeased(dir *atomicfile.Dir) error {
 			free, ferr = mf.free(dir)
 		}
 		if ferr == nil && free && b.Count == 0 {
-			b.Oldest, ferr = oldestIn(dir, mf.name())
+			b.Oldest, ferr = oldestIn(dir, mf)
 		}
 		if free {
 			b.Count += mf.count
@@ -100,9 +100,9 @@ func (b *Backlog) addLeased(dir *atomicfile.Dir) error {
 	return err
 }
 
-// oldestIn is when the first message of a file was sent.
-func oldestIn(dir *atomicfile.Dir, name string) (time.Time, error) {
-	f, err := dir.Open(name, os.O_RDONLY)
+// oldestIn is when the first message of a file was sent that waits.
+func oldestIn(dir *atomicfile.Dir, mf *mailFile) (time.Time, error) {
+	f, err := dir.Open(mf.name(), os.O_RDONLY)
 	if err != nil {
 		return time.Time{}, unlessAbsent(err) // a reader has just removed it
 	}
@@ -113,10 +113,10 @@ func oldestIn(dir *atomicfile.Dir, name string) (time.Time, error) {
 		err = atomicfile.ErrTooLarge
 	}
 	if err == nil {
-		first, err = firstOf(f)
+		first, err = firstOf(f, mf.acked)
 	}
 	if err != nil {
-		return time.Time{}, fmt.Errorf("read %q: %w", filepath.Join(dir.Path(), name), err)
+		return time.Time{}, fmt.Errorf("read %q: %w", filepath.Join(dir.Path(), mf.name()), err)
 	}
 	return first.Time(), nil
 }
@@ -157,11 +157,17 @@ func countFrom(file []byte) (n int, oldest time.Time, err error) {
 	return len(msgs), oldest, err
 }
 
-// firstOf reads the first message of a file in any layout, and no further.
-func firstOf(file io.Reader) (msg Message, err error) {
+// firstOf reads the first message of a file in any layout that was not acknowledged, and no further.
+func firstOf(file io.Reader, acked positions) (msg Message, err error) {
 	d := json.NewDecoder(io.LimitReader(file, maxRecord))
-	if open, err := d.Token(); err != nil || open != json.Delim('[') || d.Decode(&msg) != nil {
+	if open, err := d.Token(); err != nil || open != json.Delim('[') {
 		return Message{}, errDamaged
+	}
+	for i := 0; i == 0 || acked.has(i-1); i++ {
+		msg = Message{}
+		if d.Decode(&msg) != nil {
+			return Message{}, errDamaged
+		}
 	}
 	return msg, nil
 }

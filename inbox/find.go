@@ -299,6 +299,13 @@ func (m *Mailbox) eachLeased(dir *atomicfile.Dir, holds func([]byte) bool, more 
 		for _, msg := range mf.msgs {
 			f(msg, holder)
 		}
+		if len(mf.pending) > 0 {
+			read := *mf
+			read.done = true
+			for _, msg := range mf.pending {
+				f(msg, &read)
+			}
+		}
 	}
 	return nil
 }
@@ -307,7 +314,7 @@ func (m *Mailbox) eachLeased(dir *atomicfile.Dir, holds func([]byte) bool, more 
 // file, too.
 func (m *Mailbox) peekFile(dir *atomicfile.Dir, mf *mailFile, holds func([]byte) bool, buf *[]byte) (holder *mailFile, err error) {
 	free := false
-	if holds == nil {
+	if holds == nil || len(mf.acked) > 0 {
 		free, err = m.load(dir, mf, false)
 	} else {
 		free, *buf, err = m.loadSome(dir, mf, holds, *buf)

@@ -97,7 +97,8 @@ func FuzzQueued(f *testing.F) {
 }
 
 func FuzzMailFileName(f *testing.F) {
-	for _, s := range []string{"00000001-2-3.json", "00000001-2-3-4-5-hook.json", "done-00000001-2-3-4-5-hook.json", "x", "--.json", "-----.json", "00000001-2-3-4-5-../x.json", "1-2-3.json"} {
+	for _, s := range []string{"00000001-2-3.json", "00000001-2-3-4-5-hook.json", "done-00000001-2-3-4-5-hook.json", "x", "--.json", "-----.json", "00000001-2-3-4-5-../x.json", "1-2-3.json",
+		"part-0.1.3.9-00000001-2-3-4-5-hook.json", "part-1.0-00000001-2-3-4-5-hook.json", "done-part-0.1-00000001-2-3-4-5-hook.json", "part--00000001-2-3-4-5-hook.json"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, name string) {

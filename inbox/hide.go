@@ -63,7 +63,7 @@ func (m *Mailbox) Withdraw(ctx context.Context, msgs ...Message) error {
 		return err
 	}
 	defer lk.Release()
-	err = m.inLease(func(dir *atomicfile.Dir) error { return m.withdrawLeased(dir, gone) })
+	err = m.inLease(func(dir *atomicfile.Dir) error { return m.withdrawLeased(ctx, dir, gone) })
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (m *Mailbox) Withdraw(ctx context.Context, msgs ...Message) error {
 }
 
 // withdrawLeased is Withdraw for the numbered files. The caller holds the lock of the mailbox.
-func (m *Mailbox) withdrawLeased(dir *atomicfile.Dir, gone map[key]bool) error {
+func (m *Mailbox) withdrawLeased(ctx context.Context, dir *atomicfile.Dir, gone map[key]bool) error {
 	files, err := mailFiles(dir)
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func (m *Mailbox) withdrawLeased(dir *atomicfile.Dir, gone map[key]bool) error {
 			return err
 		}
 		if slices.ContainsFunc(mf.msgs, is) {
-			err = l.keepRest(mf, is)
+			err = l.keepRest(ctx, mf, is)
 		}
 		if err := errors.Join(err, mf.file.Close()); err != nil {
 			return err

@@ -141,10 +141,20 @@ func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err er
 	if mf.done {
 		return l.archiveDone(ctx, mf)
 	}
-	if len(mf.msgs) == 0 {
-		return l.remove(mf)
+	if len(mf.msgs) == 0 || len(mf.acked) > 0 {
+		switch err := l.keepRest(ctx, mf, nobody); {
+		case err == nil && len(mf.msgs) > 0: // it is another file now
+			return l.takeFile(ctx, &mailFile{number: mf.number, count: mf.count, bytes: mf.bytes, archived: mf.archived, at: mf.at, by: mf.by}, as)
+		case err == nil || len(mf.acked) == 0 || errors.As(err, new(*atomicfile.SyncError)):
+			return err
+		default:
+			l.box.notArchived(err)
+		}
 	}
-	size, offers, old := int64(0), false, mf.name()
+	if len(mf.msgs) == 0 {
+		return nil
+	}
+	size, offers := int64(0), false
 	for i := range mf.msgs {
 		if msg := &mf.msgs[i]; l.offers(*msg) {
 			offers = true
@@ -156,20 +166,18 @@ func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err er
 	if !offers && (mf.by == "" || mf.read || as.archived-mf.archived < reread) {
 		return nil // it stays as it is
 	}
-	if !mf.read { // so none of its messages is archived before this place
-		mf.archived = as.archived
-	}
-	if !offers {
-		return l.dir.Rename(old, mf.name())
-	}
-	mf.count, mf.at, mf.by = len(mf.msgs), as.at, as.by
-	name, err := mf.newName()
-	if err != nil {
-		return err
-	}
-	if err := l.dir.Rename(old, name); errors.Is(err, fs.ErrNotExist) {
+	err = l.rename(mf, func(next *mailFile) {
+		if !mf.read { // so none of its messages is archived before this place
+			next.archived = as.archived
+		}
+		if offers {
+			next.count, next.at, next.by = len(mf.msgs), as.at, as.by
+		}
+	})
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil // acknowledged between our open and its lock
-	} else if err != nil {
+	}
+	if err != nil || !offers {
 		return err
 	}
 	taken = true
@@ -343,31 +351,37 @@ func (l *Lease) ack(ctx context.Context, read bool, handles []string) error {
 	if read {
 		err = l.box.archive(ctx, l.files[0].by, acked, l.since())
 	}
-	switch all := len(acked) == len(l.Messages) && !l.holdsMore(); {
-	case err == nil:
-		err = l.drop(ctx, handed, all)
-	case all:
-		if derr := l.markDone(); derr != nil {
-			err = errors.Join(err, derr)
-		} else {
-			l.box.notArchived(err)
-			err = nil
-		}
-	}
-	return errors.Join(err, l.close())
+	all := len(acked) == len(l.Messages) && !l.holdsMore()
+	return errors.Join(l.settle(ctx, handed, all, read, err), l.close())
 }
 
-// drop takes what was handed over out of the files.
-func (l *Lease) drop(ctx context.Context, handed func(Message) bool, all bool) error {
+// settle takes what was handed over out of the files. When that fails, or notArchived says why the archive could not take it, the
+// names of the files record what was read: that needs no space.
+func (l *Lease) settle(ctx context.Context, handed func(Message) bool, all, read bool, notArchived error) error {
 	if !all { // a file gets another name: nobody may look for the old one meanwhile
 		lk, err := l.box.lock(ctx)
 		if err != nil {
-			return err
+			return errors.Join(notArchived, err)
 		}
 		defer lk.Release()
 	}
+	err := notArchived
+	if err == nil {
+		if err = l.drop(ctx, handed); err == nil || !read || errors.As(err, new(*atomicfile.SyncError)) {
+			return err
+		}
+	}
+	if merr := l.markRead(handed); merr != nil {
+		return errors.Join(err, merr)
+	}
+	l.box.notArchived(err)
+	return nil
+}
+
+// drop takes what was handed over out of the files.
+func (l *Lease) drop(ctx context.Context, handed func(Message) bool) error {
 	for _, mf := range l.files {
-		if err := l.keepRest(mf, handed); err != nil {
+		if err := l.keepRest(ctx, mf, handed); err != nil {
 			return err
 		}
 	}
@@ -379,39 +393,37 @@ func (l *Lease) since() int64 {
 	return slices.MinFunc(l.files, func(a, b *mailFile) int { return cmp.Compare(a.archived, b.archived) }).archived
 }
 
-// markDone records the ack in the files' names, which takes no space on the disk.
-func (l *Lease) markDone() error {
-	for _, mf := range l.files {
-		old := mf.name()
-		mf.done = true
-		if err := l.dir.Rename(old, mf.name()); err != nil {
-			return err
-		}
-	}
-	return l.dir.Sync()
-}
-
 // keepRest writes a file anew with what still waits. The file gets its new name first. After a crash before the new
 // content is in place, the old content is no harm: archived stays in the name, and what the archive has behind that
-// place is not handed over again.
-func (l *Lease) keepRest(mf *mailFile, handed func(Message) bool) error {
+// place is not handed over again. What was read of it before, on a full disk, is archived first; if the new content cannot be written
+// then, the name tells of it as before.
+func (l *Lease) keepRest(ctx context.Context, mf *mailFile, handed func(Message) bool) error {
 	rest := slices.DeleteFunc(slices.Clone(mf.msgs), handed)
-	switch len(rest) {
-	case 0:
-		return l.remove(mf)
-	case len(mf.msgs):
+	if len(rest) > 0 && len(rest) == len(mf.msgs) && len(mf.acked) == 0 {
 		return nil
+	}
+	if err := l.box.archive(ctx, mf.by, mf.pending, mf.archived); err != nil {
+		return err
+	}
+	if len(rest) == 0 {
+		return l.remove(mf)
 	}
 	if mf.damaged {
 		if err := l.box.setAside(l.dir, mf.name()); err != nil {
 			return err
 		}
 	}
-	file := encode(rest)
-	old := mf.name()
-	mf.count, mf.bytes = len(rest), int64(len(file))
-	if err := l.dir.Rename(old, mf.name()); err != nil {
+	file, before := encode(rest), mf.acked
+	err := l.rename(mf, func(next *mailFile) { next.count, next.bytes, next.acked = len(rest), int64(len(file)), nil })
+	if err != nil {
 		return err
 	}
-	return l.dir.Replace(mf.name(), file)
+	err = l.dir.Replace(mf.name(), file)
+	if err != nil && len(before) > 0 && !errors.As(err, new(*atomicfile.SyncError)) {
+		err = errors.Join(err, l.rename(mf, func(next *mailFile) { next.count, next.acked = len(mf.msgs), before }))
+	}
+	return err
 }
+
+// nobody is for keepRest, when nothing more was handed over.
+func nobody(Message) bool { return false }

@@ -21,6 +21,8 @@ import (
 //	<number>-<count>-<bytes>.json                              as a sender made it
 //	<number>-<count>-<bytes>-<archived>-<unix ms>-<reader>.json  since a reader took it
 //
+// Before the number stands done- or part-<positions>- when a reader's disk was full (part.go).
+//
 // count is how many of its messages wait. archived is the size of the archive
 // when a reader took the file: what the archive has behind that was handed
 // over, and is not handed over again. The next reader moves it on when none of
@@ -34,19 +36,25 @@ type mailFile struct {
 	at       time.Time
 	by       string // the last reader; empty when no reader ever took the file
 
-	done    bool     // acknowledged, but the archive had no room yet
-	file    *os.File // open and locked while we hold it
+	done    bool      // acknowledged, but the archive had no room yet
+	acked   positions // those of its messages that were acknowledged, see part.go
+	file    *os.File  // open and locked while we hold it
 	damaged bool
-	read    bool // a dead reader has archived some of its messages
-	msgs    []Message
+	read    bool      // a dead reader has archived some of its messages
+	msgs    []Message // those that wait
+	pending []Message // acknowledged, and not archived as far as we know
+	total   int       // how many there are
 }
 
 const donePrefix = "done-"
 
 func (mf mailFile) name() string {
 	prefix, taken := "", ""
-	if mf.done {
+	switch {
+	case mf.done:
 		prefix = donePrefix
+	case len(mf.acked) > 0:
+		prefix = partPrefix + mf.acked.String() + "-"
 	}
 	if mf.by != "" {
 		taken = fmt.Sprintf("-%d-%d-%s", mf.archived, mf.at.UnixMilli(), mf.by)
@@ -71,9 +79,16 @@ func parseMailFile(name string) (*mailFile, bool) {
 	mf := &mailFile{}
 	rest, done := strings.CutPrefix(name, donePrefix)
 	mf.done = done
+	if more, inPart := strings.CutPrefix(rest, partPrefix); inPart {
+		text, more, _ := strings.Cut(more, "-")
+		if mf.acked, inPart = parsePositions(text); !inPart {
+			return nil, false
+		}
+		rest = more
+	}
 	stem, ok := strings.CutSuffix(rest, ".json")
 	part := strings.SplitN(stem, "-", 6)
-	if !ok || len(part) != 3 && (len(part) != 6 || !ValidName(part[5])) {
+	if !ok || len(part) != 3 && (len(part) != 6 || !ValidName(part[5])) || len(mf.acked) > 0 && (mf.done || len(part) == 3) {
 		return nil, false
 	}
 	var n [5]int64
@@ -185,6 +200,12 @@ func (m *Mailbox) load(dir *atomicfile.Dir, mf *mailFile, take bool) (free bool,
 	}
 	mf.msgs, mf.damaged = decode(data)
 	nameLegacy(mf.msgs)
+	if take {
+		for i := range mf.msgs {
+			mf.msgs[i].position = i
+		}
+	}
+	mf.splitRead()
 	return free, m.dropRead(mf, free)
 }
 
@@ -211,14 +232,15 @@ func (m *Mailbox) loadSome(dir *atomicfile.Dir, mf *mailFile, holds func([]byte)
 
 // dropRead drops what a dead reader of the file has archived.
 func (m *Mailbox) dropRead(mf *mailFile, free bool) error {
-	if free && mf.by != "" && len(mf.msgs) > 0 { // what no reader ever took was handed over to nobody
+	before := len(mf.msgs) + len(mf.pending)
+	if free && mf.by != "" && before > 0 { // what no reader ever took was handed over to nobody
 		gone, err := m.archivedSince(mf.archived)
 		if err != nil {
 			return err
 		}
-		before := len(mf.msgs)
-		mf.msgs = slices.DeleteFunc(mf.msgs, func(msg Message) bool { return gone[msg.recordKey()] })
-		mf.read = len(mf.msgs) < before
+		isGone := func(msg Message) bool { return gone[msg.recordKey()] }
+		mf.msgs, mf.pending = slices.DeleteFunc(mf.msgs, isGone), slices.DeleteFunc(mf.pending, isGone)
+		mf.read = len(mf.msgs)+len(mf.pending) < before
 	}
 	return nil
 }

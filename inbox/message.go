@@ -58,6 +58,7 @@ type Message struct {
 	contentDropped bool   // the archive has no content of it
 	handle         string // see Handle
 	hidden         bool   // its lease does not offer it
+	position       int    // of a leased one, in its file
 }
 
 // Handle names the message in its lease, for the ack. It is the id, and something else for a second message

@@ -236,9 +236,9 @@ func (l *look) leasedFile(dir *atomicfile.Dir, mf *mailFile) bool {
 		}
 	}
 	l.damaged(dir.Path()+"/"+mf.name(), err)
-	for _, w := range seen.msgs {
+	for i, w := range seen.msgs {
 		switch {
-		case mf.done:
+		case mf.done || mf.acked.has(i):
 			l.add(w, Read, mf.by, mf.at)
 		case !free && mf.by != "":
 			l.add(w, Handed, mf.by, mf.at)

@@ -1,0 +1,118 @@
+package inbox
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// On a full disk a reader can write neither the archive nor the rest of a file of which it has handed over a part. A rename
+// needs no space, so then the name of the file says which of its messages were read:
+//
+//	part-<positions>-<number>-<count>-<bytes>-<archived>-<unix ms>-<reader>.json
+//
+// The next reader that finds room archives these and writes the rest anew, under a name without positions. Until then they stand
+// in the file and are handed over to nobody. A version that does not know such names passes the file over: it hands over none of its
+// messages, and removes nothing.
+const partPrefix = "part-"
+
+// positions are those of messages in their file: from, behind, from, behind, and so on, ascending. The first message has position 0.
+type positions []int
+
+// positionsWhere gives those of n positions that match.
+func positionsWhere(n int, match func(position int) bool) (p positions) {
+	for i := range n {
+		if match(i) == (len(p)%2 == 0) { // one begins or ends
+			p = append(p, i)
+		}
+	}
+	if len(p)%2 == 1 {
+		p = append(p, n)
+	}
+	return p
+}
+
+func (p positions) has(position int) bool {
+	i, begins := slices.BinarySearch(p, position)
+	return (i%2 == 1) != begins
+}
+
+func (p positions) String() string {
+	var b strings.Builder
+	for i, n := range p {
+		if i > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(strconv.Itoa(n))
+	}
+	return b.String()
+}
+
+func parsePositions(text string) (p positions, ok bool) {
+	for word := range strings.SplitSeq(text, ".") {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 0 || n > maxField || len(p) > 0 && n <= p[len(p)-1] {
+			return nil, false
+		}
+		p = append(p, n)
+	}
+	return p, len(p)%2 == 0
+}
+
+// splitRead takes what the file's name calls read out of its messages. The caller has just read these.
+func (mf *mailFile) splitRead() {
+	mf.total = len(mf.msgs)
+	if len(mf.acked) == 0 {
+		return
+	}
+	var waits []Message
+	for i, msg := range mf.msgs {
+		if mf.acked.has(i) {
+			mf.pending = append(mf.pending, msg)
+		} else {
+			waits = append(waits, msg)
+		}
+	}
+	mf.msgs = waits
+}
+
+// rename gives a file a changed name.
+func (l *Lease) rename(mf *mailFile, change func(next *mailFile)) error {
+	next := *mf
+	change(&next)
+	name, err := next.newName()
+	if err == nil {
+		err = l.dir.Rename(mf.name(), name)
+	}
+	if err == nil {
+		*mf = next
+	}
+	return err
+}
+
+// markRead records in the files' names what was handed over. Files that were written anew, or removed, are passed over. Where a part
+// of a file still waits, the caller holds the lock of the mailbox.
+func (l *Lease) markRead(handed func(Message) bool) error {
+	for _, mf := range l.files {
+		rest := slices.DeleteFunc(slices.Clone(mf.msgs), handed)
+		if is, err := l.dir.IsFile(mf.name(), mf.file); err != nil {
+			return err
+		} else if !is || len(rest) == len(mf.msgs) {
+			continue
+		}
+		waits := map[int]bool{}
+		for _, msg := range rest {
+			waits[msg.position] = true
+		}
+		err := l.rename(mf, func(next *mailFile) {
+			next.done, next.acked = len(rest) == 0, nil
+			if !next.done {
+				next.count, next.acked = len(rest), positionsWhere(mf.total, func(i int) bool { return !waits[i] })
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return l.dir.Sync()
+}
