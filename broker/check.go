@@ -136,7 +136,13 @@ func (b *Broker) checkDamage(ctx context.Context, all []Session) (found []doctor
 // checkMailboxes tells of mail that cannot be read, and of what stands in a mailbox and is no mail file of ours: readers
 // pass it over.
 func (b *Broker) checkMailboxes(ctx context.Context, all []Session) (found []doctor.Finding) {
+	names, nerr := b.root.Names()
+	for _, sid := range inbox.Spills(names) {
+		found = append(found, doctor.Finding{Status: doctor.Warning, Part: "mailbox of " + sid, Path: filepath.Join(b.Root(), sid+".spill.jsonl"),
+			Detail: "an old version of c2c has left mail there; this version takes it within ten minutes, with any command. If an old one still runs there, start its client again"})
+	}
 	sids, err := inbox.Sessions(b.root)
+	err = errors.Join(nerr, err)
 	for _, sid := range slices.Sorted(maps.Keys(sids)) {
 		box, berr := b.Mailbox(sid)
 		if berr != nil {

@@ -47,6 +47,7 @@ type Keeper struct {
 	clock  keeperClock
 
 	tidies time.Time // when the root is to be tidied; zero: not known yet
+	spills time.Time // when it is to be looked at again whether an old version has left mail; zero: now
 }
 
 // keptBox is what a Keeper remembers of a mailbox, so that it reads only what has changed.
@@ -104,8 +105,9 @@ func (k *Keeper) Look(ctx context.Context) (wait time.Duration, err error) {
 		clear(k.boxes)
 		clear(k.owed)
 		clear(k.toldAt)
-		k.tidies = time.Time{}
+		k.tidies, k.spills = time.Time{}, time.Time{}
 	}
+	k.takeSpills(ctx)
 	mark := k.b.beginLook(k.once)
 	next := k.lookIntoAll(ctx, rows)
 	answer, err := k.answers(ctx, rows)

@@ -69,7 +69,7 @@ func (b *Broker) MergeRoot(ctx context.Context, path string, live, dry bool) (Me
 	}
 	defer m.from.Close()
 	m.from.proc = b.proc
-	for _, step := range []func(context.Context) error{m.check, m.sessions, m.owed, m.deadLetters, m.rest} {
+	for _, step := range []func(context.Context) error{m.check, m.spills, m.sessions, m.owed, m.deadLetters, m.rest} {
 		if err := step(ctx); err != nil {
 			return m.Merged, fmt.Errorf("merge %s: %w", path, err)
 		}
@@ -107,6 +107,14 @@ func (m *merging) check(ctx context.Context) error {
 		return &LiveError{running}
 	}
 	return nil
+}
+
+// spills has mail of an old version become mail that is moved.
+func (m *merging) spills(ctx context.Context) error {
+	if m.dry {
+		return nil
+	}
+	return m.from.takeSpills(ctx)
 }
 
 // sessions moves every session that has a row, facts or a mailbox.

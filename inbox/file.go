@@ -44,6 +44,9 @@ func decode(file []byte) (msgs []Message, damaged bool) {
 	if len(bytes.TrimSpace(file)) == 0 {
 		return nil, false
 	}
+	if isSpill(file) {
+		return decodeSpill(file)
+	}
 	var raws []json.RawMessage
 	if json.Unmarshal(file, &raws) != nil {
 		return salvage(file), true

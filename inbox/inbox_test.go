@@ -95,6 +95,20 @@ func peek(t *testing.T, m *Mailbox) string {
 	return bodies(msgs)
 }
 
+// archivedBodies gives what was read, oldest first.
+func archivedBodies(t *testing.T, m *Mailbox) string {
+	t.Helper()
+	all, err := m.History(t.Context(), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := ""
+	for _, a := range all {
+		text = a.Content + " " + text
+	}
+	return text
+}
+
 func TestDrainKeepsOrderAndArchives(t *testing.T) {
 	m, root := newBox(t)
 	deliver(t, m, mail("a"))

@@ -84,7 +84,7 @@ func removeLeftovers(dir *atomicfile.Dir) ([]*mailFile, error) {
 			dir.Remove(name) // when it fails, the next one tries again
 		}
 	}
-	return mailFilesOf(names), err
+	return mailFilesOf(takeOldLeases(dir, names)), err
 }
 
 func (l *Lease) take(ctx context.Context, by string, enough int64) error {

@@ -35,20 +35,6 @@ func mixed(t *testing.T, left int64, begun bool) (m *Mailbox, room, later func()
 	return m, fill(t, dir, left), func() { held, now = false, now.Add(LongestHold) }
 }
 
-// archived gives what was read since the first time, oldest first.
-func archivedBodies(t *testing.T, m *Mailbox) string {
-	t.Helper()
-	all, err := m.History(t.Context(), 100)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := ""
-	for _, a := range all {
-		text = a.Content + " " + text
-	}
-	return text
-}
-
 // Whatever a reader was handed is not handed over again, though the disk is full and other mail of the same file is kept back.
 // Neither the archive nor the file with the rest can be written then.
 func TestWhatWasReadOnAFullDiskIsNotHandedOverAgainBesideMailThatIsKeptBack(t *testing.T) {

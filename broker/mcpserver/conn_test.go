@@ -369,7 +369,8 @@ func TestMailThatAStalledClientDidNotReadIsOfferedAgain(t *testing.T) {
 	})
 }
 
-func TestAnAcknowledgementThatFailsIsLogged(t *testing.T) {
+// What a client was handed is not handed to it again, though the archive cannot be written and other mail of the same file waits.
+func TestAnAcknowledgementThatIsNotArchivedIsLogged(t *testing.T) {
 	amber, birch := pair(t)
 	sid, _ := fields(t, birch.want("whoami", `{}`))["session_id"].(string)
 	amber.want("send", `{"to_alias":"birch","content":"short"}`)
@@ -381,8 +382,11 @@ func TestAnAcknowledgementThatFailsIsLogged(t *testing.T) {
 		t.Errorf("polled %s", got)
 	}
 	log, err := os.ReadFile(filepath.Join(birch.root, "broker.log"))
-	if want := `"event":"poll_inbox","session_id":"` + sid + `","error":"`; err != nil || !strings.Contains(string(log), want) {
+	if want := `"warning":"acknowledged mail is not archived yet","session":"` + sid + `","err":"`; err != nil || !strings.Contains(string(log), want) {
 		t.Errorf("broker.log lacks %s: %s, %v", want, log, err)
+	}
+	if got := birch.want("poll_inbox", `{}`); strings.Contains(got, "short") || !strings.Contains(got, "xxxx") {
+		t.Errorf("polled again %.200s", got)
 	}
 }
 
