@@ -200,7 +200,7 @@ func (b *Broker) isInherited(rows []row, sid string, c Caller) bool {
 		return true // also where the other process cannot be seen
 	case slices.ContainsFunc(c.clientIDs(), func(id clientID) bool { return b.isBelow(s, id) }):
 		return true
-	case own == sid:
+	case own == sid || b.wasGiven(s, c):
 		return false
 	case named && (s.facts.Started || len(s.ClientIDs) > 0):
 		return true // it was resumed there, say
@@ -208,6 +208,17 @@ func (b *Broker) isInherited(rows []row, sid string, c Caller) bool {
 		return false
 	}
 	return own != "" || c.PID > 0 && !b.DescendsFrom(s, c.PID)
+}
+
+// wasGiven says that the caller's client has given it the session's id, and was not started with it itself. A process that
+// runs several sessions does so for their servers. The session must have been of that process.
+func (b *Broker) wasGiven(s Session, c Caller) bool {
+	p, err := b.proc.find(c.PID)
+	if err != nil || s.facts.PID != p.pid || s.facts.StartTime != p.start || s.facts.Namespace != b.proc.namespace() {
+		return false
+	}
+	had := b.proc.environ(p.pid)
+	return had != nil && !slices.Contains(had, "C2C_MCP_SESSION_ID="+s.ID)
 }
 
 // sidHere gives the session of the caller's process, or of the nearest one above that has one. named says that its client

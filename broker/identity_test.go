@@ -445,6 +445,44 @@ func TestAClientThatResumesAnotherSessionIsThatOne(t *testing.T) {
 	}
 }
 
+// One process may run two sessions, and give each a server with its id. What the process was started with is another thing: its
+// servers have that too, whichever session they are of.
+func TestAServerIsOfTheSessionThatItsClientGaveIt(t *testing.T) {
+	w := newWorld(t)
+	had := &startedAs{table: w.procs}
+	w.proc = had
+	one, two := env("C2C_MCP_SESSION_ID", "one"), env("C2C_MCP_SESSION_ID", "two")
+	had.as = []string{"HOME=/"}
+	w.attach(Caller{Client: "claude", ClientID: "u1", PID: 10, Getenv: one})
+	w.attach(Caller{Client: "claude", ClientID: "u2", PID: 10, Getenv: two})
+	for range 2 {
+		w.wantResolve("one", Caller{Client: "claude", PID: 10, Getenv: one})
+		w.wantResolve("two", Caller{Client: "claude", PID: 10, Getenv: two})
+		for sid, vars := range map[string]func(string) string{"one": one, "two": two} {
+			if s := w.attach(Caller{Client: "claude", PID: 10, Getenv: vars}); s.ID != sid {
+				t.Errorf("the server of %s attached %s", sid, s.ID)
+			}
+		}
+	}
+	w.attach(Caller{Client: "claude", ClientID: "u2", PID: 10})
+	had.as = []string{"HOME=/", "C2C_MCP_SESSION_ID=one"} // the client was started as one, and has resumed two
+	w.wantResolve("two", Caller{Client: "claude", PID: 10, Getenv: one})
+	had.as = nil // it cannot be seen
+	w.wantResolve("two", Caller{Client: "claude", PID: 10, Getenv: one})
+	had.as = []string{"HOME=/"}
+	w.procs[10] = process{pid: 10, parent: 1, start: 77} // another process, which one never had
+	w.attach(Caller{Client: "claude", ClientID: "u2", PID: 10})
+	w.wantResolve("two", Caller{Client: "claude", PID: 10, Getenv: one})
+}
+
+// startedAs are processes that were all started with one environment.
+type startedAs struct {
+	table
+	as []string
+}
+
+func (s *startedAs) environ(int) []string { return s.as }
+
 // A wire daemon hands its session on in the same way. The agent itself need not call anything of c2c, so who calls first
 // is not the agent: its process is the one that the daemon has started.
 func TestAClientInTheShellOfAWireAgentIsNotThatSession(t *testing.T) {

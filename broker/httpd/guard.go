@@ -11,12 +11,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"c2c/broker/survive"
 )
 
 // ServeHTTP lets a request through to its route, or refuses it. What it looks at, in this order: the name by which we were
 // called, whose page asks, the path, the key, then the limits of the route. It holds for every method.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !s.busy.begin() {
+	if !s.busy.Begin() {
 		w.Header().Set("Connection", "close")
 		http.Error(w, "the daemon ends", http.StatusServiceUnavailable)
 		return
@@ -192,7 +194,7 @@ func (s *Server) recover(w *answer, r *http.Request) {
 		s.counts.refused("panic")
 		panic(http.ErrAbortHandler) // the client must not take half an answer for a whole one
 	}
-	s.refuse(w, http.StatusInternalServerError, "panic", "c2c made a mistake; its log says where")
+	s.refuse(w, http.StatusInternalServerError, "panic", survive.ErrPanic.Error())
 }
 
 // answer sets a time for each write: the server's own would end a stream that is open for long.

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/broker/httpd/underway"
 	"c2c/broker/live"
 	"c2c/broker/permission"
 	"c2c/inbox/atomicfile"
@@ -130,10 +131,10 @@ type Server struct {
 
 	listeners []net.Listener
 	port      int
-	waits     bool            // it listens, and does not run yet
-	hosts     map[string]bool // what a request may call us
-	origins   map[string]bool // whose pages may ask
-	busy      busy            // requests whose handler runs
+	waits     bool              // it listens, and does not run yet
+	hosts     map[string]bool   // what a request may call us
+	origins   map[string]bool   // whose pages may ask
+	busy      underway.Requests // requests whose handler runs
 }
 
 // New makes a server, which does not listen yet. The health, the metrics and no other path is answered.

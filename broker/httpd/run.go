@@ -101,29 +101,6 @@ func (s *Server) endWorthless() {
 	}
 }
 
-// busy counts requests, until somebody waits for their end: from then on none begins.
-type busy struct {
-	sync.WaitGroup
-	mu   sync.Mutex
-	over bool
-}
-
-func (b *busy) begin() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.over {
-		b.Add(1)
-	}
-	return !b.over
-}
-
-func (b *busy) end() {
-	b.mu.Lock()
-	b.over = true
-	b.mu.Unlock()
-	b.Wait()
-}
-
 // shutdown lets answers out, and ends what only tells what happens. The server's own Shutdown would wait for those.
 func (s *Server) shutdown(server *http.Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.limits.Grace)
@@ -137,7 +114,7 @@ func (s *Server) shutdown(server *http.Server) error {
 	}
 	server.Close() // and with it the requests: their handlers are told
 	done := make(chan struct{})
-	go func() { s.busy.end(); close(done) }()
+	go func() { s.busy.End(); close(done) }()
 	select {
 	case <-done:
 	case <-time.After(s.limits.Grace):

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"c2c/broker/survive"
 )
 
 // ErrBehind says that a follower asks for updates that the hub does not have any more. It takes Now again and goes on there.
@@ -68,15 +70,12 @@ func NewHub(cfg Config) *Hub {
 
 var errEnded = errors.New("nobody looks at the root any more")
 
-// errPanic says that looking at the root panicked.
-var errPanic = errors.New("c2c made a mistake with this root; its log says where")
-
 // Run looks at the root until ctx ends or the root is replaced, which is ErrReplaced. Its caller waits for it. When it panics,
 // whoever asks is told so until it is run again.
 func (h *Hub) Run(ctx context.Context) error {
 	defer func() {
 		if p := recover(); p != nil {
-			h.change(func() { h.failed = errPanic })
+			h.change(func() { h.failed = survive.ErrPanic })
 			panic(p) // its caller logs it
 		}
 	}()

@@ -16,6 +16,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"c2c/broker"
+	"c2c/broker/httpd/underway"
 	"c2c/broker/procstat"
 	"c2c/inbox"
 )
@@ -26,9 +27,8 @@ type modern struct {
 	h       *HTTP
 	handler *server.StreamableHTTPServer
 
-	busy  sync.WaitGroup // requests under way
+	busy  underway.Requests
 	mu    sync.Mutex
-	over  bool                   // none begins any more
 	peers map[string]*modernPeer // by process and root
 }
 
@@ -90,7 +90,7 @@ func (m message) version() string {
 
 // serve answers a request whose body was read.
 func (m *modern) serve(w http.ResponseWriter, r *http.Request, msg message, body []byte) {
-	if !m.begin() {
+	if !m.busy.Begin() {
 		sayLater(w, errStopping.Error())
 		return
 	}
@@ -126,16 +126,6 @@ func (m *modern) serve(w http.ResponseWriter, r *http.Request, msg message, body
 		err = arrived(r.Context(), m.h.cfg.Conn(r), m.h.limits.Write)
 	}
 	settlement.end(err)
-}
-
-// begin counts a request, unless close already waits for those that were counted.
-func (m *modern) begin() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.over {
-		m.busy.Add(1)
-	}
-	return !m.over
 }
 
 // enter gives the peer of the process that calls. What is opened for it stays open for its next call.
@@ -209,10 +199,7 @@ func (m *modern) sweep() {
 
 // close waits for the requests under way, which the end of the transport cancels.
 func (m *modern) close() {
-	m.mu.Lock()
-	m.over = true
-	m.mu.Unlock()
-	m.busy.Wait()
+	m.busy.End()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for key, p := range m.peers {

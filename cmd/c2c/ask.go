@@ -20,7 +20,7 @@ func ask(c *call, f *cli.Flags) action {
 			return fmt.Errorf("%w: whom?", errUsage)
 		}
 		if *wait <= 0 {
-			return fmt.Errorf("%w: --wait %v: want a duration such as 90s or 5m", errUsage, *wait)
+			return fmt.Errorf("%w: --wait %v: want more than 0s; c2c send asks without a wait", errUsage, *wait)
 		}
 		d.message.To = c.words[0]
 		var from broker.Session

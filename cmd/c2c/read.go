@@ -70,13 +70,13 @@ func (c *call) mailbox(ctx context.Context) (s broker.Session, m *inbox.Mailbox,
 func pollInbox(c *call, f *cli.Flags) action {
 	peek := f.Bool("peek")
 	check := f.Bool("check")
-	var wait waitFlag
+	var wait cli.Wait
 	f.Var("wait", &wait)
 	return func(ctx context.Context) error {
 		c.silent = *check
 		s, m, err := c.mailbox(ctx)
-		if err == nil && wait.on {
-			err = c.await(ctx, m, wait.limit)
+		if err == nil && wait.Given {
+			err = c.await(ctx, m, wait)
 		}
 		if err != nil {
 			return err

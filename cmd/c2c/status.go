@@ -54,9 +54,6 @@ func sweep(c *call, f *cli.Flags) action {
 	grace := f.Duration("grace")
 	dry := f.Bool("dry-run")
 	return func(ctx context.Context) (err error) {
-		if *grace < 0 {
-			return fmt.Errorf("%w: --grace %s: want no less than 0s", errUsage, *grace)
-		}
 		var s broker.Swept
 		if *dry {
 			s, err = c.b.Stale(ctx, *grace)

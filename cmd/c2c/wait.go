@@ -2,32 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
-	"strconv"
 	"time"
 
+	"c2c/cmd/cli"
 	"c2c/inbox"
 	"c2c/inbox/inotify"
 )
-
-// waitFlag is --wait or --wait=5m.
-type waitFlag struct {
-	on    bool
-	limit time.Duration // 0: for ever
-}
-
-func (w *waitFlag) Set(s string) error {
-	if on, err := strconv.ParseBool(s); err == nil {
-		w.on = on
-		return nil
-	}
-	d, err := time.ParseDuration(s)
-	if err != nil || d < 0 {
-		return errors.New("want a duration such as 90s or 5m")
-	}
-	w.on, w.limit = true, d
-	return nil
-}
 
 const (
 	// lookAgain is how often a wait looks beside what it is told: mail that was kept back comes due without a change, and
@@ -38,10 +18,10 @@ const (
 )
 
 // await returns when mail waits; at the end of the time the caller finds none.
-func (c *call) await(ctx context.Context, m *inbox.Mailbox, limit time.Duration) error {
-	if limit > 0 {
+func (c *call) await(ctx context.Context, m *inbox.Mailbox, wait cli.Wait) error {
+	if !wait.ForEver {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, limit)
+		ctx, cancel = context.WithTimeout(ctx, wait.Limit)
 		defer cancel()
 	}
 	err := c.until(ctx, m.LockName(), m.Stamp, func() (bool, error) {

@@ -79,10 +79,31 @@ func (f *Flags) Int(name string) *int {
 func (f *Flags) Duration(name string) *time.Duration {
 	p := new(time.Duration)
 	f.Func(name, func(s string) (err error) {
-		if *p, err = time.ParseDuration(s); err != nil {
-			return errValue
-		}
-		return nil
+		*p, err = parseDuration(s)
+		return err
 	})
 	return p
+}
+
+func parseDuration(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 {
+		return 0, errValue
+	}
+	return d, nil
+}
+
+// Wait is an option whose duration may be missing.
+type Wait struct {
+	Given   bool
+	ForEver bool // no duration was given
+	Limit   time.Duration
+}
+
+func (w *Wait) Set(s string) (err error) {
+	*w = Wait{Given: true, ForEver: s == "true"}
+	if !w.ForEver {
+		w.Limit, err = parseDuration(s)
+	}
+	return err
 }
