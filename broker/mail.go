@@ -10,6 +10,7 @@ import (
 
 	"c2c/inbox"
 	"c2c/inbox/fields"
+	"c2c/inbox/finder"
 )
 
 // Mail is a message and what became of it.
@@ -106,7 +107,7 @@ func (b *Broker) Search(ctx context.Context, s Session, words []string, limit in
 	sent := b.authors(rows).writtenBy(s, limit)
 	own, names := sent.Is, sent.Holds
 	sent.Is = func(m inbox.Message) bool { return has(m) && own(m) }
-	sent.Holds = func(data []byte) bool { return names(data) && received.Holds(data) }
+	sent.Holds = func(data []byte) bool { return received.Holds(data) && names(data) } // the word is the rarer
 	found := b.collector()
 	err = b.search(ctx, func(sid string) inbox.Query {
 		if sid == s.ID || s.State == Person {
@@ -125,7 +126,7 @@ func mayHaveWord(words []string) func(data []byte) bool {
 			longest = word
 		}
 	}
-	return newWordFinder(longest).in
+	return finder.AnyCase(longest).In
 }
 
 // maxThread bounds a conversation, in messages: anybody can send thousands that answer one.

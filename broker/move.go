@@ -11,6 +11,7 @@ import (
 
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/finder"
 )
 
 const (
@@ -307,12 +308,12 @@ func (b *Broker) mayInherit(own row, from []string) (may func(lines []byte) bool
 	if f := b.factsOf(own.sid()); f.Named && !f.Proposed {
 		names = append(names, own.alias())
 	}
-	var finders []*wordFinder
+	var finders []*finder.Finder
 	for _, name := range names {
-		finders, longest = append(finders, newWordFinder(fold(name))), max(longest, len(name))
+		finders, longest = append(finders, finder.AnyCase(fold(name))), max(longest, len(name))
 	}
 	return func(lines []byte) bool {
-		is := func(f *wordFinder) bool { return f.in(lines) }
+		is := func(f *finder.Finder) bool { return f.In(lines) }
 		return bytes.Contains(lines, []byte(`\u`)) || slices.ContainsFunc(finders, is) // such a letter may spell one of the names
 	}, longest
 }

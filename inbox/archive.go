@@ -171,7 +171,7 @@ func (m *Mailbox) History(ctx context.Context, limit int) (found []Archived, err
 		return nil, err
 	}
 	defer a.close()
-	err = a.newestFirst(0, func(lines []byte) bool {
+	err = a.blocksNewestFirst(0, func(lines []byte) bool {
 		eachBackwards(lines, func(line []byte) bool {
 			var record Archived
 			if json.Unmarshal(line, &record) == nil && !record.contentDropped {

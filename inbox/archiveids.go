@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/finder"
 )
 
 // Beside the older files of an archive stand their indexes (ids.go):
@@ -71,13 +72,16 @@ func (a *archive) indexOf(part idFile) (best idFile, ok bool) {
 // withIDs calls f for the records whose id is one of ids, or is shown as one of them (ShortID): those of a later file before
 // those of an earlier one. After each file it asks more whether to go on.
 func (a *archive) withIDs(ids map[string]bool, more func() bool, f func(Archived)) error {
-	scan := func(lines []byte) bool {
-		eachWithID(lines, ids, f)
-		return more()
+	var r backReader
+	scan := func(file *os.File) error {
+		_, err := r.read(file, 0, func(lines []byte) bool {
+			eachWithID(lines, ids, f)
+			return true
+		})
+		return err
 	}
 	if a.newest != nil {
-		lines, err := readBehind(a.newest, 0, nil)
-		if err != nil || !scan(lines) {
+		if err := scan(a.newest); err != nil {
 			return err
 		}
 	}
@@ -110,17 +114,13 @@ func (a *archive) withIDs(ids map[string]bool, more func() bool, f func(Archived
 }
 
 // scanPart searches an older file.
-func (a *archive) scanPart(part idFile, scan func(lines []byte) bool) error {
+func (a *archive) scanPart(part idFile, scan func(file *os.File) error) error {
 	file, err := a.old.Open(partName(part.from), os.O_RDONLY)
 	if err != nil {
 		return unlessAbsent(err) // it was pruned meanwhile
 	}
 	defer file.Close()
-	lines, err := readBehind(file, 0, nil)
-	if err == nil {
-		scan(lines)
-	}
-	return err
+	return scan(file)
 }
 
 // eachWithID calls f for the records in lines that have one of the ids, the last one first.
@@ -151,9 +151,9 @@ func linesWith(data []byte, ids map[string]bool) (starts []int) {
 		if id == "" {
 			continue
 		}
-		word := newFinder(id)
+		word := finder.New(id)
 		for at := 0; at < len(data); {
-			i := word.index(data[at:])
+			i := word.Index(data[at:])
 			if i < 0 {
 				break
 			}
@@ -172,7 +172,7 @@ func linesWith(data []byte, ids map[string]bool) (starts []int) {
 
 // eachID calls f for each id in data, with where its line begins.
 func eachID(data []byte, f func(id string, start int)) {
-	field := newFinder(`"message_id"`)
+	field := finder.New(`"message_id"`)
 	for value, rest := nextText(data, field); value != nil; value, rest = nextText(rest, field) {
 		f(string(value), bytes.LastIndexByte(data[:len(data)-len(rest)], '\n')+1)
 	}
@@ -181,16 +181,16 @@ func eachID(data []byte, f func(id string, start int)) {
 // showsID gives a function for Query.Holds: whether a message may stand there whose id is one of ids, or is shown as one of
 // them. If also is set, it must say yes as well.
 func showsID(ids map[string]bool, also func([]byte) bool) func(data []byte) bool {
-	var few []*finder
+	var few []*finder.Finder
 	legacy := false
 	for id := range ids {
 		legacy = legacy || strings.HasPrefix(id, legacyPrefix) // which c2c made, and which is in no file
 		if len(ids) <= fewIDs && id != "" {
-			few = append(few, newFinder(id))
+			few = append(few, finder.New(id))
 		}
 	}
 	return func(data []byte) bool {
-		some := legacy || slices.ContainsFunc(few, func(f *finder) bool { return f.index(data) >= 0 }) || len(ids) > fewIDs && len(linesWith(data, ids)) > 0
+		some := legacy || slices.ContainsFunc(few, func(f *finder.Finder) bool { return f.Index(data) >= 0 }) || len(ids) > fewIDs && len(linesWith(data, ids)) > 0
 		return some && (also == nil || also(data))
 	}
 }
@@ -289,9 +289,10 @@ func (m *Mailbox) indexMissing(ctx context.Context, a *archive) error {
 		if has {
 			continue
 		}
-		err := a.scanPart(part, func(lines []byte) bool {
+		err := a.scanPart(part, func(file *os.File) error {
+			lines, err := readBehind(file, 0, nil)
 			eachID(lines, func(id string, start int) { entries = append(entries, idAt{idKey(id), part.from + int64(start)}) })
-			return true
+			return err
 		})
 		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return err

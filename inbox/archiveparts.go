@@ -157,33 +157,6 @@ func openSized(dir *atomicfile.Dir, name string) (*os.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// newestFirst calls f with the lines that each file has behind a place, the newest file first, until f returns false.
-// The bytes are valid only during the call.
-func (a *archive) newestFirst(since int64, f func(lines []byte) (more bool)) (err error) {
-	var lines []byte
-	file, base, end := a.newest, a.base, a.end()
-	for i := len(a.bases) - 1; end > since; i-- {
-		if file != nil {
-			lines, err = readBehind(file, since-base, lines)
-			if file != a.newest {
-				file.Close()
-			}
-			if err != nil || !f(lines) {
-				return err
-			}
-		}
-		if i < 0 {
-			return nil
-		}
-		base, end = a.bases[i], base
-		file, err = a.old.Open(partName(base), os.O_RDONLY)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // which was pruned meanwhile
-			return err
-		}
-	}
-	return nil
-}
-
 // readBehind reads the end of a file from a place on, into buf when it has room. Of a file that is larger than
 // any of ours, a hole perhaps, it reads the last part.
 func readBehind(f *os.File, from int64, buf []byte) ([]byte, error) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/finder"
 )
 
 // Where a message is.
@@ -120,13 +121,13 @@ func mentionsAs(data []byte, name string, ids map[string]bool) bool {
 	if len(ids) <= fewIDs {
 		some := false
 		for id := range ids {
-			some = some || id == "" || newFinder(id).index(data) >= 0
+			some = some || id == "" || finder.New(id).Index(data) >= 0
 		}
 		if !some {
 			return false
 		}
 	}
-	field := newFinder(`"` + name + `"`)
+	field := finder.New(`"` + name + `"`)
 	for value, rest := nextText(data, field); value != nil; value, rest = nextText(rest, field) {
 		if ids[string(value)] {
 			return true
@@ -137,13 +138,13 @@ func mentionsAs(data []byte, name string, ids map[string]bool) bool {
 
 // nextText gives the text of the next field of a name, which field has with its quotes, as it is written, and what stands
 // behind it; nil when there is none. In a body the quotes are escaped, so no body looks like a field.
-func nextText(data []byte, field *finder) (value, rest []byte) {
+func nextText(data []byte, field *finder.Finder) (value, rest []byte) {
 	for {
-		i := field.index(data)
+		i := field.Index(data)
 		if i < 0 {
 			return nil, nil
 		}
-		data = bytes.TrimLeft(data[i+len(field.text):], " \t\r\n")
+		data = bytes.TrimLeft(data[i+len(field.Text):], " \t\r\n")
 		value, ok := bytes.CutPrefix(data, []byte(":"))
 		value, ok2 := bytes.CutPrefix(bytes.TrimLeft(value, " \t\r\n"), []byte(`"`))
 		if end := bytes.IndexByte(value, '"'); ok && ok2 && end >= 0 {
@@ -156,9 +157,9 @@ func nextText(data []byte, field *finder) (value, rest []byte) {
 // takes a hundred times as long. others says that there are messages that have to be parsed: several on a line, or not in
 // the spelling of c2c.
 func EachLink(file []byte, f func(id, answers string)) (others bool) {
-	word, to, own := newFinder("in_reply_to"), newFinder(`"in_reply_to"`), newFinder(`"message_id"`)
+	word, to, own := finder.New("in_reply_to"), finder.New(`"in_reply_to"`), finder.New(`"message_id"`)
 	for {
-		i := word.index(file)
+		i := word.Index(file)
 		if i < 0 {
 			return others
 		}
@@ -173,7 +174,7 @@ func EachLink(file []byte, f func(id, answers string)) (others bool) {
 }
 
 // linkOf gives the ids of a message on a line, and of the one that it answers.
-func linkOf(line []byte, messageID, inReplyTo *finder) (id, answers string, ok bool) {
+func linkOf(line []byte, messageID, inReplyTo *finder.Finder) (id, answers string, ok bool) {
 	to, rest := nextText(line, inReplyTo)
 	own, more := nextText(line, messageID)
 	again, _ := nextText(rest, inReplyTo)

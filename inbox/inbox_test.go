@@ -25,7 +25,7 @@ func openAt(path string) (*Mailbox, error) {
 	return Open(root, "amber", Config{})
 }
 
-func newBox(t *testing.T) (*Mailbox, string) {
+func newBox(t testing.TB) (*Mailbox, string) {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "root")
 	m, err := openAt(root)

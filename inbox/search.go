@@ -79,7 +79,7 @@ func (m *Mailbox) Search(ctx context.Context, q Query) ([]Found, error) {
 		})
 		return append(withoutRead(waiting, read), read...), errors.Join(err, ctx.Err())
 	}
-	err = a.newestFirst(int64(q.Since), func(lines []byte) bool {
+	err = a.blocksNewestFirst(int64(q.Since), func(lines []byte) bool {
 		if q.mayBeIn(lines) {
 			eachBackwards(lines, func(line []byte) bool {
 				var record Archived

@@ -26,10 +26,11 @@ var layers = map[string]string{
 	"inbox/atomicfile": "golang.org/x/sys",
 	"inbox/fields":     "",
 	"inbox/digest":     "",
+	"inbox/finder":     "",
 	"inbox/random":     "golang.org/x/sys",
 	"inbox/inotify":    "golang.org/x/sys",
 	"inbox/filelock":   "inbox/atomicfile golang.org/x/sys",
-	"inbox":            "inbox/atomicfile inbox/digest inbox/fields inbox/filelock inbox/random",
+	"inbox":            "inbox/atomicfile inbox/digest inbox/fields inbox/filelock inbox/finder inbox/random",
 	"broker/client":    "broker/procstat inbox/atomicfile",
 	"broker/doctor":    "",
 	"broker/survive":   "",
@@ -37,7 +38,7 @@ var layers = map[string]string{
 
 	"broker/procstat/sockets": "broker/procstat",
 
-	"broker":                    "broker/client broker/doctor broker/procstat inbox inbox/atomicfile inbox/digest inbox/fields inbox/filelock wake golang.org/x/sys",
+	"broker":                    "broker/client broker/doctor broker/procstat inbox inbox/atomicfile inbox/digest inbox/fields inbox/filelock inbox/finder wake golang.org/x/sys",
 	"broker/ringer":             "broker broker/client broker/survive inbox inbox/filelock wake wake/clients wake/mux wake/plugin wake/watch",
 	"broker/live":               "broker broker/survive inbox wake wake/watch",
 	"broker/httpd":              "broker broker/httpd/underway broker/live broker/permission broker/procstat broker/procstat/sockets broker/survive inbox/atomicfile inbox/filelock golang.org/x/sys",

@@ -1,0 +1,176 @@
+// Package finder looks for one text in much data: a look for a message may go through a whole archive. It reads no memory but
+// what it is given, and one Finder may serve several callers at once.
+package finder
+
+import (
+	"bytes"
+	"strings"
+)
+
+// A Finder looks for a text in one of two ways, whichever is quicker in the data at hand. Both read only a part of the data
+// byte by byte:
+//
+//   - Boyer, Moore and Horspool skip about the length of the text at a time. That is good for a long text.
+//   - bytes.IndexByte looks at 32 bytes at a time for the one byte of the text that the data has least often. That is several
+//     times as quick as bytes.Index, which looks for the first byte, and the first byte of a field's name is a quote.
+type Finder struct {
+	Text    string // in lower case if the case does not count
+	anyCase bool
+	skip    [256]uint8 // by the byte under the text's last one: how far the text may be moved
+}
+
+// New looks for exactly this text.
+func New(text string) *Finder { return newFinder(text, false) }
+
+// AnyCase looks for a word of ASCII in any case. The word is in lower case.
+func AnyCase(word string) *Finder { return newFinder(word, true) }
+
+func newFinder(text string, anyCase bool) *Finder {
+	f := &Finder{Text: text, anyCase: anyCase}
+	last := len(text) - 1
+	for i := range f.skip {
+		f.skip[i] = uint8(min(len(text), 255))
+	}
+	for i := range max(last, 0) {
+		skip := uint8(min(last-i, 255))
+		f.skip[text[i]], f.skip[f.other(i)] = skip, skip
+	}
+	return f
+}
+
+// other is the second spelling of a byte of the text: its upper case, or the byte itself.
+func (f *Finder) other(i int) byte {
+	if c := f.Text[i]; f.anyCase && 'a' <= c && c <= 'z' {
+		return c - ('a' - 'A')
+	}
+	return f.Text[i]
+}
+
+// In says whether the text is in data, in any case if it was made so: as if data was turned into lower case, with all its
+// letters.
+func (f *Finder) In(data []byte) bool {
+	if f.Index(data) >= 0 {
+		return true
+	}
+	return f.anyCase && f.hasFurtherLetters(data) && bytes.Contains(bytes.ToLower(data), []byte(f.Text))
+}
+
+// hasFurtherLetters says whether data has a letter outside of ASCII whose lower case is in the text: the sign of kelvin
+// is a k, and the I with a dot an i.
+func (f *Finder) hasFurtherLetters(data []byte) bool {
+	return strings.Contains(f.Text, "k") && bytes.Contains(data, []byte("\u212a")) ||
+		strings.Contains(f.Text, "i") && bytes.Contains(data, []byte("\u0130"))
+}
+
+// near is how far Index looks before it takes a sample: what is found at once is not worth one.
+const near = 1 << 10
+
+// Index is where the text begins in data, or -1. Only letters of ASCII have another case here.
+func (f *Finder) Index(data []byte) int {
+	if len(data) <= near || len(f.Text) > near {
+		return f.skipping(data, 0)
+	}
+	if i := f.skipping(data[:near], 0); i >= 0 {
+		return i
+	}
+	from := near - max(0, len(f.Text)-1)
+	if at := f.rarest(data[from:]); at >= 0 {
+		return f.jumping(data, from, at)
+	}
+	return f.skipping(data, from)
+}
+
+// skipping is Index by skips, from a place on.
+func (f *Finder) skipping(data []byte, from int) int {
+	last := len(f.Text) - 1
+	if last < 0 {
+		return from
+	}
+	end, other := f.Text[last], f.other(last)
+	for i := from + last; i < len(data); i += int(f.skip[data[i]]) {
+		if c := data[i]; (c == end || c == other) && f.isAt(data[i-last:]) {
+			return i - last
+		}
+	}
+	return -1
+}
+
+// jumping is Index from one place to the next where the byte at of the text stands. Where it stands too often after all, the
+// rest is left to skips.
+func (f *Finder) jumping(data []byte, from, at int) int {
+	// Where the byte stands in this, the text begins in data.
+	begins := data[at : len(data)-(len(f.Text)-1-at)]
+	next := func(from int, c byte) int {
+		if i := bytes.IndexByte(begins[from:], c); i >= 0 {
+			return from + i
+		}
+		return len(begins)
+	}
+	one, other := f.Text[at], f.other(at)
+	i, j := next(from, one), len(begins)
+	if other != one {
+		j = next(from, other)
+	}
+	for vain := 0; ; vain++ {
+		first := min(i, j)
+		switch {
+		case first == len(begins):
+			return -1
+		case f.isAt(data[first:]):
+			return first
+		case vain > 64+(first-from)/16:
+			return f.skipping(data, first+1)
+		case first == i:
+			i = next(first+1, one)
+		default:
+			j = next(first+1, other)
+		}
+	}
+}
+
+// What a step costs, in tenths of a nanosecond.
+const (
+	costOfSkip = 30 // to the next place by skips
+	costOfJump = 60 // to the next place where a byte stands
+	costOf64   = 10 // of 64 bytes between two such places
+	samples    = 256
+)
+
+// rarest is which byte of the text stands least often in data, by a sample, or -1 when skips are quicker. The places of the
+// sample are scattered: messages that are alike have lines of one length.
+func (f *Finder) rarest(data []byte) (at int) {
+	var often [256]uint16
+	skips, place := 0, uint32(1)
+	for range samples {
+		place = place*1664525 + 1013904223
+		c := data[uint64(place)*uint64(len(data))>>32]
+		often[c]++
+		skips += int(f.skip[c])
+	}
+	at = -1
+	least := samples * samples * costOfSkip / max(1, skips)
+	for i := range len(f.Text) {
+		one, other := f.Text[i], f.other(i)
+		cost := int(often[one])*costOfJump + samples*costOf64/64
+		if other != one {
+			cost += int(often[other])*costOfJump + samples*costOf64/64
+		}
+		if cost < least {
+			at, least = i, cost
+		}
+	}
+	return at
+}
+
+// isAt says whether the text stands at the beginning of data, which is not shorter.
+func (f *Finder) isAt(data []byte) bool {
+	if !f.anyCase {
+		return string(data[:len(f.Text)]) == f.Text
+	}
+	for i := range len(f.Text) {
+		if c := data[i]; c != f.Text[i] && c != f.other(i) {
+			return false
+		}
+	}
+	return true
+}
