@@ -35,6 +35,25 @@ func TestInOneTerminalAPersonIsOneSession(t *testing.T) {
 	}
 }
 
+// Nothing wakes a person, so what a session is told about its next turn is no answer to one.
+func TestAPersonWhoIsNotToBeDisturbedIsToldThatNothingWakesThem(t *testing.T) {
+	root, env := shellHome(t)
+	cmd := exec.Command("sh", "-c", "c2c dnd on; c2c dnd on --session-id amber")
+	cmd.Env, cmd.Dir = append(env, "USER=ada"), filepath.Dir(root)
+	screen, err := pty.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, _ := io.ReadAll(screen) // until the shell has ended
+	cmd.Wait()
+	screen.Close()
+	for _, want := range []string{"ada: do not disturb is on; nothing wakes a person anyway. For a session: c2c dnd on --session-id ALIAS\r\n", "amber: do not disturb is on: mail waits for its next turn\r\n"} {
+		if !strings.Contains(string(shown), want) {
+			t.Errorf("no %q in %q", want, shown)
+		}
+	}
+}
+
 // Each verb that acts for a session takes its name in the same two ways, and says so.
 func TestASessionIsNamedAlikeEverywhere(t *testing.T) {
 	for _, option := range []string{"--session-id", "--from"} {

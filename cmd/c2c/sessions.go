@@ -93,6 +93,9 @@ func dnd(c *call, _ *cli.Flags) action {
 			if s.Quiet {
 				state = "on: mail waits for its next turn"
 			}
+			if s.Quiet && s.State == broker.Person {
+				state = "on; nothing wakes a person anyway. For a session: c2c dnd on --session-id ALIAS"
+			}
 			c.printf("%s: do not disturb is %s\n", s.Alias, state)
 		})
 	}
