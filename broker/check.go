@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -60,7 +60,7 @@ func (b *Broker) Check(ctx context.Context, wakes func(client string) bool) []do
 	}
 	found = append(found, checkMods(all)...)
 	// Warnings come first.
-	slices.SortStableFunc(found, func(x, y doctor.Finding) int { return cmp.Compare(y.Status, x.Status) })
+	sort.SliceStable(found, func(i, j int) bool { return found[i].Status > found[j].Status })
 	return append(append(damaged, b.checkRoom(all)...), found...)
 }
 

@@ -3,6 +3,7 @@ package broker
 import (
 	"bytes"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -42,7 +43,7 @@ func (b *Broker) idle(rows []row) (all []idleRow) {
 			all = append(all, idleRow{s.ID, last})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b idleRow) int { return a.last.Compare(b.last) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].last.Before(all[j].last) })
 	return all
 }
 

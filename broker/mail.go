@@ -1,11 +1,11 @@
 package broker
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"c2c/inbox"
@@ -60,7 +60,7 @@ func (c *collector) add(sid string, found inbox.Found) {
 // newest gives at most so many, newest first. For the state of a message the facts of its receiver are read, so it is found
 // out for these alone.
 func (c *collector) newest(limit int) (all []Mail) {
-	slices.SortStableFunc(c.all, func(a, b inMailbox) int { return cmp.Compare(b.Message.TS, a.Message.TS) })
+	sort.SliceStable(c.all, func(i, j int) bool { return c.all[i].Message.TS > c.all[j].Message.TS })
 	for _, m := range c.all[:min(len(c.all), limit)] {
 		all = append(all, Mail{m.Message, c.b.status(m.Message.ID, m.sid, m.Found)})
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -166,7 +167,7 @@ func (b *Broker) told(ctx context.Context, rows []row, m inbox.Message) (all []T
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Told) int { return a.At.Compare(b.At) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].At.Before(all[j].At) })
 	return all, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -108,10 +109,14 @@ func (b *Broker) Obligations(ctx context.Context, s Session, all bool) ([]Obliga
 	if !all {
 		over = nil
 	}
-	slices.SortFunc(open, func(a, b Obligation) int {
-		return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.SessionID, b.SessionID), cmp.Compare(a.ID, b.ID))
+	sort.Slice(open, func(i, j int) bool {
+		a, b := &open[i], &open[j]
+		return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.SessionID, b.SessionID), cmp.Compare(a.ID, b.ID)) < 0
 	})
-	slices.SortFunc(over, func(a, b Obligation) int { return cmp.Or(a.ClosedAt.Compare(b.ClosedAt), cmp.Compare(a.ID, b.ID)) })
+	sort.Slice(over, func(i, j int) bool {
+		a, b := &over[i], &over[j]
+		return cmp.Or(a.ClosedAt.Compare(b.ClosedAt), cmp.Compare(a.ID, b.ID)) < 0
+	})
 	v.tellWhy(ctx, open[:min(len(open), maxWhy)])
 	return append(open, over[max(0, len(over)-maxClosed):]...), err
 }

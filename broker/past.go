@@ -6,6 +6,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sort"
 
 	"c2c/inbox"
 )
@@ -53,7 +54,7 @@ func (b *Broker) Past(ctx context.Context, sid string, before Moment, limit int)
 			return at.compare(before) < 0 && newest.add(at)
 		}}
 	}, found.add)
-	slices.SortStableFunc(found.all, func(a, b inMailbox) int { return MomentOf(b.Message).compare(MomentOf(a.Message)) })
+	sort.SliceStable(found.all, func(i, j int) bool { return MomentOf(found.all[j].Message).compare(MomentOf(found.all[i].Message)) < 0 })
 	return found.newest(limit), len(found.all) > limit, err
 }
 

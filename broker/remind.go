@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -160,7 +161,10 @@ func (l *owedLook) remind(ctx context.Context) error {
 	if len(l.late) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(l.late, func(a, b lateAnswer) int { return cmp.Or(cmp.Compare(a.Due, b.Due), cmp.Compare(a.ID, b.ID)) })
+	sort.SliceStable(l.late, func(i, j int) bool {
+		a, b := &l.late[i], &l.late[j]
+		return cmp.Or(cmp.Compare(a.Due, b.Due), cmp.Compare(a.ID, b.ID)) < 0
+	})
 	var parts []string
 	for _, d := range l.late {
 		parts = append(parts, fold(d.From), d.FromSession, d.ID, fmt.Sprint(d.n))

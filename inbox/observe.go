@@ -2,14 +2,13 @@ package inbox
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
+	"sort"
 	"time"
 
 	"c2c/inbox/atomicfile"
@@ -290,7 +289,7 @@ func (l *look) steps(read []Archived) (steps []Step) {
 			steps = append(steps, Step{What: Damaged, Why: what})
 		}
 	}
-	slices.SortFunc(steps, func(a, b Step) int { return strings.Compare(a.Why, b.Why) })
+	sort.Slice(steps, func(i, j int) bool { return steps[i].Why < steps[j].Why })
 	told := map[Trace]bool{}
 	for _, r := range read {
 		t := r.Trace()
@@ -331,6 +330,6 @@ func (l *look) gone(told map[Trace]bool) (steps []Step) {
 			steps = append(steps, Step{What: Gone, By: before.by, Trace: t, Message: before.msg})
 		}
 	}
-	slices.SortFunc(steps, func(a, b Step) int { return cmp.Compare(a.Message.TS, b.Message.TS) })
+	sort.Slice(steps, func(i, j int) bool { return steps[i].Message.TS < steps[j].Message.TS })
 	return steps
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"unicode"
 
@@ -123,7 +124,7 @@ func (e codexConfig) strip(path string, data, original []byte) ([]byte, error) {
 	}
 	if heading >= 0 && !others && len(ours) > 0 {
 		ours = slices.Insert(ours, 0, statements{heading, heading + 1})
-		slices.SortFunc(ours, func(a, b statements) int { return a.first - b.first })
+		sort.Slice(ours, func(i, j int) bool { return ours[i].first < ours[j].first })
 	}
 	if len(ours) == 0 {
 		return data, nil

@@ -9,13 +9,13 @@
 package live
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -425,7 +425,7 @@ func inOrder(events []Event) {
 			messages = append(messages, e)
 		}
 	}
-	slices.SortStableFunc(messages, func(a, b Event) int { return cmp.Compare(a.Message.TS, b.Message.TS) })
+	sort.SliceStable(messages, func(i, j int) bool { return messages[i].Message.TS < messages[j].Message.TS })
 	rest := slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return e.What == Stored })
 	copy(events, append(messages, rest...))
 }

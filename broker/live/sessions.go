@@ -5,6 +5,7 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"sort"
 	"time"
 
 	"c2c/broker"
@@ -136,7 +137,7 @@ func (v *View) backlog(ctx context.Context) error {
 			return err
 		}
 	}
-	slices.SortStableFunc(found, func(a, b Event) int { return cmp.Compare(a.Message.TS, b.Message.TS) })
+	sort.SliceStable(found, func(i, j int) bool { return found[i].Message.TS < found[j].Message.TS })
 	found = found[max(0, len(found)-v.cfg.Backlog):]
 	v.pending = nil
 	for _, e := range found {
@@ -163,7 +164,9 @@ func (v *View) history(ctx context.Context, f func(sid string, r inbox.Archived)
 			}
 		}
 	}
-	slices.SortFunc(boxes, func(a, b used) int { return cmp.Or(b.last.Compare(a.last), cmp.Compare(a.sid, b.sid)) })
+	sort.Slice(boxes, func(i, j int) bool {
+		return cmp.Or(boxes[j].last.Compare(boxes[i].last), cmp.Compare(boxes[i].sid, boxes[j].sid)) < 0
+	})
 	var newest []float64 // when they were read
 	for _, box := range boxes {
 		if len(newest) == v.cfg.Backlog && inbox.Seconds(box.last) < newest[0] {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -398,7 +399,9 @@ func (h *HTTP) sweepRecords(now time.Time) error {
 			left = append(left, file{name, info.ModTime()})
 		}
 	}
-	slices.SortFunc(left, func(a, b file) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(a.name, b.name)) })
+	sort.Slice(left, func(i, j int) bool {
+		return cmp.Or(left[j].at.Compare(left[i].at), cmp.Compare(left[i].name, left[j].name)) < 0
+	})
 	for i, f := range left {
 		if i < h.limits.Sessions && now.Sub(f.at) <= h.limits.Bound {
 			continue

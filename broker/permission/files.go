@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -97,8 +98,9 @@ func (d *files) list(ctx context.Context) (all []Request, err error) {
 			all = append(all, r)
 		}
 	}
-	slices.SortFunc(all, func(a, b Request) int {
-		return cmp.Or(cmp.Compare(a.AskedAt, b.AskedAt), strings.Compare(fileOf(a.Session, a.ID), fileOf(b.Session, b.ID)))
+	sort.Slice(all, func(i, j int) bool {
+		a, b := &all[i], &all[j]
+		return cmp.Or(cmp.Compare(a.AskedAt, b.AskedAt), strings.Compare(fileOf(a.Session, a.ID), fileOf(b.Session, b.ID))) < 0
 	})
 	return all, nil
 }

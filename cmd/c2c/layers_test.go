@@ -21,7 +21,7 @@ import (
 var layers = map[string]string{
 	"cmd/cli":          "broker broker/client inbox inbox/filelock",
 	"cmd/c2c":          "broker broker/client cmd/cli hooks inbox inbox/atomicfile inbox/filelock inbox/inotify wake golang.org/x/sys",
-	"cmd/c2cd":         "broker broker/client broker/doctor broker/httpd broker/httpd/events broker/httpd/page broker/httpd/webhook broker/live broker/mcpserver broker/permission broker/procstat broker/ringer broker/senders broker/survive cmd/cli cmd/watch hooks inbox inbox/atomicfile inbox/fields inbox/filelock install wake wake/clients wake/daemon wake/mux wake/plugin wake/pty wake/watch wake/wire github.com/cpuguy83/go-md2man/v2 golang.org/x/sys",
+	"cmd/c2cd":         "broker broker/client broker/doctor broker/httpd broker/httpd/events broker/httpd/page broker/httpd/webhook broker/live broker/mcpserver broker/permission broker/procstat broker/ringer broker/senders broker/survive cmd/cli cmd/watch hooks inbox inbox/atomicfile inbox/fields inbox/filelock install wake wake/clients wake/daemon wake/mux wake/plugin wake/pty wake/watch wake/wire golang.org/x/sys",
 	"cmd/watch":        "broker broker/live inbox github.com/gdamore/tcell/v2 github.com/rivo/uniseg",
 	"inbox/atomicfile": "golang.org/x/sys",
 	"inbox/fields":     "",

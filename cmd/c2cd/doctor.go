@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -126,8 +126,8 @@ func (a *app) hasSessions(ctx context.Context) bool {
 
 func (a *app) printReport(report []doctor.Finding) {
 	lines := shorten(report)
-	slices.SortStableFunc(lines, func(one, other doctor.Finding) int { // what asks for a person stands last, where the eye is
-		return cmp.Compare(slices.Index(severity, one.Status), slices.Index(severity, other.Status))
+	sort.SliceStable(lines, func(i, j int) bool { // what asks for a person stands last, where the eye is
+		return slices.Index(severity, lines[i].Status) < slices.Index(severity, lines[j].Status)
 	})
 	for _, f := range lines {
 		what := strings.TrimSpace(f.Client + " " + f.Part)

@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/cpuguy83/go-md2man/v2/md2man"
-
 	"c2c/broker"
 	"c2c/cmd/cli"
 )
@@ -38,8 +36,8 @@ func (a *call) man() error {
 // manPages are the man pages by their names.
 func manPages() map[string][]byte {
 	render := func(name, short, text string) []byte {
-		head := fmt.Sprintf("%% %s 1 \"\" \"c2c %s\" \"c2c\"\n\n%s%s - %s\n\n", strings.ToUpper(name), broker.Version, inMan("Name"), name, short)
-		return md2man.Render([]byte(head + text))
+		head := fmt.Sprintf(".nh\n.TH %s 1 \"\" \"c2c %s\" \"c2c\"\n.SH NAME\n%s \\- %s\n", strings.ToUpper(name), broker.Version, name, short)
+		return []byte(head + roff(text))
 	}
 	all := map[string][]byte{"c2c.1": render("c2c", "mail between coding agents", cli.OverviewPage(inMan, "c2c-%s(1)"))}
 	for _, v := range cli.Verbs() {

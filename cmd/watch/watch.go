@@ -6,12 +6,12 @@
 package watch
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"sort"
 	"sync"
 
 	"github.com/gdamore/tcell/v2"
@@ -213,7 +213,7 @@ func (a *app) follow() error {
 func (a *app) update(u live.Update) {
 	if u.Sessions != nil {
 		a.sessions = u.Sessions
-		slices.SortStableFunc(a.sessions, func(a, b live.Session) int { return cmp.Compare(ended(a), ended(b)) })
+		sort.SliceStable(a.sessions, func(i, j int) bool { return ended(a.sessions[i]) < ended(a.sessions[j]) })
 	}
 	a.known.Add(u.Events)
 	for _, e := range u.Events {

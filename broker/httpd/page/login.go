@@ -13,7 +13,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -136,7 +136,7 @@ func sweep(dir *atomicfile.Dir, now time.Time) error {
 			return err
 		}
 	}
-	slices.SortStableFunc(all, func(a, b left) int { return a.ends.Compare(b.ends) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].ends.Before(all[j].ends) })
 	for _, one := range all[:max(0, len(all)-maxLogins+1)] {
 		if err := remove(dir, one.name); err != nil {
 			return err

@@ -1,7 +1,7 @@
 package page
 
 import (
-	"slices"
+	"sort"
 
 	"c2c/broker"
 	"c2c/inbox"
@@ -43,7 +43,7 @@ func (p *Page) owed(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(all, func(a, b broker.Obligation) int { return a.Due.Compare(b.Due) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Due.Before(all[j].Due) })
 	l := owedList{Owed: []owed{}, More: max(0, len(all)-maxOwed)}
 	for _, o := range all[:min(len(all), maxOwed)] {
 		l.Owed = append(l.Owed, owed{ID: o.ID, Short: visible(inbox.ShortID(o.ID)), Kind: visible(o.Kind), From: visible(o.From), To: visible(o.To), Mine: o.SessionID == me.ID,
