@@ -2,8 +2,13 @@ module c2c
 
 go 1.26.0
 
-// mcp-go links it and we do not use it: see the package.
-replace github.com/santhosh-tekuri/jsonschema/v6 => ./broker/mcpserver/noschema
+// mcp-go links them and we do not use them: see the packages.
+replace (
+	github.com/google/jsonschema-go => ./broker/mcpserver/noderive
+	github.com/santhosh-tekuri/jsonschema/v6 => ./broker/mcpserver/noschema
+	github.com/spf13/cast => ./broker/mcpserver/nocast
+	github.com/yosida95/uritemplate/v3 => ./broker/mcpserver/notemplate
+)
 
 require (
 	github.com/charmbracelet/x/ansi v0.11.9

@@ -64,6 +64,11 @@ var layers = map[string]string{
 	"hooks":                     "broker/client inbox inbox/atomicfile",
 	"install":                   "broker/client broker/doctor inbox/atomicfile github.com/tailscale/hujson github.com/creachadair/tomledit github.com/rogpeppe/go-internal/diff",
 
+	// They stand in for what mcp-go links of others and we do not use, as noschema does.
+	"broker/mcpserver/nocast":              "",
+	"broker/mcpserver/noderive/jsonschema": "",
+	"broker/mcpserver/notemplate":          "",
+
 	"broker/permission":    "inbox inbox/atomicfile inbox/filelock",
 	"broker/httpd/webhook": "broker broker/httpd broker/permission broker/senders inbox inbox/atomicfile inbox/fields",
 

@@ -1,0 +1,37 @@
+// Package cast stands in for the conversions that mcp-go links (go.mod replaces it). c2c reads arguments with tool.check,
+// and the real one brings html/template and text/template, which allocate at each start. It has what mcp-go 1.2.1
+// calls. mcp-go's readers of other servers' answers call what may fail: that refuses. Nothing calls the others, and they
+// panic.
+package cast
+
+import "errors"
+
+var errNone = errors.New("c2c links no conversions")
+
+// ToFloat64E refuses.
+func ToFloat64E(any) (float64, error) { return 0, errNone }
+
+// ToInt64E refuses.
+func ToInt64E(any) (int64, error) { return 0, errNone }
+
+// ToStringSlice knows no slice.
+func ToStringSlice(any) []string { return nil }
+
+func none[T any]() T { panic(errNone) }
+
+// The others are linked by mcp.ParseBoolean and its like, which c2c does not use.
+func ToBool(any) bool                { return none[bool]() }
+func ToFloat32(any) float32          { return none[float32]() }
+func ToFloat64(any) float64          { return none[float64]() }
+func ToInt(any) int                  { return none[int]() }
+func ToInt8(any) int8                { return none[int8]() }
+func ToInt16(any) int16              { return none[int16]() }
+func ToInt32(any) int32              { return none[int32]() }
+func ToInt64(any) int64              { return none[int64]() }
+func ToUint(any) uint                { return none[uint]() }
+func ToUint8(any) uint8              { return none[uint8]() }
+func ToUint16(any) uint16            { return none[uint16]() }
+func ToUint32(any) uint32            { return none[uint32]() }
+func ToUint64(any) uint64            { return none[uint64]() }
+func ToString(any) string            { return none[string]() }
+func ToStringMap(any) map[string]any { return none[map[string]any]() }

@@ -1,0 +1,3 @@
+module github.com/spf13/cast
+
+go 1.26.0
