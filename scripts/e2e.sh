@@ -23,7 +23,7 @@ scratch=$(mktemp -d "$(dirname "${clients%%:*}")/run.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 
 say 'building c2c and c2cd'
-CGO_ENABLED=0 "${GO:-go}" build -trimpath -o "$scratch/bin/" ./cmd/c2c ./cmd/c2cd
+CGO_ENABLED=0 "${GO:-go}" build -trimpath -tags=nethttpomithttp2 -o "$scratch/bin/" ./cmd/c2c ./cmd/c2cd
 cp -r install/marketplace "$scratch/bin/"
 # A clone for the test that follows the README. It builds without the network, so the build needs what is here already.
 mkdir "$scratch/source"

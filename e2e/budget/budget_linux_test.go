@@ -19,7 +19,7 @@ import (
 // programs builds both programs as the Makefile does, once, into the directory that TestMain has made.
 var programs = sync.OnceValues(func() (dir string, err error) {
 	dir = os.Getenv(builtEnv)
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir+"/", "./cmd/c2c", "./cmd/c2cd")
+	build := exec.Command("go", "build", "-trimpath", "-tags=nethttpomithttp2", "-ldflags=-s -w -funcalign=16", "-o", dir+"/", "./cmd/c2c", "./cmd/c2cd")
 	build.Dir, build.Env = filepath.Join("..", ".."), append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 	if out, err := build.CombinedOutput(); err != nil {
 		return dir, fmt.Errorf("%v: %s", err, out)

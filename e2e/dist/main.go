@@ -123,10 +123,10 @@ func run(dir string, env []string, name string, args ...string) ([]byte, error) 
 	return out, err
 }
 
-// compile builds both programs, and gives them as files.
+// compile builds both programs as the Makefile does, and gives them as files.
 func (r *release) compile(t target, dir string) (programs []file, err error) {
 	_, err = run(r.module, []string{"CGO_ENABLED=0", "GOOS=" + t.os, "GOARCH=" + t.arch, "GOFLAGS="},
-		"go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir+"/", "./cmd/c2c", "./cmd/c2cd")
+		"go", "build", "-trimpath", "-tags=nethttpomithttp2", "-ldflags=-s -w -funcalign=16", "-o", dir+"/", "./cmd/c2c", "./cmd/c2cd")
 	for _, name := range []string{"c2c", "c2cd"} {
 		data, rerr := os.ReadFile(filepath.Join(dir, name))
 		err = errors.Join(err, rerr)
