@@ -1,10 +1,9 @@
 package broker
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -130,7 +129,7 @@ func Closest(word string, words []string) []string {
 			near = append(near, have)
 		}
 	}
-	slices.SortStableFunc(near, func(x, y string) int { return cmp.Compare(far(x), far(y)) })
+	sort.SliceStable(near, func(i, j int) bool { return far(near[i]) < far(near[j]) })
 	return near[:min(3, len(near))]
 }
 

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"c2c/broker/doctor"
 
@@ -145,12 +146,12 @@ func CanHTTP(name string) bool {
 }
 
 // key finds what stands behind Bearer in a file, whatever is quoted there.
-var key = regexp.MustCompile(`(?i)(bearer\s+)[A-Za-z0-9._~+/=-]+`)
+var key = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)(bearer\s+)[A-Za-z0-9._~+/=-]+`) })
 
 // masked is a file as it may be shown: without anybody's key.
 func masked(data []byte) []byte {
 	if data == nil || !strings.Contains(strings.ToLower(string(data)), "bearer") {
 		return data
 	}
-	return key.ReplaceAll(data, []byte("${1}…"))
+	return key().ReplaceAll(data, []byte("${1}…"))
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"c2c/broker/client"
@@ -44,7 +45,8 @@ func Program(ctx context.Context, name string, o Options) doctor.Finding {
 	return f
 }
 
-var versionNumber = regexp.MustCompile(`\d+\.\d+\.\d+[-+.\w]{0,40}`)
+// versionNumber is compiled for who asks: an MCP server, which each session starts, never does.
+var versionNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d+\.\d+\.\d+[-+.\w]{0,40}`) })
 
 // installedVersion finds the version beside the program, "" when it does not stand there. A client that is run, be it
 // with --version alone, leaves files in its person's home.
@@ -54,7 +56,7 @@ func installedVersion(path, name string) string {
 		return ""
 	}
 	// Some installers call the program by its version.
-	if base := filepath.Base(program); versionNumber.FindString(base) == base {
+	if base := filepath.Base(program); versionNumber().FindString(base) == base {
 		return base
 	}
 	for dir := filepath.Dir(program); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
@@ -68,7 +70,7 @@ func installedVersion(path, name string) string {
 		}
 		version, _, _ := strings.Cut(is.Version, "-linux-") // npm has a package for each system
 		version, _, _ = strings.Cut(version, "-darwin-")
-		return versionNumber.FindString(version)
+		return versionNumber().FindString(version)
 	}
 	return ""
 }
@@ -89,7 +91,7 @@ func askVersion(ctx context.Context, path string, o Options) (version string, er
 	cmd.Dir, cmd.Env = home, []string{"HOME=" + home, "TMPDIR=" + home, "PATH=" + o.Getenv("PATH")}
 	cmd.WaitDelay = time.Second // a child of it may keep the pipe
 	out, err := cmd.Output()
-	if version = versionNumber.FindString(string(out)); version != "" {
+	if version = versionNumber().FindString(string(out)); version != "" {
 		return version, nil
 	}
 	if err == nil {
