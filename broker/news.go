@@ -13,8 +13,8 @@ import (
 )
 
 // What a sender is to be told comes together: one notice names several messages, of several receivers, and a sender that was
-// told something is left alone for tellGap, unless it has said when it wants to hear, or its receiver has ended. What was
-// read by then is not told at all. A sender that is absent is told when it is back.
+// told something is left alone for tellGap, or longer (gapOf), unless it has said when it wants to hear, or its receiver has
+// ended. What was read by then is not told at all. A sender that is absent is told when it is back.
 const (
 	tellGap = 2 * time.Hour
 	// maxNews bounds the messages that one notice names.
@@ -43,6 +43,15 @@ func (n news) notice() string {
 // atOnce says whether it is told though its sender was told something just before: the sender has said when it wants to
 // hear, or has to look for somebody else.
 func (n news) atOnce() bool { return n.m.TellAfter > 0 || n.reason == Ended }
+
+// gapOf is for how long a sender that was told something is left alone before it is told these. That messages wait which ask
+// for nothing is worth half as many notices: the sender waits for nothing.
+func gapOf(all []news) time.Duration {
+	if slices.ContainsFunc(all, func(n news) bool { return n.reason != Unread || n.m.Owes() || n.m.AnswerBy != 0 }) {
+		return tellGap
+	}
+	return 2 * tellGap
+}
 
 // isOld says whether other news of the message make these needless: a sender that was told that its receiver refuses mail, or has
 // ended, knows why the message is unread.
@@ -73,7 +82,7 @@ func (k *Keeper) tellNews(ctx context.Context, rows []row) (next time.Time) {
 		if k.b.state(to) == Absent { // its return changes the registry, and so has somebody look
 			continue
 		}
-		if again := k.toldAt[sid].Add(tellGap); again.After(now) && !slices.ContainsFunc(all, news.atOnce) {
+		if again := k.toldAt[sid].Add(gapOf(all)); again.After(now) && !slices.ContainsFunc(all, news.atOnce) {
 			next = earlier(next, again)
 			continue
 		}

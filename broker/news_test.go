@@ -34,7 +34,7 @@ func TestASenderIsToldTogether(t *testing.T) {
 	w.look(k)
 	w.wantNotices(amber.ID, `birch has not read your message "one"`)
 	w.pass(2 * time.Minute)
-	if wait := w.look(k); wait <= 0 || wait > tellGap {
+	if wait := w.look(k); wait <= 0 || wait > 2*tellGap {
 		t.Errorf("looks again after %v", wait)
 	}
 	w.wantNotices(amber.ID, `"one"`)
@@ -60,6 +60,26 @@ func TestASenderIsToldTogether(t *testing.T) {
 	w.wantTold(later[1].ID, Unread)
 }
 
+// That something waits which asks for nothing is worth half as many notices as that a question does.
+func TestASenderIsLeftAloneForLongerWhenItWaitsForNothing(t *testing.T) {
+	t.Parallel()
+	for kind, gap := range map[string]time.Duration{"": 2 * tellGap, "question": tellGap} {
+		w, amber, _ := pair(t)
+		k := w.Keeper()
+		w.put(amber, "birch", inbox.Message{Content: "one"})
+		w.pass(TellAfter)
+		w.look(k)
+		later := w.put(amber, "birch", inbox.Message{Kind: kind, Content: "two"})
+		w.pass(gap - time.Minute)
+		w.look(k)
+		w.wantNotices(amber.ID, `"one"`)
+		w.wantTold(later.ID)
+		w.pass(time.Minute)
+		w.look(k)
+		w.wantTold(later.ID, Unread)
+	}
+}
+
 // What was read while its sender was left alone is no news any more.
 func TestWhatWasReadMeanwhileIsNoNews(t *testing.T) {
 	t.Parallel()
@@ -75,7 +95,7 @@ func TestWhatWasReadMeanwhileIsNoNews(t *testing.T) {
 	w.pass(TellAfter)
 	w.look(k)
 	w.read(birch.ID)
-	w.pass(tellGap)
+	w.pass(2 * tellGap)
 	w.look(k)
 	w.wantNotices(amber.ID, `"two"`)
 	w.wantTold(second.ID, Unread)
