@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -160,16 +161,25 @@ func countFrom(file []byte) (n int, oldest time.Time, err error) {
 // firstOf reads the first message of a file in any layout that was not acknowledged, and no further.
 func firstOf(file io.Reader, acked positions) (msg Message, err error) {
 	d := json.NewDecoder(io.LimitReader(file, maxRecord))
-	if open, err := d.Token(); err != nil || open != json.Delim('[') {
-		return Message{}, errDamaged
-	}
-	for i := 0; i == 0 || acked.has(i-1); i++ {
-		msg = Message{}
-		if d.Decode(&msg) != nil {
-			return Message{}, errDamaged
+	open, err := d.Token()
+	switch open {
+	case json.Delim('['):
+	case json.Delim('{'): // the format of an old version
+		var key json.Token
+		if key, err = d.Token(); key != "message" {
+			err = cmp.Or(err, errDamaged)
 		}
+	default:
+		err = cmp.Or(err, errDamaged)
 	}
-	return msg, nil
+	for i := 0; err == nil && (i == 0 || acked.has(i-1)); i++ {
+		msg = Message{}
+		err = d.Decode(&msg)
+	}
+	if err != nil && !errors.As(err, new(*fs.PathError)) { // else the disk is in trouble
+		err = errDamaged
+	}
+	return msg, err
 }
 
 // lastTail is how much of an archive is read at first to find its last record.

@@ -300,12 +300,8 @@ func (m *Mailbox) eachLeased(dir *atomicfile.Dir, holds func([]byte) bool, more 
 		for _, msg := range mf.msgs {
 			f(msg, holder)
 		}
-		if len(mf.pending) > 0 {
-			read := *mf
-			read.done = true
-			for _, msg := range mf.pending {
-				f(msg, &read)
-			}
+		for _, msg := range mf.pending {
+			f(msg, mf.asRead())
 		}
 	}
 	return nil

@@ -349,6 +349,9 @@ func (l *Lease) ack(ctx context.Context, read bool, handles []string) error {
 	}
 	var err error
 	if read {
+		err = l.archivePending(ctx)
+	}
+	if read && err == nil {
 		err = l.box.archive(ctx, l.files[0].by, acked, l.since())
 	}
 	all := len(acked) == len(l.Messages) && !l.holdsMore()

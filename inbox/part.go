@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,6 +75,20 @@ func (mf *mailFile) splitRead() {
 		}
 	}
 	mf.msgs = waits
+}
+
+// asRead is the holder, for eachWaiting, of the messages that the file's name calls read.
+func (mf *mailFile) asRead() *mailFile { return &mailFile{done: true, at: mf.at, by: mf.by} }
+
+// archivePending archives what was read of the files before: the archive has it in the order of reading.
+func (l *Lease) archivePending(ctx context.Context) error {
+	for _, mf := range l.files {
+		if err := l.box.archive(ctx, mf.by, mf.pending, mf.archived); err != nil {
+			return err
+		}
+		mf.pending = nil
+	}
+	return nil
 }
 
 // rename gives a file a changed name.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -205,6 +206,10 @@ func TestWhatWasReadInPartIsSeenSo(t *testing.T) {
 		if st, err := findOne(t, m, msg.ID); err != nil || st.Where != Read || st.By != "test" {
 			t.Errorf("%s: found %+v, %v", msg.Content, st, err)
 		}
+	}
+	found, err := m.Search(t.Context(), Query{Is: func(Message) bool { return true }, Limit: 10})
+	if err != nil || len(found) != 6 || len(slices.DeleteFunc(found, func(f Found) bool { return f.Where != Read })) != 4 {
+		t.Errorf("found %+v, %v", found, err)
 	}
 	kept, err := m.PeekAll(t.Context())
 	if err != nil || len(kept) != 2 {

@@ -141,6 +141,7 @@ func (m *Mailbox) newestWaiting(q Query, f func(Message, *mailFile) (more bool))
 			var holder *mailFile
 			if holder, err = m.peekFile(dir, files[i], q.mayBeIn, &buf); err == nil {
 				each(files[i].msgs, holder)
+				each(files[i].pending, files[i].asRead())
 			}
 		}
 		return err

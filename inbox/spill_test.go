@@ -102,6 +102,18 @@ func TestASpillIsTakenOnceWhereverSomebodyIsKilled(t *testing.T) {
 			m, root := newBox(t)
 			deliver(t, m, mail("first"))
 			plant(t, m, root)
+			there, err := m.root.NameSet()
+			if err != nil {
+				t.Fatal(err)
+			}
+			boxes, err := OpenBacklogs(m.root, there)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer boxes.Close()
+			if b, err := boxes.Of(m.sid); err != nil || b.Oldest.IsZero() {
+				t.Errorf("backlog %+v, %v", b, err)
+			}
 			if _, err := m.TakeSpill(t.Context()); err != nil {
 				t.Fatal(err)
 			}

@@ -32,7 +32,7 @@ var newBody = strings.Repeat("new ", 1500)
 
 func scenarios() []*scenario {
 	// The one that takes longest first.
-	return slices.Concat(crowds(), sends(), polls(), hooks(), registers(), sweeps(), installs())
+	return slices.Concat(crowds(), sends(), polls(), imports(), hooks(), registers(), sweeps(), installs())
 }
 
 // pair registers the two sessions of most scenarios.
@@ -171,6 +171,7 @@ func polls() (all []*scenario) {
 		"poll-inbox, mail given back": waits(3, 100, give),
 		"poll-inbox, torn inbox":      waits(3, 100, tear("root/amber.inbox.json")),
 		"poll-inbox, archive is full": archiveIsFull,
+		"poll-inbox, read in part":    readInPart,
 	}
 	for name, prepare := range states {
 		s := &scenario{name: name, as: "amber", command: []string{"c2c", "poll-inbox", "--json"}, prepare: prepare,
@@ -189,6 +190,50 @@ func polls() (all []*scenario) {
 	}
 	text.check = text.checkRead
 	return sorted(append(all, text))
+}
+
+// readInPart is the state in which a hook has shown a part of what waits, and could not write the archive.
+func readInPart(p *place) error {
+	if err := p.pair(); err != nil {
+		return err
+	}
+	obstacle := p.path("root/archive/amber.lock")
+	if err := errors.Join(p.send("amber", 5, 3000), p.note("amber"), os.MkdirAll(obstacle, 0o700)); err != nil {
+		return err
+	}
+	cmd := p.command(context.Background(), "amber", toolEvent, p.program([]string{"c2c", "hook"})...)
+	if err := errors.Join(cmd.Run(), os.Remove(obstacle)); err != nil {
+		return err
+	}
+	all := p.mail
+	err := p.note("amber")
+	p.gone = all[:len(all)-len(p.mail)]
+	if found, _ := filepath.Glob(p.path("root/amber.lease/part-*")); len(found) != 1 || len(p.gone) == 0 || len(p.mail) == 0 {
+		return errors.Join(err, fmt.Errorf("read %d, waiting %d, in %q", len(p.gone), len(p.mail), found))
+	}
+	return err
+}
+
+// imports are commands that find mail of an old version, see package inbox.
+func imports() []*scenario {
+	s := &scenario{name: "list, mail of an old version", command: []string{"c2c", "list"}}
+	s.prepare = waits(2, 100, func(p *place) error {
+		text := ""
+		for i := range 2 {
+			text += fmt.Sprintf(`{"message":{"from_alias":"birch","to_alias":"amber","content":"old %d","ts":1.5,"message_id":"old-%d"},"n":%d}`+"\n", i, i, 3+i)
+		}
+		return errors.Join(os.WriteFile(p.path("root/amber.spill.jsonl"), []byte(text), 0o600), os.RemoveAll(p.path("root/owed.due")))
+	})
+	s.check = func(v *verdict) {
+		if err := os.RemoveAll(v.path("root/owed.due")); err != nil { // ten minutes later
+			v.wrong("%v", err)
+		}
+		v.must("", "c2c", "list")
+		all := append(slices.Clone(v.mail), letter{"old-0", "old 0"}, letter{"old-1", "old 1"})
+		v.same("waiting", v.waiting("amber"), all)
+		v.settled(s, "amber", "amber", all, all)
+	}
+	return []*scenario{s}
 }
 
 const toolEvent = `{"hook_event_name":"PostToolUse","session_id":"client-1","tool_name":"Bash"}`
