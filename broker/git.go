@@ -1,10 +1,12 @@
 package broker
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"c2c/broker/child"
 	"c2c/inbox/atomicfile"
 )
 
@@ -112,4 +114,26 @@ func askGit(cwd, dir string) repository {
 		}
 	}
 	return r
+}
+
+func runGit(dir string, args ...string) (string, error) {
+	program, err := findGit(os.Getenv("PATH"))
+	if err != nil {
+		return "", err
+	}
+	return child.Run(program, dir, nil, args...)
+}
+
+// findGit looks for git in the absolute directories of a PATH, as os/exec does: not where we happen to stand.
+func findGit(path string) (string, error) {
+	for _, dir := range filepath.SplitList(path) {
+		program := filepath.Join(dir, "git")
+		if !filepath.IsAbs(program) {
+			continue
+		}
+		if info, err := os.Stat(program); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return program, nil
+		}
+	}
+	return "", errors.New("there is no git in PATH")
 }

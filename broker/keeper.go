@@ -74,6 +74,9 @@ func (b *Broker) Keeper() *Keeper {
 // keepBrief bounds how long a command looks: a person waits for it.
 const keepBrief = time.Second
 
+// MayBeDue says whether KeepOnce has anything to look at. As a rule it has not; that is one system call.
+func (b *Broker) MayBeDue() bool { return b.untilLook() == 0 }
+
 // KeepOnce acts on what is due, if something may be, and no process of the root does so all the time. As a rule that is one
 // system call. What it has no time for is acted on a minute later, or by the first process that stays.
 func (b *Broker) KeepOnce(ctx context.Context) error {

@@ -91,15 +91,8 @@ func closed(f *os.File) bool {
 	return errno == 0 && flags&syscall.O_ACCMODE == syscall.O_RDWR
 }
 
-// printf prints a part of an answer. A word that others chose stays on its line.
-func (a *app) printf(format string, words ...any) {
-	for i, w := range words {
-		if s, ok := w.(string); ok {
-			words[i] = inbox.Visible(s, "")
-		}
-	}
-	fmt.Fprintf(a.stdout, format, words...)
-}
+// printf prints a part of an answer.
+func (a *app) printf(format string, words ...any) { cli.Printf(a.stdout, format, words...) }
 
 // show prints v with --json, else the text.
 func (c *call) show(v any, text func()) error {

@@ -20,7 +20,7 @@ func run(t *testing.T, root, session string, args ...string) (out, errs string, 
 	a := &app{strings.NewReader(""), &stdout, &stderr, func(name string) string {
 		return map[string]string{"C2C_MCP_BROKER_ROOT": root, "C2C_MCP_SESSION_ID": session, "HOME": filepath.Dir(root)}[name]
 	}, filepath.Dir(root), 5 * time.Second}
-	code = a.main(t.Context(), args)
+	code = a.any(t.Context(), args)
 	return stdout.String(), stderr.String(), code
 }
 

@@ -43,9 +43,6 @@ func commands() []command {
 		{"register", 0, register},
 		{"dnd", 0, dnd},
 		{"resume", 0, resume},
-		{"handover", 0, handover},
-		{"sweep", 0, sweep},
-		{"prune", 0, prune},
 		{"dead-letter", 0, deadLetter},
 		{"hook", alone, hook},
 		{"completion", alone, completion},
@@ -99,16 +96,24 @@ func (c *call) attach(ctx context.Context, explicit string) (broker.Session, err
 	return s, err
 }
 
-// runC2cd replaces this program by the c2cd beside it.
-func (a *app) runC2cd(args []string) error {
+// findC2cd gives the path of the c2cd beside this program.
+func findC2cd() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("find c2cd: %w", err)
+		return "", fmt.Errorf("find c2cd: %w", err)
 	}
 	if real, err := filepath.EvalSymlinks(self); err == nil {
 		self = real
 	}
-	path := filepath.Join(filepath.Dir(self), "c2cd")
+	return filepath.Join(filepath.Dir(self), "c2cd"), nil
+}
+
+// runC2cd replaces this program by c2cd.
+func (a *app) runC2cd(args []string) error {
+	path, err := findC2cd()
+	if err != nil {
+		return err
+	}
 	err = syscall.Exec(path, append([]string{path}, args...), os.Environ())
 	return fmt.Errorf("run %q: %w; c2c and c2cd belong into one directory", path, err)
 }

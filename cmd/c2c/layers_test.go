@@ -20,8 +20,9 @@ import (
 // own name, another module by its path. docs/design.md explains it.
 var layers = map[string]string{
 	"cmd/cli":          "broker broker/client inbox inbox/filelock",
-	"cmd/c2c":          "broker broker/client cmd/cli hooks inbox inbox/atomicfile inbox/filelock inbox/inotify wake golang.org/x/sys",
-	"cmd/c2cd":         "broker broker/client broker/doctor broker/httpd broker/httpd/events broker/httpd/page broker/httpd/webhook broker/live broker/mcpserver broker/permission broker/procstat broker/ringer broker/senders broker/survive cmd/cli cmd/watch hooks inbox inbox/atomicfile inbox/fields inbox/filelock install wake wake/clients wake/daemon wake/mux wake/plugin wake/pty wake/watch wake/wire golang.org/x/sys",
+	"cmd/rare":         "broker cmd/cli hooks inbox",
+	"cmd/c2c":          "broker broker/child broker/client cmd/cli hooks inbox inbox/atomicfile inbox/filelock inbox/inotify wake golang.org/x/sys",
+	"cmd/c2cd":         "broker broker/client broker/doctor broker/httpd broker/httpd/events broker/httpd/page broker/httpd/webhook broker/live broker/mcpserver broker/permission broker/procstat broker/ringer broker/senders broker/survive cmd/cli cmd/rare cmd/watch hooks inbox inbox/atomicfile inbox/fields inbox/filelock install wake wake/clients wake/daemon wake/mux wake/plugin wake/pty wake/watch wake/wire golang.org/x/sys",
 	"cmd/watch":        "broker broker/live inbox github.com/gdamore/tcell/v2 github.com/rivo/uniseg",
 	"inbox/atomicfile": "golang.org/x/sys",
 	"inbox/fields":     "",
@@ -34,11 +35,12 @@ var layers = map[string]string{
 	"broker/client":    "broker/procstat inbox/atomicfile",
 	"broker/doctor":    "",
 	"broker/survive":   "",
+	"broker/child":     "",
 	"broker/procstat":  "",
 
 	"broker/procstat/sockets": "broker/procstat",
 
-	"broker":                    "broker/client broker/doctor broker/procstat inbox inbox/atomicfile inbox/digest inbox/fields inbox/filelock inbox/finder wake golang.org/x/sys",
+	"broker":                    "broker/child broker/client broker/doctor broker/procstat inbox inbox/atomicfile inbox/digest inbox/fields inbox/filelock inbox/finder wake golang.org/x/sys",
 	"broker/ringer":             "broker broker/client broker/survive inbox inbox/filelock wake wake/clients wake/mux wake/plugin wake/watch",
 	"broker/live":               "broker broker/survive inbox wake wake/watch",
 	"broker/httpd":              "broker broker/httpd/underway broker/live broker/permission broker/procstat broker/procstat/sockets broker/survive inbox/atomicfile inbox/filelock golang.org/x/sys",

@@ -20,7 +20,7 @@ const lineWidth = 80
 func list(c *call, f *cli.Flags) action {
 	all := f.Bool("all")
 	return func(ctx context.Context) error {
-		c.keep(ctx)
+		c.keep()
 		rows, err := c.b.List(ctx)
 		if err != nil {
 			return err

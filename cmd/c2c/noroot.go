@@ -17,15 +17,11 @@ func (c *call) emptyAnswer(verb string, f *cli.Flags) (answer any, looks bool) {
 	switch verb {
 	case "list", "history", "outbox", "search", "peek-inbox", "dead-letter", "obligations":
 		return []struct{}{}, true
-	case "sweep":
-		return broker.Swept{Sessions: []broker.SweptSession{}}, true
-	case "prune":
-		return broker.Pruned{}, true
 	case "status", "thread":
 		return broker.ErrNoMessage, true
 	case "register":
 		return nil, false
-	case "resume", "handover":
+	case "resume":
 		return broker.ErrNoSession, len(c.words) == 2
 	}
 	return &broker.UnknownAliasError{Alias: c.session}, c.session != "" // who is named must be there

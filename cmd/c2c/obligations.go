@@ -19,7 +19,7 @@ func obligations(c *call, f *cli.Flags) action {
 		if err != nil {
 			return err
 		}
-		c.keep(ctx)
+		c.keep()
 		list, err := c.b.Obligations(ctx, s, *all)
 		if err != nil && len(list) == 0 {
 			return err

@@ -2,20 +2,26 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"syscall"
+	"os"
 
 	"c2c/broker"
+	"c2c/broker/child"
 	"c2c/cmd/cli"
 	"c2c/inbox"
 )
 
-// keep acts on what is due in the root, if no server does. A command that answers something else fails for no reason
-// of that.
-func (c *call) keep(ctx context.Context) {
-	if err := c.b.KeepOnce(ctx); err != nil && !errors.Is(err, syscall.EROFS) && !errors.Is(err, fs.ErrPermission) {
+// keep acts on what is due in the root, if no server does. That is rarely so, and c2cd knows how. A command that answers
+// something else fails for no reason of that.
+func (c *call) keep() {
+	if !c.b.MayBeDue() {
+		return
+	}
+	path, err := findC2cd()
+	if err == nil {
+		_, err = child.Run(path, c.b.Root(), os.Stderr, "keep", c.b.Root())
+	}
+	if err != nil {
 		fmt.Fprintf(c.stderr, "c2c: look after what messages are owed: %v\n", err)
 	}
 }

@@ -86,7 +86,7 @@ func pollInbox(c *call, f *cli.Flags) action {
 		}
 		return c.limited(ctx, func(ctx context.Context) error {
 			if s.State == broker.Person { // who has no server that looks after it
-				c.keep(ctx)
+				c.keep()
 			}
 			if *peek {
 				return c.peek(ctx, m)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -17,7 +16,7 @@ func status(c *call, _ *cli.Flags) action {
 		if err != nil {
 			return err
 		}
-		c.keep(ctx)
+		c.keep()
 		found, err := c.b.Status(ctx, id)
 		if err != nil {
 			return err
@@ -48,35 +47,6 @@ func (c *call) messageID() (string, error) {
 		return "", fmt.Errorf("%w: %w", errUsage, err)
 	}
 	return c.words[0], nil
-}
-
-func sweep(c *call, f *cli.Flags) action {
-	grace := f.Duration("grace")
-	dry := f.Bool("dry-run")
-	return func(ctx context.Context) (err error) {
-		var s broker.Swept
-		if *dry {
-			s, err = c.b.Stale(ctx, *grace)
-		} else {
-			s, err = c.b.Sweep(ctx, *grace)
-		}
-		if err != nil {
-			return err
-		}
-		return errors.Join(s.Err(), c.show(s, func() {
-			for _, gone := range s.Sessions {
-				c.printf("%s (session %s)\n", gone.Alias, gone.ID)
-			}
-			if *dry {
-				c.printf("sessions that would be dropped (--dry-run): %d\n", len(s.Sessions))
-				return
-			}
-			for _, m := range s.Mailboxes {
-				c.printf("new dead letters of session %s: %d\n", m.SessionID, m.Messages)
-			}
-			c.printf("sessions dropped: %d, new dead letters: %d\n", len(s.Sessions), s.Messages)
-		}))
-	}
 }
 
 func checkLimit(n int) error {

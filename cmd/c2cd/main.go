@@ -20,10 +20,14 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
+	"c2c/cmd/rare"
 	"c2c/inbox"
 )
 
 var errUsage = cli.ErrUsage
+
+// lockWait is how long a verb that answers at once waits for another process that is writing.
+const lockWait = 10 * time.Second
 
 // app is what the program reads, writes and knows of its surroundings.
 type app struct {
@@ -132,6 +136,8 @@ func (a *app) run(ctx context.Context, name string, args []string) (status int, 
 		err = c.migrateRoot(ctx)
 	case "stats":
 		err = c.stats(ctx)
+	case "handover", "sweep", "prune", "keep":
+		err = rare.Run(ctx, rare.Program{Stdout: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Cwd: a.cwd, LockWait: lockWait}, v, args)
 	}
 	if errors.Is(err, cli.ErrHelp) {
 		v.Help(a.stdout)

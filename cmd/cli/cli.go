@@ -4,8 +4,21 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
+
+	"c2c/inbox"
 )
+
+// Printf prints a part of an answer. A word that others chose stays on its line.
+func Printf(w io.Writer, format string, words ...any) {
+	for i, word := range words {
+		if s, ok := word.(string); ok {
+			words[i] = inbox.Visible(s, "")
+		}
+	}
+	fmt.Fprintf(w, format, words...)
+}
 
 // JSON prints v as people can read it.
 func JSON(w io.Writer, v any) error {

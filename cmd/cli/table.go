@@ -157,7 +157,7 @@ MAIL waits there, OLDEST for how long; READ is how long ago mail was read.
 	{Name: "dnd", Everyday: true, Args: "[on | off]", First: "on off", Short: "do not disturb: mail waits and wakes nobody",
 		Long:    "The next turn of the session shows the mail.\n",
 		Options: []Option{asSession, asJSON}, Examples: []string{"c2c dnd on"}},
-	{Name: "handover", Args: "<gone> <heir>", First: "alias", Short: "give a gone session's name and mail to another",
+	{Name: "handover", C2cd: true, Args: "<gone> <heir>", First: "alias", Short: "give a gone session's name and mail to another",
 		Long: "The heir goes on with its work under its name, and gives up its own. Who wrote\n" +
 			"to it is told. What it had read stays where it is.\n",
 		Options: []Option{
@@ -173,13 +173,13 @@ MAIL waits there, OLDEST for how long; READ is how long ago mail was read.
 }
 
 var keeping = []Verb{
-	{Name: "sweep", Short: "turn the mail of long gone sessions into dead letters",
+	{Name: "sweep", C2cd: true, Short: "turn the mail of long gone sessions into dead letters",
 		Options: []Option{
 			{Name: "grace", Value: "duration", Default: "168h", Short: "leave sessions that were used within this time"},
 			dryRun, asJSON,
 		},
 		Examples: []string{"c2c sweep --grace 168h"}},
-	{Name: "prune", Short: "remove old archives, and what gone sessions left",
+	{Name: "prune", C2cd: true, Short: "remove old archives, and what gone sessions left",
 		Options: []Option{
 			{Name: "older", Value: "age", Short: "remove what is older: 90d, 2160h"},
 			dryRun, asJSON,

@@ -65,6 +65,12 @@ install tells them how.
 		Long:     "On standard input and output, until the input ends. The plugin starts it.\n",
 		Options:  []Option{{Name: "process", Value: "id", Short: "the client's process; without it, the parent's"}},
 		Examples: []string{"c2c plugin {client} < lines.jsonl"}},
+	{Name: "keep", C2cd: true, Args: "<directory>", First: "file", Short: "act on what is due in a root, once",
+		Long: `c2c runs it when something may be due in its root and nothing that stays looks
+after it: an MCP server, c2c watch, c2c serve. It tells senders of mail that is
+not read or answered in time, and ends quickly.
+`,
+		Examples: []string{"c2c keep \"$C2C_MCP_BROKER_ROOT\""}},
 	{Name: "wake", C2cd: true, Args: "<verb>", First: "start stop restart run status attach detach", Short: "wake sessions from outside: a daemon, tmux, screen",
 		Long: `Wakes sessions that have no MCP server of their own to do it: those that a
 daemon of their client serves, and clients in tmux or screen that you attach.

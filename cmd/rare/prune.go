@@ -1,4 +1,4 @@
-package main
+package rare
 
 import (
 	"context"
@@ -31,18 +31,18 @@ func parseAge(s string) (time.Duration, error) {
 	return d, nil
 }
 
-func prune(c *call, f *cli.Flags) action {
+func (c *call) prune() verb {
 	var older time.Duration
-	f.Func("older", func(s string) (err error) {
+	c.Func("older", func(s string) (err error) {
 		older, err = parseAge(s)
 		return err
 	})
-	dry := f.Bool("dry-run")
-	return func(ctx context.Context) error {
+	dry := c.Bool("dry-run")
+	do := func(ctx context.Context) error {
 		if older == 0 {
-			return fmt.Errorf("%w: how old? --older 90d", errUsage)
+			return fmt.Errorf("%w: how old? --older 90d", cli.ErrUsage)
 		}
-		state, _ := broker.StateDir(c.getenv)
+		state, _ := broker.StateDir(c.Getenv)
 		p, err := c.b.Prune(ctx, older, hooks.Pointers(state), *dry)
 		return errors.Join(err, c.show(p, func() {
 			verb := "removed"
@@ -55,4 +55,5 @@ func prune(c *call, f *cli.Flags) action {
 				p.ClientIDs.Count, p.Pointers.Count)
 		}))
 	}
+	return verb{do, func() (any, error) { return broker.Pruned{}, nil }}
 }

@@ -1,6 +1,7 @@
-package main
+package rare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,11 +12,17 @@ import (
 )
 
 // handover gives the alias and the mail of a session that is gone to another one.
-func handover(c *call, f *cli.Flags) action {
-	force, dry := f.Bool("force"), f.Bool("dry-run")
-	return func(ctx context.Context) error {
+func (c *call) handover() verb {
+	force, dry := c.Bool("force"), c.Bool("dry-run")
+	check := func() error {
 		if len(c.words) != 2 {
-			return fmt.Errorf("%w: which session is gone, and which one goes on with its work?", errUsage)
+			return fmt.Errorf("%w: which session is gone, and which one goes on with its work?", cli.ErrUsage)
+		}
+		return nil
+	}
+	do := func(ctx context.Context) error {
+		if err := check(); err != nil {
+			return err
 		}
 		t, err := c.b.Takeover(ctx, c.words[0], c.words[1], *force, *dry)
 		if errors.Is(err, broker.ErrRuns) {
@@ -26,6 +33,7 @@ func handover(c *call, f *cli.Flags) action {
 		}
 		return c.show(t, func() { c.printTakeover(t, *dry) })
 	}
+	return verb{do, func() (any, error) { return nil, cmp.Or(check(), broker.ErrNoSession) }}
 }
 
 func (c *call) printTakeover(t broker.Takeover, dry bool) {

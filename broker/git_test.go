@@ -42,14 +42,6 @@ func TestGitThatFailsSaysNothing(t *testing.T) {
 	}
 }
 
-// A file called git may be anything.
-func TestGitThatNeverStopsIsEnded(t *testing.T) {
-	t.Setenv("PATH", withGit(t, `while :; do echo 0123456789012345678901234567890123456789; done`))
-	if said, _ := runGit(t.TempDir(), "config"); len(said) != maxGitSays {
-		t.Errorf("%d bytes, want %d", len(said), maxGitSays)
-	}
-}
-
 func TestGitIsNotTakenFromWhereWeStand(t *testing.T) {
 	dir := withGit(t, "echo mine")
 	t.Chdir(dir)

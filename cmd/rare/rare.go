@@ -1,0 +1,102 @@
+// Package rare has what c2c leaves to c2cd though it needs no large library: verbs that people seldom type, and what is due in a
+// root. Each hook would load them.
+package rare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"c2c/broker"
+	"c2c/cmd/cli"
+	"c2c/inbox"
+)
+
+// Program is what a verb reads, writes and knows of its surroundings.
+type Program struct {
+	Stdout, Stderr io.Writer
+	Getenv         func(string) string
+	Cwd            string
+	LockWait       time.Duration // how long to wait for another process that is writing
+}
+
+// call is one run of a verb.
+type call struct {
+	Program
+	*cli.Flags
+	b     *broker.Broker
+	words []string
+	json  bool
+}
+
+// verb is what one does, in an open root. missing is asked where there is none: with what it answers then, or the error that it
+// fails with.
+type verb struct {
+	do      func(context.Context) error
+	missing func() (answer any, err error)
+}
+
+// Names are the verbs of this package.
+var Names = []string{"handover", "sweep", "prune", "keep"}
+
+// Run runs one of them.
+func Run(ctx context.Context, p Program, row cli.Verb, args []string) (err error) {
+	c := &call{Program: p, Flags: cli.NewFlags(row)}
+	if row.Name == "keep" {
+		return c.keep(ctx, args)
+	}
+	v := map[string]func() verb{"handover": c.handover, "sweep": c.sweep, "prune": c.prune}[row.Name]()
+	c.BoolVar(&c.json, "json")
+	if c.words, err = c.Parse(args); err != nil {
+		return err
+	}
+	if done, err := c.withoutRoot(v); done || err != nil {
+		return err
+	}
+	c.b, err = broker.OpenHere(p.Getenv, p.Cwd, broker.Config{Log: c.log()})
+	if err != nil {
+		return err
+	}
+	defer c.b.Close()
+	ctx, cancel := context.WithTimeout(ctx, p.LockWait)
+	defer cancel()
+	return v.do(ctx)
+}
+
+func (c *call) log() inbox.Log {
+	return broker.Tell(func(sentence string) { fmt.Fprintf(c.Stderr, "c2c: %s\n", sentence) })
+}
+
+// withoutRoot answers where there is no root. A verb that makes none says on standard error that it is missing: a name that was
+// mistyped would leave directories, and answer as if it were right.
+func (c *call) withoutRoot(v verb) (done bool, err error) {
+	root, source, err := broker.FindRoot(c.Getenv, c.Cwd)
+	if err != nil {
+		return false, err
+	}
+	missing := cli.NeedRoot(root, source)
+	if !errors.Is(missing, fs.ErrNotExist) {
+		return false, nil
+	}
+	answer, err := v.missing()
+	if err != nil {
+		return true, fmt.Errorf("%w: %w", err, missing)
+	}
+	cli.Report(c.Stderr, cli.FailureOf("", missing), nil)
+	return true, c.show(answer, func() {})
+}
+
+// show prints v as JSON, or calls text.
+func (c *call) show(v any, text func()) error {
+	if c.json {
+		return cli.JSON(c.Stdout, v)
+	}
+	text()
+	return nil
+}
+
+// printf prints a part of an answer.
+func (c *call) printf(format string, words ...any) { cli.Printf(c.Stdout, format, words...) }
