@@ -211,8 +211,12 @@ func (h *HTTP) post(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the body did not arrive", http.StatusBadRequest)
 		return
 	}
-	m, refusal := parse(body)
 	a := &answer{h: h, w: w, r: r}
+	if isBatch(body) {
+		h.postBatch(a, body)
+		return
+	}
+	m, refusal := parse(body)
 	switch {
 	case refusal != nil:
 		a.json(http.StatusBadRequest, refusal)
@@ -224,26 +228,56 @@ func (h *HTTP) post(w http.ResponseWriter, r *http.Request) {
 	default:
 		if s, leave := h.enter(w, r); s != nil {
 			defer leave()
-			s.take(a, m, body)
+			s.take(a, []item{{message: m, body: body}}, false)
 		}
 	}
 }
 
-// take answers one message of a session.
-func (s *httpSession) take(a *answer, m message, body []byte) {
-	cancelled := m.cancelled()
+// postBatch answers a batch, under the revision that has them.
+func (h *HTTP) postBatch(a *answer, body []byte) {
+	all, refusal := parseBatch(body)
+	named := a.r.Header.Get(mcp.HeaderProtocolVersion)
 	switch {
-	case m.method == "":
-		s.heard(answered(body))
-	case cancelled != "":
-		s.cancelRequest(cancelled)
-	case m.id == nil:
-		_, _ = handle(s.context(s.ctx, nil), s.h.cfg.Log, s.h.srv, m, nil) // a notification has no answer, right or wrong
-	default:
-		s.request(a, m)
+	case refusal == nil && named != "" && named != batchVersion:
+		refusal = refuseBatch(named)
+	case refusal == nil:
+		s, leave := h.enter(a.w, a.r)
+		if s == nil {
+			return
+		}
+		defer leave()
+		if version := s.version(); version == batchVersion {
+			s.take(a, all, true)
+			return
+		}
+		refusal = refuseBatch(s.version())
+	}
+	a.json(http.StatusBadRequest, refusal)
+}
+
+// take answers the messages of a POST. What one cancels may stand before it in the same batch.
+func (s *httpSession) take(a *answer, all []item, batch bool) {
+	asked := requests{batch: batch}
+	for _, it := range all {
+		cancelled := it.cancelled()
+		switch {
+		case it.refusal != nil:
+			asked.list = append(asked.list, refused(it.message, it.refusal))
+		case it.method == "":
+			s.heard(answered(it.body))
+		case cancelled != "":
+			s.cancelRequest(cancelled)
+		case it.id == nil:
+			_, _ = handle(s.context(s.ctx, nil), s.h.cfg.Log, s.h.srv, it.message, nil) // a notification has no answer, right or wrong
+		default:
+			asked.list = append(asked.list, s.begin(it.message))
+		}
+	}
+	if len(asked.list) == 0 {
+		a.w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	a.w.WriteHeader(http.StatusAccepted)
+	s.answer(a, asked)
 }
 
 // initialize makes a session.

@@ -108,54 +108,8 @@ func (p *pendingCall) hangUp() {
 	}
 }
 
-// handled is what a handler has left.
-type handled struct {
-	resp mcp.JSONRPCMessage
-	err  error
-}
-
-// request has a request handled, and answers it.
-func (s *httpSession) request(a *answer, m message) {
-	isCall := m.method == string(mcp.MethodToolsCall)
-	if isCall || m.method == string(mcp.MethodResourcesRead) {
-		if err := s.decide(a.r); err != nil {
-			a.json(http.StatusOK, refuse(m.id, mcp.INVALID_PARAMS, "find out which project this client works in: "+err.Error()))
-			return
-		}
-	}
-	if isCall && !s.waits() {
-		http.Error(a.w, "too many tool calls wait in this session", http.StatusTooManyRequests)
-		return
-	}
-	// The work goes on when the connection breaks.
-	ctx, cancel := context.WithCancelCause(s.ctx)
-	defer cancel(nil)
-	call := &pendingCall{cancel: cancel}
-	s.pending.Store(string(m.id), call)
-	defer s.pending.CompareAndDelete(string(m.id), call)
-	ctx, settlement := withSettlement(ctx)
-	release := func() {}
-	if isCall {
-		release = sync.OnceFunc(func() { <-s.gate })
-		ctx = withStepAside(ctx, func() { call.stepAside(); release() })
-	}
-	notes := make(chan mcp.JSONRPCNotification, 16) // mcp-go drops what does not fit
-	done := make(chan handled, 1)
-	go func() {
-		if isCall {
-			s.gate <- struct{}{} // whoever has it lets it go: its handler ends, at the latest with the session
-			s.goesOn()
-		}
-		resp, err := handle(s.context(ctx, notes), s.h.cfg.Log, s.h.srv, m, nil)
-		done <- handled{resp, err}
-	}()
-	out := a.await(s, call, notes, done)
-	defer release() // net/http goes on after a panic, and the session's other calls wait for it
-	settlement.end(errors.Join(out.err, a.finish(s, m, out, settlement.done != nil)))
-}
-
-// await tells what is to be told until the handler has ended.
-func (a *answer) await(s *httpSession, call *pendingCall, notes <-chan mcp.JSONRPCNotification, done <-chan handled) handled {
+// await tells what is to be told until the requests are handled.
+func (a *answer) await(s *httpSession, all requests, notes <-chan mcp.JSONRPCNotification, done <-chan struct{}) {
 	gone := a.r.Context().Done()
 	for {
 		select {
@@ -163,52 +117,54 @@ func (a *answer) await(s *httpSession, call *pendingCall, notes <-chan mcp.JSONR
 			a.tell(s, n)
 		case <-gone:
 			gone = nil
-			call.hangUp()
-		case out := <-done:
+			all.hangUp()
+		case <-done:
 			for len(notes) > 0 {
 				a.tell(s, <-notes)
 			}
-			return out
+			return
 		}
 	}
 }
 
-// finish writes the answer, and returns nil when the client has it: its kernel, as far as we can see. settles: mail is in
-// it, which is offered again if the client has not got it.
-func (a *answer) finish(s *httpSession, m message, out handled, settles bool) error {
+// write writes the answer, and returns nil when the client has it: its kernel, as far as we can see.
+func (a *answer) write(s *httpSession, all requests) error {
 	if a.events != nil {
-		return a.finishStream(s, m, out, settles)
+		return a.writeStream(s, all)
 	}
+	resp := all.answers()
 	switch {
-	case errors.Is(context.Cause(s.ctx), errStopping) && out.resp == nil:
+	case errors.Is(context.Cause(s.ctx), errStopping) && resp == nil:
 		sayLater(a.w, errStopping.Error())
-		return out.err
-	case out.resp == nil && s.ctx.Err() != nil:
+		return errStopping
+	case resp == nil && s.ctx.Err() != nil:
 		http.Error(a.w, context.Cause(s.ctx).Error(), http.StatusNotFound)
-		return out.err
-	case out.resp == nil: // cancelled: MCP wants no answer, HTTP one without words
+		return context.Cause(s.ctx)
+	case resp == nil: // cancelled: MCP wants no answer, HTTP one without words
 		a.w.WriteHeader(http.StatusAccepted)
-		return out.err
+		return errCancelled
 	case a.r.Context().Err() != nil:
 		return errHungUp
 	}
-	err := a.json(http.StatusOK, out.resp)
-	if err == nil && settles {
+	err := a.json(http.StatusOK, resp)
+	if err == nil && all.settles() {
 		err = a.arrived()
 	}
 	return err
 }
 
-// finishStream is finish where a stream was begun. What settles nothing is kept for a client that comes back for it.
-func (a *answer) finishStream(s *httpSession, m message, out handled, settles bool) error {
+// writeStream is write where a stream was begun. An answer without mail is kept for a client that comes back for it.
+func (a *answer) writeStream(s *httpSession, all requests) error {
 	defer func() { a.events.end(s.h.cfg.Now()) }()
-	b, err := json.Marshal(out.resp)
+	resp := all.answers()
+	if resp == nil && all.cancelled() {
+		return errCancelled
+	}
+	b, err := json.Marshal(resp)
 	switch {
-	case out.resp == nil && errors.Is(out.err, errCancelled):
-		return out.err
-	case err == nil && out.resp != nil && !settles:
+	case err == nil && resp != nil && !all.settles():
 		return a.send(b)
-	case err == nil && out.resp != nil && a.out != nil:
+	case err == nil && resp != nil && a.out != nil:
 		err = a.failed(a.out.Send(sse.Event{ID: a.events.id(a.events.next()), Data: b}))
 		if err == nil {
 			err = a.arrived()
@@ -217,14 +173,8 @@ func (a *answer) finishStream(s *httpSession, m message, out handled, settles bo
 			return nil
 		}
 	}
-	a.send(notArrived(m))
-	return errors.Join(err, out.err, errHungUp)
-}
-
-// notArrived is what a client finds that comes back for an answer which is not kept.
-func notArrived(m message) []byte {
-	b, _ := json.Marshal(refuse(m.id, mcp.INTERNAL_ERROR, "the connection broke before the answer was there. Mail that was in it waits: call poll_inbox"))
-	return b
+	a.send(all.notArrived())
+	return errors.Join(err, errHungUp)
 }
 
 // arrived waits until the client's kernel has all that was written.

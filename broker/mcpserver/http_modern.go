@@ -109,7 +109,8 @@ func (m *modern) serve(w http.ResponseWriter, r *http.Request, msg message, body
 		ctx = withPeer(ctx, p.peer)
 	}
 	ctx, settlement := withSettlement(ctx)
-	out := &noting{ResponseWriter: w, control: http.NewResponseController(w), limit: m.h.limits.Write}
+	body, stands := standIn(body, msg.id)
+	out := &noting{ResponseWriter: w, control: http.NewResponseController(w), limit: m.h.limits.Write, stands: stands, id: msg.id}
 	r = r.WithContext(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	m.handler.ServeHTTP(out, r)
@@ -225,6 +226,9 @@ type noting struct {
 	limit   time.Duration
 	err     error
 	wrote   bool // something of an answer
+
+	stands []byte // for the id of the request; nil: nothing does
+	id     []byte
 }
 
 func (n *noting) WriteHeader(status int) {
@@ -235,8 +239,15 @@ func (n *noting) WriteHeader(status int) {
 func (n *noting) Write(b []byte) (int, error) {
 	n.wrote = true
 	n.bound()
-	written, err := n.ResponseWriter.Write(b)
+	told := b
+	if n.stands != nil {
+		told = bytes.ReplaceAll(b, n.stands, n.id) // mcp-go writes a message at once
+	}
+	written, err := n.ResponseWriter.Write(told)
 	n.note(err)
+	if err == nil {
+		written = len(b)
+	}
 	return written, err
 }
 

@@ -123,6 +123,13 @@ func (s *httpSession) SetProtocolVersion(version string) {
 	s.protocol = version
 }
 
+// version is the revision that was agreed on.
+func (s *httpSession) version() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.protocol
+}
+
 func (s *httpSession) rootNow() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

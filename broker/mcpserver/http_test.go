@@ -465,7 +465,7 @@ func TestACallThatPanicsWhenItSettlesLetsTheNextOneBegin(t *testing.T) {
 	m, _ := parse([]byte(call(1)))
 	func() {
 		defer func() { recover() }()
-		s.request(&answer{h: l.h, w: httptest.NewRecorder(), r: c.request(http.MethodPost, "")}, m)
+		s.take(&answer{h: l.h, w: httptest.NewRecorder(), r: c.request(http.MethodPost, "")}, []item{{message: m}}, false)
 		t.Error("it has not panicked")
 	}()
 	if len(s.gate) > 0 {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -68,10 +69,13 @@ func parse(b []byte) (m message, refusal *mcp.JSONRPCError) {
 		Error   json.RawMessage `json:"error"`
 	}
 	if err := json.Unmarshal(b, &head); err != nil {
-		return m, refuse(nil, mcp.INVALID_REQUEST, "invalid request: want one JSON-RPC object a line; batches are not supported")
+		return m, refuse(nil, mcp.INVALID_REQUEST, "invalid request: want one JSON-RPC object a line")
 	}
 	if string(head.ID) == "null" {
 		head.ID = nil
+		if head.Method != "" && !strings.HasPrefix(head.Method, "notifications/") {
+			return m, refuse(nil, mcp.INVALID_REQUEST, "invalid request: the id is null") // its client waits for an answer
+		}
 	}
 	switch {
 	case head.Method != "" && head.ID == nil:

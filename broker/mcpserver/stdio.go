@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -119,6 +120,15 @@ type stdio struct {
 	answered chan struct{} // closed when no call is under way any more
 
 	pending sync.Map // the requests under way, by their ids
+	agreed  atomic.Pointer[string]
+}
+
+// version is the revision that was agreed on, "" before.
+func (t *stdio) version() string {
+	if v := t.agreed.Load(); v != nil {
+		return *v
+	}
+	return ""
 }
 
 // A request is a message on its way to an answer; also a notification, which
@@ -128,6 +138,8 @@ type request struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	refusal *mcp.JSONRPCError // the answer, when no handler is needed
+	isBatch bool
+	batch   []*request // its requests and notifications
 }
 
 // read answers each line or queues it in calls, which it closes at the end of the input.
@@ -136,6 +148,12 @@ func (t *stdio) read(ctx context.Context, in io.Reader) error {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
 		b, err := readLine(r, t.limits.Line)
+		if err == nil && isBatch(b) {
+			if err := t.queue(ctx, t.readBatch(ctx, b)); err != nil {
+				return err
+			}
+			continue
+		}
 		var m message
 		var refusal *mcp.JSONRPCError
 		switch {
@@ -149,12 +167,10 @@ func (t *stdio) read(ctx context.Context, in io.Reader) error {
 			return fmt.Errorf("read from client: %w", err)
 		}
 		if m.method == string(mcp.MethodServerDiscover) && m.id != nil {
-			refusal = refuse(m.id, mcp.METHOD_NOT_FOUND, "method not found: start with initialize")
+			refusal = noDiscover(m.id)
 		}
 		if id := m.cancelled(); id != "" {
-			if r, ok := t.pending.Load(id); ok {
-				r.(*request).cancel(errCancelled)
-			}
+			t.cancelRequest(id)
 			continue
 		}
 		if m.method == "" && refusal == nil {
@@ -164,15 +180,33 @@ func (t *stdio) read(ctx context.Context, in io.Reader) error {
 		switch m.method {
 		case string(mcp.MethodToolsCall), string(mcp.MethodInitialize), string(mcp.MethodServerDiscover):
 			// initialize says who calls: it stays in order with the calls, and so does server/discover.
-			select {
-			case t.calls <- r:
-			case <-ctx.Done():
-				return ctx.Err()
+			if err := t.queue(ctx, r); err != nil {
+				return err
 			}
 		default:
 			t.answer(r)
 		}
 	}
+}
+
+// queue gives a request its turn among the calls, and waits while too many are before it.
+func (t *stdio) queue(ctx context.Context, r *request) error {
+	select {
+	case t.calls <- r:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t *stdio) cancelRequest(id string) {
+	if r, ok := t.pending.Load(id); ok {
+		r.(*request).cancel(errCancelled)
+	}
+}
+
+func noDiscover(id json.RawMessage) *mcp.JSONRPCError {
+	return refuse(id, mcp.METHOD_NOT_FOUND, "method not found: start with initialize")
 }
 
 func (t *stdio) begin(ctx context.Context, m message, refusal *mcp.JSONRPCError) *request {
@@ -236,17 +270,39 @@ func (a *asides) answer(t *stdio, r *request) {
 
 // answer has r handled, writes the answer and calls what AfterWrite was given.
 func (t *stdio) answer(r *request) {
-	defer t.pending.CompareAndDelete(string(r.id), r) // a client may use an id again before the answer
-	defer r.cancel(nil)
+	if r.isBatch {
+		t.answerBatch(r)
+		return
+	}
+	defer t.end(r)
 	ctx, settlement := withSettlement(r.ctx)
 	resp, err := handle(ctx, t.limits.Log, t.srv, r.message, r.refusal)
+	if v := agreedIn(resp); v != "" {
+		t.agreed.Store(&v)
+	}
 	if resp != nil && (r.id != nil || r.refusal != nil) {
 		err = errors.Join(err, t.send(resp))
 	}
 	settlement.end(err)
 }
 
-func (t *stdio) send(resp mcp.JSONRPCMessage) error {
+func (t *stdio) end(r *request) {
+	t.pending.CompareAndDelete(string(r.id), r) // a client may use an id again before the answer
+	r.cancel(nil)
+}
+
+// agreedIn is the revision that an answer to initialize names, "" in any other one.
+func agreedIn(resp mcp.JSONRPCMessage) string {
+	if r, ok := resp.(mcp.JSONRPCResponse); ok {
+		if init, ok := r.Result.(mcp.InitializeResult); ok {
+			return init.ProtocolVersion
+		}
+	}
+	return ""
+}
+
+// send writes an answer, or those of a batch.
+func (t *stdio) send(resp any) error {
 	b, err := json.Marshal(resp)
 	if err != nil {
 		return fmt.Errorf("encode answer: %w", err)

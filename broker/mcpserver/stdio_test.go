@@ -208,6 +208,8 @@ func TestBadInputIsAnsweredAndServingGoesOn(t *testing.T) {
 		{"an empty object", "{}", mcp.INVALID_REQUEST},
 		{"a batch", `[{"jsonrpc":"2.0","id":7,"method":"ping"}]`, mcp.INVALID_REQUEST},
 		{"an empty batch", `[]`, mcp.INVALID_REQUEST},
+		{"an id that is null", `{"jsonrpc":"2.0","id":null,"method":"ping"}`, mcp.INVALID_REQUEST},
+		{"a notification with an id that is null", `{"jsonrpc":"2.0","id":null,"method":"notifications/initialized"}`, 0},
 		{"no version", `{"id":7,"method":"ping"}`, mcp.INVALID_REQUEST},
 		{"a method that is no string", `{"jsonrpc":"2.0","id":7,"method":3}`, mcp.INVALID_REQUEST},
 		{"an id that is an object", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, mcp.INVALID_REQUEST},
@@ -313,7 +315,7 @@ func TestAToolThatPanicsSaysNothingOfIt(t *testing.T) {
 }
 
 func TestAnIDComesBackAsItWas(t *testing.T) {
-	for _, id := range []string{"9007199254740993", "-9223372036854775809", "18446744073709551616", "0", `"a\u00e9"`} {
+	for _, id := range ids {
 		for _, line := range []string{
 			`{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`, `{"jsonrpc":"2.0","id":` + id + `,"method":"nope"}`,
 			`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"t"}}`,
