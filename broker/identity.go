@@ -213,8 +213,11 @@ func (b *Broker) isInherited(rows []row, sid string, c Caller) bool {
 // wasGiven says that the caller's client has given it the session's id, and was not started with it itself. A process that
 // runs several sessions does so for their servers. The session must have been of that process.
 func (b *Broker) wasGiven(s Session, c Caller) bool {
+	if c.PID <= 0 || s.facts.PID != c.PID {
+		return false
+	}
 	p, err := b.proc.find(c.PID)
-	if err != nil || s.facts.PID != p.pid || s.facts.StartTime != p.start || s.facts.Namespace != b.proc.namespace() {
+	if err != nil || s.facts.StartTime != p.start || s.facts.Namespace != b.proc.namespace() {
 		return false
 	}
 	had := b.proc.environ(p.pid)

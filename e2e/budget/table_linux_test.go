@@ -37,6 +37,6 @@ var budgets = []struct {
 // client reads in each session.
 const (
 	bytesOfC2C   = 4_150_000
-	bytesOfC2CD  = 13_059_000
+	bytesOfC2CD  = 13_088_000
 	bytesOfTools = 7_000
 )
