@@ -23,8 +23,8 @@ type backReader struct {
 
 // read calls f with the lines that a file has behind a place, the last block first, until f returns false. The bytes are valid
 // only during the call. Between two blocks is a newline that belongs to neither; beside that they are what readBehind gives.
-func (r *backReader) read(file *os.File, from int64, f func(lines []byte) (more bool)) (more bool, err error) {
-	end, err := file.Seek(0, io.SeekEnd)
+func (r *backReader) read(file *atomicfile.Handle, from int64, f func(lines []byte) (more bool)) (more bool, err error) {
+	end, err := file.SizeNow()
 	if err != nil {
 		return false, err
 	}
@@ -65,7 +65,7 @@ func (r *backReader) read(file *os.File, from int64, f func(lines []byte) (more 
 
 // eachFile calls f with each file that has something behind a place, the newest first, and with where it begins in the archive, until f
 // returns false.
-func (a *archive) eachFile(since int64, f func(file *os.File, base int64) (more bool, err error)) error {
+func (a *archive) eachFile(since int64, f func(file *atomicfile.Handle, base int64) (more bool, err error)) error {
 	file, base, end := a.newest, a.base, a.end()
 	for i := len(a.bases) - 1; end > since; i-- {
 		if file != nil {
@@ -82,7 +82,7 @@ func (a *archive) eachFile(since int64, f func(file *os.File, base int64) (more 
 		}
 		base, end = a.bases[i], base
 		var err error
-		file, err = a.old.Open(partName(base), os.O_RDONLY)
+		file, err = a.old.OpenHandle(partName(base), os.O_RDONLY)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // which was pruned meanwhile
 			return err
 		}
@@ -94,7 +94,7 @@ func (a *archive) eachFile(since int64, f func(file *os.File, base int64) (more 
 // The bytes are valid only during the call.
 func (a *archive) newestFirst(since int64, f func(lines []byte) (more bool)) error {
 	var lines []byte
-	return a.eachFile(since, func(file *os.File, base int64) (more bool, err error) {
+	return a.eachFile(since, func(file *atomicfile.Handle, base int64) (more bool, err error) {
 		if lines, err = readBehind(file, since-base, lines); err != nil {
 			return false, err
 		}
@@ -105,5 +105,5 @@ func (a *archive) newestFirst(since int64, f func(lines []byte) (more bool)) err
 // blocksNewestFirst is newestFirst in blocks, for what is looked through.
 func (a *archive) blocksNewestFirst(since int64, f func(lines []byte) (more bool)) error {
 	var r backReader
-	return a.eachFile(since, func(file *os.File, base int64) (bool, error) { return r.read(file, since-base, f) })
+	return a.eachFile(since, func(file *atomicfile.Handle, base int64) (bool, error) { return r.read(file, since-base, f) })
 }

@@ -11,11 +11,22 @@ import (
 	"strings"
 	"testing"
 
+	"c2c/inbox/atomicfile"
 	"c2c/inbox/finder"
 )
 
+// openedAt opens a file as an archive does.
+func openedAt(path string) (*atomicfile.Handle, error) {
+	dir, err := atomicfile.Open(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return dir.OpenHandle(filepath.Base(path), os.O_RDONLY)
+}
+
 // backwards gives the lines of a file as they are read in blocks of a size.
-func backwards(t *testing.T, file *os.File, from int64, size int) (lines []string) {
+func backwards(t *testing.T, file *atomicfile.Handle, from int64, size int) (lines []string) {
 	t.Helper()
 	r := backReader{size: size}
 	more, err := r.read(file, from, func(block []byte) bool {
@@ -43,7 +54,7 @@ func FuzzBlocksHaveTheLinesOfTheFile(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		file, err := os.Open(path)
+		file, err := openedAt(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +78,7 @@ func TestAFileThatIsCutWhileItIsReadGivesWhatItStillHas(t *testing.T) {
 		if err := os.WriteFile(path, []byte(whole), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		file, err := os.Open(path)
+		file, err := openedAt(path)
 		if err != nil {
 			t.Fatal(err)
 		}

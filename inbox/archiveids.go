@@ -73,7 +73,7 @@ func (a *archive) indexOf(part idFile) (best idFile, ok bool) {
 // those of an earlier one. After each file it asks more whether to go on.
 func (a *archive) withIDs(ids map[string]bool, more func() bool, f func(Archived)) error {
 	var r backReader
-	scan := func(file *os.File) error {
+	scan := func(file *atomicfile.Handle) error {
 		_, err := r.read(file, 0, func(lines []byte) bool {
 			eachWithID(lines, ids, f)
 			return true
@@ -114,8 +114,8 @@ func (a *archive) withIDs(ids map[string]bool, more func() bool, f func(Archived
 }
 
 // scanPart searches an older file.
-func (a *archive) scanPart(part idFile, scan func(file *os.File) error) error {
-	file, err := a.old.Open(partName(part.from), os.O_RDONLY)
+func (a *archive) scanPart(part idFile, scan func(file *atomicfile.Handle) error) error {
+	file, err := a.old.OpenHandle(partName(part.from), os.O_RDONLY)
 	if err != nil {
 		return unlessAbsent(err) // it was pruned meanwhile
 	}
@@ -235,7 +235,7 @@ func (a *archive) lineAt(place int64) (line []byte, err error) {
 	if i < 0 || place >= a.base {
 		return nil, fs.ErrNotExist
 	}
-	f, err := a.old.Open(partName(a.bases[i]), os.O_RDONLY)
+	f, err := a.old.OpenHandle(partName(a.bases[i]), os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -289,7 +289,7 @@ func (m *Mailbox) indexMissing(ctx context.Context, a *archive) error {
 		if has {
 			continue
 		}
-		err := a.scanPart(part, func(file *os.File) error {
+		err := a.scanPart(part, func(file *atomicfile.Handle) error {
 			lines, err := readBehind(file, 0, nil)
 			eachID(lines, func(id string, start int) { entries = append(entries, idAt{idKey(id), part.from + int64(start)}) })
 			return err

@@ -60,12 +60,12 @@ func newPartName(base int64) (string, error) {
 
 // archive is the row of files as it was at one moment. No lock is needed to look at it.
 type archive struct {
-	old    *atomicfile.Dir // nil: nothing was rotated yet
-	bases  []int64         // of the older files, oldest first
-	ids    []idFile        // the indexes of these
-	base   int64           // of the newest file
-	size   int64           // of the newest file
-	newest *os.File        // nil: there is none
+	old    *atomicfile.Dir    // nil: nothing was rotated yet
+	bases  []int64            // of the older files, oldest first
+	ids    []idFile           // the indexes of these
+	base   int64              // of the newest file
+	size   int64              // of the newest file
+	newest *atomicfile.Handle // nil: there is none
 }
 
 func (a *archive) end() int64 { return a.base + a.size }
@@ -144,23 +144,18 @@ func (a *archive) isCurrent(dir *atomicfile.Dir, name string) bool {
 	return err == nil && is
 }
 
-func openSized(dir *atomicfile.Dir, name string) (*os.File, int64, error) {
-	f, err := dir.Open(name, os.O_RDONLY)
+func openSized(dir *atomicfile.Dir, name string) (*atomicfile.Handle, int64, error) {
+	f, err := dir.OpenHandle(name, os.O_RDONLY)
 	if err != nil {
 		return nil, 0, err
 	}
-	info, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return nil, 0, err
-	}
-	return f, info.Size(), nil
+	return f, f.Size(), nil
 }
 
 // readBehind reads the end of a file from a place on, into buf when it has room. Of a file that is larger than
 // any of ours, a hole perhaps, it reads the last part.
-func readBehind(f *os.File, from int64, buf []byte) ([]byte, error) {
-	size, err := f.Seek(0, io.SeekEnd)
+func readBehind(f *atomicfile.Handle, from int64, buf []byte) ([]byte, error) {
+	size, err := f.SizeNow()
 	if err != nil {
 		return nil, err
 	}

@@ -36,9 +36,9 @@ type mailFile struct {
 	at       time.Time
 	by       string // the last reader; empty when no reader ever took the file
 
-	done    bool      // acknowledged, but the archive had no room yet
-	acked   positions // those of its messages that were acknowledged, see part.go
-	file    *os.File  // open and locked while we hold it
+	done    bool               // acknowledged, but the archive had no room yet
+	acked   positions          // those of its messages that were acknowledged, see part.go
+	file    *atomicfile.Handle // open and locked while we hold it
 	damaged bool
 	read    bool      // a dead reader has archived some of its messages
 	msgs    []Message // those that wait
@@ -126,21 +126,17 @@ func mailFilesOf(names []string) (files []*mailFile) {
 // a file of somebody else, or one that is too large. It stays where it is, and the other files are read.
 var errForeign = errors.New("not a mail file of ours")
 
-func (mf *mailFile) open(dir *atomicfile.Dir, flag int) (*os.File, error) {
-	f, err := dir.Open(mf.name(), flag)
+func (mf *mailFile) open(dir *atomicfile.Dir, flag int) (*atomicfile.Handle, error) {
+	f, err := dir.OpenHandle(mf.name(), flag)
 	if errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, fs.ErrPermission) {
 		return nil, fmt.Errorf("%w: %w", errForeign, err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	if err == nil && info.Size() > atomicfile.MaxFile {
-		err = fmt.Errorf("%w: %q has %d bytes", errForeign, f.Name(), info.Size())
-	}
-	if err != nil {
+	if f.Size() > atomicfile.MaxFile {
 		f.Close()
-		return nil, err
+		return nil, fmt.Errorf("%w: %q has %d bytes", errForeign, f.Name(), f.Size())
 	}
 	return f, nil
 }

@@ -157,7 +157,7 @@ func (a *archive) part(i int) ([]byte, error) {
 		}
 		return readBehind(a.newest, 0, nil)
 	}
-	f, err := a.old.Open(partName(a.bases[i]), os.O_RDONLY)
+	f, err := a.old.OpenHandle(partName(a.bases[i]), os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ func (m *Mailbox) NextArchived(place int64) (r Archived, behind int64, ok bool, 
 		if place >= end {
 			continue
 		}
-		f, err := a.old.Open(partName(base), os.O_RDONLY)
+		f, err := a.old.OpenHandle(partName(base), os.O_RDONLY)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // it was pruned just now
 		}
@@ -60,7 +60,7 @@ func (m *Mailbox) NextArchived(place int64) (r Archived, behind int64, ok bool, 
 const maxNext = 8 << 20
 
 // firstIn looks into a file that begins at base. A last line without an end may be on its way.
-func firstIn(f *os.File, base, place int64) (r Archived, behind int64, ok bool, err error) {
+func firstIn(f io.ReaderAt, base, place int64) (r Archived, behind int64, ok bool, err error) {
 	lines := bufio.NewReader(io.NewSectionReader(f, place-base, atomicfile.MaxFile))
 	var line []byte
 	size := 0 // of the line, as far as it is read

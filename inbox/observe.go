@@ -142,7 +142,7 @@ var errDamaged = errors.New("not all of it can be read")
 
 func (l *look) inbox() {
 	name := l.o.m.inboxName()
-	f, err := l.o.m.root.Open(name, os.O_RDONLY)
+	f, err := l.o.m.root.OpenHandle(name, os.O_RDONLY)
 	if err != nil {
 		l.damaged(name, err)
 		return
@@ -156,15 +156,11 @@ func (l *look) inbox() {
 }
 
 // read takes a file apart, unless the last look has.
-func (l *look) read(f *os.File) (fileSeen, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return fileSeen{}, err
-	}
-	id := atomicfile.VersionOf(info)
+func (l *look) read(f *atomicfile.Handle) (_ fileSeen, err error) {
+	id := f.Version()
 	seen := l.o.files[id]
 	if !seen.sure {
-		seen.sure = time.Since(info.ModTime()) > tick
+		seen.sure = time.Since(f.ModTime()) > tick
 		data, err := atomicfile.ReadAll(f)
 		if err != nil {
 			return seen, err

@@ -73,16 +73,12 @@ func (m *Mailbox) pruneParts(dir *atomicfile.Dir, before time.Time) (p Pruned, e
 		return p, err
 	}
 	defer a.close()
-	stale := func(info fs.FileInfo) bool { return info.Size() > 0 && info.ModTime().Before(before) }
-	if a.newest != nil {
-		if info, err := a.newest.Stat(); err != nil {
+	stale := func(size int64, changed time.Time) bool { return size > 0 && changed.Before(before) }
+	if a.newest != nil && stale(a.newest.Size(), a.newest.ModTime()) {
+		if dir == nil {
+			p.Add(a.newest.Size())
+		} else if err := m.rotateArchive(dir, a); err != nil { // it is counted below, as an old file
 			return p, err
-		} else if stale(info) && dir == nil {
-			p.Add(info.Size())
-		} else if stale(info) {
-			if err := m.rotateArchive(dir, a); err != nil { // it is counted below, as an old file
-				return p, err
-			}
 		}
 	}
 	var gone []string
@@ -94,7 +90,7 @@ func (m *Mailbox) pruneParts(dir *atomicfile.Dir, before time.Time) (p Pruned, e
 		if err != nil {
 			return p, err
 		}
-		if stale(info) {
+		if stale(info.Size(), info.ModTime()) {
 			gone = append(gone, partName(base))
 			p.Add(info.Size())
 		}

@@ -60,7 +60,7 @@ const (
 type queued struct {
 	dir  *atomicfile.Dir
 	name string
-	f    *os.File
+	f    *atomicfile.Handle
 }
 
 // enqueue queues the messages. It returns nil when that failed, or when they must not be queued: ephemeral ones, and
@@ -82,7 +82,7 @@ func (m *Mailbox) enqueue(d *delivery) *queued {
 	// The real clock, whatever m.now says: the name must be new.
 	name := fmt.Sprintf("%s%d-%d", queuedPrefix, time.Now().UnixNano(), os.Getpid())
 	q := &queued{dir: dir, name: atomicfile.TempName(name)}
-	if q.f, err = dir.Open(q.name, os.O_RDWR|os.O_CREATE|os.O_EXCL); err != nil {
+	if q.f, err = dir.OpenHandle(q.name, os.O_RDWR|os.O_CREATE|os.O_EXCL); err != nil {
 		dir.Close()
 		return nil
 	}
@@ -167,14 +167,14 @@ func (q *queued) await(ctx context.Context, lk *filelock.Lock) (held bool, err e
 // batch is what one sender stores for others.
 type batch struct {
 	msgs  []Message
-	files []*os.File // to be signed
+	files []*atomicfile.Handle // to be signed
 }
 
 // claim takes what others have queued, to be stored together with fresh. A message whose id its sender has used
 // before is left, so that its own sender compares the two. The caller holds the lock.
 func (m *Mailbox) claim(dir *atomicfile.Dir, names []string, fresh []Message) *batch {
 	offers, chosen := map[string][]Message{}, map[string]bool{} // the ids: one search for all
-	files := map[string]*os.File{}
+	files := map[string]*atomicfile.Handle{}
 	for _, name := range names {
 		if f := openQueued(dir, name); f != nil {
 			offers[name], files[name] = m.readQueued(f), f
@@ -230,11 +230,11 @@ func isQueued(name string) bool {
 
 // openQueued returns nil unless name is the file of a live sender; that of a dead
 // one it removes. The caller holds the lock.
-func openQueued(dir *atomicfile.Dir, name string) *os.File {
+func openQueued(dir *atomicfile.Dir, name string) *atomicfile.Handle {
 	if !isQueued(name) {
 		return nil
 	}
-	f, err := dir.Open(name, os.O_RDWR)
+	f, err := dir.OpenHandle(name, os.O_RDWR)
 	if err != nil {
 		return nil
 	}

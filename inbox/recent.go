@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 
 	"c2c/inbox/atomicfile"
 )
@@ -92,7 +91,7 @@ func recentIn(dir *atomicfile.Dir, name string, f func(Archived) bool) (more boo
 	return false, nil
 }
 
-func readBetween(file *os.File, begin, end int64) ([]byte, error) {
+func readBetween(file io.ReaderAt, begin, end int64) ([]byte, error) {
 	data := make([]byte, max(0, end-begin))
 	n, err := file.ReadAt(data, begin)
 	if err == io.EOF {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -86,7 +87,7 @@ func (l *List) read() ([]Sender, error) {
 	case info.Size() > maxList:
 		return nil, l.damaged(fmt.Errorf("it has %d bytes, at most %d", info.Size(), maxList))
 	}
-	data, err := atomicfile.ReadAll(f)
+	data, err := io.ReadAll(io.LimitReader(f, maxList))
 	if err != nil {
 		return nil, err
 	}

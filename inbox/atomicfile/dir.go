@@ -34,11 +34,11 @@ const MaxFile = 512 << 20
 
 // Dir is an open directory.
 type Dir struct {
-	f    *os.File
+	h    *Handle
 	path string
 	uid  int // ours
 
-	listing sync.Mutex // the place in the directory is f's
+	listing sync.Mutex // the place in the directory is h's
 	listed  bool       // it is no longer the beginning
 }
 
@@ -48,7 +48,7 @@ func Open(path string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return private(d.f, path, d.uid)
+	return d.private()
 }
 
 // Create is Open, after making the directory and its missing parents.
@@ -76,22 +76,24 @@ func Create(path string) (*Dir, error) {
 	return Open(path)
 }
 
-func private(f *os.File, path string, uid int) (*Dir, error) {
-	info, err := f.Stat()
-	switch {
+// private closes a directory that is not ours alone.
+func (d *Dir) private() (*Dir, error) {
+	var st unix.Stat_t
+	err := again(func() error { return unix.Fstat(d.fd(), &st) })
+	switch mode := uint32(st.Mode); {
 	case err != nil:
-	case !info.IsDir():
+	case mode&unix.S_IFMT != unix.S_IFDIR:
 		err = fmt.Errorf("%w: not a directory", ErrNotOurs)
-	case owner(info) != uid:
-		err = fmt.Errorf("%w: it belongs to uid %d", ErrNotOurs, owner(info))
-	case info.Mode().Perm()&0o022 != 0:
-		err = fmt.Errorf("%w: others may write to it (mode %04o); choose another root, or run chmod go-w on it if it is yours alone", ErrNotOurs, info.Mode().Perm())
+	case int(st.Uid) != d.uid:
+		err = fmt.Errorf("%w: it belongs to uid %d", ErrNotOurs, st.Uid)
+	case mode&0o022 != 0:
+		err = fmt.Errorf("%w: others may write to it (mode %04o); choose another root, or run chmod go-w on it if it is yours alone", ErrNotOurs, mode&0o777)
 	}
 	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("open directory %q: %w", path, err)
+		d.Close()
+		return nil, fmt.Errorf("open directory %q: %w", d.path, err)
 	}
-	return &Dir{f: f, path: path, uid: uid}, nil
+	return d, nil
 }
 
 // Path is the name that the directory was opened by.
@@ -99,20 +101,20 @@ func (d *Dir) Path() string { return d.path }
 
 // Replaced says whether the directory was removed or made anew since it was opened.
 func (d *Dir) Replaced() bool {
-	was, err := d.f.Stat()
-	if err != nil {
-		return true
+	var was, now unix.Stat_t
+	err := again(func() error { return unix.Fstat(d.fd(), &was) })
+	if err == nil {
+		err = again(func() error { return unix.Stat(d.path, &now) })
 	}
-	now, err := os.Stat(d.path)
-	return err != nil || !os.SameFile(was, now)
+	return err != nil || was.Dev != now.Dev || was.Ino != now.Ino
 }
 
 // Close ends the use of the directory.
-func (d *Dir) Close() error { return d.f.Close() }
+func (d *Dir) Close() error { return d.h.Close() }
 
 // Sync makes renames, new names and removals in the directory survive a power cut. Its error is a *SyncError.
 func (d *Dir) Sync() error {
-	if err := d.f.Sync(); err != nil {
+	if err := d.h.sync(); err != nil {
 		return &SyncError{d.path, errors.Unwrap(err)}
 	}
 	return nil
@@ -146,11 +148,12 @@ func (d *Dir) sub(name string) (*Dir, error) {
 	if err := component(name); err != nil {
 		return nil, err
 	}
-	f, err := d.openBeneath(name, os.O_RDONLY|syscall.O_DIRECTORY)
+	fd, err := d.descriptor(name, os.O_RDONLY|syscall.O_DIRECTORY)
 	if err != nil {
 		return nil, d.fail("open directory", name, err)
 	}
-	return private(f, filepath.Join(d.path, name), d.uid)
+	path := filepath.Join(d.path, name)
+	return (&Dir{h: newHandle(fd, path), path: path, uid: d.uid}).private()
 }
 
 // mkdir makes a directory, which another process may do at the same time.
@@ -167,12 +170,12 @@ func (d *Dir) Names() ([]string, error) {
 	d.listing.Lock()
 	defer d.listing.Unlock()
 	if d.listed {
-		if _, err := d.f.Seek(0, io.SeekStart); err != nil {
+		if _, err := unix.Seek(d.fd(), 0, io.SeekStart); err != nil {
 			return nil, d.fail("list", "", err)
 		}
 	}
 	d.listed = true
-	names, err := d.f.Readdirnames(-1)
+	names, err := namesIn(d.fd())
 	return names, d.fail("list", "", err)
 }
 

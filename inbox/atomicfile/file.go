@@ -25,7 +25,7 @@ func (d *Dir) openBeneath(name string, flag int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), filepath.Join(d.path, name)), nil
 }
 
-// descriptor is openBeneath for who closes the file at once: os.NewFile asks the kernel about each file.
+// descriptor is openBeneath without an *os.File.
 func (d *Dir) descriptor(name string, flag int) (fd int, err error) {
 	err = again(func() error {
 		fd, err = unix.Openat(d.fd(), name, flag|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
@@ -43,7 +43,7 @@ func again(call func() error) error {
 	}
 }
 
-func (d *Dir) fd() int { return int(d.f.Fd()) }
+func (d *Dir) fd() int { return int(d.h.Fd()) }
 
 func component(name string) error {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
@@ -56,7 +56,7 @@ func component(name string) error {
 // no directory, of ours is ErrNotOurs, as when our own look at it finds that.
 func (d *Dir) fail(verb, name string, err error) error {
 	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if err != nil && errors.As(err, &pe) {
 		err = pe.Err
 	}
 	switch err {
@@ -69,8 +69,20 @@ func (d *Dir) fail(verb, name string, err error) error {
 	case syscall.ENXIO: // of a FIFO that nobody reads, and of a socket
 		err = fmt.Errorf("%w: a FIFO or a socket", ErrNotOurs)
 	}
-	return fmt.Errorf("%s %q: %w", verb, filepath.Join(d.path, name), err)
+	return &nameError{verb, d.path, name, err}
 }
+
+// nameError is put into words when somebody reads it: most say that a file is not there, and nobody is told.
+type nameError struct {
+	verb, dir, name string
+	err             error
+}
+
+func (e *nameError) Error() string {
+	return fmt.Sprintf("%s %q: %v", e.verb, filepath.Join(e.dir, e.name), e.err)
+}
+
+func (e *nameError) Unwrap() error { return e.err }
 
 // Open opens a regular file of ours. With os.O_CREATE a missing one is made,
 // readable by us alone. It may have other names: a backup is often made of hard
@@ -138,23 +150,28 @@ func (d *Dir) ReadVersion(name string) (data []byte, v Version, settled bool, er
 
 // readVersion takes four system calls: a send and a hook read many small files.
 func (d *Dir) readVersion(name string, most int64) ([]byte, Version, error) {
-	fd, st, err := d.openShortly(name, os.O_RDONLY)
+	h, _, err := d.openHandle(name, os.O_RDONLY)
 	if err != nil {
 		return nil, Version{}, err
 	}
-	defer unix.Close(fd)
-	data, err := readAll(descriptor(fd), st.Size, most)
-	return data, Version{st.Ino, st.Size, st.Mtim.Nano()}, d.fail("read", name, err)
+	defer h.Close()
+	data, err := readAll(h, h.Size(), most)
+	return data, h.was, d.fail("read", name, err)
 }
 
-// openShortly is open for who closes the file at once.
-func (d *Dir) openShortly(name string, flag int) (fd int, st unix.Stat_t, err error) {
+// OpenHandle is Open for who needs no more than a Handle.
+func (d *Dir) OpenHandle(name string, flag int) (*Handle, error) {
+	h, _, err := d.openHandle(name, flag)
+	return h, err
+}
+
+func (d *Dir) openHandle(name string, flag int) (h *Handle, st unix.Stat_t, err error) {
 	if err := component(name); err != nil {
-		return -1, st, err
+		return nil, st, err
 	}
-	fd, err = d.descriptor(name, flag|syscall.O_NONBLOCK) // see open
+	fd, err := d.descriptor(name, flag|syscall.O_NONBLOCK) // see open
 	if err != nil {
-		return -1, st, d.fail("open", name, err)
+		return nil, st, d.fail("open", name, err)
 	}
 	err = again(func() error { return unix.Fstat(fd, &st) })
 	if err == nil && (st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != d.uid) {
@@ -162,42 +179,12 @@ func (d *Dir) openShortly(name string, flag int) (fd int, st unix.Stat_t, err er
 	}
 	if err != nil {
 		unix.Close(fd)
-		return -1, st, d.fail("open", name, err)
+		return nil, st, d.fail("open", name, err)
 	}
-	return fd, st, nil
+	h = newHandle(fd, filepath.Join(d.path, name))
+	h.was = Version{st.Ino, st.Size, st.Mtim.Nano()}
+	return h, st, nil
 }
-
-// descriptor reads and writes an open file.
-type descriptor int
-
-func (fd descriptor) Read(p []byte) (n int, err error) {
-	err = again(func() error {
-		n, err = unix.Read(int(fd), p[:min(len(p), mostAtOnce)])
-		return err
-	})
-	if n == 0 && err == nil && len(p) > 0 {
-		err = io.EOF
-	}
-	return max(n, 0), err
-}
-
-func (fd descriptor) Write(p []byte) (written int, err error) {
-	for written < len(p) && err == nil {
-		n := 0
-		err = again(func() error {
-			n, err = unix.Write(int(fd), p[written:min(len(p), written+mostAtOnce)])
-			return err
-		})
-		if n == 0 && err == nil {
-			err = io.ErrShortWrite
-		}
-		written += max(n, 0)
-	}
-	return written, err
-}
-
-// mostAtOnce is what one system call takes everywhere: macOS refuses 2 GB.
-const mostAtOnce = 1 << 30
 
 // Version gives the version of the file that has a name now, without opening it.
 func (d *Dir) Version(name string) (Version, error) {
@@ -221,13 +208,7 @@ func (d *Dir) ReadIf(name string) ([]byte, error) {
 }
 
 // ReadAll reads the rest of an open file, unless it is too large.
-func ReadAll(f *os.File) ([]byte, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	return readAll(f, info.Size(), MaxFile)
-}
+func ReadAll(f *Handle) ([]byte, error) { return readAll(f, f.Size(), MaxFile) }
 
 // readAll reads as much as the file had a moment ago, in one call: a send and a hook read many small files.
 func readAll(f io.Reader, size, most int64) ([]byte, error) {
@@ -242,14 +223,10 @@ func readAll(f io.Reader, size, most int64) ([]byte, error) {
 	return data[:n], err
 }
 
-// ReadInto is ReadAll into the caller's memory, if it is large enough: a look through many files for one word would take new
-// memory for each.
-func ReadInto(f *os.File, buf []byte) ([]byte, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	size := info.Size()
+// ReadInto reads an open file into the caller's memory, if it is large enough: a look through many files for one word would
+// take new memory for each.
+func ReadInto(f *Handle, buf []byte) ([]byte, error) {
+	size := f.Size()
 	if size > MaxFile {
 		return nil, fmt.Errorf("%w: %d bytes", ErrTooLarge, size)
 	}
@@ -278,7 +255,7 @@ func (d *Dir) Stat(name string) (fs.FileInfo, error) {
 
 // IsFile says whether a name is still that of an open file. The number of its links does not tell: a backup may
 // be one more.
-func (d *Dir) IsFile(name string, f *os.File) (bool, error) {
+func (d *Dir) IsFile(name string, f interface{ Fd() uintptr }) (bool, error) {
 	if err := component(name); err != nil {
 		return false, err
 	}

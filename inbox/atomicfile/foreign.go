@@ -24,16 +24,16 @@ func Rewrite(path string, data []byte, mode fs.FileMode) error {
 		return err
 	}
 	defer d.Close()
-	return d.replace(filepath.Base(path), TempName(foreign), data, func(f *os.File) error {
+	return d.replace(filepath.Base(path), TempName(foreign), data, func(f *Handle) error {
 		old, err := os.Stat(path)
 		if err == nil {
 			st := old.Sys().(*syscall.Stat_t)
-			err = f.Chown(int(st.Uid), int(st.Gid))
+			err = unix.Fchown(int(f.Fd()), int(st.Uid), int(st.Gid))
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a new file is ours
 			return err
 		}
-		return f.Chmod(mode.Perm())
+		return unix.Fchmod(int(f.Fd()), uint32(mode.Perm()))
 	})
 }
 
@@ -57,7 +57,6 @@ func Sweep(path string) {
 
 func openDir(dir string) (*Dir, error) {
 	for {
-		// os.OpenFile would look whether a directory can be waited for, with six system calls.
 		fd, err := unix.Open(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 		switch {
 		case err == unix.EINTR:
@@ -65,7 +64,7 @@ func openDir(dir string) (*Dir, error) {
 		case err != nil:
 			return nil, fmt.Errorf("open directory %q: %w", dir, err)
 		}
-		return &Dir{f: os.NewFile(uintptr(fd), dir), path: dir, uid: os.Geteuid()}, nil
+		return &Dir{h: newHandle(fd, dir), path: dir, uid: os.Geteuid()}, nil
 	}
 }
 

@@ -1,7 +1,28 @@
 package atomicfile
 
-import "golang.org/x/sys/unix"
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
 
 // lookOnly opens a name to describe it, a FIFO too. O_NOFOLLOW, which openBeneath
 // adds, refuses a symbolic link here: what is no file of ours is an error.
 const lookOnly = unix.O_RDONLY | unix.O_NONBLOCK
+
+// syncFD asks the drive, too: fsync alone leaves the bytes in its cache.
+func syncFD(fd int) error {
+	_, err := unix.FcntlInt(uintptr(fd), unix.F_FULLFSYNC, 0)
+	return err
+}
+
+// namesIn lists an open directory. unix.ReadDirent reads it anew for each block here, and package os does not.
+func namesIn(fd int) ([]string, error) {
+	again, err := unix.Openat(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(again), ".")
+	defer f.Close()
+	return f.Readdirnames(-1)
+}

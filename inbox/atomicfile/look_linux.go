@@ -4,3 +4,21 @@ import "golang.org/x/sys/unix"
 
 // lookOnly opens a name to describe it, a symbolic link and a FIFO too.
 const lookOnly = unix.O_PATH
+
+func syncFD(fd int) error { return unix.Fsync(fd) }
+
+// namesIn lists an open directory from where it was read to.
+func namesIn(fd int) (names []string, err error) {
+	buf := make([]byte, 8<<10)
+	for {
+		n := 0
+		err := again(func() (err error) {
+			n, err = unix.ReadDirent(fd, buf)
+			return err
+		})
+		if err != nil || n <= 0 {
+			return names, err
+		}
+		_, _, names = unix.ParseDirent(buf[:n], -1, names)
+	}
+}

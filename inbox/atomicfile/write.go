@@ -77,18 +77,19 @@ func (d *Dir) RemoveLeftover(name string) error {
 }
 
 // replace writes tmp, which prepare may change before it is synced, and gives it the name.
-func (d *Dir) replace(name, tmp string, data []byte, prepare func(*os.File) error) error {
+func (d *Dir) replace(name, tmp string, data []byte, prepare func(*Handle) error) error {
 	err := d.change("write", name, func() error {
-		f, err := d.openBeneath(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+		fd, err := d.descriptor(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 		if err != nil {
 			return err
 		}
+		f := newHandle(fd, tmp)
 		_, err = f.Write(data)
 		if err == nil && prepare != nil {
 			err = prepare(f)
 		}
 		if err == nil {
-			err = f.Sync()
+			err = f.sync()
 		}
 		err = errors.Join(err, f.Close())
 		if err == nil {
@@ -148,25 +149,25 @@ func (d *Dir) appendSynced(name string, data []byte, lines bool) error {
 // Log adds a line to the end of a file that a power cut may shorten. Half a line, for which a full disk had room, is cut off
 // again, or the next line would be lost with it.
 func (d *Dir) Log(name string, line []byte) error {
-	fd, st, err := d.openShortly(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND)
+	f, st, err := d.openHandle(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND)
 	if err != nil {
 		return err
 	}
 	if st.Nlink > 1 {
-		unix.Close(fd)
+		f.Close()
 		if err := d.unlinked(name); err != nil {
 			return err
 		}
 		return d.Log(name, line)
 	}
-	n, err := descriptor(fd).Write(line)
+	n, err := f.Write(line)
 	if err != nil && n > 0 {
-		end, serr := unix.Seek(fd, 0, io.SeekCurrent)
-		if ferr := unix.Fstat(fd, &st); serr == nil && ferr == nil && st.Size == end { // nobody has added anything behind it
-			unix.Ftruncate(fd, end-int64(n))
+		end, serr := unix.Seek(int(f.Fd()), 0, io.SeekCurrent)
+		if ferr := unix.Fstat(int(f.Fd()), &st); serr == nil && ferr == nil && st.Size == end { // nobody has added anything behind it
+			unix.Ftruncate(int(f.Fd()), end-int64(n))
 		}
 	}
-	return d.fail("append to", name, errors.Join(err, unix.Close(fd)))
+	return d.fail("append to", name, errors.Join(err, f.Close()))
 }
 
 // unlinked makes a copy of a file that has other names.

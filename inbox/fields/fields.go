@@ -66,6 +66,35 @@ func Text(value json.RawMessage) (s string, err error) {
 	return s, err
 }
 
+// Texts reads an array of JSON strings; null is the empty string in it.
+func Texts(value json.RawMessage) (all []string, err error) {
+	data := space(value)
+	if !begins(data, '[') {
+		return nil, errors.New("not an array")
+	}
+	all = []string{}
+	data = space(data[1:])
+	for more := !begins(data, ']'); more; {
+		one, rest := cut(data)
+		s := ""
+		if string(one) != "null" {
+			if s, err = Text(one); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, s)
+		if data = space(rest); begins(data, ',') {
+			data = space(data[1:])
+		} else {
+			more = false
+		}
+	}
+	if !begins(data, ']') || len(space(data[1:])) > 0 {
+		return nil, errNotWhole
+	}
+	return all, nil
+}
+
 // AppendText writes a JSON string. It has no escapes for HTML: the size limits of
 // the original are on bytes.
 func AppendText(b []byte, s string) []byte {

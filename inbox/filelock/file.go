@@ -1,15 +1,14 @@
 package filelock
 
-import (
-	"os"
+import "golang.org/x/sys/unix"
 
-	"golang.org/x/sys/unix"
-)
+// File is an open file, an *os.File or one of package atomicfile.
+type File interface{ Fd() uintptr }
 
 // TryFile locks an open file if nobody holds it. The lock ends when f is closed.
-func TryFile(f *os.File) (bool, error) { return try(f, unix.F_WRLCK) }
+func TryFile(f File) (bool, error) { return try(f, unix.F_WRLCK) }
 
-func try(f *os.File, kind int16) (bool, error) {
+func try(f File, kind int16) (bool, error) {
 	err := fcntl(f, setLock, kind)
 	if err == unix.EAGAIN || err == unix.EACCES {
 		return false, nil
@@ -18,13 +17,13 @@ func try(f *os.File, kind int16) (bool, error) {
 }
 
 // FreeFile says whether nobody holds the lock of an open file, and takes nothing.
-func FreeFile(f *os.File) (bool, error) {
+func FreeFile(f File) (bool, error) {
 	lk := unix.Flock_t{Type: unix.F_WRLCK}
 	err := unix.FcntlFlock(f.Fd(), getLock, &lk)
 	return lk.Type == unix.F_UNLCK, err
 }
 
-func fcntl(f *os.File, cmd int, kind int16) error {
+func fcntl(f File, cmd int, kind int16) error {
 	lk := unix.Flock_t{Type: kind}
 	for {
 		if err := unix.FcntlFlock(f.Fd(), cmd, &lk); err != unix.EINTR {

@@ -28,14 +28,14 @@ var ErrTimeout = errors.New("lock is held by another process")
 // Lock is an open lock file: held after Try said so or Wait returned nil. The
 // zero Lock holds nothing.
 type Lock struct {
-	f    *os.File
+	f    *atomicfile.Handle
 	dir  *atomicfile.Dir
 	name string
 }
 
 // Open opens a lock and does not take it.
 func Open(d *atomicfile.Dir, name string) (*Lock, error) {
-	f, err := d.Open(name, os.O_RDWR|os.O_CREATE)
+	f, err := d.OpenHandle(name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (l *Lock) reopen() (removed bool, err error) {
 	if err != nil || is {
 		return false, err
 	}
-	f, err := l.dir.Open(l.name, os.O_RDWR|os.O_CREATE)
+	f, err := l.dir.OpenHandle(l.name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return false, err
 	}
@@ -130,7 +130,7 @@ func (l *Lock) Wait(ctx context.Context) error {
 // lock takes f, which is closed unless nil is returned. A blocked fcntl cannot
 // be interrupted in Go (the runtime installs its handlers with SA_RESTART), so
 // a waiter that gives up leaves a goroutine that drops the lock when it comes.
-func lock(ctx context.Context, f *os.File) error {
+func lock(ctx context.Context, f *atomicfile.Handle) error {
 	ok, err := TryFile(f)
 	if ok {
 		return nil
