@@ -102,7 +102,7 @@ func readFacts(dir *atomicfile.Dir, sid string) (f facts, err error) {
 	data, err := dir.Read(sid + ".json")
 	switch {
 	case err == nil:
-		if err = json.Unmarshal(data, &f); err == nil {
+		if err = f.parse(data); err == nil {
 			f.stored = true
 			return f, nil
 		}
