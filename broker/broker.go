@@ -66,6 +66,7 @@ type Broker struct {
 	proc        processes
 	read        map[string]facts // what a glance has read; nil: facts are read anew each time
 	locks       map[string]bool  // which locks it has looked at, likewise
+	brief       bool             // a glance at whose session it is: no lock is looked at to tell whether a client lives
 
 	lastRows    *lastRows
 	lastAuthors *lastAuthors

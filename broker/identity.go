@@ -49,6 +49,10 @@ type Caller struct {
 	// and its mail.
 	Proposed bool
 
+	// Brief is for who wants the session to speak for, from a plain shell, and not to know whether its client lives: State is
+	// Unknown then where no process tells.
+	Brief bool
+
 	serves bool // the client's process serves many sessions, by a file of the client's
 }
 
@@ -80,6 +84,7 @@ func (b *Broker) Resolve(ctx context.Context, c Caller) (Session, error) {
 		return Session{}, err
 	}
 	b = b.glance()
+	b.brief = c.Brief && c.Client == "" && c.Start == ""
 	sid, err := b.resolve(rows, c.looked())
 	if errors.Is(err, ErrNoSession) && c.Explicit != "" {
 		return Session{}, &UnknownAliasError{Alias: c.Explicit}

@@ -15,11 +15,12 @@ import (
 // User is a person at a terminal. In each root a person has a mailbox that no agent can get.
 type User struct {
 	UID      int
-	Login    string // what the mailbox is called at first, if it is a free alias
+	Login    string // see Name
 	Terminal bool   // the caller has a controlling terminal
 	Typing   bool   // its standard input is a terminal
 
 	look func(*User) // finds out the last two; nil: they are known
+	here bool        // Login may be looked up
 }
 
 // looked is u with what its terminal says. It is asked when nothing else tells who calls.
@@ -36,7 +37,7 @@ func (u *User) IsTyping() bool { return u.looked().Terminal && u.Typing }
 
 // UserHere is the person at this terminal. stdin is the standard input.
 func UserHere(getenv func(string) string, stdin io.Reader) *User {
-	u := &User{UID: os.Getuid(), Login: getenv("USER")}
+	u := &User{UID: os.Getuid(), Login: getenv("USER"), here: true}
 	u.look = func(u *User) {
 		if tty, err := os.Open("/dev/tty"); err == nil {
 			u.Terminal = true
@@ -47,7 +48,12 @@ func UserHere(getenv func(string) string, stdin io.Reader) *User {
 			u.Typing = err == nil
 		}
 	}
-	if u.Login == "" {
+	return u
+}
+
+// Name is what the mailbox is called at first, if it is a free alias. The file of users is read only if the environment has none.
+func (u *User) Name() string {
+	if u.Login == "" && u.here {
 		// Not os/user: with cgo, the whole program would start with the C library's name services.
 		data, _ := os.ReadFile("/etc/passwd")
 		for line := range strings.Lines(string(data)) {
@@ -57,7 +63,7 @@ func UserHere(getenv func(string) string, stdin io.Reader) *User {
 			}
 		}
 	}
-	return u
+	return u.Login
 }
 
 const personPrefix = "person-"
@@ -79,7 +85,7 @@ const ClientWire = "wire"
 
 // firstAlias is what the mailbox of a person is called when it is made.
 func (u *User) firstAlias(rows []row) string {
-	alias := u.Login
+	alias := u.Name()
 	if CheckAlias(alias) != nil {
 		alias = u.sid()
 	}

@@ -60,11 +60,12 @@ func (b *Broker) state(r row) State { return b.session(r).State }
 
 // looks is how it is found out whether a client lives. A list looks once for all its sessions.
 type looks struct {
+	brief  bool                   // see Broker
 	held   func(lock string) bool // a process holds a lock of the root
 	opened func(p client.Profile, pid int) (ids map[string]bool, known bool)
 }
 
-func (b *Broker) looks() looks { return looks{b.isHeld, b.proc.opened} }
+func (b *Broker) looks() looks { return looks{b.brief, b.isHeld, b.proc.opened} }
 
 // lookOnce opens only locks that are among the names of the root, and looks at a process that many sessions share once.
 func (b *Broker) lookOnce(there map[string]bool) looks {
@@ -112,6 +113,8 @@ func (b *Broker) setState(s *Session, r row, look looks) {
 		gone = errors.Is(err, errNoProcess) || err == nil && start != 0
 	}
 	switch {
+	case look.brief:
+		s.State = Unknown
 	case visible && start == noStart:
 		s.State = Absent
 	case look.held(serverLock(s.ID)): // the process that started the server has ended, the server has not
@@ -155,7 +158,7 @@ func (b *Broker) isHeld(lock string) bool {
 }
 
 func (b *Broker) isHeldNow(lock string) bool {
-	f, err := b.root.Open(lock, os.O_RDONLY) // the close of a writer would wake whoever watches the file
+	f, err := b.root.OpenHandle(lock, os.O_RDONLY) // the close of a writer would wake whoever watches the file
 	if err != nil {
 		return false
 	}

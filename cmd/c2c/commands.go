@@ -70,7 +70,9 @@ func (a *app) caller(explicit string) broker.Caller {
 // acting is attach for a verb whose answer does not name the session: it says on standard error for whom the verb acts,
 // where that is not the agent whose shell it is.
 func (c *call) acting(ctx context.Context) (broker.Session, error) {
-	s, err := c.attach(ctx, c.session)
+	caller := c.caller(c.session)
+	caller.Brief = true
+	s, err := c.attachAs(ctx, caller)
 	if err == nil && !c.json && !c.silent && (c.session != "" || s.State == broker.Person) {
 		fmt.Fprintf(c.stderr, "c2c: as %s\n", inbox.Visible(s.Alias, ""))
 	}
@@ -81,16 +83,19 @@ func (c *call) acting(ctx context.Context) (broker.Session, error) {
 // can reach them, or for an agent whose hooks and server have not called yet. Mail that is to be moved to the
 // session is moved now, because a person has no hooks or server that would do it.
 func (c *call) attach(ctx context.Context, explicit string) (broker.Session, error) {
-	caller := c.caller(explicit)
+	return c.attachAs(ctx, c.caller(explicit))
+}
+
+func (c *call) attachAs(ctx context.Context, caller broker.Caller) (broker.Session, error) {
 	s, err := c.b.Resolve(ctx, caller)
 	if err == nil && s.HasMailToMove() {
 		return c.b.Attach(ctx, caller)
 	}
-	if explicit != "" || !errors.Is(err, broker.ErrNoSession) {
+	if caller.Explicit != "" || !errors.Is(err, broker.ErrNoSession) {
 		return s, err
 	}
 	s, err = c.b.Attach(ctx, caller)
-	if err == nil && s.State == broker.Person && s.Alias != caller.User.Login {
+	if err == nil && s.State == broker.Person && s.Alias != caller.User.Name() {
 		fmt.Fprintf(c.stderr, "c2c: you are %q here; c2c register gives you another name\n", s.Alias)
 	}
 	return s, err
