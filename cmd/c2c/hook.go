@@ -35,9 +35,9 @@ var errTold = errors.New("the client reads the answer from standard error")
 func hook(c *call, f *cli.Flags) action {
 	name := f.Text("client")
 	return func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, hookTime)
-		defer cancel()
-		return c.hook(ctx, cmp.Or(*name, hooks.Clients()[0]))
+		limit, end := within(ctx, hookTime)
+		defer end()
+		return c.hook(limit, cmp.Or(*name, hooks.Clients()[0]))
 	}
 }
 

@@ -68,6 +68,7 @@ type call struct {
 var errUsage = cli.ErrUsage
 
 func main() {
+	widen(-1)
 	cwd, _ := os.Getwd() // without one, only an absolute root works
 	a := &app{os.Stdin, os.Stdout, os.Stderr, os.Getenv, cwd, lockWait}
 	// Signals are left alone: dying at any point loses nothing, and a handler
@@ -146,9 +147,9 @@ func (a *app) run(ctx context.Context, verb cli.Verb, args []string) (err error)
 
 // limited calls do with as much time as a lock may be waited for.
 func (a *app) limited(ctx context.Context, do action) error {
-	ctx, cancel := context.WithTimeout(ctx, a.lockWait)
-	defer cancel()
-	return do(ctx)
+	limit, end := within(ctx, a.lockWait)
+	defer end()
+	return do(limit)
 }
 
 // report turns an error into words for a person, or JSON for a program, and an exit code.

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// limit is context.WithTimeout, without a timer until somebody waits for the end: a timer starts the runtime's poller, which is
+// a thread and five system calls, and nearly no command waits for anything.
+type limit struct {
+	context.Context
+	at time.Time
+
+	mu     sync.Mutex
+	waited context.Context // with the timer; nil: nobody has waited yet
+	cancel context.CancelFunc
+}
+
+// within gives ctx an end. end stops the timer, if there is one.
+func within(ctx context.Context, most time.Duration) (l *limit, end func()) {
+	l = &limit{Context: ctx, at: time.Now().Add(most)}
+	return l, l.end
+}
+
+func (l *limit) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cancel != nil {
+		l.cancel()
+	}
+}
+
+// timed is the context with the timer, if there is one, and makes it if that is asked for.
+func (l *limit) timed(wanted bool) context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.waited == nil && wanted {
+		l.waited, l.cancel = context.WithDeadline(l.Context, l.at)
+	}
+	return l.waited
+}
+
+func (l *limit) Deadline() (time.Time, bool) {
+	if at, ok := l.Context.Deadline(); ok && at.Before(l.at) {
+		return at, true
+	}
+	return l.at, true
+}
+
+func (l *limit) Done() <-chan struct{} { return l.timed(true).Done() }
+
+func (l *limit) Err() error {
+	if c := l.timed(false); c != nil {
+		return c.Err()
+	}
+	if err := l.Context.Err(); err != nil {
+		return err
+	}
+	if !time.Now().Before(l.at) {
+		return l.timed(true).Err() // which has ended as it began
+	}
+	return nil
+}
+
+// Value is asked by package context for the cause, too.
+func (l *limit) Value(key any) any {
+	if c := l.timed(false); c != nil {
+		return c.Value(key)
+	}
+	return l.Context.Value(key)
+}
