@@ -119,57 +119,101 @@ func (b *Broker) receiver(rows []row, alias string) row {
 	return all[0]
 }
 
+// sending is a message on its way to one mailbox.
+type sending struct {
+	from    Session
+	to      row
+	reader  Session // that of to
+	box     *inbox.Mailbox
+	message inbox.Message // as it is stored, from store on
+	note    string        // the loop guard's, for the sender
+	again   bool          // the mailbox had it before
+}
+
+// deliver takes a message the whole way: it is addressed, counted, stored, and only then told of. Nothing is told of one that is
+// refused, and nothing refuses one that is stored.
 func (b *Broker) deliver(ctx context.Context, from Session, to row, m inbox.Message) (Receipt, error) {
 	box, err := b.Mailbox(to.sid())
 	if err != nil {
 		return Receipt{}, err
 	}
-	receiver := b.session(to)
-	r := Receipt{Queued: true, From: from.Alias, To: to.alias(), Recipient: receiver.State, InReplyTo: m.InReplyTo}
-	m.From, m.To, m.ToAbsent = from.Alias, to.alias(), r.Recipient == Absent
-	m.FromPerson, m.External, m.Due = from.State == Person, from.State == External, b.dueOf(m)
+	s := &sending{from: from, to: to, reader: b.session(to), box: box, message: m}
+	b.address(s)
+	if err := b.count(ctx, s); err != nil {
+		return Receipt{}, err
+	}
+	if err := b.store(ctx, s); err != nil {
+		return Receipt{}, fmt.Errorf("send to %q: %w", to.alias(), err)
+	}
+	receipt := b.receipt(s)
+	b.follow(ctx, s, receipt.Held)
+	return receipt, nil
+}
+
+// address writes into the message what its sender cannot choose.
+func (b *Broker) address(s *sending) {
+	m := &s.message
+	m.From, m.To, m.ToAbsent = s.from.Alias, s.to.alias(), s.reader.State == Absent
+	m.FromPerson, m.External, m.Due = s.from.State == Person, s.from.State == External, b.dueOf(*m)
 	if m.External && m.TellAfter == 0 {
 		m.TellAfter = -1 // who wants to know asks for its status
 	}
 	if m.ID != "" {
-		m.FromSession = from.ID
+		m.FromSession = s.from.ID
 	}
-	note, err := b.guard(ctx, from, to, box, &m)
-	if errors.Is(err, ErrStorm) {
-		return Receipt{}, err
+}
+
+// count has the loop guard count the message, and hold or refuse it.
+func (b *Broker) count(ctx context.Context, s *sending) (err error) {
+	s.note, err = b.guard(ctx, s.from, s.to, s.box, &s.message)
+	if err != nil && !errors.Is(err, ErrStorm) { // mail is stored all the same
+		b.log.Warn("a message is not counted", "to", s.to.sid(), "err", err)
+		return nil
 	}
-	if err != nil { // mail is stored all the same
-		b.log.Warn("a message is not counted", "to", to.sid(), "err", err)
-	}
-	b.announce(m)
-	stored, err := box.Deliver(ctx, m)
+	return err
+}
+
+// store puts the message on the disk. Whoever looks after deadlines is told of its own before and behind that, see announce.
+func (b *Broker) store(ctx context.Context, s *sending) error {
+	b.announce(s.message)
+	stored, err := s.box.Deliver(ctx, s.message)
 	if err != nil {
-		return Receipt{}, fmt.Errorf("send to %q: %w", to.alias(), err)
+		return err
 	}
-	message := stored.Messages[0]
-	b.announce(message)
-	r.Now = b.nowOf(receiver, false, b.looks())
-	r.Note = receiver.note(r.Now, b.now())
-	r.ID, r.TS, r.Duplicate = message.ID, message.TS, stored.Already[0]
-	b.record(ctx, logSent, Note{"from_alias", r.From}, Note{"to_alias", r.To}, Note{"message_id", r.ID})
-	r.Asked = asked(message)
-	if err := b.oweFor(ctx, receiver, message, r.Duplicate); err != nil { // it is stored, and waits for its answer all the same
-		b.log.Warn("nobody will be told when there is no answer", "message_id", message.ID, "err", err)
-	}
-	if err := b.recordAnswer(ctx, from.ID, to, message); err != nil { // who looks after what is owed will see it
-		b.log.Warn("an answer is not recorded", "message_id", message.ID, "err", err)
-	}
-	if r.Duplicate && message.Expired(inbox.Seconds(b.now())) {
+	s.message, s.again = stored.Messages[0], stored.Already[0]
+	b.announce(s.message)
+	return nil
+}
+
+// receipt tells the sender what was stored, and what keeps the receiver from reading it.
+func (b *Broker) receipt(s *sending) Receipt {
+	m, now := s.message, b.nowOf(s.reader, false, b.looks())
+	r := Receipt{Queued: true, TS: m.TS, From: s.from.Alias, To: s.to.alias(), ID: m.ID, Recipient: s.reader.State, Now: now,
+		Duplicate: s.again, Note: s.reader.note(now, b.now()), InReplyTo: m.InReplyTo, Asked: asked(m)}
+	switch {
+	case !s.again:
+		r.Held, r.HeldUntil, r.Note = m.Held != "", b.opens(s.to.sid(), m), cmp.Or(s.note, r.Note)
+	case m.Expired(inbox.Seconds(b.now())):
 		r.Note = "it has expired and is not handed over any more: to send it again, give it another id"
 	}
-	if !r.Duplicate {
-		r.Held, r.HeldUntil, r.Note = m.Held != "", b.opens(to.sid(), message), cmp.Or(note, r.Note)
-		if r.Held {
-			b.tellHeld(ctx, to.sid(), message)
-		}
+	return r
+}
+
+// follow does what follows from a stored message. The message waits, whatever of this fails: each step but the log line is made
+// up for by those who look after what is owed, and by the next Attach.
+func (b *Broker) follow(ctx context.Context, s *sending, held bool) {
+	m := s.message
+	b.record(ctx, logSent, Note{"from_alias", s.from.Alias}, Note{"to_alias", s.to.alias()}, Note{"message_id", m.ID})
+	if err := b.oweFor(ctx, s.reader, m, s.again); err != nil {
+		b.log.Warn("nobody will be told when there is no answer", "message_id", m.ID, "err", err)
 	}
-	b.forward(ctx, to.sid(), to.alias())
-	return r, nil
+	if err := b.recordAnswer(ctx, s.from.ID, s.to, m); err != nil {
+		b.log.Warn("an answer is not recorded", "message_id", m.ID, "err", err)
+	}
+	if held {
+		b.tellHeld(ctx, s.to.sid(), m)
+	}
+	b.forward(ctx, s.to.sid(), s.to.alias()) // its session may have lost its row meanwhile
 }
 
 // Skipped is a session that SendAll left out.
