@@ -98,12 +98,15 @@ func (b *Broker) HandOver(ctx context.Context, s Session, h Reader) error {
 // answer gives the handles of the messages that the client has with the answer, and the first message that is only
 // announced.
 func (h Reader) answer(l *inbox.Lease) (handed []string, announced inbox.Message, err error) {
-	var left []inbox.Message
-	for _, m := range l.Messages {
-		if h.Holds != nil && h.Holds(m) { // its carrier gave up before the receipt came
-			handed = append(handed, m.Handle())
-		} else {
-			left = append(left, m)
+	left := l.Messages
+	if h.Holds != nil {
+		left = nil
+		for _, m := range l.Messages {
+			if h.Holds(m) { // its carrier gave up before the receipt came
+				handed = append(handed, m.Handle())
+			} else {
+				left = append(left, m)
+			}
 		}
 	}
 	shown, mentioned, err := h.Render(left, l.More)

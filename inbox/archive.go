@@ -21,10 +21,17 @@ type Archived struct {
 
 // MarshalJSON writes one line of the archive, the original's fields first.
 func (a Archived) MarshalJSON() ([]byte, error) {
-	b := fields.AppendSeconds([]byte(`{"drained_at":`), a.DrainedAt)
+	return a.appendLine(nil), nil
+}
+
+// lineRoom is about what a line of the archive has beside the content.
+const lineRoom = 320
+
+func (a *Archived) appendLine(b []byte) []byte {
+	b = fields.AppendSeconds(append(b, `{"drained_at":`...), a.DrainedAt)
 	b = fields.AppendText(append(b, `,"drained_by":`...), a.DrainedBy)
 	b = fields.AppendText(append(b, `,"session_id":`...), a.SessionID)
-	return append(a.appendFields(b, ","), '}'), nil
+	return append(a.appendFields(b, ","), '}')
 }
 
 // dropContent drops the content of an ephemeral message. What is left tells a sender who repeats it that it was
@@ -85,9 +92,9 @@ func (m *Mailbox) appendArchive(dir *atomicfile.Dir, by string, msgs []Message, 
 	if err != nil {
 		return err
 	}
-	lines, err := m.archiveLines(by, msgs, gone)
-	if err != nil || len(lines) == 0 {
-		return err
+	lines := m.archiveLines(by, msgs, gone)
+	if len(lines) == 0 {
+		return nil
 	}
 	if a.size >= maxPart {
 		if err := m.rotateArchive(dir, a); err != nil { // a long archive is better than mail that cannot be acknowledged
@@ -97,11 +104,15 @@ func (m *Mailbox) appendArchive(dir *atomicfile.Dir, by string, msgs []Message, 
 	return dir.AppendLines(m.archiveName(), lines) // half a line of a power cut is skipped by readers
 }
 
-func (m *Mailbox) archiveLines(by string, msgs []Message, gone map[key]bool) ([]byte, error) {
-	var lines []byte
+func (m *Mailbox) archiveLines(by string, msgs []Message, gone map[key]bool) []byte {
+	size := 0
+	for i := range msgs {
+		size += len(msgs[i].Content) + lineRoom
+	}
+	lines := make([]byte, 0, size)
 	now := Seconds(m.now())
 	for _, msg := range msgs {
-		if !msg.recorded() || gone[msg.recordKey()] {
+		if !msg.recorded() || len(gone) > 0 && gone[msg.recordKey()] {
 			continue
 		}
 		msg.Extra = slices.DeleteFunc(slices.Clone(msg.Extra), func(f Field) bool {
@@ -111,13 +122,9 @@ func (m *Mailbox) archiveLines(by string, msgs []Message, gone map[key]bool) ([]
 		if msg.Ephemeral {
 			record.dropContent()
 		}
-		line, err := record.MarshalJSON()
-		if err != nil {
-			return nil, err
-		}
-		lines = append(append(lines, line...), '\n')
+		lines = append(record.appendLine(lines), '\n')
 	}
-	return lines, nil
+	return lines
 }
 
 // archivedSince collects the messages behind a place.

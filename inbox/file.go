@@ -47,6 +47,14 @@ func decode(file []byte) (msgs []Message, damaged bool) {
 	if isSpill(file) {
 		return decodeSpill(file)
 	}
+	if msgs, ok := decodeLines(file); ok {
+		return msgs, false
+	}
+	return decodeArray(file)
+}
+
+// decodeArray is decode for a JSON array in any layout.
+func decodeArray(file []byte) (msgs []Message, damaged bool) {
 	var raws []json.RawMessage
 	if json.Unmarshal(file, &raws) != nil {
 		return salvage(file), true
@@ -60,6 +68,21 @@ func decode(file []byte) (msgs []Message, damaged bool) {
 		msgs = append(msgs, m)
 	}
 	return msgs, damaged
+}
+
+// decodeLines is decode for a file in our own layout in which every line is a message. It scans each line once, and copies none.
+func decodeLines(file []byte) (msgs []Message, ok bool) {
+	objects, ok := fields.Lines(file)
+	if !ok {
+		return nil, false
+	}
+	msgs = make([]Message, len(objects))
+	for i, line := range objects {
+		if !json.Valid(line) || msgs[i].parse(line) != nil || msgs[i].contentDropped {
+			return nil, false
+		}
+	}
+	return msgs, true
 }
 
 // decodeSome is decode for those messages alone whose file and line holds says yes to. The others are not parsed. A nil holds says

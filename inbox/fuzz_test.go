@@ -54,6 +54,24 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
+// A file in our own layout is read line by line, and means what it means as a JSON array.
+func FuzzLinesAreTheArray(f *testing.F) {
+	for _, s := range []string{good, good + ",\n" + good, `{"from_alias":"a","to_alias":"b","content":"c","x":[{"y":"},\n{"}]}`, `{"a":1},{"b":2}`, `{"content":"\xff\u0000"}`, "{\"a\": \n1}"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, lines []byte) {
+		file := slices.Concat([]byte("[\n"), lines, []byte("\n]\n"))
+		msgs, ok := decodeLines(file)
+		if !ok {
+			return
+		}
+		same, damaged := decodeArray(file)
+		if damaged || !reflect.DeepEqual(msgs, same) {
+			t.Errorf("%q is %+v, and as an array %+v, damaged %t", file, msgs, same, damaged)
+		}
+	})
+}
+
 // A message can be added to whatever is valid, and to what was mended.
 func FuzzSplice(f *testing.F) {
 	for _, s := range []string{"", "[]", "[]\n", " [ ] ", "[\n" + good + "\n]\n", "[" + good + "]", "[1]", `[{"x":["]"]}]`, "[\n]\n\n",

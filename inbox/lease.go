@@ -240,12 +240,17 @@ func (l *Lease) takeInbox(ctx context.Context, as mailFile) error {
 // assignHandles puts the files' messages in one row. A message that a crash left in two
 // places is offered once.
 func (l *Lease) assignHandles() {
-	handles, seen := map[string]bool{}, map[key]bool{}
+	n := 0
+	for _, mf := range l.files {
+		n += len(mf.msgs)
+	}
+	l.Messages = slices.Grow(l.Messages, n)
+	handles, seen := make(map[string]bool, n), make(map[key]bool, n)
 	for _, mf := range l.files {
 		mf.msgs = slices.DeleteFunc(mf.msgs, func(msg Message) bool {
-			twice := seen[msg.key()] && !msg.legacy()
+			before := len(seen)
 			seen[msg.key()] = true
-			return twice
+			return len(seen) == before && !msg.legacy()
 		})
 		for i := range mf.msgs {
 			msg := &mf.msgs[i]
@@ -333,12 +338,12 @@ func Handles(msgs []Message) (handles []string) {
 }
 
 func (l *Lease) ack(ctx context.Context, read bool, handles []string) error {
-	set := map[string]bool{} // a mailbox may have 20,000 messages
+	set := make(map[string]bool, len(handles)) // a mailbox may have 20,000 messages
 	for _, h := range handles {
 		set[h] = true
 	}
 	handed := func(msg Message) bool { return set[msg.Handle()] }
-	var acked []Message
+	acked := make([]Message, 0, len(handles))
 	for _, msg := range l.Messages {
 		if handed(msg) {
 			acked = append(acked, msg)

@@ -25,7 +25,7 @@ func Visible(text, keep string) string {
 	hidden := func(r rune) bool {
 		return (unicode.IsControl(r) || unicode.Is(unseen, r)) && !strings.ContainsRune(keep, r)
 	}
-	if utf8.ValidString(text) && strings.IndexFunc(text, hidden) < 0 {
+	if isPlain(text, keep) || utf8.ValidString(text) && strings.IndexFunc(text, hidden) < 0 {
 		return text
 	}
 	var b strings.Builder
@@ -45,6 +45,16 @@ func Visible(text, keep string) string {
 		text = text[n:]
 	}
 	return b.String()
+}
+
+// isPlain says whether all of a text is printable ASCII, or in keep: what a drain of many messages mostly is.
+func isPlain(text, keep string) bool {
+	for i := 0; i < len(text); i++ {
+		if c := text[i]; (c < ' ' || c > '~') && (c >= utf8.RuneSelf || strings.IndexByte(keep, c) < 0) {
+			return false
+		}
+	}
+	return true
 }
 
 // VisibleWriter passes text on to W, all of it Visible but for its lines and tabs.

@@ -18,7 +18,12 @@ import (
 )
 
 func (c *call) printMail(ctx context.Context, msgs []inbox.Message) error {
-	return c.show(append([]inbox.Message{}, msgs...), func() { c.printAll(ctx, msgs) })
+	if c.json {
+		_, err := c.stdout.Write(inbox.Indented(msgs))
+		return err
+	}
+	c.printAll(ctx, msgs)
+	return nil
 }
 
 // printAll prints messages: as letters for a person at a terminal, and else in their envelopes, because an agent could be

@@ -138,6 +138,12 @@ func space(data []byte) []byte {
 	return data
 }
 
+// Span is the length of the value that data begins with.
+func Span(data []byte) int {
+	value, _ := cut(data)
+	return len(value)
+}
+
 // cut takes the first value off. It is empty where none begins, and goes to the end where it has no end.
 func cut(data []byte) (value json.RawMessage, rest []byte) {
 	depth := 0
