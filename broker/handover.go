@@ -80,6 +80,9 @@ func (b *Broker) HandOver(ctx context.Context, s Session, h Reader) error {
 	if err == nil && !known {
 		err = h.Write()
 	}
+	if err == nil && len(handed) == 0 && (known || announced.ID == "") {
+		return l.Release()
+	}
 	// The client has it now, whether or not the caller's time is over.
 	written, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
 	defer cancel()

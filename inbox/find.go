@@ -56,12 +56,13 @@ func (m *Mailbox) FindAll(ctx context.Context, ids ...string) ([]Found, error) {
 	return m.find(set, nil)
 }
 
-// find gives the states of all messages with these ids. It reads no older file of the archive once it has found a
-// state that is enough; with nil it reads all. It looks at what waits first, so it may find a message twice that is
-// archived meanwhile: that one is read. The caller holds the lock.
+// find gives the states of all messages with these ids. It begins with the newest, and reads no older file once it has
+// found a state that is enough; with nil it reads all. It looks at what waits first, so it may find a message twice that
+// is archived meanwhile: that one is read. The caller holds the lock.
 func (m *Mailbox) find(ids map[string]bool, enough func(Found) bool) ([]Found, error) {
 	var waiting []Found
-	err := m.eachWaiting(HoldsID(ids), always, func(msg Message, holder *mailFile) {
+	more := func() bool { return enough == nil || !slices.ContainsFunc(waiting, enough) }
+	err := m.eachWaitingBackwards(HoldsID(ids), more, func(msg Message, holder *mailFile) {
 		if ids[msg.ID] {
 			waiting = append(waiting, foundWaiting(msg, holder))
 		}
@@ -272,6 +273,25 @@ func (m *Mailbox) eachWaiting(holds func(file []byte) bool, more func() bool, f 
 	if err != nil || !more() {
 		return err
 	}
+	return m.eachInInbox(holds, f)
+}
+
+// eachWaitingBackwards is eachWaiting with the newest file first.
+func (m *Mailbox) eachWaitingBackwards(holds func(file []byte) bool, more func() bool, f func(msg Message, holder *mailFile)) error {
+	if err := m.eachInInbox(holds, f); err != nil || !more() {
+		return err
+	}
+	return m.inLease(func(dir *atomicfile.Dir) error {
+		files, err := mailFiles(dir)
+		if err != nil {
+			return err
+		}
+		slices.Reverse(files)
+		return m.eachOf(dir, files, holds, more, f)
+	})
+}
+
+func (m *Mailbox) eachInInbox(holds func(file []byte) bool, f func(msg Message, holder *mailFile)) error {
 	file, err := m.root.ReadIf(m.inboxName())
 	if err != nil {
 		return err
@@ -288,6 +308,10 @@ func (m *Mailbox) eachLeased(dir *atomicfile.Dir, holds func([]byte) bool, more 
 	if err != nil {
 		return err
 	}
+	return m.eachOf(dir, files, holds, more, f)
+}
+
+func (m *Mailbox) eachOf(dir *atomicfile.Dir, files []*mailFile, holds func([]byte) bool, more func() bool, f func(Message, *mailFile)) error {
 	var buf []byte
 	for _, mf := range files {
 		if !more() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"slices"
 	"time"
 
@@ -42,10 +43,34 @@ func (m Message) OpensAt() float64 {
 // clock that was wrong.
 func (m Message) KeptBack(now float64) bool { return m.TS <= now && now < m.OpensAt() }
 
-// Ready says whether anything waits that can be handed over now. Unlike Waiting it reads the mail.
+// Ready says whether anything waits that can be handed over now. Unlike Waiting it reads the mail, as a rule the first message
+// alone.
 func (m *Mailbox) Ready(ctx context.Context) (bool, error) {
+	if m.firstIsReady() {
+		return true, nil
+	}
 	msgs, err := m.Head(ctx, 1)
 	return len(msgs) > 0, err
+}
+
+// firstIsReady looks at the oldest message of a file that no reader ever took. It takes no lock: a reader who takes the file
+// now could as well do so a moment later.
+func (m *Mailbox) firstIsReady() (ready bool) {
+	err := m.inLease(func(dir *atomicfile.Dir) error {
+		files, err := mailFiles(dir)
+		if err != nil || len(files) == 0 || files[0].by != "" || files[0].done {
+			return err
+		}
+		f, err := files[0].open(dir, os.O_RDONLY)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		first, err := firstOf(f, nil)
+		ready = err == nil && !m.hides(first)
+		return err
+	})
+	return ready && err == nil // else the slow look tells what is wrong
 }
 
 // Expired says whether the message is not handed over any more at a time.

@@ -211,3 +211,34 @@ func TestAMessageWithoutAnIDIsWithdrawn(t *testing.T) {
 		t.Errorf("left: %v, %v", left, err)
 	}
 }
+
+// Ready looks at the first message alone when that may be handed over, and at the others when it may not.
+func TestReadyLooksBehindWhatIsHidden(t *testing.T) {
+	t.Parallel()
+	big := strings.Repeat("x", maxInbox/2)
+	for _, c := range []struct {
+		name  string
+		first Message
+		next  Message
+		ready bool
+	}{
+		{"the first is ready", Message{Content: big}, Message{Content: big, ExpiresAt: 1}, true},
+		{"the next is ready", Message{Content: big, ExpiresAt: 1}, Message{Content: big}, true},
+		{"none is ready", Message{Content: big, ExpiresAt: 1}, Message{Content: big, ExpiresAt: 1}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			m, _ := newBox(t)
+			for _, msg := range []Message{c.first, c.next, c.next} {
+				msg.From, msg.To = "amber", "birch"
+				deliver(t, m, msg)
+			}
+			if len(numbered(t, m.root.Path())) == 0 {
+				t.Fatal("no numbered file")
+			}
+			if ready, err := m.Ready(t.Context()); err != nil || ready != c.ready {
+				t.Errorf("ready: %v, %v", ready, err)
+			}
+		})
+	}
+}
