@@ -56,21 +56,42 @@ func (m *Mailbox) FindAll(ctx context.Context, ids ...string) ([]Found, error) {
 	return m.find(set, nil)
 }
 
-// find gives the states of all messages with these ids. It begins with the newest, and reads no older file once it has
-// found a state that is enough; with nil it reads all. It looks at what waits first, so it may find a message twice that
-// is archived meanwhile: that one is read. The caller holds the lock.
-func (m *Mailbox) find(ids map[string]bool, enough func(Found) bool) ([]Found, error) {
-	var waiting []Found
-	more := func() bool { return enough == nil || !slices.ContainsFunc(waiting, enough) }
-	err := m.eachWaitingBackwards(HoldsID(ids), more, func(msg Message, holder *mailFile) {
+// find gives the states of all messages with these ids. It begins where one stands by all likelihood, and reads no further
+// file once it has found a state that is enough; with nil it reads all. It looks at what waits before the archive, so it may
+// find a message twice that is archived meanwhile: that one is read. The caller holds the lock.
+func (m *Mailbox) find(ids map[string]bool, enough func(Found) bool) (found []Found, err error) {
+	var waiting, read []Found
+	suffices := func(some []Found) bool { return enough != nil && slices.ContainsFunc(some, enough) }
+	more := func() bool { return !suffices(waiting) }
+	holds := HoldsID(ids)
+	see := func(msg Message, holder *mailFile) {
 		if ids[msg.ID] {
 			waiting = append(waiting, foundWaiting(msg, holder))
 		}
-	})
-	if err != nil {
+	}
+	if err := m.eachInInbox(holds, see); err != nil {
 		return nil, err
 	}
-	read, err := m.findArchived(ids, enough)
+	err = m.inLease(func(dir *atomicfile.Dir) error {
+		files, err := mailFiles(dir)
+		if err != nil || !more() {
+			return err
+		}
+		some, rest := likely(dir, files, ids)
+		if err := m.eachOf(dir, some, holds, more, see); err != nil {
+			return err
+		}
+		if more() && enough != nil && len(rest) > 0 { // the archive has an index, which tells sooner
+			if read, err = m.findArchived(ids, enough); err != nil || suffices(read) {
+				return err
+			}
+		}
+		return m.eachOf(dir, rest, holds, more, see)
+	})
+	if err != nil || suffices(read) {
+		return append(withoutRead(waiting, read), read...), err
+	}
+	read, err = m.findArchived(ids, enough)
 	return append(withoutRead(waiting, read), read...), err
 }
 
@@ -274,21 +295,6 @@ func (m *Mailbox) eachWaiting(holds func(file []byte) bool, more func() bool, f 
 		return err
 	}
 	return m.eachInInbox(holds, f)
-}
-
-// eachWaitingBackwards is eachWaiting with the newest file first.
-func (m *Mailbox) eachWaitingBackwards(holds func(file []byte) bool, more func() bool, f func(msg Message, holder *mailFile)) error {
-	if err := m.eachInInbox(holds, f); err != nil || !more() {
-		return err
-	}
-	return m.inLease(func(dir *atomicfile.Dir) error {
-		files, err := mailFiles(dir)
-		if err != nil {
-			return err
-		}
-		slices.Reverse(files)
-		return m.eachOf(dir, files, holds, more, f)
-	})
 }
 
 func (m *Mailbox) eachInInbox(holds func(file []byte) bool, f func(msg Message, holder *mailFile)) error {

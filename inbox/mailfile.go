@@ -49,17 +49,25 @@ type mailFile struct {
 const donePrefix = "done-"
 
 func (mf mailFile) name() string {
-	prefix, taken := "", ""
+	b := make([]byte, 0, 96) // a sender makes and compares those of all files
 	switch {
 	case mf.done:
-		prefix = donePrefix
+		b = append(b, donePrefix...)
 	case len(mf.acked) > 0:
-		prefix = partPrefix + mf.acked.String() + "-"
+		b = append(append(append(b, partPrefix...), mf.acked.String()...), '-')
 	}
+	for least := 10_000_000; mf.number < least && least > 1; least /= 10 { // eight digits
+		b = append(b, '0')
+	}
+	b = strconv.AppendInt(b, int64(mf.number), 10)
+	b = strconv.AppendInt(append(b, '-'), int64(mf.count), 10)
+	b = strconv.AppendInt(append(b, '-'), mf.bytes, 10)
 	if mf.by != "" {
-		taken = fmt.Sprintf("-%d-%d-%s", mf.archived, mf.at.UnixMilli(), mf.by)
+		b = strconv.AppendInt(append(b, '-'), mf.archived, 10)
+		b = strconv.AppendInt(append(b, '-'), mf.at.UnixMilli(), 10)
+		b = append(append(b, '-'), mf.by...)
 	}
-	return fmt.Sprintf("%s%08d-%d-%d%s.json", prefix, mf.number, mf.count, mf.bytes, taken)
+	return string(append(b, ".json"...))
 }
 
 // newName is the name for a file that will be written. It is an error when a number is too large for a name: nobody

@@ -51,10 +51,9 @@ func layouts() map[string]layout {
 }
 
 // Same says whether a prompt shows a text and nothing else. Blanks do not count: a narrow prompt breaks lines.
-func Same(draft, text string) bool {
-	squeeze := func(s string) string { return strings.Join(strings.Fields(s), "") }
-	return squeeze(draft) == squeeze(text)
-}
+func Same(draft, text string) bool { return squeeze(draft) == squeeze(text) }
+
+func squeeze(s string) string { return strings.Join(strings.Fields(s), "") }
 
 var (
 	errNoPrompt = errors.New("no prompt that is known stands where the cursor is")

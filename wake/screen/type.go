@@ -28,11 +28,15 @@ type Terminal interface {
 // prompt that waits, when neither the person nor the client does anything, and presses Enter only when the prompt
 // shows the line and nothing else. prompt reads it, as Prompt does; answer is how long the client may take to show
 // the line, and to take Enter. Otherwise: wake.ErrHeld when nothing was typed, wake.ErrUncaptured when something was. A line that was pasted and
-// not sent stays in the prompt as a draft, and so is never pasted twice: Enter sends it when the prompt waits.
+// not sent stays in the prompt as a draft, and so is never pasted twice: Enter sends it when the prompt waits. So it is with a
+// notice for earlier mail, in place of the next one: what it says is as true.
 func Type(ctx context.Context, t Terminal, prompt func(*Screen) (draft string, err error), line string, answer time.Duration) error {
 	pasted, err := idle(ctx, t, prompt, line)
 	if err != nil {
 		return mark(wake.ErrHeld, err)
+	}
+	if pasted != "" {
+		line = pasted
 	}
 	// await waits until the prompt is as wanted.
 	await := func(wanted func(draft string, err error) error) error {
@@ -51,7 +55,7 @@ func Type(ctx context.Context, t Terminal, prompt func(*Screen) (draft string, e
 			}
 		}
 	}
-	if !pasted {
+	if pasted == "" {
 		if err := t.Paste(ctx, line); err != nil {
 			return mark(wake.ErrUncaptured, err)
 		}
@@ -97,20 +101,22 @@ func rest(ctx context.Context, t Terminal, wanted func(*Screen) error) (err erro
 	return err
 }
 
-// idle says why nothing may be typed now, or whether the line stands in the prompt already.
-func idle(ctx context.Context, t Terminal, prompt func(*Screen) (string, error), line string) (pasted bool, err error) {
+// idle says why nothing may be typed now, or what stands in the prompt already and can be sent in place of the line.
+func idle(ctx context.Context, t Terminal, prompt func(*Screen) (string, error), line string) (pasted string, err error) {
 	if err := t.Idle(ctx); err != nil {
-		return false, err
+		return "", err
 	}
 	var draft string
 	if lerr := t.Look(ctx, func(s *Screen) { draft, err = prompt(s) }); lerr != nil {
-		return false, lerr
+		return "", lerr
 	}
-	pasted = Same(draft, line)
-	if err == nil && draft != "" && !pasted {
-		err = errors.New("a draft stands in its prompt")
+	switch {
+	case err != nil || draft == "":
+		return "", err
+	case Same(draft, line), isNotice(draft) && isNotice(line):
+		return draft, nil
 	}
-	return pasted, err
+	return "", errors.New("a draft stands in its prompt")
 }
 
 // mark gives an error its kind, if it has none.

@@ -1,0 +1,29 @@
+package screen
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"c2c/inbox"
+	"c2c/wake"
+)
+
+// isNotice says whether a prompt shows one notice of c2c, for whatever mail, and nothing else. A client that was asked to
+// send one may have kept it, and when the next is due other mail waits.
+func isNotice(draft string) bool {
+	rest, ours := strings.CutPrefix(squeeze(draft), `<c2cevent="message_pending"count="`)
+	count, rest, more := strings.Cut(rest, `"from="`)
+	senders, rest, end := strings.Cut(rest, `">`)
+	if _, err := strconv.ParseUint(count, 10, 31); !ours || !more || !end || err != nil {
+		return false
+	}
+	for sender := range strings.SplitSeq(senders, ",") {
+		if senders != "" && inbox.CheckAlias(sender) != nil {
+			return false
+		}
+	}
+	return slices.ContainsFunc([]bool{false, true}, func(noTool bool) bool {
+		return rest == squeeze(wake.Notice{NoTool: noTool}.What()+"</c2c>")
+	})
+}
