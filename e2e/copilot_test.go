@@ -60,6 +60,33 @@ func TestABusyCopilotHasItsMailInTheSameTurn(t *testing.T) {
 	wantMailboxes(t, l, lab.Copilot, 1)
 }
 
+// A message that is sent into the session while a command runs has the client push that into the background, and tell its
+// model that the user did.
+func TestMailLeavesTheCommandsOfCopilotAlone(t *testing.T) {
+	t.Parallel()
+	l, model, p := copilotAt(t, nil)
+	runs := func(name string) string {
+		return "touch begun-" + name + "; until test -e go-" + name + "; do sleep 0.1; done; printf 'whole-%s' " + name
+	}
+	two := copilotBash(runs("left"))
+	two.Calls = append(two.Calls, copilotBash(runs("right")).Calls...)
+	model.Script(two, lab.Say("Finished."))
+	p.Submit("prompt-two")
+	l.WaitFile("../proj/begun-left", "")
+	l.WaitFile("../proj/begun-right", "")
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	eventually(t, func() bool { return strings.Contains(status(l, "id-meanwhile"), "handed") })
+	l.WriteProject("go-left", "")
+	l.WriteProject("go-right", "")
+	r := model.WaitText("word-meanwhile")
+	if len(r.Find("whole-left")) != 1 || len(r.Find("whole-right")) != 1 || len(r.Find("moved to background")) > 0 {
+		t.Errorf("the model does not have the results of its commands in\n%s", r)
+	}
+	p.WaitShown("Finished.")
+	onlyOnce(t, model.Turns(), "word-meanwhile", "user")
+	wantRead(t, l, "id-meanwhile", "read by plugin")
+}
+
 // Its tools and its shells speak for the same session, and after /clear there is another one.
 func TestEachSessionOfCopilotHasOneMailbox(t *testing.T) {
 	t.Parallel()
@@ -191,11 +218,11 @@ func askingCopilot(t *testing.T) (*lab.Lab, *lab.Model, *lab.Proc) {
 	return l, model, p
 }
 
-// Killed when the client has the mail and shows a dialog: the hook behind the tool runs before it is started again.
+// Killed when it has the mail and the client shows a dialog: the hook behind the tool runs before it is started again.
 func TestAKilledPluginOfCopilotShowsItsMailOnce(t *testing.T) {
 	t.Parallel()
 	l, model, p := askingCopilot(t)
-	p.WaitShown("word-meanwhile")
+	eventually(t, func() bool { return strings.Contains(status(l, "id-meanwhile"), "handed") })
 	killPlugin(t, p)
 	l.WriteProject("go", "")
 	p.Send(lab.Enter)
@@ -211,12 +238,12 @@ func TestADialogOfCopilotStaysUntouched(t *testing.T) {
 	if _, err := l.Try("test", "!", "-e", "ran"); err != nil {
 		t.Error("the command ran though nobody allowed it")
 	}
-	seesRecorded(t, l, p, lab.Copilot, "dialog", "word-meanwhile")
 	p.Send(lab.Enter)
 	does(l, "amber", broker.Busy) // what its person has allowed runs
 	l.WriteProject("go", "")
 	once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
 	p.WaitShown("Finished.")
+	seesRecorded(t, l, p, lab.Copilot, "dialog", "word-meanwhile")
 	wantRead(t, l, "id-meanwhile", "read by plugin")
 	does(l, "amber", broker.Idle)
 }

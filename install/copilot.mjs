@@ -19,6 +19,8 @@ const entered = new Set() // keys of what stands in the conversation
 const early = new Set() // ids of messages that stood there before send had told their id
 let seen = [] // entered, and no request to the model since
 let child
+const tools = new Set() // the calls that run
+let rested = () => {} // told when none does
 let putting = Promise.resolve() // one offer after the other: a c2c that was killed may have made the same one
 let wait = 1000 // ms, before c2c is started again
 
@@ -32,7 +34,26 @@ function tell(now) {
 
 session.on("assistant.turn_start", () => tell("busy"))
 session.on("permission.completed", () => tell("busy"))
-session.on("session.idle", () => tell("idle"))
+session.on("session.idle", () => {
+  rest()
+  tell("idle")
+})
+session.on("tool.execution_start", (event) => tools.add(event.data?.toolCallId))
+session.on("tool.execution_complete", (event) => {
+  tools.delete(event.data?.toolCallId)
+  if (!tools.size) rest()
+})
+
+function rest() {
+  tools.clear()
+  rested()
+}
+
+// A message that comes while a command runs has Copilot push that into the background, and tell its model that the user
+// did. So it waits for the end of the last call: the model has it with its next step all the same.
+async function betweenCalls() {
+  while (tools.size) await new Promise((resolve) => (rested = resolve))
+}
 
 function say(line) {
   child?.stdin.write(JSON.stringify({ session: session.sessionId, ...line }) + "\n", () => {})
@@ -75,7 +96,8 @@ function content(line) {
 // envelope is the message itself, without the line that stands before the first one of an offer.
 const envelope = (m) => m.text.slice(m.text.indexOf("<c2c "))
 
-// put sends mail into the session: an idle one begins a turn with it, a busy one has it with its next step.
+// put sends mail into the session: an idle one begins a turn with it, a busy one has it with its next step, behind the calls
+// that run.
 async function put(mail) {
   try {
     const said = await conversation()
@@ -84,6 +106,7 @@ async function put(mail) {
     const waiting = new Set([...sent.values()].flat())
     const fresh = mail.filter((m) => !there.includes(m) && !waiting.has(m.key))
     if (!fresh.length) return
+    await betweenCalls()
     const id = await session.send({ prompt: fresh.map((m) => m.text).join("\n"), mode: "immediate" })
     sent.set(id, fresh.map((m) => m.key))
     if (early.has(id)) enter(sent.get(id))

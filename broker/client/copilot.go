@@ -29,7 +29,7 @@ func copilot() Profile {
 func copilotGuide() Guide {
 	return Guide{
 		Client: "copilot", Title: "GitHub Copilot CLI", Package: "@github/copilot", Tested: "1.0.102", Date: "2026-11-21",
-		Active:  "our extension, with the next step of the turn",
+		Active:  "our extension, behind the command that runs, with the next step of the turn",
 		Idle:    "our extension, at once",
 		Last:    "the tool `poll_inbox`",
 		Receipt: "its event `user.message` with the message's id, and a request to the model behind it",
