@@ -3,7 +3,6 @@ package broker
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"c2c/broker/client"
 	"c2c/inbox"
@@ -119,7 +118,7 @@ func (b *Broker) bind(ctx context.Context, rows []row, a *attachment) ([]row, er
 	}
 	if a.sid == "" {
 		if a.client == "" && a.caller.PID == 0 {
-			return nil, fmt.Errorf("find out who is calling: %w", ErrNoSession)
+			return nil, ErrNoCaller
 		}
 		a.sid, a.new = inbox.NewID(b.now()), true
 	}

@@ -27,6 +27,8 @@ import (
 var (
 	// ErrNoSession: the caller has no session, or none that is registered.
 	ErrNoSession = errors.New("no session")
+	// ErrNoCaller is ErrNoSession for a caller whom nothing names.
+	ErrNoCaller error = noCaller{}
 	// ErrAmbiguous: several sessions live in the caller's client process.
 	ErrAmbiguous = errors.New("more than one session in this process")
 	// ErrSelfSend: the receiver is the sender.
@@ -123,3 +125,9 @@ func (b *Broker) Mailbox(sid string) (*inbox.Mailbox, error) {
 func (b *Broker) locked(ctx context.Context, name string, f func() error) error {
 	return filelock.With(ctx, b.root, name, f)
 }
+
+type noCaller struct{}
+
+func (noCaller) Error() string { return "find out who is calling: no session" }
+
+func (noCaller) Unwrap() error { return ErrNoSession }

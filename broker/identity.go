@@ -70,6 +70,12 @@ func (c Caller) env(name string) string {
 	return strings.TrimSpace(c.Getenv(name))
 }
 
+// isNamedByEnvironment says that C2C_MCP_SESSION_ID alone names a session. A program of an agent's client may be its first
+// call; anybody else may have mistyped it.
+func (c Caller) isNamedByEnvironment(sid string) bool {
+	return c.Client == "" && c.PID == 0 && len(c.clientIDs()) == 0 && sid == c.env("C2C_MCP_SESSION_ID")
+}
+
 // maxAncestors bounds the walk towards init.
 const maxAncestors = 64
 
@@ -93,11 +99,14 @@ func (b *Broker) Resolve(ctx context.Context, c Caller) (Session, error) {
 		return Session{}, err
 	}
 	if sid == "" {
-		return Session{}, fmt.Errorf("find out who is calling: %w", ErrNoSession)
+		return Session{}, ErrNoCaller
 	}
 	i := findSID(rows, sid)
 	if i < 0 && c.Explicit != "" {
 		return Session{}, &UnknownAliasError{Alias: c.Explicit, Closest: closest(rows, c.Explicit)}
+	}
+	if i < 0 && c.isNamedByEnvironment(sid) {
+		return Session{}, &UnknownAliasError{Alias: sid}
 	}
 	if i < 0 {
 		return Session{}, fmt.Errorf("session %q is not registered: %w", sid, ErrNoSession)

@@ -99,8 +99,7 @@ func (c Caller) isPerson() bool { return c.User != nil && c.Client == "" && len(
 // when its parents have ended, or in its own PID namespace. So the terminal and the namespace are checked.
 func (b *Broker) personHere(u *User) (string, error) {
 	if !u.looked().Terminal || !b.isPersonsNamespace(u.sid()) {
-		return "", fmt.Errorf("find out who is calling: %w: no client runs this shell, and it has no terminal. A person's script says "+
-			"--session-id %s, once c2c register was run in a terminal", ErrNoSession, u.sid())
+		return "", ErrNoCaller
 	}
 	return u.sid(), nil
 }

@@ -70,6 +70,33 @@ func TestBadInputIsRefusedWithWordsAndChangesNothing(t *testing.T) {
 	}
 }
 
+// A script that has named nobody is told what to add; a name that nobody has makes no session.
+func TestWhoSendsIsAskedInOneLine(t *testing.T) {
+	root := scratch(t)
+	before := mustRun(t, root, "", "list", "--json")
+	for _, tc := range []struct {
+		session, args string
+		code          int
+		says          string
+	}{
+		{"", "send amber hello", exitFailed, "c2c: who sends? add --from NAME\nc2c: hint: c2c register --session-id NAME NAME makes that name, once; an agent's own shell needs none\n"},
+		{"", "poll-inbox", exitFailed, "c2c: for whom? add --session-id NAME\nc2c: hint: c2c register --session-id NAME NAME makes that name, once; an agent's own shell needs none\n"},
+		{"", "send amber hello --from deploy", exitNoAlias, "c2c: no such alias \"deploy\"\nc2c: hint: c2c register --session-id deploy deploy makes it, once; c2c list shows all of this project\n"},
+		{"", "send amber hello --from ambr", exitNoAlias, "c2c: no such alias \"ambr\"\nc2c: hint: did you mean \"amber\"? c2c list shows all of this project\n"},
+		{"zzz", "send amber hello", exitNoAlias, "c2c: no such alias \"zzz\"\nc2c: hint: C2C_MCP_SESSION_ID says so, an id and no alias; c2c register makes a session of it, once\n"},
+		{"zzz", "whoami", exitNoAlias, "c2c: no such alias \"zzz\"\nc2c: hint: C2C_MCP_SESSION_ID says so, an id and no alias; c2c register makes a session of it, once\n"},
+	} {
+		if _, errs, code := run(t, root, tc.session, strings.Fields(tc.args)...); code != tc.code || errs != tc.says {
+			t.Errorf("%q %s: exit %d, %s", tc.session, tc.args, code, errs)
+		}
+	}
+	if after := mustRun(t, root, "", "list", "--json"); after != before {
+		t.Errorf("before %s after %s", before, after)
+	}
+	mustRun(t, root, "zzz", "register")
+	mustRun(t, root, "zzz", "send", "amber", "hello")
+}
+
 func TestARootOfOthersIsRefused(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "root")
 	if err := os.Mkdir(root, 0o700); err != nil {

@@ -67,16 +67,11 @@ func (a *app) caller(explicit string) broker.Caller {
 	return broker.Caller{Explicit: explicit, Getenv: a.getenv, User: broker.UserHere(a.getenv, a.stdin)}
 }
 
-// acting is attach for a verb whose answer does not name the session: it says on standard error for whom the verb acts,
-// where that is not the agent whose shell it is.
+// acting is attach for a verb whose answer does not name the session.
 func (c *call) acting(ctx context.Context) (broker.Session, error) {
 	caller := c.caller(c.session)
 	caller.Brief = true
-	s, err := c.attachAs(ctx, caller)
-	if err == nil && !c.json && !c.silent && (c.session != "" || s.State == broker.Person) {
-		fmt.Fprintf(c.stderr, "c2c: as %s\n", inbox.Visible(s.Alias, ""))
-	}
-	return s, err
+	return c.attachAs(ctx, caller)
 }
 
 // attach finds the caller's session. Without one it makes one: for a person at a terminal, so that an answer
@@ -91,14 +86,36 @@ func (c *call) attachAs(ctx context.Context, caller broker.Caller) (broker.Sessi
 	if err == nil && s.HasMailToMove() {
 		return c.b.Attach(ctx, caller)
 	}
-	if caller.Explicit != "" || !errors.Is(err, broker.ErrNoSession) {
+	if unknown := new(broker.UnknownAliasError); errors.As(err, &unknown) {
+		return s, nobodys(caller.Explicit, unknown)
+	}
+	if !errors.Is(err, broker.ErrNoSession) {
 		return s, err
 	}
 	s, err = c.b.Attach(ctx, caller)
-	if err == nil && s.State == broker.Person && s.Alias != caller.User.Name() {
+	if err != nil || s.State != broker.Person || c.json || c.silent {
+		return s, err
+	}
+	// Said once, when the mailbox is made: c2c whoami tells it at any time.
+	if s.Alias == caller.User.Name() {
+		fmt.Fprintf(c.stderr, "c2c: as %s\n", inbox.Visible(s.Alias, ""))
+	} else {
 		fmt.Fprintf(c.stderr, "c2c: you are %q here; c2c register gives you another name\n", s.Alias)
 	}
-	return s, err
+	return s, nil
+}
+
+// nobodys says what to do where the session that somebody speaks for is not there.
+func nobodys(name string, err *broker.UnknownAliasError) error {
+	switch {
+	case name == "":
+		return cli.WithHint(err, "C2C_MCP_SESSION_ID says so, an id and no alias; c2c register makes a session of it, once")
+	case len(err.Closest) > 0: // it is mistyped
+		return err
+	case broker.CheckAlias(name) != nil:
+		return err
+	}
+	return cli.WithHint(err, fmt.Sprintf("c2c register --session-id %[1]s %[1]s makes it, once; c2c list shows all of this project", name))
 }
 
 // findC2cd gives the path of the c2cd beside this program.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"c2c/broker"
 	"c2c/cmd/cli"
 )
 
@@ -30,11 +31,19 @@ func (a *app) help(words []string) error {
 	return unknownWord(fmt.Errorf("%w: no verb or topic %q", errUsage, words[0]), words[0], cli.TopicNames())
 }
 
-func unknownVerb(name string) error {
+func unknownVerb(name string, more bool) error {
+	if verb := cli.Meant(name); verb != "" {
+		v, _ := cli.Find(verb)
+		return cli.WithHint(fmt.Errorf("%w: no such verb %q", errUsage, name), "use c2c "+verb+": "+v.Short)
+	}
 	if _, ok := cli.Topic(name); ok {
 		return cli.WithHint(fmt.Errorf("%w: no such verb %q", errUsage, name), "c2c help "+name+" shows that topic")
 	}
-	return unknownWord(fmt.Errorf("%w: no such verb %q", errUsage, name), name, []string{"help"})
+	err := fmt.Errorf("%w: no such verb %q", errUsage, name)
+	if more && broker.CheckAlias(name) == nil && cli.DidYouMean(name, cli.VerbNames()) == "" {
+		return cli.WithHint(err, "to write to a session: c2c send "+name+" 'text'; c2c help all lists the verbs")
+	}
+	return unknownWord(err, name, []string{"help"})
 }
 
 // unknownWord adds to an error which verb or other word may have been meant.

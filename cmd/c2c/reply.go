@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"c2c/broker"
 	"c2c/cmd/cli"
@@ -41,13 +42,13 @@ func reply(c *call, f *cli.Flags) action {
 	}
 }
 
-// toAnswer gives the message that the first word names, and the words behind it; else the message that was handed over
-// last. text says that the text of the answer is no word.
+// toAnswer gives the message that the first word names, and the words behind it. One word alone is the text, for the message that
+// was handed over last, unless it looks like an id. text says that the text of the answer is no word.
 func (c *call) toAnswer(ctx context.Context, s broker.Session, words []string, text bool) (inbox.Message, []string, error) {
-	if len(words) > 0 && c.isID(ctx, s, words[0], text || len(words) > 1) {
+	if more := text || len(words) > 1; len(words) > 0 && (more || inbox.LooksLikeID(words[0])) {
 		m, err := c.b.Received(ctx, s, words[0])
-		if errors.Is(err, broker.ErrNoMessage) {
-			err = cli.WithHint(err, "a first word like this is taken for an id; c2c reply ID text, with the id of the message")
+		if errors.Is(err, broker.ErrNoMessage) || err != nil && broker.CheckID(words[0]) != nil {
+			err = cli.WithHint(fmt.Errorf("message %q: %w", words[0], broker.ErrNoMessage), "c2c reply ID 'text' answers the message with that id; c2c reply 'text', in quotes, the last one")
 		}
 		return m, words[1:], several(err)
 	}
@@ -56,23 +57,6 @@ func (c *call) toAnswer(ctx context.Context, s broker.Session, words []string, t
 		err = cli.WithHint(err, "c2c poll-inbox takes what waits; c2c reply ID text answers any message")
 	}
 	return m, words, several(err)
-}
-
-// isID says whether the first word is an id: it looks like a part of a UUID, or there is more and a message that the
-// session has received has this id.
-func (c *call) isID(ctx context.Context, s broker.Session, word string, more bool) bool {
-	if inbox.LooksLikeID(word) {
-		return true
-	}
-	if !more || broker.CheckID(word) != nil {
-		return false
-	}
-	box, err := c.b.Mailbox(s.ID)
-	if err != nil {
-		return false
-	}
-	found, err := box.Find(ctx, word)
-	return err == nil && len(found) > 0
 }
 
 // several adds to an error that names several messages what to do about it.

@@ -93,6 +93,9 @@ func send(c *call, f *cli.Flags) action {
 			if errors.Is(err, broker.ErrNoSession) && strings.EqualFold(d.message.To, "all") {
 				err = cli.WithHint(err, "c2c send-all writes to everybody")
 			}
+			if errors.Is(err, broker.ErrNoSession) && strings.ContainsAny(d.message.To, ",;") {
+				err = cli.WithHint(err, "c2c send writes to one session: run it once for each; c2c send-all writes to everybody")
+			}
 			if err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -18,6 +19,9 @@ func status(c *call, _ *cli.Flags) action {
 		}
 		c.keep()
 		found, err := c.b.Status(ctx, id)
+		if errors.Is(err, broker.ErrNoMessage) {
+			err = cli.WithHint(err, "c2c outbox shows the ids of what you have sent")
+		}
 		if err != nil {
 			return err
 		}

@@ -37,11 +37,11 @@ func (a *call) inject(ctx context.Context) error {
 	defer b.Close()
 	caller := broker.Caller{Explicit: *from, Getenv: a.getenv, User: broker.UserHere(a.getenv, a.stdin)}
 	sender, err := b.Resolve(ctx, caller)
-	if *from == "" && errors.Is(err, broker.ErrNoSession) {
+	if *from == "" && errors.Is(err, broker.ErrNoSession) && !errors.As(err, new(*broker.UnknownAliasError)) {
 		sender, err = b.Attach(ctx, caller) // as c2c send does for a person who has not written before
 	}
 	if err != nil {
-		return fmt.Errorf("%w; say who writes with --from", err)
+		return err
 	}
 	now := time.Now()
 	m := inbox.Message{From: sender.Alias, To: words[0], Content: body, ID: inbox.NewID(now), TS: inbox.Seconds(now)}

@@ -19,7 +19,7 @@ func TestInjectSaysWhyItCannot(t *testing.T) {
 	}{
 		{[]string{"amber", "x"}, "--method history"},
 		{[]string{"--method", "pty", "amber", "x"}, "--method history"},
-		{[]string{"--method", "history", "amber", "x"}, "say who writes with --from"},
+		{[]string{"--method", "history", "amber", "x"}, "who sends? add --from NAME"},
 		{[]string{"--method", "history", "--from", "birch", "nobody", "x"}, "c2c list shows all"},
 		{[]string{"--method", "history", "--from", "birch", "amber"}, "or - for standard input"},
 		{[]string{"--method", "history", "--from", "birch", "amber", "-"}, "the body is empty"},

@@ -57,7 +57,8 @@ func TestStartComesBackToItsMailbox(t *testing.T) {
 func TestASessionIDInTheEnvironmentIsNoAlias(t *testing.T) {
 	s := newShell(t)
 	s.want("c2c register ghost --session-id s-1; c2c send ghost for-s-1")
-	if out := s.want("export C2C_MCP_SESSION_ID=ghost; c2c poll-inbox; c2c whoami --json"); strings.Contains(out, "for-s-1") ||
+	s.refused("export C2C_MCP_SESSION_ID=ghost; c2c poll-inbox", "an id and no alias")
+	if out := s.want("export C2C_MCP_SESSION_ID=ghost; c2c register >&2; c2c poll-inbox; c2c whoami --json"); strings.Contains(out, "for-s-1") ||
 		!strings.Contains(out, `"session_id": "ghost"`) {
 		t.Error(out)
 	}
@@ -91,7 +92,7 @@ func TestAPersonsMailboxIsNobodyElses(t *testing.T) {
 		t.Errorf("an agent's shell sends as %s", out)
 	}
 	s.want("c2c send amy for-amy")
-	s.refused("unset C2C_MCP_SESSION_ID; c2c poll-inbox", "--session-id "+id) // nobody's child, without a terminal
+	s.refused("unset C2C_MCP_SESSION_ID; c2c poll-inbox", "add --session-id NAME") // nobody's child, without a terminal
 	if out := s.want("unset C2C_MCP_SESSION_ID; c2c send birch done --from amy --json"); !strings.Contains(out, `"amy"`) {
 		t.Errorf("a script sends as %s", out)
 	}

@@ -37,7 +37,8 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 		return 0, err
 	}
 	if len(names) != 1 {
-		return 0, fmt.Errorf("%w: which client? one, and its own arguments behind --", errUsage)
+		err := fmt.Errorf("%w: which client? one, and its own arguments behind --", errUsage)
+		return 0, cli.WithHint(err, "c2c start --alias amber "+client.All()[0].Name)
 	}
 	name := names[0]
 	profile, known := client.Find(name)

@@ -71,6 +71,11 @@ func FailureOf(verb string, err error) Failure {
 		f.Exit = Full
 	case errors.Is(err, filelock.ErrTimeout):
 		f.Exit, f.Hint = Locked, "another process holds the mailbox; try again, or look for a stopped c2c process"
+	case errors.Is(err, broker.ErrNoCaller):
+		f.Message, f.Hint = "for whom? add --session-id NAME", "c2c register --session-id NAME NAME makes that name, once; an agent's own shell needs none"
+		if slices.Contains([]string{"send", "send-all", "reply", "ask", "inject"}, verb) {
+			f.Message = "who sends? add --from NAME"
+		}
 	case errors.Is(err, broker.ErrNoSession):
 		f.Hint = "run it inside an agent session, or name one with --session-id; c2c list shows all"
 	}

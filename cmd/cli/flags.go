@@ -61,7 +61,7 @@ func (f *Flags) Parse(args []string) (words []string, err error) {
 		case name == "-h" || name == "--help":
 			return nil, ErrHelp
 		case !known:
-			return nil, f.unknown(name)
+			return nil, f.unknown(name, words)
 		case has:
 		case o.Value == "" || o.Optional && (f.verb.Args != "" || len(args) == 0 || isOption(args[0])):
 			value = "true"
@@ -147,19 +147,24 @@ func aWord(word string) string {
 	return "a " + word
 }
 
-func (f *Flags) unknown(name string) error {
+func (f *Flags) unknown(name string, words []string) error {
+	word := strings.TrimLeft(name, "-")
 	var names []string
 	for _, o := range f.verb.Options {
-		names = append(names, o.Name)
-		if o.Also != "" {
-			names = append(names, o.Also)
+		for _, n := range []string{o.Name, o.Also} {
+			if len(n) > 1 && len(word) > 1 || n != "" && strings.EqualFold(n, word) { // --force is no misspelt -F
+				names = append(names, n)
+			}
 		}
 	}
-	hint := ""
-	if near := broker.Closest(strings.TrimLeft(name, "-"), names); len(near) > 0 {
+	hint, takesText := "", strings.Contains(f.verb.Args, "text")
+	switch near := broker.Closest(word, names); {
+	case takesText && len(words) > 1 && !slices.Contains(names, word):
+		hint = "put the text into quotes, or -- before it, if " + name + " is a word of it"
+	case len(near) > 0:
 		hint = "did you mean " + typed(near[0]) + "?"
-	} else if strings.Contains(f.verb.Args, "text") {
-		hint = "if it is text, put -- before it"
+	case takesText:
+		hint = "c2c " + f.verb.Name + " " + f.verb.Args + "; if " + name + " is text, put -- before it"
 	}
 	return WithHint(fmt.Errorf("%w: %s has no option %s", ErrUsage, f.verb.Name, name), hint)
 }

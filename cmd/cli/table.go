@@ -17,6 +17,7 @@ var writing = []Verb{
 	{Name: "reply", Everyday: true, Args: "[message-id] [text | -]", First: "received", Short: "answer a message",
 		Long: "It goes to the session that wrote the message, whatever that is called now.\n" +
 			"Without an id it answers the message that was handed over last, and says which.\n" +
+			"Of several words the first is the id: put a text of several words into quotes.\n" +
 			"Of an id the last 8 characters are enough.\n",
 		Options: []Option{
 			{Name: "F", Value: "file", Takes: "file", Short: "read the text from this file"},
