@@ -87,7 +87,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if err == nil {
 		return 0
 	}
-	f := cli.FailureOf(strings.Join(args[:min(1, len(args))], ""), err)
+	f := cli.FailureOf(strings.Join(args[:min(1, len(args))], ""), err).Elsewhere(err, a.getenv, a.cwd)
 	cli.Report(a.stderr, f, args)
 	return f.Exit
 }

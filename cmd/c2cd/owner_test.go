@@ -54,6 +54,25 @@ func TestStartComesBackToItsMailbox(t *testing.T) {
 	s.refused("c2c start --alias amber sh -- -c 'c2c start --alias amber sh --'", "alive already")
 }
 
+// In the folder of another project the alias is not there: its folder is said.
+func TestAnAliasOfAnotherProjectIsSaidToBeThere(t *testing.T) {
+	s := newShell(t)
+	s.want(`unset C2C_MCP_BROKER_ROOT C2C_MCP_SESSION_ID
+		mkdir shop docs && git init -q shop && git init -q docs
+		cd docs && c2c register --session-id script script`)
+	out := s.want(`unset C2C_MCP_BROKER_ROOT C2C_MCP_SESSION_ID
+		cd shop && c2c start --alias coral sh -- -c '
+			unset C2C_MCP_SESSION_ID
+			(cd ../docs
+			for verb in "send coral hi" "send Coral hi --json" "ask coral hi"; do c2c $verb --from script 2>&1; done
+			c2c peek-inbox --from coral 2>&1)
+			cd ../docs && c2c send coral hi --from script 2>&1
+			true'`)
+	if n := strings.Count(out, "oral is in ~/shop: run it there"); n != 4 || !strings.Contains(out, "coral is in another project") {
+		t.Errorf("%d times in %s", n, out)
+	}
+}
+
 func TestASessionIDInTheEnvironmentIsNoAlias(t *testing.T) {
 	s := newShell(t)
 	s.want("c2c register ghost --session-id s-1; c2c send ghost for-s-1")

@@ -86,6 +86,22 @@ func FailureOf(verb string, err error) Failure {
 	return f
 }
 
+// Elsewhere is f with where an alias is that this project has not, if another project has it.
+func (f Failure) Elsewhere(err error, getenv func(string) string, cwd string) Failure {
+	var unknown *broker.UnknownAliasError
+	if !errors.As(err, &unknown) {
+		return f
+	}
+	root, source, rerr := broker.FindRoot(getenv, cwd)
+	if rerr != nil || source == "C2C_MCP_BROKER_ROOT" {
+		return f
+	}
+	if where := broker.Elsewhere(getenv, root, unknown.Alias); where != "" {
+		f.Hint = where
+	}
+	return f
+}
+
 // noRoot says that a root is not there. It is fs.ErrNotExist.
 type noRoot string
 

@@ -1,0 +1,117 @@
+package broker
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+)
+
+// Elsewhere says in a sentence where an alias or session is that this project has not: in the folder of a live session of
+// another project, for root also of another user; empty: nowhere. It reads the registries of all projects, so it is for somebody
+// who was refused.
+func Elsewhere(getenv func(string) string, root, alias string) string {
+	w := whereabouts{proc: &system{}, home: getenv("HOME"), root: root, alias: alias, isOf: func(folder, root string) bool {
+		found, _, err := FindRoot(getenv, folder)
+		return err == nil && found == root
+	}}
+	for _, state := range states(getenv) {
+		w.look(state, "")
+	}
+	if os.Geteuid() == 0 {
+		w.lookAsRoot("/etc/passwd")
+	}
+	return w.sentence()
+}
+
+// whereabouts is one such search.
+type whereabouts struct {
+	proc  processes
+	home  string
+	root  string // of the project that has not got it
+	alias string
+
+	isOf func(folder, root string) bool // whether a root is that of a folder; a client may have gone to another one
+
+	folders []string // where it runs
+	owner   string   // the other user whose session it is
+	hidden  bool     // it runs, in a folder that is not known
+	ended   bool     // it was somewhere
+}
+
+// maxRoots bounds how many projects are looked at.
+const maxRoots = 1000
+
+// look reads the registries in a state directory. They may be anybody's: they are read as files of others.
+func (w *whereabouts) look(state, owner string) {
+	dirs, _ := filepath.Glob(filepath.Join(state, reposDir, "*", "broker"))
+	for _, dir := range dirs[:min(len(dirs), maxRoots)] {
+		if link, err := os.Readlink(filepath.Dir(dir)); err == nil && link != "" || dir == w.root {
+			continue // the root that it leads to is looked at, too
+		}
+		data, err := atomicfile.ReadForeign(filepath.Join(dir, registryFile), 16*registryMax)
+		if err != nil {
+			continue
+		}
+		rows, _ := parseRegistry(data)
+		for _, r := range rows {
+			if fold(r.alias()) == fold(w.alias) || r.sid() == w.alias {
+				w.found(r, dir, owner)
+			}
+		}
+	}
+}
+
+// found notes the folder in which a session's client runs.
+func (w *whereabouts) found(r row, root, owner string) {
+	p, err := w.proc.find(int(r.integer("pid")))
+	if err != nil || !r.hasProcess(p) {
+		w.ended = true
+		return
+	}
+	folder, err := os.Readlink("/proc/" + strconv.Itoa(p.pid) + "/cwd")
+	if err != nil || owner == "" && !w.isOf(folder, root) {
+		w.hidden = true
+		return
+	}
+	if rest, below := strings.CutPrefix(folder, w.home+"/"); below && w.home != "" && owner == "" {
+		folder = "~/" + rest
+	}
+	if !slices.Contains(w.folders, folder) {
+		w.folders, w.owner = append(w.folders, folder), cmp.Or(w.owner, owner)
+	}
+}
+
+// lookAsRoot looks at the homes of all other users. Nobody else may read them.
+func (w *whereabouts) lookAsRoot(passwd string) {
+	data, _ := os.ReadFile(passwd)
+	for line := range strings.Lines(string(data)) {
+		if f := strings.Split(line, ":"); len(f) > 5 && f[2] != "0" && len(w.folders) == 0 {
+			w.look(filepath.Join(f[5], ".c2c"), f[0])
+		}
+	}
+}
+
+func (w *whereabouts) sentence() string {
+	alias := inbox.Visible(w.alias, "")
+	switch {
+	case len(w.folders) == 0 && w.hidden:
+		return alias + " is in another project: run it in that folder"
+	case len(w.folders) == 0 && w.ended:
+		return alias + " was in another project, and its session has ended"
+	case len(w.folders) == 0:
+		return ""
+	}
+	const most = 3
+	folders := inbox.Visible(strings.Join(w.folders[:min(len(w.folders), most)], " and in "), "")
+	if w.owner != "" {
+		return fmt.Sprintf("%s is a session of %s in %s: run it there, as %[2]s", alias, inbox.Visible(w.owner, ""), folders)
+	}
+	return fmt.Sprintf("%s is in %s: run it there", alias, folders)
+}
