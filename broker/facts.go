@@ -44,6 +44,9 @@ type facts struct {
 	Turn   string    `json:"turn,omitempty"`
 	TurnAt time.Time `json:"turn_at,omitzero"`
 	TurnBy string    `json:"turn_by,omitempty"`
+	// Failure is why its model gave no answer, since FailedAt: see SawFailure.
+	Failure  string    `json:"failure,omitempty"`
+	FailedAt time.Time `json:"failed_at,omitzero"`
 	// Transport is that of the last call of a tool, since TransportAt.
 	Transport   string    `json:"transport,omitempty"`
 	TransportAt time.Time `json:"transport_at,omitzero"`

@@ -87,6 +87,10 @@ func (f *facts) member(name string) any {
 		return &f.TurnAt
 	case "turn_by":
 		return &f.TurnBy
+	case "failure":
+		return &f.Failure
+	case "failed_at":
+		return &f.FailedAt
 	case "transport":
 		return &f.Transport
 	case "transport_at":

@@ -110,7 +110,7 @@ func (p *pruning) pruneSession(ctx context.Context, sid string) error {
 		if err == nil && lastFacts(p.facts, sid, used).Before(p.before) {
 			files, p.gone[sid], err = box.Discard(p.dry, inbox.Entry{Dir: b.root, Name: ringLock(sid)}, inbox.Entry{Dir: b.root, Name: serverLock(sid)},
 				inbox.Entry{Dir: p.facts, Name: sid + ".json"}, inbox.Entry{Dir: p.facts, Name: sid + ".lock"},
-				inbox.Entry{Dir: b.root, Name: workName(sid)},
+				inbox.Entry{Dir: b.root, Name: workName(sid)}, inbox.Entry{Dir: b.root, Name: answeredName(sid)},
 				inbox.Entry{Dir: p.owed, Name: sid + owedEnd}, inbox.Entry{Dir: p.owed, Name: sid + ".lock"})
 		}
 		return err

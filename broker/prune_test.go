@@ -40,6 +40,9 @@ func TestPruneTakesOnlyWhatIsGone(t *testing.T) {
 	for _, s := range []Session{amber, birch, coral} {
 		w.read(s.ID)
 	}
+	if err := w.SawAnswer(birch.ID, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
 	delete(w.procs, 20)
 	delete(w.procs, 30)
 	w.clock = w.clock.Add(100 * 24 * time.Hour)

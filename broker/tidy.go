@@ -103,7 +103,7 @@ func (b *Broker) tidy(ctx context.Context) (more bool, err error) {
 	return false, errors.Join(append(errs, t.clientIDs(ctx))...)
 }
 
-// locks removes the work files and the free locks of sessions that have a row and have ended. The locks that the original uses
+// locks removes the work and answer files and the free locks of sessions that have a row and have ended. The locks that the original uses
 // stay: it may read for a session that is registered.
 func (t *tidying) locks(idle []idleRow) error {
 	var errs []error
@@ -111,8 +111,10 @@ func (t *tidying) locks(idle []idleRow) error {
 		if t.b.now().Sub(one.last) <= forgetSoon || !inbox.ValidName(one.sid) {
 			continue
 		}
-		if err := t.b.root.Remove(workName(one.sid)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, err)
+		for _, name := range []string{workName(one.sid), answeredName(one.sid)} {
+			if err := t.b.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				errs = append(errs, err)
+			}
 		}
 		for _, at := range t.ownLocks(one.sid) {
 			if at.Dir != nil {
@@ -142,7 +144,7 @@ func (t *tidying) untidy(rows []row) (sids []string, err error) {
 		dir  *atomicfile.Dir
 		ends []string
 	}{
-		{t.b.root, []string{".inbox.json", ".inbox.lock", ".lease", ".wake.lock", ".server.lock", workEnd}},
+		{t.b.root, []string{".inbox.json", ".inbox.lock", ".lease", ".wake.lock", ".server.lock", workEnd, answeredEnd}},
 		{t.archive, []string{".lock"}}, {t.facts, []string{".lock"}},
 		{t.owed, []string{owedEnd, ".lock"}},
 	} {
@@ -222,7 +224,7 @@ func (t *tidying) empty(ctx context.Context, sid string, box *inbox.Mailbox) err
 
 // files are those of a session that go, beside those of its mailbox.
 func (t *tidying) files(sid string, unused time.Duration) []inbox.Entry {
-	all := append(t.ownLocks(sid), inbox.Entry{Dir: t.b.root, Name: workName(sid)})
+	all := append(t.ownLocks(sid), inbox.Entry{Dir: t.b.root, Name: workName(sid)}, inbox.Entry{Dir: t.b.root, Name: answeredName(sid)})
 	if t.old[sid] && unused > factsAfter && !t.dead[sid] { // for dead letters it may come back
 		all = append(all, inbox.Entry{Dir: t.facts, Name: sid + ".json"})
 	}
