@@ -5,12 +5,14 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"c2c/inbox"
 )
 
 func TestTheTimeOfAnAnswerNeverGoesBack(t *testing.T) {
 	t.Parallel()
-	w, amber, _ := pair(t)
-	if at := w.lastAnswer(amber.ID); !at.IsZero() {
+	w, amber, _ := expecting(t)
+	if at, _ := w.LastAnswer(amber.ID); !at.IsZero() {
 		t.Fatalf("it has answered at %v", at)
 	}
 	first := w.clock
@@ -28,21 +30,33 @@ func TestTheTimeOfAnAnswerNeverGoesBack(t *testing.T) {
 		if err := w.SawAnswer(amber.ID, step.at); err != nil {
 			t.Fatal(err)
 		}
-		if at := w.lastAnswer(amber.ID); !at.Equal(step.want) {
+		if at, _ := w.LastAnswer(amber.ID); !at.Equal(step.want) {
 			t.Errorf("told of %v: it has answered at %v, want %v", step.at, at, step.want)
 		}
 	}
 }
 
+// expecting are two sessions whose answers will be told.
+func expecting(t *testing.T) (w *world, amber, birch Session) {
+	t.Helper()
+	w, amber, birch = pair(t)
+	for _, s := range []Session{amber, birch} {
+		if err := w.ExpectAnswers(s.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w, amber, birch
+}
+
 // The first thing that is told may be an answer from before, out of a client's record.
 func TestTheFirstAnswerMayBeOld(t *testing.T) {
 	t.Parallel()
-	w, amber, _ := pair(t)
+	w, amber, _ := expecting(t)
 	old := w.clock.Add(-time.Hour)
 	if err := w.SawAnswer(amber.ID, old); err != nil {
 		t.Fatal(err)
 	}
-	if at := w.lastAnswer(amber.ID); !at.Equal(old) {
+	if at, _ := w.LastAnswer(amber.ID); !at.Equal(old) {
 		t.Errorf("it has answered at %v, want %v", at, old)
 	}
 }
@@ -50,21 +64,21 @@ func TestTheFirstAnswerMayBeOld(t *testing.T) {
 func TestAnAnswerOfAWrongClockIsTakenBack(t *testing.T) {
 	t.Parallel()
 	for _, before := range []time.Duration{0, time.Second} {
-		w, amber, _ := pair(t)
+		w, amber, _ := expecting(t)
 		if err := w.SawAnswer(amber.ID, time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.Dir().Touch(answeredName(amber.ID), w.clock.Add(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
-		if at := w.lastAnswer(amber.ID); !at.IsZero() {
+		if at, _ := w.LastAnswer(amber.ID); !at.IsZero() {
 			t.Errorf("an answer of %v counts", at)
 		}
 		want := w.clock.Add(-before)
 		if err := w.SawAnswer(amber.ID, want); err != nil {
 			t.Fatal(err)
 		}
-		if at := w.lastAnswer(amber.ID); !at.Equal(want) {
+		if at, _ := w.LastAnswer(amber.ID); !at.Equal(want) {
 			t.Errorf("it has answered at %v, want %v", at, want)
 		}
 	}
@@ -72,13 +86,13 @@ func TestAnAnswerOfAWrongClockIsTakenBack(t *testing.T) {
 
 func TestAnAnswerMakesAFailureVoid(t *testing.T) {
 	t.Parallel()
-	w, amber, _ := pair(t)
+	w, amber, _ := expecting(t)
 	if err := w.SawAnswer(amber.ID, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	w.pass(time.Second)
 	failed := w.clock
-	if err := w.SawFailure(t.Context(), amber, "server_error"); err != nil {
+	if err := w.SawFailure(t.Context(), amber.ID, "server_error"); err != nil {
 		t.Fatal(err)
 	}
 	w.pass(time.Second)
@@ -98,14 +112,58 @@ func TestAnAnswerMakesAFailureVoid(t *testing.T) {
 
 func TestWhyAModelFailedIsOneShortLine(t *testing.T) {
 	t.Parallel()
-	w, amber, _ := pair(t)
+	w, amber, _ := expecting(t)
 	for _, why := range []string{"", " \n\t", "a\nb\x1b[2J", strings.Repeat("ä", 1<<20), "x" + strings.Repeat("ä", 1<<10), "\xff\xfe"} {
-		if err := w.SawFailure(t.Context(), amber, why); err != nil {
+		if err := w.SawFailure(t.Context(), amber.ID, why); err != nil {
 			t.Fatal(err)
 		}
 		got, _ := w.failure(amber.ID)
 		if got == "" || len(got) > maxFailure || !utf8.ValidString(got) || strings.ContainsAny(got, "\n\x1b") {
 			t.Errorf("of %.20q is kept %q", why, got)
 		}
+	}
+}
+
+// Read means that the model has answered since: a request that failed does not.
+func TestMailIsReadWhenTheModelHasAnswered(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := expecting(t)
+	id := w.put(amber, "birch", inbox.Message{Content: "x"}).ID
+	w.read(birch.ID)
+	is := func(state, why string) {
+		t.Helper()
+		st, err := w.Status(t.Context(), id)
+		if err != nil || st.State != state || !strings.Contains(st.Sentence(), why) {
+			t.Errorf("it is %q: %s, %v", st.State, st.Sentence(), err)
+		}
+	}
+	is(Handed, "its model has not answered since")
+	w.pass(time.Second)
+	if err := w.SawFailure(t.Context(), birch.ID, "server_error"); err != nil {
+		t.Fatal(err)
+	}
+	is(Handed, "its model failed")
+	is(Handed, ": server_error")
+	w.pass(time.Second)
+	if err := w.SawAnswer(birch.ID, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	is(Read, "read")
+}
+
+// Of a session that nothing tells about, handed over is all that there is to know.
+func TestMailOfAClientThatTellsNothingIsReadAtOnce(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	id := w.put(amber, "birch", inbox.Message{Content: "x"}).ID
+	w.read(birch.ID)
+	if err := w.SawAnswer(birch.ID, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := w.Status(t.Context(), id); err != nil || st.State != Read {
+		t.Errorf("it is %q, %v", st.State, err)
+	}
+	if _, told := w.LastAnswer(birch.ID); told {
+		t.Error("an answer that nobody expected is recorded")
 	}
 }

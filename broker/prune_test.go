@@ -40,7 +40,7 @@ func TestPruneTakesOnlyWhatIsGone(t *testing.T) {
 	for _, s := range []Session{amber, birch, coral} {
 		w.read(s.ID)
 	}
-	if err := w.SawAnswer(birch.ID, time.Time{}); err != nil {
+	if err := w.ExpectAnswers(birch.ID); err != nil {
 		t.Fatal(err)
 	}
 	delete(w.procs, 20)

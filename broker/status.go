@@ -29,7 +29,8 @@ const (
 // there.
 const ByEvents = "events"
 
-// AfterRead is the state of a message that a reader has handed over in full: Handed where nothing tells whether it was read.
+// AfterRead is the state of a message that a reader has handed over in full, and whose receiver's model has answered since if
+// something tells of that: Handed where nothing tells whether it was read.
 func AfterRead(by string) string {
 	if by == wake.ByTerminal || by == ByEvents {
 		return Handed
@@ -53,6 +54,7 @@ type MessageStatus struct {
 	NotBefore time.Time `json:"not_before,omitzero"` // it is not handed over before
 	Held      bool      `json:"held,omitempty"`      // until then by the loop guard, or until somebody works
 	Asked
+	shown    bool            // a reader has handed it over in full
 	StoredAt time.Time       `json:"stored_at,omitzero"`
 	Way      []string        `json:"way,omitempty"`          // what has happened to it, in words with local times
 	Receiver *Now            `json:"receiver_now,omitempty"` // what its receiver does, while it waits
@@ -129,8 +131,13 @@ func (b *Broker) withWay(ctx context.Context, id string) (all []Mail, err error)
 
 // mailOf is what was found in the mailbox of a session, with all that is known of it.
 func (b *Broker) mailOf(ctx context.Context, sid string, found inbox.Found) Mail {
-	is := b.owed(ctx, found.Message, b.status(found.Message.ID, sid, found))
-	b.tellWay(&is, found.Message, b.registered(ctx, sid))
+	s := b.registered(ctx, sid)
+	if s != nil && found.Where == inbox.Read && b.Unanswered(sid, found.By, found.At) {
+		b.lookForAnswer(*s)
+	}
+	is := b.status(found.Message.ID, sid, found)
+	is = b.owed(ctx, found.Message, is)
+	b.tellWay(&is, found.Message, s)
 	return Mail{found.Message, is}
 }
 
@@ -206,7 +213,10 @@ func (b *Broker) status(id, sid string, found inbox.Found) MessageStatus {
 	m := found.Message
 	st := MessageStatus{ID: id, State: found.Where, At: found.At.UTC(), By: found.By, SessionID: sid, From: m.From, To: m.To}
 	if found.Where == inbox.Read {
-		st.State = AfterRead(found.By)
+		st.State, st.shown = AfterRead(found.By), true
+		if b.Unanswered(sid, found.By, found.At) {
+			st.State = Handed
+		}
 		return st
 	}
 	ring := b.factsOf(sid).LastRing

@@ -88,7 +88,7 @@ func (b *Broker) tidy(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	errs := []error{t.locks(idle), new(inbox.Pruned).Remove(b.root, oldLedgers, false)}
+	errs := []error{t.locks(ctx, idle), new(inbox.Pruned).Remove(b.root, oldLedgers, false)}
 	sids, err := t.untidy(rows)
 	errs = append(errs, err)
 	if t.dead, err = b.namedByDead(t.old); err != nil {
@@ -103,16 +103,16 @@ func (b *Broker) tidy(ctx context.Context) (more bool, err error) {
 	return false, errors.Join(append(errs, t.clientIDs(ctx))...)
 }
 
-// locks removes the work and answer files and the free locks of sessions that have a row and have ended. The locks that the original uses
-// stay: it may read for a session that is registered.
-func (t *tidying) locks(idle []idleRow) error {
+// locks removes the marks and the free locks of sessions that have a row and have ended. The locks that the original uses stay:
+// it may read for a session that is registered.
+func (t *tidying) locks(ctx context.Context, idle []idleRow) error {
 	var errs []error
 	for _, one := range idle {
 		if t.b.now().Sub(one.last) <= forgetSoon || !inbox.ValidName(one.sid) {
 			continue
 		}
-		for _, name := range []string{workName(one.sid), answeredName(one.sid)} {
-			if err := t.b.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		for _, at := range t.marks(ctx, one.sid) {
+			if err := at.Dir.Remove(at.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				errs = append(errs, err)
 			}
 		}
@@ -123,6 +123,16 @@ func (t *tidying) locks(idle []idleRow) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// marks are the files of a session whose time alone says something. That of its answers stays while it has mail that its model
+// did not answer: without the file it would count as read.
+func (t *tidying) marks(ctx context.Context, sid string) []inbox.Entry {
+	all := []inbox.Entry{{Dir: t.b.root, Name: workName(sid)}}
+	if t.b.settled(ctx, sid) {
+		all = append(all, inbox.Entry{Dir: t.b.root, Name: answeredName(sid)})
+	}
+	return all
 }
 
 // ownLocks are the locks of a session that the original does not use.
@@ -144,7 +154,7 @@ func (t *tidying) untidy(rows []row) (sids []string, err error) {
 		dir  *atomicfile.Dir
 		ends []string
 	}{
-		{t.b.root, []string{".inbox.json", ".inbox.lock", ".lease", ".wake.lock", ".server.lock", workEnd, answeredEnd}},
+		{t.b.root, []string{".inbox.json", ".inbox.lock", ".lease", ".wake.lock", ".server.lock", workEnd}},
 		{t.archive, []string{".lock"}}, {t.facts, []string{".lock"}},
 		{t.owed, []string{owedEnd, ".lock"}},
 	} {
@@ -218,13 +228,13 @@ func (t *tidying) empty(ctx context.Context, sid string, box *inbox.Mailbox) err
 		return err
 	}
 	b.closeDebts(ctx, sid, WasSwept, func(inbox.Message) bool { return true })
-	_, err = box.Rest(t.files(sid, unused)...)
+	_, err = box.Rest(t.files(ctx, sid, unused)...)
 	return err
 }
 
 // files are those of a session that go, beside those of its mailbox.
-func (t *tidying) files(sid string, unused time.Duration) []inbox.Entry {
-	all := append(t.ownLocks(sid), inbox.Entry{Dir: t.b.root, Name: workName(sid)}, inbox.Entry{Dir: t.b.root, Name: answeredName(sid)})
+func (t *tidying) files(ctx context.Context, sid string, unused time.Duration) []inbox.Entry {
+	all := append(t.ownLocks(sid), t.marks(ctx, sid)...)
 	if t.old[sid] && unused > factsAfter && !t.dead[sid] { // for dead letters it may come back
 		all = append(all, inbox.Entry{Dir: t.facts, Name: sid + ".json"})
 	}

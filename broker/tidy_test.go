@@ -16,7 +16,7 @@ func unused(t *testing.T, days int) (w *world, birch Session) {
 	w, amber, birch := pair(t)
 	w.put(amber, "birch", inbox.Message{Kind: "question", Content: "what it read"})
 	w.read(birch.ID)
-	if err := errors.Join(w.SawWork(birch.ID, true), w.SawAnswer(birch.ID, time.Time{})); err != nil {
+	if err := errors.Join(w.SawWork(birch.ID, true), w.ExpectAnswers(birch.ID), w.SawAnswer(birch.ID, time.Time{})); err != nil {
 		t.Fatal(err)
 	}
 	w.ends(20)

@@ -43,6 +43,10 @@ func (b *Broker) tellWay(st *MessageStatus, m inbox.Message, s *Session) {
 		st.Way = append(st.Way, "read"+at(st.At)+by(st.By))
 	case Handed:
 		st.Way = append(st.Way, handedWords(*st, at(st.At)+by(st.By)))
+		if why, when := b.failure(st.SessionID); st.shown && when.After(st.At) {
+			st.Why = "its model failed" + at(when) + ": " + why
+			return
+		}
 		if is := b.receiverNow(st, s); is.Does == Busy || is.Does == Waiting {
 			st.Why = is.Says(s.Alias, now)
 		}
@@ -72,6 +76,8 @@ func handedWords(st MessageStatus, how string) string {
 		return "written to the stream of events of its sender outside, and nothing tells whether anybody has read it"
 	case st.LastRing.Outcome == Handed:
 		return "handed in part" + how
+	case st.shown:
+		return "handed" + how + ", and its model has not answered since"
 	}
 	return "handed" + how + ", and its receipt has not come"
 }

@@ -7,6 +7,7 @@ c2c=c2c
 ring=$1
 
 start() {
+	export C2C_HOOK_ANSWERS=1
 	if command -v timeout >/dev/null 2>&1; then
 		timeout 5 "$c2c" hook --client claude
 	else
@@ -16,6 +17,8 @@ start() {
 	exit 0
 }
 
+# The model has failed.
+[ "$ring" != failed ] || start
 # Claude Code sets this for SessionStart, where c2c learns of a new process or a
 # new session id, and for FileChanged.
 [ -z "$CLAUDE_ENV_FILE" ] || [ "$ring" = ring ] || start
@@ -43,5 +46,9 @@ done
 if [ -e "$box.inbox.lock" ]; then
 	[ -e "$box.work" ] || start
 	[ ! "$box.inbox.lock" -nt "$box.work" ] || start
+fi
+# It has been handed mail since its model's last answer: this event may tell of one.
+if [ -e "$box.answered" ]; then
+	[ ! "${box%/*}/archive/${box##*/}.jsonl" -nt "$box.answered" ] || start
 fi
 exit 0

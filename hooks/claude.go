@@ -27,9 +27,10 @@ func claude() protocol {
 			}
 			return nothing
 		},
-		encode: context,
-		hides:  func(e Event) bool { return e.Name != "Stop" },
-		watch:  "SessionStart", change: "FileChanged", script: true,
+		encode:   context,
+		answered: byTools,
+		hides:    func(e Event) bool { return e.Name != "Stop" },
+		watch:    "SessionStart", change: "FileChanged", script: true,
 		inbound: func(config string, getenv func(string) string) string {
 			if set := ClaudeInbound(config, getenv); set != "" {
 				return "its person set crossSessionInbound to " + set

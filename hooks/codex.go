@@ -21,8 +21,9 @@ func codex() protocol {
 			}
 			return nothing
 		},
-		encode:  blockOrContext,
-		rung:    "Stop", // "Blocked by hook" stands above its answer
-		carries: CodexLine,
+		encode:   blockOrContext,
+		answered: byTools,
+		rung:     "Stop", // "Blocked by hook" stands above its answer
+		carries:  CodexLine,
 	}
 }

@@ -40,9 +40,11 @@ type protocol struct {
 	change string // event that tells of a change to that file, or empty
 	// inbound says how its person keeps others from writing to it, "" when they do not; nil: the client has no such setting.
 	inbound func(config string, getenv func(string) string) string
-	opened  string               // event that tells which process has opened the session, and no more; or empty
-	does    func(e Event) string // what the event says that the session does, a word of broker/client or ""; nil: nothing
-	often   []string             // events that come many times in a turn
+	opened  string // event that tells which process has opened the session, and no more; or empty
+	// answered is when the session's model has answered, by an event; zero: it tells nothing of that. nil: no event does.
+	answered func(e Event, config string, now time.Time) time.Time
+	does     func(e Event) string // what the event says that the session does, a word of broker/client or ""; nil: nothing
+	often    []string             // events that come many times in a turn
 	// note is a sentence of ours for the model, or empty; nil: there is none.
 	note func(e Event) string
 	// shown says which messages the client's own record of the session has; nil: the record is not read.
@@ -94,8 +96,13 @@ type Event struct {
 	Status         any             `json:"status"`         // how a turn has ended; other clients may mean something else
 	Loops          any             `json:"loop_count"`     // follow-ups of ours in it
 	Host           any             `json:"cursor_version"` // set by a client that runs the hooks of others, too
-	Note           string          `json:"-"`              // a sentence of ours that the answer holds
-	Watch          string          `json:"-"`              // a file that the answer asks the client to watch
+	Took           any             `json:"duration_ms"`    // how long a tool ran
+	Error          any             `json:"error"`          // of StopFailure, as what follows
+	ErrorType      any             `json:"error_type"`
+	ErrorMessage   any             `json:"error_message"`
+	ErrorDetails   any             `json:"error_details"`
+	Note           string          `json:"-"` // a sentence of ours that the answer holds
+	Watch          string          `json:"-"` // a file that the answer asks the client to watch
 	Now            time.Time       `json:"-"`
 	Carried        []inbox.Message `json:"-"` // what the client has another way, and shows nothing of; see CarriesMail
 

@@ -64,6 +64,12 @@ func gemini() protocol {
 			return ""
 		},
 		often: []string{"AfterTool", "AfterAgent"},
+		answered: func(e Event, config string, now time.Time) time.Time {
+			if e.Name == "AfterAgent" {
+				return geminiAnswered(e.Transcript)
+			}
+			return byTools(e, config, now)
+		},
 	}
 }
 
@@ -151,6 +157,20 @@ func geminiTurn(log string) (began time.Time, answered bool) {
 		}
 	}
 	return began, answered
+}
+
+// geminiAnswered is when the model has answered last in a session, of what it still has: after a failure the log goes on with
+// all messages that are left.
+func geminiAnswered(log string) (at time.Time) {
+	for _, r := range client.Records[geminiLine](log) {
+		switch {
+		case r.Set.Messages != nil:
+			at = time.Time{}
+		case r.Type == "gemini":
+			at = r.Timestamp
+		}
+	}
+	return at
 }
 
 // geminiForgot says whether the last turn in a log is one with mail of which nothing is left.

@@ -212,6 +212,27 @@ func TestScriptStartsNothingForAnEmptyMailbox(t *testing.T) {
 			}
 			check(tc.what, tc.want)
 		}
+		// The archive changes when mail is handed over, the other one when the model answers.
+		archive := filepath.Join(filepath.Dir(w.box), "archive", filepath.Base(w.box)+".jsonl")
+		if err := os.MkdirAll(filepath.Dir(archive), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		write(t, archive, "{}\n", 0o600)
+		check("nothing tells of answers", false)
+		write(t, w.box+".answered", "", 0o600)
+		for _, tc := range []struct {
+			what           string
+			mail, answered time.Time
+			want           bool
+		}{{"answered since mail was handed over", old, now, false}, {"handed mail since the last answer", now, old, true}} {
+			if err := errors.Join(os.Chtimes(archive, tc.mail, tc.mail), os.Chtimes(w.box+".answered", tc.answered, tc.answered)); err != nil {
+				t.Fatal(err)
+			}
+			check(tc.what, tc.want)
+		}
+		if err := os.Remove(w.box + ".answered"); err != nil {
+			t.Fatal(err)
+		}
 		// Nobody writes into these, so a shell that opened one would hang.
 		for _, path := range []string{w.box + ".inbox.json", filepath.Join(w.home, ".c2c", "pointers", "u1")} {
 			if err := os.Remove(path); err != nil {
@@ -239,6 +260,7 @@ func TestScriptPassesOnARingAndNoOtherStatus(t *testing.T) {
 			{"[\n{}\n]\n", 127, []string{"ring"}, 0},
 			{"[\n{}\n]\n", 2, nil, 0},
 			{"[]\n", 2, []string{"ring"}, 0},
+			{"[]\n", 2, []string{"failed"}, 0},
 		} {
 			w := newScriptWorld(t)
 			write(t, w.box+".inbox.json", tc.inbox, 0o600)

@@ -36,11 +36,12 @@ func kimi() protocol {
 			}
 			return map[string]string{"message": text}
 		},
-		errors: "Stop",
-		tells:  "UserPromptSubmit", // of the answer to Stop it shows nothing
-		secret: "Stop",
-		opened: "SessionStart",
-		agent:  kimiAgent,
+		errors:   "Stop",
+		tells:    "UserPromptSubmit", // of the answer to Stop it shows nothing
+		secret:   "Stop",
+		opened:   "SessionStart",
+		answered: kimiAnswered,
+		agent:    kimiAgent,
 	}
 }
 
@@ -63,7 +64,7 @@ func kimiAgent(e Event, config string) string {
 		return unknownAgent
 	}
 	dirs := client.KimiAgents(config, e.SessionID)
-	alone := len(dirs) == 1 && filepath.Base(dirs[0]) == client.KimiOwn
+	alone := isKimiAlone(dirs)
 	if e.Name != "Stop" {
 		if alone {
 			return ""
@@ -89,6 +90,23 @@ func kimiAgent(e Event, config string) string {
 		return ""
 	}
 	return filepath.Base(stopping[0])
+}
+
+// kimiAnswered knows that a turn of the session's own agent ends when the session has no other one. What ends in any other
+// case, and what comes behind mail that Stop has brought, its log tells.
+func kimiAnswered(e Event, config string, now time.Time) time.Time {
+	if !inbox.ValidName(e.SessionID) {
+		return time.Time{}
+	}
+	if e.Name == "Stop" && isKimiAlone(client.KimiAgents(config, e.SessionID)) {
+		return now
+	}
+	return client.KimiAnswered(config, e.SessionID)
+}
+
+// isKimiAlone says whether a session has no agent but its own.
+func isKimiAlone(dirs []string) bool {
+	return len(dirs) == 1 && filepath.Base(dirs[0]) == client.KimiOwn
 }
 
 // kimiStopping gives the agents that may run a Stop hook now.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"sync"
+	"time"
 
 	"c2c/broker/client"
 	"c2c/inbox"
@@ -53,7 +54,14 @@ func qwen() protocol {
 			return func(m inbox.Message) bool { return QwenShows(read(), m) }
 		},
 		encode: blockOrContext,
-		tells:  "Stop", // of systemMessage it shows only that of this event
+		// A turn that another session's message began may end with the notification alone.
+		answered: func(e Event, config string, now time.Time) time.Time {
+			if e.AgentID == "" && e.Name == "Notification" && e.Notification == "idle_prompt" {
+				return qwenAnswered(client.Tail(e.Transcript, maxTail))
+			}
+			return byTools(e, config, now)
+		},
+		tells: "Stop", // of systemMessage it shows only that of this event
 	}
 }
 
@@ -63,6 +71,23 @@ const maxTail = 4 << 20
 // qwenRecord gives what other sessions have written to a session lately.
 func qwenRecord(path string) []string {
 	return QwenNotes(client.Tail(path, maxTail))
+}
+
+// qwenAnswered is when the model of a session has answered last, by its record.
+func qwenAnswered(lines []byte) (at time.Time) {
+	for line := range bytes.Lines(lines) {
+		if !bytes.Contains(line, []byte(`"assistant"`)) {
+			continue // tool results are long
+		}
+		var r struct {
+			Type      string
+			Timestamp time.Time
+		}
+		if json.Unmarshal(line, &r) == nil && r.Type == "assistant" {
+			at = r.Timestamp
+		}
+	}
+	return at
 }
 
 // QwenNotes gives the texts that other sessions have written, as the lines of a session's record show them.

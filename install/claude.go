@@ -168,6 +168,7 @@ func claudeHooks(script string) hookEditor {
 			// through MCP tools would then never hear of its mail.
 			{name: "PostToolUse", matcher: "*", legacy: []string{`^(?!mcp__).*`, `.*`}},
 			{name: "Stop"},
+			{name: "StopFailure", args: " failed"},
 			// The argument tells the script that it may wake the session.
 			{name: "FileChanged", args: " ring", rewake: true},
 		},

@@ -68,6 +68,10 @@ session.on("model.call_start", () => {
   if (seen.length) say({ has: seen })
   seen = []
 })
+session.on("model.call_finished", (event) => {
+  if (event.data?.outcome === "success") say({ answers: "seen" })
+})
+session.on("session.error", (event) => say({ failed: String(event.data?.message ?? event.data?.errorType ?? "unknown").slice(0, 200) }))
 
 function enter(keys) {
   for (const key of keys) {
@@ -137,7 +141,7 @@ function start() {
   }
   mine.on("error", again)
   mine.on("exit", again)
-  say({ shown: true })
+  say({ shown: true, answers: "told" })
   if (does) say({ does })
 }
 

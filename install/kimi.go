@@ -15,6 +15,6 @@ func kimiFiles(o Options) []target {
 	return []target{
 		{path: filepath.Join(dir, "mcp.json"), editor: mcpServer(Kimi, o, serverEntry{})},
 		// Kimi Code refuses the whole list for one key or event that it does not know.
-		{path: filepath.Join(dir, "config.toml"), editor: tomlHooks{commandHooks(Kimi, o, hookEvent{name: "SessionStart"}, hookEvent{name: "UserPromptSubmit"}, hookEvent{name: "Stop"})}},
+		{path: filepath.Join(dir, "config.toml"), editor: tomlHooks{commandHooks(Kimi, o, hookEvent{name: "SessionStart"}, hookEvent{name: "UserPromptSubmit"}, hookEvent{name: "Stop"}, hookEvent{name: "StopFailure"})}},
 	}
 }

@@ -65,7 +65,7 @@ async function root(id: string): Promise<string> {
 async function meet(id: string, shown: boolean) {
   if (shown) state.shown = id
   const heard = new Promise<void>((done) => session(id).waiting.push(done))
-  say({ session: id, shown: state.shown === id })
+  say({ session: id, shown: state.shown === id, answers: "told" })
   await Promise.race([heard, new Promise((done) => setTimeout(done, patience))])
 }
 
@@ -96,7 +96,7 @@ function start() {
   child.on("error", again)
   child.on("exit", again)
   for (const id of state.sessions.keys()) {
-    say({ session: id, shown: state.shown === id })
+    say({ session: id, shown: state.shown === id, answers: "told" })
     tell(id)
   }
 }
@@ -106,6 +106,17 @@ function tell(id: string) {
   const s = session(id)
   if (s.asks.size) say({ session: id, does: "waiting" })
   else if (s.busy !== undefined) say({ session: id, does: s.busy ? "busy" : "idle" })
+}
+
+// answered tells c2c of a session's model: it has begun to answer, or has failed for good. Only the session that the person
+// sees has mail.
+function answered(event: any) {
+  const p = event.properties ?? {}
+  const begun = event.type === "message.part.updated" && p.part?.type === "step-start"
+  const id = begun ? p.part.sessionID : p.sessionID
+  if (!id || !state.sessions.has(id)) return
+  if (begun) say({ session: id, answers: "seen" })
+  else if (event.type === "session.error") say({ session: id, failed: String(p.error?.data?.message ?? p.error?.name ?? "unknown").slice(0, 200) })
 }
 
 // hear keeps what an event tells of a session. A subagent's dialog is open in the window of its parent, whose turn runs.
@@ -209,6 +220,7 @@ async function server(input: any) {
       const info = event.properties?.info
       if (event.type === "session.created" && info && !info.parentID) void meet(info.id, true)
       void hear(event).catch(() => {})
+      answered(event)
       if (event.type === "message.removed") undone(event.properties.sessionID, event.properties.messageID)
     },
     "chat.message": async (message: any, output: any) => {

@@ -20,7 +20,7 @@ func qwenFiles(o Options) []target {
 	return []target{{path: filepath.Join(dir, "settings.json"), editor: joint{
 		mcpServer(Qwen, o, serverEntry{Trust: !o.Ask}),
 		commandHooks(Qwen, o,
-			hookEvent{name: "SessionStart"}, hookEvent{name: "UserPromptSubmit"}, hookEvent{name: "PreToolUse"}, hookEvent{name: "PostToolUse"}, hookEvent{name: "Stop"},
+			hookEvent{name: "SessionStart"}, hookEvent{name: "UserPromptSubmit"}, hookEvent{name: "PreToolUse"}, hookEvent{name: "PostToolUse"}, hookEvent{name: "Stop"}, hookEvent{name: "StopFailure"},
 			hookEvent{name: "Notification", matcher: "idle_prompt|permission_prompt", legacy: []string{"idle_prompt"}}), // as c2c wrote it before
 	}}}
 }

@@ -66,6 +66,9 @@ func (t roundtrip) send(ctx context.Context, id string, take func() (string, err
 	if !strings.Contains(got, "round trip "+id) {
 		return fmt.Errorf("round trip %s: the message did not arrive, but %q", id, got)
 	}
+	if _, err := take(); err != nil { // where something tells of answers, this tells of one
+		return err
+	}
 	status, err := t.tool(ctx, "here", "message_status", fmt.Sprintf(`{"message_id":%q}`, id))
 	if err == nil && !strings.Contains(status, `"state":"read"`) {
 		err = fmt.Errorf("round trip %s: its status is %s, not read", id, status)

@@ -14,6 +14,8 @@ const (
 type Doing struct {
 	Word  string
 	Since time.Time // zero: not known
+	// Answered is when the session's model has answered last, if the files tell.
+	Answered time.Time
 }
 
 // InTurn says whether a turn runs, perhaps with a dialog open in it.

@@ -40,29 +40,38 @@ func kimiDoing(config string, _ int, session string) (d Doing) {
 	return d
 }
 
+// KimiAnswered is when the model of a session has answered last, by the log of the session's own agent.
+func KimiAnswered(config, session string) time.Time { return kimiDoing(config, 0, session).Answered }
+
 // kimiLogged says what an agent does by its log, in which times are in milliseconds. A dialog is a request, which any other
 // record of its kind, or of the turn, answers.
 func kimiLogged(log string) (d Doing) {
 	type record struct {
-		Type string
-		Time int64
+		Type   string
+		Time   int64
+		Reason string
+		Event  struct{ Type string }
 	}
-	var turn time.Time
+	var turn, answered time.Time
 	d.Word = Idle // a session is known since its first prompt: before that no turn runs
 	for _, r := range Records[record](log) {
 		at := millis(r.Time)
+		if r.Event.Type == "content.part" || r.Type == "turn.ended" && r.Reason == "completed" {
+			answered = at
+		}
 		switch {
 		case r.Type == "turn.prompt", r.Type == "agent.turn.started" && d.Word == Idle:
 			turn = at
-			d = Doing{Busy, turn}
+			d = Doing{Word: Busy, Since: turn}
 		case r.Type == "interaction.request":
-			d = Doing{Waiting, at}
+			d = Doing{Word: Waiting, Since: at}
 		case r.Type == "context.append_loop_event", strings.HasPrefix(r.Type, "interaction."), r.Type == "agent.message.appended" && d.Word == Waiting:
-			d = Doing{Busy, turn}
+			d = Doing{Word: Busy, Since: turn}
 		case r.Type == "turn.ended":
-			d = Doing{Idle, at}
+			d = Doing{Word: Idle, Since: at}
 		}
 	}
+	d.Answered = answered
 	return d
 }
 

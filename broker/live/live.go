@@ -34,6 +34,7 @@ const (
 	Handed  = "handed"  // a reader has it in hand
 	Back    = "back"    // the reader gave it back, or has ended: it waits again
 	Read    = "read"    // it was handed over in full
+	Answers = "answers" // the model of a session has answered
 	Dead    = "dead"    // it is a dead letter now
 	Drained = "drained" // nothing waits in a mailbox any more
 	Rung    = "rung"    // a session was woken
@@ -56,6 +57,7 @@ type Event struct {
 	Trace   inbox.Trace   // which message
 	Message inbox.Message // has its content when Stored, Read or Dead
 	By      string        // the reader
+	Awaits  bool          // of Read: the model has not answered since, and its answer will be told
 	Ring    wake.Ring
 	Why     string
 }
@@ -96,6 +98,7 @@ type View struct {
 	files *watch.Files
 
 	boxes    map[string]*inbox.Observer
+	awaits   map[string]awaited // by session
 	sessions []Session
 	nextList time.Time // not before
 	stale    bool      // the list is
@@ -119,7 +122,7 @@ func New(cfg Config) *View {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &View{cfg: cfg, b: cfg.Broker, boxes: map[string]*inbox.Observer{}, dead: map[inbox.Trace]bool{}, done: map[inbox.Trace]bool{}}
+	return &View{cfg: cfg, b: cfg.Broker, boxes: map[string]*inbox.Observer{}, awaits: map[string]awaited{}, dead: map[inbox.Trace]bool{}, done: map[inbox.Trace]bool{}}
 }
 
 // Run tells what there is, and then what changes, until ctx ends or tell fails. The first update comes at once.
@@ -185,12 +188,13 @@ func (v *View) look(ctx context.Context, all bool) (u Update, err error) {
 	for _, dir := range []string{"archive", "sessions"} { // which may not be there yet
 		v.watch(dir)
 	}
-	boxes, list, dead := v.sort(changed)
+	boxes, answers, list, dead := v.sort(changed)
 	if all {
 		if boxes, err = v.mailboxes(); err != nil {
 			return u, err
 		}
 		list, dead, v.soon = true, true, false
+		answers = slices.Collect(maps.Keys(v.awaits))
 	}
 	// The list first: an event of a mailbox names its alias.
 	v.stale = v.stale || list
@@ -203,6 +207,7 @@ func (v *View) look(ctx context.Context, all bool) (u Update, err error) {
 	for _, sid := range slices.Sorted(maps.Keys(boxes)) {
 		v.lookInto(sid)
 	}
+	v.answers(answers)
 	v.count()
 	if dead {
 		if err := v.deadLetters(ctx); err != nil {
@@ -233,7 +238,7 @@ func (v *View) watch(dir string) {
 }
 
 // sort says what the files that were closed belong to.
-func (v *View) sort(changed map[string]bool) (boxes map[string]bool, list, dead bool) {
+func (v *View) sort(changed map[string]bool) (boxes map[string]bool, answers []string, list, dead bool) {
 	boxes = map[string]bool{}
 	for path := range changed {
 		dir, name := filepath.Dir(path), filepath.Base(path)
@@ -243,6 +248,8 @@ func (v *View) sort(changed map[string]bool) (boxes map[string]bool, list, dead 
 		case dir == v.b.Root() && name != broker.RegistryLock:
 			if sid, ok := cut(name, ".inbox.lock", ".inbox.json"); ok {
 				boxes[sid] = true
+			} else if sid, ok := cut(name, broker.AnswersEnd); ok {
+				answers = append(answers, sid)
 			} else if _, ok := cut(name, ".server.lock", ".wake.lock"); ok {
 				list = true
 			} else if _, ok := cut(name, "sessions", "archive", ".lease"); ok {
@@ -262,7 +269,41 @@ func (v *View) sort(changed map[string]bool) (boxes map[string]bool, list, dead 
 			}
 		}
 	}
-	return boxes, list, dead
+	return boxes, answers, list, dead
+}
+
+// awaited is when a session was handed mail last that its model is still to answer, and its last answer that was told.
+type awaited struct{ handed, told time.Time }
+
+// answers tells of sessions whose model has answered what they were handed.
+func (v *View) answers(sids []string) {
+	for _, sid := range sids {
+		is, awaits := v.awaits[sid]
+		if !awaits {
+			continue
+		}
+		last, told := v.b.LastAnswer(sid)
+		if !told { // nothing will tell any more
+			last = v.cfg.Now()
+		}
+		if last.After(is.told) {
+			v.event(Event{What: Answers, SessionID: sid, At: last})
+			v.awaits[sid] = awaited{is.handed, last}
+		}
+		if last.After(is.handed) {
+			delete(v.awaits, sid)
+		}
+	}
+}
+
+// read makes e tell that a message was handed over in full at that time.
+func (v *View) read(e Event, at time.Time) Event {
+	e.What, e.At = Read, at
+	if e.Awaits = v.b.Unanswered(e.SessionID, e.By, at); e.Awaits {
+		is := v.awaits[e.SessionID]
+		v.awaits[e.SessionID] = awaited{later(is.handed, at), is.told}
+	}
+	return e
 }
 
 func later(a, b time.Time) time.Time {
@@ -343,7 +384,7 @@ func (v *View) step(sid string, s inbox.Step) {
 	}
 	switch s.What {
 	case inbox.Read:
-		e.What = Read
+		e = v.read(e, s.At)
 		if i := v.find(sid); i >= 0 && v.begun {
 			v.sessions[i].LastRead = s.At.UTC()
 		}

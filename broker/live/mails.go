@@ -19,6 +19,8 @@ type Mail struct {
 	At    time.Time
 	By    string // the reader
 	Why   string // of a dead letter
+
+	awaits bool // its state is Handed until the model answers
 }
 
 // Mails makes of events the newest messages, each with its state. One goroutine uses it.
@@ -59,10 +61,19 @@ func (m *Mails) Add(events []Event) (changed []*Mail) {
 		case Handed, Read, Back, Dead:
 			if one != nil {
 				one.State, one.At, one.By, one.Why = stateOf[e.What], e.At, e.By, e.Why
-				if e.What == Read {
+				if one.awaits = e.What == Read && e.Awaits; one.awaits {
+					one.State = broker.Handed
+				} else if e.What == Read {
 					one.State = broker.AfterRead(e.By)
 				}
 				change(one)
+			}
+		case Answers:
+			for _, one := range m.all {
+				if one.awaits && one.SessionID == e.SessionID && one.At.Before(e.At) {
+					one.State, one.awaits = broker.Read, false
+					change(one)
+				}
 			}
 		case Rung:
 			for _, one := range m.all {

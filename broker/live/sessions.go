@@ -131,8 +131,8 @@ func (v *View) backlog(ctx context.Context) error {
 				return // a message of its own when it has no id, and then it is one of many
 			}
 			add(e)
-			e.What, e.At, e.By = Read, inbox.FromSeconds(r.DrainedAt), r.DrainedBy
-			add(e)
+			e.By = r.DrainedBy
+			add(v.read(e, inbox.FromSeconds(r.DrainedAt)))
 		}); err != nil {
 			return err
 		}

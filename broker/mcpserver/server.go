@@ -269,6 +269,9 @@ func (c *toolCall) meet(ctx context.Context, find func(context.Context, broker.C
 		}
 	}
 	c.caller.Last = s.ID
+	if err := c.b.SawAnswer(s.ID, time.Now().Add(-broker.AnswerTick)); err != nil { // its model has called us
+		c.cfg.Log.Warn("an answer of a session's model is not recorded", "session", s.ID, "err", err)
+	}
 	return s, c.own(s)
 }
 

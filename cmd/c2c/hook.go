@@ -46,7 +46,7 @@ func (a *app) hook(ctx context.Context, name string) error {
 	config, _ := profile.Config(a.getenv)
 	e, err := hooks.Parse(name, a.stdin)
 	does := broker.State(e.Does())
-	if err != nil || !e.ShowsMail() && !e.TellsLater() && !e.Watches() && !e.Changed() && !e.Opened() && !e.Prompted() && !e.Works() && does == "" {
+	if err != nil || !e.ShowsMail() && !e.TellsLater() && !e.Watches() && !e.Changed() && !e.Opened() && !e.Prompted() && !e.Works() && !e.MayAnswer() && e.Failure() == "" && does == "" {
 		return err
 	}
 	if dir := a.getenv(profile.ProjectEnv); filepath.IsAbs(dir) {
@@ -69,7 +69,7 @@ func (a *app) hook(ctx context.Context, name string) error {
 	if err != nil || s.ID == "" {
 		return err
 	}
-	if err := sawWork(b, s, e); err != nil {
+	if err := errors.Join(sawWork(b, s, e), a.sawAnswer(ctx, b, s, e, config, time.Now())); err != nil {
 		fmt.Fprintf(a.stderr, "c2c: %v\n", err) // it is no reason to keep its mail back
 	}
 	if profile.Plugin {
@@ -128,6 +128,32 @@ func sawWork(b *broker.Broker, s broker.Session, e hooks.Event) error {
 		return b.SeesTools(s.ID)
 	}
 	return nil
+}
+
+// sawAnswer records what an event tells of the session's model, before mail is handed over with the event.
+func (a *app) sawAnswer(ctx context.Context, b *broker.Broker, s broker.Session, e hooks.Event, config string, now time.Time) error {
+	if why := e.Failure(); why != "" {
+		return b.SawFailure(ctx, s.ID, why)
+	}
+	if e.Name == "SessionStart" {
+		a.expectAnswers(b, s, e)
+	}
+	if e.MayAnswer() {
+		if at := e.Answered(config, now); !at.IsZero() {
+			return b.SawAnswer(s.ID, at)
+		}
+	}
+	return nil
+}
+
+// expectAnswers has what is handed over wait for an answer. A script of ours from before calls c2c for none.
+func (a *app) expectAnswers(b *broker.Broker, s broker.Session, e hooks.Event) {
+	if !e.TellsAnswers() || e.RunsScript() && a.getenv(hooks.ScriptEnv) == "" {
+		return
+	}
+	if err := b.ExpectAnswers(s.ID); err != nil {
+		fmt.Fprintf(a.stderr, "c2c: %v\n", err) // then it counts as read at once
+	}
 }
 
 // clientProcess is the client's process that runs a hook, 0 when nothing tells.
@@ -215,6 +241,9 @@ func (a *app) answerHook(ctx context.Context, b *broker.Broker, s broker.Session
 			return out.Shown, out.Announced, err
 		},
 		Write: func() error {
+			if len(out.Shown) > 0 {
+				a.expectAnswers(b, s, e)
+			}
 			told = e.OnError() && out.Output != nil
 			a.stdout.Write(out.Output)
 			return a.handOver()

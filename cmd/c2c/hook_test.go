@@ -277,11 +277,14 @@ func TestAnAnswerOnStandardError(t *testing.T) {
 	if out, errs, code := stop(); out != "" || !strings.Contains(errs, "\nhello\n") || strings.Contains(errs, "{") || code != exitTold {
 		t.Errorf("exit %d, %q, %q", code, out, errs)
 	}
-	if out := mustRun(t, root, "birch", "status", "m1"); !strings.Contains(out, "read by hook") {
+	if out := mustRun(t, root, "birch", "status", "m1"); !strings.Contains(out, "handed by hook") {
 		t.Errorf("status %s", out)
 	}
 	if out, errs, code := stop(); out+errs != "" || code != exitDone {
 		t.Errorf("once more: exit %d, %q, %q", code, out, errs)
+	}
+	if out := mustRun(t, root, "birch", "status", "m1"); !strings.Contains(out, "read by hook") {
+		t.Errorf("its model has answered, and status is %s", out)
 	}
 
 	// It has shown its person nothing of that: the next prompt does, once.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"c2c/broker"
 	"c2c/broker/client"
@@ -31,7 +32,7 @@ func (a *call) plugin(ctx context.Context) error {
 	p := &pluginSessions{app: a.app, client: profile.Name, pid: *pid, alias: profile.ProposedAlias(a.cwd)}
 	defer p.leave()
 	link := plugin.New(a.stdout, p.meet)
-	link.Worked = p.worked
+	link.Worked, link.Answered = p.worked, p.answered
 	defer a.ringer(ringer.Plugin(profile.Name, a.getenv(client.StartEnv), link)).Start(ctx)()
 	return link.Run(ctx, a.stdin)
 }
@@ -94,6 +95,25 @@ func (p *pluginSessions) worked(sid, how string) {
 	}
 	if err != nil {
 		p.app.log.Warn("the work of a session is not recorded", "session", sid, "err", err)
+	}
+}
+
+// answered records what the plugin tells of a session's model.
+func (p *pluginSessions) answered(ctx context.Context, sid, how, failed string) {
+	b, err := p.open()
+	if err != nil {
+		return // the next line that names a session tells why
+	}
+	switch {
+	case failed != "":
+		err = b.SawFailure(ctx, sid, failed)
+	case how == plugin.Answered:
+		err = b.SawAnswer(sid, time.Time{})
+	case how == plugin.WillAnswer:
+		err = b.ExpectAnswers(sid)
+	}
+	if err != nil {
+		p.app.log.Warn("what a session's model did is not recorded", "session", sid, "err", err)
 	}
 }
 

@@ -79,6 +79,11 @@ func (in *Watch) Add(file string) (id int, err error) {
 	return unix.InotifyAddWatch(int(in.f.Fd()), file, unix.IN_CLOSE_WRITE|unix.IN_DELETE_SELF)
 }
 
+// AddTimes is Add for a directory, and tells of files whose time was set, too.
+func (in *Watch) AddTimes(dir string) (id int, err error) {
+	return unix.InotifyAddWatch(int(in.f.Fd()), dir, unix.IN_CLOSE_WRITE|unix.IN_DELETE_SELF|unix.IN_ATTRIB)
+}
+
 // Close ends the watch. Nothing is told behind it.
 func (in *Watch) Close() {
 	in.f.Close()

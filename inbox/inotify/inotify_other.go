@@ -13,6 +13,9 @@ func Open(func(id int, name string)) *Watch { return nil }
 // Add fails.
 func (*Watch) Add(string) (id int, err error) { return 0, errors.ErrUnsupported }
 
+// AddTimes fails.
+func (*Watch) AddTimes(string) (id int, err error) { return 0, errors.ErrUnsupported }
+
 // Take has nothing to tell.
 func (*Watch) Take() {}
 

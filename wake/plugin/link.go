@@ -30,6 +30,8 @@ type said struct {
 	Refused string   `json:"refused"` // why the client did not take what was offered last
 	Does    string   `json:"does"`    // what the session does now, in the words of broker/client
 	Works   string   `json:"works"`   // see Link.Worked
+	Answers string   `json:"answers"` // see Link.Answered
+	Failed  string   `json:"failed"`  // why the session's model gave no answer
 }
 
 // told is a line to the plugin.
@@ -55,8 +57,11 @@ type Link struct {
 	// Worked, if set before Run, is called for a session that has called a tool (ByTool), a tool or command of c2c's (ByMail), or
 	// whose person writes (ByPrompt).
 	Worked func(sid, how string)
-	moved  chan struct{} // gets a value when another session is shown
-	named  chan struct{} // closed when the plugin has named a session
+	// Answered, if set before Run, is called for a session whose model has answered (Answered), will be told of (WillAnswer), or
+	// gave no answer: then failed says why.
+	Answered func(ctx context.Context, sid, how, failed string)
+	moved    chan struct{} // gets a value when another session is shown
+	named    chan struct{} // closed when the plugin has named a session
 
 	mu       sync.Mutex
 	shown    string
@@ -69,6 +74,12 @@ const (
 	ByTool   = "tool"
 	ByMail   = "mail"
 	ByPrompt = "prompt"
+)
+
+// What a plugin tells of the answers of a session's model.
+const (
+	Answered   = "seen"
+	WillAnswer = "told" // the plugin tells of each
 )
 
 // session is one that the plugin has named.
@@ -107,8 +118,8 @@ func (l *Link) Run(ctx context.Context, in io.Reader) error {
 }
 
 func (l *Link) hear(ctx context.Context, s said) error {
-	if s.Works != "" {
-		l.worked(s)
+	if s.Works != "" || s.Answers == Answered || s.Failed != "" {
+		l.recorded(ctx, s)
 		return nil
 	}
 	if s.Has == nil && s.Refused == "" && s.Does == "" {
@@ -117,6 +128,9 @@ func (l *Link) hear(ctx context.Context, s said) error {
 			return l.tell(ctx, told{Session: s.Session})
 		}
 		l.show(s, sid)
+		if s.Answers != "" {
+			l.recorded(ctx, s)
+		}
 		return l.tell(ctx, told{Session: s.Session, SID: sid})
 	}
 	l.mu.Lock()
@@ -142,13 +156,17 @@ func (l *Link) hear(ctx context.Context, s said) error {
 	return nil
 }
 
-// worked passes on what the plugin tells of the work of a session that it has named.
-func (l *Link) worked(s said) {
+// recorded passes on what the plugin tells of the work and the answers of a session that it has named.
+func (l *Link) recorded(ctx context.Context, s said) {
 	l.mu.Lock()
 	known := l.sessions[s.Session]
 	l.mu.Unlock()
-	if known != nil && l.Worked != nil {
+	switch {
+	case known == nil:
+	case s.Works != "" && l.Worked != nil:
 		l.Worked(known.sid, s.Works)
+	case s.Works == "" && l.Answered != nil:
+		l.Answered(ctx, known.sid, s.Answers, s.Failed)
 	}
 }
 

@@ -28,6 +28,7 @@ type Changes struct {
 // happened until now.
 type source interface {
 	add(file string) (id int, err error)
+	addTimes(dir string) (id int, err error) // tells of files whose time was set, too
 	take()
 	close()
 }

@@ -18,6 +18,7 @@ func newSource(tell notice) source {
 	return nil // 128 instances per user are soon used up
 }
 
-func (c closes) add(path string) (id int, err error) { return c.w.Add(path) }
-func (c closes) take()                               { c.w.Take() }
-func (c closes) close()                              { c.w.Close() }
+func (c closes) add(path string) (id int, err error)     { return c.w.Add(path) }
+func (c closes) addTimes(dir string) (id int, err error) { return c.w.AddTimes(dir) }
+func (c closes) take()                                   { c.w.Take() }
+func (c closes) close()                                  { c.w.Close() }

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Files tells by name which files in some directories were closed by their writers. One goroutine uses it.
+// Files tells by name which files in some directories were closed by their writers, or have got another time. One goroutine
+// uses it.
 type Files struct {
 	source source
 	every  time.Duration
@@ -32,7 +33,7 @@ func (f *Files) Watch(dir string) error {
 	if f.source == nil {
 		return nil
 	}
-	id, err := f.source.add(dir)
+	id, err := f.source.addTimes(dir)
 	if err != nil {
 		return err
 	}
