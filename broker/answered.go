@@ -84,6 +84,15 @@ func (b *Broker) SawFailure(ctx context.Context, sid, why string) error {
 	return b.changeFacts(ctx, sid, func(f *facts) { f.Failure, f.FailedAt = why, b.now().UTC() })
 }
 
+// SawAnswerSince records that a turn which began at that time, with mail, was answered if any answer was seen since: the receipt
+// of that mail may have come behind the answer.
+func (b *Broker) SawAnswerSince(sid string, began time.Time) error {
+	if last, told := b.LastAnswer(sid); !told || !last.After(began) {
+		return nil
+	}
+	return b.SawAnswer(sid, time.Time{})
+}
+
 // LastAnswer is when the model of a session was last seen to answer; zero: never, or only by a clock that was wrong. told is
 // false when nothing tells of its answers.
 func (b *Broker) LastAnswer(sid string) (at time.Time, told bool) {

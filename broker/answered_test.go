@@ -167,3 +167,29 @@ func TestMailOfAClientThatTellsNothingIsReadAtOnce(t *testing.T) {
 		t.Error("an answer that nobody expected is recorded")
 	}
 }
+
+// A turn may be over before the receipt of the mail that began it.
+func TestAReceiptMayComeBehindTheAnswer(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := expecting(t)
+	id := w.put(amber, "birch", inbox.Message{Content: "x"}).ID
+	began := w.clock
+	w.pass(time.Second)
+	if err := w.SawAnswer(birch.ID, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	w.pass(time.Second)
+	w.read(birch.ID)
+	for _, tc := range []struct {
+		began time.Time
+		want  string
+	}{{w.clock, Handed}, {began, Read}} {
+		w.pass(time.Second)
+		if err := w.SawAnswerSince(birch.ID, tc.began); err != nil {
+			t.Fatal(err)
+		}
+		if st, err := w.Status(t.Context(), id); err != nil || st.State != tc.want {
+			t.Errorf("it is %q, want %q: %v", st.State, tc.want, err)
+		}
+	}
+}

@@ -43,12 +43,11 @@ func (b *Broker) tellWay(st *MessageStatus, m inbox.Message, s *Session) {
 		st.Way = append(st.Way, "read"+at(st.At)+by(st.By))
 	case Handed:
 		st.Way = append(st.Way, handedWords(*st, at(st.At)+by(st.By)))
-		if why, when := b.failure(st.SessionID); st.shown && when.After(st.At) {
-			st.Why = "its model failed" + at(when) + ": " + why
-			return
-		}
 		if is := b.receiverNow(st, s); is.Does == Busy || is.Does == Waiting {
 			st.Why = is.Says(s.Alias, now)
+		}
+		if why, when := b.failure(st.SessionID); st.shown && when.After(st.At) {
+			st.Why = strings.TrimPrefix(st.Why+"; its model failed"+at(when)+": "+why, "; ")
 		}
 	case Expired:
 		st.Way = append(st.Way, "expired"+at(st.At)+", and nobody had read it")

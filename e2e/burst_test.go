@@ -72,18 +72,21 @@ func burstScript(random *rand.Rand) string {
 }
 
 // startsAsAmber starts a client with that alias. One that is typed into runs under c2c start.
-func startsAsAmber(l *lab.Lab, model *lab.Model, is link) {
+func startsAsAmber(l *lab.Lab, model *lab.Model, is link) (p *lab.Proc) {
 	switch is.client {
 	case lab.Kimi:
-		l.Terminal(l.KimiEnv(), c2c(), "start", "--alias", "amber", "kimi").WaitShown("context: ")
+		p = l.Terminal(l.KimiEnv(), c2c(), "start", "--alias", "amber", "kimi")
+		p.WaitShown("context: ")
 	case lab.Gemini:
-		l.Terminal(l.GeminiEnv(model), c2c(), "start", "--alias", "amber", "gemini", "--", "--yolo").WaitShown("Type your message")
+		p = l.Terminal(l.GeminiEnv(model), c2c(), "start", "--alias", "amber", "gemini", "--", "--yolo")
+		p.WaitShown("Type your message")
 		hooksSayIdle(l, "amber")
 	default:
-		p := is.start(l, model)
+		p = is.start(l, model)
 		p.Submit("take your name")
 		p.WaitShown("Registered.")
 	}
+	return p
 }
 
 // readsMail is what a model answers that reads its mail and does nothing else.

@@ -36,6 +36,8 @@ type Ring struct {
 	Tries   int       `json:"tries,omitempty"`  // rings in a row for the oldest, by a ringer that does not live to count them
 	Cause   string    `json:"cause,omitempty"`  // why, when it did not ring
 	Trace   string    `json:"trace_id,omitempty"`
+	// Began says that the client was given mail while no turn ran, and so has begun one with it.
+	Began bool `json:"-"`
 }
 
 // For is the ring with the oldest message that waited.

@@ -166,7 +166,11 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 	p := wake.Place{Getenv: r.Getenv, Box: box, Served: func() bool { return b.HasServer(s.SID) }}
 	p.Config = r.config(s.Client)
 	p.Record = func(ctx context.Context, ring wake.Ring) {
-		if err := b.Rang(ctx, s.SID, ring); err != nil {
+		err := b.Rang(ctx, s.SID, ring)
+		if ring.Began {
+			err = errors.Join(err, b.SawAnswerSince(s.SID, ring.At))
+		}
+		if err != nil {
 			r.Log.Warn("ring is not recorded", "session", s.SID, "err", err)
 		}
 	}

@@ -55,7 +55,12 @@ type Reply struct {
 	Text  string
 	Calls []ToolCall
 	Hold  <-chan struct{} // the answer waits until it is closed, so that a test can act meanwhile
+	// Status is that of an error which the provider answers with instead; Hangup closes the connection without an answer.
+	Status int
 }
+
+// Hangup is a Reply.Status.
+const Hangup = -1
 
 // ToolCall asks the client to run a tool. Codex puts the tools of an MCP server into a Namespace.
 type ToolCall struct {
@@ -65,6 +70,9 @@ type ToolCall struct {
 
 // Say answers with text and ends the turn.
 func Say(text string) Reply { return Reply{Text: text} }
+
+// Fail answers with an error of HTTP, or not at all: Hangup.
+func Fail(status int) Reply { return Reply{Status: status} }
 
 // Call answers with one tool call.
 func Call(name string, input any) Reply { return Reply{Calls: []ToolCall{{Name: name, Input: input}}} }
@@ -292,7 +300,19 @@ func (m *Model) receive(w http.ResponseWriter, r *http.Request, body any, read f
 	// Titles, summaries and quota probes come without tools; every turn of a conversation has them.
 	request.Side = len(request.Tools) == 0
 	reply := m.take(request)
-	return reply, hold(r.Context(), reply)
+	if !hold(r.Context(), reply) {
+		return reply, false
+	}
+	switch reply.Status {
+	case 0:
+		return reply, true
+	case Hangup:
+		panic(http.ErrAbortHandler)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(reply.Status)
+	fmt.Fprintf(w, `{"type":"error","error":{"type":"made_to_fail","code":%d,"status":"FAILED","message":"The provider was made to fail."}}`, reply.Status)
+	return reply, false
 }
 
 // hold keeps a reply back; it reports false when the client gave up meanwhile.

@@ -199,8 +199,9 @@ func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message, busy bool) (r 
 	cause = wake.ErrUnreachable
 	for _, m := range w.Methods {
 		var err error
+		carries := m.Carrier != nil && (w.policy.Tries == 0 || m.Idempotent)
 		switch {
-		case m.Carrier != nil && (w.policy.Tries == 0 || m.Idempotent):
+		case carries:
 			err = HandOver(ctx, w.Box, m)
 		case m.Doorbell != nil:
 			n := wake.NoticeOf(wake.MayWake(msgs))
@@ -211,6 +212,7 @@ func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message, busy bool) (r 
 		}
 		r.Method, cause, r.Outcome = m.Name, err, wake.OutcomeOf(err)
 		if r.Outcome != wake.Failed {
+			r.Began = carries && !busy && r.Outcome == wake.Rang
 			return r, err // it is there: another method would ring it twice
 		}
 	}

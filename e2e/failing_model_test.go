@@ -1,0 +1,151 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"c2c/broker"
+	"c2c/e2e/lab"
+)
+
+// failing is a model that fails while it has some mail to answer.
+type failing struct {
+	l    *lab.Lab
+	c    lab.Client
+	id   string // of the mail
+	text string
+
+	mu    sync.Mutex
+	fails int           // requests with the mail that are still to fail; -1: all
+	with  int           // the status of those
+	hang  chan struct{} // or they wait until it is closed
+	seen  []string      // what status said when one more came
+}
+
+// set makes requests fail from now on.
+func (f *failing) set(text string, fails, with int, hang chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.text, f.fails, f.with, f.hang, f.seen = text, fails, with, hang, nil
+}
+
+// state is what status says of the mail.
+func (f *failing) state() string {
+	out, err := f.l.Try(c2c(), "status", "--json", f.id)
+	var st broker.MessageStatus
+	if err == nil {
+		err = json.Unmarshal([]byte(out), &st)
+	}
+	if err != nil {
+		return err.Error() + out
+	}
+	if st.Receiver != nil && st.Receiver.Does == broker.Busy {
+		return st.State + " in a turn: " + st.Why
+	}
+	return st.State + ": " + st.Why
+}
+
+func (f *failing) answer(r *lab.Request) (lab.Reply, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	reply := readsMail(f.c, r)
+	if f.text == "" || len(r.Find(f.text)) == 0 {
+		return reply, true
+	}
+	f.seen = append(f.seen, f.state())
+	if f.hang != nil {
+		return reply.After(f.hang), true
+	}
+	if f.fails != 0 {
+		f.fails--
+		return lab.Fail(f.with), true
+	}
+	return reply, true
+}
+
+// requests are those that came with the mail.
+func (f *failing) requests() (seen []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append(seen, f.seen...)
+}
+
+// send sends mail to the client.
+func (f *failing) send(text string) {
+	f.id = "id-" + text
+	f.l.Run(c2c(), "send", "amber", text, "--from", "birch", "--id", f.id)
+}
+
+// silent says whether nothing tells c2c why the client's model has failed.
+func (is link) silent() bool { return is.client == lab.Codex || is.client == lab.Gemini }
+
+// None of the clients' models has read what no request that succeeded had. It is read with the next answer.
+func TestReadIsNotSaidOfARequestThatFailed(t *testing.T) {
+	for _, is := range ring {
+		t.Run(string(is.client), func(t *testing.T) {
+			t.Parallel()
+			l, model := newLab(t), lab.NewModel(t)
+			is.seed(l, model)
+			l.Run(c2c(), "install", string(is.client))
+			if is.client == lab.Codex {
+				l.TrustCodexHooks()
+			}
+			l.Run(c2c(), "register", "birch", "--session-id", "birch")
+			f := &failing{l: l, c: is.client}
+			model.Answer(f.answer)
+			p := startsAsAmber(l, model, is)
+			isNotRead := func(what string) {
+				t.Helper()
+				for i, state := range append(f.requests(), f.state()) {
+					if strings.HasPrefix(state, broker.Read) {
+						t.Errorf("%s: request %d: status says %s", what, i, state)
+					}
+				}
+			}
+			isRead := func(what string) {
+				t.Helper()
+				eventually(t, func() bool { return strings.HasPrefix(f.state(), broker.Read) })
+			}
+
+			hang := make(chan struct{})
+			f.set("mail-hang", 0, 0, hang)
+			f.send("mail-hang")
+			eventually(t, func() bool { return len(f.requests()) > 0 })
+			isNotRead("the model hangs")
+			close(hang)
+			isRead("the model hung")
+
+			// Clients try again by themselves.
+			for _, with := range []int{500, lab.Hangup} {
+				text := fmt.Sprintf("mail-with-%d", with)
+				f.set(text, 2, with, nil)
+				f.send(text)
+				eventually(t, func() bool { return len(f.requests()) > 2 })
+				for i, state := range f.requests()[:3] {
+					if strings.HasPrefix(state, broker.Read) {
+						t.Errorf("it fails with %d: request %d: status says %s", with, i, state)
+					}
+				}
+				isRead(text)
+			}
+
+			// They give up. The next prompt has the mail again, but with Gemini CLI, which forgets it.
+			f.set("mail-400", -1, 400, nil)
+			f.send("mail-400")
+			eventually(t, func() bool {
+				state := f.state()
+				return len(f.requests()) > 0 && !strings.Contains(state, "in a turn: ") && (is.silent() || strings.Contains(state, "its model failed"))
+			})
+			isNotRead("it fails with 400")
+			if is.client == lab.Gemini {
+				return
+			}
+			f.set("mail-400", 0, 0, nil)
+			p.Submit("go on")
+			isRead("mail-400")
+		})
+	}
+}
