@@ -73,6 +73,7 @@ func codexGuide() Guide {
 		Idle:    "its app-server (`turn/start`); a session without one through `codex queue`, within ten seconds",
 		Last:    "a line typed into an empty prompt (`c2c start`, tmux, screen)",
 		Receipt: "the line stands in the thread's items",
+		Answer:  "the same hooks, once they are trusted",
 		Sees:    "The dialog is answered here. In a turn in which its model calls a tool of c2c, the message stands in the result of that tool.",
 		SetUp: "An MCP server in `~/.codex/config.toml`, hooks in `~/.codex/hooks.json` and a skill in `~/.codex/skills/c2c`, for all projects. At its next start Codex " +
 			"says \"Hooks need review\": choose \"Trust all and continue\". c2c's own tools run without being asked about, unless you say `--ask`.",

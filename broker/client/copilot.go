@@ -33,6 +33,7 @@ func copilotGuide() Guide {
 		Idle:    "our extension, at once",
 		Last:    "the tool `poll_inbox`",
 		Receipt: "its event `user.message` with the message's id, and a request to the model behind it",
+		Answer:  "its event `model.call_finished`",
 		Sees:    "The dialog is open here: its model has the message when that is answered.",
 		SetUp: "An MCP server in `~/.copilot/mcp-config.json`, an extension in `~/.copilot/extensions/c2c`, hooks in `~/.copilot/hooks/c2c.json`, and the flag " +
 			"`enabledFeatureFlags.EXTENSIONS` in `~/.copilot/settings.json`, unless it is set there, for all projects.",

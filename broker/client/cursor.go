@@ -23,6 +23,7 @@ func cursorGuide() Guide {
 		Idle:    "nothing wakes it; over HTTP (`c2c install cursor --http`) a doorbell on its stream of events: protocol tested, client not",
 		Last:    "the tool `poll_inbox`",
 		Receipt: "the result was written",
+		Answer:  "nothing: mail is read when it was handed over",
 		Sees:    "It could not be run: not known.",
 		SetUp: "An MCP server in `~/.cursor/mcp.json` and hooks in `~/.cursor/hooks.json`, for all projects. The files are made by its " +
 			"documentation: Cursor could not be run here. The CLI uses the server after `cursor-agent mcp enable c2c` in the project. `c2c install cursor --http` puts the URL and the token of the HTTP daemon (`c2c serve`) there instead.",

@@ -31,6 +31,7 @@ func geminiGuide() Guide {
 		Idle:    "a line typed into an empty prompt (`c2c start`, tmux, screen); else `c2c poll-inbox --wait --check`, which the agent runs in the background",
 		Last:    "the hooks of the next prompt",
 		Receipt: "the hook's answer was written",
+		Answer:  "its hook after a tool call; its record, at the end of a turn",
 		Sees:    "Idle it is rung by a line in its prompt here. The dialog is answered here. Mail at the end of a turn stands whole below `Agent execution blocked:`.",
 		SetUp:   "An MCP server and hooks in `~/.gemini/settings.json`, for all projects. c2c's own tools run without being asked about, in a folder that its person trusts, unless you say `--ask`.",
 		Quirks: []string{

@@ -9,11 +9,11 @@ type Guide struct {
 	// first two it could not be run, and all is from its documentation.
 	Package, Tested, Date string
 	// Active, Idle and Last say how mail reaches a session that works, one that waits for its person, and either when
-	// that way is missing. Receipt is what proves that the model has it.
-	Active, Idle, Last, Receipt string
-	Sees                        string   // what the recorded screens (e2e/testdata/screens) do not say of what its person sees
-	SetUp                       string   // what c2c install puts where, and what the client asks its person
-	Quirks                      []string // what may surprise a person
+	// that way is missing. Receipt is what proves that the client has it, Answer what tells that its model has answered.
+	Active, Idle, Last, Receipt, Answer string
+	Sees                                string   // what the recorded screens (e2e/testdata/screens) do not say of what its person sees
+	SetUp                               string   // what c2c install puts where, and what the client asks its person
+	Quirks                              []string // what may surprise a person
 }
 
 // Guides lists them in the order of All. A new client gets a line here, too.

@@ -70,8 +70,9 @@ This page is made of the guides in ` + "`broker/client`" + ` by ` + "`make docs`
 
 The tests run the real program of each client, in the version named here. Another version may work as well:
 ` + "`c2c doctor`" + ` says when yours is another one, and ` + "`make certify`" + ` tries the newest ([certified.md](certified.md)).
-The receipt proves that the model has the mail that was brought to an idle session; what a hook or a tool hands over is
-read when its answer was written. A subagent has no mailbox in any client, and gets no mail where it can be told from
+The receipt proves that the client has the mail that was brought to an idle session: then its state is ` + "`handed`" + `, as that of what
+a hook or a tool hands over. It is ` + "`read`" + ` when the model has answered since, and not when its request has failed. The last column says
+what tells that. A call of a tool of c2c does in every client. A subagent has no mailbox in any client, and gets no mail where it can be told from
 its session.
 
 `
@@ -107,10 +108,10 @@ func screens(t *testing.T, client string) string {
 func clientsPage(t *testing.T) []byte {
 	var b bytes.Buffer
 	b.WriteString(pageHead)
-	b.WriteString("| client | tested | while it works | when it is idle | last way | receipt |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| client | tested | while it works | when it is idle | last way | receipt | read |\n|---|---|---|---|---|---|---|\n")
 	for _, g := range Guides() {
 		tested := cmp.Or(g.Tested, "not run: by its documentation")
-		fmt.Fprintf(&b, "| %s | %s, %s | %s | %s | %s | %s |\n", g.Title, tested, g.Date, g.Active, g.Idle, g.Last, g.Receipt)
+		fmt.Fprintf(&b, "| %s | %s, %s | %s | %s | %s | %s | %s |\n", g.Title, tested, g.Date, g.Active, g.Idle, g.Last, g.Receipt, g.Answer)
 	}
 	b.WriteString(sightHead)
 	for _, g := range Guides() {

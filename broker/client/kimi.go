@@ -33,6 +33,7 @@ func kimiGuide() Guide {
 		Idle:    "a line typed into an empty prompt (`c2c start`, tmux, screen); a session of `kimi web` through that server; else `c2c poll-inbox --wait --check`, which the agent runs in the background",
 		Last:    "the hooks of the next prompt",
 		Receipt: "the hook's answer was written",
+		Answer:  "its hook at the end of a turn; its log",
 		Sees:    "Idle it is rung by a line in its prompt here. Of mail at the end of a turn, also behind a dialog that is declined, it shows nothing: its model is asked to tell, and the next prompt, as here, tells its person.",
 		SetUp:   "An MCP server in `~/.kimi-code/mcp.json` and hooks in `~/.kimi-code/config.toml`, for all projects.",
 		Quirks: []string{

@@ -36,6 +36,7 @@ func opencodeGuide() Guide {
 		Idle:    "our plugin, at once",
 		Last:    "the tool `poll_inbox`",
 		Receipt: "a request to the model holds the message",
+		Answer:  "its event of a step that begins",
 		Sees:    "The dialog is open here: its model has the message when that is answered.",
 		SetUp:   "An MCP server in `~/.config/opencode/opencode.json` (or `.jsonc`) and a plugin in `plugins/c2c.ts` beside it, for all projects. With `--project`: the same below `.opencode`, for this project alone; with `--project --install-global-plugin` the plugin is for all.",
 		Quirks: []string{

@@ -39,6 +39,7 @@ func qwenGuide() Guide {
 		Idle:    "its socket for messages of other sessions",
 		Last:    "a line typed into an empty prompt (`c2c start`, tmux, screen)",
 		Receipt: "its own record of the session shows the message",
+		Answer:  "its hooks; its record, at the end of a turn",
 		Sees:    "It shows 120 characters of a message to an idle session. What came in a turn or at a dialog is shown when the turn ends. Mail at the end of a turn stands whole below `Stop hook error:`.",
 		SetUp:   "An MCP server and hooks in `~/.qwen/settings.json`, for all projects. In a folder that its person trusts, c2c's own tools run without being asked about, unless you say `--ask`.",
 		Quirks: []string{

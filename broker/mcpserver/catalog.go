@@ -138,7 +138,7 @@ func mailTools() []tool {
 			str("message_id", "Any of it, or its last 8 characters.").must(),
 		),
 		entry("message_status", reads, (*toolCall).messageStatus,
-			"Tell how far a message of yours has come: queued (stored), rung (receiver woken), handed (shown to it), read (it has it), or dead (undeliverable).",
+			"Tell how far a message of yours has come: queued (stored), rung (receiver woken), handed (shown to it), read (it answered), or dead (undeliverable).",
 			str("message_id", "Or its last 8 characters.").must(),
 		),
 	}
