@@ -144,6 +144,10 @@ func TestReadIsNotSaidOfARequestThatFailed(t *testing.T) {
 				return
 			}
 			f.set("mail-400", 0, 0, nil)
+			if is.client == lab.OpenCode { // it starts no turn for what is submitted before its last one is over
+				p.WaitShown("made to fail")
+				p.WaitGone("interrupt")
+			}
 			p.Submit("go on")
 			isRead("mail-400")
 		})
