@@ -195,7 +195,7 @@ for (const to of ["amber", "birch"]) console.log(to, JSON.stringify(await on["se
 func TestALongFileThatIsDamagedIsToldItsLine(t *testing.T) {
 	good := strings.Repeat("[a]\nb = 1\n", 5000)
 	for damage, line := range map[string]int{"oops\n" + good: 1, good + "b = \n" + good: 10_001, good + "[c\n": 10_001} {
-		if _, err := parseTOML("config.toml", []byte(damage)); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("line %d:", line)) {
+		if _, err := parseTOML("config.toml", []byte(damage)); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("line %d,", line)) {
 			t.Errorf("%v, want line %d", err, line)
 		}
 	}

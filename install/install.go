@@ -171,6 +171,8 @@ func (p *Plan) takeOver(targets []target) {
 			err = p.remove(t, f)
 		}
 		switch {
+		case err != nil && p.journal.find(t.path) == nil && (f == nil || !bytes.Contains(f.data, []byte(serverName))):
+			continue // nothing in it is ours
 		case err != nil:
 			p.Notes = append(p.Notes, fmt.Sprintf("c2c is still set up in a project, too: %v", err))
 			continue

@@ -522,12 +522,13 @@ func TestBrokenConfigIsNamedAndNothingIsWritten(t *testing.T) {
 		{Claude, "home/.claude/settings.json", "{\"hooks\": {\n\n\"Stop\": 1}}", `line 3: "Stop" is not an array`},
 		{Claude, "home/.claude/settings.json", "{\"hooks\": {},\n\"hooks\": {}}", `line 2: second member "hooks"`},
 		{Claude, "home/.claude.json", `{"mcpServers": {"c2c": `, "line 1"},
-		{Codex, "home/.codex/config.toml", "a = 1\nb = [1,\n", "line 2: unclosed array value"},
-		{Codex, "home/.codex/config.toml", "a = 1\n[x\n", "line 2"},
+		{Codex, "home/.codex/config.toml", "a = 1\nb = [1,\n", "line 2, column 1: unclosed array value"},
+		{Codex, "home/.codex/config.toml", "a = 1\n[x\n", `line 2, column 3: got line break, wanted "]"`},
+		{Codex, "home/.codex/config.toml", "a = 1\n  b = = 2\n", `line 2, column 7: got "="`},
 		{Codex, "home/.codex/config.toml", "\n[x] y = 1\n", "line 2"},
 		{Codex, "home/.codex/config.toml", "a = 'x\n", "line 1"},
-		{Codex, "home/.codex/config.toml", "mcp_servers = {}\n", "line 1: mcp_servers is written as one value"},
-		{Codex, "home/.codex/config.toml", "[mcp_servers.c2c]\n[mcp_servers.c2c]\n", "line 2: mcp_servers.c2c is defined twice"},
+		{Codex, "home/.codex/config.toml", "mcp_servers = {}\n", "line 1, column 1: mcp_servers is written as one value"},
+		{Codex, "home/.codex/config.toml", "[mcp_servers.c2c]\n[mcp_servers.c2c]\n", "line 2, column 1: mcp_servers.c2c is defined twice"},
 		{Codex, "home/.codex/hooks.json", "{", "line 1"},
 	} {
 		b := newBox(t)
@@ -817,6 +818,30 @@ func TestASetUpOfAnotherProjectIsNoProblemHere(t *testing.T) {
 	b.o.InProject, b.o.Project = false, b.path("home") // as doctor looks, where nobody asked for it
 	if found, err := Inspect(Claude, b.o); err != nil || found[0].Part != partServer || found[0].Status != doctor.Warning || !strings.Contains(found[0].Detail, "none in this project") {
 		t.Errorf("in another project: %v, %v", found, err)
+	}
+}
+
+// However its person has broken the lines of a file: what an install wrote the next one leaves alone.
+func TestASecondInstallChangesNothing(t *testing.T) {
+	for _, text := range []string{"{}", "{ }", `{"model":"x"}`, `{"mcp":{}}`, "{\"mcp\":{\n \"x\":{}}}", "{\"model\":\"x\" // mine\n}", `{"model":"x",}`,
+		"{\"mcp\":{\"x\":{\"command\":[\"a\",\n\"b\"]}}}", "// mine\n{\"model\":\"x\"}", "{\"a\":1,\"b\":2,\n\"c\":3}"} {
+		b := newBox(t)
+		b.write("home/.config/opencode/opencode.json", text+"\n", 0o600)
+		b.install(OpenCode)
+		if p := b.plan(OpenCode); !p.Empty() {
+			t.Errorf("after %s: %s", text, p.Diff())
+		}
+	}
+}
+
+// A broken file of a project in which nothing is ours is no news, and none of ours.
+func TestABrokenProjectFileOfNobodysIsNotSaidToHaveC2C(t *testing.T) {
+	for text, told := range map[string]bool{`{"mcpServers": {`: false, `{"mcpServers": {"c2c": `: true} {
+		b := newBox(t)
+		b.write("project/.mcp.json", text, 0o600)
+		if notes := strings.Join(b.plan(Claude).Notes, "; "); strings.Contains(notes, "still set up in a project") != told {
+			t.Errorf("%s: %q", text, notes)
+		}
 	}
 }
 

@@ -141,10 +141,10 @@ func (d *jsonDoc) put(value any, names ...string) error {
 	return d.insert(v, names[there], value)
 }
 
-// replace puts value in the place of old.
+// replace puts value in the place of old, unless that says the same: its line breaks may be another's.
 func (d *jsonDoc) replace(old *hujson.Value, value any) error {
 	v, err := d.render(value, d.indentAt(old), !d.compact)
-	if err != nil || bytes.Equal(v.Pack(), hujson.Value{Value: old.Value}.Pack()) {
+	if err != nil || bytes.Equal(packed(v), packed(*old)) {
 		return err
 	}
 	old.Value, d.changed = v.Value, true
@@ -332,4 +332,11 @@ func pointer(names []string) (path string) {
 		path += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 	}
 	return path
+}
+
+// packed is a value without white space and comments.
+func packed(v hujson.Value) []byte {
+	v = v.Clone()
+	v.Minimize()
+	return v.Pack()
 }

@@ -50,7 +50,7 @@ func parseTOML(path string, data []byte) (*tomlDoc, error) {
 	d := &tomlDoc{lines: tomlLines(data)}
 	wrong := func(line int, problem string) error {
 		n := 1 + strings.Count(strings.Join(d.lines[:line], ""), "\n")
-		return fmt.Errorf("parse %s: line %d: %s; correct it or move it away, then run again", path, n, problem)
+		return fmt.Errorf("parse %s: line %d, column %d: %s; correct it or move it away, then run again", path, n, column(d.lines[line]), problem)
 	}
 	// Without a line end the parser takes a statement that is cut short for the end of the file.
 	parse := func(lines int) (*tomledit.Document, error) {
@@ -100,6 +100,24 @@ func parseTOML(path string, data []byte) (*tomlDoc, error) {
 		err = cmp.Or(err, wrong(places[0], "not understood"))
 	}
 	return d, err
+}
+
+// column is where a line stops being understood, from 1, if the parser says that and it is in the line itself; else where its
+// text begins.
+func column(line string) int {
+	begin := 1 + len(line) - len(strings.TrimLeft(line, " \t"))
+	_, err := tomledit.Parse(strings.NewReader(line + "\n"))
+	var row, col int
+	if err == nil {
+		return begin
+	}
+	if n, _ := fmt.Sscanf(err.Error(), "at %d:%d:", &row, &col); n == 2 && row == 1 {
+		return min(col+1, len(strings.TrimRight(line, "\r\n"))+1)
+	}
+	if n, _ := fmt.Sscanf(err.Error(), "offset %d:", &col); n == 1 && col < len(line) {
+		return max(begin, col)
+	}
+	return begin
 }
 
 // tomlLines splits data, with the line ends. A value of many lines stays whole.
