@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"c2c/broker/client"
 	"c2c/broker/doctor"
 )
 
@@ -18,18 +19,19 @@ func (p *Plan) Told(o Options) string {
 	case p.Empty():
 		said = append(said, "nothing to change")
 	case o.InProject:
-		said = append(said, "set up for "+top(o.Project)+", from the next start of a session on")
+		said = append(said, "set up for "+top(o.Project))
 	default:
-		said = append(said, "set up for all projects, from the next start of a session on")
+		said = append(said, "set up")
+	}
+	if _, err := client.LookPath(client.ProgramOf(p.Client), o.Getenv); err != nil {
+		said = append(said, "it is not installed here")
 	}
 	byHand := HTTPByHand(p.Client, o)
 	if byHand {
 		said = append(said, "its tools stay over HTTP, as it was set up by hand")
 	}
 	switch {
-	case s.allows == nil:
-	case s.allows(o):
-		said = append(said, "its model calls c2c's tools without asking (--ask: it asks)")
+	case s.allows == nil, s.allows(o): // the end of an install says it for all
 	case o.Ask || byHand: // an uninstall would leave that as it is
 		said = append(said, "it asks before its model calls a tool of c2c")
 	default:
@@ -41,12 +43,47 @@ func (p *Plan) Told(o Options) string {
 	return strings.Join(said, "; ")
 }
 
-// Owed is what its person must still do after an install was applied, each a sentence.
+// Unasked says whether the client's model calls c2c's tools without asking, after an install was applied.
+func (p *Plan) Unasked(o Options) bool {
+	s, _, err := findSetup(p.Client, o)
+	return err == nil && !p.byPlugin && s.allows != nil && s.allows(o)
+}
+
+// Summary says how many files a plan changes, makes and removes.
+func (p *Plan) Summary() string {
+	changed, made, gone := 0, 0, 0
+	for _, c := range p.Changes {
+		switch {
+		case c.Before == nil:
+			made++
+		case c.After == nil:
+			gone++
+		default:
+			changed++
+		}
+	}
+	var said []string
+	for _, is := range []struct {
+		n    int
+		what string
+	}{{made, "new"}, {changed, "changed"}, {gone, "removed"}} {
+		if is.n > 0 {
+			said = append(said, fmt.Sprintf("%d %s", is.n, is.what))
+		}
+	}
+	if said == nil {
+		return "nothing to change"
+	}
+	return "files: " + strings.Join(said, ", ")
+}
+
+// Owed is what its person must still do after an install was applied, each in a few words. c2c doctor tells more.
 func (p *Plan) Owed(o Options) (all []string) {
 	if s, _, err := findSetup(p.Client, o); err == nil && s.inspect != nil {
 		for _, f := range s.inspect(o) {
 			if f.Status != doctor.OK {
-				all = append(all, fmt.Sprintf("%s (%s)", f.Detail, f.Path))
+				todo, _, _ := strings.Cut(f.Detail, ": ")
+				all = append(all, todo)
 			}
 		}
 	}

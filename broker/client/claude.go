@@ -13,19 +13,20 @@ const ChannelCapability = "claude/channel"
 // therefore asks for a mailbox bound to the client's process before it asks the variable.
 func claude() Profile {
 	return Profile{
-		Name:        "claude",
-		Aliases:     []string{"claude-code"},
-		Info:        "claude-code",
-		AliasPrefix: "claude",
-		InTurn:      "its hook brings the message at the next tool call, or at the end of the turn",
-		SessionEnv:  "CLAUDE_CODE_SESSION_ID",
-		TrustEnv:    true,
-		ShellEnv:    true,
-		ProcessEnv:  "CLAUDE_PID",
-		Mod:         true,
-		Doing:       ClaudeDoing,
-		DoingDir:    "sessions",
-		Inherited:   []string{"CLAUDECODE", "CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN"},
+		Name:           "claude",
+		Aliases:        []string{"claude-code"},
+		Info:           "claude-code",
+		AliasPrefix:    "claude",
+		InTurn:         "its hook brings the message at the next tool call, or at the end of the turn",
+		SessionEnv:     "CLAUDE_CODE_SESSION_ID",
+		TrustEnv:       true,
+		ShellEnv:       true,
+		ProcessEnv:     "CLAUDE_PID",
+		Mod:            true,
+		ReadsHooksAnew: true, // seen with 2.1.329
+		Doing:          ClaudeDoing,
+		DoingDir:       "sessions",
+		Inherited:      []string{"CLAUDECODE", "CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN"},
 		// Measured with 2.1.329: from 50,000 UTF-16 units on, the texts of an answer counted together, the
 		// model gets a file name and 2 KB. At four characters to a token 25,000 tokens are more.
 		Answer:       40_000,

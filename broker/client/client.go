@@ -58,6 +58,8 @@ type Profile struct {
 	ProcessEnv string
 	// DetachedHooks says that a hook runs in a session (setsid) of its own, whose leader is the client's child.
 	DetachedHooks bool
+	// ReadsHooksAnew says that a session which runs takes hooks that are set up meanwhile, from its next prompt on.
+	ReadsHooksAnew bool
 	// ChildHooks says that a hook is the client's child.
 	ChildHooks bool
 	// ProjectEnv is the variable with the project in a hook, for a client that runs its hooks somewhere else.

@@ -44,6 +44,10 @@ type editor struct {
 	plan         func(string, install.Options) (*install.Plan, error)
 	undo         bool // uninstall
 	dry, verbose bool
+
+	diffs   strings.Builder // of --dry-run, which are shown behind the summary
+	unasked bool            // tools of c2c are called without asking
+	fresh   []string        // clients in which something was changed
 }
 
 func (a *call) install(ctx context.Context) error {
@@ -80,7 +84,7 @@ func (a *call) install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e := editor{app: a.app, o: o, plan: install.PlanInstall, dry: *dry, verbose: *verbose}
+	e := &editor{app: a.app, o: o, plan: install.PlanInstall, dry: *dry, verbose: *verbose}
 	done, failed := e.edit(clients, true)
 	if *channel {
 		a.tellChannels(done)
@@ -89,7 +93,8 @@ func (a *call) install(ctx context.Context) error {
 		fmt.Fprintf(a.stdout, "no HTTP daemon answers, so the tools of %s are over stdio now: c2c serve start, then run this again\n", strings.Join(done, ", "))
 	}
 	if !*dry {
-		a.tellNext(done)
+		a.tellRunning(ctx, e.fresh)
+		a.tellNext(done, e.unasked)
 	}
 	return failed
 }
@@ -111,7 +116,7 @@ func (a *call) uninstall() error {
 	if clients, err = chosen(clients, o); err != nil {
 		return err
 	}
-	e := editor{app: a.app, o: o, plan: install.PlanUninstall, undo: true, dry: *dry, verbose: *verbose}
+	e := &editor{app: a.app, o: o, plan: install.PlanUninstall, undo: true, dry: *dry, verbose: *verbose}
 	_, err = e.edit(clients, len(named) > 0)
 	if len(named) == 0 {
 		err = errors.Join(err, a.tellDaemonRuns())
@@ -126,7 +131,7 @@ func (a *call) uninstall() error {
 
 // edit plans and edits each client, and gives those that went well. A client whose files are damaged keeps no other from
 // its turn. asked: they were named, so each is told of when nothing changes, too.
-func (e editor) edit(names []string, asked bool) (done []string, failed error) {
+func (e *editor) edit(names []string, asked bool) (done []string, failed error) {
 	said := false
 	for _, name := range names {
 		var p *install.Plan
@@ -151,11 +156,15 @@ func (e editor) edit(names []string, asked bool) (done []string, failed error) {
 	if !said && failed == nil {
 		fmt.Fprintln(e.stdout, "c2c is set up in no client: nothing to take out")
 	}
+	if e.dry && said {
+		fmt.Fprintln(e.stdout, "nothing was changed (--dry-run)")
+		fmt.Fprint(e.stdout, e.diffs.String())
+	}
 	return done, failed
 }
 
 // apply carries out a plan, and says so in a line.
-func (e editor) apply(p *install.Plan, asked bool, said *bool) error {
+func (e *editor) apply(p *install.Plan, asked bool, said *bool) error {
 	if !e.dry {
 		if err := e.carryOut(p); err != nil {
 			return err
@@ -165,15 +174,22 @@ func (e editor) apply(p *install.Plan, asked bool, said *bool) error {
 		return nil
 	}
 	*said = true
-	if e.dry || e.verbose {
+	switch {
+	case e.dry:
+		fmt.Fprintf(e.stdout, "%s: %s\n", p.Client, p.Summary())
+		e.diffs.WriteString(p.Diff())
+		return nil
+	case e.verbose:
 		fmt.Fprint(e.stdout, p.Diff()) // not before: another install may have changed the plan
 	}
 	switch {
-	case e.dry:
-		fmt.Fprintf(e.stdout, "%s: nothing was changed (--dry-run)\n", p.Client)
-		return nil
 	case !e.undo:
-		fmt.Fprintf(e.stdout, "%s: %s\n", p.Client, p.Told(e.o))
+		words := append([]string{p.Told(e.o)}, p.Owed(e.o)...)
+		fmt.Fprintf(e.stdout, "%s: %s\n", p.Client, strings.Join(words, "; "))
+		e.unasked = e.unasked || p.Unasked(e.o)
+		if !p.Empty() {
+			e.fresh = append(e.fresh, p.Client)
+		}
 	case p.Left != nil:
 		fmt.Fprintf(e.stdout, "%s: not all is undone\n", p.Client)
 	case p.Empty():
@@ -184,15 +200,12 @@ func (e editor) apply(p *install.Plan, asked bool, said *bool) error {
 	if len(p.Notes) > 0 {
 		fmt.Fprintf(e.stdout, "%s: note: %s\n", p.Client, strings.Join(p.Notes, "; "))
 	}
-	if owed := p.Owed(e.o); !e.undo && len(owed) > 0 {
-		fmt.Fprintf(e.stdout, "%s: to do: %s\n", p.Client, strings.Join(owed, "; "))
-	}
 	return nil
 }
 
 // carryOut applies a plan. Programs of ours that the client runs are told before the first change: it is not to be woken
 // half way.
-func (e editor) carryOut(p *install.Plan) error {
+func (e *editor) carryOut(p *install.Plan) error {
 	marks := e.undo && !p.Empty()
 	if marks {
 		if err := broker.MarkUninstalled(e.getenv, p.Client, p.OneOf()); err != nil {
@@ -230,39 +243,6 @@ func (a *app) tellChannels(clients []string) {
 				name, channelVariable, channelDoorbell, strings.Join(p.ChannelArgs, " "))
 		}
 	}
-}
-
-// tellNext ends an install with a command that works here, where a client can be started.
-func (a *app) tellNext(clients []string) {
-	c2c := "c2c"
-	switch found, err := client.LookPath(c2c, a.getenv); {
-	case err != nil:
-		c2c = a.c2c
-		fmt.Fprintf(a.stdout, "to do: add %s to your PATH\n", filepath.Dir(a.c2c))
-	case !sameFile(found, a.c2c):
-		c2c = a.c2c
-		fmt.Fprintf(a.stdout, "to do: your PATH has another c2c first, %s; put %s before it\n", found, filepath.Dir(a.c2c))
-	}
-	for _, name := range clients {
-		p, _ := client.Find(name)
-		if _, err := client.LookPath(client.ProgramOf(name), a.getenv); err != nil {
-			continue
-		}
-		alias := a.freeAlias()
-		if alias == "" || p.SharedProcess && !p.Plugin {
-			fmt.Fprintf(a.stdout, "try: %s start %s\n", c2c, name)
-		} else {
-			fmt.Fprintf(a.stdout, "try: %s start --alias %s %s, and in another terminal: %[1]s send %[2]s hello\n", c2c, alias, name)
-		}
-		return
-	}
-	fmt.Fprintf(a.stdout, "try: %s doctor\n", c2c)
-}
-
-func sameFile(one, other string) bool {
-	a, aerr := os.Stat(one)
-	b, berr := os.Stat(other)
-	return aerr == nil && berr == nil && os.SameFile(a, b)
 }
 
 // freeAlias is a name that no session here has; empty when all are taken. It makes no root.

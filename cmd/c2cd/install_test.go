@@ -1,13 +1,17 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/creack/pty"
 
 	"c2c/broker"
 	"c2c/cmd/cli"
@@ -54,7 +58,7 @@ func TestADamagedClientKeepsNoOtherFromItsTurn(t *testing.T) {
 		}
 	}
 	code, out, errs := s.run("install")
-	check(code, out, errs, "set up for all projects")
+	check(code, out, errs, "set up; it is not installed here")
 	s.write(".claude/settings.json", "{")
 	code, out, errs = s.run("uninstall")
 	if check(code, out, errs, "taken out"); !strings.Contains(out, "claude: not all is undone") || strings.Contains(out, "claude: taken out") {
@@ -76,33 +80,32 @@ func (s shop) program(name string) {
 	s.env["PATH"] = filepath.Join(s.home, "bin")
 }
 
-// One line for each client of what was done, one of what is left to do, and a command that works here. The changes are
-// shown to who asks for them.
+// One line for each client of what was done and what is left to do, and a command that works here. The changes are
+// shown to a person who asks for them, behind a summary.
 func TestInstallSaysWhatItDidWhatIsLeftAndWhatToTry(t *testing.T) {
 	s := shop{t: t, home: t.TempDir(), env: map[string]string{}}
 	s.program("claude")
 	s.program("codex")
-	want := `claude: set up for all projects, from the next start of a session on; its model calls c2c's tools without asking (--ask: it asks)
-codex: set up for all projects, from the next start of a session on; its model calls c2c's tools without asking (--ask: it asks)
-codex: to do: start codex and choose "Trust all and continue": until then these hooks do not run: SessionStart, UserPromptSubmit, PostToolUse, Stop (` + s.home + `/.codex/config.toml)
+	want := `claude: set up
+codex: set up; start codex and choose "Trust all and continue"
 to do: add /opt to your PATH
-try: /opt/c2c start --alias amber claude, and in another terminal: /opt/c2c send amber hello
+Tools of c2c run without asking (--ask: they ask). Try: /opt/c2c start --alias amber claude
 `
-	if code, out, errs := s.run("install", "--dry-run"); code != 0 || !strings.Contains(out, "+++ "+s.home+"/.claude.json") || strings.Contains(out, "try:") || errs != "" {
+	if code, out, errs := s.run("install", "--dry-run"); code != 0 || !strings.HasPrefix(out, "claude: files: 7 new\ncodex: files: 3 new\nnothing was changed (--dry-run)\nnew file mode ") || !strings.Contains(out, "+++ "+s.home+"/.claude.json") || strings.Contains(out, "Try:") || errs != "" {
 		t.Errorf("--dry-run: exit %d, %s%s", code, out, errs)
 	}
 	if code, out, errs := s.run("install"); code != 0 || out != want || errs != "" {
 		t.Errorf("exit %d, %s%s, want\n%s", code, out, errs, want)
 	}
-	want = strings.ReplaceAll(want, "set up for all projects, from the next start of a session on", "nothing to change")
+	want = strings.ReplaceAll(want, "set up", "nothing to change")
 	if code, out, _ := s.run("install", "--verbose"); code != 0 || out != want {
 		t.Errorf("again: exit %d, %s", code, out)
 	}
-	if code, out, _ := s.run("install", "--verbose", "--ask"); code != 0 || !strings.Contains(out, "+++ "+s.home+"/.claude/settings.json") || !strings.Contains(out, "claude: set up for all projects, from the next start of a session on; it asks before") {
+	if code, out, _ := s.run("install", "--verbose", "--ask"); code != 0 || !strings.Contains(out, "+++ "+s.home+"/.claude/settings.json") || !strings.Contains(out, "claude: set up; it asks before") {
 		t.Errorf("--ask: exit %d, %s", code, out)
 	}
 	for _, name := range []string{"claude", "codex"} { // who has chosen that is not asked again, and told how to change it
-		want := name + ": nothing to change; it asks before its model calls a tool of c2c (c2c uninstall " + name + ", and then install: it does not)\n"
+		want := name + ": nothing to change; it asks before its model calls a tool of c2c (c2c uninstall " + name + ", and then install: it does not)"
 		if code, out, _ := s.run("install", name); code != 0 || !strings.Contains(out, want) {
 			t.Errorf("after --ask: exit %d, %s", code, out)
 		}
@@ -127,8 +130,84 @@ try: /opt/c2c start --alias amber claude, and in another terminal: /opt/c2c send
 		t.Errorf("uninstall again: exit %d, %s", code, out)
 	}
 	s.program("c2c")
-	if _, out, _ := s.run("install", "codex"); !strings.Contains(out, "to do: your PATH has another c2c first, "+s.home+"/bin/c2c; put /opt before it\ntry: /opt/c2c start codex\n") {
+	if _, out, _ := s.run("install", "codex"); !strings.Contains(out, "to do: your PATH has another c2c first, "+s.home+"/bin/c2c; put /opt before it\nTools of c2c run without asking (--ask: they ask). Try: /opt/c2c start codex\n") {
 		t.Errorf("with another c2c: %s", out)
+	}
+}
+
+// A client that runs already is named, with what makes a session of it; one that is a session is not.
+func TestAClientThatRanBeforeInstallIsNamed(t *testing.T) {
+	s := shop{t: t, home: t.TempDir(), env: map[string]string{}}
+	s.program("claude")
+	shop := filepath.Join(s.home, "shop")
+	if err := os.Mkdir(shop, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	start := func(home string) (*exec.Cmd, func()) {
+		cmd := exec.Command("bash", "-c", "exec -a claude cat")
+		cmd.Dir, cmd.Env = shop, []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
+		terminal, err := pty.Start(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(terminal, "hello")
+		lines := bufio.NewReader(terminal)
+		for n := 0; err == nil && n < 2; { // what is typed, and cat, which says it once more
+			var line string
+			if line, err = lines.ReadString('\n'); strings.Contains(line, "hello") {
+				n++
+			}
+		}
+		return cmd, func() { cmd.Process.Kill(); cmd.Wait(); terminal.Close() }
+	}
+	other, endOther := start("/elsewhere")
+	defer endOther()
+	cmd, end := start(s.home)
+	defer end()
+	want := fmt.Sprintf("claude runs in ~/shop already (pid %d): type a prompt there, or restart it\n", cmd.Process.Pid)
+	if _, out, _ := s.run("install"); !strings.Contains(out, "claude: set up\n"+want) || strings.Contains(out, fmt.Sprint(other.Process.Pid)) {
+		t.Errorf("no %q in %s", want, out)
+	}
+	if _, out, _ := s.run("install"); strings.Contains(out, "already") {
+		t.Errorf("nothing was changed, and it says %s", out)
+	}
+	s.run("uninstall")
+	b, err := broker.OpenHere(func(name string) string { return map[string]string{"HOME": s.home}[name] }, shop, broker.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if _, err := b.Attach(t.Context(), broker.Caller{Client: "claude", ClientID: "u-1", PID: cmd.Process.Pid}); err != nil {
+		t.Fatal(err)
+	}
+	if _, out, _ := s.run("install"); strings.Contains(out, "already") {
+		t.Errorf("it is a session, and it says %s", out)
+	}
+}
+
+// npm puts a script into the PATH that starts the program of the package beside it.
+func TestTheLauncherOfNpmIsNoOtherC2C(t *testing.T) {
+	s := shop{t: t, home: t.TempDir(), env: map[string]string{}}
+	s.program("claude")
+	for name, text := range map[string]string{"lib/node_modules/c2c-mail/bin/c2c": "#!/bin/sh\n", "lib/node_modules/c2c-mail/node_modules/c2c-mail-linux-x64/bin/c2c": "program",
+		"lib/node_modules/c2c-mail-linux-x64/bin/c2c": "program"} {
+		s.write(name, text)
+		if err := os.Chmod(filepath.Join(s.home, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("../lib/node_modules/c2c-mail/bin/c2c", filepath.Join(s.home, "bin", "c2c")); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"lib/node_modules/c2c-mail/node_modules/c2c-mail-linux-x64", "lib/node_modules/c2c-mail-linux-x64"} {
+		s.c2c = filepath.Join(s.home, dir, "bin", "c2c")
+		if _, out, _ := s.run("install"); strings.Contains(out, "another c2c") || !strings.Contains(out, "Try: c2c start") {
+			t.Errorf("%s: %s", dir, out)
+		}
+	}
+	s.c2c = "/opt/c2c"
+	if _, out, _ := s.run("install"); !strings.Contains(out, "another c2c") {
+		t.Error(out)
 	}
 }
 
