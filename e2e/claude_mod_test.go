@@ -120,7 +120,7 @@ func TestWaitingMailIsShownToThePersonAndNotToTheModel(t *testing.T) {
 	onlyOnce(t, model.Turns(), "word-quiet", "")
 	wantRead(t, l, "id-quiet", "read by hook")
 	p.WaitGone("message waits")
-	if got, _ := l.Try(c2c(), "doctor"); !strings.Contains(got, "claude mod: loaded in amber") {
+	if got, _ := l.Try(c2c(), "doctor", "--verbose"); !strings.Contains(got, "claude mod: loaded in amber") {
 		t.Errorf("doctor says %s", got)
 	}
 }
@@ -157,7 +157,7 @@ func arrivesWithoutTheMod(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Pro
 	model.Script(sendMessage("birch", "word-to-birch"))
 	p.Submit("prompt-two")
 	model.WaitText("No agent named 'birch' is reachable")
-	if got, _ := l.Try(c2c(), "doctor"); !strings.Contains(got, "claude mod: not loaded in amber, where mail arrives all the same") {
+	if got, _ := l.Try(c2c(), "doctor", "--verbose"); !strings.Contains(got, "claude mod: not loaded in amber, where mail arrives all the same") {
 		t.Errorf("doctor says %s", got)
 	}
 }

@@ -49,7 +49,7 @@ func TestDoctorTellsWhetherClaudeHasApprovedTheServer(t *testing.T) {
 	l.Run(c2c(), "install", "--project", "claude")
 	for settings, asks := range map[string]bool{`{}`: true, `{"enabledMcpjsonServers": ["c2c"]}`: false} {
 		l.WriteProject(".claude/settings.local.json", settings)
-		if out, _ := l.Try(c2c(), "doctor"); strings.Contains(out, "claude approval: not yet approved") != asks {
+		if out, _ := l.Try(c2c(), "doctor", "--verbose"); strings.Contains(out, "claude approval: not yet approved") != asks {
 			t.Errorf("%s:\n%s", settings, out)
 		}
 		p := l.Terminal(l.ClaudeEnv(model), "sh", "-c", "exec claude")
@@ -109,7 +109,7 @@ func TestDoctorTellsThatQwenDoesNotTrustTheFolder(t *testing.T) {
 	for _, rule := range []string{"DO_NOT_TRUST", "TRUST_FOLDER"} {
 		told := rule == "DO_NOT_TRUST"
 		l.Write(".qwen/trustedFolders.json", `{"`+l.Project+`": "`+rule+`"}`)
-		out, _ := l.Try(c2c(), "doctor")
+		out, _ := l.Try(c2c(), "doctor", "--verbose")
 		if strings.Contains(out, "qwen folder trust: qwen was told not to trust") != told {
 			t.Errorf("%s:\n%s", rule, out)
 		}
@@ -137,7 +137,7 @@ func TestDoctorTellsThatAServerIsDisabled(t *testing.T) {
 			t.Errorf("%s: its tools are %v", prompt, r.Tools)
 		}
 	}
-	out, _ := l.Try(c2c(), "doctor")
+	out, _ := l.Try(c2c(), "doctor", "--verbose")
 	for _, want := range []string{"codex mcp server: enabled is false", "gemini approval: its person has disabled c2c"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)

@@ -55,7 +55,7 @@ func TestAnInstallTakesOverWhatWasSetUpForAProject(t *testing.T) {
 		t.Errorf("below the top of its project it has the tools %s", got)
 	}
 	l.WriteProject(".claude/settings.local.json", `{"enableAllProjectMcpServers": false, "disabledMcpjsonServers": ["c2c"]}`)
-	out, err := l.Try(c2c(), "doctor", "--roundtrip")
+	out, err := l.Try(c2c(), "doctor", "--verbose", "--roundtrip")
 	for _, want := range []string{"problem  claude approval: Claude Code was told not to use the server", "but a client is kept from its mail: see the problems"} {
 		if err == nil || !strings.Contains(out, want) {
 			t.Errorf("doctor: %v, no %q in\n%s", err, want, out)
@@ -82,7 +82,7 @@ func TestTheReviewOfOurHooksGoesWithThem(t *testing.T) {
 	before := l.Read(".codex/config.toml")
 	l.Run(c2c(), "install", "codex")
 	told := func() bool {
-		out, _ := l.Try(c2c(), "doctor")
+		out, _ := l.Try(c2c(), "doctor", "--verbose")
 		return strings.Contains(out, `problem  codex hook trust: start codex and choose "Trust all and continue"`)
 	}
 	if !told() {

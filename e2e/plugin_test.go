@@ -31,7 +31,7 @@ func pluginLab(t *testing.T, c lab.Client, both bool) (*lab.Lab, *lab.Model) {
 // wantPlugin compares what doctor says of the plugin.
 func wantPlugin(t *testing.T, l *lab.Lab, c lab.Client, want string) {
 	t.Helper()
-	out, _ := l.Try(c2c(), "doctor")
+	out, _ := l.Try(c2c(), "doctor", "--verbose")
 	if !strings.Contains(out, string(c)+" "+want) {
 		t.Errorf("no %q in\n%s", want, out)
 	}

@@ -33,7 +33,7 @@ func cursorGuide() Guide {
 			"The follow-up at the end of a turn only says that mail waits, too: Cursor takes its words for the person's. It comes once a turn, and not with `cursor-agent -p`. Whether the editor's hooks can be told to belong to a window is not known: if not, they say nothing.",
 			"Over HTTP the doorbell is `notifications/resources/updated` on the stream that the client has open. Four other clients were tried that way: it arrives while they are idle, and begins no turn. Whether Cursor acts on it is not known.",
 			"Over HTTP `X-C2C-Project` is `${workspaceFolder}`. If Cursor does not fill that in, the directory of its process decides which project it is, then the one in which `c2c serve start` was run; the tool `runtime_diagnostics` says which it was.",
-			"If the editor starts its servers outside of the project, `C2C_MCP_BROKER_ROOT` in `env` of `mcp.json` names the project's root: the line `root` of `c2c doctor` there shows the path.",
+			"If the editor starts its servers outside of the project, `C2C_MCP_BROKER_ROOT` in `env` of `mcp.json` names the project's root: the line `root` of `c2c doctor --verbose` there shows the path.",
 			"Cursor may run hooks that were set up for another client, c2c's among them (Third-party skills). Those of c2c notice it, and do nothing.",
 		},
 	}

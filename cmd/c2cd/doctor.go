@@ -27,7 +27,7 @@ const maxSessions = 4
 
 // doctor looks at the root and at each client's configuration, and changes nothing.
 func (a *call) doctor(ctx context.Context) error {
-	roundtrip, asJSON := a.Bool("roundtrip"), a.Bool("json")
+	roundtrip, verbose, asJSON := a.Bool("roundtrip"), a.Bool("verbose"), a.Bool("json")
 	if _, err := a.words(); err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (a *call) doctor(ctx context.Context) error {
 	if *asJSON {
 		err = cli.JSON(a.stdout, report)
 	} else {
-		a.printReport(report)
+		a.printReport(report, *verbose)
 	}
 	if n := problems(report); err == nil && n > 0 {
 		err = fmt.Errorf("problems found: %d", n)
@@ -74,7 +74,7 @@ func problems(report []doctor.Finding) (n int) {
 // that c2c does not set up has sessions.
 func (a *app) checkClients(ctx context.Context, o install.Options) (report []doctor.Finding, err error) {
 	none := doctor.Finding{Status: doctor.Problem, Part: "clients"}
-	if a.hasSessions(ctx) {
+	if a.hasSessions(ctx, "") {
 		none.Status = doctor.Warning
 	}
 	present, set := install.Detect(o), false
@@ -86,6 +86,9 @@ func (a *app) checkClients(ctx context.Context, o install.Options) (report []doc
 		found, err := install.Inspect(name, o)
 		if err != nil {
 			return nil, err
+		}
+		if _, err := client.LookPath(client.ProgramOf(name), o.Getenv); err != nil && !a.hasSessions(ctx, name) {
+			found = ofNobody(found)
 		}
 		if len(found) > 1 || found[0].Status == doctor.OK { // else it is not set up
 			set = true
@@ -101,11 +104,26 @@ func (a *app) checkClients(ctx context.Context, o install.Options) (report []doc
 		none.Detail = "none of these is set up: c2c install"
 		report = append(report, none)
 	}
-	return report, nil
+	return append(report, a.checkRunning(ctx, present)...), nil
 }
 
-// hasSessions says whether the root has sessions of any client.
-func (a *app) hasSessions(ctx context.Context) bool {
+// checkRunning names clients that run in a terminal here and are no session. One whose sessions share a process says nothing.
+func (a *app) checkRunning(ctx context.Context, present []string) (report []doctor.Finding) {
+	names := slices.DeleteFunc(slices.Clone(present), func(name string) bool {
+		p, _ := client.Find(name)
+		return p.SharedProcess || broker.Uninstalled(a.getenv, name, 0)
+	})
+	root, _ := a.root()
+	for _, r := range a.unknown(ctx, names) {
+		if theirs, _, err := broker.FindRoot(a.getenv, r.folder); err == nil && theirs == root {
+			report = append(report, doctor.Finding{Client: r.client, Status: doctor.Warning, Part: "without mail", Detail: r.sentence(a.getenv("HOME"))})
+		}
+	}
+	return report
+}
+
+// hasSessions says whether the root has sessions of a client, or of any if name is empty.
+func (a *app) hasSessions(ctx context.Context, name string) bool {
 	root, err := a.root()
 	if err != nil {
 		return false
@@ -120,12 +138,23 @@ func (a *app) hasSessions(ctx context.Context) bool {
 	defer b.Close()
 	all, err := b.Sessions(ctx)
 	return err == nil && slices.ContainsFunc(all, func(s broker.Session) bool {
-		return s.Client != "" && s.State != broker.Person && s.State != broker.External
+		return s.Client != "" && (name == "" || s.Client == name) && s.State != broker.Person && s.State != broker.External
 	})
 }
 
-func (a *app) printReport(report []doctor.Finding) {
+// printReport prints what asks for a person, and how much is well; verbose: all.
+func (a *app) printReport(report []doctor.Finding, verbose bool) {
 	lines := shorten(report)
+	if !verbose {
+		lines = slices.DeleteFunc(lines, func(f doctor.Finding) bool { return f.Status == doctor.OK })
+		well := 0
+		for _, f := range report {
+			if f.Status == doctor.OK {
+				well++
+			}
+		}
+		defer fmt.Fprintf(a.stdout, "%s ok (--verbose shows them)\n", broker.Count(well, "check", "checks"))
+	}
 	sort.SliceStable(lines, func(i, j int) bool { // what asks for a person stands last, where the eye is
 		return slices.Index(severity, lines[i].Status) < slices.Index(severity, lines[j].Status)
 	})
@@ -138,6 +167,17 @@ func (a *app) printReport(report []doctor.Finding) {
 		line := fmt.Sprintf("%-8s %s: %s%s", f.Status, what, f.Detail, where)
 		fmt.Fprintln(a.stdout, inbox.Visible(line, "")) // an alias written by hand makes no line of its own
 	}
+}
+
+// ofNobody takes the problems of a client that is not installed here, and has no session, for less: they concern nobody. An
+// editor may run a client that is on nobody's path, so they are not left out.
+func ofNobody(found []doctor.Finding) []doctor.Finding {
+	for i := range found {
+		if found[i].Status == doctor.Problem {
+			found[i].Status = doctor.Warning
+		}
+	}
+	return found
 }
 
 // shorten fits a report on a screen: of many sessions the first few are told.

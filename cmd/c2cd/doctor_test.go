@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -84,7 +85,7 @@ func (c clinic) rang(id string, r wake.Ring) {
 // line is the one of doctor's report that begins so.
 func (c clinic) line(begins string) string {
 	c.t.Helper()
-	out := c.run("doctor")
+	out := c.run("doctor", "--verbose")
 	for line := range strings.Lines(out) {
 		if strings.HasPrefix(line, begins) {
 			return strings.TrimSuffix(line, "\n")
@@ -220,7 +221,7 @@ func TestDoctorTellsOfDamagedFiles(t *testing.T) {
 		if err := os.WriteFile(path, []byte("["), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out := c.run("doctor"); !strings.Contains(out, "warning  damaged file: ") || !strings.Contains(out, path) {
+		if out := c.run("doctor", "--verbose"); !strings.Contains(out, "warning  damaged file: ") || !strings.Contains(out, path) {
 			t.Errorf("no %s in\n%s", path, out)
 		}
 	}
@@ -287,7 +288,7 @@ func TestDoctorTellsToInstallAgainWhenAHookIsMissing(t *testing.T) {
 	if err := os.WriteFile(path, bytes.Replace(data, []byte(`"FileChanged"`), []byte(`"FileForgotten"`), 1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := c.line("problem  claude hook FileChanged"); !strings.Contains(got, "c2c install claude") {
+	if got := c.line("warning  claude hook FileChanged"); !strings.Contains(got, "c2c install claude") {
 		t.Error(got)
 	}
 }
@@ -300,7 +301,7 @@ func TestDoctorKeepsToAScreen(t *testing.T) {
 	}
 	c.run("install", "claude")
 	c.run("install", "codex")
-	out := c.run("doctor")
+	out := c.run("doctor", "--verbose")
 	if n := strings.Count(out, "\n"); n > 25 {
 		t.Errorf("%d lines:\n%s", n, out)
 	}
@@ -319,14 +320,14 @@ func TestDoctorLetsNoAliasMakeALine(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if out := c.run("doctor"); !strings.Contains(out, `ok       forged`) || strings.Contains(out, "\nok       forged") || strings.Contains(out, "\x1b") {
+	if out := c.run("doctor", "--verbose"); !strings.Contains(out, `ok       forged`) || strings.Contains(out, "\nok       forged") || strings.Contains(out, "\x1b") {
 		t.Errorf("%s", out)
 	}
 }
 
 func TestDoctorShowsWhatMovesAClientsConfiguration(t *testing.T) {
 	c := newClinic(t)
-	out := c.run("doctor")
+	out := c.run("doctor", "--verbose")
 	for _, p := range client.All() {
 		for _, name := range []string{p.ConfigEnv, p.ConfigParentEnv} {
 			if !strings.Contains(out, name) {
@@ -396,7 +397,7 @@ func TestDoctorTellsOfADamagedMailboxAndHowToMendIt(t *testing.T) {
 	if err := lease.Ack(t.Context(), inbox.Handles(lease.Messages)...); err != nil {
 		t.Fatal(err)
 	}
-	if out := c.run("doctor"); strings.Contains(out, "mailbox of") || !strings.Contains(out, "warning  damaged file") {
+	if out := c.run("doctor", "--verbose"); strings.Contains(out, "mailbox of") || !strings.Contains(out, "warning  damaged file") {
 		t.Errorf("afterwards it says\n%s", out)
 	}
 }
@@ -412,26 +413,26 @@ func TestDoctorTellsOfWhatIsNoMailbox(t *testing.T) {
 	if err := os.Mkdir(path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	out := c.run("doctor")
+	out := c.run("doctor", "--verbose")
 	if got := c.line("problem  mailbox of " + id); !strings.Contains(got, "until it is moved away") || !strings.Contains(got, path) || strings.Count(out, id+".inbox.json\":") > 1 {
 		t.Error(out)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if out := c.run("doctor"); strings.Contains(out, "mailbox of") {
+	if out := c.run("doctor", "--verbose"); strings.Contains(out, "mailbox of") {
 		t.Errorf("afterwards it says\n%s", out)
 	}
 }
 
 func TestDoctorTellsOfARelativeRoot(t *testing.T) {
 	s := shop{t: t, home: t.TempDir(), env: map[string]string{"C2C_MCP_BROKER_ROOT": "mail"}}
-	code, out, _ := s.run("doctor")
+	code, out, _ := s.run("doctor", "--verbose")
 	if code != 1 || !strings.Contains(out, `problem  root: C2C_MCP_BROKER_ROOT is "mail", so each directory has a root of its own: set it to an absolute path`) {
 		t.Errorf("exit %d, %s", code, out)
 	}
 	s.env["C2C_MCP_BROKER_ROOT"] = filepath.Join(s.home, "mail")
-	if _, out, _ := s.run("doctor"); strings.Contains(out, "problem  root") {
+	if _, out, _ := s.run("doctor", "--verbose"); strings.Contains(out, "problem  root") {
 		t.Error(out)
 	}
 }
@@ -439,7 +440,7 @@ func TestDoctorTellsOfARelativeRoot(t *testing.T) {
 func TestDoctorTellsOfALimitThatIsNoNumber(t *testing.T) {
 	s := shop{t: t, home: t.TempDir(), env: map[string]string{broker.StormHopsVariable: "many",
 		broker.ObligationTimesVariable: "urgent=soon"}}
-	_, out, _ := s.run("doctor")
+	_, out, _ := s.run("doctor", "--verbose")
 	for _, want := range []string{`warning  C2C_OBLIGATION_TIMES: "urgent=soon": want a duration`, `warning  C2C_STORM_HOPS: "many" from the environment is no number`} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
@@ -495,5 +496,26 @@ func TestDoctorTellsOfAServerOfAnotherVersion(t *testing.T) {
 	server.Wait()
 	if out := doctor(); strings.Contains(out, "another version") {
 		t.Errorf("it has ended:\n%s", out)
+	}
+}
+
+// What is well is a number; --verbose tells it. What a client is not set up for that is not installed is no problem.
+func TestDoctorShowsWhatIsWrongAndHowMuchIsWell(t *testing.T) {
+	s := shop{t: t, home: t.TempDir(), env: map[string]string{}}
+	s.program("claude")
+	s.program("c2c")
+	s.c2c = filepath.Join(s.home, "bin", "c2c")
+	s.write(".gemini/settings.json", "{}")
+	s.run("install")
+	if code, out, errs := s.run("doctor"); code != 0 || strings.Contains(out, "ok   ") || !strings.Contains(out, "warning  gemini folder trust: ") ||
+		!regexp.MustCompile(`(?m)^[1-9][0-9]+ checks ok \(--verbose shows them\)\n\z`).MatchString(out) || errs != "" {
+		t.Errorf("exit %d, %s%s", code, out, errs)
+	}
+	s.program("gemini") // it is installed now
+	if code, out, _ := s.run("doctor"); code != 1 || !strings.Contains(out, "problem  gemini folder trust: ") {
+		t.Errorf("exit %d, %s", code, out)
+	}
+	if _, out, _ := s.run("doctor", "--verbose"); !strings.Contains(out, "ok       version: ") || strings.Contains(out, "checks ok") {
+		t.Errorf("--verbose: %s", out)
 	}
 }

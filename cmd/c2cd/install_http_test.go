@@ -37,21 +37,21 @@ func TestCursorIsSetUpOverHTTPWhileTheDaemonRuns(t *testing.T) {
 	wantText(t, "dry", h.run("install", "cursor", "--http", "--dry-run"), `"Authorization": "Bearer …"`, "!"+h.token())
 	wantText(t, "installed", h.run("install", "cursor", "--http"), "!"+h.token(), "!no HTTP daemon")
 	wantText(t, "installed", h.cursor(), "http://127.0.0.1:"+h.port+"/mcp", "Bearer "+h.token(), "!command")
-	out, _ := h.try("doctor")
+	out, _ := h.try("doctor", "--verbose")
 	wantText(t, "doctor", out, "cursor mcp server: http://127.0.0.1:"+h.port+"/mcp", "!"+h.token())
 	c := h.dialMCP("cursor-vscode")
 	wantText(t, "diagnostics", c.call("runtime_diagnostics", `{}`), `"transport":"http"`, `"daemon_url":"http://127.0.0.1:`+h.port+`/mcp"`, `"root_chosen_by":"header"`)
 
 	old := h.token()
 	wantText(t, "rotated", h.run("serve", "rotate-token"), "cursor: it has the old one: c2c install cursor --http")
-	out, _ = h.try("doctor")
+	out, _ = h.try("doctor", "--verbose")
 	wantText(t, "doctor", out, "it has an old token")
 	h.run("install", "cursor", "--http")
 	wantText(t, "installed again", h.cursor(), "Bearer "+h.token(), "!"+old)
 
 	wantText(t, "restarted", h.run("serve", "restart"), "!cursor")
 	wantText(t, "stopped", h.run("serve", "stop"), "cursor: its tools are over HTTP, and reach nobody until c2c serve start")
-	out, _ = h.try("doctor")
+	out, _ = h.try("doctor", "--verbose")
 	wantText(t, "doctor", out, "no HTTP daemon answers")
 	h.run("install") // an update
 	wantText(t, "updated", h.cursor(), "Bearer "+h.token())
@@ -79,10 +79,10 @@ func TestAClientThatAPersonHasSetUpOverHTTP(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(h.home, ".gemini", "settings.json"), []byte(entry), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, _ := h.try("doctor")
+	out, _ := h.try("doctor", "--verbose")
 	wantText(t, "doctor", out, "gemini mcp server: http://127.0.0.1:"+h.port+"/mcp", "!cut off", "!gemini hooks")
 	wantText(t, "rotated", h.run("serve", "rotate-token"), "gemini: it has the old one\n")
-	out, _ = h.try("doctor")
+	out, _ = h.try("doctor", "--verbose")
 	wantText(t, "doctor", out, "gemini mcp server: it has an old token", "!--http")
 	wantText(t, "stopped", h.run("serve", "stop"), "gemini: its tools are over HTTP, and reach nobody until c2c serve start\n")
 }

@@ -316,7 +316,7 @@ func TestNotesAreNoToDoAndProblemsStandLast(t *testing.T) {
 	if code, out, _ := s.run("install"); code != 0 || !strings.Contains(out, "\ncopilot: note: it now runs every extension") || strings.Contains(out, "copilot: to do") {
 		t.Errorf("install: exit %d, %s", code, out)
 	}
-	_, out, _ := s.run("doctor")
+	_, out, _ := s.run("doctor", "--verbose")
 	if strings.LastIndex(out, "\nok ") > strings.Index(out, "\nproblem ") {
 		t.Errorf("doctor: %s", out)
 	}
@@ -328,7 +328,7 @@ func TestClientsThatAreNotThereAreTold(t *testing.T) {
 	if code, _, errs := s.run("install"); code != 1 || !strings.Contains(errs, where+"\nc2c: hint: c2c install claude sets it up all the same\n") {
 		t.Errorf("install: exit %d, %s", code, errs)
 	}
-	if code, out, _ := s.run("doctor"); code != 1 || !strings.Contains(out, "problem  clients: "+where+"; install one of them, then run c2c install\n") {
+	if code, out, _ := s.run("doctor", "--verbose"); code != 1 || !strings.Contains(out, "problem  clients: "+where+"; install one of them, then run c2c install\n") {
 		t.Errorf("doctor: exit %d, %s", code, out)
 	}
 	if code, _, errs := s.run("start", "claude"); code != 1 || errs != "c2c: claude is not installed or not on PATH; c2c start knows claude, codex, opencode, copilot, qwen, kimi, gemini, cursor\n" {
@@ -338,7 +338,7 @@ func TestClientsThatAreNotThereAreTold(t *testing.T) {
 		t.Errorf("start: %s", errs)
 	}
 	s.write(".claude/settings.json", "{}")
-	if code, out, _ := s.run("doctor"); code != 1 || !strings.Contains(out, "warning  claude c2c: not set up: c2c install claude, if it is to have mail\n") || !strings.Contains(out, "problem  clients: none of these is set up: c2c install\n") || strings.Contains(out, "hook") || strings.Contains(out, "claude program") {
+	if code, out, _ := s.run("doctor", "--verbose"); code != 1 || !strings.Contains(out, "warning  claude c2c: not set up: c2c install claude, if it is to have mail\n") || !strings.Contains(out, "problem  clients: none of these is set up: c2c install\n") || strings.Contains(out, "hook") || strings.Contains(out, "claude program") {
 		t.Errorf("doctor: exit %d, %s", code, out)
 	}
 }
@@ -358,9 +358,10 @@ func TestWhatDoctorFindsMissingIsPutRightByTheInstallThatItNames(t *testing.T) {
 		}
 		report := func() (missing string) {
 			t.Helper()
-			_, out, _ := s.run("doctor")
+			_, out, _ := s.run("doctor", "--verbose")
 			for line := range strings.Lines(out) {
-				if strings.HasPrefix(line, "problem  "+name) && strings.Contains(line, "c2c install "+name) {
+				wrong := strings.HasPrefix(line, "problem  "+name) || strings.HasPrefix(line, "warning  "+name) // which it is where the client is not installed
+				if wrong && strings.Contains(line, "c2c install "+name) {
 					missing += line
 				}
 			}
@@ -430,7 +431,7 @@ func TestAnUninstallThatWasCutOffIsToldAndCured(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := func() bool {
-		_, out, _ := s.run("doctor")
+		_, out, _ := s.run("doctor", "--verbose")
 		return strings.Contains(out, "problem  claude uninstall: it was cut off") && strings.Contains(out, "c2c install claude puts it right")
 	}
 	if !told() {

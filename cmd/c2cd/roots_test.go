@@ -73,7 +73,7 @@ func TestDoctorTellsOfASecondRootAndMigrateRootMergesIt(t *testing.T) {
 	if strings.Replace(dry, "would move", "moved", 1) != done || !strings.Contains(done, "amber-2          was amber, which another session is called there; 1 message waits\n") {
 		t.Errorf("dry run:\n%s\nand then:\n%s", dry, done)
 	}
-	if out := run("web", 1, "doctor"); strings.Contains(out, "second root") || !strings.Contains(out, roots["ssh"].Root()) {
+	if out := run("web", 1, "doctor", "--verbose"); strings.Contains(out, "second root") || !strings.Contains(out, roots["ssh"].Root()) {
 		t.Errorf("doctor after it:\n%s", out)
 	}
 	if out := run("web", 0, "migrate-root"); !strings.Contains(out, "one root: "+roots["ssh"].Root()) {
@@ -103,7 +103,7 @@ func TestWhatOnlyLooksMakesNoRoot(t *testing.T) {
 			t.Errorf("%s: %v, %s", line, err, out)
 		}
 	}
-	k.try("doctor")
+	k.try("doctor", "--verbose")
 	m := k.monitor("--json") // it waits for the root
 	if _, err := os.Stat(k.root()); !os.IsNotExist(err) {
 		t.Errorf("they made the root: %v", err)

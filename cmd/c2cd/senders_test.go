@@ -206,15 +206,15 @@ func TestDoctorTellsWhyNobodyOutsideGetsIn(t *testing.T) {
 	h.run("register", "birch", "--session-id", "s-birch")
 	h.run("serve", "start", "--port", h.port)
 	h.run("serve", "stop")
-	out, _ := h.try("doctor")
+	out, _ := h.try("doctor", "--verbose")
 	wantText(t, "nobody is to write", out, "ok       HTTP daemon: does not run")
 	h.allows("ci", "--to", "birch")
-	out, _ = h.try("doctor")
+	out, _ = h.try("doctor", "--verbose")
 	wantText(t, "it does not run", out, "warning  HTTP daemon: does not run, so nobody whom c2c senders list shows reaches a session: c2c serve start")
 	if err := os.Chmod(h.file("http", "senders.json"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	out, _ = h.try("doctor")
+	out, _ = h.try("doctor", "--verbose")
 	wantText(t, "the list is for all to read", out, "problem  senders: ", "may be read by others (mode 0644); nobody outside is let in: "+mendSenders)
 	out, _ = h.try("senders", "list")
 	wantText(t, "senders list", out, "hint: "+mendSenders)

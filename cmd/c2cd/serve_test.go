@@ -227,7 +227,7 @@ func TestWhatAKilledDaemonLeavesIsReaped(t *testing.T) {
 				t.Error(out)
 			}
 		case "doctor":
-			if out, _ := h.try("doctor"); !strings.Contains(out, "was killed, and its port file is removed") {
+			if out, _ := h.try("doctor", "--verbose"); !strings.Contains(out, "was killed, and its port file is removed") {
 				t.Error(out)
 			}
 		default:
@@ -334,7 +334,7 @@ func TestAStrangerAtThePortIsTold(t *testing.T) {
 	if out, err := h.try("serve", "status"); exitOf(err) != cli.Nothing || !strings.Contains(out, "another program listens at port "+h.port) {
 		t.Errorf("status: %s", out)
 	}
-	if out, err := h.try("doctor"); err == nil || !strings.Contains(out, "another program listens at port "+h.port) {
+	if out, err := h.try("doctor", "--verbose"); err == nil || !strings.Contains(out, "another program listens at port "+h.port) {
 		t.Errorf("doctor: %v, %s", err, out)
 	}
 	if out := h.run("serve", "start", "--port", "0"); strings.Contains(out, ":"+h.port+"/") {
@@ -482,7 +482,7 @@ func TestADaemonOfAnotherBuildIsTold(t *testing.T) {
 	if st := h.status(); st.Other {
 		t.Errorf("the same build, installed again: %+v", st)
 	}
-	if out, _ := h.try("doctor"); strings.Contains(out, "another build") || strings.Contains(out, "another version") {
+	if out, _ := h.try("doctor", "--verbose"); strings.Contains(out, "another build") || strings.Contains(out, "another version") {
 		t.Errorf("the same build, installed again: %s", out)
 	}
 	id := []byte(h.status().Build)
@@ -492,7 +492,7 @@ func TestADaemonOfAnotherBuildIsTold(t *testing.T) {
 	if out := h.run("serve", "status"); !strings.Contains(out, "c2c serve restart") {
 		t.Errorf("status: %s", out)
 	}
-	if out, _ := h.try("doctor"); strings.Count(out, "c2c serve restart") != 1 {
+	if out, _ := h.try("doctor", "--verbose"); strings.Count(out, "c2c serve restart") != 1 {
 		t.Errorf("doctor: %s", out)
 	}
 	h.run("serve", "restart")

@@ -198,7 +198,7 @@ func TestABridgeKilledBetweenDrainAndPromptDeliversOnceAfterwards(t *testing.T) 
 		t.Fatal(err)
 	}
 	p.until("it is gone", func() bool { return p.status().PID == 0 })
-	if out := p.run("doctor"); !strings.Contains(out, "wire daemon of amber: it was killed, and mail waits (1): c2c wire-daemon --alias amber restart") {
+	if out := p.run("doctor", "--verbose"); !strings.Contains(out, "wire daemon of amber: it was killed, and mail waits (1): c2c wire-daemon --alias amber restart") {
 		t.Errorf("doctor:\n%s", out)
 	}
 	if st, m := p.status(), p.message("m-1"); st.Waiting != 1 || st.Handed != 0 || st.State.Agent != wire.Off || m.State != "queued" && m.State != "rung" {
@@ -207,7 +207,7 @@ func TestABridgeKilledBetweenDrainAndPromptDeliversOnceAfterwards(t *testing.T) 
 	p.becomes("")
 	p.run(p.words("restart")...)
 	p.until("m-1 is read", func() bool { return p.message("m-1").State == "read" })
-	if out := p.run("doctor"); strings.Contains(out, "it was killed") {
+	if out := p.run("doctor", "--verbose"); strings.Contains(out, "it was killed") {
 		t.Errorf("doctor:\n%s", out)
 	}
 	if n := strings.Count(p.got(), "the body of m-1"); n != 1 {
@@ -286,7 +286,7 @@ func TestWhoLooksForWireDaemonsMakesNothing(t *testing.T) {
 	if out := p.run("wire-daemon", "list", "--json"); out != "[]\n" {
 		t.Errorf("list --json: %q", out)
 	}
-	p.try("doctor") // it finds no client
+	p.try("doctor", "--verbose") // it finds no client
 	if _, err := os.Stat(filepath.Join(p.root(), wireDir)); err == nil {
 		t.Error("a directory was made")
 	}

@@ -116,7 +116,7 @@ func NeedRoot(root, source string) error {
 	if source == "C2C_MCP_BROKER_ROOT" {
 		return WithHint(noRoot(fmt.Sprintf("%s names %q, which is not there", source, root)), "the first session makes it; if it is mistyped, set it right")
 	}
-	return WithHint(noRoot("nobody has used c2c in this project yet"), fill("c2c start --alias amber {client} begins a session; c2c doctor tells where its mail will be"))
+	return WithHint(noRoot("nobody has used c2c in this project yet"), fill("c2c start --alias amber {client} begins a session; c2c doctor tells what is wrong"))
 }
 
 // Report writes a failure for a person, each line with the name of the program. With --json among the arguments it is

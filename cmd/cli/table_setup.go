@@ -35,10 +35,12 @@ A damaged file stays as it is. The rest is undone, and the exit status is 1.
 		Options:  []Option{{Name: "verbose", Short: "also show each change"}, dryRun},
 		Examples: []string{"c2c uninstall --dry-run {client}"}},
 	{Name: "doctor", C2cd: true, Everyday: true, Short: "check the root and the installed clients",
-		Long: `Shows every setting with its source, what is installed, and the sessions that
-could not be woken. With a problem it exits 1, with warnings alone 0.
+		Long: `Shows what is wrong and what to do: with the settings, with what is installed, and
+with sessions that could not be woken. --verbose also shows what is well, each
+setting with its source. With a problem it exits 1, with warnings alone 0.
 `,
 		Options: []Option{
+			{Name: "verbose", Short: "also show what is well"},
 			{Name: "roundtrip", Short: "also send a message to itself, by hook and server"},
 			asJSON,
 		},
