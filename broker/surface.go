@@ -40,5 +40,5 @@ func (b *Broker) surface(s Session, look looks) (support, why string) {
 	case s.facts.Transport == TransportHTTP:
 		return SurfaceDegraded, "its client has no stream of events open, or does not answer there: mail waits for its next call of a tool"
 	}
-	return SurfaceDegraded, "no process of c2c rings it: its hooks and its next call of a tool bring the mail"
+	return SurfaceDegraded, "it is not woken; mail comes with its next turn"
 }

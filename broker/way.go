@@ -112,7 +112,10 @@ func (b *Broker) tellWhy(st *MessageStatus, m inbox.Message, s *Session) {
 		st.Do = "answer the dialog in its terminal"
 	case is.Does == Away:
 		st.Do = remedy(*s, ring, true)
-	case is.Does == Busy, is.Does == Person, is.Does == External:
+	case is.Does == Person:
+		st.Why = s.personReads()
+		return
+	case is.Does == Busy, is.Does == External:
 	case ring.Outcome == wake.Refused || ring.Outcome == wake.Held || ring.Outcome == wake.Uncaptured || ring.Outcome == wake.Failed:
 		st.Why, st.Do = says, remedy(*s, ring, true)
 		return

@@ -91,18 +91,22 @@ func (s Session) outlook(n Now) string {
 		return "its key was taken away, so nobody there gets the message until c2c senders allow makes another"
 	case n.Does == External:
 		return "its program gets the message from GET /events"
-	case n.Does == Person:
-		return "c2c poll-inbox there shows the message"
 	case s.Quiet:
 		return "it does not want to be disturbed, so the message waits for its next turn"
 	}
 	return ""
 }
 
+// personReads says how the message comes to a person, whom nothing wakes.
+func (s Session) personReads() string { return s.Alias + " reads it with c2c poll-inbox" }
+
 // note is what the sender of a message is told of its receiver; "" when that is idle, or nothing tells what it does.
 func (s Session) note(n Now, now time.Time) string {
 	if n.Does == Unknown || (n.Does == Alive || n.Does == Idle) && !s.Quiet {
 		return ""
+	}
+	if n.Does == Person {
+		return s.personReads()
 	}
 	text := n.Says(s.Alias, now)
 	if more := s.outlook(n); more != "" {

@@ -15,15 +15,18 @@ func checkSurfaces(ctx context.Context, b *broker.Broker) (found []doctor.Findin
 	}
 	for _, s := range all {
 		support, why := b.Surface(s)
-		if support == "" {
+		switch support {
+		case "":
 			continue
+		case broker.SurfaceFull:
+			why = "it wakes the session: " + why
 		}
 		over := "tools over " + s.Transport()
 		if s.Transport() == "" {
 			over = "it has called no tool of c2c yet"
 		}
-		found = append(found, doctor.Finding{Session: s.Alias, Status: doctor.OK, Part: "surface of " + s.Alias,
-			Detail: support + ": " + why + "; " + over})
+		found = append(found, doctor.Finding{Session: s.Alias, Status: doctor.OK, Part: "mail of " + s.Alias,
+			Detail: why + "; " + over})
 	}
 	return found
 }

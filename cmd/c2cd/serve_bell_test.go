@@ -176,7 +176,7 @@ func TestMailRingsAClientThatHasAStreamOpen(t *testing.T) {
 			t.Errorf("broker.log has no %s, or a body: %s", want, logged)
 		}
 	}
-	if out := h.run("doctor", "--verbose"); !strings.Contains(out, "surface of coral: full: its client has a stream of events open, and answers there; tools over http\n") {
+	if out := h.run("doctor", "--verbose"); !strings.Contains(out, "mail of coral: it wakes the session: its client has a stream of events open, and answers there; tools over http\n") {
 		t.Errorf("doctor: %s", out)
 	}
 	leave()

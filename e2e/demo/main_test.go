@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The README names it to newcomers.
+// The README names it to newcomers: make demo.
 func TestTheDemoComesToItsEnd(t *testing.T) {
 	bin := t.TempDir()
 	if out, err := exec.Command("go", "build", "-o", bin, "c2c/cmd/...").CombinedOutput(); err != nil {

@@ -730,7 +730,7 @@
       const had = box.contains(document.activeElement);
       const b = make('button', { type: 'button', onclick: readMine }, 'Mark as read');
       box.replaceChildren(make('h3', {}, count(Math.max(total, waits.length), 'message for you waits', 'messages for you wait')),
-        make('p', { class: 'soft' }, 'From ' + [...new Set(waits.map((m) => m.from))].slice(0, 6).join(', ') + '. Its sender is told that nobody has read it until you say so.'),
+        make('p', { class: 'soft' }, 'From ' + [...new Set(waits.map((m) => m.from))].slice(0, 6).join(', ') + '. It stays unread until you mark it.'),
         make('div', { class: 'row' }, b, make('button', { type: 'button', onclick: () => { const s = sessions.find((o) => o.id === me.id); if (s) openSession(s); } }, 'Show')));
       if (had) b.focus();
     }
@@ -833,7 +833,7 @@
     const box = $('owed');
     const had = box.contains(document.activeElement) ? document.activeElement.id : '';
     const group = (title, all) => (all.length ? [make('h3', { class: 'group' }, title), ...all.map(owedCard)] : []);
-    box.replaceChildren(...group('You owe an answer', l.owed.filter((o) => o.mine)), ...group('Answers that are waited for', l.owed.filter((o) => !o.mine)),
+    box.replaceChildren(...group('You owe an answer', l.owed.filter((o) => o.mine)), ...group('Open questions', l.owed.filter((o) => !o.mine)),
       ...(l.more ? [make('p', { class: 'soft' }, 'and ' + l.more + ' more: c2c obligations shows all')] : []));
     if (had && $(had)) $(had).focus({ preventScroll: true });
     counts();
