@@ -56,6 +56,8 @@ type facts struct {
 	ModStart int64 `json:"mod_start_time,omitempty"`
 	// Unseen are the ids of messages that its client has given to the model, and has not shown to its person yet.
 	Unseen []string `json:"unseen,omitempty"`
+	// Dropped are the ids of messages that its client has dropped with a request that failed, and that come again.
+	Dropped []string `json:"dropped,omitempty"`
 	// MoveFrom are the sessions whose mail is to come here, its own id for the dead letters. It is written before
 	// the registry changes hands and dropped when the mail is here: after a crash the next Attach brings it.
 	MoveFrom []string `json:"move_from,omitempty"`

@@ -101,6 +101,8 @@ func (f *facts) member(name string) any {
 		return &f.ModStart
 	case "unseen":
 		return &f.Unseen
+	case "dropped":
+		return &f.Dropped
 	case "move_from":
 		return &f.MoveFrom
 	case "took_over":

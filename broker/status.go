@@ -55,6 +55,7 @@ type MessageStatus struct {
 	Held      bool      `json:"held,omitempty"`      // until then by the loop guard, or until somebody works
 	Asked
 	shown    bool            // a reader has handed it over in full
+	dropped  bool            // and its client has dropped it since
 	StoredAt time.Time       `json:"stored_at,omitzero"`
 	Way      []string        `json:"way,omitempty"`          // what has happened to it, in words with local times
 	Receiver *Now            `json:"receiver_now,omitempty"` // what its receiver does, while it waits
@@ -216,6 +217,9 @@ func (b *Broker) status(id, sid string, found inbox.Found) MessageStatus {
 		st.State, st.shown = AfterRead(found.By), true
 		if b.Unanswered(sid, found.By, found.At) {
 			st.State = Handed
+			if st.dropped = slices.Contains(b.factsOf(sid).Dropped, id); st.dropped {
+				st.State, st.At, st.By = Queued, m.Time().UTC(), ""
+			}
 		}
 		return st
 	}

@@ -92,6 +92,11 @@ func (b *Broker) receiverNow(st *MessageStatus, s *Session) (is Now) {
 
 // tellWhy says what keeps a message that waits from being read.
 func (b *Broker) tellWhy(st *MessageStatus, m inbox.Message, s *Session) {
+	if st.dropped {
+		b.receiverNow(st, s)
+		st.Why = "its client has dropped it with a request that failed or was stopped; the next prompt brings it again"
+		return
+	}
 	if s == nil {
 		st.Why = "no session has this mailbox any more"
 		st.Do = "c2c sweep turns it into a dead letter"

@@ -80,6 +80,7 @@ func startsAsAmber(l *lab.Lab, model *lab.Model, is link) (p *lab.Proc) {
 	case lab.Gemini:
 		p = l.Terminal(l.GeminiEnv(model), c2c(), "start", "--alias", "amber", "gemini", "--", "--yolo")
 		p.WaitShown("Type your message")
+		p.TypeSlowly()
 		hooksSayIdle(l, "amber")
 	default:
 		p = is.start(l, model)

@@ -83,6 +83,7 @@ func TestClaudeAndCodexTalkWhileTheyWork(t *testing.T) {
 	codex.Wait(3)
 	close(answered)
 	claude.WaitText("word-from-codex")
+	claude.Wait(4) // it has answered that, with a call of a tool
 	close(shown)
 	p.Wait()
 	q.Wait()

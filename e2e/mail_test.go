@@ -40,6 +40,15 @@ func wantRead(t *testing.T, l *lab.Lab, id, by string) {
 	}
 }
 
+// wantUnanswered waits until the client has a message whose answer its model still thinks about.
+func wantUnanswered(t *testing.T, l *lab.Lab, id, by string) {
+	t.Helper()
+	eventually(t, func() bool { return strings.Contains(status(l, id), "its model has not answered since") })
+	if got := status(l, id); !strings.Contains(got, by) {
+		t.Errorf("status %q, want %s", got, by)
+	}
+}
+
 // eventually returns when ok says true. After a minute there is nothing to be hoped for: the test has failed, and what it
 // looks at next tells more.
 func eventually(t *testing.T, ok func() bool) {

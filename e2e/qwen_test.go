@@ -78,7 +78,7 @@ func TestMailInATurnThatMailHasStartedIsReadInIt(t *testing.T) {
 	model.Script(qwenShell("true").After(release), lab.Say("Finished."))
 	l.Run("sh", "-c", sendAs("birch", "amber", "first"))
 	model.WaitText("word-first")
-	wantRead(t, l, "id-first", "read by socket")
+	wantUnanswered(t, l, "id-first", "handed by socket")
 	l.Run("sh", "-c", sendAs("birch", "amber", "second"))
 	close(release)
 	model.WaitText("word-second")

@@ -81,3 +81,35 @@ func TestAnAnswerIsInTheRecord(t *testing.T) {
 		t.Errorf("Qwen answered at %v", got)
 	}
 }
+
+// A client that takes a turn back leaves the rest of the conversation.
+func TestWhatALogHasNoMoreIsDropped(t *testing.T) {
+	const first, second = `{"type":"user","content":[{"text":"&lt;c2c event=\"message\" id=\"m1\"&gt;"}]}` + "\n", `{"type":"user","content":[{"text":"&lt;c2c event=\"message\" id=\"m2\"&gt;"}]}` + "\n"
+	log := filepath.Join(t.TempDir(), "log")
+	for _, tc := range []struct {
+		log    string
+		m1, m2 bool
+	}{
+		{"", false, false},
+		{first + second, false, false},
+		{`{"$set":{"messages":[]}}` + "\n" + first + second, false, false},
+		{first + second + `{"$set":{"messages":[` + strings.TrimSpace(first) + `]}}` + "\n", false, true},
+		{first + second + `{"$set":{"messages":[]}}` + "\n", true, true},
+		{first + second + `{"$set":{"messages":[]}}` + "\n" + second, true, false},
+	} {
+		if err := os.WriteFile(log, []byte(tc.log), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		e := event("gemini", "AfterAgent")
+		e.Transcript = log
+		dropped := e.Dropped()
+		for id, want := range map[string]bool{"m1": tc.m1, "m2": tc.m2} {
+			if got := dropped != nil && dropped(msg(id, "x")); got != want {
+				t.Errorf("%s: %s is dropped: %v", tc.log, id, got)
+			}
+		}
+	}
+	if event("claude", "Stop").Dropped() != nil {
+		t.Error("Claude Code drops mail")
+	}
+}

@@ -47,6 +47,8 @@ type protocol struct {
 	often    []string             // events that come many times in a turn
 	// note is a sentence of ours for the model, or empty; nil: there is none.
 	note func(e Event) string
+	// dropped says which messages the client's own record of the session had, and has no more; nil: it drops none.
+	dropped func(e Event) func(inbox.Message) bool
 	// shown says which messages the client's own record of the session has; nil: the record is not read.
 	shown func(e Event) func(inbox.Message) bool
 	// byProcess says that its events do not tell the session: it is that of the nearest process above with one.
@@ -179,6 +181,15 @@ func (e Event) Holds() func(inbox.Message) bool {
 		}
 	}
 	return nil
+}
+
+// Dropped gives a function that says whether the client has dropped a message that it was given, with a request that failed or
+// was stopped. Nil: this event cannot tell.
+func (e Event) Dropped() func(inbox.Message) bool {
+	if e.protocol.dropped == nil || e.Name != "BeforeAgent" && e.Name != "AfterAgent" {
+		return nil
+	}
+	return e.protocol.dropped(e)
 }
 
 // LeavesMail says that the mail is better left to a ringer of the session, which brings it when the event is over.

@@ -55,8 +55,9 @@ func gemini() protocol {
 			}
 			return context(e, text+geminiEntities, person)
 		},
-		hides: func(e Event) bool { return e.Name != "AfterAgent" },
-		agent: geminiAgent,
+		hides:   func(e Event) bool { return e.Name != "AfterAgent" },
+		agent:   geminiAgent,
+		dropped: func(e Event) func(inbox.Message) bool { return geminiDropped(e.Transcript) },
 		note: func(e Event) string {
 			if e.Name == "BeforeAgent" && geminiForgot(e.Transcript) {
 				return geminiNote
@@ -171,6 +172,27 @@ func geminiAnswered(log string) (at time.Time) {
 		}
 	}
 	return at
+}
+
+// geminiDropped gives a function that says whether a log had a message, and has it no more in what is left of the
+// conversation; nil when nothing was taken out of that. Only ids are compared: who asks knows what it has handed over.
+func geminiDropped(log string) func(inbox.Message) bool {
+	var all, left []byte
+	taken := false
+	for line, r := range client.Records[geminiLine](log) {
+		all = append(all, line...)
+		if r.Set.Messages != nil {
+			taken, left = len(left) > 0, left[:0]
+		}
+		left = append(left, line...)
+	}
+	if !taken {
+		return nil
+	}
+	return func(m inbox.Message) bool {
+		mark := []byte(` id=\"` + inbox.ShortID(m.ID) + `\"`)
+		return bytes.Contains(all, mark) && !bytes.Contains(left, mark)
+	}
 }
 
 // geminiForgot says whether the last turn in a log is one with mail of which nothing is left.

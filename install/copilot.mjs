@@ -18,6 +18,8 @@ const sent = new Map() // the keys of each message that was sent, by its id
 const entered = new Set() // keys of what stands in the conversation
 const early = new Set() // ids of messages that stood there before send had told their id
 let seen = [] // entered, and no request to the model since
+let asked = [] // entered, and a request since
+const answered = new Set() // keys of what the model has answered
 let child
 const tools = new Set() // the calls that run
 let rested = () => {} // told when none does
@@ -66,10 +68,13 @@ session.on("user.message", (event) => {
 })
 session.on("model.call_start", () => {
   if (seen.length) say({ has: seen })
+  asked.push(...seen)
   seen = []
 })
 session.on("model.call_finished", (event) => {
-  if (event.data?.outcome === "success") say({ answers: "seen" })
+  if (event.data?.outcome !== "success") return
+  for (const key of asked.splice(0)) answered.add(key)
+  say({ answers: "seen" })
 })
 session.on("session.error", (event) => say({ failed: String(event.data?.message ?? event.data?.errorType ?? "unknown").slice(0, 200) }))
 
@@ -107,6 +112,7 @@ async function put(mail) {
     const said = await conversation()
     const there = mail.filter((m) => said.some((text) => text.includes(envelope(m))))
     if (there.length) say({ has: there.map((m) => m.key) })
+    if (there.length && there.every((m) => answered.has(m.key))) say({ answers: "seen" }) // no c2c may have heard it
     const waiting = new Set([...sent.values()].flat())
     const fresh = mail.filter((m) => !there.includes(m) && !waiting.has(m.key))
     if (!fresh.length) return

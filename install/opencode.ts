@@ -16,12 +16,14 @@ const mailing = /(^|[\s;|&()"'`/])c2c\s+(send|send-all|reply|ask|poll-inbox|peek
 const patience = 3000 // ms, until c2c knows a session
 const settled = Date.now() + 30000 // the window is drawn by then, and listens
 
-// Of each session: who waits to be heard, the message that each key stands in, and the keys that its model has seen.
+// Of each session: who waits to be heard, the message that each key stands in, the keys that its model has seen, and those of
+// them that it has answered.
 // Whether a turn of it runs, and which dialogs it has open, as far as events have told.
 type Session = {
   waiting: (() => void)[]
   keys: Map<string, string>
   seen: Set<string>
+  answered: Set<string>
   putting?: Promise<void>
   busy?: boolean
   asks: Set<string>
@@ -45,7 +47,7 @@ function say(line: object) {
 
 function session(id: string): Session {
   let s = state.sessions.get(id)
-  if (!s) state.sessions.set(id, (s = { waiting: [], keys: new Map(), seen: new Set(), asks: new Set() }))
+  if (!s) state.sessions.set(id, (s = { waiting: [], keys: new Map(), seen: new Set(), answered: new Set(), asks: new Set() }))
   return s
 }
 
@@ -115,8 +117,11 @@ function answered(event: any) {
   const begun = event.type === "message.part.updated" && p.part?.type === "step-start"
   const id = begun ? p.part.sessionID : p.sessionID
   if (!id || !state.sessions.has(id)) return
-  if (begun) say({ session: id, answers: "seen" })
-  else if (event.type === "session.error") say({ session: id, failed: String(p.error?.data?.message ?? p.error?.name ?? "unknown").slice(0, 200) })
+  if (begun) {
+    session(id).answered = new Set(session(id).seen)
+    say({ session: id, answers: "seen" })
+  }
+  if (event.type === "session.error") say({ session: id, failed: String(p.error?.data?.message ?? p.error?.name ?? "unknown").slice(0, 200) })
 }
 
 // hear keeps what an event tells of a session. A subagent's dialog is open in the window of its parent, whose turn runs.
@@ -191,6 +196,7 @@ async function put(id: string, mail: Mail[]) {
     }
     const has = mail.filter((m) => s.seen.has(m.key)).map((m) => m.key)
     if (has.length) say({ session: id, has })
+    if (has.length && has.every((key) => s.answered.has(key))) say({ session: id, answers: "seen" }) // no c2c may have heard it
     const fresh = mail.filter((m) => !s.keys.has(m.key))
     if (!fresh.length) return
     const { error } = await state.client.session.promptAsync({

@@ -38,7 +38,7 @@ func geminiGuide() Guide {
 			"In a folder that is not trusted it runs neither c2c's server nor its hooks: only `c2c start` tells of mail, with a line that says to run `c2c poll-inbox`.",
 			"Mail at the end of a turn stands under the words \"Agent execution blocked\". That is no error.",
 			"It tells when it asks its person something, and not when that is answered. So it is `waiting` until the tool that it asked about has ended, or until the next prompt.",
-			"Esc while the model answers makes Gemini CLI forget the whole turn, with the mail that came in it. With the next prompt it is told so, and that `history` shows the mail.",
+			"Esc while the model answers makes Gemini CLI forget the whole turn, with the mail that came in it, and so does a request that fails. That mail is `queued` again, and comes once more with the next prompt; of what `poll_inbox` brought its model is told that `history` shows it.",
 			"Without `c2c start` nothing wakes it but `c2c poll-inbox --wait --check` in the background, and only with both settings, `\"tools\": {\"shell\": {\"backgroundCompletionBehavior\": \"inject\"}}` and `\"experimental\": {\"modelSteering\": true}`. c2c does not set them: then what any background command prints counts as words of the person.",
 		},
 	}

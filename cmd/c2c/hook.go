@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -99,13 +100,17 @@ func (a *app) hook(ctx context.Context, name string) error {
 	if e.Changed() {
 		return a.ringByFile(ctx, b, s, e, config, pid)
 	}
-	if shows, err := place(b, s, &e, config); err != nil || !shows {
+	again, err := b.SawDropped(ctx, s, e.Dropped())
+	if err != nil {
+		fmt.Fprintf(a.stderr, "c2c: %v\n", err) // no reason to keep other mail back
+	}
+	if shows, err := place(b, s, &e, config, len(again) > 0); err != nil || !shows {
 		return err
 	}
 	if !e.ShowsMail() && !e.Watches() && !(e.TellsLater() && len(s.Unseen()) > 0) {
 		return nil
 	}
-	return a.answerHook(ctx, b, s, e)
+	return a.answerHook(ctx, b, s, e, again)
 }
 
 // tellTrouble has the client show why the session has no mailbox, and what to do: what stands on standard error nobody sees.
@@ -169,7 +174,7 @@ func (a *app) clientProcess(p client.Profile, b *broker.Broker) int {
 }
 
 // place finds out in which agent an event has happened, which may take time: so not when there is nothing to show.
-func place(b *broker.Broker, s broker.Session, e *hooks.Event, config string) (shows bool, err error) {
+func place(b *broker.Broker, s broker.Session, e *hooks.Event, config string, again bool) (shows bool, err error) {
 	if !e.Unplaced() || !e.ShowsMail() {
 		return true, nil
 	}
@@ -178,7 +183,7 @@ func place(b *broker.Broker, s broker.Session, e *hooks.Event, config string) (s
 		return false, err
 	}
 	late := e.TellsLater() && len(s.Unseen()) > 0
-	if some, err := box.Waiting(); err != nil || !some && e.Note == "" && !late {
+	if some, err := box.Waiting(); err != nil || !some && e.Note == "" && !late && !again {
 		return false, err
 	}
 	e.Place(config)
@@ -222,23 +227,38 @@ func hookSession(ctx context.Context, b *broker.Broker, e *hooks.Event, c broker
 	return s, err
 }
 
-// answerHook shows mail, or asks the client to watch for it.
-func (a *app) answerHook(ctx context.Context, b *broker.Broker, s broker.Session, e hooks.Event) error {
+// answerHook shows mail, or asks the client to watch for it. again is what it has dropped, and gets once more.
+func (a *app) answerHook(ctx context.Context, b *broker.Broker, s broker.Session, e hooks.Event, again []inbox.Message) error {
 	var out hooks.Answer
 	told := false
-	var shown []string
+	var shown, handedAgain []string
 	e.Now = time.Now()
+	if len(again) > 0 {
+		e.Note = "" // which tells of that mail
+	}
 	if err := carried(ctx, b, s, &e); err != nil {
 		return err
 	}
 	h := broker.Reader{
 		By: broker.ByHook, Limit: int64(4 * e.Limit()), Often: e.Often(),
 		Render: func(msgs []inbox.Message, more bool) (_, announced []int, err error) {
-			out, err = hooks.Render(e, msgs, more)
+			all := append(slices.Clip(again), msgs...)
+			out, err = hooks.Render(e, all, more)
+			var own []int
 			for _, i := range out.Shown {
-				shown = append(shown, msgs[i].ID)
+				shown = append(shown, all[i].ID)
+				if i < len(again) {
+					handedAgain = append(handedAgain, all[i].ID)
+				} else {
+					own = append(own, i-len(again))
+				}
 			}
-			return out.Shown, out.Announced, err
+			for _, i := range out.Announced {
+				if i >= len(again) {
+					announced = append(announced, i-len(again))
+				}
+			}
+			return own, announced, err
 		},
 		Write: func() error {
 			if len(out.Shown) > 0 {
@@ -255,6 +275,9 @@ func (a *app) answerHook(ctx context.Context, b *broker.Broker, s broker.Session
 	}
 	if !e.Watches() {
 		err := b.HandOver(ctx, s, h)
+		if err == nil {
+			err = b.HandedAgain(ctx, s, handedAgain)
+		}
 		switch {
 		case err != nil:
 			return err

@@ -3,7 +3,6 @@ package lab
 import (
 	"slices"
 	"strings"
-	"time"
 )
 
 // SeedGemini writes ~/.gemini/settings.json: the first start answered, and the given settings.
@@ -46,6 +45,6 @@ func (l *Lab) GeminiTUI(model *Model, args ...string) *Proc {
 	// An Enter 30 ms after a letter, or 40 ms after a paste, is a part of the text for 0.61.0. What it has drawn its
 	// keys may still not know: an Enter then submits the older text and drops the rest. Nothing on the screen tells
 	// when that is over, so this is the one place with a time.
-	p.pause = 300 * time.Millisecond
+	p.TypeSlowly()
 	return p
 }

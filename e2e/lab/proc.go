@@ -194,6 +194,9 @@ func (p *Proc) Submit(text string) {
 	p.Send("\x1b[200~" + text + "\x1b[201~" + Enter)
 }
 
+// TypeSlowly is for a client that loses keys which come as fast as a program types.
+func (p *Proc) TypeSlowly() { p.pause = 300 * time.Millisecond }
+
 // Command types a slash command, waits until the screen shows it, and presses Enter.
 func (p *Proc) Command(command string) {
 	p.t.Helper()
