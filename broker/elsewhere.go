@@ -50,10 +50,11 @@ const maxRoots = 1000
 
 // look reads the registries in a state directory. They may be anybody's: they are read as files of others.
 func (w *whereabouts) look(state, owner string) {
-	dirs, _ := filepath.Glob(filepath.Join(state, reposDir, "*", "broker"))
-	for _, dir := range dirs[:min(len(dirs), maxRoots)] {
-		if link, err := os.Readlink(filepath.Dir(dir)); err == nil && link != "" || dir == w.root {
-			continue // the root that it leads to is looked at, too
+	repos, _ := os.ReadDir(filepath.Join(state, reposDir))
+	for _, repo := range repos[:min(len(repos), maxRoots)] {
+		dir := filepath.Join(state, reposDir, repo.Name(), "broker")
+		if !repo.IsDir() || dir == w.root { // a link leads to a root that is looked at, too
+			continue
 		}
 		data, err := atomicfile.ReadForeign(filepath.Join(dir, registryFile), 16*registryMax)
 		if err != nil {

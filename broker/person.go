@@ -92,6 +92,11 @@ func (u *User) firstAlias(rows []row) string {
 	return freeAlias(rows, alias)
 }
 
+// IsPerson says whether nobody but a person can have called: no agent has set a variable, and no session was named.
+func (c Caller) IsPerson() bool {
+	return c.isPerson() && c.Explicit == "" && c.env("C2C_MCP_SESSION_ID") == ""
+}
+
 // isPerson says whether the caller can only be the person: no agent has set a variable in the environment.
 func (c Caller) isPerson() bool { return c.User != nil && c.Client == "" && len(c.clientIDs()) == 0 }
 

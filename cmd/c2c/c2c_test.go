@@ -97,6 +97,17 @@ func TestWhoSendsIsAskedInOneLine(t *testing.T) {
 	mustRun(t, root, "zzz", "send", "amber", "hello")
 }
 
+// A shell may ask at each prompt: where there is no root, none is made.
+func TestALookForMailMakesNoRoot(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "root")
+	if _, errs, code := run(t, root, "", "poll-inbox", "--check"); code != exitNothing || errs != "" {
+		t.Errorf("exit %d, %s", code, errs)
+	}
+	if _, err := os.Stat(root); !os.IsNotExist(err) {
+		t.Errorf("the root: %v", err)
+	}
+}
+
 func TestARootOfOthersIsRefused(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "root")
 	if err := os.Mkdir(root, 0o700); err != nil {

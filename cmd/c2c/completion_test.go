@@ -1,9 +1,11 @@
 package main
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -161,4 +163,49 @@ func shellHome(t *testing.T) (root string, env []string) {
 		t.Fatal(err)
 	}
 	return root, []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + filepath.Dir(root), "TERM=dumb", "C2C_MCP_BROKER_ROOT=" + root}
+}
+
+// A shell with C2C_ANNOUNCE=1 tells its person of mail at the next prompt, once, and keeps the status of what was typed. Where a person
+// has no mailbox it makes none.
+func TestTheShellsAnnounceMail(t *testing.T) {
+	const told = "c2c: you have mail: c2c poll-inbox"
+	for name, tc := range map[string]struct{ start, load string }{
+		"bash": {"bash --norc --noprofile -i", "source <(c2c completion bash); source <(c2c completion bash)\n"},
+		"zsh":  {"zsh -f -i", "autoload -Uz compinit; compinit -u; source <(c2c completion zsh); source <(c2c completion zsh)\n"},
+		"fish": {"fish --no-config -i", "c2c completion fish | source\n"},
+	} {
+		for wanted, times := range map[string]int{"1": 2, "": 0} {
+			t.Run(name+wanted, func(t *testing.T) {
+				t.Parallel()
+				need.Tools(t, name)
+				root, env := shellHome(t)
+				env = slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, "C2C_MCP_SESSION_ID=") })
+				words := strings.Fields(tc.start)
+				cmd := exec.Command(words[0], words[1:]...)
+				cmd.Env, cmd.Dir = append(env, "USER=ada", "C2C_ANNOUNCE="+wanted, "TERM=dumb"), filepath.Dir(root)
+				screen, err := pty.Start(cmd)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer screen.Close()
+				send := "env C2C_MCP_SESSION_ID=amber c2c send ada "
+				status := "(exit 7)\necho status=$?\n"
+				if name == "fish" {
+					status = "sh -c 'exit 7'\necho status=$status\n"
+				}
+				if _, err := screen.WriteString(tc.load + "c2c list\nc2c register ada\n" + send + "one\n" + status + "c2c poll-inbox\n" + send + "two\necho\nexit\n"); err != nil {
+					t.Fatal(err)
+				}
+				shown, _ := io.ReadAll(screen) // until the shell has ended
+				cmd.Wait()
+				out := string(shown)
+				if got := strings.Count(out, told+"\r\n"); got != times || !strings.Contains(out, "status=7") {
+					t.Errorf("announced %d times, want %d:\n%s", got, times, out)
+				}
+				if list, _, _ := strings.Cut(out, "person-"); strings.Contains(list, "human") {
+					t.Errorf("it has made a mailbox for its person:\n%s", out)
+				}
+			})
+		}
+	}
 }

@@ -11,7 +11,11 @@ import (
 
 // emptyAnswer is what such a verb prints with --json where there is no root, or the error that it fails with.
 func (c *call) emptyAnswer(verb string, f *cli.Flags) (answer any, looks bool) {
-	if verb == "poll-inbox" && f.Given("peek") {
+	switch {
+	case verb != "poll-inbox":
+	case f.Given("check") && !c.json:
+		return errNothing, true
+	case f.Given("peek"):
 		verb = "peek-inbox"
 	}
 	switch verb {
@@ -38,6 +42,9 @@ func (a *app) needRoot() error {
 
 // showEmpty says on standard error that there is no root; it is no failure, because the first session makes it.
 func (c *call) showEmpty(missing error, answer any) error {
+	if answer == errNothing {
+		return errNothing
+	}
 	if err, failed := answer.(error); failed {
 		return fmt.Errorf("%w: %w", err, missing)
 	}

@@ -79,6 +79,12 @@ func pollInbox(c *call, f *cli.Flags) action {
 	f.Var("wait", &wait)
 	return func(ctx context.Context) error {
 		c.silent = *check
+		if caller := c.caller(c.session); *check && caller.IsPerson() {
+			_, err := c.b.Resolve(ctx, caller)
+			if errors.Is(err, broker.ErrNoSession) && !errors.Is(err, broker.ErrNoCaller) {
+				return errNothing // a shell asks this at each prompt, and it makes no mailbox wherever its person goes
+			}
+		}
 		s, m, err := c.mailbox(ctx)
 		if err == nil && wait.Given {
 			err = c.await(ctx, m, wait)

@@ -35,9 +35,9 @@ A damaged file stays as it is. The rest is undone, and the exit status is 1.
 		Options:  []Option{{Name: "verbose", Short: "also show each change"}, dryRun},
 		Examples: []string{"c2c uninstall --dry-run {client}"}},
 	{Name: "doctor", C2cd: true, Everyday: true, Short: "check the root and the installed clients",
-		Long: `Shows what is wrong and what to do: with the settings, with what is installed, and
-with sessions that could not be woken. --verbose also shows what is well, each
-setting with its source. With a problem it exits 1, with warnings alone 0.
+		Long: `Shows what is wrong and what to do: with the settings, with what is installed,
+and with sessions that could not be woken. --verbose also shows what is well,
+each setting with its source. With a problem it exits 1, with warnings alone 0.
 `,
 		Options: []Option{
 			{Name: "verbose", Short: "also show what is well"},
@@ -46,6 +46,9 @@ setting with its source. With a problem it exits 1, with warnings alone 0.
 		},
 		Examples: []string{"c2c doctor --roundtrip"}},
 	{Name: "completion", Args: "bash | zsh | fish", First: "bash zsh fish", Short: "print a completion script",
+		Long: `With C2C_ANNOUNCE=1 in the shell the script also announces your own mail at the
+next prompt, once.
+`,
 		Examples: []string{"source <(c2c completion bash)"}},
 	{Name: "man", C2cd: true, Args: "<directory>", First: "file", Short: "write the man pages into a directory",
 		Examples: []string{"c2c man ~/.local/share/man/man1"}},
