@@ -20,7 +20,7 @@ func TestDoctorKnowsTheVersionsAndLeavesNothing(t *testing.T) {
 	}
 	installed := tree(t, []string{"/.git/"}, l.Home, l.Project)
 	// Its status is 1: nobody has trusted the hooks of these clients yet.
-	out := l.Terminal(l.Env(), "sh", "-c", c2c()+" doctor; true").Wait()
+	out := l.Terminal(l.Env(), "sh", "-c", c2c()+" doctor --verbose; true").Wait()
 	for _, g := range client.Guides() {
 		if g.Package == "" {
 			continue // it cannot be run
