@@ -166,7 +166,7 @@ func TestARunningCodexTurnIsSteered(t *testing.T) {
 		t.Errorf("ring %+v", ring)
 	}
 	onlyOnce(t, model.Turns(), "word-meanwhile", "tool")
-	wantRead(t, l, "id-meanwhile", "read by server")
+	wantHandedOver(t, l, "id-meanwhile", "by server")
 }
 
 func TestASteerThatEscTakesIsHandedOverOnceMore(t *testing.T) {

@@ -49,6 +49,15 @@ func wantUnanswered(t *testing.T, l *lab.Lab, id, by string) {
 	}
 }
 
+// wantHandedOver waits until the client has a message, whose receipt may come behind the model's answer to it.
+func wantHandedOver(t *testing.T, l *lab.Lab, id, by string) {
+	t.Helper()
+	eventually(t, func() bool {
+		got := status(l, id)
+		return strings.Contains(got, "read "+by) || strings.Contains(got, "handed "+by) && strings.Contains(got, "has not answered since")
+	})
+}
+
 // eventually returns when ok says true. After a minute there is nothing to be hoped for: the test has failed, and what it
 // looks at next tells more.
 func eventually(t *testing.T, ok func() bool) {

@@ -11,16 +11,20 @@ import (
 
 // listed gives the row of an alias, or of the only session of a client.
 func listed(l *lab.Lab, name string) (row broker.Listed) {
-	var rows []broker.Listed
-	if err := json.Unmarshal([]byte(l.Run(c2c(), "list", "--json")), &rows); err != nil {
-		return row
-	}
-	for _, r := range rows {
+	for _, r := range everyListed(l) {
 		if r.Alias == name || r.Client == name {
 			return r
 		}
 	}
 	return row
+}
+
+// everyListed is what list says; none when that is no JSON.
+func everyListed(l *lab.Lab) (rows []broker.Listed) {
+	if json.Unmarshal([]byte(l.Run(c2c(), "list", "--json")), &rows) != nil {
+		return nil
+	}
+	return rows
 }
 
 // does waits until the list says so of a session, and gives its row.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"c2c/broker"
 	"c2c/e2e/lab"
 )
 
@@ -181,4 +182,31 @@ func TestAnUnattendedCodexIsWokenWithoutATerminal(t *testing.T) {
 	model.Script(lab.Say("Woken."))
 	l.Run("sh", "-c", sendAs("birch", "cody", "meanwhile"))
 	once(t, model.WaitText("word-meanwhile"), "word-meanwhile\n")
+}
+
+// Nobody has typed into either of two terminals of one daemon.
+func TestTwoCodexThatWereNeverPromptedAreWoken(t *testing.T) {
+	t.Parallel()
+	l, model := codexLab(t, "")
+	model.Answer(func(r *lab.Request) (lab.Reply, bool) { return lab.Say("Woken."), true })
+	l.CodexTUI()
+	l.CodexTUI()
+	var aliases []string
+	eventually(t, func() bool {
+		aliases = nil
+		for _, s := range everyListed(l) {
+			if s.Client == string(lab.Codex) {
+				aliases = append(aliases, s.Alias)
+			}
+		}
+		return len(aliases) == 2
+	})
+	for _, alias := range aliases {
+		if got := listed(l, alias); got.Now.Does == broker.Away {
+			t.Errorf("%s is %+v", alias, got.Now)
+		}
+		l.Run("sh", "-c", sendAs("birch", alias, alias))
+		once(t, model.WaitText("word-"+alias), "word-"+alias+"\n")
+	}
+	wantRead(t, l, "id-"+aliases[0], "read by server")
 }

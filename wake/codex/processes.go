@@ -9,7 +9,7 @@ const unloadTime = 75 * time.Second
 type process struct {
 	pid      int
 	threads  map[string]time.Time // that it has open for writing, since when: the daemon, `codex exec`, a terminal without the daemon
-	client   bool                 // it has the databases of our CODEX_HOME open
+	client   bool                 // it is Codex with our CODEX_HOME, or looks at a database there
 	terminal bool                 // a person looks at it
 	args     []string             // of its command line
 	age      time.Duration

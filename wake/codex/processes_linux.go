@@ -14,7 +14,7 @@ import (
 	"c2c/broker/procstat"
 )
 
-// processes are those that have threads, or the databases of a CODEX_HOME, open.
+// processes are those that have threads, databases or the lock of a process open in a CODEX_HOME.
 func processes(home string) (all []process) {
 	home = resolved(home)
 	entries, _ := os.ReadDir("/proc")
@@ -35,7 +35,8 @@ func resolved(path string) string {
 	return path
 }
 
-// processOf reads the open files of a process of ours. A lock file counts in the CODEX_HOME at home alone, since a
+// processOf reads the open files of a process of ours. Each process of Codex has a lock below tmp for as long as it runs; it
+// closes a database that it does not use for ten minutes (0.169.0). A lock file of a thread counts in the CODEX_HOME at home alone, since a
 // program is run because of it.
 func processOf(pid int, home string) process {
 	p := process{pid: pid, threads: map[string]time.Time{}}
@@ -51,7 +52,7 @@ func processOf(pid int, home string) process {
 					p.threads[thread] = info.ModTime()
 				}
 			}
-		case folder == home && strings.HasSuffix(file, ".sqlite"):
+		case folder == home && strings.HasSuffix(file, ".sqlite"), file == ".lock" && strings.HasPrefix(folder, filepath.Join(home, "tmp")+"/"):
 			p.client = true
 		case filepath.Base(link) == "0":
 			p.terminal = strings.HasPrefix(path, "/dev/pts/") || strings.HasPrefix(path, "/dev/tty")

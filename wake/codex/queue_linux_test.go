@@ -180,3 +180,23 @@ func TestALockFileOutsideOfCodexHomeIsNoThread(t *testing.T) {
 		t.Error("not found by a link to CODEX_HOME")
 	}
 }
+
+// A Codex that has done nothing for ten minutes has closed its databases.
+func TestACodexWithoutOpenDatabasesIsSeen(t *testing.T) {
+	home := t.TempDir()
+	dir := filepath.Join(home, "tmp", "arg0-linux", "codex-arg0x")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if p := processOf(os.Getpid(), home); p.client {
+		t.Error("it is seen without a file of that home")
+	}
+	f, err := os.Create(filepath.Join(dir, ".lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if p := processOf(os.Getpid(), home); !p.client {
+		t.Error("it is not seen")
+	}
+}
