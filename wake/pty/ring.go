@@ -16,10 +16,11 @@ import (
 type limits struct {
 	person time.Duration // no key for as long
 	still  time.Duration // nothing drawn for as long
+	settle time.Duration // for so long a ring waits until it is still
 	answer time.Duration // within which the client shows what was pasted, and takes Enter
 }
 
-var usual = limits{person: 3 * time.Second, still: 300 * time.Millisecond, answer: 2 * time.Second}
+var usual = limits{person: 3 * time.Second, still: 250 * time.Millisecond, settle: time.Second, answer: 2 * time.Second}
 
 // picture keeps the screen in step with what the person sees.
 type picture struct{ t *Terminal }
@@ -55,7 +56,24 @@ func (t *Terminal) Ring(ctx context.Context, n wake.Notice) error {
 	if n.Joins {
 		return t.put(ctx, typist{t: t, enter: screen.JoinKey(t.client), joins: true}, screen.JoinPrompt, n.Text(n.What()))
 	}
+	t.settle(ctx)
 	return t.put(ctx, typist{t: t, enter: "\r"}, screen.Prompt, n.Text(n.What()))
+}
+
+// settle waits for a client that draws just now. A ring that is held comes two seconds later.
+func (t *Terminal) settle(ctx context.Context) {
+	for end := time.Now().Add(t.limits.settle); ctx.Err() == nil && time.Now().Before(end); {
+		t.mu.Lock()
+		left := t.limits.still - time.Since(t.drawn)
+		t.mu.Unlock()
+		if left <= 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(left):
+		}
+	}
 }
 
 // put has p type a line into the prompt that read finds.

@@ -233,6 +233,21 @@ func TestAPersonWhoTypesIsNotDisturbed(t *testing.T) {
 	d.ring(wake.ErrHeld)
 }
 
+// A ring that is held comes two seconds later.
+func TestARingWaitsForAClientThatDraws(t *testing.T) {
+	const still = 50 * time.Millisecond
+	for settle, want := range map[time.Duration]error{tooLong / 2: nil, 0: wake.ErrHeld} {
+		d := sitAtDesk(t, limits{answer: tooLong / 2, still: still, settle: settle})
+		d.press("a", "❯ a")
+		d.press("\r", "❯ ")
+		d.enters("a")
+		d.term.mu.Lock()
+		d.term.drawn = time.Now().Add(still) // it goes on for a moment
+		d.term.mu.Unlock()
+		d.ring(want)
+	}
+}
+
 // Enter would answer it.
 func TestADialogThatOpensOverThePasteIsNotAnswered(t *testing.T) {
 	d := sitAtDesk(t, hasty)
