@@ -106,8 +106,8 @@ func (b *Broker) LastAnswer(sid string) (at time.Time, told bool) {
 	return at, true
 }
 
-// failure says why the model of a session failed last, and when; "" if it has answered since.
-func (b *Broker) failure(sid string) (why string, at time.Time) {
+// Failure says why the model of a session failed last, and when; "" if it has answered since.
+func (b *Broker) Failure(sid string) (why string, at time.Time) {
 	f := b.factsOf(sid)
 	if f.Failure == "" || isFuture(f.FailedAt, b.now()) {
 		return "", time.Time{}

@@ -99,13 +99,13 @@ func TestAnAnswerMakesAFailureVoid(t *testing.T) {
 	if err := w.SawAnswer(amber.ID, failed.Add(-time.Millisecond)); err != nil { // it was told late, and was before
 		t.Fatal(err)
 	}
-	if why, at := w.failure(amber.ID); why != "server_error" || !at.Equal(failed) {
+	if why, at := w.Failure(amber.ID); why != "server_error" || !at.Equal(failed) {
 		t.Errorf("it failed by %q at %v", why, at)
 	}
 	if err := w.SawAnswer(amber.ID, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
-	if why, _ := w.failure(amber.ID); why != "" {
+	if why, _ := w.Failure(amber.ID); why != "" {
 		t.Errorf("%q stands behind an answer", why)
 	}
 }
@@ -117,7 +117,7 @@ func TestWhyAModelFailedIsOneShortLine(t *testing.T) {
 		if err := w.SawFailure(t.Context(), amber.ID, why); err != nil {
 			t.Fatal(err)
 		}
-		got, _ := w.failure(amber.ID)
+		got, _ := w.Failure(amber.ID)
 		if got == "" || len(got) > maxFailure || !utf8.ValidString(got) || strings.ContainsAny(got, "\n\x1b") {
 			t.Errorf("of %.20q is kept %q", why, got)
 		}

@@ -46,7 +46,7 @@ func (b *Broker) tellWay(st *MessageStatus, m inbox.Message, s *Session) {
 		if is := b.receiverNow(st, s); is.Does == Busy || is.Does == Waiting {
 			st.Why = is.Says(s.Alias, now)
 		}
-		if why, when := b.failure(st.SessionID); st.shown && when.After(st.At) {
+		if why, when := b.Failure(st.SessionID); st.shown && why != "" { // the receipt may come behind it
 			st.Why = strings.TrimPrefix(st.Why+"; its model failed"+at(when)+": "+why, "; ")
 		}
 	case Expired:

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -168,4 +169,31 @@ func TestReadIsNotSaidOfARequestThatFailed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// After some errors Qwen Code puts mail of its socket into its history again and again. It is given no more then.
+func TestAQwenThatRepeatsItsMailIsNotFed(t *testing.T) {
+	t.Parallel()
+	is := ring[slices.IndexFunc(ring, func(l link) bool { return l.client == lab.Qwen })]
+	l, model := newLab(t), lab.NewModel(t)
+	is.seed(l, model)
+	l.Run(c2c(), "install", "qwen")
+	l.Run(c2c(), "register", "birch", "--session-id", "birch")
+	f := &failing{l: l, c: is.client}
+	model.Answer(f.answer)
+	startsAsAmber(l, model, is)
+	f.set("mail-one", -1, 400, nil)
+	f.send("mail-one")
+	eventually(t, func() bool { return strings.Contains(f.state(), is.failed()) })
+	l.Run(c2c(), "send", "amber", "mail-two", "--from", "birch", "--id", "id-two")
+	eventually(t, func() bool { return strings.Contains(status(l, "id-two"), "repeats what comes over its socket") })
+	for _, r := range model.Turns() {
+		if len(r.Find("mail-two")) > 0 {
+			t.Errorf("it was given more:\n%s", r)
+		}
+	}
+	f.set("mail-one", 0, 0, nil)
+	eventually(t, func() bool { return strings.HasPrefix(f.state(), broker.Read) })
+	wantRead(t, l, "id-two", "read by")
+	onlyOnce(t, model.Turns(), "mail-two", "")
 }

@@ -55,6 +55,8 @@ type Place struct {
 	Push   func(busy func(context.Context) bool) Method // nil: there is no other method
 	Box    *inbox.Mailbox
 	Served func() bool // an MCP server or a plugin of ours runs in the client
+	// Failed is why the session's model failed, and when, if it has not answered since; nil: nothing tells.
+	Failed func() (why string, at time.Time)
 	// Record tells what has become of a ring before it is over.
 	Record func(context.Context, Ring)
 }

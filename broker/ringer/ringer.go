@@ -163,7 +163,8 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 	if err != nil {
 		return nil, nil, err
 	}
-	p := wake.Place{Getenv: r.Getenv, Box: box, Served: func() bool { return b.HasServer(s.SID) }}
+	p := wake.Place{Getenv: r.Getenv, Box: box, Served: func() bool { return b.HasServer(s.SID) },
+		Failed: func() (string, time.Time) { return b.Failure(s.SID) }}
 	p.Config = r.config(s.Client)
 	p.Record = func(ctx context.Context, ring wake.Ring) {
 		err := b.Rang(ctx, s.SID, ring)
