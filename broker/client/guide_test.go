@@ -72,7 +72,8 @@ The tests run the real program of each client, in the version named here. Anothe
 ` + "`c2c doctor`" + ` says when yours is another one, and ` + "`make certify`" + ` tries the newest ([certified.md](certified.md)).
 The receipt proves that the client has the mail that was brought to an idle session: then its state is ` + "`handed`" + `, as that of what
 a hook or a tool hands over. It is ` + "`read`" + ` when the model has answered since, and not when its request has failed. The last column says
-what tells that. A call of a tool of c2c does in every client. A subagent has no mailbox in any client, and gets no mail where it can be told from
+what tells that. A call of a tool of c2c does in every client. In tmux and screen a line is typed only under ` + "`c2c start`" + `, or into a pane that its person lets c2c
+type into: ` + "`c2c wake attach`" + `, run there by the client's own shell, and ` + "`c2c wake start`" + `, once. A subagent has no mailbox in any client, and gets no mail where it can be told from
 its session.
 
 `
