@@ -37,6 +37,6 @@ var budgets = []struct {
 // client reads in each session.
 const (
 	bytesOfC2C   = 4_275_000
-	bytesOfC2CD  = 13_200_000
+	bytesOfC2CD  = 13_230_000
 	bytesOfTools = 7_000
 )
