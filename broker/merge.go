@@ -331,6 +331,9 @@ func (m *merging) moveBox(ctx context.Context, sid string) (count int, err error
 		if count += n; err != nil {
 			return count, err
 		}
+		if err := m.from.root.Move(answeredName(sid), m.to.root, answeredName(sid)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return count, err
+		}
 		if gone, err := box.MergeInto(ctx, to, more...); gone || err != nil {
 			return count, err
 		}

@@ -141,6 +141,9 @@ func (p *twoRoots) fill() {
 		}
 	}
 	p.member(from, "only-old", "birch")
+	if err := from.ExpectAnswers("old-amber"); err != nil {
+		p.t.Fatal(err)
+	}
 	write(p.t, filepath.Join(p.from, "rooms", "hall", "history.jsonl"), "{}\n")
 }
 
@@ -150,6 +153,9 @@ func (p *twoRoots) check() {
 	ctx, b := p.t.Context(), p.broker(p.web)
 	if b.Root() != p.into.Root() {
 		p.t.Fatalf("the old clone has root %s", b.Root())
+	}
+	if _, told := b.LastAnswer("old-amber"); !told {
+		p.t.Error("mail that its model has not answered counts as read")
 	}
 	aliases := map[string]string{}
 	all, err := b.Sessions(ctx)
