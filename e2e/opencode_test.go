@@ -384,3 +384,21 @@ func TestOpenCodeRunTakesItsMailAndEnds(t *testing.T) {
 		t.Errorf("status %s, and the last request is\n%s", got, last)
 	}
 }
+
+// /new leads to the home screen, and no event tells of that. The turn that mail begins is seen, and a draft stays one.
+func TestMailBehindNewIsSeenInOpenCode(t *testing.T) {
+	t.Parallel()
+	l, model, p := opencodeAt(t, nil)
+	model.Script(lab.Say("Woken."))
+	clears(p, "/new", "Registered.", "ctrl+p commands")
+	p.Send("half-typed-draft")
+	p.WaitShown("half-typed-draft")
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	if r := model.WaitText("word-meanwhile"); len(r.Find("half-typed-draft")) > 0 {
+		t.Errorf("the draft was sent:\n%s", r)
+	}
+	p.WaitShown("word-meanwhile")
+	p.WaitShown("Woken.")
+	p.WaitShown("half-typed-draft")
+	wantRead(t, l, "id-meanwhile", "read by plugin")
+}

@@ -152,6 +152,14 @@ async function begin() {
   }
 }
 
+// front has the window show a session, whose turn is about to begin: it may be on the home screen, to which /new leads and of
+// which no event tells. What is typed there moves along. A server that others look at may have several windows.
+async function front(id: string) {
+  const words = (await readFile("/proc/self/cmdline", "utf8")).split("\0").filter(Boolean)
+  if (words.slice(1).some((word) => /^(serve|web|attach|acp|run|--port|--hostname|--mdns)/.test(word))) return
+  await state.client.tui.publish({ body: { type: "tui.session.select", properties: { sessionID: id } } })
+}
+
 // stands remembers in which message of a session mail stands.
 function stands(id: string, message: string, parts: any[]) {
   for (const part of parts) if (part.metadata?.c2c) session(id).keys.set(part.metadata.c2c, message)
@@ -199,6 +207,7 @@ async function put(id: string, mail: Mail[]) {
     if (has.length && has.every((key) => s.answered.has(key))) say({ session: id, answers: "seen" }) // no c2c may have heard it
     const fresh = mail.filter((m) => !s.keys.has(m.key))
     if (!fresh.length) return
+    if (!s.busy) await front(id)
     const { error } = await state.client.session.promptAsync({
       path: { id },
       body: {

@@ -40,7 +40,7 @@ func opencodeGuide() Guide {
 		Sees:    "The dialog is open here: its model has the message when that is answered.",
 		SetUp:   "An MCP server in `~/.config/opencode/opencode.json` (or `.jsonc`) and a plugin in `plugins/c2c.ts` beside it, for all projects. With `--project`: the same below `.opencode`, for this project alone; with `--project --install-global-plugin` the plugin is for all.",
 		Quirks: []string{
-			"A session that was left with `/new` is `away` from the first prompt of the next one on: its mail waits until its person writes there again. Before that, on the home screen, OpenCode tells nobody that its window shows it no more: mail begins a turn in it, and a notice on the screen says from whom it is.",
+			"A session that was left with `/new` is `away` from the first prompt of the next one on: its mail waits until its person writes there again. Before that, on the home screen, OpenCode tells nobody that its window shows it no more: mail that begins a turn in it has the window show it again, and a draft moves along; not so where several windows may look at one server (`--port`, `serve`, `attach`).",
 			"A new session has mail from its first prompt on. In a window of `c2c start --alias <name> opencode`, without further arguments, mail on the home screen begins a session.",
 			"Mail that you undo before the model has it comes again.",
 			"At its first start with a plugin it fetches a package of its own: offline the screen is black for more than a minute.",
