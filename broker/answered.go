@@ -26,6 +26,9 @@ var noAnswer = time.Unix(1, 0)
 // an answer.
 const AnswerTick = 10 * time.Millisecond
 
+// failureGap is how long the same failure is not recorded again: some clients ask their model several times a second.
+const failureGap = time.Second
+
 // maxFailure bounds why a model failed, in bytes.
 const maxFailure = 200
 
@@ -80,6 +83,9 @@ func (b *Broker) SawFailure(ctx context.Context, sid, why string) error {
 	why = strings.ToValidUTF8(why, "")
 	if why == "" {
 		why = "unknown"
+	}
+	if old, at := b.Failure(sid); old == why && b.now().Sub(at) < failureGap {
+		return nil
 	}
 	return b.changeFacts(ctx, sid, func(f *facts) { f.Failure, f.FailedAt = why, b.now().UTC() })
 }

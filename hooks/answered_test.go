@@ -1,11 +1,14 @@
 package hooks
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"c2c/inbox"
 )
 
 func parsed(t *testing.T, client, event string) Event {
@@ -84,18 +87,25 @@ func TestAnAnswerIsInTheRecord(t *testing.T) {
 
 // A client that takes a turn back leaves the rest of the conversation.
 func TestWhatALogHasNoMoreIsDropped(t *testing.T) {
-	const first, second = `{"type":"user","content":[{"text":"&lt;c2c event=\"message\" id=\"m1\"&gt;"}]}` + "\n", `{"type":"user","content":[{"text":"&lt;c2c event=\"message\" id=\"m2\"&gt;"}]}` + "\n"
+	line := func(text string) string {
+		quoted, _ := json.Marshal(text)
+		return `{"type":"user","content":[{"text":` + strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(quoted)) + `}]}` + "\n"
+	}
+	first := line(strings.ReplaceAll(msg("m1", "one").Envelope(), "<", "&lt;")) // by a hook
+	second := line(msg("m2", `as in id="m1" or c2c event="message" from="birch" id="m1"`).Envelope())
 	log := filepath.Join(t.TempDir(), "log")
-	for _, tc := range []struct {
+	for name, tc := range map[string]struct {
 		log    string
 		m1, m2 bool
 	}{
-		{"", false, false},
-		{first + second, false, false},
-		{`{"$set":{"messages":[]}}` + "\n" + first + second, false, false},
-		{first + second + `{"$set":{"messages":[` + strings.TrimSpace(first) + `]}}` + "\n", false, true},
-		{first + second + `{"$set":{"messages":[]}}` + "\n", true, true},
-		{first + second + `{"$set":{"messages":[]}}` + "\n" + second, true, false},
+		"nothing":                {"", false, false},
+		"a conversation":         {first + second, false, false},
+		"one that is resumed":    {`{"$set":{"messages":[]}}` + "\n" + first + second, false, false},
+		"the second is taken":    {first + second + `{"$set":{"messages":[` + strings.TrimSpace(first) + `]}}` + "\n", false, true},
+		"both are":               {first + second + `{"$set":{"messages":[]}}` + "\n", true, true},
+		"and one is back":        {first + second + `{"$set":{"messages":[]}}` + "\n" + second, true, false},
+		"a long conversation":    {first + second + `{"$set":{"messages":[` + strings.TrimSpace(line(strings.Repeat("x", 3<<20))) + `]}}` + "\n", true, true},
+		"it says something else": {first + `{"$set":{"summary":"x"}}` + "\n", false, false},
 	} {
 		if err := os.WriteFile(log, []byte(tc.log), 0o600); err != nil {
 			t.Fatal(err)
@@ -103,9 +113,12 @@ func TestWhatALogHasNoMoreIsDropped(t *testing.T) {
 		e := event("gemini", "AfterAgent")
 		e.Transcript = log
 		dropped := e.Dropped()
-		for id, want := range map[string]bool{"m1": tc.m1, "m2": tc.m2} {
-			if got := dropped != nil && dropped(msg(id, "x")); got != want {
-				t.Errorf("%s: %s is dropped: %v", tc.log, id, got)
+		for _, is := range []struct {
+			m    inbox.Message
+			want bool
+		}{{msg("m1", "one"), tc.m1}, {msg("m2", "two"), tc.m2}} {
+			if got := dropped(is.m); got != is.want {
+				t.Errorf("%s: %s is dropped: %v", name, is.m.ID, got)
 			}
 		}
 	}

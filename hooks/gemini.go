@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"c2c/broker/client"
@@ -174,25 +175,37 @@ func geminiAnswered(log string) (at time.Time) {
 	return at
 }
 
-// geminiDropped gives a function that says whether a log had a message, and has it no more in what is left of the
-// conversation; nil when nothing was taken out of that. Only ids are compared: who asks knows what it has handed over.
+// maxConversation is how much of a log is read to see what is left of a conversation, which may stand there in one line.
+const maxConversation = 64 << 20
+
+// geminiDropped gives a function that says whether a log had a message, and has it no more in what is left of the conversation.
+// The log is read when somebody asks.
 func geminiDropped(log string) func(inbox.Message) bool {
-	var all, left []byte
-	taken := false
-	for line, r := range client.Records[geminiLine](log) {
-		all = append(all, line...)
-		if r.Set.Messages != nil {
-			taken, left = len(left) > 0, left[:0]
+	read := sync.OnceValues(func() (all, left []byte) {
+		all = client.Tail(log, maxConversation)
+		begin := 0
+		for line := range bytes.Lines(all) {
+			var r geminiLine
+			if bytes.Contains(line, []byte(`"$set"`)) && json.Unmarshal(line, &r) == nil && r.Set.Messages != nil {
+				left = all[begin:]
+			}
+			begin += len(line)
 		}
-		left = append(left, line...)
-	}
-	if !taken {
-		return nil
-	}
+		return all, left
+	})
 	return func(m inbox.Message) bool {
-		mark := []byte(` id=\"` + inbox.ShortID(m.ID) + `\"`)
-		return bytes.Contains(all, mark) && !bytes.Contains(left, mark)
+		all, left := read()
+		return left != nil && geminiHas(all, m) && !geminiHas(left, m)
 	}
+}
+
+// geminiHas says whether a message stands in a log: its tag up to the id, as it is or with the brackets that a hook's words get.
+// No body looks like that.
+func geminiHas(log []byte, m inbox.Message) bool {
+	id := ` id="` + inbox.ShortID(m.ID) + `"`
+	tag, _, _ := strings.Cut(m.Envelope(), id)
+	tag = strings.ReplaceAll(tag+id, `"`, `\"`)
+	return bytes.Contains(log, []byte(tag)) || bytes.Contains(log, []byte(strings.ReplaceAll(tag, "<", "&lt;")))
 }
 
 // geminiForgot says whether the last turn in a log is one with mail of which nothing is left.

@@ -45,7 +45,7 @@ func qwenGuide() Guide {
 		Quirks: []string{
 			"`crossSessionInbound` in its settings is kept to, and `c2c status` says so.",
 			"Its own `send_message` reaches every session of the project by its alias, and `list_agents` shows them (Linux). A name that two projects have is shown with its directory, and the model has to choose.",
-			"After an error 400 of its model, Qwen Code 0.24.4 puts what came over its socket into its history again, and asks again, several times a second, until the model answers; so it does with its own messages between sessions. c2c gives it no more over the socket for 15 minutes, or until its model answers, and `c2c status` says so: a prompt brings the mail.",
+			"After an error 400 of its model, Qwen Code 0.24.4 puts what came over its socket into its history again, and asks again, several times a second, until the model answers; so it does with its own messages between sessions. c2c gives it no more over the socket for 15 minutes behind the last such error, or until its model answers, and `c2c status` says so: a prompt brings the mail.",
 			"Mail at the end of a turn stands under the words \"Stop hook error\". That is no error.",
 		},
 	}

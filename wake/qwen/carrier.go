@@ -22,6 +22,9 @@ type Carrier struct {
 	// Held is told when the client keeps the messages until its person accepts them. Nobody else may have them then:
 	// what is accepted later would be shown twice.
 	Held func(context.Context, []inbox.Message)
+	// Failed is when the session's model failed last, zero if it has answered since; nil: nothing tells. A turn that fails may leave no record
+	// of the messages that it began with, and the client has them all the same.
+	Failed func() time.Time
 }
 
 // Carry implements wake.Carrier. What the client has queued is nobody else's, however long its turn takes.
@@ -35,6 +38,7 @@ func (c *Carrier) Carry(ctx context.Context, msgs []inbox.Message) (had []string
 	if err := r.skip(); err != nil {
 		return nil, err
 	}
+	began := time.Now()
 	p, err := c.Socket.send(ctx, from, text)
 	if err != nil {
 		return nil, err
@@ -52,6 +56,9 @@ func (c *Carrier) Carry(ctx context.Context, msgs []inbox.Message) (had []string
 			return had, err
 		}
 		status := p.last()
+		if status == delivered && c.Failed != nil && c.Failed().After(began) {
+			return inbox.Handles(msgs), nil
+		}
 		if status == held && !told {
 			told = true
 			c.Held(ctx, msgs)

@@ -34,6 +34,12 @@ func ways(p wake.Place, s wake.Session) (w wake.Ways, err error) {
 		return w, nil // nothing would tell that a message has arrived
 	}
 	w.Methods[0].Carrier = &Carrier{Socket: socket, Chats: filepath.Join(project, "chats"),
+		Failed: func() (at time.Time) {
+			if p.Failed != nil {
+				_, at = p.Failed()
+			}
+			return at
+		},
 		Held: func(ctx context.Context, msgs []inbox.Message) {
 			r := wake.Ring{At: time.Now(), Method: wake.BySocket, Outcome: wake.Held, Count: len(msgs), Cause: errHeld.Error()}
 			p.Record(ctx, r.For(msgs[0]))
