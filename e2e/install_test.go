@@ -83,7 +83,7 @@ func TestTheReviewOfOurHooksGoesWithThem(t *testing.T) {
 	l.Run(c2c(), "install", "codex")
 	told := func() bool {
 		out, _ := l.Try(c2c(), "doctor", "--verbose")
-		return strings.Contains(out, `problem  codex hook trust: start codex and choose "Trust all and continue"`)
+		return strings.Contains(out, `codex hook trust: start codex and choose "Trust all and continue"`)
 	}
 	if !told() {
 		t.Error("doctor does not tell of the review")
