@@ -49,7 +49,7 @@ type Request struct {
 	Alias       string  `json:"alias"` // of the session, when it asked
 	Tool        string  `json:"tool_name"`
 	Description string  `json:"description"`
-	Input       string  `json:"input_preview"` // the client shows 200 characters of it
+	Input       string  `json:"input_preview"` // what the client shows of it
 	State       State   `json:"state"`
 	AskedAt     float64 `json:"asked_at"` // in seconds, as all times
 	ExpiresAt   float64 `json:"expires_at"`
