@@ -73,7 +73,7 @@ func (m *merging) eachRest(dir *atomicfile.Dir, at string, keep func(dir *atomic
 		case err != nil:
 		case path == "sessions", path == "sessions/ids", path == archives, path == owedDir:
 			err = m.eachBelow(dir, path, keep)
-		case path == deadFile && m.dry, path == registryFile, isMail(path):
+		case m.dry && (path == deadFile || strings.HasSuffix(path, AnswersEnd)), path == registryFile, isMail(path):
 		case at == "sessions/ids", path == deadFile && isEmpty(dir, name), path == dueMark, strings.HasSuffix(name, ".lock"), atomicfile.IsTemp(name):
 			if !m.dry {
 				err = dir.Remove(name)
