@@ -212,7 +212,7 @@ func (a *archive) lookUp(index idFile, ids map[string]bool) (found []Archived, e
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // pruned
 		}
-		if err == nil && len(linesWith(line, ids)) == 0 {
+		if err == nil && !hasKeyOf(line, ids) {
 			err = errIndex
 		}
 		if errors.Is(err, errIndex) { // somebody has changed the file
@@ -224,6 +224,17 @@ func (a *archive) lookUp(index idFile, ids map[string]bool) (found []Archived, e
 		eachWithID(line, ids, func(r Archived) { found = append(found, r) })
 	}
 	return found, nil
+}
+
+// hasKeyOf says whether a line has an id with the key of one of ids. It need not be one of them: what is shown of an id may be
+// another message's id.
+func hasKeyOf(line []byte, ids map[string]bool) (has bool) {
+	eachID(line, func(found string, _ int) {
+		for id := range ids {
+			has = has || ShortID(id) == ShortID(found)
+		}
+	})
+	return has
 }
 
 // lineAt reads the line that begins at a place in one of the older files. It is errIndex when none begins there.

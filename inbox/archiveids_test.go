@@ -413,3 +413,24 @@ func TestAnIndexOfAnArchiveThatIsGoneIsNotUsed(t *testing.T) {
 		t.Error("there was no index")
 	}
 }
+
+// One sender may choose as its id what is shown of another message's id. Both have one key, and each place is right.
+func TestAnIDThatIsWhatIsShownOfAnotherKeepsTheIndex(t *testing.T) {
+	m, root := newBox(t)
+	whole := read(t, m, 1, 10)[0]
+	shown := mail("shown")
+	shown.ID, shown.TS, shown.FromSession = ShortID(whole), 1, "s-birch"
+	if err := m.archive(t.Context(), "test", []Message{shown}, 0); err != nil {
+		t.Fatal(err)
+	}
+	readChosen(t, m, "job", 12, 100_000)
+	for range 2 {
+		found, err := m.FindAll(t.Context(), whole)
+		if err != nil || len(found) != 1 || found[0].Message.ID != whole {
+			t.Fatalf("found %v, %v", found, err)
+		}
+		if len(indexes(t, root)) == 0 {
+			t.Fatal("a sound index was removed")
+		}
+	}
+}
