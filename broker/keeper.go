@@ -55,12 +55,12 @@ type keptBox struct {
 	stamp  inbox.Stamp
 	state  State
 	ring   wake.Ring
-	mail   bool      // something waits in it
-	gone   time.Time // since when its session was seen to be absent; zero: it is not
-	rest   time.Time // until then it is looked at only when its time has come, because it is long
-	opens  time.Time // when the next message in it may be handed over that may not now; zero: none
-	next   time.Time // when it is to be looked at though nothing has changed; zero: never
-	failed bool
+	mail   bool            // something waits in it
+	gone   time.Time       // since when its session was seen to be absent; zero: it is not
+	rest   time.Time       // until then it is looked at only when its time has come, because it is long
+	opens  time.Time       // when the next message in it may be handed over that may not now; zero: none
+	next   time.Time       // when it is to be looked at though nothing has changed; zero: never
+	failed bool            // the last look into it failed, and that was logged
 	news   []news          // what the senders of its messages are to be told
 	held   map[string]bool // ids of the held messages in it of which both sides and their people were told
 }
@@ -223,8 +223,12 @@ func (k *Keeper) lookInto(ctx context.Context, rows []row, r row, kept *keptBox)
 			return err
 		}
 	}
-	kept.stamp, kept.state, kept.ring, kept.failed = stamp, s.State, s.LastRing, false
-	return k.readAll(ctx, rows, s, box, kept)
+	kept.stamp, kept.state, kept.ring = stamp, s.State, s.LastRing
+	if err := k.readAll(ctx, rows, s, box, kept); err != nil {
+		return err
+	}
+	kept.failed = false
+	return nil
 }
 
 // readAll reads what waits in a mailbox, and acts on it.

@@ -1,8 +1,10 @@
 package broker
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -602,4 +604,44 @@ func TestANoticeInOtherWordsAndOfAnOddMessage(t *testing.T) {
 		t.Error(err)
 	}
 	w.wantNotices(amber.ID, "has not read")
+}
+
+// A mailbox that cannot be read is logged once, and once more if it could be read in between.
+func TestAMailboxThatCannotBeReadIsLoggedOnce(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	w.send(amber, "birch", "x")
+	box, err := w.Mailbox(birch.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := box.Lease(t.Context(), "test", 1) // from now on the archive tells what this reader had
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	w.log = slog.New(slog.NewTextHandler(&log, nil))
+	archive := filepath.Join(w.Root(), "archive", birch.ID+".jsonl")
+	k := w.Keeper()
+	for times := 1; times <= 2; times++ {
+		if err := os.MkdirAll(archive, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		w.send(amber, "birch", "more")
+		for range 5 {
+			w.pass(keepAgain + time.Second)
+			w.look(k)
+		}
+		if got := strings.Count(log.String(), "what messages are owed is not looked after"); got != times {
+			t.Errorf("logged %d times, want %d: %s", got, times, &log)
+		}
+		if err := os.Remove(archive); err != nil {
+			t.Fatal(err)
+		}
+		w.pass(keepAgain + time.Second)
+		w.look(k)
+	}
 }
