@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -387,6 +388,48 @@ func TestAnAcknowledgementThatIsNotArchivedIsLogged(t *testing.T) {
 	}
 	if got := birch.want("poll_inbox", `{}`); strings.Contains(got, "short") || !strings.Contains(got, "xxxx") {
 		t.Errorf("polled again %.200s", got)
+	}
+}
+
+// When neither the archive nor the name of the file can say that mail was handed over, broker.log does, and the mail comes again.
+func TestAnAcknowledgementThatFailsIsLogged(t *testing.T) {
+	amber, birch := pair(t)
+	sid, _ := fields(t, birch.want("whoami", `{}`))["session_id"].(string)
+	amber.want("send", `{"to_alias":"birch","content":"precious","message_id":"m-1"}`)
+	c := dial(t, birch.config(), birch.name)
+	defer c.close()
+	c.write("tools/call", `{"name":"poll_inbox","arguments":{},"_meta":{"threadId":"`+birch.thread+`"}}`)
+	begun := make([]byte, 1)
+	if _, err := c.out.Read(begun); err != nil { // the answer is on its way, so the mail is leased
+		t.Fatal(err)
+	}
+	leased, err := filepath.Glob(filepath.Join(birch.root, sid+".lease", "*-poll_inbox.json"))
+	if err != nil || len(leased) != 1 {
+		t.Fatal(leased, err)
+	}
+	archived := filepath.Join(birch.root, "archive", sid+".lock")
+	done := filepath.Join(filepath.Dir(leased[0]), "done-"+filepath.Base(leased[0]))
+	for _, dir := range []string{archived, done} { // where it would open a file, and where it would rename one to
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.lines = bufio.NewReader(io.MultiReader(bytes.NewReader(begun), c.out))
+	if texts, isError := c.read().texts(t); isError || !strings.Contains(texts[0], "precious") {
+		t.Errorf("polled %q", texts)
+	}
+	c.tool("server_info", `{}`, "") // it is answered behind the acknowledgement
+	log, err := os.ReadFile(filepath.Join(birch.root, "broker.log"))
+	if want := `"event":"poll_inbox","session_id":"` + sid + `","error":"`; err != nil || !strings.Contains(string(log), want) {
+		t.Errorf("broker.log lacks %s: %s, %v", want, log, err)
+	}
+	for _, dir := range []string{archived, done} {
+		if err := os.Remove(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := birch.want("poll_inbox", `{}`); strings.Count(got, "precious") != 1 {
+		t.Errorf("polled again %s", got)
 	}
 }
 
