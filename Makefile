@@ -33,7 +33,7 @@ demo: build ## two sessions exchange a message, step by step
 
 # The other packages start programs, which are built without the detector, and have no goroutines of their own to race.
 race: ## the tests under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 30m ./broker/... ./inbox/... ./wake/... ./hooks ./cmd/watch
+	CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 30m ./broker/... ./client ./format ./hooks ./inbox/... ./live ./mcp/... ./permission ./process/... ./project ./ringer ./senders ./serve/... ./sessions/... ./sse ./wake/... ./cmd/watch
 
 e2e: ## the tests on the real clients, and of the HTTP side with programs of others, installed from npm into a cache
 	bash scripts/e2e.sh
@@ -58,8 +58,8 @@ faults: build ## every system call of a command fails once, or is its last (need
 powercut: build ## ROUNDS=50 power cuts on ext4 and XFS, then every message looked for (needs root)
 	$(GO) run ./e2e/powercut -rounds $(ROUNDS) $(BIN)
 
-docs: build ## docs/clients.md from the guides in broker/client, docs/commands from the table in cmd/cli, the picture from a run
-	$(GO) test ./broker/client -run TestTheClientsPage -update
+docs: build ## docs/clients.md from the guides in client, docs/commands from the table in cmd/cli, the picture from a run
+	$(GO) test ./client -run TestTheClientsPage -update
 	$(GO) test ./cmd/cli -run TestTheCommandPages -update
 	$(GO) run ./e2e/picture $(BIN) docs/two-terminals.svg
 

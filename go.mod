@@ -4,10 +4,10 @@ go 1.26.0
 
 // mcp-go links them and we do not use them: see the packages.
 replace (
-	github.com/google/jsonschema-go => ./broker/mcpserver/noderive
-	github.com/santhosh-tekuri/jsonschema/v6 => ./broker/mcpserver/noschema
-	github.com/spf13/cast => ./broker/mcpserver/nocast
-	github.com/yosida95/uritemplate/v3 => ./broker/mcpserver/notemplate
+	github.com/google/jsonschema-go => ./mcp/noderive
+	github.com/santhosh-tekuri/jsonschema/v6 => ./mcp/noschema
+	github.com/spf13/cast => ./mcp/nocast
+	github.com/yosida95/uritemplate/v3 => ./mcp/notemplate
 )
 
 require (

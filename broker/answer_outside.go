@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 
+	"c2c/broker/notice"
 	"c2c/inbox"
+	"c2c/sessions"
 )
 
 // maxChat bounds how many messages of one conversation are looked at to find who writes there.
@@ -14,7 +16,7 @@ const maxChat = 200
 
 // ReceivedInChat gives the newest message from outside that a session has with a chat id. When several senders use that id,
 // the error is a *SeveralError: an answer must not go to whoever has chosen somebody else's.
-func (b *Broker) ReceivedInChat(ctx context.Context, s Session, chatID string) (inbox.Message, error) {
+func (b *Broker) ReceivedInChat(ctx context.Context, s sessions.Session, chatID string) (inbox.Message, error) {
 	if err := inbox.CheckWord("chat id", chatID); err != nil {
 		return inbox.Message{}, err
 	}
@@ -41,8 +43,8 @@ func (b *Broker) ReceivedInChat(ctx context.Context, s Session, chatID string) (
 		if m.TS > newest.TS || newest.From == "" {
 			newest = m
 		}
-		if !seen[fold(m.From)] {
-			seen[fold(m.From)] = true
+		if !seen[sessions.Fold(m.From)] {
+			seen[sessions.Fold(m.From)] = true
 			senders = append(senders, m)
 		}
 	}
@@ -57,7 +59,7 @@ func (b *Broker) ReceivedInChat(ctx context.Context, s Session, chatID string) (
 
 // ReplyOutside is Reply to a message from outside, with what is to be done there: o.Files, and o.Edits, which names an earlier
 // answer of the session to the same sender, or a part of its id.
-func (b *Broker) ReplyOutside(ctx context.Context, from Session, answered, m inbox.Message, o Outside) (Receipt, error) {
+func (b *Broker) ReplyOutside(ctx context.Context, from sessions.Session, answered, m inbox.Message, o Outside) (Receipt, error) {
 	short := inbox.ShortID(answered.ID)
 	if !answered.External {
 		return Receipt{}, fmt.Errorf("message %s is from a session of this machine: files and edits are for senders outside", short)
@@ -78,19 +80,19 @@ func (b *Broker) ReplyOutside(ctx context.Context, from Session, answered, m inb
 var errNotOwnAnswer = errors.New("it is no answer of yours to this sender")
 
 // edited gives the whole id of an answer that a session has sent to who wrote a message.
-func (b *Broker) edited(ctx context.Context, from Session, answered inbox.Message, typed string) (id string, err error) {
+func (b *Broker) edited(ctx context.Context, from sessions.Session, answered inbox.Message, typed string) (id string, err error) {
 	if id, err = b.MessageID(ctx, typed); err != nil {
 		return "", err
 	}
-	rows, err := b.rows(ctx)
+	rows, err := b.Rows(ctx)
 	if err != nil {
 		return "", err
 	}
-	to := b.senderOf(rows, answered)
+	to := notice.SenderOf(b.Registry, rows, answered)
 	if to == nil {
-		return "", &UnknownAliasError{Alias: answered.From, Closest: closest(rows, answered.From)}
+		return "", &sessions.UnknownAliasError{Alias: answered.From, Closest: sessions.ClosestTo(rows, answered.From)}
 	}
-	box, err := b.Mailbox(to.sid())
+	box, err := b.Mailbox(to.SID())
 	if err != nil {
 		return "", err
 	}
@@ -98,9 +100,9 @@ func (b *Broker) edited(ctx context.Context, from Session, answered inbox.Messag
 	if err != nil {
 		return "", err
 	}
-	authors := b.authors(rows)
+	authors := b.Authors(rows)
 	for _, f := range found {
-		if authors.are(from.ID, f.Message) {
+		if authors.Are(from.ID, f.Message) {
 			return id, nil
 		}
 	}

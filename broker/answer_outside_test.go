@@ -1,20 +1,23 @@
-package broker
+package broker_test
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
+	"c2c/broker"
 	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 func TestAnAnswerGoesToWhoHasTheChat(t *testing.T) {
 	w := newWorld(t)
-	birch := w.register("birch", Caller{PID: 10, Client: "gem"})
+	birch := w.register("birch", callers.Caller{PID: w.pid(10), Client: "gem"})
 	ci, desk := w.outside("ci"), w.outside("desk")
-	say := func(from Session, text, chat string) {
+	say := func(from sessions.Session, text, chat string) {
 		t.Helper()
-		if _, err := w.SendOutside(t.Context(), from, inbox.Message{To: "birch", Content: text}, Outside{ChatID: chat, Identity: "max"}); err != nil {
+		if _, err := w.SendOutside(t.Context(), from, inbox.Message{To: "birch", Content: text}, broker.Outside{ChatID: chat, Identity: "max"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -46,13 +49,13 @@ func TestAnAnswerGoesToWhoHasTheChat(t *testing.T) {
 	}
 	// Somebody else who takes the same id gets nothing.
 	say(desk, "me too", "7")
-	several := new(SeveralError)
+	several := new(broker.SeveralError)
 	if got, err := w.ReceivedInChat(t.Context(), birch, "7"); !errors.As(err, &several) || len(several.Matches) != 2 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	// An agent's message is not from outside, whatever it says.
-	amber := w.register("amber", Caller{PID: 11, Client: "gem"})
-	if _, err := w.SendOutside(t.Context(), amber, inbox.Message{To: "birch", Content: "mine"}, Outside{ChatID: "8"}); err != nil {
+	amber := w.register("amber", callers.Caller{PID: w.pid(11), Client: "gem"})
+	if _, err := w.SendOutside(t.Context(), amber, inbox.Message{To: "birch", Content: "mine"}, broker.Outside{ChatID: "8"}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := w.ReceivedInChat(t.Context(), birch, "8"); err != nil || got.Content != "other" {
@@ -62,37 +65,37 @@ func TestAnAnswerGoesToWhoHasTheChat(t *testing.T) {
 
 func TestOnlyAnOwnAnswerToTheSenderIsEdited(t *testing.T) {
 	w := newWorld(t)
-	birch, amber := w.register("birch", Caller{PID: 10, Client: "gem"}), w.register("amber", Caller{PID: 11, Client: "gem"})
+	birch, amber := w.register("birch", callers.Caller{PID: w.pid(10), Client: "gem"}), w.register("amber", callers.Caller{PID: w.pid(11), Client: "gem"})
 	ci, desk := w.outside("ci"), w.outside("desk")
-	ask := func(from Session, to string) inbox.Message {
+	ask := func(from sessions.Session, to string) inbox.Message {
 		t.Helper()
 		r, err := w.Send(t.Context(), from, inbox.Message{To: to, Content: "x"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return inbox.Message{From: from.Alias, To: to, ID: r.ID, External: from.State == External}
+		return inbox.Message{From: from.Alias, To: to, ID: r.ID, External: from.State == sessions.External}
 	}
-	reply := func(from Session, to inbox.Message, o Outside) (Receipt, error) {
+	reply := func(from sessions.Session, to inbox.Message, o broker.Outside) (broker.Receipt, error) {
 		return w.ReplyOutside(t.Context(), from, to, inbox.Message{Content: "y"}, o)
 	}
 	asked, elsewhere := ask(ci, "birch"), ask(desk, "birch")
-	own, err := reply(birch, asked, Outside{})
+	own, err := reply(birch, asked, broker.Outside{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	toDesk, err := reply(birch, elsewhere, Outside{})
+	toDesk, err := reply(birch, elsewhere, broker.Outside{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	foreign, err := reply(amber, ask(ci, "amber"), Outside{})
+	foreign, err := reply(amber, ask(ci, "amber"), broker.Outside{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := reply(birch, asked, Outside{Edits: own.ID[28:]}); err != nil {
+	if _, err := reply(birch, asked, broker.Outside{Edits: own.ID[28:]}); err != nil {
 		t.Error(err)
 	}
 	w.read(ci.ID) // also when it was handed over
-	if r, err := reply(birch, asked, Outside{Edits: own.ID}); err != nil {
+	if r, err := reply(birch, asked, broker.Outside{Edits: own.ID}); err != nil {
 		t.Error(err)
 	} else if m := w.waiting(ci.ID)[0]; m.ID != r.ID {
 		t.Errorf("%+v", m)
@@ -100,12 +103,12 @@ func TestOnlyAnOwnAnswerToTheSenderIsEdited(t *testing.T) {
 		t.Errorf("it edits %q, want %q", o.Edits, own.ID)
 	}
 	for name, id := range map[string]string{"to another sender": toDesk.ID, "somebody else's": foreign.ID, "what the sender wrote": asked.ID, "nothing": "0000aaaa"} {
-		if _, err := reply(birch, asked, Outside{Edits: id}); err == nil {
+		if _, err := reply(birch, asked, broker.Outside{Edits: id}); err == nil {
 			t.Errorf("%s is edited", name)
 		}
 	}
 	inside := ask(amber, "birch")
-	if _, err := reply(birch, inside, Outside{}); err == nil || !strings.Contains(err.Error(), "of this machine") {
+	if _, err := reply(birch, inside, broker.Outside{}); err == nil || !strings.Contains(err.Error(), "of this machine") {
 		t.Errorf("to a session: %v", err)
 	}
 }

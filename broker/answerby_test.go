@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"os"
@@ -7,11 +7,17 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker"
+	"c2c/broker/deadlines"
+	"c2c/broker/notice"
+	"c2c/broker/owed"
 	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // owing is amber, who wants an answer of birch within an hour.
-func owing(t *testing.T) (w *world, amber, birch Session, r Receipt) {
+func owing(t *testing.T) (w *world, amber, birch sessions.Session, r broker.Receipt) {
 	w, amber, birch = pair(t)
 	r, err := w.Send(t.Context(), amber, inbox.Message{To: "birch", Content: "which port", TellAfter: -1, AnswerBy: inbox.Seconds(w.clock.Add(time.Hour))})
 	if err != nil {
@@ -28,15 +34,15 @@ func (w *world) left(sid string) bool {
 
 func TestASenderIsToldThatAnAnswerIsLate(t *testing.T) {
 	t.Parallel()
-	for name, does := range map[string]func(w *world, birch Session){
-		"unread": func(*world, Session) {},
-		"read":   func(w *world, birch Session) { w.read(birch.ID) },
-		"written to before it was read": func(w *world, birch Session) {
+	for name, does := range map[string]func(w *world, birch sessions.Session){
+		"unread": func(*world, sessions.Session) {},
+		"read":   func(w *world, birch sessions.Session) { w.read(birch.ID) },
+		"written to before it was read": func(w *world, birch sessions.Session) {
 			w.send(birch, "amber", "other words")
 			w.pass(time.Second)
 			w.read(birch.ID)
 		},
-		"written to long after": func(w *world, birch Session) {
+		"written to long after": func(w *world, birch sessions.Session) {
 			w.read(birch.ID)
 			w.pass(answeredWithin)
 			w.send(birch, "amber", "other words")
@@ -46,17 +52,17 @@ func TestASenderIsToldThatAnAnswerIsLate(t *testing.T) {
 			t.Parallel()
 			w, amber, birch, r := owing(t)
 			does(w, birch)
-			k := w.Keeper()
+			k := deadlines.NewKeeper(w.Registry)
 			if wait := w.look(k); wait <= 0 || wait > time.Hour {
 				t.Errorf("looks again after %v", wait)
 			}
 			w.pass(time.Hour)
 			for range 2 {
 				w.look(k)
-				w.look(w.Keeper())
+				w.look(deadlines.NewKeeper(w.Registry))
 			}
 			w.wantNotices(amber.ID, `birch has not answered your message "which port" (`)
-			if st, err := w.Status(t.Context(), r.ID); err != nil || len(st.Told) != 1 || st.Told[0].Reason != Unanswered {
+			if st, err := w.Status(t.Context(), r.ID); err != nil || len(st.Told) != 1 || st.Told[0].Reason != notice.Unanswered {
 				t.Errorf("status %+v, %v", st, err)
 			}
 			if w.left(birch.ID) {
@@ -66,87 +72,11 @@ func TestASenderIsToldThatAnAnswerIsLate(t *testing.T) {
 	}
 }
 
-// The answer may wait, be in a reader's hands when its time is over, or be far back in the archive.
-func TestNobodyIsToldOfAnAnswerThatHasCome(t *testing.T) {
-	t.Parallel()
-	for name, then := range map[string]func(w *world, amber, birch Session){
-		"waits":    func(*world, Session, Session) {},
-		"in hand":  func(w *world, amber, _ Session) { w.t.Cleanup(w.lease(amber.ID)) },
-		"was read": func(w *world, amber, _ Session) { w.read(amber.ID) },
-		"long read": func(w *world, amber, birch Session) {
-			for range openLook + 1 {
-				w.send(birch, "amber", "more")
-			}
-			w.read(amber.ID)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w, amber, birch, r := owing(t)
-			w.read(birch.ID)
-			if _, err := w.Send(t.Context(), birch, inbox.Message{To: "amber", Content: "80", InReplyTo: r.ID}); err != nil {
-				t.Fatal(err)
-			}
-			then(w, amber, birch)
-			w.pass(time.Hour)
-			w.look(w.Keeper())
-			w.wantNotices(amber.ID)
-			if w.left(birch.ID) {
-				t.Error("the record stays")
-			}
-		})
-	}
-}
-
-// A sender that was killed behind the message repeats it, and one that tells of the late answer is killed before the
-// record is dropped.
-func TestALateAnswerIsToldOnceWhereverSomebodyIsKilled(t *testing.T) {
-	t.Parallel()
-	w, amber, birch := pair(t)
-	m := inbox.Message{To: "birch", Content: "x", ID: "m-1", TellAfter: -1, AnswerBy: inbox.Seconds(w.clock.Add(time.Hour))}
-	for range 2 {
-		if _, err := w.Send(t.Context(), amber, m); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Remove(filepath.Join(w.Root(), owedDir, birch.ID+owedEnd)); err != nil { // as if it had been killed before
-			t.Fatal(err)
-		}
-	}
-	for range 3 {
-		if _, err := w.Send(t.Context(), amber, m); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if owed := w.file("owed/" + birch.ID + ".jsonl"); strings.Count(owed, "\n") != 1 {
-		t.Errorf("owed is %s", owed)
-	}
-	w.read(birch.ID)
-	w.pass(time.Hour)
-	rows, err := w.rows(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	sent, err := w.box(birch.ID).History(t.Context(), 1)
-	if err != nil || len(sent) != 1 {
-		t.Fatal(sent, err)
-	}
-	l := owedLook{k: w.Keeper(), rows: rows, sid: birch.ID}
-	if err := l.tellUnanswered(t.Context(), newDebt(sent[0].Message)); err != nil {
-		t.Fatal(err)
-	}
-	w.wantNotices(amber.ID, "has not answered")
-	w.look(w.Keeper())
-	w.wantNotices(amber.ID, "has not answered")
-	if w.left(birch.ID) {
-		t.Error("the record stays")
-	}
-}
-
 // One sender cannot be told, and half a line was left by a power cut: both cost the others nothing.
 func TestALateAnswerIsToldToOthersAllTheSame(t *testing.T) {
 	t.Parallel()
 	w, amber, birch, _ := owing(t)
-	cedar := w.register("cedar", Caller{PID: 30})
+	cedar := w.register("cedar", callers.Caller{PID: w.pid(30)})
 	path := filepath.Join(w.Root(), owedDir, birch.ID+owedEnd)
 	whole, err := os.ReadFile(path)
 	if err == nil {
@@ -160,7 +90,7 @@ func TestALateAnswerIsToldToOthersAllTheSame(t *testing.T) {
 	}
 	unblock := w.block(amber.ID)
 	w.pass(time.Hour)
-	k := w.Keeper()
+	k := deadlines.NewKeeper(w.Registry)
 	w.look(k)
 	w.wantNotices(cedar.ID, `birch has not answered your message "which host" (`)
 	unblock()
@@ -183,6 +113,76 @@ func TestNoWordOfAnEphemeralMessageIsKeptForItsAnswer(t *testing.T) {
 		t.Errorf("the record is %s", record)
 	}
 	w.pass(time.Hour)
-	w.look(w.Keeper())
+	w.look(deadlines.NewKeeper(w.Registry))
 	w.wantNotices(amber.ID, "birch has not answered your message "+inbox.ShortID(r.ID)+" within 1 h")
+}
+
+// The answer may wait, be in a reader's hands when its time is over, or be far back in the archive.
+func TestNobodyIsToldOfAnAnswerThatHasCome(t *testing.T) {
+	t.Parallel()
+	for name, then := range map[string]func(w *world, amber, birch sessions.Session){
+		"waits":    func(*world, sessions.Session, sessions.Session) {},
+		"in hand":  func(w *world, amber, _ sessions.Session) { w.t.Cleanup(w.lease(amber.ID)) },
+		"was read": func(w *world, amber, _ sessions.Session) { w.read(amber.ID) },
+		"long read": func(w *world, amber, birch sessions.Session) {
+			for range owed.OpenLook + 1 {
+				w.send(birch, "amber", "more")
+			}
+			w.read(amber.ID)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, amber, birch, r := owing(t)
+			w.read(birch.ID)
+			if _, err := w.Send(t.Context(), birch, inbox.Message{To: "amber", Content: "80", InReplyTo: r.ID}); err != nil {
+				t.Fatal(err)
+			}
+			then(w, amber, birch)
+			w.pass(time.Hour)
+			w.look(deadlines.NewKeeper(w.Registry))
+			w.wantNotices(amber.ID)
+			if w.left(birch.ID) {
+				t.Error("the record stays")
+			}
+		})
+	}
+}
+
+// A sender that was killed behind the message repeats it, and one that tells of the late answer is killed before the
+// record is dropped.
+func TestALateAnswerIsToldOnceWhereverSomebodyIsKilled(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	m := inbox.Message{To: "birch", Content: "x", ID: "m-1", TellAfter: -1, AnswerBy: inbox.Seconds(w.clock.Add(time.Hour))}
+	for range 2 {
+		if _, err := w.Send(t.Context(), amber, m); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join(w.Root(), owed.Directory, birch.ID+owed.Suffix)); err != nil { // as if it had been killed before
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		if _, err := w.Send(t.Context(), amber, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if owed := w.file("owed/" + birch.ID + ".jsonl"); strings.Count(owed, "\n") != 1 {
+		t.Errorf("owed is %s", owed)
+	}
+	w.read(birch.ID)
+	w.pass(time.Hour)
+	record := w.file("owed/" + birch.ID + ".jsonl")
+	w.look(deadlines.NewKeeper(w.Registry))
+	w.wantNotices(amber.ID, "has not answered")
+	if err := os.WriteFile(filepath.Join(w.Root(), "owed", birch.ID+".jsonl"), []byte(record), 0o600); err != nil { // as if it had been killed before
+		t.Fatal(err)
+	}
+	w.pass(time.Second)
+	w.look(deadlines.NewKeeper(w.Registry))
+	w.wantNotices(amber.ID, "has not answered")
+	if w.left(birch.ID) {
+		t.Error("the record stays")
+	}
 }

@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"strings"
@@ -7,12 +7,14 @@ import (
 	"unicode/utf8"
 
 	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/turns"
 )
 
 func TestTheTimeOfAnAnswerNeverGoesBack(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := expecting(t)
-	if at, _ := w.LastAnswer(amber.ID); !at.IsZero() {
+	if at, _ := turns.LastAnswer(w.Registry, amber.ID); !at.IsZero() {
 		t.Fatalf("it has answered at %v", at)
 	}
 	first := w.clock
@@ -27,21 +29,21 @@ func TestTheTimeOfAnAnswerNeverGoesBack(t *testing.T) {
 		{time.Minute, time.Time{}, first.Add(2 * time.Minute)},
 	} {
 		w.pass(step.pass)
-		if err := w.SawAnswer(amber.ID, step.at); err != nil {
+		if err := turns.SawAnswer(w.Registry, amber.ID, step.at); err != nil {
 			t.Fatal(err)
 		}
-		if at, _ := w.LastAnswer(amber.ID); !at.Equal(step.want) {
+		if at, _ := turns.LastAnswer(w.Registry, amber.ID); !at.Equal(step.want) {
 			t.Errorf("told of %v: it has answered at %v, want %v", step.at, at, step.want)
 		}
 	}
 }
 
 // expecting are two sessions whose answers will be told.
-func expecting(t *testing.T) (w *world, amber, birch Session) {
+func expecting(t *testing.T) (w *world, amber, birch sessions.Session) {
 	t.Helper()
 	w, amber, birch = pair(t)
-	for _, s := range []Session{amber, birch} {
-		if err := w.ExpectAnswers(s.ID); err != nil {
+	for _, s := range []sessions.Session{amber, birch} {
+		if err := turns.ExpectAnswers(w.Registry, s.ID); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -53,10 +55,10 @@ func TestTheFirstAnswerMayBeOld(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := expecting(t)
 	old := w.clock.Add(-time.Hour)
-	if err := w.SawAnswer(amber.ID, old); err != nil {
+	if err := turns.SawAnswer(w.Registry, amber.ID, old); err != nil {
 		t.Fatal(err)
 	}
-	if at, _ := w.LastAnswer(amber.ID); !at.Equal(old) {
+	if at, _ := turns.LastAnswer(w.Registry, amber.ID); !at.Equal(old) {
 		t.Errorf("it has answered at %v, want %v", at, old)
 	}
 }
@@ -65,20 +67,20 @@ func TestAnAnswerOfAWrongClockIsTakenBack(t *testing.T) {
 	t.Parallel()
 	for _, before := range []time.Duration{0, time.Second} {
 		w, amber, _ := expecting(t)
-		if err := w.SawAnswer(amber.ID, time.Time{}); err != nil {
+		if err := turns.SawAnswer(w.Registry, amber.ID, time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.Dir().Touch(answeredName(amber.ID), w.clock.Add(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
-		if at, _ := w.LastAnswer(amber.ID); !at.IsZero() {
+		if at, _ := turns.LastAnswer(w.Registry, amber.ID); !at.IsZero() {
 			t.Errorf("an answer of %v counts", at)
 		}
 		want := w.clock.Add(-before)
-		if err := w.SawAnswer(amber.ID, want); err != nil {
+		if err := turns.SawAnswer(w.Registry, amber.ID, want); err != nil {
 			t.Fatal(err)
 		}
-		if at, _ := w.LastAnswer(amber.ID); !at.Equal(want) {
+		if at, _ := turns.LastAnswer(w.Registry, amber.ID); !at.Equal(want) {
 			t.Errorf("it has answered at %v, want %v", at, want)
 		}
 	}
@@ -87,25 +89,25 @@ func TestAnAnswerOfAWrongClockIsTakenBack(t *testing.T) {
 func TestAnAnswerMakesAFailureVoid(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := expecting(t)
-	if err := w.SawAnswer(amber.ID, time.Time{}); err != nil {
+	if err := turns.SawAnswer(w.Registry, amber.ID, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	w.pass(time.Second)
 	failed := w.clock
-	if err := w.SawFailure(t.Context(), amber.ID, "server_error"); err != nil {
+	if err := turns.SawFailure(t.Context(), w.Registry, amber.ID, "server_error"); err != nil {
 		t.Fatal(err)
 	}
 	w.pass(time.Second)
-	if err := w.SawAnswer(amber.ID, failed.Add(-time.Millisecond)); err != nil { // it was told late, and was before
+	if err := turns.SawAnswer(w.Registry, amber.ID, failed.Add(-time.Millisecond)); err != nil { // it was told late, and was before
 		t.Fatal(err)
 	}
-	if why, at := w.Failure(amber.ID); why != "server_error" || !at.Equal(failed) {
+	if why, at := turns.Failure(w.Registry, amber.ID); why != "server_error" || !at.Equal(failed) {
 		t.Errorf("it failed by %q at %v", why, at)
 	}
-	if err := w.SawAnswer(amber.ID, time.Time{}); err != nil {
+	if err := turns.SawAnswer(w.Registry, amber.ID, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
-	if why, _ := w.Failure(amber.ID); why != "" {
+	if why, _ := turns.Failure(w.Registry, amber.ID); why != "" {
 		t.Errorf("%q stands behind an answer", why)
 	}
 }
@@ -114,10 +116,10 @@ func TestWhyAModelFailedIsOneShortLine(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := expecting(t)
 	for _, why := range []string{"", " \n\t", "a\nb\x1b[2J", strings.Repeat("ä", 1<<20), "x" + strings.Repeat("ä", 1<<10), "\xff\xfe"} {
-		if err := w.SawFailure(t.Context(), amber.ID, why); err != nil {
+		if err := turns.SawFailure(t.Context(), w.Registry, amber.ID, why); err != nil {
 			t.Fatal(err)
 		}
-		got, _ := w.Failure(amber.ID)
+		got, _ := turns.Failure(w.Registry, amber.ID)
 		if got == "" || len(got) > maxFailure || !utf8.ValidString(got) || strings.ContainsAny(got, "\n\x1b") {
 			t.Errorf("of %.20q is kept %q", why, got)
 		}
@@ -137,18 +139,18 @@ func TestMailIsReadWhenTheModelHasAnswered(t *testing.T) {
 			t.Errorf("it is %q: %s, %v", st.State, st.Sentence(), err)
 		}
 	}
-	is(Handed, "its model has not answered since")
+	is(sessions.Handed, "its model has not answered since")
 	w.pass(time.Second)
-	if err := w.SawFailure(t.Context(), birch.ID, "server_error"); err != nil {
+	if err := turns.SawFailure(t.Context(), w.Registry, birch.ID, "server_error"); err != nil {
 		t.Fatal(err)
 	}
-	is(Handed, "its model failed")
-	is(Handed, ": server_error")
+	is(sessions.Handed, "its model failed")
+	is(sessions.Handed, ": server_error")
 	w.pass(time.Second)
-	if err := w.SawAnswer(birch.ID, time.Time{}); err != nil {
+	if err := turns.SawAnswer(w.Registry, birch.ID, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
-	is(Read, "read")
+	is(sessions.Read, "read")
 }
 
 // Of a session that nothing tells about, handed over is all that there is to know.
@@ -157,13 +159,13 @@ func TestMailOfAClientThatTellsNothingIsReadAtOnce(t *testing.T) {
 	w, amber, birch := pair(t)
 	id := w.put(amber, "birch", inbox.Message{Content: "x"}).ID
 	w.read(birch.ID)
-	if err := w.SawAnswer(birch.ID, time.Time{}); err != nil {
+	if err := turns.SawAnswer(w.Registry, birch.ID, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
-	if st, err := w.Status(t.Context(), id); err != nil || st.State != Read {
+	if st, err := w.Status(t.Context(), id); err != nil || st.State != sessions.Read {
 		t.Errorf("it is %q, %v", st.State, err)
 	}
-	if _, told := w.LastAnswer(birch.ID); told {
+	if _, told := turns.LastAnswer(w.Registry, birch.ID); told {
 		t.Error("an answer that nobody expected is recorded")
 	}
 }
@@ -175,7 +177,7 @@ func TestAReceiptMayComeBehindTheAnswer(t *testing.T) {
 	id := w.put(amber, "birch", inbox.Message{Content: "x"}).ID
 	began := w.clock
 	w.pass(time.Second)
-	if err := w.SawAnswer(birch.ID, time.Time{}); err != nil {
+	if err := turns.SawAnswer(w.Registry, birch.ID, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	w.pass(time.Second)
@@ -183,9 +185,9 @@ func TestAReceiptMayComeBehindTheAnswer(t *testing.T) {
 	for _, tc := range []struct {
 		began time.Time
 		want  string
-	}{{w.clock, Handed}, {began, Read}} {
+	}{{w.clock, sessions.Handed}, {began, sessions.Read}} {
 		w.pass(time.Second)
-		if err := w.SawAnswerSince(birch.ID, tc.began); err != nil {
+		if err := turns.SawAnswerSince(w.Registry, birch.ID, tc.began); err != nil {
 			t.Fatal(err)
 		}
 		if st, err := w.Status(t.Context(), id); err != nil || st.State != tc.want {

@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"time"
 
+	"c2c/broker/notice"
+	"c2c/broker/owed"
 	"c2c/inbox"
+	"c2c/sessions"
 )
 
 // ByAsk names who has asked a question and takes the answer as a reader.
 const ByAsk = "ask"
 
-// ErrNoAnswer: the time of who waits is over.
+// ErrNoAnswer: the time to wait for an answer is over.
 var ErrNoAnswer = errors.New("no answer yet")
 
 // Question is a message whose sender waits for the answer. One goroutine uses it.
@@ -21,7 +24,7 @@ type Question struct {
 
 	b     *Broker
 	box   *inbox.Mailbox
-	wait  *asking
+	wait  *owed.Asking
 	asked string // the session; "" when nobody had the alias
 	since inbox.Mark
 	stamp inbox.Stamp
@@ -29,8 +32,8 @@ type Question struct {
 
 // Ask sends a question. The answer is then taken by Look, and shown to nobody else for the limit while this process lives: a hook
 // or a ringer of the session leaves it alone. Errors are those of Send, and *CircleError.
-func (b *Broker) Ask(ctx context.Context, from Session, m inbox.Message, limit time.Duration) (*Question, error) {
-	rows, err := b.rows(ctx)
+func (b *Broker) Ask(ctx context.Context, from sessions.Session, m inbox.Message, limit time.Duration) (*Question, error) {
+	rows, err := b.Rows(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -38,22 +41,22 @@ func (b *Broker) Ask(ctx context.Context, from Session, m inbox.Message, limit t
 	if q.box, err = b.Mailbox(from.ID); err != nil {
 		return nil, err
 	}
-	if q.since, err = q.box.Mark(ctx); err != nil {
+	if q.since, err = q.box.Archive().Mark(ctx); err != nil {
 		return nil, err
 	}
-	if to := b.receiver(rows, m.To); to != nil {
-		q.asked = to.sid()
+	if to := b.Receiver(rows, m.To); to != nil {
+		q.asked = to.SID()
 	}
-	if q.wait, err = b.startWait(ctx, rows, wait{asks: from.ID, asked: q.asked, alias: m.To}); err != nil {
+	if q.wait, err = owed.StartWait(ctx, b.Registry, rows, owed.Wait{Asks: from.ID, Asked: q.asked, Alias: m.To}); err != nil {
 		return nil, err
 	}
 	if q.Receipt, err = b.Send(ctx, from, m); err == nil {
-		if err = q.wait.begins(q.ID, b.now().Add(limit)); err != nil {
+		if err = q.wait.Begins(q.ID, b.Now().Add(limit)); err != nil {
 			err = fmt.Errorf("message %s was sent, and its answer will be mail: %w", inbox.ShortID(q.ID), err)
 		}
 	}
 	if err != nil {
-		return nil, errors.Join(err, q.wait.end())
+		return nil, errors.Join(err, q.wait.End())
 	}
 	return q, nil
 }
@@ -61,7 +64,7 @@ func (b *Broker) Ask(ctx context.Context, from Session, m inbox.Message, limit t
 // Changed is a file whose closing tells that Look may find something.
 func (q *Question) Changed() (path string, err error) { return q.b.Watchable(q.box.LockName()) }
 
-// Answer is the answer to a question, in the hands of who asked.
+// Answer is the answer to a question, leased to the session that asked.
 type Answer struct {
 	inbox.Message
 	lease *inbox.Lease
@@ -102,13 +105,13 @@ func (q *Question) Look(ctx context.Context) (*Answer, error) {
 
 func (q *Question) find(ctx context.Context) ([]inbox.Found, error) {
 	return q.box.Search(ctx, inbox.Query{
-		Holds: holds(q.ID), Is: q.isAnswer, Limit: 1, Since: q.since,
+		Holds: sessions.Holds(q.ID), Is: q.isAnswer, Limit: 1, Since: q.since,
 	})
 }
 
 // isAnswer says whether a message is the answer: of the session that was asked, and no notice of c2c.
 func (q *Question) isAnswer(m inbox.Message) bool {
-	return m.InReplyTo == q.ID && m.Kind != kindSystem && q.b.isOf(q.asked, q.To, m)
+	return m.InReplyTo == q.ID && m.Kind != notice.KindSystem && owed.IsOf(q.b.Registry, q.asked, q.To, m)
 }
 
 // Ack says that the answer was handed over, when err is nil; else it waits again, as mail. Others that came with it stay
@@ -122,10 +125,10 @@ func (a *Answer) Ack(ctx context.Context, err error) error {
 
 // Close ends the wait. An answer that is there or comes later is mail.
 func (q *Question) Close(ctx context.Context) error {
-	err := q.wait.end()
+	err := q.wait.End()
 	found, ferr := q.find(ctx)
 	if ferr == nil && len(found) > 0 && found[0].Where == inbox.Queued {
-		ferr = q.box.Stir(ctx) // those who ring have left it alone
+		ferr = q.box.NotifyWatchers(ctx) // those who ring have left it alone
 	}
 	return errors.Join(err, ferr)
 }

@@ -8,9 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"c2c/inbox/digest"
-
 	"golang.org/x/sys/unix"
+
+	"c2c/inbox/digest"
 )
 
 // maxAttachment is the most that a file may have which an answer points at. It is read once, for its hash.

@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"context"
@@ -10,53 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"c2c/broker/client"
+	"c2c/broker"
 	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
-// table is a process table in memory; the test itself is process 100, child of 90.
-type table map[int]process
-
-func (t table) self() int { return 100 }
-
-func (t table) environ(int) []string { return nil }
-
-func (t table) namespace() string { return "pid:[1]" }
-
-func (t table) opened(client.Profile, int) (map[string]bool, bool) { return nil, false }
-
-func (t table) find(pid int) (process, error) {
-	if p, ok := t[pid]; ok {
-		return p, nil
-	}
-	return process{}, errNoProcess
-}
-
-// world is a broker with a clock and a process table that the test moves.
-type world struct {
-	*Broker
-	t     testing.TB
-	clock time.Time
-	procs table
-}
-
-func newWorld(t testing.TB) *world {
-	t.Helper()
-	w := &world{t: t, clock: time.Now(), procs: table{
-		100: {pid: 100, parent: 90, start: 7}, 90: {pid: 90, parent: 1, start: 6},
-		10: {pid: 10, parent: 1, start: 1}, 20: {pid: 20, parent: 1, start: 2}, 30: {pid: 30, parent: 1, start: 3},
-	}}
-	b, err := Open(Config{Root: filepath.Join(t.TempDir(), "broker"), Now: func() time.Time { return w.clock }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { b.Close() })
-	b.proc = w.procs
-	w.Broker = b
-	return w
-}
-
-func (w *world) attach(c Caller) Session {
+func (w *world) attach(c callers.Caller) sessions.Session {
 	w.t.Helper()
 	s, err := w.Attach(context.Background(), c)
 	if err != nil {
@@ -65,7 +25,7 @@ func (w *world) attach(c Caller) Session {
 	return s
 }
 
-func (w *world) register(alias string, c Caller) Session {
+func (w *world) register(alias string, c callers.Caller) sessions.Session {
 	w.t.Helper()
 	if c.Client == "" && c.Explicit == "" && c.PID == 0 {
 		c.Client = "gem" // nobody has no session
@@ -77,7 +37,7 @@ func (w *world) register(alias string, c Caller) Session {
 	return s
 }
 
-func (w *world) send(from Session, to, body string) Receipt {
+func (w *world) send(from sessions.Session, to, body string) broker.Receipt {
 	w.t.Helper()
 	r, err := w.Send(context.Background(), from, inbox.Message{To: to, Content: body})
 	if err != nil {
@@ -125,7 +85,7 @@ func TestRegistryKeepsFieldsItDoesNotKnow(t *testing.T) {
 	w := newWorld(t)
 	const theirs = `{"session_id":"s1","alias":"amber","later":{"a":[1, 2.50]},"registered_at":5.0,"enc_pubkey":"x<y"}`
 	w.writeRegistry("[" + theirs + "]")
-	w.register("birch", Caller{Client: "claude", ClientID: "u1", PID: 10})
+	w.register("birch", callers.Caller{Client: "claude", ClientID: "u1", PID: w.pid(10)})
 	if got := w.file(registryFile); !strings.Contains(got, theirs) {
 		t.Errorf("registry is now %s\nwant in it %s", got, theirs)
 	}
@@ -134,7 +94,7 @@ func TestRegistryKeepsFieldsItDoesNotKnow(t *testing.T) {
 func TestTimesHaveAFraction(t *testing.T) {
 	w := newWorld(t)
 	w.clock = time.Unix(1746512345, 0)
-	w.register("birch", Caller{})
+	w.register("birch", callers.Caller{})
 	if got := w.file(registryFile); !strings.Contains(got, `"registered_at":1746512345.0`) {
 		t.Errorf("registry: %s", got)
 	}
@@ -143,7 +103,7 @@ func TestTimesHaveAFraction(t *testing.T) {
 // logged is what the broker logs, which the command that met it writes to stderr.
 func (w *world) logged() *strings.Builder {
 	var out strings.Builder
-	w.Broker.log = slog.New(slog.NewTextHandler(&out, nil))
+	w.logs(slog.NewTextHandler(&out, nil))
 	return &out
 }
 
@@ -191,7 +151,7 @@ func TestADamagedRegistryIsKeptReportedAndCostsOnlyItsBadRows(t *testing.T) {
 		if !strings.Contains(out.String(), "the registry was damaged") || !strings.Contains(w.file(logFile), `"event":"damaged"`) {
 			t.Errorf("%q: logged %q and %q", text, out, w.file(logFile))
 		}
-		w.attach(Caller{Client: "gem"})
+		w.attach(callers.Caller{Client: "gem"})
 		if kept := w.aside(registryFile); len(kept) != 1 {
 			t.Errorf("%q: damaged again: %q", text, kept)
 		}
@@ -202,8 +162,8 @@ func TestRegistryStaysBelowTheOriginalsLimit(t *testing.T) {
 	w := newWorld(t)
 	w.writeRegistry(`[{"session_id":"s1","alias":"amber","role":"` + strings.Repeat("x", registryMax-100) + `"}]`)
 	before := w.file(registryFile)
-	_, err := w.Attach(context.Background(), Caller{Client: "gem"})
-	if !errors.Is(err, ErrRegistryFull) {
+	_, err := w.Attach(context.Background(), callers.Caller{Client: "gem"})
+	if !errors.Is(err, sessions.ErrRegistryFull) {
 		t.Errorf("error %v, want ErrRegistryFull", err)
 	}
 	if w.file(registryFile) != before {
@@ -215,7 +175,7 @@ func TestLogKeepsOrder(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
 	for _, e := range []string{"one", "two", "three"} {
-		if err := w.LogEvent(ctx, e, Note{"alias", "amber"}); err != nil {
+		if err := w.LogEvent(ctx, e, sessions.Note{Name: "alias", Value: "amber"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -225,42 +185,9 @@ func TestLogKeepsOrder(t *testing.T) {
 	}
 }
 
-func TestOwnProcessIsAlive(t *testing.T) {
-	w := newWorld(t)
-	w.proc = new(system)
-	p, err := w.proc.find(os.Getpid())
-	if err != nil || p.parent != os.Getppid() || p.start == 0 {
-		t.Fatalf("find self: %+v, %v", p, err)
-	}
-	for start, want := range map[int64]State{p.start: Alive, p.start + 1: Absent, 0: Unknown} {
-		var r row
-		r.setText("session_id", "s")
-		r.setInteger("pid", int64(p.pid))
-		r.setInteger("pid_start_time", start)
-		if got := w.state(r); got != want {
-			t.Errorf("started at %d: %s, want %s", start, got, want)
-		}
-	}
-}
-
-func FuzzParseRegistry(f *testing.F) {
-	f.Add([]byte(`[{"session_id":"s","alias":"a","pid":1,"x":{"y":[1.0]}}]`))
-	f.Add([]byte(`[]`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		rows, err := parseRegistry(data)
-		if err != nil {
-			return
-		}
-		again, err := parseRegistry(formatRegistry(rows))
-		if err != nil || len(again) != len(rows) {
-			t.Errorf("%q: read back %d of %d rows: %v", data, len(again), len(rows), err)
-		}
-	})
-}
-
 func TestWhatASessionSaysOfItselfIsShown(t *testing.T) {
 	w := newWorld(t)
-	s := w.register("amber", Caller{Explicit: "amber"})
+	s := w.register("amber", callers.Caller{Explicit: "amber"})
 	if err := w.Describe(t.Context(), s.ID, "reviewer"); err != nil {
 		t.Fatal(err)
 	}
@@ -270,5 +197,17 @@ func TestWhatASessionSaysOfItselfIsShown(t *testing.T) {
 	}
 	if err := w.Describe(t.Context(), s.ID, "two\nlines"); err == nil {
 		t.Error("a role of two lines is taken")
+	}
+}
+
+func TestOwnProcessIsAlive(t *testing.T) {
+	w := newWorld(t)
+	is := w.process(100)
+	pid, _, _ := strings.Cut(is, ",")
+	for process, want := range map[string]sessions.State{is: sessions.Alive, is + "1": sessions.Absent, pid + `,"pid_start_time":0`: sessions.Unknown} {
+		w.writeRegistry(`[{"session_id":"s","alias":"amber",` + process + `}]`)
+		if s, err := callers.Resolve(t.Context(), w.Registry, callers.Caller{Explicit: "s"}); err != nil || s.State != want {
+			t.Errorf("%s: %s, %v, want %s", process, s.State, err, want)
+		}
 	}
 }

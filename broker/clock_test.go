@@ -1,10 +1,13 @@
-package broker
+package broker_test
 
 import (
 	"testing"
 	"time"
 
+	"c2c/broker/deadlines"
+	"c2c/broker/notice"
 	"c2c/inbox"
+	"c2c/sessions"
 	"c2c/wake"
 )
 
@@ -18,7 +21,7 @@ func TestAMessageFromTheFutureIsToldOfInTime(t *testing.T) {
 	w.send(amber, "birch", "x")
 	w.put(amber, "birch", inbox.Message{Content: "gone soon", ExpiresAt: inbox.Seconds(w.clock.Add(5 * time.Minute))})
 	w.pass(-days30)
-	k := w.Keeper()
+	k := deadlines.NewKeeper(w.Registry)
 	if wait := w.look(k); wait <= 0 || wait > 5*time.Minute {
 		t.Errorf("looks again after %v", wait)
 	}
@@ -47,6 +50,25 @@ func TestACommandTellsOfAMessageFromTheFuture(t *testing.T) {
 	w.wantMail(birch.ID, "x")
 }
 
+// A ring that was recorded while the clock was ahead is not that of each later message.
+func TestARingFromTheFutureIsForNoMessage(t *testing.T) {
+	t.Parallel()
+	for _, outcome := range []string{wake.Rang, wake.Refused} {
+		w, amber, birch := pair(t)
+		if err := w.Rang(t.Context(), birch.ID, wake.Ring{At: w.clock.Add(days30), Method: "socket", Outcome: outcome}); err != nil {
+			t.Fatal(err)
+		}
+		r := w.put(amber, "birch", inbox.Message{Content: "x"})
+		if st, err := w.Status(t.Context(), r.ID); err != nil || st.State != sessions.Queued || !st.LastRing.At.IsZero() {
+			t.Errorf("%s: status %+v, %v", outcome, st, err)
+		}
+		k := deadlines.NewKeeper(w.Registry)
+		if wait := w.look(k); wait > notice.TellAfter {
+			t.Errorf("%s: looks again after %v", outcome, wait)
+		}
+	}
+}
+
 // The clock goes ahead by itself: nothing is told or taken away until it is clear that it stays so.
 func TestAKeeperWaitsWhenTheClockHasGoneAhead(t *testing.T) {
 	t.Parallel()
@@ -55,8 +77,8 @@ func TestAKeeperWaitsWhenTheClockHasGoneAhead(t *testing.T) {
 			t.Parallel()
 			w, amber, birch, _ := asks(t, inbox.Message{Kind: "question"})
 			w.put(amber, "birch", inbox.Message{Content: "a day", ExpiresAt: inbox.Seconds(w.clock.Add(24 * time.Hour))})
-			k := w.Keeper()
-			k.clock.elapsed = func(time.Time, time.Time) time.Duration { return time.Second }
+			k := deadlines.NewKeeper(w.Registry)
+			k.Clock.Elapsed = func(time.Time, time.Time) time.Duration { return time.Second }
 			w.look(k)
 			w.pass(days30)
 			if wait := w.look(k); wait <= 0 || wait > clockCalm {
@@ -71,7 +93,7 @@ func TestAKeeperWaitsWhenTheClockHasGoneAhead(t *testing.T) {
 				w.wantMail(birch.ID, "which port", "a day")
 				return
 			}
-			k.clock.elapsed = func(from, to time.Time) time.Duration { return to.Sub(from) }
+			k.Clock.Elapsed = func(from, to time.Time) time.Duration { return to.Sub(from) }
 			w.pass(clockCalm)
 			w.look(k)
 			if got := w.notices(amber.ID); len(got) != 2 {
@@ -79,24 +101,5 @@ func TestAKeeperWaitsWhenTheClockHasGoneAhead(t *testing.T) {
 			}
 			w.wantDead("a day (refused)")
 		})
-	}
-}
-
-// A ring that was recorded while the clock was ahead is not that of each later message.
-func TestARingFromTheFutureIsForNoMessage(t *testing.T) {
-	t.Parallel()
-	for _, outcome := range []string{wake.Rang, wake.Refused} {
-		w, amber, birch := pair(t)
-		if err := w.Rang(t.Context(), birch.ID, wake.Ring{At: w.clock.Add(days30), Method: "socket", Outcome: outcome}); err != nil {
-			t.Fatal(err)
-		}
-		r := w.put(amber, "birch", inbox.Message{Content: "x"})
-		if st, err := w.Status(t.Context(), r.ID); err != nil || st.State != Queued || !st.LastRing.At.IsZero() {
-			t.Errorf("%s: status %+v, %v", outcome, st, err)
-		}
-		k := w.Keeper()
-		if wait := w.look(k); wait > TellAfter {
-			t.Errorf("%s: looks again after %v", outcome, wait)
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"slices"
@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+	"c2c/sessions/turns"
 )
 
 // What a client drops with a request that failed waits again, and comes once more, until it is answered.
@@ -20,14 +23,14 @@ func TestWhatAClientDropsComesAgain(t *testing.T) {
 		w.read(birch.ID)
 		if text == "one" {
 			w.pass(time.Second)
-			if err := w.SawAnswer(birch.ID, time.Time{}); err != nil {
+			if err := turns.SawAnswer(w.Registry, birch.ID, time.Time{}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	now := func() Session {
+	now := func() sessions.Session {
 		t.Helper()
-		s, err := w.Resolve(t.Context(), Caller{Explicit: birch.ID})
+		s, err := callers.Resolve(t.Context(), w.Registry, callers.Caller{Explicit: birch.ID})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +38,7 @@ func TestWhatAClientDropsComesAgain(t *testing.T) {
 	}
 	again := func(dropped func(inbox.Message) bool, want ...string) {
 		t.Helper()
-		msgs, err := w.SawDropped(t.Context(), now(), dropped)
+		msgs, err := turns.SawDropped(t.Context(), w.Registry, now(), dropped)
 		var got []string
 		for _, m := range msgs {
 			got = append(got, m.Content)
@@ -48,26 +51,26 @@ func TestWhatAClientDropsComesAgain(t *testing.T) {
 	again(func(m inbox.Message) bool { return m.Content != "two" }, "three") // its model has answered the first
 	again(func(m inbox.Message) bool { return true }, "two", "three")
 	again(nil, "two", "three")
-	if st, err := w.Status(t.Context(), ids[1]); err != nil || st.State != Queued || !strings.Contains(st.Why, "dropped") {
+	if st, err := w.Status(t.Context(), ids[1]); err != nil || st.State != sessions.Queued || !strings.Contains(st.Why, "dropped") {
 		t.Errorf("it is %q: %s, %v", st.State, st.Why, err)
 	}
-	if err := w.HandedAgain(t.Context(), now(), ids[1:2]); err != nil {
+	if err := turns.HandedAgain(t.Context(), w.Registry, now(), ids[1:2]); err != nil {
 		t.Fatal(err)
 	}
-	if st, err := w.Status(t.Context(), ids[1]); err != nil || st.State != Handed {
+	if st, err := w.Status(t.Context(), ids[1]); err != nil || st.State != sessions.Handed {
 		t.Errorf("it is %q, %v", st.State, err)
 	}
 	again(nil, "three")
-	if err := w.HandedAgain(t.Context(), now(), ids); err != nil {
+	if err := turns.HandedAgain(t.Context(), w.Registry, now(), ids); err != nil {
 		t.Fatal(err)
 	}
 	again(nil)
 	w.pass(time.Second)
-	if err := w.SawAnswer(birch.ID, time.Time{}); err != nil {
+	if err := turns.SawAnswer(w.Registry, birch.ID, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range ids {
-		if st, err := w.Status(t.Context(), id); err != nil || st.State != Read {
+		if st, err := w.Status(t.Context(), id); err != nil || st.State != sessions.Read {
 			t.Errorf("it is %q, %v", st.State, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"context"
@@ -10,11 +10,24 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker/deadlines"
+	"c2c/broker/notice"
+	"c2c/broker/owed"
 	"c2c/inbox"
+	"c2c/sessions"
 )
 
 // isDue says whether a command would look at what messages are owed.
 func (w *world) isDue() bool { return w.untilLook() == 0 }
+
+// untilLook is for how long no command looks, as the time of the mark says.
+func (w *world) untilLook() time.Duration {
+	at, size, err := w.Dir().TimeOf(sessions.DueMark)
+	if ahead := at.Sub(w.clock); err == nil && size > 0 && ahead > 0 && ahead <= sessions.LookEvery {
+		return ahead
+	}
+	return 0
+}
 
 // looked has somebody look, and nothing due then.
 func (w *world) looked() {
@@ -31,7 +44,7 @@ func TestACommandLooksWhenSomethingIsDueAndNotBefore(t *testing.T) {
 		message inbox.Message
 		due     time.Duration // after it was sent
 	}{
-		"a plain message": {inbox.Message{}, TellAfter},
+		"a plain message": {inbox.Message{}, notice.TellAfter},
 		"a short time":    {inbox.Message{TellAfter: 60}, time.Minute},
 		"it expires":      {inbox.Message{ExpiresAt: 90}, 90 * time.Second},
 		"an answer":       {inbox.Message{AnswerBy: 300, TellAfter: -1}, 5 * time.Minute},
@@ -50,12 +63,12 @@ func TestACommandLooksWhenSomethingIsDueAndNotBefore(t *testing.T) {
 			if _, err := w.Send(t.Context(), amber, m); err != nil {
 				t.Fatal(err)
 			}
-			if is, short := w.isDue(), c.due < lookEvery; is != short {
+			if is, short := w.isDue(), c.due < sessions.LookEvery; is != short {
 				t.Errorf("behind the send somebody is to look: %v, want %v", is, short)
 			}
 			for passed := time.Duration(0); passed < c.due-time.Second; {
 				w.looked()
-				step := min(w.untilLook(), c.due-time.Second-passed)
+				step := min(w.UntilLook(), c.due-time.Second-passed)
 				passed += step
 				w.pass(step)
 			}
@@ -77,13 +90,13 @@ func TestNothingIsReadThatIsNotDue(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
 	w.looked()
-	lock := filepath.Join(w.Root(), KeeperLock)
+	lock := filepath.Join(w.Root(), deadlines.KeeperLock)
 	if err := os.Remove(lock); err != nil {
 		t.Fatal(err)
 	}
 	w.send(amber, "birch", "x")
 	w.once()
-	w.pass(lookEvery - time.Second)
+	w.pass(sessions.LookEvery - time.Second)
 	w.once()
 	if _, err := os.Stat(lock); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a command looks, though nothing is due: %v", err)
@@ -93,7 +106,7 @@ func TestNothingIsReadThatIsNotDue(t *testing.T) {
 // The mark can be wrong in many ways. Whatever has happened to it, nobody is told late by more than lookEvery.
 func TestAMarkThatIsWrongMakesSomebodyLookTooEarly(t *testing.T) {
 	t.Parallel()
-	path := func(w *world) string { return filepath.Join(w.Root(), dueMark) }
+	path := func(w *world) string { return filepath.Join(w.Root(), sessions.DueMark) }
 	for name, c := range map[string]struct {
 		spoil func(w *world) error
 		late  time.Duration
@@ -103,7 +116,7 @@ func TestAMarkThatIsWrongMakesSomebodyLookTooEarly(t *testing.T) {
 		"of a clock far ahead": {func(w *world) error { at := w.clock.Add(40 * 24 * time.Hour); return os.Chtimes(path(w), at, at) }, 0},
 		"of a clock behind":    {func(w *world) error { return os.Chtimes(path(w), time.Unix(9, 0), time.Unix(9, 0)) }, 0},
 		"the clock went back":  {func(w *world) error { w.pass(-40 * 24 * time.Hour); return nil }, 0},
-		"by an older version":  {func(*world) error { return nil }, lookEvery},
+		"by an older version":  {func(*world) error { return nil }, sessions.LookEvery},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -144,9 +157,9 @@ func TestNothingIsMissedThatIsStoredDuringALook(t *testing.T) {
 			t.Parallel()
 			w, amber, _ := pair(t)
 			before(w)
-			mark := w.beginLook(true)
+			mark := w.BeginLook(true)
 			w.put(amber, "birch", inbox.Message{TellAfter: 60})
-			mark.end(time.Time{})
+			mark.End(time.Time{})
 			if !w.isDue() {
 				t.Error("the look says that nobody need look")
 			}
@@ -160,7 +173,7 @@ func TestASenderThatIsKilledIsNotForgotten(t *testing.T) {
 	w, amber, birch := pair(t)
 	w.looked()
 	m := inbox.Message{From: "amber", To: "birch", Content: "x", TellAfter: 60}
-	w.announce(m) // and is killed behind the next step
+	owed.Announce(w.Registry, m) // and is killed behind the next step
 	box, err := w.Mailbox(birch.ID)
 	if err != nil {
 		t.Fatal(err)
@@ -178,11 +191,11 @@ func TestALookThatIsKilledIsDoneAgain(t *testing.T) {
 	t.Parallel()
 	w, _, _ := pair(t)
 	w.looked()
-	w.beginLook(true)
+	w.BeginLook(true)
 	if !w.isDue() {
 		t.Error("nobody looks again")
 	}
-	if err := os.WriteFile(filepath.Join(w.Root(), dueMark+".tmp.c2c"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(w.Root(), sessions.DueMark+".tmp.c2c"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w.looked()
@@ -192,7 +205,7 @@ func TestALookThatIsKilledIsDoneAgain(t *testing.T) {
 func TestAKeeperKeepsTheMark(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
-	k := w.Keeper()
+	k := deadlines.NewKeeper(w.Registry)
 	for range 30 {
 		w.look(k)
 		if w.isDue() {
@@ -202,12 +215,12 @@ func TestAKeeperKeepsTheMark(t *testing.T) {
 	}
 	w.put(amber, "birch", inbox.Message{TellAfter: 60})
 	w.look(k)
-	if left := w.untilLook(); left <= 0 || left > time.Minute {
+	if left := w.UntilLook(); left <= 0 || left > time.Minute {
 		t.Errorf("somebody looks after %v", left)
 	}
 	w.put(amber, "birch", inbox.Message{TellAfter: 30})
 	w.look(k)
-	if left := w.untilLook(); left <= 0 || left > 30*time.Second {
+	if left := w.UntilLook(); left <= 0 || left > 30*time.Second {
 		t.Errorf("somebody looks after %v", left)
 	}
 	w.read(birch.ID)
@@ -223,14 +236,14 @@ func TestACommandDoesNotLookForLong(t *testing.T) {
 	w, amber, _ := pair(t)
 	w.put(amber, "birch", inbox.Message{TellAfter: 60})
 	w.pass(time.Minute)
-	k := w.Keeper()
-	k.once = true
+	k := deadlines.NewKeeper(w.Registry)
+	k.Once = true
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := k.Look(over); !errors.Is(err, context.Canceled) {
 		t.Errorf("err %v", err)
 	}
-	if left := w.untilLook(); left <= 0 || left > keepAgain {
+	if left := w.UntilLook(); left <= 0 || left > keepAgain {
 		t.Errorf("the next one looks after %v", left)
 	}
 	w.pass(keepAgain)
@@ -241,9 +254,12 @@ func TestACommandDoesNotLookForLong(t *testing.T) {
 // Mail that moves to another mailbox brings what it is owed.
 func TestSomebodyLooksAtMailThatHasMoved(t *testing.T) {
 	t.Parallel()
-	w, _, birch := pair(t)
+	w, amber, _ := pair(t)
+	w.send(amber, "birch", "x")
+	w.ends(20)
 	w.looked()
-	w.oweMoved(t.Context(), birch.ID, []inbox.Message{{Content: "x"}})
+	w.register("birch", w.heir())
+	w.wantMail("heir", "x")
 	if !w.isDue() {
 		t.Error("nobody looks")
 	}

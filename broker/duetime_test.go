@@ -1,9 +1,12 @@
-package broker
+package broker_test
 
 import (
 	"strings"
 	"testing"
 	"time"
+
+	"c2c/broker/owed"
+	"c2c/inbox"
 )
 
 func TestTheTimesOfObligationsAreSet(t *testing.T) {
@@ -20,12 +23,13 @@ func TestTheTimesOfObligationsAreSet(t *testing.T) {
 		"urgent":                           {"blocking=10m0s,urgent=30m0s,normal=4h0m0s", `"urgent"`},
 		"urgent=1h,":                       {"blocking=10m0s,urgent=1h0m0s,normal=4h0m0s", `""`},
 	} {
-		times, err := ObligationTimesOf(func(string) string { return value })
+		times, err := owed.ObligationTimesOf(func(string) string { return value })
 		if got := times.String(); got != c.want || (err != nil) != (c.wrong != "") || err != nil && !strings.HasPrefix(err.Error(), c.wrong) {
 			t.Errorf("%q: %s, %v", value, got, err)
 		}
 	}
-	if w := newWorld(t); w.times.Urgent != 30*time.Minute {
-		t.Errorf("times %+v", w.times)
+	w, amber, birch, _ := asks(t, inbox.Message{Kind: "question", Tag: "urgent"})
+	if due := w.owesOne(birch).Due; !due.Equal(w.clock.Add(30 * time.Minute).UTC().Truncate(time.Microsecond)) {
+		t.Errorf("an answer to %s is due at %s, now is %s", amber.Alias, due, w.clock)
 	}
 }

@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"fmt"
@@ -6,37 +6,36 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker/deadlines"
+	"c2c/broker/explain"
+	"c2c/broker/moves"
+	"c2c/broker/notice"
 	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
-
-// ends takes a process away. Its session is absent then.
-func (w *world) ends(pids ...int) {
-	for _, pid := range pids {
-		delete(w.procs, pid)
-	}
-}
 
 // A reminder to a session that has ended would be read by nobody. Who waits for the answer can ask somebody else.
 func TestNobodyIsRemindedWhoHasEnded(t *testing.T) {
 	t.Parallel()
 	w, amber, birch, r := asks(t, inbox.Message{Kind: "question"})
-	k := w.Keeper()
+	k := deadlines.NewKeeper(w.Registry)
 	w.look(k)
 	w.read(birch.ID)
 	w.ends(20)
 	w.pass(5 * time.Hour)
 	for range 3 {
 		w.look(k)
-		w.look(w.Keeper())
+		w.look(deadlines.NewKeeper(w.Registry))
 		w.pass(time.Hour)
 	}
 	w.wantReminders(birch.ID, 0)
 	w.wantNotices(amber.ID, "birch has ended without an answer")
-	if st, err := w.Status(t.Context(), r.ID); err != nil || len(st.Told) != 1 || st.Told[0].Reason != Ended {
+	if st, err := w.Status(t.Context(), r.ID); err != nil || len(st.Told) != 1 || st.Told[0].Reason != notice.Ended {
 		t.Errorf("status %+v, %v", st, err)
 	}
-	w.procs[20] = process{pid: 20, parent: 1, start: 44}
-	w.register("birch", Caller{Client: "codex", ClientID: "b", PID: 20})
+	w.starts(20)
+	w.register("birch", callers.Caller{Client: "codex", ClientID: "b", PID: w.pid(20)})
 	w.look(k)
 	w.wantReminders(birch.ID, 1) // it is back, and owes the answer still
 	w.look(k)
@@ -47,7 +46,7 @@ func TestNobodyIsRemindedWhoHasEnded(t *testing.T) {
 func TestAnAskerIsToldOnceOfASessionThatHasEnded(t *testing.T) {
 	t.Parallel()
 	w, amber, birch, _ := asks(t, inbox.Message{Kind: "question"})
-	k := w.Keeper()
+	k := deadlines.NewKeeper(w.Registry)
 	w.ends(20)
 	for range 8 {
 		w.look(k)
@@ -57,11 +56,68 @@ func TestAnAskerIsToldOnceOfASessionThatHasEnded(t *testing.T) {
 	w.wantNotices(amber.ID, "has ended without reading")
 }
 
-// notice puts a notice of c2c into a mailbox.
-func (w *world) notice(s Session, words string) {
+// full writes a registry that is so many percent full of sessions that have ended, each with mail of a peer or without.
+func (w *world) full(percent int, mail bool) {
 	w.t.Helper()
-	if err := w.notify(w.t.Context(), s.ID, inbox.Message{To: s.Alias, ID: noticeID("test", s.ID, words), Content: words}, "test"); err != nil {
+	var rows []string
+	for size := 0; size < registryMax*percent/100-600; {
+		i := len(rows)
+		rows = append(rows, fmt.Sprintf(`{"session_id":"s%d","alias":"s%[1]d","registered_at":1.0,"pid":1073741901,"pid_start_time":1,"role":"%0500d"}`, i, i))
+		size += len(rows[i]) + 2
+		if mail {
+			if _, err := w.box(fmt.Sprint("s", i)).Deliver(w.t.Context(), inbox.Message{From: "amber", To: fmt.Sprint("s", i), Content: "x"}); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+	}
+	w.writeRegistry("[\n" + strings.Join(rows, ",\n") + "\n]\n")
+}
+
+func TestTheDoctorWarnsBeforeTheRegistryIsFull(t *testing.T) {
+	t.Parallel()
+	for percent, warns := range map[int]bool{60: false, 75: true} {
+		w := newWorld(t)
+		w.full(percent, true)
+		var told []string
+		for _, f := range explain.Check(t.Context(), w.Registry, func(string) bool { return true }) {
+			if f.Part == "registry" {
+				told = append(told, f.Detail)
+			}
+		}
+		if (len(told) == 1 && strings.Contains(told[0], "c2c sweep")) != warns {
+			t.Errorf("%d %% full: %q", percent, told)
+		}
+	}
+}
+
+// notice puts a notice of c2c into a mailbox.
+func (w *world) notice(s sessions.Session, words string) {
+	w.t.Helper()
+	m := inbox.Message{From: sessions.SystemAlias, FromSession: sessions.SystemAlias, To: s.Alias, Kind: inbox.KindSystem, Deferrable: true, Content: words}
+	if _, err := w.box(s.ID).Deliver(w.t.Context(), m); err != nil {
 		w.t.Fatal(err)
+	}
+}
+
+// forgets has the registry get so full of people that it forgets the row of a session that has ended.
+func (w *world) forgets(sid string) {
+	w.t.Helper()
+	const person = `{"session_id":"p%d","alias":"p%[1]d","client_type":"human","registered_at":1.0,"role":"%s"}`
+	rows := []string{strings.Trim(w.file(sessions.RegistryFile), "[]\n")}
+	for size := len(rows[0]); size < sessions.RegistryMax-50; size += len(rows[len(rows)-1]) + 2 {
+		rows = append(rows, fmt.Sprintf(person, len(rows), strings.Repeat("x", min(7000, max(0, sessions.RegistryMax-150-size)))))
+	}
+	w.writeRegistry("[\n" + strings.Join(rows, ",\n") + "\n]\n")
+	w.register("n", callers.Caller{Explicit: "n", PID: w.pid(30)})
+	var left []string
+	for _, row := range strings.Split(strings.Trim(w.file(sessions.RegistryFile), "[]\n"), ",\n") {
+		if !strings.Contains(row, `"client_type":"human"`) {
+			left = append(left, row)
+		}
+	}
+	w.writeRegistry("[\n" + strings.Join(left, ",\n") + "\n]\n")
+	if strings.Contains(w.file(sessions.RegistryFile), sid) {
+		w.t.Fatalf("it is not forgotten: %s", left)
 	}
 }
 
@@ -69,18 +125,18 @@ func (w *world) notice(s Session, words string) {
 func TestNoticesPinNoRow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	amber := w.register("amber", Caller{Explicit: "amber", PID: 10})
-	const each = `{"session_id":"s%d","alias":"s%[1]d","registered_at":1.0,"pid":77,"pid_start_time":1,"role":"%s"}`
+	amber := w.register("amber", callers.Caller{Explicit: "amber", PID: w.pid(10)})
+	const each = `{"session_id":"s%d","alias":"s%[1]d","registered_at":1.0,"pid":1073741901,"pid_start_time":1,"role":"%s"}`
 	var rows []string
 	for i := range 9 {
 		rows = append(rows, fmt.Sprintf(each, i, strings.Repeat("x", 7100)))
-		w.notice(Session{ID: fmt.Sprint("s", i), Alias: fmt.Sprint("s", i)}, "amber has not read")
+		w.notice(sessions.Session{ID: fmt.Sprint("s", i), Alias: fmt.Sprint("s", i)}, "amber has not read")
 	}
-	rows = append(rows, strings.Trim(w.file(registryFile), "[]\n"))
+	rows = append(rows, strings.Trim(w.file(sessions.RegistryFile), "[]\n"))
 	w.writeRegistry("[\n" + strings.Join(rows, ",\n") + "\n]\n")
 	w.send(amber, "s3", "of a peer")
-	w.register("birch", Caller{Client: strings.Repeat("gem", 500), PID: 20})
-	left := w.file(registryFile)
+	w.register("birch", callers.Caller{Client: strings.Repeat("gem", 500), PID: w.pid(20)})
+	left := w.file(sessions.RegistryFile)
 	for _, sid := range []string{"s3", "amber"} {
 		if !strings.Contains(left, `"session_id":"`+sid+`"`) {
 			t.Errorf("%s is forgotten", sid)
@@ -99,7 +155,7 @@ func TestNoticesAreNoDeadLetters(t *testing.T) {
 	w.notice(birch, "behind")
 	w.ends(20)
 	w.pass(2 * time.Hour)
-	swept, err := w.Sweep(t.Context(), time.Hour)
+	swept, err := moves.Sweep(t.Context(), w.Registry, time.Hour)
 	if err != nil || swept.Messages != 1 {
 		t.Errorf("swept %+v, %v", swept, err)
 	}
@@ -114,48 +170,11 @@ func TestAForgottenSessionComesBack(t *testing.T) {
 	w.notice(birch, "amber has not read")
 	w.ends(20)
 	w.pass(2 * time.Hour)
-	err := w.change(t.Context(), func(rows []row) ([]row, error) { return w.forget(rows, rows, registryMax), nil })
-	if err != nil || strings.Contains(w.file(registryFile), "birch") {
-		t.Fatalf("it is not forgotten: %v", err)
-	}
-	w.procs[20] = process{pid: 20, parent: 1, start: 44}
-	back := w.attach(Caller{Client: "codex", ClientID: "b", PID: 20})
+	w.forgets(birch.ID)
+	w.starts(20)
+	back := w.attach(callers.Caller{Client: "codex", ClientID: "b", PID: w.pid(20)})
 	if back.ID != birch.ID || back.Alias != "birch" {
 		t.Errorf("it is %+v", back)
 	}
 	w.wantMail(back.ID, "amber has not read")
-}
-
-// full writes a registry that is so many percent full of sessions that have ended, each with mail of a peer or without.
-func (w *world) full(percent int, mail bool) {
-	w.t.Helper()
-	var rows []string
-	for size := 0; size < registryMax*percent/100-600; {
-		i := len(rows)
-		rows = append(rows, fmt.Sprintf(`{"session_id":"s%d","alias":"s%[1]d","registered_at":1.0,"pid":77,"pid_start_time":1,"role":"%0500d"}`, i, i))
-		size += len(rows[i]) + 2
-		if mail {
-			if _, err := w.box(fmt.Sprint("s", i)).Deliver(w.t.Context(), inbox.Message{From: "amber", To: fmt.Sprint("s", i), Content: "x"}); err != nil {
-				w.t.Fatal(err)
-			}
-		}
-	}
-	w.writeRegistry("[\n" + strings.Join(rows, ",\n") + "\n]\n")
-}
-
-func TestTheDoctorWarnsBeforeTheRegistryIsFull(t *testing.T) {
-	t.Parallel()
-	for percent, warns := range map[int]bool{60: false, 75: true} {
-		w := newWorld(t)
-		w.full(percent, true)
-		var told []string
-		for _, f := range w.Check(t.Context(), func(string) bool { return true }) {
-			if f.Part == "registry" {
-				told = append(told, f.Detail)
-			}
-		}
-		if (len(told) == 1 && strings.Contains(told[0], "c2c sweep")) != warns {
-			t.Errorf("%d %% full: %q", percent, told)
-		}
-	}
 }

@@ -1,31 +1,38 @@
-package broker
+package broker_test
 
-import "testing"
+import (
+	"testing"
+
+	"c2c/sessions"
+	"c2c/sessions/callers"
+)
 
 // countedProcesses counts how often each process is looked at.
 type countedProcesses struct {
-	processes
+	sessions.ProcessTable
 	looks map[int]int
 }
 
-func (c countedProcesses) find(pid int) (process, error) {
+func (c countedProcesses) Find(pid int) (sessions.Process, error) {
 	c.looks[pid]++
-	return c.processes.find(pid)
+	return c.ProcessTable.Find(pid)
 }
 
 func TestACallerThatIsKnownIsLookedAtOnce(t *testing.T) {
-	for name, find := range map[string]func(*world, Caller) (Session, error){
-		"Attach":  func(w *world, c Caller) (Session, error) { return w.Attach(t.Context(), c) },
-		"Resolve": func(w *world, c Caller) (Session, error) { return w.Resolve(t.Context(), c) },
+	for name, find := range map[string]func(*world, callers.Caller) (sessions.Session, error){
+		"Attach": func(w *world, c callers.Caller) (sessions.Session, error) { return w.Attach(t.Context(), c) },
+		"Resolve": func(w *world, c callers.Caller) (sessions.Session, error) {
+			return callers.Resolve(t.Context(), w.Registry, c)
+		},
 	} {
-		w := newWorld(t)
-		caller := Caller{Client: "claude", ClientID: "one", PID: 100, Getenv: env("C2C_MCP_SESSION_ID", "amber")}
+		w := newTableWorld(t)
+		caller := callers.Caller{Client: "claude", ClientID: "one", PID: w.pid(100), Getenv: env("C2C_MCP_SESSION_ID", "amber")}
 		want := w.attach(caller)
-		counted := countedProcesses{w.procs, map[int]int{}}
-		w.Broker.proc = counted
-		for _, c := range []Caller{caller, {Client: "claude", PID: 100, Getenv: caller.Getenv}} {
+		counted := countedProcesses{w.table, map[int]int{}}
+		w.Broker.Processes = counted
+		for _, c := range []callers.Caller{caller, {Client: "claude", PID: w.pid(100), Getenv: caller.Getenv}} {
 			clear(counted.looks)
-			if s, err := find(w, c); err != nil || s.ID != want.ID || s.Process != 100 {
+			if s, err := find(w, c); err != nil || s.ID != want.ID || s.Process != w.pid(100) {
 				t.Fatalf("%s %+v: %+v, %v", name, c, s, err)
 			}
 			if counted.looks[100] != 1 {
@@ -37,26 +44,26 @@ func TestACallerThatIsKnownIsLookedAtOnce(t *testing.T) {
 
 func TestAGlanceSeesOneState(t *testing.T) {
 	w := newWorld(t)
-	amber := w.attach(Caller{Explicit: "amber"})
-	g := w.glance()
-	before := g.factsOf(amber.ID)
+	amber := w.attach(callers.Caller{Explicit: "amber"})
+	g := w.Glance()
+	before := g.FactsOf(amber.ID)
 	if g.HasServer(amber.ID) {
 		t.Error("nobody serves it, and somebody does")
 	}
-	w.hold(serverLock(amber.ID))
-	if g.HasServer(amber.ID) || !w.glance().HasServer(amber.ID) || !w.HasServer(amber.ID) {
+	w.hold(sessions.ServerLock(amber.ID))
+	if g.HasServer(amber.ID) || !w.Glance().HasServer(amber.ID) || !w.HasServer(amber.ID) {
 		t.Error("its server is not what the first look of a glance has shown")
 	}
 	if err := w.SetPane(t.Context(), amber.ID, "%7"); err != nil {
 		t.Fatal(err)
 	}
-	if again := g.factsOf(amber.ID); again.Pane != before.Pane {
+	if again := g.FactsOf(amber.ID); again.Pane != before.Pane {
 		t.Errorf("the same glance: pane %q, then %q", before.Pane, again.Pane)
 	}
-	if got := w.glance().factsOf(amber.ID).Pane; got != "%7" {
+	if got := w.Glance().FactsOf(amber.ID).Pane; got != "%7" {
 		t.Errorf("another glance: pane %q", got)
 	}
-	if got := w.factsOf(amber.ID).Pane; got != "%7" {
+	if got := w.FactsOf(amber.ID).Pane; got != "%7" {
 		t.Errorf("without one: pane %q", got)
 	}
 }

@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"errors"
@@ -9,20 +9,26 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker"
+	"c2c/broker/deadlines"
+	"c2c/broker/loops"
+	"c2c/broker/moves"
 	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+	"c2c/sessions/turns"
 	"c2c/wake"
 )
 
 // guarded are sessions whose clients tell of tool calls, in a root with such a limit; 0: the usual one.
-func guarded(t *testing.T, hops, n int) (w *world, all []Session) {
+func guarded(t *testing.T, hops, n int) (w *world, all []sessions.Session) {
 	t.Helper()
-	w = newWorld(t)
-	w.storm = StormLimits{hops}.withDefaults()
+	w = newWorldOf(t, broker.Config{Limits: loops.Limits{Hops: hops}})
 	for i := range n {
 		pid := 200 + i
-		w.procs[pid] = process{pid: pid, parent: 1, start: int64(pid)}
-		s := w.register(fmt.Sprintf("s%d", i), Caller{Client: "gem", ClientID: fmt.Sprint(i), PID: pid})
-		if err := w.SeesTools(s.ID); err != nil {
+		w.starts(pid)
+		s := w.register(fmt.Sprintf("s%d", i), callers.Caller{Client: "gem", ClientID: fmt.Sprint(i), PID: w.pid(pid)})
+		if err := turns.SeesTools(w.Registry, s.ID); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, s)
@@ -31,15 +37,15 @@ func guarded(t *testing.T, hops, n int) (w *world, all []Session) {
 }
 
 // works has a session call a tool that is none of c2c's.
-func (w *world) works(s Session) {
+func (w *world) works(s sessions.Session) {
 	w.t.Helper()
-	if err := w.SawWork(s.ID, true); err != nil {
+	if err := turns.SawWork(w.Registry, s.ID, true); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
 // says sends, and has the receiver read what it may, if it was not held. It must be stored.
-func (w *world) says(from, to Session, m inbox.Message) Receipt {
+func (w *world) says(from, to sessions.Session, m inbox.Message) broker.Receipt {
 	w.t.Helper()
 	m.To, m.Content = to.Alias, "x"
 	r, err := w.Send(w.t.Context(), from, m)
@@ -54,7 +60,7 @@ func (w *world) says(from, to Session, m inbox.Message) Receipt {
 }
 
 // mustPass wants that a message is neither held nor kept back.
-func (w *world) mustPass(what string, r Receipt) {
+func (w *world) mustPass(what string, r broker.Receipt) {
 	w.t.Helper()
 	if r.Held || !r.HeldUntil.IsZero() || strings.Contains(r.Note, "without any work") {
 		w.t.Fatalf("%s: %+v", what, r)
@@ -64,7 +70,7 @@ func (w *world) mustPass(what string, r Receipt) {
 func (w *world) person() string { return fmt.Sprintf("person-%d", os.Getuid()) }
 
 // heldOnce are two that have answered each other until the first one's message is held.
-func heldOnce(t *testing.T) (w *world, amber, birch Session, held Receipt) {
+func heldOnce(t *testing.T) (w *world, amber, birch sessions.Session, held broker.Receipt) {
 	t.Helper()
 	w, all := guarded(t, 2, 2)
 	amber, birch = all[0], all[1]
@@ -82,9 +88,9 @@ func TestWorkBetweenMessagesIsNoLoop(t *testing.T) {
 	t.Parallel()
 	for name, pattern := range map[string]struct {
 		n    int
-		work func(w *world, all []Session)
+		work func(w *world, all []sessions.Session)
 	}{
-		"a ring of eight": {8, func(w *world, all []Session) {
+		"a ring of eight": {8, func(w *world, all []sessions.Session) {
 			last := ""
 			for i := range 400 {
 				s := all[i%8]
@@ -95,7 +101,7 @@ func TestWorkBetweenMessagesIsNoLoop(t *testing.T) {
 				w.pass(10 * time.Second)
 			}
 		}},
-		"a star whose centre chains replies": {8, func(w *world, all []Session) {
+		"a star whose centre chains replies": {8, func(w *world, all []sessions.Session) {
 			last := ""
 			for i := range 200 {
 				leaf := all[1+i%7]
@@ -110,7 +116,7 @@ func TestWorkBetweenMessagesIsNoLoop(t *testing.T) {
 				last = r.ID
 			}
 		}},
-		"a review by reply for three hours": {2, func(w *world, all []Session) {
+		"a review by reply for three hours": {2, func(w *world, all []sessions.Session) {
 			last := ""
 			for i := range 3 * 60 * 3 {
 				w.works(all[i%2])
@@ -120,7 +126,7 @@ func TestWorkBetweenMessagesIsNoLoop(t *testing.T) {
 				w.pass(20 * time.Second)
 			}
 		}},
-		"120 questions in an hour": {2, func(w *world, all []Session) {
+		"120 questions in an hour": {2, func(w *world, all []sessions.Session) {
 			for i := range 120 {
 				w.works(all[0])
 				q := w.says(all[0], all[1], inbox.Message{Kind: "question"})
@@ -131,7 +137,7 @@ func TestWorkBetweenMessagesIsNoLoop(t *testing.T) {
 				w.pass(15 * time.Second)
 			}
 		}},
-		"one of two works": {2, func(w *world, all []Session) {
+		"one of two works": {2, func(w *world, all []sessions.Session) {
 			last := ""
 			for i := range 300 {
 				if i%2 == 0 {
@@ -143,14 +149,14 @@ func TestWorkBetweenMessagesIsNoLoop(t *testing.T) {
 				w.pass(20 * time.Second)
 			}
 		}},
-		"many results of one job": {2, func(w *world, all []Session) {
+		"many results of one job": {2, func(w *world, all []sessions.Session) {
 			w.says(all[1], all[0], inbox.Message{Kind: "task"})
 			for i := range 200 {
 				w.mustPass(fmt.Sprint("result ", i), w.says(all[0], all[1], inbox.Message{Kind: "status"}))
 			}
 		}},
-		"a person": {1, func(w *world, all []Session) {
-			me := w.attach(Caller{User: &User{UID: 77, Login: "dana", Terminal: true}})
+		"a person": {1, func(w *world, all []sessions.Session) {
+			me := w.attach(callers.Caller{User: &callers.User{UID: 77, Login: "dana", Terminal: true}})
 			last := ""
 			for range 100 {
 				r := w.says(me, all[0], inbox.Message{InReplyTo: last})
@@ -160,8 +166,8 @@ func TestWorkBetweenMessagesIsNoLoop(t *testing.T) {
 				last = r.ID
 			}
 		}},
-		"a person's mail between": {2, func(w *world, all []Session) {
-			me := w.attach(Caller{User: &User{UID: 77, Login: "dana", Terminal: true}})
+		"a person's mail between": {2, func(w *world, all []sessions.Session) {
+			me := w.attach(callers.Caller{User: &callers.User{UID: 77, Login: "dana", Terminal: true}})
 			for i := range 200 {
 				if i%40 == 39 {
 					w.says(me, all[i%2], inbox.Message{})
@@ -231,10 +237,10 @@ func TestAnOpenGuardStopsOnlyItsChain(t *testing.T) {
 	t.Parallel()
 	w, all := guarded(t, 2, 3)
 	amber, birch, coral := all[0], all[1], all[2]
-	me := w.attach(Caller{User: &User{UID: 77, Login: "dana", Terminal: true}})
+	me := w.attach(callers.Caller{User: &callers.User{UID: 77, Login: "dana", Terminal: true}})
 	topic := w.says(birch, amber, inbox.Message{})
 	last := topic
-	for _, pair := range [][2]Session{{amber, birch}, {birch, amber}, {amber, birch}} {
+	for _, pair := range [][2]sessions.Session{{amber, birch}, {birch, amber}, {amber, birch}} {
 		last = w.says(pair[0], pair[1], inbox.Message{InReplyTo: last.ID})
 	}
 	if !last.Held {
@@ -262,13 +268,13 @@ func TestWhatIsHeldIsHandedOverAfterSilence(t *testing.T) {
 		t.Errorf("receipt %+v", r)
 	}
 	st, err := w.Status(t.Context(), r.ID)
-	if err != nil || st.State != Queued || !st.Held || !st.NotBefore.Equal(r.HeldUntil.UTC()) {
+	if err != nil || st.State != sessions.Queued || !st.Held || !st.NotBefore.Equal(r.HeldUntil.UTC()) {
 		t.Errorf("status %+v, %v", st, err)
 	}
-	if _, err := w.Send(t.Context(), amber, inbox.Message{To: birch.Alias, Content: "again"}); !errors.Is(err, ErrStorm) || !strings.Contains(err.Error(), "held already for 15 min") {
+	if _, err := w.Send(t.Context(), amber, inbox.Message{To: birch.Alias, Content: "again"}); !errors.Is(err, loops.ErrTooManyAnswers) || !strings.Contains(err.Error(), "held already for 15 min") {
 		t.Errorf("a second one: %v", err)
 	}
-	k := w.Keeper()
+	k := deadlines.NewKeeper(w.Registry)
 	if wait := w.look(k); wait <= 0 || wait > guardPause {
 		t.Errorf("it is looked for in %v", wait)
 	}
@@ -307,7 +313,7 @@ func TestWhatIsHeldIsHandedOverAfterSilence(t *testing.T) {
 func TestOneAnswerGoesThroughAfterSilence(t *testing.T) {
 	t.Parallel()
 	w, all := guarded(t, 2, 2)
-	r := Receipt{}
+	r := broker.Receipt{}
 	for i := range 3 {
 		r = w.says(all[i%2], all[1-i%2], inbox.Message{InReplyTo: r.ID})
 	}
@@ -327,7 +333,7 @@ func TestWorkFreesWhatIsHeld(t *testing.T) {
 			t.Parallel()
 			w, amber, birch, r := heldOnce(t)
 			w.read(birch.ID)
-			w.works([]Session{amber, birch}[who])
+			w.works([]sessions.Session{amber, birch}[who])
 			w.mustPass("the next one", w.reply(amber, birch, inbox.Message{InReplyTo: "none"}))
 			if waiting := w.waiting(birch.ID); len(waiting) < 1 || waiting[0].ID != r.ID {
 				t.Errorf("waiting are %v", waiting)
@@ -340,7 +346,7 @@ func TestWorkFreesWhatIsHeld(t *testing.T) {
 }
 
 // reply sends, and nobody reads.
-func (w *world) reply(from, to Session, m inbox.Message) Receipt {
+func (w *world) reply(from, to sessions.Session, m inbox.Message) broker.Receipt {
 	w.t.Helper()
 	w.works(from)
 	m.To, m.Content = to.Alias, "y"
@@ -361,7 +367,7 @@ func TestAPersonLetsThemGoOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.pass(time.Second)
-	if held, err := w.Resume(t.Context(), "S1", "s0"); err != nil || held != 1 {
+	if held, err := loops.Resume(t.Context(), w.Registry, "S1", "s0"); err != nil || held != 1 {
 		t.Errorf("resumed %d, %v", held, err)
 	}
 	if after, err := w.box(birch.ID).Stamp(); err != nil || after == before {
@@ -371,44 +377,6 @@ func TestAPersonLetsThemGoOn(t *testing.T) {
 	w.read(birch.ID)
 	w.mustPass("the answer", w.says(birch, amber, inbox.Message{}))
 	w.mustPass("the next one", w.says(amber, birch, inbox.Message{}))
-}
-
-// The clock was wrong, and was set right: nothing is hidden for longer than c2c hides it, and nobody is judged by such times.
-func TestAWrongClockHoldsNobody(t *testing.T) {
-	t.Parallel()
-	for name, off := range map[string]time.Duration{"ahead": 30 * 24 * time.Hour, "behind": -30 * 24 * time.Hour, "a second ahead": time.Second} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w, all := guarded(t, 2, 2)
-			amber, birch := all[0], all[1]
-			w.pass(off)
-			r := Receipt{}
-			for i := range 4 {
-				r = w.says(all[i%2], all[1-i%2], inbox.Message{InReplyTo: r.ID})
-			}
-			if !r.Held {
-				t.Fatalf("receipt %+v", r)
-			}
-			w.pass(-off)
-			w.read(amber.ID)
-			if off != time.Second {
-				w.mustPass("an answer to what came from there", w.says(birch, amber, inbox.Message{}))
-			}
-			w.pass(2*time.Second + guardPause)
-			w.read(amber.ID)
-			if left := w.waiting(amber.ID); len(left) > 0 {
-				t.Errorf("hidden are %v", left)
-			}
-			// A dead loop is found as before.
-			for i := range 3 {
-				r = w.says(all[i%2], all[1-i%2], inbox.Message{})
-				w.pass(time.Second)
-			}
-			if w.says(birch, amber, inbox.Message{}); !w.held(amber.ID, w.last(amber.ID)) {
-				t.Error("a loop behind it is not held")
-			}
-		})
-	}
 }
 
 func (w *world) last(sid string) inbox.Message {
@@ -429,14 +397,14 @@ func TestWorkOfTheFutureCountsForNothing(t *testing.T) {
 	w.works(all[0])
 	w.works(all[1])
 	w.pass(-time.Hour)
-	r := Receipt{}
+	r := broker.Receipt{}
 	for i := range 4 {
 		r = w.says(all[i%2], all[1-i%2], inbox.Message{InReplyTo: r.ID})
 	}
 	if !r.Held {
 		t.Errorf("receipt %+v", r)
 	}
-	if at, _, err := w.root.TimeOf(workName(all[0].ID)); err != nil || at.After(w.clock) {
+	if at, _, err := w.Dir().TimeOf(workName(all[0].ID)); err != nil || at.After(w.clock) {
 		t.Errorf("the hook script would see no need to tell of work: %v, %v", at, err)
 	}
 }
@@ -466,7 +434,7 @@ func TestMailThatAnOlderVersionHasKeptBackComes(t *testing.T) {
 	w.wantMail(all[1].ID, "held for ever", "slowed", "sent by a wrong clock")
 	w.pass(guardPause)
 	w.wantMail(all[1].ID, "held for ever", "held now", "slowed", "slowed by a wrong clock", "sent by a wrong clock")
-	if _, err := w.Prune(t.Context(), time.Hour, "", false); err != nil {
+	if _, err := moves.Prune(t.Context(), w.Registry, time.Hour, "", false); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
@@ -477,30 +445,15 @@ func TestMailThatAnOlderVersionHasKeptBackComes(t *testing.T) {
 // Clients that tell of no tool calls may go on for longer, but not for ever.
 func TestClientsThatTellOfNoWorkHaveALongerWay(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.storm = StormLimits{3}
-	all := []Session{w.register("amber", Caller{Client: "gem", ClientID: "a", PID: 10}), w.register("birch", Caller{Client: "gem", ClientID: "b", PID: 20})}
-	r := Receipt{}
+	w := newWorldOf(t, broker.Config{Limits: loops.Limits{Hops: 3}})
+	all := []sessions.Session{w.register("amber", callers.Caller{Client: "gem", ClientID: "a", PID: w.pid(10)}), w.register("birch", callers.Caller{Client: "gem", ClientID: "b", PID: w.pid(20)})}
+	r := broker.Receipt{}
 	for i := range 3*blindTimes + 1 {
 		r = w.says(all[i%2], all[1-i%2], inbox.Message{InReplyTo: r.ID})
 		w.mustPass(fmt.Sprint("message ", i), r)
 	}
 	if r = w.says(all[1], all[0], inbox.Message{InReplyTo: r.ID}); !r.Held {
 		t.Errorf("receipt %+v", r)
-	}
-}
-
-func TestALimitThatIsSwitchedOffHoldsNobody(t *testing.T) {
-	t.Parallel()
-	w, all := guarded(t, 0, 2)
-	w.storm = StormLimitsOf(func(string) string { return " 0" }).withDefaults()
-	r := Receipt{}
-	for i := range 200 {
-		r = w.says(all[i%2], all[1-i%2], inbox.Message{InReplyTo: r.ID})
-		w.mustPass(fmt.Sprint("message ", i), r)
-	}
-	if l := StormLimitsOf(func(string) string { return "many" }).withDefaults(); l != (StormLimits{stormHops}) {
-		t.Errorf("limit of what is no number: %+v", l)
 	}
 }
 
@@ -513,8 +466,8 @@ func TestTheKeeperTellsOfWhatIsHeld(t *testing.T) {
 	if _, err := w.box(all[1].ID).Deliver(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
-	w.look(w.Keeper())
-	w.look(w.Keeper())
+	w.look(deadlines.NewKeeper(w.Registry))
+	w.look(deadlines.NewKeeper(w.Registry))
 	w.wantNotices(all[1].ID, "You and s0")
 	w.wantNotices(w.person(), "s0 and s1")
 }
@@ -526,10 +479,10 @@ func TestWhatIsHeldAndRepeatedIsHeldOnce(t *testing.T) {
 	w, all := guarded(t, 2, 2)
 	amber, birch := all[0], all[1]
 	for i := range 3 {
-		w.says([]Session{birch, amber}[i%2], []Session{amber, birch}[i%2], inbox.Message{})
+		w.says([]sessions.Session{birch, amber}[i%2], []sessions.Session{amber, birch}[i%2], inbox.Message{})
 	}
 	m := inbox.Message{To: birch.Alias, Content: "x", ExpiresAt: inbox.Seconds(w.clock.Add(time.Minute))}
-	if _, err := w.Send(t.Context(), amber, m); !errors.Is(err, ErrStorm) || !strings.Contains(err.Error(), "expire before") {
+	if _, err := w.Send(t.Context(), amber, m); !errors.Is(err, loops.ErrTooManyAnswers) || !strings.Contains(err.Error(), "expire before") {
 		t.Errorf("what expires: %v", err)
 	}
 	m = inbox.Message{To: birch.Alias, Content: strings.Repeat("x", 1<<20)}
@@ -541,7 +494,7 @@ func TestWhatIsHeldAndRepeatedIsHeldOnce(t *testing.T) {
 			t.Errorf("receipt %+v", r)
 		}
 	}
-	if held, err := w.Resume(t.Context(), "s0", "s1"); err != nil || held != 1 {
+	if held, err := loops.Resume(t.Context(), w.Registry, "s0", "s1"); err != nil || held != 1 {
 		t.Errorf("resumed %d, %v", held, err)
 	}
 }
@@ -551,12 +504,12 @@ func TestWhatIsHeldIsNotRung(t *testing.T) {
 	t.Parallel()
 	w, _, birch, r := heldOnce(t)
 	w.rang(birch.ID, wake.Ring{At: w.clock, Method: wake.BySocket, Outcome: wake.Rang})
-	if st, err := w.Status(t.Context(), r.ID); err != nil || st.State != Queued || !st.Held || strings.Contains(st.Sentence(), "rang") {
+	if st, err := w.Status(t.Context(), r.ID); err != nil || st.State != sessions.Queued || !st.Held || strings.Contains(st.Sentence(), "rang") {
 		t.Errorf("held: %+v, %v", st, err)
 	}
 	w.pass(guardPause)
 	w.rang(birch.ID, wake.Ring{At: w.clock, Method: wake.BySocket, Outcome: wake.Rang})
-	if st, err := w.Status(t.Context(), r.ID); err != nil || st.State != Rung || st.Held {
+	if st, err := w.Status(t.Context(), r.ID); err != nil || st.State != sessions.Rung || st.Held {
 		t.Errorf("held no more: %+v, %v", st, err)
 	}
 }
@@ -581,7 +534,7 @@ func TestASenderHoldsNothingItself(t *testing.T) {
 	w.pass(guardPause)
 	w.wantMail(birch.ID, "x", "x")
 	w.read(birch.ID)
-	w.mustPass("another one", w.says(birch, w.register("coral", Caller{Client: "gem", ClientID: "c", PID: 30}), inbox.Message{}))
+	w.mustPass("another one", w.says(birch, w.register("coral", callers.Caller{Client: "gem", ClientID: "c", PID: w.pid(30)}), inbox.Message{}))
 	if r := w.says(birch, amber, inbox.Message{}); !r.Held || len(inbox.ShortID(w.last(amber.ID).GuardChain)) == 0 {
 		t.Errorf("receipt %+v", r)
 	}
@@ -598,10 +551,63 @@ func TestAResumeEndsTheLedgersOfAnOlderVersion(t *testing.T) {
 	if err := os.WriteFile(ledger, []byte("held\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if held, err := w.Resume(t.Context(), amber.Alias, birch.Alias); err != nil || held != 1 {
+	if held, err := loops.Resume(t.Context(), w.Registry, amber.Alias, birch.Alias); err != nil || held != 1 {
 		t.Fatal(held, err)
 	}
 	if _, err := os.Stat(ledger); !os.IsNotExist(err) {
 		t.Error(err)
+	}
+}
+
+// The clock was wrong, and was set right: nothing is hidden for longer than c2c hides it, and nobody is judged by such times.
+func TestAWrongClockHoldsNobody(t *testing.T) {
+	t.Parallel()
+	for name, off := range map[string]time.Duration{"ahead": 30 * 24 * time.Hour, "behind": -30 * 24 * time.Hour, "a second ahead": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, all := guarded(t, 2, 2)
+			amber, birch := all[0], all[1]
+			w.pass(off)
+			r := broker.Receipt{}
+			for i := range 4 {
+				r = w.says(all[i%2], all[1-i%2], inbox.Message{InReplyTo: r.ID})
+			}
+			if !r.Held {
+				t.Fatalf("receipt %+v", r)
+			}
+			w.pass(-off)
+			w.read(amber.ID)
+			if off != time.Second {
+				w.mustPass("an answer to what came from there", w.says(birch, amber, inbox.Message{}))
+			}
+			w.pass(2*time.Second + guardPause)
+			w.read(amber.ID)
+			if left := w.waiting(amber.ID); len(left) > 0 {
+				t.Errorf("hidden are %v", left)
+			}
+			// A dead loop is found as before.
+			for i := range 3 {
+				r = w.says(all[i%2], all[1-i%2], inbox.Message{})
+				w.pass(time.Second)
+			}
+			if r := w.says(birch, amber, inbox.Message{}); !r.Held || w.last(amber.ID).Held == "" {
+				t.Errorf("a loop behind it is not held: %+v", r)
+			}
+		})
+	}
+}
+
+func TestALimitThatIsSwitchedOffHoldsNobody(t *testing.T) {
+	t.Parallel()
+	w, all := guarded(t, 0, 2)
+	w.cfg.Limits = loops.LimitsOf(func(string) string { return " 0" })
+	w.reopen()
+	r := broker.Receipt{}
+	for i := range 200 {
+		r = w.says(all[i%2], all[1-i%2], inbox.Message{InReplyTo: r.ID})
+		w.mustPass(fmt.Sprint("message ", i), r)
+	}
+	if l := loops.LimitsOf(func(string) string { return "many" }); l != (loops.Limits{}) {
+		t.Errorf("limit of what is no number: %+v", l)
 	}
 }

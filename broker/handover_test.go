@@ -1,22 +1,24 @@
-package broker
+package broker_test
 
 import (
 	"context"
 	"testing"
 	"time"
 
+	"c2c/broker/moves"
 	"c2c/inbox"
 	"c2c/inbox/filelock"
+	"c2c/sessions/callers"
 )
 
 // The reader's time ends while it writes, and the ack of a part must wait for the mailbox.
 func TestWhatWasWrittenIsAcknowledgedThoughTheTimeIsOver(t *testing.T) {
 	w := newWorld(t)
-	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)})
 	w.send(amber, "birch", "one")
 	w.send(amber, "birch", "two")
 	ctx, end := context.WithCancel(t.Context())
-	err := w.HandOver(ctx, birch, Reader{
+	err := moves.HandOver(ctx, w.Registry, birch, moves.Reader{
 		By: "test", Limit: 1 << 20,
 		Render: func([]inbox.Message, bool) (shown, announced []int, err error) { return []int{0}, nil, nil },
 		Write: func() error {

@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"errors"
@@ -9,11 +9,18 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker"
+	"c2c/broker/deadlines"
+	"c2c/broker/explain"
+	"c2c/broker/notice"
 	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+	"c2c/sessions/turns"
 )
 
 // hostileFiles are the small files of a root that other programs may write, too.
-var hostileFiles = []string{"sessions/amber.json", deadFile, logFile, dueMark, "amber" + workEnd, "amber" + AnswersEnd, owedDir + "/amber" + owedEnd, owedDir + "/" + closedFile,
+var hostileFiles = []string{"sessions/amber.json", deadFile, logFile, dueMark, "amber" + workEnd, "amber" + turns.AnswersEnd, owedDir + "/amber" + owedEnd, owedDir + "/" + closedFile,
 	askingDir + "/m-1", "archive/amber.jsonl", "amber.inbox.json", "amber.lease/00000001-1-9.json", "amber.lease/00000002-1-9-0-1-hook.json",
 	"archive/amber.old/0000000000000000.jsonl", "archive/amber.old/0000000000000000-0000000000000009.ids"}
 
@@ -27,26 +34,26 @@ func FuzzFilesOfARoot(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, which uint8, data []byte) {
 		w := newWorld(t)
-		amber, birch := w.register("amber", Caller{Explicit: "amber"}), w.register("birch", Caller{Explicit: "birch"})
+		amber, birch := w.register("amber", callers.Caller{Explicit: "amber"}), w.register("birch", callers.Caller{Explicit: "birch"})
 		path := filepath.Join(w.Root(), hostileFiles[int(which)%len(hostileFiles)])
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, data, 0o600)); err != nil {
 			t.Fatal(err)
 		}
 		ctx := t.Context()
 		list, err := w.List(ctx)
-		if err != nil || !slices.ContainsFunc(list, func(l Listed) bool { return l.ID == birch.ID && l.Error == "" }) {
+		if err != nil || !slices.ContainsFunc(list, func(l sessions.Listed) bool { return l.ID == birch.ID && l.Error == "" }) {
 			t.Fatalf("%s: %+v, %v", path, list, err)
 		}
 		w.Status(ctx, "m-1")
-		w.DeadLetters(ctx, 0)
+		notice.DeadLetters(ctx, w.Registry, 0)
 		w.TailLog(ctx, 9)
 		w.Search(ctx, amber, []string{"x"}, 9)
-		w.Past(ctx, "", Latest, 9)
-		w.Obligations(ctx, amber, true)
-		w.Keeper().Look(ctx)
+		w.HistoryBefore(ctx, "", broker.Latest, 9)
+		explain.Obligations(ctx, w.Registry, amber, true)
+		deadlines.NewKeeper(w.Registry).Look(ctx)
 		if box, err := w.Mailbox(amber.ID); err == nil {
-			box.History(ctx, 9)
-			box.NextArchived(0)
+			box.Archive().History(ctx, 9)
+			box.Archive().Next(0)
 			box.Observe(true).Look()
 		}
 		w.Send(ctx, birch, inbox.Message{To: "amber", Content: "to amber"})
@@ -59,7 +66,7 @@ func FuzzFilesOfARoot(f *testing.F) {
 			t.Errorf("%s with %q: birch has %v, %v", path, data, msgs, err)
 		}
 		w.clock = w.clock.Add(time.Hour)
-		w.Keeper().Look(ctx)
+		deadlines.NewKeeper(w.Registry).Look(ctx)
 		if _, err := os.Stat(filepath.Join(w.Root(), registryFile)); errors.Is(err, fs.ErrNotExist) {
 			t.Error("the registry is gone")
 		}

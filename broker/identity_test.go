@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"context"
@@ -11,27 +11,29 @@ import (
 	"time"
 
 	"c2c/inbox/filelock"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
-func (w *world) wantResolve(want string, c Caller) {
+func (w *world) wantResolve(want string, c callers.Caller) {
 	w.t.Helper()
-	s, err := w.Resolve(context.Background(), c)
+	s, err := callers.Resolve(context.Background(), w.Registry, c)
 	if err != nil || s.ID != want {
 		w.t.Errorf("resolve %+v: %q, %v; want %q", c, s.ID, err, want)
 	}
 }
 
-func (w *world) wantNobody(cause error, c Caller) {
+func (w *world) wantNobody(cause error, c callers.Caller) {
 	w.t.Helper()
-	if s, err := w.Resolve(context.Background(), c); !errors.Is(err, cause) {
+	if s, err := callers.Resolve(context.Background(), w.Registry, c); !errors.Is(err, cause) {
 		w.t.Errorf("resolve %+v: %q, %v; want %v", c, s.ID, err, cause)
 	}
 }
 
 func TestResolveCreatesNothing(t *testing.T) {
 	w := newWorld(t)
-	for _, c := range []Caller{{}, {Explicit: "x"}, {Client: "claude", ClientID: "u1"}, {Getenv: env("C2C_MCP_SESSION_ID", "s9")}} {
-		w.wantNobody(ErrNoSession, c)
+	for _, c := range []callers.Caller{{}, {Explicit: "x"}, {Client: "claude", ClientID: "u1"}, {Getenv: env("C2C_MCP_SESSION_ID", "s9")}} {
+		w.wantNobody(sessions.ErrNoSession, c)
 	}
 	if list, err := w.Sessions(context.Background()); err != nil || len(list) != 0 {
 		t.Errorf("sessions: %v, %v", list, err)
@@ -40,50 +42,50 @@ func TestResolveCreatesNothing(t *testing.T) {
 
 func TestClearKeepsTheMailbox(t *testing.T) {
 	w := newWorld(t)
-	s := w.attach(Caller{Client: "claude", ClientID: "u1", PID: 10})
+	s := w.attach(callers.Caller{Client: "claude", ClientID: "u1", PID: w.pid(10)})
 	// The hook after /clear says a new id; the MCP server's environment still has the old one.
-	if got := w.attach(Caller{Client: "claude", ClientID: "u2", PID: 10}); got.ID != s.ID {
+	if got := w.attach(callers.Caller{Client: "claude", ClientID: "u2", PID: w.pid(10)}); got.ID != s.ID {
 		t.Errorf("after /clear: %s, want %s", got.ID, s.ID)
 	}
-	w.wantResolve(s.ID, Caller{Client: "claude", PID: 10, Getenv: env("CLAUDE_CODE_SESSION_ID", "u1")})
-	w.wantResolve(s.ID, Caller{Client: "claude", ClientID: "u2"})
+	w.wantResolve(s.ID, callers.Caller{Client: "claude", PID: w.pid(10), Getenv: env("CLAUDE_CODE_SESSION_ID", "u1")})
+	w.wantResolve(s.ID, callers.Caller{Client: "claude", ClientID: "u2"})
 }
 
 // The window that has the mailbox goes on in another conversation.
 func TestAConversationThatWasLeftAndIsOpenedElsewhereHasItsOwnMailbox(t *testing.T) {
 	w := newWorld(t)
-	first := w.register("amber", Caller{Client: "claude", ClientID: "u1", PID: 10})
-	w.attach(Caller{Client: "claude", ClientID: "u2", PID: 10}) // /clear
-	server := Caller{Client: "claude", PID: 20, Getenv: env("CLAUDE_CODE_SESSION_ID", "u1")}
-	w.wantNobody(ErrNoSession, server)
-	second := w.attach(Caller{Client: "claude", ClientID: "u1", PID: 20, Getenv: server.Getenv})
+	first := w.register("amber", callers.Caller{Client: "claude", ClientID: "u1", PID: w.pid(10)})
+	w.attach(callers.Caller{Client: "claude", ClientID: "u2", PID: w.pid(10)}) // /clear
+	server := callers.Caller{Client: "claude", PID: w.pid(20), Getenv: env("CLAUDE_CODE_SESSION_ID", "u1")}
+	w.wantNobody(sessions.ErrNoSession, server)
+	second := w.attach(callers.Caller{Client: "claude", ClientID: "u1", PID: w.pid(20), Getenv: server.Getenv})
 	if second.ID == first.ID {
 		t.Fatal("two windows have one mailbox")
 	}
 	w.wantResolve(second.ID, server)
-	w.wantResolve(first.ID, Caller{Client: "claude", ClientID: "u2", PID: 10})
-	w.wantResolve(first.ID, Caller{Client: "claude", PID: 10, Getenv: server.Getenv})
-	delete(w.procs, 10)
-	w.wantResolve(first.ID, Caller{Client: "claude", ClientID: "u2", PID: 30})
+	w.wantResolve(first.ID, callers.Caller{Client: "claude", ClientID: "u2", PID: w.pid(10)})
+	w.wantResolve(first.ID, callers.Caller{Client: "claude", PID: w.pid(10), Getenv: server.Getenv})
+	w.ends(10)
+	w.wantResolve(first.ID, callers.Caller{Client: "claude", ClientID: "u2", PID: w.pid(30)})
 }
 
 func TestResumeBringsMailboxAndAliasBack(t *testing.T) {
 	w := newWorld(t)
-	first := w.register("amber", Caller{Client: "claude", ClientID: "u1", PID: 10})
-	delete(w.procs, 10)
-	second := w.attach(Caller{Client: "claude", ClientID: "u2", PID: 20})
+	first := w.register("amber", callers.Caller{Client: "claude", ClientID: "u1", PID: w.pid(10)})
+	w.ends(10)
+	second := w.attach(callers.Caller{Client: "claude", ClientID: "u2", PID: w.pid(20)})
 	if second.ID == first.ID {
 		t.Fatal("another process with another id got the mailbox")
 	}
 	// /resume u1 inside the second process: its server's environment goes on naming u2.
-	back := w.attach(Caller{Client: "claude", ClientID: "u1", PID: 20})
-	if back.ID != first.ID || back.Alias != "amber" || back.State != Alive {
+	back := w.attach(callers.Caller{Client: "claude", ClientID: "u1", PID: w.pid(20)})
+	if back.ID != first.ID || back.Alias != "amber" || back.State != sessions.Alive {
 		t.Errorf("resumed: %+v, want %s as amber", back, first.ID)
 	}
-	w.wantResolve(first.ID, Caller{Client: "claude", PID: 20, Getenv: env("CLAUDE_CODE_SESSION_ID", "u2")})
+	w.wantResolve(first.ID, callers.Caller{Client: "claude", PID: w.pid(20), Getenv: env("CLAUDE_CODE_SESSION_ID", "u2")})
 	list, _ := w.Sessions(context.Background())
 	for _, s := range list {
-		if s.ID == second.ID && s.State != Absent {
+		if s.ID == second.ID && s.State != sessions.Absent {
 			t.Errorf("the session that was left is %s", s.State)
 		}
 	}
@@ -91,74 +93,59 @@ func TestResumeBringsMailboxAndAliasBack(t *testing.T) {
 
 func TestCodexThreadsOfOneDaemonAreApart(t *testing.T) {
 	w := newWorld(t)
-	one := w.attach(Caller{Client: "codex", ClientID: "t1", PID: 10})
-	two := w.attach(Caller{Client: "codex", ClientID: "t2", PID: 10})
+	one := w.attach(callers.Caller{Client: "codex", ClientID: "t1", PID: w.pid(10)})
+	two := w.attach(callers.Caller{Client: "codex", ClientID: "t2", PID: w.pid(10)})
 	if one.ID == two.ID {
 		t.Fatal("two threads share a mailbox")
 	}
-	w.wantResolve(one.ID, Caller{Client: "codex", ClientID: "t1", PID: 10})
-	w.wantNobody(ErrAmbiguous, Caller{Client: "codex", PID: 10})
-	w.wantNobody(ErrNoSession, Caller{Client: "codex", Getenv: env("CODEX_THREAD_ID", "t1")})
-	w.wantResolve(one.ID, Caller{Getenv: env("CODEX_THREAD_ID", "t1")}) // a shell
-}
-
-func TestAShellOfAClientWithSeveralSessionsIsThatOfItsOwn(t *testing.T) {
-	w := newWorld(t)
-	w.procs[90] = process{pid: 90, parent: 10, start: 6}
-	w.procs[10] = process{pid: 10, parent: 20, start: 1}
-	w.attach(Caller{Client: "claude", ClientID: "u1", PID: 20}) // in whose shell it runs
-	for _, id := range []string{"o1", "o2"} {
-		w.attach(Caller{Client: "opencode", ClientID: id, PID: 10})
-	}
-	for _, id := range []string{"o1", "o2"} {
-		s := w.attach(Caller{Client: "opencode", ClientID: id, PID: 10})
-		w.wantResolve(s.ID, Caller{Getenv: env("C2C_OPENCODE_SESSION_ID", id, "CLAUDE_CODE_SESSION_ID", "u1")})
-	}
-	w.wantNobody(ErrAmbiguous, Caller{Getenv: env("C2C_OPENCODE_SESSION_ID", "o3")})
+	w.wantResolve(one.ID, callers.Caller{Client: "codex", ClientID: "t1", PID: w.pid(10)})
+	w.wantNobody(sessions.ErrAmbiguous, callers.Caller{Client: "codex", PID: w.pid(10)})
+	w.wantNobody(sessions.ErrNoSession, callers.Caller{Client: "codex", Getenv: env("CODEX_THREAD_ID", "t1")})
+	w.wantResolve(one.ID, callers.Caller{Getenv: env("CODEX_THREAD_ID", "t1")}) // a shell
 }
 
 // A client in the shell of another one has the variables of both.
 func TestTwoClientsInOneEnvironmentAreNotTakenForEachOther(t *testing.T) {
 	w := newWorld(t)
-	claude := w.attach(Caller{Client: "claude", ClientID: "u1", PID: 10})
-	codex := w.attach(Caller{Client: "codex", ClientID: "t1"})
+	claude := w.attach(callers.Caller{Client: "claude", ClientID: "u1", PID: w.pid(10)})
+	codex := w.attach(callers.Caller{Client: "codex", ClientID: "t1"})
 	both := env("CLAUDE_CODE_SESSION_ID", "u1", "CODEX_THREAD_ID", "t1")
-	w.wantNobody(ErrNoSession, Caller{Getenv: both})
-	w.wantResolve(claude.ID, Caller{Client: "claude", Getenv: both, PID: 10})
-	w.wantResolve(codex.ID, Caller{Client: "codex", ClientID: "t1", Getenv: both})
+	w.wantNobody(sessions.ErrNoSession, callers.Caller{Getenv: both})
+	w.wantResolve(claude.ID, callers.Caller{Client: "claude", Getenv: both, PID: w.pid(10)})
+	w.wantResolve(codex.ID, callers.Caller{Client: "codex", ClientID: "t1", Getenv: both})
 }
 
 func TestOrderOfEvidence(t *testing.T) {
 	w := newWorld(t)
-	a := w.attach(Caller{Client: "claude", ClientID: "a", PID: 10})
-	b := w.attach(Caller{Client: "claude", ClientID: "b", PID: 20})
-	c := w.attach(Caller{Client: "claude", ClientID: "c", PID: 30})
+	a := w.attach(callers.Caller{Client: "claude", ClientID: "a", PID: w.pid(10)})
+	b := w.attach(callers.Caller{Client: "claude", ClientID: "b", PID: w.pid(20)})
+	c := w.attach(callers.Caller{Client: "claude", ClientID: "c", PID: w.pid(30)})
 	both := env("C2C_MCP_SESSION_ID", b.ID, "CLAUDE_CODE_SESSION_ID", "c")
-	w.wantResolve(c.ID, Caller{Explicit: c.Alias, Client: "claude", ClientID: "a", Getenv: both})
-	w.wantResolve(a.ID, Caller{Client: "claude", ClientID: "a", Getenv: both})
-	w.wantResolve(b.ID, Caller{Getenv: both})
-	w.wantResolve(c.ID, Caller{Getenv: env("CLAUDE_CODE_SESSION_ID", "c")})
-	w.wantNobody(ErrNoSession, Caller{Client: "codex", Getenv: env("CLAUDE_CODE_SESSION_ID", "c")})
+	w.wantResolve(c.ID, callers.Caller{Explicit: c.Alias, Client: "claude", ClientID: "a", Getenv: both})
+	w.wantResolve(a.ID, callers.Caller{Client: "claude", ClientID: "a", Getenv: both})
+	w.wantResolve(b.ID, callers.Caller{Getenv: both})
+	w.wantResolve(c.ID, callers.Caller{Getenv: env("CLAUDE_CODE_SESSION_ID", "c")})
+	w.wantNobody(sessions.ErrNoSession, callers.Caller{Client: "codex", Getenv: env("CLAUDE_CODE_SESSION_ID", "c")})
 }
 
 func TestPlainShellFindsItsNearestAncestor(t *testing.T) {
 	w := newWorld(t)
-	s := w.attach(Caller{Client: "codex", ClientID: "t1", PID: 90})
-	claude := w.attach(Caller{Client: "claude", ClientID: "u1", PID: 10})
-	w.wantResolve(s.ID, Caller{})
+	s := w.attach(callers.Caller{Client: "codex", ClientID: "t1", PID: w.pid(90)})
+	claude := w.attach(callers.Caller{Client: "claude", ClientID: "u1", PID: w.pid(10)})
+	w.wantResolve(s.ID, callers.Caller{})
 	// Codex was started in Claude's shell, whose variable goes down to Codex's children.
-	w.wantResolve(s.ID, Caller{Getenv: env("CLAUDE_CODE_SESSION_ID", "u1")})
-	w.procs[90] = process{pid: 90, parent: 1, start: 99} // another process by now
-	w.wantNobody(ErrNoSession, Caller{})
-	w.wantResolve(claude.ID, Caller{Getenv: env("CLAUDE_CODE_SESSION_ID", "u1")})
+	w.wantResolve(s.ID, callers.Caller{Getenv: env("CLAUDE_CODE_SESSION_ID", "u1")})
+	w.writeRegistry(strings.Replace(w.file(registryFile), w.process(90), w.process(90)+"1", 1)) // another start: another process by now
+	w.wantNobody(sessions.ErrNoSession, callers.Caller{})
+	w.wantResolve(claude.ID, callers.Caller{Getenv: env("CLAUDE_CODE_SESSION_ID", "u1")})
 }
 
 func TestNamedSessionIsMadeUnderItsName(t *testing.T) {
 	w := newWorld(t)
-	if s := w.attach(Caller{Getenv: env("C2C_MCP_SESSION_ID", "my-session")}); s.ID != "my-session" {
+	if s := w.attach(callers.Caller{Getenv: env("C2C_MCP_SESSION_ID", "my-session")}); s.ID != "my-session" {
 		t.Errorf("session %q", s.ID)
 	}
-	if _, err := w.Attach(context.Background(), Caller{Explicit: "../x"}); err == nil {
+	if _, err := w.Attach(context.Background(), callers.Caller{Explicit: "../x"}); err == nil {
 		t.Error("a path was taken for a session id")
 	}
 }
@@ -166,10 +153,10 @@ func TestNamedSessionIsMadeUnderItsName(t *testing.T) {
 // A hook and a tool must not wait for whoever writes the registry, when they have nothing to write.
 func TestWhoIsKnownAttachesWithoutTheLock(t *testing.T) {
 	w := newWorld(t)
-	named := Caller{Client: "claude", PID: 20, Getenv: env("C2C_MCP_SESSION_ID", "my-session")}
-	hook := Caller{Client: "claude", ClientID: "a", PID: 10}
-	want := map[string]Caller{w.attach(named).ID: named, w.attach(hook).ID: hook}
-	lock, err := filelock.Acquire(context.Background(), w.Dir(), RegistryLock)
+	named := callers.Caller{Client: "claude", PID: w.pid(20), Getenv: env("C2C_MCP_SESSION_ID", "my-session")}
+	hook := callers.Caller{Client: "claude", ClientID: "a", PID: w.pid(10)}
+	want := map[string]callers.Caller{w.attach(named).ID: named, w.attach(hook).ID: hook}
+	lock, err := filelock.Acquire(context.Background(), w.Dir(), sessions.RegistryLock)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,25 +168,8 @@ func TestWhoIsKnownAttachesWithoutTheLock(t *testing.T) {
 			t.Errorf("attached as %q, %v, want %q", s.ID, err, sid)
 		}
 	}
-	if _, err := w.Attach(ctx, Caller{Client: "claude", ClientID: "b", PID: 10}); !errors.Is(err, filelock.ErrTimeout) {
+	if _, err := w.Attach(ctx, callers.Caller{Client: "claude", ClientID: "b", PID: w.pid(10)}); !errors.Is(err, filelock.ErrTimeout) {
 		t.Errorf("a new id: %v", err)
-	}
-}
-
-func TestDamagedFactsAreSetAside(t *testing.T) {
-	w := newWorld(t)
-	s := w.attach(Caller{Client: "claude", ClientID: "a", PID: 10})
-	dir, err := w.sessionsDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dir.Close()
-	if err := dir.Write(s.ID+".json", []byte("{")); err != nil {
-		t.Fatal(err)
-	}
-	w.wantResolve(s.ID, Caller{Client: "claude", ClientID: "a"})
-	if again := w.attach(Caller{Client: "claude", ClientID: "a", PID: 10}); again.ID != s.ID || len(again.ClientIDs) != 1 {
-		t.Errorf("attached as %+v", again)
 	}
 }
 
@@ -209,7 +179,7 @@ func TestDamagedFactsStopNoStart(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(w.Root(), "sessions", "birch.json"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := w.Attach(context.Background(), Caller{Start: "birch", PID: 10}); err != nil || s.ID != "birch" {
+	if s, err := w.Attach(context.Background(), callers.Caller{Start: "birch", PID: w.pid(10)}); err != nil || s.ID != "birch" {
 		t.Errorf("attached as %+v, %v", s, err)
 	}
 }
@@ -229,7 +199,7 @@ func TestWhatIsNoFileOfFactsIsSetAside(t *testing.T) {
 	}
 	for name, plant := range things {
 		w := newWorld(t)
-		caller := Caller{Client: "claude", ClientID: "a", PID: 10}
+		caller := callers.Caller{Client: "claude", ClientID: "a", PID: w.pid(10)}
 		s := w.attach(caller)
 		path := filepath.Join(w.Root(), "sessions", s.ID+".json")
 		for n := 1; n <= 2; n++ {
@@ -252,7 +222,7 @@ func TestWhatIsNoFileOfFactsIsSetAside(t *testing.T) {
 
 func TestHiddenClientProcessMakesTheStateUnknown(t *testing.T) {
 	w := newWorld(t)
-	if s := w.attach(Caller{Client: "codex", ClientID: "t", PID: 12345}); s.State != Unknown {
+	if s := w.attach(callers.Caller{Client: "codex", ClientID: "t", PID: w.pid(12345)}); s.State != sessions.Unknown {
 		t.Errorf("state %s", s.State)
 	}
 }
@@ -263,303 +233,42 @@ func TestANameThatWasTypedTakesNoClientsID(t *testing.T) {
 	env := func(name string) string {
 		return map[string]string{"CLAUDE_CODE_SESSION_ID": "uuid-1"}[name]
 	}
-	w.register("worker", Caller{Explicit: "worker", Getenv: env})
-	own := w.attach(Caller{Client: "claude", ClientID: "uuid-1", Getenv: env})
+	w.register("worker", callers.Caller{Explicit: "worker", Getenv: env})
+	own := w.attach(callers.Caller{Client: "claude", ClientID: "uuid-1", Getenv: env})
 	if own.ID == "worker" || own.Alias == "worker" {
 		t.Errorf("the session is now %+v", own)
 	}
 }
 
-// elsewhere is the same process table as another PID namespace sees it.
-type elsewhere struct{ table }
-
-func (elsewhere) namespace() string { return "pid:[2]" }
-
-// The first PID namespace has the same inode on every machine, and a reboot ends all processes of one.
-func TestANamespaceIsThatOfAMachine(t *testing.T) {
-	const here = "pid:[1] boot-1 machine-1"
-	for other, same := range map[string]bool{
-		here: true, "pid:[1] boot-2 machine-1": true, "pid:[1] boot-2 machine-2": false, "pid:[2] boot-1 machine-1": false,
-		"pid:[1] boot-2": false, "": false,
-	} {
-		if sameNamespace(here, other) != same {
-			t.Errorf("%q counts as %q: %t", other, here, !same)
-		}
-	}
-	if sameNamespace("pid:[1] boot-1", "pid:[1] boot-2") {
-		t.Error("machines without an id are taken for each other")
-	}
-}
-
-// Two containers share a root, and their clients have the same process id and start time.
-func TestAProcessOfAnotherNamespaceIsNobodyWeKnow(t *testing.T) {
-	w := newWorld(t)
-	s := w.register("amber", Caller{Client: "claude", ClientID: "u1", PID: 10})
-	if s.State != Alive || s.Process != 10 {
-		t.Errorf("at home: %+v", s)
-	}
-	for _, pid := range []int{10, 20} { // seen there as the same number, and not seen at all
-		if pid == 20 {
-			delete(w.procs, 10)
-		}
-		w.proc = elsewhere{w.procs}
-		s, err := w.Resolve(t.Context(), Caller{Explicit: s.ID})
-		if err != nil || s.State != Unknown || s.Process != 0 {
-			t.Errorf("from elsewhere: %+v, %v", s, err)
-		}
-		w.wantNobody(ErrNoSession, Caller{Client: "claude", PID: 10})
-		var taken *AliasTakenError
-		if _, err := w.Register(t.Context(), Caller{Client: "claude", ClientID: "u2", PID: 20}, "amber"); !errors.As(err, &taken) {
-			t.Errorf("from elsewhere, its alias: %v", err)
-		}
-	}
-	back := w.attach(Caller{Client: "claude", ClientID: "u1", PID: 20})
-	if back.ID != s.ID || back.State != Alive || back.Process != 20 {
-		t.Errorf("resumed elsewhere: %+v", back)
-	}
-	w.proc = w.procs
-	w.procs[20] = process{pid: 20, parent: 1, start: 77}
-	if s, err := w.Resolve(t.Context(), Caller{Explicit: s.ID}); err != nil || s.State != Unknown || s.Process != 0 {
-		t.Errorf("from the first one: %+v, %v", s, err)
-	}
-}
-
 func TestAClientThatNobodyKnowsIsItsProcess(t *testing.T) {
 	w := newWorld(t)
-	outer := w.attach(Caller{Client: "claude", ClientID: "u1", PID: 30})
+	outer := w.attach(callers.Caller{Client: "claude", ClientID: "u1", PID: w.pid(30)})
 	inherited := env("CLAUDE_CODE_SESSION_ID", "u1")
-	gem := Caller{Client: "gem", PID: 10, Getenv: inherited}
-	one, two := w.attach(gem), w.attach(Caller{Client: "gem", PID: 20, Getenv: inherited})
+	gem := callers.Caller{Client: "gem", PID: w.pid(10), Getenv: inherited}
+	one, two := w.attach(gem), w.attach(callers.Caller{Client: "gem", PID: w.pid(20), Getenv: inherited})
 	if one.ID == two.ID || one.ID == outer.ID || two.ID == outer.ID {
 		t.Fatalf("sessions %s, %s inside %s", one.ID, two.ID, outer.ID)
 	}
 	w.wantResolve(one.ID, gem)
-	w.procs[10] = process{pid: 10, parent: 1, start: 99} // another process by now
-	w.wantNobody(ErrNoSession, gem)
+	w.starts(10) // another process by now
+	w.wantNobody(sessions.ErrNoSession, gem)
 
-	hidden := Caller{Client: "gem", PID: 12345, Getenv: inherited}
+	hidden := callers.Caller{Client: "gem", PID: w.pid(12345), Getenv: inherited}
 	hidden.Last = w.attach(hidden).ID
 	w.wantResolve(hidden.Last, hidden)
-}
-
-// All that a client runs has the variable with which c2c start started it, also a client in its shell.
-func TestAClientInAnothersShellIsNotThatSession(t *testing.T) {
-	w := newWorld(t)
-	w.procs[11] = process{pid: 11, parent: 10, start: 11} // a shell of the outer client
-	w.procs[12] = process{pid: 12, parent: 11, start: 12}
-	outer := w.register("amber", Caller{Start: "amber", Client: "claude", PID: 10})
-	inherited := env("C2C_MCP_SESSION_ID", outer.ID)
-	for _, name := range []string{"gemini", "kimi", "copilot", "gem"} { // also before the outer one has named its session
-		w.wantNobody(ErrNoSession, Caller{Client: name, ClientID: "x", PID: 12, Getenv: inherited})
-		w.wantNobody(ErrNoSession, Caller{Client: name, PID: 12, Getenv: inherited})
-	}
-	own := Caller{Client: "claude", ClientID: "u1", PID: 10, Getenv: inherited}
-	if got := w.attach(own); got.ID != outer.ID {
-		t.Fatalf("the outer client got %s, want %s", got.ID, outer.ID)
-	}
-	own.ClientID = "u2" // after /clear
-	w.wantResolve(outer.ID, own)
-	inner := w.attach(Caller{Client: "claude", ClientID: "u3", PID: 12, Getenv: inherited})
-	if inner.ID == outer.ID {
-		t.Fatal("a client in the shell of another got its mailbox")
-	}
-	w.wantResolve(inner.ID, Caller{Client: "claude", PID: 12, Getenv: inherited}) // its server
-	w.wantResolve(outer.ID, Caller{Client: "claude", PID: 10, Getenv: inherited})
-
-	w.procs[90] = process{pid: 90, parent: 12, start: 6} // above our own process
-	w.wantResolve(inner.ID, Caller{Client: "claude", ClientID: "u3", Getenv: inherited})
-	nested := w.attach(Caller{Client: "kimi", ClientID: "k1", PID: 90, Getenv: inherited})
-	w.wantResolve(nested.ID, Caller{Getenv: inherited}) // a command in its shell
-
-	// A client in tmux has lost its parents, and may outlive the one that started it.
-	w.procs[90] = process{pid: 90, parent: 20, start: 8}
-	apart := w.attach(Caller{Client: "claude", ClientID: "u4", PID: 20, Getenv: inherited})
-	if apart.ID == outer.ID {
-		t.Fatal("a client in a terminal that another one has started got its mailbox")
-	}
-	for range 2 {
-		w.wantResolve(apart.ID, Caller{Client: "claude", PID: 20, Getenv: inherited})
-		w.wantResolve(apart.ID, Caller{Getenv: inherited})
-		delete(w.procs, 10)
-	}
-	w.procs[10] = process{pid: 10, parent: 1, start: 1}
-
-	w.proc = elsewhere{w.procs}
-	w.wantNobody(ErrNoSession, Caller{Client: "gemini", ClientID: "g1", PID: 12, Getenv: inherited})
-	w.proc = w.procs
-	delete(w.procs, 10) // its client has ended: another one may take the session
-	w.wantResolve(outer.ID, Caller{Client: "gemini", ClientID: "g1", PID: 30, Getenv: inherited})
-}
-
-// Codex tells its hooks no process. Its shells have the outer client's process above them, and both variables.
-func TestAShellOfACodexInTheShellOfClaudeIsThatOfCodex(t *testing.T) {
-	for _, start := range []string{"", "amber"} {
-		w := newWorld(t)
-		w.procs[90] = process{pid: 90, parent: 10, start: 6}
-		w.proc = inner{w.procs}
-		outer := w.attach(Caller{Start: start, Client: "claude", PID: 10})
-		w.attach(Caller{Client: "claude", ClientID: "u1", PID: 10})
-		variables := []string{"CLAUDE_CODE_SESSION_ID", "u1"}
-		if start != "" {
-			variables = append(variables, "C2C_MCP_SESSION_ID", outer.ID)
-		}
-		around, within := w.attach(Caller{Client: "codex", ClientID: "t0"}), w.attach(Caller{Client: "codex", ClientID: "t1"})
-		w.wantResolve(within.ID, Caller{Getenv: env(append(variables, "CODEX_THREAD_ID", "t1")...)})
-		w.wantResolve(outer.ID, Caller{Getenv: env(append(variables, "CODEX_THREAD_ID", "t0")...)})
-		if around.ID == within.ID {
-			t.Error("two threads are one session")
-		}
-	}
-}
-
-// inner are processes that were started in the shell of a Codex.
-type inner struct{ table }
-
-func (inner) environ(int) []string { return []string{"CODEX_THREAD_ID=t0"} }
-
-// Its hooks say which one it has now. Its server and its shells must not go on as the one that it was started as.
-func TestAClientThatResumesAnotherSessionIsThatOne(t *testing.T) {
-	for _, atOnce := range []bool{true, false} {
-		w := newWorld(t)
-		old := w.attach(Caller{Client: "claude", ClientID: "u1", PID: 20})
-		delete(w.procs, 20)
-		w.procs[90] = process{pid: 90, parent: 10, start: 6} // a command in its shell
-		amber := w.register("amber", Caller{Start: "amber", Client: "claude", PID: 10})
-		started := env("C2C_MCP_SESSION_ID", amber.ID)
-		own := Caller{Client: "claude", PID: 10, Getenv: started}
-		w.wantResolve(amber.ID, own)
-		if !atOnce {
-			w.attach(Caller{Client: "claude", ClientID: "u2", PID: 10, Getenv: started})
-			w.wantResolve(amber.ID, own)
-		}
-		if got := w.attach(Caller{Client: "claude", ClientID: "u1", PID: 10, Getenv: started}); got.ID != old.ID {
-			t.Fatalf("the resumed session is %s, want %s", got.ID, old.ID)
-		}
-		w.wantResolve(old.ID, own)
-		w.wantResolve(old.ID, Caller{Getenv: started})
-		if !atOnce {
-			w.attach(Caller{Client: "claude", ClientID: "u2", PID: 10, Getenv: started}) // and back
-			w.wantResolve(amber.ID, own)
-			w.wantResolve(amber.ID, Caller{Getenv: started})
-		}
-	}
-}
-
-// One process may run two sessions, and give each a server with its id. What the process was started with is another thing: its
-// servers have that too, whichever session they are of.
-func TestAServerIsOfTheSessionThatItsClientGaveIt(t *testing.T) {
-	w := newWorld(t)
-	had := &startedAs{table: w.procs}
-	w.proc = had
-	one, two := env("C2C_MCP_SESSION_ID", "one"), env("C2C_MCP_SESSION_ID", "two")
-	had.as = []string{"HOME=/"}
-	w.attach(Caller{Client: "claude", ClientID: "u1", PID: 10, Getenv: one})
-	w.attach(Caller{Client: "claude", ClientID: "u2", PID: 10, Getenv: two})
-	for range 2 {
-		w.wantResolve("one", Caller{Client: "claude", PID: 10, Getenv: one})
-		w.wantResolve("two", Caller{Client: "claude", PID: 10, Getenv: two})
-		for sid, vars := range map[string]func(string) string{"one": one, "two": two} {
-			if s := w.attach(Caller{Client: "claude", PID: 10, Getenv: vars}); s.ID != sid {
-				t.Errorf("the server of %s attached %s", sid, s.ID)
-			}
-		}
-	}
-	w.attach(Caller{Client: "claude", ClientID: "u2", PID: 10})
-	had.as = []string{"HOME=/", "C2C_MCP_SESSION_ID=one"} // the client was started as one, and has resumed two
-	w.wantResolve("two", Caller{Client: "claude", PID: 10, Getenv: one})
-	had.as = nil // it cannot be seen
-	w.wantResolve("two", Caller{Client: "claude", PID: 10, Getenv: one})
-	had.as = []string{"HOME=/"}
-	w.procs[10] = process{pid: 10, parent: 1, start: 77} // another process, which one never had
-	w.attach(Caller{Client: "claude", ClientID: "u2", PID: 10})
-	w.wantResolve("two", Caller{Client: "claude", PID: 10, Getenv: one})
-}
-
-// startedAs are processes that were all started with one environment.
-type startedAs struct {
-	table
-	as []string
-}
-
-func (s *startedAs) environ(int) []string { return s.as }
-
-// A wire daemon hands its session on in the same way. The agent itself need not call anything of c2c, so who calls first
-// is not the agent: its process is the one that the daemon has started.
-func TestAClientInTheShellOfAWireAgentIsNotThatSession(t *testing.T) {
-	w := newWorld(t)
-	w.procs[11] = process{pid: 11, parent: 10, start: 11} // the agent
-	w.procs[12] = process{pid: 12, parent: 11, start: 12} // a client that its shell has become
-	outer := w.register("amber", Caller{Start: "amber", Client: ClientWire, PID: 10})
-	inherited := env("C2C_MCP_SESSION_ID", outer.ID)
-	wantNobody := func() {
-		t.Helper()
-		for _, name := range []string{"claude", "gemini", "kimi", "mcp"} {
-			w.wantNobody(ErrNoSession, Caller{Client: name, ClientID: "x", PID: 12, Getenv: inherited})
-			w.wantNobody(ErrNoSession, Caller{Client: name, PID: 12, Getenv: inherited})
-		}
-	}
-	wantNobody()
-	agent := Caller{Client: "mcp", PID: 11, Getenv: inherited}
-	for _, agent.Client = range []string{"mcp", "kimi"} { // C2C_MCP_CLIENT_TYPE may say so
-		if got := w.attach(agent); got.ID != outer.ID || got.Process != 10 || got.Client != ClientWire {
-			t.Fatalf("the agent as %s got %+v, want %s", agent.Client, got, outer.ID)
-		}
-	}
-	wantNobody()
-
-	w.procs[90] = process{pid: 90, parent: 11, start: 6} // above our own process
-	w.wantResolve(outer.ID, Caller{Getenv: inherited})   // a command in the agent's shell
-	w.procs[90] = process{pid: 90, parent: 12, start: 6}
-	w.wantNobody(ErrNoSession, Caller{Client: "copilot", ClientID: "c1", Getenv: inherited}) // its hook does not tell its process
-	nested := w.attach(Caller{Client: "claude", ClientID: "u1", PID: 12, Getenv: inherited})
-	w.wantResolve(nested.ID, Caller{Getenv: inherited}) // a command in the shell of that one
-
-	delete(w.procs, 11)                                  // the daemon starts another agent
-	w.procs[14] = process{pid: 14, parent: 1, start: 14} // what the first one had started runs on
-	w.wantNobody(ErrNoSession, Caller{Client: "mcp", PID: 14, Getenv: inherited})
-	w.procs[13] = process{pid: 13, parent: 10, start: 13}
-	w.wantResolve(outer.ID, Caller{Client: "mcp", PID: 13, Getenv: inherited})
-
-	serves, err := w.Serve(outer.ID) // the daemon, seen from another PID namespace
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer serves()
-	w.proc = elsewhere{w.procs}
-	w.wantNobody(ErrNoSession, Caller{Client: "gemini", PID: 14, Getenv: inherited})
-	w.wantResolve(outer.ID, Caller{Client: "mcp", PID: 14, Getenv: inherited})
-}
-
-// Whoever waits for the registry's lock would wait for a disk of the client's, too.
-func TestAClientsFilesAreReadBeforeTheRegistryIsLocked(t *testing.T) {
-	w := newWorld(t)
-	looked := 0
-	getenv := func(name string) string {
-		if name == "KIMI_CODE_HOME" {
-			if looked++; w.isHeld(RegistryLock) {
-				t.Error("read with the registry locked")
-			}
-		}
-		return ""
-	}
-	w.attach(Caller{Client: "kimi", ClientID: "k1", PID: 10, Getenv: getenv})
-	w.register("amber", Caller{Client: "kimi", ClientID: "k1", PID: 20, Getenv: getenv})
-	if looked != 2 {
-		t.Errorf("looked %d times", looked)
-	}
 }
 
 func TestAnotherWordForAClientIsTheSameClient(t *testing.T) {
 	w := newWorld(t)
 	w.writeRegistry(`[{"session_id":"s1","alias":"amber","client_type":"claude-code"}]`)
-	if s, err := w.Resolve(t.Context(), Caller{Explicit: "s1"}); err != nil || s.Client != "claude" {
+	if s, err := callers.Resolve(t.Context(), w.Registry, callers.Caller{Explicit: "s1"}); err != nil || s.Client != "claude" {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
 
 func TestTheOriginalsAliasIsTriedOnce(t *testing.T) {
 	w := newWorld(t)
-	auto := func(pid int) Caller { return Caller{Client: "gem", PID: pid, Alias: "amber"} }
+	auto := func(pid int) callers.Caller { return callers.Caller{Client: "gem", PID: w.pid(pid), Alias: "amber"} }
 	one := w.attach(auto(10))
 	if one.Alias != "amber" {
 		t.Errorf("the first is %q", one.Alias)
@@ -571,13 +280,13 @@ func TestTheOriginalsAliasIsTriedOnce(t *testing.T) {
 		t.Errorf("registered are %+v, %v", list, err)
 	}
 	// The hook of another client, which has a made up name, and then its server.
-	w.procs[40] = process{pid: 40, parent: 1, start: 4}
-	three := w.attach(Caller{Client: "claude", ClientID: "u0", PID: 40})
+	w.starts(40)
+	three := w.attach(callers.Caller{Client: "claude", ClientID: "u0", PID: w.pid(40)})
 	if s := w.attach(auto(40)); s.ID != three.ID || s.Alias != three.Alias {
 		t.Errorf("the third is %+v, want %+v", s, three)
 	}
 	// Who asks for a taken name in so many words is told that it is taken.
-	if s, err := w.Register(t.Context(), auto(20), "amber"); !errors.As(err, new(*AliasTakenError)) {
+	if s, err := w.Register(t.Context(), auto(20), "amber"); !errors.As(err, new(*sessions.AliasTakenError)) {
 		t.Errorf("registered as %+v, %v", s, err)
 	}
 	w.register("birch", auto(10))
@@ -585,7 +294,7 @@ func TestTheOriginalsAliasIsTriedOnce(t *testing.T) {
 		t.Errorf("who was named is %q", again.Alias)
 	}
 	// The hook of a client may come before its server.
-	w.attach(Caller{Client: "claude", ClientID: "u1", PID: 30})
+	w.attach(callers.Caller{Client: "claude", ClientID: "u1", PID: w.pid(30)})
 	if s := w.attach(auto(30)); s.Alias != "amber" {
 		t.Errorf("who had a name made up is %q", s.Alias)
 	}
@@ -594,13 +303,13 @@ func TestTheOriginalsAliasIsTriedOnce(t *testing.T) {
 // Whoever made a project could have written any name into its file.
 func TestAProposedAliasTakesNothingFromAnAbsentSession(t *testing.T) {
 	w := newWorld(t)
-	gone := w.attach(Caller{Client: "gem", PID: 10, Alias: "amber"})
-	delete(w.procs, 10)
-	proposed := Caller{Client: "gem", PID: 20, Alias: "amber", Proposed: true}
+	gone := w.attach(callers.Caller{Client: "gem", PID: w.pid(10), Alias: "amber"})
+	w.ends(10)
+	proposed := callers.Caller{Client: "gem", PID: w.pid(20), Alias: "amber", Proposed: true}
 	if s := w.attach(proposed); s.Alias == "amber" {
 		t.Errorf("it took the alias: %+v", s)
 	}
-	if s, err := w.Resolve(t.Context(), Caller{Explicit: gone.ID}); err != nil || s.Alias != "amber" || s.State != Absent {
+	if s, err := callers.Resolve(t.Context(), w.Registry, callers.Caller{Explicit: gone.ID}); err != nil || s.Alias != "amber" || s.State != sessions.Absent {
 		t.Errorf("the absent session is %+v, %v", s, err)
 	}
 	// Nor what was sent to it, once it is swept.
@@ -608,35 +317,24 @@ func TestAProposedAliasTakesNothingFromAnAbsentSession(t *testing.T) {
 	if err := w.Dir().Write(deadFile, []byte(dead)); err != nil {
 		t.Fatal(err)
 	}
-	proposed.PID, proposed.Alias = 30, "dune"
+	proposed.PID, proposed.Alias = w.pid(30), "dune"
 	s := w.attach(proposed)
 	if s.Alias != "dune" {
 		t.Fatalf("a free name was not taken: %+v", s)
 	}
 	w.wantMail(s.ID)
 	w.wantDead("for dune")
-	w.register("dune", Caller{Client: "gem", PID: 30}) // its model chooses the name
+	w.register("dune", callers.Caller{Client: "gem", PID: w.pid(30)}) // its model chooses the name
 	w.wantMail(s.ID, "for dune")
-	w.procs[50] = process{pid: 50, parent: 1, start: 5}
-	if s := w.attach(Caller{Client: "gem", PID: 50, Alias: "coral", Proposed: true}); s.Alias != "coral" {
+	w.starts(50)
+	if s := w.attach(callers.Caller{Client: "gem", PID: w.pid(50), Alias: "coral", Proposed: true}); s.Alias != "coral" {
 		t.Errorf("of a free name it got %+v", s)
 	}
 }
 
-func TestOrphansOfTwoClientsAreTwoSessions(t *testing.T) {
-	w := newWorld(t)
-	w.procs[1] = process{pid: 1, start: 1}
-	gem, foo := Caller{Client: "gem", PID: 1}, Caller{Client: "foo", PID: 1}
-	one := w.attach(gem)
-	if two := w.attach(foo); two.ID == one.ID {
-		t.Errorf("both are %+v", one)
-	}
-	w.wantResolve(one.ID, gem)
-}
-
 func TestNobodyWithoutAnyMarkGetsASession(t *testing.T) {
 	w := newWorld(t)
-	if s, err := w.Register(t.Context(), Caller{}, "amber"); !errors.Is(err, ErrNoSession) {
+	if s, err := w.Register(t.Context(), callers.Caller{}, "amber"); !errors.Is(err, sessions.ErrNoSession) {
 		t.Errorf("registered as %+v, %v", s, err)
 	}
 }
@@ -644,71 +342,365 @@ func TestNobodyWithoutAnyMarkGetsASession(t *testing.T) {
 // The name of the new content of a file may not be that of another client's id.
 func TestAnIDThatIsTheNameOfNewContentIsRefused(t *testing.T) {
 	w := newWorld(t)
-	if s, err := w.Attach(t.Context(), Caller{Client: "claude", ClientID: "u1.tmp.c2c", PID: 10}); err == nil {
+	if s, err := w.Attach(t.Context(), callers.Caller{Client: "claude", ClientID: "u1.tmp.c2c", PID: w.pid(10)}); err == nil {
 		t.Errorf("attached as %s, whose id the next session u1 overwrites", s.ID)
 	}
-	if other := w.attach(Caller{Client: "claude", ClientID: "u1", PID: 20}); other.ID != w.attach(Caller{Client: "claude", ClientID: "u1"}).ID {
+	if other := w.attach(callers.Caller{Client: "claude", ClientID: "u1", PID: w.pid(20)}); other.ID != w.attach(callers.Caller{Client: "claude", ClientID: "u1"}).ID {
 		t.Error("u1 is not found again")
 	}
-}
-
-// The model may have written the id: without the plugin nothing else did.
-func TestAClaimedSessionIsThatOfTheSameProcess(t *testing.T) {
-	w := newWorld(t)
-	one := w.attach(Caller{Client: "opencode", ClientID: "ses-1", PID: 10}) // as the plugin says
-	two := w.attach(Caller{Client: "opencode", ClientID: "ses-2", PID: 10})
-	other := w.attach(Caller{Client: "opencode", ClientID: "ses-3", PID: 20})
-	w.wantResolve(one.ID, Caller{Client: "opencode", Claimed: "ses-1", PID: 10})
-	w.wantResolve(two.ID, Caller{Client: "opencode", Claimed: "ses-2", PID: 10})
-	w.wantResolve(other.ID, Caller{Client: "opencode", Claimed: "ses-3", PID: 20})
-	w.wantNobody(ErrNoSession, Caller{Client: "opencode", Claimed: "ses-1", PID: 20}) // and not ses-3, which the process tells
-	w.wantNobody(ErrNoSession, Caller{Client: "opencode", Claimed: "ses-1", PID: 30})
-	w.wantNobody(ErrNoSession, Caller{Client: "opencode", Claimed: "ses-1"})
-	w.wantNobody(ErrNoSession, Caller{Client: "opencode", Claimed: "ses-4", PID: 10})
-	delete(w.procs, 10)
-	w.procs[10] = process{pid: 10, start: 7000, parent: 1} // another one with its number
-	w.wantNobody(ErrNoSession, Caller{Client: "opencode", Claimed: "ses-1", PID: 10})
 }
 
 // The process that started a server may end before it. Another one may have its id by then, and is not rung.
 func TestASessionLivesAsLongAsItsServer(t *testing.T) {
 	w := newWorld(t)
-	s := w.register("amber", Caller{Explicit: "amber", PID: 20})
+	s := w.register("amber", callers.Caller{Explicit: "amber", PID: w.pid(20)})
 	leave, err := w.Serve(s.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := func(when string, state State) {
+	want := func(when string, state sessions.State) {
 		t.Helper()
 		list, err := w.Sessions(t.Context())
 		if err != nil || len(list) != 1 || list[0].State != state || list[0].Process != 0 {
 			t.Errorf("%s: listed as %+v, %v, want it %s and without a process", when, list, err, state)
 		}
-		if s, err := w.Resolve(t.Context(), Caller{Explicit: "amber"}); err != nil || s.State != state || s.Process != 0 {
+		if s, err := callers.Resolve(t.Context(), w.Registry, callers.Caller{Explicit: "amber"}); err != nil || s.State != state || s.Process != 0 {
 			t.Errorf("%s: %+v, %v, want it %s and without a process", when, s, err, state)
 		}
 	}
-	delete(w.procs, 20)
-	want("without its process", Alive)
-	w.procs[20] = process{pid: 20, parent: 1, start: 99}
-	want("with another process of that id", Alive)
+	w.ends(20)
+	want("without its process", sessions.Alive)
+	w.starts(20)
+	want("with another process of that id", sessions.Alive)
 	if err := leave(); err != nil {
 		t.Fatal(err)
 	}
-	want("without its server", Absent)
+	want("without its server", sessions.Absent)
+}
+
+func TestAShellOfAClientWithSeveralSessionsIsThatOfItsOwn(t *testing.T) {
+	w := newTableWorld(t)
+	w.table[90] = sessions.Process{PID: 90, Parent: 10, Start: 6}
+	w.table[10] = sessions.Process{PID: 10, Parent: 20, Start: 1}
+	w.attach(callers.Caller{Client: "claude", ClientID: "u1", PID: w.pid(20)}) // in whose shell it runs
+	for _, id := range []string{"o1", "o2"} {
+		w.attach(callers.Caller{Client: "opencode", ClientID: id, PID: w.pid(10)})
+	}
+	for _, id := range []string{"o1", "o2"} {
+		s := w.attach(callers.Caller{Client: "opencode", ClientID: id, PID: w.pid(10)})
+		w.wantResolve(s.ID, callers.Caller{Getenv: env("C2C_OPENCODE_SESSION_ID", id, "CLAUDE_CODE_SESSION_ID", "u1")})
+	}
+	w.wantNobody(sessions.ErrAmbiguous, callers.Caller{Getenv: env("C2C_OPENCODE_SESSION_ID", "o3")})
+}
+
+func TestDamagedFactsAreSetAside(t *testing.T) {
+	w := newWorld(t)
+	s := w.attach(callers.Caller{Client: "claude", ClientID: "a", PID: w.pid(10)})
+	if err := os.WriteFile(filepath.Join(w.Root(), "sessions", s.ID+".json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.wantResolve(s.ID, callers.Caller{Client: "claude", ClientID: "a"})
+	if again := w.attach(callers.Caller{Client: "claude", ClientID: "a", PID: w.pid(10)}); again.ID != s.ID || len(again.ClientIDs) != 1 {
+		t.Errorf("attached as %+v", again)
+	}
+}
+
+// elsewhere is the same process table as another PID namespace sees it.
+type elsewhere struct{ sessions.ProcessTable }
+
+func (elsewhere) Namespace() string { return "pid:[2]" }
+
+// Two containers share a root, and their clients have the same process id and start time.
+func TestAProcessOfAnotherNamespaceIsNobodyWeKnow(t *testing.T) {
+	w := newTableWorld(t)
+	s := w.register("amber", callers.Caller{Client: "claude", ClientID: "u1", PID: w.pid(10)})
+	if s.State != sessions.Alive || s.Process != w.pid(10) {
+		t.Errorf("at home: %+v", s)
+	}
+	for _, pid := range []int{10, 20} { // seen there as the same number, and not seen at all
+		if pid == 20 {
+			w.ends(10)
+		}
+		w.Processes = elsewhere{w.table}
+		s, err := callers.Resolve(t.Context(), w.Registry, callers.Caller{Explicit: s.ID})
+		if err != nil || s.State != sessions.Unknown || s.Process != 0 {
+			t.Errorf("from elsewhere: %+v, %v", s, err)
+		}
+		w.wantNobody(sessions.ErrNoSession, callers.Caller{Client: "claude", PID: w.pid(10)})
+		var taken *sessions.AliasTakenError
+		if _, err := w.Register(t.Context(), callers.Caller{Client: "claude", ClientID: "u2", PID: w.pid(20)}, "amber"); !errors.As(err, &taken) {
+			t.Errorf("from elsewhere, its alias: %v", err)
+		}
+	}
+	back := w.attach(callers.Caller{Client: "claude", ClientID: "u1", PID: w.pid(20)})
+	if back.ID != s.ID || back.State != sessions.Alive || back.Process != w.pid(20) {
+		t.Errorf("resumed elsewhere: %+v", back)
+	}
+	w.Processes = w.table
+	w.starts(20)
+	if s, err := callers.Resolve(t.Context(), w.Registry, callers.Caller{Explicit: s.ID}); err != nil || s.State != sessions.Unknown || s.Process != 0 {
+		t.Errorf("from the first one: %+v, %v", s, err)
+	}
+}
+
+// All that a client runs has the variable with which c2c start started it, also a client in its shell.
+func TestAClientInAnothersShellIsNotThatSession(t *testing.T) {
+	w := newTableWorld(t)
+	w.table[11] = sessions.Process{PID: 11, Parent: 10, Start: 11} // a shell of the outer client
+	w.table[12] = sessions.Process{PID: 12, Parent: 11, Start: 12}
+	outer := w.register("amber", callers.Caller{Start: "amber", Client: "claude", PID: w.pid(10)})
+	inherited := env("C2C_MCP_SESSION_ID", outer.ID)
+	for _, name := range []string{"gemini", "kimi", "copilot", "gem"} { // also before the outer one has named its session
+		w.wantNobody(sessions.ErrNoSession, callers.Caller{Client: name, ClientID: "x", PID: w.pid(12), Getenv: inherited})
+		w.wantNobody(sessions.ErrNoSession, callers.Caller{Client: name, PID: w.pid(12), Getenv: inherited})
+	}
+	own := callers.Caller{Client: "claude", ClientID: "u1", PID: w.pid(10), Getenv: inherited}
+	if got := w.attach(own); got.ID != outer.ID {
+		t.Fatalf("the outer client got %s, want %s", got.ID, outer.ID)
+	}
+	own.ClientID = "u2" // after /clear
+	w.wantResolve(outer.ID, own)
+	inner := w.attach(callers.Caller{Client: "claude", ClientID: "u3", PID: w.pid(12), Getenv: inherited})
+	if inner.ID == outer.ID {
+		t.Fatal("a client in the shell of another got its mailbox")
+	}
+	w.wantResolve(inner.ID, callers.Caller{Client: "claude", PID: w.pid(12), Getenv: inherited}) // its server
+	w.wantResolve(outer.ID, callers.Caller{Client: "claude", PID: w.pid(10), Getenv: inherited})
+
+	w.table[90] = sessions.Process{PID: 90, Parent: 12, Start: 6} // above our own process
+	w.wantResolve(inner.ID, callers.Caller{Client: "claude", ClientID: "u3", Getenv: inherited})
+	nested := w.attach(callers.Caller{Client: "kimi", ClientID: "k1", PID: w.pid(90), Getenv: inherited})
+	w.wantResolve(nested.ID, callers.Caller{Getenv: inherited}) // a command in its shell
+
+	// A client in tmux has lost its parents, and may outlive the one that started it.
+	w.table[90] = sessions.Process{PID: 90, Parent: 20, Start: 8}
+	apart := w.attach(callers.Caller{Client: "claude", ClientID: "u4", PID: w.pid(20), Getenv: inherited})
+	if apart.ID == outer.ID {
+		t.Fatal("a client in a terminal that another one has started got its mailbox")
+	}
+	for range 2 {
+		w.wantResolve(apart.ID, callers.Caller{Client: "claude", PID: w.pid(20), Getenv: inherited})
+		w.wantResolve(apart.ID, callers.Caller{Getenv: inherited})
+		w.ends(10)
+	}
+	w.starts(10)
+
+	w.Processes = elsewhere{w.table}
+	w.wantNobody(sessions.ErrNoSession, callers.Caller{Client: "gemini", ClientID: "g1", PID: w.pid(12), Getenv: inherited})
+	w.Processes = w.table
+	w.ends(10) // its client has ended: another one may take the session
+	w.wantResolve(outer.ID, callers.Caller{Client: "gemini", ClientID: "g1", PID: w.pid(30), Getenv: inherited})
+}
+
+// Codex tells its hooks no process. Its shells have the outer client's process above them, and both variables.
+func TestAShellOfACodexInTheShellOfClaudeIsThatOfCodex(t *testing.T) {
+	for _, start := range []string{"", "amber"} {
+		w := newTableWorld(t)
+		w.table[90] = sessions.Process{PID: 90, Parent: 10, Start: 6}
+		w.Processes = inner{w.table}
+		outer := w.attach(callers.Caller{Start: start, Client: "claude", PID: w.pid(10)})
+		w.attach(callers.Caller{Client: "claude", ClientID: "u1", PID: w.pid(10)})
+		variables := []string{"CLAUDE_CODE_SESSION_ID", "u1"}
+		if start != "" {
+			variables = append(variables, "C2C_MCP_SESSION_ID", outer.ID)
+		}
+		around, within := w.attach(callers.Caller{Client: "codex", ClientID: "t0"}), w.attach(callers.Caller{Client: "codex", ClientID: "t1"})
+		w.wantResolve(within.ID, callers.Caller{Getenv: env(append(variables, "CODEX_THREAD_ID", "t1")...)})
+		w.wantResolve(outer.ID, callers.Caller{Getenv: env(append(variables, "CODEX_THREAD_ID", "t0")...)})
+		if around.ID == within.ID {
+			t.Error("two threads are one session")
+		}
+	}
+}
+
+// inner are processes that were started in the shell of a Codex.
+type inner struct{ sessions.ProcessTable }
+
+func (inner) Environ(int) []string { return []string{"CODEX_THREAD_ID=t0"} }
+
+// Its hooks say which one it has now. Its server and its shells must not go on as the one that it was started as.
+func TestAClientThatResumesAnotherSessionIsThatOne(t *testing.T) {
+	for _, atOnce := range []bool{true, false} {
+		w := newTableWorld(t)
+		old := w.attach(callers.Caller{Client: "claude", ClientID: "u1", PID: w.pid(20)})
+		w.ends(20)
+		w.table[90] = sessions.Process{PID: 90, Parent: 10, Start: 6} // a command in its shell
+		amber := w.register("amber", callers.Caller{Start: "amber", Client: "claude", PID: w.pid(10)})
+		started := env("C2C_MCP_SESSION_ID", amber.ID)
+		own := callers.Caller{Client: "claude", PID: w.pid(10), Getenv: started}
+		w.wantResolve(amber.ID, own)
+		if !atOnce {
+			w.attach(callers.Caller{Client: "claude", ClientID: "u2", PID: w.pid(10), Getenv: started})
+			w.wantResolve(amber.ID, own)
+		}
+		if got := w.attach(callers.Caller{Client: "claude", ClientID: "u1", PID: w.pid(10), Getenv: started}); got.ID != old.ID {
+			t.Fatalf("the resumed session is %s, want %s", got.ID, old.ID)
+		}
+		w.wantResolve(old.ID, own)
+		w.wantResolve(old.ID, callers.Caller{Getenv: started})
+		if !atOnce {
+			w.attach(callers.Caller{Client: "claude", ClientID: "u2", PID: w.pid(10), Getenv: started}) // and back
+			w.wantResolve(amber.ID, own)
+			w.wantResolve(amber.ID, callers.Caller{Getenv: started})
+		}
+	}
+}
+
+// One process may run two sessions, and give each a server with its id. What the process was started with is another thing: its
+// servers have that too, whichever session they are of.
+func TestAServerIsOfTheSessionThatItsClientGaveIt(t *testing.T) {
+	w := newTableWorld(t)
+	had := &startedAs{ProcessTable: w.table}
+	w.Processes = had
+	one, two := env("C2C_MCP_SESSION_ID", "one"), env("C2C_MCP_SESSION_ID", "two")
+	had.as = []string{"HOME=/"}
+	w.attach(callers.Caller{Client: "claude", ClientID: "u1", PID: w.pid(10), Getenv: one})
+	w.attach(callers.Caller{Client: "claude", ClientID: "u2", PID: w.pid(10), Getenv: two})
+	for range 2 {
+		w.wantResolve("one", callers.Caller{Client: "claude", PID: w.pid(10), Getenv: one})
+		w.wantResolve("two", callers.Caller{Client: "claude", PID: w.pid(10), Getenv: two})
+		for sid, vars := range map[string]func(string) string{"one": one, "two": two} {
+			if s := w.attach(callers.Caller{Client: "claude", PID: w.pid(10), Getenv: vars}); s.ID != sid {
+				t.Errorf("the server of %s attached %s", sid, s.ID)
+			}
+		}
+	}
+	w.attach(callers.Caller{Client: "claude", ClientID: "u2", PID: w.pid(10)})
+	had.as = []string{"HOME=/", "C2C_MCP_SESSION_ID=one"} // the client was started as one, and has resumed two
+	w.wantResolve("two", callers.Caller{Client: "claude", PID: w.pid(10), Getenv: one})
+	had.as = nil // it cannot be seen
+	w.wantResolve("two", callers.Caller{Client: "claude", PID: w.pid(10), Getenv: one})
+	had.as = []string{"HOME=/"}
+	w.starts(10) // another process, which one never had
+	w.attach(callers.Caller{Client: "claude", ClientID: "u2", PID: w.pid(10)})
+	w.wantResolve("two", callers.Caller{Client: "claude", PID: w.pid(10), Getenv: one})
+}
+
+// startedAs are processes that were all started with one environment.
+type startedAs struct {
+	sessions.ProcessTable
+	as []string
+}
+
+func (s *startedAs) Environ(int) []string { return s.as }
+
+// A wire daemon hands its session on in the same way. The agent itself need not call anything of c2c, so who calls first
+// is not the agent: its process is the one that the daemon has started.
+func TestAClientInTheShellOfAWireAgentIsNotThatSession(t *testing.T) {
+	w := newTableWorld(t)
+	w.table[11] = sessions.Process{PID: 11, Parent: 10, Start: 11} // the agent
+	w.table[12] = sessions.Process{PID: 12, Parent: 11, Start: 12} // a client that its shell has become
+	outer := w.register("amber", callers.Caller{Start: "amber", Client: callers.ClientWire, PID: w.pid(10)})
+	inherited := env("C2C_MCP_SESSION_ID", outer.ID)
+	wantNobody := func() {
+		t.Helper()
+		for _, name := range []string{"claude", "gemini", "kimi", "mcp"} {
+			w.wantNobody(sessions.ErrNoSession, callers.Caller{Client: name, ClientID: "x", PID: w.pid(12), Getenv: inherited})
+			w.wantNobody(sessions.ErrNoSession, callers.Caller{Client: name, PID: w.pid(12), Getenv: inherited})
+		}
+	}
+	wantNobody()
+	agent := callers.Caller{Client: "mcp", PID: w.pid(11), Getenv: inherited}
+	for _, agent.Client = range []string{"mcp", "kimi"} { // C2C_MCP_CLIENT_TYPE may say so
+		if got := w.attach(agent); got.ID != outer.ID || got.Process != w.pid(10) || got.Client != callers.ClientWire {
+			t.Fatalf("the agent as %s got %+v, want %s", agent.Client, got, outer.ID)
+		}
+	}
+	wantNobody()
+
+	w.table[90] = sessions.Process{PID: 90, Parent: 11, Start: 6} // above our own process
+	w.wantResolve(outer.ID, callers.Caller{Getenv: inherited})    // a command in the agent's shell
+	w.table[90] = sessions.Process{PID: 90, Parent: 12, Start: 6}
+	w.wantNobody(sessions.ErrNoSession, callers.Caller{Client: "copilot", ClientID: "c1", Getenv: inherited}) // its hook does not tell its process
+	nested := w.attach(callers.Caller{Client: "claude", ClientID: "u1", PID: w.pid(12), Getenv: inherited})
+	w.wantResolve(nested.ID, callers.Caller{Getenv: inherited}) // a command in the shell of that one
+
+	w.ends(11)   // the daemon starts another agent
+	w.starts(14) // what the first one had started runs on
+	w.wantNobody(sessions.ErrNoSession, callers.Caller{Client: "mcp", PID: w.pid(14), Getenv: inherited})
+	w.table[13] = sessions.Process{PID: 13, Parent: 10, Start: 13}
+	w.wantResolve(outer.ID, callers.Caller{Client: "mcp", PID: w.pid(13), Getenv: inherited})
+
+	serves, err := w.Serve(outer.ID) // the daemon, seen from another PID namespace
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer serves()
+	w.Processes = elsewhere{w.table}
+	w.wantNobody(sessions.ErrNoSession, callers.Caller{Client: "gemini", PID: w.pid(14), Getenv: inherited})
+	w.wantResolve(outer.ID, callers.Caller{Client: "mcp", PID: w.pid(14), Getenv: inherited})
+}
+
+// Whoever waits for the registry's lock would wait for a disk of the client's, too.
+// isLocked says whether somebody has a lock of the root.
+func (w *world) isLocked(name string) bool {
+	f, err := os.Open(filepath.Join(w.Root(), name))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	free, err := filelock.FreeFile(f)
+	return err == nil && !free
+}
+
+func TestAClientsFilesAreReadBeforeTheRegistryIsLocked(t *testing.T) {
+	w := newWorld(t)
+	looked := 0
+	getenv := func(name string) string {
+		if name == "KIMI_CODE_HOME" {
+			if looked++; w.isLocked(sessions.RegistryLock) {
+				t.Error("read with the registry locked")
+			}
+		}
+		return ""
+	}
+	w.attach(callers.Caller{Client: "kimi", ClientID: "k1", PID: w.pid(10), Getenv: getenv})
+	w.register("amber", callers.Caller{Client: "kimi", ClientID: "k1", PID: w.pid(20), Getenv: getenv})
+	if looked != 2 {
+		t.Errorf("looked %d times", looked)
+	}
+}
+
+func TestOrphansOfTwoClientsAreTwoSessions(t *testing.T) {
+	w := newTableWorld(t)
+	w.table[1] = sessions.Process{PID: 1, Start: 1}
+	gem, foo := callers.Caller{Client: "gem", PID: w.pid(1)}, callers.Caller{Client: "foo", PID: w.pid(1)}
+	one := w.attach(gem)
+	if two := w.attach(foo); two.ID == one.ID {
+		t.Errorf("both are %+v", one)
+	}
+	w.wantResolve(one.ID, gem)
+}
+
+// The model may have written the id: without the plugin nothing else did.
+func TestAClaimedSessionIsThatOfTheSameProcess(t *testing.T) {
+	w := newTableWorld(t)
+	one := w.attach(callers.Caller{Client: "opencode", ClientID: "ses-1", PID: w.pid(10)}) // as the plugin says
+	two := w.attach(callers.Caller{Client: "opencode", ClientID: "ses-2", PID: w.pid(10)})
+	other := w.attach(callers.Caller{Client: "opencode", ClientID: "ses-3", PID: w.pid(20)})
+	w.wantResolve(one.ID, callers.Caller{Client: "opencode", Claimed: "ses-1", PID: w.pid(10)})
+	w.wantResolve(two.ID, callers.Caller{Client: "opencode", Claimed: "ses-2", PID: w.pid(10)})
+	w.wantResolve(other.ID, callers.Caller{Client: "opencode", Claimed: "ses-3", PID: w.pid(20)})
+	w.wantNobody(sessions.ErrNoSession, callers.Caller{Client: "opencode", Claimed: "ses-1", PID: w.pid(20)}) // and not ses-3, which the process tells
+	w.wantNobody(sessions.ErrNoSession, callers.Caller{Client: "opencode", Claimed: "ses-1", PID: w.pid(30)})
+	w.wantNobody(sessions.ErrNoSession, callers.Caller{Client: "opencode", Claimed: "ses-1"})
+	w.wantNobody(sessions.ErrNoSession, callers.Caller{Client: "opencode", Claimed: "ses-4", PID: w.pid(10)})
+	w.ends(10)
+	w.table[10] = sessions.Process{PID: 10, Start: 7000, Parent: 1} // another one with its number
+	w.wantNobody(sessions.ErrNoSession, callers.Caller{Client: "opencode", Claimed: "ses-1", PID: w.pid(10)})
 }
 
 // In a small virtual machine the first process may start with the first tick.
 func TestAClientThatStartedFirstIsAlive(t *testing.T) {
-	w := newWorld(t)
-	w.procs[1] = process{pid: 1, start: 1}
-	s := w.attach(Caller{PID: 1, Client: "claude", ClientID: "a"})
-	if s.State != Alive {
+	w := newTableWorld(t)
+	w.table[1] = sessions.Process{PID: 1, Start: 1}
+	s := w.attach(callers.Caller{PID: w.pid(1), Client: "claude", ClientID: "a"})
+	if s.State != sessions.Alive {
 		t.Errorf("its state is %s", s.State)
 	}
-	w.attach(Caller{PID: 10, Client: "claude", ClientID: "b"})
-	w.attach(Caller{PID: 1, Client: "claude", ClientID: "b"}) // /resume
-	if left, err := w.Resolve(t.Context(), Caller{Explicit: s.ID}); err != nil || left.State != Absent {
+	w.attach(callers.Caller{PID: w.pid(10), Client: "claude", ClientID: "b"})
+	w.attach(callers.Caller{PID: w.pid(1), Client: "claude", ClientID: "b"}) // /resume
+	if left, err := callers.Resolve(t.Context(), w.Registry, callers.Caller{Explicit: s.ID}); err != nil || left.State != sessions.Absent {
 		t.Errorf("the session that its client has left: %s, %v", left.State, err)
 	}
 }

@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"bytes"
@@ -12,7 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker/deadlines"
+	"c2c/broker/moves"
+	"c2c/broker/notice"
 	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 	"c2c/wake"
 )
 
@@ -20,7 +25,7 @@ import (
 func (w *world) notices(sid string) (texts []string) {
 	w.t.Helper()
 	for _, m := range w.waiting(sid) {
-		if m.From == SystemAlias && m.Deferrable {
+		if m.From == sessions.SystemAlias && m.Deferrable {
 			if m.Kind != "system" {
 				w.t.Errorf("notice %+v", m)
 			}
@@ -43,7 +48,7 @@ func (w *world) wantNotices(sid string, words ...string) {
 	}
 }
 
-func (w *world) look(k *Keeper) time.Duration {
+func (w *world) look(k *deadlines.Keeper) time.Duration {
 	w.t.Helper()
 	wait, err := k.Look(context.Background())
 	if err != nil {
@@ -57,7 +62,7 @@ func (w *world) lookAtOnce(n int) {
 	var all sync.WaitGroup
 	for range n {
 		all.Go(func() {
-			if _, err := w.Keeper().Look(w.t.Context()); err != nil {
+			if _, err := deadlines.NewKeeper(w.Registry).Look(w.t.Context()); err != nil {
 				w.t.Error(err)
 			}
 		})
@@ -68,9 +73,10 @@ func (w *world) lookAtOnce(n int) {
 func (w *world) pass(d time.Duration) { w.clock = w.clock.Add(d) }
 
 // pair is amber, who writes to birch. Both live.
-func pair(t *testing.T) (w *world, amber, birch Session) {
+func pair(t *testing.T) (w *world, amber, birch sessions.Session) {
 	w = newWorld(t)
-	return w, w.register("amber", Caller{Client: "claude", ClientID: "a", PID: 10}), w.register("birch", Caller{Client: "codex", ClientID: "b", PID: 20})
+	w.opens(20, "b")
+	return w, w.register("amber", callers.Caller{Client: "claude", ClientID: "a", PID: w.pid(10)}), w.register("birch", callers.Caller{Client: "codex", ClientID: "b", PID: w.pid(20)})
 }
 
 func TestASenderIsToldOfWhatItsMessageIsOwed(t *testing.T) {
@@ -107,7 +113,7 @@ func TestASenderIsToldOfWhatItsMessageIsOwed(t *testing.T) {
 			if _, err := w.Send(t.Context(), amber, m); err != nil {
 				t.Fatal(err)
 			}
-			k := w.Keeper()
+			k := deadlines.NewKeeper(w.Registry)
 			wait := w.look(k)
 			if told := len(c.words) > 0; told != (wait > 0) || told && wait > c.before+c.after {
 				t.Errorf("looks again after %v", wait)
@@ -120,7 +126,7 @@ func TestASenderIsToldOfWhatItsMessageIsOwed(t *testing.T) {
 			w.wantNotices(amber.ID, c.words...)
 			w.pass(time.Hour)
 			w.look(k)
-			w.look(w.Keeper()) // another one, that knows nothing of the first
+			w.look(deadlines.NewKeeper(w.Registry)) // another one, that knows nothing of the first
 			w.wantNotices(amber.ID, c.words...)
 		})
 	}
@@ -130,7 +136,7 @@ func TestWhatWasReadInTimeIsToldToNobody(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
 	w.send(amber, "birch", "x")
-	k := w.Keeper()
+	k := deadlines.NewKeeper(w.Registry)
 	w.look(k)
 	w.read(birch.ID)
 	w.pass(time.Hour)
@@ -144,9 +150,9 @@ func TestASenderIsToldThatItsReceiverHasEnded(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
 	w.send(amber, "birch", "x")
-	k := w.Keeper()
+	k := deadlines.NewKeeper(w.Registry)
 	w.look(k)
-	delete(w.procs, 20)
+	w.ends(20)
 	if wait := w.look(k); wait <= 0 || wait > endedAfter {
 		t.Errorf("looks again after %v", wait)
 	}
@@ -157,7 +163,8 @@ func TestASenderIsToldThatItsReceiverHasEnded(t *testing.T) {
 	w.pass(time.Hour)
 	w.look(k)
 	w.wantNotices(amber.ID, "has ended")
-	w.procs[20] = process{pid: 20, parent: 1, start: 2}
+	w.starts(20)
+	w.attach(callers.Caller{Client: "codex", ClientID: "b", PID: w.pid(20)})
 	w.look(k)
 	w.wantNotices(amber.ID, "has ended")
 	w.wantMail(birch.ID, "x")
@@ -168,24 +175,25 @@ func TestNobodyIsToldOfAnEndThatIsNone(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
 	w.send(amber, "birch", "x")
-	k := w.Keeper()
-	delete(w.procs, 20)
+	k := deadlines.NewKeeper(w.Registry)
+	w.ends(20)
 	w.look(k)
-	w.procs[20] = process{pid: 20, parent: 1, start: 2}
+	w.starts(20)
+	w.attach(callers.Caller{Client: "codex", ClientID: "b", PID: w.pid(20)})
 	w.pass(endedAfter)
 	w.look(k)
 	w.wantNotices(amber.ID)
-	delete(w.procs, 20)
-	w.register("coral", Caller{Client: "gem", PID: 30})
-	delete(w.procs, 30)
-	if r := w.send(amber, "coral", "y"); r.Recipient != Absent {
+	w.ends(20)
+	w.register("coral", callers.Caller{Client: "gem", PID: w.pid(30)})
+	w.ends(30)
+	if r := w.send(amber, "coral", "y"); r.Recipient != sessions.Absent {
 		t.Fatalf("receipt %+v", r)
 	}
 	w.look(k)
 	w.pass(endedAfter)
 	w.look(k)
 	w.wantNotices(amber.ID, "birch has ended")
-	w.pass(TellAfter)
+	w.pass(notice.TellAfter)
 	w.look(k)
 	w.wantNotices(amber.ID, "birch has ended") // the receipt has said that coral is absent
 	w.pass(tellAbsent)
@@ -197,7 +205,7 @@ func TestASenderIsToldThatItsMessageIsRefused(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
 	w.send(amber, "birch", "x")
-	k := w.Keeper()
+	k := deadlines.NewKeeper(w.Registry)
 	w.look(k)
 	if err := w.Rang(t.Context(), birch.ID, wake.Ring{At: w.clock, Method: "socket", Outcome: wake.Refused, Oldest: "x", From: "amber"}); err != nil {
 		t.Fatal(err)
@@ -205,7 +213,7 @@ func TestASenderIsToldThatItsMessageIsRefused(t *testing.T) {
 	w.look(k)
 	w.look(k)
 	w.wantNotices(amber.ID, "has its client refuse messages")
-	w.pass(TellAfter)
+	w.pass(notice.TellAfter)
 	w.look(k)
 	w.wantNotices(amber.ID, "refuse") // which says why it is not read
 }
@@ -214,10 +222,10 @@ func TestASenderIsToldOfADeadLetter(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
 	w.send(amber, "birch", "x")
-	delete(w.procs, 20)
+	w.ends(20)
 	w.pass(time.Hour)
 	for range 2 {
-		if _, err := w.Sweep(t.Context(), time.Minute); err != nil {
+		if _, err := moves.Sweep(t.Context(), w.Registry, time.Minute); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -228,19 +236,19 @@ func TestANoticeIsAnsweredByNoNotice(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
 	w.send(amber, "birch", "x")
-	w.pass(TellAfter)
-	k := w.Keeper()
+	w.pass(notice.TellAfter)
+	k := deadlines.NewKeeper(w.Registry)
 	w.look(k)
-	delete(w.procs, 10)
-	delete(w.procs, 20)
+	w.ends(10)
+	w.ends(20)
 	for range 5 {
 		w.pass(time.Hour)
 		w.look(k)
 	}
-	if _, err := w.Sweep(t.Context(), time.Minute); err != nil {
+	if _, err := moves.Sweep(t.Context(), w.Registry, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	if dead, err := w.DeadLetters(t.Context(), 0); err != nil || len(dead) != 1 {
+	if dead, err := notice.DeadLetters(t.Context(), w.Registry, 0); err != nil || len(dead) != 1 {
 		t.Errorf("dead letters %v, %v: want the message, and nothing of what was told of it", dead, err)
 	}
 	w.wantNotices(amber.ID)
@@ -253,8 +261,8 @@ func TestASenderIsToldOfAFewOfItsMessages(t *testing.T) {
 	for range 100 {
 		w.send(amber, "birch", "x")
 	}
-	w.pass(TellAfter)
-	w.look(w.Keeper())
+	w.pass(notice.TellAfter)
+	w.look(deadlines.NewKeeper(w.Registry))
 	told := w.notices(amber.ID)
 	if len(told) != 1 || strings.Count(told[0], `"x" (`) != maxTold {
 		t.Errorf("told %q, want one notice of %d messages", told, maxTold)
@@ -274,20 +282,20 @@ func TestAnExpiredMessageIsHandedOverToNobody(t *testing.T) {
 	w.wantMail(birch.ID, "first", "brief", "last")
 	w.pass(time.Minute)
 	w.wantMail(birch.ID, "first", "last") // before anybody has looked after it
-	k := w.Keeper()
+	k := deadlines.NewKeeper(w.Registry)
 	w.look(k)
 	if all, err := w.box(birch.ID).PeekAll(t.Context()); err != nil || len(all) != 2 {
 		t.Errorf("left are %v, %v", all, err)
 	}
 	w.read(birch.ID)
 	st, err := w.Status(t.Context(), r.ID)
-	if err != nil || st.State != Expired || len(st.Told) != 1 || st.Told[0].Reason != Expired {
+	if err != nil || st.State != notice.Expired || len(st.Told) != 1 || st.Told[0].Reason != notice.Expired {
 		t.Errorf("status %+v, %v", st, err)
 	}
 	w.send(amber, "birch", "later")
-	delete(w.procs, 20)
-	w.register("birch", Caller{Client: "gem", PID: 30})
-	w.wantMail(w.register("birch", Caller{Client: "gem", PID: 30}).ID, "later") // and no dead letter comes back
+	w.ends(20)
+	w.register("birch", callers.Caller{Client: "gem", PID: w.pid(30)})
+	w.wantMail(w.register("birch", callers.Caller{Client: "gem", PID: w.pid(30)}).ID, "later") // and no dead letter comes back
 }
 
 // A reader that has leased a message before it expired hands it over, and its sender hears nothing.
@@ -307,13 +315,13 @@ func TestAMessageThatExpiresInAReadersHandsIsRead(t *testing.T) {
 		t.Fatalf("leased %v, %v", l, err)
 	}
 	w.pass(time.Hour)
-	w.look(w.Keeper())
+	w.look(deadlines.NewKeeper(w.Registry))
 	if err := l.Ack(t.Context(), inbox.Handles(l.Messages)...); err != nil {
 		t.Fatal(err)
 	}
-	w.look(w.Keeper())
+	w.look(deadlines.NewKeeper(w.Registry))
 	w.wantNotices(amber.ID)
-	if st, err := w.Status(t.Context(), r.ID); err != nil || st.State != Read {
+	if st, err := w.Status(t.Context(), r.ID); err != nil || st.State != sessions.Read {
 		t.Errorf("status %+v, %v", st, err)
 	}
 }
@@ -322,64 +330,15 @@ func TestNobodyIsC2CItself(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
 	for _, alias := range []string{"c2c-system", "C2C-System"} {
-		if _, err := w.Register(t.Context(), Caller{Client: "gem", PID: 30}, alias); err == nil {
+		if _, err := w.Register(t.Context(), callers.Caller{Client: "gem", PID: w.pid(30)}, alias); err == nil {
 			t.Errorf("%s is somebody's alias", alias)
 		}
-		if _, err := w.Send(t.Context(), Session{ID: "x", Alias: alias}, inbox.Message{To: "amber", Content: "x"}); err == nil {
+		if _, err := w.Send(t.Context(), sessions.Session{ID: "x", Alias: alias}, inbox.Message{To: "amber", Content: "x"}); err == nil {
 			t.Errorf("sent as %s", alias)
 		}
 		if _, err := w.Send(t.Context(), amber, inbox.Message{To: alias, Content: "x"}); err == nil || !strings.Contains(err.Error(), "nothing to answer") {
 			t.Errorf("sent to %s: %v", alias, err)
 		}
-	}
-}
-
-// The steps by which a message expires, each of which may be the last of a killed process: the next one completes them.
-func TestAnExpiryIsResumedWhereItWasKilled(t *testing.T) {
-	t.Parallel()
-	for name, before := range map[string]func(w *world, k *Keeper, m inbox.Message) error{
-		"before it began": func(*world, *Keeper, inbox.Message) error { return nil },
-		"behind the dead letter": func(w *world, _ *Keeper, m inbox.Message) error {
-			return w.addDead(w.t.Context(), "birch", DeadLetter{Reason: Expired, Message: m})
-		},
-		"behind the notice": func(w *world, k *Keeper, m inbox.Message) error {
-			if err := w.addDead(w.t.Context(), "birch", DeadLetter{Reason: Expired, Message: m}); err != nil {
-				return err
-			}
-			rows, err := w.rows(w.t.Context())
-			if err != nil {
-				return err
-			}
-			w.tellSenders(w.t.Context(), rows, []news{{m: m, reason: Expired}})
-			return nil
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			amber := w.register("amber", Caller{PID: 10})
-			w.register("birch", Caller{Explicit: "birch", PID: 20})
-			if _, err := w.Send(t.Context(), amber, inbox.Message{To: "birch", Content: "x", ExpiresAt: inbox.Seconds(w.clock.Add(time.Minute))}); err != nil {
-				t.Fatal(err)
-			}
-			w.pass(time.Hour)
-			msgs, err := w.box("birch").PeekAll(t.Context())
-			if err != nil || len(msgs) != 1 {
-				t.Fatalf("%v, %v", msgs, err)
-			}
-			if err := before(w, w.Keeper(), msgs[0]); err != nil {
-				t.Fatal(err)
-			}
-			w.pass(time.Second)
-			w.look(w.Keeper())
-			if left, err := w.box("birch").PeekAll(t.Context()); err != nil || len(left) != 0 {
-				t.Errorf("left are %v, %v", left, err)
-			}
-			if dead, err := w.DeadLetters(t.Context(), 0); err != nil || len(dead) != 1 || dead[0].Reason != Expired {
-				t.Errorf("dead letters %v, %v", dead, err)
-			}
-			w.wantNotices(amber.ID, "has expired")
-		})
 	}
 }
 
@@ -390,38 +349,15 @@ func TestManyWhoLookAtOnceTellOnce(t *testing.T) {
 	if _, err := w.Send(t.Context(), amber, inbox.Message{To: "birch", Content: "y", ExpiresAt: inbox.Seconds(w.clock.Add(time.Minute))}); err != nil {
 		t.Fatal(err)
 	}
-	w.pass(TellAfter)
+	w.pass(notice.TellAfter)
 	w.lookAtOnce(8)
 	if texts := w.notices(amber.ID); len(texts) != 2 {
 		t.Errorf("notices %q", texts)
 	}
 	w.wantMail(birch.ID, "x")
-	if dead, err := w.DeadLetters(t.Context(), 0); err != nil || len(dead) != 1 {
+	if dead, err := notice.DeadLetters(t.Context(), w.Registry, 0); err != nil || len(dead) != 1 {
 		t.Errorf("dead letters %v, %v", dead, err)
 	}
-}
-
-// A command acts on what is due only where no server does that all the time.
-func TestOneKeepsAtATime(t *testing.T) {
-	t.Parallel()
-	w, amber, _ := pair(t)
-	w.send(amber, "birch", "x")
-	w.pass(TellAfter)
-	release, ok, err := w.tryKeeping()
-	if err != nil || !ok {
-		t.Fatal(ok, err)
-	}
-	if err := w.KeepOnce(t.Context()); err != nil {
-		t.Error(err)
-	}
-	w.wantNotices(amber.ID)
-	if err := release(); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.KeepOnce(t.Context()); err != nil {
-		t.Error(err)
-	}
-	w.wantNotices(amber.ID, "has not read")
 }
 
 func TestAKeeperRestsWhenATroubleIsOver(t *testing.T) {
@@ -431,7 +367,7 @@ func TestAKeeperRestsWhenATroubleIsOver(t *testing.T) {
 	if err := os.Mkdir(path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	k := w.Keeper()
+	k := deadlines.NewKeeper(w.Registry)
 	if wait := w.look(k); wait != keepAgain {
 		t.Errorf("looks again after %v", wait)
 	}
@@ -455,7 +391,7 @@ func TestAKeeperLooksAtALongMailboxMoreSeldom(t *testing.T) {
 	if _, err := w.box(birch.ID).Deliver(t.Context(), many...); err != nil {
 		t.Fatal(err)
 	}
-	k := w.Keeper()
+	k := deadlines.NewKeeper(w.Registry)
 	w.look(k)
 	if _, err := w.Send(t.Context(), amber, inbox.Message{To: "birch", Content: "x", ExpiresAt: inbox.Seconds(w.clock)}); err != nil {
 		t.Fatal(err)
@@ -491,11 +427,11 @@ func TestWhatIsNotToldTakesNoPlaceOfWhatIs(t *testing.T) {
 		lost func(w *world)
 		told string
 	}{
-		"expired": {func(w *world) { w.look(w.Keeper()) }, "has expired"},
+		"expired": {func(w *world) { w.look(deadlines.NewKeeper(w.Registry)) }, "has expired"},
 		"swept": {func(w *world) {
-			delete(w.procs, 20)
+			w.ends(20)
 			for range 2 {
-				if _, err := w.Sweep(w.t.Context(), time.Minute); err != nil {
+				if _, err := moves.Sweep(w.t.Context(), w.Registry, time.Minute); err != nil {
 					w.t.Fatal(err)
 				}
 			}
@@ -529,8 +465,8 @@ func TestWhoLooksOnceAgainTellsNothingAgain(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
 	w.send(amber, "birch", "x")
-	w.pass(TellAfter)
-	if err := w.KeepOnce(t.Context()); err != nil {
+	w.pass(notice.TellAfter)
+	if err := deadlines.KeepOnce(t.Context(), w.Registry); err != nil {
 		t.Fatal(err)
 	}
 	w.wantNotices(amber.ID, "has not read")
@@ -538,7 +474,7 @@ func TestWhoLooksOnceAgainTellsNothingAgain(t *testing.T) {
 	if err := os.Remove(lease); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.KeepOnce(t.Context()); err != nil {
+	if err := deadlines.KeepOnce(t.Context(), w.Registry); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(lease); err == nil {
@@ -554,7 +490,7 @@ func TestARefusalOfOtherMailIsToldToNobody(t *testing.T) {
 	w.rang(birch.ID, refused)
 	w.pass(time.Second)
 	w.send(amber, "birch", "younger")
-	k := w.Keeper()
+	k := deadlines.NewKeeper(w.Registry)
 	w.look(k)
 	w.wantNotices(amber.ID)
 	w.read(birch.ID)
@@ -576,34 +512,10 @@ func TestOfAnEphemeralMessageThatExpiresNoWordIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.pass(time.Minute)
-	w.look(w.Keeper())
-	if dead, err := w.DeadLetters(t.Context(), 0); err != nil || len(dead) != 1 || dead[0].Message.Content != "" {
+	w.look(deadlines.NewKeeper(w.Registry))
+	if dead, err := notice.DeadLetters(t.Context(), w.Registry, 0); err != nil || len(dead) != 1 || dead[0].Message.Content != "" {
 		t.Errorf("dead letters %+v, %v", dead, err)
 	}
-}
-
-// Two that look at once may find other words: it was told all the same. And of a message of another program, whose id is no
-// name, its sender is told, too.
-func TestANoticeInOtherWordsAndOfAnOddMessage(t *testing.T) {
-	t.Parallel()
-	w, amber, birch := pair(t)
-	odd := strings.Repeat("x", 200)
-	plant := fmt.Sprintf(`[{"from_alias":"amber","to_alias":"birch","content":"hello","ts":%f,"message_id":"%s"}]`, inbox.Seconds(w.clock), odd)
-	w.pass(time.Hour)
-	if err := w.Dir().Write(birch.ID+".inbox.json", []byte(plant)); err != nil {
-		t.Fatal(err)
-	}
-	w.look(w.Keeper())
-	w.wantNotices(amber.ID, `birch has not read your message "hello"`)
-	rows, err := w.rows(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := inbox.Message{From: "amber", To: "birch", ID: odd}
-	if err := w.tell(t.Context(), rows, m, Unread, "in other words"); err != nil {
-		t.Error(err)
-	}
-	w.wantNotices(amber.ID, "has not read")
 }
 
 // A mailbox that cannot be read is logged once, and once more if it could be read in between.
@@ -623,9 +535,9 @@ func TestAMailboxThatCannotBeReadIsLoggedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	w.log = slog.New(slog.NewTextHandler(&log, nil))
+	w.logs(slog.NewTextHandler(&log, nil))
 	archive := filepath.Join(w.Root(), "archive", birch.ID+".jsonl")
-	k := w.Keeper()
+	k := deadlines.NewKeeper(w.Registry)
 	for times := 1; times <= 2; times++ {
 		if err := os.MkdirAll(archive, 0o700); err != nil {
 			t.Fatal(err)
@@ -644,4 +556,95 @@ func TestAMailboxThatCannotBeReadIsLoggedOnce(t *testing.T) {
 		w.pass(keepAgain + time.Second)
 		w.look(k)
 	}
+}
+
+// The steps by which a message expires, each of which may be the last of a killed process: the next one completes them.
+func TestAnExpiryIsResumedWhereItWasKilled(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]func(w *world, k *deadlines.Keeper, m inbox.Message) error{
+		"before it began": func(*world, *deadlines.Keeper, inbox.Message) error { return nil },
+		"behind the dead letter": func(w *world, _ *deadlines.Keeper, m inbox.Message) error {
+			return notice.AddDead(w.t.Context(), w.Registry, "birch", notice.DeadLetter{Reason: notice.Expired, Message: m})
+		},
+		"behind the notice": func(w *world, k *deadlines.Keeper, m inbox.Message) error {
+			if err := notice.AddDead(w.t.Context(), w.Registry, "birch", notice.DeadLetter{Reason: notice.Expired, Message: m}); err != nil {
+				return err
+			}
+			rows, err := w.Rows(w.t.Context())
+			if err != nil {
+				return err
+			}
+			notice.TellSenders(w.t.Context(), w.Registry, rows, []notice.News{{Message: m, Reason: notice.Expired}})
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			amber := w.register("amber", callers.Caller{PID: w.pid(10)})
+			w.register("birch", callers.Caller{Explicit: "birch", PID: w.pid(20)})
+			if _, err := w.Send(t.Context(), amber, inbox.Message{To: "birch", Content: "x", ExpiresAt: inbox.Seconds(w.clock.Add(time.Minute))}); err != nil {
+				t.Fatal(err)
+			}
+			w.pass(time.Hour)
+			msgs, err := w.box("birch").PeekAll(t.Context())
+			if err != nil || len(msgs) != 1 {
+				t.Fatalf("%v, %v", msgs, err)
+			}
+			if err := before(w, deadlines.NewKeeper(w.Registry), msgs[0]); err != nil {
+				t.Fatal(err)
+			}
+			w.pass(time.Second)
+			w.look(deadlines.NewKeeper(w.Registry))
+			if left, err := w.box("birch").PeekAll(t.Context()); err != nil || len(left) != 0 {
+				t.Errorf("left are %v, %v", left, err)
+			}
+			if dead, err := notice.DeadLetters(t.Context(), w.Registry, 0); err != nil || len(dead) != 1 || dead[0].Reason != notice.Expired {
+				t.Errorf("dead letters %v, %v", dead, err)
+			}
+			w.wantNotices(amber.ID, "has expired")
+		})
+	}
+}
+
+// A command acts on what is due only where no server does that all the time.
+func TestOneKeepsAtATime(t *testing.T) {
+	t.Parallel()
+	w, amber, _ := pair(t)
+	w.send(amber, "birch", "x")
+	w.pass(notice.TellAfter)
+	release := w.keeping()
+	if err := deadlines.KeepOnce(t.Context(), w.Registry); err != nil {
+		t.Error(err)
+	}
+	w.wantNotices(amber.ID)
+	release()
+	if err := deadlines.KeepOnce(t.Context(), w.Registry); err != nil {
+		t.Error(err)
+	}
+	w.wantNotices(amber.ID, "has not read")
+}
+
+// Two that look at once may find other words: it was told all the same. And of a message of another program, whose id is no
+// name, its sender is told, too.
+func TestANoticeInOtherWordsAndOfAnOddMessage(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	odd := strings.Repeat("x", 200)
+	plant := fmt.Sprintf(`[{"from_alias":"amber","to_alias":"birch","content":"hello","ts":%f,"message_id":"%s"}]`, inbox.Seconds(w.clock), odd)
+	w.pass(time.Hour)
+	if err := w.Dir().Write(birch.ID+".inbox.json", []byte(plant)); err != nil {
+		t.Fatal(err)
+	}
+	w.look(deadlines.NewKeeper(w.Registry))
+	w.wantNotices(amber.ID, `birch has not read your message "hello"`)
+	rows, err := w.Rows(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := inbox.Message{From: "amber", To: "birch", ID: odd}
+	if err := notice.Tell(t.Context(), w.Registry, rows, m, notice.Unread, "in other words"); err != nil {
+		t.Error(err)
+	}
+	w.wantNotices(amber.ID, "has not read")
 }

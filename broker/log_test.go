@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"c2c/sessions/callers"
 )
 
 func TestAFullLogIsRotated(t *testing.T) {
@@ -51,7 +53,7 @@ func TestAFullLogIsRotated(t *testing.T) {
 // Whoever meets a damaged inbox may not say so: the log tells it.
 func TestADamagedInboxIsInTheLog(t *testing.T) {
 	w := newWorld(t)
-	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)})
 	if err := w.Dir().Write(birch.ID+".inbox.json", []byte(`[{"from_alias":"amb`)); err != nil {
 		t.Fatal(err)
 	}

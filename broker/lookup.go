@@ -1,14 +1,15 @@
 package broker
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"strings"
 
+	"c2c/broker/notice"
 	"c2c/inbox"
+	"c2c/sessions"
 )
 
 // AmbiguousIDError says that what was typed is a part of several ids.
@@ -39,7 +40,7 @@ func named(msgs []inbox.Message, shown func(id string) string) string {
 // beginning or end. A whole UUID is taken as it is. Errors: ErrNoMessage, when none is kept that has such an id, and
 // *AmbiguousIDError.
 func (b *Broker) MessageID(ctx context.Context, typed string) (string, error) {
-	if err := CheckID(typed); err != nil {
+	if err := sessions.CheckID(typed); err != nil {
 		return "", err
 	}
 	if inbox.IsUUID(typed) {
@@ -77,14 +78,14 @@ func (b *Broker) idsShown(ctx context.Context, shown string) ([]inbox.Message, e
 // answered is the id of the message that a session answers, who has typed that. What the session was shown stands in its own
 // mailbox as a rule, and no other is read then. Of one that is not kept any more the log may know the id. A word that cannot
 // be a part of a UUID stays as it is: its sender may have chosen it.
-func (b *Broker) answered(ctx context.Context, s Session, typed string) (string, error) {
-	if len(typed) < inbox.ShortLen || inbox.IsUUID(typed) || CheckID(typed) != nil {
+func (b *Broker) answered(ctx context.Context, s sessions.Session, typed string) (string, error) {
+	if len(typed) < inbox.ShortLen || inbox.IsUUID(typed) || sessions.CheckID(typed) != nil {
 		return typed, nil
 	}
 	if box, err := b.Mailbox(s.ID); err == nil {
 		own, err := box.Search(ctx, inbox.Query{
 			IDs: map[string]bool{typed: true},
-			Is:  func(m inbox.Message) bool { return inbox.ShortID(m.ID) == typed }, Limit: 2, Wait: keepWait,
+			Is:  func(m inbox.Message) bool { return inbox.ShortID(m.ID) == typed }, Limit: 2, Wait: sessions.KeepWait,
 		})
 		if err == nil && len(own) == 1 {
 			return own[0].Message.ID, nil
@@ -92,7 +93,7 @@ func (b *Broker) answered(ctx context.Context, s Session, typed string) (string,
 	}
 	id, err := b.MessageID(ctx, typed)
 	if errors.Is(err, ErrNoMessage) {
-		if sent, err := b.logged(typed); err == nil && len(sent) == 1 {
+		if sent, err := b.Logged(typed); err == nil && len(sent) == 1 {
 			return sent[0].ID, nil
 		}
 	}
@@ -106,7 +107,7 @@ func (b *Broker) answered(ctx context.Context, s Session, typed string) (string,
 // idsLike gives one message for each id of which is says yes. One whose id is the part itself comes first. The error says
 // what could not be looked into.
 func (b *Broker) idsLike(ctx context.Context, part string, is func(id string) bool) ([]inbox.Message, error) {
-	whole, some := inbox.HoldsID(map[string]bool{part: true}), holds(part)
+	whole, some := inbox.HoldsID(map[string]bool{part: true}), sessions.Holds(part)
 	return b.matches(ctx, part, inbox.Query{Holds: func(data []byte) bool { return some(data) || whole(data) }}, is)
 }
 
@@ -114,7 +115,7 @@ func (b *Broker) idsLike(ctx context.Context, part string, is func(id string) bo
 func (b *Broker) matches(ctx context.Context, part string, q inbox.Query, is func(id string) bool) (matches []inbox.Message, err error) {
 	seen := map[string]bool{}
 	add := func(m inbox.Message) bool {
-		if !is(m.ID) || seen[m.ID] || CheckID(m.ID) != nil {
+		if !is(m.ID) || seen[m.ID] || sessions.CheckID(m.ID) != nil {
 			return false
 		}
 		seen[m.ID] = true
@@ -129,23 +130,18 @@ func (b *Broker) matches(ctx context.Context, part string, q inbox.Query, is fun
 	return matches, err
 }
 
-// holds passes over files without a text.
-func holds(text string) func([]byte) bool {
-	return func(data []byte) bool { return bytes.Contains(data, []byte(text)) }
-}
-
 // search looks into all mailboxes and the dead letters, with a query for each, and calls f for each message found. The error
 // says what could not be looked into; the others were.
 func (b *Broker) search(ctx context.Context, query func(sid string) inbox.Query, f func(sid string, found inbox.Found)) error {
-	sids, err := b.mailboxes(ctx)
+	sids, err := b.Mailboxes(ctx)
 	if err != nil {
 		return err
 	}
-	dead, err := b.DeadLetters(ctx, 0)
+	dead, err := notice.DeadLetters(ctx, b.Registry, 0)
 	unread := []error{err}
 	for _, d := range dead {
 		if query(d.SessionID).Is(d.Message) {
-			f(d.SessionID, inbox.Found{Where: Dead, At: inbox.FromSeconds(d.DeletedAt), Message: d.Message})
+			f(d.SessionID, inbox.Found{Where: sessions.Dead, At: inbox.FromSeconds(d.DeletedAt), Message: d.Message})
 		}
 	}
 	for _, sid := range sids {
@@ -153,7 +149,7 @@ func (b *Broker) search(ctx context.Context, query func(sid string) inbox.Query,
 		var found []inbox.Found
 		if err == nil {
 			q := query(sid)
-			q.Wait = keepWait // who has it locked may be stopped
+			q.Wait = sessions.KeepWait // who has it locked may be stopped
 			found, err = box.Search(ctx, q)
 		}
 		unread = append(unread, err)
@@ -167,9 +163,4 @@ func (b *Broker) search(ctx context.Context, query func(sid string) inbox.Query,
 // everywhere is a query that is the same for each mailbox.
 func everywhere(q inbox.Query) func(sid string) inbox.Query {
 	return func(string) inbox.Query { return q }
-}
-
-// withIDs looks for all messages with these ids.
-func withIDs(ids map[string]bool) inbox.Query {
-	return inbox.Query{IDs: ids, Is: func(m inbox.Message) bool { return ids[m.ID] }, Limit: math.MaxInt}
 }

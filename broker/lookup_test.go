@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"context"
@@ -9,13 +9,16 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker"
 	"c2c/inbox"
 	"c2c/inbox/filelock"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 func TestAPartOfAnIDIsEnough(t *testing.T) {
 	w := newWorld(t)
-	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)})
 	first := w.send(amber, "birch", "one").ID
 	w.read(birch.ID)
 	waiting := w.send(amber, "birch", "two").ID
@@ -26,10 +29,10 @@ func TestAPartOfAnIDIsEnough(t *testing.T) {
 				t.Errorf("%s: %+v, %v; want %s", typed, st, err, id)
 			}
 		}
-		if _, err := w.Status(t.Context(), id[len(id)-7:]); !errors.Is(err, ErrNoMessage) {
+		if _, err := w.Status(t.Context(), id[len(id)-7:]); !errors.Is(err, broker.ErrNoMessage) {
 			t.Errorf("seven characters: %v", err)
 		}
-		if _, err := w.Status(t.Context(), id[9:20]); !errors.Is(err, ErrNoMessage) {
+		if _, err := w.Status(t.Context(), id[9:20]); !errors.Is(err, broker.ErrNoMessage) {
 			t.Errorf("the middle: %v", err)
 		}
 	}
@@ -37,15 +40,15 @@ func TestAPartOfAnIDIsEnough(t *testing.T) {
 
 func TestAPartOfTwoIDsNamesBoth(t *testing.T) {
 	w := newWorld(t)
-	amber := w.register("amber", Caller{PID: 10})
-	w.register("birch", Caller{PID: 20})
+	amber := w.register("amber", callers.Caller{PID: w.pid(10)})
+	w.register("birch", callers.Caller{PID: w.pid(20)})
 	for _, id := range []string{"release-1-notes", "release-1", "release-2"} {
 		if _, err := w.Send(t.Context(), amber, inbox.Message{To: "birch", ID: id, Content: "the words of " + id}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	_, err := w.Status(t.Context(), "release-")
-	var several *AmbiguousIDError
+	var several *broker.AmbiguousIDError
 	if !errors.As(err, &several) || len(several.Matches) != 3 {
 		t.Fatalf("error %v", err)
 	}
@@ -61,7 +64,7 @@ func TestAPartOfTwoIDsNamesBoth(t *testing.T) {
 
 func TestAnAnswerIsStoredWithTheWholeID(t *testing.T) {
 	w := newWorld(t)
-	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)})
 	id := w.send(amber, "birch", "one").ID
 	const gone = "01890a5d-ac96-774b-bcce-b302099a8057"
 	for typed, want := range map[string]string{inbox.ShortID(id): id, "job-7": "job-7", "a-job-of-last-year": "a-job-of-last-year", gone: gone} {
@@ -70,12 +73,12 @@ func TestAnAnswerIsStoredWithTheWholeID(t *testing.T) {
 			continue
 		}
 		w.read(amber.ID)
-		if last, err := w.box(amber.ID).History(t.Context(), 1); err != nil || last[0].InReplyTo != want {
+		if last, err := w.box(amber.ID).Archive().History(t.Context(), 1); err != nil || last[0].InReplyTo != want {
 			t.Errorf("%s: %+v, %v", typed, last, err)
 		}
 	}
 	_, err := w.Send(t.Context(), birch, inbox.Message{To: "amber", Content: "x", InReplyTo: "b302099a"})
-	if !errors.Is(err, ErrNoMessage) {
+	if !errors.Is(err, broker.ErrNoMessage) {
 		t.Errorf("a short id of nobody: %v", err)
 	}
 }
@@ -83,12 +86,12 @@ func TestAnAnswerIsStoredWithTheWholeID(t *testing.T) {
 // The message that another program has left there has an id that is none.
 func TestAnIDThatIsNoNameIsNotTaken(t *testing.T) {
 	w := newWorld(t)
-	w.register("birch", Caller{PID: 20, Explicit: "birch"})
+	w.register("birch", callers.Caller{PID: w.pid(20), Explicit: "birch"})
 	plant := `[{"from_alias":"x","to_alias":"birch","content":"c","message_id":"abcdef12\u001b[31m"}]`
 	if err := w.Dir().Write("birch.inbox.json", []byte(plant)); err != nil {
 		t.Fatal(err)
 	}
-	if st, err := w.Status(t.Context(), "abcdef12"); !errors.Is(err, ErrNoMessage) {
+	if st, err := w.Status(t.Context(), "abcdef12"); !errors.Is(err, broker.ErrNoMessage) {
 		t.Errorf("%+v, %v", st, err)
 	}
 }
@@ -97,10 +100,10 @@ func TestAnIDThatIsNoNameIsNotTaken(t *testing.T) {
 func TestALockedMailboxHidesNoOther(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
-	cedar := w.register("cedar", Caller{PID: 30})
+	cedar := w.register("cedar", callers.Caller{PID: w.pid(30)})
 	w.send(amber, "cedar", "waits")
 	id := w.send(amber, "birch", "one").ID
-	lock, err := filelock.Acquire(t.Context(), w.root, w.box(cedar.ID).LockName())
+	lock, err := filelock.Acquire(t.Context(), w.Dir(), w.box(cedar.ID).LockName())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +130,7 @@ func TestAMessageThatIsNotKeptCanBeAnswered(t *testing.T) {
 		ids[inbox.ShortID(r.ID)] = r.ID
 	}
 	w.read(birch.ID)
-	if _, err := w.box(birch.ID).PruneArchive(t.Context(), time.Now().Add(time.Hour), false); err != nil {
+	if _, err := w.box(birch.ID).Archive().Prune(t.Context(), time.Now().Add(time.Hour), false); err != nil {
 		t.Fatal(err)
 	}
 	for typed, id := range ids {
@@ -142,7 +145,7 @@ func TestAMessageThatIsNotKeptCanBeAnswered(t *testing.T) {
 func TestAShortIDMeansTheOwnMessageFirst(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
-	cedar := w.register("cedar", Caller{PID: 30})
+	cedar := w.register("cedar", callers.Caller{PID: w.pid(30)})
 	const end = "1890a5d-ac96-774b-bcce-b302099a8057"
 	for to, id := range map[string]string{"birch": "0" + end, "cedar": "1" + end} {
 		if _, err := w.Send(t.Context(), amber, inbox.Message{To: to, ID: id, Content: "x"}); err != nil {
@@ -150,7 +153,7 @@ func TestAShortIDMeansTheOwnMessageFirst(t *testing.T) {
 		}
 	}
 	w.read(birch.ID)
-	for id, from := range map[string]Session{"0" + end: birch, "1" + end: cedar} {
+	for id, from := range map[string]sessions.Session{"0" + end: birch, "1" + end: cedar} {
 		r, err := w.Send(t.Context(), from, inbox.Message{To: "amber", Content: "two", InReplyTo: "099a8057"})
 		if err != nil || r.InReplyTo != id {
 			t.Errorf("%s: %+v, %v", id, r, err)
@@ -162,15 +165,15 @@ func TestAShortIDMeansTheOwnMessageFirst(t *testing.T) {
 // what is so, it looks everywhere.
 func TestAStatusOfWhatWasSentLatelyBelievesTheLogOnlyAsFarAsTheMailboxAgrees(t *testing.T) {
 	w := newWorld(t)
-	amber := w.register("amber", Caller{PID: 10})
-	w.register("birch", Caller{PID: 20})
-	w.register("coral", Caller{PID: 30})
+	amber := w.register("amber", callers.Caller{PID: w.pid(10)})
+	w.register("birch", callers.Caller{PID: w.pid(20)})
+	w.register("coral", callers.Caller{PID: w.pid(30)})
 	id := w.send(amber, "birch", "is it green?").ID
 	log := w.file(logFile)
 	want := func(what string) {
 		t.Helper()
 		for _, typed := range []string{id, inbox.ShortID(id)} {
-			if st, err := w.Status(t.Context(), typed); err != nil || st.ID != id || st.To != "birch" || st.State != Queued {
+			if st, err := w.Status(t.Context(), typed); err != nil || st.ID != id || st.To != "birch" || st.State != sessions.Queued {
 				t.Errorf("%s: %+v, %v", what, st, err)
 			}
 		}

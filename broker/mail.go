@@ -8,15 +8,18 @@ import (
 	"sort"
 	"strings"
 
+	"c2c/broker/explain"
+	"c2c/broker/notice"
 	"c2c/inbox"
 	"c2c/inbox/fields"
 	"c2c/inbox/finder"
+	"c2c/sessions"
 )
 
 // Mail is a message and what became of it.
 type Mail struct {
 	inbox.Message
-	Status MessageStatus
+	Status explain.MessageStatus
 }
 
 // MarshalJSON writes the message with its state, when it came into that, and by whom.
@@ -49,7 +52,7 @@ type inMailbox struct {
 func (b *Broker) collector() *collector { return &collector{b: b, seen: map[string]bool{}} }
 
 func (c *collector) add(sid string, found inbox.Found) {
-	key := messageKey(found.Message)
+	key := notice.MessageKey(found.Message)
 	if c.seen[key] {
 		return
 	}
@@ -62,36 +65,28 @@ func (c *collector) add(sid string, found inbox.Found) {
 func (c *collector) newest(limit int) (all []Mail) {
 	sort.SliceStable(c.all, func(i, j int) bool { return c.all[i].Message.TS > c.all[j].Message.TS })
 	for _, m := range c.all[:min(len(c.all), limit)] {
-		all = append(all, Mail{m.Message, c.b.status(m.Message.ID, m.sid, m.Found)})
+		all = append(all, Mail{m.Message, explain.Status(c.b.Registry, m.Message.ID, m.sid, m.Found)})
 	}
 	return all
 }
 
 // Outbox gives the newest messages that a session has sent and that are kept, newest first: no ephemeral ones that were
 // read, and none that were pruned. The error says what could not be looked into; the rest is there all the same.
-func (b *Broker) Outbox(ctx context.Context, s Session, limit int) ([]Mail, error) {
-	rows, err := b.rows(ctx)
+func (b *Broker) Outbox(ctx context.Context, s sessions.Session, limit int) ([]Mail, error) {
+	rows, err := b.Rows(ctx)
 	if err != nil {
 		return nil, err
 	}
-	own := b.authors(rows)
+	own := b.Authors(rows)
 	sent := b.collector()
-	err = b.search(ctx, everywhere(own.writtenBy(s, limit)), sent.add)
+	err = b.search(ctx, everywhere(own.WrittenBy(s, limit)), sent.add)
 	return sent.newest(limit), err
-}
-
-// writtenBy looks for what a session wrote.
-func (a authors) writtenBy(s Session, limit int) inbox.Query {
-	return inbox.Query{
-		Holds: inbox.HoldsSender(append(a.names(s), s.ID)),
-		Is:    func(m inbox.Message) bool { return a.are(s.ID, m) }, Limit: limit,
-	}
 }
 
 // Search gives the newest messages that have all these words, newest first: of those that a session has sent and
 // received, or of all when it is the person's. A word may be an alias, and its case does not count.
-func (b *Broker) Search(ctx context.Context, s Session, words []string, limit int) ([]Mail, error) {
-	rows, err := b.rows(ctx)
+func (b *Broker) Search(ctx context.Context, s sessions.Session, words []string, limit int) ([]Mail, error) {
+	rows, err := b.Rows(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -104,13 +99,13 @@ func (b *Broker) Search(ctx context.Context, s Session, words []string, limit in
 		return !slices.ContainsFunc(wanted, func(word string) bool { return !strings.Contains(text, word) })
 	}
 	received := inbox.Query{Holds: mayHaveWord(wanted), Is: has, Limit: limit}
-	sent := b.authors(rows).writtenBy(s, limit)
+	sent := b.Authors(rows).WrittenBy(s, limit)
 	own, names := sent.Is, sent.Holds
 	sent.Is = func(m inbox.Message) bool { return has(m) && own(m) }
 	sent.Holds = func(data []byte) bool { return received.Holds(data) && names(data) } // the word is the rarer
 	found := b.collector()
 	err = b.search(ctx, func(sid string) inbox.Query {
-		if sid == s.ID || s.State == Person {
+		if sid == s.ID || s.State == sessions.Person {
 			return received
 		}
 		return sent
@@ -144,7 +139,7 @@ func (b *Broker) Thread(ctx context.Context, typed string) (all []Mail, more boo
 	unread := b.search(ctx, everywhere(inbox.Query{Holds: links.addLines, Is: links.add, Limit: 1}), nil)
 	ids, more := links.around(id, maxThread)
 	found := b.collector()
-	unread = errors.Join(unread, b.search(ctx, everywhere(withIDs(ids)), found.add))
+	unread = errors.Join(unread, b.search(ctx, everywhere(sessions.WithIDs(ids)), found.add))
 	more = more || len(found.all) > maxThread
 	all = found.newest(maxThread)
 	slices.Reverse(all)

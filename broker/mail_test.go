@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"encoding/json"
@@ -10,11 +10,15 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker"
+	"c2c/broker/explain"
 	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // bodies shows mail, each with its state.
-func bodies(all []Mail) string {
+func bodies(all []broker.Mail) string {
 	var words []string
 	for _, m := range all {
 		words = append(words, m.Content+" "+m.Status.State)
@@ -23,7 +27,7 @@ func bodies(all []Mail) string {
 }
 
 // sends sends a message a second later than the one before.
-func (w *world) sends(from Session, m inbox.Message) string {
+func (w *world) sends(from sessions.Session, m inbox.Message) string {
 	w.t.Helper()
 	w.clock = w.clock.Add(time.Second)
 	r, err := w.Send(w.t.Context(), from, m)
@@ -35,14 +39,14 @@ func (w *world) sends(from Session, m inbox.Message) string {
 
 func TestTheOutboxTellsWhatBecameOfEach(t *testing.T) {
 	w := newWorld(t)
-	amber, birch := w.register("amber", Caller{PID: 10, Client: "claude"}), w.register("birch", Caller{PID: 20})
-	cedar := w.register("cedar", Caller{PID: 30})
+	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10), Client: "claude"}), w.register("birch", callers.Caller{PID: w.pid(20)})
+	cedar := w.register("cedar", callers.Caller{PID: w.pid(30)})
 	w.sends(amber, inbox.Message{To: "birch", Content: "one"})
 	w.sends(birch, inbox.Message{To: "amber", Content: "of birch, that names \"amber\""})
 	w.read(birch.ID)
-	amber = w.register("amber-two", Caller{PID: 10, Client: "claude"})
+	amber = w.register("amber-two", callers.Caller{PID: w.pid(10), Client: "claude"})
 	w.clock = w.clock.Add(time.Second)
-	w.register("amber", Caller{Explicit: "other"})
+	w.register("amber", callers.Caller{Explicit: "other"})
 	w.sends(amber, inbox.Message{To: "cedar", Content: "two"})
 	w.sends(cedar, inbox.Message{To: "birch", Content: "of cedar"})
 	w.sends(amber, inbox.Message{To: "birch", Content: "three", ID: "job-3"})
@@ -51,7 +55,7 @@ func TestTheOutboxTellsWhatBecameOfEach(t *testing.T) {
 			t.Errorf("at most %d: %s, %v; want %s", limit, bodies(all), err, want)
 		}
 	}
-	text, err := Mail{inbox.Message{From: "a", To: "b", Content: "c", TS: 1}, MessageStatus{State: Read, By: "hook", At: time.Unix(2, 0).UTC()}}.MarshalJSON()
+	text, err := broker.Mail{Message: inbox.Message{From: "a", To: "b", Content: "c", TS: 1}, Status: explain.MessageStatus{State: sessions.Read, By: "hook", At: time.Unix(2, 0).UTC()}}.MarshalJSON()
 	if want := `{"from_alias":"a","to_alias":"b","content":"c","ts":1.0,"state":"read","at":"1970-01-01T00:00:02Z","by":"hook"}`; err != nil || string(text) != want {
 		t.Errorf("JSON %s, %v", text, err)
 	}
@@ -59,7 +63,7 @@ func TestTheOutboxTellsWhatBecameOfEach(t *testing.T) {
 
 func TestAReaderWithAnOddNameBreaksNoJSON(t *testing.T) {
 	const odd = "x\x1b[31m\a\"é\U000e0041"
-	text, err := json.Marshal([]Mail{{inbox.Message{From: "a", To: "b", Content: "c", TS: 1}, MessageStatus{State: Read, By: odd, At: time.Unix(2, 0).UTC()}}})
+	text, err := json.Marshal([]broker.Mail{{Message: inbox.Message{From: "a", To: "b", Content: "c", TS: 1}, Status: explain.MessageStatus{State: sessions.Read, By: odd, At: time.Unix(2, 0).UTC()}}})
 	var got []struct{ By string }
 	if err == nil {
 		err = json.Unmarshal(text, &got)
@@ -71,9 +75,9 @@ func TestAReaderWithAnOddNameBreaksNoJSON(t *testing.T) {
 
 func TestAMailboxThatCannotBeReadHidesNoOther(t *testing.T) {
 	w := newWorld(t)
-	amber := w.register("amber", Caller{PID: 10})
-	w.register("birch", Caller{PID: 20, Explicit: "birch"})
-	w.register("cedar", Caller{PID: 30})
+	amber := w.register("amber", callers.Caller{PID: w.pid(10)})
+	w.register("birch", callers.Caller{PID: w.pid(20), Explicit: "birch"})
+	w.register("cedar", callers.Caller{PID: w.pid(30)})
 	w.sends(amber, inbox.Message{To: "cedar", Content: "one"})
 	if err := os.Mkdir(filepath.Join(w.Root(), "birch.inbox.json"), 0o700); err != nil {
 		t.Fatal(err)
@@ -85,15 +89,15 @@ func TestAMailboxThatCannotBeReadHidesNoOther(t *testing.T) {
 
 func TestASearchFindsWhatTheCallerMaySee(t *testing.T) {
 	w := newWorld(t)
-	amber, birch, cedar := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20}), w.register("cedar", Caller{PID: 30})
+	amber, birch, cedar := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)}), w.register("cedar", callers.Caller{PID: w.pid(30)})
 	w.sends(amber, inbox.Message{To: "birch", Content: "The Build is green"})
 	w.read(birch.ID)
 	w.sends(birch, inbox.Message{To: "amber", Content: "which build?"})
 	w.sends(birch, inbox.Message{To: "cedar", Content: "a build that is Ärger"})
 	person := cedar
-	person.State, person.ID = Person, "person-1"
+	person.State, person.ID = sessions.Person, "person-1"
 	for _, c := range []struct {
-		who   Session
+		who   sessions.Session
 		words []string
 		want  string
 	}{
@@ -113,7 +117,7 @@ func TestASearchFindsWhatTheCallerMaySee(t *testing.T) {
 
 func TestAThreadIsWholeFromEachOfItsMessages(t *testing.T) {
 	w := newWorld(t)
-	amber, birch, cedar := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20}), w.register("cedar", Caller{PID: 30})
+	amber, birch, cedar := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)}), w.register("cedar", callers.Caller{PID: w.pid(30)})
 	one := w.sends(amber, inbox.Message{To: "birch", Content: "one"})
 	w.read(birch.ID)
 	two := w.sends(birch, inbox.Message{To: "cedar", Content: "two", InReplyTo: one})
@@ -129,14 +133,14 @@ func TestAThreadIsWholeFromEachOfItsMessages(t *testing.T) {
 	if all, _, err := w.Thread(t.Context(), other); err != nil || bodies(all) != "another queued" {
 		t.Errorf("%s, %v", bodies(all), err)
 	}
-	if _, _, err := w.Thread(t.Context(), "01890a5d-ac96-774b-bcce-b302099a8057"); !errors.Is(err, ErrNoMessage) {
+	if _, _, err := w.Thread(t.Context(), "01890a5d-ac96-774b-bcce-b302099a8057"); !errors.Is(err, broker.ErrNoMessage) {
 		t.Errorf("of nobody: %v", err)
 	}
 }
 
 func TestACircleOfAnswersAndACrowdOfThemEnd(t *testing.T) {
 	w := newWorld(t)
-	w.register("birch", Caller{PID: 20, Explicit: "birch"})
+	w.register("birch", callers.Caller{PID: w.pid(20), Explicit: "birch"})
 	var file strings.Builder
 	for i := range maxThread + 5 {
 		fmt.Fprintf(&file, `,{"from_alias":"x","to_alias":"birch","content":"c","ts":%d,"message_id":"m-%d","in_reply_to":"m-0"}`, i, i)
@@ -158,7 +162,7 @@ func TestTheOutboxHasWhatWasSentUnderTheAliasInAnotherCase(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
 	w.sends(amber, inbox.Message{To: "birch", Content: "one"})
-	amber = w.register("Amber", Caller{Client: "claude", ClientID: "a", PID: 10})
+	amber = w.register("Amber", callers.Caller{Client: "claude", ClientID: "a", PID: w.pid(10)})
 	if all, err := w.Outbox(t.Context(), amber, 9); err != nil || bodies(all) != "one queued" {
 		t.Errorf("%s, %v", bodies(all), err)
 	}

@@ -1,7 +1,8 @@
-package broker
+package broker_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,15 +15,23 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker"
+	"c2c/broker/merge"
+	"c2c/broker/notice"
+	"c2c/broker/owed"
 	"c2c/e2e/need"
 	"c2c/inbox"
+	"c2c/project"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+	"c2c/sessions/turns"
 )
 
 // twoRoots is a project with the root of a clone, and one of another clone that an older version has made.
 type twoRoots struct {
 	machine
 	ssh, web string // the clones
-	into     *Broker
+	into     *broker.Broker
 	from     string
 }
 
@@ -36,9 +45,9 @@ func newTwoRoots(t *testing.T) *twoRoots {
 	return p
 }
 
-func (p *twoRoots) broker(clone string) *Broker {
+func (p *twoRoots) broker(clone string) *broker.Broker {
 	p.t.Helper()
-	b, err := OpenHere(p.getenv, clone, Config{})
+	b, err := broker.OpenHere(p.getenv, clone, broker.Config{})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -46,26 +55,7 @@ func (p *twoRoots) broker(clone string) *Broker {
 	return b
 }
 
-// member registers a session whose client has ended.
-func (p *twoRoots) member(b *Broker, sid, alias string) Session {
-	p.t.Helper()
-	s, err := b.Register(p.t.Context(), Caller{Explicit: sid}, alias)
-	if err == nil {
-		err = b.changeRow(p.t.Context(), sid, func(r *row) { r.setInteger("pid", 1<<30); r.setInteger("pid_start_time", noStart) })
-	}
-	if err == nil {
-		err = b.changeFacts(p.t.Context(), sid, func(f *facts) { f.ClientIDs = addID(f.ClientIDs, "of-"+sid); f.Client = "claude" })
-	}
-	if err == nil {
-		err = b.bindID("claude", "of-"+sid, sid)
-	}
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return s
-}
-
-func (p *twoRoots) mail(b *Broker, from Session, to string, bodies ...string) {
+func (p *twoRoots) mail(b *broker.Broker, from sessions.Session, to string, bodies ...string) {
 	p.t.Helper()
 	for _, body := range bodies {
 		if _, err := b.Send(p.t.Context(), from, inbox.Message{To: to, Content: body}); err != nil {
@@ -74,8 +64,124 @@ func (p *twoRoots) mail(b *Broker, from Session, to string, bodies ...string) {
 	}
 }
 
+// bodies are what waits for a session, and what it was handed, oldest first.
+func (p *twoRoots) bodies(b *broker.Broker, sid string) (waiting, read []string) {
+	p.t.Helper()
+	box, err := b.Mailbox(sid)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	msgs, err := box.Peek(p.t.Context())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, m := range msgs {
+		waiting = append(waiting, m.Content)
+	}
+	old, err := box.Archive().History(p.t.Context(), 1000)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, m := range slices.Backward(old) {
+		read = append(read, m.Content)
+	}
+	return waiting, read
+}
+
+func (p *twoRoots) merge(live, dry bool) (merge.Merged, error) {
+	return merge.MergeRoot(p.t.Context(), p.into.Registry, p.from, live, dry)
+}
+
+// mergeVariable has the test binary merge a root into another one, and do nothing else.
+const mergeVariable = "C2C_TEST_MERGE"
+
+// TestMain merges, when a test has asked for it, on one thread: strace counts calls by threads.
+func TestMain(m *testing.M) {
+	into, from, ok := strings.Cut(os.Getenv(mergeVariable), "\n")
+	if !ok {
+		os.Exit(m.Run())
+	}
+	runtime.LockOSThread()
+	b, err := broker.Open(broker.Config{Root: into})
+	if err == nil {
+		_, err = merge.MergeRoot(context.Background(), b.Registry, from, false, false)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func TestARootWithLiveSessionsIsNotMerged(t *testing.T) {
+	t.Parallel()
+	p := newTwoRoots(t)
+	from := p.broker(p.web)
+	s, err := from.Register(t.Context(), callers.Caller{Client: "claude", ClientID: "x", PID: os.Getpid()}, "birch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.mail(from, sessions.Session{ID: "person-7", Alias: "dana"}, "birch", "hello")
+	var live *merge.LiveError
+	if _, err := p.merge(false, false); !errors.As(err, &live) || live.Aliases[0] != "birch" {
+		t.Fatalf("error %v", err)
+	}
+	if _, err := p.merge(true, false); err != nil {
+		t.Fatal(err)
+	}
+	if waiting, _ := p.bodies(p.into, s.ID); len(waiting) != 1 || !from.Replaced() {
+		t.Errorf("waiting %q, replaced %v", waiting, from.Replaced())
+	}
+	moved, err := p.into.Attach(t.Context(), callers.Caller{Client: "claude", ClientID: "x", PID: os.Getpid()})
+	if err != nil || moved.ID != s.ID || moved.State != sessions.Alive {
+		t.Errorf("its next call finds %+v, %v", moved, err)
+	}
+}
+
+// member registers a session whose client has ended.
+func (p *twoRoots) member(b *broker.Broker, sid, alias string) sessions.Session {
+	p.t.Helper()
+	client := exec.Command("cat")
+	hold, err := client.StdinPipe()
+	if err == nil {
+		err = client.Start()
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	s, err := b.Register(p.t.Context(), callers.Caller{Client: "claude", ClientID: "of-" + sid, PID: client.Process.Pid, Getenv: env("C2C_MCP_SESSION_ID", sid)}, alias)
+	if err != nil || s.ID != sid {
+		p.t.Fatalf("registered %+v, %v", s, err)
+	}
+	if err := errors.Join(hold.Close(), client.Wait()); err != nil {
+		p.t.Fatal(err)
+	}
+	return s
+}
+
+// edit changes a file of a session's facts.
+func (p *twoRoots) edit(b *broker.Broker, sid string, change func(facts map[string]any)) {
+	p.t.Helper()
+	path := filepath.Join(b.Root(), "sessions", sid+".json")
+	data, err := os.ReadFile(path)
+	facts := map[string]any{}
+	if err == nil {
+		err = json.Unmarshal(data, &facts)
+	}
+	if err == nil {
+		change(facts)
+		data, err = json.Marshal(facts)
+	}
+	if err == nil {
+		err = os.WriteFile(path, data, 0o600)
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
 // read hands over what waits for a session.
-func (p *twoRoots) read(b *Broker, sid string) {
+func (p *twoRoots) read(b *broker.Broker, sid string) {
 	p.t.Helper()
 	box, err := b.Mailbox(sid)
 	if err != nil {
@@ -90,39 +196,11 @@ func (p *twoRoots) read(b *Broker, sid string) {
 	}
 }
 
-// bodies are what waits for a session, and what it was handed, oldest first.
-func (p *twoRoots) bodies(b *Broker, sid string) (waiting, read []string) {
-	p.t.Helper()
-	box, err := b.Mailbox(sid)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	msgs, err := box.Peek(p.t.Context())
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	for _, m := range msgs {
-		waiting = append(waiting, m.Content)
-	}
-	old, err := box.History(p.t.Context(), 1000)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	for _, m := range slices.Backward(old) {
-		read = append(read, m.Content)
-	}
-	return waiting, read
-}
-
-func (p *twoRoots) merge(live, dry bool) (Merged, error) {
-	return p.into.MergeRoot(p.t.Context(), p.from, live, dry)
-}
-
 // fill gives both roots sessions with mail, an alias that both have, and a person who has a mailbox in both.
 func (p *twoRoots) fill() {
 	p.t.Helper()
 	from := p.broker(p.web)
-	for _, b := range []*Broker{p.into, from} {
+	for _, b := range []*broker.Broker{p.into, from} {
 		place := "new"
 		if b == from {
 			place = "old"
@@ -136,12 +214,13 @@ func (p *twoRoots) fill() {
 		if _, err := b.Send(p.t.Context(), amber, inbox.Message{To: "dana", Content: place + " to dana", AnswerBy: inbox.Seconds(time.Now().Add(time.Hour))}); err != nil {
 			p.t.Fatal(err)
 		}
-		if err := b.addDead(p.t.Context(), "gone", DeadLetter{Message: inbox.Message{From: "x", To: "y", Content: place + " dead", ID: place}}); err != nil {
+		dead := fmt.Sprintf(`{"deleted_at":1.5,"from_session_id":"gone","message":{"from_alias":"x","to_alias":"y","content":"%s dead","ts":1.5,"message_id":%[1]q}}`, place)
+		if err := os.WriteFile(filepath.Join(b.Root(), callers.DeadLetterFile), []byte(dead+"\n"), 0o600); err != nil {
 			p.t.Fatal(err)
 		}
 	}
 	p.member(from, "only-old", "birch")
-	if err := from.ExpectAnswers("old-amber"); err != nil {
+	if err := turns.ExpectAnswers(from.Registry, "old-amber"); err != nil {
 		p.t.Fatal(err)
 	}
 	write(p.t, filepath.Join(p.from, "rooms", "hall", "history.jsonl"), "{}\n")
@@ -154,7 +233,7 @@ func (p *twoRoots) check() {
 	if b.Root() != p.into.Root() {
 		p.t.Fatalf("the old clone has root %s", b.Root())
 	}
-	if _, told := b.LastAnswer("old-amber"); !told {
+	if _, told := turns.LastAnswer(b.Registry, "old-amber"); !told {
 		p.t.Error("mail that its model has not answered counts as read")
 	}
 	aliases := map[string]string{}
@@ -178,23 +257,23 @@ func (p *twoRoots) check() {
 			p.t.Errorf("%s has %q, want %q", sid, got, want)
 		}
 	}
-	owed, err := os.ReadFile(filepath.Join(b.Root(), owedDir, "both"+owedEnd))
+	owed, err := os.ReadFile(filepath.Join(b.Root(), owed.Directory, "both"+owed.Suffix))
 	if err != nil || strings.Count(string(owed), `"new to dana"`) != 1 || strings.Count(string(owed), `"old to dana"`) != 1 {
 		p.t.Errorf("answers are owed for %s, %v", owed, err)
 	}
-	dead, err := b.DeadLetters(ctx, 0)
+	dead, err := notice.DeadLetters(ctx, b.Registry, 0)
 	if err != nil || len(dead) != 2 || dead[0].Message.Content == dead[1].Message.Content {
 		p.t.Errorf("dead letters %v, %v", dead, err)
 	}
 	for _, sid := range []string{"old-amber", "only-old"} {
-		if s, err := b.Resolve(ctx, Caller{Client: "claude", ClientID: "of-" + sid}); err != nil || s.ID != sid {
+		if s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Client: "claude", ClientID: "of-" + sid}); err != nil || s.ID != sid {
 			p.t.Errorf("the client of %s finds %q, %v", sid, s.ID, err)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(b.Root(), "from-"+fp("https://host.org/o/r"), "rooms", "hall", "history.jsonl")); err != nil {
 		p.t.Error("a file of the original's is gone:", err)
 	}
-	if _, others, err := Roots(p.getenv, p.web); err != nil || len(others) > 0 {
+	if _, others, err := project.Roots(p.getenv, p.web); err != nil || len(others) > 0 {
 		p.t.Errorf("other roots: %q, %v", others, err)
 	}
 }
@@ -204,7 +283,7 @@ func TestTwoRootsBecomeOne(t *testing.T) {
 	p := newTwoRoots(t)
 	p.fill()
 	for _, clone := range []string{p.ssh, p.web} {
-		if root, others, err := Roots(p.getenv, clone); root != p.into.Root() || fmt.Sprint(others) != fmt.Sprint([]string{p.from}) || err != nil {
+		if root, others, err := project.Roots(p.getenv, clone); root != p.into.Root() || fmt.Sprint(others) != fmt.Sprint([]string{p.from}) || err != nil {
 			t.Errorf("from %s: %s and %q, %v", clone, root, others, err)
 		}
 	}
@@ -223,27 +302,6 @@ func TestTwoRootsBecomeOne(t *testing.T) {
 		t.Errorf("would move %v, and moved %v", dry, real)
 	}
 	p.check()
-}
-
-// mergeVariable has the test binary merge a root into another one, and do nothing else.
-const mergeVariable = "C2C_TEST_MERGE"
-
-// TestMain merges, when a test has asked for it, on one thread: strace counts calls by threads.
-func TestMain(m *testing.M) {
-	into, from, ok := strings.Cut(os.Getenv(mergeVariable), "\n")
-	if !ok {
-		os.Exit(m.Run())
-	}
-	runtime.LockOSThread()
-	b, err := Open(Config{Root: into})
-	if err == nil {
-		_, err = b.MergeRoot(context.Background(), from, false, false)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(0)
 }
 
 // A merge that is killed before any change of a name loses nothing and doubles nothing, and the next one goes on.
@@ -273,7 +331,7 @@ func TestAMergeThatIsKilledIsRunAgain(t *testing.T) {
 				if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() {
 					t.Fatalf("%v: %s", err, out)
 				}
-				if _, others, err := Roots(p.getenv, p.web); err != nil {
+				if _, others, err := project.Roots(p.getenv, p.web); err != nil {
 					t.Fatal(err)
 				} else if len(others) > 0 {
 					if _, err := p.merge(false, false); err != nil {
@@ -298,38 +356,13 @@ func mustRun(t *testing.T, name string, args ...string) {
 	}
 }
 
-func TestARootWithLiveSessionsIsNotMerged(t *testing.T) {
-	t.Parallel()
-	p := newTwoRoots(t)
-	from := p.broker(p.web)
-	s, err := from.Register(t.Context(), Caller{Client: "claude", ClientID: "x", PID: os.Getpid()}, "birch")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.mail(from, Session{ID: "person-7", Alias: "dana"}, "birch", "hello")
-	var live *LiveError
-	if _, err := p.merge(false, false); !errors.As(err, &live) || live.Aliases[0] != "birch" {
-		t.Fatalf("error %v", err)
-	}
-	if _, err := p.merge(true, false); err != nil {
-		t.Fatal(err)
-	}
-	if waiting, _ := p.bodies(p.into, s.ID); len(waiting) != 1 || !from.Replaced() {
-		t.Errorf("waiting %q, replaced %v", waiting, from.Replaced())
-	}
-	moved, err := p.into.Attach(t.Context(), Caller{Client: "claude", ClientID: "x", PID: os.Getpid()})
-	if err != nil || moved.ID != s.ID || moved.State != Alive {
-		t.Errorf("its next call finds %+v, %v", moved, err)
-	}
-}
-
 // A reader with mail in hand keeps it; a second run takes what it has given back.
 func TestMailInAReadersHandsStopsAMerge(t *testing.T) {
 	t.Parallel()
 	p := newTwoRoots(t)
 	from := p.broker(p.web)
 	s := p.member(from, "sid", "birch")
-	p.mail(from, Session{ID: "person-7", Alias: "dana"}, "birch", "hello")
+	p.mail(from, sessions.Session{ID: "person-7", Alias: "dana"}, "birch", "hello")
 	box, err := from.Mailbox(s.ID)
 	if err != nil {
 		t.Fatal(err)
@@ -381,11 +414,11 @@ func TestSendersDuringAMergeLoseNothing(t *testing.T) {
 	go func() {
 		var ids []string
 		for n := 0; ctx.Err() == nil; n++ {
-			b, err := OpenHere(p.getenv, p.web, Config{})
+			b, err := broker.OpenHere(p.getenv, p.web, broker.Config{})
 			if err != nil {
 				continue
 			}
-			r, err := b.Send(context.Background(), Session{ID: "person-7", Alias: "dana"}, inbox.Message{To: "birch", Content: fmt.Sprint(n)})
+			r, err := b.Send(context.Background(), sessions.Session{ID: "person-7", Alias: "dana"}, inbox.Message{To: "birch", Content: fmt.Sprint(n)})
 			b.Close()
 			if err == nil {
 				ids = append(ids, r.ID)
@@ -430,7 +463,7 @@ func TestArchivesAreMergedInTheOrderOfTime(t *testing.T) {
 		if n%2 == 1 {
 			b = from
 		}
-		box, err := inbox.Open(b.root, "person-7", inbox.Config{Now: func() time.Time { return now.Add(time.Duration(n) * time.Hour) }})
+		box, err := inbox.Open(b.Dir(), "person-7", inbox.Config{Now: func() time.Time { return now.Add(time.Duration(n) * time.Hour) }})
 		if err == nil {
 			_, err = box.Deliver(t.Context(), inbox.Message{From: "x", To: "dana", Content: fmt.Sprintf("%02d%s", n, long)})
 		}
@@ -463,37 +496,44 @@ func TestWhatBothRootsKnowOfASessionIsJoined(t *testing.T) {
 	p.member(p.into, "new", "amber")
 	p.member(from, "both", "dora")
 	p.member(from, "old", "amber")
-	err := from.changeFacts(ctx, "both", func(f *facts) {
-		f.ClientIDs, f.MoveFrom = []string{"older", "elsewhere"}, []string{"gone"}
+	p.edit(from, "both", func(facts map[string]any) {
+		facts["client_ids"], facts["move_from"] = []string{"older", "elsewhere"}, []string{"gone"}
 	})
-	if err == nil {
-		err = from.changeRow(ctx, "old", func(r *row) { r.setText("canonical_alias", "amber#r@host") })
+	file := filepath.Join(from.Root(), sessions.RegistryFile)
+	registry, err := os.ReadFile(file)
+	named := strings.Replace(string(registry), `"session_id":"old",`, `"session_id":"old","canonical_alias":"amber#r@host",`, 1)
+	if err != nil || named == string(registry) {
+		t.Fatalf("registry %s, %v", registry, err)
 	}
-	for id, of := range map[*Broker]string{p.into: "new", from: "both"} {
-		if err == nil {
-			err = id.bindID("claude", "elsewhere", of)
-		}
-	}
-	if err != nil {
+	if err := os.WriteFile(file, []byte(named), 0o600); err != nil {
 		t.Fatal(err)
+	}
+	for b, of := range map[*broker.Broker]string{p.into: "new", from: "both"} {
+		if err := os.WriteFile(filepath.Join(b.Root(), "sessions", "ids", "claude.elsewhere"), []byte(of+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	did, err := p.merge(false, false)
 	if err != nil || did.Sessions[0].Alias != "dana" || !did.Sessions[0].Joined {
 		t.Errorf("merged %+v, %v", did.Sessions, err)
 	}
-	f, err := p.into.readFacts("both")
-	if got := fmt.Sprint(f.ClientIDs, f.MoveFrom); err != nil || got != "[older elsewhere of-both] [gone]" {
-		t.Errorf("known of it: %s, %v", got, err)
+	p.edit(p.into, "both", func(facts map[string]any) {
+		if got := fmt.Sprint(facts["client_ids"], facts["move_from"]); got != "[older elsewhere of-both] [gone]" {
+			t.Errorf("known of it: %s", got)
+		}
+	})
+	if s, err := callers.Resolve(ctx, p.into.Registry, callers.Caller{Client: "claude", ClientID: "elsewhere"}); err != nil || s.ID != "new" {
+		t.Errorf("an id of another session leads to %q, %v", s.ID, err)
 	}
-	if sid, err := p.into.sidOf("claude", "elsewhere"); err != nil || sid != "new" {
-		t.Errorf("an id of another session leads to %q, %v", sid, err)
+	if s, err := callers.Resolve(ctx, p.into.Registry, callers.Caller{Explicit: "old"}); err != nil || s.Alias != "amber-2" {
+		t.Errorf("%+v, %v", s, err)
 	}
-	rows, err := p.into.rows(ctx)
-	i := findSID(rows, "old")
-	if err != nil || i < 0 || rows[i].alias() != "amber-2" || rows[i].text("canonical_alias") != "" {
-		t.Errorf("%s, %v", rows, err)
+	if merged, err := os.ReadFile(filepath.Join(p.into.Root(), sessions.RegistryFile)); err != nil || strings.Contains(string(merged), "canonical_alias") {
+		t.Errorf("registry %s, %v", merged, err)
 	}
-	if f, err := p.into.readFacts("old"); err != nil || f.Alias != "amber-2" {
-		t.Errorf("it comes back as %q, %v", f.Alias, err)
-	}
+	p.edit(p.into, "old", func(facts map[string]any) {
+		if facts["alias"] != "amber-2" {
+			t.Errorf("it comes back as %q", facts["alias"])
+		}
+	})
 }

@@ -1,7 +1,8 @@
-package broker
+package broker_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,24 +14,29 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker/explain"
+	"c2c/broker/moves"
+	"c2c/broker/notice"
 	"c2c/inbox"
 	"c2c/inbox/filelock"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // absentHolder gives a world in which "old" held the alias birch, is gone, and has mail from amber.
-func absentHolder(t *testing.T, bodies ...string) (w *world, amber Session) {
+func absentHolder(t *testing.T, bodies ...string) (w *world, amber sessions.Session) {
 	t.Helper()
 	w = newWorld(t)
-	amber = w.register("amber", Caller{Explicit: "amber", PID: 10})
-	w.register("birch", Caller{Explicit: "old", PID: 20})
+	amber = w.register("amber", callers.Caller{Explicit: "amber", PID: w.pid(10)})
+	w.register("birch", callers.Caller{Explicit: "old", PID: w.pid(20)})
 	for _, body := range bodies {
 		w.send(amber, "birch", body)
 	}
-	delete(w.procs, 20)
+	w.ends(20)
 	return w, amber
 }
 
-var heir = Caller{Explicit: "heir", PID: 30}
+func (w *world) heir() callers.Caller { return callers.Caller{Explicit: "heir", PID: w.pid(30)} }
 
 func (w *world) box(sid string) *inbox.Mailbox {
 	w.t.Helper()
@@ -77,17 +83,30 @@ func (w *world) read(sid string) {
 	}
 }
 
+// moves gives the mailboxes whose mail is still to come to a session, as its facts say.
+func (w *world) moves(sid string) (from []string, err error) {
+	data, err := os.ReadFile(filepath.Join(w.Root(), "sessions", sid+".json"))
+	if err != nil {
+		return nil, err
+	}
+	f := struct {
+		MoveFrom []string `json:"move_from"`
+	}{}
+	err = json.Unmarshal(data, &f)
+	return f.MoveFrom, err
+}
+
 func (w *world) wantMoves(sid string, want ...string) {
 	w.t.Helper()
-	f, err := w.readFacts(sid)
-	if got := strings.Join(f.MoveFrom, "|"); err != nil || got != strings.Join(want, "|") {
+	moves, err := w.moves(sid)
+	if got := strings.Join(moves, "|"); err != nil || got != strings.Join(want, "|") {
 		w.t.Errorf("to be moved to %s: %q, %v; want %q", sid, got, err, want)
 	}
 }
 
 func (w *world) wantDead(want ...string) {
 	w.t.Helper()
-	dead, err := w.DeadLetters(context.Background(), 0)
+	dead, err := notice.DeadLetters(context.Background(), w.Registry, 0)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -109,15 +128,15 @@ func TestASecondMoverDoesNotForgetWhatTheFirstHolds(t *testing.T) {
 	w, amber := absentHolder(t, "1", "2")
 	kill := w.lease("old")
 	w.send(amber, "birch", "3")
-	w.register("birch", heir)
+	w.register("birch", w.heir())
 	w.wantMail("heir", "3")
 	w.wantMoves("heir", "old")
-	told := fmt.Sprint(w.Check(context.Background(), func(string) bool { return true }))
+	told := fmt.Sprint(explain.Check(context.Background(), w.Registry, func(string) bool { return true }))
 	if !strings.Contains(told, "mail is still to be moved") {
 		t.Errorf("doctor says %s", told)
 	}
 	kill()
-	w.attach(heir)
+	w.attach(w.heir())
 	w.wantMail("heir", "3", "1", "2")
 	w.wantMail("old")
 	w.wantMoves("heir")
@@ -132,7 +151,7 @@ func TestAttachDoesNotWaitForTheOldMailbox(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if _, err := w.Register(ctx, heir, "birch"); err != nil {
+	if _, err := w.Register(ctx, w.heir(), "birch"); err != nil {
 		t.Fatal(err)
 	}
 	if err := ctx.Err(); err != nil {
@@ -140,7 +159,7 @@ func TestAttachDoesNotWaitForTheOldMailbox(t *testing.T) {
 	}
 	w.wantMoves("heir", "old")
 	lock.Release()
-	w.attach(heir)
+	w.attach(w.heir())
 	w.wantMail("heir", "1")
 	w.wantMoves("heir")
 }
@@ -170,32 +189,16 @@ func TestAMoveIsResumedWhereItWasKilled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, _ := absentHolder(t, "1", "2")
 			unblock := w.block("heir") // the registry changes hands, and no more
-			w.register("birch", heir)
+			w.register("birch", w.heir())
 			unblock()
 			w.wantMoves("heir", "old")
 			test.step(t, w)
-			w.attach(heir)
+			w.attach(w.heir())
 			w.wantMail("heir", test.want...)
 			w.wantMail("old")
 			w.wantMoves("heir")
 		})
 	}
-}
-
-func TestAFullHeirGetsTheRestLater(t *testing.T) {
-	w, amber := absentHolder(t, "1", "2", "3")
-	w.mail.Limits.Messages = 3
-	w.register("cedar", heir)
-	w.send(amber, "cedar", "a")
-	w.send(amber, "cedar", "b")
-	w.register("birch", heir)
-	w.wantMail("heir", "a", "b", "1")
-	w.wantMail("old", "2", "3")
-	w.wantMoves("heir", "old")
-	w.read("heir")
-	w.attach(heir)
-	w.wantMail("heir", "2", "3")
-	w.wantMoves("heir")
 }
 
 const foreignMail = `[
@@ -213,33 +216,17 @@ func TestMovedMailThatCannotBeKeptBecomesADeadLetterOnce(t *testing.T) {
 	if err := w.Dir().Write("old.inbox.json", []byte(foreignMail)); err != nil {
 		t.Fatal(err)
 	}
-	w.register("birch", heir)
+	w.register("birch", w.heir())
 	w.wantMail("heir", "1", "2", "3")
 	w.wantDead("bad id (refused)", "no sender (refused)")
 	w.wantMoves("heir")
-	w.register("cedar", heir)
-	w.register("birch", heir)
+	w.register("cedar", w.heir())
+	w.register("birch", w.heir())
 	w.wantMail("heir", "1", "2", "3")
 	w.wantDead("bad id (refused)", "no sender (refused)")
 	if log := w.file(logFile); strings.Count(log, "dead_letter_write") != 2 {
 		t.Errorf("log: %s", log)
 	}
-}
-
-// A mover that was killed before it took the dead letters out of the old mailbox.
-func TestARefusedMessageBecomesADeadLetterOnce(t *testing.T) {
-	w, _ := absentHolder(t)
-	for range 2 {
-		if err := w.Dir().Write("old.inbox.json", []byte(foreignMail)); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.moveMail(context.Background(), "old", "heir"); err != nil {
-			t.Fatal(err)
-		}
-		w.clock = w.clock.Add(time.Second)
-	}
-	w.wantMail("heir", "1", "2", "3")
-	w.wantDead("bad id (refused)", "no sender (refused)")
 }
 
 func TestADeadLetterThatCannotBeKeptStaysOne(t *testing.T) {
@@ -252,8 +239,8 @@ func TestADeadLetterThatCannotBeKeptStaysOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		w.register("birch", heir)
-		w.attach(heir)
+		w.register("birch", w.heir())
+		w.attach(w.heir())
 		w.wantMail("heir", "1", "2", "3")
 		w.wantDead("bad id (refused)", "no sender (refused)")
 		w.wantMoves("heir")
@@ -267,7 +254,7 @@ func TestNothingIsOwedForADeadLetterThatCannotBeKept(t *testing.T) {
 	if err := w.Dir().Write(deadFile, []byte(`{"deleted_at":1.5,"from_session_id":"s","message":`+bad+"}\n")); err != nil {
 		t.Fatal(err)
 	}
-	w.register("birch", heir)
+	w.register("birch", w.heir())
 	w.wantDead("x (refused)")
 	if w.left("heir") {
 		t.Error("it is owed: ", w.file("owed/heir.jsonl"))
@@ -278,55 +265,33 @@ func TestNothingIsOwedForADeadLetterThatCannotBeKept(t *testing.T) {
 func TestWhatWasToComeToAHeirComesToItsOwnHeir(t *testing.T) {
 	w, _ := absentHolder(t, "1")
 	kill := w.lease("old")
-	w.register("birch", heir)
+	w.register("birch", w.heir())
 	kill()
-	delete(w.procs, 30)
-	w.procs[40] = process{pid: 40, parent: 1, start: 4}
-	w.register("birch", Caller{Explicit: "third", PID: 40})
+	w.ends(30)
+	w.starts(40)
+	w.register("birch", callers.Caller{Explicit: "third", PID: w.pid(40)})
 	w.wantMail("third", "1")
 	w.wantMoves("third")
-}
-
-// A sender that had looked the alias up before it changed hands finds that a mover holds the old mailbox.
-func TestASendThatCannotFollowIsSentAndComesLater(t *testing.T) {
-	w, amber := absentHolder(t)
-	unblock := w.block("heir")
-	w.register("birch", heir)
-	if err := w.changeFacts(context.Background(), "heir", func(f *facts) { f.MoveFrom = nil }); err != nil {
-		t.Fatal(err)
-	}
-	var old row
-	old.setText("session_id", "old")
-	old.setText("alias", "birch")
-	r, err := w.deliver(context.Background(), amber, old, inbox.Message{To: "birch", Content: "1"})
-	if err != nil {
-		t.Fatalf("receipt %+v, %v", r, err)
-	}
-	w.wantMail("old", "1")
-	unblock()
-	w.attach(heir)
-	w.wantMail("heir", "1")
-	w.wantMoves("heir")
 }
 
 // An id belongs to its sender: the heir may have another sender's message of that id, and keeps both.
 func TestAMoveKeepsMessagesOfOneIDFromTwoSenders(t *testing.T) {
 	w, amber := absentHolder(t)
 	ctx := context.Background()
-	send := func(from Session, to, id, body string) {
+	send := func(from sessions.Session, to, id, body string) {
 		t.Helper()
 		if _, err := w.Send(ctx, from, inbox.Message{To: to, Content: body, ID: id}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	cedar := w.register("cedar", Caller{Explicit: "cedar", PID: 20})
-	w.register("dune", heir)
+	cedar := w.register("cedar", callers.Caller{Explicit: "cedar", PID: w.pid(20)})
+	w.register("dune", w.heir())
 	send(cedar, "dune", "m-1", "cedar's")
 	send(amber, "dune", "m-2", "was there")
 	send(amber, "birch", "m-1", "amber's")
 	send(amber, "birch", "m-2", "another")
-	w.procs[20] = process{pid: 20, parent: 1, start: 99} // the old holder is gone, cedar is somebody else
-	w.register("birch", heir)
+	w.starts(20) // the old holder is gone, cedar is somebody else
+	w.register("birch", w.heir())
 	w.wantMail("heir", "cedar's", "was there", "amber's", "another")
 	w.wantDead()
 	w.wantMail("old")
@@ -340,7 +305,7 @@ func TestAMoveTakesNoOtherMessageOfTheSenderForTheSame(t *testing.T) {
 		for _, moved := range []bool{false, true} {
 			w, amber := absentHolder(t)
 			ctx := context.Background()
-			w.register("dune", heir)
+			w.register("dune", w.heir())
 			send := func(to, body string, ephemeral bool) {
 				t.Helper()
 				if _, err := w.Send(ctx, amber, inbox.Message{To: to, Content: body, ID: "job-1", Ephemeral: ephemeral}); err != nil {
@@ -361,7 +326,7 @@ func TestAMoveTakesNoOtherMessageOfTheSenderForTheSame(t *testing.T) {
 				want = want[1:]
 			}
 			send("birch", "IMPORTANT", moved)
-			w.register("birch", heir)
+			w.register("birch", w.heir())
 			w.wantMail("heir", want...)
 			w.wantMail("old")
 			w.wantDead()
@@ -379,7 +344,7 @@ func TestADamagedOldMailboxIsNotMovedForEver(t *testing.T) {
 	if err := w.Dir().Write("old.inbox.json", []byte(`[{"from_alias":"amb`)); err != nil {
 		t.Fatal(err)
 	}
-	w.register("birch", heir)
+	w.register("birch", w.heir())
 	w.wantMoves("heir")
 	if kept := w.aside("old.inbox.json"); len(kept) != 1 {
 		t.Errorf("kept %q", kept)
@@ -393,10 +358,10 @@ func TestAForeignFileInAnOldMailboxStopsNoMove(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.register("birch", heir)
+	w.register("birch", w.heir())
 	w.wantMail("heir", "1")
 	w.wantMoves("heir")
-	told := fmt.Sprint(w.Check(context.Background(), func(string) bool { return true }))
+	told := fmt.Sprint(explain.Check(context.Background(), w.Registry, func(string) bool { return true }))
 	for _, text := range []string{w.file(logFile), told} {
 		if strings.Count(text, "00000001-1-10.json") != 1 {
 			t.Errorf("told: %s", text)
@@ -404,33 +369,17 @@ func TestAForeignFileInAnOldMailboxStopsNoMove(t *testing.T) {
 	}
 }
 
-// Killed when the registry had changed hands: the heir's facts say already what is to come.
-func TestAMoveIsRecordedBeforeTheRegistryChangesHands(t *testing.T) {
-	w, _ := absentHolder(t, "1")
-	a := &attachment{caller: heir, alias: "birch"}
-	err := w.change(context.Background(), func(rows []row) ([]row, error) {
-		return w.bind(context.Background(), rows, a)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.wantMoves("heir", "old")
-	w.attach(heir)
-	w.wantMail("heir", "1")
-	w.wantMoves("heir")
-}
-
 // A sweep made dead letters of what the heir was still to get.
 func TestWhatWasToBeMovedAndIsSweptComesToo(t *testing.T) {
 	w, _ := absentHolder(t, "1")
 	unblock := w.block("heir")
-	w.register("birch", heir)
+	w.register("birch", w.heir())
 	w.clock = w.clock.Add(2 * time.Hour)
-	if swept, err := w.Sweep(context.Background(), time.Hour); err != nil || swept.Messages != 1 {
+	if swept, err := moves.Sweep(context.Background(), w.Registry, time.Hour); err != nil || swept.Messages != 1 {
 		t.Fatalf("swept %+v, %v", swept, err)
 	}
 	unblock()
-	w.attach(heir)
+	w.attach(w.heir())
 	w.wantMail("heir", "1")
 	w.wantDead()
 	w.wantMoves("heir")
@@ -445,16 +394,15 @@ func TestARefusedMessageStaysWhereItIsUntilItIsADeadLetter(t *testing.T) {
 	if err := os.Mkdir(blocked, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	w.register("birch", heir)
+	w.register("birch", w.heir())
 	w.wantMail("heir", "1", "2", "3")
-	f, err := w.readFacts("heir")
-	if err != nil || !slices.Contains(f.MoveFrom, "old") {
-		t.Errorf("to be moved from %q, %v", f.MoveFrom, err)
+	if moves, err := w.moves("heir"); err != nil || !slices.Contains(moves, "old") {
+		t.Errorf("to be moved from %q, %v", moves, err)
 	}
 	if err := os.Remove(blocked); err != nil {
 		t.Fatal(err)
 	}
-	w.attach(heir)
+	w.attach(w.heir())
 	w.wantMail("heir", "1", "2", "3")
 	w.wantMail("old")
 	w.wantDead("bad id (refused)", "no sender (refused)")
@@ -473,9 +421,72 @@ func TestOnlyTheSessionsOwnDeadLettersComeAndOnce(t *testing.T) {
 	if err := w.Dir().Write(deadFile, []byte(dead)); err != nil {
 		t.Fatal(err)
 	}
-	w.register("birch", heir)
+	w.register("birch", w.heir())
 	w.wantMail("heir", "mine", "by-alias")
 	w.wantDead("other")
+	w.wantMoves("heir")
+}
+
+// Who was killed while it wrote the facts leaves half a file. If another process has written the same meanwhile, there
+// is nothing left to write.
+func TestFactsThatNeedNoChangeLoseWhatAKilledWriterLeft(t *testing.T) {
+	w := newWorld(t)
+	w.register("amber", callers.Caller{PID: w.pid(10), Explicit: "sid-amber"})
+	left := filepath.Join(w.Root(), "sessions/sid-amber.json.tmp.c2c")
+	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.register("amber", callers.Caller{PID: w.pid(10), Explicit: "sid-amber"})
+	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is still there: %v", err)
+	}
+}
+
+func TestAFullHeirGetsTheRestLater(t *testing.T) {
+	w, amber := absentHolder(t, "1", "2", "3")
+	w.Mail.Limits.Messages = 3
+	w.register("cedar", w.heir())
+	w.send(amber, "cedar", "a")
+	w.send(amber, "cedar", "b")
+	w.register("birch", w.heir())
+	w.wantMail("heir", "a", "b", "1")
+	w.wantMail("old", "2", "3")
+	w.wantMoves("heir", "old")
+	w.read("heir")
+	w.attach(w.heir())
+	w.wantMail("heir", "2", "3")
+	w.wantMoves("heir")
+}
+
+// A mover that was killed before it took the dead letters out of the old mailbox.
+func TestARefusedMessageBecomesADeadLetterOnce(t *testing.T) {
+	w, _ := absentHolder(t)
+	for range 2 {
+		if err := w.Dir().Write("old.inbox.json", []byte(foreignMail)); err != nil {
+			t.Fatal(err)
+		}
+		if err := moves.MoveMail(context.Background(), w.Registry, "old", "heir"); err != nil {
+			t.Fatal(err)
+		}
+		w.clock = w.clock.Add(time.Second)
+	}
+	w.wantMail("heir", "1", "2", "3")
+	w.wantDead("bad id (refused)", "no sender (refused)")
+}
+
+// Killed when the registry had changed hands: the heir's facts say already what is to come.
+func TestAMoveIsRecordedBeforeTheRegistryChangesHands(t *testing.T) {
+	w, _ := absentHolder(t, "1")
+	a := &callers.Attachment{Caller: w.heir(), Alias: "birch"}
+	err := w.Change(context.Background(), func(rows []sessions.Row) ([]sessions.Row, error) {
+		return callers.BindRow(context.Background(), w.Registry, rows, a)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.wantMoves("heir", "old")
+	w.attach(w.heir())
+	w.wantMail("heir", "1")
 	w.wantMoves("heir")
 }
 
@@ -498,21 +509,21 @@ func (o *onWarning) Handle(context.Context, slog.Record) error {
 // A sender that had looked the alias up before comes between the end of a move and its record.
 func TestMailThatComesAtTheEndOfAMoveIsMovedLater(t *testing.T) {
 	w := newWorld(t)
-	w.mail.Limits.Messages = 1
-	birch := w.register("birch", Caller{Explicit: "birch", PID: 10})
-	amber := Caller{Explicit: "amber", PID: 20}
+	w.Mail.Limits.Messages = 1
+	birch := w.register("birch", callers.Caller{Explicit: "birch", PID: w.pid(10)})
+	amber := callers.Caller{Explicit: "amber", PID: w.pid(20)}
 	w.register("amber", amber)
 	w.send(birch, "amber", "first")
-	err := w.changeFacts(t.Context(), "amber", func(f *facts) { f.MoveFrom = []string{"old", "stuck"} })
+	err := w.ChangeFacts(t.Context(), "amber", func(f *sessions.Facts) { f.MoveFrom = []string{"old", "stuck"} })
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.block("stuck") // tells that the move of old is over
-	w.Broker.log = slog.New(&onWarning{slog.DiscardHandler, func() {
+	w.Broker.Log = slog.New(&onWarning{slog.DiscardHandler, func() {
 		if _, err := w.box("old").Deliver(t.Context(), inbox.Message{From: "birch", To: "amber", Content: "late"}); err != nil {
 			t.Error(err)
 		}
-		w.forward(t.Context(), "old", "amber")
+		moves.Forward(t.Context(), w.Registry, "old", "amber")
 		w.wantMail("old", "late") // the other mailbox is full
 	}})
 	w.attach(amber)
@@ -522,53 +533,38 @@ func TestMailThatComesAtTheEndOfAMoveIsMovedLater(t *testing.T) {
 
 // onFind is a process table that calls a function when it is asked for the first time.
 type onFind struct {
-	table
+	sessions.ProcessTable
 	call func()
 }
 
-func (o *onFind) find(pid int) (process, error) {
+func (o *onFind) Find(pid int) (sessions.Process, error) {
 	if call := o.call; call != nil {
 		o.call = nil
 		call()
 	}
-	return o.table.find(pid)
+	return o.ProcessTable.Find(pid)
 }
 
 // A sender whose message is to follow the alias has found the new holder, which loses the alias at this moment.
 func TestMailIsMovedToWhoHasTheAliasByThen(t *testing.T) {
 	w, _ := absentHolder(t)
-	w.register("birch", heir)
-	delete(w.procs, 30)
-	w.procs[40] = process{pid: 40, parent: 1, start: 4}
-	third := Caller{Explicit: "third", PID: 40}
+	w.register("birch", w.heir())
+	w.ends(30)
+	w.starts(40)
+	third := callers.Caller{Explicit: "third", PID: w.pid(40)}
 	if _, err := w.box("old").Deliver(t.Context(), inbox.Message{From: "amber", To: "birch", Content: "late"}); err != nil {
 		t.Fatal(err)
 	}
-	w.proc = &onFind{w.procs, func() {
+	w.Processes = &onFind{w.Processes, func() {
 		brief, cancel := context.WithTimeout(t.Context(), moveWait)
 		defer cancel()
 		w.Register(brief, third, "birch") // has to wait, perhaps
 	}}
 	unblock := w.block("old")
-	w.forward(t.Context(), "old", "birch")
+	moves.Forward(t.Context(), w.Registry, "old", "birch")
 	unblock()
 	w.register("birch", third)
 	w.wantMail("third", "late")
-}
-
-// Who was killed while it wrote the facts leaves half a file. If another process has written the same meanwhile, there
-// is nothing left to write.
-func TestFactsThatNeedNoChangeLoseWhatAKilledWriterLeft(t *testing.T) {
-	w := newWorld(t)
-	w.register("amber", Caller{PID: 10, Explicit: "sid-amber"})
-	left := filepath.Join(w.Root(), "sessions/sid-amber.json.tmp.c2c")
-	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	w.register("amber", Caller{PID: 10, Explicit: "sid-amber"})
-	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("it is still there: %v", err)
-	}
 }
 
 // A sender that finds the receiver's row forgotten records that the mail is to move to who has the alias now. When the
@@ -577,14 +573,47 @@ func TestMailIsNotMovedToItself(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
 	w.send(amber, "birch", "x")
-	if holder, err := w.recordMove(t.Context(), birch.ID, "birch"); err != nil || holder != "" {
+	if holder, err := moves.RecordMove(t.Context(), w.Registry, birch.ID, "birch"); err != nil || holder != "" {
 		t.Errorf("it is to move to %q, %v", holder, err)
 	}
-	if f, err := w.readFacts(birch.ID); err != nil || len(f.MoveFrom) > 0 {
-		t.Errorf("facts %+v, %v", f, err)
+	if moves, err := w.moves(birch.ID); err != nil || len(moves) > 0 {
+		t.Errorf("moves from %q, %v", moves, err)
 	}
-	if err := w.moveMail(t.Context(), birch.ID, birch.ID); err != nil {
+	if err := moves.MoveMail(t.Context(), w.Registry, birch.ID, birch.ID); err != nil {
 		t.Error(err)
 	}
 	w.wantMail(birch.ID, "x")
+}
+
+// A mover is stopped once the heir has the mail. Meanwhile the session is back, and the heir's mail comes to it: what the first
+// mover has in its hands there is on its way out.
+func TestMailThatMovesBackBesideAStoppedMoverIsNotLost(t *testing.T) {
+	for name, ends := range map[string]func(m *inbox.Lease) error{
+		"it goes on":    func(m *inbox.Lease) error { return m.Remove(t.Context(), inbox.Handles(m.Messages)...) },
+		"it was killed": func(m *inbox.Lease) error { return m.Release() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _ := absentHolder(t, "1", "2")
+			stopped, err := w.box("old").LeaseAll(t.Context(), mover, 1<<20)
+			if err != nil || len(stopped.Messages) != 2 {
+				t.Fatal(stopped, err)
+			}
+			if _, err := w.box("heir").Move(t.Context(), stopped.Messages...); err != nil {
+				t.Fatal(err)
+			}
+			if err := moves.MoveMail(t.Context(), w.Registry, "heir", "old"); err != nil {
+				t.Fatal(err)
+			}
+			if err := ends(stopped); err != nil {
+				t.Fatal(err)
+			}
+			w.wantMail("heir")
+			w.wantMail("old", "1", "2")
+			w.read("old")
+			w.wantMail("old")
+			if read, err := w.box("old").Archive().History(t.Context(), 9); err != nil || len(read) != 2 {
+				t.Errorf("read were %d, %v", len(read), err)
+			}
+		})
+	}
 }

@@ -1,11 +1,17 @@
-package broker
+package broker_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
+	"c2c/broker"
+	"c2c/broker/deadlines"
+	"c2c/broker/moves"
+	"c2c/broker/notice"
 	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // wantTold looks whether a status says what the sender of a message was told.
@@ -25,12 +31,12 @@ func (w *world) wantTold(id string, reasons ...string) {
 func TestASenderIsToldTogether(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
-	w.register("coral", Caller{Client: "gem", PID: 30})
-	k := w.Keeper()
+	w.register("coral", callers.Caller{Client: "gem", PID: w.pid(30)})
+	k := deadlines.NewKeeper(w.Registry)
 	first := w.put(amber, "birch", inbox.Message{Content: "one"})
 	w.pass(time.Minute)
-	later := []Receipt{w.put(amber, "birch", inbox.Message{Content: "two"}), w.put(amber, "birch", inbox.Message{Content: "three"}), w.put(amber, "coral", inbox.Message{Content: "four"})}
-	w.pass(TellAfter - time.Minute)
+	later := []broker.Receipt{w.put(amber, "birch", inbox.Message{Content: "two"}), w.put(amber, "birch", inbox.Message{Content: "three"}), w.put(amber, "coral", inbox.Message{Content: "four"})}
+	w.pass(notice.TellAfter - time.Minute)
 	w.look(k)
 	w.wantNotices(amber.ID, `birch has not read your message "one"`)
 	w.pass(2 * time.Minute)
@@ -45,19 +51,19 @@ func TestASenderIsToldTogether(t *testing.T) {
 	for range 3 {
 		w.pass(tellGap)
 		w.look(k)
-		w.look(w.Keeper()) // another one, that knows nothing of the first
+		w.look(deadlines.NewKeeper(w.Registry)) // another one, that knows nothing of the first
 	}
 	told := w.notices(amber.ID)
 	if len(told) != 2 || strings.Contains(told[1], `"one"`) || !strings.Contains(told[1], `birch has not read your messages "two" (`) ||
 		!strings.Contains(told[1], `"three" (`) || !strings.Contains(told[1], `coral has ended without reading your message "four" (`) {
 		t.Errorf("told %q", told)
 	}
-	w.wantTold(first.ID, Unread)
-	w.wantTold(later[0].ID, Unread)
-	w.wantTold(later[1].ID, Unread)
-	w.wantTold(later[2].ID, Ended)
+	w.wantTold(first.ID, notice.Unread)
+	w.wantTold(later[0].ID, notice.Unread)
+	w.wantTold(later[1].ID, notice.Unread)
+	w.wantTold(later[2].ID, notice.Ended)
 	w.read(amber.ID)
-	w.wantTold(later[1].ID, Unread)
+	w.wantTold(later[1].ID, notice.Unread)
 }
 
 // That something waits which asks for nothing is worth half as many notices as that a question does.
@@ -65,9 +71,9 @@ func TestASenderIsLeftAloneForLongerWhenItWaitsForNothing(t *testing.T) {
 	t.Parallel()
 	for kind, gap := range map[string]time.Duration{"": 2 * tellGap, "question": tellGap} {
 		w, amber, _ := pair(t)
-		k := w.Keeper()
+		k := deadlines.NewKeeper(w.Registry)
 		w.put(amber, "birch", inbox.Message{Content: "one"})
-		w.pass(TellAfter)
+		w.pass(notice.TellAfter)
 		w.look(k)
 		later := w.put(amber, "birch", inbox.Message{Kind: kind, Content: "two"})
 		w.pass(gap - time.Minute)
@@ -76,7 +82,7 @@ func TestASenderIsLeftAloneForLongerWhenItWaitsForNothing(t *testing.T) {
 		w.wantTold(later.ID)
 		w.pass(time.Minute)
 		w.look(k)
-		w.wantTold(later.ID, Unread)
+		w.wantTold(later.ID, notice.Unread)
 	}
 }
 
@@ -84,21 +90,21 @@ func TestASenderIsLeftAloneForLongerWhenItWaitsForNothing(t *testing.T) {
 func TestWhatWasReadMeanwhileIsNoNews(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
-	k := w.Keeper()
+	k := deadlines.NewKeeper(w.Registry)
 	w.put(amber, "birch", inbox.Message{Content: "one"})
 	w.pass(time.Minute)
 	second := w.put(amber, "birch", inbox.Message{Content: "two"})
-	w.pass(TellAfter)
+	w.pass(notice.TellAfter)
 	w.look(k) // of both
 	w.wantNotices(amber.ID, `"one"`)
 	third := w.put(amber, "birch", inbox.Message{Content: "three"})
-	w.pass(TellAfter)
+	w.pass(notice.TellAfter)
 	w.look(k)
 	w.read(birch.ID)
 	w.pass(2 * tellGap)
 	w.look(k)
 	w.wantNotices(amber.ID, `"two"`)
-	w.wantTold(second.ID, Unread)
+	w.wantTold(second.ID, notice.Unread)
 	w.wantTold(third.ID)
 }
 
@@ -106,11 +112,11 @@ func TestWhatWasReadMeanwhileIsNoNews(t *testing.T) {
 func TestASenderThatHasSaidWhenIsToldThen(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
-	k := w.Keeper()
+	k := deadlines.NewKeeper(w.Registry)
 	w.put(amber, "birch", inbox.Message{Content: "one"})
 	w.pass(time.Minute)
 	w.put(amber, "birch", inbox.Message{Content: "two"})
-	w.pass(TellAfter - time.Minute)
+	w.pass(notice.TellAfter - time.Minute)
 	w.look(k)
 	w.wantNotices(amber.ID, `"one"`)
 	w.pass(time.Minute)
@@ -124,14 +130,14 @@ func TestASenderThatHasSaidWhenIsToldThen(t *testing.T) {
 func TestASenderThatIsGoneIsToldWhenItIsBack(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
-	k := w.Keeper()
+	k := deadlines.NewKeeper(w.Registry)
 	w.put(amber, "birch", inbox.Message{Content: "one"})
 	w.ends(10)
 	w.pass(5 * time.Hour)
 	w.look(k)
 	w.wantNotices(amber.ID)
-	w.procs[10] = process{pid: 10, parent: 1, start: 77}
-	w.register("amber", Caller{Client: "claude", ClientID: "a", PID: 10})
+	w.starts(10)
+	w.register("amber", callers.Caller{Client: "claude", ClientID: "a", PID: w.pid(10)})
 	w.look(k)
 	w.wantNotices(amber.ID, `"one"`)
 }
@@ -140,28 +146,28 @@ func TestASenderThatIsGoneIsToldWhenItIsBack(t *testing.T) {
 func TestWhatExpiresTogetherIsToldTogether(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
-	var all []Receipt
+	var all []broker.Receipt
 	for _, words := range []string{"one", "two"} {
 		all = append(all, w.put(amber, "birch", inbox.Message{Content: words, ExpiresAt: inbox.Seconds(w.clock.Add(time.Minute))}))
 	}
 	all = append(all, w.put(amber, "birch", inbox.Message{Content: "three", TellAfter: -1}), w.put(amber, "birch", inbox.Message{Content: "four"}),
 		w.put(amber, "birch", inbox.Message{Content: "five"}))
 	w.pass(time.Hour)
-	w.look(w.Keeper())
+	w.look(deadlines.NewKeeper(w.Registry))
 	told := w.notices(amber.ID)
 	if len(told) != 2 || !strings.Contains(told[0], `birch did not read your messages "one" (`) {
 		t.Errorf("told %q", told)
 	}
 	w.ends(20)
 	w.pass(time.Hour)
-	if _, err := w.Sweep(t.Context(), time.Minute); err != nil {
+	if _, err := moves.Sweep(t.Context(), w.Registry, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	if told = w.notices(amber.ID); len(told) != 3 || !strings.Contains(told[2], `Nobody has read your messages "four" (`) {
 		t.Errorf("told %q", told)
 	}
-	w.wantTold(all[0].ID, Expired)
-	w.wantTold(all[1].ID, Expired)
+	w.wantTold(all[0].ID, notice.Expired)
+	w.wantTold(all[1].ID, notice.Expired)
 	w.wantTold(all[2].ID)
-	w.wantTold(all[4].ID, Unread, Dead)
+	w.wantTold(all[4].ID, notice.Unread, sessions.Dead)
 }

@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"fmt"
@@ -6,7 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker"
+	"c2c/broker/deadlines"
+	"c2c/broker/loops"
+	"c2c/broker/notice"
 	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // day is a simulated day of sessions that work together.
@@ -21,7 +27,7 @@ type day struct {
 
 // worker is a session of a day. It reads when a turn of it begins or a tool of it is called.
 type worker struct {
-	Session
+	sessions.Session
 	pid     int
 	reads   int // minutes between two looks at its mail, on average
 	leaves  int // the minute at which it ends; 0: it stays
@@ -38,8 +44,7 @@ type promised struct {
 // aDay has four sessions that work, one that waits for its person for long, one that does not want to be disturbed, and two
 // that are gone for some hours.
 func aDay(t *testing.T, perHour int, seed uint64) *day {
-	d := &day{world: newWorld(t), rand: rand.New(rand.NewPCG(seed, 18)), perHour: perHour, notices: map[string]int{}}
-	d.storm = StormLimits{Hops: -1}
+	d := &day{world: newWorldOf(t, broker.Config{Limits: loops.Limits{Hops: -1}}), rand: rand.New(rand.NewPCG(seed, 18)), perHour: perHour, notices: map[string]int{}}
 	for i, w := range []worker{{reads: 5}, {reads: 5}, {reads: 10}, {reads: 10}, {reads: 60}, {reads: 90}, {reads: 10, leaves: 120, returns: 300}, {reads: 10, leaves: 180, returns: 420}} {
 		w.pid = 1000 + i
 		d.arrives(&w, i)
@@ -52,8 +57,8 @@ func aDay(t *testing.T, perHour int, seed uint64) *day {
 }
 
 func (d *day) arrives(w *worker, i int) {
-	d.procs[w.pid] = process{pid: w.pid, parent: 1, start: int64(w.pid)}
-	w.Session = d.register(fmt.Sprint("agent-", i), Caller{Client: "claude", ClientID: fmt.Sprint("u", i), PID: w.pid})
+	d.world.starts(w.pid)
+	w.Session = d.register(fmt.Sprint("agent-", i), callers.Caller{Client: "claude", ClientID: fmt.Sprint("u", i), PID: d.world.pid(w.pid)})
 }
 
 // reads hands over what waits, and counts it.
@@ -68,7 +73,7 @@ func (d *day) reads(w *worker) {
 		}
 		reason := "to a sender"
 		if !m.Deferrable {
-			reason = Reminder
+			reason = notice.Reminder
 		}
 		d.notices[reason]++
 	}
@@ -122,7 +127,7 @@ func (d *day) minute(at int, i int) {
 
 // run has the day pass, and says how many notices were read.
 func (d *day) run() (n int) {
-	k := d.Keeper()
+	k := deadlines.NewKeeper(d.Registry)
 	for at := range 10 * 60 {
 		for i := range d.sessions {
 			d.minute(at, i)

@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"fmt"
@@ -7,15 +7,17 @@ import (
 	"testing"
 	"time"
 
-	"c2c/broker/client"
+	"c2c/client"
 	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 	"c2c/wake"
 )
 
 // now is what a list says that a session does.
-func (w *world) now(sid string) Now { return w.listed(sid).Now }
+func (w *world) now(sid string) sessions.Now { return w.listed(sid).Now }
 
-func (w *world) listed(sid string) Listed {
+func (w *world) listed(sid string) sessions.Listed {
 	w.t.Helper()
 	rows, err := w.List(w.t.Context())
 	if err != nil {
@@ -27,12 +29,12 @@ func (w *world) listed(sid string) Listed {
 		}
 	}
 	w.t.Fatalf("session %q is not listed", sid)
-	return Listed{}
+	return sessions.Listed{}
 }
 
-func (w *world) turn(sid string, does State, by string) {
+func (w *world) turn(sid string, does sessions.State, by string) {
 	w.t.Helper()
-	s, err := w.Resolve(w.t.Context(), Caller{Explicit: sid})
+	s, err := callers.Resolve(w.t.Context(), w.Registry, callers.Caller{Explicit: sid})
 	if err == nil {
 		err = w.SetTurn(w.t.Context(), s, does, by)
 	}
@@ -43,15 +45,15 @@ func (w *world) turn(sid string, does State, by string) {
 
 func TestHooksTellWhatASessionDoesAndSinceWhen(t *testing.T) {
 	w := newWorld(t)
-	s := w.register("amber", Caller{Client: "qwen", PID: 10})
-	if got := w.now(s.ID); got != (Now{Does: Alive, Known: ByProcess}) {
+	s := w.register("amber", callers.Caller{Client: "qwen", PID: w.pid(10)})
+	if got := w.now(s.ID); got != (sessions.Now{Does: sessions.Alive, Known: sessions.ByProcess}) {
 		t.Errorf("nobody has told anything: %+v", got)
 	}
-	for _, does := range []State{Busy, Busy, Waiting, Idle} {
+	for _, does := range []sessions.State{sessions.Busy, sessions.Busy, sessions.Waiting, sessions.Idle} {
 		before := w.now(s.ID)
 		w.clock = w.clock.Add(time.Minute)
-		w.turn(s.ID, does, ByHook)
-		want := Now{Does: does, Since: w.clock.UTC().Round(0), Known: ByHook}
+		w.turn(s.ID, does, sessions.ByHook)
+		want := sessions.Now{Does: does, Since: w.clock.UTC().Round(0), Known: sessions.ByHook}
 		if before.Does == does {
 			want.Since = before.Since // it is told at each tool call
 		}
@@ -59,8 +61,8 @@ func TestHooksTellWhatASessionDoesAndSinceWhen(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", does, got, want)
 		}
 	}
-	delete(w.procs, 10)
-	if got := w.now(s.ID); got.Does != Absent {
+	w.ends(10)
+	if got := w.now(s.ID); got.Does != sessions.Absent {
 		t.Errorf("its process has ended: %+v", got)
 	}
 }
@@ -68,9 +70,9 @@ func TestHooksTellWhatASessionDoesAndSinceWhen(t *testing.T) {
 // Who hears it from the client must live: what it has told last is true no longer than that.
 func TestWhatARingerHasToldIsTrueWhileItLives(t *testing.T) {
 	w := newWorld(t)
-	s := w.register("cody", Caller{Client: "codex", PID: 10})
-	w.turn(s.ID, Waiting, wake.ByServer)
-	if got := w.now(s.ID); got.Does != Alive {
+	s := w.register("cody", callers.Caller{Client: "codex", PID: w.pid(10)})
+	w.turn(s.ID, sessions.Waiting, wake.ByServer)
+	if got := w.now(s.ID); got.Does != sessions.Alive {
 		t.Errorf("nobody rings it: %+v", got)
 	}
 	release, ok, err := w.BorrowRinging(s.ID)
@@ -78,72 +80,14 @@ func TestWhatARingerHasToldIsTrueWhileItLives(t *testing.T) {
 		t.Fatal(ok, err)
 	}
 	defer release()
-	if got := w.now(s.ID); got.Does != Waiting || got.Known != wake.ByServer {
+	if got := w.now(s.ID); got.Does != sessions.Waiting || got.Known != wake.ByServer {
 		t.Errorf("while its ringer lives: %+v", got)
-	}
-}
-
-// started are processes with a home of their own.
-type started struct {
-	table
-	home string
-}
-
-func (s started) environ(int) []string {
-	return []string{"HOME=/nowhere", "CLAUDE_CONFIG_DIR=" + s.home}
-}
-
-func TestWhatAClientWritesOfItselfComesFirst(t *testing.T) {
-	w := newWorld(t)
-	home := t.TempDir()
-	w.proc = started{w.procs, home}
-	s := w.register("amber", Caller{Client: "claude", PID: 10})
-	w.turn(s.ID, Idle, ByHook)
-	if err := os.Mkdir(filepath.Join(home, "sessions"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	record := fmt.Sprintf(`{"pid":10,"status":"waiting","statusUpdatedAt":%d}`, w.clock.UnixMilli())
-	if err := os.WriteFile(filepath.Join(home, "sessions", "10.json"), []byte(record), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if got := w.now(s.ID); got.Does != Waiting || got.Known != ByRecord || got.Since.UnixMilli() != w.clock.UnixMilli() {
-		t.Errorf("%+v", got)
-	}
-}
-
-// shared is a process that many sessions share, and which of them it has open.
-type shared struct {
-	table
-	open map[string]bool
-}
-
-func (s shared) opened(client.Profile, int) (map[string]bool, bool) { return s.open, s.open != nil }
-
-func TestASessionThatASharedProcessHasClosedIsAbsent(t *testing.T) {
-	w := newWorld(t)
-	s := w.attach(Caller{Client: "codex", ClientID: "t1", PID: 10})
-	for _, c := range []struct {
-		open map[string]bool
-		want State
-	}{{nil, Alive}, {map[string]bool{"t1": true}, Alive}, {map[string]bool{"t2": true}, Absent}, {map[string]bool{}, Absent}} {
-		w.proc = shared{w.procs, c.open}
-		if got := w.listed(s.ID); got.State != c.want || *got.Alive != (c.want == Alive) {
-			t.Errorf("open %v: %+v", c.open, got)
-		}
-	}
-	release, err := w.Serve(s.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer release()
-	if got := w.listed(s.ID); got.State != Alive {
-		t.Errorf("its server runs: %+v", got)
 	}
 }
 
 func TestAListTellsOfMail(t *testing.T) {
 	w := newWorld(t)
-	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)})
 	if got := w.listed(birch.ID); got.Waiting || got.Count != 0 || !got.Oldest.IsZero() || !got.LastRead.IsZero() {
 		t.Errorf("new: %+v", got)
 	}
@@ -182,24 +126,82 @@ func TestAListTellsOfMail(t *testing.T) {
 
 func TestASenderIsToldWhatItsReceiverDoes(t *testing.T) {
 	w := newWorld(t)
-	amber := w.register("amber", Caller{PID: 10})
-	birch := w.register("birch", Caller{Client: "qwen", PID: 20})
+	amber := w.register("amber", callers.Caller{PID: w.pid(10)})
+	birch := w.register("birch", callers.Caller{Client: "qwen", PID: w.pid(20)})
 	for _, c := range []struct {
-		does State
+		does sessions.State
 		note string
 	}{
-		{Idle, ""},
-		{Busy, "birch is in a turn (3 min); its hook brings the message at the next tool call, or at the end of the turn"},
-		{Waiting, "birch waits for its person (3 min); its model reads nothing until then"},
+		{sessions.Idle, ""},
+		{sessions.Busy, "birch is in a turn (3 min); its hook brings the message at the next tool call, or at the end of the turn"},
+		{sessions.Waiting, "birch waits for its person (3 min); its model reads nothing until then"},
 	} {
-		w.turn(birch.ID, c.does, ByHook)
+		w.turn(birch.ID, c.does, sessions.ByHook)
 		w.clock = w.clock.Add(3*time.Minute + time.Second)
-		if r := w.send(amber, "birch", "x"); r.Note != c.note || r.Now.Does != c.does || r.Recipient != Alive {
+		if r := w.send(amber, "birch", "x"); r.Note != c.note || r.Now.Does != c.does || r.Recipient != sessions.Alive {
 			t.Errorf("%s: %+v", c.does, r)
 		}
 	}
-	delete(w.procs, 20)
-	if r := w.send(amber, "birch", "x"); r.Note != "birch is absent; the message waits until it is back" || r.Recipient != Absent {
+	w.ends(20)
+	if r := w.send(amber, "birch", "x"); r.Note != "birch is absent; the message waits until it is back" || r.Recipient != sessions.Absent {
 		t.Errorf("its client has ended: %+v", r)
+	}
+}
+
+// started are processes with a home of their own.
+type started struct {
+	sessions.ProcessTable
+	home string
+}
+
+func (s started) Environ(int) []string {
+	return []string{"HOME=/nowhere", "CLAUDE_CONFIG_DIR=" + s.home}
+}
+
+func TestWhatAClientWritesOfItselfComesFirst(t *testing.T) {
+	w := newTableWorld(t)
+	home := t.TempDir()
+	w.Processes = started{w.table, home}
+	s := w.register("amber", callers.Caller{Client: "claude", PID: w.pid(10)})
+	w.turn(s.ID, sessions.Idle, sessions.ByHook)
+	if err := os.Mkdir(filepath.Join(home, "sessions"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	record := fmt.Sprintf(`{"pid":10,"status":"waiting","statusUpdatedAt":%d}`, w.clock.UnixMilli())
+	if err := os.WriteFile(filepath.Join(home, "sessions", "10.json"), []byte(record), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.now(s.ID); got.Does != sessions.Waiting || got.Known != sessions.ByRecord || got.Since.UnixMilli() != w.clock.UnixMilli() {
+		t.Errorf("%+v", got)
+	}
+}
+
+// shared is a process that many sessions share, and which of them it has open.
+type shared struct {
+	sessions.ProcessTable
+	open map[string]bool
+}
+
+func (s shared) Opened(client.Profile, int) (map[string]bool, bool) { return s.open, s.open != nil }
+
+func TestASessionThatASharedProcessHasClosedIsAbsent(t *testing.T) {
+	w := newTableWorld(t)
+	s := w.attach(callers.Caller{Client: "codex", ClientID: "t1", PID: w.pid(10)})
+	for _, c := range []struct {
+		open map[string]bool
+		want sessions.State
+	}{{nil, sessions.Alive}, {map[string]bool{"t1": true}, sessions.Alive}, {map[string]bool{"t2": true}, sessions.Absent}, {map[string]bool{}, sessions.Absent}} {
+		w.Processes = shared{w.table, c.open}
+		if got := w.listed(s.ID); got.State != c.want || *got.Alive != (c.want == sessions.Alive) {
+			t.Errorf("open %v: %+v", c.open, got)
+		}
+	}
+	release, err := w.Serve(s.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	if got := w.listed(s.ID); got.State != sessions.Alive {
+		t.Errorf("its server runs: %+v", got)
 	}
 }

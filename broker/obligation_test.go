@@ -1,26 +1,33 @@
-package broker
+package broker_test
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"c2c/broker"
+	"c2c/broker/deadlines"
+	"c2c/broker/explain"
+	"c2c/broker/moves"
+	"c2c/broker/notice"
+	"c2c/broker/owed"
 	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 	"c2c/wake"
 )
 
 // asking is amber, who has asked birch something of a kind.
-func asks(t *testing.T, m inbox.Message) (w *world, amber, birch Session, r Receipt) {
+func asks(t *testing.T, m inbox.Message) (w *world, amber, birch sessions.Session, r broker.Receipt) {
 	t.Helper()
 	w, amber, birch = pair(t)
 	return w, amber, birch, w.put(amber, "birch", m)
 }
 
 // put sends a message of any kind.
-func (w *world) put(from Session, to string, m inbox.Message) Receipt {
+func (w *world) put(from sessions.Session, to string, m inbox.Message) broker.Receipt {
 	w.t.Helper()
 	if m.To = to; m.Content == "" {
 		m.Content = "which port"
@@ -35,7 +42,7 @@ func (w *world) put(from Session, to string, m inbox.Message) Receipt {
 // reminders gives the bodies of what c2c has written to a session so that it rings, read or not.
 func (w *world) reminders(sid string) (texts []string) {
 	w.t.Helper()
-	history, err := w.box(sid).History(context.Background(), 1<<20)
+	history, err := w.box(sid).Archive().History(context.Background(), 1<<20)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -45,7 +52,7 @@ func (w *world) reminders(sid string) (texts []string) {
 	}
 	slices.Reverse(msgs)
 	for _, m := range append(msgs, w.waiting(sid)...) {
-		if m.From == SystemAlias && !m.Deferrable {
+		if m.From == sessions.SystemAlias && !m.Deferrable {
 			if len(wake.MayWake([]inbox.Message{m})) != 1 {
 				w.t.Errorf("reminder %+v wakes nobody", m)
 			}
@@ -62,9 +69,9 @@ func (w *world) wantReminders(sid string, n int) {
 	}
 }
 
-func (w *world) owes(s Session, all bool) []Obligation {
+func (w *world) owes(s sessions.Session, all bool) []explain.Obligation {
 	w.t.Helper()
-	list, err := w.Obligations(context.Background(), s, all)
+	list, err := explain.Obligations(context.Background(), w.Registry, s, all)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -72,7 +79,7 @@ func (w *world) owes(s Session, all bool) []Obligation {
 }
 
 // owesOne is the only obligation that a session sees, over or not.
-func (w *world) owesOne(s Session) Obligation {
+func (w *world) owesOne(s sessions.Session) explain.Obligation {
 	w.t.Helper()
 	list := w.owes(s, true)
 	if len(list) != 1 {
@@ -81,7 +88,7 @@ func (w *world) owesOne(s Session) Obligation {
 	return list[0]
 }
 
-func (w *world) wantState(s Session, state string) Obligation {
+func (w *world) wantState(s sessions.Session, state string) explain.Obligation {
 	w.t.Helper()
 	o := w.owesOne(s)
 	if o.State != state {
@@ -114,16 +121,16 @@ func TestWhatAsksIsDueByItsBucket(t *testing.T) {
 			r := w.put(amber, "birch", c.m)
 			mine, theirs := w.owes(birch, false), w.owes(amber, false)
 			if c.within == 0 {
-				if len(mine)+len(theirs) != 0 || r.Asked != (Asked{}) || w.left(birch.ID) {
+				if len(mine)+len(theirs) != 0 || r.Asked != (owed.Asked{}) || w.left(birch.ID) {
 					t.Fatalf("owed %+v, %+v, receipt %+v", mine, theirs, r)
 				}
 				return
 			}
 			due := w.clock.Add(c.within).UTC().Truncate(time.Microsecond)
-			if len(mine) != 1 || len(theirs) != 1 || mine[0].Side != SideOwe || theirs[0].Side != SideOwed {
+			if len(mine) != 1 || len(theirs) != 1 || mine[0].Side != explain.SideOwe || theirs[0].Side != explain.SideOwed {
 				t.Fatalf("owed %+v, %+v", mine, theirs)
 			}
-			if o := mine[0]; o.State != StillOpen || o.Bucket != c.bucket || !o.Due.Equal(due) || !o.Action || !o.Answer || o.From != "amber" || o.To != "birch" || o.ID != r.ID {
+			if o := mine[0]; o.State != owed.StillOpen || o.Bucket != c.bucket || !o.Due.Equal(due) || !o.Action || !o.Answer || o.From != "amber" || o.To != "birch" || o.ID != r.ID {
 				t.Errorf("obligation %+v, want it due at %v", o, due)
 			}
 			if !r.Asked.Due.Equal(due) || r.Bucket != c.bucket || !r.Action || !r.Reply {
@@ -147,7 +154,7 @@ func TestNobodyOwesAnythingForAMessageToAll(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
 	sent, _, err := w.SendAll(t.Context(), amber, inbox.Message{Kind: "question", Content: "who is there"})
-	if err != nil || len(sent) != 1 || w.left(birch.ID) || len(w.owes(birch, true)) != 0 || sent[0].Asked != (Asked{}) {
+	if err != nil || len(sent) != 1 || w.left(birch.ID) || len(w.owes(birch, true)) != 0 || sent[0].Asked != (owed.Asked{}) {
 		t.Errorf("sent %+v, %v; owed %+v", sent, err, w.owes(birch, true))
 	}
 }
@@ -159,12 +166,12 @@ func TestAnObligationEndsWithTheRightAnswer(t *testing.T) {
 		state  string
 		acked  bool
 	}{
-		"message":  {inbox.Message{}, Answered, true},
-		"review":   {inbox.Message{Kind: "review"}, Answered, true},
-		"failure":  {inbox.Message{Tag: "fail"}, Refused, true},
-		"ack":      {inbox.Message{Kind: "ack"}, StillOpen, true},
-		"status":   {inbox.Message{Kind: "status"}, StillOpen, true},
-		"question": {inbox.Message{Kind: "question"}, StillOpen, true},
+		"message":  {inbox.Message{}, owed.Answered, true},
+		"review":   {inbox.Message{Kind: "review"}, owed.Answered, true},
+		"failure":  {inbox.Message{Tag: "fail"}, notice.Refused, true},
+		"ack":      {inbox.Message{Kind: "ack"}, owed.StillOpen, true},
+		"status":   {inbox.Message{Kind: "status"}, owed.StillOpen, true},
+		"question": {inbox.Message{Kind: "question"}, owed.StillOpen, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -185,7 +192,7 @@ func TestAnObligationEndsWithTheRightAnswer(t *testing.T) {
 			if o.State != c.state || o.AckedAt.IsZero() || !o.ObservedAt.Equal(read.Truncate(time.Microsecond)) {
 				t.Errorf("obligation %+v", o)
 			}
-			over := c.state != StillOpen
+			over := c.state != owed.StillOpen
 			if over != (o.Reply == answer.ID) || over != !o.ClosedAt.IsZero() || over == w.left(birch.ID) {
 				t.Errorf("obligation %+v, record there: %v", o, w.left(birch.ID))
 			}
@@ -197,18 +204,18 @@ func TestAnObligationEndsWithTheRightAnswer(t *testing.T) {
 func TestAnObligationDoesNotEndByOthers(t *testing.T) {
 	t.Parallel()
 	w, amber, birch, r := asks(t, inbox.Message{Kind: "question"})
-	coral := w.register("coral", Caller{PID: 30})
+	coral := w.register("coral", callers.Caller{PID: w.pid(30)})
 	w.put(coral, "amber", inbox.Message{InReplyTo: r.ID})
 	w.put(birch, "coral", inbox.Message{InReplyTo: r.ID})
 	w.put(birch, "amber", inbox.Message{}) // of one that has not read it
 	w.pass(time.Second)
 	w.read(birch.ID)
-	if o := w.wantState(birch, StillOpen); !o.AckedAt.IsZero() {
+	if o := w.wantState(birch, owed.StillOpen); !o.AckedAt.IsZero() {
 		t.Errorf("obligation %+v", o)
 	}
 	w.pass(4 * time.Hour)
-	w.look(w.Keeper())
-	w.wantState(amber, Overdue)
+	w.look(deadlines.NewKeeper(w.Registry))
+	w.wantState(amber, owed.Overdue)
 	w.wantReminders(birch.ID, 1)
 }
 
@@ -223,19 +230,37 @@ func TestRingsAreCountedForWhatIsOwed(t *testing.T) {
 	start := w.clock
 	for _, outcome := range []string{wake.Coalesced, wake.Rang, wake.Rang, wake.Filtered} {
 		w.pass(time.Minute)
-		if err := w.Pushed(t.Context(), birch.ID, waiting, wake.Ring{At: w.clock, Method: "sse", Outcome: outcome}); err != nil {
+		if err := owed.Pushed(t.Context(), w.Registry, birch.ID, waiting, wake.Ring{At: w.clock, Method: "sse", Outcome: outcome}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got := w.wantState(amber, StillOpen)
+	got := w.wantState(amber, owed.StillOpen)
 	at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute).UTC() }
-	want := Wakes{Count: 4, RangAt: at(2), First: at(1), Last: at(4), Path: "sse", Result: wake.Filtered}
+	want := owed.Wakes{Count: 4, RangAt: at(2), First: at(1), Last: at(4), Path: "sse", Result: wake.Filtered}
 	if w := got.Wakes; w.Count != want.Count || !w.RangAt.Equal(want.RangAt) || !w.First.Equal(want.First) || !w.Last.Equal(want.Last) || w.Path != want.Path || w.Result != want.Result {
 		t.Errorf("wakes %+v, want %+v", got.Wakes, want)
 	}
 	w.put(birch, "amber", inbox.Message{InReplyTo: r.ID})
-	if o := w.wantState(amber, Answered); o.Wakes.Count != 4 {
+	if o := w.wantState(amber, owed.Answered); o.Wakes.Count != 4 {
 		t.Errorf("obligation %+v", o)
+	}
+}
+
+// Hooks ring, too: they say that mail waits, or ring a session that has no server.
+func TestRingsOfHooksAreCounted(t *testing.T) {
+	t.Parallel()
+	w, amber, birch, _ := asks(t, inbox.Message{Kind: "question"})
+	err := moves.HandOver(t.Context(), w.Registry, birch, moves.Reader{
+		By: sessions.ByHook, Limit: 1 << 20, Write: func() error { return nil },
+		Render: func([]inbox.Message, bool) (shown, announced []int, err error) { return nil, []int{0}, nil },
+	})
+	if o := w.owesOne(amber); err != nil || o.Wakes.Count != 1 || o.Wakes.Path != sessions.ByHook || o.Wakes.RangAt.IsZero() {
+		t.Errorf("%v, wakes %+v", err, o.Wakes)
+	}
+	w.pass(time.Hour)
+	rang, err := moves.RingOnce(t.Context(), w.Registry, birch.ID, func(wake.Notice) error { return nil })
+	if o := w.owesOne(amber); err != nil || !rang || o.Wakes.Count != 2 || o.Wakes.Path != wake.ByFile || o.Wakes.Result != wake.Rang {
+		t.Errorf("%v, %v, wakes %+v", rang, err, o.Wakes)
 	}
 }
 
@@ -250,16 +275,16 @@ func TestARingBeforeTheRecordIsCounted(t *testing.T) {
 	}
 	m = stored.Messages[0]
 	ring := wake.Ring{At: w.clock, Method: "socket", Outcome: wake.Rang}
-	if err := w.Pushed(t.Context(), birch.ID, []inbox.Message{m}, ring); err != nil {
+	if err := owed.Pushed(t.Context(), w.Registry, birch.ID, []inbox.Message{m}, ring); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.oweFor(t.Context(), birch, m, false); err != nil {
+	if err := owed.AddFor(t.Context(), w.Registry, birch, m, false); err != nil {
 		t.Fatal(err)
 	}
 	if o := w.owesOne(amber); o.Wakes.Count != 1 || o.Wakes.RangAt.IsZero() {
 		t.Errorf("obligation %+v", o)
 	}
-	if err := w.Pushed(t.Context(), birch.ID, []inbox.Message{m}, ring); err != nil {
+	if err := owed.Pushed(t.Context(), w.Registry, birch.ID, []inbox.Message{m}, ring); err != nil {
 		t.Fatal(err)
 	}
 	if o := w.owesOne(amber); o.Wakes.Count != 2 || strings.Count(w.file("owed/"+birch.ID+".jsonl"), "\n") != 1 {
@@ -268,7 +293,7 @@ func TestARingBeforeTheRecordIsCounted(t *testing.T) {
 	// A ring for a message that was answered long ago, and still waits, begins nothing anew.
 	w.put(birch, "amber", inbox.Message{InReplyTo: m.ID})
 	w.pass(time.Minute)
-	if err := w.Pushed(t.Context(), birch.ID, []inbox.Message{m}, ring); err != nil || w.left(birch.ID) {
+	if err := owed.Pushed(t.Context(), w.Registry, birch.ID, []inbox.Message{m}, ring); err != nil || w.left(birch.ID) {
 		t.Errorf("%v, record there: %v", err, w.left(birch.ID))
 	}
 }
@@ -282,16 +307,16 @@ func TestARingBesideTheRecordIsCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rung := newDebt(waiting[0])
-	rung.Wakes.add(wake.Ring{At: w.clock.Add(time.Second), Method: "socket", Outcome: wake.Rang})
-	later := newDebt(waiting[0])
-	later.Wakes.add(wake.Ring{At: w.clock.Add(time.Minute), Outcome: wake.Coalesced})
-	for _, d := range []debt{later, rung} {
-		if err := w.owe(t.Context(), birch.ID, false, d); err != nil {
+	rung := owed.New(waiting[0])
+	rung.Wakes.Add(wake.Ring{At: w.clock.Add(time.Second), Method: "socket", Outcome: wake.Rang})
+	later := owed.New(waiting[0])
+	later.Wakes.Add(wake.Ring{At: w.clock.Add(time.Minute), Outcome: wake.Coalesced})
+	for _, d := range []owed.Record{later, rung} {
+		if err := owed.Add(t.Context(), w.Registry, birch.ID, false, d); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want := Wakes{Count: 2, RangAt: w.clock.Add(time.Second).UTC(), First: w.clock.Add(time.Second).UTC(), Last: w.clock.Add(time.Minute).UTC(), Path: "socket", Result: wake.Coalesced}
+	want := owed.Wakes{Count: 2, RangAt: w.clock.Add(time.Second).UTC(), First: w.clock.Add(time.Second).UTC(), Last: w.clock.Add(time.Minute).UTC(), Path: "socket", Result: wake.Coalesced}
 	if o := w.owesOne(amber); o.Wakes != want {
 		t.Errorf("wakes %+v, want %+v", o.Wakes, want)
 	}
@@ -301,7 +326,7 @@ func TestObligationsMoveWithTheirRoot(t *testing.T) {
 	p := newTwoRoots(t)
 	from := p.broker(p.web)
 	amber, birch := p.member(from, "amber", "amber"), p.member(from, "birch", "birch")
-	ask := func(body string) Receipt {
+	ask := func(body string) broker.Receipt {
 		r, err := from.Send(t.Context(), amber, inbox.Message{To: "birch", Content: body, Kind: "question"})
 		if err != nil {
 			t.Fatal(err)
@@ -315,51 +340,8 @@ func TestObligationsMoveWithTheirRoot(t *testing.T) {
 	if _, err := p.merge(false, false); err != nil {
 		t.Fatal(err)
 	}
-	list, err := p.into.Obligations(t.Context(), Session{ID: "birch"}, true)
-	if err != nil || len(list) != 2 || list[0].ID != open.ID || list[0].State != StillOpen || list[1].ID != over.ID || list[1].State != Answered {
+	list, err := explain.Obligations(t.Context(), p.into.Registry, sessions.Session{ID: "birch"}, true)
+	if err != nil || len(list) != 2 || list[0].ID != open.ID || list[0].State != owed.StillOpen || list[1].ID != over.ID || list[1].State != owed.Answered {
 		t.Errorf("obligations %+v, %v", list, err)
-	}
-}
-
-// A line is what was written, whatever somebody has put there; and it is one line.
-func FuzzDebt(f *testing.F) {
-	f.Add([]byte(`{"from_alias":"amber","to_alias":"birch","content":"x","ts":1.5,"message_id":"m","kind":"task","tag":"urgent","due":7.25,"action_required":true,"reply_required":true,"bucket":"urgent","obligation":{"surface":"full","wakes":{"count":2,"last":"2026-11-22T10:00:00Z","result":"rang"},"reminders":1}}`))
-	f.Add([]byte(`{"from_alias":"amber","to_alias":"birch","content":"","message_id":"m","answer_by":9.5}`))
-	f.Add([]byte(`{"from_alias":"a","to_alias":"b","content":"","kind":"task","due":1e300,"obligation":7}`))
-	f.Add([]byte(`{"from_alias":"amb`))
-	f.Fuzz(func(t *testing.T, line []byte) {
-		d := parseDebt(line)
-		if d.half {
-			return
-		}
-		once, err := d.format()
-		if err != nil {
-			t.Fatalf("%q: %v", line, err)
-		}
-		again := parseDebt(once)
-		if again.half || bytes.Count(once, []byte("\n")) != 1 || again.key() != d.key() || again.Owes() != d.Owes() || again.Wakes != d.Wakes && d.Owes() {
-			t.Fatalf("%q becomes %q", line, once)
-		}
-		if twice, err := again.format(); err != nil || !bytes.Equal(once, twice) {
-			t.Fatalf("%q becomes %q, %v", once, twice, err)
-		}
-	})
-}
-
-// Hooks ring, too: they say that mail waits, or ring a session that has no server.
-func TestRingsOfHooksAreCounted(t *testing.T) {
-	t.Parallel()
-	w, amber, birch, _ := asks(t, inbox.Message{Kind: "question"})
-	err := w.HandOver(t.Context(), birch, Reader{
-		By: ByHook, Limit: 1 << 20, Write: func() error { return nil },
-		Render: func([]inbox.Message, bool) (shown, announced []int, err error) { return nil, []int{0}, nil },
-	})
-	if o := w.owesOne(amber); err != nil || o.Wakes.Count != 1 || o.Wakes.Path != ByHook || o.Wakes.RangAt.IsZero() {
-		t.Errorf("%v, wakes %+v", err, o.Wakes)
-	}
-	w.pass(time.Hour)
-	rang, err := w.RingOnce(t.Context(), birch.ID, func(wake.Notice) error { return nil })
-	if o := w.owesOne(amber); err != nil || !rang || o.Wakes.Count != 2 || o.Wakes.Path != wake.ByFile || o.Wakes.Result != wake.Rang {
-		t.Errorf("%v, %v, wakes %+v", rang, err, o.Wakes)
 	}
 }

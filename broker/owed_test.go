@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"context"
@@ -7,6 +7,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"c2c/broker/moves"
+	"c2c/broker/notice"
+	"c2c/sessions/callers"
 )
 
 // block puts a file where a mailbox needs its lease directory: nothing can be taken out of it, or delivered to it.
@@ -29,21 +33,21 @@ func (w *world) block(sid string) (unblock func()) {
 // The registry has changed hands when the mail cannot follow: the next call of the heir brings it.
 func TestAnInterruptedTakeoverIsCompleted(t *testing.T) {
 	ctx := context.Background()
-	hook := Caller{Client: "claude", ClientID: "u", PID: 30}
+	hook := func(w *world) callers.Caller { return callers.Caller{Client: "claude", ClientID: "u", PID: w.pid(30)} }
 	for name, retry := range map[string]func(*world) error{
-		"by the same command": func(w *world) error { _, err := w.Register(ctx, hook, "birch"); return err },
-		"by a hook":           func(w *world) error { _, err := w.Attach(ctx, hook); return err },
-		"by its name":         func(w *world) error { _, err := w.Attach(ctx, Caller{Explicit: "birch"}); return err },
+		"by the same command": func(w *world) error { _, err := w.Register(ctx, hook(w), "birch"); return err },
+		"by a hook":           func(w *world) error { _, err := w.Attach(ctx, hook(w)); return err },
+		"by its name":         func(w *world) error { _, err := w.Attach(ctx, callers.Caller{Explicit: "birch"}); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			amber := w.register("amber", Caller{PID: 10})
-			w.register("birch", Caller{Explicit: "old", PID: 20})
+			amber := w.register("amber", callers.Caller{PID: w.pid(10)})
+			w.register("birch", callers.Caller{Explicit: "old", PID: w.pid(20)})
 			w.send(amber, "birch", "x")
-			delete(w.procs, 20)
-			heir := w.attach(hook)
+			w.ends(20)
+			heir := w.attach(hook(w))
 			unblock := w.block("old")
-			w.register("birch", hook)
+			w.register("birch", hook(w))
 			w.wantMoves(heir.ID, "old")
 			unblock()
 			if err := retry(w); err != nil {
@@ -61,15 +65,15 @@ func TestAnInterruptedTakeoverIsCompleted(t *testing.T) {
 // The first holder is back, under another alias, before its mail has followed: it keeps it.
 func TestASessionThatIsBackKeepsTheMailThatWasToBeMoved(t *testing.T) {
 	w := newWorld(t)
-	amber := w.register("amber", Caller{PID: 10})
-	w.register("birch", Caller{Explicit: "old", PID: 20})
+	amber := w.register("amber", callers.Caller{PID: w.pid(10)})
+	w.register("birch", callers.Caller{Explicit: "old", PID: w.pid(20)})
 	w.send(amber, "birch", "x")
-	delete(w.procs, 20)
+	w.ends(20)
 	unblock := w.block("old")
-	w.register("birch", Caller{Explicit: "heir", PID: 30})
+	w.register("birch", callers.Caller{Explicit: "heir", PID: w.pid(30)})
 	unblock()
-	w.register("coral", Caller{Explicit: "old"})
-	w.register("birch", Caller{Explicit: "heir"})
+	w.register("coral", callers.Caller{Explicit: "old"})
+	w.register("birch", callers.Caller{Explicit: "heir"})
 	w.wantMail("heir")
 	w.wantMail("old", "x")
 }
@@ -78,22 +82,22 @@ func TestASessionThatIsBackKeepsTheMailThatWasToBeMoved(t *testing.T) {
 func TestAnInterruptedReturnBringsTheDeadLettersLater(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
-	caller := Caller{Client: "claude", ClientID: "u", PID: 20}
-	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", caller)
+	caller := func() callers.Caller { return callers.Caller{Client: "claude", ClientID: "u", PID: w.pid(20)} }
+	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", caller())
 	w.send(amber, "birch", "x")
-	delete(w.procs, 20)
+	w.ends(20)
 	w.clock = w.clock.Add(2 * time.Hour)
-	if swept, err := w.Sweep(ctx, time.Hour); err != nil || swept.Messages != 1 {
+	if swept, err := moves.Sweep(ctx, w.Registry, time.Hour); err != nil || swept.Messages != 1 {
 		t.Fatalf("swept %+v, %v", swept, err)
 	}
-	w.procs[20] = process{pid: 20, parent: 1, start: 44}
+	w.starts(20)
 	unblock := w.block(birch.ID)
-	w.attach(caller)
+	w.attach(caller())
 	w.wantMoves(birch.ID, birch.ID)
 	unblock()
-	w.attach(caller)
+	w.attach(caller())
 	w.wantMail(birch.ID, "x")
-	if dead, err := w.DeadLetters(ctx, 0); err != nil || len(dead) != 0 {
+	if dead, err := notice.DeadLetters(ctx, w.Registry, 0); err != nil || len(dead) != 0 {
 		t.Errorf("dead letters left: %v, %v", dead, err)
 	}
 }

@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"errors"
@@ -7,6 +7,9 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"c2c/broker"
+	"c2c/project"
 )
 
 // state is a state directory with clones of repositories beside it.
@@ -63,12 +66,12 @@ func (m machine) old(text string) string {
 // open uses the root of a directory, as any command does, and says which one that is.
 func (m machine) open(cwd string) string {
 	m.t.Helper()
-	b, err := OpenHere(m.getenv, cwd, Config{})
+	b, err := broker.OpenHere(m.getenv, cwd, broker.Config{})
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	defer b.Close()
-	if found, _, err := FindRoot(m.getenv, cwd); err != nil || found != b.Root() {
+	if found, _, err := project.FindRoot(m.getenv, cwd); err != nil || found != b.Root() {
 		m.t.Errorf("opened %s, and then found %s, %v", b.Root(), found, err)
 	}
 	return b.Root()
@@ -185,35 +188,8 @@ func TestOldRootsKeepWorking(t *testing.T) {
 	if got := m.open(m.clone("carol", "carol@host.org:o/r.git")); got != third {
 		t.Errorf("root %s, want %s", got, third)
 	}
-	if _, others, err := Roots(m.getenv, web); err != nil || !slices.Contains(others, wantSSH) || !slices.Contains(others, third) {
+	if _, others, err := project.Roots(m.getenv, web); err != nil || !slices.Contains(others, wantSSH) || !slices.Contains(others, third) {
 		t.Errorf("another clone knows of %q, %v", others, err)
-	}
-}
-
-// A root was merged into another one, and that one later into a third.
-func TestRootsThatWereMergedLeadToTheLast(t *testing.T) {
-	t.Parallel()
-	m := newMachine(t)
-	top := m.clone("ssh", "git@host.org:o/r.git")
-	p, last := findProject(top), m.old("c")
-	repos, recorded := filepath.Join(m.dir, ".c2c", "repos"), filepath.Join(m.dir, ".c2c", "projects", p.name)
-	link := func(target, name string) {
-		if err := os.Symlink(target, name); err != nil {
-			t.Fatal(err)
-		}
-	}
-	link(fp("c"), filepath.Join(repos, fp("b")))
-	link(fp("b"), filepath.Join(repos, fp("a")))
-	link(fp("a"), filepath.Join(repos, p.own))
-	if got := m.open(top); got != last {
-		t.Errorf("by the link of the clone: %s, want %s", got, last)
-	}
-	if err := errors.Join(os.Remove(filepath.Join(repos, p.own)), os.Remove(recorded)); err != nil {
-		t.Fatal(err)
-	}
-	link("../repos/"+fp("a"), recorded)
-	if got := m.open(top); got != last {
-		t.Errorf("by the link of the project: %s, want %s", got, last)
 	}
 }
 
@@ -227,7 +203,7 @@ func TestClonesThatStartTogetherShareARoot(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range roots {
 			all.Go(func() {
-				b, err := OpenHere(m.getenv, dirs[i%len(dirs)], Config{})
+				b, err := broker.OpenHere(m.getenv, dirs[i%len(dirs)], broker.Config{})
 				if err != nil {
 					t.Error(err)
 					return
@@ -264,11 +240,49 @@ func TestARepositoryWhereAWorkTreeWasHasItsOwnRoot(t *testing.T) {
 func TestLooksMakeNothing(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	if _, _, err := FindRoot(m.getenv, m.clone("ssh", "git@host.org:o/r.git")); err != nil {
+	if _, _, err := project.FindRoot(m.getenv, m.clone("ssh", "git@host.org:o/r.git")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(m.dir, ".c2c")); !errors.Is(err, os.ErrNotExist) {
 		t.Error("the state directory was made", err)
+	}
+}
+
+// A root was merged into another one, and that one later into a third.
+// project is the name of the only project that was opened.
+func (m machine) project() string {
+	m.t.Helper()
+	names, err := os.ReadDir(filepath.Join(m.dir, ".c2c", "projects"))
+	if err != nil || len(names) != 1 {
+		m.t.Fatalf("projects %v, %v", names, err)
+	}
+	return names[0].Name()
+}
+
+func TestRootsThatWereMergedLeadToTheLast(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	top := m.clone("ssh", "git@host.org:o/r.git")
+	own, last := fp("git@host.org:o/r.git"), m.old("c")
+	repos := filepath.Join(m.dir, ".c2c", "repos")
+	link := func(target, name string) {
+		if err := os.Symlink(target, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link(fp("c"), filepath.Join(repos, fp("b")))
+	link(fp("b"), filepath.Join(repos, fp("a")))
+	link(fp("a"), filepath.Join(repos, own))
+	if got := m.open(top); got != last {
+		t.Errorf("by the link of the clone: %s, want %s", got, last)
+	}
+	recorded := filepath.Join(m.dir, ".c2c", "projects", m.project())
+	if err := errors.Join(os.Remove(filepath.Join(repos, own)), os.Remove(recorded)); err != nil {
+		t.Fatal(err)
+	}
+	link("../repos/"+fp("a"), recorded)
+	if got := m.open(top); got != last {
+		t.Errorf("by the link of the project: %s, want %s", got, last)
 	}
 }
 
@@ -277,10 +291,11 @@ func TestAnOddLinkIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	top := m.clone("ssh", "git@host.org:o/r.git")
-	p := findProject(top)
+	m.open(top)
+	own, name := fp("git@host.org:o/r.git"), m.project()
 	elsewhere, projects := filepath.Join(m.dir, "elsewhere"), filepath.Join(m.dir, ".c2c", "projects")
-	for _, target := range []string{elsewhere, "../../elsewhere", "../repos/../../elsewhere", "..", p.name, "../repos/default"} {
-		if err := errors.Join(os.RemoveAll(filepath.Join(m.dir, ".c2c")), os.MkdirAll(projects, 0o700), os.Symlink(target, filepath.Join(projects, p.name))); err != nil {
+	for _, target := range []string{elsewhere, "../../elsewhere", "../repos/../../elsewhere", "..", name, "../repos/default"} {
+		if err := errors.Join(os.RemoveAll(filepath.Join(m.dir, ".c2c")), os.MkdirAll(projects, 0o700), os.Symlink(target, filepath.Join(projects, name))); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := m.open(top), m.old("git@host.org:o/r.git"); got != want {
@@ -289,11 +304,11 @@ func TestAnOddLinkIsNotFollowed(t *testing.T) {
 	}
 	repos := filepath.Join(m.dir, ".c2c", "repos")
 	a, b := fp("a"), fp("b")
-	if err := errors.Join(os.RemoveAll(filepath.Join(repos, p.own)), os.Remove(filepath.Join(projects, p.name)),
-		os.Symlink("../repos/"+a, filepath.Join(projects, p.name)), os.Symlink(b, filepath.Join(repos, a)), os.Symlink(a, filepath.Join(repos, b))); err != nil {
+	if err := errors.Join(os.RemoveAll(filepath.Join(repos, own)), os.Remove(filepath.Join(projects, name)),
+		os.Symlink("../repos/"+a, filepath.Join(projects, name)), os.Symlink(b, filepath.Join(repos, a)), os.Symlink(a, filepath.Join(repos, b))); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := OpenHere(m.getenv, top, Config{}); err == nil {
+	if b, err := broker.OpenHere(m.getenv, top, broker.Config{}); err == nil {
 		t.Error("a ring of links is a root:", b.Root())
 	}
 }

@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"context"
@@ -10,7 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker/moves"
 	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+	"c2c/sessions/turns"
 )
 
 func (w *world) files(part string) (files []string) {
@@ -30,23 +34,23 @@ func (w *world) files(part string) (files []string) {
 func TestPruneTakesOnlyWhatIsGone(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
-	amber := w.register("amber", Caller{PID: 10, Explicit: "sid-amber"})
-	birch := w.register("birch", Caller{PID: 20, Client: "claude", ClientID: "claude-1", Explicit: "sid-birch"})
-	coral := w.register("coral", Caller{PID: 30, Explicit: "sid-coral"})
+	amber := w.register("amber", callers.Caller{PID: w.pid(10), Explicit: "sid-amber"})
+	birch := w.register("birch", callers.Caller{PID: w.pid(20), Client: "claude", ClientID: "claude-1", Explicit: "sid-birch"})
+	coral := w.register("coral", callers.Caller{PID: w.pid(30), Explicit: "sid-coral"})
 	for _, to := range []string{"birch", "coral"} {
 		w.send(amber, to, "read")
 	}
 	w.send(birch, "amber", "read")
-	for _, s := range []Session{amber, birch, coral} {
+	for _, s := range []sessions.Session{amber, birch, coral} {
 		w.read(s.ID)
 	}
-	if err := w.ExpectAnswers(birch.ID); err != nil {
+	if err := turns.ExpectAnswers(w.Registry, birch.ID); err != nil {
 		t.Fatal(err)
 	}
-	delete(w.procs, 20)
-	delete(w.procs, 30)
+	w.ends(20)
+	w.ends(30)
 	w.clock = w.clock.Add(100 * 24 * time.Hour)
-	if _, err := w.Sweep(ctx, time.Hour); err != nil {
+	if _, err := moves.Sweep(ctx, w.Registry, time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	// What came for a session after the sweep is mail, and keeps it.
@@ -63,11 +67,11 @@ func TestPruneTakesOnlyWhatIsGone(t *testing.T) {
 		}
 	}
 	before := w.files("")
-	dry, err := w.Prune(ctx, 90*24*time.Hour, "", true)
+	dry, err := moves.Prune(ctx, w.Registry, 90*24*time.Hour, "", true)
 	if err != nil || len(w.files("")) != len(before) {
 		t.Errorf("a dry run left %d of %d files, %v", len(w.files("")), len(before), err)
 	}
-	p, err := w.Prune(ctx, 90*24*time.Hour, "", false)
+	p, err := moves.Prune(ctx, w.Registry, 90*24*time.Hour, "", false)
 	if err != nil || p != dry || p.Sessions != 1 || p.Archives.Count != 2 {
 		t.Errorf("pruned %+v after %+v, %v", p, dry, err)
 	}
@@ -84,7 +88,7 @@ func TestPruneTakesOnlyWhatIsGone(t *testing.T) {
 
 func TestADryRunOfPruneMakesNothing(t *testing.T) {
 	w := newWorld(t)
-	amber, _ := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20, Explicit: "sid-birch"})
+	amber, _ := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20), Explicit: "sid-birch"})
 	w.send(amber, "birch", "x")
 	w.read("sid-birch")
 	w.clock = w.clock.Add(100 * 24 * time.Hour)
@@ -93,7 +97,7 @@ func TestADryRunOfPruneMakesNothing(t *testing.T) {
 		if err := os.RemoveAll(filepath.Join(w.Root(), name)); err != nil {
 			t.Fatal(err)
 		}
-		p, err := w.Prune(context.Background(), 90*24*time.Hour, "", true)
+		p, err := moves.Prune(context.Background(), w.Registry, 90*24*time.Hour, "", true)
 		if err != nil || p.Sessions == 0 {
 			t.Errorf("without %s: pruned %+v, %v", name, p, err)
 		}
@@ -114,7 +118,7 @@ func TestPruneKeepsADeadLetterWithoutATime(t *testing.T) {
 	if err := w.Dir().Write(deadFile, []byte(kept+old)); err != nil {
 		t.Fatal(err)
 	}
-	p, err := w.Prune(context.Background(), time.Hour, "", false)
+	p, err := moves.Prune(context.Background(), w.Registry, time.Hour, "", false)
 	if err != nil || p.DeadLetters.Count != 1 || w.file(deadFile) != kept {
 		t.Errorf("pruned %+v, %v, left %s", p, err, w.file(deadFile))
 	}
@@ -123,7 +127,7 @@ func TestPruneKeepsADeadLetterWithoutATime(t *testing.T) {
 func TestPruneLeavesASessionWhoseLockIsHeld(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
-	birch := w.register("birch", Caller{PID: 20, Explicit: "sid-birch"})
+	birch := w.register("birch", callers.Caller{PID: w.pid(20), Explicit: "sid-birch"})
 	release, ok, err := w.BorrowRinging(birch.ID)
 	if !ok || err != nil {
 		t.Fatal(ok, err)
@@ -132,13 +136,13 @@ func TestPruneLeavesASessionWhoseLockIsHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.clock = w.clock.Add(100 * 24 * time.Hour)
-	if p, err := w.Prune(ctx, 90*24*time.Hour, "", false); err != nil || p.Sessions != 0 || len(w.files("sid-birch.json")) != 1 {
+	if p, err := moves.Prune(ctx, w.Registry, 90*24*time.Hour, "", false); err != nil || p.Sessions != 0 || len(w.files("sid-birch.json")) != 1 {
 		t.Errorf("pruned %+v, %v", p, err)
 	}
 	if err := release(); err != nil {
 		t.Fatal(err)
 	}
-	if p, err := w.Prune(ctx, 90*24*time.Hour, "", false); err != nil || p.Sessions != 1 || len(w.files("sid-birch")) != 0 {
+	if p, err := moves.Prune(ctx, w.Registry, 90*24*time.Hour, "", false); err != nil || p.Sessions != 1 || len(w.files("sid-birch")) != 0 {
 		t.Errorf("pruned %+v, %v, left %q", p, err, w.files("sid-birch"))
 	}
 }

@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"context"
@@ -6,22 +6,23 @@ import (
 	"sync"
 	"testing"
 
+	"c2c/broker"
 	"c2c/inbox"
+	"c2c/sessions/callers"
 )
 
 // Two brokers on one root stand for two processes: their locks are of different open files.
 func TestNothingIsLostWhileAnAliasChangesHands(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
-	other, err := Open(Config{Root: w.Root()})
+	other, err := broker.Open(broker.Config{Root: w.Root()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	other.proc = w.procs
-	amber := w.register("amber", Caller{Explicit: "amber"})
-	w.register("birch", Caller{Explicit: "old", PID: 20})
-	delete(w.procs, 20)
+	amber := w.register("amber", callers.Caller{Explicit: "amber"})
+	w.register("birch", callers.Caller{Explicit: "old", PID: w.pid(20)})
+	w.ends(20)
 
 	const count = 40
 	var group sync.WaitGroup
@@ -32,10 +33,10 @@ func TestNothingIsLostWhileAnAliasChangesHands(t *testing.T) {
 			}
 		}
 	})
-	group.Go(func() { w.register("birch", Caller{Explicit: "heir", PID: 30}) })
+	group.Go(func() { w.register("birch", callers.Caller{Explicit: "heir", PID: w.pid(30)}) })
 	for i := range 4 {
 		group.Go(func() {
-			if _, err := other.Attach(ctx, Caller{Client: "codex", ClientID: fmt.Sprintf("t%d", i%2)}); err != nil {
+			if _, err := other.Attach(ctx, callers.Caller{Client: "codex", ClientID: fmt.Sprintf("t%d", i%2)}); err != nil {
 				t.Errorf("attach: %v", err)
 			}
 		})

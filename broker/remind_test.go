@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"fmt"
@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker/deadlines"
+	"c2c/broker/owed"
 	"c2c/inbox"
+	"c2c/sessions/callers"
 )
 
 // What is not read rings by itself. Who reads it when the answer is due has some time for it.
@@ -19,7 +22,7 @@ func TestNobodyIsRemindedOfWhatIsNotRead(t *testing.T) {
 	for range 30 {
 		w.put(amber, "birch", inbox.Message{Kind: "question"})
 	}
-	k := w.Keeper()
+	k := deadlines.NewKeeper(w.Registry)
 	for range 20 {
 		w.look(k)
 		w.once()
@@ -36,50 +39,11 @@ func TestNobodyIsRemindedOfWhatIsNotRead(t *testing.T) {
 	w.wantReminders(birch.ID, 1)
 }
 
-// However much a session owes, and however its askers have spread that over the day, it is reminded now and then, and never while it
-// has not read the reminder before.
-func TestManyLateAnswersMakeFewReminders(t *testing.T) {
-	t.Parallel()
-	for name, reads := range map[string]bool{"reads": true, "does not read": false} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w, amber, birch := pair(t)
-			defer w.rings(birch)()
-			var debts []debt
-			for i := range 1500 {
-				at := w.clock.Add(time.Duration(i) * time.Minute / 4)
-				m := inbox.Message{From: "amber", To: "birch", Content: "x", Kind: "question", ID: fmt.Sprint("q-", i), FromSession: amber.ID,
-					TS: inbox.Seconds(at), Due: inbox.Seconds(at.Add(time.Hour))}
-				debts = append(debts, newDebt(m))
-			}
-			if err := w.owe(t.Context(), birch.ID, false, debts...); err != nil {
-				t.Fatal(err)
-			}
-			k := w.Keeper()
-			hours := 24
-			for range hours * 4 {
-				w.pass(15 * time.Minute)
-				w.look(k)
-				if reads {
-					w.read(birch.ID)
-				}
-			}
-			most := 1
-			if reads {
-				most = hours * int(time.Hour/remindGap)
-			}
-			if got := len(w.reminders(birch.ID)); got == 0 || got > most {
-				t.Errorf("%d reminders, want at most %d", got, most)
-			}
-		})
-	}
-}
-
 // A model often answers with send, and not with reply. That counts for what it has read shortly before, and for nothing else.
 func TestAPlainMessageToTheAskerAnswers(t *testing.T) {
 	t.Parallel()
 	w, amber, birch, r := asks(t, inbox.Message{Kind: "question", AnswerBy: 0})
-	coral := w.register("coral", Caller{Client: "gem", ClientID: "c", PID: 30})
+	coral := w.register("coral", callers.Caller{Client: "gem", ClientID: "c", PID: w.pid(30)})
 	other := w.put(coral, "birch", inbox.Message{Kind: "question"})
 	w.read(birch.ID)
 	unread := w.put(amber, "birch", inbox.Message{Kind: "task"})
@@ -96,7 +60,7 @@ func TestAPlainMessageToTheAskerAnswers(t *testing.T) {
 		}
 		return all
 	}
-	want := map[string]string{r.ID: Answered + " " + answer.ID, other.ID: StillOpen + " ", unread.ID: StillOpen + " "}
+	want := map[string]string{r.ID: owed.Answered + " " + answer.ID, other.ID: owed.StillOpen + " ", unread.ID: owed.StillOpen + " "}
 	if got := states(); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("obligations %v, want %v", got, want)
 	}
@@ -117,23 +81,23 @@ func TestAPlainMessageIsNoLateAnswer(t *testing.T) {
 	w.pass(time.Minute)
 	w.send(birch, "amber", "it is 80")
 	w.pass(time.Hour)
-	w.look(w.Keeper())
+	w.look(deadlines.NewKeeper(w.Registry))
 	w.wantNotices(amber.ID)
 }
 
 // The clock goes ahead by days, somebody looks, and it is set right. What was owed is owed still.
 func TestAClockThatWasAheadEndsNoObligation(t *testing.T) {
 	t.Parallel()
-	for name, look := range map[string]func(*world, *Keeper){
-		"a process that stays": func(w *world, k *Keeper) { w.look(k) },
-		"commands":             func(w *world, _ *Keeper) { w.once() },
+	for name, look := range map[string]func(*world, *deadlines.Keeper){
+		"a process that stays": func(w *world, k *deadlines.Keeper) { w.look(k) },
+		"commands":             func(w *world, _ *deadlines.Keeper) { w.once() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const jump = 40 * 24 * time.Hour
 			w, amber, birch, r := asks(t, inbox.Message{Kind: "question"})
 			w.read(birch.ID)
-			k := w.Keeper()
+			k := deadlines.NewKeeper(w.Registry)
 			look(w, k)
 			for range 2 { // it happens again, later
 				w.pass(jump)
@@ -143,14 +107,14 @@ func TestAClockThatWasAheadEndsNoObligation(t *testing.T) {
 				}
 				w.pass(-jump)
 				look(w, k)
-				if o := w.owesOne(amber); o.State != StillOpen && o.State != Overdue {
+				if o := w.owesOne(amber); o.State != owed.StillOpen && o.State != owed.Overdue {
 					t.Fatalf("obligation %+v", o)
 				}
 				w.pass(10 * 24 * time.Hour)
 				look(w, k)
 			}
 			w.put(birch, "amber", inbox.Message{InReplyTo: r.ID})
-			w.wantState(amber, Answered)
+			w.wantState(amber, owed.Answered)
 		})
 	}
 }
@@ -164,7 +128,7 @@ func TestAQuestionFromTheFutureIsDueInTime(t *testing.T) {
 	w.put(amber, "birch", inbox.Message{Kind: "question"})
 	w.read(birch.ID)
 	w.pass(-ahead)
-	k := w.Keeper()
+	k := deadlines.NewKeeper(w.Registry)
 	if wait := w.look(k); wait <= 0 || wait > 4*time.Hour {
 		t.Errorf("looks again after %v", wait)
 	}
@@ -198,4 +162,41 @@ func TestAReminderFromTheFutureKeepsNoneBack(t *testing.T) {
 	w.pass(4 * time.Hour)
 	w.once()
 	w.wantReminders(birch.ID, 2)
+}
+
+// However much a session owes, and however its askers have spread that over the day, it is reminded now and then, and never while it
+// has not read the reminder before.
+func TestManyLateAnswersMakeFewReminders(t *testing.T) {
+	t.Parallel()
+	for name, reads := range map[string]bool{"reads": true, "does not read": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, amber, birch := pair(t)
+			defer w.rings(birch)()
+			var all []inbox.Message
+			for i := range 1500 {
+				at := w.clock.Add(time.Duration(i) * time.Minute / 4)
+				m := inbox.Message{From: "amber", To: "birch", Content: "x", Kind: "question", ID: fmt.Sprint("q-", i), FromSession: amber.ID,
+					TS: inbox.Seconds(at), Due: inbox.Seconds(at.Add(time.Hour))}
+				all = append(all, m)
+			}
+			w.records(birch, all)
+			k := deadlines.NewKeeper(w.Registry)
+			hours := 24
+			for range hours * 4 {
+				w.pass(15 * time.Minute)
+				w.look(k)
+				if reads {
+					w.read(birch.ID)
+				}
+			}
+			most := 1
+			if reads {
+				most = hours * int(time.Hour/remindGap)
+			}
+			if got := len(w.reminders(birch.ID)); got == 0 || got > most {
+				t.Errorf("%d reminders, want at most %d", got, most)
+			}
+		})
+	}
 }

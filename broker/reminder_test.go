@@ -1,18 +1,27 @@
-package broker
+package broker_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"c2c/broker/deadlines"
+	"c2c/broker/explain"
+	"c2c/broker/loops"
+	"c2c/broker/moves"
+	"c2c/broker/notice"
+	"c2c/broker/owed"
 	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // rings makes a session one that can be rung, until free is called.
-func (w *world) rings(s Session) (free func()) {
+func (w *world) rings(s sessions.Session) (free func()) {
 	w.t.Helper()
 	release, ok, err := w.BorrowRinging(s.ID)
 	if err != nil || !ok {
@@ -42,7 +51,7 @@ func TestWhoDoesNotAnswerIsReminded(t *testing.T) {
 			}
 			r := w.put(amber, "birch", inbox.Message{Kind: "task", AnswerBy: inbox.Seconds(w.clock.Add(time.Hour)), TellAfter: -1})
 			w.read(birch.ID)
-			k := w.Keeper()
+			k := deadlines.NewKeeper(w.Registry)
 			wait := w.look(k)
 			if wait <= 0 || wait > time.Hour {
 				t.Errorf("looks again after %v", wait)
@@ -54,12 +63,12 @@ func TestWhoDoesNotAnswerIsReminded(t *testing.T) {
 			for hour, n := range c.want {
 				for range 2 {
 					w.look(k)
-					w.look(w.Keeper()) // another one, that knows nothing of the first
+					w.look(deadlines.NewKeeper(w.Registry)) // another one, that knows nothing of the first
 				}
 				if got := w.reminders(birch.ID); len(got) != n || !strings.Contains(got[0], "amber waits for your answer to its task "+inbox.ShortID(r.ID)) {
 					t.Fatalf("%d hours: %q, want %d", hour+1, got, n)
 				}
-				if o := w.owesOne(birch); o.Reminders != n || o.State != Overdue || o.MaxWakes != maxReminders(o.Surface) {
+				if o := w.owesOne(birch); o.Reminders != n || o.State != owed.Overdue || o.MaxWakes != maxReminders(o.Surface) {
 					t.Errorf("obligation %+v", o)
 				}
 				w.read(birch.ID)
@@ -80,9 +89,9 @@ func TestAReminderIsNotMadeUpFor(t *testing.T) {
 	defer w.rings(birch)()
 	w.read(birch.ID)
 	w.pass(48 * time.Hour)
-	w.look(w.Keeper())
+	w.look(deadlines.NewKeeper(w.Registry))
 	w.wantReminders(birch.ID, 1)
-	w.look(w.Keeper())
+	w.look(deadlines.NewKeeper(w.Registry))
 	w.wantReminders(birch.ID, 1)
 }
 
@@ -114,7 +123,7 @@ func TestAReminderIsThereOnceWhereverItsKeeperIsKilled(t *testing.T) {
 	w.read(birch.ID)
 	w.pass(4 * time.Hour)
 	for range 3 {
-		w.look(w.Keeper())
+		w.look(deadlines.NewKeeper(w.Registry))
 		if err := os.WriteFile(filepath.Join(w.Root(), owedDir, birch.ID+owedEnd), []byte(before), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +136,7 @@ func TestAReminderIsThereOnceWhereverItsKeeperIsKilled(t *testing.T) {
 func TestAnAnswerIsFoundThatTheRecordDoesNotTell(t *testing.T) {
 	t.Parallel()
 	for name, look := range map[string]func(w *world){
-		"by who looks all the time": func(w *world) { w.look(w.Keeper()) },
+		"by who looks all the time": func(w *world) { w.look(deadlines.NewKeeper(w.Registry)) },
 		"when it is due":            func(w *world) { w.pass(4 * time.Hour); w.once() },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -151,7 +160,7 @@ func TestAnAnswerIsFoundThatTheRecordDoesNotTell(t *testing.T) {
 			}
 			w.pass(time.Minute)
 			look(w)
-			o := w.wantState(birch, Answered)
+			o := w.wantState(birch, owed.Answered)
 			if o.Reply != answer.ID || !o.ClosedAt.Equal(at.Truncate(time.Microsecond)) || !o.ObservedAt.Equal(at.Add(-time.Minute).Truncate(time.Microsecond)) || w.left(birch.ID) {
 				t.Errorf("obligation %+v, record there: %v", o, w.left(birch.ID))
 			}
@@ -163,7 +172,7 @@ func TestAnAnswerIsFoundThatTheRecordDoesNotTell(t *testing.T) {
 // once looks as a command does, where no process looks all the time.
 func (w *world) once() {
 	w.t.Helper()
-	if err := w.KeepOnce(w.t.Context()); err != nil {
+	if err := deadlines.KeepOnce(w.t.Context(), w.Registry); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -175,7 +184,7 @@ func TestARepeatedQuestionIsOwedOnce(t *testing.T) {
 	m := inbox.Message{Kind: "question", ID: "q-1"}
 	w, amber, birch, r := asks(t, m)
 	w.put(amber, "birch", m)
-	w.wantState(amber, StillOpen)
+	w.wantState(amber, owed.StillOpen)
 	path := filepath.Join(w.Root(), owedDir, birch.ID+owedEnd)
 	if err := os.Remove(path); err != nil { // as if it had been killed
 		t.Fatal(err)
@@ -187,12 +196,12 @@ func TestARepeatedQuestionIsOwedOnce(t *testing.T) {
 	if again := w.put(amber, "birch", m); !again.Duplicate || !again.Asked.Due.Equal(r.Asked.Due) {
 		t.Errorf("receipt %+v, the first was %+v", again, r)
 	}
-	if o := w.wantState(amber, StillOpen); !o.Due.Equal(r.Asked.Due) {
+	if o := w.wantState(amber, owed.StillOpen); !o.Due.Equal(r.Asked.Due) {
 		t.Errorf("obligation %+v", o)
 	}
 	w.put(birch, "amber", inbox.Message{InReplyTo: r.ID})
 	w.put(amber, "birch", m)
-	w.wantState(amber, Answered)
+	w.wantState(amber, owed.Answered)
 	if w.left(birch.ID) {
 		t.Error("it is owed again")
 	}
@@ -202,12 +211,12 @@ func TestARenamedSenderIsStillOwed(t *testing.T) {
 	t.Parallel()
 	w, _, birch, r := asks(t, inbox.Message{Kind: "review"})
 	w.pass(time.Second)
-	ash := w.register("ash", Caller{Client: "claude", ClientID: "a", PID: 10})
-	if o := w.wantState(ash, StillOpen); o.From != "ash" || o.Side != SideOwed {
+	ash := w.register("ash", callers.Caller{Client: "claude", ClientID: "a", PID: w.pid(10)})
+	if o := w.wantState(ash, owed.StillOpen); o.From != "ash" || o.Side != explain.SideOwed {
 		t.Errorf("obligation %+v", o)
 	}
 	w.put(birch, "ash", inbox.Message{InReplyTo: r.ID})
-	w.wantState(ash, Answered)
+	w.wantState(ash, owed.Answered)
 }
 
 // What waits goes to the heir, who owes it then; what was read and not answered is over, and its sender was told.
@@ -216,16 +225,16 @@ func TestAnObligationIsHandedOver(t *testing.T) {
 	w, amber, birch, read := asks(t, inbox.Message{Kind: "question"})
 	w.read(birch.ID)
 	waits := w.put(amber, "birch", inbox.Message{Kind: "task"})
-	coral := w.register("coral", Caller{Client: "gem", PID: 30})
-	delete(w.procs, 20)
-	if _, err := w.Takeover(t.Context(), "birch", "coral", false, false); err != nil {
+	coral := w.register("coral", callers.Caller{Client: "gem", PID: w.pid(30)})
+	w.ends(20)
+	if _, err := moves.TakeOver(t.Context(), w.Registry, "birch", "coral", false, false); err != nil {
 		t.Fatal(err)
 	}
 	states := map[string]string{}
 	for _, o := range w.owes(amber, true) {
 		states[o.ID+" "+o.SessionID] = o.State
 	}
-	if states[read.ID+" "+birch.ID] != HandedOver || states[waits.ID+" "+coral.ID] != StillOpen || w.left(birch.ID) {
+	if states[read.ID+" "+birch.ID] != owed.HandedOver || states[waits.ID+" "+coral.ID] != owed.StillOpen || w.left(birch.ID) {
 		t.Errorf("obligations %v", states)
 	}
 	w.put(coral, "amber", inbox.Message{InReplyTo: waits.ID})
@@ -239,25 +248,25 @@ func TestASweptSessionOwesNothing(t *testing.T) {
 	w, amber, birch, _ := asks(t, inbox.Message{Kind: "question"})
 	w.read(birch.ID)
 	waits := w.put(amber, "birch", inbox.Message{Kind: "task"})
-	delete(w.procs, 20)
+	w.ends(20)
 	w.pass(2 * time.Hour)
-	if _, err := w.Sweep(t.Context(), time.Hour); err != nil {
+	if _, err := moves.Sweep(t.Context(), w.Registry, time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range w.owes(amber, true) {
-		if o.State != WasSwept {
+		if o.State != owed.WasSwept {
 			t.Errorf("obligation %+v", o)
 		}
 	}
-	w.procs[20] = process{pid: 20, parent: 1, start: 44}
-	birch = w.register("birch", Caller{Client: "codex", ClientID: "b", PID: 20}) // it is back, and has its dead letters
+	w.starts(20)
+	birch = w.register("birch", callers.Caller{Client: "codex", ClientID: "b", PID: w.pid(20)}) // it is back, and has its dead letters
 	if list := w.owes(amber, false); len(list) != 1 || list[0].ID != waits.ID || list[0].SessionID != birch.ID {
 		t.Errorf("obligations %+v", list)
 	}
-	if list := w.owes(amber, true); len(list) != 2 || list[0].ID != waits.ID || list[0].State != StillOpen || list[1].State != WasSwept {
+	if list := w.owes(amber, true); len(list) != 2 || list[0].ID != waits.ID || list[0].State != owed.StillOpen || list[1].State != owed.WasSwept {
 		t.Errorf("with what is over %+v", list)
 	}
-	if st := w.stats(); st.Open != 1 || st.Over[WasSwept] != 1 || st.Total.Sent != 2 {
+	if st := w.stats(); st.Open != 1 || st.Over[owed.WasSwept] != 1 || st.Total.Sent != 2 {
 		t.Errorf("stats %+v", st)
 	}
 }
@@ -267,10 +276,10 @@ func TestAnExpiredQuestionIsOver(t *testing.T) {
 	w, amber, birch := pair(t)
 	w.put(amber, "birch", inbox.Message{Kind: "question", ExpiresAt: inbox.Seconds(w.clock.Add(time.Minute))})
 	w.pass(time.Minute)
-	w.look(w.Keeper())
-	w.wantState(amber, Expired)
+	w.look(deadlines.NewKeeper(w.Registry))
+	w.wantState(amber, notice.Expired)
 	w.pass(5 * time.Hour)
-	w.look(w.Keeper())
+	w.look(deadlines.NewKeeper(w.Registry))
 	w.wantReminders(birch.ID, 0)
 }
 
@@ -280,68 +289,44 @@ func TestNobodyIsRemindedOfWhatIsHeld(t *testing.T) {
 	w, all := guarded(t, 2, 2)
 	amber, birch := all[0], all[1]
 	for i := range 3 {
-		w.says([]Session{birch, amber}[i%2], []Session{amber, birch}[i%2], inbox.Message{})
+		w.says([]sessions.Session{birch, amber}[i%2], []sessions.Session{amber, birch}[i%2], inbox.Message{})
 	}
-	w.times = ObligationTimes{Normal: 5 * time.Minute}.withDefaults()
+	w.cfg.Times = owed.ObligationTimes{Normal: 5 * time.Minute}
+	w.reopen()
 	r := w.put(amber, "s1", inbox.Message{Kind: "question"})
 	if !r.Held {
 		t.Fatalf("receipt %+v", r)
 	}
 	w.pass(10 * time.Minute)
-	w.look(w.Keeper())
+	w.look(deadlines.NewKeeper(w.Registry))
 	w.wantReminders(birch.ID, 0)
-	if o := w.owesOne(birch); o.State != Overdue || !strings.Contains(o.Why, "it is held") || !strings.Contains(o.Do, "c2c resume s0 s1") {
+	if o := w.owesOne(birch); o.State != owed.Overdue || !strings.Contains(o.Why, "it is held") || !strings.Contains(o.Do, "c2c resume s0 s1") {
 		t.Errorf("obligation %+v", o)
 	}
-	if _, err := w.Resume(t.Context(), "s0", "s1"); err != nil {
+	if _, err := loops.Resume(t.Context(), w.Registry, "s0", "s1"); err != nil {
 		t.Fatal(err)
 	}
 	w.read(birch.ID)
 	w.pass(readGrace)
-	w.look(w.Keeper())
+	w.look(deadlines.NewKeeper(w.Registry))
 	w.wantReminders(birch.ID, 1)
 }
 
 func TestAnObligationThatNobodyAnswersIsGivenUp(t *testing.T) {
 	t.Parallel()
 	w, amber, birch, _ := asks(t, inbox.Message{Kind: "question"})
-	k := w.Keeper()
+	k := deadlines.NewKeeper(w.Registry)
 	w.look(k)
 	w.pass(4*time.Hour + keptOverdue)
 	if wait := w.look(k); wait > giveUpAfter {
 		t.Errorf("looks again after %v", wait)
 	}
-	w.wantState(amber, Overdue)
+	w.wantState(amber, owed.Overdue)
 	w.pass(giveUpAfter)
 	w.look(k)
-	w.wantState(amber, GivenUp)
+	w.wantState(amber, owed.GivenUp)
 	if w.left(birch.ID) {
 		t.Error("the record stays")
-	}
-}
-
-// Far more than any session is asked: a look at all, and an answer to one.
-func TestTenThousandObligations(t *testing.T) {
-	w, amber, birch := pair(t)
-	var debts []debt
-	for i := range 10_000 {
-		m := inbox.Message{From: "amber", To: "birch", Content: "x", Kind: "question", ID: inbox.NewID(w.clock), TS: inbox.Seconds(w.clock), Due: inbox.Seconds(w.clock.Add(time.Hour + time.Duration(i)*time.Second))}
-		debts = append(debts, newDebt(m))
-	}
-	if err := w.owe(t.Context(), birch.ID, false, debts...); err != nil {
-		t.Fatal(err)
-	}
-	k := w.Keeper()
-	if wait := w.look(k); wait <= 0 || wait > time.Hour {
-		t.Errorf("looks again after %v", wait)
-	}
-	list := w.owes(amber, false)
-	if len(list) != 10_000 || list[0].ID != debts[0].ID || list[9_999].Due.Before(list[0].Due) || list[0].Why == "" || list[9_999].Why != "" {
-		t.Errorf("%d obligations", len(list))
-	}
-	w.put(birch, "amber", inbox.Message{InReplyTo: debts[77].ID})
-	if left := w.owes(amber, false); len(left) != 9_999 {
-		t.Errorf("%d obligations are left", len(left))
 	}
 }
 
@@ -364,7 +349,7 @@ func TestRecordsThatAreNoneStopNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	k := w.Keeper()
+	k := deadlines.NewKeeper(w.Registry)
 	w.look(k)
 	w.pass(5 * time.Hour)
 	w.look(k)
@@ -381,7 +366,7 @@ func TestRecordsThatAreNoneStopNobody(t *testing.T) {
 func TestWhatIsNoFileOfRecordsStopsNobodyElse(t *testing.T) {
 	t.Parallel()
 	w, amber, birch, r := asks(t, inbox.Message{Kind: "question"})
-	coral := w.register("coral", Caller{Client: "gem", PID: 30})
+	coral := w.register("coral", callers.Caller{Client: "gem", PID: w.pid(30)})
 	if err := os.Mkdir(filepath.Join(w.Root(), owedDir, coral.ID+owedEnd), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -390,13 +375,13 @@ func TestWhatIsNoFileOfRecordsStopsNobodyElse(t *testing.T) {
 		t.Errorf("receipt %+v", sent)
 	}
 	w.put(coral, "amber", inbox.Message{InReplyTo: sent.ID})
-	list, err := w.Obligations(t.Context(), amber, true)
+	list, err := explain.Obligations(t.Context(), w.Registry, amber, true)
 	if err == nil || len(list) != 1 || list[0].ID != r.ID {
 		t.Errorf("obligations %+v, %v", list, err)
 	}
 	w.read(birch.ID)
 	w.pass(4 * time.Hour)
-	k := w.Keeper()
+	k := deadlines.NewKeeper(w.Registry)
 	for range 2 { // it does not look again and again
 		if wait := w.look(k); wait < keepAgain/2 || wait > keepAgain {
 			t.Errorf("looks again after %v", wait)
@@ -404,4 +389,44 @@ func TestWhatIsNoFileOfRecordsStopsNobodyElse(t *testing.T) {
 		w.pass(keepAgain)
 	}
 	w.wantReminders(birch.ID, 1)
+}
+
+// Far more than any session is asked: a look at all, and an answer to one.
+// records writes down that a session owes an answer to each of these.
+func (w *world) records(s sessions.Session, all []inbox.Message) {
+	w.t.Helper()
+	var lines []byte
+	for _, m := range all {
+		line, err := json.Marshal(m)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		lines = append(append(lines, line...), '\n')
+	}
+	dir := filepath.Join(w.Root(), "owed")
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, s.ID+".jsonl"), lines, 0o600)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func TestTenThousandObligations(t *testing.T) {
+	w, amber, birch := pair(t)
+	var all []inbox.Message
+	for i := range 10_000 {
+		m := inbox.Message{From: "amber", To: "birch", Content: "x", Kind: "question", ID: inbox.NewID(w.clock), TS: inbox.Seconds(w.clock), Due: inbox.Seconds(w.clock.Add(time.Hour + time.Duration(i)*time.Second))}
+		all = append(all, m)
+	}
+	w.records(birch, all)
+	k := deadlines.NewKeeper(w.Registry)
+	if wait := w.look(k); wait <= 0 || wait > time.Hour {
+		t.Errorf("looks again after %v", wait)
+	}
+	list := w.owes(amber, false)
+	if len(list) != 10_000 || list[0].ID != all[0].ID || list[9_999].Due.Before(list[0].Due) || list[0].Why == "" || list[9_999].Why != "" {
+		t.Errorf("%d obligations", len(list))
+	}
+	w.put(birch, "amber", inbox.Message{InReplyTo: all[77].ID})
+	if left := w.owes(amber, false); len(left) != 9_999 {
+		t.Errorf("%d obligations are left", len(left))
+	}
 }

@@ -5,32 +5,34 @@ import (
 	"errors"
 	"fmt"
 
+	"c2c/broker/notice"
 	"c2c/inbox"
+	"c2c/sessions"
 )
 
 // Reply sends m as the answer to a message that Received or LastReceived gave: to the session that wrote it, whatever
 // that is called now.
-func (b *Broker) Reply(ctx context.Context, from Session, answered, m inbox.Message) (Receipt, error) {
+func (b *Broker) Reply(ctx context.Context, from sessions.Session, answered, m inbox.Message) (Receipt, error) {
 	if err := check(from, m); err != nil {
 		return Receipt{}, err
 	}
 	short := inbox.ShortID(answered.ID)
-	if answered.From == SystemAlias { // an archive of the original has no kind
+	if answered.From == sessions.SystemAlias { // an archive of the original has no kind
 		return Receipt{}, fmt.Errorf("message %s is a notice of c2c itself: nobody reads an answer to it", short)
 	}
-	rows, err := b.rows(ctx)
+	rows, err := b.Rows(ctx)
 	if err != nil {
 		return Receipt{}, err
 	}
-	to := b.senderOf(rows, answered)
-	if to == nil && len(holders(rows, answered.From)) > 0 {
+	to := notice.SenderOf(b.Registry, rows, answered)
+	if to == nil && len(sessions.Holders(rows, answered.From)) > 0 {
 		return Receipt{}, fmt.Errorf("answer message %s: its sender has ended, and the name %s is another session's now", short, answered.From)
 	}
 	if to == nil {
-		return Receipt{}, fmt.Errorf("answer message %s: %w", short, &UnknownAliasError{Alias: answered.From, Closest: closest(rows, answered.From)})
+		return Receipt{}, fmt.Errorf("answer message %s: %w", short, &sessions.UnknownAliasError{Alias: answered.From, Closest: sessions.ClosestTo(rows, answered.From)})
 	}
-	if to.sid() == from.ID {
-		return Receipt{}, fmt.Errorf("%s is your own message: write to %s anew (%w)", short, answered.To, ErrSelfSend)
+	if to.SID() == from.ID {
+		return Receipt{}, fmt.Errorf("%s is your own message: write to %s anew (%w)", short, answered.To, sessions.ErrSelfSend)
 	}
 	m.InReplyTo = answered.ID
 	if err := answerOutside(&m, answered); err != nil {
@@ -52,7 +54,7 @@ func answerOutside(m *inbox.Message, answered inbox.Message) error {
 
 // Received gives the message that a session wants to answer, by what MessageID takes for its id. It may be in another
 // mailbox: that of the session whose work this one has taken over. Of one that was pruned the log may know who wrote it.
-func (b *Broker) Received(ctx context.Context, s Session, typed string) (inbox.Message, error) {
+func (b *Broker) Received(ctx context.Context, s sessions.Session, typed string) (inbox.Message, error) {
 	id, err := b.MessageID(ctx, typed)
 	if errors.Is(err, ErrNoMessage) {
 		id, err = typed, nil
@@ -62,7 +64,7 @@ func (b *Broker) Received(ctx context.Context, s Session, typed string) (inbox.M
 	}
 	own, others, err := b.withID(ctx, s, id)
 	if err == nil && len(own)+len(others) == 0 {
-		others, err = b.logged(id)
+		others, err = b.Logged(id)
 	}
 	if len(own) == 0 {
 		own = others
@@ -80,15 +82,15 @@ func (b *Broker) Received(ctx context.Context, s Session, typed string) (inbox.M
 
 // withID gives one message of each sender that has the id: those in the mailbox of a session that others wrote, and all
 // others.
-func (b *Broker) withID(ctx context.Context, s Session, id string) (own, others []inbox.Message, err error) {
+func (b *Broker) withID(ctx context.Context, s sessions.Session, id string) (own, others []inbox.Message, err error) {
 	seen := map[string]bool{}
-	err = b.search(ctx, everywhere(withIDs(map[string]bool{id: true})), func(sid string, found inbox.Found) {
+	err = b.search(ctx, everywhere(sessions.WithIDs(map[string]bool{id: true})), func(sid string, found inbox.Found) {
 		m := found.Message
 		place, list := "", &others
-		if sid == s.ID && fold(m.From) != fold(s.Alias) {
+		if sid == s.ID && sessions.Fold(m.From) != sessions.Fold(s.Alias) {
 			place, list = "own", &own
 		}
-		if key := place + "\x00" + fold(m.From); !seen[key] {
+		if key := place + "\x00" + sessions.Fold(m.From); !seen[key] {
 			seen[key] = true
 			*list = append(*list, m)
 		}
@@ -108,20 +110,20 @@ func (e *SeveralError) Error() string {
 
 // LastReceived gives the message that was handed over to a session last. When several came together, of several senders,
 // the error is a *SeveralError.
-func (b *Broker) LastReceived(ctx context.Context, s Session) (inbox.Message, error) {
+func (b *Broker) LastReceived(ctx context.Context, s sessions.Session) (inbox.Message, error) {
 	box, err := b.Mailbox(s.ID)
 	if err != nil {
 		return inbox.Message{}, err
 	}
 	const looked = 50
-	all, err := box.History(ctx, looked)
+	all, err := box.Archive().History(ctx, looked)
 	if err != nil {
 		return inbox.Message{}, err
 	}
 	var last []inbox.Message
 	at := 0.0
 	for _, h := range all {
-		if h.From == SystemAlias || fold(h.From) == fold(s.Alias) {
+		if h.From == sessions.SystemAlias || sessions.Fold(h.From) == sessions.Fold(s.Alias) {
 			continue
 		}
 		if len(last) > 0 && h.DrainedAt != at {
@@ -130,7 +132,7 @@ func (b *Broker) LastReceived(ctx context.Context, s Session) (inbox.Message, er
 		last, at = append(last, h.Message), h.DrainedAt
 	}
 	for _, m := range last {
-		if fold(m.From) != fold(last[0].From) {
+		if sessions.Fold(m.From) != sessions.Fold(last[0].From) {
 			return inbox.Message{}, &SeveralError{"came together", last}
 		}
 	}

@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"context"
@@ -7,11 +7,15 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker"
+	"c2c/broker/moves"
 	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // answer answers what Received finds, or the last message when typed is "".
-func (w *world) answer(s Session, typed string) (Receipt, error) {
+func (w *world) answer(s sessions.Session, typed string) (broker.Receipt, error) {
 	w.t.Helper()
 	find := func(ctx context.Context) (inbox.Message, error) { return w.Received(ctx, s, typed) }
 	if typed == "" {
@@ -19,19 +23,19 @@ func (w *world) answer(s Session, typed string) (Receipt, error) {
 	}
 	m, err := find(context.Background())
 	if err != nil {
-		return Receipt{}, err
+		return broker.Receipt{}, err
 	}
 	return w.Reply(context.Background(), s, m, inbox.Message{Content: "the answer"})
 }
 
 func TestAnAnswerGoesToWhoWroteWhateverItIsCalledNow(t *testing.T) {
 	w := newWorld(t)
-	amber, birch := w.register("amber", Caller{PID: 10, Client: "claude"}), w.register("birch", Caller{PID: 20, Client: "claude"})
+	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10), Client: "claude"}), w.register("birch", callers.Caller{PID: w.pid(20), Client: "claude"})
 	id := w.send(amber, "birch", "one").ID
 	w.read(birch.ID)
 	w.clock = w.clock.Add(time.Minute)
-	w.register("amber-two", Caller{PID: 10, Client: "claude"})
-	taker := w.register("amber", Caller{PID: 30, Client: "claude"})
+	w.register("amber-two", callers.Caller{PID: w.pid(10), Client: "claude"})
+	taker := w.register("amber", callers.Caller{PID: w.pid(30), Client: "claude"})
 	if taker.ID == amber.ID {
 		t.Fatal("the same session")
 	}
@@ -50,19 +54,19 @@ func TestAnAnswerGoesToWhoWroteWhateverItIsCalledNow(t *testing.T) {
 }
 
 // sweptAmber gives a message of a session that is forgotten, to another that has read it.
-func (w *world) sweptAmber(m inbox.Message) (birch Session, id string) {
+func (w *world) sweptAmber(m inbox.Message) (birch sessions.Session, id string) {
 	w.t.Helper()
-	amber := w.register("amber", Caller{PID: 10, Client: "claude", ClientID: "a"})
-	birch = w.register("birch", Caller{PID: 20, Client: "claude", ClientID: "b"})
+	amber := w.register("amber", callers.Caller{PID: w.pid(10), Client: "claude", ClientID: "a"})
+	birch = w.register("birch", callers.Caller{PID: w.pid(20), Client: "claude", ClientID: "b"})
 	m.To, m.Content = "birch", "one"
 	r, err := w.Send(w.t.Context(), amber, m)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.read(birch.ID)
-	delete(w.procs, 10)
+	w.ends(10)
 	w.clock = w.clock.Add(2 * time.Hour)
-	if swept, err := w.Sweep(w.t.Context(), time.Hour); err != nil || len(swept.Sessions) != 1 {
+	if swept, err := moves.Sweep(w.t.Context(), w.Registry, time.Hour); err != nil || len(swept.Sessions) != 1 {
 		w.t.Fatal(swept, err)
 	}
 	return birch, r.ID
@@ -73,7 +77,7 @@ func TestAnAnswerToASweptSessionDoesNotGoToAStrangerOfItsName(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			birch, id := w.sweptAmber(m)
-			stranger := w.register("amber", Caller{PID: 30, Client: "codex", ClientID: "c"})
+			stranger := w.register("amber", callers.Caller{PID: w.pid(30), Client: "codex", ClientID: "c"})
 			_, err := w.answer(birch, id)
 			if err == nil || !strings.Contains(err.Error(), "its sender has ended, and the name amber is another session's now") {
 				t.Errorf("error %v", err)
@@ -89,14 +93,14 @@ func TestAnAnswerToASweptSessionDoesNotGoToAStrangerOfItsName(t *testing.T) {
 
 			// An heir of the stranger is none of the one before; the one that comes back is.
 			w.wantMail(stranger.ID, "the answer")
-			delete(w.procs, 30)
-			w.procs[40] = process{pid: 40, parent: 1, start: 4}
-			heir := w.register("amber", Caller{PID: 40, Client: "codex", ClientID: "d"})
+			w.ends(30)
+			w.starts(40)
+			heir := w.register("amber", callers.Caller{PID: w.pid(40), Client: "codex", ClientID: "d"})
 			if _, err := w.answer(birch, id); err == nil || heir.ID == stranger.ID {
 				t.Errorf("it went to the heir %v of the stranger", heir)
 			}
-			w.procs[10] = process{pid: 10, parent: 1, start: 9}
-			back := w.attach(Caller{PID: 10, Client: "claude", ClientID: "a"})
+			w.starts(10)
+			back := w.attach(callers.Caller{PID: w.pid(10), Client: "claude", ClientID: "a"})
 			if r, err := w.answer(birch, id); err != nil || r.To != back.Alias || back.Alias == "amber" {
 				t.Errorf("to %+v, that is back: %+v, %v", back, r, err)
 			}
@@ -107,17 +111,17 @@ func TestAnAnswerToASweptSessionDoesNotGoToAStrangerOfItsName(t *testing.T) {
 // Whoever takes over an absent session's name, with its mail, goes on with its work.
 func TestAnAnswerGoesToTheHeirOfAName(t *testing.T) {
 	w := newWorld(t)
-	w.register("amber", Caller{PID: 10, Client: "claude"})
-	birch := w.register("birch", Caller{PID: 20, Client: "claude"})
-	amber, err := w.Resolve(t.Context(), Caller{Explicit: "amber"})
+	w.register("amber", callers.Caller{PID: w.pid(10), Client: "claude"})
+	birch := w.register("birch", callers.Caller{PID: w.pid(20), Client: "claude"})
+	amber, err := callers.Resolve(t.Context(), w.Registry, callers.Caller{Explicit: "amber"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := w.send(amber, "birch", "one").ID
 	w.read(birch.ID)
-	delete(w.procs, 10)
+	w.ends(10)
 	w.clock = w.clock.Add(time.Hour)
-	heir := w.register("amber", Caller{PID: 30, Client: "codex"})
+	heir := w.register("amber", callers.Caller{PID: w.pid(30), Client: "codex"})
 	if r, err := w.answer(birch, id); err != nil || r.To != "amber" || heir.ID == amber.ID {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -128,7 +132,7 @@ func TestAnAnswerGoesToTheHeirOfAName(t *testing.T) {
 func TestAnAliasThatIsChosenInTheFutureIsItsHolders(t *testing.T) {
 	w := newWorld(t)
 	w.clock = w.clock.Add(720 * time.Hour)
-	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)})
 	w.clock = w.clock.Add(-720 * time.Hour)
 	if r, err := w.answer(birch, w.send(amber, "birch", "one").ID); err != nil || r.To != "amber" {
 		t.Errorf("%+v, %v", r, err)
@@ -137,9 +141,9 @@ func TestAnAliasThatIsChosenInTheFutureIsItsHolders(t *testing.T) {
 
 func TestTheLastMessageIsAnsweredAndNoNotice(t *testing.T) {
 	w := newWorld(t)
-	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
-	cedar := w.register("cedar", Caller{PID: 30})
-	if _, err := w.answer(birch, ""); !errors.Is(err, ErrNoMessage) || !strings.Contains(err.Error(), "birch") {
+	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)})
+	cedar := w.register("cedar", callers.Caller{PID: w.pid(30)})
+	if _, err := w.answer(birch, ""); !errors.Is(err, broker.ErrNoMessage) || !strings.Contains(err.Error(), "birch") {
 		t.Errorf("before the first: %v", err)
 	}
 	w.send(cedar, "birch", "of cedar, before")
@@ -149,7 +153,7 @@ func TestTheLastMessageIsAnsweredAndNoNotice(t *testing.T) {
 	last := w.send(amber, "birch", "two").ID
 	w.read(birch.ID)
 	w.clock = w.clock.Add(time.Second)
-	notice := inbox.Message{From: SystemAlias, To: "birch", Content: "your mail waits", ID: "notice-1"} // a reader of the original drops its kind
+	notice := inbox.Message{From: sessions.SystemAlias, To: "birch", Content: "your mail waits", ID: "notice-1"} // a reader of the original drops its kind
 	if _, err := w.box(birch.ID).Deliver(t.Context(), notice); err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +169,7 @@ func TestTheLastMessageIsAnsweredAndNoNotice(t *testing.T) {
 	w.send(amber, "birch", "of amber")
 	w.send(cedar, "birch", "of cedar")
 	w.read(birch.ID)
-	var several *SeveralError
+	var several *broker.SeveralError
 	if _, err := w.answer(birch, ""); !errors.As(err, &several) || !strings.Contains(err.Error(), "of amber") || !strings.Contains(err.Error(), "of cedar") {
 		t.Errorf("two that came together: %v", err)
 	}
@@ -173,22 +177,22 @@ func TestTheLastMessageIsAnsweredAndNoNotice(t *testing.T) {
 
 func TestAnOwnMessageIsNotAnswered(t *testing.T) {
 	w := newWorld(t)
-	amber := w.register("amber", Caller{PID: 10})
-	w.register("birch", Caller{PID: 20})
-	if _, err := w.answer(amber, w.send(amber, "birch", "one").ID); !errors.Is(err, ErrSelfSend) || !strings.Contains(err.Error(), "is your own message: write to birch anew (") {
+	amber := w.register("amber", callers.Caller{PID: w.pid(10)})
+	w.register("birch", callers.Caller{PID: w.pid(20)})
+	if _, err := w.answer(amber, w.send(amber, "birch", "one").ID); !errors.Is(err, sessions.ErrSelfSend) || !strings.Contains(err.Error(), "is your own message: write to birch anew (") {
 		t.Errorf("error %v", err)
 	}
 }
 
 func TestOfTwoSendersWithOneIDTheReaderIsAsked(t *testing.T) {
 	w := newWorld(t)
-	amber, birch, cedar := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20}), w.register("cedar", Caller{PID: 30})
-	for _, s := range []Session{amber, cedar} {
+	amber, birch, cedar := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)}), w.register("cedar", callers.Caller{PID: w.pid(30)})
+	for _, s := range []sessions.Session{amber, cedar} {
 		if _, err := w.Send(t.Context(), s, inbox.Message{To: "birch", ID: "job-1", Content: "of " + s.Alias}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	var several *SeveralError
+	var several *broker.SeveralError
 	if _, err := w.answer(birch, "job-1"); !errors.As(err, &several) {
 		t.Errorf("error %v", err)
 	}
@@ -203,13 +207,13 @@ func TestOfTwoSendersWithOneIDTheReaderIsAsked(t *testing.T) {
 
 func TestAnAnswerToAMessageThatWasPruned(t *testing.T) {
 	w := newWorld(t)
-	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)})
 	id := w.send(amber, "birch", "one").ID
 	w.read(birch.ID)
-	if _, err := w.box(birch.ID).PruneArchive(t.Context(), time.Now().Add(time.Hour), false); err != nil {
+	if _, err := w.box(birch.ID).Archive().Prune(t.Context(), time.Now().Add(time.Hour), false); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Status(t.Context(), id); !errors.Is(err, ErrNoMessage) {
+	if _, err := w.Status(t.Context(), id); !errors.Is(err, broker.ErrNoMessage) {
 		t.Fatalf("it is still there: %v", err)
 	}
 	for _, typed := range []string{id, inbox.ShortID(id)} {
@@ -217,7 +221,7 @@ func TestAnAnswerToAMessageThatWasPruned(t *testing.T) {
 			t.Errorf("%s: %+v, %v", typed, r, err)
 		}
 	}
-	if _, err := w.answer(birch, "01234567"); !errors.Is(err, ErrNoMessage) {
+	if _, err := w.answer(birch, "01234567"); !errors.Is(err, broker.ErrNoMessage) {
 		t.Errorf("one that never was: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"crypto/sha256"
@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker"
 	"c2c/e2e/need"
+	"c2c/project"
 )
 
 func env(pairs ...string) func(string) string {
@@ -52,27 +54,55 @@ func TestRootFollowsTheVariables(t *testing.T) {
 		{"legacy is ignored", env("C2C_MCP_BROKER_ROOT", "/x/.git/c2c/mcp", "HOME", "/h"), "/h/.c2c/repos/default/broker", "HOME"},
 		{"state home", env("XDG_STATE_HOME", "/s", "HOME", "/h"), "/s/c2c/repos/default/broker", "XDG_STATE_HOME"},
 	} {
-		path, source, err := FindRoot(tt.env, cwd)
+		path, source, err := project.FindRoot(tt.env, cwd)
 		if err != nil || path != tt.path || source != tt.source {
 			t.Errorf("%s: %q, %q, %v; want %q, %q", tt.name, path, source, err, tt.path, tt.source)
 		}
 	}
-	if _, _, err := FindRoot(env(), cwd); err == nil {
+	if _, _, err := project.FindRoot(env(), cwd); err == nil {
 		t.Error("no HOME: no error")
 	}
 	for _, relative := range []func(string) string{env("HOME", "h"), env("HOME", "/h", "XDG_STATE_HOME", "s")} {
-		if path, _, err := FindRoot(relative, cwd); err == nil {
+		if path, _, err := project.FindRoot(relative, cwd); err == nil {
 			t.Errorf("below the directory one happens to be in: %s", path)
 		}
 	}
 	for _, gone := range []string{"", filepath.Join(cwd, "gone")} {
-		if path, _, err := FindRoot(env("HOME", "/h"), gone); err == nil {
+		if path, _, err := project.FindRoot(env("HOME", "/h"), gone); err == nil {
 			t.Errorf("in directory %q the root is %s", gone, path)
 		}
-		if path, _, err := FindRoot(env("C2C_MCP_BROKER_ROOT", "/r"), gone); err != nil || path != "/r" {
+		if path, _, err := project.FindRoot(env("C2C_MCP_BROKER_ROOT", "/r"), gone); err != nil || path != "/r" {
 			t.Errorf("in directory %q: %q, %v", gone, path, err)
 		}
 	}
+}
+
+// sudo may keep HOME: what the superuser made there would shut its user out.
+func TestTheSuperuserMakesNoRootInAnothersFolder(t *testing.T) {
+	if os.Geteuid() != 0 {
+		need.Skip(t, "run the tests as root")
+	}
+	home := t.TempDir()
+	if err := os.Chown(home, 65534, -1); err != nil {
+		t.Fatal(err)
+	}
+	b, err := broker.Open(broker.Config{Root: filepath.Join(home, ".c2c", "repos", "default", "broker")})
+	if err == nil || !strings.Contains(err.Error(), "belongs to uid 65534") {
+		t.Errorf("opened %v, %v", b, err)
+	}
+	if left, err := os.ReadDir(home); err != nil || len(left) > 0 {
+		t.Errorf("left there: %v, %v", left, err)
+	}
+}
+
+// own is the name of the root that a directory would have by itself.
+func own(t *testing.T, cwd string) string {
+	t.Helper()
+	path, _, err := project.FindRoot(env("HOME", t.TempDir()), cwd)
+	if err != nil {
+		t.Error(err)
+	}
+	return filepath.Base(filepath.Dir(path))
 }
 
 func TestFingerprintIsTheRemoteElseTheTopLevel(t *testing.T) {
@@ -84,11 +114,11 @@ func TestFingerprintIsTheRemoteElseTheTopLevel(t *testing.T) {
 	write(t, filepath.Join(sub, "x"), "")
 	write(t, filepath.Join(dir, "repo", ".git", "HEAD"), "ref: refs/heads/main\n")
 	write(t, filepath.Join(dir, "repo", ".git", "config"), "[core]\n\tbare = false\n")
-	if got, want := findProject(sub).own, fp(filepath.Join(dir, "repo")); got != want {
+	if got, want := own(t, sub), fp(filepath.Join(dir, "repo")); got != want {
 		t.Errorf("no remote: %s, want %s", got, want)
 	}
 	write(t, filepath.Join(dir, "repo", ".git", "config"), "[remote \"origin\"]\n\turl = git@host:o/r.git\n")
-	if got, want := findProject(sub).own, fp("git@host:o/r.git"); got != want {
+	if got, want := own(t, sub), fp("git@host:o/r.git"); got != want {
 		t.Errorf("remote: %s, want %s", got, want)
 	}
 
@@ -97,7 +127,7 @@ func TestFingerprintIsTheRemoteElseTheTopLevel(t *testing.T) {
 	write(t, filepath.Join(gitdir, "HEAD"), "ref: refs/heads/x\n")
 	write(t, filepath.Join(gitdir, "commondir"), "../..\n")
 	write(t, filepath.Join(linked, ".git"), "gitdir: "+gitdir+"\n")
-	if got, want := findProject(linked).own, fp("git@host:o/r.git"); got != want {
+	if got, want := own(t, linked), fp("git@host:o/r.git"); got != want {
 		t.Errorf("linked work tree: %s, want %s", got, want)
 	}
 }
@@ -119,65 +149,12 @@ func TestWhatIsNoFileInARepositoryBlocksNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			done := make(chan string, 1)
-			go func() { done <- findProject(top).own }()
+			go func() { done <- own(t, top) }()
 			select {
 			case <-done:
 			case <-time.After(time.Minute):
 				t.Fatalf("a %s as %s blocks", kind, name)
 			}
 		}
-	}
-}
-
-func TestParseGitConfig(t *testing.T) {
-	for _, tt := range []struct {
-		name, text, url string
-		ok              bool
-	}{
-		{"plain", "[remote \"origin\"]\nurl = u\n", "u", true},
-		{"last wins", "[remote \"origin\"]\nurl = u\nurl = v\n", "v", true},
-		{"other remote", "[remote \"Origin\"]\nurl = u\n", "", true},
-		{"case of keys", "[REMOTE \"origin\"]\nURL=u\n", "u", true},
-		{"two blanks", "[remote  \"origin\"]\n\turl\t=\tu v \r\n", "u v", true},
-		{"work tree elsewhere", "[core]\nworktree = ../x\n", "", false},
-		{"submodule", "[core]\nworktree = ../x\n[remote \"origin\"]\nurl = u\n", "u", true},
-		{"quoted", "[remote \"origin\"]\nurl = \"a\"\n", "\"a\"", false},
-		{"comment", "[remote \"origin\"]\nurl = a ; mine\n", "a ; mine", false},
-		{"one line", "[remote \"origin\"] url = a\n", "", false},
-		{"old syntax", "[remote.origin]\nurl = a\n", "", false},
-		{"escape", "[remote \"origin\"]\nurl = a\\\\b\n", "a\\\\b", false},
-		{"continuation", "[remote \"x\"]\nfetch = a\\\n[remote \"origin\"]\nurl = a\n", "", false},
-		{"include", "[include]\npath = x\n", "", false},
-		{"conditional include", "[includeIf \"gitdir:x\"]\npath = x\n", "", false},
-	} {
-		url, ok := parseGitConfig(tt.text)
-		if url != tt.url || ok != tt.ok {
-			t.Errorf("%s: %q, %v; want %q, %v", tt.name, url, ok, tt.url, tt.ok)
-		}
-	}
-}
-
-func FuzzParseGitConfig(f *testing.F) {
-	f.Add("[remote \"origin\"]\n\turl = \"x\\\"\n")
-	f.Add("[include]")
-	f.Add("[")
-	f.Fuzz(func(t *testing.T, text string) { parseGitConfig(text) })
-}
-
-// sudo may keep HOME: what the superuser made there would shut its user out.
-func TestTheSuperuserMakesNoRootInAnothersFolder(t *testing.T) {
-	if os.Geteuid() != 0 {
-		need.Skip(t, "run the tests as root")
-	}
-	home := t.TempDir()
-	if err := os.Chown(home, 65534, -1); err != nil {
-		t.Fatal(err)
-	}
-	b, err := Open(Config{Root: filepath.Join(home, ".c2c", "repos", "default", "broker")})
-	if err == nil || !strings.Contains(err.Error(), "belongs to uid 65534") {
-		t.Errorf("opened %v, %v", b, err)
-	}
-	if left, err := os.ReadDir(home); err != nil || len(left) > 0 {
-		t.Errorf("left there: %v, %v", left, err)
 	}
 }

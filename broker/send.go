@@ -8,40 +8,29 @@ import (
 	"slices"
 	"time"
 
+	"c2c/broker/loops"
+	"c2c/broker/moves"
+	"c2c/broker/owed"
 	"c2c/inbox"
+	"c2c/sessions"
 )
 
 // Receipt says that a message is on the disk of the receiver's mailbox, and no more. The fields of the original
 // come first.
 type Receipt struct {
-	Queued    bool      `json:"queued"` // always
-	TS        float64   `json:"ts"`     // when it was sent, as in the message
-	From      string    `json:"from_alias"`
-	To        string    `json:"to_alias"`
-	ID        string    `json:"message_id"`
-	Recipient State     `json:"recipient"`
-	Now       Now       `json:"recipient_now"`       // what it does
-	Duplicate bool      `json:"duplicate,omitempty"` // the mailbox had this message before
-	Note      string    `json:"note,omitempty"`      // what keeps the receiver from reading it at once, in words
-	Held      bool      `json:"held,omitempty"`      // by the loop guard
-	HeldUntil time.Time `json:"held_until,omitzero"` // it is handed over then at the latest
-	InReplyTo string    `json:"in_reply_to,omitempty"`
-	Asked
-}
-
-// Asked says of a message that asks within which time its receiver owes an answer. It is zero of any other.
-type Asked struct {
-	Due    time.Time `json:"due,omitzero"`
-	Bucket string    `json:"bucket,omitempty"`          // blocking, urgent or normal
-	Action bool      `json:"action_required,omitempty"` // SPEC-091 section 5.3
-	Reply  bool      `json:"reply_required,omitempty"`
-}
-
-func asked(m inbox.Message) Asked {
-	if !m.Owes() {
-		return Asked{}
-	}
-	return Asked{inbox.FromSeconds(m.Due).UTC(), m.Bucket(), true, true}
+	Queued    bool           `json:"queued"` // always
+	TS        float64        `json:"ts"`     // when it was sent, as in the message
+	From      string         `json:"from_alias"`
+	To        string         `json:"to_alias"`
+	ID        string         `json:"message_id"`
+	Recipient sessions.State `json:"recipient"`
+	Now       sessions.Now   `json:"recipient_now"`       // what it does
+	Duplicate bool           `json:"duplicate,omitempty"` // the mailbox had this message before
+	Note      string         `json:"note,omitempty"`      // what keeps the receiver from reading it at once, in words
+	Held      bool           `json:"held,omitempty"`      // by the loop guard
+	HeldUntil time.Time      `json:"held_until,omitzero"` // it is handed over then at the latest
+	InReplyTo string         `json:"in_reply_to,omitempty"`
+	owed.Asked
 }
 
 // Kinds lists the kinds of message that a session can send: "system" is c2c's own.
@@ -56,23 +45,23 @@ func Tags() []string { return []string{"fail", "blocking", "urgent"} }
 // or "". A chosen id makes a repeated send harmless: a mailbox takes an id of a sender once. Of m.InReplyTo a part is
 // enough, see MessageID. Errors: *UnknownAliasError, *AmbiguousIDError, ErrSelfSend, and those of inbox.Mailbox.Deliver. When it returns nil the message survives a
 // power cut.
-func (b *Broker) Send(ctx context.Context, from Session, m inbox.Message) (Receipt, error) {
+func (b *Broker) Send(ctx context.Context, from sessions.Session, m inbox.Message) (Receipt, error) {
 	if err := check(from, m); err != nil {
 		return Receipt{}, err
 	}
-	rows, err := b.rows(ctx)
+	rows, err := b.Rows(ctx)
 	if err != nil {
 		return Receipt{}, err
 	}
-	to := b.receiver(rows, m.To)
-	if to == nil && fold(m.To) == SystemAlias {
-		return Receipt{}, fmt.Errorf("%q is c2c itself, and reads no mail: there is nothing to answer", SystemAlias)
+	to := b.Receiver(rows, m.To)
+	if to == nil && sessions.Fold(m.To) == sessions.SystemAlias {
+		return Receipt{}, fmt.Errorf("%q is c2c itself, and reads no mail: there is nothing to answer", sessions.SystemAlias)
 	}
 	if to == nil {
-		return Receipt{}, &UnknownAliasError{Alias: m.To, Closest: closest(rows, m.To)}
+		return Receipt{}, &sessions.UnknownAliasError{Alias: m.To, Closest: sessions.ClosestTo(rows, m.To)}
 	}
-	if to.sid() == from.ID || fold(to.alias()) == fold(from.Alias) {
-		return Receipt{}, fmt.Errorf("%w: %q is this session's own alias", ErrSelfSend, m.To)
+	if to.SID() == from.ID || sessions.Fold(to.Alias()) == sessions.Fold(from.Alias) {
+		return Receipt{}, fmt.Errorf("%w: %q is this session's own alias", sessions.ErrSelfSend, m.To)
 	}
 	if m.InReplyTo, err = b.answered(ctx, from, m.InReplyTo); err != nil {
 		return Receipt{}, err
@@ -81,15 +70,15 @@ func (b *Broker) Send(ctx context.Context, from Session, m inbox.Message) (Recei
 }
 
 // check refuses what nobody can send.
-func check(from Session, m inbox.Message) error {
+func check(from sessions.Session, m inbox.Message) error {
 	if from.ID == "" || from.Alias == "" {
-		return fmt.Errorf("send: %w: the sender has no alias", ErrNoSession)
+		return fmt.Errorf("send: %w: the sender has no alias", sessions.ErrNoSession)
 	}
-	if fold(from.Alias) == SystemAlias {
+	if sessions.Fold(from.Alias) == sessions.SystemAlias {
 		return fmt.Errorf("send: %q is c2c itself: choose another alias with c2c register", from.Alias)
 	}
 	if m.ID != "" {
-		if err := CheckID(m.ID); err != nil {
+		if err := sessions.CheckID(m.ID); err != nil {
 			return err
 		}
 	}
@@ -102,28 +91,11 @@ func check(from Session, m inbox.Message) error {
 	return nil
 }
 
-// CheckID refuses what cannot be the id of a message.
-func CheckID(id string) error { return inbox.CheckName("message id", id) }
-
-// receiver gives the row of an alias; when the original has left several, one that is alive.
-func (b *Broker) receiver(rows []row, alias string) row {
-	all := holders(rows, alias)
-	for _, r := range all {
-		if len(all) == 1 || b.state(r) == Alive { // to look whether it is costs more than a send can spare
-			return r
-		}
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	return all[0]
-}
-
 // sending is a message on its way to one mailbox.
 type sending struct {
-	from    Session
-	to      row
-	reader  Session // that of to
+	from    sessions.Session
+	to      sessions.Row
+	reader  sessions.Session // that of to
 	box     *inbox.Mailbox
 	message inbox.Message // as it is stored, from store on
 	note    string        // the loop guard's, for the sender
@@ -132,18 +104,18 @@ type sending struct {
 
 // deliver takes a message the whole way: it is addressed, counted, stored, and only then told of. Nothing is told of one that is
 // refused, and nothing refuses one that is stored.
-func (b *Broker) deliver(ctx context.Context, from Session, to row, m inbox.Message) (Receipt, error) {
-	box, err := b.Mailbox(to.sid())
+func (b *Broker) deliver(ctx context.Context, from sessions.Session, to sessions.Row, m inbox.Message) (Receipt, error) {
+	box, err := b.Mailbox(to.SID())
 	if err != nil {
 		return Receipt{}, err
 	}
-	s := &sending{from: from, to: to, reader: b.session(to), box: box, message: m}
+	s := &sending{from: from, to: to, reader: b.Session(to), box: box, message: m}
 	b.address(s)
 	if err := b.count(ctx, s); err != nil {
 		return Receipt{}, err
 	}
 	if err := b.store(ctx, s); err != nil {
-		return Receipt{}, fmt.Errorf("send to %q: %w", to.alias(), err)
+		return Receipt{}, fmt.Errorf("send to %q: %w", to.Alias(), err)
 	}
 	receipt := b.receipt(s)
 	b.follow(ctx, s, receipt.Held)
@@ -153,10 +125,10 @@ func (b *Broker) deliver(ctx context.Context, from Session, to row, m inbox.Mess
 // address writes into the message what its sender cannot choose.
 func (b *Broker) address(s *sending) {
 	m := &s.message
-	m.From, m.To, m.ToAbsent = s.from.Alias, s.to.alias(), s.reader.State == Absent
-	m.FromPerson, m.External, m.Due = s.from.State == Person, s.from.State == External, b.dueOf(*m)
+	m.From, m.To, m.ToAbsent = s.from.Alias, s.to.Alias(), s.reader.State == sessions.Absent
+	m.FromPerson, m.External, m.Due = s.from.State == sessions.Person, s.from.State == sessions.External, b.times.DueOf(*m, b.Now())
 	if m.External && m.TellAfter == 0 {
-		m.TellAfter = -1 // who wants to know asks for its status
+		m.TellAfter = -1 // a sender outside asks for its status
 	}
 	if m.ID != "" {
 		m.FromSession = s.from.ID
@@ -165,9 +137,9 @@ func (b *Broker) address(s *sending) {
 
 // count has the loop guard count the message, and hold or refuse it.
 func (b *Broker) count(ctx context.Context, s *sending) (err error) {
-	s.note, err = b.guard(ctx, s.from, s.to, s.box, &s.message)
-	if err != nil && !errors.Is(err, ErrStorm) { // mail is stored all the same
-		b.log.Warn("a message is not counted", "to", s.to.sid(), "err", err)
+	s.note, err = loops.Check(ctx, b.Registry, b.limits, s.from, s.to, s.box, &s.message)
+	if err != nil && !errors.Is(err, loops.ErrTooManyAnswers) { // mail is stored all the same
+		b.Log.Warn("a message is not counted", "to", s.to.SID(), "err", err)
 		return nil
 	}
 	return err
@@ -175,25 +147,25 @@ func (b *Broker) count(ctx context.Context, s *sending) (err error) {
 
 // store puts the message on the disk. Whoever looks after deadlines is told of its own before and behind that, see announce.
 func (b *Broker) store(ctx context.Context, s *sending) error {
-	b.announce(s.message)
+	owed.Announce(b.Registry, s.message)
 	stored, err := s.box.Deliver(ctx, s.message)
 	if err != nil {
 		return err
 	}
 	s.message, s.again = stored.Messages[0], stored.Already[0]
-	b.announce(s.message)
+	owed.Announce(b.Registry, s.message)
 	return nil
 }
 
 // receipt tells the sender what was stored, and what keeps the receiver from reading it.
 func (b *Broker) receipt(s *sending) Receipt {
-	m, now := s.message, b.nowOf(s.reader, false, b.looks())
-	r := Receipt{Queued: true, TS: m.TS, From: s.from.Alias, To: s.to.alias(), ID: m.ID, Recipient: s.reader.State, Now: now,
-		Duplicate: s.again, Note: s.reader.note(now, b.now()), InReplyTo: m.InReplyTo, Asked: asked(m)}
+	m, now := s.message, b.NowOf(s.reader, false, b.Prober())
+	r := Receipt{Queued: true, TS: m.TS, From: s.from.Alias, To: s.to.Alias(), ID: m.ID, Recipient: s.reader.State, Now: now,
+		Duplicate: s.again, Note: s.reader.Note(now, b.Now()), InReplyTo: m.InReplyTo, Asked: owed.AskedOf(m)}
 	switch {
 	case !s.again:
-		r.Held, r.HeldUntil, r.Note = m.Held != "", b.opens(s.to.sid(), m), cmp.Or(s.note, r.Note)
-	case m.Expired(inbox.Seconds(b.now())):
+		r.Held, r.HeldUntil, r.Note = m.Held != "", loops.OpensAt(b.Registry, s.to.SID(), m), cmp.Or(s.note, r.Note)
+	case m.Expired(inbox.Seconds(b.Now())):
 		r.Note = "it has expired and is not handed over any more: to send it again, give it another id"
 	}
 	return r
@@ -203,17 +175,17 @@ func (b *Broker) receipt(s *sending) Receipt {
 // up for by those who look after what is owed, and by the next Attach.
 func (b *Broker) follow(ctx context.Context, s *sending, held bool) {
 	m := s.message
-	b.record(ctx, logSent, Note{"from_alias", s.from.Alias}, Note{"to_alias", s.to.alias()}, Note{"message_id", m.ID})
-	if err := b.oweFor(ctx, s.reader, m, s.again); err != nil {
-		b.log.Warn("nobody will be told when there is no answer", "message_id", m.ID, "err", err)
+	b.Record(ctx, sessions.LogSent, sessions.Note{Name: "from_alias", Value: s.from.Alias}, sessions.Note{Name: "to_alias", Value: s.to.Alias()}, sessions.Note{Name: "message_id", Value: m.ID})
+	if err := owed.AddFor(ctx, b.Registry, s.reader, m, s.again); err != nil {
+		b.Log.Warn("nobody will be told when there is no answer", "message_id", m.ID, "err", err)
 	}
-	if err := b.recordAnswer(ctx, s.from.ID, s.to, m); err != nil {
-		b.log.Warn("an answer is not recorded", "message_id", m.ID, "err", err)
+	if err := owed.RecordAnswer(ctx, b.Registry, s.from.ID, s.to, m); err != nil {
+		b.Log.Warn("an answer is not recorded", "message_id", m.ID, "err", err)
 	}
 	if held {
-		b.tellHeld(ctx, s.to.sid(), m)
+		loops.TellHeld(ctx, b.Registry, s.to.SID(), m)
 	}
-	b.forward(ctx, s.to.sid(), s.to.alias()) // its session may have lost its row meanwhile
+	moves.Forward(ctx, b.Registry, s.to.SID(), s.to.Alias()) // its session may have lost its row meanwhile
 }
 
 // Skipped is a session that SendAll left out.
@@ -224,31 +196,31 @@ type Skipped struct {
 
 // SendAll sends a message to every session but the sender, the excluded aliases, absent sessions and senders outside. It goes
 // on when one mailbox refuses, and when the time is over: each session is in the answer.
-func (b *Broker) SendAll(ctx context.Context, from Session, m inbox.Message, exclude ...string) ([]Receipt, []Skipped, error) {
+func (b *Broker) SendAll(ctx context.Context, from sessions.Session, m inbox.Message, exclude ...string) ([]Receipt, []Skipped, error) {
 	if err := check(from, m); err != nil {
 		return nil, nil, err
 	}
-	rows, err := b.rows(ctx)
+	rows, err := b.Rows(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	if m.TellAfter == 0 {
 		m.TellAfter = -1 // nobody wants to hear of each of many
 	}
-	m.Due = notAsked
+	m.Due = owed.NotAsked
 	var sent []Receipt
 	var skipped []Skipped
 	for _, to := range rows {
-		if to.sid() == from.ID || fold(to.alias()) == fold(from.Alias) {
+		if to.SID() == from.ID || sessions.Fold(to.Alias()) == sessions.Fold(from.Alias) {
 			continue
 		}
 		if reason := b.skip(to, exclude); reason != "" {
-			skipped = append(skipped, Skipped{to.alias(), reason})
+			skipped = append(skipped, Skipped{to.Alias(), reason})
 			continue
 		}
 		receipt, err := b.deliver(ctx, from, to, m)
 		if err != nil {
-			skipped = append(skipped, Skipped{to.alias(), err.Error()})
+			skipped = append(skipped, Skipped{to.Alias(), err.Error()})
 			continue
 		}
 		sent = append(sent, receipt)
@@ -256,14 +228,14 @@ func (b *Broker) SendAll(ctx context.Context, from Session, m inbox.Message, exc
 	return sent, skipped, nil
 }
 
-func (b *Broker) skip(to row, exclude []string) string {
-	if slices.ContainsFunc(exclude, func(s string) bool { return fold(s) == fold(to.alias()) }) {
+func (b *Broker) skip(to sessions.Row, exclude []string) string {
+	if slices.ContainsFunc(exclude, func(s string) bool { return sessions.Fold(s) == sessions.Fold(to.Alias()) }) {
 		return "excluded"
 	}
-	switch b.state(to) {
-	case Absent:
+	switch b.State(to) {
+	case sessions.Absent:
 		return "absent"
-	case External:
+	case sessions.External:
 		return "outside"
 	}
 	return ""

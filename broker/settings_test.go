@@ -1,40 +1,21 @@
-package broker
+package broker_test
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 
+	"c2c/sessions"
+	"c2c/sessions/callers"
 	"c2c/wake"
 )
-
-// The server of a busy session may find no way to it at the moment when its hook announces the mail.
-func TestWhatAHookHasAnnouncedIsNotAnnouncedAgainBecauseARingerFailed(t *testing.T) {
-	w := newWorld(t)
-	amber := w.register("amber", Caller{Explicit: "amber"})
-	told := wake.Ring{Method: ByHook, Outcome: wake.Rang, Oldest: "m-1", From: "birch"}
-	failed := wake.Ring{Method: wake.ByQueue, Outcome: wake.Failed, Oldest: "m-1", From: "birch"}
-	next := wake.Ring{Method: wake.ByQueue, Outcome: wake.Failed, Oldest: "m-2", From: "birch"}
-	rang := wake.Ring{Method: wake.ByServer, Outcome: wake.Rang, Oldest: "m-1", From: "birch"}
-	for _, tc := range []struct{ before, ring, want wake.Ring }{
-		{told, failed, told}, {told, next, next}, {told, rang, rang}, {failed, told, told}, {rang, failed, failed},
-	} {
-		for _, ring := range []wake.Ring{{}, tc.before, tc.ring} {
-			if err := w.Rang(t.Context(), amber.ID, ring); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got := w.factsOf(amber.ID).LastRing; got != tc.want {
-			t.Errorf("%+v after %+v: %+v", tc.ring, tc.before, got)
-		}
-	}
-}
 
 // The original writes the process of a session, and no facts.
 func TestAModThatHasSaidNothingIsNotSeen(t *testing.T) {
 	w := newWorld(t)
-	w.writeRegistry(`[{"session_id":"s","alias":"amber","client_type":"claude","pid":10,"pid_start_time":1}]`)
-	s, err := w.Resolve(t.Context(), Caller{Explicit: "amber"})
-	if err != nil || s.Process != 10 || s.HasMod() {
+	w.writeRegistry(`[{"session_id":"s","alias":"amber","client_type":"claude",` + w.process(10) + `}]`)
+	s, err := callers.Resolve(t.Context(), w.Registry, callers.Caller{Explicit: "amber"})
+	if err != nil || s.Process != w.pid(10) || s.HasMod() {
 		t.Errorf("process %d, mod %v, %v", s.Process, s.HasMod(), err)
 	}
 }
@@ -48,7 +29,7 @@ func TestTwoHooksAtOnceForgetNothingThatAPersonIsToBeTold(t *testing.T) {
 		if err := w.ChangeUnseen(t.Context(), amber, told, unseen); err != nil {
 			t.Fatal(err)
 		}
-		s, err := w.Resolve(t.Context(), Caller{Explicit: amber.ID})
+		s, err := callers.Resolve(t.Context(), w.Registry, callers.Caller{Explicit: amber.ID})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,5 +41,33 @@ func TestTwoHooksAtOnceForgetNothingThatAPersonIsToBeTold(t *testing.T) {
 	}
 	if left := change([]string{"one"}, nil); !slices.Equal(left, []string{"two"}) {
 		t.Errorf("after one was told it has %q", left)
+	}
+}
+
+// The server of a busy session may find no way to it at the moment when its hook announces the mail.
+func TestWhatAHookHasAnnouncedIsNotAnnouncedAgainBecauseARingerFailed(t *testing.T) {
+	w := newWorld(t)
+	amber := w.register("amber", callers.Caller{Explicit: "amber"})
+	told := wake.Ring{Method: sessions.ByHook, Outcome: wake.Rang, Oldest: "m-1", From: "birch"}
+	failed := wake.Ring{Method: wake.ByQueue, Outcome: wake.Failed, Oldest: "m-1", From: "birch"}
+	next := wake.Ring{Method: wake.ByQueue, Outcome: wake.Failed, Oldest: "m-2", From: "birch"}
+	rang := wake.Ring{Method: wake.ByServer, Outcome: wake.Rang, Oldest: "m-1", From: "birch"}
+	for _, tc := range []struct{ before, ring, want wake.Ring }{
+		{told, failed, told}, {told, next, next}, {told, rang, rang}, {failed, told, told}, {rang, failed, failed},
+	} {
+		for _, ring := range []wake.Ring{{}, tc.before, tc.ring} {
+			if err := w.Rang(t.Context(), amber.ID, ring); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f := struct {
+			LastRing wake.Ring `json:"last_ring"`
+		}{}
+		if err := json.Unmarshal([]byte(w.file("sessions/"+amber.ID+".json")), &f); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.LastRing; got != tc.want {
+			t.Errorf("%+v after %+v: %+v", tc.ring, tc.before, got)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"os"
@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker/deadlines"
+	"c2c/broker/explain"
+	"c2c/broker/notice"
 	"c2c/inbox"
 )
 
@@ -22,21 +25,21 @@ func (w *world) spilled(sid, body string) {
 // The first command finds it, and so does each process that stays; an old version that still runs leaves more.
 func TestMailThatAnOldVersionHasLeftIsTaken(t *testing.T) {
 	t.Parallel()
-	for name, look := range map[string]func(w *world, k *Keeper){
-		"a command": func(w *world, _ *Keeper) {
-			if err := w.KeepOnce(w.t.Context()); err != nil {
+	for name, look := range map[string]func(w *world, k *deadlines.Keeper){
+		"a command": func(w *world, _ *deadlines.Keeper) {
+			if err := deadlines.KeepOnce(w.t.Context(), w.Registry); err != nil {
 				w.t.Fatal(err)
 			}
 		},
-		"a process that stays": func(w *world, k *Keeper) { w.look(k) },
+		"a process that stays": func(w *world, k *deadlines.Keeper) { w.look(k) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, _, birch := pair(t)
-			k := w.Keeper()
+			k := deadlines.NewKeeper(w.Registry)
 			for _, body := range []string{"one", "two"} {
 				w.spilled(birch.ID, body)
-				found := w.Check(t.Context(), func(string) bool { return true })
+				found := explain.Check(t.Context(), w.Registry, func(string) bool { return true })
 				said := false
 				for _, f := range found {
 					said = said || strings.HasSuffix(f.Path, birch.ID+".spill.jsonl")
@@ -60,10 +63,10 @@ func TestMailThatAnOldVersionHasLeftForNobodyIsADeadLetter(t *testing.T) {
 	t.Parallel()
 	w, _, _ := pair(t)
 	w.spilled("gone", "precious")
-	w.look(w.Keeper())
+	w.look(deadlines.NewKeeper(w.Registry))
 	w.pass(200 * 24 * time.Hour)
 	w.tidied()
-	if dead, err := w.DeadLetters(t.Context(), 0); err != nil || len(dead) != 1 || dead[0].Message.Content != "precious" {
+	if dead, err := notice.DeadLetters(t.Context(), w.Registry, 0); err != nil || len(dead) != 1 || dead[0].Message.Content != "precious" {
 		t.Errorf("dead letters %v, %v", dead, err)
 	}
 }

@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"bufio"
@@ -11,13 +11,16 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"c2c/broker"
+	"c2c/sessions/callers"
 )
 
 // A client starts its hooks in a session of their own, by way of a shell or not.
 func TestTheStarterOfOurSessionIsFound(t *testing.T) {
 	const variable = "C2C_TEST_STARTER"
 	if root := os.Getenv(variable); root != "" {
-		b, err := Open(Config{Root: root})
+		b, err := broker.Open(broker.Config{Root: root})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -26,7 +29,7 @@ func TestTheStarterOfOurSessionIsFound(t *testing.T) {
 				break // our own parent has ended
 			}
 		}
-		fmt.Printf("starter %d\n", b.Starter())
+		fmt.Printf("starter %d\n", callers.Starter(b.Registry))
 		os.Exit(0)
 	}
 	for _, line := range []string{`exec "$0" "$1"`, `"$0" "$1"; true`, `sh -c '"$0" "$1"; true' "$0" "$1"`} {

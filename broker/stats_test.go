@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"bytes"
@@ -10,13 +10,17 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker/deadlines"
+	"c2c/broker/notice"
+	"c2c/broker/owed"
 	"c2c/inbox"
+	"c2c/sessions"
 	"c2c/wake"
 )
 
-func (w *world) stats() Stats {
+func (w *world) stats() owed.Stats {
 	w.t.Helper()
-	st, err := w.Stats(w.t.Context())
+	st, err := owed.ReadStats(w.t.Context(), w.Registry)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -24,7 +28,7 @@ func (w *world) stats() Stats {
 }
 
 // One was answered in time, one late, one refused, one is read and one is not.
-func measured(t *testing.T) (w *world, amber, birch Session) {
+func measured(t *testing.T) (w *world, amber, birch sessions.Session) {
 	t.Helper()
 	w, amber, birch = pair(t)
 	free := w.rings(birch)
@@ -32,10 +36,10 @@ func measured(t *testing.T) (w *world, amber, birch Session) {
 	first, late, refused := ask(inbox.Message{Kind: "question"}), ask(inbox.Message{Kind: "task", Tag: "blocking"}), ask(inbox.Message{Kind: "review"})
 	waiting := w.waiting(birch.ID)
 	w.pass(10 * time.Second)
-	if err := w.Pushed(t.Context(), birch.ID, waiting[:2], wake.Ring{At: w.clock, Method: "sse", Outcome: wake.Rang}); err != nil {
+	if err := owed.Pushed(t.Context(), w.Registry, birch.ID, waiting[:2], wake.Ring{At: w.clock, Method: "sse", Outcome: wake.Rang}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Pushed(t.Context(), birch.ID, waiting[2:], wake.Ring{At: w.clock, Outcome: wake.Filtered}); err != nil {
+	if err := owed.Pushed(t.Context(), w.Registry, birch.ID, waiting[2:], wake.Ring{At: w.clock, Outcome: wake.Filtered}); err != nil {
 		t.Fatal(err)
 	}
 	w.pass(10 * time.Second)
@@ -59,10 +63,10 @@ func TestStatsCountWhatBecameOfObligations(t *testing.T) {
 	t.Parallel()
 	w, _, _ := measured(t)
 	st := w.stats()
-	if st.Open != 2 || st.Overdue != 1 || !reflect.DeepEqual(st.Over, map[string]int{Answered: 2, Refused: 1}) || st.Root != w.Root() {
+	if st.Open != 2 || st.Overdue != 1 || !reflect.DeepEqual(st.Over, map[string]int{owed.Answered: 2, notice.Refused: 1}) || st.Root != w.Root() {
 		t.Errorf("stats %+v", st)
 	}
-	same := func(of string, seconds ...float64) (l Latency) {
+	same := func(of string, seconds ...float64) (l owed.Latency) {
 		l.Count = len(seconds)
 		for _, s := range seconds {
 			l.Sum += s
@@ -70,9 +74,9 @@ func TestStatsCountWhatBecameOfObligations(t *testing.T) {
 		l.P50, l.P95, l.Max = seconds[(len(seconds)-1)/2], seconds[len(seconds)-1], seconds[len(seconds)-1]
 		return l
 	}
-	full := SurfaceStats{Surface: SurfaceFull, Sent: 3, Pushed: 2, Observed: 3, Acknowledged: 3, Answered: 3, InTime: 2,
+	full := owed.SurfaceStats{Surface: sessions.SurfaceFull, Sent: 3, Pushed: 2, Observed: 3, Acknowledged: 3, Answered: 3, InTime: 2,
 		Push: same("push", 10, 10), Observe: same("observe", 20, 20, 20), Ack: same("ack", 30, 30, 30), Answer: same("answer", 30, 30, 3630)}
-	degraded := SurfaceStats{Surface: SurfaceDegraded, Sent: 2, Observed: 1, Observe: same("observe", 60)}
+	degraded := owed.SurfaceStats{Surface: sessions.SurfaceDegraded, Sent: 2, Observed: 1, Observe: same("observe", 60)}
 	if len(st.Surfaces) != 2 || !near(st.Surfaces[0], full) || !near(st.Surfaces[1], degraded) {
 		t.Errorf("stats %+v, want %+v and %+v", st.Surfaces, full, degraded)
 	}
@@ -88,8 +92,8 @@ func TestStatsCountWhatBecameOfObligations(t *testing.T) {
 }
 
 // near compares but for what a file rounds away.
-func near(got, want SurfaceStats) bool {
-	for _, l := range []*Latency{&got.Push, &got.Observe, &got.Ack, &got.Answer} {
+func near(got, want owed.SurfaceStats) bool {
+	for _, l := range []*owed.Latency{&got.Push, &got.Observe, &got.Ack, &got.Answer} {
 		for _, f := range []*float64{&l.P50, &l.P95, &l.Max, &l.Sum} {
 			*f = float64(int64(*f*1000+0.5)) / 1000
 		}
@@ -111,7 +115,7 @@ func TestAnObligationIsCountedOnce(t *testing.T) {
 		if st := w.stats(); st.Total.Sent != 1 || st.Total.Answered != 1 || st.Open != 0 {
 			t.Errorf("stats %+v", st)
 		}
-		w.wantState(amber, Answered)
+		w.wantState(amber, owed.Answered)
 	}
 	if lines := strings.Count(w.file("owed/"+closedFile), "\n"); lines != 2 {
 		t.Errorf("%d lines", lines)
@@ -119,46 +123,11 @@ func TestAnObligationIsCountedOnce(t *testing.T) {
 	if strings.Contains(w.file("owed/"+closedFile), "which port") {
 		t.Error("the words of what is over are kept")
 	}
-	w.look(w.Keeper())
+	w.look(deadlines.NewKeeper(w.Registry))
 	if w.left(birch.ID) {
 		t.Error("the record stays")
 	}
-	w.wantState(amber, Answered)
-}
-
-// What is over does not grow for ever.
-func TestWhatIsOverIsForgottenAtSomeTime(t *testing.T) {
-	t.Parallel()
-	w, _, birch, _ := asks(t, inbox.Message{Kind: "question"})
-	dir, err := w.root.Sub(owedDir, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dir.Close()
-	for i := range 12 {
-		var lines []byte
-		for j := range 1000 {
-			d := newDebt(inbox.Message{From: "amber", To: "birch", Kind: "task", ID: "m-" + strings.Repeat("x", i+1) + inbox.NewID(w.clock), TS: float64(1 + i*1000 + j), Due: 1e9})
-			d.Session, d.How, d.ClosedAt = birch.ID, Answered, w.clock
-			line, err := d.format()
-			if err != nil {
-				t.Fatal(err)
-			}
-			lines = append(lines, line...)
-		}
-		w.keepClosed(dir, lines)
-	}
-	size := 0
-	for _, name := range []string{closedFile, closedOld} {
-		data, err := dir.ReadIf(name)
-		if err != nil || len(data) == 0 && name == closedOld {
-			t.Fatal(len(data), err)
-		}
-		size += len(data)
-	}
-	if n := w.stats().Over[Answered]; size > 3*closedMax || n < 2000 || n >= 12_000 {
-		t.Errorf("%d bytes, %d counted", size, n)
-	}
+	w.wantState(amber, owed.Answered)
 }
 
 var sample = regexp.MustCompile(`^([a-z][a-z0-9_]*)\{(?:[a-z_]+="(?:[^"\\\n]|\\[\\"n])*",?)+\} (?:[0-9.e+]+)$`)
@@ -169,7 +138,7 @@ func TestPrometheusReadsTheStatistics(t *testing.T) {
 	one, other := w.stats(), w.stats()
 	other.Root = "/odd \"root\"\\\nwith lines\xff"
 	var text bytes.Buffer
-	if err := Prometheus(&text, one, other); err != nil {
+	if err := owed.Prometheus(&text, one, other); err != nil {
 		t.Fatal(err)
 	}
 	named, declared := "", map[string]bool{}
@@ -203,7 +172,7 @@ func TestPrometheusReadsTheStatistics(t *testing.T) {
 		}
 	}
 	var same bytes.Buffer
-	if err := Prometheus(&same, one); err != nil || !strings.Contains(text.String(), strings.Split(same.String(), "\n")[2]) {
+	if err := owed.Prometheus(&same, one); err != nil || !strings.Contains(text.String(), strings.Split(same.String(), "\n")[2]) {
 		t.Errorf("%v, %s", err, &same)
 	}
 }
@@ -214,7 +183,42 @@ func TestARootWithoutObligationsHasStatistics(t *testing.T) {
 	w.send(amber, "birch", "x")
 	st := w.stats()
 	var text bytes.Buffer
-	if err := Prometheus(&text, st); err != nil || st.Open != 0 || st.Over == nil || st.Surfaces == nil || !strings.Contains(text.String(), `state="open"} 0`) {
+	if err := owed.Prometheus(&text, st); err != nil || st.Open != 0 || st.Over == nil || st.Surfaces == nil || !strings.Contains(text.String(), `state="open"} 0`) {
 		t.Errorf("stats %+v, %v, %s", st, err, &text)
+	}
+}
+
+// What is over does not grow for ever.
+func TestWhatIsOverIsForgottenAtSomeTime(t *testing.T) {
+	t.Parallel()
+	w, _, birch, _ := asks(t, inbox.Message{Kind: "question"})
+	dir, err := w.Dir().Sub(owed.Directory, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	for i := range 12 {
+		var lines []byte
+		for j := range 1000 {
+			d := owed.New(inbox.Message{From: "amber", To: "birch", Kind: "task", ID: "m-" + strings.Repeat("x", i+1) + inbox.NewID(w.clock), TS: float64(1 + i*1000 + j), Due: 1e9})
+			d.Session, d.How, d.ClosedAt = birch.ID, owed.Answered, w.clock
+			line, err := d.Format()
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines = append(lines, line...)
+		}
+		owed.KeepClosed(w.Registry, dir, lines)
+	}
+	size := 0
+	for _, name := range []string{owed.ClosedFile, owed.ClosedOld} {
+		data, err := dir.ReadIf(name)
+		if err != nil || len(data) == 0 && name == owed.ClosedOld {
+			t.Fatal(len(data), err)
+		}
+		size += len(data)
+	}
+	if n := w.stats().Over[owed.Answered]; size > 3*closedMax || n < 2000 || n >= 12_000 {
+		t.Errorf("%d bytes, %d counted", size, n)
 	}
 }

@@ -4,79 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"time"
 
+	"c2c/broker/explain"
+	"c2c/broker/loops"
+	"c2c/broker/notice"
+	"c2c/broker/owed"
 	"c2c/inbox"
-	"c2c/wake"
+	"c2c/sessions"
+	"c2c/sessions/turns"
 )
 
 // ErrNoMessage: no mailbox, archive or dead letter has the id.
 var ErrNoMessage = errors.New("no such message")
 
-// States of a message. There is no "delivered", because c2c says only what it knows.
-const (
-	Queued = inbox.Queued
-	Rung   = "rung" // it waits, and the session was told so
-	Handed = inbox.Handed
-	Read   = inbox.Read
-	Dead   = "dead" // its session was swept
-	// Expired is a state too: it was not read in time, and is a dead letter.
-)
-
-// ByEvents is the reader that writes the answers to a sender outside on its stream. Nothing tells whether anybody reads them
-// there.
-const ByEvents = "events"
-
-// AfterRead is the state of a message that a reader has handed over in full, and whose receiver's model has answered since if
-// something tells of that: Handed where nothing tells whether it was read.
-func AfterRead(by string) string {
-	if by == wake.ByTerminal || by == ByEvents {
-		return Handed
-	}
-	return Read
-}
-
-// MessageStatus is what the disk proves about a message.
-type MessageStatus struct {
-	ID        string    `json:"message_id"`
-	State     string    `json:"state"`        // Queued, Rung, Handed, Read, Dead or Expired
-	At        time.Time `json:"at"`           // when it came into that state; UTC
-	By        string    `json:"by,omitempty"` // the reader, or the method that rang
-	SessionID string    `json:"session_id"`   // whose mailbox it is in
-	From      string    `json:"from_alias"`
-	To        string    `json:"to_alias"`
-	LastRing  wake.Ring `json:"last_ring,omitzero"` // of its session since it was sent, while it waits
-	Reason    string    `json:"reason,omitempty"`   // why no mailbox takes it
-	Told      []Told    `json:"told,omitempty"`     // what its sender was told of it
-	ExpiresAt time.Time `json:"expires_at,omitzero"`
-	NotBefore time.Time `json:"not_before,omitzero"` // it is not handed over before
-	Held      bool      `json:"held,omitempty"`      // until then by the loop guard, or until somebody works
-	Asked
-	shown    bool            // a reader has handed it over in full
-	dropped  bool            // and its client has dropped it since
-	StoredAt time.Time       `json:"stored_at,omitzero"`
-	Way      []string        `json:"way,omitempty"`          // what has happened to it, in words with local times
-	Receiver *Now            `json:"receiver_now,omitempty"` // what its receiver does, while it waits
-	Why      string          `json:"why,omitempty"`          // what keeps it from being read, in words
-	Do       string          `json:"do,omitempty"`           // what one can do about that
-	Others   []MessageStatus `json:"others,omitempty"`       // further messages with this id: several senders, or several receivers
-}
-
 // Status finds a message by what MessageID takes for its id, or several when senders have chosen that id. ErrNoMessage
 // when nobody knows it: an ephemeral message that was read is only known when its sender chose the id.
-func (b *Broker) Status(ctx context.Context, typed string) (MessageStatus, error) {
+func (b *Broker) Status(ctx context.Context, typed string) (explain.MessageStatus, error) {
 	if m, ok := b.sentLately(ctx, typed); ok {
 		return m.Status, nil
 	}
 	id, err := b.MessageID(ctx, typed)
 	if err != nil {
-		return MessageStatus{}, err
+		return explain.MessageStatus{}, err
 	}
 	all, err := b.Mails(ctx, id)
 	if err != nil {
-		return MessageStatus{}, err
+		return explain.MessageStatus{}, err
 	}
 	first := all[0].Status
 	for _, m := range all[1:] {
@@ -94,7 +47,7 @@ func (b *Broker) Mails(ctx context.Context, id string) (all []Mail, err error) {
 }
 
 func (b *Broker) withWay(ctx context.Context, id string) (all []Mail, err error) {
-	sids, err := b.mailboxes(ctx)
+	sids, err := b.Mailboxes(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +68,7 @@ func (b *Broker) withWay(ctx context.Context, id string) (all []Mail, err error)
 			return all, nil // nobody chose this id, so nobody else has it
 		}
 	}
-	dead, err := b.DeadLetters(ctx, 0)
+	dead, err := notice.DeadLetters(ctx, b.Registry, 0)
 	if err != nil {
 		unread = append(unread, err)
 	}
@@ -133,12 +86,12 @@ func (b *Broker) withWay(ctx context.Context, id string) (all []Mail, err error)
 // mailOf is what was found in the mailbox of a session, with all that is known of it.
 func (b *Broker) mailOf(ctx context.Context, sid string, found inbox.Found) Mail {
 	s := b.registered(ctx, sid)
-	if s != nil && found.Where == inbox.Read && b.Unanswered(sid, found.By, found.At) {
-		b.lookForAnswer(*s)
+	if s != nil && found.Where == inbox.Read && turns.Unanswered(b.Registry, sid, found.By, found.At) {
+		turns.LookForAnswer(b.Registry, *s)
 	}
-	is := b.status(found.Message.ID, sid, found)
+	is := explain.Status(b.Registry, found.Message.ID, sid, found)
 	is = b.owed(ctx, found.Message, is)
-	b.tellWay(&is, found.Message, s)
+	explain.Tell(b.Registry, &is, found.Message, s)
 	return Mail{found.Message, is}
 }
 
@@ -149,115 +102,63 @@ func (b *Broker) sentLately(ctx context.Context, typed string) (m Mail, ok bool)
 	if !inbox.IsUUID(typed) && (len(typed) != inbox.ShortLen || !inbox.LooksLikeID(typed)) {
 		return m, false
 	}
-	sent, err := b.loggedLately(typed)
+	sent, err := b.LoggedLately(typed)
 	if err != nil || len(sent) != 1 {
 		return m, false
 	}
-	rows, err := b.rows(ctx)
-	to := holders(rows, sent[0].To)
+	rows, err := b.Rows(ctx)
+	to := sessions.Holders(rows, sent[0].To)
 	if err != nil || len(to) != 1 {
 		return m, false
 	}
-	box, err := b.Mailbox(to[0].sid())
+	box, err := b.Mailbox(to[0].SID())
 	if err != nil {
 		return m, false
 	}
 	found, err := box.Find(ctx, sent[0].ID)
-	if err != nil || len(found) != 1 || found[0].Message.FromSession != "" || fold(found[0].Message.From) != fold(sent[0].From) {
+	if err != nil || len(found) != 1 || found[0].Message.FromSession != "" || sessions.Fold(found[0].Message.From) != sessions.Fold(sent[0].From) {
 		return m, false
 	}
-	return b.mailOf(ctx, to[0].sid(), found[0]), true
+	return b.mailOf(ctx, to[0].SID(), found[0]), true
 }
 
-func (b *Broker) deadStatus(ctx context.Context, id string, d DeadLetter) MessageStatus {
-	st := MessageStatus{ID: id, State: Dead, At: inbox.FromSeconds(d.DeletedAt).UTC(), SessionID: d.SessionID,
+func (b *Broker) deadStatus(ctx context.Context, id string, d notice.DeadLetter) explain.MessageStatus {
+	st := explain.MessageStatus{ID: id, State: sessions.Dead, At: inbox.FromSeconds(d.DeletedAt).UTC(), SessionID: d.SessionID,
 		From: d.Message.From, To: d.Message.To, Reason: d.Reason}
-	if d.Reason == Expired {
-		st.State, st.Reason = Expired, ""
+	if d.Reason == notice.Expired {
+		st.State, st.Reason = notice.Expired, ""
 	}
 	st = b.owed(ctx, d.Message, st)
-	b.tellWay(&st, d.Message, nil)
+	explain.Tell(b.Registry, &st, d.Message, nil)
 	return st
 }
 
 // registered gives a session, nil when it is not registered.
-func (b *Broker) registered(ctx context.Context, sid string) *Session {
-	rows, err := b.rows(ctx)
-	i := findSID(rows, sid)
+func (b *Broker) registered(ctx context.Context, sid string) *sessions.Session {
+	rows, err := b.Rows(ctx)
+	i := sessions.FindSID(rows, sid)
 	if err != nil || i < 0 {
 		return nil
 	}
-	s := b.session(rows[i])
+	s := b.Session(rows[i])
 	return &s
 }
 
 // owed adds to a status what the message is owed, and what its sender was told.
-func (b *Broker) owed(ctx context.Context, m inbox.Message, st MessageStatus) MessageStatus {
-	st.Asked = asked(m)
+func (b *Broker) owed(ctx context.Context, m inbox.Message, st explain.MessageStatus) explain.MessageStatus {
+	st.Asked = owed.AskedOf(m)
 	if m.ExpiresAt != 0 {
 		st.ExpiresAt = inbox.FromSeconds(m.ExpiresAt).UTC()
 	}
-	if opens := b.opens(st.SessionID, m); !opens.IsZero() && st.State == Queued {
+	if opens := loops.OpensAt(b.Registry, st.SessionID, m); !opens.IsZero() && st.State == sessions.Queued {
 		st.NotBefore, st.Held = opens.UTC(), m.Held != ""
 	}
-	rows, err := b.rows(ctx)
-	if err == nil && m.From != SystemAlias {
-		st.Told, err = b.told(ctx, rows, m)
+	rows, err := b.Rows(ctx)
+	if err == nil && m.From != sessions.SystemAlias {
+		st.Told, err = notice.ToldOf(ctx, b.Registry, rows, m)
 	}
 	if err != nil {
-		b.log.Warn("what the sender was told is not known", "message_id", m.ID, "err", err)
+		b.Log.Warn("what the sender was told is not known", "message_id", m.ID, "err", err)
 	}
 	return st
-}
-
-func (b *Broker) status(id, sid string, found inbox.Found) MessageStatus {
-	m := found.Message
-	st := MessageStatus{ID: id, State: found.Where, At: found.At.UTC(), By: found.By, SessionID: sid, From: m.From, To: m.To}
-	if found.Where == inbox.Read {
-		st.State, st.shown = AfterRead(found.By), true
-		if b.Unanswered(sid, found.By, found.At) {
-			st.State = Handed
-			if st.dropped = slices.Contains(b.factsOf(sid).Dropped, id); st.dropped {
-				st.State, st.At, st.By = Queued, m.Time().UTC(), ""
-			}
-		}
-		return st
-	}
-	ring := b.factsOf(sid).LastRing
-	held := ring.Outcome == wake.Held && found.Where == inbox.Handed && found.By == ring.Method // the client keeps it from its model
-	if ring.At.Before(m.Time()) || isFuture(ring.At, b.now()) || found.Where != inbox.Queued && !held {
-		return st
-	}
-	if !b.opens(sid, m).IsZero() || m.Held == "" && ring.At.Before(inbox.FromSeconds(m.OpensAt())) { // the ring was for others
-		return st
-	}
-	st.State, st.LastRing = Queued, ring
-	switch {
-	case ring.Outcome == wake.Rang:
-		st.State, st.At, st.By = Rung, ring.At.UTC(), ring.Method
-	case held:
-		st.At, st.By = m.Time().UTC(), ""
-	case ring.Outcome == Handed && ring.IsFor(m): // in parts, and not all of them yet
-		st.State, st.At, st.By = Handed, ring.At.UTC(), ring.Method
-	}
-	return st
-}
-
-// mailboxes gives the ids of all sessions that ever had mail, the registered ones first: the lock file stays.
-func (b *Broker) mailboxes(ctx context.Context) (sids []string, err error) {
-	rows, err := b.rows(ctx)
-	if err != nil {
-		return nil, err
-	}
-	used, err := inbox.Sessions(b.root)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range rows {
-		if sid := r.sid(); used[sid] {
-			sids = append(sids, sid)
-			delete(used, sid)
-		}
-	}
-	return append(sids, slices.Sorted(maps.Keys(used))...), nil
 }

@@ -1,16 +1,20 @@
-package broker
+package broker_test
 
 import (
+	"encoding/json"
 	"testing"
+	"time"
 
 	"c2c/inbox/filelock"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 	"c2c/wake"
 )
 
 // hold holds a lock as another process would.
 func (w *world) hold(name string) (release func() error) {
 	w.t.Helper()
-	lock, err := filelock.Acquire(w.t.Context(), w.root, name)
+	lock, err := filelock.Acquire(w.t.Context(), w.Dir(), name)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -28,61 +32,73 @@ func (w *world) wantSurface(what, sid, want string) {
 // Nothing but what can be done counts: not the client's name, not its transport.
 func TestSurfaceSupportSaysWhetherMailWakesASession(t *testing.T) {
 	w := newWorld(t)
-	for _, transport := range []string{TransportHTTP, TransportStdio} {
-		s := w.register("amber-"+transport, Caller{Client: "cursor", ClientID: transport, PID: 10, Transport: transport})
-		w.wantSurface("nobody rings it", s.ID, SurfaceDegraded)
+	for _, transport := range []string{sessions.TransportHTTP, sessions.TransportStdio} {
+		s := w.register("amber-"+transport, callers.Caller{Client: "cursor", ClientID: transport, PID: w.pid(10), Transport: transport})
+		w.wantSurface("nobody rings it", s.ID, sessions.SurfaceDegraded)
 		w.rang(s.ID, wake.Ring{Outcome: wake.Rang, Method: wake.ByStream})
-		w.wantSurface("its stream rang and is gone", s.ID, SurfaceDegraded)
+		w.wantSurface("its stream rang and is gone", s.ID, sessions.SurfaceDegraded)
 		release := w.hold(ringLock(s.ID))
-		w.wantSurface("a ringer", s.ID, SurfaceFull)
+		w.wantSurface("a ringer", s.ID, sessions.SurfaceFull)
 		if err := release(); err != nil {
 			t.Fatal(err)
 		}
-		w.wantSurface("no ringer any more", s.ID, SurfaceDegraded)
+		w.wantSurface("no ringer any more", s.ID, sessions.SurfaceDegraded)
 		w.rang(s.ID, wake.Ring{Outcome: wake.Rang, Method: wake.ByTerminal})
-		w.wantSurface("its terminal took a ring", s.ID, SurfaceFull)
+		w.wantSurface("its terminal took a ring", s.ID, sessions.SurfaceFull)
 		w.rang(s.ID, wake.Ring{Outcome: wake.Uncaptured, Method: wake.ByTerminal})
-		w.wantSurface("its terminal did not take the last", s.ID, SurfaceDegraded)
+		w.wantSurface("its terminal did not take the last", s.ID, sessions.SurfaceDegraded)
 		w.rang(s.ID, wake.Ring{Outcome: wake.Rang, Method: wake.ByQueue})
-		w.wantSurface("no wake daemon", s.ID, SurfaceDegraded)
+		w.wantSurface("no wake daemon", s.ID, sessions.SurfaceDegraded)
 		release = w.hold(wakeLock)
-		w.wantSurface("the wake daemon", s.ID, SurfaceFull)
+		w.wantSurface("the wake daemon", s.ID, sessions.SurfaceFull)
 		if err := release(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	gone := w.register("birch", Caller{Client: "claude", ClientID: "x", PID: 20})
+	gone := w.register("birch", callers.Caller{Client: "claude", ClientID: "x", PID: w.pid(20)})
 	w.rang(gone.ID, wake.Ring{Outcome: wake.Rang, Method: wake.ByTerminal})
-	delete(w.procs, 20)
+	w.ends(20)
 	w.wantSurface("its process has ended", gone.ID, "")
-	person := w.register("dana", Caller{Client: ClientHuman})
+	person := w.register("dana", callers.Caller{Client: sessions.ClientHuman})
 	w.wantSurface("a person", person.ID, "")
-	outside, err := w.Outside(t.Context(), "ci", ClientExternal)
+	outside, err := w.Outside(t.Context(), "ci", sessions.ClientExternal)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.wantSurface("a sender outside", outside.ID, "")
 }
 
+// transportAt is since when a session's tools reach us as they do, as its facts say.
+func (w *world) transportAt(s sessions.Session) time.Time {
+	w.t.Helper()
+	f := struct {
+		At time.Time `json:"transport_at"`
+	}{}
+	if err := json.Unmarshal([]byte(w.file("sessions/"+s.ID+".json")), &f); err != nil {
+		w.t.Fatal(err)
+	}
+	return f.At
+}
+
 func TestTheTransportOfTheLastCallIsKept(t *testing.T) {
 	w := newWorld(t)
-	c := Caller{Client: "cursor", ClientID: "a", PID: 10}
+	c := callers.Caller{Client: "cursor", ClientID: "a", PID: w.pid(10)}
 	want := func(transport string) {
 		t.Helper()
-		if got := w.factsOf(w.attach(c).ID).Transport; got != transport {
+		if got := w.attach(c).Transport(); got != transport {
 			t.Errorf("after a call over %q: transport %q, want %q", c.Transport, got, transport)
 		}
 	}
 	want("")
-	c.Transport = TransportStdio
-	want(TransportStdio)
-	before := w.factsOf(w.attach(c).ID).TransportAt
+	c.Transport = sessions.TransportStdio
+	want(sessions.TransportStdio)
+	before := w.transportAt(w.attach(c))
 	w.pass(1e9)
 	c.Transport = ""
-	want(TransportStdio) // its hooks have none
-	c.Transport = TransportHTTP
-	want(TransportHTTP)
-	if at := w.factsOf(w.attach(c).ID).TransportAt; !at.Equal(w.clock.UTC()) || at.Equal(before) {
+	want(sessions.TransportStdio) // its hooks have none
+	c.Transport = sessions.TransportHTTP
+	want(sessions.TransportHTTP)
+	if at := w.transportAt(w.attach(c)); !at.Equal(w.clock.UTC()) || at.Equal(before) {
 		t.Errorf("since %v, before since %v, now %v", at, before, w.clock)
 	}
 }

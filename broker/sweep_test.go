@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"context"
@@ -10,40 +10,46 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"c2c/broker"
+	"c2c/broker/moves"
+	"c2c/broker/notice"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // A reader that released its lease, or died, leaves the messages in the lease directory, and no inbox.
 func TestMailThatAReaderGaveBackIsFoundAndSwept(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
-	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)})
 	r := w.send(amber, "birch", "x")
 	w.lease(birch.ID)()
-	delete(w.procs, 20)
+	w.ends(20)
 	w.clock = w.clock.Add(2 * time.Hour)
-	swept, err := w.Sweep(ctx, time.Hour)
+	swept, err := moves.Sweep(ctx, w.Registry, time.Hour)
 	if err != nil || len(swept.Sessions) != 1 || swept.Messages != 1 {
 		t.Errorf("swept %+v, %v", swept, err)
 	}
-	if st, err := w.Status(ctx, r.ID); err != nil || st.State != Dead {
+	if st, err := w.Status(ctx, r.ID); err != nil || st.State != sessions.Dead {
 		t.Errorf("status %+v, %v", st, err)
 	}
-	heir := w.register("birch", Caller{PID: 30})
+	heir := w.register("birch", callers.Caller{PID: w.pid(30)})
 	w.wantMail(heir.ID, "x")
 }
 
 func TestWhatWasReadIsKnownAfterASweep(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
-	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)})
 	r := w.send(amber, "birch", "x")
 	w.read(birch.ID)
-	delete(w.procs, 20)
+	w.ends(20)
 	w.clock = w.clock.Add(2 * time.Hour)
-	if _, err := w.Sweep(ctx, time.Hour); err != nil {
+	if _, err := moves.Sweep(ctx, w.Registry, time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	if st, err := w.Status(ctx, r.ID); err != nil || st.State != Read || st.By != "hook" {
+	if st, err := w.Status(ctx, r.ID); err != nil || st.State != sessions.Read || st.By != "hook" {
 		t.Errorf("status %+v, %v", st, err)
 	}
 }
@@ -52,8 +58,8 @@ func TestWhatWasReadIsKnownAfterASweep(t *testing.T) {
 func TestANewMessageIsNotSwept(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
-	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
-	delete(w.procs, 20)
+	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)})
+	w.ends(20)
 	for i := range 9 { // the last ones are in the inbox, the others in the lease directory
 		w.send(amber, "birch", strings.Repeat(fmt.Sprint(i), 10_000))
 	}
@@ -64,7 +70,7 @@ func TestANewMessageIsNotSwept(t *testing.T) {
 		}
 	}
 	w.writeRegistry(strings.ReplaceAll(w.file(registryFile), `"registered_at":17`, `"registered_at":1`))
-	swept, err := w.Sweep(ctx, time.Hour)
+	swept, err := moves.Sweep(ctx, w.Registry, time.Hour)
 	if err != nil || len(swept.Sessions) != 0 || swept.Messages != 0 {
 		t.Errorf("swept %+v, %v", swept, err)
 	}
@@ -74,52 +80,26 @@ func TestANewMessageIsNotSwept(t *testing.T) {
 func TestADeadLetterBehindATornLineIsKept(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
-	amber, birch := w.register("amber", Caller{PID: 10}), w.register("birch", Caller{PID: 20})
+	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)})
 	w.send(amber, "birch", "x")
 	const torn = `{"deleted_at":1.5,"from_session_id":"s","mess`
 	if err := w.Dir().Write(deadFile, []byte(torn)); err != nil {
 		t.Fatal(err)
 	}
-	delete(w.procs, 20)
+	w.ends(20)
 	w.clock = w.clock.Add(2 * time.Hour)
-	if swept, err := w.Sweep(ctx, time.Hour); err != nil || swept.Messages != 1 {
+	if swept, err := moves.Sweep(ctx, w.Registry, time.Hour); err != nil || swept.Messages != 1 {
 		t.Fatalf("swept %+v, %v", swept, err)
 	}
-	if dead, err := w.DeadLetters(ctx, 0); err != nil || len(dead) != 1 || dead[0].Message.Content != "x" {
+	if dead, err := notice.DeadLetters(ctx, w.Registry, 0); err != nil || len(dead) != 1 || dead[0].Message.Content != "x" {
 		t.Errorf("dead letters %+v, %v", dead, err)
 	}
-	w.procs[20] = process{pid: 20, parent: 1, start: 44}
-	back := w.register("birch", Caller{Explicit: birch.ID, PID: 20})
+	w.starts(20)
+	back := w.register("birch", callers.Caller{Explicit: birch.ID, PID: w.pid(20)})
 	w.wantMail(back.ID, "x")
 	if got := w.file(deadFile); got != torn+"\n" {
 		t.Errorf("left in the file: %q", got)
 	}
-}
-
-// The hook of a session that was swept a moment ago registers it again before the sweep has got to its mailbox.
-func TestASessionThatComesBackDuringASweepKeepsItsMail(t *testing.T) {
-	w := newWorld(t)
-	ctx := context.Background()
-	amber := w.register("amber", Caller{PID: 10})
-	caller := Caller{Client: "codex", ClientID: "t1", PID: 20}
-	birch := w.register("birch", caller)
-	w.send(amber, "birch", "x")
-	delete(w.procs, 20)
-	w.clock = w.clock.Add(2 * time.Hour)
-	back := false
-	w.Broker.now = func() time.Time {
-		if !back && !strings.Contains(w.file(registryFile), birch.ID) {
-			back = true
-			w.procs[20] = process{pid: 20, parent: 1, start: 44}
-			w.attach(caller)
-		}
-		return w.clock
-	}
-	swept, err := w.Sweep(ctx, time.Hour)
-	if err != nil || !back || len(swept.Sessions) != 1 || swept.Messages != 0 {
-		t.Errorf("swept %+v, back %v, %v", swept, back, err)
-	}
-	w.wantMail(birch.ID, "x")
 }
 
 // What stands in the place of one mailbox costs that one only.
@@ -133,9 +113,9 @@ func TestABrokenMailboxCostsOnlyItself(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			w := newWorld(t)
 			ctx := context.Background()
-			amber := w.register("amber", Caller{Explicit: "amber", PID: 10})
-			w.register("birch", Caller{Explicit: "birch", PID: 20})
-			w.register("cedar", Caller{Explicit: "cedar", PID: 30})
+			amber := w.register("amber", callers.Caller{Explicit: "amber", PID: w.pid(10)})
+			w.register("birch", callers.Caller{Explicit: "birch", PID: w.pid(20)})
+			w.register("cedar", callers.Caller{Explicit: "cedar", PID: w.pid(30)})
 			w.send(amber, "birch", "x")
 			r := w.send(amber, "cedar", "y")
 			path := filepath.Join(w.Root(), "birch.inbox.json")
@@ -151,16 +131,16 @@ func TestABrokenMailboxCostsOnlyItself(t *testing.T) {
 					t.Errorf("listed %+v", l)
 				}
 			}
-			if st, err := w.Status(ctx, r.ID); err != nil || st.State != Queued {
+			if st, err := w.Status(ctx, r.ID); err != nil || st.State != sessions.Queued {
 				t.Errorf("status %+v, %v", st, err)
 			}
-			if _, err := w.Status(ctx, "other"); err == nil || errors.Is(err, ErrNoMessage) || !strings.Contains(err.Error(), "birch.inbox.json") {
+			if _, err := w.Status(ctx, "other"); err == nil || errors.Is(err, broker.ErrNoMessage) || !strings.Contains(err.Error(), "birch.inbox.json") {
 				t.Errorf("status of a message that may be there: %v", err)
 			}
-			delete(w.procs, 20)
-			delete(w.procs, 30)
+			w.ends(20)
+			w.ends(30)
 			w.clock = w.clock.Add(2 * time.Hour)
-			swept, err := w.Sweep(ctx, time.Hour)
+			swept, err := moves.Sweep(ctx, w.Registry, time.Hour)
 			if err != nil || len(swept.Sessions) != 2 || swept.Messages != 1 || len(swept.Mailboxes) != 2 {
 				t.Fatalf("swept %+v, %v", swept, err)
 			}
@@ -174,4 +154,32 @@ func TestABrokenMailboxCostsOnlyItself(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The hook of a session that was swept a moment ago registers it again before the sweep has got to its mailbox.
+func TestASessionThatComesBackDuringASweepKeepsItsMail(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	amber := w.register("amber", callers.Caller{PID: w.pid(10)})
+	w.opens(20, "t1")
+	caller := func() callers.Caller { return callers.Caller{Client: "codex", ClientID: "t1", PID: w.pid(20)} }
+	birch := w.register("birch", caller())
+	w.send(amber, "birch", "x")
+	w.ends(20)
+	w.clock = w.clock.Add(2 * time.Hour)
+	back := false
+	w.cfg.Now = func() time.Time {
+		if !back && !strings.Contains(w.file(sessions.RegistryFile), birch.ID) {
+			back = true
+			w.starts(20)
+			w.attach(caller())
+		}
+		return w.clock
+	}
+	w.reopen()
+	swept, err := moves.Sweep(ctx, w.Registry, time.Hour)
+	if err != nil || !back || len(swept.Sessions) != 1 || swept.Messages != 0 {
+		t.Errorf("swept %+v, back %v, %v", swept, back, err)
+	}
+	w.wantMail(birch.ID, "x")
 }

@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"errors"
@@ -7,17 +7,43 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker"
+	"c2c/broker/moves"
 	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
-// gone is a birch that has ended with mail of amber unread, a question of coral read and not answered, and one that
+// What was held for the gone session is handed over to the heir at once.
+func TestWhatWasHeldForOneThatIsGoneIsFree(t *testing.T) {
+	t.Parallel()
+	w, _, _, held := heldOnce(t)
+	w.ends(201)
+	dune := w.register("dune", callers.Caller{Client: "gem", PID: w.pid(30)})
+	if _, err := moves.TakeOver(t.Context(), w.Registry, "s1", "dune", false, false); err != nil {
+		t.Fatal(err)
+	}
+	msgs, err := w.box(dune.ID).Peek(t.Context())
+	if err != nil || !slices.ContainsFunc(msgs, func(m inbox.Message) bool { return m.ID == held.ID }) {
+		t.Errorf("it is handed %v, %v", msgs, err)
+	}
+}
+
+// gone is leaving when birch has ended.
+func gone(t *testing.T) (w *world, amber, birch, coral, dune sessions.Session) {
+	w, amber, birch, coral, dune = leaving(t)
+	w.ends(20)
+	return w, amber, birch, coral, dune
+}
+
+// leaving is a birch with mail of amber unread, a question of coral read and not answered, and one that
 // it has answered; dune is to go on.
-func gone(t *testing.T) (w *world, amber, birch, coral, dune Session) {
+func leaving(t *testing.T) (w *world, amber, birch, coral, dune sessions.Session) {
 	w, amber, birch = pair(t)
-	coral = w.register("coral", Caller{Client: "gem", ClientID: "c", PID: 30})
-	w.procs[40] = process{pid: 40, parent: 1, start: 4}
-	dune = w.register("dune", Caller{Client: "gem", ClientID: "d", PID: 40})
-	ask := func(from Session, body string) Receipt {
+	coral = w.register("coral", callers.Caller{Client: "gem", ClientID: "c", PID: w.pid(30)})
+	w.starts(40)
+	dune = w.register("dune", callers.Caller{Client: "gem", ClientID: "d", PID: w.pid(40)})
+	ask := func(from sessions.Session, body string) broker.Receipt {
 		r, err := w.Send(t.Context(), from, inbox.Message{To: "birch", Content: body, Kind: "question"})
 		if err != nil {
 			t.Fatal(err)
@@ -33,11 +59,10 @@ func gone(t *testing.T) (w *world, amber, birch, coral, dune Session) {
 	w.send(amber, "birch", "one")
 	w.send(amber, "birch", "two")
 	w.send(dune, "birch", "mine")
-	delete(w.procs, 20)
 	return w, amber, birch, coral, dune
 }
 
-func (w *world) wantTakeover(amber, birch, coral, dune Session) {
+func (w *world) wantTakeover(amber, birch, coral, dune sessions.Session) {
 	w.t.Helper()
 	w.wantNotices(amber.ID, "dune goes on with its work, under the name birch, and gets what was not read of yours (messages: 2).")
 	w.wantNotices(coral.ID, `under the name birch. Read and not answered: "which port" (`)
@@ -45,7 +70,7 @@ func (w *world) wantTakeover(amber, birch, coral, dune Session) {
 	var bodies []string
 	msgs, err := w.box(dune.ID).Peek(w.t.Context())
 	for _, m := range msgs {
-		if m.From != SystemAlias {
+		if m.From != sessions.SystemAlias {
 			bodies = append(bodies, m.Content)
 		}
 	}
@@ -53,16 +78,21 @@ func (w *world) wantTakeover(amber, birch, coral, dune Session) {
 		w.t.Errorf("the heir has %q, %v", got, err)
 	}
 	w.wantMail(birch.ID)
-	if s, err := w.Resolve(w.t.Context(), Caller{Explicit: dune.ID}); err != nil || s.Alias != "birch" {
+	if s, err := callers.Resolve(w.t.Context(), w.Registry, callers.Caller{Explicit: dune.ID}); err != nil || s.Alias != "birch" {
 		w.t.Errorf("the heir is %q, %v", s.Alias, err)
 	}
-	rows, err := w.rows(w.t.Context())
-	if err != nil || findSID(rows, birch.ID) >= 0 || len(holders(rows, "birch")) != 1 {
-		w.t.Errorf("registry %s, %v", rows, err)
-	}
-	if box, err := w.LeftMailbox(birch.ID); err != nil {
+	list, err := w.Sessions(w.t.Context())
+	if err != nil {
 		w.t.Error(err)
-	} else if read, err := box.History(w.t.Context(), 10); err != nil || len(read) != 2 {
+	}
+	for _, s := range list {
+		if s.ID == birch.ID || (s.Alias == "birch") != (s.ID == dune.ID) {
+			w.t.Errorf("registered is %+v", s)
+		}
+	}
+	if box, err := moves.LeftMailbox(w.Registry, birch.ID); err != nil {
+		w.t.Error(err)
+	} else if read, err := box.Archive().History(w.t.Context(), 10); err != nil || len(read) != 2 {
 		w.t.Errorf("what it had read: %v, %v", read, err)
 	}
 }
@@ -70,45 +100,44 @@ func (w *world) wantTakeover(amber, birch, coral, dune Session) {
 func TestASessionTakesOverNameAndMailOfOneThatIsGone(t *testing.T) {
 	t.Parallel()
 	w, amber, birch, coral, dune := gone(t)
-	would, err := w.Takeover(t.Context(), "birch", "dune", false, true)
+	would, err := moves.TakeOver(t.Context(), w.Registry, "birch", "dune", false, true)
 	if err != nil || would.Waiting != 3 || strings.Join(would.Told, " ") != "amber coral" {
 		t.Errorf("would do %+v, %v", would, err)
 	}
 	w.wantNotices(amber.ID)
 	w.wantMail(dune.ID)
-	did, err := w.Takeover(t.Context(), "Birch", "dune", false, false)
+	did, err := moves.TakeOver(t.Context(), w.Registry, "Birch", "dune", false, false)
 	if err != nil || did.Waiting != 3 || did.Left {
 		t.Errorf("did %+v, %v", did, err)
 	}
 	w.wantTakeover(amber, birch, coral, dune)
-	again, err := w.Takeover(t.Context(), "birch", "dune", false, false)
+	again, err := moves.TakeOver(t.Context(), w.Registry, "birch", "dune", false, false)
 	if err != nil || !again.Ended || again.From != birch.ID {
 		t.Errorf("again %+v, %v", again, err)
 	}
 	w.wantTakeover(amber, birch, coral, dune)
 	w.send(amber, "birch", "later")
 	w.wantMail(birch.ID)
-	w.procs[20] = process{pid: 20, parent: 1, start: 2}
-	if back := w.attach(Caller{Client: "codex", ClientID: "b", PID: 20}); back.ID != birch.ID || back.Alias == "birch" {
+	w.starts(20)
+	if back := w.attach(callers.Caller{Client: "codex", ClientID: "b", PID: w.pid(20)}); back.ID != birch.ID || back.Alias == "birch" {
 		t.Errorf("who is back is %+v", back)
 	}
 }
 
 func TestNobodyTakesOverFromWhoMayRun(t *testing.T) {
 	t.Parallel()
-	w, amber, birch, coral, dune := gone(t)
-	w.procs[20] = process{pid: 20, parent: 1, start: 2}
-	if _, err := w.Takeover(t.Context(), "birch", "dune", false, false); !errors.Is(err, ErrRuns) {
+	w, amber, birch, coral, dune := leaving(t)
+	if _, err := moves.TakeOver(t.Context(), w.Registry, "birch", "dune", false, false); !errors.Is(err, moves.ErrRuns) {
 		t.Errorf("error %v", err)
 	}
 	w.wantNotices(amber.ID)
-	me := w.attach(Caller{User: &User{UID: 7, Login: "dana", Terminal: true}})
+	me := w.attach(callers.Caller{User: &callers.User{UID: 7, Login: "dana", Terminal: true}})
 	for _, c := range [][2]string{{"birch", "nobody"}, {"nobody", "dune"}, {"birch", "birch"}, {"birch", me.Alias}, {me.Alias, "dune"}} {
-		if _, err := w.Takeover(t.Context(), c[0], c[1], true, false); err == nil {
+		if _, err := moves.TakeOver(t.Context(), w.Registry, c[0], c[1], true, false); err == nil {
 			t.Errorf("handed over from %s to %s", c[0], c[1])
 		}
 	}
-	if _, err := w.Takeover(t.Context(), "birch", "dune", true, false); err != nil {
+	if _, err := moves.TakeOver(t.Context(), w.Registry, "birch", "dune", true, false); err != nil {
 		t.Fatal(err)
 	}
 	w.wantTakeover(amber, birch, coral, dune)
@@ -118,26 +147,26 @@ func TestNobodyTakesOverFromWhoMayRun(t *testing.T) {
 // the heir.
 func TestATakeoverIsResumedWhereItWasKilled(t *testing.T) {
 	t.Parallel()
-	for name, steps := range map[string]func(w *world, took Takeover) error{
-		"behind the first notice": func(w *world, took Takeover) error {
-			rows, err := w.rows(w.t.Context())
+	for name, steps := range map[string]func(w *world, took moves.Takeover) error{
+		"behind the first notice": func(w *world, took moves.Takeover) error {
+			rows, err := w.Rows(w.t.Context())
 			if err != nil {
 				return err
 			}
-			from, to, err := w.takeoverPair(rows, "birch", "dune", false)
+			from, to, err := moves.TakeoverPair(w.Registry, rows, "birch", "dune", false)
 			if err != nil {
 				return err
 			}
-			letters, err := w.writers(w.t.Context(), rows, from, to)
+			letters, err := moves.Writers(w.t.Context(), w.Registry, rows, from, to)
 			if err != nil {
 				return err
 			}
-			return w.tellWriter(w.t.Context(), took, letters[0])
+			return moves.TellWriter(w.t.Context(), w.Registry, took, letters[0])
 		},
-		"behind the facts": func(w *world, took Takeover) error {
-			rows, err := w.rows(w.t.Context())
+		"behind the facts": func(w *world, took moves.Takeover) error {
+			rows, err := w.Rows(w.t.Context())
 			if err == nil {
-				_, err = w.giveAlias(w.t.Context(), rows, took, nil, false)
+				_, err = moves.GiveAlias(w.t.Context(), w.Registry, rows, took, nil, false)
 			}
 			return err
 		},
@@ -145,20 +174,23 @@ func TestATakeoverIsResumedWhereItWasKilled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, amber, birch, coral, dune := gone(t)
-			if err := steps(w, Takeover{From: birch.ID, To: dune.ID, Alias: "birch", Former: "dune"}); err != nil {
+			if err := steps(w, moves.Takeover{From: birch.ID, To: dune.ID, Alias: "birch", Former: "dune"}); err != nil {
 				t.Fatal(err)
 			}
 			w.pass(time.Minute)
-			if _, err := w.Takeover(t.Context(), "birch", "dune", false, false); err != nil {
+			if _, err := moves.TakeOver(t.Context(), w.Registry, "birch", "dune", false, false); err != nil {
 				t.Fatal(err)
 			}
 			w.wantTakeover(amber, birch, coral, dune)
 		})
 	}
 	for name, complete := range map[string]func(w *world) error{
-		"by the same command": func(w *world) error { _, err := w.Takeover(w.t.Context(), "birch", "dune", false, false); return err },
+		"by the same command": func(w *world) error {
+			_, err := moves.TakeOver(w.t.Context(), w.Registry, "birch", "dune", false, false)
+			return err
+		},
 		"by a hook of the heir's": func(w *world) error {
-			_, err := w.Attach(w.t.Context(), Caller{Client: "gem", ClientID: "d", PID: 40})
+			_, err := w.Attach(w.t.Context(), callers.Caller{Client: "gem", ClientID: "d", PID: w.pid(40)})
 			return err
 		},
 	} {
@@ -166,7 +198,7 @@ func TestATakeoverIsResumedWhereItWasKilled(t *testing.T) {
 			t.Parallel()
 			w, amber, birch, _, dune := gone(t)
 			unblock := w.block(dune.ID) // its mail cannot be moved
-			if t2, err := w.Takeover(t.Context(), "birch", "dune", false, false); err == nil && !t2.Left {
+			if t2, err := moves.TakeOver(t.Context(), w.Registry, "birch", "dune", false, false); err == nil && !t2.Left {
 				t.Errorf("did %+v", t2)
 			}
 			unblock()
@@ -183,36 +215,20 @@ func TestATakeoverIsResumedWhereItWasKilled(t *testing.T) {
 	}
 }
 
-// What was held for the gone session is handed over to the heir at once.
-func TestWhatWasHeldForOneThatIsGoneIsFree(t *testing.T) {
-	t.Parallel()
-	w, _, birch, held := heldOnce(t)
-	delete(w.procs, birch.PID)
-	dune := w.register("dune", Caller{Client: "gem", PID: 30})
-	if _, err := w.Takeover(t.Context(), "s1", "dune", false, false); err != nil {
-		t.Fatal(err)
-	}
-	msgs, err := w.box(dune.ID).Peek(t.Context())
-	if err != nil || !slices.ContainsFunc(msgs, func(m inbox.Message) bool { return m.ID == held.ID }) {
-		t.Errorf("it is handed %v, %v", msgs, err)
-	}
-}
-
 // The session was started between the question whether it runs and the takeover.
 func TestNobodyIsToldOfATakeoverThatIsRefused(t *testing.T) {
 	t.Parallel()
-	w, amber, birch, coral, dune := gone(t)
-	rows, err := w.rows(t.Context())
+	w, amber, birch, coral, dune := leaving(t)
+	rows, err := w.Rows(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	letters, err := w.writers(t.Context(), rows, birch, dune)
+	letters, err := moves.Writers(t.Context(), w.Registry, rows, birch, dune)
 	if err != nil || len(letters) == 0 {
 		t.Fatal(letters, err)
 	}
-	w.procs[20] = process{pid: 20, parent: 1, start: 2}
-	_, err = w.giveAlias(t.Context(), rows, Takeover{From: birch.ID, To: dune.ID, Alias: "birch", Former: "dune"}, letters, false)
-	if !errors.Is(err, ErrRuns) {
+	_, err = moves.GiveAlias(t.Context(), w.Registry, rows, moves.Takeover{From: birch.ID, To: dune.ID, Alias: "birch", Former: "dune"}, letters, false)
+	if !errors.Is(err, moves.ErrRuns) {
 		t.Errorf("error %v", err)
 	}
 	w.wantNotices(amber.ID)

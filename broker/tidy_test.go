@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"errors"
@@ -8,15 +8,20 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker/deadlines"
+	"c2c/broker/moves"
 	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+	"c2c/sessions/turns"
 )
 
 // unused is a session that was asked and has ended, and was not used for some days.
-func unused(t *testing.T, days int) (w *world, birch Session) {
+func unused(t *testing.T, days int) (w *world, birch sessions.Session) {
 	w, amber, birch := pair(t)
 	w.put(amber, "birch", inbox.Message{Kind: "question", Content: "what it read"})
 	w.read(birch.ID)
-	if err := errors.Join(w.SawWork(birch.ID, true), w.ExpectAnswers(birch.ID), w.SawAnswer(birch.ID, time.Time{})); err != nil {
+	if err := errors.Join(turns.SawWork(w.Registry, birch.ID, true), turns.ExpectAnswers(w.Registry, birch.ID), turns.SawAnswer(w.Registry, birch.ID, time.Time{})); err != nil {
 		t.Fatal(err)
 	}
 	w.ends(20)
@@ -26,8 +31,27 @@ func unused(t *testing.T, days int) (w *world, birch Session) {
 
 func (w *world) tidied() {
 	w.t.Helper()
-	if more, err := w.tidy(w.t.Context()); err != nil || more {
-		w.t.Fatal(more, err)
+	defer w.keeping()()
+	if err := w.Dir().Touch(deadlines.KeeperLock, w.clock.Add(-2*moves.TidyEvery)); err != nil {
+		w.t.Fatal(err)
+	}
+	w.look(deadlines.NewKeeper(w.Registry))
+}
+
+// keeping takes the right to act on what messages are owed, as a server does.
+func (w *world) keeping() (release func()) {
+	w.t.Helper()
+	lock, err := deadlines.Keeping(w.Registry)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if ok, err := lock.Try(); err != nil || !ok {
+		w.t.Fatal(ok, err)
+	}
+	return func() {
+		if err := lock.Release(); err != nil {
+			w.t.Error(err)
+		}
 	}
 }
 
@@ -63,23 +87,23 @@ func TestASessionThatHasEndedLongAgoLeavesItsArchive(t *testing.T) {
 	} {
 		w, birch := unused(t, c.days)
 		w.tidied()
-		if got := strings.Contains(w.file(registryFile), birch.ID); got != c.registered {
+		if got := strings.Contains(w.file(sessions.RegistryFile), birch.ID); got != c.registered {
 			t.Errorf("after %d days: registered %v", c.days, got)
 		}
 		if got := w.filesOf(birch.ID); got != c.files {
 			t.Errorf("after %d days there is %s\nwant %s", c.days, got, c.files)
 		}
-		if h, err := w.box(birch.ID).History(t.Context(), 5); err != nil || len(h) != 1 || h[0].Content != "what it read" {
+		if h, err := w.box(birch.ID).Archive().History(t.Context(), 5); err != nil || len(h) != 1 || h[0].Content != "what it read" {
 			t.Errorf("history %v, %v", h, err)
 		}
 		if c.days > 90 {
 			continue
 		}
-		w.procs[20] = process{pid: 20, parent: 1, start: 44}
-		if back := w.attach(Caller{Client: "codex", ClientID: "b", PID: 20}); back.ID != birch.ID || back.Alias != "birch" {
+		w.starts(20)
+		if back := w.attach(callers.Caller{Client: "codex", ClientID: "b", PID: w.pid(20)}); back.ID != birch.ID || back.Alias != "birch" {
 			t.Errorf("after %d days it is back as %+v", c.days, back)
 		}
-		w.send(Session{ID: "x", Alias: "amber"}, "birch", "anew")
+		w.send(sessions.Session{ID: "x", Alias: "amber"}, "birch", "anew")
 		w.wantMail(birch.ID, "anew")
 	}
 }
@@ -94,7 +118,7 @@ func TestASessionWithMailStaysForYears(t *testing.T) {
 	w.pass(3 * 365 * 24 * time.Hour)
 	w.tidied()
 	w.wantMail(birch.ID, "of a peer", "something")
-	if got := w.file(registryFile); !strings.Contains(got, birch.ID) {
+	if got := w.file(sessions.RegistryFile); !strings.Contains(got, birch.ID) {
 		t.Error("its row is gone")
 	}
 }
@@ -106,10 +130,7 @@ func TestANoticeStaysForAMonth(t *testing.T) {
 		w, birch := unused(t, 0)
 		w.notice(birch, "something")
 		w.pass(time.Duration(days) * 24 * time.Hour)
-		err := w.change(t.Context(), func(rows []row) ([]row, error) { return w.forget(rows, rows, registryMax), nil })
-		if err != nil {
-			t.Fatal(err)
-		}
+		w.forgets(birch.ID)
 		w.tidied()
 		if want == "" {
 			w.wantMail(birch.ID)
@@ -146,13 +167,13 @@ func TestASessionWithDeadLettersKeepsItsFacts(t *testing.T) {
 	w.send(amber, "birch", "x")
 	w.ends(20)
 	w.pass(2 * time.Hour)
-	if _, err := w.Sweep(t.Context(), time.Hour); err != nil {
+	if _, err := moves.Sweep(t.Context(), w.Registry, time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	w.pass(200 * 24 * time.Hour)
 	w.tidied()
-	w.procs[20] = process{pid: 20, parent: 1, start: 44}
-	back := w.attach(Caller{Client: "codex", ClientID: "b", PID: 20})
+	w.starts(20)
+	back := w.attach(callers.Caller{Client: "codex", ClientID: "b", PID: w.pid(20)})
 	w.wantMail(back.ID, "x")
 }
 
@@ -160,25 +181,21 @@ func TestASessionWithDeadLettersKeepsItsFacts(t *testing.T) {
 func TestARootIsTidiedOnceADay(t *testing.T) {
 	t.Parallel()
 	w, birch := unused(t, 31)
-	release, ok, err := w.tryKeeping()
-	if err != nil || !ok {
-		t.Fatal(ok, err)
-	}
-	defer release()
-	if err := w.Dir().Touch(KeeperLock, w.clock.Add(-time.Hour)); err != nil {
+	defer w.keeping()()
+	if err := w.Dir().Touch(deadlines.KeeperLock, w.clock.Add(-time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	w.look(w.Keeper())
+	w.look(deadlines.NewKeeper(w.Registry))
 	if got := w.filesOf(birch.ID); !strings.Contains(got, "ID.inbox.lock") {
 		t.Errorf("it was tidied an hour ago, and again now: %s", got)
 	}
-	w.pass(tidyEvery)
-	k := w.Keeper()
+	w.pass(moves.TidyEvery)
+	k := deadlines.NewKeeper(w.Registry)
 	w.look(k)
 	if got := w.filesOf(birch.ID); strings.Contains(got, "ID.inbox.lock") {
 		t.Errorf("a day later it was not tidied: %s", got)
 	}
-	if info, err := w.Dir().Stat(KeeperLock); err != nil || !info.ModTime().Equal(w.clock) {
+	if info, err := w.Dir().Stat(deadlines.KeeperLock); err != nil || !info.ModTime().Equal(w.clock) {
 		t.Errorf("the next one does not know: %v, %v", info.ModTime(), err)
 	}
 }
@@ -187,55 +204,22 @@ func TestARootIsTidiedOnceADay(t *testing.T) {
 func TestAClockThatWasAheadForAMomentTidiesNothingAndDelaysNothing(t *testing.T) {
 	t.Parallel()
 	w, birch := unused(t, 1)
-	release, ok, err := w.tryKeeping()
-	if err != nil || !ok {
-		t.Fatal(ok, err)
-	}
-	defer release()
-	k := w.Keeper()
-	k.clock.elapsed = func(time.Time, time.Time) time.Duration { return time.Second }
+	defer w.keeping()()
+	k := deadlines.NewKeeper(w.Registry)
+	k.Clock.Elapsed = func(time.Time, time.Time) time.Duration { return time.Second }
 	w.look(k)
 	before := w.filesOf(birch.ID)
 	w.pass(40 * 24 * time.Hour)
 	w.look(k)
-	if got := w.filesOf(birch.ID); got != before || !strings.Contains(w.file(registryFile), birch.ID) {
+	if got := w.filesOf(birch.ID); got != before || !strings.Contains(w.file(sessions.RegistryFile), birch.ID) {
 		t.Errorf("tidied by a clock that is ahead: %s\nbefore %s", got, before)
 	}
 	w.pass(2 * clockCalm)
 	w.look(k) // it stays ahead for a time
 	w.pass(-40 * 24 * time.Hour)
-	k.clock.elapsed = func(from, to time.Time) time.Duration { return to.Sub(from) }
+	k.Clock.Elapsed = func(from, to time.Time) time.Duration { return to.Sub(from) }
 	w.look(k)
-	if until := k.tidies.Sub(w.clock); until > tidyEvery {
+	if until := k.Tidies.Sub(w.clock); until > moves.TidyEvery {
 		t.Errorf("it is tidied again after %v", until)
 	}
-}
-
-// A sender that had looked up its receiver before that was forgotten has a receipt. It is told what became of its message.
-func TestMailThatCameWhileItsSessionWasForgottenIsADeadLetter(t *testing.T) {
-	t.Parallel()
-	w, birch := unused(t, 40)
-	rows, err := w.rows(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	to := rows[findSID(rows, birch.ID)]
-	amber := w.session(w.receiver(rows, "amber"))
-	w.tidied()
-	r, err := w.deliver(t.Context(), amber, to, inbox.Message{Content: "late", ID: "late"})
-	if err != nil || !r.Queued {
-		t.Fatal(r, err)
-	}
-	w.pass(time.Hour)
-	w.tidied()
-	w.wantMail(birch.ID, "late")
-	w.pass(forgetSoon)
-	w.tidied()
-	w.wantMail(birch.ID)
-	w.wantNotices(amber.ID, "that session is gone for long")
-	w.procs[20] = process{pid: 20, parent: 1, start: 44}
-	if s := w.attach(Caller{Client: "codex", ClientID: "b", PID: 20}); s.ID != birch.ID || s.Alias != "birch" {
-		t.Errorf("it is back as %+v", s)
-	}
-	w.wantMail(birch.ID, "late")
 }

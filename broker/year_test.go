@@ -1,4 +1,4 @@
-package broker
+package broker_test
 
 import (
 	"fmt"
@@ -10,8 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"c2c/broker/doctor"
+	"c2c/broker/deadlines"
+	"c2c/broker/explain"
+	"c2c/broker/notice"
+	"c2c/doctor"
 	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // year is a root that is used every day, by sessions that come and go.
@@ -28,7 +33,7 @@ type year struct {
 
 // living is a session that runs.
 type living struct {
-	Session
+	sessions.Session
 	pid     int
 	ends    time.Time
 	release func() error
@@ -36,7 +41,7 @@ type living struct {
 
 // aYear begins in the future, so that a file that was just written can be told from one that has its time in this world.
 func aYear(t *testing.T) *year {
-	y := &year{world: newWorld(t), rand: rand.New(rand.NewPCG(18, 18)), begun: time.Now().Add(-time.Minute), pid: 1000}
+	y := &year{world: newTableWorld(t), rand: rand.New(rand.NewPCG(18, 18)), begun: time.Now().Add(-time.Minute), pid: 1000}
 	y.clock = y.begun.Add(48 * time.Hour)
 	return y
 }
@@ -72,8 +77,8 @@ func (y *year) age() {
 func (y *year) starts(id string, runs time.Duration) *living {
 	y.t.Helper()
 	y.pid++
-	y.procs[y.pid] = process{pid: y.pid, parent: 1, start: int64(y.pid)}
-	s, err := y.Attach(y.t.Context(), Caller{Client: "claude", ClientID: id, PID: y.pid})
+	y.world.starts(y.pid)
+	s, err := y.Attach(y.t.Context(), callers.Caller{Client: "claude", ClientID: id, PID: y.world.pid(y.pid)})
 	if err != nil {
 		if y.denied++; y.denied == 1 {
 			y.t.Errorf("%s on %s: %v", id, y.clock, err)
@@ -124,8 +129,8 @@ func (y *year) works() {
 		}
 		for _, m := range y.waiting(one.ID) {
 			if m.Owes() && y.rand.IntN(2) == 0 {
-				if to := y.authorOf(m); to != nil && to.sid() != one.ID {
-					y.put(one.Session, to.alias(), inbox.Message{InReplyTo: m.ID, Content: "done"})
+				if to := y.authorOf(m); to != nil && to.SID() != one.ID {
+					y.put(one.Session, to.Alias(), inbox.Message{InReplyTo: m.ID, Content: "done"})
 				}
 			}
 		}
@@ -143,29 +148,29 @@ func (y *year) works() {
 	})
 }
 
-func (y *year) authorOf(m inbox.Message) row {
-	rows, err := y.rows(y.t.Context())
+func (y *year) authorOf(m inbox.Message) sessions.Row {
+	rows, err := y.Rows(y.t.Context())
 	if err != nil {
 		y.t.Fatal(err)
 	}
-	return y.senderOf(rows, m)
+	return notice.SenderOf(y.Registry, rows, m)
 }
 
 // A year of 500 sessions that start, are asked, read, answer or do not, and end, with nobody tidying by hand.
 func TestAYear(t *testing.T) {
 	t.Parallel()
-	const sessions, days = 500, 365
+	const sessionList, days = 500, 365
 	y := aYear(t)
 	begun, started := y.clock, 0
-	var k *Keeper
+	var k *deadlines.Keeper
 	for hour := 0; hour < days*24; hour += 3 {
-		for started < sessions && y.clock.Sub(begun) >= time.Duration(started)*(days*24*time.Hour/sessions) {
+		for started < sessionList && y.clock.Sub(begun) >= time.Duration(started)*(days*24*time.Hour/sessionList) {
 			started++
 			y.starts(fmt.Sprintf("%08d-0000-7000-8000-000000000000", started), time.Duration(1+y.rand.IntN(72))*time.Hour)
 		}
 		y.works()
 		if hour%72 == 0 {
-			k = y.Keeper() // of a server that was just started
+			k = deadlines.NewKeeper(y.Registry) // of a server that was just started
 		}
 		if hour%12 == 0 {
 			y.look(k)
@@ -175,14 +180,14 @@ func TestAYear(t *testing.T) {
 		}
 		y.pass(3 * time.Hour)
 	}
-	t.Logf("%d sessions, %d got no mailbox; at most %d inodes, %d bytes; registry %d bytes", started, y.denied, y.inodes, y.bytes, len(y.file(registryFile)))
-	if started != sessions || y.denied != 0 {
+	t.Logf("%d sessions, %d got no mailbox; at most %d inodes, %d bytes; registry %d bytes", started, y.denied, y.inodes, y.bytes, len(y.file(sessions.RegistryFile)))
+	if started != sessionList || y.denied != 0 {
 		t.Errorf("%d of %d sessions got no mailbox", y.denied, started)
 	}
 	if y.inodes > 1500 || y.bytes > 4<<20 {
 		t.Errorf("%d inodes with %d bytes", y.inodes, y.bytes)
 	}
-	for _, f := range y.Check(t.Context(), func(string) bool { return true }) {
+	for _, f := range explain.Check(t.Context(), y.Registry, func(string) bool { return true }) {
 		if f.Status != doctor.OK {
 			t.Errorf("%s: %s", f.Part, f.Detail)
 		}

@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 	"unicode"
 
-	"c2c/broker/client"
+	"c2c/client"
 	"c2c/e2e/lab"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
@@ -281,4 +282,27 @@ func broughtByTheNextPrompt(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.P
 	onlyOnce(t, model.Turns(), "word-meanwhile", "")
 	wantRead(t, l, "id-meanwhile", "read by hook")
 	wantRings(t, l, 0)
+}
+
+// A client that has just read its hooks anew runs none with the prompt in which it takes carried mail. Its record has it.
+func TestMailOfWhichNoHookTellsIsFoundInTheRecordOfClaude(t *testing.T) {
+	t.Parallel()
+	l, model, p := wakeLab(t, nil)
+	script := filepath.Join(l.Home, ".claude/hooks/c2c-inbox-check.sh")
+	if err := os.Chmod(script, 0o600); err != nil { // its hooks do nothing then
+		t.Fatal(err)
+	}
+	model.Script(lab.Say("Woken."))
+	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
+	model.WaitText("word-meanwhile")
+	p.WaitShown("Woken.")
+	l.WaitFile(".c2c/repos/*/broker/broker.log", `"outcome":"rang"`) // by its record, behind the time in which a hook would have told
+	if err := os.Chmod(script, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	model.Script(lab.Say("Later."))
+	p.Submit("prompt-two")
+	p.WaitShown("Later.")
+	wantRead(t, l, "id-meanwhile", "read by socket")
+	onlyOnce(t, model.Turns(), "word-meanwhile", "")
 }

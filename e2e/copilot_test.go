@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/broker"
 	"c2c/e2e/lab"
+	"c2c/sessions"
 )
 
 func copilotTool(tool string, input map[string]any) lab.Reply {
@@ -213,7 +213,7 @@ func askingCopilot(t *testing.T) (*lab.Lab, *lab.Model, *lab.Proc) {
 	model.Script(copilotBash("touch ran && until test -e go; do sleep 0.1; done"), lab.Say("Finished."))
 	p.Submit("prompt-two")
 	p.WaitShown("Do you want to run this command?")
-	does(l, "amber", broker.Waiting)
+	does(l, "amber", sessions.Waiting)
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
 	return l, model, p
 }
@@ -239,13 +239,13 @@ func TestADialogOfCopilotStaysUntouched(t *testing.T) {
 		t.Error("the command ran though nobody allowed it")
 	}
 	p.Send(lab.Enter)
-	does(l, "amber", broker.Busy) // what its person has allowed runs
+	does(l, "amber", sessions.Busy) // what its person has allowed runs
 	l.WriteProject("go", "")
 	once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
 	p.WaitShown("Finished.")
 	seesRecorded(t, l, p, lab.Copilot, "dialog", "word-meanwhile")
 	wantRead(t, l, "id-meanwhile", "read by plugin")
-	does(l, "amber", broker.Idle)
+	does(l, "amber", sessions.Idle)
 }
 
 func TestTwoCopilotsInOneProjectHaveTwoMailboxes(t *testing.T) {

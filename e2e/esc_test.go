@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/client"
+	"c2c/client"
 	"c2c/e2e/lab"
 	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 	"c2c/wake"
 	"c2c/wake/claude"
 	"c2c/wake/codex"
@@ -24,7 +26,7 @@ import (
 
 // watched rings a session from here, whether it is busy or not, as its server does after those minutes. The
 // rings come out of the channel.
-func watched(t *testing.T, l *lab.Lab, alias string, methods func(s broker.Session, box *inbox.Mailbox, root string) []wake.Method) <-chan wake.Ring {
+func watched(t *testing.T, l *lab.Lab, alias string, methods func(s sessions.Session, box *inbox.Mailbox, root string) []wake.Method) <-chan wake.Ring {
 	t.Helper()
 	roots, err := filepath.Glob(l.Home + "/.c2c/repos/*/broker")
 	if err != nil || len(roots) != 1 {
@@ -35,7 +37,7 @@ func watched(t *testing.T, l *lab.Lab, alias string, methods func(s broker.Sessi
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { b.Close() })
-	s, err := b.Resolve(t.Context(), broker.Caller{Explicit: alias})
+	s, err := callers.Resolve(t.Context(), b.Registry, callers.Caller{Explicit: alias})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +68,7 @@ func watched(t *testing.T, l *lab.Lab, alias string, methods func(s broker.Sessi
 
 // byServer rings a Codex thread through a relay that tells of each line that the app-server has accepted,
 // since its terminal shows none of them before the turn takes it.
-func byServer(t *testing.T, l *lab.Lab) (methods func(broker.Session, *inbox.Mailbox, string) []wake.Method, accepted <-chan bool) {
+func byServer(t *testing.T, l *lab.Lab) (methods func(sessions.Session, *inbox.Mailbox, string) []wake.Method, accepted <-chan bool) {
 	t.Helper()
 	const control = "app-server-control"
 	home, err := os.MkdirTemp("", "c2c-") // a socket's path must be short
@@ -99,7 +101,7 @@ func byServer(t *testing.T, l *lab.Lab) (methods func(broker.Session, *inbox.Mai
 			go relay(here, there, told)
 		}
 	}()
-	return func(s broker.Session, _ *inbox.Mailbox, _ string) []wake.Method {
+	return func(s sessions.Session, _ *inbox.Mailbox, _ string) []wake.Method {
 		// Unattended: the terminal belongs to the other home.
 		server := &codex.Server{Home: home, Thread: s.ClientIDs[len(s.ClientIDs)-1], Unattended: true}
 		return []wake.Method{{Name: wake.ByServer, Carrier: server, Doorbell: server}}
@@ -206,7 +208,7 @@ func socketAlone(t *testing.T) (*lab.Lab, *lab.Model, *lab.Proc, <-chan wake.Rin
 	busy := func(context.Context) bool {
 		return client.ClaudeDoing(filepath.Join(l.Home, ".claude"), p.Pid(), "").Word == client.Busy
 	}
-	rang := watched(t, l, "amber", func(_ broker.Session, box *inbox.Mailbox, root string) []wake.Method {
+	rang := watched(t, l, "amber", func(_ sessions.Session, box *inbox.Mailbox, root string) []wake.Method {
 		socket, err := claude.FromEnv(func(name string) string { return env[name] }, time.Now)
 		if err != nil {
 			t.Fatal(err)

@@ -9,8 +9,9 @@ import (
 	"sync"
 	"testing"
 
-	"c2c/broker"
+	"c2c/broker/explain"
 	"c2c/e2e/lab"
+	"c2c/sessions"
 )
 
 // failing is a model that fails while it has some mail to answer.
@@ -37,14 +38,14 @@ func (f *failing) set(text string, fails, with int, hang chan struct{}) {
 // state is what status says of the mail.
 func (f *failing) state() string {
 	out, err := f.l.Try(c2c(), "status", "--json", f.id)
-	var st broker.MessageStatus
+	var st explain.MessageStatus
 	if err == nil {
 		err = json.Unmarshal([]byte(out), &st)
 	}
 	if err != nil {
 		return err.Error() + out
 	}
-	if st.Receiver != nil && st.Receiver.Does == broker.Busy {
+	if st.Receiver != nil && st.Receiver.Does == sessions.Busy {
 		return st.State + " in a turn: " + st.Why
 	}
 	return st.State + ": " + st.Why
@@ -113,14 +114,14 @@ func TestReadIsNotSaidOfARequestThatFailed(t *testing.T) {
 			isNotRead := func(what string) {
 				t.Helper()
 				for i, state := range append(f.requests(), f.state()) {
-					if strings.HasPrefix(state, broker.Read) {
+					if strings.HasPrefix(state, sessions.Read) {
 						t.Errorf("%s: request %d: status says %s", what, i, state)
 					}
 				}
 			}
 			isRead := func(what string) {
 				t.Helper()
-				eventually(t, func() bool { return strings.HasPrefix(f.state(), broker.Read) })
+				eventually(t, func() bool { return strings.HasPrefix(f.state(), sessions.Read) })
 			}
 
 			hang := make(chan struct{})
@@ -138,7 +139,7 @@ func TestReadIsNotSaidOfARequestThatFailed(t *testing.T) {
 				f.send(text)
 				eventually(t, func() bool { return len(f.requests()) > 2 })
 				for i, state := range f.requests()[:3] {
-					if strings.HasPrefix(state, broker.Read) {
+					if strings.HasPrefix(state, sessions.Read) {
 						t.Errorf("it fails with %d: request %d: status says %s", with, i, state)
 					}
 				}
@@ -193,7 +194,7 @@ func TestAQwenThatRepeatsItsMailIsNotFed(t *testing.T) {
 		}
 	}
 	f.set("mail-one", 0, 0, nil)
-	eventually(t, func() bool { return strings.HasPrefix(f.state(), broker.Read) })
+	eventually(t, func() bool { return strings.HasPrefix(f.state(), sessions.Read) })
 	wantRead(t, l, "id-two", "read by")
 	onlyOnce(t, model.Turns(), "mail-two", "")
 }

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/broker"
 	"c2c/e2e/lab"
+	"c2c/sessions"
 )
 
 func geminiTool(tool string, input map[string]any) lab.Reply {
@@ -208,7 +208,7 @@ func TestADialogOfGeminiStaysUntouched(t *testing.T) {
 	model.Script(geminiShell("touch ran"), lab.Say("Finished."))
 	p.Submit("prompt-two")
 	p.WaitShown("Allow once")
-	does(l, "amber", broker.Waiting)
+	does(l, "amber", sessions.Waiting)
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
 	if got := status(l, "id-meanwhile"); !strings.Contains(got, "queued") {
 		t.Errorf("status %s", got)
@@ -221,7 +221,7 @@ func TestADialogOfGeminiStaysUntouched(t *testing.T) {
 	p.WaitShown("Finished.")
 	seesRecorded(t, l, p, lab.Gemini, "dialog", "word-meanwhile")
 	wantRead(t, l, "id-meanwhile", "read by hook")
-	does(l, "amber", broker.Idle)
+	does(l, "amber", sessions.Idle)
 }
 
 // With two settings of its person, a command in the background that ends starts a turn, whose hook brings the mail.

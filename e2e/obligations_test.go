@@ -5,8 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/broker"
+	"c2c/broker/explain"
+	"c2c/broker/owed"
 	"c2c/e2e/lab"
+	"c2c/sessions"
 )
 
 // An idle session is rung for a question, says something else, and is rung once more when the answer is due: then it answers.
@@ -22,13 +24,13 @@ func TestAnIdleClaudeIsRemindedOfItsAnswer(t *testing.T) {
 		t.Errorf("the reminder is %s", item.Text)
 	}
 	p.WaitScreen(0, "Answered.")
-	var list []broker.Obligation
+	var list []explain.Obligation
 	out := l.Run(c2c(), "obligations", "--all", "--session-id", "birch", "--json")
 	if err := json.Unmarshal([]byte(out), &list); err != nil || len(list) != 1 {
 		t.Fatalf("obligations %s, %v", out, err)
 	}
 	o := list[0]
-	if o.State != broker.Answered || o.Reminders == 0 || o.Surface != broker.SurfaceFull || o.Wakes.Count == 0 || o.Wakes.RangAt.IsZero() || o.ObservedAt.IsZero() || !o.ClosedAt.After(o.Due) {
+	if o.State != owed.Answered || o.Reminders == 0 || o.Surface != sessions.SurfaceFull || o.Wakes.Count == 0 || o.Wakes.RangAt.IsZero() || o.ObservedAt.IsZero() || !o.ClosedAt.After(o.Due) {
 		t.Errorf("obligation %+v", o)
 	}
 	onlyOnce(t, model.Turns(), "word-which port", "user")

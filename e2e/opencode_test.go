@@ -6,8 +6,8 @@ import (
 	"syscall"
 	"testing"
 
-	"c2c/broker"
 	"c2c/e2e/lab"
+	"c2c/sessions"
 )
 
 func opencodeTool(tool string, input map[string]any) lab.Reply {
@@ -272,7 +272,7 @@ func TestADialogOfOpenCodeStaysUntouched(t *testing.T) {
 	model.Script(lab.Call("bash", map[string]any{"command": "touch ran", "description": "touch"}), lab.Say("Finished."))
 	p.Submit("prompt-two")
 	p.WaitShown("Allow once")
-	if row := does(l, "amber", broker.Waiting); row.Now.Known != "plugin" {
+	if row := does(l, "amber", sessions.Waiting); row.Now.Known != "plugin" {
 		t.Errorf("listed behind the dialog as %+v", row)
 	}
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
@@ -286,7 +286,7 @@ func TestADialogOfOpenCodeStaysUntouched(t *testing.T) {
 	once(t, r, "word-meanwhile")
 	p.WaitShown("Finished.")
 	wantRead(t, l, "id-meanwhile", "read by plugin")
-	does(l, "amber", broker.Idle)
+	does(l, "amber", sessions.Idle)
 }
 
 func TestUninstallRestoresOpenCode(t *testing.T) {
@@ -390,6 +390,7 @@ func TestMailBehindNewIsSeenInOpenCode(t *testing.T) {
 	t.Parallel()
 	l, model, p := opencodeAt(t, nil)
 	model.Script(lab.Say("Woken."))
+	eventually(t, func() bool { return listed(l, "amber").Now.Does == sessions.Idle }) // else the mail joins the turn that ends
 	clears(p, "/new", "Registered.", "ctrl+p commands")
 	p.Send("half-typed-draft")
 	p.WaitShown("half-typed-draft")

@@ -147,7 +147,7 @@ func looks(c lab.Client, model *lab.Model, run func(), sizes ...int) (whole []bo
 	return whole
 }
 
-// The limits in broker/client hold, and not because the clients cut nothing.
+// The limits in client hold, and not because the clients cut nothing.
 func TestClaudePassesOnAToolAnswerOf40000Bytes(t *testing.T) {
 	t.Parallel()
 	l, model := newLab(t), lab.NewModel(t)

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"c2c/broker/permission"
 	"c2c/e2e/lab"
 	"c2c/inbox/atomicfile"
+	"c2c/permission"
 )
 
 // asking is a Claude Code with a channel, and somebody who can decide.
@@ -40,7 +41,7 @@ func relayFor(t *testing.T, there func(*asking)) *asking {
 	t.Helper()
 	l, model := newLab(t), lab.NewModel(t)
 	l.Setenv("C2C_MCP_CHANNEL_DELIVERY", "doorbell")
-	l.SeedClaude(map[string]any{"permissions": map[string]any{"allow": []string{"mcp__c2c", "Bash(" + c2c() + " allow:*)"}}})
+	l.SeedClaude(map[string]any{"permissions": map[string]any{"allow": []string{"mcp__c2c", "Bash(" + c2c() + " allow:*)", "Bash(sh forge.sh)"}}})
 	l.AllowChannels(lab.PermissionFlag)
 	l.Run(c2c(), "install", "claude")
 	l.Run(c2c(), "register", "birch", "--session-id", "birch")
@@ -173,6 +174,100 @@ func TestAModelAllowsItselfNothing(t *testing.T) {
 	a.p.Submit("prompt-two")
 	a.p.WaitScreen(0, "Refused.")
 	once(t, a.model.WaitText("only a person answers a permission request"), "this is the shell of amber")
+}
+
+// forge is what a script of an agent does to look like a person: below no client, with an empty environment, in a terminal of
+// its own, once a dialog is open.
+const forge = `setsid -f env -i HOME="$HOME" PATH="$PATH" USER=ada C2C="%s" script -qec '
+	until id=$("$C2C" allow 2>/dev/null | grep -o "^[a-km-z]\{5\} "); do sleep 0.05; done
+	"$C2C" allow $id; "$C2C" senders allow evil --to amber --verdicts; "$C2C" open --print; echo forged' forged.txt >/dev/null 2>&1 </dev/null`
+
+func TestAModelThatOpensATerminalAllowsItselfNothing(t *testing.T) {
+	t.Parallel()
+	a := relayFor(t, func(a *asking) { outsideOf(t, a.Lab, "--verdicts") })
+	a.WriteProject("forge.sh", fmt.Sprintf(forge, c2c()))
+	a.model.Script(bash("sh forge.sh"), bash("touch "+touched(a.Lab)), lab.Say("It is over."))
+	a.p.Submit("prompt-two")
+	a.p.WaitScreen(0, "Do you want to proceed")
+	text := ""
+	a.WaitUntil("end of the forgery", func() bool {
+		data, _ := os.ReadFile(filepath.Join(a.Project, "forged.txt"))
+		text = string(data)
+		return strings.Contains(text, "\nforged")
+	})
+	if strings.Count(text, "cannot tell this terminal from one that an agent has opened: nothing of it is older than the session amber") != 2 ||
+		!strings.Contains(text, "shows permission requests and answers none") {
+		t.Errorf("the forgery sees %s", text)
+	}
+	r := a.request(func(r permission.Request) bool { return r.State == permission.StateOpen })
+	if a.ran() || r.By != "" {
+		t.Errorf("it was taken for a person: %+v", r)
+	}
+	if out := a.Run(c2c(), "senders", "list"); strings.Contains(out, "evil") {
+		t.Errorf("who may give verdicts: %s", out)
+	}
+	if out := a.person("allow", r.ID); !strings.Contains(out, "sent to amber: allow for Bash") {
+		t.Errorf("the person sees %s", out)
+	}
+	a.p.WaitScreen(0, "It is over.")
+	if !a.ran() {
+		t.Error("the tool did not run")
+	}
+}
+
+func TestAVerdictThatIsWrittenByHandIsNotTaken(t *testing.T) {
+	t.Parallel()
+	a := relayAt(t)
+	r := a.dialog("touch " + touched(a.Lab))
+	files, err := filepath.Glob(a.Home + "/.c2c/repos/*/broker/permission/" + r.ID + ".*.json")
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	data, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(files[0], []byte(strings.Replace(string(data), `"state":"open"`, `"state":"allowed","by":"ada","via":"terminal","at":1`, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out := a.person("deny", r.ID); !strings.Contains(out, "somebody has changed its file") { // its server looks now
+		t.Errorf("the person sees %s", out)
+	}
+	a.request(func(q permission.Request) bool { return q.ID == r.ID && q.State == permission.StateForged })
+	a.WaitUntil("the end of the request for its server", func() bool {
+		audit, _ := os.ReadFile(filepath.Join(filepath.Dir(files[0]), "audit.jsonl"))
+		return strings.Contains(string(audit), `"result":"forged"`)
+	})
+	if a.ran() || !strings.Contains(a.p.Screen(), "Do you want to proceed") {
+		t.Errorf("the tool ran; its screen:\n%s", a.p.Screen())
+	}
+}
+
+// Claude Code leaves the middle of a long command out.
+func TestWhatIsNotShownInFullIsNotAllowedByOneWord(t *testing.T) {
+	t.Parallel()
+	a := relayAt(t)
+	fill := func(with string) string { return "echo " + strings.Repeat(with, 3000) }
+	a.model.Script(bash(fill("a")+" >/dev/null; touch "+touched(a.Lab)+"; "+fill("b")+" >/dev/null"), lab.Say("It is over."))
+	a.p.Submit("prompt-two")
+	a.p.WaitScreen(0, "Do you want to proceed")
+	r := a.request(func(r permission.Request) bool { return r.State == permission.StateOpen })
+	if !r.Partial || strings.Contains(r.Input, touched(a.Lab)) {
+		t.Errorf("it shows %+v", r)
+	}
+	if out := a.person("allow"); !strings.Contains(out, "NOT SHOWN IN FULL") {
+		t.Errorf("the person sees %s", out)
+	}
+	if out := a.person("allow", r.ID); !strings.Contains(out, "is not shown in full") || a.ran() {
+		t.Errorf("the person sees %s", out)
+	}
+	if out := a.person("allow", "--partial", r.ID); !strings.Contains(out, "sent to amber: allow for Bash") {
+		t.Errorf("the person sees %s", out)
+	}
+	a.p.WaitScreen(0, "It is over.")
+	if !a.ran() {
+		t.Error("the tool did not run")
+	}
 }
 
 // A model may call two tools at once. Each has a dialog of its own, one behind the other.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/broker"
 	"c2c/e2e/lab"
+	"c2c/sessions"
 )
 
 func qwenTool(tool string, input map[string]any) lab.Reply {
@@ -165,7 +165,7 @@ func TestADialogOfQwenStaysUntouched(t *testing.T) {
 	model.Script(qwenShell("touch ran && until test -e go; do sleep 0.1; done"), lab.Say("Finished."))
 	p.Submit("prompt-two")
 	p.WaitScreen(0, "Yes, allow once")
-	does(l, "amber", broker.Waiting)
+	does(l, "amber", sessions.Waiting)
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))
 	if got := status(l, "id-meanwhile"); !strings.Contains(got, "queued") {
 		t.Errorf("status %s", got)
@@ -174,7 +174,7 @@ func TestADialogOfQwenStaysUntouched(t *testing.T) {
 		t.Error("the command ran though nobody allowed it")
 	}
 	p.Send(lab.Enter)
-	does(l, "amber", broker.Busy) // what its person has allowed runs
+	does(l, "amber", sessions.Busy) // what its person has allowed runs
 	l.WriteProject("go", "")
 	once(t, model.WaitText("word-meanwhile"), "word-meanwhile")
 	p.WaitScreen(0, "Finished.")

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/broker/client"
+	"c2c/client"
 	"c2c/e2e/lab"
 )
 

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/broker"
 	"c2c/e2e/lab"
+	"c2c/sessions"
 )
 
 // listed gives the row of an alias, or of the only session of a client.
-func listed(l *lab.Lab, name string) (row broker.Listed) {
+func listed(l *lab.Lab, name string) (row sessions.Listed) {
 	for _, r := range everyListed(l) {
 		if r.Alias == name || r.Client == name {
 			return r
@@ -20,7 +20,7 @@ func listed(l *lab.Lab, name string) (row broker.Listed) {
 }
 
 // everyListed is what list says; none when that is no JSON.
-func everyListed(l *lab.Lab) (rows []broker.Listed) {
+func everyListed(l *lab.Lab) (rows []sessions.Listed) {
 	if json.Unmarshal([]byte(l.Run(c2c(), "list", "--json")), &rows) != nil {
 		return nil
 	}
@@ -28,7 +28,7 @@ func everyListed(l *lab.Lab) (rows []broker.Listed) {
 }
 
 // does waits until the list says so of a session, and gives its row.
-func does(l *lab.Lab, name string, want broker.State) (row broker.Listed) {
+func does(l *lab.Lab, name string, want sessions.State) (row sessions.Listed) {
 	l.WaitUntil(name+" "+string(want), func() bool {
 		row = listed(l, name)
 		return row.Now.Does == want
@@ -40,7 +40,7 @@ func TestACodexIsListedFromItsStartAndTellsWhatItDoes(t *testing.T) {
 	t.Parallel()
 	l, model := codexLab(t, "")
 	p := l.CodexTUI("-a", "on-request", "-s", "workspace-write")
-	row := does(l, "codex", broker.Idle)
+	row := does(l, "codex", sessions.Idle)
 	if row.Now.Known != "server" || row.Now.Since.IsZero() {
 		t.Errorf("before its first prompt %+v", row)
 	}
@@ -48,7 +48,7 @@ func TestACodexIsListedFromItsStartAndTellsWhatItDoes(t *testing.T) {
 	model.Script(register(lab.Codex, "cody"), lab.Call("exec_command", map[string]any{
 		"cmd": "touch " + touched(l), "sandbox_permissions": "require_escalated", "justification": "to ask its person"}).After(hold), lab.Say("Woken."))
 	p.Submit("prompt-one")
-	does(l, "cody", broker.Busy)
+	does(l, "cody", sessions.Busy)
 	if got := l.Run("sh", "-c", sendAs("birch", "cody", "early")); !strings.Contains(got, "cody is in a turn (") {
 		t.Errorf("a receipt while it is in a turn %q", got)
 	}
@@ -56,7 +56,7 @@ func TestACodexIsListedFromItsStartAndTellsWhatItDoes(t *testing.T) {
 		t.Errorf("a status while it is in a turn %q", got)
 	}
 	close(hold)
-	does(l, "cody", broker.Waiting)
+	does(l, "cody", sessions.Waiting)
 	if got := l.Run("sh", "-c", sendAs("birch", "cody", "late")); !strings.Contains(got, "cody waits for its person (") {
 		t.Errorf("a receipt while a dialog is open %q", got)
 	}
@@ -66,7 +66,7 @@ func TestACodexIsListedFromItsStartAndTellsWhatItDoes(t *testing.T) {
 	p.Send(lab.Esc)
 	model.WaitText("word-late")
 	p.WaitShown("Woken.")
-	does(l, "cody", broker.Idle)
+	does(l, "cody", sessions.Idle)
 	l.Run(c2c(), "dnd", "on", "--session-id", "cody")
 	l.Run("sh", "-c", sendAs("birch", "cody", "quiet"))
 	if got := status(l, "id-quiet"); !strings.Contains(got, "cody is idle (") || !strings.Contains(got, "it does not want to be disturbed") {

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/broker"
 	"c2c/e2e/lab"
+	"c2c/sessions"
 )
 
 // geminiStarted starts Gemini amber in a terminal of c2c's.
@@ -45,7 +45,7 @@ func TestNothingIsTypedIntoADialogOfGemini(t *testing.T) {
 	l.Run("sh", "-c", sendAs("birch", "amber", "first"))
 	p.WaitShown("Allow once")
 	wantRings(t, l, 1) // it is written down where the next line writes
-	does(l, "amber", broker.Waiting)
+	does(l, "amber", sessions.Waiting)
 	// Or the hooks' own word would hold the ring back already.
 	l.Run("sh", "-c", `sed -i 's/"turn": "asks"/"turn": "over"/' ~/.c2c/repos/*/broker/sessions/*.json`)
 	nothingIsTypedIntoADialog(t, l, model, p, "Allow once")

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/broker"
 	"c2c/e2e/lab"
+	"c2c/sessions"
 )
 
 // kimiStarted starts Kimi Code amber in a terminal of c2c's, with a permission mode.
@@ -86,7 +86,7 @@ func TestNothingIsTypedIntoADialogOfKimi(t *testing.T) {
 	model.Script(kimiBash("touch "+touched(l)), lab.Say("Refused."), lab.Say("Woken."))
 	p.Submit("prompt-one")
 	p.WaitShown("Run this command?")
-	if row := does(l, "amber", broker.Waiting); row.Now.Known != broker.ByRecord {
+	if row := does(l, "amber", sessions.Waiting); row.Now.Known != sessions.ByRecord {
 		t.Errorf("listed behind the dialog as %+v", row)
 	}
 	nothingIsTypedIntoADialog(t, l, model, p, "Run this command?")

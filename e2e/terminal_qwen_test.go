@@ -3,8 +3,8 @@ package e2e
 import (
 	"testing"
 
-	"c2c/broker"
 	"c2c/e2e/lab"
+	"c2c/sessions"
 )
 
 // qwenStarted starts Qwen Code amber in a terminal of c2c's. Its person has turned the socket off by which it is woken
@@ -41,7 +41,7 @@ func TestNothingIsTypedIntoADialogOfQwen(t *testing.T) {
 	model.Script(qwenShell("touch "+touched(l)), lab.Say("Woken."))
 	p.Submit("prompt-one")
 	p.WaitShown("Allow execution")
-	does(l, "amber", broker.Waiting)
+	does(l, "amber", sessions.Waiting)
 	// Or the hooks' own word would hold the ring back already.
 	l.Run("sh", "-c", `sed -i 's/"turn": "asks"/"turn": "over"/' ~/.c2c/repos/*/broker/sessions/*.json`)
 	nothingIsTypedIntoADialog(t, l, model, p, "Allow execution")

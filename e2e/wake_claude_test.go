@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/broker"
 	"c2c/e2e/lab"
+	"c2c/sessions"
 	"c2c/wake"
 )
 
@@ -110,7 +110,7 @@ func answersNoDialog(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.Proc, wa
 	model.Script(bash("touch "+touched(l)), lab.Say("Refused."), lab.Say("And woken."))
 	p.Submit("prompt-two")
 	p.WaitScreen(0, "Do you want to proceed")
-	if row := does(l, "amber", broker.Waiting); row.Now.Known != broker.ByRecord || row.Now.Since.IsZero() {
+	if row := does(l, "amber", sessions.Waiting); row.Now.Known != sessions.ByRecord || row.Now.Since.IsZero() {
 		t.Errorf("listed behind the dialog as %+v", row)
 	}
 	l.Run("sh", "-c", sendAs("birch", "amber", "meanwhile"))

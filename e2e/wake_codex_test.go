@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/broker"
 	"c2c/e2e/lab"
+	"c2c/sessions"
 )
 
 // codexLab has a Codex that c2c is installed in, and a birch who writes.
@@ -202,7 +202,7 @@ func TestTwoCodexThatWereNeverPromptedAreWoken(t *testing.T) {
 		return len(aliases) == 2
 	})
 	for _, alias := range aliases {
-		if got := listed(l, alias); got.Now.Does == broker.Away {
+		if got := listed(l, alias); got.Now.Does == sessions.Away {
 			t.Errorf("%s is %+v", alias, got.Now)
 		}
 		l.Run("sh", "-c", sendAs("birch", alias, alias))

@@ -26,14 +26,14 @@ func (e Event) RunsScript() bool { return e.protocol.script }
 func (e Event) MayAnswer() bool {
 	switch e.Name {
 	case "PostToolUse", "Stop", "UserPromptSubmit", "AfterTool", "AfterAgent", "Notification":
-		return e.TellsAnswers() && (e.AgentID == "" || e.unplaced)
+		return e.TellsAnswers() && (e.AgentID == "" || e.agentUnknown)
 	}
 	return false
 }
 
 // Failure is why the session's model gave no answer, in words of its client; "" for any other event.
 func (e Event) Failure() string {
-	if e.Name != "StopFailure" || e.AgentID != "" && !e.unplaced {
+	if e.Name != "StopFailure" || e.AgentID != "" && !e.agentUnknown {
 		return ""
 	}
 	var parts []string
@@ -51,7 +51,7 @@ func (e Event) Failure() string {
 // byTools is the time of an answer that called a tool, or that a turn has ended with. The model has answered before a tool ran:
 // of several that ran beside each other, one may end behind mail that the end of another one has brought.
 func byTools(e Event, _ string, now time.Time) time.Time {
-	if e.AgentID != "" && !e.unplaced {
+	if e.AgentID != "" && !e.agentUnknown {
 		return time.Time{}
 	}
 	switch e.Name {

@@ -1,8 +1,6 @@
 package hooks
 
-// CodexLine is how the line begins with which a ringer starts a turn. Beside it the model has mail that the client shows
-// to nobody.
-const CodexLine = "c2c: mail from "
+import "c2c/client"
 
 // codex is Codex 0.169.0. It shows hook context to its model with a developer's authority, which the words
 // of a peer must not have: only a Stop hook, whose reason comes as a user message, carries bodies. That
@@ -24,6 +22,6 @@ func codex() protocol {
 		encode:   blockOrContext,
 		answered: byTools,
 		rung:     "Stop", // "Blocked by hook" stands above its answer
-		carries:  CodexLine,
+		carries:  client.CodexLine,
 	}
 }

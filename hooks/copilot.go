@@ -3,7 +3,7 @@ package hooks
 import (
 	"strings"
 
-	"c2c/broker/client"
+	"c2c/client"
 )
 
 // copilot is GitHub Copilot CLI 1.0.102. Events whose names begin with a capital letter get and take the fields of

@@ -43,7 +43,7 @@ type protocol struct {
 	opened  string // event that tells which process has opened the session, and no more; or empty
 	// answered is when the session's model has answered, by an event; zero: it tells nothing of that. nil: no event does.
 	answered func(e Event, config string, now time.Time) time.Time
-	does     func(e Event) string // what the event says that the session does, a word of broker/client or ""; nil: nothing
+	does     func(e Event) string // what the event says that the session does, a word of client or ""; nil: nothing
 	often    []string             // events that come many times in a turn
 	// note is a sentence of ours for the model, or empty; nil: there is none.
 	note func(e Event) string
@@ -108,8 +108,8 @@ type Event struct {
 	Now            time.Time       `json:"-"`
 	Carried        []inbox.Message `json:"-"` // what the client has another way, and shows nothing of; see CarriesMail
 
-	protocol protocol
-	unplaced bool // see Unplaced
+	protocol     protocol
+	agentUnknown bool // see AgentUnknown
 }
 
 // unknownAgent is the AgentID of an event that may have happened in any agent of the session.
@@ -159,7 +159,7 @@ func Parse(client string, r io.Reader) (Event, error) {
 		// It has a hook of its own for c2c, and its sessions are none of the other client's.
 		e.protocol = protocol{name: e.protocol.name, shows: func(Event) content { return nothing }}
 	}
-	if e.unplaced = e.protocol.agent != nil; e.unplaced {
+	if e.agentUnknown = e.protocol.agent != nil; e.agentUnknown {
 		e.AgentID = unknownAgent
 	}
 	if e.protocol.note != nil {
@@ -196,9 +196,9 @@ func (e Event) Dropped() func(inbox.Message) bool {
 func (e Event) LeavesMail() bool { return e.protocol.rung == e.Name }
 
 // TellsLater says that the answer can tell the person of mail that Untold events have shown to the model alone, in the
-// session's own agent if it is unplaced.
+// session's own agent if the agent is still unknown.
 func (e Event) TellsLater() bool {
-	return e.protocol.tells == e.Name && (e.AgentID == "" || e.unplaced)
+	return e.protocol.tells == e.Name && (e.AgentID == "" || e.agentUnknown)
 }
 
 // Untold says that its client shows its person nothing of the mail in the answer, and that a later event can.
@@ -238,21 +238,21 @@ func (e *Event) Within(conversation string) {
 	}
 }
 
-// Unplaced says that it is to be found out in which agent of the session the event happened. Until then the answer holds
-// what any of them may have.
-func (e Event) Unplaced() bool { return e.unplaced }
+// AgentUnknown reports that ResolveAgent has not yet found in which agent of the session the event happened. Until then the
+// answer holds what any of them may have.
+func (e Event) AgentUnknown() bool { return e.agentUnknown }
 
-// Place finds it out, in the configuration of the client. It may wait for the client to write its logs, so it is for when
+// ResolveAgent finds the agent in which the event happened, in the configuration of the client. It may wait for the client to write its logs, so it is for when
 // there is mail.
-func (e *Event) Place(config string) {
-	if e.unplaced {
-		e.AgentID, e.unplaced = e.protocol.agent(*e, config), false
+func (e *Event) ResolveAgent(config string) {
+	if e.agentUnknown {
+		e.AgentID, e.agentUnknown = e.protocol.agent(*e, config), false
 	}
 }
 
-// ShowsMail says whether mail may be handed over or announced with this event, in the session's own agent if it is unplaced.
+// ShowsMail says whether mail may be handed over or announced with this event, in the session's own agent if the agent is still unknown.
 func (e Event) ShowsMail() bool {
-	if e.unplaced {
+	if e.agentUnknown {
 		e.AgentID = ""
 	}
 	return e.protocol.shows(e) != nothing

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"c2c/broker/client"
+	"c2c/client"
 	"c2c/inbox"
 )
 
@@ -208,7 +208,7 @@ func geminiHas(log []byte, m inbox.Message) bool {
 	return bytes.Contains(log, []byte(tag)) || bytes.Contains(log, []byte(strings.ReplaceAll(tag, "<", "&lt;")))
 }
 
-// geminiForgot says whether the last turn in a log is one with mail of which nothing is left.
+// geminiForgot says whether the last turn in a log had mail and has nothing of it left.
 func geminiForgot(log string) (forgot bool) {
 	mail := false
 	for line, r := range client.Records[geminiLine](log) {

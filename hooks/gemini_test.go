@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"c2c/broker/client"
+	"c2c/client"
 	"c2c/inbox"
 )
 
@@ -20,7 +20,7 @@ func geminiEvent(t *testing.T, dir, more string) Event {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Place("")
+	e.ResolveAgent("")
 	return e
 }
 

@@ -15,7 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"c2c/broker/client"
+	"c2c/client"
 	"c2c/inbox"
 	"c2c/wake"
 )
@@ -454,14 +454,14 @@ func TestAnAgentOfKimiIsToldByItsLog(t *testing.T) {
 		write(t, filepath.Join(sessions, "session_2", "agents", "main", "wire.jsonl"), said, 0o600)
 		synctest.Test(t, func(t *testing.T) {
 			e, err := Parse("kimi", strings.NewReader(`{"session_id":"session_1","hook_event_name":`+c.event+`}`))
-			e.Place(dir)
+			e.ResolveAgent(dir)
 			if got := e.protocol.shows(e); err != nil || got != c.want {
 				t.Errorf("%s, main %s, other %s: %v, %v", c.event, c.main, c.other, got, err)
 			}
 		})
 	}
 	e, err := Parse("kimi", strings.NewReader(`{"session_id":"../session_1","hook_event_name":"Stop"}`))
-	e.Place(t.TempDir())
+	e.ResolveAgent(t.TempDir())
 	if err != nil || e.ShowsMail() {
 		t.Errorf("a hostile id: mail %v, %v", e.ShowsMail(), err)
 	}
@@ -476,12 +476,12 @@ func TestWhereAnEventHappenedIsFoundOutOnlyWhenAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		e, err := Parse("kimi", strings.NewReader(`{"session_id":"s","hook_event_name":"Stop"}`))
-		if err != nil || !e.Unplaced() || !e.ShowsMail() || time.Since(start) > 0 {
-			t.Errorf("before: unplaced %v, mail %v, %v after %v", e.Unplaced(), e.ShowsMail(), err, time.Since(start))
+		if err != nil || !e.AgentUnknown() || !e.ShowsMail() || time.Since(start) > 0 {
+			t.Errorf("before: unknown %v, mail %v, %v after %v", e.AgentUnknown(), e.ShowsMail(), err, time.Since(start))
 		}
-		e.Place(dir)
-		if e.Unplaced() || e.ShowsMail() || time.Since(start) == 0 {
-			t.Errorf("after: unplaced %v, mail %v, after %v", e.Unplaced(), e.ShowsMail(), time.Since(start))
+		e.ResolveAgent(dir)
+		if e.AgentUnknown() || e.ShowsMail() || time.Since(start) == 0 {
+			t.Errorf("after: unknown %v, mail %v, after %v", e.AgentUnknown(), e.ShowsMail(), time.Since(start))
 		}
 	})
 }
@@ -509,7 +509,7 @@ func TestALogOfKimiIsWaitedFor(t *testing.T) {
 				write(t, filepath.Join(agents, "agent-0", "wire.jsonl"), c.lateOther, 0o600)
 			}()
 			e, err := Parse("kimi", strings.NewReader(`{"session_id":"s","hook_event_name":"Stop"}`))
-			e.Place(dir)
+			e.ResolveAgent(dir)
 			if got := e.protocol.shows(e); err != nil || got != c.want {
 				t.Errorf("%+v: %v, %v", c, got, err)
 			}
@@ -544,7 +544,7 @@ func TestAPersonIsToldWhatTheClientDoesNotShow(t *testing.T) {
 		}
 	}
 	e := event("codex", "UserPromptSubmit")
-	e.Prompt = CodexLine + "birch, not from your user."
+	e.Prompt = client.CodexLine + "birch, not from your user."
 	e.Carried = []inbox.Message{msg("1", "one")}
 	if a := render(t, e); !e.CarriesMail() || string(a.Output) != `{"systemMessage":"Mail from birch: one"}`+"\n" {
 		t.Errorf("beside a ring: %s", a.Output)
@@ -571,10 +571,10 @@ func TestAPersonIsToldWhatTheClientDoesNotShow(t *testing.T) {
 	if got := text(t, render(t, prompt, msg("2", "two"))); !strings.Contains(got, "\ntwo\n") || !strings.HasSuffix(got, "\nMail from birch: one\n"+kimiLate) {
 		t.Errorf("with the next prompt and other mail: %q", got)
 	}
-	if prompt.AgentID, prompt.unplaced = unknownAgent, true; !prompt.TellsLater() {
+	if prompt.AgentID, prompt.agentUnknown = unknownAgent, true; !prompt.TellsLater() {
 		t.Error("a prompt of which nobody has asked in which agent it is does not tell")
 	}
-	if prompt.unplaced = false; prompt.TellsLater() {
+	if prompt.agentUnknown = false; prompt.TellsLater() {
 		t.Error("a side question tells")
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"c2c/broker/client"
+	"c2c/client"
 	"c2c/inbox"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/broker/client"
+	"c2c/client"
 )
 
 func FuzzLogs(f *testing.F) {

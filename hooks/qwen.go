@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"c2c/broker/client"
+	"c2c/client"
 	"c2c/inbox"
 )
 
@@ -51,7 +51,7 @@ func qwen() protocol {
 		// A server that was killed has given back what the client had queued.
 		shown: func(e Event) func(inbox.Message) bool {
 			read := sync.OnceValue(func() []string { return qwenRecord(e.Transcript) })
-			return func(m inbox.Message) bool { return QwenShows(read(), m) }
+			return func(m inbox.Message) bool { return client.QwenShows(read(), m.Envelope()) }
 		},
 		encode: blockOrContext,
 		// A turn that another session's message began may end with the notification alone.
@@ -70,7 +70,7 @@ const maxTail = 4 << 20
 
 // qwenRecord gives what other sessions have written to a session lately.
 func qwenRecord(path string) []string {
-	return QwenNotes(client.Tail(path, maxTail))
+	return client.QwenNotes(client.Tail(path, maxTail))
 }
 
 // qwenAnswered is when the model of a session has answered last, by its record.
@@ -88,35 +88,4 @@ func qwenAnswered(lines []byte) (at time.Time) {
 		}
 	}
 	return at
-}
-
-// QwenNotes gives the texts that other sessions have written, as the lines of a session's record show them.
-func QwenNotes(lines []byte) (texts []string) {
-	for line := range bytes.Lines(lines) {
-		if !bytes.Contains(line, []byte(`"notification"`)) {
-			continue // tool results are long
-		}
-		var r struct {
-			Type, Subtype string
-			Message       struct{ Parts []struct{ Text string } }
-		}
-		if json.Unmarshal(line, &r) != nil || r.Type != "user" || r.Subtype != "notification" {
-			continue
-		}
-		for _, p := range r.Message.Parts {
-			texts = append(texts, p.Text)
-		}
-	}
-	return texts
-}
-
-// QwenShows says whether a message is in one of such texts. The client has made "&lt;" of each "<" in it.
-func QwenShows(texts []string, m inbox.Message) bool {
-	part := strings.ReplaceAll(m.Envelope(), "<", "&lt;")
-	for _, text := range texts {
-		if strings.Contains(text, part) {
-			return true
-		}
-	}
-	return false
 }

@@ -60,8 +60,8 @@ func Render(e Event, msgs []inbox.Message, more bool) (a Answer, err error) {
 	return a, err
 }
 
-// Shell is what a command prints in a client's shell that passes on so many bytes, of which each line takes some
-// at the least; print makes the text of one message. The notes are the sentences in Output that are ours.
+// Shell is what a command prints in a client's shell that passes on at most limit bytes and counts each line as at
+// least line of them; print makes the text of one message. The notes are the sentences in Output that are ours.
 func Shell(limit, line int, msgs []inbox.Message, more bool, print func(inbox.Message) string) (a Answer, notes []string) {
 	p := protocol{limit: limit, length: func(text string) (n int) {
 		for l := range strings.Lines(inbox.Visible(text, "\n\t")) {

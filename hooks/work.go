@@ -38,11 +38,11 @@ func (t *tool) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// UsesTool says whether the event comes behind a tool call, in the session's own agent if it is unplaced.
+// UsesTool says whether the event comes behind a tool call, in the session's own agent if the agent is still unknown.
 func (e Event) UsesTool() bool {
 	switch e.Name {
 	case "PostToolUse", "AfterTool", "postToolUse":
-		return e.AgentID == "" || e.unplaced
+		return e.AgentID == "" || e.agentUnknown
 	}
 	return false
 }
@@ -54,7 +54,7 @@ func (e Event) Works() bool {
 	case e.UsesTool():
 		return !ours(e.Tool, e.Input)
 	case e.Name == "UserPromptSubmit" || e.Name == "BeforeAgent":
-		return (e.AgentID == "" || e.unplaced) && e.Prompt != "" && !e.CarriesMail() && !byMail(string(e.Prompt))
+		return (e.AgentID == "" || e.agentUnknown) && e.Prompt != "" && !e.CarriesMail() && !byMail(string(e.Prompt))
 	}
 	return false
 }

@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"c2c/client"
 	"encoding/json"
 	"os"
 	"strings"
@@ -50,7 +51,7 @@ func TestWorkIsWhatHasNothingToDoWithMail(t *testing.T) {
 		`claude {"hook_event_name":"UserPromptSubmit","prompt":` + prompt(message.Envelope()) + `}`:                                  {false, false},
 		`claude {"hook_event_name":"UserPromptSubmit","prompt":` + prompt(wake.NoticeOf([]inbox.Message{message}).Text("x")) + `}`:   {false, false},
 		`claude {"hook_event_name":"UserPromptSubmit","prompt":` + prompt(inbox.Preface([]inbox.Message{message})) + `}`:             {false, false},
-		`codex {"hook_event_name":"UserPromptSubmit","prompt":"` + CodexLine + `birch, not from your user"}`:                         {false, false},
+		`codex {"hook_event_name":"UserPromptSubmit","prompt":"` + client.CodexLine + `birch, not from your user"}`:                  {false, false},
 		`codex {"hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":["bash","-lc","c2c poll-inbox"]}}`:        {false, true},
 		`codex {"hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"cmd":"c2c reply thanks"}}`:                         {false, true},
 		`codex {"hook_event_name":"PostToolUse","tool_name":"apply_patch","tool_input":"*** Begin"}`:                                 {true, true},

@@ -62,9 +62,10 @@ func (a *Archived) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// archiveSize is the place behind all that is archived.
-func (m *Mailbox) archiveSize() (int64, error) {
-	a, err := m.openArchive()
+// End is the place behind all that is archived. Places count bytes since the first message was archived, so they
+// mean the same when an older part has been pruned.
+func (s *Store) End() (int64, error) {
+	a, err := s.Open()
 	if err != nil {
 		return 0, err
 	}
@@ -72,18 +73,18 @@ func (m *Mailbox) archiveSize() (int64, error) {
 	return a.end(), nil
 }
 
-// archive appends messages and syncs them. Of an ephemeral one nothing is kept,
+// Append appends messages and syncs them. Of an ephemeral one nothing is kept,
 // or its id alone if its sender chose that. What stands behind the place since is
 // not written again.
-func (m *Mailbox) archive(ctx context.Context, by string, msgs []Message, since int64) error {
+func (s *Store) Append(ctx context.Context, by string, msgs []Message, since int64) error {
 	if !slices.ContainsFunc(msgs, Message.recorded) {
 		return nil
 	}
-	return m.underArchiveLock(ctx, func(dir *atomicfile.Dir) error { return m.appendArchive(dir, by, msgs, since) })
+	return s.underLock(ctx, func(dir *atomicfile.Dir) error { return s.append(dir, by, msgs, since) })
 }
 
-func (m *Mailbox) appendArchive(dir *atomicfile.Dir, by string, msgs []Message, since int64) error {
-	a, err := m.openArchive()
+func (s *Store) append(dir *atomicfile.Dir, by string, msgs []Message, since int64) error {
+	a, err := s.Open()
 	if err != nil {
 		return err
 	}
@@ -92,25 +93,25 @@ func (m *Mailbox) appendArchive(dir *atomicfile.Dir, by string, msgs []Message, 
 	if err != nil {
 		return err
 	}
-	lines := m.archiveLines(by, msgs, gone)
+	lines := s.newLines(by, msgs, gone)
 	if len(lines) == 0 {
 		return nil
 	}
 	if a.size >= maxPart {
-		if err := m.rotateArchive(dir, a); err != nil { // a long archive is better than mail that cannot be acknowledged
-			m.log.Warn("archive is not rotated", "session", m.sid, "err", err)
+		if err := s.rotate(dir, a); err != nil { // a long archive is better than mail that cannot be acknowledged
+			s.log.Warn("archive is not rotated", "session", s.sid, "err", err)
 		}
 	}
-	return dir.AppendLines(m.archiveName(), lines) // half a line of a power cut is skipped by readers
+	return dir.AppendLines(s.Name(), lines) // half a line of a power cut is skipped by readers
 }
 
-func (m *Mailbox) archiveLines(by string, msgs []Message, gone map[key]bool) []byte {
+func (s *Store) newLines(by string, msgs []Message, gone map[key]bool) []byte {
 	size := 0
 	for i := range msgs {
 		size += len(msgs[i].Content) + lineRoom
 	}
 	lines := make([]byte, 0, size)
-	now := Seconds(m.now())
+	now := Seconds(s.now())
 	for _, msg := range msgs {
 		if !msg.recorded() || len(gone) > 0 && gone[msg.recordKey()] {
 			continue
@@ -118,7 +119,7 @@ func (m *Mailbox) archiveLines(by string, msgs []Message, gone map[key]bool) []b
 		msg.Extra = slices.DeleteFunc(slices.Clone(msg.Extra), func(f Field) bool {
 			return f.Name == "drained_at" || f.Name == "drained_by" || f.Name == "session_id"
 		})
-		record := Archived{msg, now, by, m.sid}
+		record := Archived{msg, now, by, s.sid}
 		if msg.Ephemeral {
 			record.dropContent()
 		}
@@ -127,9 +128,9 @@ func (m *Mailbox) archiveLines(by string, msgs []Message, gone map[key]bool) []b
 	return lines
 }
 
-// archivedSince collects the messages behind a place.
-func (m *Mailbox) archivedSince(place int64) (map[key]bool, error) {
-	a, err := m.openArchive()
+// Since collects the messages behind a place.
+func (s *Store) Since(place int64) (map[key]bool, error) {
+	a, err := s.Open()
 	if err != nil {
 		return nil, err
 	}
@@ -137,8 +138,8 @@ func (m *Mailbox) archivedSince(place int64) (map[key]bool, error) {
 	return a.since(place)
 }
 
-// since is archivedSince. An archive that ends before the place has lost its newest file, and is read whole.
-func (a *archive) since(place int64) (map[key]bool, error) {
+// since is Store.Since. An archive that ends before the place has lost its newest file, and is read whole.
+func (a *Snapshot) since(place int64) (map[key]bool, error) {
 	if place > a.end() {
 		place = 0
 	}
@@ -169,11 +170,11 @@ func eachBackwards(lines []byte, f func(line []byte) (more bool)) {
 }
 
 // History returns what was handed over, newest first, at most limit of it.
-func (m *Mailbox) History(ctx context.Context, limit int) (found []Archived, err error) {
+func (s *Store) History(ctx context.Context, limit int) (found []Archived, err error) {
 	if limit <= 0 {
 		return nil, nil
 	}
-	a, err := m.openArchive()
+	a, err := s.Open()
 	if err != nil {
 		return nil, err
 	}

@@ -114,7 +114,7 @@ func FuzzASearchFindsWhatANaiveOneFinds(f *testing.F) {
 		}
 	}
 	m, dir := newBox(f)
-	archive := filepath.Join(dir, archiveDir, m.archiveName())
+	archive := filepath.Join(dir, archiveDir, m.archive.Name())
 	if err := os.MkdirAll(filepath.Dir(archive), 0o700); err != nil {
 		f.Fatal(err)
 	}

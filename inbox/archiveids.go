@@ -44,7 +44,7 @@ func parseIDFile(name string) (i idFile, ok bool) {
 const maxIndexed = 64 << 20
 
 // older is an older file of the archive, as a stretch of places.
-func (a *archive) older() (all []idFile) {
+func (a *Snapshot) older() (all []idFile) {
 	for i, base := range a.bases {
 		end := a.base
 		if i+1 < len(a.bases) {
@@ -59,7 +59,7 @@ func (a *archive) older() (all []idFile) {
 
 // indexOf gives the largest index for a stretch. One that does not end where a file does is of an archive that is gone: who
 // removed that was killed.
-func (a *archive) indexOf(part idFile) (best idFile, ok bool) {
+func (a *Snapshot) indexOf(part idFile) (best idFile, ok bool) {
 	for _, i := range a.ids {
 		_, ends := slices.BinarySearch(a.bases, i.to)
 		if ends = ends || i.to == a.base; ends && i.from <= part.from && part.to <= i.to && i.to-i.from > best.to-best.from {
@@ -71,7 +71,7 @@ func (a *archive) indexOf(part idFile) (best idFile, ok bool) {
 
 // withIDs calls f for the records whose id is one of ids, or is shown as one of them (ShortID): those of a later file before
 // those of an earlier one. After each file it asks more whether to go on.
-func (a *archive) withIDs(ids map[string]bool, more func() bool, f func(Archived)) error {
+func (a *Snapshot) withIDs(ids map[string]bool, more func() bool, f func(Archived)) error {
 	var r backReader
 	scan := func(file *atomicfile.Handle) error {
 		_, err := r.read(file, 0, func(lines []byte) bool {
@@ -114,7 +114,7 @@ func (a *archive) withIDs(ids map[string]bool, more func() bool, f func(Archived
 }
 
 // scanPart searches an older file.
-func (a *archive) scanPart(part idFile, scan func(file *atomicfile.Handle) error) error {
+func (a *Snapshot) scanPart(part idFile, scan func(file *atomicfile.Handle) error) error {
 	file, err := a.old.OpenHandle(partName(part.from), os.O_RDONLY)
 	if err != nil {
 		return unlessAbsent(err) // it was pruned meanwhile
@@ -195,8 +195,8 @@ func showsID(ids map[string]bool, also func([]byte) bool) func(data []byte) bool
 	}
 }
 
-// lookUp gives the records of an index that have one of the ids, the latest first. An error says that the index is no use.
-func (a *archive) lookUp(index idFile, ids map[string]bool) (found []Archived, err error) {
+// lookUp gives the records of an index that have one of the ids, the latest first. An error says that the index is no use for them.
+func (a *Snapshot) lookUp(index idFile, ids map[string]bool) (found []Archived, err error) {
 	f, size, err := openSized(a.old, index.name())
 	if err != nil {
 		return nil, err
@@ -204,7 +204,9 @@ func (a *archive) lookUp(index idFile, ids map[string]bool) (found []Archived, e
 	defer f.Close()
 	places, err := placesOfAll(f, size, ids)
 	if err != nil {
-		a.old.Remove(index.name()) // whoever looks next makes it anew
+		if !errors.Is(err, errOften) {
+			a.old.Remove(index.name()) // whoever looks next makes it anew
+		}
 		return nil, err
 	}
 	for _, place := range slices.Backward(places) {
@@ -238,7 +240,7 @@ func hasKeyOf(line []byte, ids map[string]bool) (has bool) {
 }
 
 // lineAt reads the line that begins at a place in one of the older files. It is errIndex when none begins there.
-func (a *archive) lineAt(place int64) (line []byte, err error) {
+func (a *Snapshot) lineAt(place int64) (line []byte, err error) {
 	i, there := slices.BinarySearch(a.bases, place)
 	if !there {
 		i--
@@ -265,20 +267,20 @@ func (a *archive) lineAt(place int64) (line []byte, err error) {
 	return line, err
 }
 
-// indexIDs makes the indexes of an archive that are missing. Without one a look for an id takes longer, and is as right: an
+// Index makes the indexes of an archive that are missing. Without one a look for an id takes longer, and is as right: an
 // error is logged only. No lock of the mailbox is held meanwhile.
-func (m *Mailbox) indexIDs(ctx context.Context) {
-	a, err := m.openArchive()
+func (s *Store) Index(ctx context.Context) {
+	a, err := s.Open()
 	if err == nil {
 		defer a.close()
-		err = m.indexMissing(ctx, a)
+		err = s.indexMissing(ctx, a)
 	}
 	if err != nil && ctx.Err() == nil {
-		m.log.Debug("ids of the archive are not indexed", "session", m.sid, "err", err)
+		s.log.Debug("ids of the archive are not indexed", "session", s.sid, "err", err)
 	}
 }
 
-func (m *Mailbox) indexMissing(ctx context.Context, a *archive) error {
+func (s *Store) indexMissing(ctx context.Context, a *Snapshot) error {
 	var run []idFile // neighbours without an index
 	var entries []idAt
 	write := func() error {
@@ -286,7 +288,7 @@ func (m *Mailbox) indexMissing(ctx context.Context, a *archive) error {
 			return nil
 		}
 		index := idFile{run[0].from, run[len(run)-1].to}
-		err := m.writeIndex(ctx, a, index, entries)
+		err := s.writeIndex(ctx, a, index, entries)
 		run, entries = nil, nil
 		return err
 	}
@@ -314,7 +316,7 @@ func (m *Mailbox) indexMissing(ctx context.Context, a *archive) error {
 }
 
 // writeIndex writes an index, and joins it with those before it that are not much larger.
-func (m *Mailbox) writeIndex(ctx context.Context, a *archive, index idFile, entries []idAt) error {
+func (s *Store) writeIndex(ctx context.Context, a *Snapshot, index idFile, entries []idAt) error {
 	var joined []string
 	for again := true; again; {
 		again = false
@@ -337,7 +339,7 @@ func (m *Mailbox) writeIndex(ctx context.Context, a *archive, index idFile, entr
 		}
 	}
 	data := encodeIDs(entries)
-	return m.underArchiveLock(ctx, func(*atomicfile.Dir) error {
+	return s.underLock(ctx, func(*atomicfile.Dir) error {
 		if err := a.old.Replace(index.name(), data); err != nil {
 			return err
 		}
@@ -350,7 +352,7 @@ func (m *Mailbox) writeIndex(ctx context.Context, a *archive, index idFile, entr
 }
 
 // pruneIndexes removes the indexes whose files are all gone. The caller holds the archive's lock.
-func (a *archive) pruneIndexes(gone []string) error {
+func (a *Snapshot) pruneIndexes(gone []string) error {
 	removed := map[string]bool{}
 	for _, name := range gone {
 		removed[name] = true

@@ -22,7 +22,7 @@ func readChosen(t *testing.T, m *Mailbox, name string, count, size int) (msgs []
 	for i := range count {
 		msg := mail(fmt.Sprint(i) + strings.Repeat("x", size))
 		msg.ID, msg.TS, msg.FromSession = fmt.Sprintf("%s-%d", name, i), 1, "s-birch"
-		if err := m.archive(t.Context(), "test", []Message{msg}, 0); err != nil {
+		if err := m.archive.Append(t.Context(), "test", []Message{msg}, 0); err != nil {
 			t.Fatal(err)
 		}
 		msgs = append(msgs, msg)
@@ -62,7 +62,7 @@ func TestAnArchivedIDIsFoundInTheIndex(t *testing.T) {
 		wantOnce(t, m, all[len(all)-12:])
 	}
 	// What is in no index is in the newest file.
-	a, err := m.openArchive()
+	a, err := m.archive.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestAnIDOfSeveralIsFoundInSeveralFiles(t *testing.T) {
 	for i := range 5 {
 		msg := mail(strings.Repeat("x", maxPart))
 		msg.ID, msg.FromSession, msg.TS = "job", fmt.Sprint("s-", i), float64(i)
-		if err := m.archive(t.Context(), "test", []Message{msg}, 0); err != nil {
+		if err := m.archive.Append(t.Context(), "test", []Message{msg}, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -269,7 +269,7 @@ func TestAPruneTakesIndexesAway(t *testing.T) {
 	}
 	prune := func(before time.Time, left int) {
 		t.Helper()
-		if _, err := m.PruneArchive(t.Context(), before, false); err != nil {
+		if _, err := m.archive.Prune(t.Context(), before, false); err != nil {
 			t.Fatal(err)
 		}
 		if got := indexes(t, root); len(got) != left {
@@ -301,7 +301,7 @@ func TestAMergedArchiveIsIndexedAnew(t *testing.T) {
 		t.Fatal(gone, err)
 	}
 	wantOnce(t, m, all)
-	a, err := m.openArchive()
+	a, err := m.archive.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -420,7 +420,7 @@ func TestAnIDThatIsWhatIsShownOfAnotherKeepsTheIndex(t *testing.T) {
 	whole := read(t, m, 1, 10)[0]
 	shown := mail("shown")
 	shown.ID, shown.TS, shown.FromSession = ShortID(whole), 1, "s-birch"
-	if err := m.archive(t.Context(), "test", []Message{shown}, 0); err != nil {
+	if err := m.archive.Append(t.Context(), "test", []Message{shown}, 0); err != nil {
 		t.Fatal(err)
 	}
 	readChosen(t, m, "job", 12, 100_000)
@@ -432,5 +432,35 @@ func TestAnIDThatIsWhatIsShownOfAnotherKeepsTheIndex(t *testing.T) {
 		if len(indexes(t, root)) == 0 {
 			t.Fatal("a sound index was removed")
 		}
+	}
+}
+
+// Another program may have archived a message many times. Each place is a file to open, while senders wait for the mailbox.
+func TestAnIDThatIsArchivedTooOftenIsSearched(t *testing.T) {
+	var often []idAt
+	for place := range int64(100 * mostPlaces) {
+		often = append(often, idAt{idKey("again"), place})
+	}
+	often = append(often, idAt{idKey("once"), 7})
+	data := encodeIDs(often)
+	for id, want := range map[string]error{"again": errOften, "once": nil} {
+		places, err := placesOfAll(bytes.NewReader(data), int64(len(data)), map[string]bool{id: true})
+		if !errors.Is(err, want) || len(places) > 1 {
+			t.Errorf("%s: %d places, %v, want %v", id, len(places), err, want)
+		}
+	}
+	if len(data)/idBlock < 8 {
+		t.Fatal("the index is read whole")
+	}
+
+	m, root := newBox(t)
+	msg := mail("again" + strings.Repeat("x", 1000))
+	msg.ID, msg.TS, msg.FromSession = "again", 1, "s-birch"
+	record := Archived{msg, 1, "test", "amber"}
+	line := append(record.appendLine(nil), '\n')
+	plantFile(t, root, "archive/amber.old/0000000000000000.jsonl", strings.Repeat(string(line), 2*mostPlaces))
+	wantOnce(t, m, []Message{msg})
+	if files := indexes(t, root); len(files) != 1 {
+		t.Errorf("the index was given up: %q", files)
 	}
 }

@@ -7,9 +7,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
@@ -28,18 +30,63 @@ const (
 	maxPart = 1 << 20
 )
 
-func (m *Mailbox) archiveName() string     { return m.sid + ".jsonl" }
-func (m *Mailbox) archiveLockName() string { return m.sid + ".lock" }
-func (m *Mailbox) oldName() string         { return m.sid + ".old" }
+// A Store is the archive of one session.
+type Store struct {
+	root *atomicfile.Dir
+	sid  string
+	now  func() time.Time
+	log  StoreLog
+}
 
-// underArchiveLock runs f with the directory of the archives, which it makes when there is none.
-func (m *Mailbox) underArchiveLock(ctx context.Context, f func(dir *atomicfile.Dir) error) error {
-	dir, err := m.root.Sub(archiveDir, true)
+// StoreLog takes what went wrong in a call that did its work all the same: see inbox.Log.
+type StoreLog interface {
+	Debug(words string, facts ...any)
+	Warn(words string, facts ...any)
+}
+
+// NewStore is the archive of a session below a root. It does not touch the disk.
+func NewStore(root *atomicfile.Dir, sid string, now func() time.Time, log StoreLog) *Store {
+	return &Store{root, sid, now, log}
+}
+
+func (s *Store) Name() string     { return s.sid + ".jsonl" }
+func (s *Store) LockName() string { return s.sid + ".lock" }
+func (s *Store) OldName() string  { return s.sid + ".old" }
+
+// underLock runs f with the directory of the archives, which it makes when there is none.
+func (s *Store) underLock(ctx context.Context, f func(dir *atomicfile.Dir) error) error {
+	dir, err := s.root.Sub(archiveDir, true)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	return filelock.With(ctx, dir, m.archiveLockName(), func() error { return f(dir) })
+	return filelock.With(ctx, dir, s.LockName(), func() error { return f(dir) })
+}
+
+// LockPath is the path of the file whose closing tells that messages were archived.
+func (s *Store) LockPath() string { return filepath.Join(s.root.Path(), archiveDir, s.LockName()) }
+
+// Mark is a place in the archive.
+type Mark int64
+
+// Mark gives the end of the archive, and makes sure that the file at LockPath is there to be watched.
+func (s *Store) Mark(ctx context.Context) (mark Mark, err error) {
+	err = s.underLock(ctx, func(*atomicfile.Dir) error {
+		size, err := s.End()
+		mark = Mark(size)
+		return err
+	})
+	return mark, err
+}
+
+// IDsSince gives the ids of the messages that were archived behind a mark.
+func (s *Store) IDsSince(mark Mark) (map[string]bool, error) {
+	found, err := s.Since(int64(mark))
+	ids := map[string]bool{}
+	for k := range found {
+		ids[k.id] = true
+	}
+	return ids, err
 }
 
 func partName(base int64) string { return fmt.Sprintf("%016d.jsonl", base) }
@@ -59,7 +106,7 @@ func newPartName(base int64) (string, error) {
 }
 
 // archive is the row of files as it was at one moment. No lock is needed to look at it.
-type archive struct {
+type Snapshot struct {
 	old    *atomicfile.Dir    // nil: nothing was rotated yet
 	bases  []int64            // of the older files, oldest first
 	ids    []idFile           // the indexes of these
@@ -68,9 +115,9 @@ type archive struct {
 	newest *atomicfile.Handle // nil: there is none
 }
 
-func (a *archive) end() int64 { return a.base + a.size }
+func (a *Snapshot) end() int64 { return a.base + a.size }
 
-func (a *archive) close() {
+func (a *Snapshot) close() {
 	if a.newest != nil {
 		a.newest.Close()
 	}
@@ -79,20 +126,20 @@ func (a *archive) close() {
 	}
 }
 
-// openArchive opens the newest file and then lists the older ones. When a rotation came in between, it looks again.
-func (m *Mailbox) openArchive() (*archive, error) {
-	dir, err := m.root.Sub(archiveDir, false)
+// Open opens the newest file and then lists the older ones. When a rotation came in between, it looks again.
+func (s *Store) Open() (*Snapshot, error) {
+	dir, err := s.root.Sub(archiveDir, false)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &archive{}, nil
+		return &Snapshot{}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
 	for {
-		a := &archive{}
-		err := m.listArchive(dir, a)
-		if err == nil && a.isCurrent(dir, m.archiveName()) {
+		a := &Snapshot{}
+		err := s.list(dir, a)
+		if err == nil && a.isCurrent(dir, s.Name()) {
 			return a, nil
 		}
 		a.close()
@@ -102,11 +149,11 @@ func (m *Mailbox) openArchive() (*archive, error) {
 	}
 }
 
-func (m *Mailbox) listArchive(dir *atomicfile.Dir, a *archive) (err error) {
-	if a.newest, a.size, err = openSized(dir, m.archiveName()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+func (s *Store) list(dir *atomicfile.Dir, a *Snapshot) (err error) {
+	if a.newest, a.size, err = openSized(dir, s.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	a.old, err = dir.Sub(m.oldName(), false)
+	a.old, err = dir.Sub(s.OldName(), false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -135,7 +182,7 @@ func (m *Mailbox) listArchive(dir *atomicfile.Dir, a *archive) (err error) {
 }
 
 // isCurrent says whether no rotation came since the newest file was opened.
-func (a *archive) isCurrent(dir *atomicfile.Dir, name string) bool {
+func (a *Snapshot) isCurrent(dir *atomicfile.Dir, name string) bool {
 	if a.newest == nil {
 		_, err := dir.Stat(name)
 		return errors.Is(err, fs.ErrNotExist)
@@ -168,11 +215,11 @@ func readBehind(f *atomicfile.Handle, from int64, buf []byte) ([]byte, error) {
 	return buf[:n], err
 }
 
-// rotateArchive makes the newest file an older one, in one rename: a crash leaves it under one of the two names. Both
+// rotate makes the newest file an older one, in one rename: a crash leaves it under one of the two names. Both
 // directories are synced before anything stands in the next file. The caller holds the archive's lock.
-func (m *Mailbox) rotateArchive(dir *atomicfile.Dir, a *archive) (err error) {
+func (s *Store) rotate(dir *atomicfile.Dir, a *Snapshot) (err error) {
 	if a.old == nil {
-		if a.old, err = dir.Sub(m.oldName(), true); err != nil {
+		if a.old, err = dir.Sub(s.OldName(), true); err != nil {
 			return err
 		}
 	}
@@ -180,7 +227,7 @@ func (m *Mailbox) rotateArchive(dir *atomicfile.Dir, a *archive) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := dir.Move(m.archiveName(), a.old, name); err != nil {
+	if err := dir.Move(s.Name(), a.old, name); err != nil {
 		return err
 	}
 	if !slices.Contains(a.bases, a.base) { // an empty one was there, see pruneParts

@@ -16,7 +16,7 @@ func read(t *testing.T, m *Mailbox, count, size int) (ids []string) {
 	for i := range count {
 		msg := mail(fmt.Sprint(i) + strings.Repeat("x", size))
 		msg.ID, msg.TS = NewID(m.now()), 1
-		if err := m.archive(t.Context(), "test", []Message{msg}, 0); err != nil {
+		if err := m.archive.Append(t.Context(), "test", []Message{msg}, 0); err != nil {
 			t.Fatal(err)
 		}
 		ids = append(ids, msg.ID)
@@ -47,7 +47,7 @@ func TestALongArchiveIsManyFilesAndReadAsOne(t *testing.T) {
 	var marks []int64
 	var ids []string
 	for range 6 {
-		end, err := m.archiveSize()
+		end, err := m.archive.End()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,13 +67,13 @@ func TestALongArchiveIsManyFilesAndReadAsOne(t *testing.T) {
 		t.Errorf("marks %v", marks)
 	}
 	for i, mark := range marks {
-		got, err := m.archivedSince(mark)
+		got, err := m.archive.Since(mark)
 		if err != nil || len(got) != len(ids)-6*i || !hasID(got, ids[6*i]) {
 			t.Errorf("behind mark %d: %d ids, %v", i, len(got), err)
 		}
 	}
 	for _, limit := range []int{1, 8, 30, 100} {
-		h, err := m.History(t.Context(), limit)
+		h, err := m.archive.History(t.Context(), limit)
 		if err != nil || len(h) != min(limit, len(ids)) {
 			t.Fatalf("history of %d: %d, %v", limit, len(h), err)
 		}
@@ -94,7 +94,7 @@ func TestALongArchiveIsManyFilesAndReadAsOne(t *testing.T) {
 func TestAKilledRotationLosesNoRecordAndNoMark(t *testing.T) {
 	m, root := newBox(t)
 	ids := read(t, m, 3, 10)
-	mark, err := m.archiveSize()
+	mark, err := m.archive.End()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,17 +103,17 @@ func TestAKilledRotationLosesNoRecordAndNoMark(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	if err := m.rotateArchive(dir, &archive{}); err != nil {
+	if err := m.archive.rotate(dir, &Snapshot{}); err != nil {
 		t.Fatal(err)
 	}
-	if end, err := m.archiveSize(); err != nil || end != mark {
+	if end, err := m.archive.End(); err != nil || end != mark {
 		t.Errorf("the end moved from %d to %d, %v", mark, end, err)
 	}
-	if h, err := m.History(t.Context(), 9); err != nil || len(h) != 3 {
+	if h, err := m.archive.History(t.Context(), 9); err != nil || len(h) != 3 {
 		t.Errorf("history %d, %v", len(h), err)
 	}
 	ids = append(ids, read(t, m, 1, 10)...)
-	if got, err := m.archivedSince(mark); err != nil || len(got) != 1 || !hasID(got, ids[3]) {
+	if got, err := m.archive.Since(mark); err != nil || len(got) != 1 || !hasID(got, ids[3]) {
 		t.Errorf("behind the mark %v, %v", got, err)
 	}
 	if files := parts(t, root); len(files) != 1 || filepath.Base(files[0]) != "0000000000000000.jsonl" {
@@ -136,12 +136,12 @@ func TestWhoLooksDuringARotationMissesNothing(t *testing.T) {
 			running = false
 		default:
 		}
-		end, err := m.archiveSize()
+		end, err := m.archive.End()
 		if err != nil || end < mark {
 			t.Fatalf("mark %d after %d, %v", end, mark, err)
 		}
 		mark = end
-		all, err := m.archivedSince(0)
+		all, err := m.archive.Since(0)
 		if err != nil || len(all) < seen || !hasID(all, ids[0]) {
 			t.Fatalf("%d records after %d, %v", len(all), seen, err)
 		}

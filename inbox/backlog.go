@@ -65,16 +65,16 @@ func (b *Backlogs) Of(sid string) (found Backlog, err error) {
 	if !ValidName(sid) {
 		return found, nil // the original allows any id; such a session can have no mailbox
 	}
-	m := &Mailbox{root: b.root, sid: sid}
+	m := &Mailbox{root: b.root, sid: sid, archive: NewStore(b.root, sid, time.Now, NoLog)}
 	if b.there[m.LeaseName()] {
 		err = m.inLease(found.addLeased)
 	}
 	if b.there[m.inboxName()] {
 		err = errors.Join(err, found.addInbox(m))
 	}
-	if b.isArchived[m.archiveName()] {
+	if b.isArchived[m.archive.Name()] {
 		var rerr error
-		found.LastRead, rerr = lastRead(b.archives, m.archiveName())
+		found.LastRead, rerr = lastRead(b.archives, m.archive.Name())
 		err = errors.Join(err, rerr)
 	}
 	return found, err

@@ -27,7 +27,7 @@ func TestABacklogIsFoundBehindLongMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantBacklog(t, m, 3, times[2])
-	records, err := m.History(t.Context(), 1)
+	records, err := m.archive.History(t.Context(), 1)
 	if err != nil || len(records) != 1 {
 		t.Fatal(records, err)
 	}
@@ -150,7 +150,7 @@ func FuzzBacklog(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, name := range []string{m.inboxName(), m.LeaseName() + "/00000001-1-9.json", archiveDir + "/" + m.archiveName()} {
+		for _, name := range []string{m.inboxName(), m.LeaseName() + "/00000001-1-9.json", archiveDir + "/" + m.archive.Name()} {
 			if err := os.WriteFile(filepath.Join(root, name), data, 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -50,7 +50,7 @@ func TestTheLastArchiveNameHidesNoRecord(t *testing.T) {
 	if len(parts(t, root)) > 1 {
 		t.Errorf("archive files %q", parts(t, root))
 	}
-	found, err := m.archivedSince(0)
+	found, err := m.archive.Since(0)
 	for _, id := range ids {
 		if err != nil || !hasID(found, id) {
 			t.Fatalf("record %s is not found, %v", id, err)

@@ -14,7 +14,7 @@ func TestWhatWaitsIsSeenBehindWhatWasRead(t *testing.T) {
 		m, _ := newBox(t)
 		deliver(t, m, mail("long"+strings.Repeat("x", 100_000)))
 		l := lease(t, m)
-		if err := m.archive(t.Context(), "test", l.Messages, 0); err != nil {
+		if err := m.archive.Append(t.Context(), "test", l.Messages, 0); err != nil {
 			t.Fatal(err)
 		}
 		if done {
@@ -105,7 +105,7 @@ func TestADamagedFileIsKeptThoughItsAckWaited(t *testing.T) {
 	if kept := corrupt(t, root, "amber.inbox.json"); len(kept) != 1 || kept[0] != file {
 		t.Errorf("kept aside %q", kept)
 	}
-	if h, err := m.History(t.Context(), 9); err != nil || len(h) != 1 || h[0].Content != "ok" {
+	if h, err := m.archive.History(t.Context(), 9); err != nil || len(h) != 1 || h[0].Content != "ok" {
 		t.Errorf("history %+v, %v", h, err)
 	}
 }
@@ -177,7 +177,7 @@ func TestADamagedArchiveIsStillReadAndWritten(t *testing.T) {
 		if st, err := findOne(t, m, msg.ID); err != nil || st.Where != Read {
 			t.Errorf("%s: found the new one as %+v, %v", name, st, err)
 		}
-		h, err := m.History(t.Context(), 9)
+		h, err := m.archive.History(t.Context(), 9)
 		var got []Message
 		for _, a := range h {
 			got = append(got, a.Message)

@@ -33,9 +33,13 @@ func (m *Mailbox) Deliver(ctx context.Context, msgs ...Message) (Stored, error) 
 	return m.deliver(ctx, msgs, false)
 }
 
+// ByMover is the reader's name of a process that moves mail out of a mailbox.
+const ByMover = "broker"
+
 // Move is Deliver for messages of another mailbox, whose senders were told that they are stored. Only a message
 // of the same sender, id and content is there already, because a move was killed. Any other is stored
-// beside those that have its id. What was ephemeral and read may come twice.
+// beside those that have its id. What was ephemeral and read may come twice. What a mover has in its hands is not
+// there: it takes that away, wherever it has put it.
 func (m *Mailbox) Move(ctx context.Context, msgs ...Message) (Stored, error) {
 	return m.deliver(ctx, msgs, true)
 }
@@ -47,7 +51,7 @@ func (m *Mailbox) deliver(ctx context.Context, msgs []Message, moved bool) (Stor
 	}
 	d.moved = moved
 	if slices.Contains(d.chosen, true) {
-		m.indexIDs(ctx)
+		m.archive.Index(ctx)
 	}
 	if moved { // the loop guard held them for another session
 		for i := range d.Messages {
@@ -118,7 +122,7 @@ func (m *Mailbox) fresh(d *delivery) (fresh []Message, err error) {
 			ids[msg.ID] = true
 		}
 	}
-	there, err := m.withIDs(ids)
+	there, err := m.withIDs(ids, d.moved)
 	if err != nil {
 		return nil, err
 	}
@@ -137,14 +141,18 @@ func (m *Mailbox) fresh(d *delivery) (fresh []Message, err error) {
 	return fresh, nil
 }
 
-// withIDs gives all messages with these ids, archived ones too. The caller holds the lock.
-func (m *Mailbox) withIDs(ids map[string]bool) (map[string][]Message, error) {
+// withIDs gives all messages with these ids, archived ones too; with staying, none that a mover has in its hands. The caller
+// holds the lock.
+func (m *Mailbox) withIDs(ids map[string]bool, staying bool) (map[string][]Message, error) {
 	there := map[string][]Message{}
 	if len(ids) == 0 {
 		return there, nil
 	}
 	states, err := m.find(ids, nil)
 	for _, st := range states {
+		if staying && st.Where == Handed && st.By == ByMover {
+			continue
+		}
 		there[st.Message.ID] = append(there[st.Message.ID], st.Message)
 	}
 	return there, err

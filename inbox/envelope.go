@@ -73,8 +73,8 @@ const EnvelopeStart = `<c2c event="message"`
 //
 // kind, tag, answer_by and by="person" stand there when they say something. A message from outside has by="external", and
 // what is known of where it comes from. The body is as it was sent, but for what could be taken for a tag of ours or of a
-// client: see harmless.
-func (m Message) Envelope() string { return m.envelope(harmless, time.Time{}) }
+// client: see escapeFrames.
+func (m Message) Envelope() string { return m.envelope(escapeFrames, time.Time{}) }
 
 // InlineEnvelope is Envelope with the body's first words in its first line, for a client that shows its person only that.
 func (m Message) InlineEnvelope() string {
@@ -90,7 +90,7 @@ func (m Message) EnvelopeAt(now time.Time) string {
 	if now.Sub(m.Time()) < oldMail {
 		return m.Envelope()
 	}
-	return m.envelope(harmless, m.Time())
+	return m.envelope(escapeFrames, m.Time())
 }
 
 // EscapedEnvelope is Envelope with a body that XML reads as it was sent: no angle bracket and no quotation mark is in it.

@@ -117,7 +117,7 @@ func TestABodyIsShownAsItWasSent(t *testing.T) {
 		if want == "" {
 			want = body
 		}
-		if got := harmless(body); got != want {
+		if got := escapeFrames(body); got != want {
 			t.Errorf("%q is shown as %q, want %q", body, got, want)
 		}
 	}
@@ -126,7 +126,7 @@ func TestABodyIsShownAsItWasSent(t *testing.T) {
 // A hostile body must not cost a hook its time.
 func TestManyBracketsAreReadOnce(t *testing.T) {
 	for _, body := range []string{strings.Repeat("<", 256<<10), strings.Repeat("<", 128<<10) + "c2c", strings.Repeat("<a ", 80<<10), strings.Repeat("<c"+strings.Repeat("-", 50), 5<<10)} {
-		if got := harmless(body); len(got) < len(body) {
+		if got := escapeFrames(body); len(got) < len(body) {
 			t.Errorf("%.20q became shorter", body)
 		}
 	}

@@ -142,12 +142,12 @@ func TestMailIsReadOnAFullDiskAndArchivedLater(t *testing.T) {
 				t.Fatalf("found %+v, %v", st, err)
 			}
 		}
-		if h, err := m.History(t.Context(), 100); err != nil || len(h) != 0 {
+		if h, err := m.archive.History(t.Context(), 100); err != nil || len(h) != 0 {
 			t.Fatalf("%d records in an archive without room, %v", len(h), err)
 		}
 		empty()
 		lease(t, m)
-		if h, err := m.History(t.Context(), 100); err != nil || len(h) != count || h[0].ID != stored[count-1].ID {
+		if h, err := m.archive.History(t.Context(), 100); err != nil || len(h) != count || h[0].ID != stored[count-1].ID {
 			t.Errorf("%d records, %v, want %d", len(h), err, count)
 		}
 		if some, err := m.Used(); some || err != nil {
@@ -216,7 +216,7 @@ func TestAReadOnlyRootIsStillLookedAt(t *testing.T) {
 			t.Errorf("found %+v, %v, want %s", st, err, want)
 		}
 	}
-	if h, err := m.History(t.Context(), 9); err != nil || len(h) != 1 {
+	if h, err := m.archive.History(t.Context(), 9); err != nil || len(h) != 1 {
 		t.Errorf("history %+v, %v", h, err)
 	}
 }

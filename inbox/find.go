@@ -32,7 +32,7 @@ type Found struct {
 // Find tells where the messages with this id are: none when the mailbox has never seen it, several when several
 // senders chose it. Archived ones are looked for, newest first, until one is found whose id nobody chose.
 func (m *Mailbox) Find(ctx context.Context, id string) ([]Found, error) {
-	m.indexIDs(ctx)
+	m.archive.Index(ctx)
 	lk, err := m.lockToRead(ctx)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (m *Mailbox) Find(ctx context.Context, id string) ([]Found, error) {
 
 // FindAll is Find for ids that a sender has chosen.
 func (m *Mailbox) FindAll(ctx context.Context, ids ...string) ([]Found, error) {
-	m.indexIDs(ctx)
+	m.archive.Index(ctx)
 	lk, err := m.lockToRead(ctx)
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func withoutRead(waiting, read []Found) []Found {
 
 // findArchived looks into the newest file of the archive first, and stops after one in which it has found enough.
 func (m *Mailbox) findArchived(ids map[string]bool, enough func(Found) bool) (found []Found, err error) {
-	a, err := m.openArchive()
+	a, err := m.archive.Open()
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +282,7 @@ func (m *Mailbox) head(ctx context.Context, enough int64, hidden bool) ([]Messag
 	return msgs, err
 }
 
-// always is for who looks at each file.
+// always has eachOf look at each file.
 func always() bool { return true }
 
 // eachWaiting calls f for every message that is not archived, file by file, while

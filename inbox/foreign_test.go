@@ -111,7 +111,7 @@ func TestAForeignArchiveIsAnError(t *testing.T) {
 	m, root := newBox(t)
 	deliver(t, m, mail("one"))
 	lease(t, m).Release()
-	if err := os.MkdirAll(filepath.Join(root, archiveDir, m.archiveName()), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(root, archiveDir, m.archive.Name()), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := m.Lease(t.Context(), "hook", 1<<30); err == nil {

@@ -151,7 +151,7 @@ func TestWhatIsHiddenCostsNoMoreTheLongerItWaits(t *testing.T) {
 				t.Fatal(err)
 			}
 			if killed {
-				err = errors.Join(m.archive(t.Context(), "test", stored[:1], 0), l.close())
+				err = errors.Join(m.archive.Append(t.Context(), "test", stored[:1], 0), l.close())
 			} else {
 				err = l.Ack(t.Context(), Handles(l.Messages)...)
 			}
@@ -168,7 +168,7 @@ func TestWhatIsHiddenCostsNoMoreTheLongerItWaits(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			size, err := m.archiveSize()
+			size, err := m.archive.End()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -38,7 +38,7 @@ func TestTwoSendersMayUseOneID(t *testing.T) {
 		t.Fatalf("drained %q, %v", bodies(got), err)
 	}
 	wantStates(t, m, "job-1", "birch read", "coral read")
-	if h, err := m.History(t.Context(), 9); err != nil || len(h) != 2 {
+	if h, err := m.archive.History(t.Context(), 9); err != nil || len(h) != 2 {
 		t.Errorf("history %d, %v", len(h), err)
 	}
 }
@@ -125,7 +125,7 @@ func TestOfAnEphemeralMessageOnlyItsIDStays(t *testing.T) {
 		t.Errorf("archive %q, %v", file, err)
 	}
 	wantStates(t, m, "job-1", "birch read")
-	if h, err := m.History(t.Context(), 9); err != nil || len(h) != 0 {
+	if h, err := m.archive.History(t.Context(), 9); err != nil || len(h) != 0 {
 		t.Errorf("history %+v, %v", h, err)
 	}
 	if st, err := findOne(t, m, "job-1"); err != nil || st.By != "test" {
@@ -153,7 +153,7 @@ func TestForeignMessagesWithOneIDStayApart(t *testing.T) {
 			}
 			one := l.Messages[step.read]
 			if dies { // between the archive and the removal
-				if err := m.archive(t.Context(), "test", []Message{one}, l.since()); err != nil {
+				if err := m.archive.Append(t.Context(), "test", []Message{one}, l.since()); err != nil {
 					t.Fatal(err)
 				}
 				if err := l.Release(); err != nil {
@@ -166,7 +166,7 @@ func TestForeignMessagesWithOneIDStayApart(t *testing.T) {
 		if l := lease(t, m); len(l.Messages) != 0 {
 			t.Errorf("dies %v: left %q", dies, bodies(l.Messages))
 		}
-		if h, err := m.History(t.Context(), 9); err != nil || len(h) != 4 {
+		if h, err := m.archive.History(t.Context(), 9); err != nil || len(h) != 4 {
 			t.Errorf("dies %v: history %d, %v", dies, len(h), err)
 		}
 		if waits, err := m.Waiting(); waits || err != nil {
@@ -294,7 +294,7 @@ func TestTheRecordOfAnEphemeralMessageHidesNoOther(t *testing.T) {
 		t.Fatalf("moved: %+v, %v", stored, err)
 	}
 	l := lease(t, m)
-	if err := m.archive(t.Context(), "test", l.Messages[:1], l.since()); err != nil {
+	if err := m.archive.Append(t.Context(), "test", l.Messages[:1], l.since()); err != nil {
 		t.Fatal(err)
 	}
 	l.Release() // it was killed before it could remove anything

@@ -23,7 +23,13 @@ const (
 	idMagic = 0xc2c1d501
 )
 
-var errIndex = errors.New("index of ids is damaged")
+var (
+	errIndex = errors.New("index of ids is damaged")
+	errOften = errors.New("too many places for an index of ids")
+)
+
+// mostPlaces bounds the places that are looked at for one id. To search the files is quicker than to open one for each.
+const mostPlaces = 64
 
 // idAt says that a message whose id has the key stands in the archive behind a place.
 type idAt struct {
@@ -87,7 +93,8 @@ func decodeIDs(data []byte) (all []idAt, err error) {
 	return all, nil
 }
 
-// placesOfAll gives the places of ids, in their order, from an index file of a size.
+// placesOfAll gives the places of ids, in their order, from an index file of a size. It is errOften when they are so many that
+// the index saves nothing.
 func placesOfAll(f io.ReaderAt, size int64, ids map[string]bool) (places []int64, err error) {
 	keys := map[uint64]bool{}
 	for id := range ids {
@@ -115,6 +122,9 @@ func placesOfAll(f io.ReaderAt, size int64, ids map[string]bool) (places []int64
 				places = append(places, one.place)
 			}
 		}
+	}
+	if len(places) > len(keys)*mostPlaces {
+		return nil, errOften
 	}
 	slices.Sort(places)
 	return slices.Compact(places), nil
@@ -146,6 +156,9 @@ func placesOf(f io.ReaderAt, size int64, key uint64) (places []int64, err error)
 			if one.key == key {
 				places = append(places, one.place)
 			}
+		}
+		if len(places) > mostPlaces {
+			return nil, errOften
 		}
 		if len(some) == 0 || some[len(some)-1].key > key {
 			break

@@ -91,6 +91,7 @@ type Mailbox struct {
 	held   func(Message) bool
 
 	awaited func(Message) bool
+	archive *Store
 }
 
 // Open names a mailbox. It does not touch the disk.
@@ -105,8 +106,12 @@ func Open(root *atomicfile.Dir, sid string, cfg Config) (*Mailbox, error) {
 	if m.log == nil {
 		m.log = NoLog
 	}
+	m.archive = NewStore(root, sid, m.now, m.log)
 	return m, nil
 }
+
+// Archive is what was handed over of the mailbox.
+func (m *Mailbox) Archive() *Store { return m.archive }
 
 func (m *Mailbox) inboxName() string { return m.sid + ".inbox.json" }
 
@@ -120,8 +125,7 @@ func (m *Mailbox) lock(ctx context.Context) (*filelock.Lock, error) {
 	return filelock.Acquire(ctx, m.root, m.LockName())
 }
 
-// lockToRead is lock for who changes nothing. Where nobody can write there is no
-// lock to be had, and none is needed.
+// lockToRead is lock for a caller that changes nothing. On a read-only file system it takes no lock, and needs none.
 func (m *Mailbox) lockToRead(ctx context.Context) (*filelock.Lock, error) {
 	lk, err := m.lock(ctx)
 	if errors.Is(err, syscall.EROFS) {

@@ -98,7 +98,7 @@ func peek(t *testing.T, m *Mailbox) string {
 // archivedBodies gives what was read, oldest first.
 func archivedBodies(t *testing.T, m *Mailbox) string {
 	t.Helper()
-	all, err := m.History(t.Context(), 100)
+	all, err := m.archive.History(t.Context(), 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestDrainKeepsOrderAndArchives(t *testing.T) {
 	if waiting, err := m.Waiting(); waiting || err != nil {
 		t.Errorf("waiting after a drain: %v, %v", waiting, err)
 	}
-	hist, err := m.History(t.Context(), 2)
+	hist, err := m.archive.History(t.Context(), 2)
 	if err != nil || len(hist) != 2 || hist[0].Content != "c" || hist[0].DrainedBy != "poll_inbox" {
 		t.Errorf("history %+v, %v", hist, err)
 	}
@@ -173,7 +173,7 @@ func TestInterruptedAckIsNotHandedOverAgain(t *testing.T) {
 	deliver(t, m, mail("a"), mail("b"))
 	l := lease(t, m)
 	// The process dies after the archive write and before the files are removed.
-	if err := m.archive(t.Context(), "test", l.Messages[:1], 0); err != nil {
+	if err := m.archive.Append(t.Context(), "test", l.Messages[:1], 0); err != nil {
 		t.Fatal(err)
 	}
 	l.Release()
@@ -183,7 +183,7 @@ func TestInterruptedAckIsNotHandedOverAgain(t *testing.T) {
 	if got, err := drain(t.Context(), m, "test"); err != nil || bodies(got) != "b" {
 		t.Errorf("drained %q, %v", bodies(got), err)
 	}
-	if hist, _ := m.History(t.Context(), 9); len(hist) != 2 {
+	if hist, _ := m.archive.History(t.Context(), 9); len(hist) != 2 {
 		t.Errorf("archive has %d records", len(hist))
 	}
 }
@@ -446,7 +446,7 @@ func TestAClockThatJumpsChangesNoOrder(t *testing.T) {
 	if got := peek(t, m); got != "" {
 		t.Errorf("left %q", got)
 	}
-	if h, err := m.History(t.Context(), 10); err != nil || len(h) != 4 || h[0].Content != "3" {
+	if h, err := m.archive.History(t.Context(), 10); err != nil || len(h) != 4 || h[0].Content != "3" {
 		t.Errorf("history %v, %v", h, err)
 	}
 }

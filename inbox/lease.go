@@ -35,15 +35,15 @@ func (m *Mailbox) Lease(ctx context.Context, by string, enough int64) (*Lease, e
 	return m.lease(ctx, by, enough, &Lease{box: m})
 }
 
-// LeaseAll is Lease for who moves mail: it takes also what is not handed over now, see PeekAll.
+// LeaseAll is Lease for a move of mail: it takes also what is not handed over now, see PeekAll.
 func (m *Mailbox) LeaseAll(ctx context.Context, by string, enough int64) (*Lease, error) {
 	return m.lease(ctx, by, enough, &Lease{box: m, all: true})
 }
 
-// LeaseOnly is Lease for the messages of which is says yes, kept back from others or not. Others stay where they are; in
-// the same file nobody else can have them meanwhile.
-func (m *Mailbox) LeaseOnly(ctx context.Context, by string, is func(Message) bool) (*Lease, error) {
-	return m.lease(ctx, by, math.MaxInt64, &Lease{box: m, only: is})
+// LeaseOnly leases only messages that match, held ones included. Others stay where they are; those in the same file nobody else
+// can lease meanwhile.
+func (m *Mailbox) LeaseOnly(ctx context.Context, by string, matches func(Message) bool) (*Lease, error) {
+	return m.lease(ctx, by, math.MaxInt64, &Lease{box: m, only: matches})
 }
 
 func (m *Mailbox) lease(ctx context.Context, by string, enough int64, l *Lease) (*Lease, error) {
@@ -93,7 +93,7 @@ func (l *Lease) take(ctx context.Context, by string, enough int64) error {
 	if err != nil {
 		return err
 	}
-	archived, err := m.archiveSize()
+	archived, err := m.archive.End()
 	if err != nil {
 		return err
 	}
@@ -154,15 +154,7 @@ func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err er
 	if len(mf.msgs) == 0 {
 		return nil
 	}
-	size, offers := int64(0), false
-	for i := range mf.msgs {
-		if msg := &mf.msgs[i]; l.offers(*msg) {
-			offers = true
-			size += int64(len(msg.Content))
-		} else {
-			msg.hidden = true
-		}
-	}
+	size, offers := l.hideOthers(mf.msgs)
 	if !offers && (mf.by == "" || mf.read || as.archived-mf.archived < reread) {
 		return nil // it stays as it is
 	}
@@ -186,6 +178,19 @@ func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err er
 	return nil
 }
 
+// hideOthers marks the messages that are not handed over now, and gives the bytes of the others; offers is false when there are none.
+func (l *Lease) hideOthers(msgs []Message) (size int64, offers bool) {
+	for i := range msgs {
+		if msg := &msgs[i]; l.offers(*msg) {
+			offers = true
+			size += int64(len(msg.Content))
+		} else {
+			msg.hidden = true
+		}
+	}
+	return size, offers
+}
+
 // remove deletes a numbered file. A damaged one is moved beside the inbox instead.
 func (l *Lease) remove(mf *mailFile) error {
 	m := l.box
@@ -204,7 +209,7 @@ func (l *Lease) remove(mf *mailFile) error {
 // archiveDone archives what was acknowledged on a full disk. When there is still no
 // room it stays; it is never handed over again.
 func (l *Lease) archiveDone(ctx context.Context, mf *mailFile) error {
-	if err := l.box.archive(ctx, mf.by, mf.msgs, mf.archived); err != nil {
+	if err := l.box.archive.Append(ctx, mf.by, mf.msgs, mf.archived); err != nil {
 		l.box.notArchived(err)
 		return nil
 	}
@@ -357,7 +362,7 @@ func (l *Lease) ack(ctx context.Context, read bool, handles []string) error {
 		err = l.archivePending(ctx)
 	}
 	if read && err == nil {
-		err = l.box.archive(ctx, l.files[0].by, acked, l.since())
+		err = l.box.archive.Append(ctx, l.files[0].by, acked, l.since())
 	}
 	all := len(acked) == len(l.Messages) && !l.holdsMore()
 	return errors.Join(l.settle(ctx, handed, all, read, err), l.close())
@@ -403,14 +408,14 @@ func (l *Lease) since() int64 {
 
 // keepRest writes a file anew with what still waits. The file gets its new name first. After a crash before the new
 // content is in place, the old content is no harm: archived stays in the name, and what the archive has behind that
-// place is not handed over again. What was read of it before, on a full disk, is archived first; if the new content cannot be written
-// then, the name tells of it as before.
+// place is not handed over again. What was read of it before, on a full disk, is archived first. If the new content cannot be written,
+// the name tells of the old one as before.
 func (l *Lease) keepRest(ctx context.Context, mf *mailFile, handed func(Message) bool) error {
 	rest := slices.DeleteFunc(slices.Clone(mf.msgs), handed)
 	if len(rest) > 0 && len(rest) == len(mf.msgs) && len(mf.acked) == 0 {
 		return nil
 	}
-	if err := l.box.archive(ctx, mf.by, mf.pending, mf.archived); err != nil {
+	if err := l.box.archive.Append(ctx, mf.by, mf.pending, mf.archived); err != nil {
 		return err
 	}
 	if len(rest) == 0 {
@@ -421,14 +426,14 @@ func (l *Lease) keepRest(ctx context.Context, mf *mailFile, handed func(Message)
 			return err
 		}
 	}
-	file, before := encode(rest), mf.acked
+	file, before := encode(rest), *mf
 	err := l.rename(mf, func(next *mailFile) { next.count, next.bytes, next.acked = len(rest), int64(len(file)), nil })
 	if err != nil {
 		return err
 	}
 	err = l.dir.Replace(mf.name(), file)
-	if err != nil && len(before) > 0 && !errors.As(err, new(*atomicfile.SyncError)) {
-		err = errors.Join(err, l.rename(mf, func(next *mailFile) { next.count, next.acked = len(mf.msgs), before }))
+	if err != nil && !errors.As(err, new(*atomicfile.SyncError)) {
+		err = errors.Join(err, l.rename(mf, func(next *mailFile) { next.count, next.bytes, next.acked = len(mf.msgs), before.bytes, before.acked }))
 	}
 	return err
 }

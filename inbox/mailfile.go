@@ -238,7 +238,7 @@ func (m *Mailbox) loadSome(dir *atomicfile.Dir, mf *mailFile, holds func([]byte)
 func (m *Mailbox) dropRead(mf *mailFile, free bool) error {
 	before := len(mf.msgs) + len(mf.pending)
 	if free && mf.by != "" && before > 0 { // what no reader ever took was handed over to nobody
-		gone, err := m.archivedSince(mf.archived)
+		gone, err := m.archive.Since(mf.archived)
 		if err != nil {
 			return err
 		}

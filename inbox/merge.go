@@ -15,14 +15,14 @@ import (
 // removed, as Discard does it. gone is false while something waits or somebody has one of the locks. Whoever is killed in between
 // leaves records in both archives, and the next one adds none twice.
 func (m *Mailbox) MergeInto(ctx context.Context, to *Mailbox, more ...Entry) (gone bool, err error) {
-	_, gone, err = m.discard(false, func() error { return to.takeArchive(ctx, m) }, more...)
+	_, gone, err = m.discard(false, func() error { return to.archive.Take(ctx, m.archive) }, more...)
 	return gone, err
 }
 
-// takeArchive puts the records of another archive among those of this one, by their times. It writes all of them anew, behind
+// Take puts the records of another archive among those of this one, by their times. It writes all of them anew, behind
 // what is there: a place in the archive stays behind whatever was archived before it. Then it removes what was there.
-func (m *Mailbox) takeArchive(ctx context.Context, from *Mailbox) error {
-	other, err := from.openArchive()
+func (s *Store) Take(ctx context.Context, from *Store) error {
+	other, err := from.Open()
 	if err != nil {
 		return err
 	}
@@ -30,16 +30,16 @@ func (m *Mailbox) takeArchive(ctx context.Context, from *Mailbox) error {
 	if other.newest == nil && len(other.bases) == 0 {
 		return nil
 	}
-	return m.underArchiveLock(ctx, func(dir *atomicfile.Dir) error {
-		own, err := m.openArchive()
+	return s.underLock(ctx, func(dir *atomicfile.Dir) error {
+		own, err := s.Open()
 		if err != nil {
 			return err
 		}
 		defer own.close()
 		if own.newest != nil {
-			err = m.rotateArchive(dir, own)
+			err = s.rotate(dir, own)
 		} else if own.old == nil {
-			own.old, err = dir.Sub(m.oldName(), true)
+			own.old, err = dir.Sub(s.OldName(), true)
 		}
 		if err != nil {
 			return err
@@ -65,7 +65,7 @@ func (m *Mailbox) takeArchive(ctx context.Context, from *Mailbox) error {
 }
 
 // writeMerged writes the records of two archives into files behind those that are there. The newest one was rotated.
-func (a *archive) writeMerged(other *archive) error {
+func (a *Snapshot) writeMerged(other *Snapshot) error {
 	var part []byte
 	base, seen := a.base, map[[digest.Size]byte]bool{}
 	write := func() error {
@@ -95,7 +95,7 @@ func (a *archive) writeMerged(other *archive) error {
 }
 
 // inTime gives the lines of two archives, each of which is in the order of time.
-func inTime(a, b *archive) iter.Seq2[[]byte, error] {
+func inTime(a, b *Snapshot) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		nextA, stopA := iter.Pull2(a.lines())
 		defer stopA()
@@ -129,7 +129,7 @@ func drainedAt(line []byte) float64 {
 }
 
 // lines gives the records, oldest first, each with its end.
-func (a *archive) lines() iter.Seq2[[]byte, error] {
+func (a *Snapshot) lines() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for i := range len(a.bases) + 1 {
 			data, err := a.part(i)
@@ -150,7 +150,7 @@ func (a *archive) lines() iter.Seq2[[]byte, error] {
 }
 
 // part reads file number i, oldest first.
-func (a *archive) part(i int) ([]byte, error) {
+func (a *Snapshot) part(i int) ([]byte, error) {
 	if i == len(a.bases) {
 		if a.newest == nil {
 			return nil, nil

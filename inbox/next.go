@@ -11,15 +11,11 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// ArchiveEnd is the place behind all that is archived. Places count bytes since the first message was archived, so they
-// mean the same when an older part has been pruned.
-func (m *Mailbox) ArchiveEnd() (place int64, err error) { return m.archiveSize() }
-
-// NextArchived gives the first message that the archive has behind a place, and the place behind that message. Without one,
+// Next gives the first message that the archive has behind a place, and the place behind that message. Without one,
 // ok is false and behind is where it will be. What cannot be read is passed over, and so is what was ephemeral. An archive
 // that ends before the place is another one, and is read from its beginning.
-func (m *Mailbox) NextArchived(place int64) (r Archived, behind int64, ok bool, err error) {
-	a, err := m.openArchive()
+func (s *Store) Next(place int64) (r Archived, behind int64, ok bool, err error) {
+	a, err := s.Open()
 	if err != nil {
 		return r, place, false, err
 	}

@@ -13,7 +13,7 @@ import (
 func nextAll(t *testing.T, m *Mailbox, place int64) (ids []string, end int64) {
 	t.Helper()
 	for {
-		r, behind, ok, err := m.NextArchived(place)
+		r, behind, ok, err := m.archive.Next(place)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,13 +41,13 @@ func TestTheArchiveIsReadFromAPlaceOnMessageByMessage(t *testing.T) {
 		if got, end := nextAll(t, m, place); i%7 == 0 && !slices.Equal(got, ids[i:]) {
 			t.Fatalf("behind %d: %q to %d, want %q", place, got, end, ids[i:])
 		}
-		_, behind, ok, err := m.NextArchived(place)
+		_, behind, ok, err := m.archive.Next(place)
 		if err != nil || !ok {
 			t.Fatal(err)
 		}
 		place = behind
 	}
-	if end, err := m.ArchiveEnd(); err != nil || end != place {
+	if end, err := m.Archive().End(); err != nil || end != place {
 		t.Errorf("the last one ends at %d, the archive at %d, %v", place, end, err)
 	}
 	for _, foreign := range []int64{-1, place + 1} {
@@ -56,7 +56,7 @@ func TestTheArchiveIsReadFromAPlaceOnMessageByMessage(t *testing.T) {
 		}
 	}
 	age(t, filepath.Join(root, "archive"))
-	if _, err := m.PruneArchive(t.Context(), time.Now().Add(-time.Hour), false); err != nil {
+	if _, err := m.archive.Prune(t.Context(), time.Now().Add(-time.Hour), false); err != nil {
 		t.Fatal(err)
 	}
 	more := read(t, m, 2, 10)
@@ -72,7 +72,7 @@ func TestWhatIsNoRecordIsPassedOver(t *testing.T) {
 	ephemeral := mail("gone")
 	ephemeral.Ephemeral, ephemeral.ID, ephemeral.FromSession = true, "e-1", "birch"
 	first := read(t, m, 1, 1)
-	if err := m.archive(t.Context(), "test", []Message{ephemeral}, 0); err != nil {
+	if err := m.archive.Append(t.Context(), "test", []Message{ephemeral}, 0); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(root, "archive", "amber.jsonl")

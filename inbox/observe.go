@@ -27,17 +27,17 @@ type Step struct {
 	What    string // Queued, Handed, Read, Gone or Damaged
 	At      time.Time
 	By      string // the reader, when handed or read
-	Trace   Trace
+	Trace   Fingerprint
 	Message Message // its content only when First
 	First   bool    // no look has seen the message before
 	Why     string  // of Damaged, which has no message
 }
 
-// Trace tells messages apart for who follows them from file to file, and from one mailbox to another.
-type Trace [16]byte
+// Fingerprint tells messages apart for who follows them from file to file, and from one mailbox to another.
+type Fingerprint [16]byte
 
-// Trace is the same wherever the message is. What has no id counts as one message with all that are equal to it.
-func (m Message) Trace() (t Trace) {
+// Fingerprint is the same wherever the message is. What has no id counts as one message with all that are equal to it.
+func (m Message) Fingerprint() (t Fingerprint) {
 	k := m.recordKey()
 	if m.IsUnnamed() {
 		k.id = "" // the original's archive has no time, of which such an id is made
@@ -52,7 +52,7 @@ func (m Message) Trace() (t Trace) {
 type Observer struct {
 	m       *Mailbox
 	files   map[atomicfile.Version]fileSeen // those of the last look
-	waits   map[Trace]waiting
+	waits   map[Fingerprint]waiting
 	place   int64 // how far the archive was read
 	started bool
 	trouble map[string]bool // what was told of damage
@@ -67,7 +67,7 @@ type fileSeen struct {
 }
 
 type waiting struct {
-	trace Trace
+	trace Fingerprint
 	msg   Message // without content
 	where string
 	by    string
@@ -78,7 +78,7 @@ type waiting struct {
 func (m *Mailbox) Observe(isNew bool) *Observer { return &Observer{m: m, started: isNew} }
 
 // Has says whether the message waited in the mailbox at the last look.
-func (o *Observer) Has(t Trace) bool {
+func (o *Observer) Has(t Fingerprint) bool {
 	_, has := o.waits[t]
 	return has
 }
@@ -103,17 +103,17 @@ func (o *Observer) Counts() (queued, handed int, oldest time.Time) {
 type look struct {
 	o       *Observer
 	files   map[atomicfile.Version]fileSeen
-	waits   map[Trace]waiting
-	order   []Trace // of waits
-	fresh   map[Trace]Message
+	waits   map[Fingerprint]waiting
+	order   []Fingerprint // of waits
+	fresh   map[Fingerprint]Message
 	trouble map[string]bool
 }
 
 // Look gives what has happened since the last look, in the order of the mailbox. On an error it may be called again.
 func (o *Observer) Look() (steps []Step, err error) {
-	l := &look{o: o, files: map[atomicfile.Version]fileSeen{}, waits: map[Trace]waiting{}, fresh: map[Trace]Message{}, trouble: map[string]bool{}}
+	l := &look{o: o, files: map[atomicfile.Version]fileSeen{}, waits: map[Fingerprint]waiting{}, fresh: map[Fingerprint]Message{}, trouble: map[string]bool{}}
 	if !o.started { // before anything else, or what is read meanwhile would be missed
-		if o.place, err = o.m.archiveSize(); err != nil {
+		if o.place, err = o.m.archive.End(); err != nil {
 			return nil, err
 		}
 	}
@@ -178,7 +178,7 @@ func (l *look) decode(data []byte) (seen []waiting, damaged bool) {
 	msgs, damaged := decode(data)
 	nameLegacy(msgs)
 	for _, msg := range msgs {
-		w := waiting{trace: msg.Trace(), msg: msg}
+		w := waiting{trace: msg.Fingerprint(), msg: msg}
 		w.msg.Content, w.msg.Extra = "", nil
 		seen = append(seen, w)
 		if _, known := l.o.waits[w.trace]; !known {
@@ -246,7 +246,7 @@ func (l *look) leasedFile(dir *atomicfile.Dir, mf *mailFile) bool {
 
 // archivedBehind gives the records that are new in the archive, oldest first, and the place behind them.
 func (o *Observer) archivedBehind() (read []Archived, place int64, err error) {
-	a, err := o.m.openArchive()
+	a, err := o.m.archive.Open()
 	if err != nil {
 		return nil, 0, err
 	}
@@ -286,9 +286,9 @@ func (l *look) steps(read []Archived) (steps []Step) {
 		}
 	}
 	sort.Slice(steps, func(i, j int) bool { return steps[i].Why < steps[j].Why })
-	told := map[Trace]bool{}
+	told := map[Fingerprint]bool{}
 	for _, r := range read {
-		t := r.Trace()
+		t := r.Fingerprint()
 		before, known := l.o.waits[t]
 		if told[t] = true; before.where == Read {
 			continue
@@ -320,7 +320,7 @@ func (l *look) steps(read []Archived) (steps []Step) {
 }
 
 // gone are the messages that are in no file any more, and not in the archive.
-func (l *look) gone(told map[Trace]bool) (steps []Step) {
+func (l *look) gone(told map[Fingerprint]bool) (steps []Step) {
 	for t, before := range l.o.waits {
 		if _, there := l.waits[t]; !there && !told[t] && before.where != Read {
 			steps = append(steps, Step{What: Gone, By: before.by, Trace: t, Message: before.msg})

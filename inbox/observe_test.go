@@ -97,7 +97,7 @@ func TestAnObserverMissesNothingBetweenTwoLooks(t *testing.T) {
 	if _, err := drain(t.Context(), m, "test"); err != nil {
 		t.Fatal(err)
 	}
-	if p, err := m.PruneArchive(t.Context(), time.Now().Add(time.Hour), false); err != nil || p.Count == 0 {
+	if p, err := m.archive.Prune(t.Context(), time.Now().Add(time.Hour), false); err != nil || p.Count == 0 {
 		t.Fatal(p, err)
 	}
 	wantSteps(t, o) // what was pruned as quickly is gone

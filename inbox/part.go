@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +37,14 @@ func positionsWhere(n int, match func(position int) bool) (p positions) {
 func (p positions) has(position int) bool {
 	i, begins := slices.BinarySearch(p, position)
 	return (i%2 == 1) != begins
+}
+
+// count is how many there are.
+func (p positions) count() (n int) {
+	for i := 0; i < len(p); i += 2 {
+		n += p[i+1] - p[i]
+	}
+	return n
 }
 
 func (p positions) String() string {
@@ -83,7 +92,7 @@ func (mf *mailFile) asRead() *mailFile { return &mailFile{done: true, at: mf.at,
 // archivePending archives what was read of the files before: the archive has it in the order of reading.
 func (l *Lease) archivePending(ctx context.Context) error {
 	for _, mf := range l.files {
-		if err := l.box.archive(ctx, mf.by, mf.pending, mf.archived); err != nil {
+		if err := l.box.archive.Append(ctx, mf.by, mf.pending, mf.archived); err != nil {
 			return err
 		}
 		mf.pending = nil
@@ -108,6 +117,7 @@ func (l *Lease) rename(mf *mailFile, change func(next *mailFile)) error {
 // markRead records in the files' names what was handed over. Files that were written anew, or removed, are passed over. Where a part
 // of a file still waits, the caller holds the lock of the mailbox.
 func (l *Lease) markRead(handed func(Message) bool) error {
+	short := false
 	for _, mf := range l.files {
 		rest := slices.DeleteFunc(slices.Clone(mf.msgs), handed)
 		if is, err := l.dir.IsFile(mf.name(), mf.file); err != nil {
@@ -122,12 +132,30 @@ func (l *Lease) markRead(handed func(Message) bool) error {
 		err := l.rename(mf, func(next *mailFile) {
 			next.done, next.acked = len(rest) == 0, nil
 			if !next.done {
-				next.count, next.acked = len(rest), positionsWhere(mf.total, func(i int) bool { return !waits[i] })
+				next.acked = positionsWhere(mf.total, func(i int) bool { return !waits[i] })
+				short = next.shorten() || short
+				next.count = mf.total - next.acked.count()
 			}
 		})
 		if err != nil {
 			return err
 		}
 	}
+	if short {
+		return errors.Join(errLongName, l.dir.Sync())
+	}
 	return l.dir.Sync()
+}
+
+// longestName is how long a file's name may be, in bytes.
+const longestName = 255
+
+var errLongName = errors.New("some of the mail was not marked as read, and is handed over again: the name of its file has no more room")
+
+// shorten forgets the last of what the name calls read until the name is short enough. It says whether that was needed.
+func (mf *mailFile) shorten() (needed bool) {
+	for len(mf.name()) > longestName && len(mf.acked) > 0 {
+		mf.acked, needed = mf.acked[:len(mf.acked)-2], true
+	}
+	return needed
 }

@@ -4,6 +4,7 @@ package inbox
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -119,10 +120,10 @@ func TestAKillWhileThereIsRoomAgainLosesAndDoublesNothing(t *testing.T) {
 	}{
 		"it has looked": {func(*Lease, *mailFile) error { return nil }, ""},
 		"it has archived": {func(l *Lease, mf *mailFile) error {
-			return l.box.archive(t.Context(), mf.by, mf.pending, mf.archived)
+			return l.box.archive.Append(t.Context(), mf.by, mf.pending, mf.archived)
 		}, ""},
 		"it has renamed": {func(l *Lease, mf *mailFile) error {
-			err := l.box.archive(t.Context(), mf.by, mf.pending, mf.archived)
+			err := l.box.archive.Append(t.Context(), mf.by, mf.pending, mf.archived)
 			return errors.Join(err, l.rename(mf, func(next *mailFile) { next.acked = nil }))
 		}, "passing"},
 		"it has taken it": {func(l *Lease, mf *mailFile) error {
@@ -288,5 +289,78 @@ func TestADamagedFileThatWasReadInPartIsKeptAside(t *testing.T) {
 	}
 	if all, err := m.PeekAll(t.Context()); err != nil || len(all) == 0 {
 		t.Errorf("kept back are %q, %v", bodies(all), err)
+	}
+}
+
+// The name of a file counts its bytes, and senders believe it.
+func TestAFileThatCouldNotBeWrittenAnewCountsItsBytes(t *testing.T) {
+	for _, begun := range []bool{false, true} { // its name tells already of what was read
+		m, root := newBox(t)
+		m.held = func(Message) bool { return true }
+		msgs := []Message{mail("one" + strings.Repeat("x", 5000)), mail("held"), mail("two")}
+		msgs[1].Held, msgs[1].NotBefore = "birch", Seconds(time.Now().Add(time.Minute))
+		deliver(t, m, msgs...)
+		l := lease(t, m)
+		mf, read := l.files[0], func(m Message) bool { return m.Held == "" && (!begun || m.Content != "two") }
+		rest := slices.DeleteFunc(slices.Clone(mf.msgs), read)
+		next := mailFile{number: mf.number, count: len(rest), bytes: int64(len(encode(rest))), archived: mf.archived, at: mf.at, by: mf.by}
+		if err := os.Mkdir(filepath.Join(root, "amber.lease", next.name()+".tmp.c2c"), 0o700); err != nil { // in the way of the new content
+			t.Fatal(err)
+		}
+		if begun {
+			if err := errors.Join(l.markRead(read), l.Release()); err != nil {
+				t.Fatal(err)
+			}
+			l = lease(t, m)
+			defer l.Release()
+		} else if err := l.Ack(t.Context(), Handles(l.Messages)...); err != nil {
+			t.Fatal(err)
+		}
+		names, err := filepath.Glob(filepath.Join(root, "amber.lease", "part-*.json"))
+		if err != nil || len(names) != 1 {
+			t.Fatal(begun, names, err)
+		}
+		now, _ := parseMailFile(filepath.Base(names[0]))
+		if info, err := os.Stat(names[0]); err != nil || now.bytes != info.Size() || now.count != len(rest) {
+			t.Errorf("begun %v: %s has %d bytes, %v", begun, names[0], info.Size(), err)
+		}
+	}
+}
+
+// A file's name has 255 bytes. What it has no room for is handed over again, and the reader is told so.
+func TestANameTellsOfAsMuchAsItHasRoomFor(t *testing.T) {
+	m, root := newBox(t)
+	m.held = func(Message) bool { return true }
+	var msgs []Message
+	for i := range 60 {
+		held := mail(fmt.Sprint("held", i))
+		held.Held, held.NotBefore = "birch", Seconds(time.Now().Add(time.Minute))
+		msgs = append(msgs, mail(fmt.Sprint("one", i)), held)
+	}
+	deliver(t, m, msgs...)
+	l := lease(t, m)
+	archive := filepath.Join(root, "archive", "amber.jsonl")
+	if err := os.MkdirAll(archive, 0o700); err != nil { // as on a full disk, nothing can be archived
+		t.Fatal(err)
+	}
+	if err := l.Ack(t.Context(), Handles(l.Messages)...); !errors.Is(err, errLongName) {
+		t.Errorf("some of it comes again: %v", err)
+	}
+	names, err := filepath.Glob(filepath.Join(root, "amber.lease", "part-*.json"))
+	if err != nil || len(names) != 1 {
+		t.Fatal(names, err)
+	}
+	if err := os.Remove(archive); err != nil {
+		t.Fatal(err)
+	}
+	again, err := drain(t.Context(), m, "test")
+	if err != nil || len(again) == 0 || len(again) > 40 || again[0].Content == "one0" {
+		t.Errorf("%d of 60 are handed over again, %v", len(again), err)
+	}
+	if now, _ := parseMailFile(filepath.Base(names[0])); now.count != 60+len(again) {
+		t.Errorf("%s counts %d, want %d", names[0], now.count, 60+len(again))
+	}
+	if got := len(strings.Fields(archivedBodies(t, m))); got != 60 {
+		t.Errorf("the archive has %d, want 60", got)
 	}
 }

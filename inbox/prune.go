@@ -53,22 +53,22 @@ func (p *Pruned) Remove(dir *atomicfile.Dir, name string, dry bool) error {
 	return dir.RemoveDir(name)
 }
 
-// PruneArchive removes the parts of the archive to which nothing was added since a time. The ids in them are
+// Prune removes the parts of the archive to which nothing was added since a time. The ids in them are
 // forgotten. With dry it only counts.
-func (m *Mailbox) PruneArchive(ctx context.Context, before time.Time, dry bool) (p Pruned, err error) {
-	if p, err = m.pruneParts(nil, before); err != nil || dry || p.Count == 0 {
+func (s *Store) Prune(ctx context.Context, before time.Time, dry bool) (p Pruned, err error) {
+	if p, err = s.pruneParts(nil, before); err != nil || dry || p.Count == 0 {
 		return p, err
 	}
-	err = m.underArchiveLock(ctx, func(dir *atomicfile.Dir) (err error) {
-		p, err = m.pruneParts(dir, before)
+	err = s.underLock(ctx, func(dir *atomicfile.Dir) (err error) {
+		p, err = s.pruneParts(dir, before)
 		return err
 	})
 	return p, err
 }
 
 // pruneParts only counts when dir is nil.
-func (m *Mailbox) pruneParts(dir *atomicfile.Dir, before time.Time) (p Pruned, err error) {
-	a, err := m.openArchive()
+func (s *Store) pruneParts(dir *atomicfile.Dir, before time.Time) (p Pruned, err error) {
+	a, err := s.Open()
 	if err != nil {
 		return p, err
 	}
@@ -77,7 +77,7 @@ func (m *Mailbox) pruneParts(dir *atomicfile.Dir, before time.Time) (p Pruned, e
 	if a.newest != nil && stale(a.newest.Size(), a.newest.ModTime()) {
 		if dir == nil {
 			p.Add(a.newest.Size())
-		} else if err := m.rotateArchive(dir, a); err != nil { // it is counted below, as an old file
+		} else if err := s.rotate(dir, a); err != nil { // it is counted below, as an old file
 			return p, err
 		}
 	}
@@ -128,8 +128,8 @@ func (m *Mailbox) eachFile(f func(dir *atomicfile.Dir, name string) error, more 
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for _, at := range append(more, Entry{m.root, m.LeaseName()}, Entry{m.root, m.inboxName()}, Entry{archives, m.oldName()},
-		Entry{archives, m.archiveName()}, Entry{archives, m.archiveLockName()}, Entry{m.root, m.LockName()}) {
+	for _, at := range append(more, Entry{m.root, m.LeaseName()}, Entry{m.root, m.inboxName()}, Entry{archives, m.archive.OldName()},
+		Entry{archives, m.archive.Name()}, Entry{archives, m.archive.LockName()}, Entry{m.root, m.LockName()}) {
 		if at.Dir == nil {
 			continue
 		}
@@ -144,7 +144,7 @@ func (m *Mailbox) eachFile(f func(dir *atomicfile.Dir, name string) error, more 
 func (m *Mailbox) Changed() (last time.Time, err error) {
 	err = m.eachFile(func(dir *atomicfile.Dir, name string) error {
 		info, err := dir.Stat(name)
-		if errors.Is(err, fs.ErrNotExist) || name == m.oldName() { // which a prune changes, too
+		if errors.Is(err, fs.ErrNotExist) || name == m.archive.OldName() { // which a prune changes, too
 			return nil
 		}
 		if err == nil && info.ModTime().After(last) {
@@ -165,7 +165,7 @@ func (m *Mailbox) Discard(dry bool, more ...Entry) (p Pruned, gone bool, err err
 // Rest is Discard for a session that may come back: the archive stays.
 func (m *Mailbox) Rest(more ...Entry) (gone bool, err error) {
 	keep := func(dir *atomicfile.Dir, name string) bool {
-		return filepath.Base(dir.Path()) == archiveDir && (name == m.archiveName() || name == m.oldName())
+		return filepath.Base(dir.Path()) == archiveDir && (name == m.archive.Name() || name == m.archive.OldName())
 	}
 	_, gone, err = m.discarding(false, func() error { return nil }, keep, more...)
 	return gone, err

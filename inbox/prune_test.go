@@ -28,38 +28,38 @@ func TestAPrunedArchiveKeepsItsPlaces(t *testing.T) {
 	read(t, m, 30, 100_000)
 	age(t, filepath.Join(root, "archive"))
 	for _, dry := range []bool{true, false} {
-		p, err := m.PruneArchive(t.Context(), month, dry)
+		p, err := m.archive.Prune(t.Context(), month, dry)
 		if err != nil || p.Count != 3 || p.Bytes < 3_000_000 {
 			t.Fatalf("dry %v: pruned %+v, %v", dry, p, err)
 		}
-		if h, err := m.History(t.Context(), 9); err != nil || len(h) != map[bool]int{true: 9, false: 0}[dry] {
+		if h, err := m.archive.History(t.Context(), 9); err != nil || len(h) != map[bool]int{true: 9, false: 0}[dry] {
 			t.Fatalf("dry %v: history %d, %v", dry, len(h), err)
 		}
 	}
-	mark, err := m.archiveSize()
+	mark, err := m.archive.End()
 	if err != nil || mark < 3_000_000 {
 		t.Errorf("the end is %d, %v", mark, err)
 	}
 	ids := read(t, m, 1, 10)
-	if got, err := m.archivedSince(mark); err != nil || len(got) != 1 || !hasID(got, ids[0]) {
+	if got, err := m.archive.Since(mark); err != nil || len(got) != 1 || !hasID(got, ids[0]) {
 		t.Errorf("behind the mark %v, %v", got, err)
 	}
-	if got, err := m.archivedSince(5); err != nil || len(got) != 1 {
+	if got, err := m.archive.Since(5); err != nil || len(got) != 1 {
 		t.Errorf("behind a pruned place %v, %v", got, err)
 	}
 	// Again: only what is old by now goes, and places go on.
-	if p, err := m.PruneArchive(t.Context(), month, false); err != nil || p.Count != 0 {
+	if p, err := m.archive.Prune(t.Context(), month, false); err != nil || p.Count != 0 {
 		t.Errorf("pruned %+v, %v", p, err)
 	}
 	age(t, filepath.Join(root, "archive"))
-	end, err := m.archiveSize()
+	end, err := m.archive.End()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, err := m.PruneArchive(t.Context(), month, false); err != nil || p.Count != 1 {
+	if p, err := m.archive.Prune(t.Context(), month, false); err != nil || p.Count != 1 {
 		t.Errorf("pruned %+v, %v", p, err)
 	}
-	if now, err := m.archiveSize(); err != nil || now != end {
+	if now, err := m.archive.End(); err != nil || now != end {
 		t.Errorf("the end moved from %d to %d, %v", end, now, err)
 	}
 	if files := parts(t, root); len(files) > 2 {
@@ -126,7 +126,7 @@ func TestAPruneBesideAnotherIsNoError(t *testing.T) {
 	age(t, filepath.Join(root, "archive"))
 	done := make(chan error, 1)
 	go func() {
-		_, err := m.PruneArchive(t.Context(), time.Now().Add(-time.Hour), false)
+		_, err := m.archive.Prune(t.Context(), time.Now().Add(-time.Hour), false)
 		done <- err
 	}()
 	for {
@@ -137,7 +137,7 @@ func TestAPruneBesideAnotherIsNoError(t *testing.T) {
 			}
 			return
 		default:
-			if _, err := m.PruneArchive(t.Context(), time.Now().Add(-time.Hour), true); err != nil {
+			if _, err := m.archive.Prune(t.Context(), time.Now().Add(-time.Hour), true); err != nil {
 				t.Fatal(err)
 			}
 		}

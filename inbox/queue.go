@@ -185,7 +185,7 @@ func (m *Mailbox) claim(dir *atomicfile.Dir, names []string, fresh []Message) *b
 			}
 		}
 	}
-	there, err := m.withIDs(chosen)
+	there, err := m.withIDs(chosen, false)
 	for _, msg := range fresh {
 		there[msg.ID] = append(there[msg.ID], msg)
 	}

@@ -170,7 +170,7 @@ func TestAKilledCommitterLosesAndDoublesNothing(t *testing.T) {
 		if _, err := drain(t.Context(), m, "test"); err != nil {
 			t.Fatal(err)
 		}
-		if h, err := m.History(t.Context(), 9); err != nil || len(h) != 2 || h[0].ID != s.Messages[0].ID {
+		if h, err := m.archive.History(t.Context(), 9); err != nil || len(h) != 2 || h[0].ID != s.Messages[0].ID {
 			t.Errorf("%s: history %+v, %v", point, h, err)
 		}
 		wantNoQueue(t, root)

@@ -3,7 +3,6 @@ package inbox
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"slices"
 
 	"c2c/inbox/atomicfile"
@@ -30,7 +29,7 @@ func (m *Mailbox) Receive(ctx context.Context, has func(Message) bool, by ...str
 		})
 	})
 	for mf, msgs := range held {
-		err = errors.Join(err, m.archive(ctx, mf.by, msgs, mf.archived))
+		err = errors.Join(err, m.archive.Append(ctx, mf.by, msgs, mf.archived))
 	}
 	return err
 }
@@ -50,33 +49,4 @@ func (m *Mailbox) Held(ctx context.Context, by ...string) (msgs []Message, err e
 		})
 	})
 	return msgs, err
-}
-
-// ArchiveLock is the path of the file whose closing tells that messages were archived.
-func (m *Mailbox) ArchiveLock() string {
-	return filepath.Join(m.root.Path(), archiveDir, m.archiveLockName())
-}
-
-// Mark is a place in the archive.
-type Mark int64
-
-// Mark gives the end of the archive, and makes sure that ArchiveLock is there
-// to be watched.
-func (m *Mailbox) Mark(ctx context.Context) (mark Mark, err error) {
-	err = m.underArchiveLock(ctx, func(*atomicfile.Dir) error {
-		size, err := m.archiveSize()
-		mark = Mark(size)
-		return err
-	})
-	return mark, err
-}
-
-// ArchivedSince gives the ids of the messages that were archived behind a mark.
-func (m *Mailbox) ArchivedSince(mark Mark) (map[string]bool, error) {
-	found, err := m.archivedSince(int64(mark))
-	ids := map[string]bool{}
-	for k := range found {
-		ids[k.id] = true
-	}
-	return ids, err
 }

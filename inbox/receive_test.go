@@ -5,7 +5,7 @@ import "testing"
 func TestWhatAClientWasSeenToHaveIsReadOnce(t *testing.T) {
 	m, _ := newBox(t)
 	ids := deliver(t, m, mail("one"), mail("two"), mail("three"))
-	mark, err := m.Mark(t.Context())
+	mark, err := m.Archive().Mark(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func TestWhatAClientWasSeenToHaveIsReadOnce(t *testing.T) {
 	if err != nil || st.Where != Read || st.By != "socket" {
 		t.Errorf("status %+v, %v", st, err)
 	}
-	got, err := m.ArchivedSince(mark)
+	got, err := m.Archive().IDsSince(mark)
 	if err != nil || len(got) != 1 || !got[ids[1].ID] {
 		t.Errorf("archived since the mark %v, %v", got, err)
 	}
@@ -33,7 +33,7 @@ func TestWhatAClientWasSeenToHaveIsReadOnce(t *testing.T) {
 	if left := peek(t, m); left != "one three" {
 		t.Errorf("left %q", left)
 	}
-	if h, err := m.History(t.Context(), 10); err != nil || len(h) != 1 {
+	if h, err := m.archive.History(t.Context(), 10); err != nil || len(h) != 1 {
 		t.Errorf("archive has %d records, %v, want 1", len(h), err)
 	}
 }
@@ -45,7 +45,7 @@ func TestAReceiptForAnotherReadersMailIsIgnored(t *testing.T) {
 	if err := m.Receive(t.Context(), func(Message) bool { return true }, "socket"); err != nil {
 		t.Fatal(err)
 	}
-	if h, _ := m.History(t.Context(), 10); len(h) != 0 {
+	if h, _ := m.archive.History(t.Context(), 10); len(h) != 0 {
 		t.Errorf("archive has %d records", len(h))
 	}
 	l.Release()

@@ -17,8 +17,8 @@ const (
 
 // Recent calls f for what was handed over last, newest first, until it returns false. It looks at the end of the newest
 // files alone, takes no lock, and passes over what it cannot read.
-func (m *Mailbox) Recent(f func(Archived) (more bool)) error {
-	dir, err := m.root.Sub(archiveDir, false)
+func (s *Store) Recent(f func(Archived) (more bool)) error {
+	dir, err := s.root.Sub(archiveDir, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -26,11 +26,11 @@ func (m *Mailbox) Recent(f func(Archived) (more bool)) error {
 		return err
 	}
 	defer dir.Close()
-	more, err := recentIn(dir, m.archiveName(), f)
+	more, err := recentIn(dir, s.Name(), f)
 	if err != nil || !more {
 		return err
 	}
-	old, err := dir.Sub(m.oldName(), false) // the newest file has just begun
+	old, err := dir.Sub(s.OldName(), false) // the newest file has just begun
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

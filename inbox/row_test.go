@@ -151,7 +151,7 @@ func TestAKillAfterAnyStepLosesAndDoublesNothing(t *testing.T) {
 	archived := func(t *testing.T, m *Mailbox) *Lease {
 		t.Helper()
 		l := lease(t, m)
-		if err := m.archive(t.Context(), "test", l.Messages[:1], l.since()); err != nil {
+		if err := m.archive.Append(t.Context(), "test", l.Messages[:1], l.since()); err != nil {
 			t.Fatal(err)
 		}
 		return l
@@ -214,7 +214,7 @@ func TestAKillAfterAnyStepLosesAndDoublesNothing(t *testing.T) {
 		}, "b c d"},
 		"removed": {func(t *testing.T, m *Mailbox) {
 			l := lease(t, m)
-			err := m.archive(t.Context(), "test", l.Messages, l.since())
+			err := m.archive.Append(t.Context(), "test", l.Messages, l.since())
 			if err = errors.Join(err, l.dir.Remove(l.files[0].name())); err != nil {
 				t.Fatal(err)
 			}
@@ -244,7 +244,7 @@ func TestAKillAfterAnyStepLosesAndDoublesNothing(t *testing.T) {
 					}
 				}
 			}
-			h, err := m.History(t.Context(), 9)
+			h, err := m.archive.History(t.Context(), 9)
 			var read []Message
 			for _, a := range slices.Backward(h) {
 				read = append(read, a.Message)
@@ -274,7 +274,7 @@ func TestKilledHooksDoNotFillTheMailbox(t *testing.T) {
 			t.Fatal(err)
 		}
 		handed := func(msg Message) bool { return msg.ID == l.Messages[0].ID }
-		if err := m.archive(t.Context(), "hook", l.Messages[:1], l.since()); err != nil {
+		if err := m.archive.Append(t.Context(), "hook", l.Messages[:1], l.since()); err != nil {
 			t.Fatal(err)
 		}
 		if kill%2 == 0 {

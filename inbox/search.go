@@ -58,14 +58,14 @@ func timeOf(line []byte) (ts float64, ok bool) {
 // the lock for what waits alone, and looks at that first: messages only go from there to the archive.
 func (m *Mailbox) Search(ctx context.Context, q Query) ([]Found, error) {
 	if q.IDs != nil {
-		m.indexIDs(ctx)
+		m.archive.Index(ctx)
 		q.Holds = showsID(q.IDs, q.Holds)
 	}
 	waiting, err := m.searchWaiting(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	a, err := m.openArchive()
+	a, err := m.archive.Open()
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func TestSearchTellsOnceOfAMessageThatIsArchivedAndNotRemovedYet(t *testing.T) {
 	deliver(t, m, mail("word"))
 	l := lease(t, m)
 	defer l.Release()
-	if err := m.archive(t.Context(), "hook", l.Messages, l.since()); err != nil {
+	if err := m.archive.Append(t.Context(), "hook", l.Messages, l.since()); err != nil {
 		t.Fatal(err)
 	}
 	found, err := m.Search(t.Context(), Query{Is: func(Message) bool { return true }, Limit: 9})

@@ -35,7 +35,7 @@ func isHex(s string) bool {
 // looks like one of the tags in which a client tells its model who speaks.
 func (m Message) FirstWords(most int) string {
 	text := m.Content[:min(len(m.Content), 8*most)]
-	text = harmless(Visible(strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " "), ""))
+	text = escapeFrames(Visible(strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " "), ""))
 	if utf8.RuneCountInString(text) <= most && len(m.Content) <= 8*most {
 		return text
 	}

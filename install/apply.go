@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"c2c/inbox/atomicfile"
 )
@@ -220,7 +219,7 @@ func (p *Plan) finish() error {
 }
 
 // unlisted are our directories and those above them in the home, where there was no journal: a kill may have come before
-// it was there, or after it went, and nothing else tells who has made them.
+// it was there, or after it went, and nothing else tells that c2c has made them.
 func (p *Plan) unlisted() (dirs []string) {
 	if p.journal.file.data == nil {
 		for dir := p.stateDir; strings.HasPrefix(dir, p.home+"/"); dir = filepath.Dir(dir) {
@@ -228,26 +227,4 @@ func (p *Plan) unlisted() (dirs []string) {
 		}
 	}
 	return dirs
-}
-
-// removeDirs removes what is empty of dirs, innermost first, and returns those
-// that still exist. A directory that somebody uses stays.
-func removeDirs(dirs []string) (left []string, err error) {
-	for _, dir := range slices.Backward(mergeDirs(dirs, nil)) {
-		switch rerr := os.Remove(dir); {
-		case errors.Is(rerr, syscall.ENOTEMPTY), errors.Is(rerr, fs.ErrExist):
-			left = append(left, dir)
-		case rerr != nil && !absent(rerr):
-			left, err = append(left, dir), errors.Join(err, rerr)
-		}
-	}
-	slices.Reverse(left)
-	return left, err
-}
-
-// mergeDirs returns the union of both, sorted, so parents come first.
-func mergeDirs(a, b []string) []string {
-	all := slices.Concat(a, b)
-	slices.Sort(all)
-	return slices.Compact(all)
 }

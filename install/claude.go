@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"c2c/broker/doctor"
+	"c2c/doctor"
+	"c2c/install/confedit"
 
 	"github.com/tailscale/hujson"
 )
@@ -89,7 +90,7 @@ const claudeRule = "mcp__c2c"
 
 var claudeRules = []string{"permissions", "allow"}
 
-// add puts the rule in with the first of our hooks alone: who has taken it out since wants to be asked.
+// add puts the rule in with the first of our hooks alone: a person who has taken it out since wants to be asked.
 func (e claudeSettings) add(path string, data []byte) ([]byte, error) {
 	after, err := e.hookEditor.add(path, data)
 	if err != nil {
@@ -101,23 +102,23 @@ func (e claudeSettings) add(path string, data []byte) ([]byte, error) {
 	case e.settled(data):
 		return after, nil
 	}
-	return editJSON(path, after, func(d *jsonDoc) error {
-		rules, err := d.array(claudeRules...)
+	return confedit.EditJSON(path, after, func(d *confedit.JSON) error {
+		rules, err := d.Array(claudeRules...)
 		switch {
-		case err != nil || slices.Contains(texts(rules), claudeRule):
+		case err != nil || slices.Contains(confedit.Texts(rules), claudeRule):
 			return err
 		case rules == nil:
-			return d.put([]string{claudeRule}, claudeRules...)
+			return d.Put([]string{claudeRule}, claudeRules...)
 		}
-		return d.insert(rules, "", claudeRule)
+		return d.Insert(rules, "", claudeRule)
 	})
 }
 
 // settled says whether a c2c that knows of the rule has written our hooks: those of an earlier one have another command.
 func (e claudeSettings) settled(data []byte) bool {
 	return slices.ContainsFunc(e.events, func(event hookEvent) bool {
-		return slices.ContainsFunc(e.entries(member(data, hooksKey, event.name)), func(r entryRef) bool {
-			return hookLine(text(r.command)) != text(r.command)
+		return slices.ContainsFunc(e.entries(confedit.Member(data, hooksKey, event.name)), func(r entryRef) bool {
+			return hookLine(confedit.Text(r.command)) != confedit.Text(r.command)
 		})
 	})
 }
@@ -133,18 +134,18 @@ func (e claudeSettings) strip(path string, data, original []byte) (_ []byte, err
 }
 
 func (e claudeSettings) withoutRule(path string, data, original []byte) ([]byte, error) {
-	if slices.Contains(texts(member(original, claudeRules...)), claudeRule) {
+	if slices.Contains(confedit.Texts(confedit.Member(original, claudeRules...)), claudeRule) {
 		return data, nil
 	}
-	return editJSON(path, data, func(d *jsonDoc) error {
-		rules, err := d.array(claudeRules...)
+	return confedit.EditJSON(path, data, func(d *confedit.JSON) error {
+		rules, err := d.Array(claudeRules...)
 		if err != nil {
 			return err
 		}
-		for i, rule := range slices.Backward(elements(rules)) {
-			if text(rule) == claudeRule {
-				d.remove(rules, elements(rules)[i])
-				d.removeEmpty(original, claudeRules...)
+		for i, rule := range slices.Backward(confedit.Elements(rules)) {
+			if confedit.Text(rule) == claudeRule {
+				d.Remove(rules, confedit.Elements(rules)[i])
+				d.RemoveEmpty(original, claudeRules...)
 			}
 		}
 		return nil
@@ -153,7 +154,7 @@ func (e claudeSettings) withoutRule(path string, data, original []byte) ([]byte,
 
 func claudeAllows(o Options) bool {
 	f, err := readFile(claudeSettingsFiles(o)[0])
-	return err == nil && slices.Contains(texts(member(f.data, claudeRules...)), claudeRule)
+	return err == nil && slices.Contains(confedit.Texts(confedit.Member(f.data, claudeRules...)), claudeRule)
 }
 
 func claudeHooks(script string) hookEditor {
@@ -183,7 +184,7 @@ func claudeConsent(o Options) (found []doctor.Finding) {
 	asks := "" // the file for which it asks; of a server for all projects it does not
 	for _, dir := range claudeProjects(o) {
 		path := filepath.Join(dir, ".mcp.json")
-		if f, err := readFile(path); err == nil && member(f.data, serversKey, serverName) != nil {
+		if f, err := readFile(path); err == nil && confedit.Member(f.data, serversKey, serverName) != nil {
 			asks = path
 		}
 	}
@@ -195,13 +196,13 @@ func claudeConsent(o Options) (found []doctor.Finding) {
 			continue
 		}
 		found = append(found, claudeSwitches(path, f.data, slices.Contains(managed, path), o)...)
-		if asks != "" && slices.Contains(texts(member(f.data, "disabledMcpjsonServers")), serverName) {
+		if asks != "" && slices.Contains(confedit.Texts(confedit.Member(f.data, "disabledMcpjsonServers")), serverName) {
 			answered = true
 			found = append(found, off(Claude, "approval", path,
 				`Claude Code was told not to use the server; take "c2c" out of disabledMcpjsonServers there, and start it again`))
 		}
-		answered = answered || isTrue(member(f.data, "enableAllProjectMcpServers")) || slices.Contains(texts(member(f.data, "enabledMcpjsonServers")), serverName)
-		if list := member(f.data, "allowedMcpServers"); list != nil {
+		answered = answered || confedit.IsTrue(confedit.Member(f.data, "enableAllProjectMcpServers")) || slices.Contains(confedit.Texts(confedit.Member(f.data, "enabledMcpjsonServers")), serverName)
+		if list := confedit.Member(f.data, "allowedMcpServers"); list != nil {
 			allowed, only = allowed || claudeLists(list, o), path
 		}
 	}
@@ -212,7 +213,7 @@ func claudeConsent(o Options) (found []doctor.Finding) {
 		found = append(found, off(Claude, "approval", asks, `not yet approved for this project; start claude here and choose "Use this MCP server"`))
 	}
 	state := claudeState(o)
-	if f, err := readFile(state); err == nil && slices.Contains(texts(member(f.data, "projects", top(o.Project), "disabledMcpServers")), serverName) {
+	if f, err := readFile(state); err == nil && slices.Contains(confedit.Texts(confedit.Member(f.data, "projects", top(o.Project), "disabledMcpServers")), serverName) {
 		found = append(found, off(Claude, "approval", state, "its person has disabled c2c in this project; /mcp in a session here enables it"))
 	}
 	return found
@@ -225,27 +226,27 @@ func claudeSwitches(path string, data []byte, managed bool, o Options) (found []
 		found = append(found, off(Claude, part, path, detail+"; take that out there"))
 	}
 	for _, name := range []string{"disableAllHooks", "allowManagedHooksOnly"} {
-		if isTrue(member(data, name)) && (name == "disableAllHooks" || managed) {
+		if confedit.IsTrue(confedit.Member(data, name)) && (name == "disableAllHooks" || managed) {
 			say("hooks", name+" is true, so no hook runs: a ring wakes its model, and mail waits until that calls poll_inbox")
 		}
 	}
-	for _, rule := range texts(member(data, "permissions", "deny")) {
+	for _, rule := range confedit.Texts(confedit.Member(data, "permissions", "deny")) {
 		if rule == claudeRule || rule == claudeRule+"__*" || rule == "mcp__*" {
 			say("permissions", "permissions.deny has "+rule+", so its model has no tool of c2c: mail comes, and cannot be answered")
 		} else if tool, ours := strings.CutPrefix(rule, claudeRule+"__"); ours {
 			say("permissions", "permissions.deny has "+rule+", so its model cannot call "+tool)
 		}
 	}
-	if claudeLists(member(data, "deniedMcpServers"), o) {
+	if claudeLists(confedit.Member(data, "deniedMcpServers"), o) {
 		say("approval", "deniedMcpServers names c2c, so its server is not started")
 	}
-	return append(found, inbound(Claude, path, member(data, "crossSessionInbound"))...)
+	return append(found, inbound(Claude, path, confedit.Member(data, "crossSessionInbound"))...)
 }
 
 // claudeLists says whether a list of MCP servers names ours, by its name or by what it runs.
 func claudeLists(list *hujson.Value, o Options) bool {
-	return slices.ContainsFunc(elements(list), func(is *hujson.Value) bool {
-		return text(is.Find("/serverName")) == serverName || slices.Equal(texts(is.Find("/serverCommand")), []string{o.Binary, "mcp"})
+	return slices.ContainsFunc(confedit.Elements(list), func(is *hujson.Value) bool {
+		return confedit.Text(is.Find("/serverName")) == serverName || slices.Equal(confedit.Texts(is.Find("/serverCommand")), []string{o.Binary, "mcp"})
 	})
 }
 
@@ -281,7 +282,7 @@ func claudeState(o Options) string {
 
 func claudePluginOn(o Options) string {
 	for _, path := range claudeSettingsFiles(o) {
-		if f, err := readFile(path); err == nil && isTrue(member(f.data, "enabledPlugins", pluginName)) {
+		if f, err := readFile(path); err == nil && confedit.IsTrue(confedit.Member(f.data, "enabledPlugins", pluginName)) {
 			return path
 		}
 	}

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"unicode"
 
-	"c2c/broker/doctor"
+	"c2c/doctor"
+	"c2c/install/confedit"
 )
 
 // Codex is the name of the client.
@@ -46,7 +47,7 @@ func codexAllows(o Options) bool {
 	if err != nil {
 		return false
 	}
-	mode, _ := tomlString(doc.value(codexApproval))
+	mode, _ := confedit.TOMLString(doc.value(codexApproval))
 	return mode == "approve"
 }
 
@@ -64,24 +65,24 @@ type codexConfig struct {
 func (e codexConfig) noted(data []byte) (keys map[string][]string) {
 	keys = map[string][]string{}
 	for _, event := range e.hooks.events {
-		for _, ref := range e.hooks.entries(member(data, hooksKey, event.name)) {
+		for _, ref := range e.hooks.entries(confedit.Member(data, hooksKey, event.name)) {
 			keys[event.name] = append(keys[event.name], fmt.Sprintf("%s:%s:%s", e.hooksPath, snake(event.name), ref.place))
 		}
 	}
 	return keys
 }
 
-// isNote says whether a statement is in a note on the hook called key. Codex may name the file by another path to it.
-func isNote(s statement, key string) bool {
-	if len(s.full) < 3 || s.full[0] != "hooks" || s.full[1] != "state" {
+// isNote says whether a Statement is in a note on the hook called key. Codex may name the file by another path to it.
+func isNote(s confedit.Statement, key string) bool {
+	if len(s.Key) < 3 || s.Key[0] != "hooks" || s.Key[1] != "state" {
 		return false
 	}
-	path, rest, _ := strings.Cut(s.full[2], ".json:")
+	path, rest, _ := strings.Cut(s.Key[2], ".json:")
 	own, place, _ := strings.Cut(key, ".json:")
 	if real, err := filepath.EvalSymlinks(own + ".json"); err == nil && path+".json" == real {
 		return rest == place
 	}
-	return s.full[2] == key
+	return s.Key[2] == key
 }
 
 // strip also takes out the notes on our hooks, and the heading that Codex has put above them.
@@ -102,45 +103,45 @@ func (e codexConfig) strip(path string, data, original []byte) ([]byte, error) {
 	for _, of := range e.noted(hooks.data) {
 		keys = append(keys, of...)
 	}
-	var ours []statements
+	var ours []confedit.Span
 	others := strings.Contains(string(original), "[hooks.state]")
 	heading := -1
-	for i := 0; i < len(d.all); i++ {
-		s := d.all[i]
-		if len(s.full) < 2 || s.full[0] != "hooks" || s.full[1] != "state" {
+	for i := 0; i < len(d.All); i++ {
+		s := d.All[i]
+		if len(s.Key) < 2 || s.Key[0] != "hooks" || s.Key[1] != "state" {
 			continue
 		}
 		switch first := i; {
-		case slices.ContainsFunc(keys, func(key string) bool { return s.heading && isNote(s, key) }):
-			for i+1 < len(d.all) && !d.all[i+1].heading {
+		case slices.ContainsFunc(keys, func(key string) bool { return s.Heading && isNote(s, key) }):
+			for i+1 < len(d.All) && !d.All[i+1].Heading {
 				i++
 			}
-			ours = append(ours, statements{first, i + 1})
-		case s.heading && len(s.full) == 2 && heading < 0:
+			ours = append(ours, confedit.Span{First: first, Behind: i + 1})
+		case s.Heading && len(s.Key) == 2 && heading < 0:
 			heading = i
 		default:
 			others = true
 		}
 	}
 	if heading >= 0 && !others && len(ours) > 0 {
-		ours = slices.Insert(ours, 0, statements{heading, heading + 1})
-		sort.Slice(ours, func(i, j int) bool { return ours[i].first < ours[j].first })
+		ours = slices.Insert(ours, 0, confedit.Span{First: heading, Behind: heading + 1})
+		sort.Slice(ours, func(i, j int) bool { return ours[i].First < ours[j].First })
 	}
 	if len(ours) == 0 {
 		return data, nil
 	}
-	out := d.without(ours)
+	out := d.Without(ours)
 	_, err = parseTOML(path, out)
 	return out, err
 }
 
 func codexServer(o Options) tomlEditor {
 	lines := []tomlLine{
-		{"command", tomlQuote(o.Binary)},
+		{"command", confedit.QuoteTOML(o.Binary)},
 		{"args", `["mcp"]`},
 		{"env", `{ C2C_MCP_CLIENT_TYPE = "codex" }`},
-		// Codex passes on nothing else. Only where the mail is: who the
-		// session is must come from each call, because a shared daemon has
+		// Codex passes on nothing else. Only where the mail is: which
+		// session calls must come from each call, because a shared daemon has
 		// the environment of whichever terminal started it.
 		{"env_vars", `["C2C_MCP_BROKER_ROOT", "C2C_STORM_HOPS", "CODEX_HOME", "XDG_STATE_HOME"]`},
 		{codexApproval, `"approve"`},
@@ -170,13 +171,13 @@ func codexTrust(o Options) []doctor.Finding {
 	var missing []string
 	editor := files[1].editor.(codexConfig)
 	keys := editor.noted(hooks.data)
-	plugin := doc.isTrue("plugins", pluginName, "enabled") && !editor.hooks.holds(hooks.data)
+	plugin := doc.IsTrue("plugins", pluginName, "enabled") && !editor.hooks.holds(hooks.data)
 	for _, event := range editor.hooks.events {
 		if plugin {
 			keys[event.name] = append(keys[event.name], fmt.Sprintf("%s:hooks/hooks.json:%s:0:0", pluginName, snake(event.name)))
 		}
 		for _, key := range keys[event.name] {
-			if !slices.ContainsFunc(doc.all, func(s statement) bool { return isNote(s, key) }) {
+			if !slices.ContainsFunc(doc.All, func(s confedit.Statement) bool { return isNote(s, key) }) {
 				missing = append(missing, event.name)
 			}
 		}
@@ -195,7 +196,7 @@ func codexPluginOn(o Options) string {
 		return ""
 	}
 	doc, err := parseTOML(config.path, config.data)
-	if err != nil || !doc.isTrue("plugins", pluginName, "enabled") {
+	if err != nil || !doc.IsTrue("plugins", pluginName, "enabled") {
 		return ""
 	}
 	return config.path

@@ -1,14 +1,12 @@
 package install
 
 import (
-	"bytes"
 	_ "embed"
-	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"strings"
 
-	"c2c/broker/doctor"
+	"c2c/doctor"
+	"c2c/install/confedit"
 )
 
 // Copilot is the name of the client.
@@ -23,7 +21,7 @@ func copilot() setup {
 func copilotNotes(o Options) []string {
 	extensions := "it now runs every extension that it finds, not c2c's alone (enabledFeatureFlags.EXTENSIONS)"
 	if f, err := readFile(copilotSettings(o)); err == nil {
-		if flag := member(f.data, copilotFlag.names...); flag != nil && !isTrue(flag) {
+		if flag := confedit.Member(f.data, copilotFlag.names...); flag != nil && !confedit.IsTrue(flag) {
 			extensions = "its extensions stay off, as you have set it (enabledFeatureFlags.EXTENSIONS): " + withoutExtensions
 		}
 	}
@@ -63,15 +61,6 @@ type copilotEntry struct {
 	Tools   []string          `json:"tools"`
 }
 
-// runs is a script of ours with the path of c2c written into it.
-func runs(script []byte, binary string) []byte { return constant(script, "c2c", binary) }
-
-// constant is a script of ours in which a constant that is its own name gets a value.
-func constant(script []byte, name, value string) []byte {
-	text, _ := json.Marshal(value)
-	return bytes.Replace(script, fmt.Appendf(nil, "const %s = %q", name, name), fmt.Appendf(nil, "const %s = %s", name, text), 1)
-}
-
 // flagEditor sets one flag in a JSON file to true, unless its person has set it to something. It is taken out only when
 // the record shows that it was not there before.
 type flagEditor struct {
@@ -82,24 +71,24 @@ type flagEditor struct {
 func (flagEditor) kind() string { return "flag" }
 
 func (e flagEditor) add(path string, data []byte) ([]byte, error) {
-	if member(data, e.names...) != nil {
+	if confedit.Member(data, e.names...) != nil {
 		return data, nil
 	}
-	return editJSON(path, data, func(d *jsonDoc) error { return d.put(true, e.names...) })
+	return confedit.EditJSON(path, data, func(d *confedit.JSON) error { return d.Put(true, e.names...) })
 }
 
 func (e flagEditor) strip(path string, data, original []byte) ([]byte, error) {
-	if original == nil || member(original, e.names...) != nil {
+	if original == nil || confedit.Member(original, e.names...) != nil {
 		return data, nil
 	}
-	return editJSON(path, data, func(d *jsonDoc) error {
-		v, there, err := d.find(e.names...)
+	return confedit.EditJSON(path, data, func(d *confedit.JSON) error {
+		v, there, err := d.Find(e.names...)
 		if err != nil || there < len(e.names) {
 			return err
 		}
 		above := e.names[:len(e.names)-1]
-		d.remove(d.root.Find(pointer(above)), v)
-		d.removeEmpty(original, above...)
+		d.Remove(d.At(above...), v)
+		d.RemoveEmpty(original, above...)
 		return nil
 	})
 }
@@ -108,9 +97,9 @@ func (e flagEditor) holds(data []byte) bool { return false }
 
 func (e flagEditor) inspect(t target, f *file, _ Options) ([]doctor.Finding, error) {
 	switch {
-	case member(f.data, e.names...) == nil:
+	case confedit.Member(f.data, e.names...) == nil:
 		return nil, nil
-	case isTrue(member(f.data, e.names...)):
+	case confedit.IsTrue(confedit.Member(f.data, e.names...)):
 		return []doctor.Finding{}, nil // it is there, and says nothing of whether we are
 	}
 	return []doctor.Finding{{Client: t.client, Status: doctor.Warning, Part: t.part(), Path: t.path,

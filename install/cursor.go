@@ -2,11 +2,8 @@ package install
 
 import (
 	"path/filepath"
-	"slices"
 
-	"c2c/broker/doctor"
-
-	"github.com/tailscale/hujson"
+	"c2c/install/confedit"
 )
 
 // Cursor is the name of the client.
@@ -24,127 +21,55 @@ func cursorFiles(o Options) []target {
 	dir, _ := configDir(Cursor, o)
 	server := mcpServer(Cursor, o, serverEntry{Type: "stdio"})
 	server.http = o.HTTP
+	hooks := commandHooks(Cursor, o, hookEvent{name: "beforeSubmitPrompt"}, hookEvent{name: "postToolUse"}, hookEvent{name: "stop", loops: 1})
+	hooks.flat = true
 	return []target{
 		{path: filepath.Join(dir, "mcp.json"), editor: server, private: o.HTTP != nil && o.HTTP.Runs},
 		// Cursor ignores the whole file for one event that it does not know.
-		{path: filepath.Join(dir, "hooks.json"), editor: cursorHooks{commandHooks(Cursor, o, hookEvent{name: "beforeSubmitPrompt"}, hookEvent{name: "postToolUse"}, hookEvent{name: cursorStop})}},
+		{path: filepath.Join(dir, "hooks.json"), editor: cursorHooks{hooks}},
 	}
 }
 
-// cursorHooks has the entries of hookEditor without a group around them, in a file with a version:
+// cursorHooks are those of a file with a version, without groups:
 //
 //	{"version": 1, "hooks": {EVENT: [{"command": …, "loop_limit": 1}]}}
 type cursorHooks struct{ hookEditor }
 
-type cursorHook struct {
-	Command string `json:"command"`
-	Timeout int    `json:"timeout"`
-	Loops   int    `json:"loop_limit,omitempty"`
-}
-
-const (
-	versionKey = "version"
-	cursorStop = "stop"
-)
+const versionKey = "version"
 
 func (cursorHooks) kind() string { return "cursor-hooks" }
 
 func (e cursorHooks) add(path string, data []byte) ([]byte, error) {
-	return editJSON(path, data, func(d *jsonDoc) error {
-		if _, there, err := d.find(versionKey); err != nil {
+	return confedit.EditJSON(path, data, func(d *confedit.JSON) error {
+		if _, there, err := d.Find(versionKey); err != nil {
 			return err
 		} else if there == 0 {
-			if err := d.put(1, versionKey); err != nil {
+			if err := d.Put(1, versionKey); err != nil {
 				return err
 			}
 		}
-		for _, event := range e.events {
-			entry := cursorHook{Command: e.command, Timeout: hookTimeout}
-			if event.name == cursorStop {
-				entry.Loops = 1
-			}
-			if err := e.addTo(d, event.name, entry); err != nil {
-				return err
-			}
-		}
-		return nil
+		return e.addAll(d)
 	})
 }
 
-// addTo makes sure that an event has our command once. What a person has tuned stays.
-func (e cursorHooks) addTo(d *jsonDoc, event string, entry cursorHook) error {
-	entries, err := d.array(hooksKey, event)
-	if err != nil {
-		return err
-	}
-	if entries == nil {
-		return d.put([]cursorHook{entry}, hooksKey, event)
-	}
-	ours := e.own(entries)
-	if len(ours) == 0 {
-		return d.insert(entries, "", entry)
-	}
-	for _, extra := range slices.Backward(ours[1:]) {
-		d.remove(entries, extra)
-	}
-	return d.replace(ours[0].Find("/command"), e.command)
-}
-
-// own gives our entries; entries may be nil.
-func (e cursorHooks) own(entries *hujson.Value) (ours []*hujson.Value) {
-	for _, entry := range elements(entries) {
-		if e.ours(text(entry.Find("/command"))) {
-			ours = append(ours, entry)
-		}
-	}
-	return ours
-}
-
 func (e cursorHooks) strip(path string, data, original []byte) ([]byte, error) {
-	return editJSON(path, data, func(d *jsonDoc) error {
-		for _, event := range e.events {
-			entries, err := d.array(hooksKey, event.name)
-			if err != nil {
-				return err
-			}
-			ours := e.own(entries)
-			for _, entry := range slices.Backward(ours) {
-				d.remove(entries, entry)
-			}
-			if len(ours) > 0 {
-				d.removeEmpty(original, hooksKey, event.name)
-			}
+	return confedit.EditJSON(path, data, func(d *confedit.JSON) error {
+		if err := e.stripAll(d, original); err != nil {
+			return err
 		}
 		return stripVersion(d, original)
 	})
 }
 
 // stripVersion takes our version out, unless hooks that a person has added since need it.
-func stripVersion(d *jsonDoc, original []byte) error {
-	v, there, err := d.find(versionKey)
-	if err != nil || there == 0 || member(original, versionKey) != nil {
+func stripVersion(d *confedit.JSON, original []byte) error {
+	v, there, err := d.Find(versionKey)
+	if err != nil || there == 0 || confedit.Member(original, versionKey) != nil {
 		return err
 	}
-	_, hooks, err := d.find(hooksKey)
-	_, kids := children(&d.root)
-	if err == nil && (member(original, hooksKey) != nil || hooks == 0 && (original != nil || len(kids) == 1)) {
-		d.remove(&d.root, v)
+	_, hooks, err := d.Find(hooksKey)
+	if err == nil && (confedit.Member(original, hooksKey) != nil || hooks == 0 && (original != nil || confedit.Size(&d.Root) == 1)) {
+		d.Remove(&d.Root, v)
 	}
 	return err
-}
-
-func (e cursorHooks) holds(data []byte) bool {
-	return slices.ContainsFunc(e.events, func(event hookEvent) bool { return len(e.own(member(data, hooksKey, event.name))) > 0 })
-}
-
-func (e cursorHooks) inspect(t target, f *file, o Options) ([]doctor.Finding, error) {
-	if _, err := parseJSON(t.path, f.data); err != nil {
-		return nil, err
-	}
-	return e.inspectEvents(t, o, func(event hookEvent) (found []hookFound) {
-		for _, entry := range e.own(member(f.data, hooksKey, event.name)) {
-			found = append(found, hookFound{text(entry.Find("/command")), false})
-		}
-		return found
-	}), nil
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/broker/doctor"
+	"c2c/doctor"
 	"c2c/e2e/need"
 )
 

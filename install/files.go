@@ -2,11 +2,14 @@ package install
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -109,4 +112,40 @@ func missingDirs(dir string) ([]string, error) {
 func isDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
+}
+
+// A Change is one file before and after. A nil Before means that there is no
+// file yet, a nil After that it goes away.
+type Change struct {
+	Path             string // as the client names it; may be a symbolic link
+	Before, After    []byte
+	BeforeMode, Mode fs.FileMode
+	target           string // where the bytes are, links followed
+}
+
+func hash(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// removeDirs removes what is empty of dirs, innermost first, and returns those
+// that still exist. A directory that somebody uses stays.
+func removeDirs(dirs []string) (left []string, err error) {
+	for _, dir := range slices.Backward(mergeDirs(dirs, nil)) {
+		switch rerr := os.Remove(dir); {
+		case errors.Is(rerr, syscall.ENOTEMPTY), errors.Is(rerr, fs.ErrExist):
+			left = append(left, dir)
+		case rerr != nil && !absent(rerr):
+			left, err = append(left, dir), errors.Join(err, rerr)
+		}
+	}
+	slices.Reverse(left)
+	return left, err
+}
+
+// mergeDirs returns the union of both, sorted, so parents come first.
+func mergeDirs(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
 }

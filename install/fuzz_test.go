@@ -19,7 +19,7 @@ func fuzzOptions() Options {
 // meaning decodes JSON with comments.
 func meaning(t *testing.T, data []byte) (v any) {
 	t.Helper()
-	data = bytes.TrimPrefix(data, utf8BOM)
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if len(bytes.TrimSpace(data)) == 0 {
 		return map[string]any{}
 	}
@@ -94,7 +94,7 @@ func FuzzEditSettings(f *testing.F) {
 	}
 	o := fuzzOptions()
 	hooks := claudeFiles(o)[1].editor
-	editors := []editor{hooks, codexFiles(o)[0].editor, claudeServerEditor(o), joint{claudeServerEditor(o), hooks}, qwenFiles(o)[0].editor, geminiFiles(o)[0].editor, cursorFiles(o)[1].editor}
+	editors := []editor{hooks, codexFiles(o)[0].editor, claudeServerEditor(o), multiEditor{claudeServerEditor(o), hooks}, qwenFiles(o)[0].editor, geminiFiles(o)[0].editor, cursorFiles(o)[1].editor}
 	o.HTTP = &HTTP{URL: "http://127.0.0.1:8788/mcp", Token: "secret", Runs: true}
 	editors = append(editors, cursorFiles(o)[0].editor)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -126,7 +126,7 @@ func FuzzEditToml(f *testing.F) {
 	}
 	e := codexServer(fuzzOptions())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		checkToml(t, e, data, func(d *tomlDoc) []byte { return d.withoutOurs() })
+		checkToml(t, e, data, func(d tomlDoc) []byte { return d.withoutOurs() })
 	})
 }
 
@@ -140,18 +140,18 @@ func FuzzEditTomlHooks(f *testing.F) {
 	}
 	e := kimiFiles(fuzzOptions())[1].editor.(tomlHooks)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		checkToml(t, e, data, func(d *tomlDoc) []byte {
-			_, ours, err := e.find("f", []byte(strings.Join(d.lines, "")))
+		checkToml(t, e, data, func(d tomlDoc) []byte {
+			_, ours, err := e.find("f", d.Bytes())
 			if err != nil {
 				t.Fatal(err)
 			}
-			return d.without(spans(ours))
+			return d.Without(spans(ours))
 		})
 	})
 }
 
 // checkToml is checkEditor for a TOML file, of which others gives what is not ours.
-func checkToml(t *testing.T, e editor, data []byte, others func(*tomlDoc) []byte) {
+func checkToml(t *testing.T, e editor, data []byte, others func(tomlDoc) []byte) {
 	t.Helper()
 	after, without := checkEditor(t, e, data)
 	if after == nil {

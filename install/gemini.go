@@ -4,7 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"c2c/broker/doctor"
+	"c2c/doctor"
+	"c2c/install/confedit"
 )
 
 // Gemini is the name of the client.
@@ -21,7 +22,7 @@ func geminiFiles(o Options) []target {
 	hooks := commandHooks(Gemini, o, hookEvent{name: "SessionStart"}, hookEvent{name: "BeforeAgent"}, hookEvent{name: "AfterTool"}, hookEvent{name: "AfterAgent"},
 		hookEvent{name: "Notification"})
 	hooks.name, hooks.milli = "c2c", true
-	return []target{{path: filepath.Join(dir, "settings.json"), editor: joint{
+	return []target{{path: filepath.Join(dir, "settings.json"), editor: multiEditor{
 		mcpServer(Gemini, o, serverEntry{Trust: !o.Ask}),
 		hooks,
 	}}}
@@ -36,18 +37,18 @@ func geminiConsent(o Options) (found []doctor.Finding) {
 		return nil
 	}
 	isOff := func(names ...string) bool {
-		flag := member(f.data, names...)
-		return flag != nil && !isTrue(flag)
+		flag := confedit.Member(f.data, names...)
+		return flag != nil && !confedit.IsTrue(flag)
 	}
 	if isOff("hooksConfig", "enabled") {
 		found = append(found, off(Gemini, "hooks", path, "hooksConfig.enabled is false, so no hook runs: mail waits until its model calls poll_inbox"))
 	}
-	if slices.Contains(texts(member(f.data, "hooksConfig", "disabled")), "c2c") {
+	if slices.Contains(confedit.Texts(confedit.Member(f.data, "hooksConfig", "disabled")), "c2c") {
 		found = append(found, off(Gemini, "hooks", path, "hooksConfig.disabled names c2c, so its hooks do not run: mail waits until its model calls poll_inbox"))
 	}
 	enablement := filepath.Join(filepath.Dir(path), "mcp-server-enablement.json")
 	if f, err := readFile(enablement); err == nil {
-		if flag := member(f.data, serverName, "enabled"); flag != nil && !isTrue(flag) {
+		if flag := confedit.Member(f.data, serverName, "enabled"); flag != nil && !confedit.IsTrue(flag) {
 			found = append(found, off(Gemini, "approval", enablement, "its person has disabled c2c; gemini mcp enable c2c enables it"))
 		}
 	}

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"c2c/broker/client"
-	"c2c/broker/doctor"
+	"c2c/client"
+	"c2c/doctor"
+	"c2c/install/confedit"
 
 	"github.com/tailscale/hujson"
 )
@@ -23,6 +24,7 @@ type hookEditor struct {
 	command string
 	name    string // what the client shows while it runs, where it has a name for that
 	milli   bool   // the client counts the time limit in milliseconds
+	flat    bool   // the commands stand at the event, without groups
 	events  []hookEvent
 	ours    func(command string) bool
 }
@@ -33,6 +35,7 @@ type hookEvent struct {
 	legacy  []string // matchers of the original c2c, to be replaced
 	args    string   // what follows the command
 	rewake  bool     // runs beside the session, which status 2 wakes
+	loops   int      // how often a turn may go on because of it; 0: the client has no such limit
 }
 
 type hookGroup struct {
@@ -48,6 +51,12 @@ type hookCommand struct {
 	Rewake  bool   `json:"asyncRewake,omitempty"`
 }
 
+type flatHook struct {
+	Command string `json:"command"`
+	Timeout int    `json:"timeout"`
+	Loops   int    `json:"loop_limit,omitempty"`
+}
+
 const hooksKey = "hooks"
 
 // commandHooks has a client run `c2c hook` itself at each event.
@@ -59,7 +68,11 @@ func commandHooks(client string, o Options, events ...hookEvent) hookEditor {
 	}}
 }
 
-func (e hookEditor) group(event hookEvent) hookGroup {
+// entry is what stands at an event: a group with our command, or the command alone.
+func (e hookEditor) entry(event hookEvent) any {
+	if e.flat {
+		return flatHook{e.command + event.args, hookTimeout, event.loops}
+	}
 	timeout := hookTimeout
 	if e.milli {
 		timeout *= 1000
@@ -68,66 +81,70 @@ func (e hookEditor) group(event hookEvent) hookGroup {
 }
 
 func (e hookEditor) add(path string, data []byte) ([]byte, error) {
-	return editJSON(path, data, func(d *jsonDoc) error {
-		for _, event := range e.events {
-			if err := e.addTo(d, event); err != nil {
-				return err
-			}
+	return confedit.EditJSON(path, data, e.addAll)
+}
+
+func (e hookEditor) addAll(d *confedit.JSON) error {
+	for _, event := range e.events {
+		if err := e.addTo(d, event); err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // addTo makes sure that event has our command exactly once. Ours that is
 // there keeps its matcher and time limit, which people may have tuned; only
 // the command follows the program.
-func (e hookEditor) addTo(d *jsonDoc, event hookEvent) error {
-	groups, err := d.array(hooksKey, event.name)
+func (e hookEditor) addTo(d *confedit.JSON, event hookEvent) error {
+	groups, err := d.Array(hooksKey, event.name)
 	if err != nil {
 		return err
 	}
 	if groups == nil {
-		return d.put([]hookGroup{e.group(event)}, hooksKey, event.name)
+		return d.Put([]any{e.entry(event)}, hooksKey, event.name)
 	}
 	refs := e.entries(groups)
 	keep := slices.IndexFunc(refs, func(r entryRef) bool { return !r.legacy(event) })
 	for i, ref := range slices.Backward(refs) { // from behind: what is before it stays where it is
 		if i != keep {
 			ref.remove(d)
-		} else if err := d.replace(ref.command, e.command+event.args); err != nil {
+		} else if err := d.Replace(ref.command, e.command+event.args); err != nil {
 			return err
 		}
 	}
 	if keep >= 0 {
 		return nil
 	}
-	return d.insert(groups, "", e.group(event))
+	return d.Insert(groups, "", e.entry(event))
 }
 
 func (e hookEditor) strip(path string, data, original []byte) ([]byte, error) {
-	return editJSON(path, data, func(d *jsonDoc) error {
-		for _, event := range e.events {
-			groups, err := d.array(hooksKey, event.name)
-			if err != nil {
-				return err
-			}
-			refs := e.entries(groups)
-			for _, ref := range slices.Backward(refs) {
-				ref.remove(d)
-			}
-			if len(refs) > 0 {
-				d.removeEmpty(original, hooksKey, event.name)
-			}
+	return confedit.EditJSON(path, data, func(d *confedit.JSON) error { return e.stripAll(d, original) })
+}
+
+func (e hookEditor) stripAll(d *confedit.JSON, original []byte) error {
+	for _, event := range e.events {
+		groups, err := d.Array(hooksKey, event.name)
+		if err != nil {
+			return err
 		}
-		return nil
-	})
+		refs := e.entries(groups)
+		for _, ref := range slices.Backward(refs) {
+			ref.remove(d)
+		}
+		if len(refs) > 0 {
+			d.RemoveEmpty(original, hooksKey, event.name)
+		}
+	}
+	return nil
 }
 
 func (hookEditor) kind() string { return "hooks" }
 
 func (e hookEditor) holds(data []byte) bool {
 	for _, event := range e.events {
-		for _, ref := range e.entries(member(data, hooksKey, event.name)) {
+		for _, ref := range e.entries(confedit.Member(data, hooksKey, event.name)) {
 			if !ref.legacy(event) {
 				return true
 			}
@@ -137,12 +154,12 @@ func (e hookEditor) holds(data []byte) bool {
 }
 
 func (e hookEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, error) {
-	if _, err := parseJSON(t.path, f.data); err != nil {
+	if _, err := confedit.ParseJSON(t.path, f.data); err != nil {
 		return nil, err
 	}
 	return e.inspectEvents(t, o, func(event hookEvent) (found []hookFound) {
-		for _, ref := range e.entries(member(f.data, hooksKey, event.name)) {
-			found = append(found, hookFound{text(ref.command), ref.legacy(event)})
+		for _, ref := range e.entries(confedit.Member(f.data, hooksKey, event.name)) {
+			found = append(found, hookFound{confedit.Text(ref.command), ref.legacy(event)})
 		}
 		return found
 	}), nil
@@ -190,7 +207,7 @@ func (e hookEditor) inspectEvents(t target, o Options, ours func(hookEvent) []ho
 	return found
 }
 
-// An entryRef is one hook command of ours: an element of the hooks of a group.
+// An entryRef is one hook command of ours: an element of the hooks of a group, or without groups an element of the event.
 type entryRef struct {
 	groups, group, hooks, entry *hujson.Value
 	command                     *hujson.Value
@@ -201,44 +218,30 @@ type entryRef struct {
 // entries finds our commands among groups, which may be nil. What has another shape belongs to
 // somebody else and is passed over.
 func (e hookEditor) entries(groups *hujson.Value) (refs []entryRef) {
-	for g, group := range elements(groups) {
+	for g, group := range confedit.Elements(groups) {
+		if e.flat {
+			if command := group.Find("/command"); e.ours(confedit.Text(command)) {
+				refs = append(refs, entryRef{groups: groups, group: group, command: command})
+			}
+			continue
+		}
 		hooks := group.Find("/hooks")
-		for i, entry := range elements(hooks) {
-			if command := entry.Find("/command"); e.ours(text(command)) {
-				refs = append(refs, entryRef{groups, group, hooks, entry, command, text(group.Find("/matcher")), fmt.Sprintf("%d:%d", g, i)})
+		for i, entry := range confedit.Elements(hooks) {
+			if command := entry.Find("/command"); e.ours(confedit.Text(command)) {
+				refs = append(refs, entryRef{groups, group, hooks, entry, command, confedit.Text(group.Find("/matcher")), fmt.Sprintf("%d:%d", g, i)})
 			}
 		}
 	}
 	return refs
 }
 
-// elements returns those of v, none when it is nil or no array.
-func elements(v *hujson.Value) (all []*hujson.Value) {
-	if v != nil && v.Value.Kind() == '[' {
-		_, all = children(v)
-	}
-	return all
-}
-
-// text returns the string that v is, "" when it is nil or no string.
-func text(v *hujson.Value) string {
-	if v != nil {
-		if l, ok := v.Value.(hujson.Literal); ok && l.Kind() == '"' {
-			return l.String()
-		}
-	}
-	return ""
-}
-
-func isTrue(v *hujson.Value) bool { return v != nil && v.Value.Kind() == 't' }
-
 func (r entryRef) legacy(event hookEvent) bool { return slices.Contains(event.legacy, r.matcher) }
 
 // remove takes the entry out, and its group when nothing is left in it.
-func (r entryRef) remove(d *jsonDoc) {
-	if len(elements(r.hooks)) > 1 {
-		d.remove(r.hooks, r.entry)
+func (r entryRef) remove(d *confedit.JSON) {
+	if len(confedit.Elements(r.hooks)) > 1 {
+		d.Remove(r.hooks, r.entry)
 	} else {
-		d.remove(r.groups, r.group)
+		d.Remove(r.groups, r.group)
 	}
 }

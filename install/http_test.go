@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/broker/doctor"
+	"c2c/doctor"
+	"c2c/install/confedit"
 )
 
 const (
@@ -204,7 +205,7 @@ func TestOnlyOurEntryOverHTTPIsOurs(t *testing.T) {
 		`{"url": "http://127.0.0.1:8788/mcp", "headers": "X-C2C-Project"}`:             false,
 		`{}`: false,
 	} {
-		v := member([]byte(`{"mcpServers": {"c2c": `+entry+`}}`), serversKey, serverName)
+		v := confedit.Member([]byte(`{"mcpServers": {"c2c": `+entry+`}}`), serversKey, serverName)
 		if got := isRemote(v); got != ours {
 			t.Errorf("%s is ours: %v", entry, got)
 		}

@@ -1,12 +1,9 @@
 package install
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
-	"c2c/broker/client"
-	"c2c/broker/doctor"
+	"c2c/doctor"
 )
 
 // Inspect reports, without changing anything, whether each part of c2c is in
@@ -56,7 +53,7 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 	if servers == nil && server != nil {
 		servers = []doctor.Finding{noServer(*server, j)}
 	}
-	// Who has set up the tools over HTTP by hand, and nothing else, misses nothing.
+	// A person who has set up only the tools, over HTTP and by hand, misses nothing.
 	if others == nil && HTTPByHand(client, o) {
 		missing = nil
 	}
@@ -96,39 +93,4 @@ func noServer(t target, j *journal) doctor.Finding {
 		f.Status, f.Detail = doctor.Warning, "none in this project: c2c install "+t.client+" adds it"
 	}
 	return f
-}
-
-// partServer is the MCP server in a finding.
-const partServer = "mcp server"
-
-// part is what findings call our part of t.
-func (t target) part() string {
-	if strings.HasPrefix(t.editor.kind(), kindOfServers) {
-		return partServer
-	}
-	if e, ok := t.editor.(interface{ name() string }); ok {
-		return e.name()
-	}
-	return t.editor.kind()
-}
-
-// problem is a finding that another install puts right.
-func (t target) problem(part, what string) doctor.Finding {
-	return doctor.Finding{Client: t.client, Status: doctor.Problem, Part: part, Path: t.path,
-		Detail: what + "; c2c install " + strings.TrimSpace(t.client+" "+t.with) + " puts it right"}
-}
-
-// inspectServer reports on an MCP server entry that starts command.
-func (t target) inspectServer(ours bool, command string, o Options) doctor.Finding {
-	switch {
-	case !ours && t.other:
-		return doctor.Finding{Client: t.client, Status: doctor.Problem, Part: partServer, Path: t.path,
-			Detail: fmt.Sprintf("another server is called c2c here, and comes before c2c's own (it runs %q); take its entry out there", command)}
-	case !ours:
-		return t.problem(partServer, fmt.Sprintf("the entry c2c is not this c2c's (it runs %q)", command))
-	}
-	if _, err := client.LookPath(command, o.Getenv); err != nil {
-		return t.problem(partServer, err.Error())
-	}
-	return doctor.Finding{Client: t.client, Status: doctor.OK, Part: partServer, Path: t.path, Detail: command}
 }

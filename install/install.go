@@ -18,91 +18,13 @@ package install
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 
-	"c2c/broker/client"
-
-	"github.com/rogpeppe/go-internal/diff"
+	"c2c/client"
 )
-
-// Options says whose configuration is edited and what is put there. All paths
-// are absolute.
-type Options struct {
-	Home         string
-	Getenv       func(string) string // the clients' variables and PATH are asked for
-	Project      string              // directory in which its person is
-	InProject    bool                // set the client up for this project alone, and not for all
-	Ask          bool                // leave out the rule by which its model calls c2c's tools without asking
-	SharedPlugin bool                // with InProject: the plugin is for all projects all the same
-	Binary       string              // the c2c to put into configurations
-	HookScript   []byte              // content of c2c-inbox-check.sh
-	StateDir     string              // where undo records are kept
-	HTTP         *HTTP               // the daemon through which a client is to have the tools; nil: it starts a server itself
-}
-
-// A Change is one file before and after. A nil Before means that there is no
-// file yet, a nil After that it goes away.
-type Change struct {
-	Path             string // as the client names it; may be a symbolic link
-	Before, After    []byte
-	BeforeMode, Mode fs.FileMode
-	target           string // where the bytes are, links followed
-}
-
-// A Plan is what would be done to one client's files. It belongs to one
-// goroutine.
-type Plan struct {
-	Client  string
-	Changes []Change
-	Notes   []string // what the person should know afterwards
-	Moved   []string // files of one project that an install for all projects takes c2c out of
-	Left    []error  // of an uninstall: files that it cannot edit, and why
-
-	home     string
-	config   string // the client's configuration directory
-	stateDir string
-	journal  *journal
-	recorded bool                  // the journal has new records
-	finished []string              // files whose undo record is no longer needed
-	again    func() (*Plan, error) // makes the plan anew
-	made     []string              // directories that the lock needed
-	byPlugin bool                  // a marketplace plugin does it
-	overlaps bool                  // another plan was applied while this one was made
-}
-
-// Empty reports whether applying p would edit no file. Applying an empty plan
-// is allowed and drops undo records that have become useless.
-func (p *Plan) Empty() bool { return len(p.Changes) == 0 }
-
-// Diff returns all changes as one unified diff, "" when there are none.
-func (p *Plan) Diff() string {
-	var out strings.Builder
-	for _, c := range p.Changes {
-		oldName, newName := c.Path, c.Path
-		switch {
-		case c.Before == nil:
-			oldName = "/dev/null"
-			fmt.Fprintf(&out, "new file mode %04o\n", c.Mode.Perm())
-		case c.After == nil:
-			newName = "/dev/null"
-			fmt.Fprintf(&out, "deleted file mode %04o\n", c.BeforeMode.Perm())
-		case c.Mode.Perm() != c.BeforeMode.Perm():
-			fmt.Fprintf(&out, "%s: mode %04o becomes %04o\n", c.Path, c.BeforeMode.Perm(), c.Mode.Perm())
-		}
-		if c.target != c.Path {
-			fmt.Fprintf(&out, "%s is a link; the file edited is %s\n", c.Path, c.target)
-		}
-		out.Write(diff.Diff(oldName, masked(c.Before), newName, masked(c.After)))
-	}
-	return out.String()
-}
 
 // Detect returns the clients found: those with a configuration directory or a
 // program on PATH.
@@ -273,7 +195,7 @@ func begin(client string, o Options) (setup, []target, *Plan, error) {
 		return s, nil, nil, err
 	}
 	j, err := readJournal(o.StateDir)
-	// After the journal was read: who has the lock now may be at the files that are read next.
+	// After the journal was read: another install that has the lock now may edit the files that are read next.
 	p := &Plan{Client: client, home: filepath.Clean(o.Home), stateDir: o.StateDir, journal: j, overlaps: isLocked(o.StateDir)}
 	p.config, _ = configDir(client, o)
 	return s, targets, p, err
@@ -296,17 +218,6 @@ func (p *Plan) withRecorded(targets []target) ([]target, error) {
 	}
 	slices.Reverse(targets)
 	return targets, nil
-}
-
-// isOther says that a file was edited for another configuration of the client, which stays as it is.
-func (p *Plan) isOther(r *record) bool { return r.Config != "" && r.Config != p.config }
-
-// OneOf is the configuration directory that the plan is for, if c2c is set up in another one of the client, too; else "".
-func (p *Plan) OneOf() string {
-	if slices.ContainsFunc(p.journal.Files, func(r *record) bool { return r.Client == p.Client && p.isOther(r) }) {
-		return p.config
-	}
-	return ""
 }
 
 // remove plans to take our part out of t, where it is. f is its file.
@@ -347,9 +258,4 @@ func stripped(t target, data []byte, r *record) ([]byte, error) {
 		return nil, nil
 	}
 	return after, err
-}
-
-func hash(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
 }

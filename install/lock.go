@@ -14,7 +14,7 @@ import (
 const lockTime = 10 * time.Second
 
 // lock keeps other installs and uninstalls away until unlock. The directory of the journal is what is locked: it is
-// private, and needs no file that would be left. Who finds its directory removed meanwhile makes it anew.
+// private, and needs no file that would be left. An install that finds this directory removed meanwhile makes it anew.
 func (p *Plan) lock() (unlock func(), err error) {
 	if !p.recorded && p.journal.file.data == nil {
 		return func() {}, nil // there is no journal to lose

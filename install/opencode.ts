@@ -142,8 +142,7 @@ async function hear(event: any) {
 // begin begins a session on the home screen, where no mail can be shown, and has the window show it. A client with
 // arguments may show something else, or have no window.
 async function begin() {
-  const words = (await readFile("/proc/self/cmdline", "utf8")).split("\0").filter(Boolean)
-  if (words.length > 1 || state.shown) return
+  if ((await options()).length || state.shown) return
   const { data } = await state.client.session.create({ body: {} })
   while (!state.shown || state.shown === data.id) {
     await state.client.tui.publish({ body: { type: "tui.session.select", properties: { sessionID: data.id } } })
@@ -152,11 +151,15 @@ async function begin() {
   }
 }
 
+// options are what this client was started with. A system without /proc does not tell: an error.
+async function options() {
+  return (await readFile("/proc/self/cmdline", "utf8")).split("\0").filter(Boolean).slice(1)
+}
+
 // front has the window show a session, whose turn is about to begin: it may be on the home screen, to which /new leads and of
 // which no event tells. What is typed there moves along. A server that others look at may have several windows.
 async function front(id: string) {
-  const words = (await readFile("/proc/self/cmdline", "utf8")).split("\0").filter(Boolean)
-  if (words.slice(1).some((word) => /^(serve|web|attach|acp|run|--port|--hostname|--mdns)/.test(word))) return
+  if ((await options()).some((option) => /^((serve|web|attach|acp|run)$|--(port|hostname|mdns))/.test(option))) return
   await state.client.tui.publish({ body: { type: "tui.session.select", properties: { sessionID: id } } })
 }
 
@@ -207,7 +210,7 @@ async function put(id: string, mail: Mail[]) {
     if (has.length && has.every((key) => s.answered.has(key))) say({ session: id, answers: "seen" }) // no c2c may have heard it
     const fresh = mail.filter((m) => !s.keys.has(m.key))
     if (!fresh.length) return
-    if (!s.busy) await front(id)
+    if (!s.busy) await front(id).catch(() => {}) // mail goes in all the same, without /proc or a window
     const { error } = await state.client.session.promptAsync({
       path: { id },
       body: {

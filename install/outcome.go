@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"c2c/broker/client"
-	"c2c/broker/doctor"
+	"c2c/client"
+	"c2c/doctor"
 )
 
 // Told says in one line what an install has done, once it was applied.
@@ -47,34 +47,6 @@ func (p *Plan) Told(o Options) string {
 func (p *Plan) Unasked(o Options) bool {
 	s, _, err := findSetup(p.Client, o)
 	return err == nil && !p.byPlugin && s.allows != nil && s.allows(o)
-}
-
-// Summary says how many files a plan changes, makes and removes.
-func (p *Plan) Summary() string {
-	changed, made, gone := 0, 0, 0
-	for _, c := range p.Changes {
-		switch {
-		case c.Before == nil:
-			made++
-		case c.After == nil:
-			gone++
-		default:
-			changed++
-		}
-	}
-	var said []string
-	for _, is := range []struct {
-		n    int
-		what string
-	}{{made, "new"}, {changed, "changed"}, {gone, "removed"}} {
-		if is.n > 0 {
-			said = append(said, fmt.Sprintf("%d %s", is.n, is.what))
-		}
-	}
-	if said == nil {
-		return "nothing to change"
-	}
-	return "files: " + strings.Join(said, ", ")
 }
 
 // Owed is what its person must still do after an install was applied, each in a few words. c2c doctor tells more.

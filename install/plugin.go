@@ -3,7 +3,7 @@ package install
 import (
 	"slices"
 
-	"c2c/broker/doctor"
+	"c2c/doctor"
 )
 
 // A marketplace plugin (install/marketplace) does in a client what PlanInstall does, for people who install plugins with the
@@ -11,19 +11,10 @@ import (
 // client's configuration, and its server asks HasServer. Where the plugin is on and PlanInstall has written
 // nothing yet, it writes nothing.
 
-// pluginName is what clients call it: the plugin's name, then the marketplace's.
-const pluginName = "c2c@c2c"
-
 // HasServer reports whether the configuration of client has the MCP server that PlanInstall writes.
 func HasServer(client string, o Options) bool {
 	_, targets, err := findSetup(client, o)
 	return err == nil && slices.ContainsFunc(targets, func(t target) bool { return t.part() == partServer && t.held() })
-}
-
-// held reports whether the file has a part that PlanInstall has written.
-func (t target) held() bool {
-	f, err := readFile(t.path)
-	return err == nil && t.editor.holds(f.data)
 }
 
 // inspectPlugin tells of a plugin that is on, and nothing of another. installed says that PlanInstall has written

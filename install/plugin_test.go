@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"c2c/broker"
+	"c2c/install/confedit"
 )
 
 // The plugins of install/marketplace have the server and the hooks that PlanInstall writes, by the same editors.
@@ -64,7 +65,7 @@ func TestTheMarketplaceHasWhatInstallWrites(t *testing.T) {
 	}
 	for _, name := range []string{"claude/.claude-plugin/plugin.json", "codex/.codex-plugin/plugin.json"} {
 		data, err := os.ReadFile(filepath.Join("marketplace", name))
-		if version := text(member(data, "version")); err != nil || "v"+version != broker.Version {
+		if version := confedit.Text(confedit.Member(data, "version")); err != nil || "v"+version != broker.Version {
 			t.Errorf("%s: %v, version %q, c2c has %s", name, err, version, broker.Version)
 		}
 	}

@@ -3,7 +3,8 @@ package install
 import (
 	"path/filepath"
 
-	"c2c/broker/doctor"
+	"c2c/doctor"
+	"c2c/install/confedit"
 )
 
 // Qwen is the name of the client.
@@ -17,7 +18,7 @@ func qwen() setup {
 
 func qwenFiles(o Options) []target {
 	dir, _ := configDir(Qwen, o)
-	return []target{{path: filepath.Join(dir, "settings.json"), editor: joint{
+	return []target{{path: filepath.Join(dir, "settings.json"), editor: multiEditor{
 		mcpServer(Qwen, o, serverEntry{Trust: !o.Ask}),
 		commandHooks(Qwen, o,
 			hookEvent{name: "SessionStart"}, hookEvent{name: "UserPromptSubmit"}, hookEvent{name: "PreToolUse"}, hookEvent{name: "PostToolUse"}, hookEvent{name: "Stop"}, hookEvent{name: "StopFailure"},
@@ -33,13 +34,13 @@ func qwenTrust(o Options) (found []doctor.Finding) {
 		if err != nil {
 			continue
 		}
-		if isTrue(member(f.data, "disableAllHooks")) {
+		if confedit.IsTrue(confedit.Member(f.data, "disableAllHooks")) {
 			found = append(found, off(Qwen, "hooks", path, "disableAllHooks is true, so no hook runs"))
 		}
-		found = append(found, inbound(Qwen, path, member(f.data, "agents", "crossSessionInbound"))...)
+		found = append(found, inbound(Qwen, path, confedit.Member(f.data, "agents", "crossSessionInbound"))...)
 	}
 	found = append(found, mcpRules(Qwen, paths...)...)
-	if f, err := readFile(paths[0]); err == nil && isTrue(member(f.data, "security", "folderTrust", "enabled")) {
+	if f, err := readFile(paths[0]); err == nil && confedit.IsTrue(confedit.Member(f.data, "security", "folderTrust", "enabled")) {
 		found = append(found, folderTrust(Qwen, o)...)
 	}
 	return found

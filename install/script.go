@@ -2,10 +2,11 @@ package install
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 
-	"c2c/broker/doctor"
+	"c2c/doctor"
 )
 
 // errEdited says that a file which is ours as a whole is no longer what we wrote.
@@ -48,4 +49,13 @@ func (e scriptEditor) inspect(t target, f *file, _ Options) ([]doctor.Finding, e
 		found = t.problem(e.part, fmt.Sprintf("mode %04o is not executable", f.mode))
 	}
 	return []doctor.Finding{found}, nil
+}
+
+// runs is a script of ours with the path of c2c written into it.
+func runs(script []byte, binary string) []byte { return constant(script, "c2c", binary) }
+
+// constant is a script of ours in which a constant that is its own name gets a value.
+func constant(script []byte, name, value string) []byte {
+	text, _ := json.Marshal(value)
+	return bytes.Replace(script, fmt.Appendf(nil, "const %s = %q", name, name), fmt.Appendf(nil, "const %s = %s", name, text), 1)
 }

@@ -4,7 +4,8 @@ import (
 	"encoding/json"
 	"path/filepath"
 
-	"c2c/broker/doctor"
+	"c2c/doctor"
+	"c2c/install/confedit"
 
 	"github.com/tailscale/hujson"
 )
@@ -66,14 +67,14 @@ func mcpServer(client string, o Options, more serverEntry) serverEditor {
 // trusted says whether the entry of our server in the file at path has its tools called without asking.
 func trusted(path string) bool {
 	f, err := readFile(path)
-	return err == nil && isTrue(member(f.data, serversKey, serverName, trustKey))
+	return err == nil && confedit.IsTrue(confedit.Member(f.data, serversKey, serverName, trustKey))
 }
 
 // add replaces the entry of another implementation as a whole. Of our own it
 // only corrects the command: people may have tuned the rest.
 func (e serverEditor) add(path string, data []byte) ([]byte, error) {
-	return editJSON(path, data, func(d *jsonDoc) error {
-		v, there, err := d.find(e.key, serverName)
+	return confedit.EditJSON(path, data, func(d *confedit.JSON) error {
+		v, there, err := d.Find(e.key, serverName)
 		switch {
 		case err != nil:
 			return err
@@ -83,28 +84,28 @@ func (e serverEditor) add(path string, data []byte) ([]byte, error) {
 			return nil // it was set up so; an update changes nothing there
 		case there == 2 && isOurServer(v) && !isRemote(v):
 			if own := v.Find("/" + e.without); e.without != "" && own != nil {
-				d.remove(v, own)
+				d.Remove(v, own)
 			}
-			return d.put(e.command, e.key, serverName, "command")
+			return d.Put(e.command, e.key, serverName, "command")
 		}
-		return d.put(e.entry, e.key, serverName)
+		return d.Put(e.entry, e.key, serverName)
 	})
 }
 
 // strip leaves an entry of a person's own, and brings back one that add has replaced. Where nothing is known of the
 // file, ours is what names its client.
 func (e serverEditor) strip(path string, data, original []byte) ([]byte, error) {
-	return editJSON(path, data, func(d *jsonDoc) error {
-		v, there, err := d.find(e.key, serverName)
+	return confedit.EditJSON(path, data, func(d *confedit.JSON) error {
+		v, there, err := d.Find(e.key, serverName)
 		if err != nil || there < 2 || !isOurServer(v) || original == nil && !namesClient(v) {
 			return err
 		}
-		if own := member(original, e.key, serverName); own != nil {
-			v.Value, d.changed = own.Value, true
+		if own := confedit.Member(original, e.key, serverName); own != nil {
+			d.Restore(v, own)
 			return nil
 		}
-		d.remove(d.root.Find("/"+e.key), v)
-		d.removeEmpty(original, e.key)
+		d.Remove(d.At(e.key), v)
+		d.RemoveEmpty(original, e.key)
 		return nil
 	})
 }
@@ -112,36 +113,34 @@ func (e serverEditor) strip(path string, data, original []byte) ([]byte, error) 
 func (serverEditor) kind() string { return kindOfServers + "json" }
 
 func (e serverEditor) holds(data []byte) bool {
-	v := member(data, e.key, serverName)
+	v := confedit.Member(data, e.key, serverName)
 	return v != nil && isOurServer(v)
 }
 
 func (e serverEditor) remote(data []byte) bool {
-	v := member(data, e.key, serverName)
+	v := confedit.Member(data, e.key, serverName)
 	return v != nil && isRemote(v)
 }
 
 func (e serverEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, error) {
-	_, err := parseJSON(t.path, f.data)
-	v := member(f.data, e.key, serverName)
+	_, err := confedit.ParseJSON(t.path, f.data)
+	v := confedit.Member(f.data, e.key, serverName)
 	if err != nil || v == nil {
 		return nil, err
 	}
 	found := t.inspectServer(isOurServer(v), commandLine(v)[0], o)
 	if isRemote(v) {
-		found = t.inspectHTTP(remoteURL(v), text(v.Find("/headers/"+keyHeader)), f, o.HTTP)
+		found = t.inspectHTTP(remoteURL(v), confedit.Text(v.Find("/headers/"+keyHeader)), f, o.HTTP)
 	}
 	switch enabled := v.Find("/enabled"); {
 	case found.Status != doctor.OK:
-	case enabled != nil && !isTrue(enabled):
+	case enabled != nil && !confedit.IsTrue(enabled):
 		found = off(t.client, partServer, t.path, notEnabled)
-	case isTrue(v.Find("/disabled")):
+	case confedit.IsTrue(v.Find("/disabled")):
 		found = off(t.client, partServer, t.path, "disabled is true in its entry, so the client does not start it; take that out there")
 	}
 	return []doctor.Finding{found}, nil
 }
-
-const notEnabled = "enabled is false in its entry, so the client does not start it; take that out there"
 
 // isOurServer tells our entry from that of the original c2c, which starts
 // c2c-mcp-server without arguments.
@@ -152,21 +151,31 @@ func isOurServer(v *hujson.Value) bool {
 
 // namesClient tells what add writes from what a person may have pasted (ServerEntry).
 func namesClient(v *hujson.Value) bool {
-	return text(v.Find("/headers/"+projectHeader)) == windowProject || v.Find("/env/C2C_MCP_CLIENT_TYPE") != nil || v.Find("/environment/C2C_MCP_CLIENT_TYPE") != nil
+	return confedit.Text(v.Find("/headers/"+projectHeader)) == windowProject || v.Find("/env/C2C_MCP_CLIENT_TYPE") != nil || v.Find("/environment/C2C_MCP_CLIENT_TYPE") != nil
 }
 
 // commandLine is what a server's entry runs: some clients have all of it in one array. It has at least one word.
 func commandLine(v *hujson.Value) []string {
-	words := texts(v.Find("/command"))
+	words := confedit.Texts(v.Find("/command"))
 	if len(words) == 0 {
-		words = []string{text(v.Find("/command"))}
+		words = []string{confedit.Text(v.Find("/command"))}
 	}
-	return append(words, texts(v.Find("/args"))...)
+	return append(words, confedit.Texts(v.Find("/args"))...)
 }
 
-func texts(v *hujson.Value) (words []string) {
-	for _, kid := range elements(v) {
-		words = append(words, text(kid))
+// addHTTP writes the entry. Of one that is ours it corrects the URL and the key alone: people may have tuned the rest.
+func (e serverEditor) addHTTP(d *confedit.JSON, v *hujson.Value, ours bool) error {
+	key := bearer + e.http.Token
+	if !ours {
+		return d.Put(remoteEntry{e.http.URL, map[string]string{keyHeader: key, projectHeader: windowProject}}, e.key, serverName)
 	}
-	return words
+	if confedit.Text(v.Find("/url")) != e.http.URL {
+		if err := d.Put(e.http.URL, e.key, serverName, "url"); err != nil {
+			return err
+		}
+	}
+	if confedit.Text(v.Find("/headers/"+keyHeader)) == key {
+		return nil
+	}
+	return d.Put(key, e.key, serverName, "headers", keyHeader)
 }

@@ -1,20 +1,18 @@
 package install
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
-	"c2c/broker/client"
-	"c2c/broker/doctor"
+	"c2c/client"
+	"c2c/doctor"
 )
 
 // A setup says how one client is configured. Each client has a file with its own.
 type setup struct {
-	name string // as in broker/client
+	name string // as in client
 	// files are those that may hold a part of ours, in the order in which they are written: what a
 	// hook entry names before the entry.
 	files func(o Options) []target
@@ -37,52 +35,17 @@ type setup struct {
 	event string
 }
 
-// setups lists every client. A new one gets a line here.
-func setups() []setup {
-	return []setup{claude(), codex(), opencode(), copilot(), qwen(), kimi(), gemini(), cursor()}
-}
-
-// Clients returns every client that PlanInstall knows.
-func Clients() (names []string) {
-	for _, s := range setups() {
-		names = append(names, s.name)
-	}
-	return names
-}
-
-// findSetup returns the set-up of a client, and all its files that can be told from o.
-func findSetup(name string, o Options) (s setup, targets []target, err error) {
-	i := slices.Index(Clients(), name)
-	if i < 0 {
-		return s, nil, fmt.Errorf("plan %q: unknown client, known are %s", name, strings.Join(Clients(), ", "))
-	}
-	for what, path := range map[string]string{"home": o.Home, "binary": o.Binary, "state directory": o.StateDir} {
-		if !filepath.IsAbs(path) {
-			return s, nil, fmt.Errorf("plan %s: %s %q is not an absolute path", name, what, path)
-		}
-	}
-	s = setups()[i]
-	for _, t := range s.files(o) {
-		t.client = name
-		if filepath.IsAbs(t.path) {
-			targets = append(targets, t)
-		} else if !t.other {
-			return s, nil, fmt.Errorf("plan %s: project %q is not an absolute path", name, o.Project)
-		}
-	}
-	return s, targets, nil
-}
-
 // A target is a file that holds a part of ours, and the editor that knows
 // which part.
 type target struct {
-	client  string
-	path    string
-	mode    fs.FileMode // of a file that we create, 0600 when zero
-	private bool        // nobody else may read it, whatever its mode was
-	other   bool        // for another scope than the one asked for: only looked at and cleaned
-	with    string      // the option of c2c install for this scope, or empty
-	editor  editor
+	client     string
+	overDaemon bool // install can set the client up over HTTP
+	path       string
+	mode       fs.FileMode // of a file that we create, 0600 when zero
+	private    bool        // nobody else may read it, whatever its mode was
+	other      bool        // for another scope than the one asked for: only looked at and cleaned
+	with       string      // the option of c2c install for this scope, or empty
+	editor     editor
 }
 
 // An editor puts our part into the text of a file and takes it out again. All
@@ -160,4 +123,13 @@ func shellQuote(s string) string {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// pluginName is what clients call it: the plugin's name, then the marketplace's.
+const pluginName = "c2c@c2c"
+
+// held reports whether the file has a part that PlanInstall has written.
+func (t target) held() bool {
+	f, err := readFile(t.path)
+	return err == nil && t.editor.holds(f.data)
 }

@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"c2c/broker/doctor"
+	"c2c/doctor"
+	"c2c/install/confedit"
 
 	"github.com/creachadair/tomledit/parser"
 )
@@ -21,36 +22,36 @@ func (tomlHooks) kind() string { return "hooks-toml" }
 
 // A tomlHook is one table of the list that has a command of ours.
 type tomlHook struct {
-	statements
+	confedit.Span
 	event, command string
-	at             int // its command, in tomlDoc.all
+	at             int // its command, in TOML.all
 }
 
 // find gives our tables. What is written in another way is an error: a table could not be put beside it.
-func (e tomlHooks) find(path string, data []byte) (d *tomlDoc, ours []tomlHook, err error) {
+func (e tomlHooks) find(path string, data []byte) (d tomlDoc, ours []tomlHook, err error) {
 	if d, err = parseTOML(path, data); err != nil {
-		return nil, nil, err
+		return d, nil, err
 	}
-	for i := 0; i < len(d.all); i++ {
-		s := d.all[i]
-		if len(s.full) == 0 || s.full[0] != hooksKey {
+	for i := 0; i < len(d.All); i++ {
+		s := d.All[i]
+		if len(s.Key) == 0 || s.Key[0] != hooksKey {
 			continue
 		}
-		if !s.array || len(s.full) != 1 {
-			return nil, nil, fmt.Errorf("parse %s: hooks is not written as tables; write [[hooks]] for each, then run again", path)
+		if !s.Array || len(s.Key) != 1 {
+			return d, nil, fmt.Errorf("parse %s: hooks is not written as tables; write [[hooks]] for each, then run again", path)
 		}
-		h := tomlHook{statements: statements{first: i}}
-		for i+1 < len(d.all) && !d.all[i+1].heading {
+		h := tomlHook{Span: confedit.Span{First: i}}
+		for i+1 < len(d.All) && !d.All[i+1].Heading {
 			i++
-			value, _ := tomlString(d.all[i].value)
+			value, _ := confedit.TOMLString(d.All[i].Value)
 			switch {
-			case d.all[i].full.Equals(parser.Key{hooksKey, "event"}):
+			case d.All[i].Key.Equals(parser.Key{hooksKey, "event"}):
 				h.event = value
-			case d.all[i].full.Equals(parser.Key{hooksKey, "command"}):
+			case d.All[i].Key.Equals(parser.Key{hooksKey, "command"}):
 				h.command, h.at = value, i
 			}
 		}
-		if h.behind = i + 1; e.ours(h.command) {
+		if h.Behind = i + 1; e.ours(h.command) {
 			ours = append(ours, h)
 		}
 	}
@@ -72,17 +73,17 @@ func (e tomlHooks) add(path string, data []byte) ([]byte, error) {
 		}
 		missing = slices.Delete(missing, i, i+1)
 		if h.command != e.command {
-			d.setValue(d.all[h.at], tomlQuote(e.command))
+			d.SetValue(d.All[h.at], confedit.QuoteTOML(e.command))
 			changed = true
 		}
 	}
 	if len(surplus)+len(missing) == 0 && !changed {
 		return data, nil
 	}
-	out := d.without(spans(surplus))
+	out := d.Without(spans(surplus))
 	for _, event := range missing {
-		table := fmt.Sprintf("[[%s]]\nevent = %s\ncommand = %s\ntimeout = %d\n", hooksKey, tomlQuote(event.name), tomlQuote(e.command), hookTimeout)
-		out = appendTable(out, strings.ReplaceAll(table, "\n", lineEnd(data)))
+		table := fmt.Sprintf("[[%s]]\nevent = %s\ncommand = %s\ntimeout = %d\n", hooksKey, confedit.QuoteTOML(event.name), confedit.QuoteTOML(e.command), hookTimeout)
+		out = confedit.AppendTable(out, strings.ReplaceAll(table, "\n", confedit.LineEnd(data)))
 	}
 	if _, ours, err = e.find(path, out); err == nil && len(ours) != len(e.events) {
 		err = fmt.Errorf("parse %s: our tables would not be understood", path)
@@ -93,9 +94,9 @@ func (e tomlHooks) add(path string, data []byte) ([]byte, error) {
 	return out, nil
 }
 
-func spans(tables []tomlHook) (all []statements) {
+func spans(tables []tomlHook) (all []confedit.Span) {
 	for _, h := range tables {
-		all = append(all, h.statements)
+		all = append(all, h.Span)
 	}
 	return all
 }
@@ -105,7 +106,7 @@ func (e tomlHooks) strip(path string, data, _ []byte) ([]byte, error) {
 	if err != nil || len(ours) == 0 {
 		return data, err
 	}
-	out := d.without(spans(ours))
+	out := d.Without(spans(ours))
 	_, err = parseTOML(path, out)
 	return out, err
 }

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"c2c/broker/doctor"
+	"c2c/doctor"
+	"c2c/install/confedit"
 
 	"github.com/tailscale/hujson"
 )
@@ -51,15 +52,10 @@ func folderTrust(client string, o Options) []doctor.Finding {
 	return []doctor.Finding{finding}
 }
 
-// off is a finding on what a person has turned off in the settings at path, so that mail does not arrive as it should.
-func off(client, part, path, detail string) doctor.Finding {
-	return doctor.Finding{Client: client, Status: doctor.Problem, Part: part, Path: path, Detail: detail}
-}
-
 // inbound tells what a person lets other sessions do (crossSessionInbound), where that is less than waking.
 func inbound(client, path string, set *hujson.Value) []doctor.Finding {
 	detail := ""
-	switch text(set) {
+	switch confedit.Text(set) {
 	case "refuse":
 		detail = "crossSessionInbound is refuse, so mail wakes nobody: the next prompt or tool call brings it; take that out there"
 	case "hold":
@@ -80,10 +76,10 @@ func mcpRules(client string, paths ...string) (found []doctor.Finding) {
 		if err != nil {
 			continue // the editor's own look tells
 		}
-		if slices.Contains(texts(member(f.data, "mcp", "excluded")), serverName) {
+		if slices.Contains(confedit.Texts(confedit.Member(f.data, "mcp", "excluded")), serverName) {
 			found = append(found, off(client, "approval", path, "mcp.excluded names c2c, "+without))
 		}
-		if names := texts(member(f.data, "mcp", "allowed")); slices.Contains(names, serverName) {
+		if names := confedit.Texts(confedit.Member(f.data, "mcp", "allowed")); slices.Contains(names, serverName) {
 			allowed = true
 		} else if len(names) > 0 {
 			only = path

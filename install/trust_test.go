@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/broker/doctor"
+	"c2c/doctor"
 )
 
 func problemsOf(t *testing.T, b *box, client string) (found []doctor.Finding) {

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"c2c/broker/client"
-	"c2c/broker/doctor"
+	"c2c/client"
+	"c2c/doctor"
 )
 
 // Program reports which version of a client is on the PATH, and whether it is the tested one. It is a warning at
@@ -45,7 +45,7 @@ func Program(ctx context.Context, name string, o Options) doctor.Finding {
 	return f
 }
 
-// versionNumber is compiled for who asks: an MCP server, which each session starts, never does.
+// versionNumber is compiled when a version is asked for: an MCP server, which each session starts, never asks.
 var versionNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d+\.\d+\.\d+[-+.\w]{0,40}`) })
 
 // installedVersion finds the version beside the program, "" when it does not stand there. A client that is run, be it

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/broker/client"
-	"c2c/broker/doctor"
+	"c2c/client"
+	"c2c/doctor"
 )
 
 // A program is looked at where npm and other installers put it; only one that does not say its version there is run.

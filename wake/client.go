@@ -13,15 +13,28 @@ type Client struct {
 	// Dir gives the directory in which a session of the client works that has called nothing of ours yet. ok is false for one
 	// that no person sees. Nil: nothing tells of such sessions.
 	Dir func(ctx context.Context, config, session string) (dir string, ok bool, err error)
+	// Begin begins a session, and gives the client's own id of it and the arguments with which the client shows it. Nil: a session
+	// can be named by the environment of its client.
+	Begin func(context.Context, Start) (id string, args []string, err error)
 	// Outside says that a session can be reached without a server that the client has started.
 	Outside bool
-	Ways    func(Place, Session) (Ways, error)
+	Ways    func(RingContext, Session) (Ways, error)
 	// Peers shows names of ours among the sessions to which the client's own tool can write; nil: it has no such tool.
 	// It gives nil where the tool is off. store stores what is sent to such a name, or fails.
 	Peers func(getenv func(string) string, store func(context.Context, Sent) error) Peers
 	// Inject adds a message to the history of a session that does not run, which the client shows when the session is
 	// resumed, and returns where. Nil: it has no history that c2c knows.
 	Inject func(History) (path string, err error)
+}
+
+// Start is a client that is to be started.
+type Start struct {
+	Path   string   // of the program
+	Args   []string // that its person gives it
+	Env    []string
+	Config string // the directory of its configuration
+	Dir    string // in which it works
+	Alias  string
 }
 
 // Peers are the names of ours that a client shows. They are used by one goroutine.
@@ -47,8 +60,8 @@ type History struct {
 	Now    time.Time
 }
 
-// Place is where a ringer works, and the mailbox that it rings for.
-type Place struct {
+// RingContext is where a ringer works, and the mailbox that it rings for.
+type RingContext struct {
 	Getenv func(string) string
 	Config string                                       // the directory of the client's configuration
 	Inside bool                                         // the client started this process, so its environment is the client's
@@ -76,7 +89,7 @@ type Session struct {
 }
 
 // Ways are the methods that may reach a session, the best first. Busy says whether it works now; nil: nobody knows.
-// Follow tells what the session does, in the words of broker/client or "" when that is not known, whenever it changes,
+// Follow tells what the session does, in the words of client or "" when that is not known, whenever it changes,
 // until ctx ends; nil: its client tells nobody. By is the method whose way that is.
 type Ways struct {
 	Methods []Method

@@ -21,7 +21,7 @@ const (
 	ByTerminal = "terminal"
 	ByPlugin   = "plugin" // a plugin of ours inside the client
 	ByWire     = "wire"   // an agent that c2c has started
-	ByStream   = "sse"    // the event stream that a client of the HTTP daemon has open
+	ByStream   = "sse"    // a stream of events: one that a client of the HTTP daemon has open, or a subscription of MCP 2026-07-28
 )
 
 // Notice is what a doorbell may tell: that mail waits, how much and from whom, never what it says.

@@ -6,7 +6,7 @@ import (
 	"os"
 	"syscall"
 
-	"c2c/broker/client"
+	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/inbox"
 )

@@ -9,6 +9,7 @@ import (
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/inbox"
+	"c2c/sessions"
 )
 
 func ask(c *call, f *cli.Flags) action {
@@ -23,9 +24,9 @@ func ask(c *call, f *cli.Flags) action {
 			return fmt.Errorf("%w: --wait %v: want more than 0s; c2c send asks without a wait", errUsage, *wait)
 		}
 		d.message.To = c.words[0]
-		var from broker.Session
+		var from sessions.Session
 		var q *broker.Question
-		err := d.send(ctx, c, c.words[1:], func(ctx context.Context, s broker.Session) (err error) {
+		err := d.send(ctx, c, c.words[1:], func(ctx context.Context, s sessions.Session) (err error) {
 			from = s
 			q, err = c.b.Ask(ctx, s, d.message, *wait)
 			return err
@@ -33,7 +34,7 @@ func ask(c *call, f *cli.Flags) action {
 		if err != nil {
 			return err
 		}
-		if q.Recipient == broker.Absent {
+		if q.Recipient == sessions.Absent {
 			err = noAnswer(fmt.Sprintf("%s is absent, and question %s waits for it", q.To, inbox.ShortID(q.ID)))
 			return errors.Join(err, c.limited(ctx, q.Close))
 		}
@@ -50,7 +51,7 @@ func ask(c *call, f *cli.Flags) action {
 }
 
 // awaitAnswer hands the answer over when it comes.
-func (c *call) awaitAnswer(ctx context.Context, s broker.Session, q *broker.Question, limit time.Duration) error {
+func (c *call) awaitAnswer(ctx context.Context, s sessions.Session, q *broker.Question, limit time.Duration) error {
 	m, err := c.b.Mailbox(s.ID)
 	if err != nil {
 		return err
@@ -75,7 +76,7 @@ func (c *call) awaitAnswer(ctx context.Context, s broker.Session, q *broker.Ques
 }
 
 // handAnswer prints the answer as poll-inbox would. One that is too long for the shell that we run in stays mail.
-func (c *call) handAnswer(ctx context.Context, s broker.Session, a *broker.Answer) error {
+func (c *call) handAnswer(ctx context.Context, s sessions.Session, a *broker.Answer) error {
 	r := c.reader(ctx, s)
 	shown, _, err := r.Render([]inbox.Message{a.Message}, false)
 	if err == nil {

@@ -15,6 +15,8 @@ import (
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // errNothing is the answer of --check: exit 3 and no words.
@@ -57,18 +59,18 @@ func commandOf(name string) command {
 }
 
 func (a *app) open() (*broker.Broker, error) {
-	return broker.OpenHere(a.getenv, a.cwd, broker.Config{Log: broker.Tell(func(sentence string) {
+	return broker.OpenHere(a.getenv, a.cwd, broker.Config{Log: sessions.WarningLogger(func(sentence string) {
 		fmt.Fprintf(a.stderr, "c2c: %s\n", sentence)
 	})})
 }
 
 // caller names the session that a command speaks for. A name typed wins.
-func (a *app) caller(explicit string) broker.Caller {
-	return broker.Caller{Explicit: explicit, Getenv: a.getenv, User: broker.UserHere(a.getenv, a.stdin)}
+func (a *app) caller(explicit string) callers.Caller {
+	return callers.Caller{Explicit: explicit, Getenv: a.getenv, User: callers.UserHere(a.getenv, a.stdin)}
 }
 
 // acting is attach for a verb whose answer does not name the session.
-func (c *call) acting(ctx context.Context) (broker.Session, error) {
+func (c *call) acting(ctx context.Context) (sessions.Session, error) {
 	caller := c.caller(c.session)
 	caller.Brief = true
 	return c.attachAs(ctx, caller)
@@ -77,23 +79,23 @@ func (c *call) acting(ctx context.Context) (broker.Session, error) {
 // attach finds the caller's session. Without one it makes one: for a person at a terminal, so that an answer
 // can reach them, or for an agent whose hooks and server have not called yet. Mail that is to be moved to the
 // session is moved now, because a person has no hooks or server that would do it.
-func (c *call) attach(ctx context.Context, explicit string) (broker.Session, error) {
+func (c *call) attach(ctx context.Context, explicit string) (sessions.Session, error) {
 	return c.attachAs(ctx, c.caller(explicit))
 }
 
-func (c *call) attachAs(ctx context.Context, caller broker.Caller) (broker.Session, error) {
-	s, err := c.b.Resolve(ctx, caller)
+func (c *call) attachAs(ctx context.Context, caller callers.Caller) (sessions.Session, error) {
+	s, err := callers.Resolve(ctx, c.b.Registry, caller)
 	if err == nil && s.HasMailToMove() {
 		return c.b.Attach(ctx, caller)
 	}
-	if unknown := new(broker.UnknownAliasError); errors.As(err, &unknown) {
+	if unknown := new(sessions.UnknownAliasError); errors.As(err, &unknown) {
 		return s, nobodys(caller.Explicit, unknown)
 	}
-	if !errors.Is(err, broker.ErrNoSession) {
+	if !errors.Is(err, sessions.ErrNoSession) {
 		return s, err
 	}
 	s, err = c.b.Attach(ctx, caller)
-	if err != nil || s.State != broker.Person || c.json || c.silent {
+	if err != nil || s.State != sessions.Person || c.json || c.silent {
 		return s, err
 	}
 	// Said once, when the mailbox is made: c2c whoami tells it at any time.
@@ -106,13 +108,13 @@ func (c *call) attachAs(ctx context.Context, caller broker.Caller) (broker.Sessi
 }
 
 // nobodys says what to do where the session that somebody speaks for is not there.
-func nobodys(name string, err *broker.UnknownAliasError) error {
+func nobodys(name string, err *sessions.UnknownAliasError) error {
 	switch {
 	case name == "":
 		return cli.WithHint(err, "C2C_MCP_SESSION_ID says so, an id and no alias; c2c register makes a session of it, once")
 	case len(err.Closest) > 0: // it is mistyped
 		return err
-	case broker.CheckAlias(name) != nil:
+	case sessions.CheckAlias(name) != nil:
 		return err
 	}
 	return cli.WithHint(err, fmt.Sprintf("c2c register --session-id %[1]s %[1]s makes it, once; c2c list shows all of this project", name))

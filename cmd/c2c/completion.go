@@ -10,6 +10,7 @@ import (
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/inbox"
+	"c2c/sessions/callers"
 )
 
 // completion prints the script of a shell.
@@ -50,14 +51,14 @@ func (a *app) offer(ctx context.Context, what string) (choices []cli.Choice) {
 	ctx, cancel := context.WithTimeout(ctx, offerTime)
 	defer cancel()
 	if what == "alias" {
-		choices = sessions(ctx, b)
+		choices = sessionList(ctx, b)
 	} else {
 		choices = messages(ctx, b, a.caller(""), what == "received")
 	}
 	return slices.DeleteFunc(choices, func(c cli.Choice) bool { return inbox.CheckAlias(c.Word) != nil })
 }
 
-func sessions(ctx context.Context, b *broker.Broker) (choices []cli.Choice) {
+func sessionList(ctx context.Context, b *broker.Broker) (choices []cli.Choice) {
 	all, _ := b.Sessions(ctx)
 	for _, s := range all {
 		choices = append(choices, cli.Choice{Word: s.Alias, Says: inbox.Visible(strings.TrimSpace(s.Client+" "+string(s.State)), "")})
@@ -66,12 +67,12 @@ func sessions(ctx context.Context, b *broker.Broker) (choices []cli.Choice) {
 }
 
 // messages are the last ones that the caller has received, and has sent.
-func messages(ctx context.Context, b *broker.Broker, caller broker.Caller, received bool) (choices []cli.Choice) {
+func messages(ctx context.Context, b *broker.Broker, caller callers.Caller, received bool) (choices []cli.Choice) {
 	const most = 10
 	add := func(m inbox.Message, says string) {
 		choices = append(choices, cli.Choice{Word: inbox.ShortID(m.ID), Says: inbox.Visible(says+": "+m.FirstWords(40), "")})
 	}
-	s, err := b.Resolve(ctx, caller)
+	s, err := callers.Resolve(ctx, b.Registry, caller)
 	if err != nil {
 		return nil
 	}
@@ -80,7 +81,7 @@ func messages(ctx context.Context, b *broker.Broker, caller broker.Caller, recei
 		for _, m := range waiting[:min(len(waiting), most)] {
 			add(m, "from "+m.From)
 		}
-		read, _ := box.History(ctx, most)
+		read, _ := box.Archive().History(ctx, most)
 		for _, h := range read {
 			add(h.Message, "from "+h.From)
 		}

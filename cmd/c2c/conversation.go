@@ -11,11 +11,13 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
+	"c2c/format"
 	"c2c/inbox"
+	"c2c/sessions"
 )
 
 // lister is a verb that lists messages of a session, at most so many.
-func (c *call) lister(f *cli.Flags, find func(context.Context, broker.Session, int) ([]broker.Mail, error), print func(context.Context, []broker.Mail)) action {
+func (c *call) lister(f *cli.Flags, find func(context.Context, sessions.Session, int) ([]broker.Mail, error), print func(context.Context, []broker.Mail)) action {
 	limit := f.Int("limit")
 	return func(ctx context.Context) error {
 		if err := checkLimit(*limit); err != nil {
@@ -42,13 +44,13 @@ func outbox(c *call, f *cli.Flags) action {
 	})
 }
 
-func (c *call) outbox(ctx context.Context, s broker.Session, limit int) ([]broker.Mail, error) {
+func (c *call) outbox(ctx context.Context, s sessions.Session, limit int) ([]broker.Mail, error) {
 	return c.b.Outbox(ctx, s, limit)
 }
 
 // search looks for words in what a session has sent and received.
 func search(c *call, f *cli.Flags) action {
-	find := func(ctx context.Context, s broker.Session, limit int) ([]broker.Mail, error) {
+	find := func(ctx context.Context, s sessions.Session, limit int) ([]broker.Mail, error) {
 		return c.b.Search(ctx, s, c.words, limit)
 	}
 	do := c.lister(f, find, func(ctx context.Context, found []broker.Mail) {
@@ -60,7 +62,7 @@ func search(c *call, f *cli.Flags) action {
 		})
 	})
 	return func(ctx context.Context) error {
-		if len(c.words) == 0 {
+		if strings.TrimSpace(strings.Join(c.words, "")) == "" {
 			return fmt.Errorf("%w: which words?", errUsage)
 		}
 		return do(ctx)
@@ -69,7 +71,7 @@ func search(c *call, f *cli.Flags) action {
 
 func thread(c *call, _ *cli.Flags) action {
 	return func(ctx context.Context) error {
-		id, err := c.messageID()
+		id, err := c.messageID("thread")
 		if err != nil {
 			return err
 		}
@@ -192,7 +194,7 @@ func (c *call) table(all []broker.Mail, row func(broker.Mail) []string) {
 
 func became(m broker.Mail) string { return m.Status.Became(time.Now()) }
 
-func clock(at time.Time) string { return broker.Clock(at, time.Now()) }
+func clock(at time.Time) string { return format.Clock(at, time.Now()) }
 
 // around is the part of a message that has the first of the words that it has, on one line.
 func around(m inbox.Message, words []string) string {

@@ -364,3 +364,23 @@ func TestFilesOfTheOriginalAreReadAndSurvive(t *testing.T) {
 		t.Errorf("list has %s lines", n)
 	}
 }
+
+// Something that is no file of c2c's stands where one belongs: the error says what to do.
+func TestWhatIsNoFileOfOursIsToldWithAHint(t *testing.T) {
+	root := scratch(t)
+	mustRun(t, root, "birch", "register", "amber", "--session-id", "amber")
+	file := filepath.Join(root, "amber.inbox.json")
+	for name, plant := range map[string]func() error{
+		"folder": func() error { return os.Mkdir(file, 0o700) },
+		"link":   func() error { return os.Symlink("elsewhere", file) },
+		"hole":   func() error { return errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, 1<<40)) },
+	} {
+		if err := errors.Join(os.RemoveAll(file), plant()); err != nil {
+			t.Fatal(err)
+		}
+		_, errs, code := run(t, root, "birch", "send", "amber", "x")
+		if code == exitDone || !strings.Contains(errs, "hint: ") || !strings.Contains(errs, "move it away") {
+			t.Errorf("%s: exit %d, %s", name, code, errs)
+		}
+	}
+}

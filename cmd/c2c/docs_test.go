@@ -11,7 +11,7 @@ import (
 	"c2c/broker"
 )
 
-// Each promise of docs/design.md names the tests that hold it.
+// Each promise of docs/inside/promises.md names the tests that hold it.
 func TestTheDocsNameTestsThatExist(t *testing.T) {
 	root := filepath.Join("..", "..")
 	tests := map[string]bool{}
@@ -32,7 +32,11 @@ func TestTheDocsNameTestsThatExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, page := range append(pages, filepath.Join(root, "CONTRIBUTING.md"), filepath.Join(root, "README.md")) {
+	inside, err := filepath.Glob(filepath.Join(root, "docs", "inside", "*.md"))
+	if err != nil || len(inside) == 0 {
+		t.Fatal(inside, err)
+	}
+	for _, page := range append(append(pages, inside...), filepath.Join(root, "CONTRIBUTING.md"), filepath.Join(root, "README.md")) {
 		data, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

@@ -2,9 +2,7 @@ package main
 
 import (
 	"fmt"
-	"slices"
 
-	"c2c/broker"
 	"c2c/cmd/cli"
 )
 
@@ -28,29 +26,11 @@ func (a *app) help(words []string) error {
 		fmt.Fprint(a.stdout, text)
 		return nil
 	}
-	return unknownWord(fmt.Errorf("%w: no verb or topic %q", errUsage, words[0]), words[0], cli.TopicNames())
+	return a.mistaken([]string{"help", words[0]})
 }
 
-func unknownVerb(name string, more bool) error {
-	if verb := cli.Meant(name); verb != "" {
-		v, _ := cli.Find(verb)
-		return cli.WithHint(fmt.Errorf("%w: no such verb %q", errUsage, name), "use c2c "+verb+": "+v.Short)
-	}
-	if _, ok := cli.Topic(name); ok {
-		return cli.WithHint(fmt.Errorf("%w: no such verb %q", errUsage, name), "c2c help "+name+" shows that topic")
-	}
-	err := fmt.Errorf("%w: no such verb %q", errUsage, name)
-	if more && broker.CheckAlias(name) == nil && cli.DidYouMean(name, cli.VerbNames()) == "" {
-		return cli.WithHint(err, "to write to a session: c2c send "+name+" 'text'; c2c help all lists the verbs")
-	}
-	return unknownWord(err, name, []string{"help"})
-}
-
-// unknownWord adds to an error which verb or other word may have been meant.
-func unknownWord(err error, word string, others []string) error {
-	hint := cli.DidYouMean(word, slices.Concat(cli.VerbNames(), others))
-	if hint != "" {
-		hint += " "
-	}
-	return cli.WithHint(err, hint+"c2c help all lists the verbs")
+// mistaken has c2cd say which verb was meant by a word that is none. A hook has no need of what other programs call things.
+func (a *app) mistaken(args []string) error {
+	_ = a.runC2cd(args) // it returns only where c2cd cannot be run
+	return cli.WithHint(fmt.Errorf("%w: no such verb %q", errUsage, args[len(args)-1]), "c2c help all lists the verbs")
 }

@@ -5,19 +5,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/client"
+	"c2c/broker/moves"
+	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/hooks"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/project"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+	"c2c/sessions/turns"
 	"c2c/wake"
 )
 
@@ -46,8 +53,7 @@ func (a *app) hook(ctx context.Context, name string) error {
 	profile, _ := client.Find(name)
 	config, _ := profile.Config(a.getenv)
 	e, err := hooks.Parse(name, a.stdin)
-	does := broker.State(e.Does())
-	if err != nil || !e.ShowsMail() && !e.TellsLater() && !e.Watches() && !e.Changed() && !e.Opened() && !e.Prompted() && !e.Works() && !e.MayAnswer() && e.Failure() == "" && does == "" {
+	if err != nil || !concerns(e) {
 		return err
 	}
 	if dir := a.getenv(profile.ProjectEnv); filepath.IsAbs(dir) {
@@ -55,52 +61,34 @@ func (a *app) hook(ctx context.Context, name string) error {
 	}
 	b, err := a.open()
 	if err != nil {
-		return err
+		return a.tellTrouble(e, err)
 	}
 	defer b.Close()
 	pid := a.clientProcess(profile, b)
-	if a.getenv(hooks.PluginEnv) == "" && broker.Uninstalled(a.getenv, name, pid) {
+	if a.getenv(hooks.PluginEnv) == "" && sessions.Uninstalled(a.getenv, name, pid) {
 		return nil // the client has read our hooks before they were taken out
 	}
-	caller := broker.Caller{Client: name, ClientID: e.SessionID, PID: pid, Getenv: a.getenv}
+	caller := callers.Caller{Client: name, ClientID: e.SessionID, PID: pid, Getenv: a.getenv}
 	s, err := hookSession(ctx, b, &e, caller)
-	if errors.Is(err, broker.ErrRegistryFull) && e.TellsTrouble() {
+	if err != nil || s.ID == "" {
 		return a.tellTrouble(e, err)
 	}
-	if err != nil || s.ID == "" {
+	if ours, err := a.record(ctx, b, s, e, config, profile); err != nil || ours {
 		return err
 	}
-	if err := errors.Join(sawWork(b, s, e), a.sawAnswer(ctx, b, s, e, config, time.Now())); err != nil {
-		fmt.Fprintf(a.stderr, "c2c: %v\n", err) // it is no reason to keep its mail back
-	}
-	if profile.Plugin {
-		ours, err := b.LeftToPlugin(s)
-		if err == nil && ours && does != "" {
-			err = b.SetTurn(ctx, s, does, wake.ByPlugin) // it tells the rest
-		}
-		if err != nil || ours {
-			return err
-		}
-		does = ""
-	}
-	if does != "" {
-		if err := b.SetTurn(ctx, s, does, broker.ByHook); err != nil {
-			fmt.Fprintf(a.stderr, "c2c: %v\n", err) // no reason to keep its mail back
-		}
-	}
 	if e.LeavesMail() {
-		if left, err := b.LeftToRinger(ctx, s); err != nil || left {
+		if left, err := moves.LeftToRinger(ctx, b.Registry, s); err != nil || left {
 			return err
 		}
 	}
-	state, _ := broker.StateDir(a.getenv)
+	state, _ := project.StateDir(a.getenv)
 	if err := a.writePointer(e.Pointer(state), filepath.Join(b.Root(), s.ID)); err != nil {
 		fmt.Fprintf(a.stderr, "c2c: %v\n", err) // without it each hook asks us
 	}
 	if e.Changed() {
 		return a.ringByFile(ctx, b, s, e, config, pid)
 	}
-	again, err := b.SawDropped(ctx, s, e.Dropped())
+	again, err := turns.SawDropped(ctx, b.Registry, s, e.Dropped())
 	if err != nil {
 		fmt.Fprintf(a.stderr, "c2c: %v\n", err) // no reason to keep other mail back
 	}
@@ -113,9 +101,21 @@ func (a *app) hook(ctx context.Context, name string) error {
 	return a.answerHook(ctx, b, s, e, again)
 }
 
-// tellTrouble has the client show why the session has no mailbox, and what to do: what stands on standard error nobody sees.
+// tellTrouble has the client show what a person has to repair, at events that may tell it: what stands on standard error nobody
+// sees. Other errors it returns.
 func (a *app) tellTrouble(e hooks.Event, cause error) error {
-	e.Note = "c2c: this session has no mailbox, so it can neither write to other agents nor read what they write: " + cause.Error() + ". Tell your user."
+	says := ""
+	switch {
+	case cause == nil || !e.TellsTrouble():
+	case errors.Is(cause, sessions.ErrRegistryFull):
+		says = "this session has no mailbox, so it can"
+	case slices.ContainsFunc(repairs, func(one error) bool { return errors.Is(cause, one) }):
+		says = "something is to be repaired, until then this session can"
+	}
+	if says == "" {
+		return cause
+	}
+	e.Note = "c2c: " + says + " neither write to other agents nor read what they write: " + cause.Error() + ". Tell your user."
 	out, err := hooks.Render(e, nil, false)
 	if err != nil {
 		return err
@@ -124,39 +124,70 @@ func (a *app) tellTrouble(e hooks.Event, cause error) error {
 	return a.handOver()
 }
 
+// concerns says whether c2c has anything to do at an event.
+func concerns(e hooks.Event) bool {
+	return e.ShowsMail() || e.TellsLater() || e.Watches() || e.Changed() || e.Opened() || e.Prompted() || e.Works() || e.MayAnswer() ||
+		e.Failure() != "" || e.Does() != ""
+}
+
+// record keeps what an event tells of its session: its work, its answers, its turn. ours is true when a plugin of ours in the
+// client does the rest.
+func (a *app) record(ctx context.Context, b *broker.Broker, s sessions.Session, e hooks.Event, config string, p client.Profile) (ours bool, err error) {
+	if err := errors.Join(sawWork(b, s, e), a.sawAnswer(ctx, b, s, e, config, time.Now())); err != nil {
+		fmt.Fprintf(a.stderr, "c2c: %v\n", err) // it is no reason to keep its mail back
+	}
+	does := sessions.State(e.Does())
+	if p.Plugin {
+		ours, err = moves.LeftToPlugin(b.Registry, s)
+		if err == nil && ours && does != "" {
+			err = b.SetTurn(ctx, s, does, wake.ByPlugin) // it tells the rest
+		}
+		return ours, err
+	}
+	if does != "" {
+		if err := b.SetTurn(ctx, s, does, sessions.ByHook); err != nil {
+			fmt.Fprintf(a.stderr, "c2c: %v\n", err) // no reason to keep its mail back
+		}
+	}
+	return false, nil
+}
+
+// repairs are the errors that stay until a person does something.
+var repairs = []error{atomicfile.ErrNotOurs, atomicfile.ErrTooLarge, fs.ErrPermission, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS}
+
 // sawWork records for the loop guard what an event tells of its session's work.
-func sawWork(b *broker.Broker, s broker.Session, e hooks.Event) error {
+func sawWork(b *broker.Broker, s sessions.Session, e hooks.Event) error {
 	switch {
 	case e.Works():
-		return b.SawWork(s.ID, e.UsesTool())
+		return turns.SawWork(b.Registry, s.ID, e.UsesTool())
 	case e.UsesTool():
-		return b.SeesTools(s.ID)
+		return turns.SeesTools(b.Registry, s.ID)
 	}
 	return nil
 }
 
 // sawAnswer records what an event tells of the session's model, before mail is handed over with the event.
-func (a *app) sawAnswer(ctx context.Context, b *broker.Broker, s broker.Session, e hooks.Event, config string, now time.Time) error {
+func (a *app) sawAnswer(ctx context.Context, b *broker.Broker, s sessions.Session, e hooks.Event, config string, now time.Time) error {
 	if why := e.Failure(); why != "" {
-		return b.SawFailure(ctx, s.ID, why)
+		return turns.SawFailure(ctx, b.Registry, s.ID, why)
 	}
 	if e.Name == "SessionStart" {
 		a.expectAnswers(b, s, e)
 	}
 	if e.MayAnswer() {
 		if at := e.Answered(config, now); !at.IsZero() {
-			return b.SawAnswer(s.ID, at)
+			return turns.SawAnswer(b.Registry, s.ID, at)
 		}
 	}
 	return nil
 }
 
 // expectAnswers has what is handed over wait for an answer. A script of ours from before calls c2c for none.
-func (a *app) expectAnswers(b *broker.Broker, s broker.Session, e hooks.Event) {
+func (a *app) expectAnswers(b *broker.Broker, s sessions.Session, e hooks.Event) {
 	if !e.TellsAnswers() || e.RunsScript() && a.getenv(hooks.ScriptEnv) == "" {
 		return
 	}
-	if err := b.ExpectAnswers(s.ID); err != nil {
+	if err := turns.ExpectAnswers(b.Registry, s.ID); err != nil {
 		fmt.Fprintf(a.stderr, "c2c: %v\n", err) // then it counts as read at once
 	}
 }
@@ -165,7 +196,7 @@ func (a *app) expectAnswers(b *broker.Broker, s broker.Session, e hooks.Event) {
 func (a *app) clientProcess(p client.Profile, b *broker.Broker) int {
 	switch {
 	case p.DetachedHooks:
-		return b.Starter()
+		return callers.Starter(b.Registry)
 	case p.ChildHooks:
 		return os.Getppid()
 	}
@@ -174,8 +205,8 @@ func (a *app) clientProcess(p client.Profile, b *broker.Broker) int {
 }
 
 // place finds out in which agent an event has happened, which may take time: so not when there is nothing to show.
-func place(b *broker.Broker, s broker.Session, e *hooks.Event, config string, again bool) (shows bool, err error) {
-	if !e.Unplaced() || !e.ShowsMail() {
+func place(b *broker.Broker, s sessions.Session, e *hooks.Event, config string, again bool) (shows bool, err error) {
+	if !e.AgentUnknown() || !e.ShowsMail() {
 		return true, nil
 	}
 	box, err := b.Mailbox(s.ID)
@@ -186,16 +217,16 @@ func place(b *broker.Broker, s broker.Session, e *hooks.Event, config string, ag
 	if some, err := box.Waiting(); err != nil || !some && e.Note == "" && !late && !again {
 		return false, err
 	}
-	e.Place(config)
+	e.ResolveAgent(config)
 	return true, nil
 }
 
 // ringByFile rings the session of a client whose file watcher has called, when nobody else rings it.
-func (a *app) ringByFile(ctx context.Context, b *broker.Broker, s broker.Session, e hooks.Event, config string, pid int) error {
+func (a *app) ringByFile(ctx context.Context, b *broker.Broker, s sessions.Session, e hooks.Event, config string, pid int) error {
 	if client.OneShot(s.Client, pid) {
 		return nil
 	}
-	rang, err := b.RingOnce(ctx, s.ID, func(n wake.Notice) error {
+	rang, err := moves.RingOnce(ctx, b.Registry, s.ID, func(n wake.Notice) error {
 		if said := e.Inbound(config, a.getenv); said != "" {
 			return fmt.Errorf("%w: %s", wake.ErrRefused, said)
 		}
@@ -212,26 +243,37 @@ func (a *app) ringByFile(ctx context.Context, b *broker.Broker, s broker.Session
 }
 
 // hookSession gives the session of an event. It has no id when the event may be that of none, or needs nothing more.
-func hookSession(ctx context.Context, b *broker.Broker, e *hooks.Event, c broker.Caller) (broker.Session, error) {
+func hookSession(ctx context.Context, b *broker.Broker, e *hooks.Event, c callers.Caller) (sessions.Session, error) {
 	if !e.ByProcess() {
 		return b.Attach(ctx, c)
 	}
-	s, err := b.Resolve(ctx, broker.Caller{Getenv: c.Getenv})
-	if errors.Is(err, broker.ErrNoSession) || err == nil && s.Client != c.Client {
-		return broker.Session{}, nil // its server has not been called yet, or it runs inside another client
+	s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Getenv: c.Getenv})
+	if errors.Is(err, sessions.ErrNoSession) || err == nil && s.Client != c.Client {
+		return sessions.Session{}, nil // its server has not been called yet, or it runs inside another client
 	}
 	if err == nil && e.Prompted() {
-		return broker.Session{}, b.SetConversation(ctx, s, e.Conversation)
+		return sessions.Session{}, b.SetConversation(ctx, s, e.Conversation)
 	}
 	e.Within(s.Conversation())
 	return s, err
 }
 
+// shower shows mail with the answer to an event.
+type shower struct {
+	a     *app
+	b     *broker.Broker
+	s     sessions.Session
+	e     hooks.Event
+	again []inbox.Message // what the client has dropped, and gets once more
+
+	out         hooks.Answer
+	told        bool     // the client reads the answer from standard error
+	shown       []string // the ids of all messages in it
+	handedAgain []string // those of again
+}
+
 // answerHook shows mail, or asks the client to watch for it. again is what it has dropped, and gets once more.
-func (a *app) answerHook(ctx context.Context, b *broker.Broker, s broker.Session, e hooks.Event, again []inbox.Message) error {
-	var out hooks.Answer
-	told := false
-	var shown, handedAgain []string
+func (a *app) answerHook(ctx context.Context, b *broker.Broker, s sessions.Session, e hooks.Event, again []inbox.Message) error {
 	e.Now = time.Now()
 	if len(again) > 0 {
 		e.Note = "" // which tells of that mail
@@ -239,74 +281,84 @@ func (a *app) answerHook(ctx context.Context, b *broker.Broker, s broker.Session
 	if err := carried(ctx, b, s, &e); err != nil {
 		return err
 	}
-	h := broker.Reader{
-		By: broker.ByHook, Limit: int64(4 * e.Limit()), Often: e.Often(),
-		Render: func(msgs []inbox.Message, more bool) (_, announced []int, err error) {
-			all := append(slices.Clip(again), msgs...)
-			out, err = hooks.Render(e, all, more)
-			var own []int
-			for _, i := range out.Shown {
-				shown = append(shown, all[i].ID)
-				if i < len(again) {
-					handedAgain = append(handedAgain, all[i].ID)
-				} else {
-					own = append(own, i-len(again))
-				}
-			}
-			for _, i := range out.Announced {
-				if i >= len(again) {
-					announced = append(announced, i-len(again))
-				}
-			}
-			return own, announced, err
-		},
-		Write: func() error {
-			if len(out.Shown) > 0 {
-				a.expectAnswers(b, s, e)
-			}
-			told = e.OnError() && out.Output != nil
-			a.stdout.Write(out.Output)
-			return a.handOver()
-		},
-	}
-	h.Holds = e.Holds()
+	h := &shower{a: a, b: b, s: s, e: e, again: again}
 	if e.OnError() {
 		a.stdout.(*answer).to = a.stderr.(*inbox.VisibleWriter).W
 	}
-	if !e.Watches() {
-		err := b.HandOver(ctx, s, h)
-		if err == nil {
-			err = b.HandedAgain(ctx, s, handedAgain)
-		}
-		switch {
-		case err != nil:
-			return err
-		case e.TellsLater():
-			err = b.ChangeUnseen(ctx, s, s.Unseen(), nil)
-		case e.Untold():
-			err = b.ChangeUnseen(ctx, s, nil, shown)
-		}
-		if told {
-			return errTold
-		}
-		return err
+	if e.Watches() {
+		return h.watch()
 	}
-	// Mail would lie beside an empty prompt: the session is rung for it.
-	box, err := b.Mailbox(s.ID)
+	return h.handOver(ctx)
+}
+
+// handOver shows what waits, and records what the client has got.
+func (h *shower) handOver(ctx context.Context) error {
+	err := moves.HandOver(ctx, h.b.Registry, h.s, moves.Reader{
+		By: sessions.ByHook, Limit: int64(4 * h.e.Limit()), Often: h.e.Often(), Holds: h.e.Holds(), Render: h.render, Write: h.write,
+	})
+	if err == nil {
+		err = turns.HandedAgain(ctx, h.b.Registry, h.s, h.handedAgain)
+	}
+	switch {
+	case err != nil:
+		return err
+	case h.e.TellsLater():
+		err = h.b.ChangeUnseen(ctx, h.s, h.s.Unseen(), nil)
+	case h.e.Untold():
+		err = h.b.ChangeUnseen(ctx, h.s, nil, h.shown)
+	}
+	if h.told {
+		return errTold
+	}
+	return err
+}
+
+// watch asks the client to watch for mail: it would lie beside an empty prompt, and the session is rung for it.
+func (h *shower) watch() error {
+	box, err := h.b.Mailbox(h.s.ID)
 	if err != nil {
 		return err
 	}
-	if e.Watch, err = b.Watchable(box.LockName()); err != nil {
+	if h.e.Watch, err = h.b.Watchable(box.LockName()); err != nil {
 		return err
 	}
-	if _, _, err := h.Render(nil, false); err != nil {
+	if _, _, err := h.render(nil, false); err != nil {
 		return err
 	}
-	return h.Write()
+	return h.write()
+}
+
+// render makes the answer of what comes again and of messages. shown and announced are places in the latter.
+func (h *shower) render(msgs []inbox.Message, more bool) (shown, announced []int, err error) {
+	all := append(slices.Clip(h.again), msgs...)
+	h.out, err = hooks.Render(h.e, all, more)
+	for _, i := range h.out.Shown {
+		h.shown = append(h.shown, all[i].ID)
+		if i < len(h.again) {
+			h.handedAgain = append(h.handedAgain, all[i].ID)
+		} else {
+			shown = append(shown, i-len(h.again))
+		}
+	}
+	for _, i := range h.out.Announced {
+		if i >= len(h.again) {
+			announced = append(announced, i-len(h.again))
+		}
+	}
+	return shown, announced, err
+}
+
+func (h *shower) write() error {
+	if len(h.out.Shown) > 0 {
+		h.a.expectAnswers(h.b, h.s, h.e)
+	}
+	h.told = h.e.OnError() && h.out.Output != nil
+	h.a.stdout.Write(h.out.Output)
+	return h.a.handOver()
 }
 
 // carried finds the mail that the model has, and the client's person was not told of.
-func carried(ctx context.Context, b *broker.Broker, s broker.Session, e *hooks.Event) error {
+func carried(ctx context.Context, b *broker.Broker, s sessions.Session, e *hooks.Event) error {
 	if !e.CarriesMail() && !(e.TellsLater() && len(s.Unseen()) > 0) {
 		return nil
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -16,6 +17,8 @@ import (
 	"c2c/hooks"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 	"c2c/wake"
 )
 
@@ -185,7 +188,7 @@ func TestAPluginThatServesASessionLeavesItsHooksNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	s, err := b.Attach(t.Context(), broker.Caller{Explicit: "amber", Client: "copilot", ClientID: "u1", PID: client.Process.Pid})
+	s, err := b.Attach(t.Context(), callers.Caller{Explicit: "amber", Client: "copilot", ClientID: "u1", PID: client.Process.Pid})
 	if err == nil {
 		err = b.SetMod(t.Context(), s)
 	}
@@ -311,7 +314,7 @@ func TestAnEventWithoutASessionIsThatOfTheProcessAbove(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer b.Close()
-			if _, err := b.Register(t.Context(), broker.Caller{Client: tc.above, PID: os.Getppid()}, "coral"); err != nil {
+			if _, err := b.Register(t.Context(), callers.Caller{Client: tc.above, PID: os.Getppid()}, "coral"); err != nil {
 				t.Fatal(err)
 			}
 			mustRun(t, root, "birch", "send", "coral", "hello")
@@ -343,7 +346,7 @@ func TestCursorIsToldWhereItsPersonWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	coral, err := b.Register(t.Context(), broker.Caller{Client: "cursor", PID: os.Getppid()}, "coral")
+	coral, err := b.Register(t.Context(), callers.Caller{Client: "cursor", PID: os.Getppid()}, "coral")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -402,7 +405,7 @@ func TestHooksOfAnUninstalledClientShowNothing(t *testing.T) {
 	}
 	env := map[string]string{"C2C_MCP_BROKER_ROOT": root, "C2C_MCP_SESSION_ID": "amber", "HOME": home}
 	getenv := func(name string) string { return env[name] }
-	if err := broker.MarkUninstalled(getenv, "claude", ""); err != nil {
+	if err := sessions.MarkUninstalled(getenv, "claude", ""); err != nil {
 		t.Fatal(err)
 	}
 	mustRun(t, root, "birch", "send", "amber", "hello")
@@ -436,6 +439,31 @@ func TestASessionWithoutAMailboxIsToldSoByItsHook(t *testing.T) {
 	}
 	if out, errs, code := claudeEvent(t, root, "Stop"); out != "" || !strings.Contains(errs, "registry is full") || code != exitDone {
 		t.Errorf("at the end of a turn: exit %d, %s, %s", code, out, errs)
+	}
+}
+
+// The same when the root cannot be used, which a person has to repair.
+func TestASessionWhoseRootCannotBeUsedIsToldSoByItsHook(t *testing.T) {
+	for name, spoil := range map[string]func(root string) error{
+		"the registry is a folder": func(root string) error {
+			registry := filepath.Join(root, "registry.json")
+			return errors.Join(os.Remove(registry), os.Mkdir(registry, 0o700))
+		},
+		"the registry is a hole":    func(root string) error { return os.Truncate(filepath.Join(root, "registry.json"), 1<<40) },
+		"others may write the root": func(root string) error { return os.Chmod(root, 0o777) },
+	} {
+		root := scratch(t)
+		mustRun(t, root, "birch", "whoami")
+		if err := spoil(root); err != nil {
+			t.Fatal(err)
+		}
+		out, _, code := clientEvent(t, root, "claude", `{"hook_event_name":"UserPromptSubmit","session_id":"u1","prompt":"go on"}`)
+		if code != exitDone || !strings.Contains(out, "c2c: something is to be repaired") || !strings.Contains(out, root) || !json.Valid([]byte(out)) {
+			t.Errorf("%s: exit %d, %s", name, code, out)
+		}
+		if out, errs, code := claudeEvent(t, root, "Stop"); out != "" || errs == "" || code != exitDone {
+			t.Errorf("%s, at the end of a turn: exit %d, %s, %s", name, code, out, errs)
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"c2c/broker"
-	"c2c/broker/live"
+	"c2c/live"
 )
 
 // lived makes a root with a file of every kind, and one session, cedar, whose mail nothing of that touches.

@@ -9,9 +9,10 @@ import (
 	"time"
 	"unicode"
 
-	"c2c/broker"
 	"c2c/cmd/cli"
+	"c2c/format"
 	"c2c/inbox"
+	"c2c/sessions"
 )
 
 // lineWidth is what a line of the list may take, in columns.
@@ -37,11 +38,11 @@ func list(c *call, f *cli.Flags) action {
 }
 
 // printList leaves out ended sessions and ids, unless all says otherwise: then lines may be long.
-func (c *call) printList(rows []broker.Listed, all bool, now time.Time) {
+func (c *call) printList(rows []sessions.Listed, all bool, now time.Time) {
 	t := table{{"ALIAS", "NOW", "FOR", "MAIL", "OLDEST", "READ", "CLIENT", "ROLE"}}
 	ended, withMail := 0, 0
 	for _, r := range rows {
-		if r.State == broker.Absent && !all {
+		if r.State == sessions.Absent && !all {
 			ended++
 			if r.Waiting {
 				withMail++
@@ -72,12 +73,12 @@ func (c *call) printList(rows []broker.Listed, all bool, now time.Time) {
 // table has a row for each session behind its head. The first cell is the alias, which may be long.
 type table [][]string
 
-func (t *table) add(r broker.Listed, now time.Time) *[]string {
+func (t *table) add(r sessions.Listed, now time.Time) *[]string {
 	ago := func(at time.Time) string {
 		if at.IsZero() {
 			return "-"
 		}
-		return broker.Age(now.Sub(at))
+		return format.Age(now.Sub(at))
 	}
 	does, mail := string(r.Now.Does), "-"
 	if r.Quiet {

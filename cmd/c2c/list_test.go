@@ -8,11 +8,11 @@ import (
 
 	"github.com/rivo/uniseg"
 
-	"c2c/broker"
+	"c2c/sessions"
 )
 
 // shown is the list of some sessions, line by line.
-func shown(t *testing.T, rows []broker.Listed, all bool) (lines []string) {
+func shown(t *testing.T, rows []sessions.Listed, all bool) (lines []string) {
 	t.Helper()
 	var out bytes.Buffer
 	c := &call{app: &app{stdout: &out}}
@@ -24,12 +24,12 @@ func ago(d time.Duration) time.Time { return time.Date(2026, 11, 22, 12, 0, 0, 0
 
 func TestAListFitsEightyColumns(t *testing.T) {
 	long := strings.Repeat("a", 64)
-	lines := shown(t, []broker.Listed{
-		{Alias: "amber", Client: "opencode", Now: broker.Now{Does: broker.Waiting, Since: ago(59 * time.Minute)}, Quiet: true, Waiting: true,
+	lines := shown(t, []sessions.Listed{
+		{Alias: "amber", Client: "opencode", Now: sessions.Now{Does: sessions.Waiting, Since: ago(59 * time.Minute)}, Quiet: true, Waiting: true,
 			Count: 20_000, Oldest: ago(400 * 24 * time.Hour), LastRead: ago(59 * time.Minute), Role: "reviews what others have written, \x1b[2J and says so"},
-		{Alias: long, Client: "claude", Now: broker.Now{Does: broker.Idle, Since: ago(2 * time.Hour)}},
-		{Alias: "birch", Now: broker.Now{Does: broker.Unknown}, Role: strings.Repeat("ü", 200)},
-		{Alias: "coral", Now: broker.Now{Does: broker.Unknown}, Role: strings.Repeat("漢🙂e\u0301", 100)},
+		{Alias: long, Client: "claude", Now: sessions.Now{Does: sessions.Idle, Since: ago(2 * time.Hour)}},
+		{Alias: "birch", Now: sessions.Now{Does: sessions.Unknown}, Role: strings.Repeat("ü", 200)},
+		{Alias: "coral", Now: sessions.Now{Does: sessions.Unknown}, Role: strings.Repeat("漢🙂e\u0301", 100)},
 	}, false)
 	for _, line := range lines {
 		if n := uniseg.StringWidth(line); n > 80 || strings.Contains(line, "\x1b") {
@@ -45,10 +45,10 @@ func TestAListFitsEightyColumns(t *testing.T) {
 }
 
 func TestAListLeavesOutWhatHasEnded(t *testing.T) {
-	rows := []broker.Listed{
-		{ID: "sid-1", Alias: "amber", State: broker.Absent, Now: broker.Now{Does: broker.Absent}, Waiting: true, Count: 1},
-		{ID: "sid-2", Alias: "birch", State: broker.Absent, Now: broker.Now{Does: broker.Absent}},
-		{ID: "sid-3", Alias: "coral", State: broker.Alive, Now: broker.Now{Does: broker.Alive}},
+	rows := []sessions.Listed{
+		{ID: "sid-1", Alias: "amber", State: sessions.Absent, Now: sessions.Now{Does: sessions.Absent}, Waiting: true, Count: 1},
+		{ID: "sid-2", Alias: "birch", State: sessions.Absent, Now: sessions.Now{Does: sessions.Absent}},
+		{ID: "sid-3", Alias: "coral", State: sessions.Alive, Now: sessions.Now{Does: sessions.Alive}},
 	}
 	got := strings.Join(shown(t, rows, false), "\n")
 	if strings.Contains(got, "amber") || strings.Contains(got, "birch") || strings.Contains(got, "sid-") || !strings.Contains(got, "coral") ||

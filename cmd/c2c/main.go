@@ -95,7 +95,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 	}
 	verb, known := cli.Find(name)
 	if !known {
-		return a.report(args, unknownVerb(name, len(args) > 1))
+		return a.report(args, a.mistaken(args))
 	}
 	if verb.C2cd {
 		return a.report(args, a.runC2cd(args))

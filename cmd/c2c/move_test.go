@@ -15,6 +15,7 @@ import (
 	"c2c/broker"
 	"c2c/inbox"
 	"c2c/inbox/filelock"
+	"c2c/sessions/callers"
 )
 
 // A register that takes an absent holder's mail is stopped with the mail in its hands, a second one comes, and
@@ -38,7 +39,7 @@ func TestAKilledTakeoverLosesNoMail(t *testing.T) {
 	if err := client.Start(); err != nil {
 		t.Fatal(err)
 	}
-	_, err = b.Register(ctx, broker.Caller{Explicit: "old", PID: client.Process.Pid}, "coral")
+	_, err = b.Register(ctx, callers.Caller{Explicit: "old", PID: client.Process.Pid}, "coral")
 	in.Close()
 	if werr := client.Wait(); err != nil || werr != nil {
 		t.Fatal(err, werr)

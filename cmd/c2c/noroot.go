@@ -5,6 +5,8 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
+	"c2c/project"
+	"c2c/sessions"
 )
 
 // A verb that only looks makes no root: a name that was mistyped would leave directories, and answer as if it were right.
@@ -26,14 +28,14 @@ func (c *call) emptyAnswer(verb string, f *cli.Flags) (answer any, looks bool) {
 	case "register":
 		return nil, false
 	case "resume":
-		return broker.ErrNoSession, len(c.words) == 2
+		return sessions.ErrNoSession, len(c.words) == 2
 	}
-	return &broker.UnknownAliasError{Alias: c.session}, c.session != "" // who is named must be there
+	return &sessions.UnknownAliasError{Alias: c.session}, c.session != "" // who is named must be there
 }
 
 // needRoot returns an error for fs.ErrNotExist when the root is not there.
 func (a *app) needRoot() error {
-	root, source, err := broker.FindRoot(a.getenv, a.cwd)
+	root, source, err := project.FindRoot(a.getenv, a.cwd)
 	if err != nil {
 		return err
 	}

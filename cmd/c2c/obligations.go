@@ -6,9 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"c2c/broker"
+	"c2c/broker/explain"
+	"c2c/broker/owed"
 	"c2c/cmd/cli"
+	"c2c/format"
 	"c2c/inbox"
+	"c2c/sessions"
 )
 
 // obligations shows what a session owes, and what is owed to it.
@@ -20,25 +23,25 @@ func obligations(c *call, f *cli.Flags) action {
 			return err
 		}
 		c.keep()
-		list, err := c.b.Obligations(ctx, s, *all)
+		list, err := explain.Obligations(ctx, c.b.Registry, s, *all)
 		if err != nil && len(list) == 0 {
 			return err
 		}
 		for i := range list {
-			if list[i].Side != broker.SideOwed && s.State != broker.Person {
+			if list[i].Side != explain.SideOwed && s.State != sessions.Person {
 				list[i].Words = "" // an agent is shown the words of others in an envelope, or not at all
 			}
 		}
-		return errors.Join(err, c.show(append([]broker.Obligation{}, list...), func() { c.printObligations(list, time.Now()) }))
+		return errors.Join(err, c.show(append([]explain.Obligation{}, list...), func() { c.printObligations(list, time.Now()) }))
 	}
 }
 
 // printObligations prints them by side, what is due first coming first.
-func (c *call) printObligations(list []broker.Obligation, now time.Time) {
+func (c *call) printObligations(list []explain.Obligation, now time.Time) {
 	if len(list) == 0 {
 		c.printf("(no obligations)\n")
 	}
-	for _, side := range [][2]string{{broker.SideOwe, "You owe:"}, {broker.SideOwed, "You are owed:"}, {broker.SideOther, "Between others:"}} {
+	for _, side := range [][2]string{{explain.SideOwe, "You owe:"}, {explain.SideOwed, "You are owed:"}, {explain.SideOther, "Between others:"}} {
 		head := side[1]
 		for _, o := range list {
 			if o.Side != side[0] {
@@ -53,12 +56,12 @@ func (c *call) printObligations(list []broker.Obligation, now time.Time) {
 	}
 }
 
-func (c *call) printObligation(o broker.Obligation, now time.Time) {
+func (c *call) printObligation(o explain.Obligation, now time.Time) {
 	who := "of " + nameOf(o.From)
 	switch o.Side {
-	case broker.SideOwed:
+	case explain.SideOwed:
 		who = "to " + nameOf(o.To)
-	case broker.SideOther:
+	case explain.SideOther:
 		who += " to " + nameOf(o.To)
 	}
 	words := ""
@@ -75,18 +78,18 @@ func (c *call) printObligation(o broker.Obligation, now time.Time) {
 }
 
 // stateOf says how an obligation stands, in words.
-func stateOf(o broker.Obligation, now time.Time) string {
+func stateOf(o explain.Obligation, now time.Time) string {
 	urgency := ""
 	if o.Bucket != inbox.Normal {
 		urgency = o.Bucket + ", "
 	}
 	switch o.State {
-	case broker.StillOpen:
-		return urgency + "due in " + broker.Age(o.Due.Sub(now))
-	case broker.Overdue:
-		text := urgency + "overdue for " + broker.Age(now.Sub(o.Due))
+	case owed.StillOpen:
+		return urgency + "due in " + format.Age(o.Due.Sub(now))
+	case owed.Overdue:
+		text := urgency + "overdue for " + format.Age(now.Sub(o.Due))
 		if o.Reminders > 0 {
-			text += ", " + broker.Count(o.Reminders, "reminder", "reminders")
+			text += ", " + format.Count(o.Reminders, "reminder", "reminders")
 		}
 		return text
 	}

@@ -5,16 +5,21 @@ import (
 	"fmt"
 	"os"
 
-	"c2c/broker"
-	"c2c/broker/child"
+	"c2c/broker/deadlines"
+	"c2c/broker/explain"
+	"c2c/broker/loops"
+	"c2c/broker/notice"
 	"c2c/cmd/cli"
 	"c2c/inbox"
+	"c2c/process/child"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // keep acts on what is due in the root, if no server does. That is rarely so, and c2cd knows how. A command that answers
 // something else fails for no reason of that.
 func (c *call) keep() {
-	if !c.b.MayBeDue() {
+	if !deadlines.MayBeDue(c.b.Registry) {
 		return
 	}
 	path, err := findC2cd()
@@ -27,8 +32,8 @@ func (c *call) keep() {
 }
 
 // printOwed says what a message is owed, and what its sender was told.
-func (c *call) printOwed(s broker.MessageStatus) {
-	if !s.ExpiresAt.IsZero() && s.State != broker.Expired && s.State != broker.Read {
+func (c *call) printOwed(s explain.MessageStatus) {
+	if !s.ExpiresAt.IsZero() && s.State != notice.Expired && s.State != sessions.Read {
 		c.printf("  it expires at %s\n", clock(s.ExpiresAt))
 	}
 	if !s.Asked.Due.IsZero() {
@@ -56,11 +61,11 @@ func resume(c *call, _ *cli.Flags) action {
 		if len(c.words) != 2 {
 			return fmt.Errorf("%w: which two sessions?", errUsage)
 		}
-		s, err := c.b.Resolve(ctx, c.caller(""))
-		if err == nil && s.State != broker.Person {
+		s, err := callers.Resolve(ctx, c.b.Registry, c.caller(""))
+		if err == nil && s.State != sessions.Person {
 			return fmt.Errorf("only a person lets agents go on, and this is the shell of %s: ask your user to type it in a terminal of theirs", s.Alias)
 		}
-		held, err := c.b.Resume(ctx, c.words[0], c.words[1])
+		held, err := loops.Resume(ctx, c.b.Registry, c.words[0], c.words[1])
 		if err != nil {
 			return err
 		}

@@ -9,11 +9,13 @@ import (
 	"os"
 	"time"
 
-	"c2c/broker"
-	"c2c/broker/client"
+	"c2c/broker/moves"
+	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/hooks"
 	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 	"c2c/wake"
 )
 
@@ -56,12 +58,12 @@ func (c *call) forPerson(ctx context.Context) bool {
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		return false
 	}
-	s, err := c.b.Resolve(ctx, c.caller(""))
-	return err == nil && s.State == broker.Person
+	s, err := callers.Resolve(ctx, c.b.Registry, c.caller(""))
+	return err == nil && s.State == sessions.Person
 }
 
 // mailbox is the caller's.
-func (c *call) mailbox(ctx context.Context) (s broker.Session, m *inbox.Mailbox, err error) {
+func (c *call) mailbox(ctx context.Context) (s sessions.Session, m *inbox.Mailbox, err error) {
 	err = c.limited(ctx, func(ctx context.Context) (err error) {
 		s, err = c.acting(ctx)
 		return err
@@ -80,8 +82,8 @@ func pollInbox(c *call, f *cli.Flags) action {
 	return func(ctx context.Context) error {
 		c.silent = *check
 		if caller := c.caller(c.session); *check && caller.IsPerson() {
-			_, err := c.b.Resolve(ctx, caller)
-			if errors.Is(err, broker.ErrNoSession) && !errors.Is(err, broker.ErrNoCaller) {
+			_, err := callers.Resolve(ctx, c.b.Registry, caller)
+			if errors.Is(err, sessions.ErrNoSession) && !errors.Is(err, sessions.ErrNoCaller) {
 				return errNothing // a shell asks this at each prompt, and it makes no mailbox wherever its person goes
 			}
 		}
@@ -96,13 +98,13 @@ func pollInbox(c *call, f *cli.Flags) action {
 			return c.limited(ctx, func(ctx context.Context) error { return c.check(ctx, s, m) })
 		}
 		return c.limited(ctx, func(ctx context.Context) error {
-			if s.State == broker.Person { // who has no server that looks after it
+			if s.State == sessions.Person { // who has no server that looks after it
 				c.keep()
 			}
 			if *peek {
 				return c.peek(ctx, m)
 			}
-			return c.b.HandOver(ctx, s, c.reader(ctx, s))
+			return moves.HandOver(ctx, c.b.Registry, s, c.reader(ctx, s))
 		})
 	}
 }
@@ -111,13 +113,13 @@ func pollInbox(c *call, f *cli.Flags) action {
 const maxCounted = 1 << 20
 
 // check says by the exit status whether mail waits, and with --json also how much and from whom.
-func (c *call) check(ctx context.Context, s broker.Session, m *inbox.Mailbox) error {
+func (c *call) check(ctx context.Context, s sessions.Session, m *inbox.Mailbox) error {
 	some, err := m.Ready(ctx)
 	if err != nil {
 		return err
 	}
 	if c.getenv(client.ModEnv) != "" {
-		if broker.Uninstalled(c.getenv, s.Client, s.Process) {
+		if sessions.Uninstalled(c.getenv, s.Client, s.Process) {
 			return errNothing
 		}
 		if err := c.b.SetMod(ctx, s); err != nil {
@@ -172,7 +174,7 @@ func (c *call) peek(ctx context.Context, m *inbox.Mailbox) error {
 }
 
 // reader hands over all that waits, or as much as the client's shell passes on that we run in.
-func (c *call) reader(ctx context.Context, s broker.Session) broker.Reader {
+func (c *call) reader(ctx context.Context, s sessions.Session) moves.Reader {
 	above := s.Client
 	if c.session != "" {
 		above = "" // it was named, and may run anywhere
@@ -183,7 +185,7 @@ func (c *call) reader(ctx context.Context, s broker.Session) broker.Reader {
 		limit = int64(4 * room)
 	}
 	var notes []string
-	return broker.Reader{
+	return moves.Reader{
 		By: "cli_poll", Limit: limit,
 		Render: func(msgs []inbox.Message, more bool) (shown, announced []int, err error) {
 			if room == 0 || len(msgs) == 0 {
@@ -239,15 +241,15 @@ func history(c *call, f *cli.Flags) action {
 			*limit = math.MaxInt
 		}
 		_, m, err := c.mailbox(ctx)
-		if errors.Is(err, broker.ErrNoSession) && c.session != "" { // one that is gone: its archive stays
-			if left, lerr := c.b.LeftMailbox(c.session); lerr == nil {
+		if errors.Is(err, sessions.ErrNoSession) && c.session != "" { // one that is gone: its archive stays
+			if left, lerr := moves.LeftMailbox(c.b.Registry, c.session); lerr == nil {
 				m, err = left, nil
 			}
 		}
 		if err != nil {
 			return err
 		}
-		found, err := m.History(ctx, *limit)
+		found, err := m.Archive().History(ctx, *limit)
 		if err != nil {
 			return err
 		}

@@ -8,12 +8,13 @@ import (
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/inbox"
+	"c2c/sessions"
 )
 
 func reply(c *call, f *cli.Flags) action {
 	d := newDraft(f)
 	return func(ctx context.Context) error {
-		var from broker.Session
+		var from sessions.Session
 		var answered inbox.Message
 		words := c.words
 		// What it answers is found out before its text comes: meanwhile other mail may be handed over.
@@ -44,11 +45,11 @@ func reply(c *call, f *cli.Flags) action {
 
 // toAnswer gives the message that the first word names, and the words behind it. One word alone is the text, for the message that
 // was handed over last, unless it looks like an id. text says that the text of the answer is no word.
-func (c *call) toAnswer(ctx context.Context, s broker.Session, words []string, text bool) (inbox.Message, []string, error) {
+func (c *call) toAnswer(ctx context.Context, s sessions.Session, words []string, text bool) (inbox.Message, []string, error) {
 	if more := text || len(words) > 1; len(words) > 0 && (more || inbox.LooksLikeID(words[0])) {
 		m, err := c.b.Received(ctx, s, words[0])
-		if errors.Is(err, broker.ErrNoMessage) || err != nil && broker.CheckID(words[0]) != nil {
-			err = cli.WithHint(fmt.Errorf("message %q: %w", words[0], broker.ErrNoMessage), "c2c reply ID 'text' answers the message with that id; c2c reply 'text', in quotes, the last one")
+		if errors.Is(err, broker.ErrNoMessage) || err != nil && sessions.CheckID(words[0]) != nil {
+			err = cli.WithHint(fmt.Errorf("message %q: %w", words[0], broker.ErrNoMessage), idAlone("c2c reply %s 'text'", words[0], "c2c reply ID 'text' answers the message with that id; c2c reply 'text', in quotes, the last one"))
 		}
 		return m, words[1:], several(err)
 	}

@@ -8,8 +8,11 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/broker/owed"
 	"c2c/cmd/cli"
 	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // draft is the message of send and send-all, as their options make it.
@@ -25,8 +28,8 @@ func newDraft(f *cli.Flags) *draft {
 	f.TextVar(&d.message.Kind, "kind")
 	f.BoolVar(&d.message.Deferrable, "deferrable")
 	f.BoolVar(&d.message.Ephemeral, "ephemeral")
-	f.Func("ttl", func(s string) error { return broker.SetTTL(&d.message, time.Now(), s) })
-	f.Func("tell-after", func(s string) error { return broker.SetTellAfter(&d.message, s) })
+	f.Func("ttl", func(s string) error { return owed.SetTTL(&d.message, time.Now(), s) })
+	f.Func("tell-after", func(s string) error { return owed.SetTellAfter(&d.message, s) })
 	for _, tag := range broker.Tags() {
 		d.tags[tag] = f.Bool(tag)
 	}
@@ -48,7 +51,7 @@ func (d *draft) complete(c *call, words []string) (err error) {
 }
 
 // send completes the message, however long its body takes to come, and gives do the sender.
-func (d *draft) send(ctx context.Context, c *call, words []string, do func(context.Context, broker.Session) error) error {
+func (d *draft) send(ctx context.Context, c *call, words []string, do func(context.Context, sessions.Session) error) error {
 	if err := d.complete(c, words); err != nil {
 		return err
 	}
@@ -74,27 +77,24 @@ func (a *app) printReceipt(r broker.Receipt) {
 
 func send(c *call, f *cli.Flags) action {
 	d := newDraft(f)
-	f.Func("answer-by", func(s string) error { return broker.SetAnswerBy(&d.message, time.Now(), s) })
+	f.Func("answer-by", func(s string) error { return owed.SetAnswerBy(&d.message, time.Now(), s) })
 	f.Func("id", func(id string) error {
 		d.message.ID = id
-		return broker.CheckID(id)
+		return sessions.CheckID(id)
 	})
 	f.Func("reply-to", func(id string) error {
 		d.message.InReplyTo = id
-		return broker.CheckID(id)
+		return sessions.CheckID(id)
 	})
 	return func(ctx context.Context) error {
 		if len(c.words) == 0 {
 			return fmt.Errorf("%w: to whom?", errUsage)
 		}
 		d.message.To = c.words[0]
-		return d.send(ctx, c, c.words[1:], func(ctx context.Context, from broker.Session) error {
+		return d.send(ctx, c, c.words[1:], func(ctx context.Context, from sessions.Session) error {
 			r, err := c.b.Send(ctx, from, d.message)
-			if errors.Is(err, broker.ErrNoSession) && strings.EqualFold(d.message.To, "all") {
-				err = cli.WithHint(err, "c2c send-all writes to everybody")
-			}
-			if errors.Is(err, broker.ErrNoSession) && strings.ContainsAny(d.message.To, ",;") {
-				err = cli.WithHint(err, "c2c send writes to one session: run it once for each; c2c send-all writes to everybody")
+			if errors.Is(err, sessions.ErrNoSession) {
+				err = cli.WithHint(err, c.meantToSend(ctx))
 			}
 			if err != nil {
 				return err
@@ -105,20 +105,43 @@ func send(c *call, f *cli.Flags) action {
 	}
 }
 
+// meantToSend says what to type where nobody is called what the first word says; empty: nothing but what is always said.
+func (c *call) meantToSend(ctx context.Context) string {
+	to := c.words[0]
+	several := strings.ContainsAny(strings.Trim(to, " ,;"), " ,;")
+	switch {
+	case strings.Contains(" all * everyone everybody ", " "+strings.ToLower(strings.TrimPrefix(to, "@"))+" "):
+		return "c2c send-all writes to everybody"
+	case len(c.words) == 2 && c.aliasOf(ctx, c.words[1]) != "":
+		return fmt.Sprintf("the alias stands first: c2c send %s %q", c.words[1], to)
+	case several:
+		return "c2c send writes to one session: run it once for each; c2c send-all writes to everybody"
+	}
+	return ""
+}
+
+// aliasOf is an alias as its session writes it, or "" if nobody has it.
+func (c *call) aliasOf(ctx context.Context, word string) string {
+	if s, err := callers.Resolve(ctx, c.b.Registry, callers.Caller{Explicit: word}); err == nil && strings.EqualFold(s.Alias, word) {
+		return s.Alias
+	}
+	return ""
+}
+
 // warnOfTwo tells who wrote c2c send amber birch hi that birch is a word of the message.
 func (c *call) warnOfTwo(ctx context.Context, words []string) {
 	if len(words) < 3 {
 		return
 	}
-	if s, err := c.b.Resolve(ctx, broker.Caller{Explicit: words[1]}); err == nil && strings.EqualFold(s.Alias, words[1]) {
-		fmt.Fprintf(c.stderr, "c2c: %q is an alias, too, and was sent as a word of the message: c2c send writes to one session\n", inbox.Visible(s.Alias, ""))
+	if alias := c.aliasOf(ctx, words[1]); alias != "" {
+		fmt.Fprintf(c.stderr, "c2c: %q is an alias, too, and was sent as a word of the message: c2c send writes to one session\n", inbox.Visible(alias, ""))
 	}
 }
 
 func sendAll(c *call, f *cli.Flags) action {
 	d := newDraft(f)
 	return func(ctx context.Context) error {
-		return d.send(ctx, c, c.words, func(ctx context.Context, from broker.Session) error {
+		return d.send(ctx, c, c.words, func(ctx context.Context, from sessions.Session) error {
 			sent, skipped, err := c.b.SendAll(ctx, from, d.message)
 			if err != nil && len(sent) == 0 {
 				return err

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"c2c/broker"
 	"c2c/cmd/cli"
+	"c2c/sessions"
 )
 
-func (c *call) printSession(s broker.Session) error {
+func (c *call) printSession(s sessions.Session) error {
 	return c.show(map[string]string{"session_id": s.ID, "alias": s.Alias}, func() {
 		c.printf("%s (session %s)\n", s.Alias, s.ID)
 	})
@@ -29,7 +29,7 @@ func whoami(c *call, _ *cli.Flags) action {
 		}
 		return c.show(is, func() {
 			c.printf("%s (session %s)\n", s.Alias, s.ID)
-			if s.State == broker.Person {
+			if s.State == sessions.Person {
 				c.printf("you, at a terminal; c2c register gives you another name\n")
 			}
 			for _, line := range is.Lines(time.Now()) {
@@ -43,7 +43,7 @@ func register(c *call, f *cli.Flags) action {
 	role := ""
 	f.Func("role", func(s string) error {
 		role = s
-		return broker.CheckRole(s)
+		return sessions.CheckRole(s)
 	})
 	var unattended *bool
 	f.Func("unattended", func(s string) error {
@@ -56,7 +56,7 @@ func register(c *call, f *cli.Flags) action {
 			return fmt.Errorf("%w: one alias at most", errUsage)
 		}
 		if len(c.words) == 1 {
-			if err := broker.CheckAlias(c.words[0]); err != nil {
+			if err := sessions.CheckAlias(c.words[0]); err != nil {
 				return fmt.Errorf("%w: %w", errUsage, err)
 			}
 		}
@@ -93,7 +93,7 @@ func dnd(c *call, _ *cli.Flags) action {
 			if s.Quiet {
 				state = "on: mail waits for its next turn"
 			}
-			if s.Quiet && s.State == broker.Person {
+			if s.Quiet && s.State == sessions.Person {
 				state = "on; nothing wakes a person anyway. For a session: c2c dnd on --session-id ALIAS"
 			}
 			c.printf("%s: do not disturb is %s\n", s.Alias, state)

@@ -4,29 +4,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"c2c/broker"
+	"c2c/broker/explain"
+	"c2c/broker/notice"
 	"c2c/cmd/cli"
 	"c2c/inbox"
+	"c2c/sessions"
 )
 
 func status(c *call, _ *cli.Flags) action {
 	return func(ctx context.Context) error {
-		id, err := c.messageID()
+		id, err := c.messageID("status")
 		if err != nil {
 			return err
 		}
 		c.keep()
 		found, err := c.b.Status(ctx, id)
 		if errors.Is(err, broker.ErrNoMessage) {
-			err = cli.WithHint(err, "c2c outbox shows the ids of what you have sent")
+			err = cli.WithHint(err, idAlone("c2c status %s", id, "c2c outbox shows the ids of what you have sent"))
 		}
 		if err != nil {
 			return err
 		}
 		return c.show(found, func() {
-			for _, s := range append([]broker.MessageStatus{found}, found.Others...) {
+			for _, s := range append([]explain.MessageStatus{found}, found.Others...) {
 				by := ""
 				if s.By != "" {
 					by = " by " + s.By
@@ -43,14 +47,23 @@ func status(c *call, _ *cli.Flags) action {
 }
 
 // messageID is the only word: the id of a message, or a part of it.
-func (c *call) messageID() (string, error) {
+func (c *call) messageID(verb string) (string, error) {
 	if len(c.words) != 1 {
-		return "", fmt.Errorf("%w: which message?", errUsage)
+		return "", fmt.Errorf("%w: which message? one id", errUsage)
 	}
-	if err := broker.CheckID(c.words[0]); err != nil {
-		return "", fmt.Errorf("%w: %w", errUsage, err)
+	if err := sessions.CheckID(c.words[0]); err != nil {
+		return "", cli.WithHint(fmt.Errorf("%w: %w", errUsage, err), idAlone("c2c "+verb+" %s", c.words[0], ""))
 	}
 	return c.words[0], nil
+}
+
+// idAlone is a hint for who has copied more than an id, such as the full stop behind it; else it is the other one.
+func idAlone(line, word, other string) string {
+	id := strings.Trim(word[strings.IndexByte(word, ':')+1:], "#.,:;\"'`()[]<>")
+	if id == word || sessions.CheckID(id) != nil {
+		return other
+	}
+	return "the id alone: " + fmt.Sprintf(line, id)
 }
 
 func checkLimit(n int) error {
@@ -66,11 +79,11 @@ func deadLetter(c *call, f *cli.Flags) action {
 		if err := checkLimit(*limit); err != nil {
 			return err
 		}
-		dead, err := c.b.DeadLetters(ctx, *limit)
+		dead, err := notice.DeadLetters(ctx, c.b.Registry, *limit)
 		if err != nil {
 			return err
 		}
-		return c.show(append([]broker.DeadLetter{}, dead...), func() {
+		return c.show(append([]notice.DeadLetter{}, dead...), func() {
 			if len(dead) == 0 {
 				c.printf("(no dead letters)\n")
 			}

@@ -10,8 +10,9 @@ import (
 	"sync"
 	"testing"
 
-	"c2c/broker/doctor"
+	"c2c/doctor"
 	"c2c/install"
+	"c2c/install/selftest"
 )
 
 // programs builds both programs, as a person has them.
@@ -53,7 +54,7 @@ func keptPrograms(t *testing.T) string {
 
 func TestRoundTrip(t *testing.T) {
 	o := install.Options{Getenv: os.Getenv, Binary: filepath.Join(programs(t), "c2c")}
-	if f := install.Roundtrip(t.Context(), o); f.Status != doctor.OK {
+	if f := selftest.Run(t.Context(), o); f.Status != doctor.OK {
 		t.Error(f.Detail)
 	}
 }

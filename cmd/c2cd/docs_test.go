@@ -121,7 +121,11 @@ var option = regexp.MustCompile(`--[a-z-]+`)
 // What stands within a sentence is a verb that there is, with options that it has.
 func TestTheDocsNameVerbsAndOptionsThatExist(t *testing.T) {
 	t.Parallel()
-	for _, page := range append(guide(t), filepath.Join("..", "..", "docs", "design.md"), filepath.Join("..", "..", "CONTRIBUTING.md"), filepath.Join("..", "..", "SECURITY.md")) {
+	inside, err := filepath.Glob(filepath.Join("..", "..", "docs", "inside", "*.md"))
+	if err != nil || len(inside) == 0 {
+		t.Fatal(inside, err)
+	}
+	for _, page := range append(append(guide(t), inside...), filepath.Join("..", "..", "docs", "design.md"), filepath.Join("..", "..", "CONTRIBUTING.md"), filepath.Join("..", "..", "SECURITY.md")) {
 		data, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

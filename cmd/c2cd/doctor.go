@@ -13,11 +13,18 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/client"
-	"c2c/broker/doctor"
+	"c2c/broker/explain"
+	"c2c/broker/loops"
+	"c2c/broker/owed"
+	"c2c/client"
 	"c2c/cmd/cli"
+	"c2c/doctor"
+	"c2c/format"
 	"c2c/inbox"
 	"c2c/install"
+	"c2c/install/selftest"
+	"c2c/project"
+	"c2c/sessions"
 	"c2c/wake/clients"
 	"c2c/wake/daemon"
 )
@@ -42,7 +49,7 @@ func (a *call) doctor(ctx context.Context) error {
 	}
 	report := slices.Concat(a.checkSettings(), a.checkRoot(ctx), a.checkRoots(), a.checkServe(ctx), a.checkPrograms(), install.InspectJournal(o), clients)
 	if *roundtrip {
-		f := install.Roundtrip(ctx, o)
+		f := selftest.Run(ctx, o)
 		if f.Status == doctor.OK && problems(clients) > 0 {
 			f.Detail += "; but a client is kept from its mail: see the problems"
 		}
@@ -95,7 +102,7 @@ func (a *app) checkClients(ctx context.Context, o install.Options) (report []doc
 			report = append(report, install.Program(ctx, name, o))
 		}
 		report = append(report, found...)
-		if install.HasServer(name, o) && !install.HTTPByHand(name, o) && broker.Uninstalled(a.getenv, name, 0) {
+		if install.HasServer(name, o) && !install.HTTPByHand(name, o) && sessions.Uninstalled(a.getenv, name, 0) {
 			report = append(report, doctor.Finding{Client: name, Status: doctor.Problem, Part: "uninstall",
 				Detail: "it was cut off, and a session from before it gets no mail; c2c install " + name + " puts it right"})
 		}
@@ -111,11 +118,11 @@ func (a *app) checkClients(ctx context.Context, o install.Options) (report []doc
 func (a *app) checkRunning(ctx context.Context, present []string) (report []doctor.Finding) {
 	names := slices.DeleteFunc(slices.Clone(present), func(name string) bool {
 		p, _ := client.Find(name)
-		return p.SharedProcess || broker.Uninstalled(a.getenv, name, 0)
+		return p.SharedProcess || sessions.Uninstalled(a.getenv, name, 0)
 	})
 	root, _ := a.root()
 	for _, r := range a.unknown(ctx, names) {
-		if theirs, _, err := broker.FindRoot(a.getenv, r.folder); err == nil && theirs == root {
+		if theirs, _, err := project.FindRoot(a.getenv, r.folder); err == nil && theirs == root {
 			report = append(report, doctor.Finding{Client: r.client, Status: doctor.Warning, Part: "without mail", Detail: r.sentence(a.getenv("HOME"))})
 		}
 	}
@@ -137,8 +144,8 @@ func (a *app) hasSessions(ctx context.Context, name string) bool {
 	}
 	defer b.Close()
 	all, err := b.Sessions(ctx)
-	return err == nil && slices.ContainsFunc(all, func(s broker.Session) bool {
-		return s.Client != "" && (name == "" || s.Client == name) && s.State != broker.Person && s.State != broker.External
+	return err == nil && slices.ContainsFunc(all, func(s sessions.Session) bool {
+		return s.Client != "" && (name == "" || s.Client == name) && s.State != sessions.Person && s.State != sessions.External
 	})
 }
 
@@ -153,7 +160,7 @@ func (a *app) printReport(report []doctor.Finding, verbose bool) {
 				well++
 			}
 		}
-		defer fmt.Fprintf(a.stdout, "%s ok (--verbose shows them)\n", broker.Count(well, "check", "checks"))
+		defer fmt.Fprintf(a.stdout, "%s ok (--verbose shows them)\n", format.Count(well, "check", "checks"))
 	}
 	sort.SliceStable(lines, func(i, j int) bool { // what asks for a person stands last, where the eye is
 		return slices.Index(severity, lines[i].Status) < slices.Index(severity, lines[j].Status)
@@ -201,8 +208,8 @@ var settings = [][2]string{
 	{"C2C_MCP_BROKER_ROOT", "the repository decides"},
 	{"C2C_MCP_SESSION_ID", "the client says which session calls"},
 	{"C2C_MCP_AUTO_REGISTER_ALIAS", "a new session gets an alias made up"},
-	{broker.StormHopsVariable + ", " + broker.ObligationTimesVariable + ", " + lifetimeVariable,
-		"agents answer each other 50 times in a row at most without any work in between; what asks is to be answered by " + (broker.ObligationTimes{}).String() + "; a permission request waits 10 minutes for a verdict"},
+	{loops.HopsVariable + ", " + owed.ObligationTimesVariable + ", " + lifetimeVariable,
+		"agents answer each other 50 times in a row at most without any work in between; what asks is to be answered by " + (owed.ObligationTimes{}).String() + "; a permission request waits 10 minutes for a verdict"},
 	{"C2C_MCP_CLIENT_TYPE", "the MCP client says what it is"},
 	{channelVariable, "no channel: the client is woken in another way"},
 	{"XDG_STATE_HOME", "~/.c2c for mail, ~/.local/state/c2c for undo records"},
@@ -226,16 +233,16 @@ func (a *app) checkSettings() []doctor.Finding {
 		all = append(all, [2]string{strings.Join(unset, ", "), strings.Join(dirs, ", ")})
 	}
 	report := []doctor.Finding{{Status: doctor.OK, Part: "version", Detail: broker.Version}}
-	limits := broker.StormLimitsOf(a.getenv)
-	_, wrongTimes := broker.ObligationTimesOf(a.getenv)
-	noNumber := map[string]bool{broker.StormHopsVariable: limits.Hops == 0}
+	limits := loops.LimitsOf(a.getenv)
+	_, wrongTimes := owed.ObligationTimesOf(a.getenv)
+	noNumber := map[string]bool{loops.HopsVariable: limits.Hops == 0}
 	for _, s := range all {
 		var unset []string // of those that share a line
 		for _, name := range strings.Split(s[0], ", ") {
 			switch v := a.getenv(name); {
 			case v == "":
 				unset = append(unset, name)
-			case name == broker.ObligationTimesVariable && wrongTimes != nil:
+			case name == owed.ObligationTimesVariable && wrongTimes != nil:
 				report = append(report, doctor.Finding{Status: doctor.Warning, Part: name, Detail: wrongTimes.Error() + "; that part counts as not set"})
 			case noNumber[name]:
 				report = append(report, doctor.Finding{Status: doctor.Warning, Part: name,
@@ -253,7 +260,7 @@ func (a *app) checkSettings() []doctor.Finding {
 
 // checkRoot also looks at the sessions in it, and at the daemons.
 func (a *app) checkRoot(ctx context.Context) []doctor.Finding {
-	root, source, err := broker.FindRoot(a.getenv, a.cwd)
+	root, source, err := project.FindRoot(a.getenv, a.cwd)
 	if err != nil {
 		return []doctor.Finding{doctor.Failed("root", "", err)}
 	}
@@ -273,7 +280,7 @@ func (a *app) checkRoot(ctx context.Context) []doctor.Finding {
 	defer b.Close()
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	return slices.Concat([]doctor.Finding{f, a.checkDaemon(ctx, b)}, a.checkWire(ctx, b), b.Check(ctx, canWake), checkSurfaces(ctx, b))
+	return slices.Concat([]doctor.Finding{f, a.checkDaemon(ctx, b)}, a.checkWire(ctx, b), explain.Check(ctx, b.Registry, canWake), checkSurfaces(ctx, b))
 }
 
 // canWake says whether there is a way to wake sessions of a client.
@@ -296,7 +303,7 @@ func (a *app) checkDaemon(ctx context.Context, b *broker.Broker) doctor.Finding 
 	}
 	var attached []string
 	for _, s := range all {
-		if s.Pane != "" && s.State == broker.Alive {
+		if s.Pane != "" && s.State == sessions.Alive {
 			attached = append(attached, s.Alias)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"c2c/broker/doctor"
-	"c2c/broker/procstat"
+	"c2c/doctor"
+	"c2c/process/procstat"
 )
 
 // checkPrograms tells of processes of c2c that run another build than the one that is installed: they were started before an

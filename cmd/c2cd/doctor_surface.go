@@ -4,7 +4,8 @@ import (
 	"context"
 
 	"c2c/broker"
-	"c2c/broker/doctor"
+	"c2c/doctor"
+	"c2c/sessions"
 )
 
 // checkSurfaces tells how the tools of each session that runs reach c2c, and whether mail wakes it.
@@ -18,7 +19,7 @@ func checkSurfaces(ctx context.Context, b *broker.Broker) (found []doctor.Findin
 		switch support {
 		case "":
 			continue
-		case broker.SurfaceFull:
+		case sessions.SurfaceFull:
 			why = "it wakes the session: " + why
 		}
 		over := "tools over " + s.Transport()

@@ -16,10 +16,14 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/client"
-	"c2c/broker/doctor"
+	"c2c/broker/loops"
+	"c2c/broker/owed"
+	"c2c/client"
+	"c2c/doctor"
 	"c2c/inbox"
 	"c2c/inbox/filelock"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 	"c2c/wake"
 )
 
@@ -63,11 +67,11 @@ func (c clinic) run(args ...string) string {
 // session registers somebody with the process, and has birch send them mail.
 func (c clinic) session(client, alias string, pid int) (id, message string) {
 	c.t.Helper()
-	s, err := c.b.Register(c.t.Context(), broker.Caller{Explicit: alias, Client: client, ClientID: "of-" + alias, PID: pid}, alias)
+	s, err := c.b.Register(c.t.Context(), callers.Caller{Explicit: alias, Client: client, ClientID: "of-" + alias, PID: pid}, alias)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	from := broker.Session{ID: "birch", Alias: "birch"}
+	from := sessions.Session{ID: "birch", Alias: "birch"}
 	if _, err := c.b.Send(c.t.Context(), from, inbox.Message{To: alias, Content: "hello", ID: "m-" + alias}); err != nil {
 		c.t.Fatal(err)
 	}
@@ -343,7 +347,7 @@ func TestDoctorTellsInWhichSessionsTheModIsLoaded(t *testing.T) {
 	if got := c.line("ok       claude mod: "); !strings.Contains(got, "not loaded in amber") {
 		t.Error(got)
 	}
-	s, err := c.b.Resolve(t.Context(), broker.Caller{Explicit: id})
+	s, err := callers.Resolve(t.Context(), c.b.Registry, callers.Caller{Explicit: id})
 	if err == nil {
 		err = c.b.SetMod(t.Context(), s)
 	}
@@ -362,7 +366,7 @@ func TestDoctorTellsInWhichSessionsTheModIsLoaded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { other.Process.Kill(); other.Wait() }()
-	if _, err := c.b.Attach(t.Context(), broker.Caller{Client: "claude", ClientID: "of-amber", PID: other.Process.Pid}); err != nil {
+	if _, err := c.b.Attach(t.Context(), callers.Caller{Client: "claude", ClientID: "of-amber", PID: other.Process.Pid}); err != nil {
 		t.Fatal(err)
 	}
 	if got := c.line("ok       claude mod: "); !strings.Contains(got, "not loaded in amber") {
@@ -438,8 +442,8 @@ func TestDoctorTellsOfARelativeRoot(t *testing.T) {
 }
 
 func TestDoctorTellsOfALimitThatIsNoNumber(t *testing.T) {
-	s := shop{t: t, home: t.TempDir(), env: map[string]string{broker.StormHopsVariable: "many",
-		broker.ObligationTimesVariable: "urgent=soon"}}
+	s := shop{t: t, home: t.TempDir(), env: map[string]string{loops.HopsVariable: "many",
+		owed.ObligationTimesVariable: "urgent=soon"}}
 	_, out, _ := s.run("doctor", "--verbose")
 	for _, want := range []string{`warning  C2C_OBLIGATION_TIMES: "urgent=soon": want a duration`, `warning  C2C_STORM_HOPS: "many" from the environment is no number`} {
 		if !strings.Contains(out, want) {

@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/client"
+	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 	"c2c/wake"
 	"c2c/wake/clients"
 )
@@ -35,9 +37,9 @@ func (a *call) inject(ctx context.Context) error {
 		return err
 	}
 	defer b.Close()
-	caller := broker.Caller{Explicit: *from, Getenv: a.getenv, User: broker.UserHere(a.getenv, a.stdin)}
-	sender, err := b.Resolve(ctx, caller)
-	if *from == "" && errors.Is(err, broker.ErrNoSession) && !errors.As(err, new(*broker.UnknownAliasError)) {
+	caller := callers.Caller{Explicit: *from, Getenv: a.getenv, User: callers.UserHere(a.getenv, a.stdin)}
+	sender, err := callers.Resolve(ctx, b.Registry, caller)
+	if *from == "" && errors.Is(err, sessions.ErrNoSession) && !errors.As(err, new(*sessions.UnknownAliasError)) {
 		sender, err = b.Attach(ctx, caller) // as c2c send does for a person who has not written before
 	}
 	if err != nil {
@@ -52,7 +54,7 @@ func (a *call) inject(ctx context.Context) error {
 }
 
 func (a *app) injectInto(ctx context.Context, b *broker.Broker, m inbox.Message) error {
-	s, err := b.Resolve(ctx, broker.Caller{Explicit: m.To})
+	s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Explicit: m.To})
 	if err != nil {
 		return err
 	}
@@ -61,7 +63,7 @@ func (a *app) injectInto(ctx context.Context, b *broker.Broker, m inbox.Message)
 	if c.Inject == nil || s.ClientID() == "" {
 		return fmt.Errorf("session %q has no history that c2c knows; c2c send works for every session", s.Alias)
 	}
-	if s.State != broker.Absent {
+	if s.State != sessions.Absent {
 		return fmt.Errorf("session %q is %s: %w", s.Alias, s.State, wake.ErrLives)
 	}
 	// One after another: each names the message before it.

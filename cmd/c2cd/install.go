@@ -10,18 +10,19 @@ import (
 	"slices"
 	"strings"
 
-	"c2c/broker"
-	"c2c/broker/client"
+	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/hooks"
 	"c2c/install"
+	"c2c/project"
+	"c2c/sessions"
 )
 
 // options describes this machine to package install.
 func (a *app) options() (install.Options, error) {
 	home := a.getenv("HOME")
 	if home == "" {
-		return install.Options{}, fmt.Errorf("HOME is not set")
+		return install.Options{}, fmt.Errorf("HOME is not set: set it to your home directory")
 	}
 	state := a.getenv("XDG_STATE_HOME")
 	if state == "" {
@@ -121,7 +122,7 @@ func (a *call) uninstall() error {
 	if len(named) == 0 {
 		err = errors.Join(err, a.tellDaemonRuns())
 	}
-	if state, _ := broker.StateDir(a.getenv); len(named) == 0 && !*dry && err == nil {
+	if state, _ := project.StateDir(a.getenv); len(named) == 0 && !*dry && err == nil {
 		if _, missing := os.Stat(state); missing == nil {
 			fmt.Fprintf(a.stdout, "the mail stays in %s until you delete that\n", state)
 		}
@@ -208,14 +209,14 @@ func (e *editor) apply(p *install.Plan, asked bool, said *bool) error {
 func (e *editor) carryOut(p *install.Plan) error {
 	marks := e.undo && !p.Empty()
 	if marks {
-		if err := broker.MarkUninstalled(e.getenv, p.Client, p.OneOf()); err != nil {
+		if err := sessions.MarkUninstalled(e.getenv, p.Client, p.OneOf()); err != nil {
 			return err
 		}
 	}
 	// Also when nothing changes: it drops undo records that have no use any more.
 	err := p.Apply()
 	if !e.undo && err == nil || marks && err != nil { // it is set up, or still is
-		err = errors.Join(err, broker.ClearUninstalled(e.getenv, p.Client))
+		err = errors.Join(err, sessions.ClearUninstalled(e.getenv, p.Client))
 	}
 	return err
 }
@@ -258,7 +259,7 @@ func (a *app) freeAlias() string {
 	defer b.Close()
 	all, err := b.Sessions(context.Background())
 	for _, name := range names {
-		if err == nil && !slices.ContainsFunc(all, func(s broker.Session) bool { return s.Alias == name }) {
+		if err == nil && !slices.ContainsFunc(all, func(s sessions.Session) bool { return s.Alias == name }) {
 			return name
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"c2c/broker/httpd"
 	"c2c/cmd/cli"
 	"c2c/install"
+	"c2c/serve"
 )
 
 // forHTTP is the daemon for clients that are to have their tools over HTTP.
@@ -34,14 +34,14 @@ func (a *app) overHTTP(ctx context.Context) (*install.HTTP, error) {
 	if d.Dir == nil {
 		return &install.HTTP{}, nil
 	}
-	at, err := httpd.ReadAt(d.state)
+	at, err := serve.ReadAt(d.state)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &install.HTTP{}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	token, err := httpd.Token(d.state)
+	token, err := serve.Token(d.state)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &install.HTTP{}, nil
 	}

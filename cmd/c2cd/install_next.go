@@ -9,9 +9,10 @@ import (
 	"strings"
 
 	"c2c/broker"
-	"c2c/broker/client"
-	"c2c/broker/procstat"
+	"c2c/client"
 	"c2c/inbox"
+	"c2c/process/procstat"
+	"c2c/project"
 )
 
 // tellNext ends an install with a command that works here, where a client can be started. unasked: tools of c2c are called
@@ -133,7 +134,7 @@ func runs(t procstat.Terminal, program string) bool {
 
 // sessionsOf gives the processes of the sessions of a folder's project.
 func (a *app) sessionsOf(ctx context.Context, folder string) (pids []int) {
-	root, _, err := broker.FindRoot(a.getenv, folder)
+	root, _, err := project.FindRoot(a.getenv, folder)
 	if err != nil {
 		return nil
 	}

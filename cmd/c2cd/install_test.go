@@ -16,6 +16,8 @@ import (
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/install"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // shop is a home in which clients are set up.
@@ -177,7 +179,7 @@ func TestAClientThatRanBeforeInstallIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	if _, err := b.Attach(t.Context(), broker.Caller{Client: "claude", ClientID: "u-1", PID: cmd.Process.Pid}); err != nil {
+	if _, err := b.Attach(t.Context(), callers.Caller{Client: "claude", ClientID: "u-1", PID: cmd.Process.Pid}); err != nil {
 		t.Fatal(err)
 	}
 	if _, out, _ := s.run("install"); strings.Contains(out, "already") {
@@ -331,7 +333,7 @@ func TestClientsThatAreNotThereAreTold(t *testing.T) {
 	if code, out, _ := s.run("doctor", "--verbose"); code != 1 || !strings.Contains(out, "problem  clients: "+where+"; install one of them, then run c2c install\n") {
 		t.Errorf("doctor: exit %d, %s", code, out)
 	}
-	if code, _, errs := s.run("start", "claude"); code != 1 || errs != "c2c: claude is not installed or not on PATH; c2c start knows claude, codex, opencode, copilot, qwen, kimi, gemini, cursor\n" {
+	if code, _, errs := s.run("start", "claude"); code != 1 || errs != "c2c: claude is not installed or not on PATH; c2c start knows claude, codex, opencode, copilot, qwen, kimi, gemini, cursor\nc2c: hint: install it, or add its folder to PATH; c2c doctor tells which clients are found\n" {
 		t.Errorf("start: exit %d, %s", code, errs)
 	}
 	if _, _, errs := s.run("start", "cursor"); !strings.Contains(errs, "cursor-agent is not installed") {
@@ -427,7 +429,7 @@ func TestAnUninstallThatWasCutOffIsToldAndCured(t *testing.T) {
 	s.write(".c2c/x", "")
 	s.program("claude")
 	s.run("install", "claude")
-	if err := broker.MarkUninstalled(func(name string) string { return map[string]string{"HOME": s.home}[name] }, "claude", ""); err != nil {
+	if err := sessions.MarkUninstalled(func(name string) string { return map[string]string{"HOME": s.home}[name] }, "claude", ""); err != nil {
 		t.Fatal(err)
 	}
 	told := func() bool {

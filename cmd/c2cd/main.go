@@ -22,6 +22,7 @@ import (
 	"c2c/cmd/cli"
 	"c2c/cmd/rare"
 	"c2c/inbox"
+	"c2c/project"
 )
 
 var errUsage = cli.ErrUsage
@@ -95,7 +96,10 @@ func (a *app) main(ctx context.Context, args []string) int {
 // run runs a verb. The status is that of a client that it has run.
 func (a *app) run(ctx context.Context, name string, args []string) (status int, err error) {
 	v, known := cli.Find(name)
-	if !known || !v.C2cd {
+	if !known {
+		return 0, noVerb(append([]string{name}, args...))
+	}
+	if !v.C2cd {
 		return 0, fmt.Errorf("%w: c2cd has no verb %q", errUsage, name)
 	}
 	c := &call{app: a, Flags: cli.NewFlags(v), args: args}
@@ -157,13 +161,13 @@ type call struct {
 func (c *call) words() ([]string, error) { return c.Parse(c.args) }
 
 func (a *app) root() (string, error) {
-	root, _, err := broker.FindRoot(a.getenv, a.cwd)
+	root, _, err := project.FindRoot(a.getenv, a.cwd)
 	return root, err
 }
 
 // openThere opens the root for a verb that makes none.
 func (a *app) openThere() (*broker.Broker, error) {
-	root, source, err := broker.FindRoot(a.getenv, a.cwd)
+	root, source, err := project.FindRoot(a.getenv, a.cwd)
 	if err == nil {
 		err = cli.NeedRoot(root, source)
 	}
@@ -202,7 +206,7 @@ func (a *app) awaitRoot(ctx context.Context, tell func(missing error)) error {
 	tick := time.NewTicker(rootLook)
 	defer tick.Stop()
 	for waits := false; ; waits = true {
-		root, source, err := broker.FindRoot(a.getenv, a.cwd) // anew: another clone of the project may have made one
+		root, source, err := project.FindRoot(a.getenv, a.cwd) // anew: another clone of the project may have made one
 		if err != nil {
 			return err
 		}

@@ -9,12 +9,15 @@ import (
 	"sync"
 
 	"c2c/broker"
-	"c2c/broker/client"
-	"c2c/broker/mcpserver"
-	"c2c/broker/ringer"
+	"c2c/client"
 	"c2c/hooks"
 	"c2c/inbox"
 	"c2c/install"
+	"c2c/mcp"
+	"c2c/mcp/tools"
+	"c2c/project"
+	"c2c/ringer"
+	"c2c/sessions"
 	"c2c/wake"
 )
 
@@ -58,29 +61,21 @@ func (a *call) mcp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	relay := &mcpserver.Relay{Present: a.approverThere, Lifetime: lifetime, Log: a.log}
+	relay := &tools.Relay{Present: a.approverThere, Lifetime: lifetime, Log: a.log}
 	defer relay.Close()
-	var srv *mcpserver.Server
-	var push func(*inbox.Mailbox, func(context.Context) bool) wake.Method
-	if channel != channelOff {
-		// The client may have been started without it, and does not tell.
-		push = func(box *inbox.Mailbox, busy func(context.Context) bool) wake.Method {
-			c := &mcpserver.Channel{Server: srv, Box: box, Busy: busy}
-			m := wake.Method{Name: wake.ByChannel, Doorbell: c, Unproven: true}
-			if channel == channelContent {
-				m.Carrier = c
-			}
-			return m
-		}
-	}
+	var srv *tools.Server
+	push := pushBy(channel, &srv)
 	parent := cmp.Or(os.Getppid(), os.Getpid()) // it may be outside of our PID namespace
 	var once sync.Once
 	stop := func() {}
-	srv = mcpserver.New(mcpserver.Config{
-		Channel: push != nil, Relay: relay, Silent: silent, Log: a.log,
+	stateless, hush := a.stateless(ctx)
+	defer hush()
+	srv = tools.New(tools.Config{
+		Stateless: stateless,
+		Channel:   push != nil, Relay: relay, Silent: silent, Log: a.log,
 		Client: kind, Getenv: a.getenv, PID: parent,
 		Uninstalled: func(name string, pid int) bool {
-			return !*plugin && broker.Uninstalled(a.getenv, client.Name(name), pid)
+			return !*plugin && sessions.Uninstalled(a.getenv, client.Name(name), pid)
 		},
 		Initialized: func(name string) {
 			once.Do(func() {
@@ -93,25 +88,54 @@ func (a *call) mcp(ctx context.Context) error {
 		},
 		Open: a.open,
 		RootBy: func() string {
-			_, source, _ := broker.FindRoot(a.getenv, a.cwd)
+			_, source, _ := project.FindRoot(a.getenv, a.cwd)
 			return source
 		},
 	})
 	defer func() {
-		once.Do(func() {}) // who was never initialized does not start to ring now
+		once.Do(func() {}) // a client that did not initialize rings nobody now
 		stop()
 	}()
-	err = mcpserver.Serve(ctx, a.stdin, a.stdout, srv, mcpserver.Limits{Log: a.log})
+	err = mcp.Serve(ctx, a.stdin, a.stdout, srv, mcp.Limits{Log: a.log, Stateless: stateless})
 	if ctx.Err() != nil {
 		return nil // a signal is how clients end their servers
 	}
 	return err
 }
 
+// pushBy gives the way of a mailbox's mail by channel notifications of a server that is made later; nil: there is none.
+func pushBy(channel string, srv **tools.Server) func(*inbox.Mailbox, func(context.Context) bool) wake.Method {
+	if channel == channelOff {
+		return nil
+	}
+	// The client may have been started without it, and does not tell.
+	return func(box *inbox.Mailbox, busy func(context.Context) bool) wake.Method {
+		c := &tools.Channel{Server: *srv, Box: box, Busy: busy}
+		m := wake.Method{Name: wake.ByChannel, Doorbell: c, Unproven: true}
+		if channel == channelContent {
+			m.Carrier = c
+		}
+		return m
+	}
+}
+
+// stateless answers clients of MCP 2026-07-28 alone, and rings those that listen until stop is called.
+func (a *app) stateless(ctx context.Context) (m *mcp.Stateless, stop func()) {
+	var once sync.Once
+	hush := func() {}
+	m = &mcp.Stateless{Listens: func(bells func() map[string]wake.Doorbell, changed <-chan struct{}) {
+		once.Do(func() { hush = a.ringer(ringer.Streams(bells, changed)).Start(ctx) })
+	}}
+	return m, func() {
+		once.Do(func() {}) // a client that did not listen is not rung now
+		hush()
+	}
+}
+
 // startRinging wakes the client's sessions until stop is called.
 func (a *app) startRinging(ctx context.Context, scope ringer.Scope) (stop func()) {
 	r := a.ringer(scope)
-	state, _ := broker.StateDir(a.getenv)
+	state, _ := project.StateDir(a.getenv)
 	r.Hooked = func(id string) bool {
 		_, err := os.Stat(hooks.PointerPath(state, id))
 		return err == nil

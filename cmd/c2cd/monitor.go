@@ -15,10 +15,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"c2c/broker/live"
-	"c2c/broker/ringer"
 	"c2c/inbox"
 	"c2c/inbox/fields"
+	"c2c/live"
+	"c2c/ringer"
 	"c2c/wake"
 )
 
@@ -96,11 +96,14 @@ func (c *call) follow(ctx context.Context, m *monitor) error {
 		return err
 	}
 	defer b.Close()
-	ready := m.json
+	first := true
 	return live.New(live.Config{Broker: b}).Run(ctx, func(u live.Update) error {
-		m.find(u.Sessions)
+		if !m.find(u.Sessions) && first {
+			fmt.Fprintf(c.stderr, "c2c: nobody is called %q yet: c2c list shows all of this project\n", inbox.Visible(m.alias, ""))
+		}
+		ready := first && m.json
+		first = false
 		if ready { // what comes now is told
-			ready = false
 			if err := m.event("monitor.ready", ""); err != nil {
 				return err
 			}
@@ -114,14 +117,15 @@ func (c *call) follow(ctx context.Context, m *monitor) error {
 	})
 }
 
-// find looks for the session that the monitor is run for: a session id was given, or an alias.
-func (m *monitor) find(sessions []live.Session) {
+// find looks for the session that the monitor is run for, if it is for one: a session id was given, or an alias.
+func (m *monitor) find(sessions []live.Session) bool {
 	for _, s := range sessions {
 		if m.alias != "" && (s.ID == m.alias || s.ID == m.id || strings.EqualFold(s.Alias, m.alias)) {
 			m.alias, m.id = s.Alias, s.ID
-			return
+			return true
 		}
 	}
+	return m.alias == ""
 }
 
 // hungUp waits until nobody reads what is written to a pipe. It is false when that cannot be told.

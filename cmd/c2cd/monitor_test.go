@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"c2c/broker/live"
 	"c2c/inbox"
+	"c2c/live"
 	"c2c/wake"
 )
 

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"time"
 
-	"c2c/broker"
-	"c2c/broker/httpd"
-	"c2c/broker/httpd/page"
 	"c2c/cmd/cli"
+	"c2c/serve"
+	"c2c/serve/page"
+	"c2c/sessions/callers"
 )
 
 // openPage makes a link that opens the page of this project once, and gives it to the browser.
@@ -30,6 +30,7 @@ func (c *call) openPage(ctx context.Context) error {
 	}
 	root := b.Root()
 	_, err = c.onlyPerson(ctx, b, "opens the page") // who has a mailbox here then
+	unproven := err == nil && c.proven(ctx, b) != nil
 	if err := errors.Join(err, b.Close()); err != nil {
 		return err
 	}
@@ -42,9 +43,12 @@ func (c *call) openPage(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	code, err := page.NewCode(d.Dir, page.Who{Root: root, Dir: c.cwd, UID: os.Getuid(), Login: broker.UserHere(c.getenv, c.stdin).Name()}, time.Now())
+	code, err := page.NewCode(d.Dir, page.Who{Root: root, Dir: c.cwd, UID: os.Getuid(), Login: callers.UserHere(c.getenv, c.stdin).Name(), Unproven: unproven}, time.Now())
 	if err != nil {
 		return fmt.Errorf("make a link: %w", err)
+	}
+	if unproven {
+		fmt.Fprintln(c.stderr, "c2c: this terminal is younger than a session here, so an agent may have opened it: its page shows permission requests and answers none")
 	}
 	link := fmt.Sprintf("http://127.0.0.1:%d/login#%s", at.Port, code)
 	if !*onlyPrint {
@@ -60,13 +64,13 @@ func (c *call) openPage(ctx context.Context) error {
 }
 
 // running says where the daemon listens.
-func (d *httpDaemon) running() (at httpd.At, err error) {
+func (d *httpDaemon) running() (at serve.At, err error) {
 	pid := 0
 	if d.Dir != nil {
 		pid, err = d.PID()
 	}
 	if err == nil && pid != 0 {
-		at, err = httpd.ReadAt(d.state)
+		at, err = serve.ReadAt(d.state)
 	}
 	if err != nil {
 		return at, err

@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/client"
-	"c2c/broker/ringer"
+	"c2c/client"
+	"c2c/ringer"
+	"c2c/sessions/callers"
+	"c2c/sessions/turns"
 	"c2c/wake/plugin"
 )
 
@@ -67,7 +69,7 @@ func (p *pluginSessions) meet(ctx context.Context, id string) (sid string, err e
 	if err != nil {
 		return "", err
 	}
-	s, err := b.Attach(ctx, broker.Caller{Client: p.client, ClientID: id, PID: p.pid, Getenv: p.app.getenv, Alias: p.alias, Proposed: true})
+	s, err := b.Attach(ctx, callers.Caller{Client: p.client, ClientID: id, PID: p.pid, Getenv: p.app.getenv, Alias: p.alias, Proposed: true})
 	if err == nil {
 		err = b.SetMod(ctx, s)
 	}
@@ -89,9 +91,9 @@ func (p *pluginSessions) worked(sid, how string) {
 	}
 	switch how {
 	case plugin.ByTool, plugin.ByPrompt:
-		err = b.SawWork(sid, how == plugin.ByTool)
+		err = turns.SawWork(b.Registry, sid, how == plugin.ByTool)
 	case plugin.ByMail:
-		err = b.SeesTools(sid)
+		err = turns.SeesTools(b.Registry, sid)
 	}
 	if err != nil {
 		p.app.log.Warn("the work of a session is not recorded", "session", sid, "err", err)
@@ -106,11 +108,11 @@ func (p *pluginSessions) answered(ctx context.Context, sid, how, failed string) 
 	}
 	switch {
 	case failed != "":
-		err = b.SawFailure(ctx, sid, failed)
+		err = turns.SawFailure(ctx, b.Registry, sid, failed)
 	case how == plugin.Answered:
-		err = b.SawAnswer(sid, time.Time{})
+		err = turns.SawAnswer(b.Registry, sid, time.Time{})
 	case how == plugin.WillAnswer:
-		err = b.ExpectAnswers(sid)
+		err = turns.ExpectAnswers(b.Registry, sid)
 	}
 	if err != nil {
 		p.app.log.Warn("what a session's model did is not recorded", "session", sid, "err", err)

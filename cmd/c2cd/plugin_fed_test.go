@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/client"
+	"c2c/client"
 	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // fed is our end of a plugin, with the test as the plugin.
@@ -82,11 +84,11 @@ func (f *fed) told() (told fedLine) {
 // send sends a message with this id to a mailbox.
 func (f *fed) send(sid, id string) {
 	f.t.Helper()
-	birch, err := f.b.Register(f.t.Context(), broker.Caller{Explicit: "birch"}, "birch")
+	birch, err := f.b.Register(f.t.Context(), callers.Caller{Explicit: "birch"}, "birch")
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	s, err := f.b.Resolve(f.t.Context(), broker.Caller{Explicit: sid})
+	s, err := callers.Resolve(f.t.Context(), f.b.Registry, callers.Caller{Explicit: sid})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -102,7 +104,7 @@ func (f *fed) wantRead(id string) {
 	defer tick.Stop()
 	for end := time.Now().Add(30 * time.Second); ; <-tick.C {
 		st, err := f.b.Status(f.t.Context(), id)
-		if err == nil && st.State == broker.Read {
+		if err == nil && st.State == sessions.Read {
 			return
 		}
 		if time.Now().After(end) {
@@ -114,7 +116,7 @@ func (f *fed) wantRead(id string) {
 func TestStartGivesAPluginTheSameMailboxEachTime(t *testing.T) {
 	f := newFed(t)
 	for _, session := range []string{"ses-1", "ses-2"} {
-		s, err := f.b.Register(t.Context(), broker.Caller{Start: "amber", Client: "opencode", PID: os.Getppid()}, "amber")
+		s, err := f.b.Register(t.Context(), callers.Caller{Start: "amber", Client: "opencode", PID: os.Getppid()}, "amber")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +136,7 @@ func TestStartGivesAPluginTheSameMailboxEachTime(t *testing.T) {
 func TestMailBeforeTheFirstSessionAsksForOne(t *testing.T) {
 	f := newFed(t)
 	for i, session := range []string{"ses-1", "ses-2", "ses-2"} {
-		s, err := f.b.Register(t.Context(), broker.Caller{Start: "amber", Client: "opencode", PID: os.Getppid()}, "amber")
+		s, err := f.b.Register(t.Context(), callers.Caller{Start: "amber", Client: "opencode", PID: os.Getppid()}, "amber")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +146,7 @@ func TestMailBeforeTheFirstSessionAsksForOne(t *testing.T) {
 		if got := f.told(); !got.Begin {
 			t.Errorf("told %+v", got)
 		}
-		if st, err := f.b.Status(t.Context(), id); err != nil || st.State != broker.Queued {
+		if st, err := f.b.Status(t.Context(), id); err != nil || st.State != sessions.Queued {
 			t.Errorf("%s is %s, %v", id, st.State, err)
 		}
 		// The answer and the mail come in any order.
@@ -178,7 +180,7 @@ func TestWhatTheModelHasIsReadThoughItsPersonIsElsewhere(t *testing.T) {
 // A session of another client has the same id.
 func TestAPluginIsGivenTheMailOfItsClientAlone(t *testing.T) {
 	f := newFed(t)
-	thread, err := f.b.Attach(t.Context(), broker.Caller{Client: "codex", ClientID: "ses-1"})
+	thread, err := f.b.Attach(t.Context(), callers.Caller{Client: "codex", ClientID: "ses-1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +217,7 @@ func TestAProjectsFileAndAPluginTakeNobodysName(t *testing.T) {
 		strings.Repeat(`{"alias":["birch"]}`, 1e4): strings.Repeat(`{"session":"ses-1"}`+"\n", 5),
 	} {
 		f := newFed(t)
-		birch, err := f.b.Register(t.Context(), broker.Caller{Explicit: "birch", PID: os.Getpid()}, "birch")
+		birch, err := f.b.Register(t.Context(), callers.Caller{Explicit: "birch", PID: os.Getpid()}, "birch")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,10 +10,12 @@ import (
 	"testing"
 
 	"c2c/broker"
-	"c2c/broker/client"
+	"c2c/client"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // A plugin names its sessions, is given the mail of the one that is shown, and says what the model has.
@@ -24,11 +26,11 @@ func TestAPluginIsGivenTheMailOfTheSessionThatIsShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	started, err := b.Register(t.Context(), broker.Caller{Start: "amber", Client: "opencode"}, "amber")
+	started, err := b.Register(t.Context(), callers.Caller{Start: "amber", Client: "opencode"}, "amber")
 	if err != nil {
 		t.Fatal(err)
 	}
-	birch, err := b.Register(t.Context(), broker.Caller{Explicit: "birch"}, "birch")
+	birch, err := b.Register(t.Context(), callers.Caller{Explicit: "birch"}, "birch")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +72,7 @@ func TestAPluginIsGivenTheMailOfTheSessionThatIsShown(t *testing.T) {
 	if again := told(`{"session":"ses-1"}` + "\n").SID; again != one {
 		t.Errorf("it is %q now", again)
 	}
-	s, err := b.Resolve(t.Context(), broker.Caller{Explicit: two})
+	s, err := callers.Resolve(t.Context(), b.Registry, callers.Caller{Explicit: two})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,8 +93,8 @@ func TestAPluginIsGivenTheMailOfTheSessionThatIsShown(t *testing.T) {
 	if status := <-ended; status != 0 {
 		t.Errorf("exit %d", status)
 	}
-	for id, want := range map[string]string{"m-1": broker.Queued, "m-2": broker.Read} {
-		if st, err := b.Status(t.Context(), id); err != nil || st.State != want && want == broker.Read {
+	for id, want := range map[string]string{"m-1": sessions.Queued, "m-2": sessions.Read} {
+		if st, err := b.Status(t.Context(), id); err != nil || st.State != want && want == sessions.Read {
 			t.Errorf("%s is %s, %v; want %s", id, st.State, err, want)
 		}
 	}

@@ -4,17 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"c2c/broker"
-	"c2c/broker/doctor"
+	"c2c/broker/merge"
 	"c2c/cmd/cli"
+	"c2c/doctor"
+	"c2c/format"
+	"c2c/project"
 )
 
 // checkRoots tells of other roots that hold mail of this project.
 func (a *app) checkRoots() (found []doctor.Finding) {
-	root, others, err := broker.Roots(a.getenv, a.cwd)
+	root, others, err := project.Roots(a.getenv, a.cwd)
 	if err != nil {
 		return nil // checkRoot says so
 	}
@@ -32,7 +36,7 @@ func (a *call) migrateRoot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	root, others, err := broker.Roots(a.getenv, a.cwd)
+	root, others, err := project.Roots(a.getenv, a.cwd)
 	if err != nil {
 		return err
 	}
@@ -42,10 +46,12 @@ func (a *call) migrateRoot(ctx context.Context) error {
 	if len(words) > 0 {
 		others = words
 	}
-	merged := []broker.Merged{}
+	merged := []merge.Merged{}
 	for _, other := range others {
 		m, merr := a.mergeRoot(ctx, root, other, *live, *dry)
-		merged, err = append(merged, m), errors.Join(err, merr)
+		if err = errors.Join(err, merr); merr == nil || *asJSON {
+			merged = append(merged, m)
+		}
 	}
 	if *asJSON {
 		return errors.Join(err, cli.JSON(a.stdout, merged))
@@ -56,28 +62,31 @@ func (a *call) migrateRoot(ctx context.Context) error {
 	if len(others) == 0 {
 		fmt.Fprintf(a.stdout, "this project has one root: %s\n", root)
 	}
-	if running := new(broker.LiveError); errors.As(err, &running) {
+	if running := new(merge.LiveError); errors.As(err, &running) {
 		return fmt.Errorf("%w; end them, or say --live: they go on, and each follows with its next call", err)
 	}
 	return err
 }
 
-func (a *call) mergeRoot(ctx context.Context, root, other string, live, dry bool) (broker.Merged, error) {
+func (a *call) mergeRoot(ctx context.Context, root, other string, live, dry bool) (merge.Merged, error) {
 	if filepath.Base(other) != "broker" { // the directory above was named
 		other = filepath.Join(other, "broker")
 	}
 	if !filepath.IsAbs(other) {
 		other = filepath.Join(a.cwd, other)
 	}
+	if _, err := os.Stat(other); err != nil { // what is mistyped makes no root
+		return merge.Merged{From: other, Into: root}, cli.WithHint(err, "c2c doctor tells which other roots a project has")
+	}
 	b, err := broker.Open(broker.Config{Root: root, Log: a.log})
 	if err != nil {
-		return broker.Merged{From: other, Into: root}, err
+		return merge.Merged{From: other, Into: root}, err
 	}
 	defer b.Close()
-	return b.MergeRoot(ctx, other, live, dry)
+	return merge.MergeRoot(ctx, b.Registry, other, live, dry)
 }
 
-func (a *call) printMerged(m broker.Merged, dry bool) {
+func (a *call) printMerged(m merge.Merged, dry bool) {
 	verb := "moved"
 	if dry {
 		verb = "would move"
@@ -95,11 +104,11 @@ func (a *call) printMerged(m broker.Merged, dry bool) {
 		if name == "" {
 			name = s.ID
 		}
-		words = append(words, broker.Count(s.Messages, "message waits", "messages wait"))
+		words = append(words, format.Count(s.Messages, "message waits", "messages wait"))
 		fmt.Fprintf(a.stdout, "  %-16s %s\n", name, strings.Join(words, "; "))
 	}
 	if m.DeadLetters > 0 {
-		fmt.Fprintf(a.stdout, "  %s\n", broker.Count(m.DeadLetters, "dead letter", "dead letters"))
+		fmt.Fprintf(a.stdout, "  %s\n", format.Count(m.DeadLetters, "dead letter", "dead letters"))
 	}
 	for _, name := range m.Files {
 		fmt.Fprintf(a.stdout, "  kept as %s\n", name)

@@ -12,6 +12,8 @@ import (
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // A project with two roots of older versions: doctor tells, and the command that it names cures it. There is no client, which
@@ -50,10 +52,10 @@ func TestDoctorTellsOfASecondRootAndMigrateRootMergesIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer b.Close()
-		if _, err := b.Register(t.Context(), broker.Caller{Explicit: "of-" + clone}, "amber"); err != nil {
+		if _, err := b.Register(t.Context(), callers.Caller{Explicit: "of-" + clone}, "amber"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Send(t.Context(), broker.Session{ID: "birch", Alias: "birch"}, inbox.Message{To: "amber", Content: "hello"}); err != nil {
+		if _, err := b.Send(t.Context(), sessions.Session{ID: "birch", Alias: "birch"}, inbox.Message{To: "amber", Content: "hello"}); err != nil {
 			t.Fatal(err)
 		}
 		roots[clone] = b

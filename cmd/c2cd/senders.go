@@ -12,11 +12,12 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/httpd"
-	"c2c/broker/httpd/webhook"
-	"c2c/broker/senders"
 	"c2c/cmd/cli"
 	"c2c/inbox"
+	"c2c/senders"
+	"c2c/serve"
+	"c2c/serve/webhook"
+	"c2c/sessions"
 )
 
 // mendSenders is what to do about a list of senders that cannot be read.
@@ -58,13 +59,8 @@ func (c *call) sendersVerb(ctx context.Context) error {
 			s.To = append(s.To, alias)
 		}
 	}
-	switch {
-	case *github && *standard:
-		return fmt.Errorf("%w: --github or --standard", errUsage)
-	case *github:
-		s.Scheme = senders.GitHub
-	case *standard:
-		s.Scheme = senders.Standard
+	if s.Scheme, err = schemeOf(*github, *standard); err != nil {
+		return err
 	}
 	b, err := c.openThere()
 	if err != nil {
@@ -73,6 +69,11 @@ func (c *call) sendersVerb(ctx context.Context) error {
 	defer b.Close()
 	if _, err := c.onlyPerson(ctx, b, "decides who may write from outside"); err != nil {
 		return err
+	}
+	if *verdicts || verb == "pair" {
+		if err := c.proven(ctx, b); err != nil {
+			return cli.WithHint(err, "type it in a terminal that was open before your sessions")
+		}
 	}
 	d, err := c.httpDaemon(true)
 	if err != nil {
@@ -90,6 +91,19 @@ func (c *call) sendersVerb(ctx context.Context) error {
 	return c.pairSender(ctx, l, words[1], *asJSON)
 }
 
+// schemeOf is how a sender signs; "" when it shows a token.
+func schemeOf(github, standard bool) (scheme string, err error) {
+	switch {
+	case github && standard:
+		return "", fmt.Errorf("%w: --github or --standard", errUsage)
+	case github:
+		return senders.GitHub, nil
+	case standard:
+		return senders.Standard, nil
+	}
+	return "", nil
+}
+
 // allowed is a new sender, as it is shown once.
 type allowed struct {
 	Name   string   `json:"name"`
@@ -104,7 +118,7 @@ func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker,
 		return fmt.Errorf("%w: --to says to which alias it may write", errUsage)
 	}
 	for _, to := range s.To {
-		if err := broker.CheckAlias(to); err != nil {
+		if err := sessions.CheckAlias(to); err != nil {
 			return fmt.Errorf("--to: %w", err)
 		}
 	}
@@ -125,7 +139,7 @@ func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker,
 	}
 	c.tellReads(ctx, s, webhook.ClientOf(s))
 	for _, to := range s.To {
-		if !slices.ContainsFunc(all, func(one broker.Session) bool { return strings.EqualFold(one.Alias, to) }) {
+		if !slices.ContainsFunc(all, func(one sessions.Session) bool { return strings.EqualFold(one.Alias, to) }) {
 			fmt.Fprintf(c.stderr, "c2c: nobody is called %s now: mail to it is refused until a session is\n", to)
 		}
 	}
@@ -147,7 +161,7 @@ func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker,
 
 // hookURL is where a sender writes to its first alias.
 func (d *httpDaemon) hookURL(s senders.Sender) string {
-	port, err := httpd.PortBefore(d.Dir)
+	port, err := serve.PortBefore(d.Dir)
 	if err != nil || port == 0 {
 		port = 8788 // where the first start listens, if nobody else does
 	}
@@ -177,7 +191,7 @@ func (c *call) denySender(ctx context.Context, l *senders.List, names []string, 
 	if len(names) == 1 {
 		s, _ := l.ByName(names[0])
 		if err = l.Deny(ctx, names[0]); err == nil {
-			c.tellReads(ctx, s, broker.ClientDenied)
+			c.tellReads(ctx, s, sessions.ClientDenied)
 		}
 	} else {
 		err = l.Unpair(ctx, names[0], names[1])
@@ -204,7 +218,7 @@ func (c *call) tellReads(ctx context.Context, s senders.Sender, client string) {
 		}
 		defer b.Close()
 		all, err := b.Sessions(ctx)
-		if slices.ContainsFunc(all, func(one broker.Session) bool { return one.ID == inbox.ExternalPrefix+s.Name }) {
+		if slices.ContainsFunc(all, func(one sessions.Session) bool { return one.ID == inbox.ExternalPrefix+s.Name }) {
 			_, err = b.Outside(ctx, s.Name, client)
 		}
 		return err

@@ -14,14 +14,17 @@ import (
 	"unicode"
 
 	"c2c/broker"
-	"c2c/broker/client"
-	"c2c/broker/httpd"
-	"c2c/broker/httpd/page"
-	"c2c/broker/httpd/webhook"
-	"c2c/broker/ringer"
-	"c2c/broker/senders"
+	"c2c/broker/loops"
+	"c2c/broker/owed"
+	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/inbox/atomicfile"
+	"c2c/project"
+	"c2c/ringer"
+	"c2c/senders"
+	"c2c/serve"
+	"c2c/serve/page"
+	"c2c/serve/webhook"
 	"c2c/wake/daemon"
 )
 
@@ -43,7 +46,7 @@ func (a *call) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := httpd.CheckHost(*host); err != nil {
+	if err := serve.CheckHost(*host); err != nil {
 		return fmt.Errorf("%w: --host: %w", errUsage, err)
 	}
 	verb, err := oneVerb(verbs, *foreground, *unit)
@@ -98,18 +101,18 @@ func (a *app) httpPort(option string) (int, error) {
 		if from[1] == "" {
 			continue
 		}
-		port, err := httpd.ParsePort(from[1])
+		port, err := serve.ParsePort(from[1])
 		if err != nil {
 			return 0, fmt.Errorf("%w: %s %q: %w", errUsage, from[0], from[1], err)
 		}
 		return port, nil
 	}
-	return httpd.LastPort, nil
+	return serve.LastPort, nil
 }
 
 // httpDaemon is the daemon with its files, which are made if create says so.
 func (a *app) httpDaemon(create bool) (*httpDaemon, error) {
-	path, source := broker.StateDir(a.getenv)
+	path, source := project.StateDir(a.getenv)
 	if path == "" || !filepath.IsAbs(path) {
 		return nil, fmt.Errorf("find the state directory: set XDG_STATE_HOME or HOME to an absolute path (%s is %q)", source, path)
 	}
@@ -126,7 +129,7 @@ func (a *app) httpDaemon(create bool) (*httpDaemon, error) {
 		return nil, err
 	}
 	d.state = state
-	d.Dir, err = state.Sub(httpd.FilesDir, create)
+	d.Dir, err = state.Sub(serve.FilesDir, create)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.Join(err, state.Close())
 	}
@@ -147,7 +150,7 @@ func (d *httpDaemon) run(ctx context.Context) error {
 	list := senders.Open(d.Dir, time.Now)
 	shown := page.New(page.Config{Files: d.Dir, Log: d.a.log})
 	defer shown.Close()
-	s := httpd.New(httpd.Config{
+	s := serve.New(serve.Config{
 		Senders: webhook.Keys{List: list}, Persons: shown,
 		State: d.state, Port: d.port, Getenv: d.a.getenv, Dir: d.a.cwd, Log: d.a.log,
 		Open: func(root string) (*broker.Broker, error) {
@@ -203,10 +206,10 @@ func (d *httpDaemon) keep(ctx context.Context, b *broker.Broker) {
 
 // explain says what to do about a port that somebody else has, and about a token that is none.
 func (d *httpDaemon) explain(err error) error {
-	if taken := new(httpd.TakenError); errors.As(err, &taken) {
+	if taken := new(serve.TakenError); errors.As(err, &taken) {
 		return cli.WithHint(err, fmt.Sprintf("ss -ltnp 'sport = :%d' shows it; clients keep the URL, so c2c takes another port only when it is told: c2c serve start --port 0", taken.Port))
 	}
-	if errors.Is(err, httpd.ErrToken) {
+	if errors.Is(err, serve.ErrToken) {
 		return cli.WithHint(err, "c2c serve rotate-token makes a new one")
 	}
 	return err
@@ -220,7 +223,7 @@ func (d *httpDaemon) start(ctx context.Context, dir string) error {
 	case pid != 0 && !up:
 		return cli.WithHint(fmt.Errorf("%s runs already, process %d, and does not answer", d.What, pid), "c2c serve restart ends it, and starts another one")
 	case pid != 0:
-		if at, err := httpd.ReadAt(d.state); err == nil && d.port > 0 && at.Port != d.port {
+		if at, err := serve.ReadAt(d.state); err == nil && d.port > 0 && at.Port != d.port {
 			return cli.WithHint(fmt.Errorf("%s runs already, process %d, at port %d", d.What, pid, at.Port), fmt.Sprintf("c2c serve restart --port %d moves it", d.port))
 		}
 		fmt.Fprintf(d.a.stdout, "%s runs already, process %d\n", d.What, pid)
@@ -234,7 +237,7 @@ func (d *httpDaemon) start(ctx context.Context, dir string) error {
 		more = append(more, p.ConfigEnv)
 	}
 	args := []string{"serve", "--foreground"}
-	if d.port != httpd.LastPort {
+	if d.port != serve.LastPort {
 		args = append(args, "--port", strconv.Itoa(d.port))
 	}
 	if err := d.a.startDaemon(ctx, d.Daemon, dir, daemon.Places(os.Environ(), more), args...); err != nil {
@@ -245,7 +248,7 @@ func (d *httpDaemon) start(ctx context.Context, dir string) error {
 
 // serveSettings are the variables of c2c that the daemon goes by.
 func serveSettings() []string {
-	return []string{"C2C_MCP_BROKER_ROOT", broker.StormHopsVariable, broker.ObligationTimesVariable}
+	return []string{"C2C_MCP_BROKER_ROOT", loops.HopsVariable, owed.ObligationTimesVariable}
 }
 
 const lookAgain = 50 * time.Millisecond
@@ -258,7 +261,7 @@ func (d *httpDaemon) settled(ctx context.Context) (pid int, up bool, err error) 
 		if pid, err = d.PID(); err != nil || pid == 0 {
 			return 0, false, err
 		}
-		if at, err := httpd.ReadAt(d.state); err == nil && answers(ctx, at.Port) {
+		if at, err := serve.ReadAt(d.state); err == nil && answers(ctx, at.Port) {
 			return pid, true, nil
 		}
 		select {
@@ -272,12 +275,12 @@ func (d *httpDaemon) settled(ctx context.Context) (pid int, up bool, err error) 
 }
 
 func (d *httpDaemon) printURL() error {
-	at, err := httpd.ReadAt(d.state)
+	at, err := serve.ReadAt(d.state)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it has ended again
 	}
 	if err == nil {
-		fmt.Fprintf(d.a.stdout, "url %s\ntoken in %s\n", at.URL, httpd.TokenFile(d.state))
+		fmt.Fprintf(d.a.stdout, "url %s\ntoken in %s\n", at.URL, serve.TokenFile(d.state))
 	}
 	return err
 }
@@ -301,7 +304,7 @@ func (d *httpDaemon) halt(ctx context.Context) error {
 // restart keeps the directory of the daemon that runs, or was killed: it decides the root of clients that name none.
 func (d *httpDaemon) restart(ctx context.Context) error {
 	dir := d.a.cwd
-	if at, err := httpd.ReadAt(d.state); err == nil && filepath.IsAbs(at.Dir) {
+	if at, err := serve.ReadAt(d.state); err == nil && filepath.IsAbs(at.Dir) {
 		if info, err := os.Stat(at.Dir); err == nil && info.IsDir() {
 			dir = at.Dir
 		}
@@ -313,7 +316,7 @@ func (d *httpDaemon) restart(ctx context.Context) error {
 }
 
 func (d *httpDaemon) rotate() error {
-	if err := httpd.RotateToken(d.state); err != nil {
+	if err := serve.RotateToken(d.state); err != nil {
 		return err
 	}
 	// Who could be sent the token was sent the login of a page that was open.
@@ -321,7 +324,7 @@ func (d *httpDaemon) rotate() error {
 		return fmt.Errorf("the token is a new one; end the logins of the page: %w", err)
 	}
 	fmt.Fprintf(d.a.stdout, "the token is a new one, in %s; with the old one nobody is let in any more, so put it into each client that uses c2c serve\n"+
-		"the logins of the page are over: c2c open\n", httpd.TokenFile(d.state))
+		"the logins of the page are over: c2c open\n", serve.TokenFile(d.state))
 	d.a.tellOverHTTP("it has the old one", ": c2c install %s --http")
 	return nil
 }
@@ -333,7 +336,7 @@ func (d *httpDaemon) reap(ctx context.Context) (bool, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	return httpd.Reap(ctx, d.state, d.Runs)
+	return serve.Reap(ctx, d.state, d.Runs)
 }
 
 // printUnit prints a unit for systemd. Nothing is written: where units are is their person's choice.

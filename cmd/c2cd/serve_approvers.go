@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"c2c/broker/permission"
-	"c2c/broker/senders"
-	"c2c/broker/survive"
 	"c2c/inbox/atomicfile"
+	"c2c/permission"
+	"c2c/process/survive"
+	"c2c/senders"
 	"c2c/wake/watch"
 )
 

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"c2c/broker/permission"
-	"c2c/broker/senders"
 	"c2c/inbox/atomicfile"
+	"c2c/permission"
+	"c2c/senders"
 )
 
 func TestSomebodyIsThereWhileASenderMayDecide(t *testing.T) {

@@ -6,10 +6,10 @@ import (
 	"io"
 	"sync"
 
-	"c2c/broker"
-	"c2c/broker/mcpserver"
-	"c2c/broker/ringer"
-	"c2c/broker/survive"
+	"c2c/mcp"
+	"c2c/process/survive"
+	"c2c/ringer"
+	"c2c/sessions"
 	"c2c/wake"
 )
 
@@ -17,7 +17,7 @@ import (
 // also looks after what the messages there are owed, as the server of a client over stdio does, stream or not.
 type bells struct {
 	d       *httpDaemon
-	tools   *mcpserver.HTTP
+	tools   *mcp.HTTP
 	running map[string]func() // what stops the ringer of a root
 
 	mu      sync.Mutex
@@ -25,7 +25,7 @@ type bells struct {
 }
 
 // ringStreams rings until ctx ends; wait waits until nobody does any more. measure writes what became of it, for /metrics.
-func (d *httpDaemon) ringStreams(ctx context.Context, tools *mcpserver.HTTP) (measure func(context.Context, io.Writer), wait func()) {
+func (d *httpDaemon) ringStreams(ctx context.Context, tools *mcp.HTTP) (measure func(context.Context, io.Writer), wait func()) {
 	b := &bells{d: d, tools: tools, running: map[string]func(){}, results: map[string]int{}}
 	done := make(chan struct{})
 	go func() {
@@ -81,18 +81,18 @@ func (b *bells) stop(but map[string]bool) {
 func (b *bells) count(outcome string, messages int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.results[broker.ResultOf(outcome)] += messages
+	b.results[sessions.ResultOf(outcome)] += messages
 }
 
 // measure writes in Prometheus' format. Each result is there from the start, or the first one of a kind would be no increase.
 func (b *bells) measure(_ context.Context, w io.Writer) {
 	full, degraded := b.tools.Surfaces()
 	fmt.Fprintf(w, "# HELP c2c_mcp_sessions MCP sessions over HTTP that have a mailbox.\n# TYPE c2c_mcp_sessions gauge\n"+
-		"c2c_mcp_sessions{surface_support=%q} %d\nc2c_mcp_sessions{surface_support=%q} %d\n", broker.SurfaceFull, full, broker.SurfaceDegraded, degraded)
+		"c2c_mcp_sessions{surface_support=%q} %d\nc2c_mcp_sessions{surface_support=%q} %d\n", sessions.SurfaceFull, full, sessions.SurfaceDegraded, degraded)
 	fmt.Fprint(w, "# HELP c2c_doorbells_total Messages for sessions with a stream, by what became of their bell.\n# TYPE c2c_doorbells_total counter\n")
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, result := range []string{broker.ResultRang, broker.ResultCoalesced, broker.ResultFiltered, broker.ResultUncaptured, broker.ResultFailed} {
+	for _, result := range []string{sessions.ResultRang, sessions.ResultCoalesced, sessions.ResultFiltered, sessions.ResultUncaptured, sessions.ResultFailed} {
 		fmt.Fprintf(w, "c2c_doorbells_total{result=%q} %d\n", result, b.results[result])
 	}
 }

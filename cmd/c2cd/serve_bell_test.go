@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"c2c/broker"
+	"c2c/sessions"
 )
 
 // bellLimit is for a loaded machine: each wait in these tests is for something that happens.
@@ -88,7 +88,7 @@ func traceOf(data string) string {
 
 func (h *host) surface(alias string) string {
 	h.t.Helper()
-	var all []broker.Listed
+	var all []sessions.Listed
 	if err := json.Unmarshal([]byte(h.run("list", "--json")), &all); err != nil {
 		h.t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func (h *host) wakes(c *mcpClient, alias string) (messages <-chan string, leave 
 	if got := c.call("poll_inbox", `{}`); !strings.Contains(got, "first") {
 		h.t.Errorf("polled %s", got)
 	}
-	if got := h.surface(alias); got != broker.SurfaceFull {
+	if got := h.surface(alias); got != sessions.SurfaceFull {
 		h.t.Errorf("with a stream its surface is %q", got)
 	}
 	return messages, leave
@@ -157,7 +157,7 @@ func TestMailRingsAClientThatHasAStreamOpen(t *testing.T) {
 	before := h.watches()
 	c := h.dialMCP("somebody")
 	c.call("register", `{"alias":"coral"}`)
-	if got := h.surface("coral"); got != broker.SurfaceDegraded {
+	if got := h.surface("coral"); got != sessions.SurfaceDegraded {
 		t.Errorf("without a stream its surface is %q", got)
 	}
 	messages, leave := h.wakes(c, "coral")
@@ -180,7 +180,7 @@ func TestMailRingsAClientThatHasAStreamOpen(t *testing.T) {
 		t.Errorf("doctor: %s", out)
 	}
 	leave()
-	h.until("degraded", func() bool { return h.surface("coral") == broker.SurfaceDegraded })
+	h.until("degraded", func() bool { return h.surface("coral") == sessions.SurfaceDegraded })
 
 	// What waits is rung for on the next stream, also after a kill of the daemon.
 	for _, between := range []func(){func() {}, func() { h.kill(h.status().PID); h.run("serve", "start") }} {

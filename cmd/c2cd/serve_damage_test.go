@@ -9,13 +9,15 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/senders"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/senders"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // project is a root that the daemon serves, with one session, and one sender outside who follows its events.
-type project struct {
+type servedProject struct {
 	h      *host
 	b      *broker.Broker
 	alias  string
@@ -23,15 +25,15 @@ type project struct {
 	events *reader
 }
 
-func (h *host) project(name string) *project {
+func (h *host) makeProject(name string) *servedProject {
 	h.t.Helper()
 	b, err := broker.Open(broker.Config{Root: filepath.Join(h.home, name)})
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	h.t.Cleanup(func() { b.Close() })
-	p := &project{h: h, b: b, alias: name}
-	if _, err := b.Register(h.t.Context(), broker.Caller{Explicit: "s-" + name, Client: "gem"}, name); err != nil {
+	p := &servedProject{h: h, b: b, alias: name}
+	if _, err := b.Register(h.t.Context(), callers.Caller{Explicit: "s-" + name, Client: "gem"}, name); err != nil {
 		h.t.Fatal(err)
 	}
 	dir, err := atomicfile.Open(h.file("http"))
@@ -50,7 +52,7 @@ func (h *host) project(name string) *project {
 }
 
 // follow opens the stream, and says whether it was opened. The daemon has looked at the whole root by then.
-func (p *project) follow() bool {
+func (p *servedProject) follow() bool {
 	p.events = p.h.reads(p.key, "", "")
 	for p.events.lines.Scan() {
 		if p.events.lines.Text() == "event: hello" {
@@ -61,10 +63,10 @@ func (p *project) follow() bool {
 }
 
 // answers says whether what the session answers comes on the stream.
-func (p *project) answers(text string) bool {
+func (p *servedProject) answers(text string) bool {
 	p.h.t.Helper()
 	m := inbox.Message{To: "external-of-" + p.alias, Content: text}
-	if _, err := p.b.Send(p.h.t.Context(), broker.Session{ID: "s-" + p.alias, Alias: p.alias}, m); err != nil {
+	if _, err := p.b.Send(p.h.t.Context(), sessions.Session{ID: "s-" + p.alias, Alias: p.alias}, m); err != nil {
 		p.h.t.Fatal(err)
 	}
 	_, got, ok := p.events.reply()
@@ -76,7 +78,7 @@ func (p *project) answers(text string) bool {
 func TestAPrettyPrintedInboxEndsNoDaemon(t *testing.T) {
 	h := newHost(t)
 	h.run("serve", "start", "--port", h.port)
-	sick, well := h.project("elm"), h.project("birch")
+	sick, well := h.makeProject("elm"), h.makeProject("birch")
 	path := filepath.Join(sick.b.Root(), "s-elm.inbox.json")
 	var lines []json.RawMessage
 	data, err := os.ReadFile(path)

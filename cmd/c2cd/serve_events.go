@@ -3,15 +3,15 @@ package main
 import (
 	"net/http"
 
-	"c2c/broker/httpd"
-	"c2c/broker/httpd/events"
-	"c2c/broker/senders"
+	"c2c/senders"
+	"c2c/serve"
+	"c2c/serve/events"
 )
 
 // serveEvents adds the path where others read what happens.
-func (d *httpDaemon) serveEvents(s *httpd.Server, list *senders.List) {
+func (d *httpDaemon) serveEvents(s *serve.Server, list *senders.List) {
 	h := events.New(events.Config{
-		Place: s.Place, Log: d.a.log,
+		OpenRoot: s.OpenRoot, Log: d.a.log,
 		Root: func(r *http.Request) (string, error) {
 			root, _, err := s.RootFor(r)
 			return root, err

@@ -13,6 +13,7 @@ import (
 
 	"c2c/broker"
 	"c2c/inbox"
+	"c2c/sessions"
 )
 
 var eventKills = flag.Int("event-kills", 4, "how often the daemon is killed while answers go out on /events")
@@ -137,7 +138,7 @@ func TestNoAnswerIsLostWhenTheDaemonIsKilled(t *testing.T) {
 				<-more
 			}
 			m := inbox.Message{To: "external-ci", ID: fmt.Sprint("m-", i), Content: fmt.Sprint("text ", i)}
-			if _, err := b.Send(t.Context(), broker.Session{ID: "s-birch", Alias: "birch"}, m); err != nil {
+			if _, err := b.Send(t.Context(), sessions.Session{ID: "s-birch", Alias: "birch"}, m); err != nil {
 				t.Error(err)
 			}
 		}

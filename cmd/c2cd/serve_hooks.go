@@ -3,13 +3,13 @@ package main
 import (
 	"time"
 
-	"c2c/broker/httpd"
-	"c2c/broker/httpd/webhook"
-	"c2c/broker/senders"
+	"c2c/senders"
+	"c2c/serve"
+	"c2c/serve/webhook"
 )
 
 // serveHooks adds the paths for mail from outside.
-func (d *httpDaemon) serveHooks(s *httpd.Server, list *senders.List) {
-	hooks := webhook.New(webhook.Config{Senders: list, Place: s.Place, Files: d.Dir, Log: d.a.log, Now: time.Now})
+func (d *httpDaemon) serveHooks(s *serve.Server, list *senders.List) {
+	hooks := webhook.New(webhook.Config{Senders: list, OpenRoot: s.OpenRoot, Files: d.Dir, Log: d.a.log, Now: time.Now})
 	s.Handle(hooks.Routes()...)
 }

@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/httpd"
-	"c2c/broker/mcpserver"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/mcp"
+	"c2c/mcp/tools"
+	"c2c/serve"
+	"c2c/sessions"
 )
 
 const (
@@ -20,21 +22,21 @@ const (
 )
 
 // serveTools adds the path of the tools, until ctx ends: then those who wait there are answered. wait waits for that.
-func (d *httpDaemon) serveTools(ctx context.Context, s *httpd.Server, sessions *atomicfile.Dir) (wait func() error) {
-	tools := mcpserver.NewHTTP(mcpserver.HTTPConfig{
-		Config: mcpserver.Config{Log: d.a.log, Uninstalled: func(name string, pid int) bool {
-			return pid != 0 && broker.Uninstalled(d.a.getenv, name, pid)
+func (d *httpDaemon) serveTools(ctx context.Context, s *serve.Server, sessionList *atomicfile.Dir) (wait func() error) {
+	tools := mcp.NewHTTP(mcp.HTTPConfig{
+		Config: tools.Config{Log: d.a.log, Uninstalled: func(name string, pid int) bool {
+			return pid != 0 && sessions.Uninstalled(d.a.getenv, name, pid)
 		}},
 		Root: s.RootFor, URL: s.URL(),
 		Open:    d.openFor,
-		Process: func(r *http.Request) int { return httpd.ProcessOf(r).PID },
-		Conn:    httpd.ConnOf, Sessions: sessions,
-		Limits: mcpserver.HTTPLimits{Body: maxMessage},
+		Process: func(r *http.Request) int { return serve.ProcessOf(r).PID },
+		Conn:    serve.ConnOf, Stand: serve.Stand, Sessions: sessionList,
+		Limits: mcp.HTTPLimits{Body: maxMessage},
 	})
-	who := []httpd.Kind{httpd.Tools}
+	who := []serve.Kind{serve.Tools}
 	s.Handle(
-		httpd.Route{Pattern: "GET /mcp", Who: who, Stream: true, Handler: tools},
-		httpd.Route{Pattern: "/mcp", Who: who, Body: maxMessage, Handler: tools})
+		serve.Route{Pattern: "GET /mcp", Who: who, Stream: true, Handler: tools},
+		serve.Route{Pattern: "/mcp", Who: who, Body: maxMessage, Handler: tools})
 	s.Measure(d.measure(func() []string { return append(s.Roots(), tools.Roots()...) }))
 	measure, quiet := d.ringStreams(ctx, tools)
 	s.Measure(measure)

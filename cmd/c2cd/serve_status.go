@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"c2c/broker/doctor"
-	"c2c/broker/httpd"
-	"c2c/broker/procstat"
-	"c2c/broker/senders"
+	"c2c/doctor"
+	"c2c/process/procstat"
+	"c2c/senders"
+	"c2c/serve"
 )
 
 // answerTime is how long a daemon that runs may take to say so.
@@ -60,7 +60,7 @@ func (d *httpDaemon) look(ctx context.Context) (st httpStatus, err error) {
 	if st.Running, err = d.Runs(); err != nil {
 		return st, err
 	}
-	st.Token = httpd.TokenFile(d.state)
+	st.Token = serve.TokenFile(d.state)
 	info, err := os.Lstat(st.Token)
 	if errors.Is(err, fs.ErrNotExist) {
 		st.Token = ""
@@ -69,7 +69,7 @@ func (d *httpDaemon) look(ctx context.Context) (st httpStatus, err error) {
 	}
 	st.Private = info != nil && info.Mode().Perm()&0o077 == 0
 	if !st.Running {
-		if st.Port, err = httpd.PortBefore(d.Dir); err == nil && st.Port != 0 {
+		if st.Port, err = serve.PortBefore(d.Dir); err == nil && st.Port != 0 {
 			st.Stranger = listens(ctx, st.Port)
 		}
 		return st, err
@@ -78,7 +78,7 @@ func (d *httpDaemon) look(ctx context.Context) (st httpStatus, err error) {
 		return st, err
 	}
 	st.Build = procstat.BuildID(fmt.Sprintf("/proc/%d/exe", st.PID))
-	at, err := httpd.ReadAt(d.state)
+	at, err := serve.ReadAt(d.state)
 	if errors.Is(err, fs.ErrNotExist) {
 		return st, nil // it begins, or is about to end
 	}

@@ -19,8 +19,8 @@ import (
 	"syscall"
 	"testing"
 
-	"c2c/broker/httpd"
 	"c2c/cmd/cli"
+	"c2c/serve"
 )
 
 // host is somebody with a shell who runs c2c serve in a home of their own.
@@ -382,7 +382,7 @@ func TestServeRefusesOtherAddresses(t *testing.T) {
 	if _, err := os.Stat(h.file()); err == nil {
 		t.Error("files were made")
 	}
-	if err := httpd.CheckHost("localhost"); err != nil {
+	if err := serve.CheckHost("localhost"); err != nil {
 		t.Error(err)
 	}
 }

@@ -11,12 +11,15 @@ import (
 	"syscall"
 	"time"
 
-	"c2c/broker"
-	"c2c/broker/client"
-	"c2c/broker/ringer"
+	"c2c/broker/moves"
+	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/install"
+	"c2c/ringer"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 	"c2c/wake"
+	"c2c/wake/clients"
 	"c2c/wake/mux"
 	"c2c/wake/pty"
 )
@@ -47,7 +50,7 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 			"%s c2c start knows %s\nanother program is started with: c2c start %s --", cli.DidYouMean(name, client.Names()), strings.Join(client.Names(), ", "), name)))
 	}
 	if *alias != "" {
-		if err := broker.CheckAlias(*alias); err != nil {
+		if err := sessions.CheckAlias(*alias); err != nil {
 			return 0, fmt.Errorf("%w: %w", errUsage, err)
 		}
 	}
@@ -56,17 +59,14 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 			return 0, fmt.Errorf("%w: %w", errUsage, err)
 		}
 	}
-	if profile.SharedProcess && !profile.Plugin && *alias != "" {
-		// Its daemon gives every session the environment of the first terminal.
-		return 0, fmt.Errorf("%w: %s names its sessions itself: leave --alias out, and call register in the session", errUsage, name)
-	}
 	if *unattended {
 		// A terminal may show one thread after another, and Codex tells no process which one.
 		return 0, fmt.Errorf("%w: which session a terminal will show is not known when it starts: call c2c register --unattended in the session", errUsage)
 	}
 	path, err := client.LookPath(client.ProgramOf(name), a.getenv)
 	if err != nil {
-		return 0, fmt.Errorf("%s is not installed or not on PATH; c2c start knows %s", client.ProgramOf(name), strings.Join(client.Names(), ", "))
+		err := fmt.Errorf("%s is not installed or not on PATH; c2c start knows %s", client.ProgramOf(name), strings.Join(client.Names(), ", "))
+		return 0, cli.WithHint(err, "install it, or add its folder to PATH; c2c doctor tells which clients are found")
 	}
 	argv, env := append([]string{path}, theirs...), client.Clean(os.Environ())
 	if *channel {
@@ -78,7 +78,67 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 			env = append(env, channelVariable+"="+channelDoorbell)
 		}
 	}
+	if wakes, _ := clients.Find(name); wakes.Begin != nil && *alias != "" {
+		// Its daemon gives every session the environment of the first terminal.
+		args, err := a.begin(ctx, wakes, wake.Start{Path: path, Args: theirs, Env: env, Dir: a.cwd, Alias: *alias})
+		if err != nil {
+			return 0, err
+		}
+		return a.launch(ctx, name, "", append(argv[:1], args...), env, *full)
+	}
 	return a.launch(ctx, name, *alias, argv, env, *full)
+}
+
+// begin begins a session of a client and gives it the alias, before a window shows it.
+func (a *app) begin(ctx context.Context, c wake.Client, s wake.Start) (args []string, err error) {
+	b, err := a.open(a.log)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	profile, _ := client.Find(c.Name)
+	s.Config, _ = profile.Config(a.getenv)
+	away := func(old sessions.Session) bool {
+		return isAway(ctx, c, wake.RingContext{Config: s.Config, Getenv: a.getenv}, old)
+	}
+	left, err := sessions.CheckFree(ctx, b.Registry, s.Alias, c.Name, away) // else the session would be begun in vain
+	if err != nil {
+		return nil, isTaken(err)
+	}
+	id, args, err := c.Begin(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	caller := callers.Caller{Client: c.Name, ClientID: id}
+	if left == nil {
+		_, err = b.Register(ctx, caller, s.Alias)
+		return args, isTaken(err)
+	}
+	begun, err := b.Register(ctx, caller, "")
+	if err == nil { // its window was closed a moment ago
+		_, err = moves.TakeOver(ctx, b.Registry, left.ID, begun.ID, true, false)
+	}
+	return args, err
+}
+
+// isAway asks a client whether no window shows a session that could be rung there.
+func isAway(ctx context.Context, c wake.Client, p wake.RingContext, s sessions.Session) bool {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	ways, err := c.Ways(p, wake.Session{SID: s.ID, Client: s.Client, ID: s.ClientID(), Unattended: s.Unattended})
+	return err == nil && slices.ContainsFunc(ways.Methods, func(m wake.Method) bool {
+		return m.Ready != nil && errors.Is(m.Ready(ctx), wake.ErrAway)
+	})
+}
+
+// isTaken says what to do when another session has the alias.
+func isTaken(err error) error {
+	if taken := new(sessions.AliasTakenError); errors.As(err, &taken) {
+		return fmt.Errorf("session %q is alive already, or may be: give this one another --alias; %q is free", taken.Alias, taken.Suggested)
+	}
+	return err
 }
 
 // checkFull says why mail itself is not typed into a client.
@@ -101,7 +161,7 @@ func (a *app) launch(ctx context.Context, name, alias string, argv, env []string
 	sid := ""
 	if alias != "" {
 		// With our own process, before the client runs: of two that start under one alias, one does.
-		if sid, err = a.register(ctx, broker.Caller{Start: alias, Client: name, PID: os.Getpid()}, alias); err != nil {
+		if sid, err = a.register(ctx, callers.Caller{Start: alias, Client: name, PID: os.Getpid()}, alias); err != nil {
 			return 0, err
 		}
 		variable := "C2C_MCP_SESSION_ID"
@@ -119,7 +179,7 @@ func (a *app) launch(ctx context.Context, name, alias string, argv, env []string
 		return 0, err
 	}
 	if sid != "" {
-		if _, err := a.register(ctx, broker.Caller{Explicit: sid, Client: name, PID: t.PID()}, ""); err != nil {
+		if _, err := a.register(ctx, callers.Caller{Explicit: sid, Client: name, PID: t.PID()}, ""); err != nil {
 			t.Abandon()
 			return 0, err
 		}
@@ -141,7 +201,7 @@ func (a *app) launch(ctx context.Context, name, alias string, argv, env []string
 }
 
 // register binds the session to the client's process.
-func (a *app) register(ctx context.Context, c broker.Caller, alias string) (sid string, err error) {
+func (a *app) register(ctx context.Context, c callers.Caller, alias string) (sid string, err error) {
 	b, err := a.open(a.log)
 	if err != nil {
 		return "", err
@@ -150,8 +210,5 @@ func (a *app) register(ctx context.Context, c broker.Caller, alias string) (sid 
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	s, err := b.Register(ctx, c, alias)
-	if taken := new(broker.AliasTakenError); errors.As(err, &taken) {
-		return "", fmt.Errorf("session %q is alive already, or may be: give this one another --alias; %q is free", taken.Alias, taken.Suggested)
-	}
-	return s.ID, err
+	return s.ID, isTaken(err)
 }

@@ -10,9 +10,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"c2c/broker"
-	"c2c/broker/survive"
+	"c2c/broker/owed"
 	"c2c/cmd/cli"
+	"c2c/format"
+	"c2c/process/survive"
 )
 
 // stats shows how soon what asks is read and answered.
@@ -25,14 +26,14 @@ func (a *call) stats(ctx context.Context) error {
 	if len(words) > 0 {
 		return fmt.Errorf("%w: stats takes no words", errUsage)
 	}
-	st := broker.Stats{Over: map[string]int{}, Surfaces: []broker.SurfaceStats{}}
+	st := owed.Stats{Over: map[string]int{}, Surfaces: []owed.SurfaceStats{}}
 	b, err := a.openIfThere()
 	if err != nil {
 		return err
 	}
 	if b != nil {
 		defer b.Close()
-		if st, err = b.Stats(ctx); err != nil {
+		if st, err = owed.ReadStats(ctx, b.Registry); err != nil {
 			return err
 		}
 	}
@@ -42,7 +43,7 @@ func (a *call) stats(ctx context.Context) error {
 	return printStats(a.stdout, st)
 }
 
-func printStats(out io.Writer, st broker.Stats) error {
+func printStats(out io.Writer, st owed.Stats) error {
 	var over []string
 	for how, n := range st.Over {
 		over = append(over, fmt.Sprintf("%d %s", n, strings.ReplaceAll(how, "-", " ")))
@@ -54,44 +55,44 @@ func printStats(out io.Writer, st broker.Stats) error {
 	}
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(out, line)
-	columns := append([]broker.SurfaceStats{st.Total}, st.Surfaces...)
+	columns := append([]owed.SurfaceStats{st.Total}, st.Surfaces...)
 	if st.Total.Sent == 0 {
 		return nil
 	}
-	row := func(name string, cell func(broker.SurfaceStats) string) {
+	row := func(name string, cell func(owed.SurfaceStats) string) {
 		cells := []string{name}
 		for _, s := range columns {
 			cells = append(cells, cell(s))
 		}
 		fmt.Fprintln(w, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
 	}
-	row("", func(s broker.SurfaceStats) string {
+	row("", func(s owed.SurfaceStats) string {
 		if s.Surface == "" {
 			return "all"
 		}
 		return s.Surface
 	})
-	count := func(name string, of func(broker.SurfaceStats) int) {
-		row(name, func(s broker.SurfaceStats) string { return strconv.Itoa(of(s)) })
+	count := func(name string, of func(owed.SurfaceStats) int) {
+		row(name, func(s owed.SurfaceStats) string { return strconv.Itoa(of(s)) })
 	}
-	took := func(name string, of func(broker.SurfaceStats) broker.Latency) {
-		row(name, func(s broker.SurfaceStats) string { return latencyText(of(s)) })
+	took := func(name string, of func(owed.SurfaceStats) owed.Latency) {
+		row(name, func(s owed.SurfaceStats) string { return latencyText(of(s)) })
 	}
-	count("sent", func(s broker.SurfaceStats) int { return s.Sent })
-	count("pushed", func(s broker.SurfaceStats) int { return s.Pushed })
-	count("observed", func(s broker.SurfaceStats) int { return s.Observed })
-	count("acknowledged", func(s broker.SurfaceStats) int { return s.Acknowledged })
-	count("answered", func(s broker.SurfaceStats) int { return s.Answered })
-	count("in time", func(s broker.SurfaceStats) int { return s.InTime })
-	row("p50 / p95 / max", func(broker.SurfaceStats) string { return "" })
-	took("until pushed", func(s broker.SurfaceStats) broker.Latency { return s.Push })
-	took("until observed", func(s broker.SurfaceStats) broker.Latency { return s.Observe })
-	took("until acknowledged", func(s broker.SurfaceStats) broker.Latency { return s.Ack })
-	took("until answered", func(s broker.SurfaceStats) broker.Latency { return s.Answer })
+	count("sent", func(s owed.SurfaceStats) int { return s.Sent })
+	count("pushed", func(s owed.SurfaceStats) int { return s.Pushed })
+	count("observed", func(s owed.SurfaceStats) int { return s.Observed })
+	count("acknowledged", func(s owed.SurfaceStats) int { return s.Acknowledged })
+	count("answered", func(s owed.SurfaceStats) int { return s.Answered })
+	count("in time", func(s owed.SurfaceStats) int { return s.InTime })
+	row("p50 / p95 / max", func(owed.SurfaceStats) string { return "" })
+	took("until pushed", func(s owed.SurfaceStats) owed.Latency { return s.Push })
+	took("until observed", func(s owed.SurfaceStats) owed.Latency { return s.Observe })
+	took("until acknowledged", func(s owed.SurfaceStats) owed.Latency { return s.Ack })
+	took("until answered", func(s owed.SurfaceStats) owed.Latency { return s.Answer })
 	return w.Flush()
 }
 
-func latencyText(l broker.Latency) string {
+func latencyText(l owed.Latency) string {
 	if l.Count == 0 {
 		return "-"
 	}
@@ -101,7 +102,7 @@ func latencyText(l broker.Latency) string {
 		if d < time.Minute {
 			parts = append(parts, d.Round(10*time.Millisecond).String())
 		} else {
-			parts = append(parts, broker.Age(d))
+			parts = append(parts, format.Age(d))
 		}
 	}
 	return strings.Join(parts, " / ")
@@ -110,9 +111,9 @@ func latencyText(l broker.Latency) string {
 // measure tells the statistics of the roots that the daemon has open. A root that cannot be read is left out, and logged.
 func (d *httpDaemon) measure(roots func() []string) func(context.Context, io.Writer) {
 	return func(ctx context.Context, w io.Writer) {
-		var all []broker.Stats
+		var all []owed.Stats
 		for _, root := range slices.Compact(slices.Sorted(slices.Values(roots()))) {
-			var st broker.Stats
+			var st owed.Stats
 			err := survive.Call(d.a.log, "measure what is owed", func() (err error) {
 				st, err = d.statsOf(ctx, root)
 				return err
@@ -123,16 +124,16 @@ func (d *httpDaemon) measure(roots func() []string) func(context.Context, io.Wri
 			}
 			all = append(all, st)
 		}
-		broker.Prometheus(w, all...) // when nobody reads it nobody can be told
+		owed.Prometheus(w, all...) // when nobody reads it nobody can be told
 	}
 }
 
 // statsOf opens the root for itself: who measures keeps no root open.
-func (d *httpDaemon) statsOf(ctx context.Context, root string) (broker.Stats, error) {
+func (d *httpDaemon) statsOf(ctx context.Context, root string) (owed.Stats, error) {
 	b, err := d.openFor(root, d.a.log)
 	if err != nil {
-		return broker.Stats{}, err
+		return owed.Stats{}, err
 	}
 	defer b.Close()
-	return b.Stats(ctx)
+	return owed.ReadStats(ctx, b.Registry)
 }

@@ -6,10 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/broker"
+	"c2c/broker/explain"
+	"c2c/broker/owed"
+	"c2c/sessions"
 )
 
-func (h *host) owed(session string) (list []broker.Obligation) {
+func (h *host) owed(session string) (list []explain.Obligation) {
 	h.t.Helper()
 	if err := json.Unmarshal([]byte(h.run("obligations", "--all", "--session-id", session, "--json")), &list); err != nil {
 		h.t.Fatal(err)
@@ -28,7 +30,7 @@ func TestWhatIsOwedOverHTTP(t *testing.T) {
 	h.run("send", "--session-id", "dana", "coral", "which port", "--kind", "question", "--answer-by", "1s")
 	c.bell(messages)
 	h.until("the bell is counted", func() bool { o := h.owed("dana"); return len(o) == 1 && o[0].Wakes.Count > 0 })
-	if o := h.owed("dana")[0]; o.Surface != broker.SurfaceFull || o.Wakes.Path != "sse" || o.Wakes.Result != "rang" || o.Wakes.RangAt.IsZero() || o.MaxWakes != 3 {
+	if o := h.owed("dana")[0]; o.Surface != sessions.SurfaceFull || o.Wakes.Path != "sse" || o.Wakes.Result != "rang" || o.Wakes.RangAt.IsZero() || o.MaxWakes != 3 {
 		t.Errorf("obligation %+v", o)
 	}
 	if got := c.call("poll_inbox", `{}`); !strings.Contains(got, `"action_required":true,"reply_required":true`) {
@@ -45,10 +47,10 @@ func TestWhatIsOwedOverHTTP(t *testing.T) {
 		}
 	}
 	c.call("send", `{"to_alias":"dana","content":"8080","in_reply_to":"`+h.owed("dana")[0].ID+`"}`)
-	if o := h.owed("dana")[0]; o.State != broker.Answered || o.Reminders == 0 || o.ObservedAt.IsZero() {
+	if o := h.owed("dana")[0]; o.State != owed.Answered || o.Reminders == 0 || o.ObservedAt.IsZero() {
 		t.Errorf("obligation %+v", o)
 	}
-	var st broker.Stats
+	var st owed.Stats
 	if err := json.Unmarshal([]byte(h.run("stats", "--json")), &st); err != nil || st.Total.Answered != 1 || st.Total.InTime != 0 || st.Total.Pushed != 1 {
 		t.Errorf("stats %+v, %v", st, err)
 	}
@@ -68,7 +70,7 @@ func TestWhatIsOwedOverHTTP(t *testing.T) {
 
 func TestStatsOfNoRoot(t *testing.T) {
 	h := newHost(t)
-	var st broker.Stats
+	var st owed.Stats
 	_, out, _ := strings.Cut(h.run("stats", "--json"), "\n") // behind a line that says that there is none
 	if err := json.Unmarshal([]byte(out), &st); err != nil || st.Total.Sent != 0 || !strings.Contains(out, `"surfaces": []`) {
 		t.Errorf("stats %s", out)

@@ -9,10 +9,13 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/permission"
 	"c2c/cmd/cli"
+	"c2c/format"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/permission"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 	"c2c/wake/watch"
 )
 
@@ -46,7 +49,10 @@ func (a *app) approverThere() bool {
 
 // verdict allows or denies a tool call that waits in another session, or shows which do.
 func (c *call) verdict(ctx context.Context, allow bool) error {
-	asJSON := c.Bool("json")
+	asJSON, partial := c.Bool("json"), new(bool)
+	if allow {
+		partial = c.Bool("partial")
+	}
 	words, err := c.words()
 	if err != nil {
 		return err
@@ -63,13 +69,23 @@ func (c *call) verdict(ctx context.Context, allow bool) error {
 	if len(words) == 0 {
 		return c.showAsking(ctx, store, *asJSON)
 	}
-	v := permission.Verdict{Allow: allow, Via: "terminal"}
+	v := permission.Verdict{Allow: allow, Partial: *partial, Via: "terminal"}
 	s, err := c.onlyPerson(ctx, b, "answers a permission request")
 	v.By = s.Alias
 	if err != nil {
-		return errors.Join(err, notRefused(store.Refuse(ctx, words[0], v)))
+		return errors.Join(err, store.Refuse(ctx, words[0], v, permission.ErrNoRight))
+	}
+	if asked, err := store.Find(ctx, words[0]); err == nil { // else Decide says what is wrong
+		if err := c.proven(ctx, b, asked.Session); err != nil {
+			err = cli.WithHint(err, "answer in its own dialog, in a terminal that was open before it, or on a page that was opened there")
+			return errors.Join(err, store.Refuse(ctx, words[0], v, permission.ErrNoProof))
+		}
+		v.Proof, v.Sessions = "older terminal", []string{asked.Session}
 	}
 	r, err := store.Decide(ctx, words[0], v)
+	if partial := new(permission.PartialError); errors.As(err, &partial) {
+		return cli.WithHint(err, "c2c allow --partial "+words[0]+" allows it all the same")
+	}
 	if errors.Is(err, permission.ErrUnknown) {
 		return cli.WithHint(fmt.Errorf("%w: %q", err, words[0]), "c2c allow shows those that are open")
 	}
@@ -79,21 +95,25 @@ func (c *call) verdict(ctx context.Context, allow bool) error {
 	return c.showSent(ctx, store, r, *asJSON)
 }
 
-// notRefused leaves out what Refuse always says.
-func notRefused(err error) error {
-	if err == permission.ErrNoRight {
-		return nil
+// proven fails unless this terminal is older than the clients of these sessions, or of all that run: see broker.ProveTerminal.
+func (c *call) proven(ctx context.Context, b *broker.Broker, sids ...string) error {
+	all, err := b.Sessions(ctx)
+	if err != nil {
+		return err
 	}
-	return err
+	all = slices.DeleteFunc(all, func(s sessions.Session) bool {
+		return len(sids) > 0 && !slices.Contains(sids, s.ID) || len(sids) == 0 && s.Process == 0
+	})
+	return callers.ProveTerminal(b.Registry, all...)
 }
 
 // onlyPerson is the mailbox of the person who types this, who does what only a person may. With an error, it is the agent's
 // whose shell it is, if that is known.
-func (c *call) onlyPerson(ctx context.Context, b *broker.Broker, does string) (broker.Session, error) {
-	s, err := b.Attach(ctx, broker.Caller{Getenv: c.getenv, User: broker.UserHere(c.getenv, c.stdin)})
-	if err == nil && s.State != broker.Person {
+func (c *call) onlyPerson(ctx context.Context, b *broker.Broker, does string) (sessions.Session, error) {
+	s, err := b.Attach(ctx, callers.Caller{Getenv: c.getenv, User: callers.UserHere(c.getenv, c.stdin)})
+	if err == nil && s.State != sessions.Person {
 		err = fmt.Errorf("only a person %s, and this is the shell of %s: ask your user to type it in a terminal of theirs", does, s.Alias)
-	} else if errors.Is(err, broker.ErrNoSession) {
+	} else if errors.Is(err, sessions.ErrNoSession) {
 		err = cli.WithHint(fmt.Errorf("only a person %s, and this shell has no terminal", does), "type it in a terminal of yours; an agent asks its user to")
 	}
 	return s, err
@@ -118,17 +138,33 @@ func (c *call) showAsking(ctx context.Context, store *permission.Store, asJSON b
 		if slices.ContainsFunc(all, func(o permission.Request) bool { return o.ID == r.ID && o.Session != r.Session }) {
 			name = r.Name()
 		}
-		fmt.Fprintf(c.stdout, "%s  %s asks for %s, for %s\n", name, r.Alias, r.Tool, broker.Age(time.Since(inbox.FromSeconds(r.AskedAt))))
-		for _, text := range []string{r.Description, r.Input} {
-			if text != "" {
-				fmt.Fprintf(c.stdout, "    %s\n", strings.ReplaceAll(text, "\n", "\n    "))
-			}
+		fmt.Fprintf(c.stdout, "%s  %s asks for %s, for %s\n", name, r.Alias, r.Tool, format.Age(time.Since(inbox.FromSeconds(r.AskedAt))))
+		for _, text := range textsOf(r) {
+			fmt.Fprintf(c.stdout, "    %s\n", strings.ReplaceAll(text, "\n", "\n    "))
 		}
 	}
 	if len(all) > 0 {
 		fmt.Fprintln(c.stdout, "c2c allow ID lets it run, c2c deny ID refuses it")
 	}
 	return nil
+}
+
+// textsOf is what a request says.
+func textsOf(r permission.Request) (texts []string) {
+	if r.Description != "" {
+		texts = append(texts, r.Description)
+	}
+	fields := r.Fields()
+	for _, f := range fields {
+		texts = append(texts, f.Name+": "+f.Value)
+	}
+	if fields == nil && r.Input != "" {
+		texts = append(texts, r.Input)
+	}
+	if r.Partial {
+		texts = append(texts, "NOT SHOWN IN FULL: look at it in its own dialog; c2c allow --partial allows it all the same")
+	}
+	return texts
 }
 
 // sentWait is how long a verdict is seen on its way. The session's server looks at once; a machine may be slow.

@@ -16,8 +16,8 @@ import (
 
 	"github.com/creack/pty"
 
-	"c2c/broker/permission"
 	"c2c/inbox/atomicfile"
+	"c2c/permission"
 	"c2c/wake/watch"
 )
 
@@ -112,6 +112,11 @@ func (a *asker) hear() string {
 func (a *asker) ask(id string) {
 	a.t.Helper()
 	a.say(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/claude/channel/permission_request","params":{"request_id":%q,"tool_name":"Bash","description":"show the date\u001b[2J","input_preview":"{\"command\":\"date\"}"}}`, id))
+	a.awaits(id)
+}
+
+func (a *asker) awaits(id string) {
+	a.t.Helper()
 	changes := watch.NewChanges()
 	defer changes.Close()
 	ctx, cancel := context.WithTimeout(a.t.Context(), 5*time.Minute)
@@ -152,7 +157,7 @@ func TestAPersonAllowsAndDenies(t *testing.T) {
 	}
 	a.ask("abcde")
 	if out := a.types("c2c deny"); !strings.HasPrefix(out, "abcde  claude-") || !strings.Contains(out, "c2c allow ID lets it run") || !strings.Contains(out, " asks for Bash, for ") ||
-		!strings.Contains(out, "\n    show the date\\u001b[2J\n    {\"command\":\"date\"}\n") {
+		!strings.Contains(out, "\n    show the date\\u001b[2J\n    command: date\n") {
 		t.Errorf("one is open: %s", out)
 	}
 	if out := a.types("c2c allow abcdx; echo exit $?"); !strings.Contains(out, `no permission request has this id: "abcdx"`) ||
@@ -177,7 +182,7 @@ func TestAPersonAllowsAndDenies(t *testing.T) {
 		t.Errorf("the client got %s", got)
 	}
 	log, err := os.ReadFile(filepath.Join(a.root(), "broker.log"))
-	if want := `"tool":"Bash","verdict":"deny","by":"ada","via":"terminal","result":"recorded"`; err != nil || !strings.Contains(string(log), want) || strings.Contains(string(log), "date") {
+	if want := `"tool":"Bash","verdict":"deny","by":"ada","via":"terminal","proof":"older terminal","result":"recorded"`; err != nil || !strings.Contains(string(log), want) || strings.Contains(string(log), "date") {
 		t.Errorf("the log: %s, %v", log, err)
 	}
 }
@@ -202,6 +207,104 @@ func TestAnAgentGivesNoVerdict(t *testing.T) {
 	audit, err := os.ReadFile(filepath.Join(a.root(), "permission", "audit.jsonl"))
 	if err != nil || strings.Count(string(audit), `"result":"refused: no right"`) != 4 {
 		t.Errorf("audit %s, %v", audit, err)
+	}
+}
+
+// An agent opens a terminal that has nothing above it, and says that it is the person.
+func TestATerminalThatAnAgentHasOpenedDecidesNothing(t *testing.T) {
+	a := newAsker(t, true)
+	a.ask("abcde")
+	for _, line := range []string{"allow abcde", "deny abcde", "senders allow ci --to amber --verdicts"} {
+		out := a.forges("c2c " + line)
+		if !strings.Contains(out, "c2c cannot tell this terminal from one that an agent has opened: nothing of it is older than the session claude-") ||
+			!strings.Contains(out, "in a terminal that was open before") || !strings.Contains(out, "exit 1") {
+			t.Errorf("%s: %s", line, out)
+		}
+	}
+	if all, err := a.store().List(t.Context()); err != nil || len(all) != 1 || all[0].State != permission.StateOpen {
+		t.Errorf("it is %+v, %v", all, err)
+	}
+	audit, err := os.ReadFile(filepath.Join(a.root(), "permission", "audit.jsonl"))
+	if err != nil || strings.Count(string(audit), `"result":"refused: no proof"`) != 2 {
+		t.Errorf("audit %s, %v", audit, err)
+	}
+	if out := a.types("c2c allow abcde"); !strings.HasPrefix(out, "sent to claude-") {
+		t.Errorf("a person behind it: %s", out)
+	}
+}
+
+// forges types a line in a terminal that is made for it, below no client and with nothing in its environment.
+func (k *keeper) forges(line string) string {
+	k.t.Helper()
+	shown := filepath.Join(k.t.TempDir(), "shown")
+	cmd := k.command()
+	env := append(slices.Clone(cmd.Env), "USER=ada", "TERM=xterm")
+	cmd.Path, cmd.Env = "/bin/sh", nil
+	cmd.Args = append([]string{"sh", "-c", `out=$1; shift; exec setsid -f env -i "$@" script -qec "$LINE; echo exit \$?; mv $out.part $out" $out.part >/dev/null 2>&1 </dev/null`, "sh", shown}, env...)
+	cmd.Env = append(os.Environ(), "LINE="+line)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		k.t.Fatalf("%v: %s", err, out)
+	}
+	changes := watch.NewChanges()
+	defer changes.Close()
+	ctx, cancel := context.WithTimeout(k.t.Context(), time.Minute)
+	defer cancel()
+	var text []byte
+	err := changes.Until(ctx, shown, func() (bool, error) {
+		var err error
+		text, err = os.ReadFile(shown)
+		return err == nil && strings.Contains(string(text), "Script done"), nil
+	})
+	if err != nil {
+		k.t.Fatalf("%v: %s", err, text)
+	}
+	return string(text)
+}
+
+// The client has left something out.
+func TestWhatIsNotShownInFullTakesASecondWord(t *testing.T) {
+	a := newAsker(t, true)
+	a.say(`{"jsonrpc":"2.0","method":"notifications/claude/channel/permission_request","params":{"request_id":"abcde","tool_name":"Bash","description":"run it","input_preview":"{ \"command\": \"echo one\n⋯ 4,000 code points elided ⋯\necho two\" }"}}`)
+	a.awaits("abcde")
+	if out := a.types("c2c allow"); !strings.Contains(out, "\n    NOT SHOWN IN FULL: look at it in its own dialog") {
+		t.Errorf("shown: %s", out)
+	}
+	if out := a.types("c2c allow abcde; echo exit $?"); !strings.Contains(out, "is not shown in full") || !strings.Contains(out, "c2c allow --partial abcde") || !strings.Contains(out, "exit 1") {
+		t.Errorf("allowed: %s", out)
+	}
+	if out := a.types("c2c allow --partial abcde"); !strings.HasPrefix(out, "sent to claude-") {
+		t.Errorf("said: %s", out)
+	}
+	if got := a.hear(); !strings.Contains(got, `{"behavior":"allow","request_id":"abcde"}`) {
+		t.Errorf("the client got %s", got)
+	}
+}
+
+// Somebody writes the verdict into the file of the request, or other words for a person to see.
+func TestAForgedVerdictIsNotTold(t *testing.T) {
+	a := newAsker(t, true)
+	for id, change := range map[string][2]string{"abcde": {`"state":"open"`, `"state":"allowed","by":"ada","via":"terminal","at":1`}, "bcdef": {"date", "ls"}} {
+		a.ask(id)
+		files, err := filepath.Glob(filepath.Join(a.root(), "permission", id+".*.json"))
+		if err != nil || len(files) != 1 {
+			t.Fatalf("%q, %v", files, err)
+		}
+		data, err := os.ReadFile(files[0])
+		if err != nil || !strings.Contains(string(data), change[0]) {
+			t.Fatalf("%s, %v", data, err)
+		}
+		if err := os.WriteFile(files[0], []byte(strings.ReplaceAll(string(data), change[0], change[1])), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		a.types("c2c allow " + id) // of bcdef the person sees other words
+		if out := a.types("c2c deny " + id + "; echo exit $?"); !strings.Contains(out, "somebody has changed its file") || !strings.Contains(out, "exit 1") {
+			t.Errorf("%s: %s", id, out)
+		}
+	}
+	a.ask("cdefg")
+	a.types("c2c allow cdefg")
+	if got := a.hear(); !strings.Contains(got, `{"behavior":"allow","request_id":"cdefg"}`) { // nothing came before it
+		t.Errorf("the client got %s", got)
 	}
 }
 

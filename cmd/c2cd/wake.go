@@ -5,8 +5,8 @@ import (
 	"context"
 	"fmt"
 
-	"c2c/broker"
 	"c2c/cmd/cli"
+	"c2c/sessions/callers"
 	"c2c/wake/daemon"
 	"c2c/wake/mux"
 )
@@ -67,7 +67,7 @@ func (a *call) wake(ctx context.Context) error {
 func (d *wakeDaemon) setPane(ctx context.Context, name, pane string) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	s, err := d.b.Resolve(ctx, broker.Caller{Explicit: name, Getenv: d.a.getenv})
+	s, err := callers.Resolve(ctx, d.b.Registry, callers.Caller{Explicit: name, Getenv: d.a.getenv})
 	if err != nil {
 		if pane != "" {
 			return cli.WithHint(err, attachHow)

@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/client"
-	"c2c/broker/ringer"
+	"c2c/client"
 	"c2c/cmd/cli"
+	"c2c/ringer"
+	"c2c/sessions"
 	"c2c/wake"
 	"c2c/wake/daemon"
 )
@@ -118,7 +119,7 @@ func (d *wakeDaemon) status(ctx context.Context, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	var all []broker.Session
+	var all []sessions.Session
 	if d.b != nil {
 		if all, err = d.b.Sessions(ctx); err != nil {
 			return err

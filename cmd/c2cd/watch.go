@@ -9,8 +9,10 @@ import (
 	"syscall"
 
 	"c2c/broker"
-	"c2c/broker/ringer"
 	"c2c/cmd/watch"
+	"c2c/ringer"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // watch shows the root on the whole screen.
@@ -19,13 +21,13 @@ func (c *call) watch(ctx context.Context) error {
 	if _, err := c.words(); err != nil {
 		return err
 	}
-	user := broker.UserHere(c.getenv, c.stdin)
+	user := callers.UserHere(c.getenv, c.stdin)
 	if !user.IsTyping() {
 		return errors.New("watch needs a terminal; c2c monitor writes lines instead")
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer stop()
-	caller := broker.Caller{Explicit: *session, Getenv: c.getenv, User: user}
+	caller := callers.Caller{Explicit: *session, Getenv: c.getenv, User: user}
 	if err := c.awaitRoot(ctx, c.tellWait); err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -42,7 +44,7 @@ func (c *call) watch(ctx context.Context) error {
 			}
 			return c.open(slog.New(slog.DiscardHandler))
 		},
-		Who: func(ctx context.Context, b *broker.Broker) (broker.Session, error) {
+		Who: func(ctx context.Context, b *broker.Broker) (sessions.Session, error) {
 			s, err := b.Attach(ctx, caller)
 			if err != nil {
 				return s, fmt.Errorf("%w; say who writes: c2c watch --session-id", err)

@@ -12,10 +12,12 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/client"
-	"c2c/broker/ringer"
+	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/inbox/atomicfile"
+	"c2c/ringer"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 	"c2c/wake"
 	"c2c/wake/daemon"
 	"c2c/wake/watch"
@@ -57,11 +59,8 @@ func (a *call) wireDaemon(ctx context.Context) error {
 		return fmt.Errorf("%w: one of start, stop, restart, status, run and list", errUsage)
 	}
 	if verbs[0] != "list" {
-		if *alias == "" {
-			return fmt.Errorf("%w: of which session? --alias and its name", errUsage)
-		}
-		if err := broker.CheckAlias(*alias); err != nil {
-			return fmt.Errorf("%w: --alias: %w", errUsage, err)
+		if err := checkWireAlias(*alias); err != nil {
+			return err
 		}
 	}
 	b, err := a.openDaemon(verbs[0])
@@ -105,6 +104,16 @@ func (a *call) wireDaemon(ctx context.Context) error {
 	return nil // the table knows no other
 }
 
+func checkWireAlias(alias string) error {
+	if alias == "" {
+		return fmt.Errorf("%w: of which session? --alias and its name", errUsage)
+	}
+	if err := sessions.CheckAlias(alias); err != nil {
+		return fmt.Errorf("%w: --alias: %w", errUsage, err)
+	}
+	return nil
+}
+
 // openWire gives nil if nothing is there, and nothing is to be made.
 func openWire(b *broker.Broker, create bool) (*atomicfile.Dir, error) {
 	dir, err := b.Dir().Sub(wireDir, create)
@@ -133,7 +142,7 @@ func (d *wireDaemon) run(ctx context.Context) error {
 		}
 	}
 	// Before anybody is told that it runs: the alias may be somebody else's.
-	sid, err := d.a.register(ctx, broker.Caller{Start: d.alias, Client: broker.ClientWire, PID: os.Getpid()}, d.alias)
+	sid, err := d.a.register(ctx, callers.Caller{Start: d.alias, Client: callers.ClientWire, PID: os.Getpid()}, d.alias)
 	if err != nil {
 		return err
 	}

@@ -11,10 +11,12 @@ import (
 	"strings"
 
 	"c2c/broker"
-	"c2c/broker/doctor"
 	"c2c/cmd/cli"
+	"c2c/doctor"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 	"c2c/wake"
 	"c2c/wake/wire"
 )
@@ -76,8 +78,8 @@ func (d *wireDaemon) look(ctx context.Context) (st wireStatus, err error) {
 	if d.b == nil {
 		return st, nil
 	}
-	s, err := d.b.Resolve(ctx, broker.Caller{Explicit: d.alias})
-	if errors.Is(err, broker.ErrNoSession) {
+	s, err := callers.Resolve(ctx, d.b.Registry, callers.Caller{Explicit: d.alias})
+	if errors.Is(err, sessions.ErrNoSession) {
 		return st, nil
 	}
 	var box *inbox.Mailbox

@@ -12,6 +12,8 @@ import (
 // maxBody bounds what is read; the mailbox has the real limit and says so.
 const maxBody = 1 << 20
 
+const ofFile = "-F takes the path of a text file; a text itself stands behind the alias, in quotes"
+
 // Body is the text of a message: the words, - for standard input, or what is in a file.
 func Body(stdin io.Reader, file string, words []string) (string, error) {
 	text, in := strings.Join(words, " "), io.Reader(nil)
@@ -21,7 +23,7 @@ func Body(stdin io.Reader, file string, words []string) (string, error) {
 	case file != "":
 		f, err := os.Open(file)
 		if err != nil {
-			return "", fmt.Errorf("read body: %w", err)
+			return "", unread(err, ofFile)
 		}
 		defer f.Close()
 		in = f
@@ -36,12 +38,18 @@ func Body(stdin io.Reader, file string, words []string) (string, error) {
 			err = fmt.Errorf("%w: more than %d bytes; put it into a file and send its path", inbox.ErrTooLarge, maxBody)
 		}
 		if err != nil {
-			return "", fmt.Errorf("read body: %w", err)
+			hint := ""
+			if file != "" {
+				hint = ofFile
+			}
+			return "", unread(err, hint)
 		}
 		text = string(data)
 	}
-	if text == "" { // as when the command before a pipe has failed
+	if strings.TrimSpace(text) == "" { // as when the command before a pipe has failed
 		return "", fmt.Errorf("%w: the body is empty", ErrUsage)
 	}
 	return text, nil
 }
+
+func unread(err error, hint string) error { return WithHint(fmt.Errorf("read body: %w", err), hint) }

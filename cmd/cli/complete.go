@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"c2c/broker/client"
+	"c2c/client"
 )
 
 // Choice is a word that may stand where the cursor is, and what it means.

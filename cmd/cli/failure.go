@@ -10,10 +10,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"c2c/broker"
 	"c2c/inbox"
+	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/project"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // What the exit status says, of every verb.
@@ -56,27 +61,37 @@ type Failure struct {
 // FailureOf tells what went wrong in a verb.
 func FailureOf(verb string, err error) Failure {
 	f := Failure{Message: strings.TrimPrefix(err.Error(), ErrUsage.Error()+": "), Exit: Failed}
-	var unknown *broker.UnknownAliasError
+	var unknown *sessions.UnknownAliasError
 	switch {
 	case errors.Is(err, ErrUsage):
-		f.Exit, f.Hint = Usage, "c2c help "+verb+" shows how"
+		f.Exit, f.Hint = Usage, example(verb)+"c2c help "+verb+" shows how"
 	case errors.As(err, &unknown):
 		f.Exit, f.Hint = NoAlias, "c2c list shows all of this project"
 		if len(unknown.Closest) > 0 {
 			f.Hint = fmt.Sprintf("did you mean %q? %s", unknown.Closest[0], f.Hint)
 		}
+	case errors.Is(err, broker.ErrNoMessage):
+		f.Hint = "c2c history and c2c outbox show ids"
+	case errors.Is(err, sessions.ErrSelfSend):
+		f.Hint = "c2c list shows the others"
 	case errors.Is(err, broker.ErrNoAnswer):
 		f.Exit = Nothing
 	case errors.Is(err, inbox.ErrFull):
 		f.Exit = Full
 	case errors.Is(err, filelock.ErrTimeout):
 		f.Exit, f.Hint = Locked, "another process holds the mailbox; try again, or look for a stopped c2c process"
-	case errors.Is(err, broker.ErrNoCaller):
+	case atomicfile.IsInTheWay(err):
+		f.Hint = "c2c uses only files and folders of this user that nobody else may write, and no links: look at what stands there, and move it away"
+	case errors.Is(err, atomicfile.ErrTooLarge):
+		f.Hint = "c2c makes no file that large: look at it, and move it away"
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		f.Hint = "HOME, or C2C_MCP_BROKER_ROOT, is to name a folder that this user may write"
+	case errors.Is(err, sessions.ErrNoCaller):
 		f.Message, f.Hint = "for whom? add --session-id NAME", "c2c register --session-id NAME NAME makes that name, once; an agent's own shell needs none"
 		if slices.Contains([]string{"send", "send-all", "reply", "ask", "inject"}, verb) {
 			f.Message = "who sends? add --from NAME"
 		}
-	case errors.Is(err, broker.ErrNoSession):
+	case errors.Is(err, sessions.ErrNoSession):
 		f.Hint = "run it inside an agent session, or name one with --session-id; c2c list shows all"
 	}
 	var h hinted
@@ -86,17 +101,25 @@ func FailureOf(verb string, err error) Failure {
 	return f
 }
 
+// example is a command line of a verb that works as typed, or nothing.
+func example(verb string) string {
+	if v, _ := Find(verb); len(v.Examples) > 0 && !strings.Contains(v.Examples[0], " < ") {
+		return "such as: " + fill(v.Examples[0]) + "; "
+	}
+	return ""
+}
+
 // Elsewhere is f with where an alias is that this project has not, if another project has it.
 func (f Failure) Elsewhere(err error, getenv func(string) string, cwd string) Failure {
-	var unknown *broker.UnknownAliasError
+	var unknown *sessions.UnknownAliasError
 	if !errors.As(err, &unknown) {
 		return f
 	}
-	root, source, rerr := broker.FindRoot(getenv, cwd)
+	root, source, rerr := project.FindRoot(getenv, cwd)
 	if rerr != nil || source == "C2C_MCP_BROKER_ROOT" {
 		return f
 	}
-	if where := broker.Elsewhere(getenv, root, unknown.Alias); where != "" {
+	if where := callers.Elsewhere(getenv, root, unknown.Alias); where != "" {
 		f.Hint = where
 	}
 	return f

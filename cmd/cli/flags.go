@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"c2c/broker"
+	"c2c/sessions"
 )
 
 // ErrHelp says that help was asked for.
@@ -158,13 +158,19 @@ func (f *Flags) unknown(name string, words []string) error {
 		}
 	}
 	hint, takesText := "", strings.Contains(f.verb.Args, "text")
-	switch near := broker.Closest(word, names); {
+	other := MeantBy(meantOptions, word)
+	switch near := sessions.Closest(word, names); {
+	case f.Has(other):
+		hint = "did you mean " + typed(other) + "?"
+		if takesText {
+			hint += " Words of a text stand in quotes"
+		}
 	case takesText && len(words) > 1 && !slices.Contains(names, word):
 		hint = "put the text into quotes, or -- before it, if " + name + " is a word of it"
 	case len(near) > 0:
 		hint = "did you mean " + typed(near[0]) + "?"
 	case takesText:
-		hint = "c2c " + f.verb.Name + " " + f.verb.Args + "; if " + name + " is text, put -- before it"
+		hint = example(f.verb.Name) + "if " + name + " is text, put -- before it"
 	}
 	return WithHint(fmt.Errorf("%w: %s has no option %s", ErrUsage, f.verb.Name, name), hint)
 }

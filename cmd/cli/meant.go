@@ -1,31 +1,23 @@
 package cli
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// meantBy are words that other programs have for what a verb of ours does. No two lines have the same word.
-const meantBy = `poll-inbox read inbox messages message mail mails check get recv receive fetch new unread
-list ls ps who sessions agents peers users
-outbox sent
-status show state
-history log logs archive
-send msg to tell write mail-to message-to post say
-send-all broadcast all
-version -v -V
-whoami me name
-register rename
-search find grep
-start run launch new-session
-doctor debug diagnose
-dead-letter lost`
+// meantOptions are, behind an option of ours, words that other programs have for it. No two lines have the same word.
+const meantOptions = `F file f input
+wait timeout t
+limit n count max last
+all a
+alias name
+from as sender session`
 
-// Meant is the verb that somebody means who types another program's word for it; empty: nobody knows.
-func Meant(word string) string {
-	for line := range strings.Lines(meantBy) {
-		verb, words, _ := strings.Cut(strings.TrimSpace(line), " ")
-		for w := range strings.FieldsSeq(words) {
-			if w == word {
-				return verb
-			}
+// MeantBy is the first word of the line that has the word behind it; empty: no line has it.
+func MeantBy(lines, word string) string {
+	for line := range strings.Lines(lines) {
+		if words := strings.Fields(line); slices.Contains(words[1:], word) {
+			return words[0]
 		}
 	}
 	return ""

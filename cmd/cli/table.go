@@ -92,8 +92,9 @@ when it is due is reminded. A person at a terminal sees those of all sessions.
 		Options: []Option{limit, asSession, asJSON}, Examples: []string{"c2c search build green"}},
 	{Name: "watch", C2cd: true, Everyday: true, Short: "sessions and mail on the whole screen, as they change",
 		Long: `Shows who is there and what each session does, the mail as it flows, whole
-threads, and a search. From here you write and answer as yourself, ask why a
-message was not read, and switch do-not-disturb. The last line shows the keys,
+threads, and a search. Who asks its person for something stands on top (!).
+From here you write and answer as yourself, ask why a message was not read, and
+switch do-not-disturb; f shows some sessions alone. The last line has the keys,
 ? more of them; the mouse works, too. It reads only: no message is taken or
 marked, but your own when you press m. NO_COLOR=1 leaves the colours out.
 `,
@@ -123,7 +124,7 @@ of it.
 		Options: []Option{limit, asJSON}, Examples: []string{"c2c dead-letter --limit 5"}},
 }
 
-var sessions = []Verb{
+var sessionList = []Verb{
 	{Name: "start", C2cd: true, Everyday: true, Args: "<client> [-- arguments of the client]", First: "client", Short: "run a client as a session with a name",
 		Long: `The mailbox of that name is the same each time. The clients are
 {clients}.

@@ -32,9 +32,16 @@ port that is taken is an error; 0 is one that is free.
 start --channel). The dialog stays open in the client, too: the first answer
 counts. Without an id it shows what is open. If two sessions have the same id,
 name one: amber/abcde. Only a person can say it. "Sent" means that the session
-was told, not that the tool ran.
+was told, not that the tool ran. A client may leave out the middle of a long
+command: such a request says NOT SHOWN IN FULL, and takes --partial.
+
+An agent can open a terminal of its own. So the terminal has to be older than
+the session that asks, or a login (ssh).
 `,
-		Options:  []Option{asJSON},
+		Options: []Option{
+			{Name: "partial", Short: "also what is not shown in full"},
+			asJSON,
+		},
 		Examples: []string{"c2c allow", "c2c allow abcde"}},
 	{Name: "deny", C2cd: true, Args: "[id]", Short: "refuse a tool that a session asks permission for",
 		Long:     "As allow, with the other answer: the tool does not run, and the session is told.\n",
@@ -64,7 +71,7 @@ All but list are for a person at a terminal: no agent lets others in.
 			{Name: "standard", Short: "it signs as Standard Webhooks says"},
 			asJSON,
 		},
-		Examples: []string{"c2c senders allow ci --to birch", "c2c senders list"}},
+		Examples: []string{"c2c senders list", "c2c senders allow ci --to birch"}},
 	{Name: "open", C2cd: true, Short: "show the page of this project in the browser",
 		Long: `Makes a link that works once, within a minute, and gives it to the browser. The
 page shows the sessions and their mail, and its person writes, answers and

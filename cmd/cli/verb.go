@@ -3,8 +3,8 @@ package cli
 import (
 	"strings"
 
-	"c2c/broker"
-	"c2c/broker/client"
+	"c2c/client"
+	"c2c/sessions"
 )
 
 // Verb is one command, of c2c or of c2cd. A new one is a row in the table of its group, a line in the list of its
@@ -51,7 +51,7 @@ type Group struct {
 
 // table has all verbs, in the order in which help shows them.
 var table = [...]Group{
-	{"Write", writing}, {"Read", reading}, {"Sessions", sessions}, {"Set up", setup}, {"Keep", keeping}, {"Over HTTP", face}, {forClients, inside},
+	{"Write", writing}, {"Read", reading}, {"Sessions", sessionList}, {"Set up", setup}, {"Keep", keeping}, {"Over HTTP", face}, {forClients, inside},
 }
 
 const forClients = "For clients"
@@ -112,7 +112,7 @@ func fill(text string) string {
 
 // DidYouMean is the hint for a word that is none of these, or "" when none is like it.
 func DidYouMean(word string, words []string) string {
-	near := broker.Closest(word, words)
+	near := sessions.Closest(word, words)
 	if len(near) == 0 {
 		return ""
 	}

@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"strings"
 
-	"c2c/broker"
+	"c2c/broker/moves"
 	"c2c/cmd/cli"
+	"c2c/sessions"
 )
 
 // handover gives the alias and the mail of a session that is gone to another one.
@@ -24,8 +25,8 @@ func (c *call) handover() verb {
 		if err := check(); err != nil {
 			return err
 		}
-		t, err := c.b.Takeover(ctx, c.words[0], c.words[1], *force, *dry)
-		if errors.Is(err, broker.ErrRuns) {
+		t, err := moves.TakeOver(ctx, c.b.Registry, c.words[0], c.words[1], *force, *dry)
+		if errors.Is(err, moves.ErrRuns) {
 			return cli.WithHint(err, "end it first; --force takes its name and its mail all the same")
 		}
 		if err != nil {
@@ -33,10 +34,10 @@ func (c *call) handover() verb {
 		}
 		return c.show(t, func() { c.printTakeover(t, *dry) })
 	}
-	return verb{do, func() (any, error) { return nil, cmp.Or(check(), broker.ErrNoSession) }}
+	return verb{do, func() (any, error) { return nil, cmp.Or(check(), sessions.ErrNoSession) }}
 }
 
-func (c *call) printTakeover(t broker.Takeover, dry bool) {
+func (c *call) printTakeover(t moves.Takeover, dry bool) {
 	does := "is"
 	if dry {
 		does = "would be"

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"c2c/broker"
+	"c2c/broker/deadlines"
 	"c2c/cmd/cli"
 )
 
@@ -28,7 +29,7 @@ func (c *call) keep(ctx context.Context, args []string) error {
 		return err
 	}
 	defer b.Close()
-	if err := b.KeepOnce(ctx); err != nil && !errors.Is(err, syscall.EROFS) && !errors.Is(err, fs.ErrPermission) {
+	if err := deadlines.KeepOnce(ctx, b.Registry); err != nil && !errors.Is(err, syscall.EROFS) && !errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("look after what messages are owed: %w", err)
 	}
 	return nil

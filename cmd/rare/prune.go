@@ -8,9 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"c2c/broker"
+	"c2c/broker/moves"
 	"c2c/cmd/cli"
 	"c2c/hooks"
+	"c2c/project"
 )
 
 var errAge = errors.New("want an age such as 90d or 2160h")
@@ -42,8 +43,8 @@ func (c *call) prune() verb {
 		if older == 0 {
 			return fmt.Errorf("%w: how old? --older 90d", cli.ErrUsage)
 		}
-		state, _ := broker.StateDir(c.Getenv)
-		p, err := c.b.Prune(ctx, older, hooks.Pointers(state), *dry)
+		state, _ := project.StateDir(c.Getenv)
+		p, err := moves.Prune(ctx, c.b.Registry, older, hooks.Pointers(state), *dry)
 		return errors.Join(err, c.show(p, func() {
 			verb := "removed"
 			if *dry {
@@ -55,5 +56,5 @@ func (c *call) prune() verb {
 				p.ClientIDs.Count, p.Pointers.Count)
 		}))
 	}
-	return verb{do, func() (any, error) { return broker.Pruned{}, nil }}
+	return verb{do, func() (any, error) { return moves.Pruned{}, nil }}
 }

@@ -13,6 +13,8 @@ import (
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/inbox"
+	"c2c/project"
+	"c2c/sessions"
 )
 
 // Program is what a verb reads, writes and knows of its surroundings.
@@ -67,13 +69,13 @@ func Run(ctx context.Context, p Program, row cli.Verb, args []string) (err error
 }
 
 func (c *call) log() inbox.Log {
-	return broker.Tell(func(sentence string) { fmt.Fprintf(c.Stderr, "c2c: %s\n", sentence) })
+	return sessions.WarningLogger(func(sentence string) { fmt.Fprintf(c.Stderr, "c2c: %s\n", sentence) })
 }
 
 // withoutRoot answers where there is no root. A verb that makes none says on standard error that it is missing: a name that was
 // mistyped would leave directories, and answer as if it were right.
 func (c *call) withoutRoot(v verb) (done bool, err error) {
-	root, source, err := broker.FindRoot(c.Getenv, c.Cwd)
+	root, source, err := project.FindRoot(c.Getenv, c.Cwd)
 	if err != nil {
 		return false, err
 	}

@@ -4,18 +4,18 @@ import (
 	"context"
 	"errors"
 
-	"c2c/broker"
+	"c2c/broker/moves"
 )
 
 func (c *call) sweep() verb {
 	grace := c.Duration("grace")
 	dry := c.Bool("dry-run")
 	do := func(ctx context.Context) (err error) {
-		var s broker.Swept
+		var s moves.Swept
 		if *dry {
-			s, err = c.b.Stale(ctx, *grace)
+			s, err = moves.Stale(ctx, c.b.Registry, *grace)
 		} else {
-			s, err = c.b.Sweep(ctx, *grace)
+			s, err = moves.Sweep(ctx, c.b.Registry, *grace)
 		}
 		if err != nil {
 			return err
@@ -34,5 +34,5 @@ func (c *call) sweep() verb {
 			c.printf("sessions dropped: %d, new dead letters: %d\n", len(s.Sessions), s.Messages)
 		}))
 	}
-	return verb{do, func() (any, error) { return broker.Swept{Sessions: []broker.SweptSession{}}, nil }}
+	return verb{do, func() (any, error) { return moves.Swept{Sessions: []moves.SweptSession{}}, nil }}
 }

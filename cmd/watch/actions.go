@@ -10,8 +10,11 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/live"
+	"c2c/broker/explain"
+	"c2c/format"
 	"c2c/inbox"
+	"c2c/live"
+	"c2c/sessions"
 )
 
 // patience is how long an action may wait for a lock.
@@ -53,9 +56,9 @@ func (a *app) selection() string {
 		}
 		return ""
 	}
-	text := fmt.Sprintf("%s: %s", s.Alias, words[s.Now.Does])
-	if words[s.Now.Does] == "" {
-		text = fmt.Sprintf("%s is %s", s.Alias, s.Now.Does)
+	text := fmt.Sprintf("%s is %s", s.Alias, s.Now.Does)
+	if s.Now.Does == sessions.Waiting {
+		text += " for its person"
 	}
 	if !s.Now.Since.IsZero() {
 		text += " since " + clock(s.Now.Since)
@@ -77,11 +80,6 @@ func (a *app) selection() string {
 	return word(text)
 }
 
-var words = map[broker.State]string{
-	broker.Busy: "a turn runs", broker.Idle: "no turn runs", broker.Waiting: "waits for its person", broker.Absent: "its client has ended",
-	broker.Away: "no terminal shows it", broker.Person: "a person at a terminal", broker.External: "a sender outside, over HTTP", broker.Alive: "its client runs",
-}
-
 // compose writes to the session that is picked, or to the sender of the message.
 func (a *app) compose() {
 	to := ""
@@ -91,10 +89,40 @@ func (a *app) compose() {
 		to = m.From
 	}
 	if to == "" {
-		a.says = "pick a session first: to whom?"
+		a.typing = &editor{title: "write to", one: true, done: a.composeTo}
 		return
 	}
-	a.edit("to "+word(to), func(ctx context.Context, b *broker.Broker, from broker.Session, text string) (broker.Receipt, error) {
+	a.writeTo(to)
+}
+
+// composeTo writes to a name that was typed. The beginning of one is enough.
+func (a *app) composeTo(name string) {
+	var all, begin []string
+	for _, s := range a.all {
+		all = append(all, s.Alias)
+		if strings.HasPrefix(strings.ToLower(s.Alias), strings.ToLower(name)) {
+			begin = append(begin, s.Alias)
+		}
+		if strings.EqualFold(s.Alias, name) {
+			begin = []string{s.Alias}
+			break
+		}
+	}
+	if len(begin) == 1 {
+		a.writeTo(begin[0])
+		return
+	}
+	a.says = fmt.Sprintf("no session is called %q", name)
+	if len(begin) == 0 {
+		begin = sessions.Closest(name, all)
+	}
+	if len(begin) > 0 {
+		a.says += ": " + strings.Join(begin[:min(len(begin), 5)], ", ") + "?"
+	}
+}
+
+func (a *app) writeTo(to string) {
+	a.edit("to "+word(to), func(ctx context.Context, b *broker.Broker, from sessions.Session, text string) (broker.Receipt, error) {
 		return b.Send(ctx, from, inbox.Message{To: to, Content: text})
 	})
 }
@@ -106,13 +134,13 @@ func (a *app) reply() {
 		a.says = "there is no message to answer"
 		return
 	}
-	a.edit(fmt.Sprintf("to %s, about %s", word(m.From), word(inbox.ShortID(m.ID))), func(ctx context.Context, b *broker.Broker, from broker.Session, text string) (broker.Receipt, error) {
+	a.edit(fmt.Sprintf("to %s, about %s", word(m.From), word(inbox.ShortID(m.ID))), func(ctx context.Context, b *broker.Broker, from sessions.Session, text string) (broker.Receipt, error) {
 		return b.Reply(ctx, from, m.Message, inbox.Message{Content: text})
 	})
 }
 
 // edit has the person type, and sends that as the person's.
-func (a *app) edit(title string, send func(context.Context, *broker.Broker, broker.Session, string) (broker.Receipt, error)) {
+func (a *app) edit(title string, send func(context.Context, *broker.Broker, sessions.Session, string) (broker.Receipt, error)) {
 	text := a.drafts[title]
 	a.typing = &editor{title: title, text: text, at: len(text), done: func(text string) {
 		a.says = "sending"
@@ -196,10 +224,10 @@ func (a *app) search() {
 	a.typing = &editor{title: "search", one: true, done: func(text string) {
 		a.says = "searching"
 		a.job(func(ctx context.Context, b *broker.Broker) (string, func(), error) {
-			// Who watches sees the mail of all, as a person does.
-			all, err := b.Search(ctx, broker.Session{State: broker.Person}, strings.Fields(text), 200)
+			// The screen shows the mail of all, as a person may see it.
+			all, err := b.Search(ctx, sessions.Session{State: sessions.Person}, strings.Fields(text), 200)
 			slices.Reverse(all) // the newest last, as in the flow
-			return broker.Count(len(all), "message", "messages") + " found", func() { a.open("found: "+text, all, "") }, err
+			return format.Count(len(all), "message", "messages") + " found", func() { a.open("found: "+text, all, "") }, err
 		})
 	}}
 }
@@ -209,7 +237,7 @@ func (a *app) open(title string, all []broker.Mail, id string) {
 	p := &pane{title: word(title), whole: true}
 	for _, found := range all {
 		st := found.Status
-		m := &mail{Message: found.Message, fate: a.known.Known(found.Trace())}
+		m := &mail{Message: found.Message, fate: a.known.Known(found.Fingerprint())}
 		if m.fate == nil {
 			m.fate = &live.Mail{SessionID: st.SessionID, State: st.State, At: st.At}
 		}
@@ -233,7 +261,7 @@ func (a *app) why() {
 			return "", nil, err
 		}
 		var lines []string
-		for _, s := range append([]broker.MessageStatus{st}, st.Others...) {
+		for _, s := range append([]explain.MessageStatus{st}, st.Others...) {
 			lines = append(lines, fmt.Sprintf("%s, from %s to %s: %s", inbox.ShortID(s.ID), s.From, s.To, s.State), "")
 			for _, more := range []string{s.Why, s.Do} { // what can be done stands above what a small screen cuts off
 				if more != "" {
@@ -278,7 +306,7 @@ func (a *app) toggleQuiet() {
 
 // takeMine takes the person's own mail, as far as the flow has it: it is read then. What has come meanwhile waits.
 func (a *app) takeMine() {
-	seen := map[inbox.Trace]bool{}
+	seen := map[inbox.Fingerprint]bool{}
 	for _, m := range a.mails {
 		seen[m.fate.Key] = true
 	}
@@ -297,11 +325,11 @@ func (a *app) takeMine() {
 		}
 		var read []string
 		for _, m := range l.Messages {
-			if seen[m.Trace()] {
+			if seen[m.Fingerprint()] {
 				read = append(read, m.Handle())
 			}
 		}
-		says := who.Alias + ": " + broker.Count(len(read), "message", "messages") + " read"
+		says := who.Alias + ": " + format.Count(len(read), "message", "messages") + " read"
 		if more := len(l.Messages) - len(read); more > 0 {
 			says += fmt.Sprintf("; not shown here, and left: %d. c2c poll-inbox shows them", more)
 		}

@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,7 +8,8 @@ import (
 
 	"github.com/gdamore/tcell/v2"
 
-	"c2c/broker"
+	"c2c/broker/explain"
+	"c2c/format"
 	"c2c/inbox"
 )
 
@@ -19,17 +19,6 @@ var (
 	dim   = plain.Dim(true)
 	bar   = plain.Reverse(true)
 )
-
-// colours of senders. With NO_COLOR the terminal library leaves all of them out.
-var colours = []tcell.Color{tcell.ColorTeal, tcell.ColorGreen, tcell.ColorOlive, tcell.ColorPurple, tcell.ColorNavy, tcell.ColorMaroon}
-
-func colourOf(name string) tcell.Style {
-	sum := 0
-	for _, c := range name {
-		sum = sum*31 + int(c)
-	}
-	return bold.Foreground(colours[(sum&0x7fffffff)%len(colours)])
-}
 
 // area is a part of the screen.
 type area struct{ x, y, w, h int }
@@ -53,10 +42,16 @@ type part struct {
 	style tcell.Style
 }
 
+// canvas is what is drawn on.
+type canvas struct {
+	screen  tcell.Screen
+	colours map[string]int // of the names that were drawn, by palette
+}
+
 // put draws a text in at most so many columns, and returns how many it took.
-func (a *app) put(x, y, most int, text string, style tcell.Style) (used int) {
+func (c *canvas) put(x, y, most int, text string, style tcell.Style) (used int) {
 	cells(cut(text, most), func(char string, w int) bool {
-		a.screen.Put(x+used, y, char, style)
+		c.screen.Put(x+used, y, char, style)
 		used += w
 		return true
 	})
@@ -64,9 +59,9 @@ func (a *app) put(x, y, most int, text string, style tcell.Style) (used int) {
 }
 
 // fill draws a text and the rest of its columns.
-func (a *app) fill(r area, text string, style tcell.Style) {
-	for n := a.put(r.x, r.y, r.w, text, style); n < r.w; n++ {
-		a.screen.Put(r.x+n, r.y, " ", style)
+func (c *canvas) fill(r area, text string, style tcell.Style) {
+	for n := c.put(r.x, r.y, r.w, text, style); n < r.w; n++ {
+		c.screen.Put(r.x+n, r.y, " ", style)
 	}
 }
 
@@ -81,26 +76,23 @@ func (a *app) draw() {
 		a.screen.Show()
 		return
 	}
-	waiting := 0
-	for _, s := range a.sessions {
-		waiting += s.Count
-	}
-	a.fill(area{0, 0, w, 1}, fmt.Sprintf(" c2c watch · %s · %s", broker.Count(len(a.sessions), "session", "sessions"), broker.Count(waiting, "message", "messages")+" waiting"), bar)
+	a.drawHead(w)
 	status := a.status(w, max(1, min(3, h-9)))
 	bottom := h - 1 - len(status)
 	if a.typing != nil {
 		bottom = a.drawEditor(w, h-2)
 	}
 	if side := w >= 64; side {
-		a.list = area{0, 1, min(34, w/3), bottom - 1}
-		a.right = area{a.list.w + 1, 1, w - a.list.w - 1, bottom - 1}
+		a.left = area{0, 1, min(34, w/3), bottom - 1}
+		a.right = area{a.left.w + 1, 1, w - a.left.w - 1, bottom - 1}
 		for y := 1; y < bottom; y++ {
-			a.screen.Put(a.list.w, y, "│", dim)
+			a.screen.Put(a.left.w, y, "│", dim)
 		}
 	} else {
-		a.list = area{0, 1, w, min(len(a.sessions)+1, max(2, (bottom-1)/3))}
-		a.right = area{0, 1 + a.list.h, w, bottom - 1 - a.list.h}
+		a.left = area{0, 1, w, min(len(a.sessions)+2, max(3, (bottom-1)/3))}
+		a.right = area{0, 1 + a.left.h, w, bottom - 1 - a.left.h}
 	}
+	a.list = area{a.left.x, a.left.y + 1, a.left.w, a.left.h - 1}
 	a.drawSessions()
 	a.drawMail()
 	if a.typing == nil {
@@ -115,62 +107,7 @@ func (a *app) draw() {
 	a.screen.Show()
 }
 
-// marks stand before a session, so that the eye finds who needs its person.
-var marks = map[broker.State]string{broker.Busy: "»", broker.Idle: "·", broker.Waiting: "!", broker.Absent: "-", broker.Person: "@", broker.External: "<"}
-
-// does is what a session does, in a word.
-func does(s broker.Now) string {
-	if s.Does == broker.Waiting {
-		return "asks"
-	}
-	return string(s.Does)
-}
-
-func (a *app) drawSessions() {
-	at := 0
-	for i := range a.sessions {
-		if a.sessions[i].ID == a.picked {
-			at = i + 1
-		}
-	}
-	if now := (listed{at, a.list.h}); now != a.listed { // the one that is picked comes into the view, and the mouse may move that
-		a.listed, a.listTop = now, max(min(a.listTop, at), at-a.list.h+1)
-	}
-	a.listTop = max(0, min(a.listTop, len(a.sessions)+1-a.list.h))
-	for y := range a.list.h {
-		i := a.listTop + y
-		if i > len(a.sessions) {
-			break
-		}
-		style := plain
-		if i == at {
-			if style = bold; a.onList {
-				style = bar
-			}
-		}
-		r := area{a.list.x, a.list.y + y, a.list.w, 1}
-		if i == 0 {
-			a.fill(r, "  everybody", style)
-			continue
-		}
-		s := a.sessions[i-1]
-		right := does(s.Now)
-		if s.Quiet {
-			right = "dnd " + right
-		}
-		if n := s.Count + s.Handed; n > 0 {
-			right += fmt.Sprintf(" %d", n)
-		}
-		mark := cmp.Or(marks[s.Now.Does], " ")
-		if s.Error != "" {
-			mark = "?"
-		}
-		room := r.w - width(right) - 4
-		a.fill(r, fmt.Sprintf("%s %s%s %s", mark, cut(word(s.Alias), room), strings.Repeat(" ", max(0, room-width(word(s.Alias)))), right), style)
-	}
-}
-
-func clock(at time.Time) string { return broker.Clock(at, time.Now()) }
+func clock(at time.Time) string { return format.Clock(at, time.Now()) }
 
 type wrapping struct {
 	width int
@@ -180,15 +117,16 @@ type wrapping struct {
 // flowLines is how many lines of a body the flow shows.
 const flowLines = 4
 
-func (m *mail) body(columns int, whole bool) []string {
+func (m *mail) body(columns int, whole bool) []textLine {
 	if k := (wrapping{columns, whole}); k != m.wrapping {
 		text := strings.TrimSpace(m.Content)
 		if most := (columns + 1) * flowLines * 4; !whole && len(text) > most { // a body may have megabytes of what takes no column
 			text = strings.ToValidUTF8(text[:most], "")
 		}
-		lines := wrap(clean(text), columns)
+		lines := layout(clean(text), columns)
 		if !whole && len(lines) > flowLines {
-			lines = append(lines[:flowLines-1:flowLines-1], cut(lines[flowLines-1], columns-2)+" …")
+			last := lines[flowLines-1]
+			lines = append(lines[:flowLines-1:flowLines-1], textLine{cut(last.text, columns-2) + " …", last.style})
 		}
 		m.wrapped, m.wrapping = lines, k
 	}
@@ -196,7 +134,7 @@ func (m *mail) body(columns int, whole bool) []string {
 }
 
 func (m *mail) became() string {
-	text := broker.MessageStatus{State: m.fate.State, At: m.fate.At}.Became(time.Now())
+	text := explain.MessageStatus{State: m.fate.State, At: m.fate.At}.Became(time.Now())
 	if m.fate.Why != "" {
 		text += ": " + m.fate.Why
 	}
@@ -213,12 +151,13 @@ func mailLines(p *pane, columns int) (lines []line) {
 }
 
 // parts are what stands in a line.
-func (l line) parts(columns int, whole bool) []part {
+func (c *canvas) parts(l line, columns int, whole bool) []part {
 	m := l.mail
 	if l.n > 0 {
-		return []part{{"  " + m.body(columns-2, whole)[l.n-1], plain}}
+		body := m.body(columns-2, whole)[l.n-1]
+		return []part{{"  ", plain}, {body.text, body.style}}
 	}
-	head := []part{{clock(m.Time()) + " ", dim}, {word(m.From), colourOf(m.From)}, {" → ", dim}, {word(m.To), colourOf(m.To)}}
+	head := []part{{clock(m.Time()) + " ", dim}, {word(m.From), c.colourOf(m.From)}, {" → ", dim}, {word(m.To), c.colourOf(m.To)}}
 	if m.External {
 		head = slices.Insert(head, 2, part{" (outside)", bold})
 	}
@@ -240,19 +179,18 @@ func (l line) parts(columns int, whole bool) []part {
 
 func (a *app) drawMail() {
 	p := a.pane()
-	title := p.title
-	if p.selected == nil && !p.whole {
-		title += ", as it comes"
-	}
-	a.fill(area{a.right.x, a.right.y, a.right.w, 1}, " "+title, plain.Underline(true))
 	view := area{a.right.x, a.right.y + 1, a.right.w, a.right.h - 1}
-	a.lines = mailLines(p, view.w-1)
+	columns := view.w - 2 // beside the mark of what is selected, and the bar that says where the view is
+	a.lines = mailLines(p, columns)
 	if len(a.lines) == 0 {
+		a.drawTitle(a.right, p.title, "")
 		a.put(view.x, view.y, view.w, "  nothing yet", dim)
 		return
 	}
 	selected := p.message()
 	p.show(a.lines, view)
+	a.drawTitle(a.right, p.title, p.position(len(a.lines), view.h))
+	a.drawBar(area{view.x + view.w - 1, view.y, 1, view.h}, p.top, len(a.lines), " ")
 	for y := range view.h {
 		if p.top+y >= len(a.lines) {
 			break
@@ -263,9 +201,44 @@ func (a *app) drawMail() {
 			edge = "▌"
 		}
 		x := view.x + a.put(view.x, view.y+y, 1, edge, bold)
-		for _, part := range l.parts(view.w-1, p.whole) {
-			x += a.put(x, view.y+y, view.x+view.w-x, part.text, part.style)
+		for _, part := range a.parts(l, columns, p.whole) {
+			x += a.put(x, view.y+y, view.x+view.w-1-x, part.text, part.style)
 		}
+	}
+}
+
+// position says where the view of a pane is.
+func (p *pane) position(lines, height int) string {
+	switch {
+	case p.whole && lines > height:
+		return fmt.Sprintf("lines %d–%d of %d", p.top+1, min(p.top+height, lines), lines)
+	case p.whole:
+		return format.Count(len(p.mails), "message", "messages")
+	case p.selected == nil:
+		return "as it comes"
+	}
+	return fmt.Sprintf("%d of %d", slices.Index(p.mails, p.selected)+1, len(p.mails))
+}
+
+// drawTitle draws the first line of an area: what it shows, and where in that its view is.
+func (c *canvas) drawTitle(r area, title, position string) {
+	room := r.w - width(position) - 3
+	c.fill(area{r.x, r.y, r.w, 1}, " "+cut(title, room)+strings.Repeat(" ", max(1, room-width(cut(title, room))+1))+position, plain.Underline(true))
+}
+
+// drawBar shows beside a view how much of all its lines it is, and where. Between stands what has nothing of it.
+func (c *canvas) drawBar(r area, top, lines int, between string) {
+	if lines <= r.h || r.h < 1 {
+		return
+	}
+	size := max(1, r.h*r.h/lines)
+	from := (r.h - size) * top / (lines - r.h)
+	for y := range r.h {
+		text, style := between, dim
+		if y >= from && y < from+size {
+			text, style = "┃", bold
+		}
+		c.screen.Put(r.x, r.y+y, text, style)
 	}
 }
 
@@ -320,8 +293,8 @@ func (a *app) drawBox(w, h int) {
 	for _, text := range a.box {
 		lines = append(lines, wrap(text, inner)...)
 	}
-	if a.rest = nil; len(lines) > h-4 {
-		a.rest = lines[h-5:]
+	if a.hidden = nil; len(lines) > h-4 {
+		a.hidden = lines[h-5:]
 		lines = append(lines[:h-5:h-5], "…")
 	}
 	r := area{(w - inner - 4) / 2, max(1, (h-len(lines)-2)/2), inner + 4, 1}

@@ -13,13 +13,17 @@ import (
 type editor struct {
 	title string
 	text  []rune
-	at    int
+	at    int  // the cursor, in runes: always where a character begins or ends
 	one   bool // one line: a search
 	done  func(text string)
+
+	changed func(text string) // after each key; nil: nobody is told
+	left    func()            // it was left with Esc; nil: nobody is told
 }
 
 // key changes the text. It is false when the key means something else.
 func (e *editor) key(k *tcell.EventKey, pasting bool) bool {
+	before, behind := e.around()
 	switch k.Key() {
 	case tcell.KeyRune:
 		if k.Modifiers()&tcell.ModAlt != 0 {
@@ -39,18 +43,13 @@ func (e *editor) key(k *tcell.EventKey, pasting bool) bool {
 		}
 		e.insert(' ')
 	case tcell.KeyBackspace, tcell.KeyBackspace2:
-		if e.at > 0 {
-			e.at--
-			e.text = slices.Delete(e.text, e.at, e.at+1)
-		}
+		e.text, e.at = slices.Delete(e.text, before, e.at), before
 	case tcell.KeyDelete:
-		if e.at < len(e.text) {
-			e.text = slices.Delete(e.text, e.at, e.at+1)
-		}
+		e.text = slices.Delete(e.text, e.at, behind)
 	case tcell.KeyLeft:
-		e.at = max(0, e.at-1)
+		e.at = before
 	case tcell.KeyRight:
-		e.at = min(len(e.text), e.at+1)
+		e.at = behind
 	case tcell.KeyHome, tcell.KeyCtrlA:
 		e.at = 0
 	case tcell.KeyEnd, tcell.KeyCtrlE:
@@ -68,6 +67,21 @@ func (e *editor) key(k *tcell.EventKey, pasting bool) bool {
 		return false
 	}
 	return true
+}
+
+// around is where the character before the cursor begins, and where the one at it ends, in runes. Characters are those that
+// people see: an accent or a joined picture is no place for the cursor.
+func (e *editor) around() (before, behind int) {
+	rest, state := string(e.text), -1
+	for rest != "" && behind <= e.at {
+		if behind < e.at {
+			before = behind
+		}
+		var char string
+		char, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		behind += utf8.RuneCountInString(char)
+	}
+	return before, behind
 }
 
 func (e *editor) insert(r rune) {

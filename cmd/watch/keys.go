@@ -23,19 +23,19 @@ type binding struct {
 // help gives the keys that mean something now, the most wanted first: a narrow screen shows the first ones.
 func (a *app) help() []binding {
 	switch {
-	case a.box != nil && len(a.rest) > 0:
-		return []binding{{enter, "more", a.more}, {esc, "back", a.back}}
+	case a.box != nil && len(a.hidden) > 0:
+		return []binding{{enter, "more", func() { a.box = a.hidden }}, {esc, "back", a.back}}
 	case a.box != nil:
 		return []binding{{esc, "back", a.back}}
 	case a.typing != nil && a.typing.one:
-		return []binding{{enter, "search", a.finish}, {esc, "leave", a.back}}
+		return []binding{{enter, a.typing.title, a.finish}, {esc, "leave", a.back}}
 	case a.typing != nil:
 		return []binding{{enter, "send", a.finish}, {esc, "leave", a.back}, {'^', "new line", a.typing.newLine}}
 	}
 	keys := []binding{
-		{'q', "quit", func() { a.quit = true }}, {'c', "compose", a.compose}, {'r', "reply", a.reply}, {'?', "help", a.showHelp},
-		{enter, "thread", a.thread}, {'w', "why", a.why}, {'/', "search", a.search}, {tab, "other side", func() { a.onList = !a.onList }},
-		{'d', "dnd", a.toggleQuiet}, {'m', "take my mail", a.takeMine},
+		{'q', "quit", func() { a.quit = true }}, {'c', "compose", a.compose}, {'r', "reply", a.reply}, {'?', "help", func() { a.box = helpText }},
+		{enter, "thread", a.thread}, {'w', "why", a.why}, {'/', "search", a.search}, {'f', "filter", a.filterList}, {tab, "other side", func() { a.onList = !a.onList }},
+		{'d', "dnd", a.toggleQuiet}, {'m', "mark my mail read", a.takeMine},
 	}
 	if a.found != nil {
 		keys = slices.Insert(keys, 1, binding{esc, "back", a.back})
@@ -43,26 +43,23 @@ func (a *app) help() []binding {
 	return keys
 }
 
-func (a *app) showHelp() {
-	a.box = []string{
-		"Tab        the sessions, or the messages",
-		"Up, Down   the next one; also j and k, Page Up, Page Down, Home, End",
-		"Enter      of a session its mail; of a message the whole thread",
-		"c          write to the session, or to the sender of the message",
-		"r          answer the message",
-		"w          why the message was not read yet",
-		"/          search in all mail that is kept",
-		"d          do not disturb: mail wakes the session, or does not",
-		"m          take my own mail: it counts as read then",
-		"Esc        back",
-		"q          leave",
-		"",
-		"The mouse picks, scrolls, and presses the keys of the last line. Nothing is taken or marked because you look at it.",
-	}
+// helpText is the box of the key ?.
+var helpText = []string{
+	"Tab        the sessions, or the messages",
+	"Up, Down   the next one; also j and k, Page Up, Page Down; Home and End, of a thread to its first and last line",
+	"Enter      of a session its mail; of a message the whole thread",
+	"c          write to the session, or to the sender of the message, or to whom you say",
+	"r          answer the message",
+	"w          why the message was not read yet",
+	"/          search in all mail that is kept",
+	"f          show only the sessions with these words in their name, client, role or state",
+	"d          do not disturb: mail wakes the session, or does not",
+	"m          mark my own mail as read, as far as it is on the screen: it is taken then",
+	"Esc        back",
+	"q          leave",
+	"",
+	"The mouse picks, scrolls, and presses the keys of the last line. Nothing is taken or marked because you look at it.",
 }
-
-// more shows what is left of the box, if there is something.
-func (a *app) more() { a.box = a.rest }
 
 // back leaves what is in front.
 func (a *app) back() {
@@ -70,16 +67,21 @@ func (a *app) back() {
 	case a.box != nil:
 		a.box = nil
 	case a.typing != nil:
-		if !a.typing.one {
-			a.drafts[a.typing.title] = a.typing.text
+		e := a.typing
+		if !e.one {
+			a.drafts[e.title] = e.text
 		}
-		a.typing = nil
+		if a.typing = nil; e.left != nil {
+			e.left()
+		}
 	case a.found != nil:
 		a.found = nil
 	case a.flow.selected != nil:
 		a.flow.selected = nil
-	default:
+	case a.picked != "":
 		a.picked = ""
+	default:
+		a.setFilter("")
 	}
 }
 
@@ -97,7 +99,13 @@ func (a *app) event(e tcell.Event, pasting bool) {
 			a.quit = true
 			return
 		}
-		if a.box == nil && a.typing != nil && a.typing.key(e, pasting) || pasting {
+		if t := a.typing; a.box == nil && t != nil && t.key(e, pasting) {
+			if t.changed != nil {
+				t.changed(string(t.text))
+			}
+			return
+		}
+		if pasting {
 			return
 		}
 		a.key(e)
@@ -124,7 +132,7 @@ func (a *app) key(e *tcell.EventKey) {
 	}
 	switch {
 	case a.box != nil:
-		a.more()
+		a.box = a.hidden // nothing, when all of it was there
 	case a.typing != nil || !a.move(e.Key(), key):
 		a.press(key)
 	}
@@ -154,7 +162,7 @@ func (a *app) move(k tcell.Key, r rune) bool {
 			n = -page
 		}
 		if !a.onList {
-			a.scroll(n)
+			a.pane().scroll(a.lines, n, max(1, a.right.h-1))
 			return true
 		}
 	case tcell.KeyHome:
@@ -162,17 +170,15 @@ func (a *app) move(k tcell.Key, r rune) bool {
 	case tcell.KeyEnd:
 		n = 1 << 20
 	}
+	if p := a.pane(); !a.onList && p.whole && (k == tcell.KeyHome || k == tcell.KeyEnd) {
+		p.toEnd(n)
+		return true
+	}
 	if n == 0 {
 		return false
 	}
 	if a.onList {
-		at := 0
-		for i, s := range a.sessions {
-			if s.ID == a.picked {
-				at = i + 1
-			}
-		}
-		a.pick(min(max(0, at+n), len(a.sessions)))
+		a.pick(min(max(0, a.at()+n), len(a.sessions)))
 		return true
 	}
 	p := a.pane()
@@ -200,23 +206,34 @@ func (p *pane) selectAt(i int) {
 	}
 }
 
-// scroll moves the view, and selects the first message that begins in it, or else the one that fills it.
-func (a *app) scroll(n int) {
-	p, height := a.pane(), max(1, a.right.h-1)
-	last := max(0, len(a.lines)-height)
+// scroll moves the view, which shows height of the lines, and selects the first message that begins in it, or else the one that fills it.
+func (p *pane) scroll(lines []line, n, height int) {
+	last := max(0, len(lines)-height)
 	top := max(0, min(p.top+n, last))
-	if len(a.lines) == 0 || top == last && !p.whole {
+	if len(lines) == 0 || top == last && !p.whole {
 		p.selected = nil
 		return
 	}
-	p.top, p.selected = top, a.lines[top].mail
-	for _, l := range a.lines[top:min(top+height, len(a.lines))] {
+	p.top, p.selected = top, lines[top].mail
+	for _, l := range lines[top:min(top+height, len(lines))] {
 		if l.n == 0 {
 			p.selected = l.mail
 			break
 		}
 	}
 	p.shown.selected = p.selected // it stays where it is
+}
+
+// toEnd moves the view to the first or the last line of what is shown whole.
+func (p *pane) toEnd(n int) {
+	if len(p.mails) == 0 {
+		return
+	}
+	p.selected = p.mails[0]
+	if n > 0 {
+		p.selected = p.mails[len(p.mails)-1]
+	}
+	p.top, p.shown.selected = n, p.selected // show keeps it within the lines
 }
 
 func (a *app) mouse(e *tcell.EventMouse) {
@@ -235,7 +252,7 @@ func (a *app) mouse(e *tcell.EventMouse) {
 		case a.list.has(x, y):
 			a.listTop += n
 		case a.right.has(x, y):
-			a.scroll(n)
+			a.pane().scroll(a.lines, n, max(1, a.right.h-1))
 		}
 	case tcell.Button1:
 		a.click(x, y)
@@ -255,7 +272,7 @@ func (a *app) click(x, y int) {
 	}
 	switch {
 	case a.box != nil:
-		a.more()
+		a.box = a.hidden // nothing, when all of it was there
 	case a.typing != nil:
 	case a.list.has(x, y):
 		if i := a.listTop + y - a.list.y; i <= len(a.sessions) {

@@ -11,21 +11,21 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"sort"
 	"sync"
 
 	"github.com/gdamore/tcell/v2"
 
 	"c2c/broker"
-	"c2c/broker/live"
 	"c2c/inbox"
+	"c2c/live"
+	"c2c/sessions"
 )
 
 // Config is what the screen needs.
 type Config struct {
 	Open func(context.Context) (*broker.Broker, error) // the root, once it is there
-	// Who writes when the person answers.
-	Who func(context.Context, *broker.Broker) (broker.Session, error)
+	// Who gives the session in whose name the person answers.
+	Who func(context.Context, *broker.Broker) (sessions.Session, error)
 	// Left is told what was typed and not sent when the screen is closed.
 	Left io.Writer
 }
@@ -39,50 +39,48 @@ const (
 
 // app is the state of the screen.
 type app struct {
-	cfg    Config
-	screen tcell.Screen
-	b      *broker.Broker
-	ctx    context.Context
+	canvas
+	roster
+	worker
+	cfg   Config
+	b     *broker.Broker
+	known *live.Mails
+	mails []*mail // those that are known
 
-	jobs    sync.WaitGroup
-	results chan func()
-
-	sessions []live.Session
-	known    *live.Mails
-	mails    []*mail // those that are known
-
-	onList bool   // the keys move in the list of sessions, not among the messages
-	picked string // whose mail is shown: an id; "" is everybody's
+	onList bool // the keys move in the list of sessions, not among the messages
 	flow   pane
 	found  *pane // a thread, or what a search has found, in front of the flow
 	typing *editor
 	drafts map[string][]rune // what was not sent, by the title of its editor
 	box    []string          // a text in front of everything
-	rest   []string          // of box, what the screen has no room for
+	hidden []string          // of box, what the screen has no room for
 	says   string            // the last line but one
 	quit   bool
 
 	// What was drawn where, for the mouse.
-	keys        []hit
-	list, right area
-	listTop     int
-	listed      listed
-	lines       []line
+	keys       []hit
+	left, list area // the whole left side, and its list
+	right      area
+	lines      []line
 }
 
-// listed is what of the list of sessions the last drawing has seen to: which one is picked, in how many lines.
-type listed struct{ at, height int }
+// worker does what is slow beside the goroutine that draws, and gives that the results.
+type worker struct {
+	ctx     context.Context
+	jobs    sync.WaitGroup
+	results chan func()
+}
 
 // mail is a message as it is shown. What has become of it is one thing for the flow and for what is in front of it.
 type mail struct {
 	inbox.Message
 	fate *live.Mail
 
-	wrapped  []string // the body, as it was wrapped last
+	wrapped  []textLine // the body, as it was wrapped last
 	wrapping wrapping
 }
 
-// pane is a list of messages, of which one is selected.
+// pane is a list of messages; one of them is selected.
 type pane struct {
 	title    string
 	mails    []*mail
@@ -121,7 +119,8 @@ func Run(ctx context.Context, cfg Config) error {
 func newMails() *live.Mails { return live.NewMails(maxMails, maxFlow) }
 
 func newApp(cfg Config, screen tcell.Screen) *app {
-	return &app{cfg: cfg, screen: screen, results: make(chan func()), known: newMails(), drafts: map[string][]rune{}, onList: true}
+	return &app{canvas: canvas{screen: screen, colours: map[string]int{}}, worker: worker{results: make(chan func())},
+		cfg: cfg, known: newMails(), drafts: map[string][]rune{}, onList: true}
 }
 
 func (a *app) run(ctx context.Context) (err error) {
@@ -165,25 +164,25 @@ func (a *app) run(ctx context.Context) (err error) {
 
 // background does something slow. What it returns is done by the goroutine that draws. A panic is one of that goroutine's,
 // which gives the terminal back.
-func (a *app) background(do func() func()) {
-	a.jobs.Go(func() {
+func (w *worker) background(do func() func()) {
+	w.jobs.Go(func() {
 		var then func()
 		defer func() {
 			if p := recover(); p != nil {
 				then = func() { panic(p) }
 			}
 			if then != nil {
-				a.then(then)
+				w.then(then)
 			}
 		}()
 		then = do()
 	})
 }
 
-func (a *app) then(f func()) {
+func (w *worker) then(f func()) {
 	select {
-	case a.results <- f:
-	case <-a.ctx.Done():
+	case w.results <- f:
+	case <-w.ctx.Done():
 	}
 }
 
@@ -203,7 +202,7 @@ func (a *app) follow() error {
 		}
 		a.then(func() {
 			a.b.Close()
-			a.b, a.sessions, a.mails, a.known = b, nil, nil, newMails()
+			a.b, a.all, a.sessions, a.mails, a.known = b, nil, nil, nil, newMails()
 			a.found, a.flow, a.picked, a.says = nil, pane{}, "", "the root was removed or made anew"
 		})
 	}
@@ -212,8 +211,7 @@ func (a *app) follow() error {
 // update takes in what has changed.
 func (a *app) update(u live.Update) {
 	if u.Sessions != nil {
-		a.sessions = u.Sessions
-		sort.SliceStable(a.sessions, func(i, j int) bool { return ended(a.sessions[i]) < ended(a.sessions[j]) })
+		a.order(u.Sessions)
 	}
 	a.known.Add(u.Events)
 	for _, e := range u.Events {
@@ -227,14 +225,6 @@ func (a *app) update(u live.Update) {
 	a.mails = a.mails[max(0, len(a.mails)-maxMails):]
 }
 
-// ended is 1 for a session whose client has ended: those stand last.
-func ended(s live.Session) int {
-	if s.State == broker.Absent {
-		return 1
-	}
-	return 0
-}
-
 // stored takes in a message that has come. The flow has of a body what it may show, because it has many.
 func (a *app) stored(e live.Event) {
 	known := a.known.Known(e.Trace)
@@ -245,16 +235,6 @@ func (a *app) stored(e live.Event) {
 		t.mails = append(t.mails, &mail{Message: e.Message, fate: known})
 	}
 	a.mails = append(a.mails, &mail{Message: known.Message, fate: known})
-}
-
-// session is the one that is picked, or nil.
-func (a *app) session() *live.Session {
-	for i := range a.sessions {
-		if a.sessions[i].ID == a.picked {
-			return &a.sessions[i]
-		}
-	}
-	return nil
 }
 
 // pane is the list that is shown.

@@ -13,8 +13,10 @@ import (
 	"github.com/gdamore/tcell/v2"
 
 	"c2c/broker"
-	"c2c/broker/live"
 	"c2c/inbox"
+	"c2c/live"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // bad is a screen in memory, with sessions and mail that are as bad as others may make them.
@@ -30,8 +32,8 @@ func bad(t *testing.T) (*app, tcell.SimulationScreen) {
 	for i, body := range []string{"", "short", strings.Repeat("x", 300<<10), strings.Repeat("日本", 500), "a" + strings.Repeat("\u0301", 5000),
 		strings.Repeat("word ", 200), "\x1b[2J\x1b]0;title\x07\r\n\t\u202e\x9b31m\xff", strings.Repeat("\n", 50) + "end", "👩‍💻👨‍👩‍👧‍👦 🇩🇪 ⚠️ e\u0301"} {
 		alias := strings.Repeat("n", 1+i*9)
-		u.Sessions = append(u.Sessions, live.Session{Listed: broker.Listed{ID: fmt.Sprint(i), Alias: alias, Count: i, Quiet: i%2 == 0}})
-		u.Events = append(u.Events, live.Event{What: live.Stored, SessionID: fmt.Sprint(i), Trace: inbox.Trace{byte(i)},
+		u.Sessions = append(u.Sessions, live.Session{Listed: sessions.Listed{ID: fmt.Sprint(i), Alias: alias, Count: i, Quiet: i%2 == 0}})
+		u.Events = append(u.Events, live.Event{What: live.Stored, SessionID: fmt.Sprint(i), Trace: inbox.Fingerprint{byte(i)},
 			Message: inbox.Message{From: alias + "\n", To: "amber\x1b[31m", Content: body, ID: fmt.Sprint("m-", i), InReplyTo: "x\n"}})
 	}
 	a.update(u)
@@ -109,10 +111,10 @@ func TestOnlyMailThatTheScreenHasIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	dana, err := b.Register(ctx, broker.Caller{Explicit: "dana"}, "dana")
+	dana, err := b.Register(ctx, callers.Caller{Explicit: "dana"}, "dana")
 	for _, id := range []string{"m-1", "m-2"} {
 		if err == nil {
-			_, err = b.Send(ctx, broker.Session{ID: "birch", Alias: "birch"}, inbox.Message{To: "dana", Content: "hello", ID: id})
+			_, err = b.Send(ctx, sessions.Session{ID: "birch", Alias: "birch"}, inbox.Message{To: "dana", Content: "hello", ID: id})
 		}
 	}
 	if err != nil {
@@ -133,19 +135,19 @@ func TestOnlyMailThatTheScreenHasIsTaken(t *testing.T) {
 		}
 		return ids
 	}
-	a := newApp(Config{Who: func(context.Context, *broker.Broker) (broker.Session, error) { return dana, nil }}, nil)
+	a := newApp(Config{Who: func(context.Context, *broker.Broker) (sessions.Session, error) { return dana, nil }}, nil)
 	a.b, a.ctx = b, ctx
 	msgs, err := box.Peek(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.update(live.Update{Events: []live.Event{{What: live.Stored, SessionID: dana.ID, Trace: msgs[0].Trace(), Message: msgs[0]}}})
+	a.update(live.Update{Events: []live.Event{{What: live.Stored, SessionID: dana.ID, Trace: msgs[0].Fingerprint(), Message: msgs[0]}}})
 	a.takeMine()
 	(<-a.results)()
 	if left := waiting(); !slices.Equal(left, []string{"m-2"}) || !strings.HasPrefix(a.says, "dana: 1 message read; ") {
 		t.Errorf("left %q, and it says %q", left, a.says)
 	}
-	a.update(live.Update{Events: []live.Event{{What: live.Stored, SessionID: dana.ID, Trace: msgs[1].Trace(), Message: msgs[1]}}})
+	a.update(live.Update{Events: []live.Event{{What: live.Stored, SessionID: dana.ID, Trace: msgs[1].Fingerprint(), Message: msgs[1]}}})
 	a.takeMine()
 	(<-a.results)()
 	if left := waiting(); len(left) > 0 || a.says != "dana: 1 message read" {
@@ -162,9 +164,9 @@ func TestWhyAMessageWaitsFitsASmallScreen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	_, err = b.Register(ctx, broker.Caller{Explicit: "amber"}, "amber")
+	_, err = b.Register(ctx, callers.Caller{Explicit: "amber"}, "amber")
 	if err == nil {
-		_, err = b.Send(ctx, broker.Session{ID: "birch", Alias: "birch"}, inbox.Message{To: "amber", Content: "hello", ID: "m-1"})
+		_, err = b.Send(ctx, sessions.Session{ID: "birch", Alias: "birch"}, inbox.Message{To: "amber", Content: "hello", ID: "m-1"})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -246,7 +248,7 @@ func TestALongBoxIsReadToItsEnd(t *testing.T) {
 	t.Parallel()
 	a, screen := bad(t)
 	screen.SetSize(40, 12)
-	a.showHelp()
+	a.box = helpText
 	text := ""
 	for n := 0; a.box != nil; n++ {
 		if n > 20 {
@@ -276,8 +278,8 @@ func TestNothingThatWasTypedIsLost(t *testing.T) {
 	a, screen := bad(t)
 	screen.SetSize(100, 20)
 	a.ctx = t.Context()
-	a.cfg.Who = func(context.Context, *broker.Broker) (broker.Session, error) {
-		return broker.Session{}, fmt.Errorf("nobody")
+	a.cfg.Who = func(context.Context, *broker.Broker) (sessions.Session, error) {
+		return sessions.Session{}, fmt.Errorf("nobody")
 	}
 	write := func(to int, text string, end tcell.Key) {
 		a.pick(to)
@@ -364,11 +366,11 @@ func TestAThreadThatIsLookedAtGoesOn(t *testing.T) {
 		return strings.Join(rows(screen), "\n")
 	}
 	answer := inbox.Message{ID: "a", InReplyTo: "q", From: "birch", To: "amber", Content: "the answer"}
-	text := tell(live.Event{What: live.Stored, SessionID: "amber", Trace: inbox.Trace{99}, Message: answer})
+	text := tell(live.Event{What: live.Stored, SessionID: "amber", Trace: inbox.Fingerprint{99}, Message: answer})
 	if !strings.Contains(text, "the answer") || !strings.Contains(text, "queued") {
 		t.Errorf("the screen is\n%s", text)
 	}
-	if text := tell(live.Event{What: live.Dead, SessionID: "amber", Trace: inbox.Trace{99}, Message: answer, Why: "swept"}); !strings.Contains(text, "dead") || !strings.Contains(text, ": swept") {
+	if text := tell(live.Event{What: live.Dead, SessionID: "amber", Trace: inbox.Fingerprint{99}, Message: answer, Why: "swept"}); !strings.Contains(text, "dead") || !strings.Contains(text, ": swept") {
 		t.Errorf("the screen is\n%s", text)
 	}
 }
@@ -393,6 +395,35 @@ func TestTheCursorStandsWhereItTypes(t *testing.T) {
 		lines, row, col := e.layout(8)
 		if got := fmt.Sprint(lines, row, col); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// A letter with its accents, a flag and a joined picture are each one character to the person who types.
+func TestTheCursorMovesOverWholeCharacters(t *testing.T) {
+	t.Parallel()
+	const accent, flag, family = "e\u0301", "\U0001F1E8\U0001F1ED", "\U0001F469\u200D\U0001F467"
+	for _, tc := range []struct {
+		text string
+		key  tcell.Key
+		want string
+	}{
+		{"x" + accent + "|y", tcell.KeyLeft, "x|" + accent + "y"},
+		{"x|" + family + "y", tcell.KeyRight, "x" + family + "|y"},
+		{flag + flag + "|", tcell.KeyLeft, flag + "|" + flag},
+		{flag + family + "|", tcell.KeyBackspace2, flag + "|"},
+		{"|" + accent + "x", tcell.KeyDelete, "|x"},
+		{"|x", tcell.KeyLeft, "|x"},
+		{"|x", tcell.KeyBackspace, "|x"},
+		{"x|", tcell.KeyRight, "x|"},
+		{"x|", tcell.KeyDelete, "x|"},
+		{"日本|", tcell.KeyBackspace, "日|"},
+	} {
+		before, behind, _ := strings.Cut(tc.text, "|")
+		e := &editor{text: []rune(before + behind), at: len([]rune(before))}
+		e.key(tcell.NewEventKey(tc.key, 0, 0), false)
+		if got := string(e.text[:e.at]) + "|" + string(e.text[e.at:]); got != tc.want {
+			t.Errorf("%q: %q, want %q", tc.text, got, tc.want)
 		}
 	}
 }
@@ -442,9 +473,9 @@ func TestWhatIsPastedIsDrawnOnce(t *testing.T) {
 
 func TestTheFlowSaysThatMailIsFromOutside(t *testing.T) {
 	t.Parallel()
-	m := &mail{Message: inbox.Message{From: "external-ci", To: "amber", Kind: "task", External: true}, fate: &live.Mail{State: broker.Queued}}
+	m := &mail{Message: inbox.Message{From: "external-ci", To: "amber", Kind: "task", External: true}, fate: &live.Mail{State: sessions.Queued}}
 	text := ""
-	for _, p := range (line{mail: m}).parts(100, false) {
+	for _, p := range newApp(Config{}, nil).parts(line{mail: m}, 100, false) {
 		text += p.text
 	}
 	if !strings.Contains(text, " external-ci (outside) → amber task") {

@@ -71,7 +71,8 @@ func waitingRows() []row {
 		{name: "one of 32 x c2c send --id at once, 19,400 waiting", root: nearlyFull, most: 15, do: atOnceAll(32, sendsID),
 			limit: "one of 32 x replace", against: atOnceAll(32, replaces), aim: 2},
 		{name: "c2c poll-inbox, 10,000 waiting", root: some, anew: 1, most: 15, do: c2c("poll-inbox", "--session-id", "dune", "--json"),
-			limit: "JSON decode, archive, 2 fsync", against: plainDrain, aim: 1.5},
+			limit: "JSON decode, archive, 2 fsync", against: plainDrain, aim: 1.5,
+			reason: "at the edge: two of three runs of the day were below"},
 	}
 }
 

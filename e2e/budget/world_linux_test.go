@@ -14,6 +14,7 @@ import (
 
 	"c2c/broker"
 	"c2c/inbox"
+	"c2c/sessions/callers"
 )
 
 // statusID stands for the id of a message that waits, as send has printed it.
@@ -163,7 +164,7 @@ func (w *world) fill(t *testing.T, messages, sessions int) {
 	}
 	defer b.Close()
 	for i := range sessions {
-		caller := broker.Caller{Explicit: fmt.Sprintf("session-%d", i), Client: "claude", ClientID: fmt.Sprintf("client-%d", i)}
+		caller := callers.Caller{Explicit: fmt.Sprintf("session-%d", i), Client: "claude", ClientID: fmt.Sprintf("client-%d", i)}
 		if _, err := b.Attach(t.Context(), caller); err != nil {
 			t.Fatal(err)
 		}

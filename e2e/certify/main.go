@@ -20,7 +20,7 @@ import (
 	"strings"
 	"time"
 
-	"c2c/broker/client"
+	"c2c/client"
 )
 
 const page = "docs/certified.md"

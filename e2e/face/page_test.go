@@ -14,8 +14,10 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/permission"
 	"c2c/inbox"
+	"c2c/permission"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // browserProgram is Debian's; scripts/setup.sh installs it.
@@ -45,8 +47,8 @@ var hostile = []string{
 type people struct {
 	*daemon
 	b            *broker.Broker
-	dana         broker.Session
-	amber, birch broker.Session
+	dana         sessions.Session
+	amber, birch sessions.Session
 	store        *permission.Store
 }
 
@@ -69,16 +71,16 @@ func newPeople(t *testing.T) *people {
 		t.Fatal(err)
 	}
 	for _, s := range all {
-		if s.State == broker.Person {
+		if s.State == sessions.Person {
 			p.dana = s
 		}
 	}
 	return p
 }
 
-func (p *people) session(alias, client string) broker.Session {
+func (p *people) session(alias, client string) sessions.Session {
 	p.t.Helper()
-	s, err := p.b.Attach(p.t.Context(), broker.Caller{Client: client, ClientID: alias + "-1", Alias: alias})
+	s, err := p.b.Attach(p.t.Context(), callers.Caller{Client: client, ClientID: alias + "-1", Alias: alias})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -94,7 +96,7 @@ func (p *people) link() string {
 }
 
 // mail puts a message where Send would, without what a browser cannot show.
-func (p *people) mail(from broker.Session, to, kind, text string) (string, error) {
+func (p *people) mail(from sessions.Session, to, kind, text string) (string, error) {
 	r, err := p.b.Send(p.t.Context(), from, inbox.Message{To: to, Content: text, Kind: kind})
 	return r.ID, err
 }
@@ -142,7 +144,8 @@ func (p *people) burst(n int) error {
 
 // wish is what the script in the browser wants done.
 type wish struct {
-	Do, From, To, Kind, Text, ID string
+	Do, From, To, Kind, Text, ID, Tool string
+	Count                              int
 
 	Check string // what was tried
 	Wrong string // what was wrong about it
@@ -151,7 +154,7 @@ type wish struct {
 
 // does does it.
 func (p *people) does(w wish) (any, error) {
-	who := map[string]broker.Session{"amber": p.amber, "birch": p.birch, "dana": p.dana}
+	who := map[string]sessions.Session{"amber": p.amber, "birch": p.birch, "dana": p.dana}
 	switch w.Do {
 	case "link":
 		return p.link(), nil
@@ -167,8 +170,12 @@ func (p *people) does(w wish) (any, error) {
 	case "waits":
 		return p.waiting(who[w.To])
 	case "ask":
-		return nil, p.store.Ask(p.t.Context(), permission.Request{ID: w.ID, Session: who[w.From].ID, Alias: w.From, Tool: "Bash",
-			Description: "<b>remove</b> everything", Input: `{"command":"rm -rf build/"}` + strings.Repeat("x", 150)})
+		r := permission.Request{ID: w.ID, Session: who[w.From].ID, Alias: w.From, Tool: "Bash",
+			Description: "<b>remove</b> everything", Input: `{"command":"rm -rf build/"}` + strings.Repeat("x", 150)}
+		if w.Tool != "" {
+			r.Tool, r.Description, r.Input = w.Tool, "", w.Text
+		}
+		return nil, p.store.Ask(p.t.Context(), r)
 	case "asked":
 		all, err := p.store.List(p.t.Context())
 		for _, r := range all {
@@ -177,6 +184,14 @@ func (p *people) does(w wish) (any, error) {
 			}
 		}
 		return "none", err
+	case "crowd":
+		return nil, p.crowd(w.Count)
+	case "old":
+		box, err := p.b.Mailbox(p.birch.ID)
+		if err == nil {
+			_, err = box.Deliver(p.t.Context(), numbered(0, 4, time.Now().Add(-30*time.Hour))...)
+		}
+		return nil, err
 	case "burst":
 		return nil, p.burst(500)
 	case "ended":
@@ -191,19 +206,49 @@ func (p *people) does(w wish) (any, error) {
 	return nil, errors.New("nobody knows how to " + w.Do)
 }
 
+// crowdNames and crowdWords are what sessions are called, and what they write.
+var (
+	crowdNames = []string{"cedar", "dune", "elm", "fjord", "grove", "heath", "iris", "jade"}
+	crowdWords = []string{
+		"The importer drops the last row when the file has no newline at its end.",
+		"Tests pass on my side: 212 ok, 0 failed. I push it to the branch importer-newline, and you can rebase on that when you have finished with the options.",
+		"Which of the two caches is the one that counts? I see `store.Cache` and `index.Cache`, and both are filled at the start.",
+		"panic: runtime error: index out of range [0] with length 0\n\texample/importer.(*Reader).header(0xc000124000)\n\t\t/src/importer/read.go:71 +0x1f4",
+		"Done.",
+	}
+)
+
+// crowd has so many sessions there, with the two that are there always: each has mail that waits.
+func (p *people) crowd(n int) error {
+	clients := []string{"claude", "codex", "opencode", "copilot", "qwen", "kimi", "gemini"}
+	from := p.amber
+	for i := range n - 2 {
+		alias := fmt.Sprintf("%s-%d", crowdNames[i%len(crowdNames)], i/len(crowdNames)+1)
+		s := p.session(alias, clients[i%len(clients)])
+		for k := range 3 {
+			if _, err := p.mail(from, alias, "", crowdWords[(i+k)%len(crowdWords)]); err != nil {
+				return err
+			}
+		}
+		from = s
+	}
+	_, err := p.mail(from, "birch", "", "This is the newest.")
+	return err
+}
+
 // ended makes a session whose client has ended.
 func (p *people) ended(alias string) error {
 	client := exec.Command("sleep", "infinity")
 	if err := client.Start(); err != nil {
 		return err
 	}
-	_, err := p.b.Attach(p.t.Context(), broker.Caller{Client: "gemini", ClientID: alias + "-1", Alias: alias, PID: client.Process.Pid})
+	_, err := p.b.Attach(p.t.Context(), callers.Caller{Client: "gemini", ClientID: alias + "-1", Alias: alias, PID: client.Process.Pid})
 	client.Process.Kill()
 	client.Wait()
 	return err
 }
 
-func (p *people) waiting(s broker.Session) (texts []string, err error) {
+func (p *people) waiting(s sessions.Session) (texts []string, err error) {
 	box, err := p.b.Mailbox(s.ID)
 	if err != nil {
 		return nil, err
@@ -228,9 +273,11 @@ func (p *people) browse(part string) {
 func browse(t *testing.T, url, part string, does func(wish) (any, error)) {
 	t.Helper()
 	dir := t.TempDir()
-	script, err := os.ReadFile(filepath.Join("testdata", "page.mjs"))
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "page.mjs"), script, 0o600)
+	var err error
+	for _, name := range []string{"page.mjs", "layout.mjs"} {
+		if err == nil {
+			err = copyFile(filepath.Join(dir, name), filepath.Join("testdata", name))
+		}
 	}
 	if err == nil {
 		err = os.Mkdir(filepath.Join(dir, "node_modules"), 0o700)
@@ -263,6 +310,14 @@ func browse(t *testing.T, url, part string, does func(wish) (any, error)) {
 	}
 }
 
+func copyFile(to, from string) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o600)
+}
+
 // serve answers wishes until the script has ended, and counts what it has checked.
 func serve(t *testing.T, lines *bufio.Scanner, answers *json.Encoder, does func(wish) (any, error)) (checks int) {
 	t.Helper()
@@ -293,7 +348,7 @@ func serve(t *testing.T, lines *bufio.Scanner, answers *json.Encoder, does func(
 }
 
 func TestThePageInChromium(t *testing.T) {
-	for _, part := range []string{"login", "hostile", "write", "permission", "reconnect", "looks"} {
+	for _, part := range []string{"login", "hostile", "write", "permission", "reconnect", "looks", "crowd", "keys", "acts", "words", "dialogs"} {
 		t.Run(part, func(t *testing.T) { newPeople(t).browse(part) })
 	}
 }
@@ -303,4 +358,22 @@ func TestThePageWithTenThousandMessages(t *testing.T) {
 	p := newPeople(t)
 	p.past(manyMails)
 	p.browse("many")
+}
+
+// A person who comes here first has no session, and no mail.
+func TestTheEmptyPage(t *testing.T) {
+	d := start(t)
+	b, err := broker.OpenHere(func(name string) string { return map[string]string{"HOME": d.home}[name] }, d.home, broker.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	p := &people{daemon: d, b: b}
+	browse(t, d.url, "empty", func(w wish) (any, error) {
+		if w.Do == "begin" {
+			p.session("amber", "claude")
+			return nil, nil
+		}
+		return p.does(w)
+	})
 }

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"c2c/broker/permission"
 	"c2c/e2e/lab"
 	"c2c/inbox/atomicfile"
+	"c2c/permission"
 )
 
 // asking is a Claude Code with a channel, which asks its person before it runs a command. e2e has the other ways to answer.

@@ -36,3 +36,30 @@ func testSDK(t *testing.T, version, module string) {
 		t.Errorf("%+v", said)
 	}
 }
+
+// A client of MCP 2026-07-28 alone finds that version, listens, is rung and polls, over both transports. One that can fall back
+// and that we know by name has a session of 2025-11-25, and so has one that initializes.
+func TestTheSDKOfTypeScriptWithTheLatestRevision(t *testing.T) {
+	for _, transport := range []string{"http", "stdio"} {
+		t.Run(transport, func(t *testing.T) {
+			d := start(t)
+			d.c2c("register", "--session-id", "amber", "amber")
+			args := []string{"listen.mjs", d.home, d.home, program("c2c")}
+			if transport == "http" {
+				args = append(args, d.url, d.token)
+			}
+			cmd := node(t, args...)
+			cmd.Dir = script(t, "listen.mjs", map[string]string{"@modelcontextprotocol/client": tool(t, "@modelcontextprotocol+client@")})
+			var out, wrong bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &wrong
+			if err := cmd.Run(); err != nil {
+				t.Fatalf("%v\n%s", err, wrong.String())
+			}
+			want := `{"both":"2025-11-25","session":true,"plain":"2025-11-25","version":"2026-07-28","offered":true,"honored":["c2c://inbox"],` +
+				`"bell":"c2c://inbox string","inbox":"{\"waiting\":1,\"from\":[\"amber\"]}","polled":"hello","surface":"full"}`
+			if got := strings.TrimSpace(out.String()); got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		})
+	}
+}

@@ -38,7 +38,7 @@ var notOurs = []struct{ names, why string }{
 
 // known are scenarios that may fail, and why.
 var known = map[string]string{
-	"server-stateless": "its list of versions is not that of server/discover, which leaves 2026-07-28 out: c2c answers it and does not offer it; the rest needs the tools of the suite's example",
+	"server-stateless": "needs the tools of the suite's example",
 }
 
 func whyNot(name string) string {

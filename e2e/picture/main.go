@@ -6,13 +6,14 @@ package main
 
 import (
 	"bytes"
-	"encoding/xml"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"c2c/e2e/picture/terminals"
 )
 
 // scene is what is typed, in this order: on the left by dana, a person, on the right by birch, an agent.
@@ -76,7 +77,8 @@ func picture(bin string) ([]byte, error) {
 		}
 		panes[s.who] = append(append(panes[s.who], "$ "+s.command), strings.Split(strings.TrimSuffix(out, "\n"), "\n")...)
 	}
-	return draw(same(panes["dana"], panes["birch"])), nil
+	shown := same(panes["dana"], panes["birch"])
+	return terminals.Draw(78, false, terminals.Pane{Title: "dana, a person", Lines: shown[0]}, terminals.Pane{Title: "birch, an agent, in its shell", Lines: shown[1]}), nil
 }
 
 var id, clock = regexp.MustCompile(`\b[0-9a-f]{8}\b`), regexp.MustCompile(`\b[0-9]{2}:[0-9]{2}:[0-9]{2}\b`)
@@ -96,46 +98,4 @@ func same(panes ...[]string) [][]string {
 		}
 	}
 	return panes
-}
-
-// Sizes in the picture.
-const (
-	column, lineHeight = 6.7, 18
-	width, top         = 78, 46 // columns of a terminal, and where its text begins
-)
-
-func draw(panes [][]string) []byte {
-	rows := 0
-	for i, pane := range panes {
-		var lines []string
-		for _, line := range pane {
-			for len(line) > width-2 { // as a terminal does it
-				lines, line = append(lines, line[:width-2]), line[width-2:]
-			}
-			lines = append(lines, line)
-		}
-		panes[i] = lines
-		rows = max(rows, len(lines))
-	}
-	paneWidth := width * column
-	height := top + rows*lineHeight + 12
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %d" font-family="ui-monospace, Menlo, Consolas, monospace" font-size="11">`+"\n", 2*paneWidth+36, height+24)
-	for i, pane := range panes {
-		x := 12 + float64(i)*(paneWidth+12)
-		name := []string{"dana, a person", "birch, an agent, in its shell"}[i]
-		fmt.Fprintf(&b, `<rect x="%.1f" y="12" width="%.1f" height="%d" rx="8" fill="#1e2227"/>`+"\n", x, paneWidth, height)
-		fmt.Fprintf(&b, `<text x="%.1f" y="30" fill="#8b949e">%s</text>`+"\n", x+12, name)
-		for n, line := range pane {
-			colour := "#c9d1d9"
-			if strings.HasPrefix(line, "$ ") {
-				colour = "#7ee787"
-			}
-			var text strings.Builder
-			xml.EscapeText(&text, []byte(line))
-			fmt.Fprintf(&b, `<text x="%.1f" y="%d" fill="%s" xml:space="preserve">%s</text>`+"\n", x+12, top+12+n*lineHeight, colour, text.String())
-		}
-	}
-	b.WriteString("</svg>\n")
-	return []byte(b.String())
 }

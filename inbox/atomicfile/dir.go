@@ -85,7 +85,7 @@ func (d *Dir) private() (*Dir, error) {
 	case mode&unix.S_IFMT != unix.S_IFDIR:
 		err = fmt.Errorf("%w: not a directory", ErrNotOurs)
 	case int(st.Uid) != d.uid:
-		err = fmt.Errorf("%w: it belongs to uid %d", ErrNotOurs, st.Uid)
+		err = fmt.Errorf("%w: it belongs to uid %d: run c2c as that user, or chown it to this one", ErrNotOurs, st.Uid)
 	case mode&0o022 != 0:
 		err = fmt.Errorf("%w: others may write to it (mode %04o); choose another root, or run chmod go-w on it if it is yours alone", ErrNotOurs, mode&0o777)
 	}
@@ -179,7 +179,7 @@ func (d *Dir) Names() ([]string, error) {
 	return names, d.fail("list", "", err)
 }
 
-// NameSet is Names for who looks for some of them.
+// NameSet is Names as a set.
 func (d *Dir) NameSet() (map[string]bool, error) {
 	names, err := d.Names()
 	set := make(map[string]bool, len(names))

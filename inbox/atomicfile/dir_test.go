@@ -357,3 +357,20 @@ func TestAFileThatIsTooLargeToBeOursIsNotRead(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestTheSizeOfAFileMovesNoReader(t *testing.T) {
+	d, _ := newDir(t)
+	if err := d.Write("f", []byte("1234")); err != nil {
+		t.Fatal(err)
+	}
+	h, err := d.OpenHandle("f", os.O_RDONLY)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	size, err := h.SizeNow()
+	data, rerr := ReadAll(h)
+	if size != 4 || err != nil || rerr != nil || string(data) != "1234" {
+		t.Errorf("%d bytes, %v, and then %q, %v", size, err, data, rerr)
+	}
+}

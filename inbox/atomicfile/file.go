@@ -84,6 +84,9 @@ func (e *nameError) Error() string {
 
 func (e *nameError) Unwrap() error { return e.err }
 
+// IsInTheWay says whether something that is none of ours has the name of one of our files.
+func IsInTheWay(err error) bool { return errors.Is(err, ErrNotOurs) && errors.As(err, new(*nameError)) }
+
 // Open opens a regular file of ours. With os.O_CREATE a missing one is made,
 // readable by us alone. It may have other names: a backup is often made of hard
 // links, and nobody but us can link anything into a directory of ours.
@@ -159,7 +162,7 @@ func (d *Dir) readVersion(name string, most int64) ([]byte, Version, error) {
 	return data, h.was, d.fail("read", name, err)
 }
 
-// OpenHandle is Open for who needs no more than a Handle.
+// OpenHandle is Open without an *os.File.
 func (d *Dir) OpenHandle(name string, flag int) (*Handle, error) {
 	h, _, err := d.openHandle(name, flag)
 	return h, err

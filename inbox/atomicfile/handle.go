@@ -41,8 +41,9 @@ func (h *Handle) ModTime() time.Time { return time.Unix(0, h.was.mtime) }
 
 // SizeNow is how many bytes the file has by now.
 func (h *Handle) SizeNow() (int64, error) {
-	size, err := unix.Seek(int(h.Fd()), 0, io.SeekEnd)
-	return size, h.fail("seek", err)
+	var st unix.Stat_t
+	err := again(func() error { return unix.Fstat(int(h.Fd()), &st) })
+	return st.Size, h.fail("stat", err)
 }
 
 // Close ends the use of the file. It is an error, and harmless, the second time.

@@ -66,8 +66,8 @@ func (d *Dir) Replace(name string, data []byte) error {
 
 func lockedTemp(name string) string { return name + tempMark + "c2c" }
 
-// RemoveLeftover removes what a writer that died in Replace left behind. The caller holds the lock of the file. Who
-// finds nothing to write calls it, since no Replace follows.
+// RemoveLeftover removes what a writer that died in Replace left behind. The caller holds the lock of the file, and
+// has nothing to write, so no Replace follows.
 func (d *Dir) RemoveLeftover(name string) error {
 	err := d.Remove(lockedTemp(name))
 	if errors.Is(err, fs.ErrNotExist) {

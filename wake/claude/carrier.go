@@ -3,28 +3,45 @@ package claude
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strings"
 	"unicode"
 
-	"c2c/hooks"
+	"c2c/client"
 	"c2c/inbox"
+	"c2c/wake"
 	"c2c/wake/watch"
 )
 
 // Carrier carries messages over the socket. Its receipt is the session's
-// UserPromptSubmit hook, so it is for sessions that have our hooks.
+// UserPromptSubmit hook, so it is for sessions that have our client.
 type Carrier struct {
 	Socket *Socket
 	Box    *inbox.Mailbox
 	Busy   func(context.Context) bool // whether the client works; nil: never
+
+	Config  string // the client's directory: its record of the session is there
+	Process int
 }
 
-// Carry implements wake.Carrier.
+// Carry implements wake.Carrier. A client that has just read its hooks anew may run none with this prompt: then its record says
+// which messages it has taken. They would come twice else.
 func (c *Carrier) Carry(ctx context.Context, msgs []inbox.Message) (had []string, err error) {
+	record := recordOf(c.Config, c.Process)
+	had, err = c.carry(ctx, msgs)
+	if len(had) == 0 && errors.Is(err, wake.ErrUncaptured) {
+		if had = record.has(msgs); len(had) > 0 {
+			err = nil
+		}
+	}
+	return had, err
+}
+
+func (c *Carrier) carry(ctx context.Context, msgs []inbox.Message) (had []string, err error) {
 	return watch.Receipt{Box: c.Box, Busy: c.Busy}.Carry(ctx, msgs, func(msgs []inbox.Message) ([]string, error) {
 		text, names, ids := pack(msgs)
 		// What is held would be shown when it is accepted, and by a hook before.
-		if len(ids) == 0 || c.Socket.inbound() == hooks.ClaudeHolds {
+		if len(ids) == 0 || c.Socket.inbound() == client.ClaudeHolds {
 			return nil, nil
 		}
 		if err := c.Socket.write(ctx, label(names), text); err != nil {

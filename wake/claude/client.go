@@ -4,8 +4,7 @@ import (
 	"context"
 	"time"
 
-	"c2c/broker/client"
-	"c2c/hooks"
+	"c2c/client"
 	"c2c/wake"
 )
 
@@ -13,7 +12,7 @@ import (
 // belong to the server that the client has started.
 func Client() wake.Client { return wake.Client{Name: "claude", Ways: ways, Inject: Inject} }
 
-func ways(p wake.Place, s wake.Session) (w wake.Ways, err error) {
+func ways(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {
 	w.Busy = func(context.Context) bool {
 		return client.ClaudeDoing(p.Config, s.Process, s.ID).InTurn()
 	}
@@ -30,10 +29,10 @@ func ways(p wake.Place, s wake.Session) (w wake.Ways, err error) {
 		}
 		return w, err
 	}
-	socket.Inbound = func() string { return hooks.ClaudeInbound(p.Config, p.Getenv) }
+	socket.Inbound = func() string { return client.ClaudeInbound(p.Config, p.Getenv) }
 	m := wake.Method{Name: wake.BySocket, Doorbell: socket}
 	if s.Hooked { // without our hooks nothing would tell that a carried message has arrived
-		m.Carrier = &Carrier{Socket: socket, Box: p.Box, Busy: w.Busy}
+		m.Carrier = &Carrier{Socket: socket, Box: p.Box, Busy: w.Busy, Config: p.Config, Process: s.Process}
 	}
 	w.Methods = append(w.Methods, m)
 	return w, nil

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"syscall"
 
-	"c2c/broker/client"
+	"c2c/client"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/wake"

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"c2c/hooks"
+	"c2c/client"
 	"c2c/wake"
 	"c2c/wake/socket"
 )
@@ -17,7 +17,7 @@ type Socket struct {
 	Path    string
 	Token   string
 	Now     func() time.Time
-	Inbound func() string // hooks.ClaudeInbound now; nil: it takes everything
+	Inbound func() string // client.ClaudeInbound now; nil: it takes everything
 
 	bucket bucket
 	rings  int
@@ -42,7 +42,7 @@ func (s *Socket) Ring(ctx context.Context, n wake.Notice) error {
 	s.rings++ // the client drops a text that it has had within 30 s, from whichever process
 	at := s.Now().UTC().Format("15:04:05")
 	err := s.write(ctx, "c2c", fmt.Sprintf("%s\n(ring %d, %s)", n.Text(wake.Poll), s.rings, at))
-	if err == nil && s.inbound() == hooks.ClaudeHolds {
+	if err == nil && s.inbound() == client.ClaudeHolds {
 		return fmt.Errorf("%w: its person set crossSessionInbound to hold", wake.ErrConsent)
 	}
 	return err
@@ -62,7 +62,7 @@ const sender = "c2c"
 // write puts text into the client's own frame for messages of other sessions.
 // The text has no angle bracket that is not ours, so it cannot close the frame.
 func (s *Socket) write(ctx context.Context, name, text string) error {
-	if s.inbound() == hooks.ClaudeRefuses {
+	if s.inbound() == client.ClaudeRefuses {
 		return fmt.Errorf("%w: its person set crossSessionInbound to refuse", wake.ErrRefused)
 	}
 	if !s.bucket.take(s.Now()) {

@@ -21,5 +21,5 @@ func Find(name string) (c wake.Client, known bool) {
 			return c, true
 		}
 	}
-	return wake.Client{Name: name, Ways: func(wake.Place, wake.Session) (wake.Ways, error) { return wake.Ways{}, nil }}, false
+	return wake.Client{Name: name, Ways: func(wake.RingContext, wake.Session) (wake.Ways, error) { return wake.Ways{}, nil }}, false
 }

@@ -8,10 +8,10 @@ import (
 
 // Client is how Codex is woken: by its app-server, or by its queue when it runs without one.
 func Client() wake.Client {
-	return wake.Client{Name: "codex", Outside: true, Ways: ways, Dir: dirOf}
+	return wake.Client{Name: "codex", Outside: true, Ways: ways, Dir: dirOf, Begin: Begin}
 }
 
-func ways(p wake.Place, s wake.Session) (wake.Ways, error) {
+func ways(p wake.RingContext, s wake.Session) (wake.Ways, error) {
 	server := &Server{Home: p.Config, Thread: s.ID, Unattended: s.Unattended}
 	bell := &queue{Home: p.Config, Thread: s.ID, Unattended: s.Unattended, Getenv: p.Getenv}
 	busy := func(ctx context.Context) bool {

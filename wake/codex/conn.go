@@ -87,7 +87,7 @@ func dial(ctx context.Context, home string) (*conn, error) {
 	return c, nil
 }
 
-// noAnswer marks the error of a server that does not answer, unless it is us who did not wait.
+// noAnswer marks the error of a server that does not answer, unless we have stopped waiting.
 func noAnswer(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w: %v", wake.ErrUncaptured, err)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"c2c/broker/client"
+	"c2c/client"
 )
 
 // The app-server is asked again when it has ended the connection, or there was none: after followFirst, doubling.

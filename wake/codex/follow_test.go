@@ -9,7 +9,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"c2c/broker/client"
+	"c2c/client"
 )
 
 // A follower hears what the thread does when it comes, of each change, and from the next app-server, too. What it cannot

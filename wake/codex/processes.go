@@ -5,6 +5,10 @@ import "time"
 // unloadTime is how long Codex keeps a thread whose terminal has gone: a minute, and some more.
 const unloadTime = 75 * time.Second
 
+// openTime is how long a terminal takes at the most to show the thread that it was told. To do so it ends that thread in the daemon and
+// begins it anew, and a turn that has just begun there is lost (0.169.0).
+const openTime = 2 * time.Second
+
 // process is one of this user's processes, as far as it has to do with Codex.
 type process struct {
 	pid      int
@@ -46,6 +50,17 @@ func terminals(all []process, daemon process, now time.Time) (n int) {
 		}
 	}
 	return n + min(young, fresh)
+}
+
+// opened gives the terminal that was started with this thread a moment ago (`codex resume`): it shows that one, also while
+// another one of the daemon has lost its terminal. A later one may show another thread by now.
+func opened(all []process, thread string) (p process, found bool) {
+	for _, p := range all {
+		if p.client && p.terminal && p.age < unloadTime && p.names(map[string]time.Time{thread: {}}) {
+			return p, true
+		}
+	}
+	return p, false
 }
 
 // names says whether its command line names one of these threads.

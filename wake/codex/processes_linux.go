@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"c2c/broker/client"
-	"c2c/broker/procstat"
+	"c2c/client"
+	"c2c/process/procstat"
 )
 
 // processes are those that have threads, databases or the lock of a process open in a CODEX_HOME.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"c2c/hooks"
+	"c2c/client"
 	"c2c/inbox"
 	"c2c/wake"
 )
@@ -113,7 +113,7 @@ func line(msgs []inbox.Message, carried int) string {
 	if len(names) == 0 {
 		names = []string{"another agent"}
 	}
-	text := hooks.CodexLine + strings.Join(names, ", ") + ", not from your user"
+	text := client.CodexLine + strings.Join(names, ", ") + ", not from your user"
 	if carried > 1 {
 		text += fmt.Sprintf(" (%d messages)", carried)
 	}
@@ -198,6 +198,12 @@ func (s *Server) attended(ctx context.Context, c *conn) error {
 	}
 	all := look(s.Home)
 	daemon, found := writer(all, s.Thread)
+	if p, is := opened(all, s.Thread); found && is {
+		if p.age < openTime {
+			return fmt.Errorf("%w: its terminal is just opening", wake.ErrHeld)
+		}
+		return nil
+	}
 	shown := terminals(all, daemon, time.Now())
 	if shown == 0 || !found {
 		return wake.ErrAway

@@ -360,6 +360,8 @@ func TestATurnThatNoTerminalShowsIsNotStarted(t *testing.T) {
 		"a terminal that has just started its thread":  {[]process{fresh, starting}, false, true},
 		"a terminal in which its person still chooses": {[]process{one, starting}, false, false},
 		"a terminal that was told the thread":          {[]process{one, resumed}, false, true},
+		"it was told the thread, another's has closed": {[]process{two, resumed}, false, true},
+		"it was told the thread long ago":              {[]process{two, {client: true, terminal: true, age: old, args: resumed.args}}, false, false},
 		"a new terminal shows a thread of its own":     {[]process{both, starting}, false, false},
 		"an old terminal and a new one":                {[]process{both, terminal, starting}, false, true},
 		"of two that start one has its thread":         {[]process{both, starting, starting}, false, false},
@@ -379,6 +381,22 @@ func TestATurnThatNoTerminalShowsIsNotStarted(t *testing.T) {
 	}
 }
 
+// Codex ends a thread for a moment when a terminal resumes it, and a turn with it.
+func TestNoTurnIsStartedBelowATerminalThatIsJustOpening(t *testing.T) {
+	thread := process{client: true, threads: since(time.Hour, "thread-1")}
+	for _, age := range []time.Duration{0, openTime / 2, openTime} {
+		s := newAppServer(t)
+		th := s.thread()
+		th.processes = func(string) []process {
+			return []process{thread, {client: true, terminal: true, age: age, args: []string{"codex", "resume", "thread-1"}}}
+		}
+		err := th.Ring(t.Context(), wake.Notice{Count: 1, Oldest: "m-1"})
+		if opens := age < openTime; opens != (s.started == nil) || opens != errors.Is(err, wake.ErrHeld) || errors.Is(err, wake.ErrAway) {
+			t.Errorf("after %v: %v, started %v", age, err, s.started)
+		}
+	}
+}
+
 // A ringer that stops must not wait for a server that does not answer.
 func TestBusyEndsWithItsContext(t *testing.T) {
 	asked, over := make(chan bool), make(chan bool)
@@ -387,7 +405,7 @@ func TestBusyEndsWithItsContext(t *testing.T) {
 		<-over
 	})})
 	defer close(over)
-	ways, err := Client().Ways(wake.Place{Config: home}, wake.Session{ID: "thread-1"})
+	ways, err := Client().Ways(wake.RingContext{Config: home}, wake.Session{ID: "thread-1"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func (d Daemon) Run(ctx context.Context, work func(context.Context)) (err error)
 			return err
 		}
 	}
-	if d.Also != "" { // first: who has seen the other one may read it
+	if d.Also != "" { // first: a reader of the other file may read this one next
 		if err := d.writeAlso(); err != nil {
 			return err
 		}

@@ -6,7 +6,7 @@ package kimi
 import (
 	"context"
 
-	"c2c/broker/client"
+	"c2c/client"
 	"c2c/wake"
 )
 
@@ -15,7 +15,7 @@ const name = "kimi"
 // Client is how Kimi Code is woken.
 func Client() wake.Client { return wake.Client{Name: name, Ways: ways} }
 
-func ways(p wake.Place, s wake.Session) (w wake.Ways, err error) {
+func ways(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {
 	profile, _ := client.Find(name)
 	// The session is known since its first prompt: before that no turn runs.
 	w.Busy = func(context.Context) bool {

@@ -43,7 +43,7 @@ type terminal interface {
 	close() error
 }
 
-// typist is who types into a pane, as screen.Type sees it.
+// typist types into a pane for screen.Type.
 type typist struct {
 	*Doorbell
 	terminal

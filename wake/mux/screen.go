@@ -49,7 +49,7 @@ func newScreen(path, sockets string, p Pane, pid int) (*gnuScreen, error) {
 
 func (s *gnuScreen) close() error { return os.RemoveAll(s.dir) }
 
-// look implements terminal. In copy mode, which screen shows nobody but the one who scrolls, it refuses to
+// look implements terminal. In copy mode, which screen shows only to the person who scrolls, it refuses to
 // change how many lines it keeps: so one more is asked for, and given back.
 func (s *gnuScreen) look(ctx context.Context) (v *screen.Screen, read time.Time, err error) {
 	if read, err = s.terminal(); err != nil {
@@ -171,7 +171,7 @@ func readable(picture []byte) []string {
 	return lines
 }
 
-// withSigns puts Claude Code's prompt sign back, of which screen's picture has the low byte.
+// withSigns puts Claude Code's prompt sign back: screen's picture has only its low byte.
 func withSigns(lines []string) []string {
 	for i, line := range lines {
 		if rest, ok := strings.CutPrefix(line, "o\u00a0"); ok {

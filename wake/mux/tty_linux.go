@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"c2c/broker/procstat"
+	"c2c/process/procstat"
 	"c2c/wake"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"c2c/broker/procstat"
+	"c2c/process/procstat"
 	"c2c/wake"
 )
 

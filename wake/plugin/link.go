@@ -28,7 +28,7 @@ type said struct {
 	Shown   bool     `json:"shown"`   // its person works in it now, and in no other one of this client
 	Has     []string `json:"has"`     // keys of messages that its model was given
 	Refused string   `json:"refused"` // why the client did not take what was offered last
-	Does    string   `json:"does"`    // what the session does now, in the words of broker/client
+	Does    string   `json:"does"`    // what the session does now, in the words of client
 	Works   string   `json:"works"`   // see Link.Worked
 	Answers string   `json:"answers"` // see Link.Answered
 	Failed  string   `json:"failed"`  // why the session's model gave no answer
@@ -52,7 +52,7 @@ type mail struct {
 // Link is the connection to the plugin. All of it may be used at once.
 type Link struct {
 	out     io.Writer
-	writing chan struct{} // holds one: who writes to out
+	writing chan struct{} // a lock on out: full while somebody writes
 	meet    func(ctx context.Context, session string) (sid string, err error)
 	// Worked, if set before Run, is called for a session that has called a tool (ByTool), a tool or command of c2c's (ByMail), or
 	// whose person writes (ByPrompt).

@@ -21,7 +21,7 @@ func (t *Terminal) Carry(ctx context.Context, msgs []inbox.Message) (had []strin
 		return nil, t.put(ctx, p, screen.Prompt, wake.NoticeOf(msgs).Text("run: c2c poll-inbox"))
 	}
 	gone := false
-	if stood { // Enter was late, or not pressed. It is not typed again: who has taken it out of the prompt has seen it.
+	if stood { // Enter was late, or not pressed. It is not typed again: a person who took it out of the prompt has seen it.
 		if gone, err = p.without(ctx, line); err != nil {
 			return nil, fmt.Errorf("%w: %w", wake.ErrHeld, err)
 		}

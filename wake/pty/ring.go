@@ -96,7 +96,7 @@ func (t *Terminal) Types() bool { return screen.Knows(t.client) }
 // Joins says whether a line that is typed while a turn runs can join it.
 func (t *Terminal) Joins() bool { return screen.JoinKey(t.client) != "" }
 
-// typist is who types, as screen.Type sees the terminal. It has the keys.
+// typist types into the terminal for screen.Type. Its user holds the keys.
 type typist struct {
 	t     *Terminal
 	enter string // the key that sends the line

@@ -51,7 +51,7 @@ type Terminal struct {
 	limits  limits
 	signals chan os.Signal // those that go on to the client
 
-	keys chan struct{} // holds one of who writes to the client: the person, or Ring from the paste to Enter
+	keys chan struct{} // a lock on the input of the client: full while the person types, or Ring does from the paste to Enter
 
 	mu      sync.Mutex // of what follows
 	screen  *screen.Screen

@@ -81,7 +81,7 @@ func (c *Carrier) Carry(ctx context.Context, msgs []inbox.Message) (had []string
 // lookEvery is how often the record is looked at: the client keeps its file open, so nothing tells of a change.
 const lookEvery = time.Second / 20
 
-// pack takes whole messages in order while they fit; n says how many, and from who has sent them.
+// pack takes whole messages in order while they fit; n says how many, and from names their senders.
 func pack(msgs []inbox.Message) (text, from string, n int) {
 	var names []string
 	for _, m := range msgs {

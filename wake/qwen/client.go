@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"c2c/broker/client"
+	"c2c/client"
 	"c2c/inbox"
 	"c2c/wake"
 )
@@ -17,7 +17,7 @@ const name = "qwen"
 // Client is how Qwen Code is woken. Its socket belongs to the server that the client has started.
 func Client() wake.Client { return wake.Client{Name: name, Ways: ways, Peers: newPeers} }
 
-func ways(p wake.Place, s wake.Session) (w wake.Ways, err error) {
+func ways(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {
 	if !p.Inside {
 		return w, nil
 	}

@@ -18,9 +18,9 @@ import (
 	"syscall"
 	"time"
 
-	"c2c/broker/client"
-	"c2c/broker/procstat"
+	"c2c/client"
 	"c2c/inbox/atomicfile"
+	"c2c/process/procstat"
 	"c2c/wake"
 	"c2c/wake/socket"
 )

@@ -8,5 +8,5 @@ import (
 	"c2c/wake"
 )
 
-// newPeers gives none: what would prove who sends is not known here.
+// newPeers gives none: this system does not tell which process sends.
 func newPeers(func(string) string, func(context.Context, wake.Sent) error) wake.Peers { return nil }

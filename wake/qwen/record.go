@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"c2c/hooks"
+	"c2c/client"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 )
@@ -71,9 +71,9 @@ func (r *record) shows(msgs []inbox.Message) (shown []inbox.Message, err error) 
 		whole = maxLook
 	}
 	r.place += int64(whole)
-	texts := hooks.QwenNotes(data[:whole])
+	texts := client.QwenNotes(data[:whole])
 	for _, m := range msgs {
-		if hooks.QwenShows(texts, m) {
+		if client.QwenShows(texts, m.Envelope()) {
 			shown = append(shown, m)
 		}
 	}

@@ -25,7 +25,7 @@ func mailPreface(m inbox.Message) string {
 // The angle brackets and quotation marks of a message are not among them: its envelope has them escaped.
 const plain = ` .,:;?'"()=<>&_+-*`
 
-// letters are those of which every terminal knows the width, and which no client composes anew.
+// letters have the same width in every terminal, and no client composes them anew.
 var letters = &unicode.RangeTable{R16: []unicode.Range16{{'0', '9', 1}, {'A', 'Z', 1}, {'a', 'z', 1}, {'À', 'Ö', 1}, {'Ø', 'ö', 1}, {'ø', 'ſ', 1},
 	{'Α', 'Ρ', 1}, {'Σ', 'ώ', 1}, {'Ѐ', 'џ', 1}, {'ぁ', 'ゖ', 1}, {'ァ', 'ヺ', 1}, {'一', '鿿', 1}, {'가', '힣', 1}}}
 

@@ -10,7 +10,7 @@ import (
 	"c2c/wake"
 )
 
-// OurPort fails unless whoever listens at a TCP port of 127.0.0.1 is this user. It is known on Linux alone.
+// OurPort fails unless a process of this user listens at a TCP port of 127.0.0.1. Only Linux tells.
 func OurPort(port int) error {
 	data, err := os.ReadFile("/proc/net/tcp")
 	if err != nil {

@@ -116,7 +116,7 @@ func (s *subscription) Close() {
 	delete(s.changes.subs, s)
 }
 
-// notify wakes who watches id; a negative one is everybody, after an overflow.
+// notify wakes those that watch id; a negative id means all of them, after an overflow.
 func (c *Changes) notify(id int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

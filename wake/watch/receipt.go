@@ -31,7 +31,7 @@ const maxCarry = 64 << 10
 // Carry sends the first messages of which a receipt can come, in order, and returns those that it came for. send
 // returns the ids of what it has sent. If it sends none and does not fail, the client is rung.
 func (r Receipt) Carry(ctx context.Context, msgs []inbox.Message, send func([]inbox.Message) (ids []string, err error), bell wake.Doorbell) (had []string, err error) {
-	mark, err := r.Box.Mark(ctx)
+	mark, err := r.Box.Archive().Mark(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +64,8 @@ func (r Receipt) await(ctx context.Context, mark inbox.Mark, ids []string) (had 
 	defer changes.Close()
 	for late := true; late; late = late && ctx.Err() == nil && r.Busy != nil && r.Busy(ctx) {
 		brief, stop := context.WithTimeout(ctx, receiptTime)
-		err = changes.Until(brief, r.Box.ArchiveLock(), func() (bool, error) {
-			got, err := r.Box.ArchivedSince(mark)
+		err = changes.Until(brief, r.Box.Archive().LockPath(), func() (bool, error) {
+			got, err := r.Box.Archive().IDsSince(mark)
 			had = had[:0]
 			for _, id := range ids {
 				if got[id] {

@@ -36,9 +36,10 @@ type Watcher struct {
 	// already.
 	Borrow func() (release func() error, ok bool, err error)
 	Record func(context.Context, wake.Ring)
-	// Heard is told what became of each message: for a ring all that may wake, and once, with the outcome, what was
-	// coalesced or filtered. Its Trace is that of the ring, of one that was coalesced that of the ring before. Nil: nobody is.
-	Heard func(context.Context, []inbox.Message, wake.Ring)
+	// Report is told what became of each message: for a ring all that may wake, and once, with the outcome, what was
+	// coalesced or filtered. Its Trace and Method are those of the ring, of one that was coalesced those of the ring before. Nil:
+	// nobody is.
+	Report func(context.Context, []inbox.Message, wake.Ring)
 	// Turn is told before a ring that a turn runs, and behind one that was not taken that it does not. Nil: nobody is.
 	Turn func(_ context.Context, runs bool) error
 	Now  func() time.Time
@@ -47,12 +48,12 @@ type Watcher struct {
 	policy      wake.Policy
 	last        wake.Ring // the last one recorded
 	unreachable bool      // no method reached the client
-	heard       heard
+	reported    reported
 }
 
 // Continue has w know of the rings of another watcher of the session, which has ended.
 func (w *Watcher) Continue(before *Watcher) {
-	w.policy, w.last, w.heard = before.policy, before.last, before.heard
+	w.policy, w.last, w.reported = before.policy, before.last, before.reported
 }
 
 // Run rings until ctx ends. It gives up with ErrUnreachable when no method reaches the client and the right
@@ -123,7 +124,7 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 	w.policy.Joins = slices.ContainsFunc(w.Methods, func(m wake.Method) bool { return m.Joins })
 	d := w.policy.Decide(now, msgs, busy, w.Quiet != nil && w.Quiet())
 	if !d.Ring {
-		w.hearUnrung(ctx, msgs, d.Outcome)
+		w.reportUnrung(ctx, msgs, d.Outcome)
 		if d.Outcome != "" {
 			w.record(ctx, wake.Ring{At: now, Outcome: d.Outcome, Count: len(msgs)}.For(msgs[0]))
 		}
@@ -146,7 +147,7 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 	w.unreachable = r.Outcome == wake.Failed && errors.Is(cause, wake.ErrUnreachable)
 	if r.Outcome != "" {
 		w.record(ctx, r)
-		w.hearRing(ctx, msgs, r)
+		w.reportRing(ctx, msgs, r)
 	}
 	return again, nil
 }
@@ -193,7 +194,7 @@ func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message, busy bool) (r 
 		w.Methods = w.Methods[1:]
 	}
 	r = wake.Ring{At: w.Now(), Outcome: wake.Failed, Count: len(msgs)}.For(wake.MayWake(msgs)[0])
-	if w.Heard != nil {
+	if w.Report != nil {
 		r.Trace = inbox.NewID(r.At)
 	}
 	cause = wake.ErrUnreachable

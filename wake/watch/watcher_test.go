@@ -123,7 +123,7 @@ func TestWhatWasHandedOverWhenTheWatcherIsStoppedIsRead(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var s *stage
 	s = newStage(t, wake.Method{Name: "socket", Carrier: &script{had: func(ids []string) ([]string, error) {
-		path := s.box.ArchiveLock()
+		path := s.box.Archive().LockPath()
 		dir, err := atomicfile.Create(filepath.Dir(path))
 		if err != nil {
 			return nil, err

@@ -27,7 +27,7 @@ const (
 type agent struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
-	writing chan struct{} // holds one: who writes to in
+	writing chan struct{} // a lock on in: full while somebody writes
 	ask     func(request) (result any, known bool)
 	over    func(error)   // is told that a turn is over, and why it did not end well
 	exited  chan struct{} // closed when the process has ended, and what it has started

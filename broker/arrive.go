@@ -1,0 +1,39 @@
+package broker
+
+import (
+	"context"
+
+	"c2c/broker/moves"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+)
+
+// Attach finds the caller's session, or makes one, and records the client's id and process with it. A
+// session that was swept gets its mailbox, its alias if that is still free, and its dead letters back.
+func (b *Broker) Attach(ctx context.Context, c callers.Caller) (sessions.Session, error) {
+	c = c.Looked()
+	if s, ok := callers.Attached(b.Registry, c); ok {
+		return s, nil
+	}
+	return b.arrive(ctx, c, "")
+}
+
+// Register is Attach, and gives the session the alias; "" keeps the alias that it has. If an absent session has
+// the alias, its mail moves too. If that session is or may be alive, the error is an *AliasTakenError.
+func (b *Broker) Register(ctx context.Context, c callers.Caller, alias string) (sessions.Session, error) {
+	if alias != "" {
+		if err := sessions.CheckAlias(alias); err != nil {
+			return sessions.Session{}, err
+		}
+	}
+	return b.arrive(ctx, c.Looked(), alias)
+}
+
+func (b *Broker) arrive(ctx context.Context, c callers.Caller, alias string) (sessions.Session, error) {
+	own, due, err := callers.Arrive(ctx, b.Registry, c, alias)
+	if err != nil {
+		return sessions.Session{}, err
+	}
+	moves.Finish(ctx, b.Registry, due, own)
+	return b.Session(own), nil
+}

@@ -1,0 +1,156 @@
+// These tests force a kill: they close the file of one who waits, or give up a lease, as the end of a process does. And they
+// look at when a question looks again, which costs each of those who wait a look at all mail.
+
+package broker
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"c2c/broker/owed"
+	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+)
+
+const askTime = time.Minute
+
+func (w *world) ask(from sessions.Session, to, body string) *Question {
+	w.t.Helper()
+	q, err := w.Ask(w.t.Context(), from, inbox.Message{To: to, Content: body}, askTime)
+	if err != nil {
+		w.t.Fatalf("ask %s: %v", to, err)
+	}
+	return q
+}
+
+// kill ends the process of one who waits: its locks go, and its files stay.
+func (q *Question) kill() { q.wait.File.Close() }
+
+func (w *world) wantAnswer(q *Question, want string) *Answer {
+	w.t.Helper()
+	a, err := q.Look(w.t.Context())
+	got := ""
+	if a != nil {
+		got = a.Content
+	}
+	if err != nil || got != want {
+		w.t.Fatalf("the answer is %q, %v; want %q", got, err, want)
+	}
+	return a
+}
+
+// The version before wants three lines, each with an end, and nothing or one without behind them.
+func TestTheFileOfAWaitIsReadByOlderVersions(t *testing.T) {
+	w := newWorld(t)
+	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)})
+	q := w.ask(amber, "birch", "one?")
+	lines := strings.Split(w.file(owed.AskingDir+"/"+q.ID), "\n")
+	if len(lines) != 4 || lines[0] != amber.ID || lines[1] != birch.ID || lines[2] != "birch" {
+		t.Errorf("lines %q", lines)
+	}
+	if _, err := w.answer(birch, q.ID); err != nil {
+		t.Fatal(err)
+	}
+	for _, end := range []string{"", "x", "NaN", "-1", "1e400"} { // an older version writes none
+		if err := errors.Join(q.wait.File.Truncate(0), func() error {
+			_, err := q.wait.File.WriteAt([]byte(strings.Join(lines[:3], "\n")+"\n"+end), 0)
+			return err
+		}()); err != nil {
+			t.Fatal(err)
+		}
+		w.clock = w.clock.Add(time.Hour)
+		w.wantMail(amber.ID)
+	}
+}
+
+func TestAnAnswerThatIsNotHandedOverIsMail(t *testing.T) {
+	w := newWorld(t)
+	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)})
+	for name, end := range map[string]func(q *Question){
+		"killed before it looks": func(q *Question) { q.kill() },
+		"killed with it in hand": func(q *Question) { w.wantAnswer(q, "the answer").lease.Release(); q.kill() },
+		"the output has gone": func(q *Question) {
+			w.wantAnswer(q, "the answer").Ack(t.Context(), errors.New("closed"))
+			q.Close(t.Context())
+		},
+		"it ends before it has come": func(q *Question) { q.Close(t.Context()) },
+	} {
+		q := w.ask(amber, "birch", "one?")
+		if _, err := w.answer(birch, q.ID); err != nil {
+			t.Fatal(err)
+		}
+		w.wantMail(amber.ID)
+		before, err := w.box(amber.ID).Stamp()
+		if err != nil {
+			t.Fatal(err)
+		}
+		end(q)
+		w.wantMail(amber.ID, "the answer")
+		if after, err := w.box(amber.ID).Stamp(); err != nil || before == after && !strings.Contains(name, "killed") {
+			t.Errorf("%s: who watches is not told (%v)", name, err)
+		}
+		w.read(amber.ID)
+	}
+}
+
+func TestNobodyWaitsForOneWhoWaitsForHim(t *testing.T) {
+	w := newWorld(t)
+	amber, birch, cedar := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)}), w.register("cedar", callers.Caller{PID: w.pid(30)})
+	first := w.ask(amber, "birch", "one?")
+	refused := func(from sessions.Session, to string, says ...string) {
+		t.Helper()
+		_, err := w.Ask(t.Context(), from, inbox.Message{To: to, Content: "x"}, askTime)
+		var circle *owed.CircleError
+		if !errors.As(err, &circle) {
+			t.Fatalf("%s asks %s: %v", from.Alias, to, err)
+		}
+		for _, words := range says {
+			if !strings.Contains(err.Error(), words) {
+				t.Errorf("%q says nothing of %q", err, words)
+			}
+		}
+	}
+	refused(birch, "amber", "amber waits for your answer to "+inbox.ShortID(first.ID))
+	second := w.ask(birch, "cedar", "two?")
+	refused(cedar, "amber", "amber waits for birch, which waits for your answer to "+inbox.ShortID(second.ID))
+	refused(cedar, "birch", inbox.ShortID(second.ID))
+	w.wantMail(cedar.ID, "two?") // what was refused was not sent
+	w.wantMail(amber.ID)
+
+	second.kill()
+	w.ask(cedar, "amber", "three?").Close(t.Context())
+	first.Close(t.Context())
+	if names, err := os.ReadDir(filepath.Join(w.Root(), owed.AskingDir)); err != nil || len(names) != 1 {
+		t.Errorf("left of the killed one: %v, %v", names, err)
+	}
+	if _, err := w.Ask(t.Context(), birch, inbox.Message{To: "nobody", Content: "x"}, askTime); !errors.As(err, new(*sessions.UnknownAliasError)) {
+		t.Errorf("nobody: %v", err)
+	}
+}
+
+// A look closes the lock file, and who waits for that looks again: so there is none while nothing can come of it.
+func TestAnAnswerInAnothersHandsIsAwaitedAtRest(t *testing.T) {
+	w := newWorld(t)
+	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)})
+	q := w.ask(amber, "birch", "one?")
+	if _, err := w.answer(birch, q.ID); err != nil {
+		t.Fatal(err)
+	}
+	l, err := w.box(amber.ID).LeaseAll(t.Context(), "other", 1)
+	if err != nil || len(l.Messages) != 1 {
+		t.Fatal(l, err)
+	}
+	w.wantAnswer(q, "")
+	if stamp, err := w.box(amber.ID).Stamp(); err != nil || q.stamp != stamp {
+		t.Errorf("it looks again at %q, %v", stamp, err)
+	}
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	w.wantAnswer(q, "the answer")
+}

@@ -1,0 +1,76 @@
+package deadlines
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"c2c/broker/notice"
+	"c2c/sessions"
+)
+
+// tellNews tells senders what the look has found. next is when more is to be told.
+func (k *Keeper) tellNews(ctx context.Context, rows []sessions.Row) (next time.Time) {
+	bySender, order := map[string][]notice.News{}, []string{}
+	for _, n := range k.allNews(rows) {
+		if k.told[n.Notice()] {
+			continue
+		}
+		to := notice.SenderOf(k.reg, rows, n.Message)
+		if to == nil || k.wasTold(ctx, to.SID(), n.Notice()) || k.isOld(n) {
+			continue
+		}
+		if bySender[to.SID()] == nil {
+			order = append(order, to.SID())
+		}
+		bySender[to.SID()] = append(bySender[to.SID()], n)
+	}
+	now := k.reg.Now()
+	for _, sid := range order {
+		all := bySender[sid]
+		to := rows[sessions.FindSID(rows, sid)]
+		if k.reg.State(to) == sessions.Absent { // its return changes the registry, and so has somebody look
+			continue
+		}
+		if again := k.toldAt[sid].Add(notice.GapOf(all)); again.After(now) && !slices.ContainsFunc(all, notice.News.AtOnce) {
+			next = sessions.Earlier(next, again)
+			continue
+		}
+		if len(all) > notice.MaxNews {
+			all, next = all[:notice.MaxNews], sessions.Earlier(next, now.Add(notice.TellGap))
+		}
+		if err := notice.TellTogether(ctx, k.reg, to, all); err != nil {
+			if ctx.Err() == nil {
+				k.reg.Log.Warn("a sender is not told what its messages are owed", "session", sid, "err", err)
+			}
+			next = sessions.Earlier(next, now.Add(keepAgain))
+			continue
+		}
+		k.toldAt[sid] = now
+		for _, n := range all {
+			k.told[n.Notice()] = true
+		}
+	}
+	return next
+}
+
+// allNews gives what was found in all mailboxes and records, in the order of the registry.
+func (k *Keeper) allNews(rows []sessions.Row) (all []notice.News) {
+	for _, r := range rows {
+		if kept := k.boxes[r.SID()]; kept != nil {
+			all = append(all, kept.news...)
+		}
+	}
+	for _, r := range rows {
+		if kept := k.owed[r.SID()]; kept != nil {
+			all = append(all, kept.news...)
+		}
+	}
+	return all
+}
+
+// isOld says whether other news of the message make these needless: a sender that was told that its receiver refuses mail, or has
+// ended, knows why the message is unread.
+func (k *Keeper) isOld(n notice.News) bool {
+	return n.Reason == notice.Unread && n.Message.TellAfter <= 0 && (k.told[notice.About(n.Message, notice.Refused)] || k.told[notice.About(n.Message, notice.Ended)])
+}

@@ -1,0 +1,216 @@
+package deadlines
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"c2c/broker/notice"
+	"c2c/broker/owed"
+	"c2c/format"
+	"c2c/inbox"
+	"c2c/sessions"
+)
+
+const (
+	// So often a session is reminded of what it owes: when the answer is due, and then after twice the time each. A session that
+	// cannot be rung is told once.
+	maxRemindersFull     = 3
+	maxRemindersDegraded = 1
+	// remindGap is the least time between two reminders to one session, however many answers are due.
+	remindGap = 30 * time.Minute
+	// readGrace is how long a session has for an answer once it has read the question, if its asker did not want it sooner.
+	readGrace = 5 * time.Minute
+	// maxNamed is of how many messages a reminder tells the ids.
+	maxNamed = 5
+	// keptOverdue is for how long an obligation is kept that nobody answers.
+	keptOverdue = 30 * 24 * time.Hour
+	// giveUpAfter is how long that must be over: by then a clock that was wrong is set right.
+	giveUpAfter = 24 * time.Hour
+)
+
+func MaxReminders(surface string) int {
+	if surface == sessions.SurfaceFull {
+		return maxRemindersFull
+	}
+	return maxRemindersDegraded
+}
+
+// lateAnswer is an answer of which a session is to be reminded, and for which time that is.
+type lateAnswer struct {
+	owed.Record
+	n int
+}
+
+// nextReminder is when the next reminder of an answer is due: when the answer is, and then after twice the time each.
+func (l *owedLook) nextReminder(d owed.Record) time.Time { return reminderAt(d, d.Reminders+1) }
+
+// reminderAt is when reminder n is due, n being 1 or more.
+func reminderAt(d owed.Record, n int) time.Time {
+	due := inbox.FromSeconds(d.Due)
+	within := max(due.Sub(d.Time()), time.Second)
+	return due.Add(time.Duration(min(float64(within)*(math.Pow(2, float64(n-1))-1), float64(keptOverdue))))
+}
+
+// overdue sees whether a session is to be reminded of an answer that is due, and was not reminded often enough. When nobody has
+// looked for long it is reminded once, and not of each time that has passed.
+func (l *owedLook) overdue(ctx context.Context, d owed.Record, e *owedEdit) error {
+	b, now := l.k.reg, l.k.reg.Now()
+	due := inbox.FromSeconds(d.Due)
+	if due.After(now) {
+		l.next = sessions.Earlier(l.next, due)
+		return nil
+	}
+	if l.isStale(d, e, due.Add(keptOverdue)) {
+		return nil
+	}
+	if l.s == nil || l.s.State == sessions.External {
+		return nil // c2c sweep closes it; and a sender outside gets nothing but answers
+	}
+	if l.s.State == sessions.Absent { // nobody would read it, and the asker can ask another one
+		l.absent = true
+		l.tellEnded(d)
+		return nil
+	}
+	most, n := MaxReminders(owed.SurfaceOf(b, *l.s)), d.Reminders
+	for n < most && !reminderAt(d, n+1).After(now) {
+		n++
+	}
+	if n > d.Reminders {
+		l.late = append(l.late, lateAnswer{d, n})
+	}
+	if at := reminderAt(d, n+1); n < maxRemindersFull && at.After(now) { // by then it may be one that can be rung
+		l.next = sessions.Earlier(l.next, at)
+	}
+	return nil
+}
+
+// isStale says whether an obligation is given up, or about to be. A clock that was ahead for a time must not end what is owed, so
+// that is seen twice.
+func (l *owedLook) isStale(d owed.Record, e *owedEdit, forget time.Time) bool {
+	now := l.k.reg.Now()
+	if forget.After(now) {
+		if l.next = sessions.Earlier(l.next, forget); !d.StaleAt.IsZero() {
+			e.stale = new(time.Time)
+		}
+		return false
+	}
+	since := d.StaleAt
+	if since.IsZero() || since.After(now) {
+		since = now.UTC()
+		e.stale = &since
+	}
+	if over := since.Add(giveUpAfter); over.After(now) {
+		l.next = sessions.Earlier(l.next, over)
+	} else {
+		e.how = owed.GivenUp
+	}
+	return true
+}
+
+// remindOf puts one reminder into the mailbox for all answers that are due, debts being all that the session owes. It is not
+// reminded of what it has not read, which rings by itself, nor while it has not read an earlier reminder.
+func (l *owedLook) remindOf(ctx context.Context, debts []owed.Record) error {
+	if len(l.late) == 0 {
+		return nil
+	}
+	now := l.k.reg.Now()
+	var last time.Time
+	ids := map[string]bool{}
+	for _, d := range debts {
+		if d.RemindedAt.After(last) && !d.RemindedAt.After(now) { // a clock may have been wrong
+			last = d.RemindedAt
+		}
+		if d.Reminder != "" {
+			ids[d.Reminder] = true
+		}
+	}
+	if next := last.Add(remindGap); next.After(now) {
+		l.next = sessions.Earlier(l.next, next)
+		return nil
+	}
+	for _, d := range l.late {
+		ids[d.ID] = true
+	}
+	found := owed.Found(ctx, l.k.reg, l.sid, ids)
+	for _, f := range found {
+		if f.Where != inbox.Read && f.Message.From == sessions.SystemAlias {
+			l.unread = true
+			return nil
+		}
+	}
+	l.late = slices.DeleteFunc(l.late, func(d lateAnswer) bool {
+		f, kept := found[d.Key()] // of one that was ephemeral nothing is kept
+		if kept && f.Where != inbox.Read {
+			l.unread = true
+			return true
+		}
+		until := f.At.Add(min(readGrace, inbox.FromSeconds(d.Due).Sub(d.Time())))
+		wait := kept && until.After(now) && !f.At.After(now)
+		if wait {
+			l.next = sessions.Earlier(l.next, until)
+		}
+		return wait
+	})
+	return l.remind(ctx)
+}
+
+// remind puts the reminder there, once for each set of messages and numbers. Unlike other notices it rings.
+func (l *owedLook) remind(ctx context.Context) error {
+	if len(l.late) == 0 {
+		return nil
+	}
+	sort.SliceStable(l.late, func(i, j int) bool {
+		a, b := &l.late[i], &l.late[j]
+		return cmp.Or(cmp.Compare(a.Due, b.Due), cmp.Compare(a.ID, b.ID)) < 0
+	})
+	var parts []string
+	for _, d := range l.late {
+		parts = append(parts, sessions.Fold(d.From), d.FromSession, d.ID, fmt.Sprint(d.n))
+	}
+	m := inbox.Message{To: l.s.Alias, ID: notice.ID(notice.Reminder, append([]string{l.sid}, parts...)...), Content: l.words()}
+	if sessions.CheckID(l.late[0].ID) == nil {
+		m.InReplyTo = l.late[0].ID
+	}
+	if err := notice.Send(ctx, l.k.reg, l.sid, m, notice.Reminder); err != nil {
+		return err
+	}
+	for _, d := range l.late {
+		e := l.edits[d.Key()]
+		e.reminders, e.reminder = d.n, m.ID
+		l.edits[d.Key()] = e
+	}
+	return nil
+}
+
+// words are those of a reminder. There is not a word of the messages: it would stand there as if c2c had said it.
+func (l *owedLook) words() string {
+	now := l.k.reg.Now()
+	late := func(d lateAnswer) time.Duration { return now.Sub(inbox.FromSeconds(d.Due)) }
+	if len(l.late) == 1 {
+		d := l.late[0]
+		return fmt.Sprintf("%s waits for your answer to its %s %s, sent %s ago; %s. c2c thread %s shows it. Answer with c2c reply %[3]s TEXT, or with c2c reply --fail %[3]s TEXT if it cannot be done.",
+			cmp.Or(d.Sender(), "somebody"), d.Kind, inbox.ShortID(d.ID), format.Age(now.Sub(d.Time())), dueWords(late(d)), inbox.ShortID(d.ID))
+	}
+	var named []string
+	for _, d := range l.late[:min(len(l.late), maxNamed)] {
+		named = append(named, fmt.Sprintf("%s (%s of %s, %s)", inbox.ShortID(d.ID), d.Kind, cmp.Or(d.Sender(), "somebody"), dueWords(late(d))))
+	}
+	if more := len(l.late) - len(named); more > 0 {
+		named = append(named, fmt.Sprintf("and %d more", more))
+	}
+	return fmt.Sprintf("%d answers of yours are waited for: %s. c2c obligations shows all. Answer each with c2c reply ID TEXT, or with c2c reply --fail ID TEXT if it cannot be done.",
+		len(l.late), strings.Join(named, ", "))
+}
+
+func dueWords(late time.Duration) string {
+	if late < time.Second {
+		return "it is due now"
+	}
+	return "it was due " + format.Age(late) + " ago"
+}

@@ -1,0 +1,72 @@
+package broker_test
+
+import (
+	"time"
+
+	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/turns"
+)
+
+// What is on disk under a root, as others read it: docs/inside/files.md.
+const (
+	registryFile = "registry.json"
+	deadFile     = "dead-letter.jsonl"
+	logFile      = "broker.log"
+	askingDir    = "asking"
+	owedDir      = "owed"
+	owedEnd      = ".jsonl"
+	closedFile   = ".closed.jsonl"
+	closedOld    = ".closed.old"
+	dueMark      = "owed.due"
+	workEnd      = ".work"
+	oldLedgers   = "storm"
+	wakeLock     = "wake.lock"
+)
+
+func workName(sid string) string     { return sid + workEnd }
+func answeredName(sid string) string { return sid + turns.AnswersEnd }
+func ringLock(sid string) string     { return sid + ".wake.lock" }
+
+// mover is the reader that a move of mail is.
+const mover = inbox.ByMover
+
+// Limits and times that the broker promises.
+const (
+	registryMax    = 65536 // bytes, as the original
+	logMax         = 10 << 20
+	logKeep        = 5
+	closedMax      = 1 << 20
+	maxAttachment  = 50 << 20
+	maxThread      = 1000
+	maxFailure     = 200
+	maxTold        = 5
+	stormHops      = 50
+	blindTimes     = 10
+	keptLong       = 1000
+	lookEvery      = 10 * time.Minute
+	keepAgain      = time.Minute
+	endedAfter     = time.Minute
+	tellGap        = 2 * time.Hour
+	tellAbsent     = 24 * time.Hour
+	remindGap      = 30 * time.Minute
+	readGrace      = 5 * time.Minute
+	giveUpAfter    = 24 * time.Hour
+	keptOverdue    = 30 * 24 * time.Hour
+	answeredWithin = 30 * time.Minute
+	guardPause     = inbox.LongestHold
+	waitGrace      = 10 * time.Second
+	clockCalm      = 10 * time.Minute
+	hiddenFor      = 7 * 24 * time.Hour
+	tidyEvery      = 24 * time.Hour
+	forgetSoon     = 24 * time.Hour
+	moveWait       = 200 * time.Millisecond
+)
+
+// maxReminders is how often a session is reminded of what it owes: one that cannot be rung, once.
+func maxReminders(surface string) int {
+	if surface == sessions.SurfaceFull {
+		return 3
+	}
+	return 1
+}

@@ -1,0 +1,281 @@
+package explain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"c2c/client"
+	"c2c/doctor"
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/sessions"
+	"c2c/wake"
+)
+
+// answerTime is how long it may take until a ring is answered, or until somebody rings for mail.
+const answerTime = time.Minute
+
+// Check tells which sessions were not woken and why, what was damaged, and whose process cannot be seen.
+// wakes says whether there is a way to wake sessions of a client.
+func Check(ctx context.Context, reg *sessions.Registry, wakes func(client string) bool) []doctor.Finding {
+	all, err := reg.Sessions(ctx)
+	if err != nil {
+		return []doctor.Finding{doctor.Failed("sessions", reg.Root(), err)}
+	}
+	found, damaged := []doctor.Finding{}, checkDamage(ctx, reg, all)
+	absent := 0 // sessions with mail
+	for _, s := range all {
+		if !inbox.ValidName(s.ID) {
+			continue // the original allows any id; we open no such mailbox
+		}
+		waits, err := mailThatRings(ctx, reg, s)
+		if errors.Is(err, atomicfile.ErrNotOurs) {
+			continue // checkMailboxes has told
+		}
+		if err != nil {
+			found = append(found, doctor.Failed("session "+s.Alias, "", err))
+			continue
+		}
+		if len(waits) > 0 && s.State == sessions.Absent {
+			absent++
+		}
+		if f, ok := checkSession(reg, s, waits, wakes(s.Client)); ok {
+			found = append(found, f)
+		}
+	}
+	if !slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Status != doctor.OK }) {
+		detail := fmt.Sprintf("no running session waits to be woken for mail; sessions: %d", len(all))
+		if absent > 0 {
+			detail += fmt.Sprintf("; gone, with mail for their return: %d", absent)
+		}
+		found = append(found, doctor.Finding{Status: doctor.OK, Part: "rings", Detail: detail})
+	}
+	found = append(found, checkMods(all)...)
+	// Warnings come first.
+	sort.SliceStable(found, func(i, j int) bool { return found[i].Status > found[j].Status })
+	return append(append(damaged, checkRoom(reg, all)...), found...)
+}
+
+// warnFull is the part of the registry, in percent, from which on a person is warned.
+const warnFull = 70
+
+// checkRoom warns before the registry is full. What has ended is forgotten by itself, but for what mail waits for.
+func checkRoom(reg *sessions.Registry, all []sessions.Session) []doctor.Finding {
+	info, err := reg.Dir().Stat(sessions.RegistryFile)
+	if err != nil || info.Size()*100 < sessions.RegistryMax*warnFull {
+		return nil // Sessions has told an error
+	}
+	waits := 0
+	for _, s := range all {
+		if s.State == sessions.Absent && reg.HasMail(s.ID) {
+			waits++
+		}
+	}
+	return []doctor.Finding{{Status: doctor.Warning, Part: "registry", Path: filepath.Join(reg.Root(), sessions.RegistryFile),
+		Detail: fmt.Sprintf("it is %d %% full (%d sessions, of which %d have ended and have not read their mail); when it is full, a new session gets no mailbox: %s",
+			info.Size()*100/sessions.RegistryMax, len(all), waits, sessions.FullHint)}}
+}
+
+// checkMods says in which running sessions a mod of ours was seen. One that is not loaded is no fault: its person or
+// its administrator may have it so, or the client is too old.
+func checkMods(all []sessions.Session) (found []doctor.Finding) {
+	for _, p := range client.All() {
+		var with, without []string
+		for _, s := range all {
+			switch {
+			case !p.Mod || s.Client != p.Name || s.Process == 0:
+			case s.HasMod():
+				with = append(with, s.Alias)
+			default:
+				without = append(without, s.Alias)
+			}
+		}
+		detail := ""
+		if len(with) > 0 {
+			detail = "; loaded in " + Few(with)
+		}
+		if len(without) > 0 {
+			detail += "; not loaded in " + Few(without) + ", where mail arrives all the same"
+		}
+		if detail != "" {
+			found = append(found, doctor.Finding{Client: p.Name, Status: doctor.OK, Part: "mod", Detail: detail[len("; "):]})
+		}
+	}
+	return found
+}
+
+// Few are names, as many as a person reads.
+func Few(names []string) string {
+	const most = 5
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// checkDamage lists what was kept aside because it did not parse, until somebody has taken it away.
+func checkDamage(ctx context.Context, reg *sessions.Registry, all []sessions.Session) (found []doctor.Finding) {
+	for _, pattern := range []string{"*.corrupt-*", "sessions/*.corrupt-*"} {
+		names, _ := fs.Glob(os.DirFS(reg.Root()), pattern) // so that a [ in the path of the root is no pattern
+		for _, name := range names {
+			found = append(found, doctor.Finding{Status: doctor.Warning, Part: "damaged file", Path: filepath.Join(reg.Root(), name),
+				Detail: "what could be read of it was kept; look at the rest, then move it away"})
+		}
+	}
+	return append(found, checkMailboxes(ctx, reg, all)...)
+}
+
+// checkMailboxes tells of mail that cannot be read, and of what stands in a mailbox and is no mail file of ours: readers
+// pass it over.
+func checkMailboxes(ctx context.Context, reg *sessions.Registry, all []sessions.Session) (found []doctor.Finding) {
+	names, nerr := reg.Dir().Names()
+	for _, sid := range inbox.Spills(names) {
+		found = append(found, doctor.Finding{Status: doctor.Warning, Part: "mailbox of " + sid, Path: filepath.Join(reg.Root(), sid+".spill.jsonl"),
+			Detail: "an old version of c2c has left mail there; this version takes it within ten minutes, with any command. If an old one still runs there, start its client again"})
+	}
+	sids, err := inbox.Sessions(reg.Dir())
+	err = errors.Join(nerr, err)
+	for _, sid := range slices.Sorted(maps.Keys(sids)) {
+		box, berr := reg.Mailbox(sid)
+		if berr != nil {
+			continue
+		}
+		damaged, derr := box.Damaged(ctx)
+		if damaged {
+			found = append(found, doctor.Finding{Status: doctor.Problem, Part: "mailbox of " + sid, Path: filepath.Join(reg.Root(), sid+".inbox.json"),
+				Detail: "a part of it cannot be read; its next look at its mail hands over the rest, and puts that part aside: " + lookNow(sid, all)})
+		}
+		foreign, ferr := box.ForeignFiles()
+		if derr = errors.Join(derr, ferr); derr != nil {
+			f := doctor.Failed("mailbox of "+sid, filepath.Join(reg.Root(), sid+".inbox.json"), derr)
+			if errors.Is(derr, atomicfile.ErrNotOurs) {
+				f.Detail += "; nothing can be sent or read there until it is moved away"
+			}
+			found = append(found, f)
+		}
+		if len(foreign) > 0 {
+			found = append(found, doctor.Finding{Status: doctor.Warning, Part: "mailbox of " + sid,
+				Path: filepath.Join(reg.Root(), box.LeaseName()), Detail: errors.Join(foreign...).Error() + "; it is passed over: move it away"})
+		}
+	}
+	if err != nil {
+		found = append(found, doctor.Failed("mailboxes", reg.Root(), err))
+	}
+	return found
+}
+
+// lookNow says how a session looks at its mail. Mail of an agent is taken by nobody else.
+func lookNow(sid string, all []sessions.Session) string {
+	for _, s := range all {
+		switch {
+		case s.ID != sid:
+		case s.State == sessions.External:
+			return "c2c send to it says what is wrong"
+		case s.Client == "" || s.State == sessions.Person:
+			return "c2c poll-inbox --session-id " + sid
+		case s.State == sessions.Absent:
+			return remedy(s, wake.Ring{Outcome: wake.Failed}, true)
+		default:
+			return fmt.Sprintf("c2c send %s 'Read your mail.'", s.Alias)
+		}
+	}
+	return "c2c sweep, since no session has it any more"
+}
+
+// checkSession looks at the last ring of one session, and at its mail. ok is false if there is nothing to tell.
+func checkSession(reg *sessions.Registry, s sessions.Session, waits []inbox.Message, wakes bool) (f doctor.Finding, ok bool) {
+	r, now := s.LastRing, reg.Now()
+	f = doctor.Finding{Session: s.Alias, Status: doctor.OK, Part: "session " + s.Alias}
+	if r.Outcome != "" {
+		f.Ring = &r
+	}
+	unread := slices.ContainsFunc(waits, r.IsFor)
+	lost, there := r.Outcome != "" && r.Outcome != wake.Rang, s.State != sessions.Absent
+	switch {
+	case lost:
+		f.Detail = r.String()
+	case unread && there && now.Sub(r.At) > answerTime:
+		f.Detail = r.String() + ", and nobody has read since"
+	case !unread && len(waits) > 0 && there && s.State != sessions.Person && s.State != sessions.External && now.Sub(waits[0].Time()) > answerTime:
+		f.Detail, f.Ring, r = "mail waits since "+waits[0].Time().UTC().Format(time.RFC3339)+" and nobody has rung", nil, wake.Ring{}
+	case s.HasMailToMove():
+		f.Detail = "mail is still to be moved to it: its next call does that, or says what stops it"
+		f.Status = doctor.Warning
+		return f, true
+	case s.State == sessions.Unknown && s.PID > 0:
+		f.Detail = fmt.Sprintf("its process %d cannot be seen from here, as in another container: nothing of it is taken", s.PID)
+		return f, true
+	default:
+		return f, false
+	}
+	switch {
+	case lost && !unread:
+		f.Detail += "; that mail has been read since"
+	case !there:
+		f.Detail += "; it is not there: its mail waits for its return"
+	default:
+		f.Status = doctor.Warning
+		f.Detail += "; " + remedy(s, r, wakes) + "; "
+		if reg.HasRinger(s.ID) {
+			f.Detail += "a process of c2c looks after it"
+		} else {
+			f.Detail += "no process of c2c looks after it"
+		}
+	}
+	return f, true
+}
+
+// mailThatRings gives the messages that wait and that a session is rung for.
+func mailThatRings(ctx context.Context, reg *sessions.Registry, s sessions.Session) ([]inbox.Message, error) {
+	box, err := reg.Mailbox(s.ID)
+	if err != nil || s.Quiet {
+		return nil, err
+	}
+	msgs, err := box.Head(ctx, wake.MaxLook)
+	return wake.MayWake(msgs), err
+}
+
+// remedy says what the person can do for a session whose mail waits. r is zero when nobody has rung.
+func remedy(s sessions.Session, r wake.Ring, wakes bool) string {
+	p, _ := client.Find(s.Client)
+	switch {
+	case r.Outcome == "" && s.Client == "":
+		return "it was registered in a shell, and no client has it: c2c poll-inbox --session-id " + s.Alias + " takes the mail"
+	case r.Outcome == "" && !wakes && s.Pane == "":
+		return fmt.Sprintf("c2c knows no way to wake a client %q: its next poll_inbox brings the mail", s.Client)
+	case r.Outcome == "":
+		return "its turn is long, or it has no c2c server: its next tool call or prompt brings the mail"
+	case r.Method == wake.ByChannel:
+		return "a channel needs a client started with c2c start --channel " + s.Client + "; its next prompt brings the mail"
+	case r.Method == wake.ByWire:
+		return "it is tried again; c2c wire-daemon status --alias " + s.Alias + " tells more"
+	case r.Outcome == wake.Rang:
+		return "answer the dialog that is open there; its next prompt brings the mail"
+	case r.Method == wake.ByTerminal:
+		return "empty its prompt or answer its dialog: it is rung again"
+	case r.Outcome == wake.Held:
+		return "its person accepts or denies it there"
+	case r.Outcome == wake.Refused:
+		return "its next prompt or tool call brings the mail"
+	case r.Method == wake.BySocket && r.Outcome == wake.Uncaptured:
+		return "it is rung again; if this stays, see its hooks below"
+	case r.Outcome == wake.Uncaptured:
+		return "answer what it asks there: it is rung again"
+	case p.Resume == "":
+		return "its next prompt brings the mail"
+	}
+	anew := strings.TrimSpace("open it anew with " + p.Resume + " " + s.ClientID())
+	if r.Outcome == wake.Away {
+		return anew + ", or let mail start turns there that nobody sees: c2c register --unattended"
+	}
+	return anew + "; its next prompt brings the mail"
+}

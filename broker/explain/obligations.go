@@ -1,0 +1,222 @@
+package explain
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"c2c/broker/deadlines"
+	"c2c/broker/loops"
+	"c2c/broker/owed"
+	"c2c/format"
+	"c2c/inbox"
+	"c2c/sessions"
+)
+
+// Obligation is what a session owes for a question, a task or a review.
+type Obligation struct {
+	ID        string     `json:"message_id"`
+	Kind      string     `json:"kind"`
+	From      string     `json:"from_alias"`        // who waits for the answer
+	To        string     `json:"to_alias"`          // who owes it
+	SessionID string     `json:"session_id"`        // that one's
+	Words     string     `json:"words,omitempty"`   // its first words
+	Side      string     `json:"side"`              // SideOwe, SideOwed or SideOther
+	State     string     `json:"state"`             // StillOpen, Overdue, or how it has ended
+	Bucket    string     `json:"bucket"`            // blocking, urgent or normal
+	Surface   string     `json:"surface_support"`   // of its session when it was sent
+	Action    bool       `json:"action_required"`   // always
+	Answer    bool       `json:"reply_required"`    // always
+	Reply     string     `json:"reply,omitempty"`   // id of the answer
+	Why       string     `json:"why,omitempty"`     // while it is open: why there is no answer yet, in words
+	Do        string     `json:"do,omitempty"`      // what one can do about that
+	Reminders int        `json:"reminders"`         // how often its session was reminded
+	MaxWakes  int        `json:"max_wake_attempts"` // so many reminders there may be
+	Wakes     owed.Wakes `json:"wakes"`
+
+	SentAt     time.Time `json:"sent_at"`
+	Due        time.Time `json:"due"`
+	ObservedAt time.Time `json:"observed_at,omitzero"` // when its session has read it
+	AckedAt    time.Time `json:"acked_at,omitzero"`    // when that has said anything to it
+	ClosedAt   time.Time `json:"closed_at,omitzero"`
+}
+
+// Sides of an obligation, as the session that looks at it sees it.
+const (
+	SideOwe   = "owe"   // this session owes the answer
+	SideOwed  = "owed"  // it waits for the answer
+	SideOther = "other" // it is between others
+)
+
+// Most obligations of which is told why they are open, and most that are over and told.
+const (
+	maxWhy    = 200
+	maxClosed = 1000
+)
+
+// Obligations gives what a session owes and what is owed to it, what is due first coming first; a person sees everybody's.
+// With all also those that are over, the newest last. It takes no lock of the records and changes nothing. With an error comes
+// what could be read.
+func Obligations(ctx context.Context, reg *sessions.Registry, s sessions.Session, all bool) ([]Obligation, error) {
+	dir, err := reg.SubIfThere(owed.Directory)
+	if err != nil || dir == nil {
+		return nil, err
+	}
+	defer dir.Close()
+	rows, err := reg.Rows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v := view{reg: reg, rows: rows, authors: reg.Authors(rows), who: s}
+	records, closed, err := owed.All(dir, all)
+	open, over := v.open(ctx, records)
+	for _, d := range closed {
+		if v.side(d.Session, d) != "" {
+			over = append(over, v.obligation(d.Session, d))
+		}
+	}
+	if !all {
+		over = nil
+	}
+	sort.Slice(open, func(i, j int) bool {
+		a, b := &open[i], &open[j]
+		return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.SessionID, b.SessionID), cmp.Compare(a.ID, b.ID)) < 0
+	})
+	sort.Slice(over, func(i, j int) bool {
+		a, b := &over[i], &over[j]
+		return cmp.Or(a.ClosedAt.Compare(b.ClosedAt), cmp.Compare(a.ID, b.ID)) < 0
+	})
+	v.tellWhy(ctx, open[:min(len(open), maxWhy)])
+	return append(open, over[max(0, len(over)-maxClosed):]...), err
+}
+
+// view is one look at obligations.
+type view struct {
+	reg     *sessions.Registry
+	rows    []sessions.Row
+	authors sessions.Authors
+	who     sessions.Session
+}
+
+// side says what an obligation is to who looks, "" when it is not shown.
+func (v view) side(sid string, d owed.Record) string {
+	switch {
+	case sid == v.who.ID:
+		return SideOwe
+	case v.authors.Are(v.who.ID, d.Message):
+		return SideOwed
+	case v.who.State == sessions.Person:
+		return SideOther
+	}
+	return ""
+}
+
+// open gives what is open, and what has an answer of which the record does not tell yet: the answer was faster than the record,
+// or the original has written it.
+func (v view) open(ctx context.Context, records map[string][]owed.Record) (open, over []Obligation) {
+	for sid, debts := range records {
+		records[sid] = slices.DeleteFunc(debts, func(d owed.Record) bool { return v.side(sid, d) == "" })
+	}
+	answers := owed.AnswersTo(ctx, v.reg, v.rows, records)
+	for sid, debts := range records {
+		for _, d := range debts {
+			if a, ok := answers[owed.SessionKey{SID: sid, Key: d.Key()}]; ok {
+				d.Answered(a, time.Time{})
+			}
+			if d.How != "" {
+				over = append(over, v.obligation(sid, d))
+			} else {
+				open = append(open, v.obligation(sid, d))
+			}
+		}
+	}
+	return open, over
+}
+
+func (v view) obligation(sid string, d owed.Record) Obligation {
+	o := Obligation{
+		ID: d.ID, Kind: d.Kind, From: d.From, To: d.To, SessionID: sid, Words: d.FirstWords(40), Side: v.side(sid, d), State: d.How,
+		Bucket: d.Bucket(), Surface: cmp.Or(d.Surface, sessions.SurfaceDegraded), Action: true, Answer: true, Reply: d.Reply, Reminders: d.Reminders, Wakes: d.Wakes,
+		SentAt: d.Time().UTC(), Due: inbox.FromSeconds(d.Due).UTC(), ObservedAt: d.ObservedAt, AckedAt: d.AckedAt, ClosedAt: d.ClosedAt,
+	}
+	if i := sessions.FindSID(v.rows, sid); i >= 0 {
+		o.To = v.rows[i].Alias()
+	}
+	if w := v.authors.Of(d.Message); w != nil {
+		o.From = w.Alias()
+	}
+	if o.State == "" {
+		o.State = owed.StillOpen
+		if !v.reg.Now().Before(o.Due) {
+			o.State = owed.Overdue
+		}
+	}
+	o.MaxWakes = deadlines.MaxReminders(o.Surface)
+	return o
+}
+
+// tellWhy adds why there is no answer, by what the mailboxes tell.
+func (v view) tellWhy(ctx context.Context, open []Obligation) {
+	ids := map[string]map[string]bool{}
+	for _, o := range open {
+		if ids[o.SessionID] == nil {
+			ids[o.SessionID] = map[string]bool{}
+		}
+		ids[o.SessionID][o.ID] = true
+	}
+	there := map[string]map[string][]inbox.Found{} // by session and id
+	for sid := range ids {
+		there[sid] = map[string][]inbox.Found{}
+		for _, f := range owed.Found(ctx, v.reg, sid, ids[sid]) {
+			there[sid][f.Message.ID] = append(there[sid][f.Message.ID], f)
+		}
+	}
+	for i := range open {
+		v.tellWhyOne(&open[i], there[open[i].SessionID][open[i].ID])
+	}
+}
+
+func (v view) tellWhyOne(o *Obligation, found []inbox.Found) {
+	var s *sessions.Session
+	if i := sessions.FindSID(v.rows, o.SessionID); i >= 0 {
+		is := v.reg.Session(v.rows[i])
+		s = &is
+	}
+	i := slices.IndexFunc(found, func(f inbox.Found) bool {
+		w := v.authors.Of(f.Message)
+		return len(found) == 1 || w != nil && sessions.Fold(w.Alias()) == sessions.Fold(o.From)
+	})
+	now := v.reg.Now()
+	if i < 0 {
+		o.Why = "the message is not kept any more"
+		return
+	}
+	f := found[i]
+	if f.Where == inbox.Read {
+		o.ObservedAt = f.At.UTC()
+		o.Why = "read at " + format.Clock(f.At, now) + " and not answered"
+		if !o.AckedAt.IsZero() {
+			o.Why = "read at " + format.Clock(f.At, now) + "; " + o.To + " has said something to it at " + format.Clock(o.AckedAt, now) + ", and the answer is still to come"
+		}
+		if s != nil {
+			o.Why += "; " + v.reg.NowOf(*s, false, v.reg.Prober()).Says(s.Alias, now)
+		}
+		return
+	}
+	st := Status(v.reg, o.ID, o.SessionID, f)
+	opens := loops.OpensAt(v.reg, o.SessionID, f.Message)
+	if st.Held = f.Message.Held != "" && !opens.IsZero(); st.Held {
+		o.Why = "it is held until " + format.Clock(opens, now) + ": the two have answered each other too often without any work in between"
+		o.Do = "c2c resume " + o.From + " " + o.To + " lets them go on now"
+		return
+	}
+	if !opens.IsZero() {
+		o.Why = "it is not handed over before " + format.Clock(opens, now)
+		return
+	}
+	tellWhy(v.reg, &st, f.Message, s)
+	o.Why, o.Do = strings.TrimPrefix("not read yet; "+st.Why, "; "), st.Do
+}

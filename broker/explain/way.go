@@ -1,0 +1,173 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"c2c/broker/notice"
+	"c2c/format"
+	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/turns"
+	"c2c/wake"
+)
+
+// through are the words for what rang a session, or handed mail over.
+var through = format.Pairs{
+	{wake.BySocket, "its messaging socket"}, {wake.ByChannel, "its channel"}, {wake.ByServer, "its app-server"}, {wake.ByQueue, "its queue"},
+	{wake.ByFile, "its file watcher"}, {wake.ByTerminal, "its terminal"}, {wake.ByPlugin, "its plugin"}, {wake.ByWire, "its wire daemon"}, {wake.ByStream, "its event stream"},
+	{sessions.ByHook, "its hook"}, {"poll_inbox", "its tool poll_inbox"}, {"tool_result", "the result of a tool of c2c"}, {"cli_poll", "c2c poll-inbox"},
+}
+
+func by(who string) string {
+	if who == "" {
+		return ""
+	}
+	return " by " + cmp.Or(through.Of(who), who)
+}
+
+// Tell adds to a status the way of the message so far, what keeps it from being read, and what can be done about that. s
+// is its receiver, nil when that is no longer registered.
+func Tell(reg *sessions.Registry, st *MessageStatus, m inbox.Message, s *sessions.Session) {
+	now := reg.Now()
+	at := func(t time.Time) string { return " at " + format.Clock(t, now) }
+	if sent := m.Time(); !sent.IsZero() {
+		st.StoredAt = sent.UTC()
+		st.Way = append(st.Way, "stored"+at(sent))
+	}
+	if r := st.LastRing; r.Outcome == wake.Rang {
+		st.Way = append(st.Way, "rang "+st.To+at(r.At)+by(r.Method))
+	} else if r.Outcome != "" && r.Outcome != sessions.Handed && r.Outcome != wake.Filtered {
+		st.Way = append(st.Way, "did not ring "+st.To+at(r.At)+by(r.Method)+": "+ringCause(r))
+	}
+	switch st.State {
+	case sessions.Read:
+		st.Way = append(st.Way, "read"+at(st.At)+by(st.By))
+	case sessions.Handed:
+		st.Way = append(st.Way, handedWords(*st, at(st.At)+by(st.By)))
+		if is := receiverNow(reg, st, s); is.Does == sessions.Busy || is.Does == sessions.Waiting {
+			st.Why = is.Says(s.Alias, now)
+		}
+		if why, when := turns.Failure(reg, st.SessionID); st.shown && why != "" { // the receipt may come behind it
+			st.Why = strings.TrimPrefix(st.Why+"; its model failed"+at(when)+": "+why, "; ")
+		}
+	case notice.Expired:
+		st.Way = append(st.Way, "expired"+at(st.At)+", and nobody had read it")
+	case sessions.Dead:
+		st.Way = append(st.Way, "a dead letter since "+format.Clock(st.At, now))
+		st.Do = "c2c dead-letter shows it"
+	default:
+		tellWhy(reg, st, m, s)
+	}
+}
+
+func ringCause(r wake.Ring) string {
+	if r.Cause == "" {
+		return r.Outcome
+	}
+	return r.Cause
+}
+
+// handedWords say what handed means: of what is typed no receipt comes, of what a program has it may still come.
+func handedWords(st MessageStatus, how string) string {
+	switch {
+	case st.By == wake.ByTerminal:
+		return "typed" + how + ", and nothing tells whether the model has it"
+	case st.By == sessions.ByEvents:
+		return "written to the stream of events of its sender outside, and nothing tells whether anybody has read it"
+	case st.LastRing.Outcome == sessions.Handed:
+		return "handed in part" + how
+	case st.shown:
+		return "handed" + how + ", and its model has not answered since"
+	}
+	return "handed" + how + ", and its receipt has not come"
+}
+
+// receiverNow adds to a status what its receiver does; nothing is known of nil.
+func receiverNow(reg *sessions.Registry, st *MessageStatus, s *sessions.Session) (is sessions.Now) {
+	if s != nil {
+		is = reg.NowOf(*s, true, reg.Prober())
+		st.Receiver = &is
+	}
+	return is
+}
+
+// tellWhy says what keeps a message that waits from being read.
+func tellWhy(reg *sessions.Registry, st *MessageStatus, m inbox.Message, s *sessions.Session) {
+	if st.dropped {
+		receiverNow(reg, st, s)
+		st.Why = "its client has dropped it with a request that failed or was stopped; the next prompt brings it again"
+		return
+	}
+	if s == nil {
+		st.Why = "no session has this mailbox any more"
+		st.Do = "c2c sweep turns it into a dead letter"
+		return
+	}
+	is := receiverNow(reg, st, s)
+	ring, says := st.LastRing, is.Says(s.Alias, reg.Now())
+	mayWake := len(wake.MayWake([]inbox.Message{m})) > 0
+	switch {
+	case st.Held || !st.NotBefore.IsZero():
+		return // what holds it back is told with what it is owed
+	case is.Does == sessions.Absent:
+		st.Do = remedy(*s, wake.Ring{Outcome: wake.Failed}, true)
+	case reg.Uninstalled != nil && reg.Uninstalled(s.Client, s.Process):
+		st.Why, st.Do = says+"; c2c was taken out of its client while that ran, so nothing brings it mail", "c2c install brings it back"
+		return
+	case is.Does == sessions.Waiting:
+		st.Do = "answer the dialog in its terminal"
+	case is.Does == sessions.Away:
+		st.Do = remedy(*s, ring, true)
+	case is.Does == sessions.Person:
+		st.Why = s.PersonReads()
+		return
+	case is.Does == sessions.Busy, is.Does == sessions.External:
+	case ring.Outcome == wake.Refused || ring.Outcome == wake.Held || ring.Outcome == wake.Uncaptured || ring.Outcome == wake.Failed:
+		st.Why, st.Do = says, remedy(*s, ring, true)
+		return
+	case s.Quiet:
+		st.Do = "c2c dnd off --session-id " + s.Alias + " lets mail wake it"
+	case !mayWake:
+		st.Why = says + "; the message is deferrable and wakes nobody: the next turn brings it"
+		return
+	case ring.Outcome == wake.Rang:
+		st.Why, st.Do = sinceTheRing(reg, says, ring)
+		return
+	case is.Does == sessions.Unknown:
+		st.Why = says + "; its next call of c2c brings the message"
+		return
+	case reg.HasRinger(s.ID):
+		st.Why = says + "; it is about to be rung"
+		return
+	case s.OverHTTP():
+		st.Why, st.Do = says+"; nothing rings it: its next call of a tool brings the message", "its client has no stream of events open, or does not answer there: c2c doctor tells more"
+		return
+	default:
+		st.Why, st.Do = says+"; nothing rings it: its next turn brings the message", "no server of c2c runs in it: c2c doctor tells why"
+		return
+	}
+	st.Why = strings.TrimSuffix(says+"; "+s.Outlook(is), "; ")
+}
+
+// sinceTheRing says why a session that was rung has not read yet.
+func sinceTheRing(reg *sessions.Registry, says string, ring wake.Ring) (why, do string) {
+	switch {
+	case reg.Now().Sub(ring.At) <= answerTime:
+		return says + "; it has been rung just now", ""
+	case ring.Method == wake.ByStream: // no client that was tried begins a turn on it
+		return says + "; nobody has read since the ring", "its client may do nothing on that: its next call of a tool brings the message"
+	}
+	return says + "; nobody has read since the ring", "its hooks may not run: c2c doctor tells"
+}
+
+// Sentence is the way of a message in one line.
+func (st MessageStatus) Sentence() string {
+	parts := slices.Clone(st.Way)
+	if st.Why != "" {
+		parts = append(parts, st.Why)
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package httpd
-
-import "net"
-
-// isOver is never asked for: this system does not tell whose a connection is.
-func isOver(net.Conn) bool { return false }

@@ -1,0 +1,238 @@
+package loops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"c2c/broker/notice"
+	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/turns"
+)
+
+// The loop guard stops agents that only answer each other. It is a circuit breaker for a chain of messages, each sent because of
+// the one before:
+//
+//   - closed while somebody works: the hops of a chain begin anew at each sender who has worked since the message came;
+//   - open when nobody has worked for so many hops: the next answer in the chain is held;
+//   - half-open when the chain was silent for guardPause: then the message that is held is handed over. If work follows, the
+//     chain is closed. If not, the answer to it is held.
+//
+// The count stands in the messages themselves. What a session has worked stands in its own file (work.go).
+
+// ErrTooManyAnswers: agents have answered each other too often without any work, one message is held already, and no more is stored.
+var ErrTooManyAnswers = errors.New("too many answers")
+
+const (
+	stormHops = 50
+	// blindTimes is how many times as many hops those may take whose clients tell of no tool calls: honest work looks the same.
+	blindTimes = 10
+	// guardPause ends a chain: somebody has worked, or thought, in between.
+	guardPause = inbox.LongestHold
+	// mostHops bounds what a file can say.
+	mostHops = 1 << 20
+)
+
+// Limits bound how agents may answer each other without any work.
+type Limits struct {
+	Hops int // in a row; 0: 50; negative: no limit
+}
+
+// HopsVariable sets the limit; 0 there is no limit.
+const HopsVariable = "C2C_STORM_HOPS"
+
+// LimitsOf reads the limit from the environment. What is no number counts as not set.
+func LimitsOf(getenv func(string) string) Limits {
+	n, err := strconv.Atoi(strings.TrimSpace(getenv(HopsVariable)))
+	if err == nil && n <= 0 {
+		return Limits{-1}
+	}
+	return Limits{n}
+}
+
+func (l Limits) WithDefaults() Limits {
+	if l.Hops == 0 {
+		l.Hops = stormHops
+	}
+	return l
+}
+
+// of is the limit for a sender.
+func (l Limits) of(w turns.Work) int {
+	if w.Tools {
+		return l.Hops
+	}
+	return min(l.Hops, mostHops/blindTimes) * blindTimes
+}
+
+// Check counts a message, and holds it when its chain is open. note is for its sender, ErrTooManyAnswers says that it is not to be
+// stored. A person's mail is not counted.
+func Check(ctx context.Context, reg *sessions.Registry, limits Limits, from sessions.Session, to sessions.Row, box *inbox.Mailbox, m *inbox.Message) (note string, err error) {
+	m.Held, m.NotBefore, m.GuardHops, m.GuardChain = "", 0, 0, ""
+	sid := to.SID()
+	if limits.Hops < 0 || sessions.IsPersonID(from.ID) || sessions.IsPersonID(sid) || !inbox.ValidName(from.ID) {
+		return "", nil
+	}
+	did := turns.WorkOf(reg, from.ID)
+	// No mail came since then. Without that file the archive says when it came.
+	if came, _, err := reg.Dir().TimeOf(from.ID + ".inbox.lock"); err == nil && did.Since(came) {
+		return "", nil
+	}
+	limit := limits.of(did)
+	l, err := linkOf(reg, from, *m, did, limit)
+	if err != nil || l.hops == 0 {
+		return "", err
+	}
+	if l.hops > limit && !inChain(reg, l, to, box) {
+		return "", nil
+	}
+	m.GuardHops, m.GuardChain = float64(l.hops), l.chain
+	if l.hops <= limit || hasOf(ctx, box, from, m.ID) { // of one that is sent once more nothing is stored
+		return "", nil
+	}
+	return hold(ctx, reg, from, to, box, m)
+}
+
+// hold marks a message as held, or refuses it when one of its sender is held already.
+func hold(ctx context.Context, reg *sessions.Registry, from sessions.Session, to sessions.Row, box *inbox.Mailbox, m *inbox.Message) (note string, err error) {
+	now := reg.Now()
+	why := fmt.Sprintf("you and %s have answered each other too often without any work in between", to.Alias())
+	then := fmt.Sprintf("Work first, or tell your user: c2c resume %s %s lets you go on", from.Alias, to.Alias())
+	held, err := heldOf(ctx, reg, from.ID, to.SID(), box)
+	if err != nil {
+		return "", err
+	}
+	if len(held) > 0 {
+		wait := inbox.FromSeconds(held[0].OpensAt()).Sub(now)
+		return "", fmt.Errorf("%w: %s, and a message is held already for %s, so this one was not stored. %s", ErrTooManyAnswers, why, notice.Span(wait), then)
+	}
+	opens := now.Add(guardPause)
+	if m.ExpiresAt != 0 && m.ExpiresAt <= inbox.Seconds(opens) {
+		return "", fmt.Errorf("%w: %s, so it would be held for %s and expire before: it was not stored. %s", ErrTooManyAnswers, why, notice.Span(guardPause), then)
+	}
+	m.Held, m.NotBefore = from.ID, inbox.Seconds(opens)
+	return fmt.Sprintf("it is stored and held for %s, until %s: %s. %s", notice.Span(guardPause), opens.Format("15:04"), why, then), nil
+}
+
+// hasOf says whether a mailbox has had a message with an id that the sender has chosen.
+func hasOf(ctx context.Context, box *inbox.Mailbox, from sessions.Session, id string) bool {
+	if id == "" {
+		return false
+	}
+	found, err := box.FindAll(ctx, id)
+	return err == nil && slices.ContainsFunc(found, func(f inbox.Found) bool { return f.Message.FromSession == from.ID })
+}
+
+// heldOf gives the messages of one session that are held in the mailbox of another.
+func heldOf(ctx context.Context, reg *sessions.Registry, from, to string, box *inbox.Mailbox) ([]inbox.Message, error) {
+	all, err := box.PeekAll(ctx)
+	return slices.DeleteFunc(all, func(m inbox.Message) bool { return m.Held != from || !Holds(reg, to, m) }), err
+}
+
+// Holds says whether a message in the mailbox of a session is still held: its time has not come, and neither side has worked
+// since it was sent.
+func Holds(reg *sessions.Registry, sid string, m inbox.Message) bool {
+	if m.Held == "" || !m.KeptBack(inbox.Seconds(reg.Now())) {
+		return false
+	}
+	sent := m.Time()
+	return !(inbox.ValidName(m.Held) && turns.WorkOf(reg, m.Held).Since(sent)) && !turns.WorkOf(reg, sid).Since(sent)
+}
+
+// OpensAt is when a message is handed over that is kept back now; zero: it is not.
+func OpensAt(reg *sessions.Registry, sid string, m inbox.Message) time.Time {
+	if !m.KeptBack(inbox.Seconds(reg.Now())) || m.Held != "" && !Holds(reg, sid, m) {
+		return time.Time{}
+	}
+	return inbox.FromSeconds(m.OpensAt())
+}
+
+// TellHeld is TellAll, called by the process that has sent the message. If that fails or is killed, a Keeper tells them.
+func TellHeld(ctx context.Context, reg *sessions.Registry, to string, m inbox.Message) {
+	if err := TellAll(ctx, reg, to, m); err != nil {
+		reg.Log.Warn("nobody is told that a message is held", "message_id", m.ID, "err", err)
+	}
+}
+
+// TellAll tells both agents and their people, once for each chain.
+func TellAll(ctx context.Context, reg *sessions.Registry, to string, m inbox.Message) error {
+	rows, err := reg.Rows(ctx)
+	if err != nil {
+		return err
+	}
+	i, j := sessions.FindSID(rows, m.Held), sessions.FindSID(rows, to)
+	if i < 0 || j < 0 {
+		return nil
+	}
+	one, two := min(m.Held, to), max(m.Held, to)
+	a, c := rows[i].Alias(), rows[j].Alias()
+	person := sessions.PersonPrefix + strconv.Itoa(os.Getuid())
+	text := func(subject string) string {
+		return fmt.Sprintf("%s have answered each other too often without any work in between, so c2c lets one message through every %s until somebody works. c2c resume %s %s lets them go on now.",
+			subject, notice.Span(guardPause), a, c)
+	}
+	var errs []error
+	for _, n := range []struct{ sid, alias, text string }{
+		{rows[i].SID(), a, text("You and " + c)}, {rows[j].SID(), c, text("You and " + a)}, {person, person, text(a + " and " + c)},
+	} {
+		id := notice.ID("storm", one, two, m.GuardChain, n.sid)
+		errs = append(errs, notice.Send(ctx, reg, n.sid, inbox.Message{To: n.alias, ID: id, Content: n.text}, "storm"))
+	}
+	return errors.Join(errs...)
+}
+
+// Resume is a person's word that lets two sessions go on: it counts as work of both. held says how many messages are handed
+// over now.
+func Resume(ctx context.Context, reg *sessions.Registry, one, two string) (held int, err error) {
+	rows, err := reg.Rows(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var sids [2]string
+	for i, alias := range []string{one, two} {
+		r := reg.Receiver(rows, alias)
+		if r == nil {
+			return 0, &sessions.UnknownAliasError{Alias: alias, Closest: sessions.ClosestTo(rows, alias)}
+		}
+		sids[i] = r.SID()
+	}
+	if sids[0] == sids[1] {
+		return 0, fmt.Errorf("%q and %q are one session", one, two)
+	}
+	var boxes [2]*inbox.Mailbox
+	for i, sid := range sids {
+		if boxes[i], err = reg.Mailbox(sid); err != nil {
+			return 0, err
+		}
+		msgs, err := heldOf(ctx, reg, sids[1-i], sid, boxes[i])
+		if err != nil {
+			return 0, err
+		}
+		held += len(msgs)
+	}
+	for _, sid := range sids {
+		if err := turns.SawWork(reg, sid, false); err != nil {
+			return 0, err
+		}
+	}
+	// A reader of an older version that still runs hands over what is held once there is no ledger.
+	if err := new(inbox.Pruned).Remove(reg.Dir(), OldLedgers, false); err != nil {
+		reg.Log.Warn("a reader of an older version may not hand over what was held", "err", err)
+	}
+	reg.Record(ctx, "resume", sessions.Note{Name: "session_id", Value: sids[0]}, sessions.Note{Name: "with", Value: sids[1]})
+	for _, box := range boxes {
+		if err := box.NotifyWatchers(ctx); err != nil {
+			return held, err
+		}
+	}
+	return held, nil
+}
+
+// OldLedgers is a directory in which versions before 0.2 counted answers. Nothing reads it any more.
+const OldLedgers = "storm"

@@ -1,0 +1,100 @@
+package loops
+
+import (
+	"slices"
+	"time"
+
+	"c2c/broker/notice"
+	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/turns"
+)
+
+// chainLink is the place of a message in a chain.
+type chainLink struct {
+	hops  int // 0: it begins a chain
+	chain string
+	after inbox.Message // the one that it is sent because of
+}
+
+// A chain may be looked for among so many messages that a session was handed last.
+const guardLook = 64
+
+// handed is when a message was handed over; zero when its times are later than now, of a clock that was wrong.
+func handed(a inbox.Archived, now time.Time) time.Time {
+	sent, at := a.Time(), inbox.FromSeconds(a.DrainedAt)
+	if sent.After(now) || at.After(now) {
+		return time.Time{}
+	}
+	return at
+}
+
+func chainOf(m inbox.Message) string {
+	if inbox.ValidName(m.GuardChain) {
+		return m.GuardChain
+	}
+	return m.ID
+}
+
+func hopsOf(m inbox.Message) int { return int(min(max(m.GuardHops, 0), mostHops)) }
+
+// linkOf finds the message because of which a session sends another one: what it answers, or else what it was handed last.
+// Many who answer name the message that began the talk each time, so the newest in the same chain counts.
+func linkOf(reg *sessions.Registry, from sessions.Session, m inbox.Message, did turns.Work, limit int) (l chainLink, err error) {
+	box, err := reg.Mailbox(from.ID)
+	if err != nil {
+		return l, err
+	}
+	now := reg.Now()
+	var seen []inbox.Archived
+	answers, looked := false, 0
+	err = box.Archive().Recent(func(a inbox.Archived) bool {
+		looked++
+		at := handed(a, now)
+		switch recent := !at.IsZero() && now.Sub(at) <= guardPause; {
+		case a.From == sessions.SystemAlias || a.Kind == notice.KindSystem || sessions.Fold(a.From) == sessions.Fold(from.Alias) || at.IsZero():
+		case m.InReplyTo != "" && a.ID == m.InReplyTo:
+			seen, answers = append(seen, a), true
+		case a.FromPerson && recent: // since then it does what a person has said
+			return false
+		case recent:
+			seen = append(seen, a)
+		case m.InReplyTo == "":
+			return false
+		}
+		return !answers && (m.InReplyTo != "" || len(seen) == 0) && looked < guardLook
+	})
+	if err != nil || len(seen) == 0 {
+		return l, err
+	}
+	last := seen[0]
+	if answers {
+		chain := chainOf(seen[len(seen)-1].Message)
+		last = seen[slices.IndexFunc(seen, func(a inbox.Archived) bool { return chainOf(a.Message) == chain })]
+	}
+	hops := hopsOf(last.Message) + 1
+	switch {
+	case last.FromPerson || did.Since(last.Time()):
+		return l, nil
+	case now.Sub(handed(last, now)) <= guardPause:
+	case hops <= limit: // the chain was silent, and nothing of it was held
+		return l, nil
+	default: // half-open
+		hops = limit
+	}
+	return chainLink{hops, chainOf(last.Message), last.Message}, nil
+}
+
+// inChain says whether a session has had a part in a chain: a message to another one is no answer in it.
+func inChain(reg *sessions.Registry, l chainLink, to sessions.Row, box *inbox.Mailbox) bool {
+	if l.after.FromSession == to.SID() || sessions.Fold(l.after.From) == sessions.Fold(to.Alias()) {
+		return true
+	}
+	found, looked := false, 0
+	err := box.Archive().Recent(func(a inbox.Archived) bool {
+		looked++
+		found = chainOf(a.Message) == l.chain
+		return !found && looked < guardLook
+	})
+	return found || err != nil
+}

@@ -1,0 +1,168 @@
+package merge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"c2c/broker/owed"
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/project"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+	"c2c/sessions/turns"
+)
+
+// rest keeps what is no mail, removes the emptied root, and puts a link to the new one in its place. The directory can be
+// removed only while it is empty: so nobody who still writes there is told that something is stored, and it is gone.
+func (m *merging) rest(ctx context.Context) error {
+	own := filepath.Dir(m.From)
+	place := "from-" + filepath.Base(own)
+	if m.dry {
+		return m.eachRest(m.from.Dir(), "", func(dir *atomicfile.Dir, name string) error {
+			m.Files = append(m.Files, filepath.Join(place, name))
+			return nil
+		})
+	}
+	if err := m.dropRegistry(ctx); err != nil {
+		return err
+	}
+	keep := func(dir *atomicfile.Dir, name string) error {
+		to, err := m.to.Dir().Sub(place, true)
+		if err != nil {
+			return err
+		}
+		defer to.Close()
+		as := name
+		for n := 2; ; n++ { // an earlier merge may have kept one
+			if _, err := to.Stat(as); errors.Is(err, fs.ErrNotExist) {
+				break
+			}
+			as = fmt.Sprintf("%s.%d", name, n)
+		}
+		m.Files = append(m.Files, filepath.Join(place, as))
+		return dir.Move(name, to, as)
+	}
+	if err := m.eachRest(m.from.Dir(), "", keep); err != nil {
+		return err
+	}
+	return m.leaveLink(own, keep)
+}
+
+// dropRegistry removes the registry, if nobody has registered there meanwhile.
+func (m *merging) dropRegistry(ctx context.Context) error {
+	return m.from.Locked(ctx, sessions.RegistryLock, func() error {
+		rows, err := m.from.ReadRegistry()
+		if err == nil && len(rows) > 0 {
+			err = fmt.Errorf("%q has come there meanwhile: run this again", rows[0].Alias())
+		}
+		if err == nil {
+			err = new(inbox.Pruned).Remove(m.from.Dir(), sessions.RegistryFile, false)
+		}
+		return err
+	})
+}
+
+// eachRest calls keep for what is neither mail nor made in every root, and removes the latter. Mail has come meanwhile, and
+// stays. at is the path of the directory below the root.
+func (m *merging) eachRest(dir *atomicfile.Dir, at string, keep func(dir *atomicfile.Dir, name string) error) error {
+	names, err := dir.Names()
+	for _, name := range names {
+		path := filepath.Join(at, name)
+		switch {
+		case err != nil:
+		case path == "sessions", path == "sessions/ids", path == archives, path == owed.Directory:
+			err = m.eachBelow(dir, path, keep)
+		case m.dry && (path == callers.DeadLetterFile || strings.HasSuffix(path, turns.AnswersEnd)), path == sessions.RegistryFile, isMail(path):
+		case at == "sessions/ids", path == callers.DeadLetterFile && isEmpty(dir, name), path == sessions.DueMark, strings.HasSuffix(name, ".lock"), atomicfile.IsTemp(name):
+			if !m.dry {
+				err = dir.Remove(name)
+			}
+		case path != callers.DeadLetterFile:
+			err = keep(dir, name)
+		}
+	}
+	return err
+}
+
+const archives = "archive" // of package inbox
+
+// isMail says whether a path below a root is that of a session's file.
+func isMail(path string) bool {
+	at, name := filepath.Split(path)
+	for _, suffix := range map[string][]string{"": {".inbox.json", ".lease"}, archives + "/": {".jsonl", ".old"}, "sessions/": {".json"}, owed.Directory + "/": {owed.Suffix}}[at] {
+		if sid, ok := strings.CutSuffix(name, suffix); ok && inbox.ValidName(sid) {
+			return true
+		}
+	}
+	return false
+}
+
+func isEmpty(dir *atomicfile.Dir, name string) bool {
+	info, err := dir.Stat(name)
+	return err == nil && info.Size() == 0
+}
+
+func (m *merging) eachBelow(dir *atomicfile.Dir, path string, keep func(dir *atomicfile.Dir, name string) error) error {
+	sub, err := dir.Sub(filepath.Base(path), false)
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	if err := m.eachRest(sub, path, keep); err != nil || m.dry {
+		return err
+	}
+	return dir.RemoveDir(filepath.Base(path))
+}
+
+// leaveLink removes the directories and makes the link.
+func (m *merging) leaveLink(own string, keep func(dir *atomicfile.Dir, name string) error) error {
+	repos, err := atomicfile.Open(filepath.Dir(own))
+	if err != nil {
+		return err
+	}
+	defer repos.Close()
+	dir, err := repos.Sub(filepath.Base(own), false)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := dir.RemoveDir("broker"); err != nil {
+		return fmt.Errorf("%w: somebody has just written there, run this again", err)
+	}
+	names, err := dir.Names()
+	for _, name := range names {
+		if err == nil {
+			err = keep(dir, name)
+		}
+	}
+	if err == nil {
+		err = repos.RemoveDir(filepath.Base(own))
+	}
+	if err != nil {
+		return err
+	}
+	target := filepath.Dir(m.Into)
+	if filepath.Dir(target) == filepath.Dir(own) {
+		target = filepath.Base(target)
+	}
+	err = repos.Symlink(target, filepath.Base(own))
+	if errors.Is(err, fs.ErrExist) {
+		err = nil // a command that has just run there has made it
+	}
+	m.forgetNote(filepath.Dir(repos.Path()), filepath.Base(own))
+	return errors.Join(err, repos.Sync())
+}
+
+// forgetNote removes the link by which other clones knew of the root. Without it doctor tells no less: the root is gone.
+func (m *merging) forgetNote(state, fp string) {
+	notes, _ := filepath.Glob(filepath.Join(state, project.ProjectsDir, "*."+fp))
+	for _, note := range notes {
+		os.Remove(note)
+	}
+}

@@ -1,0 +1,158 @@
+package moves
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"c2c/broker/owed"
+	"c2c/client"
+	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+	"c2c/wake"
+)
+
+// ackTime is how long an acknowledgement may wait for a lock.
+const ackTime = 10 * time.Second
+
+// Reader is a program that hands mail to a client or a person: a hook, or c2c poll-inbox.
+type Reader struct {
+	By    string // its name in the archive, and as a method
+	Limit int64  // how much mail is taken, in bytes
+	// Holds says whether the client has a message already, carried another way. Nil: this event cannot tell.
+	Holds func(inbox.Message) bool
+	// Often says that the event comes many times in a turn, so that a message is announced once.
+	Often bool
+	// Render makes the answer. shown are the places of the messages that are whole in it, announced of those that
+	// it only mentions. more says that further messages wait.
+	Render func(msgs []inbox.Message, more bool) (shown, announced []int, err error)
+	// Write gives the answer to the reader's client. When it fails nobody has the mail.
+	Write func() error
+}
+
+// LeftToPlugin says whether the plugin of a session brings its mail. What a plugin that was killed had put into the
+// client stays there while the client lives: so that mail waits for the next plugin.
+func LeftToPlugin(reg *sessions.Registry, s sessions.Session) (bool, error) {
+	if rings := reg.HasRinger(s.ID); rings || !s.HasMod() {
+		return rings, nil
+	}
+	box, err := reg.Mailbox(s.ID)
+	if err != nil {
+		return false, err
+	}
+	return box.TakenBy(wake.ByPlugin)
+}
+
+// LeftToRinger says whether a ringer of the session brings its mail as soon as the turn is over: it has not tried yet, and
+// its client's process can be asked for a turn.
+func LeftToRinger(ctx context.Context, reg *sessions.Registry, s sessions.Session) (bool, error) {
+	if s.Quiet || !client.IsDaemon(s.Client, s.Process) || !reg.HasRinger(s.ID) {
+		return false, nil
+	}
+	box, err := reg.Mailbox(s.ID)
+	if err != nil {
+		return false, err
+	}
+	msgs, err := box.Head(ctx, wake.MaxLook)
+	msgs = wake.MayWake(msgs)
+	return len(msgs) > 0 && (s.LastRing.Method == sessions.ByHook || !s.LastRing.IsFor(msgs[0])), err
+}
+
+// HandOver leases, writes, and only then acknowledges: killed in between, the mail is offered again.
+func HandOver(ctx context.Context, reg *sessions.Registry, s sessions.Session, h Reader) error {
+	box, err := reg.Mailbox(s.ID)
+	if err != nil {
+		return err
+	}
+	if h.Holds != nil {
+		if err := box.Receive(ctx, h.Holds, wake.BySocket, wake.ByChannel); err != nil {
+			return err
+		}
+	}
+	l, err := box.Lease(ctx, h.By, h.Limit)
+	if err != nil {
+		return err
+	}
+	handed, announced, err := h.answer(l)
+	last := s.LastRing
+	known := h.Often && len(handed) == 0 && last.IsFor(announced) && (last.Method == h.By || last.Outcome == sessions.Handed)
+	if err == nil && !known {
+		err = h.Write()
+	}
+	if err == nil && len(handed) == 0 && (known || announced.ID == "") {
+		return l.Release()
+	}
+	// The client has it now, whether or not the caller's time is over.
+	written, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
+	defer cancel()
+	if err != nil || known || len(handed) == 0 {
+		err = errors.Join(err, l.Release())
+	} else {
+		err = l.Ack(written, handed...)
+	}
+	if err == nil && !known && announced.ID != "" {
+		ring := wake.Ring{At: reg.Now(), Method: h.By, Outcome: wake.Rang}.For(announced)
+		err = errors.Join(reg.Rang(written, s.ID, ring), owed.Pushed(written, reg, s.ID, []inbox.Message{announced}, ring))
+	}
+	return err
+}
+
+// answer gives the handles of the messages that the client has with the answer, and the first message that is only
+// announced.
+func (h Reader) answer(l *inbox.Lease) (handed []string, announced inbox.Message, err error) {
+	left := l.Messages
+	if h.Holds != nil {
+		left = nil
+		for _, m := range l.Messages {
+			if h.Holds(m) { // its carrier gave up before the receipt came
+				handed = append(handed, m.Handle())
+			} else {
+				left = append(left, m)
+			}
+		}
+	}
+	shown, mentioned, err := h.Render(left, l.More)
+	for _, i := range shown {
+		handed = append(handed, left[i].Handle())
+	}
+	if len(mentioned) > 0 {
+		announced = left[mentioned[0]]
+	}
+	return handed, announced, err
+}
+
+// RingOnce rings a session that has no server to do that. It takes the right to ring until it has rung, so that two
+// calls for the same mail ring once. say tells the client, or says why it must not. rang is false then, if there is no
+// mail to ring for, and if another process has the right.
+func RingOnce(ctx context.Context, reg *sessions.Registry, sid string, say func(wake.Notice) error) (rang bool, err error) {
+	release, free, err := reg.BorrowRinging(sid)
+	if err != nil || !free {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	box, err := reg.Mailbox(sid)
+	if err != nil {
+		return false, err
+	}
+	msgs, err := box.Head(ctx, wake.MaxLook)
+	if err != nil || len(msgs) == 0 {
+		return false, err
+	}
+	s, err := callers.Resolve(ctx, reg, callers.Caller{Explicit: sid}) // read under the right to ring: another hook may have rung before
+	if err != nil {
+		return false, err
+	}
+	ring, notice := wake.DecideOnce(reg.Now(), msgs, s.Quiet, s.LastRing)
+	ring.Method = wake.ByFile
+	if rang = ring.Outcome == wake.Rang; rang {
+		err := say(notice)
+		if err != nil && !errors.Is(err, wake.ErrUncaptured) {
+			return false, err
+		}
+		if err != nil {
+			rang, ring.Outcome, ring.Cause = false, wake.OutcomeOf(err), err.Error()
+		}
+	}
+	return rang, errors.Join(reg.Rang(ctx, sid, ring), owed.Pushed(ctx, reg, sid, msgs, ring))
+}

@@ -1,0 +1,369 @@
+package moves
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"c2c/broker/notice"
+	"c2c/broker/owed"
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/finder"
+	"c2c/sessions"
+)
+
+const (
+	// mover is the reader's name while messages leave a mailbox unread.
+	mover = inbox.ByMover
+	// moveWait is how long a move waits for a mailbox that another process has locked. The rest comes later.
+	moveWait = 200 * time.Millisecond
+	// moveBytes is how much is moved in one commit, which makes one file: a hook that shows little reads it whole.
+	moveBytes = 1 << 20
+	// MaxMoves bounds how often a message follows an alias that changes hands while it is sent.
+	MaxMoves = 3
+)
+
+// Finish moves the mail of some sessions to another one. What cannot move now stays in the facts: that
+// is logged and no error, because every hook and every tool call of the session begins here.
+func Finish(ctx context.Context, reg *sessions.Registry, from []string, own sessions.Row) {
+	if len(from) == 0 {
+		return
+	}
+	from = slices.DeleteFunc(slices.Clone(from), func(sid string) bool { return sid == own.SID() })
+	var stuck []string
+	for i := 0; i < len(from); i++ {
+		sid := from[i]
+		if f, err := reg.ReadFacts(sid); err == nil { // mail that was to move there is to move here
+			from = sessions.AddMissing(from, slices.DeleteFunc(f.MoveFrom, func(s string) bool { return s == sid || s == own.SID() })...)
+		}
+		gone, err := isGone(reg, sid)
+		if gone {
+			err = MoveMail(ctx, reg, sid, own.SID())
+		}
+		if err != nil {
+			reg.Log.Warn("mail is still to come", "to", own.SID(), "from", sid, "err", err)
+			stuck = append(stuck, sid)
+		}
+	}
+	done, err := Redeliver(ctx, reg, own, from) // a sweep may have made dead letters of what was to be moved
+	if err != nil {
+		reg.Log.Warn("dead letters are still to come", "to", own.SID(), "err", err)
+	}
+	err = reg.ChangeFacts(ctx, own.SID(), func(f *sessions.Facts) {
+		f.MoveFrom = sessions.AddMissing(f.MoveFrom, from...)
+		if done {
+			f.MoveFrom = slices.DeleteFunc(f.MoveFrom, func(sid string) bool {
+				return !slices.Contains(stuck, sid) && !hasMore(ctx, reg, sid)
+			})
+		} else {
+			f.MoveFrom = sessions.AddMissing(f.MoveFrom, own.SID())
+		}
+	})
+	if err != nil {
+		reg.Log.Warn("what was moved is not recorded", "to", own.SID(), "err", err)
+	}
+}
+
+// isGone says whether a session is not registered, and may have mail. One that is back keeps its mail.
+func isGone(reg *sessions.Registry, sid string) (bool, error) {
+	rows, err := reg.ReadRegistry() // not rows, which may lock the registry
+	return err == nil && sessions.FindSID(rows, sid) < 0 && inbox.ValidName(sid), err
+}
+
+// hasMore says whether a mailbox has mail to move, or a reader has some of it. That mail may have come after the
+// move, from a sender that had read the registry before. The caller holds the lock of the facts, in which the
+// sender records it.
+func hasMore(ctx context.Context, reg *sessions.Registry, sid string) bool {
+	if gone, err := isGone(reg, sid); err == nil && !gone {
+		return false
+	}
+	box, err := reg.Mailbox(sid)
+	if err != nil {
+		return true
+	}
+	brief, cancel := context.WithTimeout(ctx, moveWait)
+	defer cancel()
+	empty, err := box.Empty(brief)
+	return err != nil || !empty
+}
+
+// Forward moves on what was delivered to a mailbox whose alias has gone to another session meanwhile: the new
+// holder may have emptied that mailbox already, and would not look there again. An error is only logged: the
+// message is stored.
+func Forward(ctx context.Context, reg *sessions.Registry, sid, alias string) {
+	for range MaxMoves {
+		rows, err := reg.Rows(ctx)
+		if err == nil && sessions.FindSID(rows, sid) >= 0 {
+			return
+		}
+		holder := ""
+		if err == nil {
+			holder, err = RecordMove(ctx, reg, sid, alias)
+		}
+		if err == nil && holder == "" {
+			return // swept: the message waits for the session or for the next sweep
+		}
+		if err == nil {
+			err = MoveMail(ctx, reg, sid, holder)
+		}
+		if err != nil {
+			reg.Log.Warn("a message does not follow its alias yet", "alias", alias, "in", sid, "err", err)
+			return
+		}
+		sid = holder
+	}
+}
+
+// RecordMove tells who has an alias now that mail is to come from a mailbox; "" when nobody has it, or the session of the
+// mailbox itself, which is back. It holds the registry's lock: whoever takes the alias next finds the record and brings that
+// mail, too.
+func RecordMove(ctx context.Context, reg *sessions.Registry, sid, alias string) (holder string, err error) {
+	err = reg.Change(ctx, func(rows []sessions.Row) ([]sessions.Row, error) {
+		r := reg.Receiver(rows, alias)
+		if r == nil || r.SID() == sid {
+			return rows, nil
+		}
+		holder = r.SID()
+		return rows, reg.ChangeFacts(ctx, holder, func(f *sessions.Facts) { f.MoveFrom = sessions.AddMissing(f.MoveFrom, sid) })
+	})
+	return holder, err
+}
+
+// MoveMail moves what waits in one mailbox to another. The ids stay: if the mover is killed, the next one delivers
+// again, and the mailbox has those messages already. What it can never take becomes a dead letter.
+func MoveMail(ctx context.Context, reg *sessions.Registry, from, to string) error {
+	if from == to { // each message would be there already, and then be removed
+		return nil
+	}
+	box, err := reg.Mailbox(to)
+	if err != nil {
+		return err
+	}
+	told := notice.Quota{}
+	return EmptyMailbox(ctx, reg, from, func(messages []inbox.Message) (int, error) {
+		refused, n, err := DeliverSome(ctx, box, messages)
+		if err != nil {
+			err = fmt.Errorf("move mail of session %q: %w", from, err)
+		}
+		if derr := notice.AddDead(ctx, reg, from, refused...); derr != nil {
+			return 0, errors.Join(err, derr)
+		}
+		if rows, rerr := reg.ReadRegistry(); rerr == nil { // not rows, which may lock the registry
+			notice.TellDead(ctx, reg, rows, told, refused...)
+		}
+		moveOwed(ctx, reg, from, to, messages[:n], refused)
+		return n, err
+	})
+}
+
+// moveOwed has a session owe the answers to messages that were moved to it. What was refused nobody answers.
+func moveOwed(ctx context.Context, reg *sessions.Registry, from, to string, moved []inbox.Message, refused []notice.DeadLetter) {
+	var dead []inbox.Message
+	for _, d := range refused {
+		dead = append(dead, d.Message)
+	}
+	owed.CloseMessages(ctx, reg, from, sessions.Dead, dead)
+	moved = without(moved, refused)
+	owed.AddMoved(ctx, reg, to, moved)
+	owed.CloseMessages(ctx, reg, from, owed.HandedOver, moved)
+}
+
+// without gives those messages that were not refused.
+func without(msgs []inbox.Message, refused []notice.DeadLetter) []inbox.Message {
+	dead := map[owed.Key]bool{}
+	for _, d := range refused {
+		dead[owed.KeyOf(d.Message)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(msgs), func(m inbox.Message) bool { return dead[owed.KeyOf(m)] })
+}
+
+// DeliverSome delivers as many messages as go, in order and in few commits: the first n. refused are those of
+// them that the mailbox can never take; err says why it cannot take the next one now.
+func DeliverSome(ctx context.Context, box *inbox.Mailbox, messages []inbox.Message) (refused []notice.DeadLetter, n int, err error) {
+	half, size := len(messages)/2, 0
+	for _, m := range messages {
+		size += len(m.Content)
+	}
+	if half == 0 || size <= moveBytes {
+		_, err = box.Move(ctx, messages...)
+		never := errors.Is(err, inbox.ErrBody) || errors.Is(err, inbox.ErrTooLarge)
+		switch {
+		case err == nil:
+			return nil, len(messages), nil
+		case half == 0 && never:
+			return []notice.DeadLetter{{Reason: err.Error(), Message: messages[0]}}, 1, nil
+		case half == 0 || !never && !errors.Is(err, inbox.ErrFull):
+			return nil, 0, err
+		}
+	}
+	refused, n, err = DeliverSome(ctx, box, messages[:half])
+	if err != nil {
+		return refused, n, err
+	}
+	more, rest, err := DeliverSome(ctx, box, messages[half:])
+	return append(refused, more...), n + rest, err
+}
+
+// EmptyMailbox gives what waits in a mailbox to put, which stores the first n messages elsewhere. Those are removed.
+func EmptyMailbox(ctx context.Context, reg *sessions.Registry, sid string, put func([]inbox.Message) (n int, err error)) error {
+	box, err := reg.Mailbox(sid)
+	if err != nil {
+		return err
+	}
+	for more := true; more && err == nil; {
+		more, err = emptySome(ctx, box, put)
+	}
+	if err != nil {
+		return fmt.Errorf("empty mailbox of session %q: %w", sid, err)
+	}
+	return nil
+}
+
+func emptySome(ctx context.Context, box *inbox.Mailbox, put func([]inbox.Message) (n int, err error)) (more bool, err error) {
+	brief, cancel := context.WithTimeout(ctx, moveWait)
+	defer cancel()
+	lease, err := box.LeaseAll(brief, mover, moveBytes)
+	if err != nil {
+		return false, err
+	}
+	n := 0
+	if len(lease.Messages) > 0 {
+		n, err = put(slices.Clone(lease.Messages))
+	}
+	again, cancel := context.WithTimeout(ctx, moveWait)
+	defer cancel()
+	return lease.More && err == nil, errors.Join(err, lease.Remove(again, inbox.Handles(lease.Messages[:n])...))
+}
+
+// Redeliver gives a session its dead letters, and those of the sessions whose mail moves to it; done says that
+// none is left to deliver. The lock is not held while they are delivered (the original takes it after an
+// inbox's); the ids make a second delivery harmless. One that can never be delivered stays where it is, with
+// the reason.
+func Redeliver(ctx context.Context, reg *sessions.Registry, own sessions.Row, from []string) (done bool, err error) {
+	may, longest := mayInherit(reg, own, from)
+	if !anyDead(reg, may, longest) {
+		return true, nil
+	}
+	lines, err := notice.DeadLines(reg)
+	if err != nil {
+		// What is no file of ours stays so until somebody repairs it: each call of the session would look in vain.
+		return errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, atomicfile.ErrTooLarge) || errors.Is(err, fs.ErrPermission), err
+	}
+	mine := map[string][]string{} // lines by message: a sweep that was killed may have written one twice
+	var messages []inbox.Message
+	for _, line := range lines {
+		if !may(line) {
+			continue
+		}
+		d, ok := notice.ParseDead(line)
+		if !ok || d.Reason != "" || !inherits(reg, own, from, d) {
+			continue
+		}
+		key := notice.MessageKey(d.Message)
+		if mine[key] == nil {
+			messages = append(messages, d.Message)
+		}
+		mine[key] = append(mine[key], string(line))
+	}
+	if len(messages) == 0 {
+		return true, nil
+	}
+	box, err := reg.Mailbox(own.SID())
+	if err != nil {
+		return false, err
+	}
+	refused, n, err := DeliverSome(ctx, box, messages)
+	if err != nil {
+		err = fmt.Errorf("redeliver %d dead letters: %w", len(messages)-n, err)
+	}
+	owed.AddMoved(ctx, reg, own.SID(), without(messages[:n], refused))
+	here := false
+	derr := notice.DropDead(ctx, reg, own.SID(), func() (gone map[string]string, err error) {
+		gone, here, err = Delivered(ctx, box, mine, without(messages[:n], refused))
+		for _, d := range refused {
+			gone[mine[notice.MessageKey(d.Message)][0]] = d.Reason
+		}
+		return gone, err
+	})
+	return here && n == len(messages), errors.Join(err, derr)
+}
+
+// Delivered gives the dead letters, of those with these lines, whose messages their session has or has read; all says that none is
+// missing. A sweep may have the others in its hands, or have taken them away again: it has seen that they are dead letters
+// already, and adds none.
+func Delivered(ctx context.Context, box *inbox.Mailbox, mine map[string][]string, messages []inbox.Message) (gone map[string]string, all bool, err error) {
+	gone, all = map[string]string{}, true
+	if len(messages) == 0 {
+		return gone, all, nil
+	}
+	var ids []string
+	for _, m := range messages {
+		ids = append(ids, m.ID)
+	}
+	brief, cancel := context.WithTimeout(ctx, moveWait) // the original locks a mailbox first, and then the dead letters
+	defer cancel()
+	found, err := box.FindAll(brief, ids...)
+	if err != nil {
+		return gone, false, err
+	}
+	for _, m := range messages {
+		if !slices.ContainsFunc(found, func(f inbox.Found) bool {
+			inMove := f.Where == inbox.Handed && f.By == mover
+			return !inMove && f.Message.ID == m.ID && f.Message.From == m.From && f.Message.Content == m.Content
+		}) {
+			all = false
+			continue
+		}
+		for _, line := range mine[notice.MessageKey(m)] {
+			gone[line] = ""
+		}
+	}
+	return gone, all, nil
+}
+
+// mayInherit gives a function that says whether there may be a dead letter in some lines that a session gets, and how long the
+// names are that it looks for. Nearly all of many thousands are not, and to parse them all takes a hook seconds.
+func mayInherit(reg *sessions.Registry, own sessions.Row, from []string) (may func(lines []byte) bool, longest int) {
+	names := append([]string{own.SID()}, from...)
+	if f := reg.FactsOf(own.SID()); f.Named && !f.Proposed {
+		names = append(names, own.Alias())
+	}
+	var finders []*finder.Finder
+	for _, name := range names {
+		finders, longest = append(finders, finder.AnyCase(sessions.Fold(name))), max(longest, len(name))
+	}
+	return func(lines []byte) bool {
+		is := func(f *finder.Finder) bool { return f.In(lines) }
+		return bytes.Contains(lines, []byte(`\u`)) || slices.ContainsFunc(finders, is) // such a letter may spell one of the names
+	}, longest
+}
+
+// anyDead says whether there may be something in the dead letters, of which no name is longer than overlap. A hook of nearly every
+// session that comes back finds nothing there. When it cannot tell, reading them all will say why.
+func anyDead(reg *sessions.Registry, may func([]byte) bool, overlap int) (found bool) {
+	err := notice.EachDeadPiece(reg, overlap, func(piece []byte) (more bool) {
+		found = may(piece)
+		return !found
+	})
+	return found || err != nil
+}
+
+// inherits says whether a session gets a dead letter. It gets its own. As in the original, it also gets those that
+// were sent to the alias that it has chosen (a project's file chooses nothing), unless the other session may come back: one that was known by more
+// than its process.
+func inherits(reg *sessions.Registry, own sessions.Row, from []string, d notice.DeadLetter) bool {
+	if d.SessionID == own.SID() || slices.Contains(from, d.SessionID) {
+		return true
+	}
+	if facts := reg.FactsOf(own.SID()); sessions.Fold(d.Message.To) != sessions.Fold(own.Alias()) || !facts.Named || facts.Proposed {
+		return false
+	}
+	f, err := reg.ReadFacts(d.SessionID)
+	mayReturn := err != nil || f.OnDisk() && (len(f.ClientIDs) > 0 || f.PID == 0)
+	return !mayReturn || !inbox.ValidName(d.SessionID)
+}

@@ -1,0 +1,212 @@
+package moves
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+	"time"
+
+	"c2c/broker/loops"
+	"c2c/broker/notice"
+	"c2c/broker/owed"
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+	"c2c/sessions/turns"
+)
+
+// Pruned is what a prune removed, or would remove.
+type Pruned struct {
+	Archives    inbox.Pruned `json:"archives"`     // parts of archives, of sessions that are still known
+	DeadLetters inbox.Pruned `json:"dead_letters"` // messages
+	Sessions    int          `json:"sessions"`     // that are gone
+	Files       inbox.Pruned `json:"files"`        // of those: archives, facts, locks
+	ClientIDs   inbox.Pruned `json:"client_ids"`   // that led to those
+	Pointers    inbox.Pruned `json:"pointers"`     // of hook scripts, that led to those
+}
+
+// Prune removes what is older than a duration and of use to nobody: parts of archives, dead letters, and all
+// files of sessions that are not registered, have no mail, and were not used for so long. Of the directory pointers,
+// which other roots use too, it removes the files that lead to a session that is not known here. With dry it only
+// counts. After an error it has gone on with the rest.
+func Prune(ctx context.Context, reg *sessions.Registry, older time.Duration, pointers string, dry bool) (Pruned, error) {
+	p := &pruning{reg: reg, before: reg.Now().Add(-older), dry: dry, gone: map[string]bool{}}
+	err := p.pruneDead(ctx)
+	err = errors.Join(err, p.pruneSessions(ctx, pointers))
+	return p.Pruned, err
+}
+
+// pruning is one Prune.
+type pruning struct {
+	Pruned
+	reg    *sessions.Registry
+	before time.Time
+	dry    bool
+	facts  *atomicfile.Dir // nil: no session has facts
+	owed   *atomicfile.Dir // nil: nobody was to answer
+	gone   map[string]bool // the sessions whose files are removed
+}
+
+func (p *pruning) pruneSessions(ctx context.Context, pointers string) error {
+	if _, err := p.reg.Rows(ctx); err != nil { // repairs a damaged registry
+		return err
+	}
+	sids, err := inbox.Sessions(p.reg.Dir())
+	if err != nil {
+		return err
+	}
+	facts, err := p.reg.Dir().Sub("sessions", false)
+	if err == nil {
+		defer facts.Close()
+		p.facts = facts
+		err = inbox.AddSessions(sids, facts, ".json", ".lock")
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	owed, err := p.reg.Dir().Sub(owed.Directory, false)
+	if err == nil {
+		defer owed.Close()
+		p.owed = owed
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	errs := []error{p.Files.Remove(p.reg.Dir(), loops.OldLedgers, p.dry)} // a broken mailbox stops no other
+	for sid := range sids {
+		errs = append(errs, p.pruneSession(ctx, sid))
+	}
+	if facts != nil {
+		ids, err := facts.Sub("ids", false)
+		errs = append(errs, p.pruneNames(ctx, &p.ClientIDs, ids, err, ""))
+	}
+	dir, err := atomicfile.Open(pointers)
+	errs = append(errs, p.pruneNames(ctx, &p.Pointers, dir, err, p.reg.Root()+"/"))
+	return errors.Join(errs...)
+}
+
+// locked runs f under a lock. A dry run takes no lock, because it makes no file.
+func (p *pruning) locked(ctx context.Context, name string, f func() error) error {
+	if p.dry {
+		return f()
+	}
+	return p.reg.Locked(ctx, name, f)
+}
+
+// pruneSession holds the registry's lock: nobody registers the session meanwhile, and the original, which does
+// not see that a lock file is removed, sends nothing to it.
+func (p *pruning) pruneSession(ctx context.Context, sid string) error {
+	reg := p.reg
+	box, err := reg.Mailbox(sid)
+	if err != nil {
+		return err
+	}
+	var files inbox.Pruned
+	err = p.locked(ctx, sessions.RegistryLock, func() error {
+		rows, err := reg.ReadRegistry()
+		if err != nil || sessions.FindSID(rows, sid) >= 0 {
+			return err
+		}
+		used, err := box.Changed()
+		if err == nil && sessions.LastFacts(p.facts, sid, used).Before(p.before) {
+			files, p.gone[sid], err = box.Discard(p.dry, inbox.Entry{Dir: reg.Dir(), Name: sessions.RingLock(sid)}, inbox.Entry{Dir: reg.Dir(), Name: sessions.ServerLock(sid)},
+				inbox.Entry{Dir: p.facts, Name: sid + ".json"}, inbox.Entry{Dir: p.facts, Name: sid + ".lock"},
+				inbox.Entry{Dir: reg.Dir(), Name: turns.WorkName(sid)}, inbox.Entry{Dir: reg.Dir(), Name: turns.AnsweredName(sid)},
+				inbox.Entry{Dir: p.owed, Name: sid + owed.Suffix}, inbox.Entry{Dir: p.owed, Name: sid + ".lock"})
+		}
+		return err
+	})
+	if p.gone[sid] {
+		p.Sessions++
+		p.Files.Count += files.Count
+		p.Files.Bytes += files.Bytes
+	}
+	if err != nil || p.gone[sid] {
+		return err
+	}
+	parts, err := box.Archive().Prune(ctx, p.before, p.dry)
+	p.Archives.Count += parts.Count
+	p.Archives.Bytes += parts.Bytes
+	return err
+}
+
+// isGone says whether a session that is not registered has no facts either.
+func (p *pruning) isGone(sid string) bool {
+	if p.gone[sid] || p.facts == nil {
+		return true
+	}
+	_, err := p.facts.Stat(sid + ".json")
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// pruneNames removes the files of a directory that lead, by a prefix and a session id, to a session that is gone.
+// openErr says why the directory is not open. The registry's lock is held: a session is registered before the first
+// file leads to it.
+func (p *pruning) pruneNames(ctx context.Context, count *inbox.Pruned, dir *atomicfile.Dir, openErr error, prefix string) error {
+	if errors.Is(openErr, fs.ErrNotExist) {
+		return nil
+	}
+	if openErr != nil {
+		return openErr
+	}
+	defer dir.Close()
+	return p.locked(ctx, sessions.RegistryLock, func() error {
+		rows, err := p.reg.ReadRegistry()
+		if err != nil {
+			return err
+		}
+		names, err := dir.Names()
+		for _, name := range names {
+			info, err := dir.Stat(name)
+			if err != nil || !info.Mode().IsRegular() || !info.ModTime().Before(p.before) {
+				continue
+			}
+			data, err := dir.Read(name)
+			if err != nil {
+				continue // not ours
+			}
+			sid, here := strings.CutPrefix(strings.TrimSpace(string(data)), prefix)
+			if !here || strings.Contains(sid, "/") || sessions.FindSID(rows, sid) >= 0 || !p.isGone(sid) {
+				continue
+			}
+			if err := count.Remove(dir, name, p.dry); err != nil {
+				return err
+			}
+		}
+		if err != nil || p.dry {
+			return err
+		}
+		return dir.Sync()
+	})
+}
+
+// A deleted_at before noTime is no time: zero, or a negative or small number.
+var noTime = time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// pruneDead removes old dead letters. A line that does not parse stays, and so does one whose age is not known.
+func (p *pruning) pruneDead(ctx context.Context) error {
+	reg := p.reg
+	if !callers.MayHaveDeadLetters(reg) {
+		return nil
+	}
+	return p.locked(ctx, notice.DeadLetterLock, func() error {
+		lines, err := notice.DeadLines(reg)
+		if err != nil {
+			return err
+		}
+		var kept [][]byte
+		for _, line := range lines {
+			if d, ok := notice.ParseDead(line); ok && d.DeletedAt > inbox.Seconds(noTime) && d.DeletedAt < inbox.Seconds(p.before) {
+				p.DeadLetters.Add(int64(len(line)))
+			} else {
+				kept = append(kept, line)
+			}
+		}
+		if p.dry || p.DeadLetters.Count == 0 {
+			return nil
+		}
+		return reg.Dir().Replace(callers.DeadLetterFile, bytes.Join(kept, nil))
+	})
+}

@@ -1,0 +1,35 @@
+package moves
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"c2c/inbox"
+	"c2c/sessions"
+)
+
+// TakeSpills takes the mail that an old version has left beside the mailboxes of the root (package inbox, TakeSpill). A mailbox that cannot
+// be looked into stops no other.
+func TakeSpills(ctx context.Context, reg *sessions.Registry) error {
+	names, err := reg.Dir().Names()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, sid := range inbox.Spills(names) {
+		box, err := reg.Mailbox(sid)
+		n := 0
+		if err == nil {
+			n, err = box.TakeSpill(ctx)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("mail of an old version for session %q: %w", sid, err))
+		}
+		if n > 0 {
+			reg.Record(ctx, "spill", sessions.Note{Name: "session_id", Value: sid}, sessions.Note{Name: "messages", Value: strconv.Itoa(n)})
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,135 @@
+package moves
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"c2c/broker/notice"
+	"c2c/broker/owed"
+	"c2c/inbox"
+	"c2c/sessions"
+)
+
+// Swept is what a sweep did, or would do. The fields of the original come first.
+type Swept struct {
+	Sessions  []SweptSession `json:"dropped_regs"` // no longer registered
+	Deleted   int            `json:"deleted_inboxes"`
+	Messages  int            `json:"preserved_messages"` // now dead letters
+	Mailboxes []SweptMailbox `json:"mailboxes,omitempty"`
+	Error     string         `json:"error,omitempty"` // why no mailbox was looked at
+}
+
+// SweptSession is a session that is no longer registered.
+type SweptSession struct {
+	ID    string `json:"session_id"`
+	Alias string `json:"alias"`
+}
+
+// SweptMailbox is a mailbox without a session in which there was mail, or that could not be emptied.
+type SweptMailbox struct {
+	SessionID string `json:"session_id"`
+	Messages  int    `json:"messages"`        // now dead letters
+	Error     string `json:"error,omitempty"` // why the rest is still there
+}
+
+// Err tells what could not be swept.
+func (s Swept) Err() error {
+	var errs []error
+	if s.Error != "" {
+		errs = append(errs, fmt.Errorf("sweep: %s", s.Error))
+	}
+	for _, m := range s.Mailboxes {
+		if m.Error != "" {
+			errs = append(errs, fmt.Errorf("sweep: %s", m.Error))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Sweep drops the sessions whose client is gone, or never said which process it is, and which nobody used
+// for the grace period; what waits for them becomes dead letters. So does what waits in a mailbox without
+// a session. People at a terminal stay. The facts of a session stay too: when it comes back it gets
+// its alias, if still free, and its dead letters. A mailbox that cannot be emptied is told in the answer, and
+// stops no other.
+func Sweep(ctx context.Context, reg *sessions.Registry, grace time.Duration) (Swept, error) {
+	var swept Swept
+	err := reg.Change(ctx, func(rows []sessions.Row) (kept []sessions.Row, err error) {
+		kept, swept = stale(reg, rows, grace)
+		return kept, nil
+	})
+	if err != nil {
+		return Swept{}, err
+	}
+	sids, err := reg.Mailboxes(ctx)
+	if err != nil { // the sessions are dropped already
+		swept.Error = err.Error()
+		return swept, nil
+	}
+	for _, sid := range sids {
+		if reg.Now().Sub(reg.LastChange(sid)) < grace {
+			continue
+		}
+		n, err := sweepMailbox(ctx, reg, sid)
+		m := SweptMailbox{SessionID: sid, Messages: n}
+		if err != nil {
+			m.Error = err.Error()
+		}
+		if n > 0 || err != nil {
+			swept.Mailboxes = append(swept.Mailboxes, m)
+		}
+		swept.Messages += n
+	}
+	return swept, nil
+}
+
+// sweepMailbox makes dead letters of what waits in a mailbox without a session. It holds the registry's lock:
+// a session that comes back meanwhile would find an empty mailbox, and not look among the dead letters.
+func sweepMailbox(ctx context.Context, reg *sessions.Registry, sid string) (n int, err error) {
+	err = reg.Change(ctx, func(rows []sessions.Row) ([]sessions.Row, error) {
+		if sessions.FindSID(rows, sid) >= 0 {
+			return rows, nil
+		}
+		told := notice.Quota{}
+		err := EmptyMailbox(ctx, reg, sid, func(messages []inbox.Message) (int, error) {
+			var dead []notice.DeadLetter
+			for _, m := range messages {
+				if !m.IsNotice() { // which is dropped
+					dead = append(dead, notice.DeadLetter{Message: m})
+				}
+			}
+			if err := notice.AddDead(ctx, reg, sid, dead...); err != nil {
+				return 0, err
+			}
+			notice.TellDead(ctx, reg, rows, told, dead...)
+			n += len(dead)
+			return len(messages), nil
+		})
+		if err == nil {
+			owed.Close(ctx, reg, sid, owed.WasSwept, func(inbox.Message) bool { return true })
+		}
+		return rows, err
+	})
+	return n, err
+}
+
+// Stale tells which sessions Sweep would drop.
+func Stale(ctx context.Context, reg *sessions.Registry, grace time.Duration) (Swept, error) {
+	rows, err := reg.Rows(ctx)
+	_, gone := stale(reg, rows, grace)
+	return gone, err
+}
+
+func stale(reg *sessions.Registry, rows []sessions.Row, grace time.Duration) (kept []sessions.Row, gone Swept) {
+	gone.Sessions = []SweptSession{}
+	for _, r := range rows {
+		if st := reg.State(r); st == sessions.Alive || st == sessions.Person || st == sessions.External || reg.Now().Sub(reg.LastUsed(r)) < grace {
+			kept = append(kept, r)
+		} else {
+			gone.Sessions = append(gone.Sessions, SweptSession{r.SID(), r.Alias()})
+		}
+	}
+	gone.Deleted = len(gone.Sessions)
+	return kept, gone
+}

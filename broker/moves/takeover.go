@@ -1,0 +1,260 @@
+package moves
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"c2c/broker/notice"
+	"c2c/broker/owed"
+	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+)
+
+// Takeover is what Takeover did, or would do.
+type Takeover struct {
+	From    string   `json:"from_session_id"`
+	To      string   `json:"to_session_id"`
+	Alias   string   `json:"alias"`           // what To is called from now on
+	Former  string   `json:"former_alias"`    // what it was called
+	Waiting int      `json:"waiting"`         // messages that had not been read
+	Told    []string `json:"told"`            // aliases of those who had written
+	Left    bool     `json:"left,omitempty"`  // some mail could not be moved yet, and comes with the next call of To
+	Ended   bool     `json:"ended,omitempty"` // it was done before
+}
+
+// ErrRuns: the session is alive, or may be.
+var ErrRuns = errors.New("it may still run")
+
+// TakeOver gives the alias and the waiting mail of a session to another one, which goes on with its work, and tells those
+// who wrote to it. The archive stays where it is. A session that may still run is refused, unless force is said. After a kill
+// the same call completes it, and so does the next call of the session that takes over.
+func TakeOver(ctx context.Context, reg *sessions.Registry, old, heir string, force, dry bool) (t Takeover, err error) {
+	rows, err := reg.Rows(ctx)
+	if err != nil {
+		return t, err
+	}
+	if done, ok := tookOver(reg, rows, old, heir); ok {
+		return done, completeTakeover(ctx, reg, &done)
+	}
+	from, to, err := TakeoverPair(reg, rows, old, heir, force)
+	if err != nil {
+		return t, err
+	}
+	t = Takeover{From: from.ID, To: to.ID, Alias: from.Alias, Former: to.Alias, Told: []string{}}
+	letters, err := Writers(ctx, reg, rows, from, to)
+	if err != nil {
+		return t, err
+	}
+	for _, l := range letters {
+		t.Waiting += l.waiting
+		if l.to != nil {
+			t.Told = append(t.Told, l.to.Alias())
+		}
+	}
+	if dry {
+		return t, nil
+	}
+	if err := reg.Change(ctx, func(rows []sessions.Row) ([]sessions.Row, error) { return GiveAlias(ctx, reg, rows, t, letters, force) }); err != nil {
+		return t, err
+	}
+	reg.Record(ctx, "handover", sessions.Note{Name: "from_session", Value: t.From}, sessions.Note{Name: "to_session", Value: t.To}, sessions.Note{Name: "alias", Value: t.Alias})
+	err = completeTakeover(ctx, reg, &t)
+	return t, err
+}
+
+// TakeoverPair finds the two sessions and refuses what cannot be.
+func TakeoverPair(reg *sessions.Registry, rows []sessions.Row, old, heir string, force bool) (from, to sessions.Session, err error) {
+	var both [2]sessions.Session
+	for i, name := range []string{old, heir} {
+		sid, err := callers.SIDByName(rows, name)
+		if err != nil {
+			return from, to, err
+		}
+		j := sessions.FindSID(rows, sid)
+		if j < 0 {
+			return from, to, &sessions.UnknownAliasError{Alias: name, Closest: sessions.ClosestTo(rows, name)}
+		}
+		both[i] = reg.Session(rows[j])
+		if sessions.IsPersonID(sid) {
+			return from, to, fmt.Errorf("%q is a person, whose mail nobody takes over", name)
+		}
+		if err := sessions.CheckExternal(sid); err != nil {
+			return from, to, err
+		}
+	}
+	from, to = both[0], both[1]
+	if from.ID == to.ID {
+		return from, to, fmt.Errorf("%q and %q are one session", old, heir)
+	}
+	return from, to, refuseRunning(from, force)
+}
+
+func refuseRunning(s sessions.Session, force bool) error {
+	if s.State == sessions.Absent || force {
+		return nil
+	}
+	return fmt.Errorf("%s is %s: %w", s.Alias, s.State, ErrRuns)
+}
+
+// tookOver says whether a takeover was done, but for mail that is still to come: the alias is the other session's, which was called heir.
+func tookOver(reg *sessions.Registry, rows []sessions.Row, old, heir string) (t Takeover, ok bool) {
+	r := reg.Receiver(rows, old)
+	if r == nil || len(sessions.Holders(rows, heir)) > 0 {
+		return t, false
+	}
+	f := reg.FactsOf(r.SID())
+	n := len(f.Former)
+	if f.TookOver == "" || n == 0 || sessions.Fold(f.Former[n-1].Alias) != sessions.Fold(heir) {
+		return t, false
+	}
+	return Takeover{From: f.TookOver, To: r.SID(), Alias: r.Alias(), Former: f.Former[n-1].Alias, Told: []string{}, Ended: true}, true
+}
+
+// GiveAlias is a takeover in the registry. The writers are told before it, when nothing can stop it but a full disk: behind
+// it nobody knows any more whose mail it was. The facts are written before it, too: from then on each call of the session
+// brings the mail.
+func GiveAlias(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, t Takeover, letters []letter, force bool) ([]sessions.Row, error) {
+	i, j := sessions.FindSID(rows, t.From), sessions.FindSID(rows, t.To)
+	if i < 0 || j < 0 || sessions.Fold(rows[i].Alias()) != sessions.Fold(t.Alias) {
+		return nil, fmt.Errorf("hand over %q: its session has changed meanwhile; look with c2c list and try again", t.Alias)
+	}
+	if err := refuseRunning(reg.Session(rows[i]), force); err != nil { // it may have been started meanwhile
+		return nil, err
+	}
+	for _, l := range letters {
+		if err := TellWriter(ctx, reg, t, l); err != nil {
+			reg.Log.Warn("a writer is not told of a takeover", "session", l.to.SID(), "err", err)
+		}
+	}
+	since := reg.FactsOf(t.From).AliasSince
+	err := reg.ChangeFacts(ctx, t.To, func(f *sessions.Facts) {
+		if f.Alias != t.Alias { // else a call before was killed behind this
+			f.Alias = t.Former
+		}
+		f.Rename(t.Alias, reg.Now())
+		f.Named, f.Proposed, f.TookOver, f.AliasSince = true, false, t.From, since
+		f.MoveFrom = sessions.AddMissing(f.MoveFrom, t.From)
+	})
+	if err != nil {
+		return nil, err
+	}
+	own := rows[j]
+	own.SetText("alias", t.Alias)
+	own.Set("canonical_alias", nil)
+	rows[j] = own
+	return slices.Delete(rows, i, i+1), nil
+}
+
+// completeTakeover moves the mail, and tells the session that takes over.
+func completeTakeover(ctx context.Context, reg *sessions.Registry, t *Takeover) error {
+	rows, err := reg.Rows(ctx)
+	if err != nil {
+		return err
+	}
+	i := sessions.FindSID(rows, t.To)
+	if i < 0 {
+		return nil
+	}
+	Finish(ctx, reg, reg.FactsOf(t.To).MoveFrom, rows[i])
+	t.Left = slices.Contains(reg.FactsOf(t.To).MoveFrom, t.From)
+	// What it has read and not answered, its writers were told of. What it has not read the other session owes.
+	owed.Close(ctx, reg, t.From, owed.HandedOver, func(inbox.Message) bool { return true })
+	text := fmt.Sprintf("You go on with the work of %s: you are %[1]s now, and no longer %s. What it had not read comes to you. What it had read: c2c history --session-id %s",
+		t.Alias, t.Former, t.From)
+	return notice.Send(ctx, reg, t.To, inbox.Message{To: t.Alias, ID: notice.ID("handover", t.From, t.To), Content: text}, "handover")
+}
+
+// letter is what a session that wrote to another is to hear of its end.
+type letter struct {
+	to      sessions.Row // nil: its writer is gone
+	waiting int          // its messages that were not read
+	open    []inbox.Message
+}
+
+// maxOpen bounds the questions of one writer that are named.
+const maxOpen = 5
+
+// Writers gives those who wrote to a session: whose mail waits there, and whose questions it has read and not answered.
+func Writers(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, from, to sessions.Session) (letters []letter, err error) {
+	box, err := reg.Mailbox(from.ID)
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := box.PeekAll(ctx)
+	if err != nil {
+		return nil, err
+	}
+	read, err := box.Archive().History(ctx, owed.OpenLook)
+	if err != nil {
+		return nil, err
+	}
+	authors := reg.Authors(rows)
+	find := func(m inbox.Message) *letter {
+		r := authors.Of(m)
+		if r != nil && (r.SID() == to.ID || r.SID() == from.ID) {
+			r = nil
+		}
+		i := slices.IndexFunc(letters, func(l letter) bool { return (l.to == nil) == (r == nil) && (r == nil || l.to.SID() == r.SID()) })
+		if i < 0 {
+			letters, i = append(letters, letter{to: r}), len(letters)
+		}
+		return &letters[i]
+	}
+	for _, m := range waiting {
+		if m.From != sessions.SystemAlias {
+			find(m).waiting++
+		}
+	}
+	byIt := func(a inbox.Message) bool { return sessions.Fold(a.From) == sessions.Fold(from.Alias) }
+	for _, h := range slices.Backward(read) {
+		if !slices.Contains([]string{"question", "task", "review"}, h.Kind) {
+			continue
+		}
+		w := authors.Of(h.Message)
+		if w == nil || w.SID() == to.ID || w.SID() == from.ID {
+			continue
+		}
+		if answered, err := owed.HasAnswer(ctx, reg, w.SID(), h.ID, byIt); err != nil || answered {
+			continue
+		}
+		if l := find(h.Message); len(l.open) < maxOpen {
+			l.open = append(l.open, h.Message)
+		}
+	}
+	return letters, nil
+}
+
+func TellWriter(ctx context.Context, reg *sessions.Registry, t Takeover, l letter) error {
+	if l.to == nil {
+		return nil
+	}
+	text := fmt.Sprintf("The session of %s is gone. %s goes on with its work, under the name %[1]s", t.Alias, t.Former)
+	if l.waiting > 0 {
+		text += fmt.Sprintf(", and gets what was not read of yours (messages: %d)", l.waiting)
+	}
+	text += "."
+	if len(l.open) > 0 {
+		var names []string
+		for _, m := range l.open {
+			names = append(names, notice.Describe(m))
+		}
+		text += " Read and not answered: " + strings.Join(names, ", ") + "; ask again if you still need it."
+	}
+	return notice.Send(ctx, reg, l.to.SID(), inbox.Message{To: l.to.Alias(), ID: notice.ID("handover", t.From, t.To, l.to.SID()), Content: text}, "handover")
+}
+
+// LeftMailbox opens what a session has left that is not registered any more, by its id.
+func LeftMailbox(reg *sessions.Registry, sid string) (*inbox.Mailbox, error) {
+	used, err := inbox.Sessions(reg.Dir())
+	if err != nil {
+		return nil, err
+	}
+	if sessions.IsPersonID(sid) || !used[sid] {
+		return nil, fmt.Errorf("session %q: %w", sid, sessions.ErrNoSession)
+	}
+	return reg.Mailbox(sid)
+}

@@ -1,0 +1,244 @@
+package moves
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"c2c/broker/loops"
+	"c2c/broker/notice"
+	"c2c/broker/owed"
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+	"c2c/sessions"
+	"c2c/sessions/turns"
+)
+
+// The process that looks after what messages are owed also tidies the root, once a day: no command and no hook does.
+//
+// What goes is of no use to anybody: rows of sessions that were not used for long (forget.go), the locks and
+// empty mailboxes of sessions without a row, and at last their facts, and the client ids that lead to them. What a
+// person may look for stays until c2c prune: archives, dead letters, and all mail that a peer wrote.
+//
+// A lock file is removed by the rules of docs/retention.md. The registry's lock is held, so nobody registers the
+// session meanwhile, and the original, which does not look whether a lock file was removed, sends nothing to it. Each
+// lock of the session is taken first, without waiting; if somebody has one, all stays. A process that waits for one, or
+// has opened it and not locked it yet, sees in package filelock that its file has no name any more, and opens the new one.
+const (
+	TidyEvery = 24 * time.Hour
+	TidyAgain = 10 * time.Minute // when there is more to tidy, or something was in the way
+	// tidyMost bounds how many sessions are tidied at one time: each holds the registry's lock for some milliseconds.
+	tidyMost = 50
+	// factsAfter is how long the facts of a session are kept that has no row and was not used.
+	factsAfter = 90 * 24 * time.Hour
+)
+
+// tidying is one time.
+type tidying struct {
+	reg         *sessions.Registry
+	archive     *atomicfile.Dir
+	facts, owed *atomicfile.Dir // nil: there is none
+	old         map[string]bool // sessions with facts that are older than factsAfter
+	dead        map[string]bool // those of them that dead letters name
+	left        int             // how many sessions may still be tidied
+}
+
+// Tidy forgets rows and removes files. more says that there is more to do.
+func Tidy(ctx context.Context, reg *sessions.Registry) (more bool, err error) {
+	var idle []sessions.IdleRow
+	err = reg.Change(ctx, func(rows []sessions.Row) ([]sessions.Row, error) {
+		idle = reg.Idle(rows)
+		return reg.ForgetIdle(rows, idle), nil
+	})
+	if err != nil {
+		return false, err
+	}
+	t := &tidying{reg: reg, old: map[string]bool{}, left: tidyMost}
+	for name, dir := range map[string]**atomicfile.Dir{"sessions": &t.facts, owed.Directory: &t.owed, "archive": &t.archive} {
+		if *dir, err = reg.SubIfThere(name); err != nil {
+			return false, err
+		}
+		if *dir != nil {
+			defer (*dir).Close()
+		}
+	}
+	rows, err := reg.ReadRegistry()
+	if err != nil {
+		return false, err
+	}
+	errs := []error{t.locks(ctx, idle), new(inbox.Pruned).Remove(reg.Dir(), loops.OldLedgers, false)}
+	sids, err := t.untidy(rows)
+	errs = append(errs, err)
+	if t.dead, err = notice.NamedByDead(reg, t.old); err != nil {
+		return false, errors.Join(append(errs, err)...)
+	}
+	for _, sid := range sids {
+		if t.left <= 0 || ctx.Err() != nil {
+			return true, errors.Join(errs...)
+		}
+		errs = append(errs, t.session(ctx, sid)) // a broken mailbox stops no other
+	}
+	return false, errors.Join(append(errs, t.clientIDs(ctx))...)
+}
+
+// locks removes the marks and the free locks of sessions that have a row and have ended. The locks that the original uses stay:
+// it may read for a session that is registered.
+func (t *tidying) locks(ctx context.Context, idle []sessions.IdleRow) error {
+	var errs []error
+	for _, one := range idle {
+		if t.reg.Now().Sub(one.Last) <= sessions.ForgetSoon || !inbox.ValidName(one.SID) {
+			continue
+		}
+		for _, at := range t.marks(ctx, one.SID) {
+			if err := at.Dir.Remove(at.Name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				errs = append(errs, err)
+			}
+		}
+		for _, at := range t.ownLocks(one.SID) {
+			if at.Dir != nil {
+				errs = append(errs, filelock.Discard(at.Dir, at.Name))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// marks are the files of a session whose time alone says something. That of its answers stays while it has mail that its model
+// did not answer: without the file it would count as read.
+func (t *tidying) marks(ctx context.Context, sid string) []inbox.Entry {
+	all := []inbox.Entry{{Dir: t.reg.Dir(), Name: turns.WorkName(sid)}}
+	if turns.Settled(ctx, t.reg, sid) {
+		all = append(all, inbox.Entry{Dir: t.reg.Dir(), Name: turns.AnsweredName(sid)})
+	}
+	return all
+}
+
+// ownLocks are the locks of a session that the original does not use.
+func (t *tidying) ownLocks(sid string) []inbox.Entry {
+	all := []inbox.Entry{{Dir: t.reg.Dir(), Name: sessions.RingLock(sid)}, {Dir: t.reg.Dir(), Name: sessions.ServerLock(sid)}, {Dir: t.facts, Name: sid + ".lock"}}
+	if t.owed != nil {
+		if _, err := t.owed.Stat(sid + owed.Suffix); errors.Is(err, fs.ErrNotExist) { // else somebody is still to be told
+			all = append(all, inbox.Entry{Dir: t.owed, Name: sid + ".lock"})
+		}
+	}
+	return all
+}
+
+// untidy gives the sessions without a row that have files to remove, or old facts.
+func (t *tidying) untidy(rows []sessions.Row) (sids []string, err error) {
+	found := map[string]bool{}
+	var errs []error
+	for _, in := range []struct {
+		dir  *atomicfile.Dir
+		ends []string
+	}{
+		{t.reg.Dir(), []string{".inbox.json", ".inbox.lock", ".lease", ".wake.lock", ".server.lock", turns.WorkEnd}},
+		{t.archive, []string{".lock"}}, {t.facts, []string{".lock"}},
+		{t.owed, []string{owed.Suffix, ".lock"}},
+	} {
+		if in.dir != nil {
+			errs = append(errs, inbox.AddSessions(found, in.dir, in.ends...))
+		}
+	}
+	if t.facts != nil {
+		names, err := t.facts.Names()
+		errs = append(errs, err)
+		for _, name := range names {
+			sid, ok := strings.CutSuffix(name, ".json")
+			if info, err := t.facts.Stat(name); ok && err == nil && inbox.ValidName(sid) && t.reg.Now().Sub(info.ModTime()) > factsAfter {
+				found[sid], t.old[sid] = true, true
+			}
+		}
+	}
+	for sid := range found {
+		if sessions.FindSID(rows, sid) < 0 && !sessions.IsPersonID(sid) && !sessions.IsExternalID(sid) {
+			sids = append(sids, sid)
+		} else {
+			delete(t.old, sid)
+		}
+	}
+	slices.Sort(sids)
+	return sids, errors.Join(errs...)
+}
+
+// session tidies the files of one session, if it has no row and no mail. Mail that was stored while the row was forgotten
+// becomes dead letters a day later: nobody else looks there, and its senders are told.
+func (t *tidying) session(ctx context.Context, sid string) error {
+	reg := t.reg
+	box, err := reg.Mailbox(sid)
+	if err != nil {
+		return err
+	}
+	mail := false
+	err = reg.Locked(ctx, sessions.RegistryLock, func() error {
+		rows, err := reg.ReadRegistry()
+		if err != nil || sessions.FindSID(rows, sid) >= 0 {
+			return err
+		}
+		if mail = reg.HasMail(sid); mail {
+			return nil
+		}
+		return t.empty(ctx, sid, box)
+	})
+	if err != nil || !mail || reg.Now().Sub(reg.LastChange(sid)) <= sessions.ForgetSoon {
+		return err
+	}
+	t.left--
+	if _, err := sweepMailbox(ctx, reg, sid); err != nil && ctx.Err() == nil { // it stays, as it did before
+		reg.Log.Warn("mail of a session that is forgotten is no dead letter", "session", sid, "err", err)
+	}
+	return nil
+}
+
+// empty tidies a mailbox without mail. The caller holds the registry's lock.
+func (t *tidying) empty(ctx context.Context, sid string, box *inbox.Mailbox) error {
+	reg := t.reg
+	last, err := box.Changed()
+	if err != nil {
+		return err
+	}
+	unused := reg.Now().Sub(sessions.LastFacts(t.facts, sid, last))
+	if some, err := box.Used(); err != nil || some && unused <= sessions.ForgetAfter {
+		return err // what c2c has told it is there when it comes back soon
+	}
+	t.left--
+	if err := t.dropNotices(ctx, sid); err != nil {
+		return err
+	}
+	owed.Close(ctx, reg, sid, owed.WasSwept, func(inbox.Message) bool { return true })
+	_, err = box.Rest(t.files(ctx, sid, unused)...)
+	return err
+}
+
+// files are those of a session that go, beside those of its mailbox.
+func (t *tidying) files(ctx context.Context, sid string, unused time.Duration) []inbox.Entry {
+	all := append(t.ownLocks(sid), t.marks(ctx, sid)...)
+	if t.old[sid] && unused > factsAfter && !t.dead[sid] { // for dead letters it may come back
+		all = append(all, inbox.Entry{Dir: t.facts, Name: sid + ".json"})
+	}
+	return all
+}
+
+// dropNotices empties a mailbox in which nobody but c2c itself has written.
+func (t *tidying) dropNotices(ctx context.Context, sid string) error {
+	return EmptyMailbox(ctx, t.reg, sid, func(messages []inbox.Message) (n int, err error) {
+		for n < len(messages) && messages[n].IsNotice() {
+			n++
+		}
+		return n, nil
+	})
+}
+
+// clientIDs removes those that lead to a session of which nothing is known any more.
+func (t *tidying) clientIDs(ctx context.Context) error {
+	if t.facts == nil {
+		return nil
+	}
+	p := &pruning{reg: t.reg, before: t.reg.Now().Add(-factsAfter), facts: t.facts, gone: map[string]bool{}}
+	ids, err := t.facts.Sub("ids", false)
+	return p.pruneNames(ctx, &p.ClientIDs, ids, err, "")
+}

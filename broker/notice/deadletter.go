@@ -1,0 +1,235 @@
+package notice
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/digest"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+)
+
+// DeadLetterLock is the file below the root whose closing tells that the dead letters may have changed.
+const DeadLetterLock = callers.DeadLetterFile + ".lock"
+
+// DeadLetter is a message whose session was swept before it was read, or that no mailbox takes.
+type DeadLetter struct {
+	DeletedAt float64       `json:"deleted_at"`
+	SessionID string        `json:"from_session_id"`  // whose mailbox it was in
+	Reason    string        `json:"reason,omitempty"` // why no mailbox takes it; empty when its session was swept
+	Message   inbox.Message `json:"message"`
+}
+
+// DeadLetters lists the newest dead letters, oldest first; limit 0 is all of them.
+func DeadLetters(ctx context.Context, reg *sessions.Registry, limit int) ([]DeadLetter, error) {
+	lines, err := DeadLines(reg)
+	if err != nil {
+		return nil, err
+	}
+	var list []DeadLetter
+	for _, line := range lines {
+		if d, ok := ParseDead(line); ok {
+			list = append(list, d)
+		}
+	}
+	if limit > 0 {
+		list = list[max(0, len(list)-limit):]
+	}
+	return list, nil
+}
+
+func DeadLines(reg *sessions.Registry) ([][]byte, error) {
+	data, err := reg.Dir().ReadIf(callers.DeadLetterFile)
+	if err != nil || data == nil {
+		return nil, err
+	}
+	return bytes.SplitAfter(data, []byte("\n")), nil
+}
+
+// EachDeadPiece calls f with the dead letters, piece by piece, while f wants more: 200,000 letters are 50 MB. Each piece begins with
+// the last overlap bytes of the one before, so that what is no longer than that stands whole in one of them.
+func EachDeadPiece(reg *sessions.Registry, overlap int, f func(piece []byte) (more bool)) error {
+	file, err := reg.Dir().Open(callers.DeadLetterFile, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || info.Size() > atomicfile.MaxFile {
+		return errors.Join(err, fmt.Errorf("read %s: %w", callers.DeadLetterFile, atomicfile.ErrTooLarge))
+	}
+	piece, kept := make([]byte, overlap+256<<10), 0
+	for {
+		n, err := file.Read(piece[kept:])
+		if !f(piece[:kept+n]) || errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", callers.DeadLetterFile, err)
+		}
+		end := kept + n
+		kept = copy(piece, piece[max(0, end-overlap):end])
+	}
+}
+
+// NamedByDead says which of some names stand in quotes in a dead letter.
+func NamedByDead(reg *sessions.Registry, names map[string]bool) (named map[string]bool, err error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	longest := 0
+	for name := range names {
+		longest = max(longest, len(name))
+	}
+	named = map[string]bool{}
+	err = EachDeadPiece(reg, longest+len(`""`), func(piece []byte) bool {
+		_, rest, more := bytes.Cut(piece, []byte(`"`))
+		for more {
+			var text []byte
+			if text, rest, more = bytes.Cut(rest, []byte(`"`)); more && names[string(text)] {
+				named[string(text)] = true
+			}
+		}
+		return len(named) < len(names)
+	})
+	return named, err
+}
+
+// ParseDead reads a line. One that does not parse stays in the file and is passed over. A message of the
+// original without an id gets one from its line, so that it is not redelivered twice.
+func ParseDead(line []byte) (d DeadLetter, ok bool) {
+	if len(bytes.TrimSpace(line)) == 0 || json.Unmarshal(line, &d) != nil {
+		return d, false
+	}
+	if d.Message.ID == "" {
+		sum := digest.Sum256(bytes.TrimSpace(line))
+		d.Message.ID = fmt.Sprintf("dead-%x", sum[:12])
+	}
+	return d, true
+}
+
+// AddDead appends dead letters of a mailbox. One that is there already is not added again: an earlier sweep or move
+// was killed before it had emptied the mailbox. A notice never becomes one: c2c would tell c2c.
+func AddDead(ctx context.Context, reg *sessions.Registry, sid string, dead ...DeadLetter) error {
+	dead = slices.DeleteFunc(slices.Clone(dead), func(d DeadLetter) bool { return d.Message.IsNotice() })
+	if len(dead) == 0 {
+		return nil
+	}
+	return reg.Locked(ctx, DeadLetterLock, func() error {
+		before, err := DeadLines(reg)
+		if err != nil {
+			return err
+		}
+		there := map[string]bool{}
+		for _, line := range before {
+			there[withoutTime(line)] = true
+		}
+		var lines []byte
+		for _, d := range dead {
+			d.DeletedAt, d.SessionID = inbox.Seconds(reg.Now()), sid
+			line, err := formatDead(d)
+			if err != nil {
+				return fmt.Errorf("write dead letter %s: %w", d.Message.ID, err)
+			}
+			if !there[withoutTime(line)] {
+				lines = append(lines, line...)
+			}
+		}
+		if err := reg.Dir().AppendLines(callers.DeadLetterFile, lines); err != nil {
+			return err
+		}
+		logDead(ctx, reg, sid, dead)
+		return nil
+	})
+}
+
+// logDead writes a line for each message that was refused, and one for all others.
+func logDead(ctx context.Context, reg *sessions.Registry, sid string, dead []DeadLetter) {
+	swept := 0
+	for _, d := range dead {
+		if d.Reason == "" {
+			swept++
+			continue
+		}
+		reg.Record(ctx, "dead_letter_write", sessions.Note{Name: "session_id", Value: sid}, sessions.Note{Name: "message_id", Value: d.Message.ID}, sessions.Note{Name: "reason", Value: d.Reason})
+	}
+	if swept > 0 {
+		reg.Record(ctx, "dead_letter_write", sessions.Note{Name: "session_id", Value: sid}, sessions.Note{Name: "messages", Value: strconv.Itoa(swept)})
+	}
+}
+
+// withoutTime is a line of ours without its time.
+func withoutTime(line []byte) string {
+	_, rest, _ := bytes.Cut(line, []byte(","))
+	return string(rest)
+}
+
+func formatDead(d DeadLetter) ([]byte, error) {
+	message, err := d.Message.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	var r sessions.Row
+	r.SetTime("deleted_at", d.DeletedAt)
+	r.SetText("from_session_id", d.SessionID)
+	if d.Reason != "" {
+		r.SetText("reason", d.Reason)
+	}
+	r.Set("message", message)
+	return append(r, '\n'), nil
+}
+
+// MessageKey tells messages apart.
+func MessageKey(m inbox.Message) string {
+	key, _ := m.MarshalJSON()
+	return string(key)
+}
+
+// DropDead takes lines out of the file, or gives those a reason that no mailbox takes. It asks which they are once nobody else can
+// write the file.
+func DropDead(ctx context.Context, reg *sessions.Registry, sid string, which func() (map[string]string, error)) error {
+	return reg.Locked(ctx, DeadLetterLock, func() error {
+		gone, err := which()
+		if err != nil || len(gone) == 0 {
+			return err
+		}
+		lines, err := DeadLines(reg)
+		if err != nil {
+			return err
+		}
+		var kept []byte
+		var refused []DeadLetter
+		for _, line := range lines {
+			reason, is := gone[string(line)]
+			if reason != "" {
+				d, _ := ParseDead(line)
+				d.Reason = reason
+				refused = append(refused, d)
+				line, err = formatDead(d)
+			}
+			if err != nil {
+				return err
+			}
+			if !is || reason != "" {
+				kept = append(kept, line...)
+			}
+		}
+		if err := reg.Dir().Replace(callers.DeadLetterFile, kept); err != nil {
+			return err
+		}
+		logDead(ctx, reg, sid, refused)
+		return nil
+	})
+}

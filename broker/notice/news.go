@@ -1,0 +1,178 @@
+package notice
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"c2c/inbox"
+	"c2c/sessions"
+)
+
+// What a sender is to be told comes together: one notice names several messages, of several receivers, and a sender that was
+// told something is left alone for TellGap, or longer (GapOf), unless it has said when it wants to hear, or its receiver has
+// ended. What was read by then is not told at all. A sender that is absent is told when it is back.
+const (
+	TellGap = 2 * time.Hour
+	// MaxNews bounds the messages that one notice names.
+	MaxNews = 20
+	// aboutField is what a notice of several messages says of each, for told and wasTold.
+	aboutField = "about"
+)
+
+// News is something that the sender of a message is to be told.
+type News struct {
+	Message inbox.Message
+	Session sessions.Session // its receiver; of a message that expired or died its alias alone
+	Reason  string
+	why     string // of a dead letter
+}
+
+// Notice is the id of a notice about this alone. A question that nobody answers because its receiver has ended is told
+// as one that nobody reads for that reason.
+func (n News) Notice() string {
+	if n.Reason == EndedUnanswered {
+		return About(n.Message, Ended)
+	}
+	return About(n.Message, n.Reason)
+}
+
+// AtOnce says whether it is told though its sender was told something just before: the sender has said when it wants to
+// hear, or has to look for somebody else.
+func (n News) AtOnce() bool { return n.Message.TellAfter > 0 || n.Reason == Ended }
+
+// GapOf is for how long a sender that was told something is left alone before it is told these. That messages wait which ask
+// for nothing is worth half as many notices: the sender waits for nothing.
+func GapOf(all []News) time.Duration {
+	if slices.ContainsFunc(all, func(n News) bool { return n.Reason != Unread || n.Message.Owes() || n.Message.AnswerBy != 0 }) {
+		return TellGap
+	}
+	return 2 * TellGap
+}
+
+// TellTogether puts one notice of all of them into a mailbox, once.
+func TellTogether(ctx context.Context, reg *sessions.Registry, to sessions.Row, all []News) error {
+	if len(all) == 0 {
+		return nil
+	}
+	m := inbox.Message{To: to.Alias(), ID: all[0].Notice(), InReplyTo: all[0].Message.ID, Content: textOf(all)}
+	if len(all) > 1 {
+		type about struct {
+			ID     string `json:"id"`
+			Reason string `json:"reason"`
+			Notice string `json:"notice"`
+		}
+		var list []about
+		ids := []string{to.SID()}
+		for _, n := range all {
+			list, ids = append(list, about{n.Message.ID, n.told(), n.Notice()}), append(ids, n.Notice())
+			if n.Message.ID != m.InReplyTo {
+				m.InReplyTo = ""
+			}
+		}
+		value, err := json.Marshal(list)
+		if err != nil {
+			return err
+		}
+		slices.Sort(ids)
+		m.ID, m.Extra = ID("together", ids...), []inbox.Field{{Name: aboutField, Value: value}}
+	}
+	if sessions.CheckID(m.InReplyTo) != nil {
+		m.InReplyTo = ""
+	}
+	return Send(ctx, reg, to.SID(), m, all[0].told())
+}
+
+// told is the reason as a status tells it.
+func (n News) told() string {
+	if n.Reason == EndedUnanswered {
+		return Ended
+	}
+	return n.Reason
+}
+
+// NoticesIn gives the ids of all notices that a message of c2c stands for.
+func NoticesIn(m inbox.Message) []string {
+	ids := []string{m.ID}
+	for _, f := range m.Extra {
+		var list []struct{ Notice string }
+		if f.Name == aboutField && json.Unmarshal(f.Value, &list) == nil {
+			for _, one := range list {
+				ids = append(ids, one.Notice)
+			}
+		}
+	}
+	return ids
+}
+
+// textOf says all of them, those of one receiver and one reason in a sentence.
+func textOf(all []News) string {
+	type kind struct{ to, reason, why string }
+	groups, order := map[kind][]News{}, []kind{}
+	for _, n := range all {
+		k := kind{sessions.Fold(cmp.Or(n.Session.Alias, n.Message.To)), n.Reason, n.why}
+		if groups[k] == nil {
+			order = append(order, k)
+		}
+		groups[k] = append(groups[k], n)
+	}
+	var lines []string
+	for _, k := range order {
+		lines = append(lines, sentence(groups[k]))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// sentence says some of one receiver and one reason.
+func sentence(some []News) string {
+	n := some[0]
+	if len(some) == 1 {
+		return n.text()
+	}
+	var names []string
+	for _, one := range some {
+		names = append(names, Describe(one.Message))
+	}
+	to, which := cmp.Or(n.Session.Alias, n.Message.To), strings.Join(names, ", ")
+	switch n.Reason {
+	case Unread:
+		return fmt.Sprintf("%s has not read your messages %s, the oldest for %s.%s They still wait; c2c outbox tells more.", to, which, Span(UnreadAfter(n.Session, n.Message)), unreadWhy(n.Session))
+	case Refused:
+		return fmt.Sprintf("The person of %s has its client refuse messages from other sessions, so your messages %s wait for its next turn.", to, which)
+	case Ended:
+		return fmt.Sprintf("The session of %s has ended without reading your messages %s. It gets them when it is started again; c2c handover %[1]s NAME gives its mail to another session.", to, which)
+	case EndedUnanswered:
+		return fmt.Sprintf("The session of %s has ended without an answer to your messages %s. It is reminded when it is started again; until then, ask another session.", to, which)
+	case Expired:
+		return fmt.Sprintf("%s did not read your messages %s in time. They have expired and are not handed over any more; send them again if they still matter.", to, which)
+	case Unanswered:
+		return fmt.Sprintf("%s has not answered your messages %s in time; c2c status ID tells whether one was read.", to, which)
+	}
+	if n.why != "" {
+		return fmt.Sprintf("Your messages %s to %s cannot be handed over: %s. c2c dead-letter shows them.", which, to, n.why)
+	}
+	return fmt.Sprintf("Nobody has read your messages %s to %s, and that session is gone for long. c2c dead-letter shows the messages.", which, to)
+}
+
+// text says one alone.
+func (n News) text() string {
+	switch n.Reason {
+	case Unread:
+		return textUnread(n.Session, n.Message, UnreadAfter(n.Session, n.Message))
+	case Refused:
+		return textRefused(n.Session, n.Message)
+	case Ended:
+		return textEnded(n.Session, n.Message)
+	case EndedUnanswered:
+		return textEndedUnanswered(n.Session, n.Message)
+	case Expired:
+		return textExpired(n.Message)
+	case Unanswered:
+		return TextUnanswered(n.Message)
+	}
+	return textDead(n.Message, n.why)
+}

@@ -1,0 +1,248 @@
+package notice
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"c2c/inbox"
+	"c2c/inbox/digest"
+	"c2c/sessions"
+)
+
+// KindSystem is the kind of c2c's own messages.
+const KindSystem = inbox.KindSystem
+
+// Reasons for which the sender of a message is told something. Dead is another one.
+const (
+	Unread  = "unread"  // nobody has read it for a time
+	Refused = "refused" // the client's person lets others not write to it
+	Expired = "expired" // nobody has read it before it expired
+	Ended   = "ended"   // its receiver's session has ended
+)
+
+// EndedUnanswered is Ended for a question that its receiver has read.
+const EndedUnanswered = "ended-unanswered"
+
+// Reminder is the reason of a notice to who owes an answer. It is the only notice that rings.
+const Reminder = "reminder"
+
+// Told is one notice to the sender of a message.
+type Told struct {
+	Reason string    `json:"reason"`
+	At     time.Time `json:"at"` // UTC
+}
+
+// ID names the notice about a message for a reason. A mailbox takes an id of a sender once: so whoever tells the
+// sender a second time, after a kill or at the same moment, tells nothing.
+func ID(reason string, parts ...string) string {
+	sum := digest.Sum256([]byte(reason + "\x00" + strings.Join(parts, "\x00")))
+	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // a UUID of version 8
+	return inbox.UUID([16]byte(sum[:16]))
+}
+
+func About(m inbox.Message, reason string) string {
+	return ID(reason, sessions.Fold(m.From), m.FromSession, sessions.Fold(m.To), m.ID)
+}
+
+// SenderOf gives the row of a message's sender, nil when nobody has its alias any more.
+func SenderOf(reg *sessions.Registry, rows []sessions.Row, m inbox.Message) sessions.Row {
+	return reg.Authors(rows).Of(m)
+}
+
+// Tell puts a notice about a message into its sender's mailbox, once for each reason.
+func Tell(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, m inbox.Message, reason, text string) error {
+	to := SenderOf(reg, rows, m)
+	if to == nil || m.From == sessions.SystemAlias {
+		return nil
+	}
+	about := m.ID
+	if sessions.CheckID(about) != nil {
+		about = ""
+	}
+	return Send(ctx, reg, to.SID(), inbox.Message{To: to.Alias(), ID: About(m, reason), InReplyTo: about, Content: text}, reason)
+}
+
+// maxTold bounds of how many messages in one mailbox their sender is told: who does not read five does not read the sixth.
+const maxTold = 5
+
+// Quota counts, by folded alias, of how many messages in a mailbox their senders were told.
+type Quota map[string]int
+
+// Take says whether the sender of a message is told of it, and counts that. What its sender does not want to hear of
+// counts for nothing.
+func (q Quota) Take(m inbox.Message) bool {
+	if !wantsNotice(m) {
+		return false
+	}
+	q[sessions.Fold(m.From)]++
+	return q[sessions.Fold(m.From)] <= maxTold
+}
+
+// TellDead tells the senders of dead letters of one mailbox, before those are gone from it: a kill in between costs a second
+// try. It stops nobody.
+func TellDead(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, told Quota, dead ...DeadLetter) {
+	var all []News
+	for _, d := range dead {
+		if told.Take(d.Message) {
+			all = append(all, News{Message: d.Message, Reason: sessions.Dead, why: d.Reason})
+		}
+	}
+	TellSenders(ctx, reg, rows, all)
+}
+
+// TellSenders tells senders at once what has become of messages, each in one notice. It stops nobody.
+func TellSenders(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, all []News) {
+	bySender, order := map[string][]News{}, []sessions.Row{}
+	for _, n := range all {
+		to := SenderOf(reg, rows, n.Message)
+		if to == nil {
+			continue
+		}
+		if bySender[to.SID()] == nil {
+			order = append(order, to)
+		}
+		bySender[to.SID()] = append(bySender[to.SID()], n)
+	}
+	for _, to := range order {
+		if err := TellTogether(ctx, reg, to, bySender[to.SID()]); err != nil {
+			reg.Log.Warn("a sender is not told that its messages are not handed over", "session", to.SID(), "err", err)
+		}
+	}
+}
+
+// Send delivers a message of c2c itself, unless the mailbox has had one with its id.
+func Send(ctx context.Context, reg *sessions.Registry, sid string, m inbox.Message, reason string) error {
+	box, err := reg.Mailbox(sid)
+	if err != nil {
+		return err
+	}
+	m.From, m.FromSession, m.Kind, m.Deferrable = sessions.SystemAlias, sessions.SystemAlias, KindSystem, reason != Reminder
+	stored, err := box.Deliver(ctx, m)
+	if taken := new(inbox.IDTakenError); errors.As(err, &taken) {
+		return nil // in other words: it was told at another time
+	}
+	if err != nil {
+		return fmt.Errorf("tell session %q: %w", sid, err)
+	}
+	if !stored.Already[0] {
+		reg.Record(ctx, "notice", sessions.Note{Name: "to_alias", Value: m.To}, sessions.Note{Name: "reason", Value: reason}, sessions.Note{Name: "message_id", Value: m.ID}, sessions.Note{Name: "about", Value: m.InReplyTo})
+	}
+	return nil
+}
+
+// ToldOf finds what the sender of a message was told of it.
+func ToldOf(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, m inbox.Message) (all []Told, err error) {
+	to := SenderOf(reg, rows, m)
+	if to == nil {
+		return nil, nil
+	}
+	box, err := reg.Mailbox(to.SID())
+	if err != nil {
+		return nil, err
+	}
+	reasons := map[string]string{}
+	var ids []string
+	for _, reason := range []string{Refused, Unread, Ended, Expired, sessions.Dead, Unanswered} {
+		id := About(m, reason)
+		reasons[id], ids = reason, append(ids, id)
+	}
+	found, err := box.Search(ctx, inbox.Query{
+		Holds: func(data []byte) bool {
+			return slices.ContainsFunc(ids, func(id string) bool { return bytes.Contains(data, []byte(id)) })
+		},
+		Is: func(notice inbox.Message) bool {
+			return notice.IsNotice() && slices.ContainsFunc(NoticesIn(notice), func(id string) bool { return reasons[id] != "" })
+		}, Limit: len(ids),
+	})
+	for _, f := range found {
+		for _, id := range NoticesIn(f.Message) {
+			if reasons[id] != "" {
+				all = append(all, Told{reasons[id], f.Message.Time().UTC()})
+			}
+		}
+	}
+	sort.SliceStable(all, func(i, j int) bool { return all[i].At.Before(all[j].At) })
+	return all, err
+}
+
+// Describe names a message to who wrote it: its first words, when they are kept, and its short id.
+func Describe(m inbox.Message) string {
+	const most = 40
+	words := []rune(strings.Join(strings.Fields(m.Content), " "))
+	if len(words) == 0 {
+		return inbox.ShortID(m.ID)
+	}
+	if len(words) > most {
+		words = append(words[:most], '…')
+	}
+	return fmt.Sprintf("%q (%s)", inbox.Visible(string(words), ""), inbox.ShortID(m.ID))
+}
+
+// Span is a time in words, to the minute, or to the second below two minutes.
+func Span(d time.Duration) string {
+	if d < 2*time.Minute {
+		return fmt.Sprintf("%d s", max(0, d.Round(time.Second)/time.Second))
+	}
+	minutes := int(d.Round(time.Minute) / time.Minute)
+	switch h, m := minutes/60, minutes%60; {
+	case h == 0:
+		return fmt.Sprintf("%d min", m)
+	case m == 0:
+		return fmt.Sprintf("%d h", h)
+	default:
+		return fmt.Sprintf("%d h %d min", h, m)
+	}
+}
+
+// textUnread tells that a message was not read for so long.
+func textUnread(s sessions.Session, m inbox.Message, after time.Duration) string {
+	return fmt.Sprintf("%s has not read your message %s for %s.%s It still waits; c2c status %s tells more.",
+		s.Alias, Describe(m), Span(after), unreadWhy(s), inbox.ShortID(m.ID))
+}
+
+func unreadWhy(s sessions.Session) string {
+	switch {
+	case s.State == sessions.Absent:
+		return " " + s.Alias + " is absent."
+	case s.Quiet:
+		return " " + s.Alias + " does not want to be disturbed."
+	}
+	return ""
+}
+
+func TextUnanswered(m inbox.Message) string {
+	return fmt.Sprintf("%s has not answered your message %s within %s; c2c status %s tells whether it was read.",
+		m.To, Describe(m), Span(inbox.FromSeconds(m.AnswerBy).Sub(m.Time())), inbox.ShortID(m.ID))
+}
+
+func textRefused(s sessions.Session, m inbox.Message) string {
+	return fmt.Sprintf("The person of %s has its client refuse messages from other sessions, so your message %s waits for its next turn.", s.Alias, Describe(m))
+}
+
+func textEnded(s sessions.Session, m inbox.Message) string {
+	return fmt.Sprintf("The session of %s has ended without reading your message %s. It gets it when it is started again; c2c handover %s NAME gives its mail to another session.",
+		s.Alias, Describe(m), s.Alias)
+}
+
+func textEndedUnanswered(s sessions.Session, m inbox.Message) string {
+	return fmt.Sprintf("The session of %s has ended without an answer to your message %s. It is reminded when it is started again; until then, ask another session.",
+		s.Alias, Describe(m))
+}
+
+func textExpired(m inbox.Message) string {
+	return fmt.Sprintf("%s did not read your message %s within %s. It has expired and is not handed over any more; send it again if it still matters.",
+		m.To, Describe(m), Span(inbox.FromSeconds(m.ExpiresAt).Sub(m.Time())))
+}
+
+func textDead(m inbox.Message, why string) string {
+	if why != "" {
+		return fmt.Sprintf("Your message %s to %s cannot be handed over: %s. c2c dead-letter shows it.", Describe(m), m.To, why)
+	}
+	return fmt.Sprintf("Nobody has read your message %s to %s, and that session is gone for long. c2c dead-letter shows the message.", Describe(m), m.To)
+}

@@ -1,0 +1,136 @@
+package owed
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"c2c/inbox"
+	"c2c/sessions"
+)
+
+// answeredWithin: a message that a reader writes to the asker so soon after reading the question counts as the answer, even if it
+// does not say so. Models often write it with send.
+const answeredWithin = 30 * time.Minute
+
+// asker is a session that waits for answers.
+type asker struct {
+	debts   map[string][]SessionKey // by the id of the message
+	debtors map[string]map[Key]bool // by session
+	since   float64                 // what was sent before answers nothing
+}
+
+func (a *asker) add(sid string, d Record, now float64) {
+	a.debts[d.ID] = append(a.debts[d.ID], SessionKey{sid, d.Key()})
+	if a.debtors[sid] == nil {
+		a.debtors[sid] = map[Key]bool{}
+	}
+	a.debtors[sid][d.Key()] = true
+	a.since = min(a.since, d.TS, now)
+}
+
+// AnswersTo finds the answers to records, by session, in the mailboxes of those who have asked. It reads each of these once.
+func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, bySession map[string][]Record) map[SessionKey]inbox.Message {
+	authors := reg.Authors(rows)
+	askers := map[string]*asker{}
+	for sid, debts := range bySession {
+		for _, d := range debts {
+			if w := authors.Of(d.Message); w != nil && inbox.ValidName(w.SID()) {
+				if askers[w.SID()] == nil {
+					askers[w.SID()] = &asker{debts: map[string][]SessionKey{}, debtors: map[string]map[Key]bool{}, since: math.MaxFloat64}
+				}
+				askers[w.SID()].add(sid, d, inbox.Seconds(reg.Now()))
+			}
+		}
+	}
+	answers := map[SessionKey]inbox.Message{}
+	for sid, a := range askers {
+		plain := map[string][]inbox.Message{} // by the session that wrote them
+		for _, m := range mayAnswer(ctx, reg, authors, sid, a) {
+			if m.InReplyTo == "" {
+				if r := authors.Of(m); r != nil && a.debtors[r.SID()] != nil {
+					plain[r.SID()] = append(plain[r.SID()], m)
+				}
+				continue
+			}
+			for _, key := range a.debts[m.InReplyTo] {
+				if authors.Are(key.SID, m) {
+					answers[key] = m
+				}
+			}
+		}
+		for debtor, msgs := range plain {
+			plainAnswers(ctx, reg, debtor, a.debtors[debtor], msgs, answers)
+		}
+	}
+	return answers
+}
+
+// mayAnswer gives what may be answers, the newest first: what says so, and what a session that owes one has written without
+// saying what it answers.
+func mayAnswer(ctx context.Context, reg *sessions.Registry, authors sessions.Authors, sid string, a *asker) (msgs []inbox.Message) {
+	ids := map[string]bool{}
+	for id := range a.debts {
+		ids[id] = true
+	}
+	var names []string
+	for debtor := range a.debtors {
+		names = append(names, debtor)
+		if i := sessions.FindSID(authors.Rows, debtor); i >= 0 {
+			names = append(names, authors.Names(reg.Session(authors.Rows[i]))...)
+		}
+	}
+	answers, sent := inbox.HoldsAnswer(ids), inbox.HoldsSender(names)
+	since := a.since - (24 * time.Hour).Seconds() // a clock may have been wrong
+	found, err := reg.SearchOne(ctx, sid, inbox.Query{
+		Holds:   func(data []byte) bool { return answers(data) || sent(data) },
+		MayBeOf: func(ts float64) bool { return ts >= since },
+		Is:      func(m inbox.Message) bool { return isAnswer(m) && (ids[m.InReplyTo] || m.InReplyTo == "") }, Limit: math.MaxInt,
+	})
+	if err != nil && !errors.Is(err, context.Canceled) {
+		reg.Log.Warn("answers are not looked for", "session", sid, "err", err)
+	}
+	for _, f := range found {
+		msgs = append(msgs, f.Message)
+	}
+	return msgs
+}
+
+// plainAnswers adds the answers that do not say what they answer, msgs being what the debtor wrote to the asker, the newest
+// first.
+func plainAnswers(ctx context.Context, reg *sessions.Registry, debtor string, debts map[Key]bool, msgs []inbox.Message, answers map[SessionKey]inbox.Message) {
+	open := map[string]bool{}
+	for key := range debts {
+		if _, is := answers[SessionKey{debtor, key}]; !is {
+			open[key.ID] = true
+		}
+	}
+	if len(open) == 0 {
+		return
+	}
+	for key, at := range Observed(ctx, reg, debtor, open) {
+		for _, m := range msgs { // the first one behind the reading remains
+			if sent := m.Time(); debts[key] && open[key.ID] && !sent.Before(at) && sent.Before(at.Add(answeredWithin)) {
+				answers[SessionKey{debtor, key}] = m
+			}
+		}
+	}
+}
+
+// HasAnswer says whether a session has got an answer to a message of its own, from somebody of whom from says yes. What a
+// reader has in hand counts, too.
+func HasAnswer(ctx context.Context, reg *sessions.Registry, sid, id string, from func(inbox.Message) bool) (bool, error) {
+	box, err := reg.Mailbox(sid)
+	if err != nil {
+		return false, err
+	}
+	found, err := box.Search(ctx, inbox.Query{
+		Holds: sessions.Holds(id),
+		Is:    func(a inbox.Message) bool { return a.InReplyTo == id && a.From != sessions.SystemAlias && from(a) }, Limit: 1,
+	})
+	return len(found) > 0, err
+}
+
+// OpenLook bounds how far back the questions of one writer, and its notices, are looked for.
+const OpenLook = 200

@@ -1,0 +1,22 @@
+package owed
+
+import (
+	"time"
+
+	"c2c/inbox"
+)
+
+// Asked says of a message that asks within which time its receiver owes an answer. It is zero of any other.
+type Asked struct {
+	Due    time.Time `json:"due,omitzero"`
+	Bucket string    `json:"bucket,omitempty"`          // blocking, urgent or normal
+	Action bool      `json:"action_required,omitempty"` // SPEC-091 section 5.3
+	Reply  bool      `json:"reply_required,omitempty"`
+}
+
+func AskedOf(m inbox.Message) Asked {
+	if !m.Owes() {
+		return Asked{}
+	}
+	return Asked{inbox.FromSeconds(m.Due).UTC(), m.Bucket(), true, true}
+}

@@ -1,0 +1,212 @@
+package owed
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"c2c/broker/notice"
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+	"c2c/sessions"
+)
+
+// A session that waits for an answer has a file in asking/, below the root:
+//
+//	asking/<id of the question>   the session that asks, the session that is asked, and its alias, a line each; and, without the
+//	                              end of a line, which older versions would not take, until when it waits, in Unix seconds
+//
+// Whoever waits has the file locked. So the wait ends with its process, and not with a word that somebody would have to
+// take back. A process that is stopped keeps its lock: so nobody heeds a wait whose time is over. The files of those that were killed are removed by the next one who asks.
+const (
+	AskingDir  = "asking"
+	askingLock = "lock" // held while somebody looks who waits for whom and begins to wait
+
+	// waitGrace is how much longer a wait is heeded than it may last: whoever waits takes the answer of the last moment.
+	waitGrace = 10 * time.Second
+)
+
+// Wait is a session that waits for an answer.
+type Wait struct {
+	question    string // its id; until it is sent another one
+	Asks, Asked string // sessions
+	Alias       string // of the one who is asked
+}
+
+// CircleError says that the asked session waits for the asking one, directly or through others.
+type CircleError struct {
+	Asked    string   // alias
+	Through  []string // aliases of the others in between
+	Question string   // what the one who asks is to answer first: an id
+}
+
+func (e *CircleError) Error() string {
+	chain := e.Asked + " waits for "
+	for _, alias := range e.Through {
+		chain += alias + ", which waits for "
+	}
+	return fmt.Sprintf("%syour answer to %s, so both would wait for each other: answer that first, or send this and go on",
+		chain, inbox.ShortID(e.Question))
+}
+
+// Awaits says whether a session waits for an answer of its sender to the question that a message answers.
+func Awaits(reg *sessions.Registry, sid string, m inbox.Message) bool {
+	if m.Kind == notice.KindSystem || !inbox.IsUUID(m.InReplyTo) {
+		return false
+	}
+	dir, err := reg.SubIfThere(AskingDir)
+	if err != nil || dir == nil {
+		return false
+	}
+	defer dir.Close()
+	w, ok := readWait(dir, m.InReplyTo, reg.Now())
+	return ok && w.Asks == sid && IsOf(reg, w.Asked, w.Alias, m)
+}
+
+// IsOf says whether a message was written by a session, or by the one that goes on with its work under its alias.
+func IsOf(reg *sessions.Registry, sid, alias string, m inbox.Message) bool {
+	rows, err := reg.ReadRegistry()
+	if err != nil {
+		return false
+	}
+	authors := reg.Authors(rows)
+	r := authors.Of(m)
+	return r != nil && (r.SID() == sid || authors.Follows(r, sid, alias))
+}
+
+// readWait reads the file of a wait. ok is false when its process has ended, or waits longer than it may.
+func readWait(dir *atomicfile.Dir, name string, now time.Time) (w Wait, ok bool) {
+	f, err := dir.Open(name, os.O_RDONLY)
+	if err != nil {
+		return w, false
+	}
+	defer f.Close()
+	if free, err := filelock.FreeFile(f); err != nil || free {
+		return w, false
+	}
+	data := make([]byte, 512) // three names are shorter
+	n, _ := f.ReadAt(data, 0)
+	lines := bytes.Split(data[:n], []byte("\n"))
+	if len(lines) != 4 {
+		return w, false
+	}
+	until, err := strconv.ParseInt(string(lines[3]), 10, 64)
+	if err == nil && until > 0 && now.Add(-waitGrace).Unix() >= until {
+		return w, false
+	}
+	return Wait{name, string(lines[0]), string(lines[1]), string(lines[2])}, true
+}
+
+// Asking is the file of this process, locked.
+type Asking struct {
+	dir  *atomicfile.Dir
+	name string
+	File *os.File
+}
+
+// StartWait begins to wait, unless the other one waits for this one.
+func StartWait(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, w Wait) (a *Asking, err error) {
+	dir, err := reg.Dir().Sub(AskingDir, true)
+	if err != nil {
+		return nil, err
+	}
+	err = filelock.With(ctx, dir, askingLock, func() error {
+		waits, err := waitsIn(dir, reg.Now())
+		if err == nil {
+			err = checkCircle(rows, waits, w.Asks, w.Asked)
+		}
+		if err != nil {
+			return err
+		}
+		a = &Asking{dir: dir, name: inbox.NewID(reg.Now())}
+		if a.File, err = dir.Open(a.name, os.O_RDWR|os.O_CREATE|os.O_EXCL); err != nil {
+			return err
+		}
+		if _, err = filelock.TryFile(a.File); err == nil {
+			_, err = a.File.WriteString(w.Asks + "\n" + w.Asked + "\n" + w.Alias + "\n")
+		}
+		return err
+	})
+	if err == nil {
+		return a, nil
+	}
+	if a != nil && a.File != nil {
+		return nil, errors.Join(err, a.End())
+	}
+	return nil, errors.Join(err, dir.Close())
+}
+
+// waitsIn lists who waits, and removes what those have left that were killed. The caller holds the lock.
+func waitsIn(dir *atomicfile.Dir, now time.Time) (waits []Wait, err error) {
+	names, err := dir.Names()
+	for _, name := range names {
+		if name == askingLock {
+			continue
+		}
+		if w, ok := readWait(dir, name, now); ok {
+			waits = append(waits, w)
+		} else if info, err := dir.Stat(name); err == nil && info.Mode().IsRegular() {
+			dir.Remove(name) // when it fails, the next one tries again
+		}
+	}
+	return waits, err
+}
+
+// checkCircle refuses an ask that would deadlock: asked already waits, directly or not, for asks.
+func checkCircle(rows []sessions.Row, waits []Wait, asks, asked string) error {
+	alias := func(sid string) string {
+		if i := sessions.FindSID(rows, sid); i >= 0 {
+			return rows[i].Alias()
+		}
+		return sid
+	}
+	type step struct {
+		sid     string
+		through []string
+	}
+	seen := []string{asked}
+	for next := []step{{sid: asked}}; len(next) > 0; next = next[1:] {
+		at := next[0]
+		for _, w := range waits {
+			if w.Asks != at.sid {
+				continue
+			}
+			if w.Asked == asks {
+				return &CircleError{alias(asked), at.through, w.question}
+			}
+			if !slices.Contains(seen, w.Asked) {
+				seen = append(seen, w.Asked)
+				next = append(next, step{w.Asked, append(slices.Clone(at.through), alias(w.Asked))})
+			}
+		}
+	}
+	return nil
+}
+
+// Begins says which question it waits for, and until when.
+func (a *Asking) Begins(question string, until time.Time) error {
+	if _, err := a.File.WriteString(strconv.FormatInt(until.Unix()+1, 10)); err != nil {
+		return err
+	}
+	err := a.dir.Rename(a.name, question)
+	if err == nil {
+		a.name = question
+	}
+	return err
+}
+
+// End ends the wait. Its file is gone when that lasted too long.
+func (a *Asking) End() error {
+	err := a.dir.Remove(a.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, a.File.Close(), a.dir.Close())
+}

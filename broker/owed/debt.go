@@ -1,0 +1,481 @@
+package owed
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"c2c/broker/notice"
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+	"c2c/sessions"
+)
+
+// An answer may be due after its message was read, when nothing in the mailbox tells of it any more. So a message that asks
+// (inbox.Message.Owes), or has answer_by, has a record beside the mailbox of the session that is asked:
+//
+//	owed/<sid>.jsonl    a line each: the message, its content cut, or left out when it is ephemeral; of one that asks what has
+//	                    become of it, in the field "obligation"
+//	owed/.closed.jsonl  such lines of obligations that are over, without content, for c2c stats; nothing depends on them, and
+//	                    they are not synced
+//	owed/.closed.old    older ones
+//
+// The sender writes the record behind the message, and syncs it. A session that answers takes it out.
+const (
+	Directory = "owed"
+	Suffix    = ".jsonl"
+	owedCut   = 200 // bytes of the content
+	// owedMax bounds a file of records, in bytes: some ten thousand of them.
+	owedMax = 8 << 20
+
+	ClosedFile = ".closed.jsonl" // no session has such an id
+	ClosedOld  = ".closed.old"
+	closedLock = ".closed.lock" // held while the file is renamed
+	closedMax  = 1 << 20
+
+	termsField = "obligation"
+)
+
+// Record is a record: a message that a session is to answer.
+type Record struct {
+	inbox.Message
+	terms
+	line []byte // as it was read
+	Half bool   // a power cut has left half of the line
+}
+
+// terms is what is recorded of a message that asks.
+type terms struct {
+	Surface    string    `json:"surface,omitempty"`
+	Wakes      Wakes     `json:"wakes,omitzero"`
+	Reminders  int       `json:"reminders,omitempty"`
+	Reminder   string    `json:"reminder,omitempty"` // the id of the last one
+	RemindedAt time.Time `json:"reminded_at,omitzero"`
+	StaleAt    time.Time `json:"stale_at,omitzero"`     // since when it is seen to be overdue for too long
+	SenderTold bool      `json:"sender_told,omitempty"` // that answer_by is over
+	ObservedAt time.Time `json:"observed_at,omitzero"`
+	AckedAt    time.Time `json:"acked_at,omitzero"`
+	ClosedAt   time.Time `json:"closed_at,omitzero"`
+	How        string    `json:"how,omitempty"`
+	Reply      string    `json:"reply,omitempty"`
+	Session    string    `json:"session_id,omitempty"` // who owed it; in ClosedFile alone
+}
+
+// New is the record of a message that was just stored.
+func New(m inbox.Message) Record {
+	m.Content, m.Extra = strings.ToValidUTF8(m.Content[:min(len(m.Content), owedCut)], ""), nil
+	if m.Ephemeral {
+		m.Content = ""
+	}
+	return Record{Message: m}
+}
+
+// parseRecord reads a line. The files are ours, but others may write there, too.
+func parseRecord(line []byte) (d Record) {
+	d.line = line
+	if err := json.Unmarshal(line, &d.Message); err != nil {
+		d.Half = true
+		return d
+	}
+	for _, f := range d.Extra {
+		if f.Name == termsField && json.Unmarshal(f.Value, &d.terms) != nil {
+			d.terms = terms{}
+		}
+	}
+	d.Extra = nil
+	return d
+}
+
+// Format is the line of a debt.
+func (d Record) Format() ([]byte, error) {
+	m := d.Message
+	if d.Owes() {
+		value, err := json.Marshal(d.terms)
+		if err != nil {
+			return nil, err
+		}
+		m.Extra = []inbox.Field{{Name: termsField, Value: value}}
+	}
+	line, err := m.MarshalJSON()
+	return append(line, '\n'), err
+}
+
+// Key tells debts of one session apart: an id belongs to its sender.
+type Key struct{ session, from, ID string }
+
+func (d Record) Key() Key { return KeyOf(d.Message) }
+
+func KeyOf(m inbox.Message) Key { return Key{m.FromSession, sessions.Fold(m.From), m.ID} }
+
+// Read reads the records of a session without a lock: who changes the file puts a new one in its place, and of a line that
+// is being added half is passed over. Of a message that was rung for before its sender had written the record there are two
+// lines, which are one record.
+func Read(dir *atomicfile.Dir, sid string) (debts []Record, err error) {
+	data, err := dir.ReadIf(sid + Suffix)
+	place := map[Key]int{}
+	for line := range bytes.Lines(data) {
+		d := parseRecord(line)
+		if i, there := place[d.Key()]; there && !d.Half {
+			debts[i].merge(d)
+			continue
+		}
+		if !d.Half {
+			place[d.Key()] = len(debts)
+		}
+		debts = append(debts, d)
+	}
+	return debts, err
+}
+
+// merge takes over what a further line knows: the sender's knows the surface, those of ringers what they did. They come in any order.
+func (d *Record) merge(more Record) {
+	d.line = append(bytes.Clone(d.line), more.line...)
+	d.Surface = cmp.Or(more.Surface, d.Surface)
+	d.Wakes.merge(more.Wakes)
+}
+
+// Sessions gives the sessions that have records.
+func Sessions(dir *atomicfile.Dir) (sids []string, err error) {
+	names, err := dir.Names()
+	for _, name := range names {
+		if sid, ok := strings.CutSuffix(name, Suffix); ok && inbox.ValidName(sid) {
+			sids = append(sids, sid)
+		}
+	}
+	return sids, err
+}
+
+// errOwedFull: a session owes so much that no more is recorded. Its mail is stored all the same.
+var errOwedFull = errors.New("too many messages wait for an answer of that session")
+
+// Add records that a session is to answer messages that are stored in its mailbox. repeated says that the records may be there.
+func Add(ctx context.Context, reg *sessions.Registry, sid string, repeated bool, debts ...Record) error {
+	if len(debts) == 0 {
+		return nil
+	}
+	dir, err := reg.Dir().Sub(Directory, true)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return filelock.With(ctx, dir, sid+".lock", func() error {
+		info, err := dir.Stat(sid + Suffix)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err == nil && info.Size() > owedMax {
+			return errOwedFull
+		}
+		there := map[Key]bool{}
+		if repeated {
+			before, err := Read(dir, sid)
+			if err != nil {
+				return err
+			}
+			for _, d := range before {
+				there[d.Key()] = there[d.Key()] || !d.Half
+			}
+		}
+		var lines []byte
+		for _, d := range debts {
+			line, err := d.Format()
+			if err != nil {
+				return err
+			}
+			if !there[d.Key()] {
+				lines = append(lines, line...)
+			}
+		}
+		if len(lines) == 0 {
+			return nil
+		}
+		return dir.AppendLines(sid+Suffix, lines)
+	})
+}
+
+// AddFor records what a session owes for a message that was sent to it. One that is sent once more, and was answered, is over.
+func AddFor(ctx context.Context, reg *sessions.Registry, to sessions.Session, m inbox.Message, repeated bool) error {
+	if m.AnswerBy == 0 && !m.Owes() || !inbox.ValidName(to.ID) {
+		return nil
+	}
+	d := New(m)
+	d.Surface = SurfaceOf(reg, to)
+	if repeated && m.Owes() {
+		rows, err := reg.Rows(ctx)
+		if err != nil {
+			return err
+		}
+		if len(AnswersTo(ctx, reg, rows, map[string][]Record{to.ID: {d}})) > 0 {
+			return nil
+		}
+	}
+	return Add(ctx, reg, to.ID, repeated, d)
+}
+
+// Change lets edit change the records of a session, under their lock. A record that it gives a How is over: it goes into
+// ClosedFile first, so that a kill in between costs a second line there. One that edit drops leaves the file alone.
+func Change(ctx context.Context, reg *sessions.Registry, dir *atomicfile.Dir, sid string, edit func(*Record) (changed, drop bool)) error {
+	var over []Record
+	err := filelock.With(ctx, dir, sid+".lock", func() error {
+		debts, err := Read(dir, sid)
+		if err != nil {
+			return err
+		}
+		var kept, closed []byte
+		any := false
+		for _, d := range debts {
+			changed, drop := false, false
+			if !d.Half {
+				changed, drop = edit(&d)
+			}
+			line := d.line
+			if any = any || changed || drop; changed && !drop {
+				if d.How != "" {
+					d.Session, d.Content = sid, "" // the archive keeps the words, as long as its person wants
+				}
+				if line, err = d.Format(); err != nil {
+					return err
+				}
+			}
+			switch {
+			case drop:
+			case d.How != "":
+				over, closed = append(over, d), append(closed, line...)
+			default:
+				kept = append(kept, line...)
+			}
+		}
+		if !any {
+			return nil
+		}
+		KeepClosed(reg, dir, closed)
+		if len(kept) == 0 {
+			return dir.Remove(sid + Suffix)
+		}
+		return dir.Replace(sid+Suffix, kept)
+	})
+	if err != nil {
+		return err
+	}
+	for _, d := range over {
+		reg.Record(ctx, "obligation_closed", sessions.Note{Name: "session_id", Value: sid}, sessions.Note{Name: "message_id", Value: d.ID}, sessions.Note{Name: "kind", Value: d.Kind}, sessions.Note{Name: "how", Value: d.How})
+	}
+	return nil
+}
+
+// KeepClosed adds lines to what is over. It is for the statistics: an error stops nobody.
+func KeepClosed(reg *sessions.Registry, dir *atomicfile.Dir, lines []byte) {
+	if len(lines) == 0 {
+		return
+	}
+	err := dir.Log(ClosedFile, lines)
+	if info, serr := dir.Stat(ClosedFile); err == nil && serr == nil && info.Size() > closedMax {
+		err = turnClosed(dir)
+	}
+	if err != nil {
+		reg.Log.Warn("an obligation that is over is not counted", "err", err)
+	}
+}
+
+func turnClosed(dir *atomicfile.Dir) (err error) {
+	lock, err := filelock.Open(dir, closedLock)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	if ok, err := lock.Try(); err != nil || !ok {
+		return err
+	}
+	if info, err := dir.Stat(ClosedFile); err != nil || info.Size() <= closedMax {
+		return err // another process has done it just now
+	}
+	return dir.Rename(ClosedFile, ClosedOld)
+}
+
+// closedDebts gives what is over. A kill may have left one twice: the later one counts.
+func closedDebts(dir *atomicfile.Dir) (all map[SessionKey]Record, err error) {
+	all = map[SessionKey]Record{}
+	for _, name := range []string{ClosedOld, ClosedFile} {
+		data, rerr := dir.ReadIf(name)
+		err = errors.Join(err, rerr)
+		for line := range bytes.Lines(data) {
+			if d := parseRecord(line); !d.Half && d.Owes() && slices.Contains(endings[:], d.How) {
+				all[SessionKey{d.Session, d.Key()}] = d
+			}
+		}
+	}
+	return all, err
+}
+
+// All gives by session what is owed, and if over says so what is over, each obligation once: a kill may have left the
+// record of one that was answered, and one that ended otherwise is open again when its message has come back. What is over is
+// read last, so that none is missed that ends meanwhile. With an error comes what could be read.
+func All(dir *atomicfile.Dir, over bool) (open map[string][]Record, closed map[SessionKey]Record, err error) {
+	open = map[string][]Record{}
+	sids, err := Sessions(dir)
+	for _, sid := range sids {
+		debts, derr := Read(dir, sid)
+		err = errors.Join(err, derr)
+		open[sid] = slices.DeleteFunc(debts, func(d Record) bool { return d.Half || !d.Owes() })
+	}
+	if !over {
+		return open, nil, err
+	}
+	closed, cerr := closedDebts(dir)
+	for sid, debts := range open {
+		open[sid] = slices.DeleteFunc(debts, func(d Record) bool {
+			key := SessionKey{sid, d.Key()}
+			if closed[key].hasAnswer() {
+				return true
+			}
+			delete(closed, key)
+			return false
+		})
+	}
+	return open, closed, errors.Join(err, cerr)
+}
+
+// withDebts calls f for the directory if the session has records: most have none, and then this costs a look.
+func withDebts(reg *sessions.Registry, sid string, f func(dir *atomicfile.Dir) error) error {
+	if !inbox.ValidName(sid) {
+		return nil
+	}
+	dir, err := reg.SubIfThere(Directory)
+	if err != nil || dir == nil {
+		return err
+	}
+	defer dir.Close()
+	if _, err := dir.Stat(sid + Suffix); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	return f(dir)
+}
+
+// Close ends obligations of a session without an answer: those of which is says yes, with a word for how.
+func Close(ctx context.Context, reg *sessions.Registry, sid, how string, is func(inbox.Message) bool) {
+	err := withDebts(reg, sid, func(dir *atomicfile.Dir) error {
+		return Change(ctx, reg, dir, sid, func(d *Record) (changed, drop bool) {
+			if !d.Owes() || !is(d.Message) { // of one with answer_by alone the sender is told in its time
+				return false, false
+			}
+			d.How, d.ClosedAt = how, reg.Now().UTC()
+			return true, false
+		})
+	})
+	if err != nil {
+		reg.Log.Warn("an obligation is not closed", "session", sid, "how", how, "err", err)
+	}
+}
+
+// CloseMessages ends the obligations of a session for some messages.
+func CloseMessages(ctx context.Context, reg *sessions.Registry, sid, how string, msgs []inbox.Message) {
+	keys := map[Key]bool{}
+	for _, m := range msgs {
+		if m.Owes() {
+			keys[KeyOf(m)] = true
+		}
+	}
+	if len(keys) > 0 {
+		Close(ctx, reg, sid, how, func(m inbox.Message) bool { return keys[KeyOf(m)] })
+	}
+}
+
+// AddMoved records what a session owes for messages that came to it from the mailbox of another one, or back from the dead
+// letters.
+func AddMoved(ctx context.Context, reg *sessions.Registry, sid string, msgs []inbox.Message) {
+	reg.LookBy(reg.Now())
+	var debts []Record
+	for _, m := range msgs {
+		if m.AnswerBy != 0 || m.Owes() {
+			debts = append(debts, New(m))
+		}
+	}
+	if len(debts) == 0 {
+		return
+	}
+	s := sessions.Session{ID: sid}
+	if rows, err := reg.ReadRegistry(); err == nil { // not rows, which may lock the registry
+		if i := sessions.FindSID(rows, sid); i >= 0 {
+			s = reg.Session(rows[i])
+		}
+	}
+	surface := SurfaceOf(reg, s)
+	for i := range debts {
+		debts[i].Surface = surface
+	}
+	if err := Add(ctx, reg, sid, true, debts...); err != nil {
+		reg.Log.Warn("nobody will be told when there is no answer", "session", sid, "err", err)
+	}
+}
+
+// RecordAnswer closes what a session owed for the message that m answers, or records that it has said something.
+func RecordAnswer(ctx context.Context, reg *sessions.Registry, sid string, to sessions.Row, m inbox.Message) error {
+	if m.InReplyTo == "" {
+		return nil
+	}
+	return withDebts(reg, sid, func(dir *atomicfile.Dir) error {
+		data, err := dir.ReadIf(sid + Suffix)
+		if err != nil || !bytes.Contains(data, []byte(m.InReplyTo)) {
+			return err
+		}
+		rows, err := reg.Rows(ctx)
+		if err != nil {
+			return err
+		}
+		authors := reg.Authors(rows)
+		observed := Observed(ctx, reg, sid, map[string]bool{m.InReplyTo: true}) // its lock comes before that of the records
+		return Change(ctx, reg, dir, sid, func(d *Record) (changed, drop bool) {
+			if d.ID != m.InReplyTo || !d.Owes() || !authors.Are(to.SID(), d.Message) {
+				return false, false
+			}
+			return d.Answered(m, observed[d.Key()]), false
+		})
+	})
+}
+
+// isAnswer says whether a message is an answer that is wanted, and not the word that one will come.
+func isAnswer(m inbox.Message) bool {
+	switch m.Kind {
+	case "ack", "status", "question", notice.KindSystem:
+		return false
+	}
+	return m.From != sessions.SystemAlias
+}
+
+// hasAnswer says whether a debt is over because an answer came.
+func (d Record) hasAnswer() bool { return d.How == Answered || d.How == notice.Refused }
+
+// Answered records an answer, or that one will come. Who answers has read the message, even if nothing else tells when.
+func (d *Record) Answered(m inbox.Message, observed time.Time) (changed bool) {
+	at := m.Time().UTC()
+	if d.ObservedAt.IsZero() {
+		if observed.IsZero() || observed.After(at) {
+			observed = at
+		}
+		d.ObservedAt = observed.UTC()
+	}
+	if !isAnswer(m) {
+		if !d.AckedAt.IsZero() {
+			return false
+		}
+		d.AckedAt = at
+		return true
+	}
+	d.How, d.ClosedAt, d.Reply = Answered, at, m.ID
+	if m.Tag == "fail" {
+		d.How = notice.Refused
+	}
+	if d.AckedAt.IsZero() {
+		d.AckedAt = at
+	}
+	return true
+}

@@ -1,0 +1,52 @@
+package owed
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"c2c/inbox"
+)
+
+// SetTTL sets for how long, from now on, a message is handed over.
+func SetTTL(m *inbox.Message, now time.Time, ttl string) error {
+	d, err := lifetime(ttl)
+	if err == nil {
+		m.ExpiresAt = inbox.Seconds(now.Add(d))
+	}
+	return err
+}
+
+// SetAnswerBy sets within which time, from now on, a message is to be answered.
+func SetAnswerBy(m *inbox.Message, now time.Time, within string) error {
+	d, err := lifetime(within)
+	if err == nil {
+		m.AnswerBy = inbox.Seconds(now.Add(d))
+	}
+	return err
+}
+
+// SetTellAfter sets after which time the sender of a message is told that nobody has read it; it may be "never".
+func SetTellAfter(m *inbox.Message, after string) error {
+	if after == "never" {
+		m.TellAfter = -1
+		return nil
+	}
+	d, err := lifetime(after)
+	if err != nil {
+		return fmt.Errorf("%w, or never", err)
+	}
+	m.TellAfter = d.Seconds()
+	return nil
+}
+
+// maxLifetime bounds both.
+const maxLifetime = 365 * 24 * time.Hour
+
+func lifetime(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil || d < time.Second || d > maxLifetime {
+		return 0, errors.New("want a duration from 1s to 8760h, such as 90s, 20m or 2h")
+	}
+	return d, nil
+}

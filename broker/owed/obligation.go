@@ -1,0 +1,140 @@
+package owed
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"c2c/broker/notice"
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/sessions"
+	"c2c/wake"
+)
+
+// States of an obligation. Refused, Expired and Dead are states, too: the answer said that it cannot be done (reply --fail),
+// and nobody has read the message.
+const (
+	StillOpen  = "open"
+	Overdue    = "overdue"
+	Answered   = "answered"
+	WasSwept   = "swept"       // its session is gone
+	HandedOver = "handed-over" // another session has taken over
+	GivenUp    = "given-up"    // it has been overdue for so long that nobody waits
+)
+
+// endings are how an obligation can end.
+var endings = [...]string{Answered, notice.Refused, notice.Expired, sessions.Dead, WasSwept, HandedOver, GivenUp}
+
+// Wakes is what was done to make a session look at a message.
+type Wakes struct {
+	Count  int       `json:"count"`            // attempts, also those that were filtered or coalesced
+	RangAt time.Time `json:"rang_at,omitzero"` // the first that rang
+	First  time.Time `json:"first,omitzero"`
+	Last   time.Time `json:"last,omitzero"`
+	Path   string    `json:"path,omitempty"`   // of the last one, a method of package wake
+	Result string    `json:"result,omitempty"` // of the last one
+}
+
+// SurfaceOf is what can be done for a session. Where nobody knows, nothing can.
+func SurfaceOf(reg *sessions.Registry, s sessions.Session) string {
+	support, _ := reg.SurfaceFrom(s, reg.Prober())
+	return cmp.Or(support, sessions.SurfaceDegraded)
+}
+
+// SessionKey names an obligation in a root.
+type SessionKey struct {
+	SID string
+	Key
+}
+
+// Found gives messages of a mailbox by their ids, also those that were read.
+func Found(ctx context.Context, reg *sessions.Registry, sid string, ids map[string]bool) map[Key]inbox.Found {
+	all := map[Key]inbox.Found{}
+	found, err := reg.SearchOne(ctx, sid, sessions.WithIDs(ids))
+	if err != nil && !errors.Is(err, context.Canceled) {
+		reg.Log.Warn("what became of messages is not known", "session", sid, "err", err)
+	}
+	for _, f := range found {
+		all[KeyOf(f.Message)] = f
+	}
+	return all
+}
+
+// Observed says when messages of a mailbox were read.
+func Observed(ctx context.Context, reg *sessions.Registry, sid string, ids map[string]bool) map[Key]time.Time {
+	at := map[Key]time.Time{}
+	for key, f := range Found(ctx, reg, sid, ids) {
+		if f.Where == inbox.Read {
+			at[key] = f.At.UTC()
+		}
+	}
+	return at
+}
+
+// ringFirst is for how long a ring may be faster than the record of its message, which the sender writes behind that.
+const ringFirst = 10 * time.Second
+
+// Pushed records what was done to make a session look at messages that wait: the bell of one that asks is counted in its
+// obligation. It costs nothing when none asks.
+func Pushed(ctx context.Context, reg *sessions.Registry, sid string, waiting []inbox.Message, r wake.Ring) error {
+	owes := map[Key]inbox.Message{}
+	for _, m := range waiting {
+		if m.Owes() {
+			owes[KeyOf(m)] = m
+		}
+	}
+	if len(owes) == 0 || !inbox.ValidName(sid) {
+		return nil
+	}
+	err := withDebts(reg, sid, func(dir *atomicfile.Dir) error {
+		return Change(ctx, reg, dir, sid, func(d *Record) (changed, drop bool) {
+			if _, rung := owes[d.Key()]; !rung {
+				return false, false
+			}
+			delete(owes, d.Key())
+			d.Wakes.Add(r)
+			return true, false
+		})
+	})
+	if err != nil {
+		return err
+	}
+	var debts []Record
+	for _, m := range owes {
+		if reg.Now().Sub(m.Time()) < ringFirst {
+			d := New(m)
+			d.Wakes.Add(r)
+			debts = append(debts, d)
+		}
+	}
+	return Add(ctx, reg, sid, false, debts...)
+}
+
+func (w *Wakes) Add(r wake.Ring) {
+	at := r.At.UTC()
+	w.Count++
+	w.Last, w.Result = at, r.Outcome
+	if w.First.IsZero() {
+		w.First = at
+	}
+	if r.Method != "" {
+		w.Path = r.Method
+	}
+	if r.Outcome == wake.Rang && w.RangAt.IsZero() {
+		w.RangAt = at
+	}
+}
+
+// merge adds the rings of another record.
+func (w *Wakes) merge(o Wakes) {
+	first, last := *w, o
+	if o.Last.Before(w.Last) {
+		first, last = o, *w
+	}
+	*w = Wakes{
+		Count: w.Count + o.Count, RangAt: sessions.Earlier(w.RangAt, o.RangAt), First: sessions.Earlier(w.First, o.First),
+		Last: last.Last, Path: cmp.Or(last.Path, first.Path), Result: last.Result,
+	}
+}

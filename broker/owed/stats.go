@@ -1,0 +1,252 @@
+package owed
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"c2c/inbox"
+	"c2c/sessions"
+)
+
+// Stats counts the obligations of a root (SPEC-091, milestone 4): all that are open, and those that are over of which
+// something is kept, some thousands.
+type Stats struct {
+	Root     string         `json:"root"`
+	Open     int            `json:"open"`
+	Overdue  int            `json:"overdue"` // of those that are open
+	Over     map[string]int `json:"over"`    // by how they have ended
+	Total    SurfaceStats   `json:"total"`
+	Surfaces []SurfaceStats `json:"surfaces"` // by surface_support of the session that was asked, when it was
+}
+
+// SurfaceStats are the counts and the latencies of obligations. Each count is of those before it, but Pushed: a session that
+// works reads without a ring.
+type SurfaceStats struct {
+	Surface      string `json:"surface_support,omitempty"`
+	Sent         int    `json:"sent"`
+	Pushed       int    `json:"pushed"`       // rung for
+	Observed     int    `json:"observed"`     // read
+	Acknowledged int    `json:"acknowledged"` // something was said to it
+	Answered     int    `json:"answered"`
+	InTime       int    `json:"in_time"` // answered by then
+
+	Push    Latency `json:"push_seconds"` // of each since it was sent
+	Observe Latency `json:"observe_seconds"`
+	Ack     Latency `json:"acknowledge_seconds"`
+	Answer  Latency `json:"answer_seconds"`
+}
+
+// Latency says how long something took, in seconds.
+type Latency struct {
+	Count int     `json:"count"`
+	P50   float64 `json:"p50"`
+	P95   float64 `json:"p95"`
+	Max   float64 `json:"max"`
+	Sum   float64 `json:"sum"`
+}
+
+// ReadStats counts the obligations of the root. It takes no lock of the records and changes nothing.
+func ReadStats(ctx context.Context, reg *sessions.Registry) (Stats, error) {
+	st := Stats{Root: reg.Root(), Over: map[string]int{}, Surfaces: []SurfaceStats{}}
+	dir, err := reg.SubIfThere(Directory)
+	if err != nil || dir == nil {
+		return st, err
+	}
+	defer dir.Close()
+	open, over, err := All(dir, true)
+	if err != nil {
+		return st, err
+	}
+	c := counting{by: map[string]*surfaceCount{}}
+	for _, d := range over {
+		st.Over[d.How]++
+		c.add(d)
+	}
+	for sid, debts := range open {
+		addObserved(ctx, reg, sid, debts)
+		for _, d := range debts {
+			if st.Open++; !reg.Now().Before(inbox.FromSeconds(d.Due)) {
+				st.Overdue++
+			}
+			c.add(d)
+		}
+	}
+	st.Total, st.Surfaces = c.sum()
+	return st, ctx.Err()
+}
+
+// addObserved adds to records when their messages were read, which is recorded only when somebody answers.
+func addObserved(ctx context.Context, reg *sessions.Registry, sid string, debts []Record) {
+	ids := map[string]bool{}
+	for _, d := range debts {
+		if d.ObservedAt.IsZero() {
+			ids[d.ID] = true
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	observed := Observed(ctx, reg, sid, ids)
+	for i := range debts {
+		if at, ok := observed[debts[i].Key()]; ok && debts[i].ObservedAt.IsZero() {
+			debts[i].ObservedAt = at
+		}
+	}
+}
+
+// counting adds obligations up by surface; "" has all.
+type counting struct{ by map[string]*surfaceCount }
+
+type surfaceCount struct {
+	SurfaceStats
+	push, observe, ack, answer []float64
+}
+
+func (c counting) add(d Record) {
+	for _, surface := range []string{"", cmp.Or(d.Surface, sessions.SurfaceDegraded)} {
+		if c.by[surface] == nil {
+			c.by[surface] = &surfaceCount{SurfaceStats: SurfaceStats{Surface: surface}}
+		}
+		c.by[surface].add(d)
+	}
+}
+
+func (s *surfaceCount) add(d Record) {
+	s.Sent++
+	took := func(count *int, all *[]float64, at time.Time) {
+		if at.IsZero() {
+			return
+		}
+		*count++
+		*all = append(*all, max(0, at.Sub(d.Time()).Round(time.Millisecond).Seconds())) // clocks are set back
+	}
+	took(&s.Pushed, &s.push, d.Wakes.RangAt)
+	took(&s.Observed, &s.observe, d.ObservedAt)
+	took(&s.Acknowledged, &s.ack, d.AckedAt)
+	if !d.hasAnswer() {
+		return
+	}
+	took(&s.Answered, &s.answer, d.ClosedAt)
+	if !d.ClosedAt.After(inbox.FromSeconds(d.Due)) {
+		s.InTime++
+	}
+}
+
+func (c counting) sum() (total SurfaceStats, surfaces []SurfaceStats) {
+	surfaces = []SurfaceStats{}
+	for _, name := range []string{"", sessions.SurfaceFull, sessions.SurfaceDegraded} {
+		s := c.by[name]
+		if s == nil {
+			continue
+		}
+		s.Push, s.Observe, s.Ack, s.Answer = latency(s.push), latency(s.observe), latency(s.ack), latency(s.answer)
+		if name == "" {
+			total = s.SurfaceStats
+		} else {
+			surfaces = append(surfaces, s.SurfaceStats)
+		}
+	}
+	return total, surfaces
+}
+
+// latency sums up. A percentile is a value that was measured: the smallest that so many are not above.
+func latency(all []float64) (l Latency) {
+	if l.Count = len(all); l.Count == 0 {
+		return l
+	}
+	slices.Sort(all)
+	at := func(part float64) float64 { return all[int(math.Ceil(part*float64(len(all))))-1] }
+	l.P50, l.P95, l.Max = at(0.5), at(0.95), all[len(all)-1]
+	for _, v := range all {
+		l.Sum += v
+	}
+	return l
+}
+
+// Prometheus writes the statistics of several roots as Prometheus reads them (text format 0.0.4): each metric once, with the
+// root as a label. What is over is forgotten at some time, so nothing here is a counter.
+func Prometheus(w io.Writer, all ...Stats) error {
+	var text strings.Builder
+	if len(all) == 0 { // no root is open: a series that is absent can raise no alarm
+		all = []Stats{{Surfaces: []SurfaceStats{{Surface: sessions.SurfaceFull}, {Surface: sessions.SurfaceDegraded}}}}
+	}
+	gauge := func(name, help string, samples func(Stats, func(labels string, value int))) {
+		fmt.Fprintf(&text, "# HELP %s %s\n# TYPE %[1]s gauge\n", name, help)
+		for _, s := range all {
+			samples(s, func(labels string, value int) {
+				fmt.Fprintf(&text, "%s{root=%s%s} %d\n", name, label(s.Root), labels, value)
+			})
+		}
+	}
+	gauge("c2c_obligations", "Questions, tasks and reviews that are kept, by how they stand.", func(s Stats, put func(string, int)) {
+		put(`,state="open"`, s.Open-s.Overdue)
+		put(`,state="overdue"`, s.Overdue)
+		for _, how := range slices.Sorted(maps.Keys(s.Over)) {
+			put(`,state=`+label(how), s.Over[how])
+		}
+	})
+	for _, one := range []struct {
+		name, help string
+		of         func(SurfaceStats) int
+	}{
+		{"sent", "were sent", func(s SurfaceStats) int { return s.Sent }},
+		{"pushed", "were rung for", func(s SurfaceStats) int { return s.Pushed }},
+		{"observed", "were read", func(s SurfaceStats) int { return s.Observed }},
+		{"acknowledged", "had any answer", func(s SurfaceStats) int { return s.Acknowledged }},
+		{"answered", "were answered", func(s SurfaceStats) int { return s.Answered }},
+		{"in_time", "were answered when they were due, or before", func(s SurfaceStats) int { return s.InTime }},
+	} {
+		gauge("c2c_obligations_"+one.name, "Those that "+one.help+", by surface_support of the session.", func(s Stats, put func(string, int)) {
+			for _, surface := range s.Surfaces {
+				put(`,surface_support=`+label(surface.Surface), one.of(surface))
+			}
+		})
+	}
+	prometheusLatencies(&text, all)
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+func prometheusLatencies(text *strings.Builder, all []Stats) {
+	for _, one := range []struct {
+		name, help string
+		of         func(SurfaceStats) Latency
+	}{
+		{"push", "was rung for", func(s SurfaceStats) Latency { return s.Push }},
+		{"observe", "was read", func(s SurfaceStats) Latency { return s.Observe }},
+		{"acknowledge", "had any answer", func(s SurfaceStats) Latency { return s.Ack }},
+		{"answer", "was answered", func(s SurfaceStats) Latency { return s.Answer }},
+	} {
+		name := "c2c_obligation_" + one.name + "_seconds"
+		fmt.Fprintf(text, "# HELP %s Time from when it was sent until it %s.\n# TYPE %[1]s summary\n", name, one.help)
+		for _, s := range all {
+			for _, surface := range s.Surfaces {
+				l := one.of(surface)
+				if l.Count == 0 {
+					continue
+				}
+				labels := fmt.Sprintf("root=%s,surface_support=%s", label(s.Root), label(surface.Surface))
+				for _, q := range []struct {
+					part  string
+					value float64
+				}{{"0.5", l.P50}, {"0.95", l.P95}, {"1", l.Max}} {
+					fmt.Fprintf(text, "%s{%s,quantile=%q} %g\n", name, labels, q.part, q.value)
+				}
+				fmt.Fprintf(text, "%s_sum{%s} %g\n", name, labels, l.Sum)
+				fmt.Fprintf(text, "%s_count{%s} %d\n", name, labels, l.Count)
+			}
+		}
+	}
+}
+
+// label writes the value of a label: the format knows these three escapes, and no others.
+func label(value string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(strings.ToValidUTF8(value, "?")) + `"`
+}

@@ -1,0 +1,94 @@
+package client
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"c2c/process/procstat"
+)
+
+// codex is Codex. Its threads share a daemon that has the environment of whichever terminal started
+// first, so the variable may name another thread: only what Codex says in the call itself counts. For the
+// shells of its tools it sets the variable at each call.
+func codex() Profile {
+	return Profile{
+		Name:          "codex",
+		Info:          "codex",
+		AliasPrefix:   "codex",
+		InTurn:        "its hook announces the message at the next tool call, and brings it at the end of the turn",
+		SessionEnv:    "CODEX_THREAD_ID",
+		ShellEnv:      true,
+		SessionMeta:   "threadId",
+		SharedProcess: true,
+		Daemon:        "app-server",
+		Open:          codexOpen,
+		Inherited:     []string{"CODEX_SESSION_ID"},
+		// Measured with 0.169.0: from 12,000 bytes on, the texts of an answer counted together, the middle is
+		// cut out for a model that it has no metadata of; for gpt-5.5 from 48,000 on.
+		Answer:     9500,
+		ResultMail: true, // its hook would only announce it
+		// Of more than 10,000 bytes for a model that it does not know; for gpt-5.5, of 40,000.
+		Shell:     9000,
+		ConfigEnv: "CODEX_HOME",
+		ConfigDir: ".codex",
+		Resume:    "codex resume",
+	}
+}
+
+// CodexLine begins the line with which a ringer starts a turn. Beside that line the model gets mail that the client shows to
+// nobody.
+const CodexLine = "c2c: mail from "
+
+// CodexLocks is where Codex holds a lock file for each thread that it has open, from its start to its end:
+// <CODEX_HOME>/thread-writer-locks/<thread>.lock.
+const CodexLocks = "thread-writer-locks"
+
+// codexOpen gives the threads that a process of Codex has open. The process may also be the script that npm puts before
+// it.
+func codexOpen(pid int) (open map[string]bool, known bool) {
+	open = map[string]bool{}
+	add := func(pid int) bool {
+		files, seen := procstat.Files(pid)
+		for _, path := range files {
+			folder, file := filepath.Split(path)
+			if thread, ok := strings.CutSuffix(file, ".lock"); ok && filepath.Base(folder) == CodexLocks {
+				open[thread] = true
+			}
+		}
+		return seen
+	}
+	known = add(pid)
+	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	for _, child := range strings.Fields(string(children)) {
+		if pid, err := strconv.Atoi(child); err == nil {
+			add(pid)
+		}
+	}
+	return open, known
+}
+
+func codexGuide() Guide {
+	return Guide{
+		Client: "codex", Title: "Codex", Package: "@openai/codex", Tested: "0.169.0", Date: "2026-11-21",
+		Active:  "hooks announce it after a tool call and with a prompt, where their words count as a developer's; the result of a call of a tool of c2c brings it, or else its app-server, right behind the turn",
+		Idle:    "its app-server (`turn/start`); a session without one through `codex queue`, within ten seconds",
+		Last:    "a line typed into an empty prompt (`c2c start`, tmux, screen)",
+		Receipt: "the line stands in the thread's items",
+		Answer:  "the same hooks, once they are trusted",
+		Sees:    "The dialog is answered here. In a turn in which its model calls a tool of c2c, the message stands in the result of that tool.",
+		SetUp: "An MCP server in `~/.codex/config.toml`, hooks in `~/.codex/hooks.json` and a skill in `~/.codex/skills/c2c`, for all projects. At its next start Codex " +
+			"says \"Hooks need review\": choose \"Trust all and continue\". c2c's own tools run without being asked about, unless you say `--ask`.",
+		Quirks: []string{
+			"Mail at the end of a turn of `codex exec`, or of a session without the app-server, stands under the words \"Blocked by hook\". That is no error.",
+			"As a plugin instead: `codex plugin marketplace add <c2c's source>/install/marketplace`, then `codex plugin add c2c@c2c`; " +
+				"its hooks need the same review. Beside `c2c install` the plugin does nothing.",
+			"In its sandbox the shell can neither write mail nor use sockets: agents send with the MCP tool.",
+			"All terminals share one daemon with the environment of the first: a variable names no session there. So `c2c start --alias birch codex` begins the session in the daemon, " +
+				"tells its model its alias in one line, and shows it with `codex resume`. With options that leave the daemon (`-c`, `-p`, `--search`, `--no-daemon`) it takes no name: there the session calls `register`. " +
+				"Behind `/new` the window shows another session, which has a name of its own.",
+		},
+	}
+}

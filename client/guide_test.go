@@ -1,0 +1,142 @@
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write docs/clients.md anew (make docs)")
+
+func TestEveryClientHasAGuide(t *testing.T) {
+	var names []string
+	for _, g := range Guides() {
+		names = append(names, g.Client)
+		for i, v := 0, reflect.ValueOf(g); i < v.NumField(); i++ {
+			name := v.Type().Field(i).Name
+			if v.Field(i).Len() == 0 && (g.Package != "" || g.Tested != "" || name != "Package" && name != "Tested") {
+				t.Errorf("the guide of %s says nothing of %s", g.Client, name)
+			}
+		}
+	}
+	if !slices.Equal(names, Names()) {
+		t.Errorf("there are guides of %q and profiles of %q", names, Names())
+	}
+}
+
+// What the guides call tested is what the tests on the real clients run.
+func TestTheGuidesNameThePinnedVersions(t *testing.T) {
+	pins, err := os.ReadFile(filepath.Join("..", "scripts", "e2e-clients.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range Guides() {
+		if g.Package == "" {
+			continue // its page says that it was not run
+		}
+		if pin := g.Package + "@" + g.Tested; !slices.Contains(strings.Split(string(pins), "\n"), pin) {
+			t.Errorf("%s is not in scripts/e2e-clients.txt", pin)
+		}
+	}
+}
+
+func TestTheClientsPageIsMadeOfTheGuides(t *testing.T) {
+	page := filepath.Join("..", "docs", "clients.md")
+	want := clientsPage(t)
+	if *update {
+		if err := os.WriteFile(page, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("docs/clients.md is stale: run make docs")
+	}
+}
+
+const pageHead = `# Clients
+
+This page is made of the guides in ` + "`client`" + ` by ` + "`make docs`" + `. Edit those.
+
+The tests run the real program of each client, in the version named here. Another version may work as well:
+` + "`c2c doctor`" + ` says when yours is another one, and ` + "`make certify`" + ` tries the newest ([certified.md](certified.md)).
+The receipt proves that the client has the mail that was brought to an idle session: then its state is ` + "`handed`" + `, as that of what
+a hook or a tool hands over. It is ` + "`read`" + ` when the model has answered since, and not when its request has failed. The last column says
+what tells that. A call of a tool of c2c does in every client. In tmux and screen a line is typed only under ` + "`c2c start`" + `, or into a pane that its person lets c2c
+type into: ` + "`c2c wake attach`" + `, run there by the client's own shell, and ` + "`c2c wake start`" + `, once. A subagent has no mailbox in any client, and gets no mail where it can be told from
+its session.
+
+`
+
+const sightHead = `
+## What the person sees
+Each message is seen once: who has written, and the first words. These are parts of the real screens, as the tests record them
+(` + "`e2e/testdata/screens`" + `): birch has sent one word.
+`
+
+// screens is the part of the page with a client's recorded screens. Situations that look the same stand together.
+func screens(t *testing.T, client string) string {
+	var looks []string
+	at := map[string][]string{}
+	for _, when := range []string{"idle", "turn", "dialog"} {
+		data, err := os.ReadFile(filepath.Join("..", "e2e", "testdata", "screens", client+"-"+when+".txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		look := string(data)
+		if !slices.Contains(looks, look) {
+			looks = append(looks, look)
+		}
+		at[look] = append(at[look], map[string]string{"idle": "idle", "turn": "in a turn", "dialog": "at a dialog"}[when])
+	}
+	var b strings.Builder
+	for _, look := range looks {
+		fmt.Fprintf(&b, "\n%s:\n\n```text\n%s```\n", strings.Join(at[look], ", "), look)
+	}
+	return b.String()
+}
+
+func clientsPage(t *testing.T) []byte {
+	var b bytes.Buffer
+	b.WriteString(pageHead)
+	b.WriteString("| client | tested | while it works | when it is idle | last way | receipt | read |\n|---|---|---|---|---|---|---|\n")
+	for _, g := range Guides() {
+		tested := cmp.Or(g.Tested, "not run: by its documentation")
+		fmt.Fprintf(&b, "| %s | %s, %s | %s | %s | %s | %s | %s |\n", g.Title, tested, g.Date, g.Active, g.Idle, g.Last, g.Receipt, g.Answer)
+	}
+	b.WriteString(sightHead)
+	for _, g := range Guides() {
+		fmt.Fprintf(&b, "\n### %s\n%s\n", g.Title, g.Sees)
+		if g.Package != "" {
+			b.WriteString(screens(t, g.Client))
+		}
+	}
+	for _, g := range Guides() {
+		fmt.Fprintf(&b, "\n## %s\n`c2c install %s`", g.Title, g.Client)
+		if g.Package != "" {
+			fmt.Fprintf(&b, " (npm: `%s`)", g.Package)
+		}
+		fmt.Fprintf(&b, ". %s\n\n", g.SetUp)
+		for _, quirk := range g.Quirks {
+			fmt.Fprintf(&b, "- %s\n", quirk)
+		}
+	}
+	b.WriteString(pageTail)
+	return b.Bytes()
+}
+
+const pageTail = `
+## Any other client
+Whatever runs MCP servers over standard input and output can send and read: ` + "[any-client.md](any-client.md)" + `. It hears of mail at its next
+call of a tool of c2c.
+`

@@ -1,0 +1,38 @@
+package client
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// QwenNotes gives the texts that other sessions have written, as the lines of a session's record show them.
+func QwenNotes(lines []byte) (texts []string) {
+	for line := range bytes.Lines(lines) {
+		if !bytes.Contains(line, []byte(`"notification"`)) {
+			continue // tool results are long
+		}
+		var r struct {
+			Type, Subtype string
+			Message       struct{ Parts []struct{ Text string } }
+		}
+		if json.Unmarshal(line, &r) != nil || r.Type != "user" || r.Subtype != "notification" {
+			continue
+		}
+		for _, p := range r.Message.Parts {
+			texts = append(texts, p.Text)
+		}
+	}
+	return texts
+}
+
+// QwenShows reports whether a message with this envelope is in one of such texts. The client has made "&lt;" of each "<" in it.
+func QwenShows(texts []string, envelope string) bool {
+	part := strings.ReplaceAll(envelope, "<", "&lt;")
+	for _, text := range texts {
+		if strings.Contains(text, part) {
+			return true
+		}
+	}
+	return false
+}

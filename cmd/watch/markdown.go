@@ -1,0 +1,90 @@
+package watch
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/gdamore/tcell/v2"
+)
+
+// textLine is a line of a body as it is drawn.
+type textLine struct {
+	text  string
+	style tcell.Style
+}
+
+// The lines of Markdown that are laid out in another way than running text. Their marks stay: nothing is left out or put in.
+var (
+	heading = regexp.MustCompile(`^#{1,6} `)
+	item    = regexp.MustCompile(`^ *(?:[-*+]|\d{1,3}[.)]|>) +`)
+	code    = plain.Foreground(tcell.PaletteColor(37))
+)
+
+// layout breaks a body into lines of at most so many columns. What stands in a block of code, or in a table, is not broken
+// between words, and keeps its spaces; a further line of a list's item begins below its text.
+func layout(text string, columns int) (lines []textLine) {
+	add := func(style tcell.Style, texts ...string) {
+		for _, t := range texts {
+			lines = append(lines, textLine{t, style})
+		}
+	}
+	fence := ""
+	for row := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		begins := strings.TrimLeft(row, " ")
+		mark := begins[:len(begins)-len(strings.TrimLeft(begins, "`~"))]
+		switch {
+		case fence != "":
+			if strings.HasPrefix(mark, fence) {
+				fence = ""
+			}
+			add(code, hard(row, columns)...)
+		case len(mark) >= 3 && (strings.Trim(mark, "`") == "" || strings.Trim(mark, "~") == ""):
+			fence = mark
+			add(code, hard(row, columns)...)
+		case strings.HasPrefix(row, "    "):
+			add(code, hard(row, columns)...)
+		case strings.HasPrefix(begins, "|"):
+			add(plain, hard(row, columns)...)
+		case heading.MatchString(row):
+			add(bold, wrap(row, columns)...)
+		default:
+			add(plain, hanging(row, columns)...)
+		}
+	}
+	return lines
+}
+
+// hard breaks a line where its columns end.
+func hard(row string, columns int) (lines []string) {
+	columns = max(columns, 2)
+	line, used := "", 0
+	cells(row, func(char string, n int) bool {
+		if used+n > columns {
+			lines, line, used = append(lines, line), "", 0
+		}
+		line, used = line+char, used+n
+		return true
+	})
+	return append(lines, strings.TrimRight(line, " "))
+}
+
+// hanging breaks a line between words. Its further lines begin where its text does.
+func hanging(row string, columns int) []string {
+	begin := item.FindString(row)
+	if begin == "" {
+		begin = row[:len(row)-len(strings.TrimLeft(row, " "))]
+	}
+	room := columns - width(begin)
+	if begin == "" || room < max(2, columns/2) {
+		return wrap(row, columns)
+	}
+	lines := wrap(row[len(begin):], room)
+	for i := range lines {
+		lead := begin
+		if i > 0 {
+			lead = strings.Repeat(" ", width(begin))
+		}
+		lines[i] = strings.TrimRight(lead+lines[i], " ")
+	}
+	return lines
+}

@@ -1,0 +1,48 @@
+package format
+
+import (
+	"fmt"
+	"time"
+)
+
+// Age is a span of time as people say it, in its largest unit: 40 s, 3 min, 2 h, 5 d.
+func Age(d time.Duration) string {
+	for _, unit := range []struct {
+		name string
+		size time.Duration
+	}{{"d", 24 * time.Hour}, {"h", time.Hour}, {"min", time.Minute}} {
+		if d >= unit.size {
+			return fmt.Sprintf("%d %s", d/unit.size, unit.name)
+		}
+	}
+	return fmt.Sprintf("%d s", max(0, d/time.Second))
+}
+
+// Pairs is a small map. The linker lays it out, so that it costs no start.
+type Pairs [][2]string
+
+func (p Pairs) Of(key string) string {
+	for _, row := range p {
+		if row[0] == key {
+			return row[1]
+		}
+	}
+	return ""
+}
+
+// Clock is a time as a person reads it here: of today with seconds, else with the day.
+func Clock(at, now time.Time) string {
+	at, now = at.Local(), now.Local()
+	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return at.Format(time.TimeOnly)
+	}
+	return at.Format("2006-01-02 15:04")
+}
+
+// Count is a number with its noun.
+func Count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,101 @@
+package inbox
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// printable drops all control characters but tab and newline.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\t' && r != '\n' { // U+009B too: terminals take it for ESC [
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// escape writes a text as XML does, so that it cannot close or open a tag or an attribute.
+func escape(s string) string { return printable(escaper.Replace(s)) }
+
+var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
+
+// frames are the tags that no body may hold: our own, and those in which a client tells its model who speaks. Only their
+// letters and digits are here. With a slash only the closing one counts: the word is a common one in code.
+var frames = []string{"c2c",
+	"crosssessionmessage", "teammatemessage", "agentmessage", "sessionauthority", "/channel", "/cited", // other sessions
+	"systemreminder", "systemnotification", "tasknotification", "subagentnotification", // the client itself
+	"environmentcontext", "userinstructions", "turnaborted",
+	"hookprompt", "hookcontext", "hookresult", "userpromptsubmit", "untrustedcontext", // hooks and tools
+	"commandname", "commandmessage", "localcommand", "bashinput", "bashstdout", // its person
+}
+
+// maxFrame is more than the longest of them.
+const maxFrame = 24
+
+// likeBracket are the characters that Claude Code 2.1.329 reads as "<".
+const likeBracket = "\u02c2\u1438\u16b2\u2039\u226a\u226e\u227a\u2280\u22d6\u22d8\u2329\u276c\u276e\u2770\u27e8\u27ea" +
+	"\u2991\u2993\u29fc\u2a79\u2aa1\u2aa6\u2af7\u3008\ufe3d\ufe3f\ufe64\uff1c\U0001d236"
+
+// IsBracket says whether a client may read a character as "<".
+func IsBracket(r rune) bool { return r == '<' || r >= 0x80 && strings.ContainsRune(likeBracket, r) }
+
+// escapeFrames is a body in which no client and no model finds one of the frames, to open or to close it: in any case, with
+// blanks and other signs anywhere in the tag. The bracket before such a name becomes "&lt;".
+func escapeFrames(body string) string {
+	body = printable(body)
+	var b strings.Builder
+	written := 0
+	var before []int // the brackets that have only signs behind them
+	for i, r := range body {
+		if IsBracket(r) {
+			before = append(before, i)
+		} else if len(before) > 0 && isWord(r) {
+			if namesFrame(body[i:], strings.Contains(body[before[0]:i], "/")) {
+				for _, at := range before {
+					b.WriteString(body[written:at] + "&lt;")
+					_, n := utf8.DecodeRuneInString(body[at:])
+					written = at + n
+				}
+			}
+			before = before[:0]
+		}
+	}
+	return b.String() + body[written:]
+}
+
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// namesFrame says whether a text begins with the name of a frame, whatever signs are between its letters.
+func namesFrame(s string, closing bool) bool {
+	name := Letters(s, maxFrame)
+	for _, f := range frames {
+		word, common := strings.CutPrefix(f, "/")
+		if strings.HasPrefix(name, word) && (closing || !common) {
+			return true
+		}
+	}
+	return false
+}
+
+// Letters gives the first letters and digits of a text, in lower case and without the signs between them, up to those
+// that are none of ASCII.
+func Letters(s string, most int) string {
+	letters := make([]byte, 0, most)
+	for _, r := range s {
+		switch {
+		case r >= '\uff01' && r <= '\uff5e': // the wide forms of ASCII
+			r -= 0xfee0
+		case r >= utf8.RuneSelf: // \u017f and \u212a are an s and a k where case does not count
+			r = unicode.ToLower(unicode.ToUpper(r))
+		}
+		switch word := isWord(r); {
+		case word && r >= utf8.RuneSelf, len(letters) == most:
+			return string(letters)
+		case word:
+			letters = append(letters, byte(unicode.ToLower(r)))
+		}
+	}
+	return string(letters)
+}

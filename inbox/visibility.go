@@ -1,0 +1,155 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"c2c/inbox/atomicfile"
+)
+
+// hides says whether a message is not handed over now. Other programs hand it over all the same.
+func (m *Mailbox) hides(msg Message) bool {
+	if msg.InReplyTo != "" && m.awaited != nil && m.awaited(msg) {
+		return true
+	}
+	if msg.ExpiresAt == 0 && msg.NotBefore == 0 && msg.Held == "" {
+		return false
+	}
+	now := Seconds(m.now())
+	return msg.Expired(now) || msg.KeptBack(now) && (msg.Held == "" || m.held == nil || m.held(msg))
+}
+
+// LongestHold is the longest time that c2c keeps a message back. Whatever a file says, no message stays hidden for longer.
+const LongestHold = 15 * time.Minute
+
+// OpensAt is when a message is handed over that is kept back, in Unix seconds; 0: it never was. One that an older version
+// held has no time.
+func (m Message) OpensAt() float64 {
+	longest := m.TS + LongestHold.Seconds()
+	switch {
+	case m.NotBefore > 0:
+		return min(m.NotBefore, longest)
+	case m.Held != "":
+		return longest
+	}
+	return 0
+}
+
+// KeptBack says whether a message is not handed over yet at a time. One that was sent later than now has its times from a
+// clock that was wrong.
+func (m Message) KeptBack(now float64) bool { return m.TS <= now && now < m.OpensAt() }
+
+// Ready says whether anything waits that can be handed over now. Unlike Waiting it reads the mail, as a rule the first message
+// alone.
+func (m *Mailbox) Ready(ctx context.Context) (bool, error) {
+	if m.firstIsReady() {
+		return true, nil
+	}
+	msgs, err := m.Head(ctx, 1)
+	return len(msgs) > 0, err
+}
+
+// firstIsReady looks at the oldest message of a file that no reader ever took. It takes no lock: a reader who takes the file
+// now could as well do so a moment later.
+func (m *Mailbox) firstIsReady() (ready bool) {
+	err := m.inLease(func(dir *atomicfile.Dir) error {
+		files, err := mailFiles(dir)
+		if err != nil || len(files) == 0 || files[0].by != "" || files[0].done {
+			return err
+		}
+		f, err := files[0].open(dir, os.O_RDONLY)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		first, err := firstOf(f, nil)
+		ready = err == nil && !m.hides(first)
+		return err
+	})
+	return ready && err == nil // else the slow look tells what is wrong
+}
+
+// Expired says whether the message is not handed over any more at a time.
+func (m Message) Expired(now float64) bool { return m.ExpiresAt != 0 && now >= m.ExpiresAt }
+
+// Withdraw removes messages that the caller has put elsewhere. It leaves alone what a live reader has in hand, or has
+// handed over meanwhile, and archives nothing.
+func (m *Mailbox) Withdraw(ctx context.Context, msgs ...Message) error {
+	gone := map[key]bool{}
+	for _, msg := range msgs {
+		gone[msg.key()] = true
+	}
+	lk, err := m.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer lk.Release()
+	err = m.inLease(func(dir *atomicfile.Dir) error { return m.withdrawLeased(ctx, dir, gone) })
+	if err != nil {
+		return err
+	}
+	file, err := m.root.ReadIf(m.inboxName())
+	if err != nil {
+		return err
+	}
+	waiting, damaged := decode(file)
+	nameLegacy(waiting)
+	before := len(waiting)
+	if waiting = slices.DeleteFunc(waiting, func(msg Message) bool { return gone[msg.key()] }); len(waiting) == before {
+		return m.root.Sync()
+	}
+	if damaged {
+		if err := m.setAside(m.root, m.inboxName()); err != nil {
+			return err
+		}
+	}
+	return m.root.Replace(m.inboxName(), encode(waiting))
+}
+
+// withdrawLeased is Withdraw for the numbered files. The caller holds the lock of the mailbox.
+func (m *Mailbox) withdrawLeased(ctx context.Context, dir *atomicfile.Dir, gone map[key]bool) error {
+	files, err := mailFiles(dir)
+	if err != nil {
+		return err
+	}
+	is := func(msg Message) bool { return gone[msg.key()] }
+	l := &Lease{box: m, dir: dir}
+	for _, mf := range files {
+		if mf.done {
+			continue
+		}
+		free, err := m.load(dir, mf, true)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errForeign) || err == nil && !free {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(mf.msgs, is) {
+			err = l.keepRest(ctx, mf, is)
+		}
+		if err := errors.Join(err, mf.file.Close()); err != nil {
+			return err
+		}
+	}
+	return dir.Sync()
+}
+
+// NotifyWatchers has those who watch the mailbox look again, when a message in it may be handed over from now on.
+func (m *Mailbox) NotifyWatchers(ctx context.Context) error {
+	lk, err := m.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer lk.Release()
+	err = m.root.Touch(m.inboxName(), m.now())
+	if errors.Is(err, fs.ErrNotExist) { // it is in a numbered file
+		err = m.inLease(func(dir *atomicfile.Dir) error { return m.root.Touch(m.LeaseName(), m.now()) })
+	}
+	m.notify()
+	return err
+}

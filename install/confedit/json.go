@@ -1,0 +1,384 @@
+package confedit
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// A JSON is the text of a JSON file, perhaps with comments, as hujson reads it: each value with the white space and
+// the comments around it. What is not edited comes out as it went in. hujson's own Patch would remove the
+// comments before a member too, and format nothing.
+type JSON struct {
+	path    string // for errors
+	src     []byte // the text as it was read, without the byte order mark
+	Root    hujson.Value
+	changed bool
+	newline string
+	unit    string // one level of indentation
+	compact bool   // all on one line
+}
+
+var utf8BOM = []byte("\xef\xbb\xbf")
+
+// ParseJSON parses data, of which nothing (an absent or blank file) stands for
+// an empty object.
+func ParseJSON(path string, data []byte) (d *JSON, err error) {
+	d = &JSON{path: path, newline: LineEnd(data), unit: "  ", src: bytes.TrimPrefix(data, utf8BOM)}
+	if len(bytes.TrimSpace(d.src)) == 0 {
+		d.src = []byte("{}" + d.newline)
+	}
+	if d.Root, err = parseWhole(d.src); err != nil {
+		return nil, fmt.Errorf("parse %s: %s; correct it or move it away, then run again",
+			path, strings.TrimPrefix(err.Error(), "hujson: "))
+	}
+	if _, ok := d.Root.Value.(*hujson.Object); !ok {
+		return nil, d.errorAt(&d.Root, "the whole is not an object")
+	}
+	if before, kids := children(&d.Root); len(kids) > 0 {
+		if indent := indentOf(*before[0]); indent != "" {
+			d.unit = indent
+		}
+		d.compact = !onLines(before[:len(kids)])
+	}
+	return d, nil
+}
+
+// parseWhole is hujson.Parse, which wants a line break behind a comment that ends the file. It keeps slices of its input.
+func parseWhole(data []byte) (hujson.Value, error) {
+	v, err := hujson.Parse(bytes.Clone(data))
+	if err == nil {
+		return v, nil
+	}
+	longer, failed := hujson.Parse(append(bytes.Clone(data), '\n'))
+	if failed != nil {
+		return v, err
+	}
+	longer.AfterExtra = longer.AfterExtra[:len(longer.AfterExtra)-1]
+	return longer, nil
+}
+
+// EditJSON returns data as edit has changed it. Without an edit that is what was read: a blank file must
+// not become {} for nothing.
+func EditJSON(path string, data []byte, edit func(d *JSON) error) ([]byte, error) {
+	d, err := ParseJSON(path, data)
+	if err == nil {
+		err = edit(d)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case !d.changed:
+		return data, nil
+	case bytes.HasPrefix(data, utf8BOM):
+		return slices.Concat(utf8BOM, d.Root.Pack()), nil
+	}
+	return d.Root.Pack(), nil
+}
+
+func (d *JSON) errorAt(v *hujson.Value, problem string) error {
+	line := 1 + bytes.Count(d.src[:min(v.StartOffset, len(d.src))], []byte("\n"))
+	return fmt.Errorf("parse %s: line %d: %s; correct it or move it away, then run again", d.path, line, problem)
+}
+
+// Find returns the value at the path of names, and how many of them there are; with fewer than all it is
+// the value of the last one. Each but the last must be an object. Clients disagree on which of two members
+// with one name counts, so that is an error.
+func (d *JSON) Find(names ...string) (v *hujson.Value, there int, err error) {
+	v = &d.Root
+	for ; there < len(names); there++ {
+		o, ok := v.Value.(*hujson.Object)
+		if !ok {
+			return nil, 0, d.errorAt(v, fmt.Sprintf("%q is not an object", names[there-1]))
+		}
+		var found *hujson.Value
+		for i := range o.Members {
+			m := &o.Members[i]
+			if m.Name.Value.(hujson.Literal).String() != names[there] {
+				continue
+			}
+			if found != nil {
+				return nil, 0, d.errorAt(&m.Name, fmt.Sprintf("second member %q", names[there]))
+			}
+			found = &m.Value
+		}
+		if found == nil {
+			return v, there, nil
+		}
+		v = found
+	}
+	return v, there, nil
+}
+
+// Array returns the array at the path of names, nil when there is nothing.
+func (d *JSON) Array(names ...string) (*hujson.Value, error) {
+	v, there, err := d.Find(names...)
+	if err != nil || there < len(names) {
+		return nil, err
+	}
+	if _, ok := v.Value.(*hujson.Array); !ok {
+		return nil, d.errorAt(v, fmt.Sprintf("%q is not an array", names[len(names)-1]))
+	}
+	return v, nil
+}
+
+// Put makes value what is at the path of names.
+func (d *JSON) Put(value any, names ...string) error {
+	v, there, err := d.Find(names...)
+	if err != nil {
+		return err
+	}
+	if there == len(names) {
+		return d.Replace(v, value)
+	}
+	for i := len(names) - 1; i > there; i-- {
+		value = map[string]any{names[i]: value}
+	}
+	return d.Insert(v, names[there], value)
+}
+
+// Replace puts value in the place of old, unless that says the same: its line breaks may be another's.
+func (d *JSON) Replace(old *hujson.Value, value any) error {
+	v, err := d.render(value, d.indentAt(old), !d.compact)
+	if err != nil || bytes.Equal(packed(v), packed(*old)) {
+		return err
+	}
+	old.Value, d.changed = v.Value, true
+	return nil
+}
+
+// Insert adds value at the end of v, an array, or an object in which it is called name. A comment behind
+// the last one stays there; a trailing comma stays in use.
+func (d *JSON) Insert(v *hujson.Value, name string, value any) error {
+	before, kids := children(v)
+	n := len(kids)
+	tail := before[n]
+	comments, white := splitComments(*tail)
+	multi := onLines(before[:n]) || n == 0 && !d.compact
+	indent, lead := d.indentAt(v), hujson.Extra{}
+	if multi {
+		if !endsLine(comments) {
+			lead = hujson.Extra(d.newline)
+		}
+		if !lineBreak(white) && (n == 0 || endsLine(comments)) {
+			white = []byte(d.newline + indent)
+		}
+		indent += d.unit
+		for _, b := range before[:n] {
+			if lineBreak(*b) {
+				indent = indentOf(*b)
+			}
+		}
+		lead = append(lead, indent...)
+	} else if n > 1 {
+		_, lead = splitComments(*before[n-1])
+	}
+	fresh, err := d.render(value, indent, multi)
+	if err != nil {
+		return err
+	}
+	if n > 0 && kids[n-1].AfterExtra != nil {
+		fresh.AfterExtra = hujson.Extra{}
+	}
+	*tail, d.changed = white, true
+	lead = slices.Concat(comments, lead)
+	switch v := v.Value.(type) {
+	case *hujson.Object:
+		if multi || !d.compact {
+			fresh.BeforeExtra = hujson.Extra(" ")
+		}
+		v.Members = append(v.Members, hujson.ObjectMember{Name: hujson.Value{BeforeExtra: lead, Value: hujson.String(name)}, Value: fresh})
+	case *hujson.Array:
+		fresh.BeforeExtra = lead
+		v.Elements = append(v.Elements, fresh)
+	}
+	return nil
+}
+
+// Remove takes a member's value or an element out of v. Comments around it stay.
+func (d *JSON) Remove(v, kid *hujson.Value) {
+	before, kids := children(v)
+	i, last := slices.Index(kids, kid), len(kids)-1
+	comments, _ := splitComments(*before[i])
+	if i == last && i > 0 {
+		prev := &kids[i-1].AfterExtra
+		if kid.AfterExtra != nil {
+			*prev = append(hujson.Extra{}, *prev...) // its comma is the trailing one now
+		} else {
+			comments, *prev = slices.Concat(*prev, comments), nil
+		}
+	}
+	rest := []byte(*before[i+1])
+	if endsLine(comments) {
+		rest = bytes.TrimPrefix(bytes.TrimPrefix(rest, []byte("\r")), []byte("\n"))
+	}
+	if rest = slices.Concat(comments, rest); last == 0 && len(bytes.TrimSpace(rest)) == 0 {
+		rest = nil // {}
+	}
+	*before[i+1], d.changed = rest, true
+	switch v := v.Value.(type) {
+	case *hujson.Object:
+		v.Members = slices.Delete(v.Members, i, i+1)
+	case *hujson.Array:
+		v.Elements = slices.Delete(v.Elements, i, i+1)
+	}
+}
+
+// RemoveEmpty removes what is at the path of names when it is empty, and then what is empty around it,
+// but nothing that original had.
+func (d *JSON) RemoveEmpty(original []byte, names ...string) {
+	for n := len(names); n > 0; n-- {
+		v := d.Root.Find(pointer(names[:n]))
+		if _, kids := children(v); len(kids) > 0 || Member(original, names[:n]...) != nil {
+			return
+		}
+		d.Remove(d.Root.Find(pointer(names[:n-1])), v)
+	}
+}
+
+// render formats v as this document would, on lines of its own if multi.
+func (d *JSON) render(v any, indent string, multi bool) (hujson.Value, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false) // paths stay readable
+	if multi {
+		enc.SetIndent(indent, d.unit)
+	}
+	if err := enc.Encode(v); err != nil {
+		return hujson.Value{}, err
+	}
+	return hujson.Parse(bytes.ReplaceAll(bytes.TrimSpace(buf.Bytes()), []byte("\n"), []byte(d.newline)))
+}
+
+// indentAt is the indentation of the line that v begins on in the text as it was read.
+func (d *JSON) indentAt(v *hujson.Value) string {
+	return indentOf(d.src[:min(v.StartOffset, len(d.src))])
+}
+
+// children returns the values of the members or elements of v, and what stands before each of them and
+// before the closing bracket.
+func children(v *hujson.Value) (before []*hujson.Extra, kids []*hujson.Value) {
+	switch v := v.Value.(type) {
+	case *hujson.Object:
+		for i := range v.Members {
+			before, kids = append(before, &v.Members[i].Name.BeforeExtra), append(kids, &v.Members[i].Value)
+		}
+		before = append(before, &v.AfterExtra)
+	case *hujson.Array:
+		for i := range v.Elements {
+			before, kids = append(before, &v.Elements[i].BeforeExtra), append(kids, &v.Elements[i])
+		}
+		before = append(before, &v.AfterExtra)
+	}
+	return before, kids
+}
+
+func onLines(before []*hujson.Extra) bool {
+	return slices.ContainsFunc(before, func(b *hujson.Extra) bool { return lineBreak(*b) })
+}
+
+// splitComments splits x behind its last comment, which for a line comment is
+// behind its line break.
+func splitComments(x hujson.Extra) (comments, white []byte) {
+	end := 0
+	for i := 0; i < len(x); {
+		length := 1
+		switch rest := x[i:]; {
+		case bytes.HasPrefix(rest, []byte("//")):
+			length = bytes.IndexByte(rest, '\n') + 1
+			end = i + length
+		case bytes.HasPrefix(rest, []byte("/*")):
+			length = 2 + bytes.Index(rest[2:], []byte("*/")) + 2
+			end = i + length
+		}
+		i += length
+	}
+	return bytes.Clone(x[:end]), bytes.Clone(x[end:])
+}
+
+// indentOf returns the white space that begins the last line of x.
+func indentOf(x []byte) string {
+	line := string(x[bytes.LastIndexByte(x, '\n')+1:])
+	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+}
+
+// LineEnd is how the lines of data end.
+func LineEnd(data []byte) string {
+	if bytes.Contains(data, []byte("\r\n")) {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+func lineBreak(x []byte) bool { return bytes.IndexByte(x, '\n') >= 0 }
+
+func endsLine(x []byte) bool { return len(x) > 0 && x[len(x)-1] == '\n' }
+
+// Member returns what is at the path of names in data, or nil.
+func Member(data []byte, names ...string) *hujson.Value {
+	d, err := ParseJSON("", data)
+	if err != nil {
+		return nil
+	}
+	return d.Root.Find(pointer(names))
+}
+
+// At returns what is at the path of names, or nil.
+func (d *JSON) At(names ...string) *hujson.Value { return d.Root.Find(pointer(names)) }
+
+// Restore puts a value of another text in the place of v, as it stands there.
+func (d *JSON) Restore(v, original *hujson.Value) { v.Value, d.changed = original.Value, true }
+
+// Size is how many members or elements v has.
+func Size(v *hujson.Value) int {
+	_, kids := children(v)
+	return len(kids)
+}
+
+// pointer is a path of names as hujson takes it.
+func pointer(names []string) (path string) {
+	for _, name := range names {
+		path += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+	}
+	return path
+}
+
+// packed is a value without white space and comments.
+func packed(v hujson.Value) []byte {
+	v = v.Clone()
+	v.Minimize()
+	return v.Pack()
+}
+
+// Elements returns those of v, none when it is nil or no array.
+func Elements(v *hujson.Value) (all []*hujson.Value) {
+	if v != nil && v.Value.Kind() == '[' {
+		_, all = children(v)
+	}
+	return all
+}
+
+// Text returns the string that v is, "" when it is nil or no string.
+func Text(v *hujson.Value) string {
+	if v != nil {
+		if l, ok := v.Value.(hujson.Literal); ok && l.Kind() == '"' {
+			return l.String()
+		}
+	}
+	return ""
+}
+
+// IsTrue reports whether v is the word true.
+func IsTrue(v *hujson.Value) bool { return v != nil && v.Value.Kind() == 't' }
+
+// Texts returns the strings in the array v.
+func Texts(v *hujson.Value) (words []string) {
+	for _, kid := range Elements(v) {
+		words = append(words, Text(kid))
+	}
+	return words
+}

@@ -1,0 +1,208 @@
+package confedit
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/creachadair/tomledit"
+	"github.com/creachadair/tomledit/parser"
+	"github.com/creachadair/tomledit/scanner"
+)
+
+// A Statement is a heading or a key with its value.
+type Statement struct {
+	Heading bool
+	Array   bool // a heading in double brackets
+	Key     parser.Key
+	Value   parser.Datum // of a key
+	line    int          // of TOML.lines
+}
+
+// A TOML is the text of a TOML file. tomledit says what is in it; an edit takes out lines and puts lines in. Its own
+// formatter would normalise the spacing of the whole file.
+type TOML struct {
+	*tomledit.Document
+	lines []string // with their ends; a value of many lines is in the line of its key
+	All   []Statement
+}
+
+// ParseTOML reads data. refuse gives what is wrong with a statement, "" for nothing; again says that its key stood there before.
+func ParseTOML(path string, data []byte, refuse func(s Statement, again bool) string) (*TOML, error) {
+	d := &TOML{lines: tomlLines(data)}
+	wrong := func(line int, problem string) error {
+		n := 1 + strings.Count(strings.Join(d.lines[:line], ""), "\n")
+		return fmt.Errorf("parse %s: line %d, column %d: %s; correct it or move it away, then run again", path, n, column(d.lines[line]), problem)
+	}
+	// Without a line end the parser takes a statement that is cut short for the end of the file.
+	parse := func(lines int) (*tomledit.Document, error) {
+		return tomledit.Parse(strings.NewReader(strings.Join(d.lines[:lines], "") + "\n"))
+	}
+	doc, err := parse(len(d.lines))
+	if err != nil { // it tells where it noticed, and not what is wrong: that is behind the most lines that are understood
+		good := sort.Search(len(d.lines)+1, func(n int) bool { _, err := parse(n); return err != nil }) - 1
+		_, problem, _ := strings.Cut(err.Error(), ": ")
+		return nil, wrong(good, problem)
+	}
+	d.Document = doc
+	var places []int // of the statements: tomledit's own line numbers are wrong behind a value of many lines (v0.0.27)
+	for i, line := range d.lines {
+		if text := strings.TrimSpace(line); text != "" && text[0] != '#' {
+			places = append(places, i)
+		}
+	}
+	seen := map[string]bool{}
+	add := func(s Statement) {
+		if len(places) == 0 {
+			err = cmp.Or(err, wrong(len(d.lines)-1, "more than one thing on a line"))
+			return
+		}
+		s.line, places = places[0], places[1:]
+		d.All = append(d.All, s)
+		name := fmt.Sprintf("%q", []string(s.Key))
+		if problem := refuse(s, seen[name]); problem != "" {
+			err = cmp.Or(err, wrong(s.line, problem))
+		}
+		seen[name] = true
+	}
+	for _, s := range append([]*tomledit.Section{doc.Global}, doc.Sections...) {
+		if s.Heading != nil {
+			add(Statement{Heading: true, Array: s.IsArray, Key: s.Name})
+		}
+		for _, item := range s.Items {
+			if kv, ok := item.(*parser.KeyValue); ok {
+				add(Statement{Key: slices.Concat(s.TableName(), kv.Name), Value: kv.Value.X})
+			}
+		}
+	}
+	if len(places) > 0 {
+		err = cmp.Or(err, wrong(places[0], "not understood"))
+	}
+	return d, err
+}
+
+// column is where a line stops being understood, from 1, if the parser says that and it is in the line itself; else where its
+// text begins.
+func column(line string) int {
+	begin := 1 + len(line) - len(strings.TrimLeft(line, " \t"))
+	_, err := tomledit.Parse(strings.NewReader(line + "\n"))
+	var row, col int
+	if err == nil {
+		return begin
+	}
+	if n, _ := fmt.Sscanf(err.Error(), "at %d:%d:", &row, &col); n == 2 && row == 1 {
+		return min(col+1, len(strings.TrimRight(line, "\r\n"))+1)
+	}
+	if n, _ := fmt.Sscanf(err.Error(), "offset %d:", &col); n == 1 && col < len(line) {
+		return max(begin, col)
+	}
+	return begin
+}
+
+// tomlLines splits data, with the line ends. A value of many lines stays whole.
+func tomlLines(data []byte) (lines []string) {
+	sc, start, depth := scanner.New(bytes.NewReader(data)), 0, 0
+	for sc.Next() == nil {
+		switch sc.Token() {
+		case scanner.LBracket, scanner.LInline:
+			depth++
+		case scanner.RBracket, scanner.RInline:
+			depth--
+		case scanner.Newline, scanner.Comment:
+			if end := sc.Span().End; depth <= 0 {
+				lines = append(lines, string(data[start:end]))
+				start = end
+			}
+		}
+	}
+	return append(lines, string(data[start:]))
+}
+
+// AppendTable puts a table at the end of data, behind a blank line.
+func AppendTable(data []byte, table string) []byte {
+	out, nl := bytes.Clone(data), LineEnd(data)
+	if len(out) > 0 {
+		if out[len(out)-1] != '\n' {
+			out = append(out, nl...)
+		}
+		out = append(out, nl...)
+	}
+	return append(out, table...)
+}
+
+// SetValue writes another value into the line of a key, and keeps the comment behind it.
+func (d *TOML) SetValue(s Statement, value string) {
+	key, old, _ := strings.Cut(d.lines[s.line], "=")
+	if token, ok := s.Value.(parser.Token); ok {
+		old = strings.Replace(old, token.String(), value, 1)
+	} else {
+		old = " " + value + LineEnd([]byte(old))
+	}
+	d.lines[s.line] = key + "=" + old
+}
+
+// A Span is the statements of TOML.All from First to before Behind.
+type Span struct{ First, Behind int }
+
+// Without is the text without some statements, what stands between those of one span (comments, blank lines), and
+// the blank lines after them.
+func (d *TOML) Without(spans []Span) []byte {
+	blank := func(i int) bool { return strings.TrimSpace(d.lines[i]) == "" }
+	out, next := []byte{}, 0 // the next line that is still to be looked at
+	for len(spans) > 0 {
+		first, end := d.All[spans[0].First].line, 0
+		for len(spans) > 0 && (end == 0 || d.All[spans[0].First].line == end) {
+			end = d.All[spans[0].Behind-1].line + 1
+			for end < len(d.lines) && blank(end) {
+				end++
+			}
+			spans = spans[1:]
+		}
+		// At the end of the file the blank line before ours goes, elsewhere those behind it.
+		if end == len(d.lines) && first > next && blank(first-1) {
+			first--
+		}
+		out = append(out, strings.Join(d.lines[next:first], "")...)
+		next = end
+	}
+	return append(out, strings.Join(d.lines[next:], "")...)
+}
+
+// Drop takes the line of a statement out.
+func (d *TOML) Drop(s Statement) { d.lines[s.line] = "" }
+
+// Bytes is the text as it was edited.
+func (d *TOML) Bytes() []byte { return []byte(strings.Join(d.lines, "")) }
+
+// IsTrue reports whether the key at the path of names is true.
+func (d *TOML) IsTrue(names ...string) bool {
+	e := d.First(names...)
+	if e == nil || !e.IsMapping() {
+		return false
+	}
+	token, ok := e.Value.X.(parser.Token)
+	return ok && token.String() == "true"
+}
+
+// TOMLString returns the text of a one-line string.
+func TOMLString(d parser.Datum) (string, bool) {
+	token, ok := d.(parser.Token)
+	if !ok {
+		return "", false
+	}
+	text := token.String()
+	switch token.Type {
+	case scanner.LString:
+		return text[1 : len(text)-1], true
+	case scanner.String:
+		s, err := scanner.Unescape([]byte(text[1 : len(text)-1]))
+		return string(s), err == nil
+	}
+	return "", false
+}
+
+// QuoteTOML is s as a TOML string.
+func QuoteTOML(s string) string { return `"` + string(scanner.Escape(s)) + `"` }

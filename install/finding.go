@@ -1,0 +1,51 @@
+package install
+
+import (
+	"fmt"
+	"strings"
+
+	"c2c/client"
+	"c2c/doctor"
+)
+
+// partServer is the MCP server in a finding.
+const partServer = "mcp server"
+
+// part is what findings call our part of t.
+func (t target) part() string {
+	if strings.HasPrefix(t.editor.kind(), kindOfServers) {
+		return partServer
+	}
+	if e, ok := t.editor.(interface{ name() string }); ok {
+		return e.name()
+	}
+	return t.editor.kind()
+}
+
+// problem is a finding that another install puts right.
+func (t target) problem(part, what string) doctor.Finding {
+	return doctor.Finding{Client: t.client, Status: doctor.Problem, Part: part, Path: t.path,
+		Detail: what + "; c2c install " + strings.TrimSpace(t.client+" "+t.with) + " puts it right"}
+}
+
+// inspectServer reports on an MCP server entry that starts command.
+func (t target) inspectServer(ours bool, command string, o Options) doctor.Finding {
+	switch {
+	case !ours && t.other:
+		return doctor.Finding{Client: t.client, Status: doctor.Problem, Part: partServer, Path: t.path,
+			Detail: fmt.Sprintf("another server is called c2c here, and comes before c2c's own (it runs %q); take its entry out there", command)}
+	case !ours:
+		return t.problem(partServer, fmt.Sprintf("the entry c2c is not this c2c's (it runs %q)", command))
+	}
+	if _, err := client.LookPath(command, o.Getenv); err != nil {
+		return t.problem(partServer, err.Error())
+	}
+	return doctor.Finding{Client: t.client, Status: doctor.OK, Part: partServer, Path: t.path, Detail: command}
+}
+
+// off is a finding on what a person has turned off in the settings at path, so that mail does not arrive as it should.
+func off(client, part, path, detail string) doctor.Finding {
+	return doctor.Finding{Client: client, Status: doctor.Problem, Part: part, Path: path, Detail: detail}
+}
+
+const notEnabled = "enabled is false in its entry, so the client does not start it; take that out there"

@@ -1,0 +1,45 @@
+package install
+
+import (
+	"errors"
+	"slices"
+)
+
+// OverHTTP gives the clients whose tools are set up over HTTP.
+func OverHTTP(o Options) (names []string) {
+	for _, name := range Clients() {
+		_, targets, err := findSetup(name, o)
+		if err == nil && slices.ContainsFunc(targets, target.overHTTP) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// overHTTP says whether the file has the tools of c2c serve.
+func (t target) overHTTP() bool {
+	f, err := readFile(t.path)
+	return err == nil && isOverHTTP(t.editor, f.data)
+}
+
+// HTTPByHand says whether a client has its tools over HTTP as a person has written it: install neither makes nor corrects that.
+func HTTPByHand(name string, o Options) bool {
+	return !CanHTTP(name) && slices.Contains(OverHTTP(o), name)
+}
+
+// KeyFiles are the files into which an install over HTTP puts the token, links followed.
+func KeyFiles(name string, o Options) (paths []string, err error) {
+	_, targets, err := findSetup(name, o)
+	for _, t := range targets {
+		if t.private {
+			path, lerr := followLink(t.path)
+			paths, err = append(paths, path), errors.Join(err, lerr)
+		}
+	}
+	return paths, err
+}
+
+// CanHTTP says whether c2c install can set a client up over HTTP.
+func CanHTTP(name string) bool {
+	return slices.ContainsFunc(setups(), func(s setup) bool { return s.name == name && s.overHTTP })
+}

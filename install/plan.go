@@ -1,0 +1,96 @@
+package install
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+)
+
+// A Plan is what would be done to one client's files. It belongs to one
+// goroutine.
+type Plan struct {
+	Client  string
+	Changes []Change
+	Notes   []string // what the person should know afterwards
+	Moved   []string // files of one project that an install for all projects takes c2c out of
+	Left    []error  // of an uninstall: files that it cannot edit, and why
+
+	home     string
+	config   string // the client's configuration directory
+	stateDir string
+	journal  *journal
+	recorded bool                  // the journal has new records
+	finished []string              // files whose undo record is no longer needed
+	again    func() (*Plan, error) // makes the plan anew
+	made     []string              // directories that the lock needed
+	byPlugin bool                  // a marketplace plugin does it
+	overlaps bool                  // another plan was applied while this one was made
+}
+
+// Empty reports whether applying p would edit no file. Applying an empty plan
+// is allowed and drops undo records that have become useless.
+func (p *Plan) Empty() bool { return len(p.Changes) == 0 }
+
+// Diff returns all changes as one unified diff, "" when there are none.
+func (p *Plan) Diff() string {
+	var out strings.Builder
+	for _, c := range p.Changes {
+		oldName, newName := c.Path, c.Path
+		switch {
+		case c.Before == nil:
+			oldName = "/dev/null"
+			fmt.Fprintf(&out, "new file mode %04o\n", c.Mode.Perm())
+		case c.After == nil:
+			newName = "/dev/null"
+			fmt.Fprintf(&out, "deleted file mode %04o\n", c.BeforeMode.Perm())
+		case c.Mode.Perm() != c.BeforeMode.Perm():
+			fmt.Fprintf(&out, "%s: mode %04o becomes %04o\n", c.Path, c.BeforeMode.Perm(), c.Mode.Perm())
+		}
+		if c.target != c.Path {
+			fmt.Fprintf(&out, "%s is a link; the file edited is %s\n", c.Path, c.target)
+		}
+		out.Write(diff.Diff(oldName, masked(c.Before), newName, masked(c.After)))
+	}
+	return out.String()
+}
+
+// isOther says that a file was edited for another configuration of the client, which stays as it is.
+func (p *Plan) isOther(r *record) bool { return r.Config != "" && r.Config != p.config }
+
+// OneOf is the configuration directory that the plan is for, if c2c is set up in another one of the client, too; else "".
+func (p *Plan) OneOf() string {
+	if slices.ContainsFunc(p.journal.Files, func(r *record) bool { return r.Client == p.Client && p.isOther(r) }) {
+		return p.config
+	}
+	return ""
+}
+
+// Summary says how many files a plan changes, makes and removes.
+func (p *Plan) Summary() string {
+	changed, made, gone := 0, 0, 0
+	for _, c := range p.Changes {
+		switch {
+		case c.Before == nil:
+			made++
+		case c.After == nil:
+			gone++
+		default:
+			changed++
+		}
+	}
+	var said []string
+	for _, is := range []struct {
+		n    int
+		what string
+	}{{made, "new"}, {changed, "changed"}, {gone, "removed"}} {
+		if is.n > 0 {
+			said = append(said, fmt.Sprintf("%d %s", is.n, is.what))
+		}
+	}
+	if said == nil {
+		return "nothing to change"
+	}
+	return "files: " + strings.Join(said, ", ")
+}

@@ -1,0 +1,486 @@
+// Package live shows a root as it changes: which sessions there are, what waits for them, and what becomes of each message.
+//
+// It is made from the files alone, with one watch of the kernel's, and does nothing while nothing happens. It takes no
+// lock and writes nothing: no message is handed over or marked because somebody watches. Where the system has no watch left
+// it looks once a second.
+//
+// A message is told once, as Stored, in the order in which its sender sent it, even when it was read before anybody could
+// look. The exception is an ephemeral one that was read as quickly, because no file has it then.
+package live
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"c2c/broker"
+	"c2c/broker/notice"
+	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/turns"
+	"c2c/wake"
+	"c2c/wake/watch"
+)
+
+// ErrReplaced says that the root was removed or made anew. A new View begins again.
+var ErrReplaced = errors.New("the root was made anew")
+
+// What an Event tells.
+const (
+	Stored  = "stored"  // a message is on the disk
+	Handed  = "handed"  // a reader has it in hand
+	Back    = "back"    // the reader gave it back, or has ended: it waits again
+	Read    = "read"    // it was handed over in full
+	Answers = "answers" // the model of a session has answered
+	Dead    = "dead"    // it is a dead letter now
+	Drained = "drained" // nothing waits in a mailbox any more
+	Rung    = "rung"    // a session was woken
+	NotRung = "unrung"  // a session was not woken; Ring says why
+	Came    = "came"    // a session is registered, or its client is back
+	Went    = "went"    // a session is not registered any more, or its client has ended
+	Changed = "changed" // something else of a session, see Session
+	Removed = "removed" // a mailbox was removed
+	Damaged = "damaged" // a file cannot be read, or not all of it; see Why
+)
+
+// Event is one thing that has happened.
+type Event struct {
+	What      string
+	At        time.Time
+	SessionID string // whose mailbox it is, or who came, went, was rung
+	Alias     string // of that session
+	Before    bool   // it had happened before the view began
+
+	Trace   inbox.Fingerprint // which message
+	Message inbox.Message     // has its content when Stored, Read or Dead
+	By      string            // the reader
+	Awaits  bool              // of Read: the model has not answered since, and its answer will be told
+	Ring    wake.Ring
+	Why     string
+}
+
+// Session is one session. Count and LastRead are as new as the events.
+type Session struct {
+	sessions.Listed
+	Handed int // messages that readers have in hand
+}
+
+// Update is what has changed.
+type Update struct {
+	Events   []Event
+	Sessions []Session // all of them, in the order of the registry; nil: no change
+}
+
+// Config is what a View needs.
+type Config struct {
+	Broker *broker.Broker
+	// Backlog is how many of the newest messages from before are told first.
+	Backlog int
+	Now     func() time.Time // nil: time.Now
+}
+
+// The list of sessions may be behind for listGap, or listShare times as long as it takes to make: all their files are read.
+const (
+	listGap   = 200 * time.Millisecond
+	listShare = 10
+)
+
+// maxDone bounds what is remembered of messages that are in no mailbox any more.
+const maxDone = 8192
+
+// View follows a root. One goroutine uses it.
+type View struct {
+	cfg   Config
+	b     *broker.Broker
+	files *watch.Files
+
+	boxes    map[string]*inbox.Observer
+	awaits   map[string]awaited // by session
+	sessions []Session
+	nextList time.Time // not before
+	stale    bool      // the list is
+	soon     bool      // a directory was removed; the root may follow, and nothing tells of that while we have it open
+	dead     map[inbox.Fingerprint]bool
+	begun    bool
+
+	done    map[inbox.Fingerprint]bool // of the last messages that left a mailbox
+	order   []inbox.Fingerprint        // of done
+	pending []pending
+}
+
+// pending is an event that is not told yet.
+type pending struct {
+	Event
+	held bool // by the look before
+}
+
+// New follows a root from now on.
+func New(cfg Config) *View {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &View{cfg: cfg, b: cfg.Broker, boxes: map[string]*inbox.Observer{}, awaits: map[string]awaited{}, dead: map[inbox.Fingerprint]bool{}, done: map[inbox.Fingerprint]bool{}}
+}
+
+// Run tells what there is, and then what changes, until ctx ends or tell fails. The first update comes at once.
+func (v *View) Run(ctx context.Context, tell func(Update) error) error {
+	v.files = watch.NewFiles()
+	defer v.files.Close()
+	if err := v.files.Watch(v.b.Root()); err != nil {
+		v.files.Poll()
+	}
+	for all := true; ; {
+		update, err := v.look(ctx, all)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if len(update.Events) > 0 || update.Sessions != nil {
+			if err := tell(update); err != nil {
+				return err
+			}
+		}
+		if all, err = v.wait(ctx); err != nil || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// wait returns when there may be something to see. With all it is time to look at everything.
+func (v *View) wait(ctx context.Context) (all bool, err error) {
+	if len(v.pending) > 0 {
+		return false, nil
+	}
+	every := v.files.Every()
+	if v.soon {
+		every = min(every, time.Second)
+	}
+	timer := time.NewTimer(every)
+	defer timer.Stop()
+	var list <-chan time.Time
+	if v.stale {
+		list = time.After(time.Until(v.nextList))
+	}
+	select {
+	case <-ctx.Done():
+		return false, nil
+	case <-v.files.Told():
+	case <-list:
+	case <-timer.C:
+		all = true
+	}
+	if v.b.Replaced() {
+		err = ErrReplaced
+	}
+	return all, err
+}
+
+// look finds what has changed since the last look.
+func (v *View) look(ctx context.Context, all bool) (u Update, err error) {
+	began := v.cfg.Now()
+	changed, lost := v.files.Take()
+	all = all || lost
+	for _, dir := range []string{"archive", "sessions"} { // which may not be there yet
+		v.watch(dir)
+	}
+	boxes, answers, list, dead := v.sort(changed)
+	if all {
+		if boxes, err = v.mailboxes(); err != nil {
+			return u, err
+		}
+		list, dead, v.soon = true, true, false
+		answers = slices.Collect(maps.Keys(v.awaits))
+	}
+	// The list first: an event of a mailbox names its alias.
+	v.stale = v.stale || list
+	before := slices.Clone(v.sessions)
+	if v.stale && (!v.begun || all || !time.Now().Before(v.nextList)) {
+		if err := v.list(ctx); err != nil {
+			return u, err
+		}
+	}
+	for _, sid := range slices.Sorted(maps.Keys(boxes)) {
+		v.lookInto(sid)
+	}
+	v.answers(answers)
+	v.count()
+	if dead {
+		if err := v.deadLetters(ctx); err != nil {
+			return u, err
+		}
+	}
+	if !v.begun {
+		if err := v.backlog(ctx); err != nil {
+			return u, err
+		}
+	}
+	if !v.begun || !reflect.DeepEqual(before, v.sessions) {
+		u.Sessions = append([]Session{}, v.sessions...)
+	}
+	u.Events = v.due(began)
+	v.begun = true
+	return u, nil
+}
+
+func (v *View) watch(dir string) {
+	path := filepath.Join(v.b.Root(), dir)
+	if d, err := v.b.Dir().Sub(dir, false); err == nil {
+		d.Close()
+		if v.files.Watch(path) != nil {
+			v.files.Poll()
+		}
+	}
+}
+
+// sort says what the files that were closed belong to.
+func (v *View) sort(changed map[string]bool) (boxes map[string]bool, answers []string, list, dead bool) {
+	boxes = map[string]bool{}
+	for path := range changed {
+		dir, name := filepath.Dir(path), filepath.Base(path)
+		switch {
+		case dir == v.b.Root() && name == notice.DeadLetterLock:
+			dead = true
+		case dir == v.b.Root() && name != sessions.RegistryLock:
+			if sid, ok := cut(name, ".inbox.lock", ".inbox.json"); ok {
+				boxes[sid] = true
+			} else if sid, ok := cut(name, turns.AnswersEnd); ok {
+				answers = append(answers, sid)
+			} else if _, ok := cut(name, ".server.lock", ".wake.lock"); ok {
+				list = true
+			} else if _, ok := cut(name, "sessions", "archive", ".lease"); ok {
+				v.soon = true
+			}
+		case dir == v.b.Root(), dir == filepath.Join(v.b.Root(), "sessions"):
+			list = true
+		case !strings.HasPrefix(dir, v.b.Root()+"/"): // of a client, which may still put the file in its place
+			list, v.nextList = true, later(v.nextList, time.Now().Add(listGap))
+		case filepath.Base(dir) == "archive":
+			if sid, ok := cut(name, ".lock", ".jsonl"); ok {
+				boxes[sid] = true
+			}
+		default:
+			if sid, ok := cut(filepath.Base(dir), ".lease"); ok {
+				boxes[sid] = true
+			}
+		}
+	}
+	return boxes, answers, list, dead
+}
+
+// awaited is when a session was handed mail last that its model is still to answer, and its last answer that was told.
+type awaited struct{ handed, told time.Time }
+
+// answers tells of sessions whose model has answered what they were handed.
+func (v *View) answers(sids []string) {
+	for _, sid := range sids {
+		is, awaits := v.awaits[sid]
+		if !awaits {
+			continue
+		}
+		last, told := turns.LastAnswer(v.b.Registry, sid)
+		if !told { // nothing will tell any more
+			last = v.cfg.Now()
+		}
+		if last.After(is.told) {
+			v.event(Event{What: Answers, SessionID: sid, At: last})
+			v.awaits[sid] = awaited{is.handed, last}
+		}
+		if last.After(is.handed) {
+			delete(v.awaits, sid)
+		}
+	}
+}
+
+// read makes e tell that a message was handed over in full at that time.
+func (v *View) read(e Event, at time.Time) Event {
+	e.What, e.At = Read, at
+	if e.Awaits = turns.Unanswered(v.b.Registry, e.SessionID, e.By, at); e.Awaits {
+		is := v.awaits[e.SessionID]
+		v.awaits[e.SessionID] = awaited{later(is.handed, at), is.told}
+	}
+	return e
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// cut takes one of the suffixes off.
+func cut(name string, suffixes ...string) (stem string, ok bool) {
+	for _, suffix := range suffixes {
+		if stem, ok = strings.CutSuffix(name, suffix); ok {
+			return stem, true
+		}
+	}
+	return "", false
+}
+
+// mailboxes lists those that have files, and forgets those that have none any more.
+func (v *View) mailboxes() (map[string]bool, error) {
+	there, err := inbox.Sessions(v.b.Dir())
+	if err != nil {
+		return nil, err
+	}
+	for sid := range v.boxes {
+		if !there[sid] {
+			delete(v.boxes, sid)
+			v.event(Event{What: Removed, SessionID: sid, At: v.cfg.Now()})
+		}
+	}
+	return there, nil
+}
+
+// lookInto reads what is new in a mailbox. What cannot be read is told, and the others go on.
+func (v *View) lookInto(sid string) {
+	box, known := v.boxes[sid]
+	if !known {
+		m, err := v.b.Mailbox(sid)
+		if err != nil {
+			return // it is no name of a session
+		}
+		box = m.Observe(v.begun)
+		v.boxes[sid] = box
+	}
+	v.watch(sid + ".lease")
+	queued, handed, _ := box.Counts()
+	steps, err := box.Look()
+	if err != nil {
+		v.event(Event{What: Damaged, SessionID: sid, At: v.cfg.Now(), Why: err.Error()})
+		return
+	}
+	for _, step := range steps {
+		v.step(sid, step)
+	}
+	if now, inHand, _ := box.Counts(); queued+handed > 0 && now+inHand == 0 {
+		v.event(Event{What: Drained, SessionID: sid, At: v.cfg.Now()})
+		v.stale = true // whether mail is still to be moved there is in the list
+	}
+}
+
+// step makes events of what has become of a message.
+func (v *View) step(sid string, s inbox.Step) {
+	e := Event{At: s.At, SessionID: sid, Trace: s.Trace, Message: s.Message, By: s.By, Why: s.Why, Before: !v.begun}
+	if s.What == inbox.Damaged {
+		e.What, e.At = Damaged, v.cfg.Now()
+		v.event(e)
+		return
+	}
+	moved := v.isElsewhere(sid, s)
+	if s.First && !moved {
+		stored := e
+		stored.What, stored.By, stored.At = Stored, "", s.Message.Time()
+		if s.Message.TS == 0 {
+			stored.At = v.cfg.Now() // the original's tools give no time
+		}
+		v.event(stored)
+	}
+	switch s.What {
+	case inbox.Read:
+		e = v.read(e, s.At)
+		if i := v.find(sid); i >= 0 && v.begun {
+			v.sessions[i].LastRead = s.At.UTC()
+		}
+		v.forget(s.Trace)
+	case inbox.Handed:
+		e.What = Handed
+	case inbox.Queued:
+		if e.What = Back; s.First {
+			return
+		}
+		e.At = v.cfg.Now()
+	case inbox.Gone: // moved, or swept: the other mailbox, or the dead letters, tell of it
+		v.forget(s.Trace)
+		if e.What, e.At = Read, v.cfg.Now(); !s.Message.Ephemeral || moved {
+			return
+		}
+	}
+	v.event(e)
+}
+
+// isElsewhere says whether the message was told of, because another mailbox had it. What has no id may come twice.
+func (v *View) isElsewhere(sid string, s inbox.Step) bool {
+	if s.Message.IsUnnamed() {
+		return false
+	}
+	if v.done[s.Trace] && s.What != inbox.Gone {
+		return true
+	}
+	for other, box := range v.boxes {
+		if other != sid && box.Has(s.Trace) {
+			return true
+		}
+	}
+	return false
+}
+
+// forget remembers for a while that a message was told of, which is in no mailbox any more.
+func (v *View) forget(t inbox.Fingerprint) {
+	if v.done[t] {
+		return
+	}
+	v.done[t] = true
+	if v.order = append(v.order, t); len(v.order) > maxDone {
+		delete(v.done, v.order[0])
+		v.order = v.order[1:]
+	}
+}
+
+func (v *View) event(e Event) { v.pending = append(v.pending, pending{Event: e}) }
+
+// due takes the events that may be told. A message that was sent since the look began waits for the next look, which begins
+// at once: an earlier message of its sender may have come to a mailbox that was looked into before.
+func (v *View) due(began time.Time) (due []Event) {
+	var later []pending
+	held := map[inbox.Fingerprint]bool{}
+	for _, p := range v.pending {
+		if held[p.Trace] || p.What == Stored && !p.held && p.Message.Time().After(began) {
+			held[p.Trace] = p.Trace != inbox.Fingerprint{}
+			later = append(later, pending{p.Event, true})
+			continue
+		}
+		due = append(due, p.Event)
+	}
+	v.pending = later
+	for i := range due {
+		if due[i].Alias == "" {
+			due[i].Alias = v.alias(due[i].SessionID)
+		}
+	}
+	inOrder(due)
+	return due
+}
+
+// inOrder puts the messages first, in the order in which they were sent, and leaves the rest in its order.
+func inOrder(events []Event) {
+	var messages []Event
+	for _, e := range events {
+		if e.What == Stored {
+			messages = append(messages, e)
+		}
+	}
+	sort.SliceStable(messages, func(i, j int) bool { return messages[i].Message.TS < messages[j].Message.TS })
+	rest := slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return e.What == Stored })
+	copy(events, append(messages, rest...))
+}
+
+func (v *View) find(sid string) int {
+	return slices.IndexFunc(v.sessions, func(s Session) bool { return s.ID == sid })
+}
+
+func (v *View) alias(sid string) string {
+	if i := v.find(sid); i >= 0 {
+		return v.sessions[i].Alias
+	}
+	return ""
+}

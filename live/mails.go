@@ -1,0 +1,114 @@
+package live
+
+import (
+	"strings"
+	"time"
+
+	"c2c/inbox"
+	"c2c/sessions"
+)
+
+// Mail is a message and what has become of it.
+type Mail struct {
+	inbox.Message        // of a long content the beginning, and no large fields of other programs
+	Cut           bool   // it has more
+	SessionID     string // whose mailbox it is in
+	Key           inbox.Fingerprint
+
+	State string // Queued, Rung, Handed, Read or Dead of package broker
+	At    time.Time
+	By    string // the reader
+	Why   string // of a dead letter
+
+	awaits bool // its state is Handed until the model answers
+}
+
+// Mails makes of events the newest messages, each with its state. One goroutine uses it.
+type Mails struct {
+	most, room int
+	all        []*Mail
+	byKey      map[inbox.Fingerprint]*Mail
+}
+
+// NewMails keeps so many messages, and so many bytes of the content of each.
+func NewMails(most, room int) *Mails {
+	return &Mails{most: most, room: room, byKey: map[inbox.Fingerprint]*Mail{}}
+}
+
+// All are the messages, in the order in which they were told.
+func (m *Mails) All() []*Mail { return m.all }
+
+// Known is the message with that key, or nil.
+func (m *Mails) Known(key inbox.Fingerprint) *Mail { return m.byKey[key] }
+
+// stateOf is the state of a message after an event.
+var stateOf = map[string]string{Handed: sessions.Handed, Back: sessions.Queued, Dead: sessions.Dead}
+
+// Add takes events in, in their order, and gives the messages that are new or have another state now, each of them once.
+func (m *Mails) Add(events []Event) (changed []*Mail) {
+	seen := map[*Mail]bool{}
+	change := func(one *Mail) {
+		if !seen[one] {
+			seen[one] = true
+			changed = append(changed, one)
+		}
+	}
+	for _, e := range events {
+		one := m.byKey[e.Trace]
+		switch e.What {
+		case Stored:
+			change(m.store(e))
+		case Handed, Read, Back, Dead:
+			if one != nil {
+				one.State, one.At, one.By, one.Why = stateOf[e.What], e.At, e.By, e.Why
+				if one.awaits = e.What == Read && e.Awaits; one.awaits {
+					one.State = sessions.Handed
+				} else if e.What == Read {
+					one.State = sessions.AfterRead(e.By)
+				}
+				change(one)
+			}
+		case Answers:
+			for _, one := range m.all {
+				if one.awaits && one.SessionID == e.SessionID && one.At.Before(e.At) {
+					one.State, one.awaits = sessions.Read, false
+					change(one)
+				}
+			}
+		case Rung:
+			for _, one := range m.all {
+				if one.SessionID == e.SessionID && one.State == sessions.Queued && !one.Deferrable && one.ringsAt(e.At) {
+					one.State, one.At, one.By, one.Why = sessions.Rung, e.At, e.Ring.Method, ""
+					change(one)
+				}
+			}
+		}
+	}
+	for len(m.all) > m.most {
+		delete(m.byKey, m.all[0].Key)
+		m.all = m.all[1:]
+	}
+	return changed
+}
+
+func (m *Mails) store(e Event) *Mail {
+	one := &Mail{Message: e.Message, SessionID: e.SessionID, Key: e.Trace, State: sessions.Queued, At: e.At}
+	if len(one.Content) > m.room {
+		one.Content, one.Cut = strings.ToValidUTF8(strings.Clone(one.Content[:m.room]), ""), true
+	}
+	extra := 0
+	for _, f := range one.Extra {
+		extra += len(f.Name) + len(f.Value)
+	}
+	if extra > m.room {
+		one.Extra = nil
+	}
+	m.byKey[e.Trace] = one
+	m.all = append(m.all, one)
+	return one
+}
+
+// ringsAt says whether a ring at that time can have told of the message: not one that was sent later, or was kept back then.
+func (m *Mail) ringsAt(at time.Time) bool {
+	return !at.Before(m.Time()) && !at.Before(inbox.FromSeconds(m.OpensAt()))
+}

@@ -1,0 +1,77 @@
+package live
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"c2c/inbox"
+	"c2c/sessions"
+)
+
+// A ring tells of what had been sent by then and may be handed over.
+func TestARingIsForWhatItCanTellOf(t *testing.T) {
+	t.Parallel()
+	sent, ring := time.Unix(100, 0), time.Unix(200, 0)
+	for name, c := range map[string]struct {
+		change func(m *inbox.Message)
+		want   string
+	}{
+		"waits":          {func(*inbox.Message) {}, sessions.Rung},
+		"wakes nobody":   {func(m *inbox.Message) { m.Deferrable = true }, sessions.Queued},
+		"sent behind it": {func(m *inbox.Message) { m.TS = inbox.Seconds(ring) + 1 }, sessions.Queued},
+		"held":           {func(m *inbox.Message) { m.Held = "a" }, sessions.Queued},
+		"slowed":         {func(m *inbox.Message) { m.NotBefore = inbox.Seconds(ring) + 1 }, sessions.Queued},
+		"slowed before":  {func(m *inbox.Message) { m.NotBefore = inbox.Seconds(ring) - 1 }, sessions.Rung},
+	} {
+		m := inbox.Message{From: "amber", To: "birch", ID: name, TS: inbox.Seconds(sent)}
+		c.change(&m)
+		mails := NewMails(10, 100)
+		mails.Add([]Event{{What: Stored, SessionID: "b", Trace: m.Fingerprint(), Message: m}, {What: Rung, SessionID: "b", At: ring}})
+		if got := mails.All()[0].State; got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// letter is the event that a message has come.
+func letter(id, content string) Event {
+	m := inbox.Message{From: "amber", To: "birch", ID: id, Content: content}
+	return Event{What: Stored, SessionID: "b", Trace: m.Fingerprint(), Message: m}
+}
+
+func TestTheNewestMessagesAreKeptAndOfEachTheBeginning(t *testing.T) {
+	t.Parallel()
+	mails := NewMails(2, 5)
+	first := letter("m-1", "日本")
+	first.Message.Extra = []inbox.Field{{Name: "x", Value: []byte(`"large"`)}}
+	changed := mails.Add([]Event{first, letter("m-2", "12345"), {What: Read, Trace: first.Trace, By: "test"}})
+	var got []string
+	for _, m := range changed {
+		got = append(got, fmt.Sprint(m.ID, m.Content, m.Cut, m.State, len(m.Extra)))
+	}
+	if want := []string{"m-1日trueread0", "m-212345falsequeued0"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	mails.Add([]Event{letter("m-3", "")})
+	if all := mails.All(); len(all) != 2 || all[0].ID != "m-2" || mails.Known(first.Trace) != nil {
+		t.Errorf("%+v", all)
+	}
+	if changed := mails.Add([]Event{{What: Read, Trace: first.Trace}}); len(changed) > 0 {
+		t.Errorf("%+v", changed[0])
+	}
+}
+
+func TestABurstOfMoreThanIsKeptIsToldWhole(t *testing.T) {
+	t.Parallel()
+	mails := NewMails(3, 5)
+	var events []Event
+	for i := range 10 {
+		events = append(events, letter(strings.Repeat("m", i+1), ""))
+	}
+	if changed := mails.Add(events); len(changed) != 10 || len(mails.All()) != 3 || len(mails.byKey) != 3 {
+		t.Errorf("%d changed, %d and %d kept", len(changed), len(mails.All()), len(mails.byKey))
+	}
+}

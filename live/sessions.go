@@ -1,0 +1,195 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"reflect"
+	"slices"
+	"sort"
+	"time"
+
+	"c2c/broker/notice"
+	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/wake"
+)
+
+// list reads all sessions anew, and tells who came, went, was rung or has changed.
+func (v *View) list(ctx context.Context) error {
+	began := time.Now()
+	rows, err := v.b.List(ctx)
+	if err != nil {
+		return err
+	}
+	before := map[string]Session{}
+	for _, s := range v.sessions {
+		before[s.ID] = s
+	}
+	v.stale, v.sessions = false, nil
+	v.nextList = time.Now().Add(max(listGap, listShare*time.Since(began)))
+	for _, row := range rows {
+		old, known := before[row.ID]
+		delete(before, row.ID)
+		v.sessions = append(v.sessions, Session{row, old.Handed})
+		if row.Now.Dir != "" {
+			v.files.Watch(row.Now.Dir) // when that fails, the list is a minute behind
+		}
+		if !v.begun {
+			continue
+		}
+		if what := change(old.Listed, row, known); what != "" {
+			v.event(Event{What: what, At: v.cfg.Now(), SessionID: row.ID, Alias: row.Alias, Why: string(row.Now.Does)})
+		}
+		if !reflect.DeepEqual(row.LastRing, old.LastRing) {
+			v.ring(row)
+		}
+	}
+	for _, gone := range before {
+		v.event(Event{What: Went, At: v.cfg.Now(), SessionID: gone.ID, Alias: gone.Alias})
+	}
+	return nil
+}
+
+// change names the event for what has changed of a session; "" when nothing did.
+func change(old, now sessions.Listed, known bool) string {
+	for _, l := range []*sessions.Listed{&old, &now} { // the mail has events of its own
+		l.Waiting, l.Count, l.Oldest, l.LastRead, l.LastRing = false, 0, time.Time{}, time.Time{}, wake.Ring{}
+	}
+	switch {
+	case !known, old.State == sessions.Absent && now.State != sessions.Absent:
+		return Came
+	case old.State != sessions.Absent && now.State == sessions.Absent:
+		return Went
+	case !reflect.DeepEqual(old, now):
+		return Changed
+	}
+	return ""
+}
+
+func (v *View) ring(row sessions.Listed) {
+	e := Event{What: NotRung, At: row.LastRing.At, SessionID: row.ID, Alias: row.Alias, Ring: row.LastRing, Why: row.LastRing.Cause}
+	switch row.LastRing.Outcome {
+	case wake.Rang:
+		e.What = Rung
+	case wake.Coalesced, wake.Filtered, "": // there was no ring
+		return
+	}
+	v.event(e)
+}
+
+// count says of each session what is in its mailbox.
+func (v *View) count() {
+	for i := range v.sessions {
+		if box := v.boxes[v.sessions[i].ID]; box != nil {
+			s := &v.sessions[i]
+			s.Count, s.Handed, s.Oldest = box.Counts()
+			s.Waiting = s.Waiting || s.Count > 0
+		}
+	}
+}
+
+// deadLetters tells of those that are new in their file.
+func (v *View) deadLetters(ctx context.Context) error {
+	all, err := notice.DeadLetters(ctx, v.b.Registry, 0)
+	if err != nil {
+		return err
+	}
+	before := v.dead
+	v.dead = make(map[inbox.Fingerprint]bool, len(all))
+	for _, d := range all {
+		t := d.Message.Fingerprint()
+		if v.dead[t] = true; before[t] || !v.begun {
+			continue
+		}
+		v.event(Event{What: Dead, At: inbox.FromSeconds(d.DeletedAt), SessionID: d.SessionID,
+			Alias: cmp.Or(v.alias(d.SessionID), d.Message.To), // its row may be gone by now
+			Trace: t, Message: d.Message, Why: d.Reason})
+	}
+	return nil
+}
+
+// backlog keeps of what was there before the newest messages, those that were read among them.
+func (v *View) backlog(ctx context.Context) error {
+	events := map[inbox.Fingerprint][]Event{}
+	var found, kept []Event // Stored; anything but a message
+	add := func(e Event) {
+		if e.What == Stored && events[e.Trace] == nil {
+			found = append(found, e)
+		}
+		events[e.Trace] = append(events[e.Trace], e)
+	}
+	for _, p := range v.pending {
+		if p.Trace == (inbox.Fingerprint{}) {
+			kept = append(kept, p.Event)
+		} else {
+			add(p.Event)
+		}
+	}
+	if v.cfg.Backlog > 0 {
+		if err := v.history(ctx, func(sid string, r inbox.Archived) {
+			e := Event{What: Stored, At: r.Time(), SessionID: sid, Before: true, Trace: r.Fingerprint(), Message: r.Message}
+			if events[e.Trace] != nil {
+				return // a message of its own when it has no id, and then it is one of many
+			}
+			add(e)
+			e.By = r.DrainedBy
+			add(v.read(e, inbox.FromSeconds(r.DrainedAt)))
+		}); err != nil {
+			return err
+		}
+	}
+	sort.SliceStable(found, func(i, j int) bool { return found[i].Message.TS < found[j].Message.TS })
+	found = found[max(0, len(found)-v.cfg.Backlog):]
+	v.pending = nil
+	for _, e := range found {
+		kept = append(kept, events[e.Trace]...)
+	}
+	for _, e := range kept {
+		v.event(e)
+	}
+	return nil
+}
+
+// history gives the newest messages that were read. It begins with the mailbox that has changed last, and ends when the next
+// ones can have nothing as new.
+func (v *View) history(ctx context.Context, f func(sid string, r inbox.Archived)) error {
+	type used struct {
+		sid  string
+		last time.Time
+	}
+	var boxes []used
+	for sid := range v.boxes {
+		if m, err := v.b.Mailbox(sid); err == nil {
+			if last, err := m.Changed(); err == nil {
+				boxes = append(boxes, used{sid, last})
+			}
+		}
+	}
+	sort.Slice(boxes, func(i, j int) bool {
+		return cmp.Or(boxes[j].last.Compare(boxes[i].last), cmp.Compare(boxes[i].sid, boxes[j].sid)) < 0
+	})
+	var newest []float64 // when they were read
+	for _, box := range boxes {
+		if len(newest) == v.cfg.Backlog && inbox.Seconds(box.last) < newest[0] {
+			break
+		}
+		m, err := v.b.Mailbox(box.sid)
+		if err != nil {
+			return err
+		}
+		records, err := m.Archive().History(ctx, v.cfg.Backlog)
+		if ctx.Err() != nil {
+			return err
+		}
+		if err != nil {
+			v.event(Event{What: Damaged, SessionID: box.sid, At: v.cfg.Now(), Why: err.Error()})
+		}
+		for _, r := range records {
+			f(box.sid, r)
+			newest = append(newest, r.DrainedAt)
+		}
+		slices.Sort(newest)
+		newest = newest[max(0, len(newest)-v.cfg.Backlog):]
+	}
+	return nil
+}

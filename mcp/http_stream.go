@@ -1,0 +1,174 @@
+package mcp
+
+import (
+	"crypto/rand"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"c2c/sse"
+)
+
+const (
+	keptBells    = 256 // events of a session's stream that are kept for a client that reconnects
+	keptEvents   = 64  // the same of the stream of a request
+	keptRequests = 4   // streams of requests that a session keeps
+	retry        = time.Second
+)
+
+// stream is the events of one stream of a session. The newest are kept for a client that has lost it.
+type stream struct {
+	name string
+	most int
+
+	mu     sync.Mutex
+	first  int // the number of the first that is kept; they are counted from 1
+	events [][]byte
+	over   bool      // there will be no more
+	ended  time.Time // when it was over
+	more   chan struct{}
+}
+
+func newStream(most int) *stream {
+	return &stream{name: rand.Text(), most: most, first: 1, more: make(chan struct{})}
+}
+
+// id names an event, for Last-Event-ID. Event 0 is the beginning.
+func (st *stream) id(n int) string { return st.name + "-" + strconv.Itoa(n) }
+
+// add keeps an event, and wakes the followers.
+func (st *stream) add(data []byte) (n int) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.events = append(st.events, data)
+	if len(st.events) > st.most {
+		st.events[0] = nil
+		st.events = st.events[1:]
+		st.first++
+	}
+	st.wake()
+	return st.first + len(st.events) - 1
+}
+
+// next is the number that the next event has.
+func (st *stream) next() int {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.first + len(st.events)
+}
+
+func (st *stream) end(now time.Time) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.over, st.ended = true, now
+	st.wake()
+}
+
+func (st *stream) wake() {
+	close(st.more)
+	st.more = make(chan struct{})
+}
+
+// has says whether all events behind number n are kept.
+func (st *stream) has(n int) bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return n >= st.first-1 && n < st.first+len(st.events)
+}
+
+// after gives the events behind number n. more is closed when there are others; nil: the stream is over.
+func (st *stream) after(n int) (events [][]byte, more <-chan struct{}) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if skip := n + 1 - st.first; skip < len(st.events) {
+		events = slices.Clone(st.events[max(0, skip):])
+	}
+	if !st.over {
+		more = st.more
+	}
+	return events, more
+}
+
+// goneBy says whether nobody is to come back for it any more.
+func (st *stream) goneBy(limit time.Time) bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.over && st.ended.Before(limit)
+}
+
+// newStream begins the stream of a request. The oldest of too many is not kept any longer.
+func (s *httpSession) newStream() *stream {
+	st := newStream(keptEvents)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.streams = append(s.streams, st)
+	s.streams = s.streams[max(0, len(s.streams)-keptRequests):]
+	return st
+}
+
+// forget drops streams that were over before limit.
+func (s *httpSession) forget(limit time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.streams = slices.DeleteFunc(s.streams, func(st *stream) bool { return st.goneBy(limit) })
+}
+
+// startsWithEvent says whether a stream begins with an empty event, which has an id (SEP-1699). Older clients would read it
+// as a broken message.
+func (s *httpSession) startsWithEvent() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.protocol >= "2025-11-25"
+}
+
+// streamOf finds the stream of a request that a client has lost, and the last event that it has of it.
+func (s *httpSession) streamOf(lastEventID string) (st *stream, after int, ok bool) {
+	name, after, ok := eventID(lastEventID)
+	if !ok {
+		return nil, 0, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, st := range s.streams {
+		if st.name == name && st.has(after) {
+			return st, after, true
+		}
+	}
+	return nil, 0, false
+}
+
+func eventID(id string) (name string, n int, ok bool) {
+	name, number, ok := strings.Cut(id, "-")
+	n, err := strconv.Atoi(number)
+	return name, n, ok && err == nil && n >= 0
+}
+
+// resume goes on with the stream of a request, until that is answered.
+func (s *httpSession) resume(w http.ResponseWriter, r *http.Request, st *stream, after int) {
+	out, err := sse.Start(w, r, s.h.limits.Write)
+	for err == nil {
+		events, more := st.after(after)
+		for _, data := range events {
+			after++
+			if err = out.Send(sse.Event{ID: st.id(after), Data: data}); err != nil {
+				return
+			}
+		}
+		if len(events) > 0 {
+			continue // there may be more by now
+		}
+		if more == nil {
+			return
+		}
+		select {
+		case <-more:
+		case <-r.Context().Done():
+			return
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}

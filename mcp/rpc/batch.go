@@ -1,0 +1,63 @@
+package rpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// BatchVersion is the one revision of MCP with JSON-RPC batches. Those before and behind it have one message a line or a POST.
+const BatchVersion = "2025-03-26"
+
+// MaxBatch bounds the messages of a batch. Its bytes are bounded as those of one message.
+const MaxBatch = 64
+
+// Item is one message of a batch.
+type Item struct {
+	Message
+	Body    json.RawMessage   // as it came
+	Refusal *mcp.JSONRPCError // its answer, when no handler is needed
+}
+
+func IsBatch(b []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("[")) }
+
+// ParseBatch sorts the messages of a batch, in their order. A refusal is for the whole of it.
+func ParseBatch(b []byte) (all []Item, refusal *mcp.JSONRPCError) {
+	if !json.Valid(b) || !utf8.Valid(b) {
+		_, refusal = Parse(b)
+		return nil, refusal
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.Token() // [
+	for dec.More() {
+		var one json.RawMessage
+		if err := dec.Decode(&one); err != nil || len(all) == MaxBatch {
+			return nil, Refuse(nil, mcp.INVALID_REQUEST, fmt.Sprintf("invalid request: a batch has %d messages at most", MaxBatch))
+		}
+		all = append(all, parseItem(one))
+	}
+	if len(all) == 0 {
+		return nil, Refuse(nil, mcp.INVALID_REQUEST, "invalid request: an empty batch")
+	}
+	return all, nil
+}
+
+func parseItem(b json.RawMessage) Item {
+	it := Item{Body: b}
+	it.Message, it.Refusal = Parse(b)
+	if it.ID != nil && it.Method == string(mcp.MethodInitialize) {
+		it.Refusal = Refuse(it.ID, mcp.INVALID_REQUEST, "invalid request: initialize may not be part of a batch")
+	}
+	return it
+}
+
+// RefuseBatch is the answer to a batch under another revision.
+func RefuseBatch(version string) *mcp.JSONRPCError {
+	if version == "" {
+		return Refuse(nil, mcp.INVALID_REQUEST, "invalid request: a batch before initialize")
+	}
+	return Refuse(nil, mcp.INVALID_REQUEST, "invalid request: revision "+version+" of MCP has no batches, send one message at a time")
+}

@@ -1,0 +1,140 @@
+package rpc
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// ErrLineTooLong is what ReadLine returns after it has skipped such a line.
+var ErrLineTooLong = errors.New("line too long")
+
+// ReadLine returns the next line that is not blank, without white space around
+// it; an unfinished last line counts. It returns ErrLineTooLong for a line over
+// limit bytes, of which it keeps nothing, and may then be called again.
+func ReadLine(r *bufio.Reader, limit int) ([]byte, error) {
+	for {
+		var l []byte
+		var err error
+		long := false
+		for {
+			var part []byte
+			part, err = r.ReadSlice('\n')
+			if long = long || len(l)+len(part) > limit; !long {
+				l = append(l, part...)
+			}
+			if !errors.Is(err, bufio.ErrBufferFull) {
+				break
+			}
+		}
+		if long {
+			return nil, ErrLineTooLong
+		}
+		if l = bytes.TrimSpace(l); len(l) > 0 {
+			return l, nil // a read error comes again at the next call
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// A message is one line from the client.
+type Message struct {
+	Raw    json.RawMessage
+	ID     json.RawMessage // nil: a notification or a response, never answered
+	Method string
+}
+
+// Parse sorts a line. A message that needs no handler comes back with its
+// answer as refusal; both are zero for one that is only to be ignored.
+func Parse(b []byte) (m Message, refusal *mcp.JSONRPCError) {
+	if !json.Valid(b) { // also false for nesting deeper than 10,000
+		return m, Refuse(nil, mcp.PARSE_ERROR, "parse error: the line is not JSON")
+	}
+	if !utf8.Valid(b) { // decoding would replace what is not, and the words would be others
+		return m, Refuse(nil, mcp.PARSE_ERROR, "parse error: the line is not UTF-8")
+	}
+	var head struct {
+		JSONRPC any             `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Method  string          `json:"method"`
+		Result  json.RawMessage `json:"result"`
+		Error   json.RawMessage `json:"error"`
+	}
+	if err := json.Unmarshal(b, &head); err != nil {
+		return m, Refuse(nil, mcp.INVALID_REQUEST, "invalid request: want one JSON-RPC object a line")
+	}
+	if string(head.ID) == "null" {
+		head.ID = nil
+		if head.Method != "" && !strings.HasPrefix(head.Method, "notifications/") {
+			return m, Refuse(nil, mcp.INVALID_REQUEST, "invalid request: the id is null") // its client waits for an answer
+		}
+	}
+	switch {
+	case head.Method != "" && head.ID == nil:
+		// A notification is never answered, right or wrong: Codex closes the
+		// connection when one is.
+		if head.JSONRPC != mcp.JSONRPC_VERSION {
+			return m, nil
+		}
+	case head.Result != nil || head.Error != nil:
+		return m, nil // we ask the client nothing, so this answers nothing
+	case head.ID != nil && !isID(head.ID):
+		return m, Refuse(nil, mcp.INVALID_REQUEST, "invalid request: the id is neither a string nor a number")
+	case head.Method == "":
+		return m, Refuse(head.ID, mcp.INVALID_REQUEST, "invalid request: no method")
+	case head.JSONRPC != mcp.JSONRPC_VERSION:
+		return m, Refuse(head.ID, mcp.INVALID_REQUEST, `invalid request: jsonrpc is not "2.0"`)
+	}
+	return Message{Raw: b, ID: head.ID, Method: head.Method}, nil
+}
+
+func isID(b json.RawMessage) bool {
+	return b[0] == '"' || b[0] == '-' || '0' <= b[0] && b[0] <= '9'
+}
+
+// Cancelled returns the id of the request that a notifications/cancelled names.
+func (m Message) Cancelled() string {
+	var n struct {
+		Params struct {
+			RequestID json.RawMessage `json:"requestId"`
+		} `json:"params"`
+	}
+	if m.Method != string(mcp.MethodNotificationCancelled) || json.Unmarshal(m.Raw, &n) != nil {
+		return ""
+	}
+	return string(n.Params.RequestID)
+}
+
+func Refuse(id json.RawMessage, code int, text string) *mcp.JSONRPCError {
+	e := mcp.NewJSONRPCError(mcp.NewRequestId(nil), code, text, nil)
+	if id != nil {
+		e.ID = mcp.NewRequestId(id)
+	}
+	return &e
+}
+
+func TooLong(limit int) *mcp.JSONRPCError {
+	return Refuse(nil, mcp.INVALID_REQUEST, fmt.Sprintf("line longer than %d bytes: skipped", limit))
+}
+
+// Version is the protocol version that a message names in its _meta.
+func (m Message) Version() string {
+	var head struct {
+		Params struct {
+			Meta map[string]json.RawMessage `json:"_meta"`
+		} `json:"params"`
+	}
+	var version string
+	if json.Unmarshal(m.Raw, &head) == nil {
+		_ = json.Unmarshal(head.Params.Meta[mcp.MetaKeyProtocolVersion], &version) // what is no text names none
+	}
+	return version
+}

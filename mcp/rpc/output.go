@@ -1,0 +1,134 @@
+package rpc
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// ErrStalled is what an answer's AfterWrite gets when the client did not read
+// it in time.
+var ErrStalled = errors.New("client does not read its answers")
+
+var ErrStopping = errors.New("server is stopping")
+
+// An output is the only writer of the client's pipe. One goroutine does all
+// writing, so lines never mix, and what a handler sent before it answered goes
+// out before its answer.
+//
+// A blocked write cannot be taken back: writers give up waiting, but the line
+// that was begun stays at the head of the pipe and is completed when the client
+// reads again. Hence "not written" may turn out to be "written late", and mail
+// in such an answer is offered a second time, with the same id.
+type Output struct {
+	w             io.Writer
+	limit         time.Duration
+	notifications <-chan mcp.JSONRPCNotification // mcp-go drops with an error what does not fit, it never waits
+	Lines         chan line                      // unbuffered: a line not taken can be withdrawn
+	Abort         chan struct{}                  // closed: writers stop waiting at once
+	Done          chan struct{}                  // closed when run has returned
+	Broken        chan struct{}                  // closed at the first error of the pipe
+	failed        error                          // that error
+
+	busy atomic.Pointer[time.Time] // when the write under way began; nil when idle
+}
+
+type line struct {
+	bytes []byte
+	done  chan error // buffered: run never waits for a writer that gave up
+}
+
+func NewOutput(w io.Writer, limit time.Duration, notifications <-chan mcp.JSONRPCNotification) *Output {
+	return &Output{
+		w:             w,
+		limit:         limit,
+		notifications: notifications,
+		Lines:         make(chan line),
+		Abort:         make(chan struct{}),
+		Done:          make(chan struct{}),
+		Broken:        make(chan struct{}),
+	}
+}
+
+// Run writes until lines is closed and the notifications before that are out.
+func (o *Output) Run() {
+	defer close(o.Done)
+	for {
+		select {
+		case n := <-o.notifications:
+			o.notify(n)
+		case l, ok := <-o.Lines:
+			for len(o.notifications) > 0 { // nobody else takes them
+				o.notify(<-o.notifications)
+			}
+			if !ok {
+				return
+			}
+			l.done <- o.put(l.bytes)
+		case <-o.Abort:
+			return
+		}
+	}
+}
+
+// notify writes a notification. Its errors show at the next answer.
+func (o *Output) notify(n mcp.JSONRPCNotification) {
+	if b, err := json.Marshal(n); err == nil {
+		_ = o.put(append(b, '\n'))
+	}
+}
+
+func (o *Output) put(b []byte) error {
+	now := time.Now()
+	o.busy.Store(&now)
+	_, err := o.w.Write(b)
+	o.busy.Store(nil)
+	if err != nil && o.failed == nil {
+		o.failed = err
+		close(o.Broken)
+	}
+	return err
+}
+
+// Failure is the first error of the pipe, nil before broken or done.
+func (o *Output) Failure() error {
+	select {
+	case <-o.Broken:
+		return o.failed
+	default:
+		return nil
+	}
+}
+
+// Write returns when b has been written whole, or with an error when that took
+// longer than the limit. The time that the write under way has taken already
+// counts, so a client that stopped reading costs its requests one limit
+// together, not one each. A moment each has all the same: the client may have read that line just now, and then reads on.
+func (o *Output) Write(b []byte) error {
+	wait := o.limit
+	if began := o.busy.Load(); began != nil {
+		wait = max(wait-time.Since(*began), o.limit/100)
+	}
+	late := time.NewTimer(wait)
+	defer late.Stop()
+	l := line{bytes: b, done: make(chan error, 1)}
+	select {
+	case o.Lines <- l:
+	case <-late.C:
+		return ErrStalled
+	case <-o.Abort:
+		return ErrStopping
+	}
+	select {
+	case err := <-l.done:
+		return err
+	case <-late.C:
+		return ErrStalled
+	case <-o.Abort:
+		return ErrStopping
+	}
+}

@@ -1,0 +1,326 @@
+package mcp
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"c2c/mcp/rpc"
+	"c2c/mcp/tools"
+)
+
+// Limits bound what a client can make the stdio transport hold or wait for.
+// Zero fields mean the values named here; only tests set others.
+type Limits struct {
+	Line  int           // bytes in one message from the client; 4 MiB
+	Write time.Duration // for one answer to be taken by the client; 10 s
+	Drain time.Duration // from the end of input to the last answer; 5 s
+	Log   *slog.Logger  // of mistakes of ours; nil discards
+
+	Stateless *Stateless // see Config
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Log == nil {
+		l.Log = slog.New(slog.DiscardHandler)
+	}
+	return Limits{cmp.Or(l.Line, 4<<20), cmp.Or(l.Write, 10*time.Second), cmp.Or(l.Drain, 5*time.Second), l.Log, l.Stateless}
+}
+
+// queued is how many tool calls may wait before reading pauses.
+const queued = 64
+
+var (
+	errCancelled = errors.New("the client cancelled the request")
+	errHungUp    = errors.New("the client has hung up")
+	errReplaced  = errors.New("the client listens anew")
+)
+
+// Serve answers the JSON-RPC lines of in on out until in ends, and then returns
+// nil once every request has been answered or the drain limit is over. When ctx
+// is cancelled it returns ctx's error as soon as the handlers let it, and when
+// out breaks that error.
+//
+// It stands in for mcp-go's own ServeStdio, which loses pipelined requests at
+// the end of input, sends a handler's notifications after its answer and cannot
+// be ended while the client does not read (measured, v1.2.1).
+//
+// Tool calls run one at a time, in the order they came: what a client sends
+// first is delivered first, and a poll sees what an earlier one left. Only a call
+// that waits for somebody else lets the next one begin, see YieldTurn. All other
+// requests are answered as they are read, so a ping is answered beside a slow tool.
+//
+// A read of in, or a write to out, that is blocked for good when Serve returns
+// is left behind: the caller is about to exit, or closes both.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, srv *server.MCPServer, limits Limits) error {
+	limits = limits.withDefaults()
+	session := server.NewInProcessSession(tools.StdioID, nil)
+	t := &stdio{
+		srv:      srv,
+		session:  session,
+		limits:   limits,
+		out:      rpc.NewOutput(out, limits.Write, session.ClientNotifications()),
+		calls:    make(chan *request, queued),
+		answered: make(chan struct{}),
+	}
+	if err := srv.RegisterSession(ctx, session); err != nil {
+		return fmt.Errorf("register stdio session: %w", err)
+	}
+	defer srv.UnregisterSession(ctx, session.SessionID())
+
+	work, stop := context.WithCancel(srv.WithContext(ctx, session))
+	defer stop()
+	// A client that is offered no later protocol falls back to 2025-11-25, see Stateless.
+	work = server.WithSupportedProtocolVersions(work, mcp.LegacyProtocolVersions())
+
+	ended := make(chan error, 1)
+	go func() { ended <- t.read(work, in) }()
+	go t.out.Run()
+	go t.answerCalls(work)
+
+	var err error
+	select {
+	case err = <-ended:
+		select {
+		case <-t.out.Done:
+			return cmp.Or(err, t.out.Failure())
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-time.After(limits.Drain):
+			err = errors.Join(err, errors.New("end of input: gave up on answers that took too long"))
+		}
+	case <-t.out.Broken:
+		err = t.out.Failure()
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	// Cancel the calls under way, and wait for their handlers.
+	stop()
+	close(t.out.Abort)
+	select {
+	case <-t.answered:
+	case <-time.After(limits.Drain):
+	}
+	return err
+}
+
+// stdio is one run of Serve.
+type stdio struct {
+	srv      *server.MCPServer
+	session  *server.InProcessSession
+	limits   Limits
+	out      *rpc.Output
+	calls    chan *request // in the order in which they came
+	answered chan struct{} // closed when no call is under way any more
+
+	pending sync.Map // the requests under way, by their ids
+	agreed  atomic.Pointer[string]
+}
+
+// version is the revision that was agreed on, "" before.
+func (t *stdio) version() string {
+	if v := t.agreed.Load(); v != nil {
+		return *v
+	}
+	return ""
+}
+
+// A request is a message on its way to an answer; also a notification, which
+// gets none.
+type request struct {
+	rpc.Message
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+	refusal   *mcp.JSONRPCError // the answer, when no handler is needed
+	stateless bool              // it is of 2026-07-28, and Stateless answers it
+	isBatch   bool
+	batch     []*request // its requests and notifications
+}
+
+// read answers each line or queues it in calls, which it closes at the end of the input.
+func (t *stdio) read(ctx context.Context, in io.Reader) error {
+	defer close(t.calls)
+	r := bufio.NewReaderSize(in, 64<<10)
+	for {
+		b, err := rpc.ReadLine(r, t.limits.Line)
+		if err == nil && rpc.IsBatch(b) {
+			if err := t.queue(ctx, t.readBatch(ctx, b)); err != nil {
+				return err
+			}
+			continue
+		}
+		var m rpc.Message
+		var refusal *mcp.JSONRPCError
+		switch {
+		case err == nil:
+			m, refusal = rpc.Parse(b)
+		case errors.Is(err, rpc.ErrLineTooLong):
+			refusal = rpc.TooLong(t.limits.Line)
+		case errors.Is(err, io.EOF):
+			return nil
+		default:
+			return fmt.Errorf("read from client: %w", err)
+		}
+		stateless := err == nil && t.limits.Stateless.answers(m)
+		if m.Method == string(mcp.MethodServerDiscover) && m.ID != nil && !stateless {
+			refusal = noDiscover(m.ID)
+		}
+		if id := m.Cancelled(); id != "" {
+			t.cancelRequest(id)
+			continue
+		}
+		if m.Method == "" && refusal == nil {
+			continue
+		}
+		r := t.begin(ctx, m, refusal)
+		r.stateless = stateless
+		switch m.Method {
+		case string(mcp.MethodToolsCall), string(mcp.MethodInitialize), string(mcp.MethodServerDiscover), string(mcp.MethodSubscriptionsListen), string(mcp.MethodResourcesRead):
+			// initialize says who calls: it stays in order with the calls, and so does server/discover. The last two may take a while.
+			if err := t.queue(ctx, r); err != nil {
+				return err
+			}
+		default:
+			t.answer(r)
+		}
+	}
+}
+
+// queue gives a request its turn among the calls, and waits while too many are before it.
+func (t *stdio) queue(ctx context.Context, r *request) error {
+	select {
+	case t.calls <- r:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t *stdio) cancelRequest(id string) {
+	if r, ok := t.pending.Load(id); ok {
+		r.(*request).cancel(errCancelled)
+	}
+}
+
+func noDiscover(id json.RawMessage) *mcp.JSONRPCError {
+	return rpc.Refuse(id, mcp.METHOD_NOT_FOUND, "method not found: start with initialize")
+}
+
+func (t *stdio) begin(ctx context.Context, m rpc.Message, refusal *mcp.JSONRPCError) *request {
+	r := &request{Message: m, refusal: refusal}
+	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	if m.ID != nil {
+		t.pending.Store(string(m.ID), r)
+	}
+	return r
+}
+
+// answerCalls works off the calls, and then ends the output, unless ctx is done before.
+func (t *stdio) answerCalls(ctx context.Context) {
+	defer close(t.answered)
+	aside := asides{hungUp: make(chan struct{})}
+	defer aside.wait.Wait()
+	for {
+		select {
+		case r, ok := <-t.calls:
+			if !ok {
+				close(aside.hungUp) // nobody waits for those answers any more
+				aside.wait.Wait()
+				close(t.out.Lines) // the reader, which writes too, has ended
+				return
+			}
+			aside.answer(t, r)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// asides are the calls under way that have stepped aside.
+type asides struct {
+	wait   sync.WaitGroup
+	hungUp chan struct{} // closed: they end
+}
+
+// answer returns when the call is answered, or has stepped aside.
+func (a *asides) answer(t *stdio, r *request) {
+	stepped, done := make(chan struct{}), make(chan struct{})
+	step := sync.OnceFunc(func() { close(stepped) })
+	r.ctx = tools.WithStepAside(r.ctx, step)
+	a.wait.Go(func() {
+		defer close(done)
+		t.answer(r)
+	})
+	if r.Method == string(mcp.MethodSubscriptionsListen) {
+		step() // it goes on until the client ends it
+	}
+	select {
+	case <-done:
+		return
+	case <-stepped:
+	}
+	a.wait.Go(func() {
+		select {
+		case <-a.hungUp:
+			r.cancel(errHungUp)
+		case <-done:
+		}
+	})
+}
+
+// answer has r handled, writes the answer and calls what AfterWrite was given.
+func (t *stdio) answer(r *request) {
+	if r.isBatch {
+		t.answerBatch(r)
+		return
+	}
+	defer t.end(r)
+	ctx, srv := r.ctx, t.srv
+	if r.stateless {
+		ctx, srv = t.limits.Stateless.context(r, t.session), t.limits.Stateless.server()
+	}
+	ctx, settlement := tools.WithSettlement(ctx)
+	resp, err := tools.Handle(ctx, t.limits.Log, srv, r.Message, r.refusal)
+	if v := agreedIn(resp); v != "" {
+		t.agreed.Store(&v)
+	}
+	if resp != nil && (r.ID != nil || r.refusal != nil) {
+		err = errors.Join(err, t.send(resp))
+	}
+	settlement.End(err)
+}
+
+func (t *stdio) end(r *request) {
+	t.pending.CompareAndDelete(string(r.ID), r) // a client may use an id again before the answer
+	r.cancel(nil)
+}
+
+// agreedIn is the revision that an answer to initialize names, "" in any other one.
+func agreedIn(resp mcp.JSONRPCMessage) string {
+	if r, ok := resp.(mcp.JSONRPCResponse); ok {
+		if init, ok := r.Result.(mcp.InitializeResult); ok {
+			return init.ProtocolVersion
+		}
+	}
+	return ""
+}
+
+// send writes an answer, or those of a batch.
+func (t *stdio) send(resp any) error {
+	b, err := json.Marshal(resp)
+	if err != nil {
+		return fmt.Errorf("encode answer: %w", err)
+	}
+	return t.out.Write(append(b, '\n'))
+}

@@ -1,0 +1,68 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"c2c/mcp/rpc"
+	"c2c/mcp/tools"
+)
+
+// readBatch begins the requests of a batch. They are handled together, in their turn: an initialize before them may not have
+// been answered yet, and says whether there may be a batch. What a batch cancels is cancelled at once.
+func (t *stdio) readBatch(ctx context.Context, b []byte) *request {
+	all, refusal := rpc.ParseBatch(b)
+	if version := t.version(); refusal == nil && version != "" && version != rpc.BatchVersion {
+		refusal = rpc.RefuseBatch(version)
+	}
+	whole := t.begin(ctx, rpc.Message{}, refusal)
+	if refusal != nil {
+		return whole
+	}
+	for _, it := range all {
+		switch id := it.Cancelled(); {
+		case id != "":
+			t.cancelRequest(id)
+		case it.Method != "" || it.Refusal != nil:
+			if it.Method == string(mcp.MethodServerDiscover) && it.ID != nil {
+				it.Refusal = noDiscover(it.ID)
+			}
+			whole.batch = append(whole.batch, t.begin(ctx, it.Message, it.Refusal))
+		}
+	}
+	whole.isBatch = true
+	return whole
+}
+
+// answerBatch handles the requests of a batch one after another, and writes their answers in one line. A call in it does not
+// step aside: the next one of the batch waits for it.
+func (t *stdio) answerBatch(whole *request) {
+	defer whole.cancel(nil)
+	if version := t.version(); version != rpc.BatchVersion {
+		for _, r := range whole.batch {
+			t.end(r)
+		}
+		t.send(rpc.RefuseBatch(version))
+		return
+	}
+	var answers []mcp.JSONRPCMessage
+	var settle []func(error)
+	for _, r := range whole.batch {
+		ctx, settlement := tools.WithSettlement(r.ctx)
+		resp, err := tools.Handle(ctx, t.limits.Log, t.srv, r.Message, r.refusal)
+		if resp != nil && (r.ID != nil || r.refusal != nil) {
+			answers = append(answers, resp)
+		}
+		settle = append(settle, func(written error) { settlement.End(errors.Join(err, written)) })
+	}
+	var err error
+	if len(answers) > 0 {
+		err = t.send(answers)
+	}
+	for i, r := range whole.batch {
+		settle[i](err)
+		t.end(r)
+	}
+}

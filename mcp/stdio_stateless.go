@@ -1,0 +1,197 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"c2c/client"
+	"c2c/mcp/rpc"
+	"c2c/mcp/tools"
+	"c2c/wake"
+)
+
+// Stateless answers requests of 2026-07-28 over standard input and output, of a client that we do not know: it may have no other
+// revision. The clients that we know begin with initialize; Claude Code gives no channel to a server with which it has
+// agreed on a later one. Config and Limits get the same one. The zero value is ready.
+type Stateless struct {
+	// Listens is called when the client asks to be told of its inbox. bells has its bell, by session id; changed tells that
+	// it may have another one. nil: nobody rings.
+	Listens func(bells func() map[string]wake.Doorbell, changed <-chan struct{})
+
+	t       *tools.Tools
+	make    sync.Once
+	srv     *server.MCPServer // made at the first request: most clients never send one
+	changed chan struct{}     // holds one
+	begun   sync.Once
+
+	mu     sync.Mutex
+	newest *listening // nil: no subscription is open
+}
+
+// Attach has it answer with the tools.
+func (m *Stateless) Attach(t *tools.Tools) {
+	m.t, m.changed = t, make(chan struct{}, 1)
+}
+
+// isStatelessMessage says whether a message names a revision that mcp-go answers without a session.
+func isStatelessMessage(msg rpc.Message) bool {
+	return bytes.Contains(msg.Raw, []byte(mcp.MetaKeyProtocolVersion)) && isStateless(msg.Version())
+}
+
+// answers says whether this is the one to answer a request.
+func (m *Stateless) answers(msg rpc.Message) bool {
+	return m != nil && m.t != nil && msg.ID != nil && isStatelessMessage(msg) && !m.knows(msg)
+}
+
+// knows says whether the request is of a client that we know: by what our configuration says, or by its own word.
+func (m *Stateless) knows(msg rpc.Message) bool {
+	var head struct {
+		Params struct {
+			Meta map[string]json.RawMessage `json:"_meta"`
+		} `json:"params"`
+	}
+	var info struct{ Name string }
+	if json.Unmarshal(msg.Raw, &head) == nil {
+		_ = json.Unmarshal(head.Params.Meta[mcp.MetaKeyClientInfo], &info) // what is none says no name
+	}
+	_, configured := client.Find(m.t.Cfg.Client)
+	_, named := client.ByInfo(info.Name)
+	return configured || named
+}
+
+func (m *Stateless) server() *server.MCPServer {
+	m.make.Do(func() {
+		hooks := &server.Hooks{}
+		hooks.AddBeforeCallTool(func(ctx context.Context, _ any, _ *mcp.CallToolRequest) { m.begin(ctx) })
+		hooks.AddAfterCallTool(func(context.Context, any, *mcp.CallToolRequest, any) { m.tell() }) // it may have a session now
+		hooks.AddBeforeReadResource(func(ctx context.Context, _ any, _ *mcp.ReadResourceRequest) { m.begin(ctx) })
+		hooks.AddBeforeSubscriptionsListen(func(ctx context.Context, _ any, req *mcp.SubscriptionsListenRequest) {
+			m.begin(ctx)
+			m.t.Only.RegisterEarly(ctx)
+			if l, ok := server.ClientSessionFromContext(ctx).(*listening); ok {
+				l.wants = wantsInbox(req)
+			}
+		})
+		m.srv = m.t.Server(hooks, server.WithResourceCapabilities(true, false))
+		m.t.AddInbox(m.srv)
+	})
+	return m.srv
+}
+
+// begin is what follows on initialize in older revisions. server/discover and tools/list do not begin anything: clients start
+// throw-away copies of their servers for those.
+func (m *Stateless) begin(ctx context.Context) {
+	m.begun.Do(func() {
+		m.t.Only.Speaks(server.RequestProtocolVersion(ctx))
+		if m.t.Cfg.Initialized != nil {
+			m.t.Cfg.Initialized(m.t.Only.ClientOf(ctx))
+		}
+	})
+}
+
+func (m *Stateless) tell() {
+	select {
+	case m.changed <- struct{}{}:
+	default: // nobody has looked since the one before
+	}
+}
+
+// context is that of a request.
+func (m *Stateless) context(r *request, session *server.InProcessSession) context.Context {
+	var s server.ClientSession = session
+	if r.Method == string(mcp.MethodSubscriptionsListen) {
+		s = m.listen(r, session)
+	}
+	return server.WithSupportedProtocolVersions(m.server().WithContext(r.ctx, s), mcp.ValidProtocolVersions)
+}
+
+// listening is a subscriptions/listen that is open: the client as that request sees it.
+type listening struct {
+	*server.InProcessSession
+	acks  chan mcp.JSONRPCNotification // what mcp-go sends on it: the acknowledgement
+	id    json.RawMessage              // of the request: every notification has it
+	wants bool                         // it is for the inbox
+	end   context.CancelCauseFunc
+	ctx   context.Context // of the request
+}
+
+func (l *listening) NotificationChannel() chan<- mcp.JSONRPCNotification { return l.acks }
+
+// listen makes the subscription of a request. Its bell rings behind the acknowledgement.
+func (m *Stateless) listen(r *request, session *server.InProcessSession) *listening {
+	l := &listening{InProcessSession: session, acks: make(chan mcp.JSONRPCNotification, 1), id: r.ID, end: r.cancel, ctx: r.ctx}
+	go func() {
+		select {
+		case ack := <-l.acks:
+			select {
+			case session.NotificationChannel() <- ack:
+				m.open(l)
+			case <-l.ctx.Done():
+			}
+		case <-l.ctx.Done():
+		}
+	}()
+	return l
+}
+
+// open has l be the bell. The newest one stays, as over HTTP.
+func (m *Stateless) open(l *listening) {
+	m.mu.Lock()
+	old := m.newest
+	m.newest = l
+	m.mu.Unlock()
+	if old != nil {
+		old.end(errReplaced)
+	}
+	m.tell()
+	if l.wants && m.Listens != nil {
+		m.Listens(m.bells, m.changed)
+	}
+	context.AfterFunc(l.ctx, func() {
+		m.mu.Lock()
+		if m.newest == l {
+			m.newest = nil
+		}
+		m.mu.Unlock()
+		m.tell()
+	})
+}
+
+// bells has the bell of the client, if it listens and has a session.
+func (m *Stateless) bells() map[string]wake.Doorbell {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	sid := m.t.Only.Session()
+	if m.newest == nil || !m.newest.wants || sid == "" {
+		return nil
+	}
+	return map[string]wake.Doorbell{sid: m.newest}
+}
+
+// Ring queues the bell for the client and returns nil.
+func (l *listening) Ring(ctx context.Context, n wake.Notice) error {
+	select {
+	case <-l.ctx.Done():
+		return fmt.Errorf("%w: it does not listen any more", wake.ErrUnreachable)
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", wake.ErrUncaptured, ctx.Err())
+	default:
+	}
+	note := tools.InboxChanged(n)
+	if note.Params.Meta == nil {
+		note.Params.Meta = map[string]any{}
+	}
+	note.Params.Meta[mcp.MetaKeySubscriptionID] = l.id
+	select {
+	case l.InProcessSession.NotificationChannel() <- note:
+		return nil
+	default:
+		return fmt.Errorf("%w: it does not read what is pushed", wake.ErrUncaptured)
+	}
+}

@@ -1,0 +1,183 @@
+package tools
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"c2c/broker"
+	"c2c/broker/explain"
+	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/wake/watch"
+)
+
+const (
+	ToolAsk = "ask"
+	// askWait is how long ask waits when the call does not say: clients made with the MCP SDK end a call after 60 s.
+	askWait, askMost = 50, 600 // seconds
+	// progressEvery is how often a client hears that a call goes on. Some begin to count its time anew then.
+	progressEvery = 5 * time.Second // Config.Progress by default
+)
+
+// ask sends a question and waits for the answer, while other calls are answered.
+func (c *toolCall) ask(ctx context.Context) (any, error) {
+	m := c.message()
+	if m.To == "" {
+		return nil, errNoReceiver
+	}
+	m.Kind = "question"
+	var s sessions.Session
+	var q *broker.Question
+	wait := time.Duration(c.req.GetInt("wait_seconds", askWait)) * time.Second
+	err := c.limited(ctx, func(ctx context.Context) (err error) {
+		if s, err = c.attach(ctx); err == nil {
+			q, err = c.b.Ask(ctx, s, m, wait)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	YieldTurn(ctx)
+	res, err := c.askedAndWaited(ctx, s.ID, q, wait)
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
+	defer cancel()
+	if err := q.Close(end); err != nil {
+		c.logFailure(end, s.ID, ToolAsk, err)
+	}
+	return res, err
+}
+
+// askedAndWaited gives the result of ask. Nobody waits for a session that is not there.
+func (c *toolCall) askedAndWaited(ctx context.Context, sid string, q *broker.Question, wait time.Duration) (any, error) {
+	if q.Recipient == sessions.Absent {
+		return c.noAnswer(ctx, q, q.To+" is absent, and the question waits for it"), nil
+	}
+	a, err := c.await(ctx, q, wait)
+	switch {
+	case a != nil:
+		return c.handAnswer(ctx, sid, q, a)
+	case err == nil:
+		err = fmt.Errorf("no answer in %d s", int(wait.Seconds()))
+	}
+	return c.noAnswer(ctx, q, err.Error()), nil
+}
+
+// limited calls do with as much time as a lock may be waited for.
+func (c *toolCall) limited(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.Cfg.LockWait, lockWait))
+	defer cancel()
+	return do(ctx)
+}
+
+// await returns with the answer, or without it when the time is over.
+func (c *toolCall) await(ctx context.Context, q *broker.Question, limit time.Duration) (a *broker.Answer, err error) {
+	file, err := q.Changed()
+	if err != nil {
+		return nil, err
+	}
+	changes := watch.NewChanges()
+	defer changes.Close()
+	brief, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	defer c.tellProgress(brief, q)()
+	err = changes.Until(brief, file, func() (bool, error) {
+		err := c.limited(brief, func(ctx context.Context) (err error) {
+			a, err = q.Look(ctx)
+			return err
+		})
+		return a != nil, err
+	})
+	if a == nil && brief.Err() != nil && ctx.Err() == nil {
+		return nil, nil
+	}
+	return a, err
+}
+
+// maxToken bounds the token of a client that wants to hear of progress, in bytes of JSON. Each notification has it, and over
+// HTTP the newest of them are kept.
+const maxToken = 256
+
+// tellProgress tells the client now and then that the call goes on, if it has asked for that, until stop is called.
+func (c *toolCall) tellProgress(ctx context.Context, q *broker.Question) (stop func()) {
+	srv := server.ServerFromContext(ctx)
+	if srv == nil || c.req.Params.Meta == nil || c.req.Params.Meta.ProgressToken == nil {
+		return func() {}
+	}
+	if token, err := json.Marshal(c.req.Params.Meta.ProgressToken); err != nil || len(token) > maxToken {
+		return func() {}
+	}
+	every := cmp.Or(c.Cfg.Progress, progressEvery)
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for n := 1; ; n++ {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			srv.SendNotificationToClient(ctx, "notifications/progress", map[string]any{ // a client that does not read has other troubles
+				"progressToken": c.req.Params.Meta.ProgressToken, "progress": float64(n) * every.Seconds(),
+				"message": "waiting for the answer of " + q.To,
+			})
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+// handAnswer makes the answer the result. It counts as read once that is written. One that is too long for a result stays
+// mail, which comes in parts.
+func (c *toolCall) handAnswer(ctx context.Context, sid string, q *broker.Question, a *broker.Answer) (any, error) {
+	text, err := ToJSON(a.Message)
+	if err == nil && len(text) > c.room() {
+		err = a.Ack(ctx, errors.New("too long"))
+		return outcome{true, q.ID, q.To, "", "the answer is long: call poll_inbox, which hands it over in parts"}, err
+	}
+	if err != nil {
+		return nil, errors.Join(err, a.Ack(ctx, err))
+	}
+	c.settled = true
+	written := func(err error) {
+		ctx, cancel := context.WithTimeout(context.Background(), ackTime)
+		defer cancel()
+		if err := a.Ack(ctx, err); err != nil {
+			c.logFailure(ctx, sid, ToolAsk, err)
+		}
+	}
+	if !AfterWrite(ctx, written) {
+		return nil, errors.Join(errCannotTell, a.Ack(ctx, errCannotTell))
+	}
+	return mcp.NewToolResultText(text), nil
+}
+
+// outcome is the result of ask without an answer in it.
+type outcome struct {
+	Answered bool   `json:"answered"`
+	ID       string `json:"message_id"` // of the question
+	To       string `json:"to_alias"`
+	State    string `json:"state,omitempty"` // of the question
+	Note     string `json:"note"`
+}
+
+// noAnswer is no failure of the call, whatever the reason: the question was sent, and a model that is told of a failure
+// sends it again.
+func (c *toolCall) noAnswer(ctx context.Context, q *broker.Question, why string) outcome {
+	var st explain.MessageStatus
+	c.limited(ctx, func(ctx context.Context) (err error) { // else the result goes without its state
+		st, err = c.b.Status(ctx, q.ID)
+		return err
+	})
+	note := why + "; a later answer comes as mail, with in_reply_to " + inbox.ShortID(q.ID) + ". Go on with something else, and do not ask again"
+	return outcome{false, q.ID, q.To, st.State, note}
+}

@@ -1,0 +1,77 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mark3labs/mcp-go/server"
+
+	"c2c/client"
+	"c2c/inbox"
+	"c2c/wake"
+	"c2c/wake/watch"
+)
+
+// The contract of Claude Code's channels (Channels reference, "Notification format").
+const (
+	channelCapability   = client.ChannelCapability
+	ChannelNotification = "notifications/" + client.ChannelCapability
+)
+
+// Channel reaches an idle Claude Code session with channel notifications. The client tells nobody whether
+// it listens: it does when its person started it with the channel, and drops them in silence otherwise.
+type Channel struct {
+	Server *server.MCPServer
+	Box    *inbox.Mailbox
+	Busy   func(context.Context) bool // whether the client works; nil: never
+}
+
+// Ring sends a notification without any body. The UserPromptSubmit hook that it fires hands the mail over.
+func (c *Channel) Ring(ctx context.Context, n wake.Notice) error {
+	return c.push(ctx, n.Text(wake.Poll), map[string]any{"from": n.Senders()})
+}
+
+// Carry sends the messages, each in its envelope. Its receipt is the UserPromptSubmit hook, which sees them.
+func (c *Channel) Carry(ctx context.Context, msgs []inbox.Message) (had []string, err error) {
+	return watch.Receipt{Box: c.Box, Busy: c.Busy}.Carry(ctx, msgs, func(msgs []inbox.Message) (ids []string, err error) {
+		for _, m := range msgs {
+			if err = c.push(ctx, m.Envelope(), Meta(m)); err != nil {
+				break
+			}
+			ids = append(ids, m.ID)
+		}
+		return ids, err
+	}, c)
+}
+
+// Meta is what the client writes around a message. What is no alias could close the tag there.
+func Meta(m inbox.Message) map[string]any {
+	meta := map[string]any{"ts": m.Time().UTC().Format("15:04")}
+	for key, name := range map[string]string{"from": m.From, "to": m.To, "from_alias": m.From, "to_alias": m.To} {
+		if inbox.CheckAlias(name) == nil {
+			meta[key] = name
+		}
+	}
+	for _, a := range m.OutsideAttributes() {
+		meta[a[0]] = a[1]
+	}
+	return meta
+}
+
+// push queues the notification for the client and returns nil.
+func (c *Channel) push(ctx context.Context, content string, meta map[string]any) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%w: %w", wake.ErrUncaptured, err)
+	}
+	err := c.Server.SendNotificationToSpecificClient(StdioID, ChannelNotification, map[string]any{"content": content, "meta": meta})
+	switch {
+	case errors.Is(err, server.ErrNotificationChannelBlocked):
+		return fmt.Errorf("%w: it does not read what is pushed", wake.ErrUncaptured)
+	case err != nil: // nobody has initialized, or it has gone
+		return fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
+	}
+	return nil
+}
+
+const StdioID = "stdio" // a process has one client

@@ -1,0 +1,108 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"c2c/broker"
+	"c2c/client"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+	"c2c/wake"
+)
+
+// Connection is what a transport knows of the way to a client.
+type Connection struct {
+	Transport string `json:"transport"` // broker.TransportHTTP or TransportStdio
+	Why       string `json:"transport_why"`
+	Protocol  string `json:"protocol,omitempty"`
+	Session   string `json:"mcp_session,omitempty"` // its first characters: the whole id would let another program act as the client
+	Root      string `json:"root"`
+	RootBy    string `json:"root_chosen_by,omitempty"`
+	URL       string `json:"daemon_url,omitempty"`
+	Version   string `json:"version"`
+	PID       int    `json:"pid"`
+	Fallback  string `json:"fallback,omitempty"`         // over HTTP: how the client has its tools without the daemon
+	Relay     string `json:"permission_relay,omitempty"` // of a client with a channel: whether it tells of its dialogs
+
+	NoBell string `json:"-"` // why mail cannot ring on it; "": it can, or that is another one's business
+}
+
+// diagnostics is how a session can be reached, and how it was.
+type diagnostics struct {
+	Connection
+	Alias      string             `json:"alias,omitempty"`
+	SID        string             `json:"session_id,omitempty"`
+	Client     string             `json:"client"`
+	Surface    string             `json:"surface_support"`
+	SurfaceWhy string             `json:"surface_why"`
+	LastRing   *wake.Ring         `json:"last_ring,omitempty"`
+	Doorbells  sessions.Doorbells `json:"doorbells"`
+}
+
+const (
+	stdioWhy = "the client has started a server of c2c, as its configuration says"
+	HttpWhy  = "the client sends its calls to the HTTP daemon (c2c serve), as its configuration says"
+)
+
+// fallback is for a client over HTTP that is not to depend on the daemon. One that c2c install knows is set up by that.
+func fallback(name string) string {
+	install := "c2c install --print mcp prints what stands there instead"
+	if profile, known := client.Find(name); known {
+		install = "c2c install " + profile.Name + " sets it up over stdio"
+	}
+	return "if no daemon answers: c2c serve start. To do without it: take the entry with the daemon's URL out of the client's configuration; then " +
+		install + ". Restart the client. Mail that waits goes on waiting for its alias"
+}
+
+// ShownID is how much of the id of an MCP session is told.
+const ShownID = 8
+
+func (p *Peer) reached() Connection {
+	if p.Connection != nil {
+		return p.Connection()
+	}
+	p.mu.Lock()
+	c := Connection{Transport: sessions.TransportStdio, Why: stdioWhy, Protocol: p.protocol}
+	p.mu.Unlock()
+	if p.Cfg.RootBy != nil {
+		c.RootBy = p.Cfg.RootBy()
+	}
+	if p.Cfg.Channel && p.Cfg.Relay != nil {
+		c.Relay = p.Cfg.Relay.why()
+	}
+	return c
+}
+
+// Speaks keeps the protocol version that was agreed on.
+func (p *Peer) Speaks(version string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.protocol = version
+}
+
+func (c *toolCall) runtimeDiagnostics(ctx context.Context) (any, error) {
+	d := diagnostics{Connection: c.reached(), Client: c.caller.Client, Surface: sessions.SurfaceDegraded}
+	d.Root, d.Version, d.PID = c.b.Root(), broker.Version, os.Getpid()
+	if d.Transport == sessions.TransportHTTP {
+		d.Fallback = fallback(c.caller.Client)
+	}
+	s, err := callers.Resolve(ctx, c.b.Registry, c.caller)
+	if errors.Is(err, sessions.ErrNoSession) {
+		d.SurfaceWhy = "it has no mailbox yet: call register"
+		return d, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.Alias, d.SID, d.Client = s.Alias, s.ID, s.Client
+	if d.Surface, d.SurfaceWhy = c.b.Surface(s); d.Surface == sessions.SurfaceDegraded && d.NoBell != "" {
+		d.SurfaceWhy = d.NoBell
+	}
+	if s.LastRing.Outcome != "" {
+		d.LastRing = &s.LastRing
+	}
+	d.Doorbells, err = c.b.DoorbellsOf(s.ID)
+	return d, err
+}

@@ -1,0 +1,304 @@
+package tools
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"c2c/broker"
+	"c2c/broker/owed"
+	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/wake"
+)
+
+// ackTime is how long an acknowledgement may wait for a lock.
+const ackTime = 10 * time.Second
+
+func (c *toolCall) message() inbox.Message {
+	return inbox.Message{
+		To:      c.req.GetString("to_alias", c.req.GetString("alias", "")),
+		Content: c.req.GetString("content", ""), ID: c.req.GetString("message_id", ""),
+		Kind: c.req.GetString("kind", ""), Tag: c.req.GetString("tag", ""),
+		InReplyTo:  c.req.GetString("in_reply_to", ""),
+		Deferrable: c.req.GetBool("deferrable", false), Ephemeral: c.req.GetBool("ephemeral", false),
+	}
+}
+
+var (
+	errNoReceiver = errors.New("to_alias is missing; call list to see who is there")
+	errCannotTell = errors.New("this transport cannot tell when an answer was written; use c2c poll-inbox")
+)
+
+func (c *toolCall) send(ctx context.Context) (any, error) {
+	l := c.message()
+	if l.To == "" {
+		return nil, errNoReceiver
+	}
+	if within := c.req.GetString("answer_by", ""); within != "" {
+		if err := owed.SetAnswerBy(&l, time.Now(), within); err != nil {
+			return nil, fmt.Errorf("answer_by %q: %w", within, err)
+		}
+	}
+	if ttl := c.req.GetString("ttl", ""); ttl != "" {
+		if err := owed.SetTTL(&l, time.Now(), ttl); err != nil {
+			return nil, fmt.Errorf("ttl %q: %w", ttl, err)
+		}
+	}
+	if after := c.req.GetString("tell_after", ""); after != "" {
+		if err := owed.SetTellAfter(&l, after); err != nil {
+			return nil, fmt.Errorf("tell_after %q: %w", after, err)
+		}
+	}
+	s, err := c.attach(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.b.Send(ctx, s, l)
+}
+
+// maxFiles is how many files an answer may point at.
+const maxFiles = 10
+
+// answer is the text of a reply, which the Channels reference calls text.
+func (c *toolCall) answer() (inbox.Message, error) {
+	m := c.message()
+	m.ID = "" // message_id names the other one
+	text := c.req.GetString("text", "")
+	if m.Content != "" && text != "" && m.Content != text {
+		return m, errors.New("reply: content and text are two names for one thing; give one of them")
+	}
+	if m.Content = cmp.Or(m.Content, text); m.Content == "" {
+		return m, errors.New("reply: it needs content")
+	}
+	return m, nil
+}
+
+func (c *toolCall) reply(ctx context.Context) (any, error) {
+	m, err := c.answer()
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.attach(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answered, err := c.answered(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	files, edits := c.req.GetStringSlice("files", nil), c.req.GetString("edits", "")
+	if len(files) == 0 && edits == "" {
+		return c.b.Reply(ctx, s, answered, m)
+	}
+	o := broker.Outside{Edits: edits}
+	for _, path := range files {
+		file, err := broker.FileOf(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		o.Files = append(o.Files, file)
+	}
+	return c.b.ReplyOutside(ctx, s, answered, m, o)
+}
+
+// answered is the message that a reply is for.
+func (c *toolCall) answered(ctx context.Context, s sessions.Session) (inbox.Message, error) {
+	id, chat := c.req.GetString("message_id", ""), c.req.GetString("chat_id", "")
+	switch {
+	case id == "" && chat == "":
+		return inbox.Message{}, errors.New("reply: it needs message_id, or the chat_id of a message from outside")
+	case id == "":
+		return c.b.ReceivedInChat(ctx, s, chat)
+	}
+	m, err := c.b.Received(ctx, s, id)
+	if o, ok := m.Outside(); err == nil && chat != "" && (!ok || o.ChatID != chat) {
+		return inbox.Message{}, fmt.Errorf("reply: message %s has another chat_id than %q; give one of the two", inbox.ShortID(m.ID), chat)
+	}
+	return m, err
+}
+
+func (c *toolCall) sendAll(ctx context.Context) (any, error) {
+	s, err := c.attach(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sent, not, err := c.b.SendAll(ctx, s, c.message(), c.req.GetStringSlice("exclude_aliases", nil)...)
+	if err != nil {
+		return nil, err
+	}
+	to, ids := []string{}, map[string]string{}
+	for _, r := range sent {
+		to = append(to, r.To)
+		ids[r.To] = r.ID
+	}
+	return map[string]any{"sent_to": to, "message_ids": ids, "skipped": append([]broker.Skipped{}, not...)}, nil
+}
+
+// progress is how far a session has come with a message that it gets in parts. It is kept in memory: after
+// a restart the message begins again.
+type progress struct {
+	message inbox.Message
+	had     int // parts that were written to the client
+}
+
+func (c *toolCall) progressOf(sid string) progress {
+	v, _ := c.progress.Load(sid)
+	was, _ := v.(progress)
+	return was
+}
+
+func (p progress) isWith(m inbox.Message) bool {
+	return p.had > 0 && p.message.ID == m.ID && p.message.From == m.From && p.message.Content == m.Content
+}
+
+// pollInbox hands over what fits, and acknowledges it once the answer is written. A long message comes in
+// parts, a part at each call. Between them it waits like any other, so that nothing is lost and others can
+// read it, and is read when the last part is written.
+func (c *toolCall) pollInbox(ctx context.Context) (any, error) {
+	s, box, err := c.mailbox(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := page{room: c.room()}
+	l, err := box.Lease(ctx, toolPollInbox, int64(2*p.room))
+	if err != nil {
+		return nil, err
+	}
+	piece, err := c.fillMail(&p, s.ID, l.Messages)
+	if err != nil || p.count == 0 {
+		return p.result(), errors.Join(err, l.Release())
+	}
+	if err := c.settle(ctx, s.ID, toolPollInbox, l, p.count, piece); err != nil {
+		return nil, err
+	}
+	return p.result(piece.sentence(len(l.Messages)-p.count, l.More)), nil
+}
+
+// settle acknowledges the first n messages of a lease once the answer is written, and gives back the others, or all
+// when the client has not got it. Of a message in parts only the last part counts.
+func (c *toolCall) settle(ctx context.Context, sid, by string, l *inbox.Lease, n int, piece part) error {
+	written := func(err error) {
+		ctx, cancel := context.WithTimeout(context.Background(), ackTime)
+		defer cancel()
+		var failed error // then it is offered again
+		switch {
+		case err != nil:
+			failed = l.Release() // it waits again
+		case piece.N == piece.Of:
+			if slices.ContainsFunc(l.Messages[:n], c.progressOf(sid).isWith) {
+				c.progress.Delete(sid)
+			}
+			failed = l.Ack(ctx, inbox.Handles(l.Messages[:n])...)
+		default:
+			c.progress.Store(sid, progress{l.Messages[0], piece.N})
+			ring := wake.Ring{At: time.Now(), Method: by, Outcome: sessions.Handed, Count: 1}.For(l.Messages[0])
+			failed = errors.Join(l.Release(), c.b.Rang(ctx, sid, ring))
+		}
+		if failed != nil {
+			c.logFailure(ctx, sid, by, failed)
+		}
+	}
+	if !AfterWrite(ctx, written) {
+		l.Release()
+		return errCannotTell
+	}
+	c.settled = true
+	return nil
+}
+
+// logFailure records why mail that waits was not handed over, or is handed over again.
+func (c *toolCall) logFailure(ctx context.Context, sid, by string, err error) {
+	c.b.LogEvent(ctx, by, sessions.Note{Name: "session_id", Value: sid}, sessions.Note{Name: "error", Value: err.Error()})
+}
+
+// fillMail takes whole messages in order while they fit, or the next part of the first.
+func (c *toolCall) fillMail(p *page, sid string, msgs []inbox.Message) (piece part, err error) {
+	for _, m := range msgs {
+		m.GuardHops, m.GuardChain = 0, "" // they say nothing to a model
+		if one, err := ToJSON(m); err != nil || !p.add(one) {
+			break
+		}
+	}
+	if len(msgs) == 0 || p.count > 0 {
+		return part{}, nil
+	}
+	all := Parts(msgs[0], p.room-len("[]"))
+	next := 0
+	if was := c.progressOf(sid); was.isWith(msgs[0]) && was.had < len(all) {
+		next = was.had
+	}
+	one, err := ToJSON(all[next])
+	p.add(one)
+	return all[next], err
+}
+
+// sentence says which part of a long message p is, and that n messages wait. With more, others wait that
+// nobody has counted.
+func (p part) sentence(n int, more bool) (s string) {
+	if p.Of > 1 {
+		s = fmt.Sprintf("This is part %d of %d of one long message. ", p.N, p.Of)
+	}
+	if p.N < p.Of {
+		s += "Call poll_inbox again for the next. "
+	}
+	if rest := inbox.MoreWait(n, more); rest != "" {
+		s += rest + ": call poll_inbox again."
+	}
+	return strings.TrimSpace(s)
+}
+
+func (c *toolCall) peekInbox(ctx context.Context) (any, error) {
+	_, box, err := c.mailbox(ctx)
+	if err != nil {
+		return nil, err
+	}
+	msgs, err := box.Peek(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return listing(c, msgs, 0, "messages were left out: call poll_inbox, and they come in turn.",
+		func(m inbox.Message) inbox.Message { return m }, "What is marked as part 1 is cut: poll_inbox hands over the whole message.")
+}
+
+func (c *toolCall) history(ctx context.Context) (any, error) {
+	_, box, err := c.mailbox(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := box.Archive().History(ctx, c.limit())
+	if err != nil {
+		return nil, err
+	}
+	return listing(c, found, 0, "messages were left out: the command c2c history shows all.",
+		func(h inbox.Archived) inbox.Message { return h.Message }, "What is marked as part 1 is cut: the command c2c history shows it whole.")
+}
+
+// thread shows as much of the end of a conversation as an answer holds.
+func (c *toolCall) thread(ctx context.Context) (any, error) {
+	all, more, err := c.b.Thread(ctx, c.req.GetString("message_id", ""))
+	if len(all) == 0 {
+		return nil, err
+	}
+	if err != nil {
+		c.Warn("a part of c2c's mail cannot be looked into: " + err.Error())
+	}
+	first := c.lastThatFit(len(all), func(i int) int {
+		one, _ := ToJSON(all[i])
+		return min(len(one), c.room()/2) // a longer one is cut
+	})
+	left := "older messages were left out: the command c2c thread shows all."
+	if more {
+		left = "or more messages were left out: the conversation is very long."
+	}
+	return listing(c, all[first:], first, left, func(m broker.Mail) inbox.Message { return m.Message },
+		"What is marked as part 1 is cut: the command c2c thread shows it whole.")
+}
+
+func (c *toolCall) messageStatus(ctx context.Context) (any, error) {
+	return c.b.Status(ctx, c.req.GetString("message_id", ""))
+}

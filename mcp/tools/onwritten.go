@@ -1,0 +1,121 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"c2c/mcp/rpc"
+	"c2c/process/survive"
+)
+
+// YieldTurn lets the transport take the next tool call while this one, to which ctx belongs, waits for somebody else. Such a
+// call ends when the client hangs up.
+func YieldTurn(ctx context.Context) {
+	if step, ok := ctx.Value(stepAside{}).(func()); ok {
+		step()
+	}
+}
+
+type stepAside struct{} // the key in the context
+
+// WithStepAside says what lets the transport take the next call.
+func WithStepAside(ctx context.Context, step func()) context.Context {
+	return context.WithValue(ctx, stepAside{}, step)
+}
+
+// AfterWrite has done called once: with nil after the answer to the request that
+// ctx belongs to has been written whole to the client, else with the reason why
+// not: a client that stalled or hung up, a request that it cancelled, a
+// shutdown, or an answer that says the request failed. "Written" means handed
+// to the operating system; no more can be known about a pipe.
+//
+// done runs outside the request, whose context has ended by then. The transport
+// waits for it before it takes the next tool call, unless this one has stepped aside,
+// and before it ends, so it must be quick. A handler calls AfterWrite once at most and not from other
+// goroutines. It reports false, and never calls done, when ctx does not come
+// from a transport that can tell.
+func AfterWrite(ctx context.Context, done func(error)) bool {
+	s, ok := ctx.Value(AfterWriteKey{}).(*Settlement)
+	if ok {
+		s.Done = done
+	}
+	return ok
+}
+
+type AfterWriteKey struct{} // the key in the context
+
+// Settlement is what AfterWrite was given for a request.
+type Settlement struct {
+	Done   func(error)
+	Failed error // the answer tells of an error; noted only for a transport that does not see it
+}
+
+func WithSettlement(ctx context.Context) (context.Context, *Settlement) {
+	s := new(Settlement)
+	return context.WithValue(ctx, AfterWriteKey{}, s), s
+}
+
+// End is called once, when it is known whether the answer was written.
+func (s *Settlement) End(err error) {
+	if s.Done != nil {
+		s.Done(err)
+	}
+}
+
+// Handle returns the answer, nil when there is none to give, and an error when
+// the request failed or was cancelled. A cancelled request gets no answer, as
+// MCP wants it. A panic is told to the client without its words, which may be those of somebody's message.
+func Handle(ctx context.Context, log *slog.Logger, srv *server.MCPServer, m rpc.Message, refusal *mcp.JSONRPCError) (resp mcp.JSONRPCMessage, err error) {
+	if refusal != nil {
+		return refusal, nil
+	}
+	if ctx.Err() == nil {
+		err = survive.Call(log, "answer an MCP client", func() error {
+			resp = withID(srv.HandleMessage(ctx, m.Raw), m.ID)
+			return nil
+		})
+	}
+	switch {
+	case err != nil:
+		return rpc.Refuse(m.ID, mcp.INTERNAL_ERROR, "internal error: "+err.Error()), err
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	}
+	return resp, answerError(resp)
+}
+
+// withID puts the id of the request into its answer as it came: mcp-go takes a number for a float, and one above 2^53 would
+// come back as another one.
+func withID(resp mcp.JSONRPCMessage, id json.RawMessage) mcp.JSONRPCMessage {
+	if id == nil {
+		return resp
+	}
+	switch resp := resp.(type) {
+	case mcp.JSONRPCResponse:
+		resp.ID = mcp.NewRequestId(id)
+		return resp
+	case mcp.JSONRPCError:
+		resp.ID = mcp.NewRequestId(id)
+		return resp
+	}
+	return resp
+}
+
+// answerError reports an answer that tells the client of an error.
+func answerError(resp mcp.JSONRPCMessage) error {
+	switch resp := resp.(type) {
+	case mcp.JSONRPCError:
+		return fmt.Errorf("answered with an error: %s", resp.Error.Message)
+	case mcp.JSONRPCResponse:
+		if r, ok := resp.Result.(*mcp.CallToolResult); ok && r.IsError {
+			return errors.New("answered with a tool error")
+		}
+	}
+	return nil
+}

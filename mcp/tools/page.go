@@ -1,0 +1,171 @@
+package tools
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"c2c/client"
+	"c2c/inbox"
+)
+
+const (
+	carefulAnswer = 8000 // bytes of an answer to a client that nobody has measured
+	leastAnswer   = 2000 // what an answer may always have: less would show nothing
+	reserve       = 500  // bytes of these for the sentences behind the messages
+	usualLimit    = 50   // messages or lines that a listing looks for
+	maxName       = 128  // bytes of JSON of another field than the content, in a message that is cut
+	shortName     = 16   // the same where there is little room
+)
+
+// room is how many bytes of text the model of the caller's client surely gets of one answer.
+func (c *toolCall) room() int {
+	p, _ := client.Find(c.caller.Client)
+	room := cmp.Or(p.Answer, carefulAnswer)
+	if c.Guest.Getenv != nil {
+		// The client counts a token for four characters, and looks closer from half of them on.
+		if tokens, err := strconv.Atoi(c.Guest.Getenv(p.AnswerTokens)); err == nil && tokens > 0 {
+			room = min(room, 2*tokens)
+		}
+	}
+	return max(room, leastAnswer) - reserve
+}
+
+// limit is how many a call asks for.
+func (c *toolCall) limit() int {
+	if n := c.req.GetInt("limit", usualLimit); n > 0 {
+		return n
+	}
+	return math.MaxInt
+}
+
+// part is a message of which an answer holds only a piece.
+type part struct {
+	inbox.Message
+	N, Of int
+}
+
+// MarshalJSON writes the message with the place of the piece.
+func (p part) MarshalJSON() ([]byte, error) {
+	b, err := p.Message.MarshalJSON()
+	return fmt.Appendf(b[:max(0, len(b)-1)], `,"part":%d,"parts":%d}`, p.N, p.Of), err
+}
+
+// Parts cuts a message into pieces of at most room bytes each. Fields that c2c does not know are left out. A
+// field that is too long is cut: only a file written by hand has one. Where room is small, fields are cut until
+// a quarter of it is left for the content.
+func Parts(m inbox.Message, room int) []part {
+	m.Extra, m.GuardHops, m.GuardChain = nil, 0, ""
+	content := m.Content
+	m.Content = ""
+	head := ""
+	for most := maxName; ; most = most * 3 / 4 {
+		for _, s := range []*string{&m.From, &m.To, &m.ID, &m.Kind, &m.InReplyTo, &m.Tag} {
+			for one, _ := ToJSON(*s); len(one) > most; one, _ = ToJSON(*s) {
+				*s = strings.ToValidUTF8((*s)[:len(*s)/2], "")
+			}
+		}
+		if head, _ = ToJSON(part{m, 9999, 9999}); len(head) <= room*3/4 || most <= shortName {
+			break
+		}
+	}
+	var all []part
+	for len(all) == 0 || len(content) > 0 {
+		n, left := 0, room-len(head)
+		for n < len(content) {
+			r, size := utf8.DecodeRuneInString(content[n:])
+			if left -= inJSON(r, size); left < 0 && n > 0 {
+				break
+			}
+			n += size
+		}
+		m.Content, content = content[:n], content[n:]
+		all = append(all, part{m, len(all) + 1, 0})
+	}
+	for i := range all {
+		all[i].Of = len(all)
+	}
+	return all
+}
+
+// inJSON is the most bytes that JSON takes for a character of so many.
+func inJSON(r rune, size int) int {
+	switch {
+	case r == '"' || r == '\\' || r == '\n' || r == '\t':
+		return 2
+	case r < ' ' || r == '\u2028' || r == '\u2029' || r == utf8.RuneError:
+		return len(`\u0000`)
+	}
+	return size
+}
+
+// page is the messages of one answer, as a JSON array.
+type page struct {
+	text  strings.Builder
+	room  int
+	count int // messages in it
+}
+
+// add puts the JSON of one more into the array, and reports false when there is no room for it.
+func (p *page) add(one string) bool {
+	if p.text.Len()+len(one)+len("[]") > p.room {
+		return false
+	}
+	p.text.WriteString(map[bool]string{true: "[", false: ","}[p.count == 0] + one)
+	p.count++
+	return true
+}
+
+// result is the answer, with sentences behind it.
+func (p *page) result(sentences ...string) *mcp.CallToolResult {
+	if p.count == 0 {
+		p.text.WriteString("[")
+	}
+	res := mcp.NewToolResultText(p.text.String() + "]")
+	for _, s := range sentences {
+		if s != "" {
+			res.Content = append(res.Content, mcp.NewTextContent(s))
+		}
+	}
+	return res
+}
+
+// lastThatFit says from which of n entries on all fit one answer, when each has so many bytes.
+func (c *toolCall) lastThatFit(n int, bytes func(i int) int) (first int) {
+	room := c.room() - len("[]")
+	for first = n; first > 0; first-- {
+		if room -= bytes(first-1) + len(","); room < 0 {
+			break
+		}
+	}
+	return first
+}
+
+// listing answers with the first entries of all that fit. left is the sentence about the rest, before how many were
+// left out earlier. With message set, an entry longer than half the answer is shown as its message's first part, and
+// the sentence cut is added.
+func listing[T any](c *toolCall, all []T, before int, left string, message func(T) inbox.Message, cut string) (*mcp.CallToolResult, error) {
+	p, isCut, rest := page{room: c.room()}, "", ""
+	for _, v := range all {
+		one, err := ToJSON(v)
+		if err == nil && message != nil && len(one) > p.room/2 {
+			one, err = ToJSON(Parts(message(v), p.room/2)[0])
+			isCut = cut
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !p.add(one) {
+			break
+		}
+	}
+	if n := before + len(all) - p.count; n > 0 {
+		rest = fmt.Sprintf("%d %s", n, left)
+	}
+	return p.result(isCut, rest), nil
+}

@@ -1,0 +1,332 @@
+package tools
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"c2c/broker"
+	"c2c/client"
+	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+)
+
+// Client is a client as its transport knows it.
+type Client struct {
+	Client  string // the AI program, as far as our configuration says: what it says of itself comes first, if we know it
+	Process int    // of the client
+	Remote  bool   // this process is no part of the client's, see broker.Caller
+	Getenv  func(string) string
+	// Open opens the broker, see Config.
+	Open func(log inbox.Log) (*broker.Broker, error)
+}
+
+// Peer is one client as the tools see it, and what they keep for it between two calls.
+type Peer struct {
+	Cfg    *Config
+	Guest  Client
+	Others otherClients // nil: the transport has no other client
+	// connection tells of the transport; nil: it is that of a server that the client has started.
+	Connection func() Connection
+
+	mu       sync.Mutex
+	broker   *broker.Broker   // nil before the first call
+	left     []*broker.Broker // of a root that was replaced since
+	Last     string           // the session of the last call
+	Apart    bool             // another connection of the client's process has the mailbox of that process
+	protocol string           // that was agreed on, where the transport does not keep it
+	unlock   func() error     // of the server lock of that session, which shows that it is alive
+
+	progress sync.Map // by session id, a progress
+
+	warnMu   sync.Mutex // not mu: opening the broker warns
+	warnings []string   // that no answer has told yet
+}
+
+// otherClients is what a transport with many clients knows of the others.
+type otherClients interface {
+	// taken says whether another connection has the session now.
+	Taken(sid string) bool
+	// bound is told the session of the connection before the call in which it was found is answered. said: the call named it.
+	Bound(sid string, said bool) error
+	// one lets one connection at a time find its first session, until done is called.
+	One() (done func())
+}
+
+type peerKey struct{} // in the context of a request, for a transport that has several clients
+
+// WithPeer says whose request it is.
+func WithPeer(ctx context.Context, p *Peer) context.Context {
+	return context.WithValue(ctx, peerKey{}, p)
+}
+
+// peer is the client behind a request.
+func (t *Tools) peer(ctx context.Context) *Peer {
+	if p, ok := ctx.Value(peerKey{}).(*Peer); ok {
+		return p
+	}
+	return t.Only
+}
+
+// Open gives the broker of the root as it is now: somebody may have removed it under a live session. The
+// old one is not closed, an answer may still be on its way through it.
+func (p *Peer) Open() (*broker.Broker, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.broker != nil && !p.broker.Replaced() {
+		return p.broker, nil
+	}
+	b, err := p.Guest.Open(sessions.WarningLogger(p.Warn))
+	if err == nil {
+		if p.broker != nil {
+			p.left = append(p.left, p.broker)
+		}
+		p.broker = b
+		p.unserve()
+	}
+	return b, err
+}
+
+// Close gives up what the peer has open. No call of it is under way any more.
+func (p *Peer) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.unserve()
+	for _, b := range append(p.left, p.broker) {
+		if b != nil {
+			b.Close()
+		}
+	}
+	p.broker, p.left = nil, nil
+}
+
+// Is says which process the client is.
+func (p *Peer) Is(process int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.Guest.Process = process
+}
+
+// Process is that of the client, 0 if it is not known.
+func (p *Peer) Process() int {
+	pid, _ := p.Processes()
+	return pid
+}
+
+// Processes is process, and whether another connection of it has its mailbox.
+func (p *Peer) Processes() (pid int, apart bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.Guest.Process, p.Apart
+}
+
+// Session is that of the last call, "" before the first.
+func (p *Peer) Session() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.Last
+}
+
+// Leave forgets the session: another connection has it from now on.
+func (p *Peer) Leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.unserve()
+	p.Last = ""
+}
+
+// Rest says no more that the session is alive, until its next call.
+func (p *Peer) Rest() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.unserve()
+}
+
+// unserve gives up the server lock, if there is one. The caller holds mu.
+func (p *Peer) unserve() {
+	if p.unlock != nil {
+		p.unlock()
+		p.unlock = nil
+	}
+}
+
+// Warn keeps a warning for the next answer. One is enough: what else is wrong stands in broker.log.
+func (p *Peer) Warn(sentence string) {
+	p.warnMu.Lock()
+	defer p.warnMu.Unlock()
+	if len(p.warnings) == 0 {
+		p.warnings = append(p.warnings, strings.ToValidUTF8(sentence[:min(len(sentence), maxWarning)], ""))
+	}
+}
+
+// takeWarnings gives the warnings that no answer has told yet, and forgets them.
+func (p *Peer) takeWarnings() []string {
+	p.warnMu.Lock()
+	defer p.warnMu.Unlock()
+	all := p.warnings
+	p.warnings = nil
+	return all
+}
+
+// callerIn is caller, without the process if another connection of that process has its mailbox.
+func (p *Peer) callerIn(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) callers.Caller {
+	c := p.caller(ctx, req)
+	if p.Others == nil || c.PID == 0 || c.Last != "" || c.ClientID != "" || c.Claimed != "" {
+		return c
+	}
+	if s, err := callers.Resolve(ctx, b.Registry, c); err == nil && p.Others.Taken(s.ID) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.Apart, c.PID = true, 0
+	}
+	return c
+}
+
+// caller says who calls: what the client says in this very call comes before
+// the environment, which is as old as this process.
+func (p *Peer) caller(ctx context.Context, req mcp.CallToolRequest) callers.Caller {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := callers.Caller{Client: p.ClientOf(ctx), Remote: p.Guest.Remote, Getenv: p.Guest.Getenv, PID: p.Guest.Process, Last: p.Last}
+	if c.Transport = sessions.TransportStdio; p.Guest.Remote {
+		c.Transport = sessions.TransportHTTP
+	}
+	if p.Apart {
+		c.PID = 0
+	}
+	if p.Guest.Getenv != nil {
+		c.Alias = strings.TrimSpace(p.Guest.Getenv(autoAlias))
+	}
+	profile, _ := client.Find(c.Client)
+	if profile.SessionServer && p.Guest.Getenv != nil {
+		c.ClientID = strings.TrimSpace(p.Guest.Getenv(profile.SessionEnv))
+	}
+	if req.Params.Meta != nil {
+		if profile.SessionMeta != "" {
+			c.ClientID, _ = req.Params.Meta.AdditionalFields[profile.SessionMeta].(string)
+		}
+		c.Claimed, _ = req.Params.Meta.AdditionalFields[claim].(string)
+	}
+	if c.ClientID == "" {
+		c.ClientID = profile.SessionOf(c.PID, p.Guest.Getenv)
+	}
+	return c
+}
+
+// claim is the key in _meta under which takeClaim leaves the session's id.
+const claim = "c2c/claim"
+
+// takeClaim takes the argument out of a call that a plugin of ours has put there: no tool has it.
+func (p *Peer) takeClaim(ctx context.Context, req *mcp.CallToolRequest) {
+	if req.Params.Meta != nil {
+		delete(req.Params.Meta.AdditionalFields, claim) // nobody else writes it
+	}
+	profile, _ := client.Find(p.ClientOf(ctx))
+	args, _ := req.Params.Arguments.(map[string]any)
+	id, ok := args[profile.SessionArgument].(string)
+	if profile.SessionArgument == "" || !ok {
+		return
+	}
+	delete(args, profile.SessionArgument)
+	if req.Params.Meta == nil {
+		req.Params.Meta = &mcp.Meta{}
+	}
+	if req.Params.Meta.AdditionalFields == nil {
+		req.Params.Meta.AdditionalFields = map[string]any{}
+	}
+	req.Params.Meta.AdditionalFields[claim] = id
+}
+
+// ClientOf is the client behind a call.
+func (p *Peer) ClientOf(ctx context.Context) string {
+	info := ""
+	if s, ok := server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo); ok {
+		info = s.GetClientInfo().Name
+	}
+	return ClientName(info, p.Guest.Client)
+}
+
+// configured is the client for which c2c was set up here. A remote client says which one it is.
+func (p *Peer) configured(ctx context.Context) string {
+	if p.Guest.Remote {
+		return p.ClientOf(ctx)
+	}
+	return p.Guest.Client
+}
+
+// autoAlias is the original's variable for what a session is to be called that was given no name yet.
+const autoAlias = "C2C_MCP_AUTO_REGISTER_ALIAS"
+
+// EarlyWait is short: the client waits, and the first tool call does it otherwise.
+const EarlyWait = 2 * time.Second
+
+// RegisterEarly registers the session before it has called a tool, as the original does with that variable, so
+// that others find its alias. A client whose process has several sessions names one only in a call: then the
+// first call registers it. Without the variable no session is made, and one that c2c start has made is served from now
+// on: mail is not typed there as its person's words.
+func (p *Peer) RegisterEarly(ctx context.Context) {
+	c := p.caller(ctx, mcp.CallToolRequest{})
+	if c.Alias == "" && (c.Getenv == nil || c.Getenv("C2C_MCP_SESSION_ID") == "") {
+		return
+	}
+	if profile, _ := client.Find(c.Client); profile.Shared(c.PID, c.Getenv) {
+		return
+	}
+	b, err := p.Open()
+	if err != nil {
+		return // the first tool call says so
+	}
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(p.Cfg.LockWait, EarlyWait))
+	defer cancel()
+	var s sessions.Session
+	if c.Alias == "" {
+		s, err = callers.Resolve(ctx, b.Registry, c)
+	} else {
+		s, err = b.Attach(ctx, c)
+	}
+	if err == nil {
+		p.Remember(b, s)
+	}
+}
+
+// maxClientName bounds what a client that we do not know is called.
+const maxClientName = 32
+
+// ClientName is the name of a client that we know, by what it says or else by what our configuration says;
+// otherwise a name made of what it says. It is never empty: that would be a plain shell.
+func ClientName(info, configured string) string {
+	if p, ok := client.ByInfo(info); ok {
+		return p.Name
+	}
+	// A configuration may be read by other clients than the one it was written for.
+	if p, ok := client.Find(configured); ok && info == "" {
+		return p.Name
+	}
+	name := strings.Trim(strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(cmp.Or(info, configured))), "-")
+	if name == sessions.ClientHuman {
+		name = "" // a program is none
+	}
+	return cmp.Or(name[:min(len(name), maxClientName)], "mcp")
+}
+
+func (p *Peer) Remember(b *broker.Broker, s sessions.Session) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.Last == s.ID && p.unlock != nil {
+		return
+	}
+	p.unserve()
+	p.Last = s.ID
+	p.unlock, _ = b.Serve(s.ID) // without it, the client's process alone says that the session is alive
+}

@@ -1,0 +1,77 @@
+package tools
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"c2c/client"
+	"c2c/inbox"
+	"c2c/sessions/callers"
+)
+
+// ByResult names the result of another tool than poll_inbox as a reader.
+const ByResult = "tool_result"
+
+// addMail adds to the result of a tool the mail that waits for its caller, where nothing else shows it to the model at
+// that moment. It stands behind the result, so that a program which reads that finds it unchanged. What does not
+// fit waits.
+func (c *toolCall) addMail(ctx context.Context, tool string, res *mcp.CallToolResult) {
+	p, known := client.Find(c.caller.Client)
+	// peek_inbox has just shown what waits, and promises to leave it.
+	if known && !p.ResultMail || c.settled || slices.Contains([]string{toolPollInbox, toolPeekInbox}, tool) {
+		return
+	}
+	s, err := callers.Resolve(ctx, c.b.Registry, c.callerIn(ctx, c.b, c.req)) // the call may have registered it
+	if err != nil {
+		return // without a session there is no mail
+	}
+	box, err := c.b.Mailbox(s.ID)
+	if err != nil {
+		return
+	}
+	if some, err := box.Waiting(); err != nil || !some {
+		return
+	}
+	if err := c.addLeased(ctx, s.ID, box, res); err != nil {
+		c.logFailure(ctx, s.ID, ByResult, err)
+	}
+}
+
+// MailPreface stands before such mail.
+func MailPreface(msgs []inbox.Message) string {
+	return inbox.Preface(msgs) + " It waited for you and is handed over here, as poll_inbox would do it:\n"
+}
+
+func (c *toolCall) addLeased(ctx context.Context, sid string, box *inbox.Mailbox, res *mcp.CallToolResult) error {
+	room := c.room()
+	for _, content := range res.Content {
+		if text, ok := content.(mcp.TextContent); ok {
+			room -= len(text.Text)
+		}
+	}
+	l, err := box.Lease(ctx, ByResult, int64(2*max(room, 1)))
+	if err != nil {
+		return err
+	}
+	preface := MailPreface(l.Messages)
+	page := page{room: room - len(preface)}
+	for _, m := range l.Messages {
+		if one, err := ToJSON(m); err != nil || !page.add(one) {
+			break
+		}
+	}
+	if page.count > 0 {
+		if err := c.settle(ctx, sid, ByResult, l, page.count, part{}); err != nil {
+			return err
+		}
+		res.Content = append(res.Content, mcp.NewTextContent(preface+page.text.String()+"]"))
+	} else if err := l.Release(); err != nil {
+		return err
+	}
+	if rest := inbox.MoreWait(len(l.Messages)-page.count, l.More); rest != "" {
+		res.Content = append(res.Content, mcp.NewTextContent(rest+": call poll_inbox."))
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package tools
+
+import (
+	"context"
+	"os"
+	"slices"
+	"time"
+
+	"c2c/broker"
+	"c2c/broker/moves"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+)
+
+// sweepGrace is how long a session may be gone before the tool sweeps it.
+const sweepGrace = 7 * 24 * time.Hour
+
+func (c *toolCall) register(ctx context.Context) (any, error) {
+	if c.req.GetString("session_id", "") != "" {
+		if _, err := c.attach(ctx); err != nil {
+			return nil, err
+		}
+	}
+	role := c.req.GetString("role", "")
+	if err := sessions.CheckRole(role); err != nil {
+		return nil, err
+	}
+	s, err := c.find(ctx, func(ctx context.Context, caller callers.Caller) (sessions.Session, error) {
+		return c.b.Register(ctx, caller, c.req.GetString("alias", ""))
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := c.b.Describe(ctx, s.ID, role); err != nil {
+		return nil, err
+	}
+	if on, said := c.req.GetArguments()["unattended"].(bool); said {
+		if err := c.b.SetUnattended(ctx, s.ID, on); err != nil {
+			return nil, err
+		}
+	}
+	return "registered " + s.Alias, nil
+}
+
+func (c *toolCall) whoami(ctx context.Context) (any, error) {
+	s, err := callers.Resolve(ctx, c.b.Registry, c.caller)
+	if err == nil {
+		err = c.own(s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.b.Look(s)
+}
+
+func (c *toolCall) list(ctx context.Context) (any, error) {
+	all, err := c.b.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if c.req.GetBool("alive_only", false) {
+		all = slices.DeleteFunc(all, func(r sessions.Listed) bool { return r.State == sessions.Absent })
+	}
+	return listing(c, all, 0, "were left out: the command c2c list shows all, alive_only fewer.", nil, "")
+}
+
+func (c *toolCall) sweep(ctx context.Context) (any, error) {
+	return moves.Sweep(ctx, c.b.Registry, sweepGrace)
+}
+
+func (c *toolCall) serverInfo(ctx context.Context) (any, error) {
+	return map[string]any{"name": "c2c", "version": broker.Version, "root": c.b.Root(), "pid": os.Getpid()}, nil
+}
+
+func (c *toolCall) tailLog(ctx context.Context) (any, error) {
+	lines, err := c.b.TailLog(ctx, c.limit())
+	if err != nil {
+		return nil, err
+	}
+	first := c.lastThatFit(len(lines), func(i int) int { return len(lines[i]) })
+	return listing(c, lines[first:], first, "were left out: older lines are in broker.log, in the root that server_info names.", nil, "")
+}

@@ -1,0 +1,102 @@
+package permission
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"strconv"
+
+	"c2c/inbox"
+)
+
+// line is one of the audit. It has the tool's name and never what the tool was to do.
+type line struct {
+	Request
+	verdict, by, via, proof, result string
+}
+
+// pairs are the fields of a line, in their order.
+func (l line) pairs() []string {
+	return []string{"id", l.ID, "session_id", l.Session, "alias", l.Alias, "tool", l.Tool, "verdict", l.verdict, "by", l.by, "via", l.via, "proof", l.proof, "result", l.result}
+}
+
+// refuse writes why a verdict does not count. r is the request that it was for, if that is known.
+func (d *files) refuse(id string, r Request, v Verdict, why error) error {
+	if r.ID == "" {
+		r = Request{ID: id}
+	}
+	return d.audit(line{Request: r, verdict: v.word(), by: v.By, via: v.Via, proof: v.Proof, result: reason(why)})
+}
+
+func reason(err error) string {
+	var decided *DecidedError
+	var expired *ExpiredError
+	var ambiguous *AmbiguousError
+	var partial *PartialError
+	switch {
+	case errors.As(err, &partial):
+		return "refused: not shown in full"
+	case errors.Is(err, ErrNoProof):
+		return "refused: no proof"
+	case errors.As(err, &decided) && decided.Request.By != "":
+		return "refused: second"
+	case errors.As(err, &decided):
+		return "refused: late"
+	case errors.As(err, &expired):
+		return "refused: expired"
+	case errors.As(err, &ambiguous):
+		return "refused: several"
+	case errors.Is(err, ErrNoRight):
+		return "refused: no right"
+	}
+	return "refused: unknown"
+}
+
+// audit adds a line to the audit, which is synced, and leaves it for the log, which is not.
+func (d *files) audit(l line) error {
+	pairs := l.pairs()
+	for i := 1; i < len(pairs); i += 2 {
+		pairs[i] = auditText(pairs[i])
+	}
+	if err := d.rotate(); err != nil {
+		return err
+	}
+	if err := d.dir.AppendLines(auditFile, auditLine(inbox.Seconds(d.now()), pairs)); err != nil {
+		return err
+	}
+	if d.log != nil {
+		d.lines = append(d.lines, pairs)
+	}
+	return nil
+}
+
+// auditLine leaves empty fields out.
+func auditLine(ts float64, pairs []string) []byte {
+	b := bytes.NewBufferString(`{"ts":` + strconv.FormatFloat(ts, 'f', -1, 64))
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] == "" {
+			continue
+		}
+		text, _ := json.Marshal(pairs[i+1])
+		b.WriteString(`,"` + pairs[i] + `":`)
+		b.Write(text)
+	}
+	b.WriteString("}\n")
+	return b.Bytes()
+}
+
+// rotate keeps the audit from growing without end.
+func (d *files) rotate() error {
+	info, err := d.dir.Stat(auditFile)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() < maxAudit {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := d.dir.Rename(auditFile, auditFile+".old"); err != nil {
+		return err
+	}
+	return d.dir.Sync()
+}

@@ -1,0 +1,49 @@
+package permission
+
+import (
+	"encoding/json"
+	"strings"
+
+	"c2c/inbox"
+)
+
+// Field is an argument of a tool.
+type Field struct {
+	Name  string `json:"name"`
+	Value string `json:"value"` // of one that is no text, its JSON
+}
+
+// Fields takes what the client shows of a request apart, as far as it is the whole of one JSON object; else nil. All that is
+// shown is in them, or in the description.
+func (r Request) Fields() (fields []Field) {
+	if r.Partial {
+		return nil
+	}
+	d := json.NewDecoder(strings.NewReader(r.Input))
+	if start, err := d.Token(); err != nil || start != json.Delim('{') {
+		return nil
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		key, err := d.Token()
+		name, _ := key.(string)
+		var raw json.RawMessage
+		if err != nil || seen[name] || d.Decode(&raw) != nil {
+			return nil
+		}
+		seen[name] = true
+		value := ""
+		if json.Unmarshal(raw, &value) != nil || string(raw) == "null" {
+			value = string(raw)
+		}
+		// A JSON text may write a character with its number: it was not seen before.
+		f := Field{inbox.Visible(name, ""), inbox.Visible(value, "\n\t")}
+		if f.Name != "description" || f.Value != r.Description {
+			fields = append(fields, f)
+		}
+	}
+	if end, err := d.Token(); err != nil || end != json.Delim('}') || d.More() || strings.TrimSpace(r.Input[d.InputOffset():]) != "" {
+		return nil
+	}
+	return fields
+}

@@ -1,0 +1,298 @@
+package permission
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+)
+
+// files is the open directory of the requests. Who has one from change holds the lock.
+type files struct {
+	*Store
+	dir   *atomicfile.Dir
+	lines [][]string // of the audit, which the log does not have yet
+	given []given    // see forged
+}
+
+// open opens the directory; nil when there is none, and it is not to be made.
+func (s *Store) open(create bool) (*files, error) {
+	dir, err := s.root.Sub(dirName, create)
+	if errors.Is(err, fs.ErrNotExist) && !create {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &files{Store: s, dir: dir}, nil
+}
+
+func (s *Store) change(ctx context.Context, do func(*files) error) error {
+	d, err := s.open(true)
+	if err != nil {
+		return err
+	}
+	defer d.dir.Close()
+	ctx, cancel := context.WithTimeout(ctx, s.wait) // a stopped process may have it
+	defer cancel()
+	err = filelock.With(ctx, d.dir, lockFile, func() error { return do(d) })
+	for _, pairs := range d.lines {
+		// Behind the lock, because a log may have one of its own. The audit has the line, so a log that cannot be written
+		// is no reason to refuse.
+		_ = s.log(ctx, "permission", pairs...)
+	}
+	return err
+}
+
+// LockPath is the file that is closed after every change, for a file watcher. It is made if it is missing and can be made;
+// who asks again closes nothing, and does not wake itself.
+func (s *Store) LockPath() string {
+	if d, err := s.open(true); err == nil {
+		defer d.dir.Close()
+		if _, err := d.dir.Stat(lockFile); err != nil {
+			if lock, err := filelock.Open(d.dir, lockFile); err == nil {
+				lock.Release()
+			}
+		}
+	}
+	return filepath.Join(s.root.Path(), dirName, lockFile)
+}
+
+const ending = ".json"
+
+func fileOf(session, id string) string { return id + "." + session }
+
+// ofFile takes the name of a request's file apart.
+func ofFile(name string) (id, session string, ok bool) {
+	name, ok = strings.CutSuffix(name, ending)
+	id, session, found := strings.Cut(name, ".")
+	return id, session, ok && found && isID(id) && inbox.ValidName(session)
+}
+
+// list reads the requests. A file that is damaged is passed over.
+func (d *files) list(ctx context.Context) (all []Request, err error) {
+	names, err := d.dir.Names()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		id, session, ok := ofFile(name)
+		if !ok {
+			continue
+		}
+		if r, ok := d.read(name); ok && r.ID == id && r.Session == session {
+			all = append(all, r)
+		}
+	}
+	sort.Slice(all, func(i, j int) bool {
+		a, b := &all[i], &all[j]
+		return cmp.Or(cmp.Compare(a.AskedAt, b.AskedAt), strings.Compare(fileOf(a.Session, a.ID), fileOf(b.Session, b.ID))) < 0
+	})
+	return all, nil
+}
+
+func (d *files) read(name string) (r Request, ok bool) {
+	data, err := d.dir.ReadMost(name, maxFile)
+	if err != nil || json.Unmarshal(data, &r) != nil || check(r) != nil || !r.State.known() {
+		return r, false
+	}
+	return r.shown(), true
+}
+
+func (s State) known() bool {
+	return slices.Contains([]State{StateOpen, StateAllowed, StateDenied, StateTerminal, StateExpired, StateGone, StateForged}, s)
+}
+
+// current is a request as it is by now: nobody may have written yet that it has expired, or that its server has gone, or is forged.
+func (d *files) current(r Request) Request {
+	if r.decided() && d.forged(r) {
+		r.State, r.At = StateForged, inbox.Seconds(d.now())
+	}
+	if r.State != StateOpen {
+		return r
+	}
+	switch {
+	case !d.attended(fileOf(r.Session, r.ID)):
+		r.State, r.At = StateGone, inbox.Seconds(d.now())
+	case r.ExpiresAt <= inbox.Seconds(d.now()):
+		r.State, r.At = StateExpired, r.ExpiresAt
+	}
+	return r
+}
+
+// attended says whether the server that has asked still holds the lock of its request.
+func (d *files) attended(file string) bool {
+	f, err := d.dir.Open(file+".lock", os.O_RDWR)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist) // if it cannot be seen, a verdict may still arrive
+	}
+	defer f.Close()
+	free, err := filelock.FreeFile(f)
+	return err != nil || !free
+}
+
+// tidy writes what has ended by itself, removes what has been over for long, and gives the others.
+func (d *files) tidy(ctx context.Context) ([]Request, error) {
+	all, err := d.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	old := inbox.Seconds(d.now().Add(-kept))
+	over := len(all) - countOf(all, "")
+	left := make([]Request, 0, len(all))
+	for _, r := range all {
+		now := d.current(r)
+		if now.State != r.State {
+			if err := d.end(now, ""); err != nil {
+				return nil, err
+			}
+		}
+		if r.State != StateOpen && (now.At < old || over > maxOver) {
+			over--
+			if err := d.dir.Remove(fileOf(r.Session, r.ID) + ending); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, err
+			}
+			continue
+		}
+		known[fileOf(r.Session, r.ID)] = true
+		left = append(left, now)
+	}
+	return left, d.removeLocks(known)
+}
+
+// removeLocks removes the locks of requests that are not there. Nobody asks now, since we hold the lock of all.
+func (d *files) removeLocks(known map[string]bool) error {
+	names, err := d.dir.Names()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		file, ok := strings.CutSuffix(name, ".lock")
+		if _, _, is := ofFile(file + ending); ok && is && !known[file] && !d.attended(file) {
+			if err := d.dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// begin takes the lock of a new request, and then writes it: one without a holder is over.
+func (d *files) begin(r Request) error {
+	file := fileOf(r.Session, r.ID)
+	lock, err := filelock.Open(d.dir, file+".lock")
+	if err != nil {
+		return err
+	}
+	if ok, err := lock.Try(); err != nil || !ok {
+		if err == nil {
+			err = fmt.Errorf("ask as %s: %w", r.Name(), ErrTaken)
+		}
+		return errors.Join(err, lock.Release())
+	}
+	if err := errors.Join(d.audit(line{Request: r, result: "asked"}), d.write(r)); err != nil {
+		return errors.Join(err, d.dir.Remove(file+".lock"), lock.Release())
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.held[file] = lock
+	return nil
+}
+
+// end writes what became of a request. The audit comes first: nothing is ever allowed that is not in it.
+func (d *files) end(r Request, verdict string) error {
+	l := line{Request: r, verdict: verdict, by: r.By, via: r.Via, proof: r.Proof, result: string(r.State)}
+	if verdict != "" {
+		l.result = recorded
+	}
+	if err := d.audit(l); err != nil {
+		return err
+	}
+	return d.write(r)
+}
+
+// sent writes that the client was told.
+func (d *files) sent(r Request) error {
+	verdict := Verdict{Allow: r.State == StateAllowed}.word()
+	if err := d.audit(line{Request: r, verdict: verdict, by: r.By, via: r.Via, proof: r.Proof, result: "sent"}); err != nil {
+		return err
+	}
+	return d.write(r)
+}
+
+func (d *files) write(r Request) error {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return d.dir.Replace(fileOf(r.Session, r.ID)+ending, append(data, '\n'))
+}
+
+func (s *Store) release(file string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held[file].Release()
+	delete(s.held, file)
+}
+
+// Present says whether somebody is there who can show requests to a person. It makes no file.
+func (s *Store) Present() bool {
+	d, err := s.open(false)
+	if d == nil || err != nil {
+		return false
+	}
+	defer d.dir.Close()
+	f, err := d.dir.Open(approverFile, os.O_RDWR)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	free, err := filelock.FreeFile(f)
+	return err == nil && !free
+}
+
+// Attend says that the caller can show requests to a person, until leave is called or its process ends.
+func (s *Store) Attend() (leave func() error, err error) {
+	d, err := s.open(true)
+	if err != nil {
+		return nil, err
+	}
+	defer d.dir.Close()
+	lock, err := filelock.Open(d.dir, approverFile)
+	if err != nil {
+		return nil, err
+	}
+	if ok, err := lock.Share(); err != nil || !ok {
+		if err == nil {
+			err = fmt.Errorf("%q is locked by somebody else", filepath.Base(lock.Path()))
+		}
+		return nil, errors.Join(err, lock.Release())
+	}
+	return lock.Release, nil
+}
+
+// Until is when the next open request expires; zero: never.
+func Until(all []Request) (next time.Time) {
+	for _, r := range all {
+		if at := inbox.FromSeconds(r.ExpiresAt); r.State == StateOpen && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	return next
+}

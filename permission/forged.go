@@ -1,0 +1,64 @@
+package permission
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+
+	"c2c/inbox"
+)
+
+// recorded is the result in the audit of a verdict that counts.
+const recorded = "recorded"
+
+// given is a verdict as the audit has it.
+type given struct {
+	At      float64 `json:"ts"`
+	ID      string  `json:"id"`
+	Session string  `json:"session_id"`
+	Verdict string  `json:"verdict"`
+	By      string  `json:"by"`
+	Via     string  `json:"via"`
+	Proof   string  `json:"proof"`
+	Result  string  `json:"result"`
+}
+
+// decided says whether somebody has given a verdict.
+func (r Request) decided() bool { return r.State == StateAllowed || r.State == StateDenied }
+
+// auditSlack is how far the times of a verdict and of its line in the audit are apart at most, in seconds.
+const auditSlack = 5
+
+// forged says whether the audit does not have the verdict of a request: then somebody has written its file by hand. Who
+// writes both forges a verdict.
+func (d *files) forged(r Request) bool {
+	if d.given == nil {
+		d.given = d.verdicts()
+	}
+	word := Verdict{Allow: r.State == StateAllowed}.word()
+	for _, g := range d.given {
+		same := g.ID == r.ID && g.Session == r.Session && g.Verdict == word && g.By == auditText(r.By) && g.Via == auditText(r.Via) && g.Proof == auditText(r.Proof)
+		if same && math.Abs(g.At-r.At) <= auditSlack {
+			return false
+		}
+	}
+	return true
+}
+
+// verdicts reads those of the audit that count.
+func (d *files) verdicts() []given {
+	all := []given{}
+	for _, name := range []string{auditFile + ".old", auditFile} {
+		data, _ := d.dir.ReadMost(name, 2*maxAudit) // one that cannot be read has none
+		for line := range bytes.Lines(data) {
+			var g given
+			if bytes.Contains(line, []byte(`"`+recorded+`"`)) && json.Unmarshal(line, &g) == nil && g.Result == recorded {
+				all = append(all, g)
+			}
+		}
+	}
+	return all
+}
+
+// auditText is how a text stands in the audit.
+func auditText(text string) string { return cut(inbox.Visible(text, ""), 2*maxName) }

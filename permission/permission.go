@@ -1,0 +1,404 @@
+// Package permission keeps the questions of a client whether it may use a tool, and what a person has answered somewhere
+// else than in the client's own dialog. See the Channels reference, "Relay permission prompts".
+//
+// The server of the asking session writes a request (Ask). A person decides: at a terminal, on the page, or through a
+// sender that may (Decide). The server sees that, tells the client, and writes that it did (Settle). The first answer
+// wins, that of the client's own dialog too. Nothing is decided by default: a request that expires was not answered.
+//
+// All is files, in <root>/permission. Any number of processes may use them at once:
+//
+//	<id>.<session>.json  a request and what became of it, for an hour after its end
+//	<id>.<session>.lock  held by the server that asked, until it is settled: if nobody has it, the server has gone
+//	lock                 held while any of these is changed; its holder takes no lock that others wait for
+//	approver.lock        shared by who can show requests to a person
+//	audit.jsonl, .old    a line for each request, verdict and end; of 4 MiB the file becomes .old
+package permission
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+)
+
+// State is what became of a request.
+type State string
+
+// The states. A request leaves StateOpen once.
+const (
+	StateOpen     State = "open"
+	StateAllowed  State = "allowed"
+	StateDenied   State = "denied"
+	StateTerminal State = "terminal" // its person has answered in the client's own dialog
+	StateExpired  State = "expired"
+	StateGone     State = "gone"   // the client, or its server, has ended
+	StateForged   State = "forged" // its file was changed by somebody else: see Request.Same and files.forged
+)
+
+// Request is a tool call that waits for a person. What the client says is shown as inbox.Visible writes it, and cut.
+type Request struct {
+	ID          string  `json:"request_id"` // five of a-z without l
+	Session     string  `json:"session_id"`
+	Alias       string  `json:"alias"` // of the session, when it asked
+	Tool        string  `json:"tool_name"`
+	Description string  `json:"description"`
+	Input       string  `json:"input_preview"`     // what the client shows of it
+	Partial     bool    `json:"partial,omitempty"` // and that is not all
+	State       State   `json:"state"`
+	AskedAt     float64 `json:"asked_at"` // in seconds, as all times
+	ExpiresAt   float64 `json:"expires_at"`
+	By          string  `json:"by,omitempty"`      // who decided
+	Via         string  `json:"via,omitempty"`     // and where
+	Proof       string  `json:"proof,omitempty"`   // what shows that it was a person, see Verdict
+	At          float64 `json:"at,omitempty"`      // when it was over
+	SentAt      float64 `json:"sent_at,omitempty"` // when the client was told. It never says whether it took it
+}
+
+// Name tells the request from that of another session with the same id.
+func (r Request) Name() string { return r.Alias + "/" + r.ID }
+
+// Verdict is a person's answer.
+type Verdict struct {
+	Allow    bool
+	Partial  bool     // it counts for what is shown in part, too
+	By, Via  string   // for example "max", "page"
+	Proof    string   // what shows that it is a person's, for example "older terminal"
+	Sessions []string // ids of those for which it counts; nil: all
+}
+
+func (v Verdict) word() string {
+	if v.Allow {
+		return "allow"
+	}
+	return "deny"
+}
+
+// The errors of Ask and Decide, besides the types below.
+var (
+	ErrUnknown = errors.New("no permission request has this id")
+	ErrNoRight = errors.New("no right to decide this permission request")
+	ErrNoProof = errors.New("nothing shows that a person decides this permission request")
+	ErrTaken   = errors.New("the id is that of another request")
+	ErrFull    = errors.New("too many permission requests are open")
+)
+
+// DecidedError says that a request is over.
+type DecidedError struct{ Request Request }
+
+func (e *DecidedError) Error() string {
+	r := e.Request
+	switch r.State {
+	case StateTerminal:
+		return fmt.Sprintf("permission request %s was answered in the session's own dialog", r.Name())
+	case StateGone:
+		return fmt.Sprintf("permission request %s is void: its session has ended", r.Name())
+	case StateForged:
+		return fmt.Sprintf("permission request %s is void: somebody has changed its file; answer it in the session's own dialog", r.Name())
+	}
+	return fmt.Sprintf("permission request %s was %s already, by %s (%s)", r.Name(), r.State, r.By, r.Via)
+}
+
+// ExpiredError says that a request has waited too long. The client's own dialog may still be open.
+type ExpiredError struct{ Request Request }
+
+func (e *ExpiredError) Error() string {
+	return fmt.Sprintf("permission request %s has expired; answer it in the session's own dialog", e.Request.Name())
+}
+
+// PartialError says that a request is not shown in full, so that nobody has seen all of what he allows.
+type PartialError struct{ Request Request }
+
+func (e *PartialError) Error() string {
+	return fmt.Sprintf("permission request %s is not shown in full: look at it in the session's own dialog", e.Request.Name())
+}
+
+// AmbiguousError says that requests of several sessions have one id.
+type AmbiguousError struct {
+	ID    string
+	Names []string // how to name them
+}
+
+func (e *AmbiguousError) Error() string {
+	return fmt.Sprintf("several sessions ask with the id %s; name one: %s", e.ID, strings.Join(e.Names, ", "))
+}
+
+// The bounds.
+const (
+	Lifetime = 10 * time.Minute // of a request that does not say how long it waits
+
+	lockWait   = 10 * time.Second
+	kept       = time.Hour // after its end, so that a late verdict is told why it is late
+	maxText    = 4 << 10   // bytes of each text of a request
+	maxName    = 64        // and of a tool's or a person's name
+	maxFile    = 64 << 10
+	maxSession = 32 // open requests of one session
+	maxAll     = 512
+	maxOver    = 256 // that are over
+	maxAudit   = 4 << 20
+)
+
+const (
+	dirName      = "permission"
+	lockFile     = "lock"
+	approverFile = "approver.lock"
+	auditFile    = "audit.jsonl"
+)
+
+// Store is the requests of one root. Any goroutine may use it.
+type Store struct {
+	root *atomicfile.Dir
+	now  func() time.Time
+	wait time.Duration // for a process that has the lock; only tests set another
+	log  func(ctx context.Context, event string, pairs ...string) error
+
+	mu   sync.Mutex
+	held map[string]*filelock.Lock // of the requests that this store has asked, by the name of their file
+}
+
+// Open is the requests of a root, which stays the caller's. now is the clock.
+func Open(root *atomicfile.Dir, now func() time.Time) *Store {
+	return &Store{root: root, now: now, wait: lockWait, held: map[string]*filelock.Lock{}}
+}
+
+// LogTo also gives each line of the audit to log, as names and values in turn. It is called before the store is used.
+func (s *Store) LogTo(log func(ctx context.Context, event string, pairs ...string) error) *Store {
+	s.log = log
+	return s
+}
+
+// Ask writes a request that is open from now on, and takes its lock. A repetition changes nothing. ExpiresAt is set if
+// it is zero.
+func (s *Store) Ask(ctx context.Context, r Request) error {
+	if err := check(r); err != nil {
+		return err
+	}
+	r = r.shown()
+	r.By, r.Via, r.Proof, r.At, r.SentAt = "", "", "", 0, 0
+	return s.change(ctx, func(d *files) error {
+		all, err := d.tidy(ctx)
+		if err != nil {
+			return err
+		}
+		for _, old := range all {
+			if old.ID == r.ID && old.Session == r.Session {
+				if old.State == StateOpen && old.Same(r) {
+					return nil
+				}
+				return fmt.Errorf("ask as %s: %w", r.Name(), ErrTaken)
+			}
+		}
+		if countOf(all, "") >= maxAll || countOf(all, r.Session) >= maxSession {
+			return fmt.Errorf("ask as %s: %w", r.Name(), ErrFull)
+		}
+		r.State, r.AskedAt = StateOpen, inbox.Seconds(s.now())
+		if r.ExpiresAt == 0 {
+			r.ExpiresAt = inbox.Seconds(s.now().Add(Lifetime))
+		}
+		return d.begin(r)
+	})
+}
+
+func check(r Request) error {
+	if !isID(r.ID) {
+		return fmt.Errorf("ask for permission: id %q is not five letters of a-z without l", cut(r.ID, maxName))
+	}
+	if err := inbox.CheckName("session id", r.Session); err != nil {
+		return err
+	}
+	return inbox.CheckAlias(r.Alias)
+}
+
+// shown cuts what the client and who decided say, and makes it visible.
+func (r Request) shown() Request {
+	r.Tool, r.By, r.Via, r.Proof = short(r.Tool), short(r.By), short(r.Via), short(r.Proof)
+	description, input := inbox.Visible(r.Description, "\n\t"), inbox.Visible(r.Input, "\n\t")
+	r.Partial = r.Partial || elided(input) || len(description) > maxText || len(input) > maxText
+	r.Description, r.Input = cut(description, maxText), cut(input, maxText)
+	return r
+}
+
+func short(text string) string { return cut(inbox.Visible(text, ""), maxName) }
+
+// elided says whether the client has left something out of what it shows, as Claude Code 2.1.329 marks it.
+func elided(text string) bool {
+	return slices.ContainsFunc([]string{"⋯", "(value unserializable)", "(unserializable)", "(value hidden:"}, func(mark string) bool { return strings.Contains(text, mark) })
+}
+
+// Same says whether two requests ask the same.
+func (r Request) Same(other Request) bool {
+	r, other = r.shown(), other.shown()
+	return r.Tool == other.Tool && r.Description == other.Description && r.Input == other.Input && r.Partial == other.Partial
+}
+
+// countOf counts the open requests of a session; "": of all.
+func countOf(all []Request, session string) (n int) {
+	for _, r := range all {
+		if r.State == StateOpen && (session == "" || r.Session == session) {
+			n++
+		}
+	}
+	return n
+}
+
+// Decide writes a person's verdict on an open request. id may be that of the request, in any case, or its name if several
+// sessions use the id. The verdict is on the disk and in the audit when it returns; the client has not been told yet. If it
+// does not count, the error says why, and so does the audit.
+func (s *Store) Decide(ctx context.Context, id string, v Verdict) (r Request, err error) {
+	err = s.change(ctx, func(d *files) error {
+		all, err := d.tidy(ctx)
+		if err != nil {
+			return err
+		}
+		r, err = find(all, id, v)
+		if err == nil && v.Allow && r.Partial && !v.Partial {
+			err = &PartialError{r}
+		}
+		if err != nil {
+			return errors.Join(err, d.refuse(id, r, v, err))
+		}
+		r.State, r.By, r.Via, r.Proof, r.At = StateDenied, short(v.By), short(v.Via), short(v.Proof), inbox.Seconds(s.now())
+		if v.Allow {
+			r.State = StateAllowed
+		}
+		return d.end(r, v.word())
+	})
+	return r, err
+}
+
+// Refuse writes into the audit why the verdict of somebody does not count, ErrNoRight for example.
+func (s *Store) Refuse(ctx context.Context, id string, v Verdict, why error) error {
+	return s.change(ctx, func(d *files) error { return d.refuse(id, Request{}, v, why) })
+}
+
+// find is the request that a verdict is for.
+func find(all []Request, id string, v Verdict) (Request, error) {
+	session, letters, named := strings.Cut(id, "/")
+	if !named {
+		session, letters = "", id
+	}
+	letters = strings.ToLower(strings.TrimSpace(letters))
+	var found []Request
+	foreign := false
+	for _, r := range all {
+		switch {
+		case r.ID != letters || named && r.Session != session && !strings.EqualFold(r.Alias, session):
+		case v.Sessions != nil && !slices.Contains(v.Sessions, r.Session):
+			foreign = true
+		default:
+			found = append(found, r)
+		}
+	}
+	if open := slices.DeleteFunc(slices.Clone(found), func(r Request) bool { return r.State != StateOpen }); len(open) > 0 {
+		found = open
+	}
+	switch {
+	case len(found) == 0 && foreign:
+		return Request{}, ErrNoRight
+	case len(found) == 0:
+		return Request{}, ErrUnknown
+	case len(found) > 1 && found[0].State == StateOpen:
+		e := &AmbiguousError{ID: letters}
+		for _, r := range found {
+			e.Names = append(e.Names, r.Name())
+		}
+		return Request{}, e
+	}
+	r := slices.MaxFunc(found, func(a, b Request) int { return cmp.Compare(a.At, b.At) })
+	switch r.State {
+	case StateOpen:
+		return r, nil
+	case StateExpired:
+		return r, &ExpiredError{r}
+	}
+	return r, &DecidedError{r}
+}
+
+// What the server of the session tells of a request.
+const (
+	SettledTerminal = "terminal" // its person has answered in the client's own dialog
+	SettledGone     = "gone"     // the client has ended
+	SettledSent     = "sent"     // the client was told the verdict
+	SettledForged   = "forged"   // the file is not what the server has written
+)
+
+// Settle writes how a request ended for the server that has asked, and gives up its lock: of a client that is gone also when
+// that cannot be written, since who finds the lock free knows as much. It changes nothing of what was decided before: a
+// verdict can only become one that was sent.
+func (s *Store) Settle(ctx context.Context, session, id, how string) error {
+	open := false
+	err := s.change(ctx, func(d *files) error {
+		all, err := d.tidy(ctx)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(all, func(r Request) bool { return r.ID == id && r.Session == session })
+		if i < 0 {
+			return ErrUnknown
+		}
+		r, now := all[i], inbox.Seconds(s.now())
+		switch {
+		case how == SettledSent && r.decided() && r.SentAt == 0:
+			r.SentAt = now
+			return d.sent(r)
+		case how == SettledForged && r.State != StateForged:
+			r.State, r.At = StateForged, now
+		case how == SettledTerminal && r.State == StateOpen:
+			r.State, r.At = StateTerminal, now
+		case how == SettledGone && r.State == StateOpen:
+			r.State, r.At = StateGone, now
+		default:
+			open = r.State == StateOpen
+			return nil
+		}
+		return d.end(r, "")
+	})
+	if err == nil && !open || errors.Is(err, ErrUnknown) || how == SettledGone {
+		s.release(fileOf(session, id))
+	}
+	return err
+}
+
+// Find gives the request that a verdict would be for.
+func (s *Store) Find(ctx context.Context, id string) (Request, error) {
+	all, err := s.List(ctx)
+	if err != nil {
+		return Request{}, err
+	}
+	return find(all, id, Verdict{})
+}
+
+// List gives the requests, those of the last hour that are over too, the oldest first. It changes nothing.
+func (s *Store) List(ctx context.Context) ([]Request, error) {
+	d, err := s.open(false)
+	if d == nil || err != nil {
+		return nil, err
+	}
+	defer d.dir.Close()
+	all, err := d.list(ctx)
+	for i := range all {
+		all[i] = d.current(all[i])
+	}
+	return all, err
+}
+
+// Get gives one request, or ErrUnknown.
+func (s *Store) Get(ctx context.Context, session, id string) (r Request, err error) {
+	d, err := s.open(false)
+	if err != nil || d == nil {
+		return r, cmp.Or(err, ErrUnknown)
+	}
+	defer d.dir.Close()
+	r, ok := d.read(fileOf(session, id) + ending)
+	if !ok || r.ID != id || r.Session != session {
+		return Request{}, ErrUnknown
+	}
+	return d.current(r), nil
+}

@@ -1,0 +1,77 @@
+// Package child runs a program and waits for it. Package os/exec does this too, and is 170 kB that each hook would load; few
+// commands of c2c start a program.
+package child
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// MaxSays is how much of what a program prints is read. It is more than c2c asks for: a URL, a path.
+const MaxSays = 64 << 10
+
+// MaxTime is how long a program may run. Git and c2cd take milliseconds for what they are asked; a stopped one never ends.
+const MaxTime = 5 * time.Second
+
+// Run gives what a program prints. It stands in dir, reads nothing, and writes its errors to errs; nil drops them. What it
+// prints beyond MaxSays ends it, and so does MaxTime.
+func Run(program, dir string, errs *os.File, args ...string) (said string, err error) {
+	return run(MaxTime, program, dir, errs, args...)
+}
+
+func run(most time.Duration, program, dir string, errs *os.File, args ...string) (said string, err error) {
+	nothing, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return "", err
+	}
+	defer nothing.Close()
+	if errs == nil {
+		errs = nothing
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	// A shell leaves PWD where it was, and git may believe it.
+	env := slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "PWD=") })
+	pid, err := syscall.ForkExec(program, append([]string{filepath.Base(program)}, args...), &syscall.ProcAttr{
+		Dir: dir, Env: append(env, "PWD="+dir), Files: []uintptr{nothing.Fd(), w.Fd(), errs.Fd()}})
+	w.Close()
+	if err != nil {
+		return "", fmt.Errorf("run %q: %w", program, err)
+	}
+	r.SetReadDeadline(time.Now().Add(most))
+	text, err := io.ReadAll(io.LimitReader(r, MaxSays))
+	r.Close()
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		syscall.Kill(pid, syscall.SIGKILL)
+		wait(pid, program)
+		return "", fmt.Errorf("%q has not ended within %s, and was stopped", program, most)
+	}
+	return string(text), errors.Join(err, wait(pid, program))
+}
+
+func wait(pid int, program string) error {
+	var status syscall.WaitStatus
+	_, err := syscall.Wait4(pid, &status, 0, nil)
+	for err == syscall.EINTR {
+		_, err = syscall.Wait4(pid, &status, 0, nil)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("wait for %q: %w", program, err)
+	case status.Signaled():
+		return fmt.Errorf("%q ended of %v", program, status.Signal())
+	case status.ExitStatus() != 0:
+		return fmt.Errorf("%q ended with status %d", program, status.ExitStatus())
+	}
+	return nil
+}

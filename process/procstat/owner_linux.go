@@ -1,0 +1,47 @@
+package procstat
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Owner gives the user that a process belongs to, and the name of its program as the kernel has it; false: it has ended.
+func Owner(pid int) (uid int, name string, ok bool) {
+	info, err := os.Stat(fmt.Sprintf("/proc/%d/stat", pid)) // of a process that hides its memory, /proc/<pid> is root's
+	data, nerr := ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil || nerr != nil {
+		return 0, "", false
+	}
+	uid = int(info.Sys().(*syscall.Stat_t).Uid)
+	for line := range strings.Lines(string(data)) {
+		key, value, _ := strings.Cut(line, ":")
+		switch f := strings.Fields(value); {
+		case key == "Name":
+			name = strings.TrimSpace(value)
+		case key == "Uid" && len(f) > 0: // the real one
+			uid, _ = strconv.Atoi(f[0])
+		}
+	}
+	return uid, name, true
+}
+
+// HasTerminal says whether a process is the program behind the terminal /dev/pts/<number>, its emulator for example: it has
+// the master of that open. This can be seen of a user's own processes alone.
+func HasTerminal(pid, number int) bool {
+	files, _ := Files(pid)
+	for link, path := range files {
+		if path != "/dev/ptmx" && path != "/dev/pts/ptmx" {
+			continue
+		}
+		info, _ := ReadFile(strings.Replace(link, "/fd/", "/fdinfo/", 1))
+		for line := range strings.Lines(string(info)) {
+			if key, value, _ := strings.Cut(line, ":"); key == "tty-index" && strings.TrimSpace(value) == strconv.Itoa(number) {
+				return true
+			}
+		}
+	}
+	return false
+}

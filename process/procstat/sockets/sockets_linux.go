@@ -1,0 +1,140 @@
+// Package sockets tells who has a connection. It is not part of procstat, since c2c, which has no connections, would pay for its
+// imports at every start.
+package sockets
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"c2c/process/procstat"
+)
+
+// Owner is the process that has one end of a TCP connection on this machine: local is that end's own address, remote the
+// other one's. Of a socket that a process shares with those below it, it is the one above. A process of another user, or in
+// another PID namespace, cannot be seen: pid is 0 then. ok is false when the connection itself cannot be seen, or its end was
+// closed.
+func Owner(local, remote netip.AddrPort) (pid, uid int, ok bool) {
+	inode, uid, ok := findSocket(local, remote)
+	if !ok || inode == noInode {
+		return 0, 0, false
+	}
+	socket := "socket:[" + inode + "]"
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		if !holds(pid, socket) {
+			continue
+		}
+		if pid, ok := eldest(pid, socket); ok {
+			return pid, uid, true
+		}
+	}
+	return 0, uid, true
+}
+
+func holds(pid int, socket string) bool {
+	files, _ := procstat.Files(pid)
+	for _, to := range files {
+		if to == socket {
+			return true
+		}
+	}
+	return false
+}
+
+// eldest is the process from which one has inherited a socket: between fork and exec each child has all that its parent has.
+// ok is false when the process has ended.
+func eldest(pid int, socket string) (_ int, ok bool) {
+	for {
+		p, err := procstat.Read(pid)
+		if err != nil {
+			return 0, false
+		}
+		if !holds(p.Parent, socket) {
+			return pid, true
+		}
+		pid = p.Parent
+	}
+}
+
+// OwnerUID is the user of an end of a TCP connection. It looks at no process. ok is false when that end cannot be seen.
+// closed: its program has closed it, so that nothing tells any more whose it was.
+func OwnerUID(local, remote netip.AddrPort) (uid int, ok, closed bool) {
+	inode, uid, ok := findSocket(local, remote)
+	if inode == noInode {
+		return 0, false, true
+	}
+	return uid, ok, false
+}
+
+// noInode is that of a socket which no process has any more.
+const noInode = "0"
+
+// findSocket looks into both tables: a program may use a socket of IPv6 for an address of IPv4.
+func findSocket(local, remote netip.AddrPort) (inode string, uid int, ok bool) {
+	local, remote = unmap(local), unmap(remote)
+	for _, table := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
+		f, err := os.Open(table)
+		if err != nil {
+			continue
+		}
+		inode, uid, ok = findIn(f, local, remote)
+		f.Close()
+		if ok {
+			return inode, uid, true
+		}
+	}
+	return "", 0, false
+}
+
+// findIn reads a table of proc(5): the second and third fields are the addresses, the eighth is the user, the tenth the
+// inode. A socket that no process has any more is of user 0, whoever had it.
+func findIn(table io.Reader, local, remote netip.AddrPort) (inode string, uid int, ok bool) {
+	lines := bufio.NewScanner(table)
+	ends := fmt.Sprintf(":%04X ", local.Port())
+	for lines.Scan() {
+		line := lines.Text()
+		if !strings.Contains(line, ends) { // most lines end here
+			continue
+		}
+		f := strings.Fields(line)
+		if len(f) < 10 || parseEnd(f[1]) != local || parseEnd(f[2]) != remote {
+			continue
+		}
+		if uid, err := strconv.Atoi(f[7]); err == nil {
+			return f[9], uid, true
+		}
+	}
+	return "", 0, false
+}
+
+// parseEnd reads an address: words of 32 bits in the order of this machine, each as 8 hex digits, and the port.
+func parseEnd(text string) (end netip.AddrPort) {
+	words, port, _ := strings.Cut(text, ":")
+	var raw []byte
+	for ; len(words) >= 8; words = words[8:] {
+		n, err := strconv.ParseUint(words[:8], 16, 32)
+		if err != nil {
+			return end
+		}
+		raw = binary.NativeEndian.AppendUint32(raw, uint32(n))
+	}
+	addr, ok := netip.AddrFromSlice(raw)
+	n, err := strconv.ParseUint(port, 16, 16)
+	if !ok || words != "" || err != nil {
+		return end
+	}
+	return netip.AddrPortFrom(addr.Unmap(), uint16(n))
+}
+
+// unmap also drops the zone, which the tables do not have.
+func unmap(a netip.AddrPort) netip.AddrPort {
+	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
+}

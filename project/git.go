@@ -1,0 +1,139 @@
+package project
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"c2c/inbox/atomicfile"
+	"c2c/process/child"
+)
+
+// maxGitFile is far more than a config has, and little enough to parse at every command.
+const maxGitFile = 16 << 20
+
+// repository is what git knows of the directory that we are in. All of it is empty outside of a repository.
+type repository struct {
+	url string // of the remote "origin"
+	top string // of the work tree
+	dir string // git's own, which all work trees of a repository share
+}
+
+// findRepository reads git's files itself: starting git twice costs more than the whole of a hook's other work.
+func findRepository(cwd string) repository {
+	for top := cwd; ; top = filepath.Dir(top) {
+		if dir := gitDirAt(filepath.Join(top, ".git")); dir != "" {
+			data, err := atomicfile.ReadForeign(filepath.Join(dir, "config"), maxGitFile)
+			url, ok := parseGitConfig(string(data))
+			if err == nil && !ok {
+				return askGit(cwd, dir)
+			}
+			return repository{url, top, dir}
+		}
+		if _, err := os.Stat(filepath.Join(top, "HEAD")); err == nil {
+			if config, err := os.Stat(filepath.Join(top, "config")); err == nil && config.Mode().IsRegular() {
+				return askGit(cwd, top) // a bare repository, perhaps, or the inside of .git
+			}
+		}
+		if top == filepath.Dir(top) {
+			return repository{}
+		}
+	}
+}
+
+// gitDirAt follows a .git directory, or the .git file of a linked work tree or submodule, to the directory with the
+// config, which a linked work tree shares with its main one.
+func gitDirAt(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	if info.Mode().IsRegular() {
+		data, err := atomicfile.ReadForeign(path, maxGitFile)
+		target, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "gitdir:")
+		if err != nil || !ok {
+			return ""
+		}
+		path = absolute(filepath.Dir(path), strings.TrimSpace(target))
+	}
+	if _, err := os.Stat(filepath.Join(path, "HEAD")); err != nil {
+		return "" // an empty .git directory is no repository for git either
+	}
+	if data, err := atomicfile.ReadForeign(filepath.Join(path, "commondir"), maxGitFile); err == nil {
+		return absolute(path, strings.TrimSpace(string(data)))
+	}
+	return path
+}
+
+// parseGitConfig gives remote.origin.url, the last one as git does. ok is false for what few files have: includes,
+// values for one work tree, a top level elsewhere, and a value with quotes, escapes or a comment. Git reads those.
+func parseGitConfig(text string) (url string, ok bool) {
+	section := ""
+	moved := false // the top level is not where .git is
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") {
+			section = strings.Join(strings.Fields(line), " ")
+			lower := strings.ToLower(section)
+			if strings.HasPrefix(lower, "[include") || strings.HasPrefix(lower, "[remote.") || !strings.HasSuffix(line, "]") {
+				return "", false
+			}
+			continue
+		}
+		if strings.HasSuffix(line, `\`) {
+			return "", false // it goes on in the next line
+		}
+		key, value, _ := strings.Cut(line, "=")
+		switch strings.ToLower(strings.TrimSpace(key)) {
+		case "worktreeconfig":
+			return "", false
+		case "worktree":
+			moved = true
+		case "url":
+			if strings.EqualFold(section, `[remote "origin"]`) && strings.Contains(section, `"origin"`) {
+				url = strings.TrimSpace(value)
+			}
+		}
+	}
+	return url, (url != "" || !moved) && !strings.ContainsAny(url, "\"\\#;")
+}
+
+// askGit does what the original does every time.
+func askGit(cwd, dir string) repository {
+	r := repository{dir: dir}
+	for _, ask := range []struct {
+		answer *string
+		args   []string
+	}{{&r.url, []string{"config", "--get", "remote.origin.url"}}, {&r.top, []string{"rev-parse", "--show-toplevel"}}} {
+		out, err := runGit(cwd, ask.args...)
+		line, _, _ := strings.Cut(out, "\n")
+		if line = strings.TrimSpace(line); err == nil && line != "" {
+			*ask.answer = line
+			break
+		}
+	}
+	return r
+}
+
+func runGit(dir string, args ...string) (string, error) {
+	program, err := findGit(os.Getenv("PATH"))
+	if err != nil {
+		return "", err
+	}
+	return child.Run(program, dir, nil, args...)
+}
+
+// findGit looks for git in the absolute directories of a PATH, as os/exec does: not where we happen to stand.
+func findGit(path string) (string, error) {
+	for _, dir := range filepath.SplitList(path) {
+		program := filepath.Join(dir, "git")
+		if !filepath.IsAbs(program) {
+			continue
+		}
+		if info, err := os.Stat(program); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return program, nil
+		}
+	}
+	return "", errors.New("there is no git in PATH")
+}

@@ -1,0 +1,104 @@
+package project
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"c2c/format"
+)
+
+// maxURL is longer than any URL of a remote.
+const maxURL = 4096
+
+// defaultPorts are the schemes by which git reaches another machine, each with its port.
+var defaultPorts = format.Pairs{
+	{"ssh", "22"}, {"git+ssh", "22"}, {"ssh+git", "22"}, {"http", "80"}, {"https", "443"}, {"git", "9418"}, {"ftp", "21"}, {"ftps", "990"},
+}
+
+// remoteName gives host/path of a remote, the same for all URLs that name one repository: ssh, its short form
+// (user@host:path), https, with and without .git. The user does not count, but for a path in the user's home. ok is false for what is on
+// this machine (a path, file://), for git's other helpers, and for what is no URL: those have their own text as name.
+func remoteName(url string) (name string, ok bool) {
+	if len(url) > maxURL || !utf8.ValidString(url) || strings.ContainsFunc(url, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return "", false
+	}
+	scheme, rest, isURL := strings.Cut(url, "://")
+	scheme = strings.ToLower(scheme)
+	port := defaultPorts.Of(scheme)
+	known := port != ""
+	at, path, _ := strings.Cut(rest, "/")
+	if !isURL {
+		at, path, known = cutShort(url)
+	}
+	if !known {
+		return "", false
+	}
+	user := ""
+	if i := strings.LastIndexByte(at, '@'); i >= 0 {
+		user, _, _ = strings.Cut(at[:i], ":")
+		at = at[i+1:]
+	}
+	if inside, ok := strings.CutPrefix(at, "["); ok && !isURL && strings.Count(at, ":") == 1 { // [host:port]:path
+		at, port = strings.TrimSuffix(inside, "]"), defaultPorts.Of("ssh")
+	}
+	if strings.ContainsFunc(at, func(r rune) bool { return r >= utf8.RuneSelf }) { // two hosts may be one in lower case
+		return "", false
+	}
+	host, ok := cutPort(strings.ToLower(at), port)
+	for last := ""; last != path; {
+		last, path = path, strings.TrimSuffix(strings.Trim(path, "/"), ".git")
+	}
+	if home, ok := strings.CutPrefix(path, "~/"); ok && user != "" {
+		path = "~" + user + "/" + home
+	}
+	if !ok || path == "" {
+		return "", false
+	}
+	return host + "/" + path, true
+}
+
+// cutPort takes the port off a host, when it is the usual one.
+func cutPort(host, usual string) (string, bool) {
+	name, port := host, ""
+	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
+		name, port = host[:i], host[i+1:]
+	}
+	inside, bracket := strings.CutPrefix(name, "[")
+	inside, end := strings.CutSuffix(inside, "]")
+	if inside == "" || inside[0] == '-' || bracket != end || strings.ContainsAny(inside, "[]@") || !bracket && strings.Contains(inside, ":") ||
+		strings.Trim(port, "0123456789") != "" {
+		return "", false
+	}
+	if port == "" || port == usual {
+		return name, true
+	}
+	return name + ":" + port, true
+}
+
+// cutShort takes user@host:path apart. As git has it, a slash before the colon makes it a path on this machine, and two
+// colons call a helper. A host in brackets may have colons, and then a port.
+func cutShort(url string) (at, path string, ok bool) {
+	end := 0
+	if i := strings.IndexByte(url, '['); i == 0 || i > 0 && url[i-1] == '@' {
+		if end = strings.IndexByte(url, ']'); end < 0 {
+			return "", "", false
+		}
+	}
+	i := strings.IndexByte(url[end:], ':')
+	if i <= 0 || strings.Contains(url[:end+i], "/") || strings.HasPrefix(url[end+i:], "::") {
+		return "", "", false
+	}
+	return url[:end+i], url[end+i+1:], true
+}
+
+// spellings are the usual URLs of a remote: the roots that older versions, and the original, have made are called by them.
+func spellings(name string) (urls []string) {
+	host, path, _ := strings.Cut(name, "/")
+	if host == "" || strings.HasPrefix(path, "~") || strings.LastIndexByte(host, ':') > strings.LastIndexByte(host, ']') {
+		return nil // who has a port of their own has no usual URL
+	}
+	for _, before := range []string{"https://" + host + "/", "git@" + host + ":", "ssh://git@" + host + "/", "http://" + host + "/", "git://" + host + "/"} {
+		urls = append(urls, before+path+".git", before+path)
+	}
+	return urls
+}

@@ -1,0 +1,95 @@
+package project
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"c2c/inbox/atomicfile"
+)
+
+// Roots gives the root of the project around cwd, and others that hold mail of the same project: older versions, and the
+// original, have made one for each spelling of the remote's URL, for each work tree, and for each state directory.
+func Roots(getenv func(string) string, cwd string) (root string, others []string, err error) {
+	p, err := Find(getenv, cwd)
+	if err != nil || p.state == "" || p.project.own == "default" {
+		return p.Path, nil, err
+	}
+	root = p.Path
+	if recorded, _ := linked(p.state, ProjectsDir, p.project.name); recorded != "" {
+		root = filepath.Join(p.state, ReposDir, follow(p.state, recorded), "broker")
+	}
+	known := []os.FileInfo{}
+	isNew := func(dir string) bool {
+		info, err := os.Stat(dir)
+		if err != nil || !info.IsDir() || slices.ContainsFunc(known, func(k os.FileInfo) bool { return os.SameFile(k, info) }) {
+			return false
+		}
+		known = append(known, info)
+		return true
+	}
+	isNew(filepath.Dir(root))
+	for _, state := range States(getenv) {
+		for _, fp := range p.project.fingerprints(state) {
+			if dir := filepath.Join(state, ReposDir, fp); isNew(dir) { // without broker: a merge was killed at its end
+				others = append(others, filepath.Join(dir, "broker"))
+			}
+		}
+	}
+	return root, others, nil
+}
+
+// States are the state directories of this person: a client may have been started with XDG_STATE_HOME and another without.
+func States(getenv func(string) string) (dirs []string) {
+	for _, name := range []string{"XDG_STATE_HOME", "HOME"} {
+		only := func(n string) string {
+			if n == name {
+				return getenv(n)
+			}
+			return ""
+		}
+		if dir, _ := StateDir(only); filepath.IsAbs(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// fingerprints are all under which a state directory may have a root of the project.
+func (p project) fingerprints(state string) []string {
+	all := []string{p.own}
+	if recorded, _ := linked(state, ProjectsDir, p.name); recorded != "" {
+		all = append(all, recorded)
+	}
+	if dir, err := atomicfile.Open(filepath.Join(state, ProjectsDir)); err == nil {
+		names, _ := dir.Names()
+		for _, name := range names {
+			if fp, ok := strings.CutPrefix(name, p.name+"."); ok && isFingerprint(fp) {
+				all = append(all, fp)
+			}
+		}
+		dir.Close()
+	}
+	for _, url := range spellings(p.remote) {
+		all = append(all, fingerprint(url))
+	}
+	for _, top := range p.workTrees() {
+		all = append(all, fingerprint(top))
+	}
+	return all
+}
+
+// workTrees are the top levels of all work trees: without a remote the original calls its roots by them.
+func (p project) workTrees() (tops []string) {
+	if filepath.Base(p.dir) == ".git" {
+		tops = append(tops, filepath.Dir(p.dir))
+	}
+	linked, _ := os.ReadDir(filepath.Join(p.dir, "worktrees"))
+	for _, entry := range linked {
+		if data, err := atomicfile.ReadForeign(filepath.Join(p.dir, "worktrees", entry.Name(), "gitdir"), maxGitFile); err == nil {
+			tops = append(tops, filepath.Dir(strings.TrimSpace(string(data))))
+		}
+	}
+	return tops
+}

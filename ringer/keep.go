@@ -1,0 +1,124 @@
+package ringer
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"time"
+
+	"c2c/broker"
+	"c2c/broker/deadlines"
+	"c2c/inbox/filelock"
+	"c2c/process/survive"
+	"c2c/wake/watch"
+)
+
+const (
+	// keepGap is the least time between two looks at what the messages of a root are owed.
+	keepGap = time.Second
+	// keepTry is how often a process that rings nobody sees whether the one has ended that looks.
+	keepTry = 30 * time.Second
+)
+
+// keep looks after what the messages of the root are owed, until stop is called. Every process that rings would do
+// so; the first that has the lock does.
+func (r *Ringer) keep(ctx context.Context, b *broker.Broker, changes *watch.Changes) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		survive.Loop(ctx, r.Log, "look after what messages are owed", func() {
+			if err := r.keepAlone(ctx, b, changes); err != nil && ctx.Err() == nil {
+				r.Log.Warn("nobody here looks after what messages are owed", "err", err)
+			}
+		})
+	}()
+	return func() { cancel(); <-done }
+}
+
+func (r *Ringer) keepAlone(ctx context.Context, b *broker.Broker, changes *watch.Changes) error {
+	lock, err := deadlines.Keeping(b.Registry)
+	if err != nil {
+		return err
+	}
+	defer lock.Release()
+	if err := changes.Until(ctx, lock.Path(), lock.Try); err != nil {
+		return err
+	}
+	return look(ctx, b, changes, r.Log)
+}
+
+// look acts on each deadline until ctx ends or the root is gone. The caller has the lock.
+func look(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *slog.Logger) error {
+	keeper := deadlines.NewKeeper(b.Registry)
+	return changes.Each(ctx, keepGap, func() (files []string, wait time.Duration, err error) {
+		if b.Replaced() {
+			return nil, 0, errRootGone
+		}
+		wait, err = keeper.Look(ctx)
+		if err != nil && ctx.Err() == nil { // the registry may be readable again
+			log.Debug("what messages are owed is looked after later", "err", err)
+			wait, err = 0, nil
+		}
+		return keeper.Files(), wait, err
+	})
+}
+
+// Keep looks after what the messages of a root are owed until ctx ends or the root is gone, for a process that stays and rings nobody.
+func Keep(ctx context.Context, b *broker.Broker, log *slog.Logger) error {
+	lock, err := deadlines.Keeping(b.Registry)
+	if err != nil {
+		return err
+	}
+	defer lock.Release()
+	if err := await(ctx, b, lock); err != nil {
+		return err
+	}
+	changes := watch.NewChanges()
+	defer changes.Close()
+	return look(ctx, b, changes, log)
+}
+
+// await takes the lock once it is free. It needs none of the system's watches: a user has few, and most such processes never
+// get the lock.
+func await(ctx context.Context, b *broker.Broker, lock *filelock.Lock) error {
+	tick := time.NewTicker(keepTry)
+	defer tick.Stop()
+	for {
+		if b.Replaced() {
+			return errRootGone
+		}
+		if ok, err := lock.Try(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-tick.C:
+		}
+	}
+}
+
+// StartKeeping is Start for a process that rings nobody: it only looks after what messages are owed.
+func (r *Ringer) StartKeeping(ctx context.Context) (stop func()) {
+	return r.start(ctx, "keep", func(ctx context.Context) error {
+		b, err := r.open()
+		if err != nil {
+			return err
+		}
+		defer b.Close()
+		return Keep(ctx, b, r.Log)
+	})
+}
+
+// open opens the root if it is there.
+func (r *Ringer) open() (*broker.Broker, error) {
+	root, err := r.Root()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(root); err != nil {
+		return nil, err
+	}
+	return r.Open(root)
+}

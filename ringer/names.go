@@ -1,0 +1,86 @@
+package ringer
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"c2c/broker"
+	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+	"c2c/wake"
+)
+
+// maxNames bounds the names that a client shows among its own: each is a file and a socket.
+const maxNames = 64
+
+// names shows our sessions to a client whose own tool writes to other sessions, and stores what is sent to them. All
+// of it does nothing for another client.
+type names struct {
+	b     *broker.Broker
+	own   int // the client's process: its model does not write to itself
+	log   *slog.Logger
+	peers wake.Peers
+	off   func() bool // c2c was taken out of the client
+}
+
+func (r *Ringer) names(b *broker.Broker) *names {
+	n := &names{b: b, own: r.Scope.process, log: r.Log}
+	n.off = func() bool { return sessions.Uninstalled(r.Getenv, r.Scope.client.Name, n.own) }
+	if r.Scope.client.Peers != nil {
+		n.peers = r.Scope.client.Peers(r.Getenv, func(ctx context.Context, m wake.Sent) error {
+			err := store(ctx, b, r.Scope.client.Name, m)
+			if err != nil {
+				r.Log.Warn("what the client's own tool has sent is refused", "process", m.Process, "err", err)
+			}
+			return err
+		})
+	}
+	return n
+}
+
+// show shows who is there now. What fails is tried again with the next change of the registry, and after a minute.
+func (n *names) show(ctx context.Context) {
+	if n.peers == nil {
+		return
+	}
+	sessionList, err := n.b.Sessions(ctx)
+	if err != nil {
+		return // whoever rings says so
+	}
+	var there []string
+	if n.off() {
+		sessionList = nil
+	}
+	for _, s := range sessionList {
+		if s.State != sessions.Absent && s.Alias != "" && (s.Process == 0 || s.Process != n.own) {
+			there = append(there, s.Alias)
+		}
+	}
+	if err := n.peers.Show(n.b.Root(), there[max(0, len(there)-maxNames):]); err != nil {
+		n.log.Debug("names are not shown to the client", "err", err)
+	}
+}
+
+func (n *names) close() {
+	if n.peers == nil {
+		return
+	}
+	if err := n.peers.Close(); err != nil {
+		n.log.Debug("names are still shown to the client", "err", err)
+	}
+}
+
+// store puts a message into the mailbox of the name, from the session that the process has in this root.
+func store(ctx context.Context, b *broker.Broker, client string, m wake.Sent) error {
+	from, err := callers.Resolve(ctx, b.Registry, callers.Caller{Client: client, ClientID: m.Session, PID: m.Process})
+	if err == nil && (from.Process != m.Process || from.Client != client) {
+		err = fmt.Errorf("%q is not the session of process %d: %w", from.Alias, m.Process, sessions.ErrNoSession)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = b.Send(ctx, from, inbox.Message{To: m.To, ID: m.ID, Content: m.Text})
+	return err
+}

@@ -1,0 +1,42 @@
+package ringer
+
+import (
+	"context"
+	"os"
+	"slices"
+
+	"c2c/broker"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+	"c2c/wake"
+)
+
+// registerOpenSessions makes mailboxes for the sessions that the client's process has open, and that have called nothing of ours yet: before
+// their first prompt. One that another process had is bound to this one. A process may have sessions of other projects
+// open, each with a server of its own. So a new session counts when its directory is ours; where nothing tells that, when
+// the process has no other. met are those that were looked at: each is once, because what is written to the registry calls
+// us again.
+func (r *Ringer) registerOpenSessions(ctx context.Context, b *broker.Broker, c wake.Client, pid int, open, met map[string]bool) {
+	here, err := os.Stat(".")
+	sessionList, serr := b.Sessions(ctx)
+	if c.Dir == nil || err != nil || serr != nil {
+		return
+	}
+	for id := range open {
+		i := slices.IndexFunc(sessionList, func(s sessions.Session) bool { return s.Client == c.Name && slices.Contains(s.ClientIDs, id) })
+		if met[id] || i >= 0 && sessionList[i].PID == pid {
+			continue
+		}
+		met[id] = true
+		if i < 0 {
+			dir, ok, err := c.Dir(ctx, r.config(c.Name), id)
+			there, serr := os.Stat(dir)
+			if err == nil && (!ok || serr != nil || !os.SameFile(there, here)) || err != nil && len(open) > 1 {
+				continue
+			}
+		}
+		if _, err := b.Attach(ctx, callers.Caller{Client: c.Name, ClientID: id, PID: pid}); err != nil {
+			r.Log.Debug("a session is not listed before its first prompt", "client", c.Name, "id", id, "err", err)
+		}
+	}
+}

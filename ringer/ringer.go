@@ -1,0 +1,259 @@
+// Package ringer wakes the sessions of a root for as long as its process lives: an MCP server, the terminal
+// around a client, or the wake daemon. It joins what the broker knows of sessions with the ways to reach them.
+//
+// One process at a time has the right to ring a session: it holds <sid>.wake.lock.
+package ringer
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"c2c/broker"
+	"c2c/broker/owed"
+	"c2c/client"
+	"c2c/inbox"
+	"c2c/process/survive"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+	"c2c/sessions/turns"
+	"c2c/wake"
+	"c2c/wake/watch"
+)
+
+// rootLook is how often, at the least and at the most, a ringer looks for a root that nobody has made yet.
+const (
+	rootLook     = time.Second
+	rootLookMost = 30 * time.Second
+)
+
+// errRootGone: the root was removed or made anew.
+var errRootGone = errors.New("root was replaced")
+
+// Ringer is one process that rings.
+type Ringer struct {
+	// Root finds the root. It is not opened before it is there: clients start throw-away copies of their
+	// servers, which must leave no trace.
+	Root func() (string, error)
+	Open func(root string) (*broker.Broker, error)
+	// Scope says whom to ring and how.
+	Scope  Scope
+	Getenv func(string) string
+	// Hooked says whether our hooks have run in a session, by the client's own id; nil: not known.
+	Hooked func(clientID string) bool
+	Gap    time.Duration // between two rings for the same message, doubling; the policy's when zero
+	// Counted is told how many messages had an outcome, of sessions with a stream; nil: nobody counts.
+	Counted func(outcome string, messages int)
+	Log     *slog.Logger
+}
+
+// Start rings until stop is called.
+func (r *Ringer) Start(ctx context.Context) (stop func()) { return r.start(ctx, "ring", r.ring) }
+
+// start does something with the root until stop is called, and again when the root is made anew. what names it in the log.
+func (r *Ringer) start(ctx context.Context, what string, do func(context.Context) error) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.run(ctx, what, do)
+	}()
+	return func() { cancel(); <-done }
+}
+
+func (r *Ringer) run(ctx context.Context, what string, do func(context.Context) error) {
+	wait := rootLook
+	for ctx.Err() == nil {
+		if err := survive.Call(r.Log, what, func() error { return do(ctx) }); err == nil || errors.Is(err, errRootGone) {
+			wait = rootLook
+		} else {
+			r.Log.Debug("nothing can be done for the root yet", "work", what, "err", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+			wait = min(2*wait, rootLookMost)
+		}
+	}
+}
+
+// ring rings until ctx ends or the root is gone.
+func (r *Ringer) ring(ctx context.Context) error {
+	b, err := r.open()
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	registry, err := b.Watchable(sessions.RegistryLock)
+	if err != nil {
+		return err
+	}
+	changes := watch.NewChanges()
+	defer changes.Close()
+	defer r.Scope.tell(ctx, changes)()
+	w := &watchers{Ringer: r, b: b, changes: changes, running: map[wake.Session]*running{}}
+	defer w.stop(nil)
+	names := r.names(b)
+	defer names.close()
+	defer r.keep(ctx, b, changes)()
+	return changes.Until(ctx, registry, func() (bool, error) {
+		names.show(ctx)
+		return false, w.update(ctx)
+	})
+}
+
+func (r *Ringer) sessions(ctx context.Context, b *broker.Broker) (all []wake.Session, err error) {
+	if b.Replaced() {
+		return nil, errRootGone
+	}
+	var bells map[string]wake.Doorbell
+	if r.Scope.bells != nil {
+		bells = r.Scope.bells()
+	}
+	list, err := r.Scope.sessions(ctx, r, b)
+	for _, s := range list {
+		one := r.session(s)
+		if one.Bell = bells[s.ID]; one.Bell != nil || r.Scope.bells == nil {
+			all = append(all, one)
+		}
+	}
+	return all, err
+}
+
+// session is what package wake needs to know of a session. Process is 0 unless it is known to be the client's.
+func (r *Ringer) session(s sessions.Session) wake.Session {
+	out := wake.Session{SID: s.ID, Client: s.Client, Process: s.Process, Pane: s.Pane, Unattended: s.Unattended}
+	if p, _ := client.Find(s.Client); !r.Scope.byProcess || p.Shared(s.Process, r.Getenv) {
+		out.ID = s.ClientID()
+	}
+	out.Hooked = r.Hooked != nil && slices.ContainsFunc(s.ClientIDs, r.Hooked)
+	return out
+}
+
+// config is the directory of a client's configuration, "" for a client that has no profile.
+func (r *Ringer) config(name string) (dir string) {
+	if profile, ok := client.Find(name); ok {
+		dir, _ = profile.Config(r.Getenv)
+	}
+	return dir
+}
+
+// turn records a turn that a ring begins, of which no hook tells. Behind a ring that was not taken the session does what
+// it did before.
+func turn(b *broker.Broker, now func() (sessions.Session, error)) func(context.Context, bool) error {
+	before := sessions.Idle
+	return func(ctx context.Context, runs bool) error {
+		is, err := now()
+		if err != nil || !is.ToldByHooks() {
+			return err
+		}
+		does := before
+		if before = is.Turn; runs {
+			does = sessions.Busy
+		}
+		return b.SetTurn(ctx, is, does, sessions.ByRing)
+	}
+}
+
+// watcher makes what rings a session, and what follows it, which is nil when its client does not tell what it does.
+func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) (*watch.Watcher, func(context.Context), error) {
+	box, err := b.Mailbox(s.SID)
+	if err != nil {
+		return nil, nil, err
+	}
+	lock, err := b.Watchable(box.LockName())
+	if err != nil {
+		return nil, nil, err
+	}
+	p := wake.RingContext{Getenv: r.Getenv, Box: box, Served: func() bool { return b.HasServer(s.SID) },
+		Failed: func() (string, time.Time) { return turns.Failure(b.Registry, s.SID) }}
+	p.Config = r.config(s.Client)
+	p.Record = func(ctx context.Context, ring wake.Ring) {
+		err := b.Rang(ctx, s.SID, ring)
+		if ring.Began {
+			err = errors.Join(err, turns.SawAnswerSince(b.Registry, s.SID, ring.At))
+		}
+		if err != nil {
+			r.Log.Warn("ring is not recorded", "session", s.SID, "err", err)
+		}
+	}
+	ways, err := r.Scope.ways(p, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	now := func() (sessions.Session, error) {
+		return callers.Resolve(ctx, b.Registry, callers.Caller{Explicit: s.SID})
+	}
+	w := &watch.Watcher{
+		Box: box, Lock: lock, Methods: ways.Methods, Busy: ways.Busy, Now: time.Now, Gap: r.Gap,
+		Quiet: func() bool {
+			is, err := now()
+			return err == nil && (is.Quiet || sessions.Uninstalled(r.Getenv, is.Client, is.Process))
+		},
+		Record: p.Record,
+	}
+	if r.Scope.bells == nil { // a bell on a stream begins no turn that anybody knows of: what follows is the client's business
+		w.Turn = turn(b, now)
+	}
+	w.Report = r.reported(b, s.SID)
+	if w.Busy == nil { // then its hooks may tell, and bring the mail; what its plugin tells does not keep that from bringing it
+		w.Busy = func(context.Context) bool {
+			is, err := now()
+			return err == nil && is.ToldByHooks() && (is.Turn == sessions.Busy || is.Turn == sessions.Waiting)
+		}
+	}
+	if r.Scope.borrows {
+		w.Borrow = r.borrow(b, s, now)
+	}
+	return w, r.follower(b, s, ways), nil
+}
+
+// borrow takes the right to ring for one ring.
+func (r *Ringer) borrow(b *broker.Broker, s wake.Session, now func() (sessions.Session, error)) func() (func() error, bool, error) {
+	return func() (func() error, bool, error) {
+		release, ok, err := b.BorrowRinging(s.SID)
+		if err != nil || !ok {
+			return nil, false, err
+		}
+		// With the right to ring: what its person has forbidden meanwhile is not done.
+		if is, err := now(); err != nil || r.session(is) != s {
+			return nil, false, errors.Join(err, release())
+		}
+		return release, true, nil
+	}
+}
+
+// reported tells what became of messages that wait for a session.
+func (r *Ringer) reported(b *broker.Broker, sid string) func(context.Context, []inbox.Message, wake.Ring) {
+	return func(ctx context.Context, msgs []inbox.Message, ring wake.Ring) {
+		if r.Scope.bells != nil {
+			b.LogDoorbell(ctx, sid, msgs, ring)
+			if r.Counted != nil {
+				r.Counted(ring.Outcome, len(msgs))
+			}
+		}
+		if err := owed.Pushed(ctx, b.Registry, sid, msgs, ring); err != nil {
+			r.Log.Warn("a ring is not counted for what is owed", "session", sid, "err", err)
+		}
+	}
+}
+
+// follower records what a session does as its client tells it.
+func (r *Ringer) follower(b *broker.Broker, s wake.Session, ways wake.Ways) func(context.Context) {
+	if ways.Follow == nil {
+		return nil
+	}
+	return func(ctx context.Context) {
+		ways.Follow(ctx, func(does string) {
+			is, err := callers.Resolve(ctx, b.Registry, callers.Caller{Explicit: s.SID})
+			if err == nil {
+				err = b.SetTurn(ctx, is, sessions.State(does), ways.By)
+			}
+			if err != nil && ctx.Err() == nil {
+				r.Log.Debug("what a session does is not recorded", "session", s.SID, "err", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,268 @@
+package ringer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"c2c/broker"
+	"c2c/client"
+	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+	"c2c/wake"
+	"c2c/wake/clients"
+	"c2c/wake/mux"
+	"c2c/wake/plugin"
+	"c2c/wake/watch"
+)
+
+// Scope is where a ringer works: which sessions it rings, and how.
+type Scope struct {
+	sessions func(context.Context, *Ringer, *broker.Broker) ([]sessions.Session, error)
+	ways     func(wake.RingContext, wake.Session) (wake.Ways, error)
+	// byProcess: the process alone says whose session it is. The client's own id may change under a message that is on
+	// its way, and that is no other session.
+	byProcess bool
+	changed   <-chan struct{} // tells that there may be others, or mail to look at; nil: the registry tells
+	// bells are the sessions' own bells, by session id: it rings those that have one. nil: ways makes them.
+	bells func() map[string]wake.Doorbell
+	// borrows: it takes the right to ring for one ring at a time, so that a session's own server comes first.
+	borrows bool
+	// client and process are those of the server's own client, where its sessions can write to names of ours.
+	client  wake.Client
+	process int
+}
+
+// Server is an MCP server that a client has started, as process pid. Push makes a method of its own, which is
+// tried first; nil: it has none. Not ok: c2c knows no way to wake the client.
+func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.Context) bool) wake.Method) (scope Scope, ok bool) {
+	c, ok := clients.Find(name)
+	profile, _ := client.Find(name)
+	scope.byProcess = profile.Open == nil
+	scope.client, scope.process = c, pid
+	met := map[string]bool{}
+	scope.ways = func(p wake.RingContext, s wake.Session) (wake.Ways, error) {
+		p.Inside = true
+		if push != nil {
+			p.Push = func(busy func(context.Context) bool) wake.Method { return push(p.Box, busy) }
+		}
+		return c.Ways(p, s)
+	}
+	scope.sessions = func(ctx context.Context, r *Ringer, b *broker.Broker) ([]sessions.Session, error) {
+		if profile.Open != nil {
+			open, _ := profile.Open(pid)
+			r.registerOpenSessions(ctx, b, c, pid, open, met)
+			return choose(ctx, b, func(s sessions.Session) bool { return s.Client == name && isOpen(open, s) })
+		}
+		if profile.Shared(pid, r.Getenv) {
+			return choose(ctx, b, func(s sessions.Session) bool { return s.Client == name && s.Process == pid })
+		}
+		if client.OneShot(name, pid) {
+			return nil, nil
+		}
+		s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Client: name, Getenv: r.Getenv, PID: pid})
+		if errors.Is(err, sessions.ErrNoSession) || errors.Is(err, sessions.ErrAmbiguous) || err == nil && s.Process != pid {
+			return nil, nil
+		}
+		return []sessions.Session{s}, err
+	}
+	return scope, ok
+}
+
+// Terminal is a terminal of ours, in which a client runs as process pid. bell types into it; joins says whether it can
+// do so while a turn runs. words types the mail itself while no server of ours runs in the client; nil: nobody does.
+func Terminal(pid int, bell wake.Doorbell, joins bool, words wake.Carrier) Scope {
+	return Scope{
+		borrows: true,
+		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]sessions.Session, error) {
+			open := openIn(pid)
+			all, err := choose(ctx, b, func(s sessions.Session) bool { return isOpen(open, s) || callers.DescendsFrom(b.Registry, s, pid) })
+			return slices.DeleteFunc(slices.Clone(all), func(s sessions.Session) bool { return !isOpen(open, s) && isNested(b, all, s) }), err
+		},
+		ways: func(p wake.RingContext, s wake.Session) (wake.Ways, error) {
+			w := wake.Ways{Methods: []wake.Method{{Name: wake.ByTerminal, Doorbell: tellsTools{bell, p.Served}, Joins: joins}}}
+			if words != nil {
+				ready := func(context.Context) error {
+					if p.Served() {
+						return fmt.Errorf("%w: its server hands the mail over", wake.ErrUnreachable)
+					}
+					return nil
+				}
+				w.Methods = slices.Insert(w.Methods, 0, wake.Method{Name: wake.ByTerminal, Carrier: words, Idempotent: true, Ready: ready})
+			}
+			if s.Process == 0 {
+				return w, nil
+			}
+			c, _ := clients.Find(s.Client)
+			theirs, err := c.Ways(p, s)
+			w.Busy = theirs.Busy
+			return w, err
+		},
+	}
+}
+
+// tellsTools tells a doorbell when no server of ours runs in the client.
+type tellsTools struct {
+	wake.Doorbell
+	served func() bool
+}
+
+func (d tellsTools) Ring(ctx context.Context, n wake.Notice) error {
+	n.NoTool = !d.served()
+	return d.Doorbell.Ring(ctx, n)
+}
+
+// isNested says whether a session runs in the shell of another one, whose prompt the terminal shows.
+func isNested(b *broker.Broker, all []sessions.Session, s sessions.Session) bool {
+	return slices.ContainsFunc(all, func(outer sessions.Session) bool {
+		return outer.Process != 0 && outer.Process != s.Process && callers.DescendsFrom(b.Registry, s, outer.Process)
+	})
+}
+
+// Plugin is a plugin of ours inside the client called name, which says what sessions there are and takes their mail.
+// started is the mailbox that c2c start has given to the client's first session, or empty.
+func Plugin(name, started string, link *plugin.Link) Scope {
+	return Scope{
+		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]sessions.Session, error) {
+			return choose(ctx, b, func(s sessions.Session) bool {
+				id := s.ClientID()
+				return s.Client == name && (id != "" && link.Knows(id) || s.ID == started && s.Started)
+			})
+		},
+		changed: link.Moved(),
+		ways: func(_ wake.RingContext, s wake.Session) (wake.Ways, error) {
+			// What the client was given stays given when its person goes to another session.
+			ready := func(ctx context.Context) error {
+				if !link.Knows(s.ID) {
+					if err := link.Begin(ctx, s.ID); err != nil {
+						return err
+					}
+				}
+				if !s.Unattended && !link.Shows(s.ID) {
+					return wake.ErrAway
+				}
+				return nil
+			}
+			return wake.Ways{Follow: link.Follow(s.ID), By: wake.ByPlugin, Methods: []wake.Method{{Name: wake.ByPlugin, Carrier: link.Carrier(s.ID), Idempotent: true, Ready: ready}}}, nil
+		},
+	}
+}
+
+// Agent is a program that c2c has started for one session, whose mail m gives to it.
+func Agent(sid string, m wake.Method) Scope {
+	return Scope{
+		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]sessions.Session, error) {
+			s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Explicit: sid})
+			if errors.Is(err, sessions.ErrNoSession) {
+				return nil, nil
+			}
+			// Its process may change under a message that is on its way, and that is no other session.
+			return []sessions.Session{{ID: s.ID}}, err
+		},
+		ways: func(wake.RingContext, wake.Session) (wake.Ways, error) {
+			return wake.Ways{Methods: []wake.Method{m}}, nil
+		},
+	}
+}
+
+// Streams are sessions whose clients have a stream of events open at this process. list gives a bell for each, by session
+// id; changed tells that it may give others.
+func Streams(list func() map[string]wake.Doorbell, changed <-chan struct{}) Scope {
+	return Scope{
+		bells: list, changed: changed,
+		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) (all []sessions.Session, err error) {
+			sessionList, err := b.Sessions(ctx)
+			for _, s := range sessionList {
+				all = append(all, sessions.Session{ID: s.ID, Client: s.Client}) // all else may change under a ring
+			}
+			return all, err
+		},
+		ways: func(_ wake.RingContext, s wake.Session) (wake.Ways, error) {
+			return wake.Ways{Methods: []wake.Method{{Name: wake.ByStream, Doorbell: s.Bell}}}, nil
+		},
+	}
+}
+
+// tell passes on that something has changed, until stop is called.
+func (s Scope) tell(ctx context.Context, changes *watch.Changes) (stop func()) {
+	if s.changed == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-s.changed:
+				changes.Recheck()
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+// ByDaemon is the wake daemon, which rings whoever can be reached from outside.
+func ByDaemon() Scope {
+	return Scope{
+		borrows: true,
+		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]sessions.Session, error) {
+			return choose(ctx, b, DaemonMayRing)
+		},
+		ways: func(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {
+			c, _ := clients.Find(s.Client)
+			if w, err = c.Ways(p, s); err != nil || s.Pane == "" {
+				return w, err
+			}
+			pane, err := mux.Parse(s.Pane)
+			if err != nil {
+				return w, err
+			}
+			if s.Process == 0 {
+				return w, fmt.Errorf("%w: its process is gone, so nothing tells its pane from another", wake.ErrUnreachable)
+			}
+			bell := &mux.Doorbell{Pane: pane, Client: s.Client, Process: s.Process, Getenv: p.Getenv, LookPath: client.LookPath}
+			w.Methods = append(w.Methods, wake.Method{Name: wake.ByTerminal, Doorbell: bell})
+			return w, nil
+		},
+	}
+}
+
+// DaemonMayRing says whether the wake daemon may ring a session.
+func DaemonMayRing(s sessions.Session) bool {
+	c, _ := clients.Find(s.Client)
+	return s.Pane != "" || c.Outside && len(s.ClientIDs) > 0
+}
+
+// openIn gives the clients' own ids of the sessions that a process has open, whichever client it is.
+func openIn(pid int) map[string]bool {
+	open := map[string]bool{}
+	for _, p := range client.All() {
+		if p.Open != nil {
+			ids, _ := p.Open(pid)
+			maps.Copy(open, ids)
+		}
+	}
+	return open
+}
+
+// isOpen says whether the session is among those that a process has open.
+func isOpen(open map[string]bool, s sessions.Session) bool {
+	id := s.ClientID()
+	return id != "" && open[id]
+}
+
+func choose(ctx context.Context, b *broker.Broker, want func(sessions.Session) bool) (chosen []sessions.Session, err error) {
+	all, err := b.Sessions(ctx)
+	for _, s := range all {
+		if want(s) {
+			chosen = append(chosen, s)
+		}
+	}
+	return chosen, err
+}

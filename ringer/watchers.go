@@ -1,0 +1,121 @@
+package ringer
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"c2c/broker"
+	"c2c/process/survive"
+	"c2c/wake"
+	"c2c/wake/watch"
+)
+
+// watchers are the sessions that are rung, each by its own goroutine. wake.Session is the key: when anything in it
+// changes, the old watcher ends and a new one starts.
+type watchers struct {
+	*Ringer
+	b       *broker.Broker
+	changes *watch.Changes
+	running map[wake.Session]*running
+}
+
+type running struct {
+	stop    context.CancelFunc
+	done    chan struct{}
+	watcher *watch.Watcher // nil, or what rang; to be read once done is closed
+}
+
+// update starts and stops watchers, so that there is one for each of the sessions that are to be rung now.
+func (w *watchers) update(ctx context.Context) error {
+	sessions, err := w.sessions(ctx, w.b)
+	if err != nil {
+		return err
+	}
+	before := maps.Clone(w.running)
+	w.stop(sessions)
+	for _, s := range sessions {
+		if w.running[s] == nil {
+			w.running[s] = w.start(ctx, s, unbegun(before, s))
+		}
+	}
+	return nil
+}
+
+// unbegun is what watched the session before its client had begun a conversation, or nil: a client may do that because
+// of our ring.
+func unbegun(before map[wake.Session]*running, s wake.Session) *running {
+	if s.ID == "" {
+		return nil
+	}
+	s.ID = ""
+	return before[s]
+}
+
+// stop stops all but these, and forgets what has ended by itself.
+func (w *watchers) stop(but []wake.Session) {
+	for s, r := range w.running {
+		select {
+		case <-r.done:
+		default:
+			if slices.Contains(but, s) {
+				continue
+			}
+		}
+		r.stop()
+		<-r.done
+		delete(w.running, s)
+	}
+}
+
+// start watches a session; before is what watched it until now, and has ended, or nil.
+func (w *watchers) start(ctx context.Context, s wake.Session, before *running) *running {
+	ctx, stop := context.WithCancel(ctx)
+	r := &running{stop: stop, done: make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		var err error
+		survive.Loop(ctx, w.Log, "watch a session", func() { err = w.watch(ctx, s, r, before) })
+		if errors.Is(err, wake.ErrUnreachable) {
+			w.Log.Debug("session cannot be reached from here", "session", s.SID)
+		} else if err != nil && ctx.Err() == nil {
+			w.Log.Warn("session is not watched", "session", s.SID, "err", err)
+		}
+	}()
+	return r
+}
+
+// watch rings a session until ctx ends, once it has the right to.
+func (w *watchers) watch(ctx context.Context, s wake.Session, r, before *running) error {
+	if !w.Scope.borrows {
+		lock, err := w.b.Ringing(s.SID)
+		if err != nil {
+			return err
+		}
+		defer lock.Release()
+		// Not blocked in the kernel: nothing ends such a wait, and each change of a session would leave one
+		// behind, with its thread, for as long as the process that has the lock lives.
+		if err := w.changes.Until(ctx, lock.Path(), lock.Try); err != nil {
+			return err
+		}
+	}
+	watcher, follow, err := w.watcher(ctx, w.b, s)
+	if err != nil {
+		return err
+	}
+	if follow != nil && !w.Scope.borrows {
+		ctx, stop := context.WithCancel(ctx)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			survive.Loop(ctx, w.Log, "follow what a session does", func() { follow(ctx) })
+		}()
+		defer func() { stop(); <-done }()
+	}
+	if before != nil && before.watcher != nil {
+		watcher.Continue(before.watcher)
+	}
+	r.watcher = watcher
+	return watcher.Run(ctx, w.changes)
+}

@@ -1,0 +1,221 @@
+package serve
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"c2c/process/procstat/sockets"
+)
+
+// connLimiter are the connections that are open. When there is no room for another, the oldest one that has shown no key goes, or
+// else the oldest one of a sender outside, or else the one of this user that has been idle for longest, as a client must expect
+// of an idle connection. So half requests and connections that are only held keep out nobody who has a key, and no sender keeps
+// out this user's own clients and page.
+type connLimiter struct {
+	max   int
+	mu    sync.Mutex
+	conns []*conn      // in the order in which they came
+	went  int          // how many had to go
+	idles atomic.Int64 // how often one of them began to be idle
+}
+
+func newCrowd(max int) *connLimiter { return &connLimiter{max: max} }
+
+// conn is a connection, and what is known of its other end.
+type conn struct {
+	net.Conn
+	limiter *connLimiter
+	right   atomic.Int32 // to stay
+	idle    atomic.Int64 // since when it waits for another request, counted as they begin to; 0: it does not
+
+	uidOnce     sync.Once
+	uid         int
+	seen        bool
+	closed      bool // by the other end, before its user was looked for
+	processOnce sync.Once
+	process     Process
+}
+
+// What right a connection has to stay.
+const (
+	ofAnyone  = iota // it has shown no key
+	ofOutside        // that of a sender
+	ofUser           // the tool token, or a login
+)
+
+// add takes a new connection in, or gives nil: then all that are there are the user's own, and busy.
+func (c *connLimiter) add(inner net.Conn) *conn {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.conns) >= c.max && !c.makeRoom() {
+		return nil
+	}
+	new := &conn{Conn: inner, limiter: c}
+	c.conns = append(c.conns, new)
+	return new
+}
+
+func (c *connLimiter) makeRoom() bool {
+	c.went++
+	for right := int32(ofAnyone); right < ofUser; right++ {
+		if i := slices.IndexFunc(c.conns, func(old *conn) bool { return old.right.Load() == right }); i >= 0 {
+			c.evict(i)
+			return true
+		}
+	}
+	longest, since := -1, int64(0)
+	for i, old := range c.conns {
+		if idle := old.idle.Load(); idle != 0 && (longest < 0 || idle < since) {
+			longest, since = i, idle
+		}
+	}
+	if longest >= 0 {
+		c.evict(longest)
+	}
+	return longest >= 0
+}
+
+func (c *connLimiter) evict(i int) {
+	c.conns[i].Conn.Close()
+	c.conns = slices.Delete(c.conns, i, i+1)
+}
+
+// note is told by the HTTP server what a connection does.
+func (c *connLimiter) note(inner net.Conn, state http.ConnState) {
+	one, ok := inner.(*conn)
+	switch {
+	case !ok:
+	case state == http.StateIdle:
+		one.idle.Store(c.idles.Add(1))
+	default:
+		one.idle.Store(0)
+	}
+}
+
+func (c *connLimiter) remove(gone *conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i := slices.Index(c.conns, gone); i >= 0 {
+		c.conns = slices.Delete(c.conns, i, i+1)
+	}
+}
+
+// size is how many connections are open, and how many had to go.
+func (c *connLimiter) size() (open, went int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.conns), c.went
+}
+
+func (c *conn) Close() error {
+	c.limiter.remove(c)
+	return c.Conn.Close()
+}
+
+// CloseWrite tells the other end that nothing more comes. net/http asks for it, then waits and closes, when the other end may
+// still send: it is to find the answer, not a reset.
+func (c *conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// listener hands the connections of a listener to the limiter.
+type listener struct {
+	net.Listener
+	limiter *connLimiter
+}
+
+func (l listener) Accept() (net.Conn, error) {
+	for {
+		inner, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if c := l.limiter.add(inner); c != nil {
+			return c, nil
+		}
+		inner.Close()
+	}
+}
+
+type connKey struct{}
+
+// connOf is the connection of a request; nil of one that came in another way.
+func connOf(r *http.Request) *conn {
+	c, _ := r.Context().Value(connKey{}).(*conn)
+	return c
+}
+
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+// LetIn says that a handler has found out by itself which sender has sent a request, as by a signature. Its connection has the
+// same right to stay as one that has shown a token.
+func LetIn(r *http.Request) { connOf(r).letIn(Outside) }
+
+func (c *conn) letIn(kind Kind) {
+	switch {
+	case c == nil:
+	case kind != Outside:
+		c.right.Store(ofUser)
+	default:
+		c.right.CompareAndSwap(ofAnyone, ofOutside)
+	}
+}
+
+// ends are the addresses of the other end's socket, as it sees them.
+func (c *conn) ends() (local, remote netip.AddrPort) {
+	from, _ := c.RemoteAddr().(*net.TCPAddr)
+	to, _ := c.LocalAddr().(*net.TCPAddr)
+	return from.AddrPort(), to.AddrPort()
+}
+
+// stranger says whether the other end belongs to another user than root and us, or may have belonged to one: a client that closes
+// the connection at once leaves nothing that tells its user. A client that cannot be seen at all is no stranger.
+func (c *conn) stranger() bool {
+	if c == nil {
+		return false
+	}
+	c.uidOnce.Do(func() {
+		c.uid, c.seen, c.closed = sockets.OwnerUID(c.ends())
+		c.closed = c.closed || !c.seen && isOver(c.Conn)
+	})
+	return c.closed || c.seen && c.uid != os.Geteuid() && c.uid != 0
+}
+
+// Stranger says whether a request comes from another user of this machine, root aside.
+func Stranger(r *http.Request) bool { return connOf(r).stranger() }
+
+// ConnOf is the connection of a request as the system gave it; nil if it is not known. It tells how much of an answer the
+// client's kernel has.
+func ConnOf(r *http.Request) net.Conn {
+	c := connOf(r)
+	if c == nil {
+		return nil
+	}
+	return c.Conn
+}
+
+// ProcessOf is the process at the other end of the connection of a request. It is looked for when it is asked for, since all
+// processes have to be looked at, and once for each connection.
+func ProcessOf(r *http.Request) Process {
+	c := connOf(r)
+	if c == nil {
+		return Process{}
+	}
+	c.processOnce.Do(func() {
+		if pid, uid, ok := sockets.Owner(c.ends()); ok {
+			c.process = Process{PID: pid, UID: uid}
+		}
+	})
+	return c.process
+}

@@ -1,0 +1,115 @@
+// Package events is GET /events: what happens in a root, as a stream of server-sent events, for whoever has a key.
+//
+// A sender outside gets the answers to it, what becomes of the messages that it has sent, and, if it may decide, the
+// permission requests of the sessions to which it may write. A person who is logged in gets the states of all messages, the
+// sessions and all requests; the page has a stream of its own, see package page. A program with the tool token gets the
+// states of the sessions, and nobody's words.
+//
+//	hello       who the reader is here. Behind it come all requests that are open
+//	reply       an answer to the sender
+//	edit        an answer that stands in the place of an earlier one, "edits"
+//	permission  a tool call that waits for a person
+//	verdict     how such a request has ended
+//	status      the state of a message, or of the sessions
+//
+// An answer is mail in the mailbox of the sender. It is written to the first stream that can take it, and goes to the archive
+// then, from which all others read it. The id of an event says how far its reader has come there, so a reader that comes back
+// with it (Last-Event-ID) has missed nothing:
+//
+//	<epoch of the hub>.<update of the hub>.<place in the archive>[.<id of a message behind that place that it has>]
+//
+// With ?format=text a stream is the one of the Channels reference, "Full example", to be read in a terminal.
+package events
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"c2c/serve"
+	"c2c/sse"
+)
+
+// Config is what a Handler needs.
+type Config struct {
+	OpenRoot func(ctx context.Context, root string) (*serve.OpenRoot, func(), error)
+	// Root is that of a program with the tool token.
+	Root func(*http.Request) (string, error)
+	// Decides gives the aliases for whose permission requests a sender may decide; nil: for none.
+	Decides func(sender string) (aliases []string)
+	Log     *slog.Logger // nil discards
+
+	Write     time.Duration // for each event; 0: 10 s
+	Heartbeat time.Duration // of a stream on which nothing happens; 0: 15 s
+}
+
+// Handler answers GET /events. Any number of requests may use it at once.
+type Handler struct {
+	cfg    Config
+	tables sessionTables
+}
+
+// New makes a Handler.
+func New(cfg Config) *Handler {
+	if cfg.Write == 0 {
+		cfg.Write = 10 * time.Second
+	}
+	if cfg.Heartbeat == 0 {
+		cfg.Heartbeat = 15 * time.Second
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Handler{cfg: cfg, tables: sessionTables{log: cfg.Log, all: map[*serve.OpenRoot]*sessionTable{}}}
+}
+
+// Routes are the paths of the handler.
+func (h *Handler) Routes() []serve.Route {
+	return []serve.Route{{Pattern: "GET /events", Who: []serve.Kind{serve.Tools, serve.Outside, serve.Person}, Stream: true, Handler: h}}
+}
+
+// ServeHTTP writes events until the client goes, or does not read, or its key is worth nothing any more.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	format := r.URL.Query().Get("format")
+	if format != "" && format != "json" && format != "text" {
+		http.Error(w, "format is json or text", http.StatusBadRequest)
+		return
+	}
+	v := serve.VisitorOf(r)
+	root := v.Root
+	if v.Kind == serve.Tools {
+		var err error
+		if root, err = h.cfg.Root(r); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+	}
+	place, done, err := h.cfg.OpenRoot(r.Context(), root)
+	if err != nil {
+		h.refuse(w, err)
+		return
+	}
+	defer done()
+	l, err := h.listen(r, v, place)
+	if err != nil {
+		h.refuse(w, err)
+		return
+	}
+	defer l.leave()
+	l.text = format == "text"
+	if l.out, err = sse.Start(w, r, h.cfg.Write); err == nil {
+		err = l.run(r.Context())
+	}
+	h.cfg.Log.Debug("a stream of events has ended", "visitor", v.Kind.String(), "err", err)
+}
+
+// refuse says that the root cannot be looked at now. The log says why: a path is not for senders outside.
+func (h *Handler) refuse(w http.ResponseWriter, err error) {
+	if !errors.Is(err, context.Canceled) {
+		h.cfg.Log.Warn("events are refused", "err", err)
+	}
+	w.Header().Set("Retry-After", "5")
+	http.Error(w, "the project cannot be looked at now; c2c's log says why", http.StatusServiceUnavailable)
+}

@@ -1,0 +1,292 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"c2c/inbox"
+	"c2c/live"
+	"c2c/permission"
+	"c2c/process/survive"
+	"c2c/serve"
+	"c2c/sse"
+)
+
+// mailGap is how long a mailbox that could not be looked into is left alone.
+const mailGap = 5 * time.Second
+
+// listener is one stream. One goroutine writes it; another one follows the hub.
+type listener struct {
+	h     *Handler
+	v     serve.Visitor
+	place *serve.OpenRoot
+	table *sessionTable
+	leave func()
+	out   *sse.Stream
+	text  bool
+
+	at      position
+	written string // the id that was written last
+	fresh   bool   // the hub's updates before this stream are not known to its client
+	start   live.Snapshot
+
+	sessions []byte            // as they were told last
+	asked    map[string]string // the state of each request that was told, by session and id
+	post     *senderMail       // the mail of a sender outside; nil for others
+}
+
+// listen makes a listener that begins where the request says.
+func (h *Handler) listen(r *http.Request, v serve.Visitor, place *serve.OpenRoot) (*listener, error) {
+	start, err := place.Live.Now(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	l := &listener{h: h, v: v, place: place, start: start, asked: map[string]string{}}
+	before, ok := parsePosition(r.Header.Get("Last-Event-ID"))
+	l.at = position{epoch: start.Epoch, n: start.N}
+	if l.fresh = before.epoch != start.Epoch || before.n > start.N; !l.fresh {
+		l.at.n = before.n
+	}
+	if v.Kind == serve.Outside {
+		if l.post, err = newPost(l, inbox.ExternalPrefix+v.Name); err != nil {
+			return nil, err
+		}
+		if l.at.place, l.post.had = before.place, before.had; !ok {
+			if l.at.place, err = l.post.box.Archive().End(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	l.table, l.leave = h.tables.of(place)
+	l.start.Mails = l.own(start.Mails)
+	if !ok {
+		l.start.Mails = nil // it knows of no message yet
+	}
+	return l, nil
+}
+
+// news is what an update of the hub has for a listener.
+type news struct {
+	n        uint64
+	sessions []live.Session
+	mails    []live.Mail
+	post     bool // its own mailbox has changed
+}
+
+// run writes the stream, until ctx ends or the client takes no more.
+func (l *listener) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := l.begin(); err != nil {
+		return err
+	}
+	next, ended := make(chan news), make(chan error, 1)
+	go func() {
+		ended <- survive.Call(l.h.cfg.Log, "follow a root", func() error { return l.follow(ctx, next) })
+	}()
+	err := l.write(ctx, next, ended)
+	cancel()
+	return errors.Join(err, <-ended)
+}
+
+func (l *listener) begin() error {
+	defer func() { l.start = live.Snapshot{} }() // a stream is open for days
+	if err := l.out.Send(sse.Event{Comment: "connected"}); err != nil {
+		return err
+	}
+	if err := l.hello(); err != nil {
+		return err
+	}
+	if l.fresh {
+		return l.take(news{n: l.start.N, sessions: l.start.Sessions, mails: l.start.Mails})
+	}
+	if l.v.Kind != serve.Outside {
+		return l.take(news{n: l.at.n, sessions: l.start.Sessions})
+	}
+	return nil
+}
+
+// write writes what comes.
+func (l *listener) write(ctx context.Context, next <-chan news, ended chan error) error {
+	beat := time.NewTicker(l.h.cfg.Heartbeat)
+	defer beat.Stop()
+	mail := true // there may be some
+	var looked <-chan struct{}
+	for {
+		requests, turn := l.table.now()
+		if turn != looked {
+			if err := l.tellRequests(ctx, requests); err != nil {
+				return err
+			}
+			looked = turn
+		}
+		if mail && l.post != nil {
+			if err := l.post.deliver(ctx); err != nil {
+				return err
+			}
+		}
+		mail = false
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-ended:
+			ended <- err
+			return nil
+		case n := <-next:
+			mail = n.post
+			if err := l.take(n); err != nil {
+				return err
+			}
+		case <-turn:
+			mail = true
+		case <-beat.C:
+			mail = true // what was not to be handed over before now
+			if err := l.beat(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// beat keeps the stream open.
+func (l *listener) beat() error {
+	if err := l.out.Send(sse.Event{Comment: "still here"}); err != nil {
+		return err
+	}
+	return l.mark()
+}
+
+// mark tells the client how far it has come, if it does not know. Browsers take the id without an event.
+func (l *listener) mark() error {
+	id := l.at.String()
+	if l.text || id == l.written {
+		return nil
+	}
+	l.written = id
+	return l.out.Send(sse.Event{ID: id})
+}
+
+// follow passes on what is new as fast as the client takes it. The hub waits for nobody: a slow client is told how things are
+// now.
+func (l *listener) follow(ctx context.Context, next chan<- news) error {
+	give := func(n news) error {
+		select {
+		case next <- n:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	after := l.at.n
+	for {
+		err := l.place.Live.Follow(ctx, after, func(n live.Numbered) error {
+			after = n.N
+			return give(news{n.N, n.Sessions, l.own(n.Mails), l.concerns(n.Events)})
+		})
+		if !errors.Is(err, live.ErrBehind) {
+			return err
+		}
+		s, err := l.place.Live.Now(ctx)
+		if err != nil {
+			return err
+		}
+		if err := give(news{s.N, s.Sessions, l.own(s.Mails), true}); err != nil {
+			return err
+		}
+		after = s.N
+	}
+}
+
+// own are the messages whose state is the listener's business, without their words.
+func (l *listener) own(mails []live.Mail) (own []live.Mail) {
+	for _, m := range mails {
+		if l.v.Kind == serve.Person || l.v.Kind == serve.Outside && m.External && isFrom(m.Message, l.post.sid) {
+			m.Content, m.Extra = "", nil
+			own = append(own, m)
+		}
+	}
+	return own
+}
+
+// isFrom says whether a sender outside has written a message. Its alias is that of its session: nobody else may have it.
+func isFrom(m inbox.Message, sid string) bool { return m.From == sid || m.FromSession == sid }
+
+// concerns says whether there may be something new for the listener in its mailbox, or behind the place where it is.
+func (l *listener) concerns(events []live.Event) bool {
+	return l.post != nil && slices.ContainsFunc(events, func(e live.Event) bool {
+		return e.SessionID == l.post.sid && e.What != live.Handed && e.What != live.Drained
+	})
+}
+
+// take writes what is new.
+func (l *listener) take(n news) error {
+	l.at.n = n.n
+	for _, m := range n.mails {
+		if err := l.send("status", messageState(m)); err != nil {
+			return err
+		}
+	}
+	if n.sessions == nil || l.v.Kind == serve.Outside {
+		return nil
+	}
+	return l.tellSessions(n.sessions)
+}
+
+// tellRequests writes which permission requests have come, and how those have ended that were told.
+func (l *listener) tellRequests(ctx context.Context, all []permission.Request) error {
+	all, err := l.mine(ctx, all)
+	if err != nil {
+		return err
+	}
+	there := map[string]bool{}
+	for _, r := range all {
+		there[key(r)] = true
+		was, told := l.asked[key(r)]
+		state := fmt.Sprint(r.State, " ", r.AskedAt)
+		if was == state || !told && r.State != permission.StateOpen {
+			continue
+		}
+		l.asked[key(r)] = state
+		if r.State == permission.StateOpen {
+			err = l.ask(r)
+		} else {
+			err = l.send("verdict", verdictOf(r))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	maps.DeleteFunc(l.asked, func(key, _ string) bool { return !there[key] })
+	return nil
+}
+
+// mine are the requests that the listener may see: for a sender that may decide, those that it can decide.
+func (l *listener) mine(ctx context.Context, all []permission.Request) ([]permission.Request, error) {
+	if l.v.Kind == serve.Person || len(all) == 0 {
+		return all, nil
+	}
+	if l.v.Kind != serve.Outside || l.h.cfg.Decides == nil {
+		return nil, nil
+	}
+	aliases := l.h.cfg.Decides(l.v.Name)
+	if len(aliases) == 0 {
+		return nil, nil
+	}
+	sessions, err := l.place.Broker.Sessions(ctx)
+	may := map[string]bool{}
+	for _, s := range sessions {
+		may[s.ID] = slices.ContainsFunc(aliases, func(a string) bool { return inbox.CheckAlias(s.Alias) == nil && strings.EqualFold(a, s.Alias) })
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(r permission.Request) bool {
+		_, told := l.asked[key(r)]
+		return !may[r.Session] && !told
+	}), err
+}
+
+func key(r permission.Request) string { return r.Session + "/" + r.ID }

@@ -1,0 +1,168 @@
+package events
+
+import (
+	"context"
+	"time"
+
+	"c2c/inbox"
+	"c2c/sessions"
+)
+
+const (
+	batch   = 32               // messages that are acknowledged at once
+	ackTime = 10 * time.Second // for a lock
+)
+
+// senderMail is the mail of a sender outside, as one stream gives it.
+type senderMail struct {
+	l   *listener
+	sid string
+	box *inbox.Mailbox
+
+	had  string                     // a message behind the place that the client has had, by what it says
+	seen int                        // messages since it said that
+	sent map[inbox.Fingerprint]bool // that were written before they were in the archive
+	wait time.Time                  // the mailbox could not be looked into
+}
+
+func newPost(l *listener, sid string) (*senderMail, error) {
+	box, err := l.place.Broker.Mailbox(sid)
+	if err != nil {
+		return nil, err
+	}
+	return &senderMail{l: l, sid: sid, box: box, sent: map[inbox.Fingerprint]bool{}}, nil
+}
+
+// deliver writes what there is. An error is one of the stream.
+func (p *senderMail) deliver(ctx context.Context) error {
+	if time.Now().Before(p.wait) {
+		return nil
+	}
+	for {
+		if ok, err := p.fromArchive(); err != nil || !ok {
+			return err
+		}
+		freed := p.l.table.freed()
+		switch ready, err := p.ready(ctx); {
+		case err != nil:
+			p.trouble(ctx, err)
+			return nil
+		case !ready && p.l.table.nothing(p.sid, freed):
+			return nil
+		case !ready:
+			continue
+		}
+		if !p.l.table.take(p.sid) {
+			return nil // another stream writes it, and it is in the archive then
+		}
+		n, err := p.hand(ctx)
+		p.l.table.free(p.sid)
+		if err != nil || n == 0 {
+			return err
+		}
+		if ok, err := p.fromArchive(); err != nil || !ok { // which says where they are
+			return err
+		}
+		if n > 1 { // else a client that has all of them would get the others again
+			if err := p.l.mark(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// ready says whether something waits that can be handed over now. It takes the mailbox's lock only if something waits.
+func (p *senderMail) ready(ctx context.Context) (bool, error) {
+	if some, err := p.box.Waiting(); err != nil || !some {
+		return false, err
+	}
+	return p.box.Ready(ctx)
+}
+
+// trouble puts off what cannot be done now.
+func (p *senderMail) trouble(ctx context.Context, err error) {
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	p.wait = time.Now().Add(mailGap)
+	p.l.h.cfg.Log.Warn("the mailbox of a sender outside cannot be looked into", "session_id", p.sid, "err", err)
+}
+
+// fromArchive writes what others have handed over. It is not ok when that cannot be read now.
+func (p *senderMail) fromArchive() (ok bool, err error) {
+	for {
+		r, behind, there, err := p.box.Archive().Next(p.l.at.place)
+		if err != nil {
+			p.trouble(context.Background(), err)
+			return false, nil
+		}
+		p.l.at.place, p.l.at.had = behind, ""
+		if !there {
+			return true, nil
+		}
+		switch t := r.Fingerprint(); {
+		case p.sent[t]:
+			delete(p.sent, t)
+			continue
+		case p.had != "" && p.had == r.ID:
+			p.had = ""
+			continue
+		}
+		p.count()
+		if err := p.l.reply(r.Message); err != nil {
+			return false, err
+		}
+	}
+}
+
+// count forgets what the client has had when that must be further behind.
+func (p *senderMail) count() {
+	if p.seen++; p.seen > batch {
+		p.had = ""
+	}
+}
+
+// first writes a message that is not in the archive yet, unless the client has had it before the daemon could say so there.
+func (p *senderMail) first(m inbox.Message) error {
+	if p.had != "" && m.ID == p.had {
+		p.had = ""
+		return nil
+	}
+	p.count()
+	if inbox.ValidName(m.ID) {
+		p.l.at.had = m.ID
+	}
+	return p.l.reply(m)
+}
+
+// hand writes what waits and puts it into the archive: from then on it is handed. A message whose stream broke waits again.
+// The caller's turn it is.
+func (p *senderMail) hand(ctx context.Context) (n int, err error) {
+	if ok, err := p.fromArchive(); err != nil || !ok {
+		return 0, err
+	}
+	lease, err := p.box.Lease(ctx, sessions.ByEvents, 1)
+	if err != nil {
+		p.trouble(ctx, err)
+		return 0, nil
+	}
+	msgs := lease.Messages[:min(len(lease.Messages), batch)]
+	for _, m := range msgs {
+		if err := p.first(m); err != nil {
+			lease.Release()
+			return 0, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
+	defer cancel()
+	if err := lease.Ack(ctx, inbox.Handles(msgs)...); err != nil {
+		p.trouble(ctx, err) // it may come again, with the same id
+		return 0, nil
+	}
+	for _, m := range msgs {
+		if !m.Ephemeral {
+			p.sent[m.Fingerprint()] = true
+		}
+	}
+	return len(msgs), nil
+}

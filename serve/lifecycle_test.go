@@ -1,0 +1,232 @@
+package serve
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"c2c/inbox/filelock"
+)
+
+// again makes a server that listens with the same files.
+func (f *face) again(port int) (*Server, error) {
+	cfg := f.config(Limits{})
+	cfg.Port = port
+	s := New(cfg)
+	err := s.Listen(f.t.Context())
+	if err == nil {
+		f.t.Cleanup(func() { s.closeListeners() })
+	}
+	return s, err
+}
+
+func TestThePortAndTheTokenStay(t *testing.T) {
+	f := newFace(t, Limits{})
+	port, token := f.s.port, f.token()
+	at, err := ReadAt(f.state)
+	if err != nil || at.Port != port || at.PID != os.Getpid() || at.URL != "http://127.0.0.1:"+strconv.Itoa(port)+"/mcp" || at.Dir != f.home {
+		t.Errorf("%+v, %v", at, err)
+	}
+	for _, name := range []string{urlFile, tokenFile} {
+		if info, err := f.state.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+	if _, err := f.again(LastPort); !errors.As(err, new(*TakenError)) {
+		t.Errorf("a second one at the port: %v", err)
+	}
+	if err := f.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadAt(f.state); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the file stays: %v", err)
+	}
+	s, err := f.again(LastPort)
+	if err != nil || s.port != port || f.token() != token {
+		t.Errorf("port %d, was %d; the same token: %v; %v", s.port, port, f.token() == token, err)
+	}
+}
+
+// The next one takes the port at once. On a busy machine this one may not have begun to accept when it is told to end.
+func TestThePortIsFreeWhenTheServerHasEnded(t *testing.T) {
+	f := newFace(t, Limits{})
+	ended, end := context.WithCancel(context.Background())
+	end()
+	var busy sync.WaitGroup
+	defer busy.Wait()
+	var over atomic.Bool
+	defer over.Store(true)
+	for range 2 * runtime.GOMAXPROCS(0) {
+		busy.Go(func() {
+			for !over.Load() {
+			}
+		})
+	}
+	for range 5 {
+		s, err := f.again(AnyPort)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.port >= 32768 {
+			t.Errorf("port %d is one that the system gives to connections", s.port)
+		}
+		if err := s.Run(ended); err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range s.listeners {
+			if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+				t.Fatalf("it listens at %s although it has ended; %v", l.Addr(), err)
+			}
+		}
+	}
+}
+
+// "localhost" may lead to ::1, where somebody else would get the token.
+func TestAPortThatSomebodyElseHasIsNotTaken(t *testing.T) {
+	f := newFace(t, Limits{})
+	for _, host := range []string{"127.0.0.1", "::1"} {
+		l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+		if err != nil {
+			t.Logf("%s: %v", host, err) // no IPv6
+			continue
+		}
+		defer l.Close()
+		port := l.Addr().(*net.TCPAddr).Port
+		before, _ := os.ReadFile(filepath.Join(f.state.Path(), urlFile))
+		if _, err := f.again(port); !errors.As(err, new(*TakenError)) {
+			t.Errorf("%s: %v", host, err)
+		}
+		if after, _ := os.ReadFile(filepath.Join(f.state.Path(), urlFile)); string(after) != string(before) {
+			t.Errorf("%s: it says that it listens: %s", host, after)
+		}
+	}
+}
+
+func TestOnlyThisMachineIsListenedOn(t *testing.T) {
+	for _, host := range []string{"127.0.0.1", "::1", "localhost", ""} {
+		if err := CheckHost(host); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, host := range []string{"0.0.0.0", "::", "127.0.0.2", "example.com", "192.168.0.1", "127.0.0.1:1", " 127.0.0.1"} {
+		if err := CheckHost(host); err == nil {
+			t.Errorf("%q is this machine", host)
+		}
+	}
+	f := newFace(t, Limits{})
+	for _, l := range f.s.listeners {
+		if ip := l.Addr().(*net.TCPAddr).IP; !ip.IsLoopback() {
+			t.Errorf("it listens on %s", ip)
+		}
+	}
+}
+
+func TestATokenThatOthersMayReadIsRefused(t *testing.T) {
+	f := newFace(t, Limits{})
+	path := TokenFile(f.state)
+	for what, spoil := range map[string]func() error{
+		"others may read it": func() error { return os.Chmod(path, 0o644) },
+		"empty":              func() error { return os.WriteFile(path, nil, 0o600) },
+		"short":              func() error { return os.WriteFile(path, []byte("abc\n"), 0o600) },
+		"a link":             func() error { return errors.Join(os.Remove(path), os.Symlink("/etc/passwd", path)) },
+	} {
+		if err := spoil(); err != nil {
+			t.Fatal(err)
+		}
+		if err := MakeToken(f.state); err == nil {
+			t.Errorf("%s: taken", what)
+		}
+		if err := RotateToken(f.state); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if err := MakeToken(f.state); err != nil {
+			t.Errorf("%s: after it was made anew: %v", what, err)
+		}
+	}
+	// Somebody writes into the file itself, a moment later.
+	old := f.token()
+	edited := strings.Repeat("A", tokenLen)
+	if err := errors.Join(os.WriteFile(path, []byte(edited+"\n"), 0o600), os.Chtimes(path, time.Time{}, time.Now().Add(time.Second))); err != nil {
+		t.Fatal(err)
+	}
+	if f.s.keys.is(sha256.Sum256([]byte(old))) || !f.s.keys.is(sha256.Sum256([]byte(edited))) {
+		t.Error("the old token holds")
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"", " ", "x", edited} { // an empty token is none
+		if f.s.keys.is(sha256.Sum256([]byte(key))) {
+			t.Errorf("%q is the token of an empty file", key)
+		}
+	}
+}
+
+func TestOnlyTheFileOfADeadDaemonIsReaped(t *testing.T) {
+	f := newFace(t, Limits{})
+	lives := func(is bool) func() (bool, error) { return func() (bool, error) { return is, nil } }
+	if reaped, err := Reap(t.Context(), f.state, lives(true)); reaped || err != nil {
+		t.Errorf("of one that runs: %v, %v", reaped, err)
+	}
+	// One that starts at this moment writes the file after the look, and it stays.
+	wrote := make(chan error, 1)
+	reaped, err := Reap(t.Context(), f.state, func() (bool, error) {
+		dir, err := f.state.Sub(FilesDir, false)
+		if err != nil {
+			return false, err
+		}
+		defer dir.Close()
+		lock, err := filelock.Open(dir, urlLock)
+		if err != nil {
+			return false, err
+		}
+		if free, err := lock.Try(); free || err != nil {
+			t.Errorf("another could write now: %v, %v", free, err)
+		}
+		lock.Release()
+		go func() { wrote <- f.s.publish(context.Background()) }()
+		return false, nil
+	})
+	if !reaped || err != nil {
+		t.Errorf("of a dead one: %v, %v", reaped, err)
+	}
+	if err := <-wrote; err != nil {
+		t.Error(err)
+	}
+	if _, err := ReadAt(f.state); err != nil {
+		t.Errorf("that of the new one: %v", err)
+	}
+	if _, err := Reap(t.Context(), f.state, lives(false)); err != nil {
+		t.Error(err)
+	}
+	if reaped, err := Reap(t.Context(), f.state, lives(false)); reaped || err != nil {
+		t.Errorf("when there is none: %v, %v", reaped, err)
+	}
+}
+
+// A connection may bring a request when the server has begun to wait for the end of all.
+func TestARequestThatComesWithTheEndIsRefused(t *testing.T) {
+	f := newFace(t, Limits{}, whoRoute("/open", Anyone))
+	if err := f.stop(); err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest("GET", "/open", nil)
+	r.Host = "localhost:" + strconv.Itoa(f.s.port)
+	if f.s.ServeHTTP(w, r); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}

@@ -1,0 +1,147 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"c2c/inbox/atomicfile"
+)
+
+// What Config.Port may be besides a port.
+const (
+	LastPort = -1 // the one of the last time; the first time 8788, or one that is free
+	AnyPort  = 0  // one that is free
+)
+
+const (
+	usualPort = 8788 // that of the Channels reference
+	portFile  = "port"
+	tries     = 64 // to find a port that is free for both addresses
+)
+
+// Where a free port is looked for: below those that Linux and macOS give to the ends of connections. Of those, any program's
+// connection may have ours when the daemon starts again, also that of a client which asks whether the daemon is back.
+const firstFree, lastFree = 10_000, 32_767
+
+// TakenError says that somebody else listens at the port.
+type TakenError struct{ Port int }
+
+func (e *TakenError) Error() string {
+	return fmt.Sprintf("port %d of this machine is taken by another program", e.Port)
+}
+
+// CheckHost refuses to listen anywhere but on this machine. Both of its addresses are always used: of a client that says
+// localhost nobody knows which one it takes.
+func CheckHost(host string) error {
+	switch host {
+	case "", "localhost", "127.0.0.1", "::1", "[::1]":
+		return nil
+	}
+	return fmt.Errorf("%q is not this machine alone: c2c listens on 127.0.0.1 and ::1, and nowhere else", host)
+}
+
+// listen opens the listeners. Clients keep the URL, so a port that was chosen before is never changed in silence.
+func listen(ctx context.Context, port, last int, each Limits) (all []net.Listener, at int, err error) {
+	switch {
+	case port == AnyPort:
+		return listenAny(ctx, each)
+	case port != LastPort:
+		all, err = listenAt(ctx, port, each)
+		return all, port, err
+	case last != 0:
+		all, err = listenAt(ctx, last, each)
+		return all, last, err
+	}
+	all, err = listenAt(ctx, usualPort, each)
+	if taken := new(TakenError); errors.As(err, &taken) {
+		return listenAny(ctx, each)
+	}
+	return all, usualPort, err
+}
+
+// listenAny finds a port that both addresses have free.
+func listenAny(ctx context.Context, each Limits) (all []net.Listener, port int, err error) {
+	for range tries {
+		port = firstFree + rand.IntN(lastFree-firstFree+1)
+		all, err = listenAt(ctx, port, each)
+		if taken := new(TakenError); !errors.As(err, &taken) {
+			return all, port, err
+		}
+	}
+	return nil, 0, fmt.Errorf("find a port that is free for both 127.0.0.1 and ::1: %w", err)
+}
+
+// listenAt opens both addresses of a port. If somebody else has one of them, "localhost" would lead clients, and their
+// token, there.
+func listenAt(ctx context.Context, port int, each Limits) ([]net.Listener, error) {
+	four, err := listenOn(ctx, "tcp4", "127.0.0.1", port, each)
+	if err != nil {
+		return nil, err
+	}
+	six, err := listenOn(ctx, "tcp6", "::1", port, each)
+	switch {
+	case err == nil:
+		return []net.Listener{four, six}, nil
+	case isMissing(err):
+		return []net.Listener{four}, nil
+	}
+	return nil, errors.Join(err, four.Close())
+}
+
+func listenOn(ctx context.Context, network, address string, port int, each Limits) (net.Listener, error) {
+	lc := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: each.Probe, Interval: each.Probe, Count: 3}}
+	l, err := lc.Listen(ctx, network, net.JoinHostPort(address, strconv.Itoa(port)))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, &TakenError{port}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	return l, nil
+}
+
+// isMissing says that the machine has no IPv6, or no ::1.
+func isMissing(err error) bool {
+	return errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT)
+}
+
+// PortBefore is the port of the last time, 0 if there was none.
+func PortBefore(dir *atomicfile.Dir) (int, error) {
+	data, err := dir.ReadIf(portFile)
+	if err != nil || data == nil {
+		return 0, err
+	}
+	port, err := ParsePort(strings.TrimSpace(string(data)))
+	if err != nil || port == AnyPort {
+		return 0, fmt.Errorf("%s/%s holds no port: remove it, or say --port", dir.Path(), portFile)
+	}
+	return port, nil
+}
+
+// ParsePort reads a port as people type it. 0 is AnyPort.
+func ParsePort(text string) (int, error) {
+	port, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return 0, errors.New("want a port: 1 to 65535, or 0 for one that is free")
+	}
+	return int(port), nil
+}
+
+// names are what a request may call us, and whose pages may ask.
+func names(port int) (hosts, origins map[string]bool) {
+	hosts, origins = map[string]bool{}, map[string]bool{}
+	for _, name := range []string{"127.0.0.1", "localhost", "[::1]"} {
+		host := name + ":" + strconv.Itoa(port)
+		hosts[host], origins["http://"+host] = true, true
+		if port == 80 { // of http, which nobody writes
+			hosts[name], origins["http://"+name] = true, true
+		}
+	}
+	return hosts, origins
+}

@@ -1,0 +1,233 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"c2c/broker"
+	"c2c/live"
+	"c2c/permission"
+	"c2c/process/survive"
+)
+
+// ErrBusy says that as many roots are in use as may be.
+var ErrBusy = errors.New("too many projects are in use")
+
+// openRoots are the roots that are open.
+type openRoots struct {
+	open func(root string) (*broker.Broker, error)
+	look func(context.Context, *broker.Broker) // runs as long as a root is open; nil: nothing does
+	max  int
+	idle time.Duration
+	log  *slog.Logger
+	// follow runs what looks at a root; a test has it fail.
+	follow func(context.Context, *live.Hub) error
+
+	mu     sync.Mutex
+	all    map[string]*place
+	closed bool
+}
+
+// place is an open root, and how many need it.
+type place struct {
+	OpenRoot
+	stop  context.CancelFunc // ends Live
+	looks sync.WaitGroup     // Live, and the keeper
+	users int
+	since time.Time   // when the last one had done with it
+	timer *time.Timer // runs while nobody needs it
+}
+
+func (p *openRoots) newPlace(b *broker.Broker) *place {
+	ctx, stop := context.WithCancel(context.Background())
+	one := &place{stop: stop, OpenRoot: OpenRoot{Broker: b, Live: live.NewHub(live.Config{Broker: b}),
+		Permission: permission.Open(b.Dir(), time.Now).LogTo(b.LogPairs)}}
+	work := func(what string, do func()) {
+		one.looks.Go(func() { survive.Loop(ctx, p.log.With("root", b.Root()), what, do) })
+	}
+	work("look at a root", func() { p.follow(ctx, one.Live) }) // followers are told how that ends
+	if p.look != nil {
+		work("look after what messages are owed", func() { p.look(ctx, b) })
+	}
+	return one
+}
+
+func (p *place) close() {
+	p.stop()
+	p.looks.Wait()
+	p.Broker.Close()
+}
+
+func newOpenRoots(open func(string) (*broker.Broker, error), max int, idle time.Duration, log *slog.Logger) *openRoots {
+	return &openRoots{open: open, max: max, idle: idle, log: log, all: map[string]*place{},
+		follow: func(ctx context.Context, h *live.Hub) error { return h.Run(ctx) }}
+}
+
+var errEnds = errors.New("the daemon is about to end")
+
+// use gives the place of a root that is there.
+func (p *openRoots) use(ctx context.Context, root string) (*OpenRoot, func(), error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	if !filepath.IsAbs(root) {
+		return nil, nil, fmt.Errorf("open root %q: it is no absolute path", root)
+	}
+	root = filepath.Clean(root)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one := p.current(root)
+	if one == nil {
+		if _, err := os.Stat(root); err != nil {
+			return nil, nil, fmt.Errorf("open root: %w", err)
+		}
+		b, err := p.open(root)
+		if err != nil {
+			return nil, nil, err
+		}
+		if one, err = p.add(root, b); err != nil {
+			return nil, nil, err
+		}
+	}
+	one.users++
+	if one.timer != nil {
+		one.timer.Stop()
+		one.timer = nil
+	}
+	var once sync.Once
+	return &one.OpenRoot, func() { once.Do(func() { p.done(root, one) }) }, nil
+}
+
+// keep takes a root that somebody has just opened.
+func (p *openRoots) keep(b *broker.Broker) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	root := b.Root()
+	if p.current(root) != nil {
+		return b.Close()
+	}
+	one, err := p.add(root, b)
+	if err == nil {
+		p.rest(root, one)
+	}
+	return err
+}
+
+// current gives the place of a root that is open, or nil. What is written to a root that was removed or made anew is lost, so
+// its place leaves the list, and the last request that uses it closes it. It is called with the lock.
+func (p *openRoots) current(root string) *place {
+	one := p.all[root]
+	switch {
+	case one == nil || !one.Broker.Replaced():
+		return one
+	case one.users == 0:
+		p.close(root, one)
+	default:
+		delete(p.all, root)
+	}
+	return nil
+}
+
+// add puts a root into the list that is not there, or closes it. It is called with the lock.
+func (p *openRoots) add(root string, b *broker.Broker) (*place, error) {
+	var err error
+	switch {
+	case p.closed:
+		err = errEnds
+	case len(p.all) >= p.max && !p.makeRoom():
+		err = ErrBusy
+	default:
+		one := p.newPlace(b)
+		p.all[root] = one
+		return one, nil
+	}
+	return nil, errors.Join(err, b.Close())
+}
+
+// makeRoom closes the root that nobody has needed for longest.
+func (p *openRoots) makeRoom() bool {
+	oldest := ""
+	for root, one := range p.all {
+		if one.users == 0 && (oldest == "" || one.since.Before(p.all[oldest].since)) {
+			oldest = root
+		}
+	}
+	if oldest == "" {
+		return false
+	}
+	p.close(oldest, p.all[oldest])
+	return true
+}
+
+func (p *openRoots) done(root string, one *place) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one.users--
+	switch {
+	case one.users > 0:
+	case p.closed || p.all[root] != one:
+		one.close()
+	default:
+		p.rest(root, one)
+	}
+}
+
+// rest closes a place that nobody needs, after a time. It is called with the lock.
+func (p *openRoots) rest(root string, one *place) {
+	one.since = time.Now()
+	one.timer = time.AfterFunc(p.idle, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.all[root] == one && one.users == 0 {
+			p.close(root, one)
+		}
+	})
+}
+
+// close is called with the lock, of a place that nobody needs.
+func (p *openRoots) close(root string, one *place) {
+	if one.timer != nil {
+		one.timer.Stop()
+	}
+	delete(p.all, root)
+	one.close()
+}
+
+// end closes all of them, those that are still needed when that is over.
+func (p *openRoots) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for root, one := range p.all {
+		if one.users == 0 {
+			p.close(root, one)
+		}
+	}
+}
+
+func (p *openRoots) roots() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Sorted(maps.Keys(p.all))
+}
+
+func (p *openRoots) size() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.all)
+}
+
+// has says whether a root is open, and the one that is there.
+func (p *openRoots) has(root string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.current(root) != nil
+}

@@ -1,0 +1,236 @@
+package serve
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"c2c/broker"
+	"c2c/permission"
+	"c2c/project"
+)
+
+// roots makes some, and opens them.
+type roots struct {
+	dir    string
+	opened int
+}
+
+func (r *roots) path(t *testing.T, name string) string {
+	t.Helper()
+	path := filepath.Join(r.dir, name)
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func (r *roots) open(root string) (*broker.Broker, error) {
+	r.opened++
+	return broker.Open(broker.Config{Root: root})
+}
+
+func TestARootIsOpenWhileItIsNeededAndSomeTimeLonger(t *testing.T) {
+	r := &roots{dir: t.TempDir()}
+	a := r.path(t, "a")
+	synctest.Test(t, func(t *testing.T) {
+		p := newOpenRoots(r.open, 2, time.Minute, slog.New(slog.DiscardHandler))
+		first, done, err := p.use(t.Context(), a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, alsoDone, err := p.use(t.Context(), a+"/")
+		if err != nil || first != second || r.opened != 1 {
+			t.Fatalf("opened %d times, %v", r.opened, err)
+		}
+		done()
+		done() // says nothing more
+		time.Sleep(time.Hour)
+		if p.size() != 1 {
+			t.Error("it was closed while somebody needed it")
+		}
+		alsoDone()
+		time.Sleep(59 * time.Second)
+		_, done, err = p.use(t.Context(), a)
+		if err != nil || r.opened != 1 {
+			t.Errorf("opened %d times, %v", r.opened, err)
+		}
+		done()
+		time.Sleep(59 * time.Second)
+		synctest.Wait()
+		if p.size() != 1 {
+			t.Error("it was closed too early: it was needed meanwhile")
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if p.size() != 0 {
+			t.Error("it stays open")
+		}
+		if _, err := first.Broker.Dir().Names(); err == nil {
+			t.Error("its directory is still open")
+		}
+		p.end()
+	})
+}
+
+func TestARootThatIsNotThereIsNotMade(t *testing.T) {
+	r := &roots{dir: t.TempDir()}
+	p := newOpenRoots(r.open, 2, time.Hour, slog.New(slog.DiscardHandler))
+	for _, root := range []string{filepath.Join(r.dir, "none"), "relative", ""} {
+		if _, _, err := p.use(t.Context(), root); err == nil {
+			t.Errorf("%q is open", root)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(r.dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+func TestWhatNobodyNeedsMakesRoomAndWhatIsNeededStays(t *testing.T) {
+	r := &roots{dir: t.TempDir()}
+	p := newOpenRoots(r.open, 2, time.Hour, slog.New(slog.DiscardHandler))
+	use := func(name string) func() {
+		t.Helper()
+		_, done, err := p.use(t.Context(), r.path(t, name))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		return done
+	}
+	doneA, doneB := use("a"), use("b")
+	if _, _, err := p.use(t.Context(), r.path(t, "c")); !errors.Is(err, ErrBusy) {
+		t.Errorf("a third one: %v", err)
+	}
+	doneB()
+	doneC := use("c")
+	if p.has(r.path(t, "b")) || !p.has(r.path(t, "a")) {
+		t.Error("the wrong one was closed")
+	}
+	p.end()
+	doneA()
+	doneC()
+	if _, _, err := p.use(t.Context(), r.path(t, "a")); err == nil && p.size() > 0 {
+		t.Error("opened after the end")
+	}
+}
+
+// Who writes to a root that was removed and made anew would lose it.
+func TestARootThatWasMadeAnewIsOpenedAnew(t *testing.T) {
+	r := &roots{dir: t.TempDir()}
+	p := newOpenRoots(r.open, 2, time.Hour, slog.New(slog.DiscardHandler))
+	a := r.path(t, "a")
+	old, done, err := p.use(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(a); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := p.use(t.Context(), a); err == nil {
+		t.Error("a root that is gone is open")
+	}
+	r.path(t, "a")
+	fresh, freshDone, err := p.use(t.Context(), a)
+	if err != nil || fresh == old || fresh.Broker.Replaced() {
+		t.Fatalf("the old one: %v", err)
+	}
+	done()
+	if err := old.Broker.Dir().Sync(); err == nil {
+		t.Error("the old one is open although nobody needs it")
+	}
+	if err := fresh.Broker.Dir().Sync(); err != nil {
+		t.Error(err)
+	}
+	freshDone()
+	p.end()
+}
+
+// newProject makes a clone of something.
+func newProject(t *testing.T, dir string) string {
+	t.Helper()
+	project := filepath.Join(dir, "project")
+	git := filepath.Join(project, ".git")
+	err := errors.Join(os.MkdirAll(git, 0o700), os.WriteFile(filepath.Join(git, "HEAD"), []byte("ref: refs/heads/main\n"), 0o600),
+		os.WriteFile(filepath.Join(git, "config"), []byte("[remote \"origin\"]\n\turl = https://example.com/a/b\n"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return project
+}
+
+func TestTheRootIsTheOneThatARequestNames(t *testing.T) {
+	f := newFace(t, Limits{})
+	projectDir := newProject(t, f.home)
+	file := filepath.Join(f.home, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	getenv := f.s.cfg.Getenv
+	named, _, err := project.FindRoot(getenv, projectDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	usual, _, err := project.FindRoot(getenv, f.home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		header []string
+		root   string
+		by     string
+	}{
+		{[]string{projectDir}, named, ByHeader},
+		{[]string{projectDir + "/.git/.."}, named, ByHeader},
+		{nil, usual, ByDirectory},
+		{[]string{""}, usual, ByDirectory},
+		{[]string{"${workspaceFolder}"}, usual, ByDirectory},
+		{[]string{"relative"}, "", ""},
+		{[]string{filepath.Join(f.home, "none")}, "", ""},
+		{[]string{file}, "", ""},
+		{[]string{projectDir, projectDir}, "", ""},
+	} {
+		r, err := http.NewRequest("POST", "http://localhost/mcp", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header[http.CanonicalHeaderKey(ProjectHeader)] = c.header
+		root, by, err := f.s.RootFor(r)
+		if root != c.root || by != c.by || (err != nil) != (c.root == "") || err != nil && !errors.Is(err, ErrProject) {
+			t.Errorf("%q: %q by %q, %v; want %q by %q", c.header, root, by, err, c.root, c.by)
+		}
+		if err == nil {
+			place, done, err := f.s.OpenRoot(t.Context(), root)
+			if err != nil || place.Broker.Root() != root {
+				t.Errorf("%q: %v", c.header, err)
+				continue
+			}
+			done()
+		}
+	}
+}
+
+func TestAVerdictInAPlaceIsInItsLog(t *testing.T) {
+	r := &roots{dir: t.TempDir()}
+	p := newOpenRoots(r.open, 2, time.Minute, slog.New(slog.DiscardHandler))
+	defer p.end()
+	a := r.path(t, "a")
+	place, done, err := p.use(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	if _, err := place.Permission.Decide(t.Context(), "abcde", permission.Verdict{By: "ci", Via: "webhook"}); !errors.Is(err, permission.ErrUnknown) {
+		t.Error(err)
+	}
+	log, err := os.ReadFile(filepath.Join(a, "broker.log"))
+	if want := `"event":"permission","id":"abcde","verdict":"deny","by":"ci","via":"webhook","result":"refused: unknown"}`; err != nil || !strings.Contains(string(log), want) {
+		t.Errorf("logged %q, %v", log, err)
+	}
+}

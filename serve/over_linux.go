@@ -1,0 +1,28 @@
+package serve
+
+import (
+	"net"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// established is the state of a TCP connection that both ends have open (tcp_states.h).
+const established = 1
+
+// isOver says whether the other end of a connection has closed it, or our own has lost it. What is sent may still be read then.
+func isOver(c net.Conn) (over bool) {
+	socket, ok := c.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return true
+	}
+	err = raw.Control(func(fd uintptr) {
+		info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+		over = err == nil && info.State != established
+	})
+	return over || err != nil
+}

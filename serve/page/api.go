@@ -1,0 +1,209 @@
+package page
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"c2c/broker"
+	"c2c/inbox"
+	"c2c/serve"
+	"c2c/sessions"
+)
+
+// patience is how long a request may wait for a lock.
+const patience = 10 * time.Second
+
+// call is one request of somebody who is logged in.
+type call struct {
+	context.Context
+	r     *http.Request
+	who   serve.Visitor
+	place *serve.OpenRoot
+}
+
+func (c *call) b() *broker.Broker { return c.place.Broker }
+
+// me is the person's session.
+func (c *call) me() (sessions.Session, error) { return personOf(c.r, c.who, c.b()) }
+
+// refusal is an error that the person can do something about.
+type refusal struct {
+	status int
+	error
+}
+
+func wrong(format string, a ...any) error {
+	return refusal{http.StatusBadRequest, fmt.Errorf(format, a...)}
+}
+
+// body reads the request.
+func (c *call) body(into any) error {
+	if err := readJSON(c.r, into); err != nil {
+		return refusal{http.StatusBadRequest, err}
+	}
+	return nil
+}
+
+// api answers a request with what f gives, in JSON.
+func (p *Page) api(f func(*call) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		who := serve.VisitorOf(r)
+		ctx, cancel := context.WithTimeout(r.Context(), patience)
+		defer cancel()
+		place, done, err := p.roots.OpenRoot(ctx, who.Root)
+		if err != nil {
+			p.fails(w, "open the project", err)
+			return
+		}
+		defer done()
+		given, err := f(&call{ctx, r.WithContext(ctx), who, place})
+		if err == nil {
+			answer(w, given)
+			return
+		}
+		if ctx.Err() != nil && r.Context().Err() == nil {
+			err = fmt.Errorf("another program has the mail locked: %w", err)
+		}
+		fail(w, statusOf(err), err.Error())
+	}
+}
+
+func statusOf(err error) int {
+	var refused refusal
+	var unknown *sessions.UnknownAliasError
+	switch {
+	case errors.As(err, &refused):
+		return refused.status
+	case errors.Is(err, broker.ErrNoMessage), errors.As(err, &unknown):
+		return http.StatusNotFound
+	case errors.Is(err, sessions.ErrNoSession):
+		return http.StatusForbidden
+	case errors.Is(err, context.DeadlineExceeded):
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusUnprocessableEntity
+}
+
+const (
+	maxPage  = 200 // messages at once
+	maxQuery = 256 // bytes of what is searched for
+)
+
+// listing is messages, and whether there are more.
+type listing struct {
+	Mails []mail `json:"mails"`
+	More  bool   `json:"more"`
+	Note  string `json:"note,omitempty"` // what could not be looked into
+}
+
+func listed(all []broker.Mail, more bool, err error) (any, error) {
+	if err != nil && len(all) == 0 {
+		return nil, err
+	}
+	l := listing{Mails: foundMails(all), More: more}
+	if err != nil {
+		l.Note = visible(err.Error())
+	}
+	return l, nil
+}
+
+// history gives messages before one, newest first: of all sessions, or one.
+func (p *Page) history(c *call) (any, error) {
+	q := c.r.URL.Query()
+	limit, err := strconv.Atoi(q.Get("limit"))
+	if q.Get("limit") == "" {
+		limit, err = maxPage, nil
+	}
+	if err != nil || limit < 1 || limit > maxPage {
+		return nil, wrong("limit: want 1 to %d", maxPage)
+	}
+	before, err := momentOf(q.Get("before"))
+	if err != nil {
+		return nil, err
+	}
+	all, more, err := c.b().HistoryBefore(c, q.Get("session"), before, limit)
+	return listed(all, more, err)
+}
+
+// momentOf reads the place in the history that the page has come to: the time of a message, as JSON gave it, and its key.
+func momentOf(text string) (broker.Position, error) {
+	if text == "" {
+		return broker.Latest, nil
+	}
+	at, key, _ := strings.Cut(text, "/")
+	ts, err := strconv.ParseFloat(at, 64)
+	trace, kerr := hex.DecodeString(key)
+	if err != nil || kerr != nil || math.IsNaN(ts) || len(trace) != len(inbox.Fingerprint{}) {
+		return broker.Position{}, wrong("before: want the time of a message and its key")
+	}
+	return broker.Position{TS: ts, Trace: inbox.Fingerprint(trace)}, nil
+}
+
+// search gives the newest messages that have all the words.
+func (p *Page) search(c *call) (any, error) {
+	words := c.r.URL.Query().Get("q")
+	if len(words) > maxQuery {
+		return nil, wrong("search for at most %d bytes", maxQuery)
+	}
+	fields := strings.Fields(words)
+	if len(fields) == 0 {
+		return nil, wrong("search for a word")
+	}
+	// The page shows everybody's mail, as a terminal shows it to a person.
+	all, err := c.b().Search(c, sessions.Session{State: sessions.Person}, fields, maxPage)
+	return listed(all, len(all) == maxPage, err)
+}
+
+// thread gives a whole conversation, oldest first.
+func (p *Page) thread(c *call) (any, error) {
+	all, more, err := c.b().Thread(c, c.r.URL.Query().Get("id"))
+	return listed(all, more, err)
+}
+
+// whole is a message with all of its text, and all that is known of its way.
+type whole struct {
+	mail
+	Way   []string `json:"way"`
+	Keeps string   `json:"keeps,omitempty"` // what keeps it from being read
+	Do    string   `json:"do,omitempty"`    // what one can do about that
+}
+
+// found is the message with an id and a key. An id is the sender's choice, and two may have the same: where the one that the
+// page shows is not there any more, the other is not taken for it.
+func (c *call) found(id, key string) (m broker.Mail, err error) {
+	all, err := c.b().Mails(c, id)
+	if err != nil {
+		return m, err
+	}
+	i := slices.IndexFunc(all, func(one broker.Mail) bool { return keyOf(one.Fingerprint()) == key })
+	if i < 0 {
+		return m, fmt.Errorf("message %s: %w", visible(inbox.ShortID(id)), broker.ErrNoMessage)
+	}
+	return all[i], nil
+}
+
+// message gives one message by its id and key.
+func (p *Page) message(c *call) (any, error) {
+	q := c.r.URL.Query()
+	id, err := c.b().MessageID(c, q.Get("id"))
+	if err != nil {
+		return nil, err
+	}
+	m, err := c.found(id, q.Get("key"))
+	if err != nil {
+		return nil, err
+	}
+	w := whole{mail: foundMail(m, -1), Way: []string{}, Keeps: visible(m.Status.Why), Do: visible(m.Status.Do)}
+	for _, line := range m.Status.Way {
+		w.Way = append(w.Way, visible(line))
+	}
+	return w, nil
+}

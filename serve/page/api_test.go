@@ -1,0 +1,304 @@
+package page
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"c2c/inbox"
+	"c2c/permission"
+	"c2c/sessions"
+)
+
+const someID = "00000000-0000-4000-8000-00000000000"
+
+// events reads what a stream tells, by the name of each.
+type events struct {
+	t *testing.T
+	r *bufio.Reader
+}
+
+func (tab *tab) live() *events {
+	resp := tab.request("GET", "/api/live", nil)
+	tab.l.t.Cleanup(func() { resp.Body.Close() })
+	if resp.StatusCode != http.StatusOK {
+		tab.l.t.Fatal(resp.Status)
+	}
+	return &events{tab.l.t, bufio.NewReader(resp.Body)}
+}
+
+// until reads events with a name until one is what the test waits for.
+func until[T any](e *events, name string, is func(T) bool) (v T) {
+	e.t.Helper()
+	what := ""
+	for {
+		line, err := e.r.ReadString('\n')
+		if err != nil {
+			e.t.Fatalf("waiting for %s: %v", name, err)
+		}
+		line = strings.TrimSpace(line)
+		if n, ok := strings.CutPrefix(line, "event: "); ok {
+			what = n
+		}
+		data, ok := strings.CutPrefix(line, "data: ")
+		if !ok || what != name {
+			continue
+		}
+		var v T
+		if err := json.Unmarshal([]byte(data), &v); err != nil {
+			e.t.Fatal(err)
+		}
+		if is(v) {
+			return v
+		}
+	}
+}
+
+func always[T any](T) bool { return true }
+
+func TestThePageFollowsTheMail(t *testing.T) {
+	l := newLab(t)
+	l.send(l.amber, "birch", "before")
+	e := l.loggedIn().live()
+	first := until(e, "now", always[now])
+	if first.Me != l.me.ID || first.Alias != "dana" || first.Dir != "/home/dana/app" || len(first.Sessions) != 3 || len(first.Mails) != 1 || first.Mails[0].Text != "before" {
+		t.Errorf("%+v", first)
+	}
+	l.send(l.birch, "amber", "after\x1b[31m\u202e")
+	c := until(e, "change", func(c change) bool { return len(c.Mails) > 0 })
+	if m := c.Mails[0]; m.Text != `after\u001b[31m\u202e` || m.From != "birch" || m.State != sessions.Queued || m.Session != l.amber.ID {
+		t.Errorf("%+v", m)
+	}
+	box, err := l.b.Mailbox(l.amber.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease, err := box.Lease(t.Context(), "hook", 1<<20)
+	if err == nil {
+		err = lease.Ack(t.Context(), inbox.Handles(lease.Messages)...)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(e, "change", func(c change) bool {
+		return len(c.Mails) > 0 && c.Mails[0].State == sessions.Read && c.Mails[0].By == "hook"
+	})
+}
+
+func TestThePersonWritesAnswersAndReads(t *testing.T) {
+	l := newLab(t)
+	tab := l.loggedIn()
+	draft := map[string]string{"id": someID + "1", "to": "amber", "text": "hello", "kind": "question", "tag": "urgent"}
+	if r := get[receipt](tab, "POST", "/api/send", draft); r.To != "amber" || r.Again {
+		t.Errorf("%+v", r)
+	}
+	if r := get[receipt](tab, "POST", "/api/send", draft); !r.Again {
+		t.Errorf("sent again it is another message: %+v", r)
+	}
+	box, err := l.b.Mailbox(l.amber.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := box.Peek(t.Context()); err != nil || len(got) != 1 || got[0].From != "dana" || !got[0].FromPerson || got[0].Kind != "question" || got[0].Tag != "urgent" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	id := l.send(l.amber, "dana", "is it so?")
+	l.send(l.birch, "dana", "not answered")
+	all := get[listing](tab, "GET", "/api/search?q="+url.QueryEscape("is it"), nil)
+	if len(all.Mails) != 1 || all.Mails[0].ID != id {
+		t.Fatalf("%+v", all)
+	}
+	other := strings.Repeat("0", len(all.Mails[0].Key)) // of a message with the same id that is not there any more
+	if status, body := tab.do("POST", "/api/reply", map[string]string{"id": someID + "2", "answers": id, "key": other, "text": "it is"}); status != http.StatusNotFound {
+		t.Errorf("an answer to another message than the one that was shown: %d %s", status, body)
+	}
+	if status, body := tab.do("GET", "/api/message?id="+id+"&key="+other, nil); status != http.StatusNotFound {
+		t.Errorf("another message than the one that was shown: %d %s", status, body)
+	}
+	get[receipt](tab, "POST", "/api/reply", map[string]string{"id": someID + "2", "answers": id, "key": all.Mails[0].Key, "text": "it is"})
+	if thread := get[listing](tab, "GET", "/api/thread?id="+id, nil); len(thread.Mails) != 2 || thread.Mails[1].Text != "it is" || thread.Mails[1].Answers != id {
+		t.Errorf("%+v", thread)
+	}
+	mine, err := l.b.Mailbox(l.me.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := mine.Peek(t.Context()); err != nil || len(left) != 1 || left[0].Content != "not answered" {
+		t.Errorf("what was answered is not read: %+v, %v", left, err)
+	}
+	l.send(l.birch, "dana", "not shown yet")
+	all = get[listing](tab, "GET", "/api/search?q="+url.QueryEscape("not answered"), nil)
+	if r := get[map[string]int](tab, "POST", "/api/read", map[string]any{"keys": []string{all.Mails[0].Key, "zz"}}); r["read"] != 1 {
+		t.Errorf("%v", r)
+	}
+	if left, err := mine.Peek(t.Context()); err != nil || len(left) != 1 || left[0].Content != "not shown yet" {
+		t.Errorf("%+v, %v", left, err)
+	}
+	for status, drafts := range map[int][]map[string]string{
+		http.StatusBadRequest:          {{"id": "x", "to": "amber", "text": "x"}, {"id": someID + "3", "to": "amber", "text": " \n"}},
+		http.StatusNotFound:            {{"id": someID + "4", "to": "nobody", "text": "x"}},
+		http.StatusUnprocessableEntity: {{"id": someID + "5", "to": "dana", "text": "x"}, {"id": someID + "6", "to": "amber", "text": "x", "kind": "system"}, {"id": someID + "7", "to": "amber", "text": strings.Repeat("x", 300<<10)}},
+	} {
+		for _, d := range drafts {
+			if got, body := tab.do("POST", "/api/send", d); got != status {
+				t.Errorf("%.80v: %d %s, want %d", d, got, body, status)
+			}
+		}
+	}
+}
+
+func TestTheHistoryComesInPages(t *testing.T) {
+	l := newLab(t)
+	for i := range 7 {
+		l.send(l.amber, "birch", fmt.Sprint("message ", i))
+	}
+	l.send(l.birch, "dana", "another")
+	tab := l.loggedIn()
+	var texts []string
+	path := "/api/history?limit=3&session=" + l.amber.ID
+	for before := ""; ; {
+		page := get[listing](tab, "GET", path+before, nil)
+		for _, m := range page.Mails {
+			texts = append(texts, m.Text)
+			at, _ := json.Marshal(m.TS)
+			before = "&before=" + url.QueryEscape(string(at)+"/"+m.Key)
+		}
+		if !page.More {
+			break
+		}
+	}
+	if got := strings.Join(texts, ","); got != "message 6,message 5,message 4,message 3,message 2,message 1,message 0" {
+		t.Error(got)
+	}
+	for _, bad := range []string{"limit=0", "limit=201", "limit=x", "before=x", "before=1", "before=1/zz", "before=NaN/00000000000000000000000000000000", "before=1/" + strings.Repeat("0", 64)} {
+		if status, body := tab.do("GET", "/api/history?"+bad, nil); status != http.StatusBadRequest {
+			t.Errorf("%s: %d %s", bad, status, body)
+		}
+	}
+}
+
+func TestALongTextIsCutAndComesWholeWhenAskedFor(t *testing.T) {
+	l := newLab(t)
+	text := strings.Repeat("é", 100<<10)
+	id := l.send(l.amber, "birch", text)
+	tab := l.loggedIn()
+	cut := get[listing](tab, "GET", "/api/history", nil).Mails[0]
+	if cut.Cut != len(text) || len(cut.Text) > maxText || !strings.HasPrefix(text, cut.Text) {
+		t.Errorf("%d of %d bytes, cut %d", len(cut.Text), len(text), cut.Cut)
+	}
+	all := get[whole](tab, "GET", "/api/message?id="+id+"&key="+cut.Key, nil)
+	if all.Text != text || all.Cut != 0 || len(all.Way) == 0 || all.Keeps == "" {
+		t.Errorf("%d bytes, cut %d, way %q, %q", len(all.Text), all.Cut, all.Way, all.Keeps)
+	}
+	if status, _ := tab.do("GET", "/api/message?id="+someID+"9", nil); status != http.StatusNotFound {
+		t.Errorf("of none: %d", status)
+	}
+}
+
+func TestAPermissionIsDecidedOnThePage(t *testing.T) {
+	l := newLab(t)
+	store := permission.Open(l.b.Dir(), l.clock.now)
+	if store.Present() {
+		t.Error("somebody is there before anybody looks")
+	}
+	tab := l.loggedIn()
+	e := tab.live()
+	until(e, "asks", func(open []ask) bool { return len(open) == 0 })
+	if !store.Present() {
+		t.Error("nobody is there although a page is open")
+	}
+	for _, s := range []sessions.Session{l.amber, l.birch} {
+		if err := store.Ask(t.Context(), permission.Request{ID: "abcde", Session: s.ID, Alias: s.Alias, Tool: "Bash", Description: "run it", Input: "rm -r \x1b[2Jx"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open := until(e, "asks", func(open []ask) bool { return len(open) == 2 })
+	if open[0].Tool != "Bash" || strings.Contains(open[0].Input, "\x1b") || open[0].Until <= open[0].Since {
+		t.Errorf("%+v", open)
+	}
+	allow := map[string]any{"id": "abcde", "session": l.amber.ID, "allow": true}
+	if got := get[map[string]string](tab, "POST", "/api/decide", allow); got["state"] != string(permission.StateAllowed) {
+		t.Errorf("%v", got)
+	}
+	until(e, "asks", func(open []ask) bool { return len(open) == 1 && open[0].Session == l.birch.ID })
+	if status, body := tab.do("POST", "/api/decide", allow); status != http.StatusConflict || !strings.Contains(body, "error") {
+		t.Errorf("again: %d %s", status, body)
+	}
+	for _, bad := range []map[string]any{{"id": "abcde", "session": l.birch.ID}, {"id": "abcde", "allow": true}, {"session": l.birch.ID, "allow": true}} {
+		if status, _ := tab.do("POST", "/api/decide", bad); status != http.StatusBadRequest {
+			t.Errorf("%v: %d", bad, status)
+		}
+	}
+	all, err := store.List(t.Context())
+	if err != nil || len(all) != 2 || all[0].By != "dana" || all[0].Via != "page" || all[1].State != permission.StateOpen {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// A client leaves a part out, and a page that an agent may have opened decides nothing.
+func TestThePageSaysWhatIsNotShownInFullAndWhoMayNotDecide(t *testing.T) {
+	l := newLab(t)
+	store := permission.Open(l.b.Dir(), l.clock.now)
+	mine := l.loggedIn()
+	who := l.who()
+	who.Unproven = true
+	unproven := l.tab()
+	if status, body := unproven.login(l.code(who)); status != http.StatusOK {
+		t.Fatalf("%d %s", status, body)
+	}
+	e := mine.live()
+	for id, input := range map[string]string{"abcde": "{ \"command\": \"one\n⋯ 4,000 code points elided ⋯\ntwo\" }", "bcdef": `{ "command": "ls\u001b[2J" }`} {
+		if err := store.Ask(t.Context(), permission.Request{ID: id, Session: l.amber.ID, Alias: l.amber.Alias, Tool: "Bash", Input: input}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, a := range until(e, "asks", func(open []ask) bool { return len(open) == 2 }) {
+		if a.Partial != (a.ID == "abcde") || a.ID == "bcdef" && (len(a.Fields) != 1 || a.Fields[0].Value != `ls\u001b[2J`) {
+			t.Errorf("%+v", a)
+		}
+	}
+	for _, tc := range []struct {
+		*tab
+		id      string
+		partial bool
+		want    int
+		says    string
+	}{
+		{unproven, "bcdef", true, http.StatusForbidden, "an agent may have opened this page"},
+		{mine, "abcde", false, http.StatusConflict, "is not shown in full"},
+		{mine, "abcde", true, http.StatusOK, "allowed"},
+	} {
+		status, body := tc.do("POST", "/api/decide", map[string]any{"id": tc.id, "session": l.amber.ID, "allow": true, "partial": tc.partial})
+		if status != tc.want || !strings.Contains(body, tc.says) {
+			t.Errorf("%s, %v: %d %s", tc.id, tc.partial, status, body)
+		}
+	}
+	all, err := store.List(t.Context())
+	if err != nil || len(all) != 2 || slices.ContainsFunc(all, func(r permission.Request) bool {
+		return r.ID == "bcdef" && r.State != permission.StateOpen || r.ID == "abcde" && r.Proof != "login"
+	}) {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+func TestThePageShowsWhoOwesAnAnswer(t *testing.T) {
+	l := newLab(t)
+	tab := l.loggedIn()
+	if got := get[owedList](tab, "GET", "/api/owed", nil); len(got.Owed) != 0 {
+		t.Errorf("before anybody asks: %+v", got)
+	}
+	for _, m := range []inbox.Message{{To: "birch", Content: "do it\x1b[2J", Kind: "task"}, {To: "dana", Content: "is it so?", Kind: "question", Tag: "urgent"}} {
+		if _, err := l.b.Send(t.Context(), l.amber, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := get[owedList](tab, "GET", "/api/owed", nil).Owed
+	if len(got) != 2 || got[0].To != "dana" || !got[0].Mine || got[1].To != "birch" || got[1].Mine || got[1].Kind != "task" || got[1].Late || got[1].Due <= got[1].Sent || strings.Contains(got[1].Words, "\x1b") {
+		t.Errorf("what is due first comes first: %+v", got)
+	}
+}

@@ -1,0 +1,101 @@
+package page
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"reflect"
+	"time"
+
+	"c2c/inbox"
+	"c2c/permission"
+)
+
+// ask is a tool call that waits for a person. Package permission has made its words visible, and cut them.
+type ask struct {
+	ID      string             `json:"id"`
+	Session string             `json:"session"`
+	Alias   string             `json:"alias"`
+	Tool    string             `json:"tool"`
+	About   string             `json:"about,omitempty"`
+	Input   string             `json:"input,omitempty"`
+	Partial bool               `json:"partial,omitempty"` // it is not all that the tool is to do
+	Fields  []permission.Field `json:"fields,omitempty"`  // the input, taken apart
+	Since   int64              `json:"since"`
+	Until   int64              `json:"until"`
+}
+
+// asksGap is between two looks at the requests.
+const asksGap = 50 * time.Millisecond
+
+// followAsks tells the open requests of a root, now and after each change, until ctx ends.
+func (p *Page) followAsks(ctx context.Context, store *permission.Store, tell func([]ask) error) error {
+	var before []ask
+	return p.changes.Each(ctx, asksGap, func() (files []string, wait time.Duration, err error) {
+		all, err := store.List(ctx)
+		if err != nil {
+			return nil, 0, err
+		}
+		open := openAsks(all)
+		if before == nil || !reflect.DeepEqual(open, before) {
+			if err := tell(open); err != nil {
+				return nil, 0, err
+			}
+			before = open
+		}
+		if next := permission.Until(all); !next.IsZero() {
+			wait = max(time.Second, next.Sub(p.now()))
+		}
+		return []string{store.LockPath()}, wait, nil
+	})
+}
+
+func openAsks(all []permission.Request) []ask {
+	open := []ask{}
+	for _, r := range all {
+		if r.State == permission.StateOpen {
+			open = append(open, ask{ID: r.ID, Session: r.Session, Alias: visible(r.Alias), Tool: visible(r.Tool), About: inbox.Visible(r.Description, "\n\t"),
+				Input: inbox.Visible(r.Input, "\n\t"), Partial: r.Partial, Fields: r.Fields(), Since: milli(inbox.FromSeconds(r.AskedAt)), Until: milli(inbox.FromSeconds(r.ExpiresAt))})
+		}
+	}
+	return open
+}
+
+// errUnproven says why a page shows requests and takes no verdict: see Who.
+var errUnproven = errors.New("an agent may have opened this page: answer in the session's own dialog, or run c2c open in a terminal that was open before your sessions")
+
+// decide writes the person's verdict on a request, which the page names with the session that asks: two may use one id.
+func (p *Page) decide(c *call) (any, error) {
+	var asked struct {
+		ID      string `json:"id"`
+		Session string `json:"session"`
+		Allow   *bool  `json:"allow"`
+		Partial bool   `json:"partial"` // also what is not shown
+	}
+	if err := c.body(&asked); err != nil {
+		return nil, err
+	}
+	if asked.Allow == nil || asked.Session == "" || asked.ID == "" {
+		return nil, wrong("want the id and the session of a request, and whether it is allowed")
+	}
+	me, err := c.me()
+	if err != nil {
+		return nil, err
+	}
+	v := permission.Verdict{Allow: *asked.Allow, Partial: asked.Partial, By: cmp.Or(me.Alias, me.ID), Via: "page", Proof: "login", Sessions: []string{asked.Session}}
+	if _, g, _ := p.find(c.r); g.Unproven {
+		return nil, cmp.Or(c.place.Permission.Refuse(c, asked.ID, v, permission.ErrNoProof), error(refusal{http.StatusForbidden, errUnproven}))
+	}
+	r, err := c.place.Permission.Decide(c, asked.ID, v)
+	var partial *permission.PartialError
+	var decided *permission.DecidedError
+	var expired *permission.ExpiredError
+	if errors.Is(err, permission.ErrUnknown) || errors.As(err, &decided) || errors.As(err, &expired) || errors.As(err, &partial) {
+		return nil, refusal{http.StatusConflict, err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{"state": string(r.State)}, nil
+}

@@ -1,0 +1,146 @@
+package page
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"c2c/live"
+	"c2c/process/survive"
+	"c2c/serve"
+	"c2c/sse"
+)
+
+const (
+	heartbeat = 15 * time.Second // of a stream on which nothing happens
+	slow      = 10 * time.Second // for each event
+)
+
+// now is all that the page shows at first, and again when it was behind.
+type now struct {
+	Root     string    `json:"root"`
+	Dir      string    `json:"dir"` // where the link was made
+	Me       string    `json:"me"`  // the person's session
+	Alias    string    `json:"alias"`
+	Sessions []session `json:"sessions"`
+	Mails    []mail    `json:"mails"` // the newest, the oldest of them first
+}
+
+// change is what has happened since.
+type change struct {
+	Sessions []session `json:"sessions,omitempty"` // all of them, if one has changed
+	Mails    []mail    `json:"mails,omitempty"`    // that are new or have another state
+}
+
+// live tells the page what there is, and then what changes.
+func (p *Page) live(w http.ResponseWriter, r *http.Request) {
+	who := serve.VisitorOf(r)
+	guardHeaders(w.Header())
+	s, err := sse.Start(w, r, slow)
+	for err == nil {
+		if err = p.watch(r, who, s); errors.Is(err, live.ErrBehind) {
+			err = nil // it begins anew
+		}
+	}
+	if err != nil && r.Context().Err() == nil {
+		p.log.Debug("page: a stream has ended", "err", err)
+	}
+}
+
+// watch tells of a root, until it is replaced or the page is behind. It never returns nil.
+func (p *Page) watch(r *http.Request, who serve.Visitor, s *sse.Stream) error {
+	ctx := r.Context()
+	place, done, err := p.roots.OpenRoot(ctx, who.Root)
+	if err != nil {
+		return errors.Join(s.Send(event("wrong", map[string]string{"error": visible(err.Error())})), err)
+	}
+	defer done()
+	all, err := place.Live.Now(ctx)
+	if err != nil {
+		return err
+	}
+	first := now{Root: visible(who.Root), Dir: visible(p.dirOf(r)), Sessions: sessionsOf(all.Sessions), Mails: make([]mail, 0, len(all.Mails))}
+	if me, err := personOf(r, who, place.Broker); err == nil {
+		first.Me, first.Alias = me.ID, visible(me.Alias)
+	}
+	for _, m := range all.Mails {
+		first.Mails = append(first.Mails, liveMail(m))
+	}
+	if err := s.Send(event("now", first)); err != nil {
+		return err
+	}
+	return p.tellAll(ctx, place, all.N, s)
+}
+
+// tellAll writes what changes. It returns when nothing comes any more, which is never without a reason.
+func (p *Page) tellAll(ctx context.Context, place *serve.OpenRoot, after uint64, s *sse.Stream) error {
+	leave, err := place.Permission.Attend() // somebody is there who can decide
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	next := make(chan sse.Event)
+	put := func(name string, v any) error {
+		select {
+		case next <- event(name, v):
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	var sources sync.WaitGroup
+	sources.Go(func() {
+		cancel(survive.Call(p.log, "follow a root", func() error {
+			return place.Live.Follow(ctx, after, func(n live.Numbered) error { return put("change", changeOf(n)) })
+		}))
+	})
+	sources.Go(func() {
+		cancel(survive.Call(p.log, "follow permission requests", func() error {
+			return p.followAsks(ctx, place.Permission, func(open []ask) error { return put("asks", open) })
+		}))
+	})
+	cancel(send(ctx, s, next))
+	sources.Wait()
+	return errors.Join(context.Cause(ctx), leave())
+}
+
+// send writes the events that come, and something now and then that only shows that we are there.
+func send(ctx context.Context, s *sse.Stream, next <-chan sse.Event) error {
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	for {
+		var e sse.Event
+		select {
+		case e = <-next:
+		case <-beat.C:
+			e = sse.Event{Comment: "still here"}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if err := s.Send(e); err != nil {
+			return err
+		}
+	}
+}
+
+func changeOf(n live.Numbered) (c change) {
+	if n.Sessions != nil {
+		c.Sessions = sessionsOf(n.Sessions)
+	}
+	for _, m := range n.Mails {
+		c.Mails = append(c.Mails, liveMail(m))
+	}
+	return c
+}
+
+// event is one of JSON. What we make always has some.
+func event(name string, v any) sse.Event {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return sse.Event{Name: name, Data: data}
+}

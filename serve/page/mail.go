@@ -1,0 +1,134 @@
+package page
+
+import (
+	"encoding/hex"
+	"strings"
+	"time"
+
+	"c2c/broker"
+	"c2c/inbox"
+	"c2c/live"
+)
+
+// mail is a message as the page shows it. Its words are made visible: no control character, and none that turns a line.
+type mail struct {
+	Key     string  `json:"key"` // the same wherever the message is
+	ID      string  `json:"id"`
+	Short   string  `json:"short"`
+	From    string  `json:"from"`
+	To      string  `json:"to"`
+	Session string  `json:"session,omitempty"` // whose mailbox it is in
+	Text    string  `json:"text"`
+	Cut     int     `json:"cut,omitempty"` // bytes of the whole text, when this is its beginning
+	TS      float64 `json:"ts"`            // when it was sent, in seconds; 0: not known
+	Kind    string  `json:"kind,omitempty"`
+	Tag     string  `json:"tag,omitempty"`
+	Answers string  `json:"answers,omitempty"` // an id
+	Person  bool    `json:"person,omitempty"`
+	Outside bool    `json:"outside,omitempty"` // from outside of c2c
+	Held    bool    `json:"held,omitempty"`    // until a person lets the conversation go on
+
+	State string `json:"state"`
+	Since int64  `json:"since,omitempty"` // when it came into that state
+	By    string `json:"by,omitempty"`
+	Why   string `json:"why,omitempty"`
+}
+
+// maxText is how many bytes of a text the page gets in a list. It asks for the whole one.
+const maxText = 4 << 10
+
+func visible(text string) string { return inbox.Visible(text, "") }
+
+// body is a text with its lines.
+func body(text string) string {
+	return inbox.Visible(strings.ReplaceAll(text, "\r\n", "\n"), "\n\t")
+}
+
+// mailOf is a message with at most so many bytes of its text; negative: all.
+func mailOf(m inbox.Message, most int) mail {
+	one := mail{ID: m.ID, Short: visible(inbox.ShortID(m.ID)), From: visible(m.From), To: visible(m.To), Kind: visible(m.Kind), Tag: visible(m.Tag),
+		Answers: m.InReplyTo, Person: m.FromPerson, Outside: m.External, Held: m.Held != "" && m.KeptBack(inbox.Seconds(time.Now())), TS: m.TS}
+	text := m.Content
+	if most >= 0 && len(text) > most {
+		text, one.Cut = strings.ToValidUTF8(text[:most], ""), len(text)
+	}
+	one.Text = body(text)
+	return one
+}
+
+func milli(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func keyOf(t inbox.Fingerprint) string { return hex.EncodeToString(t[:]) }
+
+// liveMail is a message as the hub has it, which may have cut its text already.
+func liveMail(m live.Mail) mail {
+	one := mailOf(m.Message, maxText)
+	if m.Cut {
+		one.Cut = max(one.Cut, len(m.Content)+1)
+	}
+	one.Key, one.Session = keyOf(m.Key), m.SessionID
+	one.State, one.Since, one.By, one.Why = m.State, milli(m.At), visible(m.By), visible(m.Why)
+	return one
+}
+
+// foundMail is a message that was looked for.
+func foundMail(m broker.Mail, most int) mail {
+	one := mailOf(m.Message, most)
+	one.Key, one.Session = keyOf(m.Fingerprint()), m.Status.SessionID
+	one.State, one.Since, one.By = m.Status.State, milli(m.Status.At), visible(m.Status.By)
+	one.Why = visible(m.Status.Reason)
+	return one
+}
+
+func foundMails(all []broker.Mail) []mail {
+	list := make([]mail, 0, len(all))
+	for _, m := range all {
+		list = append(list, foundMail(m, maxText))
+	}
+	return list
+}
+
+// session is one of the sessions as the page shows it.
+type session struct {
+	ID       string `json:"id"`
+	Alias    string `json:"alias"`
+	Client   string `json:"client,omitempty"`
+	Role     string `json:"role,omitempty"`
+	State    string `json:"state"`
+	Does     string `json:"does"`
+	Since    int64  `json:"since,omitempty"`
+	Waiting  int    `json:"waiting,omitempty"` // messages
+	Handed   int    `json:"handed,omitempty"`  // messages that a reader has in hand
+	Oldest   int64  `json:"oldest,omitempty"`
+	LastRead int64  `json:"last_read,omitempty"`
+	Quiet    bool   `json:"quiet,omitempty"`
+	Ring     string `json:"ring,omitempty"` // what became of the last one, in words
+	RingAt   int64  `json:"ring_at,omitempty"`
+	Surface  string `json:"surface,omitempty"` // full: mail rings it; degraded: it sees mail when it next does something
+	Error    string `json:"error,omitempty"`
+}
+
+func sessionOf(s live.Session) session {
+	one := session{ID: s.ID, Alias: visible(s.Alias), Client: visible(s.Client), Role: visible(s.Role), State: string(s.State), Does: string(s.Now.Does),
+		Since: milli(s.Now.Since), Waiting: s.Count, Handed: s.Handed, LastRead: milli(s.LastRead), Quiet: s.Quiet, Surface: visible(s.Surface), Error: visible(s.Error)}
+	if s.Count > 0 {
+		one.Oldest = milli(s.Oldest)
+	}
+	if s.LastRing.Outcome != "" {
+		one.Ring, one.RingAt = visible(s.LastRing.String()), milli(s.LastRing.At)
+	}
+	return one
+}
+
+func sessionsOf(all []live.Session) []session {
+	list := make([]session, 0, len(all))
+	for _, s := range all {
+		list = append(list, sessionOf(s))
+	}
+	return list
+}

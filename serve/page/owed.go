@@ -1,0 +1,54 @@
+package page
+
+import (
+	"sort"
+
+	"c2c/broker/explain"
+	"c2c/broker/owed"
+	"c2c/inbox"
+)
+
+// maxOwed bounds what the page shows at once: those that are due first.
+const maxOwed = 100
+
+// owedItem is an answer that somebody waits for.
+type owedItem struct {
+	ID        string `json:"id"`
+	Short     string `json:"short"`
+	Kind      string `json:"kind"`
+	From      string `json:"from"` // who waits
+	To        string `json:"to"`   // who is to answer
+	Mine      bool   `json:"mine"` // the person is
+	Words     string `json:"words"`
+	Late      bool   `json:"late"`
+	Sent      int64  `json:"sent"`
+	Due       int64  `json:"due"`
+	Why       string `json:"why,omitempty"`
+	Do        string `json:"do,omitempty"`
+	Reminders int    `json:"reminders,omitempty"`
+}
+
+// owedList is the open ones, what is due first coming first.
+type owedList struct {
+	Owed []owedItem `json:"owed"`
+	More int        `json:"more,omitempty"`
+}
+
+// owed gives the answers that are waited for, of all sessions.
+func (p *Page) owed(c *call) (any, error) {
+	me, err := c.me()
+	if err != nil {
+		return nil, err
+	}
+	all, err := explain.Obligations(c, c.b().Registry, me, false)
+	if err != nil {
+		return nil, err
+	}
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Due.Before(all[j].Due) })
+	l := owedList{Owed: []owedItem{}, More: max(0, len(all)-maxOwed)}
+	for _, o := range all[:min(len(all), maxOwed)] {
+		l.Owed = append(l.Owed, owedItem{ID: o.ID, Short: visible(inbox.ShortID(o.ID)), Kind: visible(o.Kind), From: visible(o.From), To: visible(o.To), Mine: o.SessionID == me.ID,
+			Words: visible(o.Words), Late: o.State == owed.Overdue, Sent: milli(o.SentAt), Due: milli(o.Due), Why: visible(o.Why), Do: visible(o.Do), Reminders: o.Reminders})
+	}
+	return l, nil
+}

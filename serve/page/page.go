@@ -1,0 +1,190 @@
+// Package page is the page of c2c in a browser: the sessions of a root, their mail as it flows, and a person who reads, writes
+// and decides.
+//
+// A person who runs c2c open gets a link that works once, within a minute. The code in it stands behind the #, so no request
+// and no log has it; the page posts it. The answer is a cookie, which scripts cannot read, and a key, which the page keeps for
+// its tab and sends with each request: neither is worth anything without the other. On the disk there are only hashes:
+//
+//	http/login/<hash>.json  a code that was not used yet: for which root and user, until when
+//	http/page/<hash>.json   a login: the same, and the hashes of the keys of its tabs
+//
+// The page is three files in the program. It asks nobody but us, and puts what others wrote into it as text alone.
+package page
+
+import (
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"sync"
+	"time"
+
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/serve"
+	"c2c/wake/watch"
+)
+
+//go:embed static
+var static embed.FS
+
+// Roots opens roots; serve.Server does.
+type Roots interface {
+	OpenRoot(ctx context.Context, root string) (place *serve.OpenRoot, done func(), err error)
+}
+
+// Config is what a Page needs. Files is the directory serve.FilesDir.
+type Config struct {
+	Files *atomicfile.Dir
+	Now   func() time.Time // nil: time.Now
+	Log   *slog.Logger     // nil discards
+}
+
+// Page answers the requests of browsers. Any goroutine may use it.
+type Page struct {
+	files  *atomicfile.Dir
+	roots  Roots
+	now    func() time.Time
+	log    *slog.Logger
+	logins sync.Mutex // held while the file of a login is changed
+
+	changes *watch.Changes // of the files that streams look at
+}
+
+// New makes a page. Its caller closes it.
+func New(cfg Config) *Page {
+	p := &Page{files: cfg.Files, changes: watch.NewChanges(), now: cfg.Now, log: cfg.Log}
+	if p.now == nil {
+		p.now = time.Now
+	}
+	if p.log == nil {
+		p.log = slog.New(slog.DiscardHandler)
+	}
+	return p
+}
+
+// Close ends what the page looks at. Nobody asks for anything any more.
+func (p *Page) Close() { p.changes.Close() }
+
+const (
+	maxSmall = 4 << 10
+	maxBody  = 2 << 20 // a message of 256 KiB may be six times as long in JSON
+)
+
+// Routes are the paths of the page, which shows what places opens. The files and the login need no key; all that tells or does
+// something does. It is called once, before the first request.
+func (p *Page) Routes(places Roots) []serve.Route {
+	p.roots = places
+	anyone, person := []serve.Kind{serve.Anyone}, []serve.Kind{serve.Person}
+	routes := []serve.Route{{Pattern: "POST /login", Who: anyone, Body: maxSmall, Handler: http.HandlerFunc(p.login)}}
+	for path, name := range map[string]string{"/{$}": "page.html", "/login": "page.html", "/page.js": "page.js", "/page.css": "page.css", "/icon.svg": "icon.svg"} {
+		routes = append(routes, serve.Route{Pattern: "GET " + path, Who: anyone, Handler: file(name)})
+	}
+	for pattern, handler := range map[string]http.HandlerFunc{
+		"GET /api/history": p.api(p.history),
+		"GET /api/search":  p.api(p.search),
+		"GET /api/thread":  p.api(p.thread),
+		"GET /api/message": p.api(p.message),
+		"GET /api/owed":    p.api(p.owed),
+	} {
+		routes = append(routes, serve.Route{Pattern: pattern, Who: person, Handler: handler})
+	}
+	for pattern, handler := range map[string]http.HandlerFunc{
+		"POST /api/send":   p.api(p.send),
+		"POST /api/reply":  p.api(p.reply),
+		"POST /api/read":   p.api(p.read),
+		"POST /api/decide": p.api(p.decide),
+		"POST /api/logout": p.logout,
+	} {
+		routes = append(routes, serve.Route{Pattern: pattern, Who: person, Body: maxBody, Handler: handler})
+	}
+	return append(routes, serve.Route{Pattern: "GET /api/live", Who: person, Stream: true, Handler: http.HandlerFunc(p.live)})
+}
+
+// policy lets the page load its own files and nothing else, and run no text as a script.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; " +
+	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+func guardHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
+}
+
+var types = map[string]string{"page.html": "text/html; charset=utf-8", "page.js": "text/javascript; charset=utf-8",
+	"page.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml"}
+
+// file answers with one of the page's files, or that the browser has it already.
+func file(name string) http.Handler {
+	data, err := static.ReadFile("static/" + name)
+	if err != nil {
+		panic(err) // it is in the program
+	}
+	sum := sha256.Sum256(data)
+	etag := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		guardHeaders(h)
+		h.Set("ETag", etag)
+		h.Set("Cache-Control", "no-cache") // the next c2c has another one
+		if r.Header.Get("If-None-Match") == etag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		h.Set("Content-Type", types[name])
+		w.Write(data)
+	})
+}
+
+func jsonHeaders(h http.Header) {
+	guardHeaders(h)
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+}
+
+func answer(w http.ResponseWriter, v any) {
+	jsonHeaders(w.Header())
+	if err := json.NewEncoder(w).Encode(v); err != nil {
+		panic(http.ErrAbortHandler) // the browser must not take half an answer for a whole one
+	}
+}
+
+// fail answers with a sentence. Errors name what others wrote.
+func fail(w http.ResponseWriter, status int, why string) {
+	jsonHeaders(w.Header())
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(map[string]string{"error": inbox.Visible(why, "")})
+}
+
+// fails answers that we could not, which is not the browser's fault.
+func (p *Page) fails(w http.ResponseWriter, what string, err error) {
+	p.log.Error("page: "+what, "err", err)
+	fail(w, http.StatusInternalServerError, fmt.Sprintf("%s: %v", what, err))
+}
+
+var errJSON = errors.New("want a body of JSON")
+
+// readJSON reads a request. A form of another page has no such type.
+func readJSON(r *http.Request, into any) error {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return fmt.Errorf("%w, with its Content-Type", errJSON)
+	}
+	d := json.NewDecoder(r.Body)
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("%w: %v", errJSON, err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return fmt.Errorf("%w, and nothing behind it", errJSON)
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package page
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"c2c/broker"
+	"c2c/inbox"
+	"c2c/sessions"
+)
+
+// draft is what the person has written. ID is chosen by the page, so that a draft that is sent again because no answer came
+// is one message.
+type draft struct {
+	ID      string `json:"id"`
+	To      string `json:"to"`      // an alias; of an answer nothing
+	Answers string `json:"answers"` // the id of a message, with its key
+	Key     string `json:"key"`
+	Text    string `json:"text"`
+	Kind    string `json:"kind"`
+	Tag     string `json:"tag"`
+}
+
+// receipt says that the message is on the disk of its receiver, and no more.
+type receipt struct {
+	ID    string `json:"id"`
+	To    string `json:"to"`
+	Note  string `json:"note,omitempty"` // what keeps its receiver from reading it at once
+	Again bool   `json:"again,omitempty"`
+}
+
+// draft reads what the person has written, and gives the person's session.
+func (c *call) draft() (d draft, me sessions.Session, err error) {
+	if err := c.body(&d); err != nil {
+		return d, me, err
+	}
+	if strings.TrimSpace(d.Text) == "" {
+		return d, me, wrong("there is nothing to send")
+	}
+	if !inbox.IsUUID(d.ID) {
+		return d, me, wrong("id: want a UUID")
+	}
+	me, err = c.me()
+	return d, me, err
+}
+
+func (d draft) message() inbox.Message {
+	kind := d.Kind
+	if kind == "message" {
+		kind = ""
+	}
+	return inbox.Message{To: d.To, Content: d.Text, Kind: kind, Tag: d.Tag, ID: d.ID}
+}
+
+func receiptOf(r broker.Receipt, err error) (any, error) {
+	return receipt{ID: r.ID, To: visible(r.To), Note: visible(r.Note), Again: r.Duplicate}, err
+}
+
+// send sends the person's message to an alias.
+func (p *Page) send(c *call) (any, error) {
+	d, me, err := c.draft()
+	if err != nil {
+		return nil, err
+	}
+	return receiptOf(c.b().Send(c, me, d.message()))
+}
+
+// reply answers a message: whoever wrote it, whatever that is called now. The person has read what it answers.
+func (p *Page) reply(c *call) (any, error) {
+	d, me, err := c.draft()
+	if err != nil {
+		return nil, err
+	}
+	answered, err := c.found(d.Answers, d.Key)
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.b().Reply(c, me, answered.Message, d.message())
+	if err == nil && answered.Status.SessionID == me.ID {
+		if _, err := c.take(me, keyOf(answered.Fingerprint())); err != nil {
+			r.Note = fmt.Sprintf("What it answers could not be marked as read: %v", err)
+		}
+	}
+	return receiptOf(r, err)
+}
+
+// read takes those messages of the person's own mail that the page has shown. What has come meanwhile waits.
+func (p *Page) read(c *call) (any, error) {
+	var asked struct {
+		Keys []string `json:"keys"`
+	}
+	if err := c.body(&asked); err != nil {
+		return nil, err
+	}
+	me, err := c.me()
+	if err != nil {
+		return nil, err
+	}
+	n, err := c.take(me, asked.Keys...)
+	return map[string]int{"read": n}, err
+}
+
+// take marks those of the person's messages as read that wait and have one of the keys, and says how many they were.
+func (c *call) take(me sessions.Session, keys ...string) (n int, err error) {
+	box, err := c.b().Mailbox(me.ID)
+	if err != nil {
+		return 0, err
+	}
+	l, err := box.LeaseOnly(c, "page", func(m inbox.Message) bool { return slices.Contains(keys, keyOf(m.Fingerprint())) })
+	if err != nil {
+		return 0, err
+	}
+	return len(l.Messages), l.Ack(c, inbox.Handles(l.Messages)...)
+}

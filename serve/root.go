@@ -1,0 +1,100 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"c2c/project"
+)
+
+// ProjectHeader names the directory in which a client works.
+const ProjectHeader = "X-C2C-Project"
+
+const maxPath = 4096
+
+// ErrProject says that a request names a directory that cannot be one.
+var ErrProject = errors.New(ProjectHeader + " is to be the absolute path of a directory")
+
+// How a root was chosen.
+const (
+	ByHeader    = "header"    // the request names a directory
+	ByProcess   = "process"   // the directory in which the client runs
+	ByDirectory = "directory" // that in which the daemon was started
+)
+
+// RootFor finds the root of a request and opens it. The first of these that says one: the header that names a directory, the
+// directory of the client's process, the directory in which the daemon was started. by says which it was.
+//
+// A directory that the header names and that is none is an error: mail in another project is worse than none.
+func (s *Server) RootFor(r *http.Request) (root, by string, err error) {
+	dir, err := projectOf(r)
+	if err != nil {
+		return "", "", err
+	}
+	if dir != "" {
+		root, err = s.rootOf(dir)
+		return root, ByHeader, err
+	}
+	if dir := workingDirectory(ProcessOf(r).PID); dir != "" {
+		if root, err := s.rootOf(dir); err == nil && !isDefault(root) {
+			return root, ByProcess, nil
+		}
+	}
+	root, err = s.rootOf(s.cfg.Dir)
+	return root, ByDirectory, err
+}
+
+// projectOf is the directory that a request names, or "". Some clients fill ${…} in, and others send it as it stands.
+func projectOf(r *http.Request) (string, error) {
+	values := r.Header.Values(ProjectHeader)
+	if len(values) == 0 || len(values) == 1 && (values[0] == "" || strings.HasPrefix(values[0], "${")) {
+		return "", nil
+	}
+	dir := values[0]
+	if len(values) > 1 || len(dir) > maxPath || !filepath.IsAbs(dir) || strings.ContainsRune(dir, 0) {
+		return "", ErrProject
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return "", ErrProject
+	}
+	return filepath.Clean(dir), nil
+}
+
+// workingDirectory is that of a process, "" where the system does not tell.
+func workingDirectory(pid int) string {
+	if pid == 0 {
+		return ""
+	}
+	dir, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/cwd")
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
+// isDefault says whether a root is the one of all directories that belong to no repository. Clients with windows often run
+// in / or in the home directory, whatever project they show.
+func isDefault(root string) bool {
+	return filepath.Base(root) == "broker" && filepath.Base(filepath.Dir(root)) == "default"
+}
+
+// rootOf gives the root of a directory, and makes it if it is not there.
+func (s *Server) rootOf(dir string) (string, error) {
+	root, _, err := project.FindRoot(s.cfg.Getenv, dir)
+	if err != nil {
+		return "", err
+	}
+	if s.roots.has(root) {
+		return root, nil
+	}
+	b, err := s.cfg.OpenHere(dir)
+	if err != nil {
+		return "", fmt.Errorf("open the root of %s: %w", dir, err)
+	}
+	return b.Root(), s.roots.keep(b)
+}

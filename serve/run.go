@@ -1,0 +1,125 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const keyTime = time.Second // between two looks whether the key of a stream is still worth something
+
+// Listen opens the port, makes the token if there is none, and tells where we are. Nobody is answered before Run.
+func (s *Server) Listen(ctx context.Context) (err error) {
+	if err := MakeToken(s.cfg.State); err != nil {
+		return err
+	}
+	last := 0
+	if s.cfg.Port == LastPort {
+		dir, err := s.cfg.State.Sub(FilesDir, true)
+		if err == nil {
+			last, err = PortBefore(dir)
+			dir.Close()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.listeners, s.port, err = listen(ctx, s.cfg.Port, last, s.limits)
+	if err != nil {
+		return err
+	}
+	s.hosts, s.origins = names(s.port)
+	if err := s.publish(ctx); err != nil {
+		return errors.Join(err, s.closeListeners())
+	}
+	s.waits = true
+	return nil
+}
+
+func (s *Server) closeListeners() (err error) {
+	for _, l := range s.listeners {
+		err = errors.Join(err, l.Close())
+	}
+	return err
+}
+
+// Close ends a server that listens and was not run, because something else went wrong.
+func (s *Server) Close() error {
+	if !s.waits {
+		return nil
+	}
+	s.waits = false
+	ctx, cancel := context.WithTimeout(context.Background(), s.limits.Grace)
+	defer cancel()
+	return errors.Join(s.withdraw(ctx), s.closeListeners())
+}
+
+// URL is where clients find the tools, after Listen.
+func (s *Server) URL() string { return url(s.port) }
+
+// Run answers until ctx ends and the answers that were begun are out, which takes Limits.Grace at most. Listen was called.
+func (s *Server) Run(ctx context.Context) error {
+	s.waits = false
+	server := &http.Server{
+		Handler: s, ReadHeaderTimeout: s.limits.Header, IdleTimeout: s.limits.Idle, MaxHeaderBytes: maxHeader,
+		ConnContext: withConn, ConnState: s.connections.note, DisableGeneralOptionsHandler: true,
+		ErrorLog: slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelDebug), // what clients do wrong
+	}
+	failed := make(chan error, len(s.listeners))
+	var accepting sync.WaitGroup
+	for _, l := range s.listeners {
+		accepting.Go(func() { failed <- server.Serve(listener{l, s.connections}) })
+	}
+	var err error
+	look := time.NewTicker(keyTime)
+	defer look.Stop()
+	for waits := true; waits; {
+		select {
+		case <-ctx.Done():
+			waits = false
+		case err = <-failed:
+			waits = false
+		case <-look.C:
+			s.endWorthless()
+		}
+	}
+	err = errors.Join(err, s.shutdown(server))
+	accepting.Wait() // one that has not begun yet closes its listener only now, and the next daemon needs the port
+	return err
+}
+
+// endWorthless ends the streams whose key is worth nothing any more. For a key that is there that costs a stat.
+func (s *Server) endWorthless() {
+	for _, one := range s.open.standing() {
+		if !one.still() {
+			one.cancel()
+		}
+	}
+}
+
+// shutdown lets answers out, and ends what only tells what happens. The server's own Shutdown would wait for those.
+func (s *Server) shutdown(server *http.Server) error {
+	ctx, cancel := context.WithTimeout(context.Background(), s.limits.Grace)
+	defer cancel()
+	err := s.withdraw(ctx)
+	for _, one := range s.open.standing() {
+		one.cancel()
+	}
+	if serr := server.Shutdown(ctx); serr != nil && !errors.Is(serr, context.DeadlineExceeded) && !errors.Is(serr, net.ErrClosed) {
+		err = errors.Join(err, serr)
+	}
+	server.Close() // and with it the requests: their handlers are told
+	done := make(chan struct{})
+	go func() { s.busy.End(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(s.limits.Grace):
+		err = errors.Join(err, errors.New("a request goes on although the daemon has ended"))
+	}
+	s.roots.end()
+	return err
+}

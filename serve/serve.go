@@ -1,0 +1,188 @@
+// Package serve is the HTTP side of c2c: it listens on this machine alone, says who a visitor is, keeps the roots open that
+// requests need, and bounds what a visitor can take. What is answered at a path the caller of New hands in.
+//
+// One daemon serves all roots of a user. Nothing of c2c needs it or asks it, and it needs no file but these, in the state
+// directory:
+//
+//	http-mcp-token   the key of programs that use c2c's tools; made at the first start and kept
+//	http-mcp.json    where the daemon listens; there while it runs, and after a kill until somebody looks
+//	http/port        where it listened last, since clients keep one URL
+//	http/http-mcp.lock  held while http-mcp.json is written or removed
+//
+// A Server may be used by any goroutine. That only one runs is what its caller's lock is for (package daemon).
+package serve
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"c2c/broker"
+	"c2c/inbox/atomicfile"
+	"c2c/live"
+	"c2c/permission"
+	"c2c/serve/underway"
+)
+
+// Kind is which key a visitor has shown. None stands for another one.
+type Kind int
+
+const (
+	Anyone  Kind = iota // no key
+	Tools               // the tool token: an agent's client
+	Outside             // the token of a sender
+	Person              // the login of the page
+)
+
+func (k Kind) String() string {
+	return [...]string{"anyone", "tools", "outside", "person"}[k]
+}
+
+// Visitor is who has sent a request, as far as its key says. Name and Root are those of a sender or a person.
+type Visitor struct {
+	Kind       Kind
+	Name, Root string
+}
+
+// Process is the client's end of a connection. PID 0: it cannot be seen.
+type Process struct{ PID, UID int }
+
+// Route is what is answered at a path, and to whom.
+type Route struct {
+	Pattern string // as in http.ServeMux; without a method the handler answers all of them
+	Who     []Kind // with Anyone: a key is looked at, and none is needed
+	Body    int64  // the largest body, in bytes
+	// Stream says that an answer may take as long as it likes. The answer to a GET ends when the daemon is to end, or when
+	// the visitor's key is worth nothing any more.
+	Stream  bool
+	Handler http.Handler
+}
+
+// Senders knows the tokens of those that may write from outside.
+type Senders interface {
+	Sender(token string) (v Visitor, ok bool)
+}
+
+// Persons knows who is logged in at the page.
+type Persons interface {
+	Person(r *http.Request) (v Visitor, ok bool)
+}
+
+// Limits bound what visitors take. The zero value of each stands for the number behind it.
+type Limits struct {
+	Connections int           // 512; if there are more, one without a key is closed first, and an idle one of this user last
+	Streams     int           // 256; an eighth of them for one sender outside; of more, the visitor with most loses its oldest
+	OpenRoots   int           // 128 roots open
+	Header      time.Duration // 5 s for the header of a request
+	Body        time.Duration // 30 s for its body
+	Idle        time.Duration // 60 s between two requests of a connection
+	Write       time.Duration // 10 s for what is written at once
+	Probe       time.Duration // 15 s between two probes of a connection that is silent
+	Grace       time.Duration // 5 s for answers when the daemon ends
+	RootIdle    time.Duration // 10 min until a root is closed that nobody needs
+}
+
+const maxHeader = 16 << 10 // bytes
+
+func (l Limits) withDefaults() Limits {
+	return Limits{
+		cmp.Or(l.Connections, 512), cmp.Or(l.Streams, 256), cmp.Or(l.OpenRoots, 128),
+		cmp.Or(l.Header, 5*time.Second), cmp.Or(l.Body, 30*time.Second), cmp.Or(l.Idle, time.Minute), cmp.Or(l.Write, 10*time.Second),
+		cmp.Or(l.Probe, 15*time.Second), cmp.Or(l.Grace, 5*time.Second), cmp.Or(l.RootIdle, 10*time.Minute),
+	}
+}
+
+// Config says where the daemon's files are, and what it is to know.
+type Config struct {
+	State *atomicfile.Dir
+	// Port is where to listen. AnyPort is one that is free, LastPort the one of the last time, or 8788, or one that is free.
+	Port   int
+	Getenv func(string) string
+	Dir    string // its root is used when nothing says which one; absolute
+	Log    *slog.Logger
+	Now    func() time.Time
+
+	// Open opens a root that is there. OpenHere opens the one of a directory, and makes it.
+	Open     func(root string) (*broker.Broker, error)
+	OpenHere func(dir string) (*broker.Broker, error)
+	// Keep, if set, looks after what the messages of an open root are owed, until ctx ends.
+	Keep func(ctx context.Context, b *broker.Broker)
+
+	Senders Senders // nil: there are none
+	Persons Persons // nil: there is no page
+	Limits  Limits
+}
+
+// Server is the daemon's listener and all that it keeps.
+type Server struct {
+	cfg         Config
+	limits      Limits
+	mux         *http.ServeMux
+	keys        *toolToken
+	counts      *counts
+	roots       *openRoots
+	connections *connLimiter
+	open        *streams
+	more        []func(context.Context, io.Writer) // of the metrics
+
+	listeners []net.Listener
+	port      int
+	waits     bool              // it listens, and does not run yet
+	hosts     map[string]bool   // what a request may call us
+	origins   map[string]bool   // whose pages may ask
+	busy      underway.Requests // requests whose handler runs
+}
+
+// New makes a server, which does not listen yet. The health, the metrics and no other path is answered.
+func New(cfg Config) *Server {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	limits := cfg.Limits.withDefaults()
+	s := &Server{cfg: cfg, limits: limits, mux: http.NewServeMux(), keys: &toolToken{dir: cfg.State}, counts: newCounts(cfg.Now()),
+		connections: newCrowd(limits.Connections), open: newStreams(limits.Streams)}
+	s.roots = newOpenRoots(cfg.Open, limits.OpenRoots, limits.RootIdle, cfg.Log)
+	s.roots.look = cfg.Keep
+	s.Handle(
+		Route{Pattern: "GET /healthz", Who: []Kind{Anyone}, Handler: http.HandlerFunc(s.health)},
+		Route{Pattern: "GET /metrics", Who: []Kind{Tools}, Handler: http.HandlerFunc(s.metrics)})
+	return s
+}
+
+// Handle adds paths, before Run.
+func (s *Server) Handle(routes ...Route) {
+	for _, route := range routes {
+		s.mux.Handle(route.Pattern, s.guard(route))
+	}
+}
+
+// OpenRoot is an open root, which several requests use together. Callers must not close it.
+type OpenRoot struct {
+	Broker     *broker.Broker
+	Live       *live.Hub         // looks from the first time that somebody asks it
+	Permission *permission.Store // the tool calls of its sessions that wait for a person
+}
+
+// OpenRoot opens a root, if it is not open yet. The root must be there: a request never makes one by its name. done is called
+// when the place is not needed any more; that alone says that it may be closed.
+func (s *Server) OpenRoot(ctx context.Context, root string) (place *OpenRoot, done func(), err error) {
+	return s.roots.use(ctx, root)
+}
+
+// Roots are those that are open.
+func (s *Server) Roots() []string { return s.roots.roots() }
+
+// VisitorOf is who has sent a request that came through a Server.
+func VisitorOf(r *http.Request) Visitor {
+	v, _ := r.Context().Value(visitorKey{}).(Visitor)
+	return v
+}
+
+type visitorKey struct{}

@@ -1,0 +1,114 @@
+package serve
+
+import (
+	"context"
+	"net/http"
+	"sync"
+)
+
+// streams are the answers that may take long.
+type streams struct {
+	max   int
+	mu    sync.Mutex
+	all   map[*stream]bool
+	began uint64 // how many were begun
+}
+
+type stream struct {
+	group
+	number uint64      // they are counted as they begin
+	still  func() bool // its key is worth what it was
+	stands bool        // it only tells what happens: nobody waits for its end
+	cancel context.CancelFunc
+}
+
+// group is one visitor. All clients of this user have one token, so of these each process is a visitor of its own; 0: c2c
+// does not know it.
+type group struct {
+	who     Visitor
+	process int
+}
+
+func newStreams(max int) *streams { return &streams{max: max, all: map[*stream]bool{}} }
+
+// share is the part of the streams that one sender outside may have: it keeps nobody else out.
+const share = 8
+
+// enter begins a stream. leave is nil when there are too many. stands: it only tells what happens. process finds the visitor's
+// process, which takes a while.
+func (s *streams) enter(r *http.Request, who Visitor, stands bool, process func() int, still func() bool) (ctx context.Context, leave func()) {
+	one := &stream{group: group{who: who}, still: still, stands: stands}
+	if who.Kind == Tools && (one.stands || s.size() >= s.max/2) { // a short answer need not be told apart before that
+		one.process = process()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if who.Kind == Outside && s.of(one.group) >= max(1, s.max/share) || len(s.all) >= s.max && !s.makeRoom(one.group) {
+		return nil, nil
+	}
+	ctx, one.cancel = context.WithCancel(r.Context())
+	s.began++
+	one.number = s.began
+	s.all[one] = true
+	return ctx, func() {
+		s.mu.Lock()
+		delete(s.all, one)
+		s.mu.Unlock()
+		one.cancel()
+	}
+}
+
+// makeRoom ends the oldest stream that stands, of the group that has most of them. The newcomer's group must have at least
+// two fewer, or else the two would end each other's streams for ever. It is called with the lock.
+func (s *streams) makeRoom(newcomer group) bool {
+	standing, oldest := map[group]int{}, map[group]*stream{}
+	for one := range s.all {
+		if !one.stands {
+			continue
+		}
+		standing[one.group]++
+		if old := oldest[one.group]; old == nil || one.number < old.number {
+			oldest[one.group] = one
+		}
+	}
+	var victim *stream
+	for g, one := range oldest {
+		if victim == nil || standing[g] > standing[victim.group] || standing[g] == standing[victim.group] && one.number < victim.number {
+			victim = one
+		}
+	}
+	if victim == nil || s.of(newcomer)+2 > standing[victim.group] {
+		return false
+	}
+	delete(s.all, victim) // its handler ends in a moment
+	victim.cancel()
+	return true
+}
+
+// of counts the streams of a group. It is called with the lock.
+func (s *streams) of(g group) (n int) {
+	for one := range s.all {
+		if one.group == g {
+			n++
+		}
+	}
+	return n
+}
+
+// standing are those that only tell what happens.
+func (s *streams) standing() (all []*stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for one := range s.all {
+		if one.stands {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+func (s *streams) size() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.all)
+}

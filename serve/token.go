@@ -1,0 +1,116 @@
+package serve
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+
+	"c2c/inbox/atomicfile"
+)
+
+const (
+	tokenFile = "http-mcp-token"
+	tokenLen  = 43 // 32 bytes as base64url
+)
+
+// ErrToken says that there is a file of the token, and that it cannot be one.
+var ErrToken = errors.New("no token that only this user knows")
+
+// MakeToken makes the tool token if there is none, and refuses one that others may read or that is none.
+func MakeToken(state *atomicfile.Dir) error {
+	info, err := state.Stat(tokenFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return RotateToken(state)
+	}
+	if err != nil {
+		return err
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("%w: %s may be read by others (mode %04o)", ErrToken, TokenFile(state), info.Mode().Perm())
+	}
+	_, err = Token(state)
+	return err
+}
+
+// RotateToken makes a new tool token. With the old one nobody is let in any more.
+func RotateToken(state *atomicfile.Dir) error {
+	var key [32]byte
+	rand.Read(key[:]) // never fails
+	return state.Write(tokenFile, []byte(base64.RawURLEncoding.EncodeToString(key[:])+"\n"))
+}
+
+// TokenFile is the path of the tool token.
+func TokenFile(state *atomicfile.Dir) string { return state.Path() + "/" + tokenFile }
+
+// Token is the token of programs that use c2c's tools; fs.ErrNotExist when no daemon has ever run.
+func Token(state *atomicfile.Dir) (string, error) {
+	data, err := state.Read(tokenFile)
+	if err != nil {
+		return "", err
+	}
+	token := strings.TrimSuffix(string(data), "\n")
+	if key, err := base64.RawURLEncoding.DecodeString(token); err != nil || len(token) != tokenLen || len(key) != 32 {
+		return "", fmt.Errorf("%w: %s holds something else", ErrToken, TokenFile(state))
+	}
+	return token, nil
+}
+
+// toolToken is the token as it is on the disk now: another process may make a new one.
+type toolToken struct {
+	dir *atomicfile.Dir
+
+	mu   sync.Mutex
+	file fs.FileInfo
+	sum  [sha256.Size]byte
+	has  bool
+
+	exposed bool // others may read the file
+	told    bool // somebody was told that
+}
+
+// is says whether a key is the token. Both are hashed, so that the time it takes says nothing of either.
+func (t *toolToken) is(key [sha256.Size]byte) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.look()
+	return t.has && subtle.ConstantTimeCompare(key[:], t.sum[:]) == 1
+}
+
+// isExposed says that nobody is let in because others may read the file; first is true for whoever asks first.
+func (t *toolToken) isExposed() (exposed, first bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	first = t.exposed && !t.told
+	t.told = t.exposed
+	return t.exposed, first
+}
+
+// look reads the file if it is another one. Without a token nobody is let in.
+func (t *toolToken) look() {
+	info, err := t.dir.Stat(tokenFile)
+	if err == nil && info.Mode().Perm()&0o077 != 0 {
+		t.has, t.file = false, nil // others may know it; MakeToken and doctor say so, and here the refusal does
+		t.exposed = true
+		return
+	}
+	t.exposed = false
+	if err == nil && t.file != nil && os.SameFile(info, t.file) && info.ModTime().Equal(t.file.ModTime()) && info.Size() == t.file.Size() {
+		return
+	}
+	t.has, t.file = false, nil
+	if err != nil {
+		return
+	}
+	token, err := Token(t.dir)
+	if err != nil {
+		return // looked at again with the next request
+	}
+	t.sum, t.has, t.file = sha256.Sum256([]byte(token)), true, info
+}

@@ -1,0 +1,127 @@
+package webhook
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"c2c/broker"
+	"c2c/inbox"
+	"c2c/inbox/fields"
+	"c2c/senders"
+)
+
+// letter is a message that is ready to be sent.
+type letter struct {
+	inbox.Message
+	broker.Outside
+}
+
+// letter makes a message of a request. A body is text. If it is a JSON object that only has members which we know, they are
+// the message; another one is shown as it is, since it may say more than we would keep.
+func (q *request) letter() (l letter, err error) {
+	l.To, l.Kind, l.ChatID = q.to, q.query["kind"], q.query["chat_id"]
+	l.Path, l.Method, l.Identity = q.path, http.MethodPost, q.identity
+	if !utf8.Valid(q.body) {
+		return l, refuse(http.StatusBadRequest, "the body is not UTF-8: send text")
+	}
+	body := q.body
+	if q.sender.Scheme == senders.GitHub {
+		body, err = q.payload()
+	} else if q.media == jsonMedia || q.media != "text/plain" && !q.sender.Bridge {
+		// A bridge passes on what somebody typed. Typed JSON could name another chat, so it counts only if the bridge says it is JSON.
+		err = l.members(body)
+	}
+	if err != nil {
+		return l, err
+	}
+	if l.Content == "" {
+		l.Content = q.firstLine() + string(body)
+	}
+	if strings.TrimSpace(l.Content) == "" {
+		return l, refuse(http.StatusBadRequest, "the body has no text")
+	}
+	l.ChatID = cmp.Or(l.ChatID, q.identity, q.sender.Name)
+	if q.proof != "" {
+		l.ID = idOf(q.sender, q.proof)
+	}
+	return l, l.check()
+}
+
+const jsonMedia = "application/json"
+
+// members takes a message out of a JSON object, if that is one of ours.
+func (l *letter) members(body []byte) error {
+	if text := bytes.TrimLeft(body, " \t\r\n"); len(text) == 0 || text[0] != '{' || !json.Valid(body) {
+		return nil
+	}
+	words := map[string]*string{"text": &l.Content, "content": &l.Content, "kind": &l.Kind, "tag": &l.Tag, "chat_id": &l.ChatID,
+		"reply_to": &l.InReplyTo, "message_id": &l.ID}
+	had, texts := map[string]string{}, 0
+	err := fields.Each(body, func(name string, value json.RawMessage) error {
+		text, err := fields.Text(value)
+		if _, twice := had[name]; err != nil || twice || words[name] == nil {
+			return errOther
+		}
+		if words[name] == &l.Content {
+			texts++
+		}
+		had[name] = text
+		return nil
+	})
+	if err != nil || texts != 1 {
+		return nil
+	}
+	for name, text := range had {
+		if name == "kind" && l.Kind != "" && l.Kind != text {
+			return refuse(http.StatusBadRequest, "the body says kind %.40q, the address %.40q", text, l.Kind)
+		}
+		*words[name] = text
+	}
+	if l.Content == "" {
+		return refuse(http.StatusBadRequest, "the message has no text")
+	}
+	return nil
+}
+
+// errOther says that an object is none of ours.
+var errOther = refuse(http.StatusBadRequest, "another object")
+
+// payload is the JSON of GitHub, which is sent as it is or in a form.
+func (q *request) payload() ([]byte, error) {
+	if q.media != "application/x-www-form-urlencoded" {
+		return q.body, nil
+	}
+	form, err := url.ParseQuery(string(q.body))
+	if err != nil || len(form["payload"]) != 1 {
+		return nil, refuse(http.StatusBadRequest, "the form has no payload")
+	}
+	return []byte(form["payload"][0]), nil
+}
+
+// check refuses what cannot be sent, with a sentence for the sender.
+func (l letter) check() error {
+	if l.Kind != "" && !slices.Contains(broker.Kinds(), l.Kind) {
+		return refuse(http.StatusBadRequest, "kind %.40q is none of %q", l.Kind, broker.Kinds())
+	}
+	if l.Tag != "" && !slices.Contains(broker.Tags(), l.Tag) {
+		return refuse(http.StatusBadRequest, "tag %.40q is none of %q", l.Tag, broker.Tags())
+	}
+	for name, id := range map[string]string{"message_id": l.ID, "reply_to": l.InReplyTo} {
+		if id == "" {
+			continue
+		}
+		if err := inbox.CheckName(name, id); err != nil {
+			return refuse(http.StatusBadRequest, "%v", err)
+		}
+	}
+	if err := inbox.CheckWord("chat_id", l.ChatID); err != nil {
+		return refuse(http.StatusBadRequest, "%v", err)
+	}
+	return nil
+}

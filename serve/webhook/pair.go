@@ -1,0 +1,21 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+)
+
+// knock answers a sender that was not let in yet: with a code the first time, and then with nothing. Its text is not read.
+func (h *Hooks) knock(ctx context.Context, q *request) (said, error) {
+	code, first, err := h.cfg.Senders.Knock(ctx, q.sender, q.identity)
+	if err != nil {
+		return said{}, err
+	}
+	h.cfg.Log.Info("somebody unknown writes through a bridge", "bridge", q.sender.Name, "identity", q.identity, "code", first)
+	if !first {
+		return said{status: http.StatusAccepted}, nil
+	}
+	return said{http.StatusAccepted, fmt.Sprintf("Nobody here knows you yet. Tell the person of this project this code: %s. "+
+		"They type: c2c senders pair %s\n", code, code), false}, nil
+}

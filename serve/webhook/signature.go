@@ -1,0 +1,154 @@
+package webhook
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"c2c/inbox"
+	"c2c/senders"
+)
+
+// The headers of the two schemes.
+const (
+	hubSignature = "X-Hub-Signature-256"
+	hubEvent     = "X-GitHub-Event"
+
+	hookID        = "webhook-id"
+	hookTime      = "webhook-timestamp"
+	hookSignature = "webhook-signature"
+
+	maxSkew       = 5 * time.Minute // between the sender's clock and ours
+	maxSignatures = 32              // of one request: a sender that changes its secret signs with both
+)
+
+// verify finds out by its signature whether a request comes from the sender that it names. The body is read for that, and
+// nothing in it is looked at before.
+func (h *Hooks) verify(w http.ResponseWriter, r *http.Request, q *request) error {
+	s, ok := h.cfg.Senders.ByName(q.query["from"])
+	if !ok || s.Scheme == "" || len(r.Header.Values("Authorization")) > 0 {
+		return h.nobody()
+	}
+	for _, name := range []string{hubSignature, hubEvent, hookID, hookTime, hookSignature} {
+		if len(r.Header.Values(name)) > 1 {
+			return h.nobody()
+		}
+	}
+	if s.Scheme == senders.GitHub && r.Header.Get(hubSignature) == "" || s.Scheme == senders.Standard && r.Header.Get(hookSignature) == "" {
+		return h.nobody()
+	}
+	leave := h.unproven.enter(w)
+	defer leave()
+	if err := q.readBody(r); err != nil {
+		return err
+	}
+	switch s.Scheme {
+	case senders.GitHub:
+		q.proof, ok = ofGitHub(s.Key(), r.Header, q.body)
+		q.event = r.Header.Get(hubEvent)
+	case senders.Standard:
+		q.proof, ok = ofStandard(s.Key(), r.Header, q.body, h.cfg.Now())
+	}
+	if !ok {
+		return h.nobody()
+	}
+	q.sender = s
+	return nil
+}
+
+// ofGitHub looks at a signature as GitHub makes it. Its delivery id is not signed, so what tells one request from another
+// is the signature itself.
+func ofGitHub(key []byte, h http.Header, body []byte) (proof string, ok bool) {
+	given, has := strings.CutPrefix(h.Get(hubSignature), "sha256=")
+	mac, err := hex.DecodeString(given)
+	if !has || err != nil || len(key) == 0 || !hmac.Equal(mac, macOf(key, body)) {
+		return "", false
+	}
+	return "github " + hex.EncodeToString(mac), true
+}
+
+// ofStandard looks at a signature as Standard Webhooks has it: of the id, the time and the body.
+func ofStandard(key []byte, h http.Header, body []byte, now time.Time) (proof string, ok bool) {
+	id, at := h.Get(hookID), h.Get(hookTime)
+	if id == "" || len(id) > 256 || strings.Contains(id, ".") || len(key) == 0 {
+		return "", false // with a dot in it, id and time could be cut in two ways
+	}
+	seconds, err := strconv.ParseUint(at, 10, 40)
+	if err != nil || time.Unix(int64(seconds), 0).Sub(now).Abs() > maxSkew {
+		return "", false
+	}
+	want := macOf(key, []byte(id+"."+at+"."), body)
+	list := strings.SplitN(h.Get(hookSignature), " ", maxSignatures+1)
+	for _, one := range list[:min(len(list), maxSignatures)] {
+		given, has := strings.CutPrefix(one, "v1,")
+		mac, err := base64.StdEncoding.DecodeString(given)
+		ok = ok || has && err == nil && hmac.Equal(mac, want)
+	}
+	return "standard " + id, ok
+}
+
+func macOf(key []byte, parts ...[]byte) []byte {
+	mac := hmac.New(sha256.New, key)
+	for _, part := range parts {
+		mac.Write(part)
+	}
+	return mac.Sum(nil)
+}
+
+// idOf makes the id of a message from what proves its request: so a mailbox takes that request once.
+func idOf(s senders.Sender, proof string) string {
+	sum := sumOf(s, proof)
+	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // a UUID of version 8
+	x := hex.EncodeToString(sum[:16])
+	return x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:]
+}
+
+// sumOf stands for a request. The sender's age is in it: another one of that name starts anew.
+func sumOf(s senders.Sender, proof string) [sha256.Size]byte {
+	return sha256.Sum256([]byte("webhook\x00" + s.Name + "\x00" + strconv.FormatFloat(s.Created, 'f', -1, 64) + "\x00" + proof))
+}
+
+// unproven are the requests whose bodies are read before it is known who sends them. They take memory, so they are few, and
+// the oldest one goes when another comes: a client that only begins requests keeps nobody out.
+type unproven struct {
+	mu  sync.Mutex
+	all []*reading
+}
+
+// reading is the body of one request.
+type reading struct{ end func() }
+
+const maxUnproven = 64
+
+func (u *unproven) enter(w http.ResponseWriter) (leave func()) {
+	one := &reading{func() { http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) }}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.all) >= maxUnproven {
+		u.all[0].end()
+		u.all = u.all[1:]
+	}
+	u.all = append(u.all, one)
+	return func() { u.remove(one) }
+}
+
+func (u *unproven) remove(one *reading) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.all = slices.DeleteFunc(u.all, func(other *reading) bool { return other == one })
+}
+
+// firstLine says what GitHub tells of.
+func (q *request) firstLine() string {
+	if q.event == "" || inbox.CheckWord("event", q.event) != nil {
+		return ""
+	}
+	return "GitHub event: " + q.event + "\n"
+}

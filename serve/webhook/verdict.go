@@ -1,0 +1,65 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"c2c/broker"
+	"c2c/permission"
+	"c2c/serve"
+)
+
+// decide records the verdict of a sender that may give one, on a request of a session that it may write to.
+func (h *Hooks) decide(ctx context.Context, place *serve.OpenRoot, q *request, id string, allow bool) (said, error) {
+	v := permission.Verdict{Allow: allow, By: q.sender.Name, Via: "webhook", Proof: "key of a sender"}
+	if q.identity != "" {
+		v.By += "/" + q.identity
+	}
+	if !q.sender.Verdicts {
+		if err := place.Permission.Refuse(ctx, id, v, permission.ErrNoRight); err != nil {
+			return said{}, err
+		}
+		return said{}, refuse(http.StatusForbidden, "this sender may not answer permission requests")
+	}
+	sids, err := h.mayDecideFor(ctx, place.Broker, q)
+	if err != nil {
+		return said{}, err
+	}
+	v.Sessions = sids
+	_, err = place.Permission.Decide(ctx, id, v)
+	var decided *permission.DecidedError
+	var expired *permission.ExpiredError
+	var several *permission.AmbiguousError
+	var partial *permission.PartialError
+	switch {
+	case err == nil:
+		return said{http.StatusOK, "verdict recorded", false}, nil
+	case errors.As(err, &several):
+		return said{}, refuse(http.StatusConflict, "several sessions ask with this id: post to /in/<alias> of the one you mean")
+	case errors.As(err, &decided), errors.As(err, &partial):
+		return said{}, refuse(http.StatusConflict, "%v", err)
+	case errors.As(err, &expired):
+		return said{}, refuse(http.StatusGone, "%v", err)
+	case errors.Is(err, permission.ErrUnknown), errors.Is(err, permission.ErrNoRight):
+		// Alike, so that nobody learns which ids other sessions have.
+		return said{}, refuse(http.StatusNotFound, "%v", permission.ErrUnknown)
+	}
+	return said{}, err
+}
+
+// mayDecideFor gives the sessions for which a verdict counts: that of the alias in the path, or all that the sender may
+// write to. It is never nil without an error, since nil would mean everybody.
+func (h *Hooks) mayDecideFor(ctx context.Context, b *broker.Broker, q *request) ([]string, error) {
+	all, err := b.Sessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sids := []string{}
+	for _, s := range all {
+		if to, ok := q.sender.MayWrite(s.Alias); ok && (q.first || to == q.to) {
+			sids = append(sids, s.ID)
+		}
+	}
+	return sids, nil
+}

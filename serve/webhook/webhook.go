@@ -1,0 +1,257 @@
+// Package webhook takes mail from outside over HTTP: from a program that has a token, from one that signs what it sends
+// (GitHub, Standard Webhooks), and from people behind a bridge, each of whom a person of this machine has let in.
+//
+//	POST /in/<alias>   to one of the aliases that the sender may write to
+//	POST /             to the first of them; it is the form of the Channels reference
+//
+// A message is answered when it is on the disk of the receiver's mailbox. What is no mail ("yes abcde") answers a permission
+// request, if the sender may. An unknown sender is told nothing; behind a bridge it gets a code, once.
+//
+// Order: who sends, the rate, the whole body, its signature, and only then what the body says.
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"c2c/broker"
+	"c2c/broker/loops"
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/permission"
+	"c2c/senders"
+	"c2c/serve"
+	"c2c/sessions"
+)
+
+const (
+	maxBody = 1 << 20 // bytes of a request
+	// maxWaiting is how many messages of one sender wait in a mailbox.
+	maxWaiting = 1000
+	// storeTime is for storing a message. A sender that has hung up by then has its message stored all the same.
+	storeTime = 8 * time.Second
+)
+
+// Config is what the paths need.
+type Config struct {
+	Senders *senders.List
+	// Place opens a root, see serve.Server.
+	OpenRoot func(ctx context.Context, root string) (*serve.OpenRoot, func(), error)
+	// Files is where the signatures that were seen are kept; it stays the caller's.
+	Files *atomicfile.Dir
+	Log   *slog.Logger
+	Now   func() time.Time
+}
+
+// Hooks answers the paths. Any goroutine may use it.
+type Hooks struct {
+	cfg      Config
+	rates    *rates
+	unproven *unproven
+	seen     *seen
+}
+
+// New makes the paths. Log and Now may be nil.
+func New(cfg Config) *Hooks {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Hooks{cfg: cfg, rates: newRates(cfg.Now), unproven: &unproven{}, seen: &seen{dir: cfg.Files, all: map[string]*sync.Mutex{}}}
+}
+
+// Routes are the paths for a Server. A request without a token is let through to have its signature looked at.
+func (h *Hooks) Routes() []serve.Route {
+	who := []serve.Kind{serve.Outside, serve.Anyone}
+	return []serve.Route{
+		{Pattern: "POST /in/{alias}", Who: who, Body: maxBody, Handler: h},
+		{Pattern: "POST /{$}", Who: who, Body: maxBody, Handler: h},
+	}
+}
+
+// Keys tells a Server whose token a request has.
+type Keys struct{ List *senders.List }
+
+// Sender says which sender has a token.
+func (k Keys) Sender(token string) (serve.Visitor, bool) {
+	s, ok := k.List.ByToken(token)
+	return serve.Visitor{Kind: serve.Outside, Name: s.Name, Root: s.Root}, ok
+}
+
+// refusal is an answer that is no success, with a sentence that says what to do.
+type refusal struct {
+	status int
+	text   string
+	after  int // seconds until it may be tried again; 0: nothing is said of that
+}
+
+func (e *refusal) Error() string { return e.text }
+
+func refuse(status int, format string, args ...any) error {
+	return &refusal{status: status, text: fmt.Sprintf(format, args...)}
+}
+
+// ServeHTTP answers when all is done: nothing is written before.
+func (h *Hooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	said, err := h.take(w, r)
+	header := w.Header()
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cache-Control", "no-store")
+	header.Set("Content-Type", "text/plain; charset=utf-8")
+	if err != nil {
+		no := h.refusalOf(err)
+		if no.after > 0 {
+			header.Set("Retry-After", strconv.Itoa(no.after))
+		}
+		if no.status == http.StatusUnauthorized {
+			header.Set("WWW-Authenticate", "Bearer")
+		}
+		header.Set("Connection", "close")
+		w.WriteHeader(no.status)
+		fmt.Fprintln(w, no.text)
+		return
+	}
+	if said.json {
+		header.Set("Content-Type", "application/json")
+	}
+	w.WriteHeader(said.status)
+	io.WriteString(w, said.text)
+}
+
+// said is the answer to a request that was taken.
+type said struct {
+	status int
+	text   string
+	json   bool
+}
+
+// take does what a request asks for.
+func (h *Hooks) take(w http.ResponseWriter, r *http.Request) (said, error) {
+	q, err := h.read(w, r)
+	if err != nil {
+		return said{}, err
+	}
+	if q.unknown {
+		return h.knock(r.Context(), q)
+	}
+	l, err := q.letter()
+	if err != nil {
+		return said{}, err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), storeTime)
+	defer cancel()
+	place, done, err := h.cfg.OpenRoot(ctx, q.sender.Root)
+	if err != nil {
+		h.cfg.Log.Warn("the project of a sender outside is not open", "sender", q.sender.Name, "err", err)
+		return said{}, &refusal{http.StatusServiceUnavailable, "the project of this sender cannot be opened now", 60}
+	}
+	defer done()
+	if id, allow, ok := permission.ParseReply(l.Content); ok { // as the Channels reference has it; never mail, whoever sends it
+		return h.decide(ctx, place, q, id, allow)
+	}
+	return h.deliver(ctx, place.Broker, q, l)
+}
+
+// ClientOf is the client of a sender's session.
+func ClientOf(s senders.Sender) string {
+	if s.Scheme != "" {
+		return sessions.ClientSigned
+	}
+	return sessions.ClientExternal
+}
+
+// deliver stores a letter. The answer of POST / is that of the Channels reference.
+func (h *Hooks) deliver(ctx context.Context, b *broker.Broker, q *request, l letter) (said, error) {
+	from, err := b.Outside(ctx, q.sender.Name, ClientOf(q.sender))
+	if err != nil {
+		return said{}, err
+	}
+	if l.InReplyTo != "" {
+		if err := wrote(ctx, b, from, l.InReplyTo); err != nil {
+			return said{}, err
+		}
+	}
+	if room, err := b.HasRoomFrom(ctx, from, l.To, maxWaiting); err != nil {
+		return said{}, err
+	} else if !room {
+		return said{}, &refusal{http.StatusTooManyRequests, fmt.Sprintf("%d messages of this sender wait there already", maxWaiting), 60}
+	}
+	receipt := broker.Receipt{ID: l.ID}
+	store := func() (err error) {
+		receipt, err = b.SendOutside(ctx, from, l.Message, l.Outside)
+		return err
+	}
+	if q.proof != "" {
+		var again bool
+		again, err = h.seen.once(q.sender, q.proof, q.body, store)
+		receipt.Duplicate = receipt.Duplicate || again
+	} else {
+		err = store()
+	}
+	if err != nil {
+		return said{}, err
+	}
+	if err := h.cfg.Senders.Used(ctx, q.sender.Name); err != nil {
+		h.cfg.Log.Warn("the day of a sender's last use is not kept", "sender", q.sender.Name, "err", err)
+	}
+	if q.first {
+		return said{http.StatusOK, "ok", false}, nil
+	}
+	data, err := json.Marshal(struct {
+		Queued    bool   `json:"queued"`
+		ID        string `json:"message_id"`
+		Duplicate bool   `json:"duplicate,omitempty"`
+		Held      bool   `json:"held,omitempty"`
+	}{true, receipt.ID, receipt.Duplicate, receipt.Held})
+	return said{http.StatusOK, string(data) + "\n", true}, err
+}
+
+// wrote refuses an answer to what was not sent to the sender: of other mail it is to learn nothing, not even that it is there.
+func wrote(ctx context.Context, b *broker.Broker, s sessions.Session, id string) error {
+	box, err := b.Mailbox(s.ID)
+	if err != nil {
+		return err
+	}
+	found, err := box.FindAll(ctx, id)
+	if err == nil && len(found) == 0 {
+		err = refuse(http.StatusUnprocessableEntity, "reply_to: no message with this id was sent to you")
+	}
+	return err
+}
+
+// refusalOf says what an error is to a sender. What is told of the inside is what the sender can do something about.
+func (h *Hooks) refusalOf(err error) *refusal {
+	var no *refusal
+	var unknown *sessions.UnknownAliasError
+	var taken *inbox.IDTakenError
+	switch {
+	case errors.As(err, &no):
+		return no
+	case errors.Is(err, errOtherBody):
+		return &refusal{http.StatusConflict, errOtherBody.Error(), 0}
+	case errors.As(err, &taken):
+		return &refusal{http.StatusConflict, "another message was sent with this id", 0}
+	case errors.As(err, &unknown):
+		return &refusal{http.StatusNotFound, fmt.Sprintf("nobody is called %q now; c2c list shows who is there", unknown.Alias), 0}
+	case errors.Is(err, inbox.ErrTooLarge):
+		return &refusal{http.StatusRequestEntityTooLarge, "the message is too large; send less, or a link", 0}
+	case errors.Is(err, inbox.ErrBody):
+		return &refusal{http.StatusBadRequest, err.Error(), 0}
+	case errors.Is(err, loops.ErrTooManyAnswers):
+		return &refusal{http.StatusTooManyRequests, "you and the receiver have answered each other too often; a person has to let you go on", 0}
+	case errors.Is(err, inbox.ErrFull):
+		return &refusal{http.StatusInsufficientStorage, "the mailbox is full", 60}
+	}
+	h.cfg.Log.Error("mail from outside is not stored", "err", err)
+	return &refusal{http.StatusInternalServerError, "it is not known whether this was stored; send it again with the same message_id", 0}
+}

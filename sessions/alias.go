@@ -1,0 +1,193 @@
+package sessions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sort"
+	"strconv"
+	"strings"
+
+	"c2c/client"
+	"c2c/inbox"
+)
+
+// AliasTakenError says that another session has the alias and is, or may be, alive.
+type AliasTakenError struct {
+	Alias     string // as its holder writes it
+	Suggested string // free at this moment
+}
+
+func (e *AliasTakenError) Error() string {
+	return fmt.Sprintf("alias %q belongs to another session; %q is free", e.Alias, e.Suggested)
+}
+
+// UnknownAliasError says that nobody has the alias, and which aliases are like it.
+type UnknownAliasError struct {
+	Alias   string
+	Closest []string
+}
+
+func (e *UnknownAliasError) Error() string { return fmt.Sprintf("no such alias %q", e.Alias) }
+
+// Unwrap says that no session has it.
+func (e *UnknownAliasError) Unwrap() error { return ErrNoSession }
+
+// CheckAlias says why s cannot be an alias.
+func CheckAlias(s string) error {
+	if err := inbox.CheckAlias(s); err != nil {
+		return err
+	}
+	if IsPersonID(s) {
+		return fmt.Errorf("alias %q is reserved for a person", s)
+	}
+	if IsExternalID(s) {
+		return fmt.Errorf("alias %q is reserved for a sender outside", s)
+	}
+	switch Fold(s) {
+	case "all": // who sends to it means everybody
+		return fmt.Errorf("alias %q is reserved: c2c send-all writes to everybody", s)
+	case "c2c", SystemAlias, "broker": // senders of c2c's own messages
+		return fmt.Errorf("alias %q is reserved", s)
+	}
+	return nil
+}
+
+// Fold makes aliases comparable; only ASCII is allowed in them.
+func Fold(s string) string { return strings.ToLower(s) }
+
+// CheckFree fails with an *AliasTakenError unless a new session could have the alias. left is the session that had it last and
+// still lives, in a process of its client's that shows it in no window; nil: there is none. away asks the client about that: the
+// records know it only of a session that was rung since.
+func CheckFree(ctx context.Context, reg *Registry, alias, clientName string, away func(Session) bool) (left *Session, err error) {
+	rows, err := reg.Rows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range Holders(rows, alias) {
+		s := reg.Session(r)
+		if s.State == Absent {
+			continue
+		}
+		l, err := reg.Look(s)
+		if err != nil || s.Client != clientName || l.Now.Does != Away && !away(s) {
+			return nil, errors.Join(&AliasTakenError{Alias: s.Alias, Suggested: FreeAlias(rows, alias)}, err)
+		}
+		left = &s
+	}
+	return left, nil
+}
+
+// Holders gives the rows with an alias, whatever its case.
+func Holders(rows []Row, alias string) []Row {
+	var found []Row
+	for _, r := range rows {
+		if Fold(r.Alias()) == Fold(alias) {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// NewAlias makes an alias that nobody has.
+func NewAlias(rows []Row, clientName string) string {
+	prefix := clientName
+	if p, ok := client.Find(clientName); ok {
+		prefix = p.AliasPrefix
+	}
+	if CheckAlias(prefix+"-") != nil || len(prefix) > 32 {
+		prefix = "session"
+	}
+	return FreeAlias(rows, prefix+"-"+word()+"-"+word())
+}
+
+// FreeAlias gives the alias, if it is free, or the alias with the first number that is free.
+func FreeAlias(rows []Row, alias string) string {
+	free := alias
+	for n := 2; len(Holders(rows, free)) > 0; n++ {
+		suffix := "-" + strconv.Itoa(n)
+		free = alias[:min(len(alias), 64-len(suffix))] + suffix
+	}
+	return free
+}
+
+const words = `acorn alder amber aspen basil beech birch bloom brook cedar clay cliff cloud clover comet coral
+	crane creek daisy dawn delta dune echo ember fern field finch fjord flint frost grove harbor hazel heron
+	holly indigo iris ivory jade juniper kelp lake larch laurel lichen lilac linden lotus maple marsh meadow
+	mint moss north oak oasis olive onyx opal orchid osprey otter pearl pebble pine plum pond poplar quartz
+	rain raven reed ridge river robin rowan sage sand shore slate snow sorrel spruce stone storm summit swan
+	teal thistle thyme tide topaz tulip valley violet walnut wave willow wren yarrow zephyr`
+
+func word() string {
+	list := strings.Fields(words)
+	return list[rand.IntN(len(list))]
+}
+
+// ClosestTo gives the aliases that are most like one.
+func ClosestTo(rows []Row, alias string) []string {
+	var all []string
+	for _, r := range rows {
+		all = append(all, r.Alias())
+	}
+	return Closest(alias, all)
+}
+
+// Closest gives up to three words that are longer, shorter, or differ by a few letters.
+func Closest(word string, words []string) []string {
+	want := Fold(word)
+	far := func(have string) int {
+		have = Fold(have)
+		if strings.HasPrefix(have, want) || strings.HasPrefix(want, have) {
+			return 1
+		}
+		return distance(want, have)
+	}
+	most := max(2, len(want)/3)
+	if len(want) < 4 {
+		most = 1
+	}
+	var near []string
+	for _, have := range words {
+		if want != "" && far(have) <= most {
+			near = append(near, have)
+		}
+	}
+	sort.SliceStable(near, func(i, j int) bool { return far(near[i]) < far(near[j]) })
+	return near[:min(3, len(near))]
+}
+
+// distance is Levenshtein's: how many letters to insert, drop or replace.
+func distance(a, b string) int {
+	line := make([]int, len(b)+1)
+	for j := range line {
+		line[j] = j
+	}
+	for i := range len(a) {
+		diagonal := line[0]
+		line[0] = i + 1
+		for j := range len(b) {
+			d := diagonal
+			if a[i] != b[j] {
+				d++
+			}
+			diagonal = line[j+1]
+			line[j+1] = min(d, line[j]+1, line[j+1]+1)
+		}
+	}
+	return line[len(b)]
+}
+
+// SystemAlias is the sender of c2c's own messages. Nobody can have this alias, and nobody is answered there.
+const SystemAlias = inbox.SystemAlias
+
+// ClientHuman is the original's client_type of somebody at a terminal.
+const ClientHuman = "human"
+
+const PersonPrefix = "person-"
+
+// IsPersonID says whether a session id is reserved for a person, in any case: some file systems know none.
+func IsPersonID(sid string) bool {
+	uid, ok := strings.CutPrefix(Fold(sid), PersonPrefix)
+	return ok && uid != "" && strings.Trim(uid, "0123456789") == ""
+}

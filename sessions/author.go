@@ -1,0 +1,138 @@
+package sessions
+
+import (
+	"sync"
+
+	"c2c/inbox"
+)
+
+// Authors tells whose session wrote a message. A message carries the alias that its sender had then, and the session
+// only when the sender chose the id.
+type Authors struct {
+	reg  *Registry
+	Rows []Row
+	*known
+}
+
+// known is what was read to tell it.
+type known struct {
+	mu      sync.Mutex
+	holders map[string]holder   // by folded alias
+	former  map[string][]period // by folded alias; nil: not read yet
+}
+
+// holder is the session that has an alias now, and since when nobody else can have had it.
+type holder struct {
+	own    Row // nil: nobody, or several
+	since  float64
+	chosen float64 // what the alias said before is of a session that has ended; 0: of this one, or of one that it follows
+}
+
+// period is the end of a session's time with an alias.
+type period struct {
+	own   Row
+	until float64
+}
+
+// Authors is for rows that were read together: whoever looks at many messages asks it of each.
+func (reg *Registry) Authors(rows []Row) Authors {
+	reg.lastAuthors.mu.Lock()
+	defer reg.lastAuthors.mu.Unlock()
+	if last := reg.lastAuthors.of; len(rows) > 0 && len(last.Rows) == len(rows) && &last.Rows[0] == &rows[0] {
+		return last
+	}
+	reg.lastAuthors.of = Authors{reg, rows, &known{holders: map[string]holder{}}}
+	return reg.lastAuthors.of
+}
+
+// lastAuthors are those of the rows that were asked about last.
+type lastAuthors struct {
+	mu sync.Mutex
+	of Authors
+}
+
+// Of gives the row of the session that chose the id, else of the one that had the alias then and has another one now,
+// else of the one that has the alias, unless it has chosen that later: it may have taken over the other's work. nil: nobody.
+func (a Authors) Of(m inbox.Message) Row {
+	if i := FindSID(a.Rows, m.FromSession); m.FromSession != "" && i >= 0 {
+		return a.Rows[i]
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if h := a.holder(m.From); h.own != nil && h.since <= m.TS {
+		return h.own // the facts of all others would say nothing else
+	}
+	var best period
+	for _, p := range a.formerly(m.From) {
+		if m.TS < p.until && (best.own == nil || p.until < best.until) {
+			best = p
+		}
+	}
+	if best.own != nil {
+		return best.own
+	}
+	if h := a.holder(m.From); 0 < m.TS && m.TS < h.chosen {
+		return nil
+	}
+	return a.reg.Receiver(a.Rows, m.From)
+}
+
+// holder reads the facts of the session that has an alias: it has it since it was registered, or since it was called otherwise.
+func (a Authors) holder(alias string) holder {
+	alias = Fold(alias)
+	h, there := a.holders[alias]
+	if all := Holders(a.Rows, alias); !there && len(all) == 1 {
+		facts := a.reg.FactsOf(all[0].SID())
+		h = holder{all[0], all[0].number("registered_at"), facts.AliasSince}
+		for _, f := range facts.Former {
+			h.since = max(h.since, f.Until)
+		}
+		if h.chosen > inbox.Seconds(a.reg.Now()) { // by a clock that was wrong
+			h.chosen = 0
+		}
+	}
+	a.holders[alias] = h
+	return h
+}
+
+// formerly gives the sessions that had an alias and have another one. It reads the facts of all sessions, once.
+func (a Authors) formerly(alias string) []period {
+	if a.former == nil {
+		a.former = map[string][]period{}
+		for _, r := range a.Rows {
+			for _, f := range a.reg.FactsOf(r.SID()).Former {
+				a.former[Fold(f.Alias)] = append(a.former[Fold(f.Alias)], period{r, f.Until})
+			}
+		}
+	}
+	return a.former[Fold(alias)]
+}
+
+// Follows says whether the row's session goes on with the work of another, which is gone: it has its alias, from the time when that
+// one chose it.
+func (a Authors) Follows(r Row, sid, alias string) bool {
+	return Fold(r.Alias()) == Fold(alias) && FindSID(a.Rows, sid) < 0 && a.reg.FactsOf(r.SID()).AliasSince == a.reg.FactsOf(sid).AliasSince
+}
+
+// Are says whether a session wrote a message.
+func (a Authors) Are(sid string, m inbox.Message) bool {
+	r := a.Of(m)
+	return r != nil && r.SID() == sid
+}
+
+// Names are the aliases that a session has and had.
+func (a Authors) Names(s Session) (names []string) {
+	names = []string{s.Alias}
+	for _, f := range s.Facts.Former {
+		names = append(names, f.Alias)
+	}
+	return names
+}
+
+// WrittenBy looks for what a session wrote.
+func (a Authors) WrittenBy(s Session, limit int) inbox.Query {
+	return inbox.Query{
+		Holds: inbox.HoldsSender(append(a.Names(s), s.ID)),
+		Is:    func(m inbox.Message) bool { return a.Are(s.ID, m) }, Limit: limit,
+	}
+}

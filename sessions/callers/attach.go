@@ -1,0 +1,248 @@
+package callers
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"c2c/client"
+	"c2c/inbox"
+	"c2c/sessions"
+)
+
+// Attached gives the caller's session if nothing has to be recorded. That is so for nearly every hook and tool
+// call, which then does not wait for the registry's lock.
+func Attached(reg *sessions.Registry, c Caller) (s sessions.Session, ok bool) {
+	rows, err := reg.ReadRegistry()
+	if err != nil {
+		return s, false // attach repairs a damaged registry
+	}
+	reg = reg.Glance()
+	sid, err := resolve(reg, rows, c)
+	i := sessions.FindSID(rows, sid)
+	if err != nil || i < 0 {
+		return s, false
+	}
+	s = reg.Session(rows[i])
+	same := (c.PID == 0 || s.Process == c.PID) && (c.Client == "" || s.Client == c.Client) &&
+		(c.ClientID == "" || s.ClientID() == c.ClientID) && (c.Alias == "" || s.Facts.Named) &&
+		(c.Transport == "" || s.Facts.Transport == c.Transport)
+	return s, same && s.Facts.OnDisk() && !s.HasMailToMove()
+}
+
+// Attachment is one Attach while it holds the registry's lock.
+type Attachment struct {
+	Caller   Caller
+	Alias    string
+	named    bool             // somebody chose the alias; c2c did not make it up
+	optional bool             // the alias comes from the configuration: if it is taken, the session gets or keeps another one
+	client   string           // whose session it is
+	id       string           // the client's own id, or empty
+	process  sessions.Process // zero when not known
+	sid      string
+	created  bool     // the session had no row
+	new      bool     // nobody can have known its id before
+	evicted  []string // sessions that lost the alias to this one
+	since    float64  // when the first of these had chosen it
+	moveFrom []string // see facts
+}
+
+// Arrive finds or makes the session of the caller. due are the sessions whose mail is still to be moved to it.
+func Arrive(ctx context.Context, reg *sessions.Registry, c Caller, alias string) (own sessions.Row, due []string, err error) {
+	a := &Attachment{Caller: c, Alias: alias, client: c.Client, id: c.ClientID}
+	err = reg.Change(ctx, func(rows []sessions.Row) ([]sessions.Row, error) {
+		rows, err := BindRow(ctx, reg, rows, a)
+		if err == nil {
+			own = rows[sessions.FindSID(rows, a.sid)]
+		}
+		return rows, err
+	})
+	return own, a.moveFrom, err
+}
+
+// BindRow finds or makes the row, and binds the client to it. It writes the facts and the index of client ids; the
+// registry is written after them. After a crash in between, the client's id leads to a session without a row, and
+// the next Attach makes that row.
+func BindRow(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, a *Attachment) ([]sessions.Row, error) {
+	var err error
+	if a.sid, err = resolve(reg, rows, a.Caller); err != nil {
+		return nil, err
+	}
+	if a.Caller.PID > 0 {
+		if a.process, err = reg.Processes.Find(a.Caller.PID); err != nil {
+			// A sandbox may hide it. The session then has no known process.
+			reg.Log.Warn("client process not found", "pid", a.Caller.PID, "err", err)
+		}
+	}
+	i := sessions.FindSID(rows, a.sid)
+	a.created = a.sid == "" || i < 0
+	if a.Caller.serves && !a.created && reg.State(rows[i]) == sessions.Alive {
+		a.process = sessions.Process{} // a window that has opened the session keeps it: its person would not see there what the server does
+	}
+	if a.created && a.id == "" && a.Caller.Explicit == "" {
+		// A new session may believe the environment. If the session was named, the environment may be another's.
+		if ids := a.Caller.clientIDs(); len(ids) == 1 {
+			a.client, a.id = ids[0].client, ids[0].id
+		}
+	}
+	if sessions.IsPersonID(a.sid) {
+		a.client = sessions.ClientHuman
+	}
+	if a.Caller.Start == "" && !a.created {
+		if s := reg.Session(rows[i]); s.Client == ClientWire && s.State == sessions.Alive {
+			a.client, a.process = ClientWire, sessions.Process{}
+		}
+	}
+	if a.sid == "" {
+		if a.client == "" && a.Caller.PID == 0 {
+			return nil, sessions.ErrNoCaller
+		}
+		a.sid, a.new = inbox.NewID(reg.Now()), true
+	}
+	before, err := reg.ReadFacts(a.sid)
+	if damaged := new(sessions.DamagedError); err != nil && !errors.As(err, &damaged) {
+		return nil, err // bindFacts sets a damaged file aside
+	}
+	a.named = a.Alias != "" || a.Caller.Alias != ""
+	if a.optional = a.Alias == "" && !before.Named && sessions.CheckAlias(a.Caller.Alias) == nil; a.optional {
+		a.Alias = a.Caller.Alias
+	}
+	bound, err := bindRow(reg, rows, a, before.Alias)
+	if err != nil {
+		return nil, err
+	}
+	if len(a.evicted) > 0 {
+		a.since = reg.FactsOf(a.evicted[0]).AliasSince
+	}
+	a.moveFrom = sessions.AddMissing(before.MoveFrom, a.evicted...)
+	if (a.created && !a.new || a.Alias != "") && MayHaveDeadLetters(reg) {
+		a.moveFrom = sessions.AddMissing(a.moveFrom, a.sid)
+	}
+	return bound, bindFacts(ctx, reg, a, bound[sessions.FindSID(bound, a.sid)].Alias())
+}
+
+// bindRow makes or edits the row; former is the alias the session had in an earlier life.
+func bindRow(reg *sessions.Registry, rows []sessions.Row, a *Attachment, former string) ([]sessions.Row, error) {
+	rows, err := claimAlias(reg, rows, a)
+	if err != nil {
+		return nil, err
+	}
+	if a.created {
+		alias := a.Alias
+		if alias == "" && former != "" && len(sessions.Holders(rows, former)) == 0 {
+			alias = former
+		}
+		if alias == "" && sessions.IsPersonID(a.sid) && a.Caller.User != nil {
+			alias = a.Caller.User.firstAlias(rows)
+		}
+		if alias == "" {
+			alias = sessions.NewAlias(rows, a.client)
+		}
+		var r sessions.Row
+		r.SetText("session_id", a.sid)
+		r.SetText("alias", alias)
+		r.SetTime("registered_at", inbox.Seconds(reg.Now()))
+		if a.client != "" {
+			r.SetText("client_type", a.client)
+		}
+		rows = append(rows, r)
+	}
+	i := sessions.FindSID(rows, a.sid)
+	own := rows[i]
+	if a.Alias != "" && own.Alias() != a.Alias {
+		own.SetText("alias", a.Alias)
+		own.Set("canonical_alias", nil) // the original makes it from the alias
+	}
+	if a.process.PID != 0 && !reg.IsBoundTo(own, a.process) {
+		own.SetInteger("pid", int64(a.process.PID))
+		own.SetInteger("pid_start_time", a.process.Start)
+	}
+	rows[i] = own
+	unbindOthers(reg, rows, a)
+	return rows, nil
+}
+
+// unbindOthers takes the process away from other sessions. A client that has one session at a time has left
+// them, for example by /resume.
+func unbindOthers(reg *sessions.Registry, rows []sessions.Row, a *Attachment) {
+	if p, known := client.Find(a.client); a.process.PID == 0 || !known || p.SharedProcess || a.Caller.serves {
+		return
+	}
+	for i, r := range rows {
+		if r.SID() != a.sid && reg.IsBoundTo(r, a.process) {
+			rows[i].SetInteger("pid_start_time", sessions.NoStart)
+		}
+	}
+}
+
+// claimAlias removes absent sessions that have the wanted alias.
+func claimAlias(reg *sessions.Registry, rows []sessions.Row, a *Attachment) ([]sessions.Row, error) {
+	if a.Alias == "" {
+		return rows, nil
+	}
+	kept := make([]sessions.Row, 0, len(rows)+1)
+	for _, r := range rows {
+		switch {
+		case sessions.Fold(r.Alias()) != sessions.Fold(a.Alias) || r.SID() == a.sid:
+			kept = append(kept, r)
+		case reg.State(r) == sessions.Absent && !(a.optional && a.Caller.Proposed):
+			a.evicted = append(a.evicted, r.SID())
+		case a.optional:
+			a.Alias, a.evicted = "", nil
+			return rows, nil
+		default:
+			return nil, &sessions.AliasTakenError{Alias: r.Alias(), Suggested: sessions.FreeAlias(rows, a.Alias)}
+		}
+	}
+	return kept, nil
+}
+
+func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias string) error {
+	if a.id != "" {
+		if err := reg.BindID(a.client, a.id, a.sid); err != nil {
+			return err
+		}
+	}
+	return reg.ChangeFacts(ctx, a.sid, func(f *sessions.Facts) {
+		known := f.Alias != "" || a.created // else an older version gave the alias, at a time that nobody knows
+		switch renamed := sessions.Fold(f.Alias) != sessions.Fold(alias); {
+		case len(a.evicted) > 0:
+			f.AliasSince = a.since
+		case renamed && known:
+			f.AliasSince = inbox.Seconds(reg.Now())
+		case renamed:
+			f.AliasSince = 0
+		}
+		f.Rename(alias, reg.Now())
+		f.MoveFrom = sessions.AddMissing(f.MoveFrom, a.moveFrom...)
+		if a.client != "" {
+			f.Client = a.client
+		}
+		f.Started = a.id == "" && (f.Started || a.Caller.Start != "")
+		if a.id != "" {
+			f.ClientIDs = sessions.AddID(f.ClientIDs, a.id)
+		}
+		if a.process.PID != 0 {
+			f.PID, f.StartTime, f.Namespace = a.process.PID, a.process.Start, reg.Processes.Namespace()
+		}
+		if sessions.IsPersonID(a.sid) && a.Caller.User != nil && a.Caller.User.looked().Terminal {
+			f.Namespace = reg.Processes.Namespace()
+		}
+		if t := a.Caller.Transport; t != "" && t != f.Transport {
+			f.Transport, f.TransportAt = t, reg.Now().UTC()
+		}
+		f.Named = f.Named || a.named
+		if a.Alias != "" {
+			f.Proposed = a.optional && a.Caller.Proposed
+		}
+	})
+}
+
+// DeadLetterFile has the dead letters, a line each.
+const DeadLetterFile = "dead-letter.jsonl"
+
+// MayHaveDeadLetters says whether there may be dead letters. When it cannot tell, reading them will say why.
+func MayHaveDeadLetters(reg *sessions.Registry) bool {
+	info, err := reg.Dir().Stat(DeadLetterFile)
+	return err == nil && (info.Size() > 0 || !info.Mode().IsRegular()) || err != nil && !errors.Is(err, fs.ErrNotExist)
+}

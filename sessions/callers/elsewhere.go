@@ -1,0 +1,120 @@
+package callers
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/project"
+	"c2c/sessions"
+)
+
+// Elsewhere says in a sentence where an alias or session is that this project has not: in the folder of a live session of
+// another project, for root also of another user; empty: nowhere. It reads the registries of all projects, so it is for somebody
+// who was refused.
+func Elsewhere(getenv func(string) string, root, alias string) string {
+	w := whereabouts{proc: &sessions.System{}, home: getenv("HOME"), root: root, alias: alias, isOf: func(folder, root string) bool {
+		found, _, err := project.FindRoot(getenv, folder)
+		return err == nil && found == root
+	}}
+	for _, state := range project.States(getenv) {
+		w.look(state, "")
+	}
+	if os.Geteuid() == 0 {
+		w.lookAsRoot("/etc/passwd")
+	}
+	return w.sentence()
+}
+
+// whereabouts is one such search.
+type whereabouts struct {
+	proc  sessions.ProcessTable
+	home  string
+	root  string // of the project that has not got it
+	alias string
+
+	isOf func(folder, root string) bool // whether a root is that of a folder; a client may have gone to another one
+
+	folders []string // where it runs
+	owner   string   // the other user whose session it is
+	hidden  bool     // it runs, in a folder that is not known
+	ended   bool     // it was somewhere
+}
+
+// maxRoots bounds how many projects are looked at.
+const maxRoots = 1000
+
+// look reads the registries in a state directory. They may be anybody's: they are read as files of others.
+func (w *whereabouts) look(state, owner string) {
+	repos, _ := os.ReadDir(filepath.Join(state, project.ReposDir))
+	for _, repo := range repos[:min(len(repos), maxRoots)] {
+		dir := filepath.Join(state, project.ReposDir, repo.Name(), "broker")
+		if !repo.IsDir() || dir == w.root { // a link leads to a root that is looked at, too
+			continue
+		}
+		data, err := atomicfile.ReadForeign(filepath.Join(dir, sessions.RegistryFile), 16*sessions.RegistryMax)
+		if err != nil {
+			continue
+		}
+		rows, _ := sessions.ParseRegistry(data)
+		for _, r := range rows {
+			if sessions.Fold(r.Alias()) == sessions.Fold(w.alias) || r.SID() == w.alias {
+				w.found(r, dir, owner)
+			}
+		}
+	}
+}
+
+// found notes the folder in which a session's client runs.
+func (w *whereabouts) found(r sessions.Row, root, owner string) {
+	p, err := w.proc.Find(int(r.Integer("pid")))
+	if err != nil || !r.HasProcess(p) {
+		w.ended = true
+		return
+	}
+	folder, err := os.Readlink("/proc/" + strconv.Itoa(p.PID) + "/cwd")
+	if err != nil || owner == "" && !w.isOf(folder, root) {
+		w.hidden = true
+		return
+	}
+	if rest, below := strings.CutPrefix(folder, w.home+"/"); below && w.home != "" && owner == "" {
+		folder = "~/" + rest
+	}
+	if !slices.Contains(w.folders, folder) {
+		w.folders, w.owner = append(w.folders, folder), cmp.Or(w.owner, owner)
+	}
+}
+
+// lookAsRoot looks at the homes of all other users. Nobody else may read them.
+func (w *whereabouts) lookAsRoot(passwd string) {
+	data, _ := os.ReadFile(passwd)
+	for line := range strings.Lines(string(data)) {
+		if f := strings.Split(line, ":"); len(f) > 5 && f[2] != "0" && len(w.folders) == 0 {
+			w.look(filepath.Join(f[5], ".c2c"), f[0])
+		}
+	}
+}
+
+func (w *whereabouts) sentence() string {
+	alias := inbox.Visible(w.alias, "")
+	switch {
+	case len(w.folders) == 0 && w.hidden:
+		return alias + " is in another project: run it in that folder"
+	case len(w.folders) == 0 && w.ended:
+		return alias + " was in another project, and its session has ended; c2c list shows those of this one"
+	case len(w.folders) == 0:
+		return ""
+	}
+	const most = 3
+	folders := inbox.Visible(strings.Join(w.folders[:min(len(w.folders), most)], " and in "), "")
+	if w.owner != "" {
+		return fmt.Sprintf("%s is a session of %s in %s: run it there, as %[2]s", alias, inbox.Visible(w.owner, ""), folders)
+	}
+	return fmt.Sprintf("%s is in %s: run it there", alias, folders)
+}

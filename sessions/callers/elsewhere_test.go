@@ -1,0 +1,80 @@
+package callers
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"c2c/project"
+	"c2c/sessions"
+)
+
+// A session of another project is named with its folder; for root that of another user, too.
+func TestElsewhereNamesTheFolder(t *testing.T) {
+	home, here := t.TempDir(), must(os.Getwd())
+	if real, err := filepath.EvalSymlinks(here); err == nil {
+		here = real
+	}
+	p, err := (&sessions.System{}).Find(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(state, repo, alias string, pid int, start int64) {
+		t.Helper()
+		dir := filepath.Join(state, project.ReposDir, repo, "broker")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprintf(`[{"session_id":"s-%s","alias":%q,"pid":%d,"pid_start_time":%d}]`, alias, alias, pid, start)
+		if err := os.WriteFile(filepath.Join(dir, sessions.RegistryFile), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	state := filepath.Join(home, ".c2c")
+	write(state, "aaaaaaaaaaaa", "amber", p.PID, p.Start)
+	write(state, "bbbbbbbbbbbb", "birch", p.PID, p.Start-1)
+	write(state, "cccccccccccc", "cedar;", p.PID, p.Start)
+	write(state, "eeeeeeeeeeee", "fir", p.PID, p.Start)
+	write(state, "dddddddddddd", "dune", p.PID, p.Start)
+	if err := os.WriteFile(filepath.Join(state, project.ReposDir, "dddddddddddd", "broker", sessions.RegistryFile), []byte(`[{"session_id":`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dana := filepath.Join(home, "dana")
+	write(filepath.Join(dana, ".c2c"), "aaaaaaaaaaaa", "elm", p.PID, p.Start)
+	passwd := filepath.Join(home, "passwd")
+	if err := os.WriteFile(passwd, []byte("root:x:0:0::"+home+":/bin/sh\nbroken\ndana:x:1000:1000::"+dana+":/bin/sh\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for alias, want := range map[string]string{
+		"amber":          "amber is in " + here + ": run it there",
+		"AMBER":          "AMBER is in " + here + ": run it there",
+		"s-amber":        "s-amber is in " + here + ": run it there",
+		"birch":          "birch was in another project, and its session has ended; c2c list shows those of this one",
+		"fir":            "fir is in another project: run it in that folder",
+		"Cedar;":         "Cedar; is in " + here + ": run it there",
+		"dune":           "",
+		"nobody":         "",
+		"elm":            "elm is a session of dana in " + here + ": run it there, as dana",
+		"../../../amber": "",
+	} {
+		w := whereabouts{proc: &sessions.System{}, alias: alias, isOf: func(_, root string) bool { return !strings.Contains(root, "eeeeee") }}
+		w.look(state, "")
+		w.lookAsRoot(passwd)
+		if got := w.sentence(); got != want {
+			t.Errorf("%q: %q, want %q", alias, got, want)
+		}
+	}
+	w := whereabouts{proc: &sessions.System{}, alias: "amber", root: filepath.Join(state, project.ReposDir, "aaaaaaaaaaaa", "broker")}
+	if w.look(state, ""); w.sentence() != "" {
+		t.Errorf("its own project: %s", w.sentence())
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -1,0 +1,467 @@
+package callers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"c2c/client"
+	"c2c/inbox"
+	"c2c/sessions"
+)
+
+// Caller is all that may tell for which session a program of ours runs.
+type Caller struct {
+	// Explicit is a session id or an alias that somebody typed.
+	Explicit string
+	// Start is the alias of a session that a person starts: the session that has it and does not run, or a new one.
+	Start string
+	// User is the person who calls if no agent does; nil when it cannot be one.
+	User *User
+	// Client is the AI program that called, "human" for a person who registers, or empty in a plain shell. It
+	// need not be one that has a profile.
+	Client string
+	// ClientID is the client's own session id as said in this very call: a hook's stdin, an MCP
+	// call's _meta. Never one from the environment.
+	ClientID string
+	// Claimed is such an id that the model may have written. It counts if the session was seen in this very process.
+	Claimed string
+	// Getenv is the environment; nil is an empty one.
+	Getenv func(string) string
+	// PID is the client's process when the caller knows it, else zero: then the ancestors are searched.
+	PID int
+	// Last is the session that an earlier call of the same server found. It is used if nothing else tells the
+	// session, as when the client's process cannot be seen.
+	Last string
+	// Remote says that this process is no part of the caller's, as over HTTP. Then ClientID, Claimed, Last and PID count,
+	// in this order, and no PID never means our ancestors.
+	Remote bool
+	// Transport is how the caller's tools reach us: TransportHTTP or TransportStdio; empty: it has called no tool.
+	Transport string
+	// Alias is for a session to which nobody has given one. It is used if it is free.
+	Alias string
+	// Proposed says that Alias is the word of a project's file, which may be anybody's: then an absent session keeps it,
+	// and its mail.
+	Proposed bool
+
+	// Brief is for who wants the session to speak for, from a plain shell, and not to know whether its client lives: State is
+	// Unknown then where no process tells.
+	Brief bool
+
+	serves bool // the client's process serves many sessions, by a file of the client's
+}
+
+// Looked is c with what the client's files say of its process. They are read before the registry is locked.
+func (c Caller) Looked() Caller {
+	p, _ := client.Find(c.Client)
+	_, c.serves = p.Server(c.PID, c.Getenv)
+	return c
+}
+
+func (c Caller) env(name string) string {
+	if c.Getenv == nil || name == "" {
+		return ""
+	}
+	return strings.TrimSpace(c.Getenv(name))
+}
+
+// isNamedByEnvironment says that C2C_MCP_SESSION_ID alone names a session. A program of an agent's client may be its first
+// call; anybody else may have mistyped it.
+func (c Caller) isNamedByEnvironment(sid string) bool {
+	return c.Client == "" && c.PID == 0 && len(c.clientIDs()) == 0 && sid == c.env("C2C_MCP_SESSION_ID")
+}
+
+// maxAncestors bounds the walk towards init.
+const maxAncestors = 64
+
+// Resolve finds the caller's session and changes nothing. ErrNoSession and ErrAmbiguous may be tested for.
+//
+// The order is that of docs/inside/sessions.md: what was typed, what the client says in this call,
+// C2C_MCP_SESSION_ID, the client's process, the client's variable if it may be believed, the nearest
+// registered ancestor.
+func Resolve(ctx context.Context, reg *sessions.Registry, c Caller) (sessions.Session, error) {
+	rows, err := reg.Rows(ctx)
+	if err != nil {
+		return sessions.Session{}, err
+	}
+	reg = reg.Glance()
+	reg.Brief = c.Brief && c.Client == "" && c.Start == ""
+	sid, err := resolve(reg, rows, c.Looked())
+	if errors.Is(err, sessions.ErrNoSession) && c.Explicit != "" {
+		return sessions.Session{}, &sessions.UnknownAliasError{Alias: c.Explicit}
+	}
+	if err != nil {
+		return sessions.Session{}, err
+	}
+	if sid == "" {
+		return sessions.Session{}, sessions.ErrNoCaller
+	}
+	i := sessions.FindSID(rows, sid)
+	if i < 0 && c.Explicit != "" {
+		return sessions.Session{}, &sessions.UnknownAliasError{Alias: c.Explicit, Closest: sessions.ClosestTo(rows, c.Explicit)}
+	}
+	if i < 0 && c.isNamedByEnvironment(sid) {
+		return sessions.Session{}, &sessions.UnknownAliasError{Alias: sid}
+	}
+	if i < 0 {
+		return sessions.Session{}, fmt.Errorf("session %q is not registered: %w", sid, sessions.ErrNoSession)
+	}
+	return reg.Session(rows[i]), nil
+}
+
+// resolve gives the caller's session id, registered or not, or "" when nothing names one.
+func resolve(reg *sessions.Registry, rows []sessions.Row, c Caller) (string, error) {
+	if c.Remote {
+		return sidOfRemote(reg, rows, c)
+	}
+	if c.Start != "" {
+		return sidToStart(reg, rows, c)
+	}
+	if c.Explicit != "" {
+		sid, err := SIDByName(rows, c.Explicit)
+		if err == nil {
+			err = checkPerson(reg, rows, sid, c)
+		}
+		return sid, err
+	}
+	if c.ClientID != "" {
+		sid, err := sidOfID(reg, rows, c, clientID{c.Client, c.ClientID})
+		if sid != "" || err != nil {
+			return sid, err
+		}
+		// All that follows is about our process. Sessions may share it (Codex's daemon): then it
+		// does not tell which of them calls.
+		if p, _ := client.Find(c.Client); p.SharedProcess || c.serves {
+			return sidOfStart(reg, c, p), nil
+		}
+	}
+	if sid, err := claimed(reg, c); sid != "" || err != nil {
+		return sid, err
+	}
+	if sid := c.env("C2C_MCP_SESSION_ID"); sid != "" && !isInherited(reg, rows, sid, c) {
+		// This is never an alias: another session may have the alias by now.
+		return sid, errors.Join(checkSID(sid), checkPerson(reg, rows, sid, c))
+	}
+	if c.PID > 0 {
+		// Before the variable: /clear and /resume change Claude Code's session while its MCP
+		// server goes on with the environment it was started with.
+		if p, err := reg.Processes.Find(c.PID); err == nil {
+			if sid, err := sidOfProcess(reg, rows, p, c.Client); sid != "" || err != nil {
+				return sid, err
+			}
+		}
+		if sid, err := fromEnv(reg, rows, c, ""); sid != "" || err != nil {
+			return sid, err
+		}
+		if sessions.FindSID(rows, c.Last) >= 0 {
+			return c.Last, nil
+		}
+		return "", nil
+	}
+	near, err := nearestAncestor(reg, rows, c)
+	if err != nil {
+		return "", err
+	}
+	if sid, err := fromEnv(reg, rows, c, near); sid != "" || err != nil {
+		return sid, err
+	}
+	if near == "" && c.isPerson() {
+		return personHere(reg, c.User)
+	}
+	return near, nil
+}
+
+// sidOfID gives the session to which a client's id belongs, "" when there is none. A window that goes on with another
+// conversation (/clear) keeps its mailbox while it lives: who opens the old one elsewhere has one of its own.
+func sidOfID(reg *sessions.Registry, rows []sessions.Row, c Caller, id clientID) (string, error) {
+	sid, err := reg.SidOf(id.client, id.id)
+	i := sessions.FindSID(rows, sid)
+	if err != nil || i < 0 || c.PID == 0 || rows[i].Integer("pid") == int64(c.PID) {
+		return sid, err
+	}
+	if s := reg.Session(rows[i]); s.Process != 0 && len(s.ClientIDs) > 0 && s.ClientID() != id.id {
+		return "", nil
+	}
+	return sid, nil
+}
+
+// isInherited says whether C2C_MCP_SESSION_ID tells of another client than the caller's, or of a session that the
+// caller's client has left. c2c start sets it, and all that the client runs has it: a client in its shell, or in a
+// terminal that its shell has started.
+func isInherited(reg *sessions.Registry, rows []sessions.Row, sid string, c Caller) bool {
+	i := sessions.FindSID(rows, sid)
+	if i < 0 {
+		return false
+	}
+	s := reg.Session(rows[i])
+	_, known := client.Find(s.Client)
+	if s.Client == ClientWire {
+		_, known = client.Find(c.Client) // an agent that a daemon carries mail to is none of these
+	}
+	own, named := sidHere(reg, rows, c)
+	switch {
+	case s.Client == ClientWire && s.Process != 0 && c.PID > 0:
+		agent, err := reg.Processes.Find(c.PID)
+		return err != nil || agent.Parent != s.Process
+	case c.PID > 0 && own == sid:
+		return false
+	case known && c.Client != "" && client.Name(c.Client) != s.Client && s.PID != 0 && s.State != sessions.Absent:
+		return true // also where the other process cannot be seen
+	case slices.ContainsFunc(c.clientIDs(), func(id clientID) bool { return isBelow(reg, s, id) }):
+		return true
+	case own == sid || wasGiven(reg, s, c):
+		return false
+	case named && (s.Facts.Started || len(s.ClientIDs) > 0):
+		return true // it was resumed there, say
+	case s.Process == 0 || s.Facts.Started && s.Client != ClientWire: // a launcher may be above its client, until that has named its session
+		return false
+	}
+	return own != "" || c.PID > 0 && !DescendsFrom(reg, s, c.PID)
+}
+
+// wasGiven says that the caller's client has given it the session's id, and was not started with it itself. A process that
+// runs several sessions does so for their servers. The session must have been of that process.
+func wasGiven(reg *sessions.Registry, s sessions.Session, c Caller) bool {
+	if c.PID <= 0 || s.Facts.PID != c.PID {
+		return false
+	}
+	p, err := reg.Processes.Find(c.PID)
+	if err != nil || s.Facts.StartTime != p.Start || s.Facts.Namespace != reg.Processes.Namespace() {
+		return false
+	}
+	had := reg.Processes.Environ(p.PID)
+	return had != nil && !slices.Contains(had, "C2C_MCP_SESSION_ID="+s.ID)
+}
+
+// sidHere gives the session of the caller's process, or of the nearest one above that has one. named says that its client
+// has named it, and has no other one at the same time.
+func sidHere(reg *sessions.Registry, rows []sessions.Row, c Caller) (sid string, named bool) {
+	var err error
+	if c.PID == 0 {
+		sid, err = nearestAncestor(reg, rows, c)
+	} else if p, failed := reg.Processes.Find(c.PID); failed == nil {
+		sid, err = sidOfProcess(reg, rows, p, c.Client)
+	}
+	i := sessions.FindSID(rows, sid)
+	if err != nil || i < 0 {
+		return "", false
+	}
+	s := reg.Session(rows[i])
+	p, known := client.Find(s.Client)
+	return sid, known && len(s.ClientIDs) > 0 && !p.SharedProcess && !c.serves
+}
+
+// sidOfStart gives the mailbox that the terminal of a client was started with, until a session of the client has it.
+// A mailbox that only the environment names is for a session that is its first.
+func sidOfStart(reg *sessions.Registry, c Caller, p client.Profile) string {
+	sid := cmp.Or(c.env(client.StartEnv), c.env("C2C_MCP_SESSION_ID"))
+	if !p.Plugin || checkSID(sid) != nil || sessions.IsPersonID(sid) || sessions.IsExternalID(sid) {
+		return ""
+	}
+	if f := reg.FactsOf(sid); !f.Started && len(f.ClientIDs) > 0 || !sameClient(f.Client, c.Client) {
+		return ""
+	}
+	return sid
+}
+
+// claimed gives the session whose id the caller claims, if it was bound to the same process. The process alone would
+// tell another one.
+func claimed(reg *sessions.Registry, c Caller) (string, error) {
+	if c.Claimed == "" {
+		return "", nil
+	}
+	sid, err := reg.SidOf(c.Client, c.Claimed)
+	if err != nil {
+		return "", err
+	}
+	p, err := reg.Processes.Find(c.PID)
+	if f := reg.FactsOf(sid); err != nil || sid == "" || f.PID != p.PID || f.StartTime != p.Start || f.Namespace != reg.Processes.Namespace() {
+		return "", fmt.Errorf("c2c's plugin has not named session %q of this client; call again, or restart the client: %w", c.Claimed, sessions.ErrNoSession)
+	}
+	return sid, nil
+}
+
+// sidToStart gives the session for a client that is started with an alias. A new session has the alias as its id,
+// if no other session has that id: people can read it.
+func sidToStart(reg *sessions.Registry, rows []sessions.Row, c Caller) (string, error) {
+	if r := reg.Receiver(rows, c.Start); r != nil {
+		s := reg.Session(r)
+		if own := c.PID > 0 && s.Process == c.PID; !own && s.State != sessions.Absent && (s.State != sessions.Unknown || s.PID != 0) {
+			return "", &sessions.AliasTakenError{Alias: s.Alias, Suggested: sessions.FreeAlias(rows, c.Start)}
+		}
+		return s.ID, nil
+	}
+	if sessions.FindSID(rows, c.Start) >= 0 || checkSID(c.Start) != nil || sessions.IsExternalID(c.Start) {
+		return "", nil
+	}
+	if f := reg.FactsOf(c.Start); f.Alias != "" && sessions.Fold(f.Alias) != sessions.Fold(c.Start) {
+		return "", nil // it was swept, and had another name by then
+	}
+	return c.Start, nil
+}
+
+func checkSID(sid string) error {
+	if !inbox.ValidName(sid) {
+		return fmt.Errorf("session %q is not a valid name: %w", sid, sessions.ErrNoSession)
+	}
+	return nil
+}
+
+// SIDByName takes a name as a session id, else as an alias, else as the id of a session that is not registered yet.
+func SIDByName(rows []sessions.Row, name string) (string, error) {
+	if sessions.FindSID(rows, name) >= 0 {
+		return name, nil
+	}
+	if found := sessions.Holders(rows, name); len(found) > 0 {
+		return found[0].SID(), nil
+	}
+	return name, checkSID(name)
+}
+
+// fromEnv asks the variables of the clients whose environment may be believed. near is the session of the
+// nearest registered ancestor: when that is another client's, the variable was inherited through it.
+func fromEnv(reg *sessions.Registry, rows []sessions.Row, c Caller, near string) (string, error) {
+	var nearest sessions.Session
+	if i := sessions.FindSID(rows, near); i >= 0 {
+		nearest = reg.Session(rows[i])
+	}
+	found := ""
+	for _, id := range c.clientIDs() {
+		sid, err := sidOfID(reg, rows, c, id)
+		if err != nil {
+			return "", err
+		}
+		if isBelow(reg, nearest, id) {
+			return sid, nil
+		}
+		if sid == "" || sid != near && nearest.Client != "" && nearest.Client != id.client {
+			continue
+		}
+		if found != "" {
+			return "", nil // one client runs in the shell of another, and nothing tells which
+		}
+		found = sid
+	}
+	return found, nil
+}
+
+// isBelow says whether our environment has got a client's id below the process of a session: the session's client was
+// started without it. So the one that set it, whose process may not be known, runs in the shell of the other.
+func isBelow(reg *sessions.Registry, s sessions.Session, id clientID) bool {
+	if s.Process == 0 || s.Client == id.client {
+		return false
+	}
+	p, _ := client.Find(id.client)
+	had := reg.Processes.Environ(s.Process)
+	sid, err := reg.SidOf(id.client, id.id)
+	return err == nil && sid != "" && had != nil && !slices.Contains(had, p.SessionEnv+"="+id.id)
+}
+
+// A clientID is a client's own id of a session.
+type clientID struct{ client, id string }
+
+// clientIDs gives those in the environment that may be believed.
+func (c Caller) clientIDs() (ids []clientID) {
+	for _, p := range client.All() {
+		if id := c.env(p.SessionEnv); id != "" && (p.TrustEnv && c.Client == p.Name || p.ShellEnv && c.Client == "") {
+			ids = append(ids, clientID{p.Name, id})
+		}
+	}
+	return ids
+}
+
+// sameClient says whether two names may be those of one client. A row without one may be anybody's.
+func sameClient(a, b string) bool {
+	return a == "" || b == "" || client.Name(a) == client.Name(b)
+}
+
+// sidOfProcess gives the session of a process, "" when there is none. A server whose parent has ended becomes a
+// child of process 1, so for that process the client must be the same, too.
+func sidOfProcess(reg *sessions.Registry, rows []sessions.Row, p sessions.Process, client string) (string, error) {
+	sid := ""
+	for _, r := range rows {
+		if !reg.IsBoundTo(r, p) || p.PID == 1 && !sameClient(client, r.Text("client_type")) {
+			continue
+		}
+		if sid != "" {
+			return "", fmt.Errorf("process %d has sessions %q and %q: %w", p.PID, sid, r.SID(), sessions.ErrAmbiguous)
+		}
+		sid = r.SID()
+	}
+	return sid, nil
+}
+
+// DescendsFrom says whether a session's process is the process pid or a descendant of it.
+func DescendsFrom(reg *sessions.Registry, s sessions.Session, pid int) bool {
+	for p := range ancestors(reg, s.Process) {
+		if p.PID == pid || p.Parent == pid {
+			return true
+		}
+	}
+	return false
+}
+
+// Starter gives the process that has started the leader of our session (setsid); 0: it cannot be seen.
+func Starter(reg *sessions.Registry) int {
+	sid, err := unix.Getsid(0)
+	if err != nil {
+		return 0
+	}
+	for p := range ancestors(reg, reg.Processes.Self()) { // a process that was left in the background is not below its leader
+		if p.PID == sid {
+			return p.Parent
+		}
+	}
+	return 0
+}
+
+// ancestors walks from a process towards init, as far as it can be seen.
+func ancestors(reg *sessions.Registry, pid int) iter.Seq[sessions.Process] {
+	return func(yield func(sessions.Process) bool) {
+		for n := 0; pid > 1 && n <= maxAncestors; n++ {
+			p, err := reg.Processes.Find(pid)
+			if err != nil || !yield(p) {
+				return // the process is gone, and its parent is not known
+			}
+			pid = p.Parent
+		}
+	}
+}
+
+func nearestAncestor(reg *sessions.Registry, rows []sessions.Row, c Caller) (string, error) {
+	self := reg.Processes.Self()
+	byPID := map[int64][]sessions.Row{}
+	for _, r := range rows {
+		if pid := r.Integer("pid"); pid > 0 {
+			byPID[pid] = append(byPID[pid], r)
+		}
+	}
+	if len(byPID) == 0 {
+		return "", nil // no session has a process that could be above ours
+	}
+	for p := range ancestors(reg, self) {
+		if p.PID == self {
+			continue
+		}
+		own := byPID[int64(p.PID)]
+		sid, err := sidOfProcess(reg, own, p, "")
+		if errors.Is(err, sessions.ErrAmbiguous) {
+			for _, id := range c.clientIDs() { // the client tells its shells which
+				named, _ := reg.SidOf(id.client, id.id)
+				if i := sessions.FindSID(own, named); i >= 0 && reg.IsBoundTo(own[i], p) {
+					return named, nil
+				}
+			}
+		}
+		if sid != "" || err != nil {
+			return sid, err
+		}
+	}
+	return "", nil
+}

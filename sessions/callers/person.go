@@ -1,0 +1,127 @@
+package callers
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"c2c/client"
+	"c2c/sessions"
+)
+
+// User is a person at a terminal. In each root a person has a mailbox that no agent can get.
+type User struct {
+	UID      int
+	Login    string // see Name
+	Terminal bool   // the caller has a controlling terminal
+	Typing   bool   // its standard input is a terminal
+
+	look func(*User) // finds out the last two; nil: they are known
+	here bool        // Login may be looked up
+}
+
+// looked is u with what its terminal says. It is asked when nothing else tells who calls.
+func (u *User) looked() *User {
+	if u.look != nil {
+		u.look(u)
+		u.look = nil
+	}
+	return u
+}
+
+// IsTyping says whether somebody types at a terminal here.
+func (u *User) IsTyping() bool { return u.looked().Terminal && u.Typing }
+
+// UserHere is the person at this terminal. stdin is the standard input.
+func UserHere(getenv func(string) string, stdin io.Reader) *User {
+	u := &User{UID: os.Getuid(), Login: getenv("USER"), here: true}
+	u.look = func(u *User) {
+		if tty, err := os.Open("/dev/tty"); err == nil {
+			u.Terminal = true
+			tty.Close()
+		}
+		if in, ok := stdin.(*os.File); ok {
+			_, err := unix.IoctlGetWinsize(int(in.Fd()), unix.TIOCGWINSZ)
+			u.Typing = err == nil
+		}
+	}
+	return u
+}
+
+// Name is what the mailbox is called at first, if it is a free alias. The file of users is read only if the environment has none.
+func (u *User) Name() string {
+	if u.Login == "" && u.here {
+		// Not os/user: with cgo, the whole program would start with the C library's name services.
+		data, _ := os.ReadFile("/etc/passwd")
+		for line := range strings.Lines(string(data)) {
+			if f := strings.Split(line, ":"); len(f) > 2 && f[2] == strconv.Itoa(u.UID) {
+				u.Login = f[0]
+				break
+			}
+		}
+	}
+	return u.Login
+}
+
+func (u *User) sid() string { return sessions.PersonPrefix + strconv.Itoa(u.UID) }
+
+// ClientWire is the client of a session whose mail a wire daemon carries. The daemon is its process: it starts the agent,
+// and one after another.
+const ClientWire = "wire"
+
+// firstAlias is what the mailbox of a person is called when it is made.
+func (u *User) firstAlias(rows []sessions.Row) string {
+	alias := u.Name()
+	if sessions.CheckAlias(alias) != nil {
+		alias = u.sid()
+	}
+	return sessions.FreeAlias(rows, alias)
+}
+
+// IsPerson says whether nobody but a person can have called: no agent has set a variable, and no session was named.
+func (c Caller) IsPerson() bool {
+	return c.isPerson() && c.Explicit == "" && c.env("C2C_MCP_SESSION_ID") == ""
+}
+
+// isPerson says whether the caller can only be the person: no agent has set a variable in the environment.
+func (c Caller) isPerson() bool { return c.User != nil && c.Client == "" && len(c.clientIDs()) == 0 }
+
+// personHere gives a person's session to a caller of which nothing else is known. An agent's process looks the same
+// when its parents have ended, or in its own PID namespace. So the terminal and the namespace are checked.
+func personHere(reg *sessions.Registry, u *User) (string, error) {
+	if !u.looked().Terminal || !isPersonsNamespace(reg, u.sid()) {
+		return "", sessions.ErrNoCaller
+	}
+	return u.sid(), nil
+}
+
+// isPersonsNamespace says whether a person's PID namespace is ours, or not known yet. The boot may be another one.
+func isPersonsNamespace(reg *sessions.Registry, sid string) bool {
+	here, _, _ := strings.Cut(reg.Processes.Namespace(), " ")
+	there, _, _ := strings.Cut(reg.FactsOf(sid).Namespace, " ")
+	return here != "" && (there == "" || there == here)
+}
+
+// checkPerson refuses a person's session to everybody else, and a sender's to everybody. The environment cannot name it, because it is inherited.
+func checkPerson(reg *sessions.Registry, rows []sessions.Row, sid string, c Caller) error {
+	if !sessions.IsPersonID(sid) {
+		return sessions.CheckExternal(sid)
+	}
+	if c.isPerson() && c.User.sid() == sid && c.PID == 0 && c.env("C2C_MCP_SESSION_ID") == "" {
+		near, err := nearestAncestor(reg, rows, c)
+		if err == nil && (near == "" || c.User.looked().Typing && !isAgent(reg, rows, near)) {
+			return nil
+		}
+	}
+	return fmt.Errorf("session %q belongs to a person, and no agent may use it", sid)
+}
+
+// isAgent says whether the session's client has a profile. One without may be an editor.
+func isAgent(reg *sessions.Registry, rows []sessions.Row, sid string) bool {
+	_, known := client.Find(reg.Session(rows[sessions.FindSID(rows, sid)]).Client)
+	return known
+}

@@ -1,0 +1,52 @@
+package callers
+
+import (
+	"errors"
+	"fmt"
+
+	"c2c/sessions"
+)
+
+// sidOfRemote gives the session of a caller of which this process is no part, as over HTTP: what the call says, then the
+// session of an earlier call of the same connection, then the client's process, if that has one session. Our own
+// environment and ancestors are somebody else's. Where nothing tells, it is a new session.
+func sidOfRemote(reg *sessions.Registry, rows []sessions.Row, c Caller) (string, error) {
+	if c.User != nil {
+		return sidOfRemotePerson(reg, c)
+	}
+	if c.ClientID != "" {
+		// Another id is another session, whatever the process or the connection had before.
+		return sidOfID(reg, rows, c, clientID{c.Client, c.ClientID})
+	}
+	if sid, err := claimed(reg, c); sid != "" || err != nil {
+		return sid, err
+	}
+	if sessions.FindSID(rows, c.Last) >= 0 {
+		return c.Last, nil
+	}
+	if c.PID <= 0 {
+		return "", nil
+	}
+	p, err := reg.Processes.Find(c.PID)
+	if err != nil {
+		return "", nil // it has ended by now, or a sandbox hides it
+	}
+	sid, err := sidOfProcess(reg, rows, p, c.Client)
+	if errors.Is(err, sessions.ErrAmbiguous) {
+		return "", nil // the process serves many sessions, and this connection is none of those that it has named
+	}
+	return sid, err
+}
+
+// sidOfRemotePerson gives the session of a person who has shown a login, as at the page: its caller has looked at that. The
+// session was made at a terminal, which must be in our PID namespace.
+func sidOfRemotePerson(reg *sessions.Registry, c Caller) (string, error) {
+	sid := c.User.sid()
+	if c.Client != "" || c.ClientID != "" || c.Claimed != "" || c.Last != "" || c.Explicit != "" || c.PID != 0 {
+		return "", fmt.Errorf("session %q belongs to a person, and no program may use it", sid)
+	}
+	if !isPersonsNamespace(reg, sid) {
+		return "", fmt.Errorf("find out who is calling: %w: the person's terminal is in another PID namespace than c2c serve", sessions.ErrNoSession)
+	}
+	return sid, nil
+}

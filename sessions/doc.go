@@ -1,0 +1,8 @@
+// Package sessions knows the sessions of a root: their ids and aliases, what is known of each, and whether its client lives.
+//
+// On disk, under the root: registry.json, shared with the original c2c and holding only its fields;
+// sessions/<sid>.json, our own facts about a session; sessions/ids/<client>.<id>, which session a client's own id belongs to;
+// broker.log. A Registry is an open root. It may be used by any goroutine, and any number of processes may have the root open.
+//
+// The package knows nothing of what mail is owed, held or moved: callers and turns, below it, and the rooms of broker ask it.
+package sessions

@@ -1,0 +1,251 @@
+package sessions
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+	"c2c/wake"
+)
+
+// Facts is sessions/<sid>.json: what the registry has no field for. The original rewrites the registry
+// without fields it does not know.
+type Facts struct {
+	Alias string `json:"alias,omitempty"` // for a session that comes back after a sweep
+	// AliasSince is when the session has chosen its alias, in Unix seconds. Who takes the alias over, with the mail, has the time of
+	// the one before. 0: not known.
+	AliasSince float64 `json:"alias_since,omitempty"`
+	// Former are the aliases that it had before, oldest first: answers to what it wrote then come here.
+	Former    []former `json:"former_aliases,omitempty"`
+	Client    string   `json:"client,omitempty"`
+	ClientIDs []string `json:"client_ids,omitempty"`
+	// Namespace is the PID namespace of the process PID that started at StartTime. A person has a namespace and no process.
+	PID       int       `json:"pid,omitempty"`
+	StartTime int64     `json:"pid_start_time,omitempty"`
+	Namespace string    `json:"pid_namespace,omitempty"`
+	Started   bool      `json:"started,omitempty"`  // by c2c start, and no session of the client has it yet
+	Named     bool      `json:"named,omitempty"`    // its alias was chosen, or C2C_MCP_AUTO_REGISTER_ALIAS was tried
+	Proposed  bool      `json:"proposed,omitempty"` // its alias is the word of a project's file
+	Pane      string    `json:"pane,omitempty"`
+	LastRing  wake.Ring `json:"last_ring,omitzero"`
+	// Unattended: see Session.
+	Unattended bool `json:"unattended,omitempty"`
+	// Turn is what was told last of its turn, when it came to be so and by whom; empty: nothing.
+	Turn   string    `json:"turn,omitempty"`
+	TurnAt time.Time `json:"turn_at,omitzero"`
+	TurnBy string    `json:"turn_by,omitempty"`
+	// Failure is why its model gave no answer, since FailedAt: see SawFailure.
+	Failure  string    `json:"failure,omitempty"`
+	FailedAt time.Time `json:"failed_at,omitzero"`
+	// Transport is that of the last call of a tool, since TransportAt.
+	Transport   string    `json:"transport,omitempty"`
+	TransportAt time.Time `json:"transport_at,omitzero"`
+	// Conversation: see Session.
+	Conversation string `json:"conversation,omitempty"`
+	// ModStart is StartTime of the last process in which a mod or plugin of ours was seen.
+	ModStart int64 `json:"mod_start_time,omitempty"`
+	// Unseen are the ids of messages that its client has given to the model, and has not shown to its person yet.
+	Unseen []string `json:"unseen,omitempty"`
+	// Dropped are the ids of messages that its client has dropped with a request that failed, and that come again.
+	Dropped []string `json:"dropped,omitempty"`
+	// MoveFrom are the sessions whose mail is to come here, its own id for the dead letters. It is written before
+	// the registry changes hands and dropped when the mail is here: after a crash the next Attach brings it.
+	MoveFrom []string `json:"move_from,omitempty"`
+
+	// TookOver is the session whose alias and mail it was given last.
+	TookOver string `json:"took_over,omitempty"`
+
+	stored bool // there is a file
+}
+
+// former is an alias that a session had.
+type former struct {
+	Alias string  `json:"alias"`
+	Until float64 `json:"until"` // Unix seconds
+}
+
+// maxFormer bounds the list of them.
+const maxFormer = 16
+
+// Rename gives the session an alias, and keeps the one that it had: in another case, too, since files have what was written.
+func (f *Facts) Rename(alias string, now time.Time) {
+	if f.Alias != "" && f.Alias != alias {
+		f.Former = append(f.Former, former{f.Alias, inbox.Seconds(now)})
+		f.Former = f.Former[max(0, len(f.Former)-maxFormer):]
+	}
+	f.Alias = alias
+}
+
+// maxClientIDs bounds the list: each /clear adds one. The index keeps all of them.
+const maxClientIDs = 16
+
+const sessionsName = "sessions"
+
+func (reg *Registry) SessionsDir() (*atomicfile.Dir, error) { return reg.root.Sub(sessionsName, true) }
+
+func (reg *Registry) ReadFacts(sid string) (f Facts, err error) {
+	dir, err := reg.SessionsDir()
+	if err != nil {
+		return f, err
+	}
+	defer dir.Close()
+	return readFacts(dir, sid)
+}
+
+// readFacts gives a *DamagedError also when the file is not one of ours.
+func readFacts(dir *atomicfile.Dir, sid string) (f Facts, err error) {
+	data, err := dir.Read(sid + ".json")
+	switch {
+	case err == nil:
+		if err = f.parse(data); err == nil {
+			f.stored = true
+			return f, nil
+		}
+	case errors.Is(err, fs.ErrNotExist):
+		return f, nil
+	case !errors.Is(err, atomicfile.ErrNotOurs) && !errors.Is(err, atomicfile.ErrTooLarge) && !errors.Is(err, fs.ErrPermission):
+		return f, err
+	}
+	return Facts{}, &DamagedError{fmt.Errorf("read facts of session %q: %w", sid, err)}
+}
+
+// FactsOf gives no facts, and logs why, when they cannot be read: the registry says who a session is.
+func (reg *Registry) FactsOf(sid string) Facts {
+	f, known := reg.read[sid]
+	if !known {
+		f = reg.loggedFacts(reg.ReadFacts, sid)
+		if reg.read != nil {
+			reg.read[sid] = f
+		}
+	}
+	return f
+}
+
+func (reg *Registry) loggedFacts(read func(sid string) (Facts, error), sid string) Facts {
+	if !inbox.ValidName(sid) {
+		return Facts{} // the original allows any id; such a session can have no facts of ours
+	}
+	f, err := read(sid)
+	if err != nil {
+		reg.Log.Warn("facts of a session are unreadable", "session", sid, "err", err)
+	}
+	return f
+}
+
+// ChangeFacts edits sessions/<sid>.json under its lock.
+func (reg *Registry) ChangeFacts(ctx context.Context, sid string, edit func(*Facts)) error {
+	dir, err := reg.SessionsDir()
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return filelock.With(ctx, dir, sid+".lock", func() error {
+		f, err := readFacts(dir, sid)
+		if damaged := new(DamagedError); errors.As(err, &damaged) {
+			// The registry says who it is. The next attach writes the facts anew.
+			aside := sid + ".json.corrupt-" + strconv.FormatInt(reg.Now().UnixMicro(), 10)
+			reg.Log.Error("facts of a session were damaged", "session", sid, "kept_as", aside, "err", err)
+			err = dir.Rename(sid+".json", aside)
+		}
+		if err != nil {
+			return err
+		}
+		before, _ := json.MarshalIndent(f, "", "  ")
+		edit(&f)
+		after, err := json.MarshalIndent(f, "", "  ")
+		if err != nil {
+			return err
+		}
+		if bytes.Equal(before, after) {
+			return dir.RemoveLeftover(sid + ".json") // no fsync for nothing
+		}
+		return dir.Replace(sid+".json", append(after, '\n'))
+	})
+}
+
+// openID opens the index of client ids and names the file of one.
+func (reg *Registry) openID(client, id string) (ids *atomicfile.Dir, name string, err error) {
+	name = client + "." + id
+	if client == "" || !inbox.ValidName(id) || !inbox.ValidName(name) || atomicfile.IsTemp(name) {
+		return nil, "", fmt.Errorf("session id %q of client %q is not a valid name", id, client)
+	}
+	dir, err := reg.SessionsDir()
+	if err != nil {
+		return nil, "", err
+	}
+	defer dir.Close()
+	ids, err = dir.Sub("ids", true)
+	return ids, name, err
+}
+
+// SidOf looks a client's own id up; "" when it was never seen.
+func (reg *Registry) SidOf(client, id string) (string, error) {
+	ids, name, err := reg.openID(client, id)
+	if err != nil {
+		return "", err
+	}
+	defer ids.Close()
+	data, err := ids.ReadIf(name)
+	if err != nil || data == nil {
+		return "", err
+	}
+	sid, whole := strings.CutSuffix(string(data), "\n")
+	if !whole || !inbox.ValidName(sid) {
+		return "", fmt.Errorf("read sessions/ids/%s: %q is not a session id", name, data)
+	}
+	return sid, nil
+}
+
+// BindID records that a client's own id belongs to a session.
+func (reg *Registry) BindID(client, id, sid string) error {
+	ids, name, err := reg.openID(client, id)
+	if err != nil {
+		return err
+	}
+	defer ids.Close()
+	if data, err := ids.Read(name); err == nil && string(data) == sid+"\n" {
+		return nil
+	}
+	return ids.Replace(name, []byte(sid+"\n"))
+}
+
+// AddID puts an id last, once.
+func AddID(ids []string, id string) []string {
+	ids = append(slices.DeleteFunc(slices.Clone(ids), func(s string) bool { return s == id }), id)
+	return ids[max(0, len(ids)-maxClientIDs):]
+}
+
+// AddMissing puts sessions that are not there yet into a list.
+func AddMissing(sids []string, more ...string) []string {
+	for _, sid := range more {
+		if !slices.Contains(sids, sid) {
+			sids = append(sids, sid)
+		}
+	}
+	return sids
+}
+
+// OnDisk says whether the session has a file of facts.
+func (f Facts) OnDisk() bool { return f.stored }
+
+// Join adds the facts of the same session in another root.
+func (f *Facts) Join(other Facts) {
+	if !f.stored {
+		*f = other
+		return
+	}
+	ids := slices.DeleteFunc(slices.Clone(other.ClientIDs), func(id string) bool { return slices.Contains(f.ClientIDs, id) })
+	ids = append(ids, f.ClientIDs...)
+	f.ClientIDs = ids[max(0, len(ids)-maxClientIDs):]
+	f.MoveFrom = AddMissing(f.MoveFrom, other.MoveFrom...)
+}

@@ -1,0 +1,112 @@
+package sessions
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+	"time"
+
+	"c2c/inbox/fields"
+)
+
+var errNoJSON = errors.New("not JSON")
+
+// parse reads facts as json.Unmarshal does. That takes a type apart before it reads a first one, which a send and a hook would
+// pay each time: a fifth of what they do themselves.
+func (f *Facts) parse(data []byte) error {
+	if !json.Valid(data) {
+		return errNoJSON
+	}
+	return fields.Each(data, func(name string, value json.RawMessage) error {
+		to := f.member(name)
+		if to == nil || string(value) == "null" {
+			return nil
+		}
+		return setMember(to, value)
+	})
+}
+
+func setMember(to any, value json.RawMessage) (err error) {
+	switch to := to.(type) {
+	case *string:
+		*to, err = fields.Text(value)
+	case *[]string:
+		*to, err = fields.Texts(value)
+	case *bool:
+		if *to = string(value) == "true"; !*to && string(value) != "false" {
+			err = errors.New("neither true nor false")
+		}
+	case *int:
+		*to, err = strconv.Atoi(string(value))
+	case *int64:
+		*to, err = strconv.ParseInt(string(value), 10, 64)
+	case *float64:
+		*to, err = strconv.ParseFloat(string(value), 64)
+	case *time.Time:
+		err = to.UnmarshalJSON(value)
+	default:
+		err = json.Unmarshal(value, to)
+	}
+	return err
+}
+
+// member gives the field of a name, nil if there is none.
+func (f *Facts) member(name string) any {
+	switch name {
+	case "alias":
+		return &f.Alias
+	case "alias_since":
+		return &f.AliasSince
+	case "former_aliases":
+		return &f.Former
+	case "client":
+		return &f.Client
+	case "client_ids":
+		return &f.ClientIDs
+	case "pid":
+		return &f.PID
+	case "pid_start_time":
+		return &f.StartTime
+	case "pid_namespace":
+		return &f.Namespace
+	case "started":
+		return &f.Started
+	case "named":
+		return &f.Named
+	case "proposed":
+		return &f.Proposed
+	case "pane":
+		return &f.Pane
+	case "last_ring":
+		return &f.LastRing
+	case "unattended":
+		return &f.Unattended
+	case "turn":
+		return &f.Turn
+	case "turn_at":
+		return &f.TurnAt
+	case "turn_by":
+		return &f.TurnBy
+	case "failure":
+		return &f.Failure
+	case "failed_at":
+		return &f.FailedAt
+	case "transport":
+		return &f.Transport
+	case "transport_at":
+		return &f.TransportAt
+	case "conversation":
+		return &f.Conversation
+	case "mod_start_time":
+		return &f.ModStart
+	case "unseen":
+		return &f.Unseen
+	case "dropped":
+		return &f.Dropped
+	case "move_from":
+		return &f.MoveFrom
+	case "took_over":
+		return &f.TookOver
+	}
+	return nil
+}

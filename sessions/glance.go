@@ -1,0 +1,30 @@
+package sessions
+
+// Glance is b for one question of who is who: it reads each file of facts once, and looks at each process and each lock
+// once. Nothing may be changed through it, and callers must not keep it: what it has read stays as it was.
+func (reg *Registry) Glance() *Registry {
+	g := *reg
+	g.lastAuthors = new(lastAuthors) // they remember b
+	g.locks, g.read, g.Processes = map[string]bool{}, map[string]Facts{}, glancedProcesses{reg.Processes, map[int]glancedProcess{}}
+	return &g
+}
+
+// glancedProcesses are processes that were looked at once.
+type glancedProcesses struct {
+	ProcessTable
+	found map[int]glancedProcess
+}
+
+type glancedProcess struct {
+	Process
+	err error
+}
+
+func (g glancedProcesses) Find(pid int) (Process, error) {
+	p, looked := g.found[pid]
+	if !looked {
+		p.Process, p.err = g.ProcessTable.Find(pid)
+		g.found[pid] = p
+	}
+	return p.Process, p.err
+}

@@ -1,0 +1,118 @@
+package sessions
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"c2c/format"
+	"c2c/inbox"
+	"c2c/wake"
+)
+
+// Listed is a session as a list shows it.
+type Listed struct {
+	ID         string    `json:"session_id"`
+	Alias      string    `json:"alias"`
+	PID        int       `json:"pid,omitempty"`
+	Alive      *bool     `json:"alive"` // null: not known
+	Registered float64   `json:"registered_at,omitempty"`
+	Client     string    `json:"client,omitempty"`
+	Role       string    `json:"role,omitempty"`
+	State      State     `json:"state"` // Alive, Away, Absent, Person, External or Unknown
+	Now        Now       `json:"now"`
+	Waiting    bool      `json:"waiting"`
+	Count      int       `json:"waiting_count,omitempty"` // messages that wait
+	Oldest     time.Time `json:"oldest_at,omitzero"`
+	LastRead   time.Time `json:"last_read_at,omitzero"` // when it was handed mail last
+	Quiet      bool      `json:"dnd,omitempty"`
+	LastRing   wake.Ring `json:"last_ring,omitzero"`
+	Surface    string    `json:"surface_support,omitempty"` // SurfaceFull or SurfaceDegraded, of one that is alive
+	Error      string    `json:"error,omitempty"`           // why its mailbox cannot be looked into
+}
+
+// List gives all sessions: what they do now, and what waits for them.
+func (reg *Registry) List(ctx context.Context) ([]Listed, error) {
+	there, err := reg.root.NameSet()
+	if err != nil {
+		return nil, err
+	}
+	look := reg.probeOnce(there)
+	sessions, err := reg.sessions(ctx, look)
+	if err != nil {
+		return nil, err
+	}
+	boxes, err := inbox.OpenBacklogs(reg.root, there)
+	if err != nil {
+		return nil, err
+	}
+	defer boxes.Close()
+	rows := []Listed{}
+	for _, s := range sessions {
+		rows = append(rows, reg.listed(s, boxes, look))
+	}
+	return rows, nil
+}
+
+// Look gives a session as a list shows it.
+func (reg *Registry) Look(s Session) (Listed, error) {
+	boxes, err := reg.Backlogs()
+	if err != nil {
+		return Listed{}, err
+	}
+	defer boxes.Close()
+	return reg.listed(s, boxes, reg.Prober()), nil
+}
+
+func (reg *Registry) Backlogs() (*inbox.Backlogs, error) {
+	there, err := reg.root.NameSet()
+	if err != nil {
+		return nil, err
+	}
+	return inbox.OpenBacklogs(reg.root, there)
+}
+
+// Lines say of a session what it does, if that is known, and what waits for it.
+func (l Listed) Lines(now time.Time) (lines []string) {
+	if does := l.Now.Does; does != Alive && does != Unknown && does != Person && does != External {
+		lines = append(lines, l.Now.Says("it", now))
+	}
+	switch {
+	case l.Count == 1:
+		lines = append(lines, "1 message waits, for "+format.Age(now.Sub(l.Oldest)))
+	case l.Count > 1:
+		lines = append(lines, fmt.Sprintf("%d messages wait, the oldest for %s", l.Count, format.Age(now.Sub(l.Oldest))))
+	}
+	if l.Quiet {
+		lines = append(lines, "do not disturb is on: mail waits for its next turn")
+	}
+	return lines
+}
+
+func (reg *Registry) listed(s Session, boxes *inbox.Backlogs, look prober) Listed {
+	row := Listed{ID: s.ID, Alias: s.Alias, PID: s.PID, Client: s.Client, Role: s.Role, Registered: inbox.Seconds(s.Registered),
+		State: s.State, Quiet: s.Quiet, LastRing: s.LastRing}
+	row.Surface, _ = reg.SurfaceFrom(s, look)
+	mail, err := boxes.Of(s.ID)
+	if err != nil {
+		row.Error = err.Error()
+	}
+	row.Count, row.Oldest, row.LastRead = mail.Count, utc(mail.Oldest), utc(mail.LastRead)
+	row.Waiting = row.Count > 0 || s.HasMailToMove()
+	if row.Now = reg.NowOf(s, row.Waiting, look); row.Now.Does == Away {
+		row.State = Away
+	}
+	if s.State == Alive || s.State == Absent {
+		alive := s.State == Alive
+		row.Alive = &alive
+	}
+	return row
+}
+
+// utc leaves the zero time what it is.
+func utc(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.UTC()
+}

@@ -1,0 +1,78 @@
+package sessions
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"c2c/inbox"
+)
+
+// logLately is how much of the end of broker.log is read for a message that was sent lately: some 300 lines.
+const logLately = 64 << 10
+
+// Logged gives sender, receiver and time of a message that is not kept any more, as far as broker.log tells.
+func (reg *Registry) Logged(id string) (found []inbox.Message, err error) {
+	for n := 0; n <= logKeep && len(found) == 0; n++ {
+		name := logFile
+		if n > 0 {
+			name += "." + strconv.Itoa(n)
+		}
+		data, rerr := reg.root.ReadIf(name)
+		err = errors.Join(err, rerr)
+		found = sentIn(data, id)
+	}
+	return found, err
+}
+
+// LoggedLately is logged for the end of broker.log.
+func (reg *Registry) LoggedLately(id string) ([]inbox.Message, error) {
+	f, err := reg.root.Open(logFile, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	data := make([]byte, min(info.Size(), logLately))
+	n, err := f.ReadAt(data, info.Size()-int64(len(data)))
+	if err == io.EOF {
+		err = nil // it was rotated, or cut, just now
+	}
+	return sentIn(data[:n], id), err
+}
+
+// sentIn gives the messages whose ids end with id, from lines of the log.
+func sentIn(lines []byte, id string) (found []inbox.Message) {
+	if len(id) < inbox.ShortLen {
+		return nil
+	}
+	seen := map[string]bool{}
+	for line := range bytes.Lines(lines) {
+		var sent struct {
+			Event string  `json:"event"`
+			TS    float64 `json:"ts"`
+			From  string  `json:"from_alias"`
+			To    string  `json:"to_alias"`
+			ID    string  `json:"message_id"`
+		}
+		if !bytes.Contains(line, []byte(id)) || json.Unmarshal(line, &sent) != nil || sent.Event != LogSent || !strings.HasSuffix(sent.ID, id) {
+			continue
+		}
+		if key := sent.ID + "\x00" + Fold(sent.From); !seen[key] {
+			seen[key] = true
+			found = append(found, inbox.Message{From: sent.From, To: sent.To, ID: sent.ID, TS: sent.TS})
+		}
+	}
+	return found
+}

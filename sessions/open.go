@@ -1,0 +1,128 @@
+package sessions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+)
+
+// Config says where the root is, and whose clock and log to use.
+type Config struct {
+	Root string
+	Now  func() time.Time // nil is time.Now
+	Log  inbox.Log        // nil discards
+	// Uninstalled says whether c2c was taken out of a client while its process ran; nil: it never was.
+	Uninstalled func(client string, pid int) bool
+
+	// What a mailbox hides from a session, see inbox.Config. nil hides nothing.
+	Awaited func(reg *Registry, sid string, m inbox.Message) bool
+	Held    func(reg *Registry, sid string, m inbox.Message) bool
+}
+
+// Registry is an open root: its sessions, and what is known of each.
+type Registry struct {
+	Now         func() time.Time
+	Log         inbox.Log
+	Uninstalled func(client string, pid int) bool // nil: never
+	Processes   ProcessTable
+	Mail        inbox.Config // of its mailboxes
+
+	root    *atomicfile.Dir
+	awaited func(reg *Registry, sid string, m inbox.Message) bool
+	held    func(reg *Registry, sid string, m inbox.Message) bool
+
+	read  map[string]Facts // what a glance has read; nil: facts are read anew each time
+	locks map[string]bool  // which locks it has looked at, likewise
+	Brief bool             // a glance at whose session it is: no lock is looked at to tell whether a client lives
+
+	lastRows    *lastRows
+	lastAuthors *lastAuthors
+}
+
+// OpenOther opens another root, which sees the same clock, processes and log.
+func (reg *Registry) OpenOther(path string) (*Registry, error) {
+	other, err := Open(Config{Root: path, Now: reg.Now, Log: reg.Log, Awaited: reg.awaited, Held: reg.held})
+	if err == nil {
+		other.Processes = reg.Processes
+	}
+	return other, err
+}
+
+// Open opens the root, and makes it when there is none.
+func Open(cfg Config) (*Registry, error) {
+	root, err := atomicfile.Create(cfg.Root)
+	if err != nil {
+		return nil, fmt.Errorf("open root: %w", err)
+	}
+	reg := &Registry{root: root, Now: cfg.Now, Log: cfg.Log, Uninstalled: cfg.Uninstalled, awaited: cfg.Awaited, held: cfg.Held,
+		Processes: new(System), lastRows: new(lastRows), lastAuthors: new(lastAuthors)}
+	if reg.Now == nil {
+		reg.Now = time.Now
+	}
+	if reg.Log == nil {
+		reg.Log = inbox.NoLog
+	}
+	reg.Mail = inbox.Config{Now: reg.Now, Log: mailLog{reg}}
+	return reg, nil
+}
+
+// Conditions a caller may test for with errors.Is.
+var (
+	// ErrNoSession: the caller has no session, or none that is registered.
+	ErrNoSession = errors.New("no session")
+	// ErrNoCaller is ErrNoSession for a caller whom nothing names.
+	ErrNoCaller error = noCaller{}
+	// ErrAmbiguous: several sessions live in the caller's client process.
+	ErrAmbiguous = errors.New("more than one session in this process")
+	// ErrSelfSend: the receiver is the sender.
+	ErrSelfSend = errors.New("cannot send a message to yourself")
+	// ErrRegistryFull: the registry would pass the size above which the original reads it as empty.
+	ErrRegistryFull = errors.New("registry is full")
+)
+
+type noCaller struct{}
+
+func (noCaller) Error() string { return "find out who is calling: no session" }
+
+func (noCaller) Unwrap() error { return ErrNoSession }
+
+// Close closes the root. Mailboxes that were opened through it must not be used afterwards.
+func (reg *Registry) Close() error { return reg.root.Close() }
+
+// Root is the path of the root.
+func (reg *Registry) Root() string { return reg.root.Path() }
+
+// Replaced says whether the root was removed or made anew since it was opened. What such a broker writes is lost.
+func (reg *Registry) Replaced() bool { return reg.root.Replaced() }
+
+// Dir is the open root, for the packages that keep files of their own beneath it.
+func (reg *Registry) Dir() *atomicfile.Dir { return reg.root }
+
+// Watchable makes a lock file of the root, if it is not there, and gives its path for a file watcher.
+func (reg *Registry) Watchable(lock string) (path string, err error) {
+	f, err := reg.root.Open(lock, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(reg.Root(), lock), f.Close()
+}
+
+// Mailbox opens the mail of a session.
+func (reg *Registry) Mailbox(sid string) (*inbox.Mailbox, error) {
+	cfg := reg.Mail
+	cfg.Awaited = func(m inbox.Message) bool { return reg.awaited(reg, sid, m) }
+	cfg.Held = func(m inbox.Message) bool { return reg.held(reg, sid, m) }
+	return inbox.Open(reg.root, sid, cfg)
+}
+
+// Locked runs f under a lock file of the root.
+func (reg *Registry) Locked(ctx context.Context, name string, f func() error) error {
+	return filelock.With(ctx, reg.root, name, f)
+}

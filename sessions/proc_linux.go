@@ -1,0 +1,82 @@
+package sessions
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"c2c/client"
+	"c2c/process/procstat"
+)
+
+// System is the machine's process table, from /proc.
+type System struct {
+	once sync.Once
+	name string
+
+	look sync.Once
+	ours bool
+}
+
+// sees says whether /proc shows the processes of our own PID namespace.
+func (s *System) sees() bool {
+	s.look.Do(func() {
+		self, err := os.Readlink("/proc/self")
+		s.ours = err == nil && self == strconv.Itoa(os.Getpid())
+	})
+	return s.ours
+}
+
+func (*System) Self() int { return os.Getpid() }
+
+// Namespace is the inode of our PID namespace, the boot, and the machine where it has an id. "" means that
+// nothing is known, or that /proc shows another namespace's processes, as it does in a sandbox that has not
+// mounted its own.
+func (s *System) Namespace() string {
+	s.once.Do(func() {
+		if !s.sees() {
+			return
+		}
+		inode, err := os.Readlink("/proc/self/ns/pid")
+		if errors.Is(err, fs.ErrNotExist) {
+			inode, err = "pid", nil // a kernel without namespaces
+		}
+		boot, berr := procstat.ReadFile("/proc/sys/kernel/random/boot_id")
+		if err != nil || berr != nil && !errors.Is(berr, fs.ErrNotExist) {
+			return
+		}
+		machine, _ := procstat.ReadFile("/etc/machine-id")
+		s.name = strings.Join(strings.Fields(inode+" "+string(boot)+" "+string(machine)), " ")
+	})
+	return s.name
+}
+
+func (*System) Environ(pid int) []string {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil || len(data) == 0 {
+		return nil
+	}
+	return strings.Split(string(data), "\x00")
+}
+
+func (s *System) Find(pid int) (Process, error) {
+	if !s.sees() {
+		return Process{}, errors.New("the processes of this PID namespace cannot be seen")
+	}
+	st, err := procstat.Read(pid)
+	switch {
+	case errors.Is(err, procstat.ErrNone):
+		return Process{}, ErrNoProcess
+	case err != nil:
+		return Process{}, err
+	}
+	return Process{PID: pid, Parent: st.Parent, Start: st.Start}, nil
+}
+
+func (*System) Opened(p client.Profile, pid int) (ids map[string]bool, known bool) {
+	return p.Open(pid)
+}

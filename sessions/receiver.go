@@ -1,0 +1,92 @@
+package sessions
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"slices"
+	"time"
+
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+)
+
+// Receiver gives the row of an alias; when the original has left several, one that is alive.
+func (reg *Registry) Receiver(rows []Row, alias string) Row {
+	all := Holders(rows, alias)
+	for _, r := range all {
+		if len(all) == 1 || reg.State(r) == Alive { // to look whether it is costs more than a send can spare
+			return r
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all[0]
+}
+
+// CheckID refuses what cannot be the id of a message.
+func CheckID(id string) error { return inbox.CheckName("message id", id) }
+
+// Mailboxes gives the ids of all sessions that ever had mail, the registered ones first: the lock file stays.
+func (reg *Registry) Mailboxes(ctx context.Context) (sids []string, err error) {
+	rows, err := reg.Rows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	used, err := inbox.Sessions(reg.root)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		if sid := r.SID(); used[sid] {
+			sids = append(sids, sid)
+			delete(used, sid)
+		}
+	}
+	return append(sids, slices.Sorted(maps.Keys(used))...), nil
+}
+
+// LastUsed is when a session was last used, as far as the registry and its files tell.
+func (reg *Registry) LastUsed(r Row) time.Time {
+	last := inbox.FromSeconds(max(r.number("registered_at"), r.number("last_activity_ts"), r.number("confirmed_at")))
+	if t := reg.LastChange(r.SID()); t.After(last) {
+		return t
+	}
+	return last
+}
+
+// LastChange is when a file of a session was last written; what cannot be looked at does not count.
+func (reg *Registry) LastChange(sid string) (last time.Time) {
+	if box, err := reg.Mailbox(sid); err == nil {
+		last, _ = box.Changed()
+	}
+	if dir, err := reg.SessionsDir(); err == nil {
+		defer dir.Close()
+		last = LastFacts(dir, sid, last)
+	}
+	return last
+}
+
+// LastFacts is when the facts of a session were last written, or last if that is later.
+func LastFacts(dir *atomicfile.Dir, sid string, last time.Time) time.Time {
+	if dir == nil {
+		return last
+	}
+	for _, name := range []string{sid + ".json", sid + ".lock"} {
+		if info, err := dir.Stat(name); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last
+}
+
+// SubIfThere opens a directory below the root; nil when there is none.
+func (reg *Registry) SubIfThere(name string) (*atomicfile.Dir, error) {
+	dir, err := reg.root.Sub(name, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return dir, err
+}

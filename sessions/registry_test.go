@@ -1,0 +1,42 @@
+package sessions
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// The rows of a reading are kept for the next one, which reads no file then. What a caller does with its own changes nothing
+// there.
+func TestARowThatACallerChangesIsItsOwn(t *testing.T) {
+	t.Parallel()
+	reg, err := Open(Config{Root: filepath.Join(t.TempDir(), "root")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reg.Close()
+	want := "[\n" + `{"session_id":"s1","alias":"amber"}` + ",\n" + `{"session_id":"s2","alias":"birch"}` + "\n]\n"
+	if err := reg.Dir().Write(RegistryFile, []byte(want)); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(filepath.Join(reg.Root(), RegistryFile), old, old); err != nil { // so that the rows are kept
+		t.Fatal(err)
+	}
+	for range 3 {
+		rows, err := reg.ReadRegistry()
+		if err != nil || len(rows) != 2 {
+			t.Fatal(rows, err)
+		}
+		if got := string(formatRegistry(rows)); got != want {
+			t.Fatalf("the registry is\n%s, was\n%s", got, want)
+		}
+		if reg.lastRows.rows == nil {
+			t.Fatal("no rows are kept")
+		}
+		rows[0].SetText("role", "a long text, which would not fit where the row was")
+		_ = append(rows[1], "and behind the row"...)
+		rows[0], rows[1] = rows[1], nil
+	}
+}

@@ -1,0 +1,102 @@
+package sessions
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+
+	"c2c/inbox"
+	"c2c/wake"
+)
+
+// Results of one doorbell for one message, in the words of SPEC-091 4.6.
+const (
+	ResultRang       = "rang"
+	ResultCoalesced  = "coalesced"   // a bell is out, and nobody has drained since
+	ResultFiltered   = "filtered"    // it wakes nobody
+	ResultUncaptured = "uncaptured"  // the client is there and did not take the bell
+	ResultFailed     = "send-failed" // the client could not be reached
+)
+
+// doorbellEvent is the event of such a result in broker.log.
+const doorbellEvent = "surface_doorbell_sent"
+
+// ResultOf gives the result for the outcome of a ring.
+func ResultOf(outcome string) string {
+	switch outcome {
+	case wake.Rang:
+		return ResultRang
+	case wake.Coalesced:
+		return ResultCoalesced
+	case wake.Filtered:
+		return ResultFiltered
+	case wake.Failed:
+		return ResultFailed
+	}
+	return ResultUncaptured
+}
+
+// LogDoorbell writes what became of messages that wait for a session, one line for each, into broker.log.
+func (reg *Registry) LogDoorbell(ctx context.Context, sid string, msgs []inbox.Message, r wake.Ring) {
+	for _, m := range msgs {
+		reg.Record(ctx, doorbellEvent, Note{"result", ResultOf(r.Outcome)}, Note{"message_id", m.ID}, Note{"kind", cmp.Or(m.Kind, "message")},
+			Note{"trace_id", r.Trace}, Note{"session_id", sid}, Note{"method", wake.ByStream})
+	}
+}
+
+// Doorbells counts the results for one session in broker.log, and has the last of them. Of older ones nothing is kept.
+type Doorbells struct {
+	Rang       int        `json:"rang"`
+	Coalesced  int        `json:"coalesced"`
+	Filtered   int        `json:"filtered"`
+	Uncaptured int        `json:"uncaptured"`
+	Failed     int        `json:"send_failed"`
+	Last       []Doorbell `json:"last,omitempty"` // the newest last
+}
+
+// Doorbell is one result.
+type Doorbell struct {
+	At      float64 `json:"ts"` // Unix seconds
+	Result  string  `json:"result"`
+	Message string  `json:"message_id"`
+	Kind    string  `json:"kind"`
+	Trace   string  `json:"trace_id"`
+	Method  string  `json:"method"`
+}
+
+// lastDoorbells is how many of them Doorbells has.
+const lastDoorbells = 5
+
+// DoorbellsOf reads broker.log for the results of the bells for a session.
+func (reg *Registry) DoorbellsOf(sid string) (d Doorbells, err error) {
+	data, err := reg.root.ReadIf(logFile)
+	if err != nil {
+		return d, err
+	}
+	event := []byte(`"` + doorbellEvent + `"`)
+	for line := range bytes.Lines(data) {
+		var one struct {
+			Doorbell
+			Event   string `json:"event"`
+			Session string `json:"session_id"`
+		}
+		if !bytes.Contains(line, event) || json.Unmarshal(line, &one) != nil || one.Event != doorbellEvent || one.Session != sid {
+			continue
+		}
+		switch one.Result {
+		case ResultRang:
+			d.Rang++
+		case ResultCoalesced:
+			d.Coalesced++
+		case ResultFiltered:
+			d.Filtered++
+		case ResultUncaptured:
+			d.Uncaptured++
+		case ResultFailed:
+			d.Failed++
+		}
+		d.Last = append(d.Last[max(0, len(d.Last)-lastDoorbells+1):], one.Doorbell)
+	}
+	return d, nil
+}

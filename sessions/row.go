@@ -1,0 +1,205 @@
+package sessions
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"c2c/inbox/fields"
+)
+
+// A row is one session in registry.json: its JSON object on one line, without a blank between the members. It
+// keeps every field, known or not, in its order and its spelling: the original and other versions of us write
+// fields that we have no use for. Its bytes are never changed in place.
+type Row []byte
+
+// get gives the value of a field, nil when there is none. Nearly every row has no other object in it and
+// no escapes: then the name is found by its bytes, because parsing takes ten times as long.
+func (r Row) get(name string) (value json.RawMessage) {
+	if len(r) > 0 && bytes.IndexByte(r[1:], '{') < 0 && bytes.IndexByte(r, '[') < 0 && bytes.IndexByte(r, '\\') < 0 {
+		return r.find(name)
+	}
+	if json.Valid(r) {
+		r.each(func(n string, v json.RawMessage) {
+			if n == name && value == nil {
+				value = v
+			}
+		})
+	}
+	return value
+}
+
+func (r Row) find(name string) json.RawMessage {
+	key := append(make([]byte, 0, 64), '"')
+	key = append(append(key, name...), '"', ':')
+	i := bytes.Index(r, key)
+	if i < 0 {
+		return nil
+	}
+	value := r[i+len(key):]
+	if text, ok := bytes.CutPrefix(value, []byte(`"`)); ok {
+		return json.RawMessage(value[:bytes.IndexByte(text, '"')+2])
+	}
+	if end := bytes.IndexAny(value, ",}"); end >= 0 {
+		value = value[:end]
+	}
+	return json.RawMessage(value)
+}
+
+func (r Row) each(f func(name string, value json.RawMessage)) error {
+	return fields.Each(r, func(name string, value json.RawMessage) error {
+		f(name, value)
+		return nil
+	})
+}
+
+func (r Row) Text(name string) string {
+	s, _ := fields.Text(r.get(name))
+	return s
+}
+
+func (r Row) number(name string) float64 {
+	n, err := strconv.ParseFloat(string(r.get(name)), 64)
+	if err != nil || n != n { // Python writes NaN
+		return 0
+	}
+	return n
+}
+
+func (r Row) Integer(name string) int64 {
+	n, _ := strconv.ParseInt(string(r.get(name)), 10, 64)
+	return n
+}
+
+func (r Row) SID() string   { return r.Text("session_id") }
+func (r Row) Alias() string { return r.Text("alias") }
+
+// HasProcess compares process id and start time, and not the namespace.
+func (r Row) HasProcess(p Process) bool {
+	return r.Integer("pid") == int64(p.PID) && r.Integer("pid_start_time") == p.Start
+}
+
+// Set gives a field a value; nil removes it.
+func (r *Row) Set(name string, value json.RawMessage) {
+	found := false
+	next := Row{}
+	r.each(func(n string, v json.RawMessage) {
+		if n == name {
+			v, found = value, true
+		}
+		if v != nil {
+			next.add(n, v)
+		}
+	})
+	if !found && value != nil {
+		next.add(name, value)
+	}
+	*r = next
+}
+
+// add appends a member to a row that has no other owner.
+func (r *Row) add(name string, value json.RawMessage) {
+	b := []byte("{")
+	if n := len(*r); n > 0 {
+		b = append((*r)[:n-1], ',')
+	}
+	b = append(fields.AppendText(b, name), ':')
+	*r = append(append(b, value...), '}')
+}
+
+func (r *Row) SetText(name, s string) { r.Set(name, fields.AppendText(nil, s)) }
+
+func (r *Row) SetInteger(name string, n int64) {
+	r.Set(name, strconv.AppendInt(nil, n, 10))
+}
+
+func (r *Row) SetTime(name string, s float64) { r.Set(name, fields.AppendSeconds(nil, s)) }
+
+// ParseRow reads an object that encoding/json has found valid. One without a session or an alias is no row.
+func ParseRow(data []byte) (r Row, err error) {
+	err = Row(data).each(func(name string, value json.RawMessage) { r.add(name, value) })
+	if bytes.IndexByte(r, '\n') >= 0 {
+		var flat bytes.Buffer
+		err = errors.Join(err, json.Compact(&flat, r))
+		r = flat.Bytes()
+	}
+	if err == nil && (r.SID() == "" || r.Alias() == "") {
+		err = errors.New("it has no session_id or alias")
+	}
+	return r, err
+}
+
+// ParseRegistry reads the whole file. An error says what is damaged in it; the rows are the others.
+func ParseRegistry(data []byte) (rows []Row, err error) {
+	if !utf8.Valid(data) {
+		data = []byte(string([]rune(string(data)))) // as encoding/json reads it: U+FFFD for each such byte
+	}
+	var raw []json.RawMessage
+	if err = json.Unmarshal(data, &raw); err == nil && raw == nil {
+		err = errors.New("not an array")
+	}
+	if err != nil {
+		raw = splitDamaged(data)
+	}
+	for i, data := range raw {
+		r, rerr := ParseRow(data)
+		if rerr == nil {
+			rows = append(rows, r)
+		} else if err == nil {
+			err = fmt.Errorf("row %d: %w", i, rerr)
+		}
+	}
+	return rows, err
+}
+
+// splitDamaged finds the objects of a damaged file, one a line or one behind the other. Quotes in a string are
+// escaped, so no text in a string looks like a row.
+func splitDamaged(data []byte) (raw []json.RawMessage) {
+	for line := range bytes.Lines(bytes.ReplaceAll(data, []byte("},{"), []byte("},\n{"))) {
+		if line = bytes.Trim(line, "[], \t\r\n"); json.Valid(line) {
+			raw = append(raw, line)
+		}
+	}
+	return raw
+}
+
+// splitRegistry takes a file of our own layout apart without parsing it, which would cost each hook more than
+// all the rest when hundreds are registered; ok is false for any other layout.
+func splitRegistry(data []byte) (rows []Row, ok bool) {
+	lines, ok := fields.Lines(data)
+	if !ok || !utf8.Valid(data) || isLaidOutOtherwise(data) { // what is not UTF-8 is replaced by the parser
+		return nil, false
+	}
+	rows = make([]Row, 0, len(lines))
+	for _, line := range lines {
+		r := Row(slices.Clip(line)) // what is added to a row goes into no other one
+		if !r.isWhole() {
+			return nil, false
+		}
+		rows = append(rows, r)
+	}
+	return rows, true
+}
+
+// isLaidOutOtherwise says whether a blank may stand beside the colon or the comma of a member or beside a brace, or two rows
+// in one line.
+func isLaidOutOtherwise(data []byte) bool {
+	has := func(s string) bool { return bytes.Contains(data, []byte(s)) }
+	return has("\t") || has("\r") || has("},{") || has(" ") && slices.ContainsFunc([]string{`": `, `" :`, `, "`, ` ,"`, ` }`, `} `, ` {`}, has)
+}
+
+// isWhole says whether the row begins with a session id and an alias.
+func (r Row) isWhole() bool {
+	rest, ok := bytes.CutPrefix(r, []byte(`{"session_id":"`))
+	_, rest, found := bytes.Cut(rest, []byte(`"`))
+	return ok && found && bytes.HasPrefix(rest, []byte(`,"alias":"`))
+}
+
+// formatRegistry writes a row a line, for people and for splitRegistry.
+func formatRegistry(rows []Row) []byte {
+	return fields.Array(len(rows), func(b []byte, i int) []byte { return append(b, rows[i]...) })
+}

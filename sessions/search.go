@@ -1,0 +1,32 @@
+package sessions
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"time"
+
+	"c2c/inbox"
+)
+
+// Holds passes over files without a text.
+func Holds(text string) func([]byte) bool {
+	return func(data []byte) bool { return bytes.Contains(data, []byte(text)) }
+}
+
+// WithIDs looks for all messages with these ids.
+func WithIDs(ids map[string]bool) inbox.Query {
+	return inbox.Query{IDs: ids, Is: func(m inbox.Message) bool { return ids[m.ID] }, Limit: math.MaxInt}
+}
+
+func (reg *Registry) SearchOne(ctx context.Context, sid string, q inbox.Query) ([]inbox.Found, error) {
+	box, err := reg.Mailbox(sid)
+	if err != nil {
+		return nil, err
+	}
+	q.Wait = KeepWait // who has it locked may be stopped
+	return box.Search(ctx, q)
+}
+
+// KeepWait bounds how long one mailbox may keep the others waiting.
+const KeepWait = 2 * time.Second

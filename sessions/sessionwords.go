@@ -1,0 +1,65 @@
+package sessions
+
+import (
+	"cmp"
+	"time"
+
+	"c2c/client"
+	"c2c/format"
+)
+
+// says are the words for what a session does, behind its name.
+var says = format.Pairs{
+	{string(Busy), "is in a turn"}, {string(Idle), "is idle"}, {string(Waiting), "waits for its person"}, {string(Away), "is shown in no terminal"},
+	{string(Absent), "is absent"}, {string(Person), "is a person"}, {string(External), "is outside"}, {string(Alive), "runs"}, {string(Unknown), "may run or not"},
+}
+
+// Says is what a session does, in words: "birch waits for its person (3 min)".
+func (n Now) Says(alias string, now time.Time) string {
+	text := alias + " " + says.Of(string(n.Does))
+	if !n.Since.IsZero() {
+		text += " (" + format.Age(now.Sub(n.Since)) + ")"
+	}
+	return text
+}
+
+// Outlook says what becomes of a message that a session has not read yet, "" when nothing keeps it from being brought at
+// once. It says no more than what the session does tells.
+func (s Session) Outlook(n Now) string {
+	profile, _ := client.Find(s.Client)
+	switch {
+	case n.Does == Busy:
+		return cmp.Or(profile.InTurn, "its next call of a tool of c2c tells of the message")
+	case n.Does == Waiting:
+		return "its model reads nothing until then"
+	case n.Does == Absent, n.Does == Away:
+		return "the message waits until it is back"
+	case n.Does == External && s.Client == ClientSigned:
+		return "it signs what it sends and has no token to read with, so nobody there gets the message"
+	case n.Does == External && s.Client == ClientDenied:
+		return "its key was taken away, so nobody there gets the message until c2c senders allow makes another"
+	case n.Does == External:
+		return "its program gets the message from GET /events"
+	case s.Quiet:
+		return "it does not want to be disturbed, so the message waits for its next turn"
+	}
+	return ""
+}
+
+// PersonReads says how the message comes to a person, whom nothing wakes.
+func (s Session) PersonReads() string { return s.Alias + " reads it with c2c poll-inbox" }
+
+// Note is what the sender of a message is told of its receiver; "" when that is idle, or nothing tells what it does.
+func (s Session) Note(n Now, now time.Time) string {
+	if n.Does == Unknown || (n.Does == Alive || n.Does == Idle) && !s.Quiet {
+		return ""
+	}
+	if n.Does == Person {
+		return s.PersonReads()
+	}
+	text := n.Says(s.Alias, now)
+	if more := s.Outlook(n); more != "" {
+		text += "; " + more
+	}
+	return text
+}

@@ -1,0 +1,59 @@
+package turns
+
+import (
+	"context"
+	"slices"
+
+	"c2c/inbox"
+	"c2c/sessions"
+)
+
+// A client may drop what its model was given, with a request that failed. Then the archive has the message, and nobody else:
+// a hook hands it over again, out of the archive, with the next prompt.
+
+// maxDropped bounds how many messages are looked at, and come again.
+const maxDropped = 50
+
+// SawDropped records which messages of a session its client has dropped, of those that a hook has handed over and its model has
+// not answered. It gives all that are to come again, oldest first.
+func SawDropped(ctx context.Context, reg *sessions.Registry, s sessions.Session, dropped func(inbox.Message) bool) (again []inbox.Message, err error) {
+	if dropped == nil && len(s.Facts.Dropped) == 0 {
+		return nil, nil
+	}
+	box, err := reg.Mailbox(s.ID)
+	if err != nil {
+		return nil, err
+	}
+	newest, err := box.Archive().History(ctx, maxDropped)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, r := range slices.Backward(newest) {
+		was := slices.Contains(s.Facts.Dropped, r.ID)
+		if r.DrainedBy != sessions.ByHook || r.Ephemeral || !was && (dropped == nil || !dropped(r.Message) || !Unanswered(reg, s.ID, r.DrainedBy, inbox.FromSeconds(r.DrainedAt))) {
+			continue
+		}
+		again = append(again, r.Message)
+		if !was {
+			ids = append(ids, r.ID)
+		}
+	}
+	return again, changeDropped(ctx, reg, s, nil, ids)
+}
+
+// HandedAgain records that a session has got messages again.
+func HandedAgain(ctx context.Context, reg *sessions.Registry, s sessions.Session, ids []string) error {
+	return changeDropped(ctx, reg, s, ids, nil)
+}
+
+func changeDropped(ctx context.Context, reg *sessions.Registry, s sessions.Session, again, dropped []string) error {
+	if len(again)+len(dropped) == 0 {
+		return nil
+	}
+	return reg.ChangeFacts(ctx, s.ID, func(f *sessions.Facts) {
+		f.Dropped = slices.DeleteFunc(f.Dropped, func(id string) bool { return slices.Contains(again, id) })
+		f.Dropped = append(f.Dropped, dropped...)
+		f.Dropped = f.Dropped[max(0, len(f.Dropped)-maxDropped):]
+	})
+}

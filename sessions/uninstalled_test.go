@@ -1,0 +1,93 @@
+package sessions
+
+import (
+	"strings"
+
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// A process that was there before is told, one that came later is not, until c2c is installed again.
+func TestUninstallIsToldToWhatRanThen(t *testing.T) {
+	home := t.TempDir()
+	getenv := func(name string) string { return map[string]string{"HOME": home}[name] }
+	check := func(client string, pid int, want bool) {
+		t.Helper()
+		if got := Uninstalled(getenv, client, pid); got != want {
+			t.Errorf("process %d of %s: uninstalled is %v", pid, client, got)
+		}
+	}
+	mark := filepath.Join(home, ".c2c", "uninstalled")
+	if err := MarkUninstalled(getenv, "codex", ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Dir(mark)); err == nil {
+		t.Error("a home without any state of c2c has some now")
+	}
+	if err := os.Mkdir(filepath.Dir(mark), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // a second time is like the first
+		if err := MarkUninstalled(getenv, "codex", ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	later := exec.Command("cat")
+	if _, err := later.StdinPipe(); err != nil { // it waits there
+		t.Fatal(err)
+	}
+	if err := later.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { later.Process.Kill(); later.Wait() }()
+	check("codex", os.Getppid(), true)
+	check("codex", later.Process.Pid, false)
+	check("codex", 0, true)
+	check("claude", os.Getppid(), false)
+	check("", 0, false)
+
+	// Another configuration stays set up: what runs there is served, and its install is no word for this one.
+	if err := MarkUninstalled(getenv, "codex", home+"/a b"); err != nil {
+		t.Fatal(err)
+	}
+	check("codex", os.Getppid(), false)
+	if err := ClearUninstalled(getenv, "codex"); err != nil {
+		t.Fatal(err)
+	}
+	here := func(name string) string { return map[string]string{"HOME": home, "CODEX_HOME": home + "/a b"}[name] }
+	if !Uninstalled(here, "codex", os.Getppid()) {
+		t.Error("what runs in the configuration that c2c was taken out of is served")
+	}
+
+	if err := MarkUninstalled(getenv, "codex", ""); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(mark, "codex"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	boot, _, _ := strings.Cut(string(data), " ")
+	for text, want := range map[string]bool{
+		fmt.Sprintf("%s %d\n", boot, int64(1)<<60): true,
+		"another-boot 9223372036854775807\n":       false, // all that ran then has ended
+		"":                                         false,
+		"\x00\x00":                                 false,
+	} {
+		if err := os.WriteFile(filepath.Join(mark, "codex"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		check("codex", os.Getppid(), want)
+	}
+	for range 2 {
+		if err := ClearUninstalled(getenv, "codex"); err != nil {
+			t.Fatal(err)
+		}
+		check("codex", os.Getppid(), false)
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("the empty directory stays")
+	}
+}

@@ -1,0 +1,51 @@
+package sessions
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"c2c/inbox"
+)
+
+// WarningLogger is a log for a program that answers a person or a model: it gives each warning to f as one sentence.
+func WarningLogger(f func(sentence string)) inbox.Log { return sentences(f) }
+
+type sentences func(string)
+
+func (s sentences) Debug(string, ...any) {}
+func (s sentences) Info(string, ...any)  {}
+
+func (s sentences) Warn(words string, facts ...any) {
+	var said []string
+	for i := 0; i+1 < len(facts); i += 2 {
+		said = append(said, fmt.Sprintf("%s %v", strings.ReplaceAll(fmt.Sprint(facts[i]), "_", " "), facts[i+1]))
+	}
+	s(words + ": " + strings.Join(said, ", "))
+}
+
+func (s sentences) Error(words string, facts ...any) { s.Warn(words, facts...) }
+
+// mailLog is the log of the mailboxes. It writes warnings to broker.log, too, since not every program shows them.
+type mailLog struct{ reg *Registry }
+
+func (l mailLog) Debug(words string, facts ...any) { l.reg.Log.Debug(words, facts...) }
+func (l mailLog) Info(words string, facts ...any)  { l.reg.Log.Info(words, facts...) }
+
+func (l mailLog) Warn(words string, facts ...any) {
+	l.reg.Log.Warn(words, facts...)
+	l.record(words, facts)
+}
+
+func (l mailLog) Error(words string, facts ...any) {
+	l.reg.Log.Error(words, facts...)
+	l.record(words, facts)
+}
+
+func (l mailLog) record(words string, facts []any) {
+	notes := []Note{{"warning", words}}
+	for i := 0; i+1 < len(facts); i += 2 {
+		notes = append(notes, Note{fmt.Sprint(facts[i]), fmt.Sprint(facts[i+1])})
+	}
+	l.reg.Record(context.Background(), "mailbox", notes...)
+}

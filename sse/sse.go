@@ -1,0 +1,128 @@
+// Package sse writes one stream of server-sent events (the HTML standard, section 9.2) to one client.
+//
+// A client that does not read is noticed: each write has a deadline, and after the first error the stream is over. What the
+// kernel has taken may still never be read. A caller that must know that has to ask the client.
+package sse
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Event is one event of a stream. The fields that are empty are left out.
+type Event struct {
+	ID, Name string        // of one line each
+	Data     []byte        // each of its lines becomes one; nil: no event, []byte{}: one without words
+	Comment  string        // which clients skip: it keeps a stream open that is quiet
+	Retry    time.Duration // after which time a client that has lost the stream comes back
+}
+
+// Stream is open until its client goes, a write fails, or the handler returns. One goroutine uses it.
+type Stream struct {
+	w     http.ResponseWriter
+	out   *http.ResponseController
+	ctx   context.Context
+	write time.Duration
+	err   error
+}
+
+// Start answers a request with a stream. Each event must be out within write.
+func Start(w http.ResponseWriter, r *http.Request, write time.Duration) (*Stream, error) {
+	s := &Stream{w: w, out: http.NewResponseController(w), ctx: r.Context(), write: write}
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // proxies keep what is short otherwise
+	w.WriteHeader(http.StatusOK)
+	return s, s.flush(nil)
+}
+
+// Send returns when the kernel has the event, or the error after which the stream is over.
+func (s *Stream) Send(e Event) error {
+	if s.err != nil {
+		return s.err
+	}
+	text, err := e.bytes()
+	if err != nil {
+		return err // of the caller: the stream goes on
+	}
+	if len(text) == 0 {
+		return nil
+	}
+	return s.flush(text)
+}
+
+func (s *Stream) flush(text []byte) error {
+	s.err = s.ctx.Err()
+	if s.err == nil {
+		s.err = s.out.SetWriteDeadline(time.Now().Add(s.write))
+	}
+	if s.err == nil && text != nil {
+		_, s.err = s.w.Write(text)
+	}
+	if s.err == nil {
+		s.err = s.out.Flush()
+	}
+	if s.err != nil {
+		s.err = fmt.Errorf("write an event: %w", s.err)
+	}
+	return s.err
+}
+
+var errLine = errors.New("the id or the name of an event is more than one line")
+
+// bytes is the event as it is sent.
+func (e Event) bytes() ([]byte, error) {
+	if strings.ContainsAny(e.ID, "\r\n\x00") || strings.ContainsAny(e.Name, "\r\n") {
+		return nil, errLine
+	}
+	var b bytes.Buffer
+	if e.Comment != "" {
+		writeLines(&b, "", []byte(e.Comment))
+	}
+	if e.Retry > 0 {
+		writeLines(&b, "retry", strconv.AppendInt(nil, e.Retry.Milliseconds(), 10))
+	}
+	if e.ID != "" {
+		writeLines(&b, "id", []byte(e.ID))
+	}
+	if e.Name != "" {
+		writeLines(&b, "event", []byte(e.Name))
+	}
+	if e.Data != nil {
+		writeLines(&b, "data", e.Data)
+	}
+	if b.Len() > 0 {
+		b.WriteByte('\n')
+	}
+	return b.Bytes(), nil
+}
+
+// writeLines writes each line of a text as one of a field. A client ends lines at CR LF, LF and CR: one that is left in a
+// text would let its writer begin a field of another name.
+func writeLines(b *bytes.Buffer, field string, text []byte) {
+	for {
+		i := bytes.IndexAny(text, "\r\n")
+		line := text
+		if i >= 0 {
+			line = text[:i]
+		}
+		b.WriteString(field)
+		b.WriteString(": ")
+		b.Write(line)
+		b.WriteByte('\n')
+		if i < 0 {
+			return
+		}
+		if text[i] == '\r' && i+1 < len(text) && text[i+1] == '\n' {
+			i++
+		}
+		text = text[i+1:]
+	}
+}

@@ -1,0 +1,79 @@
+package claude
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"c2c/client"
+	"c2c/inbox"
+)
+
+// record is the client's file of a session, from a place on: what it takes is written behind that.
+type record struct {
+	path string // empty: there is none
+	from int64
+}
+
+// maxRecord bounds what is read of it, in bytes, and maxRecordLine one line, in which a picture may be.
+const (
+	maxRecord     = 16 << 20
+	maxRecordLine = 4 << 20
+)
+
+// recordOf is the record of the session that a process of the client has now.
+func recordOf(config string, process int) record {
+	said, ok := client.ReadClaudeRecord(filepath.Join(config, "sessions", strconv.Itoa(process)+".json"))
+	if !ok || said.PID != process || !inbox.ValidName(said.SessionID) {
+		return record{}
+	}
+	path, err := findHistory([]string{config}, said.SessionID)
+	if err != nil {
+		return record{} // of a session without a turn there is none yet
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return record{}
+	}
+	return record{path, info.Size()}
+}
+
+// has gives the ids of the messages that stand as a prompt in what was written since, in their order up to the first that does not.
+func (r record) has(msgs []inbox.Message) (ids []string) {
+	if r.path == "" {
+		return nil
+	}
+	f, err := os.Open(r.path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	if _, err := f.Seek(r.from, io.SeekStart); err != nil {
+		return nil
+	}
+	var prompts []string
+	lines := bufio.NewScanner(io.LimitReader(f, maxRecord))
+	lines.Buffer(nil, maxRecordLine)
+	for lines.Scan() {
+		var e entry
+		if bytes.Contains(lines.Bytes(), []byte(`"user"`)) && json.Unmarshal(lines.Bytes(), &e) == nil && e.Type == "user" && !e.IsSidechain && e.Message != nil {
+			prompts = append(prompts, e.Message.Content)
+		}
+	}
+	for _, m := range msgs {
+		has := false
+		for _, p := range prompts {
+			has = has || strings.Contains(p, m.InlineEnvelope())
+		}
+		if !has {
+			break
+		}
+		ids = append(ids, m.ID)
+	}
+	return ids
+}

@@ -1,0 +1,76 @@
+package codex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"c2c/wake"
+)
+
+// daemonTime bounds the start of Codex's daemon. Its first one copies the program.
+const daemonTime = time.Minute
+
+// embedded are options with which a terminal does not use the daemon, and commands beside which no session is begun (0.169.0).
+var embedded = map[string]bool{
+	"-c": true, "--config": true, "-p": true, "--profile": true, "--search": true, "--no-daemon": true, "--remote": true, "--dangerously-bypass-hook-trust": true,
+	"resume": true, "fork": true, "exec": true, "e": true, "review": true, "queue": true, "agents": true,
+}
+
+// Begin begins a thread in the daemon, which is started if none runs, and gives its id and the arguments that show it. A thread
+// can be shown once it has an item: so its model is told its alias, and that is not shown.
+//
+// The other way would be to look which thread the terminal has begun. Codex tells nobody, and two may begin at once.
+func Begin(ctx context.Context, s wake.Start) (id string, args []string, err error) {
+	for _, arg := range s.Args {
+		name, _, _ := strings.Cut(arg, "=")
+		if embedded[name] || strings.HasPrefix(name, "-c") && !strings.HasPrefix(name, "--") {
+			then := "call register in the session"
+			if name == "resume" {
+				then = "a session that is resumed keeps its name"
+			}
+			return "", nil, fmt.Errorf("a session of Codex takes no name with %s: leave --alias out; %s", name, then)
+		}
+	}
+	c, err := dial(ctx, s.Config)
+	if errors.Is(err, wake.ErrUnreachable) {
+		if err = startDaemon(ctx, s); err == nil {
+			c, err = dial(ctx, s.Config)
+		}
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("begin a session of Codex: %w", err)
+	}
+	defer c.close()
+	var started struct{ Thread struct{ ID string } }
+	if err := c.call(ctx, "thread/start", map[string]string{"cwd": s.Dir}, &started); err != nil {
+		return "", nil, err
+	}
+	id = started.Thread.ID
+	if filepath.Base(id) != id || id == "" || strings.HasPrefix(id, "-") {
+		return "", nil, fmt.Errorf("begin a session of Codex: it is called %.80q", id)
+	}
+	text := map[string]string{"type": "input_text", "text": "Your alias in c2c is " + s.Alias + "."}
+	item := map[string]any{"type": "message", "role": "developer", "content": []any{text}}
+	if err := c.call(ctx, "thread/inject_items", map[string]any{"threadId": id, "items": []any{item}}, nil); err != nil {
+		return "", nil, err
+	}
+	return id, append([]string{"resume", id}, s.Args...), nil
+}
+
+// startDaemon does what Codex itself does when it starts.
+func startDaemon(ctx context.Context, s wake.Start) error {
+	ctx, cancel := context.WithTimeout(ctx, daemonTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, s.Path, "app-server", "daemon", "start")
+	cmd.Dir, cmd.Env = s.Dir, s.Env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("codex app-server daemon start: %w: %.300q", err, out)
+	}
+	return nil
+}

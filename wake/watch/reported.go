@@ -1,0 +1,85 @@
+package watch
+
+import (
+	"context"
+	"slices"
+
+	"c2c/inbox"
+	"c2c/wake"
+)
+
+// reported holds the waiting messages that Watcher.Report was told of, and the last ring. It has no more than one look sees.
+type reported struct {
+	of     map[mailKey]bool
+	trace  string
+	method string
+}
+
+// mailKey tells messages apart: two senders may use one id.
+type mailKey struct{ id, from string }
+
+func keyOf(m inbox.Message) mailKey { return mailKey{m.ID, m.From} }
+
+// reportRing tells of a ring: of all messages that it was for, and of those that wake nobody.
+func (w *Watcher) reportRing(ctx context.Context, msgs []inbox.Message, r wake.Ring) {
+	if w.Report == nil {
+		return
+	}
+	w.reported.trace, w.reported.method = r.Trace, r.Method
+	rung, others := split(msgs)
+	w.Report(ctx, rung, r)
+	w.tellNew(ctx, others, wake.Ring{At: r.At, Outcome: wake.Filtered})
+	w.remember(msgs)
+}
+
+// reportUnrung tells what came since the look before and was not rung for. outcome is empty while nothing is decided: the
+// session works, or was rung a moment ago.
+func (w *Watcher) reportUnrung(ctx context.Context, msgs []inbox.Message, outcome string) {
+	if w.Report == nil {
+		return
+	}
+	now := w.Now()
+	rung, others := split(msgs)
+	switch outcome {
+	case wake.Filtered: // all of them: somebody does not want to be disturbed
+		rung, others = nil, msgs
+	case wake.Coalesced:
+		w.tellNew(ctx, rung, wake.Ring{At: now, Outcome: wake.Coalesced, Method: w.reported.method, Trace: w.reported.trace})
+	default:
+		rung = slices.DeleteFunc(rung, func(m inbox.Message) bool { return !w.reported.of[keyOf(m)] })
+	}
+	w.tellNew(ctx, others, wake.Ring{At: now, Outcome: wake.Filtered})
+	w.remember(append(rung, others...))
+}
+
+// split parts the messages that may wake somebody from the others.
+func split(msgs []inbox.Message) (rung, others []inbox.Message) {
+	for _, m := range msgs {
+		if m.Rings() {
+			rung = append(rung, m)
+		} else {
+			others = append(others, m)
+		}
+	}
+	return rung, others
+}
+
+// tellNew tells of those that it was not told of. Without a ring, what is told has a trace of its own.
+func (w *Watcher) tellNew(ctx context.Context, msgs []inbox.Message, r wake.Ring) {
+	news := slices.DeleteFunc(slices.Clone(msgs), func(m inbox.Message) bool { return w.reported.of[keyOf(m)] })
+	if len(news) == 0 {
+		return
+	}
+	if r.Count = len(news); r.Trace == "" {
+		r.Trace = inbox.NewID(r.At)
+	}
+	w.Report(ctx, news, r.For(news[0]))
+}
+
+// remember keeps which messages were reported. Those that are read meanwhile are forgotten.
+func (w *Watcher) remember(msgs []inbox.Message) {
+	w.reported.of = make(map[mailKey]bool, len(msgs))
+	for _, m := range msgs {
+		w.reported.of[keyOf(m)] = true
+	}
+}
