@@ -91,8 +91,7 @@ func TestQwensOwnToolWritesToOurNames(t *testing.T) {
 	if got := qwenTells(l, model, p, "nobody", "word-two"); !strings.Contains(got, `no reachable session named "nobody"`) {
 		t.Errorf("of an unknown name it was told %q", got)
 	}
-	clears(p, "/clear", "Done: word-two", "Type your message")
-	hooksSayIdle(l, "amber")
+	qwenClears(l, p, "Done: word-two")
 	if got := qwenTells(l, model, p, "birch", "word-three"); !strings.Contains(got, "Sent to birch") {
 		t.Errorf("after /clear it was told %q", got)
 	}

@@ -1,7 +1,11 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,6 +41,26 @@ func qwenAt(t *testing.T, settings map[string]any) (*lab.Lab, *lab.Model, *lab.P
 	p.WaitScreen(0, "Registered.")
 	hooksSayIdle(l, "amber")
 	return l, model, p
+}
+
+// qwenClears starts a new session in the window of amber. The client draws its prompt, takes it away while hooks run, and
+// draws it again: what is typed before that is lost.
+func qwenClears(l *lab.Lab, p *lab.Proc, end string) {
+	hooksSayIdle(l, "amber")
+	clears(p, "/clear", end, "Type your message")
+	l.WaitUntil("the hook of another session of amber", func() bool {
+		paths, _ := filepath.Glob(l.Home + "/.c2c/repos/*/broker/sessions/*.json")
+		return slices.ContainsFunc(paths, func(path string) bool {
+			var row struct {
+				Alias     string
+				ClientIDs []string `json:"client_ids"`
+			}
+			data, _ := os.ReadFile(path) // it is replaced by the hook
+			return json.Unmarshal(data, &row) == nil && row.Alias == "amber" && len(row.ClientIDs) == 2
+		})
+	})
+	p.WaitShown("Type your message")
+	hooksSayIdle(l, "amber")
 }
 
 func TestIdleQwenIsWoken(t *testing.T) {
@@ -121,7 +145,7 @@ func TestAWindowOfQwenHasOneMailbox(t *testing.T) {
 		wantMailboxes(t, l, lab.Qwen, 1)
 	}
 	whoSays("prompt-two")
-	clears(p, "/clear", "Known: prompt-two", "Type your message")
+	qwenClears(l, p, "Known: prompt-two")
 	model.Script(lab.Say("Woken."))
 	l.Run("sh", "-c", sendAs("birch", "amber", "cleared"))
 	if r := model.WaitText("word-cleared"); len(r.Find("prompt-one")) > 0 {

@@ -89,7 +89,7 @@ func TestTheNPMClientOfWireReadsOurStandIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() {
-		l.WaitFile("slow/got", `"steer"`)
+		l.WaitFile("slow/"+wireagent.Steered, "")
 		os.WriteFile(end, nil, 0o600)
 	}()
 	types, all = runSDK(t, l, agent, "steer")

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Ways in which it behaves. One is the file "mode" in its folder; without one it does as it should. A version before it,
@@ -31,6 +32,9 @@ const (
 	Approval = "approval"  // it asks for approval in each turn
 	Slow     = "slow"      // its model answers when the pipe "go" was written to, and calls a tool until "end" was
 )
+
+// Steered is the file in its folder that says that words for the turn that runs have come: it may end from now on.
+const Steered = "steered"
 
 type agent struct {
 	dir     string
@@ -105,6 +109,7 @@ func (a *agent) take(m message) error {
 	case m.Method == "prompt":
 		return a.prompt(m.ID, p.Input)
 	case m.Method == "steer" && a.mode != Legacy && a.minor >= 4:
+		time.Sleep(100 * time.Millisecond)
 		a.steer(m.ID, p.Input)
 	case m.Method == "":
 		a.mu.Lock()
@@ -153,6 +158,7 @@ func (a *agent) steer(id string, input any) {
 		return
 	}
 	a.result(id, map[string]any{"status": "steered"})
+	os.WriteFile(filepath.Join(a.dir, Steered), nil, 0o600)
 }
 
 // run is a turn.
@@ -189,7 +195,7 @@ func (a *agent) run(id string, input any) {
 		a.tool("Shell", map[string]any{"is_error": false, "output": "", "message": "", "display": []any{}}, func() { a.await("end") })
 	}
 	a.takeSteers()
-	for again := true; again; again = a.takeSteers() {
+	for again := true; again; again = a.goesOn() {
 		step++
 		a.event("StepBegin", map[string]any{"n": step})
 		a.event("ContentPart", map[string]any{"type": "text", "text": "I have read it."})
@@ -197,8 +203,15 @@ func (a *agent) run(id string, input any) {
 			"input_other": 10, "output": 5, "input_cache_read": 0, "input_cache_creation": 0}})
 	}
 	a.event("TurnEnd", map[string]any{})
-	a.over()
 	a.result(id, map[string]any{"status": "finished"})
+}
+
+// goesOn takes what was steered, or ends the turn: no words come between the two.
+func (a *agent) goesOn() bool {
+	a.mu.Lock()
+	a.turn = len(a.steers) > 0
+	a.mu.Unlock()
+	return a.takeSteers()
 }
 
 // tool is a tool call, and what it does.

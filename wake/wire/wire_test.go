@@ -179,7 +179,7 @@ func wantSteered(t *testing.T, version string) {
 		_, err := p.carry("m-2")
 		answered <- err
 	}()
-	p.waitGot(`"steer"`)
+	p.waitFile(wireagent.Steered)
 	select {
 	case err := <-answered:
 		t.Fatalf("a steer counts as read before the model has it: %v", err)
@@ -197,11 +197,22 @@ func wantSteered(t *testing.T, version string) {
 
 func (p *place) waitGot(text string) {
 	p.t.Helper()
-	for !strings.Contains(p.got(), text) {
-		select {
-		case <-p.t.Context().Done():
-			p.t.Fatalf("the agent never got %s", text)
-		case <-time.After(time.Millisecond):
+	p.wait("the agent never got "+text, func() bool { return strings.Contains(p.got(), text) })
+}
+
+func (p *place) waitFile(name string) {
+	p.t.Helper()
+	p.wait("there is no file "+name, func() bool {
+		_, err := os.Stat(filepath.Join(p.dir, name))
+		return err == nil
+	})
+}
+
+func (p *place) wait(missed string, ready func() bool) {
+	p.t.Helper()
+	for end := time.Now().Add(time.Minute); !ready(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			p.t.Fatal(missed)
 		}
 	}
 }
