@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,12 +30,21 @@ func TestTheStarterOfOurSessionIsFound(t *testing.T) {
 				break // our own parent has ended
 			}
 		}
-		fmt.Printf("starter %d\n", callers.Starter(b.Registry))
+		var isClient func(pid int) bool
+		if pid, err := strconv.Atoi(os.Getenv(variable + "_CLIENT")); err == nil {
+			isClient = func(p int) bool { return p == pid }
+		}
+		fmt.Printf("starter %d\n", callers.Starter(b.Registry, isClient))
 		os.Exit(0)
 	}
-	for _, line := range []string{`exec "$0" "$1"`, `"$0" "$1"; true`, `sh -c '"$0" "$1"; true' "$0" "$1"`} {
+	ours := fmt.Sprintf("%s_CLIENT=%d", variable, os.Getpid())
+	for line, knows := range map[string]string{
+		`exec "$0" "$1"`: "", `"$0" "$1"; true`: "", `sh -c '"$0" "$1"; true' "$0" "$1"`: "",
+		`"$0" "$1"`: ours, `setsid -w "$0" "$1"; true`: ours, `setsid -w setsid -w "$0" "$1"`: ours, // a process in between, as Qwen Code may have one
+		`exec "$0" "$1"; true`: variable + "_CLIENT=0", // a client that tells of no process
+	} {
 		cmd := exec.Command("sh", "-c", line, os.Args[0], "-test.run=^"+t.Name()+"$")
-		cmd.Env = append(os.Environ(), variable+"="+t.TempDir()+"/root")
+		cmd.Env = append(os.Environ(), variable+"="+t.TempDir()+"/root", knows)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		out, err := cmd.CombinedOutput()
 		if want := fmt.Sprintf("starter %d\n", os.Getpid()); err != nil || !strings.Contains(string(out), want) {

@@ -86,6 +86,9 @@ func startsAsAmber(l *lab.Lab, model *lab.Model, is link) (p *lab.Proc) {
 		p = is.start(l, model)
 		p.Submit("take your name")
 		p.WaitShown("Registered.")
+		if is.client == lab.Qwen { // else the hook at the end of this turn may bring the mail that follows
+			hooksSayIdle(l, "amber")
+		}
 	}
 	return p
 }

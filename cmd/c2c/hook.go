@@ -196,12 +196,20 @@ func (a *app) expectAnswers(b *broker.Broker, s sessions.Session, e hooks.Event)
 func (a *app) clientProcess(p client.Profile, b *broker.Broker) int {
 	switch {
 	case p.DetachedHooks:
-		return callers.Starter(b.Registry)
+		return callers.Starter(b.Registry, a.tellsItsProcess(p))
 	case p.ChildHooks:
 		return os.Getppid()
 	}
 	pid, _ := strconv.Atoi(a.getenv(p.ProcessEnv))
 	return pid
+}
+
+// tellsItsProcess knows the processes of a client that writes a file for each; nil for one that does not.
+func (a *app) tellsItsProcess(p client.Profile) func(pid int) bool {
+	if p.SessionFile == "" {
+		return nil
+	}
+	return func(pid int) bool { return p.SessionOf(pid, a.getenv) != "" }
 }
 
 // place finds out in which agent an event has happened, which may take time: so not when there is nothing to show.

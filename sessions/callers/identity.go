@@ -407,18 +407,22 @@ func DescendsFrom(reg *sessions.Registry, s sessions.Session, pid int) bool {
 	return false
 }
 
-// Starter gives the process that has started the leader of our session (setsid); 0: it cannot be seen.
-func Starter(reg *sessions.Registry) int {
+// Starter gives the client's process that has started the leader of our session (setsid); 0: it cannot be seen. A client may
+// have another process of its own in between: isClient tells the two apart, and nil says that there is none.
+func Starter(reg *sessions.Registry, isClient func(pid int) bool) (starter int) {
 	sid, err := unix.Getsid(0)
 	if err != nil {
 		return 0
 	}
 	for p := range ancestors(reg, reg.Processes.Self()) { // a process that was left in the background is not below its leader
 		if p.PID == sid {
+			starter = p.Parent
+		}
+		if starter != 0 && (isClient == nil || isClient(p.Parent)) {
 			return p.Parent
 		}
 	}
-	return 0
+	return starter
 }
 
 // ancestors walks from a process towards init, as far as it can be seen.
