@@ -91,17 +91,17 @@ func receives(t *testing.T, l *lab.Lab, is link, model *lab.Model, p *lab.Proc) 
 	model.WaitText("Pass it on")
 }
 
-var mail = regexp.MustCompile(`(?s)<c2c event="message"[^>]* id="([^"]+)"[^>]*>[ \n](.*?)\n</c2c>`)
+var letter = regexp.MustCompile(`(?s)<c2c event="message"[^>]* id="([^"]+)"[^>]*>[ \n](.*?)\n</c2c>`)
 
 // read takes the message apart that the model sees, as models do: where a client makes entities of brackets, they are the
 // characters that they stand for.
 func read(r *lab.Request) (id, body string, found bool) {
 	for _, item := range r.Items {
 		text := item.Text
-		if !mail.MatchString(text) {
+		if !letter.MatchString(text) {
 			text = html.UnescapeString(text)
 		}
-		if m := mail.FindStringSubmatch(text); m != nil {
+		if m := letter.FindStringSubmatch(text); m != nil {
 			return m[1], m[2], true
 		}
 	}

@@ -24,9 +24,6 @@ func (a Archived) MarshalJSON() ([]byte, error) {
 	return a.appendLine(nil), nil
 }
 
-// lineRoom is about what a line of the archive has beside the content.
-const lineRoom = 320
-
 func (a *Archived) appendLine(b []byte) []byte {
 	b = fields.AppendSeconds(append(b, `{"drained_at":`...), a.DrainedAt)
 	b = fields.AppendText(append(b, `,"drained_by":`...), a.DrainedBy)
@@ -108,7 +105,7 @@ func (s *Store) append(dir *atomicfile.Dir, by string, msgs []Message, since int
 func (s *Store) newLines(by string, msgs []Message, gone map[key]bool) []byte {
 	size := 0
 	for i := range msgs {
-		size += len(msgs[i].Content) + lineRoom
+		size += len(msgs[i].Content) + LineRoom
 	}
 	lines := make([]byte, 0, size)
 	now := Seconds(s.now())

@@ -20,7 +20,7 @@ import (
 func readChosen(t *testing.T, m *Mailbox, name string, count, size int) (msgs []Message) {
 	t.Helper()
 	for i := range count {
-		msg := mail(fmt.Sprint(i) + strings.Repeat("x", size))
+		msg := letter(fmt.Sprint(i) + strings.Repeat("x", size))
 		msg.ID, msg.TS, msg.FromSession = fmt.Sprintf("%s-%d", name, i), 1, "s-birch"
 		if err := m.archive.Append(t.Context(), "test", []Message{msg}, 0); err != nil {
 			t.Fatal(err)
@@ -93,7 +93,7 @@ func TestAnArchivedIDIsFoundInTheIndex(t *testing.T) {
 func TestAnIDOfSeveralIsFoundInSeveralFiles(t *testing.T) {
 	m, _ := newBox(t)
 	for i := range 5 {
-		msg := mail(strings.Repeat("x", maxPart))
+		msg := letter(strings.Repeat("x", maxPart))
 		msg.ID, msg.FromSession, msg.TS = "job", fmt.Sprint("s-", i), float64(i)
 		if err := m.archive.Append(t.Context(), "test", []Message{msg}, 0); err != nil {
 			t.Fatal(err)
@@ -121,7 +121,7 @@ func TestWhatIsShownOfAnIDFindsIt(t *testing.T) {
 			}
 		}
 	}
-	waits := deliver(t, m, mail("it waits"))[0]
+	waits := deliver(t, m, letter("it waits"))[0]
 	found, err := m.Search(t.Context(), Query{IDs: map[string]bool{ShortID(waits.ID): true}, Is: func(Message) bool { return true }, Limit: 9})
 	if err != nil || len(found) != 1 || found[0].Where != Queued {
 		t.Errorf("%v, %v", found, err)
@@ -246,7 +246,7 @@ func TestAnArchiveOfTheOriginalIsIndexed(t *testing.T) {
 	plantFile(t, root, "archive/amber.jsonl", file.String())
 	for _, rotated := range []bool{false, true} {
 		for i := range 30 {
-			msg := mail(strings.Repeat("y", 100_000))
+			msg := letter(strings.Repeat("y", 100_000))
 			msg.ID, msg.FromSession = fmt.Sprint("o-", i), "s-birch"
 			if st, err := m.Deliver(t.Context(), msg); err != nil || !st.Already[0] {
 				t.Fatalf("rotated %v: %v, %v", rotated, st.Already, err)
@@ -418,7 +418,7 @@ func TestAnIndexOfAnArchiveThatIsGoneIsNotUsed(t *testing.T) {
 func TestAnIDThatIsWhatIsShownOfAnotherKeepsTheIndex(t *testing.T) {
 	m, root := newBox(t)
 	whole := read(t, m, 1, 10)[0]
-	shown := mail("shown")
+	shown := letter("shown")
 	shown.ID, shown.TS, shown.FromSession = ShortID(whole), 1, "s-birch"
 	if err := m.archive.Append(t.Context(), "test", []Message{shown}, 0); err != nil {
 		t.Fatal(err)
@@ -454,7 +454,7 @@ func TestAnIDThatIsArchivedTooOftenIsSearched(t *testing.T) {
 	}
 
 	m, root := newBox(t)
-	msg := mail("again" + strings.Repeat("x", 1000))
+	msg := letter("again" + strings.Repeat("x", 1000))
 	msg.ID, msg.TS, msg.FromSession = "again", 1, "s-birch"
 	record := Archived{msg, 1, "test", "amber"}
 	line := append(record.appendLine(nil), '\n')

@@ -1,7 +1,6 @@
 package inbox
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,7 +13,7 @@ import (
 func read(t *testing.T, m *Mailbox, count, size int) (ids []string) {
 	t.Helper()
 	for i := range count {
-		msg := mail(fmt.Sprint(i) + strings.Repeat("x", size))
+		msg := letter(fmt.Sprint(i) + strings.Repeat("x", size))
 		msg.ID, msg.TS = NewID(m.now()), 1
 		if err := m.archive.Append(t.Context(), "test", []Message{msg}, 0); err != nil {
 			t.Fatal(err)
@@ -153,48 +152,4 @@ func TestWhoLooksDuringARotationMissesNothing(t *testing.T) {
 	if seen != 29 {
 		t.Errorf("%d records", seen)
 	}
-}
-
-func TestMentionsFindsWhatParsingFinds(t *testing.T) {
-	for line, want := range map[string]bool{
-		`{"message_id":"job-1"}`:                                          true,
-		`{"message_id" : "job-1"}`:                                        true,
-		`{"message_id":"other","x":{"message_id":"job-1"}}`:               true, // who asks looks closer
-		`{"message_id":"job-11"}`:                                         false,
-		`{"message_id":7,"content":"job-1"}`:                              false,
-		`{"content":"\"message_id\":\"job-1\""}`:                          false,
-		`{"message_id":"`:                                                 false,
-		`{"message_id"`:                                                   false,
-		`{"in_reply_to":"job-1","message_id":"b"}`:                        false,
-		`[{"message_id":"a"},{"message_id":"b"},{"message_id": "job-1"}]`: true,
-	} {
-		ids := map[string]bool{"job-1": true}
-		for range 2 {
-			if got := mentions([]byte(line), ids); got != want {
-				t.Errorf("%s, %d ids: %v", line, len(ids), got)
-			}
-			for n := range fewIDs {
-				ids[fmt.Sprint("none-", n)] = true
-			}
-		}
-	}
-}
-
-func FuzzMentions(f *testing.F) {
-	for _, s := range []string{good, `{"from_alias":"a","to_alias":"b","content":"\"message_id\":\"","message_id":"x"}`} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		var m Message
-		if json.Unmarshal(data, &m) != nil || !ValidName(m.ID) {
-			return
-		}
-		file, _ := m.MarshalJSON()
-		if !mentions(file, map[string]bool{m.ID: true}) {
-			t.Errorf("%q is not found in %q", m.ID, file)
-		}
-		if mentions(file, map[string]bool{m.ID + "x": true}) && len(m.Extra) == 0 {
-			t.Errorf("%q is found in %q", m.ID+"x", file)
-		}
-	})
 }

@@ -168,7 +168,7 @@ func TestABacklogIsCountedByNames(t *testing.T) {
 	t.Parallel()
 	m, dir := newBox(t)
 	for range 40 {
-		deliver(t, m, mail(strings.Repeat("word ", 2000)))
+		deliver(t, m, letter(strings.Repeat("word ", 2000)))
 	}
 	files, err := filepath.Glob(filepath.Join(dir, m.LeaseName(), "*"))
 	if err != nil || len(files) < 3 {

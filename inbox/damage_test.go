@@ -12,7 +12,7 @@ import (
 func TestWhatWaitsIsSeenBehindWhatWasRead(t *testing.T) {
 	for _, done := range []bool{false, true} {
 		m, _ := newBox(t)
-		deliver(t, m, mail("long"+strings.Repeat("x", 100_000)))
+		deliver(t, m, letter("long"+strings.Repeat("x", 100_000)))
 		l := lease(t, m)
 		if err := m.archive.Append(t.Context(), "test", l.Messages, 0); err != nil {
 			t.Fatal(err)
@@ -23,7 +23,7 @@ func TestWhatWaitsIsSeenBehindWhatWasRead(t *testing.T) {
 			}
 		}
 		l.Release()
-		deliver(t, m, mail("later"))
+		deliver(t, m, letter("later"))
 		if head, err := m.Head(t.Context(), 100); err != nil || bodies(head) != "later" {
 			t.Errorf("done %v: head %.40q, %v", done, bodies(head), err)
 		}
@@ -38,7 +38,7 @@ func TestWhoHadWhatStillWaits(t *testing.T) {
 			t.Errorf("%s: taken by %s is %v, %v", what, by, some, err)
 		}
 	}
-	deliver(t, m, mail("one"))
+	deliver(t, m, letter("one"))
 	taken("new", "test", false)
 	l := lease(t, m)
 	taken("leased", "test", true)
@@ -114,7 +114,7 @@ func TestADamagedFileIsKeptThoughItsAckWaited(t *testing.T) {
 func TestADamagedLeaseKeepsWhatIsReadable(t *testing.T) {
 	for _, part := range []bool{false, true} {
 		m, root := newBox(t)
-		deliver(t, m, mail("one"), mail("two"), mail("three"))
+		deliver(t, m, letter("one"), letter("two"), letter("three"))
 		lease(t, m).Release()
 		names, err := filepath.Glob(filepath.Join(root, "amber.lease", "*.json"))
 		if err != nil || len(names) != 1 {
@@ -153,7 +153,7 @@ func TestADamagedLeaseKeepsWhatIsReadable(t *testing.T) {
 
 func TestADamagedArchiveIsStillReadAndWritten(t *testing.T) {
 	record := func(id, body string) string {
-		a := Archived{Message: mail(body), DrainedAt: 5, DrainedBy: "test", SessionID: "amber"}
+		a := Archived{Message: letter(body), DrainedAt: 5, DrainedBy: "test", SessionID: "amber"}
 		a.ID, a.TS = id, 4
 		line, _ := a.MarshalJSON()
 		return string(line) + "\n"
@@ -170,7 +170,7 @@ func TestADamagedArchiveIsStillReadAndWritten(t *testing.T) {
 				t.Errorf("%s: found %s as %+v, %v", name, id, st, err)
 			}
 		}
-		msg := deliver(t, m, mail("three"))[0]
+		msg := deliver(t, m, letter("three"))[0]
 		if _, err := drain(t.Context(), m, "test"); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -200,7 +200,7 @@ func TestNoNameIsTakenForATemporaryFile(t *testing.T) {
 	}
 	for _, body := range []string{"one", "two"} {
 		plantFile(t, root, "a.tmp.b.inbox.json", `[{"from_alias":"`+body)
-		deliver(t, m, mail(body))
+		deliver(t, m, letter(body))
 		l, err := m.Lease(t.Context(), "r.tmp.c", 1<<30)
 		if err != nil {
 			t.Fatal(err)
@@ -211,7 +211,7 @@ func TestNoNameIsTakenForATemporaryFile(t *testing.T) {
 		}
 	}
 	plantFile(t, root, "a.tmp.b.inbox.json", `[{"from_alias":"`)
-	deliver(t, m, mail("three"))
+	deliver(t, m, letter("three"))
 	if kept := corrupt(t, root, "a.tmp.b.inbox.json"); len(kept) != 3 {
 		t.Errorf("kept %q", kept)
 	}

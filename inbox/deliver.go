@@ -101,7 +101,7 @@ func (m *Mailbox) newDelivery(msgs []Message) (*delivery, error) {
 	now := m.now()
 	for i := range d.Messages {
 		msg := &d.Messages[i]
-		if err := msg.check(m.limits); err != nil {
+		if err := msg.CheckWithin(m.limits.Body); err != nil {
 			return nil, err
 		}
 		if d.chosen[i] = msg.ID != ""; !d.chosen[i] {
@@ -127,7 +127,7 @@ func (m *Mailbox) fresh(d *delivery) (fresh []Message, err error) {
 		return nil, err
 	}
 	for i, msg := range d.Messages {
-		old, repeats, err := msg.repeats(there[msg.ID], d.moved)
+		old, repeats, err := repeats(msg, there[msg.ID], d.moved)
 		if err != nil {
 			return nil, err
 		}
@@ -160,7 +160,7 @@ func (m *Mailbox) withIDs(ids map[string]bool, staying bool) (map[string][]Messa
 
 // repeats looks for m among messages with its id; it returns that one if it is there, else m. Of a moved
 // message the id is as it is, and a record without content proves nothing.
-func (m Message) repeats(there []Message, moved bool) (_ Message, repeats bool, err error) {
+func repeats(m Message, there []Message, moved bool) (_ Message, repeats bool, err error) {
 	for _, old := range there {
 		switch {
 		case !m.sameSender(old):

@@ -79,7 +79,7 @@ func files(t *testing.T, m *Mailbox) (found []string) {
 func backlog(t *testing.T, m *Mailbox, count int) (stored []Message, want string) {
 	t.Helper()
 	for range count {
-		stored = append(stored, deliver(t, m, mail(strings.Repeat("w", 2000)))...)
+		stored = append(stored, deliver(t, m, letter(strings.Repeat("w", 2000)))...)
 	}
 	if rows := numbered(t, m.root.Path()); (len(rows) > 0) != (count*2000 > maxInbox) {
 		t.Fatalf("numbered files %q", rows)
@@ -98,8 +98,8 @@ func TestAFullDiskRefusesMailAndKeepsWhatWaits(t *testing.T) {
 			_, want := backlog(t, m, count)
 			empty := fill(t, dir, left)
 			before := files(t, m)
-			long := mail(strings.Repeat("x", 50_000))
-			for _, msgs := range [][]Message{{long}, {long}, {mail("short"), long, long}} {
+			long := letter(strings.Repeat("x", 50_000))
+			for _, msgs := range [][]Message{{long}, {long}, {letter("short"), long, long}} {
 				if _, err := m.Deliver(t.Context(), msgs...); !errors.Is(err, unix.ENOSPC) {
 					t.Errorf("%d waiting, %d bytes free: %v", count, left, err)
 				}
@@ -108,7 +108,7 @@ func TestAFullDiskRefusesMailAndKeepsWhatWaits(t *testing.T) {
 				t.Errorf("%d waiting, %d bytes free: %d files before, %d after, or another content", count, left, len(before), len(after))
 			}
 			empty()
-			deliver(t, m, mail("after"))
+			deliver(t, m, letter("after"))
 			if got := peek(t, m); got != want+" after" {
 				t.Errorf("%d waiting, %d bytes free: then waiting %.40q", count, left, got)
 			}
@@ -162,7 +162,7 @@ func TestAPartialAckOnAFullDiskLosesNothing(t *testing.T) {
 		return
 	}
 	m, dir := newDisk(t)
-	stored := deliver(t, m, mail("one"), mail("two"))
+	stored := deliver(t, m, letter("one"), letter("two"))
 	empty := fill(t, dir, 0)
 	if err := lease(t, m).Ack(t.Context(), stored[0].ID); err != nil {
 		t.Errorf("ack: %v", err)
@@ -187,19 +187,19 @@ func TestAReadOnlyRootIsStillLookedAt(t *testing.T) {
 	if _, err := drain(t.Context(), m, "test"); err != nil {
 		t.Fatal(err)
 	}
-	read := deliver(t, m, mail("read"))
+	read := deliver(t, m, letter("read"))
 	if _, err := drain(t.Context(), m, "test"); err != nil {
 		t.Fatal(err)
 	}
-	deliver(t, m, mail("released"))
+	deliver(t, m, letter("released"))
 	if err := lease(t, m).Release(); err != nil {
 		t.Fatal(err)
 	}
-	waits := deliver(t, m, mail("waits"))
+	waits := deliver(t, m, letter("waits"))
 	if err := unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Deliver(t.Context(), mail("x")); !errors.Is(err, unix.EROFS) || !strings.Contains(err.Error(), m.root.Path()) {
+	if _, err := m.Deliver(t.Context(), letter("x")); !errors.Is(err, unix.EROFS) || !strings.Contains(err.Error(), m.root.Path()) {
 		t.Errorf("deliver: %v", err)
 	}
 	if _, err := m.Lease(t.Context(), "test", 1<<30); !errors.Is(err, unix.EROFS) {

@@ -95,7 +95,7 @@ func TestNamesThatAreNotOursFillNoMailbox(t *testing.T) {
 	if empty, err := m.Empty(t.Context()); !empty || err != nil {
 		t.Errorf("empty: %v, %v", empty, err)
 	}
-	deliver(t, m, mail("one"))
+	deliver(t, m, letter("one"))
 	l := lease(t, m)
 	if empty, err := m.Empty(t.Context()); empty || err != nil {
 		t.Errorf("empty while a reader has mail: %v, %v", empty, err)
@@ -109,7 +109,7 @@ func TestNamesThatAreNotOursFillNoMailbox(t *testing.T) {
 // An archive that is not ours is no foreign mail file: the mail would be passed over in silence.
 func TestAForeignArchiveIsAnError(t *testing.T) {
 	m, root := newBox(t)
-	deliver(t, m, mail("one"))
+	deliver(t, m, letter("one"))
 	lease(t, m).Release()
 	if err := os.MkdirAll(filepath.Join(root, archiveDir, m.archive.Name()), 0o700); err != nil {
 		t.Fatal(err)

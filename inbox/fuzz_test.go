@@ -199,7 +199,7 @@ func TestAHostileFileCostsLittleAndHidesNoLine(t *testing.T) {
 
 func TestWhatIsPlantedInALeaseFolderStopsNobody(t *testing.T) {
 	m, root := newBox(t)
-	deliver(t, m, mail("one"))
+	deliver(t, m, letter("one"))
 	for _, name := range []string{"x.tmp.dir", "99999999999999999-1-0-1-1-by.json.dir", "9223372036854775807-1-0-1-1-by.json"} {
 		if err := os.Mkdir(filepath.Join(root, "amber.lease", name), 0o700); err != nil {
 			t.Fatal(err)

@@ -117,7 +117,7 @@ func TestWhatIsHiddenHidesNothingBehindIt(t *testing.T) {
 func TestAReadersMessageIsNotWithdrawn(t *testing.T) {
 	t.Parallel()
 	m, _ := newBox(t)
-	stored := deliver(t, m, mail("x"))
+	stored := deliver(t, m, letter("x"))
 	l, err := m.Lease(t.Context(), "test", 1)
 	if err != nil {
 		t.Fatal(err)
@@ -143,9 +143,9 @@ func TestWhatIsHiddenCostsNoMoreTheLongerItWaits(t *testing.T) {
 			m, _ := newBox(t)
 			held := true
 			m.held = func(Message) bool { return held }
-			hidden := mail("held")
+			hidden := letter("held")
 			hidden.Held = "pair"
-			stored := deliver(t, m, mail("first"), hidden)
+			stored := deliver(t, m, letter("first"), hidden)
 			l, err := m.Lease(t.Context(), "test", 1<<30)
 			if err != nil {
 				t.Fatal(err)
@@ -159,7 +159,7 @@ func TestWhatIsHiddenCostsNoMoreTheLongerItWaits(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 4 {
-				deliver(t, m, mail(strings.Repeat("x", reread)))
+				deliver(t, m, letter(strings.Repeat("x", reread)))
 				l, err := m.Lease(t.Context(), "test", 1<<30)
 				if err != nil || len(l.Messages) != 1 {
 					t.Fatalf("leased %d messages, %v", len(l.Messages), err)

@@ -75,7 +75,7 @@ func TestAnIDIsOneMessageOfItsSender(t *testing.T) {
 			if err != nil || !stored.Already[0] {
 				t.Errorf("read %v, ephemeral %v: repeated: %+v, %v", read, ephemeral, stored, err)
 			}
-			_, err = m.Deliver(t.Context(), mail("beside"), other)
+			_, err = m.Deliver(t.Context(), letter("beside"), other)
 			var taken *IDTakenError
 			if !errors.As(err, &taken) && !(read && ephemeral) {
 				t.Errorf("read %v, ephemeral %v: other content: %v", read, ephemeral, err)
@@ -114,7 +114,7 @@ func TestOfAnEphemeralMessageOnlyItsIDStays(t *testing.T) {
 	m, root := newBox(t)
 	msg := chosen("birch", "job-1", "secret")
 	msg.Ephemeral = true
-	plain := mail("also secret")
+	plain := letter("also secret")
 	plain.Ephemeral = true
 	deliver(t, m, msg, plain)
 	if _, err := drain(t.Context(), m, "test"); err != nil {
@@ -142,7 +142,7 @@ func TestForeignMessagesWithOneIDStayApart(t *testing.T) {
 	for _, dies := range []bool{false, true} {
 		m, root := newBox(t)
 		plantFile(t, root, "amber.inbox.json", file)
-		deliver(t, m, mail("last"))
+		deliver(t, m, letter("last"))
 		for _, step := range []struct {
 			want string
 			read int // which of them
@@ -258,7 +258,7 @@ func TestAMessageIsFoundWhileItIsArchived(t *testing.T) {
 func TestALookupParsesOnlyTheFileThatHasTheID(t *testing.T) {
 	m, _ := newBox(t)
 	for i := range 500 {
-		deliver(t, m, mail(fmt.Sprintf("%03d%s", i, strings.Repeat("x", 1000))))
+		deliver(t, m, letter(fmt.Sprintf("%03d%s", i, strings.Repeat("x", 1000))))
 	}
 	deliver(t, m, chosen("birch", "job-1", "one"))
 	holds := HoldsID(map[string]bool{"job-1": true})

@@ -48,12 +48,8 @@ import (
 	"c2c/inbox/filelock"
 )
 
-// What a sender can test for. Each comes wrapped in a sentence of its own.
-var (
-	ErrFull     = errors.New("mailbox is full")
-	ErrTooLarge = errors.New("message is too large")
-	ErrBody     = errors.New("message cannot be kept")
-)
+// ErrFull is what a sender can test for. It comes wrapped in a sentence of its own.
+var ErrFull = errors.New("mailbox is full")
 
 // maxInbox keeps our file below the 64 KiB at which the original c2c takes an
 // inbox for empty and then erases it.
@@ -67,7 +63,7 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	return Limits{cmp.Or(l.Body, 256<<10), cmp.Or(l.Messages, 20_000), cmp.Or(l.Bytes, 64<<20)}
+	return Limits{cmp.Or(l.Body, MaxBody), cmp.Or(l.Messages, 20_000), cmp.Or(l.Bytes, 64<<20)}
 }
 
 // Config is what a mailbox needs from outside.

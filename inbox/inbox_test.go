@@ -36,7 +36,7 @@ func newBox(t testing.TB) (*Mailbox, string) {
 	return m, root
 }
 
-func mail(body string) Message { return Message{From: "birch", To: "amber", Content: body} }
+func letter(body string) Message { return Message{From: "birch", To: "amber", Content: body} }
 
 func deliver(t *testing.T, m *Mailbox, msgs ...Message) []Message {
 	t.Helper()
@@ -111,8 +111,8 @@ func archivedBodies(t *testing.T, m *Mailbox) string {
 
 func TestDrainKeepsOrderAndArchives(t *testing.T) {
 	m, root := newBox(t)
-	deliver(t, m, mail("a"))
-	deliver(t, m, mail("b"), mail("c"))
+	deliver(t, m, letter("a"))
+	deliver(t, m, letter("b"), letter("c"))
 	got, err := drain(t.Context(), m, "poll_inbox")
 	if err != nil || bodies(got) != "a b c" {
 		t.Fatalf("drained %q, %v", bodies(got), err)
@@ -132,9 +132,9 @@ func TestDrainKeepsOrderAndArchives(t *testing.T) {
 
 func TestReleasedMailIsOfferedFirst(t *testing.T) {
 	m, _ := newBox(t)
-	deliver(t, m, mail("a"))
+	deliver(t, m, letter("a"))
 	l := lease(t, m)
-	deliver(t, m, mail("b"))
+	deliver(t, m, letter("b"))
 	if got := peek(t, m); got != "b" {
 		t.Errorf("peek beside a live lease: %q", got)
 	}
@@ -155,9 +155,9 @@ func TestPartialAckLeavesTheRestInOrder(t *testing.T) {
 	for _, size := range []int{1, 20_000} { // within the inbox, and beyond it
 		m, _ := newBox(t)
 		pad := strings.Repeat("x", size)
-		stored := deliver(t, m, mail("a"+pad), mail("b"+pad), mail("c"+pad), mail("d"+pad))
+		stored := deliver(t, m, letter("a"+pad), letter("b"+pad), letter("c"+pad), letter("d"+pad))
 		l := lease(t, m)
-		deliver(t, m, mail("e"+pad))
+		deliver(t, m, letter("e"+pad))
 		if err := l.Ack(t.Context(), stored[0].ID); err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +170,7 @@ func TestPartialAckLeavesTheRestInOrder(t *testing.T) {
 
 func TestInterruptedAckIsNotHandedOverAgain(t *testing.T) {
 	m, _ := newBox(t)
-	deliver(t, m, mail("a"), mail("b"))
+	deliver(t, m, letter("a"), letter("b"))
 	l := lease(t, m)
 	// The process dies after the archive write and before the files are removed.
 	if err := m.archive.Append(t.Context(), "test", l.Messages[:1], 0); err != nil {
@@ -194,7 +194,7 @@ func TestAnInboxThatIsFullMovesBehindAndTheOrderHolds(t *testing.T) {
 	for i := range 300 {
 		body := fmt.Sprintf("%03d%s", i, strings.Repeat("y", 500))
 		want = append(want, body)
-		deliver(t, m, mail(body))
+		deliver(t, m, letter(body))
 	}
 	info, err := os.Stat(filepath.Join(root, "amber.inbox.json"))
 	if err != nil || info.Size() > maxInbox {
@@ -210,9 +210,9 @@ func TestFullMailboxRefusesAndLosesNothing(t *testing.T) {
 	m.limits.Messages = 200
 	pad := strings.Repeat("z", 500)
 	for range 200 {
-		deliver(t, m, mail(pad))
+		deliver(t, m, letter(pad))
 	}
-	if _, err := m.Deliver(t.Context(), mail("one more")); !errors.Is(err, ErrFull) {
+	if _, err := m.Deliver(t.Context(), letter("one more")); !errors.Is(err, ErrFull) {
 		t.Fatalf("error %v", err)
 	}
 	if got, err := drain(t.Context(), m, "test"); err != nil || len(got) != 200 {
@@ -226,11 +226,11 @@ func TestBadBodiesAreRefused(t *testing.T) {
 		"\xff": ErrBody, "a\x00b": ErrBody, strings.Repeat("a", 257<<10): ErrTooLarge,
 		strings.Repeat("a", 257<<10) + "é"[:1]: ErrTooLarge, // cut off in the middle of a character
 	} {
-		if _, err := m.Deliver(t.Context(), mail(body)); !errors.Is(err, want) {
+		if _, err := m.Deliver(t.Context(), letter(body)); !errors.Is(err, want) {
 			t.Errorf("body %.5q: %v", body, err)
 		}
 	}
-	long := mail("x")
+	long := letter("x")
 	long.InReplyTo = strings.Repeat("a", 129)
 	if _, err := m.Deliver(t.Context(), long); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "in_reply_to") {
 		t.Errorf("a long in_reply_to: %v", err)
@@ -242,9 +242,9 @@ func TestBadBodiesAreRefused(t *testing.T) {
 
 func TestRetryWithTheSameIDStoresOnce(t *testing.T) {
 	m, _ := newBox(t)
-	msg := mail("a")
+	msg := letter("a")
 	msg.ID = "job-1"
-	other := mail("b")
+	other := letter("b")
 	for i := range 2 {
 		if stored, err := m.Deliver(t.Context(), other, msg); err != nil || stored.Already[0] || stored.Already[1] != (i == 1) {
 			t.Errorf("delivery %d: %+v, %v", i, stored, err)
@@ -278,7 +278,7 @@ func TestDamagedInboxIsSetAsideAndTheRestDelivered(t *testing.T) {
 			var told bytes.Buffer
 			m.log = slog.New(slog.NewTextHandler(&told, nil))
 			if sendFirst {
-				deliver(t, m, mail("new"))
+				deliver(t, m, letter("new"))
 				want += " new"
 			}
 			got, err := drain(t.Context(), m, "test")
@@ -336,7 +336,7 @@ func TestPlantedLinksAndPipesAreRefused(t *testing.T) {
 	if err := os.Symlink("other", filepath.Join(root, "amber.inbox.json")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Deliver(t.Context(), mail("a")); !errors.Is(err, atomicfile.ErrNotOurs) {
+	if _, err := m.Deliver(t.Context(), letter("a")); !errors.Is(err, atomicfile.ErrNotOurs) {
 		t.Errorf("symbolic link: %v", err)
 	}
 	if _, err := Open(m.root, "../x", Config{}); err == nil {
@@ -346,7 +346,7 @@ func TestPlantedLinksAndPipesAreRefused(t *testing.T) {
 
 func TestFindFollowsTheMessage(t *testing.T) {
 	m, _ := newBox(t)
-	id := deliver(t, m, mail("a"))[0].ID
+	id := deliver(t, m, letter("a"))[0].ID
 	where := func(want string) {
 		t.Helper()
 		st, err := findOne(t, m, id)
@@ -368,7 +368,7 @@ func TestLegacyPeersAreReadWithTheirEmptyFile(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "amber.inbox.json"), []byte("[]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	deliver(t, m, mail("a"))
+	deliver(t, m, letter("a"))
 	file, _ := os.ReadFile(filepath.Join(root, "amber.inbox.json"))
 	if !strings.HasPrefix(string(file), "[\n{") || !strings.HasSuffix(string(file), "}\n]\n") {
 		t.Errorf("file %q", file)
@@ -381,7 +381,7 @@ func TestALongBacklogIsTakenInParts(t *testing.T) {
 	const count = 2000
 	var all []Message
 	for i := range count {
-		all = append(all, mail(fmt.Sprint(i)+strings.Repeat("x", 200)))
+		all = append(all, letter(fmt.Sprint(i)+strings.Repeat("x", 200)))
 	}
 	for commit := range slices.Chunk(all, 100) {
 		deliver(t, m, commit...)
@@ -416,7 +416,7 @@ func TestALongBacklogIsTakenInParts(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i%7 == 0 && next < count { // mail that comes meanwhile waits behind
-			deliver(t, m, mail("late"))
+			deliver(t, m, letter("late"))
 		}
 	}
 	if next < count {
@@ -433,7 +433,7 @@ func TestAClockThatJumpsChangesNoOrder(t *testing.T) {
 	m.now = func() time.Time { return clock }
 	for i, jump := range []time.Duration{0, -20 * 365 * 24 * time.Hour, 40 * 365 * 24 * time.Hour, -time.Hour} {
 		clock = clock.Add(jump)
-		deliver(t, m, mail(fmt.Sprint(i)))
+		deliver(t, m, letter(fmt.Sprint(i)))
 	}
 	l := lease(t, m)
 	if got := bodies(l.Messages); got != "0 1 2 3" {

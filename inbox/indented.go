@@ -7,6 +7,9 @@ import (
 	"c2c/inbox/fields"
 )
 
+// LineRoom is about what a line of a file has of a message beside its content, in bytes.
+const LineRoom = 320
+
 // Indented writes messages as an array that people can read, with two spaces a level: what encoding/json makes of them, in a
 // third of the time, because a mailbox may have 20,000.
 func Indented(msgs []Message) []byte {
@@ -15,7 +18,7 @@ func Indented(msgs []Message) []byte {
 	}
 	size := 0
 	for i := range msgs {
-		size += len(msgs[i].Content) + lineRoom
+		size += len(msgs[i].Content) + LineRoom
 	}
 	b := append(make([]byte, 0, size), '[')
 	var line []byte

@@ -327,20 +327,29 @@ func (m *Message) set(i int, name string, value json.RawMessage) (err error) {
 	return nil
 }
 
-// maxName bounds the short fields of a message, in bytes.
-const maxName = 128
+// What a sender can test for. Each comes wrapped in a sentence of its own.
+var (
+	ErrTooLarge = errors.New("message is too large")
+	ErrBody     = errors.New("message cannot be kept")
+)
+
+// Bounds of a message, in bytes.
+const (
+	MaxBody = 256 << 10
+	maxName = 128 // of its short fields
+)
 
 // Check refuses what no mailbox could keep.
-func (m Message) Check() error { return m.check(Limits{}.withDefaults()) }
+func (m Message) Check() error { return m.CheckWithin(MaxBody) }
 
-// check refuses what could not be kept or read back. The size first: a body that
+// CheckWithin refuses what could not be kept or read back, and a body of more bytes. The size first: a body that
 // was cut off because it is too large may end in half a character.
-func (m Message) check(limits Limits) error {
+func (m Message) CheckWithin(most int) error {
 	switch {
 	case m.From == "" || m.To == "":
 		return fmt.Errorf("%w: it needs a sender and a receiver", ErrBody)
-	case len(m.Content) > limits.Body:
-		return fmt.Errorf("%w: %d bytes, at most %d; put it into a file and send its path", ErrTooLarge, len(m.Content), limits.Body)
+	case len(m.Content) > most:
+		return fmt.Errorf("%w: %d bytes, at most %d; put it into a file and send its path", ErrTooLarge, len(m.Content), most)
 	case !utf8.ValidString(m.Content):
 		return fmt.Errorf("%w: it is not valid UTF-8; send text, or encode the bytes first", ErrBody)
 	case strings.ContainsRune(m.Content, 0):

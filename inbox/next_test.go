@@ -69,7 +69,7 @@ func TestTheArchiveIsReadFromAPlaceOnMessageByMessage(t *testing.T) {
 
 func TestWhatIsNoRecordIsPassedOver(t *testing.T) {
 	m, root := newBox(t)
-	ephemeral := mail("gone")
+	ephemeral := letter("gone")
 	ephemeral.Ephemeral, ephemeral.ID, ephemeral.FromSession = true, "e-1", "birch"
 	first := read(t, m, 1, 1)
 	if err := m.archive.Append(t.Context(), "test", []Message{ephemeral}, 0); err != nil {

@@ -8,9 +8,6 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// IsNotice says whether c2c itself wrote a message. An archive of the original keeps no kind, so the sender counts.
-func (m Message) IsNotice() bool { return m.From == SystemAlias }
-
 // HoldsMail says whether the mailbox holds a message that somebody else than c2c itself wrote, one in a live reader's
 // hands included. What cannot be read may be one. It takes no lock: messages only go from the inbox to the numbered
 // files, so in this order none is missed.

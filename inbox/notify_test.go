@@ -9,7 +9,7 @@ import (
 
 func TestMailThatWaitsShowsInTheLockFilesTime(t *testing.T) {
 	m, root := newBox(t)
-	deliver(t, m, mail("one"))
+	deliver(t, m, letter("one"))
 	path := filepath.Join(root, m.LockName())
 	long := time.Unix(1_000_000, 0)
 	changed := func() bool {
@@ -29,7 +29,7 @@ func TestMailThatWaitsShowsInTheLockFilesTime(t *testing.T) {
 	if changed() {
 		t.Error("a reader has changed it")
 	}
-	deliver(t, m, mail("two"))
+	deliver(t, m, letter("two"))
 	if !changed() {
 		t.Error("a delivery has not changed it")
 	}
@@ -47,7 +47,7 @@ func TestMailThatWaitsShowsInTheLockFilesTime(t *testing.T) {
 // A watcher tells by it that mail waits again.
 func TestMailThatIsGivenBackOrLeftByADeadReaderShowsInTheStamp(t *testing.T) {
 	m, _ := newBox(t)
-	deliver(t, m, mail("one"))
+	deliver(t, m, letter("one"))
 	for name, end := range map[string]func(*Lease) error{"given back": (*Lease).Release, "left": (*Lease).close} {
 		l := lease(t, m)
 		held, err := m.Stamp()

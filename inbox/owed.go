@@ -53,3 +53,6 @@ const (
 func (m Message) Rings() bool {
 	return !m.Deferrable && (m.Kind != KindSystem || m.From == SystemAlias)
 }
+
+// IsNotice says whether c2c itself wrote a message. An archive of the original keeps no kind, so the sender counts.
+func (m Message) IsNotice() bool { return m.From == SystemAlias }

@@ -25,10 +25,10 @@ func mixed(t *testing.T, left int64, begun bool) (m *Mailbox, room, later func()
 	m, dir := newDisk(t)
 	now, held := time.Unix(1_800_000_000, 0), true
 	m.now, m.held = func() time.Time { return now }, func(Message) bool { return held }
-	msgs := []Message{mail("one"), mail("held"), mail("two"), mail("passing"), mail("slow"), mail("three")}
+	msgs := []Message{letter("one"), letter("held"), letter("two"), letter("passing"), letter("slow"), letter("three")}
 	msgs[1].Held, msgs[3].Ephemeral, msgs[4].NotBefore = "birch", true, Seconds(now)+60
 	if begun {
-		deliver(t, m, mail("before"))
+		deliver(t, m, letter("before"))
 		if _, err := drain(t.Context(), m, "test"); err != nil {
 			t.Fatal(err)
 		}
@@ -297,7 +297,7 @@ func TestAFileThatCouldNotBeWrittenAnewCountsItsBytes(t *testing.T) {
 	for _, begun := range []bool{false, true} { // its name tells already of what was read
 		m, root := newBox(t)
 		m.held = func(Message) bool { return true }
-		msgs := []Message{mail("one" + strings.Repeat("x", 5000)), mail("held"), mail("two")}
+		msgs := []Message{letter("one" + strings.Repeat("x", 5000)), letter("held"), letter("two")}
 		msgs[1].Held, msgs[1].NotBefore = "birch", Seconds(time.Now().Add(time.Minute))
 		deliver(t, m, msgs...)
 		l := lease(t, m)
@@ -333,9 +333,9 @@ func TestANameTellsOfAsMuchAsItHasRoomFor(t *testing.T) {
 	m.held = func(Message) bool { return true }
 	var msgs []Message
 	for i := range 60 {
-		held := mail(fmt.Sprint("held", i))
+		held := letter(fmt.Sprint("held", i))
 		held.Held, held.NotBefore = "birch", Seconds(time.Now().Add(time.Minute))
-		msgs = append(msgs, mail(fmt.Sprint("one", i)), held)
+		msgs = append(msgs, letter(fmt.Sprint("one", i)), held)
 	}
 	deliver(t, m, msgs...)
 	l := lease(t, m)

@@ -69,7 +69,7 @@ func TestAPrunedArchiveKeepsItsPlaces(t *testing.T) {
 
 func TestAMailboxInUseIsNotDiscarded(t *testing.T) {
 	m, root := newBox(t)
-	deliver(t, m, mail("one"))
+	deliver(t, m, letter("one"))
 	wantKept := func(why string) {
 		t.Helper()
 		for _, dry := range []bool{true, false} {
@@ -112,7 +112,7 @@ func TestAMailboxInUseIsNotDiscarded(t *testing.T) {
 			}
 		}
 	}
-	deliver(t, m, mail("new life"))
+	deliver(t, m, letter("new life"))
 	if got := peek(t, m); got != "new life" {
 		t.Errorf("waiting %q", got)
 	}

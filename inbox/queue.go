@@ -256,7 +256,7 @@ func (m *Mailbox) readQueued(f io.Reader) (msgs []Message) {
 		return nil
 	}
 	for _, msg := range msgs {
-		if msg.ID == "" || msg.Ephemeral || msg.check(m.limits) != nil {
+		if msg.ID == "" || msg.Ephemeral || msg.CheckWithin(m.limits.Body) != nil {
 			return nil
 		}
 	}

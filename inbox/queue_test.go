@@ -34,7 +34,7 @@ func sender(t *testing.T, root string) *Mailbox {
 // held takes the lock of a mailbox that has been used before.
 func held(t *testing.T, m *Mailbox) *filelock.Lock {
 	t.Helper()
-	deliver(t, m, mail("first"))
+	deliver(t, m, letter("first"))
 	lk, err := m.lock(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func wantNoQueue(t *testing.T, root string) {
 
 func TestWhatIsQueuedIsNoMessageYet(t *testing.T) {
 	m, root := newBox(t)
-	deliver(t, m, mail("first"))
+	deliver(t, m, letter("first"))
 	if _, err := drain(t.Context(), m, "test"); err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestWhatIsQueuedIsNoMessageYet(t *testing.T) {
 func TestAKilledCommitterLosesAndDoublesNothing(t *testing.T) {
 	for _, point := range []string{"claimed", "stored", "read"} {
 		m, root := newBox(t)
-		deliver(t, m, mail("first"))
+		deliver(t, m, letter("first"))
 		if _, err := drain(t.Context(), m, "test"); err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func TestAKilledCommitterLosesAndDoublesNothing(t *testing.T) {
 		if line, err := bufio.NewReader(out).ReadString('\n'); line != "locked\n" {
 			t.Fatalf("the process says %q, %v", line, err)
 		}
-		said := send(t.Context(), sender(t, root), mail("x"))
+		said := send(t.Context(), sender(t, root), letter("x"))
 		awaitQueued(t, root, 1)
 		in.Close()
 		s := <-said
@@ -223,7 +223,7 @@ func TestWhatNobodyWaitsForIsDropped(t *testing.T) {
 	for _, byReader := range []bool{false, true} {
 		for _, content := range []string{whole, whole[:30], "", "[]\n", strings.Repeat("[", 2*maxBatch)} {
 			m, root := newBox(t)
-			deliver(t, m, mail("first"))
+			deliver(t, m, letter("first"))
 			plantFile(t, root, "amber.lease/"+queuedPrefix+"1-1", content)
 			want := "first"
 			if byReader {
@@ -231,7 +231,7 @@ func TestWhatNobodyWaitsForIsDropped(t *testing.T) {
 					t.Fatal(err)
 				}
 			} else {
-				deliver(t, m, mail("second"))
+				deliver(t, m, letter("second"))
 				want += " second"
 			}
 			if got := peek(t, m); got != want {
@@ -251,7 +251,7 @@ func TestAKilledSenderLeavesNothing(t *testing.T) {
 	killed.Process.Kill()
 	killed.Wait()
 	lk.Release()
-	deliver(t, m, mail("second"))
+	deliver(t, m, letter("second"))
 	if got := peek(t, m); got != "first second" {
 		t.Errorf("waiting %q", got)
 	}
@@ -272,7 +272,7 @@ func TestABadQueuedFileStopsNobody(t *testing.T) {
 		if ok, err := filelock.TryFile(f); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
-		said := send(t.Context(), sender(t, root), mail("second"))
+		said := send(t.Context(), sender(t, root), letter("second"))
 		awaitQueued(t, root, 2)
 		lk.Release()
 		if s := <-said; s.err != nil {
@@ -296,7 +296,7 @@ func TestPlantedThingsInTheQueueStopNobody(t *testing.T) {
 		if err := plant(filepath.Join(root, "amber.lease", queuedPrefix+"1-1")); err != nil {
 			t.Fatal(err)
 		}
-		said := send(t.Context(), sender(t, root), mail("second"))
+		said := send(t.Context(), sender(t, root), letter("second"))
 		awaitQueued(t, root, 2)
 		lk.Release()
 		if s := <-said; s.err != nil {
@@ -312,7 +312,7 @@ func TestATimeOutTakesTheMessageBack(t *testing.T) {
 	m, root := newBox(t)
 	lk := held(t, m)
 	ctx, giveUp := context.WithCancel(t.Context())
-	said := send(ctx, sender(t, root), mail("x"))
+	said := send(ctx, sender(t, root), letter("x"))
 	awaitQueued(t, root, 1)
 	giveUp()
 	if s := <-said; !errors.Is(s.err, filelock.ErrTimeout) {
@@ -320,7 +320,7 @@ func TestATimeOutTakesTheMessageBack(t *testing.T) {
 	}
 	wantNoQueue(t, root)
 	lk.Release()
-	deliver(t, m, mail("second"))
+	deliver(t, m, letter("second"))
 	if got := peek(t, m); got != "first second" {
 		t.Errorf("waiting %q", got)
 	}
@@ -347,7 +347,7 @@ func TestATimeOutWaitsForWhoStoresTheMessage(t *testing.T) {
 		m, root := newBox(t)
 		lk := held(t, m)
 		ctx, giveUp := context.WithCancel(t.Context())
-		said := send(ctx, sender(t, root), mail("x"))
+		said := send(ctx, sender(t, root), letter("x"))
 		awaitQueued(t, root, 1)
 		dir, b := claimQueued(t, m)
 		giveUp()
@@ -371,7 +371,7 @@ func TestATimeOutSaysThatAStoppedProcessHasTheMessage(t *testing.T) {
 	m, root := newBox(t)
 	held(t, m)
 	ctx, giveUp := context.WithCancel(t.Context())
-	said := send(ctx, sender(t, root), mail("x"))
+	said := send(ctx, sender(t, root), letter("x"))
 	awaitQueued(t, root, 1)
 	claimQueued(t, m)
 	giveUp()
@@ -394,7 +394,7 @@ func TestAStoppedSenderHoldsNobodyUp(t *testing.T) {
 	if _, err := syscall.Wait4(stopped.Process.Pid, &st, syscall.WUNTRACED, nil); err != nil || !st.Stopped() {
 		t.Fatal(st, err)
 	}
-	said := send(t.Context(), sender(t, root), mail("x"))
+	said := send(t.Context(), sender(t, root), letter("x"))
 	awaitQueued(t, root, 2)
 	lk.Release()
 	if s := <-said; s.err != nil {
@@ -419,7 +419,7 @@ func TestAFullMailboxTellsEachSender(t *testing.T) {
 	for i := range 6 {
 		other := sender(t, root)
 		other.limits.Messages = 4
-		all = append(all, send(t.Context(), other, mail(strconv.Itoa(i))))
+		all = append(all, send(t.Context(), other, letter(strconv.Itoa(i))))
 	}
 	awaitQueued(t, root, 6)
 	lk.Release()
@@ -472,7 +472,7 @@ func TestWhoRepeatsAMessageAtOnceStoresItOnce(t *testing.T) {
 func TestAnEphemeralMessageIsNotQueued(t *testing.T) {
 	m, root := newBox(t)
 	lk := held(t, m)
-	msg := mail("x")
+	msg := letter("x")
 	msg.Ephemeral = true
 	other := sender(t, root)
 	if q := other.enqueue(&delivery{Stored: Stored{Messages: []Message{msg}}, chosen: []bool{false}}); q != nil {

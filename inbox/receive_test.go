@@ -4,7 +4,7 @@ import "testing"
 
 func TestWhatAClientWasSeenToHaveIsReadOnce(t *testing.T) {
 	m, _ := newBox(t)
-	ids := deliver(t, m, mail("one"), mail("two"), mail("three"))
+	ids := deliver(t, m, letter("one"), letter("two"), letter("three"))
 	mark, err := m.Archive().Mark(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func TestWhatAClientWasSeenToHaveIsReadOnce(t *testing.T) {
 
 func TestAReceiptForAnotherReadersMailIsIgnored(t *testing.T) {
 	m, _ := newBox(t)
-	deliver(t, m, mail("one"))
+	deliver(t, m, letter("one"))
 	l := lease(t, m)
 	if err := m.Receive(t.Context(), func(Message) bool { return true }, "socket"); err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestAReceiptForAnotherReadersMailIsIgnored(t *testing.T) {
 
 func TestWhatALiveReaderHasDoesNotWait(t *testing.T) {
 	m, _ := newBox(t)
-	deliver(t, m, mail("one"))
+	deliver(t, m, letter("one"))
 	l := lease(t, m)
 	if waits, err := m.Waiting(); waits || err != nil {
 		t.Errorf("waits %v, %v while a reader has it", waits, err)

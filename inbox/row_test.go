@@ -11,7 +11,7 @@ import (
 )
 
 // body is one that a test can tell by its first word.
-func body(word string, size int) Message { return mail(word + strings.Repeat("x", size-len(word))) }
+func body(word string, size int) Message { return letter(word + strings.Repeat("x", size-len(word))) }
 
 // words are the first characters of the bodies.
 func words(msgs []Message) string {
@@ -43,8 +43,8 @@ func TestASenderRotatesAFullInbox(t *testing.T) {
 	}
 	deliver(t, m, body("c", 21_000))
 	deliver(t, m, body("d", 100_000))
-	deliver(t, m, mail("e"))
-	deliver(t, m, mail("f"))
+	deliver(t, m, letter("e"))
+	deliver(t, m, letter("f"))
 	rows := numbered(t, root)
 	if len(rows) != 3 || rows[0] != fmt.Sprintf("00000001-2-%d.json", full.Size()) ||
 		!strings.HasPrefix(rows[1], "00000002-1-21") || !strings.HasPrefix(rows[2], "00000003-1-100") {
@@ -74,7 +74,7 @@ func TestASendCountsWhatTheNamesSay(t *testing.T) {
 	} {
 		m, root := newBox(t)
 		plantFile(t, root, "amber.lease/"+name, "")
-		if _, err := m.Deliver(t.Context(), mail("x")); !errors.Is(err, want) {
+		if _, err := m.Deliver(t.Context(), letter("x")); !errors.Is(err, want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -107,7 +107,7 @@ func TestAPartThatIsGivenBackKeepsItsPlace(t *testing.T) {
 
 func TestAnAckOfNothingGivesAllBack(t *testing.T) {
 	m, _ := newBox(t)
-	deliver(t, m, mail("a"))
+	deliver(t, m, letter("a"))
 	if err := lease(t, m).Ack(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -287,6 +287,6 @@ func TestKilledHooksDoNotFillTheMailbox(t *testing.T) {
 	}
 	m.limits.Messages = left + 10
 	for range 9 { // the last hook that was killed has archived one that its file's name still counts
-		deliver(t, m, mail("x"))
+		deliver(t, m, letter("x"))
 	}
 }

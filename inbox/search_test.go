@@ -13,7 +13,7 @@ func TestSearchGivesTheNewestFirstWhereverTheyAre(t *testing.T) {
 	t.Parallel()
 	m, _ := newBox(t)
 	for i := range 4 {
-		deliver(t, m, mail(fmt.Sprintf("word %d", i)))
+		deliver(t, m, letter(fmt.Sprintf("word %d", i)))
 		if i == 1 {
 			l := lease(t, m)
 			if err := l.Ack(t.Context(), Handles(l.Messages)...); err != nil {
@@ -21,7 +21,7 @@ func TestSearchGivesTheNewestFirstWhereverTheyAre(t *testing.T) {
 			}
 		}
 	}
-	deliver(t, m, mail("other"))
+	deliver(t, m, letter("other"))
 	for limit, want := range map[int]string{1: "queued word 3, read word 1", 9: "queued word 3, queued word 2, read word 1, read word 0"} {
 		found, err := m.Search(t.Context(), Query{
 			Holds: func(data []byte) bool { return bytes.Contains(data, []byte("word")) },
@@ -40,7 +40,7 @@ func TestSearchGivesTheNewestFirstWhereverTheyAre(t *testing.T) {
 func TestSearchTellsOnceOfAMessageThatIsArchivedAndNotRemovedYet(t *testing.T) {
 	t.Parallel()
 	m, _ := newBox(t)
-	deliver(t, m, mail("word"))
+	deliver(t, m, letter("word"))
 	l := lease(t, m)
 	defer l.Release()
 	if err := m.archive.Append(t.Context(), "hook", l.Messages, l.since()); err != nil {
@@ -102,7 +102,7 @@ func TestATimeIsReadFromALineOrTheLineIsParsed(t *testing.T) {
 	}
 	m, _ := newBox(t)
 	for _, ts := range []float64{3, 1, 2} {
-		one := mail(fmt.Sprint("of ", ts))
+		one := letter(fmt.Sprint("of ", ts))
 		one.TS = ts
 		deliver(t, m, one)
 	}
@@ -122,7 +122,7 @@ func TestSearchReadsNoMoreOfWhatWaitsThanItNeeds(t *testing.T) {
 	t.Parallel()
 	m, dir := newBox(t)
 	for i := range 40 {
-		deliver(t, m, mail(fmt.Sprint(i, strings.Repeat(" word", 2000))))
+		deliver(t, m, letter(fmt.Sprint(i, strings.Repeat(" word", 2000))))
 	}
 	files, err := filepath.Glob(filepath.Join(dir, m.LeaseName(), "*"))
 	if err != nil || len(files) < 3 {

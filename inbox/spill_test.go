@@ -22,7 +22,7 @@ func spillLines(before int, msgs ...Message) (text string) {
 // spillBodies numbers messages; each has what a spill could be mistaken by.
 func spilledMail(from, count int) (msgs []Message) {
 	for i := range count {
-		msg := mail(fmt.Sprintf("s%d", from+i))
+		msg := letter(fmt.Sprintf("s%d", from+i))
 		msg.ID, msg.TS = fmt.Sprintf("id-%d", from+i), 1.5
 		msg.Extra = []Field{{"other", []byte(`{"message":{"from_alias":"x","to_alias":"y","content":"no mail"},"n":1}`)}}
 		msgs = append(msgs, msg)
@@ -41,7 +41,7 @@ func spillOf(t *testing.T, root string) (left []string) {
 
 func TestWhatAnOldVersionHasSpilledIsRead(t *testing.T) {
 	m, root := newBox(t)
-	deliver(t, m, mail("first"))
+	deliver(t, m, letter("first"))
 	plantFile(t, root, "amber.spill.jsonl", spillLines(1, spilledMail(0, 3)...))
 	if n, err := m.TakeSpill(t.Context()); n != 3 || err != nil {
 		t.Fatal(n, err)
@@ -52,7 +52,7 @@ func TestWhatAnOldVersionHasSpilledIsRead(t *testing.T) {
 	if n, err := m.TakeSpill(t.Context()); n != 0 || err != nil {
 		t.Errorf("again: %d, %v", n, err)
 	}
-	deliver(t, m, mail("last"))
+	deliver(t, m, letter("last"))
 	if got := peek(t, m); got != "first s0 s1 s2 last" {
 		t.Errorf("waiting %q", got)
 	}
@@ -100,7 +100,7 @@ func TestASpillIsTakenOnceWhereverSomebodyIsKilled(t *testing.T) {
 	} {
 		t.Run(step, func(t *testing.T) {
 			m, root := newBox(t)
-			deliver(t, m, mail("first"))
+			deliver(t, m, letter("first"))
 			plant(t, m, root)
 			there, err := m.root.NameSet()
 			if err != nil {
@@ -117,7 +117,7 @@ func TestASpillIsTakenOnceWhereverSomebodyIsKilled(t *testing.T) {
 			if _, err := m.TakeSpill(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			deliver(t, m, mail("last"))
+			deliver(t, m, letter("last"))
 			msgs, err := drain(t.Context(), m, "test")
 			if got := bodies(msgs); got != "first s0 s1 s2 last" || err != nil {
 				t.Errorf("read %q, %v", got, err)

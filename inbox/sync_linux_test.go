@@ -58,9 +58,9 @@ func takeAndKill(t *testing.T, root string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deliver(t, m, mail("a"))
+	deliver(t, m, letter("a"))
 	lease(t, m)
-	deliver(t, m, mail("b"))
+	deliver(t, m, letter("b"))
 	inbox := filepath.Join(root, "amber.inbox.json")
 	info, err := os.Stat(inbox)
 	if err == nil {
@@ -69,7 +69,7 @@ func takeAndKill(t *testing.T, root string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deliver(t, m, mail("c"))
+	deliver(t, m, letter("c"))
 }
 
 // Only the syncs of the root fail: the message is in place then, and its sender hears that nobody knows.
@@ -79,13 +79,13 @@ func TestWhoCannotSyncSaysThatTheMessageMayBeStored(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = m.Deliver(t.Context(), mail("b"))
+		_, err = m.Deliver(t.Context(), letter("b"))
 		fmt.Println("said:", err)
 		return
 	}
 	need.Tools(t, "strace")
 	m, root := newBox(t)
-	deliver(t, m, mail("a"))
+	deliver(t, m, letter("a"))
 	child := exec.Command("strace", "-f", "-qq", "-o", os.DevNull, "-P", root, "-e", "trace=fsync", "-e", "inject=fsync:error=EIO",
 		os.Args[0], "-test.run=^"+t.Name()+"$")
 	child.Env = append(os.Environ(), traceVariable+"="+root)
@@ -97,7 +97,7 @@ func TestWhoCannotSyncSaysThatTheMessageMayBeStored(t *testing.T) {
 	if said == nil {
 		t.Fatalf("it said %s", text)
 	}
-	again := mail("b")
+	again := letter("b")
 	again.ID, again.FromSession = string(said[1]), "birch"
 	if stored, err := m.Deliver(t.Context(), again); err != nil || !stored.Already[0] {
 		t.Errorf("repeated: %+v, %v", stored, err)

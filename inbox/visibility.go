@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"time"
 
 	"c2c/inbox/atomicfile"
 )
@@ -22,26 +21,6 @@ func (m *Mailbox) hides(msg Message) bool {
 	now := Seconds(m.now())
 	return msg.Expired(now) || msg.KeptBack(now) && (msg.Held == "" || m.held == nil || m.held(msg))
 }
-
-// LongestHold is the longest time that c2c keeps a message back. Whatever a file says, no message stays hidden for longer.
-const LongestHold = 15 * time.Minute
-
-// OpensAt is when a message is handed over that is kept back, in Unix seconds; 0: it never was. One that an older version
-// held has no time.
-func (m Message) OpensAt() float64 {
-	longest := m.TS + LongestHold.Seconds()
-	switch {
-	case m.NotBefore > 0:
-		return min(m.NotBefore, longest)
-	case m.Held != "":
-		return longest
-	}
-	return 0
-}
-
-// KeptBack says whether a message is not handed over yet at a time. One that was sent later than now has its times from a
-// clock that was wrong.
-func (m Message) KeptBack(now float64) bool { return m.TS <= now && now < m.OpensAt() }
 
 // Ready says whether anything waits that can be handed over now. Unlike Waiting it reads the mail, as a rule the first message
 // alone.
@@ -72,9 +51,6 @@ func (m *Mailbox) firstIsReady() (ready bool) {
 	})
 	return ready && err == nil // else the slow look tells what is wrong
 }
-
-// Expired says whether the message is not handed over any more at a time.
-func (m Message) Expired(now float64) bool { return m.ExpiresAt != 0 && now >= m.ExpiresAt }
 
 // Withdraw removes messages that the caller has put elsewhere. It leaves alone what a live reader has in hand, or has
 // handed over meanwhile, and archives nothing.

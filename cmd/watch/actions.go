@@ -237,7 +237,7 @@ func (a *app) open(title string, all []broker.Mail, id string) {
 	p := &pane{title: word(title), whole: true}
 	for _, found := range all {
 		st := found.Status
-		m := &mail{Message: found.Message, fate: a.known.Known(found.Fingerprint())}
+		m := &mailView{Message: found.Message, fate: a.known.Known(found.Fingerprint())}
 		if m.fate == nil {
 			m.fate = &live.Mail{SessionID: st.SessionID, State: st.State, At: st.At}
 		}

@@ -33,8 +33,8 @@ type hit struct {
 
 // line is one of the lines in which messages are shown: 0 is the head of a message, the others are its body.
 type line struct {
-	mail *mail
-	n    int
+	mailView *mailView
+	n        int
 }
 
 type part struct {
@@ -117,7 +117,7 @@ type wrapping struct {
 // flowLines is how many lines of a body the flow shows.
 const flowLines = 4
 
-func (m *mail) body(columns int, whole bool) []textLine {
+func (m *mailView) body(columns int, whole bool) []textLine {
 	if k := (wrapping{columns, whole}); k != m.wrapping {
 		text := strings.TrimSpace(m.Content)
 		if most := (columns + 1) * flowLines * 4; !whole && len(text) > most { // a body may have megabytes of what takes no column
@@ -133,7 +133,7 @@ func (m *mail) body(columns int, whole bool) []textLine {
 	return m.wrapped
 }
 
-func (m *mail) became() string {
+func (m *mailView) became() string {
 	text := explain.MessageStatus{State: m.fate.State, At: m.fate.At}.Became(time.Now())
 	if m.fate.Why != "" {
 		text += ": " + m.fate.Why
@@ -152,7 +152,7 @@ func mailLines(p *pane, columns int) (lines []line) {
 
 // parts are what stands in a line.
 func (c *canvas) parts(l line, columns int, whole bool) []part {
-	m := l.mail
+	m := l.mailView
 	if l.n > 0 {
 		body := m.body(columns-2, whole)[l.n-1]
 		return []part{{"  ", plain}, {body.text, body.style}}
@@ -197,7 +197,7 @@ func (a *app) drawMail() {
 		}
 		l := a.lines[p.top+y]
 		edge := " "
-		if l.mail == selected && !a.onList {
+		if l.mailView == selected && !a.onList {
 			edge = "▌"
 		}
 		x := view.x + a.put(view.x, view.y+y, 1, edge, bold)
@@ -252,9 +252,9 @@ func (p *pane) show(lines []line, view area) {
 	}
 	if now := (shown{p.selected, view}); now != p.shown {
 		p.shown = now
-		from := slices.IndexFunc(lines, func(l line) bool { return l.mail == p.selected })
+		from := slices.IndexFunc(lines, func(l line) bool { return l.mailView == p.selected })
 		to := from
-		for to >= 0 && to+1 < len(lines) && lines[to+1].mail == p.selected {
+		for to >= 0 && to+1 < len(lines) && lines[to+1].mailView == p.selected {
 			to++
 		}
 		if from >= 0 {

@@ -214,10 +214,10 @@ func (p *pane) scroll(lines []line, n, height int) {
 		p.selected = nil
 		return
 	}
-	p.top, p.selected = top, lines[top].mail
+	p.top, p.selected = top, lines[top].mailView
 	for _, l := range lines[top:min(top+height, len(lines))] {
 		if l.n == 0 {
-			p.selected = l.mail
+			p.selected = l.mailView
 			break
 		}
 	}
@@ -282,9 +282,9 @@ func (a *app) click(x, y int) {
 	case a.right.has(x, y) && y > a.right.y:
 		p := a.pane()
 		if i := p.top + y - a.right.y - 1; i < len(a.lines) {
-			again := !a.onList && p.message() == a.lines[i].mail
+			again := !a.onList && p.message() == a.lines[i].mailView
 			a.onList = false
-			p.selectAt(slices.Index(p.mails, a.lines[i].mail))
+			p.selectAt(slices.Index(p.mails, a.lines[i].mailView))
 			if again {
 				a.thread()
 			}

@@ -45,7 +45,7 @@ type app struct {
 	cfg   Config
 	b     *broker.Broker
 	known *live.Mails
-	mails []*mail // those that are known
+	mails []*mailView // those that are known
 
 	onList bool // the keys move in the list of sessions, not among the messages
 	flow   pane
@@ -72,7 +72,7 @@ type worker struct {
 }
 
 // mail is a message as it is shown. What has become of it is one thing for the flow and for what is in front of it.
-type mail struct {
+type mailView struct {
 	inbox.Message
 	fate *live.Mail
 
@@ -83,9 +83,9 @@ type mail struct {
 // pane is a list of messages; one of them is selected.
 type pane struct {
 	title    string
-	mails    []*mail
-	selected *mail // nil: the last one, whatever comes
-	top      int   // the first line that is shown
+	mails    []*mailView
+	selected *mailView // nil: the last one, whatever comes
+	top      int       // the first line that is shown
 	shown    shown
 	whole    bool // bodies are not cut off
 	thread   bool // answers join it
@@ -93,7 +93,7 @@ type pane struct {
 
 // shown is what the last drawing has seen to: which message is selected, in which area.
 type shown struct {
-	selected *mail
+	selected *mailView
 	view     area
 }
 
@@ -231,10 +231,10 @@ func (a *app) stored(e live.Event) {
 	if known == nil {
 		return // more came at once than are kept
 	}
-	if t := a.found; t != nil && t.thread && e.Message.InReplyTo != "" && slices.ContainsFunc(t.mails, func(o *mail) bool { return o.ID == e.Message.InReplyTo }) {
-		t.mails = append(t.mails, &mail{Message: e.Message, fate: known})
+	if t := a.found; t != nil && t.thread && e.Message.InReplyTo != "" && slices.ContainsFunc(t.mails, func(o *mailView) bool { return o.ID == e.Message.InReplyTo }) {
+		t.mails = append(t.mails, &mailView{Message: e.Message, fate: known})
 	}
-	a.mails = append(a.mails, &mail{Message: known.Message, fate: known})
+	a.mails = append(a.mails, &mailView{Message: known.Message, fate: known})
 }
 
 // pane is the list that is shown.
@@ -255,7 +255,7 @@ func (a *app) pane() *pane {
 }
 
 // message is the one that is selected, or nil.
-func (p *pane) message() *mail {
+func (p *pane) message() *mailView {
 	if p.selected == nil && len(p.mails) > 0 {
 		return p.mails[len(p.mails)-1]
 	}

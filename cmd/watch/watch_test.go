@@ -473,9 +473,9 @@ func TestWhatIsPastedIsDrawnOnce(t *testing.T) {
 
 func TestTheFlowSaysThatMailIsFromOutside(t *testing.T) {
 	t.Parallel()
-	m := &mail{Message: inbox.Message{From: "external-ci", To: "amber", Kind: "task", External: true}, fate: &live.Mail{State: sessions.Queued}}
+	m := &mailView{Message: inbox.Message{From: "external-ci", To: "amber", Kind: "task", External: true}, fate: &live.Mail{State: sessions.Queued}}
 	text := ""
-	for _, p := range newApp(Config{}, nil).parts(line{mail: m}, 100, false) {
+	for _, p := range newApp(Config{}, nil).parts(line{mailView: m}, 100, false) {
 		text += p.text
 	}
 	if !strings.Contains(text, " external-ci (outside) → amber task") {

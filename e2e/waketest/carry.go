@@ -25,7 +25,7 @@ func (a Adapter) carry(t *testing.T) {
 }
 
 // mail is messages in the hands of a reader, whose name is no matter.
-type mail struct {
+type letter struct {
 	box  *inbox.Mailbox
 	root string
 	msgs []inbox.Message
@@ -34,9 +34,9 @@ type mail struct {
 const reader = "waketest"
 
 // mailOf has messages with these bodies, and the ids m-0, m-1 and so on.
-func mailOf(t *testing.T, bodies ...string) mail {
+func mailOf(t *testing.T, bodies ...string) letter {
 	t.Helper()
-	m := mail{root: filepath.Join(t.TempDir(), "root")}
+	m := letter{root: filepath.Join(t.TempDir(), "root")}
 	for i, body := range bodies {
 		m.msgs = append(m.msgs, inbox.Message{From: "birch", To: "amber", Content: body, ID: fmt.Sprint("m-", i), TS: 1.5})
 	}
@@ -61,7 +61,7 @@ func mailOf(t *testing.T, bodies ...string) mail {
 
 // carried has the mail carried to a client, which proves some of it. The carrier is cancelled when that is
 // not all.
-func (a Adapter) carried(t *testing.T, m mail, proves func(inbox.Message) bool) (text string, had []string, err error) {
+func (a Adapter) carried(t *testing.T, m letter, proves func(inbox.Message) bool) (text string, had []string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

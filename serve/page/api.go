@@ -99,9 +99,9 @@ const (
 
 // listing is messages, and whether there are more.
 type listing struct {
-	Mails []mail `json:"mails"`
-	More  bool   `json:"more"`
-	Note  string `json:"note,omitempty"` // what could not be looked into
+	Mails []mailView `json:"mails"`
+	More  bool       `json:"more"`
+	Note  string     `json:"note,omitempty"` // what could not be looked into
 }
 
 func listed(all []broker.Mail, more bool, err error) (any, error) {
@@ -170,7 +170,7 @@ func (p *Page) thread(c *call) (any, error) {
 
 // whole is a message with all of its text, and all that is known of its way.
 type whole struct {
-	mail
+	mailView
 	Way   []string `json:"way"`
 	Keeps string   `json:"keeps,omitempty"` // what keeps it from being read
 	Do    string   `json:"do,omitempty"`    // what one can do about that
@@ -201,7 +201,7 @@ func (p *Page) message(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := whole{mail: foundMail(m, -1), Way: []string{}, Keeps: visible(m.Status.Why), Do: visible(m.Status.Do)}
+	w := whole{mailView: foundMail(m, -1), Way: []string{}, Keeps: visible(m.Status.Why), Do: visible(m.Status.Do)}
 	for _, line := range m.Status.Way {
 		w.Way = append(w.Way, visible(line))
 	}

@@ -21,18 +21,18 @@ const (
 
 // now is all that the page shows at first, and again when it was behind.
 type now struct {
-	Root     string    `json:"root"`
-	Dir      string    `json:"dir"` // where the link was made
-	Me       string    `json:"me"`  // the person's session
-	Alias    string    `json:"alias"`
-	Sessions []session `json:"sessions"`
-	Mails    []mail    `json:"mails"` // the newest, the oldest of them first
+	Root     string     `json:"root"`
+	Dir      string     `json:"dir"` // where the link was made
+	Me       string     `json:"me"`  // the person's session
+	Alias    string     `json:"alias"`
+	Sessions []session  `json:"sessions"`
+	Mails    []mailView `json:"mails"` // the newest, the oldest of them first
 }
 
 // change is what has happened since.
 type change struct {
-	Sessions []session `json:"sessions,omitempty"` // all of them, if one has changed
-	Mails    []mail    `json:"mails,omitempty"`    // that are new or have another state
+	Sessions []session  `json:"sessions,omitempty"` // all of them, if one has changed
+	Mails    []mailView `json:"mails,omitempty"`    // that are new or have another state
 }
 
 // live tells the page what there is, and then what changes.
@@ -62,7 +62,7 @@ func (p *Page) watch(r *http.Request, who serve.Visitor, s *sse.Stream) error {
 	if err != nil {
 		return err
 	}
-	first := now{Root: visible(who.Root), Dir: visible(p.dirOf(r)), Sessions: sessionsOf(all.Sessions), Mails: make([]mail, 0, len(all.Mails))}
+	first := now{Root: visible(who.Root), Dir: visible(p.dirOf(r)), Sessions: sessionsOf(all.Sessions), Mails: make([]mailView, 0, len(all.Mails))}
 	if me, err := personOf(r, who, place.Broker); err == nil {
 		first.Me, first.Alias = me.ID, visible(me.Alias)
 	}

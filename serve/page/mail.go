@@ -11,7 +11,7 @@ import (
 )
 
 // mail is a message as the page shows it. Its words are made visible: no control character, and none that turns a line.
-type mail struct {
+type mailView struct {
 	Key     string  `json:"key"` // the same wherever the message is
 	ID      string  `json:"id"`
 	Short   string  `json:"short"`
@@ -45,8 +45,8 @@ func body(text string) string {
 }
 
 // mailOf is a message with at most so many bytes of its text; negative: all.
-func mailOf(m inbox.Message, most int) mail {
-	one := mail{ID: m.ID, Short: visible(inbox.ShortID(m.ID)), From: visible(m.From), To: visible(m.To), Kind: visible(m.Kind), Tag: visible(m.Tag),
+func mailOf(m inbox.Message, most int) mailView {
+	one := mailView{ID: m.ID, Short: visible(inbox.ShortID(m.ID)), From: visible(m.From), To: visible(m.To), Kind: visible(m.Kind), Tag: visible(m.Tag),
 		Answers: m.InReplyTo, Person: m.FromPerson, Outside: m.External, Held: m.Held != "" && m.KeptBack(inbox.Seconds(time.Now())), TS: m.TS}
 	text := m.Content
 	if most >= 0 && len(text) > most {
@@ -66,7 +66,7 @@ func milli(t time.Time) int64 {
 func keyOf(t inbox.Fingerprint) string { return hex.EncodeToString(t[:]) }
 
 // liveMail is a message as the hub has it, which may have cut its text already.
-func liveMail(m live.Mail) mail {
+func liveMail(m live.Mail) mailView {
 	one := mailOf(m.Message, maxText)
 	if m.Cut {
 		one.Cut = max(one.Cut, len(m.Content)+1)
@@ -77,7 +77,7 @@ func liveMail(m live.Mail) mail {
 }
 
 // foundMail is a message that was looked for.
-func foundMail(m broker.Mail, most int) mail {
+func foundMail(m broker.Mail, most int) mailView {
 	one := mailOf(m.Message, most)
 	one.Key, one.Session = keyOf(m.Fingerprint()), m.Status.SessionID
 	one.State, one.Since, one.By = m.Status.State, milli(m.Status.At), visible(m.Status.By)
@@ -85,8 +85,8 @@ func foundMail(m broker.Mail, most int) mail {
 	return one
 }
 
-func foundMails(all []broker.Mail) []mail {
-	list := make([]mail, 0, len(all))
+func foundMails(all []broker.Mail) []mailView {
+	list := make([]mailView, 0, len(all))
 	for _, m := range all {
 		list = append(list, foundMail(m, maxText))
 	}

@@ -36,14 +36,14 @@ type said struct {
 
 // told is a line to the plugin.
 type told struct {
-	Session string `json:"session,omitempty"`
-	SID     string `json:"sid,omitempty"` // the mailbox of the session, when it was asked for
-	Mail    []mail `json:"mail,omitempty"`
-	Begin   bool   `json:"begin,omitempty"` // mail waits, and the client has no session yet
+	Session string     `json:"session,omitempty"`
+	SID     string     `json:"sid,omitempty"` // the mailbox of the session, when it was asked for
+	Mail    []mailItem `json:"mail,omitempty"`
+	Begin   bool       `json:"begin,omitempty"` // mail waits, and the client has no session yet
 }
 
 // mail is one message. The key is the same whenever it is offered, and holds no word of its sender.
-type mail struct {
+type mailItem struct {
 	Key  string `json:"key"`
 	From string `json:"from,omitempty"` // an alias, or nothing
 	Text string `json:"text"`
@@ -342,7 +342,7 @@ func offerOf(id string, msgs []inbox.Message) told {
 		if i == 0 {
 			text = inbox.Preface(msgs) + "\n" + text // the client shows it to its model as its user's words
 		}
-		offer.Mail = append(offer.Mail, mail{hex.EncodeToString(sum[:16]), m.Sender(), text})
+		offer.Mail = append(offer.Mail, mailItem{hex.EncodeToString(sum[:16]), m.Sender(), text})
 	}
 	return offer
 }

@@ -60,10 +60,10 @@ func (c *client) meet(id string) {
 	}
 }
 
-func (c *client) has(id string, mail ...mail) {
+func (c *client) has(id string, mailItem ...mailItem) {
 	c.t.Helper()
 	var keys []string
-	for _, m := range mail {
+	for _, m := range mailItem {
 		keys = append(keys, m.Key)
 	}
 	line, _ := json.Marshal(map[string]any{"session": id, "has": keys})
@@ -231,7 +231,7 @@ func TestARefusalStaysUntilTheNextOffer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	offer := told{Session: "s", Mail: []mail{{Key: "key"}}}
+	offer := told{Session: "s", Mail: []mailItem{{Key: "key"}}}
 	hear(said{Session: "s"})
 	if !l.expect(offer) {
 		t.Fatal("the session is gone")
