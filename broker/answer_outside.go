@@ -8,6 +8,7 @@ import (
 
 	"c2c/broker/notice"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -16,28 +17,28 @@ const maxChat = 200
 
 // ReceivedInChat gives the newest message from outside that a session has with a chat id. When several senders use that id,
 // the error is a *SeveralError: an answer must not go to whoever has chosen somebody else's.
-func (b *Broker) ReceivedInChat(ctx context.Context, s sessions.Session, chatID string) (inbox.Message, error) {
-	if err := inbox.CheckWord("chat id", chatID); err != nil {
-		return inbox.Message{}, err
+func (b *Broker) ReceivedInChat(ctx context.Context, s sessions.Session, chatID string) (mail.Message, error) {
+	if err := mail.CheckWord("chat id", chatID); err != nil {
+		return mail.Message{}, err
 	}
 	box, err := b.Mailbox(s.ID)
 	if err != nil {
-		return inbox.Message{}, err
+		return mail.Message{}, err
 	}
 	found, err := box.Search(ctx, inbox.Query{
 		Holds: func(data []byte) bool { return bytes.Contains(data, []byte(`"outside"`)) },
-		Is: func(m inbox.Message) bool {
+		Is: func(m mail.Message) bool {
 			o, ok := m.Outside()
 			return ok && m.External && chatID != "" && o.ChatID == chatID
 		},
 		Limit: maxChat,
 	})
 	if err != nil {
-		return inbox.Message{}, err
+		return mail.Message{}, err
 	}
-	var senders []inbox.Message // the newest of each
+	var senders []mail.Message // the newest of each
 	seen := map[string]bool{}
-	newest := inbox.Message{}
+	newest := mail.Message{}
 	for _, f := range found {
 		m := f.Message
 		if m.TS > newest.TS || newest.From == "" {
@@ -50,17 +51,17 @@ func (b *Broker) ReceivedInChat(ctx context.Context, s sessions.Session, chatID 
 	}
 	switch len(senders) {
 	case 0:
-		return inbox.Message{}, fmt.Errorf("chat %q: %w from outside", chatID, ErrNoMessage)
+		return mail.Message{}, fmt.Errorf("chat %q: %w from outside", chatID, ErrNoMessage)
 	case 1:
 		return newest, nil
 	}
-	return inbox.Message{}, &SeveralError{"of several senders outside have the chat id " + chatID, senders}
+	return mail.Message{}, &SeveralError{"of several senders outside have the chat id " + chatID, senders}
 }
 
 // ReplyOutside is Reply to a message from outside, with what is to be done there: o.Files, and o.Edits, which names an earlier
 // answer of the session to the same sender, or a part of its id.
-func (b *Broker) ReplyOutside(ctx context.Context, from sessions.Session, answered, m inbox.Message, o Outside) (Receipt, error) {
-	short := inbox.ShortID(answered.ID)
+func (b *Broker) ReplyOutside(ctx context.Context, from sessions.Session, answered, m mail.Message, o Outside) (Receipt, error) {
+	short := mail.ShortID(answered.ID)
 	if !answered.External {
 		return Receipt{}, fmt.Errorf("message %s is from a session of this machine: files and edits are for senders outside", short)
 	}
@@ -80,7 +81,7 @@ func (b *Broker) ReplyOutside(ctx context.Context, from sessions.Session, answer
 var errNotOwnAnswer = errors.New("it is no answer of yours to this sender")
 
 // edited gives the whole id of an answer that a session has sent to who wrote a message.
-func (b *Broker) edited(ctx context.Context, from sessions.Session, answered inbox.Message, typed string) (id string, err error) {
+func (b *Broker) edited(ctx context.Context, from sessions.Session, answered mail.Message, typed string) (id string, err error) {
 	if id, err = b.MessageID(ctx, typed); err != nil {
 		return "", err
 	}

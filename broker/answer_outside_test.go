@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"c2c/broker"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -17,7 +17,7 @@ func TestAnAnswerGoesToWhoHasTheChat(t *testing.T) {
 	ci, desk := w.outside("ci"), w.outside("desk")
 	say := func(from sessions.Session, text, chat string) {
 		t.Helper()
-		if _, err := w.SendOutside(t.Context(), from, inbox.Message{To: "birch", Content: text}, broker.Outside{ChatID: chat, Identity: "max"}); err != nil {
+		if _, err := w.SendOutside(t.Context(), from, mail.Message{To: "birch", Content: text}, broker.Outside{ChatID: chat, Identity: "max"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -40,7 +40,7 @@ func TestAnAnswerGoesToWhoHasTheChat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Reply(t.Context(), birch, got, inbox.Message{Content: "yes"}); err != nil {
+	if _, err := w.Reply(t.Context(), birch, got, mail.Message{Content: "yes"}); err != nil {
 		t.Fatal(err)
 	}
 	answer := w.waiting(ci.ID)[0]
@@ -55,7 +55,7 @@ func TestAnAnswerGoesToWhoHasTheChat(t *testing.T) {
 	}
 	// An agent's message is not from outside, whatever it says.
 	amber := w.register("amber", callers.Caller{PID: w.pid(11), Client: "gem"})
-	if _, err := w.SendOutside(t.Context(), amber, inbox.Message{To: "birch", Content: "mine"}, broker.Outside{ChatID: "8"}); err != nil {
+	if _, err := w.SendOutside(t.Context(), amber, mail.Message{To: "birch", Content: "mine"}, broker.Outside{ChatID: "8"}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := w.ReceivedInChat(t.Context(), birch, "8"); err != nil || got.Content != "other" {
@@ -67,16 +67,16 @@ func TestOnlyAnOwnAnswerToTheSenderIsEdited(t *testing.T) {
 	w := newWorld(t)
 	birch, amber := w.register("birch", callers.Caller{PID: w.pid(10), Client: "gem"}), w.register("amber", callers.Caller{PID: w.pid(11), Client: "gem"})
 	ci, desk := w.outside("ci"), w.outside("desk")
-	ask := func(from sessions.Session, to string) inbox.Message {
+	ask := func(from sessions.Session, to string) mail.Message {
 		t.Helper()
-		r, err := w.Send(t.Context(), from, inbox.Message{To: to, Content: "x"})
+		r, err := w.Send(t.Context(), from, mail.Message{To: to, Content: "x"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return inbox.Message{From: from.Alias, To: to, ID: r.ID, External: from.State == sessions.External}
+		return mail.Message{From: from.Alias, To: to, ID: r.ID, External: from.State == sessions.External}
 	}
-	reply := func(from sessions.Session, to inbox.Message, o broker.Outside) (broker.Receipt, error) {
-		return w.ReplyOutside(t.Context(), from, to, inbox.Message{Content: "y"}, o)
+	reply := func(from sessions.Session, to mail.Message, o broker.Outside) (broker.Receipt, error) {
+		return w.ReplyOutside(t.Context(), from, to, mail.Message{Content: "y"}, o)
 	}
 	asked, elsewhere := ask(ci, "birch"), ask(desk, "birch")
 	own, err := reply(birch, asked, broker.Outside{})

@@ -11,7 +11,7 @@ import (
 	"c2c/broker/deadlines"
 	"c2c/broker/notice"
 	"c2c/broker/owed"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -19,7 +19,7 @@ import (
 // owing is amber, who wants an answer of birch within an hour.
 func owing(t *testing.T) (w *world, amber, birch sessions.Session, r broker.Receipt) {
 	w, amber, birch = pair(t)
-	r, err := w.Send(t.Context(), amber, inbox.Message{To: "birch", Content: "which port", TellAfter: -1, AnswerBy: inbox.Seconds(w.clock.Add(time.Hour))})
+	r, err := w.Send(t.Context(), amber, mail.Message{To: "birch", Content: "which port", TellAfter: -1, AnswerBy: mail.Seconds(w.clock.Add(time.Hour))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestALateAnswerIsToldToOthersAllTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Send(t.Context(), cedar, inbox.Message{To: "birch", Content: "which host", TellAfter: -1, AnswerBy: inbox.Seconds(w.clock.Add(time.Hour))}); err != nil {
+	if _, err := w.Send(t.Context(), cedar, mail.Message{To: "birch", Content: "which host", TellAfter: -1, AnswerBy: mail.Seconds(w.clock.Add(time.Hour))}); err != nil {
 		t.Fatal(err)
 	}
 	unblock := w.block(amber.ID)
@@ -103,7 +103,7 @@ func TestALateAnswerIsToldToOthersAllTheSame(t *testing.T) {
 func TestNoWordOfAnEphemeralMessageIsKeptForItsAnswer(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
-	m := inbox.Message{To: "birch", Content: "the password", Ephemeral: true, AnswerBy: inbox.Seconds(w.clock.Add(time.Hour))}
+	m := mail.Message{To: "birch", Content: "the password", Ephemeral: true, AnswerBy: mail.Seconds(w.clock.Add(time.Hour))}
 	r, err := w.Send(t.Context(), amber, m)
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func TestNoWordOfAnEphemeralMessageIsKeptForItsAnswer(t *testing.T) {
 	}
 	w.pass(time.Hour)
 	w.look(deadlines.NewKeeper(w.Registry))
-	w.wantNotices(amber.ID, "birch has not answered your message "+inbox.ShortID(r.ID)+" within 1 h")
+	w.wantNotices(amber.ID, "birch has not answered your message "+mail.ShortID(r.ID)+" within 1 h")
 }
 
 // The answer may wait, be in a reader's hands when its time is over, or be far back in the archive.
@@ -135,7 +135,7 @@ func TestNobodyIsToldOfAnAnswerThatHasCome(t *testing.T) {
 			t.Parallel()
 			w, amber, birch, r := owing(t)
 			w.read(birch.ID)
-			if _, err := w.Send(t.Context(), birch, inbox.Message{To: "amber", Content: "80", InReplyTo: r.ID}); err != nil {
+			if _, err := w.Send(t.Context(), birch, mail.Message{To: "amber", Content: "80", InReplyTo: r.ID}); err != nil {
 				t.Fatal(err)
 			}
 			then(w, amber, birch)
@@ -154,7 +154,7 @@ func TestNobodyIsToldOfAnAnswerThatHasCome(t *testing.T) {
 func TestALateAnswerIsToldOnceWhereverSomebodyIsKilled(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
-	m := inbox.Message{To: "birch", Content: "x", ID: "m-1", TellAfter: -1, AnswerBy: inbox.Seconds(w.clock.Add(time.Hour))}
+	m := mail.Message{To: "birch", Content: "x", ID: "m-1", TellAfter: -1, AnswerBy: mail.Seconds(w.clock.Add(time.Hour))}
 	for range 2 {
 		if _, err := w.Send(t.Context(), amber, m); err != nil {
 			t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/turns"
 )
@@ -130,7 +130,7 @@ func TestWhyAModelFailedIsOneShortLine(t *testing.T) {
 func TestMailIsReadWhenTheModelHasAnswered(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := expecting(t)
-	id := w.put(amber, "birch", inbox.Message{Content: "x"}).ID
+	id := w.put(amber, "birch", mail.Message{Content: "x"}).ID
 	w.read(birch.ID)
 	is := func(state, why string) {
 		t.Helper()
@@ -157,7 +157,7 @@ func TestMailIsReadWhenTheModelHasAnswered(t *testing.T) {
 func TestMailOfAClientThatTellsNothingIsReadAtOnce(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
-	id := w.put(amber, "birch", inbox.Message{Content: "x"}).ID
+	id := w.put(amber, "birch", mail.Message{Content: "x"}).ID
 	w.read(birch.ID)
 	if err := turns.SawAnswer(w.Registry, birch.ID, time.Time{}); err != nil {
 		t.Fatal(err)
@@ -174,7 +174,7 @@ func TestMailOfAClientThatTellsNothingIsReadAtOnce(t *testing.T) {
 func TestAReceiptMayComeBehindTheAnswer(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := expecting(t)
-	id := w.put(amber, "birch", inbox.Message{Content: "x"}).ID
+	id := w.put(amber, "birch", mail.Message{Content: "x"}).ID
 	began := w.clock
 	w.pass(time.Second)
 	if err := turns.SawAnswer(w.Registry, birch.ID, time.Time{}); err != nil {

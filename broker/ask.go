@@ -9,6 +9,7 @@ import (
 	"c2c/broker/notice"
 	"c2c/broker/owed"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -32,7 +33,7 @@ type Question struct {
 
 // Ask sends a question. The answer is then taken by Look, and shown to nobody else for the limit while this process lives: a hook
 // or a ringer of the session leaves it alone. Errors are those of Send, and *CircleError.
-func (b *Broker) Ask(ctx context.Context, from sessions.Session, m inbox.Message, limit time.Duration) (*Question, error) {
+func (b *Broker) Ask(ctx context.Context, from sessions.Session, m mail.Message, limit time.Duration) (*Question, error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
 		return nil, err
@@ -52,7 +53,7 @@ func (b *Broker) Ask(ctx context.Context, from sessions.Session, m inbox.Message
 	}
 	if q.Receipt, err = b.Send(ctx, from, m); err == nil {
 		if err = q.wait.Begins(q.ID, b.Now().Add(limit)); err != nil {
-			err = fmt.Errorf("message %s was sent, and its answer will be mail: %w", inbox.ShortID(q.ID), err)
+			err = fmt.Errorf("message %s was sent, and its answer will be mail: %w", mail.ShortID(q.ID), err)
 		}
 	}
 	if err != nil {
@@ -66,7 +67,7 @@ func (q *Question) Changed() (path string, err error) { return q.b.Watchable(q.b
 
 // Answer is the answer to a question, leased to the session that asked.
 type Answer struct {
-	inbox.Message
+	mail.Message
 	lease *inbox.Lease
 }
 
@@ -74,7 +75,7 @@ type Answer struct {
 type TakenError struct{ ID, By string }
 
 func (e *TakenError) Error() string {
-	return fmt.Sprintf("the answer %s was handed over to this session by %s", inbox.ShortID(e.ID), e.By)
+	return fmt.Sprintf("the answer %s was handed over to this session by %s", mail.ShortID(e.ID), e.By)
 }
 
 // Look takes the answer, if it has come: nil if not. It is cheap while nothing has changed. *TakenError: another one has
@@ -110,7 +111,7 @@ func (q *Question) find(ctx context.Context) ([]inbox.Found, error) {
 }
 
 // isAnswer says whether a message is the answer: of the session that was asked, and no notice of c2c.
-func (q *Question) isAnswer(m inbox.Message) bool {
+func (q *Question) isAnswer(m mail.Message) bool {
 	return m.InReplyTo == q.ID && m.Kind != notice.KindSystem && owed.IsOf(q.b.Registry, q.asked, q.To, m)
 }
 

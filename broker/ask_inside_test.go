@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"c2c/broker/owed"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -21,7 +21,7 @@ const askTime = time.Minute
 
 func (w *world) ask(from sessions.Session, to, body string) *Question {
 	w.t.Helper()
-	q, err := w.Ask(w.t.Context(), from, inbox.Message{To: to, Content: body}, askTime)
+	q, err := w.Ask(w.t.Context(), from, mail.Message{To: to, Content: body}, askTime)
 	if err != nil {
 		w.t.Fatalf("ask %s: %v", to, err)
 	}
@@ -104,7 +104,7 @@ func TestNobodyWaitsForOneWhoWaitsForHim(t *testing.T) {
 	first := w.ask(amber, "birch", "one?")
 	refused := func(from sessions.Session, to string, says ...string) {
 		t.Helper()
-		_, err := w.Ask(t.Context(), from, inbox.Message{To: to, Content: "x"}, askTime)
+		_, err := w.Ask(t.Context(), from, mail.Message{To: to, Content: "x"}, askTime)
 		var circle *owed.CircleError
 		if !errors.As(err, &circle) {
 			t.Fatalf("%s asks %s: %v", from.Alias, to, err)
@@ -115,10 +115,10 @@ func TestNobodyWaitsForOneWhoWaitsForHim(t *testing.T) {
 			}
 		}
 	}
-	refused(birch, "amber", "amber waits for your answer to "+inbox.ShortID(first.ID))
+	refused(birch, "amber", "amber waits for your answer to "+mail.ShortID(first.ID))
 	second := w.ask(birch, "cedar", "two?")
-	refused(cedar, "amber", "amber waits for birch, which waits for your answer to "+inbox.ShortID(second.ID))
-	refused(cedar, "birch", inbox.ShortID(second.ID))
+	refused(cedar, "amber", "amber waits for birch, which waits for your answer to "+mail.ShortID(second.ID))
+	refused(cedar, "birch", mail.ShortID(second.ID))
 	w.wantMail(cedar.ID, "two?") // what was refused was not sent
 	w.wantMail(amber.ID)
 
@@ -128,7 +128,7 @@ func TestNobodyWaitsForOneWhoWaitsForHim(t *testing.T) {
 	if names, err := os.ReadDir(filepath.Join(w.Root(), owed.AskingDir)); err != nil || len(names) != 1 {
 		t.Errorf("left of the killed one: %v, %v", names, err)
 	}
-	if _, err := w.Ask(t.Context(), birch, inbox.Message{To: "nobody", Content: "x"}, askTime); !errors.As(err, new(*sessions.UnknownAliasError)) {
+	if _, err := w.Ask(t.Context(), birch, mail.Message{To: "nobody", Content: "x"}, askTime); !errors.As(err, new(*sessions.UnknownAliasError)) {
 		t.Errorf("nobody: %v", err)
 	}
 }

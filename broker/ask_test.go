@@ -11,6 +11,7 @@ import (
 	"c2c/broker"
 	"c2c/broker/moves"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -19,7 +20,7 @@ const askTime = time.Minute
 
 func (w *world) ask(from sessions.Session, to, body string) *broker.Question {
 	w.t.Helper()
-	q, err := w.Ask(w.t.Context(), from, inbox.Message{To: to, Content: body}, askTime)
+	q, err := w.Ask(w.t.Context(), from, mail.Message{To: to, Content: body}, askTime)
 	if err != nil {
 		w.t.Fatalf("ask %s: %v", to, err)
 	}
@@ -46,7 +47,7 @@ func TestTheAnswerIsForWhoAskedAlone(t *testing.T) {
 	q := w.ask(amber, "birch", "what is 6 times 7?")
 	w.wantAnswer(q, "")
 	w.send(cedar, "amber", "other mail")
-	if _, err := w.Send(t.Context(), cedar, inbox.Message{To: "amber", Content: "of another one", InReplyTo: q.ID}); err != nil {
+	if _, err := w.Send(t.Context(), cedar, mail.Message{To: "amber", Content: "of another one", InReplyTo: q.ID}); err != nil {
 		t.Fatal(err)
 	}
 	w.wantAnswer(q, "")
@@ -170,7 +171,7 @@ func TestAStrangerOfTheSameNameIsNotTheOneThatWasAsked(t *testing.T) {
 	w := newWorld(t)
 	amber := w.register("amber", callers.Caller{PID: w.pid(10), ClientID: "a", Client: "claude"})
 	birch := w.register("birch", callers.Caller{PID: w.pid(20), ClientID: "b", Client: "claude"})
-	q, err := w.Ask(t.Context(), amber, inbox.Message{To: "birch", Content: "one?"}, 9*time.Hour)
+	q, err := w.Ask(t.Context(), amber, mail.Message{To: "birch", Content: "one?"}, 9*time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +181,7 @@ func TestAStrangerOfTheSameNameIsNotTheOneThatWasAsked(t *testing.T) {
 	if stranger.ID == birch.ID {
 		t.Fatal("the same session")
 	}
-	if _, err := w.Send(t.Context(), stranger, inbox.Message{To: "amber", Content: "of a stranger", InReplyTo: q.ID}); err != nil {
+	if _, err := w.Send(t.Context(), stranger, mail.Message{To: "amber", Content: "of a stranger", InReplyTo: q.ID}); err != nil {
 		t.Fatal(err)
 	}
 	w.wantAnswer(q, "")

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -39,7 +39,7 @@ func (w *world) register(alias string, c callers.Caller) sessions.Session {
 
 func (w *world) send(from sessions.Session, to, body string) broker.Receipt {
 	w.t.Helper()
-	r, err := w.Send(context.Background(), from, inbox.Message{To: to, Content: body})
+	r, err := w.Send(context.Background(), from, mail.Message{To: to, Content: body})
 	if err != nil {
 		w.t.Fatalf("send to %q: %v", to, err)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"c2c/broker/deadlines"
 	"c2c/broker/notice"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/wake"
 )
@@ -19,7 +19,7 @@ func TestAMessageFromTheFutureIsToldOfInTime(t *testing.T) {
 	w, amber, birch := pair(t)
 	w.pass(days30)
 	w.send(amber, "birch", "x")
-	w.put(amber, "birch", inbox.Message{Content: "gone soon", ExpiresAt: inbox.Seconds(w.clock.Add(5 * time.Minute))})
+	w.put(amber, "birch", mail.Message{Content: "gone soon", ExpiresAt: mail.Seconds(w.clock.Add(5 * time.Minute))})
 	w.pass(-days30)
 	k := deadlines.NewKeeper(w.Registry)
 	if wait := w.look(k); wait <= 0 || wait > 5*time.Minute {
@@ -40,7 +40,7 @@ func TestACommandTellsOfAMessageFromTheFuture(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
 	w.pass(days30)
-	w.put(amber, "birch", inbox.Message{Content: "x", ExpiresAt: inbox.Seconds(w.clock.Add(time.Hour))})
+	w.put(amber, "birch", mail.Message{Content: "x", ExpiresAt: mail.Seconds(w.clock.Add(time.Hour))})
 	w.pass(-days30)
 	for range 3 {
 		w.once()
@@ -58,7 +58,7 @@ func TestARingFromTheFutureIsForNoMessage(t *testing.T) {
 		if err := w.Rang(t.Context(), birch.ID, wake.Ring{At: w.clock.Add(days30), Method: "socket", Outcome: outcome}); err != nil {
 			t.Fatal(err)
 		}
-		r := w.put(amber, "birch", inbox.Message{Content: "x"})
+		r := w.put(amber, "birch", mail.Message{Content: "x"})
 		if st, err := w.Status(t.Context(), r.ID); err != nil || st.State != sessions.Queued || !st.LastRing.At.IsZero() {
 			t.Errorf("%s: status %+v, %v", outcome, st, err)
 		}
@@ -75,8 +75,8 @@ func TestAKeeperWaitsWhenTheClockHasGoneAhead(t *testing.T) {
 	for name, stays := range map[string]bool{"it is set back": false, "it stays": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, amber, birch, _ := asks(t, inbox.Message{Kind: "question"})
-			w.put(amber, "birch", inbox.Message{Content: "a day", ExpiresAt: inbox.Seconds(w.clock.Add(24 * time.Hour))})
+			w, amber, birch, _ := asks(t, mail.Message{Kind: "question"})
+			w.put(amber, "birch", mail.Message{Content: "a day", ExpiresAt: mail.Seconds(w.clock.Add(24 * time.Hour))})
 			k := deadlines.NewKeeper(w.Registry)
 			k.Clock.Elapsed = func(time.Time, time.Time) time.Duration { return time.Second }
 			w.look(k)

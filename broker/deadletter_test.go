@@ -13,6 +13,7 @@ import (
 	"c2c/broker/moves"
 	"c2c/broker/notice"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -113,7 +114,7 @@ func TestABrokenDeadLetterFileCostsOnlyItself(t *testing.T) {
 			if err := plant(filepath.Join(w.Root(), callers.DeadLetterFile)); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := w.Send(t.Context(), amber, inbox.Message{To: "birch", Content: "x", ID: "m-1"}); err != nil {
+			if _, err := w.Send(t.Context(), amber, mail.Message{To: "birch", Content: "x", ID: "m-1"}); err != nil {
 				t.Fatal(err)
 			}
 			if st, err := w.Status(t.Context(), "m-1"); err != nil || st.State != sessions.Queued {
@@ -146,7 +147,7 @@ func TestAFreeNameGetsNoMailOfWhoHadIt(t *testing.T) {
 	if swept, err := moves.Sweep(t.Context(), w.Registry, time.Hour); err != nil || swept.Messages != 1 {
 		t.Fatal(swept, err)
 	}
-	err := notice.AddDead(t.Context(), w.Registry, "original", notice.DeadLetter{Message: inbox.Message{From: "amber", To: "birch", Content: "to nobody", ID: "m-2"}})
+	err := notice.AddDead(t.Context(), w.Registry, "original", notice.DeadLetter{Message: mail.Message{From: "amber", To: "birch", Content: "to nobody", ID: "m-2"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +179,7 @@ func TestADeadLetterStaysUnlessItsSessionHasTheMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	swept := messages[0]
-	swept.ID = inbox.NewID(w.clock)
+	swept.ID = mail.NewID(w.clock)
 	mine := map[string][]string{}
 	for _, m := range append(messages, swept) {
 		mine[notice.MessageKey(m)] = []string{m.ID}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/turns"
 )
@@ -54,7 +55,7 @@ const (
 	giveUpAfter    = 24 * time.Hour
 	keptOverdue    = 30 * 24 * time.Hour
 	answeredWithin = 30 * time.Minute
-	guardPause     = inbox.LongestHold
+	guardPause     = mail.LongestHold
 	waitGrace      = 10 * time.Second
 	clockCalm      = 10 * time.Minute
 	hiddenFor      = 7 * 24 * time.Hour

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/sessions/turns"
@@ -19,7 +19,7 @@ func TestWhatAClientDropsComesAgain(t *testing.T) {
 	var ids []string
 	for _, text := range []string{"one", "two", "three"} {
 		w.pass(time.Second)
-		ids = append(ids, w.put(amber, "birch", inbox.Message{Content: text}).ID)
+		ids = append(ids, w.put(amber, "birch", mail.Message{Content: text}).ID)
 		w.read(birch.ID)
 		if text == "one" {
 			w.pass(time.Second)
@@ -36,7 +36,7 @@ func TestWhatAClientDropsComesAgain(t *testing.T) {
 		}
 		return s
 	}
-	again := func(dropped func(inbox.Message) bool, want ...string) {
+	again := func(dropped func(mail.Message) bool, want ...string) {
 		t.Helper()
 		msgs, err := turns.SawDropped(t.Context(), w.Registry, now(), dropped)
 		var got []string
@@ -48,8 +48,8 @@ func TestWhatAClientDropsComesAgain(t *testing.T) {
 		}
 	}
 	again(nil)
-	again(func(m inbox.Message) bool { return m.Content != "two" }, "three") // its model has answered the first
-	again(func(m inbox.Message) bool { return true }, "two", "three")
+	again(func(m mail.Message) bool { return m.Content != "two" }, "three") // its model has answered the first
+	again(func(m mail.Message) bool { return true }, "two", "three")
 	again(nil, "two", "three")
 	if st, err := w.Status(t.Context(), ids[1]); err != nil || st.State != sessions.Queued || !strings.Contains(st.Why, "dropped") {
 		t.Errorf("it is %q: %s, %v", st.State, st.Why, err)

@@ -13,7 +13,7 @@ import (
 	"c2c/broker/deadlines"
 	"c2c/broker/notice"
 	"c2c/broker/owed"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -41,13 +41,13 @@ func (w *world) looked() {
 func TestACommandLooksWhenSomethingIsDueAndNotBefore(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		message inbox.Message
+		message mail.Message
 		due     time.Duration // after it was sent
 	}{
-		"a plain message": {inbox.Message{}, notice.TellAfter},
-		"a short time":    {inbox.Message{TellAfter: 60}, time.Minute},
-		"it expires":      {inbox.Message{ExpiresAt: 90}, 90 * time.Second},
-		"an answer":       {inbox.Message{AnswerBy: 300, TellAfter: -1}, 5 * time.Minute},
+		"a plain message": {mail.Message{}, notice.TellAfter},
+		"a short time":    {mail.Message{TellAfter: 60}, time.Minute},
+		"it expires":      {mail.Message{ExpiresAt: 90}, 90 * time.Second},
+		"an answer":       {mail.Message{AnswerBy: 300, TellAfter: -1}, 5 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -57,7 +57,7 @@ func TestACommandLooksWhenSomethingIsDueAndNotBefore(t *testing.T) {
 			m.To, m.Content = "birch", "x"
 			for _, at := range []*float64{&m.ExpiresAt, &m.AnswerBy} {
 				if *at != 0 {
-					*at += inbox.Seconds(w.clock)
+					*at += mail.Seconds(w.clock)
 				}
 			}
 			if _, err := w.Send(t.Context(), amber, m); err != nil {
@@ -126,8 +126,8 @@ func TestAMarkThatIsWrongMakesSomebodyLookTooEarly(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			at := inbox.Seconds(w.clock.Add(time.Minute))
-			if _, err := box.Deliver(t.Context(), inbox.Message{From: "amber", To: "birch", Content: "x", ExpiresAt: at}); err != nil {
+			at := mail.Seconds(w.clock.Add(time.Minute))
+			if _, err := box.Deliver(t.Context(), mail.Message{From: "amber", To: "birch", Content: "x", ExpiresAt: at}); err != nil {
 				t.Fatal(err)
 			}
 			if err := c.spoil(w); err != nil {
@@ -137,7 +137,7 @@ func TestAMarkThatIsWrongMakesSomebodyLookTooEarly(t *testing.T) {
 				t.Errorf("due: %v", w.isDue())
 			}
 			w.once()
-			w.clock = inbox.FromSeconds(at).Add(c.late)
+			w.clock = mail.FromSeconds(at).Add(c.late)
 			w.once()
 			if got := w.notices(amber.ID); len(got) == 0 || !strings.Contains(got[len(got)-1], "has expired") {
 				t.Errorf("notices %q", got)
@@ -158,7 +158,7 @@ func TestNothingIsMissedThatIsStoredDuringALook(t *testing.T) {
 			w, amber, _ := pair(t)
 			before(w)
 			mark := w.BeginLook(true)
-			w.put(amber, "birch", inbox.Message{TellAfter: 60})
+			w.put(amber, "birch", mail.Message{TellAfter: 60})
 			mark.End(time.Time{})
 			if !w.isDue() {
 				t.Error("the look says that nobody need look")
@@ -172,7 +172,7 @@ func TestASenderThatIsKilledIsNotForgotten(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
 	w.looked()
-	m := inbox.Message{From: "amber", To: "birch", Content: "x", TellAfter: 60}
+	m := mail.Message{From: "amber", To: "birch", Content: "x", TellAfter: 60}
 	owed.Announce(w.Registry, m) // and is killed behind the next step
 	box, err := w.Mailbox(birch.ID)
 	if err != nil {
@@ -213,12 +213,12 @@ func TestAKeeperKeepsTheMark(t *testing.T) {
 		}
 		w.pass(time.Minute)
 	}
-	w.put(amber, "birch", inbox.Message{TellAfter: 60})
+	w.put(amber, "birch", mail.Message{TellAfter: 60})
 	w.look(k)
 	if left := w.UntilLook(); left <= 0 || left > time.Minute {
 		t.Errorf("somebody looks after %v", left)
 	}
-	w.put(amber, "birch", inbox.Message{TellAfter: 30})
+	w.put(amber, "birch", mail.Message{TellAfter: 30})
 	w.look(k)
 	if left := w.UntilLook(); left <= 0 || left > 30*time.Second {
 		t.Errorf("somebody looks after %v", left)
@@ -234,7 +234,7 @@ func TestAKeeperKeepsTheMark(t *testing.T) {
 func TestACommandDoesNotLookForLong(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
-	w.put(amber, "birch", inbox.Message{TellAfter: 60})
+	w.put(amber, "birch", mail.Message{TellAfter: 60})
 	w.pass(time.Minute)
 	k := deadlines.NewKeeper(w.Registry)
 	k.Once = true

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"c2c/broker/owed"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 func TestTheTimesOfObligationsAreSet(t *testing.T) {
@@ -28,7 +28,7 @@ func TestTheTimesOfObligationsAreSet(t *testing.T) {
 			t.Errorf("%q: %s, %v", value, got, err)
 		}
 	}
-	w, amber, birch, _ := asks(t, inbox.Message{Kind: "question", Tag: "urgent"})
+	w, amber, birch, _ := asks(t, mail.Message{Kind: "question", Tag: "urgent"})
 	if due := w.owesOne(birch).Due; !due.Equal(w.clock.Add(30 * time.Minute).UTC().Truncate(time.Microsecond)) {
 		t.Errorf("an answer to %s is due at %s, now is %s", amber.Alias, due, w.clock)
 	}

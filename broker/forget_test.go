@@ -10,7 +10,7 @@ import (
 	"c2c/broker/explain"
 	"c2c/broker/moves"
 	"c2c/broker/notice"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -18,7 +18,7 @@ import (
 // A reminder to a session that has ended would be read by nobody. Who waits for the answer can ask somebody else.
 func TestNobodyIsRemindedWhoHasEnded(t *testing.T) {
 	t.Parallel()
-	w, amber, birch, r := asks(t, inbox.Message{Kind: "question"})
+	w, amber, birch, r := asks(t, mail.Message{Kind: "question"})
 	k := deadlines.NewKeeper(w.Registry)
 	w.look(k)
 	w.read(birch.ID)
@@ -45,7 +45,7 @@ func TestNobodyIsRemindedWhoHasEnded(t *testing.T) {
 // Who was told that nobody has read the question need not hear that nobody answers it.
 func TestAnAskerIsToldOnceOfASessionThatHasEnded(t *testing.T) {
 	t.Parallel()
-	w, amber, birch, _ := asks(t, inbox.Message{Kind: "question"})
+	w, amber, birch, _ := asks(t, mail.Message{Kind: "question"})
 	k := deadlines.NewKeeper(w.Registry)
 	w.ends(20)
 	for range 8 {
@@ -57,15 +57,15 @@ func TestAnAskerIsToldOnceOfASessionThatHasEnded(t *testing.T) {
 }
 
 // full writes a registry that is so many percent full of sessions that have ended, each with mail of a peer or without.
-func (w *world) full(percent int, mail bool) {
+func (w *world) full(percent int, withMail bool) {
 	w.t.Helper()
 	var rows []string
 	for size := 0; size < registryMax*percent/100-600; {
 		i := len(rows)
 		rows = append(rows, fmt.Sprintf(`{"session_id":"s%d","alias":"s%[1]d","registered_at":1.0,"pid":1073741901,"pid_start_time":1,"role":"%0500d"}`, i, i))
 		size += len(rows[i]) + 2
-		if mail {
-			if _, err := w.box(fmt.Sprint("s", i)).Deliver(w.t.Context(), inbox.Message{From: "amber", To: fmt.Sprint("s", i), Content: "x"}); err != nil {
+		if withMail {
+			if _, err := w.box(fmt.Sprint("s", i)).Deliver(w.t.Context(), mail.Message{From: "amber", To: fmt.Sprint("s", i), Content: "x"}); err != nil {
 				w.t.Fatal(err)
 			}
 		}
@@ -93,7 +93,7 @@ func TestTheDoctorWarnsBeforeTheRegistryIsFull(t *testing.T) {
 // notice puts a notice of c2c into a mailbox.
 func (w *world) notice(s sessions.Session, words string) {
 	w.t.Helper()
-	m := inbox.Message{From: sessions.SystemAlias, FromSession: sessions.SystemAlias, To: s.Alias, Kind: inbox.KindSystem, Deferrable: true, Content: words}
+	m := mail.Message{From: sessions.SystemAlias, FromSession: sessions.SystemAlias, To: s.Alias, Kind: mail.KindSystem, Deferrable: true, Content: words}
 	if _, err := w.box(s.ID).Deliver(w.t.Context(), m); err != nil {
 		w.t.Fatal(err)
 	}

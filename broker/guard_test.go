@@ -13,7 +13,7 @@ import (
 	"c2c/broker/deadlines"
 	"c2c/broker/loops"
 	"c2c/broker/moves"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/sessions/turns"
@@ -45,7 +45,7 @@ func (w *world) works(s sessions.Session) {
 }
 
 // says sends, and has the receiver read what it may, if it was not held. It must be stored.
-func (w *world) says(from, to sessions.Session, m inbox.Message) broker.Receipt {
+func (w *world) says(from, to sessions.Session, m mail.Message) broker.Receipt {
 	w.t.Helper()
 	m.To, m.Content = to.Alias, "x"
 	r, err := w.Send(w.t.Context(), from, m)
@@ -74,10 +74,10 @@ func heldOnce(t *testing.T) (w *world, amber, birch sessions.Session, held broke
 	t.Helper()
 	w, all := guarded(t, 2, 2)
 	amber, birch = all[0], all[1]
-	w.says(birch, amber, inbox.Message{})
-	w.says(amber, birch, inbox.Message{})
-	w.says(birch, amber, inbox.Message{})
-	if held = w.says(amber, birch, inbox.Message{}); !held.Held {
+	w.says(birch, amber, mail.Message{})
+	w.says(amber, birch, mail.Message{})
+	w.says(birch, amber, mail.Message{})
+	if held = w.says(amber, birch, mail.Message{}); !held.Held {
 		t.Fatalf("receipt %+v", held)
 	}
 	return w, amber, birch, held
@@ -95,7 +95,7 @@ func TestWorkBetweenMessagesIsNoLoop(t *testing.T) {
 			for i := range 400 {
 				s := all[i%8]
 				w.works(s)
-				r := w.says(s, all[(i+1)%8], inbox.Message{InReplyTo: last})
+				r := w.says(s, all[(i+1)%8], mail.Message{InReplyTo: last})
 				w.mustPass(fmt.Sprint("message ", i), r)
 				last = r.ID
 				w.pass(10 * time.Second)
@@ -106,11 +106,11 @@ func TestWorkBetweenMessagesIsNoLoop(t *testing.T) {
 			for i := range 200 {
 				leaf := all[1+i%7]
 				w.works(all[0])
-				r := w.says(all[0], leaf, inbox.Message{InReplyTo: last})
+				r := w.says(all[0], leaf, mail.Message{InReplyTo: last})
 				w.mustPass("from the centre", r)
 				w.pass(10 * time.Second)
 				w.works(leaf)
-				r = w.says(leaf, all[0], inbox.Message{InReplyTo: r.ID})
+				r = w.says(leaf, all[0], mail.Message{InReplyTo: r.ID})
 				w.mustPass("to the centre", r)
 				w.pass(10 * time.Second)
 				last = r.ID
@@ -120,7 +120,7 @@ func TestWorkBetweenMessagesIsNoLoop(t *testing.T) {
 			last := ""
 			for i := range 3 * 60 * 3 {
 				w.works(all[i%2])
-				r := w.says(all[i%2], all[1-i%2], inbox.Message{InReplyTo: last, Kind: "review"})
+				r := w.says(all[i%2], all[1-i%2], mail.Message{InReplyTo: last, Kind: "review"})
 				w.mustPass(fmt.Sprint("message ", i), r)
 				last = r.ID
 				w.pass(20 * time.Second)
@@ -129,11 +129,11 @@ func TestWorkBetweenMessagesIsNoLoop(t *testing.T) {
 		"120 questions in an hour": {2, func(w *world, all []sessions.Session) {
 			for i := range 120 {
 				w.works(all[0])
-				q := w.says(all[0], all[1], inbox.Message{Kind: "question"})
+				q := w.says(all[0], all[1], mail.Message{Kind: "question"})
 				w.mustPass(fmt.Sprint("question ", i), q)
 				w.pass(15 * time.Second)
 				w.works(all[1])
-				w.mustPass(fmt.Sprint("answer ", i), w.says(all[1], all[0], inbox.Message{InReplyTo: q.ID}))
+				w.mustPass(fmt.Sprint("answer ", i), w.says(all[1], all[0], mail.Message{InReplyTo: q.ID}))
 				w.pass(15 * time.Second)
 			}
 		}},
@@ -143,25 +143,25 @@ func TestWorkBetweenMessagesIsNoLoop(t *testing.T) {
 				if i%2 == 0 {
 					w.works(all[0])
 				}
-				r := w.says(all[i%2], all[1-i%2], inbox.Message{InReplyTo: last})
+				r := w.says(all[i%2], all[1-i%2], mail.Message{InReplyTo: last})
 				w.mustPass(fmt.Sprint("message ", i), r)
 				last = r.ID
 				w.pass(20 * time.Second)
 			}
 		}},
 		"many results of one job": {2, func(w *world, all []sessions.Session) {
-			w.says(all[1], all[0], inbox.Message{Kind: "task"})
+			w.says(all[1], all[0], mail.Message{Kind: "task"})
 			for i := range 200 {
-				w.mustPass(fmt.Sprint("result ", i), w.says(all[0], all[1], inbox.Message{Kind: "status"}))
+				w.mustPass(fmt.Sprint("result ", i), w.says(all[0], all[1], mail.Message{Kind: "status"}))
 			}
 		}},
 		"a person": {1, func(w *world, all []sessions.Session) {
 			me := w.attach(callers.Caller{User: &callers.User{UID: 77, Login: "dana", Terminal: true}})
 			last := ""
 			for range 100 {
-				r := w.says(me, all[0], inbox.Message{InReplyTo: last})
+				r := w.says(me, all[0], mail.Message{InReplyTo: last})
 				w.mustPass("a person's", r)
-				r = w.says(all[0], me, inbox.Message{InReplyTo: r.ID})
+				r = w.says(all[0], me, mail.Message{InReplyTo: r.ID})
 				w.mustPass("to a person", r)
 				last = r.ID
 			}
@@ -170,9 +170,9 @@ func TestWorkBetweenMessagesIsNoLoop(t *testing.T) {
 			me := w.attach(callers.Caller{User: &callers.User{UID: 77, Login: "dana", Terminal: true}})
 			for i := range 200 {
 				if i%40 == 39 {
-					w.says(me, all[i%2], inbox.Message{})
+					w.says(me, all[i%2], mail.Message{})
 				}
-				w.mustPass(fmt.Sprint("message ", i), w.says(all[i%2], all[1-i%2], inbox.Message{}))
+				w.mustPass(fmt.Sprint("message ", i), w.says(all[i%2], all[1-i%2], mail.Message{}))
 			}
 		}},
 	} {
@@ -193,11 +193,11 @@ func TestWorkBetweenMessagesIsNoLoop(t *testing.T) {
 func TestADeadLoopIsStopped(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{2, 3, 8} {
-		for name, answer := range map[string]func(i int, last, first string) inbox.Message{
-			"by reply":                   func(_ int, last, _ string) inbox.Message { return inbox.Message{InReplyTo: last} },
-			"by send":                    func(int, string, string) inbox.Message { return inbox.Message{} },
-			"to the first message":       func(_ int, _, first string) inbox.Message { return inbox.Message{InReplyTo: first} },
-			"by reply and send in turns": func(i int, last, _ string) inbox.Message { return []inbox.Message{{InReplyTo: last}, {}}[i%2] },
+		for name, answer := range map[string]func(i int, last, first string) mail.Message{
+			"by reply":                   func(_ int, last, _ string) mail.Message { return mail.Message{InReplyTo: last} },
+			"by send":                    func(int, string, string) mail.Message { return mail.Message{} },
+			"to the first message":       func(_ int, _, first string) mail.Message { return mail.Message{InReplyTo: first} },
+			"by reply and send in turns": func(i int, last, _ string) mail.Message { return []mail.Message{{InReplyTo: last}, {}}[i%2] },
 		} {
 			t.Run(fmt.Sprintf("%d %s", n, name), func(t *testing.T) {
 				t.Parallel()
@@ -208,7 +208,7 @@ func TestADeadLoopIsStopped(t *testing.T) {
 				for i := range 60 {
 					m := answer(i, last, first)
 					if i == 0 {
-						m = inbox.Message{}
+						m = mail.Message{}
 					}
 					r := w.says(all[i%n], all[(i+1)%n], m)
 					if r.Held {
@@ -238,24 +238,24 @@ func TestAnOpenGuardStopsOnlyItsChain(t *testing.T) {
 	w, all := guarded(t, 2, 3)
 	amber, birch, coral := all[0], all[1], all[2]
 	me := w.attach(callers.Caller{User: &callers.User{UID: 77, Login: "dana", Terminal: true}})
-	topic := w.says(birch, amber, inbox.Message{})
+	topic := w.says(birch, amber, mail.Message{})
 	last := topic
 	for _, pair := range [][2]sessions.Session{{amber, birch}, {birch, amber}, {amber, birch}} {
-		last = w.says(pair[0], pair[1], inbox.Message{InReplyTo: last.ID})
+		last = w.says(pair[0], pair[1], mail.Message{InReplyTo: last.ID})
 	}
 	if !last.Held {
 		t.Fatalf("receipt %+v", last)
 	}
-	w.mustPass("to another session", w.says(amber, coral, inbox.Message{}))
-	w.mustPass("to a person", w.says(amber, me, inbox.Message{}))
-	w.mustPass("from a person", w.says(me, amber, inbox.Message{}))
-	w.mustPass("behind a person's word", w.says(amber, birch, inbox.Message{}))
-	q := w.says(coral, birch, inbox.Message{Kind: "question"})
+	w.mustPass("to another session", w.says(amber, coral, mail.Message{}))
+	w.mustPass("to a person", w.says(amber, me, mail.Message{}))
+	w.mustPass("from a person", w.says(me, amber, mail.Message{}))
+	w.mustPass("behind a person's word", w.says(amber, birch, mail.Message{}))
+	q := w.says(coral, birch, mail.Message{Kind: "question"})
 	w.mustPass("another one's", q)
-	w.mustPass("an answer to another one", w.says(birch, coral, inbox.Message{InReplyTo: q.ID}))
+	w.mustPass("an answer to another one", w.says(birch, coral, mail.Message{InReplyTo: q.ID}))
 	for _, after := range []time.Duration{time.Hour, 7 * 24 * time.Hour} {
 		w.pass(after)
-		w.mustPass("a fresh topic after "+after.String(), w.says(amber, birch, inbox.Message{}))
+		w.mustPass("a fresh topic after "+after.String(), w.says(amber, birch, mail.Message{}))
 		w.read(amber.ID)
 	}
 }
@@ -271,7 +271,7 @@ func TestWhatIsHeldIsHandedOverAfterSilence(t *testing.T) {
 	if err != nil || st.State != sessions.Queued || !st.Held || !st.NotBefore.Equal(r.HeldUntil.UTC()) {
 		t.Errorf("status %+v, %v", st, err)
 	}
-	if _, err := w.Send(t.Context(), amber, inbox.Message{To: birch.Alias, Content: "again"}); !errors.Is(err, loops.ErrTooManyAnswers) || !strings.Contains(err.Error(), "held already for 15 min") {
+	if _, err := w.Send(t.Context(), amber, mail.Message{To: birch.Alias, Content: "again"}); !errors.Is(err, loops.ErrTooManyAnswers) || !strings.Contains(err.Error(), "held already for 15 min") {
 		t.Errorf("a second one: %v", err)
 	}
 	k := deadlines.NewKeeper(w.Registry)
@@ -297,13 +297,13 @@ func TestWhatIsHeldIsHandedOverAfterSilence(t *testing.T) {
 	w.wantMail(birch.ID, "x")
 	w.read(birch.ID)
 	w.pass(20 * time.Second)
-	if r = w.says(birch, amber, inbox.Message{}); !r.Held {
+	if r = w.says(birch, amber, mail.Message{}); !r.Held {
 		t.Errorf("the answer without work: %+v", r)
 	}
 	w.pass(guardPause)
 	w.read(amber.ID)
 	w.works(amber)
-	w.mustPass("the answer with work", w.says(amber, birch, inbox.Message{InReplyTo: r.ID}))
+	w.mustPass("the answer with work", w.says(amber, birch, mail.Message{InReplyTo: r.ID}))
 	if texts := w.notices(w.person()); len(texts) != 1 {
 		t.Errorf("the person was told %q", texts)
 	}
@@ -315,12 +315,12 @@ func TestOneAnswerGoesThroughAfterSilence(t *testing.T) {
 	w, all := guarded(t, 2, 2)
 	r := broker.Receipt{}
 	for i := range 3 {
-		r = w.says(all[i%2], all[1-i%2], inbox.Message{InReplyTo: r.ID})
+		r = w.says(all[i%2], all[1-i%2], mail.Message{InReplyTo: r.ID})
 	}
 	w.pass(guardPause + time.Second)
-	r = w.says(all[1], all[0], inbox.Message{InReplyTo: r.ID})
+	r = w.says(all[1], all[0], mail.Message{InReplyTo: r.ID})
 	w.mustPass("the first one", r)
-	if r = w.says(all[0], all[1], inbox.Message{InReplyTo: r.ID}); !r.Held {
+	if r = w.says(all[0], all[1], mail.Message{InReplyTo: r.ID}); !r.Held {
 		t.Errorf("the second one: %+v", r)
 	}
 }
@@ -334,7 +334,7 @@ func TestWorkFreesWhatIsHeld(t *testing.T) {
 			w, amber, birch, r := heldOnce(t)
 			w.read(birch.ID)
 			w.works([]sessions.Session{amber, birch}[who])
-			w.mustPass("the next one", w.reply(amber, birch, inbox.Message{InReplyTo: "none"}))
+			w.mustPass("the next one", w.reply(amber, birch, mail.Message{InReplyTo: "none"}))
 			if waiting := w.waiting(birch.ID); len(waiting) < 1 || waiting[0].ID != r.ID {
 				t.Errorf("waiting are %v", waiting)
 			}
@@ -346,7 +346,7 @@ func TestWorkFreesWhatIsHeld(t *testing.T) {
 }
 
 // reply sends, and nobody reads.
-func (w *world) reply(from, to sessions.Session, m inbox.Message) broker.Receipt {
+func (w *world) reply(from, to sessions.Session, m mail.Message) broker.Receipt {
 	w.t.Helper()
 	w.works(from)
 	m.To, m.Content = to.Alias, "y"
@@ -375,18 +375,18 @@ func TestAPersonLetsThemGoOn(t *testing.T) {
 	}
 	w.wantMail(birch.ID, "x")
 	w.read(birch.ID)
-	w.mustPass("the answer", w.says(birch, amber, inbox.Message{}))
-	w.mustPass("the next one", w.says(amber, birch, inbox.Message{}))
+	w.mustPass("the answer", w.says(birch, amber, mail.Message{}))
+	w.mustPass("the next one", w.says(amber, birch, mail.Message{}))
 }
 
-func (w *world) last(sid string) inbox.Message {
-	all := append(w.waiting(sid), inbox.Message{})
+func (w *world) last(sid string) mail.Message {
+	all := append(w.waiting(sid), mail.Message{})
 	for _, m := range all {
 		if m.Held != "" {
 			return m
 		}
 	}
-	return inbox.Message{}
+	return mail.Message{}
 }
 
 // Work of a time to come is of a clock that was wrong, and hides no work that comes now.
@@ -399,7 +399,7 @@ func TestWorkOfTheFutureCountsForNothing(t *testing.T) {
 	w.pass(-time.Hour)
 	r := broker.Receipt{}
 	for i := range 4 {
-		r = w.says(all[i%2], all[1-i%2], inbox.Message{InReplyTo: r.ID})
+		r = w.says(all[i%2], all[1-i%2], mail.Message{InReplyTo: r.ID})
 	}
 	if !r.Held {
 		t.Errorf("receipt %+v", r)
@@ -413,13 +413,13 @@ func TestWorkOfTheFutureCountsForNothing(t *testing.T) {
 func TestMailThatAnOlderVersionHasKeptBackComes(t *testing.T) {
 	t.Parallel()
 	w, all := guarded(t, 0, 2)
-	now := inbox.Seconds(w.clock)
+	now := mail.Seconds(w.clock)
 	dir := filepath.Join(w.Root(), oldLedgers)
 	line := fmt.Sprintf("%d h 51 %s -\n", w.clock.Add(-time.Hour).UnixMilli(), all[0].ID)
 	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, all[1].ID+".log"), []byte(line), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range []inbox.Message{
+	for _, m := range []mail.Message{
 		{Content: "held for ever", Held: all[0].ID, TS: now - 2000}, {Content: "held now", Held: all[0].ID, TS: now},
 		{Content: "slowed", NotBefore: now + 30, TS: now}, {Content: "slowed by a wrong clock", NotBefore: now + 30*86400, TS: now},
 		{Content: "sent by a wrong clock", NotBefore: now + 30*86400, TS: now + 30*86400 - 60},
@@ -449,10 +449,10 @@ func TestClientsThatTellOfNoWorkHaveALongerWay(t *testing.T) {
 	all := []sessions.Session{w.register("amber", callers.Caller{Client: "gem", ClientID: "a", PID: w.pid(10)}), w.register("birch", callers.Caller{Client: "gem", ClientID: "b", PID: w.pid(20)})}
 	r := broker.Receipt{}
 	for i := range 3*blindTimes + 1 {
-		r = w.says(all[i%2], all[1-i%2], inbox.Message{InReplyTo: r.ID})
+		r = w.says(all[i%2], all[1-i%2], mail.Message{InReplyTo: r.ID})
 		w.mustPass(fmt.Sprint("message ", i), r)
 	}
-	if r = w.says(all[1], all[0], inbox.Message{InReplyTo: r.ID}); !r.Held {
+	if r = w.says(all[1], all[0], mail.Message{InReplyTo: r.ID}); !r.Held {
 		t.Errorf("receipt %+v", r)
 	}
 }
@@ -461,8 +461,8 @@ func TestClientsThatTellOfNoWorkHaveALongerWay(t *testing.T) {
 func TestTheKeeperTellsOfWhatIsHeld(t *testing.T) {
 	t.Parallel()
 	w, all := guarded(t, 2, 2)
-	now := inbox.Seconds(w.clock)
-	m := inbox.Message{From: "s0", To: "s1", Content: "x", Held: all[0].ID, NotBefore: now + guardPause.Seconds(), GuardChain: "chain", GuardHops: 3}
+	now := mail.Seconds(w.clock)
+	m := mail.Message{From: "s0", To: "s1", Content: "x", Held: all[0].ID, NotBefore: now + guardPause.Seconds(), GuardChain: "chain", GuardHops: 3}
 	if _, err := w.box(all[1].ID).Deliver(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
@@ -479,18 +479,18 @@ func TestWhatIsHeldAndRepeatedIsHeldOnce(t *testing.T) {
 	w, all := guarded(t, 2, 2)
 	amber, birch := all[0], all[1]
 	for i := range 3 {
-		w.says([]sessions.Session{birch, amber}[i%2], []sessions.Session{amber, birch}[i%2], inbox.Message{})
+		w.says([]sessions.Session{birch, amber}[i%2], []sessions.Session{amber, birch}[i%2], mail.Message{})
 	}
-	m := inbox.Message{To: birch.Alias, Content: "x", ExpiresAt: inbox.Seconds(w.clock.Add(time.Minute))}
+	m := mail.Message{To: birch.Alias, Content: "x", ExpiresAt: mail.Seconds(w.clock.Add(time.Minute))}
 	if _, err := w.Send(t.Context(), amber, m); !errors.Is(err, loops.ErrTooManyAnswers) || !strings.Contains(err.Error(), "expire before") {
 		t.Errorf("what expires: %v", err)
 	}
-	m = inbox.Message{To: birch.Alias, Content: strings.Repeat("x", 1<<20)}
-	if _, err := w.Send(t.Context(), amber, m); !errors.Is(err, inbox.ErrTooLarge) {
+	m = mail.Message{To: birch.Alias, Content: strings.Repeat("x", 1<<20)}
+	if _, err := w.Send(t.Context(), amber, m); !errors.Is(err, mail.ErrTooLarge) {
 		t.Errorf("what is too large: %v", err)
 	}
 	for i := range 3 {
-		if r := w.says(amber, birch, inbox.Message{ID: "once"}); r.Duplicate != (i > 0) || r.Held == r.Duplicate {
+		if r := w.says(amber, birch, mail.Message{ID: "once"}); r.Duplicate != (i > 0) || r.Held == r.Duplicate {
 			t.Errorf("receipt %+v", r)
 		}
 	}
@@ -518,7 +518,7 @@ func TestWhatIsHeldIsNotRung(t *testing.T) {
 func TestASenderHoldsNothingItself(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
-	m := inbox.Message{To: "birch", Content: "x", Held: amber.ID, NotBefore: inbox.Seconds(w.clock.Add(time.Hour)), GuardHops: 1e9, GuardChain: "../x"}
+	m := mail.Message{To: "birch", Content: "x", Held: amber.ID, NotBefore: mail.Seconds(w.clock.Add(time.Hour)), GuardHops: 1e9, GuardChain: "../x"}
 	if _, err := w.Send(t.Context(), amber, m); err != nil {
 		t.Fatal(err)
 	}
@@ -534,8 +534,8 @@ func TestASenderHoldsNothingItself(t *testing.T) {
 	w.pass(guardPause)
 	w.wantMail(birch.ID, "x", "x")
 	w.read(birch.ID)
-	w.mustPass("another one", w.says(birch, w.register("coral", callers.Caller{Client: "gem", ClientID: "c", PID: w.pid(30)}), inbox.Message{}))
-	if r := w.says(birch, amber, inbox.Message{}); !r.Held || len(inbox.ShortID(w.last(amber.ID).GuardChain)) == 0 {
+	w.mustPass("another one", w.says(birch, w.register("coral", callers.Caller{Client: "gem", ClientID: "c", PID: w.pid(30)}), mail.Message{}))
+	if r := w.says(birch, amber, mail.Message{}); !r.Held || len(mail.ShortID(w.last(amber.ID).GuardChain)) == 0 {
 		t.Errorf("receipt %+v", r)
 	}
 }
@@ -570,7 +570,7 @@ func TestAWrongClockHoldsNobody(t *testing.T) {
 			w.pass(off)
 			r := broker.Receipt{}
 			for i := range 4 {
-				r = w.says(all[i%2], all[1-i%2], inbox.Message{InReplyTo: r.ID})
+				r = w.says(all[i%2], all[1-i%2], mail.Message{InReplyTo: r.ID})
 			}
 			if !r.Held {
 				t.Fatalf("receipt %+v", r)
@@ -578,7 +578,7 @@ func TestAWrongClockHoldsNobody(t *testing.T) {
 			w.pass(-off)
 			w.read(amber.ID)
 			if off != time.Second {
-				w.mustPass("an answer to what came from there", w.says(birch, amber, inbox.Message{}))
+				w.mustPass("an answer to what came from there", w.says(birch, amber, mail.Message{}))
 			}
 			w.pass(2*time.Second + guardPause)
 			w.read(amber.ID)
@@ -587,10 +587,10 @@ func TestAWrongClockHoldsNobody(t *testing.T) {
 			}
 			// A dead loop is found as before.
 			for i := range 3 {
-				r = w.says(all[i%2], all[1-i%2], inbox.Message{})
+				r = w.says(all[i%2], all[1-i%2], mail.Message{})
 				w.pass(time.Second)
 			}
-			if r := w.says(birch, amber, inbox.Message{}); !r.Held || w.last(amber.ID).Held == "" {
+			if r := w.says(birch, amber, mail.Message{}); !r.Held || w.last(amber.ID).Held == "" {
 				t.Errorf("a loop behind it is not held: %+v", r)
 			}
 		})
@@ -604,7 +604,7 @@ func TestALimitThatIsSwitchedOffHoldsNobody(t *testing.T) {
 	w.reopen()
 	r := broker.Receipt{}
 	for i := range 200 {
-		r = w.says(all[i%2], all[1-i%2], inbox.Message{InReplyTo: r.ID})
+		r = w.says(all[i%2], all[1-i%2], mail.Message{InReplyTo: r.ID})
 		w.mustPass(fmt.Sprint("message ", i), r)
 	}
 	if l := loops.LimitsOf(func(string) string { return "many" }); l != (loops.Limits{}) {

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"c2c/broker/moves"
-	"c2c/inbox"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 	"c2c/sessions/callers"
 )
 
@@ -20,7 +20,7 @@ func TestWhatWasWrittenIsAcknowledgedThoughTheTimeIsOver(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	err := moves.HandOver(ctx, w.Registry, birch, moves.Reader{
 		By: "test", Limit: 1 << 20,
-		Render: func([]inbox.Message, bool) (shown, announced []int, err error) { return []int{0}, nil, nil },
+		Render: func([]mail.Message, bool) (shown, announced []int, err error) { return []int{0}, nil, nil },
 		Write: func() error {
 			lock, err := filelock.Acquire(t.Context(), w.Dir(), w.box(birch.ID).LockName())
 			if err == nil {

@@ -9,20 +9,21 @@ import (
 	"sort"
 
 	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // Position is a place in the order of all messages: the time of one, and of several at that time its trace. Nothing is kept of
 // it, so whoever pages through the past can go on after any time.
 type Position struct {
 	TS    float64
-	Trace inbox.Fingerprint
+	Trace mail.Fingerprint
 }
 
 // Latest is behind all messages.
 var Latest = Position{TS: math.Inf(1)}
 
 // PositionOf is the place of a message.
-func PositionOf(m inbox.Message) Position { return Position{m.TS, m.Fingerprint()} }
+func PositionOf(m mail.Message) Position { return Position{m.TS, m.Fingerprint()} }
 
 func (m Position) compare(other Position) int {
 	return cmp.Or(cmp.Compare(m.TS, other.TS), bytes.Compare(m.Trace[:], other.Trace[:]))
@@ -43,7 +44,7 @@ func (b *Broker) HistoryBefore(ctx context.Context, sid string, before Position,
 	mayBe := func(ts float64) bool { return ts <= before.TS && (!newest.isFull() || ts >= newest.all[limit].TS) }
 	found := b.collector()
 	err = b.search(ctx, func(box string) inbox.Query {
-		return inbox.Query{Limit: math.MaxInt, MayBeOf: mayBe, Is: func(m inbox.Message) bool {
+		return inbox.Query{Limit: math.MaxInt, MayBeOf: mayBe, Is: func(m mail.Message) bool {
 			if sid != "" && box != sid && !own.Are(sid, m) {
 				return false
 			}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions/callers"
 )
 
@@ -48,7 +48,7 @@ func TestThePastIsPagedByTimeAndNotByReading(t *testing.T) {
 			w.clock = w.clock.Add(time.Second) // two have one time
 		}
 		body := fmt.Sprint("message ", i)
-		if _, err := w.Send(t.Context(), from, inbox.Message{To: to, Content: body}); err != nil {
+		if _, err := w.Send(t.Context(), from, mail.Message{To: to, Content: body}); err != nil {
 			t.Fatal(err)
 		}
 		want = append(want, body)

@@ -13,7 +13,7 @@ import (
 	"c2c/broker/deadlines"
 	"c2c/broker/explain"
 	"c2c/broker/notice"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/sessions/turns"
@@ -56,13 +56,13 @@ func FuzzFilesOfARoot(f *testing.F) {
 			box.Archive().Next(0)
 			box.Observe(true).Look()
 		}
-		w.Send(ctx, birch, inbox.Message{To: "amber", Content: "to amber"})
-		if _, err := w.Send(ctx, amber, inbox.Message{To: "birch", Content: "to birch"}); err != nil {
+		w.Send(ctx, birch, mail.Message{To: "amber", Content: "to amber"})
+		if _, err := w.Send(ctx, amber, mail.Message{To: "birch", Content: "to birch"}); err != nil {
 			t.Fatalf("%s with %q: %v", path, data, err)
 		}
 		if box, err := w.Mailbox(birch.ID); err != nil {
 			t.Fatal(err)
-		} else if msgs, err := box.Peek(ctx); err != nil || !slices.ContainsFunc(msgs, func(m inbox.Message) bool { return m.Content == "to birch" }) {
+		} else if msgs, err := box.Peek(ctx); err != nil || !slices.ContainsFunc(msgs, func(m mail.Message) bool { return m.Content == "to birch" }) {
 			t.Errorf("%s with %q: birch has %v, %v", path, data, msgs, err)
 		}
 		w.clock = w.clock.Add(time.Hour)

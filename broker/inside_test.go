@@ -17,6 +17,7 @@ import (
 	"c2c/broker/moves"
 	"c2c/client"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/sessions/turns"
@@ -119,7 +120,7 @@ func (w *world) register(alias string, c callers.Caller) sessions.Session {
 
 func (w *world) send(from sessions.Session, to, body string) Receipt {
 	w.t.Helper()
-	r, err := w.Send(context.Background(), from, inbox.Message{To: to, Content: body})
+	r, err := w.Send(context.Background(), from, mail.Message{To: to, Content: body})
 	if err != nil {
 		w.t.Fatalf("send to %q: %v", to, err)
 	}
@@ -200,7 +201,7 @@ func pair(t *testing.T) (w *world, amber, birch sessions.Session) {
 }
 
 // put sends a message of any kind.
-func (w *world) put(from sessions.Session, to string, m inbox.Message) Receipt {
+func (w *world) put(from sessions.Session, to string, m mail.Message) Receipt {
 	w.t.Helper()
 	if m.To = to; m.Content == "" {
 		m.Content = "which port"
@@ -232,15 +233,15 @@ func (w *world) block(sid string) (unblock func()) {
 // answer answers what Received finds, or the last message when typed is "".
 func (w *world) answer(s sessions.Session, typed string) (Receipt, error) {
 	w.t.Helper()
-	find := func(ctx context.Context) (inbox.Message, error) { return w.Received(ctx, s, typed) }
+	find := func(ctx context.Context) (mail.Message, error) { return w.Received(ctx, s, typed) }
 	if typed == "" {
-		find = func(ctx context.Context) (inbox.Message, error) { return w.LastReceived(ctx, s) }
+		find = func(ctx context.Context) (mail.Message, error) { return w.LastReceived(ctx, s) }
 	}
 	m, err := find(context.Background())
 	if err != nil {
 		return Receipt{}, err
 	}
-	return w.Reply(context.Background(), s, m, inbox.Message{Content: "the answer"})
+	return w.Reply(context.Background(), s, m, mail.Message{Content: "the answer"})
 }
 
 // absentHolder gives a world in which "old" held the alias birch, is gone, and has mail from amber.
@@ -268,7 +269,7 @@ func (w *world) box(sid string) *inbox.Mailbox {
 }
 
 // waiting is all that waits for a session.
-func (w *world) waiting(sid string) []inbox.Message {
+func (w *world) waiting(sid string) []mail.Message {
 	w.t.Helper()
 	all, err := w.box(sid).PeekAll(context.Background())
 	if err != nil {
@@ -313,7 +314,7 @@ func (w *world) wantMoves(sid string, want ...string) {
 // unused is a session that was asked and has ended, and was not used for some days.
 func unused(t *testing.T, days int) (w *world, birch sessions.Session) {
 	w, amber, birch := pair(t)
-	w.put(amber, "birch", inbox.Message{Kind: "question", Content: "what it read"})
+	w.put(amber, "birch", mail.Message{Kind: "question", Content: "what it read"})
 	w.read(birch.ID)
 	if err := errors.Join(turns.SawWork(w.Registry, birch.ID, true), turns.ExpectAnswers(w.Registry, birch.ID), turns.SawAnswer(w.Registry, birch.ID, time.Time{})); err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"c2c/broker/moves"
 	"c2c/broker/notice"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/wake"
@@ -84,23 +85,23 @@ func TestASenderIsToldOfWhatItsMessageIsOwed(t *testing.T) {
 	const min, ms = time.Minute, time.Millisecond
 	for _, c := range []struct {
 		name    string
-		message inbox.Message
+		message mail.Message
 		before  time.Duration // after which nothing is told yet
 		after   time.Duration // then it is told
 		words   []string
 	}{
-		{"unread", inbox.Message{}, 30*min - ms, ms, []string{"birch has not read your message \"hello you\" ("}},
-		{"a question", inbox.Message{Kind: "question"}, 30*min - ms, ms, []string{"has not read"}},
-		{"another time", inbox.Message{TellAfter: 90}, 89 * time.Second, 2 * time.Second, []string{"for 90 s"}},
-		{"a long time", inbox.Message{TellAfter: 7200}, 119 * min, 2 * min, []string{"for 2 h."}},
-		{"never", inbox.Message{TellAfter: -1}, 30 * min, 1000 * time.Hour, nil},
-		{"a status", inbox.Message{Kind: "status"}, 30 * min, 1000 * time.Hour, nil},
-		{"an ack", inbox.Message{Kind: "ack"}, 30 * min, 1000 * time.Hour, nil},
-		{"a status whose sender asks", inbox.Message{Kind: "status", TellAfter: 60}, 59 * time.Second, time.Second, []string{"has not read"}},
-		{"ephemeral", inbox.Message{Ephemeral: true}, 30 * min, 1000 * time.Hour, nil},
-		{"what may wait", inbox.Message{Deferrable: true}, 30 * min, 1000 * time.Hour, nil},
-		{"expired", inbox.Message{ExpiresAt: 300}, 5*min - ms, ms, []string{"birch did not read your message \"hello you\" ("}},
-		{"unread and then expired", inbox.Message{TellAfter: 60, ExpiresAt: 300}, 59 * time.Second, 10 * min, []string{"within 5 min. It has expired"}},
+		{"unread", mail.Message{}, 30*min - ms, ms, []string{"birch has not read your message \"hello you\" ("}},
+		{"a question", mail.Message{Kind: "question"}, 30*min - ms, ms, []string{"has not read"}},
+		{"another time", mail.Message{TellAfter: 90}, 89 * time.Second, 2 * time.Second, []string{"for 90 s"}},
+		{"a long time", mail.Message{TellAfter: 7200}, 119 * min, 2 * min, []string{"for 2 h."}},
+		{"never", mail.Message{TellAfter: -1}, 30 * min, 1000 * time.Hour, nil},
+		{"a status", mail.Message{Kind: "status"}, 30 * min, 1000 * time.Hour, nil},
+		{"an ack", mail.Message{Kind: "ack"}, 30 * min, 1000 * time.Hour, nil},
+		{"a status whose sender asks", mail.Message{Kind: "status", TellAfter: 60}, 59 * time.Second, time.Second, []string{"has not read"}},
+		{"ephemeral", mail.Message{Ephemeral: true}, 30 * min, 1000 * time.Hour, nil},
+		{"what may wait", mail.Message{Deferrable: true}, 30 * min, 1000 * time.Hour, nil},
+		{"expired", mail.Message{ExpiresAt: 300}, 5*min - ms, ms, []string{"birch did not read your message \"hello you\" ("}},
+		{"unread and then expired", mail.Message{TellAfter: 60, ExpiresAt: 300}, 59 * time.Second, 10 * min, []string{"within 5 min. It has expired"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -108,7 +109,7 @@ func TestASenderIsToldOfWhatItsMessageIsOwed(t *testing.T) {
 			m := c.message
 			m.To, m.Content = "birch", "hello\nyou"
 			if m.ExpiresAt != 0 {
-				m.ExpiresAt += inbox.Seconds(w.clock)
+				m.ExpiresAt += mail.Seconds(w.clock)
 			}
 			if _, err := w.Send(t.Context(), amber, m); err != nil {
 				t.Fatal(err)
@@ -273,7 +274,7 @@ func TestAnExpiredMessageIsHandedOverToNobody(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
 	w.send(amber, "birch", "first")
-	m := inbox.Message{To: "birch", Content: "brief", ExpiresAt: inbox.Seconds(w.clock.Add(time.Minute))}
+	m := mail.Message{To: "birch", Content: "brief", ExpiresAt: mail.Seconds(w.clock.Add(time.Minute))}
 	r, err := w.Send(t.Context(), amber, m)
 	if err != nil {
 		t.Fatal(err)
@@ -302,7 +303,7 @@ func TestAnExpiredMessageIsHandedOverToNobody(t *testing.T) {
 func TestAMessageThatExpiresInAReadersHandsIsRead(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
-	r, err := w.Send(t.Context(), amber, inbox.Message{To: "birch", Content: "brief", ExpiresAt: inbox.Seconds(w.clock.Add(time.Minute))})
+	r, err := w.Send(t.Context(), amber, mail.Message{To: "birch", Content: "brief", ExpiresAt: mail.Seconds(w.clock.Add(time.Minute))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,10 +334,10 @@ func TestNobodyIsC2CItself(t *testing.T) {
 		if _, err := w.Register(t.Context(), callers.Caller{Client: "gem", PID: w.pid(30)}, alias); err == nil {
 			t.Errorf("%s is somebody's alias", alias)
 		}
-		if _, err := w.Send(t.Context(), sessions.Session{ID: "x", Alias: alias}, inbox.Message{To: "amber", Content: "x"}); err == nil {
+		if _, err := w.Send(t.Context(), sessions.Session{ID: "x", Alias: alias}, mail.Message{To: "amber", Content: "x"}); err == nil {
 			t.Errorf("sent as %s", alias)
 		}
-		if _, err := w.Send(t.Context(), amber, inbox.Message{To: alias, Content: "x"}); err == nil || !strings.Contains(err.Error(), "nothing to answer") {
+		if _, err := w.Send(t.Context(), amber, mail.Message{To: alias, Content: "x"}); err == nil || !strings.Contains(err.Error(), "nothing to answer") {
 			t.Errorf("sent to %s: %v", alias, err)
 		}
 	}
@@ -346,7 +347,7 @@ func TestManyWhoLookAtOnceTellOnce(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
 	w.send(amber, "birch", "x")
-	if _, err := w.Send(t.Context(), amber, inbox.Message{To: "birch", Content: "y", ExpiresAt: inbox.Seconds(w.clock.Add(time.Minute))}); err != nil {
+	if _, err := w.Send(t.Context(), amber, mail.Message{To: "birch", Content: "y", ExpiresAt: mail.Seconds(w.clock.Add(time.Minute))}); err != nil {
 		t.Fatal(err)
 	}
 	w.pass(notice.TellAfter)
@@ -384,16 +385,16 @@ func TestAKeeperRestsWhenATroubleIsOver(t *testing.T) {
 func TestAKeeperLooksAtALongMailboxMoreSeldom(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
-	many := make([]inbox.Message, 3*keptLong)
+	many := make([]mail.Message, 3*keptLong)
 	for i := range many {
-		many[i] = inbox.Message{From: "amber", To: "birch", Content: "x", TS: inbox.Seconds(w.clock)}
+		many[i] = mail.Message{From: "amber", To: "birch", Content: "x", TS: mail.Seconds(w.clock)}
 	}
 	if _, err := w.box(birch.ID).Deliver(t.Context(), many...); err != nil {
 		t.Fatal(err)
 	}
 	k := deadlines.NewKeeper(w.Registry)
 	w.look(k)
-	if _, err := w.Send(t.Context(), amber, inbox.Message{To: "birch", Content: "x", ExpiresAt: inbox.Seconds(w.clock)}); err != nil {
+	if _, err := w.Send(t.Context(), amber, mail.Message{To: "birch", Content: "x", ExpiresAt: mail.Seconds(w.clock)}); err != nil {
 		t.Fatal(err)
 	}
 	if wait := w.look(k); wait != 3*time.Second {
@@ -408,7 +409,7 @@ func TestAKeeperLooksAtALongMailboxMoreSeldom(t *testing.T) {
 func TestWhoRepeatsWhatHasExpiredIsTold(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
-	m := inbox.Message{To: "birch", ID: "once", Content: "x", ExpiresAt: inbox.Seconds(w.clock.Add(time.Minute))}
+	m := mail.Message{To: "birch", ID: "once", Content: "x", ExpiresAt: mail.Seconds(w.clock.Add(time.Minute))}
 	for _, want := range []string{"", "expired"} {
 		r, err := w.Send(t.Context(), amber, m)
 		if err != nil || r.Duplicate != (want != "") || !strings.Contains(r.Note, want) {
@@ -440,9 +441,9 @@ func TestWhatIsNotToldTakesNoPlaceOfWhatIs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, amber, _ := pair(t)
-			m := inbox.Message{To: "birch", Content: "x"}
+			m := mail.Message{To: "birch", Content: "x"}
 			if name == "expired" {
-				m.ExpiresAt = inbox.Seconds(w.clock.Add(time.Minute))
+				m.ExpiresAt = mail.Seconds(w.clock.Add(time.Minute))
 			}
 			for i := range maxTold + 2 {
 				m.Kind = "status"
@@ -494,7 +495,7 @@ func TestARefusalOfOtherMailIsToldToNobody(t *testing.T) {
 	w.look(k)
 	w.wantNotices(amber.ID)
 	w.read(birch.ID)
-	if _, err := w.Send(t.Context(), amber, inbox.Message{To: "birch", Content: "rings nobody", Deferrable: true}); err != nil {
+	if _, err := w.Send(t.Context(), amber, mail.Message{To: "birch", Content: "rings nobody", Deferrable: true}); err != nil {
 		t.Fatal(err)
 	}
 	w.pass(time.Second)
@@ -507,7 +508,7 @@ func TestARefusalOfOtherMailIsToldToNobody(t *testing.T) {
 func TestOfAnEphemeralMessageThatExpiresNoWordIsKept(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
-	m := inbox.Message{To: "birch", Content: "secret", Ephemeral: true, ExpiresAt: inbox.Seconds(w.clock.Add(time.Minute))}
+	m := mail.Message{To: "birch", Content: "secret", Ephemeral: true, ExpiresAt: mail.Seconds(w.clock.Add(time.Minute))}
 	if _, err := w.Send(t.Context(), amber, m); err != nil {
 		t.Fatal(err)
 	}
@@ -561,12 +562,12 @@ func TestAMailboxThatCannotBeReadIsLoggedOnce(t *testing.T) {
 // The steps by which a message expires, each of which may be the last of a killed process: the next one completes them.
 func TestAnExpiryIsResumedWhereItWasKilled(t *testing.T) {
 	t.Parallel()
-	for name, before := range map[string]func(w *world, k *deadlines.Keeper, m inbox.Message) error{
-		"before it began": func(*world, *deadlines.Keeper, inbox.Message) error { return nil },
-		"behind the dead letter": func(w *world, _ *deadlines.Keeper, m inbox.Message) error {
+	for name, before := range map[string]func(w *world, k *deadlines.Keeper, m mail.Message) error{
+		"before it began": func(*world, *deadlines.Keeper, mail.Message) error { return nil },
+		"behind the dead letter": func(w *world, _ *deadlines.Keeper, m mail.Message) error {
 			return notice.AddDead(w.t.Context(), w.Registry, "birch", notice.DeadLetter{Reason: notice.Expired, Message: m})
 		},
-		"behind the notice": func(w *world, k *deadlines.Keeper, m inbox.Message) error {
+		"behind the notice": func(w *world, k *deadlines.Keeper, m mail.Message) error {
 			if err := notice.AddDead(w.t.Context(), w.Registry, "birch", notice.DeadLetter{Reason: notice.Expired, Message: m}); err != nil {
 				return err
 			}
@@ -583,7 +584,7 @@ func TestAnExpiryIsResumedWhereItWasKilled(t *testing.T) {
 			w := newWorld(t)
 			amber := w.register("amber", callers.Caller{PID: w.pid(10)})
 			w.register("birch", callers.Caller{Explicit: "birch", PID: w.pid(20)})
-			if _, err := w.Send(t.Context(), amber, inbox.Message{To: "birch", Content: "x", ExpiresAt: inbox.Seconds(w.clock.Add(time.Minute))}); err != nil {
+			if _, err := w.Send(t.Context(), amber, mail.Message{To: "birch", Content: "x", ExpiresAt: mail.Seconds(w.clock.Add(time.Minute))}); err != nil {
 				t.Fatal(err)
 			}
 			w.pass(time.Hour)
@@ -631,7 +632,7 @@ func TestANoticeInOtherWordsAndOfAnOddMessage(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
 	odd := strings.Repeat("x", 200)
-	plant := fmt.Sprintf(`[{"from_alias":"amber","to_alias":"birch","content":"hello","ts":%f,"message_id":"%s"}]`, inbox.Seconds(w.clock), odd)
+	plant := fmt.Sprintf(`[{"from_alias":"amber","to_alias":"birch","content":"hello","ts":%f,"message_id":"%s"}]`, mail.Seconds(w.clock), odd)
 	w.pass(time.Hour)
 	if err := w.Dir().Write(birch.ID+".inbox.json", []byte(plant)); err != nil {
 		t.Fatal(err)
@@ -642,7 +643,7 @@ func TestANoticeInOtherWordsAndOfAnOddMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := inbox.Message{From: "amber", To: "birch", ID: odd}
+	m := mail.Message{From: "amber", To: "birch", ID: odd}
 	if err := notice.Tell(t.Context(), w.Registry, rows, m, notice.Unread, "in other words"); err != nil {
 		t.Error(err)
 	}

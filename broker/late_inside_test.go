@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -24,7 +24,7 @@ func TestASendThatCannotFollowIsSentAndComesLater(t *testing.T) {
 	var old sessions.Row
 	old.SetText("session_id", "old")
 	old.SetText("alias", "birch")
-	r, err := w.deliver(context.Background(), amber, old, inbox.Message{To: "birch", Content: "1"})
+	r, err := w.deliver(context.Background(), amber, old, mail.Message{To: "birch", Content: "1"})
 	if err != nil {
 		t.Fatalf("receipt %+v, %v", r, err)
 	}
@@ -46,7 +46,7 @@ func TestMailThatCameWhileItsSessionWasForgottenIsADeadLetter(t *testing.T) {
 	to := rows[sessions.FindSID(rows, birch.ID)]
 	amber := w.Session(w.Receiver(rows, "amber"))
 	w.tidied()
-	r, err := w.deliver(t.Context(), amber, to, inbox.Message{Content: "late", ID: "late"})
+	r, err := w.deliver(t.Context(), amber, to, mail.Message{Content: "late", ID: "late"})
 	if err != nil || !r.Queued {
 		t.Fatal(r, err)
 	}

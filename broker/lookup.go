@@ -9,13 +9,14 @@ import (
 
 	"c2c/broker/notice"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
 // AmbiguousIDError says that what was typed is a part of several ids.
 type AmbiguousIDError struct {
 	Part    string
-	Matches []inbox.Message
+	Matches []mail.Message
 }
 
 func (e *AmbiguousIDError) Error() string {
@@ -23,7 +24,7 @@ func (e *AmbiguousIDError) Error() string {
 }
 
 // named tells messages apart for a person, a few of them, each by what is shown of its id.
-func named(msgs []inbox.Message, shown func(id string) string) string {
+func named(msgs []mail.Message, shown func(id string) string) string {
 	const most = 5
 	var names []string
 	for _, m := range msgs[:min(len(msgs), most)] {
@@ -43,14 +44,14 @@ func (b *Broker) MessageID(ctx context.Context, typed string) (string, error) {
 	if err := sessions.CheckID(typed); err != nil {
 		return "", err
 	}
-	if inbox.IsUUID(typed) {
+	if mail.IsUUID(typed) {
 		return typed, nil
 	}
 	if all, err := b.idsShown(ctx, typed); err == nil && len(all) > 0 {
 		return oneOf(typed, all)
 	}
 	is := func(id string) bool {
-		part := len(typed) >= inbox.ShortLen && (strings.HasPrefix(id, typed) || strings.HasSuffix(id, typed))
+		part := len(typed) >= mail.ShortLen && (strings.HasPrefix(id, typed) || strings.HasSuffix(id, typed))
 		return part || id == typed
 	}
 	matches, err := b.idsLike(ctx, typed, is)
@@ -60,7 +61,7 @@ func (b *Broker) MessageID(ctx context.Context, typed string) (string, error) {
 	return oneOf(typed, matches)
 }
 
-func oneOf(typed string, matches []inbox.Message) (string, error) {
+func oneOf(typed string, matches []mail.Message) (string, error) {
 	switch {
 	case len(matches) == 0:
 		return "", fmt.Errorf("message %q: %w", typed, ErrNoMessage)
@@ -71,21 +72,21 @@ func oneOf(typed string, matches []inbox.Message) (string, error) {
 }
 
 // idsShown gives one message for each id that is shown as that. Archives have an index of these, so nothing is read through.
-func (b *Broker) idsShown(ctx context.Context, shown string) ([]inbox.Message, error) {
-	return b.matches(ctx, shown, inbox.Query{IDs: map[string]bool{shown: true}}, func(id string) bool { return id == shown || inbox.ShortID(id) == shown })
+func (b *Broker) idsShown(ctx context.Context, shown string) ([]mail.Message, error) {
+	return b.matches(ctx, shown, inbox.Query{IDs: map[string]bool{shown: true}}, func(id string) bool { return id == shown || mail.ShortID(id) == shown })
 }
 
 // answered is the id of the message that a session answers, who has typed that. What the session was shown stands in its own
 // mailbox as a rule, and no other is read then. Of one that is not kept any more the log may know the id. A word that cannot
 // be a part of a UUID stays as it is: its sender may have chosen it.
 func (b *Broker) answered(ctx context.Context, s sessions.Session, typed string) (string, error) {
-	if len(typed) < inbox.ShortLen || inbox.IsUUID(typed) || sessions.CheckID(typed) != nil {
+	if len(typed) < mail.ShortLen || mail.IsUUID(typed) || sessions.CheckID(typed) != nil {
 		return typed, nil
 	}
 	if box, err := b.Mailbox(s.ID); err == nil {
 		own, err := box.Search(ctx, inbox.Query{
 			IDs: map[string]bool{typed: true},
-			Is:  func(m inbox.Message) bool { return inbox.ShortID(m.ID) == typed }, Limit: 2, Wait: sessions.KeepWait,
+			Is:  func(m mail.Message) bool { return mail.ShortID(m.ID) == typed }, Limit: 2, Wait: sessions.KeepWait,
 		})
 		if err == nil && len(own) == 1 {
 			return own[0].Message.ID, nil
@@ -98,7 +99,7 @@ func (b *Broker) answered(ctx context.Context, s sessions.Session, typed string)
 		}
 	}
 	var several *AmbiguousIDError
-	if err != nil && !errors.As(err, &several) && !inbox.LooksLikeID(typed) {
+	if err != nil && !errors.As(err, &several) && !mail.LooksLikeID(typed) {
 		return typed, nil
 	}
 	return id, err
@@ -106,15 +107,15 @@ func (b *Broker) answered(ctx context.Context, s sessions.Session, typed string)
 
 // idsLike gives one message for each id of which is says yes. One whose id is the part itself comes first. The error says
 // what could not be looked into.
-func (b *Broker) idsLike(ctx context.Context, part string, is func(id string) bool) ([]inbox.Message, error) {
-	whole, some := inbox.HoldsID(map[string]bool{part: true}), sessions.Holds(part)
+func (b *Broker) idsLike(ctx context.Context, part string, is func(id string) bool) ([]mail.Message, error) {
+	whole, some := mail.HoldsID(map[string]bool{part: true}), sessions.Holds(part)
 	return b.matches(ctx, part, inbox.Query{Holds: func(data []byte) bool { return some(data) || whole(data) }}, is)
 }
 
 // matches is idsLike for a query.
-func (b *Broker) matches(ctx context.Context, part string, q inbox.Query, is func(id string) bool) (matches []inbox.Message, err error) {
+func (b *Broker) matches(ctx context.Context, part string, q inbox.Query, is func(id string) bool) (matches []mail.Message, err error) {
 	seen := map[string]bool{}
-	add := func(m inbox.Message) bool {
+	add := func(m mail.Message) bool {
 		if !is(m.ID) || seen[m.ID] || sessions.CheckID(m.ID) != nil {
 			return false
 		}
@@ -141,7 +142,7 @@ func (b *Broker) search(ctx context.Context, query func(sid string) inbox.Query,
 	unread := []error{err}
 	for _, d := range dead {
 		if query(d.SessionID).Is(d.Message) {
-			f(d.SessionID, inbox.Found{Where: sessions.Dead, At: inbox.FromSeconds(d.DeletedAt), Message: d.Message})
+			f(d.SessionID, inbox.Found{Where: sessions.Dead, At: mail.FromSeconds(d.DeletedAt), Message: d.Message})
 		}
 	}
 	for _, sid := range sids {

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/inbox"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -23,7 +23,7 @@ func TestAPartOfAnIDIsEnough(t *testing.T) {
 	w.read(birch.ID)
 	waiting := w.send(amber, "birch", "two").ID
 	for _, id := range []string{first, waiting} {
-		for _, typed := range []string{id, inbox.ShortID(id), id[len(id)-12:], id[:35]} {
+		for _, typed := range []string{id, mail.ShortID(id), id[len(id)-12:], id[:35]} {
 			st, err := w.Status(t.Context(), typed)
 			if err != nil || st.ID != id {
 				t.Errorf("%s: %+v, %v; want %s", typed, st, err, id)
@@ -43,7 +43,7 @@ func TestAPartOfTwoIDsNamesBoth(t *testing.T) {
 	amber := w.register("amber", callers.Caller{PID: w.pid(10)})
 	w.register("birch", callers.Caller{PID: w.pid(20)})
 	for _, id := range []string{"release-1-notes", "release-1", "release-2"} {
-		if _, err := w.Send(t.Context(), amber, inbox.Message{To: "birch", ID: id, Content: "the words of " + id}); err != nil {
+		if _, err := w.Send(t.Context(), amber, mail.Message{To: "birch", ID: id, Content: "the words of " + id}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -67,8 +67,8 @@ func TestAnAnswerIsStoredWithTheWholeID(t *testing.T) {
 	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)})
 	id := w.send(amber, "birch", "one").ID
 	const gone = "01890a5d-ac96-774b-bcce-b302099a8057"
-	for typed, want := range map[string]string{inbox.ShortID(id): id, "job-7": "job-7", "a-job-of-last-year": "a-job-of-last-year", gone: gone} {
-		if _, err := w.Send(t.Context(), birch, inbox.Message{To: "amber", Content: "x", InReplyTo: typed}); err != nil {
+	for typed, want := range map[string]string{mail.ShortID(id): id, "job-7": "job-7", "a-job-of-last-year": "a-job-of-last-year", gone: gone} {
+		if _, err := w.Send(t.Context(), birch, mail.Message{To: "amber", Content: "x", InReplyTo: typed}); err != nil {
 			t.Errorf("%s: %v", typed, err)
 			continue
 		}
@@ -77,7 +77,7 @@ func TestAnAnswerIsStoredWithTheWholeID(t *testing.T) {
 			t.Errorf("%s: %+v, %v", typed, last, err)
 		}
 	}
-	_, err := w.Send(t.Context(), birch, inbox.Message{To: "amber", Content: "x", InReplyTo: "b302099a"})
+	_, err := w.Send(t.Context(), birch, mail.Message{To: "amber", Content: "x", InReplyTo: "b302099a"})
 	if !errors.Is(err, broker.ErrNoMessage) {
 		t.Errorf("a short id of nobody: %v", err)
 	}
@@ -110,7 +110,7 @@ func TestALockedMailboxHidesNoOther(t *testing.T) {
 	defer lock.Release()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	r, err := w.Send(ctx, birch, inbox.Message{To: "amber", Content: "two", InReplyTo: inbox.ShortID(id)})
+	r, err := w.Send(ctx, birch, mail.Message{To: "amber", Content: "two", InReplyTo: mail.ShortID(id)})
 	if err != nil || r.InReplyTo != id {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -121,20 +121,20 @@ func TestAMessageThatIsNotKeptCanBeAnswered(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
 	ids := map[string]string{"20261122-1": "20261122-1"}
-	for _, m := range []inbox.Message{{Ephemeral: true}, {ID: "20261122-1"}} {
+	for _, m := range []mail.Message{{Ephemeral: true}, {ID: "20261122-1"}} {
 		m.To, m.Content = "birch", "one"
 		r, err := w.Send(t.Context(), amber, m)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids[inbox.ShortID(r.ID)] = r.ID
+		ids[mail.ShortID(r.ID)] = r.ID
 	}
 	w.read(birch.ID)
 	if _, err := w.box(birch.ID).Archive().Prune(t.Context(), time.Now().Add(time.Hour), false); err != nil {
 		t.Fatal(err)
 	}
 	for typed, id := range ids {
-		r, err := w.Send(t.Context(), birch, inbox.Message{To: "amber", Content: "two", InReplyTo: typed})
+		r, err := w.Send(t.Context(), birch, mail.Message{To: "amber", Content: "two", InReplyTo: typed})
 		if err != nil || r.InReplyTo != id {
 			t.Errorf("%s: %+v, %v", typed, r, err)
 		}
@@ -148,13 +148,13 @@ func TestAShortIDMeansTheOwnMessageFirst(t *testing.T) {
 	cedar := w.register("cedar", callers.Caller{PID: w.pid(30)})
 	const end = "1890a5d-ac96-774b-bcce-b302099a8057"
 	for to, id := range map[string]string{"birch": "0" + end, "cedar": "1" + end} {
-		if _, err := w.Send(t.Context(), amber, inbox.Message{To: to, ID: id, Content: "x"}); err != nil {
+		if _, err := w.Send(t.Context(), amber, mail.Message{To: to, ID: id, Content: "x"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	w.read(birch.ID)
 	for id, from := range map[string]sessions.Session{"0" + end: birch, "1" + end: cedar} {
-		r, err := w.Send(t.Context(), from, inbox.Message{To: "amber", Content: "two", InReplyTo: "099a8057"})
+		r, err := w.Send(t.Context(), from, mail.Message{To: "amber", Content: "two", InReplyTo: "099a8057"})
 		if err != nil || r.InReplyTo != id {
 			t.Errorf("%s: %+v, %v", id, r, err)
 		}
@@ -172,7 +172,7 @@ func TestAStatusOfWhatWasSentLatelyBelievesTheLogOnlyAsFarAsTheMailboxAgrees(t *
 	log := w.file(logFile)
 	want := func(what string) {
 		t.Helper()
-		for _, typed := range []string{id, inbox.ShortID(id)} {
+		for _, typed := range []string{id, mail.ShortID(id)} {
 			if st, err := w.Status(t.Context(), typed); err != nil || st.ID != id || st.To != "birch" || st.State != sessions.Queued {
 				t.Errorf("%s: %+v, %v", what, st, err)
 			}

@@ -13,12 +13,13 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/fields"
 	"c2c/inbox/finder"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
 // Mail is a message and what became of it.
 type Mail struct {
-	inbox.Message
+	mail.Message
 	Status explain.MessageStatus
 }
 
@@ -94,14 +95,14 @@ func (b *Broker) Search(ctx context.Context, s sessions.Session, words []string,
 	for _, word := range words {
 		wanted = append(wanted, strings.Fields(strings.ToLower(word))...)
 	}
-	has := func(m inbox.Message) bool {
+	has := func(m mail.Message) bool {
 		text := strings.ToLower(m.From + " " + m.To + " " + m.Content)
 		return !slices.ContainsFunc(wanted, func(word string) bool { return !strings.Contains(text, word) })
 	}
 	received := inbox.Query{Holds: mayHaveWord(wanted), Is: has, Limit: limit}
 	sent := b.Authors(rows).WrittenBy(s, limit)
 	own, names := sent.Is, sent.Holds
-	sent.Is = func(m inbox.Message) bool { return has(m) && own(m) }
+	sent.Is = func(m mail.Message) bool { return has(m) && own(m) }
 	sent.Holds = func(data []byte) bool { return received.Holds(data) && names(data) } // the word is the rarer
 	found := b.collector()
 	err = b.search(ctx, func(sid string) inbox.Query {
@@ -153,7 +154,7 @@ func (b *Broker) Thread(ctx context.Context, typed string) (all []Mail, more boo
 type links map[string][]string
 
 // add keeps what a message answers. It has seen enough of the message then.
-func (l links) add(m inbox.Message) (wanted bool) {
+func (l links) add(m mail.Message) (wanted bool) {
 	l.link(m.ID, m.InReplyTo)
 	return false
 }
@@ -167,7 +168,7 @@ func (l links) link(id, answers string) {
 
 // addLines keeps what the messages of a file answer, as far as that can be seen without parsing them. It says whether there
 // are others.
-func (l links) addLines(file []byte) (others bool) { return inbox.EachLink(file, l.link) }
+func (l links) addLines(file []byte) (others bool) { return mail.EachLink(file, l.link) }
 
 // around gives the ids that an id is linked with, the nearest ones when there are too many. A circle of answers, which
 // only a hostile sender makes, is gone through once.

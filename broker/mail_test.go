@@ -12,7 +12,7 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/explain"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -27,7 +27,7 @@ func bodies(all []broker.Mail) string {
 }
 
 // sends sends a message a second later than the one before.
-func (w *world) sends(from sessions.Session, m inbox.Message) string {
+func (w *world) sends(from sessions.Session, m mail.Message) string {
 	w.t.Helper()
 	w.clock = w.clock.Add(time.Second)
 	r, err := w.Send(w.t.Context(), from, m)
@@ -41,21 +41,21 @@ func TestTheOutboxTellsWhatBecameOfEach(t *testing.T) {
 	w := newWorld(t)
 	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10), Client: "claude"}), w.register("birch", callers.Caller{PID: w.pid(20)})
 	cedar := w.register("cedar", callers.Caller{PID: w.pid(30)})
-	w.sends(amber, inbox.Message{To: "birch", Content: "one"})
-	w.sends(birch, inbox.Message{To: "amber", Content: "of birch, that names \"amber\""})
+	w.sends(amber, mail.Message{To: "birch", Content: "one"})
+	w.sends(birch, mail.Message{To: "amber", Content: "of birch, that names \"amber\""})
 	w.read(birch.ID)
 	amber = w.register("amber-two", callers.Caller{PID: w.pid(10), Client: "claude"})
 	w.clock = w.clock.Add(time.Second)
 	w.register("amber", callers.Caller{Explicit: "other"})
-	w.sends(amber, inbox.Message{To: "cedar", Content: "two"})
-	w.sends(cedar, inbox.Message{To: "birch", Content: "of cedar"})
-	w.sends(amber, inbox.Message{To: "birch", Content: "three", ID: "job-3"})
+	w.sends(amber, mail.Message{To: "cedar", Content: "two"})
+	w.sends(cedar, mail.Message{To: "birch", Content: "of cedar"})
+	w.sends(amber, mail.Message{To: "birch", Content: "three", ID: "job-3"})
 	for limit, want := range map[int]string{9: "three queued, two queued, one read", 2: "three queued, two queued"} {
 		if all, err := w.Outbox(t.Context(), amber, limit); err != nil || bodies(all) != want {
 			t.Errorf("at most %d: %s, %v; want %s", limit, bodies(all), err, want)
 		}
 	}
-	text, err := broker.Mail{Message: inbox.Message{From: "a", To: "b", Content: "c", TS: 1}, Status: explain.MessageStatus{State: sessions.Read, By: "hook", At: time.Unix(2, 0).UTC()}}.MarshalJSON()
+	text, err := broker.Mail{Message: mail.Message{From: "a", To: "b", Content: "c", TS: 1}, Status: explain.MessageStatus{State: sessions.Read, By: "hook", At: time.Unix(2, 0).UTC()}}.MarshalJSON()
 	if want := `{"from_alias":"a","to_alias":"b","content":"c","ts":1.0,"state":"read","at":"1970-01-01T00:00:02Z","by":"hook"}`; err != nil || string(text) != want {
 		t.Errorf("JSON %s, %v", text, err)
 	}
@@ -63,7 +63,7 @@ func TestTheOutboxTellsWhatBecameOfEach(t *testing.T) {
 
 func TestAReaderWithAnOddNameBreaksNoJSON(t *testing.T) {
 	const odd = "x\x1b[31m\a\"é\U000e0041"
-	text, err := json.Marshal([]broker.Mail{{Message: inbox.Message{From: "a", To: "b", Content: "c", TS: 1}, Status: explain.MessageStatus{State: sessions.Read, By: odd, At: time.Unix(2, 0).UTC()}}})
+	text, err := json.Marshal([]broker.Mail{{Message: mail.Message{From: "a", To: "b", Content: "c", TS: 1}, Status: explain.MessageStatus{State: sessions.Read, By: odd, At: time.Unix(2, 0).UTC()}}})
 	var got []struct{ By string }
 	if err == nil {
 		err = json.Unmarshal(text, &got)
@@ -78,7 +78,7 @@ func TestAMailboxThatCannotBeReadHidesNoOther(t *testing.T) {
 	amber := w.register("amber", callers.Caller{PID: w.pid(10)})
 	w.register("birch", callers.Caller{PID: w.pid(20), Explicit: "birch"})
 	w.register("cedar", callers.Caller{PID: w.pid(30)})
-	w.sends(amber, inbox.Message{To: "cedar", Content: "one"})
+	w.sends(amber, mail.Message{To: "cedar", Content: "one"})
 	if err := os.Mkdir(filepath.Join(w.Root(), "birch.inbox.json"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -90,10 +90,10 @@ func TestAMailboxThatCannotBeReadHidesNoOther(t *testing.T) {
 func TestASearchFindsWhatTheCallerMaySee(t *testing.T) {
 	w := newWorld(t)
 	amber, birch, cedar := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)}), w.register("cedar", callers.Caller{PID: w.pid(30)})
-	w.sends(amber, inbox.Message{To: "birch", Content: "The Build is green"})
+	w.sends(amber, mail.Message{To: "birch", Content: "The Build is green"})
 	w.read(birch.ID)
-	w.sends(birch, inbox.Message{To: "amber", Content: "which build?"})
-	w.sends(birch, inbox.Message{To: "cedar", Content: "a build that is Ärger"})
+	w.sends(birch, mail.Message{To: "amber", Content: "which build?"})
+	w.sends(birch, mail.Message{To: "cedar", Content: "a build that is Ärger"})
 	person := cedar
 	person.State, person.ID = sessions.Person, "person-1"
 	for _, c := range []struct {
@@ -118,14 +118,14 @@ func TestASearchFindsWhatTheCallerMaySee(t *testing.T) {
 func TestAThreadIsWholeFromEachOfItsMessages(t *testing.T) {
 	w := newWorld(t)
 	amber, birch, cedar := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)}), w.register("cedar", callers.Caller{PID: w.pid(30)})
-	one := w.sends(amber, inbox.Message{To: "birch", Content: "one"})
+	one := w.sends(amber, mail.Message{To: "birch", Content: "one"})
 	w.read(birch.ID)
-	two := w.sends(birch, inbox.Message{To: "cedar", Content: "two", InReplyTo: one})
-	other := w.sends(birch, inbox.Message{To: "cedar", Content: "another"})
-	three := w.sends(cedar, inbox.Message{To: "amber", Content: "three", InReplyTo: two})
-	four := w.sends(amber, inbox.Message{To: "birch", Content: "four", InReplyTo: one})
+	two := w.sends(birch, mail.Message{To: "cedar", Content: "two", InReplyTo: one})
+	other := w.sends(birch, mail.Message{To: "cedar", Content: "another"})
+	three := w.sends(cedar, mail.Message{To: "amber", Content: "three", InReplyTo: two})
+	four := w.sends(amber, mail.Message{To: "birch", Content: "four", InReplyTo: one})
 	for _, id := range []string{one, two, three, four} {
-		all, more, err := w.Thread(t.Context(), inbox.ShortID(id))
+		all, more, err := w.Thread(t.Context(), mail.ShortID(id))
 		if want := "one read, two queued, three queued, four queued"; err != nil || more || bodies(all) != want {
 			t.Errorf("%s, %v, %v", bodies(all), more, err)
 		}
@@ -161,7 +161,7 @@ func TestACircleOfAnswersAndACrowdOfThemEnd(t *testing.T) {
 func TestTheOutboxHasWhatWasSentUnderTheAliasInAnotherCase(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
-	w.sends(amber, inbox.Message{To: "birch", Content: "one"})
+	w.sends(amber, mail.Message{To: "birch", Content: "one"})
 	amber = w.register("Amber", callers.Caller{Client: "claude", ClientID: "a", PID: w.pid(10)})
 	if all, err := w.Outbox(t.Context(), amber, 9); err != nil || bodies(all) != "one queued" {
 		t.Errorf("%s, %v", bodies(all), err)

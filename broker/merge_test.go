@@ -21,6 +21,7 @@ import (
 	"c2c/broker/owed"
 	"c2c/e2e/need"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/project"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -58,7 +59,7 @@ func (p *twoRoots) broker(clone string) *broker.Broker {
 func (p *twoRoots) mail(b *broker.Broker, from sessions.Session, to string, bodies ...string) {
 	p.t.Helper()
 	for _, body := range bodies {
-		if _, err := b.Send(p.t.Context(), from, inbox.Message{To: to, Content: body}); err != nil {
+		if _, err := b.Send(p.t.Context(), from, mail.Message{To: to, Content: body}); err != nil {
 			p.t.Fatal(err)
 		}
 	}
@@ -211,7 +212,7 @@ func (p *twoRoots) fill() {
 		p.mail(b, person, "amber", place+" 1", place+" 2")
 		p.mail(b, amber, "dana", place+" to dana, read")
 		p.read(b, person.ID)
-		if _, err := b.Send(p.t.Context(), amber, inbox.Message{To: "dana", Content: place + " to dana", AnswerBy: inbox.Seconds(time.Now().Add(time.Hour))}); err != nil {
+		if _, err := b.Send(p.t.Context(), amber, mail.Message{To: "dana", Content: place + " to dana", AnswerBy: mail.Seconds(time.Now().Add(time.Hour))}); err != nil {
 			p.t.Fatal(err)
 		}
 		dead := fmt.Sprintf(`{"deleted_at":1.5,"from_session_id":"gone","message":{"from_alias":"x","to_alias":"y","content":"%s dead","ts":1.5,"message_id":%[1]q}}`, place)
@@ -398,7 +399,7 @@ func TestWhoStillWritesToAMergedRootIsTold(t *testing.T) {
 	if _, err := p.merge(false, false); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := box.Deliver(t.Context(), inbox.Message{From: "dana", To: "birch", Content: "late"}); err == nil {
+	if _, err := box.Deliver(t.Context(), mail.Message{From: "dana", To: "birch", Content: "late"}); err == nil {
 		t.Error("a message was stored in a root that is gone")
 	}
 }
@@ -418,7 +419,7 @@ func TestSendersDuringAMergeLoseNothing(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			r, err := b.Send(context.Background(), sessions.Session{ID: "person-7", Alias: "dana"}, inbox.Message{To: "birch", Content: fmt.Sprint(n)})
+			r, err := b.Send(context.Background(), sessions.Session{ID: "person-7", Alias: "dana"}, mail.Message{To: "birch", Content: fmt.Sprint(n)})
 			b.Close()
 			if err == nil {
 				ids = append(ids, r.ID)
@@ -465,7 +466,7 @@ func TestArchivesAreMergedInTheOrderOfTime(t *testing.T) {
 		}
 		box, err := inbox.Open(b.Dir(), "person-7", inbox.Config{Now: func() time.Time { return now.Add(time.Duration(n) * time.Hour) }})
 		if err == nil {
-			_, err = box.Deliver(t.Context(), inbox.Message{From: "x", To: "dana", Content: fmt.Sprintf("%02d%s", n, long)})
+			_, err = box.Deliver(t.Context(), mail.Message{From: "x", To: "dana", Content: fmt.Sprintf("%02d%s", n, long)})
 		}
 		var l *inbox.Lease
 		if err == nil {

@@ -19,6 +19,7 @@ import (
 	"c2c/broker/notice"
 	"c2c/inbox"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -48,7 +49,7 @@ func (w *world) box(sid string) *inbox.Mailbox {
 }
 
 // waiting is all that waits for a session.
-func (w *world) waiting(sid string) []inbox.Message {
+func (w *world) waiting(sid string) []mail.Message {
 	w.t.Helper()
 	all, err := w.box(sid).PeekAll(context.Background())
 	if err != nil {
@@ -280,7 +281,7 @@ func TestAMoveKeepsMessagesOfOneIDFromTwoSenders(t *testing.T) {
 	ctx := context.Background()
 	send := func(from sessions.Session, to, id, body string) {
 		t.Helper()
-		if _, err := w.Send(ctx, from, inbox.Message{To: to, Content: body, ID: id}); err != nil {
+		if _, err := w.Send(ctx, from, mail.Message{To: to, Content: body, ID: id}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -308,7 +309,7 @@ func TestAMoveTakesNoOtherMessageOfTheSenderForTheSame(t *testing.T) {
 			w.register("dune", w.heir())
 			send := func(to, body string, ephemeral bool) {
 				t.Helper()
-				if _, err := w.Send(ctx, amber, inbox.Message{To: to, Content: body, ID: "job-1", Ephemeral: ephemeral}); err != nil {
+				if _, err := w.Send(ctx, amber, mail.Message{To: to, Content: body, ID: "job-1", Ephemeral: ephemeral}); err != nil {
 					t.Fatal(err)
 				}
 				w.clock = w.clock.Add(time.Second)
@@ -520,7 +521,7 @@ func TestMailThatComesAtTheEndOfAMoveIsMovedLater(t *testing.T) {
 	}
 	w.block("stuck") // tells that the move of old is over
 	w.Broker.Log = slog.New(&onWarning{slog.DiscardHandler, func() {
-		if _, err := w.box("old").Deliver(t.Context(), inbox.Message{From: "birch", To: "amber", Content: "late"}); err != nil {
+		if _, err := w.box("old").Deliver(t.Context(), mail.Message{From: "birch", To: "amber", Content: "late"}); err != nil {
 			t.Error(err)
 		}
 		moves.Forward(t.Context(), w.Registry, "old", "amber")
@@ -552,7 +553,7 @@ func TestMailIsMovedToWhoHasTheAliasByThen(t *testing.T) {
 	w.ends(30)
 	w.starts(40)
 	third := callers.Caller{Explicit: "third", PID: w.pid(40)}
-	if _, err := w.box("old").Deliver(t.Context(), inbox.Message{From: "amber", To: "birch", Content: "late"}); err != nil {
+	if _, err := w.box("old").Deliver(t.Context(), mail.Message{From: "amber", To: "birch", Content: "late"}); err != nil {
 		t.Fatal(err)
 	}
 	w.Processes = &onFind{w.Processes, func() {

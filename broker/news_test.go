@@ -9,7 +9,7 @@ import (
 	"c2c/broker/deadlines"
 	"c2c/broker/moves"
 	"c2c/broker/notice"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -33,9 +33,9 @@ func TestASenderIsToldTogether(t *testing.T) {
 	w, amber, _ := pair(t)
 	w.register("coral", callers.Caller{Client: "gem", PID: w.pid(30)})
 	k := deadlines.NewKeeper(w.Registry)
-	first := w.put(amber, "birch", inbox.Message{Content: "one"})
+	first := w.put(amber, "birch", mail.Message{Content: "one"})
 	w.pass(time.Minute)
-	later := []broker.Receipt{w.put(amber, "birch", inbox.Message{Content: "two"}), w.put(amber, "birch", inbox.Message{Content: "three"}), w.put(amber, "coral", inbox.Message{Content: "four"})}
+	later := []broker.Receipt{w.put(amber, "birch", mail.Message{Content: "two"}), w.put(amber, "birch", mail.Message{Content: "three"}), w.put(amber, "coral", mail.Message{Content: "four"})}
 	w.pass(notice.TellAfter - time.Minute)
 	w.look(k)
 	w.wantNotices(amber.ID, `birch has not read your message "one"`)
@@ -72,10 +72,10 @@ func TestASenderIsLeftAloneForLongerWhenItWaitsForNothing(t *testing.T) {
 	for kind, gap := range map[string]time.Duration{"": 2 * tellGap, "question": tellGap} {
 		w, amber, _ := pair(t)
 		k := deadlines.NewKeeper(w.Registry)
-		w.put(amber, "birch", inbox.Message{Content: "one"})
+		w.put(amber, "birch", mail.Message{Content: "one"})
 		w.pass(notice.TellAfter)
 		w.look(k)
-		later := w.put(amber, "birch", inbox.Message{Kind: kind, Content: "two"})
+		later := w.put(amber, "birch", mail.Message{Kind: kind, Content: "two"})
 		w.pass(gap - time.Minute)
 		w.look(k)
 		w.wantNotices(amber.ID, `"one"`)
@@ -91,13 +91,13 @@ func TestWhatWasReadMeanwhileIsNoNews(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
 	k := deadlines.NewKeeper(w.Registry)
-	w.put(amber, "birch", inbox.Message{Content: "one"})
+	w.put(amber, "birch", mail.Message{Content: "one"})
 	w.pass(time.Minute)
-	second := w.put(amber, "birch", inbox.Message{Content: "two"})
+	second := w.put(amber, "birch", mail.Message{Content: "two"})
 	w.pass(notice.TellAfter)
 	w.look(k) // of both
 	w.wantNotices(amber.ID, `"one"`)
-	third := w.put(amber, "birch", inbox.Message{Content: "three"})
+	third := w.put(amber, "birch", mail.Message{Content: "three"})
 	w.pass(notice.TellAfter)
 	w.look(k)
 	w.read(birch.ID)
@@ -113,14 +113,14 @@ func TestASenderThatHasSaidWhenIsToldThen(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
 	k := deadlines.NewKeeper(w.Registry)
-	w.put(amber, "birch", inbox.Message{Content: "one"})
+	w.put(amber, "birch", mail.Message{Content: "one"})
 	w.pass(time.Minute)
-	w.put(amber, "birch", inbox.Message{Content: "two"})
+	w.put(amber, "birch", mail.Message{Content: "two"})
 	w.pass(notice.TellAfter - time.Minute)
 	w.look(k)
 	w.wantNotices(amber.ID, `"one"`)
 	w.pass(time.Minute)
-	w.put(amber, "birch", inbox.Message{Content: "three", TellAfter: 60})
+	w.put(amber, "birch", mail.Message{Content: "three", TellAfter: 60})
 	w.pass(time.Minute)
 	w.look(k)
 	w.wantNotices(amber.ID, `"one"`, `your messages "two"`)
@@ -131,7 +131,7 @@ func TestASenderThatIsGoneIsToldWhenItIsBack(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
 	k := deadlines.NewKeeper(w.Registry)
-	w.put(amber, "birch", inbox.Message{Content: "one"})
+	w.put(amber, "birch", mail.Message{Content: "one"})
 	w.ends(10)
 	w.pass(5 * time.Hour)
 	w.look(k)
@@ -148,10 +148,10 @@ func TestWhatExpiresTogetherIsToldTogether(t *testing.T) {
 	w, amber, _ := pair(t)
 	var all []broker.Receipt
 	for _, words := range []string{"one", "two"} {
-		all = append(all, w.put(amber, "birch", inbox.Message{Content: words, ExpiresAt: inbox.Seconds(w.clock.Add(time.Minute))}))
+		all = append(all, w.put(amber, "birch", mail.Message{Content: words, ExpiresAt: mail.Seconds(w.clock.Add(time.Minute))}))
 	}
-	all = append(all, w.put(amber, "birch", inbox.Message{Content: "three", TellAfter: -1}), w.put(amber, "birch", inbox.Message{Content: "four"}),
-		w.put(amber, "birch", inbox.Message{Content: "five"}))
+	all = append(all, w.put(amber, "birch", mail.Message{Content: "three", TellAfter: -1}), w.put(amber, "birch", mail.Message{Content: "four"}),
+		w.put(amber, "birch", mail.Message{Content: "five"}))
 	w.pass(time.Hour)
 	w.look(deadlines.NewKeeper(w.Registry))
 	told := w.notices(amber.ID)

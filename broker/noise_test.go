@@ -10,7 +10,7 @@ import (
 	"c2c/broker/deadlines"
 	"c2c/broker/loops"
 	"c2c/broker/notice"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -37,7 +37,7 @@ type worker struct {
 
 // promised is a question that a session has read, and when it answers it; zero: never.
 type promised struct {
-	inbox.Message
+	mail.Message
 	at time.Time
 }
 
@@ -108,7 +108,7 @@ func (d *day) minute(at int, i int) {
 		to := d.sessions[d.rand.IntN(len(d.sessions))]
 		if to != w {
 			kind := []string{"", "", "", "", "status", "question", "task"}[d.rand.IntN(7)]
-			d.put(w.Session, to.Alias, inbox.Message{Kind: kind, Content: "x"})
+			d.put(w.Session, to.Alias, mail.Message{Kind: kind, Content: "x"})
 		}
 	}
 	if d.rand.IntN(w.reads) == 0 {
@@ -117,7 +117,7 @@ func (d *day) minute(at int, i int) {
 	kept := w.owes[:0]
 	for _, m := range w.owes {
 		if !m.at.IsZero() && !m.at.After(d.clock) {
-			d.put(w.Session, m.From, inbox.Message{InReplyTo: m.ID, Content: "done"})
+			d.put(w.Session, m.From, mail.Message{InReplyTo: m.ID, Content: "done"})
 			continue
 		}
 		kept = append(kept, m)

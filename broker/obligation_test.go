@@ -13,21 +13,21 @@ import (
 	"c2c/broker/moves"
 	"c2c/broker/notice"
 	"c2c/broker/owed"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/wake"
 )
 
 // asking is amber, who has asked birch something of a kind.
-func asks(t *testing.T, m inbox.Message) (w *world, amber, birch sessions.Session, r broker.Receipt) {
+func asks(t *testing.T, m mail.Message) (w *world, amber, birch sessions.Session, r broker.Receipt) {
 	t.Helper()
 	w, amber, birch = pair(t)
 	return w, amber, birch, w.put(amber, "birch", m)
 }
 
 // put sends a message of any kind.
-func (w *world) put(from sessions.Session, to string, m inbox.Message) broker.Receipt {
+func (w *world) put(from sessions.Session, to string, m mail.Message) broker.Receipt {
 	w.t.Helper()
 	if m.To = to; m.Content == "" {
 		m.Content = "which port"
@@ -46,14 +46,14 @@ func (w *world) reminders(sid string) (texts []string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	var msgs []inbox.Message
+	var msgs []mail.Message
 	for _, a := range history {
 		msgs = append(msgs, a.Message)
 	}
 	slices.Reverse(msgs)
 	for _, m := range append(msgs, w.waiting(sid)...) {
 		if m.From == sessions.SystemAlias && !m.Deferrable {
-			if len(wake.MayWake([]inbox.Message{m})) != 1 {
+			if len(wake.MayWake([]mail.Message{m})) != 1 {
 				w.t.Errorf("reminder %+v wakes nobody", m)
 			}
 			texts = append(texts, m.Content)
@@ -100,23 +100,23 @@ func (w *world) wantState(s sessions.Session, state string) explain.Obligation {
 func TestWhatAsksIsDueByItsBucket(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		m      inbox.Message
+		m      mail.Message
 		bucket string
 		within time.Duration // 0: nothing is owed
 	}{
-		"question":        {inbox.Message{Kind: "question"}, "normal", 4 * time.Hour},
-		"urgent task":     {inbox.Message{Kind: "task", Tag: "urgent"}, "urgent", 30 * time.Minute},
-		"blocking review": {inbox.Message{Kind: "review", Tag: "blocking"}, "blocking", 10 * time.Minute},
-		"answer by":       {inbox.Message{Kind: "task", Tag: "blocking", AnswerBy: -1}, "blocking", 90 * time.Second},
-		"message":         {inbox.Message{Tag: "urgent"}, "", 0},
-		"status":          {inbox.Message{Kind: "status"}, "", 0},
-		"ack":             {inbox.Message{Kind: "ack"}, "", 0},
+		"question":        {mail.Message{Kind: "question"}, "normal", 4 * time.Hour},
+		"urgent task":     {mail.Message{Kind: "task", Tag: "urgent"}, "urgent", 30 * time.Minute},
+		"blocking review": {mail.Message{Kind: "review", Tag: "blocking"}, "blocking", 10 * time.Minute},
+		"answer by":       {mail.Message{Kind: "task", Tag: "blocking", AnswerBy: -1}, "blocking", 90 * time.Second},
+		"message":         {mail.Message{Tag: "urgent"}, "", 0},
+		"status":          {mail.Message{Kind: "status"}, "", 0},
+		"ack":             {mail.Message{Kind: "ack"}, "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, amber, birch := pair(t)
 			if c.m.AnswerBy != 0 {
-				c.m.AnswerBy = inbox.Seconds(w.clock.Add(c.within))
+				c.m.AnswerBy = mail.Seconds(w.clock.Add(c.within))
 			}
 			r := w.put(amber, "birch", c.m)
 			mine, theirs := w.owes(birch, false), w.owes(amber, false)
@@ -143,7 +143,7 @@ func TestWhatAsksIsDueByItsBucket(t *testing.T) {
 			if err != nil || len(stored) != 1 {
 				t.Fatal(stored, err)
 			}
-			if text, _ := stored[0].MarshalJSON(); !strings.Contains(string(text), `"action_required":true,"reply_required":true,"bucket":"`+c.bucket+`"`) || stored[0].Due != inbox.Seconds(due) {
+			if text, _ := stored[0].MarshalJSON(); !strings.Contains(string(text), `"action_required":true,"reply_required":true,"bucket":"`+c.bucket+`"`) || stored[0].Due != mail.Seconds(due) {
 				t.Errorf("the message is %s", text)
 			}
 		})
@@ -153,7 +153,7 @@ func TestWhatAsksIsDueByItsBucket(t *testing.T) {
 func TestNobodyOwesAnythingForAMessageToAll(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
-	sent, _, err := w.SendAll(t.Context(), amber, inbox.Message{Kind: "question", Content: "who is there"})
+	sent, _, err := w.SendAll(t.Context(), amber, mail.Message{Kind: "question", Content: "who is there"})
 	if err != nil || len(sent) != 1 || w.left(birch.ID) || len(w.owes(birch, true)) != 0 || sent[0].Asked != (owed.Asked{}) {
 		t.Errorf("sent %+v, %v; owed %+v", sent, err, w.owes(birch, true))
 	}
@@ -162,20 +162,20 @@ func TestNobodyOwesAnythingForAMessageToAll(t *testing.T) {
 func TestAnObligationEndsWithTheRightAnswer(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		answer inbox.Message
+		answer mail.Message
 		state  string
 		acked  bool
 	}{
-		"message":  {inbox.Message{}, owed.Answered, true},
-		"review":   {inbox.Message{Kind: "review"}, owed.Answered, true},
-		"failure":  {inbox.Message{Tag: "fail"}, notice.Refused, true},
-		"ack":      {inbox.Message{Kind: "ack"}, owed.StillOpen, true},
-		"status":   {inbox.Message{Kind: "status"}, owed.StillOpen, true},
-		"question": {inbox.Message{Kind: "question"}, owed.StillOpen, true},
+		"message":  {mail.Message{}, owed.Answered, true},
+		"review":   {mail.Message{Kind: "review"}, owed.Answered, true},
+		"failure":  {mail.Message{Tag: "fail"}, notice.Refused, true},
+		"ack":      {mail.Message{Kind: "ack"}, owed.StillOpen, true},
+		"status":   {mail.Message{Kind: "status"}, owed.StillOpen, true},
+		"question": {mail.Message{Kind: "question"}, owed.StillOpen, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, amber, birch, r := asks(t, inbox.Message{Kind: "task"})
+			w, amber, birch, r := asks(t, mail.Message{Kind: "task"})
 			w.pass(time.Minute)
 			w.read(birch.ID)
 			read := w.clock
@@ -203,11 +203,11 @@ func TestAnObligationEndsWithTheRightAnswer(t *testing.T) {
 // Only who was asked can answer, and only to who has asked.
 func TestAnObligationDoesNotEndByOthers(t *testing.T) {
 	t.Parallel()
-	w, amber, birch, r := asks(t, inbox.Message{Kind: "question"})
+	w, amber, birch, r := asks(t, mail.Message{Kind: "question"})
 	coral := w.register("coral", callers.Caller{PID: w.pid(30)})
-	w.put(coral, "amber", inbox.Message{InReplyTo: r.ID})
-	w.put(birch, "coral", inbox.Message{InReplyTo: r.ID})
-	w.put(birch, "amber", inbox.Message{}) // of one that has not read it
+	w.put(coral, "amber", mail.Message{InReplyTo: r.ID})
+	w.put(birch, "coral", mail.Message{InReplyTo: r.ID})
+	w.put(birch, "amber", mail.Message{}) // of one that has not read it
 	w.pass(time.Second)
 	w.read(birch.ID)
 	if o := w.wantState(birch, owed.StillOpen); !o.AckedAt.IsZero() {
@@ -221,8 +221,8 @@ func TestAnObligationDoesNotEndByOthers(t *testing.T) {
 
 func TestRingsAreCountedForWhatIsOwed(t *testing.T) {
 	t.Parallel()
-	w, amber, birch, r := asks(t, inbox.Message{Kind: "task"})
-	w.put(amber, "birch", inbox.Message{})
+	w, amber, birch, r := asks(t, mail.Message{Kind: "task"})
+	w.put(amber, "birch", mail.Message{})
 	waiting, err := w.box(birch.ID).PeekAll(t.Context())
 	if err != nil || len(waiting) != 2 {
 		t.Fatal(waiting, err)
@@ -240,7 +240,7 @@ func TestRingsAreCountedForWhatIsOwed(t *testing.T) {
 	if w := got.Wakes; w.Count != want.Count || !w.RangAt.Equal(want.RangAt) || !w.First.Equal(want.First) || !w.Last.Equal(want.Last) || w.Path != want.Path || w.Result != want.Result {
 		t.Errorf("wakes %+v, want %+v", got.Wakes, want)
 	}
-	w.put(birch, "amber", inbox.Message{InReplyTo: r.ID})
+	w.put(birch, "amber", mail.Message{InReplyTo: r.ID})
 	if o := w.wantState(amber, owed.Answered); o.Wakes.Count != 4 {
 		t.Errorf("obligation %+v", o)
 	}
@@ -249,10 +249,10 @@ func TestRingsAreCountedForWhatIsOwed(t *testing.T) {
 // Hooks ring, too: they say that mail waits, or ring a session that has no server.
 func TestRingsOfHooksAreCounted(t *testing.T) {
 	t.Parallel()
-	w, amber, birch, _ := asks(t, inbox.Message{Kind: "question"})
+	w, amber, birch, _ := asks(t, mail.Message{Kind: "question"})
 	err := moves.HandOver(t.Context(), w.Registry, birch, moves.Reader{
 		By: sessions.ByHook, Limit: 1 << 20, Write: func() error { return nil },
-		Render: func([]inbox.Message, bool) (shown, announced []int, err error) { return nil, []int{0}, nil },
+		Render: func([]mail.Message, bool) (shown, announced []int, err error) { return nil, []int{0}, nil },
 	})
 	if o := w.owesOne(amber); err != nil || o.Wakes.Count != 1 || o.Wakes.Path != sessions.ByHook || o.Wakes.RangAt.IsZero() {
 		t.Errorf("%v, wakes %+v", err, o.Wakes)
@@ -268,14 +268,14 @@ func TestRingsOfHooksAreCounted(t *testing.T) {
 func TestARingBeforeTheRecordIsCounted(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
-	m := inbox.Message{From: "amber", To: "birch", Content: "x", Kind: "question", Due: inbox.Seconds(w.clock.Add(time.Hour))}
+	m := mail.Message{From: "amber", To: "birch", Content: "x", Kind: "question", Due: mail.Seconds(w.clock.Add(time.Hour))}
 	stored, err := w.box(birch.ID).Deliver(t.Context(), m)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m = stored.Messages[0]
 	ring := wake.Ring{At: w.clock, Method: "socket", Outcome: wake.Rang}
-	if err := owed.Pushed(t.Context(), w.Registry, birch.ID, []inbox.Message{m}, ring); err != nil {
+	if err := owed.Pushed(t.Context(), w.Registry, birch.ID, []mail.Message{m}, ring); err != nil {
 		t.Fatal(err)
 	}
 	if err := owed.AddFor(t.Context(), w.Registry, birch, m, false); err != nil {
@@ -284,16 +284,16 @@ func TestARingBeforeTheRecordIsCounted(t *testing.T) {
 	if o := w.owesOne(amber); o.Wakes.Count != 1 || o.Wakes.RangAt.IsZero() {
 		t.Errorf("obligation %+v", o)
 	}
-	if err := owed.Pushed(t.Context(), w.Registry, birch.ID, []inbox.Message{m}, ring); err != nil {
+	if err := owed.Pushed(t.Context(), w.Registry, birch.ID, []mail.Message{m}, ring); err != nil {
 		t.Fatal(err)
 	}
 	if o := w.owesOne(amber); o.Wakes.Count != 2 || strings.Count(w.file("owed/"+birch.ID+".jsonl"), "\n") != 1 {
 		t.Errorf("obligation %+v in %s", o, w.file("owed/"+birch.ID+".jsonl"))
 	}
 	// A ring for a message that was answered long ago, and still waits, begins nothing anew.
-	w.put(birch, "amber", inbox.Message{InReplyTo: m.ID})
+	w.put(birch, "amber", mail.Message{InReplyTo: m.ID})
 	w.pass(time.Minute)
-	if err := owed.Pushed(t.Context(), w.Registry, birch.ID, []inbox.Message{m}, ring); err != nil || w.left(birch.ID) {
+	if err := owed.Pushed(t.Context(), w.Registry, birch.ID, []mail.Message{m}, ring); err != nil || w.left(birch.ID) {
 		t.Errorf("%v, record there: %v", err, w.left(birch.ID))
 	}
 }
@@ -302,7 +302,7 @@ func TestARingBeforeTheRecordIsCounted(t *testing.T) {
 func TestARingBesideTheRecordIsCounted(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
-	w.put(amber, "birch", inbox.Message{Kind: "question"})
+	w.put(amber, "birch", mail.Message{Kind: "question"})
 	waiting, err := w.box(birch.ID).PeekAll(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -327,14 +327,14 @@ func TestObligationsMoveWithTheirRoot(t *testing.T) {
 	from := p.broker(p.web)
 	amber, birch := p.member(from, "amber", "amber"), p.member(from, "birch", "birch")
 	ask := func(body string) broker.Receipt {
-		r, err := from.Send(t.Context(), amber, inbox.Message{To: "birch", Content: body, Kind: "question"})
+		r, err := from.Send(t.Context(), amber, mail.Message{To: "birch", Content: body, Kind: "question"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
 	over, open := ask("one"), ask("two")
-	if _, err := from.Send(t.Context(), birch, inbox.Message{To: "amber", Content: "1", InReplyTo: over.ID}); err != nil {
+	if _, err := from.Send(t.Context(), birch, mail.Message{To: "amber", Content: "1", InReplyTo: over.ID}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.merge(false, false); err != nil {

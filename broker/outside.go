@@ -4,25 +4,25 @@ import (
 	"context"
 	"fmt"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
 type (
 	// Outside is what a message from outside says of where it comes from, and what an answer to one says of what it is to
 	// do there.
-	Outside = inbox.Outside
+	Outside = mail.Outside
 	// File is a file of this machine that a message points at.
-	File = inbox.File
+	File = mail.File
 )
 
 // Outside gives the session external-<name> of a sender, and makes it when it is not there. Its client is ClientExternal,
 // ClientSigned or ClientDenied.
 func (b *Broker) Outside(ctx context.Context, name, client string) (sessions.Session, error) {
-	if err := inbox.CheckSender(name); err != nil {
+	if err := mail.CheckSender(name); err != nil {
 		return sessions.Session{}, err
 	}
-	sid := inbox.ExternalPrefix + name
+	sid := mail.ExternalPrefix + name
 	rows, err := b.Rows(ctx)
 	if err != nil {
 		return sessions.Session{}, err
@@ -37,7 +37,7 @@ func (b *Broker) Outside(ctx context.Context, name, client string) (sessions.Ses
 			i, rows = len(rows), append(rows, sessions.Row{})
 			rows[i].SetText("session_id", sid)
 			rows[i].SetText("alias", sessions.FreeAlias(rows[:i], sid))
-			rows[i].SetTime("registered_at", inbox.Seconds(b.Now()))
+			rows[i].SetTime("registered_at", mail.Seconds(b.Now()))
 		}
 		rows[i].SetText("client_type", client)
 		own = rows[i]
@@ -51,7 +51,7 @@ func (b *Broker) Outside(ctx context.Context, name, client string) (sessions.Ses
 
 // SendOutside is Send with what the message says about the outside. From is the session of a sender, or an agent that
 // answers one.
-func (b *Broker) SendOutside(ctx context.Context, from sessions.Session, m inbox.Message, o Outside) (Receipt, error) {
+func (b *Broker) SendOutside(ctx context.Context, from sessions.Session, m mail.Message, o Outside) (Receipt, error) {
 	if err := m.SetOutside(o); err != nil {
 		return Receipt{}, fmt.Errorf("send: %w", err)
 	}

@@ -9,7 +9,7 @@ import (
 	"c2c/broker"
 	"c2c/broker/loops"
 	"c2c/broker/moves"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -30,7 +30,7 @@ func TestASenderOutsideIsASession(t *testing.T) {
 	if again := w.outside("ci"); again.ID != ci.ID || ci.ID != "external-ci" || ci.Alias != "external-ci" || again.State != sessions.External {
 		t.Errorf("%+v %+v", ci, again)
 	}
-	r, err := w.SendOutside(t.Context(), ci, inbox.Message{To: "BIRCH", Content: "red"}, broker.Outside{ChatID: "42", Path: "/", Method: "POST"})
+	r, err := w.SendOutside(t.Context(), ci, mail.Message{To: "BIRCH", Content: "red"}, broker.Outside{ChatID: "42", Path: "/", Method: "POST"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestASenderOutsideIsASession(t *testing.T) {
 	if !m.External || m.FromPerson || !ok || o.ChatID != "42" || m.TellAfter >= 0 {
 		t.Errorf("%+v", m)
 	}
-	answer, err := w.Reply(t.Context(), birch, m, inbox.Message{Content: "seen"})
+	answer, err := w.Reply(t.Context(), birch, m, mail.Message{Content: "seen"})
 	if err != nil || answer.Recipient != sessions.External || !strings.Contains(answer.Note, "/events") {
 		t.Errorf("%+v %v", answer, err)
 	}
@@ -55,7 +55,7 @@ func TestASenderOutsideIsNotSweptAndNotEverybody(t *testing.T) {
 	w := newWorld(t)
 	birch := w.register("birch", callers.Caller{PID: w.pid(10), Client: "gem"})
 	ci := w.outside("ci")
-	if sent, skipped, err := w.SendAll(t.Context(), birch, inbox.Message{Content: "hi"}); err != nil || len(sent) != 0 || len(skipped) != 1 || skipped[0].Reason != "outside" {
+	if sent, skipped, err := w.SendAll(t.Context(), birch, mail.Message{Content: "hi"}); err != nil || len(sent) != 0 || len(skipped) != 1 || skipped[0].Reason != "outside" {
 		t.Errorf("%+v %+v %v", sent, skipped, err)
 	}
 	w.clock = w.clock.Add(1000 * time.Hour)
@@ -77,7 +77,7 @@ func TestAServiceThatSignsReadsNoAnswers(t *testing.T) {
 		if err != nil || hub.ID != "external-hub" || hub.Client != client {
 			t.Fatalf("%+v, %v", hub, err)
 		}
-		r := w.put(birch, "external-hub", inbox.Message{Content: "to " + client})
+		r := w.put(birch, "external-hub", mail.Message{Content: "to " + client})
 		st, err := w.Status(t.Context(), r.ID)
 		if err != nil || !strings.Contains(st.Why, want) || !strings.Contains(r.Note, want) {
 			t.Errorf("%+v, %+v, %v", st, r, err)
@@ -95,7 +95,7 @@ func TestNamesOfSenders(t *testing.T) {
 			t.Errorf("%q is %s", name, s.ID)
 		}
 	}
-	if s := w.outside(strings.Repeat("x", 55)); inbox.CheckAlias(s.Alias) != nil {
+	if s := w.outside(strings.Repeat("x", 55)); mail.CheckAlias(s.Alias) != nil {
 		t.Error(s.Alias)
 	}
 }
@@ -107,7 +107,7 @@ func TestMailFromOutsideCountsAsAStorm(t *testing.T) {
 	last, held := "", false
 	for range 12 {
 		for _, pair := range [][2]sessions.Session{{bot, birch}, {birch, bot}} {
-			r, err := w.Send(t.Context(), pair[0], inbox.Message{To: pair[1].Alias, Content: "again", InReplyTo: last})
+			r, err := w.Send(t.Context(), pair[0], mail.Message{To: pair[1].Alias, Content: "again", InReplyTo: last})
 			if errors.Is(err, loops.ErrTooManyAnswers) || held {
 				return
 			}
@@ -123,7 +123,7 @@ func TestMailFromOutsideCountsAsAStorm(t *testing.T) {
 
 // Whatever tells who calls: nobody here becomes a sender outside.
 func isExternal(name string) bool {
-	return strings.HasPrefix(strings.ToLower(name), inbox.ExternalPrefix)
+	return strings.HasPrefix(strings.ToLower(name), mail.ExternalPrefix)
 }
 
 func TestNobodyActsAsASenderOutside(t *testing.T) {

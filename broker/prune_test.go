@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"c2c/broker/moves"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/sessions/turns"
@@ -58,7 +58,7 @@ func TestPruneTakesOnlyWhatIsGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := box.Deliver(ctx, inbox.Message{From: "amber", To: "coral", Content: "late"}); err != nil {
+	if _, err := box.Deliver(ctx, mail.Message{From: "amber", To: "coral", Content: "late"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, killed := range []string{"sid-birch.inbox.json.tmp.c2c", "sessions/sid-birch.json.tmp.c2c"} {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"c2c/broker"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions/callers"
 )
 
@@ -28,7 +28,7 @@ func TestNothingIsLostWhileAnAliasChangesHands(t *testing.T) {
 	var group sync.WaitGroup
 	group.Go(func() {
 		for i := range count {
-			if _, err := other.Send(ctx, amber, inbox.Message{To: "birch", Content: fmt.Sprint(i)}); err != nil {
+			if _, err := other.Send(ctx, amber, mail.Message{To: "birch", Content: fmt.Sprint(i)}); err != nil {
 				t.Errorf("send: %v", err)
 			}
 		}

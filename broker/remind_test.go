@@ -10,7 +10,7 @@ import (
 
 	"c2c/broker/deadlines"
 	"c2c/broker/owed"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions/callers"
 )
 
@@ -20,7 +20,7 @@ func TestNobodyIsRemindedOfWhatIsNotRead(t *testing.T) {
 	w, amber, birch := pair(t)
 	defer w.rings(birch)()
 	for range 30 {
-		w.put(amber, "birch", inbox.Message{Kind: "question"})
+		w.put(amber, "birch", mail.Message{Kind: "question"})
 	}
 	k := deadlines.NewKeeper(w.Registry)
 	for range 20 {
@@ -42,17 +42,17 @@ func TestNobodyIsRemindedOfWhatIsNotRead(t *testing.T) {
 // A model often answers with send, and not with reply. That counts for what it has read shortly before, and for nothing else.
 func TestAPlainMessageToTheAskerAnswers(t *testing.T) {
 	t.Parallel()
-	w, amber, birch, r := asks(t, inbox.Message{Kind: "question", AnswerBy: 0})
+	w, amber, birch, r := asks(t, mail.Message{Kind: "question", AnswerBy: 0})
 	coral := w.register("coral", callers.Caller{Client: "gem", ClientID: "c", PID: w.pid(30)})
-	other := w.put(coral, "birch", inbox.Message{Kind: "question"})
+	other := w.put(coral, "birch", mail.Message{Kind: "question"})
 	w.read(birch.ID)
-	unread := w.put(amber, "birch", inbox.Message{Kind: "task"})
+	unread := w.put(amber, "birch", mail.Message{Kind: "task"})
 	w.pass(time.Minute)
-	w.put(birch, "amber", inbox.Message{Kind: "status", Content: "I look"})
+	w.put(birch, "amber", mail.Message{Kind: "status", Content: "I look"})
 	w.pass(time.Minute)
-	answer := w.put(birch, "amber", inbox.Message{Content: "it is 80"})
+	answer := w.put(birch, "amber", mail.Message{Content: "it is 80"})
 	w.pass(time.Minute)
-	w.put(birch, "amber", inbox.Message{Content: "and now something else"})
+	w.put(birch, "amber", mail.Message{Content: "and now something else"})
 	states := func() map[string]string {
 		all := map[string]string{}
 		for _, o := range w.owes(birch, true) {
@@ -95,7 +95,7 @@ func TestAClockThatWasAheadEndsNoObligation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const jump = 40 * 24 * time.Hour
-			w, amber, birch, r := asks(t, inbox.Message{Kind: "question"})
+			w, amber, birch, r := asks(t, mail.Message{Kind: "question"})
 			w.read(birch.ID)
 			k := deadlines.NewKeeper(w.Registry)
 			look(w, k)
@@ -113,7 +113,7 @@ func TestAClockThatWasAheadEndsNoObligation(t *testing.T) {
 				w.pass(10 * 24 * time.Hour)
 				look(w, k)
 			}
-			w.put(birch, "amber", inbox.Message{InReplyTo: r.ID})
+			w.put(birch, "amber", mail.Message{InReplyTo: r.ID})
 			w.wantState(amber, owed.Answered)
 		})
 	}
@@ -125,7 +125,7 @@ func TestAQuestionFromTheFutureIsDueInTime(t *testing.T) {
 	const ahead = 30 * 24 * time.Hour
 	w, amber, birch := pair(t)
 	w.pass(ahead)
-	w.put(amber, "birch", inbox.Message{Kind: "question"})
+	w.put(amber, "birch", mail.Message{Kind: "question"})
 	w.read(birch.ID)
 	w.pass(-ahead)
 	k := deadlines.NewKeeper(w.Registry)
@@ -143,7 +143,7 @@ func TestAQuestionFromTheFutureIsDueInTime(t *testing.T) {
 // A reminder was sent while the clock was ahead: that keeps no other back.
 func TestAReminderFromTheFutureKeepsNoneBack(t *testing.T) {
 	t.Parallel()
-	w, _, birch, _ := asks(t, inbox.Message{Kind: "question"})
+	w, _, birch, _ := asks(t, mail.Message{Kind: "question"})
 	defer w.rings(birch)()
 	w.read(birch.ID)
 	w.pass(4 * time.Hour)
@@ -173,11 +173,11 @@ func TestManyLateAnswersMakeFewReminders(t *testing.T) {
 			t.Parallel()
 			w, amber, birch := pair(t)
 			defer w.rings(birch)()
-			var all []inbox.Message
+			var all []mail.Message
 			for i := range 1500 {
 				at := w.clock.Add(time.Duration(i) * time.Minute / 4)
-				m := inbox.Message{From: "amber", To: "birch", Content: "x", Kind: "question", ID: fmt.Sprint("q-", i), FromSession: amber.ID,
-					TS: inbox.Seconds(at), Due: inbox.Seconds(at.Add(time.Hour))}
+				m := mail.Message{From: "amber", To: "birch", Content: "x", Kind: "question", ID: fmt.Sprint("q-", i), FromSession: amber.ID,
+					TS: mail.Seconds(at), Due: mail.Seconds(at.Add(time.Hour))}
 				all = append(all, m)
 			}
 			w.records(birch, all)

@@ -15,7 +15,7 @@ import (
 	"c2c/broker/moves"
 	"c2c/broker/notice"
 	"c2c/broker/owed"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -49,7 +49,7 @@ func TestWhoDoesNotAnswerIsReminded(t *testing.T) {
 			if c.full {
 				defer w.rings(birch)()
 			}
-			r := w.put(amber, "birch", inbox.Message{Kind: "task", AnswerBy: inbox.Seconds(w.clock.Add(time.Hour)), TellAfter: -1})
+			r := w.put(amber, "birch", mail.Message{Kind: "task", AnswerBy: mail.Seconds(w.clock.Add(time.Hour)), TellAfter: -1})
 			w.read(birch.ID)
 			k := deadlines.NewKeeper(w.Registry)
 			wait := w.look(k)
@@ -65,7 +65,7 @@ func TestWhoDoesNotAnswerIsReminded(t *testing.T) {
 					w.look(k)
 					w.look(deadlines.NewKeeper(w.Registry)) // another one, that knows nothing of the first
 				}
-				if got := w.reminders(birch.ID); len(got) != n || !strings.Contains(got[0], "amber waits for your answer to its task "+inbox.ShortID(r.ID)) {
+				if got := w.reminders(birch.ID); len(got) != n || !strings.Contains(got[0], "amber waits for your answer to its task "+mail.ShortID(r.ID)) {
 					t.Fatalf("%d hours: %q, want %d", hour+1, got, n)
 				}
 				if o := w.owesOne(birch); o.Reminders != n || o.State != owed.Overdue || o.MaxWakes != maxReminders(o.Surface) {
@@ -85,7 +85,7 @@ func TestWhoDoesNotAnswerIsReminded(t *testing.T) {
 // When nobody has looked for long there is one reminder, and not one of each time that has passed.
 func TestAReminderIsNotMadeUpFor(t *testing.T) {
 	t.Parallel()
-	w, _, birch, _ := asks(t, inbox.Message{Kind: "question"})
+	w, _, birch, _ := asks(t, mail.Message{Kind: "question"})
 	defer w.rings(birch)()
 	w.read(birch.ID)
 	w.pass(48 * time.Hour)
@@ -99,7 +99,7 @@ func TestTwoWhoLookRemindOnce(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
 	for range 20 {
-		w.put(amber, "birch", inbox.Message{Kind: "question"})
+		w.put(amber, "birch", mail.Message{Kind: "question"})
 	}
 	w.read(birch.ID)
 	w.pass(4 * time.Hour)
@@ -118,7 +118,7 @@ func TestTwoWhoLookRemindOnce(t *testing.T) {
 // A Keeper is killed between the reminder and its record.
 func TestAReminderIsThereOnceWhereverItsKeeperIsKilled(t *testing.T) {
 	t.Parallel()
-	w, _, birch, _ := asks(t, inbox.Message{Kind: "question"})
+	w, _, birch, _ := asks(t, mail.Message{Kind: "question"})
 	before := w.file("owed/" + birch.ID + ".jsonl")
 	w.read(birch.ID)
 	w.pass(4 * time.Hour)
@@ -141,13 +141,13 @@ func TestAnAnswerIsFoundThatTheRecordDoesNotTell(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, amber, birch, r := asks(t, inbox.Message{Kind: "question"})
+			w, amber, birch, r := asks(t, mail.Message{Kind: "question"})
 			path := filepath.Join(w.Root(), owedDir, birch.ID+owedEnd)
 			record := w.file("owed/" + birch.ID + ".jsonl")
 			w.pass(time.Minute)
 			w.read(birch.ID)
 			w.pass(time.Minute)
-			answer := w.put(birch, "amber", inbox.Message{InReplyTo: r.ID})
+			answer := w.put(birch, "amber", mail.Message{InReplyTo: r.ID})
 			at := w.clock
 			if w.left(birch.ID) {
 				t.Fatal("the record stays")
@@ -181,7 +181,7 @@ func (w *world) once() {
 // answered.
 func TestARepeatedQuestionIsOwedOnce(t *testing.T) {
 	t.Parallel()
-	m := inbox.Message{Kind: "question", ID: "q-1"}
+	m := mail.Message{Kind: "question", ID: "q-1"}
 	w, amber, birch, r := asks(t, m)
 	w.put(amber, "birch", m)
 	w.wantState(amber, owed.StillOpen)
@@ -199,7 +199,7 @@ func TestARepeatedQuestionIsOwedOnce(t *testing.T) {
 	if o := w.wantState(amber, owed.StillOpen); !o.Due.Equal(r.Asked.Due) {
 		t.Errorf("obligation %+v", o)
 	}
-	w.put(birch, "amber", inbox.Message{InReplyTo: r.ID})
+	w.put(birch, "amber", mail.Message{InReplyTo: r.ID})
 	w.put(amber, "birch", m)
 	w.wantState(amber, owed.Answered)
 	if w.left(birch.ID) {
@@ -209,22 +209,22 @@ func TestARepeatedQuestionIsOwedOnce(t *testing.T) {
 
 func TestARenamedSenderIsStillOwed(t *testing.T) {
 	t.Parallel()
-	w, _, birch, r := asks(t, inbox.Message{Kind: "review"})
+	w, _, birch, r := asks(t, mail.Message{Kind: "review"})
 	w.pass(time.Second)
 	ash := w.register("ash", callers.Caller{Client: "claude", ClientID: "a", PID: w.pid(10)})
 	if o := w.wantState(ash, owed.StillOpen); o.From != "ash" || o.Side != explain.SideOwed {
 		t.Errorf("obligation %+v", o)
 	}
-	w.put(birch, "ash", inbox.Message{InReplyTo: r.ID})
+	w.put(birch, "ash", mail.Message{InReplyTo: r.ID})
 	w.wantState(ash, owed.Answered)
 }
 
 // What waits goes to the heir, who owes it then; what was read and not answered is over, and its sender was told.
 func TestAnObligationIsHandedOver(t *testing.T) {
 	t.Parallel()
-	w, amber, birch, read := asks(t, inbox.Message{Kind: "question"})
+	w, amber, birch, read := asks(t, mail.Message{Kind: "question"})
 	w.read(birch.ID)
-	waits := w.put(amber, "birch", inbox.Message{Kind: "task"})
+	waits := w.put(amber, "birch", mail.Message{Kind: "task"})
 	coral := w.register("coral", callers.Caller{Client: "gem", PID: w.pid(30)})
 	w.ends(20)
 	if _, err := moves.TakeOver(t.Context(), w.Registry, "birch", "coral", false, false); err != nil {
@@ -237,7 +237,7 @@ func TestAnObligationIsHandedOver(t *testing.T) {
 	if states[read.ID+" "+birch.ID] != owed.HandedOver || states[waits.ID+" "+coral.ID] != owed.StillOpen || w.left(birch.ID) {
 		t.Errorf("obligations %v", states)
 	}
-	w.put(coral, "amber", inbox.Message{InReplyTo: waits.ID})
+	w.put(coral, "amber", mail.Message{InReplyTo: waits.ID})
 	if list := w.owes(coral, false); len(list) != 0 || w.left(coral.ID) {
 		t.Errorf("obligations %+v", list)
 	}
@@ -245,9 +245,9 @@ func TestAnObligationIsHandedOver(t *testing.T) {
 
 func TestASweptSessionOwesNothing(t *testing.T) {
 	t.Parallel()
-	w, amber, birch, _ := asks(t, inbox.Message{Kind: "question"})
+	w, amber, birch, _ := asks(t, mail.Message{Kind: "question"})
 	w.read(birch.ID)
-	waits := w.put(amber, "birch", inbox.Message{Kind: "task"})
+	waits := w.put(amber, "birch", mail.Message{Kind: "task"})
 	w.ends(20)
 	w.pass(2 * time.Hour)
 	if _, err := moves.Sweep(t.Context(), w.Registry, time.Hour); err != nil {
@@ -274,7 +274,7 @@ func TestASweptSessionOwesNothing(t *testing.T) {
 func TestAnExpiredQuestionIsOver(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
-	w.put(amber, "birch", inbox.Message{Kind: "question", ExpiresAt: inbox.Seconds(w.clock.Add(time.Minute))})
+	w.put(amber, "birch", mail.Message{Kind: "question", ExpiresAt: mail.Seconds(w.clock.Add(time.Minute))})
 	w.pass(time.Minute)
 	w.look(deadlines.NewKeeper(w.Registry))
 	w.wantState(amber, notice.Expired)
@@ -289,11 +289,11 @@ func TestNobodyIsRemindedOfWhatIsHeld(t *testing.T) {
 	w, all := guarded(t, 2, 2)
 	amber, birch := all[0], all[1]
 	for i := range 3 {
-		w.says([]sessions.Session{birch, amber}[i%2], []sessions.Session{amber, birch}[i%2], inbox.Message{})
+		w.says([]sessions.Session{birch, amber}[i%2], []sessions.Session{amber, birch}[i%2], mail.Message{})
 	}
 	w.cfg.Times = owed.ObligationTimes{Normal: 5 * time.Minute}
 	w.reopen()
-	r := w.put(amber, "s1", inbox.Message{Kind: "question"})
+	r := w.put(amber, "s1", mail.Message{Kind: "question"})
 	if !r.Held {
 		t.Fatalf("receipt %+v", r)
 	}
@@ -314,7 +314,7 @@ func TestNobodyIsRemindedOfWhatIsHeld(t *testing.T) {
 
 func TestAnObligationThatNobodyAnswersIsGivenUp(t *testing.T) {
 	t.Parallel()
-	w, amber, birch, _ := asks(t, inbox.Message{Kind: "question"})
+	w, amber, birch, _ := asks(t, mail.Message{Kind: "question"})
 	k := deadlines.NewKeeper(w.Registry)
 	w.look(k)
 	w.pass(4*time.Hour + keptOverdue)
@@ -333,7 +333,7 @@ func TestAnObligationThatNobodyAnswersIsGivenUp(t *testing.T) {
 // A file of records that others have written in stops nobody.
 func TestRecordsThatAreNoneStopNobody(t *testing.T) {
 	t.Parallel()
-	w, amber, birch, r := asks(t, inbox.Message{Kind: "question"})
+	w, amber, birch, r := asks(t, mail.Message{Kind: "question"})
 	path := filepath.Join(w.Root(), owedDir, birch.ID+owedEnd)
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -356,7 +356,7 @@ func TestRecordsThatAreNoneStopNobody(t *testing.T) {
 	if list, err := json.Marshal(w.owes(amber, true)); err != nil || !strings.Contains(string(list), r.ID) {
 		t.Errorf("%s, %v", list, err)
 	}
-	w.put(birch, "amber", inbox.Message{InReplyTo: r.ID})
+	w.put(birch, "amber", mail.Message{InReplyTo: r.ID})
 	if left := w.file("owed/" + birch.ID + ".jsonl"); strings.Contains(left, r.ID) || !strings.Contains(left, `{"from_alias":"amb`+"\n") {
 		t.Errorf("left is %s", left)
 	}
@@ -365,16 +365,16 @@ func TestRecordsThatAreNoneStopNobody(t *testing.T) {
 // What stands in the place of a file of records stops nobody else, and is told.
 func TestWhatIsNoFileOfRecordsStopsNobodyElse(t *testing.T) {
 	t.Parallel()
-	w, amber, birch, r := asks(t, inbox.Message{Kind: "question"})
+	w, amber, birch, r := asks(t, mail.Message{Kind: "question"})
 	coral := w.register("coral", callers.Caller{Client: "gem", PID: w.pid(30)})
 	if err := os.Mkdir(filepath.Join(w.Root(), owedDir, coral.ID+owedEnd), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	sent := w.put(amber, "coral", inbox.Message{Kind: "question"})
+	sent := w.put(amber, "coral", mail.Message{Kind: "question"})
 	if sent.ID == "" || sent.Duplicate {
 		t.Errorf("receipt %+v", sent)
 	}
-	w.put(coral, "amber", inbox.Message{InReplyTo: sent.ID})
+	w.put(coral, "amber", mail.Message{InReplyTo: sent.ID})
 	list, err := explain.Obligations(t.Context(), w.Registry, amber, true)
 	if err == nil || len(list) != 1 || list[0].ID != r.ID {
 		t.Errorf("obligations %+v, %v", list, err)
@@ -393,7 +393,7 @@ func TestWhatIsNoFileOfRecordsStopsNobodyElse(t *testing.T) {
 
 // Far more than any session is asked: a look at all, and an answer to one.
 // records writes down that a session owes an answer to each of these.
-func (w *world) records(s sessions.Session, all []inbox.Message) {
+func (w *world) records(s sessions.Session, all []mail.Message) {
 	w.t.Helper()
 	var lines []byte
 	for _, m := range all {
@@ -411,9 +411,9 @@ func (w *world) records(s sessions.Session, all []inbox.Message) {
 
 func TestTenThousandObligations(t *testing.T) {
 	w, amber, birch := pair(t)
-	var all []inbox.Message
+	var all []mail.Message
 	for i := range 10_000 {
-		m := inbox.Message{From: "amber", To: "birch", Content: "x", Kind: "question", ID: inbox.NewID(w.clock), TS: inbox.Seconds(w.clock), Due: inbox.Seconds(w.clock.Add(time.Hour + time.Duration(i)*time.Second))}
+		m := mail.Message{From: "amber", To: "birch", Content: "x", Kind: "question", ID: mail.NewID(w.clock), TS: mail.Seconds(w.clock), Due: mail.Seconds(w.clock.Add(time.Hour + time.Duration(i)*time.Second))}
 		all = append(all, m)
 	}
 	w.records(birch, all)
@@ -425,7 +425,7 @@ func TestTenThousandObligations(t *testing.T) {
 	if len(list) != 10_000 || list[0].ID != all[0].ID || list[9_999].Due.Before(list[0].Due) || list[0].Why == "" || list[9_999].Why != "" {
 		t.Errorf("%d obligations", len(list))
 	}
-	w.put(birch, "amber", inbox.Message{InReplyTo: all[77].ID})
+	w.put(birch, "amber", mail.Message{InReplyTo: all[77].ID})
 	if left := w.owes(amber, false); len(left) != 9_999 {
 		t.Errorf("%d obligations are left", len(left))
 	}

@@ -7,16 +7,17 @@ import (
 
 	"c2c/broker/notice"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
 // Reply sends m as the answer to a message that Received or LastReceived gave: to the session that wrote it, whatever
 // that is called now.
-func (b *Broker) Reply(ctx context.Context, from sessions.Session, answered, m inbox.Message) (Receipt, error) {
+func (b *Broker) Reply(ctx context.Context, from sessions.Session, answered, m mail.Message) (Receipt, error) {
 	if err := check(from, m); err != nil {
 		return Receipt{}, err
 	}
-	short := inbox.ShortID(answered.ID)
+	short := mail.ShortID(answered.ID)
 	if answered.From == sessions.SystemAlias { // an archive of the original has no kind
 		return Receipt{}, fmt.Errorf("message %s is a notice of c2c itself: nobody reads an answer to it", short)
 	}
@@ -42,7 +43,7 @@ func (b *Broker) Reply(ctx context.Context, from sessions.Session, answered, m i
 }
 
 // answerOutside has an answer to a sender outside say to which conversation there it belongs, and to whom behind a bridge.
-func answerOutside(m *inbox.Message, answered inbox.Message) error {
+func answerOutside(m *mail.Message, answered mail.Message) error {
 	asked, ok := answered.Outside()
 	if !ok || !answered.External {
 		return nil
@@ -54,13 +55,13 @@ func answerOutside(m *inbox.Message, answered inbox.Message) error {
 
 // Received gives the message that a session wants to answer, by what MessageID takes for its id. It may be in another
 // mailbox: that of the session whose work this one has taken over. Of one that was pruned the log may know who wrote it.
-func (b *Broker) Received(ctx context.Context, s sessions.Session, typed string) (inbox.Message, error) {
+func (b *Broker) Received(ctx context.Context, s sessions.Session, typed string) (mail.Message, error) {
 	id, err := b.MessageID(ctx, typed)
 	if errors.Is(err, ErrNoMessage) {
 		id, err = typed, nil
 	}
 	if err != nil {
-		return inbox.Message{}, err
+		return mail.Message{}, err
 	}
 	own, others, err := b.withID(ctx, s, id)
 	if err == nil && len(own)+len(others) == 0 {
@@ -71,18 +72,18 @@ func (b *Broker) Received(ctx context.Context, s sessions.Session, typed string)
 	}
 	switch {
 	case len(own) == 0 && err != nil:
-		return inbox.Message{}, fmt.Errorf("find message %q: %w", id, err)
+		return mail.Message{}, fmt.Errorf("find message %q: %w", id, err)
 	case len(own) == 0:
-		return inbox.Message{}, fmt.Errorf("message %q: %w", typed, ErrNoMessage)
+		return mail.Message{}, fmt.Errorf("message %q: %w", typed, ErrNoMessage)
 	case len(own) > 1:
-		return inbox.Message{}, &SeveralError{"have the id " + id, own}
+		return mail.Message{}, &SeveralError{"have the id " + id, own}
 	}
 	return own[0], nil
 }
 
 // withID gives one message of each sender that has the id: those in the mailbox of a session that others wrote, and all
 // others.
-func (b *Broker) withID(ctx context.Context, s sessions.Session, id string) (own, others []inbox.Message, err error) {
+func (b *Broker) withID(ctx context.Context, s sessions.Session, id string) (own, others []mail.Message, err error) {
 	seen := map[string]bool{}
 	err = b.search(ctx, everywhere(sessions.WithIDs(map[string]bool{id: true})), func(sid string, found inbox.Found) {
 		m := found.Message
@@ -101,26 +102,26 @@ func (b *Broker) withID(ctx context.Context, s sessions.Session, id string) (own
 // SeveralError says that somebody who answers must say which of these messages.
 type SeveralError struct {
 	What    string
-	Matches []inbox.Message
+	Matches []mail.Message
 }
 
 func (e *SeveralError) Error() string {
-	return fmt.Sprintf("%d messages %s: %s", len(e.Matches), e.What, named(e.Matches, inbox.ShortID))
+	return fmt.Sprintf("%d messages %s: %s", len(e.Matches), e.What, named(e.Matches, mail.ShortID))
 }
 
 // LastReceived gives the message that was handed over to a session last. When several came together, of several senders,
 // the error is a *SeveralError.
-func (b *Broker) LastReceived(ctx context.Context, s sessions.Session) (inbox.Message, error) {
+func (b *Broker) LastReceived(ctx context.Context, s sessions.Session) (mail.Message, error) {
 	box, err := b.Mailbox(s.ID)
 	if err != nil {
-		return inbox.Message{}, err
+		return mail.Message{}, err
 	}
 	const looked = 50
 	all, err := box.Archive().History(ctx, looked)
 	if err != nil {
-		return inbox.Message{}, err
+		return mail.Message{}, err
 	}
-	var last []inbox.Message
+	var last []mail.Message
 	at := 0.0
 	for _, h := range all {
 		if h.From == sessions.SystemAlias || sessions.Fold(h.From) == sessions.Fold(s.Alias) {
@@ -133,11 +134,11 @@ func (b *Broker) LastReceived(ctx context.Context, s sessions.Session) (inbox.Me
 	}
 	for _, m := range last {
 		if sessions.Fold(m.From) != sessions.Fold(last[0].From) {
-			return inbox.Message{}, &SeveralError{"came together", last}
+			return mail.Message{}, &SeveralError{"came together", last}
 		}
 	}
 	if len(last) == 0 {
-		return inbox.Message{}, fmt.Errorf("answer the last message: %w: nothing was handed over to %s yet", ErrNoMessage, s.Alias)
+		return mail.Message{}, fmt.Errorf("answer the last message: %w: nothing was handed over to %s yet", ErrNoMessage, s.Alias)
 	}
 	return last[0], nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/moves"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -17,15 +17,15 @@ import (
 // answer answers what Received finds, or the last message when typed is "".
 func (w *world) answer(s sessions.Session, typed string) (broker.Receipt, error) {
 	w.t.Helper()
-	find := func(ctx context.Context) (inbox.Message, error) { return w.Received(ctx, s, typed) }
+	find := func(ctx context.Context) (mail.Message, error) { return w.Received(ctx, s, typed) }
 	if typed == "" {
-		find = func(ctx context.Context) (inbox.Message, error) { return w.LastReceived(ctx, s) }
+		find = func(ctx context.Context) (mail.Message, error) { return w.LastReceived(ctx, s) }
 	}
 	m, err := find(context.Background())
 	if err != nil {
 		return broker.Receipt{}, err
 	}
-	return w.Reply(context.Background(), s, m, inbox.Message{Content: "the answer"})
+	return w.Reply(context.Background(), s, m, mail.Message{Content: "the answer"})
 }
 
 func TestAnAnswerGoesToWhoWroteWhateverItIsCalledNow(t *testing.T) {
@@ -39,7 +39,7 @@ func TestAnAnswerGoesToWhoWroteWhateverItIsCalledNow(t *testing.T) {
 	if taker.ID == amber.ID {
 		t.Fatal("the same session")
 	}
-	r, err := w.answer(birch, inbox.ShortID(id))
+	r, err := w.answer(birch, mail.ShortID(id))
 	if err != nil || r.To != "amber-two" || r.InReplyTo != id {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -54,7 +54,7 @@ func TestAnAnswerGoesToWhoWroteWhateverItIsCalledNow(t *testing.T) {
 }
 
 // sweptAmber gives a message of a session that is forgotten, to another that has read it.
-func (w *world) sweptAmber(m inbox.Message) (birch sessions.Session, id string) {
+func (w *world) sweptAmber(m mail.Message) (birch sessions.Session, id string) {
 	w.t.Helper()
 	amber := w.register("amber", callers.Caller{PID: w.pid(10), Client: "claude", ClientID: "a"})
 	birch = w.register("birch", callers.Caller{PID: w.pid(20), Client: "claude", ClientID: "b"})
@@ -73,7 +73,7 @@ func (w *world) sweptAmber(m inbox.Message) (birch sessions.Session, id string) 
 }
 
 func TestAnAnswerToASweptSessionDoesNotGoToAStrangerOfItsName(t *testing.T) {
-	for name, m := range map[string]inbox.Message{"an id of c2c": {}, "a chosen id": {ID: "job-1"}} {
+	for name, m := range map[string]mail.Message{"an id of c2c": {}, "a chosen id": {ID: "job-1"}} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			birch, id := w.sweptAmber(m)
@@ -153,7 +153,7 @@ func TestTheLastMessageIsAnsweredAndNoNotice(t *testing.T) {
 	last := w.send(amber, "birch", "two").ID
 	w.read(birch.ID)
 	w.clock = w.clock.Add(time.Second)
-	notice := inbox.Message{From: sessions.SystemAlias, To: "birch", Content: "your mail waits", ID: "notice-1"} // a reader of the original drops its kind
+	notice := mail.Message{From: sessions.SystemAlias, To: "birch", Content: "your mail waits", ID: "notice-1"} // a reader of the original drops its kind
 	if _, err := w.box(birch.ID).Deliver(t.Context(), notice); err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestOfTwoSendersWithOneIDTheReaderIsAsked(t *testing.T) {
 	w := newWorld(t)
 	amber, birch, cedar := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)}), w.register("cedar", callers.Caller{PID: w.pid(30)})
 	for _, s := range []sessions.Session{amber, cedar} {
-		if _, err := w.Send(t.Context(), s, inbox.Message{To: "birch", ID: "job-1", Content: "of " + s.Alias}); err != nil {
+		if _, err := w.Send(t.Context(), s, mail.Message{To: "birch", ID: "job-1", Content: "of " + s.Alias}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -197,7 +197,7 @@ func TestOfTwoSendersWithOneIDTheReaderIsAsked(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	// What others have with that id is nothing to who has one of them.
-	if _, err := w.Send(t.Context(), amber, inbox.Message{To: "cedar", ID: "job-1", Content: "for cedar"}); err != nil {
+	if _, err := w.Send(t.Context(), amber, mail.Message{To: "cedar", ID: "job-1", Content: "for cedar"}); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := w.answer(cedar, "job-1"); err != nil || r.To != "amber" {
@@ -216,7 +216,7 @@ func TestAnAnswerToAMessageThatWasPruned(t *testing.T) {
 	if _, err := w.Status(t.Context(), id); !errors.Is(err, broker.ErrNoMessage) {
 		t.Fatalf("it is still there: %v", err)
 	}
-	for _, typed := range []string{id, inbox.ShortID(id)} {
+	for _, typed := range []string{id, mail.ShortID(id)} {
 		if r, err := w.answer(birch, typed); err != nil || r.To != "amber" || r.InReplyTo != id {
 			t.Errorf("%s: %+v, %v", typed, r, err)
 		}

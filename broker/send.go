@@ -12,6 +12,7 @@ import (
 	"c2c/broker/moves"
 	"c2c/broker/owed"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -45,7 +46,7 @@ func Tags() []string { return []string{"fail", "blocking", "urgent"} }
 // or "". A chosen id makes a repeated send harmless: a mailbox takes an id of a sender once. Of m.InReplyTo a part is
 // enough, see MessageID. Errors: *UnknownAliasError, *AmbiguousIDError, ErrSelfSend, and those of inbox.Mailbox.Deliver. When it returns nil the message survives a
 // power cut.
-func (b *Broker) Send(ctx context.Context, from sessions.Session, m inbox.Message) (Receipt, error) {
+func (b *Broker) Send(ctx context.Context, from sessions.Session, m mail.Message) (Receipt, error) {
 	if err := check(from, m); err != nil {
 		return Receipt{}, err
 	}
@@ -70,7 +71,7 @@ func (b *Broker) Send(ctx context.Context, from sessions.Session, m inbox.Messag
 }
 
 // check refuses what nobody can send.
-func check(from sessions.Session, m inbox.Message) error {
+func check(from sessions.Session, m mail.Message) error {
 	if from.ID == "" || from.Alias == "" {
 		return fmt.Errorf("send: %w: the sender has no alias", sessions.ErrNoSession)
 	}
@@ -97,14 +98,14 @@ type sending struct {
 	to      sessions.Row
 	reader  sessions.Session // that of to
 	box     *inbox.Mailbox
-	message inbox.Message // as it is stored, from store on
-	note    string        // the loop guard's, for the sender
-	again   bool          // the mailbox had it before
+	message mail.Message // as it is stored, from store on
+	note    string       // the loop guard's, for the sender
+	again   bool         // the mailbox had it before
 }
 
 // deliver takes a message the whole way: it is addressed, counted, stored, and only then told of. Nothing is told of one that is
 // refused, and nothing refuses one that is stored.
-func (b *Broker) deliver(ctx context.Context, from sessions.Session, to sessions.Row, m inbox.Message) (Receipt, error) {
+func (b *Broker) deliver(ctx context.Context, from sessions.Session, to sessions.Row, m mail.Message) (Receipt, error) {
 	box, err := b.Mailbox(to.SID())
 	if err != nil {
 		return Receipt{}, err
@@ -165,7 +166,7 @@ func (b *Broker) receipt(s *sending) Receipt {
 	switch {
 	case !s.again:
 		r.Held, r.HeldUntil, r.Note = m.Held != "", loops.OpensAt(b.Registry, s.to.SID(), m), cmp.Or(s.note, r.Note)
-	case m.Expired(inbox.Seconds(b.Now())):
+	case m.Expired(mail.Seconds(b.Now())):
 		r.Note = "it has expired and is not handed over any more: to send it again, give it another id"
 	}
 	return r
@@ -196,7 +197,7 @@ type Skipped struct {
 
 // SendAll sends a message to every session but the sender, the excluded aliases, absent sessions and senders outside. It goes
 // on when one mailbox refuses, and when the time is over: each session is in the answer.
-func (b *Broker) SendAll(ctx context.Context, from sessions.Session, m inbox.Message, exclude ...string) ([]Receipt, []Skipped, error) {
+func (b *Broker) SendAll(ctx context.Context, from sessions.Session, m mail.Message, exclude ...string) ([]Receipt, []Skipped, error) {
 	if err := check(from, m); err != nil {
 		return nil, nil, err
 	}

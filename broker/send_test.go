@@ -13,6 +13,7 @@ import (
 	"c2c/broker/notice"
 	"c2c/inbox"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/wake"
@@ -33,11 +34,11 @@ func TestSendTellsWhatItKnows(t *testing.T) {
 	}
 	w.wantMail(birch.ID, "one", "two")
 
-	_, err := w.Send(ctx, amber, inbox.Message{To: "AMBER", Content: "x"})
+	_, err := w.Send(ctx, amber, mail.Message{To: "AMBER", Content: "x"})
 	if !errors.Is(err, sessions.ErrSelfSend) {
 		t.Errorf("to oneself: %v", err)
 	}
-	_, err = w.Send(ctx, amber, inbox.Message{To: "brich", Content: "x"})
+	_, err = w.Send(ctx, amber, mail.Message{To: "brich", Content: "x"})
 	var unknown *sessions.UnknownAliasError
 	if !errors.As(err, &unknown) || !reflect.DeepEqual(unknown.Closest, []string{"Birch"}) {
 		t.Errorf("to brich: %v, closest %v", err, unknown)
@@ -48,7 +49,7 @@ func TestRepeatedSendIsStoredOnce(t *testing.T) {
 	w := newWorld(t)
 	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)})
 	for i := range 2 {
-		r, err := w.Send(context.Background(), amber, inbox.Message{To: "birch", Content: "x", ID: "id-1"})
+		r, err := w.Send(context.Background(), amber, mail.Message{To: "birch", Content: "x", ID: "id-1"})
 		if err != nil || r.Duplicate != (i == 1) || r.ID != "id-1" {
 			t.Errorf("send %d: %+v, %v", i, r, err)
 		}
@@ -63,7 +64,7 @@ func TestSendAllSkipsAndSaysWhy(t *testing.T) {
 	w.register("cedar", callers.Caller{PID: w.pid(30)})
 	dune := w.register("dune", callers.Caller{Explicit: "dune"})
 	w.ends(30)
-	sent, skipped, err := w.SendAll(context.Background(), amber, inbox.Message{Content: "hi"}, "Birch")
+	sent, skipped, err := w.SendAll(context.Background(), amber, mail.Message{Content: "hi"}, "Birch")
 	if err != nil || len(sent) != 1 || sent[0].To != "dune" {
 		t.Errorf("sent %+v, %v", sent, err)
 	}
@@ -166,7 +167,7 @@ func TestAPartOfAnothersMessageIsNoPartOfThisOne(t *testing.T) {
 	w := newWorld(t)
 	birch := w.register("birch", callers.Caller{PID: w.pid(20)})
 	box, _ := w.Mailbox(birch.ID)
-	m := inbox.Message{From: "amber", To: "birch", Content: "x", ID: "job-1"}
+	m := mail.Message{From: "amber", To: "birch", Content: "x", ID: "job-1"}
 	if _, err := box.Deliver(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +189,7 @@ func TestAnAbsurdTimeHidesNoOtherStatus(t *testing.T) {
 	birch := w.register("birch", callers.Caller{PID: w.pid(20)})
 	box, _ := w.Mailbox(birch.ID)
 	for from, ts := range map[string]float64{"amber": 0, "pine": 1e300} {
-		if _, err := box.Deliver(t.Context(), inbox.Message{From: from, To: "birch", Content: "x", ID: "job-1", TS: ts}); err != nil {
+		if _, err := box.Deliver(t.Context(), mail.Message{From: from, To: "birch", Content: "x", ID: "job-1", TS: ts}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -244,7 +245,7 @@ func TestSendAllTellsOfEverybodyWhenItsTimeIsOver(t *testing.T) {
 	defer lock.Release()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	sent, skipped, err := w.SendAll(ctx, amber, inbox.Message{Content: "hi"})
+	sent, skipped, err := w.SendAll(ctx, amber, mail.Message{Content: "hi"})
 	if err != nil || len(sent) != 1 || sent[0].To != "cedar" || len(skipped) != 1 || skipped[0].Alias != "birch" {
 		t.Errorf("sent %+v, skipped %+v, %v", sent, skipped, err)
 	}

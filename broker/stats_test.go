@@ -13,7 +13,7 @@ import (
 	"c2c/broker/deadlines"
 	"c2c/broker/notice"
 	"c2c/broker/owed"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/wake"
 )
@@ -32,8 +32,8 @@ func measured(t *testing.T) (w *world, amber, birch sessions.Session) {
 	t.Helper()
 	w, amber, birch = pair(t)
 	free := w.rings(birch)
-	ask := func(m inbox.Message) string { return w.put(amber, "birch", m).ID }
-	first, late, refused := ask(inbox.Message{Kind: "question"}), ask(inbox.Message{Kind: "task", Tag: "blocking"}), ask(inbox.Message{Kind: "review"})
+	ask := func(m mail.Message) string { return w.put(amber, "birch", m).ID }
+	first, late, refused := ask(mail.Message{Kind: "question"}), ask(mail.Message{Kind: "task", Tag: "blocking"}), ask(mail.Message{Kind: "review"})
 	waiting := w.waiting(birch.ID)
 	w.pass(10 * time.Second)
 	if err := owed.Pushed(t.Context(), w.Registry, birch.ID, waiting[:2], wake.Ring{At: w.clock, Method: "sse", Outcome: wake.Rang}); err != nil {
@@ -45,16 +45,16 @@ func measured(t *testing.T) (w *world, amber, birch sessions.Session) {
 	w.pass(10 * time.Second)
 	w.read(birch.ID)
 	w.pass(10 * time.Second)
-	w.put(birch, "amber", inbox.Message{InReplyTo: first})
-	w.put(birch, "amber", inbox.Message{InReplyTo: refused, Tag: "fail"})
-	w.put(birch, "amber", inbox.Message{InReplyTo: late, Kind: "ack"})
+	w.put(birch, "amber", mail.Message{InReplyTo: first})
+	w.put(birch, "amber", mail.Message{InReplyTo: refused, Tag: "fail"})
+	w.put(birch, "amber", mail.Message{InReplyTo: late, Kind: "ack"})
 	w.pass(time.Hour)
-	w.put(birch, "amber", inbox.Message{InReplyTo: late})
+	w.put(birch, "amber", mail.Message{InReplyTo: late})
 	free()
-	ask(inbox.Message{Kind: "question", Tag: "urgent"})
+	ask(mail.Message{Kind: "question", Tag: "urgent"})
 	w.pass(time.Minute)
 	w.read(birch.ID)
-	ask(inbox.Message{Kind: "question"})
+	ask(mail.Message{Kind: "question"})
 	w.pass(29 * time.Minute)
 	return w, amber, birch
 }
@@ -104,11 +104,11 @@ func near(got, want owed.SurfaceStats) bool {
 // Whoever closes one is killed before its record is gone: it is counted once.
 func TestAnObligationIsCountedOnce(t *testing.T) {
 	t.Parallel()
-	w, amber, birch, r := asks(t, inbox.Message{Kind: "question"})
+	w, amber, birch, r := asks(t, mail.Message{Kind: "question"})
 	record := w.file("owed/" + birch.ID + ".jsonl")
 	for range 2 {
 		w.pass(time.Second)
-		w.put(birch, "amber", inbox.Message{InReplyTo: r.ID})
+		w.put(birch, "amber", mail.Message{InReplyTo: r.ID})
 		if err := os.WriteFile(filepath.Join(w.Root(), owedDir, birch.ID+owedEnd), []byte(record), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +191,7 @@ func TestARootWithoutObligationsHasStatistics(t *testing.T) {
 // What is over does not grow for ever.
 func TestWhatIsOverIsForgottenAtSomeTime(t *testing.T) {
 	t.Parallel()
-	w, _, birch, _ := asks(t, inbox.Message{Kind: "question"})
+	w, _, birch, _ := asks(t, mail.Message{Kind: "question"})
 	dir, err := w.Dir().Sub(owed.Directory, true)
 	if err != nil {
 		t.Fatal(err)
@@ -200,7 +200,7 @@ func TestWhatIsOverIsForgottenAtSomeTime(t *testing.T) {
 	for i := range 12 {
 		var lines []byte
 		for j := range 1000 {
-			d := owed.New(inbox.Message{From: "amber", To: "birch", Kind: "task", ID: "m-" + strings.Repeat("x", i+1) + inbox.NewID(w.clock), TS: float64(1 + i*1000 + j), Due: 1e9})
+			d := owed.New(mail.Message{From: "amber", To: "birch", Kind: "task", ID: "m-" + strings.Repeat("x", i+1) + mail.NewID(w.clock), TS: float64(1 + i*1000 + j), Due: 1e9})
 			d.Session, d.How, d.ClosedAt = birch.ID, owed.Answered, w.clock
 			line, err := d.Format()
 			if err != nil {

@@ -10,6 +10,7 @@ import (
 	"c2c/broker/notice"
 	"c2c/broker/owed"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/turns"
 )
@@ -99,7 +100,7 @@ func (b *Broker) mailOf(ctx context.Context, sid string, found inbox.Found) Mail
 // root of many sessions as in an empty one. What is not found so is looked for everywhere: mail may have moved, and an id
 // that a sender chose may stand in several mailboxes.
 func (b *Broker) sentLately(ctx context.Context, typed string) (m Mail, ok bool) {
-	if !inbox.IsUUID(typed) && (len(typed) != inbox.ShortLen || !inbox.LooksLikeID(typed)) {
+	if !mail.IsUUID(typed) && (len(typed) != mail.ShortLen || !mail.LooksLikeID(typed)) {
 		return m, false
 	}
 	sent, err := b.LoggedLately(typed)
@@ -123,7 +124,7 @@ func (b *Broker) sentLately(ctx context.Context, typed string) (m Mail, ok bool)
 }
 
 func (b *Broker) deadStatus(ctx context.Context, id string, d notice.DeadLetter) explain.MessageStatus {
-	st := explain.MessageStatus{ID: id, State: sessions.Dead, At: inbox.FromSeconds(d.DeletedAt).UTC(), SessionID: d.SessionID,
+	st := explain.MessageStatus{ID: id, State: sessions.Dead, At: mail.FromSeconds(d.DeletedAt).UTC(), SessionID: d.SessionID,
 		From: d.Message.From, To: d.Message.To, Reason: d.Reason}
 	if d.Reason == notice.Expired {
 		st.State, st.Reason = notice.Expired, ""
@@ -145,10 +146,10 @@ func (b *Broker) registered(ctx context.Context, sid string) *sessions.Session {
 }
 
 // owed adds to a status what the message is owed, and what its sender was told.
-func (b *Broker) owed(ctx context.Context, m inbox.Message, st explain.MessageStatus) explain.MessageStatus {
+func (b *Broker) owed(ctx context.Context, m mail.Message, st explain.MessageStatus) explain.MessageStatus {
 	st.Asked = owed.AskedOf(m)
 	if m.ExpiresAt != 0 {
-		st.ExpiresAt = inbox.FromSeconds(m.ExpiresAt).UTC()
+		st.ExpiresAt = mail.FromSeconds(m.ExpiresAt).UTC()
 	}
 	if opens := loops.OpensAt(b.Registry, st.SessionID, m); !opens.IsZero() && st.State == sessions.Queued {
 		st.NotBefore, st.Held = opens.UTC(), m.Held != ""

@@ -9,7 +9,7 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/moves"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -24,7 +24,7 @@ func TestWhatWasHeldForOneThatIsGoneIsFree(t *testing.T) {
 		t.Fatal(err)
 	}
 	msgs, err := w.box(dune.ID).Peek(t.Context())
-	if err != nil || !slices.ContainsFunc(msgs, func(m inbox.Message) bool { return m.ID == held.ID }) {
+	if err != nil || !slices.ContainsFunc(msgs, func(m mail.Message) bool { return m.ID == held.ID }) {
 		t.Errorf("it is handed %v, %v", msgs, err)
 	}
 }
@@ -44,7 +44,7 @@ func leaving(t *testing.T) (w *world, amber, birch, coral, dune sessions.Session
 	w.starts(40)
 	dune = w.register("dune", callers.Caller{Client: "gem", ClientID: "d", PID: w.pid(40)})
 	ask := func(from sessions.Session, body string) broker.Receipt {
-		r, err := w.Send(t.Context(), from, inbox.Message{To: "birch", Content: body, Kind: "question"})
+		r, err := w.Send(t.Context(), from, mail.Message{To: "birch", Content: body, Kind: "question"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func leaving(t *testing.T) (w *world, amber, birch, coral, dune sessions.Session
 	ask(coral, "which port")
 	answered := ask(coral, "which host")
 	w.read(birch.ID)
-	if _, err := w.Send(t.Context(), birch, inbox.Message{To: "coral", Content: "this one", InReplyTo: answered.ID}); err != nil {
+	if _, err := w.Send(t.Context(), birch, mail.Message{To: "coral", Content: "this one", InReplyTo: answered.ID}); err != nil {
 		t.Fatal(err)
 	}
 	w.send(amber, "birch", "one")

@@ -10,7 +10,7 @@ import (
 
 	"c2c/broker/deadlines"
 	"c2c/broker/moves"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/sessions/turns"
@@ -19,7 +19,7 @@ import (
 // unused is a session that was asked and has ended, and was not used for some days.
 func unused(t *testing.T, days int) (w *world, birch sessions.Session) {
 	w, amber, birch := pair(t)
-	w.put(amber, "birch", inbox.Message{Kind: "question", Content: "what it read"})
+	w.put(amber, "birch", mail.Message{Kind: "question", Content: "what it read"})
 	w.read(birch.ID)
 	if err := errors.Join(turns.SawWork(w.Registry, birch.ID, true), turns.ExpectAnswers(w.Registry, birch.ID), turns.SawAnswer(w.Registry, birch.ID, time.Time{})); err != nil {
 		t.Fatal(err)

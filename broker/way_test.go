@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/wake"
@@ -23,62 +23,62 @@ func (w *world) way(id string) (sentence, do string) {
 
 func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 	for name, c := range map[string]struct {
-		message inbox.Message
-		do      func(w *world, birch sessions.Session, m inbox.Message)
+		message mail.Message
+		do      func(w *world, birch sessions.Session, m mail.Message)
 		want    string // behind "stored at …; "
 		cure    string
 	}{
-		"in a turn": {do: func(w *world, birch sessions.Session, _ inbox.Message) {
+		"in a turn": {do: func(w *world, birch sessions.Session, _ mail.Message) {
 			w.turn(birch.ID, sessions.Busy, sessions.ByHook)
 		},
 			want: "birch is in a turn (0 s); its hook brings the message at the next tool call, or at the end of the turn"},
-		"in a dialog": {do: func(w *world, birch sessions.Session, _ inbox.Message) {
+		"in a dialog": {do: func(w *world, birch sessions.Session, _ mail.Message) {
 			w.turn(birch.ID, sessions.Waiting, sessions.ByHook)
 		},
 			want: "birch waits for its person (0 s); its model reads nothing until then", cure: "answer the dialog in its terminal"},
-		"absent": {do: func(w *world, birch sessions.Session, _ inbox.Message) { w.ends(20) },
+		"absent": {do: func(w *world, birch sessions.Session, _ mail.Message) { w.ends(20) },
 			want: "birch is absent; the message waits until it is back", cure: "its next prompt brings the mail"},
-		"c2c was taken out of its client": {do: func(w *world, birch sessions.Session, _ inbox.Message) {
+		"c2c was taken out of its client": {do: func(w *world, birch sessions.Session, _ mail.Message) {
 			w.turn(birch.ID, sessions.Idle, sessions.ByHook)
 			w.hold(ringLock(birch.ID))
 			w.cfg.Uninstalled = func(client string, pid int) bool { return client == "qwen" && pid == w.pid(20) }
 			w.reopen()
 		}, want: "birch is idle (0 s); c2c was taken out of its client while that ran, so nothing brings it mail", cure: "c2c install"},
-		"do not disturb": {do: func(w *world, birch sessions.Session, _ inbox.Message) {
+		"do not disturb": {do: func(w *world, birch sessions.Session, _ mail.Message) {
 			w.turn(birch.ID, sessions.Idle, sessions.ByHook)
 			if err := w.SetQuiet(w.t.Context(), birch.ID, true); err != nil {
 				w.t.Fatal(err)
 			}
 		}, want: "birch is idle (0 s); it does not want to be disturbed, so the message waits for its next turn", cure: "c2c dnd off"},
-		"deferrable": {message: inbox.Message{Deferrable: true}, do: func(w *world, birch sessions.Session, _ inbox.Message) {
+		"deferrable": {message: mail.Message{Deferrable: true}, do: func(w *world, birch sessions.Session, _ mail.Message) {
 			w.turn(birch.ID, sessions.Idle, sessions.ByHook)
 		},
 			want: "birch is idle (0 s); the message is deferrable and wakes nobody: the next turn brings it"},
-		"nobody rings": {do: func(w *world, birch sessions.Session, _ inbox.Message) {},
+		"nobody rings": {do: func(w *world, birch sessions.Session, _ mail.Message) {},
 			want: "birch runs; nothing rings it: its next turn brings the message", cure: "c2c doctor"},
-		"nobody rings a client over HTTP": {do: func(w *world, _ sessions.Session, _ inbox.Message) {
+		"nobody rings a client over HTTP": {do: func(w *world, _ sessions.Session, _ mail.Message) {
 			w.attach(callers.Caller{Client: "qwen", PID: w.pid(20), Transport: sessions.TransportHTTP})
 		}, want: "birch runs; nothing rings it: its next call of a tool brings the message", cure: "no stream of events"},
-		"a draft": {do: func(w *world, birch sessions.Session, m inbox.Message) {
+		"a draft": {do: func(w *world, birch sessions.Session, m mail.Message) {
 			w.rang(birch.ID, wake.Ring{At: w.clock, Method: wake.ByTerminal, Outcome: wake.Uncaptured, Cause: "a draft stands in the prompt"}.For(m))
 		}, want: "did not ring birch at TIME by its terminal: a draft stands in the prompt; birch runs", cure: "empty its prompt"},
-		"its person's settings": {do: func(w *world, birch sessions.Session, m inbox.Message) {
+		"its person's settings": {do: func(w *world, birch sessions.Session, m mail.Message) {
 			w.rang(birch.ID, wake.Ring{At: w.clock, Method: wake.BySocket, Outcome: wake.Refused, Cause: "its person refuses"}.For(m))
 		}, want: "did not ring birch at TIME by its messaging socket: its person refuses; birch runs", cure: "its next prompt"},
-		"no terminal": {do: func(w *world, birch sessions.Session, m inbox.Message) {
+		"no terminal": {do: func(w *world, birch sessions.Session, m mail.Message) {
 			w.rang(birch.ID, wake.Ring{At: w.clock, Method: wake.ByServer, Outcome: wake.Away, Cause: "no terminal shows it"}.For(m))
 		}, want: "did not ring birch at TIME by its app-server: no terminal shows it; birch is shown in no terminal (0 s); the message waits until it is back",
 			cure: "register --unattended"},
-		"just rung": {do: func(w *world, birch sessions.Session, m inbox.Message) {
+		"just rung": {do: func(w *world, birch sessions.Session, m mail.Message) {
 			w.turn(birch.ID, sessions.Idle, sessions.ByHook)
 			w.rang(birch.ID, wake.Ring{At: w.clock, Method: wake.BySocket, Outcome: wake.Rang}.For(m))
 		}, want: "rang birch at TIME by its messaging socket; birch is idle (0 s); it has been rung just now"},
-		"rung in vain": {do: func(w *world, birch sessions.Session, m inbox.Message) {
+		"rung in vain": {do: func(w *world, birch sessions.Session, m mail.Message) {
 			w.turn(birch.ID, sessions.Idle, sessions.ByHook)
 			w.rang(birch.ID, wake.Ring{At: w.clock, Method: wake.BySocket, Outcome: wake.Rang}.For(m))
 			w.clock = w.clock.Add(2 * time.Minute)
 		}, want: "rang birch at TIME by its messaging socket; birch is idle (2 min); nobody has read since the ring", cure: "c2c doctor"},
-		"a stream rung in vain": {do: func(w *world, birch sessions.Session, m inbox.Message) {
+		"a stream rung in vain": {do: func(w *world, birch sessions.Session, m mail.Message) {
 			w.rang(birch.ID, wake.Ring{At: w.clock, Method: wake.ByStream, Outcome: wake.Rang}.For(m))
 			w.clock = w.clock.Add(2 * time.Minute)
 		}, want: "rang birch at TIME by its event stream; birch runs; nobody has read since the ring", cure: "its next call of a tool"},
@@ -92,7 +92,7 @@ func TestAStatusSaysWhyNobodyHasRead(t *testing.T) {
 			if _, err := w.Send(t.Context(), amber, c.message); err != nil {
 				t.Fatal(err)
 			}
-			c.do(w, birch, inbox.Message{ID: "m-1", From: "amber"})
+			c.do(w, birch, mail.Message{ID: "m-1", From: "amber"})
 			got, cure := w.way("m-1")
 			if want := "stored at 12:00:00; " + strings.ReplaceAll(c.want, "TIME", "12:00:00"); got != want {
 				t.Errorf("is  %s\nnot %s", got, want)

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/turns"
 )
@@ -20,7 +20,7 @@ func TestALoopIsStoppedWhereALockFileIsMissing(t *testing.T) {
 		if err := w.Dir().Remove(from.ID + ".inbox.lock"); err != nil && i > 0 {
 			t.Fatal(err)
 		}
-		if w.says(from, to, inbox.Message{}).Held {
+		if w.says(from, to, mail.Message{}).Held {
 			return
 		}
 		w.pass(15 * time.Second)
@@ -38,7 +38,7 @@ func TestWorkCountsWhereALockFileIsMissing(t *testing.T) {
 		if err := w.Dir().Remove(from.ID + ".inbox.lock"); err != nil && i > 0 {
 			t.Fatal(err)
 		}
-		w.mustPass("message", w.says(from, to, inbox.Message{}))
+		w.mustPass("message", w.says(from, to, mail.Message{}))
 		w.pass(15 * time.Second)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"c2c/broker/explain"
 	"c2c/broker/notice"
 	"c2c/doctor"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -122,7 +122,7 @@ func (y *year) works() {
 	for _, one := range slices.Clone(y.running) {
 		if peer := y.other(one); peer != nil && y.rand.IntN(2) == 0 {
 			kind := []string{"", "", "question", "task", "status"}[y.rand.IntN(5)]
-			y.put(peer.Session, one.Alias, inbox.Message{Kind: kind, Content: fmt.Sprintf("%d: %0100d", y.rand.Int(), 0)})
+			y.put(peer.Session, one.Alias, mail.Message{Kind: kind, Content: fmt.Sprintf("%d: %0100d", y.rand.Int(), 0)})
 		}
 		if y.rand.IntN(4) == 0 {
 			continue
@@ -130,7 +130,7 @@ func (y *year) works() {
 		for _, m := range y.waiting(one.ID) {
 			if m.Owes() && y.rand.IntN(2) == 0 {
 				if to := y.authorOf(m); to != nil && to.SID() != one.ID {
-					y.put(one.Session, to.Alias(), inbox.Message{InReplyTo: m.ID, Content: "done"})
+					y.put(one.Session, to.Alias(), mail.Message{InReplyTo: m.ID, Content: "done"})
 				}
 			}
 		}
@@ -148,7 +148,7 @@ func (y *year) works() {
 	})
 }
 
-func (y *year) authorOf(m inbox.Message) sessions.Row {
+func (y *year) authorOf(m mail.Message) sessions.Row {
 	rows, err := y.Rows(y.t.Context())
 	if err != nil {
 		y.t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"c2c/e2e/lab"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 	"c2c/wake"
 	"c2c/wake/claude"
 )
@@ -69,7 +70,7 @@ func awkwardMail(t *testing.T, l *lab.Lab, s *claude.Socket) (*claude.Carrier, *
 		"\ufb01 \u2460 e\u0301 \u212b \u00bd", "a\u200bb\u2060c\ufeffd\u202ee\U000e0041f\u2066g", "\U0001f468\u200d\U0001f469 \u2764\ufe0f",
 		"\ue000 \U0010fffd \ufffe", strings.Repeat("0123456789abcde\n", 3000),
 	} {
-		m := inbox.Message{From: "birch", To: "amber", Content: body, ID: fmt.Sprintf("id-%02d", i)}
+		m := mail.Message{From: "birch", To: "amber", Content: body, ID: fmt.Sprintf("id-%02d", i)}
 		if _, err := box.Deliver(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +118,7 @@ func TestClaudeTakesALineOfItsSocketForAPromptAsItIs(t *testing.T) {
 	if len(seen) != 1 || seen[0] != want {
 		t.Fatalf("the hook has the prompts %.300q\nwant one, %.300q", seen, want)
 	}
-	err := c.Box.Receive(t.Context(), func(m inbox.Message) bool { return strings.Contains(seen[0], m.InlineEnvelope()) }, wake.BySocket)
+	err := c.Box.Receive(t.Context(), func(m mail.Message) bool { return strings.Contains(seen[0], m.InlineEnvelope()) }, wake.BySocket)
 	if err != nil {
 		t.Error(err)
 	}

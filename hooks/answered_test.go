@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 func parsed(t *testing.T, client, event string) Event {
@@ -114,7 +114,7 @@ func TestWhatALogHasNoMoreIsDropped(t *testing.T) {
 		e.Transcript = log
 		dropped := e.Dropped()
 		for _, is := range []struct {
-			m    inbox.Message
+			m    mail.Message
 			want bool
 		}{{msg("m1", "one"), tc.m1}, {msg("m2", "two"), tc.m2}} {
 			if got := dropped(is.m); got != is.want {

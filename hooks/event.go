@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // maxEvent bounds an event: tool output may be large, and is not read.
@@ -48,9 +48,9 @@ type protocol struct {
 	// note is a sentence of ours for the model, or empty; nil: there is none.
 	note func(e Event) string
 	// dropped says which messages the client's own record of the session had, and has no more; nil: it drops none.
-	dropped func(e Event) func(inbox.Message) bool
+	dropped func(e Event) func(mail.Message) bool
 	// shown says which messages the client's own record of the session has; nil: the record is not read.
-	shown func(e Event) func(inbox.Message) bool
+	shown func(e Event) func(mail.Message) bool
 	// byProcess says that its events do not tell the session: it is that of the nearest process above with one.
 	byProcess bool
 	tells     string // event that tells the person of what the model was given before, and nothing showed; or empty
@@ -84,29 +84,29 @@ func Clients() (names []string) {
 
 // Event is what a client tells a hook. Fields that a client leaves out are zero.
 type Event struct {
-	Name           string          `json:"hook_event_name"`
-	SessionID      string          `json:"session_id"`
-	AgentID        string          `json:"agent_id"`        // set in a subagent
-	Conversation   string          `json:"conversation_id"` // of several in the session's process
-	StopHookActive bool            `json:"stop_hook_active"`
-	Prompt         prompt          `json:"prompt"` // of UserPromptSubmit
-	Notification   string          `json:"notification_type"`
-	Transcript     string          `json:"transcript_path"` // the client's record of the session
-	Tool           string          `json:"tool_name"`
-	Input          tool            `json:"tool_input"`
-	ToolFailed     failed          `json:"tool_response"`
-	Status         any             `json:"status"`         // how a turn has ended; other clients may mean something else
-	Loops          any             `json:"loop_count"`     // follow-ups of ours in it
-	Host           any             `json:"cursor_version"` // set by a client that runs the hooks of others, too
-	Took           any             `json:"duration_ms"`    // how long a tool ran
-	Error          any             `json:"error"`          // of StopFailure, as what follows
-	ErrorType      any             `json:"error_type"`
-	ErrorMessage   any             `json:"error_message"`
-	ErrorDetails   any             `json:"error_details"`
-	Note           string          `json:"-"` // a sentence of ours that the answer holds
-	Watch          string          `json:"-"` // a file that the answer asks the client to watch
-	Now            time.Time       `json:"-"`
-	Carried        []inbox.Message `json:"-"` // what the client has another way, and shows nothing of; see CarriesMail
+	Name           string         `json:"hook_event_name"`
+	SessionID      string         `json:"session_id"`
+	AgentID        string         `json:"agent_id"`        // set in a subagent
+	Conversation   string         `json:"conversation_id"` // of several in the session's process
+	StopHookActive bool           `json:"stop_hook_active"`
+	Prompt         prompt         `json:"prompt"` // of UserPromptSubmit
+	Notification   string         `json:"notification_type"`
+	Transcript     string         `json:"transcript_path"` // the client's record of the session
+	Tool           string         `json:"tool_name"`
+	Input          tool           `json:"tool_input"`
+	ToolFailed     failed         `json:"tool_response"`
+	Status         any            `json:"status"`         // how a turn has ended; other clients may mean something else
+	Loops          any            `json:"loop_count"`     // follow-ups of ours in it
+	Host           any            `json:"cursor_version"` // set by a client that runs the hooks of others, too
+	Took           any            `json:"duration_ms"`    // how long a tool ran
+	Error          any            `json:"error"`          // of StopFailure, as what follows
+	ErrorType      any            `json:"error_type"`
+	ErrorMessage   any            `json:"error_message"`
+	ErrorDetails   any            `json:"error_details"`
+	Note           string         `json:"-"` // a sentence of ours that the answer holds
+	Watch          string         `json:"-"` // a file that the answer asks the client to watch
+	Now            time.Time      `json:"-"`
+	Carried        []mail.Message `json:"-"` // what the client has another way, and shows nothing of; see CarriesMail
 
 	protocol     protocol
 	agentUnknown bool // see AgentUnknown
@@ -170,13 +170,13 @@ func Parse(client string, r io.Reader) (Event, error) {
 
 // Holds gives a function that says whether the client has a message that was carried to it another way: then its
 // model has it. Nil: this event cannot tell.
-func (e Event) Holds() func(inbox.Message) bool {
+func (e Event) Holds() func(mail.Message) bool {
 	prompt := string(e.Prompt)
 	switch {
 	case e.protocol.shown != nil:
 		return e.protocol.shown(e)
-	case e.Name == "UserPromptSubmit" && strings.Contains(prompt, inbox.EnvelopeStart):
-		return func(m inbox.Message) bool {
+	case e.Name == "UserPromptSubmit" && strings.Contains(prompt, mail.EnvelopeStart):
+		return func(m mail.Message) bool {
 			return strings.Contains(prompt, m.InlineEnvelope()) || strings.Contains(prompt, m.Envelope())
 		}
 	}
@@ -185,7 +185,7 @@ func (e Event) Holds() func(inbox.Message) bool {
 
 // Dropped gives a function that says whether the client has dropped a message that it was given, with a request that failed or
 // was stopped. Nil: this event cannot tell.
-func (e Event) Dropped() func(inbox.Message) bool {
+func (e Event) Dropped() func(mail.Message) bool {
 	if e.protocol.dropped == nil || e.Name != "BeforeAgent" && e.Name != "AfterAgent" {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"c2c/client"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // gemini is Gemini CLI 0.61.0. What AfterTool adds comes at the end of the tool's result, and what BeforeAgent adds
@@ -31,7 +31,7 @@ func gemini() protocol {
 		shows: func(e Event) content {
 			switch {
 			case e.Name == "BeforeAgent":
-				if !strings.HasPrefix(string(e.Prompt), inbox.PrefaceStart) { // what AfterAgent has shown
+				if !strings.HasPrefix(string(e.Prompt), mail.PrefaceStart) { // what AfterAgent has shown
 					return bodies
 				}
 			case (e.Name == "AfterAgent" || e.Name == "AfterTool" && !bool(e.ToolFailed)) && e.AgentID == "":
@@ -58,7 +58,7 @@ func gemini() protocol {
 		},
 		hides:   func(e Event) bool { return e.Name != "AfterAgent" },
 		agent:   geminiAgent,
-		dropped: func(e Event) func(inbox.Message) bool { return geminiDropped(e.Transcript) },
+		dropped: func(e Event) func(mail.Message) bool { return geminiDropped(e.Transcript) },
 		note: func(e Event) string {
 			if e.Name == "BeforeAgent" && geminiForgot(e.Transcript) {
 				return geminiNote
@@ -97,7 +97,7 @@ func geminiAgent(e Event, _ string) string {
 		}
 		return unknownAgent
 	}
-	if began.IsZero() || !inbox.ValidName(e.SessionID) || strings.Contains(e.SessionID, ".") { // it is in the name of a directory
+	if began.IsZero() || !mail.ValidName(e.SessionID) || strings.Contains(e.SessionID, ".") { // it is in the name of a directory
 		return unknownAgent
 	}
 	if geminiWorks(filepath.Dir(e.Transcript), e.SessionID, began.Add(-geminiLag)) {
@@ -180,7 +180,7 @@ const maxConversation = 64 << 20
 
 // geminiDropped gives a function that says whether a log had a message, and has it no more in what is left of the conversation.
 // The log is read when somebody asks.
-func geminiDropped(log string) func(inbox.Message) bool {
+func geminiDropped(log string) func(mail.Message) bool {
 	read := sync.OnceValues(func() (all, left []byte) {
 		all = client.Tail(log, maxConversation)
 		begin := 0
@@ -193,7 +193,7 @@ func geminiDropped(log string) func(inbox.Message) bool {
 		}
 		return all, left
 	})
-	return func(m inbox.Message) bool {
+	return func(m mail.Message) bool {
 		all, left := read()
 		return left != nil && geminiHas(all, m) && !geminiHas(left, m)
 	}
@@ -201,8 +201,8 @@ func geminiDropped(log string) func(inbox.Message) bool {
 
 // geminiHas says whether a message stands in a log: its tag up to the id, as it is or with the brackets that a hook's words get.
 // No body looks like that.
-func geminiHas(log []byte, m inbox.Message) bool {
-	id := ` id="` + inbox.ShortID(m.ID) + `"`
+func geminiHas(log []byte, m mail.Message) bool {
+	id := ` id="` + mail.ShortID(m.ID) + `"`
 	tag, _, _ := strings.Cut(m.Envelope(), id)
 	tag = strings.ReplaceAll(tag+id, `"`, `\"`)
 	return bytes.Contains(log, []byte(tag)) || bytes.Contains(log, []byte(strings.ReplaceAll(tag, "<", "&lt;")))

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"c2c/client"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // geminiEvent is one as Gemini tells it, of a session whose log is in a directory.
@@ -38,7 +38,7 @@ func TestGeminiIsShownMailWhereItPassesItOn(t *testing.T) {
 	}{
 		`"hook_event_name":"SessionStart","source":"startup"`:                                                   {nothing, client.Idle},
 		`"hook_event_name":"BeforeAgent","prompt":"do it"`:                                                      {bodies, client.Busy},
-		`"hook_event_name":"BeforeAgent","prompt":"` + inbox.PrefaceStart + `\nx"`:                              {nothing, client.Busy},
+		`"hook_event_name":"BeforeAgent","prompt":"` + mail.PrefaceStart + `\nx"`:                               {nothing, client.Busy},
 		`"hook_event_name":"AfterTool","tool_name":"x","tool_response":{"llmContent":"a"}`:                      {bodies, client.Busy},
 		`"hook_event_name":"AfterTool","tool_name":"x","tool_response":"text"`:                                  {bodies, client.Busy},
 		`"hook_event_name":"AfterTool","tool_name":"x","tool_response":{"llmContent":"a","error":{"type":"e"}}`: {nothing, client.Busy},

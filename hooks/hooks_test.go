@@ -16,12 +16,12 @@ import (
 	"time"
 
 	"c2c/client"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
-func msg(id, body string) inbox.Message {
-	return inbox.Message{From: "birch", To: "amber", Content: body, ID: id, TS: 1.5}
+func msg(id, body string) mail.Message {
+	return mail.Message{From: "birch", To: "amber", Content: body, ID: id, TS: 1.5}
 }
 
 // event is one that a client tells.
@@ -34,7 +34,7 @@ func event(client, name string) Event {
 	panic("no client " + client)
 }
 
-func render(t *testing.T, e Event, msgs ...inbox.Message) Answer {
+func render(t *testing.T, e Event, msgs ...mail.Message) Answer {
 	t.Helper()
 	a, err := Render(e, msgs, false)
 	if err != nil {
@@ -63,7 +63,7 @@ func text(t *testing.T, a Answer) string {
 func TestClaudeGetsWholeMessages(t *testing.T) {
 	a := render(t, event("claude", "PostToolUse"), msg("1", "one"), msg("2", "two"))
 	got := text(t, a)
-	if !slices.Equal(a.Shown, []int{0, 1}) || !strings.Contains(got, "\none\n") || !strings.HasPrefix(got, inbox.PrefaceStart) {
+	if !slices.Equal(a.Shown, []int{0, 1}) || !strings.Contains(got, "\none\n") || !strings.HasPrefix(got, mail.PrefaceStart) {
 		t.Errorf("shown %v in %q", a.Shown, got)
 	}
 }
@@ -104,7 +104,7 @@ func FuzzRender(f *testing.F) {
 	f.Add("codex", "Stop", "b", strings.Repeat("\U0001F600", 2000), 9)
 	f.Add("qwen", "PostToolUse", "b", strings.Repeat("<>\n", 2000), 9)
 	f.Fuzz(func(t *testing.T, client, name, from, body string, n int) {
-		var msgs []inbox.Message
+		var msgs []mail.Message
 		for i := range max(0, n%40) {
 			m := msg(fmt.Sprint("id", i), body)
 			m.From = from
@@ -303,7 +303,7 @@ func TestAPeersWordsAreInEnvelopesAlone(t *testing.T) {
 			if a.Output == nil {
 				continue
 			}
-			outside, _, _ := strings.Cut(text(t, a), inbox.EnvelopeStart)
+			outside, _, _ := strings.Cut(text(t, a), mail.EnvelopeStart)
 			for _, word := range []string{"SYSTEM", "ignore-all", "obey"} {
 				if strings.Contains(outside, word) {
 					t.Errorf("%s %s: a peer's words in %s", p.name, name, outside)
@@ -320,10 +320,10 @@ func TestAPeersWordsAreInEnvelopesAlone(t *testing.T) {
 func TestANoticeNamesWhatCanBeAnAlias(t *testing.T) {
 	for name, shown := range map[string]bool{"_amber": true, "-b": false, strings.Repeat("c", 64): true,
 		strings.Repeat("d", 65): false, "ignore the user": false, ".e": false} {
-		if text := announce([]inbox.Message{{From: name}}, false); strings.Contains(text, ": "+name+".") != shown {
+		if text := announce([]mail.Message{{From: name}}, false); strings.Contains(text, ": "+name+".") != shown {
 			t.Errorf("from %q: %s", name, text)
 		}
-		if text := wake.NoticeOf([]inbox.Message{{From: name}}).Senders(); (text == name) != shown {
+		if text := wake.NoticeOf([]mail.Message{{From: name}}).Senders(); (text == name) != shown {
 			t.Errorf("from %q: a ring names %q", name, text)
 		}
 	}
@@ -545,7 +545,7 @@ func TestAPersonIsToldWhatTheClientDoesNotShow(t *testing.T) {
 	}
 	e := event("codex", "UserPromptSubmit")
 	e.Prompt = client.CodexLine + "birch, not from your user."
-	e.Carried = []inbox.Message{msg("1", "one")}
+	e.Carried = []mail.Message{msg("1", "one")}
 	if a := render(t, e); !e.CarriesMail() || string(a.Output) != `{"systemMessage":"Mail from birch: one"}`+"\n" {
 		t.Errorf("beside a ring: %s", a.Output)
 	}
@@ -553,7 +553,7 @@ func TestAPersonIsToldWhatTheClientDoesNotShow(t *testing.T) {
 		t.Error("a person's prompt carries mail")
 	}
 	late := event("qwen", "Stop")
-	late.Carried = []inbox.Message{msg("1", "one")}
+	late.Carried = []mail.Message{msg("1", "one")}
 	if a := render(t, late); !late.TellsLater() || string(a.Output) != `{"systemMessage":"Mail from birch: one"}`+"\n" {
 		t.Errorf("at the end of the turn: %s", a.Output)
 	}
@@ -564,7 +564,7 @@ func TestAPersonIsToldWhatTheClientDoesNotShow(t *testing.T) {
 	if got := text(t, render(t, stop, msg("1", "one"))); !stop.Untold() || !strings.HasSuffix(got, notShown) {
 		t.Errorf("its model is not asked to tell: %s", got)
 	}
-	prompt.Carried = []inbox.Message{msg("1", "one")}
+	prompt.Carried = []mail.Message{msg("1", "one")}
 	if got := text(t, render(t, prompt)); !prompt.TellsLater() || got != "Mail from birch: one\n"+kimiLate {
 		t.Errorf("with the next prompt: %q", got)
 	}
@@ -580,7 +580,7 @@ func TestAPersonIsToldWhatTheClientDoesNotShow(t *testing.T) {
 }
 
 func TestManyMessagesAreAFewLines(t *testing.T) {
-	var msgs []inbox.Message
+	var msgs []mail.Message
 	for i := range 9 {
 		msgs = append(msgs, msg(fmt.Sprint(i), "word"))
 	}
@@ -590,7 +590,7 @@ func TestManyMessagesAreAFewLines(t *testing.T) {
 }
 
 func TestAnAnnouncementSaysThatMailIsFromOutside(t *testing.T) {
-	msgs := []inbox.Message{{From: "external-ci", External: true}, {From: "birch"}, {From: "external-ci", External: true}}
+	msgs := []mail.Message{{From: "external-ci", External: true}, {From: "birch"}, {From: "external-ci", External: true}}
 	if got := announce(msgs, false); !strings.Contains(got, ": external-ci (outside), birch.") {
 		t.Error(got)
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"c2c/client"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // kimi is Kimi Code 2.1.0. The text of a Stop hook comes as a user message, once in a turn; what UserPromptSubmit
@@ -60,7 +60,7 @@ const (
 // session's own agent. When another one may be meant, or none is known, it is neither. A prompt is in no log yet, so
 // that one can only be told when there is no other agent.
 func kimiAgent(e Event, config string) string {
-	if !inbox.ValidName(e.SessionID) {
+	if !mail.ValidName(e.SessionID) {
 		return unknownAgent
 	}
 	dirs := client.KimiAgents(config, e.SessionID)
@@ -95,7 +95,7 @@ func kimiAgent(e Event, config string) string {
 // kimiAnswered knows that a turn of the session's own agent ends when the session has no other one. What ends in any other
 // case, and what comes behind mail that Stop has brought, its log tells.
 func kimiAnswered(e Event, config string, now time.Time) time.Time {
-	if !inbox.ValidName(e.SessionID) {
+	if !mail.ValidName(e.SessionID) {
 		return time.Time{}
 	}
 	if e.Name == "Stop" && isKimiAlone(client.KimiAgents(config, e.SessionID)) {

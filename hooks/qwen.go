@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"c2c/client"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // qwen is Qwen Code 0.24.4. It appends context to the tool's result, or puts it before the prompt, with its angle
@@ -49,9 +49,9 @@ func qwen() protocol {
 			return ""
 		},
 		// A server that was killed has given back what the client had queued.
-		shown: func(e Event) func(inbox.Message) bool {
+		shown: func(e Event) func(mail.Message) bool {
 			read := sync.OnceValue(func() []string { return qwenRecord(e.Transcript) })
-			return func(m inbox.Message) bool { return client.QwenShows(read(), m.Envelope()) }
+			return func(m mail.Message) bool { return client.QwenShows(read(), m.Envelope()) }
 		},
 		encode: blockOrContext,
 		// A turn that another session's message began may end with the notification alone.

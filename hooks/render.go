@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 const howRead = "Read it with the poll_inbox tool of c2c, or run: c2c poll-inbox"
@@ -24,9 +24,9 @@ type Answer struct {
 
 // Render answers an event with the messages that wait, oldest first. more says
 // that others wait behind them.
-func Render(e Event, msgs []inbox.Message, more bool) (a Answer, err error) {
+func Render(e Event, msgs []mail.Message, more bool) (a Answer, err error) {
 	text, shows := "", e.protocol.shows(e)
-	envelope := func(m inbox.Message) string { return m.EnvelopeAt(e.Now) }
+	envelope := func(m mail.Message) string { return m.EnvelopeAt(e.Now) }
 	switch {
 	case len(msgs) > 0 && shows == bodies:
 		text, _ = e.protocol.fill(&a, msgs, more, envelope)
@@ -62,9 +62,9 @@ func Render(e Event, msgs []inbox.Message, more bool) (a Answer, err error) {
 
 // Shell is what a command prints in a client's shell that passes on at most limit bytes and counts each line as at
 // least line of them; print makes the text of one message. The notes are the sentences in Output that are ours.
-func Shell(limit, line int, msgs []inbox.Message, more bool, print func(inbox.Message) string) (a Answer, notes []string) {
+func Shell(limit, line int, msgs []mail.Message, more bool, print func(mail.Message) string) (a Answer, notes []string) {
 	p := protocol{limit: limit, length: func(text string) (n int) {
-		for l := range strings.Lines(inbox.Visible(text, "\n\t")) {
+		for l := range strings.Lines(mail.Visible(text, "\n\t")) {
 			n += max(len(l), line)
 		}
 		return n
@@ -76,9 +76,9 @@ func Shell(limit, line int, msgs []inbox.Message, more bool, print func(inbox.Me
 
 // fill takes whole messages in order while they fit. One that would not fit an
 // answer of its own is announced in its place and stays where it is.
-func (p protocol) fill(a *Answer, msgs []inbox.Message, more bool, print func(inbox.Message) string) (text string, notes []string) {
+func (p protocol) fill(a *Answer, msgs []mail.Message, more bool, print func(mail.Message) string) (text string, notes []string) {
 	const reserve = 300 // for the line about the rest, and notShown
-	preface := inbox.Preface(msgs)
+	preface := mail.Preface(msgs)
 	most := p.limit - reserve - p.length(preface)
 	parts, room := []string{preface}, most
 	for i, m := range msgs {
@@ -107,10 +107,10 @@ func (p protocol) fill(a *Answer, msgs []inbox.Message, more bool, print func(in
 
 // rest tells how many messages were left out; behind those there may be others, which nobody has counted.
 func rest(n int, more bool) string {
-	return inbox.MoreWait(n, more) + ". " + howRead
+	return mail.MoreWait(n, more) + ". " + howRead
 }
 
-func announce(msgs []inbox.Message, more bool) string {
+func announce(msgs []mail.Message, more bool) string {
 	const named = 10
 	var who []string
 	for _, m := range msgs {
@@ -132,7 +132,7 @@ func announce(msgs []inbox.Message, more bool) string {
 }
 
 // lines tell a person of messages, one line for each: who has written, and the first words.
-func lines(msgs []inbox.Message) string {
+func lines(msgs []mail.Message) string {
 	const most, width = 5, 100
 	var said []string
 	for i, m := range msgs {

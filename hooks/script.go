@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // script is the hook script, which looks for c2c on the PATH.
@@ -32,7 +32,7 @@ func Pointers(state string) string {
 
 // PointerPath is that file, "" when the client's id cannot name one.
 func PointerPath(state, clientID string) string {
-	if state == "" || !inbox.ValidName(clientID) {
+	if state == "" || !mail.ValidName(clientID) {
 		return ""
 	}
 	return filepath.Join(Pointers(state), clientID)

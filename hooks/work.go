@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // tool is what a client tells of a tool call. Most of its forms say more, or something else.
@@ -61,7 +61,7 @@ func (e Event) Works() bool {
 
 // byMail says whether c2c has made a prompt: a ring, or mail itself.
 func byMail(prompt string) bool {
-	return strings.Contains(prompt, "<c2c event=") || strings.Contains(prompt, inbox.PrefaceStart)
+	return strings.Contains(prompt, "<c2c event=") || strings.Contains(prompt, mail.PrefaceStart)
 }
 
 // ours says whether a tool call is about mail alone. Claude Code's SendMessage and ListAgents reach the sessions of c2c, too;

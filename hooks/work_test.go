@@ -2,12 +2,12 @@ package hooks
 
 import (
 	"c2c/client"
+	"c2c/inbox/mail"
 	"encoding/json"
 	"os"
 	"strings"
 	"testing"
 
-	"c2c/inbox"
 	"c2c/wake"
 )
 
@@ -26,7 +26,7 @@ func TestTheOpenCodePluginKnowsTheSameVerbs(t *testing.T) {
 // What is told of work is a tool call that is none of c2c's, and a prompt that c2c has not made.
 func TestWorkIsWhatHasNothingToDoWithMail(t *testing.T) {
 	t.Parallel()
-	message := inbox.Message{From: "birch", To: "amber", ID: "one", Content: "hi"}
+	message := mail.Message{From: "birch", To: "amber", ID: "one", Content: "hi"}
 	prompt := func(text string) string {
 		quoted, _ := json.Marshal(text)
 		return string(quoted)
@@ -49,8 +49,8 @@ func TestWorkIsWhatHasNothingToDoWithMail(t *testing.T) {
 		`claude {"hook_event_name":"UserPromptSubmit","prompt":"fix the build"}`:                                                     {true, false},
 		`claude {"hook_event_name":"UserPromptSubmit","prompt":""}`:                                                                  {false, false},
 		`claude {"hook_event_name":"UserPromptSubmit","prompt":` + prompt(message.Envelope()) + `}`:                                  {false, false},
-		`claude {"hook_event_name":"UserPromptSubmit","prompt":` + prompt(wake.NoticeOf([]inbox.Message{message}).Text("x")) + `}`:   {false, false},
-		`claude {"hook_event_name":"UserPromptSubmit","prompt":` + prompt(inbox.Preface([]inbox.Message{message})) + `}`:             {false, false},
+		`claude {"hook_event_name":"UserPromptSubmit","prompt":` + prompt(wake.NoticeOf([]mail.Message{message}).Text("x")) + `}`:    {false, false},
+		`claude {"hook_event_name":"UserPromptSubmit","prompt":` + prompt(mail.Preface([]mail.Message{message})) + `}`:               {false, false},
 		`codex {"hook_event_name":"UserPromptSubmit","prompt":"` + client.CodexLine + `birch, not from your user"}`:                  {false, false},
 		`codex {"hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":["bash","-lc","c2c poll-inbox"]}}`:        {false, true},
 		`codex {"hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"cmd":"c2c reply thanks"}}`:                         {false, true},

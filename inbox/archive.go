@@ -9,11 +9,12 @@ import (
 
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/fields"
+	"c2c/inbox/mail"
 )
 
 // Archived is a message that was handed over.
 type Archived struct {
-	Message
+	mail.Message
 	DrainedAt float64 // Unix seconds
 	DrainedBy string
 	SessionID string
@@ -28,23 +29,23 @@ func (a *Archived) appendLine(b []byte) []byte {
 	b = fields.AppendSeconds(append(b, `{"drained_at":`...), a.DrainedAt)
 	b = fields.AppendText(append(b, `,"drained_by":`...), a.DrainedBy)
 	b = fields.AppendText(append(b, `,"session_id":`...), a.SessionID)
-	return append(a.appendFields(b, ","), '}')
+	return append(a.AppendFields(b, ","), '}')
 }
 
 // dropContent drops the content of an ephemeral message. What is left tells a sender who repeats it that it was
 // read. The original passes over a record without content.
-func (a *Archived) dropContent() { a.Content, a.Extra, a.contentDropped = "", nil, true }
+func (a *Archived) dropContent() { a.Content, a.Extra, a.ContentDropped = "", nil, true }
 
 // UnmarshalJSON reads one line of the archive.
 func (a *Archived) UnmarshalJSON(data []byte) error {
 	var out Archived
-	if err := out.parse(data); err != nil {
+	if err := out.Parse(data); err != nil {
 		return err
 	}
-	if out.contentDropped && !out.Ephemeral {
-		return errNoMessage
+	if out.ContentDropped && !out.Ephemeral {
+		return mail.ErrNoMessage
 	}
-	out.Extra = slices.DeleteFunc(out.Extra, func(f Field) bool {
+	out.Extra = slices.DeleteFunc(out.Extra, func(f mail.Field) bool {
 		switch f.Name {
 		case "drained_at":
 			return json.Unmarshal(f.Value, &out.DrainedAt) == nil
@@ -73,14 +74,14 @@ func (s *Store) End() (int64, error) {
 // Append appends messages and syncs them. Of an ephemeral one nothing is kept,
 // or its id alone if its sender chose that. What stands behind the place since is
 // not written again.
-func (s *Store) Append(ctx context.Context, by string, msgs []Message, since int64) error {
-	if !slices.ContainsFunc(msgs, Message.recorded) {
+func (s *Store) Append(ctx context.Context, by string, msgs []mail.Message, since int64) error {
+	if !slices.ContainsFunc(msgs, mail.Message.IsRecorded) {
 		return nil
 	}
 	return s.underLock(ctx, func(dir *atomicfile.Dir) error { return s.append(dir, by, msgs, since) })
 }
 
-func (s *Store) append(dir *atomicfile.Dir, by string, msgs []Message, since int64) error {
+func (s *Store) append(dir *atomicfile.Dir, by string, msgs []mail.Message, since int64) error {
 	a, err := s.Open()
 	if err != nil {
 		return err
@@ -102,18 +103,18 @@ func (s *Store) append(dir *atomicfile.Dir, by string, msgs []Message, since int
 	return dir.AppendLines(s.Name(), lines) // half a line of a power cut is skipped by readers
 }
 
-func (s *Store) newLines(by string, msgs []Message, gone map[key]bool) []byte {
+func (s *Store) newLines(by string, msgs []mail.Message, gone map[mail.Key]bool) []byte {
 	size := 0
 	for i := range msgs {
-		size += len(msgs[i].Content) + LineRoom
+		size += len(msgs[i].Content) + mail.LineRoom
 	}
 	lines := make([]byte, 0, size)
-	now := Seconds(s.now())
+	now := mail.Seconds(s.now())
 	for _, msg := range msgs {
-		if !msg.recorded() || len(gone) > 0 && gone[msg.recordKey()] {
+		if !msg.IsRecorded() || len(gone) > 0 && gone[msg.RecordKey()] {
 			continue
 		}
-		msg.Extra = slices.DeleteFunc(slices.Clone(msg.Extra), func(f Field) bool {
+		msg.Extra = slices.DeleteFunc(slices.Clone(msg.Extra), func(f mail.Field) bool {
 			return f.Name == "drained_at" || f.Name == "drained_by" || f.Name == "session_id"
 		})
 		record := Archived{msg, now, by, s.sid}
@@ -126,7 +127,7 @@ func (s *Store) newLines(by string, msgs []Message, gone map[key]bool) []byte {
 }
 
 // Since collects the messages behind a place.
-func (s *Store) Since(place int64) (map[key]bool, error) {
+func (s *Store) Since(place int64) (map[mail.Key]bool, error) {
 	a, err := s.Open()
 	if err != nil {
 		return nil, err
@@ -136,14 +137,14 @@ func (s *Store) Since(place int64) (map[key]bool, error) {
 }
 
 // since is Store.Since. An archive that ends before the place has lost its newest file, and is read whole.
-func (a *Snapshot) since(place int64) (map[key]bool, error) {
+func (a *Snapshot) since(place int64) (map[mail.Key]bool, error) {
 	if place > a.end() {
 		place = 0
 	}
-	found := map[key]bool{}
+	found := map[mail.Key]bool{}
 	err := a.newestFirst(place, func(lines []byte) bool {
 		for _, r := range recordsIn(lines) {
-			found[r.recordKey()] = true
+			found[r.RecordKey()] = true
 		}
 		return true
 	})
@@ -152,7 +153,7 @@ func (a *Snapshot) since(place int64) (map[key]bool, error) {
 
 // found is what the record proves.
 func (a Archived) found() Found {
-	return Found{Read, FromSeconds(a.DrainedAt), a.DrainedBy, a.Message}
+	return Found{Read, mail.FromSeconds(a.DrainedAt), a.DrainedBy, a.Message}
 }
 
 // eachBackwards calls f for the lines, the last one first, until it returns false.
@@ -179,7 +180,7 @@ func (s *Store) History(ctx context.Context, limit int) (found []Archived, err e
 	err = a.blocksNewestFirst(0, func(lines []byte) bool {
 		eachBackwards(lines, func(line []byte) bool {
 			var record Archived
-			if json.Unmarshal(line, &record) == nil && !record.contentDropped {
+			if json.Unmarshal(line, &record) == nil && !record.ContentDropped {
 				found = append(found, record)
 			}
 			return len(found) < limit

@@ -13,6 +13,7 @@ import (
 
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/finder"
+	"c2c/inbox/mail"
 )
 
 // openedAt opens a file as an archive does.
@@ -133,7 +134,7 @@ func FuzzASearchFindsWhatANaiveOneFinds(f *testing.F) {
 			t.Fatal(err)
 		}
 		holds := finder.AnyCase(word)
-		is := func(m Message) bool { return strings.Contains(strings.ToLower(m.Content), word) }
+		is := func(m mail.Message) bool { return strings.Contains(strings.ToLower(m.Content), word) }
 		found, err := m.Search(t.Context(), Query{Holds: holds.In, Is: is, Limit: cmp.Or(int(limit), math.MaxInt)})
 		if err != nil {
 			t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/finder"
+	"c2c/inbox/mail"
 )
 
 // Beside the older files of an archive stand their indexes (ids.go):
@@ -135,11 +136,11 @@ func eachWithID(lines []byte, ids map[string]bool, f func(Archived)) {
 }
 
 // isOne says whether an id is one of ids, or is shown as one of them.
-func isOne(id string, ids map[string]bool) bool { return ids[id] || ids[ShortID(id)] }
+func isOne(id string, ids map[string]bool) bool { return ids[id] || ids[mail.ShortID(id)] }
 
 // linesWith gives where the lines begin that may have one of the ids. Parsing them takes a hundred times as long.
 func linesWith(data []byte, ids map[string]bool) (starts []int) {
-	if len(ids) > fewIDs {
+	if len(ids) > mail.FewIDs {
 		eachID(data, func(id string, start int) {
 			if isOne(id, ids) {
 				starts = append(starts, start)
@@ -173,7 +174,7 @@ func linesWith(data []byte, ids map[string]bool) (starts []int) {
 // eachID calls f for each id in data, with where its line begins.
 func eachID(data []byte, f func(id string, start int)) {
 	field := finder.New(`"message_id"`)
-	for value, rest := nextText(data, field); value != nil; value, rest = nextText(rest, field) {
+	for value, rest := mail.NextText(data, field); value != nil; value, rest = mail.NextText(rest, field) {
 		f(string(value), bytes.LastIndexByte(data[:len(data)-len(rest)], '\n')+1)
 	}
 }
@@ -184,13 +185,13 @@ func showsID(ids map[string]bool, also func([]byte) bool) func(data []byte) bool
 	var few []*finder.Finder
 	legacy := false
 	for id := range ids {
-		legacy = legacy || strings.HasPrefix(id, legacyPrefix) // which c2c made, and which is in no file
-		if len(ids) <= fewIDs && id != "" {
+		legacy = legacy || strings.HasPrefix(id, mail.LegacyPrefix) // which c2c made, and which is in no file
+		if len(ids) <= mail.FewIDs && id != "" {
 			few = append(few, finder.New(id))
 		}
 	}
 	return func(data []byte) bool {
-		some := legacy || slices.ContainsFunc(few, func(f *finder.Finder) bool { return f.Index(data) >= 0 }) || len(ids) > fewIDs && len(linesWith(data, ids)) > 0
+		some := legacy || slices.ContainsFunc(few, func(f *finder.Finder) bool { return f.Index(data) >= 0 }) || len(ids) > mail.FewIDs && len(linesWith(data, ids)) > 0
 		return some && (also == nil || also(data))
 	}
 }
@@ -233,7 +234,7 @@ func (a *Snapshot) lookUp(index idFile, ids map[string]bool) (found []Archived, 
 func hasKeyOf(line []byte, ids map[string]bool) (has bool) {
 	eachID(line, func(found string, _ int) {
 		for id := range ids {
-			has = has || ShortID(id) == ShortID(found)
+			has = has || mail.ShortID(id) == mail.ShortID(found)
 		}
 	})
 	return has

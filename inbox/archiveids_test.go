@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"bytes"
+	"c2c/inbox/mail"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -17,12 +18,12 @@ import (
 )
 
 // readChosen hands count messages of a size over, whose ids their sender chose, and returns the messages.
-func readChosen(t *testing.T, m *Mailbox, name string, count, size int) (msgs []Message) {
+func readChosen(t *testing.T, m *Mailbox, name string, count, size int) (msgs []mail.Message) {
 	t.Helper()
 	for i := range count {
 		msg := letter(fmt.Sprint(i) + strings.Repeat("x", size))
 		msg.ID, msg.TS, msg.FromSession = fmt.Sprintf("%s-%d", name, i), 1, "s-birch"
-		if err := m.archive.Append(t.Context(), "test", []Message{msg}, 0); err != nil {
+		if err := m.archive.Append(t.Context(), "test", []mail.Message{msg}, 0); err != nil {
 			t.Fatal(err)
 		}
 		msgs = append(msgs, msg)
@@ -40,7 +41,7 @@ func indexes(t *testing.T, root string) []string {
 }
 
 // wantOnce sends each message again: it is there, and is not stored twice.
-func wantOnce(t *testing.T, m *Mailbox, msgs []Message) {
+func wantOnce(t *testing.T, m *Mailbox, msgs []mail.Message) {
 	t.Helper()
 	for _, msg := range msgs {
 		st, err := m.Deliver(t.Context(), msg)
@@ -56,7 +57,7 @@ func wantOnce(t *testing.T, m *Mailbox, msgs []Message) {
 
 func TestAnArchivedIDIsFoundInTheIndex(t *testing.T) {
 	m, root := newBox(t)
-	var all []Message
+	var all []mail.Message
 	for i := range 6 {
 		all = append(all, readChosen(t, m, fmt.Sprint("job-", i), 12, 100_000)...)
 		wantOnce(t, m, all[len(all)-12:])
@@ -95,7 +96,7 @@ func TestAnIDOfSeveralIsFoundInSeveralFiles(t *testing.T) {
 	for i := range 5 {
 		msg := letter(strings.Repeat("x", maxPart))
 		msg.ID, msg.FromSession, msg.TS = "job", fmt.Sprint("s-", i), float64(i)
-		if err := m.archive.Append(t.Context(), "test", []Message{msg}, 0); err != nil {
+		if err := m.archive.Append(t.Context(), "test", []mail.Message{msg}, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -114,23 +115,23 @@ func TestWhatIsShownOfAnIDFindsIt(t *testing.T) {
 	m, _ := newBox(t)
 	ids := read(t, m, 30, 100_000)
 	for _, id := range ids {
-		for _, typed := range []string{id, ShortID(id)} {
-			found, err := m.Search(t.Context(), Query{IDs: map[string]bool{typed: true}, Is: func(Message) bool { return true }, Limit: 9})
+		for _, typed := range []string{id, mail.ShortID(id)} {
+			found, err := m.Search(t.Context(), Query{IDs: map[string]bool{typed: true}, Is: func(mail.Message) bool { return true }, Limit: 9})
 			if err != nil || len(found) != 1 || found[0].Message.ID != id {
 				t.Errorf("%s is %v, %v", typed, found, err)
 			}
 		}
 	}
 	waits := deliver(t, m, letter("it waits"))[0]
-	found, err := m.Search(t.Context(), Query{IDs: map[string]bool{ShortID(waits.ID): true}, Is: func(Message) bool { return true }, Limit: 9})
+	found, err := m.Search(t.Context(), Query{IDs: map[string]bool{mail.ShortID(waits.ID): true}, Is: func(mail.Message) bool { return true }, Limit: 9})
 	if err != nil || len(found) != 1 || found[0].Where != Queued {
 		t.Errorf("%v, %v", found, err)
 	}
 	set := map[string]bool{}
 	for _, id := range ids[:20] {
-		set[ShortID(id)] = true
+		set[mail.ShortID(id)] = true
 	}
-	if found, err := m.Search(t.Context(), Query{IDs: set, Is: func(Message) bool { return true }, Limit: 99}); err != nil || len(found) != 20 {
+	if found, err := m.Search(t.Context(), Query{IDs: set, Is: func(mail.Message) bool { return true }, Limit: 99}); err != nil || len(found) != 20 {
 		t.Errorf("%d of 20, %v", len(found), err)
 	}
 }
@@ -140,7 +141,7 @@ func TestWhatIsShownOfAnIDFindsIt(t *testing.T) {
 func TestAnIndexThatIsLostOrDamagedCostsNoID(t *testing.T) {
 	m, root := newBox(t)
 	all := readChosen(t, m, "job", 45, 100_000)
-	some := []Message{all[0], all[10], all[20], all[44]}
+	some := []mail.Message{all[0], all[10], all[20], all[44]}
 	wantOnce(t, m, some)
 	whole, err := os.ReadFile(indexes(t, root)[0])
 	if err != nil {
@@ -419,8 +420,8 @@ func TestAnIDThatIsWhatIsShownOfAnotherKeepsTheIndex(t *testing.T) {
 	m, root := newBox(t)
 	whole := read(t, m, 1, 10)[0]
 	shown := letter("shown")
-	shown.ID, shown.TS, shown.FromSession = ShortID(whole), 1, "s-birch"
-	if err := m.archive.Append(t.Context(), "test", []Message{shown}, 0); err != nil {
+	shown.ID, shown.TS, shown.FromSession = mail.ShortID(whole), 1, "s-birch"
+	if err := m.archive.Append(t.Context(), "test", []mail.Message{shown}, 0); err != nil {
 		t.Fatal(err)
 	}
 	readChosen(t, m, "job", 12, 100_000)
@@ -459,7 +460,7 @@ func TestAnIDThatIsArchivedTooOftenIsSearched(t *testing.T) {
 	record := Archived{msg, 1, "test", "amber"}
 	line := append(record.appendLine(nil), '\n')
 	plantFile(t, root, "archive/amber.old/0000000000000000.jsonl", strings.Repeat(string(line), 2*mostPlaces))
-	wantOnce(t, m, []Message{msg})
+	wantOnce(t, m, []mail.Message{msg})
 	if files := indexes(t, root); len(files) != 1 {
 		t.Errorf("the index was given up: %q", files)
 	}

@@ -84,7 +84,7 @@ func (s *Store) IDsSince(mark Mark) (map[string]bool, error) {
 	found, err := s.Since(int64(mark))
 	ids := map[string]bool{}
 	for k := range found {
-		ids[k.id] = true
+		ids[k.ID] = true
 	}
 	return ids, err
 }

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"c2c/inbox/mail"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,8 +15,8 @@ func read(t *testing.T, m *Mailbox, count, size int) (ids []string) {
 	t.Helper()
 	for i := range count {
 		msg := letter(fmt.Sprint(i) + strings.Repeat("x", size))
-		msg.ID, msg.TS = NewID(m.now()), 1
-		if err := m.archive.Append(t.Context(), "test", []Message{msg}, 0); err != nil {
+		msg.ID, msg.TS = mail.NewID(m.now()), 1
+		if err := m.archive.Append(t.Context(), "test", []mail.Message{msg}, 0); err != nil {
 			t.Fatal(err)
 		}
 		ids = append(ids, msg.ID)
@@ -23,9 +24,9 @@ func read(t *testing.T, m *Mailbox, count, size int) (ids []string) {
 	return ids
 }
 
-func hasID(found map[key]bool, id string) bool {
+func hasID(found map[mail.Key]bool, id string) bool {
 	for k := range found {
-		if k.id == id {
+		if k.ID == id {
 			return true
 		}
 	}

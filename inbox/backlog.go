@@ -14,6 +14,7 @@ import (
 
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/fields"
+	"c2c/inbox/mail"
 )
 
 // Backlog is what waits in a mailbox, and when it was read.
@@ -62,7 +63,7 @@ const maxFirst = 1 << 20
 
 // Of gives the backlog of a session, as far as it can be read: an error says what cannot.
 func (b *Backlogs) Of(sid string) (found Backlog, err error) {
-	if !ValidName(sid) {
+	if !mail.ValidName(sid) {
 		return found, nil // the original allows any id; such a session can have no mailbox
 	}
 	m := &Mailbox{root: b.root, sid: sid, archive: NewStore(b.root, sid, time.Now, NoLog)}
@@ -108,7 +109,7 @@ func oldestIn(dir *atomicfile.Dir, mf *mailFile) (time.Time, error) {
 		return time.Time{}, unlessAbsent(err) // a reader has just removed it
 	}
 	defer f.Close()
-	var first Message
+	var first mail.Message
 	info, err := f.Stat()
 	if err == nil && info.Size() > atomicfile.MaxFile {
 		err = atomicfile.ErrTooLarge
@@ -143,7 +144,7 @@ func (b *Backlog) addInbox(m *Mailbox) error {
 // one is parsed. An error says that not all of it can be read.
 func countFrom(file []byte) (n int, oldest time.Time, err error) {
 	if lines, ours := fields.Lines(file); ours {
-		var first Message
+		var first mail.Message
 		if json.Unmarshal(lines[0], &first) == nil {
 			return len(lines), first.Time(), nil
 		}
@@ -159,7 +160,7 @@ func countFrom(file []byte) (n int, oldest time.Time, err error) {
 }
 
 // firstOf reads the first message of a file in any layout that was not acknowledged, and no further.
-func firstOf(file io.Reader, acked positions) (msg Message, err error) {
+func firstOf(file io.Reader, acked positions) (msg mail.Message, err error) {
 	d := json.NewDecoder(io.LimitReader(file, maxRecord))
 	open, err := d.Token()
 	switch open {
@@ -173,7 +174,7 @@ func firstOf(file io.Reader, acked positions) (msg Message, err error) {
 		err = cmp.Or(err, errDamaged)
 	}
 	for i := 0; err == nil && (i == 0 || acked.has(i-1)); i++ {
-		msg = Message{}
+		msg = mail.Message{}
 		err = d.Decode(&msg)
 	}
 	if err != nil && !errors.As(err, new(*fs.PathError)) { // else the disk is in trouble
@@ -207,7 +208,7 @@ func lastRead(dir *atomicfile.Dir, name string) (at time.Time, err error) {
 			At float64 `json:"drained_at"`
 		}
 		if json.Unmarshal(tail[begin:], &record) == nil && record.At > 0 {
-			at = FromSeconds(record.At)
+			at = mail.FromSeconds(record.At)
 		}
 		return at, nil
 	}

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"bytes"
+	"c2c/inbox/mail"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -17,7 +18,7 @@ func TestABacklogIsFoundBehindLongMessages(t *testing.T) {
 	long := strings.Repeat("x", 50<<10)
 	var times []time.Time
 	for i := range 5 {
-		sent := deliver(t, m, Message{From: "a", To: "b", Content: long, ID: fmt.Sprintf("m-%d", i)})
+		sent := deliver(t, m, mail.Message{From: "a", To: "b", Content: long, ID: fmt.Sprintf("m-%d", i)})
 		times = append(times, sent[0].Time())
 	}
 	wantBacklog(t, m, 5, times[0])
@@ -31,8 +32,8 @@ func TestABacklogIsFoundBehindLongMessages(t *testing.T) {
 	if err != nil || len(records) != 1 {
 		t.Fatal(records, err)
 	}
-	if at := backlogOf(t, m).LastRead; !at.Equal(FromSeconds(records[0].DrainedAt)) {
-		t.Errorf("last read at %v, want %v", at, FromSeconds(records[0].DrainedAt))
+	if at := backlogOf(t, m).LastRead; !at.Equal(mail.FromSeconds(records[0].DrainedAt)) {
+		t.Errorf("last read at %v, want %v", at, mail.FromSeconds(records[0].DrainedAt))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"c2c/e2e/need"
+	"c2c/inbox/mail"
 )
 
 // The test binary is also the crowd's processes: C2C_TEST_CROWD holds
@@ -43,7 +44,7 @@ func crowd(job []string) error {
 	}
 	count, err := strconv.Atoi(job[3])
 	for i := 0; i < count && err == nil; i++ {
-		_, err = m.Deliver(ctx, Message{From: job[2], To: "amber", Content: strconv.Itoa(i)})
+		_, err = m.Deliver(ctx, mail.Message{From: job[2], To: "amber", Content: strconv.Itoa(i)})
 	}
 	return err
 }

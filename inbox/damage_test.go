@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"c2c/inbox/mail"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +19,7 @@ func TestWhatWaitsIsSeenBehindWhatWasRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		if done {
-			if err := l.markRead(func(Message) bool { return true }); err != nil {
+			if err := l.markRead(func(mail.Message) bool { return true }); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -48,7 +49,7 @@ func TestWhoHadWhatStillWaits(t *testing.T) {
 	}
 	taken("given back", "test", true)
 	l = lease(t, m)
-	if err := l.markRead(func(Message) bool { return true }); err != nil { // the archive had no room
+	if err := l.markRead(func(mail.Message) bool { return true }); err != nil { // the archive had no room
 		t.Fatal(err)
 	}
 	taken("acknowledged", "test", false)
@@ -178,7 +179,7 @@ func TestADamagedArchiveIsStillReadAndWritten(t *testing.T) {
 			t.Errorf("%s: found the new one as %+v, %v", name, st, err)
 		}
 		h, err := m.archive.History(t.Context(), 9)
-		var got []Message
+		var got []mail.Message
 		for _, a := range h {
 			got = append(got, a.Message)
 		}

@@ -8,12 +8,13 @@ import (
 
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 )
 
 // Stored is what Deliver has done.
 type Stored struct {
-	Messages []Message // as they are stored, in the order given, with ids and times
-	Already  []bool    // the mailbox or its archive had this one under its id, and nothing was added
+	Messages []mail.Message // as they are stored, in the order given, with ids and times
+	Already  []bool         // the mailbox or its archive had this one under its id, and nothing was added
 }
 
 // IDTakenError says that a sender has used an id before, for another message.
@@ -29,7 +30,7 @@ func (e *IDTakenError) Error() string {
 // them too, was stopped. An id that the caller chose belongs to its sender: the
 // same content again is the same message and is not stored twice, other content is
 // an *IDTakenError.
-func (m *Mailbox) Deliver(ctx context.Context, msgs ...Message) (Stored, error) {
+func (m *Mailbox) Deliver(ctx context.Context, msgs ...mail.Message) (Stored, error) {
 	return m.deliver(ctx, msgs, false)
 }
 
@@ -40,11 +41,11 @@ const ByMover = "broker"
 // of the same sender, id and content is there already, because a move was killed. Any other is stored
 // beside those that have its id. What was ephemeral and read may come twice. What a mover has in its hands is not
 // there: it takes that away, wherever it has put it.
-func (m *Mailbox) Move(ctx context.Context, msgs ...Message) (Stored, error) {
+func (m *Mailbox) Move(ctx context.Context, msgs ...mail.Message) (Stored, error) {
 	return m.deliver(ctx, msgs, true)
 }
 
-func (m *Mailbox) deliver(ctx context.Context, msgs []Message, moved bool) (Stored, error) {
+func (m *Mailbox) deliver(ctx context.Context, msgs []mail.Message, moved bool) (Stored, error) {
 	d, err := m.newDelivery(msgs)
 	if err != nil {
 		return Stored{}, err
@@ -96,7 +97,7 @@ type delivery struct {
 	moved       bool   // see Move
 }
 
-func (m *Mailbox) newDelivery(msgs []Message) (*delivery, error) {
+func (m *Mailbox) newDelivery(msgs []mail.Message) (*delivery, error) {
 	d := &delivery{Stored: Stored{slices.Clone(msgs), make([]bool, len(msgs))}, chosen: make([]bool, len(msgs))}
 	now := m.now()
 	for i := range d.Messages {
@@ -105,17 +106,17 @@ func (m *Mailbox) newDelivery(msgs []Message) (*delivery, error) {
 			return nil, err
 		}
 		if d.chosen[i] = msg.ID != ""; !d.chosen[i] {
-			msg.ID = NewID(now)
+			msg.ID = mail.NewID(now)
 		}
 		if msg.TS == 0 {
-			msg.TS = Seconds(now)
+			msg.TS = mail.Seconds(now)
 		}
 	}
 	return d, nil
 }
 
 // fresh returns the messages that are not stored yet. In d.Messages the others are replaced by what was stored.
-func (m *Mailbox) fresh(d *delivery) (fresh []Message, err error) {
+func (m *Mailbox) fresh(d *delivery) (fresh []mail.Message, err error) {
 	ids := map[string]bool{}
 	for i, msg := range d.Messages {
 		if d.chosen[i] || d.maybeStored {
@@ -143,8 +144,8 @@ func (m *Mailbox) fresh(d *delivery) (fresh []Message, err error) {
 
 // withIDs gives all messages with these ids, archived ones too; with staying, none that a mover has in its hands. The caller
 // holds the lock.
-func (m *Mailbox) withIDs(ids map[string]bool, staying bool) (map[string][]Message, error) {
-	there := map[string][]Message{}
+func (m *Mailbox) withIDs(ids map[string]bool, staying bool) (map[string][]mail.Message, error) {
+	there := map[string][]mail.Message{}
 	if len(ids) == 0 {
 		return there, nil
 	}
@@ -160,11 +161,11 @@ func (m *Mailbox) withIDs(ids map[string]bool, staying bool) (map[string][]Messa
 
 // repeats looks for m among messages with its id; it returns that one if it is there, else m. Of a moved
 // message the id is as it is, and a record without content proves nothing.
-func repeats(m Message, there []Message, moved bool) (_ Message, repeats bool, err error) {
+func repeats(m mail.Message, there []mail.Message, moved bool) (_ mail.Message, repeats bool, err error) {
 	for _, old := range there {
 		switch {
-		case !m.sameSender(old):
-		case old.contentDropped && !moved, old.Content == m.Content && !old.contentDropped:
+		case !m.SameSender(old):
+		case old.ContentDropped && !moved, old.Content == m.Content && !old.ContentDropped:
 			return old, true, nil
 		case !moved:
 			err = &IDTakenError{m.ID, m.From}
@@ -209,7 +210,7 @@ func (m *Mailbox) commit(d *delivery) error {
 }
 
 // store commits messages; the caller holds the lock. names are those of the lease directory.
-func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []Message) error {
+func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []mail.Message) error {
 	ahead, numbered := mailFile{}, mailFilesOf(names)
 	for _, mf := range numbered {
 		ahead.number = max(ahead.number, mf.number)

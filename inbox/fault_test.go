@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"c2c/e2e/namespace"
+	"c2c/inbox/mail"
 )
 
 // newDisk is a file system of 1 MiB with a mailbox on it.
@@ -76,7 +77,7 @@ func files(t *testing.T, m *Mailbox) (found []string) {
 }
 
 // backlog is mail that fits the inbox, or goes behind it.
-func backlog(t *testing.T, m *Mailbox, count int) (stored []Message, want string) {
+func backlog(t *testing.T, m *Mailbox, count int) (stored []mail.Message, want string) {
 	t.Helper()
 	for range count {
 		stored = append(stored, deliver(t, m, letter(strings.Repeat("w", 2000)))...)
@@ -99,7 +100,7 @@ func TestAFullDiskRefusesMailAndKeepsWhatWaits(t *testing.T) {
 			empty := fill(t, dir, left)
 			before := files(t, m)
 			long := letter(strings.Repeat("x", 50_000))
-			for _, msgs := range [][]Message{{long}, {long}, {letter("short"), long, long}} {
+			for _, msgs := range [][]mail.Message{{long}, {long}, {letter("short"), long, long}} {
 				if _, err := m.Deliver(t.Context(), msgs...); !errors.Is(err, unix.ENOSPC) {
 					t.Errorf("%d waiting, %d bytes free: %v", count, left, err)
 				}

@@ -5,18 +5,19 @@ import (
 	"encoding/json"
 
 	"c2c/inbox/fields"
+	"c2c/inbox/mail"
 )
 
 // encode writes a mailbox file: one message a line, the bracket on a line of
 // its own, so that a shell can see by the first line whether anything waits.
-func encode(msgs []Message) []byte {
+func encode(msgs []mail.Message) []byte {
 	return fields.Array(len(msgs), func(b []byte, i int) []byte {
-		return append(msgs[i].appendFields(b, "{"), '}')
+		return append(msgs[i].AppendFields(b, "{"), '}')
 	})
 }
 
 // splice adds messages to a mailbox file without reading those that are there.
-func splice(file []byte, msgs []Message) []byte {
+func splice(file []byte, msgs []mail.Message) []byte {
 	body := bytes.TrimRight(file, " \t\r\n")
 	body = bytes.TrimRight(bytes.TrimSuffix(body, []byte("]")), " \t\r\n")
 	if len(bytes.TrimSpace(body)) <= 1 {
@@ -40,7 +41,7 @@ func count(file []byte) (n int, ok bool) {
 
 // decode reads a mailbox file and finds every message that is still readable.
 // damaged tells that something in it was not.
-func decode(file []byte) (msgs []Message, damaged bool) {
+func decode(file []byte) (msgs []mail.Message, damaged bool) {
 	if len(bytes.TrimSpace(file)) == 0 {
 		return nil, false
 	}
@@ -54,13 +55,13 @@ func decode(file []byte) (msgs []Message, damaged bool) {
 }
 
 // decodeArray is decode for a JSON array in any layout.
-func decodeArray(file []byte) (msgs []Message, damaged bool) {
+func decodeArray(file []byte) (msgs []mail.Message, damaged bool) {
 	var raws []json.RawMessage
 	if json.Unmarshal(file, &raws) != nil {
 		return salvage(file), true
 	}
 	for _, raw := range raws {
-		var m Message
+		var m mail.Message
 		if m.UnmarshalJSON(raw) != nil {
 			damaged = true
 			continue
@@ -71,14 +72,14 @@ func decodeArray(file []byte) (msgs []Message, damaged bool) {
 }
 
 // decodeLines is decode for a file in our own layout in which every line is a message. It scans each line once, and copies none.
-func decodeLines(file []byte) (msgs []Message, ok bool) {
+func decodeLines(file []byte) (msgs []mail.Message, ok bool) {
 	objects, ok := fields.Lines(file)
 	if !ok {
 		return nil, false
 	}
-	msgs = make([]Message, len(objects))
+	msgs = make([]mail.Message, len(objects))
 	for i, line := range objects {
-		if !json.Valid(line) || msgs[i].parse(line) != nil || msgs[i].contentDropped {
+		if !json.Valid(line) || msgs[i].Parse(line) != nil || msgs[i].ContentDropped {
 			return nil, false
 		}
 	}
@@ -87,7 +88,7 @@ func decodeLines(file []byte) (msgs []Message, ok bool) {
 
 // decodeSome is decode for those messages alone whose file and line holds says yes to. The others are not parsed. A nil holds says
 // yes to all.
-func decodeSome(file []byte, holds func([]byte) bool) (msgs []Message) {
+func decodeSome(file []byte, holds func([]byte) bool) (msgs []mail.Message) {
 	if holds == nil {
 		msgs, _ = decode(file)
 		nameLegacy(msgs)
@@ -102,7 +103,7 @@ func decodeSome(file []byte, holds func([]byte) bool) (msgs []Message) {
 		if !holds(line) && bytes.Contains(line, idField) {
 			continue
 		}
-		var m Message
+		var m mail.Message
 		if ok = json.Unmarshal(line, &m) == nil; !ok {
 			break
 		}
@@ -124,7 +125,7 @@ const (
 
 // salvage takes whatever message can be read where an object begins. Inside a JSON string the quote behind the brace
 // would be escaped, so no body can pretend to be a message.
-func salvage(file []byte) (msgs []Message) {
+func salvage(file []byte) (msgs []mail.Message) {
 	for vain := 0; vain < maxVain; {
 		i := objectIn(file)
 		if i < 0 {
@@ -134,7 +135,7 @@ func salvage(file []byte) (msgs []Message) {
 		var raw json.RawMessage
 		r := bytes.NewReader(file[:min(len(file), maxRecord)])
 		dec := json.NewDecoder(r)
-		var m Message
+		var m mail.Message
 		if dec.Decode(&raw) != nil || json.Unmarshal(raw, &m) != nil {
 			vain += int(r.Size()) - r.Len()
 			file = file[1:]
@@ -161,9 +162,9 @@ func objectIn(file []byte) int {
 }
 
 // salvageLines is quick: our own files have a message a line.
-func salvageLines(file []byte) (msgs []Message) {
+func salvageLines(file []byte) (msgs []mail.Message) {
 	for line := range bytes.Lines(file) {
-		var m Message
+		var m mail.Message
 		if json.Unmarshal(bytes.Trim(line, " \t\r\n[],"), &m) == nil {
 			msgs = append(msgs, m)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 )
 
 // Where a message is.
@@ -21,9 +22,9 @@ const (
 // Found is what the disk proves about one message.
 type Found struct {
 	Where   string
-	At      time.Time // when it came there
-	By      string    // the reader, when handed or read
-	Message Message   // without its content when it was ephemeral and is read
+	At      time.Time    // when it came there
+	By      string       // the reader, when handed or read
+	Message mail.Message // without its content when it was ephemeral and is read
 }
 
 // Find tells where the messages with this id are: none when the mailbox has never seen it, several when several
@@ -35,7 +36,7 @@ func (m *Mailbox) Find(ctx context.Context, id string) ([]Found, error) {
 		return nil, err
 	}
 	defer lk.Release()
-	return m.find(map[string]bool{id: true}, func(st Found) bool { return !st.Message.chosen() })
+	return m.find(map[string]bool{id: true}, func(st Found) bool { return !st.Message.HasChosenID() })
 }
 
 // FindAll is Find for ids that a sender has chosen.
@@ -60,8 +61,8 @@ func (m *Mailbox) find(ids map[string]bool, enough func(Found) bool) (found []Fo
 	var waiting, read []Found
 	suffices := func(some []Found) bool { return enough != nil && slices.ContainsFunc(some, enough) }
 	more := func() bool { return !suffices(waiting) }
-	holds := HoldsID(ids)
-	see := func(msg Message, holder *mailFile) {
+	holds := mail.HoldsID(ids)
+	see := func(msg mail.Message, holder *mailFile) {
 		if ids[msg.ID] {
 			waiting = append(waiting, foundWaiting(msg, holder))
 		}
@@ -93,7 +94,7 @@ func (m *Mailbox) find(ids map[string]bool, enough func(Found) bool) (found []Fo
 }
 
 // foundWaiting is what the mailbox proves about a message that is not archived; holder is as in eachWaiting.
-func foundWaiting(msg Message, holder *mailFile) Found {
+func foundWaiting(msg mail.Message, holder *mailFile) Found {
 	st := Found{Where: Queued, At: msg.Time(), Message: msg}
 	if holder != nil {
 		st.Where, st.At, st.By = Handed, holder.at, holder.by
@@ -106,11 +107,11 @@ func foundWaiting(msg Message, holder *mailFile) Found {
 
 // withoutRead drops what has been archived since it was seen waiting.
 func withoutRead(waiting, read []Found) []Found {
-	archived := map[key]bool{}
+	archived := map[mail.Key]bool{}
 	for _, st := range read {
-		archived[st.Message.recordKey()] = true
+		archived[st.Message.RecordKey()] = true
 	}
-	return slices.DeleteFunc(waiting, func(st Found) bool { return archived[st.Message.recordKey()] })
+	return slices.DeleteFunc(waiting, func(st Found) bool { return archived[st.Message.RecordKey()] })
 }
 
 // findArchived looks into the newest file of the archive first, and stops after one in which it has found enough.
@@ -131,21 +132,21 @@ func (m *Mailbox) findArchived(ids map[string]bool, enough func(Found) bool) (fo
 
 // Peek returns what waits, oldest first, and changes nothing. What a live
 // reader has in its hands is not waiting.
-func (m *Mailbox) Peek(ctx context.Context) ([]Message, error) {
+func (m *Mailbox) Peek(ctx context.Context) ([]mail.Message, error) {
 	return m.Head(ctx, math.MaxInt64)
 }
 
 // Head is Peek for the oldest messages: it reads no further file once it has enough bytes.
-func (m *Mailbox) Head(ctx context.Context, enough int64) ([]Message, error) {
+func (m *Mailbox) Head(ctx context.Context, enough int64) ([]mail.Message, error) {
 	return m.head(ctx, enough, false)
 }
 
 // PeekAll is Peek with what is not handed over now: it has expired, or its time has not come, or it is held.
-func (m *Mailbox) PeekAll(ctx context.Context) ([]Message, error) {
+func (m *Mailbox) PeekAll(ctx context.Context) ([]mail.Message, error) {
 	return m.head(ctx, math.MaxInt64, true)
 }
 
-func (m *Mailbox) head(ctx context.Context, enough int64, hidden bool) ([]Message, error) {
+func (m *Mailbox) head(ctx context.Context, enough int64, hidden bool) ([]mail.Message, error) {
 	if some, err := m.Waiting(); err != nil || !some {
 		return nil, err
 	}
@@ -154,11 +155,11 @@ func (m *Mailbox) head(ctx context.Context, enough int64, hidden bool) ([]Messag
 		return nil, err
 	}
 	defer lk.Release()
-	var msgs []Message
+	var msgs []mail.Message
 	size := int64(0)
-	seen := map[key]bool{} // what a crash left in two places is offered once
-	err = m.eachWaiting(nil, func() bool { return size < enough }, func(msg Message, holder *mailFile) {
-		if k := msg.key(); holder == nil && (hidden || !m.hides(msg)) && (!seen[k] || msg.legacy()) {
+	seen := map[mail.Key]bool{} // what a crash left in two places is offered once
+	err = m.eachWaiting(nil, func() bool { return size < enough }, func(msg mail.Message, holder *mailFile) {
+		if k := msg.Key(); holder == nil && (hidden || !m.hides(msg)) && (!seen[k] || msg.HasLegacyID()) {
 			seen[k] = true
 			msgs = append(msgs, msg)
 			size += int64(len(msg.Content))
@@ -174,7 +175,7 @@ func always() bool { return true }
 // more says yes; holder is nil unless a live reader has it or an ack of it waits
 // for space. What holds says no to, a file or a line of one, is passed over; nil passes over none.
 // The caller holds the lock, so nobody takes a file while we look at its lock.
-func (m *Mailbox) eachWaiting(holds func(file []byte) bool, more func() bool, f func(msg Message, holder *mailFile)) error {
+func (m *Mailbox) eachWaiting(holds func(file []byte) bool, more func() bool, f func(msg mail.Message, holder *mailFile)) error {
 	err := m.inLease(func(dir *atomicfile.Dir) error { return m.eachLeased(dir, holds, more, f) })
 	if err != nil || !more() {
 		return err
@@ -182,7 +183,7 @@ func (m *Mailbox) eachWaiting(holds func(file []byte) bool, more func() bool, f 
 	return m.eachInInbox(holds, f)
 }
 
-func (m *Mailbox) eachInInbox(holds func(file []byte) bool, f func(msg Message, holder *mailFile)) error {
+func (m *Mailbox) eachInInbox(holds func(file []byte) bool, f func(msg mail.Message, holder *mailFile)) error {
 	file, err := m.root.ReadIf(m.inboxName())
 	if err != nil {
 		return err
@@ -194,7 +195,7 @@ func (m *Mailbox) eachInInbox(holds func(file []byte) bool, f func(msg Message, 
 }
 
 // eachLeased is eachWaiting for the lease directory.
-func (m *Mailbox) eachLeased(dir *atomicfile.Dir, holds func([]byte) bool, more func() bool, f func(Message, *mailFile)) error {
+func (m *Mailbox) eachLeased(dir *atomicfile.Dir, holds func([]byte) bool, more func() bool, f func(mail.Message, *mailFile)) error {
 	files, err := mailFiles(dir)
 	if err != nil {
 		return err
@@ -202,7 +203,7 @@ func (m *Mailbox) eachLeased(dir *atomicfile.Dir, holds func([]byte) bool, more 
 	return m.eachOf(dir, files, holds, more, f)
 }
 
-func (m *Mailbox) eachOf(dir *atomicfile.Dir, files []*mailFile, holds func([]byte) bool, more func() bool, f func(Message, *mailFile)) error {
+func (m *Mailbox) eachOf(dir *atomicfile.Dir, files []*mailFile, holds func([]byte) bool, more func() bool, f func(mail.Message, *mailFile)) error {
 	var buf []byte
 	for _, mf := range files {
 		if !more() {

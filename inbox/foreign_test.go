@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"c2c/inbox/mail"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -62,7 +63,7 @@ func TestAForeignFileHidesNoMail(t *testing.T) {
 			if _, err := m.Stamp(); err != nil {
 				t.Errorf("%s %s: %v", kind, name, err)
 			}
-			if err := m.Receive(t.Context(), func(Message) bool { return true }, "hook"); err != nil {
+			if err := m.Receive(t.Context(), func(mail.Message) bool { return true }, "hook"); err != nil {
 				t.Errorf("%s %s: %v", kind, name, err)
 			}
 			if got, err := drain(t.Context(), m, "hook"); err != nil || bodies(got) != bodies(sent) {

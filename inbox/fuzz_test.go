@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"bytes"
+	"c2c/inbox/mail"
 	"encoding/json"
 	"errors"
 	"os"
@@ -14,7 +15,7 @@ import (
 
 const good = `{"from_alias":"birch","to_alias":"amber","content":"good","ts":1.5,"message_id":"good-1"}`
 
-func hasGood(msgs []Message) bool {
+func hasGood(msgs []mail.Message) bool {
 	for _, m := range msgs {
 		if m.ID == "good-1" && m.Content == "good" {
 			return true
@@ -78,14 +79,14 @@ func FuzzSplice(f *testing.F) {
 		"[\n{\"a}\n]\n", "[\n" + good + "\n" + good + "\n]\n", "[\n" + good + ",\n" + good + "\n]\n"} {
 		f.Add([]byte(s))
 	}
-	m := Message{From: "birch", To: "amber", Content: "good", TS: 1.5, ID: "good-1"}
+	m := mail.Message{From: "birch", To: "amber", Content: "good", TS: 1.5, ID: "good-1"}
 	f.Fuzz(func(t *testing.T, file []byte) {
 		had, ok := count(file)
 		if !ok {
 			msgs, _ := decode(file)
 			file, had = encode(msgs), len(msgs)
 		}
-		next := splice(file, []Message{m})
+		next := splice(file, []mail.Message{m})
 		if n, ok := count(next); !ok || n != had+1 {
 			t.Fatalf("%q with %d becomes %q with %d", file, had, next, n)
 		}
@@ -97,7 +98,7 @@ func FuzzSplice(f *testing.F) {
 
 // Whatever a hostile process queues, what is stored of it can be read again.
 func FuzzQueued(f *testing.F) {
-	whole := string(encode([]Message{{From: "birch", To: "amber", Content: "x", TS: 1.5, ID: "x-1"}}))
+	whole := string(encode([]mail.Message{{From: "birch", To: "amber", Content: "x", TS: 1.5, ID: "x-1"}}))
 	for _, s := range []string{"", whole, whole[:20], "null", "[null]", "[]", "[{}]", "+" + whole[1:], "[" + good + "," + good + "]", "[" + good + "]x"} {
 		f.Add([]byte(s))
 	}
@@ -132,7 +133,7 @@ func FuzzMessage(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var m, again Message
+		var m, again mail.Message
 		if json.Unmarshal(data, &m) != nil {
 			return
 		}
@@ -215,7 +216,7 @@ func FuzzValidName(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if ValidName(s) && (strings.ContainsAny(s, "/\x00") || filepath.Base(s) != s || strings.HasPrefix(s, ".") || len(s) > 128) {
+		if mail.ValidName(s) && (strings.ContainsAny(s, "/\x00") || filepath.Base(s) != s || strings.HasPrefix(s, ".") || len(s) > 128) {
 			t.Errorf("%q is taken for a name", s)
 		}
 	})

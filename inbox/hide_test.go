@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 )
 
 // bodiesOf gives what a mailbox hands over, and gives it back.
@@ -40,9 +41,9 @@ func TestWhatIsHiddenStays(t *testing.T) {
 			t.Parallel()
 			now, held := time.Unix(1_800_000_000, 0), true
 			m, _ := newBox(t)
-			m.now, m.held = func() time.Time { return now }, func(Message) bool { return held }
-			at := Seconds(now)
-			for _, msg := range []Message{
+			m.now, m.held = func() time.Time { return now }, func(mail.Message) bool { return held }
+			at := mail.Seconds(now)
+			for _, msg := range []mail.Message{
 				{Content: "gone", ExpiresAt: at}, {Content: "brief", ExpiresAt: at + 10}, {Content: "plain"},
 				{Content: "slow", NotBefore: at + 20}, {Content: "held", Held: "pair"},
 			} {
@@ -98,7 +99,7 @@ func TestWhatIsHiddenStays(t *testing.T) {
 func TestWhatIsHiddenHidesNothingBehindIt(t *testing.T) {
 	t.Parallel()
 	m, _ := newBox(t)
-	for _, msg := range []Message{{Content: strings.Repeat("x", maxInbox), ExpiresAt: 1}, {Content: "plain"}} {
+	for _, msg := range []mail.Message{{Content: strings.Repeat("x", maxInbox), ExpiresAt: 1}, {Content: "plain"}} {
 		msg.From, msg.To = "amber", "birch"
 		deliver(t, m, msg)
 	}
@@ -142,7 +143,7 @@ func TestWhatIsHiddenCostsNoMoreTheLongerItWaits(t *testing.T) {
 			t.Parallel()
 			m, _ := newBox(t)
 			held := true
-			m.held = func(Message) bool { return held }
+			m.held = func(mail.Message) bool { return held }
 			hidden := letter("held")
 			hidden.Held = "pair"
 			stored := deliver(t, m, letter("first"), hidden)
@@ -218,18 +219,18 @@ func TestReadyLooksBehindWhatIsHidden(t *testing.T) {
 	big := strings.Repeat("x", maxInbox/2)
 	for _, c := range []struct {
 		name  string
-		first Message
-		next  Message
+		first mail.Message
+		next  mail.Message
 		ready bool
 	}{
-		{"the first is ready", Message{Content: big}, Message{Content: big, ExpiresAt: 1}, true},
-		{"the next is ready", Message{Content: big, ExpiresAt: 1}, Message{Content: big}, true},
-		{"none is ready", Message{Content: big, ExpiresAt: 1}, Message{Content: big, ExpiresAt: 1}, false},
+		{"the first is ready", mail.Message{Content: big}, mail.Message{Content: big, ExpiresAt: 1}, true},
+		{"the next is ready", mail.Message{Content: big, ExpiresAt: 1}, mail.Message{Content: big}, true},
+		{"none is ready", mail.Message{Content: big, ExpiresAt: 1}, mail.Message{Content: big, ExpiresAt: 1}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			m, _ := newBox(t)
-			for _, msg := range []Message{c.first, c.next, c.next} {
+			for _, msg := range []mail.Message{c.first, c.next, c.next} {
 				msg.From, msg.To = "amber", "birch"
 				deliver(t, m, msg)
 			}

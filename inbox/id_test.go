@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"c2c/inbox/mail"
 	"errors"
 	"fmt"
 	"os"
@@ -11,8 +12,8 @@ import (
 )
 
 // chosen is a message with an id that its sender chose.
-func chosen(session, id, body string) Message {
-	return Message{From: session, To: "amber", Content: body, ID: id, FromSession: session}
+func chosen(session, id, body string) mail.Message {
+	return mail.Message{From: session, To: "amber", Content: body, ID: id, FromSession: session}
 }
 
 func TestTwoSendersMayUseOneID(t *testing.T) {
@@ -153,7 +154,7 @@ func TestForeignMessagesWithOneIDStayApart(t *testing.T) {
 			}
 			one := l.Messages[step.read]
 			if dies { // between the archive and the removal
-				if err := m.archive.Append(t.Context(), "test", []Message{one}, l.since()); err != nil {
+				if err := m.archive.Append(t.Context(), "test", []mail.Message{one}, l.since()); err != nil {
 					t.Fatal(err)
 				}
 				if err := l.Release(); err != nil {
@@ -180,7 +181,7 @@ func TestACrowdWithOneIDIsToldTheTruth(t *testing.T) {
 	m, root := newBox(t)
 	lk := held(t, m)
 	type job struct {
-		msg  Message
+		msg  mail.Message
 		said <-chan sent
 	}
 	var jobs []job
@@ -261,9 +262,9 @@ func TestALookupParsesOnlyTheFileThatHasTheID(t *testing.T) {
 		deliver(t, m, letter(fmt.Sprintf("%03d%s", i, strings.Repeat("x", 1000))))
 	}
 	deliver(t, m, chosen("birch", "job-1", "one"))
-	holds := HoldsID(map[string]bool{"job-1": true})
+	holds := mail.HoldsID(map[string]bool{"job-1": true})
 	seen := 0
-	err := m.eachWaiting(holds, always, func(Message, *mailFile) { seen++ })
+	err := m.eachWaiting(holds, always, func(mail.Message, *mailFile) { seen++ })
 	if err != nil || seen == 0 || seen > 100 {
 		t.Errorf("%d messages were parsed, %v", seen, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"sort"
 
 	"c2c/inbox/digest"
+	"c2c/inbox/mail"
 )
 
 // An index file says where in the archive the ids of some of its older files stand. It is blocks of idBlock bytes, each with
@@ -39,7 +40,7 @@ type idAt struct {
 
 // idKey is the same for a UUID and for what is shown of it.
 func idKey(id string) uint64 {
-	sum := digest.Sum256([]byte(ShortID(id)))
+	sum := digest.Sum256([]byte(mail.ShortID(id)))
 	return binary.BigEndian.Uint64(sum[:])
 }
 

@@ -46,6 +46,7 @@ import (
 
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 )
 
 // ErrFull is what a sender can test for. It comes wrapped in a sentence of its own.
@@ -63,7 +64,7 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	return Limits{cmp.Or(l.Body, MaxBody), cmp.Or(l.Messages, 20_000), cmp.Or(l.Bytes, 64<<20)}
+	return Limits{cmp.Or(l.Body, mail.MaxBody), cmp.Or(l.Messages, 20_000), cmp.Or(l.Bytes, 64<<20)}
 }
 
 // Config is what a mailbox needs from outside.
@@ -72,9 +73,9 @@ type Config struct {
 	Now    func() time.Time // nil: time.Now
 	Log    Log              // nil: nothing is logged
 	// Held says whether a message that the loop guard holds, and whose time has not come, is still held. Nil: it is.
-	Held func(Message) bool
+	Held func(mail.Message) bool
 	// Awaited says whether somebody waits for an answer, and takes it. Nil: nobody does.
-	Awaited func(Message) bool
+	Awaited func(mail.Message) bool
 }
 
 // Mailbox is the mail of one session.
@@ -84,15 +85,15 @@ type Mailbox struct {
 	limits Limits
 	now    func() time.Time
 	log    Log
-	held   func(Message) bool
+	held   func(mail.Message) bool
 
-	awaited func(Message) bool
+	awaited func(mail.Message) bool
 	archive *Store
 }
 
 // Open names a mailbox. It does not touch the disk.
 func Open(root *atomicfile.Dir, sid string, cfg Config) (*Mailbox, error) {
-	if err := CheckName("session id", sid); err != nil {
+	if err := mail.CheckName("session id", sid); err != nil {
 		return nil, err
 	}
 	m := &Mailbox{root: root, sid: sid, limits: cfg.Limits.withDefaults(), now: cfg.Now, log: cfg.Log, held: cfg.Held, awaited: cfg.Awaited}

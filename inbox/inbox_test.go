@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 )
 
 func openAt(path string) (*Mailbox, error) {
@@ -36,9 +37,9 @@ func newBox(t testing.TB) (*Mailbox, string) {
 	return m, root
 }
 
-func letter(body string) Message { return Message{From: "birch", To: "amber", Content: body} }
+func letter(body string) mail.Message { return mail.Message{From: "birch", To: "amber", Content: body} }
 
-func deliver(t *testing.T, m *Mailbox, msgs ...Message) []Message {
+func deliver(t *testing.T, m *Mailbox, msgs ...mail.Message) []mail.Message {
 	t.Helper()
 	stored, err := m.Deliver(t.Context(), msgs...)
 	if err != nil {
@@ -70,7 +71,7 @@ func lease(t *testing.T, m *Mailbox) *Lease {
 }
 
 // drain is a reader that needs no second look.
-func drain(ctx context.Context, m *Mailbox, by string) ([]Message, error) {
+func drain(ctx context.Context, m *Mailbox, by string) ([]mail.Message, error) {
 	l, err := m.Lease(ctx, by, 1<<30)
 	if err != nil {
 		return nil, err
@@ -78,7 +79,7 @@ func drain(ctx context.Context, m *Mailbox, by string) ([]Message, error) {
 	return l.Messages, l.Ack(ctx, Handles(l.Messages)...)
 }
 
-func bodies(msgs []Message) string {
+func bodies(msgs []mail.Message) string {
 	var s []string
 	for _, m := range msgs {
 		s = append(s, m.Content)
@@ -223,8 +224,8 @@ func TestFullMailboxRefusesAndLosesNothing(t *testing.T) {
 func TestBadBodiesAreRefused(t *testing.T) {
 	m, root := newBox(t)
 	for body, want := range map[string]error{
-		"\xff": ErrBody, "a\x00b": ErrBody, strings.Repeat("a", 257<<10): ErrTooLarge,
-		strings.Repeat("a", 257<<10) + "é"[:1]: ErrTooLarge, // cut off in the middle of a character
+		"\xff": mail.ErrBody, "a\x00b": mail.ErrBody, strings.Repeat("a", 257<<10): mail.ErrTooLarge,
+		strings.Repeat("a", 257<<10) + "é"[:1]: mail.ErrTooLarge, // cut off in the middle of a character
 	} {
 		if _, err := m.Deliver(t.Context(), letter(body)); !errors.Is(err, want) {
 			t.Errorf("body %.5q: %v", body, err)
@@ -232,7 +233,7 @@ func TestBadBodiesAreRefused(t *testing.T) {
 	}
 	long := letter("x")
 	long.InReplyTo = strings.Repeat("a", 129)
-	if _, err := m.Deliver(t.Context(), long); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "in_reply_to") {
+	if _, err := m.Deliver(t.Context(), long); !errors.Is(err, mail.ErrTooLarge) || !strings.Contains(err.Error(), "in_reply_to") {
 		t.Errorf("a long in_reply_to: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(root, "amber.inbox.json")); !os.IsNotExist(err) {
@@ -299,7 +300,7 @@ func TestDamagedInboxIsSetAsideAndTheRestDelivered(t *testing.T) {
 
 func TestUnknownFieldsSurvive(t *testing.T) {
 	in := `{"from_alias":"a","to_alias":"b","content":"<&>","ts":5,"enc_status":{"x": [1, 2]},"kind":9}`
-	var m Message
+	var m mail.Message
 	if err := json.Unmarshal([]byte(in), &m); err != nil {
 		t.Fatal(err)
 	}
@@ -379,7 +380,7 @@ func TestLegacyPeersAreReadWithTheirEmptyFile(t *testing.T) {
 func TestALongBacklogIsTakenInParts(t *testing.T) {
 	m, _ := newBox(t)
 	const count = 2000
-	var all []Message
+	var all []mail.Message
 	for i := range count {
 		all = append(all, letter(fmt.Sprint(i)+strings.Repeat("x", 200)))
 	}

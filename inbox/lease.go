@@ -11,12 +11,13 @@ import (
 	"strconv"
 
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 )
 
 // Lease is a batch of messages in the hands of one reader. It lives as long
 // as its process, and ends with Ack or Release.
 type Lease struct {
-	Messages []Message
+	Messages []mail.Message
 	More     bool // something waits behind these messages
 
 	box   *Mailbox
@@ -24,7 +25,7 @@ type Lease struct {
 	files []*mailFile // locked
 	size  int64       // bytes of the bodies
 	all   bool        // see LeaseAll
-	only  func(Message) bool
+	only  func(mail.Message) bool
 }
 
 // Lease hands over what waits, oldest first, and what a dead holder had before
@@ -42,12 +43,12 @@ func (m *Mailbox) LeaseAll(ctx context.Context, by string, enough int64) (*Lease
 
 // LeaseOnly leases only messages that match, held ones included. Others stay where they are; those in the same file nobody else
 // can lease meanwhile.
-func (m *Mailbox) LeaseOnly(ctx context.Context, by string, matches func(Message) bool) (*Lease, error) {
+func (m *Mailbox) LeaseOnly(ctx context.Context, by string, matches func(mail.Message) bool) (*Lease, error) {
 	return m.lease(ctx, by, math.MaxInt64, &Lease{box: m, only: matches})
 }
 
 func (m *Mailbox) lease(ctx context.Context, by string, enough int64, l *Lease) (*Lease, error) {
-	if err := CheckName("reader name", by); err != nil {
+	if err := mail.CheckName("reader name", by); err != nil {
 		return nil, err
 	}
 	if some, err := m.Used(); err != nil || !some {
@@ -179,13 +180,13 @@ func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err er
 }
 
 // hideOthers marks the messages that are not handed over now, and gives the bytes of the others; offers is false when there are none.
-func (l *Lease) hideOthers(msgs []Message) (size int64, offers bool) {
+func (l *Lease) hideOthers(msgs []mail.Message) (size int64, offers bool) {
 	for i := range msgs {
 		if msg := &msgs[i]; l.offers(*msg) {
 			offers = true
 			size += int64(len(msg.Content))
 		} else {
-			msg.hidden = true
+			msg.Hidden = true
 		}
 	}
 	return size, offers
@@ -250,23 +251,23 @@ func (l *Lease) assignHandles() {
 		n += len(mf.msgs)
 	}
 	l.Messages = slices.Grow(l.Messages, n)
-	handles, seen := make(map[string]bool, n), make(map[key]bool, n)
+	handles, seen := make(map[string]bool, n), make(map[mail.Key]bool, n)
 	for _, mf := range l.files {
-		mf.msgs = slices.DeleteFunc(mf.msgs, func(msg Message) bool {
+		mf.msgs = slices.DeleteFunc(mf.msgs, func(msg mail.Message) bool {
 			before := len(seen)
-			seen[msg.key()] = true
-			return len(seen) == before && !msg.legacy()
+			seen[msg.Key()] = true
+			return len(seen) == before && !msg.HasLegacyID()
 		})
 		for i := range mf.msgs {
 			msg := &mf.msgs[i]
-			msg.handle = msg.ID
-			for n := 2; handles[msg.handle]; n++ {
-				msg.handle = msg.ID + "#" + strconv.Itoa(n)
+			msg.LeaseHandle = msg.ID
+			for n := 2; handles[msg.LeaseHandle]; n++ {
+				msg.LeaseHandle = msg.ID + "#" + strconv.Itoa(n)
 			}
-			handles[msg.handle] = true
+			handles[msg.LeaseHandle] = true
 		}
 		for _, msg := range mf.msgs {
-			if !msg.hidden {
+			if !msg.Hidden {
 				l.Messages = append(l.Messages, msg)
 			}
 		}
@@ -274,7 +275,7 @@ func (l *Lease) assignHandles() {
 }
 
 // offers says whether a message is handed over now.
-func (l *Lease) offers(msg Message) bool {
+func (l *Lease) offers(msg mail.Message) bool {
 	if l.only != nil {
 		return l.only(msg)
 	}
@@ -335,7 +336,7 @@ func (l *Lease) Remove(ctx context.Context, handles ...string) error {
 }
 
 // Handles gives the handles of messages.
-func Handles(msgs []Message) (handles []string) {
+func Handles(msgs []mail.Message) (handles []string) {
 	for _, msg := range msgs {
 		handles = append(handles, msg.Handle())
 	}
@@ -347,8 +348,8 @@ func (l *Lease) ack(ctx context.Context, read bool, handles []string) error {
 	for _, h := range handles {
 		set[h] = true
 	}
-	handed := func(msg Message) bool { return set[msg.Handle()] }
-	acked := make([]Message, 0, len(handles))
+	handed := func(msg mail.Message) bool { return set[msg.Handle()] }
+	acked := make([]mail.Message, 0, len(handles))
 	for _, msg := range l.Messages {
 		if handed(msg) {
 			acked = append(acked, msg)
@@ -370,7 +371,7 @@ func (l *Lease) ack(ctx context.Context, read bool, handles []string) error {
 
 // settle takes what was handed over out of the files. When that fails, or notArchived says why the archive could not take it, the
 // names of the files record what was read: that needs no space.
-func (l *Lease) settle(ctx context.Context, handed func(Message) bool, all, read bool, notArchived error) error {
+func (l *Lease) settle(ctx context.Context, handed func(mail.Message) bool, all, read bool, notArchived error) error {
 	if !all { // a file gets another name: nobody may look for the old one meanwhile
 		lk, err := l.box.lock(ctx)
 		if err != nil {
@@ -392,7 +393,7 @@ func (l *Lease) settle(ctx context.Context, handed func(Message) bool, all, read
 }
 
 // drop takes what was handed over out of the files.
-func (l *Lease) drop(ctx context.Context, handed func(Message) bool) error {
+func (l *Lease) drop(ctx context.Context, handed func(mail.Message) bool) error {
 	for _, mf := range l.files {
 		if err := l.keepRest(ctx, mf, handed); err != nil {
 			return err
@@ -410,7 +411,7 @@ func (l *Lease) since() int64 {
 // content is in place, the old content is no harm: archived stays in the name, and what the archive has behind that
 // place is not handed over again. What was read of it before, on a full disk, is archived first. If the new content cannot be written,
 // the name tells of the old one as before.
-func (l *Lease) keepRest(ctx context.Context, mf *mailFile, handed func(Message) bool) error {
+func (l *Lease) keepRest(ctx context.Context, mf *mailFile, handed func(mail.Message) bool) error {
 	rest := slices.DeleteFunc(slices.Clone(mf.msgs), handed)
 	if len(rest) > 0 && len(rest) == len(mf.msgs) && len(mf.acked) == 0 {
 		return nil
@@ -439,4 +440,4 @@ func (l *Lease) keepRest(ctx context.Context, mf *mailFile, handed func(Message)
 }
 
 // nobody is for keepRest, when nothing more was handed over.
-func nobody(Message) bool { return false }
+func nobody(mail.Message) bool { return false }

@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 )
 
 // madeAt is when a UUIDv7 was made.
 func madeAt(id string) (at time.Time, ok bool) {
-	if !IsUUID(id) || id[14] != '7' {
+	if !mail.IsUUID(id) || id[14] != '7' {
 		return at, false
 	}
 	ms, err := strconv.ParseInt(id[:8]+id[9:13], 16, 64)

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"c2c/inbox/mail"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,9 +23,9 @@ func TestAMessageIsFoundWhateverTheTimesOfTheFilesAre(t *testing.T) {
 			t.Parallel()
 			m, _ := newBox(t)
 			big := strings.Repeat("x", maxInbox-1000)
-			var stored []Message
+			var stored []mail.Message
 			for range 6 {
-				stored = append(stored, deliver(t, m, Message{From: "amber", To: "birch", Content: big})...)
+				stored = append(stored, deliver(t, m, mail.Message{From: "amber", To: "birch", Content: big})...)
 			}
 			files := numbered(t, m.root.Path())
 			if len(files) < 4 {
@@ -59,7 +60,7 @@ func TestAMessageIsFoundWhateverTheTimesOfTheFilesAre(t *testing.T) {
 					t.Errorf("message %d: %v, %v", i, found, err)
 				}
 			}
-			if found, err := m.Find(t.Context(), NewID(time.Now())); err != nil || len(found) > 0 {
+			if found, err := m.Find(t.Context(), mail.NewID(time.Now())); err != nil || len(found) > 0 {
 				t.Errorf("found %v, %v", found, err)
 			}
 		})

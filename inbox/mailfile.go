@@ -13,6 +13,7 @@ import (
 
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 )
 
 // mailFile is a numbered file of messages in <sid>.lease/. Its name tells a sender
@@ -40,10 +41,10 @@ type mailFile struct {
 	acked   positions          // those of its messages that were acknowledged, see part.go
 	file    *atomicfile.Handle // open and locked while we hold it
 	damaged bool
-	read    bool      // a dead reader has archived some of its messages
-	msgs    []Message // those that wait
-	pending []Message // acknowledged, and not archived as far as we know
-	total   int       // how many there are
+	read    bool           // a dead reader has archived some of its messages
+	msgs    []mail.Message // those that wait
+	pending []mail.Message // acknowledged, and not archived as far as we know
+	total   int            // how many there are
 }
 
 const donePrefix = "done-"
@@ -96,7 +97,7 @@ func parseMailFile(name string) (*mailFile, bool) {
 	}
 	stem, ok := strings.CutSuffix(rest, ".json")
 	part := strings.SplitN(stem, "-", 6)
-	if !ok || len(part) != 3 && (len(part) != 6 || !ValidName(part[5])) || len(mf.acked) > 0 && (mf.done || len(part) == 3) {
+	if !ok || len(part) != 3 && (len(part) != 6 || !mail.ValidName(part[5])) || len(mf.acked) > 0 && (mf.done || len(part) == 3) {
 		return nil, false
 	}
 	var n [5]int64
@@ -206,7 +207,7 @@ func (m *Mailbox) load(dir *atomicfile.Dir, mf *mailFile, take bool) (free bool,
 	nameLegacy(mf.msgs)
 	if take {
 		for i := range mf.msgs {
-			mf.msgs[i].position = i
+			mf.msgs[i].Position = i
 		}
 	}
 	mf.splitRead()
@@ -242,7 +243,7 @@ func (m *Mailbox) dropRead(mf *mailFile, free bool) error {
 		if err != nil {
 			return err
 		}
-		isGone := func(msg Message) bool { return gone[msg.recordKey()] }
+		isGone := func(msg mail.Message) bool { return gone[msg.RecordKey()] }
 		mf.msgs, mf.pending = slices.DeleteFunc(mf.msgs, isGone), slices.DeleteFunc(mf.pending, isGone)
 		mf.read = len(mf.msgs)+len(mf.pending) < before
 	}
@@ -250,11 +251,11 @@ func (m *Mailbox) dropRead(mf *mailFile, free bool) error {
 }
 
 // nameLegacy gives ids to messages that came without; two equal ones stay two.
-func nameLegacy(msgs []Message) {
+func nameLegacy(msgs []mail.Message) {
 	seen := map[string]int{}
 	for i := range msgs {
 		if msgs[i].ID == "" {
-			id := msgs[i].legacyID()
+			id := msgs[i].LegacyID()
 			if seen[id]++; seen[id] > 1 {
 				id += "-" + strconv.Itoa(seen[id])
 			}

@@ -76,7 +76,7 @@ func firstIn(f io.ReaderAt, base, place int64) (r Archived, behind int64, ok boo
 		}
 		place += int64(size)
 		r = Archived{}
-		if size <= maxNext && json.Unmarshal(line, &r) == nil && !r.contentDropped {
+		if size <= maxNext && json.Unmarshal(line, &r) == nil && !r.ContentDropped {
 			return r, place, true, nil
 		}
 		line, size = line[:0], 0

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"c2c/inbox/mail"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -72,7 +73,7 @@ func TestWhatIsNoRecordIsPassedOver(t *testing.T) {
 	ephemeral := letter("gone")
 	ephemeral.Ephemeral, ephemeral.ID, ephemeral.FromSession = true, "e-1", "birch"
 	first := read(t, m, 1, 1)
-	if err := m.archive.Append(t.Context(), "test", []Message{ephemeral}, 0); err != nil {
+	if err := m.archive.Append(t.Context(), "test", []mail.Message{ephemeral}, 0); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(root, "archive", "amber.jsonl")

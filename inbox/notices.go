@@ -6,6 +6,7 @@ import (
 	"io/fs"
 
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 )
 
 // HoldsMail says whether the mailbox holds a message that somebody else than c2c itself wrote, one in a live reader's
@@ -46,7 +47,7 @@ func holdsMail(file []byte) bool {
 	if len(bytes.Trim(file, "[], \t\r\n")) == 0 {
 		return false
 	}
-	if !bytes.Contains(file, []byte(`"`+SystemAlias+`"`)) {
+	if !bytes.Contains(file, []byte(`"`+mail.SystemAlias+`"`)) {
 		return true // most mail: nothing has to be parsed
 	}
 	msgs, damaged := decode(file)

@@ -13,6 +13,7 @@ import (
 
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 )
 
 // What a look of an Observer may find besides Queued, Handed and Read.
@@ -26,10 +27,10 @@ type Step struct {
 	What    string // Queued, Handed, Read, Gone or Damaged
 	At      time.Time
 	By      string // the reader, when handed or read
-	Trace   Fingerprint
-	Message Message // its content only when First
-	First   bool    // no look has seen the message before
-	Why     string  // of Damaged, which has no message
+	Trace   mail.Fingerprint
+	Message mail.Message // its content only when First
+	First   bool         // no look has seen the message before
+	Why     string       // of Damaged, which has no message
 }
 
 // Observer follows a mailbox for somebody who only watches. It takes no lock and changes nothing, so nobody waits for it and
@@ -37,7 +38,7 @@ type Step struct {
 type Observer struct {
 	m       *Mailbox
 	files   map[atomicfile.Version]fileSeen // those of the last look
-	waits   map[Fingerprint]waiting
+	waits   map[mail.Fingerprint]waiting
 	place   int64 // how far the archive was read
 	started bool
 	trouble map[string]bool // what was told of damage
@@ -52,8 +53,8 @@ type fileSeen struct {
 }
 
 type waiting struct {
-	trace Fingerprint
-	msg   Message // without content
+	trace mail.Fingerprint
+	msg   mail.Message // without content
 	where string
 	by    string
 	at    time.Time
@@ -63,7 +64,7 @@ type waiting struct {
 func (m *Mailbox) Observe(isNew bool) *Observer { return &Observer{m: m, started: isNew} }
 
 // Has says whether the message waited in the mailbox at the last look.
-func (o *Observer) Has(t Fingerprint) bool {
+func (o *Observer) Has(t mail.Fingerprint) bool {
 	_, has := o.waits[t]
 	return has
 }
@@ -88,15 +89,15 @@ func (o *Observer) Counts() (queued, handed int, oldest time.Time) {
 type look struct {
 	o       *Observer
 	files   map[atomicfile.Version]fileSeen
-	waits   map[Fingerprint]waiting
-	order   []Fingerprint // of waits
-	fresh   map[Fingerprint]Message
+	waits   map[mail.Fingerprint]waiting
+	order   []mail.Fingerprint // of waits
+	fresh   map[mail.Fingerprint]mail.Message
 	trouble map[string]bool
 }
 
 // Look gives what has happened since the last look, in the order of the mailbox. On an error it may be called again.
 func (o *Observer) Look() (steps []Step, err error) {
-	l := &look{o: o, files: map[atomicfile.Version]fileSeen{}, waits: map[Fingerprint]waiting{}, fresh: map[Fingerprint]Message{}, trouble: map[string]bool{}}
+	l := &look{o: o, files: map[atomicfile.Version]fileSeen{}, waits: map[mail.Fingerprint]waiting{}, fresh: map[mail.Fingerprint]mail.Message{}, trouble: map[string]bool{}}
 	if !o.started { // before anything else, or what is read meanwhile would be missed
 		if o.place, err = o.m.archive.End(); err != nil {
 			return nil, err
@@ -271,14 +272,14 @@ func (l *look) steps(read []Archived) (steps []Step) {
 		}
 	}
 	sort.Slice(steps, func(i, j int) bool { return steps[i].Why < steps[j].Why })
-	told := map[Fingerprint]bool{}
+	told := map[mail.Fingerprint]bool{}
 	for _, r := range read {
 		t := r.Fingerprint()
 		before, known := l.o.waits[t]
 		if told[t] = true; before.where == Read {
 			continue
 		}
-		step := Step{What: Read, At: FromSeconds(r.DrainedAt), By: r.DrainedBy, Trace: t, Message: r.Message, First: !known}
+		step := Step{What: Read, At: mail.FromSeconds(r.DrainedAt), By: r.DrainedBy, Trace: t, Message: r.Message, First: !known}
 		if msg, fresh := l.fresh[t]; fresh {
 			step.Message = msg // the archive has no content of an ephemeral one
 		}
@@ -305,7 +306,7 @@ func (l *look) steps(read []Archived) (steps []Step) {
 }
 
 // gone are the messages that are in no file any more, and not in the archive.
-func (l *look) gone(told map[Fingerprint]bool) (steps []Step) {
+func (l *look) gone(told map[mail.Fingerprint]bool) (steps []Step) {
 	for t, before := range l.o.waits {
 		if _, there := l.waits[t]; !there && !told[t] && before.where != Read {
 			steps = append(steps, Step{What: Gone, By: before.by, Trace: t, Message: before.msg})

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"c2c/inbox/mail"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -38,8 +39,8 @@ func wantSteps(t *testing.T, o *Observer, want ...string) {
 	}
 }
 
-func named(id string) Message {
-	return Message{From: "birch", To: "amber", Content: "body of " + id, ID: id}
+func named(id string) mail.Message {
+	return mail.Message{From: "birch", To: "amber", Content: "body of " + id, ID: id}
 }
 
 func TestAnObserverSeesEachStepOfAMessageOnce(t *testing.T) {

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"c2c/inbox/mail"
 	"context"
 	"errors"
 	"slices"
@@ -75,7 +76,7 @@ func (mf *mailFile) splitRead() {
 	if len(mf.acked) == 0 {
 		return
 	}
-	var waits []Message
+	var waits []mail.Message
 	for i, msg := range mf.msgs {
 		if mf.acked.has(i) {
 			mf.pending = append(mf.pending, msg)
@@ -116,7 +117,7 @@ func (l *Lease) rename(mf *mailFile, change func(next *mailFile)) error {
 
 // markRead records in the files' names what was handed over. Files that were written anew, or removed, are passed over. Where a part
 // of a file still waits, the caller holds the lock of the mailbox.
-func (l *Lease) markRead(handed func(Message) bool) error {
+func (l *Lease) markRead(handed func(mail.Message) bool) error {
 	short := false
 	for _, mf := range l.files {
 		rest := slices.DeleteFunc(slices.Clone(mf.msgs), handed)
@@ -127,7 +128,7 @@ func (l *Lease) markRead(handed func(Message) bool) error {
 		}
 		waits := map[int]bool{}
 		for _, msg := range rest {
-			waits[msg.position] = true
+			waits[msg.Position] = true
 		}
 		err := l.rename(mf, func(next *mailFile) {
 			next.done, next.acked = len(rest) == 0, nil

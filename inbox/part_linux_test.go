@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"c2c/e2e/namespace"
+	"c2c/inbox/mail"
 )
 
 // mixed is a mailbox on a small disk: in one file there is mail that a reader is handed, an ephemeral message among it, and mail
@@ -24,9 +25,9 @@ func mixed(t *testing.T, left int64, begun bool) (m *Mailbox, room, later func()
 	t.Helper()
 	m, dir := newDisk(t)
 	now, held := time.Unix(1_800_000_000, 0), true
-	m.now, m.held = func() time.Time { return now }, func(Message) bool { return held }
-	msgs := []Message{letter("one"), letter("held"), letter("two"), letter("passing"), letter("slow"), letter("three")}
-	msgs[1].Held, msgs[3].Ephemeral, msgs[4].NotBefore = "birch", true, Seconds(now)+60
+	m.now, m.held = func() time.Time { return now }, func(mail.Message) bool { return held }
+	msgs := []mail.Message{letter("one"), letter("held"), letter("two"), letter("passing"), letter("slow"), letter("three")}
+	msgs[1].Held, msgs[3].Ephemeral, msgs[4].NotBefore = "birch", true, mail.Seconds(now)+60
 	if begun {
 		deliver(t, m, letter("before"))
 		if _, err := drain(t.Context(), m, "test"); err != nil {
@@ -34,7 +35,7 @@ func mixed(t *testing.T, left int64, begun bool) (m *Mailbox, room, later func()
 		}
 	}
 	deliver(t, m, msgs...)
-	return m, fill(t, dir, left), func() { held, now = false, now.Add(LongestHold) }
+	return m, fill(t, dir, left), func() { held, now = false, now.Add(mail.LongestHold) }
 }
 
 // Whatever a reader was handed is not handed over again, though the disk is full and other mail of the same file is kept back.
@@ -208,7 +209,7 @@ func TestWhatWasReadInPartIsSeenSo(t *testing.T) {
 			t.Errorf("%s: found %+v, %v", msg.Content, st, err)
 		}
 	}
-	found, err := m.Search(t.Context(), Query{Is: func(Message) bool { return true }, Limit: 10})
+	found, err := m.Search(t.Context(), Query{Is: func(mail.Message) bool { return true }, Limit: 10})
 	if err != nil || len(found) != 6 || len(slices.DeleteFunc(found, func(f Found) bool { return f.Where != Read })) != 4 {
 		t.Errorf("found %+v, %v", found, err)
 	}
@@ -296,12 +297,12 @@ func TestADamagedFileThatWasReadInPartIsKeptAside(t *testing.T) {
 func TestAFileThatCouldNotBeWrittenAnewCountsItsBytes(t *testing.T) {
 	for _, begun := range []bool{false, true} { // its name tells already of what was read
 		m, root := newBox(t)
-		m.held = func(Message) bool { return true }
-		msgs := []Message{letter("one" + strings.Repeat("x", 5000)), letter("held"), letter("two")}
-		msgs[1].Held, msgs[1].NotBefore = "birch", Seconds(time.Now().Add(time.Minute))
+		m.held = func(mail.Message) bool { return true }
+		msgs := []mail.Message{letter("one" + strings.Repeat("x", 5000)), letter("held"), letter("two")}
+		msgs[1].Held, msgs[1].NotBefore = "birch", mail.Seconds(time.Now().Add(time.Minute))
 		deliver(t, m, msgs...)
 		l := lease(t, m)
-		mf, read := l.files[0], func(m Message) bool { return m.Held == "" && (!begun || m.Content != "two") }
+		mf, read := l.files[0], func(m mail.Message) bool { return m.Held == "" && (!begun || m.Content != "two") }
 		rest := slices.DeleteFunc(slices.Clone(mf.msgs), read)
 		next := mailFile{number: mf.number, count: len(rest), bytes: int64(len(encode(rest))), archived: mf.archived, at: mf.at, by: mf.by}
 		if err := os.Mkdir(filepath.Join(root, "amber.lease", next.name()+".tmp.c2c"), 0o700); err != nil { // in the way of the new content
@@ -330,11 +331,11 @@ func TestAFileThatCouldNotBeWrittenAnewCountsItsBytes(t *testing.T) {
 // A file's name has 255 bytes. What it has no room for is handed over again, and the reader is told so.
 func TestANameTellsOfAsMuchAsItHasRoomFor(t *testing.T) {
 	m, root := newBox(t)
-	m.held = func(Message) bool { return true }
-	var msgs []Message
+	m.held = func(mail.Message) bool { return true }
+	var msgs []mail.Message
 	for i := range 60 {
 		held := letter(fmt.Sprint("held", i))
-		held.Held, held.NotBefore = "birch", Seconds(time.Now().Add(time.Minute))
+		held.Held, held.NotBefore = "birch", mail.Seconds(time.Now().Add(time.Minute))
 		msgs = append(msgs, letter(fmt.Sprint("one", i)), held)
 	}
 	deliver(t, m, msgs...)

@@ -10,6 +10,7 @@ import (
 
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 )
 
 // Pruned counts what was removed, or would be.
@@ -245,7 +246,7 @@ func AddSessions(sids map[string]bool, dir *atomicfile.Dir, suffixes ...string) 
 	names, err := dir.Names()
 	for _, name := range names {
 		for _, suffix := range suffixes {
-			if sid, ok := strings.CutSuffix(name, suffix); ok && ValidName(sid) {
+			if sid, ok := strings.CutSuffix(name, suffix); ok && mail.ValidName(sid) {
 				sids[sid] = true
 			}
 		}

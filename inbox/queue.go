@@ -13,6 +13,7 @@ import (
 
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 )
 
 // Senders that find the mailbox locked combine their commits. Each queues its
@@ -71,7 +72,7 @@ func (m *Mailbox) enqueue(d *delivery) *queued {
 		return nil
 	}
 	for i, msg := range d.Messages {
-		if msg.Ephemeral || d.chosen[i] != msg.chosen() {
+		if msg.Ephemeral || d.chosen[i] != msg.HasChosenID() {
 			return nil
 		}
 	}
@@ -166,21 +167,21 @@ func (q *queued) await(ctx context.Context, lk *filelock.Lock) (held bool, err e
 
 // batch is what one sender stores for others.
 type batch struct {
-	msgs  []Message
+	msgs  []mail.Message
 	files []*atomicfile.Handle // to be signed
 }
 
 // claim takes what others have queued, to be stored together with fresh. A message whose id its sender has used
 // before is left, so that its own sender compares the two. The caller holds the lock.
-func (m *Mailbox) claim(dir *atomicfile.Dir, names []string, fresh []Message) *batch {
-	offers, chosen := map[string][]Message{}, map[string]bool{} // the ids: one search for all
+func (m *Mailbox) claim(dir *atomicfile.Dir, names []string, fresh []mail.Message) *batch {
+	offers, chosen := map[string][]mail.Message{}, map[string]bool{} // the ids: one search for all
 	files := map[string]*atomicfile.Handle{}
 	for _, name := range names {
 		if f := openQueued(dir, name); f != nil {
 			offers[name], files[name] = m.readQueued(f), f
 		}
 		for _, msg := range offers[name] {
-			if msg.chosen() {
+			if msg.HasChosenID() {
 				chosen[msg.ID] = true
 			}
 		}
@@ -192,7 +193,7 @@ func (m *Mailbox) claim(dir *atomicfile.Dir, names []string, fresh []Message) *b
 	b, size := &batch{}, int64(0)
 	for _, name := range slices.Sorted(maps.Keys(files)) { // the oldest first
 		msgs := offers[name]
-		known := func(msg Message) bool { return slices.ContainsFunc(there[msg.ID], msg.sameSender) }
+		known := func(msg mail.Message) bool { return slices.ContainsFunc(there[msg.ID], msg.SameSender) }
 		if err != nil || len(msgs) == 0 || size+sizeOf(msgs) > maxBatch || slices.ContainsFunc(msgs, known) || dir.Remove(name) != nil {
 			files[name].Close()
 			continue
@@ -207,7 +208,7 @@ func (m *Mailbox) claim(dir *atomicfile.Dir, names []string, fresh []Message) *b
 }
 
 // sizeOf gives the bytes of the bodies.
-func sizeOf(msgs []Message) (size int64) {
+func sizeOf(msgs []mail.Message) (size int64) {
 	for _, msg := range msgs {
 		size += int64(len(msg.Content))
 	}
@@ -250,7 +251,7 @@ func openQueued(dir *atomicfile.Dir, name string) *atomicfile.Handle {
 }
 
 // readQueued returns nothing unless the file is whole, small enough and good.
-func (m *Mailbox) readQueued(f io.Reader) (msgs []Message) {
+func (m *Mailbox) readQueued(f io.Reader) (msgs []mail.Message) {
 	data, err := io.ReadAll(io.LimitReader(f, maxBatch+1))
 	if err != nil || len(data) > maxBatch || json.Unmarshal(data, &msgs) != nil {
 		return nil

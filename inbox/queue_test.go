@@ -18,6 +18,7 @@ import (
 
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 )
 
 // sender is another process, as far as the queue goes: it shares no Mailbox.
@@ -70,7 +71,7 @@ type sent struct {
 	err error
 }
 
-func send(ctx context.Context, m *Mailbox, msg Message) <-chan sent {
+func send(ctx context.Context, m *Mailbox, msg mail.Message) <-chan sent {
 	said := make(chan sent, 1)
 	go func() {
 		stored, err := m.Deliver(ctx, msg)
@@ -113,7 +114,7 @@ func TestWhatIsQueuedIsNoMessageYet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := send(t.Context(), sender(t, root), Message{From: "birch", To: "amber", Content: "x", ID: "x-1", FromSession: "birch"})
+	said := send(t.Context(), sender(t, root), mail.Message{From: "birch", To: "amber", Content: "x", ID: "x-1", FromSession: "birch"})
 	awaitQueued(t, root, 1)
 	if waits, err := m.Waiting(); waits || err != nil {
 		t.Errorf("waits %v, %v", waits, err)
@@ -219,7 +220,7 @@ func claimAndDie(m *Mailbox, point string) error {
 
 // What a dead sender, a power cut or a hostile process left is not stored.
 func TestWhatNobodyWaitsForIsDropped(t *testing.T) {
-	whole := string(encode([]Message{{From: "birch", To: "amber", Content: "x", ID: "x-1", TS: 1.5}}))
+	whole := string(encode([]mail.Message{{From: "birch", To: "amber", Content: "x", ID: "x-1", TS: 1.5}}))
 	for _, byReader := range []bool{false, true} {
 		for _, content := range []string{whole, whole[:30], "", "[]\n", strings.Repeat("[", 2*maxBatch)} {
 			m, root := newBox(t)
@@ -441,14 +442,14 @@ func TestAFullMailboxTellsEachSender(t *testing.T) {
 
 func TestWhoRepeatsAMessageAtOnceStoresItOnce(t *testing.T) {
 	m, root := newBox(t)
-	deliver(t, m, Message{From: "birch", To: "amber", Content: "old", ID: "old"})
+	deliver(t, m, mail.Message{From: "birch", To: "amber", Content: "old", ID: "old"})
 	lk, err := m.lock(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var all []<-chan sent
 	for _, id := range []string{"new", "old", "new", "new", "old"} {
-		all = append(all, send(t.Context(), sender(t, root), Message{From: "birch", To: "amber", Content: id, ID: id, FromSession: "birch"}))
+		all = append(all, send(t.Context(), sender(t, root), mail.Message{From: "birch", To: "amber", Content: id, ID: id, FromSession: "birch"}))
 	}
 	awaitQueued(t, root, 5)
 	lk.Release()
@@ -475,7 +476,7 @@ func TestAnEphemeralMessageIsNotQueued(t *testing.T) {
 	msg := letter("x")
 	msg.Ephemeral = true
 	other := sender(t, root)
-	if q := other.enqueue(&delivery{Stored: Stored{Messages: []Message{msg}}, chosen: []bool{false}}); q != nil {
+	if q := other.enqueue(&delivery{Stored: Stored{Messages: []mail.Message{msg}}, chosen: []bool{false}}); q != nil {
 		t.Error("it is queued")
 	}
 	said := send(t.Context(), other, msg)

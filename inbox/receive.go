@@ -6,12 +6,13 @@ import (
 	"slices"
 
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 )
 
 // Receive archives messages that a client was seen to have, of those that live
 // readers with these names have leased. Such a reader carries messages to the client
 // and cannot see whether they arrive. Its own ack archives nothing twice.
-func (m *Mailbox) Receive(ctx context.Context, has func(Message) bool, by ...string) error {
+func (m *Mailbox) Receive(ctx context.Context, has func(mail.Message) bool, by ...string) error {
 	if some, err := m.Used(); err != nil || !some {
 		return err
 	}
@@ -20,9 +21,9 @@ func (m *Mailbox) Receive(ctx context.Context, has func(Message) bool, by ...str
 		return err
 	}
 	defer lk.Release()
-	held := map[*mailFile][]Message{}
+	held := map[*mailFile][]mail.Message{}
 	err = m.inLease(func(dir *atomicfile.Dir) error {
-		return m.eachLeased(dir, nil, always, func(msg Message, holder *mailFile) {
+		return m.eachLeased(dir, nil, always, func(msg mail.Message, holder *mailFile) {
 			if holder != nil && !holder.done && slices.Contains(by, holder.by) && has(msg) {
 				held[holder] = append(held[holder], msg)
 			}
@@ -35,14 +36,14 @@ func (m *Mailbox) Receive(ctx context.Context, has func(Message) bool, by ...str
 }
 
 // Held gives the messages that live readers with these names have in their hands.
-func (m *Mailbox) Held(ctx context.Context, by ...string) (msgs []Message, err error) {
+func (m *Mailbox) Held(ctx context.Context, by ...string) (msgs []mail.Message, err error) {
 	lk, err := m.lockToRead(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer lk.Release()
 	err = m.inLease(func(dir *atomicfile.Dir) error {
-		return m.eachLeased(dir, nil, always, func(msg Message, holder *mailFile) {
+		return m.eachLeased(dir, nil, always, func(msg mail.Message, holder *mailFile) {
 			if holder != nil && !holder.done && slices.Contains(by, holder.by) {
 				msgs = append(msgs, msg)
 			}

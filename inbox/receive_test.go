@@ -1,6 +1,9 @@
 package inbox
 
-import "testing"
+import (
+	"c2c/inbox/mail"
+	"testing"
+)
 
 func TestWhatAClientWasSeenToHaveIsReadOnce(t *testing.T) {
 	m, _ := newBox(t)
@@ -13,7 +16,7 @@ func TestWhatAClientWasSeenToHaveIsReadOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	second := func(msg Message) bool { return msg.Content == "two" }
+	second := func(msg mail.Message) bool { return msg.Content == "two" }
 	for range 2 { // a receipt may come twice
 		if err := m.Receive(t.Context(), second, "socket"); err != nil {
 			t.Fatal(err)
@@ -42,7 +45,7 @@ func TestAReceiptForAnotherReadersMailIsIgnored(t *testing.T) {
 	m, _ := newBox(t)
 	deliver(t, m, letter("one"))
 	l := lease(t, m)
-	if err := m.Receive(t.Context(), func(Message) bool { return true }, "socket"); err != nil {
+	if err := m.Receive(t.Context(), func(mail.Message) bool { return true }, "socket"); err != nil {
 		t.Fatal(err)
 	}
 	if h, _ := m.archive.History(t.Context(), 10); len(h) != 0 {

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"c2c/inbox/mail"
 	"errors"
 	"fmt"
 	"os"
@@ -11,10 +12,12 @@ import (
 )
 
 // body is one that a test can tell by its first word.
-func body(word string, size int) Message { return letter(word + strings.Repeat("x", size-len(word))) }
+func body(word string, size int) mail.Message {
+	return letter(word + strings.Repeat("x", size-len(word)))
+}
 
 // words are the first characters of the bodies.
-func words(msgs []Message) string {
+func words(msgs []mail.Message) string {
 	var all []string
 	for _, msg := range msgs {
 		all = append(all, strings.TrimRight(msg.Content, "x"))
@@ -132,7 +135,7 @@ func wantOnePlace(t *testing.T, root string) {
 		msgs, _ := decode(data)
 		for _, msg := range msgs {
 			if seen[msg.ID] != "" {
-				t.Errorf("%s is in %s and in %s", words([]Message{msg}), seen[msg.ID], name)
+				t.Errorf("%s is in %s and in %s", words([]mail.Message{msg}), seen[msg.ID], name)
 			}
 			seen[msg.ID] = name
 		}
@@ -207,7 +210,7 @@ func TestAKillAfterAnyStepLosesAndDoublesNothing(t *testing.T) {
 		}, "b c d"},
 		"written, and the lock file is not touched": {func(t *testing.T, m *Mailbox) {
 			l := archived(t, m)
-			if err := l.keepRest(t.Context(), l.files[0], func(msg Message) bool { return msg.ID == l.Messages[0].ID }); err != nil {
+			if err := l.keepRest(t.Context(), l.files[0], func(msg mail.Message) bool { return msg.ID == l.Messages[0].ID }); err != nil {
 				t.Fatal(err)
 			}
 			die(t, l)
@@ -245,7 +248,7 @@ func TestAKillAfterAnyStepLosesAndDoublesNothing(t *testing.T) {
 				}
 			}
 			h, err := m.archive.History(t.Context(), 9)
-			var read []Message
+			var read []mail.Message
 			for _, a := range slices.Backward(h) {
 				read = append(read, a.Message)
 			}
@@ -262,7 +265,7 @@ func TestAKillAfterAnyStepLosesAndDoublesNothing(t *testing.T) {
 // Hooks show a part of a long backlog, and each is killed somewhere in its ack.
 func TestKilledHooksDoNotFillTheMailbox(t *testing.T) {
 	m, _ := newBox(t)
-	var all []Message
+	var all []mail.Message
 	for i := range 100 {
 		all = append(all, body(fmt.Sprint(i), 1000))
 	}
@@ -273,7 +276,7 @@ func TestKilledHooksDoNotFillTheMailbox(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		handed := func(msg Message) bool { return msg.ID == l.Messages[0].ID }
+		handed := func(msg mail.Message) bool { return msg.ID == l.Messages[0].ID }
 		if err := m.archive.Append(t.Context(), "hook", l.Messages[:1], l.since()); err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 )
 
 // Query is what Search looks for.
@@ -20,7 +21,7 @@ type Query struct {
 	// MayBeOf says whether a message of that time may be one, so that the archive's others are not parsed. Nil: any time.
 	MayBeOf func(ts float64) bool
 	// Is says whether a message is one.
-	Is func(Message) bool
+	Is func(mail.Message) bool
 	// Limit is how many are wanted of those that wait, and of those that are archived: the newest.
 	Limit int
 	// Since is the place in the archive behind which it looks.
@@ -108,7 +109,7 @@ func (m *Mailbox) searchWaiting(ctx context.Context, q Query) (found []Found, er
 		return nil, err
 	}
 	defer lk.Release()
-	err = m.newestWaiting(q, func(msg Message, holder *mailFile) (more bool) {
+	err = m.newestWaiting(q, func(msg mail.Message, holder *mailFile) (more bool) {
 		if q.Is(msg) {
 			found = append(found, foundWaiting(msg, holder))
 		}
@@ -119,13 +120,13 @@ func (m *Mailbox) searchWaiting(ctx context.Context, q Query) (found []Found, er
 
 // newestWaiting calls f for what waits, the newest first, until it returns false. No further file is read then, and of a file no message
 // is parsed that cannot be one. The caller holds the lock.
-func (m *Mailbox) newestWaiting(q Query, f func(Message, *mailFile) (more bool)) error {
+func (m *Mailbox) newestWaiting(q Query, f func(mail.Message, *mailFile) (more bool)) error {
 	file, err := m.root.ReadIf(m.inboxName())
 	if err != nil {
 		return err
 	}
 	more := true
-	each := func(msgs []Message, holder *mailFile) {
+	each := func(msgs []mail.Message, holder *mailFile) {
 		for i := len(msgs) - 1; i >= 0 && more; i-- {
 			more = f(msgs[i], holder)
 		}

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"bytes"
+	"c2c/inbox/mail"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,7 +26,7 @@ func TestSearchGivesTheNewestFirstWhereverTheyAre(t *testing.T) {
 	for limit, want := range map[int]string{1: "queued word 3, read word 1", 9: "queued word 3, queued word 2, read word 1, read word 0"} {
 		found, err := m.Search(t.Context(), Query{
 			Holds: func(data []byte) bool { return bytes.Contains(data, []byte("word")) },
-			Is:    func(m Message) bool { return strings.HasPrefix(m.Content, "word") }, Limit: limit,
+			Is:    func(m mail.Message) bool { return strings.HasPrefix(m.Content, "word") }, Limit: limit,
 		})
 		var got []string
 		for _, f := range found {
@@ -46,7 +47,7 @@ func TestSearchTellsOnceOfAMessageThatIsArchivedAndNotRemovedYet(t *testing.T) {
 	if err := m.archive.Append(t.Context(), "hook", l.Messages, l.since()); err != nil {
 		t.Fatal(err)
 	}
-	found, err := m.Search(t.Context(), Query{Is: func(Message) bool { return true }, Limit: 9})
+	found, err := m.Search(t.Context(), Query{Is: func(mail.Message) bool { return true }, Limit: 9})
 	if err != nil || len(found) != 1 || found[0].Where != Read {
 		t.Errorf("found %+v, %v", found, err)
 	}
@@ -56,7 +57,7 @@ func TestALinkIsReadFromALineOrTheLineIsParsed(t *testing.T) {
 	t.Parallel()
 	links := func(file string) string {
 		all := ""
-		others := EachLink([]byte(file), func(id, answers string) { all += id + " " + answers + " " })
+		others := mail.EachLink([]byte(file), func(id, answers string) { all += id + " " + answers + " " })
 		return fmt.Sprint(all, others)
 	}
 	for line, want := range map[string]string{
@@ -111,7 +112,7 @@ func TestATimeIsReadFromALineOrTheLineIsParsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	parsed := 0
-	found, err := m.Search(t.Context(), Query{Limit: 9, MayBeOf: func(ts float64) bool { return ts >= 2 }, Is: func(Message) bool { parsed++; return true }})
+	found, err := m.Search(t.Context(), Query{Limit: 9, MayBeOf: func(ts float64) bool { return ts >= 2 }, Is: func(mail.Message) bool { parsed++; return true }})
 	if err != nil || parsed != 2 || len(found) != 2 || found[0].Message.TS != 2 || found[1].Message.TS != 3 {
 		t.Errorf("%d were parsed; %+v, %v", parsed, found, err)
 	}
@@ -136,7 +137,7 @@ func TestSearchReadsNoMoreOfWhatWaitsThanItNeeds(t *testing.T) {
 			}
 			return bytes.Contains(data, []byte(`39 word`)) || bytes.Contains(data, []byte(`38 word`))
 		},
-		Is: func(m Message) bool { parsed++; return true }, Limit: 2,
+		Is: func(m mail.Message) bool { parsed++; return true }, Limit: 2,
 	})
 	if read > 2 {
 		t.Errorf("%d files are read of %d", read, len(files)+1)
@@ -161,7 +162,7 @@ func TestSearchFindsWhatIsWrittenInAnyWay(t *testing.T) {
 			t.Fatal(err)
 		}
 		found, err := m.Search(t.Context(), Query{
-			Holds: func(data []byte) bool { return bytes.Contains(data, []byte("word")) }, Is: func(Message) bool { return true }, Limit: 9,
+			Holds: func(data []byte) bool { return bytes.Contains(data, []byte("word")) }, Is: func(mail.Message) bool { return true }, Limit: 9,
 		})
 		if err != nil || len(found) != 2 || found[0].Message.ID == found[1].Message.ID {
 			t.Errorf("%s: %+v, %v", name, found, err)

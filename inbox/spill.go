@@ -12,6 +12,7 @@ import (
 
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 )
 
 // An old version (96fdd19) kept what did not fit the inbox in <sid>.spill.jsonl, one record a line:
@@ -32,7 +33,7 @@ func (m *Mailbox) spillName() string { return m.sid + spillEnd }
 // Spills gives the sessions that have such a file, from the names in a root.
 func Spills(names []string) (sids []string) {
 	for _, name := range names {
-		if sid, ok := strings.CutSuffix(name, spillEnd); ok && ValidName(sid) {
+		if sid, ok := strings.CutSuffix(name, spillEnd); ok && mail.ValidName(sid) {
 			sids = append(sids, sid)
 		}
 	}
@@ -154,10 +155,10 @@ func oldLeaseName(stem string, bytes int64) (name string, ok bool) {
 func isSpill(file []byte) bool { return bytes.HasPrefix(file, []byte(`{"message":`)) }
 
 // decodeSpill is decode for that format. Of a last line that a crash has torn nobody was told that it is stored.
-func decodeSpill(file []byte) (msgs []Message, damaged bool) {
+func decodeSpill(file []byte) (msgs []mail.Message, damaged bool) {
 	for line := range bytes.Lines(file) {
 		var record struct {
-			Message *Message `json:"message"`
+			Message *mail.Message `json:"message"`
 		}
 		if line[len(line)-1] == '\n' && json.Unmarshal(line, &record) == nil && record.Message != nil {
 			msgs = append(msgs, *record.Message)

@@ -9,22 +9,23 @@ import (
 	"testing"
 
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 )
 
 // spillLines is what version 96fdd19 appends, behind before messages.
-func spillLines(before int, msgs ...Message) (text string) {
+func spillLines(before int, msgs ...mail.Message) (text string) {
 	for i, msg := range msgs {
-		text += string(msg.appendFields([]byte(`{"message":`), "{")) + fmt.Sprintf(`},"n":%d}`, before+i+1) + "\n"
+		text += string(msg.AppendFields([]byte(`{"message":`), "{")) + fmt.Sprintf(`},"n":%d}`, before+i+1) + "\n"
 	}
 	return text
 }
 
 // spillBodies numbers messages; each has what a spill could be mistaken by.
-func spilledMail(from, count int) (msgs []Message) {
+func spilledMail(from, count int) (msgs []mail.Message) {
 	for i := range count {
 		msg := letter(fmt.Sprintf("s%d", from+i))
 		msg.ID, msg.TS = fmt.Sprintf("id-%d", from+i), 1.5
-		msg.Extra = []Field{{"other", []byte(`{"message":{"from_alias":"x","to_alias":"y","content":"no mail"},"n":1}`)}}
+		msg.Extra = []mail.Field{{Name: "other", Value: []byte(`{"message":{"from_alias":"x","to_alias":"y","content":"no mail"},"n":1}`)}}
 		msgs = append(msgs, msg)
 	}
 	return msgs

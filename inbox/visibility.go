@@ -8,17 +8,18 @@ import (
 	"slices"
 
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 )
 
 // hides says whether a message is not handed over now. Other programs hand it over all the same.
-func (m *Mailbox) hides(msg Message) bool {
+func (m *Mailbox) hides(msg mail.Message) bool {
 	if msg.InReplyTo != "" && m.awaited != nil && m.awaited(msg) {
 		return true
 	}
 	if msg.ExpiresAt == 0 && msg.NotBefore == 0 && msg.Held == "" {
 		return false
 	}
-	now := Seconds(m.now())
+	now := mail.Seconds(m.now())
 	return msg.Expired(now) || msg.KeptBack(now) && (msg.Held == "" || m.held == nil || m.held(msg))
 }
 
@@ -54,10 +55,10 @@ func (m *Mailbox) firstIsReady() (ready bool) {
 
 // Withdraw removes messages that the caller has put elsewhere. It leaves alone what a live reader has in hand, or has
 // handed over meanwhile, and archives nothing.
-func (m *Mailbox) Withdraw(ctx context.Context, msgs ...Message) error {
-	gone := map[key]bool{}
+func (m *Mailbox) Withdraw(ctx context.Context, msgs ...mail.Message) error {
+	gone := map[mail.Key]bool{}
 	for _, msg := range msgs {
-		gone[msg.key()] = true
+		gone[msg.Key()] = true
 	}
 	lk, err := m.lock(ctx)
 	if err != nil {
@@ -75,7 +76,7 @@ func (m *Mailbox) Withdraw(ctx context.Context, msgs ...Message) error {
 	waiting, damaged := decode(file)
 	nameLegacy(waiting)
 	before := len(waiting)
-	if waiting = slices.DeleteFunc(waiting, func(msg Message) bool { return gone[msg.key()] }); len(waiting) == before {
+	if waiting = slices.DeleteFunc(waiting, func(msg mail.Message) bool { return gone[msg.Key()] }); len(waiting) == before {
 		return m.root.Sync()
 	}
 	if damaged {
@@ -87,12 +88,12 @@ func (m *Mailbox) Withdraw(ctx context.Context, msgs ...Message) error {
 }
 
 // withdrawLeased is Withdraw for the numbered files. The caller holds the lock of the mailbox.
-func (m *Mailbox) withdrawLeased(ctx context.Context, dir *atomicfile.Dir, gone map[key]bool) error {
+func (m *Mailbox) withdrawLeased(ctx context.Context, dir *atomicfile.Dir, gone map[mail.Key]bool) error {
 	files, err := mailFiles(dir)
 	if err != nil {
 		return err
 	}
-	is := func(msg Message) bool { return gone[msg.key()] }
+	is := func(msg mail.Message) bool { return gone[msg.Key()] }
 	l := &Lease{box: m, dir: dir}
 	for _, mf := range files {
 		if mf.done {

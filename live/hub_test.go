@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -227,7 +227,7 @@ func TestAHubGoesOnAfterItCouldNotLook(t *testing.T) {
 		t.Fatal(behind)
 	}
 	s = w.now(h)
-	if _, err := w.b.Send(t.Context(), amber, inbox.Message{To: "birch", ID: "m-1", Content: "x"}); err != nil {
+	if _, err := w.b.Send(t.Context(), amber, mail.Message{To: "birch", ID: "m-1", Content: "x"}); err != nil {
 		t.Fatal(err)
 	}
 	w.until(h, s.N, func(n Numbered) bool { return len(n.Mails) > 0 && n.Mails[0].ID == "m-1" })

@@ -22,6 +22,7 @@ import (
 	"c2c/broker"
 	"c2c/broker/notice"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/turns"
 	"c2c/wake"
@@ -57,10 +58,10 @@ type Event struct {
 	Alias     string // of that session
 	Before    bool   // it had happened before the view began
 
-	Trace   inbox.Fingerprint // which message
-	Message inbox.Message     // has its content when Stored, Read or Dead
-	By      string            // the reader
-	Awaits  bool              // of Read: the model has not answered since, and its answer will be told
+	Trace   mail.Fingerprint // which message
+	Message mail.Message     // has its content when Stored, Read or Dead
+	By      string           // the reader
+	Awaits  bool             // of Read: the model has not answered since, and its answer will be told
 	Ring    wake.Ring
 	Why     string
 }
@@ -106,11 +107,11 @@ type View struct {
 	nextList time.Time // not before
 	stale    bool      // the list is
 	soon     bool      // a directory was removed; the root may follow, and nothing tells of that while we have it open
-	dead     map[inbox.Fingerprint]bool
+	dead     map[mail.Fingerprint]bool
 	begun    bool
 
-	done    map[inbox.Fingerprint]bool // of the last messages that left a mailbox
-	order   []inbox.Fingerprint        // of done
+	done    map[mail.Fingerprint]bool // of the last messages that left a mailbox
+	order   []mail.Fingerprint        // of done
 	pending []pending
 }
 
@@ -125,7 +126,7 @@ func New(cfg Config) *View {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &View{cfg: cfg, b: cfg.Broker, boxes: map[string]*inbox.Observer{}, awaits: map[string]awaited{}, dead: map[inbox.Fingerprint]bool{}, done: map[inbox.Fingerprint]bool{}}
+	return &View{cfg: cfg, b: cfg.Broker, boxes: map[string]*inbox.Observer{}, awaits: map[string]awaited{}, dead: map[mail.Fingerprint]bool{}, done: map[mail.Fingerprint]bool{}}
 }
 
 // Run tells what there is, and then what changes, until ctx ends or tell fails. The first update comes at once.
@@ -425,7 +426,7 @@ func (v *View) isElsewhere(sid string, s inbox.Step) bool {
 }
 
 // forget remembers for a while that a message was told of, which is in no mailbox any more.
-func (v *View) forget(t inbox.Fingerprint) {
+func (v *View) forget(t mail.Fingerprint) {
 	if v.done[t] {
 		return
 	}
@@ -442,10 +443,10 @@ func (v *View) event(e Event) { v.pending = append(v.pending, pending{Event: e})
 // at once: an earlier message of its sender may have come to a mailbox that was looked into before.
 func (v *View) due(began time.Time) (due []Event) {
 	var later []pending
-	held := map[inbox.Fingerprint]bool{}
+	held := map[mail.Fingerprint]bool{}
 	for _, p := range v.pending {
 		if held[p.Trace] || p.What == Stored && !p.held && p.Message.Time().After(began) {
-			held[p.Trace] = p.Trace != inbox.Fingerprint{}
+			held[p.Trace] = p.Trace != mail.Fingerprint{}
 			later = append(later, pending{p.Event, true})
 			continue
 		}

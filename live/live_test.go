@@ -15,6 +15,7 @@ import (
 	"c2c/broker"
 	"c2c/broker/moves"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/wake"
@@ -103,7 +104,7 @@ func (w *world) want(want ...string) {
 
 func (w *world) send(from sessions.Session, to, id string) {
 	w.t.Helper()
-	if _, err := w.b.Send(w.t.Context(), from, inbox.Message{To: to, ID: id, Content: "body of " + id}); err != nil {
+	if _, err := w.b.Send(w.t.Context(), from, mail.Message{To: to, ID: id, Content: "body of " + id}); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -168,7 +169,7 @@ func TestEachMessageIsToldOnceInTheOrderOfItsSender(t *testing.T) {
 		sending.Go(func() {
 			for i := range each { // to the two others in turn
 				to := names[(slices.Index(names, from)+1+i%2)%3]
-				if _, err := w.b.Send(t.Context(), all[from], inbox.Message{To: to, ID: fmt.Sprint(from, "-", i), Content: "x"}); err != nil {
+				if _, err := w.b.Send(t.Context(), all[from], mail.Message{To: to, ID: fmt.Sprint(from, "-", i), Content: "x"}); err != nil {
 					t.Error(err)
 				}
 			}

@@ -4,16 +4,16 @@ import (
 	"strings"
 	"time"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
 // Mail is a message and what has become of it.
 type Mail struct {
-	inbox.Message        // of a long content the beginning, and no large fields of other programs
-	Cut           bool   // it has more
-	SessionID     string // whose mailbox it is in
-	Key           inbox.Fingerprint
+	mail.Message        // of a long content the beginning, and no large fields of other programs
+	Cut          bool   // it has more
+	SessionID    string // whose mailbox it is in
+	Key          mail.Fingerprint
 
 	State string // Queued, Rung, Handed, Read or Dead of package broker
 	At    time.Time
@@ -27,19 +27,19 @@ type Mail struct {
 type Mails struct {
 	most, room int
 	all        []*Mail
-	byKey      map[inbox.Fingerprint]*Mail
+	byKey      map[mail.Fingerprint]*Mail
 }
 
 // NewMails keeps so many messages, and so many bytes of the content of each.
 func NewMails(most, room int) *Mails {
-	return &Mails{most: most, room: room, byKey: map[inbox.Fingerprint]*Mail{}}
+	return &Mails{most: most, room: room, byKey: map[mail.Fingerprint]*Mail{}}
 }
 
 // All are the messages, in the order in which they were told.
 func (m *Mails) All() []*Mail { return m.all }
 
 // Known is the message with that key, or nil.
-func (m *Mails) Known(key inbox.Fingerprint) *Mail { return m.byKey[key] }
+func (m *Mails) Known(key mail.Fingerprint) *Mail { return m.byKey[key] }
 
 // stateOf is the state of a message after an event.
 var stateOf = map[string]string{Handed: sessions.Handed, Back: sessions.Queued, Dead: sessions.Dead}
@@ -110,5 +110,5 @@ func (m *Mails) store(e Event) *Mail {
 
 // ringsAt says whether a ring at that time can have told of the message: not one that was sent later, or was kept back then.
 func (m *Mail) ringsAt(at time.Time) bool {
-	return !at.Before(m.Time()) && !at.Before(inbox.FromSeconds(m.OpensAt()))
+	return !at.Before(m.Time()) && !at.Before(mail.FromSeconds(m.OpensAt()))
 }

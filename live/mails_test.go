@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -16,17 +16,17 @@ func TestARingIsForWhatItCanTellOf(t *testing.T) {
 	t.Parallel()
 	sent, ring := time.Unix(100, 0), time.Unix(200, 0)
 	for name, c := range map[string]struct {
-		change func(m *inbox.Message)
+		change func(m *mail.Message)
 		want   string
 	}{
-		"waits":          {func(*inbox.Message) {}, sessions.Rung},
-		"wakes nobody":   {func(m *inbox.Message) { m.Deferrable = true }, sessions.Queued},
-		"sent behind it": {func(m *inbox.Message) { m.TS = inbox.Seconds(ring) + 1 }, sessions.Queued},
-		"held":           {func(m *inbox.Message) { m.Held = "a" }, sessions.Queued},
-		"slowed":         {func(m *inbox.Message) { m.NotBefore = inbox.Seconds(ring) + 1 }, sessions.Queued},
-		"slowed before":  {func(m *inbox.Message) { m.NotBefore = inbox.Seconds(ring) - 1 }, sessions.Rung},
+		"waits":          {func(*mail.Message) {}, sessions.Rung},
+		"wakes nobody":   {func(m *mail.Message) { m.Deferrable = true }, sessions.Queued},
+		"sent behind it": {func(m *mail.Message) { m.TS = mail.Seconds(ring) + 1 }, sessions.Queued},
+		"held":           {func(m *mail.Message) { m.Held = "a" }, sessions.Queued},
+		"slowed":         {func(m *mail.Message) { m.NotBefore = mail.Seconds(ring) + 1 }, sessions.Queued},
+		"slowed before":  {func(m *mail.Message) { m.NotBefore = mail.Seconds(ring) - 1 }, sessions.Rung},
 	} {
-		m := inbox.Message{From: "amber", To: "birch", ID: name, TS: inbox.Seconds(sent)}
+		m := mail.Message{From: "amber", To: "birch", ID: name, TS: mail.Seconds(sent)}
 		c.change(&m)
 		mails := NewMails(10, 100)
 		mails.Add([]Event{{What: Stored, SessionID: "b", Trace: m.Fingerprint(), Message: m}, {What: Rung, SessionID: "b", At: ring}})
@@ -38,7 +38,7 @@ func TestARingIsForWhatItCanTellOf(t *testing.T) {
 
 // letter is the event that a message has come.
 func letter(id, content string) Event {
-	m := inbox.Message{From: "amber", To: "birch", ID: id, Content: content}
+	m := mail.Message{From: "amber", To: "birch", ID: id, Content: content}
 	return Event{What: Stored, SessionID: "b", Trace: m.Fingerprint(), Message: m}
 }
 
@@ -46,7 +46,7 @@ func TestTheNewestMessagesAreKeptAndOfEachTheBeginning(t *testing.T) {
 	t.Parallel()
 	mails := NewMails(2, 5)
 	first := letter("m-1", "日本")
-	first.Message.Extra = []inbox.Field{{Name: "x", Value: []byte(`"large"`)}}
+	first.Message.Extra = []mail.Field{{Name: "x", Value: []byte(`"large"`)}}
 	changed := mails.Add([]Event{first, letter("m-2", "12345"), {What: Read, Trace: first.Trace, By: "test"}})
 	var got []string
 	for _, m := range changed {

@@ -10,6 +10,7 @@ import (
 
 	"c2c/broker/notice"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/wake"
 )
@@ -95,13 +96,13 @@ func (v *View) deadLetters(ctx context.Context) error {
 		return err
 	}
 	before := v.dead
-	v.dead = make(map[inbox.Fingerprint]bool, len(all))
+	v.dead = make(map[mail.Fingerprint]bool, len(all))
 	for _, d := range all {
 		t := d.Message.Fingerprint()
 		if v.dead[t] = true; before[t] || !v.begun {
 			continue
 		}
-		v.event(Event{What: Dead, At: inbox.FromSeconds(d.DeletedAt), SessionID: d.SessionID,
+		v.event(Event{What: Dead, At: mail.FromSeconds(d.DeletedAt), SessionID: d.SessionID,
 			Alias: cmp.Or(v.alias(d.SessionID), d.Message.To), // its row may be gone by now
 			Trace: t, Message: d.Message, Why: d.Reason})
 	}
@@ -110,7 +111,7 @@ func (v *View) deadLetters(ctx context.Context) error {
 
 // backlog keeps of what was there before the newest messages, those that were read among them.
 func (v *View) backlog(ctx context.Context) error {
-	events := map[inbox.Fingerprint][]Event{}
+	events := map[mail.Fingerprint][]Event{}
 	var found, kept []Event // Stored; anything but a message
 	add := func(e Event) {
 		if e.What == Stored && events[e.Trace] == nil {
@@ -119,7 +120,7 @@ func (v *View) backlog(ctx context.Context) error {
 		events[e.Trace] = append(events[e.Trace], e)
 	}
 	for _, p := range v.pending {
-		if p.Trace == (inbox.Fingerprint{}) {
+		if p.Trace == (mail.Fingerprint{}) {
 			kept = append(kept, p.Event)
 		} else {
 			add(p.Event)
@@ -133,7 +134,7 @@ func (v *View) backlog(ctx context.Context) error {
 			}
 			add(e)
 			e.By = r.DrainedBy
-			add(v.read(e, inbox.FromSeconds(r.DrainedAt)))
+			add(v.read(e, mail.FromSeconds(r.DrainedAt)))
 		}); err != nil {
 			return err
 		}
@@ -170,7 +171,7 @@ func (v *View) history(ctx context.Context, f func(sid string, r inbox.Archived)
 	})
 	var newest []float64 // when they were read
 	for _, box := range boxes {
-		if len(newest) == v.cfg.Backlog && inbox.Seconds(box.last) < newest[0] {
+		if len(newest) == v.cfg.Backlog && mail.Seconds(box.last) < newest[0] {
 			break
 		}
 		m, err := v.b.Mailbox(box.sid)

@@ -7,6 +7,7 @@ import (
 
 	"c2c/e2e/waketest"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/mcp/tools"
 	"c2c/wake"
 )
@@ -64,8 +65,8 @@ func TestChannel(t *testing.T) {
 
 // The client writes it around the message: what could close its tag is not among it.
 func TestAChannelSaysWhereMailFromOutsideComesFrom(t *testing.T) {
-	m := inbox.Message{From: "external-ci", To: "birch", External: true}
-	if err := m.SetOutside(inbox.Outside{ChatID: "42", Path: "/", Method: "POST"}); err != nil {
+	m := mail.Message{From: "external-ci", To: "birch", External: true}
+	if err := m.SetOutside(mail.Outside{ChatID: "42", Path: "/", Method: "POST"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := tools.Meta(m); got["chat_id"] != "42" || got["path"] != "/" || got["method"] != "POST" || got["from"] != "external-ci" || got["identity"] != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"c2c/broker"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/wake"
 )
@@ -84,7 +84,7 @@ func TestDiagnosticsCountTheBellsOfTheirSession(t *testing.T) {
 		birch.sid(): {wake.Rang, wake.Rang},
 	} {
 		for i, outcome := range outcomes {
-			b.LogDoorbell(t.Context(), sid, []inbox.Message{{ID: fmt.Sprint("m-", i), Kind: "task"}}, wake.Ring{Outcome: outcome, Trace: fmt.Sprint("t-", i)})
+			b.LogDoorbell(t.Context(), sid, []mail.Message{{ID: fmt.Sprint("m-", i), Kind: "task"}}, wake.Ring{Outcome: outcome, Trace: fmt.Sprint("t-", i)})
 		}
 	}
 	b.LogEvent(t.Context(), "rpcMessage", sessions.Note{Name: "tool", Value: `surface_doorbell_sent`}, sessions.Note{Name: "session_id", Value: amber.sid()})

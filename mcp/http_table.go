@@ -16,7 +16,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/process/procstat"
 )
 
@@ -232,7 +232,7 @@ func (s *httpSession) Bound(sid string, said bool) error {
 		return nil
 	}
 	if k.ID == "" {
-		k = record{ID: s.id, Created: inbox.Seconds(s.h.cfg.Now())}
+		k = record{ID: s.id, Created: mail.Seconds(s.h.cfg.Now())}
 	}
 	k.SID, k.Root, k.RootBy, k.Client, k.Protocol, k.PID, k.Apart, k.StartTime, k.Namespace = sid, root, by, client, protocol, pid, apart, 0, ""
 	if pid != 0 {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"c2c/broker"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -24,7 +24,7 @@ func TestReplyGoesToASenderOutside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked, err := b.SendOutside(t.Context(), ci, inbox.Message{To: "birch", Content: "hello"}, broker.Outside{ChatID: "42", Identity: "max"})
+	asked, err := b.SendOutside(t.Context(), ci, mail.Message{To: "birch", Content: "hello"}, broker.Outside{ChatID: "42", Identity: "max"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/mcp/tools"
 )
 
@@ -197,7 +198,7 @@ func TestADamagedMailboxIsToldToTheModel(t *testing.T) {
 func TestPartsFitASmallRoom(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	for _, room := range []int{750, 500, 400} {
-		m := inbox.Message{From: long, To: long, ID: long, Kind: long, InReplyTo: long, Tag: long, Content: strings.Repeat("word ", 200)}
+		m := mail.Message{From: long, To: long, ID: long, Kind: long, InReplyTo: long, Tag: long, Content: strings.Repeat("word ", 200)}
 		all := tools.Parts(m, room)
 		for _, p := range all {
 			if one, _ := tools.ToJSON(p); len(one) > room {
@@ -209,7 +210,7 @@ func TestPartsFitASmallRoom(t *testing.T) {
 		}
 	}
 	const id = "019a0b1c-2d3e-7f40-8a9b-0c1d2e3f4a5b"
-	if all := tools.Parts(inbox.Message{From: "amber", To: "birch", ID: id, InReplyTo: id, Content: long}, 750); all[0].ID != id || all[0].InReplyTo != id || all[0].From != "amber" {
+	if all := tools.Parts(mail.Message{From: "amber", To: "birch", ID: id, InReplyTo: id, Content: long}, 750); all[0].ID != id || all[0].InReplyTo != id || all[0].From != "amber" {
 		t.Errorf("%+v", all[0])
 	}
 }
@@ -219,7 +220,7 @@ func FuzzParts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, from, content string, room int) {
 		room = 1500 + max(room, 0)%10_000
 		got := ""
-		all := tools.Parts(inbox.Message{From: from, To: from, Content: content, ID: from}, room)
+		all := tools.Parts(mail.Message{From: from, To: from, Content: content, ID: from}, room)
 		for i, p := range all {
 			one, err := tools.ToJSON(p)
 			if err != nil || len(one) > room || p.N != i+1 || p.Of != len(all) {

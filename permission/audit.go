@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"strconv"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // line is one of the audit. It has the tool's name and never what the tool was to do.
@@ -62,7 +62,7 @@ func (d *files) audit(l line) error {
 	if err := d.rotate(); err != nil {
 		return err
 	}
-	if err := d.dir.AppendLines(auditFile, auditLine(inbox.Seconds(d.now()), pairs)); err != nil {
+	if err := d.dir.AppendLines(auditFile, auditLine(mail.Seconds(d.now()), pairs)); err != nil {
 		return err
 	}
 	if d.log != nil {

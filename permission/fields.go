@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // Field is an argument of a tool.
@@ -37,7 +37,7 @@ func (r Request) Fields() (fields []Field) {
 			value = string(raw)
 		}
 		// A JSON text may write a character with its number: it was not seen before.
-		f := Field{inbox.Visible(name, ""), inbox.Visible(value, "\n\t")}
+		f := Field{mail.Visible(name, ""), mail.Visible(value, "\n\t")}
 		if f.Name != "description" || f.Value != r.Description {
 			fields = append(fields, f)
 		}

@@ -14,9 +14,9 @@ import (
 	"strings"
 	"time"
 
-	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 )
 
 // files is the open directory of the requests. Who has one from change holds the lock.
@@ -78,7 +78,7 @@ func fileOf(session, id string) string { return id + "." + session }
 func ofFile(name string) (id, session string, ok bool) {
 	name, ok = strings.CutSuffix(name, ending)
 	id, session, found := strings.Cut(name, ".")
-	return id, session, ok && found && isID(id) && inbox.ValidName(session)
+	return id, session, ok && found && isID(id) && mail.ValidName(session)
 }
 
 // list reads the requests. A file that is damaged is passed over.
@@ -121,15 +121,15 @@ func (s State) known() bool {
 // current is a request as it is by now: nobody may have written yet that it has expired, or that its server has gone, or is forged.
 func (d *files) current(r Request) Request {
 	if r.decided() && d.forged(r) {
-		r.State, r.At = StateForged, inbox.Seconds(d.now())
+		r.State, r.At = StateForged, mail.Seconds(d.now())
 	}
 	if r.State != StateOpen {
 		return r
 	}
 	switch {
 	case !d.attended(fileOf(r.Session, r.ID)):
-		r.State, r.At = StateGone, inbox.Seconds(d.now())
-	case r.ExpiresAt <= inbox.Seconds(d.now()):
+		r.State, r.At = StateGone, mail.Seconds(d.now())
+	case r.ExpiresAt <= mail.Seconds(d.now()):
 		r.State, r.At = StateExpired, r.ExpiresAt
 	}
 	return r
@@ -153,7 +153,7 @@ func (d *files) tidy(ctx context.Context) ([]Request, error) {
 		return nil, err
 	}
 	known := map[string]bool{}
-	old := inbox.Seconds(d.now().Add(-kept))
+	old := mail.Seconds(d.now().Add(-kept))
 	over := len(all) - countOf(all, "")
 	left := make([]Request, 0, len(all))
 	for _, r := range all {
@@ -290,7 +290,7 @@ func (s *Store) Attend() (leave func() error, err error) {
 // Until is when the next open request expires; zero: never.
 func Until(all []Request) (next time.Time) {
 	for _, r := range all {
-		if at := inbox.FromSeconds(r.ExpiresAt); r.State == StateOpen && (next.IsZero() || at.Before(next)) {
+		if at := mail.FromSeconds(r.ExpiresAt); r.State == StateOpen && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"math"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // recorded is the result in the audit of a verdict that counts.
@@ -61,4 +61,4 @@ func (d *files) verdicts() []given {
 }
 
 // auditText is how a text stands in the audit.
-func auditText(text string) string { return cut(inbox.Visible(text, ""), 2*maxName) }
+func auditText(text string) string { return cut(mail.Visible(text, ""), 2*maxName) }

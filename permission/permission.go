@@ -24,9 +24,9 @@ import (
 	"sync"
 	"time"
 
-	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 )
 
 // State is what became of a request.
@@ -198,9 +198,9 @@ func (s *Store) Ask(ctx context.Context, r Request) error {
 		if countOf(all, "") >= maxAll || countOf(all, r.Session) >= maxSession {
 			return fmt.Errorf("ask as %s: %w", r.Name(), ErrFull)
 		}
-		r.State, r.AskedAt = StateOpen, inbox.Seconds(s.now())
+		r.State, r.AskedAt = StateOpen, mail.Seconds(s.now())
 		if r.ExpiresAt == 0 {
-			r.ExpiresAt = inbox.Seconds(s.now().Add(Lifetime))
+			r.ExpiresAt = mail.Seconds(s.now().Add(Lifetime))
 		}
 		return d.begin(r)
 	})
@@ -210,22 +210,22 @@ func check(r Request) error {
 	if !isID(r.ID) {
 		return fmt.Errorf("ask for permission: id %q is not five letters of a-z without l", cut(r.ID, maxName))
 	}
-	if err := inbox.CheckName("session id", r.Session); err != nil {
+	if err := mail.CheckName("session id", r.Session); err != nil {
 		return err
 	}
-	return inbox.CheckAlias(r.Alias)
+	return mail.CheckAlias(r.Alias)
 }
 
 // shown cuts what the client and who decided say, and makes it visible.
 func (r Request) shown() Request {
 	r.Tool, r.By, r.Via, r.Proof = short(r.Tool), short(r.By), short(r.Via), short(r.Proof)
-	description, input := inbox.Visible(r.Description, "\n\t"), inbox.Visible(r.Input, "\n\t")
+	description, input := mail.Visible(r.Description, "\n\t"), mail.Visible(r.Input, "\n\t")
 	r.Partial = r.Partial || elided(input) || len(description) > maxText || len(input) > maxText
 	r.Description, r.Input = cut(description, maxText), cut(input, maxText)
 	return r
 }
 
-func short(text string) string { return cut(inbox.Visible(text, ""), maxName) }
+func short(text string) string { return cut(mail.Visible(text, ""), maxName) }
 
 // elided says whether the client has left something out of what it shows, as Claude Code 2.1.329 marks it.
 func elided(text string) bool {
@@ -264,7 +264,7 @@ func (s *Store) Decide(ctx context.Context, id string, v Verdict) (r Request, er
 		if err != nil {
 			return errors.Join(err, d.refuse(id, r, v, err))
 		}
-		r.State, r.By, r.Via, r.Proof, r.At = StateDenied, short(v.By), short(v.Via), short(v.Proof), inbox.Seconds(s.now())
+		r.State, r.By, r.Via, r.Proof, r.At = StateDenied, short(v.By), short(v.Via), short(v.Proof), mail.Seconds(s.now())
 		if v.Allow {
 			r.State = StateAllowed
 		}
@@ -343,7 +343,7 @@ func (s *Store) Settle(ctx context.Context, session, id, how string) error {
 		if i < 0 {
 			return ErrUnknown
 		}
-		r, now := all[i], inbox.Seconds(s.now())
+		r, now := all[i], mail.Seconds(s.now())
 		switch {
 		case how == SettledSent && r.decided() && r.SentAt == 0:
 			r.SentAt = now

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"c2c/broker/deadlines"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/wake/watch"
@@ -21,7 +21,7 @@ func TestARingerTellsTheSenderInTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.lists()
-	if _, err := l.b.Send(t.Context(), birch, inbox.Message{To: "amber", Content: "x", TellAfter: 1}); err != nil {
+	if _, err := l.b.Send(t.Context(), birch, mail.Message{To: "amber", Content: "x", TellAfter: 1}); err != nil {
 		t.Fatal(err)
 	}
 	box, err := l.b.Mailbox(birch.ID)
@@ -53,7 +53,7 @@ func TestAProcessThatRingsNobodyTellsTheSenderInTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.StartKeeping(t.Context())()
-	if _, err := b.Send(t.Context(), amber, inbox.Message{To: "birch", Content: "x", TellAfter: 1}); err != nil {
+	if _, err := b.Send(t.Context(), amber, mail.Message{To: "birch", Content: "x", TellAfter: 1}); err != nil {
 		t.Fatal(err)
 	}
 	box, err := b.Mailbox(amber.ID)

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 
 	"c2c/broker"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/wake"
@@ -81,6 +81,6 @@ func store(ctx context.Context, b *broker.Broker, client string, m wake.Sent) er
 	if err != nil {
 		return err
 	}
-	_, err = b.Send(ctx, from, inbox.Message{To: m.To, ID: m.ID, Content: m.Text})
+	_, err = b.Send(ctx, from, mail.Message{To: m.To, ID: m.ID, Content: m.Text})
 	return err
 }

@@ -14,7 +14,7 @@ import (
 	"c2c/broker"
 	"c2c/broker/owed"
 	"c2c/client"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/process/survive"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -226,8 +226,8 @@ func (r *Ringer) borrow(b *broker.Broker, s wake.Session, now func() (sessions.S
 }
 
 // reported tells what became of messages that wait for a session.
-func (r *Ringer) reported(b *broker.Broker, sid string) func(context.Context, []inbox.Message, wake.Ring) {
-	return func(ctx context.Context, msgs []inbox.Message, ring wake.Ring) {
+func (r *Ringer) reported(b *broker.Broker, sid string) func(context.Context, []mail.Message, wake.Ring) {
+	return func(ctx context.Context, msgs []mail.Message, ring wake.Ring) {
 		if r.Scope.bells != nil {
 			b.LogDoorbell(ctx, sid, msgs, ring)
 			if r.Counted != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/wake"
@@ -56,7 +56,7 @@ func TestAnAttachedPaneIsRungAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := box.Deliver(t.Context(), inbox.Message{From: "birch", To: "amber", Content: "x", ID: "m-1"}); err != nil {
+	if _, err := box.Deliver(t.Context(), mail.Message{From: "birch", To: "amber", Content: "x", ID: "m-1"}); err != nil {
 		t.Fatal(err)
 	}
 	looked := make(chan bool, 1)
@@ -112,7 +112,7 @@ func TestATerminalWithoutAServerIsToldWhatToRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := box.Deliver(t.Context(), inbox.Message{From: "birch", To: "amber", Content: "x", ID: "m-1"}); err != nil {
+	if _, err := box.Deliver(t.Context(), mail.Message{From: "birch", To: "amber", Content: "x", ID: "m-1"}); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -169,7 +169,7 @@ func TestAProcessIsUsedOnlyWhileItIsTheClients(t *testing.T) {
 // words carries the first message, and tells the test.
 type words chan string
 
-func (w words) Carry(ctx context.Context, msgs []inbox.Message) ([]string, error) {
+func (w words) Carry(ctx context.Context, msgs []mail.Message) ([]string, error) {
 	select {
 	case w <- msgs[0].Content:
 	case <-ctx.Done():
@@ -188,7 +188,7 @@ func TestMailItselfIsTypedOnlyWhileNoServerRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	deliver := func(id string) {
-		if _, err := box.Deliver(t.Context(), inbox.Message{From: "birch", To: "amber", Content: "body of " + id, ID: id}); err != nil {
+		if _, err := box.Deliver(t.Context(), mail.Message{From: "birch", To: "amber", Content: "body of " + id, ID: id}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -256,7 +256,7 @@ func TestAClientFromBeforeAnUninstallIsNotRung(t *testing.T) {
 	}
 	deliver := func(id string) {
 		t.Helper()
-		if _, err := box.Deliver(t.Context(), inbox.Message{From: "birch", To: "amber", Content: "x", ID: id}); err != nil {
+		if _, err := box.Deliver(t.Context(), mail.Message{From: "birch", To: "amber", Content: "x", ID: id}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/wake"
@@ -152,7 +152,7 @@ func TestEachOutcomeOfABellIsLogged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range []inbox.Message{{ID: "m-2", Kind: "question"}, {ID: "m-3", Kind: "system"}} {
+	for _, m := range []mail.Message{{ID: "m-2", Kind: "question"}, {ID: "m-3", Kind: "system"}} {
 		m.From, m.To, m.Content = "birch", "amber", "the words"
 		if _, err := box.Deliver(t.Context(), m); err != nil {
 			t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/inbox"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/wake"
 )
@@ -71,7 +71,7 @@ func (l *listed) deliver() {
 	l.t.Helper()
 	box, err := l.b.Mailbox(l.amber.ID)
 	if err == nil {
-		_, err = box.Deliver(l.t.Context(), inbox.Message{From: "birch", To: "amber", Content: "x", ID: "m-1"})
+		_, err = box.Deliver(l.t.Context(), mail.Message{From: "birch", To: "amber", Content: "x", ID: "m-1"})
 	}
 	if err != nil {
 		l.t.Fatal(err)

@@ -14,9 +14,9 @@ import (
 	"sync"
 	"time"
 
-	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 )
 
 const (
@@ -154,7 +154,7 @@ func (l *List) Allow(ctx context.Context, s Sender) (token string, err error) {
 		return "", err
 	}
 	token = s.makeKey()
-	s.Created, s.LastUsed = inbox.Seconds(l.now()), ""
+	s.Created, s.LastUsed = mail.Seconds(l.now()), ""
 	err = l.change(ctx, func(all []Sender) ([]Sender, error) {
 		if indexOf(all, s.Name) >= 0 {
 			return nil, fmt.Errorf("allow %q: %w", s.Name, ErrExists)

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 )
 
 const (
@@ -84,7 +84,7 @@ func (l *List) Knock(ctx context.Context, bridge Sender, identity string) (shown
 			return nil
 		}
 		shown, first = newCode(), true
-		p.Codes = append(p.Codes, code{shown, bridge.Name, identity, inbox.Seconds(l.now().Add(codeTime))})
+		p.Codes = append(p.Codes, code{shown, bridge.Name, identity, mail.Seconds(l.now().Add(codeTime))})
 		return l.writePairing(p)
 	})
 	if err != nil {
@@ -120,7 +120,7 @@ func (l *List) Pair(ctx context.Context, typed string) (bridge Sender, identity 
 			j = indexOf(all, p.Codes[i].Bridge)
 		}
 		if j < 0 {
-			p.Wrong = append(p.Wrong, inbox.Seconds(l.now()))
+			p.Wrong = append(p.Wrong, mail.Seconds(l.now()))
 			return nil, errors.Join(ErrCode, l.writePairing(p))
 		}
 		// The code stays until it expires: a kill behind it changes nothing, and Knock gives none to who is known.
@@ -188,10 +188,10 @@ func (l *List) readPairing() (p pairing, err error) {
 	}
 	now := l.now()
 	p.Codes = slices.DeleteFunc(p.Codes, func(c code) bool {
-		return c.Expires <= inbox.Seconds(now) || len(c.Code) != codeLen || CheckIdentity(c.Identity) != nil
+		return c.Expires <= mail.Seconds(now) || len(c.Code) != codeLen || CheckIdentity(c.Identity) != nil
 	})
 	p.Wrong = slices.DeleteFunc(p.Wrong, func(at float64) bool {
-		return at <= inbox.Seconds(now.Add(-guessTime)) || at > inbox.Seconds(now)
+		return at <= mail.Seconds(now.Add(-guessTime)) || at > mail.Seconds(now)
 	})
 	return p, nil
 }

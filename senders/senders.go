@@ -23,7 +23,7 @@ import (
 	"slices"
 	"strings"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // How a sender that shows no token signs what it sends.
@@ -58,7 +58,7 @@ var (
 
 // MayWrite says whether the sender may write to an alias, in any case, and how the list writes that.
 func (s Sender) MayWrite(alias string) (to string, ok bool) {
-	if inbox.CheckAlias(alias) != nil {
+	if mail.CheckAlias(alias) != nil {
 		return "", false // also what only looks like an alias in lower case
 	}
 	i := slices.IndexFunc(s.To, func(to string) bool { return strings.EqualFold(to, alias) })
@@ -98,7 +98,7 @@ const maxTo = 32
 
 // check refuses what cannot be a sender of the list.
 func (s Sender) check() error {
-	if err := inbox.CheckSender(s.Name); err != nil {
+	if err := mail.CheckSender(s.Name); err != nil {
 		return err
 	}
 	if !filepath.IsAbs(s.Root) || len(s.Root) > 4096 {
@@ -108,10 +108,10 @@ func (s Sender) check() error {
 		return fmt.Errorf("sender %q: it may write to 1 to %d aliases", s.Name, maxTo)
 	}
 	for _, to := range s.To {
-		if err := inbox.CheckAlias(to); err != nil {
+		if err := mail.CheckAlias(to); err != nil {
 			return err
 		}
-		if strings.HasPrefix(strings.ToLower(to), inbox.ExternalPrefix) {
+		if strings.HasPrefix(strings.ToLower(to), mail.ExternalPrefix) {
 			return fmt.Errorf("alias %q is that of another sender outside, who reads no such mail", to)
 		}
 	}
@@ -142,7 +142,7 @@ func CheckIdentity(id string) error {
 	if id == "" {
 		return errors.New("an identity cannot be empty")
 	}
-	return inbox.CheckWord("identity", id)
+	return mail.CheckWord("identity", id)
 }
 
 // complete says whether there is a key by which the sender can be known.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"c2c/client"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // AliasTakenError says that another session has the alias and is, or may be, alive.
@@ -36,7 +36,7 @@ func (e *UnknownAliasError) Unwrap() error { return ErrNoSession }
 
 // CheckAlias says why s cannot be an alias.
 func CheckAlias(s string) error {
-	if err := inbox.CheckAlias(s); err != nil {
+	if err := mail.CheckAlias(s); err != nil {
 		return err
 	}
 	if IsPersonID(s) {
@@ -179,7 +179,7 @@ func distance(a, b string) int {
 }
 
 // SystemAlias is the sender of c2c's own messages. Nobody can have this alias, and nobody is answered there.
-const SystemAlias = inbox.SystemAlias
+const SystemAlias = mail.SystemAlias
 
 // ClientHuman is the original's client_type of somebody at a terminal.
 const ClientHuman = "human"

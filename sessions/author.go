@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // Authors tells whose session wrote a message. A message carries the alias that its sender had then, and the session
@@ -53,7 +54,7 @@ type lastAuthors struct {
 
 // Of gives the row of the session that chose the id, else of the one that had the alias then and has another one now,
 // else of the one that has the alias, unless it has chosen that later: it may have taken over the other's work. nil: nobody.
-func (a Authors) Of(m inbox.Message) Row {
+func (a Authors) Of(m mail.Message) Row {
 	if i := FindSID(a.Rows, m.FromSession); m.FromSession != "" && i >= 0 {
 		return a.Rows[i]
 	}
@@ -87,7 +88,7 @@ func (a Authors) holder(alias string) holder {
 		for _, f := range facts.Former {
 			h.since = max(h.since, f.Until)
 		}
-		if h.chosen > inbox.Seconds(a.reg.Now()) { // by a clock that was wrong
+		if h.chosen > mail.Seconds(a.reg.Now()) { // by a clock that was wrong
 			h.chosen = 0
 		}
 	}
@@ -115,7 +116,7 @@ func (a Authors) Follows(r Row, sid, alias string) bool {
 }
 
 // Are says whether a session wrote a message.
-func (a Authors) Are(sid string, m inbox.Message) bool {
+func (a Authors) Are(sid string, m mail.Message) bool {
 	r := a.Of(m)
 	return r != nil && r.SID() == sid
 }
@@ -132,7 +133,7 @@ func (a Authors) Names(s Session) (names []string) {
 // WrittenBy looks for what a session wrote.
 func (a Authors) WrittenBy(s Session, limit int) inbox.Query {
 	return inbox.Query{
-		Holds: inbox.HoldsSender(append(a.Names(s), s.ID)),
-		Is:    func(m inbox.Message) bool { return a.Are(s.ID, m) }, Limit: limit,
+		Holds: mail.HoldsSender(append(a.Names(s), s.ID)),
+		Is:    func(m mail.Message) bool { return a.Are(s.ID, m) }, Limit: limit,
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
@@ -80,7 +80,7 @@ const maxFormer = 16
 // Rename gives the session an alias, and keeps the one that it had: in another case, too, since files have what was written.
 func (f *Facts) Rename(alias string, now time.Time) {
 	if f.Alias != "" && f.Alias != alias {
-		f.Former = append(f.Former, former{f.Alias, inbox.Seconds(now)})
+		f.Former = append(f.Former, former{f.Alias, mail.Seconds(now)})
 		f.Former = f.Former[max(0, len(f.Former)-maxFormer):]
 	}
 	f.Alias = alias
@@ -132,7 +132,7 @@ func (reg *Registry) FactsOf(sid string) Facts {
 }
 
 func (reg *Registry) loggedFacts(read func(sid string) (Facts, error), sid string) Facts {
-	if !inbox.ValidName(sid) {
+	if !mail.ValidName(sid) {
 		return Facts{} // the original allows any id; such a session can have no facts of ours
 	}
 	f, err := read(sid)
@@ -176,7 +176,7 @@ func (reg *Registry) ChangeFacts(ctx context.Context, sid string, edit func(*Fac
 // openID opens the index of client ids and names the file of one.
 func (reg *Registry) openID(client, id string) (ids *atomicfile.Dir, name string, err error) {
 	name = client + "." + id
-	if client == "" || !inbox.ValidName(id) || !inbox.ValidName(name) || atomicfile.IsTemp(name) {
+	if client == "" || !mail.ValidName(id) || !mail.ValidName(name) || atomicfile.IsTemp(name) {
 		return nil, "", fmt.Errorf("session id %q of client %q is not a valid name", id, client)
 	}
 	dir, err := reg.SessionsDir()
@@ -200,7 +200,7 @@ func (reg *Registry) SidOf(client, id string) (string, error) {
 		return "", err
 	}
 	sid, whole := strings.CutSuffix(string(data), "\n")
-	if !whole || !inbox.ValidName(sid) {
+	if !whole || !mail.ValidName(sid) {
 		return "", fmt.Errorf("read sessions/ids/%s: %q is not a session id", name, data)
 	}
 	return sid, nil

@@ -7,6 +7,7 @@ import (
 
 	"c2c/format"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
@@ -90,7 +91,7 @@ func (l Listed) Lines(now time.Time) (lines []string) {
 }
 
 func (reg *Registry) listed(s Session, boxes *inbox.Backlogs, look prober) Listed {
-	row := Listed{ID: s.ID, Alias: s.Alias, PID: s.PID, Client: s.Client, Role: s.Role, Registered: inbox.Seconds(s.Registered),
+	row := Listed{ID: s.ID, Alias: s.Alias, PID: s.PID, Client: s.Client, Role: s.Role, Registered: mail.Seconds(s.Registered),
 		State: s.State, Quiet: s.Quiet, LastRing: s.LastRing}
 	row.Surface, _ = reg.SurfaceFrom(s, look)
 	mail, err := boxes.Of(s.ID)

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 const (
@@ -30,7 +30,7 @@ type Note struct {
 // LogEvent appends a line to broker.log, which people and `tail_log` read. Never give it a body or a token.
 func (reg *Registry) LogEvent(ctx context.Context, event string, notes ...Note) error {
 	var r Row
-	r.SetTime("ts", inbox.Seconds(reg.Now()))
+	r.SetTime("ts", mail.Seconds(reg.Now()))
 	r.SetText("event", event)
 	for _, n := range notes {
 		switch v := n.Value.(type) {

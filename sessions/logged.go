@@ -10,14 +10,14 @@ import (
 	"strconv"
 	"strings"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // logLately is how much of the end of broker.log is read for a message that was sent lately: some 300 lines.
 const logLately = 64 << 10
 
 // Logged gives sender, receiver and time of a message that is not kept any more, as far as broker.log tells.
-func (reg *Registry) Logged(id string) (found []inbox.Message, err error) {
+func (reg *Registry) Logged(id string) (found []mail.Message, err error) {
 	for n := 0; n <= logKeep && len(found) == 0; n++ {
 		name := logFile
 		if n > 0 {
@@ -31,7 +31,7 @@ func (reg *Registry) Logged(id string) (found []inbox.Message, err error) {
 }
 
 // LoggedLately is logged for the end of broker.log.
-func (reg *Registry) LoggedLately(id string) ([]inbox.Message, error) {
+func (reg *Registry) LoggedLately(id string) ([]mail.Message, error) {
 	f, err := reg.root.Open(logFile, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -53,8 +53,8 @@ func (reg *Registry) LoggedLately(id string) ([]inbox.Message, error) {
 }
 
 // sentIn gives the messages whose ids end with id, from lines of the log.
-func sentIn(lines []byte, id string) (found []inbox.Message) {
-	if len(id) < inbox.ShortLen {
+func sentIn(lines []byte, id string) (found []mail.Message) {
+	if len(id) < mail.ShortLen {
 		return nil
 	}
 	seen := map[string]bool{}
@@ -71,7 +71,7 @@ func sentIn(lines []byte, id string) (found []inbox.Message) {
 		}
 		if key := sent.ID + "\x00" + Fold(sent.From); !seen[key] {
 			seen[key] = true
-			found = append(found, inbox.Message{From: sent.From, To: sent.To, ID: sent.ID, TS: sent.TS})
+			found = append(found, mail.Message{From: sent.From, To: sent.To, ID: sent.ID, TS: sent.TS})
 		}
 	}
 	return found

@@ -11,6 +11,7 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 )
 
 // Config says where the root is, and whose clock and log to use.
@@ -22,8 +23,8 @@ type Config struct {
 	Uninstalled func(client string, pid int) bool
 
 	// What a mailbox hides from a session, see inbox.Config. nil hides nothing.
-	Awaited func(reg *Registry, sid string, m inbox.Message) bool
-	Held    func(reg *Registry, sid string, m inbox.Message) bool
+	Awaited func(reg *Registry, sid string, m mail.Message) bool
+	Held    func(reg *Registry, sid string, m mail.Message) bool
 }
 
 // Registry is an open root: its sessions, and what is known of each.
@@ -35,8 +36,8 @@ type Registry struct {
 	Mail        inbox.Config // of its mailboxes
 
 	root    *atomicfile.Dir
-	awaited func(reg *Registry, sid string, m inbox.Message) bool
-	held    func(reg *Registry, sid string, m inbox.Message) bool
+	awaited func(reg *Registry, sid string, m mail.Message) bool
+	held    func(reg *Registry, sid string, m mail.Message) bool
 
 	read  map[string]Facts // what a glance has read; nil: facts are read anew each time
 	locks map[string]bool  // which locks it has looked at, likewise
@@ -117,8 +118,8 @@ func (reg *Registry) Watchable(lock string) (path string, err error) {
 // Mailbox opens the mail of a session.
 func (reg *Registry) Mailbox(sid string) (*inbox.Mailbox, error) {
 	cfg := reg.Mail
-	cfg.Awaited = func(m inbox.Message) bool { return reg.awaited(reg, sid, m) }
-	cfg.Held = func(m inbox.Message) bool { return reg.held(reg, sid, m) }
+	cfg.Awaited = func(m mail.Message) bool { return reg.awaited(reg, sid, m) }
+	cfg.Held = func(m mail.Message) bool { return reg.held(reg, sid, m) }
 	return inbox.Open(reg.root, sid, cfg)
 }
 

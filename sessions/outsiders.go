@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // External is the state of a session that stands for a sender outside of this machine's sessions: a program or a person
@@ -19,7 +19,7 @@ const (
 )
 
 // IsExternalID says whether a session id or an alias is reserved for senders outside, in any case.
-func IsExternalID(name string) bool { return strings.HasPrefix(Fold(name), inbox.ExternalPrefix) }
+func IsExternalID(name string) bool { return strings.HasPrefix(Fold(name), mail.ExternalPrefix) }
 
 // CheckExternal refuses the session of a sender outside to everybody here: what it writes counts as written by others.
 func CheckExternal(sid string) error {

@@ -10,6 +10,7 @@ import (
 
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 )
 
 // Receiver gives the row of an alias; when the original has left several, one that is alive.
@@ -27,7 +28,7 @@ func (reg *Registry) Receiver(rows []Row, alias string) Row {
 }
 
 // CheckID refuses what cannot be the id of a message.
-func CheckID(id string) error { return inbox.CheckName("message id", id) }
+func CheckID(id string) error { return mail.CheckName("message id", id) }
 
 // Mailboxes gives the ids of all sessions that ever had mail, the registered ones first: the lock file stays.
 func (reg *Registry) Mailboxes(ctx context.Context) (sids []string, err error) {
@@ -50,7 +51,7 @@ func (reg *Registry) Mailboxes(ctx context.Context) (sids []string, err error) {
 
 // LastUsed is when a session was last used, as far as the registry and its files tell.
 func (reg *Registry) LastUsed(r Row) time.Time {
-	last := inbox.FromSeconds(max(r.number("registered_at"), r.number("last_activity_ts"), r.number("confirmed_at")))
+	last := mail.FromSeconds(max(r.number("registered_at"), r.number("last_activity_ts"), r.number("confirmed_at")))
 	if t := reg.LastChange(r.SID()); t.After(last) {
 		return t
 	}

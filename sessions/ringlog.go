@@ -6,7 +6,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
@@ -38,7 +38,7 @@ func ResultOf(outcome string) string {
 }
 
 // LogDoorbell writes what became of messages that wait for a session, one line for each, into broker.log.
-func (reg *Registry) LogDoorbell(ctx context.Context, sid string, msgs []inbox.Message, r wake.Ring) {
+func (reg *Registry) LogDoorbell(ctx context.Context, sid string, msgs []mail.Message, r wake.Ring) {
 	for _, m := range msgs {
 		reg.Record(ctx, doorbellEvent, Note{"result", ResultOf(r.Outcome)}, Note{"message_id", m.ID}, Note{"kind", cmp.Or(m.Kind, "message")},
 			Note{"trace_id", r.Trace}, Note{"session_id", sid}, Note{"method", wake.ByStream})

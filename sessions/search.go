@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // Holds passes over files without a text.
@@ -16,7 +17,7 @@ func Holds(text string) func([]byte) bool {
 
 // WithIDs looks for all messages with these ids.
 func WithIDs(ids map[string]bool) inbox.Query {
-	return inbox.Query{IDs: ids, Is: func(m inbox.Message) bool { return ids[m.ID] }, Limit: math.MaxInt}
+	return inbox.Query{IDs: ids, Is: func(m mail.Message) bool { return ids[m.ID] }, Limit: math.MaxInt}
 }
 
 func (reg *Registry) SearchOne(ctx context.Context, sid string, q inbox.Query) ([]inbox.Found, error) {

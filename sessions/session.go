@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"c2c/client"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
@@ -109,7 +109,7 @@ func (reg *Registry) sessionWith(r Row, f Facts, look prober) Session {
 		Client:     client.Name(cmp.Or(f.Client, r.Text("client_type"))),
 		ClientIDs:  f.ClientIDs,
 		PID:        int(r.Integer("pid")),
-		Registered: inbox.FromSeconds(r.number("registered_at")),
+		Registered: mail.FromSeconds(r.number("registered_at")),
 		Role:       r.Text("role"),
 		Quiet:      reg.quiet(r),
 		Pane:       f.Pane,

@@ -11,8 +11,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"c2c/inbox"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
@@ -49,7 +49,7 @@ func (reg *Registry) SetTurn(ctx context.Context, s Session, does State, by stri
 
 // SetConversation records in which conversation of its process a session's person has written last.
 func (reg *Registry) SetConversation(ctx context.Context, s Session, id string) error {
-	if !inbox.ValidName(id) {
+	if !mail.ValidName(id) {
 		return fmt.Errorf("conversation id %q is not a valid name", id)
 	}
 	return reg.ChangeFacts(ctx, s.ID, func(f *Facts) { f.Conversation = id })
@@ -134,7 +134,7 @@ func (reg *Registry) SetQuiet(ctx context.Context, sid string, quiet bool) error
 		}
 		if quiet {
 			r.Set("dnd", json.RawMessage("true"))
-			r.SetTime("dnd_since", inbox.Seconds(reg.Now()))
+			r.SetTime("dnd_since", mail.Seconds(reg.Now()))
 		}
 	})
 }
@@ -142,5 +142,5 @@ func (reg *Registry) SetQuiet(ctx context.Context, sid string, quiet bool) error
 // quiet reads the original's do-not-disturb, which may have an end.
 func (reg *Registry) quiet(r Row) bool {
 	until := r.number("dnd_until")
-	return string(r.get("dnd")) == "true" && (until == 0 || inbox.Seconds(reg.Now()) < until)
+	return string(r.get("dnd")) == "true" && (until == 0 || mail.Seconds(reg.Now()) < until)
 }

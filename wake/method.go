@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // Names of methods, as a status shows them.
@@ -35,7 +35,7 @@ type Notice struct {
 }
 
 // NoticeOf sums messages up.
-func NoticeOf(msgs []inbox.Message) Notice {
+func NoticeOf(msgs []mail.Message) Notice {
 	n := Notice{Count: len(msgs), Oldest: msgs[0].ID}
 	for _, m := range msgs {
 		if from := m.Sender(); len(n.From) < maxNamed && from != "" && !slices.Contains(n.From, from) {
@@ -50,7 +50,7 @@ const maxNamed = 5
 
 // Senders are those that a client may be told of, with commas: what is no alias could be a key or a tag there.
 func (n Notice) Senders() string {
-	names := slices.DeleteFunc(slices.Clone(n.From), func(name string) bool { return inbox.CheckAlias(name) != nil })
+	names := slices.DeleteFunc(slices.Clone(n.From), func(name string) bool { return mail.CheckAlias(name) != nil })
 	return strings.Join(names, ",")
 }
 
@@ -83,7 +83,7 @@ type Carrier interface {
 	// Carry hands over messages, oldest first. It may take only the first ones. It returns the handles of
 	// those that the client provably has, when it has them or when ctx ends; the others are offered again.
 	// None and no error: it has rung instead, as nothing could be carried.
-	Carry(ctx context.Context, msgs []inbox.Message) (had []string, err error)
+	Carry(ctx context.Context, msgs []mail.Message) (had []string, err error)
 }
 
 // Method is one way to reach a client. Each part may be nil.

@@ -3,14 +3,14 @@ package wake
 import (
 	"time"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // DecideOnce decides for a process that looks once and ends, such as a hook. last
 // is the ring in the session's record. It returns the ring to record, without a
 // method, and the notice if its outcome is Rang. Nobody looks again later, so a
 // busy session is rung too, and a new oldest message does not wait.
-func DecideOnce(now time.Time, waiting []inbox.Message, quiet bool, last Ring) (r Ring, n Notice) {
+func DecideOnce(now time.Time, waiting []mail.Message, quiet bool, last Ring) (r Ring, n Notice) {
 	msgs, p := MayWake(waiting), Policy{}
 	again := len(msgs) > 0 && last.Outcome == Rang && last.IsFor(msgs[0])
 	if again && !last.At.After(now) { // a clock that was set back would keep us silent

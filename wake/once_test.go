@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 func TestARingerOfOneLookBacksOffByWhatIsRecorded(t *testing.T) {
 	at := time.Unix(1_000_000, 0)
-	waiting := []inbox.Message{{ID: "later", Deferrable: true}, {ID: "m1", From: "birch"}, {ID: "m2", From: "coral"}}
+	waiting := []mail.Message{{ID: "later", Deferrable: true}, {ID: "m1", From: "birch"}, {ID: "m2", From: "coral"}}
 	rang := Ring{At: at, Outcome: Rang, Oldest: "m1", From: "birch"}
 	for _, tc := range []struct {
 		what  string

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 const (
@@ -36,7 +36,7 @@ type Decision struct {
 }
 
 // MayWake are the messages that may wake somebody.
-func MayWake(msgs []inbox.Message) (out []inbox.Message) {
+func MayWake(msgs []mail.Message) (out []mail.Message) {
 	for _, m := range msgs {
 		if m.Rings() {
 			out = append(out, m)
@@ -46,7 +46,7 @@ func MayWake(msgs []inbox.Message) (out []inbox.Message) {
 }
 
 // Decide looks at what waits. busy is a session that works, quiet one that wants no ring.
-func (p *Policy) Decide(now time.Time, waiting []inbox.Message, busy, quiet bool) Decision {
+func (p *Policy) Decide(now time.Time, waiting []mail.Message, busy, quiet bool) Decision {
 	msgs := MayWake(waiting)
 	if len(msgs) == 0 || quiet {
 		if len(waiting) > 0 {

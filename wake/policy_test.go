@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-func waiting(ids ...string) (msgs []inbox.Message) {
+func waiting(ids ...string) (msgs []mail.Message) {
 	for _, id := range ids {
-		msgs = append(msgs, inbox.Message{ID: id, From: "birch", To: "amber"})
+		msgs = append(msgs, mail.Message{ID: id, From: "birch", To: "amber"})
 	}
 	return msgs
 }
@@ -23,7 +23,7 @@ func TestOneRingUntilSomebodyDrains(t *testing.T) {
 		t.Fatalf("first message: %+v", d)
 	}
 	p.Done(now, firstGap)
-	for _, more := range [][]inbox.Message{waiting("a"), waiting("a", "b"), waiting("a", "b", "c")} {
+	for _, more := range [][]mail.Message{waiting("a"), waiting("a", "b"), waiting("a", "b", "c")} {
 		now = now.Add(time.Second)
 		if d := p.Decide(now, more, false, false); d.Ring || d.Outcome != Coalesced {
 			t.Errorf("%d waiting: %+v", len(more), d)
@@ -91,7 +91,7 @@ func TestABurstIsAFewRings(t *testing.T) {
 }
 
 func TestWhatMayWaitRingsNobody(t *testing.T) {
-	quiet := []inbox.Message{{ID: "a", Deferrable: true}, {ID: "b", Kind: "system"}}
+	quiet := []mail.Message{{ID: "a", Deferrable: true}, {ID: "b", Kind: "system"}}
 	if d := (&Policy{}).Decide(start, quiet, false, false); d.Ring || d.Outcome != Filtered {
 		t.Errorf("%+v", d)
 	}

@@ -9,7 +9,7 @@ package wake
 import (
 	"time"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // Outcomes of a look at a mailbox, as they are recorded.
@@ -41,13 +41,13 @@ type Ring struct {
 }
 
 // For is the ring with the oldest message that waited.
-func (r Ring) For(m inbox.Message) Ring {
+func (r Ring) For(m mail.Message) Ring {
 	r.Oldest, r.From = m.ID, m.From
 	return r
 }
 
 // IsFor says whether m was the oldest that waited.
-func (r Ring) IsFor(m inbox.Message) bool { return r.SameMail(Ring{}.For(m)) }
+func (r Ring) IsFor(m mail.Message) bool { return r.SameMail(Ring{}.For(m)) }
 
 // SameMail says whether the same message was the oldest that waited at both.
 func (r Ring) SameMail(other Ring) bool { return r.Oldest == other.Oldest && r.From == other.From }

@@ -10,6 +10,7 @@ import (
 	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -128,7 +129,7 @@ type owedLook struct {
 
 // owedEdit is what becomes of a record.
 type owedEdit struct {
-	answer    *inbox.Message
+	answer    *mail.Message
 	observed  time.Time
 	told      bool // its sender knows that there was no answer by answer_by
 	reminders int
@@ -204,7 +205,7 @@ func (l *owedLook) look(ctx context.Context, d owed.Record) error {
 		d.Message = sentAt(d.Message, now)
 	}
 	var errs []error
-	if by := inbox.FromSeconds(d.AnswerBy); d.AnswerBy != 0 && !d.SenderTold {
+	if by := mail.FromSeconds(d.AnswerBy); d.AnswerBy != 0 && !d.SenderTold {
 		if by.After(now) {
 			l.next = sessions.Earlier(l.next, by)
 		} else if err := l.tellUnanswered(ctx, d); err != nil {
@@ -242,7 +243,7 @@ func (l *owedLook) tellUnanswered(ctx context.Context, d owed.Record) error {
 	if to == nil {
 		return nil
 	}
-	if has, err := owed.HasAnswer(ctx, k.reg, to.SID(), m.ID, func(inbox.Message) bool { return true }); err != nil || has {
+	if has, err := owed.HasAnswer(ctx, k.reg, to.SID(), m.ID, func(mail.Message) bool { return true }); err != nil || has {
 		return err
 	}
 	if len(owed.AnswersTo(ctx, k.reg, l.rows, map[string][]owed.Record{l.sid: {d}})) > 0 {

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"c2c/broker/notice"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -18,8 +18,8 @@ const (
 )
 
 // sentAt counts the times of a message anew, as if it had been sent then.
-func sentAt(m inbox.Message, sent time.Time) inbox.Message {
-	ahead := m.TS - inbox.Seconds(sent)
+func sentAt(m mail.Message, sent time.Time) mail.Message {
+	ahead := m.TS - mail.Seconds(sent)
 	m.TS -= ahead
 	for _, at := range []*float64{&m.Due, &m.AnswerBy, &m.ExpiresAt} {
 		if *at > 0 {
@@ -31,15 +31,15 @@ func sentAt(m inbox.Message, sent time.Time) inbox.Message {
 
 // keeperClock is what a Keeper knows of the clock.
 type keeperClock struct {
-	last   time.Time                       // when it looked last
-	calm   time.Time                       // until then it acts on nothing
-	future map[inbox.Fingerprint]time.Time // when it saw a message first that was sent later than that
+	last   time.Time                      // when it looked last
+	calm   time.Time                      // until then it acts on nothing
+	future map[mail.Fingerprint]time.Time // when it saw a message first that was sent later than that
 	// elapsed is the time between two looks by a clock that nobody sets, which stands still while the machine sleeps.
 	Elapsed func(from, to time.Time) time.Duration
 }
 
 func newKeeperClock() keeperClock {
-	return keeperClock{future: map[inbox.Fingerprint]time.Time{}, Elapsed: func(from, to time.Time) time.Duration { return to.Sub(from) }}
+	return keeperClock{future: map[mail.Fingerprint]time.Time{}, Elapsed: func(from, to time.Time) time.Duration { return to.Sub(from) }}
 }
 
 // begin is told the time of each look. It says whether the clock was set back, so that no time that is remembered is right.
@@ -60,12 +60,12 @@ func (c *keeperClock) waits(now time.Time) bool { return now.Before(c.calm) }
 
 // of gives a message with times that can be right: one that was sent while the clock was ahead counts from when it was seen
 // first. A command, which looks once, has seen nothing before: for it the message has waited long enough.
-func (c *keeperClock) of(m inbox.Message, now time.Time, once bool) inbox.Message {
+func (c *keeperClock) of(m mail.Message, now time.Time, once bool) mail.Message {
 	if !sessions.IsFuture(m.Time(), now) {
 		return m
 	}
 	if once {
-		m.TS = inbox.Seconds(now.Add(-notice.TellAfterOf(m))) // it expires as it says: nobody knows how much of its time is over
+		m.TS = mail.Seconds(now.Add(-notice.TellAfterOf(m))) // it expires as it says: nobody knows how much of its time is over
 		return m
 	}
 	key := m.Fingerprint()

@@ -12,6 +12,7 @@ import (
 	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/wake"
 )
@@ -146,7 +147,7 @@ func (k *Keeper) lookIntoAll(ctx context.Context, rows []sessions.Row) (next tim
 		if k.Once && ctx.Err() != nil {
 			break
 		}
-		if !inbox.ValidName(sid) || there[sid] {
+		if !mail.ValidName(sid) || there[sid] {
 			continue
 		}
 		there[sid] = true
@@ -238,9 +239,9 @@ func (k *Keeper) readAll(ctx context.Context, rows []sessions.Row, s sessions.Se
 }
 
 // settle acts on what waits in one mailbox.
-func (k *Keeper) settle(ctx context.Context, rows []sessions.Row, s sessions.Session, box *inbox.Mailbox, kept *keptBox, msgs []inbox.Message) error {
+func (k *Keeper) settle(ctx context.Context, rows []sessions.Row, s sessions.Session, box *inbox.Mailbox, kept *keptBox, msgs []mail.Message) error {
 	now := k.reg.Now()
-	var expired []inbox.Message
+	var expired []mail.Message
 	var errs []error
 	unread := notice.Quota{}
 	toldBefore := kept.held
@@ -251,15 +252,15 @@ func (k *Keeper) settle(ctx context.Context, rows []sessions.Row, s sessions.Ses
 	}
 	for _, stored := range msgs {
 		m := k.Clock.of(stored, now, k.Once)
-		if m.Expired(inbox.Seconds(now)) {
+		if m.Expired(mail.Seconds(now)) {
 			expired = append(expired, stored)
 			continue
 		}
-		if m.Owes() && m.Due > inbox.Seconds(now) { // its record may be written behind this look
-			kept.next = sessions.Earlier(kept.next, inbox.FromSeconds(m.Due))
+		if m.Owes() && m.Due > mail.Seconds(now) { // its record may be written behind this look
+			kept.next = sessions.Earlier(kept.next, mail.FromSeconds(m.Due))
 		}
 		if m.ExpiresAt != 0 {
-			kept.next = sessions.Earlier(kept.next, inbox.FromSeconds(m.ExpiresAt))
+			kept.next = sessions.Earlier(kept.next, mail.FromSeconds(m.ExpiresAt))
 		}
 		opens := loops.OpensAt(k.reg, s.ID, m)
 		if !opens.IsZero() && !k.Once { // nobody would be rung now
@@ -296,13 +297,13 @@ type deadline struct {
 
 // deadlines are those of a waiting message, beside that it expires. gone is since when its receiver was seen to be absent: a
 // command, which looks once, does not know that.
-func deadlines(s sessions.Session, gone time.Time, m inbox.Message, now time.Time) (all []deadline) {
+func deadlines(s sessions.Session, gone time.Time, m mail.Message, now time.Time) (all []deadline) {
 	unread := m.Time().Add(notice.UnreadAfter(s, m))
 	ended := m.Time().Add(notice.TellAfterOf(m))
 	if !gone.IsZero() {
 		ended = sessions.Earlier(gone.Add(endedAfter), ended)
 	}
-	if r := s.LastRing; r.Outcome == wake.Refused && !r.At.Before(m.Time()) && !sessions.IsFuture(r.At, now) && len(wake.MayWake([]inbox.Message{m})) > 0 {
+	if r := s.LastRing; r.Outcome == wake.Refused && !r.At.Before(m.Time()) && !sessions.IsFuture(r.At, now) && len(wake.MayWake([]mail.Message{m})) > 0 {
 		all = append(all, deadline{notice.Refused, r.At})
 	}
 	switch {
@@ -334,7 +335,7 @@ func (k *Keeper) wasTold(ctx context.Context, sid, id string) bool {
 	}
 	found, _ := box.Search(ctx, inbox.Query{ // what cannot be read is tried
 		Holds: sessions.Holds(sessions.SystemAlias),
-		Is:    func(m inbox.Message) bool { return m.From == sessions.SystemAlias }, Limit: owed.OpenLook,
+		Is:    func(m mail.Message) bool { return m.From == sessions.SystemAlias }, Limit: owed.OpenLook,
 	})
 	for _, f := range found {
 		for _, id := range notice.NoticesIn(f.Message) {
@@ -349,7 +350,7 @@ func (k *Keeper) wasTold(ctx context.Context, sid, id string) bool {
 
 // expire takes messages out of a mailbox that are not handed over any more. They become dead letters first, and their
 // senders are told before they are gone from the mailbox: a kill in between costs a second try.
-func (k *Keeper) expire(ctx context.Context, rows []sessions.Row, sid string, box *inbox.Mailbox, expired []inbox.Message) error {
+func (k *Keeper) expire(ctx context.Context, rows []sessions.Row, sid string, box *inbox.Mailbox, expired []mail.Message) error {
 	if len(expired) == 0 {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"c2c/broker/owed"
 	"c2c/format"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -52,7 +53,7 @@ func (l *owedLook) nextReminder(d owed.Record) time.Time { return reminderAt(d, 
 
 // reminderAt is when reminder n is due, n being 1 or more.
 func reminderAt(d owed.Record, n int) time.Time {
-	due := inbox.FromSeconds(d.Due)
+	due := mail.FromSeconds(d.Due)
 	within := max(due.Sub(d.Time()), time.Second)
 	return due.Add(time.Duration(min(float64(within)*(math.Pow(2, float64(n-1))-1), float64(keptOverdue))))
 }
@@ -61,7 +62,7 @@ func reminderAt(d owed.Record, n int) time.Time {
 // looked for long it is reminded once, and not of each time that has passed.
 func (l *owedLook) overdue(ctx context.Context, d owed.Record, e *owedEdit) error {
 	b, now := l.k.reg, l.k.reg.Now()
-	due := inbox.FromSeconds(d.Due)
+	due := mail.FromSeconds(d.Due)
 	if due.After(now) {
 		l.next = sessions.Earlier(l.next, due)
 		return nil
@@ -150,7 +151,7 @@ func (l *owedLook) remindOf(ctx context.Context, debts []owed.Record) error {
 			l.unread = true
 			return true
 		}
-		until := f.At.Add(min(readGrace, inbox.FromSeconds(d.Due).Sub(d.Time())))
+		until := f.At.Add(min(readGrace, mail.FromSeconds(d.Due).Sub(d.Time())))
 		wait := kept && until.After(now) && !f.At.After(now)
 		if wait {
 			l.next = sessions.Earlier(l.next, until)
@@ -173,7 +174,7 @@ func (l *owedLook) remind(ctx context.Context) error {
 	for _, d := range l.late {
 		parts = append(parts, sessions.Fold(d.From), d.FromSession, d.ID, fmt.Sprint(d.n))
 	}
-	m := inbox.Message{To: l.s.Alias, ID: notice.ID(notice.Reminder, append([]string{l.sid}, parts...)...), Content: l.words()}
+	m := mail.Message{To: l.s.Alias, ID: notice.ID(notice.Reminder, append([]string{l.sid}, parts...)...), Content: l.words()}
 	if sessions.CheckID(l.late[0].ID) == nil {
 		m.InReplyTo = l.late[0].ID
 	}
@@ -191,15 +192,15 @@ func (l *owedLook) remind(ctx context.Context) error {
 // words are those of a reminder. There is not a word of the messages: it would stand there as if c2c had said it.
 func (l *owedLook) words() string {
 	now := l.k.reg.Now()
-	late := func(d lateAnswer) time.Duration { return now.Sub(inbox.FromSeconds(d.Due)) }
+	late := func(d lateAnswer) time.Duration { return now.Sub(mail.FromSeconds(d.Due)) }
 	if len(l.late) == 1 {
 		d := l.late[0]
 		return fmt.Sprintf("%s waits for your answer to its %s %s, sent %s ago; %s. c2c thread %s shows it. Answer with c2c reply %[3]s TEXT, or with c2c reply --fail %[3]s TEXT if it cannot be done.",
-			cmp.Or(d.Sender(), "somebody"), d.Kind, inbox.ShortID(d.ID), format.Age(now.Sub(d.Time())), dueWords(late(d)), inbox.ShortID(d.ID))
+			cmp.Or(d.Sender(), "somebody"), d.Kind, mail.ShortID(d.ID), format.Age(now.Sub(d.Time())), dueWords(late(d)), mail.ShortID(d.ID))
 	}
 	var named []string
 	for _, d := range l.late[:min(len(l.late), maxNamed)] {
-		named = append(named, fmt.Sprintf("%s (%s of %s, %s)", inbox.ShortID(d.ID), d.Kind, cmp.Or(d.Sender(), "somebody"), dueWords(late(d))))
+		named = append(named, fmt.Sprintf("%s (%s of %s, %s)", mail.ShortID(d.ID), d.Kind, cmp.Or(d.Sender(), "somebody"), dueWords(late(d))))
 	}
 	if more := len(l.late) - len(named); more > 0 {
 		named = append(named, fmt.Sprintf("and %d more", more))

@@ -9,6 +9,7 @@ import (
 	"c2c/broker/owed"
 	"c2c/format"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/turns"
 	"c2c/wake"
@@ -67,7 +68,7 @@ func Status(reg *sessions.Registry, id, sid string, found inbox.Found) MessageSt
 	if ring.At.Before(m.Time()) || sessions.IsFuture(ring.At, reg.Now()) || found.Where != inbox.Queued && !held {
 		return st
 	}
-	if !loops.OpensAt(reg, sid, m).IsZero() || m.Held == "" && ring.At.Before(inbox.FromSeconds(m.OpensAt())) { // the ring was for others
+	if !loops.OpensAt(reg, sid, m).IsZero() || m.Held == "" && ring.At.Before(mail.FromSeconds(m.OpensAt())) { // the ring was for others
 		return st
 	}
 	st.State, st.LastRing = sessions.Queued, ring

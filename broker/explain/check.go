@@ -17,6 +17,7 @@ import (
 	"c2c/doctor"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/wake"
 )
@@ -34,7 +35,7 @@ func Check(ctx context.Context, reg *sessions.Registry, wakes func(client string
 	found, damaged := []doctor.Finding{}, checkDamage(ctx, reg, all)
 	absent := 0 // sessions with mail
 	for _, s := range all {
-		if !inbox.ValidName(s.ID) {
+		if !mail.ValidName(s.ID) {
 			continue // the original allows any id; we open no such mailbox
 		}
 		waits, err := mailThatRings(ctx, reg, s)
@@ -192,7 +193,7 @@ func lookNow(sid string, all []sessions.Session) string {
 }
 
 // checkSession looks at the last ring of one session, and at its mail. ok is false if there is nothing to tell.
-func checkSession(reg *sessions.Registry, s sessions.Session, waits []inbox.Message, wakes bool) (f doctor.Finding, ok bool) {
+func checkSession(reg *sessions.Registry, s sessions.Session, waits []mail.Message, wakes bool) (f doctor.Finding, ok bool) {
 	r, now := s.LastRing, reg.Now()
 	f = doctor.Finding{Session: s.Alias, Status: doctor.OK, Part: "session " + s.Alias}
 	if r.Outcome != "" {
@@ -235,7 +236,7 @@ func checkSession(reg *sessions.Registry, s sessions.Session, waits []inbox.Mess
 }
 
 // mailThatRings gives the messages that wait and that a session is rung for.
-func mailThatRings(ctx context.Context, reg *sessions.Registry, s sessions.Session) ([]inbox.Message, error) {
+func mailThatRings(ctx context.Context, reg *sessions.Registry, s sessions.Session) ([]mail.Message, error) {
 	box, err := reg.Mailbox(s.ID)
 	if err != nil || s.Quiet {
 		return nil, err

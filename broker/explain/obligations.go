@@ -13,6 +13,7 @@ import (
 	"c2c/broker/owed"
 	"c2c/format"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -140,7 +141,7 @@ func (v view) obligation(sid string, d owed.Record) Obligation {
 	o := Obligation{
 		ID: d.ID, Kind: d.Kind, From: d.From, To: d.To, SessionID: sid, Words: d.FirstWords(40), Side: v.side(sid, d), State: d.How,
 		Bucket: d.Bucket(), Surface: cmp.Or(d.Surface, sessions.SurfaceDegraded), Action: true, Answer: true, Reply: d.Reply, Reminders: d.Reminders, Wakes: d.Wakes,
-		SentAt: d.Time().UTC(), Due: inbox.FromSeconds(d.Due).UTC(), ObservedAt: d.ObservedAt, AckedAt: d.AckedAt, ClosedAt: d.ClosedAt,
+		SentAt: d.Time().UTC(), Due: mail.FromSeconds(d.Due).UTC(), ObservedAt: d.ObservedAt, AckedAt: d.AckedAt, ClosedAt: d.ClosedAt,
 	}
 	if i := sessions.FindSID(v.rows, sid); i >= 0 {
 		o.To = v.rows[i].Alias()

@@ -8,7 +8,7 @@ import (
 
 	"c2c/broker/notice"
 	"c2c/format"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/turns"
 	"c2c/wake"
@@ -30,7 +30,7 @@ func by(who string) string {
 
 // Tell adds to a status the way of the message so far, what keeps it from being read, and what can be done about that. s
 // is its receiver, nil when that is no longer registered.
-func Tell(reg *sessions.Registry, st *MessageStatus, m inbox.Message, s *sessions.Session) {
+func Tell(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessions.Session) {
 	now := reg.Now()
 	at := func(t time.Time) string { return " at " + format.Clock(t, now) }
 	if sent := m.Time(); !sent.IsZero() {
@@ -95,7 +95,7 @@ func receiverNow(reg *sessions.Registry, st *MessageStatus, s *sessions.Session)
 }
 
 // tellWhy says what keeps a message that waits from being read.
-func tellWhy(reg *sessions.Registry, st *MessageStatus, m inbox.Message, s *sessions.Session) {
+func tellWhy(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessions.Session) {
 	if st.dropped {
 		receiverNow(reg, st, s)
 		st.Why = "its client has dropped it with a request that failed or was stopped; the next prompt brings it again"
@@ -108,7 +108,7 @@ func tellWhy(reg *sessions.Registry, st *MessageStatus, m inbox.Message, s *sess
 	}
 	is := receiverNow(reg, st, s)
 	ring, says := st.LastRing, is.Says(s.Alias, reg.Now())
-	mayWake := len(wake.MayWake([]inbox.Message{m})) > 0
+	mayWake := len(wake.MayWake([]mail.Message{m})) > 0
 	switch {
 	case st.Held || !st.NotBefore.IsZero():
 		return // what holds it back is told with what it is owed

@@ -12,6 +12,7 @@ import (
 
 	"c2c/broker/notice"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/turns"
 )
@@ -34,7 +35,7 @@ const (
 	// blindTimes is how many times as many hops those may take whose clients tell of no tool calls: honest work looks the same.
 	blindTimes = 10
 	// guardPause ends a chain: somebody has worked, or thought, in between.
-	guardPause = inbox.LongestHold
+	guardPause = mail.LongestHold
 	// mostHops bounds what a file can say.
 	mostHops = 1 << 20
 )
@@ -73,10 +74,10 @@ func (l Limits) of(w turns.Work) int {
 
 // Check counts a message, and holds it when its chain is open. note is for its sender, ErrTooManyAnswers says that it is not to be
 // stored. A person's mail is not counted.
-func Check(ctx context.Context, reg *sessions.Registry, limits Limits, from sessions.Session, to sessions.Row, box *inbox.Mailbox, m *inbox.Message) (note string, err error) {
+func Check(ctx context.Context, reg *sessions.Registry, limits Limits, from sessions.Session, to sessions.Row, box *inbox.Mailbox, m *mail.Message) (note string, err error) {
 	m.Held, m.NotBefore, m.GuardHops, m.GuardChain = "", 0, 0, ""
 	sid := to.SID()
-	if limits.Hops < 0 || sessions.IsPersonID(from.ID) || sessions.IsPersonID(sid) || !inbox.ValidName(from.ID) {
+	if limits.Hops < 0 || sessions.IsPersonID(from.ID) || sessions.IsPersonID(sid) || !mail.ValidName(from.ID) {
 		return "", nil
 	}
 	did := turns.WorkOf(reg, from.ID)
@@ -100,7 +101,7 @@ func Check(ctx context.Context, reg *sessions.Registry, limits Limits, from sess
 }
 
 // hold marks a message as held, or refuses it when one of its sender is held already.
-func hold(ctx context.Context, reg *sessions.Registry, from sessions.Session, to sessions.Row, box *inbox.Mailbox, m *inbox.Message) (note string, err error) {
+func hold(ctx context.Context, reg *sessions.Registry, from sessions.Session, to sessions.Row, box *inbox.Mailbox, m *mail.Message) (note string, err error) {
 	now := reg.Now()
 	why := fmt.Sprintf("you and %s have answered each other too often without any work in between", to.Alias())
 	then := fmt.Sprintf("Work first, or tell your user: c2c resume %s %s lets you go on", from.Alias, to.Alias())
@@ -109,14 +110,14 @@ func hold(ctx context.Context, reg *sessions.Registry, from sessions.Session, to
 		return "", err
 	}
 	if len(held) > 0 {
-		wait := inbox.FromSeconds(held[0].OpensAt()).Sub(now)
+		wait := mail.FromSeconds(held[0].OpensAt()).Sub(now)
 		return "", fmt.Errorf("%w: %s, and a message is held already for %s, so this one was not stored. %s", ErrTooManyAnswers, why, notice.Span(wait), then)
 	}
 	opens := now.Add(guardPause)
-	if m.ExpiresAt != 0 && m.ExpiresAt <= inbox.Seconds(opens) {
+	if m.ExpiresAt != 0 && m.ExpiresAt <= mail.Seconds(opens) {
 		return "", fmt.Errorf("%w: %s, so it would be held for %s and expire before: it was not stored. %s", ErrTooManyAnswers, why, notice.Span(guardPause), then)
 	}
-	m.Held, m.NotBefore = from.ID, inbox.Seconds(opens)
+	m.Held, m.NotBefore = from.ID, mail.Seconds(opens)
 	return fmt.Sprintf("it is stored and held for %s, until %s: %s. %s", notice.Span(guardPause), opens.Format("15:04"), why, then), nil
 }
 
@@ -130,38 +131,38 @@ func hasOf(ctx context.Context, box *inbox.Mailbox, from sessions.Session, id st
 }
 
 // heldOf gives the messages of one session that are held in the mailbox of another.
-func heldOf(ctx context.Context, reg *sessions.Registry, from, to string, box *inbox.Mailbox) ([]inbox.Message, error) {
+func heldOf(ctx context.Context, reg *sessions.Registry, from, to string, box *inbox.Mailbox) ([]mail.Message, error) {
 	all, err := box.PeekAll(ctx)
-	return slices.DeleteFunc(all, func(m inbox.Message) bool { return m.Held != from || !Holds(reg, to, m) }), err
+	return slices.DeleteFunc(all, func(m mail.Message) bool { return m.Held != from || !Holds(reg, to, m) }), err
 }
 
 // Holds says whether a message in the mailbox of a session is still held: its time has not come, and neither side has worked
 // since it was sent.
-func Holds(reg *sessions.Registry, sid string, m inbox.Message) bool {
-	if m.Held == "" || !m.KeptBack(inbox.Seconds(reg.Now())) {
+func Holds(reg *sessions.Registry, sid string, m mail.Message) bool {
+	if m.Held == "" || !m.KeptBack(mail.Seconds(reg.Now())) {
 		return false
 	}
 	sent := m.Time()
-	return !(inbox.ValidName(m.Held) && turns.WorkOf(reg, m.Held).Since(sent)) && !turns.WorkOf(reg, sid).Since(sent)
+	return !(mail.ValidName(m.Held) && turns.WorkOf(reg, m.Held).Since(sent)) && !turns.WorkOf(reg, sid).Since(sent)
 }
 
 // OpensAt is when a message is handed over that is kept back now; zero: it is not.
-func OpensAt(reg *sessions.Registry, sid string, m inbox.Message) time.Time {
-	if !m.KeptBack(inbox.Seconds(reg.Now())) || m.Held != "" && !Holds(reg, sid, m) {
+func OpensAt(reg *sessions.Registry, sid string, m mail.Message) time.Time {
+	if !m.KeptBack(mail.Seconds(reg.Now())) || m.Held != "" && !Holds(reg, sid, m) {
 		return time.Time{}
 	}
-	return inbox.FromSeconds(m.OpensAt())
+	return mail.FromSeconds(m.OpensAt())
 }
 
 // TellHeld is TellAll, called by the process that has sent the message. If that fails or is killed, a Keeper tells them.
-func TellHeld(ctx context.Context, reg *sessions.Registry, to string, m inbox.Message) {
+func TellHeld(ctx context.Context, reg *sessions.Registry, to string, m mail.Message) {
 	if err := TellAll(ctx, reg, to, m); err != nil {
 		reg.Log.Warn("nobody is told that a message is held", "message_id", m.ID, "err", err)
 	}
 }
 
 // TellAll tells both agents and their people, once for each chain.
-func TellAll(ctx context.Context, reg *sessions.Registry, to string, m inbox.Message) error {
+func TellAll(ctx context.Context, reg *sessions.Registry, to string, m mail.Message) error {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
 		return err
@@ -182,7 +183,7 @@ func TellAll(ctx context.Context, reg *sessions.Registry, to string, m inbox.Mes
 		{rows[i].SID(), a, text("You and " + c)}, {rows[j].SID(), c, text("You and " + a)}, {person, person, text(a + " and " + c)},
 	} {
 		id := notice.ID("storm", one, two, m.GuardChain, n.sid)
-		errs = append(errs, notice.Send(ctx, reg, n.sid, inbox.Message{To: n.alias, ID: id, Content: n.text}, "storm"))
+		errs = append(errs, notice.Send(ctx, reg, n.sid, mail.Message{To: n.alias, ID: id, Content: n.text}, "storm"))
 	}
 	return errors.Join(errs...)
 }

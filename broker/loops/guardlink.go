@@ -6,6 +6,7 @@ import (
 
 	"c2c/broker/notice"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/turns"
 )
@@ -14,7 +15,7 @@ import (
 type chainLink struct {
 	hops  int // 0: it begins a chain
 	chain string
-	after inbox.Message // the one that it is sent because of
+	after mail.Message // the one that it is sent because of
 }
 
 // A chain may be looked for among so many messages that a session was handed last.
@@ -22,25 +23,25 @@ const guardLook = 64
 
 // handed is when a message was handed over; zero when its times are later than now, of a clock that was wrong.
 func handed(a inbox.Archived, now time.Time) time.Time {
-	sent, at := a.Time(), inbox.FromSeconds(a.DrainedAt)
+	sent, at := a.Time(), mail.FromSeconds(a.DrainedAt)
 	if sent.After(now) || at.After(now) {
 		return time.Time{}
 	}
 	return at
 }
 
-func chainOf(m inbox.Message) string {
-	if inbox.ValidName(m.GuardChain) {
+func chainOf(m mail.Message) string {
+	if mail.ValidName(m.GuardChain) {
 		return m.GuardChain
 	}
 	return m.ID
 }
 
-func hopsOf(m inbox.Message) int { return int(min(max(m.GuardHops, 0), mostHops)) }
+func hopsOf(m mail.Message) int { return int(min(max(m.GuardHops, 0), mostHops)) }
 
 // linkOf finds the message because of which a session sends another one: what it answers, or else what it was handed last.
 // Many who answer name the message that began the talk each time, so the newest in the same chain counts.
-func linkOf(reg *sessions.Registry, from sessions.Session, m inbox.Message, did turns.Work, limit int) (l chainLink, err error) {
+func linkOf(reg *sessions.Registry, from sessions.Session, m mail.Message, did turns.Work, limit int) (l chainLink, err error) {
 	box, err := reg.Mailbox(from.ID)
 	if err != nil {
 		return l, err

@@ -12,6 +12,7 @@ import (
 	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 	"c2c/project"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -96,7 +97,7 @@ const archives = "archive" // of package inbox
 func isMail(path string) bool {
 	at, name := filepath.Split(path)
 	for _, suffix := range map[string][]string{"": {".inbox.json", ".lease"}, archives + "/": {".jsonl", ".old"}, "sessions/": {".json"}, owed.Directory + "/": {owed.Suffix}}[at] {
-		if sid, ok := strings.CutSuffix(name, suffix); ok && inbox.ValidName(sid) {
+		if sid, ok := strings.CutSuffix(name, suffix); ok && mail.ValidName(sid) {
 			return true
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 	"c2c/project"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -200,7 +201,7 @@ func (m *merging) session(ctx context.Context, rows []sessions.Row, sid string) 
 		}
 		return rows, err
 	})
-	if err == nil && inbox.ValidName(sid) {
+	if err == nil && mail.ValidName(sid) {
 		err = m.from.Locked(ctx, sessions.RegistryLock, func() error { // nobody registers it there meanwhile
 			s.Messages, err = m.moveBox(ctx, sid)
 			return err
@@ -217,7 +218,7 @@ func (m *merging) drySession(ctx context.Context, rows []sessions.Row, sid strin
 	}
 	s, moved := m.place(m.taken, sid, own)
 	m.taken = append(m.taken, moved...)
-	if inbox.ValidName(sid) {
+	if mail.ValidName(sid) {
 		box, err := m.from.Mailbox(sid)
 		if err != nil {
 			return err
@@ -257,7 +258,7 @@ func (m *merging) moveRow(ctx context.Context, sid string, own sessions.Row) (s 
 		}
 		var moved []sessions.Row
 		s, moved = m.place(rows, sid, own)
-		if !inbox.ValidName(sid) {
+		if !mail.ValidName(sid) {
 			return append(rows, moved...), nil
 		}
 		was, err := m.from.ReadFacts(sid)
@@ -336,7 +337,7 @@ func (m *merging) moveBox(ctx context.Context, sid string) (count int, err error
 }
 
 func (m *merging) moveMail(ctx context.Context, sid string, to *inbox.Mailbox) (count int, err error) {
-	err = moves.EmptyMailbox(ctx, m.from, sid, func(messages []inbox.Message) (int, error) {
+	err = moves.EmptyMailbox(ctx, m.from, sid, func(messages []mail.Message) (int, error) {
 		refused, n, err := moves.DeliverSome(ctx, to, messages)
 		if derr := notice.AddDead(ctx, m.to, sid, refused...); derr != nil {
 			return 0, errors.Join(err, derr)

@@ -8,6 +8,7 @@ import (
 	"c2c/broker/owed"
 	"c2c/client"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/wake"
@@ -21,12 +22,12 @@ type Reader struct {
 	By    string // its name in the archive, and as a method
 	Limit int64  // how much mail is taken, in bytes
 	// Holds says whether the client has a message already, carried another way. Nil: this event cannot tell.
-	Holds func(inbox.Message) bool
+	Holds func(mail.Message) bool
 	// Often says that the event comes many times in a turn, so that a message is announced once.
 	Often bool
 	// Render makes the answer. shown are the places of the messages that are whole in it, announced of those that
 	// it only mentions. more says that further messages wait.
-	Render func(msgs []inbox.Message, more bool) (shown, announced []int, err error)
+	Render func(msgs []mail.Message, more bool) (shown, announced []int, err error)
 	// Write gives the answer to the reader's client. When it fails nobody has the mail.
 	Write func() error
 }
@@ -93,14 +94,14 @@ func HandOver(ctx context.Context, reg *sessions.Registry, s sessions.Session, h
 	}
 	if err == nil && !known && announced.ID != "" {
 		ring := wake.Ring{At: reg.Now(), Method: h.By, Outcome: wake.Rang}.For(announced)
-		err = errors.Join(reg.Rang(written, s.ID, ring), owed.Pushed(written, reg, s.ID, []inbox.Message{announced}, ring))
+		err = errors.Join(reg.Rang(written, s.ID, ring), owed.Pushed(written, reg, s.ID, []mail.Message{announced}, ring))
 	}
 	return err
 }
 
 // answer gives the handles of the messages that the client has with the answer, and the first message that is only
 // announced.
-func (h Reader) answer(l *inbox.Lease) (handed []string, announced inbox.Message, err error) {
+func (h Reader) answer(l *inbox.Lease) (handed []string, announced mail.Message, err error) {
 	left := l.Messages
 	if h.Holds != nil {
 		left = nil

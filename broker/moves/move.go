@@ -14,6 +14,7 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/finder"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -72,7 +73,7 @@ func Finish(ctx context.Context, reg *sessions.Registry, from []string, own sess
 // isGone says whether a session is not registered, and may have mail. One that is back keeps its mail.
 func isGone(reg *sessions.Registry, sid string) (bool, error) {
 	rows, err := reg.ReadRegistry() // not rows, which may lock the registry
-	return err == nil && sessions.FindSID(rows, sid) < 0 && inbox.ValidName(sid), err
+	return err == nil && sessions.FindSID(rows, sid) < 0 && mail.ValidName(sid), err
 }
 
 // hasMore says whether a mailbox has mail to move, or a reader has some of it. That mail may have come after the
@@ -145,7 +146,7 @@ func MoveMail(ctx context.Context, reg *sessions.Registry, from, to string) erro
 		return err
 	}
 	told := notice.Quota{}
-	return EmptyMailbox(ctx, reg, from, func(messages []inbox.Message) (int, error) {
+	return EmptyMailbox(ctx, reg, from, func(messages []mail.Message) (int, error) {
 		refused, n, err := DeliverSome(ctx, box, messages)
 		if err != nil {
 			err = fmt.Errorf("move mail of session %q: %w", from, err)
@@ -162,8 +163,8 @@ func MoveMail(ctx context.Context, reg *sessions.Registry, from, to string) erro
 }
 
 // moveOwed has a session owe the answers to messages that were moved to it. What was refused nobody answers.
-func moveOwed(ctx context.Context, reg *sessions.Registry, from, to string, moved []inbox.Message, refused []notice.DeadLetter) {
-	var dead []inbox.Message
+func moveOwed(ctx context.Context, reg *sessions.Registry, from, to string, moved []mail.Message, refused []notice.DeadLetter) {
+	var dead []mail.Message
 	for _, d := range refused {
 		dead = append(dead, d.Message)
 	}
@@ -174,24 +175,24 @@ func moveOwed(ctx context.Context, reg *sessions.Registry, from, to string, move
 }
 
 // without gives those messages that were not refused.
-func without(msgs []inbox.Message, refused []notice.DeadLetter) []inbox.Message {
+func without(msgs []mail.Message, refused []notice.DeadLetter) []mail.Message {
 	dead := map[owed.Key]bool{}
 	for _, d := range refused {
 		dead[owed.KeyOf(d.Message)] = true
 	}
-	return slices.DeleteFunc(slices.Clone(msgs), func(m inbox.Message) bool { return dead[owed.KeyOf(m)] })
+	return slices.DeleteFunc(slices.Clone(msgs), func(m mail.Message) bool { return dead[owed.KeyOf(m)] })
 }
 
 // DeliverSome delivers as many messages as go, in order and in few commits: the first n. refused are those of
 // them that the mailbox can never take; err says why it cannot take the next one now.
-func DeliverSome(ctx context.Context, box *inbox.Mailbox, messages []inbox.Message) (refused []notice.DeadLetter, n int, err error) {
+func DeliverSome(ctx context.Context, box *inbox.Mailbox, messages []mail.Message) (refused []notice.DeadLetter, n int, err error) {
 	half, size := len(messages)/2, 0
 	for _, m := range messages {
 		size += len(m.Content)
 	}
 	if half == 0 || size <= moveBytes {
 		_, err = box.Move(ctx, messages...)
-		never := errors.Is(err, inbox.ErrBody) || errors.Is(err, inbox.ErrTooLarge)
+		never := errors.Is(err, mail.ErrBody) || errors.Is(err, mail.ErrTooLarge)
 		switch {
 		case err == nil:
 			return nil, len(messages), nil
@@ -210,7 +211,7 @@ func DeliverSome(ctx context.Context, box *inbox.Mailbox, messages []inbox.Messa
 }
 
 // EmptyMailbox gives what waits in a mailbox to put, which stores the first n messages elsewhere. Those are removed.
-func EmptyMailbox(ctx context.Context, reg *sessions.Registry, sid string, put func([]inbox.Message) (n int, err error)) error {
+func EmptyMailbox(ctx context.Context, reg *sessions.Registry, sid string, put func([]mail.Message) (n int, err error)) error {
 	box, err := reg.Mailbox(sid)
 	if err != nil {
 		return err
@@ -224,7 +225,7 @@ func EmptyMailbox(ctx context.Context, reg *sessions.Registry, sid string, put f
 	return nil
 }
 
-func emptySome(ctx context.Context, box *inbox.Mailbox, put func([]inbox.Message) (n int, err error)) (more bool, err error) {
+func emptySome(ctx context.Context, box *inbox.Mailbox, put func([]mail.Message) (n int, err error)) (more bool, err error) {
 	brief, cancel := context.WithTimeout(ctx, moveWait)
 	defer cancel()
 	lease, err := box.LeaseAll(brief, mover, moveBytes)
@@ -255,7 +256,7 @@ func Redeliver(ctx context.Context, reg *sessions.Registry, own sessions.Row, fr
 		return errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, atomicfile.ErrTooLarge) || errors.Is(err, fs.ErrPermission), err
 	}
 	mine := map[string][]string{} // lines by message: a sweep that was killed may have written one twice
-	var messages []inbox.Message
+	var messages []mail.Message
 	for _, line := range lines {
 		if !may(line) {
 			continue
@@ -296,7 +297,7 @@ func Redeliver(ctx context.Context, reg *sessions.Registry, own sessions.Row, fr
 // Delivered gives the dead letters, of those with these lines, whose messages their session has or has read; all says that none is
 // missing. A sweep may have the others in its hands, or have taken them away again: it has seen that they are dead letters
 // already, and adds none.
-func Delivered(ctx context.Context, box *inbox.Mailbox, mine map[string][]string, messages []inbox.Message) (gone map[string]string, all bool, err error) {
+func Delivered(ctx context.Context, box *inbox.Mailbox, mine map[string][]string, messages []mail.Message) (gone map[string]string, all bool, err error) {
 	gone, all = map[string]string{}, true
 	if len(messages) == 0 {
 		return gone, all, nil
@@ -365,5 +366,5 @@ func inherits(reg *sessions.Registry, own sessions.Row, from []string, d notice.
 	}
 	f, err := reg.ReadFacts(d.SessionID)
 	mayReturn := err != nil || f.OnDisk() && (len(f.ClientIDs) > 0 || f.PID == 0)
-	return !mayReturn || !inbox.ValidName(d.SessionID)
+	return !mayReturn || !mail.ValidName(d.SessionID)
 }

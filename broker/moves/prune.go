@@ -13,6 +13,7 @@ import (
 	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/sessions/turns"
@@ -198,7 +199,7 @@ func (p *pruning) pruneDead(ctx context.Context) error {
 		}
 		var kept [][]byte
 		for _, line := range lines {
-			if d, ok := notice.ParseDead(line); ok && d.DeletedAt > inbox.Seconds(noTime) && d.DeletedAt < inbox.Seconds(p.before) {
+			if d, ok := notice.ParseDead(line); ok && d.DeletedAt > mail.Seconds(noTime) && d.DeletedAt < mail.Seconds(p.before) {
 				p.DeadLetters.Add(int64(len(line)))
 			} else {
 				kept = append(kept, line)

@@ -8,7 +8,7 @@ import (
 
 	"c2c/broker/notice"
 	"c2c/broker/owed"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -92,7 +92,7 @@ func sweepMailbox(ctx context.Context, reg *sessions.Registry, sid string) (n in
 			return rows, nil
 		}
 		told := notice.Quota{}
-		err := EmptyMailbox(ctx, reg, sid, func(messages []inbox.Message) (int, error) {
+		err := EmptyMailbox(ctx, reg, sid, func(messages []mail.Message) (int, error) {
 			var dead []notice.DeadLetter
 			for _, m := range messages {
 				if !m.IsNotice() { // which is dropped
@@ -107,7 +107,7 @@ func sweepMailbox(ctx context.Context, reg *sessions.Registry, sid string) (n in
 			return len(messages), nil
 		})
 		if err == nil {
-			owed.Close(ctx, reg, sid, owed.WasSwept, func(inbox.Message) bool { return true })
+			owed.Close(ctx, reg, sid, owed.WasSwept, func(mail.Message) bool { return true })
 		}
 		return rows, err
 	})

@@ -10,6 +10,7 @@ import (
 	"c2c/broker/notice"
 	"c2c/broker/owed"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -162,17 +163,17 @@ func completeTakeover(ctx context.Context, reg *sessions.Registry, t *Takeover) 
 	Finish(ctx, reg, reg.FactsOf(t.To).MoveFrom, rows[i])
 	t.Left = slices.Contains(reg.FactsOf(t.To).MoveFrom, t.From)
 	// What it has read and not answered, its writers were told of. What it has not read the other session owes.
-	owed.Close(ctx, reg, t.From, owed.HandedOver, func(inbox.Message) bool { return true })
+	owed.Close(ctx, reg, t.From, owed.HandedOver, func(mail.Message) bool { return true })
 	text := fmt.Sprintf("You go on with the work of %s: you are %[1]s now, and no longer %s. What it had not read comes to you. What it had read: c2c history --session-id %s",
 		t.Alias, t.Former, t.From)
-	return notice.Send(ctx, reg, t.To, inbox.Message{To: t.Alias, ID: notice.ID("handover", t.From, t.To), Content: text}, "handover")
+	return notice.Send(ctx, reg, t.To, mail.Message{To: t.Alias, ID: notice.ID("handover", t.From, t.To), Content: text}, "handover")
 }
 
 // letter is what a session that wrote to another is to hear of its end.
 type letter struct {
 	to      sessions.Row // nil: its writer is gone
 	waiting int          // its messages that were not read
-	open    []inbox.Message
+	open    []mail.Message
 }
 
 // maxOpen bounds the questions of one writer that are named.
@@ -193,7 +194,7 @@ func Writers(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, f
 		return nil, err
 	}
 	authors := reg.Authors(rows)
-	find := func(m inbox.Message) *letter {
+	find := func(m mail.Message) *letter {
 		r := authors.Of(m)
 		if r != nil && (r.SID() == to.ID || r.SID() == from.ID) {
 			r = nil
@@ -209,7 +210,7 @@ func Writers(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, f
 			find(m).waiting++
 		}
 	}
-	byIt := func(a inbox.Message) bool { return sessions.Fold(a.From) == sessions.Fold(from.Alias) }
+	byIt := func(a mail.Message) bool { return sessions.Fold(a.From) == sessions.Fold(from.Alias) }
 	for _, h := range slices.Backward(read) {
 		if !slices.Contains([]string{"question", "task", "review"}, h.Kind) {
 			continue
@@ -244,7 +245,7 @@ func TellWriter(ctx context.Context, reg *sessions.Registry, t Takeover, l lette
 		}
 		text += " Read and not answered: " + strings.Join(names, ", ") + "; ask again if you still need it."
 	}
-	return notice.Send(ctx, reg, l.to.SID(), inbox.Message{To: l.to.Alias(), ID: notice.ID("handover", t.From, t.To, l.to.SID()), Content: text}, "handover")
+	return notice.Send(ctx, reg, l.to.SID(), mail.Message{To: l.to.Alias(), ID: notice.ID("handover", t.From, t.To, l.to.SID()), Content: text}, "handover")
 }
 
 // LeftMailbox opens what a session has left that is not registered any more, by its id.

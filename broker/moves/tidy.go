@@ -14,6 +14,7 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/turns"
 )
@@ -90,7 +91,7 @@ func Tidy(ctx context.Context, reg *sessions.Registry) (more bool, err error) {
 func (t *tidying) locks(ctx context.Context, idle []sessions.IdleRow) error {
 	var errs []error
 	for _, one := range idle {
-		if t.reg.Now().Sub(one.Last) <= sessions.ForgetSoon || !inbox.ValidName(one.SID) {
+		if t.reg.Now().Sub(one.Last) <= sessions.ForgetSoon || !mail.ValidName(one.SID) {
 			continue
 		}
 		for _, at := range t.marks(ctx, one.SID) {
@@ -149,7 +150,7 @@ func (t *tidying) untidy(rows []sessions.Row) (sids []string, err error) {
 		errs = append(errs, err)
 		for _, name := range names {
 			sid, ok := strings.CutSuffix(name, ".json")
-			if info, err := t.facts.Stat(name); ok && err == nil && inbox.ValidName(sid) && t.reg.Now().Sub(info.ModTime()) > factsAfter {
+			if info, err := t.facts.Stat(name); ok && err == nil && mail.ValidName(sid) && t.reg.Now().Sub(info.ModTime()) > factsAfter {
 				found[sid], t.old[sid] = true, true
 			}
 		}
@@ -209,7 +210,7 @@ func (t *tidying) empty(ctx context.Context, sid string, box *inbox.Mailbox) err
 	if err := t.dropNotices(ctx, sid); err != nil {
 		return err
 	}
-	owed.Close(ctx, reg, sid, owed.WasSwept, func(inbox.Message) bool { return true })
+	owed.Close(ctx, reg, sid, owed.WasSwept, func(mail.Message) bool { return true })
 	_, err = box.Rest(t.files(ctx, sid, unused)...)
 	return err
 }
@@ -225,7 +226,7 @@ func (t *tidying) files(ctx context.Context, sid string, unused time.Duration) [
 
 // dropNotices empties a mailbox in which nobody but c2c itself has written.
 func (t *tidying) dropNotices(ctx context.Context, sid string) error {
-	return EmptyMailbox(ctx, t.reg, sid, func(messages []inbox.Message) (n int, err error) {
+	return EmptyMailbox(ctx, t.reg, sid, func(messages []mail.Message) (n int, err error) {
 		for n < len(messages) && messages[n].IsNotice() {
 			n++
 		}

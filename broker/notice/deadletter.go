@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strconv"
 
-	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/digest"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -24,10 +24,10 @@ const DeadLetterLock = callers.DeadLetterFile + ".lock"
 
 // DeadLetter is a message whose session was swept before it was read, or that no mailbox takes.
 type DeadLetter struct {
-	DeletedAt float64       `json:"deleted_at"`
-	SessionID string        `json:"from_session_id"`  // whose mailbox it was in
-	Reason    string        `json:"reason,omitempty"` // why no mailbox takes it; empty when its session was swept
-	Message   inbox.Message `json:"message"`
+	DeletedAt float64      `json:"deleted_at"`
+	SessionID string       `json:"from_session_id"`  // whose mailbox it was in
+	Reason    string       `json:"reason,omitempty"` // why no mailbox takes it; empty when its session was swept
+	Message   mail.Message `json:"message"`
 }
 
 // DeadLetters lists the newest dead letters, oldest first; limit 0 is all of them.
@@ -138,7 +138,7 @@ func AddDead(ctx context.Context, reg *sessions.Registry, sid string, dead ...De
 		}
 		var lines []byte
 		for _, d := range dead {
-			d.DeletedAt, d.SessionID = inbox.Seconds(reg.Now()), sid
+			d.DeletedAt, d.SessionID = mail.Seconds(reg.Now()), sid
 			line, err := formatDead(d)
 			if err != nil {
 				return fmt.Errorf("write dead letter %s: %w", d.Message.ID, err)
@@ -192,7 +192,7 @@ func formatDead(d DeadLetter) ([]byte, error) {
 }
 
 // MessageKey tells messages apart.
-func MessageKey(m inbox.Message) string {
+func MessageKey(m mail.Message) string {
 	key, _ := m.MarshalJSON()
 	return string(key)
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -26,7 +26,7 @@ const (
 
 // News is something that the sender of a message is to be told.
 type News struct {
-	Message inbox.Message
+	Message mail.Message
 	Session sessions.Session // its receiver; of a message that expired or died its alias alone
 	Reason  string
 	why     string // of a dead letter
@@ -59,7 +59,7 @@ func TellTogether(ctx context.Context, reg *sessions.Registry, to sessions.Row, 
 	if len(all) == 0 {
 		return nil
 	}
-	m := inbox.Message{To: to.Alias(), ID: all[0].Notice(), InReplyTo: all[0].Message.ID, Content: textOf(all)}
+	m := mail.Message{To: to.Alias(), ID: all[0].Notice(), InReplyTo: all[0].Message.ID, Content: textOf(all)}
 	if len(all) > 1 {
 		type about struct {
 			ID     string `json:"id"`
@@ -79,7 +79,7 @@ func TellTogether(ctx context.Context, reg *sessions.Registry, to sessions.Row, 
 			return err
 		}
 		slices.Sort(ids)
-		m.ID, m.Extra = ID("together", ids...), []inbox.Field{{Name: aboutField, Value: value}}
+		m.ID, m.Extra = ID("together", ids...), []mail.Field{{Name: aboutField, Value: value}}
 	}
 	if sessions.CheckID(m.InReplyTo) != nil {
 		m.InReplyTo = ""
@@ -96,7 +96,7 @@ func (n News) told() string {
 }
 
 // NoticesIn gives the ids of all notices that a message of c2c stands for.
-func NoticesIn(m inbox.Message) []string {
+func NoticesIn(m mail.Message) []string {
 	ids := []string{m.ID}
 	for _, f := range m.Extra {
 		var list []struct{ Notice string }

@@ -12,11 +12,12 @@ import (
 
 	"c2c/inbox"
 	"c2c/inbox/digest"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
 // KindSystem is the kind of c2c's own messages.
-const KindSystem = inbox.KindSystem
+const KindSystem = mail.KindSystem
 
 // Reasons for which the sender of a message is told something. Dead is another one.
 const (
@@ -43,20 +44,20 @@ type Told struct {
 func ID(reason string, parts ...string) string {
 	sum := digest.Sum256([]byte(reason + "\x00" + strings.Join(parts, "\x00")))
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // a UUID of version 8
-	return inbox.UUID([16]byte(sum[:16]))
+	return mail.UUID([16]byte(sum[:16]))
 }
 
-func About(m inbox.Message, reason string) string {
+func About(m mail.Message, reason string) string {
 	return ID(reason, sessions.Fold(m.From), m.FromSession, sessions.Fold(m.To), m.ID)
 }
 
 // SenderOf gives the row of a message's sender, nil when nobody has its alias any more.
-func SenderOf(reg *sessions.Registry, rows []sessions.Row, m inbox.Message) sessions.Row {
+func SenderOf(reg *sessions.Registry, rows []sessions.Row, m mail.Message) sessions.Row {
 	return reg.Authors(rows).Of(m)
 }
 
 // Tell puts a notice about a message into its sender's mailbox, once for each reason.
-func Tell(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, m inbox.Message, reason, text string) error {
+func Tell(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, m mail.Message, reason, text string) error {
 	to := SenderOf(reg, rows, m)
 	if to == nil || m.From == sessions.SystemAlias {
 		return nil
@@ -65,7 +66,7 @@ func Tell(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, m in
 	if sessions.CheckID(about) != nil {
 		about = ""
 	}
-	return Send(ctx, reg, to.SID(), inbox.Message{To: to.Alias(), ID: About(m, reason), InReplyTo: about, Content: text}, reason)
+	return Send(ctx, reg, to.SID(), mail.Message{To: to.Alias(), ID: About(m, reason), InReplyTo: about, Content: text}, reason)
 }
 
 // maxTold bounds of how many messages in one mailbox their sender is told: who does not read five does not read the sixth.
@@ -76,7 +77,7 @@ type Quota map[string]int
 
 // Take says whether the sender of a message is told of it, and counts that. What its sender does not want to hear of
 // counts for nothing.
-func (q Quota) Take(m inbox.Message) bool {
+func (q Quota) Take(m mail.Message) bool {
 	if !wantsNotice(m) {
 		return false
 	}
@@ -117,7 +118,7 @@ func TellSenders(ctx context.Context, reg *sessions.Registry, rows []sessions.Ro
 }
 
 // Send delivers a message of c2c itself, unless the mailbox has had one with its id.
-func Send(ctx context.Context, reg *sessions.Registry, sid string, m inbox.Message, reason string) error {
+func Send(ctx context.Context, reg *sessions.Registry, sid string, m mail.Message, reason string) error {
 	box, err := reg.Mailbox(sid)
 	if err != nil {
 		return err
@@ -137,7 +138,7 @@ func Send(ctx context.Context, reg *sessions.Registry, sid string, m inbox.Messa
 }
 
 // ToldOf finds what the sender of a message was told of it.
-func ToldOf(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, m inbox.Message) (all []Told, err error) {
+func ToldOf(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, m mail.Message) (all []Told, err error) {
 	to := SenderOf(reg, rows, m)
 	if to == nil {
 		return nil, nil
@@ -156,7 +157,7 @@ func ToldOf(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, m 
 		Holds: func(data []byte) bool {
 			return slices.ContainsFunc(ids, func(id string) bool { return bytes.Contains(data, []byte(id)) })
 		},
-		Is: func(notice inbox.Message) bool {
+		Is: func(notice mail.Message) bool {
 			return notice.IsNotice() && slices.ContainsFunc(NoticesIn(notice), func(id string) bool { return reasons[id] != "" })
 		}, Limit: len(ids),
 	})
@@ -172,16 +173,16 @@ func ToldOf(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, m 
 }
 
 // Describe names a message to who wrote it: its first words, when they are kept, and its short id.
-func Describe(m inbox.Message) string {
+func Describe(m mail.Message) string {
 	const most = 40
 	words := []rune(strings.Join(strings.Fields(m.Content), " "))
 	if len(words) == 0 {
-		return inbox.ShortID(m.ID)
+		return mail.ShortID(m.ID)
 	}
 	if len(words) > most {
 		words = append(words[:most], '…')
 	}
-	return fmt.Sprintf("%q (%s)", inbox.Visible(string(words), ""), inbox.ShortID(m.ID))
+	return fmt.Sprintf("%q (%s)", mail.Visible(string(words), ""), mail.ShortID(m.ID))
 }
 
 // Span is a time in words, to the minute, or to the second below two minutes.
@@ -201,9 +202,9 @@ func Span(d time.Duration) string {
 }
 
 // textUnread tells that a message was not read for so long.
-func textUnread(s sessions.Session, m inbox.Message, after time.Duration) string {
+func textUnread(s sessions.Session, m mail.Message, after time.Duration) string {
 	return fmt.Sprintf("%s has not read your message %s for %s.%s It still waits; c2c status %s tells more.",
-		s.Alias, Describe(m), Span(after), unreadWhy(s), inbox.ShortID(m.ID))
+		s.Alias, Describe(m), Span(after), unreadWhy(s), mail.ShortID(m.ID))
 }
 
 func unreadWhy(s sessions.Session) string {
@@ -216,31 +217,31 @@ func unreadWhy(s sessions.Session) string {
 	return ""
 }
 
-func TextUnanswered(m inbox.Message) string {
+func TextUnanswered(m mail.Message) string {
 	return fmt.Sprintf("%s has not answered your message %s within %s; c2c status %s tells whether it was read.",
-		m.To, Describe(m), Span(inbox.FromSeconds(m.AnswerBy).Sub(m.Time())), inbox.ShortID(m.ID))
+		m.To, Describe(m), Span(mail.FromSeconds(m.AnswerBy).Sub(m.Time())), mail.ShortID(m.ID))
 }
 
-func textRefused(s sessions.Session, m inbox.Message) string {
+func textRefused(s sessions.Session, m mail.Message) string {
 	return fmt.Sprintf("The person of %s has its client refuse messages from other sessions, so your message %s waits for its next turn.", s.Alias, Describe(m))
 }
 
-func textEnded(s sessions.Session, m inbox.Message) string {
+func textEnded(s sessions.Session, m mail.Message) string {
 	return fmt.Sprintf("The session of %s has ended without reading your message %s. It gets it when it is started again; c2c handover %s NAME gives its mail to another session.",
 		s.Alias, Describe(m), s.Alias)
 }
 
-func textEndedUnanswered(s sessions.Session, m inbox.Message) string {
+func textEndedUnanswered(s sessions.Session, m mail.Message) string {
 	return fmt.Sprintf("The session of %s has ended without an answer to your message %s. It is reminded when it is started again; until then, ask another session.",
 		s.Alias, Describe(m))
 }
 
-func textExpired(m inbox.Message) string {
+func textExpired(m mail.Message) string {
 	return fmt.Sprintf("%s did not read your message %s within %s. It has expired and is not handed over any more; send it again if it still matters.",
-		m.To, Describe(m), Span(inbox.FromSeconds(m.ExpiresAt).Sub(m.Time())))
+		m.To, Describe(m), Span(mail.FromSeconds(m.ExpiresAt).Sub(m.Time())))
 }
 
-func textDead(m inbox.Message, why string) string {
+func textDead(m mail.Message, why string) string {
 	if why != "" {
 		return fmt.Sprintf("Your message %s to %s cannot be handed over: %s. c2c dead-letter shows it.", Describe(m), m.To, why)
 	}

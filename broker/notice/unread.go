@@ -3,7 +3,7 @@ package notice
 import (
 	"time"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -18,7 +18,7 @@ const (
 
 // wantsNotice says whether the sender of a message wants to hear that it was not read. Who did not say so does not, of
 // what is only told to the other side, and of what need not be kept.
-func wantsNotice(m inbox.Message) bool {
+func wantsNotice(m mail.Message) bool {
 	switch {
 	case m.From == sessions.SystemAlias || m.TellAfter < 0:
 		return false
@@ -29,7 +29,7 @@ func wantsNotice(m inbox.Message) bool {
 }
 
 // TellAfterOf is how long a message may wait before its sender is told.
-func TellAfterOf(m inbox.Message) time.Duration {
+func TellAfterOf(m mail.Message) time.Duration {
 	if m.TellAfter <= 0 {
 		return TellAfter
 	}
@@ -37,7 +37,7 @@ func TellAfterOf(m inbox.Message) time.Duration {
 }
 
 // UnreadAfter is how long it may wait before its sender is told that its receiver has not read it.
-func UnreadAfter(s sessions.Session, m inbox.Message) time.Duration {
+func UnreadAfter(s sessions.Session, m mail.Message) time.Duration {
 	switch {
 	case m.TellAfter > 0:
 	case s.State == sessions.Absent && m.ToAbsent:

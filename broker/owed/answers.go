@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -31,22 +32,22 @@ func (a *asker) add(sid string, d Record, now float64) {
 }
 
 // AnswersTo finds the answers to records, by session, in the mailboxes of those who have asked. It reads each of these once.
-func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, bySession map[string][]Record) map[SessionKey]inbox.Message {
+func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, bySession map[string][]Record) map[SessionKey]mail.Message {
 	authors := reg.Authors(rows)
 	askers := map[string]*asker{}
 	for sid, debts := range bySession {
 		for _, d := range debts {
-			if w := authors.Of(d.Message); w != nil && inbox.ValidName(w.SID()) {
+			if w := authors.Of(d.Message); w != nil && mail.ValidName(w.SID()) {
 				if askers[w.SID()] == nil {
 					askers[w.SID()] = &asker{debts: map[string][]SessionKey{}, debtors: map[string]map[Key]bool{}, since: math.MaxFloat64}
 				}
-				askers[w.SID()].add(sid, d, inbox.Seconds(reg.Now()))
+				askers[w.SID()].add(sid, d, mail.Seconds(reg.Now()))
 			}
 		}
 	}
-	answers := map[SessionKey]inbox.Message{}
+	answers := map[SessionKey]mail.Message{}
 	for sid, a := range askers {
-		plain := map[string][]inbox.Message{} // by the session that wrote them
+		plain := map[string][]mail.Message{} // by the session that wrote them
 		for _, m := range mayAnswer(ctx, reg, authors, sid, a) {
 			if m.InReplyTo == "" {
 				if r := authors.Of(m); r != nil && a.debtors[r.SID()] != nil {
@@ -69,7 +70,7 @@ func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []sessions.Row,
 
 // mayAnswer gives what may be answers, the newest first: what says so, and what a session that owes one has written without
 // saying what it answers.
-func mayAnswer(ctx context.Context, reg *sessions.Registry, authors sessions.Authors, sid string, a *asker) (msgs []inbox.Message) {
+func mayAnswer(ctx context.Context, reg *sessions.Registry, authors sessions.Authors, sid string, a *asker) (msgs []mail.Message) {
 	ids := map[string]bool{}
 	for id := range a.debts {
 		ids[id] = true
@@ -81,12 +82,12 @@ func mayAnswer(ctx context.Context, reg *sessions.Registry, authors sessions.Aut
 			names = append(names, authors.Names(reg.Session(authors.Rows[i]))...)
 		}
 	}
-	answers, sent := inbox.HoldsAnswer(ids), inbox.HoldsSender(names)
+	answers, sent := mail.HoldsAnswer(ids), mail.HoldsSender(names)
 	since := a.since - (24 * time.Hour).Seconds() // a clock may have been wrong
 	found, err := reg.SearchOne(ctx, sid, inbox.Query{
 		Holds:   func(data []byte) bool { return answers(data) || sent(data) },
 		MayBeOf: func(ts float64) bool { return ts >= since },
-		Is:      func(m inbox.Message) bool { return isAnswer(m) && (ids[m.InReplyTo] || m.InReplyTo == "") }, Limit: math.MaxInt,
+		Is:      func(m mail.Message) bool { return isAnswer(m) && (ids[m.InReplyTo] || m.InReplyTo == "") }, Limit: math.MaxInt,
 	})
 	if err != nil && !errors.Is(err, context.Canceled) {
 		reg.Log.Warn("answers are not looked for", "session", sid, "err", err)
@@ -99,7 +100,7 @@ func mayAnswer(ctx context.Context, reg *sessions.Registry, authors sessions.Aut
 
 // plainAnswers adds the answers that do not say what they answer, msgs being what the debtor wrote to the asker, the newest
 // first.
-func plainAnswers(ctx context.Context, reg *sessions.Registry, debtor string, debts map[Key]bool, msgs []inbox.Message, answers map[SessionKey]inbox.Message) {
+func plainAnswers(ctx context.Context, reg *sessions.Registry, debtor string, debts map[Key]bool, msgs []mail.Message, answers map[SessionKey]mail.Message) {
 	open := map[string]bool{}
 	for key := range debts {
 		if _, is := answers[SessionKey{debtor, key}]; !is {
@@ -120,14 +121,14 @@ func plainAnswers(ctx context.Context, reg *sessions.Registry, debtor string, de
 
 // HasAnswer says whether a session has got an answer to a message of its own, from somebody of whom from says yes. What a
 // reader has in hand counts, too.
-func HasAnswer(ctx context.Context, reg *sessions.Registry, sid, id string, from func(inbox.Message) bool) (bool, error) {
+func HasAnswer(ctx context.Context, reg *sessions.Registry, sid, id string, from func(mail.Message) bool) (bool, error) {
 	box, err := reg.Mailbox(sid)
 	if err != nil {
 		return false, err
 	}
 	found, err := box.Search(ctx, inbox.Query{
 		Holds: sessions.Holds(id),
-		Is:    func(a inbox.Message) bool { return a.InReplyTo == id && a.From != sessions.SystemAlias && from(a) }, Limit: 1,
+		Is:    func(a mail.Message) bool { return a.InReplyTo == id && a.From != sessions.SystemAlias && from(a) }, Limit: 1,
 	})
 	return len(found) > 0, err
 }

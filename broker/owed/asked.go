@@ -3,7 +3,7 @@ package owed
 import (
 	"time"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // Asked says of a message that asks within which time its receiver owes an answer. It is zero of any other.
@@ -14,9 +14,9 @@ type Asked struct {
 	Reply  bool      `json:"reply_required,omitempty"`
 }
 
-func AskedOf(m inbox.Message) Asked {
+func AskedOf(m mail.Message) Asked {
 	if !m.Owes() {
 		return Asked{}
 	}
-	return Asked{inbox.FromSeconds(m.Due).UTC(), m.Bucket(), true, true}
+	return Asked{mail.FromSeconds(m.Due).UTC(), m.Bucket(), true, true}
 }

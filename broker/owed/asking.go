@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"c2c/broker/notice"
-	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -53,12 +53,12 @@ func (e *CircleError) Error() string {
 		chain += alias + ", which waits for "
 	}
 	return fmt.Sprintf("%syour answer to %s, so both would wait for each other: answer that first, or send this and go on",
-		chain, inbox.ShortID(e.Question))
+		chain, mail.ShortID(e.Question))
 }
 
 // Awaits says whether a session waits for an answer of its sender to the question that a message answers.
-func Awaits(reg *sessions.Registry, sid string, m inbox.Message) bool {
-	if m.Kind == notice.KindSystem || !inbox.IsUUID(m.InReplyTo) {
+func Awaits(reg *sessions.Registry, sid string, m mail.Message) bool {
+	if m.Kind == notice.KindSystem || !mail.IsUUID(m.InReplyTo) {
 		return false
 	}
 	dir, err := reg.SubIfThere(AskingDir)
@@ -71,7 +71,7 @@ func Awaits(reg *sessions.Registry, sid string, m inbox.Message) bool {
 }
 
 // IsOf says whether a message was written by a session, or by the one that goes on with its work under its alias.
-func IsOf(reg *sessions.Registry, sid, alias string, m inbox.Message) bool {
+func IsOf(reg *sessions.Registry, sid, alias string, m mail.Message) bool {
 	rows, err := reg.ReadRegistry()
 	if err != nil {
 		return false
@@ -125,7 +125,7 @@ func StartWait(ctx context.Context, reg *sessions.Registry, rows []sessions.Row,
 		if err != nil {
 			return err
 		}
-		a = &Asking{dir: dir, name: inbox.NewID(reg.Now())}
+		a = &Asking{dir: dir, name: mail.NewID(reg.Now())}
 		if a.File, err = dir.Open(a.name, os.O_RDWR|os.O_CREATE|os.O_EXCL); err != nil {
 			return err
 		}

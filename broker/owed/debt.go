@@ -12,14 +12,14 @@ import (
 	"time"
 
 	"c2c/broker/notice"
-	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
 // An answer may be due after its message was read, when nothing in the mailbox tells of it any more. So a message that asks
-// (inbox.Message.Owes), or has answer_by, has a record beside the mailbox of the session that is asked:
+// (mail.Message.Owes), or has answer_by, has a record beside the mailbox of the session that is asked:
 //
 //	owed/<sid>.jsonl    a line each: the message, its content cut, or left out when it is ephemeral; of one that asks what has
 //	                    become of it, in the field "obligation"
@@ -45,7 +45,7 @@ const (
 
 // Record is a record: a message that a session is to answer.
 type Record struct {
-	inbox.Message
+	mail.Message
 	terms
 	line []byte // as it was read
 	Half bool   // a power cut has left half of the line
@@ -69,7 +69,7 @@ type terms struct {
 }
 
 // New is the record of a message that was just stored.
-func New(m inbox.Message) Record {
+func New(m mail.Message) Record {
 	m.Content, m.Extra = strings.ToValidUTF8(m.Content[:min(len(m.Content), owedCut)], ""), nil
 	if m.Ephemeral {
 		m.Content = ""
@@ -101,7 +101,7 @@ func (d Record) Format() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		m.Extra = []inbox.Field{{Name: termsField, Value: value}}
+		m.Extra = []mail.Field{{Name: termsField, Value: value}}
 	}
 	line, err := m.MarshalJSON()
 	return append(line, '\n'), err
@@ -112,7 +112,7 @@ type Key struct{ session, from, ID string }
 
 func (d Record) Key() Key { return KeyOf(d.Message) }
 
-func KeyOf(m inbox.Message) Key { return Key{m.FromSession, sessions.Fold(m.From), m.ID} }
+func KeyOf(m mail.Message) Key { return Key{m.FromSession, sessions.Fold(m.From), m.ID} }
 
 // Read reads the records of a session without a lock: who changes the file puts a new one in its place, and of a line that
 // is being added half is passed over. Of a message that was rung for before its sender had written the record there are two
@@ -145,7 +145,7 @@ func (d *Record) merge(more Record) {
 func Sessions(dir *atomicfile.Dir) (sids []string, err error) {
 	names, err := dir.Names()
 	for _, name := range names {
-		if sid, ok := strings.CutSuffix(name, Suffix); ok && inbox.ValidName(sid) {
+		if sid, ok := strings.CutSuffix(name, Suffix); ok && mail.ValidName(sid) {
 			sids = append(sids, sid)
 		}
 	}
@@ -201,8 +201,8 @@ func Add(ctx context.Context, reg *sessions.Registry, sid string, repeated bool,
 }
 
 // AddFor records what a session owes for a message that was sent to it. One that is sent once more, and was answered, is over.
-func AddFor(ctx context.Context, reg *sessions.Registry, to sessions.Session, m inbox.Message, repeated bool) error {
-	if m.AnswerBy == 0 && !m.Owes() || !inbox.ValidName(to.ID) {
+func AddFor(ctx context.Context, reg *sessions.Registry, to sessions.Session, m mail.Message, repeated bool) error {
+	if m.AnswerBy == 0 && !m.Owes() || !mail.ValidName(to.ID) {
 		return nil
 	}
 	d := New(m)
@@ -344,7 +344,7 @@ func All(dir *atomicfile.Dir, over bool) (open map[string][]Record, closed map[S
 
 // withDebts calls f for the directory if the session has records: most have none, and then this costs a look.
 func withDebts(reg *sessions.Registry, sid string, f func(dir *atomicfile.Dir) error) error {
-	if !inbox.ValidName(sid) {
+	if !mail.ValidName(sid) {
 		return nil
 	}
 	dir, err := reg.SubIfThere(Directory)
@@ -361,7 +361,7 @@ func withDebts(reg *sessions.Registry, sid string, f func(dir *atomicfile.Dir) e
 }
 
 // Close ends obligations of a session without an answer: those of which is says yes, with a word for how.
-func Close(ctx context.Context, reg *sessions.Registry, sid, how string, is func(inbox.Message) bool) {
+func Close(ctx context.Context, reg *sessions.Registry, sid, how string, is func(mail.Message) bool) {
 	err := withDebts(reg, sid, func(dir *atomicfile.Dir) error {
 		return Change(ctx, reg, dir, sid, func(d *Record) (changed, drop bool) {
 			if !d.Owes() || !is(d.Message) { // of one with answer_by alone the sender is told in its time
@@ -377,7 +377,7 @@ func Close(ctx context.Context, reg *sessions.Registry, sid, how string, is func
 }
 
 // CloseMessages ends the obligations of a session for some messages.
-func CloseMessages(ctx context.Context, reg *sessions.Registry, sid, how string, msgs []inbox.Message) {
+func CloseMessages(ctx context.Context, reg *sessions.Registry, sid, how string, msgs []mail.Message) {
 	keys := map[Key]bool{}
 	for _, m := range msgs {
 		if m.Owes() {
@@ -385,13 +385,13 @@ func CloseMessages(ctx context.Context, reg *sessions.Registry, sid, how string,
 		}
 	}
 	if len(keys) > 0 {
-		Close(ctx, reg, sid, how, func(m inbox.Message) bool { return keys[KeyOf(m)] })
+		Close(ctx, reg, sid, how, func(m mail.Message) bool { return keys[KeyOf(m)] })
 	}
 }
 
 // AddMoved records what a session owes for messages that came to it from the mailbox of another one, or back from the dead
 // letters.
-func AddMoved(ctx context.Context, reg *sessions.Registry, sid string, msgs []inbox.Message) {
+func AddMoved(ctx context.Context, reg *sessions.Registry, sid string, msgs []mail.Message) {
 	reg.LookBy(reg.Now())
 	var debts []Record
 	for _, m := range msgs {
@@ -418,7 +418,7 @@ func AddMoved(ctx context.Context, reg *sessions.Registry, sid string, msgs []in
 }
 
 // RecordAnswer closes what a session owed for the message that m answers, or records that it has said something.
-func RecordAnswer(ctx context.Context, reg *sessions.Registry, sid string, to sessions.Row, m inbox.Message) error {
+func RecordAnswer(ctx context.Context, reg *sessions.Registry, sid string, to sessions.Row, m mail.Message) error {
 	if m.InReplyTo == "" {
 		return nil
 	}
@@ -443,7 +443,7 @@ func RecordAnswer(ctx context.Context, reg *sessions.Registry, sid string, to se
 }
 
 // isAnswer says whether a message is an answer that is wanted, and not the word that one will come.
-func isAnswer(m inbox.Message) bool {
+func isAnswer(m mail.Message) bool {
 	switch m.Kind {
 	case "ack", "status", "question", notice.KindSystem:
 		return false
@@ -455,7 +455,7 @@ func isAnswer(m inbox.Message) bool {
 func (d Record) hasAnswer() bool { return d.How == Answered || d.How == notice.Refused }
 
 // Answered records an answer, or that one will come. Who answers has read the message, even if nothing else tells when.
-func (d *Record) Answered(m inbox.Message, observed time.Time) (changed bool) {
+func (d *Record) Answered(m mail.Message, observed time.Time) (changed bool) {
 	at := m.Time().UTC()
 	if d.ObservedAt.IsZero() {
 		if observed.IsZero() || observed.After(at) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // ObligationTimesVariable sets within which time an answer is due, such as blocking=10m,urgent=30m,normal=4h.
@@ -33,9 +33,9 @@ func (t ObligationTimes) WithDefaults() ObligationTimes {
 
 func (t ObligationTimes) of(bucket string) time.Duration {
 	switch bucket {
-	case inbox.Blocking:
+	case mail.Blocking:
 		return t.Blocking
-	case inbox.Urgent:
+	case mail.Urgent:
 		return t.Urgent
 	}
 	return t.Normal
@@ -59,11 +59,11 @@ func ObligationTimesOf(getenv func(string) string) (t ObligationTimes, err error
 		switch is := strings.TrimSpace(bucket); {
 		case perr != nil:
 			err = fmt.Errorf("%q: %w", part, perr)
-		case is == inbox.Blocking:
+		case is == mail.Blocking:
 			t.Blocking = within
-		case is == inbox.Urgent:
+		case is == mail.Urgent:
 			t.Urgent = within
-		case is == inbox.Normal:
+		case is == mail.Normal:
 			t.Normal = within
 		default:
 			err = fmt.Errorf("%q: want blocking, urgent or normal, each with = and a duration, and commas in between", part)
@@ -76,12 +76,12 @@ func ObligationTimesOf(getenv func(string) string) (t ObligationTimes, err error
 const NotAsked = -1
 
 // DueOf is when an answer to a message is due that is sent now; 0: none is.
-func (t ObligationTimes) DueOf(m inbox.Message, now time.Time) float64 {
+func (t ObligationTimes) DueOf(m mail.Message, now time.Time) float64 {
 	switch {
 	case m.Due == NotAsked || !m.Asks():
 		return 0
 	case m.AnswerBy > 0:
 		return m.AnswerBy
 	}
-	return inbox.Seconds(now.Add(t.of(m.Bucket())))
+	return mail.Seconds(now.Add(t.of(m.Bucket())))
 }

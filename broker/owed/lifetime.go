@@ -5,29 +5,29 @@ import (
 	"fmt"
 	"time"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // SetTTL sets for how long, from now on, a message is handed over.
-func SetTTL(m *inbox.Message, now time.Time, ttl string) error {
+func SetTTL(m *mail.Message, now time.Time, ttl string) error {
 	d, err := lifetime(ttl)
 	if err == nil {
-		m.ExpiresAt = inbox.Seconds(now.Add(d))
+		m.ExpiresAt = mail.Seconds(now.Add(d))
 	}
 	return err
 }
 
 // SetAnswerBy sets within which time, from now on, a message is to be answered.
-func SetAnswerBy(m *inbox.Message, now time.Time, within string) error {
+func SetAnswerBy(m *mail.Message, now time.Time, within string) error {
 	d, err := lifetime(within)
 	if err == nil {
-		m.AnswerBy = inbox.Seconds(now.Add(d))
+		m.AnswerBy = mail.Seconds(now.Add(d))
 	}
 	return err
 }
 
 // SetTellAfter sets after which time the sender of a message is told that nobody has read it; it may be "never".
-func SetTellAfter(m *inbox.Message, after string) error {
+func SetTellAfter(m *mail.Message, after string) error {
 	if after == "never" {
 		m.TellAfter = -1
 		return nil

@@ -9,6 +9,7 @@ import (
 	"c2c/broker/notice"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/wake"
 )
@@ -78,14 +79,14 @@ const ringFirst = 10 * time.Second
 
 // Pushed records what was done to make a session look at messages that wait: the bell of one that asks is counted in its
 // obligation. It costs nothing when none asks.
-func Pushed(ctx context.Context, reg *sessions.Registry, sid string, waiting []inbox.Message, r wake.Ring) error {
-	owes := map[Key]inbox.Message{}
+func Pushed(ctx context.Context, reg *sessions.Registry, sid string, waiting []mail.Message, r wake.Ring) error {
+	owes := map[Key]mail.Message{}
 	for _, m := range waiting {
 		if m.Owes() {
 			owes[KeyOf(m)] = m
 		}
 	}
-	if len(owes) == 0 || !inbox.ValidName(sid) {
+	if len(owes) == 0 || !mail.ValidName(sid) {
 		return nil
 	}
 	err := withDebts(reg, sid, func(dir *atomicfile.Dir) error {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -72,7 +72,7 @@ func ReadStats(ctx context.Context, reg *sessions.Registry) (Stats, error) {
 	for sid, debts := range open {
 		addObserved(ctx, reg, sid, debts)
 		for _, d := range debts {
-			if st.Open++; !reg.Now().Before(inbox.FromSeconds(d.Due)) {
+			if st.Open++; !reg.Now().Before(mail.FromSeconds(d.Due)) {
 				st.Overdue++
 			}
 			c.add(d)
@@ -134,7 +134,7 @@ func (s *surfaceCount) add(d Record) {
 		return
 	}
 	took(&s.Answered, &s.answer, d.ClosedAt)
-	if !d.ClosedAt.After(inbox.FromSeconds(d.Due)) {
+	if !d.ClosedAt.After(mail.FromSeconds(d.Due)) {
 		s.InTime++
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"c2c/client"
 	"c2c/cmd/cli"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // answer is the standard output. It keeps what a command prints until flush,
@@ -31,7 +31,7 @@ func (a *app) flush() error {
 	}
 	text := o.text
 	o.text = nil
-	if _, err := (&inbox.VisibleWriter{W: o.to}).Write(text); err != nil {
+	if _, err := (&mail.VisibleWriter{W: o.to}).Write(text); err != nil {
 		return fmt.Errorf("write answer: %w", err)
 	}
 	return nil
@@ -65,7 +65,7 @@ func (a *app) shellRoom(above string) (room, line int) {
 			return 0, 0
 		}
 		if info.Mode().IsRegular() {
-			errs, ok := a.stderr.(*inbox.VisibleWriter).W.(*os.File)
+			errs, ok := a.stderr.(*mail.VisibleWriter).W.(*os.File)
 			if !ok {
 				return 0, 0
 			}

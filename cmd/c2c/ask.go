@@ -8,7 +8,7 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -35,7 +35,7 @@ func ask(c *call, f *cli.Flags) action {
 			return err
 		}
 		if q.Recipient == sessions.Absent {
-			err = noAnswer(fmt.Sprintf("%s is absent, and question %s waits for it", q.To, inbox.ShortID(q.ID)))
+			err = noAnswer(fmt.Sprintf("%s is absent, and question %s waits for it", q.To, mail.ShortID(q.ID)))
 			return errors.Join(err, c.limited(ctx, q.Close))
 		}
 		if !c.json {
@@ -43,7 +43,7 @@ func ask(c *call, f *cli.Flags) action {
 			if q.Note != "" {
 				note = "; " + q.Note
 			}
-			fmt.Fprintf(c.stderr, "c2c: asked %s as %s, and wait %v at most%s\n", q.To, inbox.ShortID(q.ID), *wait, note)
+			fmt.Fprintf(c.stderr, "c2c: asked %s as %s, and wait %v at most%s\n", q.To, mail.ShortID(q.ID), *wait, note)
 		}
 		err = c.awaitAnswer(ctx, from, q, *wait)
 		return errors.Join(err, c.limited(ctx, q.Close))
@@ -78,7 +78,7 @@ func (c *call) awaitAnswer(ctx context.Context, s sessions.Session, q *broker.Qu
 // handAnswer prints the answer as poll-inbox would. One that is too long for the shell that we run in stays mail.
 func (c *call) handAnswer(ctx context.Context, s sessions.Session, a *broker.Answer) error {
 	r := c.reader(ctx, s)
-	shown, _, err := r.Render([]inbox.Message{a.Message}, false)
+	shown, _, err := r.Render([]mail.Message{a.Message}, false)
 	if err == nil {
 		err = r.Write()
 	}
@@ -97,7 +97,7 @@ func (c *call) late(ctx context.Context, q *broker.Question, limit time.Duration
 		}
 		return err
 	})
-	return noAnswer(fmt.Sprintf("%s has not answered %s in %v%s", q.To, inbox.ShortID(q.ID), limit, became))
+	return noAnswer(fmt.Sprintf("%s has not answered %s in %v%s", q.To, mail.ShortID(q.ID), limit, became))
 }
 
 func noAnswer(why string) error {

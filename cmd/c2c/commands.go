@@ -14,7 +14,7 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -100,7 +100,7 @@ func (c *call) attachAs(ctx context.Context, caller callers.Caller) (sessions.Se
 	}
 	// Said once, when the mailbox is made: c2c whoami tells it at any time.
 	if s.Alias == caller.User.Name() {
-		fmt.Fprintf(c.stderr, "c2c: as %s\n", inbox.Visible(s.Alias, ""))
+		fmt.Fprintf(c.stderr, "c2c: as %s\n", mail.Visible(s.Alias, ""))
 	} else {
 		fmt.Fprintf(c.stderr, "c2c: you are %q here; c2c register gives you another name\n", s.Alias)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions/callers"
 )
 
@@ -55,13 +55,13 @@ func (a *app) offer(ctx context.Context, what string) (choices []cli.Choice) {
 	} else {
 		choices = messages(ctx, b, a.caller(""), what == "received")
 	}
-	return slices.DeleteFunc(choices, func(c cli.Choice) bool { return inbox.CheckAlias(c.Word) != nil })
+	return slices.DeleteFunc(choices, func(c cli.Choice) bool { return mail.CheckAlias(c.Word) != nil })
 }
 
 func sessionList(ctx context.Context, b *broker.Broker) (choices []cli.Choice) {
 	all, _ := b.Sessions(ctx)
 	for _, s := range all {
-		choices = append(choices, cli.Choice{Word: s.Alias, Says: inbox.Visible(strings.TrimSpace(s.Client+" "+string(s.State)), "")})
+		choices = append(choices, cli.Choice{Word: s.Alias, Says: mail.Visible(strings.TrimSpace(s.Client+" "+string(s.State)), "")})
 	}
 	return choices
 }
@@ -69,8 +69,8 @@ func sessionList(ctx context.Context, b *broker.Broker) (choices []cli.Choice) {
 // messages are the last ones that the caller has received, and has sent.
 func messages(ctx context.Context, b *broker.Broker, caller callers.Caller, received bool) (choices []cli.Choice) {
 	const most = 10
-	add := func(m inbox.Message, says string) {
-		choices = append(choices, cli.Choice{Word: inbox.ShortID(m.ID), Says: inbox.Visible(says+": "+m.FirstWords(40), "")})
+	add := func(m mail.Message, says string) {
+		choices = append(choices, cli.Choice{Word: mail.ShortID(m.ID), Says: mail.Visible(says+": "+m.FirstWords(40), "")})
 	}
 	s, err := callers.Resolve(ctx, b.Registry, caller)
 	if err != nil {

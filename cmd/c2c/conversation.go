@@ -12,7 +12,7 @@ import (
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/format"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -39,7 +39,7 @@ func (c *call) lister(f *cli.Flags, find func(context.Context, sessions.Session,
 func outbox(c *call, f *cli.Flags) action {
 	return c.lister(f, c.outbox, func(_ context.Context, sent []broker.Mail) {
 		c.table(sent, func(m broker.Mail) []string {
-			return []string{inbox.ShortID(m.ID), clock(m.Time()), "to " + m.To, became(m), words40(m.Message)}
+			return []string{mail.ShortID(m.ID), clock(m.Time()), "to " + m.To, became(m), words40(m.Message)}
 		})
 	})
 }
@@ -58,7 +58,7 @@ func search(c *call, f *cli.Flags) action {
 			fmt.Fprintln(c.stdout, preface(found))
 		}
 		c.table(found, func(m broker.Mail) []string {
-			return []string{inbox.ShortID(m.ID), clock(m.Time()), m.From + " to " + m.To, around(m.Message, c.words)}
+			return []string{mail.ShortID(m.ID), clock(m.Time()), m.From + " to " + m.To, around(m.Message, c.words)}
 		})
 	})
 	return func(ctx context.Context) error {
@@ -107,16 +107,16 @@ func (c *call) printThread(ctx context.Context, all []broker.Mail) {
 
 // preface says whose words follow.
 func preface(all []broker.Mail) string {
-	var msgs []inbox.Message
+	var msgs []mail.Message
 	for _, m := range all {
 		msgs = append(msgs, m.Message)
 	}
-	return inbox.Preface(msgs)
+	return mail.Preface(msgs)
 }
 
 // nameOf is an alias, if it can be one: outside of an envelope a peer chooses no other words.
 func nameOf(alias string) string {
-	if inbox.CheckAlias(alias) != nil {
+	if mail.CheckAlias(alias) != nil {
 		return "?"
 	}
 	return alias
@@ -133,16 +133,16 @@ func (c *call) printOf(m broker.Mail) {
 }
 
 // printLetter prints a message for the person who has it.
-func (c *call) printLetter(m inbox.Message) {
+func (c *call) printLetter(m mail.Message) {
 	c.printf("%s, %s (%s):\n", m.From, clock(m.Time()), notesOf(m))
 	c.printText(m.Content)
 }
 
 // notesOf is the short id of a message, and what else there is to say of it.
-func notesOf(m inbox.Message) string {
-	notes := []string{inbox.ShortID(m.ID)}
+func notesOf(m mail.Message) string {
+	notes := []string{mail.ShortID(m.ID)}
 	if m.InReplyTo != "" {
-		notes = append(notes, "answers "+inbox.ShortID(m.InReplyTo))
+		notes = append(notes, "answers "+mail.ShortID(m.InReplyTo))
 	}
 	for _, word := range []string{m.Kind, m.Tag} {
 		if word != "" {
@@ -175,7 +175,7 @@ func (c *call) table(all []broker.Mail, row func(broker.Mail) []string) {
 	for _, m := range all {
 		cells := row(m)
 		for i, cell := range cells {
-			cells[i] = inbox.Visible(cell, "")
+			cells[i] = mail.Visible(cell, "")
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
@@ -197,7 +197,7 @@ func became(m broker.Mail) string { return m.Status.Became(time.Now()) }
 func clock(at time.Time) string { return format.Clock(at, time.Now()) }
 
 // around is the part of a message that has the first of the words that it has, on one line.
-func around(m inbox.Message, words []string) string {
+func around(m mail.Message, words []string) string {
 	const before, most = 15, 45
 	text := strings.ToLower(m.Content)
 	for _, word := range words {

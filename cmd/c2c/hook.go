@@ -19,8 +19,8 @@ import (
 	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/hooks"
-	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 	"c2c/project"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -272,7 +272,7 @@ type shower struct {
 	b     *broker.Broker
 	s     sessions.Session
 	e     hooks.Event
-	again []inbox.Message // what the client has dropped, and gets once more
+	again []mail.Message // what the client has dropped, and gets once more
 
 	out         hooks.Answer
 	told        bool     // the client reads the answer from standard error
@@ -281,7 +281,7 @@ type shower struct {
 }
 
 // answerHook shows mail, or asks the client to watch for it. again is what it has dropped, and gets once more.
-func (a *app) answerHook(ctx context.Context, b *broker.Broker, s sessions.Session, e hooks.Event, again []inbox.Message) error {
+func (a *app) answerHook(ctx context.Context, b *broker.Broker, s sessions.Session, e hooks.Event, again []mail.Message) error {
 	e.Now = time.Now()
 	if len(again) > 0 {
 		e.Note = "" // which tells of that mail
@@ -291,7 +291,7 @@ func (a *app) answerHook(ctx context.Context, b *broker.Broker, s sessions.Sessi
 	}
 	h := &shower{a: a, b: b, s: s, e: e, again: again}
 	if e.OnError() {
-		a.stdout.(*answer).to = a.stderr.(*inbox.VisibleWriter).W
+		a.stdout.(*answer).to = a.stderr.(*mail.VisibleWriter).W
 	}
 	if e.Watches() {
 		return h.watch()
@@ -337,7 +337,7 @@ func (h *shower) watch() error {
 }
 
 // render makes the answer of what comes again and of messages. shown and announced are places in the latter.
-func (h *shower) render(msgs []inbox.Message, more bool) (shown, announced []int, err error) {
+func (h *shower) render(msgs []mail.Message, more bool) (shown, announced []int, err error) {
 	all := append(slices.Clip(h.again), msgs...)
 	h.out, err = hooks.Render(h.e, all, more)
 	for _, i := range h.out.Shown {

@@ -11,7 +11,7 @@ import (
 
 	"c2c/cmd/cli"
 	"c2c/format"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -80,19 +80,19 @@ func (t *table) add(r sessions.Listed, now time.Time) *[]string {
 		}
 		return format.Age(now.Sub(at))
 	}
-	does, mail := string(r.Now.Does), "-"
+	does, waiting := string(r.Now.Does), "-"
 	if r.Quiet {
 		does += ", dnd"
 	}
 	if r.Waiting {
-		mail = strconv.Itoa(max(1, r.Count))
+		waiting = strconv.Itoa(max(1, r.Count))
 	}
 	if r.Error != "" {
-		mail = "broken"
+		waiting = "broken"
 	}
-	row := []string{r.Alias, does, ago(r.Now.Since), mail, ago(r.Oldest), ago(r.LastRead), r.Client, r.Role}
+	row := []string{r.Alias, does, ago(r.Now.Since), waiting, ago(r.Oldest), ago(r.LastRead), r.Client, r.Role}
 	for i, cell := range row {
-		row[i] = inbox.Visible(cell, "")
+		row[i] = mail.Visible(cell, "")
 	}
 	*t = append(*t, row)
 	return &(*t)[len(*t)-1]

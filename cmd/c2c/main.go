@@ -15,7 +15,7 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // Exit codes, the same for every verb.
@@ -77,7 +77,7 @@ func main() {
 }
 
 func (a *app) main(ctx context.Context, args []string) int {
-	a.stdout, a.stderr = &answer{to: a.stdout}, &inbox.VisibleWriter{W: a.stderr}
+	a.stdout, a.stderr = &answer{to: a.stdout}, &mail.VisibleWriter{W: a.stderr}
 	if len(args) == 0 {
 		cli.Overview(a.stderr)
 		return exitUsage

@@ -15,6 +15,7 @@ import (
 	"c2c/broker"
 	"c2c/inbox"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 	"c2c/sessions/callers"
 )
 
@@ -44,9 +45,9 @@ func TestAKilledTakeoverLosesNoMail(t *testing.T) {
 	if werr := client.Wait(); err != nil || werr != nil {
 		t.Fatal(err, werr)
 	}
-	msgs := make([]inbox.Message, count)
+	msgs := make([]mail.Message, count)
 	for i := range msgs {
-		msgs[i] = inbox.Message{From: "amber", To: "coral", Content: fmt.Sprintf("message %d.", i)}
+		msgs[i] = mail.Message{From: "amber", To: "coral", Content: fmt.Sprintf("message %d.", i)}
 	}
 	if _, err := old.Deliver(ctx, msgs...); err != nil {
 		t.Fatal(err)

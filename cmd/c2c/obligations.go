@@ -10,7 +10,7 @@ import (
 	"c2c/broker/owed"
 	"c2c/cmd/cli"
 	"c2c/format"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -66,21 +66,21 @@ func (c *call) printObligation(o explain.Obligation, now time.Time) {
 	}
 	words := ""
 	if o.Words != "" {
-		words = "  " + inbox.Visible(o.Words, "")
+		words = "  " + mail.Visible(o.Words, "")
 	}
-	c.printf("  %s  %s %s, %s%s\n", inbox.ShortID(o.ID), o.Kind, who, stateOf(o, now), words)
+	c.printf("  %s  %s %s, %s%s\n", mail.ShortID(o.ID), o.Kind, who, stateOf(o, now), words)
 	if o.Why != "" {
-		c.printf("    %s\n", inbox.Visible(o.Why, ""))
+		c.printf("    %s\n", mail.Visible(o.Why, ""))
 	}
 	if o.Do != "" {
-		c.printf("    %s\n", inbox.Visible(o.Do, ""))
+		c.printf("    %s\n", mail.Visible(o.Do, ""))
 	}
 }
 
 // stateOf says how an obligation stands, in words.
 func stateOf(o explain.Obligation, now time.Time) string {
 	urgency := ""
-	if o.Bucket != inbox.Normal {
+	if o.Bucket != mail.Normal {
 		urgency = o.Bucket + ", "
 	}
 	switch o.State {

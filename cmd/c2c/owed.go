@@ -10,7 +10,7 @@ import (
 	"c2c/broker/loops"
 	"c2c/broker/notice"
 	"c2c/cmd/cli"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/process/child"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -37,7 +37,7 @@ func (c *call) printOwed(s explain.MessageStatus) {
 		c.printf("  it expires at %s\n", clock(s.ExpiresAt))
 	}
 	if !s.Asked.Due.IsZero() {
-		c.printf("  it asks for an answer by %s (%s); c2c thread %s shows whether one came\n", clock(s.Asked.Due), s.Bucket, inbox.ShortID(s.ID))
+		c.printf("  it asks for an answer by %s (%s); c2c thread %s shows whether one came\n", clock(s.Asked.Due), s.Bucket, mail.ShortID(s.ID))
 	}
 	switch {
 	case s.Held:

@@ -14,14 +14,15 @@ import (
 	"c2c/cmd/cli"
 	"c2c/hooks"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/wake"
 )
 
-func (c *call) printMail(ctx context.Context, msgs []inbox.Message) error {
+func (c *call) printMail(ctx context.Context, msgs []mail.Message) error {
 	if c.json {
-		_, err := c.stdout.Write(inbox.Indented(msgs))
+		_, err := c.stdout.Write(mail.Indented(msgs))
 		return err
 	}
 	c.printAll(ctx, msgs)
@@ -30,7 +31,7 @@ func (c *call) printMail(ctx context.Context, msgs []inbox.Message) error {
 
 // printAll prints messages: as letters for a person at a terminal, and else in their envelopes, because an agent could be
 // misled by a text without one.
-func (c *call) printAll(ctx context.Context, msgs []inbox.Message) {
+func (c *call) printAll(ctx context.Context, msgs []mail.Message) {
 	if len(msgs) == 0 {
 		c.printf("(no messages)\n")
 	}
@@ -187,14 +188,14 @@ func (c *call) reader(ctx context.Context, s sessions.Session) moves.Reader {
 	var notes []string
 	return moves.Reader{
 		By: "cli_poll", Limit: limit,
-		Render: func(msgs []inbox.Message, more bool) (shown, announced []int, err error) {
+		Render: func(msgs []mail.Message, more bool) (shown, announced []int, err error) {
 			if room == 0 || len(msgs) == 0 {
 				for i := range msgs {
 					shown = append(shown, i)
 				}
 				return shown, nil, c.printMail(ctx, msgs)
 			}
-			print := func(m inbox.Message) string { return m.EnvelopeAt(time.Now()) }
+			print := func(m mail.Message) string { return m.EnvelopeAt(time.Now()) }
 			if c.json {
 				print = indented
 			}
@@ -204,7 +205,7 @@ func (c *call) reader(ctx context.Context, s sessions.Session) moves.Reader {
 				return answer.Shown, answer.Announced, err
 			}
 			notes = said
-			var whole []inbox.Message
+			var whole []mail.Message
 			for _, i := range answer.Shown {
 				whole = append(whole, msgs[i])
 			}
@@ -223,7 +224,7 @@ func (c *call) reader(ctx context.Context, s sessions.Session) moves.Reader {
 }
 
 // indented is a message as --json prints it among others.
-func indented(m inbox.Message) string {
+func indented(m mail.Message) string {
 	text, err := json.MarshalIndent(m, "  ", "  ")
 	if err != nil {
 		return err.Error()
@@ -254,7 +255,7 @@ func history(c *call, f *cli.Flags) action {
 			return err
 		}
 		return c.show(append([]inbox.Archived{}, found...), func() {
-			msgs := make([]inbox.Message, len(found))
+			msgs := make([]mail.Message, len(found))
 			for i, h := range found {
 				msgs[i] = h.Message
 			}

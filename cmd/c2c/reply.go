@@ -7,7 +7,7 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -15,7 +15,7 @@ func reply(c *call, f *cli.Flags) action {
 	d := newDraft(f)
 	return func(ctx context.Context) error {
 		var from sessions.Session
-		var answered inbox.Message
+		var answered mail.Message
 		words := c.words
 		// What it answers is found out before its text comes: meanwhile other mail may be handed over.
 		err := c.limited(ctx, func(ctx context.Context) (err error) {
@@ -37,7 +37,7 @@ func reply(c *call, f *cli.Flags) action {
 			}
 			return c.show(r, func() {
 				c.printReceipt(r)
-				c.printf("it answers %s of %s: %s\n", inbox.ShortID(answered.ID), answered.From, words40(answered))
+				c.printf("it answers %s of %s: %s\n", mail.ShortID(answered.ID), answered.From, words40(answered))
 			})
 		})
 	}
@@ -45,8 +45,8 @@ func reply(c *call, f *cli.Flags) action {
 
 // toAnswer gives the message that the first word names, and the words behind it. One word alone is the text, for the message that
 // was handed over last, unless it looks like an id. text says that the text of the answer is no word.
-func (c *call) toAnswer(ctx context.Context, s sessions.Session, words []string, text bool) (inbox.Message, []string, error) {
-	if more := text || len(words) > 1; len(words) > 0 && (more || inbox.LooksLikeID(words[0])) {
+func (c *call) toAnswer(ctx context.Context, s sessions.Session, words []string, text bool) (mail.Message, []string, error) {
+	if more := text || len(words) > 1; len(words) > 0 && (more || mail.LooksLikeID(words[0])) {
 		m, err := c.b.Received(ctx, s, words[0])
 		if errors.Is(err, broker.ErrNoMessage) || err != nil && sessions.CheckID(words[0]) != nil {
 			err = cli.WithHint(fmt.Errorf("message %q: %w", words[0], broker.ErrNoMessage), idAlone("c2c reply %s 'text'", words[0], "c2c reply ID 'text' answers the message with that id; c2c reply 'text', in quotes, the last one"))
@@ -70,7 +70,7 @@ func several(err error) error {
 }
 
 // words40 are the first words of a message, or that there are none.
-func words40(m inbox.Message) string {
+func words40(m mail.Message) string {
 	if m.Content == "" {
 		return "(its words are not kept)"
 	}

@@ -20,9 +20,9 @@ import (
 
 	"c2c/cmd/cli"
 	"c2c/cmd/rare"
-	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 )
 
 var update = flag.Bool("update", false, "write the expected output into the scripts")
@@ -68,8 +68,8 @@ func c2cd() {
 }
 
 func (a *app) mainOfC2cd(ctx context.Context, args []string) int {
-	stdout := &inbox.VisibleWriter{W: a.stdout}
-	a.stdout, a.stderr = stdout, &inbox.VisibleWriter{W: a.stderr}
+	stdout := &mail.VisibleWriter{W: a.stdout}
+	a.stdout, a.stderr = stdout, &mail.VisibleWriter{W: a.stderr}
 	v, _ := cli.Find(args[0])
 	err := rare.Run(ctx, rare.Program{Stdout: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Cwd: a.cwd, LockWait: a.lockWait}, v, args[1:])
 	if errors.Is(err, cli.ErrHelp) {

@@ -10,7 +10,7 @@ import (
 	"c2c/broker"
 	"c2c/broker/owed"
 	"c2c/cmd/cli"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -19,7 +19,7 @@ import (
 type draft struct {
 	file    string
 	tags    map[string]*bool
-	message inbox.Message
+	message mail.Message
 }
 
 func newDraft(f *cli.Flags) *draft {
@@ -72,7 +72,7 @@ func (a *app) printReceipt(r broker.Receipt) {
 	if r.Note != "" {
 		note += "; " + r.Note
 	}
-	a.printf("queued for %s as %s%s\n", r.To, inbox.ShortID(r.ID), note)
+	a.printf("queued for %s as %s%s\n", r.To, mail.ShortID(r.ID), note)
 }
 
 func send(c *call, f *cli.Flags) action {
@@ -134,7 +134,7 @@ func (c *call) warnOfTwo(ctx context.Context, words []string) {
 		return
 	}
 	if alias := c.aliasOf(ctx, words[1]); alias != "" {
-		fmt.Fprintf(c.stderr, "c2c: %q is an alias, too, and was sent as a word of the message: c2c send writes to one session\n", inbox.Visible(alias, ""))
+		fmt.Fprintf(c.stderr, "c2c: %q is an alias, too, and was sent as a word of the message: c2c send writes to one session\n", mail.Visible(alias, ""))
 	}
 }
 
@@ -151,7 +151,7 @@ func sendAll(c *call, f *cli.Flags) action {
 					c.printReceipt(r)
 				}
 				for _, s := range skipped {
-					fmt.Fprintf(c.stderr, "c2c: not sent to %s: %s\n", inbox.Visible(s.Alias, ""), s.Reason)
+					fmt.Fprintf(c.stderr, "c2c: not sent to %s: %s\n", mail.Visible(s.Alias, ""), s.Reason)
 				}
 			})
 			return errors.Join(err, told)

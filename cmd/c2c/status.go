@@ -11,7 +11,7 @@ import (
 	"c2c/broker/explain"
 	"c2c/broker/notice"
 	"c2c/cmd/cli"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -35,7 +35,7 @@ func status(c *call, _ *cli.Flags) action {
 				if s.By != "" {
 					by = " by " + s.By
 				}
-				c.printf("%s: %s%s at %s (%s to %s)\n", inbox.ShortID(s.ID), s.State, by, clock(s.At), s.From, s.To)
+				c.printf("%s: %s%s at %s (%s to %s)\n", mail.ShortID(s.ID), s.State, by, clock(s.At), s.From, s.To)
 				c.printf("  %s\n", s.Sentence())
 				c.printOwed(s)
 				if s.Do != "" {

@@ -20,7 +20,7 @@ import (
 	"c2c/cmd/cli"
 	"c2c/doctor"
 	"c2c/format"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/install"
 	"c2c/install/selftest"
 	"c2c/project"
@@ -172,7 +172,7 @@ func (a *app) printReport(report []doctor.Finding, verbose bool) {
 			where = " (" + f.Path + ")"
 		}
 		line := fmt.Sprintf("%-8s %s: %s%s", f.Status, what, f.Detail, where)
-		fmt.Fprintln(a.stdout, inbox.Visible(line, "")) // an alias written by hand makes no line of its own
+		fmt.Fprintln(a.stdout, mail.Visible(line, "")) // an alias written by hand makes no line of its own
 	}
 }
 

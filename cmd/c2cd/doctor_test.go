@@ -22,6 +22,7 @@ import (
 	"c2c/doctor"
 	"c2c/inbox"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/wake"
@@ -72,7 +73,7 @@ func (c clinic) session(client, alias string, pid int) (id, message string) {
 		c.t.Fatal(err)
 	}
 	from := sessions.Session{ID: "birch", Alias: "birch"}
-	if _, err := c.b.Send(c.t.Context(), from, inbox.Message{To: alias, Content: "hello", ID: "m-" + alias}); err != nil {
+	if _, err := c.b.Send(c.t.Context(), from, mail.Message{To: alias, Content: "hello", ID: "m-" + alias}); err != nil {
 		c.t.Fatal(err)
 	}
 	return s.ID, "m-" + alias

@@ -9,7 +9,7 @@ import (
 	"c2c/broker"
 	"c2c/client"
 	"c2c/cmd/cli"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/wake"
@@ -46,14 +46,14 @@ func (a *call) inject(ctx context.Context) error {
 		return err
 	}
 	now := time.Now()
-	m := inbox.Message{From: sender.Alias, To: words[0], Content: body, ID: inbox.NewID(now), TS: inbox.Seconds(now)}
+	m := mail.Message{From: sender.Alias, To: words[0], Content: body, ID: mail.NewID(now), TS: mail.Seconds(now)}
 	if err := m.Check(); err != nil {
 		return err
 	}
 	return a.injectInto(ctx, b, m)
 }
 
-func (a *app) injectInto(ctx context.Context, b *broker.Broker, m inbox.Message) error {
+func (a *app) injectInto(ctx context.Context, b *broker.Broker, m mail.Message) error {
 	s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Explicit: m.To})
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (a *app) injectInto(ctx context.Context, b *broker.Broker, m inbox.Message)
 	if !ok {
 		return fmt.Errorf("another process is about to wake session %q: try again", s.Alias)
 	}
-	h := wake.History{Getenv: a.getenv, ID: s.ClientID(), Text: inbox.Preface([]inbox.Message{m}) + "\n" + m.Envelope(), Now: time.Now()}
+	h := wake.History{Getenv: a.getenv, ID: s.ClientID(), Text: mail.Preface([]mail.Message{m}) + "\n" + m.Envelope(), Now: time.Now()}
 	h.Config, _ = profile.Config(a.getenv)
 	path, err := c.Inject(h)
 	if err = errors.Join(err, release()); err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"c2c/broker"
 	"c2c/client"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/process/procstat"
 	"c2c/project"
 )
@@ -100,7 +100,7 @@ func (r running) sentence(home string) string {
 	if p, _ := client.Find(r.client); p.ReadsHooksAnew {
 		do = "type a prompt there, or restart it"
 	}
-	return fmt.Sprintf("%s runs in %s already (pid %d): %s", r.client, inbox.Visible(folder, ""), r.pid, do)
+	return fmt.Sprintf("%s runs in %s already (pid %d): %s", r.client, mail.Visible(folder, ""), r.pid, do)
 }
 
 // unknown lists the clients of this user that run in a terminal and are no session.

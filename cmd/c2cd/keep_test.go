@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"c2c/broker"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/wake/watch"
 )
 
@@ -54,7 +54,7 @@ func wantTold(t *testing.T, root, sid string) {
 	defer cancel()
 	err = changes.Until(ctx, filepath.Join(root, box.LockName()), func() (bool, error) {
 		msgs, err := box.Peek(ctx)
-		return len(msgs) == 1 && msgs[0].From == inbox.SystemAlias, err
+		return len(msgs) == 1 && msgs[0].From == mail.SystemAlias, err
 	})
 	if err != nil {
 		t.Errorf("the sender is not told: %v", err)

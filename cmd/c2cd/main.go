@@ -22,6 +22,7 @@ import (
 	"c2c/cmd/cli"
 	"c2c/cmd/rare"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/project"
 )
 
@@ -68,9 +69,9 @@ func findC2C() string {
 }
 
 func (a *app) main(ctx context.Context, args []string) int {
-	out := &inbox.VisibleWriter{W: a.stdout}
+	out := &mail.VisibleWriter{W: a.stdout}
 	if len(args) > 0 && args[0] != "mcp" && args[0] != "start" && args[0] != "plugin" && args[0] != "monitor" { // those write lines of their own, or what a client writes
-		a.stdout, a.stderr = out, &inbox.VisibleWriter{W: a.stderr}
+		a.stdout, a.stderr = out, &mail.VisibleWriter{W: a.stderr}
 	}
 	err := fmt.Errorf("%w: c2cd <verb>; people type c2c, which runs it", errUsage)
 	if len(args) > 0 {

@@ -17,6 +17,7 @@ import (
 
 	"c2c/inbox"
 	"c2c/inbox/fields"
+	"c2c/inbox/mail"
 	"c2c/live"
 	"c2c/ringer"
 	"c2c/wake"
@@ -42,7 +43,7 @@ type monitor struct {
 var errGone = errors.New("nobody reads any more")
 
 func (c *call) monitor(ctx context.Context) error {
-	m := monitor{out: &inbox.VisibleWriter{W: c.stdout}}
+	m := monitor{out: &mail.VisibleWriter{W: c.stdout}}
 	root := c.Text("broker-root")
 	c.TextVar(&m.alias, "alias")
 	c.TextVar(&m.from, "from")
@@ -99,7 +100,7 @@ func (c *call) follow(ctx context.Context, m *monitor) error {
 	first := true
 	return live.New(live.Config{Broker: b}).Run(ctx, func(u live.Update) error {
 		if !m.find(u.Sessions) && first {
-			fmt.Fprintf(c.stderr, "c2c: nobody is called %q yet: c2c list shows all of this project\n", inbox.Visible(m.alias, ""))
+			fmt.Fprintf(c.stderr, "c2c: nobody is called %q yet: c2c list shows all of this project\n", mail.Visible(m.alias, ""))
 		}
 		ready := first && m.json
 		first = false
@@ -201,7 +202,7 @@ func (m *monitor) mail(e live.Event) error {
 	case e.What == live.Stored || !m.others():
 		return nil
 	}
-	text := fmt.Sprintf("%s→%s  %s %s", e.Message.From, e.Message.To, inbox.ShortID(e.Message.ID), words[e.What])
+	text := fmt.Sprintf("%s→%s  %s %s", e.Message.From, e.Message.To, mail.ShortID(e.Message.ID), words[e.What])
 	if e.By != "" {
 		text += " by " + e.By
 	}
@@ -232,7 +233,7 @@ func (m *monitor) message(e live.Event) error {
 	if m.json {
 		line, err := e.Message.MarshalJSON()
 		if m.read && err == nil {
-			line, err = inbox.Archived{Message: e.Message, DrainedAt: inbox.Seconds(e.At), DrainedBy: e.By, SessionID: e.SessionID}.MarshalJSON()
+			line, err = inbox.Archived{Message: e.Message, DrainedAt: mail.Seconds(e.At), DrainedBy: e.By, SessionID: e.SessionID}.MarshalJSON()
 		}
 		if err != nil {
 			return err
@@ -282,7 +283,7 @@ func (m *monitor) event(kind, text string, pairs ...string) error {
 	if !m.json {
 		// One event is one line, whatever is in a body.
 		text = strings.NewReplacer("\r\n", `\n`, "\n", `\n`, "\r", `\n`).Replace(text)
-		return m.write([]byte(time.Now().Format("[15:04:05] ") + inbox.Visible(text, "\t")))
+		return m.write([]byte(time.Now().Format("[15:04:05] ") + mail.Visible(text, "\t")))
 	}
 	line := m.head(kind)
 	for ; len(pairs) > 1; pairs = pairs[2:] {

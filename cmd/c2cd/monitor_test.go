@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/live"
 	"c2c/wake"
 )
@@ -95,7 +95,7 @@ func TestMonitorWritesTheOriginalsJSON(t *testing.T) {
 func TestMonitorWritesALineForEachEvent(t *testing.T) {
 	t.Parallel()
 	mail := func(what, from, to, body string) live.Event {
-		return live.Event{What: what, SessionID: "s-" + to, Alias: to, Message: inbox.Message{From: from, To: to, Content: body, ID: "m-1"}}
+		return live.Event{What: what, SessionID: "s-" + to, Alias: to, Message: mail.Message{From: from, To: to, Content: body, ID: "m-1"}}
 	}
 	events := []live.Event{
 		mail(live.Stored, "birch", "amber", "two\nlines \x1b[31m"+strings.Repeat(" é", 40)), mail(live.Stored, "amber", "birch", "own"),
@@ -151,7 +151,7 @@ func TestMonitorSaysThatMailIsFromOutside(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	m := monitor{out: &out}
-	if err := m.tell(live.Event{What: live.Stored, Message: inbox.Message{From: "external-ci", To: "amber", Content: "red", External: true}}); err != nil {
+	if err := m.tell(live.Event{What: live.Stored, Message: mail.Message{From: "external-ci", To: "amber", Content: "red", External: true}}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "external-ci (outside)→amber  \"red\"") {

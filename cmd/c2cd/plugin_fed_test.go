@@ -14,7 +14,7 @@ import (
 
 	"c2c/broker"
 	"c2c/client"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -92,7 +92,7 @@ func (f *fed) send(sid, id string) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	if _, err := f.b.Send(f.t.Context(), birch, inbox.Message{To: s.Alias, Content: "word-" + id, ID: id}); err != nil {
+	if _, err := f.b.Send(f.t.Context(), birch, mail.Message{To: s.Alias, Content: "word-" + id, ID: id}); err != nil {
 		f.t.Fatal(err)
 	}
 }
@@ -233,7 +233,7 @@ func TestAProjectsFileAndAPluginTakeNobodysName(t *testing.T) {
 			t.Errorf("%.40s: %d sessions, %v", file, len(all), err)
 		}
 		for _, s := range all {
-			if inbox.CheckAlias(s.Alias) != nil || (s.ID == birch.ID) != (s.Alias == "birch") || s.ID == birch.ID && len(s.ClientIDs) > 0 {
+			if mail.CheckAlias(s.Alias) != nil || (s.ID == birch.ID) != (s.Alias == "birch") || s.ID == birch.ID && len(s.ClientIDs) > 0 {
 				t.Errorf("%.40s: there is %+v", file, s)
 			}
 		}

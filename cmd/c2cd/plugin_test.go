@@ -11,9 +11,9 @@ import (
 
 	"c2c/broker"
 	"c2c/client"
-	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -57,7 +57,7 @@ func TestAPluginIsGivenTheMailOfTheSessionThatIsShown(t *testing.T) {
 	}
 	send := func(alias, id string) {
 		t.Helper()
-		if _, err := b.Send(t.Context(), birch, inbox.Message{To: alias, Content: "word-" + id, ID: id}); err != nil {
+		if _, err := b.Send(t.Context(), birch, mail.Message{To: alias, Content: "word-" + id, ID: id}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -55,7 +55,7 @@ func TestDoctorTellsOfASecondRootAndMigrateRootMergesIt(t *testing.T) {
 		if _, err := b.Register(t.Context(), callers.Caller{Explicit: "of-" + clone}, "amber"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Send(t.Context(), sessions.Session{ID: "birch", Alias: "birch"}, inbox.Message{To: "amber", Content: "hello"}); err != nil {
+		if _, err := b.Send(t.Context(), sessions.Session{ID: "birch", Alias: "birch"}, mail.Message{To: "amber", Content: "hello"}); err != nil {
 			t.Fatal(err)
 		}
 		roots[clone] = b

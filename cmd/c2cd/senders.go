@@ -13,7 +13,7 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/senders"
 	"c2c/serve"
 	"c2c/serve/webhook"
@@ -218,7 +218,7 @@ func (c *call) tellReads(ctx context.Context, s senders.Sender, client string) {
 		}
 		defer b.Close()
 		all, err := b.Sessions(ctx)
-		if slices.ContainsFunc(all, func(one sessions.Session) bool { return one.ID == inbox.ExternalPrefix+s.Name }) {
+		if slices.ContainsFunc(all, func(one sessions.Session) bool { return one.ID == mail.ExternalPrefix+s.Name }) {
 			_, err = b.Outside(ctx, s.Name, client)
 		}
 		return err
@@ -316,7 +316,7 @@ func listOf(l *senders.List) (rows []listed, err error) {
 	rows = []listed{}
 	for _, s := range all {
 		r := listed{Name: s.Name, Root: s.Root, To: s.To, Scheme: cmp.Or(s.Scheme, "token"), Bridge: s.Bridge, Identities: s.Identities,
-			Verdicts: s.Verdicts, Created: inbox.FromSeconds(s.Created).UTC(), LastUsed: s.LastUsed}
+			Verdicts: s.Verdicts, Created: mail.FromSeconds(s.Created).UTC(), LastUsed: s.LastUsed}
 		for _, k := range waiting {
 			if k.Bridge == s.Name {
 				r.Waiting = append(r.Waiting, k)

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 	"c2c/senders"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -65,7 +65,7 @@ func (p *servedProject) follow() bool {
 // answers says whether what the session answers comes on the stream.
 func (p *servedProject) answers(text string) bool {
 	p.h.t.Helper()
-	m := inbox.Message{To: "external-of-" + p.alias, Content: text}
+	m := mail.Message{To: "external-of-" + p.alias, Content: text}
 	if _, err := p.b.Send(p.h.t.Context(), sessions.Session{ID: "s-" + p.alias, Alias: p.alias}, m); err != nil {
 		p.h.t.Fatal(err)
 	}

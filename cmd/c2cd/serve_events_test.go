@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"c2c/broker"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -137,7 +137,7 @@ func TestNoAnswerIsLostWhenTheDaemonIsKilled(t *testing.T) {
 			if i%each == 0 {
 				<-more
 			}
-			m := inbox.Message{To: "external-ci", ID: fmt.Sprint("m-", i), Content: fmt.Sprint("text ", i)}
+			m := mail.Message{To: "external-ci", ID: fmt.Sprint("m-", i), Content: fmt.Sprint("text ", i)}
 			if _, err := b.Send(t.Context(), sessions.Session{ID: "s-birch", Alias: "birch"}, m); err != nil {
 				t.Error(err)
 			}

@@ -11,8 +11,8 @@ import (
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/format"
-	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 	"c2c/permission"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -138,7 +138,7 @@ func (c *call) showAsking(ctx context.Context, store *permission.Store, asJSON b
 		if slices.ContainsFunc(all, func(o permission.Request) bool { return o.ID == r.ID && o.Session != r.Session }) {
 			name = r.Name()
 		}
-		fmt.Fprintf(c.stdout, "%s  %s asks for %s, for %s\n", name, r.Alias, r.Tool, format.Age(time.Since(inbox.FromSeconds(r.AskedAt))))
+		fmt.Fprintf(c.stdout, "%s  %s asks for %s, for %s\n", name, r.Alias, r.Tool, format.Age(time.Since(mail.FromSeconds(r.AskedAt))))
 		for _, text := range textsOf(r) {
 			fmt.Fprintf(c.stdout, "    %s\n", strings.ReplaceAll(text, "\n", "\n    "))
 		}

@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // maxBody bounds what is read; the mailbox has the real limit and says so.
@@ -35,7 +35,7 @@ func Body(stdin io.Reader, file string, words []string) (string, error) {
 	if in != nil {
 		data, err := io.ReadAll(io.LimitReader(in, maxBody+1))
 		if err == nil && len(data) > maxBody {
-			err = fmt.Errorf("%w: more than %d bytes; put it into a file and send its path", inbox.ErrTooLarge, maxBody)
+			err = fmt.Errorf("%w: more than %d bytes; put it into a file and send its path", mail.ErrTooLarge, maxBody)
 		}
 		if err != nil {
 			hint := ""

@@ -7,14 +7,14 @@ import (
 	"fmt"
 	"io"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // Printf prints a part of an answer. A word that others chose stays on its line.
 func Printf(w io.Writer, format string, words ...any) {
 	for i, word := range words {
 		if s, ok := word.(string); ok {
-			words[i] = inbox.Visible(s, "")
+			words[i] = mail.Visible(s, "")
 		}
 	}
 	fmt.Fprintf(w, format, words...)

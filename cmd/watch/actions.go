@@ -12,7 +12,7 @@ import (
 	"c2c/broker"
 	"c2c/broker/explain"
 	"c2c/format"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/live"
 	"c2c/sessions"
 )
@@ -52,7 +52,7 @@ func (a *app) selection() string {
 	s := a.session()
 	if !a.onList || s == nil {
 		if m := a.pane().message(); m != nil && !a.onList {
-			return word(fmt.Sprintf("%s: %s", inbox.ShortID(m.ID), m.became()))
+			return word(fmt.Sprintf("%s: %s", mail.ShortID(m.ID), m.became()))
 		}
 		return ""
 	}
@@ -123,7 +123,7 @@ func (a *app) composeTo(name string) {
 
 func (a *app) writeTo(to string) {
 	a.edit("to "+word(to), func(ctx context.Context, b *broker.Broker, from sessions.Session, text string) (broker.Receipt, error) {
-		return b.Send(ctx, from, inbox.Message{To: to, Content: text})
+		return b.Send(ctx, from, mail.Message{To: to, Content: text})
 	})
 }
 
@@ -134,8 +134,8 @@ func (a *app) reply() {
 		a.says = "there is no message to answer"
 		return
 	}
-	a.edit(fmt.Sprintf("to %s, about %s", word(m.From), word(inbox.ShortID(m.ID))), func(ctx context.Context, b *broker.Broker, from sessions.Session, text string) (broker.Receipt, error) {
-		return b.Reply(ctx, from, m.Message, inbox.Message{Content: text})
+	a.edit(fmt.Sprintf("to %s, about %s", word(m.From), word(mail.ShortID(m.ID))), func(ctx context.Context, b *broker.Broker, from sessions.Session, text string) (broker.Receipt, error) {
+		return b.Reply(ctx, from, m.Message, mail.Message{Content: text})
 	})
 }
 
@@ -153,7 +153,7 @@ func (a *app) edit(title string, send func(context.Context, *broker.Broker, sess
 			if err != nil {
 				return "", func() { a.keep(title, text) }, fmt.Errorf("not sent %s, and kept: %w", title, err)
 			}
-			says := fmt.Sprintf("queued for %s as %s", r.To, inbox.ShortID(r.ID))
+			says := fmt.Sprintf("queued for %s as %s", r.To, mail.ShortID(r.ID))
 			if r.Note != "" {
 				says += "; " + r.Note
 			}
@@ -213,7 +213,7 @@ func (a *app) thread() {
 			says = "there are more messages in this thread"
 		}
 		return says, func() {
-			a.open("thread of "+inbox.ShortID(m.ID), all, m.ID)
+			a.open("thread of "+mail.ShortID(m.ID), all, m.ID)
 			a.found.thread = true
 		}, err
 	})
@@ -262,7 +262,7 @@ func (a *app) why() {
 		}
 		var lines []string
 		for _, s := range append([]explain.MessageStatus{st}, st.Others...) {
-			lines = append(lines, fmt.Sprintf("%s, from %s to %s: %s", inbox.ShortID(s.ID), s.From, s.To, s.State), "")
+			lines = append(lines, fmt.Sprintf("%s, from %s to %s: %s", mail.ShortID(s.ID), s.From, s.To, s.State), "")
 			for _, more := range []string{s.Why, s.Do} { // what can be done stands above what a small screen cuts off
 				if more != "" {
 					lines = append(lines, more, "")
@@ -306,7 +306,7 @@ func (a *app) toggleQuiet() {
 
 // takeMine takes the person's own mail, as far as the flow has it: it is read then. What has come meanwhile waits.
 func (a *app) takeMine() {
-	seen := map[inbox.Fingerprint]bool{}
+	seen := map[mail.Fingerprint]bool{}
 	for _, m := range a.mails {
 		seen[m.fate.Key] = true
 	}

@@ -10,7 +10,7 @@ import (
 
 	"c2c/broker/explain"
 	"c2c/format"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 var (
@@ -172,7 +172,7 @@ func (c *canvas) parts(l line, columns int, whole bool) []part {
 	}
 	head = append(head, part{tail, dim})
 	if m.InReplyTo != "" {
-		head = append(head, part{" · answers " + word(inbox.ShortID(m.InReplyTo)), dim})
+		head = append(head, part{" · answers " + word(mail.ShortID(m.InReplyTo)), dim})
 	}
 	return head
 }

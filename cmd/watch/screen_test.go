@@ -10,7 +10,7 @@ import (
 	"github.com/gdamore/tcell/v2"
 
 	"c2c/broker"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/live"
 	"c2c/sessions"
 )
@@ -135,7 +135,7 @@ func TestALongMessageIsReadFromEndToEnd(t *testing.T) {
 	a, screen := full(t, 2, 80, 24)
 	var all []broker.Mail
 	for i := range 3 {
-		all = append(all, broker.Mail{Message: inbox.Message{ID: fmt.Sprint("m-", i), Content: fmt.Sprintf("begin-%d\n%send-%[1]d", i, strings.Repeat("line\n", 40))}})
+		all = append(all, broker.Mail{Message: mail.Message{ID: fmt.Sprint("m-", i), Content: fmt.Sprintf("begin-%d\n%send-%[1]d", i, strings.Repeat("line\n", 40))}})
 	}
 	a.open("thread", all, "m-1")
 	a.draw()

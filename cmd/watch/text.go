@@ -6,16 +6,16 @@ import (
 
 	"github.com/rivo/uniseg"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // clean is a foreign text that can be drawn: no control sequence, nothing that turns the order of a line.
 func clean(text string) string {
-	return strings.ReplaceAll(inbox.Visible(strings.ReplaceAll(text, "\r\n", "\n"), "\n\t"), "\t", "    ")
+	return strings.ReplaceAll(mail.Visible(strings.ReplaceAll(text, "\r\n", "\n"), "\n\t"), "\t", "    ")
 }
 
 // word is clean for what stands within a line.
-func word(text string) string { return inbox.Visible(text, "") }
+func word(text string) string { return mail.Visible(text, "") }
 
 // cells gives the characters of a line, and how many columns each takes. Terminals do not agree how wide a character of
 // several parts is; of what is joined or coloured by another one only the first part is drawn, the accents of a letter are.

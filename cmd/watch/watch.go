@@ -16,7 +16,7 @@ import (
 	"github.com/gdamore/tcell/v2"
 
 	"c2c/broker"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/live"
 	"c2c/sessions"
 )
@@ -73,7 +73,7 @@ type worker struct {
 
 // mail is a message as it is shown. What has become of it is one thing for the flow and for what is in front of it.
 type mailView struct {
-	inbox.Message
+	mail.Message
 	fate *live.Mail
 
 	wrapped  []textLine // the body, as it was wrapped last

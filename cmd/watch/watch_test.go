@@ -13,7 +13,7 @@ import (
 	"github.com/gdamore/tcell/v2"
 
 	"c2c/broker"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/live"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -33,8 +33,8 @@ func bad(t *testing.T) (*app, tcell.SimulationScreen) {
 		strings.Repeat("word ", 200), "\x1b[2J\x1b]0;title\x07\r\n\t\u202e\x9b31m\xff", strings.Repeat("\n", 50) + "end", "👩‍💻👨‍👩‍👧‍👦 🇩🇪 ⚠️ e\u0301"} {
 		alias := strings.Repeat("n", 1+i*9)
 		u.Sessions = append(u.Sessions, live.Session{Listed: sessions.Listed{ID: fmt.Sprint(i), Alias: alias, Count: i, Quiet: i%2 == 0}})
-		u.Events = append(u.Events, live.Event{What: live.Stored, SessionID: fmt.Sprint(i), Trace: inbox.Fingerprint{byte(i)},
-			Message: inbox.Message{From: alias + "\n", To: "amber\x1b[31m", Content: body, ID: fmt.Sprint("m-", i), InReplyTo: "x\n"}})
+		u.Events = append(u.Events, live.Event{What: live.Stored, SessionID: fmt.Sprint(i), Trace: mail.Fingerprint{byte(i)},
+			Message: mail.Message{From: alias + "\n", To: "amber\x1b[31m", Content: body, ID: fmt.Sprint("m-", i), InReplyTo: "x\n"}})
 	}
 	a.update(u)
 	return a, screen
@@ -114,7 +114,7 @@ func TestOnlyMailThatTheScreenHasIsTaken(t *testing.T) {
 	dana, err := b.Register(ctx, callers.Caller{Explicit: "dana"}, "dana")
 	for _, id := range []string{"m-1", "m-2"} {
 		if err == nil {
-			_, err = b.Send(ctx, sessions.Session{ID: "birch", Alias: "birch"}, inbox.Message{To: "dana", Content: "hello", ID: id})
+			_, err = b.Send(ctx, sessions.Session{ID: "birch", Alias: "birch"}, mail.Message{To: "dana", Content: "hello", ID: id})
 		}
 	}
 	if err != nil {
@@ -166,14 +166,14 @@ func TestWhyAMessageWaitsFitsASmallScreen(t *testing.T) {
 	defer b.Close()
 	_, err = b.Register(ctx, callers.Caller{Explicit: "amber"}, "amber")
 	if err == nil {
-		_, err = b.Send(ctx, sessions.Session{ID: "birch", Alias: "birch"}, inbox.Message{To: "amber", Content: "hello", ID: "m-1"})
+		_, err = b.Send(ctx, sessions.Session{ID: "birch", Alias: "birch"}, mail.Message{To: "amber", Content: "hello", ID: "m-1"})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	a, screen := bad(t)
 	a.b, a.ctx = b, ctx
-	a.open("thread", []broker.Mail{{Message: inbox.Message{ID: "m-1"}}}, "m-1")
+	a.open("thread", []broker.Mail{{Message: mail.Message{ID: "m-1"}}}, "m-1")
 	a.why()
 	(<-a.results)()
 	text := strings.Join(a.box, "\n")
@@ -217,7 +217,7 @@ func TestTheWheelReachesBothEnds(t *testing.T) {
 	screen.SetSize(100, 20)
 	var all []broker.Mail
 	for i := range 9 {
-		all = append(all, broker.Mail{Message: inbox.Message{ID: fmt.Sprint("t-", i), Content: fmt.Sprintf("begin %d%send %[1]d", i, strings.Repeat("\n", 12))}})
+		all = append(all, broker.Mail{Message: mail.Message{ID: fmt.Sprint("t-", i), Content: fmt.Sprintf("begin %d%send %[1]d", i, strings.Repeat("\n", 12))}})
 	}
 	a.open("thread", all, "t-0")
 	a.draw()
@@ -358,19 +358,19 @@ func TestAThreadThatIsLookedAtGoesOn(t *testing.T) {
 	t.Parallel()
 	a, screen := bad(t)
 	screen.SetSize(100, 20)
-	a.open("thread", []broker.Mail{{Message: inbox.Message{ID: "q", Content: "question"}}}, "q")
+	a.open("thread", []broker.Mail{{Message: mail.Message{ID: "q", Content: "question"}}}, "q")
 	a.found.thread = true
 	tell := func(e live.Event) string {
 		a.update(live.Update{Events: []live.Event{e}})
 		a.draw()
 		return strings.Join(rows(screen), "\n")
 	}
-	answer := inbox.Message{ID: "a", InReplyTo: "q", From: "birch", To: "amber", Content: "the answer"}
-	text := tell(live.Event{What: live.Stored, SessionID: "amber", Trace: inbox.Fingerprint{99}, Message: answer})
+	answer := mail.Message{ID: "a", InReplyTo: "q", From: "birch", To: "amber", Content: "the answer"}
+	text := tell(live.Event{What: live.Stored, SessionID: "amber", Trace: mail.Fingerprint{99}, Message: answer})
 	if !strings.Contains(text, "the answer") || !strings.Contains(text, "queued") {
 		t.Errorf("the screen is\n%s", text)
 	}
-	if text := tell(live.Event{What: live.Dead, SessionID: "amber", Trace: inbox.Fingerprint{99}, Message: answer, Why: "swept"}); !strings.Contains(text, "dead") || !strings.Contains(text, ": swept") {
+	if text := tell(live.Event{What: live.Dead, SessionID: "amber", Trace: mail.Fingerprint{99}, Message: answer, Why: "swept"}); !strings.Contains(text, "dead") || !strings.Contains(text, ": swept") {
 		t.Errorf("the screen is\n%s", text)
 	}
 }
@@ -473,7 +473,7 @@ func TestWhatIsPastedIsDrawnOnce(t *testing.T) {
 
 func TestTheFlowSaysThatMailIsFromOutside(t *testing.T) {
 	t.Parallel()
-	m := &mailView{Message: inbox.Message{From: "external-ci", To: "amber", Kind: "task", External: true}, fate: &live.Mail{State: sessions.Queued}}
+	m := &mailView{Message: mail.Message{From: "external-ci", To: "amber", Kind: "task", External: true}, fate: &live.Mail{State: sessions.Queued}}
 	text := ""
 	for _, p := range newApp(Config{}, nil).parts(line{mailView: m}, 100, false) {
 		text += p.text

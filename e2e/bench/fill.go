@@ -12,6 +12,7 @@ import (
 
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 )
 
 // The mail that rows begin with. Every root has the sessions amber, birch, who writes, cedar, dune and ebony.
@@ -71,7 +72,7 @@ func (w *world) fill(template string) error {
 		question.Content += " " + oldWord
 		answer := message(archivedBody)
 		answer.InReplyTo = question.ID
-		if err := w.archive("ebony", 100_000-4, archivedBody, []inbox.Message{question, answer, answer, answer}); err != nil {
+		if err := w.archive("ebony", 100_000-4, archivedBody, []mail.Message{question, answer, answer, answer}); err != nil {
 			return err
 		}
 		return w.store("cedar", 0, 0, w.named("newest", waitingBody))
@@ -79,23 +80,23 @@ func (w *world) fill(template string) error {
 	return nil
 }
 
-func message(size int) inbox.Message {
-	return inbox.Message{From: "birch", To: "somebody", Content: strings.Repeat("words ", size/6+1)[:size]}
+func message(size int) mail.Message {
+	return mail.Message{From: "birch", To: "somebody", Content: strings.Repeat("words ", size/6+1)[:size]}
 }
 
 // named is a message whose id the rows will need.
-func (w *world) named(what string, size int) inbox.Message {
+func (w *world) named(what string, size int) mail.Message {
 	m := message(size)
-	m.ID = inbox.NewID(time.Now())
+	m.ID = mail.NewID(time.Now())
 	w.ids[what] = m.ID
 	return m
 }
 
 // store has n messages wait, and last behind them.
-func (w *world) store(sid string, n, size int, last ...inbox.Message) error {
+func (w *world) store(sid string, n, size int, last ...mail.Message) error {
 	return w.mailbox(sid, func(ctx context.Context, box *inbox.Mailbox) error {
 		for ; n > 0; n -= atOnce {
-			msgs := make([]inbox.Message, min(n, atOnce))
+			msgs := make([]mail.Message, min(n, atOnce))
 			for i := range msgs {
 				msgs[i] = message(size)
 			}
@@ -112,7 +113,7 @@ func (w *world) store(sid string, n, size int, last ...inbox.Message) error {
 }
 
 // archive has first, and then n more, be read.
-func (w *world) archive(sid string, n, size int, first []inbox.Message) error {
+func (w *world) archive(sid string, n, size int, first []mail.Message) error {
 	if first != nil {
 		if err := w.store(sid, 0, 0, first...); err != nil {
 			return err

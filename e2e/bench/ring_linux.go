@@ -13,6 +13,7 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 	"c2c/wake"
 	"c2c/wake/watch"
 )
@@ -76,7 +77,7 @@ func withBells(w *world) error {
 // ringOnce puts a message where it belongs, as a sender that holds the lock does, lets the lock go, and takes the message
 // back when it was rung for.
 func ringOnce(dir *atomicfile.Dir, lockName string, rung bell) (float64, error) {
-	message := `{"from_alias":"birch","to_alias":"amber","content":"hello","ts":1.5,"message_id":"` + inbox.NewID(time.Now()) + `"}`
+	message := `{"from_alias":"birch","to_alias":"amber","content":"hello","ts":1.5,"message_id":"` + mail.NewID(time.Now()) + `"}`
 	start, err := replaceInbox(dir, lockName, "[\n"+message+"\n]\n")
 	if err != nil {
 		return 0, err
@@ -109,7 +110,7 @@ const (
 )
 
 func newRawLimit(root string, dir *atomicfile.Dir) (*rawLimit, error) {
-	message := `{"from_alias":"birch","to_alias":"dune","content":"hello","ts":1.5,"message_id":"` + inbox.NewID(time.Now()) + `"}`
+	message := `{"from_alias":"birch","to_alias":"dune","content":"hello","ts":1.5,"message_id":"` + mail.NewID(time.Now()) + `"}`
 	if err := dir.Write(rawInbox, []byte("[\n"+message+"\n]\n")); err != nil {
 		return nil, err
 	}
@@ -154,7 +155,7 @@ func (r *rawLimit) look() error {
 		return err
 	}
 	data, err := r.dir.ReadIf(rawInbox)
-	var msgs []inbox.Message
+	var msgs []mail.Message
 	if err == nil {
 		err = json.Unmarshal(data, &msgs)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"c2c/broker"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions/callers"
 )
 
@@ -192,9 +193,9 @@ func deliver(t *testing.T, box *inbox.Mailbox, to string, messages int) {
 	t.Helper()
 	const batch = 250 // about as much as an inbox file holds
 	for range messages / batch {
-		some := make([]inbox.Message, batch)
+		some := make([]mail.Message, batch)
 		for i := range some {
-			some[i] = inbox.Message{From: "amber", To: to, Content: "one of many"}
+			some[i] = mail.Message{From: "amber", To: to, Content: "one of many"}
 		}
 		if _, err := box.Deliver(context.Background(), some...); err != nil {
 			t.Fatal(err)

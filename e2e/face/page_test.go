@@ -15,6 +15,7 @@ import (
 
 	"c2c/broker"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/permission"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -97,7 +98,7 @@ func (p *people) link() string {
 
 // mail puts a message where Send would, without what a browser cannot show.
 func (p *people) mail(from sessions.Session, to, kind, text string) (string, error) {
-	r, err := p.b.Send(p.t.Context(), from, inbox.Message{To: to, Content: text, Kind: kind})
+	r, err := p.b.Send(p.t.Context(), from, mail.Message{To: to, Content: text, Kind: kind})
 	return r.ID, err
 }
 
@@ -124,10 +125,10 @@ func (p *people) past(n int) {
 }
 
 // numbered are messages that were sent a minute after one another, those with these numbers.
-func numbered(from, to int, began time.Time) (some []inbox.Message) {
+func numbered(from, to int, began time.Time) (some []mail.Message) {
 	for i := from; i < to; i++ {
 		at := began.Add(time.Duration(i) * time.Minute)
-		some = append(some, inbox.Message{From: "amber", To: "birch", ID: inbox.NewID(at), TS: inbox.Seconds(at),
+		some = append(some, mail.Message{From: "amber", To: "birch", ID: mail.NewID(at), TS: mail.Seconds(at),
 			Content: fmt.Sprintf("number %d\n%s", i, strings.Repeat("some words of it ", i%40))})
 	}
 	return some

@@ -25,6 +25,7 @@ import (
 
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 )
 
 func main() {
@@ -64,7 +65,7 @@ func send(path, each string) error {
 	os.Stdin.Read(make([]byte, 1))
 	for range n {
 		start := time.Now()
-		if _, err := box.Deliver(context.Background(), inbox.Message{From: "birch", To: "amber", Content: strings.Repeat("x", 200)}); err != nil {
+		if _, err := box.Deliver(context.Background(), mail.Message{From: "birch", To: "amber", Content: strings.Repeat("x", 200)}); err != nil {
 			return err
 		}
 		fmt.Println(time.Since(start).Microseconds())

@@ -12,6 +12,7 @@ import (
 
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
@@ -28,7 +29,7 @@ func (a Adapter) carry(t *testing.T) {
 type letter struct {
 	box  *inbox.Mailbox
 	root string
-	msgs []inbox.Message
+	msgs []mail.Message
 }
 
 const reader = "waketest"
@@ -38,7 +39,7 @@ func mailOf(t *testing.T, bodies ...string) letter {
 	t.Helper()
 	m := letter{root: filepath.Join(t.TempDir(), "root")}
 	for i, body := range bodies {
-		m.msgs = append(m.msgs, inbox.Message{From: "birch", To: "amber", Content: body, ID: fmt.Sprint("m-", i), TS: 1.5})
+		m.msgs = append(m.msgs, mail.Message{From: "birch", To: "amber", Content: body, ID: fmt.Sprint("m-", i), TS: 1.5})
 	}
 	dir, err := atomicfile.Create(m.root)
 	if err != nil {
@@ -61,7 +62,7 @@ func mailOf(t *testing.T, bodies ...string) letter {
 
 // carried has the mail carried to a client, which proves some of it. The carrier is cancelled when that is
 // not all.
-func (a Adapter) carried(t *testing.T, m letter, proves func(inbox.Message) bool) (text string, had []string, err error) {
+func (a Adapter) carried(t *testing.T, m letter, proves func(mail.Message) bool) (text string, had []string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -77,7 +78,7 @@ func (a Adapter) carried(t *testing.T, m letter, proves func(inbox.Message) bool
 	for !strings.Contains(text, last) && !strings.Contains(text, "message_pending") {
 		text += c.next(t)
 	}
-	whole := !slices.ContainsFunc(m.msgs, func(msg inbox.Message) bool { return !proves(msg) })
+	whole := !slices.ContainsFunc(m.msgs, func(msg mail.Message) bool { return !proves(msg) })
 	if whole && c.Receipt != nil {
 		c.Receipt()
 	} else if c.Receipt == nil {
@@ -96,9 +97,9 @@ func (a Adapter) carried(t *testing.T, m letter, proves func(inbox.Message) bool
 	return text, had, err
 }
 
-func all(inbox.Message) bool { return true }
+func all(mail.Message) bool { return true }
 
-func none(inbox.Message) bool { return false }
+func none(mail.Message) bool { return false }
 
 func (a Adapter) order(t *testing.T) {
 	m := mailOf(t, "one", "two", "three")
@@ -118,7 +119,7 @@ func (a Adapter) order(t *testing.T) {
 
 // The client has the text and may drop it, as it tells nothing.
 func (a Adapter) unproved(t *testing.T) {
-	for n, proves := range []func(inbox.Message) bool{none, func(m inbox.Message) bool { return m.ID == "m-0" }} {
+	for n, proves := range []func(mail.Message) bool{none, func(m mail.Message) bool { return m.ID == "m-0" }} {
 		_, had, err := a.carried(t, mailOf(t, "one", "two"), proves)
 		if len(had) == 0 && !errors.Is(err, wake.ErrUncaptured) || len(had) > n || len(had) == 1 && had[0] != "m-0" {
 			t.Errorf("of %d that are proved: had %q, %v", n, had, err)

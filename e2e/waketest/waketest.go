@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
@@ -35,7 +36,7 @@ type Adapter struct {
 	// Carrier is for the same client as the doorbell, of which a root has the mailbox. Nil: the adapter only rings.
 	Carrier func(bell wake.Doorbell, box *inbox.Mailbox, root string) wake.Carrier
 	// Shows is a message that was carried, as the client's model sees it. Nil: its envelope.
-	Shows func(inbox.Message) string
+	Shows func(mail.Message) string
 	// Single: it carries one message at a time.
 	Single bool
 }
@@ -43,7 +44,7 @@ type Adapter struct {
 // Run tests everything that an adapter has.
 func Run(t *testing.T, a Adapter) {
 	if a.Shows == nil {
-		a.Shows = inbox.Message.Envelope
+		a.Shows = mail.Message.Envelope
 	}
 	t.Run("NilWhenTheClientHasTakenIt", func(t *testing.T) { rung(t, a.Taking(t), "amber") })
 	t.Run("TwoRingsAreTwo", a.twice)

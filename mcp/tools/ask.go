@@ -13,7 +13,7 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/explain"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/wake/watch"
 )
@@ -178,6 +178,6 @@ func (c *toolCall) noAnswer(ctx context.Context, q *broker.Question, why string)
 		st, err = c.b.Status(ctx, q.ID)
 		return err
 	})
-	note := why + "; a later answer comes as mail, with in_reply_to " + inbox.ShortID(q.ID) + ". Go on with something else, and do not ask again"
+	note := why + "; a later answer comes as mail, with in_reply_to " + mail.ShortID(q.ID) + ". Go on with something else, and do not ask again"
 	return outcome{false, q.ID, q.To, st.State, note}
 }

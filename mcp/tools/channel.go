@@ -9,6 +9,7 @@ import (
 
 	"c2c/client"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/wake"
 	"c2c/wake/watch"
 )
@@ -33,8 +34,8 @@ func (c *Channel) Ring(ctx context.Context, n wake.Notice) error {
 }
 
 // Carry sends the messages, each in its envelope. Its receipt is the UserPromptSubmit hook, which sees them.
-func (c *Channel) Carry(ctx context.Context, msgs []inbox.Message) (had []string, err error) {
-	return watch.Receipt{Box: c.Box, Busy: c.Busy}.Carry(ctx, msgs, func(msgs []inbox.Message) (ids []string, err error) {
+func (c *Channel) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
+	return watch.Receipt{Box: c.Box, Busy: c.Busy}.Carry(ctx, msgs, func(msgs []mail.Message) (ids []string, err error) {
 		for _, m := range msgs {
 			if err = c.push(ctx, m.Envelope(), Meta(m)); err != nil {
 				break
@@ -46,10 +47,10 @@ func (c *Channel) Carry(ctx context.Context, msgs []inbox.Message) (had []string
 }
 
 // Meta is what the client writes around a message. What is no alias could close the tag there.
-func Meta(m inbox.Message) map[string]any {
+func Meta(m mail.Message) map[string]any {
 	meta := map[string]any{"ts": m.Time().UTC().Format("15:04")}
 	for key, name := range map[string]string{"from": m.From, "to": m.To, "from_alias": m.From, "to_alias": m.To} {
-		if inbox.CheckAlias(name) == nil {
+		if mail.CheckAlias(name) == nil {
 			meta[key] = name
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"c2c/broker"
 	"c2c/broker/owed"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/wake"
 )
@@ -19,8 +20,8 @@ import (
 // ackTime is how long an acknowledgement may wait for a lock.
 const ackTime = 10 * time.Second
 
-func (c *toolCall) message() inbox.Message {
-	return inbox.Message{
+func (c *toolCall) message() mail.Message {
+	return mail.Message{
 		To:      c.req.GetString("to_alias", c.req.GetString("alias", "")),
 		Content: c.req.GetString("content", ""), ID: c.req.GetString("message_id", ""),
 		Kind: c.req.GetString("kind", ""), Tag: c.req.GetString("tag", ""),
@@ -65,7 +66,7 @@ func (c *toolCall) send(ctx context.Context) (any, error) {
 const maxFiles = 10
 
 // answer is the text of a reply, which the Channels reference calls text.
-func (c *toolCall) answer() (inbox.Message, error) {
+func (c *toolCall) answer() (mail.Message, error) {
 	m := c.message()
 	m.ID = "" // message_id names the other one
 	text := c.req.GetString("text", "")
@@ -107,17 +108,17 @@ func (c *toolCall) reply(ctx context.Context) (any, error) {
 }
 
 // answered is the message that a reply is for.
-func (c *toolCall) answered(ctx context.Context, s sessions.Session) (inbox.Message, error) {
+func (c *toolCall) answered(ctx context.Context, s sessions.Session) (mail.Message, error) {
 	id, chat := c.req.GetString("message_id", ""), c.req.GetString("chat_id", "")
 	switch {
 	case id == "" && chat == "":
-		return inbox.Message{}, errors.New("reply: it needs message_id, or the chat_id of a message from outside")
+		return mail.Message{}, errors.New("reply: it needs message_id, or the chat_id of a message from outside")
 	case id == "":
 		return c.b.ReceivedInChat(ctx, s, chat)
 	}
 	m, err := c.b.Received(ctx, s, id)
 	if o, ok := m.Outside(); err == nil && chat != "" && (!ok || o.ChatID != chat) {
-		return inbox.Message{}, fmt.Errorf("reply: message %s has another chat_id than %q; give one of the two", inbox.ShortID(m.ID), chat)
+		return mail.Message{}, fmt.Errorf("reply: message %s has another chat_id than %q; give one of the two", mail.ShortID(m.ID), chat)
 	}
 	return m, err
 }
@@ -142,7 +143,7 @@ func (c *toolCall) sendAll(ctx context.Context) (any, error) {
 // progress is how far a session has come with a message that it gets in parts. It is kept in memory: after
 // a restart the message begins again.
 type progress struct {
-	message inbox.Message
+	message mail.Message
 	had     int // parts that were written to the client
 }
 
@@ -152,7 +153,7 @@ func (c *toolCall) progressOf(sid string) progress {
 	return was
 }
 
-func (p progress) isWith(m inbox.Message) bool {
+func (p progress) isWith(m mail.Message) bool {
 	return p.had > 0 && p.message.ID == m.ID && p.message.From == m.From && p.message.Content == m.Content
 }
 
@@ -217,7 +218,7 @@ func (c *toolCall) logFailure(ctx context.Context, sid, by string, err error) {
 }
 
 // fillMail takes whole messages in order while they fit, or the next part of the first.
-func (c *toolCall) fillMail(p *page, sid string, msgs []inbox.Message) (piece part, err error) {
+func (c *toolCall) fillMail(p *page, sid string, msgs []mail.Message) (piece part, err error) {
 	for _, m := range msgs {
 		m.GuardHops, m.GuardChain = 0, "" // they say nothing to a model
 		if one, err := ToJSON(m); err != nil || !p.add(one) {
@@ -246,7 +247,7 @@ func (p part) sentence(n int, more bool) (s string) {
 	if p.N < p.Of {
 		s += "Call poll_inbox again for the next. "
 	}
-	if rest := inbox.MoreWait(n, more); rest != "" {
+	if rest := mail.MoreWait(n, more); rest != "" {
 		s += rest + ": call poll_inbox again."
 	}
 	return strings.TrimSpace(s)
@@ -262,7 +263,7 @@ func (c *toolCall) peekInbox(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	return listing(c, msgs, 0, "messages were left out: call poll_inbox, and they come in turn.",
-		func(m inbox.Message) inbox.Message { return m }, "What is marked as part 1 is cut: poll_inbox hands over the whole message.")
+		func(m mail.Message) mail.Message { return m }, "What is marked as part 1 is cut: poll_inbox hands over the whole message.")
 }
 
 func (c *toolCall) history(ctx context.Context) (any, error) {
@@ -275,7 +276,7 @@ func (c *toolCall) history(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	return listing(c, found, 0, "messages were left out: the command c2c history shows all.",
-		func(h inbox.Archived) inbox.Message { return h.Message }, "What is marked as part 1 is cut: the command c2c history shows it whole.")
+		func(h inbox.Archived) mail.Message { return h.Message }, "What is marked as part 1 is cut: the command c2c history shows it whole.")
 }
 
 // thread shows as much of the end of a conversation as an answer holds.
@@ -295,7 +296,7 @@ func (c *toolCall) thread(ctx context.Context) (any, error) {
 	if more {
 		left = "or more messages were left out: the conversation is very long."
 	}
-	return listing(c, all[first:], first, left, func(m broker.Mail) inbox.Message { return m.Message },
+	return listing(c, all[first:], first, left, func(m broker.Mail) mail.Message { return m.Message },
 		"What is marked as part 1 is cut: the command c2c thread shows it whole.")
 }
 

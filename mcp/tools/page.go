@@ -11,7 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"c2c/client"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 const (
@@ -46,7 +46,7 @@ func (c *toolCall) limit() int {
 
 // part is a message of which an answer holds only a piece.
 type part struct {
-	inbox.Message
+	mail.Message
 	N, Of int
 }
 
@@ -59,7 +59,7 @@ func (p part) MarshalJSON() ([]byte, error) {
 // Parts cuts a message into pieces of at most room bytes each. Fields that c2c does not know are left out. A
 // field that is too long is cut: only a file written by hand has one. Where room is small, fields are cut until
 // a quarter of it is left for the content.
-func Parts(m inbox.Message, room int) []part {
+func Parts(m mail.Message, room int) []part {
 	m.Extra, m.GuardHops, m.GuardChain = nil, 0, ""
 	content := m.Content
 	m.Content = ""
@@ -149,7 +149,7 @@ func (c *toolCall) lastThatFit(n int, bytes func(i int) int) (first int) {
 // listing answers with the first entries of all that fit. left is the sentence about the rest, before how many were
 // left out earlier. With message set, an entry longer than half the answer is shown as its message's first part, and
 // the sentence cut is added.
-func listing[T any](c *toolCall, all []T, before int, left string, message func(T) inbox.Message, cut string) (*mcp.CallToolResult, error) {
+func listing[T any](c *toolCall, all []T, before int, left string, message func(T) mail.Message, cut string) (*mcp.CallToolResult, error) {
 	p, isCut, rest := page{room: c.room()}, "", ""
 	for _, v := range all {
 		one, err := ToJSON(v)

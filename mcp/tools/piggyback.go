@@ -8,6 +8,7 @@ import (
 
 	"c2c/client"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions/callers"
 )
 
@@ -40,8 +41,8 @@ func (c *toolCall) addMail(ctx context.Context, tool string, res *mcp.CallToolRe
 }
 
 // MailPreface stands before such mail.
-func MailPreface(msgs []inbox.Message) string {
-	return inbox.Preface(msgs) + " It waited for you and is handed over here, as poll_inbox would do it:\n"
+func MailPreface(msgs []mail.Message) string {
+	return mail.Preface(msgs) + " It waited for you and is handed over here, as poll_inbox would do it:\n"
 }
 
 func (c *toolCall) addLeased(ctx context.Context, sid string, box *inbox.Mailbox, res *mcp.CallToolResult) error {
@@ -70,7 +71,7 @@ func (c *toolCall) addLeased(ctx context.Context, sid string, box *inbox.Mailbox
 	} else if err := l.Release(); err != nil {
 		return err
 	}
-	if rest := inbox.MoreWait(len(l.Messages)-page.count, l.More); rest != "" {
+	if rest := mail.MoreWait(len(l.Messages)-page.count, l.More); rest != "" {
 		res.Content = append(res.Content, mcp.NewTextContent(rest+": call poll_inbox."))
 	}
 	return nil

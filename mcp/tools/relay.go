@@ -14,7 +14,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"c2c/client"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/permission"
 	"c2c/sessions/callers"
 	"c2c/wake/watch"
@@ -226,7 +226,7 @@ func (r *Relay) ask(a asking) *Asked {
 	a.Session, a.Alias = s.ID, s.Alias
 	r.client = a.caller.Client
 	now := time.Now()
-	a.AskedAt, a.ExpiresAt = inbox.Seconds(now), inbox.Seconds(now.Add(cmp.Or(r.Lifetime, permission.Lifetime)))
+	a.AskedAt, a.ExpiresAt = mail.Seconds(now), mail.Seconds(now.Add(cmp.Or(r.Lifetime, permission.Lifetime)))
 	store := permission.Open(b.Dir(), time.Now).LogTo(b.LogPairs)
 	if err := store.Ask(ctx, a.Request); err != nil {
 		r.warn("permission request is not relayed", err)
@@ -282,7 +282,7 @@ func (r *Relay) settle(a *Asked, doing client.Doing) (over bool, again time.Dura
 	case now.State == permission.StateOpen:
 		answered, again := a.Answered(doing, time.Now())
 		if !answered {
-			return false, cmp.Or(again, max(time.Until(inbox.FromSeconds(now.ExpiresAt)), relayGap))
+			return false, cmp.Or(again, max(time.Until(mail.FromSeconds(now.ExpiresAt)), relayGap))
 		}
 		how = permission.SettledTerminal
 	case now.State == permission.StateForged:
@@ -312,7 +312,7 @@ func (a *Asked) Answered(doing client.Doing, now time.Time) (yes bool, again tim
 	case doing.Word == client.Waiting:
 		a.waited, a.Left = true, time.Time{}
 		return false, 0
-	case !a.waited && !doing.Since.After(inbox.FromSeconds(a.AskedAt).Add(Behind)):
+	case !a.waited && !doing.Since.After(mail.FromSeconds(a.AskedAt).Add(Behind)):
 		return false, 0 // its record may be written a moment behind the request
 	case a.Left.IsZero():
 		a.Left = now

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/live"
 	"c2c/permission"
 	"c2c/serve"
@@ -22,17 +22,17 @@ type (
 		Permissions bool   `json:"permissions"`    // it may decide
 	}
 	replyData struct {
-		MessageID string       `json:"message_id"`
-		TS        float64      `json:"ts"`
-		From      string       `json:"from_alias"`
-		InReplyTo string       `json:"in_reply_to,omitempty"`
-		ChatID    string       `json:"chat_id,omitempty"`
-		Identity  string       `json:"identity,omitempty"` // who of those behind a bridge it is for
-		Kind      string       `json:"kind,omitempty"`
-		Tag       string       `json:"tag,omitempty"`
-		Text      string       `json:"text"`
-		Edits     string       `json:"edits,omitempty"` // the message in whose place this one stands
-		Files     []inbox.File `json:"files,omitempty"`
+		MessageID string      `json:"message_id"`
+		TS        float64     `json:"ts"`
+		From      string      `json:"from_alias"`
+		InReplyTo string      `json:"in_reply_to,omitempty"`
+		ChatID    string      `json:"chat_id,omitempty"`
+		Identity  string      `json:"identity,omitempty"` // who of those behind a bridge it is for
+		Kind      string      `json:"kind,omitempty"`
+		Tag       string      `json:"tag,omitempty"`
+		Text      string      `json:"text"`
+		Edits     string      `json:"edits,omitempty"` // the message in whose place this one stands
+		Files     []mail.File `json:"files,omitempty"`
 	}
 	requestData struct {
 		ID          string  `json:"request_id"`
@@ -80,7 +80,7 @@ func verdictOf(r permission.Request) verdictData {
 func messageState(m live.Mail) any {
 	return struct {
 		Message messageData `json:"message"`
-	}{messageData{m.ID, m.From, m.To, m.State, inbox.Seconds(m.At), m.By}}
+	}{messageData{m.ID, m.From, m.To, m.State, mail.Seconds(m.At), m.By}}
 }
 
 // send writes an event of JSON. A stream of text has none of these.
@@ -129,7 +129,7 @@ func (l *listener) tellSessions(sessions []live.Session) error {
 }
 
 // reply writes an answer to the sender.
-func (l *listener) reply(m inbox.Message) error {
+func (l *listener) reply(m mail.Message) error {
 	o, _ := m.Outside()
 	if l.text {
 		return l.words(replyText(m, o))
@@ -151,7 +151,7 @@ func (l *listener) ask(r permission.Request) error {
 
 // words writes a text for a terminal, as the reference does.
 func (l *listener) words(text string) error {
-	return l.out.Send(sse.Event{Data: []byte(inbox.Visible(text, "\n\t"))})
+	return l.out.Send(sse.Event{Data: []byte(mail.Visible(text, "\n\t"))})
 }
 
 // requestText is the reference's line, and what the tool is to do. The description alone may be a model's word for that.
@@ -171,7 +171,7 @@ func requestText(r permission.Request) string {
 func indented(words string) string { return strings.ReplaceAll(words, "\n", "\n    ") }
 
 // replyText is the reference's line. What it does not have stands in lines of its own.
-func replyText(m inbox.Message, o inbox.Outside) string {
+func replyText(m mail.Message, o mail.Outside) string {
 	to := o.ChatID
 	if to == "" {
 		to = m.InReplyTo

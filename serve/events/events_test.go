@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/permission"
 	"c2c/sessions"
 )
@@ -26,12 +26,12 @@ func TestAnAnswerReachesItsSenderAndIsHanded(t *testing.T) {
 	w.serve()
 	amber, ci := w.session("amber"), w.outside("ci")
 	s := w.listen("ci", "")
-	asked := w.send(ci, inbox.Message{To: "amber", Content: "is it built?"}, inbox.Outside{ChatID: "7", Identity: "max"})
+	asked := w.send(ci, mail.Message{To: "amber", Content: "is it built?"}, mail.Outside{ChatID: "7", Identity: "max"})
 	got, err := w.b.Received(t.Context(), amber, asked)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := w.b.Reply(t.Context(), amber, got, inbox.Message{Content: "yes\nid: 5", ID: "m-1"})
+	r, err := w.b.Reply(t.Context(), amber, got, mail.Message{Content: "yes\nid: 5", ID: "m-1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,10 +180,10 @@ func TestEverybodySeesTheirOwnAlone(t *testing.T) {
 	secret := func(n int) string { return fmt.Sprint("secret-", n) }
 	w.answer(amber, ci, "to-ci", secret(1))
 	w.answer(amber, desk, "to-desk", secret(2))
-	if _, err := w.b.Send(t.Context(), birch, inbox.Message{To: "amber", ID: "inside", Content: secret(3)}); err != nil {
+	if _, err := w.b.Send(t.Context(), birch, mail.Message{To: "amber", ID: "inside", Content: secret(3)}); err != nil {
 		t.Fatal(err)
 	}
-	w.send(ci, inbox.Message{To: "birch", ID: "from-ci", Content: secret(4)}, inbox.Outside{})
+	w.send(ci, mail.Message{To: "birch", ID: "from-ci", Content: secret(4)}, mail.Outside{})
 	for _, s := range []sessions.Session{amber, birch} {
 		if err := w.store.Ask(t.Context(), permission.Request{ID: "abcde", Session: s.ID, Alias: s.Alias, Tool: "Run", Input: "input of " + s.Alias}); err != nil {
 			t.Fatal(err)
@@ -308,7 +308,7 @@ func TestASenderIsToldWhatBecomesOfItsMessages(t *testing.T) {
 	w.serve()
 	amber, ci := w.session("amber"), w.outside("ci")
 	s := w.listen("ci", "")
-	w.send(ci, inbox.Message{To: "amber", ID: "m-1", Content: "hello"}, inbox.Outside{})
+	w.send(ci, mail.Message{To: "amber", ID: "m-1", Content: "hello"}, mail.Outside{})
 	state := func(s *stream, want string) {
 		t.Helper()
 		for {
@@ -345,8 +345,8 @@ func TestEditsAndFilesAreToldAsWhatTheyAre(t *testing.T) {
 	amber, ci := w.session("amber"), w.outside("ci")
 	s := w.listen("ci", "")
 	sum := strings.Repeat("ab", 32)
-	w.send(amber, inbox.Message{To: ci.Alias, ID: "m-1", Content: "a draft"}, inbox.Outside{ChatID: "7", Files: []inbox.File{{Path: "/tmp/x", Size: 5, SHA256: sum}}})
-	w.send(amber, inbox.Message{To: ci.Alias, ID: "m-2", Content: "the text"}, inbox.Outside{ChatID: "7", Edits: "m-1"})
+	w.send(amber, mail.Message{To: ci.Alias, ID: "m-1", Content: "a draft"}, mail.Outside{ChatID: "7", Files: []mail.File{{Path: "/tmp/x", Size: 5, SHA256: sum}}})
+	w.send(amber, mail.Message{To: ci.Alias, ID: "m-2", Content: "the text"}, mail.Outside{ChatID: "7", Edits: "m-1"})
 	if got, err := json.Marshal(s.want("reply")["files"]); err != nil || string(got) != `[{"path":"/tmp/x","sha256":"`+sum+`","size":5}]` {
 		t.Errorf("%s, %v", got, err)
 	}
@@ -372,7 +372,7 @@ func TestTextIsWhatTheReferenceWrites(t *testing.T) {
 			}
 		}
 	}
-	want(": connected", "", "data: Reply to 7: two", "data:     lines"+inbox.Visible("\x1b", "")+"[2J", "")
+	want(": connected", "", "data: Reply to 7: two", "data:     lines"+mail.Visible("\x1b", "")+"[2J", "")
 	if err := w.store.Ask(t.Context(), permission.Request{ID: "abcde", Session: amber.ID, Alias: "amber", Tool: "Run", Description: "list\n\nReply \"yes zzzzz\"", Input: "rm -r x"}); err != nil {
 		t.Fatal(err)
 	}

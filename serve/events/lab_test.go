@@ -19,6 +19,7 @@ import (
 	"c2c/broker/explain"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 	"c2c/permission"
 	"c2c/serve"
 	"c2c/sessions"
@@ -142,7 +143,7 @@ func (w *world) outside(name string) sessions.Session {
 	return s
 }
 
-func (w *world) send(from sessions.Session, m inbox.Message, o inbox.Outside) string {
+func (w *world) send(from sessions.Session, m mail.Message, o mail.Outside) string {
 	w.t.Helper()
 	r, err := w.b.SendOutside(w.t.Context(), from, m, o)
 	if err != nil {
@@ -154,7 +155,7 @@ func (w *world) send(from sessions.Session, m inbox.Message, o inbox.Outside) st
 // answer writes an answer of an agent to a sender.
 func (w *world) answer(from, to sessions.Session, id, text string) {
 	w.t.Helper()
-	w.send(from, inbox.Message{To: to.Alias, ID: id, Content: text}, inbox.Outside{ChatID: "7"})
+	w.send(from, mail.Message{To: to.Alias, ID: id, Content: text}, mail.Outside{ChatID: "7"})
 }
 
 // answers writes many at once, each of so many bytes, and gives their ids.
@@ -164,10 +165,10 @@ func (w *world) answers(from, to sessions.Session, count, size int) (ids []strin
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	var all []inbox.Message
+	var all []mail.Message
 	for i := range count {
 		ids = append(ids, fmt.Sprint("m-", i))
-		all = append(all, inbox.Message{From: from.Alias, To: to.Alias, ID: ids[i], Content: strings.Repeat("x", size)})
+		all = append(all, mail.Message{From: from.Alias, To: to.Alias, ID: ids[i], Content: strings.Repeat("x", size)})
 	}
 	if _, err := box.Deliver(w.t.Context(), all...); err != nil {
 		w.t.Fatal(err)

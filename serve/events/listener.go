@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/live"
 	"c2c/permission"
 	"c2c/process/survive"
@@ -54,7 +54,7 @@ func (h *Handler) listen(r *http.Request, v serve.Visitor, place *serve.OpenRoot
 		l.at.n = before.n
 	}
 	if v.Kind == serve.Outside {
-		if l.post, err = newPost(l, inbox.ExternalPrefix+v.Name); err != nil {
+		if l.post, err = newPost(l, mail.ExternalPrefix+v.Name); err != nil {
 			return nil, err
 		}
 		if l.at.place, l.post.had = before.place, before.had; !ok {
@@ -215,7 +215,7 @@ func (l *listener) own(mails []live.Mail) (own []live.Mail) {
 }
 
 // isFrom says whether a sender outside has written a message. Its alias is that of its session: nobody else may have it.
-func isFrom(m inbox.Message, sid string) bool { return m.From == sid || m.FromSession == sid }
+func isFrom(m mail.Message, sid string) bool { return m.From == sid || m.FromSession == sid }
 
 // concerns says whether there may be something new for the listener in its mailbox, or behind the place where it is.
 func (l *listener) concerns(events []live.Event) bool {
@@ -281,7 +281,7 @@ func (l *listener) mine(ctx context.Context, all []permission.Request) ([]permis
 	sessions, err := l.place.Broker.Sessions(ctx)
 	may := map[string]bool{}
 	for _, s := range sessions {
-		may[s.ID] = slices.ContainsFunc(aliases, func(a string) bool { return inbox.CheckAlias(s.Alias) == nil && strings.EqualFold(a, s.Alias) })
+		may[s.ID] = slices.ContainsFunc(aliases, func(a string) bool { return mail.CheckAlias(s.Alias) == nil && strings.EqualFold(a, s.Alias) })
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(r permission.Request) bool {
 		_, told := l.asked[key(r)]

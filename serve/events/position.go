@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // position is how far a client has come, and the id of the event that has brought it there.
@@ -40,7 +40,7 @@ func parsePosition(id string) (p position, ok bool) {
 	}
 	p = position{epoch: parts[0], n: n, place: place}
 	if len(parts) == 4 {
-		if p.had = parts[3]; !inbox.ValidName(p.had) {
+		if p.had = parts[3]; !mail.ValidName(p.had) {
 			return position{}, false
 		}
 	}

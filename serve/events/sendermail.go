@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -19,10 +20,10 @@ type senderMail struct {
 	sid string
 	box *inbox.Mailbox
 
-	had  string                     // a message behind the place that the client has had, by what it says
-	seen int                        // messages since it said that
-	sent map[inbox.Fingerprint]bool // that were written before they were in the archive
-	wait time.Time                  // the mailbox could not be looked into
+	had  string                    // a message behind the place that the client has had, by what it says
+	seen int                       // messages since it said that
+	sent map[mail.Fingerprint]bool // that were written before they were in the archive
+	wait time.Time                 // the mailbox could not be looked into
 }
 
 func newPost(l *listener, sid string) (*senderMail, error) {
@@ -30,7 +31,7 @@ func newPost(l *listener, sid string) (*senderMail, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &senderMail{l: l, sid: sid, box: box, sent: map[inbox.Fingerprint]bool{}}, nil
+	return &senderMail{l: l, sid: sid, box: box, sent: map[mail.Fingerprint]bool{}}, nil
 }
 
 // deliver writes what there is. An error is one of the stream.
@@ -123,13 +124,13 @@ func (p *senderMail) count() {
 }
 
 // first writes a message that is not in the archive yet, unless the client has had it before the daemon could say so there.
-func (p *senderMail) first(m inbox.Message) error {
+func (p *senderMail) first(m mail.Message) error {
 	if p.had != "" && m.ID == p.had {
 		p.had = ""
 		return nil
 	}
 	p.count()
-	if inbox.ValidName(m.ID) {
+	if mail.ValidName(m.ID) {
 		p.l.at.had = m.ID
 	}
 	return p.l.reply(m)

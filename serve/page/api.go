@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/serve"
 	"c2c/sessions"
 )
@@ -141,10 +141,10 @@ func momentOf(text string) (broker.Position, error) {
 	at, key, _ := strings.Cut(text, "/")
 	ts, err := strconv.ParseFloat(at, 64)
 	trace, kerr := hex.DecodeString(key)
-	if err != nil || kerr != nil || math.IsNaN(ts) || len(trace) != len(inbox.Fingerprint{}) {
+	if err != nil || kerr != nil || math.IsNaN(ts) || len(trace) != len(mail.Fingerprint{}) {
 		return broker.Position{}, wrong("before: want the time of a message and its key")
 	}
-	return broker.Position{TS: ts, Trace: inbox.Fingerprint(trace)}, nil
+	return broker.Position{TS: ts, Trace: mail.Fingerprint(trace)}, nil
 }
 
 // search gives the newest messages that have all the words.
@@ -185,7 +185,7 @@ func (c *call) found(id, key string) (m broker.Mail, err error) {
 	}
 	i := slices.IndexFunc(all, func(one broker.Mail) bool { return keyOf(one.Fingerprint()) == key })
 	if i < 0 {
-		return m, fmt.Errorf("message %s: %w", visible(inbox.ShortID(id)), broker.ErrNoMessage)
+		return m, fmt.Errorf("message %s: %w", visible(mail.ShortID(id)), broker.ErrNoMessage)
 	}
 	return all[i], nil
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/permission"
 	"c2c/sessions"
 )
@@ -292,7 +293,7 @@ func TestThePageShowsWhoOwesAnAnswer(t *testing.T) {
 	if got := get[owedList](tab, "GET", "/api/owed", nil); len(got.Owed) != 0 {
 		t.Errorf("before anybody asks: %+v", got)
 	}
-	for _, m := range []inbox.Message{{To: "birch", Content: "do it\x1b[2J", Kind: "task"}, {To: "dana", Content: "is it so?", Kind: "question", Tag: "urgent"}} {
+	for _, m := range []mail.Message{{To: "birch", Content: "do it\x1b[2J", Kind: "task"}, {To: "dana", Content: "is it so?", Kind: "question", Tag: "urgent"}} {
 		if _, err := l.b.Send(t.Context(), l.amber, m); err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@ import (
 	"reflect"
 	"time"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/permission"
 )
 
@@ -55,8 +55,8 @@ func openAsks(all []permission.Request) []ask {
 	open := []ask{}
 	for _, r := range all {
 		if r.State == permission.StateOpen {
-			open = append(open, ask{ID: r.ID, Session: r.Session, Alias: visible(r.Alias), Tool: visible(r.Tool), About: inbox.Visible(r.Description, "\n\t"),
-				Input: inbox.Visible(r.Input, "\n\t"), Partial: r.Partial, Fields: r.Fields(), Since: milli(inbox.FromSeconds(r.AskedAt)), Until: milli(inbox.FromSeconds(r.ExpiresAt))})
+			open = append(open, ask{ID: r.ID, Session: r.Session, Alias: visible(r.Alias), Tool: visible(r.Tool), About: mail.Visible(r.Description, "\n\t"),
+				Input: mail.Visible(r.Input, "\n\t"), Partial: r.Partial, Fields: r.Fields(), Since: milli(mail.FromSeconds(r.AskedAt)), Until: milli(mail.FromSeconds(r.ExpiresAt))})
 		}
 	}
 	return open

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/live"
 )
 
@@ -37,17 +37,17 @@ type mailView struct {
 // maxText is how many bytes of a text the page gets in a list. It asks for the whole one.
 const maxText = 4 << 10
 
-func visible(text string) string { return inbox.Visible(text, "") }
+func visible(text string) string { return mail.Visible(text, "") }
 
 // body is a text with its lines.
 func body(text string) string {
-	return inbox.Visible(strings.ReplaceAll(text, "\r\n", "\n"), "\n\t")
+	return mail.Visible(strings.ReplaceAll(text, "\r\n", "\n"), "\n\t")
 }
 
 // mailOf is a message with at most so many bytes of its text; negative: all.
-func mailOf(m inbox.Message, most int) mailView {
-	one := mailView{ID: m.ID, Short: visible(inbox.ShortID(m.ID)), From: visible(m.From), To: visible(m.To), Kind: visible(m.Kind), Tag: visible(m.Tag),
-		Answers: m.InReplyTo, Person: m.FromPerson, Outside: m.External, Held: m.Held != "" && m.KeptBack(inbox.Seconds(time.Now())), TS: m.TS}
+func mailOf(m mail.Message, most int) mailView {
+	one := mailView{ID: m.ID, Short: visible(mail.ShortID(m.ID)), From: visible(m.From), To: visible(m.To), Kind: visible(m.Kind), Tag: visible(m.Tag),
+		Answers: m.InReplyTo, Person: m.FromPerson, Outside: m.External, Held: m.Held != "" && m.KeptBack(mail.Seconds(time.Now())), TS: m.TS}
 	text := m.Content
 	if most >= 0 && len(text) > most {
 		text, one.Cut = strings.ToValidUTF8(text[:most], ""), len(text)
@@ -63,7 +63,7 @@ func milli(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-func keyOf(t inbox.Fingerprint) string { return hex.EncodeToString(t[:]) }
+func keyOf(t mail.Fingerprint) string { return hex.EncodeToString(t[:]) }
 
 // liveMail is a message as the hub has it, which may have cut its text already.
 func liveMail(m live.Mail) mailView {

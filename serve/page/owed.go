@@ -5,7 +5,7 @@ import (
 
 	"c2c/broker/explain"
 	"c2c/broker/owed"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // maxOwed bounds what the page shows at once: those that are due first.
@@ -47,7 +47,7 @@ func (p *Page) owed(c *call) (any, error) {
 	sort.SliceStable(all, func(i, j int) bool { return all[i].Due.Before(all[j].Due) })
 	l := owedList{Owed: []owedItem{}, More: max(0, len(all)-maxOwed)}
 	for _, o := range all[:min(len(all), maxOwed)] {
-		l.Owed = append(l.Owed, owedItem{ID: o.ID, Short: visible(inbox.ShortID(o.ID)), Kind: visible(o.Kind), From: visible(o.From), To: visible(o.To), Mine: o.SessionID == me.ID,
+		l.Owed = append(l.Owed, owedItem{ID: o.ID, Short: visible(mail.ShortID(o.ID)), Kind: visible(o.Kind), From: visible(o.From), To: visible(o.To), Mine: o.SessionID == me.ID,
 			Words: visible(o.Words), Late: o.State == owed.Overdue, Sent: milli(o.SentAt), Due: milli(o.Due), Why: visible(o.Why), Do: visible(o.Do), Reminders: o.Reminders})
 	}
 	return l, nil

@@ -26,8 +26,8 @@ import (
 	"sync"
 	"time"
 
-	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 	"c2c/serve"
 	"c2c/wake/watch"
 )
@@ -163,7 +163,7 @@ func answer(w http.ResponseWriter, v any) {
 func fail(w http.ResponseWriter, status int, why string) {
 	jsonHeaders(w.Header())
 	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(map[string]string{"error": inbox.Visible(why, "")})
+	json.NewEncoder(w).Encode(map[string]string{"error": mail.Visible(why, "")})
 }
 
 // fails answers that we could not, which is not the browser's fault.

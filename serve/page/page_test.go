@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 	"c2c/serve"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -118,7 +118,7 @@ func (l *lab) attach(c callers.Caller) sessions.Session {
 
 func (l *lab) send(from sessions.Session, to, text string) string {
 	l.t.Helper()
-	r, err := l.b.Send(l.t.Context(), from, inbox.Message{To: to, Content: text})
+	r, err := l.b.Send(l.t.Context(), from, mail.Message{To: to, Content: text})
 	if err != nil {
 		l.t.Fatal(err)
 	}

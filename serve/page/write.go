@@ -7,6 +7,7 @@ import (
 
 	"c2c/broker"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -38,19 +39,19 @@ func (c *call) draft() (d draft, me sessions.Session, err error) {
 	if strings.TrimSpace(d.Text) == "" {
 		return d, me, wrong("there is nothing to send")
 	}
-	if !inbox.IsUUID(d.ID) {
+	if !mail.IsUUID(d.ID) {
 		return d, me, wrong("id: want a UUID")
 	}
 	me, err = c.me()
 	return d, me, err
 }
 
-func (d draft) message() inbox.Message {
+func (d draft) message() mail.Message {
 	kind := d.Kind
 	if kind == "message" {
 		kind = ""
 	}
-	return inbox.Message{To: d.To, Content: d.Text, Kind: kind, Tag: d.Tag, ID: d.ID}
+	return mail.Message{To: d.To, Content: d.Text, Kind: kind, Tag: d.Tag, ID: d.ID}
 }
 
 func receiptOf(r broker.Receipt, err error) (any, error) {
@@ -107,7 +108,7 @@ func (c *call) take(me sessions.Session, keys ...string) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	l, err := box.LeaseOnly(c, "page", func(m inbox.Message) bool { return slices.Contains(keys, keyOf(m.Fingerprint())) })
+	l, err := box.LeaseOnly(c, "page", func(m mail.Message) bool { return slices.Contains(keys, keyOf(m.Fingerprint())) })
 	if err != nil {
 		return 0, err
 	}

@@ -11,14 +11,14 @@ import (
 	"unicode/utf8"
 
 	"c2c/broker"
-	"c2c/inbox"
 	"c2c/inbox/fields"
+	"c2c/inbox/mail"
 	"c2c/senders"
 )
 
 // letter is a message that is ready to be sent.
 type letter struct {
-	inbox.Message
+	mail.Message
 	broker.Outside
 }
 
@@ -116,11 +116,11 @@ func (l letter) check() error {
 		if id == "" {
 			continue
 		}
-		if err := inbox.CheckName(name, id); err != nil {
+		if err := mail.CheckName(name, id); err != nil {
 			return refuse(http.StatusBadRequest, "%v", err)
 		}
 	}
-	if err := inbox.CheckWord("chat_id", l.ChatID); err != nil {
+	if err := mail.CheckWord("chat_id", l.ChatID); err != nil {
 		return refuse(http.StatusBadRequest, "%v", err)
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"strings"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/senders"
 	"c2c/serve"
 )
@@ -111,7 +111,7 @@ func (h *Hooks) admit(q *request) error {
 		if rate += " " + name; q.unknown {
 			rate = q.sender.Name + " ?"
 		}
-	case name != "" && (inbox.CheckAlias(name) != nil || strings.ToLower(name) != q.sender.Name):
+	case name != "" && (mail.CheckAlias(name) != nil || strings.ToLower(name) != q.sender.Name):
 		return refuse(http.StatusForbidden, "%s is not the name of this token's sender, and it is no bridge", senderHeader)
 	}
 	if wait := h.rates.take(rate); wait > 0 {

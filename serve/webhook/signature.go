@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/senders"
 )
 
@@ -147,7 +147,7 @@ func (u *unproven) remove(one *reading) {
 
 // firstLine says what GitHub tells of.
 func (q *request) firstLine() string {
-	if q.event == "" || inbox.CheckWord("event", q.event) != nil {
+	if q.event == "" || mail.CheckWord("event", q.event) != nil {
 		return ""
 	}
 	return "GitHub event: " + q.event + "\n"

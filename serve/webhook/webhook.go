@@ -26,6 +26,7 @@ import (
 	"c2c/broker/loops"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 	"c2c/permission"
 	"c2c/senders"
 	"c2c/serve"
@@ -243,9 +244,9 @@ func (h *Hooks) refusalOf(err error) *refusal {
 		return &refusal{http.StatusConflict, "another message was sent with this id", 0}
 	case errors.As(err, &unknown):
 		return &refusal{http.StatusNotFound, fmt.Sprintf("nobody is called %q now; c2c list shows who is there", unknown.Alias), 0}
-	case errors.Is(err, inbox.ErrTooLarge):
+	case errors.Is(err, mail.ErrTooLarge):
 		return &refusal{http.StatusRequestEntityTooLarge, "the message is too large; send less, or a link", 0}
-	case errors.Is(err, inbox.ErrBody):
+	case errors.Is(err, mail.ErrBody):
 		return &refusal{http.StatusBadRequest, err.Error(), 0}
 	case errors.Is(err, loops.ErrTooManyAnswers):
 		return &refusal{http.StatusTooManyRequests, "you and the receiver have answered each other too often; a person has to let you go on", 0}

@@ -20,8 +20,8 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 	"c2c/senders"
 	"c2c/serve"
 	"c2c/sessions/callers"
@@ -163,7 +163,7 @@ func (d *desk) want(status int, says, path, body string, headers ...string) stri
 	return text
 }
 
-func (d *desk) mail(alias string) []inbox.Message {
+func (d *desk) mail(alias string) []mail.Message {
 	d.t.Helper()
 	box, err := d.b.Mailbox("s-" + alias)
 	if err != nil {
@@ -176,7 +176,7 @@ func (d *desk) mail(alias string) []inbox.Message {
 	return all
 }
 
-func (d *desk) last(alias string) (inbox.Message, broker.Outside) {
+func (d *desk) last(alias string) (mail.Message, broker.Outside) {
 	d.t.Helper()
 	all := d.mail(alias)
 	if len(all) == 0 {
@@ -255,7 +255,7 @@ func TestWhoMayNotWrite(t *testing.T) {
 func TestABodyIsTextOrAMessage(t *testing.T) {
 	d := newDesk(t)
 	key := d.allow(senders.Sender{Name: "ci"})
-	for body, want := range map[string]inbox.Message{
+	for body, want := range map[string]mail.Message{
 		`plain`:                           {Content: "plain"},
 		`{"text":"hi","kind":"question"}`: {Content: "hi", Kind: "question"},
 		"\n {\"content\":\"hi\\n\",\"tag\":\"urgent\"}": {Content: "hi\n", Tag: "urgent"},
@@ -338,7 +338,7 @@ func TestASenderAnswersWhatWasWrittenToIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := d.b.Reply(t.Context(), birch, m, inbox.Message{Content: "why?", Kind: "question"})
+	answer, err := d.b.Reply(t.Context(), birch, m, mail.Message{Content: "why?", Kind: "question"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -346,11 +346,11 @@ func TestASenderAnswersWhatWasWrittenToIt(t *testing.T) {
 	if m, _ := d.last("birch"); m.InReplyTo != answer.ID {
 		t.Errorf("%+v", m)
 	}
-	private, err := d.b.Send(t.Context(), birch, inbox.Message{To: "elm", Content: "between us"})
+	private, err := d.b.Send(t.Context(), birch, mail.Message{To: "elm", Content: "between us"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, id := range []string{private.ID, inbox.ShortID(answer.ID), "0", "00000000-0000-7000-8000-000000000000"} {
+	for _, id := range []string{private.ID, mail.ShortID(answer.ID), "0", "00000000-0000-7000-8000-000000000000"} {
 		d.want(422, "no message with this id", "/in/birch", `{"text":"x","reply_to":"`+id+`"}`, "key", key)
 	}
 }
@@ -380,9 +380,9 @@ func TestAMailboxTakesSoManyOfASender(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	many := make([]inbox.Message, maxWaiting-1)
+	many := make([]mail.Message, maxWaiting-1)
 	for i := range many {
-		many[i] = inbox.Message{From: "External-CI", To: "birch", Content: "x"}
+		many[i] = mail.Message{From: "External-CI", To: "birch", Content: "x"}
 	}
 	if _, err := box.Deliver(t.Context(), many...); err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 
 	"c2c/client"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -97,7 +97,7 @@ func BindRow(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, a
 		if a.client == "" && a.Caller.PID == 0 {
 			return nil, sessions.ErrNoCaller
 		}
-		a.sid, a.new = inbox.NewID(reg.Now()), true
+		a.sid, a.new = mail.NewID(reg.Now()), true
 	}
 	before, err := reg.ReadFacts(a.sid)
 	if damaged := new(sessions.DamagedError); err != nil && !errors.As(err, &damaged) {
@@ -141,7 +141,7 @@ func bindRow(reg *sessions.Registry, rows []sessions.Row, a *Attachment, former 
 		var r sessions.Row
 		r.SetText("session_id", a.sid)
 		r.SetText("alias", alias)
-		r.SetTime("registered_at", inbox.Seconds(reg.Now()))
+		r.SetTime("registered_at", mail.Seconds(reg.Now()))
 		if a.client != "" {
 			r.SetText("client_type", a.client)
 		}
@@ -209,7 +209,7 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 		case len(a.evicted) > 0:
 			f.AliasSince = a.since
 		case renamed && known:
-			f.AliasSince = inbox.Seconds(reg.Now())
+			f.AliasSince = mail.Seconds(reg.Now())
 		case renamed:
 			f.AliasSince = 0
 		}

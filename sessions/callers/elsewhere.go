@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 	"c2c/project"
 	"c2c/sessions"
 )
@@ -102,7 +102,7 @@ func (w *whereabouts) lookAsRoot(passwd string) {
 }
 
 func (w *whereabouts) sentence() string {
-	alias := inbox.Visible(w.alias, "")
+	alias := mail.Visible(w.alias, "")
 	switch {
 	case len(w.folders) == 0 && w.hidden:
 		return alias + " is in another project: run it in that folder"
@@ -112,9 +112,9 @@ func (w *whereabouts) sentence() string {
 		return ""
 	}
 	const most = 3
-	folders := inbox.Visible(strings.Join(w.folders[:min(len(w.folders), most)], " and in "), "")
+	folders := mail.Visible(strings.Join(w.folders[:min(len(w.folders), most)], " and in "), "")
 	if w.owner != "" {
-		return fmt.Sprintf("%s is a session of %s in %s: run it there, as %[2]s", alias, inbox.Visible(w.owner, ""), folders)
+		return fmt.Sprintf("%s is a session of %s in %s: run it there, as %[2]s", alias, mail.Visible(w.owner, ""), folders)
 	}
 	return fmt.Sprintf("%s is in %s: run it there", alias, folders)
 }

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"c2c/client"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -307,7 +307,7 @@ func sidToStart(reg *sessions.Registry, rows []sessions.Row, c Caller) (string, 
 }
 
 func checkSID(sid string) error {
-	if !inbox.ValidName(sid) {
+	if !mail.ValidName(sid) {
 		return fmt.Errorf("session %q is not a valid name: %w", sid, sessions.ErrNoSession)
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"c2c/client"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -77,7 +77,7 @@ func SawAnswer(reg *sessions.Registry, sid string, at time.Time) error {
 
 // SawFailure records why the model of a session gave no answer, in words of its client. An answer seen later makes it void.
 func SawFailure(ctx context.Context, reg *sessions.Registry, sid, why string) error {
-	why = inbox.Visible(strings.Join(strings.Fields(why[:min(len(why), 4*maxFailure)]), " "), "")
+	why = mail.Visible(strings.Join(strings.Fields(why[:min(len(why), 4*maxFailure)]), " "), "")
 	if len(why) > maxFailure {
 		why = why[:maxFailure]
 	}
@@ -160,5 +160,5 @@ func Settled(ctx context.Context, reg *sessions.Registry, sid string) bool {
 		return false
 	}
 	newest, err := box.Archive().History(ctx, 1)
-	return err == nil && (len(newest) == 0 || last.After(inbox.FromSeconds(newest[0].DrainedAt)))
+	return err == nil && (len(newest) == 0 || last.After(mail.FromSeconds(newest[0].DrainedAt)))
 }

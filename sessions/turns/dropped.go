@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
@@ -16,7 +16,7 @@ const maxDropped = 50
 
 // SawDropped records which messages of a session its client has dropped, of those that a hook has handed over and its model has
 // not answered. It gives all that are to come again, oldest first.
-func SawDropped(ctx context.Context, reg *sessions.Registry, s sessions.Session, dropped func(inbox.Message) bool) (again []inbox.Message, err error) {
+func SawDropped(ctx context.Context, reg *sessions.Registry, s sessions.Session, dropped func(mail.Message) bool) (again []mail.Message, err error) {
 	if dropped == nil && len(s.Facts.Dropped) == 0 {
 		return nil, nil
 	}
@@ -31,7 +31,7 @@ func SawDropped(ctx context.Context, reg *sessions.Registry, s sessions.Session,
 	var ids []string
 	for _, r := range slices.Backward(newest) {
 		was := slices.Contains(s.Facts.Dropped, r.ID)
-		if r.DrainedBy != sessions.ByHook || r.Ephemeral || !was && (dropped == nil || !dropped(r.Message) || !Unanswered(reg, s.ID, r.DrainedBy, inbox.FromSeconds(r.DrainedAt))) {
+		if r.DrainedBy != sessions.ByHook || r.Ephemeral || !was && (dropped == nil || !dropped(r.Message) || !Unanswered(reg, s.ID, r.DrainedBy, mail.FromSeconds(r.DrainedAt))) {
 			continue
 		}
 		again = append(again, r.Message)

@@ -9,6 +9,7 @@ import (
 
 	"c2c/client"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/wake"
 	"c2c/wake/watch"
 )
@@ -26,7 +27,7 @@ type Carrier struct {
 
 // Carry implements wake.Carrier. A client that has just read its hooks anew may run none with this prompt: then its record says
 // which messages it has taken. They would come twice else.
-func (c *Carrier) Carry(ctx context.Context, msgs []inbox.Message) (had []string, err error) {
+func (c *Carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	record := recordOf(c.Config, c.Process)
 	had, err = c.carry(ctx, msgs)
 	if len(had) == 0 && errors.Is(err, wake.ErrUncaptured) {
@@ -37,8 +38,8 @@ func (c *Carrier) Carry(ctx context.Context, msgs []inbox.Message) (had []string
 	return had, err
 }
 
-func (c *Carrier) carry(ctx context.Context, msgs []inbox.Message) (had []string, err error) {
-	return watch.Receipt{Box: c.Box, Busy: c.Busy}.Carry(ctx, msgs, func(msgs []inbox.Message) ([]string, error) {
+func (c *Carrier) carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
+	return watch.Receipt{Box: c.Box, Busy: c.Busy}.Carry(ctx, msgs, func(msgs []mail.Message) ([]string, error) {
 		text, names, ids := pack(msgs)
 		// What is held would be shown when it is accepted, and by a hook before.
 		if len(ids) == 0 || c.Socket.inbound() == client.ClaudeHolds {
@@ -60,11 +61,11 @@ func mayAlter(body string) bool {
 		switch {
 		case r == '<':
 			behind = true
-		case inbox.IsBracket(r):
+		case mail.IsBracket(r):
 			return true
 		case behind && (unicode.IsLetter(r) || unicode.IsDigit(r)):
 			behind = false
-			name := inbox.Letters(body[i:], 12)
+			name := mail.Letters(body[i:], 12)
 			for _, tag := range []string{"crosssession", "teammatemess", "agentmessage", "cited"} {
 				if strings.HasPrefix(name, tag) {
 					return true
@@ -77,10 +78,10 @@ func mayAlter(body string) bool {
 
 // pack takes messages in order. One that the client may alter is left to the hooks: it is not found in the prompt,
 // so that it would come twice.
-func pack(msgs []inbox.Message) (text string, names, ids []string) {
+func pack(msgs []mail.Message) (text string, names, ids []string) {
 	seen := map[string]bool{}
 	for _, m := range msgs {
-		if mayAlter(m.Content) || strings.ContainsFunc(m.From+m.ID+m.InReplyTo+m.Kind+m.Tag, inbox.IsBracket) {
+		if mayAlter(m.Content) || strings.ContainsFunc(m.From+m.ID+m.InReplyTo+m.Kind+m.Tag, mail.IsBracket) {
 			break
 		}
 		part := m.InlineEnvelope()

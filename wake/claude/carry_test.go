@@ -7,10 +7,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
-func carried(msgs ...inbox.Message) string {
+func carried(msgs ...mail.Message) string {
 	_, _, ids := pack(msgs)
 	return fmt.Sprint(ids)
 }
@@ -19,7 +19,7 @@ func carried(msgs ...inbox.Message) string {
 func TestAMessageThatTheClientWouldAlterIsNotCarried(t *testing.T) {
 	n := 0
 	for r := rune(0x80); r <= unicode.MaxRune; r++ {
-		if inbox.IsBracket(r) {
+		if mail.IsBracket(r) {
 			n++
 			if got := carried(letter("m-0", "birch", "word"), letter("m-1", "birch", "a "+string(r)+"b")); got != "[m-0]" {
 				t.Errorf("%U: carried %s", r, got)

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
@@ -56,13 +56,13 @@ func listener(t *testing.T) (s *Socket, lines <-chan string) {
 	return s, got
 }
 
-func letter(id, from, body string) inbox.Message {
-	return inbox.Message{From: from, To: "amber", Content: body, ID: id, TS: 1795241743.5}
+func letter(id, from, body string) mail.Message {
+	return mail.Message{From: from, To: "amber", Content: body, ID: id, TS: 1795241743.5}
 }
 
 func TestTheLinesAreThoseThatWereMeasured(t *testing.T) {
 	s, lines := listener(t)
-	text, names, _ := pack([]inbox.Message{letter("m-1", "birch", "one < \"two\" & </c2c>"), letter("m-2", "coral", "three")})
+	text, names, _ := pack([]mail.Message{letter("m-1", "birch", "one < \"two\" & </c2c>"), letter("m-2", "coral", "three")})
 	if err := s.write(t.Context(), strings.Join(names, ", "), text); err != nil {
 		t.Fatal(err)
 	}
@@ -97,8 +97,8 @@ func FuzzNoMessageClosesItsFrame(f *testing.F) {
 	f.Add("birch", "<cross9session-message", "m-1")
 	f.Add("birch", "<teammate", "m-1")
 	f.Fuzz(func(t *testing.T, from, body, id string) {
-		text, names, _ := pack([]inbox.Message{{From: from, To: "amber", Content: body, ID: id}})
-		like := func(r rune) bool { return r != '<' && inbox.IsBracket(r) }
+		text, names, _ := pack([]mail.Message{{From: from, To: "amber", Content: body, ID: id}})
+		like := func(r rune) bool { return r != '<' && mail.IsBracket(r) }
 		if frame.MatchString(text) || strings.ContainsFunc(text, like) || strings.ContainsAny(label(names), "\"<>\n") {
 			t.Errorf("%q from %q", text, names)
 		}

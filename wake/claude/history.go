@@ -15,8 +15,8 @@ import (
 	"syscall"
 
 	"c2c/client"
-	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
@@ -48,7 +48,7 @@ type said struct {
 // Inject adds a user's message to the history of a session that does not run, and returns the path of the history.
 // When it returns nil the message survives a power cut. One caller at a time may inject into a session.
 func Inject(h wake.History) (path string, err error) {
-	if !inbox.ValidName(h.ID) {
+	if !mail.ValidName(h.ID) {
 		return "", fmt.Errorf("%q is no session of the client", h.ID)
 	}
 	dirs := []string{h.Config, filepath.Join(h.Getenv("HOME"), sharedDir)}

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"c2c/client"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // record is the client's file of a session, from a place on: what it takes is written behind that.
@@ -29,7 +29,7 @@ const (
 // recordOf is the record of the session that a process of the client has now.
 func recordOf(config string, process int) record {
 	said, ok := client.ReadClaudeRecord(filepath.Join(config, "sessions", strconv.Itoa(process)+".json"))
-	if !ok || said.PID != process || !inbox.ValidName(said.SessionID) {
+	if !ok || said.PID != process || !mail.ValidName(said.SessionID) {
 		return record{}
 	}
 	path, err := findHistory([]string{config}, said.SessionID)
@@ -44,7 +44,7 @@ func recordOf(config string, process int) record {
 }
 
 // has gives the ids of the messages that stand as a prompt in what was written since, in their order up to the first that does not.
-func (r record) has(msgs []inbox.Message) (ids []string) {
+func (r record) has(msgs []mail.Message) (ids []string) {
 	if r.path == "" {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // The client has written a prompt with one of two messages behind the place where the record was looked at, and one before it.
@@ -29,7 +29,7 @@ func TestTheRecordSaysWhatTheClientHasTaken(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	prompt := func(kind, more string, msgs ...inbox.Message) string {
+	prompt := func(kind, more string, msgs ...mail.Message) string {
 		text := "Another Claude session sent a message:\n"
 		for _, m := range msgs {
 			text += m.InlineEnvelope() + "\n"
@@ -48,19 +48,19 @@ func TestTheRecordSaysWhatTheClientHasTaken(t *testing.T) {
 	}
 	says(`{"pid":7,"sessionId":"s-1"}`)
 	old, one, two := letter("m-0", "birch", "before"), letter("m-1", "birch", "one \"quoted\"\nline"), letter("m-2", "birch", "two")
-	if got := recordOf(config, 7).has([]inbox.Message{one}); got != nil {
+	if got := recordOf(config, 7).has([]mail.Message{one}); got != nil {
 		t.Errorf("without a record: %q", got)
 	}
 	add(prompt("user", "", old))
 	r := recordOf(config, 7)
 	add(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","content":"x"}]}}`, "no json", prompt("assistant", "", two), prompt("user", `,"isSidechain":true`, two), prompt("user", "", one))
-	for want, msgs := range map[string][]inbox.Message{"[m-1]": {one, two}, "[]": {two, one}, "[] ": {old}} {
+	for want, msgs := range map[string][]mail.Message{"[m-1]": {one, two}, "[]": {two, one}, "[] ": {old}} {
 		if got := fmt.Sprint(r.has(msgs)); got != strings.TrimSpace(want) {
 			t.Errorf("%q, want %s", got, want)
 		}
 	}
 	says(`{"pid":7,"sessionId":"../s-1"}`)
-	if got := recordOf(config, 7).has([]inbox.Message{one}); got != nil {
+	if got := recordOf(config, 7).has([]mail.Message{one}); got != nil {
 		t.Errorf("of no session: %q", got)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"c2c/client"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
@@ -85,7 +85,7 @@ func (s *Server) Ring(ctx context.Context, n wake.Notice) error {
 
 // Carry starts a turn with the messages as untrusted context, or has a running
 // one take them, and returns when they are a part of the conversation.
-func (s *Server) Carry(ctx context.Context, msgs []inbox.Message) (had []string, err error) {
+func (s *Server) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	text, ids := pack(msgs)
 	if len(ids) == 0 {
 		return nil, s.Ring(ctx, wake.NoticeOf(msgs)) // the first is too long
@@ -94,7 +94,7 @@ func (s *Server) Carry(ctx context.Context, msgs []inbox.Message) (had []string,
 }
 
 // pack takes whole messages in order while they fit.
-func pack(msgs []inbox.Message) (text string, ids []string) {
+func pack(msgs []mail.Message) (text string, ids []string) {
 	for _, m := range msgs {
 		part := m.Envelope()
 		if len(text)+len(part)+1 > maxContext {
@@ -108,7 +108,7 @@ func pack(msgs []inbox.Message) (text string, ids []string) {
 
 // line is what the person sees in the terminal and the model as the user's turn, so it holds nothing of
 // the messages but well-formed aliases.
-func line(msgs []inbox.Message, carried int) string {
+func line(msgs []mail.Message, carried int) string {
 	names := wake.NoticeOf(msgs[:carried]).From
 	if len(names) == 0 {
 		names = []string{"another agent"}
@@ -118,7 +118,7 @@ func line(msgs []inbox.Message, carried int) string {
 		text += fmt.Sprintf(" (%d messages)", carried)
 	}
 	text += "."
-	if rest := inbox.MoreWait(len(msgs)-carried, false); rest != "" {
+	if rest := mail.MoreWait(len(msgs)-carried, false); rest != "" {
 		text += " " + rest + ": " + wake.Poll + "."
 	}
 	return text
@@ -134,7 +134,7 @@ func (s *Server) begin(ctx context.Context, visible, carried string, ids ...stri
 	if err := s.ready(ctx, c); err != nil {
 		return nil, err
 	}
-	id := "c2c-" + inbox.NewID(time.Now())
+	id := "c2c-" + mail.NewID(time.Now())
 	turn := map[string]any{
 		"threadId": s.Thread, "clientUserMessageId": id, "turnTrigger": "c2c",
 		"input": []any{map[string]any{"type": "text", "text": visible, "text_elements": []string{}}},

@@ -14,7 +14,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
@@ -152,9 +152,9 @@ func (s *appServer) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func letters(bodies ...string) (msgs []inbox.Message) {
+func letters(bodies ...string) (msgs []mail.Message) {
 	for i, b := range bodies {
-		msgs = append(msgs, inbox.Message{From: "birch", To: "amber", Content: b, ID: string(rune('a' + i)), TS: 1.5})
+		msgs = append(msgs, mail.Message{From: "birch", To: "amber", Content: b, ID: string(rune('a' + i)), TS: 1.5})
 	}
 	return msgs
 }

@@ -15,7 +15,7 @@ import (
 	"maps"
 	"sync"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
@@ -301,7 +301,7 @@ type carrier struct {
 
 // Carry implements wake.Carrier. It waits for as long as the client has the messages and its model not: a busy
 // model gets them with its next step.
-func (c carrier) Carry(ctx context.Context, msgs []inbox.Message) (had []string, err error) {
+func (c carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -334,13 +334,13 @@ func (c carrier) Carry(ctx context.Context, msgs []inbox.Message) (had []string,
 	}
 }
 
-func offerOf(id string, msgs []inbox.Message) told {
+func offerOf(id string, msgs []mail.Message) told {
 	offer := told{Session: id}
 	for i, m := range msgs {
 		text := m.Envelope()
 		sum := sha256.Sum256([]byte(text))
 		if i == 0 {
-			text = inbox.Preface(msgs) + "\n" + text // the client shows it to its model as its user's words
+			text = mail.Preface(msgs) + "\n" + text // the client shows it to its model as its user's words
 		}
 		offer.Mail = append(offer.Mail, mailItem{hex.EncodeToString(sum[:16]), m.Sender(), text})
 	}

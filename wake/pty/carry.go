@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/wake"
 	"c2c/wake/screen"
 )
@@ -12,7 +12,7 @@ import (
 // Carry types the first message itself, where Ring would only tell that it waits: for a client that has no tool of c2c.
 // That the line stood alone in the prompt, and is gone, is all that tells that the client has it. A message that the
 // prompt may not show whole is rung for.
-func (t *Terminal) Carry(ctx context.Context, msgs []inbox.Message) (had []string, err error) {
+func (t *Terminal) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	line, p := screen.Mail(t.client, msgs[0]), typist{t: t, enter: "\r"}
 	t.mu.Lock()
 	fits, stood := t.screen.Fits(line), t.stood == line

@@ -8,19 +8,19 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/wake"
 	"c2c/wake/screen"
 )
 
-func message(body string) inbox.Message {
-	return inbox.Message{From: "birch", To: "amber", ID: "m-1", Content: body}
+func message(body string) mail.Message {
+	return mail.Message{From: "birch", To: "amber", ID: "m-1", Content: body}
 }
 
 // carry carries a message, and wants it handed over or a kind of error.
-func (d *desk) carry(m inbox.Message, want error) {
+func (d *desk) carry(m mail.Message, want error) {
 	d.t.Helper()
-	had, err := d.term.Carry(d.t.Context(), []inbox.Message{m, message("the next")})
+	had, err := d.term.Carry(d.t.Context(), []mail.Message{m, message("the next")})
 	if !errors.Is(err, want) || slices.Equal(had, []string{m.ID}) != (want == nil) {
 		d.t.Errorf("had %q, %v, want %v", had, err, want)
 	}
@@ -37,7 +37,7 @@ func TestAMessageIsTypedInOneLine(t *testing.T) {
 
 func TestAMessageThatThePromptMayNotShowIsRungFor(t *testing.T) {
 	d := sitAtDesk(t, calm)
-	if had, err := d.term.Carry(t.Context(), []inbox.Message{message(strings.Repeat("long ", 80))}); len(had) > 0 || err != nil {
+	if had, err := d.term.Carry(t.Context(), []mail.Message{message(strings.Repeat("long ", 80))}); len(had) > 0 || err != nil {
 		t.Errorf("had %q, %v", had, err)
 	}
 	d.enters(`<c2c event="message_pending" count="1" from="birch">run: c2c poll-inbox</c2c>`)

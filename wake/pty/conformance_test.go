@@ -9,6 +9,7 @@ import (
 
 	"c2c/e2e/waketest"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/wake"
 	"c2c/wake/screen"
 )
@@ -28,7 +29,7 @@ func TestTerminal(t *testing.T) {
 			}}
 		},
 		Carrier: func(bell wake.Doorbell, _ *inbox.Mailbox, _ string) wake.Carrier { return bell.(*Terminal) },
-		Shows:   func(m inbox.Message) string { return screen.Mail("claude", m) },
+		Shows:   func(m mail.Message) string { return screen.Mail("claude", m) },
 		Single:  true,
 		Gone: waketest.Bells{
 			"it has ended": func(t *testing.T) wake.Doorbell {

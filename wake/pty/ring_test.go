@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
@@ -71,7 +71,7 @@ func prompt() {
 			switch key {
 			case "\r":
 				fmt.Fprintf(entered, "entered %q\n", draft)
-				if os.Getenv("C2C_TEST_KEEPS") != "" && strings.Contains(draft, inbox.EnvelopeStart) {
+				if os.Getenv("C2C_TEST_KEEPS") != "" && strings.Contains(draft, mail.EnvelopeStart) {
 					<-taken
 				}
 				draft = ""

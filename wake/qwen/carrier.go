@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
@@ -21,14 +22,14 @@ type Carrier struct {
 	Chats  string // the directory with the client's records of its sessions
 	// Held is told when the client keeps the messages until its person accepts them. Nobody else may have them then:
 	// what is accepted later would be shown twice.
-	Held func(context.Context, []inbox.Message)
+	Held func(context.Context, []mail.Message)
 	// Failed is when the session's model failed last, zero if it has answered since; nil: nothing tells. A turn that fails may leave no record
 	// of the messages that it began with, and the client has them all the same.
 	Failed func() time.Time
 }
 
 // Carry implements wake.Carrier. What the client has queued is nobody else's, however long its turn takes.
-func (c *Carrier) Carry(ctx context.Context, msgs []inbox.Message) (had []string, err error) {
+func (c *Carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	text, from, n := pack(msgs)
 	if n == 0 {
 		return nil, c.Socket.Ring(ctx, wake.NoticeOf(msgs)) // the end of the turn hands the first one over
@@ -82,7 +83,7 @@ func (c *Carrier) Carry(ctx context.Context, msgs []inbox.Message) (had []string
 const lookEvery = time.Second / 20
 
 // pack takes whole messages in order while they fit; n says how many, and from names their senders.
-func pack(msgs []inbox.Message) (text, from string, n int) {
+func pack(msgs []mail.Message) (text, from string, n int) {
 	var names []string
 	for _, m := range msgs {
 		part := m.Envelope()

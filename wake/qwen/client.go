@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"c2c/client"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
@@ -40,7 +40,7 @@ func ways(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {
 			}
 			return at
 		},
-		Held: func(ctx context.Context, msgs []inbox.Message) {
+		Held: func(ctx context.Context, msgs []mail.Message) {
 			r := wake.Ring{At: time.Now(), Method: wake.BySocket, Outcome: wake.Held, Count: len(msgs), Cause: errHeld.Error()}
 			p.Record(ctx, r.For(msgs[0]))
 		}}

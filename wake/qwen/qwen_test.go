@@ -16,6 +16,7 @@ import (
 
 	"c2c/e2e/waketest"
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
@@ -133,7 +134,7 @@ func (c *stub) write(line string) {
 }
 
 func (c *stub) carrier() *Carrier {
-	return &Carrier{Socket: c.socket, Chats: c.chats, Held: func(context.Context, []inbox.Message) {}}
+	return &Carrier{Socket: c.socket, Chats: c.chats, Held: func(context.Context, []mail.Message) {}}
 }
 
 // says makes clients that say this and nothing else.
@@ -187,19 +188,19 @@ func TestSocket(t *testing.T) {
 			if c := byBell[bell]; c != nil {
 				return c.carrier()
 			}
-			return &Carrier{Socket: bell.(*Socket), Chats: root, Held: func(context.Context, []inbox.Message) {}}
+			return &Carrier{Socket: bell.(*Socket), Chats: root, Held: func(context.Context, []mail.Message) {}}
 		},
 	})
 }
 
-func letter(id, body string) inbox.Message {
-	return inbox.Message{From: "birch", To: "amber", Content: body, ID: id, TS: 1.5}
+func letter(id, body string) mail.Message {
+	return mail.Message{From: "birch", To: "amber", Content: body, ID: id, TS: 1.5}
 }
 
 func TestAMessageIsSentWithTheTokenAndToTheSession(t *testing.T) {
 	c := start(t)
 	c.prove(true)
-	if had, err := c.carrier().Carry(t.Context(), []inbox.Message{letter("m-1", "one"), letter("m-2", "two")}); err != nil || len(had) != 2 {
+	if had, err := c.carrier().Carry(t.Context(), []mail.Message{letter("m-1", "one"), letter("m-2", "two")}); err != nil || len(had) != 2 {
 		t.Errorf("had %q, %v", had, err)
 	}
 	if got := <-c.auth; got != "auth t0ken s-1" {
@@ -213,9 +214,9 @@ func TestAQueuedMessageIsNotGivenUp(t *testing.T) {
 	c.says = func(int) []string { return []string{held, delivered} }
 	var told []string
 	carrier := c.carrier()
-	carrier.Held = func(_ context.Context, msgs []inbox.Message) { told = append(told, msgs[0].ID) }
+	carrier.Held = func(_ context.Context, msgs []mail.Message) { told = append(told, msgs[0].ID) }
 	time.AfterFunc(200*time.Millisecond, func() { c.prove(true) })
-	had, err := carrier.Carry(t.Context(), []inbox.Message{letter("m-1", "one")})
+	had, err := carrier.Carry(t.Context(), []mail.Message{letter("m-1", "one")})
 	if err != nil || len(had) != 1 || len(told) > 1 {
 		t.Errorf("had %q, %v, told %q", had, err, told)
 	}
@@ -226,7 +227,7 @@ func TestASlowClientHasItsMessageOnce(t *testing.T) {
 	c := start(t)
 	c.slow = true
 	c.prove(true)
-	if had, err := c.carrier().Carry(t.Context(), []inbox.Message{letter("m-1", "one")}); err != nil || len(had) != 1 {
+	if had, err := c.carrier().Carry(t.Context(), []mail.Message{letter("m-1", "one")}); err != nil || len(had) != 1 {
 		t.Errorf("had %q, %v", had, err)
 	}
 }
@@ -273,7 +274,7 @@ func TestTheRecordIsReadFromWhereItWas(t *testing.T) {
 	}
 	look := func(what string, want int) {
 		t.Helper()
-		if shown, err := r.shows([]inbox.Message{m}); err != nil || len(shown) != want {
+		if shown, err := r.shows([]mail.Message{m}); err != nil || len(shown) != want {
 			t.Errorf("%s: %d, %v", what, len(shown), err)
 		}
 	}
@@ -301,7 +302,7 @@ func FuzzARecordIsNoProofOfAnother(f *testing.F) {
 		}
 		r := &record{dir: dir, session: func() string { return "s-1" }}
 		m := letter("m-1", "a body that nobody guesses")
-		if shown, err := r.shows([]inbox.Message{m}); err != nil || len(shown) > 0 && !strings.Contains(string(data), "nobody guesses") {
+		if shown, err := r.shows([]mail.Message{m}); err != nil || len(shown) > 0 && !strings.Contains(string(data), "nobody guesses") {
 			t.Errorf("%d shown, %v", len(shown), err)
 		}
 	})

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 
 	"c2c/client"
-	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 )
 
 // record is what the client writes of its session, from a place on: lines of JSON, in a file for each session.
@@ -56,7 +56,7 @@ func (r *record) open() (*os.File, error) {
 }
 
 // shows gives those of the messages that the client has given to its model since the last look.
-func (r *record) shows(msgs []inbox.Message) (shown []inbox.Message, err error) {
+func (r *record) shows(msgs []mail.Message) (shown []mail.Message, err error) {
 	f, err := r.open()
 	if f == nil {
 		return nil, err

@@ -8,11 +8,11 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 // mailPreface stands before the words of a peer that are typed, for the model takes what is typed for its user's.
-func mailPreface(m inbox.Message) string {
+func mailPreface(m mail.Message) string {
 	of := "of another agent"
 	if m.External {
 		of = "from outside"
@@ -31,7 +31,7 @@ var letters = &unicode.RangeTable{R16: []unicode.Range16{{'0', '9', 1}, {'A', 'Z
 
 // Mail is a message as it is typed into a client's prompt: its envelope, in one line. A character that could press a key,
 // or be a command of the client, is written as its number, as XML does.
-func Mail(client string, m inbox.Message) string {
+func Mail(client string, m mail.Message) string {
 	var b strings.Builder
 	b.WriteString(mailPreface(m))
 	text, word := m.EscapedEnvelope(), layouts()[client].word

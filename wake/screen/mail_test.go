@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
-func hostile(body string) inbox.Message {
-	return inbox.Message{From: "birch", To: "amber", ID: "m-1", TS: 5, Content: body}
+func hostile(body string) mail.Message {
+	return mail.Message{From: "birch", To: "amber", ID: "m-1", TS: 5, Content: body}
 }
 
 // typed is what a person's key may do in a client's prompt, or what a client puts in the place of a text.
@@ -58,7 +58,7 @@ func parsed(envelope string) (string, error) {
 
 func TestMailIsTypedAsItIsRead(t *testing.T) {
 	got := Mail("kimi", hostile("Grüße, 世界!\nsee @main.go"))
-	want := mailPreface(inbox.Message{}) + `<c2c event="message" from="birch" id="m-1">` +
+	want := mailPreface(mail.Message{}) + `<c2c event="message" from="birch" id="m-1">` +
 		`&#10;Grüße, 世界&#33;&#10;see &#64;main.go&#10;</c2c>`
 	if got != want {
 		t.Errorf("%q\nwant %q", got, want)
@@ -80,7 +80,7 @@ func TestALineThatAPromptMayNotShowWholeDoesNotFit(t *testing.T) {
 		{40, 60, strings.Repeat(strings.Repeat("a", 30)+" ", 10), false},
 		{24, 80, strings.Repeat("世", 35*6), true},
 		{24, 80, strings.Repeat("世", 35*7+1), false},
-		{40, 5, mailPreface(inbox.Message{}), false},
+		{40, 5, mailPreface(mail.Message{}), false},
 		{2, 80, "a", false},
 	} {
 		if New(c.rows, c.cols).Fits(c.line) != c.fits {
@@ -90,8 +90,8 @@ func TestALineThatAPromptMayNotShowWholeDoesNotFit(t *testing.T) {
 }
 
 func TestMailFromOutsideIsTypedAsThat(t *testing.T) {
-	m := inbox.Message{From: "external-ci", Content: "red", External: true}
-	if err := m.SetOutside(inbox.Outside{ChatID: "@x#1", Path: "/in/b"}); err != nil {
+	m := mail.Message{From: "external-ci", Content: "red", External: true}
+	if err := m.SetOutside(mail.Outside{ChatID: "@x#1", Path: "/in/b"}); err != nil {
 		t.Fatal(err)
 	}
 	got := Mail("kimi", m)

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
@@ -19,7 +19,7 @@ func isNotice(draft string) bool {
 		return false
 	}
 	for sender := range strings.SplitSeq(senders, ",") {
-		if senders != "" && inbox.CheckAlias(sender) != nil {
+		if senders != "" && mail.CheckAlias(sender) != nil {
 			return false
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
@@ -30,13 +31,13 @@ const maxCarry = 64 << 10
 
 // Carry sends the first messages of which a receipt can come, in order, and returns those that it came for. send
 // returns the ids of what it has sent. If it sends none and does not fail, the client is rung.
-func (r Receipt) Carry(ctx context.Context, msgs []inbox.Message, send func([]inbox.Message) (ids []string, err error), bell wake.Doorbell) (had []string, err error) {
+func (r Receipt) Carry(ctx context.Context, msgs []mail.Message, send func([]mail.Message) (ids []string, err error), bell wake.Doorbell) (had []string, err error) {
 	mark, err := r.Box.Archive().Mark(ctx)
 	if err != nil {
 		return nil, err
 	}
 	size := 0
-	end := slices.IndexFunc(msgs, func(m inbox.Message) bool {
+	end := slices.IndexFunc(msgs, func(m mail.Message) bool {
 		size += len(m.Envelope()) + 1
 		// An ephemeral message leaves no record that it has arrived, and the record of a second one with the same id
 		// proves nothing.

@@ -5,26 +5,26 @@ import (
 	"strings"
 	"testing"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 )
 
 func TestOnlyWholeMessagesThatLeaveARecordAreCarriedInOrder(t *testing.T) {
-	small, next := inbox.Message{From: "birch", ID: "small", Content: "word"}, inbox.Message{From: "coral", ID: "next", Content: "word"}
-	large, brief := inbox.Message{From: "birch", ID: "large", Content: strings.Repeat("x", maxCarry)}, small
+	small, next := mail.Message{From: "birch", ID: "small", Content: "word"}, mail.Message{From: "coral", ID: "next", Content: "word"}
+	large, brief := mail.Message{From: "birch", ID: "large", Content: strings.Repeat("x", maxCarry)}, small
 	brief.Ephemeral = true
 	for _, c := range []struct {
 		name string
-		msgs []inbox.Message
+		msgs []mail.Message
 		want string
 	}{
-		{"all that fit", []inbox.Message{small, next}, "[small next]"},
-		{"not what is behind a long one", []inbox.Message{small, large, next}, "[small]"},
-		{"not a part of a long one", []inbox.Message{large}, "[]"},
-		{"not what leaves no record", []inbox.Message{small, brief}, "[small]"},
+		{"all that fit", []mail.Message{small, next}, "[small next]"},
+		{"not what is behind a long one", []mail.Message{small, large, next}, "[small]"},
+		{"not a part of a long one", []mail.Message{large}, "[]"},
+		{"not what leaves no record", []mail.Message{small, brief}, "[small]"},
 	} {
 		s, bell := newStage(t), &script{}
 		var sent []string
-		had, err := Receipt{Box: s.box}.Carry(t.Context(), c.msgs, func(msgs []inbox.Message) ([]string, error) {
+		had, err := Receipt{Box: s.box}.Carry(t.Context(), c.msgs, func(msgs []mail.Message) ([]string, error) {
 			for _, m := range msgs {
 				sent = append(sent, m.ID)
 			}

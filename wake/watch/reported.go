@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
@@ -18,10 +18,10 @@ type reported struct {
 // mailKey tells messages apart: two senders may use one id.
 type mailKey struct{ id, from string }
 
-func keyOf(m inbox.Message) mailKey { return mailKey{m.ID, m.From} }
+func keyOf(m mail.Message) mailKey { return mailKey{m.ID, m.From} }
 
 // reportRing tells of a ring: of all messages that it was for, and of those that wake nobody.
-func (w *Watcher) reportRing(ctx context.Context, msgs []inbox.Message, r wake.Ring) {
+func (w *Watcher) reportRing(ctx context.Context, msgs []mail.Message, r wake.Ring) {
 	if w.Report == nil {
 		return
 	}
@@ -34,7 +34,7 @@ func (w *Watcher) reportRing(ctx context.Context, msgs []inbox.Message, r wake.R
 
 // reportUnrung tells what came since the look before and was not rung for. outcome is empty while nothing is decided: the
 // session works, or was rung a moment ago.
-func (w *Watcher) reportUnrung(ctx context.Context, msgs []inbox.Message, outcome string) {
+func (w *Watcher) reportUnrung(ctx context.Context, msgs []mail.Message, outcome string) {
 	if w.Report == nil {
 		return
 	}
@@ -46,14 +46,14 @@ func (w *Watcher) reportUnrung(ctx context.Context, msgs []inbox.Message, outcom
 	case wake.Coalesced:
 		w.tellNew(ctx, rung, wake.Ring{At: now, Outcome: wake.Coalesced, Method: w.reported.method, Trace: w.reported.trace})
 	default:
-		rung = slices.DeleteFunc(rung, func(m inbox.Message) bool { return !w.reported.of[keyOf(m)] })
+		rung = slices.DeleteFunc(rung, func(m mail.Message) bool { return !w.reported.of[keyOf(m)] })
 	}
 	w.tellNew(ctx, others, wake.Ring{At: now, Outcome: wake.Filtered})
 	w.remember(append(rung, others...))
 }
 
 // split parts the messages that may wake somebody from the others.
-func split(msgs []inbox.Message) (rung, others []inbox.Message) {
+func split(msgs []mail.Message) (rung, others []mail.Message) {
 	for _, m := range msgs {
 		if m.Rings() {
 			rung = append(rung, m)
@@ -65,19 +65,19 @@ func split(msgs []inbox.Message) (rung, others []inbox.Message) {
 }
 
 // tellNew tells of those that it was not told of. Without a ring, what is told has a trace of its own.
-func (w *Watcher) tellNew(ctx context.Context, msgs []inbox.Message, r wake.Ring) {
-	news := slices.DeleteFunc(slices.Clone(msgs), func(m inbox.Message) bool { return w.reported.of[keyOf(m)] })
+func (w *Watcher) tellNew(ctx context.Context, msgs []mail.Message, r wake.Ring) {
+	news := slices.DeleteFunc(slices.Clone(msgs), func(m mail.Message) bool { return w.reported.of[keyOf(m)] })
 	if len(news) == 0 {
 		return
 	}
 	if r.Count = len(news); r.Trace == "" {
-		r.Trace = inbox.NewID(r.At)
+		r.Trace = mail.NewID(r.At)
 	}
 	w.Report(ctx, news, r.For(news[0]))
 }
 
 // remember keeps which messages were reported. Those that are read meanwhile are forgotten.
-func (w *Watcher) remember(msgs []inbox.Message) {
+func (w *Watcher) remember(msgs []mail.Message) {
 	w.reported.of = make(map[mailKey]bool, len(msgs))
 	for _, m := range msgs {
 		w.reported.of[keyOf(m)] = true

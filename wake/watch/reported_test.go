@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
 // told is what Watcher.Report was told, one line for each message.
 func (s *stage) told() (take func() []string, traces *[]string) {
 	var lines, all []string
-	s.w.Report = func(_ context.Context, msgs []inbox.Message, r wake.Ring) {
+	s.w.Report = func(_ context.Context, msgs []mail.Message, r wake.Ring) {
 		for _, m := range msgs {
 			lines = append(lines, r.Outcome+" "+m.ID)
 			all = append(all, r.Trace)
@@ -35,7 +35,7 @@ func TestWhatBecameOfEachMessageIsToldOnce(t *testing.T) {
 	s := newStage(t, wake.Method{Name: "test", Doorbell: bell})
 	told, traces := s.told()
 	s.deliver("m1")
-	if _, err := s.box.Deliver(t.Context(), inbox.Message{From: "birch", To: "amber", Content: "x", ID: "late", Deferrable: true}); err != nil {
+	if _, err := s.box.Deliver(t.Context(), mail.Message{From: "birch", To: "amber", Content: "x", ID: "late", Deferrable: true}); err != nil {
 		t.Fatal(err)
 	}
 	s.look()
@@ -119,7 +119,7 @@ func TestWhatABusySessionGetsIsToldWithItsRing(t *testing.T) {
 func TestACoalescedMessageIsToldWithTheWayOfTheRing(t *testing.T) {
 	s := newStage(t, wake.Method{Name: "test", Doorbell: &script{}})
 	var got []string
-	s.w.Report = func(_ context.Context, msgs []inbox.Message, r wake.Ring) {
+	s.w.Report = func(_ context.Context, msgs []mail.Message, r wake.Ring) {
 		for _, m := range msgs {
 			got = append(got, m.ID+" "+r.Outcome+" "+r.Method)
 		}

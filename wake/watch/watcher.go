@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
@@ -39,7 +40,7 @@ type Watcher struct {
 	// Report is told what became of each message: for a ring all that may wake, and once, with the outcome, what was
 	// coalesced or filtered. Its Trace and Method are those of the ring, of one that was coalesced those of the ring before. Nil:
 	// nobody is.
-	Report func(context.Context, []inbox.Message, wake.Ring)
+	Report func(context.Context, []mail.Message, wake.Ring)
 	// Turn is told before a ring that a turn runs, and behind one that was not taken that it does not. Nil: nobody is.
 	Turn func(_ context.Context, runs bool) error
 	Now  func() time.Time
@@ -153,7 +154,7 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 }
 
 // ringIfAllowed rings if the right to do so can be had; no outcome otherwise. cause is why the client was not rung.
-func (w *Watcher) ringIfAllowed(ctx context.Context, msgs []inbox.Message, busy bool) (r wake.Ring, cause, err error) {
+func (w *Watcher) ringIfAllowed(ctx context.Context, msgs []mail.Message, busy bool) (r wake.Ring, cause, err error) {
 	if w.Borrow != nil {
 		release, ok, berr := w.Borrow()
 		if berr != nil || !ok {
@@ -189,13 +190,13 @@ func (w *Watcher) record(ctx context.Context, r wake.Ring) {
 
 // ring tries the methods until one reaches the client. Messages are carried at the first try only, unless the method
 // is idempotent: a client that keeps a line and takes it later would have them twice. A doorbell carries none.
-func (w *Watcher) ring(ctx context.Context, msgs []inbox.Message, busy bool) (r wake.Ring, cause error) {
+func (w *Watcher) ring(ctx context.Context, msgs []mail.Message, busy bool) (r wake.Ring, cause error) {
 	if w.policy.Tries > 0 && len(w.Methods) > 1 && w.Methods[0].Unproven {
 		w.Methods = w.Methods[1:]
 	}
 	r = wake.Ring{At: w.Now(), Outcome: wake.Failed, Count: len(msgs)}.For(wake.MayWake(msgs)[0])
 	if w.Report != nil {
-		r.Trace = inbox.NewID(r.At)
+		r.Trace = mail.NewID(r.At)
 	}
 	cause = wake.ErrUnreachable
 	for _, m := range w.Methods {

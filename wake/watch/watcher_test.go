@@ -18,6 +18,7 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
@@ -29,7 +30,7 @@ type script struct {
 	ring    error
 }
 
-func (s *script) Carry(_ context.Context, msgs []inbox.Message) ([]string, error) {
+func (s *script) Carry(_ context.Context, msgs []mail.Message) ([]string, error) {
 	var ids []string
 	for _, m := range msgs {
 		ids = append(ids, m.ID)
@@ -73,7 +74,7 @@ func newStage(t *testing.T, methods ...wake.Method) *stage {
 func (s *stage) deliver(ids ...string) {
 	s.t.Helper()
 	for _, id := range ids {
-		if _, err := s.box.Deliver(s.t.Context(), inbox.Message{From: "birch", To: "amber", Content: id, ID: id}); err != nil {
+		if _, err := s.box.Deliver(s.t.Context(), mail.Message{From: "birch", To: "amber", Content: id, ID: id}); err != nil {
 			s.t.Fatal(err)
 		}
 	}

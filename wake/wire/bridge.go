@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
@@ -104,7 +105,7 @@ func (b *Bridge) Check(ctx context.Context) error {
 }
 
 // Carry implements wake.Carrier. The agent has all of the messages or none.
-func (b *Bridge) Carry(ctx context.Context, msgs []inbox.Message) (had []string, err error) {
+func (b *Bridge) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	if err := b.open(ctx); err != nil {
 		return nil, b.failed(ctx, err)
 	}
@@ -116,9 +117,9 @@ func (b *Bridge) Carry(ctx context.Context, msgs []inbox.Message) (had []string,
 }
 
 // text is what the agent shows to its model as its user's words. It begins with no slash, which would be a command.
-func text(msgs []inbox.Message) string {
+func text(msgs []mail.Message) string {
 	var out strings.Builder
-	out.WriteString(inbox.Preface(msgs))
+	out.WriteString(mail.Preface(msgs))
 	for _, m := range msgs {
 		out.WriteString("\n" + m.Envelope())
 	}

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"c2c/e2e/wireagent"
-	"c2c/inbox"
+	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
@@ -110,12 +110,12 @@ func (p *place) state() State {
 	return p.states[len(p.states)-1]
 }
 
-func letter(id string) inbox.Message {
-	return inbox.Message{From: "birch", To: "amber", Content: "/quit <b>" + id, ID: id, TS: 1.5}
+func letter(id string) mail.Message {
+	return mail.Message{From: "birch", To: "amber", Content: "/quit <b>" + id, ID: id, TS: 1.5}
 }
 
 func (p *place) carry(ids ...string) (had []string, err error) {
-	var msgs []inbox.Message
+	var msgs []mail.Message
 	for _, id := range ids {
 		msgs = append(msgs, letter(id))
 	}
@@ -144,7 +144,7 @@ func TestMailIsAPromptAndTheModelsAnswerTheReceipt(t *testing.T) {
 			t.Errorf("%s came not once in:\n%s", id, got)
 		}
 	}
-	if strings.Contains(got, `"user_input":"/`) || !strings.Contains(got, inbox.PrefaceStart) {
+	if strings.Contains(got, `"user_input":"/`) || !strings.Contains(got, mail.PrefaceStart) {
 		t.Errorf("a peer's words are a command, or have no preface:\n%s", got)
 	}
 	if s := p.state(); s.Agent == Failed || s.Protocol != "1.10" {
@@ -319,7 +319,7 @@ func TestACarryEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	answered := make(chan error, 1)
 	go func() {
-		_, err := p.Carry(ctx, []inbox.Message{letter("m-1")})
+		_, err := p.Carry(ctx, []mail.Message{letter("m-1")})
 		answered <- err
 	}()
 	p.waitGot(`"initialize"`)

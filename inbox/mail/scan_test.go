@@ -1,4 +1,4 @@
-package inbox
+package mail
 
 import (
 	"encoding/json"
@@ -24,7 +24,7 @@ func TestMentionsFindsWhatParsingFinds(t *testing.T) {
 			if got := mentions([]byte(line), ids); got != want {
 				t.Errorf("%s, %d ids: %v", line, len(ids), got)
 			}
-			for n := range fewIDs {
+			for n := range FewIDs {
 				ids[fmt.Sprint("none-", n)] = true
 			}
 		}

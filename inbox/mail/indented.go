@@ -1,4 +1,4 @@
-package inbox
+package mail
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ func Indented(msgs []Message) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		line = append(msgs[i].appendFields(line[:0], "{"), '}')
+		line = append(msgs[i].AppendFields(line[:0], "{"), '}')
 		b = appendIndented(append(b, "\n  "...), line, len(msgs[i].Extra) == 0)
 	}
 	return append(b, "\n]\n"...)

@@ -1,4 +1,4 @@
-package inbox
+package mail
 
 import (
 	"bytes"
@@ -9,14 +9,14 @@ import (
 )
 
 // Up to fewIDs, looking for the bytes of each id is quicker than reading every id.
-const fewIDs = 4
+const FewIDs = 4
 
 // mentions says whether a message in data may have one of the ids. It looks for the bytes of the field, in the
 // spelling of every known writer: parsing takes a hundred times as long.
 func mentions(data []byte, ids map[string]bool) bool { return mentionsAs(data, "message_id", ids) }
 
 func mentionsAs(data []byte, name string, ids map[string]bool) bool {
-	if len(ids) <= fewIDs {
+	if len(ids) <= FewIDs {
 		some := false
 		for id := range ids {
 			some = some || id == "" || finder.New(id).Index(data) >= 0
@@ -26,7 +26,7 @@ func mentionsAs(data []byte, name string, ids map[string]bool) bool {
 		}
 	}
 	field := finder.New(`"` + name + `"`)
-	for value, rest := nextText(data, field); value != nil; value, rest = nextText(rest, field) {
+	for value, rest := NextText(data, field); value != nil; value, rest = NextText(rest, field) {
 		if ids[string(value)] {
 			return true
 		}
@@ -34,9 +34,9 @@ func mentionsAs(data []byte, name string, ids map[string]bool) bool {
 	return false
 }
 
-// nextText gives the text of the next field of a name, which field has with its quotes, as it is written, and what stands
+// NextText gives the text of the next field of a name, which field has with its quotes, as it is written, and what stands
 // behind it; nil when there is none. In a body the quotes are escaped, so no body looks like a field.
-func nextText(data []byte, field *finder.Finder) (value, rest []byte) {
+func NextText(data []byte, field *finder.Finder) (value, rest []byte) {
 	for {
 		i := field.Index(data)
 		if i < 0 {
@@ -73,10 +73,10 @@ func EachLink(file []byte, f func(id, answers string)) (others bool) {
 
 // linkOf gives the ids of a message on a line, and of the one that it answers.
 func linkOf(line []byte, messageID, inReplyTo *finder.Finder) (id, answers string, ok bool) {
-	to, rest := nextText(line, inReplyTo)
-	own, more := nextText(line, messageID)
-	again, _ := nextText(rest, inReplyTo)
-	second, _ := nextText(more, messageID)
+	to, rest := NextText(line, inReplyTo)
+	own, more := NextText(line, messageID)
+	again, _ := NextText(rest, inReplyTo)
+	second, _ := NextText(more, messageID)
 	ok = to != nil && own != nil && again == nil && second == nil && ValidName(string(own)) && ValidName(string(to))
 	return string(own), string(to), ok
 }
@@ -113,7 +113,7 @@ func mayHold(file []byte, ids map[string]bool) bool {
 		return true
 	}
 	for id := range ids {
-		if strings.HasPrefix(id, legacyPrefix) {
+		if strings.HasPrefix(id, LegacyPrefix) {
 			return true
 		}
 	}

@@ -1,4 +1,5 @@
-package inbox
+// Package mail is what a message is: its fields, how files have them, and how models and people read it. It touches no disk.
+package mail
 
 import (
 	"bytes"
@@ -55,39 +56,44 @@ type Message struct {
 
 	Extra []Field // fields of other programs, kept through every rewrite
 
-	contentDropped bool   // the archive has no content of it
-	handle         string // see Handle
-	hidden         bool   // its lease does not offer it
-	position       int    // of a leased one, in its file
+	// What package inbox notes of a message that it has read. It stands in no file.
+	ContentDropped bool   // the archive has no content of it
+	LeaseHandle    string // see Handle
+	Hidden         bool   // its lease does not offer it
+	Position       int    // of a leased one, in its file
 }
 
 // Handle names the message in its lease, for the ack. It is the id, and something else for a second message
 // that has the same id.
-func (m Message) Handle() string { return cmp.Or(m.handle, m.ID) }
+func (m Message) Handle() string { return cmp.Or(m.LeaseHandle, m.ID) }
 
-// key tells messages apart. Two senders may use one id, also two sessions that had one alias, and a file written
+// Key tells messages apart. Two senders may use one id, also two sessions that had one alias, and a file written
 // by others may use it twice.
-type key struct {
-	session, from, id string
-	what              string // its content, or its time
+type Key struct {
+	Session, From, ID string
+	What              string // its content, or its time
 }
 
-func (m Message) key() key { return key{m.FromSession, m.From, m.ID, m.Content} }
+// Key tells the message from others.
+func (m Message) Key() Key { return Key{m.FromSession, m.From, m.ID, m.Content} }
 
-// recordKey is key as far as the archive keeps it: of an ephemeral message the time is kept, not the content.
-func (m Message) recordKey() key {
+// RecordKey is Key as far as the archive keeps it: of an ephemeral message the time is kept, not the content.
+func (m Message) RecordKey() Key {
 	if m.Ephemeral {
-		return key{m.FromSession, m.From, m.ID, string(fields.AppendSeconds(nil, m.TS))}
+		return Key{m.FromSession, m.From, m.ID, string(fields.AppendSeconds(nil, m.TS))}
 	}
-	return m.key()
+	return m.Key()
 }
 
-func (m Message) chosen() bool   { return m.FromSession != "" }
-func (m Message) recorded() bool { return !m.Ephemeral || m.chosen() }
+// HasChosenID says whether its sender chose the id.
+func (m Message) HasChosenID() bool { return m.FromSession != "" }
 
-// sameSender says whether the ids of two messages are of one sender.
-func (m Message) sameSender(other Message) bool {
-	if m.chosen() && other.chosen() {
+// IsRecorded says whether the archive notes the message, with its content or without.
+func (m Message) IsRecorded() bool { return !m.Ephemeral || m.HasChosenID() }
+
+// SameSender says whether the ids of two messages are of one sender.
+func (m Message) SameSender(other Message) bool {
+	if m.HasChosenID() && other.HasChosenID() {
 		return m.FromSession == other.FromSession
 	}
 	return strings.EqualFold(m.From, other.From)
@@ -203,10 +209,10 @@ func (m *Message) texts() [len(textNames)]*string {
 	return [...]*string{&m.From, &m.To, &m.Content, &m.ID, &m.Kind, &m.InReplyTo, &m.Tag, &m.FromSession, &m.Held, &m.GuardChain}
 }
 
-// appendFields writes the members of the message, each led by sep, then comma.
-func (m Message) appendFields(b []byte, sep string) []byte {
+// AppendFields writes the members of the message, each led by sep, then comma.
+func (m Message) AppendFields(b []byte, sep string) []byte {
 	for i, text := range m.texts() {
-		if i < required && !(m.contentDropped && i == content) || *text != "" {
+		if i < required && !(m.ContentDropped && i == content) || *text != "" {
 			b = append(append(append(append(b, sep...), '"'), textNames[i]...), `":`...)
 			b = fields.AppendText(b, *text)
 			sep = ","
@@ -236,7 +242,7 @@ func (m Message) appendFields(b []byte, sep string) []byte {
 			b = fields.AppendSeconds(b, *number)
 		}
 	}
-	b = m.appendOwed(b)
+	b = appendOwed(b, m)
 	for _, f := range m.Extra {
 		b = append(fields.AppendText(append(b, ','), f.Name), ':')
 		b = append(b, f.Value...)
@@ -246,7 +252,7 @@ func (m Message) appendFields(b []byte, sep string) []byte {
 
 // MarshalJSON writes the message on one line, its fields in a fixed order.
 func (m Message) MarshalJSON() ([]byte, error) {
-	return append(m.appendFields(nil, "{"), '}'), nil
+	return append(m.AppendFields(nil, "{"), '}'), nil
 }
 
 // UnmarshalJSON reads a message of c2c, of the original or of its Python tools.
@@ -254,20 +260,20 @@ func (m Message) MarshalJSON() ([]byte, error) {
 // As encoding/json promises, data is valid JSON.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	var out Message
-	if err := out.parse(data); err != nil {
+	if err := out.Parse(data); err != nil {
 		return err
 	}
-	if out.contentDropped {
-		return errNoMessage
+	if out.ContentDropped {
+		return ErrNoMessage
 	}
 	*m = out
 	return nil
 }
 
-var errNoMessage = errors.New("no message: from_alias, to_alias and content must be strings")
+var ErrNoMessage = errors.New("no message: from_alias, to_alias and content must be strings")
 
-// parse fills an empty message. That content is missing is for the caller to judge.
-func (m *Message) parse(data []byte) error {
+// Parse fills an empty message. That content is missing is for the caller to judge.
+func (m *Message) Parse(data []byte) error {
 	var had [required]bool
 	err := fields.Each(data, func(name string, value json.RawMessage) error {
 		i := slices.Index(textNames[:], name)
@@ -276,10 +282,10 @@ func (m *Message) parse(data []byte) error {
 		}
 		return m.set(i, name, value)
 	})
-	m.contentDropped = !had[content]
-	m.dropOwed()
+	m.ContentDropped = !had[content]
+	dropOwed(m)
 	if err == nil && !(had[0] && had[1]) {
-		err = errNoMessage
+		err = ErrNoMessage
 	}
 	return err
 }
@@ -369,20 +375,20 @@ func (m Message) CheckWithin(most int) error {
 	return nil
 }
 
-const legacyPrefix = "legacy-"
+const LegacyPrefix = "legacy-"
 
-// legacy says that the message came without an id. Two equal ones stay two.
-func (m Message) legacy() bool { return strings.HasPrefix(m.ID, legacyPrefix) }
+// HasLegacyID says that the message came without an id. Two equal ones stay two.
+func (m Message) HasLegacyID() bool { return strings.HasPrefix(m.ID, LegacyPrefix) }
 
 // IsUnnamed says that the sender gave no id, so that nothing tells the message from an equal one.
-func (m Message) IsUnnamed() bool { return m.ID == "" || m.legacy() }
+func (m Message) IsUnnamed() bool { return m.ID == "" || m.HasLegacyID() }
 
-// legacyID names a message of a writer that gives no ids, the same at each reading.
-func (m Message) legacyID() string {
+// LegacyID names a message of a writer that gives no ids, the same at each reading.
+func (m Message) LegacyID() string {
 	h := digest.New()
 	for _, s := range []string{m.From, m.To, strconv.FormatFloat(m.TS, 'f', -1, 64), m.Content} {
 		fmt.Fprintf(h, "%d:%s", len(s), s)
 	}
 	sum := h.Sum()
-	return fmt.Sprintf(legacyPrefix+"%x", sum[:12])
+	return fmt.Sprintf(LegacyPrefix+"%x", sum[:12])
 }

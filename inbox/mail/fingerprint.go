@@ -1,4 +1,4 @@
-package inbox
+package mail
 
 import (
 	"fmt"
@@ -11,11 +11,11 @@ type Fingerprint [16]byte
 
 // Fingerprint is the same wherever the message is. What has no id counts as one message with all that are equal to it.
 func (m Message) Fingerprint() (t Fingerprint) {
-	k := m.recordKey()
+	k := m.RecordKey()
 	if m.IsUnnamed() {
-		k.id = "" // the original's archive has no time, of which such an id is made
+		k.ID = "" // the original's archive has no time, of which such an id is made
 	}
-	sum := digest.Sum256(fmt.Appendf(nil, "%q %q %q %x", k.from, m.To, k.id, digest.Sum256([]byte(k.what))))
+	sum := digest.Sum256(fmt.Appendf(nil, "%q %q %q %x", k.From, m.To, k.ID, digest.Sum256([]byte(k.What))))
 	copy(t[:], sum[:])
 	return t
 }

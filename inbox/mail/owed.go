@@ -1,4 +1,4 @@
-package inbox
+package mail
 
 import "slices"
 
@@ -28,7 +28,7 @@ func (m Message) Bucket() string {
 }
 
 // appendOwed writes what follows from the fields before it.
-func (m Message) appendOwed(b []byte) []byte {
+func appendOwed(b []byte, m Message) []byte {
 	if !m.Owes() {
 		return b
 	}
@@ -36,7 +36,7 @@ func (m Message) appendOwed(b []byte) []byte {
 }
 
 // dropOwed takes out of the fields of others what appendOwed writes.
-func (m *Message) dropOwed() {
+func dropOwed(m *Message) {
 	if m.Owes() {
 		m.Extra = slices.DeleteFunc(m.Extra, func(f Field) bool { return slices.Contains(owedNames[:], f.Name) })
 	}
