@@ -63,7 +63,7 @@ func (a *Archived) UnmarshalJSON(data []byte) error {
 // End is the place behind all that is archived. Places count bytes since the first message was archived, so they
 // mean the same when an older part has been pruned.
 func (s *Store) End() (int64, error) {
-	a, err := s.Open()
+	a, err := s.open()
 	if err != nil {
 		return 0, err
 	}
@@ -82,7 +82,7 @@ func (s *Store) Append(ctx context.Context, by string, msgs []mail.Message, sinc
 }
 
 func (s *Store) append(dir *atomicfile.Dir, by string, msgs []mail.Message, since int64) error {
-	a, err := s.Open()
+	a, err := s.open()
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (s *Store) newLines(by string, msgs []mail.Message, gone map[mail.Key]bool)
 
 // Since collects the messages behind a place.
 func (s *Store) Since(place int64) (map[mail.Key]bool, error) {
-	a, err := s.Open()
+	a, err := s.open()
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (s *Store) Since(place int64) (map[mail.Key]bool, error) {
 }
 
 // since is Store.Since. An archive that ends before the place has lost its newest file, and is read whole.
-func (a *Snapshot) since(place int64) (map[mail.Key]bool, error) {
+func (a *snapshot) since(place int64) (map[mail.Key]bool, error) {
 	if place > a.end() {
 		place = 0
 	}
@@ -149,11 +149,6 @@ func (a *Snapshot) since(place int64) (map[mail.Key]bool, error) {
 		return true
 	})
 	return found, err
-}
-
-// found is what the record proves.
-func (a Archived) found() Found {
-	return Found{Read, mail.FromSeconds(a.DrainedAt), a.DrainedBy, a.Message}
 }
 
 // eachBackwards calls f for the lines, the last one first, until it returns false.
@@ -172,20 +167,71 @@ func (s *Store) History(ctx context.Context, limit int) (found []Archived, err e
 	if limit <= 0 {
 		return nil, nil
 	}
-	a, err := s.Open()
+	every := func([]byte) bool { return true }
+	err = s.Newest(ctx, 0, every, every, func(record Archived) bool {
+		if !record.ContentDropped {
+			found = append(found, record)
+		}
+		return len(found) < limit
+	})
+	return found, err
+}
+
+// Behind gives the records behind a place, oldest first, and the place behind them. Of an archive that somebody has shortened
+// it gives nothing: what it has now was told.
+func (s *Store) Behind(place int64) (records []Archived, behind int64, err error) {
+	a, err := s.open()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer a.close()
-	err = a.blocksNewestFirst(0, func(lines []byte) bool {
-		eachBackwards(lines, func(line []byte) bool {
-			var record Archived
-			if json.Unmarshal(line, &record) == nil && !record.ContentDropped {
-				found = append(found, record)
-			}
-			return len(found) < limit
-		})
-		return len(found) < limit && ctx.Err() == nil
+	if a.end() < place {
+		return nil, a.end(), nil
+	}
+	behind = max(place, a.base)
+	var parts [][]Archived
+	err = a.newestFirst(place, func(lines []byte) bool {
+		if len(parts) == 0 && a.newest != nil {
+			lines = lines[:bytes.LastIndexByte(lines, '\n')+1] // a line may be on its way
+			behind += int64(len(lines))
+		}
+		parts = append(parts, recordsIn(lines))
+		return true
 	})
-	return found, errors.Join(err, ctx.Err())
+	slices.Reverse(parts)
+	return slices.Concat(parts...), behind, err
+}
+
+func recordsIn(lines []byte) (records []Archived) {
+	for line := range bytes.Lines(lines) {
+		var r Archived
+		if json.Unmarshal(line, &r) == nil {
+			records = append(records, r)
+		}
+	}
+	return records
+}
+
+// Newest calls f with the records behind a place, the newest first, until it returns false or ctx ends. Only a line that
+// mayBe says yes to is parsed, and no block of lines is looked through that mayHold says no to.
+func (s *Store) Newest(ctx context.Context, since Mark, mayHold, mayBe func(lines []byte) bool, f func(Archived) (more bool)) error {
+	a, err := s.open()
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	err = a.blocksNewestFirst(int64(since), func(lines []byte) bool {
+		more := true
+		if mayHold(lines) {
+			eachBackwards(lines, func(line []byte) bool {
+				var record Archived
+				if mayBe(line) && json.Unmarshal(line, &record) == nil {
+					more = f(record)
+				}
+				return more
+			})
+		}
+		return more && ctx.Err() == nil
+	})
+	return errors.Join(err, ctx.Err())
 }

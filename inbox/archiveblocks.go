@@ -65,7 +65,7 @@ func (r *backReader) read(file *atomicfile.Handle, from int64, f func(lines []by
 
 // eachFile calls f with each file that has something behind a place, the newest first, and with where it begins in the archive, until f
 // returns false.
-func (a *Snapshot) eachFile(since int64, f func(file *atomicfile.Handle, base int64) (more bool, err error)) error {
+func (a *snapshot) eachFile(since int64, f func(file *atomicfile.Handle, base int64) (more bool, err error)) error {
 	file, base, end := a.newest, a.base, a.end()
 	for i := len(a.bases) - 1; end > since; i-- {
 		if file != nil {
@@ -92,7 +92,7 @@ func (a *Snapshot) eachFile(since int64, f func(file *atomicfile.Handle, base in
 
 // newestFirst calls f with the lines that each file has behind a place, the newest file first, until f returns false.
 // The bytes are valid only during the call.
-func (a *Snapshot) newestFirst(since int64, f func(lines []byte) (more bool)) error {
+func (a *snapshot) newestFirst(since int64, f func(lines []byte) (more bool)) error {
 	var lines []byte
 	return a.eachFile(since, func(file *atomicfile.Handle, base int64) (more bool, err error) {
 		if lines, err = readBehind(file, since-base, lines); err != nil {
@@ -103,7 +103,7 @@ func (a *Snapshot) newestFirst(since int64, f func(lines []byte) (more bool)) er
 }
 
 // blocksNewestFirst is newestFirst in blocks, for what is looked through.
-func (a *Snapshot) blocksNewestFirst(since int64, f func(lines []byte) (more bool)) error {
+func (a *snapshot) blocksNewestFirst(since int64, f func(lines []byte) (more bool)) error {
 	var r backReader
 	return a.eachFile(since, func(file *atomicfile.Handle, base int64) (bool, error) { return r.read(file, since-base, f) })
 }

@@ -16,7 +16,6 @@ import (
 	"strings"
 
 	"c2c/inbox/atomicfile"
-	"c2c/inbox/finder"
 	"c2c/inbox/mail"
 )
 
@@ -45,7 +44,7 @@ func parseIDFile(name string) (i idFile, ok bool) {
 const maxIndexed = 64 << 20
 
 // older is an older file of the archive, as a stretch of places.
-func (a *Snapshot) older() (all []idFile) {
+func (a *snapshot) older() (all []idFile) {
 	for i, base := range a.bases {
 		end := a.base
 		if i+1 < len(a.bases) {
@@ -60,7 +59,7 @@ func (a *Snapshot) older() (all []idFile) {
 
 // indexOf gives the largest index for a stretch. One that does not end where a file does is of an archive that is gone: who
 // removed that was killed.
-func (a *Snapshot) indexOf(part idFile) (best idFile, ok bool) {
+func (a *snapshot) indexOf(part idFile) (best idFile, ok bool) {
 	for _, i := range a.ids {
 		_, ends := slices.BinarySearch(a.bases, i.to)
 		if ends = ends || i.to == a.base; ends && i.from <= part.from && part.to <= i.to && i.to-i.from > best.to-best.from {
@@ -70,9 +69,19 @@ func (a *Snapshot) indexOf(part idFile) (best idFile, ok bool) {
 	return best, ok
 }
 
-// withIDs calls f for the records whose id is one of ids, or is shown as one of them (ShortID): those of a later file before
+// WithIDs calls f for the records whose id is one of ids, or is shown as one of them (ShortID): those of a later file before
 // those of an earlier one. After each file it asks more whether to go on.
-func (a *Snapshot) withIDs(ids map[string]bool, more func() bool, f func(Archived)) error {
+func (s *Store) WithIDs(ids map[string]bool, more func() bool, f func(Archived)) error {
+	a, err := s.open()
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	return a.withIDs(ids, more, f)
+}
+
+// withIDs is Store.WithIDs.
+func (a *snapshot) withIDs(ids map[string]bool, more func() bool, f func(Archived)) error {
 	var r backReader
 	scan := func(file *atomicfile.Handle) error {
 		_, err := r.read(file, 0, func(lines []byte) bool {
@@ -115,10 +124,10 @@ func (a *Snapshot) withIDs(ids map[string]bool, more func() bool, f func(Archive
 }
 
 // scanPart searches an older file.
-func (a *Snapshot) scanPart(part idFile, scan func(file *atomicfile.Handle) error) error {
+func (a *snapshot) scanPart(part idFile, scan func(file *atomicfile.Handle) error) error {
 	file, err := a.old.OpenHandle(partName(part.from), os.O_RDONLY)
 	if err != nil {
-		return unlessAbsent(err) // it was pruned meanwhile
+		return atomicfile.UnlessAbsent(err) // it was pruned meanwhile
 	}
 	defer file.Close()
 	return scan(file)
@@ -126,78 +135,17 @@ func (a *Snapshot) scanPart(part idFile, scan func(file *atomicfile.Handle) erro
 
 // eachWithID calls f for the records in lines that have one of the ids, the last one first.
 func eachWithID(lines []byte, ids map[string]bool, f func(Archived)) {
-	for _, start := range slices.Backward(linesWith(lines, ids)) {
+	for _, start := range slices.Backward(mail.LinesWith(lines, ids)) {
 		line, _, _ := bytes.Cut(lines[start:], []byte("\n"))
 		var r Archived
-		if json.Unmarshal(line, &r) == nil && isOne(r.ID, ids) {
+		if json.Unmarshal(line, &r) == nil && mail.IsOne(r.ID, ids) {
 			f(r)
 		}
 	}
 }
 
-// isOne says whether an id is one of ids, or is shown as one of them.
-func isOne(id string, ids map[string]bool) bool { return ids[id] || ids[mail.ShortID(id)] }
-
-// linesWith gives where the lines begin that may have one of the ids. Parsing them takes a hundred times as long.
-func linesWith(data []byte, ids map[string]bool) (starts []int) {
-	if len(ids) > mail.FewIDs {
-		eachID(data, func(id string, start int) {
-			if isOne(id, ids) {
-				starts = append(starts, start)
-			}
-		})
-		return starts
-	}
-	for id := range ids {
-		if id == "" {
-			continue
-		}
-		word := finder.New(id)
-		for at := 0; at < len(data); {
-			i := word.Index(data[at:])
-			if i < 0 {
-				break
-			}
-			at += i
-			starts = append(starts, bytes.LastIndexByte(data[:at], '\n')+1)
-			end := bytes.IndexByte(data[at:], '\n')
-			if end < 0 {
-				break
-			}
-			at += end + 1
-		}
-	}
-	slices.Sort(starts)
-	return slices.Compact(starts)
-}
-
-// eachID calls f for each id in data, with where its line begins.
-func eachID(data []byte, f func(id string, start int)) {
-	field := finder.New(`"message_id"`)
-	for value, rest := mail.NextText(data, field); value != nil; value, rest = mail.NextText(rest, field) {
-		f(string(value), bytes.LastIndexByte(data[:len(data)-len(rest)], '\n')+1)
-	}
-}
-
-// showsID gives a function for Query.Holds: whether a message may stand there whose id is one of ids, or is shown as one of
-// them. If also is set, it must say yes as well.
-func showsID(ids map[string]bool, also func([]byte) bool) func(data []byte) bool {
-	var few []*finder.Finder
-	legacy := false
-	for id := range ids {
-		legacy = legacy || strings.HasPrefix(id, mail.LegacyPrefix) // which c2c made, and which is in no file
-		if len(ids) <= mail.FewIDs && id != "" {
-			few = append(few, finder.New(id))
-		}
-	}
-	return func(data []byte) bool {
-		some := legacy || slices.ContainsFunc(few, func(f *finder.Finder) bool { return f.Index(data) >= 0 }) || len(ids) > mail.FewIDs && len(linesWith(data, ids)) > 0
-		return some && (also == nil || also(data))
-	}
-}
-
 // lookUp gives the records of an index that have one of the ids, the latest first. An error says that the index is no use for them.
-func (a *Snapshot) lookUp(index idFile, ids map[string]bool) (found []Archived, err error) {
+func (a *snapshot) lookUp(index idFile, ids map[string]bool) (found []Archived, err error) {
 	f, size, err := openSized(a.old, index.name())
 	if err != nil {
 		return nil, err
@@ -232,7 +180,7 @@ func (a *Snapshot) lookUp(index idFile, ids map[string]bool) (found []Archived, 
 // hasKeyOf says whether a line has an id with the key of one of ids. It need not be one of them: what is shown of an id may be
 // another message's id.
 func hasKeyOf(line []byte, ids map[string]bool) (has bool) {
-	eachID(line, func(found string, _ int) {
+	mail.EachID(line, func(found string, _ int) {
 		for id := range ids {
 			has = has || mail.ShortID(id) == mail.ShortID(found)
 		}
@@ -241,7 +189,7 @@ func hasKeyOf(line []byte, ids map[string]bool) (has bool) {
 }
 
 // lineAt reads the line that begins at a place in one of the older files. It is errIndex when none begins there.
-func (a *Snapshot) lineAt(place int64) (line []byte, err error) {
+func (a *snapshot) lineAt(place int64) (line []byte, err error) {
 	i, there := slices.BinarySearch(a.bases, place)
 	if !there {
 		i--
@@ -271,7 +219,7 @@ func (a *Snapshot) lineAt(place int64) (line []byte, err error) {
 // Index makes the indexes of an archive that are missing. Without one a look for an id takes longer, and is as right: an
 // error is logged only. No lock of the mailbox is held meanwhile.
 func (s *Store) Index(ctx context.Context) {
-	a, err := s.Open()
+	a, err := s.open()
 	if err == nil {
 		defer a.close()
 		err = s.indexMissing(ctx, a)
@@ -281,7 +229,7 @@ func (s *Store) Index(ctx context.Context) {
 	}
 }
 
-func (s *Store) indexMissing(ctx context.Context, a *Snapshot) error {
+func (s *Store) indexMissing(ctx context.Context, a *snapshot) error {
 	var run []idFile // neighbours without an index
 	var entries []idAt
 	write := func() error {
@@ -305,7 +253,7 @@ func (s *Store) indexMissing(ctx context.Context, a *Snapshot) error {
 		}
 		err := a.scanPart(part, func(file *atomicfile.Handle) error {
 			lines, err := readBehind(file, 0, nil)
-			eachID(lines, func(id string, start int) { entries = append(entries, idAt{idKey(id), part.from + int64(start)}) })
+			mail.EachID(lines, func(id string, start int) { entries = append(entries, idAt{idKey(id), part.from + int64(start)}) })
 			return err
 		})
 		if err = cmp.Or(err, ctx.Err()); err != nil {
@@ -317,7 +265,7 @@ func (s *Store) indexMissing(ctx context.Context, a *Snapshot) error {
 }
 
 // writeIndex writes an index, and joins it with those before it that are not much larger.
-func (s *Store) writeIndex(ctx context.Context, a *Snapshot, index idFile, entries []idAt) error {
+func (s *Store) writeIndex(ctx context.Context, a *snapshot, index idFile, entries []idAt) error {
 	var joined []string
 	for again := true; again; {
 		again = false
@@ -353,7 +301,7 @@ func (s *Store) writeIndex(ctx context.Context, a *Snapshot, index idFile, entri
 }
 
 // pruneIndexes removes the indexes whose files are all gone. The caller holds the archive's lock.
-func (a *Snapshot) pruneIndexes(gone []string) error {
+func (a *snapshot) pruneIndexes(gone []string) error {
 	removed := map[string]bool{}
 	for _, name := range gone {
 		removed[name] = true
@@ -365,7 +313,7 @@ func (a *Snapshot) pruneIndexes(gone []string) error {
 		if left {
 			continue
 		}
-		if err := unlessAbsent(a.old.Remove(i.name())); err != nil {
+		if err := atomicfile.UnlessAbsent(a.old.Remove(i.name())); err != nil {
 			return err
 		}
 	}

@@ -28,6 +28,8 @@ const (
 	archiveDir = "archive"
 	// maxPart is the size at which the newest file is rotated.
 	maxPart = 1 << 20
+	// maxPlace bounds the places, which stand in names.
+	maxPlace = 1 << 51
 )
 
 // A Store is the archive of one session.
@@ -93,7 +95,7 @@ func partName(base int64) string { return fmt.Sprintf("%016d.jsonl", base) }
 
 func parsePart(name string) (base int64, ok bool) {
 	base, err := strconv.ParseInt(strings.TrimSuffix(name, ".jsonl"), 10, 64)
-	return base, err == nil && base >= 0 && base < maxField/2 && partName(base) == name
+	return base, err == nil && base >= 0 && base < maxPlace && partName(base) == name
 }
 
 // newPartName is partName for a file that will be written. It is an error when the base is too large for a name.
@@ -105,8 +107,8 @@ func newPartName(base int64) (string, error) {
 	return name, nil
 }
 
-// archive is the row of files as it was at one moment. No lock is needed to look at it.
-type Snapshot struct {
+// snapshot is the row of files as it was at one moment. No lock is needed to look at it.
+type snapshot struct {
 	old    *atomicfile.Dir    // nil: nothing was rotated yet
 	bases  []int64            // of the older files, oldest first
 	ids    []idFile           // the indexes of these
@@ -115,9 +117,9 @@ type Snapshot struct {
 	newest *atomicfile.Handle // nil: there is none
 }
 
-func (a *Snapshot) end() int64 { return a.base + a.size }
+func (a *snapshot) end() int64 { return a.base + a.size }
 
-func (a *Snapshot) close() {
+func (a *snapshot) close() {
 	if a.newest != nil {
 		a.newest.Close()
 	}
@@ -126,18 +128,18 @@ func (a *Snapshot) close() {
 	}
 }
 
-// Open opens the newest file and then lists the older ones. When a rotation came in between, it looks again.
-func (s *Store) Open() (*Snapshot, error) {
+// open opens the newest file and then lists the older ones. When a rotation came in between, it looks again.
+func (s *Store) open() (*snapshot, error) {
 	dir, err := s.root.Sub(archiveDir, false)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &Snapshot{}, nil
+		return &snapshot{}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
 	for {
-		a := &Snapshot{}
+		a := &snapshot{}
 		err := s.list(dir, a)
 		if err == nil && a.isCurrent(dir, s.Name()) {
 			return a, nil
@@ -149,7 +151,7 @@ func (s *Store) Open() (*Snapshot, error) {
 	}
 }
 
-func (s *Store) list(dir *atomicfile.Dir, a *Snapshot) (err error) {
+func (s *Store) list(dir *atomicfile.Dir, a *snapshot) (err error) {
 	if a.newest, a.size, err = openSized(dir, s.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -182,7 +184,7 @@ func (s *Store) list(dir *atomicfile.Dir, a *Snapshot) (err error) {
 }
 
 // isCurrent says whether no rotation came since the newest file was opened.
-func (a *Snapshot) isCurrent(dir *atomicfile.Dir, name string) bool {
+func (a *snapshot) isCurrent(dir *atomicfile.Dir, name string) bool {
 	if a.newest == nil {
 		_, err := dir.Stat(name)
 		return errors.Is(err, fs.ErrNotExist)
@@ -217,7 +219,7 @@ func readBehind(f *atomicfile.Handle, from int64, buf []byte) ([]byte, error) {
 
 // rotate makes the newest file an older one, in one rename: a crash leaves it under one of the two names. Both
 // directories are synced before anything stands in the next file. The caller holds the archive's lock.
-func (s *Store) rotate(dir *atomicfile.Dir, a *Snapshot) (err error) {
+func (s *Store) rotate(dir *atomicfile.Dir, a *snapshot) (err error) {
 	if a.old == nil {
 		if a.old, err = dir.Sub(s.OldName(), true); err != nil {
 			return err

@@ -1,7 +1,6 @@
 package inbox
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -35,7 +34,7 @@ type Backlogs struct {
 func OpenBacklogs(root *atomicfile.Dir, there map[string]bool) (b *Backlogs, err error) {
 	b = &Backlogs{root: root, there: there}
 	if b.archives, err = root.Sub(archiveDir, false); err != nil {
-		return b, unlessAbsent(err)
+		return b, atomicfile.UnlessAbsent(err)
 	}
 	if b.isArchived, err = b.archives.NameSet(); err != nil {
 		b.archives.Close()
@@ -49,17 +48,6 @@ func (b *Backlogs) Close() {
 		b.archives.Close()
 	}
 }
-
-// unlessAbsent passes over the error that something is not there.
-func unlessAbsent(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-// maxFirst bounds what is read of an archive to find its last record.
-const maxFirst = 1 << 20
 
 // Of gives the backlog of a session, as far as it can be read: an error says what cannot.
 func (b *Backlogs) Of(sid string) (found Backlog, err error) {
@@ -106,7 +94,7 @@ func (b *Backlog) addLeased(dir *atomicfile.Dir) error {
 func oldestIn(dir *atomicfile.Dir, mf *mailFile) (time.Time, error) {
 	f, err := dir.Open(mf.name(), os.O_RDONLY)
 	if err != nil {
-		return time.Time{}, unlessAbsent(err) // a reader has just removed it
+		return time.Time{}, atomicfile.UnlessAbsent(err) // a reader has just removed it
 	}
 	defer f.Close()
 	var first mail.Message
@@ -126,7 +114,7 @@ func oldestIn(dir *atomicfile.Dir, mf *mailFile) (time.Time, error) {
 func (b *Backlog) addInbox(m *Mailbox) error {
 	info, err := m.root.Stat(m.inboxName())
 	if err != nil || info.Size() <= int64(len("[]\n")) && info.Mode().IsRegular() {
-		return unlessAbsent(err)
+		return atomicfile.UnlessAbsent(err)
 	}
 	file, err := m.root.ReadIf(m.inboxName())
 	if err != nil {
@@ -181,35 +169,4 @@ func firstOf(file io.Reader, acked positions) (msg mail.Message, err error) {
 		err = errDamaged
 	}
 	return msg, err
-}
-
-// lastTail is how much of an archive is read at first to find its last record.
-const lastTail = 4 << 10
-
-// lastRead is when the last record of an archive was written. It has a line for each message.
-func lastRead(dir *atomicfile.Dir, name string) (at time.Time, err error) {
-	f, size, err := openSized(dir, name)
-	if err != nil {
-		return at, unlessAbsent(err)
-	}
-	defer f.Close()
-	for most := int64(lastTail); ; most *= 16 {
-		from := max(0, size-most)
-		tail, err := readBehind(f, from, nil)
-		if err != nil {
-			return at, err
-		}
-		tail = bytes.TrimRight(tail, "\n")
-		begin := bytes.LastIndexByte(tail, '\n') + 1
-		if begin == 0 && from > 0 && most < maxFirst {
-			continue // the last line is longer
-		}
-		var record struct {
-			At float64 `json:"drained_at"`
-		}
-		if json.Unmarshal(tail[begin:], &record) == nil && record.At > 0 {
-			at = mail.FromSeconds(record.At)
-		}
-		return at, nil
-	}
 }

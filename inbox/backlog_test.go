@@ -2,7 +2,6 @@ package inbox
 
 import (
 	"bytes"
-	"c2c/inbox/mail"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -10,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"c2c/inbox/mail"
 )
 
 // Long messages fill many files; the first of them and the last record of the archive are long, too.

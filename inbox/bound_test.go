@@ -1,10 +1,12 @@
 package inbox
 
 import (
-	"c2c/inbox/mail"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"c2c/inbox/mail"
 )
 
 // plant puts a file into a folder of the root.
@@ -46,7 +48,7 @@ func TestTheLastFileNumberHidesNoMail(t *testing.T) {
 
 func TestTheLastArchiveNameHidesNoRecord(t *testing.T) {
 	m, root := newBox(t)
-	plant(t, root, "archive/amber.old", partName(maxField/2-1), []byte("{}\n"))
+	plant(t, root, "archive/amber.old", fmt.Sprintf("%016d.jsonl", maxField/2-1), []byte("{}\n"))
 	ids := read(t, m, 14, 100_000)
 	if len(parts(t, root)) > 1 {
 		t.Errorf("archive files %q", parts(t, root))

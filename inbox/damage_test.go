@@ -1,11 +1,12 @@
 package inbox
 
 import (
-	"c2c/inbox/mail"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"c2c/inbox/mail"
 )
 
 // A reader died between the archive and the removal, or could not archive: what

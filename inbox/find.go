@@ -116,18 +116,18 @@ func withoutRead(waiting, read []Found) []Found {
 
 // findArchived looks into the newest file of the archive first, and stops after one in which it has found enough.
 func (m *Mailbox) findArchived(ids map[string]bool, enough func(Found) bool) (found []Found, err error) {
-	a, err := m.archive.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer a.close()
 	more := func() bool { return enough == nil || !slices.ContainsFunc(found, enough) }
-	err = a.withIDs(ids, more, func(r Archived) {
+	err = m.archive.WithIDs(ids, more, func(r Archived) {
 		if ids[r.ID] {
-			found = append(found, r.found())
+			found = append(found, foundRead(r))
 		}
 	})
 	return found, err
+}
+
+// foundRead is what a record of the archive proves.
+func foundRead(r Archived) Found {
+	return Found{Read, mail.FromSeconds(r.DrainedAt), r.DrainedBy, r.Message}
 }
 
 // Peek returns what waits, oldest first, and changes nothing. What a live

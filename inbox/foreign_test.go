@@ -1,13 +1,14 @@
 package inbox
 
 import (
-	"c2c/inbox/mail"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"c2c/inbox/mail"
 )
 
 // foreign gives every thing that may have the name of a mail file and is none.

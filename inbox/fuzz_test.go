@@ -2,7 +2,6 @@ package inbox
 
 import (
 	"bytes"
-	"c2c/inbox/mail"
 	"encoding/json"
 	"errors"
 	"os"
@@ -11,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"c2c/inbox/mail"
 )
 
 const good = `{"from_alias":"birch","to_alias":"amber","content":"good","ts":1.5,"message_id":"good-1"}`

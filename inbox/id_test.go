@@ -1,7 +1,6 @@
 package inbox
 
 import (
-	"c2c/inbox/mail"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"c2c/inbox/mail"
 )
 
 // chosen is a message with an id that its sender chose.

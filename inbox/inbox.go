@@ -176,14 +176,14 @@ func (m *Mailbox) TakenBy(reader string) (some bool, err error) {
 
 // inboxWaits says whether anything is in the inbox.
 func (m *Mailbox) inboxWaits() (bool, error) {
-	f, size, err := openSized(m.root, m.inboxName())
+	f, err := m.root.OpenHandle(m.inboxName(), os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	return size > int64(len("[]\n")), f.Close()
+	return f.Size() > int64(len("[]\n")), f.Close()
 }
 
 // Used says whether the mailbox holds anything at all, a live reader's mail included. It takes no lock.

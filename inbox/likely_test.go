@@ -1,13 +1,14 @@
 package inbox
 
 import (
-	"c2c/inbox/mail"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"c2c/inbox/mail"
 )
 
 // Where a message is looked for first is a guess: wherever it stands, and whatever the times of the files are, it is found.

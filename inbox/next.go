@@ -15,7 +15,7 @@ import (
 // ok is false and behind is where it will be. What cannot be read is passed over, and so is what was ephemeral. An archive
 // that ends before the place is another one, and is read from its beginning.
 func (s *Store) Next(place int64) (r Archived, behind int64, ok bool, err error) {
-	a, err := s.Open()
+	a, err := s.open()
 	if err != nil {
 		return r, place, false, err
 	}

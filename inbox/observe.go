@@ -1,13 +1,10 @@
 package inbox
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"sort"
 	"time"
 
@@ -108,7 +105,7 @@ func (o *Observer) Look() (steps []Step, err error) {
 	if err := l.leased(); err != nil {
 		return nil, err
 	}
-	read, place, err := o.archivedBehind()
+	read, place, err := o.m.archive.Behind(o.place)
 	if err != nil {
 		return nil, err
 	}
@@ -228,40 +225,6 @@ func (l *look) leasedFile(dir *atomicfile.Dir, mf *mailFile) bool {
 		}
 	}
 	return true
-}
-
-// archivedBehind gives the records that are new in the archive, oldest first, and the place behind them.
-func (o *Observer) archivedBehind() (read []Archived, place int64, err error) {
-	a, err := o.m.archive.Open()
-	if err != nil {
-		return nil, 0, err
-	}
-	defer a.close()
-	if place = o.place; a.end() < place { // somebody has shortened it; what it has now was told
-		return nil, a.end(), nil
-	}
-	place = max(place, a.base)
-	var parts [][]Archived
-	err = a.newestFirst(o.place, func(lines []byte) bool {
-		if len(parts) == 0 && a.newest != nil {
-			lines = lines[:bytes.LastIndexByte(lines, '\n')+1] // a line may be on its way
-			place += int64(len(lines))
-		}
-		parts = append(parts, recordsIn(lines))
-		return true
-	})
-	slices.Reverse(parts)
-	return slices.Concat(parts...), place, err
-}
-
-func recordsIn(lines []byte) (records []Archived) {
-	for line := range bytes.Lines(lines) {
-		var r Archived
-		if json.Unmarshal(line, &r) == nil {
-			records = append(records, r)
-		}
-	}
-	return records
 }
 
 // steps compares the look with the one before.

@@ -1,7 +1,6 @@
 package inbox
 
 import (
-	"c2c/inbox/mail"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"c2c/inbox/mail"
 )
 
 // stepsOf writes steps as a test can compare them.

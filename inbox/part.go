@@ -1,12 +1,13 @@
 package inbox
 
 import (
-	"c2c/inbox/mail"
 	"context"
 	"errors"
 	"slices"
 	"strconv"
 	"strings"
+
+	"c2c/inbox/mail"
 )
 
 // On a full disk a reader can write neither the archive nor the rest of a file of which it has handed over a part. A rename

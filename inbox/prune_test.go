@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -121,7 +122,7 @@ func TestAMailboxInUseIsNotDiscarded(t *testing.T) {
 func TestAPruneBesideAnotherIsNoError(t *testing.T) {
 	m, root := newBox(t)
 	for i := range 1000 {
-		plant(t, root, filepath.Join("archive", "amber.old"), partName(int64(i)), []byte("\n"))
+		plant(t, root, filepath.Join("archive", "amber.old"), fmt.Sprintf("%016d.jsonl", i), []byte("\n"))
 	}
 	age(t, filepath.Join(root, "archive"))
 	done := make(chan error, 1)

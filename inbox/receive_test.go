@@ -1,8 +1,9 @@
 package inbox
 
 import (
-	"c2c/inbox/mail"
 	"testing"
+
+	"c2c/inbox/mail"
 )
 
 func TestWhatAClientWasSeenToHaveIsReadOnce(t *testing.T) {

@@ -1,12 +1,15 @@
 package inbox
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
+	"time"
 
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 )
 
 // How much of an archive file Recent reads, in bytes: the little first, which has the last message as a rule.
@@ -99,3 +102,37 @@ func readBetween(file io.ReaderAt, begin, end int64) ([]byte, error) {
 	}
 	return data[:n], err
 }
+
+// lastTail is how much of an archive is read at first to find its last record.
+const lastTail = 4 << 10
+
+// lastRead is when the last record of an archive was written. It has a line for each message.
+func lastRead(dir *atomicfile.Dir, name string) (at time.Time, err error) {
+	f, size, err := openSized(dir, name)
+	if err != nil {
+		return at, atomicfile.UnlessAbsent(err)
+	}
+	defer f.Close()
+	for most := int64(lastTail); ; most *= 16 {
+		from := max(0, size-most)
+		tail, err := readBehind(f, from, nil)
+		if err != nil {
+			return at, err
+		}
+		tail = bytes.TrimRight(tail, "\n")
+		begin := bytes.LastIndexByte(tail, '\n') + 1
+		if begin == 0 && from > 0 && most < maxFirst {
+			continue // the last line is longer
+		}
+		var record struct {
+			At float64 `json:"drained_at"`
+		}
+		if json.Unmarshal(tail[begin:], &record) == nil && record.At > 0 {
+			at = mail.FromSeconds(record.At)
+		}
+		return at, nil
+	}
+}
+
+// maxFirst bounds what is read of an archive to find its last record.
+const maxFirst = 1 << 20

@@ -3,7 +3,6 @@ package inbox
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"strconv"
 	"time"
@@ -60,39 +59,26 @@ func timeOf(line []byte) (ts float64, ok bool) {
 func (m *Mailbox) Search(ctx context.Context, q Query) ([]Found, error) {
 	if q.IDs != nil {
 		m.archive.Index(ctx)
-		q.Holds = showsID(q.IDs, q.Holds)
+		q.Holds = mail.HoldsShownID(q.IDs, q.Holds)
 	}
 	waiting, err := m.searchWaiting(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	a, err := m.archive.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer a.close()
 	var read []Found
-	if q.IDs != nil && q.Since == 0 {
-		err = a.withIDs(q.IDs, func() bool { return len(read) < q.Limit && ctx.Err() == nil }, func(r Archived) {
-			if len(read) < q.Limit && q.Is(r.Message) {
-				read = append(read, r.found())
-			}
-		})
-		return append(withoutRead(waiting, read), read...), errors.Join(err, ctx.Err())
-	}
-	err = a.blocksNewestFirst(int64(q.Since), func(lines []byte) bool {
-		if q.mayBeIn(lines) {
-			eachBackwards(lines, func(line []byte) bool {
-				var record Archived
-				if q.mayBeIn(line) && q.mayBe(line) && json.Unmarshal(line, &record) == nil && q.Is(record.Message) {
-					read = append(read, record.found())
-				}
-				return len(read) < q.Limit
-			})
+	more := func() bool { return len(read) < q.Limit && ctx.Err() == nil }
+	see := func(r Archived) bool {
+		if len(read) < q.Limit && q.Is(r.Message) {
+			read = append(read, foundRead(r))
 		}
-		return len(read) < q.Limit && ctx.Err() == nil
-	})
-	return append(withoutRead(waiting, read), read...), errors.Join(err, ctx.Err())
+		return more()
+	}
+	if q.IDs != nil && q.Since == 0 {
+		err = errors.Join(m.archive.WithIDs(q.IDs, more, func(r Archived) { see(r) }), ctx.Err())
+	} else {
+		err = m.archive.Newest(ctx, q.Since, q.mayBeIn, func(line []byte) bool { return q.mayBeIn(line) && q.mayBe(line) }, see)
+	}
+	return append(withoutRead(waiting, read), read...), err
 }
 
 func (m *Mailbox) searchWaiting(ctx context.Context, q Query) (found []Found, err error) {

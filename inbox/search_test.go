@@ -2,12 +2,18 @@ package inbox
 
 import (
 	"bytes"
-	"c2c/inbox/mail"
+	"cmp"
+	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"c2c/inbox/finder"
+	"c2c/inbox/mail"
 )
 
 func TestSearchGivesTheNewestFirstWhereverTheyAre(t *testing.T) {
@@ -168,4 +174,59 @@ func TestSearchFindsWhatIsWrittenInAnyWay(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, found, err)
 		}
 	}
+}
+
+// A search gives what one gives that parses each line, wherever the edge of a block is.
+func FuzzASearchFindsWhatANaiveOneFinds(f *testing.F) {
+	for _, s := range []struct{ word, lines string }{
+		{"green", `{"content":"the GREEN light","message_id":"m-1"}` + "\n" + `{"content":"red","message_id":"m-2"}` + "\n" + `{"content":"greengreen","message_id":"m-3"}` + "\n"},
+		{"kiwi", `{"content":"` + "\u212aIw\u0130" + `"}` + "\n" + `{"content":"KIWI`},
+		{"m-1", "{\n\n" + `{"content":"x","in_reply_to":"m-1"}` + "\r\n" + `[{"content":"m-1"}]` + "\n"},
+	} {
+		for _, cut := range []uint16{0, 1, 20, 44, 60, 100} {
+			f.Add(s.word, []byte(s.lines), cut, uint8(2))
+		}
+	}
+	const blockSize = 256 << 10 // which are read at once
+	m, dir := newBox(f)
+	archive := filepath.Join(dir, archiveDir, m.archive.Name())
+	if err := os.MkdirAll(filepath.Dir(archive), 0o700); err != nil {
+		f.Fatal(err)
+	}
+	filler := bytes.Repeat([]byte(`{"content":"`+strings.Repeat("words ", 500)+`"}`+"\n"), blockSize/1000)
+	f.Fuzz(func(t *testing.T, word string, lines []byte, cut uint16, limit uint8) {
+		word = strings.ToLower(word)
+		if strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" {
+			return
+		}
+		if len(lines) > blockSize/2 {
+			return
+		}
+		edge := int(cut) % (len(lines) + 1) // of the last block
+		data := slices.Concat(lines, []byte("\n"), filler[:blockSize-len(lines)-1+edge])
+		if err := os.WriteFile(archive, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		holds := finder.AnyCase(word)
+		is := func(m mail.Message) bool { return strings.Contains(strings.ToLower(m.Content), word) }
+		found, err := m.Search(t.Context(), Query{Holds: holds.In, Is: is, Limit: cmp.Or(int(limit), math.MaxInt)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		for _, line := range slices.Backward(bytes.Split(data, []byte("\n"))) {
+			var r Archived
+			naive := bytes.Contains(bytes.ToLower(line), []byte(word)) // a writer that escapes letters is not known
+			if naive && json.Unmarshal(line, &r) == nil && is(r.Message) && len(want) < cmp.Or(int(limit), math.MaxInt) {
+				want = append(want, r.Content)
+			}
+		}
+		var got []string
+		for _, one := range found {
+			got = append(got, one.Message.Content)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", word, got, want)
+		}
+	})
 }

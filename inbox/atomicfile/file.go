@@ -322,3 +322,11 @@ func (d *Dir) Remove(name string) error {
 func (d *Dir) RemoveDir(name string) error {
 	return d.change("remove directory", name, func() error { return unix.Unlinkat(d.fd(), name, unix.AT_REMOVEDIR) })
 }
+
+// UnlessAbsent passes over the error that something is not there.
+func UnlessAbsent(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -375,10 +375,10 @@ func (m Message) CheckWithin(most int) error {
 	return nil
 }
 
-const LegacyPrefix = "legacy-"
+const legacyPrefix = "legacy-"
 
 // HasLegacyID says that the message came without an id. Two equal ones stay two.
-func (m Message) HasLegacyID() bool { return strings.HasPrefix(m.ID, LegacyPrefix) }
+func (m Message) HasLegacyID() bool { return strings.HasPrefix(m.ID, legacyPrefix) }
 
 // IsUnnamed says that the sender gave no id, so that nothing tells the message from an equal one.
 func (m Message) IsUnnamed() bool { return m.ID == "" || m.HasLegacyID() }
@@ -390,5 +390,5 @@ func (m Message) LegacyID() string {
 		fmt.Fprintf(h, "%d:%s", len(s), s)
 	}
 	sum := h.Sum()
-	return fmt.Sprintf(LegacyPrefix+"%x", sum[:12])
+	return fmt.Sprintf(legacyPrefix+"%x", sum[:12])
 }

@@ -9,14 +9,14 @@ import (
 )
 
 // Up to fewIDs, looking for the bytes of each id is quicker than reading every id.
-const FewIDs = 4
+const fewIDs = 4
 
 // mentions says whether a message in data may have one of the ids. It looks for the bytes of the field, in the
 // spelling of every known writer: parsing takes a hundred times as long.
 func mentions(data []byte, ids map[string]bool) bool { return mentionsAs(data, "message_id", ids) }
 
 func mentionsAs(data []byte, name string, ids map[string]bool) bool {
-	if len(ids) <= FewIDs {
+	if len(ids) <= fewIDs {
 		some := false
 		for id := range ids {
 			some = some || id == "" || finder.New(id).Index(data) >= 0
@@ -26,7 +26,7 @@ func mentionsAs(data []byte, name string, ids map[string]bool) bool {
 		}
 	}
 	field := finder.New(`"` + name + `"`)
-	for value, rest := NextText(data, field); value != nil; value, rest = NextText(rest, field) {
+	for value, rest := nextText(data, field); value != nil; value, rest = nextText(rest, field) {
 		if ids[string(value)] {
 			return true
 		}
@@ -34,9 +34,9 @@ func mentionsAs(data []byte, name string, ids map[string]bool) bool {
 	return false
 }
 
-// NextText gives the text of the next field of a name, which field has with its quotes, as it is written, and what stands
+// nextText gives the text of the next field of a name, which field has with its quotes, as it is written, and what stands
 // behind it; nil when there is none. In a body the quotes are escaped, so no body looks like a field.
-func NextText(data []byte, field *finder.Finder) (value, rest []byte) {
+func nextText(data []byte, field *finder.Finder) (value, rest []byte) {
 	for {
 		i := field.Index(data)
 		if i < 0 {
@@ -73,10 +73,10 @@ func EachLink(file []byte, f func(id, answers string)) (others bool) {
 
 // linkOf gives the ids of a message on a line, and of the one that it answers.
 func linkOf(line []byte, messageID, inReplyTo *finder.Finder) (id, answers string, ok bool) {
-	to, rest := NextText(line, inReplyTo)
-	own, more := NextText(line, messageID)
-	again, _ := NextText(rest, inReplyTo)
-	second, _ := NextText(more, messageID)
+	to, rest := nextText(line, inReplyTo)
+	own, more := nextText(line, messageID)
+	again, _ := nextText(rest, inReplyTo)
+	second, _ := nextText(more, messageID)
 	ok = to != nil && own != nil && again == nil && second == nil && ValidName(string(own)) && ValidName(string(to))
 	return string(own), string(to), ok
 }
@@ -113,9 +113,70 @@ func mayHold(file []byte, ids map[string]bool) bool {
 		return true
 	}
 	for id := range ids {
-		if strings.HasPrefix(id, LegacyPrefix) {
+		if strings.HasPrefix(id, legacyPrefix) {
 			return true
 		}
 	}
 	return false
+}
+
+// IsOne says whether an id is one of ids, or is shown as one of them.
+func IsOne(id string, ids map[string]bool) bool { return ids[id] || ids[ShortID(id)] }
+
+// LinesWith gives where the lines begin that may have one of the ids. Parsing them takes a hundred times as long.
+func LinesWith(data []byte, ids map[string]bool) (starts []int) {
+	if len(ids) > fewIDs {
+		EachID(data, func(id string, start int) {
+			if IsOne(id, ids) {
+				starts = append(starts, start)
+			}
+		})
+		return starts
+	}
+	for id := range ids {
+		if id == "" {
+			continue
+		}
+		word := finder.New(id)
+		for at := 0; at < len(data); {
+			i := word.Index(data[at:])
+			if i < 0 {
+				break
+			}
+			at += i
+			starts = append(starts, bytes.LastIndexByte(data[:at], '\n')+1)
+			end := bytes.IndexByte(data[at:], '\n')
+			if end < 0 {
+				break
+			}
+			at += end + 1
+		}
+	}
+	slices.Sort(starts)
+	return slices.Compact(starts)
+}
+
+// EachID calls f for each id in data, with where its line begins.
+func EachID(data []byte, f func(id string, start int)) {
+	field := finder.New(`"message_id"`)
+	for value, rest := nextText(data, field); value != nil; value, rest = nextText(rest, field) {
+		f(string(value), bytes.LastIndexByte(data[:len(data)-len(rest)], '\n')+1)
+	}
+}
+
+// HoldsShownID gives a function for Query.Holds: whether a message may stand there whose id is one of ids, or is shown as one of
+// them. If also is set, it must say yes as well.
+func HoldsShownID(ids map[string]bool, also func([]byte) bool) func(data []byte) bool {
+	var few []*finder.Finder
+	legacy := false
+	for id := range ids {
+		legacy = legacy || strings.HasPrefix(id, legacyPrefix) // which c2c made, and which is in no file
+		if len(ids) <= fewIDs && id != "" {
+			few = append(few, finder.New(id))
+		}
+	}
+	return func(data []byte) bool {
+		some := legacy || slices.ContainsFunc(few, func(f *finder.Finder) bool { return f.Index(data) >= 0 }) || len(ids) > fewIDs && len(LinesWith(data, ids)) > 0
+		return some && (also == nil || also(data))
+	}
 }

@@ -24,7 +24,7 @@ func TestMentionsFindsWhatParsingFinds(t *testing.T) {
 			if got := mentions([]byte(line), ids); got != want {
 				t.Errorf("%s, %d ids: %v", line, len(ids), got)
 			}
-			for n := range FewIDs {
+			for n := range fewIDs {
 				ids[fmt.Sprint("none-", n)] = true
 			}
 		}

@@ -1,0 +1,158 @@
+package inbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"iter"
+	"os"
+
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/digest"
+)
+
+// Take puts the records of another archive among those of this one, by their times. It writes all of them anew, behind
+// what is there: a place in the archive stays behind whatever was archived before it. Then it removes what was there.
+func (s *Store) Take(ctx context.Context, from *Store) error {
+	other, err := from.open()
+	if err != nil {
+		return err
+	}
+	defer other.close()
+	if other.newest == nil && len(other.bases) == 0 {
+		return nil
+	}
+	return s.underLock(ctx, func(dir *atomicfile.Dir) error {
+		own, err := s.open()
+		if err != nil {
+			return err
+		}
+		defer own.close()
+		if own.newest != nil {
+			err = s.rotate(dir, own)
+		} else if own.old == nil {
+			own.old, err = dir.Sub(s.OldName(), true)
+		}
+		if err != nil {
+			return err
+		}
+		if err := own.writeMerged(other); err != nil {
+			return err
+		}
+		var gone []string
+		for _, base := range own.bases {
+			if base == own.base { // an empty one, in whose place the first of the new ones is
+				continue
+			}
+			if err := own.old.Remove(partName(base)); err != nil {
+				return err
+			}
+			gone = append(gone, partName(base))
+		}
+		if err := own.pruneIndexes(gone); err != nil {
+			return err
+		}
+		return own.old.Sync()
+	})
+}
+
+// writeMerged writes the records of two archives into files behind those that are there. The newest one was rotated.
+func (a *snapshot) writeMerged(other *snapshot) error {
+	var part []byte
+	base, seen := a.base, map[[digest.Size]byte]bool{}
+	write := func() error {
+		name, err := newPartName(base)
+		if err == nil {
+			err = a.old.Write(name, part)
+		}
+		base += int64(len(part))
+		part = part[:0]
+		return err
+	}
+	for line, err := range inTime(a, other) {
+		if err != nil {
+			return err
+		}
+		if sum := digest.Sum256(line); !seen[sum] {
+			seen[sum] = true
+			part = append(part, line...)
+		}
+		if len(part) >= maxPart {
+			if err := write(); err != nil {
+				return err
+			}
+		}
+	}
+	return write() // perhaps an empty one, which says where the next begins
+}
+
+// inTime gives the lines of two archives, each of which is in the order of time.
+func inTime(a, b *snapshot) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		nextA, stopA := iter.Pull2(a.lines())
+		defer stopA()
+		nextB, stopB := iter.Pull2(b.lines())
+		defer stopB()
+		lineA, errA, okA := nextA()
+		lineB, errB, okB := nextB()
+		for okA || okB {
+			if first := okA && (!okB || errA != nil || drainedAt(lineA) <= drainedAt(lineB)); first {
+				if !yield(lineA, errA) {
+					return
+				}
+				lineA, errA, okA = nextA()
+			} else {
+				if !yield(lineB, errB) {
+					return
+				}
+				lineB, errB, okB = nextB()
+			}
+		}
+	}
+}
+
+// drainedAt is the time of a record; one that does not parse stays where it is, before what comes next.
+func drainedAt(line []byte) float64 {
+	var record struct {
+		At float64 `json:"drained_at"`
+	}
+	json.Unmarshal(line, &record)
+	return record.At
+}
+
+// lines gives the records, oldest first, each with its end.
+func (a *snapshot) lines() iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for i := range len(a.bases) + 1 {
+			data, err := a.part(i)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for line := range bytes.Lines(data) {
+				if line[len(line)-1] != '\n' {
+					line = append(bytes.Clone(line), '\n')
+				}
+				if !yield(line, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// part reads file number i, oldest first.
+func (a *snapshot) part(i int) ([]byte, error) {
+	if i == len(a.bases) {
+		if a.newest == nil {
+			return nil, nil
+		}
+		return readBehind(a.newest, 0, nil)
+	}
+	f, err := a.old.OpenHandle(partName(a.bases[i]), os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readBehind(f, 0, nil)
+}
