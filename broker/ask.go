@@ -9,6 +9,7 @@ import (
 	"c2c/broker/notice"
 	"c2c/broker/owed"
 	"c2c/inbox"
+	"c2c/inbox/archive"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 )
@@ -27,7 +28,7 @@ type Question struct {
 	box   *inbox.Mailbox
 	wait  *owed.Asking
 	asked string // the session; "" when nobody had the alias
-	since inbox.Mark
+	since archive.Mark
 	stamp inbox.Stamp
 }
 

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"c2c/inbox/archive"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/fields"
 	"c2c/inbox/mail"
@@ -33,7 +34,7 @@ type Backlogs struct {
 // OpenBacklogs looks into a root with these names in it.
 func OpenBacklogs(root *atomicfile.Dir, there map[string]bool) (b *Backlogs, err error) {
 	b = &Backlogs{root: root, there: there}
-	if b.archives, err = root.Sub(archiveDir, false); err != nil {
+	if b.archives, err = root.Sub(archive.Dir, false); err != nil {
 		return b, atomicfile.UnlessAbsent(err)
 	}
 	if b.isArchived, err = b.archives.NameSet(); err != nil {
@@ -54,7 +55,7 @@ func (b *Backlogs) Of(sid string) (found Backlog, err error) {
 	if !mail.ValidName(sid) {
 		return found, nil // the original allows any id; such a session can have no mailbox
 	}
-	m := &Mailbox{root: b.root, sid: sid, archive: NewStore(b.root, sid, time.Now, NoLog)}
+	m := &Mailbox{root: b.root, sid: sid, archive: archive.New(b.root, sid, time.Now, NoLog)}
 	if b.there[m.LeaseName()] {
 		err = m.inLease(found.addLeased)
 	}
@@ -63,7 +64,7 @@ func (b *Backlogs) Of(sid string) (found Backlog, err error) {
 	}
 	if b.isArchived[m.archive.Name()] {
 		var rerr error
-		found.LastRead, rerr = lastRead(b.archives, m.archive.Name())
+		found.LastRead, rerr = archive.LastRead(b.archives, m.archive.Name())
 		err = errors.Join(err, rerr)
 	}
 	return found, err

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"c2c/inbox/archive"
 	"c2c/inbox/mail"
 )
 
@@ -146,13 +147,13 @@ func FuzzBacklog(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, name := range []string{m.LeaseName(), archiveDir} {
+	for _, name := range []string{m.LeaseName(), archive.Dir} {
 		if err := os.Mkdir(filepath.Join(root, name), 0o700); err != nil {
 			f.Fatal(err)
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, name := range []string{m.inboxName(), m.LeaseName() + "/00000001-1-9.json", archiveDir + "/" + m.archive.Name()} {
+		for _, name := range []string{m.inboxName(), m.LeaseName() + "/00000001-1-9.json", archive.Dir + "/" + m.archive.Name()} {
 			if err := os.WriteFile(filepath.Join(root, name), data, 0o600); err != nil {
 				t.Fatal(err)
 			}

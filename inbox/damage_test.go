@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"c2c/inbox/archive"
 	"c2c/inbox/mail"
 )
 
@@ -155,7 +156,7 @@ func TestADamagedLeaseKeepsWhatIsReadable(t *testing.T) {
 
 func TestADamagedArchiveIsStillReadAndWritten(t *testing.T) {
 	record := func(id, body string) string {
-		a := Archived{Message: letter(body), DrainedAt: 5, DrainedBy: "test", SessionID: "amber"}
+		a := archive.Record{Message: letter(body), DrainedAt: 5, DrainedBy: "test", SessionID: "amber"}
 		a.ID, a.TS = id, 4
 		line, _ := a.MarshalJSON()
 		return string(line) + "\n"

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"c2c/inbox/archive"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
 )
@@ -117,7 +118,7 @@ func withoutRead(waiting, read []Found) []Found {
 // findArchived looks into the newest file of the archive first, and stops after one in which it has found enough.
 func (m *Mailbox) findArchived(ids map[string]bool, enough func(Found) bool) (found []Found, err error) {
 	more := func() bool { return enough == nil || !slices.ContainsFunc(found, enough) }
-	err = m.archive.WithIDs(ids, more, func(r Archived) {
+	err = m.archive.WithIDs(ids, more, func(r archive.Record) {
 		if ids[r.ID] {
 			found = append(found, foundRead(r))
 		}
@@ -126,7 +127,7 @@ func (m *Mailbox) findArchived(ids map[string]bool, enough func(Found) bool) (fo
 }
 
 // foundRead is what a record of the archive proves.
-func foundRead(r Archived) Found {
+func foundRead(r archive.Record) Found {
 	return Found{Read, mail.FromSeconds(r.DrainedAt), r.DrainedBy, r.Message}
 }
 

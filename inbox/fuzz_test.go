@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"c2c/inbox/archive"
 	"c2c/inbox/mail"
 )
 
@@ -175,7 +176,7 @@ func FuzzArchived(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var a, again Archived
+		var a, again archive.Record
 		if json.Unmarshal(data, &a) != nil {
 			return
 		}

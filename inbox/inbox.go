@@ -6,9 +6,8 @@
 //	<sid>.lease/<number>-….json   older mail, in numbered files (mailfile.go)
 //	<sid>.inbox.json              the newest mail, at most 60 KiB
 //	<sid>.inbox.lock              the lock of both (package filelock)
-//	archive/<sid>.jsonl           messages that were handed over, append-only;
-//	                              older ones in archive/<sid>.old/ (archiveparts.go),
-//	                              with indexes of their ids (archiveids.go)
+//	archive/<sid>.jsonl           messages that were handed over, and older ones in
+//	                              archive/<sid>.old/ (package archive)
 //
 // A mailbox is a row of files in one format, a JSON array of messages: the
 // numbered files in their order, then the inbox. A reader takes mail by renaming
@@ -44,6 +43,7 @@ import (
 	"syscall"
 	"time"
 
+	"c2c/inbox/archive"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
@@ -88,7 +88,7 @@ type Mailbox struct {
 	held   func(mail.Message) bool
 
 	awaited func(mail.Message) bool
-	archive *Store
+	archive *archive.Store
 }
 
 // Open names a mailbox. It does not touch the disk.
@@ -103,12 +103,12 @@ func Open(root *atomicfile.Dir, sid string, cfg Config) (*Mailbox, error) {
 	if m.log == nil {
 		m.log = NoLog
 	}
-	m.archive = NewStore(root, sid, m.now, m.log)
+	m.archive = archive.New(root, sid, m.now, m.log)
 	return m, nil
 }
 
 // Archive is what was handed over of the mailbox.
-func (m *Mailbox) Archive() *Store { return m.archive }
+func (m *Mailbox) Archive() *archive.Store { return m.archive }
 
 func (m *Mailbox) inboxName() string { return m.sid + ".inbox.json" }
 

@@ -8,6 +8,7 @@ import (
 	"sort"
 	"time"
 
+	"c2c/inbox/archive"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
@@ -228,7 +229,7 @@ func (l *look) leasedFile(dir *atomicfile.Dir, mf *mailFile) bool {
 }
 
 // steps compares the look with the one before.
-func (l *look) steps(read []Archived) (steps []Step) {
+func (l *look) steps(read []archive.Record) (steps []Step) {
 	for what := range l.trouble {
 		if !l.o.trouble[what] {
 			steps = append(steps, Step{What: Damaged, Why: what})

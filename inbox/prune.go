@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"c2c/inbox/archive"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
@@ -20,7 +21,7 @@ type Entry struct {
 
 // eachFile gives f the files of more, and all that a mailbox may have, its lock last.
 func (m *Mailbox) eachFile(f func(dir *atomicfile.Dir, name string) error, more ...Entry) error {
-	archives, err := m.root.Sub(archiveDir, false)
+	archives, err := m.root.Sub(archive.Dir, false)
 	if err == nil {
 		defer archives.Close()
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -56,26 +57,26 @@ func (m *Mailbox) Changed() (last time.Time, err error) {
 // Discard removes an empty mailbox with its archive, its lock files and more files of its session. It does nothing,
 // and says so, when something waits or somebody has one of the locks: a name that ends in .lock is one. The caller
 // makes sure that the session is gone and does not come back meanwhile. With dry it only counts.
-func (m *Mailbox) Discard(dry bool, more ...Entry) (p Pruned, gone bool, err error) {
+func (m *Mailbox) Discard(dry bool, more ...Entry) (p archive.Pruned, gone bool, err error) {
 	return m.discard(dry, func() error { return nil }, more...)
 }
 
 // Rest is Discard for a session that may come back: the archive stays.
 func (m *Mailbox) Rest(more ...Entry) (gone bool, err error) {
 	keep := func(dir *atomicfile.Dir, name string) bool {
-		return filepath.Base(dir.Path()) == archiveDir && (name == m.archive.Name() || name == m.archive.OldName())
+		return filepath.Base(dir.Path()) == archive.Dir && (name == m.archive.Name() || name == m.archive.OldName())
 	}
 	_, gone, err = m.discarding(false, func() error { return nil }, keep, more...)
 	return gone, err
 }
 
 // discard calls before when nothing can change any more, and before anything is removed.
-func (m *Mailbox) discard(dry bool, before func() error, more ...Entry) (p Pruned, gone bool, err error) {
+func (m *Mailbox) discard(dry bool, before func() error, more ...Entry) (p archive.Pruned, gone bool, err error) {
 	return m.discarding(dry, before, func(*atomicfile.Dir, string) bool { return false }, more...)
 }
 
 // discarding is discard for all files but those to keep.
-func (m *Mailbox) discarding(dry bool, before func() error, keep func(dir *atomicfile.Dir, name string) bool, more ...Entry) (p Pruned, gone bool, err error) {
+func (m *Mailbox) discarding(dry bool, before func() error, keep func(dir *atomicfile.Dir, name string) bool, more ...Entry) (p archive.Pruned, gone bool, err error) {
 	if some, err := m.Used(); err != nil || dry && some {
 		return p, false, err
 	}
@@ -117,7 +118,7 @@ func (m *Mailbox) discarding(dry bool, before func() error, keep func(dir *atomi
 		if keep(dir, name) {
 			return nil
 		}
-		return errors.Join(dir.RemoveLeftover(name), new(Pruned).Remove(dir, name, false), dir.Sync())
+		return errors.Join(dir.RemoveLeftover(name), new(archive.Pruned).Remove(dir, name, false), dir.Sync())
 	}, more...)
 }
 
@@ -127,7 +128,7 @@ func Sessions(root *atomicfile.Dir) (map[string]bool, error) {
 	if err := AddSessions(sids, root, ".inbox.json", ".inbox.lock", ".lease"); err != nil {
 		return nil, err
 	}
-	dir, err := root.Sub(archiveDir, false)
+	dir, err := root.Sub(archive.Dir, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return sids, nil
 	}

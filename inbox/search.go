@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"c2c/inbox/archive"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
 )
@@ -24,7 +25,7 @@ type Query struct {
 	// Limit is how many are wanted of those that wait, and of those that are archived: the newest.
 	Limit int
 	// Since is the place in the archive behind which it looks.
-	Since Mark
+	Since archive.Mark
 	// Wait is how long another process may keep the mailbox locked; 0: until the caller's time is over.
 	Wait time.Duration
 }
@@ -67,14 +68,14 @@ func (m *Mailbox) Search(ctx context.Context, q Query) ([]Found, error) {
 	}
 	var read []Found
 	more := func() bool { return len(read) < q.Limit && ctx.Err() == nil }
-	see := func(r Archived) bool {
+	see := func(r archive.Record) bool {
 		if len(read) < q.Limit && q.Is(r.Message) {
 			read = append(read, foundRead(r))
 		}
 		return more()
 	}
 	if q.IDs != nil && q.Since == 0 {
-		err = errors.Join(m.archive.WithIDs(q.IDs, more, func(r Archived) { see(r) }), ctx.Err())
+		err = errors.Join(m.archive.WithIDs(q.IDs, more, func(r archive.Record) { see(r) }), ctx.Err())
 	} else {
 		err = m.archive.Newest(ctx, q.Since, q.mayBeIn, func(line []byte) bool { return q.mayBeIn(line) && q.mayBe(line) }, see)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"c2c/inbox/archive"
 	"c2c/inbox/finder"
 	"c2c/inbox/mail"
 )
@@ -189,8 +190,8 @@ func FuzzASearchFindsWhatANaiveOneFinds(f *testing.F) {
 	}
 	const blockSize = 256 << 10 // which are read at once
 	m, dir := newBox(f)
-	archive := filepath.Join(dir, archiveDir, m.archive.Name())
-	if err := os.MkdirAll(filepath.Dir(archive), 0o700); err != nil {
+	path := filepath.Join(dir, archive.Dir, m.archive.Name())
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		f.Fatal(err)
 	}
 	filler := bytes.Repeat([]byte(`{"content":"`+strings.Repeat("words ", 500)+`"}`+"\n"), blockSize/1000)
@@ -204,7 +205,7 @@ func FuzzASearchFindsWhatANaiveOneFinds(f *testing.F) {
 		}
 		edge := int(cut) % (len(lines) + 1) // of the last block
 		data := slices.Concat(lines, []byte("\n"), filler[:blockSize-len(lines)-1+edge])
-		if err := os.WriteFile(archive, data, 0o600); err != nil {
+		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		holds := finder.AnyCase(word)
@@ -215,7 +216,7 @@ func FuzzASearchFindsWhatANaiveOneFinds(f *testing.F) {
 		}
 		var want []string
 		for _, line := range slices.Backward(bytes.Split(data, []byte("\n"))) {
-			var r Archived
+			var r archive.Record
 			naive := bytes.Contains(bytes.ToLower(line), []byte(word)) // a writer that escapes letters is not known
 			if naive && json.Unmarshal(line, &r) == nil && is(r.Message) && len(want) < cmp.Or(int(limit), math.MaxInt) {
 				want = append(want, r.Content)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"c2c/broker/notice"
-	"c2c/inbox"
+	"c2c/inbox/archive"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/wake"
@@ -127,7 +127,7 @@ func (v *View) backlog(ctx context.Context) error {
 		}
 	}
 	if v.cfg.Backlog > 0 {
-		if err := v.history(ctx, func(sid string, r inbox.Archived) {
+		if err := v.history(ctx, func(sid string, r archive.Record) {
 			e := Event{What: Stored, At: r.Time(), SessionID: sid, Before: true, Trace: r.Fingerprint(), Message: r.Message}
 			if events[e.Trace] != nil {
 				return // a message of its own when it has no id, and then it is one of many
@@ -153,7 +153,7 @@ func (v *View) backlog(ctx context.Context) error {
 
 // history gives the newest messages that were read. It begins with the mailbox that has changed last, and ends when the next
 // ones can have nothing as new.
-func (v *View) history(ctx context.Context, f func(sid string, r inbox.Archived)) error {
+func (v *View) history(ctx context.Context, f func(sid string, r archive.Record)) error {
 	type used struct {
 		sid  string
 		last time.Time

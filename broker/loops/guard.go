@@ -12,6 +12,7 @@ import (
 
 	"c2c/broker/notice"
 	"c2c/inbox"
+	"c2c/inbox/archive"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/turns"
@@ -223,7 +224,7 @@ func Resume(ctx context.Context, reg *sessions.Registry, one, two string) (held 
 		}
 	}
 	// A reader of an older version that still runs hands over what is held once there is no ledger.
-	if err := new(inbox.Pruned).Remove(reg.Dir(), OldLedgers, false); err != nil {
+	if err := new(archive.Pruned).Remove(reg.Dir(), OldLedgers, false); err != nil {
 		reg.Log.Warn("a reader of an older version may not hand over what was held", "err", err)
 	}
 	reg.Record(ctx, "resume", sessions.Note{Name: "session_id", Value: sids[0]}, sessions.Note{Name: "with", Value: sids[1]})

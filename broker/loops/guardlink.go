@@ -6,6 +6,7 @@ import (
 
 	"c2c/broker/notice"
 	"c2c/inbox"
+	"c2c/inbox/archive"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/turns"
@@ -22,7 +23,7 @@ type chainLink struct {
 const guardLook = 64
 
 // handed is when a message was handed over; zero when its times are later than now, of a clock that was wrong.
-func handed(a inbox.Archived, now time.Time) time.Time {
+func handed(a archive.Record, now time.Time) time.Time {
 	sent, at := a.Time(), mail.FromSeconds(a.DrainedAt)
 	if sent.After(now) || at.After(now) {
 		return time.Time{}
@@ -47,9 +48,9 @@ func linkOf(reg *sessions.Registry, from sessions.Session, m mail.Message, did t
 		return l, err
 	}
 	now := reg.Now()
-	var seen []inbox.Archived
+	var seen []archive.Record
 	answers, looked := false, 0
-	err = box.Archive().Recent(func(a inbox.Archived) bool {
+	err = box.Archive().Recent(func(a archive.Record) bool {
 		looked++
 		at := handed(a, now)
 		switch recent := !at.IsZero() && now.Sub(at) <= guardPause; {
@@ -71,7 +72,7 @@ func linkOf(reg *sessions.Registry, from sessions.Session, m mail.Message, did t
 	last := seen[0]
 	if answers {
 		chain := chainOf(seen[len(seen)-1].Message)
-		last = seen[slices.IndexFunc(seen, func(a inbox.Archived) bool { return chainOf(a.Message) == chain })]
+		last = seen[slices.IndexFunc(seen, func(a archive.Record) bool { return chainOf(a.Message) == chain })]
 	}
 	hops := hopsOf(last.Message) + 1
 	switch {
@@ -92,7 +93,7 @@ func inChain(reg *sessions.Registry, l chainLink, to sessions.Row, box *inbox.Ma
 		return true
 	}
 	found, looked := false, 0
-	err := box.Archive().Recent(func(a inbox.Archived) bool {
+	err := box.Archive().Recent(func(a archive.Record) bool {
 		looked++
 		found = chainOf(a.Message) == l.chain
 		return !found && looked < guardLook

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"c2c/broker/owed"
-	"c2c/inbox"
+	"c2c/inbox/archive"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
 	"c2c/project"
@@ -63,7 +63,7 @@ func (m *merging) dropRegistry(ctx context.Context) error {
 			err = fmt.Errorf("%q has come there meanwhile: run this again", rows[0].Alias())
 		}
 		if err == nil {
-			err = new(inbox.Pruned).Remove(m.from.Dir(), sessions.RegistryFile, false)
+			err = new(archive.Pruned).Remove(m.from.Dir(), sessions.RegistryFile, false)
 		}
 		return err
 	})

@@ -12,6 +12,7 @@ import (
 	"c2c/broker/notice"
 	"c2c/broker/owed"
 	"c2c/inbox"
+	"c2c/inbox/archive"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
 	"c2c/sessions"
@@ -21,12 +22,12 @@ import (
 
 // Pruned is what a prune removed, or would remove.
 type Pruned struct {
-	Archives    inbox.Pruned `json:"archives"`     // parts of archives, of sessions that are still known
-	DeadLetters inbox.Pruned `json:"dead_letters"` // messages
-	Sessions    int          `json:"sessions"`     // that are gone
-	Files       inbox.Pruned `json:"files"`        // of those: archives, facts, locks
-	ClientIDs   inbox.Pruned `json:"client_ids"`   // that led to those
-	Pointers    inbox.Pruned `json:"pointers"`     // of hook scripts, that led to those
+	Archives    archive.Pruned `json:"archives"`     // parts of archives, of sessions that are still known
+	DeadLetters archive.Pruned `json:"dead_letters"` // messages
+	Sessions    int            `json:"sessions"`     // that are gone
+	Files       archive.Pruned `json:"files"`        // of those: archives, facts, locks
+	ClientIDs   archive.Pruned `json:"client_ids"`   // that led to those
+	Pointers    archive.Pruned `json:"pointers"`     // of hook scripts, that led to those
 }
 
 // Prune removes what is older than a duration and of use to nobody: parts of archives, dead letters, and all
@@ -104,7 +105,7 @@ func (p *pruning) pruneSession(ctx context.Context, sid string) error {
 	if err != nil {
 		return err
 	}
-	var files inbox.Pruned
+	var files archive.Pruned
 	err = p.locked(ctx, sessions.RegistryLock, func() error {
 		rows, err := reg.ReadRegistry()
 		if err != nil || sessions.FindSID(rows, sid) >= 0 {
@@ -145,7 +146,7 @@ func (p *pruning) isGone(sid string) bool {
 // pruneNames removes the files of a directory that lead, by a prefix and a session id, to a session that is gone.
 // openErr says why the directory is not open. The registry's lock is held: a session is registered before the first
 // file leads to it.
-func (p *pruning) pruneNames(ctx context.Context, count *inbox.Pruned, dir *atomicfile.Dir, openErr error, prefix string) error {
+func (p *pruning) pruneNames(ctx context.Context, count *archive.Pruned, dir *atomicfile.Dir, openErr error, prefix string) error {
 	if errors.Is(openErr, fs.ErrNotExist) {
 		return nil
 	}

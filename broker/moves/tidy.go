@@ -12,6 +12,7 @@ import (
 	"c2c/broker/notice"
 	"c2c/broker/owed"
 	"c2c/inbox"
+	"c2c/inbox/archive"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
@@ -71,7 +72,7 @@ func Tidy(ctx context.Context, reg *sessions.Registry) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	errs := []error{t.locks(ctx, idle), new(inbox.Pruned).Remove(reg.Dir(), loops.OldLedgers, false)}
+	errs := []error{t.locks(ctx, idle), new(archive.Pruned).Remove(reg.Dir(), loops.OldLedgers, false)}
 	sids, err := t.untidy(rows)
 	errs = append(errs, err)
 	if t.dead, err = notice.NamedByDead(reg, t.old); err != nil {

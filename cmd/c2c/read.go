@@ -14,6 +14,7 @@ import (
 	"c2c/cmd/cli"
 	"c2c/hooks"
 	"c2c/inbox"
+	"c2c/inbox/archive"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -254,7 +255,7 @@ func history(c *call, f *cli.Flags) action {
 		if err != nil {
 			return err
 		}
-		return c.show(append([]inbox.Archived{}, found...), func() {
+		return c.show(append([]archive.Record{}, found...), func() {
 			msgs := make([]mail.Message, len(found))
 			for i, h := range found {
 				msgs[i] = h.Message

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"c2c/inbox"
+	"c2c/inbox/archive"
 	"c2c/inbox/fields"
 	"c2c/inbox/mail"
 	"c2c/live"
@@ -233,7 +233,7 @@ func (m *monitor) message(e live.Event) error {
 	if m.json {
 		line, err := e.Message.MarshalJSON()
 		if m.read && err == nil {
-			line, err = inbox.Archived{Message: e.Message, DrainedAt: mail.Seconds(e.At), DrainedBy: e.By, SessionID: e.SessionID}.MarshalJSON()
+			line, err = archive.Record{Message: e.Message, DrainedAt: mail.Seconds(e.At), DrainedBy: e.By, SessionID: e.SessionID}.MarshalJSON()
 		}
 		if err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"c2c/broker"
 	"c2c/broker/owed"
 	"c2c/inbox"
+	"c2c/inbox/archive"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/wake"
@@ -276,7 +277,7 @@ func (c *toolCall) history(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	return listing(c, found, 0, "messages were left out: the command c2c history shows all.",
-		func(h inbox.Archived) mail.Message { return h.Message }, "What is marked as part 1 is cut: the command c2c history shows it whole.")
+		func(h archive.Record) mail.Message { return h.Message }, "What is marked as part 1 is cut: the command c2c history shows it whole.")
 }
 
 // thread shows as much of the end of a conversation as an answer holds.

@@ -17,7 +17,7 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/explain"
-	"c2c/inbox"
+	"c2c/inbox/archive"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
 	"c2c/permission"
@@ -331,7 +331,7 @@ func (w *world) handed(to sessions.Session, id string) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		if slices.ContainsFunc(all, func(a inbox.Archived) bool { return a.ID == id }) {
+		if slices.ContainsFunc(all, func(a archive.Record) bool { return a.ID == id }) {
 			s.body.Close()
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"c2c/inbox"
+	"c2c/inbox/archive"
 	"c2c/inbox/mail"
 	"c2c/wake"
 )
@@ -58,7 +59,7 @@ func (r Receipt) Carry(ctx context.Context, msgs []mail.Message, send func([]mai
 
 // await waits until a hook has archived messages, and returns the ids of those; the mark was taken before they were
 // sent. None is a wake.ErrUncaptured.
-func (r Receipt) await(ctx context.Context, mark inbox.Mark, ids []string) (had []string, err error) {
+func (r Receipt) await(ctx context.Context, mark archive.Mark, ids []string) (had []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, busyTime)
 	defer cancel()
 	changes := NewChanges()

@@ -1,4 +1,4 @@
-package inbox
+package archive
 
 import (
 	"bytes"
@@ -20,8 +20,8 @@ const (
 
 // Recent calls f for what was handed over last, newest first, until it returns false. It looks at the end of the newest
 // files alone, takes no lock, and passes over what it cannot read.
-func (s *Store) Recent(f func(Archived) (more bool)) error {
-	dir, err := s.root.Sub(archiveDir, false)
+func (s *Store) Recent(f func(Record) (more bool)) error {
+	dir, err := s.root.Sub(Dir, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (s *Store) Recent(f func(Archived) (more bool)) error {
 }
 
 // recentIn reads one file. more says that f wants to see what is older, and that this file has nothing older.
-func recentIn(dir *atomicfile.Dir, name string, f func(Archived) bool) (more bool, err error) {
+func recentIn(dir *atomicfile.Dir, name string, f func(Record) bool) (more bool, err error) {
 	file, size, err := openSized(dir, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
@@ -80,7 +80,7 @@ func recentIn(dir *atomicfile.Dir, name string, f func(Archived) bool) (more boo
 				return false // the end of a line, perhaps
 			}
 			first, end = at, at-1
-			var record Archived
+			var record Record
 			if len(line) > 0 && json.Unmarshal(line, &record) == nil {
 				stopped = !f(record)
 			}
@@ -106,8 +106,8 @@ func readBetween(file io.ReaderAt, begin, end int64) ([]byte, error) {
 // lastTail is how much of an archive is read at first to find its last record.
 const lastTail = 4 << 10
 
-// lastRead is when the last record of an archive was written. It has a line for each message.
-func lastRead(dir *atomicfile.Dir, name string) (at time.Time, err error) {
+// LastRead is when the last record of an archive was written. It has a line for each message.
+func LastRead(dir *atomicfile.Dir, name string) (at time.Time, err error) {
 	f, size, err := openSized(dir, name)
 	if err != nil {
 		return at, atomicfile.UnlessAbsent(err)

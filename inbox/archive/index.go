@@ -1,4 +1,4 @@
-package inbox
+package archive
 
 import (
 	"bufio"
@@ -19,7 +19,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Beside the older files of an archive stand their indexes (ids.go):
+// Beside the older files of an archive stand their indexes (indexfile.go):
 //
 //	archive/<sid>.old/<from>-<to>.ids   the ids that stand behind the place from and before the place to
 //
@@ -71,7 +71,7 @@ func (a *snapshot) indexOf(part idFile) (best idFile, ok bool) {
 
 // WithIDs calls f for the records whose id is one of ids, or is shown as one of them (ShortID): those of a later file before
 // those of an earlier one. After each file it asks more whether to go on.
-func (s *Store) WithIDs(ids map[string]bool, more func() bool, f func(Archived)) error {
+func (s *Store) WithIDs(ids map[string]bool, more func() bool, f func(Record)) error {
 	a, err := s.open()
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (s *Store) WithIDs(ids map[string]bool, more func() bool, f func(Archived))
 }
 
 // withIDs is Store.WithIDs.
-func (a *snapshot) withIDs(ids map[string]bool, more func() bool, f func(Archived)) error {
+func (a *snapshot) withIDs(ids map[string]bool, more func() bool, f func(Record)) error {
 	var r backReader
 	scan := func(file *atomicfile.Handle) error {
 		_, err := r.read(file, 0, func(lines []byte) bool {
@@ -134,10 +134,10 @@ func (a *snapshot) scanPart(part idFile, scan func(file *atomicfile.Handle) erro
 }
 
 // eachWithID calls f for the records in lines that have one of the ids, the last one first.
-func eachWithID(lines []byte, ids map[string]bool, f func(Archived)) {
+func eachWithID(lines []byte, ids map[string]bool, f func(Record)) {
 	for _, start := range slices.Backward(mail.LinesWith(lines, ids)) {
 		line, _, _ := bytes.Cut(lines[start:], []byte("\n"))
-		var r Archived
+		var r Record
 		if json.Unmarshal(line, &r) == nil && mail.IsOne(r.ID, ids) {
 			f(r)
 		}
@@ -145,7 +145,7 @@ func eachWithID(lines []byte, ids map[string]bool, f func(Archived)) {
 }
 
 // lookUp gives the records of an index that have one of the ids, the latest first. An error says that the index is no use for them.
-func (a *snapshot) lookUp(index idFile, ids map[string]bool) (found []Archived, err error) {
+func (a *snapshot) lookUp(index idFile, ids map[string]bool) (found []Record, err error) {
 	f, size, err := openSized(a.old, index.name())
 	if err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func (a *snapshot) lookUp(index idFile, ids map[string]bool) (found []Archived, 
 		if err != nil {
 			return nil, err
 		}
-		eachWithID(line, ids, func(r Archived) { found = append(found, r) })
+		eachWithID(line, ids, func(r Record) { found = append(found, r) })
 	}
 	return found, nil
 }

@@ -1,4 +1,12 @@
-package inbox
+// Package archive keeps what a session was handed, a line for each message, and finds it again. In the root, for a session
+// <sid>, it is a row of files:
+//
+//	archive/<sid>.jsonl              the newest; the original reads and writes it
+//	archive/<sid>.old/<base>.jsonl   older ones, which nobody writes any more; their ids are in indexes (index.go)
+//
+// A place in the archive is a number: how many bytes were archived before it, since the first message. base is the
+// place where a file begins. Places do not change when files are rotated or pruned.
+package archive
 
 import (
 	"context"
@@ -17,15 +25,8 @@ import (
 	"c2c/inbox/filelock"
 )
 
-// The archive of a session is a row of files:
-//
-//	archive/<sid>.jsonl              the newest; the original reads and writes it
-//	archive/<sid>.old/<base>.jsonl   older ones, which nobody writes any more; their ids are in indexes (archiveids.go)
-//
-// A place in the archive is a number: how many bytes were archived before it, since the first message. base is the
-// place where a file begins. Places do not change when files are rotated or pruned.
 const (
-	archiveDir = "archive"
+	Dir = "archive" // below the root
 	// maxPart is the size at which the newest file is rotated.
 	maxPart = 1 << 20
 	// maxPlace bounds the places, which stand in names.
@@ -37,27 +38,28 @@ type Store struct {
 	root *atomicfile.Dir
 	sid  string
 	now  func() time.Time
-	log  StoreLog
+	log  Log
 }
 
-// StoreLog takes what went wrong in a call that did its work all the same: see inbox.Log.
-type StoreLog interface {
+// Log takes what went wrong in a call that did its work all the same: see inbox.Log.
+type Log interface {
 	Debug(words string, facts ...any)
 	Warn(words string, facts ...any)
 }
 
-// NewStore is the archive of a session below a root. It does not touch the disk.
-func NewStore(root *atomicfile.Dir, sid string, now func() time.Time, log StoreLog) *Store {
+// New is the archive of a session below a root. It does not touch the disk.
+func New(root *atomicfile.Dir, sid string, now func() time.Time, log Log) *Store {
 	return &Store{root, sid, now, log}
 }
 
+// Name is the newest file, LockName the lock of the archive, and OldName the directory of the older files, all in Dir.
 func (s *Store) Name() string     { return s.sid + ".jsonl" }
 func (s *Store) LockName() string { return s.sid + ".lock" }
 func (s *Store) OldName() string  { return s.sid + ".old" }
 
 // underLock runs f with the directory of the archives, which it makes when there is none.
 func (s *Store) underLock(ctx context.Context, f func(dir *atomicfile.Dir) error) error {
-	dir, err := s.root.Sub(archiveDir, true)
+	dir, err := s.root.Sub(Dir, true)
 	if err != nil {
 		return err
 	}
@@ -66,7 +68,7 @@ func (s *Store) underLock(ctx context.Context, f func(dir *atomicfile.Dir) error
 }
 
 // LockPath is the path of the file whose closing tells that messages were archived.
-func (s *Store) LockPath() string { return filepath.Join(s.root.Path(), archiveDir, s.LockName()) }
+func (s *Store) LockPath() string { return filepath.Join(s.root.Path(), Dir, s.LockName()) }
 
 // Mark is a place in the archive.
 type Mark int64
@@ -130,7 +132,7 @@ func (a *snapshot) close() {
 
 // open opens the newest file and then lists the older ones. When a rotation came in between, it looks again.
 func (s *Store) open() (*snapshot, error) {
-	dir, err := s.root.Sub(archiveDir, false)
+	dir, err := s.root.Sub(Dir, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &snapshot{}, nil
 	}

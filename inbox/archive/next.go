@@ -1,4 +1,4 @@
-package inbox
+package archive
 
 import (
 	"bufio"
@@ -14,7 +14,7 @@ import (
 // Next gives the first message that the archive has behind a place, and the place behind that message. Without one,
 // ok is false and behind is where it will be. What cannot be read is passed over, and so is what was ephemeral. An archive
 // that ends before the place is another one, and is read from its beginning.
-func (s *Store) Next(place int64) (r Archived, behind int64, ok bool, err error) {
+func (s *Store) Next(place int64) (r Record, behind int64, ok bool, err error) {
 	a, err := s.open()
 	if err != nil {
 		return r, place, false, err
@@ -56,7 +56,7 @@ func (s *Store) Next(place int64) (r Archived, behind int64, ok bool, err error)
 const maxNext = 8 << 20
 
 // firstIn looks into a file that begins at base. A last line without an end may be on its way.
-func firstIn(f io.ReaderAt, base, place int64) (r Archived, behind int64, ok bool, err error) {
+func firstIn(f io.ReaderAt, base, place int64) (r Record, behind int64, ok bool, err error) {
 	lines := bufio.NewReader(io.NewSectionReader(f, place-base, atomicfile.MaxFile))
 	var line []byte
 	size := 0 // of the line, as far as it is read
@@ -69,13 +69,13 @@ func firstIn(f io.ReaderAt, base, place int64) (r Archived, behind int64, ok boo
 			continue
 		}
 		if err == io.EOF {
-			return Archived{}, place, false, nil
+			return Record{}, place, false, nil
 		}
 		if err != nil {
-			return Archived{}, place, false, err
+			return Record{}, place, false, err
 		}
 		place += int64(size)
-		r = Archived{}
+		r = Record{}
 		if size <= maxNext && json.Unmarshal(line, &r) == nil && !r.ContentDropped {
 			return r, place, true, nil
 		}

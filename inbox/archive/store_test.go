@@ -1,4 +1,4 @@
-package inbox
+package archive
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ func newStore(t *testing.T) (s *Store, root string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { dir.Close() })
-	return NewStore(dir, "amber", time.Now, quiet{}), root
+	return New(dir, "amber", time.Now, quiet{}), root
 }
 
 type quiet struct{}
@@ -44,7 +44,7 @@ func appendChosen(t *testing.T, s *Store, name string, count, size int) (msgs []
 
 func indexFiles(t *testing.T, root string) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root, archiveDir, "amber.old", "*.ids"))
+	files, err := filepath.Glob(filepath.Join(root, Dir, "amber.old", "*.ids"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,10 +52,10 @@ func indexFiles(t *testing.T, root string) []string {
 }
 
 // withID gives the records with an id.
-func withID(t *testing.T, s *Store, id string) (found []Archived) {
+func withID(t *testing.T, s *Store, id string) (found []Record) {
 	t.Helper()
 	s.Index(t.Context())
-	if err := s.WithIDs(map[string]bool{id: true}, func() bool { return true }, func(r Archived) { found = append(found, r) }); err != nil {
+	if err := s.WithIDs(map[string]bool{id: true}, func() bool { return true }, func(r Record) { found = append(found, r) }); err != nil {
 		t.Fatal(err)
 	}
 	return found
@@ -79,7 +79,7 @@ func TestAKilledRotationLosesNoRecordAndNoMark(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := s.root.Sub(archiveDir, false)
+	dir, err := s.root.Sub(Dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestAKilledRotationLosesNoRecordAndNoMark(t *testing.T) {
 	if got, err := s.Since(mark); err != nil || len(got) != 1 || !got[all[3].RecordKey()] {
 		t.Errorf("behind the mark %v, %v", got, err)
 	}
-	if names, err := os.ReadDir(filepath.Join(root, archiveDir, s.OldName())); err != nil || len(names) != 1 || names[0].Name() != partName(0) {
+	if names, err := os.ReadDir(filepath.Join(root, Dir, s.OldName())); err != nil || len(names) != 1 || names[0].Name() != partName(0) {
 		t.Errorf("files %v, %v", names, err)
 	}
 }

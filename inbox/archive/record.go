@@ -1,0 +1,68 @@
+package archive
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"c2c/inbox/fields"
+	"c2c/inbox/mail"
+)
+
+// Record is a message that was handed over.
+type Record struct {
+	mail.Message
+	DrainedAt float64 // Unix seconds
+	DrainedBy string
+	SessionID string
+}
+
+// MarshalJSON writes one line of the archive, the original's fields first.
+func (a Record) MarshalJSON() ([]byte, error) {
+	return a.appendLine(nil), nil
+}
+
+func (a *Record) appendLine(b []byte) []byte {
+	b = fields.AppendSeconds(append(b, `{"drained_at":`...), a.DrainedAt)
+	b = fields.AppendText(append(b, `,"drained_by":`...), a.DrainedBy)
+	b = fields.AppendText(append(b, `,"session_id":`...), a.SessionID)
+	return append(a.AppendFields(b, ","), '}')
+}
+
+// dropContent drops the content of an ephemeral message. What is left tells a sender who repeats it that it was
+// read. The original passes over a record without content.
+func (a *Record) dropContent() { a.Content, a.Extra, a.ContentDropped = "", nil, true }
+
+// UnmarshalJSON reads one line of the archive.
+func (a *Record) UnmarshalJSON(data []byte) error {
+	var out Record
+	if err := out.Parse(data); err != nil {
+		return err
+	}
+	if out.ContentDropped && !out.Ephemeral {
+		return mail.ErrNoMessage
+	}
+	out.Extra = slices.DeleteFunc(out.Extra, func(f mail.Field) bool {
+		switch f.Name {
+		case "drained_at":
+			return json.Unmarshal(f.Value, &out.DrainedAt) == nil
+		case "drained_by":
+			return json.Unmarshal(f.Value, &out.DrainedBy) == nil
+		case "session_id":
+			return json.Unmarshal(f.Value, &out.SessionID) == nil
+		}
+		return false
+	})
+	*a = out
+	return nil
+}
+
+func recordsIn(lines []byte) (records []Record) {
+	for line := range bytes.Lines(lines) {
+		var r Record
+		if json.Unmarshal(line, &r) == nil {
+			records = append(records, r)
+		}
+	}
+	return records
+}
