@@ -1,13 +1,13 @@
 package hooks
 
 import (
-	"c2c/client"
-	"c2c/inbox/mail"
 	"encoding/json"
 	"os"
 	"strings"
 	"testing"
 
+	"c2c/client"
+	"c2c/inbox/mail"
 	"c2c/wake"
 )
 
